@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: ISC */
+/* What the benchmark rows share: interleaved timing, the machine's limits, peers, and one way to print. */
+#ifndef NX_BENCH_H
+#define NX_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nx/nx.h"
+
+/* One way to do a piece of work. run does it once. */
+typedef struct bench_way {
+  void (*run)(void *state);
+  void *state;
+  double median; /* seconds, filled by bench_interleave */
+} bench_way;
+double bench_now(void);
+/* Times the ways in turn, A B C A B C, `rounds` times each; a way that is quicker than `least` seconds runs several times a
+ * round. */
+void bench_interleave(bench_way *ways, size_t n, int rounds, double least);
+
+/* ---- limits: work that moves bytes with all threads of the bench */
+typedef struct bench_machine bench_machine;
+bench_machine *bench_machine_create(int threads);
+void bench_machine_destroy(bench_machine *m);
+/* A copy that reads and writes, or a pure read (writes 0): ways that share the machine's pool. kind 0: plain stores; 1: past
+ * the caches. */
+typedef struct bench_traffic {
+  bench_machine *machine;
+  char *from, *to;
+  int64_t reads, writes;
+  int kind;
+} bench_traffic;
+void bench_traffic_init(bench_traffic *t, bench_machine *m, int64_t reads, int64_t writes,
+                        int kind);
+void bench_traffic_free(bench_traffic *t);
+void bench_traffic_run(void *traffic);
+
+/* ---- the NumPy peer: a process that does named workloads on request. NULL if there is no NumPy. */
+typedef struct bench_peer bench_peer;
+bench_peer *bench_peer_start(const char *script, int threads);
+void bench_peer_stop(bench_peer *p);
+bool bench_peer_setup(bench_peer *p, const char *workload); /* false: it does not know that one */
+void bench_peer_run(void *peer);
+
+/* ---- rows */
+typedef struct bench_row {
+  const char *name, *dtype;
+  int64_t size; /* elements of the main operand */
+  int threads;
+  double ms, limit_ms; /* limit_ms 0: none */
+  double numpy_ms;     /* 0: none */
+  const char *other;   /* another peer and its time */
+  double other_ms;
+  double target; /* of_limit, or for rows without one the largest ms; 0: none */
+  int64_t kernels;
+  double compile_ms;
+} bench_row;
+typedef struct bench_output {
+  bool json;
+  const char *only;
+  int rows, missed;
+} bench_output;
+bool bench_wanted(const bench_output *o, const char *name);
+void bench_print(bench_output *o, const bench_row *row);
+
+typedef struct bench_lab {
+  bench_output out;
+  bench_machine *machine;
+  bench_peer *numpy;
+  nx_context *context;
+  int threads, rounds;
+} bench_lab;
+void bench_overhead(bench_lab *lab);
+void bench_arrays(bench_lab *lab);
+void bench_matmul(bench_lab *lab);
+
+/* Ends the program with the library's error. For a benchmark a failure is a bug. */
+void bench_check(nx_status status);
+nx_tensor *bench_random(bench_lab *lab, nx_dtype dtype, int32_t rank, const int64_t *shape,
+                        double low, double high);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: ISC */
+/* Timing, limits, the NumPy process and printing. */
+#include "bench.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "runtime/threads.h"
+
+double bench_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void bench_check(nx_status status) {
+  nx_error e = {.size = sizeof e};
+  nx_status held = nx_error_take(&e);
+  if (status == NX_OK && held == NX_OK) return;
+  fprintf(stderr, "nx-bench: %s: %s\n", nx_status_name(status != NX_OK ? status : held),
+          e.message ? e.message : "");
+  exit(1);
+}
+
+static int compare(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+void bench_interleave(bench_way *ways, size_t n, int rounds, double least) {
+  double *times = calloc(n * (size_t)rounds, sizeof *times);
+  int *repeat = calloc(n, sizeof *repeat);
+  for (size_t i = 0; i < n; i++) { /* twice to warm up: compile, fill caches, touch memory */
+    ways[i].run(ways[i].state);
+    ways[i].run(ways[i].state);
+    double t = bench_now();
+    ways[i].run(ways[i].state);
+    t = bench_now() - t;
+    repeat[i] = t > least ? 1 : (int)(least / (t > 1e-9 ? t : 1e-9)) + 1;
+  }
+  for (int r = 0; r < rounds; r++) {
+    for (size_t i = 0; i < n; i++) {
+      double t = bench_now();
+      for (int k = 0; k < repeat[i]; k++) ways[i].run(ways[i].state);
+      times[i * (size_t)rounds + (size_t)r] = (bench_now() - t) / repeat[i];
+    }
+  }
+  for (size_t i = 0; i < n; i++) {
+    qsort(times + i * (size_t)rounds, (size_t)rounds, sizeof *times, compare);
+    ways[i].median = times[i * (size_t)rounds + (size_t)rounds / 2];
+  }
+  free(times);
+  free(repeat);
+}
+
+/* ---- limits */
+
+struct bench_machine {
+  nxi_pool *pool;
+  int threads;
+};
+
+bench_machine *bench_machine_create(int threads) {
+  bench_machine *m = calloc(1, sizeof *m);
+  nxi_pool_options o = {.threads = threads};
+  m->threads = threads;
+  if (nxi_pool_create(&o, &m->pool, NULL) != NX_OK) exit(1);
+  return m;
+}
+
+void bench_machine_destroy(bench_machine *m) {
+  nxi_pool_destroy(m->pool);
+  free(m);
+}
+
+static char *big_block(int64_t bytes) {
+  size_t size = ((size_t)bytes + (4 << 20)) & ~(size_t)((2 << 20) - 1);
+  char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) exit(1);
+  madvise(p, size, MADV_HUGEPAGE);
+  memset(p, 1, size);
+  return p;
+}
+
+void bench_traffic_init(bench_traffic *t, bench_machine *m, int64_t reads, int64_t writes,
+                        int kind) {
+  *t = (bench_traffic){m, big_block(reads), big_block(writes), reads, writes, kind};
+}
+
+void bench_traffic_free(bench_traffic *t) {
+  munmap(t->from, ((size_t)t->reads + (4 << 20)) & ~(size_t)((2 << 20) - 1));
+  munmap(t->to, ((size_t)t->writes + (4 << 20)) & ~(size_t)((2 << 20) - 1));
+}
+
+enum { PIECE = 1 << 14 }; /* bytes a task */
+static volatile int64_t sink;
+
+typedef long long wide __attribute__((vector_size(64)));
+
+/* Reads everything; four sums, so that no addition waits for another. */
+static void read_pieces(void *arg, int worker, int64_t begin, int64_t end) {
+  const bench_traffic *t = arg;
+  const wide *from = (const wide *)(t->from + begin * PIECE);
+  wide sum[4] = {{0}};
+  (void)worker;
+  for (int64_t k = 0; k < (end - begin) * (PIECE / 64); k += 4)
+    for (int q = 0; q < 4; q++) sum[q] += from[k + q];
+  sum[0] += sum[1] + sum[2] + sum[3];
+  sink = sum[0][0];
+}
+
+/* Copies. */
+static void copy_pieces(void *arg, int worker, int64_t begin, int64_t end) {
+  const bench_traffic *t = arg;
+  (void)worker;
+  const wide *from = (const wide *)(t->from + begin * PIECE);
+  wide *to = (wide *)(t->to + begin * PIECE);
+  int64_t n = (end - begin) * (PIECE / 64);
+  if (t->kind == 0) {
+    for (int64_t k = 0; k < n; k++) to[k] = from[k];
+    return;
+  }
+  for (int64_t k = 0; k < n; k++) {
+#if defined(__clang__)
+    __builtin_nontemporal_store(from[k], &to[k]);
+#elif defined(__AVX512F__)
+    _mm512_stream_si512((__m512i *)&to[k], (__m512i)from[k]);
+#else
+    to[k] = from[k];
+#endif
+  }
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void bench_traffic_run(void *traffic) {
+  bench_traffic *t = traffic;
+  bool copies = t->reads == t->writes;
+  nxi_pool_run(t->machine->pool, copies ? copy_pieces : read_pieces, t,
+               (t->reads + PIECE - 1) / PIECE, 8);
+}
+
+/* ---- NumPy */
+
+struct bench_peer {
+  pid_t pid;
+  FILE *to, *from;
+};
+
+bench_peer *bench_peer_start(const char *script, int threads) {
+  int down[2], up[2];
+  char count[16];
+  snprintf(count, sizeof count, "%d", threads);
+  if (pipe(down) != 0 || pipe(up) != 0) return NULL;
+  pid_t pid = fork();
+  if (pid == 0) {
+    dup2(down[0], 0);
+    dup2(up[1], 1);
+    close(down[1]);
+    close(up[0]);
+    setenv("OPENBLAS_NUM_THREADS", count, 1);
+    execl("/usr/bin/python3", "python3", script, (char *)NULL);
+    _exit(127);
+  }
+  close(down[0]);
+  close(up[1]);
+  signal(SIGPIPE, SIG_IGN);
+  bench_peer *p = calloc(1, sizeof *p);
+  *p = (bench_peer){pid, fdopen(down[1], "w"), fdopen(up[0], "r")};
+  if (!bench_peer_setup(p, "hello")) {
+    bench_peer_stop(p);
+    return NULL;
+  }
+  return p;
+}
+
+void bench_peer_stop(bench_peer *p) {
+  if (p == NULL) return;
+  fclose(p->to);
+  fclose(p->from);
+  waitpid(p->pid, NULL, 0);
+  free(p);
+}
+
+static bool ask(bench_peer *p, const char *line) {
+  char answer[64];
+  fprintf(p->to, "%s\n", line);
+  fflush(p->to);
+  return fgets(answer, sizeof answer, p->from) != NULL && strcmp(answer, "ok\n") == 0;
+}
+
+bool bench_peer_setup(bench_peer *p, const char *workload) { return p != NULL && ask(p, workload); }
+void bench_peer_run(void *peer) { ask(peer, "run"); }
+
+/* ---- printing */
+
+bool bench_wanted(const bench_output *o, const char *name) {
+  return o->only == NULL || strstr(name, o->only) != NULL;
+}
+
+void bench_print(bench_output *o, const bench_row *r) {
+  double of_limit = r->limit_ms > 0 ? r->limit_ms / r->ms : 0;
+  bool missed = r->target > 0 && (r->limit_ms > 0 ? of_limit < r->target : r->ms > r->target);
+  o->rows++;
+  o->missed += missed;
+  if (o->json) {
+    printf("{\"name\": \"%s\", \"dtype\": \"%s\", \"size\": %lld, \"threads\": %d, \"ms\": %.6g, "
+           "\"limit_ms\": %.6g, \"of_limit\": %.3f, "
+           "\"peers\": {",
+           r->name, r->dtype, (long long)r->size, r->threads, r->ms, r->limit_ms, of_limit);
+    if (r->numpy_ms > 0) printf("\"numpy\": %.6g%s", r->numpy_ms, r->other ? ", " : "");
+    if (r->other) printf("\"%s\": %.6g", r->other, r->other_ms);
+    printf("}, \"kernels\": %lld, \"compile_ms\": %.3f}\n", (long long)r->kernels, r->compile_ms);
+    fflush(stdout);
+    return;
+  }
+  printf("%-26s %-4s %10lld  %9.4f ms", r->name, r->dtype, (long long)r->size, r->ms);
+  if (r->limit_ms > 0) printf("  limit %8.4f  %.2f of it", r->limit_ms, of_limit);
+  else printf("  %24s", "");
+  if (r->numpy_ms > 0) printf("  NumPy %8.3f (%.1fx)", r->numpy_ms, r->numpy_ms / r->ms);
+  if (r->other) printf("  %s %.3f (%.2fx)", r->other, r->other_ms, r->other_ms / r->ms);
+  if (r->compile_ms > 0)
+    printf("  %lld kernels, compiled in %.1f ms", (long long)r->kernels, r->compile_ms);
+  if (r->target > 0)
+    printf(r->limit_ms > 0 ? "  target %.2f%s" : "  target %g ms%s", r->target,
+           missed ? " MISSED" : "");
+  printf("\n");
+  fflush(stdout);
+}

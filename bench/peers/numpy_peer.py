@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: ISC
+"""Does named NumPy workloads on request: one line a request, "ok" or "no" back. "run" does the last one set up.
+The environment says which core type OpenBLAS takes, the same as for nx."""
+import sys
+
+
+try:
+    import numpy as np
+except ImportError:
+    sys.exit(1)
+
+
+def random(*shape):
+    return np.random.default_rng(1).random(shape, dtype=np.float32) * 4 - 2
+
+
+def poly(n):
+    a, b, t, u = random(n), random(n), np.empty(n, np.float32), np.empty(n, np.float32)
+
+    def run():
+        np.multiply(a, np.float32(2), out=t)
+        np.multiply(b, np.float32(3), out=u)
+        np.add(t, u, out=t)
+        np.multiply(a, b, out=u)
+        np.subtract(t, u, out=t)
+    return run
+
+
+def tanh(n):
+    a, b, c, t = random(n), random(n), random(n), np.empty(n, np.float32)
+
+    def run():
+        np.multiply(a, b, out=t)
+        np.add(t, c, out=t)
+        np.tanh(t, out=t)
+    return run
+
+
+def exp(n):
+    a, t = random(n), np.empty(n, np.float32)
+    return lambda: np.exp(a, out=t)
+
+
+def softmax():
+    x, t = random(4096, 1024), np.empty((4096, 1024), np.float32)
+
+    def run():
+        np.subtract(x, x.max(axis=1, keepdims=True), out=t)
+        np.exp(t, out=t)
+        np.divide(t, t.sum(axis=1, keepdims=True), out=t)
+    return run
+
+
+def layernorm():
+    x, t, u = random(4096, 1024), np.empty((4096, 1024), np.float32), np.empty((4096, 1024), np.float32)
+
+    def run():
+        np.subtract(x, x.mean(axis=1, keepdims=True), out=t)
+        np.multiply(t, t, out=u)
+        v = u.mean(axis=1, keepdims=True)
+        np.divide(t, np.sqrt(v + np.float32(1e-5)), out=t)
+    return run
+
+
+def sgemm(n):
+    a, b, c = random(n, n), random(n, n), np.empty((n, n), np.float32)
+    return lambda: np.matmul(a, b, out=c)
+
+
+def square(f):
+    x = random(4096, 4096)
+    return lambda: f(x)
+
+
+WORKLOADS = {
+    "hello": lambda: (lambda: None),
+    "poly": lambda n: poly(int(n)),
+    "tanh": lambda n: tanh(int(n)),
+    "exp": lambda n: exp(int(n)),
+    "softmax": softmax,
+    "layernorm": layernorm,
+    "sum0": lambda: square(lambda x: x.sum(axis=0)),
+    "sum1": lambda: square(lambda x: x.sum(axis=1)),
+    "max1": lambda: square(lambda x: x.max(axis=1)),
+    "argmax1": lambda: square(lambda x: x.argmax(axis=1)),
+    "sumall": lambda: (lambda x: (lambda: x.sum()))(random(16000000)),
+    "transpose": lambda: square(lambda x: np.ascontiguousarray(x.T)),
+    "sgemm": lambda n: sgemm(int(n)),
+}
+
+work = None
+for line in sys.stdin:
+    words = line.split()
+    if words and words[0] == "run" and work is not None:
+        work()
+        print("ok", flush=True)
+    elif words and words[0] in WORKLOADS:
+        work = WORKLOADS[words[0]](*words[1:])
+        print("ok", flush=True)
+    else:
+        print("no", flush=True)

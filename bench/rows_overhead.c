@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: ISC */
+/* What the library costs apart from the work: recording, replaying, compiling, tiny graphs. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench.h"
+
+enum { CHAIN = 1000 };
+
+typedef struct chain {
+  bench_lab *lab;
+  nx_tensor *x, *one;
+  int nodes;
+  bool realise;
+} chain;
+
+static void run_chain(void *state) {
+  chain *c = state;
+  nx_scope *scope = nx_scope_begin(c->lab->context);
+  nx_tensor *y = c->x;
+  for (int i = 0; i < c->nodes; i++) y = i & 1 ? nx_mul(y, c->x) : nx_sub(y, c->one);
+  if (c->realise) bench_check(nx_realize(c->lab->context, &y, 1, NULL));
+  nx_scope_end(scope);
+}
+
+static double time_chain(bench_lab *lab, int nodes, int64_t elements, bool realise) {
+  chain c = {.lab = lab, .nodes = nodes, .realise = realise};
+  c.x = bench_random(lab, NX_F32, 1, &elements, -1, 1);
+  c.one = bench_random(lab, NX_F32, 1, &elements, 0.1, 0.2);
+  bench_way way = {run_chain, &c, 0};
+  bench_interleave(&way, 1, lab->rounds, 1e-3);
+  nx_tensor_release(c.x);
+  nx_tensor_release(c.one);
+  return way.median;
+}
+
+static void put(bench_lab *lab, const char *name, double ms, double target_ms, int64_t size) {
+  bench_row row = {.name = name,
+                   .dtype = "f32",
+                   .size = size,
+                   .threads = lab->threads,
+                   .ms = ms,
+                   .target = target_ms};
+  bench_print(&lab->out, &row);
+}
+
+static void recording(bench_lab *lab) {
+  if (bench_wanted(&lab->out, "record one node"))
+    put(lab, "record one node", time_chain(lab, CHAIN, 64, false) / CHAIN * 1e3, 150e-6, 1);
+}
+
+/* Recording apart: what realising a graph that was seen before adds. */
+static void replay(bench_lab *lab) {
+  static const int sizes[] = {1, 10, 100};
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "replay %d nodes", sizes[i]);
+    if (!bench_wanted(&lab->out, name)) continue;
+    double both = time_chain(lab, sizes[i], 4096, true),
+           record = time_chain(lab, sizes[i], 4096, false);
+    put(lab, name, (both - record) * 1e3, (3 + 0.2 * sizes[i]) * 1e-3, sizes[i]);
+  }
+}
+
+/* Kernels that differ in a constant of the code: each compiles. */
+static void compiling(bench_lab *lab) {
+  enum { KERNELS = 21 };
+  double times[KERNELS];
+  int64_t n = 100000;
+  if (!bench_wanted(&lab->out, "compile one kernel")) return;
+  nx_tensor *x = bench_random(lab, NX_F32, 1, &n, -1, 1);
+  for (int i = 0; i < KERNELS; i++) {
+    nx_report report = {.size = sizeof report};
+    nx_run_options o = {.size = sizeof o, .report = &report};
+    nx_scope *scope = nx_scope_begin(lab->context);
+    nx_tensor *y = nx_tanh(nx_add(nx_mul(x, x), x));
+    for (int k = 0; k <= i; k++) y = nx_add(y, k & 1 ? x : y);
+    bench_check(nx_realize(lab->context, &y, 1, &o));
+    times[i] = report.compile_ms;
+    nx_scope_end(scope);
+  }
+  for (int i = 0; i < KERNELS; i++) /* insertion sort */
+    for (int k = i; k > 0 && times[k] < times[k - 1]; k--) {
+      double t = times[k];
+      times[k] = times[k - 1];
+      times[k - 1] = t;
+    }
+  put(lab, "compile one kernel", times[KERNELS / 2], 6, KERNELS);
+  nx_tensor_release(x);
+}
+
+typedef struct reading {
+  nx_tensor *x;
+} reading;
+
+static void read_item(void *state) {
+  reading *r = state;
+  int64_t index = 3;
+  nx_scalar value;
+  bench_check(nx_item(r->x, &index, &value, NULL));
+}
+
+static void items(bench_lab *lab) {
+  int64_t n = 64;
+  if (!bench_wanted(&lab->out, "one element")) return;
+  reading r = {bench_random(lab, NX_F32, 1, &n, -1, 1)};
+  bench_way way = {read_item, &r, 0};
+  bench_interleave(&way, 1, lab->rounds, 1e-3);
+  put(lab, "one element", way.median * 1e3, 0, 1);
+  nx_tensor_release(r.x);
+}
+
+void bench_overhead(bench_lab *lab) {
+  recording(lab);
+  replay(lab);
+  if (bench_wanted(&lab->out, "tiny 15 nodes of 64"))
+    put(lab, "tiny 15 nodes of 64", time_chain(lab, 15, 64, true) * 1e3, 0, 15);
+  items(lab);
+  compiling(lab);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: ISC */
+/* The code generator of a build without LLVM: every function is there and says so; kernels are interpreted. */
+#include <stddef.h>
+
+#include "codegen_llvm.h"
+
+static const char reason[] = "this build has no LLVM";
+
+const char *nxl_unavailable(void) { return reason; }
+
+const char *nxl_environment(const char *isa) {
+  (void)isa;
+  return "no LLVM";
+}
+
+void nxl_set_verify(bool on) { (void)on; }
+
+nx_status nxl_compile(const nxk_kernel *k, const nxl_target *t, nxl_form form, void **data,
+                      size_t *size, nxi_diag *d) {
+  (void)k, (void)t, (void)form, (void)data, (void)size;
+  return nxi_fail(d, NX_DEVICE_UNAVAILABLE, "", "%s", reason);
+}
+
+nx_status nxl_load(const void *object, size_t size, const char *entry, nxl_code **out,
+                   nxi_diag *d) {
+  (void)object, (void)size, (void)entry, (void)out;
+  return nxi_fail(d, NX_DEVICE_UNAVAILABLE, "", "%s", reason);
+}
+
+/* No code exists for the rest to be asked about. */
+nxi_kernel_fn nxl_entry(const nxl_code *c) {
+  (void)c;
+  return NULL;
+}
+
+size_t nxl_code_bytes(const nxl_code *c) {
+  (void)c;
+  return 0;
+}
+
+void nxl_unload(nxl_code *c) { (void)c; }

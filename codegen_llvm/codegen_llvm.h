@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: ISC */
+/* The LLVM code generator: bound kernel IR -> LLVM IR -> object -> code in this process.
+ * Thread-safe: any number of threads may compile at once. Without LLVM (HAVE_LLVM unset) the functions
+ * exist and nxl_available says why not. */
+#ifndef NXI_CODEGEN_LLVM_H
+#define NXI_CODEGEN_LLVM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "ir/kernel.h"
+#include "runtime/kernel_abi.h"
+
+/* Which machine code is made for. */
+typedef struct nxl_target {
+  char triple[64];     /* "" = this machine */
+  char cpu[64];        /* "" = this machine's */
+  char features[1024]; /* "" = this machine's, less what `isa` forbids */
+  char isa[16]; /* "avx512", "avx2", "generic", "neon": decides features when features is "" */
+} nxl_target;
+
+/* NULL if code can be compiled and run here, else the reason. Static. */
+const char *nxl_unavailable(void);
+/* "LLVM 19.1.7; avx512; znver5; +avx512f,..." for cache keys and `nxc info`. Static per isa; isa as above, "" for
+ * an unknown one. Of isa "": this machine with all it has, which every code made here depends on. */
+const char *nxl_environment(const char *isa);
+
+/* Kernels come expanded and legalised for the isa (nxk_pass_expand, nxk_pass_legalize); others are refused. */
+
+/* Whether every module is checked by LLVM's verifier before its passes run (off at first). */
+void nxl_set_verify(bool on);
+
+/* LLVM IR, assembly or object of a kernel. The text forms go to `out`; the object is nxi_malloc'd. */
+typedef enum nxl_form { NXL_IR, NXL_IR_OPTIMIZED, NXL_ASM, NXL_OBJECT } nxl_form;
+nx_status nxl_compile(const nxk_kernel *k, const nxl_target *t, nxl_form form, void **data,
+                      size_t *size, nxi_diag *d);
+
+/* An object loaded into this process. The entry point is the one function of the object. */
+typedef struct nxl_code nxl_code;
+nx_status nxl_load(const void *object, size_t size, const char *entry, nxl_code **out, nxi_diag *d);
+nxi_kernel_fn nxl_entry(const nxl_code *c);
+size_t nxl_code_bytes(const nxl_code *c);
+void nxl_unload(nxl_code *c); /* frees the memory */
+
+#endif

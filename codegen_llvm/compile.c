@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: ISC */
+/* From a bound kernel to an object or to text: print, a short list of passes, LLVM's code generator. Every
+ * compilation has a context of its own, so any number may run at once. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/ErrorHandling.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#include "jit.h"
+
+/* What the printer leaves is nearly in its final form: folding and merging alone is the fastest, and the code is
+ * the same or shorter. instcombine behind it costs another tenth or fifth of a compilation. */
+static const char passes[] = "function(early-cse)";
+
+static _Atomic bool verify_modules;
+
+void nxl_set_verify(bool on) { verify_modules = on; }
+
+/* ---- LLVM's own failures. Its fatal errors would end the process; on a thread that is compiling here they
+ * end the compilation instead, and leak what it held. */
+
+static _Thread_local struct {
+  jmp_buf *escape;
+  char message[256];
+} fatal;
+
+static void on_fatal_error(const char *reason) {
+  if (!fatal.escape) return;
+  snprintf(fatal.message, sizeof fatal.message, "%s", reason);
+  longjmp(*fatal.escape, 1);
+}
+
+static void install_handler(void) { LLVMInstallFatalErrorHandler(on_fatal_error); }
+
+static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
+  if (LLVMGetDiagInfoSeverity(info) != LLVMDSError) return;
+  char *text = LLVMGetDiagInfoDescription(info);
+  nxi_fail(user, NX_COMPILE_FAILED, "", "LLVM: %s", text);
+  LLVMDisposeMessage(text);
+}
+
+/* ---- the function's attributes */
+
+static void attribute(LLVMContextRef context, nxl_ref f, const char *key, const char *value) {
+  LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                          LLVMCreateStringAttribute(context, key, (uint32_t)strlen(key), value,
+                                                    (uint32_t)strlen(value)));
+}
+
+static void set_attributes(nxl_emitter *e, const nxl_machine *m) {
+  const char *width = m->isa == NXL_AVX512 ? "512" : m->isa == NXL_AVX2 ? "256" : "128";
+  attribute(e->context, e->function, "target-cpu", m->cpu);
+  attribute(e->context, e->function, "target-features", m->features);
+  attribute(e->context, e->function, "prefer-vector-width", width);
+  attribute(e->context, e->function, "min-legal-vector-width", width);
+  attribute(e->context, e->function, "no-builtins", "");
+}
+
+/* ---- steps */
+
+static nx_status give(const char *bytes, size_t n, void **data, size_t *size, nxi_diag *d) {
+  char *copy = nxi_malloc(n + 1);
+  if (!copy) return nxi_oom(d);
+  memcpy(copy, bytes, n);
+  copy[n] = '\0';
+  *data = copy;
+  *size = n;
+  return NX_OK;
+}
+
+static nx_status give_ir(LLVMModuleRef module, void **data, size_t *size, nxi_diag *d) {
+  char *text = LLVMPrintModuleToString(module);
+  nx_status s = give(text, strlen(text), data, size, d);
+  LLVMDisposeMessage(text);
+  return s;
+}
+
+static nx_status check_module(LLVMModuleRef module, nxi_diag *d) {
+  char *message = NULL;
+  bool bad = LLVMVerifyModule(module, LLVMReturnStatusAction, &message);
+  nx_status s = bad ? nxi_fail(d, NX_INTERNAL, "", "LLVM refuses the module: %s", message) : NX_OK;
+  LLVMDisposeMessage(message);
+  return s;
+}
+
+static nx_status run_passes(LLVMModuleRef module, LLVMTargetMachineRef machine, nxi_diag *d) {
+  LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+  LLVMErrorRef error = LLVMRunPasses(module, passes, machine, options);
+  LLVMDisposePassBuilderOptions(options);
+  if (!error) return NX_OK;
+  char *message = LLVMGetErrorMessage(error);
+  nx_status s = nxi_fail(d, NX_COMPILE_FAILED, "", "LLVM: %s", message);
+  LLVMDisposeErrorMessage(message);
+  return s;
+}
+
+static nx_status give_code(LLVMModuleRef module, LLVMTargetMachineRef machine, bool text,
+                           void **data, size_t *size, nxi_diag *d) {
+  char *message = NULL;
+  LLVMMemoryBufferRef buffer;
+  if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, text ? LLVMAssemblyFile : LLVMObjectFile,
+                                          &message, &buffer)) {
+    nx_status s = nxi_fail(d, NX_COMPILE_FAILED, "", "LLVM: %s", message ? message : "no code");
+    LLVMDisposeMessage(message);
+    return s;
+  }
+  bool failed = d && d->status != NX_OK; /* said through the diagnostic handler */
+  nx_status s = failed ? d->status
+                       : give(LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), data, size, d);
+  LLVMDisposeMemoryBuffer(buffer);
+  return s;
+}
+
+static nx_status print_and_generate(nxl_emitter *e, const nxl_machine *m, nxl_form form,
+                                    void **data, size_t *size) {
+  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(m->handle);
+  LLVMSetTarget(e->module, m->triple);
+  LLVMSetModuleDataLayout(e->module, layout);
+  LLVMDisposeTargetData(layout);
+  nx_status s = nxl_emit(e);
+  if (s != NX_OK) return s;
+  set_attributes(e, m);
+  if (verify_modules && (s = check_module(e->module, e->diag)) != NX_OK) return s;
+  if (form == NXL_IR) return give_ir(e->module, data, size, e->diag);
+  if ((s = run_passes(e->module, m->handle, e->diag)) != NX_OK) return s;
+  if (form == NXL_IR_OPTIMIZED) return give_ir(e->module, data, size, e->diag);
+  return give_code(e->module, m->handle, form == NXL_ASM, data, size, e->diag);
+}
+
+static nx_status compile(const nxk_kernel *k, const nxl_machine *m, nxl_form form, void **data,
+                         size_t *size, nxi_diag *d) {
+  nxl_emitter e = {.k = k, .isa = m->isa, .diag = d};
+  e.context = LLVMContextCreate();
+  LLVMContextSetDiagnosticHandler(e.context, on_diagnostic, d);
+  e.module = LLVMModuleCreateWithNameInContext(k->name, e.context);
+  e.builder = LLVMCreateBuilderInContext(e.context);
+  nx_status s = print_and_generate(&e, m, form, data, size);
+  LLVMDisposeBuilder(e.builder);
+  LLVMDisposeModule(e.module);
+  LLVMContextDispose(e.context);
+  return s;
+}
+
+/* compile(), with LLVM's fatal errors brought back. The machine of a failure may be in any state. */
+static nx_status compile_guarded(const nxk_kernel *k, nxl_machine *m, nxl_form form, void **data,
+                                 size_t *size, nxi_diag *d) {
+  jmp_buf escape;
+  if (setjmp(escape)) {
+    fatal.escape = NULL;
+    return NX_COMPILE_FAILED;
+  }
+  fatal.escape = &escape;
+  fatal.message[0] = '\0';
+  nx_status s = compile(k, m, form, data, size, d);
+  fatal.escape = NULL;
+  nxl_return_machine(m);
+  return s;
+}
+
+nx_status nxl_compile(const nxk_kernel *k, const nxl_target *t, nxl_form form, void **data,
+                      size_t *size, nxi_diag *diag) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  nxi_diag own, *d = diag ? diag : &own;
+  if (!diag) nxi_diag_clear(&own);
+  nxl_machine m;
+  nx_status s = nxl_take_machine(t, &m, d);
+  if (s != NX_OK) return s;
+  pthread_once(&once, install_handler);
+  s = compile_guarded(k, &m, form, data, size, d);
+  return s != NX_OK && fatal.message[0] ? nxi_fail(d, s, "", "LLVM: %s", fatal.message) : s;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: ISC */
+/* Inside the LLVM emitter: the state of one kernel being printed, and what its files share.
+ * emit.c prints structure (parts, loops, blocks), emit_memory.c accesses, emit_scalar.c and emit_integer.c
+ * scalar operations, jit.c drives. All emitters print what they are given and decide nothing. */
+#ifndef NXI_LLVM_EMIT_H
+#define NXI_LLVM_EMIT_H
+
+#include <llvm-c/Core.h>
+
+#include "codegen_llvm.h"
+
+typedef enum nxl_isa { NXL_GENERIC, NXL_AVX2, NXL_AVX512, NXL_NEON, NXL_ISAS } nxl_isa;
+
+typedef LLVMValueRef nxl_ref;
+
+/* An open or closed block of the kernel, kept under the number of the instruction that opens it. */
+typedef struct nxl_block {
+  LLVMBasicBlockRef before, body,
+      after; /* of a for; of a rare, body is the block that its `end` closed */
+  nxl_ref lower, upper, predicate;
+  bool guarded; /* a for whose body may not run at all */
+} nxl_block;
+
+typedef struct nxl_emitter {
+  const nxk_kernel *k;
+  nxl_isa isa;
+  nxi_diag *diag;
+  bool failed;
+  LLVMContextRef context;
+  LLVMModuleRef module;
+  LLVMBuilderRef builder;
+  LLVMTypeRef i1, i8, i32, i64, pointer;
+  nxl_ref function;
+  LLVMBasicBlockRef entry;           /* holds allocas alone, then jumps to the code */
+  nxl_ref *values;                   /* of each instruction: its value now visible */
+  nxl_ref *next;                     /* of each carry: its value for the next iteration */
+  nxl_block *blocks;                 /* of each instruction that opens a block */
+  nxl_ref *bases;                    /* of each buffer: its base pointer */
+  LLVMMetadataRef *scopes;           /* of each restricted buffer: its alias scope, else NULL */
+  nxl_ref *own_scope, *other_scopes; /* metadata of accesses to each buffer, or NULL */
+  nxl_ref task_base;                 /* first task number of the part being emitted */
+  nxl_ref task_lower, task_upper;    /* tasks to run of the part being emitted, from 0 */
+} nxl_emitter;
+
+/* Prints the kernel as function `k->name` of e->module; the fields up to builder are set. */
+nx_status nxl_emit(nxl_emitter *e);
+
+/* Records that the kernel is outside what can be printed, and returns poison of `type`. */
+nxl_ref nxl_refuse(nxl_emitter *e, LLVMTypeRef type, const char *why);
+
+/* ---- types and small pieces */
+LLVMTypeRef nxl_scalar_type(nxl_emitter *e, nx_dtype t); /* of a value: bool i1, f16 and bf16 i16 */
+LLVMTypeRef nxl_type(nxl_emitter *e, nx_dtype t, uint32_t lanes);
+LLVMTypeRef nxl_vector_of(LLVMTypeRef scalar, uint32_t lanes); /* the scalar itself if lanes is 1 */
+uint32_t nxl_lanes_of(nxl_ref v);
+nxl_ref nxl_int(nxl_emitter *e, LLVMTypeRef scalar, uint32_t lanes,
+                uint64_t value); /* a splat constant */
+nxl_ref nxl_i64(nxl_emitter *e, int64_t value);
+nxl_ref nxl_float(nxl_emitter *e, nx_dtype t, uint32_t lanes, double value);
+nxl_ref nxl_splat(nxl_emitter *e, nxl_ref scalar, uint32_t lanes);
+nxl_ref nxl_slice(nxl_emitter *e, nxl_ref v, uint32_t first, uint32_t lanes);
+nxl_ref nxl_reverse(nxl_emitter *e, nxl_ref v);
+/* llvm.`name` overloaded on `types`; NULL types: not overloaded. */
+nxl_ref nxl_intrinsic(nxl_emitter *e, const char *name, LLVMTypeRef *types, uint32_t n_types,
+                      nxl_ref *args, uint32_t n_args);
+/* The intrinsic of one overloaded type, that of the first argument. */
+nxl_ref nxl_intrinsic_of(nxl_emitter *e, const char *name, nxl_ref a, nxl_ref b, nxl_ref c);
+
+/* index + step, for the end of a loop. */
+nxl_ref nxl_advance(nxl_emitter *e, nxl_ref index, int64_t step);
+
+/* ---- scalar operations (emit_scalar.c, emit_integer.c) */
+typedef struct nxl_operands {
+  nx_dtype type, result; /* as in nxk_eval */
+  uint32_t lanes;
+  nxl_ref a, b, c;
+  uint64_t divisor; /* bits of b if it is known not to vary, and not to be 0; else 0 */
+} nxl_operands;
+nxl_ref nxl_scalar(nxl_emitter *e, nxk_op op, const nxl_operands *o);
+/* a combined with b, as nxk_reduce_combine. */
+nxl_ref nxl_combine(nxl_emitter *e, nxk_reduce_kind kind, nx_dtype type, nxl_ref a, nxl_ref b);
+/* bool: b with index ib replaces a with index ia, as nxk_arg_better. */
+nxl_ref nxl_arg_better(nxl_emitter *e, nxk_reduce_kind kind, nx_dtype type, nxl_ref a, nxl_ref ia,
+                       nxl_ref b, nxl_ref ib);
+typedef nxl_ref nxl_emit_fn(nxl_emitter *e, const nxl_operands *o);
+nxl_emit_fn nxl_emit_negate, nxl_emit_absolute, nxl_emit_divide, nxl_emit_modulo,
+    nxl_emit_shift_left, nxl_emit_shift_sign, nxl_emit_shift_zero, nxl_emit_umulh;
+
+/* ---- memory (emit_memory.c) */
+/* Through access `a`, displaced by `displacement` elements (i64) if that is not NULL. */
+nxl_ref nxl_emit_load(nxl_emitter *e, const nxk_access *a, uint32_t lanes, nxl_ref displacement);
+void nxl_emit_store(nxl_emitter *e, const nxk_access *a, nxl_ref value, nxl_ref displacement);
+void nxl_tree_push(nxl_emitter *e, const nxk_instr *in);
+nxl_ref nxl_tree_join(nxl_emitter *e, const nxk_instr *in);
+/* Alias scopes of the restricted buffers. */
+void nxl_make_scopes(nxl_emitter *e);
+
+#endif

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: ISC */
+/* Loads, stores and the trees of partial results. An address is claimed to be aligned to its element, or to
+ * the vector where the kernel promises it for non-temporal stores, never to more. Lanes whose mask is false
+ * touch no memory. Where the machine has no masked or scattered access of a width, a small loop goes over
+ * the lanes through an array on the stack: compact code for what only tails and rare accesses need. */
+#include <stdio.h>
+#include <string.h>
+
+#include "emit.h"
+
+/* ---- alias scopes */
+
+static LLVMMetadataRef md_string(nxl_emitter *e, const char *s, uint32_t n) {
+  return LLVMMDStringInContext2(e->context, s, n);
+}
+
+/* Every access names the scopes of all other buffers, so past this many the facts cost more than they give. */
+enum { MAX_SCOPED_BUFFERS = 64 };
+
+void nxl_make_scopes(nxl_emitter *e) {
+  if (e->k->n_buffers > MAX_SCOPED_BUFFERS) return;
+  LLVMMetadataRef domain_name =
+      md_string(e, e->k->name, (uint32_t)strnlen(e->k->name, sizeof e->k->name));
+  LLVMMetadataRef domain = LLVMMDNodeInContext2(e->context, &domain_name, 1);
+  uint32_t n = e->k->n_buffers;
+  for (uint32_t i = 0; i < n; i++) {
+    if (!e->k->buffers[i].restricted && e->k->buffers[i].kind != NXK_LOCAL) continue;
+    char name[16];
+    LLVMMetadataRef parts[2] = {md_string(e, name, (uint32_t)snprintf(name, sizeof name, "b%u", i)),
+                                domain};
+    e->scopes[i] = LLVMMDNodeInContext2(e->context, parts, 2);
+  }
+  LLVMMetadataRef others[MAX_SCOPED_BUFFERS];
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t count = 0;
+    for (uint32_t j = 0; j < n; j++)
+      if (j != i && e->scopes[j]) others[count++] = e->scopes[j];
+    if (e->scopes[i])
+      e->own_scope[i] =
+          LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, &e->scopes[i], 1));
+    if (count)
+      e->other_scopes[i] =
+          LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, others, count));
+  }
+}
+
+static void set_metadata(nxl_emitter *e, nxl_ref instruction, const char *kind, nxl_ref value) {
+  LLVMSetMetadata(instruction, LLVMGetMDKindIDInContext(e->context, kind, (uint32_t)strlen(kind)),
+                  value);
+}
+
+/* Marks a memory instruction as touching this buffer alone. */
+static nxl_ref annotate(nxl_emitter *e, nxl_ref instruction, uint32_t buffer) {
+  if (e->own_scope[buffer]) set_metadata(e, instruction, "alias.scope", e->own_scope[buffer]);
+  if (e->other_scopes[buffer]) set_metadata(e, instruction, "noalias", e->other_scopes[buffer]);
+  return instruction;
+}
+
+/* ---- one access being printed */
+
+typedef struct site {
+  const nxk_access *access;
+  uint32_t lanes, bytes;      /* bytes of an element */
+  nx_dtype dtype;             /* of the memory */
+  LLVMTypeRef scalar, type;   /* in memory: bool is i8 */
+  nxl_ref base;               /* address of lane 0, the vector index left out */
+  nxl_ref mask, other, index; /* NULL: none. other: as in memory */
+} site;
+
+static nxl_ref to_memory(nxl_emitter *e, const site *s, nxl_ref value) {
+  return s->dtype == NX_BOOL ? LLVMBuildZExt(e->builder, value, s->type, "") : value;
+}
+
+static nxl_ref from_memory(nxl_emitter *e, const site *s, nxl_ref value) {
+  return s->dtype == NX_BOOL
+             ? LLVMBuildICmp(e->builder, LLVMIntNE, value, LLVMConstNull(s->type), "")
+             : value;
+}
+
+static nxl_ref at_element(nxl_emitter *e, const site *s, nxl_ref base, nxl_ref index) {
+  return LLVMBuildGEP2(e->builder, s->scalar, base, &index, 1, "");
+}
+
+/* Terms of outer loops first and the constant last, so that what inner loops and neighbouring accesses share
+ * is a common prefix. */
+static nxl_ref address(nxl_emitter *e, const site *s, nxl_ref displacement) {
+  const nxk_access *a = s->access;
+  nxl_ref p = e->bases[a->buffer];
+  for (uint32_t done = 0, last = 0; done < a->n_terms; done++) {
+    uint32_t best = UINT32_MAX, n_best = 0;
+    for (uint32_t i = 0; i < a->n_terms; i++)
+      if ((done == 0 || a->terms[i].index > last) && a->terms[i].index < best)
+        best = a->terms[n_best = i].index;
+    if (best == UINT32_MAX) break;
+    for (uint32_t i = n_best; i < a->n_terms; i++) /* an index may stand in several terms */
+      if (a->terms[i].index == best)
+        p = at_element(
+            e, s, p, LLVMBuildMul(e->builder, e->values[best], nxl_i64(e, a->terms[i].stride), ""));
+    last = best;
+  }
+  if (a->index != NXK_NONE && nxl_lanes_of(e->values[a->index]) == 1)
+    p = at_element(e, s, p, e->values[a->index]);
+  if (displacement) p = at_element(e, s, p, displacement);
+  return a->offset ? at_element(e, s, p, nxl_i64(e, a->offset)) : p;
+}
+
+static site make_site(nxl_emitter *e, const nxk_access *a, uint32_t lanes, nxl_ref displacement) {
+  site s = {.access = a, .lanes = lanes, .dtype = e->k->buffers[a->buffer].dtype};
+  s.bytes = (uint32_t)nxi_dtype_size(s.dtype);
+  s.scalar = s.dtype == NX_BOOL ? e->i8 : nxl_scalar_type(e, s.dtype);
+  s.type = nxl_vector_of(s.scalar, lanes);
+  s.base = address(e, &s, displacement);
+  if (a->index != NXK_NONE && nxl_lanes_of(e->values[a->index]) > 1) s.index = e->values[a->index];
+  if (a->mask != NXK_NONE) s.mask = e->values[a->mask];
+  s.other = a->other != NXK_NONE ? to_memory(e, &s, e->values[a->other]) : LLVMConstNull(s.type);
+  return s;
+}
+
+/* ---- lanes 1 */
+
+/* Opens a block that runs where the mask is true; returns the block it leaves. */
+static LLVMBasicBlockRef open_if(nxl_emitter *e, nxl_ref condition, LLVMBasicBlockRef *after) {
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+  LLVMBasicBlockRef inside = LLVMAppendBasicBlockInContext(e->context, e->function, "");
+  *after = LLVMAppendBasicBlockInContext(e->context, e->function, "");
+  LLVMBuildCondBr(e->builder, condition, inside, *after);
+  LLVMPositionBuilderAtEnd(e->builder, inside);
+  return before;
+}
+
+static void close_if(nxl_emitter *e, LLVMBasicBlockRef after) {
+  LLVMBuildBr(e->builder, after);
+  LLVMPositionBuilderAtEnd(e->builder, after);
+}
+
+static nxl_ref plain_load(nxl_emitter *e, const site *s, LLVMTypeRef type, nxl_ref p) {
+  nxl_ref v = LLVMBuildLoad2(e->builder, type, p, "");
+  LLVMSetAlignment(v, s->bytes);
+  return annotate(e, v, s->access->buffer);
+}
+
+static void plain_store(nxl_emitter *e, const site *s, nxl_ref value, nxl_ref p) {
+  nxl_ref i = LLVMBuildStore(e->builder, value, p);
+  LLVMSetAlignment(i, s->bytes);
+  annotate(e, i, s->access->buffer);
+}
+
+static nxl_ref load_one(nxl_emitter *e, const site *s) {
+  if (!s->mask) return plain_load(e, s, s->type, s->base);
+  LLVMBasicBlockRef after, before = open_if(e, s->mask, &after),
+                           inside = LLVMGetInsertBlock(e->builder);
+  nxl_ref v = plain_load(e, s, s->type, s->base);
+  close_if(e, after);
+  nxl_ref phi = LLVMBuildPhi(e->builder, s->type, "");
+  LLVMAddIncoming(phi, &v, &inside, 1);
+  LLVMAddIncoming(phi, (nxl_ref *)&s->other, &before, 1);
+  return phi;
+}
+
+static void store_one(nxl_emitter *e, const site *s, nxl_ref value) {
+  LLVMBasicBlockRef after = NULL;
+  if (s->mask) open_if(e, s->mask, &after);
+  plain_store(e, s, value, s->base);
+  if (s->mask) close_if(e, after);
+}
+
+/* ---- contiguous vectors */
+
+/* Whether masked loads and stores of this element are instructions. */
+static bool has_masked(const nxl_emitter *e, const site *s) {
+  return e->isa == NXL_AVX512 || (e->isa == NXL_AVX2 && s->bytes >= 4);
+}
+
+static nxl_ref load_contiguous(nxl_emitter *e, const site *s, nxl_ref base, nxl_ref mask,
+                               nxl_ref other) {
+  if (!mask) return plain_load(e, s, s->type, base);
+  LLVMTypeRef types[2] = {s->type, e->pointer};
+  nxl_ref args[4] = {base, nxl_int(e, e->i32, 1, s->bytes), mask, other};
+  return annotate(e, nxl_intrinsic(e, "llvm.masked.load", types, 2, args, 4), s->access->buffer);
+}
+
+static void store_contiguous(nxl_emitter *e, const site *s, nxl_ref value, nxl_ref base,
+                             nxl_ref mask) {
+  if (mask) {
+    LLVMTypeRef types[2] = {s->type, e->pointer};
+    nxl_ref args[4] = {value, base, nxl_int(e, e->i32, 1, s->bytes), mask};
+    annotate(e, nxl_intrinsic(e, "llvm.masked.store", types, 2, args, 4), s->access->buffer);
+    return;
+  }
+  nxl_ref i = annotate(e, LLVMBuildStore(e->builder, value, base), s->access->buffer);
+  LLVMSetAlignment(i, s->bytes);
+  if (!(s->access->flags & NXK_NONTEMPORAL)) return;
+  LLVMSetAlignment(i, s->bytes * s->lanes < 64 ? s->bytes * s->lanes : 64);
+  LLVMMetadataRef one = LLVMValueAsMetadata(nxl_int(e, e->i32, 1, 1));
+  set_metadata(e, i, "nontemporal",
+               LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, &one, 1)));
+}
+
+/* The lowest address of lanes that descend. */
+static nxl_ref last_lane(nxl_emitter *e, const site *s) {
+  return at_element(e, s, s->base, nxl_i64(e, -(int64_t)(s->lanes - 1)));
+}
+
+/* ---- lanes anywhere */
+
+/* Elements from s->base to each lane, as a vector. */
+static nxl_ref lane_offsets(nxl_emitter *e, const site *s) {
+  nxl_ref steps[128];
+  for (uint32_t i = 0; i < s->lanes; i++)
+    steps[i] = nxl_i64(e, (int64_t)((uint64_t)i * (uint64_t)s->access->lane_stride));
+  nxl_ref affine = LLVMConstVector(steps, s->lanes);
+  return s->index ? LLVMBuildAdd(e->builder, s->index, affine, "") : affine;
+}
+
+static nxl_ref lane_address(nxl_emitter *e, const site *s, nxl_ref offsets, nxl_ref lane) {
+  return at_element(e, s, s->base, LLVMBuildExtractElement(e->builder, offsets, lane, ""));
+}
+
+static nxl_ref all_true(nxl_emitter *e, const site *s) { return nxl_int(e, e->i1, s->lanes, 1); }
+
+/* Short vectors lane by lane, in line. */
+static nxl_ref load_inline(nxl_emitter *e, const site *s) {
+  nxl_ref offsets = lane_offsets(e, s), v = LLVMGetPoison(s->type);
+  for (uint32_t i = 0; i < s->lanes; i++) {
+    nxl_ref lane = nxl_int(e, e->i32, 1, i);
+    v = LLVMBuildInsertElement(
+        e->builder, v, plain_load(e, s, s->scalar, lane_address(e, s, offsets, lane)), lane, "");
+  }
+  return v;
+}
+
+static void store_inline(nxl_emitter *e, const site *s, nxl_ref value) {
+  nxl_ref offsets = lane_offsets(e, s);
+  for (uint32_t i = 0; i < s->lanes; i++) {
+    nxl_ref lane = nxl_int(e, e->i32, 1, i);
+    plain_store(e, s, LLVMBuildExtractElement(e->builder, value, lane, ""),
+                lane_address(e, s, offsets, lane));
+  }
+}
+
+static nxl_ref load_gather(nxl_emitter *e, const site *s) {
+  nxl_ref offsets = lane_offsets(e, s),
+          pointers = LLVMBuildGEP2(e->builder, s->scalar, s->base, &offsets, 1, "");
+  LLVMTypeRef types[2] = {s->type, LLVMTypeOf(pointers)};
+  nxl_ref args[4] = {pointers, nxl_int(e, e->i32, 1, s->bytes), s->mask ? s->mask : all_true(e, s),
+                     s->other};
+  return annotate(e, nxl_intrinsic(e, "llvm.masked.gather", types, 2, args, 4), s->access->buffer);
+}
+
+static void store_scatter(nxl_emitter *e, const site *s, nxl_ref value) {
+  nxl_ref offsets = lane_offsets(e, s),
+          pointers = LLVMBuildGEP2(e->builder, s->scalar, s->base, &offsets, 1, "");
+  LLVMTypeRef types[2] = {s->type, LLVMTypeOf(pointers)};
+  nxl_ref args[4] = {value, pointers, nxl_int(e, e->i32, 1, s->bytes),
+                     s->mask ? s->mask : all_true(e, s)};
+  annotate(e, nxl_intrinsic(e, "llvm.masked.scatter", types, 2, args, 4), s->access->buffer);
+}
+
+/* ---- the loop over lanes */
+
+/* An array on the stack that holds one vector. */
+static nxl_ref stack_array(nxl_emitter *e, LLVMTypeRef type) {
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);
+  LLVMPositionBuilderAtEnd(e->builder, e->entry);
+  nxl_ref p = LLVMBuildAlloca(e->builder, type, "");
+  LLVMPositionBuilderAtEnd(e->builder, here);
+  return p;
+}
+
+static nxl_ref spill(nxl_emitter *e, nxl_ref vector) {
+  nxl_ref p = stack_array(e, LLVMTypeOf(vector));
+  LLVMBuildStore(e->builder, vector, p);
+  return p;
+}
+
+/* Copies the active lanes between memory and the stack array `array`, in ascending order. */
+static void copy_lanes(nxl_emitter *e, const site *s, nxl_ref array, bool load) {
+  LLVMBuilderRef b = e->builder;
+  nxl_ref masks = NULL, offsets = s->index ? spill(e, lane_offsets(e, s)) : NULL;
+  if (s->mask) masks = spill(e, LLVMBuildZExt(b, s->mask, nxl_vector_of(e->i8, s->lanes), ""));
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(b),
+                    body = LLVMAppendBasicBlockInContext(e->context, e->function, "");
+  LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(e->context, e->function, ""), skip = NULL;
+  LLVMBuildBr(b, body);
+  LLVMPositionBuilderAtEnd(b, body);
+  nxl_ref lane = LLVMBuildPhi(b, e->i64, ""), zero = nxl_i64(e, 0);
+  LLVMAddIncoming(lane, &zero, &before, 1);
+  if (masks) {
+    nxl_ref byte = LLVMBuildLoad2(b, e->i8, LLVMBuildGEP2(b, e->i8, masks, &lane, 1, ""), "");
+    open_if(e, LLVMBuildICmp(b, LLVMIntNE, byte, LLVMConstNull(e->i8), ""), &skip);
+  }
+  nxl_ref offset =
+      offsets ? LLVMBuildLoad2(b, e->i64, LLVMBuildGEP2(b, e->i64, offsets, &lane, 1, ""), "")
+              : LLVMBuildMul(b, lane, nxl_i64(e, s->access->lane_stride), "");
+  nxl_ref outside = at_element(e, s, s->base, offset), inside = at_element(e, s, array, lane);
+  if (load) LLVMBuildStore(b, plain_load(e, s, s->scalar, outside), inside);
+  else plain_store(e, s, LLVMBuildLoad2(b, s->scalar, inside, ""), outside);
+  if (skip) close_if(e, skip);
+  nxl_ref next = nxl_advance(e, lane, 1);
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(b);
+  LLVMAddIncoming(lane, &next, &latch, 1);
+  LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntULT, next, nxl_i64(e, s->lanes), ""), body, after);
+  LLVMPositionBuilderAtEnd(b, after);
+}
+
+static nxl_ref load_loop(nxl_emitter *e, const site *s) {
+  nxl_ref array = spill(e, s->other);
+  copy_lanes(e, s, array, true);
+  return LLVMBuildLoad2(e->builder, s->type, array, "");
+}
+
+static void store_loop(nxl_emitter *e, const site *s, nxl_ref value) {
+  copy_lanes(e, s, spill(e, value), false);
+}
+
+/* ---- choice by what the machine has. Measured on Zen 5, lane by lane in line beats gathers (by 1.5) and
+ * scatters (by 1 to 2) wherever no lane is masked and no index must be taken apart. */
+
+enum { MAX_INLINE_LANES = 32 };
+
+static bool goes_inline(const site *s) { return !s->mask && s->lanes <= MAX_INLINE_LANES; }
+
+static nxl_ref load_vector(nxl_emitter *e, const site *s) {
+  int64_t stride = s->access->lane_stride;
+  bool adjacent = !s->index && (stride == 1 || stride == -1);
+  if (adjacent && (!s->mask || has_masked(e, s))) {
+    if (stride == 1) return load_contiguous(e, s, s->base, s->mask, s->other);
+    nxl_ref mask = s->mask ? nxl_reverse(e, s->mask) : NULL;
+    return nxl_reverse(
+        e, load_contiguous(e, s, last_lane(e, s), mask, mask ? nxl_reverse(e, s->other) : NULL));
+  }
+  bool gathers = (e->isa == NXL_AVX512 || e->isa == NXL_AVX2) && s->bytes >= 4;
+  if (gathers && (s->index || !goes_inline(s))) return load_gather(e, s);
+  return goes_inline(s) ? load_inline(e, s) : load_loop(e, s);
+}
+
+static void store_vector(nxl_emitter *e, const site *s, nxl_ref value) {
+  int64_t stride = s->access->lane_stride;
+  bool adjacent = !s->index && (stride == 1 || stride == -1);
+  if (adjacent && (!s->mask || has_masked(e, s))) {
+    if (stride == 1) store_contiguous(e, s, value, s->base, s->mask);
+    else
+      store_contiguous(e, s, nxl_reverse(e, value), last_lane(e, s),
+                       s->mask ? nxl_reverse(e, s->mask) : NULL);
+  } else if (e->isa == NXL_AVX512 && s->bytes >= 4 && (s->index || !goes_inline(s))) {
+    store_scatter(e, s, value);
+  } else if (goes_inline(s)) {
+    store_inline(e, s, value);
+  } else {
+    store_loop(e, s, value);
+  }
+}
+
+nxl_ref nxl_emit_load(nxl_emitter *e, const nxk_access *a, uint32_t lanes, nxl_ref displacement) {
+  site s = make_site(e, a, lanes, displacement);
+  return from_memory(e, &s, lanes == 1 ? load_one(e, &s) : load_vector(e, &s));
+}
+
+void nxl_emit_store(nxl_emitter *e, const nxk_access *a, nxl_ref value, nxl_ref displacement) {
+  site s = make_site(e, a, nxl_lanes_of(value), displacement);
+  value = to_memory(e, &s, value);
+  if (s.lanes == 1) store_one(e, &s, value);
+  else store_vector(e, &s, value);
+}

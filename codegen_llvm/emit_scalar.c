@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: ISC */
+/* Scalar operations as LLVM IR: the table of scalar_llvm.def, and the float operations and conversions that
+ * are more than one instruction. Nothing here may be poison or undefined for any operand: every result is
+ * the bits of nxk_eval (ir/eval.c), NaNs counting as one value. No fast-math flag is ever set. */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "emit.h"
+
+/* ---- the table */
+
+typedef enum cell_kind {
+  CELL_NO,
+  CELL_OPCODE,
+  CELL_INTRINSIC,
+  CELL_INT_COMPARE,
+  CELL_FLOAT_COMPARE,
+  CELL_CALL
+} cell_kind;
+
+typedef struct cell {
+  cell_kind kind;
+  int code;
+  const char *intrinsic;
+  nxl_emit_fn *call;
+} cell;
+
+static nxl_ref nxl_emit_same(nxl_emitter *e, const nxl_operands *o) {
+  (void)e;
+  return o->a;
+}
+
+static nxl_ref nxl_emit_not(nxl_emitter *e, const nxl_operands *o) {
+  return LLVMBuildNot(e->builder, o->a, "");
+}
+
+static nxl_ref nxl_emit_float_negate(nxl_emitter *e, const nxl_operands *o) {
+  return LLVMBuildFNeg(e->builder, o->a, "");
+}
+
+static nxl_ref nxl_emit_select(nxl_emitter *e, const nxl_operands *o) {
+  return LLVMBuildSelect(e->builder, o->a, o->b, o->c, "");
+}
+
+static nxl_ref nxl_emit_bits(nxl_emitter *e, const nxl_operands *o) {
+  if (o->type == o->result) return o->a;
+  if (o->result == NX_BOOL) {
+    nxl_ref byte = o->type == NX_BOOL
+                       ? o->a
+                       : LLVMBuildBitCast(e->builder, o->a, nxl_vector_of(e->i8, o->lanes), "");
+    return LLVMBuildICmp(e->builder, LLVMIntNE, byte, nxl_int(e, e->i8, o->lanes, 0), "");
+  }
+  nxl_ref a = o->type == NX_BOOL
+                  ? LLVMBuildZExt(e->builder, o->a, nxl_vector_of(e->i8, o->lanes), "")
+                  : o->a;
+  return LLVMBuildBitCast(e->builder, a, nxl_type(e, o->result, o->lanes), "");
+}
+
+/* ---- max and min: NaN wins, and zeros of different sign are ordered.
+ * x86's instruction returns its second operand where the two are equal or not ordered, so what is left is
+ * to join the signs of equal operands and to put a NaN of the first one in. */
+
+static nxl_ref nxl_emit_extreme(nxl_emitter *e, const nxl_operands *o, bool max) {
+  LLVMBuilderRef b = e->builder;
+  if (e->isa == NXL_NEON)
+    return nxl_intrinsic_of(e, max ? "llvm.maximum" : "llvm.minimum", o->a, o->b, NULL);
+  LLVMTypeRef type = LLVMTypeOf(o->a),
+              bits = nxl_type(e, o->type == NX_F64 ? NX_U64 : NX_U32, o->lanes);
+  nxl_ref better = LLVMBuildFCmp(b, max ? LLVMRealOGT : LLVMRealOLT, o->a, o->b, "");
+  nxl_ref picked = LLVMBuildSelect(b, better, o->a, o->b, "");
+  nxl_ref x = LLVMBuildBitCast(b, o->a, bits, ""), y = LLVMBuildBitCast(b, o->b, bits, "");
+  nxl_ref joined =
+      LLVMBuildBitCast(b, max ? LLVMBuildAnd(b, x, y, "") : LLVMBuildOr(b, x, y, ""), type, "");
+  nxl_ref equal = LLVMBuildFCmp(b, LLVMRealOEQ, o->a, o->b, "");
+  nxl_ref nan = LLVMBuildFCmp(b, LLVMRealUNO, o->a, o->a, "");
+  return LLVMBuildSelect(b, nan, o->a, LLVMBuildSelect(b, equal, joined, picked, ""), "");
+}
+
+static nxl_ref nxl_emit_maximum(nxl_emitter *e, const nxl_operands *o) {
+  return nxl_emit_extreme(e, o, true);
+}
+static nxl_ref nxl_emit_minimum(nxl_emitter *e, const nxl_operands *o) {
+  return nxl_emit_extreme(e, o, false);
+}
+
+/* ---- ldexp */
+
+/* One vscalef an AVX-512 register; narrower vectors are padded to 128 bits. `at` is where in `o` it works. */
+static nxl_ref scale_register(nxl_emitter *e, const nxl_operands *o, uint32_t at, uint32_t lanes,
+                              uint32_t width) {
+  uint32_t full = width / (o->type == NX_F64 ? 64 : 32);
+  uint32_t order[16];
+  for (uint32_t i = 0; i < full; i++) order[i] = i < lanes ? at + i : at;
+  LLVMValueRef mask[16];
+  for (uint32_t i = 0; i < full; i++) mask[i] = LLVMConstInt(e->i32, order[i], 0);
+  nxl_ref take = LLVMConstVector(mask, full), poison = LLVMGetPoison(LLVMTypeOf(o->a));
+  char name[64];
+  snprintf(name, sizeof name, "llvm.x86.avx512.mask.scalef.p%c.%u", o->type == NX_F64 ? 'd' : 's',
+           width);
+  nxl_ref a = LLVMBuildShuffleVector(e->builder, o->a, poison, take, "");
+  nxl_ref b = LLVMBuildShuffleVector(e->builder, o->b, poison, take, "");
+  nxl_ref args[5] = {
+      a, b, LLVMGetPoison(LLVMTypeOf(a)),
+      nxl_int(e, full == 16 ? LLVMInt16TypeInContext(e->context) : e->i8, 1, (1u << full) - 1),
+      nxl_int(e, e->i32, 1, 4)}; /* the current rounding mode; read by the 512-bit form alone */
+  return nxl_intrinsic(e, name, NULL, 0, args, width == 512 ? 5 : 4);
+}
+
+/* v with lanes [at, at + lanes) of `piece` (which has at least that many lanes, from 0) put in. */
+static nxl_ref join_register(nxl_emitter *e, nxl_ref v, nxl_ref piece, uint32_t at, uint32_t lanes,
+                             uint32_t total) {
+  nxl_ref order[128];
+  for (uint32_t i = 0; i < total; i++) order[i] = LLVMConstInt(e->i32, i < lanes ? i : 0, 0);
+  nxl_ref wide = LLVMBuildShuffleVector(e->builder, piece, LLVMGetPoison(LLVMTypeOf(piece)),
+                                        LLVMConstVector(order, total), "");
+  if (at == 0) return wide;
+  for (uint32_t i = 0; i < total; i++)
+    order[i] = LLVMConstInt(e->i32, i >= at && i < at + lanes ? total + i - at : i, 0);
+  return LLVMBuildShuffleVector(e->builder, v, wide, LLVMConstVector(order, total), "");
+}
+
+static nxl_ref ldexp_scalef(nxl_emitter *e, const nxl_operands *o) {
+  if (o->lanes == 1) { /* lane 0 of a vector of two */
+    nxl_operands wide = *o;
+    wide.lanes = 2;
+    wide.a = nxl_splat(e, o->a, 2);
+    wide.b = nxl_splat(e, o->b, 2);
+    return LLVMBuildExtractElement(e->builder, ldexp_scalef(e, &wide), nxl_int(e, e->i32, 1, 0),
+                                   "");
+  }
+  uint32_t bits = o->lanes * (o->type == NX_F64 ? 64 : 32), width = bits >= 512   ? 512
+                                                                    : bits >= 256 ? 256
+                                                                                  : 128;
+  uint32_t step = width / (o->type == NX_F64 ? 64 : 32);
+  nxl_ref result = NULL;
+  for (uint32_t at = 0; at < o->lanes; at += step) {
+    uint32_t lanes = o->lanes - at < step ? o->lanes - at : step;
+    nxl_ref piece = scale_register(e, o, at, lanes, width);
+    result = join_register(e, result, piece, at, lanes, o->lanes);
+  }
+  return result;
+}
+
+/* 2^x for integral |x| within the normal exponents: x + 1.5 * 2^(mantissa bits) + bias holds the exponent
+ * field in its low bits. */
+static nxl_ref power_of_two(nxl_emitter *e, nx_dtype t, uint32_t lanes, nxl_ref x) {
+  bool wide = t == NX_F64;
+  LLVMTypeRef bits = wide ? e->i64 : e->i32;
+  nxl_ref magic = nxl_float(e, t, lanes, wide ? 0x1.8p52 + 1023 : 0x1.8p23 + 127);
+  nxl_ref field = LLVMBuildBitCast(e->builder, LLVMBuildFAdd(e->builder, x, magic, ""),
+                                   nxl_vector_of(bits, lanes), "");
+  field = LLVMBuildShl(e->builder, field, nxl_int(e, bits, lanes, wide ? 52 : 23), "");
+  return LLVMBuildBitCast(e->builder, field, nxl_type(e, t, lanes), "");
+}
+
+/* Two multiplications by halves of the power. On the row's domain the first is exact, or the result 0 or
+ * infinite anyway, so that it rounds once. */
+static nxl_ref ldexp_halves(nxl_emitter *e, const nxl_operands *o) {
+  LLVMBuilderRef b = e->builder;
+  double limit = o->type == NX_F64 ? 2044 : 252;
+  nxl_ref low = nxl_float(e, o->type, o->lanes, -limit),
+          high = nxl_float(e, o->type, o->lanes, limit);
+  nxl_ref n = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOLT, o->b, low, ""), low, o->b, "");
+  n = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOGT, n, high, ""), high, n, "");
+  nxl_ref half = LLVMBuildFMul(b, n, nxl_float(e, o->type, o->lanes, 0.5), "");
+  half = nxl_intrinsic_of(e, "llvm.trunc", half, NULL, NULL);
+  nxl_ref rest = LLVMBuildFSub(b, n, half, "");
+  nxl_ref r = LLVMBuildFMul(b, o->a, power_of_two(e, o->type, o->lanes, half), "");
+  r = LLVMBuildFMul(b, r, power_of_two(e, o->type, o->lanes, rest), "");
+  return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealUNO, o->b, o->b, ""), o->b, r, "");
+}
+
+static nxl_ref nxl_emit_ldexp(nxl_emitter *e, const nxl_operands *o) {
+  return e->isa == NXL_AVX512 ? ldexp_scalef(e, o) : ldexp_halves(e, o);
+}
+
+/* ---- conversions */
+
+/* LLVM's conversion of floats that are within the integer type. */
+static nxl_ref cast_in_range(nxl_emitter *e, const nxl_operands *o, nxl_ref a) {
+  LLVMTypeRef type = nxl_type(e, o->result, o->lanes);
+  if (nxi_dtypes[o->result].bits < 32) {
+    nxl_ref r = LLVMBuildFPToSI(e->builder, a, nxl_vector_of(e->i32, o->lanes), "");
+    return LLVMBuildTrunc(e->builder, r, type, "");
+  }
+  return nxi_is_signed(o->result) ? LLVMBuildFPToSI(e->builder, a, type, "")
+                                  : LLVMBuildFPToUI(e->builder, a, type, "");
+}
+
+/* Float to integer: truncated, saturated, NaN to 0. LLVM's own saturating conversion goes lane by lane.
+ * The least value of the type is a float; so is the highest, or the highest + 1, which then stands for
+ * all above. Comparisons are written so that a NaN becomes the least value, which for unsigned is 0. */
+static nxl_ref cast_float_to_integer(nxl_emitter *e, const nxl_operands *o) {
+  LLVMBuilderRef b = e->builder;
+  bool is_signed = nxi_is_signed(o->result);
+  uint32_t bits = nxi_dtypes[o->result].bits, digits = bits - is_signed;
+  bool exact = digits <= (o->type == NX_F64 ? 53 : 24); /* the highest value is a float */
+  double limit = 2 * (double)(UINT64_C(1) << (digits - 1));
+  nxl_ref low = nxl_float(e, o->type, o->lanes, is_signed ? -limit : 0);
+  nxl_ref high = nxl_float(e, o->type, o->lanes, exact ? limit - 1 : limit);
+  nxl_ref a = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOGT, o->a, low, ""), o->a, low, "");
+  nxl_ref below = LLVMBuildFCmp(b, LLVMRealOLT, a, high, "");
+  nxl_ref r = cast_in_range(e, o, LLVMBuildSelect(b, below, a, exact ? high : low, ""));
+  if (!exact) {
+    nxl_ref most =
+        nxl_int(e, nxl_scalar_type(e, o->result), o->lanes, (UINT64_C(1) << (digits - 1)) * 2 - 1);
+    r = LLVMBuildSelect(b, below, r, most, "");
+  }
+  if (!is_signed) return r;
+  nxl_ref nan = LLVMBuildFCmp(b, LLVMRealUNO, o->a, o->a, "");
+  return LLVMBuildSelect(b, nan, LLVMConstNull(LLVMTypeOf(r)), r, "");
+}
+
+static nxl_ref cast_integer(nxl_emitter *e, const nxl_operands *o) {
+  LLVMBuilderRef b = e->builder;
+  LLVMTypeRef type = nxl_type(e, o->result, o->lanes);
+  uint32_t from = nxi_dtypes[o->type].bits, to = nxi_dtypes[o->result].bits;
+  if (nxi_is_float(o->result)) {
+    nxl_ref a = o->a;
+    bool narrow = from < 32; /* its values are signed 32-bit ones */
+    if (narrow && nxi_is_signed(o->type))
+      a = LLVMBuildSExt(b, a, nxl_vector_of(e->i32, o->lanes), "");
+    if (narrow && !nxi_is_signed(o->type))
+      a = LLVMBuildZExt(b, a, nxl_vector_of(e->i32, o->lanes), "");
+    return narrow || nxi_is_signed(o->type) ? LLVMBuildSIToFP(b, a, type, "")
+                                            : LLVMBuildUIToFP(b, a, type, "");
+  }
+  if (to < from) return LLVMBuildTrunc(b, o->a, type, "");
+  if (to == from) return o->a;
+  return nxi_is_signed(o->type) ? LLVMBuildSExt(b, o->a, type, "")
+                                : LLVMBuildZExt(b, o->a, type, "");
+}
+
+/* f16 and f32, where the machine does it in one instruction. All other conversions of small floats have
+ * been rewritten (passes/kernel_legalize.c). */
+static nxl_ref cast_half(nxl_emitter *e, const nxl_operands *o) {
+  LLVMBuilderRef b = e->builder;
+  LLVMTypeRef type = nxl_type(e, o->result, o->lanes),
+              half = nxl_vector_of(LLVMHalfTypeInContext(e->context), o->lanes);
+  bool native = e->isa != NXL_GENERIC;
+  if (native && o->type == NX_F16 && o->result == NX_F32)
+    return LLVMBuildFPExt(b, LLVMBuildBitCast(b, o->a, half, ""), type, "");
+  if (native && o->type == NX_F32 && o->result == NX_F16)
+    return LLVMBuildBitCast(b, LLVMBuildFPTrunc(b, o->a, half, ""), type, "");
+  return nxl_refuse(e, type, "a conversion of a small float was not legalised");
+}
+
+static nxl_ref nxl_emit_cast(nxl_emitter *e, const nxl_operands *o) {
+  LLVMBuilderRef b = e->builder;
+  LLVMTypeRef type = nxl_type(e, o->result, o->lanes);
+  if (o->type == o->result) return o->a;
+  if (nxi_is_small_float(o->type) || nxi_is_small_float(o->result)) return cast_half(e, o);
+  if (o->type == NX_BOOL) {
+    bool to_float = nxi_is_float(o->result);
+    nxl_ref one = to_float ? nxl_float(e, o->result, o->lanes, 1)
+                           : nxl_int(e, nxl_scalar_type(e, o->result), o->lanes, 1);
+    return LLVMBuildSelect(b, o->a, one, LLVMConstNull(type), "");
+  }
+  if (o->result == NX_BOOL) {
+    nxl_ref zero = LLVMConstNull(LLVMTypeOf(o->a));
+    return nxi_is_float(o->type) ? LLVMBuildFCmp(b, LLVMRealUNE, o->a, zero, "")
+                                 : LLVMBuildICmp(b, LLVMIntNE, o->a, zero, "");
+  }
+  if (!nxi_is_float(o->type)) return cast_integer(e, o);
+  if (!nxi_is_float(o->result)) return cast_float_to_integer(e, o);
+  return o->result == NX_F64 ? LLVMBuildFPExt(b, o->a, type, "")
+                             : LLVMBuildFPTrunc(b, o->a, type, "");
+}
+
+/* ---- table and dispatch */
+
+#define NO    {CELL_NO, 0, NULL, NULL}
+#define OP(x) {CELL_OPCODE, LLVM##x, NULL, NULL}
+#define IN(x) {CELL_INTRINSIC, 0, "llvm." x, NULL}
+#define IC(p) {CELL_INT_COMPARE, LLVMInt##p, NULL, NULL}
+#define FC(p) {CELL_FLOAT_COMPARE, LLVMReal##p, NULL, NULL}
+#define FN(f) {CELL_CALL, 0, NULL, nxl_emit_##f}
+
+enum { COLUMN_BOOL, COLUMN_SIGNED, COLUMN_UNSIGNED, COLUMN_FLOAT, COLUMNS };
+static const cell table[][COLUMNS] = {
+#define LOP(name, b, s, u, f) [NXK_##name] = {b, s, u, f},
+#include "scalar_llvm.def"
+#undef LOP
+};
+
+enum {
+  ROWS = 0
+#define LOP(name, b, s, u, f) +1
+#include "scalar_llvm.def"
+#undef LOP
+};
+static_assert((int)ROWS == (int)NXK_SCALAR_COUNT,
+              "scalar_llvm.def and scalar_ops.def have a row for the same operations");
+
+static const cell *find_cell(nxk_op op, nx_dtype t) {
+  switch (nxi_dtype_class(t)) {
+    case NXI_BOOL: return &table[op][COLUMN_BOOL];
+    case NXI_INT: return &table[op][COLUMN_SIGNED];
+    case NXI_UINT: return &table[op][COLUMN_UNSIGNED];
+    default: return &table[op][COLUMN_FLOAT];
+  }
+}
+
+nxl_ref nxl_scalar(nxl_emitter *e, nxk_op op, const nxl_operands *o) {
+  const cell *c = find_cell(op, o->type);
+  bool moves = op == NXK_select || op == NXK_cast || op == NXK_bitcast;
+  if (nxi_is_small_float(o->type) && !moves)
+    return nxl_refuse(e, nxl_type(e, o->result, o->lanes),
+                      "arithmetic on a small float was not legalised");
+  switch (c->kind) {
+    case CELL_OPCODE: return LLVMBuildBinOp(e->builder, (LLVMOpcode)c->code, o->a, o->b, "");
+    case CELL_INTRINSIC: return nxl_intrinsic_of(e, c->intrinsic, o->a, o->b, o->c);
+    case CELL_INT_COMPARE:
+      return LLVMBuildICmp(e->builder, (LLVMIntPredicate)c->code, o->a, o->b, "");
+    case CELL_FLOAT_COMPARE:
+      return LLVMBuildFCmp(e->builder, (LLVMRealPredicate)c->code, o->a, o->b, "");
+    case CELL_CALL: return c->call(e, o);
+    default:
+      return nxl_refuse(e, nxl_type(e, o->result, o->lanes),
+                        "an operation was not expanded or legalised");
+  }
+}
+
+/* ---- combinations of reductions */
+
+static nxl_ref binary(nxl_emitter *e, nxk_op op, nx_dtype type, nx_dtype result, nxl_ref a,
+                      nxl_ref b) {
+  nxl_operands o = {type, result, nxl_lanes_of(a), a, b, NULL, 0};
+  return nxl_scalar(e, op, &o);
+}
+
+nxl_ref nxl_combine(nxl_emitter *e, nxk_reduce_kind kind, nx_dtype type, nxl_ref a, nxl_ref b) {
+  switch (kind) {
+    case NXK_SUM:
+    case NXK_DOT: return binary(e, NXK_add, type, type, a, b);
+    case NXK_PROD: return binary(e, NXK_mul, type, type, a, b);
+    case NXK_MAX:
+    case NXK_ARGMAX: return binary(e, NXK_max, type, type, a, b);
+    default: return binary(e, NXK_min, type, type, a, b);
+  }
+}
+
+nxl_ref nxl_arg_better(nxl_emitter *e, nxk_reduce_kind kind, nx_dtype type, nxl_ref a, nxl_ref ia,
+                       nxl_ref b, nxl_ref ib) {
+  LLVMBuilderRef s = e->builder;
+  nxl_ref earlier = LLVMBuildICmp(s, LLVMIntSLT, ib, ia, "");
+  nxl_ref ahead = kind == NXK_ARGMAX ? binary(e, NXK_lt, type, NX_BOOL, a, b)
+                                     : binary(e, NXK_lt, type, NX_BOOL, b, a);
+  nxl_ref equal = binary(e, NXK_eq, type, NX_BOOL, a, b);
+  if (!nxi_is_float(type)) return LLVMBuildOr(s, ahead, LLVMBuildAnd(s, equal, earlier, ""), "");
+  nxl_ref a_nan = binary(e, NXK_ne, type, NX_BOOL, a, a),
+          b_nan = binary(e, NXK_ne, type, NX_BOOL, b, b);
+  /* ahead and equal are false beside a NaN, so the two cases join with or */
+  nxl_ref tie = LLVMBuildOr(s, equal, LLVMBuildAnd(s, a_nan, b_nan, ""), "");
+  nxl_ref first_nan = LLVMBuildAnd(s, b_nan, LLVMBuildNot(s, a_nan, ""), "");
+  nxl_ref better = LLVMBuildOr(s, ahead, first_nan, "");
+  return LLVMBuildOr(s, better, LLVMBuildAnd(s, tie, earlier, ""), "");
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: ISC */
+/* The machines LLVM compiles for: the host as LLVM sees it, what each `isa` leaves of its features, and a
+ * pool of target machines (making one takes as long as compiling a small kernel; they are not shared
+ * between threads). */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <llvm-c/Target.h>
+
+#include "config.h"
+#include "jit.h"
+
+enum { MAX_FEATURES = 4096, MAX_ENVIRONMENT = MAX_FEATURES + 256, MAX_POOL = 8 };
+
+static const char *const isa_names[NXL_ISAS] = {"generic", "avx2", "avx512", "neon"};
+
+static struct {
+  char triple[64], cpu[64];
+  char features[NXL_ISAS][MAX_FEATURES];
+  char cpus[NXL_ISAS][64];
+  const char *unavailable;
+} host;
+static char environment[NXL_ISAS][MAX_ENVIRONMENT], whole_environment[MAX_ENVIRONMENT];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+  nxl_isa isa;
+  LLVMTargetMachineRef handle;
+} pool[MAX_POOL];
+static uint32_t n_pool;
+
+/* ---- the host */
+
+static bool host_has(const char *features, const char *name) {
+  size_t n = strlen(name);
+  for (const char *p = features; (p = strstr(p, name)) != NULL; p += n)
+    if (p > features && p[-1] == '+' && (p[n] == ',' || p[n] == '\0')) return true;
+  return false;
+}
+
+static bool is_avx512(const char *name) {
+  return strncmp(name, "avx512", 6) == 0 || strncmp(name, "avx10", 5) == 0 ||
+         strncmp(name, "evex512", 7) == 0;
+}
+
+/* Copies the feature list with everything that needs AVX-512 switched off. */
+static void without_avx512(const char *features, char *out) {
+  snprintf(out, MAX_FEATURES, "%s", features);
+  for (char *p = out; p && *p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+    if (*p == '+' && is_avx512(p + 1)) *p = '-';
+}
+
+static void set_isa(nxl_isa isa, const char *cpu, const char *features) {
+  snprintf(host.cpus[isa], sizeof host.cpus[isa], "%s", cpu);
+  if (features != host.features[isa]) snprintf(host.features[isa], MAX_FEATURES, "%s", features);
+  snprintf(environment[isa], MAX_ENVIRONMENT, "LLVM %s; %s; %s; %s", NX_LLVM_VERSION,
+           isa_names[isa], host.cpus[isa], host.features[isa]);
+}
+
+/* What each isa is on an x86-64 host; one that the host lacks is the plain form, good for its text alone. */
+static void describe_x86(const char *features) {
+  bool avx512 = host_has(features, "avx512f") && host_has(features, "avx512vl") &&
+                host_has(features, "avx512bw") && host_has(features, "avx512dq");
+  bool avx2 = host_has(features, "avx2") && host_has(features, "fma") && host_has(features, "f16c");
+  set_isa(NXL_AVX512, avx512 ? host.cpu : "x86-64-v4", avx512 ? features : "");
+  without_avx512(features, host.features[NXL_AVX2]);
+  set_isa(NXL_AVX2, avx2 ? host.cpu : "x86-64-v3", avx2 ? host.features[NXL_AVX2] : "");
+  set_isa(NXL_GENERIC, "x86-64-v2", "");
+  set_isa(NXL_NEON, "generic", "");
+  if (!host_has(features, "sse4.1")) host.unavailable = "the CPU lacks SSE4.1";
+}
+
+static void setup(void) {
+  LLVMInitializeAllTargetInfos();
+  LLVMInitializeAllTargets();
+  LLVMInitializeAllTargetMCs();
+  LLVMInitializeAllAsmPrinters();
+  char *triple = LLVMGetDefaultTargetTriple(), *cpu = LLVMGetHostCPUName(),
+       *features = LLVMGetHostCPUFeatures();
+  snprintf(host.triple, sizeof host.triple, "%s", triple);
+  snprintf(host.cpu, sizeof host.cpu, "%s", cpu);
+  snprintf(whole_environment, sizeof whole_environment, "LLVM %s; %s; %s; %s", NX_LLVM_VERSION,
+           triple, cpu, features);
+#if defined(__x86_64__) && defined(__ELF__)
+  describe_x86(features);
+#elif defined(__aarch64__) && defined(__ELF__)
+  set_isa(NXL_NEON, host.cpu, features);
+  set_isa(NXL_GENERIC, "generic", "");
+  set_isa(NXL_AVX2, "x86-64-v3", "");
+  set_isa(NXL_AVX512, "x86-64-v4", "");
+#else
+  host.unavailable = "code is generated for x86-64 and AArch64 with ELF objects alone";
+#endif
+  LLVMDisposeMessage(triple);
+  LLVMDisposeMessage(cpu);
+  LLVMDisposeMessage(features);
+}
+
+void nxl_setup(void) { pthread_once(&once, setup); }
+
+const char *nxl_unavailable(void) {
+  nxl_setup();
+  return host.unavailable;
+}
+
+static bool find_isa(const char *name, nxl_isa *isa) {
+  for (int i = 0; i < NXL_ISAS; i++)
+    if (strcmp(isa_names[i], name) == 0) {
+      *isa = (nxl_isa)i;
+      return true;
+    }
+  return false;
+}
+
+const char *nxl_environment(const char *isa) {
+  nxl_isa number;
+  nxl_setup();
+  if (!isa[0]) return whole_environment;
+  return find_isa(isa, &number) ? environment[number] : "";
+}
+
+/* ---- machines */
+
+static LLVMTargetMachineRef make_machine(const nxl_machine *m, nxi_diag *d) {
+  LLVMTargetRef target;
+  char *message = NULL;
+  if (LLVMGetTargetFromTriple(m->triple, &target, &message)) {
+    nxi_fail(d, NX_COMPILE_FAILED, "", "%s", message ? message : "unknown target");
+    LLVMDisposeMessage(message);
+    return NULL;
+  }
+  LLVMTargetMachineRef handle =
+      LLVMCreateTargetMachine(target, m->triple, m->cpu, m->features, LLVMCodeGenLevelDefault,
+                              LLVMRelocPIC, LLVMCodeModelSmall);
+  if (!handle) nxi_fail(d, NX_COMPILE_FAILED, "", "LLVM has no machine for %s", m->triple);
+  return handle;
+}
+
+static LLVMTargetMachineRef take_pooled(nxl_isa isa) {
+  LLVMTargetMachineRef found = NULL;
+  pthread_mutex_lock(&pool_lock);
+  for (uint32_t i = 0; i < n_pool && !found; i++)
+    if (pool[i].isa == isa) {
+      found = pool[i].handle;
+      pool[i] = pool[--n_pool];
+    }
+  pthread_mutex_unlock(&pool_lock);
+  return found;
+}
+
+nx_status nxl_take_machine(const nxl_target *t, nxl_machine *m, nxi_diag *d) {
+  nxl_setup();
+  memset(m, 0, sizeof *m);
+  if (!find_isa(t->isa, &m->isa))
+    return nxi_fail(d, NX_INVALID_ARGUMENT, "", "\"%s\" is no instruction set", t->isa);
+  m->pooled = !t->triple[0] && !t->cpu[0] && !t->features[0];
+  snprintf(m->triple, sizeof m->triple, "%s", t->triple[0] ? t->triple : host.triple);
+  /* the host's model says nothing about another architecture */
+  bool foreign = t->triple[0] && strncmp(t->triple, host.triple, 5) != 0;
+  snprintf(m->cpu, sizeof m->cpu, "%s",
+           t->cpu[0] ? t->cpu
+           : foreign ? "generic"
+                     : host.cpus[m->isa]);
+  m->features = t->features[0] ? t->features : foreign ? "" : host.features[m->isa];
+  if (m->pooled) m->handle = take_pooled(m->isa);
+  if (!m->handle) m->handle = make_machine(m, d);
+  return m->handle ? NX_OK : NX_COMPILE_FAILED;
+}
+
+void nxl_return_machine(nxl_machine *m) {
+  bool kept = false;
+  pthread_mutex_lock(&pool_lock);
+  if (m->pooled && n_pool < MAX_POOL) {
+    pool[n_pool].isa = m->isa;
+    pool[n_pool++].handle = m->handle;
+    kept = true;
+  }
+  pthread_mutex_unlock(&pool_lock);
+  if (!kept) LLVMDisposeTargetMachine(m->handle);
+}

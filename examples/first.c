@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: ISC */
+/* The first program: softmax of each row of a small matrix. Nothing runs until the result is read; then the
+ * five operations are compiled as one kernel, or interpreted, since they are few and tiny. */
+#include <nx/nx.h>
+#include <stdio.h>
+
+int main(void) {
+  nx_context *context;
+  if (nx_context_create(NULL, &context) != NX_OK) return 1;
+  const float data[] = {1, 2, 3, 1, 1, 1};
+  nx_tensor *x = nx_empty(context, 0, NX_F32, NX_SHAPE(2, 3));
+  nx_write(x, data, sizeof data, NULL);
+
+  nx_scope *scope = nx_scope_begin(context); /* releases what is recorded and not kept */
+  nx_tensor *m = nx_reduce_max(x, NX_AXES(1), NX_KEEPDIMS);
+  nx_tensor *e = nx_exp(nx_sub(x, m));
+  nx_tensor *y = nx_keep(nx_div(e, nx_reduce_sum(e, NX_AXES(1), NX_KEEPDIMS)));
+  nx_scope_end(scope);
+
+  float softmax[6];
+  nx_error error = {.size = sizeof error};
+  if (nx_read(y, softmax, sizeof softmax, NULL) == NX_OK) {
+    for (int i = 0; i < 6; i++) printf("%g%c", (double)softmax[i], i % 3 == 2 ? '\n' : ' ');
+  } else if (nx_error_take(&error) !=
+             NX_OK) { /* the first thing that went wrong, wherever it was */
+    fprintf(stderr, "first: %s\n", error.message);
+  }
+  nx_tensor_release(x);
+  nx_tensor_release(y);
+  nx_context_release(context);
+  return error.status != NX_OK;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: ISC */
+/* Contexts and devices. A context owns everything that tensors share: the recording, the caches of plans and
+ * of compiled kernels, the memory, the threads. One a process is the usual number; several do not disturb
+ * each other, and tensors of different contexts cannot meet in one operation.
+ *
+ * Any function may be called from any thread at any time. Calls on one context take effect in some one order,
+ * and that order says what is before and after an assign. Recording and release never wait for a compile or
+ * for a running realise. */
+#ifndef NX_CONTEXT_H
+#define NX_CONTEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nx_context nx_context;
+
+/* A device is its index in its context. 0 is the CPU, always there. */
+typedef int32_t nx_device;
+
+/* Options of a context. */
+enum {
+  /* Release callbacks run in nx_context_collect only, never at the start of an action. */
+  NX_MANUAL_COLLECT = 1,
+  /* Operations on exposed storage (tensor.h, "host access") are not carried out when recorded: they become
+   * due, nx_due says so, and the caller realises them (NX_DO_DUE) before host code goes on. */
+  NX_MANUAL_DUE = 2
+};
+
+typedef struct nx_context_options {
+  size_t size; /* sizeof(nx_context_options) */
+  uint32_t flags;
+  int32_t
+      threads; /* that a realise may use, the caller included; 0: as many as this process may run */
+  size_t
+      memory_limit; /* bytes of tensor data, 0: none; beyond it actions fail with NX_OUT_OF_MEMORY */
+  const char
+      *cache_dir; /* compiled kernels; NULL: NX_CACHE_DIR or the user's cache directory; "": none */
+} nx_context_options;
+
+/* What a context holds at the moment. */
+typedef struct nx_stats {
+  size_t size;               /* sizeof(nx_stats) */
+  uint64_t pending_nodes;    /* recorded operations that are not realised */
+  uint64_t pinned_bytes;     /* tensor data kept only because unrealised operations read it */
+  uint64_t live_bytes;       /* tensor data in use, imports not counted */
+  uint64_t peak_bytes;       /* the most live_bytes ever was */
+  uint64_t kernels_compiled; /* since the context was created */
+} nx_stats;
+
+/* NULL options: all defaults. *out is one reference, the caller's; untouched on failure.
+ * NX_OUT_OF_MEMORY, NX_INVALID_ARGUMENT. */
+NX_API nx_status nx_context_create(const nx_context_options *options, nx_context **out);
+NX_API nx_context *nx_context_retain(nx_context *context);
+/* Tensors, mappings and functions keep their context alive, so the order of releases does not matter. NULL is
+ * allowed. Exiting the process with live handles is legal. */
+NX_API void nx_context_release(nx_context *context);
+/* Frees what releases have deferred and runs queued release callbacks, here, on this thread, with no lock
+ * held. NULL: those left over from contexts that are gone. */
+NX_API void nx_context_collect(nx_context *context);
+NX_API void nx_context_stats(const nx_context *context, nx_stats *out);
+
+/* ---- devices */
+
+typedef struct nx_device_info {
+  size_t size;        /* sizeof(nx_device_info) */
+  const char *name;   /* "cpu", "interp", "cuda" */
+  const char *reason; /* why it is not available, else NULL; lives as long as the context */
+  bool available;
+  uint8_t dlpack_type; /* DLDeviceType: 1 for memory of the host */
+  int32_t ordinal;     /* which one of its type */
+  uint64_t memory;     /* bytes it has, 0 if unknown */
+} nx_device_info;
+
+/* How many there are, unavailable ones included. "interp" computes node by node without fusion or machine
+ * code: slow, obvious, and the same bits; to compare and to look for the origin of a NaN. */
+NX_API int32_t nx_device_count(const nx_context *context);
+/* NX_INVALID_ARGUMENT for a number that names no device. */
+NX_API nx_status nx_device_describe(const nx_context *context, nx_device device,
+                                    nx_device_info *out);
+/* Returns when everything given to the device is done; asynchronous faults surface here at the latest. */
+NX_API nx_status nx_wait(nx_context *context, nx_device device);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: ISC */
+/* Looking inside: what a run did, and every stage of the compiler as text.
+ *
+ * Environment, read once when the first context is created:
+ *   NX_DEBUG=word,word     what to print to standard error while running; NX_DEBUG=help prints the words
+ *   NX_DUMP_DIR=directory  writes every stage of every graph that is compiled there
+ *   NX_SKIP=pass,pass      leaves out optional passes, to bisect a wrong result without a rebuild
+ *   NX_EXECUTOR=llvm|kernel-interp|interp  what runs the device "cpu"; without it LLVM, where there is one, except
+ *                          that tiny graphs are interpreted until that has cost more than compiling them */
+#ifndef NX_DEBUG_H
+#define NX_DEBUG_H
+
+#include "function.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What one action did. */
+typedef struct nx_report {
+  size_t size;      /* sizeof(nx_report), set by the caller */
+  uint64_t nodes;   /* of the graphs that ran */
+  uint64_t kernels; /* launched, library calls not counted */
+  uint64_t library_calls;
+  uint64_t runs;        /* graphs that ran; 0: everything was there already */
+  uint64_t interpreted; /* of those, run by the interpreter: tiny, or nothing else is available */
+  uint64_t plan_hits, plan_misses;
+  uint64_t kernel_hits, kernel_disk_hits, kernel_misses; /* while making the missed plans */
+  const char *
+      miss_reason; /* of the last plan miss: "first run", "shape", "strides", ...; NULL if none. Static */
+  uint64_t bytes;         /* read from inputs and written to outputs */
+  uint64_t planned_bytes; /* outputs and temporaries, as planned, of the largest graph */
+  uint64_t peak_bytes;    /* the most tensor data that was in use meanwhile, the whole context's */
+  double record_ms, plan_ms, compile_ms, run_ms, total_ms; /* record_ms: extraction and keys */
+} nx_report;
+
+/* The table of words that NX_DEBUG knows. Static. */
+NX_API const char *nx_debug_help(void);
+/* Replaces what NX_DEBUG said, for the whole process. NX_INVALID_ARGUMENT names the unknown word. */
+NX_API nx_status nx_debug_set(const char *words);
+
+/* The graph that realising these tensors would run, as text of one stage: graph, clusters, kernels, bound,
+ * plan, llvm, asm or dot. Runs nothing. *text ends with NUL; free it with nx_string_free. */
+NX_API nx_status nx_dump(nx_tensor *const *tensors, size_t n, const char *stage, char **text);
+NX_API nx_status nx_function_dump(const nx_function *f, const char *stage, char **text);
+NX_API void nx_string_free(char *text);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: ISC */
+/* Functions: a recorded graph with inputs, called many times.
+ *
+ * To capture one, create its placeholders, record with them, and name the results:
+ *
+ *   nx_tensor *x = nx_placeholder(c, 0, NX_F32, NX_SHAPE(64, 10));
+ *   nx_tensor *y = nx_tanh(nx_matmul(x, w));
+ *   nx_function *f;
+ *   nx_function_create(c, &x, 1, &y, 1, NULL, &f);
+ *
+ * Capture begins on a thread with its first placeholder and ends with nx_function_create. Tensors that existed
+ * before (w) are not frozen: each call reads what they hold then. Assigns recorded during the capture do not
+ * happen then, but at every call; if the placeholders are released before a function is made they never happen. */
+#ifndef NX_FUNCTION_H
+#define NX_FUNCTION_H
+
+#include "tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nx_function nx_function;
+
+typedef struct nx_function_options {
+  size_t size;           /* sizeof(nx_function_options) */
+  const char *name;      /* copied; NULL: "f" */
+  const uint8_t *donate; /* n_in bytes, or NULL: nonzero gives the input's memory to the call */
+} nx_function_options;
+
+/* in: placeholders, each once. out: any tensors, views included; each must depend on no other placeholder
+ * (NX_UNBOUND). *f is one reference; untouched on failure. */
+NX_API nx_status nx_function_create(nx_context *context, nx_tensor *const *in, size_t n_in,
+                                    nx_tensor *const *out, size_t n_out,
+                                    const nx_function_options *options, nx_function **f);
+/* Runs. in: dtype, shape and device of the placeholders. out[i] NULL: becomes a new tensor; else it is assigned,
+ * in place. Donated inputs become NX_DONATED. On failure nothing is changed. */
+NX_API nx_status nx_function_call(nx_function *f, nx_tensor *const *in, nx_tensor **out,
+                                  const nx_run_options *options);
+/* Records what a call would do into the graph, inlined. out as for a call. */
+NX_API nx_status nx_function_record(nx_function *f, nx_tensor *const *in, nx_tensor **out);
+NX_API nx_function *nx_function_retain(nx_function *f);
+NX_API void nx_function_release(nx_function *f);
+
+/* ---- description */
+
+typedef struct nx_function_info {
+  size_t size;      /* sizeof(nx_function_info) */
+  const char *name; /* lives as long as the function, like all strings and shapes here */
+  size_t inputs, outputs;
+} nx_function_info;
+NX_API void nx_function_describe(const nx_function *f, nx_function_info *out);
+
+typedef struct nx_port_info {
+  size_t size;      /* sizeof(nx_port_info) */
+  const char *name; /* of the text it was parsed from, else "x0", "x1", .. and "y0", "y1", .. */
+  nx_dtype dtype;
+  int32_t rank;
+  const int64_t *shape;
+} nx_port_info;
+/* NX_INVALID_ARGUMENT beyond the last one. */
+NX_API nx_status nx_function_input(const nx_function *f, size_t i, nx_port_info *out);
+NX_API nx_status nx_function_output(const nx_function *f, size_t i, nx_port_info *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: ISC */
+/* Everything. Each header also stands alone. */
+#ifndef NX_NX_H
+#define NX_NX_H
+
+#include "context.h"
+#include "debug.h"
+#include "dtype.h"
+#include "error.h"
+#include "function.h"
+#include "io.h"
+#include "ir.h"
+#include "linalg.h"
+#include "ops.h"
+#include "status.h"
+#include "tensor.h"
+#include "version.h"
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: ISC */
+/* Operations. Each records one operation and returns its result, a new handle; nothing runs. On a failure
+ * (null operand, dtype the operation does not admit, shapes that do not fit, axis out of range, operands on
+ * two devices) the result is NULL and this thread's error says which operand and why (error.h). NULL in gives
+ * NULL out.
+ *
+ * Classes of dtypes below: B bool, I integers, F floats. Binary operands have one dtype; shapes broadcast as
+ * in NumPy. Axes count from 0, negative ones from the end. Every operation rounds to its dtype: f16 and bf16
+ * compute in f32 and round each result to nearest even. */
+#ifndef NX_OPS_H
+#define NX_OPS_H
+
+#include "tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A list of axes as the two arguments `axes, n`: nx_reduce_sum(x, NX_AXES(0, -1), 0). No axes: `NULL, 0`.
+ * In C++ the axes must be constants; pass array and count where they are not. */
+#ifdef __cplusplus
+}
+template <int32_t... axis> struct nx_axes_of {
+  static constexpr int32_t values[sizeof...(axis)] = {axis...};
+};
+#define NX_AXES(...) \
+  nx_axes_of<__VA_ARGS__>::values, (sizeof(nx_axes_of<__VA_ARGS__>::values) / sizeof(int32_t))
+extern "C" {
+#else
+#define NX_AXES(...) \
+  (const int32_t[]){__VA_ARGS__}, (sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t))
+#endif
+
+/* Flags of reductions. */
+enum { NX_KEEPDIMS = 1 /* reduced axes stay, with extent 1 */ };
+
+/* ---- binary */
+
+/* I F. Integers wrap. */
+NX_API nx_tensor *nx_add(nx_tensor *a, nx_tensor *b);
+NX_API nx_tensor *nx_sub(nx_tensor *a, nx_tensor *b);
+NX_API nx_tensor *nx_mul(nx_tensor *a, nx_tensor *b);
+/* I F. Integers truncate toward zero; x/0 = 0, MIN/-1 = MIN. */
+NX_API nx_tensor *nx_div(nx_tensor *a, nx_tensor *b);
+/* I F. The sign of the dividend; x%0 = 0, MIN%-1 = 0; floats as C's fmod. */
+NX_API nx_tensor *nx_mod(nx_tensor *a, nx_tensor *b);
+/* I F. Integers wrap, 0^0 = 1, a negative exponent gives 1 for 1, ±1 for -1, else 0; floats as C's pow. */
+NX_API nx_tensor *nx_pow(nx_tensor *a, nx_tensor *b);
+/* F. The angle of the point (x, y), in (-pi, pi]; nx_atan2(y, x) as C's. */
+NX_API nx_tensor *nx_atan2(nx_tensor *y, nx_tensor *x);
+/* B I F; result bool. NaN is unequal to everything; false < true. */
+NX_API nx_tensor *nx_cmpeq(nx_tensor *a, nx_tensor *b);
+NX_API nx_tensor *nx_cmpne(nx_tensor *a, nx_tensor *b);
+NX_API nx_tensor *nx_cmplt(nx_tensor *a, nx_tensor *b);
+NX_API nx_tensor *nx_cmple(nx_tensor *a, nx_tensor *b);
+/* B I F. NaN in either operand gives NaN; -0 < +0. */
+NX_API nx_tensor *nx_max(nx_tensor *a, nx_tensor *b);
+NX_API nx_tensor *nx_min(nx_tensor *a, nx_tensor *b);
+/* B I. Bitwise on integers, logical on bool. */
+NX_API nx_tensor *nx_xor(nx_tensor *a, nx_tensor *b);
+NX_API nx_tensor *nx_or(nx_tensor *a, nx_tensor *b);
+NX_API nx_tensor *nx_and(nx_tensor *a, nx_tensor *b);
+/* I. shr keeps the sign of signed integers. A count outside [0, width) gives 0, or the sign. */
+NX_API nx_tensor *nx_shl(nx_tensor *a, nx_tensor *count);
+NX_API nx_tensor *nx_shr(nx_tensor *a, nx_tensor *count);
+
+/* ---- unary */
+
+/* I F. neg and abs of the lowest integer are that integer; sign(NaN) = NaN, sign(±0) = 0. */
+NX_API nx_tensor *nx_neg(nx_tensor *x);
+NX_API nx_tensor *nx_abs(nx_tensor *x);
+NX_API nx_tensor *nx_sign(nx_tensor *x);
+/* I F. Integers: 1/x truncated, recip(0) = 0. */
+NX_API nx_tensor *nx_recip(nx_tensor *x);
+/* F. At most 1 ulp for sqrt, exp, log, sin and cos, 2 for the others; special values as C's. */
+NX_API nx_tensor *nx_sqrt(nx_tensor *x);
+NX_API nx_tensor *nx_exp(nx_tensor *x);
+NX_API nx_tensor *nx_log(nx_tensor *x);
+NX_API nx_tensor *nx_sin(nx_tensor *x);
+NX_API nx_tensor *nx_cos(nx_tensor *x);
+NX_API nx_tensor *nx_tan(nx_tensor *x);
+NX_API nx_tensor *nx_asin(nx_tensor *x);
+NX_API nx_tensor *nx_acos(nx_tensor *x);
+NX_API nx_tensor *nx_atan(nx_tensor *x);
+NX_API nx_tensor *nx_sinh(nx_tensor *x);
+NX_API nx_tensor *nx_cosh(nx_tensor *x);
+NX_API nx_tensor *nx_tanh(nx_tensor *x);
+NX_API nx_tensor *nx_erf(nx_tensor *x);
+NX_API nx_tensor *nx_log1p(nx_tensor *x);
+NX_API nx_tensor *nx_expm1(nx_tensor *x);
+NX_API nx_tensor *nx_asinh(nx_tensor *x);
+NX_API nx_tensor *nx_acosh(nx_tensor *x);
+NX_API nx_tensor *nx_atanh(nx_tensor *x);
+/* F. Half to even. */
+NX_API nx_tensor *nx_rint(nx_tensor *x);
+/* I F; the identity on integers. round: half away from zero. */
+NX_API nx_tensor *nx_trunc(nx_tensor *x);
+NX_API nx_tensor *nx_ceil(nx_tensor *x);
+NX_API nx_tensor *nx_floor(nx_tensor *x);
+NX_API nx_tensor *nx_round(nx_tensor *x);
+
+/* ---- choice and conversion */
+
+/* cond is bool; a and b of one dtype; all three broadcast. */
+NX_API nx_tensor *nx_where(nx_tensor *cond, nx_tensor *a, nx_tensor *b);
+/* Every pair of dtypes. F -> I truncates and saturates, NaN -> 0; I -> I wraps; to bool: x != 0, NaN true;
+ * I -> F and F -> F round to nearest even, once. */
+NX_API nx_tensor *nx_cast(nx_tensor *x, nx_dtype dtype);
+/* The same bits as another dtype of equal size. */
+NX_API nx_tensor *nx_bitcast(nx_tensor *x, nx_dtype dtype);
+
+/* ---- reductions over any set of axes; no axes reduce nothing. flags: NX_KEEPDIMS. */
+
+/* I F; empty sum 0, empty product 1. The order of floats is fixed: the same bits on any number of threads. */
+NX_API nx_tensor *nx_reduce_sum(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
+NX_API nx_tensor *nx_reduce_prod(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
+/* B I F (on bool: any, all). NaN propagates. An error over an empty axis unless the result is empty too. */
+NX_API nx_tensor *nx_reduce_max(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
+NX_API nx_tensor *nx_reduce_min(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
+/* B I F; one axis; i32. The first on ties; the first NaN wins. */
+NX_API nx_tensor *nx_argmax(nx_tensor *x, int32_t axis, uint32_t flags);
+NX_API nx_tensor *nx_argmin(nx_tensor *x, int32_t axis, uint32_t flags);
+
+/* ---- movement: views of the same storage, no copy */
+
+/* Axes of extent 1, and new leading axes, repeat to `shape`. */
+NX_API nx_tensor *nx_expand(nx_tensor *x, int32_t rank, const int64_t *shape);
+/* The same elements in C order. NX_NEEDS_COPY if strides cannot express it: nx_contiguous first. */
+NX_API nx_tensor *nx_reshape(nx_tensor *x, int32_t rank, const int64_t *shape);
+/* Axis i of the result is axis axes[i] of x; n is the rank. */
+NX_API nx_tensor *nx_permute(nx_tensor *x, const int32_t *axes, size_t n);
+/* Elements [start, stop) along each axis. */
+NX_API nx_tensor *nx_shrink(nx_tensor *x, const int64_t *start, const int64_t *stop);
+NX_API nx_tensor *nx_flip(nx_tensor *x, const int32_t *axes, size_t n);
+
+/* ---- movement: new tensors */
+
+/* before[i] and after[i] elements of *value around axis i. */
+NX_API nx_tensor *nx_pad(nx_tensor *x, const int64_t *before, const int64_t *after,
+                         const nx_scalar *value);
+/* n >= 1 tensors of one dtype and rank, equal extents but along axis. */
+NX_API nx_tensor *nx_cat(nx_tensor *const *tensors, size_t n, int32_t axis);
+
+/* ---- memory */
+
+/* x's own storage if its view is C-contiguous with offset 0, else a new one that is. */
+NX_API nx_tensor *nx_contiguous(nx_tensor *x);
+/* Always a new storage of exactly x's elements. */
+NX_API nx_tensor *nx_copy(nx_tensor *x);
+
+/* ---- sources */
+
+/* n elements start + i * step, computed in dtype (f16 and bf16: in f32, rounded once). I F. */
+NX_API nx_tensor *nx_arange(nx_context *context, nx_device device, nx_dtype dtype,
+                            const nx_scalar *start, const nx_scalar *step, int64_t n);
+/* n rows, m columns, 1 where column - row == k, else 0. */
+NX_API nx_tensor *nx_eye(nx_context *context, nx_device device, nx_dtype dtype, int64_t n,
+                         int64_t m, int64_t k);
+
+/* ---- random bits */
+
+/* Threefry-2x32 with 20 rounds; i32 or u32; last axis of size 2; the other axes broadcast. */
+NX_API nx_tensor *nx_threefry(nx_tensor *key, nx_tensor *counter);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: ISC */
+/* Tensors: creation, views, mutation, realising, host access, scopes. Operations on them are in ops.h.
+ *
+ * A tensor handle is a view (shape, strides, offset, all in elements) of a storage. A storage is a cell that
+ * names its current value: either memory, or an operation that was recorded and has not run. Nothing runs
+ * until an action (realise, item, read, write, map, call) asks for a value. Views alias: they see what is
+ * assigned through any other view of the storage, before and after it is realised.
+ *
+ * Ownership: operands are borrowed; a returned handle is one reference, the caller's. */
+#ifndef NX_TENSOR_H
+#define NX_TENSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "context.h"
+#include "dtype.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nx_tensor nx_tensor;
+typedef struct nx_mapping nx_mapping;
+typedef struct nx_scope nx_scope;
+
+enum { NX_MAX_RANK = 32 };
+
+/* A shape as the two arguments `rank, shape` of the functions below: nx_empty(c, 0, NX_F32, NX_SHAPE(2, 3)).
+ * Rank 0 is `0, NULL`. In C++ the extents must be constants; pass rank and array where they are not. */
+#ifdef __cplusplus
+}
+template <int64_t... extent> struct nx_shape_of {
+  static constexpr int64_t values[sizeof...(extent)] = {extent...};
+};
+#define NX_SHAPE(...)                                                    \
+  (int32_t)(sizeof(nx_shape_of<__VA_ARGS__>::values) / sizeof(int64_t)), \
+      nx_shape_of<__VA_ARGS__>::values
+extern "C" {
+#else
+#define NX_SHAPE(...)                                                                      \
+  (int32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) { \
+    __VA_ARGS__                                                                            \
+  }
+#endif
+
+/* ---- scalars. I64 and U64 wrap to the target dtype, F64 and C128 round once; to bool: x != 0. */
+
+typedef enum nx_scalar_kind {
+  NX_SCALAR_I64,
+  NX_SCALAR_U64,
+  NX_SCALAR_F64,
+  NX_SCALAR_C128
+} nx_scalar_kind;
+typedef struct nx_scalar {
+  nx_scalar_kind kind;
+  union {
+    int64_t i;
+    uint64_t u;
+    double f[2]; /* real, imaginary; an F64 has only the first */
+  } v;
+} nx_scalar;
+
+/* Pointers to a scalar of the enclosing block: nx_full(c, 0, NX_F32, 0, NULL, NX_NUMBER(0.5)). C only. */
+#define NX_NUMBER(x)  (&(const nx_scalar){NX_SCALAR_F64, {.f = {(x), 0}}})
+#define NX_INTEGER(x) (&(const nx_scalar){NX_SCALAR_I64, {.i = (x)}})
+
+/* ---- handles */
+
+/* Flags of a described tensor. */
+enum {
+  NX_REALIZED = 1,     /* its value is in memory */
+  NX_EXPOSED = 2,      /* host code may write its memory at any time */
+  NX_IS_READ_ONLY = 4, /* an immutable import */
+  NX_PLACEHOLDER = 8,  /* input of a function being captured */
+  NX_C_CONTIGUOUS = 16 /* strides are the canonical ones of the shape, whatever the offset */
+};
+
+typedef struct nx_tensor_info {
+  size_t size;         /* sizeof(nx_tensor_info) */
+  nx_context *context; /* borrowed */
+  nx_dtype dtype;
+  nx_device device;
+  int32_t rank;
+  uint32_t flags;
+  int64_t offset;   /* of the first element, in elements of the storage */
+  int64_t elements; /* of the view */
+  int64_t storage_elements;
+  uint64_t storage_id;            /* equal for views of one storage, never reused */
+  const int64_t *shape, *strides; /* live as long as the handle; never change */
+} nx_tensor_info;
+
+/* Any thread, finalisers included: neither waits, calls back, nor frees much at once. NULL is allowed. */
+NX_API nx_tensor *nx_tensor_retain(nx_tensor *tensor);
+NX_API void nx_tensor_release(nx_tensor *tensor);
+/* Never realises anything. */
+NX_API void nx_tensor_describe(const nx_tensor *tensor, nx_tensor_info *out);
+
+/* ---- creation. Extents >= 0, rank 0 to 32, bytes within 63 bits. NULL and this thread's error on failure. */
+
+/* Contents are unspecified; takes no memory until written, mapped or read. */
+NX_API nx_tensor *nx_empty(nx_context *context, nx_device device, nx_dtype dtype, int32_t rank,
+                           const int64_t *shape);
+/* Every element is *value, converted to dtype. */
+NX_API nx_tensor *nx_full(nx_context *context, nx_device device, nx_dtype dtype, int32_t rank,
+                          const int64_t *shape, const nx_scalar *value);
+/* An input of a function to be captured (function.h). Asking for its value is NX_UNBOUND. */
+NX_API nx_tensor *nx_placeholder(nx_context *context, nx_device device, nx_dtype dtype,
+                                 int32_t rank, const int64_t *shape);
+
+/* ---- views that need strides; expand, reshape, permute, shrink and flip are in ops.h */
+
+/* Any view of the whole storage, whatever view `tensor` is of it; every index must lie inside. */
+NX_API nx_tensor *nx_as_strided(nx_tensor *tensor, int32_t rank, const int64_t *shape,
+                                const int64_t *strides, int64_t offset);
+/* Per axis `count` elements from `start`, `step` apart; step may be negative, not 0. */
+NX_API nx_tensor *nx_slice(nx_tensor *tensor, const int64_t *start, const int64_t *count,
+                           const int64_t *step);
+/* The same view of the same storage if it is there already, else a new tensor on that device.
+ * NX_DEVICE_UNAVAILABLE with the reason. */
+NX_API nx_tensor *nx_to_device(nx_tensor *tensor, nx_device device);
+
+/* ---- mutation */
+
+/* Writes src, broadcast to dst's shape, through dst's view. What was recorded before reads the old contents,
+ * what is recorded after it the new, through every view. src may read dst or overlap it: the result is as if
+ * src had been computed first. Dtypes must be equal. NX_INVALID_ARGUMENT if the view maps two indices to one
+ * element; NX_READ_ONLY for an immutable import. */
+NX_API nx_status nx_assign(nx_tensor *dst, nx_tensor *src);
+/* on: store this tensor's value the first time a realise computes it for something else. */
+NX_API void nx_hold(nx_tensor *tensor, bool on);
+
+/* ---- import of host memory (zero-copy on the CPU device) */
+
+enum {
+  NX_IMPORT_COPY,     /* copied at once; the callback is queued at once */
+  NX_IMPORT_SHARED,   /* memory stays the host's to read and write: exposed until released */
+  NX_IMPORT_IMMUTABLE /* a promise that it never changes; never exposed, never written */
+};
+typedef struct nx_import_desc {
+  size_t size; /* sizeof(nx_import_desc) */
+  uint32_t mode;
+  nx_dtype dtype;
+  int32_t rank;
+  const int64_t *shape, *strides; /* in elements; NULL strides: C order */
+  int64_t offset;                 /* of the first element, in elements */
+  void *base;                     /* the whole storage, aligned as its element at least */
+  size_t bytes;
+  void (*release)(
+      void *user); /* may be NULL; runs once, with no lock held, when nothing needs base */
+  void *user;
+} nx_import_desc;
+/* *out untouched, and release not called, on failure. A bool byte other than 0 reads as true. */
+NX_API nx_status nx_import(nx_context *context, const nx_import_desc *desc, nx_tensor **out);
+
+/* ---- actions: may block, compile and allocate. NULL options: defaults. */
+
+enum {
+  NX_DO_DUE = 1,    /* also what is due */
+  NX_DO_PENDING = 2 /* also every live tensor that no recorded operation consumes */
+};
+typedef struct nx_run_options {
+  size_t size; /* sizeof(nx_run_options) */
+  uint32_t flags;
+  int32_t (*poll)(
+      void *user); /* on the caller's thread, no lock held, every 20 ms at most; nonzero: stop */
+  void *user;
+  struct nx_report *report; /* debug.h; filled if not NULL */
+} nx_run_options;
+
+/* Computes and stores the tensors named. A failed realise loses nothing: what was realised stays, the rest can
+ * be realised again. NX_OUT_OF_MEMORY, NX_INTERRUPTED, NX_UNBOUND, NX_DONATED, NX_COMPILE_FAILED, ... */
+NX_API nx_status nx_realize(nx_context *context, nx_tensor *const *tensors, size_t n,
+                            const nx_run_options *options);
+/* True if something is due (NX_MANUAL_DUE). One atomic load. */
+NX_API bool nx_due(const nx_context *context);
+/* One element of a tensor: `index` has rank entries (NULL for rank 0), negative ones count from the end.
+ * Integers and bool as I64 (u64 as U64), floats as F64. NX_INDEX_OUT_OF_RANGE. */
+NX_API nx_status nx_item(nx_tensor *tensor, const int64_t *index, nx_scalar *out,
+                         const nx_run_options *options);
+/* Copies the elements of the view, packed, in C order. bytes must be exactly what they take. */
+NX_API nx_status nx_read(nx_tensor *tensor, void *dst, size_t bytes, const nx_run_options *options);
+/* Assigns packed elements in C order; src is free for reuse on return. */
+NX_API nx_status nx_write(nx_tensor *tensor, const void *src, size_t bytes,
+                          const nx_run_options *options);
+
+/* ---- mappings: host access to the whole storage of a tensor. A mapping outlives its tensor. While one exists
+ * the storage neither moves nor is reused; while a write mapping exists the storage is exposed: operations
+ * that read or assign it are carried out when recorded (see NX_MANUAL_DUE). A read mapping shows an assign
+ * once that is realised. */
+
+enum { NX_MAP_READ = 1, NX_MAP_WRITE = 2 };
+/* Realises the storage; before writing is allowed, every recorded operation that reads it is settled. */
+NX_API nx_status nx_map(nx_tensor *tensor, uint32_t access, const nx_run_options *options,
+                        nx_mapping **out);
+/* First byte of the storage, not of the view. */
+NX_API void *nx_mapping_base(const nx_mapping *mapping, size_t *bytes);
+NX_API nx_mapping *nx_mapping_retain(nx_mapping *mapping);
+/* Any thread; neither waits nor calls back. NULL is allowed. */
+NX_API void nx_mapping_release(nx_mapping *mapping);
+
+/* ---- scopes: owned by the thread that began them; handles of other threads are not touched. */
+
+/* Begins a scope inside the one this thread is in, if any. NULL without memory. */
+NX_API nx_scope *nx_scope_begin(nx_context *context);
+/* Takes a handle out of its scope: it is the caller's to release. Returns it; NULL gives NULL. */
+NX_API nx_tensor *nx_keep(nx_tensor *tensor);
+/* Releases every handle that this thread made since the scope began and did not keep. Scopes begun after it
+ * and still open end with it. */
+NX_API void nx_scope_end(nx_scope *scope);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

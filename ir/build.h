@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: ISC */
+/* Inside the builder: appending instructions as they are, for the parser and the builder itself. */
+#ifndef NXI_BUILD_H
+#define NXI_BUILD_H
+
+#include "kernel.h"
+
+enum { NXI_MAX_DEPTH = 256 }; /* blocks inside blocks */
+
+void nxi_builder_destroy(struct nxi_builder *b);
+/* Appends the instruction as given (only `block` is filled in) and follows the blocks it opens or closes.
+ * NXK_NONE: out of memory (k->failed is set). */
+nxk_value nxi_append(nxk_kernel *k, const nxk_instr *instr);
+uint32_t nxi_add_loop(nxk_kernel *k, const nxk_loop *loop);
+uint32_t nxi_add_part(nxk_kernel *k, const nxk_part *part);
+
+static inline bool nxi_opens(nxk_op op) {
+  return op == NXK_part || op == NXK_for || op == NXK_rare;
+}
+
+#endif

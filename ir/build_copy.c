@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: ISC */
+/* Copying single instructions from one kernel into another with their operands replaced: what every pass
+ * that rebuilds a kernel is made of. */
+#include "build.h"
+
+/* The value here of a value there; NXK_NONE stays. */
+static nxk_value moved(const nxk_value *map, nxk_value v) {
+  return v == NXK_NONE ? NXK_NONE : map[v];
+}
+
+static nxk_bound_value moved_bound(const nxk_value *map, nxk_bound_value b) {
+  return (nxk_bound_value){moved(map, b.value), b.constant};
+}
+
+/* Buffers and parameters keep their numbers; those that k lacks are taken over. */
+static bool take_buffers(nxk_kernel *k, const nxk_kernel *source, uint32_t last) {
+  while (!k->failed && k->n_buffers <= last && k->n_buffers < source->n_buffers) {
+    const nxk_buffer *b = &source->buffers[k->n_buffers];
+    uint32_t number = nxk_add_buffer(k, b->kind, b->dtype, b->elements);
+    if (number != NXK_NONE) k->buffers[number] = *b;
+  }
+  return !k->failed;
+}
+
+static bool take_params(nxk_kernel *k, const nxk_kernel *source, uint32_t last) {
+  while (!k->failed && k->n_params <= last && k->n_params < source->n_params)
+    nxk_add_param(k, source->param_types[k->n_params]);
+  return !k->failed;
+}
+
+/* The access with its operands replaced; its terms are in the arena of k. */
+static bool moved_access(nxk_kernel *k, const nxk_kernel *source, uint64_t number,
+                         const nxk_value *map, nxk_access *out) {
+  *out = source->accesses[number];
+  if (!take_buffers(k, source, out->buffer)) return false;
+  if (out->n_terms > 0) {
+    out->terms = nxi_arena_copy(&k->arena, out->terms, out->n_terms * sizeof *out->terms);
+    if (!out->terms) {
+      k->failed = true;
+      return false;
+    }
+  }
+  for (uint32_t i = 0; i < out->n_terms; i++) out->terms[i].index = moved(map, out->terms[i].index);
+  out->index = moved(map, out->index);
+  out->mask = moved(map, out->mask);
+  out->other = moved(map, out->other);
+  return true;
+}
+
+static nxk_value copy_block(nxk_kernel *k, const nxk_kernel *source, const nxk_instr *in,
+                            const nxk_value *map) {
+  if (in->op == NXK_part) {
+    nxk_value v = nxk_begin_part(k);
+    if (v == NXK_NONE) return v;
+    nxk_part *part = &k->parts[k->instrs[v].imm];
+    *part = source->parts[in->imm];
+    part->instr = v;
+    return part->tasks_param < 0 || take_params(k, source, (uint32_t)part->tasks_param) ? v
+                                                                                        : NXK_NONE;
+  }
+  if (in->op == NXK_rare) return nxk_begin_rare(k, moved(map, in->args[0]));
+  const nxk_loop *loop = &source->loops[in->imm];
+  nxk_part *part = loop->kind == NXK_TASK && k->n_parts > 0 ? &k->parts[k->n_parts - 1] : NULL;
+  nxk_part kept =
+      part ? *part : (nxk_part){0, 0, 0, 0}; /* as copied with the part, not as the loop suggests */
+  nxk_value v = nxk_begin_for(k, loop->kind, moved_bound(map, loop->lower),
+                              moved_bound(map, loop->upper), loop->step);
+  if (part) *part = kept;
+  return v;
+}
+
+static nxk_value copy_memory(nxk_kernel *k, const nxk_kernel *source, const nxk_instr *in,
+                             const nxk_value *map) {
+  nxk_value a = moved(map, in->args[0]), b = moved(map, in->args[1]), c = moved(map, in->args[2]);
+  nxk_access access, second;
+  bool two = in->imm2 != UINT32_MAX;
+  if (!moved_access(k, source, in->imm, map, &access)) return NXK_NONE;
+  if (two && !moved_access(k, source, in->imm2, map, &second)) return NXK_NONE;
+  switch (in->op) {
+    case NXK_load: return nxk_load(k, &access, in->lanes);
+    case NXK_store: nxk_store(k, &access, a); return NXK_NONE;
+    case NXK_tree_push:
+      nxk_tree_push(k, (nxk_reduce_kind)in->kind, a, b, c, &access, two ? &second : NULL);
+      return NXK_NONE;
+    default:
+      return nxk_tree_join(k, (nxk_reduce_kind)in->kind, a, in->lanes, &access,
+                           two ? &second : NULL, (in->flags & NXK_INDEX_PART) != 0);
+  }
+}
+
+static nxk_value copy_instr(nxk_kernel *k, const nxk_kernel *source, const nxk_instr *in,
+                            const nxk_value *map) {
+  nxk_value a = moved(map, in->args[0]), b = moved(map, in->args[1]), c = moved(map, in->args[2]);
+  if (in->op < NXK_SCALAR_COUNT) return nxk_scalar(k, (nxk_op)in->op, in->dtype, a, b, c);
+  switch (in->op) {
+    case NXK_const: return nxk_const(k, in->dtype, in->imm);
+    case NXK_param:
+      return take_params(k, source, (uint32_t)in->imm) ? nxk_param(k, (uint32_t)in->imm) : NXK_NONE;
+    case NXK_part:
+    case NXK_for:
+    case NXK_rare: return copy_block(k, source, in, map);
+    case NXK_end: nxk_end(k); return NXK_NONE;
+    case NXK_pick: return nxk_pick(k, a, b, c);
+    case NXK_reduce: return nxk_reduce(k, (nxk_reduce_kind)in->kind, (nxk_order)in->order, a, b);
+    case NXK_carry: return nxk_carry(k, a);
+    case NXK_next: nxk_next(k, a, b); return NXK_NONE;
+    case NXK_splat: return nxk_splat(k, a, in->lanes);
+    case NXK_lanes: return nxk_lanes(k, a, in->lanes);
+    case NXK_active: return nxk_active(k, a, b, in->lanes);
+    case NXK_zip_low:
+    case NXK_zip_high: return nxk_zip(k, in->op == NXK_zip_high, a, b);
+    case NXK_fold: return nxk_fold(k, (nxk_reduce_kind)in->kind, a, b);
+    default: return copy_memory(k, source, in, map);
+  }
+}
+
+nxk_value nxk_copy_instr(nxk_kernel *k, const nxk_kernel *source, nxk_value from, nxk_value *map) {
+  if (k->failed) return map[from] = NXK_NONE;
+  return map[from] = copy_instr(k, source, &source->instrs[from], map);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: ISC */
+/* How a failure travels inside the library: a status and one sentence, filled by whoever fails first.
+ * The runtime copies it to the thread's error slot. No allocation. */
+#ifndef NXI_DIAG_H
+#define NXI_DIAG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nx/status.h"
+
+typedef struct nxi_diag {
+  nx_status status; /* NX_OK: nothing failed yet */
+  char op[32];      /* operation, "" if none */
+  char message[480];
+  int32_t line, column; /* of a text, 1-based; 0 if none */
+  int32_t operand;      /* -1 if none */
+  int32_t node;         /* index in the graph, -1 if none */
+  int64_t index;        /* first bad index or byte offset, -1 if none */
+} nxi_diag;
+
+void nxi_diag_clear(nxi_diag *d);
+/* Records the first failure; later ones are dropped. d may be NULL. Returns status. */
+nx_status nxi_fail(nxi_diag *d, nx_status status, const char *op, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static inline nx_status nxi_oom(nxi_diag *d) {
+  nxi_fail(d, NX_OUT_OF_MEMORY, "", "memory is exhausted");
+  return NX_OUT_OF_MEMORY;
+}
+
+/* A growing text buffer: printers write here. On exhausted memory `failed` is set and text is dropped. */
+typedef struct nxi_text {
+  char *data; /* NUL terminated once anything was written; free with nxi_free */
+  uint32_t size, capacity;
+  bool failed;
+} nxi_text;
+void nxi_text_add(nxi_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void nxi_text_put(nxi_text *t, const char *s, uint32_t n);
+void nxi_text_free(nxi_text *t);
+
+#endif

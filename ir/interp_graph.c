@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: ISC */
+/* Running a graph program: scratch memory, parameters, then one step after the other. Programs are immutable and
+ * several threads may run one; the scratch memory of a run that is over is kept for the next. */
+#include <string.h>
+#include <time.h>
+
+#include "interp_graph.h"
+
+enum {
+  STACK_BYTES = 8192,        /* scratch memory up to this lives on the stack */
+  POLL_NS = 10 * 1000 * 1000 /* between polls, half of what is promised */
+};
+
+bool nxg_stopped(nxg_run_state *r) {
+  struct timespec t;
+  if (!r->poll || r->status) return r->status != NX_OK;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  int64_t now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+  if (r->polled_ns == 0) r->polled_ns = now;
+  if (now - r->polled_ns < POLL_NS) return false;
+  if (r->poll(r->user))
+    r->status = nxi_fail(r->d, NX_INTERRUPTED, "", "the poll callback asked to stop");
+  clock_gettime(CLOCK_MONOTONIC, &t); /* the callback takes time of its own */
+  r->polled_ns = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+  return r->status != NX_OK;
+}
+
+static void *take_memory(nxg_program *p) {
+  void *spare = atomic_exchange(&p->spare, NULL);
+  return spare ? spare : nxi_malloc((size_t)p->scratch_bytes + 64);
+}
+
+static void give_memory(nxg_program *p, void *memory) {
+  void *none = NULL;
+  if (!atomic_compare_exchange_strong(&p->spare, &none, memory)) nxi_free(memory);
+}
+
+static nx_status run_steps(const nxg_program *p, nxg_run_state *r, const uint64_t *params) {
+  uint32_t saved = nxi_fp_enter();
+  for (uint32_t i = 0; i < p->n_slots; i++) {
+    const nxg_param_slot *slot = &p->slots[i];
+    nxi_store_element(r->scratch + slot->byte, slot->dtype, params[slot->param]);
+  }
+  for (uint32_t i = 0; i < p->n_steps && !nxg_stopped(r); i++) p->steps[i].run(&p->steps[i], r);
+  nxi_fp_leave(saved);
+  return r->status;
+}
+
+static nx_status run_on_stack(const nxg_program *p, nxg_run_state *r, const uint64_t *params) {
+  _Alignas(64) char scratch[STACK_BYTES];
+  r->scratch = scratch;
+  nx_status status = run_steps(p, r, params);
+  r->scratch = NULL;
+  return status;
+}
+
+nx_status nxg_program_run(const nxg_program *p, void *const *inputs, const uint64_t *params,
+                          const int64_t *window_offsets, void *const *outputs, nxi_diag *d) {
+  return nxg_program_run_polled(p, inputs, params, window_offsets, outputs, NULL, NULL, d);
+}
+
+nx_status nxg_program_run_polled(const nxg_program *p, void *const *inputs, const uint64_t *params,
+                                 const int64_t *window_offsets, void *const *outputs,
+                                 int32_t (*poll)(void *user), void *user, nxi_diag *d) {
+  nxg_run_state r = {.constants = p->constants,
+                     .inputs = inputs,
+                     .outputs = outputs,
+                     .windows = window_offsets,
+                     .d = d,
+                     .poll = poll,
+                     .user = user};
+  if (p->scratch_bytes <= STACK_BYTES) return run_on_stack(p, &r, params);
+  if ((uint64_t)p->scratch_bytes > SIZE_MAX / 2) return nxi_oom(d);
+  nxg_program *owner = (nxg_program *)(uintptr_t)p; /* its spare memory alone changes, atomically */
+  void *memory = take_memory(owner);
+  if (!memory) return nxi_oom(d);
+  r.scratch = (char *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
+  nx_status status = run_steps(p, &r, params);
+  give_memory(owner, memory);
+  return status;
+}
+
+int64_t nxg_program_work(const nxg_program *p) { return p->work; }

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: ISC */
+/* What the compiled side leaves to a library or to code of its own: matrix products and random bits. */
+#include <math.h>
+#include <string.h>
+
+#include "interp_graph.h"
+
+/* ---- Threefry-2x32, 20 rounds (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3") */
+
+static uint32_t rotate(uint32_t x, int by) { return x << by | x >> (32 - by); }
+
+static void threefry(const uint32_t key[2], const uint32_t counter[2], uint32_t out[2]) {
+  static const uint8_t rotations[8] = {13, 15, 26, 6, 17, 29, 16, 24};
+  const uint32_t keys[3] = {key[0], key[1], key[0] ^ key[1] ^ 0x1bd11bdau};
+  uint32_t x = counter[0] + keys[0], y = counter[1] + keys[1];
+  for (uint32_t round = 0; round < 20; round++) {
+    x += y;
+    y = rotate(y, rotations[round % 8]) ^ x;
+    if (round % 4 != 3) continue;
+    uint32_t group =
+        round / 4 + 1; /* every four rounds the next two key words and the group's number */
+    x += keys[group % 3];
+    y += keys[(group + 1) % 3] + group;
+  }
+  out[0] = x;
+  out[1] = y;
+}
+
+void nxg_step_threefry(const nxg_step *s, nxg_run_state *r) {
+  if (s->n == 0) return;
+  char *to = nxg_address(r, s->to.place);
+  nxg_cursor key, counter;
+  nxg_cursor_start(&key, &s->args[0], nxg_address(r, s->args[0].place));
+  nxg_cursor_start(&counter, &s->args[1], nxg_address(r, s->args[1].place));
+  for (int64_t i = 0; i < s->n; i += 2) {
+    uint32_t k[2], c[2], out[2];
+    if (i % (4 * NXG_CHUNK) == 0 && nxg_stopped(r)) return;
+    nxg_gather(&key, k, 2);
+    nxg_gather(&counter, c, 2);
+    threefry(k, c, out);
+    memcpy(to + i * 4, out, sizeof out);
+  }
+}
+
+/* ---- matmul. numbers: m, n, k, then bytes from row to row and column to column of a and of b. args walk over the
+ * matrices of the batch. */
+
+enum { M, N, K, A_ROW, A_COLUMN, B_ROW, B_COLUMN };
+
+static _Atomic(nxg_matmul_fn) library;
+
+void nxg_set_matmul(nxg_matmul_fn f) { atomic_store(&library, f); }
+
+/* c[j] = a * b[j] + c[j], rounded once for floats */
+#define ACCUMULATE(name, T, expression)                                                       \
+  static void accumulate_##name(void *sums, const void *factor, const void *row, int64_t n) { \
+    T *c = sums;                                                                              \
+    const T a = *(const T *)factor, *b = row;                                                 \
+    for (int64_t j = 0; j < n; j++) c[j] = (T)(expression);                                   \
+  }
+ACCUMULATE(8, uint8_t, (uint64_t)a *b[j] + c[j])
+ACCUMULATE(16, uint16_t, (uint64_t)a *b[j] + c[j])
+ACCUMULATE(32, uint32_t, (uint64_t)a *b[j] + c[j])
+ACCUMULATE(64, uint64_t, a *b[j] + c[j])
+ACCUMULATE(f32, float, fmaf(a, b[j], c[j]))
+ACCUMULATE(f64, double, fma(a, b[j], c[j]))
+
+static void accumulate(nx_dtype t, void *sums, const void *factor, const void *row, int64_t n) {
+  if (nxi_is_float(t)) {
+    if (t == NX_F64) accumulate_f64(sums, factor, row, n);
+    else accumulate_f32(sums, factor, row, n);
+    return;
+  }
+  switch (nxi_dtypes[t].bits) {
+    case 8: accumulate_8(sums, factor, row, n); break;
+    case 16: accumulate_16(sums, factor, row, n); break;
+    case 32: accumulate_32(sums, factor, row, n); break;
+    default: accumulate_64(sums, factor, row, n);
+  }
+}
+
+/* n elements `stride` bytes apart, dense, in the dtype that is computed in. */
+static void load_line(nx_dtype t, const char *at, int64_t stride, void *line, int64_t n) {
+  int64_t extent = n;
+  nxg_access access = {
+      .rank = 1, .size = (int32_t)nxi_dtype_size(t), .shape = &extent, .strides = &stride};
+  nxg_source source = {.dtype = t};
+  if (n == 0) return;
+  nxg_cursor_start(&source.cursor, &access, (char *)(uintptr_t)at);
+  nxg_source_next(&source, line, n);
+}
+
+/* One matrix in our own order: columns in strips, k in order from +0. */
+static void multiply(const nxg_step *s, nxg_run_state *r, const char *a, const char *b, char *c) {
+  const int64_t *v = s->numbers;
+  nx_dtype t = s->dtype;
+  int64_t size = nxi_dtype_size(t), wide = nxi_dtype_size(nxi_compute_dtype(t));
+  _Alignas(64) char sums[NXG_CHUNK * 8], row[NXG_CHUNK * 8], factor[8];
+  for (int64_t i = 0; i < v[M]; i++)
+    for (int64_t j = 0; j < v[N]; j += NXG_CHUNK) {
+      int64_t n = v[N] - j < NXG_CHUNK ? v[N] - j : NXG_CHUNK;
+      memset(sums, 0, (size_t)(n * wide));
+      for (int64_t k = 0; k < v[K]; k++) {
+        if (k % NXG_CHUNK == 0 && nxg_stopped(r)) return;
+        load_line(t, a + i * v[A_ROW] + k * v[A_COLUMN], size, factor, 1);
+        load_line(t, b + k * v[B_ROW] + j * v[B_COLUMN], v[B_COLUMN], row, n);
+        accumulate(t, sums, factor, row, n);
+      }
+      char *to = c + (i * v[N] + j) * size;
+      if (nxi_is_small_float(t))
+        nxg_narrow(t, (const float *)(const void *)sums, (uint16_t *)(void *)to, n);
+      else memcpy(to, sums, (size_t)(n * size));
+    }
+}
+
+/* A matrix of small floats as dense f32. */
+static void widen_matrix(nx_dtype t, const char *from, int64_t rows, int64_t columns, int64_t row,
+                         int64_t column, float *to) {
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < columns; j += NXG_CHUNK) {
+      int64_t n = columns - j < NXG_CHUNK ? columns - j : NXG_CHUNK;
+      load_line(t, from + i * row + j * column, column, to + i * columns + j, n);
+    }
+}
+
+/* One matrix by the library; false if it does not do this one. */
+static bool multiply_by_library(const nxg_step *s, const nxg_run_state *r, const char *a,
+                                const char *b, char *c) {
+  const int64_t *v = s->numbers;
+  nxg_matmul_fn f = atomic_load_explicit(&library, memory_order_acquire);
+  int64_t size = nxi_dtype_size(s->dtype), m = v[M], n = v[N], k = v[K];
+  if (!f || !nxi_is_float(s->dtype) ||
+      (m <= NXG_SMALL_MATMUL && n <= NXG_SMALL_MATMUL && k <= NXG_SMALL_MATMUL))
+    return false;
+  int64_t batches = s->n / (m * n);
+  if (!nxi_is_small_float(s->dtype))
+    return f(s->dtype, batches, m, n, k, a, v[A_ROW] / size, v[A_COLUMN] / size, b, v[B_ROW] / size,
+             v[B_COLUMN] / size, c);
+  float *wide_a = (float *)(void *)nxg_address(r, s->temporary), *wide_b = wide_a + m * k,
+        *wide_c = wide_b + k * n;
+  widen_matrix(s->dtype, a, m, k, v[A_ROW], v[A_COLUMN], wide_a);
+  widen_matrix(s->dtype, b, k, n, v[B_ROW], v[B_COLUMN], wide_b);
+  if (!f(NX_F32, batches, m, n, k, wide_a, k, 1, wide_b, n, 1, wide_c)) return false;
+  nxg_narrow(s->dtype, wide_c, (uint16_t *)(void *)c, m * n);
+  return true;
+}
+
+void nxg_step_matmul(const nxg_step *s, nxg_run_state *r) {
+  if (s->n == 0) return;
+  const int64_t *v = s->numbers;
+  char *to = nxg_address(r, s->to.place);
+  int64_t matrix = v[M] * v[N], size = nxi_dtype_size(s->dtype);
+  if (v[K] == 0) { /* sums of nothing: +0 in every dtype */
+    memset(to, 0, (size_t)(s->n * size));
+    return;
+  }
+  nxg_cursor a, b;
+  nxg_cursor_start(&a, &s->args[0], nxg_address(r, s->args[0].place));
+  nxg_cursor_start(&b, &s->args[1], nxg_address(r, s->args[1].place));
+  for (int64_t done = 0; done < s->n; done += matrix, to += matrix * size) {
+    if (!multiply_by_library(s, r, a.at, b.at, to)) multiply(s, r, a.at, b.at, to);
+    nxg_cursor_next(&a);
+    nxg_cursor_next(&b);
+  }
+}

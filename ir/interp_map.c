@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: ISC */
+/* Elementwise operations of the graph interpreter: a typed loop a basic operation, written as plainly as C allows
+ * (the build forbids contraction), and the scalar evaluator for functions. One kernel call covers dense operands;
+ * others come in chunks. */
+#include <math.h>
+#include <string.h>
+
+#include "interp_graph.h"
+
+/* ---- loops */
+
+#define UNARY(op, name, T, expression)                                                  \
+  static void op##_##name(const nxg_step *s, void *result, const void *const *operands, \
+                          int64_t n) {                                                  \
+    const T *a = operands[0];                                                           \
+    T *out = result;                                                                    \
+    (void)s;                                                                            \
+    for (int64_t i = 0; i < n; i++) {                                                   \
+      const T x = a[i];                                                                 \
+      out[i] = (T)(expression);                                                         \
+    }                                                                                   \
+  }
+#define BINARY(op, name, T, R, expression)                                              \
+  static void op##_##name(const nxg_step *s, void *result, const void *const *operands, \
+                          int64_t n) {                                                  \
+    const T *a = operands[0], *b = operands[1];                                         \
+    R *out = result;                                                                    \
+    (void)s;                                                                            \
+    for (int64_t i = 0; i < n; i++) {                                                   \
+      const T x = a[i], y = b[i];                                                       \
+      out[i] = (R)(expression);                                                         \
+    }                                                                                   \
+  }
+
+/* Integers wrap: arithmetic is done on 64 unsigned bits, of which the low ones are kept. */
+#define WIDE(x) ((uint64_t)(x))
+#define INTEGER(name, T, bits)                                              \
+  UNARY(neg, name, T, -WIDE(x))                                             \
+  UNARY(not, name, T, ~WIDE(x))                                             \
+  UNARY(same, name, T, x)                                                   \
+  BINARY(add, name, T, T, WIDE(x) + WIDE(y))                                \
+  BINARY(sub, name, T, T, WIDE(x) - WIDE(y))                                \
+  BINARY(mul, name, T, T, WIDE(x) * WIDE(y))                                \
+  BINARY(max, name, T, T, x > y ? x : y)                                    \
+  BINARY(min, name, T, T, x < y ? x : y)                                    \
+  BINARY(and, name, T, T, x &y)                                             \
+  BINARY(or, name, T, T, x | y)                                             \
+  BINARY(xor, name, T, T, x ^ y)                                            \
+  BINARY(shl, name, T, T, WIDE(y) < bits ? WIDE(x) << (WIDE(y) % bits) : 0) \
+  COMPARISONS(name, T, x, y)
+#define SIGNED(name, T, bits)                                            \
+  INTEGER(name, T, bits)                                                 \
+  UNARY(abs, name, T, x < 0 ? -WIDE(x) : WIDE(x))                        \
+  BINARY(div, name, T, T, y == 0 ? 0 : y == -1 ? -WIDE(x) : WIDE(x / y)) \
+  BINARY(mod, name, T, T, y == 0 || y == -1 ? 0 : x % y)                 \
+  BINARY(shr, name, T, T, x >> (WIDE(y) < bits ? WIDE(y) % bits : bits - 1))
+#define UNSIGNED(name, T, bits)               \
+  INTEGER(name, T, bits)                      \
+  UNARY(abs, name, T, x)                      \
+  BINARY(div, name, T, T, y == 0 ? 0 : x / y) \
+  BINARY(mod, name, T, T, y == 0 ? 0 : x % y) \
+  BINARY(shr, name, T, T, WIDE(y) < bits ? WIDE(x) >> (WIDE(y) % bits) : 0)
+#define COMPARISONS(name, T, p, q)         \
+  BINARY(eq, name, T, uint8_t, (p) == (q)) \
+  BINARY(ne, name, T, uint8_t, (p) != (q)) \
+  BINARY(lt, name, T, uint8_t, (p) < (q))  \
+  BINARY(le, name, T, uint8_t, (p) <= (q))
+/* NaN wins; of two equal ones max takes the one without, min the one with a sign. */
+#define FLOAT(name, T, suffix)                                               \
+  UNARY(neg, name, T, -x)                                                    \
+  UNARY(abs, name, T, fabs##suffix(x))                                       \
+  UNARY(sqrt, name, T, sqrt##suffix(x))                                      \
+  UNARY(rint, name, T, rint##suffix(x))                                      \
+  UNARY(trunc, name, T, trunc##suffix(x))                                    \
+  UNARY(floor, name, T, floor##suffix(x))                                    \
+  UNARY(ceil, name, T, ceil##suffix(x))                                      \
+  BINARY(add, name, T, T, x + y)                                             \
+  BINARY(sub, name, T, T, x - y)                                             \
+  BINARY(mul, name, T, T, x *y)                                              \
+  BINARY(div, name, T, T, x / y)                                             \
+  BINARY(mod, name, T, T, fmod##suffix(x, y))                                \
+  BINARY(max, name, T, T, x != x || x > y || (x == y && signbit(y)) ? x : y) \
+  BINARY(min, name, T, T, x != x || x < y || (x == y && signbit(x)) ? x : y) \
+  COMPARISONS(name, T, x, y)
+
+SIGNED(i8, int8_t, 8)
+SIGNED(i16, int16_t, 16)
+SIGNED(i32, int32_t, 32)
+SIGNED(i64, int64_t, 64)
+UNSIGNED(u8, uint8_t, 8)
+UNSIGNED(u16, uint16_t, 16)
+UNSIGNED(u32, uint32_t, 32)
+UNSIGNED(u64, uint64_t, 64)
+FLOAT(f32, float, f)
+FLOAT(f64, double, )
+
+/* A bool byte counts as 1 unless it is 0. */
+UNARY(not, bool, uint8_t, x == 0)
+BINARY(max, bool, uint8_t, uint8_t, x != 0 || y != 0)
+BINARY(min, bool, uint8_t, uint8_t, x != 0 && y != 0)
+BINARY(xor, bool, uint8_t, uint8_t, (x != 0) != (y != 0))
+COMPARISONS(bool, uint8_t, x != 0, y != 0)
+
+/* ---- the table. Operations without a row are evaluated one scalar at a time. */
+
+/* clang-format off */
+#define ROW(op, kernel, name, T) [NXK_##op][T] = kernel##_##name,
+#define COMPARE_ROWS(name, T) \
+  ROW(eq, eq, name, T) ROW(ne, ne, name, T) ROW(lt, lt, name, T) ROW(le, le, name, T)
+#define BOTH_ROWS(name, T) \
+  ROW(neg, neg, name, T) ROW(abs, abs, name, T) ROW(add, add, name, T) ROW(sub, sub, name, T) \
+  ROW(mul, mul, name, T) ROW(div, div, name, T) ROW(mod, mod, name, T) ROW(max, max, name, T) \
+  ROW(min, min, name, T) COMPARE_ROWS(name, T)
+#define INTEGER_ROWS(name, T) \
+  BOTH_ROWS(name, T) ROW(not, not, name, T) ROW(and, and, name, T) ROW(or, or, name, T) \
+  ROW(xor, xor, name, T) ROW(shl, shl, name, T) ROW(shr, shr, name, T) \
+  ROW(trunc, same, name, T) ROW(ceil, same, name, T) ROW(floor, same, name, T) ROW(round, same, name, T)
+#define FLOAT_ROWS(name, T) \
+  BOTH_ROWS(name, T) ROW(sqrt, sqrt, name, T) ROW(rint, rint, name, T) \
+  ROW(trunc, trunc, name, T) ROW(floor, floor, name, T) ROW(ceil, ceil, name, T)
+
+static const nxg_map_kernel kernels[NXK_SCALAR_COUNT][NXI_DTYPE_COUNT] = {
+  INTEGER_ROWS(i8, NX_I8)   INTEGER_ROWS(i16, NX_I16) INTEGER_ROWS(i32, NX_I32) INTEGER_ROWS(i64, NX_I64)
+  INTEGER_ROWS(u8, NX_U8)   INTEGER_ROWS(u16, NX_U16) INTEGER_ROWS(u32, NX_U32) INTEGER_ROWS(u64, NX_U64)
+  FLOAT_ROWS(f32, NX_F32)   FLOAT_ROWS(f64, NX_F64)
+  ROW(not, not, bool, NX_BOOL) ROW(max, max, bool, NX_BOOL) ROW(min, min, bool, NX_BOOL)
+  ROW(and, min, bool, NX_BOOL) ROW(or, max, bool, NX_BOOL)  ROW(xor, xor, bool, NX_BOOL)
+  COMPARE_ROWS(bool, NX_BOOL)
+};
+/* clang-format on */
+
+static void evaluate(const nxg_step *s, void *result, const void *const *operands, int64_t n) {
+  nx_dtype type = nxi_compute_dtype(s->dtype), to = nxi_compute_dtype(s->result);
+  int64_t size = nxi_dtype_size(type), result_size = nxi_dtype_size(to);
+  for (int64_t i = 0; i < n; i++) {
+    uint64_t args[3];
+    for (uint32_t k = 0; k < s->n_args; k++)
+      args[k] = nxi_load_element((const char *)operands[k] + i * size, type);
+    nxi_store_element((char *)result + i * result_size, to, nxk_eval(s->scalar, type, to, args));
+  }
+}
+
+nxg_map_kernel nxg_find_map(nxk_op op, nx_dtype type) {
+  return kernels[op][type] ? kernels[op][type] : evaluate;
+}
+
+/* ---- where: moves elements, so their bits stay */
+
+#define SELECT(name, T, expression)                                                       \
+  static void select_##name(const nxg_step *s, void *result, const void *const *operands, \
+                            int64_t n) {                                                  \
+    const uint8_t *condition = operands[0];                                               \
+    const T *a = operands[1], *b = operands[2];                                           \
+    T *out = result;                                                                      \
+    (void)s;                                                                              \
+    for (int64_t i = 0; i < n; i++) {                                                     \
+      const T x = condition[i] ? a[i] : b[i];                                             \
+      out[i] = expression;                                                                \
+    }                                                                                     \
+  }
+SELECT(8, uint8_t, x)
+SELECT(16, uint16_t, x)
+SELECT(32, uint32_t, x)
+SELECT(64, uint64_t, x)
+SELECT(bool, uint8_t, x != 0)
+
+nxg_map_kernel nxg_find_select(nx_dtype type) {
+  if (type == NX_BOOL) return select_bool;
+  switch (nxi_dtypes[type].bits) {
+    case 8: return select_8;
+    case 16: return select_16;
+    case 32: return select_32;
+    default: return select_64;
+  }
+}
+
+/* ---- the step */
+
+/* An operand of a step that comes in chunks. */
+typedef struct feed {
+  nxg_cursor cursor;
+  bool repeats; /* one element for every index: its chunk is filled once */
+  bool small;   /* f16 or bf16, widened */
+} feed;
+
+static const void *feed_next(feed *f, nx_dtype t, void *buffer, int64_t n, bool first) {
+  /* one feed an operand was started. NOLINTNEXTLINE(clang-analyzer-*) */
+  const nxg_access *a = f->cursor.access;
+  if (f->repeats && !first) return buffer;
+  if (a->dense && !f->small) {
+    const char *at = f->cursor.at;
+    f->cursor.at += n * (a->size ? a->size : 1);
+    return at;
+  }
+  uint16_t raw[NXG_CHUNK];
+  nxg_gather(&f->cursor, f->small ? (void *)raw : buffer, n);
+  if (f->small) nxg_widen(t, raw, buffer, n);
+  return buffer;
+}
+
+static void map_in_chunks(const nxg_step *s, nxg_run_state *r, char *to) {
+  _Alignas(64) char buffers[3][NXG_CHUNK * 8];
+  _Alignas(64) float wide[NXG_CHUNK];
+  feed feeds[3];
+  const void *operands[3];
+  int64_t size = nxi_dtype_size(s->result);
+  for (uint32_t k = 0; k < s->n_args; k++) {
+    const nxg_access *a = &s->args[k];
+    nxg_cursor_start(&feeds[k].cursor, a, nxg_address(r, a->place));
+    feeds[k].repeats = a->rank == 0;
+    feeds[k].small = s->widen;
+  }
+  for (int64_t done = 0; done < s->n && !nxg_stopped(r); done += NXG_CHUNK) {
+    int64_t m = s->n - done < NXG_CHUNK ? s->n - done : NXG_CHUNK;
+    for (uint32_t k = 0; k < s->n_args; k++)
+      operands[k] = feed_next(&feeds[k], s->dtype, buffers[k], m, done == 0);
+    s->kernel(s, s->narrow ? (void *)wide : to + done * size, operands, m);
+    if (s->narrow) nxg_narrow(s->result, wide, (uint16_t *)(void *)(to + done * size), m);
+  }
+}
+
+void nxg_step_map(const nxg_step *s, nxg_run_state *r) {
+  if (s->n == 0) return;
+  char *to = nxg_address(r, s->to.place);
+  if (!s->direct) {
+    map_in_chunks(s, r, to);
+    return;
+  }
+  const void *operands[3];
+  int64_t piece = NXG_CHUNK * 8, size = nxi_dtype_size(s->result);
+  for (uint32_t k = 0; k < s->n_args; k++) operands[k] = nxg_address(r, s->args[k].place);
+  for (int64_t done = 0; done < s->n && !nxg_stopped(r); done += piece) {
+    int64_t m = s->n - done < piece ? s->n - done : piece;
+    s->kernel(s, to + done * size, operands, m);
+    for (uint32_t k = 0; k < s->n_args; k++)
+      operands[k] = (const char *)operands[k] + m * (s->args[k].size ? s->args[k].size : 1);
+  }
+}

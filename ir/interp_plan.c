@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: ISC */
+/* From a graph to the steps of a program: what is needed, where each value lies, which views are walked through and
+ * which must be stored, when memory is free again. One pass from the first node to the last, no recursion. */
+#include <string.h>
+
+#include "interp_plan.h"
+
+static nx_status no_memory(nxg_planner *b) { return nxi_oom(b->d); }
+
+/* ---- scratch memory. Sizes are rounded up to classes, four to an octave, and blocks of a class are reused. */
+
+static int size_class(int64_t bytes, int64_t *rounded) {
+  uint64_t units = ((uint64_t)bytes + 63) / 64, up;
+  if (units < 4) units = 4;
+  int shift = 61 - __builtin_clzll(units); /* leaves three bits: 4 .. 7 */
+  up = (units + ((1ull << shift) - 1)) >> shift;
+  *rounded = (int64_t)(up << shift) * 64;
+  return shift * 4 + (int)up; /* up may be 8: the same number as 4 of the next shift */
+}
+
+nx_status nxg_plan_temporary(nxg_planner *b, int64_t bytes, nxg_place *place) {
+  int64_t rounded, end;
+  *place = (nxg_place){NXG_SCRATCH, 0, 0};
+  if (bytes > INT64_MAX / 4) return no_memory(b);
+  int class = size_class(bytes, &rounded);
+  uint32_t head = b->free_heads[class];
+  if (head && b->blocks) {
+    place->byte = b->blocks[head - 1].byte;
+    b->free_heads[class] = b->blocks[head - 1].next;
+    return NX_OK;
+  }
+  place->byte = b->p->scratch_bytes;
+  if (__builtin_add_overflow(b->p->scratch_bytes, rounded, &end)) return no_memory(b);
+  b->p->scratch_bytes = end;
+  return NX_OK;
+}
+
+nx_status nxg_plan_done_with(nxg_planner *b, nxg_place place, int64_t bytes) {
+  int64_t rounded;
+  int class = size_class(bytes, &rounded);
+  if (!nxi_grow(&b->blocks, &b->cap_blocks, b->n_blocks + 1, sizeof *b->blocks))
+    return no_memory(b);
+  b->blocks[b->n_blocks] = (nxg_free_block){place.byte, b->free_heads[class]};
+  b->free_heads[class] = ++b->n_blocks;
+  return NX_OK;
+}
+
+/* ---- accesses */
+
+nx_status nxg_plan_access(nxg_planner *b, nxg_place place, nx_dtype t, int32_t rank,
+                          const int64_t *shape, const int64_t *strides, nxg_access *a) {
+  int64_t extents[NXG_MAX_RANK], steps[NXG_MAX_RANK], size = nxi_dtype_size(t),
+                                                      elements = nxg_elements(rank, shape);
+  int32_t n = 0;
+  for (int32_t i = 0; i < rank; i++) {
+    if (shape[i] == 1) continue;
+    if (n && steps[n - 1] == strides[i] * shape[i]) {
+      extents[n - 1] *= shape[i];
+      steps[n - 1] = strides[i];
+    } else {
+      extents[n] = shape[i];
+      steps[n++] = strides[i];
+    }
+  }
+  if (n == 1 && steps[0] == 0) n = 0;
+  bool dense = elements <= 1 || (n == 1 && steps[0] == 1);
+  *a = (nxg_access){.place = place,
+                    .rank = elements ? n : 0,
+                    .size = t == NX_BOOL ? 0 : (int32_t)size,
+                    .dense = dense};
+  if (n == 0) return NX_OK;
+  a->shape = nxi_arena_alloc(&b->p->arena, 2 * (size_t)n * sizeof *a->shape);
+  if (!a->shape) return no_memory(b);
+  a->strides = a->shape + n;
+  for (int32_t i = 0; i < n; i++) {
+    a->shape[i] = extents[i];
+    a->strides[i] = steps[i] * size;
+  }
+  return NX_OK;
+}
+
+/* The view through which a node's elements are read, and where its first element is. */
+void nxg_plan_view(const nxg_planner *b, uint32_t node, nxg_view *v, nxg_place *first) {
+  const nxg_node *n = &b->g->nodes[node];
+  const nxg_planned *x = &b->values[node], *root = &b->values[x->root];
+  nxg_view_contiguous(v, n->rank, n->shape);
+  if (x->root != node) {
+    memcpy(v->strides, n->attrs + 1, n->rank * sizeof *v->strides);
+    v->offset = x->offset;
+  }
+  if (root->single) {
+    memset(v->strides, 0, sizeof v->strides);
+    v->offset = 0;
+  }
+  *first = root->place;
+  first->byte += v->offset * nxi_dtype_size(n->dtype);
+}
+
+nx_status nxg_plan_operand(nxg_planner *b, uint32_t node, nxg_access *a) {
+  nxg_view v;
+  nxg_place first;
+  nxg_plan_view(b, node, &v, &first);
+  return nxg_plan_access(b, first, b->g->nodes[node].dtype, v.rank, v.shape, v.strides, a);
+}
+
+nx_status nxg_plan_stored_view(nxg_planner *b, uint32_t node) {
+  const nxg_node *n = &b->g->nodes[node];
+  const nxg_planned *root = &b->values[b->values[n->args[0]].root];
+  int64_t strides[NXG_MAX_RANK] = {0};
+  nxg_place first = root->place;
+  if (!root->single) {
+    memcpy(strides, n->attrs + 1, n->rank * sizeof *strides);
+    first.byte += b->values[node].offset * nxi_dtype_size(n->dtype);
+  }
+  nxg_step *s = nxg_plan_step(b, nxg_step_move, nxg_node_elements(n), 1, 0);
+  if (!s) return NX_OUT_OF_MEMORY;
+  s->dtype = s->result = n->dtype;
+  nx_status status = nxg_plan_access(b, first, n->dtype, n->rank, n->shape, strides, &s->args[0]);
+  if (status) return status;
+  nxg_contiguous_strides(n->rank, n->shape, strides);
+  return nxg_plan_access(b, b->values[node].place, n->dtype, n->rank, n->shape, strides, &s->to);
+}
+
+/* ---- steps */
+
+nxg_step *nxg_plan_step(nxg_planner *b, void (*run)(const nxg_step *, nxg_run_state *), int64_t n,
+                        uint32_t n_args, uint32_t n_numbers) {
+  nxg_program *p = b->p;
+  int64_t work;
+  nxg_access *args = n_args ? nxi_arena_alloc(&p->arena, n_args * sizeof *args) : NULL;
+  int64_t *numbers = n_numbers ? nxi_arena_alloc(&p->arena, n_numbers * sizeof *numbers) : NULL;
+  if ((n_args && !args) || (n_numbers && !numbers) ||
+      !nxi_grow(&p->steps, &p->cap_steps, p->n_steps + 1, sizeof *p->steps)) {
+    no_memory(b);
+    return NULL;
+  }
+  p->work = __builtin_add_overflow(p->work, n, &work) ? INT64_MAX : work;
+  nxg_step *s = &p->steps[p->n_steps++];
+  *s = (nxg_step){
+      .run = run, .n = n, .n_args = n_args, .args = args, .numbers = numbers, .window = UINT32_MAX};
+  return s;
+}
+
+/* Eight bytes that hold a scalar for every run. */
+static nx_status plan_constant(nxg_planner *b, nx_dtype t, uint64_t bits, nxg_place *place) {
+  nxg_program *p = b->p;
+  if (!nxi_grow(&p->constants, &p->cap_constants, p->n_constants + 1, 8)) return no_memory(b);
+  *place = (nxg_place){NXG_CONSTANT, 0, 8 * (int64_t)p->n_constants};
+  memset(p->constants + place->byte, 0, 8);
+  nxi_store_element(p->constants + place->byte, t, bits);
+  p->n_constants++;
+  return NX_OK;
+}
+
+nx_status nxg_plan_scalar(nxg_planner *b, nx_dtype t, uint64_t bits, nxg_access *a) {
+  nxg_place place;
+  nx_status status = plan_constant(b, t, bits, &place);
+  return status ? status : nxg_plan_access(b, place, t, 0, NULL, NULL, a);
+}
+
+static nx_status plan_parameter(nxg_planner *b, const nxg_node *n, nxg_place *place) {
+  nxg_program *p = b->p;
+  if (!nxi_grow(&p->slots, &p->cap_slots, p->n_slots + 1, sizeof *p->slots)) return no_memory(b);
+  *place = (nxg_place){NXG_SCRATCH, 0, p->scratch_bytes};
+  p->slots[p->n_slots++] = (nxg_param_slot){(uint32_t)n->attrs[1], n->dtype, p->scratch_bytes};
+  p->scratch_bytes += 64; /* a multiple, so that everything stays aligned */
+  return NX_OK;
+}
+
+void nxg_plan_add_work(nxg_planner *b, int64_t elements) {
+  b->p->work = __builtin_add_overflow(b->p->work, elements, &elements) ? INT64_MAX : elements;
+}
+
+/* ---- needs, roots and lifetimes */
+
+static void mark_needed(nxg_planner *b) {
+  for (uint32_t i = 0; i < b->g->n_outputs; i++) b->values[b->g->outputs[i].node].needed = true;
+  for (uint32_t i = b->g->n_nodes; i-- > 0;) {
+    const nxg_node *n = &b->g->nodes[i];
+    uint32_t read = n->op == NXG_update && n->n_args == 3
+                        ? 2
+                        : n->n_args; /* the window is a place, not a nxg_planned */
+    for (uint32_t k = 0; b->values[i].needed && k < read; k++) b->values[n->args[k]].needed = true;
+  }
+}
+
+/* A view of a stored value is walked through. So is a view of a view that is dense: offsets add. A view that is not
+ * dense and has a view on it is stored itself. */
+static void find_roots(nxg_planner *b) {
+  for (uint32_t i = 0; i < b->g->n_nodes; i++) {
+    const nxg_node *n = &b->g->nodes[i];
+    nxg_planned *x = &b->values[i];
+    x->root = i;
+    if (n->op != NXG_view || !x->needed) continue;
+    nxg_planned *a = &b->values[n->args[0]];
+    nxg_view v;
+    nxg_node_view(b->g, n->args[0], &v);
+    if (a->root != n->args[0] && !nxg_view_is_contiguous(&v)) a->root = n->args[0];
+    x->root = a->root;
+    x->offset = n->attrs[0] + (a->root != n->args[0] ? a->offset : 0);
+  }
+}
+
+static void find_last_uses(nxg_planner *b) {
+  for (uint32_t i = 0; i < b->g->n_nodes; i++) {
+    const nxg_node *n = &b->g->nodes[i];
+    if (!b->values[i].needed) continue;
+    b->values[i].last_use = i > b->values[i].last_use ? i : b->values[i].last_use;
+    bool reads = n->op != NXG_view ||
+                 b->values[i].root == i; /* a view that is walked through reads nothing */
+    for (uint32_t k = 0; reads && k < n->n_args; k++)
+      b->values[b->values[n->args[k]].root].last_use = i;
+  }
+  for (uint32_t i = 0; i < b->g->n_outputs; i++)
+    b->values[b->values[b->g->outputs[i].node].root].last_use = UINT32_MAX;
+}
+
+/* A stored value that is an output is computed where the output goes. */
+static void bind_outputs(nxg_planner *b) {
+  for (uint32_t i = 0; i < b->g->n_outputs; i++) {
+    uint32_t node = b->g->outputs[i].node;
+    nxg_planned *x = &b->values[node];
+    bool computed = x->root == node && nxg_ops[b->g->nodes[node].op].kind != NXG_KIND_LEAF;
+    if (computed && x->place.region != NXG_OUTPUT) x->place = (nxg_place){NXG_OUTPUT, i, 0};
+  }
+}
+
+/* ---- the nodes in order */
+
+/* The place of a node's value, before its steps are made. */
+static nx_status plan_storage(nxg_planner *b, uint32_t node) {
+  const nxg_node *n = &b->g->nodes[node];
+  nxg_planned *x = &b->values[node];
+  if (n->op == NXG_input) {
+    x->place = (nxg_place){NXG_INPUT, (uint32_t)n->attrs[0], 0};
+    return NX_OK;
+  }
+  if (n->op == NXG_full) {
+    x->single = true;
+    return n->attrs[1] < 0 ? plan_constant(b, n->dtype, (uint64_t)n->attrs[0], &x->place)
+                           : plan_parameter(b, n, &x->place);
+  }
+  if (x->place.region == NXG_OUTPUT) return NX_OK;
+  x->bytes = nxg_node_elements(n) * nxi_dtype_size(n->dtype);
+  return nxg_plan_temporary(b, x->bytes, &x->place);
+}
+
+/* Memory of values that nobody reads after this node. */
+static nx_status release_dead(nxg_planner *b, uint32_t node) {
+  const nxg_node *n = &b->g->nodes[node];
+  for (uint32_t k = 0; k <= n->n_args; k++) {
+    nxg_planned *x = &b->values[k == n->n_args ? node : b->values[n->args[k]].root];
+    if (x->last_use != node || x->bytes == 0) continue;
+    nx_status status = nxg_plan_done_with(b, x->place, x->bytes);
+    if (status) return status;
+    x->bytes = 0;
+  }
+  return NX_OK;
+}
+
+static nx_status plan_nodes(nxg_planner *b) {
+  for (uint32_t i = 0; i < b->g->n_nodes; i++) {
+    const nxg_node *n = &b->g->nodes[i];
+    if (!b->values[i].needed || b->values[i].root != i) continue;
+    nx_status status = plan_storage(b, i);
+    if (!status && n->op != NXG_input && n->op != NXG_full) status = nxg_plan_node(b, i);
+    if (!status) status = release_dead(b, i);
+    if (status) return status;
+  }
+  return NX_OK;
+}
+
+/* Outputs that are inputs, views, constants, or the same value as another one. */
+static nx_status plan_output_copies(nxg_planner *b) {
+  for (uint32_t i = 0; i < b->g->n_outputs; i++) {
+    uint32_t node = b->g->outputs[i].node;
+    const nxg_node *n = &b->g->nodes[node];
+    const nxg_planned *x = &b->values[node];
+    if (x->root == node && x->place.region == NXG_OUTPUT && x->place.number == i) continue;
+    nx_status status =
+        nxg_plan_move(b, node, (nxg_place){NXG_OUTPUT, i, 0}, n->rank, n->shape, NULL);
+    if (status) return status;
+  }
+  return NX_OK;
+}
+
+static nx_status plan_all(nxg_planner *b) {
+  b->values = nxi_calloc(b->g->n_nodes, sizeof *b->values);
+  if (!b->values) return no_memory(b);
+  mark_needed(b);
+  find_roots(b);
+  find_last_uses(b);
+  bind_outputs(b);
+  nx_status status = plan_nodes(b);
+  return status ? status : plan_output_copies(b);
+}
+
+nx_status nxg_program_create(const nxg_graph *g, nxg_program **out, nxi_diag *d) {
+  nxg_planner b = {.g = g, .d = d, .p = nxi_calloc(1, sizeof *b.p)};
+  nx_status status = b.p ? plan_all(&b) : no_memory(&b);
+  nxi_free(b.values);
+  nxi_free(b.blocks);
+  if (status) nxg_program_destroy(b.p);
+  else *out = b.p;
+  return status;
+}
+
+void nxg_program_destroy(nxg_program *p) {
+  if (!p) return;
+  nxi_free(p->steps);
+  nxi_free(p->slots);
+  nxi_free(p->constants);
+  nxi_free(atomic_load(&p->spare));
+  nxi_arena_destroy(&p->arena);
+  nxi_free(p);
+}

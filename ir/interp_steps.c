@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: ISC */
+/* The steps that each operation of the graph becomes in the interpreter. */
+#include <string.h>
+
+#include "interp_plan.h"
+
+static const nxg_node *node_of(const nxg_planner *b, uint32_t node) { return &b->g->nodes[node]; }
+
+static nxg_place place_of(const nxg_planner *b, uint32_t node) { return b->values[node].place; }
+
+#define NEED(step) \
+  if (!(step)) return NX_OUT_OF_MEMORY /* the planner has recorded it */
+
+/* ---- elementwise */
+
+static nxg_map_kernel choose_kernel(nxk_op op, nx_dtype type, nx_dtype result, bool widen) {
+  nx_dtype from = widen ? NX_F32 : type;
+  switch (op) {
+    case NXK_cast:
+      return nxg_find_cast(from, widen && nxi_is_small_float(result) ? NX_F32 : result);
+    case NXK_bitcast: return nxg_find_bitcast(type, result);
+    case NXK_select: return nxg_find_select(type);
+    default: return nxg_find_map(op, from);
+  }
+}
+
+static nx_status plan_map(nxg_planner *b, uint32_t node) {
+  const nxg_node *n = node_of(b, node);
+  nxk_op op = (nxk_op)nxg_ops[n->op].scalar;
+  nx_dtype type = node_of(b, n->args[n->n_args - 1])->dtype;
+  bool moves = op == NXK_select || op == NXK_bitcast; /* bits stay what they are */
+  nxg_step *s = nxg_plan_step(b, nxg_step_map, nxg_node_elements(n), n->n_args, 0);
+  NEED(s);
+  s->scalar = op;
+  s->dtype = type;
+  s->result = n->dtype;
+  s->widen = nxi_is_small_float(type) && !moves;
+  s->narrow = nxi_is_small_float(n->dtype) && s->widen;
+  s->kernel = choose_kernel(op, type, n->dtype, s->widen);
+  s->to.place = place_of(b, node);
+  s->direct = !s->widen;
+  if (!nxk_eval_ready(op, nxi_compute_dtype(type))) return nxi_oom(b->d);
+  for (uint32_t k = 0; k < n->n_args; k++) {
+    nx_status status = nxg_plan_operand(b, n->args[k], &s->args[k]);
+    if (status) return status;
+    s->direct &= s->args[k].dense;
+  }
+  return NX_OK;
+}
+
+/* ---- moving */
+
+nx_status nxg_plan_move(nxg_planner *b, uint32_t node, nxg_place to, int32_t rank,
+                        const int64_t *shape, const int64_t *strides) {
+  int64_t dense[NXG_MAX_RANK];
+  nx_dtype t = node_of(b, node)->dtype;
+  nxg_step *s = nxg_plan_step(b, nxg_step_move, nxg_elements(rank, shape), 1, 3);
+  NEED(s);
+  s->dtype = s->result = t;
+  if (!strides) nxg_contiguous_strides(rank, shape, dense);
+  nx_status status = nxg_plan_operand(b, node, &s->args[0]);
+  return status ? status
+                : nxg_plan_access(b, to, t, rank, shape, strides ? strides : dense, &s->to);
+}
+
+/* Operand `node` into part of the dense result: from element `offset` of it on. */
+static nx_status plan_part(nxg_planner *b, uint32_t node, uint32_t result, int64_t offset) {
+  const nxg_node *n = node_of(b, node), *whole = node_of(b, result);
+  int64_t strides[NXG_MAX_RANK];
+  nxg_place to = place_of(b, result);
+  nxg_contiguous_strides(whole->rank, whole->shape, strides);
+  if (nxg_node_elements(n)) to.byte += offset * nxi_dtype_size(n->dtype);
+  return nxg_plan_move(b, node, to, n->rank, n->shape, strides);
+}
+
+static nx_status plan_pad(nxg_planner *b, uint32_t node) {
+  const nxg_node *n = node_of(b, node);
+  int64_t strides[NXG_MAX_RANK], offset = 0;
+  nxg_step *s = nxg_plan_step(b, nxg_step_fill, nxg_node_elements(n), 1, 0);
+  NEED(s);
+  s->to.place = place_of(b, node);
+  nx_status status = nxg_plan_scalar(b, n->dtype, (uint64_t)n->attrs[0], &s->args[0]);
+  if (status) return status;
+  nxg_contiguous_strides(n->rank, n->shape, strides);
+  if (nxg_node_elements(node_of(b, n->args[0])))
+    for (int32_t i = 0; i < n->rank; i++) offset += n->attrs[1 + i] * strides[i];
+  return plan_part(b, n->args[0], node, offset);
+}
+
+static nx_status plan_cat(nxg_planner *b, uint32_t node) {
+  const nxg_node *n = node_of(b, node);
+  int64_t strides[NXG_MAX_RANK], offset = 0, axis = n->attrs[0];
+  nxg_contiguous_strides(n->rank, n->shape, strides);
+  for (uint32_t k = 0; k < n->n_args; k++) {
+    nx_status status = plan_part(b, n->args[k], node, offset);
+    if (status) return status;
+    if (nxg_node_elements(n)) offset += node_of(b, n->args[k])->shape[axis] * strides[axis];
+  }
+  return NX_OK;
+}
+
+/* The old storage is copied whole, then written through the view. */
+static nx_status plan_update(nxg_planner *b, uint32_t node) {
+  const nxg_node *n = node_of(b, node);
+  const int64_t *shape = n->attrs + 2, *strides = shape + n->attrs[1];
+  nxg_place to = place_of(b, node);
+  nxg_view v = {.rank = (int32_t)n->attrs[1]};
+  int64_t low = 0, high = -1;
+  nx_status status = nxg_plan_move(b, n->args[0], to, n->rank, n->shape, NULL);
+  if (status) return status;
+  memcpy(v.shape, shape, (size_t)v.rank * sizeof *shape);
+  memcpy(v.strides, strides, (size_t)v.rank * sizeof *strides);
+  bool empty = !nxg_view_range(&v, &low, &high);
+  if (n->n_args == 2 && !empty) to.byte += n->attrs[0] * nxi_dtype_size(n->dtype);
+  status = nxg_plan_move(b, n->args[1], to, v.rank, shape, strides);
+  if (status || n->n_args == 2) return status;
+  nxg_step *s = &b->p->steps[b->p->n_steps - 1];
+  s->window = (uint32_t)node_of(b, n->args[2])->attrs[0];
+  s->numbers[0] = low;
+  s->numbers[1] = high;
+  s->numbers[2] = nxg_node_elements(n);
+  return NX_OK;
+}
+
+/* ---- making */
+
+static nx_status plan_leaf(nxg_planner *b, uint32_t node) {
+  const nxg_node *n = node_of(b, node);
+  bool eye = n->op == NXG_eye;
+  nxg_step *s = nxg_plan_step(b, eye ? nxg_step_eye : nxg_step_arange, nxg_node_elements(n), 0, 3);
+  NEED(s);
+  s->result = n->dtype;
+  s->to.place = place_of(b, node);
+  s->numbers[0] = eye ? n->shape[0] : n->attrs[0];
+  s->numbers[1] = eye ? n->shape[1] : n->attrs[1];
+  s->numbers[2] = eye ? n->attrs[0] : 0;
+  return NX_OK;
+}
+
+/* ---- reductions: one step a run, values in between in the dtype that is computed in */
+
+/* What a fold reads: elements of dtype t seen through v, from `first` on. */
+typedef struct fold_input {
+  nx_dtype t;
+  nxg_view v;
+  nxg_place first;
+} fold_input;
+
+/* The shape with the axes of a run, or without them. */
+static int32_t pick_axes(const nxg_view *v, uint32_t mask, bool in, int64_t *shape,
+                         int64_t *strides) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < v->rank; i++) {
+    if ((mask >> i & 1) != in) continue;
+    shape[n] = v->shape[i];
+    strides[n++] = v->strides[i];
+  }
+  return n;
+}
+
+static nx_status plan_fold_step(nxg_planner *b, nxk_reduce_kind kind, nxg_run run,
+                                const fold_input *in, nx_dtype result, nxg_place to) {
+  int64_t shape[NXG_MAX_RANK], strides[NXG_MAX_RANK];
+  int32_t rank = pick_axes(&in->v, run.axes, false, shape, strides);
+  nxg_step *s = nxg_plan_step(b, nxg_step_fold, nxg_elements(rank, shape), 2, 1);
+  NEED(s);
+  s->dtype = in->t;
+  s->result = result;
+  s->lanes = run.order == NXK_ORDER_LANES;
+  s->narrow = nxi_is_small_float(result);
+  s->fold = nxg_find_fold(kind, in->t);
+  s->to.place = to;
+  nx_status status = nxg_plan_access(b, in->first, in->t, rank, shape, strides, &s->args[0]);
+  if (status) return status;
+  rank = pick_axes(&in->v, run.axes, true, shape, strides);
+  s->numbers[0] = nxg_elements(rank, shape);
+  nxg_plan_add_work(b, nxg_elements(in->v.rank, in->v.shape));
+  return nxg_plan_access(b, in->first, in->t, rank, shape, strides, &s->args[1]);
+}
+
+static nxk_reduce_kind kind_of(nxg_op op) {
+  switch (op) {
+    case NXG_reduce_sum: return NXK_SUM;
+    case NXG_reduce_prod: return NXK_PROD;
+    case NXG_reduce_max: return NXK_MAX;
+    case NXG_reduce_min: return NXK_MIN;
+    case NXG_argmax: return NXK_ARGMAX;
+    default: return NXK_ARGMIN;
+  }
+}
+
+static nx_status plan_fold(nxg_planner *b, uint32_t node) {
+  const nxg_node *n = node_of(b, node), *a = node_of(b, n->args[0]);
+  nxg_run runs[NXG_MAX_RANK];
+  fold_input in = {.t = a->dtype};
+  nxk_reduce_kind kind = kind_of((nxg_op)n->op);
+  bool arg = kind == NXK_ARGMAX || kind == NXK_ARGMIN;
+  int32_t left = arg ? 1 : nxg_reduce_runs(a->rank, a->shape, (uint32_t)n->attrs[0], runs);
+  if (arg) runs[0] = (nxg_run){1u << n->attrs[0], NXK_ORDER_PLAIN};
+  if (left == 0) /* nothing to fold: the shape may change, the elements do not */
+    return nxg_plan_move(b, n->args[0], place_of(b, node), a->rank, a->shape, NULL);
+  nxg_plan_view(b, n->args[0], &in.v, &in.first);
+  int64_t held = 0;
+  while (left-- > 0) {
+    nx_dtype t = arg ? NX_I32 : left ? nxi_compute_dtype(n->dtype) : n->dtype;
+    nxg_place to = place_of(b, node), from = in.first;
+    nxg_view next =
+        in.v; /* the run's axes stay, with extent 1: the masks of the runs outside it keep their meaning */
+    for (int32_t i = 0; i < next.rank; i++)
+      if (runs[left].axes >> i & 1) next.shape[i] = 1;
+    int64_t bytes = nxg_elements(next.rank, next.shape) * nxi_dtype_size(t);
+    nx_status status = left ? nxg_plan_temporary(b, bytes, &to) : NX_OK;
+    if (!status) status = plan_fold_step(b, kind, runs[left], &in, t, to);
+    if (!status && held) status = nxg_plan_done_with(b, from, held);
+    if (status) return status;
+    held = left ? bytes : 0;
+    nxg_view_contiguous(&in.v, next.rank, next.shape);
+    in.t = t;
+    in.first = to;
+  }
+  return NX_OK;
+}
+
+/* ---- library nodes */
+
+static nx_status plan_threefry(nxg_planner *b, uint32_t node) {
+  const nxg_node *n = node_of(b, node);
+  nxg_step *s = nxg_plan_step(b, nxg_step_threefry, nxg_node_elements(n), 2, 0);
+  NEED(s);
+  s->to.place = place_of(b, node);
+  nx_status status = nxg_plan_operand(b, n->args[0], &s->args[0]);
+  return status ? status : nxg_plan_operand(b, n->args[1], &s->args[1]);
+}
+
+/* Elements of the f32 copies that a product of small floats may need; negative: too many. */
+static int64_t wide_elements(int64_t m, int64_t n, int64_t k) {
+  int64_t a, b, c, sum;
+  if (m <= NXG_SMALL_MATMUL && n <= NXG_SMALL_MATMUL && k <= NXG_SMALL_MATMUL) return 0;
+  if (__builtin_mul_overflow(m, k, &a) || __builtin_mul_overflow(k, n, &b) ||
+      __builtin_mul_overflow(m, n, &c))
+    return -1;
+  if (__builtin_add_overflow(a, b, &sum) || __builtin_add_overflow(sum, c, &sum) ||
+      sum > INT64_MAX / 16)
+    return -1;
+  return sum;
+}
+
+static nx_status plan_matmul(nxg_planner *b, uint32_t node) {
+  const nxg_node *n = node_of(b, node);
+  int64_t size = nxi_dtype_size(n->dtype), work, elements = nxg_node_elements(n);
+  nxg_step *s = nxg_plan_step(b, nxg_step_matmul, elements, 2, 7);
+  NEED(s);
+  s->dtype = s->result = n->dtype;
+  s->to.place = place_of(b, node);
+  for (int k = 0; k < 2; k++) {
+    nxg_view v;
+    nxg_place first;
+    nxg_plan_view(b, n->args[k], &v, &first);
+    int32_t r = v.rank;
+    s->numbers[k ? 1 : 0] = v.shape[k ? r - 1 : r - 2]; /* n of b, m of a */
+    if (k == 0) s->numbers[2] = v.shape[r - 1];
+    s->numbers[3 + 2 * k] = v.strides[r - 2] * size;
+    s->numbers[4 + 2 * k] = v.strides[r - 1] * size;
+    nx_status status = nxg_plan_access(b, first, n->dtype, r - 2, v.shape, v.strides, &s->args[k]);
+    if (status) return status;
+  }
+  const int64_t *v = s->numbers;
+  nxg_plan_add_work(b, __builtin_mul_overflow(elements, v[2], &work) ? INT64_MAX : work);
+  int64_t wide = elements && nxi_is_small_float(n->dtype) ? wide_elements(v[0], v[1], v[2]) : 0;
+  if (wide < 0) return nxi_oom(b->d);
+  if (wide == 0) return NX_OK;
+  nx_status status = nxg_plan_temporary(b, wide * 4, &s->temporary);
+  return status ? status : nxg_plan_done_with(b, s->temporary, wide * 4);
+}
+
+/* ---- all */
+
+nx_status nxg_plan_node(nxg_planner *b, uint32_t node) {
+  const nxg_node *n = node_of(b, node);
+  switch (nxg_ops[n->op].kind) {
+    case NXG_KIND_LEAF: return plan_leaf(b, node);
+    case NXG_KIND_MAP: return plan_map(b, node);
+    case NXG_KIND_FOLD: return plan_fold(b, node);
+    case NXG_KIND_STORE: return plan_update(b, node);
+    default: break;
+  }
+  switch (n->op) {
+    case NXG_pad: return plan_pad(b, node);
+    case NXG_cat: return plan_cat(b, node);
+    case NXG_threefry: return plan_threefry(b, node);
+    case NXG_matmul: return plan_matmul(b, node);
+    case NXG_view: return nxg_plan_stored_view(b, node);
+    default: return nxg_plan_move(b, n->args[0], place_of(b, node), n->rank, n->shape, NULL);
+  }
+}

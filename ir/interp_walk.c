@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: ISC */
+/* The graph interpreter's hands: elements gathered from and scattered to strided memory, small floats to f32 and
+ * back, and the steps that only move or make elements. */
+#include <string.h>
+
+#include "interp_graph.h"
+
+/* ---- cursors */
+
+void nxg_cursor_start(nxg_cursor *c, const nxg_access *a, char *first) {
+  c->at = first;
+  c->access = a;
+  for (int32_t i = 0; i < a->rank; i++) c->index[i] = 0;
+}
+
+/* `steps` elements on along the last dimension, which has that many left. */
+static void advance(nxg_cursor *c, int64_t steps) {
+  const nxg_access *a = c->access;
+  int32_t i = a->rank - 1;
+  if (i < 0) return;
+  c->at += steps * a->strides[i];
+  /* one index a dimension was set by nxg_cursor_start. NOLINTNEXTLINE(clang-analyzer-*) */
+  for (c->index[i] += steps; c->index[i] == a->shape[i]; c->index[i]++) {
+    c->at -= a->shape[i] * a->strides[i];
+    c->index[i] = 0;
+    if (--i < 0) return; /* past the last element: at the first again */
+    c->at += a->strides[i];
+  }
+}
+
+void nxg_cursor_next(nxg_cursor *c) { advance(c, 1); }
+
+/* n elements that lie `stride` bytes apart, to or from dense ones. */
+#define COPIERS(name, T)                                                                 \
+  static void gather_##name(void *dense, const char *at, int64_t stride, int64_t n) {    \
+    T *out = dense;                                                                      \
+    for (int64_t i = 0; i < n; i++, at += stride) out[i] = *(const T *)(const void *)at; \
+  }                                                                                      \
+  static void scatter_##name(const void *dense, char *at, int64_t stride, int64_t n) {   \
+    const T *in = dense;                                                                 \
+    for (int64_t i = 0; i < n; i++, at += stride) *(T *)(void *)at = in[i];              \
+  }
+COPIERS(1, uint8_t)
+COPIERS(2, uint16_t)
+COPIERS(4, uint32_t)
+COPIERS(8, uint64_t)
+
+static void gather_run(int32_t size, void *dense, const char *at, int64_t stride, int64_t n) {
+  uint8_t *truth = dense;
+  switch (size) {
+    case 0:
+      for (int64_t i = 0; i < n; i++) truth[i] = at[i * stride] != 0;
+      break;
+    case 1: gather_1(dense, at, stride, n); break;
+    case 2: gather_2(dense, at, stride, n); break;
+    case 4: gather_4(dense, at, stride, n); break;
+    default: gather_8(dense, at, stride, n);
+  }
+}
+
+static void scatter_run(int32_t size, const void *dense, char *at, int64_t stride, int64_t n) {
+  switch (size) {
+    case 0:
+    case 1: scatter_1(dense, at, stride, n); break;
+    case 2: scatter_2(dense, at, stride, n); break;
+    case 4: scatter_4(dense, at, stride, n); break;
+    default: scatter_8(dense, at, stride, n);
+  }
+}
+
+static int64_t run_length(const nxg_cursor *c, int64_t n) {
+  int32_t last = c->access->rank - 1;
+  if (last < 0) return n;
+  int64_t left = c->access->shape[last] - c->index[last];
+  return left < n ? left : n;
+}
+
+static int64_t last_stride(const nxg_access *a) { return a->rank ? a->strides[a->rank - 1] : 0; }
+
+void nxg_gather(nxg_cursor *c, void *dense, int64_t n) {
+  int32_t size = c->access->size, bytes = size ? size : 1;
+  for (char *to = dense; n > 0;) {
+    int64_t m = run_length(c, n);
+    gather_run(size, to, c->at, last_stride(c->access), m);
+    advance(c, m);
+    to += m * bytes;
+    n -= m;
+  }
+}
+
+void nxg_scatter(nxg_cursor *c, const void *dense, int64_t n) {
+  int32_t size = c->access->size, bytes = size ? size : 1;
+  for (const char *from = dense; n > 0;) {
+    int64_t m = run_length(c, n);
+    scatter_run(size, from, c->at, last_stride(c->access), m);
+    advance(c, m);
+    from += m * bytes;
+    n -= m;
+  }
+}
+
+/* ---- small floats */
+
+static float widen_f16(uint16_t h) {
+  uint32_t magnitude = h & 0x7fffu, sign = (uint32_t)(h & 0x8000u) << 16;
+  if (magnitude - 0x400u < 0x7800u)
+    return nxi_f32_bits(sign | (magnitude + (112u << 10)) << 13); /* normal */
+  return nxi_f16_to_f32(h);
+}
+
+static uint16_t narrow_f16(float x) {
+  uint32_t bits = (uint32_t)nxi_bits_f32(x), magnitude = bits & 0x7fffffffu;
+  if (magnitude - 0x38800000u >= 0x477fe000u - 0x38800000u)
+    return nxi_f32_to_f16(x); /* not a normal f16 */
+  uint32_t rounded = magnitude + 0xfffu + (magnitude >> 13 & 1);
+  return (uint16_t)((bits >> 16 & 0x8000u) | ((rounded >> 13) - (112u << 10)));
+}
+
+static uint16_t narrow_bf16(float x) {
+  uint32_t bits = (uint32_t)nxi_bits_f32(x);
+  if (x != x) return nxi_f32_to_bf16(x);
+  return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
+}
+
+void nxg_widen(nx_dtype small, const uint16_t *from, float *to, int64_t n) {
+  if (small == NX_BF16)
+    for (int64_t i = 0; i < n; i++) to[i] = nxi_f32_bits((uint64_t)from[i] << 16);
+  else
+    for (int64_t i = 0; i < n; i++) to[i] = widen_f16(from[i]);
+}
+
+void nxg_narrow(nx_dtype small, const float *from, uint16_t *to, int64_t n) {
+  if (small == NX_BF16)
+    for (int64_t i = 0; i < n; i++) to[i] = narrow_bf16(from[i]);
+  else
+    for (int64_t i = 0; i < n; i++) to[i] = narrow_f16(from[i]);
+}
+
+const void *nxg_source_next(nxg_source *s, void *buffer, int64_t n) {
+  const nxg_access *a = s->cursor.access;
+  bool small = nxi_is_small_float(s->dtype);
+  if (a->dense && !small && a->size) {
+    const char *at = s->cursor.at;
+    s->cursor.at += n * a->size;
+    return at;
+  }
+  uint16_t raw[NXG_CHUNK];
+  nxg_gather(&s->cursor, small ? (void *)raw : buffer, n);
+  if (small) nxg_widen(s->dtype, raw, buffer, n);
+  return buffer;
+}
+
+/* ---- moving */
+
+/* The place that an update writes through is known when it runs: still inside the storage? numbers: lowest and
+ * highest element of the view relative to its first, elements of the storage. */
+static bool move_window(const nxg_step *s, nxg_run_state *r, char **to) {
+  int64_t offset = r->windows ? r->windows[s->window] : 0, low, high;
+  if (__builtin_add_overflow(offset, s->numbers[0], &low) ||
+      __builtin_add_overflow(offset, s->numbers[1], &high) || low < 0 || high >= s->numbers[2]) {
+    r->status =
+        nxi_fail(r->d, NX_INVALID_ARGUMENT, "update",
+                 "update: a window that starts at element %lld leaves the storage of shape [%lld]",
+                 (long long)offset, (long long)s->numbers[2]);
+    return false;
+  }
+  *to += offset * nxi_dtype_size(s->dtype);
+  return true;
+}
+
+void nxg_step_move(const nxg_step *s, nxg_run_state *r) {
+  const nxg_access *from = &s->args[0];
+  if (s->n == 0) return;
+  char *to = nxg_address(r, s->to.place);
+  if (s->window != UINT32_MAX && !move_window(s, r, &to)) return;
+  if (from->dense && s->to.dense && from->size) {
+    memcpy(to, nxg_address(r, from->place), (size_t)(s->n * from->size));
+    return;
+  }
+  _Alignas(64) char chunk[NXG_CHUNK * 8];
+  nxg_cursor source, target;
+  nxg_cursor_start(&source, from, nxg_address(r, from->place));
+  nxg_cursor_start(&target, &s->to, to);
+  for (int64_t done = 0; done < s->n && !nxg_stopped(r); done += NXG_CHUNK) {
+    int64_t m = s->n - done < NXG_CHUNK ? s->n - done : NXG_CHUNK;
+    nxg_gather(&source, chunk, m);
+    nxg_scatter(&target, chunk, m);
+  }
+}
+
+void nxg_step_fill(const nxg_step *s, nxg_run_state *r) {
+  if (s->n)
+    gather_run(s->args[0].size, nxg_address(r, s->to.place), nxg_address(r, s->args[0].place), 0,
+               s->n);
+}
+
+/* ---- making */
+
+static uint64_t arange_element(nx_dtype t, uint64_t start, uint64_t step, int64_t i) {
+  nx_dtype c = nxi_compute_dtype(t);
+  uint64_t product[2] = {nxi_cast_bits((uint64_t)i, NX_I64, c), nxi_cast_bits(step, t, c)};
+  uint64_t sum[2] = {nxi_cast_bits(start, t, c), nxk_eval(NXK_mul, c, c, product)};
+  return nxi_cast_bits(nxk_eval(NXK_add, c, c, sum), c, t);
+}
+
+void nxg_step_arange(const nxg_step *s, nxg_run_state *r) {
+  char *to = s->n ? nxg_address(r, s->to.place) : NULL;
+  int64_t size = nxi_dtype_size(s->result);
+  for (int64_t i = 0; i < s->n; i++) {
+    if (i % NXG_CHUNK == 0 && nxg_stopped(r)) return;
+    nxi_store_element(
+        to + i * size, s->result,
+        arange_element(s->result, (uint64_t)s->numbers[0], (uint64_t)s->numbers[1], i));
+  }
+}
+
+void nxg_step_eye(const nxg_step *s, nxg_run_state *r) {
+  int64_t rows = s->numbers[0], columns = s->numbers[1], k = s->numbers[2],
+          size = nxi_dtype_size(s->result);
+  uint64_t one = nxi_cast_bits(1, NX_I64, s->result);
+  if (s->n == 0) return;
+  char *to = nxg_address(r, s->to.place);
+  memset(to, 0, (size_t)(s->n * size));
+  for (int64_t i = 0; i < rows; i++)
+    if (k >= -i && k < columns - i)
+      nxi_store_element(to + (i * columns + i + k) * size, s->result, one);
+}

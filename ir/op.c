@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: ISC */
+/* The operation tables as data, names, the floating-point environment, and what reductions combine with.
+ * The evaluator of scalar operations is in ir/eval.c. */
+#include "op.h"
+
+#include <string.h>
+
+enum { B = NXI_B, I = NXI_I, F = NXI_F, COMM = NXK_COMM, FUNC = NXK_FUNC };
+
+const nxk_scalar_info nxk_scalars[NXK_SCALAR_COUNT] = {
+#define SOP(name, arity, admits, result, flags, cost) \
+  {#name, arity, admits, NXK_RESULT_##result, flags, cost},
+#include "scalar_ops.def"
+#undef SOP
+};
+
+static const char *const structural_names[] = {
+#define KOP(name, level, opens) #name,
+#include "kernel_ops.def"
+#undef KOP
+};
+
+const char *nxk_op_name(nxk_op op) {
+  if ((uint32_t)op < NXK_SCALAR_COUNT) return nxk_scalars[op].name;
+  return (uint32_t)op < NXK_OP_COUNT ? structural_names[op - NXK_SCALAR_COUNT] : "?";
+}
+
+nxk_op nxk_op_from_name(const char *name, size_t length) {
+  for (int op = 0; op < NXK_OP_COUNT; op++) {
+    const char *s = nxk_op_name((nxk_op)op);
+    if (strlen(s) == length && memcmp(s, name, length) == 0) return (nxk_op)op;
+  }
+  return NXK_OP_COUNT;
+}
+
+/* ---- floating-point environment: round to nearest, no flushing, all exceptions masked */
+
+#if defined(__x86_64__)
+uint32_t nxi_fp_enter(void) {
+  uint32_t saved = __builtin_ia32_stmxcsr();
+  __builtin_ia32_ldmxcsr(0x1f80);
+  return saved;
+}
+
+void nxi_fp_leave(uint32_t saved) { __builtin_ia32_ldmxcsr(saved); }
+#elif defined(__aarch64__)
+uint32_t nxi_fp_enter(void) {
+  uint64_t saved;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(saved));
+  __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)0));
+  return (uint32_t)saved;
+}
+
+void nxi_fp_leave(uint32_t saved) { __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)saved)); }
+#else
+uint32_t nxi_fp_enter(void) { return 0; }
+void nxi_fp_leave(uint32_t saved) { (void)saved; }
+#endif
+
+/* ---- reductions */
+
+const char *nxk_reduce_name(nxk_reduce_kind kind) {
+  static const char *const names[NXK_REDUCE_KINDS] = {"sum",    "prod",   "max", "min",
+                                                      "argmax", "argmin", "dot"};
+  return (uint32_t)kind < NXK_REDUCE_KINDS ? names[kind] : "?";
+}
+
+const char *nxk_order_name(nxk_order order) {
+  static const char *const names[NXK_ORDERS] = {"lanes", "plain", "sequential", "join_lanes",
+                                                "join"};
+  return (uint32_t)order < NXK_ORDERS ? names[order] : "?";
+}
+
+/* The lowest value that max can start from, or the highest for min. */
+static uint64_t extreme(nx_dtype type, bool highest) {
+  uint32_t bits = nxi_dtypes[type].bits;
+  uint64_t all = bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+  switch (nxi_dtype_class(type)) {
+    case NXI_BOOL: return highest;
+    case NXI_UINT: return highest ? all : 0;
+    case NXI_INT: return highest ? all >> 1 : (all >> 1) + 1;
+    default:
+      return nxi_cast_bits(nxi_bits_f64(highest ? __builtin_inf() : -__builtin_inf()), NX_F64,
+                           type);
+  }
+}
+
+uint64_t nxk_reduce_identity(nxk_reduce_kind kind, nx_dtype type) {
+  switch (kind) {
+    case NXK_SUM: return nxi_is_float(type) ? nxi_cast_bits(nxi_bits_f64(-0.0), NX_F64, type) : 0;
+    case NXK_PROD: return nxi_cast_bits(1, NX_I64, type);
+    case NXK_MAX:
+    case NXK_ARGMAX: return extreme(type, false);
+    case NXK_MIN:
+    case NXK_ARGMIN: return extreme(type, true);
+    default: return 0; /* dot starts from +0 */
+  }
+}
+
+uint64_t nxk_reduce_combine(nxk_reduce_kind kind, nx_dtype type, uint64_t a, uint64_t b) {
+  uint64_t args[3] = {a, b, 0};
+  switch (kind) {
+    case NXK_SUM:
+    case NXK_DOT: return nxk_eval(NXK_add, type, type, args);
+    case NXK_PROD: return nxk_eval(NXK_mul, type, type, args);
+    case NXK_MAX:
+    case NXK_ARGMAX: return nxk_eval(NXK_max, type, type, args);
+    default: return nxk_eval(NXK_min, type, type, args);
+  }
+}
+
+static bool compare(nxk_op op, nx_dtype type, uint64_t a, uint64_t b) {
+  uint64_t args[3] = {a, b, 0};
+  return nxk_eval(op, type, NX_BOOL, args) != 0;
+}
+
+bool nxk_arg_better(nxk_reduce_kind kind, nx_dtype type, uint64_t a, int64_t a_index, uint64_t b,
+                    int64_t b_index) {
+  bool a_nan = compare(NXK_ne, type, a, a), b_nan = compare(NXK_ne, type, b, b);
+  if (a_nan || b_nan) return b_nan && (!a_nan || b_index < a_index);
+  bool max = kind == NXK_ARGMAX;
+  if (compare(NXK_lt, type, max ? a : b, max ? b : a)) return true;
+  if (compare(NXK_lt, type, max ? b : a, max ? a : b)) return false;
+  return b_index < a_index;
+}

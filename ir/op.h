@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: ISC */
+/* The operation tables as enums and rows, and the evaluator of scalar operations. */
+#ifndef NXI_OP_H
+#define NXI_OP_H
+
+#include "dtype.h"
+
+typedef enum nxk_op {
+#define SOP(name, arity, admits, result, flags, cost) NXK_##name,
+#include "scalar_ops.def"
+#undef SOP
+  NXK_SCALAR_COUNT,
+  NXK_BEFORE_STRUCTURAL = NXK_SCALAR_COUNT - 1,
+#define KOP(name, level, opens) NXK_##name,
+#include "kernel_ops.def"
+#undef KOP
+  NXK_OP_COUNT
+} nxk_op;
+
+enum { NXK_COMM = 1, NXK_FUNC = 2 };
+typedef enum nxk_result { NXK_RESULT_SAME, NXK_RESULT_BOOL, NXK_RESULT_GIVEN } nxk_result;
+
+typedef struct nxk_scalar_info {
+  const char *name;
+  uint8_t arity, admits, result, flags, cost;
+} nxk_scalar_info;
+extern const nxk_scalar_info nxk_scalars[NXK_SCALAR_COUNT];
+
+/* "add", "for", ...; any nxk_op. */
+const char *nxk_op_name(nxk_op op);
+/* The op of a name, NXK_OP_COUNT if there is none. */
+nxk_op nxk_op_from_name(const char *name, size_t length);
+
+/* The value of a scalar op: `type` is the dtype of the operands (of the last operand for select), `result`
+ * that of the result (they differ for cast, bitcast and comparisons). Operands are scalar bits (ir/dtype.h).
+ * Runs under the caller's rounding mode and flush flags: callers that may run user threads save and
+ * restore them (nxi_fp_enter). Functions (NXK_FUNC) are evaluated by their expansion. */
+uint64_t nxk_eval(nxk_op op, nx_dtype type, nx_dtype result, const uint64_t *args);
+/* Builds what nxk_eval needs for `op` on `type`; after that evaluating allocates nothing and cannot fail.
+ * Only functions need it (nxk_eval does it itself, and gives 0 if memory is exhausted). False: out of memory. */
+bool nxk_eval_ready(nxk_op op, nx_dtype type);
+
+/* Default floating-point environment for kernels, interpreters and folding; returns what to restore. */
+uint32_t nxi_fp_enter(void);
+void nxi_fp_leave(uint32_t saved);
+
+/* Reductions. `lanes` order: the run holds the last axis; `plain`: any other run; `sequential`: one
+ * element after the other (dot). numerics.md, "Reduction order". */
+typedef enum nxk_reduce_kind {
+  NXK_SUM,
+  NXK_PROD,
+  NXK_MAX,
+  NXK_MIN,
+  NXK_ARGMAX,
+  NXK_ARGMIN,
+  NXK_DOT,
+  NXK_REDUCE_KINDS
+} nxk_reduce_kind;
+typedef enum nxk_order {
+  NXK_ORDER_LANES,      /* text: lanes */
+  NXK_ORDER_PLAIN,      /* plain */
+  NXK_ORDER_SEQUENTIAL, /* sequential */
+  NXK_ORDER_JOIN_LANES, /* join_lanes: partials of a split `lanes` run, 16 a chunk: element k is lane k % 16 of chunk k / 16;
+                           a pairwise tree over the chunks lane by lane, then the lanes by halves */
+  NXK_ORDER_JOIN, /* join: partials of a split `plain` run: a pairwise tree over the elements */
+  NXK_ORDERS
+} nxk_order;
+const char *nxk_reduce_name(nxk_reduce_kind kind); /* "sum" ... "dot" */
+const char *nxk_order_name(nxk_order order);       /* "lanes" ... */
+/* The value whose combination with x gives x bit for bit: -0.0 for a float sum, 0 for an integer one, 1,
+ * the lowest or highest value (infinities for floats; for argmax and argmin of the value part). */
+uint64_t nxk_reduce_identity(nxk_reduce_kind kind, nx_dtype type);
+/* a combined with b. sum prod max min, and the value part of argmax/argmin (ties and NaN by index: see
+ * nxk_arg_combine). */
+uint64_t nxk_reduce_combine(nxk_reduce_kind kind, nx_dtype type, uint64_t a, uint64_t b);
+/* True if (b, b_index) replaces (a, a_index) in argmax/argmin: the first NaN wins, else the better value,
+ * else the lower index. Associative and commutative. Indices are signed. */
+bool nxk_arg_better(nxk_reduce_kind kind, nx_dtype type, uint64_t a, int64_t a_index, uint64_t b,
+                    int64_t b_index);
+
+#endif

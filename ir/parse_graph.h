@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: ISC */
+/* Between the two halves of the graph parser: characters and the parts of a statement (parse_graph.c), and the
+ * nodes that a statement becomes (parse_build.c). */
+#ifndef NXG_PARSE_GRAPH_H
+#define NXG_PARSE_GRAPH_H
+
+#include "graph_text.h"
+
+/* Attributes that the text has, in the order of their names in parse_build.c. */
+typedef enum nxg_key {
+  NXG_KEY_axes,
+  NXG_KEY_axis,
+  NXG_KEY_keepdims,
+  NXG_KEY_start,
+  NXG_KEY_stop,
+  NXG_KEY_count,
+  NXG_KEY_step,
+  NXG_KEY_before,
+  NXG_KEY_after,
+  NXG_KEY_value,
+  NXG_KEY_offset,
+  NXG_KEY_shape,
+  NXG_KEY_strides,
+  NXG_KEY_k,
+  NXG_KEYS
+} nxg_key;
+extern const char *const nxg_key_names[NXG_KEYS];
+
+/* One attribute as it was written: a list of integers, or one word. */
+typedef struct nxg_value {
+  const char *at; /* NULL: not there */
+  bool is_list;
+  int32_t n;
+  uint32_t length;
+  int64_t list[NXG_MAX_RANK];
+} nxg_value;
+
+/* `%name = word operands attributes : type` */
+typedef struct nxg_statement {
+  const char *at; /* the word */
+  uint32_t word_length;
+  const char *scalar; /* of full */
+  uint32_t scalar_length;
+  int64_t param;          /* of full; -1: none */
+  const char *annotation; /* NULL: no type is written */
+  nx_dtype dtype;
+  int32_t rank;
+  int64_t shape[NXG_MAX_RANK];
+  uint64_t tag;
+  char note[256];
+  nxg_value values[NXG_KEYS];
+} nxg_statement;
+
+typedef struct nxg_parser {
+  const char *text, *end, *at;
+  nxg_graph *g;
+  nxi_diag *d;
+  nxg_names names; /* to nodes */
+  uint32_t *operands, cap_operands, n_operands;
+  const char **operand_at;
+  uint32_t cap_operand_at;
+  nxg_type *types;
+  uint32_t cap_types;
+  nxg_view view; /* scratch of the statement being built */
+  nxg_statement s;
+} nxg_parser;
+
+/* Records a failure at a place of the text; nxi_fail's rule (the first stays) holds. */
+nx_status nxg_parse_fail(nxg_parser *p, const char *at, nx_status status, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Gives a failure that somebody else recorded in p->d its place. */
+nx_status nxg_parse_locate(nxg_parser *p, const char *at, nx_status status);
+/* The node of the statement in p->s and its operands; UINT32_MAX in *node if it fails. */
+nx_status nxg_build_statement(nxg_parser *p, uint32_t *node);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: ISC */
+/* The verifier of kernels, operation by operation: operands, element types, lanes and accesses. */
+#include "verify.h"
+
+static bool is_index(const nxk_instr *in, uint8_t lanes) {
+  return in->dtype == NX_I64 && in->lanes == lanes;
+}
+
+bool nxi_has_args(nxi_checker *c, nxk_value v, int n) {
+  if (c->k->instrs[v].n_args == n) return true;
+  nxi_fault(c, v, "%d operands are needed", n);
+  return false;
+}
+
+/* ---- scalars */
+
+static bool takes_small_floats(nxk_op op) {
+  return op == NXK_cast || op == NXK_bitcast || op == NXK_select || op == NXK_eq || op == NXK_ne ||
+         op == NXK_lt || op == NXK_le;
+}
+
+static nx_dtype result_type(nxk_op op, nx_dtype operand, nx_dtype given) {
+  switch (nxk_scalars[op].result) {
+    case NXK_RESULT_BOOL: return NX_BOOL;
+    case NXK_RESULT_GIVEN: return given;
+    default: return operand;
+  }
+}
+
+static void check_scalar(nxi_checker *c, nxk_value v) {
+  const nxk_instr *in = &c->k->instrs[v];
+  nxk_op op = (nxk_op)in->op;
+  const nxk_scalar_info *info = &nxk_scalars[op];
+  const nxk_instr *args[3] = {NULL, NULL, NULL};
+  if (info->arity < 1 || !nxi_has_args(c, v, info->arity)) return;
+  for (int i = 0; i < info->arity; i++)
+    if (!(args[i] = nxi_operand(c, v, in->args[i]))) return;
+  nx_dtype type = args[info->arity - 1]->dtype;
+  if (!nxi_dtype_valid(type)) return;
+  for (int i = 0; i < info->arity; i++) {
+    if (args[i]->lanes != in->lanes)
+      nxi_fault(c, v, "operand %d has not the lanes of the result", i + 1);
+    bool condition = op == NXK_select && i == 0;
+    if (args[i]->dtype != (condition ? NX_BOOL : type))
+      nxi_fault(c, v, "operand %d has another type than needed", i + 1);
+  }
+  if (!(info->admits & nxi_dtypes[type].cls))
+    nxi_fault(c, v, "the operation does not admit %s", nxi_dtypes[type].name);
+  if (nxi_is_small_float(type) && !takes_small_floats(op))
+    nxi_fault(c, v, "arithmetic on %s: widen to f32", nxi_dtypes[type].name);
+  if (op == NXK_umulh && type != NX_U64) nxi_fault(c, v, "umulh is for u64");
+  if (in->dtype != result_type(op, type, in->dtype))
+    nxi_fault(c, v, "the result has another type than it should");
+  if (op == NXK_bitcast && nxi_dtype_valid(in->dtype) &&
+      nxi_dtypes[in->dtype].bits != nxi_dtypes[type].bits)
+    nxi_fault(c, v, "the types of a bitcast differ in size");
+}
+
+/* ---- reductions */
+
+static bool is_arg(const nxk_instr *in) { return in->kind == NXK_ARGMAX || in->kind == NXK_ARGMIN; }
+
+static void check_kind(nxi_checker *c, nxk_value v, nx_dtype type) {
+  const nxk_instr *in = &c->k->instrs[v];
+  if (!nxi_dtype_valid(type)) return;
+  if (in->kind >= NXK_REDUCE_KINDS) {
+    nxi_fault(c, v, "no such kind of reduction");
+    return;
+  }
+  bool ordered = in->kind == NXK_MAX || in->kind == NXK_MIN || is_arg(in);
+  if (nxi_is_small_float(type) || (type == NX_BOOL && !ordered))
+    nxi_fault(c, v, "%s does not admit %s", nxk_reduce_name((nxk_reduce_kind)in->kind),
+              nxi_dtypes[type].name);
+  if (in->kind == NXK_DOT && in->op != NXK_reduce) nxi_fault(c, v, "dot is a kind of reduce alone");
+}
+
+static void check_reduce(nxi_checker *c, nxk_value v) {
+  const nxk_instr *in = &c->k->instrs[v];
+  if (!nxi_is_loop(c->k, nxi_parent(c), NXK_REDUCE))
+    nxi_fault(c, v, "a reduce does not stand in a reduce loop");
+  if (!nxi_has_args(c, v, in->kind == NXK_DOT ? 2 : 1)) return;
+  const nxk_instr *a = nxi_operand(c, v, in->args[0]);
+  if (!a) return;
+  check_kind(c, v, a->dtype);
+  if (in->order >= NXK_ORDERS) nxi_fault(c, v, "no such order");
+  if (in->dtype != (is_arg(in) ? NX_I64 : a->dtype))
+    nxi_fault(c, v, "the result has another type than it should");
+  if (in->kind != NXK_DOT) return;
+  if (in->order != NXK_ORDER_SEQUENTIAL) nxi_fault(c, v, "dot is sequential");
+  const nxk_instr *b = nxi_operand(c, v, in->args[1]);
+  if (b && b->dtype != a->dtype) nxi_fault(c, v, "the factors differ in type");
+}
+
+static void check_fold(nxi_checker *c, nxk_value v) {
+  const nxk_instr *in = &c->k->instrs[v];
+  if (!nxi_has_args(c, v, is_arg(in) ? 2 : 1)) return;
+  const nxk_instr *a = nxi_operand(c, v, in->args[0]);
+  if (!a) return;
+  check_kind(c, v, a->dtype);
+  if (in->lanes != 1 || a->lanes == 1) nxi_fault(c, v, "a fold makes one lane of several");
+  if (in->dtype != (is_arg(in) ? NX_I64 : a->dtype))
+    nxi_fault(c, v, "the result has another type than it should");
+  if (!is_arg(in)) return;
+  const nxk_instr *index = nxi_operand(c, v, in->args[1]);
+  if (index && !is_index(index, a->lanes))
+    nxi_fault(c, v, "the indices are not i64 with the lanes of the values");
+}
+
+/* ---- memory */
+
+static void check_address(nxi_checker *c, nxk_value v, const nxk_access *a) {
+  uint8_t lanes = c->k->instrs[v].lanes;
+  for (uint32_t i = 0; i < a->n_terms; i++) {
+    const nxk_instr *index = nxi_operand(c, v, a->terms[i].index);
+    if (index && !is_index(index, 1))
+      nxi_fault(c, v, "an index of a term is not an i64 of one lane");
+    if (a->terms[i].stride == INT64_MIN) nxi_fault(c, v, "a stride has no opposite in 64 bits");
+  }
+  const nxk_instr *index = a->index == NXK_NONE ? NULL : nxi_operand(c, v, a->index);
+  if (index && !is_index(index, lanes))
+    nxi_fault(c, v, "idx is not i64 with the lanes of the access");
+  if (lanes > 1 && a->index == NXK_NONE && a->lane_stride == 0)
+    nxi_fault(c, v, "all lanes of the access are one element");
+}
+
+static void check_mask(nxi_checker *c, nxk_value v, const nxk_access *a) {
+  const nxk_instr *in = &c->k->instrs[v];
+  const nxk_instr *mask = a->mask == NXK_NONE ? NULL : nxi_operand(c, v, a->mask);
+  if (mask && (mask->dtype != NX_BOOL || mask->lanes != in->lanes))
+    nxi_fault(c, v, "the mask is not bool with the lanes of the access");
+  if (a->other == NXK_NONE) return;
+  const nxk_instr *other = nxi_operand(c, v, a->other);
+  if (a->mask == NXK_NONE || in->op != NXK_load) nxi_fault(c, v, "else without a mask or a load");
+  if (other && (other->dtype != in->dtype || other->lanes != in->lanes))
+    nxi_fault(c, v, "else has not the type of the load");
+}
+
+/* The access if it is in the tables. */
+static const nxk_access *find_access(nxi_checker *c, nxk_value v, uint64_t number) {
+  if (number < c->k->n_accesses && c->k->accesses[number].buffer < c->k->n_buffers)
+    return &c->k->accesses[number];
+  nxi_fault(c, v, "the access is not in the tables");
+  return NULL;
+}
+
+static void check_load(nxi_checker *c, nxk_value v) {
+  const nxk_instr *in = &c->k->instrs[v];
+  const nxk_access *a = nxi_has_args(c, v, 0) ? find_access(c, v, in->imm) : NULL;
+  if (!a) return;
+  check_address(c, v, a);
+  check_mask(c, v, a);
+  if (in->dtype != c->k->buffers[a->buffer].dtype)
+    nxi_fault(c, v, "the result has not the type of the memory");
+  if (a->flags & NXK_NONTEMPORAL) nxi_fault(c, v, "a nontemporal load");
+}
+
+static void check_store(nxi_checker *c, nxk_value v) {
+  const nxk_instr *in = &c->k->instrs[v];
+  const nxk_access *a = nxi_has_args(c, v, 1) ? find_access(c, v, in->imm) : NULL;
+  const nxk_instr *value = a ? nxi_operand(c, v, in->args[0]) : NULL;
+  if (!value) return;
+  check_address(c, v, a);
+  check_mask(c, v, a);
+  if (c->k->buffers[a->buffer].kind == NXK_IN) nxi_fault(c, v, "a store to an input");
+  if (value->dtype != c->k->buffers[a->buffer].dtype)
+    nxi_fault(c, v, "the value has not the type of the memory");
+  if (value->lanes != in->lanes) nxi_fault(c, v, "the value has not the lanes of the store");
+}
+
+/* One of the arrays of a tree of partials. */
+static void check_tree_access(nxi_checker *c, nxk_value v, uint64_t number, nx_dtype type) {
+  const nxk_access *a = find_access(c, v, number);
+  if (!a) return;
+  check_address(c, v, a);
+  if (c->k->buffers[a->buffer].dtype != type)
+    nxi_fault(c, v, "the partials have not the type of the memory");
+  if (a->mask != NXK_NONE || a->other != NXK_NONE || a->flags)
+    nxi_fault(c, v, "a tree of partials is accessed under a mask");
+  if (a->tree_stride < 1) nxi_fault(c, v, "the levels of the tree have no distance");
+  if (c->k->instrs[v].op == NXK_tree_push && c->k->buffers[a->buffer].kind == NXK_IN)
+    nxi_fault(c, v, "partials in an input");
+}
+
+static void check_tree(nxi_checker *c, nxk_value v) {
+  const nxk_instr *in = &c->k->instrs[v];
+  bool push = in->op == NXK_tree_push, indices = in->imm2 != UINT32_MAX;
+  if (!nxi_has_args(c, v, push ? 2 + is_arg(in) : 1)) return;
+  const nxk_instr *number = nxi_operand(c, v, in->args[0]);
+  if (number && !is_index(number, 1))
+    nxi_fault(c, v, "the number of the partial is not an i64 of one lane");
+  const nxk_access *values = find_access(c, v, in->imm);
+  if (!values) return;
+  nx_dtype type = c->k->buffers[values->buffer].dtype;
+  check_kind(c, v, type);
+  check_tree_access(c, v, in->imm, type);
+  if (indices != is_arg(in)) nxi_fault(c, v, "indices belong to argmax and argmin");
+  if (indices) check_tree_access(c, v, in->imm2, NX_I64);
+  if (!push) {
+    bool index_part = (in->flags & NXK_INDEX_PART) != 0;
+    if (index_part && !indices) nxi_fault(c, v, "there is no index part");
+    if (in->dtype != (index_part ? NX_I64 : type))
+      nxi_fault(c, v, "the result has another type than it should");
+    return;
+  }
+  const nxk_instr *value = nxi_operand(c, v, in->args[1]);
+  const nxk_instr *index = is_arg(in) ? nxi_operand(c, v, in->args[2]) : NULL;
+  if (value && (value->dtype != type || value->lanes != in->lanes))
+    nxi_fault(c, v, "the value has not the type of the partials");
+  if (index && !is_index(index, in->lanes))
+    nxi_fault(c, v, "the indices are not i64 with the lanes of the values");
+}
+
+/* ---- lanes */
+
+static void check_lanes(nxi_checker *c, nxk_value v) {
+  const nxk_instr *in = &c->k->instrs[v];
+  if (!nxi_has_args(c, v, in->op == NXK_active ? 2 : 1)) return;
+  const nxk_instr *a = nxi_operand(c, v, in->args[0]);
+  const nxk_instr *end = in->op == NXK_active ? nxi_operand(c, v, in->args[1]) : NULL;
+  if (!a) return;
+  if (in->op == NXK_splat) {
+    if (a->lanes != 1 || a->dtype != in->dtype)
+      nxi_fault(c, v, "a splat repeats one lane of its own type");
+    if (in->lanes == 1) nxi_fault(c, v, "a splat to one lane");
+    return;
+  }
+  if (!is_index(a, 1) || (end && !is_index(end, 1)))
+    nxi_fault(c, v, "an operand is not an i64 of one lane");
+  if (in->dtype != (in->op == NXK_lanes ? NX_I64 : NX_BOOL))
+    nxi_fault(c, v, "the result has another type than it should");
+}
+
+static void check_zip(nxi_checker *c, nxk_value v) {
+  const nxk_instr *in = &c->k->instrs[v];
+  if (!nxi_has_args(c, v, 2)) return;
+  if (in->lanes == 1) nxi_fault(c, v, "a zip of one lane");
+  for (int i = 0; i < 2; i++) {
+    const nxk_instr *a = nxi_operand(c, v, in->args[i]);
+    if (a && (a->dtype != in->dtype || a->lanes != in->lanes))
+      nxi_fault(c, v, "operand %d has not the type and lanes of the result", i + 1);
+  }
+}
+
+static void check_leaf(nxi_checker *c, nxk_value v) {
+  const nxk_instr *in = &c->k->instrs[v];
+  if (!nxi_has_args(c, v, 0)) return;
+  if (in->lanes != 1) nxi_fault(c, v, "constants and parameters have one lane");
+  if (in->op != NXK_param) return;
+  if (in->imm >= c->k->n_params) nxi_fault(c, v, "no such parameter");
+  else if (c->k->param_types[in->imm] != in->dtype)
+    nxi_fault(c, v, "the parameter has another type");
+}
+
+void nxi_check_types(nxi_checker *c, nxk_value v) {
+  nxk_op op = (nxk_op)c->k->instrs[v].op;
+  if (op < NXK_SCALAR_COUNT) {
+    check_scalar(c, v);
+    return;
+  }
+  switch (op) {
+    case NXK_const:
+    case NXK_param: check_leaf(c, v); break;
+    case NXK_load: check_load(c, v); break;
+    case NXK_store: check_store(c, v); break;
+    case NXK_reduce: check_reduce(c, v); break;
+    case NXK_zip_low:
+    case NXK_zip_high: check_zip(c, v); break;
+    case NXK_fold: check_fold(c, v); break;
+    case NXK_tree_push:
+    case NXK_tree_join: check_tree(c, v); break;
+    default: check_lanes(c, v); break;
+  }
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: ISC */
+/* Passes by name: see apply.h. The state between two passes is a graph, or kernels of one level. */
+#include "apply.h"
+
+#include <string.h>
+
+#include "cluster.h"
+#include "graph_passes.h"
+#include "kernel_passes.h"
+#include "pipeline.h"
+
+typedef struct subject {
+  const nxp_apply_options *o;
+  nxi_diag *d;
+  nxg_graph *g;           /* NULL: kernels */
+  nxp_clusters *clusters; /* of g, once they are made */
+  nxk_kernel **kernels;
+  uint32_t n_kernels, cap_kernels;
+  const char *pass;
+} subject;
+
+/* ---- checks */
+
+static nx_status report_faults(subject *s, nxi_text *faults, bool good) {
+  nx_status status = NX_OK;
+  if (!good && s->pass == NULL)
+    status = nxi_fail(s->d, NX_PARSE, "parse", "the IR is invalid:\n%.400s",
+                      faults->data ? faults->data : "");
+  else if (!good)
+    status = nxi_fail(s->d, NX_INTERNAL, s->pass, "%s left an invalid IR:\n%.400s", s->pass,
+                      faults->data ? faults->data : "");
+  nxi_text_free(faults);
+  return status;
+}
+
+static nx_status check_graph(subject *s) {
+  nxi_text faults = {0};
+  bool good = nxg_verify(s->g, &faults);
+  return report_faults(s, &faults, good);
+}
+
+static nx_status check_kernel(subject *s, const nxk_kernel *k) {
+  nxi_text faults = {0};
+  bool good = nxk_verify(k, &faults);
+  return report_faults(s, &faults, good);
+}
+
+static nx_status wrong_level(subject *s, const char *what) {
+  return nxi_fail(s->d, NX_INVALID_ARGUMENT, s->pass, "the pass %s works on %s", s->pass, what);
+}
+
+/* ---- graphs */
+
+static nx_status replace_graph(subject *s, nxg_graph *g) {
+  nxp_clusters_destroy(s->clusters);
+  s->clusters = NULL;
+  nxg_destroy(s->g);
+  s->g = g;
+  return check_graph(s);
+}
+
+static nx_status run_graph_pass(subject *s, nxg_pass pass) {
+  nxg_graph *next = NULL;
+  bool changed;
+  if (s->g == NULL) return wrong_level(s, "graphs");
+  nx_status status = pass != NULL ? pass(s->g, &next, &changed, s->d)
+                                  : nxg_pass_library(s->g, s->o->blas, &next, &changed, s->d);
+  return status == NX_OK ? replace_graph(s, next) : status;
+}
+
+static nx_status pass_views(subject *s) { return run_graph_pass(s, nxg_pass_views); }
+static nx_status pass_runs(subject *s) { return run_graph_pass(s, nxg_pass_runs); }
+static nx_status pass_fold(subject *s) { return run_graph_pass(s, nxg_pass_fold); }
+static nx_status pass_algebra(subject *s) { return run_graph_pass(s, nxg_pass_algebra); }
+static nx_status pass_library(subject *s) { return run_graph_pass(s, NULL); }
+static nx_status pass_cse(subject *s) { return run_graph_pass(s, nxg_pass_cse); }
+static nx_status pass_dce(subject *s) { return run_graph_pass(s, nxg_pass_dce); }
+
+static nx_status all_graph_passes(subject *s, bool optimise) {
+  nxg_graph *next = NULL;
+  nx_status status = nxp_run_graph_passes(s->g, optimise, s->o->blas, &next, s->d);
+  return status == NX_OK ? replace_graph(s, next) : status;
+}
+
+static nx_status pass_cluster(subject *s) {
+  nxp_cluster_options options = {true, s->o->blas, s->o->target};
+  if (s->g == NULL) return wrong_level(s, "graphs");
+  nx_status status = all_graph_passes(s, false);
+  return status == NX_OK ? nxp_cluster(s->g, &options, &s->clusters, s->d) : status;
+}
+
+/* ---- from the graph to kernels */
+
+/* Takes the kernel over. */
+static nx_status add_kernel(subject *s, nxk_kernel *k) {
+  if (!nxi_grow(&s->kernels, &s->cap_kernels, s->n_kernels + 1, sizeof *s->kernels)) {
+    nxk_destroy(k);
+    return nxi_oom(s->d);
+  }
+  s->kernels[s->n_kernels++] = k;
+  return check_kernel(s, k);
+}
+
+static nx_status lower_groups(subject *s, nxp_lowering *lowering) {
+  nx_status status = NX_OK;
+  for (uint32_t i = 0; i < s->clusters->n_groups && status == NX_OK; i++) {
+    uint32_t operand = 0;
+    if (s->clusters->groups[i].kind == NXP_GROUP_MATMUL) continue;
+    do {
+      nxk_kernel *k = NULL;
+      nxp_kernel_binding binding = {0};
+      status = nxp_lower_group(lowering, i, &operand, &k, &binding, s->d);
+      if (status == NX_OK) {
+        nxp_kernel_binding_free(&binding);
+        status = add_kernel(s, k);
+      }
+    } while (status == NX_OK && operand != 0);
+  }
+  return status;
+}
+
+static nx_status pass_lower(subject *s) {
+  nxp_lower_options options = {s->o->target, true, NULL};
+  nxp_lowering *lowering = NULL;
+  if (s->g == NULL) return wrong_level(s, "graphs");
+  nx_status status = s->clusters != NULL ? NX_OK : pass_cluster(s);
+  if (status == NX_OK) status = nxp_lowering_create(s->g, s->clusters, &options, &lowering, s->d);
+  if (status == NX_OK) status = lower_groups(s, lowering);
+  nxp_lowering_destroy(lowering);
+  nxp_clusters_destroy(s->clusters);
+  nxg_destroy(s->g);
+  s->clusters = NULL;
+  s->g = NULL;
+  return status;
+}
+
+/* ---- kernels */
+
+typedef nxk_kernel *(*kernel_pass)(const nxk_kernel *k, const subject *s);
+
+static nxk_kernel *simplify(const nxk_kernel *k, const subject *s) {
+  return nxk_pass_simplify(k, s->d);
+}
+static nxk_kernel *expand(const nxk_kernel *k, const subject *s) {
+  return nxk_pass_expand(k, s->d);
+}
+static nxk_kernel *bind(const nxk_kernel *k, const subject *s) {
+  return nxk_pass_bind_cpu(k, s->o->target, s->d);
+}
+static nxk_kernel *legalize(const nxk_kernel *k, const subject *s) {
+  return nxk_pass_legalize(k, s->o->target, s->d);
+}
+
+static nx_status run_kernel_pass(subject *s, kernel_pass pass, nxk_level level) {
+  nx_status status = NX_OK;
+  if (s->g != NULL) return wrong_level(s, "kernels: lower the graph first");
+  for (uint32_t i = 0; i < s->n_kernels && status == NX_OK; i++) {
+    if (s->kernels[i]->level != level)
+      return wrong_level(s,
+                         level == NXK_LOGICAL ? "logical kernels" : "bound kernels: bind it first");
+    nxk_kernel *next = pass(s->kernels[i], s);
+    if (next == NULL) return s->d->status != NX_OK ? s->d->status : nxi_oom(s->d);
+    nxk_destroy(s->kernels[i]);
+    s->kernels[i] = next;
+    status = check_kernel(s, next);
+  }
+  return status;
+}
+
+static nx_status pass_simplify(subject *s) { return run_kernel_pass(s, simplify, NXK_LOGICAL); }
+static nx_status pass_expand(subject *s) { return run_kernel_pass(s, expand, NXK_LOGICAL); }
+static nx_status pass_legalize(subject *s) { return run_kernel_pass(s, legalize, NXK_BOUND); }
+
+static nx_status pass_bind(subject *s) {
+  nx_status status = pass_expand(s);
+  return status == NX_OK ? run_kernel_pass(s, bind, NXK_LOGICAL) : status;
+}
+
+static nx_status split_kernel(subject *s, const nxk_kernel *k) {
+  nxk_kernel *first = NULL, *second = NULL;
+  int64_t elements[NXK_MAX_PARTIALS];
+  nx_dtype types[NXK_MAX_PARTIALS];
+  int n = 0;
+  if (k->level != NXK_LOGICAL) return wrong_level(s, "logical kernels");
+  if (!nxk_split_reduction(k, s->o->target, &first, &second, elements, types, &n, s->d)) {
+    if (s->d->status != NX_OK) return s->d->status;
+    nxk_kernel *whole = nxk_clone(k);
+    return whole != NULL ? add_kernel(s, whole) : nxi_oom(s->d);
+  }
+  nx_status status = add_kernel(s, first);
+  if (status == NX_OK) return add_kernel(s, second);
+  nxk_destroy(second);
+  return status;
+}
+
+static void free_kernels(nxk_kernel **kernels, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) nxk_destroy(kernels[i]);
+  nxi_free(kernels);
+}
+
+static nx_status pass_split(subject *s) {
+  nxk_kernel **whole = s->kernels;
+  uint32_t n = s->n_kernels;
+  nx_status status = NX_OK;
+  if (s->g != NULL) return wrong_level(s, "kernels: lower the graph first");
+  s->kernels = NULL;
+  s->n_kernels = s->cap_kernels = 0;
+  for (uint32_t i = 0; i < n && status == NX_OK; i++) status = split_kernel(s, whole[i]);
+  free_kernels(whole, n);
+  return status;
+}
+
+/* ---- the whole */
+
+static const struct {
+  const char *name;
+  nx_status (*run)(subject *s);
+} passes[] = {
+#define NXP_PASS(name, level, optional, needs, keeps) {#name, pass_##name},
+#include "pass_list.def"
+#undef NXP_PASS
+};
+
+static nx_status run_named(subject *s, const char *name, size_t length) {
+  for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
+    if (strlen(passes[i].name) != length || memcmp(passes[i].name, name, length) != 0) continue;
+    s->pass = passes[i].name;
+    return passes[i].run(s);
+  }
+  return nxi_fail(s->d, NX_INVALID_ARGUMENT, "",
+                  "there is no pass \"%.*s\"; pass_list.def has them all",
+                  length < 40 ? (int)length : 40, name);
+}
+
+/* The word after the version says what the text is; whatever is wrong before it is for the graph's parser. */
+static bool is_kernel_text(const char *text, size_t size) {
+  const char *end = text + size;
+  for (const char *at = text; at < end;) {
+    const char *stop = memchr(at, '\n', (size_t)(end - at));
+    stop = stop != NULL ? stop : end;
+    while (at < stop && (*at == ' ' || *at == '\t')) at++;
+    size_t n = (size_t)(stop - at);
+    if (n >= 7 && memcmp(at, "kernel ", 7) == 0) return true;
+    if (n > 0 && *at != ';' && *at != '\r' && (n < 5 || memcmp(at, "nxir ", 5) != 0)) return false;
+    at = stop + 1;
+  }
+  return false;
+}
+
+static nx_status read_text(subject *s, const char *text, size_t size) {
+  if (!is_kernel_text(text, size)) {
+    nx_status status = nxg_parse(text, size, &s->g, s->d);
+    return status == NX_OK ? check_graph(s) : status;
+  }
+  nxk_kernel *k = NULL;
+  nx_status status = nxk_parse(text, size, &k, s->d);
+  return status == NX_OK ? add_kernel(s, k) : status;
+}
+
+static nx_status run_list(subject *s, const char *list) {
+  nx_status status = NX_OK;
+  while (status == NX_OK) {
+    list += strspn(list, ", ");
+    size_t n = strcspn(list, ", ");
+    if (n == 0) return NX_OK;
+    status = run_named(s, list, n);
+    list += n;
+  }
+  return status;
+}
+
+static void print_subject(const subject *s, nxi_text *out) {
+  if (s->g != NULL) nxg_print(s->g, out);
+  if (s->clusters != NULL) nxp_clusters_print(s->g, s->clusters, out);
+  for (uint32_t i = 0; i < s->n_kernels; i++) {
+    if (i > 0) nxi_text_add(out, "\n");
+    nxk_print(s->kernels[i], out);
+  }
+}
+
+nx_status nxp_apply(const char *text, size_t size, const char *list, const nxp_apply_options *o,
+                    nxi_text *out, nxi_diag *d) {
+  nxi_diag own;
+  nxi_diag_clear(&own);
+  subject s = {.o = o, .d = &own};
+  nx_status status = read_text(&s, text, size);
+  if (status == NX_OK && list != NULL) status = run_list(&s, list);
+  else if (status == NX_OK && s.g != NULL) status = all_graph_passes(&s, true);
+  if (status == NX_OK) print_subject(&s, out);
+  if (status == NX_OK && out->failed) status = nxi_oom(&own);
+  nxp_clusters_destroy(s.clusters);
+  nxg_destroy(s.g);
+  free_kernels(s.kernels, s.n_kernels);
+  if (status != NX_OK && d != NULL && d->status == NX_OK) *d = own;
+  return status;
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: ISC */
+/* Reductions of the CPU binder, in the order of docs/numerics.md. A run is cut into items: points of the run
+ * one after the other, or vectors of them. Items are folded in blocks, blocks in a pairwise tree; several
+ * blocks at once where the sums of one would wait for each other. A partial may start from the identity and
+ * lanes that do not exist may hold it, because combining with it changes no bit. */
+#include "bind.h"
+
+#include <string.h>
+
+bool nxb_is_arg(const nxk_kernel *k, nxk_value reduce) {
+  return k->instrs[reduce].kind == NXK_ARGMAX || k->instrs[reduce].kind == NXK_ARGMIN;
+}
+
+static nxk_reduce_kind kind_of(const nxb_binder *b, nxk_value reduce) {
+  return (nxk_reduce_kind)b->from->instrs[reduce].kind;
+}
+
+static nx_dtype type_of(const nxb_binder *b, nxk_value reduce) {
+  return nxk_dtype(b->from, b->from->instrs[reduce].args[0]);
+}
+
+/* ---- orders */
+
+nxb_order nxb_order_of(const nxk_kernel *k, nxk_value reduce) {
+  if (nxb_exact(k, reduce)) return (nxb_order){1, INT64_MAX, true};
+  switch (k->instrs[reduce].order) {
+    case NXK_ORDER_LANES: return (nxb_order){16, 16, false};
+    case NXK_ORDER_PLAIN: return (nxb_order){1, 16, false};
+    case NXK_ORDER_JOIN_LANES: return (nxb_order){16, 1, false};
+    case NXK_ORDER_JOIN: return (nxb_order){1, 1, false};
+    default: return (nxb_order){1, INT64_MAX, false};
+  }
+}
+
+/* Exact reductions go with any others, but for argmax and argmin: their items would have to go through trees. */
+uint32_t nxb_next_group(const nxb_binder *b, const nxb_stage *s, bool *done, nxk_value *group,
+                        nxb_order *order) {
+  uint32_t n = 0;
+  *order = (nxb_order){1, INT64_MAX, true};
+  for (uint32_t i = 0; i < s->n_reduces && order->exact; i++)
+    if (!done[i]) *order = nxb_order_of(b->from, s->reduce[i]);
+  for (uint32_t i = 0; i < s->n_reduces; i++) {
+    nxb_order own = nxb_order_of(b->from, s->reduce[i]);
+    bool joins = own.exact && (order->exact || !nxb_is_arg(b->from, s->reduce[i]));
+    bool fits = joins || (own.lanes == order->lanes && own.block == order->block && !order->exact);
+    if (done[i] || !fits) continue;
+    done[i] = true;
+    group[n++] = s->reduce[i];
+  }
+  return n;
+}
+
+/* ---- combining */
+
+/* argmax and argmin: x replaces acc if it is the first NaN, or better; with `ties` also if it is as good and of
+ * a lower item. Without, x is of a later item in every lane. */
+static nxk_value is_better(nxb_binder *b, nxk_value reduce, nxb_partial acc, nxb_partial x,
+                           bool ties) {
+  bool most = kind_of(b, reduce) == NXK_ARGMAX, number = nxi_is_float(type_of(b, reduce));
+  nxk_value low = most ? acc.value : x.value, high = most ? x.value : acc.value;
+  nxk_value strictly;
+  if (number) { /* not (x no better than acc), and acc is no NaN */
+    nxk_value no_better = nxb_op(b, NXK_le, high, low);
+    strictly = nxb_op(b, NXK_and, nxk_scalar(b->to, NXK_not, 0, no_better, NXK_NONE, NXK_NONE),
+                      nxb_op(b, NXK_eq, acc.value, acc.value));
+  } else {
+    strictly = nxb_op(b, NXK_lt, low, high);
+  }
+  if (!ties) return strictly;
+  nxk_value equal = nxb_op(b, NXK_eq, acc.value, x.value);
+  if (number) {
+    nxk_value both_nan = nxb_op(b, NXK_and, nxb_op(b, NXK_ne, acc.value, acc.value),
+                                nxb_op(b, NXK_ne, x.value, x.value));
+    equal = nxb_op(b, NXK_or, equal, both_nan);
+  }
+  nxk_value lower = nxb_op(b, NXK_lt, x.item, acc.item);
+  return nxb_op(b, NXK_or, strictly, nxb_op(b, NXK_and, equal, lower));
+}
+
+nxb_partial nxb_combine(nxb_binder *b, nxk_value reduce, nxb_partial acc, nxb_partial x,
+                        bool ties) {
+  static const nxk_op ops[] = {[NXK_SUM] = NXK_add,
+                               [NXK_PROD] = NXK_mul,
+                               [NXK_MAX] = NXK_max,
+                               [NXK_MIN] = NXK_min,
+                               [NXK_DOT] = NXK_add};
+  if (!nxb_is_arg(b->from, reduce))
+    return (nxb_partial){nxb_op(b, ops[kind_of(b, reduce)], acc.value, x.value), NXK_NONE};
+  nxk_value better = is_better(b, reduce, acc, x, ties);
+  return (nxb_partial){nxk_scalar(b->to, NXK_select, 0, better, x.value, acc.value),
+                       nxk_scalar(b->to, NXK_select, 0, better, x.item, acc.item)};
+}
+
+void nxb_tree(nxb_binder *b, nxk_value reduce, nxb_partial *p, uint32_t n, uint32_t stride,
+              bool ties) {
+  for (uint32_t width = 1; width < n; width *= 2)
+    for (uint32_t i = 0; i + width < n; i += 2 * width)
+      p[i * stride] = nxb_combine(b, reduce, p[i * stride], p[(i + width) * stride], ties);
+}
+
+nx_dtype nxb_item_type(int64_t items) { return items < INT32_MAX ? NX_I32 : NX_I64; }
+
+nxb_partial nxb_identity(nxb_binder *b, nxk_value reduce, uint8_t lanes, nxk_value item,
+                         nx_dtype item_type) {
+  nx_dtype type = type_of(b, reduce);
+  uint64_t bits = kind_of(b, reduce) == NXK_DOT ? 0 : nxk_reduce_identity(kind_of(b, reduce), type);
+  nxb_partial p = {nxk_splat(b->to, nxk_const(b->to, type, bits), lanes), NXK_NONE};
+  if (nxb_is_arg(b->from, reduce))
+    p.item = nxk_splat(b->to, nxk_cast_to(b->to, item_type, item), lanes);
+  return p;
+}
+
+nxk_value nxb_empty_result(nxb_binder *b, nxk_value reduce) {
+  nxk_reduce_kind kind = kind_of(b, reduce);
+  if (nxb_is_arg(b->from, reduce)) return nxb_int(b, 0);
+  if (kind == NXK_SUM || kind == NXK_DOT) return nxk_const(b->to, type_of(b, reduce), 0);
+  return nxk_const(b->to, type_of(b, reduce), nxk_reduce_identity(kind, type_of(b, reduce)));
+}
+
+/* c = fma(x, y, c), or x * y + c for integers. */
+static nxk_value multiply_add(nxb_binder *b, const nxb_view *view, nxk_value reduce, nxk_value c,
+                              nxk_value active) {
+  const nxk_instr *in = &b->from->instrs[reduce];
+  nxk_value x = nxb_wide(b, view, in->args[0]), y = nxb_wide(b, view, in->args[1]);
+  nxk_value sum;
+  if (nxi_is_float(type_of(b, reduce))) sum = nxk_scalar(b->to, NXK_fma, 0, x, y, c);
+  else sum = nxb_op(b, NXK_add, nxb_op(b, NXK_mul, x, y), c);
+  return active == NXK_NONE ? sum : nxk_scalar(b->to, NXK_select, 0, active, sum, c);
+}
+
+nxb_partial nxb_accumulate(nxb_binder *b, const nxb_view *view, nxk_value reduce, nxb_partial acc,
+                           nxk_value item, nx_dtype item_type, nxk_value active) {
+  const nxk_instr *in = &b->from->instrs[reduce];
+  if (in->kind == NXK_DOT)
+    return (nxb_partial){multiply_add(b, view, reduce, acc.value, active), NXK_NONE};
+  nxb_partial none = nxb_identity(b, reduce, view->lanes, item, item_type);
+  nxb_partial x = {nxb_wide(b, view, in->args[0]), none.item};
+  if (active != NXK_NONE) x.value = nxk_scalar(b->to, NXK_select, 0, active, x.value, none.value);
+  return nxb_combine(b, reduce, acc, x, false);
+}
+
+void nxb_set_result(nxb_binder *b, nxb_view *view, nxk_value reduce, nxk_value value) {
+  if (b->to->failed || value == NXK_NONE) return;
+  view->map[reduce] = nxb_is_arg(b->from, reduce) ? nxk_cast_to(b->to, NX_I64, value) : value;
+  view->step[reduce] = 0;
+}
+
+uint32_t nxb_choose_chains(const nxb_binder *b, const nxb_stage *s, const nxk_value *reduce,
+                           uint32_t width, uint8_t lanes, int64_t items) {
+  int64_t registers = 0, least = 1;
+  for (uint32_t i = 0; i < width; i++) {
+    registers += nxb_ceil(lanes * nxi_dtype_size(type_of(b, reduce[i])), b->target->vector_bytes);
+    if (nxb_exact(b->from, reduce[i]))
+      least = nxb_is_arg(b->from, reduce[i]) ? 8 : 4; /* joining chains costs as much */
+  }
+  uint32_t cost = nxb_code_cost(b, s->first, s->last), chains = 4;
+  while (chains > 1 && (chains * registers > 8 || chains * cost > 60 || chains * least > items))
+    chains /= 2;
+  return chains;
+}
+
+/* ---- the fold */
+
+typedef struct folding {
+  nxb_binder *b;
+  const nxb_fold *fold;
+  nxb_view *views; /* [n_views] */
+  nxb_view *work;  /* [n_views]: with the indices of the item being written */
+  uint32_t n_views;
+  nx_dtype item_type;
+  nxb_partial *partials; /* [chains][n_views * n] */
+  nxk_value *carries;    /* two a partial */
+  uint32_t *tree;        /* [n_views * n]: LOCAL array of the tree */
+} folding;
+
+static uint32_t width_of(const folding *f) { return f->n_views * f->fold->n; }
+
+/* Writes the body for item `item` and folds it into p. lanes: points of it that exist, 0: all. */
+static void write_item(folding *f, nxk_value item, int64_t lanes, nxb_partial *p) {
+  nxb_binder *b = f->b;
+  const nxb_fold *fold = f->fold;
+  nxk_value point = nxb_mul(b, item, fold->scale);
+  if (fold->shift != NXK_NONE) point = nxb_op(b, NXK_add, point, fold->shift);
+  for (uint32_t w = 0; w < f->n_views; w++) {
+    nxb_view *view = &f->work[w];
+    nxk_value active =
+        lanes == 0 ? NXK_NONE : nxk_active(b->to, nxb_int(b, 0), nxb_int(b, lanes), fold->vector);
+    if (fold->vector > 1) {
+      view->lanes = fold->vector;
+      view->active = active;
+      view->vector = NXK_NONE;
+    }
+    nxb_set_point(b, view, fold->stage, point, fold->vector > 1 ? fold->vector : 1);
+    nxb_write_code(b, view, fold->stage->first, fold->stage->last);
+    for (uint32_t i = 0; i < fold->n; i++)
+      p[w * fold->n + i] =
+          nxb_accumulate(b, view, fold->reduce[i], p[w * fold->n + i], item, f->item_type, active);
+  }
+}
+
+static void set_identities(folding *f, nxb_partial *p, nxk_value first_item) {
+  const nxb_fold *fold = f->fold;
+  for (uint32_t w = 0; w < f->n_views; w++)
+    for (uint32_t i = 0; i < fold->n; i++)
+      p[w * fold->n + i] =
+          nxb_identity(f->b, fold->reduce[i], fold->vector > 1 ? fold->vector : f->views[w].lanes,
+                       first_item, f->item_type);
+}
+
+/* Opens a loop that carries n partials; they are then its current values. */
+static nxk_value open_carrying(folding *f, nxb_partial *p, uint32_t n, int64_t count,
+                               int64_t step) {
+  nxk_kernel *to = f->b->to;
+  nxk_value j = nxk_begin_for(to, NXK_SEQ, nxk_bound_const(0), nxk_bound_const(count), step);
+  for (uint32_t i = 0; i < n; i++) {
+    f->carries[2 * i] = p[i].value = nxk_carry(to, p[i].value);
+    if (p[i].item != NXK_NONE) f->carries[2 * i + 1] = p[i].item = nxk_carry(to, p[i].item);
+  }
+  return j;
+}
+
+static void close_carrying(folding *f, nxb_partial *p, uint32_t n) {
+  nxk_kernel *to = f->b->to;
+  for (uint32_t i = 0; i < n; i++) {
+    nxk_next(to, f->carries[2 * i], p[i].value);
+    if (p[i].item != NXK_NONE) nxk_next(to, f->carries[2 * i + 1], p[i].item);
+  }
+  nxk_end(to);
+  for (uint32_t i = 0; i < n; i++) {
+    p[i].value = f->carries[2 * i];
+    if (p[i].item != NXK_NONE) p[i].item = f->carries[2 * i + 1];
+  }
+}
+
+/* Bodies written out in one iteration: few if they are long. */
+static int64_t unrolling(const folding *f, uint32_t chains) {
+  uint32_t cost =
+      nxb_code_cost(f->b, f->fold->stage->first, f->fold->stage->last) * chains * f->n_views;
+  return cost <= 8 ? 8 : cost <= 16 ? 4 : cost <= 48 ? 2 : 1;
+}
+
+/* Short code that goes once through memory is written out block after block: one stream is fetched ahead
+ * best, and the processor overlaps the blocks by itself. Where more stages follow on the same row, several
+ * blocks side by side keep more of the row on its way. */
+static bool is_one_stream(const folding *f, int64_t count) {
+  uint32_t cost = nxb_code_cost(f->b, f->fold->stage->first, f->fold->stage->last);
+  return f->b->part->n_stages == 1 && count <= 16 && cost * f->n_views * count <= 64;
+}
+
+static void fold_stream(folding *f, nxk_value first, uint32_t chains, int64_t count) {
+  for (uint32_t q = 0; q < chains; q++) {
+    nxb_partial *p = f->partials + q * width_of(f);
+    set_identities(f, p, nxb_add(f->b, first, q * count));
+    for (int64_t i = 0; i < count && !f->b->to->failed; i++)
+      write_item(f, nxb_add(f->b, first, q * count + i), 0, p);
+  }
+}
+
+/* Folds `count` items in each of `chains` partials: item first + q * apart + j * step goes into partial q. */
+static void fold_chains(folding *f, nxk_value first, uint32_t chains, int64_t count, int64_t apart,
+                        int64_t step) {
+  nxb_binder *b = f->b;
+  uint32_t width = width_of(f), n = chains * width;
+  if (apart == count && step == 1 && is_one_stream(f, count)) {
+    fold_stream(f, first, chains, count);
+    return;
+  }
+  int64_t unroll = unrolling(f, chains), looped = count - count % unroll;
+  for (uint32_t q = 0; q < chains; q++)
+    set_identities(f, f->partials + q * width, nxb_add(b, first, q * apart));
+  nxk_value j = NXK_NONE;
+  bool loops = looped > unroll;
+  if (loops) j = open_carrying(f, f->partials, n, looped, unroll);
+  for (int64_t u = 0; u < count && !b->to->failed; u++) {
+    if (loops && u == unroll) {
+      close_carrying(f, f->partials, n);
+      loops = false;
+      u = looped;
+      j = NXK_NONE;
+      if (u >= count) break;
+    }
+    nxk_value at = j == NXK_NONE
+                       ? nxb_add(b, first, u * step)
+                       : nxb_add(b, nxb_op(b, NXK_add, first, nxb_mul(b, j, step)), u * step);
+    for (uint32_t q = 0; q < chains; q++)
+      write_item(f, nxb_add(b, at, q * apart), 0, f->partials + q * width);
+  }
+  if (loops) close_carrying(f, f->partials, n);
+}
+
+static void tree_of_chains(folding *f, uint32_t chains, bool ties) {
+  uint32_t width = width_of(f);
+  for (uint32_t i = 0; i < width; i++)
+    nxb_tree(f->b, f->fold->reduce[i % f->fold->n], f->partials + i, chains, width, ties);
+}
+
+/* One block of all items, in any order if it is exact. */
+static void fold_all(folding *f) {
+  const nxb_fold *fold = f->fold;
+  int64_t whole = fold->items - (fold->last != 0), done = 0;
+  uint32_t chains = fold->exact ? fold->chains : 1;
+  while (chains > 1 && whole / chains < 2) chains /= 2;
+  if (whole > 0 || fold->last == 0) {
+    int64_t count = whole / chains;
+    fold_chains(f, nxb_int(f->b, 0), chains, count, 1, chains);
+    tree_of_chains(f, chains, true);
+    done = count * chains;
+  } else {
+    set_identities(f, f->partials, nxb_int(f->b, 0));
+  }
+  for (; done < whole; done++) write_item(f, nxb_int(f->b, done), 0, f->partials);
+  if (fold->last) write_item(f, nxb_int(f->b, whole), fold->last, f->partials);
+}
+
+/* ---- trees of blocks */
+
+static nxk_access tree_access(const folding *f, uint32_t i) {
+  const nxb_fold *fold = f->fold;
+  uint8_t lanes = fold->vector > 1 ? fold->vector : f->views[i / fold->n].lanes;
+  nxk_access a = nxk_access_at(f->tree[i], 0);
+  a.lane_stride = lanes > 1;
+  a.tree_stride = lanes;
+  return a;
+}
+
+static void push_partials(folding *f, nxk_value number) {
+  for (uint32_t i = 0; i < width_of(f); i++) {
+    nxk_access a = tree_access(f, i);
+    nxk_tree_push(f->b->to, kind_of(f->b, f->fold->reduce[i % f->fold->n]), number,
+                  f->partials[i].value, NXK_NONE, &a, NULL);
+  }
+}
+
+static void join_partials(folding *f, int64_t count) {
+  for (uint32_t i = 0; i < width_of(f); i++) {
+    nxk_access a = tree_access(f, i);
+    f->partials[i].value =
+        nxk_tree_join(f->b->to, kind_of(f->b, f->fold->reduce[i % f->fold->n]),
+                      nxb_int(f->b, count), (uint8_t)a.tree_stride, &a, NULL, false);
+  }
+}
+
+static void add_trees(folding *f, int64_t partials) {
+  int64_t levels = 64 - __builtin_clzll((uint64_t)partials);
+  for (uint32_t i = 0; i < width_of(f); i++) {
+    nx_dtype type = type_of(f->b, f->fold->reduce[i % f->fold->n]);
+    uint8_t lanes = f->fold->vector > 1 ? f->fold->vector : f->views[i / f->fold->n].lanes;
+    f->tree[i] = nxb_add_local(f->b, type, levels * lanes);
+  }
+}
+
+/* The blocks that make no whole group, and the rest of the last one. */
+static void fold_rest(folding *f, int64_t first_block, uint32_t blocks, int64_t rest) {
+  const nxb_fold *fold = f->fold;
+  uint32_t width = width_of(f), n = blocks;
+  nxb_partial *saved = f->partials;
+  if (blocks > 0)
+    fold_chains(f, nxb_int(f->b, first_block * fold->block), blocks, fold->block, fold->block, 1);
+  if (rest > 0 || fold->last) {
+    int64_t first = (first_block + blocks) * fold->block, whole = rest - (fold->last != 0);
+    f->partials = saved + n++ * width;
+    if (whole > 0) fold_chains(f, nxb_int(f->b, first), 1, whole, 0, 1);
+    else set_identities(f, f->partials, nxb_int(f->b, first));
+    if (fold->last) write_item(f, nxb_int(f->b, first + whole), fold->last, f->partials);
+    f->partials = saved;
+  }
+  tree_of_chains(f, n, false);
+}
+
+static void fold_blocks(folding *f) {
+  const nxb_fold *fold = f->fold;
+  int64_t whole_items = fold->items - (fold->last != 0), blocks = whole_items / fold->block;
+  int64_t groups = blocks / fold->chains, rest = fold->items - blocks * fold->block;
+  uint32_t left = (uint32_t)(blocks - groups * fold->chains);
+  int64_t partials = groups + (left > 0 || rest > 0);
+  if (partials > 1) add_trees(f, partials);
+  if (groups > 0) {
+    nxk_value g = nxb_int(f->b, 0);
+    if (groups > 1) g = nxk_begin_range(f->b->to, NXK_SEQ, groups);
+    fold_chains(f, nxb_mul(f->b, g, fold->chains * fold->block), fold->chains, fold->block,
+                fold->block, 1);
+    tree_of_chains(f, fold->chains, false);
+    if (partials > 1) push_partials(f, g);
+    if (groups > 1) nxk_end(f->b->to);
+  }
+  if (left > 0 || rest > 0) {
+    fold_rest(f, groups * fold->chains, left, rest);
+    if (partials > 1) push_partials(f, nxb_int(f->b, groups));
+  }
+  if (partials > 1) join_partials(f, partials);
+}
+
+void nxb_write_fold(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_fold *fold,
+                    nxb_partial *out) {
+  folding f = {.b = b, .fold = fold, .views = views, .n_views = n_views};
+  uint32_t width = n_views * fold->n, most = fold->chains + 1;
+  f.work = nxb_alloc(b, n_views * sizeof *f.work);
+  f.partials = nxb_alloc(b, most * width * sizeof *f.partials);
+  f.carries = nxb_alloc(b, 2 * most * width * sizeof *f.carries);
+  f.tree = nxb_alloc(b, width * sizeof *f.tree);
+  f.item_type = nxb_item_type(fold->items);
+  for (uint32_t w = 0; w < n_views && !b->failed; w++) nxb_view_copy(b, &f.work[w], &views[w]);
+  if (b->failed || b->to->failed) return;
+  if (fold->exact || fold->block >= fold->items) fold_all(&f);
+  else fold_blocks(&f);
+  memcpy(out, f.partials, width * sizeof *out);
+}

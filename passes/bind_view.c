@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: ISC */
+/* Views of the CPU binder: a logical instruction written where some values differ from lane to lane.
+ *
+ * An i64 that grows by a constant from lane to lane (a loop index, sums and multiples of it) is kept as its
+ * base and step. So it can become the stride of an access or a mask without ever being a vector. */
+#include "bind.h"
+
+#include <string.h>
+
+/* ---- small arithmetic */
+
+nxk_value nxb_int(nxb_binder *b, int64_t x) { return nxk_const_i(b->to, NX_I64, x); }
+
+nxk_value nxb_op(nxb_binder *b, nxk_op op, nxk_value x, nxk_value y) {
+  return nxk_scalar(b->to, op, 0, x, y, NXK_NONE);
+}
+
+static nxk_value with_constant(nxb_binder *b, nxk_op op, nxk_value a, int64_t x) {
+  if (a == NXK_NONE || b->to->failed) return NXK_NONE;
+  return nxb_op(b, op, a, nxk_const_i(b->to, nxk_dtype(b->to, a), x));
+}
+
+nxk_value nxb_add(nxb_binder *b, nxk_value a, int64_t x) {
+  return x == 0 ? a : with_constant(b, NXK_add, a, x);
+}
+nxk_value nxb_mul(nxb_binder *b, nxk_value a, int64_t x) {
+  return x == 1 ? a : with_constant(b, NXK_mul, a, x);
+}
+
+/* Of values >= 0 by constants > 0. */
+nxk_value nxb_div(nxb_binder *b, nxk_value a, int64_t x) {
+  if (x == 1) return a;
+  if ((x & (x - 1)) == 0) return with_constant(b, NXK_shr, a, __builtin_ctzll((uint64_t)x));
+  return with_constant(b, NXK_div, a, x);
+}
+
+nxk_value nxb_mod(nxb_binder *b, nxk_value a, int64_t x) {
+  if ((x & (x - 1)) == 0) return with_constant(b, NXK_and, a, x - 1);
+  return with_constant(b, NXK_mod, a, x);
+}
+
+uint32_t nxb_add_local(nxb_binder *b, nx_dtype t, int64_t elements) {
+  uint32_t number = nxk_add_buffer(b->to, NXK_LOCAL, t, elements);
+  if (number == NXK_NONE) return NXK_NONE;
+  b->to->buffers[number].aligned = true;
+  b->to->buffers[number].restricted = true;
+  return number;
+}
+
+/* ---- views */
+
+bool nxb_view_init(nxb_binder *b, nxb_view *v) {
+  size_t n = b->from->n_instrs;
+  memset(v, 0, sizeof *v);
+  v->map = nxb_alloc(b, n * sizeof *v->map);
+  v->step = nxb_alloc(b, n * sizeof *v->step);
+  v->lanes = 1;
+  v->active = v->column = v->column_origin = v->vector = v->given = NXK_NONE;
+  v->base_multiple = 1;
+  v->stores = true;
+  if (b->failed) return false;
+  memset(v->map, 0xff, n * sizeof *v->map);
+  return true;
+}
+
+void nxb_view_assign(const nxb_binder *b, nxb_view *to, const nxb_view *from) {
+  size_t n = b->from->n_instrs;
+  nxk_value *map = to->map;
+  int64_t *step = to->step;
+  memcpy(map, from->map, n * sizeof *map);
+  memcpy(step, from->step, n * sizeof *step);
+  *to = *from;
+  to->map = map;
+  to->step = step;
+}
+
+bool nxb_view_copy(nxb_binder *b, nxb_view *to, const nxb_view *from) {
+  if (!nxb_view_init(b, to)) return false;
+  nxb_view_assign(b, to, from);
+  return true;
+}
+
+/* The mapped value (the base of an affine one), constants and parameters included. */
+static nxk_value base_of(nxb_binder *b, const nxb_view *view, nxk_value v) {
+  const nxk_instr *in = &b->from->instrs[v];
+  if (in->op == NXK_const) return nxk_const(b->to, in->dtype, in->imm);
+  return view->map[v] != NXK_NONE ? view->map[v] : b->top[v];
+}
+
+static int64_t step_of(const nxb_view *view, nxk_value v) {
+  return view->lanes > 1 ? view->step[v] : 0;
+}
+
+static uint8_t lanes_of(const nxb_binder *b, nxk_value bound) {
+  return bound < b->to->n_instrs ? b->to->instrs[bound].lanes : 1;
+}
+
+nxk_value nxb_operand(nxb_binder *b, const nxb_view *view, nxk_value v) {
+  nxk_value base = base_of(b, view, v);
+  int64_t step = step_of(view, v);
+  if (step == 0 || base == NXK_NONE) return base;
+  if (step == 1) return nxk_lanes(b->to, base, view->lanes);
+  return nxb_op(b, NXK_add, base, nxb_mul(b, nxk_lanes(b->to, nxb_int(b, 0), view->lanes), step));
+}
+
+nxk_value nxb_wide(nxb_binder *b, const nxb_view *view, nxk_value v) {
+  return nxk_splat(b->to, nxb_operand(b, view, v), view->lanes);
+}
+
+static void set(nxb_view *view, nxk_value v, nxk_value bound, int64_t step) {
+  view->map[v] = bound;
+  view->step[v] = step;
+}
+
+void nxb_set_index(nxb_binder *b, nxb_view *view, const nxb_loop *loop, nxk_value i, bool vector) {
+  set(view, loop->value, nxb_add(b, nxb_mul(b, i, loop->step), loop->lower),
+      vector ? loop->step : 0);
+}
+
+/* Points that lie in several rows of the innermost loop: an index for each lane. */
+static void set_scattered_point(nxb_binder *b, nxb_view *view, const nxb_stage *s, nxk_value point,
+                                uint8_t lanes) {
+  nxk_value rest = nxk_lanes(b->to, point, lanes);
+  if (s->points < INT64_C(0xffffff00)) rest = nxk_cast_to(b->to, NX_U32, rest);
+  for (uint32_t i = s->n_loops; i-- > 0;) {
+    nxk_value index = i > 0 ? nxb_mod(b, rest, s->loops[i].extent) : rest;
+    nxb_set_index(b, view, &s->loops[i], nxk_cast_to(b->to, NX_I64, index), false);
+    rest = nxb_div(b, rest, s->loops[i].extent);
+  }
+}
+
+void nxb_set_point(nxb_binder *b, nxb_view *view, const nxb_stage *s, nxk_value point,
+                   uint8_t lanes) {
+  const nxb_loop *last = &s->loops[s->n_loops - 1];
+  if (lanes > 1 && s->n_loops > 1 && last->extent % lanes != 0) {
+    set_scattered_point(b, view, s, point, lanes);
+    return;
+  }
+  nxk_value rest = point;
+  for (uint32_t i = s->n_loops; i-- > 0;) {
+    nxk_value index = i > 0 ? nxb_mod(b, rest, s->loops[i].extent) : rest;
+    nxb_set_index(b, view, &s->loops[i], index, lanes > 1 && i + 1 == s->n_loops);
+    if (i > 0) rest = nxb_div(b, rest, s->loops[i].extent);
+  }
+}
+
+/* ---- accesses */
+
+typedef struct placed {
+  nxk_access access;
+  nxk_value index; /* of each lane, or NXK_NONE */
+  bool wide;
+} placed;
+
+/* Adds stride * (bound value, one lane or several) to the address. */
+static void add_to_address(nxb_binder *b, placed *p, nxk_value x, int64_t stride, int64_t step) {
+  int64_t constant;
+  if (x == NXK_NONE || stride == 0) return;
+  p->access.lane_stride += stride * step;
+  if (lanes_of(b, x) > 1) {
+    nxk_value scaled = nxb_mul(b, x, stride);
+    p->index = p->index == NXK_NONE ? scaled : nxb_op(b, NXK_add, p->index, scaled);
+  } else if (nxb_is_constant(b->to, x, &constant)) {
+    p->access.offset += stride * constant;
+  } else {
+    p->access.terms[p->access.n_terms++] = (nxk_term){x, stride};
+  }
+}
+
+static void add_columns(nxb_binder *b, const nxb_view *view, placed *p) {
+  p->access.offset += view->column_offset;
+  if (view->column != NXK_NONE) add_to_address(b, p, view->column, 1, 0);
+  if (view->column_origin != NXK_NONE) add_to_address(b, p, view->column_origin, -1, 0);
+  if (view->lanes > 1) p->access.lane_stride += 1;
+}
+
+static bool place_access(nxb_binder *b, const nxb_view *view, const nxk_access *a, placed *p) {
+  bool local = b->from->buffers[a->buffer].kind == NXK_LOCAL;
+  int64_t scale = local && view->columns > 0 ? view->columns : 1;
+  p->access = *a;
+  p->access.terms = nxb_alloc(b, (a->n_terms + 3) * sizeof *a->terms);
+  if (b->failed) return false;
+  p->access.n_terms = 0;
+  p->access.lane_stride = 0;
+  p->access.offset *= scale;
+  p->index = NXK_NONE;
+  if (local) p->access.buffer = b->local[a->buffer];
+  for (uint32_t i = 0; i < a->n_terms; i++) {
+    nxk_value index = a->terms[i].index;
+    add_to_address(b, p, base_of(b, view, index), a->terms[i].stride * scale, step_of(view, index));
+  }
+  if (a->index != NXK_NONE)
+    add_to_address(b, p, base_of(b, view, a->index), scale, step_of(view, a->index));
+  if (local && view->columns > 0) add_columns(b, view, p);
+  p->access.index = p->index;
+  p->access.mask = a->mask == NXK_NONE ? NXK_NONE : nxb_operand(b, view, a->mask);
+  p->access.other = a->other == NXK_NONE ? NXK_NONE : nxb_operand(b, view, a->other);
+  p->wide = p->access.lane_stride != 0 || p->index != NXK_NONE ||
+            (p->access.mask != NXK_NONE && lanes_of(b, p->access.mask) > 1);
+  return true;
+}
+
+/* Brings a wide access into the form of the bound level: lanes that do not exist are masked off. */
+static void finish_wide(nxb_binder *b, const nxb_view *view, nxk_access *a) {
+  if (a->lane_stride == 0 && a->index == NXK_NONE)
+    a->index = nxk_splat(b->to, nxb_int(b, 0), view->lanes);
+  if (view->active == NXK_NONE) return;
+  a->mask = a->mask == NXK_NONE ? view->active : nxb_op(b, NXK_and, a->mask, view->active);
+}
+
+nxk_access nxb_tile_access(nxb_binder *b, const nxb_view *view, const nxb_tile *tile,
+                           nxk_value load) {
+  placed p = {nxk_access_at(tile->array[load], tile->margin * (tile->pitch + 1)), NXK_NONE,
+              view->lanes > 1};
+  p.access.terms = nxb_alloc(b, 4 * sizeof *p.access.terms);
+  if (b->failed) return p.access;
+  add_to_address(b, &p, base_of(b, view, tile->row), tile->pitch, step_of(view, tile->row));
+  add_to_address(b, &p, tile->row_origin, -tile->pitch, 0);
+  add_to_address(b, &p, base_of(b, view, tile->column), 1, step_of(view, tile->column));
+  add_to_address(b, &p, tile->column_origin, -1, 0);
+  if (p.wide) finish_wide(b, view, &p.access);
+  return p.access;
+}
+
+static void write_load(nxb_binder *b, nxb_view *view, nxk_value v) {
+  const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
+  placed p;
+  if (v == view->given) return;
+  if (view->tile && view->tile->array[v] != NXK_NONE) {
+    p.access = nxb_tile_access(b, view, view->tile, v);
+    if (!b->failed) set(view, v, nxk_load(b->to, &p.access, view->lanes), 0);
+    return;
+  }
+  if (!place_access(b, view, a, &p)) return;
+  nxk_value other = p.access.other;
+  if (p.wide) {
+    finish_wide(b, view, &p.access);
+    set(view, v, nxk_load(b->to, &p.access, view->lanes), 0);
+    return;
+  }
+  bool wide_other = other != NXK_NONE && lanes_of(b, other) > 1;
+  if (wide_other) p.access.other = NXK_NONE;
+  nxk_value loaded = nxk_load(b->to, &p.access, 1);
+  if (wide_other) loaded = nxk_scalar(b->to, NXK_select, 0, p.access.mask, loaded, other);
+  set(view, v, loaded, 0);
+}
+
+/* True if the address of every vector is a multiple of the vector (of 64 bytes, for long ones). */
+static bool is_aligned(const nxb_binder *b, const nxb_view *view, const nxk_access *from,
+                       const nxk_access *a) {
+  const nxk_buffer *buffer = &b->from->buffers[from->buffer];
+  int64_t bytes = view->lanes * nxi_dtype_size(buffer->dtype);
+  int64_t unit = (bytes < 64 ? bytes : 64) / nxi_dtype_size(buffer->dtype);
+  if (!buffer->aligned || a->lane_stride != 1 || a->index != NXK_NONE || a->mask != NXK_NONE ||
+      a->offset % unit != 0)
+    return false;
+  for (uint32_t i = 0; i < a->n_terms; i++) {
+    bool base = view->vector != NXK_NONE && a->terms[i].index == view->map[view->vector];
+    int64_t multiple = base ? view->base_multiple : 1;
+    if (a->terms[i].stride * multiple % unit != 0) return false;
+  }
+  return true;
+}
+
+static void write_store(nxb_binder *b, nxb_view *view, nxk_value v) {
+  const nxk_instr *in = &b->from->instrs[v];
+  const nxk_access *a = &b->from->accesses[in->imm];
+  nxk_value value = nxb_operand(b, view, in->args[0]);
+  placed p;
+  if (!view->stores || !place_access(b, view, a, &p)) return;
+  if (p.wide || lanes_of(b, value) > 1) {
+    finish_wide(b, view, &p.access);
+    value = nxk_splat(b->to, value, view->lanes);
+  }
+  if ((p.access.flags & NXK_NONTEMPORAL) && !is_aligned(b, view, a, &p.access))
+    p.access.flags &= ~(uint32_t)NXK_NONTEMPORAL;
+  nxk_store(b->to, &p.access, value);
+}
+
+/* ---- scalars */
+
+/* Sums, differences and constant multiples of affine values stay affine. */
+static bool write_affine(nxb_binder *b, nxb_view *view, nxk_value v) {
+  const nxk_instr *in = &b->from->instrs[v];
+  if (in->dtype != NX_I64 || (in->op != NXK_add && in->op != NXK_sub && in->op != NXK_mul))
+    return false;
+  nxk_value x = base_of(b, view, in->args[0]), y = base_of(b, view, in->args[1]);
+  int64_t x_step = step_of(view, in->args[0]), y_step = step_of(view, in->args[1]), factor;
+  if ((x_step == 0 && y_step == 0) || b->to->failed || lanes_of(b, x) > 1 || lanes_of(b, y) > 1)
+    return false;
+  if (in->op == NXK_add) {
+    set(view, v, nxb_op(b, NXK_add, x, y), x_step + y_step);
+  } else if (in->op == NXK_sub) {
+    set(view, v, nxb_op(b, NXK_sub, x, y), x_step - y_step);
+  } else if (nxb_is_constant(b->to, y, &factor) && y_step == 0) {
+    set(view, v, nxb_op(b, NXK_mul, x, y), x_step * factor);
+  } else if (nxb_is_constant(b->to, x, &factor) && x_step == 0) {
+    set(view, v, nxb_op(b, NXK_mul, x, y), y_step * factor);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/* base + lane < end for one constant or uniform end. False: not of this form. */
+static bool write_active(nxb_binder *b, nxb_view *view, nxk_value v) {
+  const nxk_instr *in = &b->from->instrs[v];
+  if ((in->op != NXK_lt && in->op != NXK_le) || nxk_dtype(b->from, in->args[0]) != NX_I64)
+    return false;
+  bool index_left = step_of(view, in->args[0]) == 1;
+  nxk_value index = in->args[index_left ? 0 : 1], end = in->args[index_left ? 1 : 0];
+  if (step_of(view, index) != 1 || step_of(view, end) != 0) return false;
+  nxk_value base = base_of(b, view, index), limit = base_of(b, view, end);
+  if (b->to->failed || lanes_of(b, limit) > 1) return false;
+  int64_t constant;
+  if ((in->op == NXK_le) == index_left) { /* index <= end, end < index: the limit is end + 1 */
+    if (!nxb_is_constant(b->to, limit, &constant) || constant == INT64_MAX) return false;
+    limit = nxb_int(b, constant + 1);
+  }
+  nxk_value active = nxk_active(b->to, base, limit, view->lanes);
+  set(view, v, index_left ? active : nxk_scalar(b->to, NXK_not, 0, active, NXK_NONE, NXK_NONE), 0);
+  return true;
+}
+
+static void write_scalar(nxb_binder *b, nxb_view *view, nxk_value v) {
+  const nxk_instr *in = &b->from->instrs[v];
+  nxk_value args[3] = {NXK_NONE, NXK_NONE, NXK_NONE};
+  if (view->lanes > 1 && (write_affine(b, view, v) || write_active(b, view, v))) return;
+  for (int i = 0; i < in->n_args; i++) args[i] = nxb_operand(b, view, in->args[i]);
+  set(view, v, nxk_scalar(b->to, (nxk_op)in->op, in->dtype, args[0], args[1], args[2]), 0);
+}
+
+/* ---- rare blocks */
+
+static bool is_pick_of(const nxk_kernel *k, nxk_value v, nxk_value rare) {
+  return v < k->n_instrs && k->instrs[v].op == NXK_pick && k->instrs[v].args[0] == rare;
+}
+
+/* The block and the picks after it. Their operands get all lanes before the block ends, because nothing may
+ * stand between it and its picks. */
+static nxk_value write_rare(nxb_binder *b, nxb_view *view, nxk_value v) {
+  const nxk_kernel *from = b->from;
+  nxk_value end = b->end_of[v], last = end;
+  for (nxk_value p = end + 1; is_pick_of(from, p, v); last = p++)
+    if (!is_pick_of(from, from->instrs[p].args[2], v))
+      nxb_wide(b, view, from->instrs[p].args[2]); /* found again below */
+  nxk_value rare = nxk_begin_rare(b->to, nxb_wide(b, view, from->instrs[v].args[0]));
+  set(view, v, rare, 0);
+  for (nxk_value i = v + 1; i < end && !b->to->failed; i++) i = nxb_write(b, view, i);
+  for (nxk_value p = end + 1; p <= last; p++)
+    set(view, p, nxb_wide(b, view, from->instrs[p].args[1]), 0);
+  nxk_end(b->to);
+  for (nxk_value p = end + 1; p <= last && !b->to->failed; p++)
+    set(view, p, nxk_pick(b->to, rare, view->map[p], nxb_wide(b, view, from->instrs[p].args[2])),
+        0);
+  return last;
+}
+
+/* ---- code */
+
+nxk_value nxb_write(nxb_binder *b, nxb_view *view, nxk_value v) {
+  if (b->to->failed || b->failed) return v;
+  switch (b->from->instrs[v].op) {
+    case NXK_const:
+    case NXK_param: return v;
+    case NXK_load: write_load(b, view, v); return v;
+    case NXK_store: write_store(b, view, v); return v;
+    case NXK_rare: return write_rare(b, view, v);
+    default: write_scalar(b, view, v); return v;
+  }
+}
+
+bool nxb_is_code(nxk_op op) {
+  return op < NXK_SCALAR_COUNT || op == NXK_load || op == NXK_store || op == NXK_rare;
+}
+
+void nxb_write_code(nxb_binder *b, nxb_view *view, nxk_value first, nxk_value last) {
+  for (nxk_value v = first; v <= last; v++)
+    if (nxb_is_code((nxk_op)b->from->instrs[v].op)) v = nxb_write(b, view, v);
+}
+
+static bool is_here(const nxb_binder *b, const nxb_view *view, nxk_value v, nxk_value first,
+                    nxk_value last) {
+  if (v == NXK_NONE || (v >= first && v <= last) || b->from->instrs[v].op == NXK_const) return true;
+  return view->map[v] != NXK_NONE || b->top[v] != NXK_NONE;
+}
+
+/* Operands of one instruction; those within [first, last] are being written with it. */
+static bool operands_here(const nxb_binder *b, const nxb_view *view, nxk_value v, nxk_value first,
+                          nxk_value last) {
+  const nxk_instr *in = &b->from->instrs[v];
+  bool here = true;
+  for (int i = 0; i < in->n_args; i++) here = here && is_here(b, view, in->args[i], first, last);
+  if (in->op != NXK_load && in->op != NXK_store) return here;
+  const nxk_access *a = &b->from->accesses[in->imm];
+  for (uint32_t i = 0; i < a->n_terms; i++)
+    here = here && is_here(b, view, a->terms[i].index, first, last);
+  return here && is_here(b, view, a->index, first, last) &&
+         is_here(b, view, a->mask, first, last) && is_here(b, view, a->other, first, last);
+}
+
+void nxb_write_ready(nxb_binder *b, nxb_view *view) {
+  for (nxk_value v = b->part->first + 1; v < b->part->body_first && !b->to->failed; v++) {
+    nxk_value last = v;
+    if (!nxb_is_code((nxk_op)b->from->instrs[v].op)) continue;
+    if (b->from->instrs[v].op == NXK_rare)
+      for (last = b->end_of[v]; is_pick_of(b->from, last + 1, v);) last++;
+    bool here = view->map[v] == NXK_NONE;
+    for (nxk_value i = v; i <= last; i++) here = here && operands_here(b, view, i, v, last);
+    if (here) nxb_write(b, view, v);
+    v = last;
+  }
+}

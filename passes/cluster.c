@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: ISC */
+/* Decides what is computed together. Nodes are visited from the last to the first, so that all users of a node are placed
+ * before it. A node that needs no memory of its own is computed inside the groups that use it; the others are
+ * stored, in a group of their own or in one that already walks the same points.
+ *
+ * The cost model, in vector operations a result (scalar_ops.def):
+ *  - A value used by several groups that cannot become one is computed in each if that costs at most RECOMPUTE_COST:
+ *    storing and loading an element again costs about as much, and an allocation less is an allocation less.
+ *  - A value read at several positions of one group (x and x shifted) is stored if computing it again at each
+ *    costs more than RECOMPUTE_COST a position.
+ *  - A dear value that is broadcast along outer axes would be computed again for every point there; it is stored if it
+ *    has at most a quarter of the points.
+ *  - A reduction joins the group of its users if they walk its kept axes, or its own full shape with the result
+ *    broadcast back, and then only if the run fits the cache and there are points for all threads
+ *    (nxp_rows_fit): later stages read the run again.
+ *  - Groups that read a common value point by point become one, if no third group lies between them.
+ *  - A group holds at most MAX_SIZE operations (a function counts as several), MAX_READS distinct reads and MAX_ROOTS stored nodes: registers,
+ *    compile time, and linear time for graphs of any size. */
+#include "cluster_draft.h"
+
+#include <string.h>
+
+enum { MAX_SIZE = 128, MAX_READS = 24, MAX_ROOTS = 8, MAX_CAT_INLINE = 4, RECOMPUTE_COST = 6 };
+
+bool nxp_matmul_generated(const nxg_graph *g, const nxg_node *n, bool blas) {
+  const nxg_node *a = &g->nodes[n->args[0]];
+  int64_t inner = a->shape[a->rank - 1], rows = n->shape[n->rank - 2],
+          columns = n->shape[n->rank - 1];
+  if (!blas || !nxi_is_float(n->dtype) || inner == 0) return true;
+  return rows <= NXP_SMALL_MATMUL && columns <= NXP_SMALL_MATMUL && inner <= NXP_SMALL_MATMUL;
+}
+
+static bool is_leaf(const nxp_clusterer *c, uint32_t node) {
+  return nxg_ops[c->g->nodes[node].op].kind == NXG_KIND_LEAF;
+}
+static bool is_view(const nxp_clusterer *c, uint32_t node) {
+  return c->g->nodes[node].op == NXG_view;
+}
+
+/* ---- preparation */
+
+static bool index_users(nxp_clusterer *c) {
+  const nxg_graph *g = c->g;
+  uint64_t edges = 0;
+  for (uint32_t i = 0; i < g->n_nodes; i++) edges += g->nodes[i].n_args;
+  c->nodes = nxi_calloc((size_t)g->n_nodes + 1, sizeof *c->nodes);
+  c->first_user = nxi_calloc((size_t)g->n_nodes + 2, sizeof *c->first_user);
+  c->user = nxi_malloc((edges + 1) * sizeof *c->user);
+  if (c->nodes == NULL || c->first_user == NULL || c->user == NULL) return false;
+  for (uint32_t i = 0; i < g->n_nodes; i++)
+    for (uint32_t a = 0; a < g->nodes[i].n_args; a++) c->first_user[g->nodes[i].args[a] + 2]++;
+  for (uint32_t i = 0; i < g->n_nodes; i++) c->first_user[i + 2] += c->first_user[i + 1];
+  for (uint32_t i = 0; i < g->n_nodes; i++)
+    for (uint32_t a = 0; a < g->nodes[i].n_args; a++)
+      c->user[c->first_user[g->nodes[i].args[a] + 1]++] = i;
+  return true;
+}
+
+static uint32_t own_cost(const nxg_node *n) {
+  if (nxg_ops[n->op].kind == NXG_KIND_MAP)
+    return nxk_scalars[nxg_ops[n->op].scalar].cost + (nxi_is_small_float(n->dtype) ? 3 : 0);
+  switch (n->op) {
+    case NXG_threefry: return 60;
+    case NXG_pad: return 3;
+    case NXG_cat: return 3 * n->n_args;
+    case NXG_arange:
+    case NXG_eye: return 3;
+    default: return 0;
+  }
+}
+
+/* What a node adds to the code of a kernel: a function is many instructions. */
+static uint32_t weight(const nxg_node *n) { return 1 + own_cost(n) / 8; }
+
+static void store_operand(nxp_clusterer *c, uint32_t node) {
+  while (is_view(c, node)) node = c->g->nodes[node].args[0];
+  if (c->g->nodes[node].op != NXG_input) c->nodes[node].must_store = true;
+}
+
+/* What must have memory, and what a value costs from loads. */
+static void examine(nxp_clusterer *c) {
+  const nxg_graph *g = c->g;
+  for (uint32_t i = 0; i < g->n_nodes; i++) {
+    const nxg_node *n = &g->nodes[i];
+    nxp_node_state *s = &c->nodes[i];
+    uint64_t expense = own_cost(n);
+    for (uint32_t a = 0; a < n->n_args; a++)
+      expense += c->nodes[n->args[a]].must_store ? 1 : c->nodes[n->args[a]].expense;
+    nxp_shape full;
+    uint32_t reduced;
+    if (nxp_fold_space(g, n, c->o->blas, &full, &reduced)) expense = 100000;
+    s->expense = (uint32_t)(expense > 100000 ? 100000 : expense);
+    s->group = NXP_NO_GROUP;
+    bool library = n->op == NXG_matmul && !nxp_matmul_generated(g, n, c->o->blas);
+    s->must_store =
+        library || n->op == NXG_update || (n->op == NXG_cat && n->n_args > MAX_CAT_INLINE);
+    if (library)
+      for (uint32_t a = 0; a < 2; a++) store_operand(c, n->args[a]);
+    if (n->op == NXG_update) store_operand(c, n->args[0]);
+    if (!c->o->fuse && !is_leaf(c, i) && !is_view(c, i)) s->must_store = true;
+  }
+  for (uint32_t i = 0; i < g->n_outputs; i++) c->nodes[g->outputs[i].node].must_store = true;
+}
+
+static int64_t element_bytes(const nxp_clusterer *c, uint32_t node) {
+  return nxi_dtype_size(nxi_compute_dtype(c->g->nodes[node].dtype));
+}
+
+static bool may_merge(nxp_clusterer *c, uint32_t a, uint32_t b, uint32_t node) {
+  const nxp_draft *x = &c->drafts[a], *y = &c->drafts[b];
+  if (x->kind != NXP_GROUP_KERNEL || y->kind != NXP_GROUP_KERNEL ||
+      !nxp_shape_equal(&x->full, &y->full))
+    return false;
+  if (x->reduced != y->reduced) {
+    uint32_t reduced = x->reduced | y->reduced;
+    if ((x->reduced && y->reduced) ||
+        !nxp_rows_fit(&x->full, reduced, element_bytes(c, node), c->o->target))
+      return false;
+  }
+  if (x->weight + y->weight > MAX_SIZE || x->reads + y->reads > MAX_READS ||
+      x->n_roots + y->n_roots > MAX_ROOTS)
+    return false;
+  return !nxp_draft_reaches(c, a, b) && !nxp_draft_reaches(c, b, a);
+}
+
+/* ---- a node's uses */
+
+typedef struct usage {
+  uint32_t contexts[NXP_MAX_CONTEXTS + 1];
+  uint32_t n_contexts; /* NXP_MAX_CONTEXTS + 1: too many */
+  nxp_place place;     /* of all uses alike, else ANY */
+  bool first;
+  uint32_t ways;  /* distinct readings */
+  bool broadcast; /* read through a broadcast along axes that come before some it depends on */
+} usage;
+
+static void add_context(nxp_clusterer *c, usage *u, uint32_t group) {
+  group = nxp_draft_find(c, group);
+  for (uint32_t i = 0; i < u->n_contexts; i++)
+    if (u->contexts[i] == group) return;
+  if (u->n_contexts <= NXP_MAX_CONTEXTS) u->contexts[u->n_contexts++] = group;
+}
+
+static void add_place(usage *u, nxp_place p) {
+  if (u->first) u->place = p;
+  else if (u->place.space != p.space || u->place.broadcast != p.broadcast)
+    u->place = (nxp_place){NXP_SPACE_ANY, 0};
+  u->first = false;
+}
+
+/* Place at which `user` reads its operands. */
+static nxp_place reading_place(const nxp_clusterer *c, uint32_t user) {
+  const nxg_node *n = &c->g->nodes[user];
+  const nxp_node_state *s = &c->nodes[user];
+  nxg_kind kind = (nxg_kind)nxg_ops[n->op].kind;
+  if (n->op == NXG_copy || kind == NXG_KIND_MAP) return s->place;
+  if (n->op == NXG_update) return (nxp_place){NXP_SPACE_FULL, 0};
+  if (kind == NXG_KIND_FOLD) {
+    nxp_shape full;
+    uint32_t reduced;
+    if (!nxp_fold_space(c->g, n, c->o->blas, &full, &reduced)) return s->place;
+    return (nxp_place){s->place.space == NXP_SPACE_ANY ? NXP_SPACE_ANY : NXP_SPACE_FULL, 0};
+  }
+  return (nxp_place){NXP_SPACE_ANY, 0};
+}
+
+static void add_use(nxp_clusterer *c, usage *u, uint32_t node, uint32_t user,
+                    const nxg_node *view) {
+  const nxp_node_state *s = &c->nodes[user];
+  const nxg_node *n = &c->g->nodes[user];
+  if (n->op == NXG_matmul && !nxp_matmul_generated(c->g, n, c->o->blas)) {
+    add_context(c, u, s->group);
+    add_place(u, (nxp_place){NXP_SPACE_ANY, 0});
+    return;
+  }
+  if (n->op == NXG_update && n->args[1] != node &&
+      (view == NULL || c->g->nodes[n->args[1]].args != view->args)) {
+    add_context(c, u, s->group); /* the memory that is updated, not a value that is read */
+    add_place(u, (nxp_place){NXP_SPACE_ANY, 0});
+    return;
+  }
+  if (s->stored) add_context(c, u, s->group);
+  for (uint32_t i = 0; i < s->n_contexts; i++) add_context(c, u, s->contexts[i]);
+  nxp_place at = reading_place(c, user);
+  if (u->n_contexts == 1)
+    at = nxp_operand_place(c->g, &c->drafts[u->contexts[0]].full, at, view, &c->g->nodes[node]);
+  else if (view != NULL || at.space != NXP_SPACE_FULL) at = (nxp_place){NXP_SPACE_ANY, 0};
+  add_place(u, at);
+}
+
+static bool is_placed(const nxp_clusterer *c, uint32_t user) {
+  return c->nodes[user].stored || c->nodes[user].n_contexts > 0;
+}
+
+static void collect_uses(nxp_clusterer *c, uint32_t node, usage *u) {
+  *u = (usage){.first = true};
+  for (uint32_t i = c->first_user[node]; i < c->first_user[node + 1]; i++) {
+    uint32_t user = c->user[i];
+    if (i > c->first_user[node] && user == c->user[i - 1]) continue;
+    if (!is_view(c, user)) {
+      if (!is_placed(c, user)) continue;
+      u->ways += u->ways == 0 || c->nodes[user].place.space == NXP_SPACE_ANY;
+      add_use(c, u, node, user, NULL);
+      continue;
+    }
+    bool used = false;
+    for (uint32_t j = c->first_user[user]; j < c->first_user[user + 1]; j++) {
+      if (!is_placed(c, c->user[j]) && !is_view(c, c->user[j])) continue;
+      used = true;
+      if (is_view(
+              c, c->user[j])) { /* views are composed before this; if not, only the place is lost */
+        u->n_contexts = NXP_MAX_CONTEXTS + 1;
+        continue;
+      }
+      add_use(c, u, node, c->user[j], &c->g->nodes[user]);
+    }
+    u->ways += used;
+    if (used && nxg_node_elements(&c->g->nodes[user]) >= 4 * nxg_node_elements(&c->g->nodes[node]))
+      u->broadcast = true;
+  }
+}
+
+/* ---- placing */
+
+/* The groups in which one user of a stored node is computed read its group. */
+static void add_readers_through(nxp_clusterer *c, uint32_t node, uint32_t group, uint32_t user,
+                                const nxg_node *view) {
+  usage one = {.first = true};
+  if (!is_placed(c, user)) return;
+  add_use(c, &one, node, user, view);
+  for (uint32_t k = 0; k < one.n_contexts; k++) nxp_draft_add_reader(c, group, one.contexts[k]);
+}
+
+static void store_in(nxp_clusterer *c, uint32_t node, uint32_t group, nxp_place place,
+                     const usage *u) {
+  nxp_node_state *s = &c->nodes[node];
+  nxp_draft *d = &c->drafts[group];
+  s->stored = true;
+  s->group = group;
+  s->place = place;
+  s->n_contexts = 0;
+  d->n_roots++;
+  d->size++;
+  d->weight += weight(&c->g->nodes[node]);
+  d->low = node < d->low ? node : d->low;
+  d->full_roots = d->full_roots || place.space == NXP_SPACE_FULL;
+  nxp_draft_add_member(c, group, node);
+  for (uint32_t i = 0; i < u->n_contexts && i < NXP_MAX_CONTEXTS; i++)
+    nxp_draft_add_reader(c, group, u->contexts[i]);
+  if (u->n_contexts <= NXP_MAX_CONTEXTS) return;
+  for (uint32_t i = c->first_user[node]; i < c->first_user[node + 1];
+       i++) { /* all of them, one by one */
+    uint32_t user = c->user[i];
+    if (!is_view(c, user)) add_readers_through(c, node, group, user, NULL);
+    for (uint32_t j = c->first_user[user]; is_view(c, user) && j < c->first_user[user + 1]; j++)
+      if (!is_view(c, c->user[j]))
+        add_readers_through(c, node, group, c->user[j], &c->g->nodes[user]);
+  }
+}
+
+static void inline_in(nxp_clusterer *c, uint32_t node, const usage *u) {
+  nxp_node_state *s = &c->nodes[node];
+  s->n_contexts = (uint8_t)u->n_contexts;
+  s->place = u->place;
+  for (uint32_t i = 0; i < u->n_contexts; i++) {
+    s->contexts[i] = u->contexts[i];
+    uint32_t times = u->place.space == NXP_SPACE_ANY ? u->ways : 1;
+    c->drafts[u->contexts[i]].size += times;
+    c->drafts[u->contexts[i]].weight += times * weight(&c->g->nodes[node]);
+  }
+  if (u->n_contexts == 1) nxp_draft_add_member(c, u->contexts[0], node);
+}
+
+/* The group starts to fold: what it walked so far becomes the kept axes of a larger shape. */
+static void become_fold(nxp_clusterer *c, uint32_t group, const nxp_shape *full, uint32_t reduced) {
+  nxp_draft *d = &c->drafts[group];
+  for (uint32_t i = d->members; i != NXP_NO_GROUP; i = c->members[i].next) {
+    nxp_place *p = &c->nodes[c->members[i].node].place;
+    if (p->space == NXP_SPACE_FULL) *p = (nxp_place){NXP_SPACE_OUTER, reduced};
+    else *p = (nxp_place){NXP_SPACE_ANY, 0};
+  }
+  d->full = *full;
+  d->reduced = reduced;
+  d->full_roots = false;
+}
+
+/* Tries to compute a fold in the group of its users. */
+static bool join_fold(nxp_clusterer *c, uint32_t node, const nxp_shape *full, uint32_t reduced,
+                      usage *u) {
+  if (u->n_contexts != 1 || u->place.space == NXP_SPACE_ANY) return false;
+  uint32_t group = u->contexts[0];
+  nxp_draft *d = &c->drafts[group];
+  nxp_shape kept;
+  if (d->kind != NXP_GROUP_KERNEL || d->weight >= MAX_SIZE) return false;
+  nxp_kept(full, reduced, &kept);
+  bool same = nxp_shape_equal(&d->full, full);
+  if (d->reduced == 0 && u->place.space == NXP_SPACE_FULL && nxp_shape_equal(&d->full, &kept)) {
+    become_fold(c, group, full, reduced);
+    u->place = (nxp_place){NXP_SPACE_OUTER, reduced};
+    return true;
+  }
+  if (!same || u->place.space != NXP_SPACE_OUTER || u->place.broadcast != reduced) return false;
+  if (d->reduced != 0 && d->reduced != reduced) return false;
+  if (c->g->nodes[node].op == NXG_matmul ||
+      !nxp_rows_fit(full, reduced, element_bytes(c, c->g->nodes[node].args[0]), c->o->target))
+    return false;
+  d->reduced = reduced;
+  return true;
+}
+
+/* Reductions that walk the same points and read a common value share a kernel too: they meet in may_merge. */
+static void meet(nxp_clusterer *c, uint32_t node, usage *u) {
+  for (uint32_t i = 0; i < u->n_contexts && i < NXP_MAX_CONTEXTS; i++) {
+    for (uint32_t j = i + 1; j < u->n_contexts && j < NXP_MAX_CONTEXTS;) {
+      if (!may_merge(c, u->contexts[i], u->contexts[j], node)) {
+        j++;
+        continue;
+      }
+      nxp_draft_merge(c, u->contexts[i], u->contexts[j]);
+      u->contexts[j] = u->contexts[--u->n_contexts];
+    }
+  }
+}
+
+/* Of more groups than a usage holds: each tries those that came just before it. */
+typedef struct meeting {
+  uint32_t recent[NXP_MAX_CONTEXTS], n;
+} meeting;
+
+static void meet_recent(nxp_clusterer *c, uint32_t node, meeting *m, uint32_t group) {
+  group = nxp_draft_find(c, group);
+  for (uint32_t i = 0; i < NXP_MAX_CONTEXTS && i < m->n; i++) {
+    uint32_t other = nxp_draft_find(c, m->recent[i]);
+    if (other == group) return;
+    if (may_merge(c, other, group, node)) {
+      nxp_draft_merge(c, other, group);
+      return;
+    }
+  }
+  m->recent[m->n++ % NXP_MAX_CONTEXTS] = group;
+}
+
+static void meet_user(nxp_clusterer *c, uint32_t node, meeting *m, uint32_t user) {
+  const nxp_node_state *s = &c->nodes[user];
+  if (s->stored) meet_recent(c, node, m, s->group);
+  for (uint32_t i = 0; i < s->n_contexts && i < NXP_MAX_CONTEXTS; i++)
+    meet_recent(c, node, m, s->contexts[i]);
+}
+
+static void meet_many(nxp_clusterer *c, uint32_t node) {
+  meeting m = {.n = 0};
+  for (uint32_t i = c->first_user[node]; i < c->first_user[node + 1]; i++) {
+    uint32_t user = c->user[i];
+    if (!is_view(c, user)) meet_user(c, node, &m, user);
+    for (uint32_t j = c->first_user[user]; is_view(c, user) && j < c->first_user[user + 1]; j++)
+      meet_user(c, node, &m, c->user[j]);
+  }
+}
+
+static void new_group_for(nxp_clusterer *c, uint32_t node, const usage *u) {
+  const nxg_node *n = &c->g->nodes[node];
+  nxp_shape full;
+  uint32_t reduced = 0;
+  nxp_group_kind kind = NXP_GROUP_KERNEL;
+  nxp_place place = {NXP_SPACE_FULL, 0};
+  if (n->op == NXG_update) {
+    kind = NXP_GROUP_UPDATE;
+    nxp_squeeze((int32_t)n->attrs[1], n->attrs + 2, &full);
+  } else if (n->op == NXG_matmul && !nxp_matmul_generated(c->g, n, c->o->blas)) {
+    kind = NXP_GROUP_MATMUL;
+    nxp_squeeze(n->rank, n->shape, &full);
+  } else if (nxp_fold_space(c->g, n, c->o->blas, &full, &reduced)) {
+    place = (nxp_place){NXP_SPACE_OUTER, reduced};
+  } else {
+    nxp_squeeze(n->rank, n->shape, &full);
+    kind = n->op == NXG_cat ? NXP_GROUP_CAT : NXP_GROUP_KERNEL;
+  }
+  uint32_t group = nxp_draft_new(c, kind, &full, reduced);
+  if (!c->failed) store_in(c, node, group, place, u);
+}
+
+/* A stored node joins the group that reads it point by point, if nothing between them needs it first. */
+static bool store_with_reader(nxp_clusterer *c, uint32_t node, const usage *u) {
+  const nxg_node *n = &c->g->nodes[node];
+  if (!c->o->fuse || u->n_contexts != 1 || u->place.space == NXP_SPACE_ANY || n->op == NXG_update ||
+      n->op == NXG_matmul || n->op == NXG_cat)
+    return false;
+  if (nxg_node_elements(n) == 0)
+    return false; /* a reader that reduces it away has points, it has none */
+  nxp_draft *d = &c->drafts[u->contexts[0]];
+  if (d->kind != NXP_GROUP_KERNEL || d->weight >= MAX_SIZE || d->n_roots >= MAX_ROOTS) return false;
+  if (u->place.space == NXP_SPACE_OUTER && u->place.broadcast != d->reduced) return false;
+  if (u->place.space == NXP_SPACE_FULL && d->reduced != 0 &&
+      !nxp_rows_fit(&d->full, d->reduced, element_bytes(c, node), c->o->target))
+    return false;
+  store_in(c, node, u->contexts[0], u->place, u);
+  return true;
+}
+
+/* Whether a fold from which this value of the kept points is made will join the group that walks `full`: then the value is
+ * computed once for each of them, outside the inner loops. Looks at a few nodes only. */
+static bool rests_on_fold(const nxp_clusterer *c, uint32_t node, const nxp_shape *full,
+                          uint32_t reduced, int *budget) {
+  const nxg_node *n = &c->g->nodes[node];
+  nxp_shape walked;
+  uint32_t mask;
+  if (--*budget < 0) return false;
+  if (nxg_ops[n->op].kind == NXG_KIND_FOLD)
+    return nxp_fold_space(c->g, n, c->o->blas, &walked, &mask) && mask == reduced &&
+           nxp_shape_equal(&walked, full) &&
+           nxp_rows_fit(full, reduced, element_bytes(c, n->args[0]), c->o->target);
+  if (nxg_ops[n->op].kind != NXG_KIND_MAP) return false;
+  for (uint32_t i = 0; i < n->n_args; i++) {
+    uint32_t from = is_view(c, n->args[i]) ? c->g->nodes[n->args[i]].args[0] : n->args[i];
+    if (nxg_node_elements(&c->g->nodes[from]) == nxg_node_elements(n) &&
+        rests_on_fold(c, from, full, reduced, budget))
+      return true;
+  }
+  return false;
+}
+
+static bool should_store(const nxp_clusterer *c, uint32_t node, const usage *u) {
+  const nxp_node_state *s = &c->nodes[node];
+  if (u->n_contexts > NXP_MAX_CONTEXTS) return s->expense > 1;
+  if (u->n_contexts > 1 && s->expense > RECOMPUTE_COST) return true;
+  if (u->place.space == NXP_SPACE_ANY && u->ways > 1 && s->expense > RECOMPUTE_COST) return true;
+  if (u->broadcast && u->place.space == NXP_SPACE_ANY && s->expense > RECOMPUTE_COST) return true;
+  if (u->broadcast && u->place.space == NXP_SPACE_OUTER && s->expense > RECOMPUTE_COST) {
+    /* Hoisted out of the inner loops if what is left out are the last axes, or the axes that the group folds. */
+    const nxp_draft *d = &c->drafts[u->contexts[0]];
+    uint32_t last = (uint32_t)1 << (d->full.rank - 1);
+    int budget = 32;
+    return !(u->place.broadcast & last) && d->reduced != u->place.broadcast &&
+           (d->reduced != 0 || !rests_on_fold(c, node, &d->full, u->place.broadcast, &budget));
+  }
+  for (uint32_t i = 0; i < u->n_contexts; i++)
+    if (c->drafts[u->contexts[i]].weight + u->ways * weight(&c->g->nodes[node]) > MAX_SIZE ||
+        c->drafts[u->contexts[i]].kind == NXP_GROUP_MATMUL)
+      return true;
+  return false;
+}
+
+static void place_fold(nxp_clusterer *c, uint32_t node, const nxp_shape *full, uint32_t reduced,
+                       usage *u) {
+  bool must = c->nodes[node].must_store;
+  if (c->o->fuse && join_fold(c, node, full, reduced, u)) {
+    if (must) store_in(c, node, u->contexts[0], u->place, u);
+    else inline_in(c, node, u);
+    return;
+  }
+  new_group_for(c, node, u);
+}
+
+static void place(nxp_clusterer *c, uint32_t node) {
+  usage u;
+  nxp_shape full;
+  uint32_t reduced;
+  bool must = c->nodes[node].must_store;
+  collect_uses(c, node, &u);
+  if (u.n_contexts == 0 && !must) return;
+  bool read = !is_leaf(c, node) || c->g->nodes[node].op == NXG_input;
+  if (c->o->fuse && read && u.n_contexts > NXP_MAX_CONTEXTS) {
+    meet_many(c, node);
+    collect_uses(c, node, &u);
+  } else if (c->o->fuse && read && u.n_contexts > 1) {
+    meet(c, node, &u);
+    if (u.n_contexts == 1) collect_uses(c, node, &u);
+  }
+  if (is_leaf(c, node) && !must) {
+    for (uint32_t i = 0; i < u.n_contexts && i < NXP_MAX_CONTEXTS; i++)
+      c->drafts[u.contexts[i]].reads++;
+    return;
+  }
+  if (nxp_fold_space(c->g, &c->g->nodes[node], c->o->blas, &full, &reduced)) {
+    place_fold(c, node, &full, reduced, &u);
+    return;
+  }
+  if (!must && !should_store(c, node, &u)) {
+    inline_in(c, node, &u);
+    return;
+  }
+  if (u.n_contexts == 0 || !store_with_reader(c, node, &u)) new_group_for(c, node, &u);
+}
+
+nx_status nxp_cluster(const nxg_graph *g, const nxp_cluster_options *o, nxp_clusters **out,
+                      nxi_diag *d) {
+  nxp_clusterer c = {.g = g, .o = o};
+  nxp_clusters *result = nxi_calloc(1, sizeof *result);
+  c.failed = result == NULL || !index_users(&c);
+  if (!c.failed) examine(&c);
+  for (uint32_t i = g->n_nodes; i-- > 0 && !c.failed;)
+    if (!is_view(&c, i)) place(&c, i);
+  nx_status status = c.failed ? nxi_oom(d) : nxp_drafts_write(&c, result, d);
+  nxi_free(c.nodes);
+  nxi_free(c.first_user);
+  nxi_free(c.user);
+  nxi_free(c.drafts);
+  nxi_free(c.links);
+  nxi_free(c.members);
+  if (status == NX_OK) *out = result;
+  else nxp_clusters_destroy(result);
+  return status;
+}
+
+void nxp_clusters_destroy(nxp_clusters *c) {
+  if (c == NULL) return;
+  nxi_arena_destroy(&c->arena);
+  nxi_free(c);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: ISC */
+/* Fusion: which nodes get memory, and which are computed inside the kernels that use them. The rules and their
+ * reasons stand at the head of cluster.c. */
+#ifndef NXP_CLUSTER_H
+#define NXP_CLUSTER_H
+
+#include "ir/graph.h"
+#include "ir/kernel.h"
+#include "runtime/target.h"
+
+typedef enum nxp_group_kind {
+  NXP_GROUP_KERNEL,
+  NXP_GROUP_CAT,
+  NXP_GROUP_UPDATE,
+  NXP_GROUP_MATMUL
+} nxp_group_kind;
+
+/* Where a node of a group is evaluated. */
+typedef enum nxp_space {
+  NXP_SPACE_ANY,  /* through some view: recomputed there, cannot hold a reduction of the group */
+  NXP_SPACE_FULL, /* at the points of the group's full shape */
+  NXP_SPACE_OUTER /* at the points of the kept axes */
+} nxp_space;
+
+typedef struct nxp_root {
+  uint32_t node;
+  nxp_space space;
+} nxp_root;
+
+typedef struct nxp_group {
+  nxp_group_kind kind;
+  int32_t rank; /* full shape, extents of 1 dropped */
+  int64_t shape[NXG_MAX_RANK];
+  uint32_t reduced; /* mask of the reduced axes of that shape */
+  nxp_root *roots;  /* stored nodes, in node order */
+  uint32_t n_roots, cap_roots;
+  uint32_t size; /* operations in it */
+} nxp_group;
+
+typedef struct nxp_clusters {
+  nxi_arena arena;
+  nxp_group *groups; /* in an order in which every group comes after those it reads */
+  uint32_t n_groups;
+  uint32_t *group_of; /* node -> group that stores it, UINT32_MAX: not stored */
+} nxp_clusters;
+
+typedef struct nxp_cluster_options {
+  bool fuse;
+  bool blas; /* float matmuls larger than NXP_SMALL_MATMUL go to a library */
+  const nxi_target *target;
+} nxp_cluster_options;
+
+enum { NXP_SMALL_MATMUL = 32 };
+/* True if this matmul is computed by a generated kernel. */
+bool nxp_matmul_generated(const nxg_graph *g, const nxg_node *n, bool blas);
+
+/* Whether a BLAS takes matrices of this view (last two dimensions), and how. */
+bool nxp_gemm_layout(const nxg_view *v, bool *transposed, int64_t *ld);
+
+nx_status nxp_cluster(const nxg_graph *g, const nxp_cluster_options *o, nxp_clusters **out,
+                      nxi_diag *d);
+void nxp_clusters_destroy(nxp_clusters *c);
+void nxp_clusters_print(const nxg_graph *g, const nxp_clusters *c, nxi_text *out);
+
+/* ---- lowering a group (lower_to_kernel.c) */
+
+/* What a launch must pass: for each launch buffer of the kernel the node whose memory it is; for each scalar
+ * parameter the graph's launch parameter. */
+typedef struct nxp_kernel_binding {
+  uint32_t *buffer_nodes;
+  uint32_t n_buffers, cap_buffers;
+  uint32_t *params;
+  uint32_t n_params, cap_params;
+  int64_t *
+      row_strides; /* of nxp_lower_rows: buffer i moves row_strides[i * (rank - 1) + axis] elements from one
+                                index of an axis to the next; NULL otherwise */
+} nxp_kernel_binding;
+void nxp_kernel_binding_free(nxp_kernel_binding *b);
+
+typedef struct nxp_lower_options {
+  const nxi_target *target;
+  bool fuse;
+  const bool *nontemporal; /* node -> its stores may bypass the caches; NULL: none */
+} nxp_lower_options;
+
+/* One piece of a kernel with its own iteration space. */
+typedef struct nxp_part {
+  int32_t rank;
+  int64_t shape[NXG_MAX_RANK];
+  uint32_t reduced;
+  const nxp_root *roots;
+  uint32_t n_roots;
+  uint32_t cat_operand; /* of a cat group: which operand this part copies, else UINT32_MAX */
+} nxp_part;
+
+/* Lowers the groups of one graph, one after the other; holds what they share. */
+typedef struct nxp_lowering nxp_lowering;
+nx_status nxp_lowering_create(const nxg_graph *g, const nxp_clusters *c, const nxp_lower_options *o,
+                              nxp_lowering **out, nxi_diag *d);
+void nxp_lowering_destroy(nxp_lowering *lowering);
+/* The logical kernel of a group that is not a library call. A cat of many operands takes several kernels:
+ * *operand is where to start (0 the first time) and, afterwards, where to go on; 0: all is done. */
+nx_status nxp_lower_group(nxp_lowering *lowering, uint32_t group, uint32_t *operand,
+                          nxk_kernel **out, nxp_kernel_binding *binding, nxi_diag *d);
+/* The kernel of one row (the last axis of the full shape) of an elementwise group, to be run row by row while something else
+ * makes them. *out is NULL if a row cannot be told from another by addresses alone. */
+nx_status nxp_lower_rows(nxp_lowering *lowering, uint32_t group, nxk_kernel **out,
+                         nxp_kernel_binding *binding, nxi_diag *d);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: ISC */
+/* Drafts of fusion groups: merging, reachability, and the order in which they run. */
+#include "cluster_draft.h"
+
+#include <string.h>
+
+enum { SEARCH_LIMIT = 128 };
+
+uint32_t nxp_draft_find(nxp_clusterer *c, uint32_t group) {
+  while (c->drafts[group].parent != group) {
+    c->drafts[group].parent = c->drafts[c->drafts[group].parent].parent;
+    group = c->drafts[group].parent;
+  }
+  return group;
+}
+
+uint32_t nxp_draft_new(nxp_clusterer *c, nxp_group_kind kind, const nxp_shape *full,
+                       uint32_t reduced) {
+  if (!nxi_grow(&c->drafts, &c->cap_drafts, c->n_drafts + 1, sizeof *c->drafts)) {
+    c->failed = true;
+    return NXP_NO_GROUP;
+  }
+  c->drafts[c->n_drafts] = (nxp_draft){.kind = kind,
+                                       .full = *full,
+                                       .reduced = reduced,
+                                       .parent = c->n_drafts,
+                                       .members = NXP_NO_GROUP,
+                                       .last_member = NXP_NO_GROUP,
+                                       .readers = NXP_NO_GROUP,
+                                       .low = NXP_NO_GROUP};
+  return c->n_drafts++;
+}
+
+void nxp_draft_add_reader(nxp_clusterer *c, uint32_t group, uint32_t reader) {
+  if (group == reader) return;
+  if (!nxi_grow(&c->links, &c->cap_links, c->n_links + 1, sizeof *c->links)) {
+    c->failed = true;
+    return;
+  }
+  c->links[c->n_links] = (nxp_link){reader, c->drafts[group].readers};
+  c->drafts[group].readers = c->n_links++;
+}
+
+void nxp_draft_add_member(nxp_clusterer *c, uint32_t group, uint32_t node) {
+  if (!nxi_grow(&c->members, &c->cap_members, c->n_members + 1, sizeof *c->members)) {
+    c->failed = true;
+    return;
+  }
+  nxp_draft *d = &c->drafts[group];
+  c->members[c->n_members] = (nxp_member){node, NXP_NO_GROUP};
+  if (d->members == NXP_NO_GROUP) d->members = c->n_members;
+  else c->members[d->last_member].next = c->n_members;
+  d->last_member = c->n_members++;
+  if (node > d->high) d->high = node;
+}
+
+bool nxp_draft_reaches(nxp_clusterer *c, uint32_t from, uint32_t to) {
+  uint32_t stack[SEARCH_LIMIT], n = 0, seen = 0;
+  c->stamp++;
+  stack[n++] = from;
+  while (n > 0) {
+    uint32_t at = stack[--n];
+    for (uint32_t i = c->drafts[at].readers; i != NXP_NO_GROUP; i = c->links[i].next) {
+      uint32_t next = nxp_draft_find(c, c->links[i].group);
+      if (next == to) return true;
+      nxp_draft *d = &c->drafts[next];
+      if (next == at || d->stamp == c->stamp ||
+          (d->low != NXP_NO_GROUP && d->low > c->drafts[to].high))
+        continue;
+      d->stamp = c->stamp;
+      if (n == SEARCH_LIMIT || ++seen == SEARCH_LIMIT) return true;
+      stack[n++] = next;
+    }
+  }
+  return false;
+}
+
+void nxp_draft_merge(nxp_clusterer *c, uint32_t a, uint32_t b) {
+  nxp_draft *x = &c->drafts[a], *y = &c->drafts[b];
+  y->parent = a;
+  if (x->members == NXP_NO_GROUP) x->members = y->members;
+  else if (y->members != NXP_NO_GROUP) c->members[x->last_member].next = y->members;
+  if (y->last_member != NXP_NO_GROUP) x->last_member = y->last_member;
+  if (x->readers == NXP_NO_GROUP) {
+    x->readers = y->readers;
+  } else if (y->readers != NXP_NO_GROUP) {
+    uint32_t end = x->readers;
+    while (c->links[end].next != NXP_NO_GROUP) end = c->links[end].next;
+    c->links[end].next = y->readers;
+  }
+  x->reduced |= y->reduced;
+  x->size += y->size;
+  x->weight += y->weight;
+  x->reads += y->reads;
+  x->n_roots += y->n_roots;
+  x->full_roots = x->full_roots || y->full_roots;
+  x->low = x->low < y->low ? x->low : y->low;
+  x->high = x->high > y->high ? x->high : y->high;
+}
+
+/* ---- result */
+
+static bool write_group(nxp_clusterer *c, nxp_clusters *out, uint32_t draft_number,
+                        nxp_group *group) {
+  const nxp_draft *d = &c->drafts[draft_number];
+  group->kind = d->kind;
+  group->rank = d->full.rank;
+  memcpy(group->shape, d->full.extent, sizeof group->shape);
+  group->reduced = d->reduced;
+  group->size = d->size;
+  group->roots = nxi_arena_alloc(&out->arena, d->n_roots * sizeof *group->roots);
+  return group->roots != NULL;
+}
+
+/* Groups in an order that respects who reads whom; updates come as late as they can, so that what reads the old
+ * contents has run and they may write in place. */
+static bool order_groups(nxp_clusterer *c, uint32_t *order, uint32_t *n_order) {
+  uint32_t *waiting = nxi_calloc(c->n_drafts + 1, sizeof *waiting),
+           *late = nxi_malloc((c->n_drafts + 1) * sizeof *late);
+  uint32_t head = 0, tail = 0, n_late = 0;
+  if (waiting == NULL || late == NULL) {
+    nxi_free(waiting);
+    nxi_free(late);
+    return !(c->failed = true);
+  }
+  for (uint32_t i = 0; i < c->n_drafts; i++)
+    for (uint32_t j = c->drafts[i].parent == i ? c->drafts[i].readers : NXP_NO_GROUP;
+         j != NXP_NO_GROUP; j = c->links[j].next)
+      waiting[nxp_draft_find(c, c->links[j].group)] += nxp_draft_find(c, c->links[j].group) != i;
+  for (uint32_t i = c->n_drafts; i-- > 0;) {
+    if (c->drafts[i].parent != i || waiting[i] != 0) continue;
+    if (c->drafts[i].kind == NXP_GROUP_UPDATE) late[n_late++] = i;
+    else order[tail++] = i;
+  }
+  while (head < tail || n_late > 0) {
+    if (head == tail) order[tail++] = late[--n_late];
+    uint32_t i = order[head++];
+    for (uint32_t j = c->drafts[i].readers; j != NXP_NO_GROUP; j = c->links[j].next) {
+      uint32_t reader = nxp_draft_find(c, c->links[j].group);
+      if (reader == i || --waiting[reader] != 0) continue;
+      if (c->drafts[reader].kind == NXP_GROUP_UPDATE) late[n_late++] = reader;
+      else order[tail++] = reader;
+    }
+  }
+  *n_order = tail;
+  nxi_free(waiting);
+  nxi_free(late);
+  return true;
+}
+
+nx_status nxp_drafts_write(nxp_clusterer *c, nxp_clusters *out, nxi_diag *d) {
+  uint32_t n_order = 0, alive = 0;
+  uint32_t *order = nxi_malloc((c->n_drafts + 1) * sizeof *order),
+           *number = nxi_malloc((c->n_drafts + 1) * sizeof *number);
+  for (uint32_t i = 0; i < c->n_drafts; i++) alive += c->drafts[i].parent == i;
+  bool ok = order != NULL && number != NULL && order_groups(c, order, &n_order);
+  if (ok && n_order != alive) {
+    nxi_free(order);
+    nxi_free(number);
+    return nxi_fail(d, NX_INTERNAL, "", "fusion groups depend on each other in a circle");
+  }
+  out->groups = ok ? nxi_arena_alloc(&out->arena, (alive + 1) * sizeof *out->groups) : NULL;
+  out->group_of =
+      ok ? nxi_arena_alloc(&out->arena, (c->g->n_nodes + 1) * sizeof *out->group_of) : NULL;
+  ok = ok && out->groups != NULL && out->group_of != NULL;
+  for (uint32_t i = 0; ok && i < alive; i++) {
+    number[order[i]] = i;
+    ok = write_group(c, out, order[i], &out->groups[i]);
+  }
+  out->n_groups = ok ? alive : 0;
+  for (uint32_t i = 0; ok && i < c->g->n_nodes; i++) {
+    out->group_of[i] = NXP_NO_GROUP;
+    if (!c->nodes[i].stored) continue;
+    nxp_group *group =
+        &out->groups[out->group_of[i] = number[nxp_draft_find(c, c->nodes[i].group)]];
+    group->roots[group->n_roots++] = (nxp_root){i, c->nodes[i].place.space};
+  }
+  nxi_free(order);
+  nxi_free(number);
+  return ok ? NX_OK : nxi_oom(d);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: ISC */
+/* The polynomials of the function expansions, lowest degree first, made by
+ * tools/fit_coefficients.py; the bound is the relative error that the polynomial alone leaves in
+ * the function. */
+#ifndef NXI_EXPAND_COEFFICIENTS_H
+#define NXI_EXPAND_COEFFICIENTS_H
+
+/* (e^r - 1 - r) / r^2, |r| <= ln2/2. Degree 4, bound 2^-26.1 */
+static const double nxi_exp_f32[] = {
+    0x1.0000000000000p-1, 0x1.5554ae0000000p-3,  0x1.5554e20000000p-5,
+    0x1.1229040000000p-7, 0x1.6d53be0000000p-10,
+};
+/* the same. Degree 9, bound 2^-55.5 */
+static const double nxi_exp_f64[] = {
+    0x1.0000000000005p-1,  0x1.555555555555cp-3,  0x1.55555555520c5p-5,  0x1.111111110e806p-7,
+    0x1.6c16c17f4fd95p-10, 0x1.a01a01b58b48dp-13, 0x1.a019a6224adafp-16, 0x1.71ddea74ce0d1p-19,
+    0x1.28a320e813c27p-22, 0x1.af764cd9ec513p-26,
+};
+/* (log(1+f) - f + f^2/2) / f^3, sqrt(1/2) <= 1+f <= sqrt 2. Degree 7, bound 2^-27.3 */
+static const double nxi_log_f32[] = {
+    0x1.55554a0000000p-2, -0x1.00021c0000000p-2, 0x1.99a5820000000p-3, -0x1.54795c0000000p-3,
+    0x1.2272540000000p-3, -0x1.0cde280000000p-3, 0x1.07ae9e0000000p-3, -0x1.419be20000000p-4,
+};
+/* the same, for f32 functions that work in f64. Degree 8, bound 2^-30.3 */
+static const double nxi_log_wide[] = {
+    0x1.55554611455bbp-2,  -0x1.fffff23ed0de7p-3, 0x1.99a5377bd1528p-3,
+    -0x1.55620861a2b5fp-3, 0x1.233363bc03a77p-3,  -0x1.fb5f5f10171a1p-4,
+    0x1.e65ff5c242a6bp-4,  -0x1.e252908713495p-4, 0x1.1a7634b568df3p-4,
+};
+/* the same. Degree 19, bound 2^-59.2 */
+static const double nxi_log_f64[] = {
+    0x1.555555555556ep-2, -0x1.ffffffffffedbp-3, 0x1.9999999994631p-3, -0x1.5555555564c98p-3,
+    0x1.249249278dba3p-3, -0x1.fffffff8a9875p-4, 0x1.c71c701cf6158p-4, -0x1.9999999df0d23p-4,
+    0x1.745d5a161190ap-4, -0x1.5555946f27631p-4, 0x1.3b0d7bafd170bp-4, -0x1.248749c6dfd84p-4,
+    0x1.1167da1b23f9ap-4, -0x1.00e37a08ca5e3p-4, 0x1.dce318ba16811p-5, -0x1.b39ea77faa7acp-5,
+    0x1.b9775e6155fa7p-5, -0x1.015da0282a804p-4, 0x1.d904f411f9fe5p-5, -0x1.979cd35a77fb5p-6,
+};
+/* (sin r - r) / r^3 in r^2, |r| <= pi/4. Degree 3, bound 2^-32.4 */
+static const double nxi_sin_f32[] = {
+    -0x1.5555560000000p-3,
+    0x1.1111740000000p-7,
+    -0x1.a0587e0000000p-13,
+    0x1.7bd02a0000000p-19,
+};
+/* the same. Degree 6, bound 2^-62.7 */
+static const double nxi_sin_f64[] = {
+    -0x1.5555555555555p-3,  0x1.1111111111060p-7,  -0x1.a01a019ffbd5fp-13, 0x1.71de3a2ff13a6p-19,
+    -0x1.ae642755b0f03p-26, 0x1.61069cec751a0p-33, -0x1.9e7fde49bc736p-41,
+};
+/* (cos r - 1 + r^2/2) / r^4 in r^2, |r| <= pi/4. Degree 2, bound 2^-33.1 */
+static const double nxi_cos_f32[] = {
+    0x1.55554a0000000p-5,
+    -0x1.6c0c2c0000000p-10,
+    0x1.99e9c20000000p-16,
+};
+/* the same. Degree 5, bound 2^-64.1 */
+static const double nxi_cos_f64[] = {
+    0x1.555555555554bp-5,   -0x1.6c16c16c1502ep-10, 0x1.a01a019c92d8fp-16,
+    -0x1.27e4f7f4a7c7bp-22, 0x1.1ee9ddfb70452p-29,  -0x1.8fa79d5801839p-37,
+};
+/* (asin x - x) / x^3 in x^2, |x| <= 1/2. Degree 4, bound 2^-27.5 */
+static const double nxi_asin_f32[] = {
+    0x1.5555ca0000000p-3, 0x1.33015a0000000p-4, 0x1.748d200000000p-5,
+    0x1.8b8f060000000p-6, 0x1.59f1ae0000000p-5,
+};
+/* the same. Degree 12, bound 2^-59.8 */
+static const double nxi_asin_f64[] = {
+    0x1.5555555555578p-3, 0x1.333333332df3ep-4, 0x1.6db6db72293aap-5, 0x1.f1c71a8c67b1fp-6,
+    0x1.6e8bdfd1680f3p-6, 0x1.1c49df68fa0aep-6, 0x1.ca212473a0d9ep-7, 0x1.7578843f87558p-7,
+    0x1.6185953edfb4dp-7, 0x1.e1a5655b7e7b2p-9, 0x1.64ec74967f081p-6, -0x1.59d94e8331a08p-6,
+    0x1.0bdba2f6116fbp-5,
+};
+/* (atan x - x) / x^3 in x^2, |x| <= 1. Degree 7, bound 2^-25.9 */
+static const double nxi_atan_f32[] = {
+    -0x1.5554e60000000p-2, 0x1.997aee0000000p-3, -0x1.231bf20000000p-3, 0x1.b56d0a0000000p-4,
+    -0x1.3688e80000000p-4, 0x1.64deb60000000p-5, -0x1.0fc3300000000p-6, 0x1.8613aa0000000p-9,
+};
+/* the same, |x| <= 1/2. Degree 13, bound 2^-65.6 */
+static const double nxi_atan_f64[] = {
+    -0x1.5555555555555p-2, 0x1.99999999998bdp-3, -0x1.249249248bcb4p-3, 0x1.c71c71c3f4e9ep-4,
+    -0x1.745d16cfeb7e3p-4, 0x1.3b13a5f988da9p-4, -0x1.111053adaca24p-4, 0x1.e1d030890b9cfp-5,
+    -0x1.ae8f3f52b00a1p-5, 0x1.825066ec780e3p-5, -0x1.52bf4e62a51fap-5, 0x1.0da92507b2708p-5,
+    -0x1.4c70e0ba0a205p-6, 0x1.c0d4b86936482p-8,
+};
+/* (sinh r - r) / r^3 in r^2, |r| <= ln2/2. Degree 2, bound 2^-34.3 */
+static const double nxi_sinh_f32[] = {
+    0x1.5555560000000p-3,
+    0x1.110fc60000000p-7,
+    0x1.a2cdac0000000p-13,
+};
+/* the same. Degree 5, bound 2^-64.6 */
+static const double nxi_sinh_f64[] = {
+    0x1.5555555555555p-3,  0x1.11111111113a1p-7,  0x1.a01a019e8768cp-13,
+    0x1.71de40fc93ec4p-19, 0x1.ae4af021850d7p-26, 0x1.855136fec4999p-33,
+};
+/* (cosh r - 1) / r^2 in r^2, |r| <= ln2/2. Degree 2, bound 2^-33.1 */
+static const double nxi_cosh_f32[] = {
+    0x1.0000000000000p-1,
+    0x1.5554e20000000p-5,
+    0x1.6d53be0000000p-10,
+};
+/* the same. Degree 5, bound 2^-69.9 */
+static const double nxi_cosh_f64[] = {
+    0x1.0000000000000p-1,  0x1.5555555555558p-5,  0x1.6c16c16c14fe4p-10,
+    0x1.a01a01ad8cda8p-16, 0x1.27e4cbe87950ep-22, 0x1.1f8c290b0dc55p-29,
+};
+/* (tanh x - x) / x^3 in x^2, |x| <= 0.6. Degree 4, bound 2^-28.5 */
+static const double nxi_tanh_f32[] = {
+    -0x1.55553e0000000p-2, 0x1.1109c40000000p-3,  -0x1.b89c0a0000000p-5,
+    0x1.54cf200000000p-6,  -0x1.82c54c0000000p-8,
+};
+/* the same. Degree 10, bound 2^-57.8 */
+static const double nxi_tanh_f64[] = {
+    -0x1.5555555555531p-2,  0x1.111111110e31dp-3,  -0x1.ba1ba1b7922ebp-5,  0x1.664f47f355840p-6,
+    -0x1.226e22ea584a2p-7,  0x1.d6d0d17ecebf2p-9,  -0x1.7d7a51a5b5541p-10, 0x1.33de43e7b861dp-11,
+    -0x1.e347e52d520a3p-13, 0x1.4ce95d69279dfp-14, -0x1.20b593c78aa24p-16,
+};
+/* (atanh x - x) / x^3 in x^2, |x| <= 1/3. Degree 4, bound 2^-32.9 */
+static const double nxi_atanh_f32[] = {
+    0x1.5555580000000p-2, 0x1.9996d60000000p-3, 0x1.2505660000000p-3,
+    0x1.b722f00000000p-4, 0x1.f0af1e0000000p-4,
+};
+/* the same. Degree 9, bound 2^-59.3 */
+static const double nxi_atanh_f64[] = {
+    0x1.5555555555534p-2, 0x1.99999999a09b4p-3, 0x1.249249207aa9ep-3, 0x1.c71c7424aff68p-4,
+    0x1.745cb2e79638ep-4, 0x1.3b1df21a25992p-4, 0x1.1066a36dc55acp-4, 0x1.efe9c70be1f95p-5,
+    0x1.556644185ac07p-5, 0x1.5cbceb9bc00bap-4,
+};
+/* (asinh x - x) / x^3 in x^2, |x| <= 1/2. Degree 11, bound 2^-60.4 */
+static const double nxi_asinh_f64[] = {
+    -0x1.5555555555541p-3, 0x1.3333333330777p-4, -0x1.6db6db6ba7fa0p-5, 0x1.f1c71baa4487ap-6,
+    -0x1.6e8b8cb478f0ep-6, 0x1.1c4d307588855p-6, -0x1.c972fa54c1dcdp-7, 0x1.79424b60b00c5p-7,
+    -0x1.386bbdcd0468ep-7, 0x1.e94be77fd1db2p-8, -0x1.372d84d34509dp-8, 0x1.c27f80ca8ff3ap-10,
+};
+/* (erf x - x) / x in x^2, |x| <= 0.93. Degree 6, bound 2^-29.9 */
+static const double nxi_erf_f32[] = {
+    0x1.06eba80000000p-3, -0x1.8127420000000p-2,  0x1.ce2dec0000000p-4,  -0x1.b80cd60000000p-6,
+    0x1.54bada0000000p-8, -0x1.a9de020000000p-11, 0x1.5bbb920000000p-14,
+};
+/* the same, |x| <= 1. Degree 12, bound 2^-55.4 */
+static const double nxi_erf_f64[] = {
+    0x1.06eba8214db69p-3,  -0x1.812746b037a28p-2,  0x1.ce2f21a045e16p-4,  -0x1.b82ce31379156p-6,
+    0x1.565bcd3347fb0p-8,  -0x1.c02dbaa0a1ecdp-11, 0x1.f9a3e7249383ap-14, -0x1.f4e09d4bc6aedp-17,
+    0x1.ba9a5ccb12201p-20, -0x1.653fe43eeafaep-23, 0x1.1c61fec91216ep-26, -0x1.fec5c9a841900p-30,
+    0x1.8adefb2126fc5p-33,
+};
+/* -log(erfc t), 0.92 <= t <= 4. Degree 6, bound 2^-29.2 */
+static const double nxi_erfc_f32[] = {
+    0x1.b78c1a0000000p-13, 0x1.20ab860000000p+0, 0x1.4649d00000000p-1,   0x1.a957660000000p-4,
+    -0x1.6b75bc0000000p-6, 0x1.8d73620000000p-9, -0x1.988e940000000p-13,
+};
+/* -log(erfc t), 1 <= t <= 6. Degree 18, bound 2^-59.4 */
+static const double nxi_erfc_f64[] = {
+    0x1.8b5ffe9294884p-23,  0x1.20dd556ef55a2p+0,   0x1.45f43248b785ap-1,   0x1.a4d9ae1842751p-4,
+    -0x1.388e9ff117aacp-6,  -0x1.27ee7ff4c017fp-12, 0x1.d03dceac4d556p-10,  -0x1.510c070f77334p-11,
+    0x1.81ce16d335860p-15,  0x1.24712531aeb2dp-14,  -0x1.776e7ebdb12c3p-15, 0x1.136669605c6a1p-16,
+    -0x1.208c75f89546ep-18, 0x1.c57bda574ce57p-21,  -0x1.0bddfdc823b23p-23, 0x1.d02d6f1db859ep-27,
+    -0x1.173c8231d86c9p-30, 0x1.a15f0aca02db7p-35,  -0x1.23f8640d5dfa5p-40,
+};
+/* log2(1+f) / f, for pow f32 in f64. Degree 13, bound 2^-37.9 */
+static const double nxi_log2_wide[] = {
+    0x1.71547652b6087p+0, -0x1.71547651967dcp-1, 0x1.ec709ddd0b012p-2, -0x1.715478bf87d55p-2,
+    0x1.2776b9aac8937p-2, -0x1.ec6f157fa409ap-3, 0x1.a61a7b5b88eb8p-3, -0x1.718abdb0aac31p-3,
+    0x1.4834f2d9f8e95p-3, -0x1.23cd99f9f5dbdp-3, 0x1.09fa417cdb042p-3, -0x1.133c44a174cefp-3,
+    0x1.128581673078dp-3, -0x1.25a28704621a0p-4,
+};
+/* (2^r - 1) / r, |r| <= 1/2. Degree 6, bound 2^-34.2 */
+static const double nxi_exp2_wide[] = {
+    0x1.62e42fef7d8dbp-1,  0x1.ebfbe07d482d2p-3,  0x1.c6b08defaf856p-5,  0x1.3b29eeb635c30p-7,
+    0x1.5d8726eed9064p-10, 0x1.44602ecae4524p-13, 0x1.00f00811fad6fp-16,
+};
+/* (log2((1+s)/(1-s)) / s - (1 + s^2/3) 2/ln2) / s^4, |s| <= 0.172. Degree 7, bound 2^-71.6 */
+static const double nxi_log2_ratio_f64[] = {
+    0x1.2776c50ef9bfbp-1, 0x1.a61762a7af1fdp-2, 0x1.484b13d677a0cp-2, 0x1.0c9a8551422dap-2,
+    0x1.c68edecaa9969p-3, 0x1.8a0b279fee975p-3, 0x1.58e223655a998p-3, 0x1.62bdc474219e4p-3,
+};
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: ISC */
+/* Gives library calls and outputs the forms they need. A product on small floats becomes one in f32, rounded at the end; a
+ * matrix whose strides the library cannot take is copied first; an output that is a view or an input becomes
+ * a copy, and so does a view that is updated. Needs: composed views. Keeps: values. */
+#include "cluster.h"
+#include "graph_rewrite.h"
+
+bool nxp_gemm_layout(const nxg_view *v, bool *transposed, int64_t *ld) {
+  int64_t rows = v->shape[v->rank - 2], columns = v->shape[v->rank - 1];
+  int64_t row_stride = v->strides[v->rank - 2], column_stride = v->strides[v->rank - 1];
+  if ((column_stride == 1 || columns <= 1) && (row_stride >= columns || rows <= 1)) {
+    *transposed = false;
+    *ld = row_stride > columns ? row_stride : columns;
+    return true;
+  }
+  if ((row_stride == 1 || rows <= 1) && (column_stride >= rows || columns <= 1)) {
+    *transposed = true;
+    *ld = column_stride > rows ? column_stride : rows;
+    return true;
+  }
+  return false;
+}
+
+static uint32_t cast_to_f32(nxg_rewrite *r, uint32_t i, uint32_t node) {
+  const nxg_node *n = &r->to->nodes[node];
+  int64_t shape[NXG_MAX_RANK];
+  for (int32_t a = 0; a < n->rank; a++) shape[a] = n->shape[a];
+  return nxg_rewrite_add(r, i, NXG_cast, 1, &node, NULL, 0, NX_F32, n->rank, shape);
+}
+
+static uint32_t copy_of(nxg_rewrite *r, uint32_t i, uint32_t node) {
+  const nxg_node n = r->to->nodes[node];
+  int64_t shape[NXG_MAX_RANK];
+  for (int32_t a = 0; a < n.rank; a++) shape[a] = n.shape[a];
+  r->changed = true;
+  return nxg_rewrite_add(r, i, NXG_copy, 1, &node, NULL, 0, n.dtype, n.rank, shape);
+}
+
+/* Leaves without memory have none that a library could read. */
+static bool library_can_read(const nxg_graph *g, uint32_t node) {
+  nxg_view v;
+  bool transposed;
+  int64_t ld;
+  nxg_node_view(g, node, &v);
+  uint32_t base = g->nodes[node].op == NXG_view ? g->nodes[node].args[0] : node;
+  for (int32_t i = 0; i < v.rank - 2; i++)
+    if (v.strides[i] < 0) return false;
+  bool leaf = nxg_ops[g->nodes[base].op].kind == NXG_KIND_LEAF && g->nodes[base].op != NXG_input;
+  return !leaf && nxp_gemm_layout(&v, &transposed, &ld);
+}
+
+static void rewrite_matmul(nxg_rewrite *r, uint32_t i) {
+  const nxg_node *n = &r->from->nodes[i];
+  uint32_t args[2] = {r->map[n->args[0]], r->map[n->args[1]]};
+  bool small = nxi_is_small_float(n->dtype);
+  for (int a = 0; a < 2 && !r->to->failed; a++) {
+    if (small) args[a] = cast_to_f32(r, i, args[a]);
+    else if (!library_can_read(r->to, args[a])) args[a] = copy_of(r, i, args[a]);
+  }
+  r->changed = r->changed || small;
+  r->map[i] = nxg_rewrite_add(r, i, NXG_matmul, 2, args, NULL, 0, small ? NX_F32 : n->dtype,
+                              n->rank, n->shape);
+  if (small)
+    r->map[i] =
+        nxg_rewrite_add(r, i, NXG_cast, 1, &r->map[i], NULL, 0, n->dtype, n->rank, n->shape);
+}
+
+/* The memory that an update writes is that of a whole value, not of a view. */
+static void rewrite_update(nxg_rewrite *r, uint32_t i) {
+  uint32_t old = r->from->nodes[i].args[0], mapped = r->map[old];
+  if (r->to->nodes[mapped].op == NXG_view) r->map[old] = copy_of(r, i, mapped);
+  nxg_rewrite_copy(r, i);
+  r->map[old] = mapped;
+}
+
+nx_status nxg_pass_library(const nxg_graph *g, bool blas, nxg_graph **out, bool *changed,
+                           nxi_diag *d) {
+  nxg_rewrite r;
+  nx_status status = nxg_rewrite_begin(&r, g, d);
+  if (status != NX_OK) return status;
+  for (uint32_t i = 0; i < g->n_nodes && !r.to->failed; i++) {
+    if (g->nodes[i].op == NXG_matmul && !nxp_matmul_generated(g, &g->nodes[i], blas))
+      rewrite_matmul(&r, i);
+    else if (g->nodes[i].op == NXG_update) rewrite_update(&r, i);
+    else nxg_rewrite_copy(&r, i);
+  }
+  for (uint32_t i = 0; i < g->n_outputs && !r.to->failed; i++) {
+    uint32_t node = g->outputs[i].node;
+    if (g->nodes[node].op == NXG_view || g->nodes[node].op == NXG_input)
+      if (r.to->nodes[r.map[node]].op != NXG_copy) r.map[node] = copy_of(&r, node, r.map[node]);
+  }
+  return nxg_rewrite_end(&r, out, changed, d);
+}

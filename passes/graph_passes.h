@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: ISC */
+/* Passes over the graph IR. A pass reads a graph and appends to a fresh one, in order, with
+ * nxg_rewrite helpers; true in *changed if the result differs. None prints, times or reads the environment. */
+#ifndef NXG_PASSES_H
+#define NXG_PASSES_H
+
+#include "ir/graph.h"
+
+typedef nx_status (*nxg_pass)(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
+
+nx_status nxg_pass_fold(const nxg_graph *g, nxg_graph **out, bool *changed,
+                        nxi_diag *d); /* constants */
+nx_status nxg_pass_algebra(const nxg_graph *g, nxg_graph **out, bool *changed,
+                           nxi_diag *d); /* bit-exact identities */
+nx_status nxg_pass_views(const nxg_graph *g, nxg_graph **out, bool *changed,
+                         nxi_diag *d); /* sink and compose views */
+nx_status nxg_pass_runs(const nxg_graph *g, nxg_graph **out, bool *changed,
+                        nxi_diag *d); /* one run a reduction */
+nx_status nxg_pass_cse(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
+nx_status nxg_pass_dce(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
+nx_status nxg_pass_library(const nxg_graph *g, bool blas, nxg_graph **out, bool *changed,
+                           nxi_diag *d); /* operands of library calls */
+
+#endif

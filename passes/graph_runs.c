@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: ISC */
+/* Splits reductions so that each folds one run of adjacent axes, the innermost run first (docs/numerics.md). Extents of 1 do not
+ * separate or end a run. Small floats stay in f32 from the first run to the last and are rounded once.
+ * Keeps: bits, by the definition of the order. */
+#include "graph_rewrite.h"
+
+typedef struct runs {
+  uint32_t mask[NXG_MAX_RANK];
+  uint32_t n;
+} runs; /* innermost first */
+
+static bool is_reduction(const nxg_node *n) {
+  return n->op >= NXG_reduce_sum && n->op <= NXG_reduce_min;
+}
+
+static void find_runs(const nxg_node *x, uint32_t mask, runs *out) {
+  bool open = false;
+  uint32_t ones = 0;
+  out->n = 0;
+  for (int32_t i = x->rank; i-- > 0;) {
+    uint32_t bit = (uint32_t)1 << i;
+    if (x->shape[i] == 1) {
+      ones |= mask & bit;
+      continue;
+    }
+    if (!(mask & bit)) {
+      open = false;
+      continue;
+    }
+    if (!open) out->mask[out->n++] = 0;
+    out->mask[out->n - 1] |= bit;
+    open = true;
+  }
+  if (out->n > 0) out->mask[0] |= ones;
+}
+
+static void split(nxg_rewrite *r, uint32_t i, const runs *parts) {
+  const nxg_node *n = &r->from->nodes[i], *x = &r->from->nodes[n->args[0]];
+  nx_dtype t = nxi_compute_dtype(n->dtype);
+  int64_t shape[NXG_MAX_RANK];
+  for (int32_t a = 0; a < x->rank; a++) shape[a] = x->shape[a];
+  uint32_t value = r->map[n->args[0]];
+  if (t != n->dtype) value = nxg_rewrite_add(r, i, NXG_cast, 1, &value, NULL, 0, t, x->rank, shape);
+  for (uint32_t p = 0; p < parts->n; p++) {
+    int64_t attrs[2] = {parts->mask[p], 1};
+    for (int32_t a = 0; a < x->rank; a++) shape[a] = parts->mask[p] >> a & 1 ? 1 : shape[a];
+    value = nxg_rewrite_add(r, i, (nxg_op)n->op, 1, &value, attrs, 2, t, x->rank, shape);
+  }
+  if (n->rank != x->rank) {
+    int64_t view[1 + NXG_MAX_RANK] = {0};
+    nxg_contiguous_strides(n->rank, n->shape, view + 1);
+    value = nxg_rewrite_add(r, i, NXG_view, 1, &value, view, 1 + (uint32_t)n->rank, t, n->rank,
+                            n->shape);
+  }
+  if (t != n->dtype)
+    value = nxg_rewrite_add(r, i, NXG_cast, 1, &value, NULL, 0, n->dtype, n->rank, n->shape);
+  r->map[i] = value;
+  r->changed = true;
+}
+
+nx_status nxg_pass_runs(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d) {
+  nxg_rewrite r;
+  nx_status status = nxg_rewrite_begin(&r, g, d);
+  if (status != NX_OK) return status;
+  for (uint32_t i = 0; i < g->n_nodes && !r.to->failed; i++) {
+    const nxg_node *n = &g->nodes[i];
+    runs parts = {.n = 0};
+    if (is_reduction(n)) find_runs(&g->nodes[n->args[0]], (uint32_t)n->attrs[0], &parts);
+    if (parts.n > 1 && nxg_node_elements(&g->nodes[n->args[0]]) > 0) split(&r, i, &parts);
+    else nxg_rewrite_copy(&r, i);
+  }
+  return nxg_rewrite_end(&r, out, changed, d);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: ISC */
+/* Passes over the kernel IR. Each takes a kernel and either changes it in place or returns a new one. None
+ * prints, times or reads the environment: passes/pipeline.c does that around them. */
+#ifndef NXI_KERNEL_PASSES_H
+#define NXI_KERNEL_PASSES_H
+
+#include "ir/kernel.h"
+#include "runtime/target.h"
+
+/* Rewrites functions (NXK_FUNC) into basic operations. New kernel; NULL: out of memory. */
+nxk_kernel *nxk_pass_expand(const nxk_kernel *k, nxi_diag *d);
+/* Removes what nothing uses, merges adjacent loops that every access walks as one, folds bit-exact algebraic
+ * identities, forwards stores to local arrays. Logical level. New kernel. */
+nxk_kernel *nxk_pass_simplify(const nxk_kernel *k, nxi_diag *d);
+enum { NXK_MAX_PARTIALS = 8 };
+/* Cuts a reduction over a long run for few points into two kernels: `first` makes partials of pieces of the run,
+ * `second` reduces those and does the rest. Pieces are whole subtrees of the order, so the bits are the same.
+ * Decided from shapes and caches, never from the number of threads. Both have the launch buffers and parameters
+ * of k under the same numbers, then *n_partials more, of *partial_elements elements each and the given dtypes,
+ * 64-byte aligned: `first` writes them, `second` reads them, and all other buffers of `first` are inputs.
+ * The arrays have room for NXK_MAX_PARTIALS. Logical level. False: k stays whole (or d says what failed). */
+bool nxk_split_reduction(const nxk_kernel *k, const nxi_target *t, nxk_kernel **first,
+                         nxk_kernel **second, int64_t *partial_elements, nx_dtype *partial_types,
+                         int *n_partials, nxi_diag *d);
+/* Logical -> bound for a CPU. New kernel. */
+nxk_kernel *nxk_pass_bind_cpu(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
+/* Rewrites, at the bound level, what no target does right into basic operations: casts (small floats without
+ * double rounding, saturating float -> integer), integer division by zero, total shifts, max and min
+ * with NaN and signed zeros. What a target does in one exact instruction (nxi_target) is kept. New kernel. */
+nxk_kernel *nxk_pass_legalize(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: ISC */
+/* Drops instructions of a logical kernel that nothing needs and merges equal ones (the builder does that while copying).
+ * Loops that all accesses walk as one are merged earlier, while lowering places expressions.
+ * Needs: logical level. Keeps: bits. */
+#include "kernel_passes.h"
+
+#include <string.h>
+
+static bool has_effect(const nxk_instr *in) {
+  return in->op == NXK_store || in->op == NXK_part || in->op == NXK_for || in->op == NXK_end ||
+         in->op == NXK_rare;
+}
+
+static void need(uint8_t *needed, nxk_value v) {
+  if (v != NXK_NONE) needed[v] = 1;
+}
+
+/* Backwards: operands stand before their users. */
+static void mark(const nxk_kernel *k, uint8_t *needed) {
+  for (uint32_t i = k->n_instrs; i-- > 0;) {
+    const nxk_instr *in = &k->instrs[i];
+    needed[i] = needed[i] || has_effect(in);
+    if (!needed[i]) continue;
+    for (int a = 0; a < in->n_args; a++) need(needed, in->args[a]);
+    if (in->op == NXK_for) {
+      need(needed, k->loops[in->imm].lower.value);
+      need(needed, k->loops[in->imm].upper.value);
+    }
+    if (in->op != NXK_load && in->op != NXK_store) continue;
+    const nxk_access *at = &k->accesses[in->imm];
+    for (uint32_t t = 0; t < at->n_terms; t++) need(needed, at->terms[t].index);
+    need(needed, at->index);
+    need(needed, at->mask);
+    need(needed, at->other);
+  }
+}
+
+/* An empty copy with the same buffers and parameters. */
+static nxk_kernel *like(const nxk_kernel *k) {
+  nxk_kernel *copy = nxk_create(k->level, k->name);
+  if (copy == NULL) return NULL;
+  for (uint32_t i = 0; i < k->n_buffers; i++) {
+    nxk_add_buffer(copy, k->buffers[i].kind, k->buffers[i].dtype, k->buffers[i].elements);
+    if (!copy->failed) copy->buffers[i] = k->buffers[i];
+  }
+  for (uint32_t i = 0; i < k->n_params; i++) nxk_add_param(copy, k->param_types[i]);
+  return copy;
+}
+
+static nxk_kernel *rewrite(const nxk_kernel *k, bool expand, nxi_diag *d) {
+  nxk_kernel *copy = like(k);
+  uint8_t *needed = nxi_calloc((size_t)k->n_instrs + 1, 1);
+  nxk_value *map = nxi_malloc(((size_t)k->n_instrs + 1) * sizeof *map);
+  bool ok = copy != NULL && needed != NULL && map != NULL;
+  if (ok) {
+    memset(map, 0xff, ((size_t)k->n_instrs + 1) * sizeof *map);
+    mark(k, needed);
+  }
+  for (uint32_t i = 0; ok && i < k->n_instrs; i++) {
+    const nxk_instr *in = &k->instrs[i];
+    if (!needed[i]) continue;
+    bool function = in->op < NXK_SCALAR_COUNT && (nxk_scalars[in->op].flags & NXK_FUNC);
+    if (expand && function)
+      map[i] = nxk_expand_function(copy, (nxk_op)in->op, map[in->args[0]],
+                                   in->n_args > 1 ? map[in->args[1]] : NXK_NONE);
+    else nxk_copy_instr(copy, k, i, map);
+    ok = !copy->failed;
+  }
+  nxi_free(needed);
+  nxi_free(map);
+  if (ok) return copy;
+  nxk_destroy(copy);
+  nxi_oom(d);
+  return NULL;
+}
+
+nxk_kernel *nxk_pass_simplify(const nxk_kernel *k, nxi_diag *d) { return rewrite(k, false, d); }
+
+nxk_kernel *nxk_pass_expand(const nxk_kernel *k, nxi_diag *d) { return rewrite(k, true, d); }

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: ISC */
+/* Splits a reduction that has too few points to feed all threads: a run is cut into chunks that are whole
+ * subtrees of its order, a first kernel reduces each chunk, a second one the partials.
+ *
+ * A float reduction in 16 lanes leaves 16 partials a chunk: lane l of the chunk is a run of its own, elements
+ * l, l + 16, ... in blocks of 16, so its partial is a plain reduction, and the second kernel joins chunks lane
+ * by lane, then lanes. All others leave one partial a chunk. argmax and argmin leave the best value and where
+ * it was; the second kernel finds the chunk, then looks there.
+ *
+ * Requires: a simplified logical kernel of one part with one reduce stage over one loop. */
+#include <string.h>
+
+#include "bind.h"
+#include "kernel_passes.h"
+
+enum { FEW_UNITS = 16, COLUMNS_OF_UNIT = 256, LEAST_ELEMENTS = 1 << 17, LEAST_RUN = 1 << 11 };
+
+typedef struct splitter {
+  nxb_binder b; /* for what it knows about the kernel */
+  nxb_part part;
+  const nxb_stage *stage;
+  bool lanes;            /* 16 partials a chunk */
+  int64_t points;        /* outer points */
+  int64_t chunk, chunks; /* elements of a chunk; how many, the last may be shorter */
+  int n_partials;
+  nx_dtype types[NXK_MAX_PARTIALS];
+  nxk_value reduce[NXK_MAX_PARTIALS]; /* that the partial belongs to */
+  bool is_index[NXK_MAX_PARTIALS];    /* it is the index of an argmax or argmin */
+} splitter;
+
+/* ---- whether, and how */
+
+static bool has_effect_in_stage(const splitter *s) {
+  for (nxk_value v = s->stage->first; v <= s->stage->last; v++)
+    if (s->b.from->instrs[v].op == NXK_store) return true;
+  return false;
+}
+
+static bool has_locals(const nxk_kernel *k) {
+  for (uint32_t i = 0; i < k->n_buffers; i++)
+    if (k->buffers[i].kind == NXK_LOCAL) return true;
+  return false;
+}
+
+static bool is_plain_loop(const nxb_loop *loop) {
+  return loop->lower == 0 && loop->step == 1 && loop->extent > 0;
+}
+
+/* One part, one stage, one loop in it, nothing unusual. */
+static bool fits(splitter *s) {
+  nxb_binder *b = &s->b;
+  nxk_value part = NXK_NONE;
+  if (b->from->n_parts != 1 || has_locals(b->from) || !nxb_analyze_kernel(b)) return false;
+  for (nxk_value v = 0; v < b->from->n_instrs && part == NXK_NONE; v++)
+    if (b->from->instrs[v].op == NXK_part) part = v;
+  if (part == NXK_NONE || !nxb_analyze_part(b, part, &s->part)) return false;
+  b->part = &s->part;
+  s->stage = s->part.stages;
+  bool good = s->part.regular && s->part.n_stages == 1 && s->stage->reduces &&
+              s->stage->n_loops == 1 && is_plain_loop(&s->stage->loops[0]) &&
+              !has_effect_in_stage(s);
+  s->points = 1;
+  for (uint32_t i = 0; good && i < s->part.n_outer; i++) {
+    good = is_plain_loop(&s->part.outer[i]) &&
+           s->part.outer[i].extent <= FEW_UNITS * COLUMNS_OF_UNIT / s->points;
+    s->points *= s->part.outer[i].extent;
+  }
+  return good;
+}
+
+static bool add_partial(splitter *s, nxk_value reduce, nx_dtype type, bool index) {
+  if (s->n_partials == NXK_MAX_PARTIALS) return false;
+  s->types[s->n_partials] = type;
+  s->reduce[s->n_partials] = reduce;
+  s->is_index[s->n_partials++] = index;
+  return true;
+}
+
+/* The partials of every reduction; false if they do not go together. */
+static bool plan_partials(splitter *s) {
+  const nxk_kernel *k = s->b.from;
+  bool plain = false, arg = false;
+  for (uint32_t i = 0; i < s->stage->n_reduces; i++) {
+    nxk_value reduce = s->stage->reduce[i];
+    nxb_order order = nxb_order_of(k, reduce);
+    nx_dtype type = nxk_dtype(k, k->instrs[reduce].args[0]);
+    if (k->instrs[reduce].kind == NXK_DOT || (!order.exact && order.block != 16)) return false;
+    if (!order.exact) *(order.lanes == 16 ? &s->lanes : &plain) = true;
+    if (!add_partial(s, reduce, type, false)) return false;
+    if (!nxb_is_arg(k, reduce)) continue;
+    arg = true;
+    if (!add_partial(s, reduce, NX_I64, true)) return false;
+  }
+  return s->n_partials > 0 && !(s->lanes && (plain || arg));
+}
+
+/* Columns of an input that lies along an outer loop are reduced side by side, in strips. */
+static int64_t units_of(const splitter *s) {
+  for (nxk_value v = s->stage->first; v <= s->stage->last; v++) {
+    const nxk_instr *in = &s->b.from->instrs[v];
+    if (in->op != NXK_load) continue;
+    for (uint32_t i = 0; i < s->part.n_outer; i++) {
+      bool computed;
+      int64_t stride =
+          nxb_stride(&s->b, &s->b.from->accesses[in->imm], s->part.outer[i].value, &computed);
+      if (!computed && (stride == 1 || stride == -1) && s->part.outer[i].extent >= 4)
+        return nxb_ceil(s->points, COLUMNS_OF_UNIT);
+    }
+  }
+  return s->points;
+}
+
+static bool worth_it(splitter *s, const nxi_target *t) {
+  int64_t run = s->stage->points,
+          widest = nxb_widest(&s->b, s->stage->first, s->stage->last, NXK_NONE);
+  if (run < LEAST_RUN || s->points > INT64_MAX / run || run * s->points < LEAST_ELEMENTS)
+    return false;
+  if (units_of(s) >= FEW_UNITS) return false;
+  int64_t wanted = t->l2_bytes / 4 / (widest * s->points);
+  s->chunk = 256;
+  while (s->chunk * 2 <= wanted) s->chunk *= 2;
+  s->chunks = nxb_ceil(run, s->chunk);
+  return s->chunks > 1;
+}
+
+/* ---- writing */
+
+typedef struct writer {
+  const splitter *s;
+  nxk_kernel *k;
+  nxk_value *map;
+  nxk_value chunk; /* its number: a loop, or a constant for the last one */
+  nxk_value lane;  /* NXK_NONE: no lanes */
+  int64_t valid;   /* elements of the chunk, if not all of those written exist; else 0 */
+} writer;
+
+static nxk_value integer(writer *w, int64_t x) { return nxk_const_i(w->k, NX_I64, x); }
+static nxk_value binary(writer *w, nxk_op op, nxk_value a, nxk_value b) {
+  return nxk_scalar(w->k, op, 0, a, b, NXK_NONE);
+}
+static nxk_value scaled(writer *w, nxk_value a, int64_t x) {
+  return binary(w, NXK_mul, a, integer(w, x));
+}
+
+static bool start_kernel(writer *w, const char *suffix, bool is_first) {
+  const nxk_kernel *from = w->s->b.from;
+  char name[sizeof from->name];
+  size_t length = strlen(from->name), room = sizeof name - 1 - strlen(suffix);
+  if (length > room) length = room;
+  memcpy(name, from->name, length);
+  strcpy(name + length, suffix);
+  w->k = nxk_create(NXK_LOGICAL, name);
+  w->map = nxi_malloc((from->n_instrs + 1) * sizeof *w->map);
+  if (!w->k || !w->map) return false;
+  memset(w->map, 0xff, (from->n_instrs + 1) * sizeof *w->map);
+  for (uint32_t i = 0; i < from->n_buffers; i++) {
+    uint32_t number = nxk_add_buffer(w->k, is_first ? NXK_IN : from->buffers[i].kind,
+                                     from->buffers[i].dtype, from->buffers[i].elements);
+    if (number == NXK_NONE) return false;
+    nxk_buffer_kind kind = w->k->buffers[number].kind;
+    w->k->buffers[number] = from->buffers[i];
+    w->k->buffers[number].kind = kind;
+  }
+  int64_t elements = w->s->points * w->s->chunks * (w->s->lanes ? 16 : 1);
+  for (int i = 0; i < w->s->n_partials; i++) {
+    uint32_t number = nxk_add_buffer(w->k, is_first ? NXK_OUT : NXK_IN, w->s->types[i], elements);
+    if (number == NXK_NONE) return false;
+    w->k->buffers[number].aligned = w->k->buffers[number].restricted = true;
+  }
+  for (uint32_t i = 0; i < from->n_params; i++) nxk_add_param(w->k, from->param_types[i]);
+  return !w->k->failed;
+}
+
+/* The partial `number` of a point: terms for the outer loops; 16 lanes lie together, else points do. */
+static nxk_access partial_access(const writer *w, int number, nxk_term *terms) {
+  const splitter *s = w->s;
+  nxk_access a = nxk_access_at(s->b.from->n_buffers + (uint32_t)number, 0);
+  int64_t stride = s->lanes ? s->chunks * 16 : 1;
+  a.terms = terms;
+  for (uint32_t i = s->part.n_outer; i-- > 0;) {
+    terms[a.n_terms++] = (nxk_term){w->map[s->part.outer[i].value], stride};
+    stride *= s->part.outer[i].extent;
+  }
+  return a;
+}
+
+/* The element of the run that stage loop index `i` of the chunk stands for: chunk * size + i, or i * 16 + lane. */
+static nxk_value run_index(writer *w, nxk_value i) {
+  nxk_value at = scaled(w, w->chunk, w->s->chunk);
+  if (w->lane != NXK_NONE)
+    return binary(w, NXK_add, at, binary(w, NXK_add, scaled(w, i, 16), w->lane));
+  return binary(w, NXK_add, at, i);
+}
+
+static void write_load(writer *w, nxk_value v, nxk_value i, nxk_value valid) {
+  const nxk_kernel *from = w->s->b.from;
+  const nxk_access *a = &from->accesses[from->instrs[v].imm];
+  nxk_term *terms = nxi_malloc((a->n_terms * 3 + 1) * sizeof *terms);
+  nxk_access out = *a;
+  if (!terms) {
+    w->k->failed = true;
+    return;
+  }
+  out.terms = terms;
+  out.n_terms = 0;
+  for (uint32_t t = 0; t < a->n_terms; t++) {
+    int64_t stride = a->terms[t].stride;
+    if (a->terms[t].index != w->s->stage->loops[0].value) {
+      terms[out.n_terms++] = (nxk_term){w->map[a->terms[t].index], stride};
+      continue;
+    }
+    if (w->k->instrs[w->chunk].op == NXK_const)
+      out.offset += stride * w->s->chunk * (int64_t)w->k->instrs[w->chunk].imm;
+    else terms[out.n_terms++] = (nxk_term){w->chunk, stride * w->s->chunk};
+    terms[out.n_terms++] = (nxk_term){i, w->lane == NXK_NONE ? stride : stride * 16};
+    if (w->lane != NXK_NONE) terms[out.n_terms++] = (nxk_term){w->lane, stride};
+  }
+  if (a->index != NXK_NONE) out.index = w->map[a->index];
+  if (a->mask != NXK_NONE) out.mask = w->map[a->mask];
+  if (a->other != NXK_NONE) out.other = w->map[a->other];
+  if (valid != NXK_NONE)
+    out.mask = out.mask == NXK_NONE ? valid : binary(w, NXK_and, out.mask, valid);
+  w->map[v] = nxk_load(w->k, &out, 1);
+  nxi_free(terms);
+}
+
+/* One reduction of the chunk: its value, and for argmax and argmin (`index`) where it is. */
+static nxk_value write_reduce(writer *w, nxk_value v, bool index, nxk_value valid) {
+  const nxk_kernel *from = w->s->b.from;
+  const nxk_instr *in = &from->instrs[v];
+  nxk_value x = w->map[in->args[0]];
+  nxk_reduce_kind kind = (nxk_reduce_kind)in->kind;
+  if (kind == NXK_ARGMAX && !index) kind = NXK_MAX;
+  if (kind == NXK_ARGMIN && !index) kind = NXK_MIN;
+  nx_dtype type = nxk_dtype(from, in->args[0]);
+  if (valid != NXK_NONE)
+    x = nxk_scalar(w->k, NXK_select, 0, valid, x,
+                   nxk_const(w->k, type, nxk_reduce_identity(kind, type)));
+  return nxk_reduce(w->k, kind, w->lane == NXK_NONE ? (nxk_order)in->order : NXK_ORDER_PLAIN, x,
+                    NXK_NONE);
+}
+
+/* Copies the code of [first, last] that is no loop, store or reduction; stage loads are at element `i` of the chunk. */
+static void copy_code(writer *w, nxk_value first, nxk_value last, nxk_value i, nxk_value valid,
+                      bool stores) {
+  const nxk_kernel *from = w->s->b.from;
+  for (nxk_value v = first; v <= last && !w->k->failed; v++) {
+    nxk_op op = (nxk_op)from->instrs[v].op;
+    bool rare_end = op == NXK_end && from->instrs[from->instrs[v].block].op == NXK_rare;
+    if (op == NXK_for || op == NXK_part || (op == NXK_end && !rare_end) || op == NXK_reduce ||
+        (op == NXK_store && !stores))
+      continue;
+    if (op == NXK_load && i != NXK_NONE) write_load(w, v, i, valid);
+    else nxk_copy_instr(w->k, from, v, w->map);
+  }
+}
+
+/* The outer loops and the code before the stage. */
+static void open_outer(writer *w, bool stores) {
+  const nxb_part *p = &w->s->part;
+  for (uint32_t i = 0; i <= p->n_outer; i++) {
+    nxk_value first = i == 0 ? p->first + 1 : p->outer[i - 1].value + 1;
+    nxk_value end = i < p->n_outer ? p->outer[i].value : w->s->stage->first;
+    copy_code(w, first, end - 1, NXK_NONE, NXK_NONE, stores);
+    if (i < p->n_outer)
+      w->map[p->outer[i].value] = nxk_begin_range(w->k, NXK_OUTER, p->outer[i].extent);
+  }
+}
+
+static void copy_top(writer *w) {
+  for (nxk_value v = 0; v < w->s->part.first && !w->k->failed; v++)
+    nxk_copy_instr(w->k, w->s->b.from, v, w->map);
+}
+
+/* A part for `count` chunks from number `start` on, of `elements` each. */
+static void write_chunks(writer *w, int64_t start, int64_t count, int64_t elements) {
+  const splitter *s = w->s;
+  int64_t items = s->lanes ? nxb_ceil(elements, 16) : elements;
+  nxk_value results[NXK_MAX_PARTIALS] = {0};
+  w->valid = s->lanes && elements % 16 != 0 ? elements : 0;
+  nxk_begin_part(w->k);
+  w->chunk = count > 1 ? nxk_begin_range(w->k, NXK_OUTER, count) : integer(w, start);
+  open_outer(w, false);
+  w->lane = s->lanes ? nxk_begin_range(w->k, NXK_OUTER, 16) : NXK_NONE;
+  nxk_value i = nxk_begin_range(w->k, NXK_REDUCE, items), valid = NXK_NONE;
+  if (w->k->failed) return;
+  if (w->valid)
+    valid = binary(w, NXK_lt, binary(w, NXK_add, scaled(w, i, 16), w->lane), integer(w, w->valid));
+  w->map[s->stage->loops[0].value] = run_index(w, i);
+  copy_code(w, s->stage->first, s->stage->last, i, valid, false);
+  for (int n = 0; n < s->n_partials && !w->k->failed; n++)
+    results[n] = write_reduce(w, s->reduce[n], s->is_index[n], valid);
+  nxk_end(w->k);
+  for (int n = 0; n < s->n_partials && !w->k->failed; n++) {
+    nxk_term terms[NXB_MAX_DIMS + 2];
+    nxk_access a = partial_access(w, n, terms);
+    terms[a.n_terms++] = (nxk_term){w->chunk, s->lanes ? 16 : s->points};
+    if (s->lanes) terms[a.n_terms++] = (nxk_term){w->lane, 1};
+    if (s->is_index[n]) results[n] = binary(w, NXK_add, results[n], scaled(w, w->chunk, s->chunk));
+    nxk_store(w->k, &a, results[n]);
+  }
+  for (uint32_t n = s->part.n_outer + s->lanes + (count > 1) + 1; n > 0; n--) nxk_end(w->k);
+}
+
+static void write_first(writer *w) {
+  int64_t run = w->s->stage->points, whole = run / w->s->chunk, rest = run % w->s->chunk;
+  copy_top(w);
+  write_chunks(w, 0, whole, w->s->chunk);
+  if (rest) write_chunks(w, whole, 1, rest);
+}
+
+static void write_second(writer *w) {
+  const splitter *s = w->s;
+  nxk_term terms[NXB_MAX_DIMS + 2];
+  copy_top(w);
+  nxk_begin_part(w->k);
+  open_outer(w, true);
+  nxk_value j = nxk_begin_range(w->k, NXK_REDUCE, s->lanes ? 16 * s->chunks : s->chunks);
+  for (int n = 0; n < s->n_partials && !w->k->failed; n++) {
+    if (s->is_index[n]) continue;
+    nxk_access a = partial_access(w, n, terms);
+    terms[a.n_terms++] = (nxk_term){j, s->lanes ? 1 : s->points};
+    nxk_reduce_kind kind = (nxk_reduce_kind)s->b.from->instrs[s->reduce[n]].kind;
+    w->map[s->reduce[n]] = nxk_reduce(w->k, kind, s->lanes ? NXK_ORDER_JOIN_LANES : NXK_ORDER_JOIN,
+                                      nxk_load(w->k, &a, 1), NXK_NONE);
+  }
+  nxk_end(w->k);
+  for (int n = 0; n < s->n_partials && !w->k->failed; n++) {
+    if (!s->is_index[n]) continue;
+    nxk_access a = partial_access(w, n, terms); /* the winning chunk's index */
+    a.index = scaled(w, w->map[s->reduce[n]], s->points);
+    w->map[s->reduce[n]] = nxk_load(w->k, &a, 1);
+  }
+  copy_code(w, s->stage->last + 1, s->part.body_last, NXK_NONE, NXK_NONE, true);
+  for (uint32_t n = 0; n <= s->part.n_outer; n++) nxk_end(w->k);
+}
+
+static nxk_kernel *write_half(const splitter *s, bool is_first) {
+  writer w = {.s = s, .lane = NXK_NONE};
+  bool ok = start_kernel(&w, is_first ? "_a" : "_b", is_first);
+  if (ok && is_first) write_first(&w);
+  else if (ok) write_second(&w);
+  nxi_free(w.map);
+  if (ok && !w.k->failed) return w.k;
+  nxk_destroy(w.k);
+  return NULL;
+}
+
+bool nxk_split_reduction(const nxk_kernel *k, const nxi_target *t, nxk_kernel **first,
+                         nxk_kernel **second, int64_t *partial_elements, nx_dtype *partial_types,
+                         int *n_partials, nxi_diag *d) {
+  splitter s = {.b = {.from = k, .target = t}};
+  bool split = fits(&s) && plan_partials(&s) && worth_it(&s, t);
+  bool failed = s.b.failed;
+  if (split) {
+    nxk_kernel *a = write_half(&s, true), *b = write_half(&s, false);
+    failed = !a || !b;
+    if (failed) {
+      nxk_destroy(a);
+      nxk_destroy(b);
+    } else {
+      *first = a;
+      *second = b;
+      *n_partials = s.n_partials;
+      *partial_elements = s.points * s.chunks * (s.lanes ? 16 : 1);
+      memcpy(partial_types, s.types, sizeof s.types);
+    }
+  }
+  nxi_arena_destroy(&s.b.arena);
+  if (failed) nxi_oom(d);
+  return split && !failed;
+}

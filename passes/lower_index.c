@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: ISC */
+/* Index arithmetic of lowering: affine positions over the dimensions of a part, and their decomposition into
+ * one index an axis. Where the axes of a reshape do not line up with the dimensions, a dimension is split
+ * (the common factorisation); where that cannot work the indices are computed by division. */
+#include "lower.h"
+
+#include <string.h>
+
+void nxw_affine_zero(nxw_affine *a) {
+  memset(a, 0, sizeof *a);
+  a->extra = NXW_NONE;
+}
+
+void nxw_affine_add_scaled(nxw_lower *l, nxw_affine *a, const nxw_affine *b, int64_t scale) {
+  if (scale == 0) return;
+  a->constant += b->constant * scale;
+  for (uint32_t i = 0; i < l->dims.n; i++) a->coefficient[i] += b->coefficient[i] * scale;
+  if (b->extra == NXW_NONE) return;
+  uint32_t scaled = b->extra;
+  if (scale != 1)
+    scaled = nxw_scalar(l, NXK_mul, NX_I64, scaled, nxw_const_i64(l, scale), NXW_NONE);
+  a->extra =
+      a->extra == NXW_NONE ? scaled : nxw_scalar(l, NXK_add, NX_I64, a->extra, scaled, NXW_NONE);
+}
+
+bool nxw_affine_equal(const nxw_lower *l, const nxw_affine *a, const nxw_affine *b) {
+  return a->constant == b->constant && a->extra == b->extra &&
+         memcmp(a->coefficient, b->coefficient, l->dims.n * sizeof a->coefficient[0]) == 0;
+}
+
+void nxw_axis_index(const nxw_lower *l, uint32_t axis, nxw_affine *a) {
+  nxw_affine_zero(a);
+  int64_t stride = 1;
+  for (uint32_t i = l->dims.n; i-- > 0;) {
+    if (l->dims.axis[i] != axis) continue;
+    a->coefficient[i] = stride;
+    stride *= l->dims.extent[i];
+  }
+}
+
+void nxw_ravel(nxw_lower *l, int32_t rank, const nxw_affine *indices, const int64_t *strides,
+               int64_t offset, nxw_affine *position) {
+  nxw_affine_zero(position);
+  position->constant = offset;
+  for (int32_t i = 0; i < rank; i++) nxw_affine_add_scaled(l, position, &indices[i], strides[i]);
+}
+
+bool nxw_affine_range(const nxw_lower *l, const nxw_affine *a, int64_t *low, int64_t *high) {
+  *low = *high = a->constant;
+  for (uint32_t i = 0; i < l->dims.n; i++) {
+    int64_t reach = a->coefficient[i] * (l->dims.extent[i] - 1);
+    *(reach < 0 ? low : high) += reach;
+  }
+  return a->extra == NXW_NONE;
+}
+
+/* Splits dimension j into extent / factor and factor. */
+static bool split_dimension(nxw_lower *l, uint32_t j, int64_t factor) {
+  nxw_dims *dims = &l->dims;
+  if (dims->n == NXW_MAX_DIMS || l->splits >= 32) return false;
+  for (uint32_t i = dims->n; i > j + 1; i--) {
+    dims->extent[i] = dims->extent[i - 1];
+    dims->axis[i] = dims->axis[i - 1];
+  }
+  dims->axis[j + 1] = dims->axis[j];
+  dims->extent[j + 1] = factor;
+  dims->extent[j] /= factor;
+  dims->n++;
+  if (j < dims->n_outer) dims->n_outer++;
+  l->splits++;
+  l->split = true;
+  return true;
+}
+
+/* One index an axis by division of the computed position. */
+static bool unravel_by_division(nxw_lower *l, const nxw_affine *position, int32_t rank,
+                                const int64_t *shape, nxw_affine *indices) {
+  uint32_t value = nxw_affine_value(l, position);
+  int64_t stride = 1;
+  for (int32_t m = rank; m-- > 0;) {
+    nxw_affine_zero(&indices[m]);
+    if (shape[m] == 1) continue;
+    uint32_t index = value;
+    if (stride != 1)
+      index = nxw_scalar(l, NXK_div, NX_I64, index, nxw_const_i64(l, stride), NXW_NONE);
+    bool first = true;
+    for (int32_t q = 0; q < m; q++) first = first && shape[q] == 1;
+    if (!first) index = nxw_scalar(l, NXK_mod, NX_I64, index, nxw_const_i64(l, shape[m]), NXW_NONE);
+    indices[m].extra = index;
+    stride *= shape[m];
+  }
+  return !l->failed;
+}
+
+typedef struct nxw_known {
+  struct nxw_known *next;
+  uint32_t guard;
+  int32_t rank;
+  const int64_t *shape;
+  nxw_affine *position, *indices;
+} nxw_known;
+
+void nxw_remember(nxw_lower *l, const nxw_affine *position, int32_t rank, const int64_t *shape,
+                  uint32_t guard, const nxw_affine *indices) {
+  nxw_known *k = guard == NXW_NONE ? NULL : nxi_arena_alloc(&l->arena, sizeof *k);
+  if (k == NULL) return;
+  *k = (nxw_known){l->known,
+                   guard,
+                   rank,
+                   shape,
+                   nxi_arena_copy(&l->arena, position, sizeof *position),
+                   nxi_arena_copy(&l->arena, indices, (size_t)rank * sizeof *indices)};
+  if (k->position != NULL && k->indices != NULL) l->known = k;
+}
+
+static bool recall(const nxw_lower *l, const nxw_affine *position, int32_t rank,
+                   const int64_t *shape, uint32_t guard, nxw_affine *indices) {
+  for (const nxw_known *k = guard == NXW_NONE ? NULL : l->known; k != NULL; k = k->next) {
+    if (k->guard != guard || !nxg_same_shape(rank, shape, k->rank, k->shape) ||
+        !nxw_affine_equal(l, position, k->position))
+      continue;
+    memcpy(indices, k->indices, (size_t)rank * sizeof *indices);
+    return true;
+  }
+  return false;
+}
+
+/* Digits of a number in the mixed radix of `shape`, none for extents of 1. The first takes what is left, rounded down:
+ * only it can be negative, where a guard does not hold. */
+static void digits(int64_t x, int32_t rank, const int64_t *shape, const int64_t *strides,
+                   int64_t *digit) {
+  bool first = true;
+  for (int32_t m = 0; m < rank; m++) {
+    digit[m] = 0;
+    if (shape[m] == 1) continue;
+    digit[m] = x / strides[m];
+    if (first && digit[m] * strides[m] > x) digit[m]--;
+    x -= digit[m] * strides[m];
+    first = false;
+  }
+}
+
+/* Axis m would overflow: find a dimension whose split carries into the axis before it. */
+static bool split_for_carry(nxw_lower *l, const nxw_affine *position, int32_t rank,
+                            const int64_t *shape, const int64_t *strides, int32_t m) {
+  int64_t digit[NXG_MAX_RANK];
+  for (uint32_t j = 0; j < l->dims.n; j++) {
+    int64_t a = position->coefficient[j];
+    digits(a < 0 ? -a : a, rank, shape, strides, digit);
+    if (a == 0 || digit[m] == 0 || shape[m] % digit[m] != 0) continue;
+    int64_t factor = shape[m] / digit[m], extent = l->dims.extent[j];
+    if (factor > 1 && factor < extent && extent % factor == 0 && split_dimension(l, j, factor))
+      return true;
+  }
+  return false;
+}
+
+/* Writes the indices by digits; top[m] is the largest index of axis m. */
+static void unravel_by_digits(const nxw_lower *l, const nxw_affine *position, int64_t low,
+                              int32_t rank, const int64_t *shape, const int64_t *strides,
+                              nxw_affine *indices, int64_t *top) {
+  int64_t digit[NXG_MAX_RANK];
+  digits(low, rank, shape, strides, top);
+  for (int32_t m = 0; m < rank; m++) {
+    nxw_affine_zero(&indices[m]);
+    indices[m].constant = top[m];
+  }
+  /* Dimensions that count down are read from their far end, so that every digit only grows. */
+  for (uint32_t j = 0; j < l->dims.n; j++) {
+    int64_t a = position->coefficient[j], last = l->dims.extent[j] - 1;
+    if (a == 0) continue;
+    digits(a < 0 ? -a : a, rank, shape, strides, digit);
+    for (int32_t m = 0; m < rank; m++) {
+      top[m] += digit[m] * last;
+      indices[m].coefficient[j] = a < 0 ? -digit[m] : digit[m];
+      indices[m].constant += a < 0 ? digit[m] * last : 0;
+    }
+  }
+}
+
+bool nxw_unravel(nxw_lower *l, const nxw_affine *position, int32_t rank, const int64_t *shape,
+                 uint32_t guard, nxw_affine *indices) {
+  int64_t strides[NXG_MAX_RANK], top[NXG_MAX_RANK], low, high;
+  if (l->failed) return false;
+  if (recall(l, position, rank, shape, guard, indices)) return true;
+  nxg_contiguous_strides(rank, shape, strides);
+  if (!nxw_affine_range(l, position, &low, &high))
+    return unravel_by_division(l, position, rank, shape, indices);
+  unravel_by_digits(l, position, low, rank, shape, strides, indices, top);
+  int32_t first = 0;
+  while (first < rank && shape[first] == 1) first++;
+  for (int32_t m = rank;
+       m-- > first + 1;) { /* the first axis takes any value, where a guard does not hold */
+    if (top[m] < shape[m]) continue;
+    if (split_for_carry(l, position, rank, shape, strides, m)) return false;
+    return unravel_by_division(l, position, rank, shape, indices);
+  }
+  return true;
+}

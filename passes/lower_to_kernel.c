@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: ISC */
+/* The border: a fusion group of graph nodes becomes one logical kernel. Each part is tried with the dimensions of
+ * its full shape; when a reshape asks for a finer factorisation the part starts again with a split one. */
+#include "lower.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_PARTS = 16 }; /* of one kernel */
+
+struct nxp_lowering {
+  const nxg_graph *g;
+  const nxp_clusters *clusters;
+  nxp_lower_options options;
+  uint32_t *buffer_of_node, *memo_heads; /* all NXW_NONE between groups */
+};
+
+void nxp_kernel_binding_free(nxp_kernel_binding *b) {
+  nxi_free(b->buffer_nodes);
+  nxi_free(b->params);
+  nxi_free(b->row_strides);
+  memset(b, 0, sizeof *b);
+}
+
+void nxp_lowering_destroy(nxp_lowering *lowering) {
+  if (lowering == NULL) return;
+  nxi_free(lowering->buffer_of_node);
+  nxi_free(lowering->memo_heads);
+  nxi_free(lowering);
+}
+
+nx_status nxp_lowering_create(const nxg_graph *g, const nxp_clusters *c, const nxp_lower_options *o,
+                              nxp_lowering **out, nxi_diag *d) {
+  nxp_lowering *lowering = nxi_calloc(1, sizeof *lowering);
+  if (lowering == NULL) return nxi_oom(d);
+  size_t bytes = (g->n_nodes ? g->n_nodes : 1) * sizeof(uint32_t);
+  lowering->g = g;
+  lowering->clusters = c;
+  lowering->options = *o;
+  lowering->buffer_of_node = nxi_malloc(bytes);
+  lowering->memo_heads = nxi_malloc(bytes);
+  if (lowering->buffer_of_node == NULL || lowering->memo_heads == NULL) {
+    nxp_lowering_destroy(lowering);
+    return nxi_oom(d);
+  }
+  memset(lowering->buffer_of_node, 0xff, bytes);
+  memset(lowering->memo_heads, 0xff, bytes);
+  *out = lowering;
+  return NX_OK;
+}
+
+static void initial_dims(nxw_dims *dims, const nxp_part *part) {
+  memset(dims, 0, sizeof *dims);
+  for (int inner = 0; inner < 2; inner++) {
+    for (int32_t i = 0; i < part->rank; i++) {
+      if ((int)(part->reduced >> i & 1) != inner || part->shape[i] == 1) continue;
+      dims->extent[dims->n] = part->shape[i];
+      dims->axis[dims->n++] = (uint8_t)i;
+    }
+    if (inner == 0) dims->n_outer = dims->n;
+  }
+}
+
+/* The C-order position of the part's current point: over all axes, or the kept ones. */
+static void point_position(nxw_lower *l, bool outer_only, nxw_affine *position) {
+  const nxp_part *part = l->part;
+  int64_t stride = 1;
+  nxw_affine_zero(position);
+  for (int32_t i = part->rank; i-- > 0;) {
+    if (outer_only && (part->reduced >> i & 1)) continue;
+    nxw_affine index;
+    nxw_axis_index(l, (uint32_t)i, &index);
+    nxw_affine_add_scaled(l, position, &index, stride);
+    stride *= part->shape[i];
+  }
+}
+
+static bool add_store(nxw_lower *l, uint32_t value, uint32_t node, const nxw_affine *at,
+                      bool inner) {
+  if (value == NXW_NONE) return false;
+  nxw_affine *copy = nxi_arena_copy(&l->arena, at, sizeof *at);
+  uint32_t buffer = nxw_buffer(l, node, NXK_OUT);
+  if (copy == NULL || buffer == NXW_NONE ||
+      !nxi_grow(&l->stores, &l->cap_stores, l->n_stores + 1, sizeof *l->stores)) {
+    l->failed = true;
+    return false;
+  }
+  bool nontemporal = l->options->nontemporal != NULL && l->options->nontemporal[node];
+  l->stores[l->n_stores++] =
+      (nxw_store){value, buffer, copy, inner, nontemporal ? NXK_NONTEMPORAL : 0};
+  return true;
+}
+
+/* update: operand 1 written through a view of the node's memory. */
+static bool lower_update(nxw_lower *l, uint32_t node) {
+  const nxg_node *n = &l->g->nodes[node];
+  int32_t rank = (int32_t)n->attrs[1];
+  nxw_affine point, at, index[NXG_MAX_RANK];
+  point_position(l, false, &point);
+  if (!nxw_unravel(l, &point, rank, n->attrs + 2, NXW_NONE, index)) return false;
+  nxw_ravel(l, rank, index, n->attrs + 2 + rank, n->attrs[0], &at);
+  return add_store(l, nxw_node_value(l, n->args[1], &point, NXW_NONE), node, &at, false);
+}
+
+/* One operand of a cat that has memory of its own, copied to its place. */
+static bool lower_cat_operand(nxw_lower *l, uint32_t node) {
+  const nxg_node *n = &l->g->nodes[node];
+  uint32_t operand = l->part->cat_operand;
+  const nxg_node *x = &l->g->nodes[n->args[operand]];
+  int32_t axis = (int32_t)n->attrs[0];
+  nxw_affine point, at, index[NXG_MAX_RANK];
+  int64_t strides[NXG_MAX_RANK], begin = 0;
+  for (uint32_t i = 0; i < operand; i++) begin += l->g->nodes[n->args[i]].shape[axis];
+  point_position(l, false, &point);
+  if (!nxw_unravel(l, &point, x->rank, x->shape, NXW_NONE, index)) return false;
+  index[axis].constant += begin;
+  nxg_contiguous_strides(n->rank, n->shape, strides);
+  nxw_ravel(l, n->rank, index, strides, 0, &at);
+  return add_store(l, nxw_node_value(l, n->args[operand], &point, NXW_NONE), node, &at, false);
+}
+
+static bool lower_roots(nxw_lower *l, nxp_group_kind kind) {
+  for (uint32_t i = 0; i < l->part->n_roots; i++) {
+    const nxp_root *root = &l->part->roots[i];
+    nxw_affine position;
+    bool ok;
+    if (kind == NXP_GROUP_UPDATE) {
+      ok = lower_update(l, root->node);
+    } else if (kind == NXP_GROUP_CAT) {
+      ok = lower_cat_operand(l, root->node);
+    } else {
+      bool outer = root->space == NXP_SPACE_OUTER;
+      point_position(l, outer, &position);
+      ok = add_store(l, nxw_node_value(l, root->node, &position, NXW_NONE), root->node, &position,
+                     !outer && l->part->reduced != 0);
+    }
+    if (!ok) return false;
+  }
+  return true;
+}
+
+static void forget_values(nxw_lower *l) {
+  for (uint32_t i = 0; i < l->n_memo_nodes; i++) l->memo_heads[l->memo_nodes[i]] = NXW_NONE;
+  l->n_memo_nodes = l->n_memo = l->n_exprs = l->n_stores = 0;
+  if (l->expr_table_size) memset(l->expr_table, 0xff, l->expr_table_size * sizeof *l->expr_table);
+  l->known = NULL;
+  nxi_arena_destroy(&l->arena);
+}
+
+/* False: l->failed, or d holds the reason. */
+static bool lower_part(nxw_lower *l, const nxp_part *part, nxp_group_kind kind) {
+  l->part = part;
+  initial_dims(&l->dims, part);
+  l->splits = 0;
+  for (;;) {
+    forget_values(l);
+    l->split = false;
+    if (lower_roots(l, kind)) return nxw_write_part(l);
+    if (l->failed || !l->split) return !(l->failed = true);
+  }
+}
+
+static bool lower_parts(nxw_lower *l, const nxp_group *group, uint32_t *operand) {
+  nxp_part part = {.rank = group->rank,
+                   .reduced = group->reduced,
+                   .roots = group->roots,
+                   .n_roots = group->n_roots,
+                   .cat_operand = UINT32_MAX};
+  memcpy(part.shape, group->shape, sizeof part.shape);
+  if (group->kind != NXP_GROUP_CAT) return lower_part(l, &part, group->kind);
+  const nxg_node *n = &l->g->nodes[group->roots[0].node];
+  uint32_t i = *operand;
+  *operand = 0;
+  for (uint32_t n_parts = 0; i < n->n_args; i++) {
+    const nxg_node *x = &l->g->nodes[n->args[i]];
+    if (nxg_node_elements(x) == 0) continue;
+    if (n_parts++ == MAX_PARTS) {
+      *operand = i;
+      return true;
+    }
+    part.rank = x->rank;
+    memcpy(part.shape, x->shape, (size_t)x->rank * sizeof part.shape[0]);
+    part.cat_operand = i;
+    if (!lower_part(l, &part, group->kind)) return false;
+  }
+  return true;
+}
+
+static void kernel_name(const nxp_lowering *lowering, const nxp_group *group, char *name,
+                        size_t size) {
+  const nxg_node *n = &lowering->g->nodes[group->roots[group->n_roots - 1].node];
+  snprintf(name, size, "%s_%u", nxg_ops[n->op].name, group->size);
+}
+
+static nx_status lower(nxp_lowering *lowering, uint32_t group, uint32_t *operand, bool one_row,
+                       nxk_kernel **out, nxp_kernel_binding *binding, nxi_diag *d) {
+  const nxp_group *members = &lowering->clusters->groups[group];
+  char name[64];
+  kernel_name(lowering, members, name, sizeof name);
+  nxw_lower l = {.g = lowering->g,
+                 .clusters = lowering->clusters,
+                 .options = &lowering->options,
+                 .kernel = nxk_create(NXK_LOGICAL, name),
+                 .d = d,
+                 .buffer_of_node = lowering->buffer_of_node,
+                 .memo_heads = lowering->memo_heads,
+                 .binding = binding,
+                 .one_row = one_row};
+  memset(binding, 0, sizeof *binding);
+  *out = NULL;
+  l.failed = l.kernel == NULL || !lower_parts(&l, members, operand) || l.kernel->failed;
+  for (uint32_t i = 0; i < binding->n_buffers; i++)
+    lowering->buffer_of_node[binding->buffer_nodes[i]] = NXW_NONE;
+  forget_values(&l);
+  nxi_free(l.exprs);
+  nxi_free(l.expr_table);
+  nxi_free(l.memo);
+  nxi_free(l.memo_nodes);
+  nxi_free(l.stores);
+  if (!l.failed) {
+    *out = l.kernel;
+    return NX_OK;
+  }
+  nxk_destroy(l.kernel);
+  nxp_kernel_binding_free(binding);
+  if (l.no_rows) return NX_OK;
+  return d->status != NX_OK ? d->status : nxi_oom(d);
+}
+
+nx_status nxp_lower_group(nxp_lowering *lowering, uint32_t group, uint32_t *operand,
+                          nxk_kernel **out, nxp_kernel_binding *binding, nxi_diag *d) {
+  return lower(lowering, group, operand, false, out, binding, d);
+}
+
+nx_status nxp_lower_rows(nxp_lowering *lowering, uint32_t group, nxk_kernel **out,
+                         nxp_kernel_binding *binding, nxi_diag *d) {
+  uint32_t operand = 0;
+  return lower(lowering, group, &operand, true, out, binding, d);
+}

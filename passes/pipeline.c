@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: ISC */
+/* Runs passes in order and does around them what their bodies never do: skipping, verifying, round trips, showing stages. */
+#include "pipeline.h"
+
+#include <string.h>
+
+#include "codegen_llvm/codegen_llvm.h"
+#include "graph_passes.h"
+
+nxp_debug nxp_debugging;
+
+/* ---- around a pass */
+
+typedef struct pass_info {
+  const char *name;
+  bool optional;
+} pass_info;
+static const pass_info pass_list[] = {
+#define NXP_PASS(name, level, optional, needs, keeps) {#name, optional},
+#include "pass_list.def"
+#undef NXP_PASS
+};
+
+static bool is_skipped(const char *name) {
+  const char *skip = nxp_debugging.skip;
+  size_t n = strlen(name);
+  for (size_t i = 0; i < sizeof pass_list / sizeof pass_list[0]; i++) {
+    if (skip == NULL || strcmp(pass_list[i].name, name) != 0 || !pass_list[i].optional) continue;
+    for (const char *at = strstr(skip, name); at != NULL; at = strstr(at + 1, name))
+      if ((at == skip || at[-1] == ',') && (at[n] == ',' || at[n] == '\0')) return true;
+  }
+  return false;
+}
+
+static bool wanted(const char *stage) {
+  return nxp_debugging.wants != NULL && nxp_debugging.wants(stage);
+}
+
+static nx_status show_text(const char *stage, const char *name, nxi_text *text, nxi_diag *d) {
+  bool failed = text->failed;
+  if (!failed) nxp_debugging.show(stage, name, text->data != NULL ? text->data : "");
+  nxi_text_free(text);
+  return failed ? nxi_oom(d) : NX_OK;
+}
+
+static nx_status not_the_same(const char *pass, nxi_text *first, nxi_text *second, nxi_diag *d) {
+  bool failed = first->failed || second->failed;
+  bool same = !failed && first->size == second->size &&
+              (first->size == 0 || memcmp(first->data, second->data, first->size) == 0);
+  nxi_text_free(first);
+  nxi_text_free(second);
+  if (failed) return nxi_oom(d);
+  return same ? NX_OK
+              : nxi_fail(d, NX_INTERNAL, pass,
+                         "after this pass the text of the IR does not survive a round trip");
+}
+
+static nx_status bad_ir(const char *pass, const nxi_text *faults, nxi_diag *d) {
+  if (faults->failed || faults->data == NULL)
+    return nxi_oom(d); /* the verifier itself ran out of memory */
+  return nxi_fail(d, NX_INTERNAL, pass, "this pass left an invalid IR:\n%.400s",
+                  faults->data != NULL ? faults->data : "");
+}
+
+static nx_status check_graph(const nxg_graph *g, const char *pass, nxi_diag *d) {
+  nx_status status = NX_OK;
+  if (nxp_debugging.verify) {
+    nxi_text faults = {0};
+    if (!nxg_verify(g, &faults)) status = bad_ir(pass, &faults, d);
+    nxi_text_free(&faults);
+  }
+  if (status != NX_OK || !nxp_debugging.roundtrip) return status;
+  nxi_text first = {0}, second = {0};
+  nxg_graph *again = NULL;
+  nxg_print(g, &first);
+  if (!first.failed) status = nxg_parse(first.data, first.size, &again, d);
+  if (status == NX_OK && again != NULL) nxg_print(again, &second);
+  nxg_destroy(again);
+  nx_status same = not_the_same(pass, &first, &second, d);
+  return status != NX_OK ? status : same;
+}
+
+static nx_status check_kernel(const nxk_kernel *k, const char *pass, nxi_diag *d) {
+  nx_status status = NX_OK;
+  if (nxp_debugging.verify) {
+    nxi_text faults = {0};
+    if (!nxk_verify(k, &faults)) status = bad_ir(pass, &faults, d);
+    nxi_text_free(&faults);
+  }
+  if (status != NX_OK || !nxp_debugging.roundtrip) return status;
+  nxi_text first = {0}, second = {0};
+  nxk_kernel *again = NULL;
+  nxk_print(k, &first);
+  if (!first.failed) status = nxk_parse(first.data, first.size, &again, d);
+  if (status == NX_OK && again != NULL) nxk_print(again, &second);
+  nxk_destroy(again);
+  nx_status same = not_the_same(pass, &first, &second, d);
+  return status != NX_OK ? status : same;
+}
+
+/* ---- graph passes */
+
+static nx_status library_with_blas(const nxg_graph *g, nxg_graph **out, bool *changed,
+                                   nxi_diag *d) {
+  return nxg_pass_library(g, true, out, changed, d);
+}
+
+static nx_status library_without(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d) {
+  return nxg_pass_library(g, false, out, changed, d);
+}
+
+/* Runs one pass on *g, which it replaces; `owned` says whether *g may be freed. */
+static nx_status run_graph_pass(const char *name, nxg_pass pass, const nxg_graph **g, bool *owned,
+                                nxi_diag *d) {
+  if (is_skipped(name)) return NX_OK;
+  nxg_graph *next = NULL;
+  bool changed = false;
+  nx_status status = pass(*g, &next, &changed, d);
+  if (status != NX_OK) return status;
+  if (*owned) nxg_destroy((nxg_graph *)*g);
+  *g = next;
+  *owned = true;
+  return check_graph(next, name, d);
+}
+
+nx_status nxp_run_graph_passes(const nxg_graph *recorded, bool optimise, bool blas, nxg_graph **out,
+                               nxi_diag *d) {
+  const struct {
+    const char *name;
+    nxg_pass pass;
+    bool always;
+  } passes[] = {
+      {"views", nxg_pass_views, true},
+      {"runs", nxg_pass_runs, true},
+      {"fold", nxg_pass_fold, false},
+      {"algebra", nxg_pass_algebra, false},
+      {"library", blas ? library_with_blas : library_without, true},
+      {"views", nxg_pass_views, true},
+      {"cse", nxg_pass_cse, false},
+      {"dce", nxg_pass_dce, false},
+  };
+  const nxg_graph *g = recorded;
+  bool owned = false;
+  nx_status status = NX_OK;
+  if (wanted("graph")) {
+    nxi_text text = {0};
+    nxg_print(g, &text);
+    status = show_text("graph", g->name, &text, d);
+  }
+  if (status == NX_OK) status = check_graph(g, "recording", d);
+  for (size_t i = 0; i < sizeof passes / sizeof passes[0] && status == NX_OK; i++)
+    if (optimise || passes[i].always)
+      status = run_graph_pass(passes[i].name, passes[i].pass, &g, &owned, d);
+  if (status == NX_OK) {
+    *out = (nxg_graph *)g;
+    return NX_OK;
+  }
+  if (owned) nxg_destroy((nxg_graph *)g);
+  return status;
+}
+
+/* ---- kernel passes */
+
+static nx_status show_kernel(const char *stage, const nxk_kernel *k, nxi_diag *d) {
+  if (!wanted(stage)) return NX_OK;
+  nxi_text text = {0};
+  nxk_print(k, &text);
+  return show_text(stage, k->name, &text, d);
+}
+
+nx_status nxp_simplify_kernel(const nxp_plan *plan, const nxk_kernel *k, nxk_kernel **out,
+                              nxi_diag *d) {
+  nx_status status = check_kernel(k, "lower", d);
+  if (status != NX_OK) return status;
+  *out = is_skipped("simplify") || !plan->options.fuse ? nxk_clone(k) : nxk_pass_simplify(k, d);
+  if (*out == NULL) return d->status != NX_OK ? d->status : nxi_oom(d);
+  status = check_kernel(*out, "simplify", d);
+  return status == NX_OK ? show_kernel("kernels", *out, d) : status;
+}
+
+/* Replaces *k by the result of a pass. */
+static nx_status next_kernel(const char *pass, nxk_kernel **k, nxk_kernel *result, nxi_diag *d) {
+  nxk_destroy(*k);
+  *k = result;
+  if (result == NULL) return d->status != NX_OK ? d->status : nxi_oom(d);
+  return check_kernel(result, pass, d);
+}
+
+nx_status nxp_bind_kernel(const nxk_kernel *k, const nxi_target *t, nxk_kernel **out, nxi_diag *d) {
+  nxk_kernel *work = NULL;
+  nx_status status = next_kernel("expand", &work, nxk_pass_expand(k, d), d);
+  if (status == NX_OK) status = next_kernel("bind", &work, nxk_pass_bind_cpu(work, t, d), d);
+  if (status == NX_OK) status = next_kernel("legalize", &work, nxk_pass_legalize(work, t, d), d);
+  if (status == NX_OK) status = show_kernel("bound", work, d);
+  if (status == NX_OK) {
+    *out = work;
+    return NX_OK;
+  }
+  nxk_destroy(work);
+  return status;
+}
+
+nx_status nxp_split_kernel(const nxp_plan *plan, const nxk_kernel *k, nxp_split *out, nxi_diag *d) {
+  int64_t elements = 0;
+  nx_dtype types[NXK_MAX_PARTIALS];
+  *out = (nxp_split){0};
+  if (!plan->options.fuse) return NX_OK;
+  if (!nxk_split_reduction(k, &plan->target, &out->first, &out->second, &elements, types,
+                           &out->n_partials, d)) {
+    out->first = out->second = NULL;
+    return d->status;
+  }
+  for (int i = 0; i < out->n_partials; i++)
+    out->partial_bytes[i] = elements * nxi_dtype_size(types[i]);
+  nx_status status = check_kernel(out->first, "split", d);
+  if (status == NX_OK) status = check_kernel(out->second, "split", d);
+  if (status == NX_OK) status = show_kernel("kernels", out->first, d);
+  return status == NX_OK ? show_kernel("kernels", out->second, d) : status;
+}
+
+/* ---- code */
+
+typedef struct production {
+  const nxk_kernel *logical;
+  const nxi_target *target;
+} production;
+
+static nx_status show_machine_code(const nxk_kernel *bound, const nxi_target *t, nxi_diag *d) {
+  static const struct {
+    const char *stage;
+    nxl_form form;
+  } stages[] = {{"llvm", NXL_IR_OPTIMIZED}, {"asm", NXL_ASM}};
+  nxl_target target = {0};
+  memcpy(target.isa, t->isa, sizeof target.isa);
+  for (int i = 0; i < 2; i++) {
+    void *data = NULL;
+    size_t size = 0;
+    if (!wanted(stages[i].stage)) continue;
+    nx_status status = nxl_compile(bound, &target, stages[i].form, &data, &size, d);
+    if (status != NX_OK) return status;
+    nxi_text text = {0};
+    nxi_text_put(&text, data, (uint32_t)size);
+    nxi_free(data);
+    status = show_text(stages[i].stage, bound->name, &text, d);
+    if (status != NX_OK) return status;
+  }
+  return NX_OK;
+}
+
+static nx_status produce(void *user, nxk_kernel **bound, nxi_diag *d) {
+  const production *p = user;
+  nx_status status = nxp_bind_kernel(p->logical, p->target, bound, d);
+  return status == NX_OK ? show_machine_code(*bound, p->target, d) : status;
+}
+
+static void count_outcome(nxp_compile_report *report, nxi_kernel_outcome how) {
+  if (report == NULL) return;
+  report->kernel_hits += how == NXI_KERNEL_HIT;
+  report->kernel_disk_hits += how == NXI_KERNEL_DISK_HIT;
+  report->kernel_misses += how == NXI_KERNEL_COMPILED;
+}
+
+static nx_status compile(nxp_plan *plan, const nxk_kernel *k, nxp_step *step,
+                         nxp_compile_report *report, nxi_diag *d) {
+  nxi_text key = {0};
+  nxi_kernel_outcome how = NXI_KERNEL_HIT;
+  production p = {k, &plan->target};
+  nxk_print(k, &key);
+  nxi_text_add(&key, "\n%s l2=%lld l3=%lld\n", plan->target.isa, (long long)plan->target.l2_bytes,
+               (long long)plan->target.l3_bytes);
+  nx_status status = NX_OK;
+  if (key.failed) status = nxi_oom(d);
+  else
+    status = nxi_kernel_get(plan->options.kernels, plan->target.isa, key.data, key.size, produce,
+                            &p, &step->code, &how, d);
+  nxi_text_free(&key);
+  if (status != NX_OK) return status;
+  const nxi_kernel_info *info = nxi_kernel_describe(step->code);
+  step->scratch_bytes = info->scratch_bytes;
+  step->tasks = info->tasks;
+  step->tasks_param = info->tasks_param;
+  step->tasks_divisor = info->tasks_divisor;
+  count_outcome(report, how);
+  if (report != NULL) report->compile_ms += how == NXI_KERNEL_COMPILED ? info->compile_ms : 0;
+  return NX_OK;
+}
+
+nx_status nxp_make_code(nxp_plan *plan, const nxk_kernel *k, nxp_step *step,
+                        nxp_compile_report *report, nxi_diag *d) {
+  if (report != NULL) report->kernels++;
+  step->tasks_param = -1;
+  if (plan->options.executor == NXP_LLVM) return compile(plan, k, step, report, d);
+  if (plan->options.bound_interp) return nxp_bind_kernel(k, &plan->target, &step->ir, d);
+  step->ir = nxk_clone(k);
+  return step->ir != NULL ? NX_OK : nxi_oom(d);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: ISC */
+/* The door to the compiler: makes plans, describes them, frees them. */
+#include "pipeline.h"
+
+#include <string.h>
+#include <time.h>
+
+/* ---- the node-by-node executor: one program, no steps */
+
+static nx_status find_windows(nxp_plan *p, const nxg_graph *g, nxi_diag *d) {
+  bool any = false;
+  p->n_inputs = g->n_inputs;
+  p->window_of = nxi_arena_alloc(&p->arena, (g->n_inputs + 1) * sizeof *p->window_of);
+  p->element_bytes = nxi_arena_alloc(&p->arena, (g->n_inputs + 1) * sizeof *p->element_bytes);
+  if (p->window_of == NULL || p->element_bytes == NULL) return nxi_oom(d);
+  for (uint32_t i = 0; i < g->n_inputs; i++) {
+    p->window_of[i] = i;
+    p->element_bytes[i] = nxi_dtype_size(g->nodes[g->inputs[i].node].dtype);
+  }
+  for (uint32_t i = 0; i < g->n_nodes; i++) {
+    const nxg_node *n = &g->nodes[i];
+    if (n->op != NXG_update || n->n_args < 3) continue;
+    const nxg_node *start = n;
+    while (start->op == NXG_update) start = &g->nodes[start->args[0]];
+    if (start->op != NXG_input) continue;
+    p->window_of[g->nodes[n->args[2]].attrs[0]] = (uint32_t)start->attrs[0];
+    any = true;
+  }
+  if (!any) p->window_of = NULL;
+  return NX_OK;
+}
+
+static nx_status create_program(nxp_plan *p, const nxg_graph *g, nxi_diag *d) {
+  nxp_use_blas();
+  nx_status status = nxg_program_create(g, &p->program, d);
+  if (status != NX_OK) return status;
+  p->work = nxg_program_work(p->program);
+  for (uint32_t i = 0; i < g->n_outputs; i++) {
+    const nxg_node *n = &g->nodes[g->outputs[i].node];
+    p->outputs[i] = (nxp_output){-1, nxg_node_elements(n) * nxi_dtype_size(n->dtype)};
+  }
+  return find_windows(p, g, d);
+}
+
+/* ---- the compiled executors */
+
+static void count_work(nxp_plan *p, const nxg_graph *g) {
+  for (uint32_t i = 0; i < g->n_nodes; i++) {
+    const nxg_node *n = &g->nodes[i];
+    if (nxg_ops[n->op].kind == NXG_KIND_MAP || nxg_ops[n->op].kind == NXG_KIND_MOVE)
+      p->work += nxg_node_elements(n);
+    else if (nxg_ops[n->op].kind == NXG_KIND_FOLD)
+      p->work += nxg_node_elements(&g->nodes[n->args[0]]);
+  }
+}
+
+static nx_status show_clusters(const nxg_graph *g, const nxp_clusters *c, nxi_diag *d) {
+  if (nxp_debugging.wants == NULL || !nxp_debugging.wants("clusters")) return NX_OK;
+  nxi_text text = {0};
+  nxp_clusters_print(g, c, &text);
+  if (!text.failed && text.data != NULL) nxp_debugging.show("clusters", g->name, text.data);
+  bool failed = text.failed;
+  nxi_text_free(&text);
+  return failed ? nxi_oom(d) : NX_OK;
+}
+
+/* The plan as text, for NX_DEBUG and NX_DUMP_DIR. */
+static nx_status show_plan(const nxp_plan *p, const char *name, nxi_diag *d) {
+  if (nxp_debugging.wants == NULL || !nxp_debugging.wants("plan")) return NX_OK;
+  nxi_text text = {0};
+  nxp_plan_print(p, &text);
+  if (!text.failed && text.data != NULL) nxp_debugging.show("plan", name, text.data);
+  bool failed = text.failed;
+  nxi_text_free(&text);
+  return failed ? nxi_oom(d) : NX_OK;
+}
+
+static nx_status build_from(nxp_builder *b, int32_t (*poll)(void *), void *poll_user) {
+  size_t n = (size_t)b->g->n_nodes + 1;
+  b->where = nxi_calloc(n, sizeof *b->where);
+  b->is_output = nxi_calloc(n, sizeof *b->is_output);
+  b->nontemporal = nxi_calloc(n, sizeof *b->nontemporal);
+  if (b->where == NULL || b->is_output == NULL || b->nontemporal == NULL) return nxi_oom(b->d);
+  for (uint32_t i = 0; i < b->g->n_outputs; i++) b->is_output[b->g->outputs[i].node] = true;
+  for (size_t i = 0; i < n; i++) b->where[i].window = NXP_NO_WINDOW;
+  nxp_lower_options lower = {&b->plan->target, b->plan->options.fuse, b->nontemporal};
+  nx_status status = nxp_lowering_create(b->g, b->clusters, &lower, &b->lowering, b->d);
+  return status == NX_OK ? nxp_build_steps(b, poll, poll_user) : status;
+}
+
+static nx_status create_steps(nxp_plan *p, const nxg_graph *recorded, int32_t (*poll)(void *),
+                              void *poll_user, nxp_compile_report *report, nxi_diag *d) {
+  bool blas = nxi_blas_get(NULL) != NULL;
+  nxg_graph *g = NULL;
+  nxp_clusters *clusters = NULL;
+  nxp_cluster_options cluster = {p->options.fuse, blas, &p->target};
+  nx_status status = nxp_run_graph_passes(recorded, p->options.fuse, blas, &g, d);
+  if (status == NX_OK) status = nxp_cluster(g, &cluster, &clusters, d);
+  if (status == NX_OK) status = show_clusters(g, clusters, d);
+  if (status == NX_OK) {
+    nxp_builder b = {.plan = p, .g = g, .clusters = clusters, .report = report, .d = d};
+    count_work(p, g);
+    status = build_from(&b, poll, poll_user);
+    nxp_lowering_destroy(b.lowering);
+    nxi_free(b.where);
+    nxi_free(b.is_output);
+    nxi_free(b.nontemporal);
+  }
+  nxp_clusters_destroy(clusters);
+  nxg_destroy(g);
+  return status;
+}
+
+static double milliseconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+nx_status nxp_plan_create(const nxg_graph *g, const nxp_options *o, int32_t (*poll)(void *),
+                          void *poll_user, nxp_plan **out, nxp_compile_report *report,
+                          nxi_diag *d) {
+  nxi_diag own;
+  if (d == NULL) {
+    nxi_diag_clear(&own);
+    d = &own;
+  }
+  nxp_plan *p = nxi_calloc(1, sizeof *p);
+  if (p == NULL) return nxi_oom(d);
+  p->options = *o;
+  p->target = *o->target;
+  p->options.target = &p->target;
+  p->threads = o->threads > 0 ? o->threads : 1;
+  p->n_outputs = g->n_outputs;
+  p->outputs = nxi_arena_alloc(&p->arena, (g->n_outputs + 1) * sizeof *p->outputs);
+  if (report != NULL) report->nodes = g->n_nodes;
+  double start = report != NULL ? milliseconds() : 0,
+         compile = report != NULL ? report->compile_ms : 0;
+  nx_status status = NX_OK;
+  if (p->outputs == NULL) status = nxi_oom(d);
+  else if (o->executor == NXP_GRAPH_INTERP) status = create_program(p, g, d);
+  else status = create_steps(p, g, poll, poll_user, report, d);
+  if (status == NX_OK) status = show_plan(p, g->name, d);
+  if (report != NULL) /* what is not compiling */
+    report->pass_ms += milliseconds() - start - (report->compile_ms - compile);
+  if (status != NX_OK) {
+    nxp_plan_destroy(p);
+    return status;
+  }
+  *out = p;
+  return NX_OK;
+}
+
+static void release_code(nxp_step *step) {
+  nxi_kernel_release(step->code);
+  nxk_destroy(step->ir);
+}
+
+void nxp_plan_destroy(nxp_plan *p) {
+  if (p == NULL) return;
+  for (uint32_t i = 0; i < p->n_steps; i++) {
+    release_code(&p->steps[i]);
+    if (p->steps[i].epilogue != NULL) release_code(p->steps[i].epilogue);
+  }
+  nxg_program_destroy(p->program);
+  nxi_free(p->steps);
+  nxi_arena_destroy(&p->arena);
+  nxi_free(p);
+}
+
+const nxp_output *nxp_plan_outputs(const nxp_plan *p, uint32_t *n) {
+  *n = p->n_outputs;
+  return p->outputs;
+}
+
+int64_t nxp_plan_temporary_bytes(const nxp_plan *p) { return p->temporary_bytes; }
+int64_t nxp_plan_work(const nxp_plan *p) { return p->work; }

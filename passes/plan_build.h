@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: ISC */
+/* Inside plan building: what the files plan_build.c, plan_reads.c, plan_steps.c, plan_update.c and plan_product.c share. */
+#ifndef NXP_PLAN_BUILD_H
+#define NXP_PLAN_BUILD_H
+
+#include "cluster_space.h"
+#include "pipeline.h"
+#include "plan_internal.h"
+
+#define NXP_NONE UINT32_MAX
+enum { NXP_MAX_BUFFERS = 320 }; /* of one kernel: a group holds fewer operations, see cluster.c */
+
+typedef struct nxp_building {
+  nxp_builder *b;
+  uint32_t *group_order; /* node -> order of the last group that reads its memory, + 1; 0: none */
+  uint32_t *alias_order; /* alias number -> the same over all its inputs */
+  uint32_t n_aliases;
+  uint32_t *readers;    /* node -> how many groups read its memory */
+  uint32_t *deferred;   /* group -> matmul group that runs with it, panel by panel; NXP_NONE */
+  uint32_t *updated_by; /* node -> the only update of its memory, NXP_NONE */
+  uint32_t *stamp;      /* node -> last group that visited it */
+  uint32_t *stack;
+  uint32_t n_stack, cap_stack;
+  nxp_temporary *temporaries;
+  uint32_t n_temporaries, cap_temporaries;
+} nxp_building;
+
+static inline const nxg_node *node_of(const nxp_building *s, uint32_t node) {
+  return &s->b->g->nodes[node];
+}
+static inline bool has_memory(const nxp_building *s, uint32_t node) {
+  return node_of(s, node)->op == NXG_input || s->b->clusters->group_of[node] != NXP_NONE;
+}
+static inline int64_t node_bytes(const nxp_building *s, uint32_t node) {
+  const nxg_node *n = node_of(s, node);
+  return nxg_node_elements(n) * nxi_dtype_size(n->dtype);
+}
+
+/* plan_reads.c */
+/* Finds who reads what and what is updated. False without memory. */
+bool nxp_examine(nxp_building *s);
+/* Whether update `node` may take over the memory of what it updates. */
+bool nxp_takes_over(const nxp_building *s, uint32_t node);
+/* plan_steps.c: memory and steps. False, NULL or NX_OUT_OF_MEMORY without memory. */
+bool nxp_new_temporary(nxp_building *s, int64_t bytes, nxp_location *where);
+/* An output, if the node (or what updates it in the end) is one, else a temporary. */
+bool nxp_new_memory(nxp_building *s, uint32_t node, nxp_location *where);
+nxp_step *nxp_add_step(nxp_building *s, nxp_step_kind kind, uint32_t node, uint32_t n_buffers);
+bool nxp_add_copy(nxp_building *s, uint32_t node, nxp_location from, nxp_location to,
+                  int64_t bytes);
+/* Makes the code of one simplified logical kernel and the step that runs it. */
+nx_status nxp_add_kernel(nxp_building *s, const nxk_kernel *k, const nxp_location *buffers,
+                         const uint32_t *params, uint32_t n_params, uint32_t node);
+/* The same, in two kernels if that pays. */
+nx_status nxp_add_logical(nxp_building *s, nxk_kernel *k, const nxp_location *buffers,
+                          const nxp_kernel_binding *binding, uint32_t node);
+/* plan_update.c */
+nx_status nxp_add_update(nxp_building *s, nxk_kernel *k, const nxp_kernel_binding *binding,
+                         uint32_t node);
+/* plan_product.c */
+/* A product alone. */
+nx_status nxp_add_matmul_group(nxp_building *s, uint32_t group);
+/* Finds products whose only reader is an elementwise group over the same points. */
+void nxp_defer_products(nxp_building *s);
+/* Tries to run group `group` on the panels of the product it waits for. *done: it is part of the plan now. */
+nx_status nxp_add_with_product(nxp_building *s, uint32_t group, bool *done);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: ISC */
+/* The inside of a plan: steps in order, and where each node's memory is. */
+#ifndef NXP_PLAN_INTERNAL_H
+#define NXP_PLAN_INTERNAL_H
+
+#include "cluster.h"
+#include "plan.h"
+#include "runtime/blas.h"
+#include "runtime/cache_kernel.h"
+
+typedef enum nxp_place_kind { NXP_NOWHERE, NXP_INPUT, NXP_OUTPUT, NXP_TEMPORARY } nxp_place_kind;
+
+/* Memory a step reads or writes: a base, and bytes from it. If `window` is not NXP_NO_WINDOW the address moves further by
+ * the distance between two inputs, known at launch: that input's first element less `window_of`'s. */
+#define NXP_NO_WINDOW UINT32_MAX
+typedef struct nxp_location {
+  nxp_place_kind kind;
+  uint32_t number; /* of the input or output */
+  int64_t offset;  /* bytes */
+  uint32_t window, window_of;
+} nxp_location;
+
+typedef enum nxp_step_kind { NXP_STEP_KERNEL, NXP_STEP_MATMUL, NXP_STEP_COPY } nxp_step_kind;
+
+typedef struct nxp_step {
+  nxp_step_kind kind;
+  bool overwrites;   /* writes memory of an input */
+  uint32_t tag_node; /* for errors and prints: the node it ends in */
+  uint32_t n_buffers;
+  nxp_location *buffers; /* kernel: launch buffers; matmul: a, b, c; copy: from, to */
+  bool *writes;          /* which of them it writes */
+  int64_t *sizes;        /* bytes of each buffer, for liveness; 0: not planned here */
+  /* kernel */
+  const char *name;
+  uint32_t n_params;
+  uint32_t *params; /* launch parameters */
+  nxi_kernel *code; /* LLVM */
+  nxk_kernel *ir;   /* interpreters: the form that runs */
+  int64_t tasks;    /* -1: nxk_task_count at launch */
+  int32_t tasks_param;
+  int64_t tasks_divisor, scratch_bytes;
+  /* matmul */
+  nx_dtype dtype;
+  bool transposed[2];
+  int64_t m, n, k, ld[3];
+  int32_t batch_rank;
+  int64_t *batch_shape, *batch_strides[3];
+  struct nxp_step
+      *epilogue; /* a kernel that computes one row from a finished row of the product, or NULL */
+  int32_t
+      row_rank; /* of the epilogue: the axes that number its rows, their extents, and how many bytes each
+                                buffer moves along each: row_bytes[buffer * row_rank + axis] */
+  int64_t *row_shape, *row_bytes;
+  int64_t bytes; /* copy */
+} nxp_step;
+
+struct nxp_plan {
+  nxi_arena arena;
+  nxp_options options;
+  nxi_target target;
+  nxg_program *program; /* GRAPH_INTERP: everything else is empty */
+  uint32_t n_inputs;
+  uint32_t *window_of; /* GRAPH_INTERP: input -> input whose memory it is a window of, or itself */
+  int64_t *element_bytes; /* of inputs */
+  nxp_step *steps;
+  uint32_t n_steps, cap_steps;
+  nxp_output *outputs;
+  uint32_t n_outputs;
+  int64_t temporary_bytes, scratch_offset, scratch_bytes;
+  int32_t threads;
+  int64_t work;
+};
+
+/* plan_build.c */
+typedef struct nxp_builder {
+  nxp_plan *plan;
+  const nxg_graph *g;
+  const nxp_clusters *clusters;
+  nxp_lowering *lowering;
+  nxp_location *where; /* node -> its memory */
+  uint32_t
+      *last_read; /* node -> last step that reads its memory; temporaries are free afterwards */
+  bool *is_output;
+  bool *nontemporal;
+  nxp_compile_report *report;
+  nxi_diag *d;
+} nxp_builder;
+nx_status nxp_build_steps(nxp_builder *b, int32_t (*poll)(void *), void *poll_user);
+
+/* plan_blas.c: the interpreter multiplies with the library too. */
+void nxp_use_blas(void);
+
+/* plan_memory.c: gives every temporary an offset; step buffers of kind NXP_TEMPORARY hold a temporary's number until
+ * then. */
+typedef struct nxp_temporary {
+  int64_t bytes;
+  uint32_t first, last;
+  int64_t offset;
+} nxp_temporary;
+nx_status nxp_assign_temporaries(nxp_plan *plan, nxp_temporary *t, uint32_t n, nxi_diag *d);
+
+#endif

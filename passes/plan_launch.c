@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: ISC */
+/* Runs the steps of a plan. Everything that can fail has happened before: code is there, memory is reserved. What is left is
+ * an interruption, and that is not looked at once memory of an input is being overwritten. */
+#include "pipeline.h"
+
+#include <string.h>
+
+enum { MAX_BUFFERS = 336, MAX_PARAMS = 336 }; /* a group holds fewer operations, see cluster.c */
+
+typedef struct run {
+  const nxp_plan *plan;
+  const nxp_launch *launch;
+  const nxp_step *step;
+  void *buffers[MAX_BUFFERS];
+  uint64_t params[MAX_PARAMS];
+  nxi_diag *d;
+} run;
+
+static char *address(const run *r, const nxp_location *l) {
+  char *base = NULL;
+  if (l->kind == NXP_INPUT) base = r->launch->inputs[l->number];
+  else if (l->kind == NXP_OUTPUT) base = r->launch->outputs[l->number];
+  else if (l->kind == NXP_TEMPORARY) base = r->launch->temporary;
+  if (l->window != NXP_NO_WINDOW)
+    base += (char *)r->launch->inputs[l->window] - (char *)r->launch->inputs[l->window_of];
+  return base == NULL ? NULL : base + l->offset;
+}
+
+static char *scratch_of(const run *r, int worker) {
+  int64_t stride = (r->plan->scratch_bytes + 63) & ~(int64_t)63;
+  if (stride == 0) return NULL;
+  return (char *)r->launch->temporary + r->plan->scratch_offset + stride * worker;
+}
+
+static void run_tasks(void *arg, int worker, int64_t begin, int64_t end) {
+  const run *r = arg;
+  nxl_entry(nxi_kernel_code(r->step->code))(r->buffers, r->params, begin, end,
+                                            scratch_of(r, worker));
+}
+
+static int64_t task_count(const run *r) {
+  const nxp_step *s = r->step;
+  if (s->tasks_param < 0) return s->tasks;
+  int64_t n = (int64_t)r->params[s->tasks_param];
+  return (n + s->tasks_divisor - 1) / s->tasks_divisor;
+}
+
+static nx_status run_kernel(run *r, const nxi_poll *poll) {
+  const nxp_step *s = r->step;
+  for (uint32_t i = 0; i < s->n_buffers; i++) r->buffers[i] = address(r, &s->buffers[i]);
+  for (uint32_t i = 0; i < s->n_params; i++) r->params[i] = r->launch->params[s->params[i]];
+  if (s->code == NULL) return nxk_interpret(s->ir, r->buffers, r->params, 0, INT64_MAX, r->d);
+  int64_t tasks = task_count(r);
+  if (tasks <= 1) {
+    run_tasks(r, 0, 0, tasks);
+    return NX_OK;
+  }
+  if (poll->fn != NULL) return nxi_pool_run_polled(r->launch->pool, poll, run_tasks, r, tasks, 1);
+  nxi_pool_run(r->launch->pool, run_tasks, r, tasks, 1);
+  return NX_OK;
+}
+
+/* One row after the other, on the thread that finished the panel. */
+static void run_epilogue(void *user, int worker, int64_t batch, int64_t row_begin,
+                         int64_t row_end) {
+  const run *r = user;
+  const nxp_step *product = r->step, *s = product->epilogue;
+  run own = {.plan = r->plan, .launch = r->launch, .step = s};
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  for (uint32_t i = 0; i < s->n_params; i++) own.params[i] = r->launch->params[s->params[i]];
+  for (int64_t row = batch * product->m + row_begin; row < batch * product->m + row_end; row++) {
+    int64_t rest = row, index[NXG_MAX_RANK];
+    for (int32_t a = s->row_rank; a-- > 0; rest /= s->row_shape[a])
+      index[a] = rest % s->row_shape[a];
+    for (uint32_t i = 0; i < s->n_buffers; i++) {
+      char *at = address(r, &s->buffers[i]);
+      for (int32_t a = 0; a < s->row_rank; a++)
+        at += index[a] * s->row_bytes[(int64_t)i * s->row_rank + a];
+      own.buffers[i] = at;
+    }
+    if (s->code != NULL) run_tasks(&own, worker, 0, task_count(&own));
+    else nxk_interpret(s->ir, own.buffers, own.params, 0, INT64_MAX, &d);
+  }
+}
+
+static nx_status run_matmul(run *r, const nxi_poll *poll) {
+  const nxp_step *s = r->step;
+  const nxi_blas *blas = nxi_blas_get(r->d);
+  if (blas == NULL) return r->d->status;
+  nxi_matmul p = {.type = s->dtype,
+                  .m = s->m,
+                  .n = s->n,
+                  .k = s->k,
+                  .batch_rank = s->batch_rank,
+                  .batch_shape = s->batch_shape};
+  nxi_matrix *matrix[3] = {&p.a, &p.b, &p.c};
+  for (int i = 0; i < 3; i++)
+    *matrix[i] = (nxi_matrix){address(r, &s->buffers[i]), i < 2 && s->transposed[i], s->ld[i],
+                              s->batch_strides[i]};
+  nxi_epilogue epilogue = {run_epilogue, r};
+  return nxi_matmul_panels(blas, r->launch->pool, poll, &p, s->epilogue != NULL ? &epilogue : NULL,
+                           r->d);
+}
+
+static const char *step_name(const nxp_step *s) {
+  return s->kind == NXP_STEP_KERNEL ? s->name : s->kind == NXP_STEP_MATMUL ? "matmul" : "copy";
+}
+
+static nx_status run_step(run *r, const nxi_poll *poll) {
+  const nxp_step *s = r->step;
+  if (s->kind == NXP_STEP_KERNEL) return run_kernel(r, poll);
+  if (s->kind == NXP_STEP_MATMUL) return run_matmul(r, poll);
+  char *from = address(r, &s->buffers[0]), *to = address(r, &s->buffers[1]);
+  if (from != to) memmove(to, from, (size_t)s->bytes);
+  return NX_OK;
+}
+
+static nx_status run_and_show(run *r, const nxi_poll *poll) {
+  void (*show)(const char *, bool) = nxp_debugging.step;
+  if (show != NULL) show(step_name(r->step), true);
+  nx_status status = run_step(r, poll);
+  if (show != NULL) show(step_name(r->step), false);
+  return status;
+}
+
+static nx_status interpret_graph(const nxp_plan *p, const nxp_launch *l, nxi_diag *d) {
+  int64_t offsets[64], *windows = NULL, *heap = NULL;
+  if (p->window_of != NULL) {
+    windows = offsets;
+    if (p->n_inputs > 64 && (windows = heap = nxi_malloc(p->n_inputs * sizeof *heap)) == NULL)
+      return nxi_oom(d);
+    for (uint32_t i = 0; i < p->n_inputs; i++)
+      windows[i] =
+          ((char *)l->inputs[i] - (char *)l->inputs[p->window_of[i]]) / p->element_bytes[i];
+  }
+  nx_status status = nxg_program_run_polled(p->program, l->inputs, l->params, windows, l->outputs,
+                                            l->poll, l->poll_user, d);
+  nxi_free(heap);
+  return status;
+}
+
+/* Once an input is being overwritten the plan goes on to its end, so that nothing is lost: the caller still hears of it
+ * as often as promised, and its answer counts again afterwards. */
+static int32_t ask_in_vain(void *user) {
+  const nxi_poll *poll = user;
+  poll->fn(poll->user);
+  return 0;
+}
+
+nx_status nxp_plan_launch(const nxp_plan *p, const nxp_launch *l, nxi_diag *d) {
+  uint32_t saved = nxi_fp_enter();
+  nx_status status = NX_OK;
+  if (p->program != NULL) {
+    status = interpret_graph(p, l, d);
+    nxi_fp_leave(saved);
+    return status;
+  }
+  run r = {.plan = p, .launch = l, .d = d};
+  nxi_poll poll = {l->poll, l->poll_user};
+  nxi_poll deaf = {l->poll != NULL ? ask_in_vain : NULL, &poll};
+  bool overwriting = false;
+  for (uint32_t i = 0; i < p->n_steps && status == NX_OK; i++) {
+    r.step = &p->steps[i];
+    overwriting = overwriting || r.step->overwrites;
+    if (!overwriting && poll.fn != NULL && poll.fn(poll.user) != 0) status = NX_INTERRUPTED;
+    else status = run_and_show(&r, overwriting ? &deaf : &poll);
+  }
+  nxi_fp_leave(saved);
+  if (status == NX_INTERRUPTED) nxi_fail(d, NX_INTERRUPTED, "", "the poll callback asked to stop");
+  return status;
+}

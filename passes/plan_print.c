@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: ISC */
+/* Plans as text, for people: steps in order, where their memory is, what is reserved. No addresses: equal
+ * plans print equally. */
+#include "plan_internal.h"
+
+static void put_location(nxi_text *out, const nxp_location *l) {
+  static const char *const kinds[] = {"nowhere", "input ", "output ", "temporary"};
+  nxi_text_add(out, "%s", kinds[l->kind]);
+  if (l->kind == NXP_INPUT || l->kind == NXP_OUTPUT) nxi_text_add(out, "%u", l->number);
+  if (l->kind == NXP_TEMPORARY) nxi_text_add(out, "+%lld", (long long)l->offset);
+  else if (l->offset != 0) nxi_text_add(out, "+%lld", (long long)l->offset);
+  if (l->window != NXP_NO_WINDOW) nxi_text_add(out, " at the window of input %u", l->window);
+}
+
+static void put_buffers(nxi_text *out, const nxp_step *s) {
+  for (int writing = 0; writing < 2; writing++) {
+    bool any = false;
+    for (uint32_t i = 0; i < s->n_buffers; i++) {
+      if (s->writes[i] != (writing == 1)) continue;
+      nxi_text_add(out, "%s", any ? ", " : writing ? "    writes " : "    reads ");
+      put_location(out, &s->buffers[i]);
+      any = true;
+    }
+    if (any) nxi_text_add(out, "\n");
+  }
+}
+
+/* What is known before a launch: interpreted forms say it themselves, compiled ones have it in the step. */
+static void put_kernel(nxi_text *out, const nxp_step *s) {
+  int64_t tasks = s->tasks, scratch = s->scratch_bytes;
+  const nxk_kernel *k = s->ir;
+  bool by_param = s->tasks_param >= 0;
+  nxi_text_add(out, "kernel %s", s->name != NULL && s->name[0] != '\0' ? s->name : "f");
+  if (k != NULL && k->level == NXK_BOUND) {
+    scratch = nxk_scratch_bytes(k);
+    tasks = 0;
+    for (uint32_t i = 0; i < k->n_parts; i++) {
+      tasks += k->parts[i].tasks;
+      by_param = by_param || k->parts[i].tasks_param >= 0;
+    }
+  }
+  if (k != NULL && k->level == NXK_LOGICAL) nxi_text_add(out, ", logical");
+  else if (by_param) nxi_text_add(out, ", tasks known at the launch");
+  else nxi_text_add(out, ", %lld tasks", (long long)tasks);
+  if (scratch > 0) nxi_text_add(out, ", %lld bytes of scratch a thread", (long long)scratch);
+  for (uint32_t i = 0; i < s->n_params; i++)
+    nxi_text_add(out, "%s%u", i == 0 ? ", parameters " : " ", s->params[i]);
+  nxi_text_add(out, "\n");
+}
+
+static void put_matmul(nxi_text *out, const nxp_step *s) {
+  nxi_text_add(out, "matmul %s %lld x %lld x %lld", nx_dtype_name(s->dtype), (long long)s->m,
+               (long long)s->n, (long long)s->k);
+  for (int32_t i = 0; i < s->batch_rank; i++)
+    nxi_text_add(out, "%s%lld", i == 0 ? ", batch " : " x ", (long long)s->batch_shape[i]);
+  if (s->transposed[0]) nxi_text_add(out, ", first transposed");
+  if (s->transposed[1]) nxi_text_add(out, ", second transposed");
+  nxi_text_add(out, "\n");
+}
+
+void nxp_plan_print(const nxp_plan *p, nxi_text *out) {
+  if (p->program != NULL) {
+    nxi_text_add(out, "plan: interpreted node by node\n");
+    return;
+  }
+  nxi_text_add(out, "plan: %u steps, %lld temporary bytes\n", p->n_steps,
+               (long long)p->scratch_offset);
+  for (uint32_t i = 0; i < p->n_steps; i++) {
+    const nxp_step *s = &p->steps[i];
+    nxi_text_add(out, "  step %u: ", i);
+    if (s->kind == NXP_STEP_KERNEL) put_kernel(out, s);
+    else if (s->kind == NXP_STEP_MATMUL) put_matmul(out, s);
+    else nxi_text_add(out, "copy %lld bytes\n", (long long)s->bytes);
+    put_buffers(out, s);
+  }
+  for (uint32_t i = 0; i < p->n_outputs; i++) {
+    if (p->outputs[i].in_place_of >= 0)
+      nxi_text_add(out, "  output %u: in place of input %d\n", i, p->outputs[i].in_place_of);
+    else nxi_text_add(out, "  output %u: %lld bytes\n", i, (long long)p->outputs[i].bytes);
+  }
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: ISC */
+/* Who reads what: decides which updates may take over the memory that they update. */
+#include "plan_build.h"
+
+#include <string.h>
+
+static void note_read(nxp_building *s, uint32_t node, uint32_t group) {
+  s->group_order[node] = group + 1;
+  s->readers[node]++;
+  const nxg_node *n = node_of(s, node);
+  if (n->op != NXG_input) return;
+  int32_t alias = s->b->g->inputs[n->attrs[0]].alias;
+  if (alias >= 0) s->alias_order[alias] = group + 1;
+}
+
+static bool visit(nxp_building *s, uint32_t node) {
+  if (!nxi_grow(&s->stack, &s->cap_stack, s->n_stack + 1, sizeof *s->stack)) return false;
+  s->stack[s->n_stack++] = node;
+  return true;
+}
+
+/* Notes all memory that the kernels of a group read. */
+static bool scan_group(nxp_building *s, uint32_t group) {
+  const nxp_group *members = &s->b->clusters->groups[group];
+  for (uint32_t i = 0; i < members->n_roots; i++) {
+    const nxg_node *n = node_of(s, members->roots[i].node);
+    for (uint32_t a = n->op == NXG_update ? 1 : 0; a < (n->op == NXG_update ? 2 : n->n_args); a++)
+      if (!visit(s, n->args[a])) return false;
+  }
+  while (s->n_stack > 0) {
+    uint32_t node = s->stack[--s->n_stack];
+    if (s->stamp[node] == group + 1) continue;
+    s->stamp[node] = group + 1;
+    if (has_memory(s, node)) {
+      if (s->b->clusters->group_of[node] != group) note_read(s, node, group);
+      continue;
+    }
+    const nxg_node *n = node_of(s, node);
+    for (uint32_t a = 0; a < n->n_args; a++)
+      if (!visit(s, n->args[a])) return false;
+  }
+  return true;
+}
+
+/* Order + 1 of the last group that reads the memory of a node, whatever input names it. */
+static uint32_t last_reader(const nxp_building *s, uint32_t node) {
+  const nxg_node *n = node_of(s, node);
+  uint32_t last = s->group_order[node];
+  int32_t alias = n->op == NXG_input ? s->b->g->inputs[n->attrs[0]].alias : -1;
+  return alias >= 0 && s->alias_order[alias] > last ? s->alias_order[alias] : last;
+}
+
+bool nxp_examine(nxp_building *s) {
+  const nxp_clusters *c = s->b->clusters;
+  for (uint32_t i = 0; i < c->n_groups; i++)
+    if (!scan_group(s, i)) return false;
+  for (uint32_t i = 0; i < c->n_groups; i++) {
+    if (c->groups[i].kind != NXP_GROUP_UPDATE) continue;
+    uint32_t node = c->groups[i].roots[0].node, old = node_of(s, node)->args[0];
+    s->updated_by[old] = s->updated_by[old] == NXP_NONE ? node : old; /* `old` itself: by several */
+  }
+  return true;
+}
+
+/* Whether update `node` may take over the memory of what it updates. */
+bool nxp_takes_over(const nxp_building *s, uint32_t node) {
+  const nxg_graph *g = s->b->g;
+  uint32_t old = g->nodes[node].args[0];
+  if (s->updated_by[old] != node || last_reader(s, old) > s->b->clusters->group_of[node] + 1 ||
+      s->b->is_output[old])
+    return false;
+  return g->nodes[old].op != NXG_input ||
+         (g->inputs[g->nodes[old].attrs[0]].flags & NXG_INPUT_OVERWRITE);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: ISC */
+/* Reading and writing elements: item, read, write. */
+#include "runtime/run.h"
+
+nx_status nxi_borrow(nxi_action *a, nxi_storage *s, nxi_node **node, nxi_buffer **buffer) {
+  nx_context *c = a->context;
+  for (;;) {
+    nx_status status = nxi_realize_storage(a, s, node);
+    if (status) return status;
+    nxi_run_lock(c);
+    nxi_buffer *b = (*node)->buffer;
+    bool there = (*node)->state == NXI_REALIZED && !b->writing;
+    if (there) {
+      nxi_buffer_ref(b);
+      b->reading++;
+      *buffer = b;
+    } else {
+      status = nxi_wait_change(c, a->options, &a->diag);
+    }
+    nxi_run_unlock(c);
+    if (there) return NX_OK;
+    nxi_record_lock(c);
+    nxi_node_unref(c, *node);
+    nxi_record_unlock(c);
+    if (status) return status;
+  }
+}
+
+void nxi_give_back(nx_context *c, nxi_node *node, nxi_buffer *buffer) {
+  nxi_run_lock(c);
+  nxi_record_lock(c);
+  buffer->reading--;
+  nxi_buffer_unref(c, buffer);
+  nxi_node_unref(c, node);
+  nxi_record_unlock(c);
+  pthread_cond_broadcast(&c->changed);
+  nxi_run_unlock(c);
+}
+
+/* ---- elements of a view, packed */
+
+static void copy_row(char *to, const char *from, int64_t n, int64_t stride, int64_t size) {
+  if (stride == size) {
+    memcpy(to, from, (size_t)(n * size));
+    return;
+  }
+#define ROW(type)                 \
+  for (int64_t i = 0; i < n; i++) \
+  memcpy(to + i * (int64_t)sizeof(type), from + i * stride, sizeof(type))
+  switch (size) {
+    case 1: ROW(uint8_t); break;
+    case 2: ROW(uint16_t); break;
+    case 4: ROW(uint32_t); break;
+    default: ROW(uint64_t);
+  }
+#undef ROW
+}
+
+/* Elements of a view of `base` to `to`, in C order. Bool bytes become 0 or 1. */
+void nxi_copy_packed(void *to, const void *base, const nx_tensor *t) {
+  int64_t size = nxi_dtype_size(t->storage->dtype), index[NXG_MAX_RANK] = {0};
+  const int64_t *shape = nxi_shape(t), *strides = nxi_strides(t);
+  const char *from = (const char *)base + t->offset * size;
+  char *out = to;
+  if (t->elements == 0) return;
+  int32_t outer = t->contiguous || t->rank == 0 ? 0 : t->rank - 1;
+  int64_t row = t->contiguous || t->rank == 0 ? t->elements : shape[outer];
+  int64_t stride = t->contiguous || t->rank == 0 ? size : strides[outer] * size;
+  for (bool more = true; more;) {
+    copy_row(out, from, row, stride, size);
+    out += row * size;
+    more = false;
+    for (int32_t i = outer; i-- > 0;) {
+      from += strides[i] * size;
+      if (++index[i] < shape[i]) {
+        more = true;
+        break;
+      }
+      from -= index[i] * strides[i] * size;
+      index[i] = 0;
+    }
+  }
+  if (t->storage->dtype == NX_BOOL)
+    for (uint8_t *b = to, *end = b + t->elements; b < end; b++) *b = *b != 0;
+}
+
+/* ---- item */
+
+static nx_status element_offset(const nx_tensor *t, const int64_t *index, int64_t *offset,
+                                nxi_diag *d) {
+  *offset = t->offset;
+  if (t->rank && !index)
+    return nxi_fail(d, NX_INVALID_ARGUMENT, "item", "item: the index is null, the rank is %d",
+                    t->rank);
+  for (int32_t i = 0; i < t->rank; i++) {
+    int64_t extent = nxi_shape(t)[i], at = index[i] < 0 ? index[i] + extent : index[i];
+    if (at < 0 || at >= extent) {
+      d->index = index[i];
+      return nxi_fail(d, NX_INDEX_OUT_OF_RANGE, "item",
+                      "item: index %lld is out of range for axis %d of extent %lld",
+                      (long long)index[i], i, (long long)extent);
+    }
+    *offset += at * nxi_strides(t)[i];
+  }
+  return NX_OK;
+}
+
+static void to_scalar(nx_dtype t, uint64_t bits, nx_scalar *out) {
+  memset(out, 0, sizeof *out);
+  if (nxi_is_float(t)) {
+    out->kind = NX_SCALAR_F64;
+    out->v.f[0] = nxi_f64_bits(nxi_cast_bits(bits, t, NX_F64));
+  } else {
+    out->kind = t == NX_U64 ? NX_SCALAR_U64 : NX_SCALAR_I64;
+    out->v.u = t == NX_U64 ? bits : nxi_cast_bits(bits, t, NX_I64);
+  }
+}
+
+static uint64_t load_at(const nxi_buffer *b, nx_dtype t, int64_t offset) {
+  return nxi_load_element((const char *)b->data + offset * nxi_dtype_size(t), t);
+}
+
+nx_status nx_item(nx_tensor *t, const int64_t *index, nx_scalar *out, const nx_run_options *o) {
+  if (!t || !out) return nxi_error_null("item", t ? 1 : 0), NX_INVALID_ARGUMENT;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  int64_t offset;
+  if (element_offset(t, index, &offset, &d)) return nxi_error_report(&d);
+  nx_context *c = t->context;
+  nxi_storage *s = t->storage;
+  if (!o) { /* the usual case: it is there */
+    nxi_record_lock(c);
+    bool there = s->value->state == NXI_REALIZED;
+    uint64_t bits = there ? load_at(s->value->buffer, s->dtype, offset) : 0;
+    nxi_record_unlock(c);
+    if (there) return to_scalar(s->dtype, bits, out), NX_OK;
+  }
+  nxi_action a;
+  nxi_action_begin(&a, c, o);
+  nxi_node *node;
+  nxi_buffer *b;
+  nx_status status = nxi_borrow(&a, s, &node, &b);
+  if (!status) {
+    to_scalar(s->dtype, load_at(b, s->dtype, offset), out);
+    nxi_give_back(c, node, b);
+  }
+  return nxi_action_end(&a, status);
+}
+
+/* ---- read, write */
+
+static nx_status check_bytes(const char *op, const nx_tensor *t, const void *p, size_t bytes,
+                             nxi_diag *d) {
+  int64_t wanted = t->elements * nxi_dtype_size(t->storage->dtype);
+  if ((int64_t)bytes != wanted)
+    return nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: %zu bytes were given, the tensor has %lld", op,
+                    bytes, (long long)wanted);
+  if (!p && wanted) return nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: the pointer is null", op);
+  return NX_OK;
+}
+
+nx_status nx_read(nx_tensor *t, void *dst, size_t bytes, const nx_run_options *o) {
+  if (!t) return nxi_error_null("read", 0), NX_INVALID_ARGUMENT;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  if (check_bytes("read", t, dst, bytes, &d)) return nxi_error_report(&d);
+  nx_context *c = t->context;
+  nxi_action a;
+  nxi_action_begin(&a, c, o);
+  nxi_node *node;
+  nxi_buffer *b;
+  nx_status status = nxi_borrow(&a, t->storage, &node, &b);
+  if (!status) {
+    nxi_copy_packed(dst, b->data, t);
+    nxi_give_back(c, node, b);
+  }
+  return nxi_action_end(&a, status);
+}
+
+/* A tensor of memory that holds the bytes. */
+static nx_tensor *tensor_of_bytes(nx_tensor *like, const void *src, nxi_diag *d) {
+  nx_context *c = like->context;
+  nxi_storage *s = like->storage;
+  nxi_buffer *b;
+  int64_t bytes = like->elements * nxi_dtype_size(s->dtype);
+  if (nxi_buffer_create(c, bytes, &b, d)) return NULL;
+  if (bytes) memcpy(b->data, src, (size_t)bytes);
+  nxi_record_lock(c);
+  nxi_node *n =
+      nxi_leaf_create(c, NXI_OP_LEAF, s->device, s->dtype, like->rank, nxi_shape(like), b);
+  nx_tensor *t = n ? nxi_tensor_of_node(c, n) : NULL;
+  nxi_record_unlock(c);
+  if (!t) nxi_oom(d);
+  return t;
+}
+
+nx_status nx_write(nx_tensor *t, const void *src, size_t bytes, const nx_run_options *o) {
+  if (!t) return nxi_error_null("write", 0), NX_INVALID_ARGUMENT;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  if (t->storage->flags & NXI_STORAGE_READ_ONLY)
+    nxi_fail(&d, NX_READ_ONLY, "write", "write: the storage is an immutable import");
+  if (d.status || check_bytes("write", t, src, bytes, &d)) return nxi_error_report(&d);
+  nxi_action a;
+  nxi_action_begin(&a, t->context, o);
+  nx_tensor *source = tensor_of_bytes(t, src, &a.diag);
+  if (!source) return nxi_action_end(&a, a.diag.status);
+  nxi_assigned assigned;
+  nx_status status = nxi_assign(t, source, &assigned);
+  nx_tensor_release(source);
+  if (!status) {
+    status = nxi_realize_storage(&a, t->storage, NULL);
+    if (status) nxi_assign_undo(t->context, t->storage, &assigned);
+  }
+  nxi_assign_done(t->context, &assigned);
+  return nxi_action_end(&a, status);
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: ISC */
+/* The map of compiled kernels: a chained hash table and a list in the order of use, under one lock. Whoever
+ * does not find a key enters it as pending and compiles without the lock; others wait for it. */
+#include "cache_kernel.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "build_id.h"
+#include "cache_disk.h"
+
+enum { DEFAULT_KERNELS = 4096, BUCKETS = 1024 };
+static const size_t default_code_bytes = (size_t)128 << 20;
+
+typedef enum kernel_state { PENDING, READY, FAILED } kernel_state;
+
+struct nxi_kernel {
+  _Atomic uint32_t references; /* the map's, and one each user's */
+  kernel_state state;          /* under the cache's lock until READY */
+  bool listed;                 /* in the map */
+  nxi_diag fault;              /* FAILED: why */
+  nxl_code *code;
+  nxi_kernel_info info;
+  uint64_t hash;
+  nxi_kernel *chain;         /* of its bucket */
+  nxi_kernel *newer, *older; /* in the order of use; READY ones alone */
+  char isa[16];
+  size_t key_size;
+  unsigned char key[];
+};
+
+struct nxi_kernel_cache {
+  pthread_mutex_t lock;
+  pthread_cond_t settled; /* some kernel is no longer pending */
+  nxi_kernel *buckets[BUCKETS];
+  nxi_kernel *newest, *oldest;
+  uint32_t max_kernels;
+  size_t max_bytes;
+  nxi_kernel_stats stats;
+  nxi_disk_cache *disk; /* NULL: none */
+};
+
+static double now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* ---- kernels */
+
+void nxi_kernel_retain(nxi_kernel *k) {
+  atomic_fetch_add_explicit(&k->references, 1, memory_order_relaxed);
+}
+
+void nxi_kernel_release(nxi_kernel *k) {
+  if (!k || atomic_fetch_sub_explicit(&k->references, 1, memory_order_acq_rel) != 1) return;
+  nxl_unload(k->code);
+  nxi_free(k);
+}
+
+const nxi_kernel_info *nxi_kernel_describe(const nxi_kernel *k) { return &k->info; }
+const nxl_code *nxi_kernel_code(const nxi_kernel *k) { return k->code; }
+
+static nxi_kernel *make_kernel(const char *isa, const void *key, size_t key_size, uint64_t hash) {
+  nxi_kernel *k = nxi_calloc(1, sizeof *k + key_size);
+  if (!k) return NULL;
+  atomic_init(&k->references, 2);
+  k->hash = hash;
+  snprintf(k->isa, sizeof k->isa, "%s", isa);
+  k->key_size = key_size;
+  memcpy(k->key, key, key_size);
+  return k;
+}
+
+/* ---- the map; all under the lock */
+
+static nxi_kernel *find(const nxi_kernel_cache *c, const char *isa, const void *key,
+                        size_t key_size, uint64_t hash) {
+  nxi_kernel *k = c->buckets[hash % BUCKETS];
+  while (k && !(k->hash == hash && k->key_size == key_size && memcmp(k->key, key, key_size) == 0 &&
+                strcmp(k->isa, isa) == 0))
+    k = k->chain;
+  return k;
+}
+
+static void enter(nxi_kernel_cache *c, nxi_kernel *k) {
+  nxi_kernel **head = &c->buckets[k->hash % BUCKETS];
+  k->chain = *head;
+  *head = k;
+  k->listed = true;
+}
+
+static void link_newest(nxi_kernel_cache *c, nxi_kernel *k) {
+  k->newer = NULL;
+  k->older = c->newest;
+  if (c->newest) c->newest->newer = k;
+  else c->oldest = k;
+  c->newest = k;
+}
+
+static void unlink_use(nxi_kernel_cache *c, nxi_kernel *k) {
+  if (k->newer) k->newer->older = k->older;
+  else c->newest = k->older;
+  if (k->older) k->older->newer = k->newer;
+  else c->oldest = k->newer;
+}
+
+static void remove_listed(nxi_kernel_cache *c, nxi_kernel *k) {
+  nxi_kernel **at = &c->buckets[k->hash % BUCKETS];
+  while (*at != k) at = &(*at)->chain;
+  *at = k->chain;
+  k->listed = false;
+}
+
+static void keep_ready(nxi_kernel_cache *c, nxi_kernel *k) {
+  link_newest(c, k);
+  c->stats.kernels++;
+  c->stats.code_bytes += (int64_t)k->info.code_bytes;
+}
+
+/* Takes the longest unused kernels out until the limits hold; the chain of them is released without the lock. */
+static nxi_kernel *evict(nxi_kernel_cache *c) {
+  nxi_kernel *gone = NULL;
+  while (c->oldest && c->oldest != c->newest &&
+         (c->stats.kernels > c->max_kernels || c->stats.code_bytes > (int64_t)c->max_bytes)) {
+    nxi_kernel *k = c->oldest;
+    unlink_use(c, k);
+    remove_listed(c, k);
+    c->stats.kernels--;
+    c->stats.code_bytes -= (int64_t)k->info.code_bytes;
+    c->stats.evictions++;
+    k->chain = gone;
+    gone = k;
+  }
+  return gone;
+}
+
+static void release_chain(nxi_kernel *k) {
+  while (k) {
+    nxi_kernel *next = k->chain;
+    nxi_kernel_release(k);
+    k = next;
+  }
+}
+
+/* ---- life of a cache */
+
+/* Entries of another LLVM, processor, calling convention or build of this library are never found. */
+nx_status nxi_kernel_disk_open(const char *directory, nxi_disk_cache **out, nxi_diag *d) {
+  nxi_text environment = {0};
+  char build[64];
+  nxi_build_id(build, sizeof build);
+  nxi_text_add(&environment, "abi %d; build %s; %s", NXI_KERNEL_ABI, build, nxl_environment(""));
+  nxi_disk_options options = {.directory = directory, .environment = environment.data};
+  nx_status s = environment.failed ? nxi_oom(d) : nxi_disk_open(&options, out, d);
+  nxi_text_free(&environment);
+  return s;
+}
+
+nx_status nxi_kernel_cache_create(const char *cache_dir, nxi_kernel_cache **out, nxi_diag *d) {
+  nxi_kernel_cache *c = nxi_calloc(1, sizeof *c);
+  if (!c) return nxi_oom(d);
+  pthread_mutex_init(&c->lock, NULL);
+  pthread_cond_init(&c->settled, NULL);
+  c->max_kernels = DEFAULT_KERNELS;
+  c->max_bytes = default_code_bytes;
+  nx_status s = cache_dir && !cache_dir[0] ? NX_OK : nxi_kernel_disk_open(cache_dir, &c->disk, d);
+  if (s == NX_OK) *out = c;
+  else nxi_kernel_cache_destroy(c);
+  return s;
+}
+
+void nxi_kernel_cache_destroy(nxi_kernel_cache *c) {
+  if (!c) return;
+  for (uint32_t i = 0; i < BUCKETS; i++) release_chain(c->buckets[i]);
+  nxi_disk_close(c->disk);
+  pthread_cond_destroy(&c->settled);
+  pthread_mutex_destroy(&c->lock);
+  nxi_free(c);
+}
+
+void nxi_kernel_cache_limit(nxi_kernel_cache *c, uint32_t kernels, size_t code_bytes) {
+  pthread_mutex_lock(&c->lock);
+  c->max_kernels = kernels ? kernels : 1;
+  c->max_bytes = code_bytes ? code_bytes : 1;
+  nxi_kernel *gone = evict(c);
+  pthread_mutex_unlock(&c->lock);
+  release_chain(gone);
+}
+
+void nxi_kernel_cache_stats(nxi_kernel_cache *c, nxi_kernel_stats *out) {
+  pthread_mutex_lock(&c->lock);
+  *out = c->stats;
+  pthread_mutex_unlock(&c->lock);
+}
+
+/* ---- what is on disk: this, then the object */
+
+typedef struct stored_header {
+  int64_t scratch_bytes, tasks, tasks_divisor;
+  int32_t tasks_param;
+  char entry[64];
+  char unused[4];
+} stored_header;
+
+/* The key on disk names the instruction set too. NULL: out of memory. */
+static unsigned char *disk_key(const nxi_kernel *k, size_t *size) {
+  size_t isa = strlen(k->isa) + 1;
+  unsigned char *key = nxi_malloc(isa + k->key_size);
+  if (!key) return NULL;
+  memcpy(key, k->isa, isa);
+  memcpy(key + isa, k->key, k->key_size);
+  *size = isa + k->key_size;
+  return key;
+}
+
+static bool load_stored(nxi_kernel *k, const unsigned char *data, size_t size) {
+  stored_header h;
+  if (size <= sizeof h) return false;
+  memcpy(&h, data, sizeof h);
+  if (memchr(h.entry, '\0', sizeof h.entry) == NULL) return false;
+  if (nxl_load(data + sizeof h, size - sizeof h, h.entry, &k->code, NULL) != NX_OK) return false;
+  k->info = (nxi_kernel_info){.scratch_bytes = h.scratch_bytes,
+                              .tasks = h.tasks,
+                              .tasks_param = h.tasks_param,
+                              .tasks_divisor = h.tasks_divisor,
+                              .object_bytes = size - sizeof h};
+  return true;
+}
+
+static bool load_from_disk(nxi_kernel_cache *c, nxi_kernel *k) {
+  size_t key_size, size;
+  unsigned char *key = c->disk ? disk_key(k, &key_size) : NULL;
+  if (!key) return false;
+  unsigned char *data = nxi_disk_lookup(c->disk, key, key_size, &size);
+  bool found = data && load_stored(k, data, size);
+  nxi_free(data);
+  nxi_free(key);
+  return found;
+}
+
+/* Failing to store is no failure. */
+static void store_on_disk(nxi_kernel_cache *c, const nxi_kernel *k, const char *entry,
+                          const void *object, size_t size) {
+  size_t key_size;
+  unsigned char *key = c->disk ? disk_key(k, &key_size) : NULL,
+                *data = key ? nxi_malloc(sizeof(stored_header) + size) : NULL;
+  if (data) {
+    stored_header h = {.scratch_bytes = k->info.scratch_bytes,
+                       .tasks = k->info.tasks,
+                       .tasks_divisor = k->info.tasks_divisor,
+                       .tasks_param = k->info.tasks_param};
+    snprintf(h.entry, sizeof h.entry, "%s", entry);
+    memcpy(data, &h, sizeof h);
+    memcpy(data + sizeof h, object, size);
+    nxi_disk_store(c->disk, key, key_size, data, sizeof h + size);
+  }
+  nxi_free(data);
+  nxi_free(key);
+}
+
+/* ---- making a kernel */
+
+static nx_status count_tasks(nxi_kernel_info *info, const nxk_kernel *bound, nxi_diag *d) {
+  info->tasks_param = -1;
+  info->tasks_divisor = 1;
+  for (uint32_t i = 0; i < bound->n_parts; i++) {
+    const nxk_part *p = &bound->parts[i];
+    if (p->tasks_param < 0) {
+      info->tasks += p->tasks;
+    } else if (bound->n_parts == 1) {
+      info->tasks_param = p->tasks_param;
+      info->tasks_divisor = p->tasks_divisor;
+    } else {
+      return nxi_fail(d, NX_INTERNAL, "",
+                      "kernel %s: parts beside one whose tasks depend on a parameter", bound->name);
+    }
+  }
+  return NX_OK;
+}
+
+static nx_status compile_bound(nxi_kernel_cache *c, nxi_kernel *k, const nxk_kernel *bound,
+                               nxi_diag *d) {
+  nxl_target target = {0};
+  void *object = NULL;
+  size_t size = 0;
+  snprintf(target.isa, sizeof target.isa, "%s", k->isa);
+  nx_status s = count_tasks(&k->info, bound, d);
+  if (s == NX_OK) s = nxl_compile(bound, &target, NXL_OBJECT, &object, &size, d);
+  if (s == NX_OK) s = nxl_load(object, size, bound->name, &k->code, d);
+  if (s == NX_OK) {
+    k->info.scratch_bytes = nxk_scratch_bytes(bound);
+    k->info.object_bytes = size;
+    store_on_disk(c, k, bound->name, object, size);
+  }
+  nxi_free(object);
+  return s;
+}
+
+static nx_status fill(nxi_kernel_cache *c, nxi_kernel *k, nxi_kernel_produce *produce, void *user,
+                      nxi_kernel_outcome *how, nxi_diag *d) {
+  double start = now_ms();
+  nx_status s = NX_OK;
+  *how = NXI_KERNEL_DISK_HIT;
+  if (!load_from_disk(c, k)) {
+    nxk_kernel *bound = NULL;
+    *how = NXI_KERNEL_COMPILED;
+    s = produce(user, &bound, d);
+    if (s == NX_OK) s = compile_bound(c, k, bound, d);
+    nxk_destroy(bound);
+  }
+  if (k->code) k->info.code_bytes = nxl_code_bytes(k->code);
+  k->info.compile_ms = now_ms() - start;
+  return s;
+}
+
+/* Publishes what became of a pending kernel. The caller keeps its reference, unless it failed. */
+static void settle(nxi_kernel_cache *c, nxi_kernel *k, nx_status s, nxi_kernel_outcome how,
+                   const nxi_diag *d) {
+  nxi_kernel *gone = NULL;
+  pthread_mutex_lock(&c->lock);
+  if (how == NXI_KERNEL_COMPILED) {
+    c->stats.misses++;
+    c->stats.compile_ms += k->info.compile_ms;
+  } else {
+    c->stats.disk_hits++;
+  }
+  if (s == NX_OK) {
+    k->state = READY;
+    keep_ready(c, k);
+    gone = evict(c);
+  } else {
+    k->state = FAILED;
+    k->fault = *d;
+    remove_listed(c, k);
+    k->chain = NULL;
+    gone = k; /* the map's reference */
+  }
+  pthread_cond_broadcast(&c->settled);
+  pthread_mutex_unlock(&c->lock);
+  release_chain(gone);
+}
+
+/* A kernel that is there or coming; called with the lock, which it leaves. */
+static nx_status take_found(nxi_kernel_cache *c, nxi_kernel *k, nxi_kernel **out, nxi_diag *d) {
+  nxi_kernel_retain(k);
+  while (k->state == PENDING) pthread_cond_wait(&c->settled, &c->lock);
+  nx_status s = k->state == READY ? NX_OK : k->fault.status;
+  if (s == NX_OK) {
+    c->stats.hits++;
+    if (k->listed) {
+      unlink_use(c, k);
+      link_newest(c, k);
+    }
+  }
+  pthread_mutex_unlock(&c->lock);
+  if (s == NX_OK) {
+    *out = k;
+    return NX_OK;
+  }
+  if (d && d->status == NX_OK) *d = k->fault;
+  nxi_kernel_release(k);
+  return s;
+}
+
+nx_status nxi_kernel_get(nxi_kernel_cache *c, const char *isa, const void *key, size_t key_size,
+                         nxi_kernel_produce *produce, void *user, nxi_kernel **out,
+                         nxi_kernel_outcome *how, nxi_diag *d) {
+  uint64_t hash = XXH3_64bits(key, key_size);
+  nxi_kernel_outcome outcome = NXI_KERNEL_HIT;
+  nxi_diag own;
+  nxi_diag_clear(&own);
+  pthread_mutex_lock(&c->lock);
+  nxi_kernel *k = find(c, isa, key, key_size, hash);
+  if (how) *how = outcome;
+  if (k) return take_found(c, k, out, d);
+  k = make_kernel(isa, key, key_size, hash);
+  if (k) enter(c, k);
+  pthread_mutex_unlock(&c->lock);
+  if (!k) return nxi_oom(d);
+  nx_status s = fill(c, k, produce, user, &outcome, &own);
+  if (s != NX_OK && own.status == NX_OK) nxi_fail(&own, s, "", "a kernel could not be made");
+  settle(c, k, s, outcome, &own);
+  if (how) *how = outcome;
+  if (s == NX_OK) {
+    *out = k;
+    return NX_OK;
+  }
+  if (d && d->status == NX_OK) *d = own;
+  nxi_kernel_release(k);
+  return s;
+}

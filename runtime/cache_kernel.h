@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: ISC */
+/* Compiled kernels by what they compute: a bounded map in memory, over the cache on disk. Thread-safe; several
+ * requests for one key at once compile once. A kernel in use is never freed: eviction drops it from the map,
+ * and its code goes with its last user. */
+#ifndef NXI_CACHE_KERNEL_H
+#define NXI_CACHE_KERNEL_H
+
+#include "cache_disk.h"
+#include "codegen_llvm/codegen_llvm.h"
+
+typedef struct nxi_kernel_cache nxi_kernel_cache;
+typedef struct nxi_kernel nxi_kernel;
+
+typedef enum nxi_kernel_outcome {
+  NXI_KERNEL_HIT,      /* in memory, or compiled by another thread meanwhile */
+  NXI_KERNEL_DISK_HIT, /* loaded */
+  NXI_KERNEL_COMPILED
+} nxi_kernel_outcome;
+
+typedef struct nxi_kernel_info {
+  int64_t scratch_bytes; /* a thread needs for LOCAL arrays (nxk_scratch_bytes) */
+  int64_t tasks;         /* of all parts, if tasks_param < 0 */
+  int32_t tasks_param;   /* >= 0: tasks = ceil(that scalar parameter / tasks_divisor) */
+  int64_t tasks_divisor;
+  double
+      compile_ms; /* binding, legalising, compiling and loading; of loading alone after a disk hit */
+  size_t object_bytes, code_bytes; /* of the object; of memory once loaded */
+} nxi_kernel_info;
+
+/* cache_dir: where the disk cache is; NULL: where nxi_disk_open looks by default; "": none. A directory that
+ * cannot be used is as good as none. NX_OUT_OF_MEMORY only. */
+nx_status nxi_kernel_cache_create(const char *cache_dir, nxi_kernel_cache **out, nxi_diag *d);
+/* Kernels handed out stay valid. NULL is allowed. */
+void nxi_kernel_cache_destroy(nxi_kernel_cache *c);
+/* The disk cache as a kernel cache of this process uses it, for the tool. */
+nx_status nxi_kernel_disk_open(const char *directory, nxi_disk_cache **out, nxi_diag *d);
+/* How much the map keeps, at least 1 kernel and 1 byte; at first 4096 kernels and 128 MiB of code. */
+void nxi_kernel_cache_limit(nxi_kernel_cache *c, uint32_t kernels, size_t code_bytes);
+
+/* Makes the bound, legalised kernel of the key, which the cache then owns. Runs on the caller's thread, without
+ * locks; must not call the cache. */
+typedef nx_status nxi_kernel_produce(void *user, nxk_kernel **bound, nxi_diag *d);
+/* The kernel of a key (text of the logical kernel, and of everything else that binding depends on) for an
+ * instruction set. Reference to *out: the caller's, given back with nxi_kernel_release. On failure *out is
+ * untouched and nothing is kept. how may be NULL. */
+nx_status nxi_kernel_get(nxi_kernel_cache *c, const char *isa, const void *key, size_t key_size,
+                         nxi_kernel_produce *produce, void *user, nxi_kernel **out,
+                         nxi_kernel_outcome *how, nxi_diag *d);
+void nxi_kernel_retain(nxi_kernel *k);
+void nxi_kernel_release(nxi_kernel *k); /* NULL is allowed */
+const nxi_kernel_info *nxi_kernel_describe(const nxi_kernel *k);
+const nxl_code *nxi_kernel_code(const nxi_kernel *k);
+
+typedef struct nxi_kernel_stats {
+  int64_t hits, disk_hits, misses; /* requests; a miss compiled, or failed to */
+  int64_t evictions;
+  int64_t kernels, code_bytes; /* in the map now */
+  double compile_ms;           /* of all misses */
+} nxi_kernel_stats;
+void nxi_kernel_cache_stats(nxi_kernel_cache *c, nxi_kernel_stats *out);
+
+#endif

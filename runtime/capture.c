@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: ISC */
+/* Sessions in which a function is captured: which tensors that existed before were read or assigned. */
+#include "runtime/handle.h"
+
+static nxi_session *session_of_thread(nx_context *c) {
+  pthread_t self = pthread_self();
+  for (nxi_session *s = c->sessions; s; s = s->next)
+    if (pthread_equal(s->thread, self)) return s;
+  return NULL;
+}
+
+void nxi_captured_drop(nx_context *c, nxi_captured_assign *a) {
+  nxi_node_unref(c, a->value);
+  if (!(a->storage->flags & NXI_STORAGE_PLACEHOLDER)) nxi_storage_unref(c, a->storage);
+}
+
+static void session_end(nx_context *c, nxi_session *session) {
+  nxi_session **at = &c->sessions;
+  while (*at != session) at = &(*at)->next;
+  *at = session->next;
+  atomic_fetch_sub_explicit(&c->capturing, 1, memory_order_relaxed);
+  for (uint32_t i = 0; i < session->cells.n; i++) nxi_storage_unref(c, session->cells.items[i]);
+  for (uint32_t i = 0; i < session->n_assigns; i++)
+    nxi_captured_drop(c, &session->assigns[i]); /* no function was made */
+  nxi_free(session->cells.items);
+  nxi_free(session->assigns);
+  nxi_free(session);
+}
+
+bool nxi_capture_placeholder(nx_context *c, nxi_storage *s) {
+  nxi_session *session = session_of_thread(c);
+  if (!session) {
+    session = nxi_calloc(1, sizeof *session);
+    if (!session) return false;
+    session->thread = pthread_self();
+    session->start = s->id;
+    session->next = c->sessions;
+    c->sessions = session;
+    atomic_fetch_add_explicit(&c->capturing, 1, memory_order_relaxed);
+  }
+  session->placeholders++;
+  s->session = session;
+  return true;
+}
+
+/* A placeholder that was assigned is in the session without a reference: it goes. */
+static void drop_assign(nx_context *c, nxi_session *session, nxi_storage *s) {
+  for (uint32_t i = 0; i < session->n_assigns; i++) {
+    if (session->assigns[i].storage != s) continue;
+    nxi_captured_drop(c, &session->assigns[i]);
+    session->assigns[i] = session->assigns[--session->n_assigns];
+    return;
+  }
+}
+
+void nxi_capture_forget(nx_context *c, nxi_storage *s) {
+  nxi_session *session = s->session;
+  if (!session) return;
+  s->session = NULL;
+  drop_assign(c, session, s);
+  if (--session->placeholders == 0) session_end(c, session);
+}
+
+nxi_storage *nxi_capture_cell(const nxi_session *session, uint64_t id) {
+  for (uint32_t i = 0; i < session->cells.n; i++) {
+    nxi_storage *s = session->cells.items[i];
+    if (s->id == id) return s;
+  }
+  return NULL;
+}
+
+static nxi_captured_assign *find_assign(const nxi_session *session, const nxi_storage *s) {
+  if (!(s->flags & NXI_STORAGE_ASSIGNED)) return NULL;
+  for (uint32_t i = 0; i < session->n_assigns; i++)
+    if (session->assigns[i].storage == s) return &session->assigns[i];
+  return NULL;
+}
+
+nxi_node *nxi_capture_read(nx_context *c, nxi_storage *s, nxi_node *value) {
+  nxi_session *session = session_of_thread(c);
+  if (!session) return value;
+  const nxi_captured_assign *a = find_assign(session, s);
+  if (a) {
+    nxi_node_unref(c, value);
+    a->value->refs++;
+    return a->value;
+  }
+  if (s->id >= session->start) return value;
+  if (!nxi_capture_cell(session, s->id)) {
+    if (!nxi_list_add(&session->cells, s)) {
+      nxi_node_unref(c, value);
+      return NULL;
+    }
+    s->refs++;
+  }
+  int64_t id = (int64_t)s->id;
+  nxi_recording r = {.context = c,
+                     .op = NXI_OP_CELL,
+                     .dtype = value->dtype,
+                     .device = value->device,
+                     .rank = value->rank,
+                     .shape = nxi_node_shape(value),
+                     .attrs = &id,
+                     .n_attrs = 1};
+  return nxi_record_unary(&r, value);
+}
+
+bool nxi_capture_assign(nx_context *c, nxi_storage *s, nxi_node *value, bool *captured) {
+  nxi_session *session = session_of_thread(c);
+  bool placeholder = (s->flags & NXI_STORAGE_PLACEHOLDER) != 0;
+  *captured = session && (s->id < session->start || placeholder);
+  if (!*captured) return true;
+  nxi_captured_assign *a = find_assign(session, s);
+  if (a) {
+    nxi_node_unref(c, a->value);
+    a->value = value;
+    return true;
+  }
+  if (!nxi_grow(&session->assigns, &session->cap_assigns, session->n_assigns + 1,
+                sizeof *session->assigns))
+    return false;
+  session->assigns[session->n_assigns++] = (nxi_captured_assign){s, value, ++c->next_id};
+  if (!placeholder) s->refs++;
+  s->flags |= NXI_STORAGE_ASSIGNED;
+  return true;
+}

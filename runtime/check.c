@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: ISC */
+/* Checks that every operation shares: null operands, contexts, dtypes, scalars. */
+#include "runtime/handle.h"
+
+nx_tensor *nxi_fail_null(const nxi_diag *d) {
+  nxi_error_report(d);
+  return NULL;
+}
+
+bool nxi_check_operands(const char *op, nx_tensor *const *t, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++)
+    if (!t[i]) return nxi_error_null(op, (int32_t)i) != NULL;
+  for (uint32_t i = 1; i < n; i++) {
+    if (t[i]->context == t[0]->context) continue;
+    nxi_diag d;
+    nxi_diag_clear(&d);
+    nxi_fail(&d, NX_INVALID_ARGUMENT, op,
+             "%s: operand %u belongs to another context than operand 0", op, i);
+    d.operand = (int32_t)i;
+    nxi_error_report(&d);
+    return false;
+  }
+  return true;
+}
+
+bool nxi_dtype_admitted(const char *op, nx_dtype dtype, nxi_diag *d) {
+  if (nxi_dtype_valid(dtype) && nxi_dtypes[dtype].admitted) return true;
+  const char *name = nxi_dtype_valid(dtype) ? nxi_dtypes[dtype].name : "that is none";
+  nxi_fail(d, nxi_dtype_valid(dtype) ? NX_UNSUPPORTED_DTYPE : NX_INVALID_ARGUMENT, op,
+           "%s: the dtype %s is not admitted", op, name);
+  return false;
+}
+
+/* Integers wrap, floats round once; a complex number gives its real part. */
+bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_t *bits,
+                     nxi_diag *d) {
+  if (!v || (unsigned)v->kind > NX_SCALAR_C128) {
+    nxi_fail(d, NX_INVALID_ARGUMENT, op,
+             v ? "%s: the scalar is of no known kind" : "%s: the scalar is null", op);
+    return false;
+  }
+  switch (v->kind) {
+    case NX_SCALAR_I64: *bits = nxi_cast_bits((uint64_t)v->v.i, NX_I64, dtype); break;
+    case NX_SCALAR_U64: *bits = nxi_cast_bits(v->v.u, NX_U64, dtype); break;
+    default: *bits = nxi_cast_bits(nxi_bits_f64(v->v.f[0]), NX_F64, dtype);
+  }
+  return true;
+}

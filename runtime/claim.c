@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: ISC */
+/* Claims: what a run is about to compute, read and overwrite, decided at once under the locks, so that no run
+ * ever holds one thing while it waits for another; and what happens to it when the run has ended. */
+#include "runtime/run.h"
+
+#include <errno.h>
+#include <time.h>
+
+nx_status nxi_poll_now(const nx_run_options *o, nxi_diag *d) {
+  if (!o || !o->poll || !o->poll(o->user)) return NX_OK;
+  return nxi_fail(d, NX_INTERRUPTED, "", "%s", nx_status_sentence(NX_INTERRUPTED));
+}
+
+nx_status nxi_wait_change(nx_context *c, const nx_run_options *o, nxi_diag *d) {
+  struct timespec until;
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_nsec += 10000000;
+  if (until.tv_nsec >= 1000000000) {
+    until.tv_nsec -= 1000000000;
+    until.tv_sec++;
+  }
+  pthread_cond_timedwait(&c->changed, &c->run_lock, &until);
+  if (!o || !o->poll) return NX_OK;
+  nxi_run_unlock(c);
+  nx_status status = nxi_poll_now(o, d);
+  nxi_run_lock(c);
+  return status;
+}
+
+/* ---- what may be overwritten */
+
+/* Bits of nxi_run.stored. */
+enum { STORED = 1, UPDATED = 2, GOES = 4 };
+
+static nxi_node *updated_leaf(nxi_node *n) {
+  if (n->op != NXG_update || n->state != NXI_PENDING) return NULL;
+  nxi_node *old = nxi_node_args(n)[0];
+  while (old->op == NXI_OP_CELL && old->state == NXI_PENDING) old = nxi_node_args(old)[0];
+  return old->state == NXI_REALIZED ? old : NULL;
+}
+
+/* Marks the nodes that nobody can need after this run: those it stores let go of their operands, and whoever
+ * has no other user goes with them. First all of them leave the table, so that nobody finds one again. */
+static bool find_what_goes(nxi_run *run) {
+  nx_context *c = run->context;
+  uint32_t n = run->n_order;
+  if (!nxi_grow(&run->edges, &run->cap_edges, n ? n : 1, sizeof *run->edges)) return false;
+  memset(run->edges, 0, n * sizeof *run->edges);
+  for (uint32_t i = n; i-- > 0;) {
+    nxi_node *node = run->order[i];
+    bool stored = run->stored[i] & STORED;
+    if (node->state == NXI_PENDING) nxi_table_remove(c, node);
+    nxi_node *leaf = updated_leaf(node);
+    if (leaf && leaf->epoch == c->epoch) run->stored[leaf->index] |= UPDATED;
+    if (!stored && node->refs != run->edges[i]) continue;
+    run->stored[i] |= GOES;
+    if (node->state == NXI_REALIZED) continue;
+    nxi_node **args = nxi_node_args(node);
+    for (uint32_t k = 0; k < node->n_args; k++)
+      if (args[k]->epoch == c->epoch) run->edges[args[k]->index]++;
+  }
+  return true;
+}
+
+static bool goes(const nxi_run *run, const nxi_node *n) {
+  return n->epoch == run->context->epoch && run->stored[n->index] & GOES;
+}
+
+/* The pinned storage whose memory must show this output, or NULL. */
+static nxi_storage *home_of(const nxi_node *n) {
+  nxi_storage *s = n->home;
+  return s && s->pins && s->value == n ? s : NULL;
+}
+
+static bool may_overwrite(const nxi_run *run, const nxi_run_input *in) {
+  nxi_buffer *b = in->buffer;
+  if (!in->node || run->stored[in->node->index] != (UPDATED | GOES)) return false;
+  if (b->immutable || !nxi_buffer_idle(b)) return false;
+  if (!b->pinner) return atomic_load_explicit(&b->refs, memory_order_relaxed) == 1;
+  for (uint32_t i = 0; i < run->n_outputs; i++)
+    if (home_of(run->outputs[i].node) == b->pinner) return true;
+  return false;
+}
+
+/* Finds where pinned outputs land and who has to move out. Changes nothing; NXI_WAIT. */
+static nx_status plan_landings(nxi_run *run) {
+  for (uint32_t i = 0; i < run->n_outputs; i++) {
+    nxi_run_output *o = &run->outputs[i];
+    nxi_storage *s = home_of(o->node);
+    if (!s) continue;
+    nxi_buffer *b = s->pinned;
+    nxi_node *there = b->occupant;
+    if (!nxi_buffer_idle(b) || (there && there->state == NXI_RUNNING)) return NXI_WAIT;
+    o->land = b;
+    o->occupant = there && !goes(run, there) ? there : NULL;
+    o->direct = !there;
+  }
+  return NX_OK;
+}
+
+void nxi_commit(nxi_run *run) {
+  nx_context *c = run->context;
+  for (uint32_t i = 0; i < run->n_outputs; i++) {
+    nxi_run_output *o = &run->outputs[i];
+    o->node->state = NXI_RUNNING;
+    o->node->refs++;
+    if (o->occupant) {
+      o->occupant->state = NXI_RUNNING;
+      o->occupant->refs++;
+    }
+    if (o->land) {
+      o->land->writing = true;
+      nxi_buffer_ref(o->land);
+    }
+  }
+  for (uint32_t i = 0; i < run->n_inputs; i++) {
+    nxi_buffer_ref(run->inputs[i].buffer);
+    run->inputs[i].buffer->reading++;
+  }
+  run->thread = pthread_self();
+  run->claimed = true;
+  run->next = c->runs;
+  c->runs = run;
+}
+
+nx_status nxi_claim(nxi_run *run, nxi_diag *d) {
+  nx_context *c = run->context;
+  nxi_record_lock(c);
+  bool pinned = false;
+  for (uint32_t i = 0; i < run->n_outputs; i++) pinned |= home_of(run->outputs[i].node) != NULL;
+  nx_status status = NX_OK;
+  if (run->n_updates || pinned) {
+    nxi_drain(c, 1024); /* what is dead already needs nothing */
+    if (!find_what_goes(run)) status = nxi_oom(d);
+    if (!status) status = plan_landings(run);
+    for (uint32_t i = 0; !status && i < run->n_inputs; i++)
+      if (may_overwrite(run, &run->inputs[i]))
+        run->key[run->inputs[i].flags_at] |= NXG_INPUT_OVERWRITE;
+  }
+  if (!status) nxi_commit(run);
+  nxi_record_unlock(c);
+  return status;
+}
+
+/* ---- the end */
+
+static void unlist(nxi_run *run) {
+  nxi_run **at = &run->context->runs;
+  while (*at != run) at = &(*at)->next;
+  *at = run->next;
+  run->claimed = false;
+}
+
+static void release_inputs(nxi_run *run) {
+  for (uint32_t i = 0; i < run->n_inputs; i++) {
+    run->inputs[i].buffer->reading--;
+    nxi_buffer_unref(run->context, run->inputs[i].buffer);
+  }
+}
+
+/* b becomes the memory of n; takes the reference. */
+static void set_buffer(nx_context *c, nxi_node *n, nxi_buffer *b) {
+  if (n->buffer) nxi_buffer_unref(c, n->buffer);
+  n->buffer = b;
+  if (b) b->occupant = n;
+}
+
+static void attach_output(nxi_run *run, nxi_run_output *o) {
+  nx_context *c = run->context;
+  nxi_node *n = o->node;
+  nxi_buffer *b = o->buffer;
+  if (o->in_place_of >= 0) { /* the old value is gone, its memory is ours */
+    nxi_run_input *in = &run->inputs[o->in_place_of];
+    if (!b) { /* else it has moved out again */
+      b = in->buffer;
+      nxi_buffer_ref(b);
+    }
+    in->node->state = NXI_FAILED;
+    in->node->failure = NX_INTERNAL;
+    set_buffer(c, in->node, NULL);
+  }
+  if (o->land && o->land != b) { /* the contents were moved or exchanged */
+    if (o->occupant) set_buffer(c, o->occupant, b);
+    else nxi_buffer_unref(c, b);
+    b = o->land;
+    nxi_buffer_ref(b);
+  }
+  if (o->occupant) {
+    o->occupant->state = NXI_REALIZED;
+    nxi_node_unref(c, o->occupant);
+  }
+  if (o->land) {
+    o->land->writing = false;
+    nxi_buffer_unref(c, o->land);
+  }
+  nxi_table_remove(c, n);
+  set_buffer(c, n, b);
+  c->pending_nodes--;
+  n->state = NXI_REALIZED;
+  nxi_node **args = nxi_node_args(n);
+  for (uint32_t i = 0; i < n->n_args; i++) nxi_node_unref(c, args[i]);
+  n->n_args = 0;
+  nxi_node_unref(c, n);
+}
+
+void nxi_attach(nxi_run *run) {
+  nx_context *c = run->context;
+  nxi_run_lock(c);
+  nxi_record_lock(c);
+  for (uint32_t i = 0; i < run->n_outputs; i++) attach_output(run, &run->outputs[i]);
+  release_inputs(run);
+  unlist(run);
+  nxi_drain(c, 64 + 4 * run->n_outputs);
+  nxi_record_unlock(c);
+  pthread_cond_broadcast(&c->changed);
+  nxi_run_unlock(c);
+}
+
+/* Nodes go back to what they were; a leaf that a call was to fill, or memory half overwritten when its thread
+ * was lost in a fork, cannot. Both locks. */
+void nxi_abandon_locked(nxi_run *run, nx_status failure) {
+  nx_context *c = run->context;
+  for (uint32_t i = 0; i < run->n_outputs; i++) {
+    nxi_run_output *o = &run->outputs[i];
+    bool lost = o->node->op == NXI_OP_LEAF || (run->overwriting && o->in_place_of >= 0);
+    o->node->state = lost ? NXI_FAILED : NXI_PENDING;
+    o->node->failure = lost ? (uint8_t)failure : 0;
+    c->pending_nodes -= lost;
+    if (o->occupant) {
+      o->occupant->state = NXI_REALIZED;
+      nxi_node_unref(c, o->occupant);
+    }
+    if (o->land) {
+      o->land->writing = false;
+      nxi_buffer_unref(c, o->land);
+    }
+    if (o->buffer) nxi_buffer_unref(c, o->buffer);
+    nxi_node_unref(c, o->node);
+  }
+  release_inputs(run);
+  unlist(run);
+}
+
+void nxi_abandon(nxi_run *run, nx_status failure) {
+  nx_context *c = run->context;
+  nxi_run_lock(c);
+  nxi_record_lock(c);
+  nxi_abandon_locked(run, failure);
+  nxi_record_unlock(c);
+  pthread_cond_broadcast(&c->changed);
+  nxi_run_unlock(c);
+}

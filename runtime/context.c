@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: ISC */
+/* Contexts: creation, the end, statistics, fork. */
+#include "runtime/debug.h"
+
+/* objects.c */
+void nxi_slabs_free(nx_context *c);
+void nxi_callbacks_orphan(nx_context *c);
+
+/* ---- fork: the child finds the locks free. Runs of other threads are lost: their values go back to what they
+ * were, but for memory that was being overwritten. */
+
+static void fork_prepare(void *object) {
+  nx_context *c = object;
+  pthread_mutex_lock(&c->run_lock);
+  pthread_mutex_lock(&c->record_lock);
+}
+
+static void fork_parent(void *object) {
+  nx_context *c = object;
+  pthread_mutex_unlock(&c->record_lock);
+  pthread_mutex_unlock(&c->run_lock);
+}
+
+static bool init_condition(nx_context *c) {
+  pthread_condattr_t attributes;
+  if (pthread_condattr_init(&attributes)) return false;
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  bool good = !pthread_cond_init(&c->changed, &attributes);
+  pthread_condattr_destroy(&attributes);
+  return good;
+}
+
+static void fork_child(void *object) {
+  nx_context *c = object;
+  init_condition(c); /* nobody waits here any more */
+  for (nxi_run *run = c->runs, *next; run; run = next) {
+    next = run->next;
+    if (!pthread_equal(run->thread, pthread_self())) nxi_abandon_locked(run, NX_INTERRUPTED);
+  }
+  nxi_plans_unbusy(c);
+  pthread_mutex_unlock(&c->record_lock);
+  pthread_mutex_unlock(&c->run_lock);
+}
+
+static const nxi_fork_hooks fork_hooks = {fork_prepare, fork_parent, fork_child};
+
+/* ---- creation and the end */
+
+static nx_status create(nx_context *c, const nx_context_options *o, nxi_diag *d) {
+  if (o->threads < 0)
+    return nxi_fail(d, NX_INVALID_ARGUMENT, "context",
+                    "context: the number of threads is negative");
+  if (o->memory_limit > INT64_MAX)
+    return nxi_fail(d, NX_INVALID_ARGUMENT, "context",
+                    "context: the memory limit does not fit in 63 bits");
+  nxi_allocator_options memory = {.memory_limit = (int64_t)o->memory_limit};
+  nxi_pool_options pool = {.threads = o->threads};
+  nx_status status = nxi_allocator_create(&memory, &c->allocator, d);
+  if (!status) status = nxi_pool_create(&pool, &c->pool, d);
+  if (!status) status = nxi_executor_create(c, o->cache_dir, d);
+  if (!status) status = nxi_fork_register(&c->fork_entry, &fork_hooks, c);
+  if (status) return d->status ? status : nxi_oom(d);
+  c->fork_registered = true;
+  return NX_OK;
+}
+
+/* Nothing refers to the context: what is left is what teardown has put off, and caches. */
+static void destroy(nx_context *c) {
+  if (c->fork_registered) nxi_fork_unregister(&c->fork_entry);
+  atomic_store(&c->refs, 1); /* teardown takes and gives references */
+  nxi_record_lock(c);
+  for (uint32_t i = 0; i < c->due_used; i++) {
+    nxi_node_unref(c, c->due[i].node);
+    nxi_storage_unref(c, c->due[i].storage);
+  }
+  nxi_drain(c, UINT32_MAX);
+  nxi_record_unlock(c);
+  nxi_free(c->due);
+  nxi_callbacks_orphan(c);
+  nxi_run_free(c->spare_run);
+  nxi_executor_destroy(c);
+  nxi_pool_destroy(c->pool);
+  nxi_allocator_destroy(c->allocator);
+  nxi_table_free(&c->table);
+  nxi_free(c->scratch);
+  nxi_slabs_free(c);
+  pthread_cond_destroy(&c->changed);
+  pthread_mutex_destroy(&c->run_lock);
+  pthread_mutex_destroy(&c->record_lock);
+  nxi_free(c);
+}
+
+nx_status nx_context_create(const nx_context_options *options, nx_context **out) {
+  nx_context_options o = {.size = sizeof o};
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  if (!out) return nxi_error_null("context", 1), NX_INVALID_ARGUMENT;
+  nxi_take(&o, options, sizeof o);
+  nxi_debug_init();
+  nx_context *c = nxi_calloc(1, sizeof *c);
+  if (!c) return nxi_oom(&d), nxi_error_report(&d);
+  atomic_init(&c->refs, 1);
+  c->flags = o.flags;
+  pthread_mutex_init(&c->run_lock, NULL);
+  pthread_mutex_init(&c->record_lock, NULL);
+  nx_status status = init_condition(c) ? create(c, &o, &d) : nxi_oom(&d);
+  if (status) {
+    destroy(c);
+    return nxi_error_report(&d);
+  }
+  *out = c;
+  return NX_OK;
+}
+
+void nxi_context_unref(nx_context *c) {
+  if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1) destroy(c);
+}
+
+nx_context *nx_context_retain(nx_context *c) {
+  if (c) nxi_context_ref(c);
+  return c;
+}
+
+/* Handles on the stack of the dead still count: they are torn down first, and may be the last. */
+void nx_context_release(nx_context *c) {
+  if (!c) return;
+  if (!pthread_mutex_trylock(&c->record_lock)) {
+    nxi_drain(c, 64);
+    nxi_record_unlock(c);
+  }
+  nxi_context_unref(c);
+}
+
+void nx_context_collect(nx_context *c) {
+  if (!c) {
+    nxi_run_callbacks(NULL);
+    return;
+  }
+  nxi_context_ref(c);
+  for (bool more = true; more;) { /* in pieces, so that nobody waits for long */
+    nxi_record_lock(c);
+    nxi_drain(c, 4096);
+    more = c->dying || c->garbage || c->garbage_storages || atomic_load(&c->dead);
+    nxi_record_unlock(c);
+  }
+  nxi_run_callbacks(c);
+  nxi_context_unref(c);
+}
+
+/* ---- statistics */
+
+/* Adds the bytes of realised operands that no storage names, each once. */
+static void add_operands(nx_context *c, nxi_node *n, uint64_t *bytes) {
+  nxi_node **args = nxi_node_args(n);
+  for (uint32_t k = 0; k < n->n_args; k++) {
+    nxi_node *a = args[k];
+    if (a->state != NXI_REALIZED || a->epoch == c->epoch || !a->buffer->allocator) continue;
+    a->epoch = c->epoch;
+    *bytes += (uint64_t)a->buffer->bytes;
+  }
+}
+
+/* Bytes of values that only recorded operations keep. */
+static uint64_t pinned_bytes(nx_context *c) {
+  const nxi_table *t = &c->table;
+  uint64_t bytes = 0;
+  c->epoch++;
+  for (nxi_storage *s = c->storages; s; s = s->next) s->value->epoch = c->epoch;
+  for (size_t i = 0; t->tags && i <= t->mask; i++)
+    if (t->tags[i]) add_operands(c, t->nodes[i], &bytes);
+  for (size_t i = 0; t->set_tags && i < ((size_t)t->set_mask + 1) * NXI_SET; i++)
+    if (t->set_tags[i]) add_operands(c, t->set_nodes[i], &bytes);
+  return bytes;
+}
+
+void nx_context_stats(const nx_context *context, nx_stats *out) {
+  nx_context *c = (nx_context *)context;
+  if (!c || !out) return;
+  nxi_memory_stats memory;
+  nxi_allocator_stats(c->allocator, &memory);
+  nx_stats stats = {.size = sizeof stats,
+                    .live_bytes = (uint64_t)memory.live,
+                    .peak_bytes = (uint64_t)memory.peak,
+                    .kernels_compiled = nxi_executor_compiled(c)};
+  uint64_t before = atomic_load(&c->peak_bytes);
+  if (before > stats.peak_bytes) stats.peak_bytes = before;
+  nxi_run_lock(c);
+  nxi_record_lock(c);
+  stats.pending_nodes = c->pending_nodes;
+  stats.pinned_bytes = pinned_bytes(c);
+  nxi_record_unlock(c);
+  nxi_run_unlock(c);
+  nxi_fill(out, &stats, sizeof stats);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: ISC */
+/* How a claimed run is executed: its plan is found or made, all memory is reserved, the plan is launched, and
+ * values of pinned storages are moved to where they belong.
+ *
+ * Tiny graphs are interpreted until that has cost about as much as compiling them would. */
+#include "runtime/plan_cache.h"
+
+#include "codegen_llvm/codegen_llvm.h"
+#include "ir/op.h"
+#include "runtime/cache_kernel.h"
+#include "runtime/debug.h"
+
+enum { TINY_NODES = 16, TINY_WORK = 4096 };
+static const double compile_cost_ms = 5;
+
+struct nxi_executor {
+  nxp_executor kind;         /* of the device "cpu" */
+  nxi_kernel_cache *kernels; /* NULL unless kind is NXP_LLVM */
+  nxi_target target;
+  _Atomic uint64_t compiled;
+};
+
+nx_status nxi_executor_create(nx_context *c, const char *cache_dir, nxi_diag *d) {
+  struct nxi_executor *e = nxi_calloc(1, sizeof *e);
+  c->plans = nxi_plan_cache_create();
+  c->executor = e;
+  if (!e || !c->plans) return nxi_oom(d);
+  e->target = *nxi_target_host();
+  e->target.threads = nxi_pool_size(c->pool);
+  e->kind = nxi_debug_executor();
+  if (e->kind == NXP_LLVM && nxl_unavailable()) e->kind = NXP_GRAPH_INTERP;
+  if (e->kind != NXP_LLVM) return NX_OK;
+  return nxi_kernel_cache_create(cache_dir, &e->kernels, d);
+}
+
+void nxi_executor_destroy(nx_context *c) {
+  nxi_plan_cache_destroy(c->plans);
+  if (c->executor) nxi_kernel_cache_destroy(c->executor->kernels);
+  nxi_free(c->executor);
+}
+
+uint64_t nxi_executor_compiled(nx_context *c) {
+  return atomic_load_explicit(&c->executor->compiled, memory_order_relaxed);
+}
+
+void nxi_executor_options(const nx_context *c, int32_t device, nxp_options *out) {
+  struct nxi_executor *e = c->executor;
+  *out = (nxp_options){.executor = device == NXI_DEVICE_INTERP ? NXP_GRAPH_INTERP : e->kind,
+                       .fuse = nxi_debug_fuse(),
+                       .target = &e->target,
+                       .threads = e->target.threads,
+                       .kernels = e->kernels};
+  if (out->executor != NXP_LLVM) out->kernels = NULL;
+}
+
+/* ---- plans */
+
+static bool is_tiny(const nxg_graph *g) {
+  int64_t work = 0, nodes = 0;
+  for (uint32_t i = 0; i < g->n_nodes && work < TINY_WORK; i++) {
+    const nxg_node *n = &g->nodes[i];
+    if (n->op == NXG_input) continue;
+    nodes++;
+    work += nxg_node_elements(n);
+    if (nxg_ops[n->op].kind == NXG_KIND_FOLD) work += nxg_node_elements(&g->nodes[n->args[0]]);
+    if (n->op == NXG_matmul)
+      work += nxg_node_elements(n) * g->nodes[n->args[0]].shape[g->nodes[n->args[0]].rank - 1];
+  }
+  return nodes < TINY_NODES && work < TINY_WORK;
+}
+
+static void count_plan(nx_report *report, const nxp_compile_report *made) {
+  report->kernel_hits += made->kernel_hits;
+  report->kernel_disk_hits += made->kernel_disk_hits;
+  report->kernel_misses += made->kernel_misses;
+  report->plan_ms += made->pass_ms;
+  report->compile_ms += made->compile_ms;
+}
+
+/* Whether a graph of this kind is interpreted the next time it runs. */
+static bool interprets(nxp_executor kind, bool tiny, double interpreted_ms) {
+  if (kind != NXP_LLVM) return kind == NXP_GRAPH_INTERP;
+  return tiny && interpreted_ms < compile_cost_ms && nxi_debug_interpret_tiny();
+}
+
+/* What one making of a plan gives. */
+typedef struct made {
+  nxp_plan *plan;
+  nxp_compile_report report;
+  bool interpret, tiny;
+} made;
+
+/* No lock; p is not touched: other threads look at it. */
+static nx_status make_plan(nxi_run *run, double interpreted_ms, made *m, nxi_diag *d) {
+  nx_context *c = run->context;
+  nxp_options options;
+  nxi_executor_options(c, run->device, &options);
+  options.fuse = run->fuse;
+  nxg_graph *g = NULL;
+  nx_status status = nxi_decode(run, false, &g, d);
+  if (status) return status;
+  m->tiny = is_tiny(g);
+  m->interpret = interprets(options.executor, m->tiny, interpreted_ms);
+  if (m->interpret) options.executor = NXP_GRAPH_INTERP;
+  const nx_run_options *o = run->options;
+  status =
+      nxp_plan_create(g, &options, o ? o->poll : NULL, o ? o->user : NULL, &m->plan, &m->report, d);
+  nxg_destroy(g);
+  if (status) return status;
+  atomic_fetch_add_explicit(&c->executor->compiled, m->report.kernel_misses, memory_order_relaxed);
+  count_plan(run->report, &m->report);
+  return NX_OK;
+}
+
+/* The plan that exists and should run now; NULL: it has to be made. run_lock. */
+static nxp_plan *ready_plan(const nxi_run *run, const nxi_plan *p, bool *interpret) {
+  nxp_executor kind =
+      run->device == NXI_DEVICE_INTERP ? NXP_GRAPH_INTERP : run->context->executor->kind;
+  *interpret = interprets(kind, p->tiny, p->interpreted_ms);
+  return *interpret ? p->interpreted : p->compiled;
+}
+
+/* run_lock, given up while a plan is made. */
+static nx_status obtain(nxi_run *run, nxi_plan *p, nxp_plan **out, bool *interpret, nxi_diag *d) {
+  nx_context *c = run->context;
+  while (!(*out = ready_plan(run, p, interpret))) {
+    if (p->busy) {
+      nx_status status = nxi_wait_change(c, run->options, d);
+      if (status) return status;
+      continue;
+    }
+    p->busy = true;
+    double interpreted_ms = p->interpreted_ms;
+    made m = {0};
+    nxi_run_unlock(c);
+    nx_status status = make_plan(run, interpreted_ms, &m, d);
+    nxi_run_lock(c);
+    p->busy = false;
+    pthread_cond_broadcast(&c->changed);
+    if (status) return status;
+    p->tiny = m.tiny;
+    p->report = m.report;
+    *(m.interpret ? &p->interpreted : &p->compiled) = m.plan;
+  }
+  return NX_OK;
+}
+
+/* ---- memory */
+
+static int64_t total_bytes(const nxi_run *run, const nxp_plan *plan) {
+  uint32_t n;
+  const nxp_output *outputs = nxp_plan_outputs(plan, &n);
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < run->n_inputs; i++) bytes += run->inputs[i].bytes;
+  for (uint32_t i = 0; i < n; i++) bytes += outputs[i].in_place_of < 0 ? outputs[i].bytes : 0;
+  return bytes;
+}
+
+/* Whether a value that took over an input's memory has to leave it: a pinned storage gets another value there. */
+static bool has_to_leave(const nxi_run *run, const nxi_run_output *o) {
+  const nxi_buffer *taken = run->inputs[o->in_place_of].buffer;
+  if (o->land == taken) return false;
+  for (uint32_t i = 0; i < run->n_outputs; i++)
+    if (run->outputs[i].land == taken) return true;
+  return false;
+}
+
+static nx_status reserve(nxi_run *run, const nxp_plan *plan, int64_t *planned, nxi_diag *d) {
+  uint32_t n;
+  const nxp_output *outputs = nxp_plan_outputs(plan, &n);
+  for (uint32_t i = 0; i < n; i++) {
+    nxi_run_output *o = &run->outputs[i];
+    o->in_place_of = outputs[i].in_place_of;
+    if (o->in_place_of >= 0 && !has_to_leave(run, o)) continue;
+    if (o->in_place_of < 0 && o->direct &&
+        ((uintptr_t)o->land->data & 63) == 0) { /* plans count on aligned outputs */
+      o->buffer = o->land;
+      nxi_buffer_ref(o->land);
+      continue;
+    }
+    nx_status status = nxi_buffer_create(run->context, outputs[i].bytes, &o->buffer, d);
+    if (status) return status;
+    *planned += outputs[i].bytes;
+  }
+  return NX_OK;
+}
+
+/* Addresses of inputs, then of outputs. */
+static bool addresses(nxi_run *run) {
+  uint32_t n = run->n_inputs + run->n_outputs;
+  if (!nxi_grow(&run->pointers, &run->cap_pointers, n ? n : 1, sizeof *run->pointers)) return false;
+  void **at = run->pointers;
+  for (uint32_t i = 0; i < run->n_inputs; i++)
+    *at++ = (char *)run->inputs[i].buffer->data + run->inputs[i].offset;
+  for (uint32_t i = 0; i < run->n_outputs; i++)
+    *at++ = run->outputs[i].buffer ? run->outputs[i].buffer->data : NULL;
+  return true;
+}
+
+static void exchange(char *a, char *b, int64_t n) {
+  char piece[4096];
+  for (int64_t at = 0; at < n; at += (int64_t)sizeof piece) {
+    size_t part = n - at < (int64_t)sizeof piece ? (size_t)(n - at) : sizeof piece;
+    memcpy(piece, a + at, part);
+    memcpy(a + at, b + at, part);
+    memcpy(b + at, piece, part);
+  }
+}
+
+/* Values of pinned storages go to the memory that shows them; what lay there moves out if it is needed. */
+static void land(nxi_run *run) {
+  for (uint32_t i = 0; i < run->n_outputs; i++) {
+    nxi_run_output *o = &run->outputs[i];
+    if (o->in_place_of < 0 || !o->buffer || !o->buffer->bytes) continue;
+    memcpy(o->buffer->data, run->inputs[o->in_place_of].buffer->data, (size_t)o->buffer->bytes);
+  }
+  for (uint32_t i = 0; i < run->n_outputs; i++) {
+    nxi_run_output *o = &run->outputs[i];
+    nxi_buffer *from =
+        o->buffer || o->in_place_of < 0 ? o->buffer : run->inputs[o->in_place_of].buffer;
+    if (!o->land || !from || from == o->land) continue;
+    int64_t bytes = from->bytes < o->land->bytes ? from->bytes : o->land->bytes;
+    if (o->occupant) exchange(o->land->data, from->data, bytes);
+    else if (bytes) memcpy(o->land->data, from->data, (size_t)bytes);
+  }
+}
+
+static nx_status launch(nxi_run *run, const nxp_plan *plan, nxi_diag *d) {
+  int64_t temporary_bytes = nxp_plan_temporary_bytes(plan), planned = temporary_bytes;
+  void *temporary = NULL;
+  nx_context *c = run->context;
+  nx_status status = reserve(run, plan, &planned, d);
+  if (!status && !addresses(run)) status = nxi_oom(d);
+  if (!status && temporary_bytes)
+    status = nxi_buffer_alloc(c->allocator, temporary_bytes, &temporary, d);
+  if (status) return status;
+  run->overwriting = true;
+  nxp_launch l = {.inputs = run->pointers,
+                  .params = run->params,
+                  .outputs = run->pointers + run->n_inputs,
+                  .temporary = temporary,
+                  .pool = c->pool};
+  if (run->options) {
+    l.poll = run->options->poll;
+    l.poll_user = run->options->user;
+  }
+  status = nxp_plan_launch(plan, &l, d);
+  if (status) run->overwriting = false; /* nothing is overwritten once something can fail */
+  else land(run);
+  if (temporary) nxi_buffer_free(c->allocator, temporary, temporary_bytes);
+  if ((uint64_t)planned > run->report->planned_bytes)
+    run->report->planned_bytes = (uint64_t)planned;
+  return status;
+}
+
+static void count_run(nxi_run *run, const nxi_plan *p, const nxp_plan *plan, bool interpret,
+                      const char *miss, double ms) {
+  nx_report *r = run->report;
+  r->runs++;
+  r->nodes += p->report.nodes;
+  r->kernels += interpret ? 0 : p->report.kernels;
+  r->library_calls += interpret ? 0 : p->report.library_calls;
+  r->interpreted += interpret;
+  if (miss) {
+    r->plan_misses++;
+    r->miss_reason = miss;
+  } else {
+    r->plan_hits++;
+  }
+  r->bytes += (uint64_t)total_bytes(run, plan);
+  r->run_ms += ms;
+}
+
+nx_status nxi_execute(nxi_run *run, nxi_diag *d) {
+  nx_context *c = run->context;
+  const char *miss;
+  bool interpret = false;
+  nxp_plan *plan = NULL;
+  nxi_run_lock(c);
+  nxi_plan *p = nxi_plan_find(c->plans, run, &miss, d);
+  nx_status status = p ? obtain(run, p, &plan, &interpret, d) : NX_OUT_OF_MEMORY;
+  if (status && p) nxi_plan_leave(c->plans, p);
+  nxi_run_unlock(c);
+  if (status) return status;
+  double began = nxi_now_ms(), ms;
+  status = launch(run, plan, d);
+  ms = nxi_now_ms() - began;
+  if (!status) nxi_debug_run(run, miss, interpret, ms);
+  nxi_run_lock(c);
+  if (!status) count_run(run, p, plan, interpret, miss, ms);
+  if (interpret) p->interpreted_ms += ms;
+  nxi_plan_leave(c->plans, p);
+  nxi_run_unlock(c);
+  return status;
+}

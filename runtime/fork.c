@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: ISC */
+/* The list of objects that care about fork(), and the one process-wide handler that walks it. */
+#include "fork.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static nxi_fork_entry *oldest, *newest;
+static bool installed; /* under list_lock */
+
+static void before_fork(void) {
+  pthread_mutex_lock(&list_lock);
+  for (nxi_fork_entry *e = newest; e; e = e->older)
+    if (e->hooks->prepare) e->hooks->prepare(e->object);
+}
+
+static void after_fork_parent(void) {
+  for (nxi_fork_entry *e = oldest; e; e = e->newer)
+    if (e->hooks->parent) e->hooks->parent(e->object);
+  pthread_mutex_unlock(&list_lock);
+}
+
+static void after_fork_child(void) {
+  for (nxi_fork_entry *e = oldest; e; e = e->newer)
+    if (e->hooks->child) e->hooks->child(e->object);
+  pthread_mutex_unlock(&list_lock);
+}
+
+nx_status nxi_fork_register(nxi_fork_entry *entry, const nxi_fork_hooks *hooks, void *object) {
+  pthread_mutex_lock(&list_lock);
+  if (!installed) installed = pthread_atfork(before_fork, after_fork_parent, after_fork_child) == 0;
+  bool usable = installed;
+  if (usable) {
+    *entry = (nxi_fork_entry){.hooks = hooks, .object = object, .older = newest};
+    if (newest) newest->newer = entry;
+    else oldest = entry;
+    newest = entry;
+  }
+  pthread_mutex_unlock(&list_lock);
+  return usable ? NX_OK : NX_OUT_OF_MEMORY;
+}
+
+void nxi_fork_unregister(nxi_fork_entry *entry) {
+  pthread_mutex_lock(&list_lock);
+  if (entry->older) entry->older->newer = entry->newer;
+  else oldest = entry->newer;
+  if (entry->newer) entry->newer->older = entry->older;
+  else newest = entry->older;
+  pthread_mutex_unlock(&list_lock);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: ISC */
+/* What survives fork(): objects with a lock or with threads register here, so that a child made while
+ * another thread was inside the library finds every lock free and knows that its threads are gone.
+ *
+ * Around fork the hooks of all registered objects run on the forking thread: `prepare` of the newest
+ * object first, then, in parent and child, the other hook of the oldest first. An object that takes its
+ * lock while it holds that of another must therefore register after the other one: prepare then takes
+ * both in the usual order. Hooks neither allocate nor register. */
+#ifndef NXI_FORK_H
+#define NXI_FORK_H
+
+#include "nx/status.h"
+
+typedef struct nxi_fork_hooks {
+  void (*prepare)(void *object); /* each may be NULL */
+  void (*parent)(void *object);
+  void (*child)(void *object);
+} nxi_fork_hooks;
+
+/* Part of the object; it stays where it is while registered. */
+typedef struct nxi_fork_entry {
+  const nxi_fork_hooks *hooks;
+  void *object;
+  struct nxi_fork_entry *older, *newer;
+} nxi_fork_entry;
+
+/* NX_OUT_OF_MEMORY if the process cannot take another fork handler. No lock that a hook takes may be held
+ * by the caller of either. */
+nx_status nxi_fork_register(nxi_fork_entry *entry, const nxi_fork_hooks *hooks, void *object);
+void nxi_fork_unregister(nxi_fork_entry *entry);
+
+#endif

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: ISC */
+/* What is behind the public handles, and who may touch it when.
+ *
+ * A node is a recorded value: an operation with its operands, immutable, or memory once it is realised. A storage
+ * is a cell that names its current node. A tensor is a view of a storage. A buffer is memory.
+ *
+ * Two locks a context, always in this order:
+ *  run_lock     what is claimed, running, realised: node state, buffer and operands change under both locks and
+ *               may be read under either; buffers' readers and writers.
+ *  record_lock  everything else: the table of nodes, reference counts of nodes and storages, storages' values,
+ *               pins, lists, the object pool. Held for short stretches only.
+ * No lock is held while anything compiles, runs, allocates tensor memory or calls back. References of tensors,
+ * mappings, functions, contexts and buffers are atomic; the release that drops the last one of a handle pushes
+ * it on a stack that any later call drains, a bounded piece at a time. */
+#ifndef NXI_HANDLE_H
+#define NXI_HANDLE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ir/alloc.h"
+#include "ir/dtype.h"
+#include "ir/graph.h"
+#include "nx/nx.h"
+#include "runtime/fork.h"
+#include "runtime/memory.h"
+#include "runtime/threads.h"
+
+/* ---- operations that exist only in the recording; extraction turns them into graph operations */
+enum {
+  NXI_OP_EMPTY = NXG_OP_COUNT, /* contents unspecified (zeros, when read) */
+  NXI_OP_PLACEHOLDER,
+  NXI_OP_LEAF,    /* memory from the start: imports, results of calls, private copies */
+  NXI_OP_CELL,    /* operand 0, read through storage attrs[0] while a function is captured */
+  NXI_OP_TRANSFER /* operand 0, on another device */
+};
+
+typedef enum nxi_state { NXI_PENDING, NXI_RUNNING, NXI_REALIZED, NXI_FAILED } nxi_state;
+
+/* Flags of a node. */
+enum {
+  NXI_NODE_LISTED = 1,  /* in the table */
+  NXI_NODE_HOLD = 2,    /* store it when a realise meets it */
+  NXI_NODE_TRACED = 4,  /* depends on a placeholder or on a captured cell */
+  NXI_NODE_EXPOSED = 8, /* host code may write it: operations that read it are not merged */
+  NXI_NODE_FOREIGN = 16 /* its memory is the host's: values are copied, never shared */
+};
+
+/* Flags of a storage. */
+enum {
+  NXI_STORAGE_READ_ONLY = 1,
+  NXI_STORAGE_SHARED = 2, /* a shared import: pinned and exposed for life */
+  NXI_STORAGE_PLACEHOLDER = 4,
+  NXI_STORAGE_HOLD = 8,
+  NXI_STORAGE_ASSIGNED = 32 /* in some session, once */
+};
+
+typedef struct nxi_node nxi_node;
+typedef struct nxi_storage nxi_storage;
+typedef struct nxi_buffer nxi_buffer;
+typedef struct nxi_run nxi_run;
+typedef struct nxi_session nxi_session;
+typedef struct nxi_plan nxi_plan;
+
+/* The head of everything with an atomic count. */
+typedef enum nxi_kind { NXI_TENSOR, NXI_MAPPING, NXI_FUNCTION } nxi_kind;
+typedef struct nxi_head {
+  _Atomic uint32_t refs;
+  uint32_t kind;
+  struct nxi_head *next; /* on the stack of the dead */
+} nxi_head;
+
+struct nxi_buffer {
+  _Atomic uint32_t refs;
+  bool immutable;   /* never written */
+  bool writing;     /* a run is about to write it; run_lock */
+  uint32_t reading; /* runs and copies that read it now; run_lock */
+  void *data;
+  int64_t bytes;
+  nxi_allocator *allocator; /* NULL: foreign memory */
+  void (*release)(void *user);
+  void *user;
+  nxi_storage *pinner; /* the one storage whose mappings show this memory; record_lock */
+  nxi_node *occupant;  /* the node whose value it is; both locks */
+  nxi_buffer *next;    /* lists of the dead and of callbacks */
+  uint64_t epoch;      /* extraction: alias is valid if equal to the context's */
+  int32_t alias;
+};
+
+/* A tag, shared by what was recorded under it. Counted under no lock: atomic. */
+typedef struct nxi_tag {
+  _Atomic uint32_t refs;
+  bool has_text;
+  uint64_t number;
+  char text[];
+} nxi_tag;
+
+struct nxi_node {
+  uint32_t refs; /* record_lock */
+  uint16_t op;   /* nxg_op or one of the above */
+  uint8_t dtype, rank;
+  _Atomic uint8_t flags; /* changed under record_lock */
+  uint8_t state, device;
+  uint8_t failure; /* nx_status of a node that failed for good */
+  uint32_t n_args, n_attrs;
+  uint32_t size;  /* bytes, for the pool */
+  uint32_t index; /* extraction: valid if epoch is the context's */
+  uint64_t epoch;
+  uint64_t id;
+  uint64_t hash[2];
+  int64_t elements;
+  nxi_buffer *buffer;
+  union {
+    nxi_storage *home; /* pinned storage whose memory must show this value; weak */
+    nxi_node *next;    /* list of garbage, without references */
+  };
+  nxi_tag *tag;   /* or NULL; one reference */
+  int64_t tail[]; /* shape[rank], attrs[n_attrs], then n_args pointers */
+};
+
+static inline int64_t *nxi_node_shape(nxi_node *n) { return n->tail; }
+static inline int64_t *nxi_node_attrs(nxi_node *n) { return n->tail + n->rank; }
+static inline nxi_node **nxi_node_args(nxi_node *n) {
+  return (nxi_node **)(void *)(n->tail + n->rank + n->n_attrs);
+}
+
+struct nxi_storage {
+  uint32_t refs; /* record_lock, like everything that changes here */
+  uint8_t dtype, device;
+  _Atomic uint8_t flags; /* changed under record_lock; some never change and are read without */
+  uint64_t id;
+  nx_context *context;
+  nxi_node *value;
+  int64_t elements;
+  uint32_t pins, write_pins;    /* mappings; a shared import counts as one of each */
+  nxi_buffer *pinned;           /* while pins > 0: the memory they show, one reference */
+  nxi_session *session;         /* of a placeholder; weak */
+  nxi_storage *next, *previous; /* all live storages; `next` also of garbage */
+};
+
+struct nx_tensor {
+  nxi_head head;
+  nx_context *context;
+  nxi_storage *storage;
+  _Atomic(nx_tensor *) *_Atomic slot; /* in its scope, or NULL */
+  uint8_t rank;
+  bool contiguous; /* strides are canonical */
+  bool whole;      /* contiguous, offset 0, every element of the storage */
+  int64_t offset, elements;
+  int64_t dims[]; /* shape[rank], strides[rank] */
+};
+
+static inline const int64_t *nxi_shape(const nx_tensor *t) { return t->dims; }
+static inline const int64_t *nxi_strides(const nx_tensor *t) { return t->dims + t->rank; }
+
+struct nx_mapping {
+  nxi_head head;
+  nx_context *context;
+  nxi_storage *storage; /* one reference */
+  nxi_buffer *buffer;   /* one reference */
+  uint32_t access;
+  bool pins; /* counted in the storage; not of an immutable import */
+};
+
+/* Fills a struct that the caller sized in its first field; fields that the caller does not know are left out,
+ * fields that the library does not know are left alone. */
+static inline void nxi_fill(void *out, const void *from, size_t known) {
+  size_t size;
+  memcpy(&size, out, sizeof size);
+  if (size > sizeof size)
+    memcpy((char *)out + sizeof size, (const char *)from + sizeof size,
+           (size < known ? size : known) - sizeof size);
+}
+/* Copies what the caller gave of an options struct over the defaults in *to. */
+static inline void nxi_take(void *to, const void *given, size_t known) {
+  size_t size;
+  if (!given) return;
+  memcpy(&size, given, sizeof size);
+  memcpy(to, given, size < known ? size : known);
+}
+
+/* ---- lists of dynamic size */
+typedef struct nxi_list {
+  void **items;
+  uint32_t n, capacity;
+} nxi_list;
+static inline bool nxi_list_add(nxi_list *l, void *item) {
+  if (!nxi_grow(&l->items, &l->capacity, l->n + 1, sizeof *l->items)) return false;
+  l->items[l->n++] = item;
+  return true;
+}
+
+/* A value that is due, and the storage that it was recorded for: a reference of each. */
+typedef struct nxi_due {
+  nxi_storage *storage;
+  nxi_node *node;
+} nxi_due;
+
+/* Blocks of the object pool: sizes in steps of 32 bytes; larger ones come from nxi_malloc. */
+enum { NXI_POOL_STEP = 32, NXI_POOL_CLASSES = 17 };
+
+/* The table of nodes by hash, in two parts; both hold 32 bits of each hash (0: free), so that a look-up that finds
+ * nothing, the usual one, touches no node.
+ *
+ * What is recorded together is looked up together: an operation lives in the set that its newest operand's number
+ * says, so recording walks through the table instead of jumping in it. Operations without operands, and those for
+ * which the set has no room, are in an open-addressed table by hash. (If a place in a set becomes free after an
+ * equal operation had to go elsewhere, the two are not merged; nothing else depends on it.) */
+enum { NXI_SET = 8 };
+typedef struct nxi_table {
+  uint32_t *tags;
+  nxi_node **nodes;
+  uint32_t mask; /* capacity - 1 */
+  uint32_t used;
+  uint32_t *set_tags; /* NXI_SET a set */
+  nxi_node **set_nodes;
+  uint32_t set_mask; /* number of sets - 1 */
+  uint32_t set_used; /* operations in sets */
+} nxi_table;
+
+enum { NXI_DEVICE_CPU = 0, NXI_DEVICE_INTERP = 1, NXI_DEVICE_CUDA = 2, NXI_DEVICES = 3 };
+
+struct nx_context {
+  _Atomic uint32_t refs; /* the user's, and one for each tensor, mapping, function and action */
+  uint32_t flags;
+  int32_t threads;
+  pthread_mutex_t run_lock;
+  pthread_cond_t changed; /* with run_lock: a run or a compile ended */
+  nxi_run *runs;          /* that have claimed something; run_lock */
+  uint64_t epoch;         /* run_lock */
+  struct nxi_plan_cache *plans;
+  struct nxi_executor *executor;
+  nxi_run *spare_run; /* a workspace for the next run; run_lock */
+
+  pthread_mutex_t record_lock;
+  nxi_table table;
+  uint64_t *scratch; /* key of the node being recorded */
+  uint32_t scratch_capacity;
+  uint64_t next_id;
+  void *free_blocks[NXI_POOL_CLASSES];
+  struct nxi_slab *slabs;
+  char *slab_next;
+  size_t slab_left;
+  nxi_storage *storages;
+  nxi_node *garbage; /* nodes without references, operands not yet dropped */
+  nxi_storage *garbage_storages;
+  nxi_head *dying;          /* handles taken from the stack below */
+  nxi_buffer *dead_buffers; /* freed when the lock is let go */
+  nxi_session *sessions;
+  _Atomic uint32_t capturing; /* sessions */
+  uint64_t pending_nodes, live_nodes, live_storages;
+  nxi_due *due; /* what is due */
+  uint32_t due_used, due_capacity;
+  _Atomic uint32_t due_count;
+
+  _Atomic(nxi_head *) dead;        /* handles whose last reference is gone */
+  _Atomic(nxi_buffer *) callbacks; /* foreign buffers whose release is to be called */
+  nxi_allocator *allocator;
+  _Atomic uint64_t peak_bytes; /* before the allocator's peak was last started anew */
+  nxi_pool *pool;
+  nxi_fork_entry fork_entry;
+  bool fork_registered;
+};
+
+/* ---- error.c */
+/* Puts a failure into this thread's slot (unless it is full), with the thread's tag; returns d->status. */
+nx_status nxi_error_report(const nxi_diag *d);
+/* The same with the tag of the operation that failed, and the number of the requested tensor. */
+nx_status nxi_error_report_tagged(const nxi_diag *d, uint64_t tag, const char *text,
+                                  int32_t output);
+/* A null operand: fills an empty slot only. Always NULL. */
+void *nxi_error_null(const char *op, int32_t operand);
+/* This thread's tag, with a reference; NULL if it has none. */
+nxi_tag *nxi_tag_current(void);
+void nxi_tag_release(nxi_tag *t);
+
+/* ---- objects.c: locks, pool, teardown */
+static inline void nxi_run_lock(nx_context *c) { pthread_mutex_lock(&c->run_lock); }
+static inline void nxi_run_unlock(nx_context *c) { pthread_mutex_unlock(&c->run_lock); }
+static inline void nxi_record_lock(nx_context *c) { pthread_mutex_lock(&c->record_lock); }
+/* Also frees the buffers that died under the lock. */
+void nxi_record_unlock(nx_context *c);
+void *nxi_block_take(nx_context *c, size_t bytes);         /* record_lock; contents arbitrary */
+void nxi_block_give(nx_context *c, void *p, size_t bytes); /* record_lock */
+void nxi_advise_huge(void *memory, size_t bytes); /* large pages where the system has them */
+static inline void nxi_context_ref(nx_context *c) {
+  atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
+}
+void nxi_context_unref(nx_context *c); /* no lock; may destroy the context */
+/* Drops one reference of a handle; the last one puts it on the stack of the dead. No lock, does not wait. */
+void nxi_head_release(nx_context *c, nxi_head *h);
+/* Tears down at most `budget` dead objects. record_lock; the caller holds a reference of the context. */
+void nxi_drain(nx_context *c, uint32_t budget);
+void nxi_node_unref(nx_context *c, nxi_node *n);       /* record_lock */
+void nxi_node_discard(nx_context *c, nxi_node *n);     /* one that nothing refers to; record_lock */
+void nxi_storage_unref(nx_context *c, nxi_storage *s); /* record_lock */
+void nxi_storage_set(nx_context *c, nxi_storage *s,
+                     nxi_node *value);               /* record_lock; takes the reference */
+void nxi_buffer_unref(nx_context *c, nxi_buffer *b); /* record_lock */
+void nxi_run_callbacks(nx_context *c); /* queued release callbacks; no lock; c may be NULL */
+
+static inline void nxi_buffer_ref(nxi_buffer *b) {
+  atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
+}
+
+/* ---- storage.c: making what objects.c tears down */
+nx_status nxi_buffer_create(nx_context *c, int64_t bytes, nxi_buffer **out,
+                            nxi_diag *d); /* no lock */
+/* The rest with record_lock; NULL without memory. A reference to b, value or s goes to the result, also on
+ * failure. */
+nxi_node *nxi_leaf_create(nx_context *c, uint16_t op, int32_t device, nx_dtype dtype, int32_t rank,
+                          const int64_t *shape, nxi_buffer *b);
+nxi_storage *nxi_storage_create(nx_context *c, nxi_node *value);
+nx_tensor *nxi_tensor_create(nx_context *c, nxi_storage *s, int32_t rank, const int64_t *shape,
+                             const int64_t *strides, int64_t offset);
+/* A tensor that is the whole of a new storage of this value. */
+nx_tensor *nxi_tensor_of_node(nx_context *c, nxi_node *value);
+
+/* ---- record.c */
+typedef struct nxi_operand {
+  nx_tensor *tensor;
+  int32_t rank;
+  int64_t offset;
+  const int64_t *shape, *strides; /* the view of the tensor's storage that is read */
+} nxi_operand;
+static inline nxi_operand nxi_operand_of(nx_tensor *t) {
+  return (nxi_operand){t, t->rank, t->offset, nxi_shape(t), nxi_strides(t)};
+}
+typedef struct nxi_recording {
+  nx_context *context;
+  uint16_t op;
+  uint8_t dtype;
+  int32_t device, rank;
+  const int64_t *shape, *attrs;
+  uint32_t n_attrs, n_operands;
+  const nxi_operand *operands;
+} nxi_recording;
+/* Records an operation that has been checked. NULL and this thread's error without memory, or if storage it reads
+ * is exposed and carrying it out failed. */
+nx_tensor *nxi_record(const nxi_recording *r);
+/* The node of what a recording says, merged with an equal one; one reference. NULL without memory. record_lock.
+ * alone: never merged. */
+nxi_node *nxi_record_node(const nxi_recording *r, bool alone);
+/* The same with a node for its only operand; takes that reference. */
+nxi_node *nxi_record_unary(const nxi_recording *r, nxi_node *operand);
+nxi_node *nxi_record_unary_alone(const nxi_recording *r, nxi_node *operand); /* never merged */
+nxi_node *nxi_record_binary(const nxi_recording *r, nxi_node *a, nxi_node *b, bool alone);
+/* The node an operand reads, one reference. record_lock. */
+nxi_node *nxi_operand_node(nx_context *c, const nxi_operand *o);
+/* What an operand reads, fit to be the value of another storage (assign.c). */
+nxi_node *nxi_operand_value(nx_context *c, const nxi_operand *o);
+/* Records an assign that has been checked; record_lock. *exposed: it has to be carried out after the lock is let go. */
+nx_status nxi_assign_locked(nx_context *c, nx_tensor *dst, const nxi_operand *src, bool *exposed,
+                            nxi_diag *d);
+/* assign.c. nx_assign, and what it did: the value that the storage got, and the old one if it is kept; a reference each.
+ * Both NULL if nothing was changed. */
+typedef struct nxi_assigned {
+  nxi_node *node, *before;
+} nxi_assigned;
+nx_status nxi_assign(nx_tensor *dst, nx_tensor *src, nxi_assigned *a);
+/* An action that assigned and could not store: the assign is taken back, unless somebody has built on it, or it is one
+ * of the whole of mapped storage, whose old value is not kept. No lock. */
+void nxi_assign_undo(nx_context *c, nxi_storage *s, nxi_assigned *a);
+void nxi_assign_done(nx_context *c, nxi_assigned *a); /* lets go of the references. No lock */
+/* Nodes as operands; takes their references. */
+nxi_node *nxi_record_nodes(const nxi_recording *r, nxi_node *const *operands, uint32_t n,
+                           bool alone);
+/* A view of a node's linear storage; takes the reference, gives one. NULL without memory. record_lock. */
+nxi_node *nxi_node_view(nx_context *c, nxi_node *value, int32_t rank, const int64_t *shape,
+                        const int64_t *strides, int64_t offset);
+
+/* ---- table.c; record_lock */
+/* Adds n, or finds a node that equals it. False without memory. */
+bool nxi_table_add(nx_context *c, nxi_node *n, nxi_node **equal);
+void nxi_table_remove(nx_context *c, nxi_node *n); /* if it is listed */
+void nxi_table_free(nxi_table *t);
+
+/* ---- record.c, more of it */
+/* The device of a result, or -1 and a failure. Only a rank-0 `full` may be elsewhere. No lock. */
+int32_t nxi_common_device(const char *op, nx_tensor *const *t, uint32_t n, nxi_diag *d);
+/* due.c. Lets go of what is done or of no use; adds the rest, with references. record_lock. */
+void nxi_due_settle(nx_context *c);
+bool nxi_due_collect(nx_context *c, nxi_list *nodes); /* false without memory */
+/* After recording on exposed storage, no lock: carries it out, or makes it due. */
+nx_status nxi_carry_out(nx_context *c, nxi_storage *s);
+
+/* ---- the operations' files share these */
+nx_tensor *nxi_fail_null(const nxi_diag *d); /* reports; NULL */
+/* NULL operands and operands of different contexts; false: reported. */
+bool nxi_check_operands(const char *op, nx_tensor *const *t, uint32_t n);
+bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_t *bits,
+                     nxi_diag *d);
+bool nxi_dtype_admitted(const char *op, nx_dtype dtype, nxi_diag *d);
+bool nxi_device_usable(nx_context *c, const char *op, nx_device device, nxi_diag *d); /* device.c */
+nx_tensor *nxi_view_tensor(nx_tensor *t, const nxg_view *v); /* another view of t's storage */
+void nxi_view_of(const nx_tensor *t, nxg_view *v);
+
+/* ---- capture.c: a session lasts from a thread's first placeholder until its function is created, or until its
+ * placeholders are gone. All with record_lock. */
+typedef struct nxi_captured_assign {
+  nxi_storage *storage; /* one reference, but for placeholders */
+  nxi_node *value;      /* what the session's thread reads; one reference */
+  uint64_t id;          /* of the time when it was first assigned */
+} nxi_captured_assign;
+struct nxi_session {
+  nxi_session *next;
+  pthread_t thread;
+  uint64_t start;        /* storages of lower ids existed before: they are read at each call */
+  uint32_t placeholders; /* storages that are alive */
+  nxi_list cells;        /* storages that were read, one reference each */
+  nxi_captured_assign *assigns;
+  uint32_t n_assigns, cap_assigns;
+};
+/* What a captured operation reads of s instead of `value`; takes a reference, gives one. NULL without memory. */
+nxi_node *nxi_capture_read(nx_context *c, nxi_storage *s, nxi_node *value);
+bool nxi_capture_placeholder(nx_context *c, nxi_storage *s); /* false without memory */
+void nxi_capture_forget(nx_context *c, nxi_storage *s); /* s leaves its session, which may end */
+/* *captured: this thread is in a session, so the assign is only noted there, for calls, and nobody else sees it; the
+ * reference of value is taken. False without memory. */
+bool nxi_capture_assign(nx_context *c, nxi_storage *s, nxi_node *value, bool *captured);
+void nxi_captured_drop(nx_context *c, nxi_captured_assign *a);
+nxi_storage *nxi_capture_cell(const nxi_session *session,
+                              uint64_t id); /* a storage of `cells`, or NULL */
+
+/* ---- scope.c */
+bool nxi_scope_add(nx_tensor *t);    /* false without memory */
+void nxi_scope_forget(nx_tensor *t); /* t dies */
+
+#endif

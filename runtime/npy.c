@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: ISC */
+/* Reading .npy: magic "\x93NUMPY", two bytes of version, the length of the header (two bytes in version 1, four
+ * after it, little-endian), a Python dictionary of exactly descr, fortran_order and shape, then the elements.
+ * The dictionary is read as the subset of Python that NumPy writes. */
+#include "npy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char operation[] = "npy";
+
+/* One row a type: what follows the byte order in descr. */
+typedef struct npy_type {
+  const char *code;
+  nx_dtype dtype;
+  uint8_t word; /* bytes that a change of byte order reverses */
+} npy_type;
+
+static const npy_type types[] = {
+    {"b1", NX_BOOL, 1}, {"?", NX_BOOL, 1}, {"i1", NX_I8, 1},    {"u1", NX_U8, 1},
+    {"i2", NX_I16, 2},  {"u2", NX_U16, 2}, {"i4", NX_I32, 4},   {"u4", NX_U32, 4},
+    {"i8", NX_I64, 8},  {"u8", NX_U64, 8}, {"f2", NX_F16, 2},   {"f4", NX_F32, 4},
+    {"f8", NX_F64, 8},  {"c8", NX_C64, 4}, {"c16", NX_C128, 8}, {"V2", NX_BF16, 2},
+};
+enum { TYPES = sizeof types / sizeof *types };
+
+static bool little_endian(void) {
+  uint16_t one = 1;
+  uint8_t first;
+  memcpy(&first, &one, 1);
+  return first == 1;
+}
+
+/* ---- the dictionary */
+
+typedef struct cursor {
+  const char *start;    /* of the file */
+  const char *at, *end; /* of the header */
+  nxi_diag *d;
+} cursor;
+
+static nx_status bad(const cursor *c, nx_status status, const char *at, const char *sentence) {
+  bool first = c->d && c->d->status == NX_OK;
+  nxi_fail(c->d, status, operation, "byte %lld: %s", (long long)(at - c->start), sentence);
+  if (first) c->d->index = at - c->start;
+  return status;
+}
+
+static void skip_space(cursor *c) {
+  while (c->at < c->end && (*c->at == ' ' || *c->at == '\t' || *c->at == '\n' || *c->at == '\r'))
+    c->at++;
+}
+
+/* Takes the character if it comes next. */
+static bool take(cursor *c, char character) {
+  skip_space(c);
+  if (c->at >= c->end || *c->at != character) return false;
+  c->at++;
+  return true;
+}
+
+static bool take_word(cursor *c, const char *word) {
+  size_t n = strlen(word);
+  skip_space(c);
+  if ((size_t)(c->end - c->at) < n || memcmp(c->at, word, n) != 0) return false;
+  c->at += n;
+  return true;
+}
+
+/* A string without escapes, in either kind of quotes. */
+static nx_status take_string(cursor *c, const char **text, size_t *length) {
+  skip_space(c);
+  if (c->at >= c->end || (*c->at != '\'' && *c->at != '"'))
+    return bad(c, NX_PARSE, c->at, "a string is expected");
+  char quote = *c->at++;
+  *text = c->at;
+  while (c->at < c->end && *c->at != quote && *c->at != '\\' && *c->at != '\n') c->at++;
+  if (c->at >= c->end || *c->at != quote) return bad(c, NX_PARSE, c->at, "the string does not end");
+  *length = (size_t)(c->at - *text);
+  c->at++;
+  return NX_OK;
+}
+
+static nx_status take_descr(cursor *c, nxi_npy *out) {
+  skip_space(c);
+  const char *begin = c->at, *text;
+  size_t length;
+  if (c->at < c->end && *c->at == '[')
+    return bad(c, NX_UNSUPPORTED_DTYPE, begin, "structured element types are not supported");
+  nx_status status = take_string(c, &text, &length);
+  if (status != NX_OK) return status;
+  char order = length && strchr("<>=|", *text) ? *text : '=';
+  size_t skip = length && strchr("<>=|", *text) ? 1 : 0;
+  for (int i = 0; i < TYPES; i++) {
+    if (strlen(types[i].code) != length - skip ||
+        memcmp(types[i].code, text + skip, length - skip) != 0)
+      continue;
+    out->dtype = types[i].dtype;
+    out->swapped = types[i].word > 1 &&
+                   ((order == '<' && !little_endian()) || (order == '>' && little_endian()));
+    return NX_OK;
+  }
+  return bad(c, NX_UNSUPPORTED_DTYPE, begin, "this element type is not supported");
+}
+
+static nx_status take_dimension(cursor *c, nxi_npy *out) {
+  const char *begin = c->at;
+  int64_t value = 0;
+  while (c->at < c->end && *c->at >= '0' && *c->at <= '9') {
+    int digit = *c->at - '0';
+    if (value > (INT64_MAX - digit) / 10)
+      return bad(c, NX_PARSE, begin, "the dimension is too large");
+    value = value * 10 + digit;
+    c->at++;
+  }
+  if (c->at == begin) return bad(c, NX_PARSE, begin, "a dimension is expected");
+  if (c->at < c->end && *c->at == 'L') c->at++; /* Python 2 */
+  if (out->rank == NXI_NPY_MAX_RANK)
+    return bad(c, NX_PARSE, begin, "there are more than 32 dimensions");
+  out->shape[out->rank++] = value;
+  return NX_OK;
+}
+
+/* "()", "(3,)", "(3, 4)", "(3, 4,)". */
+static nx_status take_shape(cursor *c, nxi_npy *out) {
+  out->rank = 0;
+  skip_space(c);
+  if (!take(c, '(')) return bad(c, NX_PARSE, c->at, "the shape is no tuple");
+  bool comma = true;
+  while (!take(c, ')')) {
+    if (!comma) return bad(c, NX_PARSE, c->at, "a comma or the end of the shape is expected");
+    nx_status status = take_dimension(c, out);
+    if (status != NX_OK) return status;
+    comma = take(c, ',');
+    if (out->rank == 1 && !comma)
+      return bad(c, NX_PARSE, c->at, "a number in parentheses is no tuple");
+  }
+  return NX_OK;
+}
+
+static nx_status take_value(cursor *c, int key, nxi_npy *out) {
+  if (key == 0) return take_descr(c, out);
+  if (key == 2) return take_shape(c, out);
+  if (take_word(c, "True")) out->fortran = true;
+  else if (take_word(c, "False")) out->fortran = false;
+  else return bad(c, NX_PARSE, c->at, "True or False is expected");
+  return NX_OK;
+}
+
+static nx_status take_dictionary(cursor *c, nxi_npy *out) {
+  static const char *const keys[] = {"descr", "fortran_order", "shape"};
+  bool seen[3] = {false};
+  if (!take(c, '{')) return bad(c, NX_PARSE, c->at, "the header is no dictionary");
+  bool comma = true;
+  while (!take(c, '}')) {
+    const char *text;
+    size_t length;
+    if (!comma) return bad(c, NX_PARSE, c->at, "a comma or the end of the header is expected");
+    skip_space(c);
+    const char *begin = c->at;
+    nx_status status = take_string(c, &text, &length);
+    if (status != NX_OK) return status;
+    int key = 0;
+    while (key < 3 && (strlen(keys[key]) != length || memcmp(keys[key], text, length) != 0)) key++;
+    if (key == 3 || seen[key]) return bad(c, NX_PARSE, begin, "this key is unknown or repeated");
+    seen[key] = true;
+    if (!take(c, ':')) return bad(c, NX_PARSE, c->at, "a colon is expected");
+    status = take_value(c, key, out);
+    if (status != NX_OK) return status;
+    comma = take(c, ',');
+  }
+  skip_space(c);
+  if (c->at != c->end) return bad(c, NX_PARSE, c->at, "something follows the header");
+  for (int i = 0; i < 3; i++)
+    if (!seen[i]) return bad(c, NX_PARSE, c->end, "the header lacks descr, fortran_order or shape");
+  return NX_OK;
+}
+
+/* ---- the whole */
+
+/* Finds where the dictionary lies. */
+static nx_status find_header(cursor *c, size_t size) {
+  const uint8_t *b = (const uint8_t *)c->start;
+  c->at = c->end = c->start + size; /* where a file that is too short is bad */
+  if (size < 10) return bad(c, NX_PARSE, c->end, "the file is too short");
+  if (memcmp(b, "\x93NUMPY", 6) != 0) return bad(c, NX_PARSE, c->start, "this is no .npy file");
+  if (b[6] < 1 || b[6] > 3 || b[7] != 0)
+    return bad(c, NX_PARSE, c->start + 6, "this version is unknown");
+  size_t fixed = b[6] == 1 ? 10 : 12;
+  if (size < fixed) return bad(c, NX_PARSE, c->end, "the file is too short");
+  size_t length = (size_t)b[8] | (size_t)b[9] << 8;
+  if (b[6] > 1) length |= (size_t)b[10] << 16 | (size_t)b[11] << 24;
+  if (length > size - fixed) return bad(c, NX_PARSE, c->end, "the file ends inside its header");
+  c->at = c->start + fixed;
+  c->end = c->at + length;
+  return NX_OK;
+}
+
+/* Sets elements and bytes. The product of the dimensions that are not zero has to fit, too: strides are made of
+ * it. */
+static nx_status measure(const cursor *c, size_t size, nxi_npy *out) {
+  int64_t product = nxi_dtype_size(out->dtype);
+  bool empty = false;
+  for (int32_t i = 0; i < out->rank; i++) {
+    empty |= out->shape[i] == 0;
+    if (out->shape[i] && __builtin_mul_overflow(product, out->shape[i], &product))
+      return bad(c, NX_PARSE, c->end, "the shape overflows");
+  }
+  out->offset = c->end - c->start;
+  out->bytes = empty ? 0 : product;
+  out->elements = out->bytes / nxi_dtype_size(out->dtype);
+  if (out->bytes > (int64_t)size - out->offset)
+    return bad(c, NX_PARSE, c->start + size, "the file is shorter than its shape says");
+  return NX_OK;
+}
+
+nx_status nxi_npy_parse(const void *file, size_t size, nxi_npy *out, nxi_diag *d) {
+  cursor c = {.start = file, .d = d};
+  nxi_npy npy = {0};
+  nx_status status = find_header(&c, size);
+  if (status == NX_OK) status = take_dictionary(&c, &npy);
+  if (status == NX_OK) status = measure(&c, size, &npy);
+  if (status != NX_OK) return status;
+  npy.data = (const char *)file + npy.offset;
+  int64_t alignment = npy.dtype == NX_C64    ? 4
+                      : npy.dtype == NX_C128 ? 8
+                                             : nxi_dtype_size(npy.dtype);
+  npy.aligned = (uintptr_t)npy.data % (uintptr_t)alignment == 0;
+  *out = npy;
+  return NX_OK;
+}
+
+static nx_status io_error(nxi_diag *d, const char *what, const char *path) {
+  char text[128];
+  return nxi_fail(d, NX_IO, operation, "%s %s: %s", what, path,
+                  strerror_r(errno, text, sizeof text));
+}
+
+nx_status nxi_npy_map(const char *path, nxi_npy *out, nxi_diag *d) {
+  struct stat s;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0 || fstat(fd, &s) != 0) {
+    nx_status status = io_error(d, "cannot open", path);
+    if (fd >= 0) close(fd);
+    return status;
+  }
+  if (!S_ISREG(s.st_mode)) {
+    close(fd);
+    return nxi_fail(d, NX_IO, operation, "%s is no regular file", path);
+  }
+  void *map = s.st_size > 0 ? mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
+  nx_status status = map == MAP_FAILED ? io_error(d, "cannot map", path) : NX_OK;
+  close(fd);
+  if (status == NX_OK) status = nxi_npy_parse(map ? map : "", map ? (size_t)s.st_size : 0, out, d);
+  if (status == NX_OK) {
+    out->map = map;
+    out->map_bytes = (size_t)s.st_size;
+  } else if (map && map != MAP_FAILED) {
+    munmap(map, (size_t)s.st_size);
+  }
+  return status;
+}
+
+void nxi_npy_unmap(nxi_npy *npy) {
+  if (npy->map) munmap(npy->map, npy->map_bytes);
+  npy->map = NULL;
+  npy->data = NULL;
+}
+
+void nxi_npy_copy(const nxi_npy *npy, void *dst) {
+  if (npy->bytes) memcpy(dst, npy->data, (size_t)npy->bytes);
+  if (!npy->swapped) return;
+  int64_t word = npy->dtype == NX_C64 ? 4 : npy->dtype == NX_C128 ? 8 : nxi_dtype_size(npy->dtype);
+  uint8_t *bytes = dst;
+  for (int64_t i = 0; i < npy->bytes; i += word)
+    for (int64_t low = i, high = i + word - 1; low < high; low++, high--) {
+      uint8_t byte = bytes[low];
+      bytes[low] = bytes[high];
+      bytes[high] = byte;
+    }
+}

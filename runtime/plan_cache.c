@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: ISC */
+/* Plans by key: bounded, the longest unused one goes first. The whole key is compared. On a miss it also says what
+ * was new, by comparing with a plan of the same operations. Everything here under run_lock. */
+#include "runtime/plan_cache.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { MOST_PLANS = 512, MOST_WORDS = 1 << 23, BUCKETS = 1024 };
+
+struct nxi_plan_cache {
+  nxi_plan *buckets[BUCKETS];
+  nxi_plan *newest, *oldest;
+  uint32_t plans;
+  uint64_t words;
+};
+
+nxi_plan_cache *nxi_plan_cache_create(void) { return nxi_calloc(1, sizeof(nxi_plan_cache)); }
+
+static void plan_free(nxi_plan *p) {
+  nxp_plan_destroy(p->interpreted);
+  nxp_plan_destroy(p->compiled);
+  nxi_free(p->key);
+  nxi_free(p);
+}
+
+static void unlink_use(nxi_plan_cache *cache, nxi_plan *p) {
+  if (p->newer) p->newer->older = p->older;
+  else cache->newest = p->older;
+  if (p->older) p->older->newer = p->newer;
+  else cache->oldest = p->newer;
+}
+
+static void link_newest(nxi_plan_cache *cache, nxi_plan *p) {
+  p->newer = NULL;
+  p->older = cache->newest;
+  if (cache->newest) cache->newest->newer = p;
+  else cache->oldest = p;
+  cache->newest = p;
+}
+
+static void drop(nxi_plan_cache *cache, nxi_plan *p) {
+  nxi_plan **at = &cache->buckets[p->hash[0] % BUCKETS];
+  while (*at != p) at = &(*at)->next;
+  *at = p->next;
+  unlink_use(cache, p);
+  cache->plans--;
+  cache->words -= p->n_key;
+  plan_free(p);
+}
+
+void nxi_plan_cache_destroy(nxi_plan_cache *cache) {
+  if (!cache) return;
+  while (cache->newest) drop(cache, cache->newest);
+  nxi_free(cache);
+}
+
+static void trim(nxi_plan_cache *cache) {
+  for (nxi_plan *p = cache->oldest, *newer;
+       p && (cache->plans > MOST_PLANS || cache->words > MOST_WORDS); p = newer) {
+    newer = p->newer;
+    if (p->users == 0) drop(cache, p);
+  }
+}
+
+/* ---- why a key is new */
+
+/* Operations alone: no shapes, attributes, flags. */
+static uint64_t skeleton_of(const nxi_run *run) {
+  uint64_t hash = run->device + 1;
+  const uint64_t *w = run->key;
+  if (run->make_graph) return w[1];
+  for (; *w != UINT64_MAX; w += 2 + (w[0] >> 24 & 0xff) + (uint32_t)w[1] + (w[0] >> 32))
+    hash = XXH3_64bits_withSeed(w, 2, hash);
+  return hash;
+}
+
+static const char *difference(const nxi_plan *p, const nxi_run *run) {
+  if (run->make_graph) return "inputs of the function differ";
+  const uint64_t *a = p->key, *b = run->key;
+  for (; *a != UINT64_MAX && *b != UINT64_MAX;
+       a += 2 + (a[0] >> 24 & 0xff) + (uint32_t)a[1] + (a[0] >> 32),
+       b += 2 + (b[0] >> 24 & 0xff) + (uint32_t)b[1] + (b[0] >> 32)) {
+    uint32_t rank = a[0] >> 24 & 0xff;
+    if ((a[0] ^ b[0]) & 0xff0000) return "a dtype differs";
+    if ((a[0] ^ b[0]) & 0xff000000 || memcmp(a + 2, b + 2, rank * sizeof *a))
+      return "a shape differs";
+    if ((uint32_t)a[1] != (uint32_t)b[1]) return "an attribute differs";
+    if (!memcmp(a + 2 + rank, b + 2 + rank, (uint32_t)a[1] * sizeof *a)) continue;
+    if ((a[0] & 0xffff) == NXG_input)
+      return "alignment, aliasing or what may be overwritten differs";
+    if ((a[0] & 0xffff) == NXG_full) return "a constant differs";
+    return (a[0] & 0xffff) == NXG_view ? "strides differ" : "an attribute differs";
+  }
+  return "the operands or outputs differ";
+}
+
+static const char *reason_of(const nxi_plan_cache *cache, const nxi_run *run, uint64_t skeleton) {
+  for (const nxi_plan *p = cache->newest; p; p = p->older)
+    if (p->skeleton == skeleton) return difference(p, run);
+  return "these operations are new";
+}
+
+/* ---- look-up */
+
+nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **miss, nxi_diag *d) {
+  XXH128_hash_t hash = XXH3_128bits(run->key, run->n_key * sizeof *run->key);
+  nxi_plan **bucket = &cache->buckets[hash.low64 % BUCKETS];
+  *miss = NULL;
+  for (nxi_plan *p = *bucket; p; p = p->next) {
+    if (p->hash[0] != hash.low64 || p->hash[1] != hash.high64 || p->n_key != run->n_key) continue;
+    if (memcmp(p->key, run->key, run->n_key * sizeof *run->key)) continue;
+    unlink_use(cache, p);
+    link_newest(cache, p);
+    p->users++;
+    return p;
+  }
+  nxi_plan *p = nxi_calloc(1, sizeof *p);
+  uint64_t *key = p ? nxi_malloc(run->n_key * sizeof *key) : NULL;
+  if (!key) {
+    nxi_free(p);
+    nxi_oom(d);
+    return NULL;
+  }
+  memcpy(key, run->key, run->n_key * sizeof *key);
+  p->key = key;
+  p->n_key = run->n_key;
+  p->hash[0] = hash.low64;
+  p->hash[1] = hash.high64;
+  p->skeleton = skeleton_of(run);
+  p->users = 1;
+  *miss = reason_of(cache, run, p->skeleton);
+  p->next = *bucket;
+  *bucket = p;
+  link_newest(cache, p);
+  cache->plans++;
+  cache->words += p->n_key;
+  trim(cache);
+  return p;
+}
+
+void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p) {
+  p->users--;
+  if (!p->users && !p->compiled && !p->interpreted) drop(cache, p); /* making it failed */
+}
+
+/* In a child of fork: the threads that were making plans are gone. */
+void nxi_plans_unbusy(nx_context *c) {
+  for (nxi_plan *p = c->plans->newest; p; p = p->older) p->busy = false;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: ISC */
+/* The cache of plans of a context. All functions with run_lock. */
+#ifndef NXI_PLAN_CACHE_H
+#define NXI_PLAN_CACHE_H
+
+#include "runtime/run.h"
+
+struct nxi_plan {
+  nxi_plan *next, *newer, *older;
+  uint64_t hash[2], skeleton;
+  uint64_t *key;
+  uint32_t n_key;
+  uint32_t users;        /* runs that hold it */
+  bool busy;             /* one of them is making a plan */
+  bool tiny;             /* worth interpreting at first */
+  double interpreted_ms; /* spent in the interpreter so far */
+  nxp_plan *interpreted, *compiled;
+  nxp_compile_report report; /* of the newest of both */
+};
+
+typedef struct nxi_plan_cache nxi_plan_cache;
+nxi_plan_cache *nxi_plan_cache_create(void);
+void nxi_plan_cache_destroy(nxi_plan_cache *cache);
+/* The plan of a run's key, entered if it is new (*miss then says why, else NULL); the caller is one of its
+ * users until nxi_plan_leave. NULL without memory. */
+nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **miss, nxi_diag *d);
+void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p);
+
+#endif

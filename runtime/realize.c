@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: ISC */
+/* Actions: what they share, and realising. A realise claims what it computes in one step; if another run is
+ * computing something that it needs, it claims nothing, waits for a change, and looks again. */
+#include "runtime/run.h"
+
+#include <time.h>
+
+double nxi_now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* ---- around every action */
+
+void nxi_action_begin(nxi_action *a, nx_context *c, const nx_run_options *o) {
+  nxi_context_ref(c);
+  a->context = c;
+  a->filled = (nx_run_options){.size = sizeof a->filled};
+  nxi_take(&a->filled, o, sizeof a->filled);
+  a->options = &a->filled;
+  a->began = a->filled.report ? nxi_now_ms() : 0;
+  a->blamed = false;
+  memset(&a->report, 0, sizeof a->report);
+  nxi_diag_clear(&a->diag);
+  if (!(c->flags & NX_MANUAL_COLLECT)) nxi_run_callbacks(c);
+  if (!a->filled.report) return;
+  nxi_memory_stats memory;
+  nxi_allocator_stats(c->allocator, &memory);
+  uint64_t peak = atomic_load(&c->peak_bytes);
+  while (peak < (uint64_t)memory.peak &&
+         !atomic_compare_exchange_weak(&c->peak_bytes, &peak, (uint64_t)memory.peak)) {}
+  nxi_allocator_reset_peak(c->allocator);
+}
+
+nx_status nxi_action_end(nxi_action *a, nx_status status) {
+  nx_context *c = a->context;
+  if (a->filled.report) {
+    nxi_memory_stats memory;
+    nxi_allocator_stats(c->allocator, &memory);
+    a->report.size = sizeof a->report;
+    a->report.peak_bytes = (uint64_t)memory.peak;
+    a->report.total_ms = nxi_now_ms() - a->began;
+    nxi_fill(a->filled.report, &a->report, sizeof a->report);
+  }
+  if (status && a->diag.status == NX_OK)
+    nxi_fail(&a->diag, status, "", "%s", nx_status_sentence(status));
+  if (status && a->blamed)
+    nxi_error_report_tagged(&a->diag, a->tag, a->tag_text[0] ? a->tag_text : NULL, a->output);
+  else if (status) nxi_error_report(&a->diag);
+  nxi_context_unref(c);
+  return status;
+}
+
+/* ---- workspaces: one is kept for the next run */
+
+nxi_run *nxi_run_take(nx_context *c, nxi_diag *d) {
+  nxi_run_lock(c);
+  nxi_run *run = c->spare_run;
+  c->spare_run = NULL;
+  nxi_run_unlock(c);
+  if (!run) run = nxi_calloc(1, sizeof *run);
+  if (!run) nxi_oom(d);
+  else run->context = c;
+  return run;
+}
+
+enum { SPARE_WORDS = 1 << 20 }; /* a workspace that grew beyond this is not kept */
+
+void nxi_run_give(nxi_run *run) {
+  if (!run) return;
+  nx_context *c = run->context;
+  nxi_run *spare = run;
+  if (run->cap_key <= SPARE_WORDS) {
+    nxi_run_lock(c);
+    spare = c->spare_run;
+    c->spare_run = run;
+    nxi_run_unlock(c);
+  }
+  nxi_run_free(spare);
+}
+
+/* ---- realising nodes */
+
+/* The operation to blame for a failure, and the first requested tensor that is not there. run_lock. */
+static void blame(nxi_action *a, const nxi_run *run, nxi_node *const *nodes, uint32_t n) {
+  nxi_node *culprit = run->culprit;
+  a->output = -1;
+  for (uint32_t i = n; i-- > 0;)
+    if (nodes[i]->state != NXI_REALIZED) a->output = (int32_t)i;
+  if (!culprit && a->output >= 0) culprit = nodes[a->output];
+  a->blamed = culprit != NULL;
+  if (!culprit) return;
+  const nxi_tag *tag = culprit->tag;
+  a->tag = tag ? tag->number : 0;
+  snprintf(a->tag_text, sizeof a->tag_text, "%s", tag ? tag->text : "");
+}
+
+/* One attempt for the nodes of one device. NX_OK with *claimed false: nothing is left to do. run_lock. */
+static nx_status attempt(nxi_run *run, nxi_node *const *nodes, uint32_t n, nxi_node **roots,
+                         bool *claimed, nxi_diag *d) {
+  uint32_t wanted = 0;
+  *claimed = false;
+  for (uint32_t i = 0; i < n; i++)
+    if (nodes[i]->state != NXI_REALIZED && nodes[i]->device == run->device)
+      roots[wanted++] = nodes[i];
+  if (!wanted) return NX_OK;
+  nx_status status = nxi_extract(run, roots, wanted, d);
+  if (!status) status = nxi_claim(run, d);
+  *claimed = !status;
+  return status;
+}
+
+static nx_status run_device(nxi_action *a, nxi_run *run, nxi_node *const *nodes, uint32_t n,
+                            nxi_node **roots) {
+  nx_context *c = a->context;
+  for (;;) {
+    bool claimed;
+    double began = a->filled.report ? nxi_now_ms() : 0;
+    nxi_run_lock(c);
+    nx_status status = attempt(run, nodes, n, roots, &claimed, &a->diag);
+    if (status == NXI_WAIT) status = nxi_wait_change(c, a->options, &a->diag);
+    else if (!status && !claimed) return nxi_run_unlock(c), NX_OK;
+    if (status) blame(a, run, nodes, n);
+    nxi_run_unlock(c);
+    if (status) return status;
+    if (!claimed) continue;
+    if (a->filled.report) a->report.record_ms += nxi_now_ms() - began;
+    status = nxi_execute(run, &a->diag);
+    if (status) {
+      nxi_abandon(run, status);
+      nxi_run_lock(c);
+      blame(a, run, nodes, n);
+      nxi_run_unlock(c);
+      return status;
+    }
+    nxi_attach(run);
+  }
+}
+
+nx_status nxi_realize_nodes(nxi_action *a, nxi_node *const *nodes, uint32_t n) {
+  nx_context *c = a->context;
+  nx_status status = nxi_poll_now(a->options, &a->diag);
+  if (status) return status;
+  nxi_run *run = nxi_run_take(c, &a->diag);
+  nxi_node *few[16], **roots = n <= 16 ? few : nxi_malloc(n * sizeof *roots);
+  if (!run || !roots) status = nxi_oom(&a->diag);
+  for (int32_t device = 0; !status && device < NXI_DEVICES; device++) {
+    run->device = device;
+    run->options = a->options;
+    run->report = &a->report;
+    status = run_device(a, run, nodes, n, roots);
+  }
+  if (roots != few) nxi_free(roots);
+  nxi_run_give(run);
+  return status;
+}
+
+nx_status nxi_realize_storage(nxi_action *a, nxi_storage *s, nxi_node **node) {
+  nx_context *c = a->context;
+  nxi_record_lock(c);
+  nxi_node *value = s->value;
+  value->refs++;
+  bool done = value->state == NXI_REALIZED;
+  nxi_record_unlock(c);
+  nx_status status = done ? NX_OK : nxi_realize_nodes(a, &value, 1);
+  if (!status && node) {
+    *node = value;
+    return NX_OK;
+  }
+  nxi_record_lock(c);
+  nxi_node_unref(c, value);
+  nxi_record_unlock(c);
+  return status;
+}
+
+/* ---- nx_realize */
+
+static bool add_value(nxi_list *nodes, nxi_storage *s) {
+  if (s->value->state == NXI_REALIZED) return true;
+  if (!nxi_list_add(nodes, s->value)) return false;
+  s->value->refs++;
+  return true;
+}
+
+/* Live tensors that can be realised and that no recorded operation consumes: their node has no more references
+ * than there are storages of it. The marks of extraction count those; both locks. */
+static bool add_pending(nx_context *c, nxi_list *nodes) {
+  c->epoch++;
+  for (nxi_storage *s = c->storages; s; s = s->next) {
+    if (s->value->epoch != c->epoch) s->value->index = 0;
+    s->value->epoch = c->epoch;
+    s->value->index++;
+  }
+  for (nxi_storage *s = c->storages; s; s = s->next) {
+    nxi_node *n = s->value;
+    bool traced = atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_TRACED;
+    bool wanted =
+        n->state == NXI_PENDING && n->op != NXI_OP_EMPTY && n->refs == n->index && !traced;
+    if (n->index && wanted) {
+      n->index = 0; /* once */
+      if (!add_value(nodes, s)) return false;
+    }
+  }
+  return true;
+}
+
+static nx_status collect_roots(nx_context *c, nx_tensor *const *t, size_t n, uint32_t flags,
+                               nxi_list *nodes) {
+  bool good = true;
+  if (flags & NX_DO_PENDING) nxi_run_lock(c);
+  nxi_record_lock(c);
+  nxi_drain(c, 64);
+  if (good && flags & NX_DO_PENDING) good = add_pending(c, nodes);
+  for (size_t i = 0; good && i < n; i++) good = add_value(nodes, t[i]->storage);
+  if (good && flags & (NX_DO_DUE | NX_DO_PENDING)) good = nxi_due_collect(c, nodes);
+  nxi_record_unlock(c);
+  if (flags & NX_DO_PENDING) nxi_run_unlock(c);
+  return good ? NX_OK : NX_OUT_OF_MEMORY;
+}
+
+static nx_status realize(nxi_action *a, nx_tensor *const *t, size_t n) {
+  nx_context *c = a->context;
+  nxi_list nodes = {0};
+  nx_status status = collect_roots(c, t, n, a->filled.flags, &nodes);
+  if (!status && nodes.n) status = nxi_realize_nodes(a, (nxi_node **)nodes.items, nodes.n);
+  if (status == NX_OUT_OF_MEMORY) nxi_oom(&a->diag);
+  nxi_record_lock(c);
+  for (uint32_t i = 0; i < nodes.n; i++) nxi_node_unref(c, nodes.items[i]);
+  if (c->due_used) nxi_due_settle(c);
+  nxi_record_unlock(c);
+  nxi_free(nodes.items);
+  return status;
+}
+
+nx_status nx_realize(nx_context *c, nx_tensor *const *t, size_t n, const nx_run_options *o) {
+  if (!c) {
+    nxi_error_null("realize", 0);
+    return NX_INVALID_ARGUMENT;
+  }
+  for (size_t i = 0; i < n; i++) {
+    if (t && t[i] && t[i]->context == c) continue;
+    if (!t || !t[i]) return nxi_error_null("realize", (int32_t)i), NX_INVALID_ARGUMENT;
+    nxi_diag d;
+    nxi_diag_clear(&d);
+    nxi_fail(&d, NX_INVALID_ARGUMENT, "realize", "realize: tensor %zu belongs to another context",
+             i);
+    return nxi_error_report(&d);
+  }
+  nxi_action a;
+  nxi_action_begin(&a, c, o);
+  return nxi_action_end(&a, realize(&a, t, n));
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: ISC */
+/* One run: from roots to a key, from the key to a plan, from the plan to memory.
+ *
+ * The key is the graph itself, in words: nodes numbered in order from the roots, inputs with what a plan may
+ * depend on (type, strides, alignment, aliasing, whether they may be overwritten) and nothing that it may not
+ * (addresses, offsets of views, most scalars, tags). A hit in the plan cache needs no graph; a miss decodes one
+ * from the key. So a plan cannot depend on something that the key lacks. */
+#ifndef NXI_RUN_H
+#define NXI_RUN_H
+
+#include "passes/plan.h"
+#include "runtime/handle.h"
+
+/* Besides the statuses of the interface: another run has what is needed; wait for a change and start again. */
+#define NXI_WAIT ((nx_status)1000)
+
+typedef struct nxi_run_input {
+  nxi_buffer *buffer;
+  int64_t offset;    /* of its first element in the buffer, bytes */
+  int64_t bytes;     /* it spans */
+  nxi_node *node;    /* if it is the whole of a realised node, else NULL */
+  uint32_t flags_at; /* the word of the key that holds its flags */
+  uint32_t words_at; /* where its words begin in the key */
+  uint32_t slot;     /* its node of the key */
+} nxi_run_input;
+
+typedef struct nxi_run_output {
+  nxi_node *node;
+  nxi_buffer
+      *land; /* memory of a pinned storage that must show the value, or NULL; one reference */
+  nxi_node *occupant; /* whose value lies there and is needed further: it moves out; claimed */
+  bool direct;        /* nothing lies in `land`: the plan may write there */
+  nxi_buffer *
+      buffer; /* where the plan writes; NULL: in place of an input; else, in place: it moves here */
+  int32_t in_place_of;
+} nxi_run_output;
+
+struct nxi_run {
+  nx_context *context;
+  nxi_run *next; /* of the context's claimed runs */
+  pthread_t thread;
+  int32_t device;
+  bool fuse;                 /* part of the key, like the device */
+  bool claimed, overwriting; /* overwriting: an input's memory may be half written */
+
+  uint64_t *key;
+  uint32_t n_key, cap_key;
+  nxi_run_input *inputs;
+  uint32_t n_inputs, cap_inputs;
+  uint64_t *params;
+  uint32_t n_params, cap_params;
+  nxi_run_output *outputs;
+  uint32_t n_outputs, cap_outputs;
+
+  /* traversal */
+  struct nxi_visit {
+    nxi_node *node;
+    uint32_t next;
+  } *stack;
+  uint32_t n_stack, cap_stack;
+  nxi_node **order; /* operands before users */
+  uint32_t *slots;  /* of each, its number in the key */
+  uint8_t *stored;  /* 1: an output */
+  uint32_t *edges;  /* uses by nodes that go with this run */
+  uint32_t n_order, cap_order, cap_slots, cap_stored, cap_edges;
+  uint32_t n_slots, n_aliases, n_updates;
+  uint32_t slot;     /* the node of the key that was written, or found again, last */
+  nxi_node *culprit; /* that cannot be computed, if extraction failed */
+  void **pointers;   /* launch arrays */
+  uint32_t cap_pointers;
+
+  /* a call of a function: the key is not a graph */
+  nx_status (*make_graph)(nxi_run *run, nxg_graph **out, nxi_diag *d);
+  void *user;
+
+  const nx_run_options *options;
+  nx_report *report; /* of the action; never NULL */
+};
+
+/* ---- extract.c */
+/* Fills key, inputs, params and outputs for the roots (pending nodes). run_lock. NXI_WAIT; NX_UNBOUND and the
+ * failure of a failed node; NX_OUT_OF_MEMORY. */
+nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag *d);
+void nxi_run_reset(nxi_run *run);
+void nxi_run_free(nxi_run *run);
+/* The graph that a key says. with_values: parameters become the constants they are now. No lock. */
+nx_status nxi_decode(const nxi_run *run, bool with_values, nxg_graph **out, nxi_diag *d);
+/* Building blocks of keys, for functions. */
+bool nxi_key_words(nxi_run *run, const void *words, uint32_t n);
+bool nxi_run_add_input(nxi_run *run, nxi_buffer *b, int64_t offset, int64_t bytes, nxi_node *node);
+/* The number of a buffer among those of this run. run_lock. */
+int32_t nxi_run_alias(nxi_run *run, nxi_buffer *b);
+
+/* ---- claim.c */
+/* Marks the outputs as running and the inputs as read, and settles what may be overwritten. run_lock. NXI_WAIT;
+ * then nothing is claimed. */
+nx_status nxi_claim(nxi_run *run, nxi_diag *d);
+/* The last step of a claim, once nothing can go wrong; both locks. */
+void nxi_commit(nxi_run *run);
+/* The values are in memory: attaches them and lets go of operands. No lock. */
+void nxi_attach(nxi_run *run);
+/* Undoes a claim. No lock; both locks. */
+void nxi_abandon(nxi_run *run, nx_status failure);
+void nxi_abandon_locked(nxi_run *run, nx_status failure);
+/* True if no running kernel reads the buffer and none is about to write it. run_lock. */
+static inline bool nxi_buffer_idle(const nxi_buffer *b) { return !b->reading && !b->writing; }
+/* Waits for a change, for 10 ms at most, and polls. run_lock, which is given up meanwhile. */
+nx_status nxi_wait_change(nx_context *c, const nx_run_options *o, nxi_diag *d);
+
+/* ---- executor.c: plans and how they run */
+nx_status nxi_executor_create(nx_context *c, const char *cache_dir, nxi_diag *d);
+void nxi_executor_destroy(nx_context *c);
+uint64_t nxi_executor_compiled(nx_context *c); /* kernels compiled so far */
+/* Finds or makes the plan of a claimed run, reserves its memory, runs it. No lock. */
+nx_status nxi_execute(nxi_run *run, nxi_diag *d);
+/* What a plan for this device would be made with. */
+void nxi_executor_options(const nx_context *c, int32_t device, nxp_options *out);
+
+void nxi_plans_unbusy(nx_context *c); /* plan_cache.c; run_lock */
+
+/* ---- realize.c */
+/* What every action does first: callbacks, deferred teardown, the context kept alive. And last: the report. */
+typedef struct nxi_action {
+  nx_context *context;
+  const nx_run_options *options;
+  nx_run_options filled;
+  nx_report report;
+  double began;
+  nxi_diag diag;
+  bool blamed; /* the four below name the operation that failed */
+  uint64_t tag;
+  int32_t output;
+  char tag_text[256];
+} nxi_action;
+void nxi_action_begin(nxi_action *a, nx_context *c, const nx_run_options *o);
+nx_status nxi_action_end(nxi_action *a,
+                         nx_status status); /* also reports a failure to the thread's slot */
+double nxi_now_ms(void);
+/* Realises nodes; the caller holds a reference of each. No lock. */
+nx_status nxi_realize_nodes(nxi_action *a, nxi_node *const *nodes, uint32_t n);
+/* Realises a storage's present value; if node is not NULL it gets it, with a reference. No lock. */
+nx_status nxi_realize_storage(nxi_action *a, nxi_storage *s, nxi_node **node);
+/* The realised value of a storage, kept in place until it is given back: no run writes over it meanwhile. No lock. */
+nx_status nxi_borrow(nxi_action *a, nxi_storage *s, nxi_node **node, nxi_buffer **buffer);
+void nxi_give_back(nx_context *c, nxi_node *node, nxi_buffer *buffer);
+/* Elements of a view of `base` to `to`, in C order, packed; bool bytes become 0 or 1. access.c */
+void nxi_copy_packed(void *to, const void *base, const nx_tensor *t);
+nxi_run *nxi_run_take(nx_context *c, nxi_diag *d);            /* a workspace; no lock */
+void nxi_run_give(nxi_run *run);                              /* no lock */
+nx_status nxi_poll_now(const nx_run_options *o, nxi_diag *d); /* no lock */
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: ISC */
+/* Making buffers, leaves, storages and handles; the public reference counts and descriptions of tensors. */
+#include "runtime/handle.h"
+
+nx_status nxi_buffer_create(nx_context *c, int64_t bytes, nxi_buffer **out, nxi_diag *d) {
+  nxi_buffer *b = nxi_calloc(1, sizeof *b);
+  if (!b) return nxi_oom(d);
+  nx_status status = nxi_buffer_alloc(c->allocator, bytes, &b->data, d);
+  if (status) {
+    nxi_free(b);
+    return status;
+  }
+  atomic_init(&b->refs, 1);
+  b->bytes = bytes;
+  b->allocator = c->allocator;
+  *out = b;
+  return NX_OK;
+}
+
+nxi_node *nxi_leaf_create(nx_context *c, uint16_t op, int32_t device, nx_dtype dtype, int32_t rank,
+                          const int64_t *shape, nxi_buffer *b) {
+  uint32_t size = (uint32_t)(sizeof(nxi_node) + (size_t)rank * sizeof(int64_t));
+  nxi_node *n = nxi_block_take(c, size);
+  if (!n) {
+    nxi_buffer_unref(c, b);
+    return NULL;
+  }
+  *n = (nxi_node){.refs = 1,
+                  .op = op,
+                  .dtype = (uint8_t)dtype,
+                  .rank = (uint8_t)rank,
+                  .device = (uint8_t)device,
+                  .size = size,
+                  .id = ++c->next_id,
+                  .elements = nxg_elements(rank, shape),
+                  .buffer = b};
+  if (rank) memcpy(n->tail, shape, (size_t)rank * sizeof *shape);
+  n->state = b ? NXI_REALIZED : NXI_PENDING;
+  n->tag = nxi_tag_current();
+  if (b) b->occupant = n;
+  else c->pending_nodes++;
+  c->live_nodes++;
+  return n;
+}
+
+nxi_storage *nxi_storage_create(nx_context *c, nxi_node *value) {
+  nxi_storage *s = nxi_block_take(c, sizeof *s);
+  if (!s) {
+    nxi_node_unref(c, value);
+    return NULL;
+  }
+  *s = (nxi_storage){.refs = 1,
+                     .dtype = value->dtype,
+                     .device = value->device,
+                     .id = ++c->next_id,
+                     .context = c,
+                     .value = value,
+                     .elements = value->elements,
+                     .next = c->storages};
+  if (s->next) s->next->previous = s;
+  c->storages = s;
+  c->live_storages++;
+  return s;
+}
+
+nx_tensor *nxi_tensor_create(nx_context *c, nxi_storage *s, int32_t rank, const int64_t *shape,
+                             const int64_t *strides, int64_t offset) {
+  size_t bytes = sizeof(nx_tensor) + 2 * (size_t)rank * sizeof(int64_t);
+  nx_tensor *t = nxi_block_take(c, bytes);
+  if (!t) {
+    nxi_storage_unref(c, s);
+    return NULL;
+  }
+  t->head.kind = NXI_TENSOR;
+  t->head.next = NULL;
+  atomic_init(&t->head.refs, 1);
+  atomic_init(&t->slot, NULL);
+  t->context = c;
+  t->storage = s;
+  t->rank = (uint8_t)rank;
+  t->offset = offset;
+  int64_t stride = 1, elements = 1;
+  bool contiguous = true;
+  for (int32_t i = rank; i-- > 0;) {
+    t->dims[i] = shape[i];
+    int64_t given = t->dims[rank + i] = strides ? strides[i] : stride;
+    contiguous &= given == stride;
+    elements *= shape[i];
+    if (shape[i]) stride = (int64_t)((uint64_t)stride * (uint64_t)shape[i]);
+  }
+  t->elements = elements;
+  t->contiguous = contiguous;
+  t->whole = contiguous && offset == 0 && elements == s->elements;
+  nxi_context_ref(c);
+  if (!nxi_scope_add(t)) {
+    nxi_block_give(c, t, bytes);
+    nxi_storage_unref(c, s);
+    atomic_fetch_sub_explicit(&c->refs, 1, memory_order_relaxed);
+    return NULL;
+  }
+  return t;
+}
+
+nx_tensor *nxi_tensor_of_node(nx_context *c, nxi_node *value) {
+  nxi_storage *s = nxi_storage_create(c, value);
+  return s ? nxi_tensor_create(c, s, value->rank, nxi_node_shape(value), NULL, 0) : NULL;
+}
+
+nx_tensor *nxi_view_tensor(nx_tensor *t, const nxg_view *v) {
+  nx_context *c = t->context;
+  nxi_record_lock(c);
+  nxi_drain(c, 4);
+  t->storage->refs++;
+  nx_tensor *view = nxi_tensor_create(c, t->storage, v->rank, v->shape, v->strides, v->offset);
+  nxi_record_unlock(c);
+  if (view) return view;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  nxi_oom(&d);
+  return nxi_fail_null(&d);
+}
+
+void nxi_view_of(const nx_tensor *t, nxg_view *v) {
+  v->rank = t->rank;
+  v->offset = t->offset;
+  memcpy(v->shape, nxi_shape(t), (size_t)t->rank * sizeof(int64_t));
+  memcpy(v->strides, nxi_strides(t), (size_t)t->rank * sizeof(int64_t));
+}
+
+nx_tensor *nx_tensor_retain(nx_tensor *t) {
+  if (t) atomic_fetch_add_explicit(&t->head.refs, 1, memory_order_relaxed);
+  return t;
+}
+
+void nx_tensor_release(nx_tensor *t) {
+  if (t) nxi_head_release(t->context, &t->head);
+}
+
+void nx_tensor_describe(const nx_tensor *t, nx_tensor_info *out) {
+  nx_tensor_info info = {.size = sizeof info};
+  if (t) {
+    nxi_storage *s = t->storage;
+    info = (nx_tensor_info){sizeof info, t->context, s->dtype,     s->device,
+                            t->rank,     0,          t->offset,    t->elements,
+                            s->elements, s->id,      nxi_shape(t), nxi_strides(t)};
+    nxi_record_lock(t->context);
+    if (s->value->state == NXI_REALIZED) info.flags |= NX_REALIZED;
+    if (s->write_pins) info.flags |= NX_EXPOSED;
+    if (s->flags & NXI_STORAGE_READ_ONLY) info.flags |= NX_IS_READ_ONLY;
+    if (s->flags & NXI_STORAGE_PLACEHOLDER) info.flags |= NX_PLACEHOLDER;
+    nxi_record_unlock(t->context);
+    if (t->contiguous) info.flags |= NX_C_CONTIGUOUS;
+  }
+  nxi_fill(out, &info, sizeof info);
+}
+
+void nx_hold(nx_tensor *t, bool on) {
+  if (!t) return;
+  nxi_record_lock(t->context);
+  nxi_storage *s = t->storage;
+  if (on) {
+    s->flags |= NXI_STORAGE_HOLD;
+    atomic_fetch_or_explicit(&s->value->flags, NXI_NODE_HOLD, memory_order_relaxed);
+  } else {
+    s->flags &= (uint8_t)~NXI_STORAGE_HOLD;
+    atomic_fetch_and_explicit(&s->value->flags, (uint8_t)~NXI_NODE_HOLD, memory_order_relaxed);
+  }
+  nxi_record_unlock(t->context);
+}

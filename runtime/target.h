@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: ISC */
+/* The processor that kernels are made for: what the binder decides by and what cache keys name. */
+#ifndef NXI_TARGET_H
+#define NXI_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct nxi_target {
+  char isa[16];         /* "avx512", "avx2", "generic" (x86-64 or unknown), "neon" */
+  char cpu[64];         /* model, for keys and `nxc info`; "unknown" */
+  int32_t vector_bytes; /* of one register: 64, 32, 16 */
+  int32_t threads;      /* that a run may use */
+  int64_t l1_bytes, l2_bytes,
+      l3_bytes; /* data caches; l3: the whole of it that one run may count on */
+} nxi_target;
+
+/* This machine, detected once; NX_ISA in the environment (avx2, generic) forbids wider vectors. */
+const nxi_target *nxi_target_host(void);
+/* The same machine restricted to `isa`; false if it is unknown or the machine lacks it. */
+bool nxi_target_for_isa(const char *isa, nxi_target *out);
+
+#endif

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: ISC */
+/* The pool. Two words carry all synchronisation:
+ *
+ *   signal  counts the runs announced. A worker that has seen value s waits (spinning, then in futex) for
+ *           another value.
+ *   state   OPEN while a run has chunks to hand out, plus the number of workers inside it. A worker enters
+ *           by raising the number with OPEN set, so it reads the run only while the caller keeps it alive;
+ *           the caller closes the run, then waits for the number to fall to zero. A worker that wakes too
+ *           late finds the run closed and costs nobody a wait.
+ *
+ * `busy` says who may announce runs. Everything else of the pool is owned by the holder of `busy`. */
+#include "threads.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cpus.h"
+#include "fork.h"
+#include "ir/alloc.h"
+#include "ir/op.h"
+
+_Static_assert((int)NXI_CPU_MAX <= (int)NXI_POOL_MAX_THREADS,
+               "a pool has room for every processor");
+
+enum {
+  CHUNKS_PER_WORKER = 4,
+  SPIN_NS = 70 * 1000,        /* a worker, after its last run */
+  WAIT_SPIN_NS = 100 * 1000,  /* the caller, for its workers */
+  POLL_NS = 10 * 1000 * 1000, /* between polls, half of what is promised */
+  RAMP_NS = 2 * 1000 * 1000,  /* a polled caller doubles its chunk while one takes less than this */
+  STACK_BYTES = 2 << 20,
+  CACHE_LINE = 64,
+};
+#define OPEN       (UINT32_C(1) << 31)
+#define WAITED_FOR (UINT32_C(1) << 30) /* the caller sleeps until the number is zero */
+#define INSIDE     (WAITED_FOR - 1)
+
+/* One run, on its caller's stack. */
+typedef struct run {
+  nxi_task_fn fn;
+  void *arg;
+  int64_t tasks, grain, chunk;
+  const nxi_poll *poll; /* NULL: none */
+  pthread_t caller;
+  _Alignas(CACHE_LINE) _Atomic int64_t next; /* the first task that is not handed out */
+  _Atomic bool stopped;                      /* a poll said stop */
+} run;
+
+typedef struct pool_worker {
+  nxi_pool *pool;
+  int32_t index;
+  int16_t cpu; /* where it is pinned, -1: nowhere */
+  pthread_t thread;
+} pool_worker;
+
+struct nxi_pool {
+  void *block; /* the allocation that holds the pool */
+  int32_t size;
+  bool pinned, spins;
+  nxi_cpus cpus;      /* when the pool was made: its creator may since have been confined */
+  nxi_pool_hook hook; /* run == NULL: own threads */
+  nxi_fork_entry fork_entry;
+  pool_worker *workers;   /* size of them; [0] is the caller and unused */
+  int32_t started;        /* workers[1 .. started - 1] have threads; 0: not tried yet */
+  int16_t vacant_cpu;     /* the processor no worker is pinned to: the caller's */
+  run *current;           /* valid while state has OPEN or somebody inside */
+  _Atomic uint32_t forks; /* times this process became a child */
+  _Alignas(CACHE_LINE) _Atomic uint32_t signal;
+  _Atomic uint32_t sleepers; /* workers in futex, or about to be */
+  _Atomic bool quit;
+  _Alignas(CACHE_LINE) _Atomic uint32_t state;
+  _Alignas(CACHE_LINE) _Atomic bool busy;
+};
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t value, const struct timespec *timeout) {
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word, int32_t count) {
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+static int64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static inline void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+/* ---- handing out chunks */
+
+/* Takes up to `size` tasks; false when none are left. */
+static bool take_chunk(run *r, int64_t size, int64_t *begin, int64_t *end) {
+  if (atomic_load_explicit(&r->stopped, memory_order_relaxed)) return false;
+  *begin = atomic_load_explicit(&r->next, memory_order_relaxed);
+  do {
+    if (*begin >= r->tasks) return false;
+    *end = size < r->tasks - *begin ? *begin + size : r->tasks;
+  } while (!atomic_compare_exchange_weak_explicit(&r->next, begin, *end, memory_order_relaxed,
+                                                  memory_order_relaxed));
+  return true;
+}
+
+static void run_chunks(run *r, int32_t worker) {
+  int64_t begin, end;
+  while (take_chunk(r, r->chunk, &begin, &end)) r->fn(r->arg, worker, begin, end);
+}
+
+/* Once it has said stop it is not asked again. */
+static void ask(run *r) {
+  if (atomic_load_explicit(&r->stopped, memory_order_relaxed)) return;
+  if (r->poll->fn(r->poll->user)) atomic_store_explicit(&r->stopped, true, memory_order_relaxed);
+}
+
+/* A share of a run that has a poll, so that nobody is busy for long once it has said stop: nothing is known
+ * about the cost of a task, so chunks start at one grain and double while they are cheap. The poll may run
+ * anything, so it runs under the caller's own floating-point environment, `saved`. */
+static void run_chunks_polled(run *r, int32_t worker, uint32_t saved) {
+  bool asks = pthread_equal(pthread_self(), r->caller);
+  int64_t begin, end, size = r->grain, polled = now_ns(), started = polled;
+  while (take_chunk(r, size, &begin, &end)) {
+    r->fn(r->arg, worker, begin, end);
+    int64_t now = now_ns();
+    if (now - started < RAMP_NS) size = size > r->chunk / 2 ? r->chunk : size * 2;
+    else if (now - started > 2 * RAMP_NS) size = (size / r->grain + 1) / 2 * r->grain;
+    if (asks && now - polled >= POLL_NS) {
+      nxi_fp_leave(saved);
+      ask(r);
+      nxi_fp_enter();
+      polled = now = now_ns();
+    }
+    started = now;
+  }
+}
+
+static void run_share(run *r, int32_t worker) {
+  uint32_t saved = nxi_fp_enter();
+  if (r->poll) run_chunks_polled(r, worker, saved);
+  else run_chunks(r, worker);
+  nxi_fp_leave(saved);
+}
+
+/* ---- workers */
+
+/* Waits for another value of `signal` than `seen`; returns it. */
+static uint32_t wait_for_signal(nxi_pool *pool, uint32_t seen) {
+  int64_t deadline = pool->spins ? now_ns() + SPIN_NS : 0;
+  for (;;) {
+    for (int i = 0; i < 32 && deadline; i++) {
+      uint32_t signal = atomic_load_explicit(&pool->signal, memory_order_acquire);
+      if (signal != seen) return signal;
+      relax();
+    }
+    if (deadline && now_ns() < deadline) continue;
+    /* Announcing: signal, then look for sleepers. Here the other way round, and futex looks again. */
+    atomic_fetch_add(&pool->sleepers, 1);
+    while (atomic_load(&pool->signal) == seen) futex_wait(&pool->signal, seen, NULL);
+    atomic_fetch_sub(&pool->sleepers, 1);
+    return atomic_load(&pool->signal);
+  }
+}
+
+static bool enter_run(nxi_pool *pool) {
+  uint32_t state = atomic_load_explicit(&pool->state, memory_order_relaxed);
+  while (state & OPEN)
+    if (atomic_compare_exchange_weak_explicit(&pool->state, &state, state + 1, memory_order_acquire,
+                                              memory_order_relaxed))
+      return true;
+  return false;
+}
+
+static void leave_run(nxi_pool *pool) {
+  uint32_t before = atomic_fetch_sub_explicit(&pool->state, 1, memory_order_acq_rel);
+  if ((before & INSIDE) == 1 && (before & WAITED_FOR)) futex_wake(&pool->state, 1);
+}
+
+static void *worker_main(void *argument) {
+  pool_worker *w = argument;
+  nxi_pool *pool = w->pool;
+  uint32_t seen = 0;
+  for (;;) {
+    seen = wait_for_signal(pool, seen);
+    if (atomic_load(&pool->quit)) return NULL;
+    if (!enter_run(pool)) continue;
+    run_share(pool->current, w->index);
+    leave_run(pool);
+  }
+}
+
+static bool pin(pool_worker *w, int16_t cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  if (pthread_setaffinity_np(w->thread, sizeof set, &set) != 0) return false;
+  w->cpu = cpu;
+  return true;
+}
+
+/* One worker a processor, the caller's left free. */
+static void pin_workers(nxi_pool *pool) {
+  int here = sched_getcpu();
+  for (int32_t i = 0, next = 1; i < pool->size; i++) {
+    bool vacant = pool->vacant_cpu < 0 && (pool->cpus.ids[i] == here || next == pool->size);
+    if (vacant) pool->vacant_cpu = pool->cpus.ids[i];
+    else if (!pin(&pool->workers[next++], pool->cpus.ids[i])) return;
+  }
+}
+
+/* Where workers may run: not where the thread that happened to start them may. */
+static void place_workers(nxi_pool *pool) {
+  if (!pool->cpus.ids_known) return;
+  if (pool->pinned && pool->started == pool->size) {
+    pin_workers(pool);
+    return;
+  }
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int32_t i = 0; i < pool->cpus.count; i++) CPU_SET(pool->cpus.ids[i], &set);
+  for (int32_t i = 1; i < pool->started; i++)
+    pthread_setaffinity_np(pool->workers[i].thread, sizeof set, &set);
+}
+
+/* The caller is not ours to pin. If it moved to a worker's processor, the worker moves to the one it left. */
+static void give_way(nxi_pool *pool) {
+  int here = sched_getcpu();
+  if (here < 0 || here == pool->vacant_cpu || pool->vacant_cpu < 0) return;
+  for (int32_t i = 1; i < pool->started; i++) {
+    if (pool->workers[i].cpu != here) continue;
+    if (pin(&pool->workers[i], pool->vacant_cpu)) pool->vacant_cpu = (int16_t)here;
+    return;
+  }
+}
+
+/* Makes the threads; fewer than wanted is no error. Signals of the host are not for our threads. */
+static void start_workers(nxi_pool *pool) {
+  pthread_attr_t attributes;
+  sigset_t all, before;
+  atomic_store(&pool->signal, 0);
+  atomic_store(&pool->sleepers, 0);
+  pool->started = 1;
+  pool->vacant_cpu = -1;
+  if (pthread_attr_init(&attributes) != 0) return;
+  pthread_attr_setstacksize(&attributes, STACK_BYTES);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  while (pool->started < pool->size) {
+    pool_worker *w = &pool->workers[pool->started];
+    *w = (pool_worker){.pool = pool, .index = pool->started, .cpu = -1};
+    if (pthread_create(&w->thread, &attributes, worker_main, w) != 0) break;
+    pool->started++;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attributes);
+  place_workers(pool);
+}
+
+/* ---- the caller */
+
+/* Waits until no worker is inside. Spins, then sleeps; polls all the while. */
+static void wait_for_workers(nxi_pool *pool, run *r) {
+  int64_t started = now_ns(), polled = started;
+  for (;;) {
+    for (int i = 0; i < 32; i++) {
+      if (!(atomic_load_explicit(&pool->state, memory_order_acquire) & INSIDE)) return;
+      relax();
+    }
+    int64_t now = now_ns();
+    if (r->poll && now - polled >= POLL_NS) {
+      ask(r);
+      polled = now_ns();
+    }
+    if (now - started < (pool->spins ? WAIT_SPIN_NS : 0)) continue;
+    uint32_t state =
+        atomic_fetch_or_explicit(&pool->state, WAITED_FOR, memory_order_acq_rel) | WAITED_FOR;
+    struct timespec timeout = {.tv_nsec = POLL_NS};
+    if (state & INSIDE) futex_wait(&pool->state, state, &timeout);
+  }
+}
+
+/* With `busy` held: shares the run with the workers. */
+static void run_with_workers(nxi_pool *pool, run *r, int64_t chunks) {
+  if (pool->started == 0) start_workers(pool);
+  if (pool->vacant_cpu >= 0) give_way(pool);
+  uint32_t forks = atomic_load(&pool->forks);
+  pool->current = r;
+  atomic_store_explicit(&pool->state, OPEN, memory_order_release);
+  atomic_fetch_add(&pool->signal, 1);
+  if (atomic_load(&pool->sleepers) > 0) {
+    int64_t useful = chunks - 1 < pool->started - 1 ? chunks - 1 : pool->started - 1;
+    futex_wake(&pool->signal, (int32_t)useful);
+  }
+  run_share(r, 0);
+  atomic_fetch_and_explicit(&pool->state, ~OPEN, memory_order_acq_rel);
+  wait_for_workers(pool, r);
+  if (atomic_load(&pool->forks) != forks) atomic_store(&r->stopped, true);
+}
+
+static void hook_body(void *argument, int32_t worker) { run_share(argument, worker); }
+
+/* Chunks are multiples of the grain. */
+static void prepare_run(run *r, int32_t size) {
+  if (r->grain < 1) r->grain = 1;
+  if (r->grain > r->tasks) r->grain = r->tasks;
+  int64_t share = r->tasks / ((int64_t)size * CHUNKS_PER_WORKER);
+  r->chunk = share <= r->grain ? r->grain : share - share % r->grain;
+}
+
+static void run_all(nxi_pool *pool, run *r) {
+  int32_t size = nxi_pool_size(pool);
+  prepare_run(r, size);
+  int64_t chunks = r->tasks / r->chunk + (r->tasks % r->chunk != 0);
+  bool shared = size > 1 && chunks > 1;
+  if (shared) shared = !atomic_exchange_explicit(&pool->busy, true, memory_order_acquire);
+  if (!shared) {
+    run_share(r, 0);
+    return;
+  }
+  if (pool->hook.run)
+    pool->hook.run(pool->hook.user, chunks < size ? (int32_t)chunks : size, hook_body, r);
+  else run_with_workers(pool, r, chunks);
+  atomic_store_explicit(&pool->busy, false, memory_order_release);
+}
+
+nx_status nxi_pool_run_polled(nxi_pool *pool, const nxi_poll *poll, nxi_task_fn fn, void *arg,
+                              int64_t tasks, int64_t grain) {
+  if (tasks <= 0) return NX_OK;
+  run r = {.fn = fn,
+           .arg = arg,
+           .tasks = tasks,
+           .grain = grain,
+           .caller = pthread_self(),
+           .poll = poll && poll->fn ? poll : NULL};
+  run_all(pool, &r);
+  return atomic_load_explicit(&r.stopped, memory_order_relaxed) ? NX_INTERRUPTED : NX_OK;
+}
+
+int64_t nxi_pool_run(nxi_pool *pool, nxi_task_fn fn, void *arg, int64_t tasks, int64_t grain) {
+  if (tasks <= 0) return 0;
+  return nxi_pool_run_polled(pool, NULL, fn, arg, tasks, grain) == NX_OK ? tasks : -1;
+}
+
+/* ---- life */
+
+/* In a child there are no workers, and nobody else holds anything. */
+static void after_fork_in_child(void *object) {
+  nxi_pool *pool = object;
+  pool->started = 0;
+  atomic_store(&pool->state, 0);
+  atomic_store(&pool->busy, false);
+  atomic_fetch_add(&pool->forks, 1);
+}
+
+static const nxi_fork_hooks fork_hooks = {.child = after_fork_in_child};
+
+/* Aligned by hand: the words that workers watch have cache lines of their own. */
+static nxi_pool *new_pool(int32_t size) {
+  size_t pool_bytes = (sizeof(nxi_pool) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+  char *block = nxi_calloc(1, CACHE_LINE + pool_bytes + (size_t)size * sizeof(pool_worker));
+  if (!block) return NULL;
+  char *base = block + (CACHE_LINE - (uintptr_t)block % CACHE_LINE) % CACHE_LINE;
+  nxi_pool *pool = (nxi_pool *)(void *)base;
+  pool->block = block;
+  pool->workers = (pool_worker *)(void *)(base + pool_bytes);
+  pool->size = size;
+  pool->vacant_cpu = -1;
+  return pool;
+}
+
+nx_status nxi_pool_create(const nxi_pool_options *options, nxi_pool **out, nxi_diag *d) {
+  static const nxi_pool_options defaults = {0};
+  const nxi_pool_options *o = options ? options : &defaults;
+  if (o->threads < 0 || o->threads > NXI_POOL_MAX_THREADS)
+    return nxi_fail(d, NX_INVALID_ARGUMENT, "", "%d threads: between 0 and %d can be asked for",
+                    (int)o->threads, NXI_POOL_MAX_THREADS);
+  if (o->hook && !o->hook->run)
+    return nxi_fail(d, NX_INVALID_ARGUMENT, "", "the thread pool has no function that runs tasks");
+  nxi_cpus cpus;
+  nxi_cpus_read(&cpus);
+  int32_t size = o->threads ? o->threads : cpus.available;
+  nxi_pool *pool = new_pool(size);
+  if (!pool) return nxi_oom(d);
+  if (o->hook) pool->hook = *o->hook;
+  pool->cpus = cpus;
+  pool->spins = size <= cpus.available;
+  pool->pinned = !o->no_pinning && cpus.ids_known && size == cpus.count && size == cpus.available;
+  if (nxi_fork_register(&pool->fork_entry, &fork_hooks, pool) != NX_OK) {
+    nxi_free(pool->block);
+    return nxi_oom(d);
+  }
+  *out = pool;
+  return NX_OK;
+}
+
+void nxi_pool_destroy(nxi_pool *pool) {
+  if (!pool) return;
+  nxi_fork_unregister(&pool->fork_entry);
+  if (pool->started > 1) {
+    atomic_store(&pool->quit, true);
+    atomic_fetch_add(&pool->signal, 1);
+    futex_wake(&pool->signal, INT_MAX);
+    for (int32_t i = 1; i < pool->started; i++) pthread_join(pool->workers[i].thread, NULL);
+  }
+  nxi_free(pool->block);
+}
+
+int32_t nxi_pool_size(const nxi_pool *pool) { return pool ? pool->size : 1; }

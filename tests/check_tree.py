@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: ISC
+"""Rules of the source tree that no compiler checks.
+
+Includes follow the direction in which data flows (docs/ir.md): a code generator that included the graph
+would sooner or later decide something there. Also: each source file names its licence in its first line,
+none names a path or a host of somebody's machine, none is longer than 600 lines, pages of docs/ that are
+named exist, and every test program is built.
+
+Usage: check_tree.py SOURCE_ROOT. Prints each fault as file:line: sentence; the exit status is 1 if any.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+# What a directory may include from the tree, beside itself and the public headers. A name that ends in /
+# is a whole directory.
+ALLOWED = {
+    "include": (),
+    "ir": (),
+    # A plan calls what it launches: compiled code, the kernel cache, BLAS.
+    "passes": ("ir/", "runtime/target.h", "runtime/kernel_abi.h", "runtime/cache_kernel.h", "runtime/blas.h",
+               "codegen_llvm/codegen_llvm.h"),
+    "codegen_llvm": ("ir/kernel.h", "ir/op.h", "ir/dtype.h", "ir/alloc.h", "ir/diag.h", "ir/scalar_ops.def",
+                     "ir/kernel_ops.def", "runtime/kernel_abi.h", "runtime/target.h"),
+    "codegen_cuda": ("ir/kernel.h", "ir/op.h", "ir/dtype.h", "ir/alloc.h", "ir/diag.h", "ir/scalar_ops.def",
+                     "ir/kernel_ops.def", "runtime/kernel_abi.h", "runtime/target.h"),
+    "runtime": ("ir/", "passes/", "codegen_llvm/", "codegen_cuda/"),
+    "tools": ("ir/", "passes/", "codegen_llvm/", "runtime/"),
+    "examples": (),
+    "bench": ("ir/", "passes/", "codegen_llvm/", "runtime/"),
+    "tests": ("ir/", "passes/", "codegen_llvm/", "codegen_cuda/", "runtime/", "tools/", "bench/"),
+}
+# Headers that stand alone: they describe a border between directories.
+ALONE = ("runtime/kernel_abi.h", "runtime/target.h")
+
+SOURCE = {".c", ".h", ".def", ".cc", ".cuh"}
+LICENSED = SOURCE | {".py", ".sh", ".build"}
+TEXT = LICENSED | {".md", ".nxir", ".txt", ""}
+# Spelled in two halves, so that this file passes its own check.
+FORBIDDEN = re.compile("|".join(a + b for a, b in (
+    (r"/wo", r"rk/"), (r"/ho", r"me/\w"), (r"/tmp/br", r"ief"), (r"py", r"pi\.org"), (r"crates", r"\.io"),
+    (r"npm", r"js"), (r"debian", r"\.org"), (r"git", r"hub\.com/\w"))), re.IGNORECASE)
+PAGE = re.compile(r"docs/[a-z_]+\.md")
+LONGEST = 600
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
+
+
+def normalized(root, path, name):
+    """The included file as a path from the root; None for generated ones and those of other libraries."""
+    for base in (path.parent, root, root / "include"):
+        target = (base / name).resolve()
+        if target.is_file() and root in target.parents:
+            return target.relative_to(root).as_posix()
+    return None
+
+
+def include_faults(root, path, lines):
+    own = path.relative_to(root).parts[0]
+    here = path.relative_to(root).as_posix()
+    for number, line in enumerate(lines, 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        target = normalized(root, path, match.group(1))
+        if target is None:
+            if match.group(1) != "config.h":
+                yield number, f"there is no {match.group(1)} in the tree"
+            continue
+        allowed = target.startswith("include/nx/") or target.startswith(own + "/")
+        allowed = allowed or any(target == a or (a[-1] == "/" and target.startswith(a)) for a in ALLOWED[own])
+        if here in ALONE:
+            allowed = target.startswith("include/nx/")
+        if not allowed:
+            yield number, f"{own} must not include {target}"
+
+
+def faults(root, path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    if path.suffix in LICENSED or path.name == "dev":
+        if not any("SPDX-License-Identifier: ISC" in line for line in lines[:2]):
+            yield 1, "the first lines do not name the licence (SPDX-License-Identifier: ISC)"
+    if path.suffix in SOURCE and path.relative_to(root).parts[0] in ALLOWED:
+        yield from include_faults(root, path, lines)
+    if path.suffix in LICENSED and len(lines) > LONGEST:
+        yield len(lines), f"a file of more than {LONGEST} lines wants splitting"
+    for number, line in enumerate(lines, 1):
+        match = FORBIDDEN.search(line)
+        if match:
+            yield number, f"'{match.group(0)}' is of somebody's machine or network"
+        for page in PAGE.findall(line):
+            if not (root / page).is_file():
+                yield number, f"there is no {page}"
+
+
+def unbuilt_tests(root):
+    """Tests are listed by name, tests/test_NAME.c as 'NAME', or as files."""
+    build = (root / "tests/meson.build").read_text(encoding="utf-8")
+    for path in sorted((root / "tests").glob("test_*.c")):
+        if f"'{path.stem[5:]}'" not in build and f"'{path.name}'" not in build:
+            yield path.relative_to(root).as_posix(), 1, "tests/meson.build does not build this test"
+
+
+def main():
+    root = Path(sys.argv[1]).resolve()
+    top = [root / name for name in (*ALLOWED, "docs", ".ci")]
+    files = [p for p in root.iterdir() if p.is_file()]
+    files += [p for d in top if d.is_dir() for p in d.rglob("*") if p.is_file()]
+    count = 0
+    for path in sorted(p for p in files if p.suffix in TEXT and "__pycache__" not in p.parts):
+        for number, sentence in faults(root, path):
+            print(f"{path.relative_to(root)}:{number}: {sentence}")
+            count += 1
+    for name, number, sentence in unbuilt_tests(root):
+        print(f"{name}:{number}: {sentence}")
+        count += 1
+    return 1 if count else 0
+
+
+sys.exit(main())

@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: ISC */
+/* The steps of a random program. Each chooses from what is alive, calls the interface, does the same to the model, and
+ * says what it did; a call that cannot work must fail as the contract says. */
+#include "model_world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/dtype.h"
+
+/* ---- sources */
+
+static nx_scalar integer(int64_t i) { return (nx_scalar){NX_SCALAR_I64, {.i = i}}; }
+
+static void step_source(world *w) {
+  nx_dtype t = random_dtype(w);
+  int32_t rank;
+  int64_t shape[NXG_MAX_RANK], start = below(w, 9) - 4, apart = below(w, 3), attrs[2];
+  nxg_view v;
+  nx_tensor *x;
+  random_shape(w, &rank, shape);
+  nx_scalar a = integer(start), b = integer(apart);
+  attrs[0] = (int64_t)nxi_cast_bits((uint64_t)start, NX_I64, t);
+  attrs[1] = (int64_t)nxi_cast_bits((uint64_t)apart, NX_I64, t);
+  bool line = t != NX_BOOL && chance(w, 60);
+  if (line) {
+    rank = 1;
+    shape[0] = below(w, 40);
+    MAKE(w, x, nx_arange(w->c, 0, t, &a, &b, shape[0]));
+  } else {
+    attrs[1] = -1;
+    MAKE(w, x, nx_full(w->c, 0, t, rank, shape, &a));
+  }
+  model_storage *s =
+      model_compute(line ? NXG_arange : NXG_full, 0, NULL, attrs, 2, t, rank, shape, &v);
+  handle *h = add_handle(w, x, s, &v);
+  say(w, "t%u = %s(%s %s, %ld, %ld)", h->name, line ? "arange" : "full", nx_dtype_name(t),
+      shape_text(&v), (long)start, (long)apart);
+}
+
+/* Unspecified until it is written, here at once. */
+static void step_empty(world *w) {
+  nx_dtype t = random_dtype(w);
+  nxg_view v;
+  int32_t rank;
+  int64_t shape[NXG_MAX_RANK];
+  random_shape(w, &rank, shape);
+  nxg_view_contiguous(&v, rank, shape);
+  model_storage *s = model_storage_new(t, nxg_elements(rank, shape));
+  void *data = malloc((size_t)s->elements * 8 + 1);
+  random_data(w, t, data, s->elements);
+  nx_tensor *x;
+  MAKE(w, x, nx_empty(w->c, 0, t, rank, shape));
+  handle *h = add_handle(w, x, s, &v);
+  size_t bytes = (size_t)(s->elements * nxi_dtype_size(t));
+  bool map = chance(w, 40);
+  say(w, "t%u = empty(%s %s), filled by %s", h->name, nx_dtype_name(t), shape_text(&v),
+      map ? "mapping" : "write");
+  bool faults = w->faults;
+  w->faults = false; /* its contents are not what the model says until it is filled */
+  if (map) {
+    nx_mapping *m = NULL;
+    EXPECT_OK(w, nx_map(x, NX_MAP_WRITE, NULL, &m));
+    size_t mapped;
+    void *base = nx_mapping_base(m, &mapped);
+    if (mapped != bytes) fault(w, "the mapping has %zu bytes, not %zu", mapped, bytes);
+    memcpy(base, data, bytes);
+    nx_mapping_release(m);
+  } else {
+    EXPECT_OK(w, nx_write(x, data, bytes, NULL));
+  }
+  w->faults = faults;
+  memcpy(s->data, data, bytes);
+  free(data);
+}
+
+static void on_release(void *user) {
+  host *h = user;
+  __atomic_fetch_add(&h->released, 1, __ATOMIC_RELAXED);
+  /* Nobody may look any more. After a copy the importer writes there itself, maybe at this moment. */
+  if (h->mode != NX_IMPORT_COPY) memset(h->memory, 0xee, h->bytes);
+}
+
+static void step_import(world *w) {
+  if (w->n_hosts == MOST_HOSTS) return;
+  nx_dtype t = random_dtype(w);
+  int64_t n = 1 + below(w, 30), size = nxi_dtype_size(t);
+  uint32_t mode = (uint32_t)below(w, 3);
+  model_storage *s = model_storage_new(t, n);
+  random_data(w, t, s->data, n);
+  host *h = &w->hosts[w->n_hosts];
+  *h = (host){.memory = malloc((size_t)(n * size)), .bytes = (size_t)(n * size), .mode = mode};
+  memcpy(h->memory, s->data, h->bytes);
+  if (t == NX_BOOL && mode != NX_IMPORT_IMMUTABLE && ((uint8_t *)h->memory)[0])
+    ((uint8_t *)h->memory)[0] = 7; /* reads as true */
+  nxg_view v = whole_of(s);
+  if (n % 2 == 0 && chance(w, 50)) { /* Fortran order, and from the end */
+    v.rank = 2;
+    v.shape[0] = 2, v.shape[1] = n / 2;
+    v.strides[0] = -1, v.strides[1] = 2;
+    v.offset = 1;
+  }
+  nx_import_desc d = {.size = sizeof d,
+                      .mode = mode,
+                      .dtype = t,
+                      .rank = v.rank,
+                      .shape = v.shape,
+                      .strides = v.strides,
+                      .offset = v.offset,
+                      .base = h->memory,
+                      .bytes = h->bytes,
+                      .release = on_release,
+                      .user = h};
+  nx_tensor *x = NULL;
+  EXPECT_OK(w, nx_import(w->c, &d, &x));
+  w->n_hosts++;
+  if (mode == NX_IMPORT_SHARED) s->pins = s->write_pins = 1;
+  s->read_only = mode == NX_IMPORT_IMMUTABLE;
+  if (mode == NX_IMPORT_COPY) memset(h->memory, 0xdd, h->bytes);
+  else h->s = s, model_ref(s);
+  handle *new = add_handle(w, x, s, &v);
+  say(w, "t%u = import(%s %s, mode %u), import %u", new->name, nx_dtype_name(t), shape_text(&v),
+      mode, w->n_hosts - 1);
+}
+
+/* ---- views */
+
+/* A random movement of v; NULL text if none. */
+static nx_tensor *move(world *w, handle *h, nxg_view *out, const char **op, nx_status *wanted) {
+  const nxg_view *v = &h->v.view;
+  nx_tensor *x = h->t, *result;
+  int64_t a[NXG_MAX_RANK], b[NXG_MAX_RANK], step[NXG_MAX_RANK];
+  int32_t axes[NXG_MAX_RANK], rank = v->rank;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  for (int32_t i = 0; i < rank; i++) {
+    int64_t n = v->shape[i];
+    a[i] = n ? below(w, n + 1) : 0;
+    b[i] = a[i] + (n - a[i] ? below(w, n - a[i] + 1) : 0);
+    if (chance(w, 50)) a[i] = 0, b[i] = n;
+    step[i] = 1 + below(w, 2);
+    axes[i] = i;
+  }
+  for (int32_t i = rank; i-- > 1;) {
+    int32_t other = (int32_t)below(w, i + 1), kept = axes[i];
+    axes[i] = axes[other];
+    axes[other] = kept;
+  }
+  switch (below(w, h->v.storage->part ? 6 : 7)) {
+    case 0:
+      *op = "permute";
+      *wanted = nxg_view_permute(v, axes, (size_t)rank, out, &d);
+      MAKE(w, result, nx_permute(x, axes, (size_t)rank));
+      return result;
+    case 1:
+      *op = "shrink";
+      *wanted = nxg_view_shrink(v, a, b, out, &d);
+      MAKE(w, result, nx_shrink(x, a, b));
+      return result;
+    case 2: {
+      *op = "flip";
+      size_t n = rank ? (size_t)below(w, rank + 1) : 0;
+      *wanted = nxg_view_flip(v, axes, n, out, &d);
+      MAKE(w, result, nx_flip(x, axes, n));
+      return result;
+    }
+    case 3:
+      *op = "slice";
+      for (int32_t i = 0; i < rank; i++) { /* counts, and some steps back */
+        b[i] = (b[i] - a[i] + step[i] - 1) / step[i];
+        if (b[i] && chance(w, 40)) a[i] += (b[i] - 1) * step[i], step[i] = -step[i];
+      }
+      *wanted = nxg_view_slice(v, a, b, step, out, &d);
+      MAKE(w, result, nx_slice(x, a, b, step));
+      return result;
+    case 4: {
+      *op = "reshape";
+      int64_t n = nxg_elements(rank, v->shape), left = n;
+      int32_t r = 0;
+      for (; left > 1 && r < 4; r++) {
+        int64_t f = 2;
+        while (left % f) f++;
+        a[r] = f;
+        if (chance(w, 40) || r == 3) a[r] = left;
+        left /= a[r];
+      }
+      if (!n || chance(w, 30)) a[r++] = n ? 1 : 0;
+      *wanted = nxg_view_reshape(v, r, a, out, &d);
+      MAKE(w, result, nx_reshape(x, r, a));
+      return result;
+    }
+    case 5: {
+      *op = "expand";
+      int32_t lead = rank < 4 ? (int32_t)below(w, 2) : 0;
+      for (int32_t i = 0; i < rank + lead; i++) {
+        int64_t n = i < lead ? 1 : v->shape[i - lead];
+        a[i] = n == 1 && chance(w, 60) ? 1 + below(w, 3) : n;
+      }
+      *wanted = nxg_view_expand(v, rank + lead, a, out, &d);
+      MAKE(w, result, nx_expand(x, rank + lead, a));
+      return result;
+    }
+    default: {
+      *op = "as_strided";
+      int64_t n = h->v.storage->elements;
+      a[0] = 1 + below(w, 3), a[1] = 1 + below(w, 3);
+      b[0] = below(w, 7) - 2, b[1] = below(w, 4) - 1;
+      int64_t offset = n ? below(w, n) : 0;
+      *wanted = nxg_view_as_strided(n, 2, a, b, offset, out, &d);
+      MAKE(w, result, nx_as_strided(x, 2, a, b, offset));
+      return result;
+    }
+  }
+}
+
+static void step_view(world *w) {
+  handle *h = any_handle(w);
+  if (!h) return;
+  nxg_view v;
+  const char *op;
+  nx_status wanted;
+  nx_tensor *x = move(w, h, &v, &op, &wanted);
+  if (wanted) {
+    if (x) fault(w, "%s(t%u) should be %s", op, h->name, nx_status_name(wanted));
+    expect_status(w, wanted, wanted, op);
+    return;
+  }
+  uint32_t from = h->name;
+  model_storage *s = h->v.storage;
+  model_ref(s);
+  handle *new = add_handle(w, x, s, &v);
+  say(w, "t%u = %s(t%u) /* %s offset %ld */", new->name, op, from, shape_text(&v), (long)v.offset);
+}
+
+/* ---- operations */
+
+static const struct binary {
+  nxg_op op;
+  nx_tensor *(*call)(nx_tensor *, nx_tensor *);
+} binaries[] = {{NXG_add, nx_add},     {NXG_sub, nx_sub}, {NXG_mul, nx_mul},
+                {NXG_max, nx_max},     {NXG_min, nx_min}, {NXG_cmplt, nx_cmplt},
+                {NXG_cmpeq, nx_cmpeq}, {NXG_and, nx_and}, {NXG_xor, nx_xor}};
+static const struct unary {
+  nxg_op op;
+  nx_tensor *(*call)(nx_tensor *);
+} unaries[] = {{NXG_neg, nx_neg},
+               {NXG_abs, nx_abs},
+               {NXG_sign, nx_sign},
+               {NXG_tanh, nx_tanh},
+               {NXG_floor, nx_floor}};
+
+/* Adds the result of an operation, or looks that it failed as the model's did. */
+static void result_of(world *w, nx_tensor *x, nxg_op op, uint32_t n, handle *const *h,
+                      const int64_t *attrs, uint32_t n_attrs, nx_dtype given) {
+  model_view v[4];
+  nxg_view result;
+  char operands[64];
+  int at = 0;
+  operands[0] = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    v[i] = h[i]->v;
+    at += snprintf(operands + at, sizeof operands - (size_t)at, "%st%u", i ? ", " : "", h[i]->name);
+  }
+  model_storage *s = model_compute(op, n, v, attrs, n_attrs, given, 0, NULL, &result);
+  if (!s) {
+    if (x) fault(w, "%s(%s) should have failed", nxg_ops[op].name, operands);
+    if (nx_error_take(NULL) == NX_OK)
+      fault(w, "%s(%s) failed without an error", nxg_ops[op].name, operands);
+    return;
+  }
+  if (!x) fault(w, "%s(%s) failed", nxg_ops[op].name, operands);
+  handle *new = add_handle(w, x, s, &result);
+  say(w, "t%u = %s(%s) /* %s %s */", new->name, nxg_ops[op].name, operands, nx_dtype_name(s->dtype),
+      shape_text(&result));
+}
+
+handle *similar(world *w, const handle *like) { /* one of its dtype, or itself */
+  for (int i = 0; i < 8; i++) {
+    handle *h = any_handle(w);
+    nxi_diag d;
+    int32_t rank;
+    int64_t shape[NXG_MAX_RANK];
+    nxi_diag_clear(&d);
+    if (h->v.storage->dtype != like->v.storage->dtype) continue;
+    if (!nxg_broadcast("", like->v.view.rank, like->v.view.shape, h->v.view.rank, h->v.view.shape,
+                       &rank, shape, &d) &&
+        nxg_elements(rank, shape) < 3000)
+      return h;
+  }
+  return (handle *)(uintptr_t)like;
+}
+
+static void step_binary(world *w) {
+  handle *h[2] = {any_handle(w)};
+  if (!h[0]) return;
+  h[1] = similar(w, h[0]);
+  const struct binary *b = &binaries[below(w, sizeof binaries / sizeof *binaries)];
+  nx_tensor *x;
+  MAKE(w, x, b->call(h[0]->t, h[1]->t));
+  result_of(w, x, b->op, 2, h, NULL, 0, 0);
+}
+
+static void step_unary(world *w) {
+  handle *h = any_handle(w);
+  if (!h) return;
+  const struct unary *u = &unaries[below(w, sizeof unaries / sizeof *unaries)];
+  nx_tensor *x;
+  MAKE(w, x, u->call(h->t));
+  result_of(w, x, u->op, 1, &h, NULL, 0, 0);
+}
+
+static void step_where(world *w) {
+  handle *a = any_handle(w), *mask = NULL;
+  if (!a) return;
+  mask = find_like(w, NX_BOOL, &a->v.view);
+  if (!mask) return;
+  handle *h[3] = {mask, a, similar(w, a)};
+  nx_tensor *x;
+  MAKE(w, x, nx_where(h[0]->t, h[1]->t, h[2]->t));
+  result_of(w, x, NXG_where, 3, h, NULL, 0, 0);
+}
+
+static void step_cast(world *w) {
+  handle *h = any_handle(w);
+  if (!h) return;
+  nx_dtype t = random_dtype(w);
+  nx_tensor *x;
+  MAKE(w, x, nx_cast(h->t, t));
+  result_of(w, x, NXG_cast, 1, &h, NULL, 0, t);
+}
+
+static void step_reduce(world *w) {
+  handle *h = any_handle(w);
+  if (!h) return;
+  int64_t attrs[2] = {0, below(w, 2)};
+  int32_t axes[NXG_MAX_RANK];
+  size_t n = 0;
+  for (int32_t i = 0; i < h->v.view.rank; i++)
+    if (chance(w, 50)) attrs[0] |= 1 << i, axes[n++] = chance(w, 50) ? i : i - h->v.view.rank;
+  nx_tensor *x;
+  uint32_t flags = attrs[1] ? NX_KEEPDIMS : 0;
+  nxg_op op = (nxg_op)((int)NXG_reduce_sum + below(w, 4));
+  MAKE(w, x,
+       op == NXG_reduce_sum    ? nx_reduce_sum(h->t, axes, n, flags)
+       : op == NXG_reduce_prod ? nx_reduce_prod(h->t, axes, n, flags)
+       : op == NXG_reduce_max  ? nx_reduce_max(h->t, axes, n, flags)
+                               : nx_reduce_min(h->t, axes, n, flags));
+  result_of(w, x, op, 1, &h, attrs, 2, 0);
+}
+
+static void step_pad(world *w) {
+  handle *h = any_handle(w);
+  if (!h || model_elements(&h->v) > 400) return;
+  int64_t attrs[1 + 2 * NXG_MAX_RANK], value = below(w, 9) - 4;
+  int32_t rank = h->v.view.rank;
+  attrs[0] = (int64_t)nxi_cast_bits((uint64_t)value, NX_I64, h->v.storage->dtype);
+  for (int32_t i = 0; i < 2 * rank; i++) attrs[1 + i] = below(w, 3);
+  nx_scalar scalar = integer(value);
+  nx_tensor *x;
+  MAKE(w, x, nx_pad(h->t, attrs + 1, attrs + 1 + rank, &scalar));
+  result_of(w, x, NXG_pad, 1, &h, attrs, 1 + 2 * (uint32_t)rank, 0);
+}
+
+static void step_cat(world *w) {
+  handle *h[3] = {any_handle(w)};
+  if (!h[0] || !h[0]->v.view.rank) return;
+  int64_t axis = below(w, h[0]->v.view.rank);
+  h[1] = find_like(w, h[0]->v.storage->dtype, &h[0]->v.view);
+  h[2] = similar(w, h[0]);
+  uint32_t n = 1 + (uint32_t)below(w, 3);
+  nx_tensor *t[3] = {h[0]->t, h[1]->t, h[2]->t}, *x;
+  MAKE(w, x, nx_cat(t, n, (int32_t)axis));
+  result_of(w, x, NXG_cat, n, h, &axis, 1, 0);
+}
+
+static void step_matmul(world *w) {
+  handle *a = any_handle(w);
+  if (!a || a->v.view.rank != 2 || a->v.storage->dtype == NX_F32) return;
+  int32_t swap[2] = {1, 0};
+  nx_tensor *turned, *x;
+  nxg_view v;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  MAKE(w, turned, nx_permute(a->t, swap, 2));
+  nxg_view_permute(&a->v.view, swap, 2, &v, &d);
+  MAKE(w, x, nx_matmul(a->t, turned));
+  handle other = {.v = {a->v.storage, v}, .name = a->name}, *h[2] = {a, &other};
+  result_of(w, x, NXG_matmul, 2, h, NULL, 0, 0);
+  nx_tensor_release(turned);
+}
+
+static void step_copy(world *w) {
+  handle *h = any_handle(w);
+  if (!h) return;
+  bool contiguous = chance(w, 40);
+  nx_tensor *x;
+  MAKE(w, x, contiguous ? nx_contiguous(h->t) : nx_copy(h->t));
+  if (contiguous && h->v.storage->part) { /* its offset in the larger storage decides */
+    nx_tensor_release(x);
+    return;
+  }
+  if (!contiguous || !nxg_view_is_contiguous(&h->v.view) || h->v.view.offset) {
+    result_of(w, x, NXG_copy, 1, &h, NULL, 0, 0);
+    return;
+  }
+  nxg_view v = h->v.view;
+  uint32_t from = h->name;
+  model_storage *s = h->v.storage;
+  model_ref(s);
+  handle *new = add_handle(w, x, s, &v);
+  say(w, "t%u = contiguous(t%u) /* itself */", new->name, from);
+}
+
+/* To the device that computes node by node, an operation there, and back. */
+static void step_device(world *w) {
+  handle *h = any_handle(w);
+  if (!h || h->v.storage->dtype == NX_BOOL) return;
+  nx_tensor *there, *y, *x;
+  MAKE(w, there, nx_to_device(h->t, 1));
+  MAKE(w, y, nx_neg(there));
+  if (h->v.view.rank) {
+    nx_tensor *mixed = nx_add(h->t, there);
+    if (mixed || nx_error_take(NULL) != NX_INVALID_ARGUMENT)
+      fault(w, "operands on two devices were accepted");
+  }
+  MAKE(w, x, nx_to_device(y, 0));
+  say(w, "/* on device 1: */");
+  result_of(w, x, NXG_neg, 1, &h, NULL, 0, 0);
+  nx_tensor_release(there);
+  nx_tensor_release(y);
+}
+
+/* ---- ownership */
+
+static void step_release(world *w) {
+  handle *h = any_handle(w);
+  if (!h) return;
+  if (chance(w, 20)) {
+    say(w, "retain(t%u)", h->name);
+    nx_tensor_retain(h->t);
+    h->refs++;
+    return;
+  }
+  say(w, "release(t%u)", h->name);
+  drop_handle(w, h);
+}
+
+static void step_scope(world *w) {
+  handle *h = any_handle(w);
+  if (h && h->scope && h->refs == 1 && chance(w, 40)) {
+    say(w, "keep(t%u)", h->name);
+    nx_keep(h->t);
+    h->scope = 0;
+  } else if (w->n_scopes < MOST_SCOPES && chance(w, 50)) {
+    say(w, "begin scope %u", w->n_scopes + 1);
+    MAKE(w, w->scopes[w->n_scopes], nx_scope_begin(w->c));
+    w->n_scopes++;
+  } else if (w->n_scopes) { /* the outermost ends all */
+    uint32_t to = chance(w, 70) ? w->n_scopes - 1 : 0;
+    say(w, "end scope %u", to + 1);
+    nx_scope_end(w->scopes[to]);
+    w->n_scopes = to;
+    for (uint32_t i = w->n_handles; i-- > 0;) {
+      h = &w->handles[i];
+      if (h->scope <= (int)to) continue;
+      h->scope = 0;
+      if (--h->refs) continue;
+      model_unref(h->v.storage);
+      *h = w->handles[--w->n_handles];
+    }
+  }
+}
+
+static void step_tag(world *w) {
+  char text[8] = "tag";
+  text[2] = (char)('a' + below(w, 26));
+  nx_tag_set((uint64_t)below(w, 100), chance(w, 70) ? text : NULL);
+}
+
+static void step_unbound(world *w) {
+  nxg_view v;
+  int32_t rank;
+  int64_t shape[NXG_MAX_RANK];
+  random_shape(w, &rank, shape);
+  nxg_view_contiguous(&v, rank, shape);
+  handle *h = find_like(w, NX_F32, &v);
+  nx_tensor *p, *x;
+  nx_mapping *m = NULL;
+  say(w, "a placeholder, asked for its value");
+  MAKE(w, p, nx_placeholder(w->c, 0, NX_F32, rank, shape));
+  MAKE(w, x, h ? nx_add(p, h->t) : nx_neg(p));
+  EXPECT_STATUS(w, NX_UNBOUND, nx_realize(w->c, &x, 1, NULL));
+  EXPECT_STATUS(w, NX_UNBOUND, nx_realize(w->c, &p, 1, NULL));
+  EXPECT_STATUS(w, NX_UNBOUND, nx_map(p, NX_MAP_WRITE, NULL, &m));
+  nx_tensor_release(p);
+  nx_tensor_release(x);
+}
+
+void random_step(world *w) {
+  static const struct {
+    void (*step)(world *);
+    int weight;
+  } steps[] = {
+      {step_source, 6}, {step_empty, 2},  {step_import, 3},  {step_view, 14},    {step_binary, 9},
+      {step_unary, 6},  {step_where, 2},  {step_cast, 3},    {step_reduce, 3},   {step_pad, 2},
+      {step_cat, 2},    {step_matmul, 2}, {step_copy, 5},    {step_device, 1},   {step_assign, 10},
+      {step_update, 8}, {step_write, 3},  {step_realize, 5}, {step_item, 3},     {step_read, 4},
+      {step_hold, 2},   {step_map, 4},    {step_unmap, 2},   {step_host, 6},     {step_release, 9},
+      {step_scope, 3},  {step_tag, 1},    {step_unbound, 1}, {step_function, 3}, {step_call, 6}};
+  int total = 0;
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) total += steps[i].weight;
+  int64_t at = below(w, total);
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    at -= steps[i].weight;
+    if (at >= 0) continue;
+    steps[i].step(w);
+    return;
+  }
+}

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: ISC
+"""The command nxc from outside: results, complaints, exit statuses.
+
+Usage: nxc_test.py NXC GOLDEN_DIRECTORY. Files are written and read without NumPy; where NumPy is installed
+its own files and results are compared too. NX_BLESS=1 rewrites the expected dumps.
+"""
+
+import json
+import math
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+NXC, GOLDEN = os.path.abspath(sys.argv[1]), Path(sys.argv[2])
+SOFTMAX = """nxir 1
+graph @softmax(%x: f32[256,64]) -> (%y) {
+  %m = reduce_max %x axes=[1] keepdims : f32[256,1]
+  %d = sub %x, %m : f32[256,64]
+  %e = exp %d : f32[256,64]
+  %s = reduce_sum %e axes=[1] keepdims : f32[256,1]
+  %y = div %e, %s : f32[256,64]
+}
+"""
+CODES = {"<f4": "f", "<f8": "d", "<i4": "i"}
+
+
+def npy(descr, shape, values, fortran=False):
+    head = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape!r}, }}"
+    head += " " * (63 - (10 + len(head)) % 64) + "\n"
+    data = struct.pack(f"<{len(values)}{CODES[descr]}", *values)
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data
+
+
+def read_npy(path):
+    data = path.read_bytes()
+    head = eval(data[10 : 10 + struct.unpack("<H", data[8:10])[0]])  # of a file just written
+    body = data[10 + struct.unpack("<H", data[8:10])[0] :]
+    return head, struct.unpack(f"<{len(body) // struct.calcsize(CODES[head['descr']])}{CODES[head['descr']]}", body)
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.dir = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.dir)
+        self.environment = {**os.environ, "NX_CACHE_DIR": str(self.dir / "cache")}
+        for name in ("NX_DEBUG", "NX_DUMP_DIR", "NX_SKIP", "NX_EXECUTOR", "NX_ISA"):
+            self.environment.pop(name, None)
+
+    def file(self, name, content):
+        (self.dir / name).write_bytes(content.encode() if isinstance(content, str) else content)
+        return name
+
+    def nxc(self, *arguments, status=0, text=None):
+        """Standard output and standard error of nxc in the case's directory."""
+        done = subprocess.run([NXC, *arguments], cwd=self.dir, env=self.environment, input=text, capture_output=True,
+                              text=True, timeout=120)
+        self.assertEqual(done.returncode, status, f"nxc {' '.join(arguments)}: {done.stdout}{done.stderr}")
+        return done.stdout, done.stderr
+
+    def refused(self, pattern, *arguments, status=1, text=None):
+        """nxc ends with the status, prints nothing and complains in one line that the pattern matches."""
+        out, err = self.nxc(*arguments, status=status, text=text)
+        self.assertEqual(out, "")
+        self.assertEqual(err.count("\n"), 1, err)
+        self.assertRegex(err, pattern)
+
+
+class Run(Case):
+    def softmax_input(self):
+        r = random.Random(5)
+        values = [r.gauss(0, 3) for _ in range(256 * 64)]
+        self.file("softmax.nxir", SOFTMAX)
+        self.file("x.npy", npy("<f4", (256, 64), values))
+        return read_npy(self.dir / "x.npy")[1]
+
+    def test_softmax(self):
+        x = self.softmax_input()
+        self.nxc("run", "softmax.nxir", "--input", "x=x.npy", "--output", "y=y.npy")
+        head, y = read_npy(self.dir / "y.npy")
+        self.assertEqual(head, {"descr": "<f4", "fortran_order": False, "shape": (256, 64)})
+        for row in range(256):
+            top = max(x[64 * row : 64 * row + 64])
+            e = [math.exp(v - top) for v in x[64 * row : 64 * row + 64]]
+            for a, b in zip(y[64 * row :], e):
+                self.assertAlmostEqual(a, b / sum(e), delta=1e-6 * b / sum(e) + 1e-12)
+
+    def test_same_bits_on_every_device_and_thread_count(self):
+        self.softmax_input()
+        outputs = []
+        for more in [], ["--device", "cpu"], ["--device=interp"], ["--threads", "1"], ["--threads=2"]:
+            self.nxc("run", "softmax.nxir", "--input=x=x.npy", "--output=y=y.npy", *more)
+            outputs.append((self.dir / "y.npy").read_bytes())
+        self.assertEqual(set(outputs), {outputs[0]})
+
+    def test_text_from_standard_input_and_scalars(self):
+        text = "nxir 1\ngraph @f(%x: f64[], %n: i32[]) -> (%y, %z) {\n  %y = mul %x, %x : f64[]\n  %z = neg %n : i32[]\n}\n"
+        out, err = self.nxc("run", "-", "--input", "x=3.5", "--input", "n=-7", text=text)
+        self.assertEqual((out, err), ("y: f64[] = 12.25\nz: i32[] = 7\n", ""))
+        self.file("s.npy", npy("<f8", (), [1.5]))
+        self.assertIn("y: f64[] = 2.25", self.nxc("run", "-", "--input", "x=s.npy", "--input", "n=1", text=text)[0])
+        self.refused("input n: \"1.5\"", "run", "-", "--input", "x=1", "--input", "n=1.5", text=text)
+        self.refused("input n: \"none.npy\"", "run", "-", "--input", "x=1", "--input", "n=none.npy", text=text)
+
+    def test_outputs_without_a_file_are_printed(self):
+        self.file("f.nxir", "nxir 1\ngraph @f(%x: i32[2,2]) -> (%y, %z) {\n  %y = add %x, %x : i32[2,2]\n  %z = expand %x shape=[50,2,2] : i32[50,2,2]\n}\n")
+        self.file("x.npy", npy("<i4", (2, 2), [1, 2, 3, 4], fortran=True))
+        out, _ = self.nxc("run", "f.nxir", "--input", "x=x.npy")
+        self.assertEqual(out, "y: i32[2,2] = 2 6 4 8\nz: i32[50,2,2], not shown; --output z=FILE.npy saves it\n")
+
+    def test_time_and_trace(self):
+        self.softmax_input()
+        out, err = self.nxc("run", "softmax.nxir", "--input", "x=x.npy", "--output", "y=y.npy", "--time", "--trace", "t.json")
+        self.assertEqual(out, "")
+        self.assertRegex(err, r"first run [0-9.]+ ms: .*\nthen \d+ runs: median [0-9.]+ ms, fastest [0-9.]+ ms\n")
+        events = json.loads((self.dir / "t.json").read_text())["traceEvents"]
+        self.assertTrue({"parse", "load", "call", "save"} <= {e["name"] for e in events if e["cat"] == "phase"})
+        self.assertTrue(all(e["ph"] == "X" and e["dur"] >= 0 and e["ts"] >= 0 for e in events))
+        if "interpreter" not in self.nxc("info")[0]:
+            self.assertTrue(any(e["cat"] == "step" for e in events))
+        self.refused("no/t.json: cannot be written", "run", "softmax.nxir", "--input", "x=x.npy", "--output", "y=y.npy", "--trace", "no/t.json")
+
+    @unittest.skipIf(numpy is None, "no NumPy")
+    def test_beside_numpy(self):
+        text = """nxir 1
+graph @f(%a: f64[30,20], %b: f64[20,40], %k: i64[30]) -> (%p, %s, %m, %c) {
+  %p = matmul %a, %b : f64[30,40]
+  %t = permute %a axes=[1,0] : f64[20,30]
+  %s = reduce_sum %t axes=[1] : f64[20]
+  %m = argmax %a axis=1 : i32[30]
+  %c = cat %k, %k axis=0 : i64[60]
+}
+"""
+        r = numpy.random.default_rng(3)
+        a, b, k = r.normal(size=(20, 30)).T, r.normal(size=(20, 40)), r.integers(-9, 9, 30)
+        for name, array in ("a", a), ("b", b), ("k", k):
+            numpy.save(self.dir / f"{name}.npy", array)  # a is in Fortran order
+        self.file("f.nxir", text)
+        files = [f"--output={n}={n}.npy" for n in "psmc"] + [f"--input={n}={n}.npy" for n in "abk"]
+        self.nxc("run", "f.nxir", *(f.replace("=p.npy", "=product.npy") for f in files))
+        load = lambda name: numpy.load(self.dir / f"{name}.npy")
+        numpy.testing.assert_allclose(load("product"), a @ b, rtol=1e-12, atol=1e-12)
+        numpy.testing.assert_allclose(load("s"), a.T.sum(1), rtol=1e-12, atol=1e-12)
+        numpy.testing.assert_array_equal(load("m"), a.argmax(1))
+        self.assertEqual(load("m").dtype, numpy.int32)
+        numpy.testing.assert_array_equal(load("c"), numpy.concatenate([k, k]))
+
+
+class BadInput(Case):
+    def setUp(self):
+        super().setUp()
+        self.file("softmax.nxir", SOFTMAX)
+        self.good = npy("<f4", (256, 64), [0.5] * (256 * 64))
+        self.file("x.npy", self.good)
+
+    def run_refused(self, pattern, *arguments, status=1):
+        self.refused(pattern, "run", "softmax.nxir", *arguments, status=status)
+
+    def test_use(self):
+        self.assertIn("usage:", self.nxc("help")[0])
+        self.assertIn("usage:", self.nxc(status=2)[1])
+        for pattern, *arguments in (
+            ('no command "walk"', "walk"), ("run wants a file", "run"), ("opt wants a file", "opt"),
+            ("dump wants --stage", "dump", "softmax.nxir"), ("no option --fast", "run", "softmax.nxir", "--fast"),
+            ("--input wants NAME=VALUE", "run", "softmax.nxir", "--input", "x.npy"), ("--input wants a value", "run", "softmax.nxir", "--input"),
+            ("given twice for x", "run", "softmax.nxir", "--input", "x=x.npy", "--input", "x=x.npy"),
+            ("one argument too many", "run", "softmax.nxir", "more"), ("--time takes no value", "run", "softmax.nxir", "--time=yes"),
+            ("--threads wants a number", "run", "softmax.nxir", "--threads", "0"), ('no device "tpu"', "run", "softmax.nxir", "--device", "tpu"),
+            ('no instruction set "z80"', "opt", "softmax.nxir", "--isa", "z80"), ("cache wants list", "cache", "burn"), ("cache wants list", "cache"),
+            ('"ten" is no size', "cache", "trim", "--size", "ten"), ('"10T" is no size', "cache", "trim", "--size", "10T"),
+        ):
+            self.refused(pattern, *arguments, status=2)
+
+    def test_files_that_are_not_there(self):
+        self.refused("^none.nxir: cannot be read: No such file", "run", "none.nxir")
+        self.refused("^none.nxir: cannot be read: No such file", "dump", "none.nxir", "--stage", "graph")
+        self.run_refused(r"^none.npy: .*No such file", "--input", "x=none.npy")
+        self.run_refused(r"^no/y.npy: ", "--input", "x=x.npy", "--output", "y=no/y.npy")
+
+    def test_names(self):
+        self.run_refused(r"no --input for x: f32\[256,64\]")
+        self.run_refused("no input named z; its inputs are: x", "--input", "x=x.npy", "--input", "z=x.npy")
+        self.run_refused("no output named z; its outputs are: y", "--input", "x=x.npy", "--output", "z=z.npy")
+
+    def test_wrong_types(self):
+        self.file("f8.npy", npy("<f8", (256, 64), [0.5] * (256 * 64)))
+        self.run_refused(r"^f8.npy: the file holds f64\[256,64\], but input x is f32\[256,64\]", "--input", "x=f8.npy")
+        self.file("t.npy", npy("<f4", (64, 256), [0.5] * (256 * 64)))
+        self.run_refused(r"^t.npy: the file holds f32\[64,256\], but input x is f32\[256,64\]", "--input", "x=t.npy")
+
+    def test_malformed_arrays(self):
+        huge = self.good.replace(b"(256, 64)", b"(256, 1 << 60)")[:200]
+        for name, content in (
+            ("cut", self.good[:-1]), ("head", self.good[:20]), ("empty", b""), ("magic", b"\x94" + self.good[1:]), ("version", self.good[:6] + b"\x09" + self.good[7:]),
+            ("object", self.good.replace(b"<f4", b"|O8")), ("huge", huge), ("text", b"1,2,3\n"),
+        ):
+            self.file(f"{name}.npy", content)
+            self.run_refused(rf"^{name}.npy: ", "--input", f"x={name}.npy")
+        self.file("cut.npy", self.good[:-1])
+        self.run_refused("byte|short|trunc|end", "--input", "x=cut.npy")
+
+    def test_device_that_is_not_there(self):
+        self.run_refused("device cuda is not available: ", "--device", "cuda", "--input", "x=x.npy")
+
+    def test_texts(self):
+        graph = "graph @f(%x: f32[4], %n: i32[4]) -> (%y) {\n"
+        for place, text in (
+            ("1:1", ""), ("1:1", "graph @f() -> () {\n}\n"), ("1:6", "nxir 2\n" + graph), ("1:6", "nxir one\n" + graph),
+            ("2:1", "nxir 1\nnonsense\n"), ("2:14", "nxir 1\ngraph @f(%x: q32[4]) -> (%x) {\n}\n"),
+            ("3:8", "nxir 1\n" + graph + "  %y = frobnicate %x : f32[4]\n}\n"),
+            ("3:12", "nxir 1\n" + graph + "  %y = neg %z : f32[4]\n}\n"),
+            ("3:", "nxir 1\n" + graph + "  %y = add %x, %n : f32[4]\n}\n"), ("3:", "nxir 1\n" + graph + "  %y = exp %n : i32[4]\n}\n"),
+            ("3:", "nxir 1\n" + graph + "  %y = reduce_sum %x axes=[1] : f32[4]\n}\n"), ("4:1", "nxir 1\n" + graph + "  %y = neg %x : f32[4]\n"),
+            ("5:1", "nxir 1\n" + graph + "  %y = neg %x : f32[4]\n}\nmore\n"), ("2:", "nxir 1\ngraph @f() -> (%y) {\n}\n"),
+        ):
+            self.file("bad.nxir", text)
+            for arguments in ["run"], ["dump", "--stage", "graph"], ["opt"]:
+                _, err = self.nxc(arguments[0], "bad.nxir", *arguments[1:], status=1)
+                self.assertTrue(err.startswith(f"bad.nxir:{place}"), f"{place} expected for {text!r}: {err}")
+                self.assertRegex(err, r"^bad.nxir:\d+:\d+: \S")
+        self.refused("^-:1:6: version 2", "run", "-", text="nxir 2\n")
+
+    def test_passes_and_stages(self):
+        self.refused('no pass "nap"', "opt", "softmax.nxir", "--passes", "cse,nap")
+        self.refused("the pass bind works on kernels", "opt", "softmax.nxir", "--passes", "bind")
+        self.refused("the pass legalize works on bound kernels", "opt", "softmax.nxir", "--passes", "lower,legalize")
+        self.refused("the pass cse works on graphs", "opt", "softmax.nxir", "--passes", "lower,cse")
+        self.refused('no stage "soul"', "dump", "softmax.nxir", "--stage", "soul")
+
+    def test_standard_output_that_is_full(self):
+        if not Path("/dev/full").exists():
+            self.skipTest("no /dev/full")
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([NXC, "opt", "softmax.nxir"], cwd=self.dir, env=self.environment, stdout=full, stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"cannot write", done.stderr)
+
+
+class Stages(Case):
+    def setUp(self):
+        super().setUp()
+        self.file("softmax.nxir", SOFTMAX)
+        self.compiles = "interpreter" not in self.nxc("info")[0]
+
+    def dump(self, stage, *more):
+        return self.nxc("dump", "softmax.nxir", "--stage", stage, *more)[0]
+
+    def test_golden(self):
+        """The first stages are the same on every machine (bound ones follow its caches)."""
+        for stage in "graph", "clusters", "kernels":
+            expected, text = GOLDEN / f"softmax.{stage}.txt", self.dump(stage)
+            if os.environ.get("NX_BLESS") == "1":
+                expected.write_text(text)
+            self.assertEqual(text, expected.read_text(), expected)
+
+    def test_graph_and_clusters_parse_back(self):
+        text = self.dump("graph")
+        self.assertEqual(self.nxc("dump", "-", "--stage", "graph", text=text)[0], text)
+        clusters = self.dump("clusters")
+        self.assertTrue(clusters.startswith(self.nxc("dump", "-", "--stage", "graph", text=clusters)[0]))
+
+    def test_kernels_parse_back(self):
+        self.assertEqual(self.nxc("opt", "-", "--passes", "", text=self.dump("kernels"))[0], self.dump("kernels"))
+        bound = self.nxc("opt", "-", "--passes", "bind,legalize", text=self.dump("kernels"))[0]
+        self.assertEqual(bound, self.dump("bound"))
+        self.assertEqual(self.nxc("opt", "-", text=bound)[0], bound)
+
+    def test_opt(self):
+        everything = self.nxc("opt", "softmax.nxir")[0]
+        named = self.nxc("opt", "softmax.nxir", "--passes", "views,runs,fold,algebra,library,views,cse,dce")[0]
+        self.assertEqual(everything, named)
+        self.assertIn("kernel @", self.nxc("opt", "softmax.nxir", "--passes", "lower")[0])
+
+    def test_plan_and_dot(self):
+        self.assertRegex(self.dump("plan"), r"^plan: 1 steps, .*\n  step 0: kernel \S+, \d+ tasks")
+        dot = self.dump("dot")
+        self.assertTrue(dot.startswith("digraph"))
+        if shutil.which("dot"):
+            drawn = subprocess.run(["dot", "-Tsvg"], input=dot, capture_output=True, text=True, check=True)
+            self.assertIn("reduce_max", drawn.stdout)
+
+    def test_code(self):
+        if not self.compiles:
+            self.refused("LLVM", "dump", "softmax.nxir", "--stage", "llvm")
+            return
+        self.assertTrue("define void @" in self.dump("llvm"))
+        if os.uname().machine == "x86_64":  # (texts of thousands of lines are no use in a complaint)
+            self.assertTrue("zmm" in self.dump("asm", "--isa", "avx512"))
+            self.assertTrue("zmm" not in self.dump("asm", "--isa", "avx2"))
+            self.assertTrue("ymm" in self.dump("asm", "--isa", "avx2"))
+
+
+class Info(Case):
+    def test_info(self):
+        out, err = self.nxc("info")
+        self.assertEqual(err, "")
+        for pattern in r"^nx +\d+\.\d+\.\d+$", "^code ", "^processor ", "^threads ", "^caches +L1 ", "^BLAS ", "^device 0 +cpu", "^device 2 +cuda: not available: ", "^cache +":
+            self.assertRegex(out, re.compile(pattern, re.MULTILINE))
+
+    def test_cache(self):
+        self.file("softmax.nxir", SOFTMAX)
+        self.file("x.npy", npy("<f4", (256, 64), [0.5] * (256 * 64)))
+        self.nxc("run", "softmax.nxir", "--input", "x=x.npy", "--output", "y=y.npy")
+        if "interpreter" in self.nxc("info")[0]:
+            self.assertIn("0 kernels", self.nxc("cache", "list")[0])
+            return
+        entries = list((self.dir / "cache").glob("*.nxe"))
+        self.assertEqual(len(entries), 1)
+        self.assertRegex(self.nxc("cache", "list")[0], entries[0].name + "  good\n1 kernels, ")
+        self.assertIn("0 bad kernels removed", self.nxc("cache", "verify")[0])
+        self.assertIn("0 kernels removed", self.nxc("cache", "trim", "--size", "100M")[0])
+        data = bytearray(entries[0].read_bytes())
+        data[-1] ^= 1
+        entries[0].write_bytes(data)
+        self.assertIn("  bad: ", self.nxc("cache", "list")[0])
+        self.nxc("run", "softmax.nxir", "--input", "x=x.npy", "--output", "y=y.npy")
+        entries[0].write_bytes(data)
+        self.assertIn("1 bad kernels removed", self.nxc("cache", "verify")[0])
+        self.nxc("run", "softmax.nxir", "--input", "x=x.npy", "--output", "y=y.npy")
+        self.assertIn("1 kernels removed", self.nxc("cache", "trim", "--size", "1K")[0])
+        self.nxc("run", "softmax.nxir", "--input", "x=x.npy", "--output", "y=y.npy")
+        self.assertIn("1 kernels removed", self.nxc("cache", "clear")[0])
+        self.assertIn("0 kernels, 0 bytes", self.nxc("cache", "list", "--dir", str(self.dir / "cache"))[0])
+
+    def test_cache_that_others_can_write(self):
+        (self.dir / "open").mkdir()
+        (self.dir / "open").chmod(0o777)
+        self.refused("open: the cache is not used: ", "cache", "list", "--dir", str(self.dir / "open"))
+        self.environment["NX_CACHE_DIR"] = ""
+        self.assertRegex(self.nxc("info")[0], "cache +not used: ")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: ISC */
+/* A representative program with an allocation failing at every point in turn: each time there is an error or the
+ * right result, never anything else; what failed works when it is tried again; and nothing is leaked (the context
+ * counts, and the address sanitizer looks too). */
+#include "api.h"
+
+#include <unistd.h>
+
+#include "ir/alloc.h"
+#include "runtime/handle.h"
+
+static int released;
+static void count_release(void *user) { (void)user, released++; }
+static char path[] = "nx_fault_XXXXXX";
+
+/* Each step may fail for want of memory; then it is tried again with memory, and must work. */
+static bool failing; /* an allocation is going to fail */
+static uint32_t failures;
+
+static bool out_of_memory(void) {
+  nx_error e = {.size = sizeof e};
+  nx_error_take(&e);
+  if (e.status != NX_OUT_OF_MEMORY)
+    fprintf(stderr, "unexpected: %s: %s\n", nx_status_name(e.status), e.message);
+  assert_true(failing && e.status == NX_OUT_OF_MEMORY);
+  failing = false;
+  failures++;
+  return true;
+}
+#define STEP(call)                                    \
+  do {                                                \
+    if ((call) != NX_OK && out_of_memory()) OK(call); \
+  } while (0)
+#define MAKE(variable, expression)                                 \
+  do {                                                             \
+    variable = (expression);                                       \
+    if (!variable && out_of_memory()) variable = GOOD(expression); \
+  } while (0)
+
+/* An expression of several calls: any of them may fail, the whole is tried again. */
+static nx_tensor *formula(nx_tensor *x) {
+  nx_tensor *two = nx_full(ctx, 0, NX_F32, 0, NULL, NX_NUMBER(3)), *scaled = nx_mul(x, two),
+            *e = nx_tanh(scaled);
+  nx_tensor *s = nx_reduce_sum(e, NX_AXES(1), NX_KEEPDIMS), *d = nx_div(e, s);
+  nx_tensor *p = nx_pad(d, (int64_t[]){0, 1}, (int64_t[]){0, 0}, NX_NUMBER(7));
+  nx_tensor *result = nx_cat((nx_tensor *[]){p, p, p, p, p, p}, 6, 0);
+  nx_tensor *all[] = {two, scaled, e, s, d, p};
+  for (int i = 0; i < 6; i++) nx_tensor_release(all[i]);
+  return result;
+}
+
+static nx_status make_function(nx_tensor *w, nx_function **f) {
+  nx_tensor *x = nx_placeholder(ctx, 0, NX_F32, NX_SHAPE(4, 4)), *y = nx_matmul(x, w),
+            *z = nx_add(w, x);
+  nx_status status = y && z ? NX_OK : NX_OUT_OF_MEMORY;
+  if (!status) status = nx_assign(w, z);
+  if (!status) status = nx_function_create(ctx, &x, 1, &y, 1, NULL, f);
+  nx_tensor_release(y), nx_tensor_release(z), nx_tensor_release(x);
+  return status;
+}
+
+static void part_function(nx_tensor *w) {
+  nx_function *f = NULL;
+  nx_tensor *one, *out = NULL, *again = NULL;
+  STEP(make_function(w, &f));
+  MAKE(one, nx_full(ctx, 0, NX_F32, NX_SHAPE(4, 4), NX_NUMBER(1)));
+  STEP(nx_function_call(f, &one, &out, NULL));
+  STEP(nx_function_record(f, &one, &again));
+  nx_scalar a;
+  STEP(nx_item(again, (int64_t[]){0, 0}, &a, NULL));
+  assert_true(a.v.f[0] == 12);
+  STEP(nx_item(out, (int64_t[]){0, 0}, &a, NULL));
+  assert_true(a.v.f[0] == 8);
+  nx_function_release(f);
+  release(one), release(out), release(again);
+}
+
+static void part_mutation(nx_tensor *x) {
+  nx_tensor *view, *negated, *before;
+  nx_mapping *m = NULL;
+  MAKE(before, nx_neg(x));
+  MAKE(view, nx_slice(x, (int64_t[]){0, 0}, (int64_t[]){2, 4}, (int64_t[]){2, 1}));
+  MAKE(negated, nx_neg(view));
+  STEP(nx_assign(view, negated));
+  STEP(nx_map(x, NX_MAP_READ | NX_MAP_WRITE, NULL, &m));
+  float *p = nx_mapping_base(m, NULL);
+  assert_true(p[1] == -1 && p[5] == 5);
+  p[1] = 50;
+  STEP(nx_assign(view, negated));
+  assert_true(p[1] == -1);
+  nx_mapping_release(m);
+  nx_scalar a;
+  STEP(nx_item(before, (int64_t[]){0, 1}, &a, NULL));
+  assert_true(a.v.f[0] == -1);
+  release(before), release(view), release(negated);
+}
+
+static void part_import(void) {
+  float memory[4] = {1, 2, 3, 4};
+  int64_t shape = 4;
+  nx_import_desc d = {.size = sizeof d,
+                      .mode = NX_IMPORT_SHARED,
+                      .dtype = NX_F32,
+                      .rank = 1,
+                      .shape = &shape,
+                      .base = memory,
+                      .bytes = sizeof memory,
+                      .release = count_release};
+  nx_tensor *t = NULL, *one, *sum;
+  int before = released;
+  STEP(nx_import(ctx, &d, &t));
+  assert_int_equal(released, before);
+  MAKE(one, nx_full(ctx, 0, NX_F32, 0, NULL, NX_NUMBER(1)));
+  MAKE(sum, nx_add(t, one));
+  STEP(nx_assign(t, sum));
+  assert_true(memory[0] == 2 && memory[3] == 5);
+  release(t), release(one), release(sum);
+  nx_context_collect(ctx);
+  assert_int_equal(released, before + 1);
+}
+
+static void program(void) {
+  nx_tensor *line, *x, *y, *back = NULL;
+  MAKE(line, nx_arange(ctx, 0, NX_F32, NX_NUMBER(0), NX_NUMBER(1), 16));
+  MAKE(x, nx_reshape(line, NX_SHAPE(4, 4)));
+  nx_scope *s = nx_scope_begin(ctx);
+  if (!s && out_of_memory()) s = nx_scope_begin(ctx);
+  MAKE(y, nx_keep(formula(x)));
+  nx_scope_end(s);
+  STEP(nx_realize(ctx, &y, 1, NULL));
+  float values[24 * 5];
+  STEP(nx_read(y, values, sizeof values, NULL));
+  assert_true(values[0] == 7 && values[1] == 0);
+  char *text = NULL;
+  STEP(nx_dump(&x, 1, "graph", &text));
+  nx_string_free(text);
+  part_mutation(x);
+  part_import();
+  part_function(x);
+  STEP(nx_save_npy(y, path, NULL));
+  STEP(nx_load_npy(ctx, path, &back));
+  STEP(nx_write(back, values, sizeof values, NULL));
+  release(line), release(x), release(y), release(back);
+}
+
+static void expect_nothing_left(void) {
+  nx_context_collect(ctx);
+  nx_stats s = {.size = sizeof s};
+  nx_context_stats(ctx, &s);
+  assert_int_equal(s.pending_nodes, 0);
+  assert_int_equal(s.live_bytes, 0);
+  assert_int_equal(ctx->live_nodes, 0);
+  assert_int_equal(ctx->live_storages, 0);
+}
+
+/* A new context for each point, so that nothing is cached from the last one. */
+static void every_allocation_fails_once(void **state) {
+  (void)state;
+  for (int64_t point = 0;; point++) {
+    nx_context_options o = {.size = sizeof o, .cache_dir = "", .threads = 1};
+    failing = true;
+    nxi_alloc_fail(point, false);
+    nx_status status = nx_context_create(&o, &ctx);
+    if (status) {
+      out_of_memory();
+      continue;
+    }
+    int64_t first = nxi_alloc_count();
+    program();
+    bool over = failing; /* the point lies beyond the program */
+    (void)first;
+    nxi_alloc_fail(-1, false);
+    expect_nothing_left();
+    nx_context_release(ctx);
+    if (over) break;
+  }
+  assert_true(failures > 100);
+}
+
+/* From some point on every allocation fails: errors, no leak, and the context works again afterwards. */
+static void memory_stays_exhausted(void **state) {
+  (void)state;
+  nx_context_options o = {.size = sizeof o, .cache_dir = "", .threads = 1};
+  OK(nx_context_create(&o, &ctx));
+  for (int64_t point = 0; point < 60; point++) {
+    nx_tensor *line = nx_arange(ctx, 0, NX_F32, NX_NUMBER(0), NX_NUMBER(1), 16),
+              *x = GOOD(nx_reshape(line, NX_SHAPE(4, 4)));
+    nxi_alloc_fail(point, true);
+    nx_tensor *y = formula(x);
+    nx_status status = y ? nx_realize(ctx, &y, 1, NULL) : NX_OUT_OF_MEMORY;
+    nxi_alloc_fail(-1, false);
+    nx_status error = nx_error_take(NULL);
+    assert_true(error == status);
+    assert_true(status == NX_OK || status == NX_OUT_OF_MEMORY);
+    if (y) OK(nx_realize(ctx, &y, 1, NULL));
+    release(line), release(x), release(y);
+    expect_nothing_left();
+  }
+  nx_context_release(ctx);
+}
+
+static int make_path(void **state) {
+  (void)state;
+  int file = mkstemp(path);
+  return file < 0 || close(file);
+}
+static int remove_path(void **state) {
+  (void)state;
+  return unlink(path);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(memory_stays_exhausted),
+                                     cmocka_unit_test(every_allocation_fails_once)};
+  return cmocka_run_group_tests(tests, make_path, remove_path);
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: ISC */
+/* Functions: capture, calls, assigns and captured tensors read at each call, outputs in place, donation, inlining,
+ * text. */
+#include "api.h"
+
+static nx_tensor_info describe(nx_tensor *t) {
+  nx_tensor_info i = {.size = sizeof i};
+  nx_tensor_describe(t, &i);
+  return i;
+}
+static nx_tensor *input(int64_t n) { return GOOD(nx_placeholder(ctx, 0, NX_F32, 1, &n)); }
+static nx_function *make(nx_tensor *const *in, size_t n_in, nx_tensor *const *out, size_t n_out,
+                         const uint8_t *donate) {
+  nx_function_options o = {.size = sizeof o, .name = "test", .donate = donate};
+  nx_function *f = NULL;
+  OK(nx_function_create(ctx, in, n_in, out, n_out, &o, &f));
+  return f;
+}
+static nx_tensor *call1(nx_function *f, nx_tensor *x) {
+  nx_tensor *out = NULL;
+  OK(nx_function_call(f, &x, &out, NULL));
+  return GOOD(out);
+}
+
+static void plain(void **state) {
+  (void)state;
+  nx_tensor *x = input(4), *k = vector(4, 1, 1), *y = nx_add(nx_mul(x, k), number(3));
+  nx_function *f = make(&x, 1, &y, 1, NULL);
+  EXPECT(call1(f, vector(4, 0, 1)), 3, 5, 9, 15);
+  EXPECT(call1(f, constant(4, 2)), 5, 7, 9, 11);
+  EXPECT(call1(f, nx_neg(vector(4, 0, 1))), 3, 1, -3, -9); /* an expression */
+  nx_tensor *wide = vector(8, 0, 1);
+  EXPECT(call1(f, part(wide, 1, 4, 2)), 4, 9, 18, 31); /* views */
+  EXPECT(call1(f, part(wide, 7, 4, -1)), 10, 15, 18, 19);
+  EXPECT(call1(f, part(wide, 2, 4, 1)), 5, 9, 15, 23);
+  EXPECT(call1(f, GOOD(nx_expand(number(1), NX_SHAPE(4)))), 4, 5, 6, 7);
+  EXPECT(k, 1, 2, 3, 4);
+  nx_function_info info = {.size = sizeof info};
+  nx_function_describe(f, &info);
+  assert_true(info.inputs == 1 && info.outputs == 1 && !strcmp(info.name, "test"));
+  nx_port_info port = {.size = sizeof port};
+  OK(nx_function_input(f, 0, &port));
+  assert_true(port.dtype == NX_F32 && port.rank == 1 && port.shape[0] == 4 &&
+              !strcmp(port.name, "x0"));
+  FAILS(NX_INVALID_ARGUMENT, nx_function_output(f, 1, &port));
+  FAILS(NX_UNBOUND, nx_realize(ctx, &y, 1, NULL));
+  nx_function_release(f);
+}
+
+static void captured_tensors_are_read_at_the_call(void **state) {
+  (void)state;
+  nx_tensor *w = vector(3, 1, 1), *later = number(10);
+  nx_tensor *x = input(3), *y = nx_mul(x, nx_add(w, later));
+  nx_function *f = make(&x, 1, &y, 1, NULL);
+  nx_tensor *ones = constant(3, 1);
+  EXPECT(call1(f, ones), 11, 12, 13);
+  OK(nx_assign(w, number(5)));
+  EXPECT(call1(f, ones), 15, 15, 15);
+  OK(nx_assign(part(w, 1, 1, 1), number(0)));
+  OK(nx_assign(later, number(1)));
+  EXPECT(call1(f, ones), 6, 1, 6);
+  nx_tensor_release(nx_keep(w)); /* the function keeps it */
+  EXPECT(call1(f, ones), 6, 1, 6);
+  nx_function_release(f);
+}
+
+/* A constant made inside is none of the tensors outside, though their values are equal. */
+static void constants_are_frozen(void **state) {
+  (void)state;
+  nx_tensor *rate = number(7), *x = input(2), *inside = number(7), *y = nx_mul(x, inside);
+  nx_function *f = make(&x, 1, &y, 1, NULL);
+  OK(nx_assign(rate, number(100)));
+  EXPECT(call1(f, constant(2, 1)), 7, 7);
+  nx_function_release(f);
+}
+
+static void assigns_happen_at_every_call(void **state) {
+  (void)state;
+  for (int mapped = 0; mapped < 2; mapped++) {
+    nx_tensor *w = constant(3, 1), *count = number(0);
+    nx_mapping *m = NULL;
+    if (mapped) OK(nx_map(w, NX_MAP_READ, NULL, &m));
+    nx_tensor *x = input(3), *y;
+    OK(nx_assign(w, GOOD(nx_add(w, x))));
+    OK(nx_assign(count, GOOD(nx_add(count, number(1)))));
+    OK(nx_assign(part(w, 0, 1, 1), number(-1)));
+    y = nx_mul(w, number(2)); /* reads what was assigned */
+    nx_function *f = make(&x, 1, &y, 1, NULL);
+    EXPECT(w, 1, 1, 1); /* nothing has happened yet */
+    EXPECT(count, 0);
+    EXPECT(call1(f, vector(3, 1, 1)), -2, 6, 8);
+    EXPECT(w, -1, 3, 4);
+    nx_tensor *pending = nx_neg(w);
+    EXPECT(call1(f, vector(3, 1, 1)), -2, 10, 14);
+    EXPECT(w, -1, 5, 7);
+    EXPECT(pending, 1, -3, -4);
+    EXPECT(count, 2);
+    if (mapped) assert_true(((const float *)nx_mapping_base(m, NULL))[2] == 7);
+    nx_mapping_release(m);
+    nx_function_release(f);
+  }
+}
+
+static void inputs_can_be_assigned(void **state) {
+  (void)state;
+  nx_tensor *x = input(3), *y = nx_neg(x);
+  OK(nx_assign(part(x, 1, 2, 1), number(8)));
+  nx_tensor *z = nx_neg(x);
+  nx_function *f = make(&x, 1, (nx_tensor *[]){y, z}, 2, NULL);
+  nx_tensor *wide = vector(6, 1, 1), *a = part(wide, 0, 3, 2), *out[2] = {NULL, NULL};
+  OK(nx_function_call(f, &a, out, NULL));
+  EXPECT(out[0], -1, -3, -5);
+  EXPECT(out[1], -1, -8, -8);
+  EXPECT(wide, 1, 2, 8, 4, 8, 6);
+  nx_function_release(f);
+}
+
+static void outputs_in_place(void **state) {
+  (void)state;
+  nx_tensor *x = input(3), *y = nx_mul(x, x);
+  nx_function *f = make(&x, 1, (nx_tensor *[]){y, y, x}, 3, NULL);
+  nx_tensor *a = vector(3, 1, 1), *into = constant(5, 0),
+            *out[3] = {part(into, 1, 3, 1), NULL, NULL};
+  OK(nx_function_call(f, &a, out, NULL));
+  EXPECT(into, 0, 1, 4, 9, 0);
+  EXPECT(out[1], 1, 4, 9);
+  EXPECT(out[2], 1, 2, 3);
+  out[0] = a, out[1] = out[2] = NULL; /* over its own input */
+  OK(nx_function_call(f, &a, out, NULL));
+  EXPECT(a, 1, 4, 9);
+  nx_function_release(f);
+}
+
+static void donation(void **state) {
+  (void)state;
+  nx_tensor *x = input(1000), *y = nx_add(x, number(1)), *a = vector(1000, 0, 1), *sum;
+  const uint8_t donate = 1;
+  nx_function *f = make(&x, 1, &y, 1, &donate);
+  nx_tensor *b = call1(f, a);
+  nx_scalar v;
+  OK(nx_item(b, (int64_t[]){999}, &v, NULL));
+  assert_true(v.v.f[0] == 1000);
+  FAILS(NX_DONATED, nx_item(a, (int64_t[]){0}, &v, NULL));
+  sum = nx_neg(a);
+  FAILS(NX_DONATED, nx_realize(ctx, &sum, 1, NULL));
+  nx_tensor *out = NULL;
+  FAILS(NX_DONATED, nx_function_call(f, &a, &out, NULL));
+  OK(nx_assign(a, b)); /* whole: it is a tensor again */
+  OK(nx_item(a, (int64_t[]){0}, &v, NULL));
+  assert_true(v.v.f[0] == 1);
+  nx_function_release(f);
+}
+
+static void inlined(void **state) {
+  (void)state;
+  nx_tensor *w = constant(3, 2), *x = input(3);
+  OK(nx_assign(w, GOOD(nx_add(w, x))));
+  nx_tensor *y = nx_mul(w, x);
+  nx_function *f = make(&x, 1, &y, 1, NULL), *g;
+  nx_tensor *a = vector(3, 1, 1), *out = NULL;
+  OK(nx_function_record(f, &a, &out));
+  assert_false(describe(out).flags & NX_REALIZED);
+  EXPECT(w, 3, 4, 5);
+  EXPECT(out, 3, 8, 15);
+  nx_tensor *z = input(3), *twice = NULL; /* a function that calls it */
+  OK(nx_function_record(f, &z, &twice));
+  g = make(&z, 1, &twice, 1, NULL);
+  EXPECT(w, 3, 4, 5);
+  EXPECT(call1(g, a), 4, 12, 24);
+  EXPECT(w, 4, 6, 8);
+  nx_function_release(f), nx_function_release(g);
+}
+
+static int32_t refuse(void *user) { return (void)user, 1; }
+
+static void failed_calls_change_nothing(void **state) {
+  (void)state;
+  nx_tensor *w = constant(3, 2), *x = input(3);
+  OK(nx_realize(ctx, &w, 1, NULL));
+  OK(nx_assign(part(w, 0, 2, 1), GOOD(part(x, 0, 2, 1))));
+  nx_tensor *y = nx_mul(w, x);
+  nx_function *f = make(&x, 1, &y, 1, NULL);
+  nx_tensor *a = vector(3, 1, 1), *out = NULL, *wrong = vector(4, 1, 1), *whole = nx_neg(w);
+  nx_run_options o = {.size = sizeof o, .poll = refuse};
+  nx_status status = nx_function_call(f, &a, &out, &o);
+  if (status) FAILS(NX_INTERRUPTED, status);
+  assert_null(status ? out : NULL);
+  if (status) EXPECT(w, 2, 2, 2);
+  EXPECT(whole, -2, -2, -2);
+  FAILS(NX_INVALID_ARGUMENT, nx_function_call(f, &wrong, &out, NULL));
+  FAILS(NX_INVALID_ARGUMENT, nx_function_call(f, (nx_tensor *[]){NULL}, &out, NULL));
+  out = NULL;
+  OK(nx_function_call(f, &a, &out, NULL));
+  EXPECT(out, 1, 4, 6);
+  EXPECT(w, 1, 2, 2);
+  nx_function_release(f);
+}
+
+static void wrong_creation(void **state) {
+  (void)state;
+  nx_tensor *x = input(3), *y = input(3), *sum = nx_add(x, y), *plain_tensor = vector(3, 0, 1);
+  nx_function *f = NULL;
+  FAILS(NX_UNBOUND, nx_function_create(ctx, &x, 1, &sum, 1, NULL, &f));
+  FAILS(NX_INVALID_ARGUMENT, nx_function_create(ctx, &plain_tensor, 1, &sum, 1, NULL, &f));
+  FAILS(NX_INVALID_ARGUMENT, nx_function_create(ctx, (nx_tensor *[]){x, x}, 2, &sum, 1, NULL, &f));
+  FAILS(NX_INVALID_ARGUMENT,
+        nx_function_create(ctx, (nx_tensor *[]){x, NULL}, 2, &sum, 1, NULL, &f));
+  FAILS(NX_INVALID_ARGUMENT, nx_function_create(ctx, &x, 1, (nx_tensor *[]){NULL}, 1, NULL, &f));
+  assert_null(f);
+  f = make((nx_tensor *[]){y, x}, 2, &sum, 1, NULL);
+  nx_tensor *out = NULL;
+  OK(nx_function_call(f, (nx_tensor *[]){plain_tensor, plain_tensor}, &out, NULL));
+  EXPECT(out, 0, 2, 4);
+  nx_function_release(f);
+  nx_tensor *none = NULL;
+  f = make(NULL, 0, &plain_tensor, 1, NULL);
+  OK(nx_function_call(f, NULL, &none, NULL));
+  EXPECT(none, 0, 1, 2);
+  nx_function_release(f);
+}
+
+static const char softmax[] = "nxir 1\n"
+                              "graph @softmax(%x: f32[2,3]) -> (%y) {\n"
+                              "  %m = reduce_max %x axes=[1] keepdims : f32[2,1]\n"
+                              "  %d = sub %x, %m : f32[2,3]\n"
+                              "  %e = exp %d : f32[2,3]\n"
+                              "  %s = reduce_sum %e axes=[1] keepdims : f32[2,1]\n"
+                              "  %y = div %e, %s : f32[2,3]\n"
+                              "}\n";
+
+static void from_text(void **state) {
+  (void)state;
+  nx_function *f = NULL;
+  OK(nx_function_parse(ctx, softmax, sizeof softmax - 1, &f));
+  nx_port_info port = {.size = sizeof port};
+  OK(nx_function_input(f, 0, &port));
+  assert_string_equal(port.name, "x");
+  OK(nx_function_output(f, 0, &port));
+  assert_string_equal(port.name, "y");
+  nx_tensor *x = GOOD(nx_full(ctx, 0, NX_F32, NX_SHAPE(2, 3), NX_NUMBER(3))), *y = call1(f, x),
+            *z = NULL;
+  EXPECT(y, 1 / 3.f, 1 / 3.f, 1 / 3.f, 1 / 3.f, 1 / 3.f, 1 / 3.f);
+  OK(nx_function_record(f, &x, &z));
+  EXPECT(z, 1 / 3.f, 1 / 3.f, 1 / 3.f, 1 / 3.f, 1 / 3.f, 1 / 3.f);
+  char *text = NULL;
+  OK(nx_function_dump(f, "graph", &text));
+  nx_string_free(text);
+  nx_function_release(f);
+  f = NULL;
+  char broken[sizeof softmax];
+  for (size_t i = 0; i < sizeof softmax - 1;
+       i++) { /* cut and damaged texts are refused or mean something */
+    memcpy(broken, softmax, sizeof softmax);
+    broken[i] ^= 4;
+    for (int cut = 0; cut < 2; cut++) {
+      nx_status status = nx_function_parse(ctx, broken, cut ? i : sizeof softmax - 1, &f);
+      if (status == NX_OK) nx_function_release(f);
+      else nx_error_take(NULL);
+    }
+  }
+  nx_error e = {.size = sizeof e};
+  static const char bad[] = "nxir 1\ngraph @f(%x: f32[3]) -> (%y) {\n  %y = exq %x : f32[3]\n}\n";
+  assert_int_equal(nx_function_parse(ctx, bad, sizeof bad - 1, &f), NX_PARSE);
+  nx_error_take(&e);
+  assert_memory_equal(e.message, "line 3, column 8", 16);
+}
+
+static nx_scope *scope;
+static int begin(void **state) {
+  (void)state;
+  scope = nx_scope_begin(ctx);
+  return !scope;
+}
+static int end(void **state) {
+  (void)state;
+  nx_scope_end(scope);
+  nx_context_collect(ctx);
+  nx_stats s = {.size = sizeof s};
+  nx_context_stats(ctx, &s);
+  if (s.pending_nodes || s.live_bytes)
+    fprintf(stderr, "left: %d nodes, %d bytes\n", (int)s.pending_nodes, (int)s.live_bytes);
+  return nx_error_take(NULL) != NX_OK || s.pending_nodes || s.live_bytes;
+}
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      T(plain),
+      T(captured_tensors_are_read_at_the_call),
+      T(constants_are_frozen),
+      T(assigns_happen_at_every_call),
+      T(inputs_can_be_assigned),
+      T(outputs_in_place),
+      T(donation),
+      T(inlined),
+      T(failed_calls_change_nothing),
+      T(wrong_creation),
+      T(from_text),
+  };
+  return cmocka_run_group_tests(tests, open_context, close_context);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: ISC */
+/* What the subcommands share: see nxc.h. */
+#include "nxc.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "ir/alloc.h"
+#include "nx/nx.h"
+
+/* ---- complaints */
+
+int nxc_complain(const char *where, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  fprintf(stderr, "%s: ", where);
+  vfprintf(stderr, format, arguments);
+  fprintf(stderr, "\n");
+  va_end(arguments);
+  return NXC_FAILED;
+}
+
+int nxc_misuse(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  fprintf(stderr, "nxc: ");
+  vfprintf(stderr, format, arguments);
+  fprintf(stderr, " (nxc help)\n");
+  va_end(arguments);
+  return NXC_USAGE;
+}
+
+int nxc_failure(const char *where, const nxi_diag *d) {
+  const char *sentence = d->message[0] ? d->message : nx_status_sentence(d->status);
+  if (d->line > 0) fprintf(stderr, "%s:%d:%d: %s\n", where, d->line, d->column, sentence);
+  else fprintf(stderr, "%s: %s\n", where, sentence);
+  return NXC_FAILED;
+}
+
+int nxc_public_failure(const char *where) {
+  nx_error e = {.size = sizeof e};
+  nx_error_take(&e);
+  return nxc_complain(where, "%s", e.status == NX_OK ? "failed for an unknown reason" : e.message);
+}
+
+/* ---- options */
+
+static bool add_pair(nxc_pairs *pairs, const char *option, const char *text) {
+  const char *equal = strchr(text, '=');
+  if (equal == NULL || equal == text || equal[1] == '\0') {
+    nxc_misuse("--%s wants NAME=VALUE, not \"%s\"", option, text);
+    return false;
+  }
+  if (pairs->n == NXC_MAX_PAIRS) {
+    nxc_misuse("--%s is given more than %d times", option, NXC_MAX_PAIRS);
+    return false;
+  }
+  size_t length = (size_t)(equal - text);
+  for (size_t i = 0; i < pairs->n; i++) {
+    if (pairs->items[i].name_length != length || memcmp(pairs->items[i].name, text, length) != 0)
+      continue;
+    nxc_misuse("--%s is given twice for %.*s", option, (int)length, text);
+    return false;
+  }
+  pairs->items[pairs->n++] = (nxc_pair){text, equal + 1, length};
+  return true;
+}
+
+static const nxc_option *find_option(const nxc_option *options, size_t n, const char *name,
+                                     size_t length) {
+  for (size_t i = 0; i < n; i++)
+    if (strlen(options[i].name) == length && memcmp(options[i].name, name, length) == 0)
+      return &options[i];
+  return NULL;
+}
+
+/* One argument that starts with --; *i moves on if its value is the next one. */
+static bool parse_option(int argc, char **argv, int *i, const nxc_option *options, size_t n) {
+  const char *name = argv[*i] + 2, *value = strchr(name, '=');
+  size_t length = value ? (size_t)(value - name) : strlen(name);
+  const nxc_option *o = find_option(options, n, name, length);
+  if (o == NULL) return nxc_misuse("there is no option --%.*s here", (int)length, name), false;
+  if (o->flag != NULL) {
+    *o->flag = true;
+    return value == NULL || (nxc_misuse("--%s takes no value", o->name), false);
+  }
+  if (value != NULL) value++;
+  else if (*i + 1 < argc) value = argv[++*i];
+  else return nxc_misuse("--%s wants a value", o->name), false;
+  if (o->pairs != NULL) return add_pair(o->pairs, o->name, value);
+  *o->value = value;
+  return true;
+}
+
+bool nxc_parse(int argc, char **argv, const nxc_option *options, size_t n, const char **file) {
+  for (int i = 0; i < argc; i++) {
+    if (strncmp(argv[i], "--", 2) == 0) {
+      if (!parse_option(argc, argv, &i, options, n)) return false;
+    } else if (file != NULL && *file == NULL) {
+      *file = argv[i];
+    } else {
+      nxc_misuse("\"%s\" is one argument too many", argv[i]);
+      return false;
+    }
+  }
+  return true;
+}
+
+/* ---- files */
+
+static bool read_all(FILE *f, nxi_text *text) {
+  char piece[65536];
+  while (!feof(f) && !ferror(f) && !text->failed) {
+    size_t n = fread(piece, 1, sizeof piece, f);
+    nxi_text_put(text, piece, (uint32_t)n);
+  }
+  return !ferror(f);
+}
+
+char *nxc_read_text(const char *path, size_t *size) {
+  nxi_text text = {0};
+  bool standard = strcmp(path, "-") == 0;
+  FILE *f = standard ? stdin : fopen(path, "rb");
+  if (f == NULL || !read_all(f, &text)) nxc_complain(path, "cannot be read: %s", strerror(errno));
+  else if (text.failed) nxc_complain(path, "memory is exhausted");
+  else {
+    *size = text.size;
+    if (!standard) fclose(f);
+    return text.data;
+  }
+  if (f != NULL && !standard) fclose(f);
+  nxi_text_free(&text);
+  return NULL;
+}
+
+int nxc_print_text(nxi_text *text) {
+  int status = NXC_OK;
+  if (text->failed) status = nxc_complain("nxc", "memory is exhausted");
+  else if (text->data != NULL && fwrite(text->data, 1, text->size, stdout) != text->size)
+    status = nxc_complain("nxc", "cannot write to standard output: %s", strerror(errno));
+  nxi_text_free(text);
+  return status;
+}
+
+/* ---- machines */
+
+bool nxc_target(const char *isa, nxi_target *out) {
+  static const struct {
+    const char *name;
+    int32_t vector_bytes;
+  } known[] = {{"avx512", 64}, {"avx2", 32}, {"generic", 16}, {"neon", 16}};
+  *out = *nxi_target_host();
+  if (isa == NULL || nxi_target_for_isa(isa, out)) return true;
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    if (strcmp(known[i].name, isa) != 0) continue;
+    snprintf(out->isa, sizeof out->isa, "%s", isa);
+    out->vector_bytes = known[i].vector_bytes;
+    return true;
+  }
+  nxc_misuse("there is no instruction set \"%s\"; it is one of avx512, avx2, generic, neon", isa);
+  return false;
+}
+
+double nxc_now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: ISC */
+/* nxc dump: one stage of the compiler, from the text of a graph. */
+#include "ir/alloc.h"
+#include "nxc.h"
+#include "passes/plan.h"
+
+static nx_status dump(const char *text, size_t size, const char *stage, const nxi_target *target,
+                      nxi_text *out, nxi_diag *d) {
+  nxg_graph *g = NULL;
+  nxp_options options = {
+      .executor = NXP_LLVM, .fuse = true, .target = target, .threads = target->threads};
+  nx_status status = nxg_parse(text, size, &g, d);
+  if (status == NX_OK) status = nxp_dump(g, &options, stage, out, d);
+  nxg_destroy(g);
+  return status;
+}
+
+int nxc_dump(int argc, char **argv) {
+  const char *file = NULL, *stage = NULL, *isa = NULL;
+  const nxc_option options[] = {{.name = "stage", .value = &stage}, {.name = "isa", .value = &isa}};
+  nxi_target target;
+  nxi_text out = {0};
+  nxi_diag d;
+  size_t size;
+  nxi_diag_clear(&d);
+  if (!nxc_parse(argc, argv, options, 2, &file) || !nxc_target(isa, &target)) return NXC_USAGE;
+  if (file == NULL) return nxc_misuse("dump wants a file");
+  if (stage == NULL) return nxc_misuse("dump wants --stage");
+  char *text = nxc_read_text(file, &size);
+  if (text == NULL) return NXC_FAILED;
+  nx_status status = dump(text, size, stage, &target, &out, &d);
+  nxi_free(text);
+  if (status == NX_OK) return nxc_print_text(&out);
+  nxi_text_free(&out);
+  return nxc_failure(file, &d);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: ISC */
+/* nxc info: what the library found on this machine, and what it lacks and why. */
+#include <stdio.h>
+#include <string.h>
+
+#include "codegen_llvm/codegen_llvm.h"
+#include "nx/nx.h"
+#include "nxc.h"
+#include "runtime/blas.h"
+#include "runtime/cache_kernel.h"
+#include "runtime/cpus.h"
+
+static void print_size(const char *name, int64_t bytes) {
+  if (bytes % (1 << 20) == 0 && bytes > 0) printf("%s %lld MiB", name, (long long)(bytes >> 20));
+  else printf("%s %lld KiB", name, (long long)(bytes >> 10));
+}
+
+static void print_processor(void) {
+  const nxi_target *t = nxi_target_host();
+  nxi_cpus cpus;
+  nxi_cpus_read(&cpus);
+  printf("processor   %s, %s, vectors of %d bytes\n", t->cpu, t->isa, t->vector_bytes);
+  printf("threads     %d of %d processors\n", cpus.available, cpus.count);
+  print_size("caches      L1", t->l1_bytes);
+  print_size(", L2", t->l2_bytes);
+  print_size(", L3", t->l3_bytes);
+  printf("\n");
+}
+
+static void print_llvm(void) {
+  const char *reason = nxl_unavailable();
+  if (reason != NULL) {
+    printf("code        interpreter: %s\n", reason);
+    return;
+  }
+  /* Version and processor; the features that follow are a page long. */
+  const char *environment = nxl_environment(nxi_target_host()->isa), *end = environment;
+  for (int words = 0; *end != '\0' && words < 2; end++) words += *end == ';';
+  printf("code        %.*s\n", (int)(end - environment) - (*end != '\0' || end[-1] == ';'),
+         environment);
+}
+
+static void print_blas(void) {
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  const nxi_blas *blas = nxi_blas_get(&d);
+  if (blas == NULL) printf("BLAS        none: %s\n", d.message);
+  else
+    printf("BLAS        %s, core %s%s\n            %s\n", blas->file, blas->corename,
+           blas->mended ? " (told so: it does not know this processor)" : "", blas->config);
+}
+
+static void print_devices(nx_context *context) {
+  for (int32_t i = 0; i < nx_device_count(context); i++) {
+    nx_device_info info = {.size = sizeof info};
+    if (nx_device_describe(context, i, &info) != NX_OK) continue;
+    printf("device %d    %s", i, info.name);
+    if (!info.available) printf(": not available: %s", info.reason);
+    else if (info.memory > 0) printf(", %.1f GiB of memory", (double)info.memory / (1 << 30));
+    printf("\n");
+  }
+}
+
+static void print_cache(void) {
+  nxi_disk_cache *cache = NULL;
+  nxi_disk_stats stats;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  if (nxi_kernel_disk_open(NULL, &cache, &d) != NX_OK) {
+    printf("cache       %s\n", d.message);
+    return;
+  }
+  const char *reason = nxi_disk_reason(cache);
+  nxi_disk_stats_read(cache, &stats);
+  printf("cache       %s", nxi_disk_directory(cache));
+  if (reason != NULL) printf("%snot used: %s\n", nxi_disk_directory(cache)[0] ? ": " : "", reason);
+  else
+    printf(": %lld kernels, %.1f of at most %.1f MiB\n", (long long)stats.entries,
+           (double)stats.bytes / (1 << 20), (double)stats.limit / (1 << 20));
+  nxi_disk_close(cache);
+}
+
+int nxc_info(int argc, char **argv) {
+  nx_context *context = NULL;
+  if (!nxc_parse(argc, argv, NULL, 0, NULL)) return NXC_USAGE;
+  if (nx_context_create(NULL, &context) != NX_OK) return nxc_public_failure("nxc");
+  printf("nx          %s\n", nx_version());
+  print_llvm();
+  print_processor();
+  print_blas();
+  print_devices(context);
+  print_cache();
+  nx_context_release(context);
+  return NXC_OK;
+}
