@@ -212,21 +212,22 @@ void bench_print(bench_output *o, const bench_row *r) {
   o->rows++;
   o->missed += missed;
   if (o->json) {
-    printf("{\"name\": \"%s\", \"dtype\": \"%s\", \"size\": %lld, \"threads\": %d, \"ms\": %.6g, "
-           "\"limit_ms\": %.6g, \"of_limit\": %.3f, "
+    printf("{\"name\": \"%s\", \"dtype\": \"%s\", \"size\": %lld, \"threads\": %d, \"ms\": %.8g, "
+           "\"limit_ms\": %.8g, \"of_limit\": %.4f, "
            "\"peers\": {",
            r->name, r->dtype, (long long)r->size, r->threads, r->ms, r->limit_ms, of_limit);
-    if (r->numpy_ms > 0) printf("\"numpy\": %.6g%s", r->numpy_ms, r->other ? ", " : "");
-    if (r->other) printf("\"%s\": %.6g", r->other, r->other_ms);
+    if (r->numpy_ms > 0) printf("\"numpy\": %.8g%s", r->numpy_ms, r->other ? ", " : "");
+    if (r->other) printf("\"%s\": %.8g", r->other, r->other_ms);
     printf("}, \"kernels\": %lld, \"compile_ms\": %.3f}\n", (long long)r->kernels, r->compile_ms);
     fflush(stdout);
     return;
   }
-  printf("%-26s %-4s %10lld  %9.4f ms", r->name, r->dtype, (long long)r->size, r->ms);
-  if (r->limit_ms > 0) printf("  limit %8.4f  %.2f of it", r->limit_ms, of_limit);
+  /* Significant digits, not decimals: rows go from 100 ns to seconds. */
+  printf("%-26s %-4s %10lld  %#10.5g ms", r->name, r->dtype, (long long)r->size, r->ms);
+  if (r->limit_ms > 0) printf("  limit %#8.5g  %.2f of it", r->limit_ms, of_limit);
   else printf("  %24s", "");
-  if (r->numpy_ms > 0) printf("  NumPy %8.3f (%.1fx)", r->numpy_ms, r->numpy_ms / r->ms);
-  if (r->other) printf("  %s %.3f (%.2fx)", r->other, r->other_ms, r->other_ms / r->ms);
+  if (r->numpy_ms > 0) printf("  NumPy %#8.5g (%.1fx)", r->numpy_ms, r->numpy_ms / r->ms);
+  if (r->other) printf("  %s %#.5g (%.2fx)", r->other, r->other_ms, r->other_ms / r->ms);
   if (r->compile_ms > 0)
     printf("  %lld kernels, compiled in %.1f ms", (long long)r->kernels, r->compile_ms);
   if (r->target > 0)

@@ -62,6 +62,47 @@ static void replay(bench_lab *lab) {
   }
 }
 
+typedef struct growing {
+  bench_lab *lab;
+  nx_tensor *x, *one;
+  int nodes;
+} growing;
+
+/* Longer each time by what one kernel holds at most: its kernels are known, its plan is not. */
+static void run_growing(void *state) {
+  growing *c = state;
+  nx_tensor *y = nx_tensor_retain(c->x);
+  c->nodes += 128;
+  for (int i = 0; i < c->nodes; i++) {
+    nx_tensor *next = i & 1 ? nx_neg(y) : nx_add(y, c->one);
+    nx_tensor_release(y);
+    y = next;
+  }
+  bench_check(nx_realize(c->lab->context, &y, 1, NULL));
+  nx_tensor_release(y);
+}
+
+/* Long graphs that were not seen before, recorded and realised. */
+static void chains(bench_lab *lab) {
+  static const struct {
+    const char *name;
+    int nodes, rounds;
+    double target;
+  } sizes[] = {{"chain 1e4", 10000, 25, 10}, {"chain 1e6", 1000000, 5, 1500}};
+  int64_t n = 2;
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    if (!bench_wanted(&lab->out, sizes[i].name)) continue;
+    growing c = {.lab = lab, .nodes = sizes[i].nodes};
+    c.x = bench_random(lab, NX_F32, 1, &n, -1, 1);
+    c.one = bench_random(lab, NX_F32, 0, NULL, 0.1, 0.2);
+    bench_way way = {run_growing, &c, 0};
+    bench_interleave(&way, 1, lab->rounds < sizes[i].rounds ? lab->rounds : sizes[i].rounds, 0);
+    put(lab, sizes[i].name, way.median * 1e3, sizes[i].target, sizes[i].nodes);
+    nx_tensor_release(c.x);
+    nx_tensor_release(c.one);
+  }
+}
+
 /* Kernels that differ in a constant of the code: each compiles. */
 static void compiling(bench_lab *lab) {
   enum { KERNELS = 21 };
@@ -116,5 +157,6 @@ void bench_overhead(bench_lab *lab) {
   if (bench_wanted(&lab->out, "tiny 15 nodes of 64"))
     put(lab, "tiny 15 nodes of 64", time_chain(lab, 15, 64, true) * 1e3, 0, 15);
   items(lab);
+  chains(lab);
   compiling(lab);
 }

@@ -6,10 +6,15 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { LARGE_PAGE = 2 << 20 };
 
 static _Atomic int64_t allocations;         /* numbers given out so far */
 static _Atomic int64_t failing_number = -1; /* the allocation that fails, -1: none */
 static _Atomic bool failing_sticky;         /* and every one after it */
+static _Thread_local size_t refused;
 
 void nxi_alloc_fail(int64_t after, bool sticky) {
   atomic_store(&failing_number, -1);
@@ -26,18 +31,44 @@ bool nxi_alloc_should_fail(void) {
 
 int64_t nxi_alloc_count(void) { return atomic_load_explicit(&allocations, memory_order_relaxed); }
 
+/* What is large gets large pages where the system has them: touching a small one for the first time costs several times
+ * what clearing it costs, and a graph of a million operations touches a hundred thousand. */
+static void *advised(void *p, size_t bytes) {
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)p & ~(page - 1),
+            end = ((uintptr_t)p + bytes + page - 1) & ~(page - 1);
+  /* A hint; for the whole of the mapping, since realloc cannot move one that is in pieces. */
+  if (p) madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+  return p;
+}
+
+size_t nxi_alloc_refused(void) { return refused; }
+
+static void *refuse(size_t bytes) {
+  refused = bytes;
+  return NULL;
+}
+
 /* Zero bytes are rounded up to one, so that NULL always means failure. */
 void *nxi_malloc(size_t bytes) {
-  return nxi_alloc_should_fail() ? NULL : malloc(bytes ? bytes : 1);
+  if (nxi_alloc_should_fail()) return refuse(bytes);
+  void *p = malloc(bytes ? bytes : 1);
+  if (!p) return refuse(bytes);
+  return bytes < LARGE_PAGE ? p : advised(p, bytes);
 }
 
 void *nxi_calloc(size_t count, size_t bytes) {
-  if (nxi_alloc_should_fail()) return NULL;
-  return count && bytes ? calloc(count, bytes) : calloc(1, 1);
+  size_t all = bytes && count > SIZE_MAX / bytes ? SIZE_MAX : count * bytes;
+  if (nxi_alloc_should_fail()) return refuse(all);
+  void *p = count && bytes ? calloc(count, bytes) : calloc(1, 1);
+  if (!p) return refuse(all);
+  return all < LARGE_PAGE ? p : advised(p, all);
 }
 
 void *nxi_realloc(void *p, size_t bytes) {
-  return nxi_alloc_should_fail() ? NULL : realloc(p, bytes ? bytes : 1);
+  if (nxi_alloc_should_fail()) return refuse(bytes);
+  p = realloc(p, bytes ? bytes : 1);
+  if (!p) return refuse(bytes);
+  return bytes < LARGE_PAGE ? p : advised(p, bytes);
 }
 
 void nxi_free(void *p) { free(p); }
@@ -49,12 +80,11 @@ char *nxi_strdup(const char *s) {
   return copy;
 }
 
-bool nxi_grow(void *array_pointer, uint32_t *capacity, uint32_t need, size_t element) {
-  if (need <= *capacity) return true;
+bool nxi_grow_array(void *array_pointer, uint32_t *capacity, uint32_t need, size_t element) {
   uint32_t doubled = *capacity > UINT32_MAX / 2 ? UINT32_MAX : *capacity * 2;
   uint32_t wanted = doubled > need ? doubled : need;
   if (wanted < 8) wanted = 8;
-  if (element > SIZE_MAX / wanted) return false;
+  if (element > SIZE_MAX / wanted) return refuse(SIZE_MAX);
   void *old; /* the caller's pointer has its own type: read and written as bytes */
   memcpy(&old, array_pointer, sizeof old);
   void *grown = nxi_realloc(old, wanted * element);
@@ -66,7 +96,7 @@ bool nxi_grow(void *array_pointer, uint32_t *capacity, uint32_t need, size_t ele
 
 /* ---- arena: blocks double up to a limit, the newest is the one being filled */
 
-enum { FIRST_BLOCK = 2048, LARGEST_BLOCK = 1 << 20, ALIGNMENT = 16 };
+enum { FIRST_BLOCK = 2048, LARGEST_BLOCK = 8 << 20, ALIGNMENT = 16 };
 
 struct nxi_arena_block {
   _Alignas(ALIGNMENT) struct nxi_arena_block *next;

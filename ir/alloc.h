@@ -21,10 +21,16 @@ void nxi_alloc_fail(int64_t after, bool sticky);
 bool nxi_alloc_should_fail(void);
 /* Allocations seen since the process started. */
 int64_t nxi_alloc_count(void);
+/* What this thread asked for in vain last, in bytes. */
+size_t nxi_alloc_refused(void);
 
 /* Grows *array (element size bytes) so that it holds at least `need` elements. False: out of memory,
  * *array untouched. */
-bool nxi_grow(void *array_pointer, uint32_t *capacity, uint32_t need, size_t element);
+bool nxi_grow_array(void *array_pointer, uint32_t *capacity, uint32_t need, size_t element);
+static inline bool nxi_grow(void *array_pointer, uint32_t *capacity, uint32_t need,
+                            size_t element) {
+  return need <= *capacity || nxi_grow_array(array_pointer, capacity, need, element);
+}
 
 /* An arena: allocations live until the arena is destroyed. Zero-initialise it. Memory is zeroed,
  * 16-byte aligned. */

@@ -46,6 +46,34 @@ nx_status nxi_fail(nxi_diag *d, nx_status status, const char *op, const char *fo
   return status;
 }
 
+nx_status nxi_oom(nxi_diag *d) {
+  return nxi_fail(d, NX_OUT_OF_MEMORY, "", "memory is exhausted: %zu bytes could not be had",
+                  nxi_alloc_refused());
+}
+
+nx_status nxi_oom_during(nxi_diag *d, nx_status status, const char *format, ...) {
+  if (status != NX_OUT_OF_MEMORY || !d) return status;
+  nxi_oom(d);
+  if (d->status != NX_OUT_OF_MEMORY || d->during[0]) return status;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(d->during, sizeof d->during, format, arguments);
+  va_end(arguments);
+  return status;
+}
+
+nx_status nxi_oom_in(nxi_diag *d, nx_status status, const char *op) {
+  char sentence[sizeof d->message];
+  if (status != NX_OUT_OF_MEMORY || !d) return status;
+  nxi_oom(d);
+  if (d->status != NX_OUT_OF_MEMORY || d->op[0]) return status;
+  snprintf(d->op, sizeof d->op, "%s", op);
+  snprintf(sentence, sizeof sentence, "%.31s: %s%s%.300s", op, d->during, d->during[0] ? ": " : "",
+           d->message);
+  memcpy(d->message, sentence, sizeof sentence);
+  return status;
+}
+
 /* Room for n more bytes and the NUL. */
 static bool reserve(nxi_text *t, uint32_t n) {
   if (!t->failed && n < UINT32_MAX - t->size &&

@@ -12,6 +12,7 @@
 typedef struct nxi_diag {
   nx_status status; /* NX_OK: nothing failed yet */
   char op[32];      /* operation, "" if none */
+  char during[96];  /* without memory: what it was wanted for, "" if nobody has said */
   char message[480];
   int32_t line, column; /* of a text, 1-based; 0 if none */
   int32_t operand;      /* -1 if none */
@@ -23,10 +24,13 @@ void nxi_diag_clear(nxi_diag *d);
 /* Records the first failure; later ones are dropped. d may be NULL. Returns status. */
 nx_status nxi_fail(nxi_diag *d, nx_status status, const char *op, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-static inline nx_status nxi_oom(nxi_diag *d) {
-  nxi_fail(d, NX_OUT_OF_MEMORY, "", "memory is exhausted");
-  return NX_OUT_OF_MEMORY;
-}
+/* With the bytes that this thread asked for last in vain (alloc.h). */
+nx_status nxi_oom(nxi_diag *d);
+/* If it was memory that failed: what it was wanted for, in a few words, unless somebody nearer has said it. Returns status. */
+nx_status nxi_oom_during(nxi_diag *d, nx_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* If it was memory that failed, and nobody has named the operation: names it, and completes the sentence. Returns status. */
+nx_status nxi_oom_in(nxi_diag *d, nx_status status, const char *op);
 
 /* A growing text buffer: printers write here. On exhausted memory `failed` is set and text is dropped. */
 typedef struct nxi_text {

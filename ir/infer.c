@@ -156,13 +156,22 @@ static nx_status infer_leaf(const inference *in) {
 }
 
 static nx_status infer_view(const inference *in) {
+  char text[NXG_SHAPE_TEXT];
   nxg_view v;
   nx_status status =
       nxg_shape_check(NX_INVALID_ARGUMENT, in->name, *in->rank, in->shape, 8, NULL, in->d);
   if (!status) status = need_attrs(in, 1 + (uint32_t)*in->rank);
   if (status) return status;
-  return nxg_view_as_strided(nxg_elements(in->args[0].rank, in->args[0].shape), *in->rank,
-                             in->shape, in->attrs + 1, in->attrs[0], &v, in->d);
+  status = nxg_view_as_strided(nxg_elements(in->args[0].rank, in->args[0].shape), *in->rank,
+                               in->shape, in->attrs + 1, in->attrs[0], &v, in->d);
+  if (status) return status;
+  /* Equal views have one form: texts and keys rely on it. */
+  if (v.offset != in->attrs[0] ||
+      memcmp(v.strides, in->attrs + 1, (size_t)v.rank * sizeof *v.strides))
+    return FAIL(in, NX_INVALID_ARGUMENT,
+                "view: without elements it has offset 0 and the strides %s of C order",
+                nxg_format_shape(text, v.rank, v.strides));
+  return NX_OK;
 }
 
 /* The shape without the reduced axes, or with 1 in their place. */

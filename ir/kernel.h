@@ -221,6 +221,8 @@ static inline nxk_bound_value nxk_bound_of(nxk_value v) {
 
 /* ---- text (docs/ir.md). What is printed parses back to the same bytes. */
 void nxk_print(const nxk_kernel *k, nxi_text *out);
+/* The same in binary, quicker: of two valid kernels, equal bytes if and only if they print the same (kernel_key.c). */
+void nxk_put_key(const nxk_kernel *k, nxi_text *out);
 nx_status nxk_parse(const char *text, size_t length, nxk_kernel **out, nxi_diag *d);
 
 /* ---- verifier: all faults, under their lines, in `out` (may be NULL). True if there are none. */

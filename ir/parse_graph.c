@@ -474,7 +474,9 @@ static nx_status take_graph(nxg_parser *p) {
   if (status) return status;
   skip_lines(p);
   uint32_t length = take_word(p, &word);
-  if (!word_is(word, length, "graph")) return MALFORMED(p, word, "a graph is expected here");
+  if (!word_is(word, length, "graph"))
+    return MALFORMED(p, word, "a graph is expected here%s",
+                     word_is(word, length, "kernel") ? ", and this is a kernel" : "");
   status = expect(p, '@', "before the graph's name");
   if (status) return status;
   if (!at_char(p, '(')) status = take_name(p, &name, &n); /* the name may be empty */

@@ -161,9 +161,14 @@ nx_status nxg_axes_mask(const char *op, int32_t rank, const int32_t *axes, size_
 
 /* ---- movement. `out` may be `v`: results are built in a local and copied at the end. */
 
+/* Without elements there is nothing to step over: no offset, and strides of C order whatever was given, so that nobody
+ * after this computes with them. */
 static void settle(nxg_view *result, nxg_view *out) {
-  for (int32_t i = 0; i < result->rank; i++)
-    if (result->shape[i] == 0) result->offset = 0;
+  for (int32_t i = 0; i < result->rank; i++) {
+    if (result->shape[i]) continue;
+    result->offset = 0;
+    nxg_contiguous_strides(result->rank, result->shape, result->strides);
+  }
   out->rank = result->rank;
   out->offset = result->offset;
   copy_extents(out->shape, result->shape, result->rank);
@@ -303,8 +308,8 @@ nx_status nxg_view_flip(const nxg_view *v, const int32_t *axes, size_t n, nxg_vi
   for (int32_t i = 0; i < v->rank; i++) {
     if (!(mask >> i & 1) || v->shape[i] <= 1)
       continue; /* nothing to turn round: stays contiguous if it was */
-    result.offset += (v->shape[i] - 1) * v->strides[i];
-    result.strides[i] = -v->strides[i];
+    result.offset = wrap_add(result.offset, wrap_mul(v->shape[i] - 1, v->strides[i]));
+    result.strides[i] = wrap_mul(v->strides[i], -1); /* without elements strides may be anything */
   }
   settle(&result, out);
   return NX_OK;

@@ -8,14 +8,13 @@
 #include "graph_passes.h"
 #include "kernel_passes.h"
 #include "pipeline.h"
+#include "read.h"
 
 typedef struct subject {
   const nxp_apply_options *o;
   nxi_diag *d;
-  nxg_graph *g;           /* NULL: kernels */
-  nxp_clusters *clusters; /* of g, once they are made */
-  nxk_kernel **kernels;
-  uint32_t n_kernels, cap_kernels;
+  nxp_ir ir;
+  nxp_clusters *clusters; /* of the graph, once they are made */
   const char *pass;
 } subject;
 
@@ -23,10 +22,7 @@ typedef struct subject {
 
 static nx_status report_faults(subject *s, nxi_text *faults, bool good) {
   nx_status status = NX_OK;
-  if (!good && s->pass == NULL)
-    status = nxi_fail(s->d, NX_PARSE, "parse", "the IR is invalid:\n%.400s",
-                      faults->data ? faults->data : "");
-  else if (!good)
+  if (!good)
     status = nxi_fail(s->d, NX_INTERNAL, s->pass, "%s left an invalid IR:\n%.400s", s->pass,
                       faults->data ? faults->data : "");
   nxi_text_free(faults);
@@ -35,7 +31,7 @@ static nx_status report_faults(subject *s, nxi_text *faults, bool good) {
 
 static nx_status check_graph(subject *s) {
   nxi_text faults = {0};
-  bool good = nxg_verify(s->g, &faults);
+  bool good = nxg_verify(s->ir.g, &faults);
   return report_faults(s, &faults, good);
 }
 
@@ -54,17 +50,17 @@ static nx_status wrong_level(subject *s, const char *what) {
 static nx_status replace_graph(subject *s, nxg_graph *g) {
   nxp_clusters_destroy(s->clusters);
   s->clusters = NULL;
-  nxg_destroy(s->g);
-  s->g = g;
+  if (g != s->ir.g) nxg_destroy(s->ir.g);
+  s->ir.g = g;
   return check_graph(s);
 }
 
 static nx_status run_graph_pass(subject *s, nxg_pass pass) {
   nxg_graph *next = NULL;
   bool changed;
-  if (s->g == NULL) return wrong_level(s, "graphs");
-  nx_status status = pass != NULL ? pass(s->g, &next, &changed, s->d)
-                                  : nxg_pass_library(s->g, s->o->blas, &next, &changed, s->d);
+  if (s->ir.g == NULL) return wrong_level(s, "graphs");
+  nx_status status = pass != NULL ? pass(s->ir.g, &next, &changed, s->d)
+                                  : nxg_pass_library(s->ir.g, s->o->blas, &next, &changed, s->d);
   return status == NX_OK ? replace_graph(s, next) : status;
 }
 
@@ -78,27 +74,23 @@ static nx_status pass_dce(subject *s) { return run_graph_pass(s, nxg_pass_dce); 
 
 static nx_status all_graph_passes(subject *s, bool optimise) {
   nxg_graph *next = NULL;
-  nx_status status = nxp_run_graph_passes(s->g, optimise, s->o->blas, &next, s->d);
+  nx_status status = nxp_run_graph_passes(s->ir.g, optimise, s->o->blas, NULL, &next, s->d);
   return status == NX_OK ? replace_graph(s, next) : status;
 }
 
 static nx_status pass_cluster(subject *s) {
   nxp_cluster_options options = {true, s->o->blas, s->o->target};
-  if (s->g == NULL) return wrong_level(s, "graphs");
+  if (s->ir.g == NULL) return wrong_level(s, "graphs");
   nx_status status = all_graph_passes(s, false);
-  return status == NX_OK ? nxp_cluster(s->g, &options, &s->clusters, s->d) : status;
+  return status == NX_OK ? nxp_cluster(s->ir.g, &options, &s->clusters, s->d) : status;
 }
 
 /* ---- from the graph to kernels */
 
 /* Takes the kernel over. */
 static nx_status add_kernel(subject *s, nxk_kernel *k) {
-  if (!nxi_grow(&s->kernels, &s->cap_kernels, s->n_kernels + 1, sizeof *s->kernels)) {
-    nxk_destroy(k);
-    return nxi_oom(s->d);
-  }
-  s->kernels[s->n_kernels++] = k;
-  return check_kernel(s, k);
+  nx_status status = nxp_ir_add(&s->ir, k, s->d);
+  return status == NX_OK ? check_kernel(s, k) : status;
 }
 
 static nx_status lower_groups(subject *s, nxp_lowering *lowering) {
@@ -122,15 +114,16 @@ static nx_status lower_groups(subject *s, nxp_lowering *lowering) {
 static nx_status pass_lower(subject *s) {
   nxp_lower_options options = {s->o->target, true, NULL};
   nxp_lowering *lowering = NULL;
-  if (s->g == NULL) return wrong_level(s, "graphs");
+  if (s->ir.g == NULL) return wrong_level(s, "graphs");
   nx_status status = s->clusters != NULL ? NX_OK : pass_cluster(s);
-  if (status == NX_OK) status = nxp_lowering_create(s->g, s->clusters, &options, &lowering, s->d);
+  if (status == NX_OK)
+    status = nxp_lowering_create(s->ir.g, s->clusters, &options, &lowering, s->d);
   if (status == NX_OK) status = lower_groups(s, lowering);
   nxp_lowering_destroy(lowering);
   nxp_clusters_destroy(s->clusters);
-  nxg_destroy(s->g);
+  nxg_destroy(s->ir.g);
   s->clusters = NULL;
-  s->g = NULL;
+  s->ir.g = NULL;
   return status;
 }
 
@@ -153,15 +146,15 @@ static nxk_kernel *legalize(const nxk_kernel *k, const subject *s) {
 
 static nx_status run_kernel_pass(subject *s, kernel_pass pass, nxk_level level) {
   nx_status status = NX_OK;
-  if (s->g != NULL) return wrong_level(s, "kernels: lower the graph first");
-  for (uint32_t i = 0; i < s->n_kernels && status == NX_OK; i++) {
-    if (s->kernels[i]->level != level)
+  if (s->ir.g != NULL) return wrong_level(s, "kernels: lower the graph first");
+  for (uint32_t i = 0; i < s->ir.n_kernels && status == NX_OK; i++) {
+    if (s->ir.kernels[i]->level != level)
       return wrong_level(s,
                          level == NXK_LOGICAL ? "logical kernels" : "bound kernels: bind it first");
-    nxk_kernel *next = pass(s->kernels[i], s);
+    nxk_kernel *next = pass(s->ir.kernels[i], s);
     if (next == NULL) return s->d->status != NX_OK ? s->d->status : nxi_oom(s->d);
-    nxk_destroy(s->kernels[i]);
-    s->kernels[i] = next;
+    nxk_destroy(s->ir.kernels[i]);
+    s->ir.kernels[i] = next;
     status = check_kernel(s, next);
   }
   return status;
@@ -193,20 +186,14 @@ static nx_status split_kernel(subject *s, const nxk_kernel *k) {
   return status;
 }
 
-static void free_kernels(nxk_kernel **kernels, uint32_t n) {
-  for (uint32_t i = 0; i < n; i++) nxk_destroy(kernels[i]);
-  nxi_free(kernels);
-}
-
 static nx_status pass_split(subject *s) {
-  nxk_kernel **whole = s->kernels;
-  uint32_t n = s->n_kernels;
+  nxp_ir whole = s->ir;
   nx_status status = NX_OK;
-  if (s->g != NULL) return wrong_level(s, "kernels: lower the graph first");
-  s->kernels = NULL;
-  s->n_kernels = s->cap_kernels = 0;
-  for (uint32_t i = 0; i < n && status == NX_OK; i++) status = split_kernel(s, whole[i]);
-  free_kernels(whole, n);
+  if (s->ir.g != NULL) return wrong_level(s, "kernels: lower the graph first");
+  s->ir = (nxp_ir){0};
+  for (uint32_t i = 0; i < whole.n_kernels && status == NX_OK; i++)
+    status = split_kernel(s, whole.kernels[i]);
+  nxp_ir_free(&whole);
   return status;
 }
 
@@ -232,31 +219,6 @@ static nx_status run_named(subject *s, const char *name, size_t length) {
                   length < 40 ? (int)length : 40, name);
 }
 
-/* The word after the version says what the text is; whatever is wrong before it is for the graph's parser. */
-static bool is_kernel_text(const char *text, size_t size) {
-  const char *end = text + size;
-  for (const char *at = text; at < end;) {
-    const char *stop = memchr(at, '\n', (size_t)(end - at));
-    stop = stop != NULL ? stop : end;
-    while (at < stop && (*at == ' ' || *at == '\t')) at++;
-    size_t n = (size_t)(stop - at);
-    if (n >= 7 && memcmp(at, "kernel ", 7) == 0) return true;
-    if (n > 0 && *at != ';' && *at != '\r' && (n < 5 || memcmp(at, "nxir ", 5) != 0)) return false;
-    at = stop + 1;
-  }
-  return false;
-}
-
-static nx_status read_text(subject *s, const char *text, size_t size) {
-  if (!is_kernel_text(text, size)) {
-    nx_status status = nxg_parse(text, size, &s->g, s->d);
-    return status == NX_OK ? check_graph(s) : status;
-  }
-  nxk_kernel *k = NULL;
-  nx_status status = nxk_parse(text, size, &k, s->d);
-  return status == NX_OK ? add_kernel(s, k) : status;
-}
-
 static nx_status run_list(subject *s, const char *list) {
   nx_status status = NX_OK;
   while (status == NX_OK) {
@@ -270,11 +232,11 @@ static nx_status run_list(subject *s, const char *list) {
 }
 
 static void print_subject(const subject *s, nxi_text *out) {
-  if (s->g != NULL) nxg_print(s->g, out);
-  if (s->clusters != NULL) nxp_clusters_print(s->g, s->clusters, out);
-  for (uint32_t i = 0; i < s->n_kernels; i++) {
+  if (s->ir.g != NULL) nxg_print(s->ir.g, out);
+  if (s->clusters != NULL) nxp_clusters_print(s->ir.g, s->clusters, out);
+  for (uint32_t i = 0; i < s->ir.n_kernels; i++) {
     if (i > 0) nxi_text_add(out, "\n");
-    nxk_print(s->kernels[i], out);
+    nxk_print(s->ir.kernels[i], out);
   }
 }
 
@@ -283,14 +245,13 @@ nx_status nxp_apply(const char *text, size_t size, const char *list, const nxp_a
   nxi_diag own;
   nxi_diag_clear(&own);
   subject s = {.o = o, .d = &own};
-  nx_status status = read_text(&s, text, size);
+  nx_status status = nxp_ir_read(text, size, &s.ir, &own);
   if (status == NX_OK && list != NULL) status = run_list(&s, list);
-  else if (status == NX_OK && s.g != NULL) status = all_graph_passes(&s, true);
+  else if (status == NX_OK && s.ir.g != NULL) status = all_graph_passes(&s, true);
   if (status == NX_OK) print_subject(&s, out);
   if (status == NX_OK && out->failed) status = nxi_oom(&own);
   nxp_clusters_destroy(s.clusters);
-  nxg_destroy(s.g);
-  free_kernels(s.kernels, s.n_kernels);
+  nxp_ir_free(&s.ir);
   if (status != NX_OK && d != NULL && d->status == NX_OK) *d = own;
   return status;
 }

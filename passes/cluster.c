@@ -69,8 +69,11 @@ static uint32_t own_cost(const nxg_node *n) {
   }
 }
 
-/* What a node adds to the code of a kernel: a function is many instructions. */
-static uint32_t weight(const nxg_node *n) { return 1 + own_cost(n) / 8; }
+/* What a node adds to the code of a kernel: a function is many instructions, a fold opens a nest of loops, of which a
+ * kernel has room for 30. */
+static uint32_t weight(const nxg_node *n) {
+  return nxg_ops[n->op].kind == NXG_KIND_FOLD ? 5 : 1 + own_cost(n) / 8;
+}
 
 static void store_operand(nxp_clusterer *c, uint32_t node) {
   while (is_view(c, node)) node = c->g->nodes[node].args[0];

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* Stages of the compiler as text. The forms of kernels come from a plan made for the interpreter, which goes
- * the same way as one that runs; nothing here is process wide, so any threads may dump at once. */
+/* Stages of the compiler as text, of a graph or of kernels. The kernels of a graph come from a plan made for the
+ * interpreter, which goes the same way as one that runs; nothing here is process wide, so any threads may dump at
+ * once. */
 #include "pipeline.h"
 
 #include <string.h>
 
 #include "codegen_llvm/codegen_llvm.h"
+#include "kernel_passes.h"
+#include "read.h"
 
 typedef struct dump {
   const nxg_graph *g;
@@ -32,14 +35,14 @@ static nx_status show_clusters(const dump *u) {
   nxp_cluster_options options = {u->options->fuse, blas, u->options->target};
   nxg_graph *g = NULL;
   nxp_clusters *clusters = NULL;
-  nx_status status = nxp_run_graph_passes(u->g, u->options->fuse, blas, &g, u->d);
+  nx_status status = nxp_run_graph_passes(u->g, u->options->fuse, blas, NULL, &g, u->d);
   if (status == NX_OK) status = nxp_cluster(g, &options, &clusters, u->d);
   if (status == NX_OK) {
     nxg_print(g, u->out);
     nxp_clusters_print(g, clusters, u->out);
   }
   nxp_clusters_destroy(clusters);
-  nxg_destroy(g);
+  if (g != u->g) nxg_destroy(g);
   return status;
 }
 
@@ -106,30 +109,93 @@ static nx_status show_bound(const dump *u) { return each_kernel(u, true, print_k
 static nx_status show_llvm(const dump *u) { return each_kernel(u, true, print_llvm); }
 static nx_status show_assembly(const dump *u) { return each_kernel(u, true, print_assembly); }
 
-static const struct {
+/* ---- stages of kernels that were read */
+
+static nx_status show_logical(const dump *u, const nxk_kernel *k) {
+  if (k->level == NXK_LOGICAL) return print_kernel(u, k);
+  return nxi_fail(u->d, NX_INVALID_ARGUMENT, "dump",
+                  "dump: the kernel %s is bound; the stage kernels comes before that", k->name);
+}
+
+/* A logical kernel is bound, a bound one made legal for the target, which changes nothing in one that is. */
+static nx_status bind_and(const dump *u, const nxk_kernel *k, kernel_fn show) {
+  nxk_kernel *bound = NULL;
+  nx_status status = NX_OK;
+  if (k->level == NXK_LOGICAL) status = nxp_bind_kernel(k, u->options->target, &bound, u->d);
+  else bound = nxk_pass_legalize(k, u->options->target, u->d);
+  if (status == NX_OK && bound == NULL)
+    status = u->d->status != NX_OK ? u->d->status : nxi_oom(u->d);
+  if (status == NX_OK) status = show(u, bound);
+  nxk_destroy(bound);
+  return status;
+}
+
+static nx_status bind_and_print(const dump *u, const nxk_kernel *k) {
+  return bind_and(u, k, print_kernel);
+}
+static nx_status bind_and_llvm(const dump *u, const nxk_kernel *k) {
+  return bind_and(u, k, print_llvm);
+}
+static nx_status bind_and_assembly(const dump *u, const nxk_kernel *k) {
+  return bind_and(u, k, print_assembly);
+}
+
+/* ---- the table */
+
+static const struct stage {
   const char *name;
-  show_fn show;
+  show_fn of_graph;
+  kernel_fn of_kernel; /* NULL: a kernel has no such stage */
 } stages[] = {
-    {"graph", show_graph},  {"clusters", show_clusters}, {"kernels", show_kernels},
-    {"bound", show_bound},  {"plan", show_plan},         {"llvm", show_llvm},
-    {"asm", show_assembly}, {"dot", show_dot},
+    {"graph", show_graph, NULL},
+    {"clusters", show_clusters, NULL},
+    {"kernels", show_kernels, show_logical},
+    {"bound", show_bound, bind_and_print},
+    {"plan", show_plan, NULL},
+    {"llvm", show_llvm, bind_and_llvm},
+    {"asm", show_assembly, bind_and_assembly},
+    {"dot", show_dot, NULL},
 };
+
+/* NULL: there is none of that name; the failure lists those that there are. */
+static const struct stage *find_stage(const char *name, bool of_kernel, nxi_diag *d) {
+  nxi_text known = {0};
+  for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
+    if (of_kernel && stages[i].of_kernel == NULL) continue;
+    if (strcmp(stages[i].name, name) == 0) return nxi_text_free(&known), &stages[i];
+    nxi_text_add(&known, "%s%s", known.size > 0 ? ", " : "", stages[i].name);
+  }
+  if (known.failed) nxi_oom(d);
+  else
+    nxi_fail(d, NX_INVALID_ARGUMENT, "dump", "dump: %s no stage \"%.40s\"; it is one of %s",
+             of_kernel ? "a kernel has" : "there is", name, known.data);
+  nxi_text_free(&known);
+  return NULL;
+}
 
 nx_status nxp_dump(const nxg_graph *g, const nxp_options *o, const char *stage, nxi_text *out,
                    nxi_diag *d) {
   nxi_diag own;
-  if (d == NULL) {
-    nxi_diag_clear(&own);
-    d = &own;
+  nxi_diag_clear(&own);
+  dump u = {g, o, out, d != NULL ? d : &own};
+  const struct stage *s = find_stage(stage, false, u.d);
+  if (s == NULL) return u.d->status;
+  nx_status status = s->of_graph(&u);
+  return status == NX_OK && out->failed ? nxi_oom(u.d) : status;
+}
+
+nx_status nxp_dump_text(const char *text, size_t size, const nxp_options *o, const char *stage,
+                        nxi_text *out, nxi_diag *d) {
+  nxp_ir ir = {0};
+  dump u = {NULL, o, out, d};
+  nx_status status = nxp_ir_read(text, size, &ir, d);
+  const struct stage *s = status == NX_OK && ir.g == NULL ? find_stage(stage, true, d) : NULL;
+  if (status == NX_OK && ir.g != NULL) status = nxp_dump(ir.g, o, stage, out, d);
+  else if (status == NX_OK && s == NULL) status = d->status;
+  for (uint32_t i = 0; status == NX_OK && i < ir.n_kernels; i++) {
+    if (i > 0) nxi_text_add(out, "\n");
+    status = s->of_kernel(&u, ir.kernels[i]);
   }
-  dump u = {g, o, out, d};
-  for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
-    if (strcmp(stages[i].name, stage) != 0) continue;
-    nx_status status = stages[i].show(&u);
-    return status == NX_OK && out->failed ? nxi_oom(d) : status;
-  }
-  return nxi_fail(d, NX_INVALID_ARGUMENT, "dump",
-                  "dump: there is no stage \"%.40s\"; it is one of graph, clusters, kernels, "
-                  "bound, plan, llvm, asm, dot",
-                  stage);
+  nxp_ir_free(&ir);
+  return status == NX_OK && out->failed ? nxi_oom(d) : status;
 }

@@ -99,7 +99,8 @@ static bool divide_by_power(nxg_rewrite *r, uint32_t i) {
   int64_t attrs[2] = {(int64_t)inverse, -1};
   uint32_t args[2] = {r->map[n->args[0]],
                       nxg_rewrite_add(r, i, NXG_full, 0, NULL, attrs, 2, t, n->rank, n->shape)};
-  r->map[i] = nxg_rewrite_add(r, i, NXG_mul, 2, args, NULL, 0, n->dtype, n->rank, n->shape);
+  nxg_rewrite_map(
+      r, i, nxg_rewrite_add(r, i, NXG_mul, 2, args, NULL, 0, n->dtype, n->rank, n->shape));
   return true;
 }
 
@@ -107,13 +108,13 @@ nx_status nxg_pass_algebra(const nxg_graph *g, nxg_graph **out, bool *changed, n
   nxg_rewrite r;
   nx_status status = nxg_rewrite_begin(&r, g, d);
   if (status != NX_OK) return status;
-  for (uint32_t i = 0; i < g->n_nodes && !r.to->failed; i++) {
+  for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
     if (g->nodes[i].op == NXG_input) continue;
     uint32_t equal = equal_node(&r, &g->nodes[i]);
-    if (equal != UINT32_MAX) r.map[i] = equal;
+    if (equal != UINT32_MAX) nxg_rewrite_map(&r, i, equal);
     else if (!divide_by_power(&r, i)) nxg_rewrite_copy(&r, i);
     else equal = r.map[i];
     r.changed = r.changed || equal != UINT32_MAX;
   }
-  return nxg_rewrite_end(&r, out, changed, d);
+  return nxg_rewrite_end(&r, out, changed);
 }

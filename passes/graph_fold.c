@@ -50,7 +50,7 @@ nx_status nxg_pass_fold(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_
   nxg_rewrite r;
   uint32_t saved = nxi_fp_enter();
   nx_status status = nxg_rewrite_begin(&r, g, d);
-  for (uint32_t i = 0; status == NX_OK && i < g->n_nodes && !r.to->failed; i++) {
+  for (uint32_t i = 0; status == NX_OK && i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
     const nxg_node *n = &g->nodes[i];
     int64_t attrs[2] = {0, -1};
     if (n->op == NXG_input || !(folds(&r, n) || is_view_of_full(&r, n))) {
@@ -64,9 +64,10 @@ nx_status nxg_pass_fold(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_
     } else {
       attrs[0] = (int64_t)eval_map(&r, n);
     }
-    r.map[i] = nxg_rewrite_add(&r, i, NXG_full, 0, NULL, attrs, 2, n->dtype, n->rank, n->shape);
+    nxg_rewrite_map(
+        &r, i, nxg_rewrite_add(&r, i, NXG_full, 0, NULL, attrs, 2, n->dtype, n->rank, n->shape));
     r.changed = true;
   }
   nxi_fp_leave(saved);
-  return status == NX_OK ? nxg_rewrite_end(&r, out, changed, d) : status;
+  return status == NX_OK ? nxg_rewrite_end(&r, out, changed) : status;
 }

@@ -53,16 +53,20 @@ static void rewrite_matmul(nxg_rewrite *r, uint32_t i) {
   const nxg_node *n = &r->from->nodes[i];
   uint32_t args[2] = {r->map[n->args[0]], r->map[n->args[1]]};
   bool small = nxi_is_small_float(n->dtype);
-  for (int a = 0; a < 2 && !r->to->failed; a++) {
+  for (int a = 0; a < 2 && !nxg_rewrite_failed(r); a++) {
     if (small) args[a] = cast_to_f32(r, i, args[a]);
     else if (!library_can_read(r->to, args[a])) args[a] = copy_of(r, i, args[a]);
   }
-  r->changed = r->changed || small;
-  r->map[i] = nxg_rewrite_add(r, i, NXG_matmul, 2, args, NULL, 0, small ? NX_F32 : n->dtype,
-                              n->rank, n->shape);
+  if (args[0] == r->map[n->args[0]] && args[1] == r->map[n->args[1]]) {
+    nxg_rewrite_copy(r, i);
+    return;
+  }
+  r->changed = true;
+  uint32_t value = nxg_rewrite_add(r, i, NXG_matmul, 2, args, NULL, 0, small ? NX_F32 : n->dtype,
+                                   n->rank, n->shape);
   if (small)
-    r->map[i] =
-        nxg_rewrite_add(r, i, NXG_cast, 1, &r->map[i], NULL, 0, n->dtype, n->rank, n->shape);
+    value = nxg_rewrite_add(r, i, NXG_cast, 1, &value, NULL, 0, n->dtype, n->rank, n->shape);
+  nxg_rewrite_map(r, i, value);
 }
 
 /* The memory that an update writes is that of a whole value, not of a view. */
@@ -78,16 +82,16 @@ nx_status nxg_pass_library(const nxg_graph *g, bool blas, nxg_graph **out, bool 
   nxg_rewrite r;
   nx_status status = nxg_rewrite_begin(&r, g, d);
   if (status != NX_OK) return status;
-  for (uint32_t i = 0; i < g->n_nodes && !r.to->failed; i++) {
+  for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
     if (g->nodes[i].op == NXG_matmul && !nxp_matmul_generated(g, &g->nodes[i], blas))
       rewrite_matmul(&r, i);
     else if (g->nodes[i].op == NXG_update) rewrite_update(&r, i);
     else nxg_rewrite_copy(&r, i);
   }
-  for (uint32_t i = 0; i < g->n_outputs && !r.to->failed; i++) {
+  for (uint32_t i = 0; i < g->n_outputs && !nxg_rewrite_failed(&r); i++) {
     uint32_t node = g->outputs[i].node;
     if (g->nodes[node].op == NXG_view || g->nodes[node].op == NXG_input)
-      if (r.to->nodes[r.map[node]].op != NXG_copy) r.map[node] = copy_of(&r, node, r.map[node]);
+      if (r.to->nodes[r.map[node]].op != NXG_copy) nxg_rewrite_map(&r, node, copy_of(&r, node, r.map[node]));
   }
-  return nxg_rewrite_end(&r, out, changed, d);
+  return nxg_rewrite_end(&r, out, changed);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Passes over the graph IR. A pass reads a graph and appends to a fresh one, in order, with
- * nxg_rewrite helpers; true in *changed if the result differs. None prints, times or reads the environment. */
+/* Passes over the graph IR. A pass reads a graph and appends to a fresh one, in order, with nxg_rewrite helpers; true in
+ * *changed if the result differs. Where nothing had to be changed *out is the graph that was given. None prints, times
+ * or reads the environment. */
 #ifndef NXG_PASSES_H
 #define NXG_PASSES_H
 

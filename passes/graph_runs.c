@@ -54,7 +54,7 @@ static void split(nxg_rewrite *r, uint32_t i, const runs *parts) {
   }
   if (t != n->dtype)
     value = nxg_rewrite_add(r, i, NXG_cast, 1, &value, NULL, 0, n->dtype, n->rank, n->shape);
-  r->map[i] = value;
+  nxg_rewrite_map(r, i, value);
   r->changed = true;
 }
 
@@ -62,12 +62,12 @@ nx_status nxg_pass_runs(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_
   nxg_rewrite r;
   nx_status status = nxg_rewrite_begin(&r, g, d);
   if (status != NX_OK) return status;
-  for (uint32_t i = 0; i < g->n_nodes && !r.to->failed; i++) {
+  for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
     const nxg_node *n = &g->nodes[i];
     runs parts = {.n = 0};
     if (is_reduction(n)) find_runs(&g->nodes[n->args[0]], (uint32_t)n->attrs[0], &parts);
     if (parts.n > 1 && nxg_node_elements(&g->nodes[n->args[0]]) > 0) split(&r, i, &parts);
     else nxg_rewrite_copy(&r, i);
   }
-  return nxg_rewrite_end(&r, out, changed, d);
+  return nxg_rewrite_end(&r, out, changed);
 }

@@ -49,7 +49,7 @@ static void rewrite_view(nxg_rewrite *r, uint32_t i) {
   if (r->to->nodes[base].op == NXG_view) {
     nxg_node_view(r->to, base, &inner);
     if (compose(&inner, &outer, &both)) {
-      r->map[i] = add_view(r, i, r->to->nodes[base].args[0], &both);
+      nxg_rewrite_map(r, i, add_view(r, i, r->to->nodes[base].args[0], &both));
       r->changed = true;
       return;
     }
@@ -58,19 +58,21 @@ static void rewrite_view(nxg_rewrite *r, uint32_t i) {
     memcpy(shape, n->shape, n->rank * sizeof shape[0]);
     base = nxg_rewrite_add(r, i, NXG_copy, 1, &base, NULL, 0, n->dtype, n->rank, shape);
     if (base == UINT32_MAX) return;
-    r->changed = true;
+  } else if (!is_identity(&r->to->nodes[base], &outer)) {
+    nxg_rewrite_copy(r, i);
+    return;
   }
-  r->map[i] = add_view(r, i, base, &outer);
-  r->changed = r->changed || r->map[i] == base;
+  nxg_rewrite_map(r, i, add_view(r, i, base, &outer));
+  r->changed = true;
 }
 
 nx_status nxg_pass_views(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d) {
   nxg_rewrite r;
   nx_status status = nxg_rewrite_begin(&r, g, d);
   if (status != NX_OK) return status;
-  for (uint32_t i = 0; i < g->n_nodes && !r.to->failed; i++) {
+  for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
     if (g->nodes[i].op == NXG_view) rewrite_view(&r, i);
     else nxg_rewrite_copy(&r, i);
   }
-  return nxg_rewrite_end(&r, out, changed, d);
+  return nxg_rewrite_end(&r, out, changed);
 }

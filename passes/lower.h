@@ -78,6 +78,7 @@ typedef struct nxw_lower {
   uint32_t *memo_nodes;
   uint32_t n_memo_nodes, cap_memo_nodes; /* those with a memo */
   struct nxw_known *known;               /* newest first */
+  nxw_affine *kept;                      /* the position that was kept last, or NULL */
   nxw_store *stores;
   uint32_t n_stores, cap_stores;
   uint32_t *buffer_of_node; /* launch buffer of a node in this kernel, NXW_NONE */
@@ -91,6 +92,9 @@ typedef struct nxw_lower {
 
 /* ---- lower_index.c */
 void nxw_affine_zero(nxw_affine *a);
+/* A copy that lives as long as the part; NULL without memory. One after the other, equal ones share it: most nodes of a
+ * part are asked for at one position. */
+nxw_affine *nxw_affine_keep(nxw_lower *l, const nxw_affine *a);
 void nxw_affine_add_scaled(nxw_lower *l, nxw_affine *a, const nxw_affine *b, int64_t scale);
 bool nxw_affine_equal(const nxw_lower *l, const nxw_affine *a, const nxw_affine *b);
 /* The index of one axis of the part's full shape. */

@@ -164,7 +164,7 @@ uint32_t nxw_scalar(nxw_lower *l, nxk_op op, nx_dtype result, uint32_t a, uint32
 
 uint32_t nxw_load(nxw_lower *l, nx_dtype t, uint32_t buffer, const nxw_affine *at, uint32_t mask) {
   nxw_expr e = {.kind = NXW_LOAD, .dtype = (uint8_t)t, .buffer = buffer, .mask = mask};
-  if (buffer == NXW_NONE || (e.at = nxi_arena_copy(&l->arena, at, sizeof *at)) == NULL) {
+  if (buffer == NXW_NONE || (e.at = nxw_affine_keep(l, at)) == NULL) {
     l->failed = true;
     return NXW_NONE;
   }

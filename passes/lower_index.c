@@ -11,6 +11,12 @@ void nxw_affine_zero(nxw_affine *a) {
   a->extra = NXW_NONE;
 }
 
+nxw_affine *nxw_affine_keep(nxw_lower *l, const nxw_affine *a) {
+  if (l->kept == NULL || !nxw_affine_equal(l, l->kept, a))
+    l->kept = nxi_arena_copy(&l->arena, a, sizeof *a);
+  return l->kept;
+}
+
 void nxw_affine_add_scaled(nxw_lower *l, nxw_affine *a, const nxw_affine *b, int64_t scale) {
   if (scale == 0) return;
   a->constant += b->constant * scale;
@@ -108,7 +114,7 @@ void nxw_remember(nxw_lower *l, const nxw_affine *position, int32_t rank, const 
                    guard,
                    rank,
                    shape,
-                   nxi_arena_copy(&l->arena, position, sizeof *position),
+                   nxw_affine_keep(l, position),
                    nxi_arena_copy(&l->arena, indices, (size_t)rank * sizeof *indices)};
   if (k->position != NULL && k->indices != NULL) l->known = k;
 }

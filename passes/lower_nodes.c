@@ -410,7 +410,7 @@ uint32_t nxw_node_value(nxw_lower *l, uint32_t node, const nxw_affine *position,
   uint32_t value = compute(l, node, position, guard);
   if (value == NXW_NONE || l->failed || l->split) return NXW_NONE;
   nxw_memo entry = {node, guard, value, l->memo_heads[node],
-                    nxi_arena_copy(&l->arena, position, sizeof *position)};
+                    nxw_affine_keep(l, position)};
   if (entry.position == NULL || !nxi_grow(&l->memo, &l->cap_memo, l->n_memo + 1, sizeof *l->memo) ||
       !nxi_grow(&l->memo_nodes, &l->cap_memo_nodes, l->n_memo_nodes + 1, sizeof *l->memo_nodes)) {
     l->failed = true;

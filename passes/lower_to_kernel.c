@@ -9,10 +9,8 @@
 enum { MAX_PARTS = 16 }; /* of one kernel */
 
 struct nxp_lowering {
-  const nxg_graph *g;
-  const nxp_clusters *clusters;
   nxp_lower_options options;
-  uint32_t *buffer_of_node, *memo_heads; /* all NXW_NONE between groups */
+  nxw_lower work; /* groups use its arrays one after the other */
 };
 
 void nxp_kernel_binding_free(nxp_kernel_binding *b) {
@@ -24,8 +22,14 @@ void nxp_kernel_binding_free(nxp_kernel_binding *b) {
 
 void nxp_lowering_destroy(nxp_lowering *lowering) {
   if (lowering == NULL) return;
-  nxi_free(lowering->buffer_of_node);
-  nxi_free(lowering->memo_heads);
+  nxw_lower *l = &lowering->work;
+  nxi_free(l->buffer_of_node);
+  nxi_free(l->memo_heads);
+  nxi_free(l->exprs);
+  nxi_free(l->expr_table);
+  nxi_free(l->memo);
+  nxi_free(l->memo_nodes);
+  nxi_free(l->stores);
   nxi_free(lowering);
 }
 
@@ -34,17 +38,19 @@ nx_status nxp_lowering_create(const nxg_graph *g, const nxp_clusters *c, const n
   nxp_lowering *lowering = nxi_calloc(1, sizeof *lowering);
   if (lowering == NULL) return nxi_oom(d);
   size_t bytes = (g->n_nodes ? g->n_nodes : 1) * sizeof(uint32_t);
-  lowering->g = g;
-  lowering->clusters = c;
+  nxw_lower *l = &lowering->work;
   lowering->options = *o;
-  lowering->buffer_of_node = nxi_malloc(bytes);
-  lowering->memo_heads = nxi_malloc(bytes);
-  if (lowering->buffer_of_node == NULL || lowering->memo_heads == NULL) {
+  l->g = g;
+  l->clusters = c;
+  l->options = &lowering->options;
+  l->buffer_of_node = nxi_malloc(bytes);
+  l->memo_heads = nxi_malloc(bytes);
+  if (l->buffer_of_node == NULL || l->memo_heads == NULL) {
     nxp_lowering_destroy(lowering);
     return nxi_oom(d);
   }
-  memset(lowering->buffer_of_node, 0xff, bytes);
-  memset(lowering->memo_heads, 0xff, bytes);
+  memset(l->buffer_of_node, 0xff, bytes);
+  memset(l->memo_heads, 0xff, bytes);
   *out = lowering;
   return NX_OK;
 }
@@ -78,7 +84,7 @@ static void point_position(nxw_lower *l, bool outer_only, nxw_affine *position) 
 static bool add_store(nxw_lower *l, uint32_t value, uint32_t node, const nxw_affine *at,
                       bool inner) {
   if (value == NXW_NONE) return false;
-  nxw_affine *copy = nxi_arena_copy(&l->arena, at, sizeof *at);
+  nxw_affine *copy = nxw_affine_keep(l, at);
   uint32_t buffer = nxw_buffer(l, node, NXK_OUT);
   if (copy == NULL || buffer == NXW_NONE ||
       !nxi_grow(&l->stores, &l->cap_stores, l->n_stores + 1, sizeof *l->stores)) {
@@ -144,6 +150,7 @@ static void forget_values(nxw_lower *l) {
   l->n_memo_nodes = l->n_memo = l->n_exprs = l->n_stores = 0;
   if (l->expr_table_size) memset(l->expr_table, 0xff, l->expr_table_size * sizeof *l->expr_table);
   l->known = NULL;
+  l->kept = NULL;
   nxi_arena_destroy(&l->arena);
 }
 
@@ -186,44 +193,35 @@ static bool lower_parts(nxw_lower *l, const nxp_group *group, uint32_t *operand)
   return true;
 }
 
-static void kernel_name(const nxp_lowering *lowering, const nxp_group *group, char *name,
-                        size_t size) {
-  const nxg_node *n = &lowering->g->nodes[group->roots[group->n_roots - 1].node];
+static void kernel_name(const nxw_lower *l, const nxp_group *group, char *name, size_t size) {
+  const nxg_node *n = &l->g->nodes[group->roots[group->n_roots - 1].node];
   snprintf(name, size, "%s_%u", nxg_ops[n->op].name, group->size);
 }
 
 static nx_status lower(nxp_lowering *lowering, uint32_t group, uint32_t *operand, bool one_row,
                        nxk_kernel **out, nxp_kernel_binding *binding, nxi_diag *d) {
-  const nxp_group *members = &lowering->clusters->groups[group];
+  nxw_lower *l = &lowering->work;
+  const nxp_group *members = &l->clusters->groups[group];
   char name[64];
-  kernel_name(lowering, members, name, sizeof name);
-  nxw_lower l = {.g = lowering->g,
-                 .clusters = lowering->clusters,
-                 .options = &lowering->options,
-                 .kernel = nxk_create(NXK_LOGICAL, name),
-                 .d = d,
-                 .buffer_of_node = lowering->buffer_of_node,
-                 .memo_heads = lowering->memo_heads,
-                 .binding = binding,
-                 .one_row = one_row};
+  kernel_name(l, members, name, sizeof name);
+  l->kernel = nxk_create(NXK_LOGICAL, name);
+  l->d = d;
+  l->binding = binding;
+  l->one_row = one_row;
+  l->no_rows = l->failed = false;
   memset(binding, 0, sizeof *binding);
   *out = NULL;
-  l.failed = l.kernel == NULL || !lower_parts(&l, members, operand) || l.kernel->failed;
+  l->failed = l->kernel == NULL || !lower_parts(l, members, operand) || l->kernel->failed;
   for (uint32_t i = 0; i < binding->n_buffers; i++)
-    lowering->buffer_of_node[binding->buffer_nodes[i]] = NXW_NONE;
-  forget_values(&l);
-  nxi_free(l.exprs);
-  nxi_free(l.expr_table);
-  nxi_free(l.memo);
-  nxi_free(l.memo_nodes);
-  nxi_free(l.stores);
-  if (!l.failed) {
-    *out = l.kernel;
+    l->buffer_of_node[binding->buffer_nodes[i]] = NXW_NONE;
+  forget_values(l);
+  if (!l->failed) {
+    *out = l->kernel;
     return NX_OK;
   }
-  nxk_destroy(l.kernel);
+  nxk_destroy(l->kernel);
   nxp_kernel_binding_free(binding);
-  if (l.no_rows) return NX_OK;
+  if (l->no_rows) return NX_OK;
   return d->status != NX_OK ? d->status : nxi_oom(d);
 }
 

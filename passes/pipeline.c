@@ -11,36 +11,24 @@ nxp_debug nxp_debugging;
 
 /* ---- around a pass */
 
-typedef struct pass_info {
-  const char *name;
-  bool optional;
-} pass_info;
-static const pass_info pass_list[] = {
+const nxp_pass_row nxp_passes[NXP_PASSES] = {
 #define NXP_PASS(name, level, optional, needs, keeps) {#name, optional},
 #include "pass_list.def"
 #undef NXP_PASS
 };
 
-static bool is_skipped(const char *name) {
-  const char *skip = nxp_debugging.skip;
-  size_t n = strlen(name);
-  for (size_t i = 0; i < sizeof pass_list / sizeof pass_list[0]; i++) {
-    if (skip == NULL || strcmp(pass_list[i].name, name) != 0 || !pass_list[i].optional) continue;
-    for (const char *at = strstr(skip, name); at != NULL; at = strstr(at + 1, name))
-      if ((at == skip || at[-1] == ',') && (at[n] == ',' || at[n] == '\0')) return true;
-  }
-  return false;
-}
+static bool is_skipped(int pass) { return nxp_debugging.skip >> pass & 1; }
 
-static bool wanted(const char *stage) {
+bool nxp_wanted(const char *stage) {
   return nxp_debugging.wants != NULL && nxp_debugging.wants(stage);
 }
 
-static nx_status show_text(const char *stage, const char *name, nxi_text *text, nxi_diag *d) {
-  bool failed = text->failed;
-  if (!failed) nxp_debugging.show(stage, name, text->data != NULL ? text->data : "");
+nx_status nxp_show(const char *stage, const char *name, nxi_text *text, nxi_diag *d) {
+  nx_status status = text->failed
+                         ? nxi_oom(d)
+                         : nxp_debugging.show(stage, name, text->data != NULL ? text->data : "", d);
   nxi_text_free(text);
-  return failed ? nxi_oom(d) : NX_OK;
+  return status;
 }
 
 static nx_status not_the_same(const char *pass, nxi_text *first, nxi_text *second, nxi_diag *d) {
@@ -52,17 +40,16 @@ static nx_status not_the_same(const char *pass, nxi_text *first, nxi_text *secon
   if (failed) return nxi_oom(d);
   return same ? NX_OK
               : nxi_fail(d, NX_INTERNAL, pass,
-                         "after this pass the text of the IR does not survive a round trip");
+                         "after %s, the text of the IR does not survive a round trip", pass);
 }
 
 static nx_status bad_ir(const char *pass, const nxi_text *faults, nxi_diag *d) {
   if (faults->failed || faults->data == NULL)
     return nxi_oom(d); /* the verifier itself ran out of memory */
-  return nxi_fail(d, NX_INTERNAL, pass, "this pass left an invalid IR:\n%.400s",
-                  faults->data != NULL ? faults->data : "");
+  return nxi_fail(d, NX_INTERNAL, pass, "%s left an invalid IR:\n%.400s", pass, faults->data);
 }
 
-static nx_status check_graph(const nxg_graph *g, const char *pass, nxi_diag *d) {
+nx_status nxp_check_graph(const nxg_graph *g, const char *pass, nxi_diag *d) {
   nx_status status = NX_OK;
   if (nxp_debugging.verify) {
     nxi_text faults = {0};
@@ -98,6 +85,11 @@ static nx_status check_kernel(const nxk_kernel *k, const char *pass, nxi_diag *d
   return status != NX_OK ? status : same;
 }
 
+nx_status nxp_ask(const nxi_poll *poll, nxi_diag *d) {
+  if (poll == NULL || poll->fn == NULL || poll->fn(poll->user) == 0) return NX_OK;
+  return nxi_fail(d, NX_INTERRUPTED, "", "%s", nx_status_sentence(NX_INTERRUPTED));
+}
+
 /* ---- graph passes */
 
 static nx_status library_with_blas(const nxg_graph *g, nxg_graph **out, bool *changed,
@@ -110,47 +102,44 @@ static nx_status library_without(const nxg_graph *g, nxg_graph **out, bool *chan
 }
 
 /* Runs one pass on *g, which it replaces; `owned` says whether *g may be freed. */
-static nx_status run_graph_pass(const char *name, nxg_pass pass, const nxg_graph **g, bool *owned,
+static nx_status run_graph_pass(int row, nxg_pass pass, const nxg_graph **g, bool *owned,
                                 nxi_diag *d) {
-  if (is_skipped(name)) return NX_OK;
+  if (is_skipped(row)) return NX_OK;
   nxg_graph *next = NULL;
   bool changed = false;
   nx_status status = pass(*g, &next, &changed, d);
   if (status != NX_OK) return status;
+  if (next == *g) return NX_OK; /* checked already */
   if (*owned) nxg_destroy((nxg_graph *)*g);
   *g = next;
   *owned = true;
-  return check_graph(next, name, d);
+  return nxp_check_graph(next, nxp_passes[row].name, d);
 }
 
-nx_status nxp_run_graph_passes(const nxg_graph *recorded, bool optimise, bool blas, nxg_graph **out,
-                               nxi_diag *d) {
+nx_status nxp_run_graph_passes(const nxg_graph *recorded, bool optimise, bool blas,
+                               const nxi_poll *poll, nxg_graph **out, nxi_diag *d) {
   const struct {
-    const char *name;
+    int row;
     nxg_pass pass;
     bool always;
   } passes[] = {
-      {"views", nxg_pass_views, true},
-      {"runs", nxg_pass_runs, true},
-      {"fold", nxg_pass_fold, false},
-      {"algebra", nxg_pass_algebra, false},
-      {"library", blas ? library_with_blas : library_without, true},
-      {"views", nxg_pass_views, true},
-      {"cse", nxg_pass_cse, false},
-      {"dce", nxg_pass_dce, false},
+      {NXP_PASS_views, nxg_pass_views, true},
+      {NXP_PASS_runs, nxg_pass_runs, true},
+      {NXP_PASS_fold, nxg_pass_fold, false},
+      {NXP_PASS_algebra, nxg_pass_algebra, false},
+      {NXP_PASS_library, blas ? library_with_blas : library_without, true},
+      {NXP_PASS_views, nxg_pass_views, true},
+      {NXP_PASS_cse, nxg_pass_cse, false},
+      {NXP_PASS_dce, nxg_pass_dce, false},
   };
   const nxg_graph *g = recorded;
   bool owned = false;
-  nx_status status = NX_OK;
-  if (wanted("graph")) {
-    nxi_text text = {0};
-    nxg_print(g, &text);
-    status = show_text("graph", g->name, &text, d);
+  nx_status status = nxp_check_graph(g, "recording", d);
+  for (size_t i = 0; i < sizeof passes / sizeof passes[0] && status == NX_OK; i++) {
+    if (!optimise && !passes[i].always) continue;
+    status = nxp_ask(poll, d);
+    if (status == NX_OK) status = run_graph_pass(passes[i].row, passes[i].pass, &g, &owned, d);
   }
-  if (status == NX_OK) status = check_graph(g, "recording", d);
-  for (size_t i = 0; i < sizeof passes / sizeof passes[0] && status == NX_OK; i++)
-    if (optimise || passes[i].always)
-      status = run_graph_pass(passes[i].name, passes[i].pass, &g, &owned, d);
   if (status == NX_OK) {
     *out = (nxg_graph *)g;
     return NX_OK;
@@ -162,17 +151,18 @@ nx_status nxp_run_graph_passes(const nxg_graph *recorded, bool optimise, bool bl
 /* ---- kernel passes */
 
 static nx_status show_kernel(const char *stage, const nxk_kernel *k, nxi_diag *d) {
-  if (!wanted(stage)) return NX_OK;
+  if (!nxp_wanted(stage)) return NX_OK;
   nxi_text text = {0};
   nxk_print(k, &text);
-  return show_text(stage, k->name, &text, d);
+  return nxp_show(stage, k->name, &text, d);
 }
 
 nx_status nxp_simplify_kernel(const nxp_plan *plan, const nxk_kernel *k, nxk_kernel **out,
                               nxi_diag *d) {
   nx_status status = check_kernel(k, "lower", d);
   if (status != NX_OK) return status;
-  *out = is_skipped("simplify") || !plan->options.fuse ? nxk_clone(k) : nxk_pass_simplify(k, d);
+  *out =
+      is_skipped(NXP_PASS_simplify) || !plan->options.fuse ? nxk_clone(k) : nxk_pass_simplify(k, d);
   if (*out == NULL) return d->status != NX_OK ? d->status : nxi_oom(d);
   status = check_kernel(*out, "simplify", d);
   return status == NX_OK ? show_kernel("kernels", *out, d) : status;
@@ -191,7 +181,6 @@ nx_status nxp_bind_kernel(const nxk_kernel *k, const nxi_target *t, nxk_kernel *
   nx_status status = next_kernel("expand", &work, nxk_pass_expand(k, d), d);
   if (status == NX_OK) status = next_kernel("bind", &work, nxk_pass_bind_cpu(work, t, d), d);
   if (status == NX_OK) status = next_kernel("legalize", &work, nxk_pass_legalize(work, t, d), d);
-  if (status == NX_OK) status = show_kernel("bound", work, d);
   if (status == NX_OK) {
     *out = work;
     return NX_OK;
@@ -231,26 +220,38 @@ static nx_status show_machine_code(const nxk_kernel *bound, const nxi_target *t,
     nxl_form form;
   } stages[] = {{"llvm", NXL_IR_OPTIMIZED}, {"asm", NXL_ASM}};
   nxl_target target = {0};
+  nx_status status = NX_OK;
   memcpy(target.isa, t->isa, sizeof target.isa);
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 2 && status == NX_OK; i++) {
     void *data = NULL;
     size_t size = 0;
-    if (!wanted(stages[i].stage)) continue;
-    nx_status status = nxl_compile(bound, &target, stages[i].form, &data, &size, d);
+    if (!nxp_wanted(stages[i].stage)) continue;
+    status = nxl_compile(bound, &target, stages[i].form, &data, &size, d);
     if (status != NX_OK) return status;
     nxi_text text = {0};
     nxi_text_put(&text, data, (uint32_t)size);
     nxi_free(data);
-    status = show_text(stages[i].stage, bound->name, &text, d);
-    if (status != NX_OK) return status;
+    status = nxp_show(stages[i].stage, bound->name, &text, d);
   }
-  return NX_OK;
+  return status;
+}
+
+/* Wherever the code of the kernel will come from: what is in a cache was made from the same text by the same passes, so
+ * making it once more shows what runs. */
+static nx_status show_code(const nxp_plan *plan, const nxk_kernel *k, nxi_diag *d) {
+  bool code = plan->options.executor == NXP_LLVM && (nxp_wanted("llvm") || nxp_wanted("asm"));
+  nxk_kernel *bound = NULL;
+  if (!code && !nxp_wanted("bound")) return NX_OK;
+  nx_status status = nxp_bind_kernel(k, &plan->target, &bound, d);
+  if (status == NX_OK) status = show_kernel("bound", bound, d);
+  if (status == NX_OK && code) status = show_machine_code(bound, &plan->target, d);
+  nxk_destroy(bound);
+  return status;
 }
 
 static nx_status produce(void *user, nxk_kernel **bound, nxi_diag *d) {
   const production *p = user;
-  nx_status status = nxp_bind_kernel(p->logical, p->target, bound, d);
-  return status == NX_OK ? show_machine_code(*bound, p->target, d) : status;
+  return nxp_bind_kernel(p->logical, p->target, bound, d);
 }
 
 static void count_outcome(nxp_compile_report *report, nxi_kernel_outcome how) {
@@ -265,8 +266,10 @@ static nx_status compile(nxp_plan *plan, const nxk_kernel *k, nxp_step *step,
   nxi_text key = {0};
   nxi_kernel_outcome how = NXI_KERNEL_HIT;
   production p = {k, &plan->target};
-  nxk_print(k, &key);
-  nxi_text_add(&key, "\n%s l2=%lld l3=%lld\n", plan->target.isa, (long long)plan->target.l2_bytes,
+  nxk_put_key(k, &key);
+  /* Everything of the target that binding and legalising look at. */
+  nxi_text_add(&key, "\n%s l1=%lld l2=%lld l3=%lld\n", plan->target.isa,
+               (long long)plan->target.l1_bytes, (long long)plan->target.l2_bytes,
                (long long)plan->target.l3_bytes);
   nx_status status = NX_OK;
   if (key.failed) status = nxi_oom(d);
@@ -289,6 +292,8 @@ nx_status nxp_make_code(nxp_plan *plan, const nxk_kernel *k, nxp_step *step,
                         nxp_compile_report *report, nxi_diag *d) {
   if (report != NULL) report->kernels++;
   step->tasks_param = -1;
+  nx_status status = show_code(plan, k, d);
+  if (status != NX_OK) return status;
   if (plan->options.executor == NXP_LLVM) return compile(plan, k, step, report, d);
   if (plan->options.bound_interp) return nxp_bind_kernel(k, &plan->target, &step->ir, d);
   step->ir = nxk_clone(k);

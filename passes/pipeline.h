@@ -4,26 +4,51 @@
 #ifndef NXP_PIPELINE_H
 #define NXP_PIPELINE_H
 
+#include <stdatomic.h>
+
 #include "kernel_passes.h"
 #include "plan_internal.h"
 
-/* What the process wants to see; set by runtime/debug.c before anything is compiled. Read only. */
+/* What the process wants to see. runtime/debug.c fills it before anything is compiled; nx_debug_set changes verify and
+ * roundtrip, and what `wants` says, at any time. */
 typedef struct nxp_debug {
-  bool verify;      /* verify the IR after every pass */
-  bool roundtrip;   /* print, parse and print again after every pass: the same bytes */
-  const char *skip; /* comma-separated names of passes to leave out, or NULL */
-  /* Called with every stage ("graph", "clusters", "kernels", "bound", "llvm", "asm", "plan") as it comes about if it
-   * `wants` it; both NULL: nothing is shown. */
+  _Atomic bool verify;    /* verify the IR after every pass */
+  _Atomic bool roundtrip; /* print, parse and print again after every pass: the same bytes */
+  uint32_t skip;          /* passes to leave out, a bit for each row of nxp_passes */
+  /* Called with every stage ("clusters", "kernels", "bound", "llvm", "asm", "plan") as it comes about if it `wants` it;
+   * both NULL: nothing is shown. A failure of `show` is one of what the stage belongs to. */
   bool (*wants)(const char *stage);
-  void (*show)(const char *stage, const char *name, const char *text);
+  nx_status (*show)(const char *stage, const char *name, const char *text, nxi_diag *d);
   /* Called before (begin) and after each step of a launch, on its thread; NULL: not. */
   void (*step)(const char *name, bool begin);
 } nxp_debug;
 extern nxp_debug nxp_debugging;
 
-/* All graph passes; the result is a new graph. */
-nx_status nxp_run_graph_passes(const nxg_graph *g, bool optimise, bool blas, nxg_graph **out,
-                               nxi_diag *d);
+/* The rows of pass_list.def. */
+typedef struct nxp_pass_row {
+  const char *name;
+  bool optional;
+} nxp_pass_row;
+enum {
+#define NXP_PASS(name, level, optional, needs, keeps) NXP_PASS_##name,
+#include "pass_list.def"
+#undef NXP_PASS
+  NXP_PASSES
+};
+extern const nxp_pass_row nxp_passes[NXP_PASSES];
+
+bool nxp_wanted(const char *stage);
+/* Shows a stage that is wanted, and frees its text. */
+nx_status nxp_show(const char *stage, const char *name, nxi_text *text, nxi_diag *d);
+/* What verify and roundtrip ask for, of a graph that `pass` left. */
+nx_status nxp_check_graph(const nxg_graph *g, const char *pass, nxi_diag *d);
+
+/* NX_INTERRUPTED if the poll says stop; it may be NULL, and so may its function. */
+nx_status nxp_ask(const nxi_poll *poll, nxi_diag *d);
+
+/* All graph passes; the result is a new graph, or g itself if no pass changed anything. */
+nx_status nxp_run_graph_passes(const nxg_graph *g, bool optimise, bool blas, const nxi_poll *poll,
+                               nxg_graph **out, nxi_diag *d);
 nx_status nxp_simplify_kernel(const nxp_plan *plan, const nxk_kernel *k, nxk_kernel **out,
                               nxi_diag *d);
 /* Simplified logical kernel -> what the plan's executor runs: fills code or ir, tasks and scratch of the step. */

@@ -32,7 +32,8 @@ static nx_status find_windows(nxp_plan *p, const nxg_graph *g, nxi_diag *d) {
 
 static nx_status create_program(nxp_plan *p, const nxg_graph *g, nxi_diag *d) {
   nxp_use_blas();
-  nx_status status = nxg_program_create(g, &p->program, d);
+  nx_status status = nxp_check_graph(g, "recording", d);
+  if (status == NX_OK) status = nxg_program_create(g, &p->program, d);
   if (status != NX_OK) return status;
   p->work = nxg_program_work(p->program);
   for (uint32_t i = 0; i < g->n_outputs; i++) {
@@ -44,38 +45,44 @@ static nx_status create_program(nxp_plan *p, const nxg_graph *g, nxi_diag *d) {
 
 /* ---- the compiled executors */
 
-static void count_work(nxp_plan *p, const nxg_graph *g) {
-  for (uint32_t i = 0; i < g->n_nodes; i++) {
-    const nxg_node *n = &g->nodes[i];
-    if (nxg_ops[n->op].kind == NXG_KIND_MAP || nxg_ops[n->op].kind == NXG_KIND_MOVE)
-      p->work += nxg_node_elements(n);
-    else if (nxg_ops[n->op].kind == NXG_KIND_FOLD)
-      p->work += nxg_node_elements(&g->nodes[n->args[0]]);
+enum { THREEFRY_COST = 100 }; /* instructions */
+
+static double work_of(const nxg_graph *g, const nxg_node *n) {
+  const nxg_node *x = n->n_args > 0 ? &g->nodes[n->args[0]] : n;
+  double elements = (double)nxg_node_elements(n);
+  switch (nxg_ops[n->op].kind) {
+    case NXG_KIND_MAP: return elements * nxk_scalars[nxg_ops[n->op].scalar].cost;
+    case NXG_KIND_MOVE:
+    case NXG_KIND_STORE: return elements;
+    case NXG_KIND_FOLD: return (double)nxg_node_elements(x);
+    case NXG_KIND_LIBRARY:
+      return elements * (n->op == NXG_matmul ? (double)x->shape[x->rank - 1] : THREEFRY_COST);
+    default: return 0;
   }
 }
 
+static void count_work(nxp_plan *p, const nxg_graph *g) {
+  double work = 0;
+  for (uint32_t i = 0; i < g->n_nodes; i++) work += work_of(g, &g->nodes[i]);
+  p->work = work < 1e18 ? (int64_t)work : INT64_MAX;
+}
+
 static nx_status show_clusters(const nxg_graph *g, const nxp_clusters *c, nxi_diag *d) {
-  if (nxp_debugging.wants == NULL || !nxp_debugging.wants("clusters")) return NX_OK;
   nxi_text text = {0};
+  if (!nxp_wanted("clusters")) return NX_OK;
+  nxg_print(g, &text); /* the remarks that follow name its nodes */
   nxp_clusters_print(g, c, &text);
-  if (!text.failed && text.data != NULL) nxp_debugging.show("clusters", g->name, text.data);
-  bool failed = text.failed;
-  nxi_text_free(&text);
-  return failed ? nxi_oom(d) : NX_OK;
+  return nxp_show("clusters", g->name, &text, d);
 }
 
-/* The plan as text, for NX_DEBUG and NX_DUMP_DIR. */
 static nx_status show_plan(const nxp_plan *p, const char *name, nxi_diag *d) {
-  if (nxp_debugging.wants == NULL || !nxp_debugging.wants("plan")) return NX_OK;
   nxi_text text = {0};
+  if (!nxp_wanted("plan")) return NX_OK;
   nxp_plan_print(p, &text);
-  if (!text.failed && text.data != NULL) nxp_debugging.show("plan", name, text.data);
-  bool failed = text.failed;
-  nxi_text_free(&text);
-  return failed ? nxi_oom(d) : NX_OK;
+  return nxp_show("plan", name, &text, d);
 }
 
-static nx_status build_from(nxp_builder *b, int32_t (*poll)(void *), void *poll_user) {
+static nx_status build_from(nxp_builder *b, const nxi_poll *poll) {
   size_t n = (size_t)b->g->n_nodes + 1;
   b->where = nxi_calloc(n, sizeof *b->where);
   b->is_output = nxi_calloc(n, sizeof *b->is_output);
@@ -85,29 +92,29 @@ static nx_status build_from(nxp_builder *b, int32_t (*poll)(void *), void *poll_
   for (size_t i = 0; i < n; i++) b->where[i].window = NXP_NO_WINDOW;
   nxp_lower_options lower = {&b->plan->target, b->plan->options.fuse, b->nontemporal};
   nx_status status = nxp_lowering_create(b->g, b->clusters, &lower, &b->lowering, b->d);
-  return status == NX_OK ? nxp_build_steps(b, poll, poll_user) : status;
+  return status == NX_OK ? nxp_build_steps(b, poll) : status;
 }
 
-static nx_status create_steps(nxp_plan *p, const nxg_graph *recorded, int32_t (*poll)(void *),
-                              void *poll_user, nxp_compile_report *report, nxi_diag *d) {
+static nx_status create_steps(nxp_plan *p, const nxg_graph *recorded, const nxi_poll *poll,
+                              nxp_compile_report *report, nxi_diag *d) {
   bool blas = nxi_blas_get(NULL) != NULL;
   nxg_graph *g = NULL;
   nxp_clusters *clusters = NULL;
   nxp_cluster_options cluster = {p->options.fuse, blas, &p->target};
-  nx_status status = nxp_run_graph_passes(recorded, p->options.fuse, blas, &g, d);
+  nx_status status = nxp_run_graph_passes(recorded, p->options.fuse, blas, poll, &g, d);
   if (status == NX_OK) status = nxp_cluster(g, &cluster, &clusters, d);
   if (status == NX_OK) status = show_clusters(g, clusters, d);
   if (status == NX_OK) {
     nxp_builder b = {.plan = p, .g = g, .clusters = clusters, .report = report, .d = d};
     count_work(p, g);
-    status = build_from(&b, poll, poll_user);
+    status = build_from(&b, poll);
     nxp_lowering_destroy(b.lowering);
     nxi_free(b.where);
     nxi_free(b.is_output);
     nxi_free(b.nontemporal);
   }
   nxp_clusters_destroy(clusters);
-  nxg_destroy(g);
+  if (g != recorded) nxg_destroy(g);
   return status;
 }
 
@@ -139,13 +146,13 @@ nx_status nxp_plan_create(const nxg_graph *g, const nxp_options *o, int32_t (*po
   nx_status status = NX_OK;
   if (p->outputs == NULL) status = nxi_oom(d);
   else if (o->executor == NXP_GRAPH_INTERP) status = create_program(p, g, d);
-  else status = create_steps(p, g, poll, poll_user, report, d);
+  else status = create_steps(p, g, &(nxi_poll){poll, poll_user}, report, d);
   if (status == NX_OK) status = show_plan(p, g->name, d);
   if (report != NULL) /* what is not compiling */
     report->pass_ms += milliseconds() - start - (report->compile_ms - compile);
   if (status != NX_OK) {
     nxp_plan_destroy(p);
-    return status;
+    return nxi_oom_during(d, status, "planning");
   }
   *out = p;
   return NX_OK;
@@ -174,4 +181,5 @@ const nxp_output *nxp_plan_outputs(const nxp_plan *p, uint32_t *n) {
 }
 
 int64_t nxp_plan_temporary_bytes(const nxp_plan *p) { return p->temporary_bytes; }
+bool nxp_plan_sure(const nxp_plan *p) { return p->options.executor == NXP_LLVM; }
 int64_t nxp_plan_work(const nxp_plan *p) { return p->work; }

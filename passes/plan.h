@@ -32,7 +32,7 @@ typedef struct nxp_compile_report {
   double pass_ms, compile_ms;
 } nxp_compile_report;
 
-/* poll may be NULL; called between kernels' compiles. NX_INTERRUPTED if it says so. */
+/* poll may be NULL; called between passes and between kernels. NX_INTERRUPTED if it says so. */
 nx_status nxp_plan_create(const nxg_graph *g, const nxp_options *o, int32_t (*poll)(void *),
                           void *poll_user, nxp_plan **out, nxp_compile_report *report, nxi_diag *d);
 void nxp_plan_destroy(nxp_plan *p);
@@ -45,6 +45,8 @@ typedef struct nxp_output {
 const nxp_output *nxp_plan_outputs(const nxp_plan *p, uint32_t *n);
 /* Temporary memory a launch needs (one block, 64-byte aligned), planned with reuse of dead buffers. */
 int64_t nxp_plan_temporary_bytes(const nxp_plan *p);
+/* Whether nothing but an interruption can end a launch: interpreters allocate, compiled steps do not. */
+bool nxp_plan_sure(const nxp_plan *p);
 
 typedef struct nxp_launch {
   void *const *inputs;    /* first element of each graph input */
@@ -54,15 +56,21 @@ typedef struct nxp_launch {
   struct nxi_pool *pool;   /* NULL: this thread alone */
   int32_t (*poll)(void *); /* or NULL */
   void *poll_user;
+  bool keep_outputs; /* what lies in the outputs' memory is needed again if the launch fails */
 } nxp_launch;
-/* Runs every step. Once memory of an input is being overwritten nothing in the plan can fail or be interrupted. */
+/* Runs every step. Once memory of an input is being overwritten nothing in the plan can fail or be interrupted; with
+ * keep_outputs the same is true of outputs, if the plan is sure. */
 nx_status nxp_plan_launch(const nxp_plan *p, const nxp_launch *l, nxi_diag *d);
 
 /* Dumps: stage is graph, clusters, kernels, bound, plan, llvm, asm or dot. */
 nx_status nxp_dump(const nxg_graph *g, const nxp_options *o, const char *stage, nxi_text *out,
                    nxi_diag *d);
+/* The same of a text: of a graph, or of kernels, which have the stages kernels, bound, llvm and asm (a bound one all
+ * but the first). Nothing of d may be set. */
+nx_status nxp_dump_text(const char *text, size_t size, const nxp_options *o, const char *stage,
+                        nxi_text *out, nxi_diag *d);
 void nxp_plan_print(const nxp_plan *p, nxi_text *out);
-/* Rough count of scalar operations one launch executes (for the choice between executors). */
+/* Roughly how many instructions one launch executes, each on one element. */
 int64_t nxp_plan_work(const nxp_plan *p);
 
 #endif

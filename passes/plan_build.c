@@ -120,7 +120,7 @@ static nx_status add_group(nxp_building *s, uint32_t i) {
   return group->kind == NXP_GROUP_MATMUL ? nxp_add_matmul_group(s, i) : add_kernel_group(s, i);
 }
 
-static nx_status build(nxp_building *s, int32_t (*poll)(void *), void *poll_user) {
+static nx_status build(nxp_building *s, const nxi_poll *poll) {
   nxp_builder *b = s->b;
   for (uint32_t i = 0; i < b->g->n_inputs; i++)
     b->where[b->g->inputs[i].node] = (nxp_location){NXP_INPUT, i, 0, NXP_NO_WINDOW, 0};
@@ -128,13 +128,10 @@ static nx_status build(nxp_building *s, int32_t (*poll)(void *), void *poll_user
   choose_nontemporal(s);
   nxp_defer_products(s);
   for (uint32_t i = 0; i < b->clusters->n_groups; i++) {
-    nx_status status;
-    if (poll != NULL && poll(poll_user) != 0)
-      return nxi_fail(b->d, NX_INTERRUPTED, "",
-                      "the poll callback asked to stop while kernels were compiled");
+    nx_status status = nxp_ask(poll, b->d);
     bool done = false;
-    if (waits(s, i)) continue;
-    status = s->deferred[i] != NXP_NONE ? nxp_add_with_product(s, i, &done) : NX_OK;
+    if (status == NX_OK && waits(s, i)) continue;
+    if (status == NX_OK && s->deferred[i] != NXP_NONE) status = nxp_add_with_product(s, i, &done);
     if (status == NX_OK && !done) status = add_group(s, i);
     if (status != NX_OK) return status;
   }
@@ -142,7 +139,7 @@ static nx_status build(nxp_building *s, int32_t (*poll)(void *), void *poll_user
   return status == NX_OK ? find_lifetimes(s) : status;
 }
 
-nx_status nxp_build_steps(nxp_builder *b, int32_t (*poll)(void *), void *poll_user) {
+nx_status nxp_build_steps(nxp_builder *b, const nxi_poll *poll) {
   size_t n = (size_t)b->g->n_nodes + 1;
   nxp_building s = {.b = b};
   for (uint32_t i = 0; i < b->g->n_inputs; i++)
@@ -161,7 +158,7 @@ nx_status nxp_build_steps(nxp_builder *b, int32_t (*poll)(void *), void *poll_us
   } else {
     memset(s.updated_by, 0xff, n * sizeof *s.updated_by);
     memset(s.deferred, 0xff, ((size_t)b->clusters->n_groups + 1) * sizeof *s.deferred);
-    status = build(&s, poll, poll_user);
+    status = build(&s, poll);
   }
   nxi_free(s.group_order);
   nxi_free(s.alias_order);

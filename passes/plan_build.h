@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Inside plan building: what the files plan_build.c, plan_reads.c, plan_steps.c, plan_update.c and plan_product.c share. */
+/* Inside plan building: what the files plan_aside.c, plan_build.c, plan_reads.c, plan_steps.c, plan_update.c and plan_product.c share. */
 #ifndef NXP_PLAN_BUILD_H
 #define NXP_PLAN_BUILD_H
 
@@ -57,6 +57,9 @@ nx_status nxp_add_logical(nxp_building *s, nxk_kernel *k, const nxp_location *bu
 /* plan_update.c */
 nx_status nxp_add_update(nxp_building *s, nxk_kernel *k, const nxp_kernel_binding *binding,
                          uint32_t node);
+/* plan_aside.c: the update through a temporary of as many elements as it writes. */
+nx_status nxp_add_aside(nxp_building *s, nxk_kernel *k, const nxp_kernel_binding *binding,
+                        const nxp_location *buffers, uint32_t node);
 /* plan_product.c */
 /* A product alone. */
 nx_status nxp_add_matmul_group(nxp_building *s, uint32_t group);

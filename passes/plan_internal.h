@@ -25,9 +25,11 @@ typedef enum nxp_step_kind { NXP_STEP_KERNEL, NXP_STEP_MATMUL, NXP_STEP_COPY } n
 typedef struct nxp_step {
   nxp_step_kind kind;
   bool overwrites;   /* writes memory of an input */
+  bool stores;       /* writes memory of an output */
   uint32_t tag_node; /* for errors and prints: the node it ends in */
   uint32_t n_buffers;
-  nxp_location *buffers; /* kernel: launch buffers; matmul: a, b, c; copy: from, to */
+  nxp_location *buffers; /* kernel: launch buffers; matmul: a, b, c, and with an epilogue counters;
+                            copy: from, to */
   bool *writes;          /* which of them it writes */
   int64_t *sizes;        /* bytes of each buffer, for liveness; 0: not planned here */
   /* kernel */
@@ -85,7 +87,7 @@ typedef struct nxp_builder {
   nxp_compile_report *report;
   nxi_diag *d;
 } nxp_builder;
-nx_status nxp_build_steps(nxp_builder *b, int32_t (*poll)(void *), void *poll_user);
+nx_status nxp_build_steps(nxp_builder *b, const nxi_poll *poll);
 
 /* plan_blas.c: the interpreter multiplies with the library too. */
 void nxp_use_blas(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Runs the steps of a plan. Everything that can fail has happened before: code is there, memory is reserved. What is left is
- * an interruption, and that is not looked at once memory of an input is being overwritten. */
+ * an interruption, and that is not looked at once memory whose contents somebody may want back is being overwritten. */
 #include "pipeline.h"
 
 #include <string.h>
@@ -98,7 +98,7 @@ static nx_status run_matmul(run *r, const nxi_poll *poll) {
   for (int i = 0; i < 3; i++)
     *matrix[i] = (nxi_matrix){address(r, &s->buffers[i]), i < 2 && s->transposed[i], s->ld[i],
                               s->batch_strides[i]};
-  nxi_epilogue epilogue = {run_epilogue, r};
+  nxi_epilogue epilogue = {run_epilogue, r, s->n_buffers > 3 ? address(r, &s->buffers[3]) : NULL};
   return nxi_matmul_panels(blas, r->launch->pool, poll, &p, s->epilogue != NULL ? &epilogue : NULL,
                            r->d);
 }
@@ -140,7 +140,7 @@ static nx_status interpret_graph(const nxp_plan *p, const nxp_launch *l, nxi_dia
   return status;
 }
 
-/* Once an input is being overwritten the plan goes on to its end, so that nothing is lost: the caller still hears of it
+/* Once memory that must not be lost is being overwritten the plan goes on to its end, so that nothing is lost: the caller still hears of it
  * as often as promised, and its answer counts again afterwards. */
 static int32_t ask_in_vain(void *user) {
   const nxi_poll *poll = user;
@@ -162,7 +162,7 @@ nx_status nxp_plan_launch(const nxp_plan *p, const nxp_launch *l, nxi_diag *d) {
   bool overwriting = false;
   for (uint32_t i = 0; i < p->n_steps && status == NX_OK; i++) {
     r.step = &p->steps[i];
-    overwriting = overwriting || r.step->overwrites;
+    overwriting = overwriting || r.step->overwrites || (l->keep_outputs && r.step->stores);
     if (!overwriting && poll.fn != NULL && poll.fn(poll.user) != 0) status = NX_INTERRUPTED;
     else status = run_and_show(&r, overwriting ? &deaf : &poll);
   }

@@ -25,9 +25,10 @@ static bool add_matrix(nxp_building *s, nxp_step *step, const nxg_node *product,
 static nxp_step *add_matmul(nxp_building *s, uint32_t node) {
   nxp_builder *b = s->b;
   const nxg_node *n = node_of(s, node), *a = node_of(s, n->args[0]);
-  nxp_step *step = nxp_add_step(s, NXP_STEP_MATMUL, node, 3);
+  nxp_step *step = nxp_add_step(s, NXP_STEP_MATMUL, node, 4);
   if (step == NULL) return NULL;
   int32_t batch = n->rank - 2;
+  step->n_buffers = 3; /* the fourth is an epilogue's */
   step->dtype = n->dtype;
   step->m = n->shape[batch];
   step->n = n->shape[batch + 1];
@@ -41,6 +42,7 @@ static nxp_step *add_matmul(nxp_building *s, uint32_t node) {
     return NULL;
   step->buffers[2] = b->where[node];
   step->writes[2] = true;
+  step->stores = b->where[node].kind == NXP_OUTPUT;
   step->ld[2] = step->n;
   for (int64_t d = batch, stride = step->m * step->n; d-- > 0; stride *= n->shape[d])
     step->batch_strides[2][d] = stride;
@@ -95,6 +97,16 @@ static bool reads_own_row(const nxk_kernel *k, uint32_t buffer, const nxp_kernel
   return true;
 }
 
+/* Where the run counts which panels are finished: memory of the plan, so that a launch needs no other. */
+static bool add_counters(nxp_building *s, nxp_step *product) {
+  int64_t batches = 1;
+  for (int32_t d = 0; d < product->batch_rank; d++) batches *= product->batch_shape[d];
+  int64_t bytes = nxi_matmul_counter_bytes(batches, product->m, product->n, product->k);
+  if (bytes == 0) return true;
+  product->writes[product->n_buffers] = true;
+  return nxp_new_temporary(s, bytes, &product->buffers[product->n_buffers++]);
+}
+
 /* Fills the step that runs a row kernel inside the product's step. */
 static nx_status make_epilogue(nxp_building *s, nxp_step *product, const nxk_kernel *k,
                                const nxp_kernel_binding *binding, const nxp_group *e,
@@ -112,6 +124,9 @@ static nx_status make_epilogue(nxp_building *s, nxp_step *product, const nxk_ker
   p->n_steps--; /* it runs inside the product's step */
   product = &p->steps[product_number];
   product->epilogue = own;
+  product->stores = product->stores || own->stores;
+  product->overwrites = product->overwrites || own->overwrites;
+  if (!add_counters(s, product)) return nxi_oom(s->b->d);
   own->row_rank = rank;
   own->row_shape = nxi_arena_copy(&p->arena, e->shape, (size_t)rank * sizeof(int64_t));
   own->row_bytes =

@@ -52,6 +52,7 @@ bool nxp_add_copy(nxp_building *s, uint32_t node, nxp_location from, nxp_locatio
   step->writes[1] = true;
   step->bytes = bytes;
   step->overwrites = to.kind == NXP_INPUT;
+  step->stores = to.kind == NXP_OUTPUT;
   return true;
 }
 
@@ -67,6 +68,7 @@ nx_status nxp_add_kernel(nxp_building *s, const nxk_kernel *k, const nxp_locatio
     step->buffers[i] = buffers[i];
     step->writes[i] = k->buffers[i].kind != NXK_IN;
     step->overwrites = step->overwrites || (step->writes[i] && buffers[i].kind == NXP_INPUT);
+    step->stores = step->stores || (step->writes[i] && buffers[i].kind == NXP_OUTPUT);
   }
   step->n_params = n_params;
   step->params = nxi_arena_copy(&b->plan->arena, params, n_params * sizeof *params);
@@ -74,6 +76,7 @@ nx_status nxp_add_kernel(nxp_building *s, const nxk_kernel *k, const nxp_locatio
   step->name = nxi_arena_copy(&b->plan->arena, k->name, strlen(k->name) + 1);
   if (step->name == NULL) return nxi_oom(b->d);
   nx_status status = nxp_make_code(b->plan, k, step, b->report, b->d);
+  nxi_oom_during(b->d, status, "compiling kernel %.64s", k->name);
   if (status == NX_OK && step->scratch_bytes > b->plan->scratch_bytes)
     b->plan->scratch_bytes = step->scratch_bytes;
   return status;

@@ -2,17 +2,17 @@
 /* Updates: in place where nothing reads the old contents later, else on a copy. */
 #include "plan_build.h"
 
-#include <string.h>
-
 static int32_t alias_of(const nxp_building *s, uint32_t node) {
   const nxg_node *n = node_of(s, node);
   return n->op == NXG_input ? s->b->g->inputs[n->attrs[0]].alias : -1;
 }
 
 static bool same_place(const nxk_access *a, const nxk_access *b) {
-  return a->offset == b->offset && a->n_terms == b->n_terms && a->index == NXK_NONE &&
-         b->index == NXK_NONE && a->mask == NXK_NONE &&
-         memcmp(a->terms, b->terms, a->n_terms * sizeof *a->terms) == 0;
+  bool same = a->offset == b->offset && a->n_terms == b->n_terms && a->index == NXK_NONE &&
+              b->index == NXK_NONE && a->mask == NXK_NONE;
+  for (uint32_t i = 0; same && i < a->n_terms; i++) /* not memcmp: terms have padding */
+    same = a->terms[i].index == b->terms[i].index && a->terms[i].stride == b->terms[i].stride;
+  return same;
 }
 
 /* Whether the kernel reads the memory that the update writes at other points than the one it writes. */
@@ -61,25 +61,19 @@ static bool runs_back(const nxg_node *n) {
 nx_status nxp_add_update(nxp_building *s, nxk_kernel *k, const nxp_kernel_binding *binding,
                          uint32_t node) {
   const nxg_node *n = node_of(s, node);
-  nxp_location *where = s->b->where, buffers[NXP_MAX_BUFFERS], target;
-  int64_t bytes = node_bytes(s, node);
-  bool over = nxp_takes_over(s, node), ok = true,
-       aside = over && reads_elsewhere(s, k, binding, node);
+  nxp_location *where = s->b->where, buffers[NXP_MAX_BUFFERS];
+  bool over = nxp_takes_over(s, node), aside = over && reads_elsewhere(s, k, binding, node);
   if (over) where[node] = where[n->args[0]];
-  else ok = nxp_new_memory(s, node, &where[node]);
-  target = where[node];
-  if (aside) ok = ok && nxp_new_temporary(s, bytes, &target);
-  if (!over || aside) ok = ok && nxp_add_copy(s, node, where[n->args[0]], target, bytes);
-  if (!ok) return nxi_oom(s->b->d);
+  else if (!nxp_new_memory(s, node, &where[node]) ||
+           !nxp_add_copy(s, node, where[n->args[0]], where[node], node_bytes(s, node)))
+    return nxi_oom(s->b->d);
   for (uint32_t i = 0; i < binding->n_buffers; i++) {
     buffers[i] = where[binding->buffer_nodes[i]];
-    if (binding->buffer_nodes[i] == node) buffers[i] = moved_to_window(s, node, target);
+    if (binding->buffer_nodes[i] == node) buffers[i] = moved_to_window(s, node, where[node]);
     k->buffers[i].restricted = false;
     if (buffers[i].window != NXP_NO_WINDOW && runs_back(n))
       k->buffers[i].elements = -1; /* not known from where it begins */
   }
-  nx_status status = nxp_add_logical(s, k, buffers, binding, node);
-  if (status == NX_OK && aside && !nxp_add_copy(s, node, target, where[node], bytes))
-    status = nxi_oom(s->b->d);
-  return status;
+  return aside ? nxp_add_aside(s, k, binding, buffers, node)
+               : nxp_add_logical(s, k, buffers, binding, node);
 }

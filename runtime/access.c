@@ -56,32 +56,33 @@ static void copy_row(char *to, const char *from, int64_t n, int64_t stride, int6
 #undef ROW
 }
 
-/* Elements of a view of `base` to `to`, in C order. Bool bytes become 0 or 1. */
-void nxi_copy_packed(void *to, const void *base, const nx_tensor *t) {
-  int64_t size = nxi_dtype_size(t->storage->dtype), index[NXG_MAX_RANK] = {0};
-  const int64_t *shape = nxi_shape(t), *strides = nxi_strides(t);
-  const char *from = (const char *)base + t->offset * size;
+void nxi_copy_packed(void *to, const void *base, nx_dtype dtype, const nxg_view *v) {
+  int64_t size = nxi_dtype_size(dtype), index[NXG_MAX_RANK] = {0}, steps[NXG_MAX_RANK];
+  int64_t elements = nxg_elements(v->rank, v->shape);
+  if (elements == 0) return;
+  const char *from = (const char *)base + v->offset * size;
   char *out = to;
-  if (t->elements == 0) return;
-  int32_t outer = t->contiguous || t->rank == 0 ? 0 : t->rank - 1;
-  int64_t row = t->contiguous || t->rank == 0 ? t->elements : shape[outer];
-  int64_t stride = t->contiguous || t->rank == 0 ? size : strides[outer] * size;
+  bool whole = nxg_view_is_contiguous(v);
+  int32_t outer = whole ? 0 : v->rank - 1;
+  for (int32_t i = 0; i < v->rank; i++) /* a stride of an extent of 1 may be anything */
+    steps[i] = v->shape[i] > 1 ? v->strides[i] * size : size;
+  int64_t row = whole ? elements : v->shape[outer], step = whole ? size : steps[outer];
   for (bool more = true; more;) {
-    copy_row(out, from, row, stride, size);
+    copy_row(out, from, row, step, size);
     out += row * size;
     more = false;
     for (int32_t i = outer; i-- > 0;) {
-      from += strides[i] * size;
-      if (++index[i] < shape[i]) {
+      if (++index[i] < v->shape[i]) {
+        from += steps[i];
         more = true;
         break;
       }
-      from -= index[i] * strides[i] * size;
+      from -= (v->shape[i] - 1) * steps[i];
       index[i] = 0;
     }
   }
-  if (t->storage->dtype == NX_BOOL)
-    for (uint8_t *b = to, *end = b + t->elements; b < end; b++) *b = *b != 0;
+  if (dtype == NX_BOOL)
+    for (uint8_t *b = to, *end = b + elements; b < end; b++) *b = *b != 0;
 }
 
 /* ---- item */
@@ -144,7 +145,7 @@ nx_status nx_item(nx_tensor *t, const int64_t *index, nx_scalar *out, const nx_r
     to_scalar(s->dtype, load_at(b, s->dtype, offset), out);
     nxi_give_back(c, node, b);
   }
-  return nxi_action_end(&a, status);
+  return nxi_action_end(&a, nxi_oom_in(&a.diag, status, "item"));
 }
 
 /* ---- read, write */
@@ -171,26 +172,29 @@ nx_status nx_read(nx_tensor *t, void *dst, size_t bytes, const nx_run_options *o
   nxi_buffer *b;
   nx_status status = nxi_borrow(&a, t->storage, &node, &b);
   if (!status) {
-    nxi_copy_packed(dst, b->data, t);
+    nxg_view v;
+    nxi_view_of(t, &v);
+    status = nxi_action_copy(&a, dst, b->data, t->storage->dtype, &v);
     nxi_give_back(c, node, b);
   }
-  return nxi_action_end(&a, status);
+  return nxi_action_end(&a, nxi_oom_in(&a.diag, status, "read"));
 }
 
 /* A tensor of memory that holds the bytes. */
-static nx_tensor *tensor_of_bytes(nx_tensor *like, const void *src, nxi_diag *d) {
+static nx_tensor *tensor_of_bytes(nxi_action *a, nx_tensor *like, const void *src) {
   nx_context *c = like->context;
   nxi_storage *s = like->storage;
   nxi_buffer *b;
   int64_t bytes = like->elements * nxi_dtype_size(s->dtype);
-  if (nxi_buffer_create(c, bytes, &b, d)) return NULL;
-  if (bytes) memcpy(b->data, src, (size_t)bytes);
+  if (nxi_buffer_create(c, bytes, &b, &a->diag)) return NULL;
+  nx_status status = nxi_action_bytes(a, b->data, src, bytes);
+  nxi_node *n = NULL;
   nxi_record_lock(c);
-  nxi_node *n =
-      nxi_leaf_create(c, NXI_OP_LEAF, s->device, s->dtype, like->rank, nxi_shape(like), b);
+  if (status) nxi_buffer_unref(c, b);
+  else n = nxi_leaf_create(c, NXI_OP_LEAF, s->device, s->dtype, like->rank, nxi_shape(like), b);
   nx_tensor *t = n ? nxi_tensor_of_node(c, n) : NULL;
   nxi_record_unlock(c);
-  if (!t) nxi_oom(d);
+  if (!t && !status) nxi_oom(&a->diag);
   return t;
 }
 
@@ -203,15 +207,15 @@ nx_status nx_write(nx_tensor *t, const void *src, size_t bytes, const nx_run_opt
   if (d.status || check_bytes("write", t, src, bytes, &d)) return nxi_error_report(&d);
   nxi_action a;
   nxi_action_begin(&a, t->context, o);
-  nx_tensor *source = tensor_of_bytes(t, src, &a.diag);
-  if (!source) return nxi_action_end(&a, a.diag.status);
+  nx_tensor *source = tensor_of_bytes(&a, t, src);
+  if (!source) return nxi_action_end(&a, nxi_oom_in(&a.diag, a.diag.status, "write"));
   nxi_assigned assigned;
   nx_status status = nxi_assign(t, source, &assigned);
   nx_tensor_release(source);
   if (!status) {
     status = nxi_realize_storage(&a, t->storage, NULL);
-    if (status) nxi_assign_undo(t->context, t->storage, &assigned);
+    if (status && nxi_assigns_back(t->context, &assigned, 1)) status = NX_OK;
   }
-  nxi_assign_done(t->context, &assigned);
-  return nxi_action_end(&a, status);
+  nxi_assigns_done(t->context, &assigned, 1);
+  return nxi_action_end(&a, nxi_oom_in(&a.diag, status, "write"));
 }

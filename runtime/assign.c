@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Mutation: a storage moves on to a new value, and whoever read the old one keeps it. */
-#include "runtime/handle.h"
+#include "runtime/run.h"
 
 /* What an operand reads, fit to be a storage's value: memory that is the host's, or that host code may write,
  * is copied. One reference; NULL without memory. record_lock. */
@@ -22,8 +22,7 @@ nxi_node *nxi_operand_value(nx_context *c, const nxi_operand *o) {
 
 /* If dst names every element of its storage once, in some order: the view of src (which has dst's shape) whose C
  * order is the storage's order. */
-static bool covers_storage(const nx_tensor *dst, const nxi_operand *src, int64_t *shape,
-                           int64_t *strides, nxi_operand *out) {
+static bool covers_storage(const nx_tensor *dst, const nxg_view *src, nxg_view *out) {
   int32_t n = 0, axes[NXG_MAX_RANK];
   const int64_t *extent = nxi_shape(dst), *stride = nxi_strides(dst);
   if (dst->elements != dst->storage->elements) return false;
@@ -49,33 +48,19 @@ static bool covers_storage(const nx_tensor *dst, const nxi_operand *src, int64_t
     bool flipped = stride[i] < 0;
     if ((flipped ? -stride[i] : stride[i]) != expected) return false;
     expected *= extent[i];
-    shape[k] = extent[i];
-    strides[k] = flipped ? -src->strides[i] : src->strides[i];
+    out->shape[k] = extent[i];
+    out->strides[k] = flipped ? -src->strides[i] : src->strides[i];
     if (flipped) offset += src->strides[i] * (extent[i] - 1);
   }
-  *out = (nxi_operand){src->tensor, n, offset, shape, strides};
+  out->rank = n;
+  out->offset = offset;
   return true;
 }
 
-/* The new value of dst's storage. A pinned storage gets a node of its own, since its memory must show it. */
-static nxi_node *new_value(nx_context *c, nx_tensor *dst, const nxi_operand *src) {
-  nxi_storage *s = dst->storage;
-  int64_t shape[NXG_MAX_RANK], strides[NXG_MAX_RANK], attrs[2 + 2 * NXG_MAX_RANK];
-  nxi_operand whole;
-  if (covers_storage(dst, src, shape, strides, &whole)) {
-    nxi_node *value = s->pins ? nxi_operand_node(c, &whole) : nxi_operand_value(c, &whole);
-    if (!value || (!s->pins && value->device == s->device)) return value;
-    nxi_recording r = {.context = c,
-                       .op = s->pins ? NXG_copy : NXI_OP_TRANSFER,
-                       .dtype = s->dtype,
-                       .device = s->device,
-                       .rank = value->rank,
-                       .shape = nxi_node_shape(value)};
-    return nxi_record_unary_alone(&r, value);
-  }
-  /* Forwards along every axis: where the destination runs backwards, both sides are turned around. */
-  nxi_operand turned = *src;
-  turned.strides = strides;
+/* Forwards along every axis: where the destination runs backwards, both sides are turned around. */
+static void turn_forwards(const nx_tensor *dst, nxi_assign_form *out) {
+  int64_t *attrs = out->attrs;
+  out->n_attrs = 2 + 2 * (uint32_t)dst->rank;
   attrs[0] = dst->offset;
   attrs[1] = dst->rank;
   for (int32_t i = 0; i < dst->rank; i++) {
@@ -83,14 +68,49 @@ static nxi_node *new_value(nx_context *c, nx_tensor *dst, const nxi_operand *src
     bool backwards = extent > 1 && stride < 0;
     attrs[2 + i] = extent;
     attrs[2 + dst->rank + i] = extent == 1 ? 0 : backwards ? -stride : stride;
-    strides[i] = backwards ? -src->strides[i] : src->strides[i];
-    if (backwards) attrs[0] += stride * (extent - 1);
-    if (backwards) turned.offset += src->strides[i] * (extent - 1);
+    if (!backwards) continue;
+    attrs[0] += stride * (extent - 1);
+    out->source.offset += out->source.strides[i] * (extent - 1);
+    out->source.strides[i] = -out->source.strides[i];
   }
+}
+
+void nxi_assign_form_of(const nx_tensor *dst, const nxg_view *src, nxi_assign_form *out) {
+  out->n_attrs = 0;
+  out->whole = covers_storage(dst, src, &out->source);
+  if (out->whole) return;
+  out->source = *src;
+  turn_forwards(dst, out);
+}
+
+/* A pinned storage gets a node of its own, since its memory must show it. */
+static nxi_node *whole_value(nx_context *c, const nxi_storage *s, const nxi_operand *src) {
+  nxi_node *value = s->pins ? nxi_operand_node(c, src) : nxi_operand_value(c, src);
+  if (!value || (!s->pins && value->device == s->device)) return value;
+  nxi_recording r = {.context = c,
+                     .op = s->pins ? NXG_copy : NXI_OP_TRANSFER,
+                     .dtype = s->dtype,
+                     .device = s->device,
+                     .rank = value->rank,
+                     .shape = nxi_node_shape(value)};
+  return nxi_record_unary_alone(&r, value);
+}
+
+/* The new value of dst's storage. */
+static nxi_node *new_value(nx_context *c, nx_tensor *dst, const nxi_operand *src) {
+  nxi_storage *s = dst->storage;
+  nxi_assign_form form;
+  nxg_view v = {.rank = src->rank, .offset = src->offset};
+  memcpy(v.shape, src->shape, (size_t)src->rank * sizeof *v.shape);
+  memcpy(v.strides, src->strides, (size_t)src->rank * sizeof *v.strides);
+  nxi_assign_form_of(dst, &v, &form);
+  const nxg_view *from = &form.source;
+  nxi_operand o = {src->tensor, from->rank, from->offset, from->shape, from->strides};
+  if (form.whole) return whole_value(c, s, &o);
   nxi_node *old = s->value;
   old->refs++;
   if (atomic_load_explicit(&c->capturing, memory_order_relaxed)) old = nxi_capture_read(c, s, old);
-  nxi_node *value = old ? nxi_operand_node(c, &turned) : NULL;
+  nxi_node *value = old ? nxi_operand_node(c, &o) : NULL;
   if (!value) {
     if (old) nxi_node_unref(c, old);
     return NULL;
@@ -101,15 +121,30 @@ static nxi_node *new_value(nx_context *c, nx_tensor *dst, const nxi_operand *src
                      .device = s->device,
                      .rank = old->rank,
                      .shape = nxi_node_shape(old),
-                     .attrs = attrs,
-                     .n_attrs = 2 + 2 * (uint32_t)dst->rank};
+                     .attrs = form.attrs,
+                     .n_attrs = form.n_attrs};
   return nxi_record_binary(&r, old, value, s->pins > 0);
 }
 
+/* The storage moves on to a new value, whose reference is taken. The old one is kept for the case that the assign has
+ * to be taken back; where its memory is shown to the host it is marked, so that it may be written all the same. */
+static void move_on(nx_context *c, nxi_storage *s, nxi_node *value, nxi_assigned *a) {
+  nxi_node *before = s->value;
+  *a = (nxi_assigned){0};
+  if (value != before) {
+    bool keeps = value->op == NXG_update && nxi_node_args(value)[0] == before;
+    *a = (nxi_assigned){s, value->id, keeps ? NULL : before};
+    before->refs += a->before != NULL;
+    s->former = s->pins ? a->before : NULL;
+  }
+  nxi_storage_set(c, s, value);
+}
+
 nx_status nxi_assign_locked(nx_context *c, nx_tensor *dst, const nxi_operand *src, bool *exposed,
-                            nxi_diag *d) {
+                            nxi_assigned *a, nxi_diag *d) {
   nxi_storage *s = dst->storage;
   nxi_node *value = new_value(c, dst, src);
+  *a = (nxi_assigned){0};
   if (!value) return nxi_oom(d);
   bool captured = false;
   if (atomic_load_explicit(&c->capturing, memory_order_relaxed) &&
@@ -117,7 +152,7 @@ nx_status nxi_assign_locked(nx_context *c, nx_tensor *dst, const nxi_operand *sr
     nxi_node_unref(c, value);
     return nxi_oom(d);
   }
-  if (captured) return NX_OK;
+  if (captured) return NX_OK; /* nothing changes now */
   uint8_t flags = atomic_load_explicit(&value->flags, memory_order_relaxed);
   if (s->pins && !(flags & NXI_NODE_TRACED)) value->home = s;
   if (s->write_pins) {
@@ -126,9 +161,62 @@ nx_status nxi_assign_locked(nx_context *c, nx_tensor *dst, const nxi_operand *sr
   }
   *exposed |=
       (s->write_pins > 0 || src->tensor->storage->write_pins > 0) && !(flags & NXI_NODE_TRACED);
-  nxi_storage_set(c, s, value);
+  move_on(c, s, value, a);
   return NX_OK;
 }
+
+/* ---- taking back */
+
+static bool is_current(const nxi_assigned *a) {
+  return a->storage && a->storage->value->id == a->node;
+}
+
+static void take_back(nx_context *c, nxi_assigned *a) {
+  nxi_storage *s = a->storage;
+  if (!is_current(a)) return; /* an assign that was recorded later is still there */
+  nxi_node *before = a->before ? a->before : nxi_node_args(s->value)[0];
+  before->refs++;
+  nxi_storage_set(c, s, before);
+  if (s->pins) before->home = s;
+}
+
+void nxi_assigns_back_locked(nx_context *c, nxi_assigned *a, uint32_t n) {
+  while (n-- > 0) take_back(c, &a[n]);
+}
+
+bool nxi_assigns_back(nx_context *c, nxi_assigned *a, uint32_t n) {
+  uint32_t current, computed;
+  nxi_run_lock(c);
+  for (bool again = true; again;) {
+    current = computed = 0;
+    again = false;
+    nxi_record_lock(c);
+    for (uint32_t i = 0; i < n; i++) {
+      if (!is_current(&a[i])) continue;
+      current++;
+      computed += a[i].storage->value->state == NXI_REALIZED;
+      again |= a[i].storage->value->state == NXI_RUNNING; /* by somebody else */
+    }
+    if (!again && !computed) nxi_assigns_back_locked(c, a, n);
+    nxi_record_unlock(c);
+    if (again) nxi_wait_change(c, NULL, NULL);
+  }
+  nxi_run_unlock(c);
+  return computed && computed == current;
+}
+
+void nxi_assigns_done(nx_context *c, nxi_assigned *a, uint32_t n) {
+  nxi_record_lock(c);
+  for (uint32_t i = 0; i < n; i++) {
+    if (!a[i].before) continue;
+    if (a[i].storage->former == a[i].before) a[i].storage->former = NULL;
+    nxi_node_unref(c, a[i].before);
+    a[i].before = NULL;
+  }
+  nxi_record_unlock(c);
+}
+
+/* ---- assign */
 
 static nx_status check_assign(nx_tensor *dst, nx_tensor *src, nxi_diag *d) {
   if (dst->storage->flags & NXI_STORAGE_READ_ONLY)
@@ -159,41 +247,6 @@ static nx_status check_assign(nx_tensor *dst, nx_tensor *src, nxi_diag *d) {
   return NX_OK;
 }
 
-void nxi_assign_undo(nx_context *c, nxi_storage *s, nxi_assigned *a) {
-  nxi_record_lock(c);
-  if (a->node && s->value == a->node && a->node->state == NXI_PENDING) {
-    nxi_node *before = a->node->op == NXG_update ? nxi_node_args(a->node)[0] : a->before;
-    if (before) {
-      before->refs++;
-      nxi_storage_set(c, s, before);
-      if (s->pins) before->home = s;
-    }
-  }
-  nxi_record_unlock(c);
-}
-
-void nxi_assign_done(nx_context *c, nxi_assigned *a) {
-  if (!a->node) return;
-  nxi_record_lock(c);
-  nxi_node_unref(c, a->node);
-  if (a->before) nxi_node_unref(c, a->before);
-  nxi_record_unlock(c);
-}
-
-/* The old value is kept only where that does not keep its memory from being written. record_lock; takes `before`. */
-static void note(nx_context *c, const nxi_storage *s, nxi_node *before, nxi_assigned *a) {
-  nxi_node *node = s->value;
-  if (node != before) { /* a captured assign changes nothing now */
-    a->node = node;
-    node->refs++;
-    if (node->op != NXG_update && !s->pins) {
-      a->before = before;
-      return;
-    }
-  }
-  nxi_node_unref(c, before);
-}
-
 nx_status nxi_assign(nx_tensor *dst, nx_tensor *src, nxi_assigned *assigned) {
   nx_context *c = dst->context;
   nxi_diag d;
@@ -215,16 +268,10 @@ nx_status nxi_assign(nx_tensor *dst, nx_tensor *src, nxi_assigned *assigned) {
   bool exposed = false;
   nxi_record_lock(c);
   nxi_drain(c, 8);
-  nxi_node *before = dst->storage->value;
-  before->refs++;
-  nx_status status = nxi_assign_locked(c, dst, &o, &exposed, &d);
-  if (status) nxi_node_unref(c, before);
-  else note(c, dst->storage, before, assigned);
+  nx_status status = nxi_assign_locked(c, dst, &o, &exposed, assigned, &d);
   nxi_record_unlock(c);
-  if (status) return nxi_error_report(&d);
-  if (exposed) status = nxi_carry_out(c, dst->storage);
-  if (status) nxi_assign_undo(c, dst->storage, assigned);
-  return status;
+  if (nxi_oom_in(&d, status, "assign")) return nxi_error_report(&d);
+  return exposed ? nxi_carry_out(c, &dst->storage, 1, assigned, 1) : NX_OK;
 }
 
 nx_status nx_assign(nx_tensor *dst, nx_tensor *src) {
@@ -232,6 +279,6 @@ nx_status nx_assign(nx_tensor *dst, nx_tensor *src) {
   nxi_assigned assigned;
   if (!nxi_check_operands("assign", t, 2)) return NX_INVALID_ARGUMENT;
   nx_status status = nxi_assign(dst, src, &assigned);
-  nxi_assign_done(dst->context, &assigned);
+  nxi_assigns_done(dst->context, &assigned, 1);
   return status;
 }

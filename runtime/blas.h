@@ -79,10 +79,11 @@ typedef struct nxi_matmul {
 typedef struct nxi_epilogue {
   void (*fn)(void *user, int worker, int64_t batch, int64_t row_begin, int64_t row_end);
   void *user;
+  void *counters; /* nxi_matmul_counter_bytes, aligned for an int32_t; NULL: they are allocated */
 } nxi_epilogue;
 
 /* pool, poll and epilogue may be NULL. NX_OK; NX_INTERRUPTED; NX_INVALID_ARGUMENT and NX_UNSUPPORTED_DTYPE as
- * nxi_gemm, before anything is written; NX_OUT_OF_MEMORY. */
+ * nxi_gemm, before anything is written; NX_OUT_OF_MEMORY, likewise, and only with an epilogue without counters. */
 nx_status nxi_matmul_panels(const nxi_blas *blas, nxi_pool *pool, const nxi_poll *poll,
                             const nxi_matmul *p, const nxi_epilogue *epilogue, nxi_diag *d);
 
@@ -94,5 +95,7 @@ typedef struct nxi_tiles {
   int64_t products; /* in one task; 1 if a product has several tiles */
 } nxi_tiles;
 nxi_tiles nxi_matmul_tiles(int64_t batches, int64_t m, int64_t n, int64_t k);
+/* What an epilogue needs to know which rows are finished; 0: nothing, a panel of rows is one tile. */
+int64_t nxi_matmul_counter_bytes(int64_t batches, int64_t m, int64_t n, int64_t k);
 
 #endif

@@ -115,10 +115,9 @@ const char *nxi_disk_directory(const nxi_disk_cache *c) { return c ? c->path : "
 
 /* ---- entries */
 
-/* The name covers the environment, so that machines that share a home do not replace each other's entries. */
-static void entry_name(const nxi_disk_cache *c, const void *key, size_t key_size,
-                       char name[NXI_DISK_NAME]) {
-  XXH128_hash_t e = XXH3_128bits(c->environment, c->environment_size);
+void nxi_disk_name(const char *environment, size_t environment_size, const void *key,
+                   size_t key_size, char name[NXI_DISK_NAME]) {
+  XXH128_hash_t e = XXH3_128bits(environment, environment_size);
   XXH128_hash_t k = XXH3_128bits_withSeed(key, key_size, e.low64 ^ e.high64);
   snprintf(name, NXI_DISK_NAME, "%016llx%016llx.nxe", (unsigned long long)k.high64,
            (unsigned long long)k.low64);
@@ -209,6 +208,11 @@ const char *nxi_disk_read(const nxi_disk_cache *c, const char *name, nxi_disk_fi
 
 static bool same(const char *a, size_t a_size, const void *b, size_t b_size) {
   return a_size == b_size && (a_size == 0 || memcmp(a, b, a_size) == 0);
+}
+
+static void entry_name(const nxi_disk_cache *c, const void *key, size_t key_size,
+                       char name[NXI_DISK_NAME]) {
+  nxi_disk_name(c->environment, c->environment_size, key, key_size, name);
 }
 
 void *nxi_disk_lookup(nxi_disk_cache *c, const void *key, size_t key_size, size_t *size) {

@@ -90,6 +90,14 @@ void nxi_disk_stats_read(nxi_disk_cache *c, nxi_disk_stats *out) {
   out->refused = atomic_load(&c->refused);
 }
 
+/* Only under the name of its key would an entry ever be found. */
+static bool has_its_name(const nxi_disk_file *file, const char *name) {
+  char wanted[NXI_DISK_NAME];
+  if (file->other_version) return true; /* where its key is, only that version knows */
+  nxi_disk_name(file->environment, file->environment_size, file->key, file->key_size, wanted);
+  return strcmp(name, wanted) == 0;
+}
+
 static nxi_disk_entry examine(const nxi_disk_cache *c, const found *f) {
   nxi_disk_entry entry = {
       .name = f->name, .bytes = f->bytes, .used = f->used.tv_sec, .state = NXI_DISK_BAD};
@@ -97,6 +105,8 @@ static nxi_disk_entry examine(const nxi_disk_cache *c, const found *f) {
   int fd;
   entry.problem = nxi_disk_read(c, f->name, &file, &fd);
   if (fd >= 0) close(fd);
+  if (!entry.problem && !has_its_name(&file, f->name))
+    entry.problem = "its name is not that of its key";
   if (!entry.problem) {
     bool ours = !file.other_version && file.environment_size == c->environment_size &&
                 memcmp(file.environment, c->environment, c->environment_size) == 0;

@@ -12,8 +12,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "build_id.h"
 #include "cache_disk.h"
+#include "code_id.h"
+#include "fork.h"
 
 enum { DEFAULT_KERNELS = 4096, BUCKETS = 1024 };
 static const size_t default_code_bytes = (size_t)128 << 20;
@@ -38,6 +39,8 @@ struct nxi_kernel {
 struct nxi_kernel_cache {
   pthread_mutex_t lock;
   pthread_cond_t settled; /* some kernel is no longer pending */
+  pthread_rwlock_t inside_llvm; /* held for reading by whoever is; fork waits until nobody is */
+  nxi_fork_entry fork_entry;
   nxi_kernel *buckets[BUCKETS];
   nxi_kernel *newest, *oldest;
   uint32_t max_kernels;
@@ -149,18 +152,67 @@ static void release_chain(nxi_kernel *k) {
   }
 }
 
+/* ---- fork: LLVM's own locks and tables would be left as a lost thread had them, so nobody is inside LLVM meanwhile.
+ * What the parent's threads were about to make is not coming in the child. */
+
+static void init_llvm_lock(nxi_kernel_cache *c) {
+  pthread_rwlockattr_t attributes;
+  pthread_rwlockattr_init(&attributes);
+#if defined(__GLIBC__)
+  pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+#endif
+  pthread_rwlock_init(&c->inside_llvm, &attributes);
+  pthread_rwlockattr_destroy(&attributes);
+}
+
+static void before_fork(void *object) {
+  nxi_kernel_cache *c = object;
+  pthread_rwlock_wrlock(&c->inside_llvm);
+  pthread_mutex_lock(&c->lock);
+}
+
+static void after_fork(void *object) {
+  nxi_kernel_cache *c = object;
+  pthread_mutex_unlock(&c->lock);
+  pthread_rwlock_unlock(&c->inside_llvm);
+}
+
+static void after_fork_in_child(void *object) {
+  nxi_kernel_cache *c = object;
+  for (uint32_t i = 0; i < BUCKETS; i++)
+    for (nxi_kernel **at = &c->buckets[i]; *at;) {
+      nxi_kernel *k = *at;
+      if (k->state != PENDING) {
+        at = &k->chain;
+        continue;
+      }
+      *at = k->chain; /* its maker's reference is lost */
+      k->listed = false;
+    }
+  pthread_cond_init(&c->settled, NULL);
+  pthread_mutex_unlock(&c->lock);
+  init_llvm_lock(c); /* the one who holds it has another name here */
+}
+
+static const nxi_fork_hooks fork_hooks = {before_fork, after_fork, after_fork_in_child};
+
 /* ---- life of a cache */
 
-/* Entries of another LLVM, processor, calling convention or build of this library are never found. */
+/* Entries of another LLVM, processor, calling convention or version of what generates code are never found. */
 nx_status nxi_kernel_disk_open(const char *directory, nxi_disk_cache **out, nxi_diag *d) {
   nxi_text environment = {0};
-  char build[64];
-  nxi_build_id(build, sizeof build);
-  nxi_text_add(&environment, "abi %d; build %s; %s", NXI_KERNEL_ABI, build, nxl_environment(""));
+  nxi_text_add(&environment, "abi %d; code %s; %s", NXI_KERNEL_ABI, NX_CODE_ID,
+               nxl_environment(""));
   nxi_disk_options options = {.directory = directory, .environment = environment.data};
   nx_status s = environment.failed ? nxi_oom(d) : nxi_disk_open(&options, out, d);
   nxi_text_free(&environment);
   return s;
+}
+
+static void destroy_locks(nxi_kernel_cache *c) {
+  pthread_rwlock_destroy(&c->inside_llvm);
+  pthread_cond_destroy(&c->settled);
+  pthread_mutex_destroy(&c->lock);
 }
 
 nx_status nxi_kernel_cache_create(const char *cache_dir, nxi_kernel_cache **out, nxi_diag *d) {
@@ -168,8 +220,14 @@ nx_status nxi_kernel_cache_create(const char *cache_dir, nxi_kernel_cache **out,
   if (!c) return nxi_oom(d);
   pthread_mutex_init(&c->lock, NULL);
   pthread_cond_init(&c->settled, NULL);
+  init_llvm_lock(c);
   c->max_kernels = DEFAULT_KERNELS;
   c->max_bytes = default_code_bytes;
+  if (nxi_fork_register(&c->fork_entry, &fork_hooks, c) != NX_OK) {
+    destroy_locks(c);
+    nxi_free(c);
+    return nxi_oom(d);
+  }
   nx_status s = cache_dir && !cache_dir[0] ? NX_OK : nxi_kernel_disk_open(cache_dir, &c->disk, d);
   if (s == NX_OK) *out = c;
   else nxi_kernel_cache_destroy(c);
@@ -178,10 +236,10 @@ nx_status nxi_kernel_cache_create(const char *cache_dir, nxi_kernel_cache **out,
 
 void nxi_kernel_cache_destroy(nxi_kernel_cache *c) {
   if (!c) return;
+  nxi_fork_unregister(&c->fork_entry);
   for (uint32_t i = 0; i < BUCKETS; i++) release_chain(c->buckets[i]);
   nxi_disk_close(c->disk);
-  pthread_cond_destroy(&c->settled);
-  pthread_mutex_destroy(&c->lock);
+  destroy_locks(c);
   nxi_free(c);
 }
 
@@ -384,9 +442,11 @@ nx_status nxi_kernel_get(nxi_kernel_cache *c, const char *isa, const void *key, 
   if (k) enter(c, k);
   pthread_mutex_unlock(&c->lock);
   if (!k) return nxi_oom(d);
+  pthread_rwlock_rdlock(&c->inside_llvm);
   nx_status s = fill(c, k, produce, user, &outcome, &own);
   if (s != NX_OK && own.status == NX_OK) nxi_fail(&own, s, "", "a kernel could not be made");
   settle(c, k, s, outcome, &own);
+  pthread_rwlock_unlock(&c->inside_llvm);
   if (how) *how = outcome;
   if (s == NX_OK) {
     *out = k;

@@ -7,6 +7,13 @@ nx_tensor *nxi_fail_null(const nxi_diag *d) {
   return NULL;
 }
 
+void *nxi_no_memory(const char *op) {
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  nxi_oom_in(&d, NX_OUT_OF_MEMORY, op);
+  return nxi_fail_null(&d);
+}
+
 bool nxi_check_operands(const char *op, nx_tensor *const *t, uint32_t n) {
   for (uint32_t i = 0; i < n; i++)
     if (!t[i]) return nxi_error_null(op, (int32_t)i) != NULL;
@@ -31,7 +38,7 @@ bool nxi_dtype_admitted(const char *op, nx_dtype dtype, nxi_diag *d) {
   return false;
 }
 
-/* Integers wrap, floats round once; a complex number gives its real part. */
+/* Integers wrap, floats round once; a complex number gives its real part, or is true if it is not 0. */
 bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_t *bits,
                      nxi_diag *d) {
   if (!v || (unsigned)v->kind > NX_SCALAR_C128) {
@@ -44,5 +51,6 @@ bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_
     case NX_SCALAR_U64: *bits = nxi_cast_bits(v->v.u, NX_U64, dtype); break;
     default: *bits = nxi_cast_bits(nxi_bits_f64(v->v.f[0]), NX_F64, dtype);
   }
+  if (v->kind == NX_SCALAR_C128 && dtype == NX_BOOL && v->v.f[1] != 0) *bits = 1;
   return true;
 }

@@ -91,9 +91,11 @@ static nx_status plan_landings(nxi_run *run) {
     nxi_buffer *b = s->pinned;
     nxi_node *there = b->occupant;
     if (!nxi_buffer_idle(b) || (there && there->state == NXI_RUNNING)) return NXI_WAIT;
+    bool kept = there && s->former == there && there->refs == 1; /* if the run succeeds it goes */
     o->land = b;
-    o->occupant = there && !goes(run, there) ? there : NULL;
-    o->direct = !there;
+    o->occupant = there && !kept && !goes(run, there) ? there : NULL;
+    o->direct = !there || kept;
+    o->precious = kept;
   }
   return NX_OK;
 }

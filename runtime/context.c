@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Contexts: creation, the end, statistics, fork. */
 #include "runtime/debug.h"
+#include "runtime/deputy.h"
 
 /* objects.c */
 void nxi_slabs_free(nx_context *c);
@@ -57,6 +58,7 @@ static nx_status create(nx_context *c, const nx_context_options *o, nxi_diag *d)
   nxi_pool_options pool = {.threads = o->threads};
   nx_status status = nxi_allocator_create(&memory, &c->allocator, d);
   if (!status) status = nxi_pool_create(&pool, &c->pool, d);
+  if (!status) status = nxi_deputies_create(&c->deputies, d);
   if (!status) status = nxi_executor_create(c, o->cache_dir, d);
   if (!status) status = nxi_fork_register(&c->fork_entry, &fork_hooks, c);
   if (status) return d->status ? status : nxi_oom(d);
@@ -79,6 +81,7 @@ static void destroy(nx_context *c) {
   nxi_callbacks_orphan(c);
   nxi_run_free(c->spare_run);
   nxi_executor_destroy(c);
+  nxi_deputies_destroy(c->deputies);
   nxi_pool_destroy(c->pool);
   nxi_allocator_destroy(c->allocator);
   nxi_table_free(&c->table);
@@ -96,15 +99,15 @@ nx_status nx_context_create(const nx_context_options *options, nx_context **out)
   nxi_diag_clear(&d);
   if (!out) return nxi_error_null("context", 1), NX_INVALID_ARGUMENT;
   nxi_take(&o, options, sizeof o);
-  nxi_debug_init();
+  if (nxi_debug_init(&d)) return nxi_error_report(&d);
   nx_context *c = nxi_calloc(1, sizeof *c);
-  if (!c) return nxi_oom(&d), nxi_error_report(&d);
+  if (!c) return nxi_oom_in(&d, NX_OUT_OF_MEMORY, "context"), nxi_error_report(&d);
   atomic_init(&c->refs, 1);
   c->flags = o.flags;
   pthread_mutex_init(&c->run_lock, NULL);
   pthread_mutex_init(&c->record_lock, NULL);
   nx_status status = init_condition(c) ? create(c, &o, &d) : nxi_oom(&d);
-  if (status) {
+  if (nxi_oom_in(&d, status, "context")) {
     destroy(c);
     return nxi_error_report(&d);
   }
@@ -133,7 +136,7 @@ void nx_context_release(nx_context *c) {
 
 void nx_context_collect(nx_context *c) {
   if (!c) {
-    nxi_run_callbacks(NULL);
+    nxi_run_callbacks(NULL, true);
     return;
   }
   nxi_context_ref(c);
@@ -143,7 +146,7 @@ void nx_context_collect(nx_context *c) {
     more = c->dying || c->garbage || c->garbage_storages || atomic_load(&c->dead);
     nxi_record_unlock(c);
   }
-  nxi_run_callbacks(c);
+  nxi_run_callbacks(c, true);
   nxi_context_unref(c);
 }
 

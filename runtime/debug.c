@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* NX_DEBUG, NX_SKIP, NX_DUMP_DIR, NX_EXECUTOR: the one place that reads them, and, with nan.c, the only ones that print. */
+/* NX_DEBUG, NX_SKIP, NX_DUMP_DIR, NX_EXECUTOR: the one place that reads them, and, with nan.c, the only ones that print.
+ * They are read once; what is wrong with them is kept, and every creation of a context fails with it. */
 #include "runtime/debug.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "passes/pipeline.h"
 
@@ -14,17 +19,40 @@ static const struct word {
 #undef NXI_DEBUG_ROW
 };
 
+/* Of NX_EXECUTOR. */
+static const struct choice {
+  const char *name;
+  nxp_executor executor;
+} choices[] = {
+    {"llvm", NXP_LLVM}, {"kernel-interp", NXP_KERNEL_INTERP}, {"interp", NXP_GRAPH_INTERP}};
+
+/* Stages that only a compiled graph has. */
+static const uint32_t compiled_stages =
+    NXI_DEBUG_clusters | NXI_DEBUG_kernels | NXI_DEBUG_bound | NXI_DEBUG_llvm | NXI_DEBUG_asm;
+static const uint32_t all_stages = compiled_stages | NXI_DEBUG_graph | NXI_DEBUG_plan;
+
 static _Atomic uint32_t flags;
+static _Atomic uint32_t shown_since; /* counts the requests for stages; 0: none are wanted now */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static const char *dump_directory;
+static nxi_diag environment_fault;
+static char dump_directory[PATH_MAX / 2]; /* "": none */
 static nxp_executor executor = NXP_LLVM;
-static bool interpret_tiny = true;
+static bool llvm_wanted;
 static _Atomic uint32_t dumped;
 
 uint32_t nxi_debug_flags(void) { return atomic_load_explicit(&flags, memory_order_relaxed); }
 nxp_executor nxi_debug_executor(void) { return executor; }
-bool nxi_debug_interpret_tiny(void) { return interpret_tiny; }
+bool nxi_debug_llvm_wanted(void) { return llvm_wanted; }
 bool nxi_debug_fuse(void) { return !(nxi_debug_flags() & NXI_DEBUG_nofuse); }
+
+bool nxi_debug_interpret_tiny(void) {
+  return !llvm_wanted && !dump_directory[0] && !(nxi_debug_flags() & compiled_stages);
+}
+
+uint32_t nxi_debug_key(void) {
+  return (nxi_debug_fuse() ? 0 : NXI_KEY_UNFUSED) |
+         atomic_load_explicit(&shown_since, memory_order_relaxed) << 1;
+}
 
 const char *nx_debug_help(void) {
   return "words of NX_DEBUG, separated by commas:\n"
@@ -36,16 +64,24 @@ const char *nx_debug_help(void) {
 
 /* ---- stages as they come about */
 
-static bool wants(const char *stage) {
-  if (dump_directory) return true;
+static bool is_printed(const char *stage) {
   uint32_t f = nxi_debug_flags();
   for (int i = 0; i < NXI_DEBUG_ROWS; i++)
     if (f >> i & 1 && !strcmp(words[i].name, stage)) return true;
   return false;
 }
 
-static void write_file(const char *stage, const char *name, const char *text) {
-  char path[1024], clean[64];
+static bool wants(const char *stage) { return dump_directory[0] || is_printed(stage); }
+
+/* Texts that nxc takes are .nxir. */
+static const char *suffix_of(const char *stage) {
+  if (!strcmp(stage, "llvm")) return "ll";
+  if (!strcmp(stage, "asm")) return "s";
+  return strcmp(stage, "plan") ? "nxir" : "txt";
+}
+
+static nx_status write_file(const char *stage, const char *name, const char *text, nxi_diag *d) {
+  char path[PATH_MAX], clean[64], reason[128];
   size_t n = 0;
   for (; name && name[n] && n < sizeof clean - 1; n++) {
     bool plain = (name[n] >= 'a' && name[n] <= 'z') || (name[n] >= 'A' && name[n] <= 'Z') ||
@@ -53,100 +89,177 @@ static void write_file(const char *stage, const char *name, const char *text) {
     clean[n] = plain ? name[n] : '_';
   }
   clean[n] = 0;
-  const char *suffix = !strcmp(stage, "graph")  ? "nxir"
-                       : !strcmp(stage, "llvm") ? "ll"
-                       : !strcmp(stage, "asm")  ? "s"
-                                                : "txt";
   unsigned number = atomic_fetch_add(&dumped, 1);
   snprintf(path, sizeof path, "%s/%05u-%s-%s.%s", dump_directory, number, clean[0] ? clean : "f",
-           stage, suffix);
+           stage, suffix_of(stage));
   FILE *f = fopen(path, "w");
-  if (!f) return;
-  fputs(text, f);
-  fclose(f);
+  bool good = f && fputs(text, f) >= 0;
+  if (f && fclose(f)) good = false;
+  if (good) return NX_OK;
+  return nxi_fail(d, NX_IO, "dump", "NX_DUMP_DIR: %.300s cannot be written: %s", path,
+                  strerror_r(errno, reason, sizeof reason));
 }
 
-static void show(const char *stage, const char *name, const char *text) {
-  if (dump_directory) write_file(stage, name, text);
-  uint32_t f = nxi_debug_flags();
-  for (int i = 0; i < NXI_DEBUG_ROWS; i++)
-    if (f >> i & 1 && !strcmp(words[i].name, stage))
-      fprintf(stderr, "-- %s %s\n%s\n", stage, name ? name : "", text);
+static nx_status show(const char *stage, const char *name, const char *text, nxi_diag *d) {
+  if (is_printed(stage)) fprintf(stderr, "-- %s %s\n%s\n", stage, name ? name : "", text);
+  return dump_directory[0] ? write_file(stage, name, text, d) : NX_OK;
 }
 
-/* ---- parsing */
+nx_status nxi_debug_graph(const nxi_run *run, nxi_diag *d) {
+  nxg_graph *g = NULL;
+  nxi_text text = {0};
+  if (!wants("graph")) return NX_OK;
+  nx_status status = nxi_decode(run, true, &g, d);
+  if (status) return status;
+  nxg_print(g, &text);
+  status = nxp_show("graph", g->name, &text, d);
+  nxg_destroy(g);
+  return status;
+}
 
-static bool parse_words(const char *text, uint32_t *out, const char **bad) {
-  uint32_t f = 0;
-  while (*text) {
-    size_t n = strcspn(text, ",");
-    int row = 0;
-    while (row < NXI_DEBUG_ROWS &&
-           !(strlen(words[row].name) == n && !strncmp(words[row].name, text, n)))
-      row++;
-    if (row < NXI_DEBUG_ROWS) f |= 1u << row;
-    else if (n) {
-      *bad = text;
-      return false;
-    }
-    text += n + (text[n] == ',');
+/* ---- lists of words */
+
+typedef const char *name_of_row(int row); /* NULL: the row cannot be chosen */
+
+static const char *debug_word(int row) { return words[row].name; }
+static const char *skip_word(int row) {
+  return nxp_passes[row].optional ? nxp_passes[row].name : NULL;
+}
+static const char *executor_word(int row) { return choices[row].name; }
+
+static int find_row(name_of_row *name_of, int rows, const char *word, size_t n) {
+  for (int row = 0; row < rows; row++) {
+    const char *name = name_of(row);
+    if (name && strlen(name) == n && !strncmp(name, word, n)) return row;
   }
-  *out = f;
-  return true;
+  return -1;
 }
+
+/* "VARIABLE: there is no WHAT "word"; known are a, b, c" */
+static nx_status fail_word(const char *variable, const char *what, name_of_row *name_of, int rows,
+                           const char *word, size_t n, nxi_diag *d) {
+  char known[256];
+  size_t used = 0;
+  for (int row = 0; row < rows; row++)
+    if (name_of(row) && used < sizeof known)
+      used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "",
+                               name_of(row));
+  return nxi_fail(d, NX_INVALID_ARGUMENT, "debug", "%s: there is no %s \"%.*s\"; known are %s",
+                  variable, what, n < 60 ? (int)n : 60, word, known);
+}
+
+/* A bit for the row of each word between commas; untouched if one is unknown. */
+static nx_status parse_words(const char *variable, const char *what, name_of_row *name_of, int rows,
+                             const char *text, uint32_t *out, nxi_diag *d) {
+  uint32_t mask = 0;
+  for (size_t n; *text; text += n + (text[n] == ',')) {
+    n = strcspn(text, ",");
+    int row = n ? find_row(name_of, rows, text, n) : -1;
+    if (row >= 0) mask |= UINT32_C(1) << row;
+    else if (n) return fail_word(variable, what, name_of, rows, text, n, d);
+  }
+  *out = mask;
+  return NX_OK;
+}
+
+static nx_status parse_debug(const char *variable, const char *text, uint32_t *out, nxi_diag *d) {
+  return parse_words(variable, "word", debug_word, NXI_DEBUG_ROWS, text, out, d);
+}
+
+/* ---- settings */
 
 static void apply(uint32_t f) {
-  atomic_store(&flags, f);
-  nxp_debugging.verify = f & NXI_DEBUG_verify;
-  nxp_debugging.roundtrip = f & NXI_DEBUG_roundtrip;
-  uint32_t stages = NXI_DEBUG_graph | NXI_DEBUG_clusters | NXI_DEBUG_kernels | NXI_DEBUG_bound |
-                    NXI_DEBUG_plan | NXI_DEBUG_llvm | NXI_DEBUG_asm;
-  bool any = dump_directory || f & stages;
-  nxp_debugging.show = any ? show : NULL;
-  nxp_debugging.wants = any ? wants : NULL;
-}
-
-static void read_environment(void) {
-  uint32_t f = 0;
-  const char *text = getenv("NX_DEBUG"), *bad = "", *name = getenv("NX_EXECUTOR");
-  if (text && !strcmp(text, "help")) fputs(nx_debug_help(), stderr);
-  else if (text && !parse_words(text, &f, &bad))
-    fprintf(stderr, "NX_DEBUG: unknown word at \"%s\"\n%s", bad, nx_debug_help());
-  if (name && !strcmp(name, "interp")) executor = NXP_GRAPH_INTERP;
-  else if (name && !strcmp(name, "kernel-interp")) executor = NXP_KERNEL_INTERP;
-  else if (name && !strcmp(name, "llvm")) interpret_tiny = false;
-  dump_directory = getenv("NX_DUMP_DIR");
-  if (dump_directory && !*dump_directory) dump_directory = NULL;
-  nxp_debugging.skip = getenv("NX_SKIP");
+  static _Atomic uint32_t requests;
+  if (f & NXI_DEBUG_help) fputs(nx_debug_help(), stderr);
 #ifndef __OPTIMIZE__
   f |= NXI_DEBUG_verify;
 #endif
+  atomic_store(&flags, f);
+  atomic_store(&shown_since, f & all_stages ? atomic_fetch_add(&requests, 1) + 1 : 0);
+  nxp_debugging.verify = f & NXI_DEBUG_verify;
+  nxp_debugging.roundtrip = f & NXI_DEBUG_roundtrip;
+}
+
+static void read_executor(const char *name) {
+  int n = (int)(sizeof choices / sizeof choices[0]);
+  int row = find_row(executor_word, n, name, strlen(name));
+  if (row < 0) {
+    fail_word("NX_EXECUTOR", "executor", executor_word, n, name, strlen(name), &environment_fault);
+    return;
+  }
+  executor = choices[row].executor;
+  llvm_wanted = executor == NXP_LLVM;
+}
+
+static void read_isa(const char *name) {
+  nxi_target ignored;
+  if (nxi_target_for_isa(name, &ignored)) return;
+  nxi_fail(&environment_fault, NX_INVALID_ARGUMENT, "debug",
+           "NX_ISA: this processor has no instruction set \"%.60s\"; its widest is %s, and every "
+           "one has generic",
+           name, nxi_target_host()->isa);
+}
+
+/* Makes the directory if only its last part is missing. */
+static void read_dump_directory(const char *path) {
+  struct stat s;
+  char reason[128];
+  int n = snprintf(dump_directory, sizeof dump_directory, "%s", path);
+  if (n >= (int)sizeof dump_directory) errno = ENAMETOOLONG;
+  else if (!mkdir(path, 0777) || errno == EEXIST) errno = stat(path, &s) ? errno : 0;
+  if (!errno && !S_ISDIR(s.st_mode)) errno = ENOTDIR;
+  if (!errno && !access(path, W_OK | X_OK)) return;
+  nxi_fail(&environment_fault, NX_IO, "debug",
+           "NX_DUMP_DIR: the directory \"%.300s\" cannot be written: %s", path,
+           strerror_r(errno, reason, sizeof reason));
+}
+
+static const char *variable(const char *name) {
+  const char *value = getenv(name);
+  return value && *value ? value : NULL;
+}
+
+static void read_environment(void) {
+  nxi_diag *d = &environment_fault;
+  uint32_t f = 0;
+  const char *text;
+  nxi_diag_clear(d);
+  if ((text = variable("NX_DEBUG"))) parse_debug("NX_DEBUG", text, &f, d);
+  if ((text = variable("NX_SKIP")))
+    parse_words("NX_SKIP", "optional pass", skip_word, NXP_PASSES, text, &nxp_debugging.skip, d);
+  if ((text = variable("NX_EXECUTOR"))) read_executor(text);
+  if ((text = variable("NX_ISA"))) read_isa(text);
+  if ((text = variable("NX_DUMP_DIR"))) read_dump_directory(text);
+  nxp_debugging.wants = wants;
+  nxp_debugging.show = show;
   apply(f);
 }
 
-void nxi_debug_init(void) { pthread_once(&once, read_environment); }
+nx_status nxi_debug_init(nxi_diag *d) {
+  pthread_once(&once, read_environment);
+  if (environment_fault.status) *d = environment_fault;
+  return environment_fault.status;
+}
 
 nx_status nx_debug_set(const char *text) {
-  uint32_t f;
-  const char *bad;
-  nxi_debug_init();
-  if (parse_words(text ? text : "", &f, &bad)) {
-    apply(f);
-    return NX_OK;
-  }
+  uint32_t f = 0;
   nxi_diag d;
   nxi_diag_clear(&d);
-  nxi_fail(&d, NX_INVALID_ARGUMENT, "debug", "debug: unknown word at \"%.40s\"", bad);
-  return nxi_error_report(&d);
+  nxi_debug_init(&d); /* what it finds is for whoever creates a context */
+  nxi_diag_clear(&d);
+  if (parse_debug("debug", text ? text : "", &f, &d)) return nxi_error_report(&d);
+  apply(f);
+  return NX_OK;
 }
 
 /* ---- each run */
 
-void nxi_debug_run(const nxi_run *run, const char *miss, bool interpreted, double ms) {
+void nxi_debug_run(const nxi_run *run, uint32_t nodes, const char *miss, bool interpreted,
+                   double ms) {
   uint32_t f = nxi_debug_flags();
   if (f & NXI_DEBUG_cache && miss) fprintf(stderr, "nx: new plan: %s\n", miss);
   if (f & NXI_DEBUG_time)
-    fprintf(stderr, "nx: %u nodes, %u inputs, %u outputs, %s: %.3f ms\n", run->n_slots,
-            run->n_inputs, run->n_outputs, interpreted ? "interpreted" : "kernels", ms);
+    fprintf(stderr, "nx: %u nodes, %u inputs, %u outputs, %s: %.3f ms\n", nodes, run->n_inputs,
+            run->n_outputs, interpreted ? "interpreted" : "kernels", ms);
   if (f & NXI_DEBUG_nan) nxi_debug_nan(run);
 }

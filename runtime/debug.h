@@ -3,23 +3,33 @@
 #ifndef NXI_DEBUG_H
 #define NXI_DEBUG_H
 
+#include "config.h"
 #include "runtime/run.h"
 
+#if NX_HAVE_CUDA
+#define NXI_NO_CUDA
+#else
+#define NXI_NO_CUDA " (nothing here: this version of the library has no CUDA device)"
+#endif
+
 /* One word of NX_DEBUG a row: name, what it does. */
-#define NXI_DEBUG_WORDS(X)                                             \
-  X(graph, "each graph that is compiled, as recorded")                 \
-  X(clusters, "what becomes one kernel, and why")                      \
-  X(kernels, "kernels, logical form")                                  \
-  X(bound, "kernels, bound to the machine")                            \
-  X(plan, "steps and memory of each plan")                             \
-  X(llvm, "LLVM IR of each kernel")                                    \
-  X(asm, "assembly of each kernel")                                    \
-  X(time, "each run: nodes, executor, milliseconds")                   \
-  X(cache, "why a plan was not found in the cache")                    \
-  X(verify, "verify the IR after every pass")                          \
-  X(roundtrip, "print, parse and print the IR again after every pass") \
-  X(nan, "interpret, and name the first operation that makes a NaN")   \
-  X(nofuse, "one kernel an operation")
+#define NXI_DEBUG_WORDS(X)                                               \
+  X(graph, "each graph for which a plan is made, as recorded")           \
+  X(clusters, "the graph after its passes, and what becomes one kernel") \
+  X(kernels, "kernels, logical form")                                    \
+  X(bound, "kernels, bound to the machine")                              \
+  X(plan, "steps and memory of each plan")                               \
+  X(llvm, "LLVM IR of each kernel")                                      \
+  X(asm, "assembly of each kernel")                                      \
+  X(cuda, "CUDA source of each kernel" NXI_NO_CUDA)                      \
+  X(ptx, "PTX of each kernel" NXI_NO_CUDA)                               \
+  X(time, "each run: nodes, executor, milliseconds")                     \
+  X(cache, "why a plan was not found in the cache")                      \
+  X(verify, "verify the IR after every pass")                            \
+  X(roundtrip, "print, parse and print the IR again after every pass")   \
+  X(nan, "interpret, and name the first operation that makes a NaN")     \
+  X(nofuse, "one kernel an operation")                                   \
+  X(help, "this table")
 
 enum {
 #define NXI_DEBUG_ROW(name, sentence) NXI_DEBUG_##name##_row,
@@ -32,16 +42,26 @@ enum {
 #undef NXI_DEBUG_ROW
 };
 
-/* Reads the environment, once. Before anything is compiled. */
-void nxi_debug_init(void);
+/* Reads the environment, once, before anything is compiled. A variable that says nothing sensible is a failure, each
+ * time: NX_INVALID_ARGUMENT; NX_IO if the directory for dumps cannot be written. */
+nx_status nxi_debug_init(nxi_diag *d);
 uint32_t nxi_debug_flags(void);
 nxp_executor nxi_debug_executor(void);
-bool nxi_debug_interpret_tiny(
-    void); /* tiny graphs are interpreted at first; not under NX_EXECUTOR=llvm */
+bool nxi_debug_llvm_wanted(void); /* NX_EXECUTOR=llvm: nothing else will do */
+/* Whether tiny graphs are interpreted at first; not under NX_EXECUTOR=llvm, nor where stages shall be shown that only
+ * compiled graphs have. */
+bool nxi_debug_interpret_tiny(void);
 bool nxi_debug_fuse(void);
+/* A part of the key of every plan: whether it fuses, and which request for stages they were shown after, so that each
+ * graph that runs after a new request is planned, and shown, once more. */
+enum { NXI_KEY_UNFUSED = 1 };
+uint32_t nxi_debug_key(void);
+/* Shows the graph of a run for which a plan is made, with the values that are parameters of the plan. */
+nx_status nxi_debug_graph(const nxi_run *run, nxi_diag *d);
 /* nan.c. The arrays of the launch are still there. */
 void nxi_debug_nan(const nxi_run *run);
 /* After each run: what NX_DEBUG=time,cache want. */
-void nxi_debug_run(const nxi_run *run, const char *miss, bool interpreted, double ms);
+void nxi_debug_run(const nxi_run *run, uint32_t nodes, const char *miss, bool interpreted,
+                   double ms);
 
 #endif

@@ -48,16 +48,42 @@ static bool make_due(nx_context *c, nxi_storage *s) {
   return true;
 }
 
-nx_status nxi_carry_out(nx_context *c, nxi_storage *s) {
-  if (c->flags & NX_MANUAL_DUE) {
-    nxi_record_lock(c);
-    bool kept = make_due(c, s);
-    nxi_record_unlock(c);
-    if (kept) return NX_OK; /* without memory it is carried out now */
+static bool make_all_due(nx_context *c, nxi_storage *const *storages, uint32_t n) {
+  bool kept = true;
+  nxi_record_lock(c);
+  for (uint32_t i = 0; kept && i < n; i++) kept = make_due(c, storages[i]);
+  nxi_record_unlock(c);
+  return kept;
+}
+
+static nx_status realize(nxi_action *a, nxi_storage *const *storages, uint32_t n) {
+  nx_context *c = a->context;
+  nxi_node *few[16], **nodes = n <= 16 ? few : nxi_malloc(n * sizeof *nodes);
+  if (!nodes) return nxi_oom(&a->diag);
+  nxi_record_lock(c);
+  for (uint32_t i = 0; i < n; i++) {
+    nodes[i] = storages[i]->value;
+    nodes[i]->refs++;
   }
-  nxi_action a;
-  nxi_action_begin(&a, c, NULL);
-  return nxi_action_end(&a, nxi_realize_storage(&a, s, NULL));
+  nxi_record_unlock(c);
+  nx_status status = nxi_realize_nodes(a, nodes, n);
+  nxi_record_lock(c);
+  for (uint32_t i = 0; i < n; i++) nxi_node_unref(c, nodes[i]);
+  nxi_record_unlock(c);
+  if (nodes != few) nxi_free(nodes);
+  return status;
+}
+
+nx_status nxi_carry_out(nx_context *c, nxi_storage *const *storages, uint32_t n, nxi_assigned *a,
+                        uint32_t n_assigned) {
+  if (c->flags & NX_MANUAL_DUE && make_all_due(c, storages, n))
+    return NX_OK; /* without memory it is carried out now */
+  nxi_action action;
+  nxi_action_begin(&action, c, NULL);
+  nx_status status = realize(&action, storages, n);
+  if (status && nxi_assigns_back(c, a, n_assigned)) status = NX_OK;
+  nxi_oom_in(&action.diag, nxi_oom_during(&action.diag, status, "planning"), "realize");
+  return nxi_action_end(&action, status);
 }
 
 bool nx_due(const nx_context *c) {

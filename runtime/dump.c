@@ -67,7 +67,7 @@ nx_status nx_dump(nx_tensor *const *t, size_t n, const char *stage, char **text)
   nx_status status = extract(&a, t, n, &g, &device);
   if (!status) status = text_of(a.context, device, g, stage, text, &a.diag);
   nxg_destroy(g);
-  return nxi_action_end(&a, status);
+  return nxi_action_end(&a, nxi_oom_in(&a.diag, status, "dump"));
 }
 
 nx_status nx_function_dump(const nx_function *f, const char *stage, char **text) {
@@ -75,7 +75,7 @@ nx_status nx_function_dump(const nx_function *f, const char *stage, char **text)
   nxi_diag d;
   nxi_diag_clear(&d);
   nx_status status = text_of(f->context, f->device, f->graph, stage, text, &d);
-  return status ? nxi_error_report(&d) : NX_OK;
+  return nxi_oom_in(&d, status, "dump") ? nxi_error_report(&d) : NX_OK;
 }
 
 void nx_string_free(char *text) { nxi_free(text); }

@@ -28,7 +28,11 @@ nx_status nxi_executor_create(nx_context *c, const char *cache_dir, nxi_diag *d)
   e->target = *nxi_target_host();
   e->target.threads = nxi_pool_size(c->pool);
   e->kind = nxi_debug_executor();
-  if (e->kind == NXP_LLVM && nxl_unavailable()) e->kind = NXP_GRAPH_INTERP;
+  const char *missing = nxl_unavailable();
+  if (missing && nxi_debug_llvm_wanted())
+    return nxi_fail(d, NX_DEVICE_UNAVAILABLE, "context", "NX_EXECUTOR: llvm is not there: %s",
+                    missing);
+  if (e->kind == NXP_LLVM && missing) e->kind = NXP_GRAPH_INTERP;
   if (e->kind != NXP_LLVM) return NX_OK;
   return nxi_kernel_cache_create(cache_dir, &e->kernels, d);
 }
@@ -95,9 +99,10 @@ static nx_status make_plan(nxi_run *run, double interpreted_ms, made *m, nxi_dia
   nx_context *c = run->context;
   nxp_options options;
   nxi_executor_options(c, run->device, &options);
-  options.fuse = run->fuse;
+  options.fuse = !(run->debugging & NXI_KEY_UNFUSED);
   nxg_graph *g = NULL;
-  nx_status status = nxi_decode(run, false, &g, d);
+  nx_status status = nxi_debug_graph(run, d);
+  if (!status) status = nxi_decode(run, false, &g, d);
   if (status) return status;
   m->tiny = is_tiny(g);
   m->interpret = interprets(options.executor, m->tiny, interpreted_ms);
@@ -165,6 +170,13 @@ static bool has_to_leave(const nxi_run *run, const nxi_run_output *o) {
   return false;
 }
 
+static nx_status no_result(nxi_run *run, nxi_node *n, nx_status status, nxi_diag *d) {
+  char shape[NXG_SHAPE_TEXT];
+  run->culprit = n;
+  return nxi_oom_during(d, status, "its result, %s%.64s", nxi_dtypes[n->dtype].name,
+                        nxg_format_shape(shape, n->rank, nxi_node_shape(n)));
+}
+
 static nx_status reserve(nxi_run *run, const nxp_plan *plan, int64_t *planned, nxi_diag *d) {
   uint32_t n;
   const nxp_output *outputs = nxp_plan_outputs(plan, &n);
@@ -172,14 +184,14 @@ static nx_status reserve(nxi_run *run, const nxp_plan *plan, int64_t *planned, n
     nxi_run_output *o = &run->outputs[i];
     o->in_place_of = outputs[i].in_place_of;
     if (o->in_place_of >= 0 && !has_to_leave(run, o)) continue;
-    if (o->in_place_of < 0 && o->direct &&
-        ((uintptr_t)o->land->data & 63) == 0) { /* plans count on aligned outputs */
+    bool aligned = o->land && ((uintptr_t)o->land->data & 63) == 0; /* plans count on it */
+    if (o->in_place_of < 0 && o->direct && aligned && (!o->precious || nxp_plan_sure(plan))) {
       o->buffer = o->land;
       nxi_buffer_ref(o->land);
       continue;
     }
     nx_status status = nxi_buffer_create(run->context, outputs[i].bytes, &o->buffer, d);
-    if (status) return status;
+    if (status) return no_result(run, o->node, status, d);
     *planned += outputs[i].bytes;
   }
   return NX_OK;
@@ -225,6 +237,12 @@ static void land(nxi_run *run) {
   }
 }
 
+static bool lands_on_precious(const nxi_run *run) {
+  for (uint32_t i = 0; i < run->n_outputs; i++)
+    if (run->outputs[i].precious && run->outputs[i].buffer == run->outputs[i].land) return true;
+  return false;
+}
+
 static nx_status launch(nxi_run *run, const nxp_plan *plan, nxi_diag *d) {
   int64_t temporary_bytes = nxp_plan_temporary_bytes(plan), planned = temporary_bytes;
   void *temporary = NULL;
@@ -232,19 +250,22 @@ static nx_status launch(nxi_run *run, const nxp_plan *plan, nxi_diag *d) {
   nx_status status = reserve(run, plan, &planned, d);
   if (!status && !addresses(run)) status = nxi_oom(d);
   if (!status && temporary_bytes)
-    status = nxi_buffer_alloc(c->allocator, temporary_bytes, &temporary, d);
-  if (status) return status;
+    status = nxi_oom_during(d, nxi_buffer_alloc(c->allocator, temporary_bytes, &temporary, d),
+                            "intermediate results");
+  if (status) return nxi_oom_during(d, status, "launching");
   run->overwriting = true;
   nxp_launch l = {.inputs = run->pointers,
                   .params = run->params,
                   .outputs = run->pointers + run->n_inputs,
                   .temporary = temporary,
-                  .pool = c->pool};
+                  .pool = c->pool,
+                  .keep_outputs = lands_on_precious(run)};
   if (run->options) {
     l.poll = run->options->poll;
     l.poll_user = run->options->user;
   }
   status = nxp_plan_launch(plan, &l, d);
+  nxi_oom_during(d, status, "interpreting");
   if (status) run->overwriting = false; /* nothing is overwritten once something can fail */
   else land(run);
   if (temporary) nxi_buffer_free(c->allocator, temporary, temporary_bytes);
@@ -271,25 +292,78 @@ static void count_run(nxi_run *run, const nxi_plan *p, const nxp_plan *plan, boo
   r->run_ms += ms;
 }
 
-nx_status nxi_execute(nxi_run *run, nxi_diag *d) {
-  nx_context *c = run->context;
+/* ---- whether the caller's thread can do without asking its poll for as long as the run takes */
+
+static const int64_t brief_work = 1 << 18; /* vector instructions, if each did one element: a millisecond or two */
+static const int64_t brief_interpreted = 1 << 14;
+static const int64_t brief_bytes = 8 << 20;
+
+/* At least what is_tiny finds tiny; without a graph. */
+static bool has_tiny_key(const nxi_run *run) {
+  int64_t most = 1, elements = 0, folds = 0;
+  if (run->make_graph || run->n_slots >= TINY_NODES) return false;
+  for (const uint64_t *w = run->key; *w != UINT64_MAX; w = nxi_key_next(w)) {
+    uint32_t op = w[0] & 0xffff;
+    int64_t n = nxg_elements((int32_t)(w[0] >> 24 & 0xff), (const int64_t *)(w + 2));
+    if (op == NXG_matmul || n >= TINY_WORK) return false;
+    folds += nxg_ops[op].kind == NXG_KIND_FOLD;
+    elements += n;
+    most = n > most ? n : most;
+  }
+  return elements + folds * most < TINY_WORK;
+}
+
+/* run_lock. */
+static bool is_brief(const nxi_run *run, const nxi_plan *p) {
+  bool interpret;
+  const nxp_plan *plan = ready_plan(run, p, &interpret);
+  if (!plan) return interpret && !p->busy && has_tiny_key(run);
+  return nxp_plan_work(plan) <= (interpret ? brief_interpreted : brief_work) &&
+         total_bytes(run, plan) + nxp_plan_temporary_bytes(plan) <= brief_bytes;
+}
+
+/* ---- the whole */
+
+typedef struct execution {
+  nxi_run *run;
+  nxi_plan *p;
+  nxi_diag *d;
+  nxp_plan *plan;
   const char *miss;
-  bool interpret = false;
-  nxp_plan *plan = NULL;
+  bool interpret;
+  double ms;
+} execution;
+
+/* With its own plan and memory: on any thread. */
+static nx_status carry_out(void *arg) {
+  execution *e = arg;
+  nx_context *c = e->run->context;
   nxi_run_lock(c);
-  nxi_plan *p = nxi_plan_find(c->plans, run, &miss, d);
-  nx_status status = p ? obtain(run, p, &plan, &interpret, d) : NX_OUT_OF_MEMORY;
-  if (status && p) nxi_plan_leave(c->plans, p);
+  nx_status status = obtain(e->run, e->p, &e->plan, &e->interpret, e->d);
+  nxi_oom_during(e->d, status, "planning");
+  uint32_t nodes = e->p->report.nodes;
   nxi_run_unlock(c);
   if (status) return status;
-  double began = nxi_now_ms(), ms;
-  status = launch(run, plan, d);
-  ms = nxi_now_ms() - began;
-  if (!status) nxi_debug_run(run, miss, interpret, ms);
+  double began = nxi_now_ms();
+  status = launch(e->run, e->plan, e->d);
+  e->ms = nxi_now_ms() - began;
+  if (!status) nxi_debug_run(e->run, nodes, e->miss, e->interpret, e->ms);
+  return status;
+}
+
+nx_status nxi_execute(nxi_run *run, nxi_action *a) {
+  nx_context *c = run->context;
+  execution e = {.run = run, .d = &a->diag};
   nxi_run_lock(c);
-  if (!status) count_run(run, p, plan, interpret, miss, ms);
-  if (interpret) p->interpreted_ms += ms;
-  nxi_plan_leave(c->plans, p);
+  e.p = nxi_plan_find(c->plans, run, &e.miss, e.d);
+  bool brief = e.p && is_brief(run, e.p);
+  nxi_run_unlock(c);
+  if (!e.p) return nxi_oom_during(e.d, NX_OUT_OF_MEMORY, "planning");
+  nx_status status = brief ? carry_out(&e) : nxi_action_work(a, carry_out, &e);
+  nxi_run_lock(c);
+  if (!status) count_run(run, e.p, e.plan, e.interpret, e.miss, e.ms);
+  if (e.interpret) e.p->interpreted_ms += e.ms;
+  nxi_plan_leave(c->plans, e.p);
   nxi_run_unlock(c);
   return status;
 }

@@ -181,6 +181,14 @@ static nxi_node *leaf_under(const nxi_node *user) {
   return n->state == NXI_REALIZED ? n : NULL;
 }
 
+/* The constant that a view shows, all elements of which are one value: the view is a constant itself. NULL if there is
+ * none, or if it has to be met because it is held. */
+static nxi_node *full_under(const nxi_node *view) {
+  nxi_node *n = through_cells(nxi_node_args((nxi_node *)view)[0]);
+  if (n->op != NXG_full || n->state != NXI_PENDING) return NULL;
+  return atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_HOLD ? NULL : n;
+}
+
 static bool is_dense(int32_t rank, const int64_t *shape, const int64_t *strides) {
   int64_t stride = 1;
   for (int32_t i = rank; i-- > 0;) {
@@ -188,6 +196,22 @@ static bool is_dense(int32_t rank, const int64_t *shape, const int64_t *strides)
     stride *= shape[i];
   }
   return true;
+}
+
+void nxi_window_of(const int64_t *attrs, nxi_window *out) {
+  int32_t rank = (int32_t)attrs[1];
+  const int64_t *shape = attrs + 2, *strides = attrs + 2 + rank;
+  bool dense = is_dense(rank, shape, strides), rising = true;
+  *out = (nxi_window){.offset = attrs[0], .span = 1, .rank = rank, .shape = shape};
+  for (int32_t i = 0; i < rank; i++) {
+    rising = rising && strides[i] >= 0;
+    out->span += (shape[i] - 1) * (strides[i] < 0 ? -strides[i] : strides[i]);
+  }
+  if (!dense && rising) {
+    out->rank = 1;
+    out->shape = &out->span;
+  }
+  out->dense = dense;
 }
 
 /* A view of realised memory: an input that begins at its lowest element, and a view of that if it is not dense. */
@@ -248,21 +272,13 @@ static bool emit_pad(nxi_run *run, nxi_node *n) {
 
 /* An update of realised memory: where its view begins is an input of its own. */
 static bool emit_window_update(nxi_run *run, nxi_node *n, nxi_node *leaf) {
-  const int64_t *attrs = nxi_node_attrs(n);
+  const int64_t *attrs = nxi_node_attrs(n), size = nxi_dtype_size(n->dtype);
   nxi_node **args = nxi_node_args(n);
-  int32_t rank = (int32_t)attrs[1];
-  int64_t size = nxi_dtype_size(n->dtype), span = 1;
-  const int64_t *shape = attrs + 2, *strides = attrs + 2 + rank;
-  bool dense = is_dense(rank, shape, strides), rising = true;
-  for (int32_t i = 0; i < rank; i++) {
-    rising = rising && strides[i] >= 0;
-    span += (shape[i] - 1) * (strides[i] < 0 ? -strides[i] : strides[i]);
-  }
-  /* In the form in which a reader of the same view has it (emit_leaf_view), if it begins at its lowest element. */
-  int64_t offset = attrs[0] * size;
-  bool whole = dense && span == leaf->elements, line = !dense && rising;
-  if (!emit_input(run, n->dtype, line ? 1 : rank, line ? &span : shape, leaf->buffer, offset,
-                  span * size, whole ? leaf : NULL))
+  nxi_window at;
+  nxi_window_of(attrs, &at);
+  bool whole = at.dense && at.span == leaf->elements;
+  if (!emit_input(run, n->dtype, at.rank, at.shape, leaf->buffer, at.offset * size, at.span * size,
+                  whole ? leaf : NULL))
     return false;
   uint32_t window = run->slot;
   uint64_t *w = node_words(run, NXG_update, n->dtype, n->rank, nxi_node_shape(n), n->n_attrs, 3);
@@ -303,7 +319,11 @@ static bool emit(nxi_run *run, nxi_node *n) {
       return emit_full(run, n->dtype, n->rank, nxi_node_shape(n), (uint64_t)nxi_node_attrs(n)[0]);
     case NXG_view:
       leaf = leaf_under(n);
-      return leaf ? emit_leaf_view(run, n, leaf) : emit_plain(run, n);
+      if (leaf) return emit_leaf_view(run, n, leaf);
+      leaf = full_under(n);
+      return leaf ? emit_full(run, n->dtype, n->rank, nxi_node_shape(n),
+                              (uint64_t)nxi_node_attrs(leaf)[0])
+                  : emit_plain(run, n);
     case NXG_update:
       leaf = leaf_under(n);
       return leaf ? emit_window_update(run, n, leaf) : emit_plain(run, n);
@@ -327,7 +347,8 @@ static nx_status refuse(nxi_run *run, nxi_node *n, nxi_diag *d) {
 
 /* The next operand that has to be done before n; NULL if there is none. */
 static nxi_node *next_operand(const nxi_run *run, nxi_node *n, uint32_t *next) {
-  if (n->state == NXI_REALIZED || (n->op == NXG_view && leaf_under(n))) return NULL;
+  if (n->state == NXI_REALIZED || (n->op == NXG_view && (leaf_under(n) || full_under(n))))
+    return NULL;
   nxi_node **args = nxi_node_args(n);
   while (*next < n->n_args) {
     nxi_node *a = args[(*next)++];
@@ -382,7 +403,7 @@ static bool materialise_cells(nxi_run *run) {
 
 nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag *d) {
   nxi_run_reset(run);
-  run->fuse = nxi_debug_fuse();
+  run->debugging = nxi_debug_key();
   run->context->epoch++;
   for (uint32_t i = 0; i < n; i++) {
     nx_status status = visit(run, roots[i], d);
@@ -402,46 +423,56 @@ nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag
     uint64_t slot = slot_of(run, run->outputs[i].node);
     if (!nxi_key_words(run, &slot, 1)) return nxi_oom(d);
   }
-  uint64_t device = (uint64_t)run->device | (uint64_t)run->fuse << 32;
+  uint64_t device = (uint64_t)run->device | (uint64_t)run->debugging << 32;
   return nxi_key_words(run, &device, 1) ? NX_OK : nxi_oom(d);
 }
 
 /* ---- back to a graph */
 
-static bool decode_node(const nxi_run *run, nxg_graph *g, const uint64_t **at, uint32_t *args,
-                        bool with_values) {
-  const uint64_t *w = *at;
+/* Node `slot` of the key becomes a node of the graph. */
+static void decode_node(const nxi_run *run, nxg_graph *g, const uint64_t *w, uint32_t slot,
+                        uint32_t *nodes, uint32_t *args, bool with_values) {
   uint32_t op = w[0] & 0xffff, n_args = (uint32_t)(w[0] >> 32), n_attrs = (uint32_t)w[1];
   int32_t dtype = (int32_t)(w[0] >> 16 & 0xff), rank = (int32_t)(w[0] >> 24 & 0xff);
   const int64_t *shape = (const int64_t *)(w + 2), *attrs = shape + rank;
   const uint64_t *slots = w + 2 + rank + n_attrs;
-  *at = slots + n_args;
-  if (op == NXG_input)
-    return nxg_add_input(g, dtype, rank, shape, (uint32_t)attrs[0], (int32_t)attrs[1], NULL) !=
-           UINT32_MAX;
-  for (uint32_t i = 0; i < n_args; i++) args[i] = (uint32_t)slots[i];
+  for (uint32_t i = 0; i < n_args; i++) args[i] = nodes[slots[i]];
   int64_t constant[2];
   if (op == NXG_full && with_values && attrs[1] >= 0) {
     constant[0] = (int64_t)run->params[attrs[1]];
     constant[1] = -1;
     attrs = constant;
   }
-  return nxg_add(g, (nxg_op)op, n_args, args, attrs, n_attrs, dtype, rank, shape) != UINT32_MAX;
+  nodes[slot] = nxg_add(g, (nxg_op)op, n_args, args, attrs, n_attrs, dtype, rank, shape);
+}
+
+/* Inputs first: then passes that change nothing need no copy. nodes: slot -> node; args: room for one node's. */
+static void decode_all(const nxi_run *run, nxg_graph *g, uint32_t *nodes, uint32_t *args,
+                       bool with_values) {
+  for (uint32_t i = 0; i < run->n_inputs; i++) {
+    const nxi_run_input *in = &run->inputs[i];
+    const uint64_t *w = run->key + in->words_at;
+    int32_t rank = (int32_t)(w[0] >> 24 & 0xff);
+    nodes[in->slot] = nxg_add_input(g, (int32_t)(w[0] >> 16 & 0xff), rank, (const int64_t *)w + 2,
+                                    (uint32_t)w[2 + rank], (int32_t)w[3 + rank], NULL);
+  }
+  const uint64_t *w = run->key;
+  for (uint32_t slot = 0; *w != UINT64_MAX && !g->failed; w = nxi_key_next(w), slot++)
+    if ((w[0] & 0xffff) != NXG_input) decode_node(run, g, w, slot, nodes, args, with_values);
+  for (uint32_t i = 0; i < run->n_outputs && !g->failed; i++)
+    nxg_add_output(g, nodes[w[2 + i]], NULL);
 }
 
 nx_status nxi_decode(const nxi_run *run, bool with_values, nxg_graph **out, nxi_diag *d) {
   if (run->make_graph) return run->make_graph((nxi_run *)run, out, d);
   nxg_graph *g = nxg_create("f");
-  const uint64_t *at = run->key;
-  uint32_t *args = NULL, cap_args = 0;
-  bool good = g != NULL;
-  while (good && *at != UINT64_MAX) {
-    good = nxi_grow(&args, &cap_args, (uint32_t)(*at >> 32) + 1, sizeof *args);
-    good = good && decode_node(run, g, &at, args, with_values);
-  }
-  nxi_free(args);
-  for (uint32_t i = 0; good && i < run->n_outputs; i++)
-    nxg_add_output(g, (uint32_t)at[2 + i], NULL);
+  uint32_t most = 1;
+  for (const uint64_t *w = run->key; *w != UINT64_MAX; w = nxi_key_next(w))
+    if (w[0] >> 32 > most) most = (uint32_t)(w[0] >> 32);
+  uint32_t *nodes = nxi_malloc(((size_t)run->n_slots + most) * sizeof *nodes);
+  bool good = g && nodes && nxi_grow(&g->nodes, &g->cap_nodes, run->n_slots, sizeof *g->nodes);
+  if (good) decode_all(run, g, nodes, nodes + run->n_slots, with_values);
+  nxi_free(nodes);
   if (good && !g->failed) {
     *out = g;
     return NX_OK;

@@ -230,73 +230,80 @@ static nx_tensor *whole_handle(nx_context *c, nxi_storage *s) {
   return nxi_tensor_create(c, s, 1, &s->elements, NULL, 0);
 }
 
+/* What recording a call makes. */
 typedef struct recorded {
   nx_tensor **results, **cells; /* n_out + n_effects, n_effects */
-  nxi_storage **storages;       /* n_out + n_effects: that were assigned; borrowed */
-  nxi_node **befores;           /* their old values; a reference each */
+  nxi_assigned *assigned;       /* n_out + n_effects, the body's assigns first */
+  nxi_storage **storages;       /* n_out + n_effects: what each output is in, or is assigned to */
 } recorded;
 
-static bool record_results(nx_context *c, const nx_function *f, nx_tensor *const *in,
-                           nx_tensor *const *out, nxi_node *const *nodes, recorded *r,
-                           bool *exposed, nxi_diag *d) {
-  uint32_t all = f->n_out + f->n_effects;
-  for (uint32_t i = 0; i < all; i++)
+static bool record_results(nx_context *c, const nx_function *f, nxi_node *const *nodes,
+                           recorded *r) {
+  for (uint32_t i = 0; i < f->n_out + f->n_effects; i++)
     if (!(r->results[i] = tensor_of(c, nodes[f->graph->outputs[i].node]))) return false;
   for (uint32_t i = 0; i < f->n_effects; i++)
     if (f->effects[i].storage && !(r->cells[i] = whole_handle(c, f->effects[i].storage)))
       return false;
-  for (uint32_t j = 0; j < all; j++) { /* nothing has been changed until here */
-    uint32_t i = (f->n_out + j) % all; /* the body's assigns come first */
+  return true;
+}
+
+static bool record_assigns(nx_context *c, const nx_function *f, nx_tensor *const *in,
+                           nx_tensor *const *out, recorded *r, bool *exposed, nxi_diag *d) {
+  uint32_t all = f->n_out + f->n_effects;
+  for (uint32_t j = 0; j < all; j++) {
+    uint32_t i = (f->n_out + j) % all;
     nxi_operand o = nxi_operand_of(r->results[i]);
     nx_tensor *dst = i < f->n_out ? out[i] : r->cells[i - f->n_out];
     int64_t strides = 1;
     if (i >= f->n_out && dst)
       o = (nxi_operand){r->results[i], 1, 0, &dst->storage->elements, &strides};
     if (i >= f->n_out && !dst) dst = in[f->effects[i - f->n_out].input];
+    r->storages[j] = dst ? dst->storage : r->results[i]->storage;
     if (!dst || !dst->elements) continue;
-    r->storages[i] = dst->storage;
-    r->befores[i] = dst->storage->value;
-    r->befores[i]->refs++;
-    if (nxi_assign_locked(c, dst, &o, exposed, d)) return false;
+    if (nxi_assign_locked(c, dst, &o, exposed, &r->assigned[j], d)) {
+      nxi_assigns_back_locked(c, r->assigned, j);
+      return false;
+    }
   }
   return true;
 }
 
-/* Lets go of the old values; back: the storages name them again. record_lock since they were assigned. */
-static void settle_befores(nx_context *c, const nx_function *f, recorded *r, bool back) {
-  uint32_t all = f->n_out + f->n_effects;
-  for (uint32_t j = all; j-- > 0;) {
-    uint32_t i = (f->n_out + j) % all;
-    nxi_storage *s = r->storages[i];
-    if (!s) continue;
-    if (back && s->value != r->befores[i]) {
-      nxi_storage_set(c, s, r->befores[i]);
-      if (s->pins) s->value->home = s;
-    } else {
-      nxi_node_unref(c, r->befores[i]);
-    }
-    r->storages[i] = NULL;
-  }
-}
-
-static nx_status carry_out_all(const nx_function *f, nx_tensor *const *in, nx_tensor *const *out,
-                               const recorded *r) {
-  nx_status status = NX_OK;
-  for (uint32_t i = 0; !status && i < f->n_out; i++)
-    status = nxi_carry_out(f->context, out[i] ? out[i]->storage : r->results[i]->storage);
-  for (uint32_t i = 0; !status && i < f->n_effects; i++)
-    status = nxi_carry_out(f->context,
-                           r->cells[i] ? r->cells[i]->storage : in[f->effects[i].input]->storage);
-  return status;
-}
-
 /* Everything of `pieces` that is not handed out. */
 static void let_go(const nx_function *f, recorded *r, nx_tensor **out, bool good) {
-  for (uint32_t i = 0; i < f->n_out + f->n_effects; i++) {
+  uint32_t all = f->n_out + f->n_effects;
+  if (r->assigned) nxi_assigns_done(f->context, r->assigned, all);
+  for (uint32_t i = 0; r->results && i < all; i++) {
     if (good && i < f->n_out && !out[i]) out[i] = r->results[i];
     else nx_tensor_release(r->results[i]);
   }
-  for (uint32_t i = 0; i < f->n_effects; i++) nx_tensor_release(r->cells[i]);
+  for (uint32_t i = 0; r->results && i < f->n_effects; i++) nx_tensor_release(r->cells[i]);
+  nxi_free(r->results);
+  nxi_free(r->assigned);
+  nxi_free(r->storages);
+}
+
+/* Whether what was recorded has to be carried out now: storage that the host may look at was read or assigned. */
+static bool is_traced(const nx_function *f, nxi_node *const *nodes) {
+  for (uint32_t i = 0; i < f->n_out + f->n_effects; i++)
+    if (atomic_load_explicit(&nodes[f->graph->outputs[i].node]->flags, memory_order_relaxed) &
+        NXI_NODE_TRACED)
+      return true;
+  return false;
+}
+
+static bool record(nx_function *f, nx_tensor *const *in, nx_tensor *const *out, nxi_node **nodes,
+                   recorded *r, bool *exposed, nxi_diag *d) {
+  nx_context *c = f->context;
+  uint32_t n = f->graph->n_nodes;
+  nxi_record_lock(c);
+  nxi_drain(c, 64);
+  bool good = record_graph(c, f, in, nodes, nodes + n, exposed) &&
+              record_results(c, f, nodes, r) && record_assigns(c, f, in, out, r, exposed, d);
+  *exposed = good && *exposed && !is_traced(f, nodes);
+  for (uint32_t i = 0; i < n; i++)
+    if (nodes[i]) nxi_node_unref(c, nodes[i]);
+  nxi_record_unlock(c);
+  return good;
 }
 
 nx_status nx_function_record(nx_function *f, nx_tensor *const *in, nx_tensor **out) {
@@ -311,31 +318,14 @@ nx_status nx_function_record(nx_function *f, nx_tensor *const *in, nx_tensor **o
   nx_tensor **results = nxi_calloc((size_t)all + f->n_effects, sizeof *results);
   recorded r = {.results = results,
                 .cells = results ? results + all : NULL,
-                .storages = nxi_calloc(all, sizeof *r.storages),
-                .befores = nxi_calloc(all, sizeof *r.befores)};
-  bool good = nodes && results && r.storages && r.befores, exposed = false, carry = false;
-  if (good) {
-    nxi_record_lock(c);
-    nxi_drain(c, 64);
-    good = record_graph(c, f, in, nodes, nodes + n, &exposed) &&
-           record_results(c, f, in, out, nodes, &r, &exposed, &d);
-    settle_befores(c, f, &r, !good);
-    carry = good && exposed;
-    for (uint32_t i = 0; good && i < all; i++)
-      if (atomic_load_explicit(&nodes[f->graph->outputs[i].node]->flags, memory_order_relaxed) &
-          NXI_NODE_TRACED)
-        carry = false;
-    for (uint32_t i = 0; i < n; i++)
-      if (nodes[i]) nxi_node_unref(c, nodes[i]);
-    nxi_record_unlock(c);
-  }
+                .assigned = nxi_calloc(all, sizeof *r.assigned),
+                .storages = nxi_calloc(all, sizeof *r.storages)};
+  bool exposed = false, good = nodes && results && r.assigned && r.storages &&
+                               record(f, in, out, nodes, &r, &exposed, &d);
   nx_status status = good ? NX_OK : nxi_oom(&d);
-  if (good && carry) status = carry_out_all(f, in, out, &r);
-  if (results) let_go(f, &r, out, status == NX_OK);
+  if (status) nxi_oom_in(&d, status, f->graph->name), nxi_error_report(&d);
+  else if (exposed) status = nxi_carry_out(c, r.storages, all, r.assigned, all);
+  let_go(f, &r, out, status == NX_OK);
   nxi_free(nodes);
-  nxi_free(results);
-  nxi_free(r.storages);
-  nxi_free(r.befores);
-  if (status && d.status) nxi_error_report(&d);
   return status;
 }

@@ -300,17 +300,22 @@ nx_status nx_function_create(nx_context *c, nx_tensor *const *in, size_t n_in,
   }
   nxi_take(&o, options, sizeof o);
   nx_status status = create(c, in, (uint32_t)n_in, out, (uint32_t)n_out, &o, f, &d);
-  return status ? nxi_error_report(&d) : NX_OK;
+  return nxi_oom_in(&d, status, "function") ? nxi_error_report(&d) : NX_OK;
 }
 
 /* ---- from text */
 
-/* Parameters become the constants that the text gives, inputs promise nothing, and an update says itself where it
- * writes: an input that stands for another one's memory cannot be checked. */
+/* Parameters have values in a run alone, inputs promise nothing, and an update says itself where it writes: an input
+ * that stands for another one's memory cannot be checked. */
 static nx_status make_safe(nxg_graph *g, nxi_diag *d) {
   for (uint32_t i = 0; i < g->n_nodes; i++) {
     nxg_node *n = &g->nodes[i];
-    if (n->op == NXG_full) n->attrs[1] = -1;
+    if (n->op == NXG_full && n->attrs[1] >= 0) {
+      d->node = (int32_t)i;
+      return nxi_fail(d, NX_INVALID_ARGUMENT, "full",
+                      "full: parameter %lld has a value only inside of a run; write it in its place",
+                      (long long)n->attrs[1]);
+    }
     if (n->op == NXG_update && n->n_args == 3) {
       d->node = (int32_t)i;
       return nxi_fail(d, NX_INVALID_ARGUMENT, "update",
@@ -321,7 +326,6 @@ static nx_status make_safe(nxg_graph *g, nxi_diag *d) {
     g->inputs[i].flags = 0;
     g->inputs[i].alias = -1;
   }
-  g->n_params = 0;
   return NX_OK;
 }
 
@@ -341,6 +345,7 @@ nx_status nx_function_parse(nx_context *c, const char *text, size_t size, nx_fun
   nx_function *f = status ? NULL : nxi_function_new(c, g, g->n_inputs, g->n_outputs, &d);
   if (!f) {
     nxg_destroy(g);
+    nxi_oom_in(&d, d.status, "parse");
     return nxi_error_report(&d);
   }
   *out = f;

@@ -133,6 +133,7 @@ struct nxi_storage {
   uint64_t id;
   nx_context *context;
   nxi_node *value;
+  nxi_node *former; /* kept, by one reference, only to take an assign back; NULL: none. Not a reference */
   int64_t elements;
   uint32_t pins, write_pins;    /* mappings; a shared import counts as one of each */
   nxi_buffer *pinned;           /* while pins > 0: the memory they show, one reference */
@@ -165,9 +166,10 @@ struct nx_mapping {
 };
 
 /* Fills a struct that the caller sized in its first field; fields that the caller does not know are left out,
- * fields that the library does not know are left alone. */
+ * fields that the library does not know are left alone. NULL: nobody wants to know. */
 static inline void nxi_fill(void *out, const void *from, size_t known) {
   size_t size;
+  if (!out) return;
   memcpy(&size, out, sizeof size);
   if (size > sizeof size)
     memcpy((char *)out + sizeof size, (const char *)from + sizeof size,
@@ -260,6 +262,7 @@ struct nx_context {
   nxi_allocator *allocator;
   _Atomic uint64_t peak_bytes; /* before the allocator's peak was last started anew */
   nxi_pool *pool;
+  struct nxi_deputies *deputies;
   nxi_fork_entry fork_entry;
   bool fork_registered;
 };
@@ -284,7 +287,6 @@ static inline void nxi_record_lock(nx_context *c) { pthread_mutex_lock(&c->recor
 void nxi_record_unlock(nx_context *c);
 void *nxi_block_take(nx_context *c, size_t bytes);         /* record_lock; contents arbitrary */
 void nxi_block_give(nx_context *c, void *p, size_t bytes); /* record_lock */
-void nxi_advise_huge(void *memory, size_t bytes); /* large pages where the system has them */
 static inline void nxi_context_ref(nx_context *c) {
   atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
 }
@@ -299,7 +301,8 @@ void nxi_storage_unref(nx_context *c, nxi_storage *s); /* record_lock */
 void nxi_storage_set(nx_context *c, nxi_storage *s,
                      nxi_node *value);               /* record_lock; takes the reference */
 void nxi_buffer_unref(nx_context *c, nxi_buffer *b); /* record_lock */
-void nxi_run_callbacks(nx_context *c); /* queued release callbacks; no lock; c may be NULL */
+/* Queued release callbacks; no lock; c may be NULL. collecting: in nx_context_collect, not in an action. */
+void nxi_run_callbacks(nx_context *c, bool collecting);
 
 static inline void nxi_buffer_ref(nxi_buffer *b) {
   atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
@@ -317,6 +320,18 @@ nx_tensor *nxi_tensor_create(nx_context *c, nxi_storage *s, int32_t rank, const 
                              const int64_t *strides, int64_t offset);
 /* A tensor that is the whole of a new storage of this value. */
 nx_tensor *nxi_tensor_of_node(nx_context *c, nxi_node *value);
+
+/* ---- import.c */
+typedef struct nxi_import_source {
+  const char *op;      /* whose failures are reported */
+  nx_import_desc desc; /* but for its rank, shape, strides and offset: those are the view's */
+  nxg_view view;
+  int64_t elements; /* of the storage */
+  bool pack;        /* a copy holds the view's elements alone, in C order, where that is less */
+} nxi_import_source;
+/* The tensor of a description that has been checked; a base that is copied need not be aligned. Reports failures, which
+ * leave *out and the release callback alone. No lock. */
+nx_status nxi_import(nx_context *c, nxi_import_source *source, nx_tensor **out);
 
 /* ---- record.c */
 typedef struct nxi_operand {
@@ -337,6 +352,8 @@ typedef struct nxi_recording {
   uint32_t n_attrs, n_operands;
   const nxi_operand *operands;
 } nxi_recording;
+/* Of nodes too, and of the recording's own operations. Static. */
+const char *nxi_op_name(uint32_t op);
 /* Records an operation that has been checked. NULL and this thread's error without memory, or if storage it reads
  * is exposed and carrying it out failed. */
 nx_tensor *nxi_record(const nxi_recording *r);
@@ -351,19 +368,32 @@ nxi_node *nxi_record_binary(const nxi_recording *r, nxi_node *a, nxi_node *b, bo
 nxi_node *nxi_operand_node(nx_context *c, const nxi_operand *o);
 /* What an operand reads, fit to be the value of another storage (assign.c). */
 nxi_node *nxi_operand_value(nx_context *c, const nxi_operand *o);
+/* assign.c. What an assign writes: every element of the storage (whole), `source` being what is read, in the storage's
+ * order; or, with n_attrs attributes of an update, some of them, `source` having the update's shape. */
+typedef struct nxi_assign_form {
+  bool whole;
+  nxg_view source;
+  uint32_t n_attrs;
+  int64_t attrs[2 + 2 * NXG_MAX_RANK];
+} nxi_assign_form;
+/* src has the shape of dst; source is a view of what src is a view of. */
+void nxi_assign_form_of(const nx_tensor *dst, const nxg_view *src, nxi_assign_form *out);
+/* An assign that was recorded and may have to be taken back. */
+typedef struct nxi_assigned {
+  nxi_storage *storage; /* NULL: nothing was changed. Borrowed: the caller has a handle */
+  uint64_t node;        /* the number of the value that it got */
+  nxi_node *before;     /* the value that it had; one reference. NULL: the new one is an update of it */
+} nxi_assigned;
 /* Records an assign that has been checked; record_lock. *exposed: it has to be carried out after the lock is let go. */
 nx_status nxi_assign_locked(nx_context *c, nx_tensor *dst, const nxi_operand *src, bool *exposed,
-                            nxi_diag *d);
-/* assign.c. nx_assign, and what it did: the value that the storage got, and the old one if it is kept; a reference each.
- * Both NULL if nothing was changed. */
-typedef struct nxi_assigned {
-  nxi_node *node, *before;
-} nxi_assigned;
-nx_status nxi_assign(nx_tensor *dst, nx_tensor *src, nxi_assigned *a);
-/* An action that assigned and could not store: the assign is taken back, unless somebody has built on it, or it is one
- * of the whole of mapped storage, whose old value is not kept. No lock. */
-void nxi_assign_undo(nx_context *c, nxi_storage *s, nxi_assigned *a);
-void nxi_assign_done(nx_context *c, nxi_assigned *a); /* lets go of the references. No lock */
+                            nxi_assigned *a, nxi_diag *d);
+nx_status nxi_assign(nx_tensor *dst, nx_tensor *src, nxi_assigned *a); /* nx_assign */
+/* Takes assigns back, the last one first; record_lock, since before the first of them. */
+void nxi_assigns_back_locked(nx_context *c, nxi_assigned *a, uint32_t n);
+/* The same for assigns whose values could not be computed; no lock. They stay if somebody else has computed one of them
+ * meanwhile, or has built on it. True: others have computed them all, and nothing has failed. */
+bool nxi_assigns_back(nx_context *c, nxi_assigned *a, uint32_t n);
+void nxi_assigns_done(nx_context *c, nxi_assigned *a, uint32_t n); /* lets go. No lock */
 /* Nodes as operands; takes their references. */
 nxi_node *nxi_record_nodes(const nxi_recording *r, nxi_node *const *operands, uint32_t n,
                            bool alone);
@@ -383,11 +413,14 @@ int32_t nxi_common_device(const char *op, nx_tensor *const *t, uint32_t n, nxi_d
 /* due.c. Lets go of what is done or of no use; adds the rest, with references. record_lock. */
 void nxi_due_settle(nx_context *c);
 bool nxi_due_collect(nx_context *c, nxi_list *nodes); /* false without memory */
-/* After recording on exposed storage, no lock: carries it out, or makes it due. */
-nx_status nxi_carry_out(nx_context *c, nxi_storage *s);
+/* After recording on exposed storage, no lock: carries out what these storages hold now, in one run, or makes it due.
+ * If it fails, the assigns are taken back. */
+nx_status nxi_carry_out(nx_context *c, nxi_storage *const *storages, uint32_t n, nxi_assigned *a,
+                        uint32_t n_assigned);
 
 /* ---- the operations' files share these */
 nx_tensor *nxi_fail_null(const nxi_diag *d); /* reports; NULL */
+void *nxi_no_memory(const char *op);         /* reports that memory is exhausted; NULL */
 /* NULL operands and operands of different contexts; false: reported. */
 bool nxi_check_operands(const char *op, nx_tensor *const *t, uint32_t n);
 bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_t *bits,

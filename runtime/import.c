@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* Host memory as tensors. */
-#include "runtime/handle.h"
+#include "runtime/run.h"
 
-/* Storage elements, and that the view lies inside; the view's strides are filled in. */
-static nx_status check_import(const nx_import_desc *i, nxg_view *v, int64_t *elements,
-                              nxi_diag *d) {
+/* Fills in what the description leaves out: storage elements, and the view, which must lie inside. */
+static nx_status check_import(nxi_import_source *source, nxi_diag *d) {
+  const nx_import_desc *i = &source->desc;
   nxi_diag_clear(d);
   if (i->mode > NX_IMPORT_IMMUTABLE)
     return nxi_fail(d, NX_INVALID_ARGUMENT, "import", "import: there is no mode %u", i->mode);
@@ -22,11 +22,11 @@ static nx_status check_import(const nx_import_desc *i, nxg_view *v, int64_t *ele
     return nxi_fail(d, NX_INVALID_ARGUMENT, "import",
                     "import: the base is not aligned to its elements of %lld bytes",
                     (long long)size);
-  *elements = (int64_t)i->bytes / size;
+  source->elements = (int64_t)i->bytes / size;
   int64_t strides[NXG_MAX_RANK];
   nxg_contiguous_strides(i->rank, i->shape, strides);
-  return nxg_view_as_strided(*elements, i->rank, i->shape, i->strides ? i->strides : strides,
-                             i->offset, v, d);
+  return nxg_view_as_strided(source->elements, i->rank, i->shape, i->strides ? i->strides : strides,
+                             i->offset, &source->view, d);
 }
 
 static nxi_buffer *foreign_buffer(const nx_import_desc *i) {
@@ -57,48 +57,72 @@ static void mark(nxi_storage *s, nxi_node *n, nxi_buffer *b, uint32_t mode) {
   atomic_store_explicit(&n->flags, flags, memory_order_relaxed);
 }
 
+/* The host's elements in memory of the library: all of the storage, or, packed, those of the view. */
+static nx_status copy_in(nx_context *c, nxi_import_source *source, nxi_buffer **out, nxi_diag *d) {
+  const nx_import_desc *i = &source->desc;
+  nxg_view *v = &source->view;
+  int64_t named = nxg_elements(v->rank, v->shape);
+  bool pack = source->pack && named < source->elements;
+  int64_t bytes = pack ? named * nxi_dtype_size(i->dtype) : (int64_t)i->bytes;
+  nx_status status = nxi_buffer_create(c, bytes, out, d);
+  if (status || !bytes) return status;
+  if (!pack) {
+    memcpy((*out)->data, i->base, i->bytes);
+    return NX_OK;
+  }
+  nxi_copy_packed((*out)->data, i->base, i->dtype, v);
+  int64_t shape[NXG_MAX_RANK];
+  memcpy(shape, v->shape, sizeof shape);
+  nxg_view_contiguous(v, v->rank, shape);
+  source->elements = named;
+  return NX_OK;
+}
+
 /* On failure the buffer is gone, and its callback has not been queued. */
-static nx_tensor *tensor_over(nx_context *c, const nx_import_desc *i, const nxg_view *v,
-                              int64_t elements, nxi_buffer *b) {
+static nx_tensor *tensor_over(nx_context *c, const nxi_import_source *source, nxi_buffer *b) {
+  const nxg_view *v = &source->view;
   nxi_record_lock(c);
   nxi_drain(c, 8);
   void (*release)(void *) = b->release;
   b->release = NULL;
-  nxi_node *n = nxi_leaf_create(c, NXI_OP_LEAF, NXI_DEVICE_CPU, i->dtype, 1, &elements, b);
+  nxi_node *n =
+      nxi_leaf_create(c, NXI_OP_LEAF, NXI_DEVICE_CPU, source->desc.dtype, 1, &source->elements, b);
   nxi_storage *s = n ? nxi_storage_create(c, n) : NULL;
-  if (s) mark(s, n, b, i->mode);
+  if (s) mark(s, n, b, source->desc.mode);
   nx_tensor *t = s ? nxi_tensor_create(c, s, v->rank, v->shape, v->strides, v->offset) : NULL;
   if (t) b->release = release;
   nxi_record_unlock(c);
   return t;
 }
 
-nx_status nx_import(nx_context *c, const nx_import_desc *desc, nx_tensor **out) {
-  nx_import_desc i = {.size = sizeof i};
-  if (!c || !desc || !out)
-    return nxi_error_null("import", !c ? 0 : !desc ? 1 : 2), NX_INVALID_ARGUMENT;
-  nxi_take(&i, desc, sizeof i);
+nx_status nxi_import(nx_context *c, nxi_import_source *source, nx_tensor **out) {
+  const nx_import_desc *i = &source->desc;
   nxi_diag d;
-  nxg_view v = {0};
-  int64_t elements = 0;
-  if (check_import(&i, &v, &elements, &d)) return nxi_error_report(&d);
-  nxi_buffer *foreign = foreign_buffer(&i), *b = foreign;
-  if (!foreign) return nxi_oom(&d), nxi_error_report(&d);
-  if (i.mode == NX_IMPORT_COPY) {
-    if (nxi_buffer_create(c, (int64_t)i.bytes, &b, &d)) {
-      nxi_free(foreign);
-      return nxi_error_report(&d);
-    }
-    if (i.bytes) memcpy(b->data, i.base, i.bytes);
+  nxi_diag_clear(&d);
+  nxi_buffer *foreign = foreign_buffer(i), *b = foreign;
+  if (!foreign) return nxi_oom_in(&d, NX_OUT_OF_MEMORY, source->op), nxi_error_report(&d);
+  if (i->mode == NX_IMPORT_COPY && copy_in(c, source, &b, &d)) {
+    nxi_free(foreign);
+    return nxi_oom_in(&d, d.status, source->op), nxi_error_report(&d);
   }
-  nx_tensor *t = tensor_over(c, &i, &v, elements, b);
-  if (i.mode == NX_IMPORT_COPY) { /* the host's memory is free again */
+  nx_tensor *t = tensor_over(c, source, b);
+  if (i->mode == NX_IMPORT_COPY) { /* the host's memory is free again */
     if (!t) foreign->release = NULL;
     nxi_record_lock(c);
     nxi_buffer_unref(c, foreign);
     nxi_record_unlock(c);
   }
-  if (!t) return nxi_oom(&d), nxi_error_report(&d);
+  if (!t) return nxi_oom_in(&d, NX_OUT_OF_MEMORY, source->op), nxi_error_report(&d);
   *out = t;
   return NX_OK;
+}
+
+nx_status nx_import(nx_context *c, const nx_import_desc *desc, nx_tensor **out) {
+  nxi_import_source source = {.op = "import", .desc = {.size = sizeof source.desc}};
+  if (!c || !desc || !out)
+    return nxi_error_null("import", !c ? 0 : !desc ? 1 : 2), NX_INVALID_ARGUMENT;
+  nxi_take(&source.desc, desc, sizeof source.desc);
+  nxi_diag d;
+  if (check_import(&source, &d)) return nxi_error_report(&d);
+  return nxi_import(c, &source, out);
 }

@@ -66,7 +66,7 @@ static nx_status copy_out(nxi_action *a, nxi_storage *s, nxi_node *value, uint32
   nxi_record_unlock(c);
   nxi_run_unlock(c);
   nx_status status = nxi_buffer_create(c, from->bytes, &copy, &a->diag);
-  if (!status && from->bytes) memcpy(copy->data, from->data, (size_t)from->bytes);
+  if (!status) status = nxi_action_bytes(a, copy->data, from->data, from->bytes);
   nxi_run_lock(c);
   nxi_record_lock(c);
   from->reading--;
@@ -76,6 +76,8 @@ static nx_status copy_out(nxi_action *a, nxi_storage *s, nxi_node *value, uint32
     bool good = !is.retry && !is.wait && is.copy && value->buffer == from;
     if (good) status = separate(c, s, value, copy, is.stay);
     else nxi_buffer_unref(c, copy);
+  } else if (copy) {
+    nxi_buffer_unref(c, copy);
   }
   nxi_buffer_unref(c, from);
   return status;
@@ -159,16 +161,16 @@ static nx_status map(nxi_action *a, nxi_storage *s, nx_mapping *m) {
   return status;
 }
 
-nx_status nx_map(nx_tensor *t, uint32_t access, const nx_run_options *o, nx_mapping **out) {
-  if (!t || !out) return nxi_error_null("map", t ? 3 : 0), NX_INVALID_ARGUMENT;
+nx_status nxi_map(const char *op, nx_tensor *t, uint32_t access, const nx_run_options *o,
+                  nx_mapping **out) {
   nxi_diag d;
   nxi_diag_clear(&d);
   if (!access || access & ~(uint32_t)(NX_MAP_READ | NX_MAP_WRITE))
-    nxi_fail(&d, NX_INVALID_ARGUMENT, "map", "map: there is no access %u", access);
+    nxi_fail(&d, NX_INVALID_ARGUMENT, op, "%s: there is no access %u", op, access);
   else if (access & NX_MAP_WRITE && t->storage->flags & NXI_STORAGE_READ_ONLY)
-    nxi_fail(&d, NX_READ_ONLY, "map", "map: the storage is an immutable import");
+    nxi_fail(&d, NX_READ_ONLY, op, "%s: the storage is an immutable import", op);
   nx_mapping *m = d.status ? NULL : nxi_calloc(1, sizeof *m);
-  if (!m && !d.status) nxi_oom(&d);
+  if (!m && !d.status) nxi_oom_in(&d, NX_OUT_OF_MEMORY, op);
   if (!m) return nxi_error_report(&d);
   nx_context *c = t->context;
   nxi_action a;
@@ -188,7 +190,12 @@ nx_status nx_map(nx_tensor *t, uint32_t access, const nx_run_options *o, nx_mapp
     nxi_record_unlock(c);
     *out = m;
   }
-  return nxi_action_end(&a, status);
+  return nxi_action_end(&a, nxi_oom_in(&a.diag, status, op));
+}
+
+nx_status nx_map(nx_tensor *t, uint32_t access, const nx_run_options *o, nx_mapping **out) {
+  if (!t || !out) return nxi_error_null("map", t ? 3 : 0), NX_INVALID_ARGUMENT;
+  return nxi_map("map", t, access, o, out);
 }
 
 /* ---- the end */

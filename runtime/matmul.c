@@ -96,6 +96,12 @@ nxi_tiles nxi_matmul_tiles(int64_t batches, int64_t m, int64_t n, int64_t k) {
   return t;
 }
 
+int64_t nxi_matmul_counter_bytes(int64_t batches, int64_t m, int64_t n, int64_t k) {
+  nxi_tiles t = nxi_matmul_tiles(batches, m, n, k);
+  if (batches <= 0 || m <= 0 || t.column_panels <= 1) return 0;
+  return batches * t.row_panels * (int64_t)sizeof(_Atomic int32_t);
+}
+
 /* ---- the run */
 
 /* Where matrix number `batch` starts. */
@@ -168,14 +174,15 @@ nx_status nxi_matmul_panels(const nxi_blas *blas, nxi_pool *pool, const nxi_poll
   if (r.batches <= 0 || p->m == 0) return NX_OK;
   r.tiles = nxi_matmul_tiles(r.batches, p->m, p->n, p->k);
   int64_t panels = r.batches * r.tiles.row_panels;
-  if (epilogue && r.tiles.column_panels > 1) {
-    r.unfinished = nxi_malloc((size_t)panels * sizeof *r.unfinished);
+  int64_t bytes = epilogue ? nxi_matmul_counter_bytes(r.batches, p->m, p->n, p->k) : 0;
+  if (bytes) {
+    r.unfinished = epilogue->counters ? epilogue->counters : nxi_malloc((size_t)bytes);
     if (!r.unfinished) return nxi_oom(d);
     for (int64_t i = 0; i < panels; i++)
       atomic_init(&r.unfinished[i], (int32_t)r.tiles.column_panels);
   }
   status = nxi_pool_run_polled(pool, poll, run_tiles, &r, panels * r.tiles.column_panels,
                                r.tiles.products);
-  nxi_free((void *)r.unfinished);
+  if (bytes && !epilogue->counters) nxi_free((void *)r.unfinished);
   return status == NX_OK ? NX_OK : nxi_fail(d, status, "matmul", "interrupted");
 }

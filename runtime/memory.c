@@ -372,8 +372,13 @@ static void *fresh_and_settle(nxi_allocator *a, int64_t bytes, int64_t rounded) 
   return p;
 }
 
+static nx_status no_memory(int64_t bytes, nxi_diag *d) {
+  return nxi_fail(d, NX_OUT_OF_MEMORY, "", "memory is exhausted: %lld bytes could not be had",
+                  (long long)bytes);
+}
+
 nx_status nxi_buffer_alloc(nxi_allocator *a, int64_t bytes, void **out, nxi_diag *d) {
-  if (bytes < 0 || bytes > BYTES_MAX || nxi_alloc_should_fail()) return nxi_oom(d);
+  if (bytes < 0 || bytes > BYTES_MAX || nxi_alloc_should_fail()) return no_memory(bytes, d);
   int64_t rounded = is_small(bytes) ? 0 : block_bytes(bytes);
   void *p = NULL;
   node *drop = NULL;
@@ -386,7 +391,7 @@ nx_status nxi_buffer_alloc(nxi_allocator *a, int64_t bytes, void **out, nxi_diag
                     "%lld more bytes would pass the memory limit of %lld bytes", (long long)bytes,
                     (long long)a->memory_limit);
   if (!p && rounded) p = fresh_and_settle(a, bytes, rounded);
-  if (!p) return nxi_oom(d);
+  if (!p) return no_memory(bytes, d);
   UNPOISON(p, (size_t)bytes);
   if (rounded) POISON((char *)p + bytes, (size_t)(rounded - bytes));
   *out = p;

@@ -57,7 +57,7 @@ nx_status nx_load_npy(nx_context *c, const char *path, nx_tensor **out) {
   nxi_buffer *b = NULL;
   nxi_action_begin(&a, c, NULL);
   nx_status status = nxi_npy_map(path, &npy, &a.diag);
-  if (status) return nxi_action_end(&a, status);
+  if (status) return nxi_action_end(&a, nxi_oom_in(&a.diag, status, "load"));
   int64_t elements;
   status = nxg_shape_check(NX_PARSE, "load", npy.rank, npy.shape, nxi_dtypes[npy.dtype].bits,
                            &elements, &a.diag);
@@ -66,13 +66,41 @@ nx_status nx_load_npy(nx_context *c, const char *path, nx_tensor **out) {
   if (!status)
     status = in_place ? buffer_over(&npy, &b, &a.diag) : buffer_copy(c, &npy, &b, &a.diag);
   if (status || !in_place) nxi_npy_unmap(&npy);
-  if (status) return nxi_action_end(&a, status);
+  if (status) return nxi_action_end(&a, nxi_oom_in(&a.diag, status, "load"));
   nx_tensor *t = tensor_over(c, &npy, b);
   if (t) *out = t;
-  return nxi_action_end(&a, t ? NX_OK : nxi_oom(&a.diag));
+  return nxi_action_end(&a, t ? NX_OK : nxi_oom_in(&a.diag, NX_OUT_OF_MEMORY, "load"));
 }
 
-/* Realises, and packs what is not in C order. */
+typedef struct saving {
+  nxi_action *a;
+  nx_tensor *t;
+  const char *path;
+  const nxi_buffer *from;
+} saving;
+
+/* Packs what is not in C order. The file appears as a whole or not at all. */
+static nx_status write_file(void *arg) {
+  const saving *s = arg;
+  nx_tensor *t = s->t;
+  nxi_diag *d = &s->a->diag;
+  nx_dtype dtype = t->storage->dtype;
+  int64_t size = nxi_dtype_size(dtype);
+  const char *data = (const char *)s->from->data + t->offset * size;
+  void *packed = NULL;
+  nx_status status = NX_OK;
+  if (!t->contiguous || dtype == NX_BOOL) {
+    status = nxi_buffer_alloc(t->context->allocator, t->elements * size, &packed, d);
+    nxg_view v;
+    nxi_view_of(t, &v);
+    if (!status) status = nxi_action_copy(s->a, packed, s->from->data, dtype, &v);
+    data = packed;
+  }
+  if (!status) status = nxi_npy_write(s->path, dtype, t->rank, nxi_shape(t), false, data, d);
+  if (packed) nxi_buffer_free(t->context->allocator, packed, t->elements * size);
+  return status;
+}
+
 nx_status nx_save_npy(nx_tensor *t, const char *path, const nx_run_options *o) {
   if (!t || !path) return nxi_error_null("save", t ? 1 : 0), NX_INVALID_ARGUMENT;
   nx_context *c = t->context;
@@ -81,18 +109,9 @@ nx_status nx_save_npy(nx_tensor *t, const char *path, const nx_run_options *o) {
   nxi_buffer *b;
   nxi_action_begin(&a, c, o);
   nx_status status = nxi_borrow(&a, t->storage, &node, &b);
-  if (status) return nxi_action_end(&a, status);
-  int64_t size = nxi_dtype_size(t->storage->dtype);
-  const char *data = (const char *)b->data + t->offset * size;
-  void *packed = NULL;
-  if (!t->contiguous || t->storage->dtype == NX_BOOL) {
-    status = nxi_buffer_alloc(c->allocator, t->elements * size, &packed, &a.diag);
-    if (!status) nxi_copy_packed(packed, b->data, t);
-    data = packed;
-  }
-  if (!status)
-    status = nxi_npy_write(path, t->storage->dtype, t->rank, nxi_shape(t), false, data, &a.diag);
-  if (packed) nxi_buffer_free(c->allocator, packed, t->elements * size);
+  if (status) return nxi_action_end(&a, nxi_oom_in(&a.diag, status, "save"));
+  saving s = {&a, t, path, b};
+  status = nxi_action_work(&a, write_file, &s);
   nxi_give_back(c, node, b);
-  return nxi_action_end(&a, status);
+  return nxi_action_end(&a, nxi_oom_in(&a.diag, status, "save"));
 }

@@ -3,23 +3,15 @@
  * gone. Teardown walks lists, never the graph by recursion, and does a bounded piece at each call. */
 #include "runtime/handle.h"
 
-#include <sys/mman.h>
-
 /* ---- pool: blocks of a few sizes, cut from slabs, reused, returned when the context ends */
 
 /* Slabs grow: a small context stays small, and a recording of a million nodes gets memory in pages of 2 MiB, which
  * saves it a fault and a translation miss for every few nodes. */
-enum { FIRST_SLAB = 1 << 16, LAST_SLAB = 1 << 23, HUGE_PAGE = 1 << 21 };
+enum { FIRST_SLAB = 1 << 16, LAST_SLAB = 1 << 23 };
 typedef struct nxi_slab {
   struct nxi_slab *next;
   size_t bytes;
 } nxi_slab;
-
-void nxi_advise_huge(void *memory, size_t bytes) {
-  uintptr_t from = ((uintptr_t)memory + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
-  uintptr_t to = ((uintptr_t)memory + bytes) & ~(uintptr_t)(HUGE_PAGE - 1);
-  if (from < to) madvise((void *)from, to - from, MADV_HUGEPAGE); /* a hint */
-}
 
 static void *cut_block(nx_context *c, size_t bytes) {
   if (c->slab_left < bytes) {
@@ -27,7 +19,6 @@ static void *cut_block(nx_context *c, size_t bytes) {
     if (size > LAST_SLAB) size = LAST_SLAB;
     nxi_slab *slab = nxi_malloc(size);
     if (!slab) return NULL;
-    nxi_advise_huge(slab, size);
     slab->next = c->slabs;
     slab->bytes = size;
     c->slabs = slab;
@@ -96,8 +87,9 @@ void nxi_record_unlock(nx_context *c) {
   }
 }
 
-/* ---- callbacks of contexts that are gone wait here for any later action */
-static _Atomic(nxi_buffer *) orphans;
+/* ---- callbacks of contexts that are gone wait here: the first for any later action, the second, of contexts that
+ * were told NX_MANUAL_COLLECT, for nx_context_collect */
+static _Atomic(nxi_buffer *) orphans[2];
 
 static void run_list(nxi_buffer *list) {
   for (nxi_buffer *next; list; list = next) {
@@ -107,19 +99,23 @@ static void run_list(nxi_buffer *list) {
   }
 }
 
-void nxi_run_callbacks(nx_context *c) {
-  if (atomic_load_explicit(&orphans, memory_order_relaxed))
-    run_list(atomic_exchange(&orphans, NULL));
-  if (c && atomic_load_explicit(&c->callbacks, memory_order_relaxed))
-    run_list(atomic_exchange(&c->callbacks, NULL));
+static void run_queue(_Atomic(nxi_buffer *) *queue) {
+  if (atomic_load_explicit(queue, memory_order_relaxed)) run_list(atomic_exchange(queue, NULL));
+}
+
+void nxi_run_callbacks(nx_context *c, bool collecting) {
+  run_queue(&orphans[0]);
+  if (collecting) run_queue(&orphans[1]);
+  if (c) run_queue(&c->callbacks);
 }
 
 void nxi_callbacks_orphan(nx_context *c) {
   nxi_buffer *list = atomic_exchange(&c->callbacks, NULL);
+  _Atomic(nxi_buffer *) *queue = &orphans[(c->flags & NX_MANUAL_COLLECT) != 0];
   for (nxi_buffer *next; list; list = next) {
     next = list->next;
-    list->next = atomic_load(&orphans);
-    while (!atomic_compare_exchange_weak(&orphans, &list->next, list)) {}
+    list->next = atomic_load(queue);
+    while (!atomic_compare_exchange_weak(queue, &list->next, list)) {}
   }
 }
 

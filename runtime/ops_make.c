@@ -50,11 +50,7 @@ static nx_tensor *make_leaf(nx_context *c, uint16_t op, nx_device device, nx_dty
     }
   }
   nxi_record_unlock(c);
-  if (t) return t;
-  nxi_diag d;
-  nxi_diag_clear(&d);
-  nxi_oom(&d);
-  return nxi_fail_null(&d);
+  return t ? t : nxi_no_memory(nxi_op_name(op));
 }
 
 nx_tensor *nx_empty(nx_context *c, nx_device device, nx_dtype dtype, int32_t rank,

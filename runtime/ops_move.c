@@ -9,7 +9,7 @@ static nx_tensor *record_inferred(nxg_op op, const nxi_operand *o, uint32_t n, c
   const char *name = nxg_ops[op].name;
   nxg_type few[4], *types = n <= 4 ? few : nxi_malloc(n * sizeof *types);
   nx_tensor **tensors = NULL;
-  if (!types) return nxi_oom(d), nxi_fail_null(d);
+  if (!types) return nxi_no_memory(name);
   int64_t shape[NXG_MAX_RANK];
   int32_t rank = 0, device = o[0].tensor->storage->device;
   nx_dtype dtype;
@@ -21,7 +21,7 @@ static nx_tensor *record_inferred(nxg_op op, const nxi_operand *o, uint32_t n, c
   nx_status status = nxg_infer(op, n, types, attrs, n_attrs, 0, &dtype, &rank, shape, d);
   if (!status && !one_device) {
     tensors = nxi_malloc(n * sizeof *tensors);
-    if (!tensors) status = nxi_oom(d);
+    if (!tensors) status = nxi_oom_in(d, NX_OUT_OF_MEMORY, name);
     for (uint32_t i = 0; tensors && i < n; i++) tensors[i] = o[i].tensor;
     if (tensors) device = nxi_common_device(name, tensors, n, d);
     if (device < 0) status = d->status;
@@ -129,7 +129,7 @@ nx_tensor *nx_cat(nx_tensor *const *tensors, size_t n, int32_t axis) {
   int64_t at;
   if (!one_axis("cat", tensors[0], axis, &at, &d)) return nxi_fail_null(&d);
   nxi_operand *o = nxi_malloc(n * sizeof *o);
-  if (!o) return nxi_oom(&d), nxi_fail_null(&d);
+  if (!o) return nxi_no_memory("cat");
   for (size_t i = 0; i < n; i++) o[i] = nxi_operand_of(tensors[i]);
   nx_tensor *result = record_inferred(NXG_cat, o, (uint32_t)n, &at, 1, &d);
   nxi_free(o);
@@ -151,13 +151,8 @@ static nx_tensor *copy_of(nx_tensor *x) {
             !(atomic_load_explicit(&value->flags, memory_order_relaxed) & NXI_NODE_TRACED);
   nx_tensor *result = value ? nxi_tensor_of_node(c, value) : NULL;
   nxi_record_unlock(c);
-  if (!result) {
-    nxi_diag d;
-    nxi_diag_clear(&d);
-    nxi_oom(&d);
-    return nxi_fail_null(&d);
-  }
-  if (exposed && nxi_carry_out(c, result->storage) != NX_OK) {
+  if (!result) return nxi_no_memory("copy");
+  if (exposed && nxi_carry_out(c, &result->storage, 1, NULL, 0) != NX_OK) {
     nx_tensor_release(result);
     return NULL;
   }

@@ -70,17 +70,16 @@ static uint64_t skeleton_of(const nxi_run *run) {
   uint64_t hash = run->device + 1;
   const uint64_t *w = run->key;
   if (run->make_graph) return w[1];
-  for (; *w != UINT64_MAX; w += 2 + (w[0] >> 24 & 0xff) + (uint32_t)w[1] + (w[0] >> 32))
+  for (; *w != UINT64_MAX; w = nxi_key_next(w))
     hash = XXH3_64bits_withSeed(w, 2, hash);
   return hash;
 }
 
 static const char *difference(const nxi_plan *p, const nxi_run *run) {
+  if (p->debugging != run->debugging) return "NX_DEBUG asks for something else";
   if (run->make_graph) return "inputs of the function differ";
   const uint64_t *a = p->key, *b = run->key;
-  for (; *a != UINT64_MAX && *b != UINT64_MAX;
-       a += 2 + (a[0] >> 24 & 0xff) + (uint32_t)a[1] + (a[0] >> 32),
-       b += 2 + (b[0] >> 24 & 0xff) + (uint32_t)b[1] + (b[0] >> 32)) {
+  for (; *a != UINT64_MAX && *b != UINT64_MAX; a = nxi_key_next(a), b = nxi_key_next(b)) {
     uint32_t rank = a[0] >> 24 & 0xff;
     if ((a[0] ^ b[0]) & 0xff0000) return "a dtype differs";
     if ((a[0] ^ b[0]) & 0xff000000 || memcmp(a + 2, b + 2, rank * sizeof *a))
@@ -125,6 +124,7 @@ nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **
   memcpy(key, run->key, run->n_key * sizeof *key);
   p->key = key;
   p->n_key = run->n_key;
+  p->debugging = run->debugging;
   p->hash[0] = hash.low64;
   p->hash[1] = hash.high64;
   p->skeleton = skeleton_of(run);

@@ -10,6 +10,7 @@ struct nxi_plan {
   uint64_t hash[2], skeleton;
   uint64_t *key;
   uint32_t n_key;
+  uint32_t debugging;    /* nxi_debug_key, of the runs it is for */
   uint32_t users;        /* runs that hold it */
   bool busy;             /* one of them is making a plan */
   bool tiny;             /* worth interpreting at first */

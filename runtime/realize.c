@@ -1,56 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Actions: what they share, and realising. A realise claims what it computes in one step; if another run is
- * computing something that it needs, it claims nothing, waits for a change, and looks again. */
+/* Realising. A realise claims what it computes in one step; if another run is computing something that it needs, it
+ * claims nothing, waits for a change, and looks again. */
 #include "runtime/run.h"
-
-#include <time.h>
-
-double nxi_now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-/* ---- around every action */
-
-void nxi_action_begin(nxi_action *a, nx_context *c, const nx_run_options *o) {
-  nxi_context_ref(c);
-  a->context = c;
-  a->filled = (nx_run_options){.size = sizeof a->filled};
-  nxi_take(&a->filled, o, sizeof a->filled);
-  a->options = &a->filled;
-  a->began = a->filled.report ? nxi_now_ms() : 0;
-  a->blamed = false;
-  memset(&a->report, 0, sizeof a->report);
-  nxi_diag_clear(&a->diag);
-  if (!(c->flags & NX_MANUAL_COLLECT)) nxi_run_callbacks(c);
-  if (!a->filled.report) return;
-  nxi_memory_stats memory;
-  nxi_allocator_stats(c->allocator, &memory);
-  uint64_t peak = atomic_load(&c->peak_bytes);
-  while (peak < (uint64_t)memory.peak &&
-         !atomic_compare_exchange_weak(&c->peak_bytes, &peak, (uint64_t)memory.peak)) {}
-  nxi_allocator_reset_peak(c->allocator);
-}
-
-nx_status nxi_action_end(nxi_action *a, nx_status status) {
-  nx_context *c = a->context;
-  if (a->filled.report) {
-    nxi_memory_stats memory;
-    nxi_allocator_stats(c->allocator, &memory);
-    a->report.size = sizeof a->report;
-    a->report.peak_bytes = (uint64_t)memory.peak;
-    a->report.total_ms = nxi_now_ms() - a->began;
-    nxi_fill(a->filled.report, &a->report, sizeof a->report);
-  }
-  if (status && a->diag.status == NX_OK)
-    nxi_fail(&a->diag, status, "", "%s", nx_status_sentence(status));
-  if (status && a->blamed)
-    nxi_error_report_tagged(&a->diag, a->tag, a->tag_text[0] ? a->tag_text : NULL, a->output);
-  else if (status) nxi_error_report(&a->diag);
-  nxi_context_unref(c);
-  return status;
-}
 
 /* ---- workspaces: one is kept for the next run */
 
@@ -91,6 +42,7 @@ static void blame(nxi_action *a, const nxi_run *run, nxi_node *const *nodes, uin
   if (!culprit && a->output >= 0) culprit = nodes[a->output];
   a->blamed = culprit != NULL;
   if (!culprit) return;
+  nxi_oom_in(&a->diag, a->diag.status, nxi_op_name(culprit->op));
   const nxi_tag *tag = culprit->tag;
   a->tag = tag ? tag->number : 0;
   snprintf(a->tag_text, sizeof a->tag_text, "%s", tag ? tag->text : "");
@@ -108,7 +60,7 @@ static nx_status attempt(nxi_run *run, nxi_node *const *nodes, uint32_t n, nxi_n
   nx_status status = nxi_extract(run, roots, wanted, d);
   if (!status) status = nxi_claim(run, d);
   *claimed = !status;
-  return status;
+  return nxi_oom_during(d, status, "planning");
 }
 
 static nx_status run_device(nxi_action *a, nxi_run *run, nxi_node *const *nodes, uint32_t n,
@@ -126,7 +78,7 @@ static nx_status run_device(nxi_action *a, nxi_run *run, nxi_node *const *nodes,
     if (status) return status;
     if (!claimed) continue;
     if (a->filled.report) a->report.record_ms += nxi_now_ms() - began;
-    status = nxi_execute(run, &a->diag);
+    status = nxi_execute(run, a);
     if (status) {
       nxi_abandon(run, status);
       nxi_run_lock(c);
@@ -138,13 +90,23 @@ static nx_status run_device(nxi_action *a, nxi_run *run, nxi_node *const *nodes,
   }
 }
 
-nx_status nxi_realize_nodes(nxi_action *a, nxi_node *const *nodes, uint32_t n) {
+typedef struct wanted {
+  nxi_action *a;
+  nxi_node *const *nodes;
+  uint32_t n;
+} wanted;
+
+static nx_status realize_nodes(void *arg) {
+  const wanted *w = arg;
+  nxi_action *a = w->a;
+  nxi_node *const *nodes = w->nodes;
+  uint32_t n = w->n;
   nx_context *c = a->context;
   nx_status status = nxi_poll_now(a->options, &a->diag);
   if (status) return status;
   nxi_run *run = nxi_run_take(c, &a->diag);
   nxi_node *few[16], **roots = n <= 16 ? few : nxi_malloc(n * sizeof *roots);
-  if (!run || !roots) status = nxi_oom(&a->diag);
+  if (!run || !roots) status = nxi_oom_during(&a->diag, NX_OUT_OF_MEMORY, "planning");
   for (int32_t device = 0; !status && device < NXI_DEVICES; device++) {
     run->device = device;
     run->options = a->options;
@@ -154,6 +116,24 @@ nx_status nxi_realize_nodes(nxi_action *a, nxi_node *const *nodes, uint32_t n) {
   if (roots != few) nxi_free(roots);
   nxi_run_give(run);
   return status;
+}
+
+enum { FEW_NODES = 1 << 14 }; /* are extracted in a millisecond or two */
+
+/* Whether even what surrounds compiling and running, or waiting for the lock, may last. */
+static bool may_last(nx_context *c) {
+  if (pthread_mutex_trylock(&c->run_lock)) return true;
+  nxi_run_unlock(c);
+  nxi_record_lock(c);
+  bool many = c->pending_nodes > FEW_NODES || c->live_storages > FEW_NODES;
+  nxi_record_unlock(c);
+  return many;
+}
+
+nx_status nxi_realize_nodes(nxi_action *a, nxi_node *const *nodes, uint32_t n) {
+  wanted w = {a, nodes, n};
+  bool lasts = a->asked.fn && !a->deputed && may_last(a->context);
+  return lasts ? nxi_action_work(a, realize_nodes, &w) : realize_nodes(&w);
 }
 
 nx_status nxi_realize_storage(nxi_action *a, nxi_storage *s, nxi_node **node) {
@@ -219,12 +199,22 @@ static nx_status collect_roots(nx_context *c, nx_tensor *const *t, size_t n, uin
   return good ? NX_OK : NX_OUT_OF_MEMORY;
 }
 
-static nx_status realize(nxi_action *a, nx_tensor *const *t, size_t n) {
+typedef struct request {
+  nxi_action *a;
+  nx_tensor *const *tensors;
+  size_t n;
+} request;
+
+static nx_status realize(void *arg) {
+  const request *r = arg;
+  nxi_action *a = r->a;
+  nx_tensor *const *t = r->tensors;
+  size_t n = r->n;
   nx_context *c = a->context;
   nxi_list nodes = {0};
   nx_status status = collect_roots(c, t, n, a->filled.flags, &nodes);
   if (!status && nodes.n) status = nxi_realize_nodes(a, (nxi_node **)nodes.items, nodes.n);
-  if (status == NX_OUT_OF_MEMORY) nxi_oom(&a->diag);
+  nxi_oom_in(&a->diag, nxi_oom_during(&a->diag, status, "planning"), "realize");
   nxi_record_lock(c);
   for (uint32_t i = 0; i < nodes.n; i++) nxi_node_unref(c, nodes.items[i]);
   if (c->due_used) nxi_due_settle(c);
@@ -249,5 +239,7 @@ nx_status nx_realize(nx_context *c, nx_tensor *const *t, size_t n, const nx_run_
   }
   nxi_action a;
   nxi_action_begin(&a, c, o);
-  return nxi_action_end(&a, realize(&a, t, n));
+  request r = {&a, t, n};
+  bool lasts = a.asked.fn && may_last(c);
+  return nxi_action_end(&a, lasts ? nxi_action_work(&a, realize, &r) : realize(&r));
 }

@@ -2,6 +2,16 @@
 /* Recording: the one path by which operations enter the recording. */
 #include "runtime/handle.h"
 
+const char *nxi_op_name(uint32_t op) {
+  if (op < NXG_OP_COUNT) return nxg_ops[op].name;
+  switch (op) {
+    case NXI_OP_EMPTY: return "empty";
+    case NXI_OP_PLACEHOLDER: return "placeholder";
+    case NXI_OP_TRANSFER: return "to_device";
+    default: return "function"; /* a result of a call, or what a captured one reads */
+  }
+}
+
 /* ---- nodes */
 
 static nxi_node *node_create(nx_context *c, const nxi_recording *r, uint32_t n_args) {
@@ -111,9 +121,16 @@ nxi_node *nxi_record_binary(const nxi_recording *r, nxi_node *a, nxi_node *b, bo
 nxi_node *nxi_node_view(nx_context *c, nxi_node *value, int32_t rank, const int64_t *shape,
                         const int64_t *strides, int64_t offset) {
   int64_t attrs[1 + NXG_MAX_RANK];
+  bool empty = false;
   attrs[0] = offset;
-  for (int32_t i = 0; i < rank; i++)
-    attrs[1 + i] = shape[i] == 1 ? 0 : strides[i]; /* equal views, equal keys */
+  for (int32_t i = 0; i < rank; i++) { /* equal views, equal keys */
+    attrs[1 + i] = shape[i] == 1 ? 0 : strides[i];
+    empty |= shape[i] == 0;
+  }
+  if (empty) { /* an operand that was broadcast to no elements: the form that movement gives */
+    attrs[0] = 0;
+    nxg_contiguous_strides(rank, shape, attrs + 1);
+  }
   nxi_recording r = {.context = c,
                      .op = NXG_view,
                      .dtype = value->dtype,
@@ -211,13 +228,8 @@ nx_tensor *nxi_record(const nxi_recording *r) {
     result = nxi_tensor_of_node(c, n);
   }
   nxi_record_unlock(c);
-  if (!result) {
-    nxi_diag d;
-    nxi_diag_clear(&d);
-    nxi_oom(&d);
-    return nxi_fail_null(&d);
-  }
-  if (exposed && nxi_carry_out(c, result->storage) != NX_OK) {
+  if (!result) return nxi_no_memory(nxi_op_name(r->op));
+  if (exposed && nxi_carry_out(c, &result->storage, 1, NULL, 0) != NX_OK) {
     nx_tensor_release(result);
     return NULL;
   }

@@ -14,6 +14,8 @@
 /* Besides the statuses of the interface: another run has what is needed; wait for a change and start again. */
 #define NXI_WAIT ((nx_status)1000)
 
+typedef struct nxi_action nxi_action;
+
 typedef struct nxi_run_input {
   nxi_buffer *buffer;
   int64_t offset;    /* of its first element in the buffer, bytes */
@@ -29,7 +31,8 @@ typedef struct nxi_run_output {
   nxi_buffer
       *land; /* memory of a pinned storage that must show the value, or NULL; one reference */
   nxi_node *occupant; /* whose value lies there and is needed further: it moves out; claimed */
-  bool direct;        /* nothing lies in `land`: the plan may write there */
+  bool direct;   /* nothing lies in `land` that is needed: the plan may write there */
+  bool precious; /* but it is needed again if the run fails */
   nxi_buffer *
       buffer; /* where the plan writes; NULL: in place of an input; else, in place: it moves here */
   int32_t in_place_of;
@@ -40,7 +43,7 @@ struct nxi_run {
   nxi_run *next; /* of the context's claimed runs */
   pthread_t thread;
   int32_t device;
-  bool fuse;                 /* part of the key, like the device */
+  uint32_t debugging;        /* nxi_debug_key; part of the key, like the device */
   bool claimed, overwriting; /* overwriting: an input's memory may be half written */
 
   uint64_t *key;
@@ -85,9 +88,22 @@ void nxi_run_reset(nxi_run *run);
 void nxi_run_free(nxi_run *run);
 /* The graph that a key says. with_values: parameters become the constants they are now. No lock. */
 nx_status nxi_decode(const nxi_run *run, bool with_values, nxg_graph **out, nxi_diag *d);
+/* The words of the next node; a node's first word is its head: operation, dtype, rank, number of operands. */
+static inline const uint64_t *nxi_key_next(const uint64_t *w) {
+  return w + 2 + (w[0] >> 24 & 0xff) + (uint32_t)w[1] + (w[0] >> 32);
+}
 /* Building blocks of keys, for functions. */
 bool nxi_key_words(nxi_run *run, const void *words, uint32_t n);
 bool nxi_run_add_input(nxi_run *run, nxi_buffer *b, int64_t offset, int64_t bytes, nxi_node *node);
+/* The place that an update with these attributes writes, in the form in which a reader of the same view has it as an
+ * input of its own, if the view begins at its lowest element. In elements; shape points into attrs or into *out. */
+typedef struct nxi_window {
+  int64_t offset, span;
+  bool dense;
+  int32_t rank;
+  const int64_t *shape;
+} nxi_window;
+void nxi_window_of(const int64_t *attrs, nxi_window *out);
 /* The number of a buffer among those of this run. run_lock. */
 int32_t nxi_run_alias(nxi_run *run, nxi_buffer *b);
 
@@ -111,19 +127,22 @@ nx_status nxi_wait_change(nx_context *c, const nx_run_options *o, nxi_diag *d);
 nx_status nxi_executor_create(nx_context *c, const char *cache_dir, nxi_diag *d);
 void nxi_executor_destroy(nx_context *c);
 uint64_t nxi_executor_compiled(nx_context *c); /* kernels compiled so far */
-/* Finds or makes the plan of a claimed run, reserves its memory, runs it. No lock. */
-nx_status nxi_execute(nxi_run *run, nxi_diag *d);
+/* Finds or makes the plan of a run that its action has claimed, reserves its memory, runs it. No lock. */
+nx_status nxi_execute(nxi_run *run, nxi_action *a);
 /* What a plan for this device would be made with. */
 void nxi_executor_options(const nx_context *c, int32_t device, nxp_options *out);
 
 void nxi_plans_unbusy(nx_context *c); /* plan_cache.c; run_lock */
 
-/* ---- realize.c */
+/* ---- action.c */
 /* What every action does first: callbacks, deferred teardown, the context kept alive. And last: the report. */
-typedef struct nxi_action {
+struct nxi_action {
   nx_context *context;
-  const nx_run_options *options;
+  const nx_run_options *options; /* its poll may be called anywhere in the action, and costs little */
   nx_run_options filled;
+  nxi_poll asked;    /* the caller's poll */
+  bool deputed;      /* a deputy is at work: the caller's poll is not for it to call */
+  _Atomic bool stop; /* the caller's poll has said stop: it is not asked again */
   nx_report report;
   double began;
   nxi_diag diag;
@@ -131,11 +150,20 @@ typedef struct nxi_action {
   uint64_t tag;
   int32_t output;
   char tag_text[256];
-} nxi_action;
+};
 void nxi_action_begin(nxi_action *a, nx_context *c, const nx_run_options *o);
 nx_status nxi_action_end(nxi_action *a,
                          nx_status status); /* also reports a failure to the thread's slot */
 double nxi_now_ms(void);
+/* Has work done that may last longer than polls may be apart: on this thread if there is no poll, else by a deputy,
+ * which asks a->options as it goes. What the work does must not depend on the thread. No lock. */
+nx_status nxi_action_work(nxi_action *a, nx_status (*work)(void *arg), void *arg);
+/* nxi_copy_packed (access.c) as such work. NX_INTERRUPTED leaves part of it undone. */
+nx_status nxi_action_copy(nxi_action *a, void *to, const void *base, nx_dtype dtype,
+                          const nxg_view *v);
+nx_status nxi_action_bytes(nxi_action *a, void *to, const void *from, int64_t bytes);
+
+/* ---- realize.c */
 /* Realises nodes; the caller holds a reference of each. No lock. */
 nx_status nxi_realize_nodes(nxi_action *a, nxi_node *const *nodes, uint32_t n);
 /* Realises a storage's present value; if node is not NULL it gets it, with a reference. No lock. */
@@ -144,7 +172,10 @@ nx_status nxi_realize_storage(nxi_action *a, nxi_storage *s, nxi_node **node);
 nx_status nxi_borrow(nxi_action *a, nxi_storage *s, nxi_node **node, nxi_buffer **buffer);
 void nxi_give_back(nx_context *c, nxi_node *node, nxi_buffer *buffer);
 /* Elements of a view of `base` to `to`, in C order, packed; bool bytes become 0 or 1. access.c */
-void nxi_copy_packed(void *to, const void *base, const nx_tensor *t);
+void nxi_copy_packed(void *to, const void *base, nx_dtype dtype, const nxg_view *v);
+/* nx_map of tensors that are there, under the name of another operation. mapping.c */
+nx_status nxi_map(const char *op, nx_tensor *t, uint32_t access, const nx_run_options *o,
+                  nx_mapping **out);
 nxi_run *nxi_run_take(nx_context *c, nxi_diag *d);            /* a workspace; no lock */
 void nxi_run_give(nxi_run *run);                              /* no lock */
 nx_status nxi_poll_now(const nx_run_options *o, nxi_diag *d); /* no lock */

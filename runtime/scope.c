@@ -21,13 +21,7 @@ static _Thread_local nx_scope *innermost;
 nx_scope *nx_scope_begin(nx_context *c) {
   if (!c) return nxi_error_null("scope", 0);
   nx_scope *s = nxi_calloc(1, sizeof *s);
-  if (!s) {
-    nxi_diag d;
-    nxi_diag_clear(&d);
-    nxi_oom(&d);
-    nxi_error_report(&d);
-    return NULL;
-  }
+  if (!s) return nxi_no_memory("scope");
   nxi_context_ref(c);
   s->context = c;
   s->outer = innermost;

@@ -113,11 +113,7 @@ nx_tensor *nxi_view_tensor(nx_tensor *t, const nxg_view *v) {
   t->storage->refs++;
   nx_tensor *view = nxi_tensor_create(c, t->storage, v->rank, v->shape, v->strides, v->offset);
   nxi_record_unlock(c);
-  if (view) return view;
-  nxi_diag d;
-  nxi_diag_clear(&d);
-  nxi_oom(&d);
-  return nxi_fail_null(&d);
+  return view ? view : nxi_no_memory("view");
 }
 
 void nxi_view_of(const nx_tensor *t, nxg_view *v) {

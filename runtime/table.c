@@ -50,8 +50,6 @@ static bool make_arrays(size_t places, uint32_t **tags, nxi_node ***nodes) {
     nxi_free(*tags);
     return false;
   }
-  nxi_advise_huge(*tags, places * sizeof **tags);
-  nxi_advise_huge(*nodes, places * sizeof **nodes);
   return true;
 }
 

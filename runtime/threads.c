@@ -11,20 +11,14 @@
  * `busy` says who may announce runs. Everything else of the pool is owned by the holder of `busy`. */
 #include "threads.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "cpus.h"
 #include "fork.h"
+#include "futex.h"
 #include "ir/alloc.h"
 #include "ir/op.h"
 
@@ -81,20 +75,6 @@ struct nxi_pool {
   _Alignas(CACHE_LINE) _Atomic bool busy;
 };
 
-static void futex_wait(_Atomic uint32_t *word, uint32_t value, const struct timespec *timeout) {
-  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, timeout, NULL, 0);
-}
-
-static void futex_wake(_Atomic uint32_t *word, int32_t count) {
-  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
-}
-
-static int64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static inline void relax(void) {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -133,17 +113,17 @@ static void ask(run *r) {
  * anything, so it runs under the caller's own floating-point environment, `saved`. */
 static void run_chunks_polled(run *r, int32_t worker, uint32_t saved) {
   bool asks = pthread_equal(pthread_self(), r->caller);
-  int64_t begin, end, size = r->grain, polled = now_ns(), started = polled;
+  int64_t begin, end, size = r->grain, polled = nxi_now_ns(), started = polled;
   while (take_chunk(r, size, &begin, &end)) {
     r->fn(r->arg, worker, begin, end);
-    int64_t now = now_ns();
+    int64_t now = nxi_now_ns();
     if (now - started < RAMP_NS) size = size > r->chunk / 2 ? r->chunk : size * 2;
     else if (now - started > 2 * RAMP_NS) size = (size / r->grain + 1) / 2 * r->grain;
     if (asks && now - polled >= POLL_NS) {
       nxi_fp_leave(saved);
       ask(r);
       nxi_fp_enter();
-      polled = now = now_ns();
+      polled = now = nxi_now_ns();
     }
     started = now;
   }
@@ -160,17 +140,17 @@ static void run_share(run *r, int32_t worker) {
 
 /* Waits for another value of `signal` than `seen`; returns it. */
 static uint32_t wait_for_signal(nxi_pool *pool, uint32_t seen) {
-  int64_t deadline = pool->spins ? now_ns() + SPIN_NS : 0;
+  int64_t deadline = pool->spins ? nxi_now_ns() + SPIN_NS : 0;
   for (;;) {
     for (int i = 0; i < 32 && deadline; i++) {
       uint32_t signal = atomic_load_explicit(&pool->signal, memory_order_acquire);
       if (signal != seen) return signal;
       relax();
     }
-    if (deadline && now_ns() < deadline) continue;
+    if (deadline && nxi_now_ns() < deadline) continue;
     /* Announcing: signal, then look for sleepers. Here the other way round, and futex looks again. */
     atomic_fetch_add(&pool->sleepers, 1);
-    while (atomic_load(&pool->signal) == seen) futex_wait(&pool->signal, seen, NULL);
+    while (atomic_load(&pool->signal) == seen) nxi_futex_wait(&pool->signal, seen, -1);
     atomic_fetch_sub(&pool->sleepers, 1);
     return atomic_load(&pool->signal);
   }
@@ -187,7 +167,7 @@ static bool enter_run(nxi_pool *pool) {
 
 static void leave_run(nxi_pool *pool) {
   uint32_t before = atomic_fetch_sub_explicit(&pool->state, 1, memory_order_acq_rel);
-  if ((before & INSIDE) == 1 && (before & WAITED_FOR)) futex_wake(&pool->state, 1);
+  if ((before & INSIDE) == 1 && (before & WAITED_FOR)) nxi_futex_wake(&pool->state, 1);
 }
 
 static void *worker_main(void *argument) {
@@ -274,22 +254,21 @@ static void start_workers(nxi_pool *pool) {
 
 /* Waits until no worker is inside. Spins, then sleeps; polls all the while. */
 static void wait_for_workers(nxi_pool *pool, run *r) {
-  int64_t started = now_ns(), polled = started;
+  int64_t started = nxi_now_ns(), polled = started;
   for (;;) {
     for (int i = 0; i < 32; i++) {
       if (!(atomic_load_explicit(&pool->state, memory_order_acquire) & INSIDE)) return;
       relax();
     }
-    int64_t now = now_ns();
+    int64_t now = nxi_now_ns();
     if (r->poll && now - polled >= POLL_NS) {
       ask(r);
-      polled = now_ns();
+      polled = nxi_now_ns();
     }
     if (now - started < (pool->spins ? WAIT_SPIN_NS : 0)) continue;
     uint32_t state =
         atomic_fetch_or_explicit(&pool->state, WAITED_FOR, memory_order_acq_rel) | WAITED_FOR;
-    struct timespec timeout = {.tv_nsec = POLL_NS};
-    if (state & INSIDE) futex_wait(&pool->state, state, &timeout);
+    if (state & INSIDE) nxi_futex_wait(&pool->state, state, POLL_NS);
   }
 }
 
@@ -303,7 +282,7 @@ static void run_with_workers(nxi_pool *pool, run *r, int64_t chunks) {
   atomic_fetch_add(&pool->signal, 1);
   if (atomic_load(&pool->sleepers) > 0) {
     int64_t useful = chunks - 1 < pool->started - 1 ? chunks - 1 : pool->started - 1;
-    futex_wake(&pool->signal, (int32_t)useful);
+    nxi_futex_wake(&pool->signal, (int32_t)useful);
   }
   run_share(r, 0);
   atomic_fetch_and_explicit(&pool->state, ~OPEN, memory_order_acq_rel);
@@ -413,7 +392,7 @@ void nxi_pool_destroy(nxi_pool *pool) {
   if (pool->started > 1) {
     atomic_store(&pool->quit, true);
     atomic_fetch_add(&pool->signal, 1);
-    futex_wake(&pool->signal, INT_MAX);
+    nxi_futex_wake(&pool->signal, INT_MAX);
     for (int32_t i = 1; i < pool->started; i++) pthread_join(pool->workers[i].thread, NULL);
   }
   nxi_free(pool->block);

@@ -89,4 +89,28 @@ static inline int close_context(void **state) {
 }
 static inline void release(nx_tensor *t) { nx_tensor_release(t); }
 
+/* A test of this group in a scope of its own: handles that it drops on the way go when it ends. */
+static nx_scope *scope_of_test;
+static inline int begin_scope(void **state) {
+  (void)state;
+  nx_context_collect(ctx); /* callbacks of the test before */
+  scope_of_test = nx_scope_begin(ctx);
+  return !scope_of_test;
+}
+/* Nothing that a test made is left when it ends, no error either. */
+static inline int nothing_left(void **state) {
+  (void)state;
+  nx_context_collect(ctx);
+  nx_stats s = {.size = sizeof s};
+  nx_context_stats(ctx, &s);
+  if (s.pending_nodes || s.live_bytes)
+    fprintf(stderr, "left: %d nodes, %d bytes\n", (int)s.pending_nodes, (int)s.live_bytes);
+  return nx_error_take(NULL) != NX_OK || s.pending_nodes || s.live_bytes;
+}
+static inline int end_scope(void **state) {
+  nx_scope_end(scope_of_test);
+  return nothing_left(state);
+}
+#define IN_SCOPE(test) cmocka_unit_test_setup_teardown(test, begin_scope, end_scope)
+
 #endif

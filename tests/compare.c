@@ -7,12 +7,13 @@
 #include <string.h>
 
 #include "codegen_llvm/codegen_llvm.h"
-#include "random_graph.h"
+#include "guarded.h"
+#include "random_values.h"
 #include "runtime/cache_kernel.h"
 #include "runtime/debug.h"
 #include "runtime/threads.h"
 
-enum { GUARD = 64, MOST_REPORTS = 12, MOST_NASTY = 64 };
+enum { MOST_REPORTS = 12, MOST_NASTY = 64 };
 
 typedef struct way {
   unsigned bit;
@@ -55,10 +56,10 @@ static void *must(void *p) {
 nxt_shop *nxt_shop_open(void) {
   nxt_shop *s = must(calloc(1, sizeof *s));
   nxi_pool_options two = {.threads = 2};
-  nxi_debug_init(); /* NX_DEBUG=verify,roundtrip holds here too */
   nxi_diag d;
   nxi_diag_clear(&d);
-  if (nxi_pool_create(&two, &s->pool, &d) != NX_OK ||
+  if (nxi_debug_init(&d) != NX_OK || /* NX_DEBUG=verify,roundtrip holds here too */
+      nxi_pool_create(&two, &s->pool, &d) != NX_OK ||
       (nxl_unavailable() == NULL && nxi_kernel_cache_create("", &s->kernels, &d) != NX_OK)) {
     fprintf(stderr, "%s\n", d.message);
     exit(1);
@@ -184,20 +185,6 @@ static void fill(const char *name, uint64_t seed, nx_dtype t, void *data, int64_
 
 /* ---- one run */
 
-static unsigned char *guarded(int64_t bytes) {
-  unsigned char *p = NULL;
-  if (posix_memalign((void **)&p, 64, (size_t)(bytes + 2 * GUARD)) != 0) must(NULL);
-  memset(p, 0xa5, GUARD);
-  memset(p + GUARD + bytes, 0xa5, GUARD);
-  return p + GUARD;
-}
-
-static bool guards_hold(const unsigned char *p, int64_t bytes) {
-  for (int i = 0; i < GUARD; i++)
-    if (p[-1 - i] != 0xa5 || p[bytes + i] != 0xa5) return false;
-  return true;
-}
-
 static int64_t node_bytes(const nxg_graph *g, uint32_t node) {
   return nxg_node_elements(&g->nodes[node]) * nxi_dtype_size(g->nodes[node].dtype);
 }
@@ -209,7 +196,7 @@ typedef struct memory {
 static void *copy_input(const nxg_graph *g, uint32_t i, const memory *pristine) {
   const nxg_node *n = &g->nodes[g->inputs[i].node];
   int64_t bytes = node_bytes(g, g->inputs[i].node);
-  void *p = guarded(bytes);
+  void *p = nxt_guarded(bytes);
   if (pristine != NULL) memcpy(p, pristine->inputs[i], (size_t)bytes);
   else fill(n->name, 0x9e37 + 77 * i, n->dtype, p, nxg_node_elements(n));
   return p;
@@ -220,12 +207,12 @@ static void make_memory(const nxg_graph *g, const memory *pristine, memory *m) {
   m->outputs = must(calloc(g->n_outputs + 1, sizeof *m->outputs));
   for (uint32_t i = 0; i < g->n_inputs; i++) m->inputs[i] = copy_input(g, i, pristine);
   for (uint32_t i = 0; i < g->n_outputs; i++)
-    m->outputs[i] = guarded(node_bytes(g, g->outputs[i].node));
+    m->outputs[i] = nxt_guarded(node_bytes(g, g->outputs[i].node));
 }
 
 static void free_memory(const nxg_graph *g, memory *m) {
-  for (uint32_t i = 0; i < g->n_inputs; i++) free((char *)m->inputs[i] - GUARD);
-  for (uint32_t i = 0; i < g->n_outputs; i++) free((char *)m->outputs[i] - GUARD);
+  for (uint32_t i = 0; i < g->n_inputs; i++) nxt_guarded_free(m->inputs[i]);
+  for (uint32_t i = 0; i < g->n_outputs; i++) nxt_guarded_free(m->outputs[i]);
   free(m->inputs);
   free(m->outputs);
 }
@@ -233,13 +220,13 @@ static void free_memory(const nxg_graph *g, memory *m) {
 static const char *violation(const nxg_graph *g, const memory *m, const memory *pristine) {
   for (uint32_t i = 0; i < g->n_inputs; i++) {
     int64_t bytes = node_bytes(g, g->inputs[i].node);
-    if (!guards_hold(m->inputs[i], bytes)) return "memory outside an input was written";
+    if (!nxt_guards_hold(m->inputs[i], bytes)) return "memory outside an input was written";
     if (pristine != NULL && !(g->inputs[i].flags & NXG_INPUT_OVERWRITE) &&
         memcmp(m->inputs[i], pristine->inputs[i], (size_t)bytes) != 0)
       return "an input was written that must not be";
   }
   for (uint32_t i = 0; i < g->n_outputs; i++)
-    if (!guards_hold(m->outputs[i], node_bytes(g, g->outputs[i].node)))
+    if (!nxt_guards_hold(m->outputs[i], node_bytes(g, g->outputs[i].node)))
       return "memory outside an output was written";
   return NULL;
 }
@@ -252,16 +239,17 @@ static nx_status launch(nxt_shop *s, const nxg_graph *g, const nxp_plan *plan, b
   for (uint32_t i = 0; i < n; i++)
     destination[i] = outputs[i].in_place_of < 0 ? m->outputs[i] : NULL;
   int64_t bytes = nxp_plan_temporary_bytes(plan);
-  unsigned char *temporary = guarded(bytes);
-  nxp_launch l = {m->inputs, NULL, destination, temporary, pool ? s->pool : NULL, NULL, NULL};
+  unsigned char *temporary = nxt_guarded(bytes);
+  nxp_launch l = {m->inputs, NULL, destination, temporary, pool ? s->pool : NULL,
+                  NULL,      NULL, false};
   nx_status status = nxp_plan_launch(plan, &l, d);
-  if (status == NX_OK && !guards_hold(temporary, bytes))
+  if (status == NX_OK && !nxt_guards_hold(temporary, bytes))
     status = nxi_fail(d, NX_INTERNAL, "", "memory outside the temporaries was written");
   for (uint32_t i = 0; i < n; i++)
     if (outputs[i].in_place_of >= 0)
       memcpy(m->outputs[i], m->inputs[outputs[i].in_place_of],
              (size_t)node_bytes(g, g->outputs[i].node));
-  free(temporary - GUARD);
+  nxt_guarded_free(temporary);
   free(destination);
   return status;
 }

@@ -6,24 +6,36 @@
 #include "passes/plan.h"
 #include "runtime/threads.h"
 
-/* One way to run a graph. */
+/* One way to run a graph. Compiled ones run it four times: compiled anew with an empty cache on disk, for one thread; with the
+ * kernels in memory, on two threads; with kernels that a new cache in memory finds on disk; and those on one thread. */
 typedef struct nxt_config {
   const char *name;
   nxp_executor executor;
   bool fuse, bound;
   const char *isa; /* NULL: this machine's best */
-  bool pool;
 } nxt_config;
+
+/* What there was to see, all graphs together. */
+typedef struct nxt_lab_stats {
+  uint64_t plans, compiled, from_memory, from_disk; /* kernels, of all plans */
+  uint64_t elements, nan;                           /* of float outputs that were compared */
+} nxt_lab_stats;
 
 typedef struct nxt_lab nxt_lab;
 nxt_lab *nxt_lab_create(void); /* kernel caches, targets, a pool of two */
 void nxt_lab_destroy(nxt_lab *lab);
+nxt_lab_stats nxt_lab_statistics(const nxt_lab *lab);
 /* All configurations that exist here; n is their number. */
 const nxt_config *nxt_configs(const nxt_lab *lab, size_t *n);
 
-/* True if `config` gives the bits of the interpreter for this graph and inputs from `seed`. If not, `why` says where. A
- * refusal that both share (NX_UNSUPPORTED...) counts as agreement. */
-bool nxt_agrees(nxt_lab *lab, const nxg_graph *g, uint64_t seed, const nxt_config *config,
-                char *why, size_t size);
+enum { NXT_MOST_INPUTS = 64 }; /* and outputs */
+
+/* A graph, inputs from a seed, and what the interpreter makes of them. */
+typedef struct nxt_trial nxt_trial;
+nxt_trial *nxt_trial_create(nxt_lab *lab, const nxg_graph *g, uint64_t seed);
+void nxt_trial_destroy(nxt_trial *t);
+/* True if `config` gives the bits of the interpreter. If not, `why` says where. A refusal that both share
+ * (NX_UNSUPPORTED...) counts as agreement. */
+bool nxt_trial_agrees(nxt_trial *t, const nxt_config *config, char *why, size_t size);
 
 #endif

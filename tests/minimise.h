@@ -5,7 +5,7 @@
 
 #include "differential.h"
 
-/* A new graph: one output if one suffices, nodes replaced by inputs where the failure stays. */
+/* A new graph: as few outputs as suffice, nodes replaced by inputs where the failure stays. */
 nxg_graph *nxt_minimise(nxt_lab *lab, const nxg_graph *g, uint64_t seed, const nxt_config *config);
 
 #endif

@@ -195,19 +195,15 @@ void step_call(world *w) {
   uint32_t names[2] = {w->n_names, w->n_names + 1};
   say(w, "t%u, t%u = %s(f%u, t%u)", given[0] ? given[0]->name : names[0],
       given[1] ? given[1]->name : names[1], record ? "record" : "call", f->name, x->name);
-  /* Into exposed storage it has happened even if it could not be carried out. */
-  bool faults = w->faults, exposed = f->assign == ASSIGN_X && is_exposed(x);
-  for (int i = 0; i < 2; i++) exposed |= given[i] && is_exposed(given[i]);
-  if (exposed || (record && (is_exposed(x) || f->w.storage->write_pins))) w->faults = false;
   EXPECT_STATUS(w, wanted,
                 record ? nx_function_record(f->f, &x->t, out)
                        : nx_function_call(f->f, &x->t, out, NULL));
-  w->faults = faults;
   if (wanted) return;
   model_view results[2];
   model_body(f, &x->v, results);
   for (size_t i = 0; i < n; i++)
     if (given[i]) model_assign(&given[i]->v, &results[i]);
+  bool faults = w->faults;
   w->faults = false;
   if (gone && !s->pins) check_donated(w, x);
   w->faults = faults;

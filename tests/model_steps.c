@@ -126,92 +126,127 @@ static void step_import(world *w) {
 
 /* ---- views */
 
-/* A random movement of v; NULL text if none. */
-static nx_tensor *move(world *w, handle *h, nxg_view *out, const char **op, nx_status *wanted) {
-  const nxg_view *v = &h->v.view;
-  nx_tensor *x = h->t, *result;
-  int64_t a[NXG_MAX_RANK], b[NXG_MAX_RANK], step[NXG_MAX_RANK];
-  int32_t axes[NXG_MAX_RANK], rank = v->rank;
+/* A random movement of a handle: the view it gives, the status it should have, and random numbers to draw on. */
+typedef struct movement {
+  handle *h;
+  nxg_view *out;
+  nx_status wanted;
+  int64_t a[NXG_MAX_RANK], b[NXG_MAX_RANK], step[NXG_MAX_RANK]; /* a <= b */
+  int32_t axes[NXG_MAX_RANK];                                   /* in any order */
   nxi_diag d;
-  nxi_diag_clear(&d);
-  for (int32_t i = 0; i < rank; i++) {
+} movement;
+
+static void draw_movement(world *w, movement *m) {
+  const nxg_view *v = &m->h->v.view;
+  nxi_diag_clear(&m->d);
+  for (int32_t i = 0; i < v->rank; i++) {
     int64_t n = v->shape[i];
-    a[i] = n ? below(w, n + 1) : 0;
-    b[i] = a[i] + (n - a[i] ? below(w, n - a[i] + 1) : 0);
-    if (chance(w, 50)) a[i] = 0, b[i] = n;
-    step[i] = 1 + below(w, 2);
-    axes[i] = i;
+    m->a[i] = n ? below(w, n + 1) : 0;
+    m->b[i] = m->a[i] + (n - m->a[i] ? below(w, n - m->a[i] + 1) : 0);
+    if (chance(w, 50)) m->a[i] = 0, m->b[i] = n;
+    m->step[i] = 1 + below(w, 2);
+    m->axes[i] = i;
   }
-  for (int32_t i = rank; i-- > 1;) {
-    int32_t other = (int32_t)below(w, i + 1), kept = axes[i];
-    axes[i] = axes[other];
-    axes[other] = kept;
+  for (int32_t i = v->rank; i-- > 1;) {
+    int32_t other = (int32_t)below(w, i + 1), kept = m->axes[i];
+    m->axes[i] = m->axes[other];
+    m->axes[other] = kept;
   }
-  switch (below(w, h->v.storage->part ? 6 : 7)) {
-    case 0:
-      *op = "permute";
-      *wanted = nxg_view_permute(v, axes, (size_t)rank, out, &d);
-      MAKE(w, result, nx_permute(x, axes, (size_t)rank));
-      return result;
-    case 1:
-      *op = "shrink";
-      *wanted = nxg_view_shrink(v, a, b, out, &d);
-      MAKE(w, result, nx_shrink(x, a, b));
-      return result;
-    case 2: {
-      *op = "flip";
-      size_t n = rank ? (size_t)below(w, rank + 1) : 0;
-      *wanted = nxg_view_flip(v, axes, n, out, &d);
-      MAKE(w, result, nx_flip(x, axes, n));
-      return result;
-    }
-    case 3:
-      *op = "slice";
-      for (int32_t i = 0; i < rank; i++) { /* counts, and some steps back */
-        b[i] = (b[i] - a[i] + step[i] - 1) / step[i];
-        if (b[i] && chance(w, 40)) a[i] += (b[i] - 1) * step[i], step[i] = -step[i];
-      }
-      *wanted = nxg_view_slice(v, a, b, step, out, &d);
-      MAKE(w, result, nx_slice(x, a, b, step));
-      return result;
-    case 4: {
-      *op = "reshape";
-      int64_t n = nxg_elements(rank, v->shape), left = n;
-      int32_t r = 0;
-      for (; left > 1 && r < 4; r++) {
-        int64_t f = 2;
-        while (left % f) f++;
-        a[r] = f;
-        if (chance(w, 40) || r == 3) a[r] = left;
-        left /= a[r];
-      }
-      if (!n || chance(w, 30)) a[r++] = n ? 1 : 0;
-      *wanted = nxg_view_reshape(v, r, a, out, &d);
-      MAKE(w, result, nx_reshape(x, r, a));
-      return result;
-    }
-    case 5: {
-      *op = "expand";
-      int32_t lead = rank < 4 ? (int32_t)below(w, 2) : 0;
-      for (int32_t i = 0; i < rank + lead; i++) {
-        int64_t n = i < lead ? 1 : v->shape[i - lead];
-        a[i] = n == 1 && chance(w, 60) ? 1 + below(w, 3) : n;
-      }
-      *wanted = nxg_view_expand(v, rank + lead, a, out, &d);
-      MAKE(w, result, nx_expand(x, rank + lead, a));
-      return result;
-    }
-    default: {
-      *op = "as_strided";
-      int64_t n = h->v.storage->elements;
-      a[0] = 1 + below(w, 3), a[1] = 1 + below(w, 3);
-      b[0] = below(w, 7) - 2, b[1] = below(w, 4) - 1;
-      int64_t offset = n ? below(w, n) : 0;
-      *wanted = nxg_view_as_strided(n, 2, a, b, offset, out, &d);
-      MAKE(w, result, nx_as_strided(x, 2, a, b, offset));
-      return result;
-    }
+}
+
+static nx_tensor *move_permute(world *w, movement *m) {
+  const nxg_view *v = &m->h->v.view;
+  nx_tensor *result;
+  m->wanted = nxg_view_permute(v, m->axes, (size_t)v->rank, m->out, &m->d);
+  MAKE(w, result, nx_permute(m->h->t, m->axes, (size_t)v->rank));
+  return result;
+}
+
+static nx_tensor *move_shrink(world *w, movement *m) {
+  nx_tensor *result;
+  m->wanted = nxg_view_shrink(&m->h->v.view, m->a, m->b, m->out, &m->d);
+  MAKE(w, result, nx_shrink(m->h->t, m->a, m->b));
+  return result;
+}
+
+static nx_tensor *move_flip(world *w, movement *m) {
+  const nxg_view *v = &m->h->v.view;
+  nx_tensor *result;
+  size_t n = v->rank ? (size_t)below(w, v->rank + 1) : 0;
+  m->wanted = nxg_view_flip(v, m->axes, n, m->out, &m->d);
+  MAKE(w, result, nx_flip(m->h->t, m->axes, n));
+  return result;
+}
+
+static nx_tensor *move_slice(world *w, movement *m) {
+  int64_t *a = m->a, *b = m->b, *step = m->step;
+  nx_tensor *result;
+  for (int32_t i = 0; i < m->h->v.view.rank; i++) { /* counts, and some steps back */
+    b[i] = (b[i] - a[i] + step[i] - 1) / step[i];
+    if (b[i] && chance(w, 40)) a[i] += (b[i] - 1) * step[i], step[i] = -step[i];
   }
+  m->wanted = nxg_view_slice(&m->h->v.view, a, b, step, m->out, &m->d);
+  MAKE(w, result, nx_slice(m->h->t, a, b, step));
+  return result;
+}
+
+static nx_tensor *move_reshape(world *w, movement *m) {
+  const nxg_view *v = &m->h->v.view;
+  nx_tensor *result;
+  int64_t n = nxg_elements(v->rank, v->shape), left = n;
+  int32_t r = 0;
+  for (; left > 1 && r < 4; r++) {
+    int64_t f = 2;
+    while (left % f) f++;
+    m->a[r] = f;
+    if (chance(w, 40) || r == 3) m->a[r] = left;
+    left /= m->a[r];
+  }
+  if (!n || chance(w, 30)) m->a[r++] = n ? 1 : 0;
+  m->wanted = nxg_view_reshape(v, r, m->a, m->out, &m->d);
+  MAKE(w, result, nx_reshape(m->h->t, r, m->a));
+  return result;
+}
+
+static nx_tensor *move_expand(world *w, movement *m) {
+  const nxg_view *v = &m->h->v.view;
+  nx_tensor *result;
+  int32_t lead = v->rank < 4 ? (int32_t)below(w, 2) : 0, rank = v->rank + lead;
+  for (int32_t i = 0; i < rank; i++) {
+    int64_t n = i < lead ? 1 : v->shape[i - lead];
+    m->a[i] = n == 1 && chance(w, 60) ? 1 + below(w, 3) : n;
+  }
+  m->wanted = nxg_view_expand(v, rank, m->a, m->out, &m->d);
+  MAKE(w, result, nx_expand(m->h->t, rank, m->a));
+  return result;
+}
+
+static nx_tensor *move_as_strided(world *w, movement *m) {
+  int64_t n = m->h->v.storage->elements, *a = m->a, *b = m->b;
+  nx_tensor *result;
+  a[0] = 1 + below(w, 3), a[1] = 1 + below(w, 3);
+  b[0] = below(w, 7) - 2, b[1] = below(w, 4) - 1;
+  int64_t offset = n ? below(w, n) : 0;
+  m->wanted = nxg_view_as_strided(n, 2, a, b, offset, m->out, &m->d);
+  MAKE(w, result, nx_as_strided(m->h->t, 2, a, b, offset));
+  return result;
+}
+
+static nx_tensor *move(world *w, handle *h, nxg_view *out, const char **op, nx_status *wanted) {
+  static const struct {
+    const char *op;
+    nx_tensor *(*make)(world *w, movement *m);
+  } rows[] = {{"permute", move_permute},      {"shrink", move_shrink},   {"flip", move_flip},
+              {"slice", move_slice},          {"reshape", move_reshape}, {"expand", move_expand},
+              {"as_strided", move_as_strided}};
+  movement m = {.h = h, .out = out};
+  draw_movement(w, &m);
+  int64_t which =
+      below(w, h->v.storage->part ? 6 : 7); /* the last one addresses the whole storage */
+  nx_tensor *result = rows[which].make(w, &m);
+  *op = rows[which].op;
+  *wanted = m.wanted;
+  return result;
 }
 
 static void step_view(world *w) {

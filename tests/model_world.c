@@ -93,8 +93,6 @@ nxg_view whole_of(const model_storage *s) {
   return v;
 }
 
-bool is_exposed(const handle *h) { return h->v.storage->write_pins > 0; }
-
 bool is_assignable(const handle *h) {
   return !h->v.storage->read_only && !h->v.storage->frozen && !nxg_view_overlaps_itself(&h->v.view);
 }

@@ -8,7 +8,7 @@
 #include "ir/alloc.h"
 #include "model.h"
 #include "nx/nx.h"
-#include "random_graph.h"
+#include "random_values.h"
 
 enum { MOST_HANDLES = 24, MOST_MAPPINGS = 5, MOST_HOSTS = 64, MOST_FUNCTIONS = 3, MOST_SCOPES = 3 };
 
@@ -113,7 +113,6 @@ handle *similar(
     world *w,
     const handle *like); /* one that broadcasts with it, of its dtype; itself if there is none */
 void check_handle(world *w, handle *h); /* reads it */
-bool is_exposed(const handle *h);
 bool is_assignable(
     const handle *h); /* in the model: a view without overlap, not read only, not frozen */
 /* The whole storage as a vector. */

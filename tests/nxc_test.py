@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """The command nxc from outside: results, complaints, exit statuses.
 
-Usage: nxc_test.py NXC GOLDEN_DIRECTORY. Files are written and read without NumPy; where NumPy is installed
+Usage: nxc_test.py NXC GOLDEN_DIRECTORY SHARED_RUN. The last is a program that is linked with the shared library. Files are written and read without NumPy; where NumPy is installed
 its own files and results are compared too. NX_BLESS=1 rewrites the expected dumps.
 """
 
@@ -23,7 +23,7 @@ try:
 except ImportError:
     numpy = None
 
-NXC, GOLDEN = os.path.abspath(sys.argv[1]), Path(sys.argv[2])
+NXC, GOLDEN, SHARED_RUN = os.path.abspath(sys.argv[1]), Path(sys.argv[2]), os.path.abspath(sys.argv[3])
 SOFTMAX = """nxir 1
 graph @softmax(%x: f32[256,64]) -> (%y) {
   %m = reduce_max %x axes=[1] keepdims : f32[256,1]
@@ -231,6 +231,38 @@ class BadInput(Case):
                 self.assertRegex(err, r"^bad.nxir:\d+:\d+: \S")
         self.refused("^-:1:6: version 2", "run", "-", text="nxir 2\n")
 
+    def test_environment(self):
+        for command in ["run", "softmax.nxir", "--input", "x=x.npy"], ["info"], ["opt", "softmax.nxir"], ["dump", "softmax.nxir", "--stage", "graph"]:
+            for name, value in ("NX_DEBUG", "graphs"), ("NX_SKIP", "cse,lower"), ("NX_EXECUTOR", "jit"), ("NX_ISA", "vax"):
+                self.environment[name] = value
+                self.refused(f'^nxc: {name}: .* "{value.split(",")[-1]}"', *command)
+                del self.environment[name]
+            self.environment["NX_DUMP_DIR"] = "no/such"
+            self.refused('^nxc: NX_DUMP_DIR: the directory "no/such" cannot be written: No such file', *command)
+            del self.environment["NX_DUMP_DIR"]
+
+    def test_kernels_where_graphs_are_wanted(self):
+        kernel = self.nxc("dump", "softmax.nxir", "--stage", "kernels")[0]
+        self.file("k.nxir", kernel)
+        self.refused("^k.nxir:2:1: a graph is expected here, and this is a kernel", "run", "k.nxir")
+        for stage in "graph", "clusters", "plan", "dot", "soul":
+            self.refused(f'a kernel has no stage "{stage}"; it is one of kernels, bound, llvm, asm', "dump", "k.nxir", "--stage", stage)
+        self.file("b.nxir", self.nxc("dump", "k.nxir", "--stage", "bound")[0])
+        self.refused("the kernel .* is bound; the stage kernels comes before that", "dump", "b.nxir", "--stage", "kernels")
+        self.refused("the pass cse works on graphs", "opt", "k.nxir", "--passes", "cse")
+        self.refused("the pass simplify works on logical kernels", "opt", "b.nxir", "--passes", "simplify")
+        lines = (kernel + "\n" + kernel).splitlines(True)
+        broken = len(lines) - 3
+        self.file("two.nxir", "".join(lines[:broken] + ["  nonsense\n"] + lines[broken:]))
+        self.refused(f"^two.nxir:{broken + 1}:", "dump", "two.nxir", "--stage", "bound")
+        self.file("mixed.nxir", kernel + SOFTMAX)
+        self.refused(f"^mixed.nxir:{kernel.count(chr(10)) + 2}:", "opt", "mixed.nxir")
+
+    def test_parameters_have_no_value(self):
+        self.file("p.nxir", "nxir 1\ngraph @f(%x: f32[3]) -> (%y) {\n  %p = full param 0 : f32[3]\n  %y = add %x, %p : f32[3]\n}\n")
+        self.file("v.npy", npy("<f4", (3,), [1, 2, 3]))
+        self.refused("full: parameter 0 has a value only inside of a run", "run", "p.nxir", "--input", "x=v.npy")
+
     def test_passes_and_stages(self):
         self.refused('no pass "nap"', "opt", "softmax.nxir", "--passes", "cse,nap")
         self.refused("the pass bind works on kernels", "opt", "softmax.nxir", "--passes", "bind")
@@ -275,6 +307,50 @@ class Stages(Case):
         bound = self.nxc("opt", "-", "--passes", "bind,legalize", text=self.dump("kernels"))[0]
         self.assertEqual(bound, self.dump("bound"))
         self.assertEqual(self.nxc("opt", "-", text=bound)[0], bound)
+
+    def test_dump_of_kernels(self):
+        """A dump of any stage runs: later stages of it are those of the graph."""
+        stages = ["kernels", "bound"] + (["llvm", "asm"] if self.compiles else [])
+        for i, stage in enumerate(stages[:2]):
+            text = self.dump(stage)
+            for later in stages[i:]:
+                same = self.nxc("dump", "-", "--stage", later, text=text)[0] == self.dump(later)
+                self.assertTrue(same, f"{later} of {stage}")
+
+    def test_several_kernels(self):
+        text = """nxir 1
+graph @f(%x: f32[100,50], %y: f32[100,50]) -> (%a, %b) {
+  %a = reduce_sum %x axes=[0] : f32[50]
+  %b = reduce_max %y axes=[1] : f32[100]
+}
+"""
+        kernels = self.nxc("dump", "-", "--stage", "kernels", text=text)[0]
+        self.assertEqual(kernels.count("kernel @"), 2)
+        self.assertEqual(self.nxc("opt", "-", text=kernels)[0], kernels)
+        self.assertEqual(self.nxc("dump", "-", "--stage", "kernels", text=kernels)[0], kernels)
+        bound = self.nxc("dump", "-", "--stage", "bound", text=text)[0]
+        self.assertEqual(self.nxc("dump", "-", "--stage", "bound", text=kernels)[0], bound)
+        self.assertEqual(self.nxc("opt", "-", "--passes", "bind,legalize", text=kernels)[0], bound)
+
+    def test_dump_directory(self):
+        """Every text of NX_DUMP_DIR is one that nxc takes, and the graph computes the same."""
+        text = SOFTMAX.replace("div %e, %s", "div %e, %s2").replace("  %y", "  %h = full 0.75 : f32[256,1]\n  %s2 = mul %s, %h : f32[256,1]\n  %y")
+        self.file("f.nxir", text)
+        self.file("x.npy", npy("<f4", (256, 64), [i % 13 / 7 for i in range(256 * 64)]))
+        self.environment["NX_DUMP_DIR"] = str(self.dir / "dumps")
+        self.nxc("run", "f.nxir", "--input", "x=x.npy", "--output", "y=y.npy")
+        del self.environment["NX_DUMP_DIR"]
+        stages = {}
+        for path in sorted((self.dir / "dumps").iterdir()):
+            stages[path.stem.split("-")[-1]] = str(path)
+        self.assertEqual(set(stages), {"graph", "clusters", "kernels", "bound", "plan"} | ({"llvm", "asm"} if self.compiles else set()) if self.compiles else {"graph", "plan"})
+        head = self.nxc("dump", stages["graph"], "--stage", "graph")[0].splitlines()[1]
+        x, y = re.match(r"graph @\w*\(%(\w+): .* -> \(%(?:\w+ as )?(\w+)\)", head).groups()
+        self.nxc("run", stages["graph"], "--input", f"{x}=x.npy", "--output", f"{y}=again.npy")
+        self.assertEqual((self.dir / "again.npy").read_bytes(), (self.dir / "y.npy").read_bytes())
+        for stage in set(stages) & {"graph", "clusters", "kernels", "bound"}:
+            self.assertIn("nxir 1", self.nxc("opt", stages[stage], "--passes", "")[0])
+            self.nxc("dump", stages[stage], "--stage", "bound")
 
     def test_opt(self):
         everything = self.nxc("opt", "softmax.nxir")[0]
@@ -333,6 +409,25 @@ class Info(Case):
         self.assertIn("1 kernels removed", self.nxc("cache", "clear")[0])
         self.assertIn("0 kernels, 0 bytes", self.nxc("cache", "list", "--dir", str(self.dir / "cache"))[0])
 
+    def test_cache_is_shared(self):
+        """nxc is linked statically; programs with the shared library use its kernels, and it theirs."""
+        self.file("softmax.nxir", SOFTMAX)
+        self.file("x.npy", npy("<f4", (256, 64), [0.5] * (256 * 64)))
+        if "interpreter" in self.nxc("info")[0]:
+            return
+        self.nxc("run", "softmax.nxir", "--input", "x=x.npy", "--output", "y=y.npy")
+        run = lambda: subprocess.run([SHARED_RUN, "softmax.nxir"], cwd=self.dir, env=self.environment, capture_output=True, text=True, check=True).stdout
+        self.assertEqual(run(), "1 kernels, 0 compiled, 1 from disk\n")
+        self.nxc("cache", "clear")
+        self.assertEqual(run(), "1 kernels, 1 compiled, 0 from disk\n")
+        self.assertRegex(self.nxc("cache", "list")[0], "  good\n1 kernels, ")
+        _, err = self.nxc("run", "softmax.nxir", "--input", "x=x.npy", "--output", "y=y.npy", "--time")
+        self.assertIn("1 kernels (0 compiled, 1 from disk)", err)
+        entry, = (self.dir / "cache").glob("*.nxe")
+        entry.rename(entry.with_name("0" * 32 + ".nxe"))
+        self.assertIn("  bad: its name is not that of its key", self.nxc("cache", "list")[0])
+        self.assertIn("1 bad kernels removed", self.nxc("cache", "verify")[0])
+
     def test_cache_that_others_can_write(self):
         (self.dir / "open").mkdir()
         (self.dir / "open").chmod(0o777)
@@ -342,4 +437,4 @@ class Info(Case):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])

@@ -6,6 +6,38 @@
 
 /* ---- elementwise */
 
+/* A permutation, flips, and (but for the output) repeats: strides, and where the first element lies. */
+static int64_t random_layout(bool output, int rank, const int64_t *extent, int64_t *stride) {
+  int order[4] = {0, 1, 2, 3};
+  for (int i = 0; !output && i < rank; i++) {
+    int j = (int)below(rank), swap = order[i];
+    order[i] = order[j];
+    order[j] = swap;
+  }
+  int64_t step = 1, offset = 0;
+  for (int i = rank; i-- > 0;) {
+    stride[order[i]] = step;
+    step *= extent[order[i]];
+  }
+  for (int i = 0; i < rank; i++) {
+    if (!output && below(5) == 0) stride[i] = 0;
+    if (below(5) == 0) {
+      offset += stride[i] * (extent[i] - 1);
+      stride[i] = -stride[i];
+    }
+  }
+  return offset;
+}
+
+/* A guard along one dimension, sometimes with a value for what it leaves out. */
+static void random_pad(nxk_kernel *k, nx_dtype t, nxk_value index, int64_t extent, nxk_access *a) {
+  nxk_value low = nxk_const_i(k, NX_I64, below(extent + 1)), one = nxk_const_i(k, NX_I64, below(3));
+  nxk_value shifted = add(k, index, one);
+  a->mask = below(2) ? nxk_scalar(k, NXK_le, 0, low, shifted, NXK_NONE)
+                     : nxk_scalar(k, NXK_lt, 0, shifted, low, NXK_NONE);
+  if (below(2)) a->other = nxk_const_i(k, t, 5);
+}
+
 /* y[i0, i1, ...] = x through any view, + z of another; the shape, order and signs of strides are random. */
 static nxk_kernel *random_map(nx_dtype t) {
   nxk_kernel *k = nxk_create(NXK_LOGICAL, "map");
@@ -18,27 +50,7 @@ static nxk_kernel *random_map(nx_dtype t) {
     total *= extent[i];
   }
   int64_t offset[3];
-  for (int b = 0; b < 3; b++) { /* a permutation, flips, and (but for the output) repeats */
-    int order[4] = {0, 1, 2, 3};
-    for (int i = 0; b < 2 && i < rank; i++) {
-      int j = (int)below(rank), swap = order[i];
-      order[i] = order[j];
-      order[j] = swap;
-    }
-    int64_t step = 1;
-    offset[b] = 0;
-    for (int i = rank; i-- > 0;) {
-      stride[b][order[i]] = step;
-      step *= extent[order[i]];
-    }
-    for (int i = 0; i < rank; i++) {
-      if (b < 2 && below(5) == 0) stride[b][i] = 0;
-      if (below(5) == 0) {
-        offset[b] += stride[b][i] * (extent[i] - 1);
-        stride[b][i] = -stride[b][i];
-      }
-    }
-  }
+  for (int b = 0; b < 3; b++) offset[b] = random_layout(b == 2, rank, extent, stride[b]);
   uint32_t x = nxk_add_buffer(k, NXK_IN, t, total), z = nxk_add_buffer(k, NXK_IN, t, total),
            y = nxk_add_buffer(k, NXK_OUT, t, total);
   k->buffers[y].aligned = true;
@@ -52,14 +64,9 @@ static nxk_kernel *random_map(nx_dtype t) {
     for (int i = 0; i < rank; i++) terms[i] = (nxk_term){index[i], stride[b][i]};
     nxk_access a = at(b < 2 ? buffers[b] : y, offset[b], terms, (uint32_t)rank);
     if (b < 2) {
-      if (below(2)) { /* a pad */
+      if (below(2)) {
         int d = (int)below(rank);
-        nxk_value low = nxk_const_i(k, NX_I64, below(extent[d] + 1)),
-                  one = nxk_const_i(k, NX_I64, below(3));
-        nxk_value shifted = add(k, index[d], one);
-        a.mask = below(2) ? nxk_scalar(k, NXK_le, 0, low, shifted, NXK_NONE)
-                          : nxk_scalar(k, NXK_lt, 0, shifted, low, NXK_NONE);
-        if (below(2)) a.other = nxk_const_i(k, t, 5);
+        random_pad(k, t, index[d], extent[d], &a);
       }
       loaded[b] = nxk_load(k, &a, 1);
       continue;

@@ -155,7 +155,14 @@ static void test_environments(void **state) {
   assert_true(gives(b, "k", NULL));
   nxi_disk_entry e = {0};
   assert_true(nxi_disk_list(b, remember, &e));
+  assert_int_equal(e.state, NXI_DISK_BAD); /* nobody will ever find it there */
+  assert_string_equal(e.problem, "its name is not that of its key");
+  assert_int_equal(nxi_disk_verify(b), 1);
+  write_file(name, data, size);
+  assert_int_equal(chmod(name, 0600), 0);
+  assert_true(nxi_disk_list(b, remember, &e));
   assert_int_equal(e.state, NXI_DISK_FOREIGN);
+  assert_int_equal(nxi_disk_verify(b), 0);
   nxi_disk_close(a);
   nxi_disk_close(b);
 }
@@ -194,6 +201,30 @@ static void test_corruption(void **state) {
   write_file(name, bad, size + 1);
   assert_true(store(c, "the key", "mended")); /* a store replaces what is damaged */
   assert_true(gives(c, "the key", "mended"));
+  nxi_disk_close(c);
+}
+
+/* A sound entry under the name of another key: a miss, and a bad one. */
+static void test_names(void **state) {
+  (void)state;
+  nxi_disk_cache *c = open_cache(in_root("names"), "environment", 0);
+  assert_true(store(c, "k", "v"));
+  char name[600], renamed[600];
+  snprintf(name, sizeof name, "%s", only_file(c));
+  snprintf(renamed, sizeof renamed, "%s", name);
+  char *digit = renamed + strlen(renamed) - 5; /* the last before .nxe */
+  *digit = *digit == '0' ? '1' : '0';
+  assert_int_equal(rename(name, renamed), 0);
+  assert_true(gives(c, "k", NULL));
+  nxi_disk_entry e = {0};
+  assert_true(nxi_disk_list(c, remember, &e));
+  assert_int_equal(e.state, NXI_DISK_BAD);
+  assert_int_equal(rename(renamed, name), 0);
+  assert_int_equal(nxi_disk_verify(c), 0);
+  assert_true(gives(c, "k", "v"));
+  assert_int_equal(rename(name, renamed), 0);
+  assert_int_equal(nxi_disk_verify(c), 1);
+  assert_int_equal(stats_of(c).entries, 0);
   nxi_disk_close(c);
 }
 
@@ -475,6 +506,7 @@ int main(void) {
       cmocka_unit_test(test_round_trip),
       cmocka_unit_test(test_environments),
       cmocka_unit_test(test_corruption),
+      cmocka_unit_test(test_names),
       cmocka_unit_test(test_unsafe_files),
       cmocka_unit_test(test_unsafe_directories),
       cmocka_unit_test(test_default_directory),

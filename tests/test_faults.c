@@ -23,6 +23,13 @@ static bool out_of_memory(void) {
   if (e.status != NX_OUT_OF_MEMORY)
     fprintf(stderr, "unexpected: %s: %s\n", nx_status_name(e.status), e.message);
   assert_true(failing && e.status == NX_OUT_OF_MEMORY);
+  /* It names what was asked for, and how many bytes could not be had. */
+  char lead[64];
+  snprintf(lead, sizeof lead, "%s: ", e.op);
+  if (!e.op[0] || strncmp(e.message, lead, strlen(lead)) != 0 || !strstr(e.message, " bytes "))
+    fprintf(stderr, "%s: %s\n", e.op, e.message);
+  assert_true(e.op[0] && strncmp(e.message, lead, strlen(lead)) == 0);
+  assert_non_null(strstr(e.message, " bytes "));
   failing = false;
   failures++;
   return true;
@@ -199,6 +206,78 @@ static void memory_stays_exhausted(void **state) {
   nx_context_release(ctx);
 }
 
+/* ---- at a realise the error says which operation's, with its tag, and what the memory was wanted for */
+
+static const struct {
+  const char *text, *op; /* op: NULL if it may be either */
+  bool compiled;         /* only where kernels are */
+} purposes[] = {
+    {"planning: ", NULL, false},
+    {"launching: ", NULL, false},
+    {"its result, f32[20000]: memory is exhausted: ", "sub", false},
+    {"its result, f32[20000]: memory is exhausted: 80000 bytes could not be had", "sub", false},
+    {"its result, f32[1]: memory is exhausted: ", "reduce_sum", false},
+    {"its result, f32[1]: memory is exhausted: 4 bytes could not be had", "reduce_sum", false},
+    {"compiling kernel ", NULL, true},
+    {"intermediate results: ", NULL, true},
+    {"interpreting: ", NULL, false} /* by some executors */
+};
+enum { PURPOSES = sizeof purposes / sizeof *purposes, SOMETIMES = PURPOSES - 1 };
+
+/* Two results: a sum, in two kernels with partial results between them, and what needs it. */
+static void two_results(nx_tensor *line, nx_tensor **y) {
+  nx_tensor *root = nx_sqrt(line), *all;
+  nx_tag_set(7, "the sum");
+  y[0] = GOOD(nx_reduce_sum(root, NX_AXES(0), NX_KEEPDIMS));
+  all = nx_abs(y[0]);
+  nx_tag_set(8, "the difference");
+  y[1] = GOOD(nx_sub(line, all));
+  nx_tag_set(0, NULL);
+  release(root), release(all);
+}
+
+static void note_purpose(const nx_error *e, bool *seen) {
+  bool known = false, sum = !strcmp(e->op, "reduce_sum") && e->tag == 7,
+       difference = !strcmp(e->op, "sub") && e->tag == 8,
+       neither = !strncmp(e->message, "realize: planning: ", 19);
+  const char *purpose = e->message + strlen(e->op) + 2;
+  for (int i = 0; i < PURPOSES; i++) {
+    if (strncmp(purpose, purposes[i].text, strlen(purposes[i].text)) != 0) continue;
+    seen[i] = true;
+    known |= !purposes[i].op || !strcmp(purposes[i].op, e->op);
+  }
+  if (!known || !(sum || difference || neither))
+    fail_msg("%s, tag %d: %s", e->op, (int)e->tag, e->message);
+}
+
+static void memory_has_a_purpose(void **state) {
+  (void)state;
+  bool seen[PURPOSES] = {false}, over = false, compiled = false;
+  for (int64_t point = 0; !over; point++) {
+    nx_context_options o = {.size = sizeof o, .cache_dir = "", .threads = 2};
+    OK(nx_context_create(&o, &ctx));
+    nx_tensor *line = vector(20000, 1, 1), *y[2];
+    two_results(line, y);
+    nx_report r = {.size = sizeof r};
+    nx_run_options run = {.size = sizeof run, .report = &r};
+    int64_t before = nxi_alloc_count();
+    nxi_alloc_fail(point, false);
+    nx_status status = nx_realize(ctx, y, 2, &run);
+    nxi_alloc_fail(-1, false);
+    over = nxi_alloc_count() - before <= point; /* the point lies beyond the realise */
+    compiled = r.kernel_misses > 0;
+    nx_error e = {.size = sizeof e};
+    assert_int_equal(nx_error_take(&e), status);
+    assert_true(status == NX_OK || (status == NX_OUT_OF_MEMORY && !over));
+    if (status) note_purpose(&e, seen); /* else it can do without */
+    release(line), release(y[0]), release(y[1]);
+    nx_context_release(ctx);
+  }
+  for (int i = 0; i < SOMETIMES; i++)
+    if (!seen[i] && (compiled || !purposes[i].compiled))
+      fail_msg("nothing was wanted for \"%s\"", purposes[i].text);
+}
+
 static int make_path(void **state) {
   (void)state;
   int file = mkstemp(path);
@@ -210,7 +289,8 @@ static int remove_path(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(memory_stays_exhausted),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(memory_has_a_purpose),
+                                     cmocka_unit_test(memory_stays_exhausted),
                                      cmocka_unit_test(every_allocation_fails_once)};
   return cmocka_run_group_tests(tests, make_path, remove_path);
 }

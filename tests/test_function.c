@@ -265,37 +265,19 @@ static void from_text(void **state) {
   assert_memory_equal(e.message, "line 3, column 8", 16);
 }
 
-static nx_scope *scope;
-static int begin(void **state) {
-  (void)state;
-  scope = nx_scope_begin(ctx);
-  return !scope;
-}
-static int end(void **state) {
-  (void)state;
-  nx_scope_end(scope);
-  nx_context_collect(ctx);
-  nx_stats s = {.size = sizeof s};
-  nx_context_stats(ctx, &s);
-  if (s.pending_nodes || s.live_bytes)
-    fprintf(stderr, "left: %d nodes, %d bytes\n", (int)s.pending_nodes, (int)s.live_bytes);
-  return nx_error_take(NULL) != NX_OK || s.pending_nodes || s.live_bytes;
-}
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-
 int main(void) {
   const struct CMUnitTest tests[] = {
-      T(plain),
-      T(captured_tensors_are_read_at_the_call),
-      T(constants_are_frozen),
-      T(assigns_happen_at_every_call),
-      T(inputs_can_be_assigned),
-      T(outputs_in_place),
-      T(donation),
-      T(inlined),
-      T(failed_calls_change_nothing),
-      T(wrong_creation),
-      T(from_text),
+      IN_SCOPE(plain),
+      IN_SCOPE(captured_tensors_are_read_at_the_call),
+      IN_SCOPE(constants_are_frozen),
+      IN_SCOPE(assigns_happen_at_every_call),
+      IN_SCOPE(inputs_can_be_assigned),
+      IN_SCOPE(outputs_in_place),
+      IN_SCOPE(donation),
+      IN_SCOPE(inlined),
+      IN_SCOPE(failed_calls_change_nothing),
+      IN_SCOPE(wrong_creation),
+      IN_SCOPE(from_text),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

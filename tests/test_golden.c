@@ -11,7 +11,7 @@
  *   ... ; error: sentence           at the end of a line: the text is refused there, with this sentence
  *
  * NX_BLESS=1 rewrites `check` lines and what stands after ==. Every text that is not refused survives a round trip, and
- * every pass has a file. */
+ * every pass has a file that shows what it does. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -90,21 +90,35 @@ static void add_check_lines(nxi_text *out, const char *expected) {
 
 /* ---- what a command gives */
 
-static nx_status apply(const file *f, const char *arguments, nxi_text *out, nxi_diag *d) {
-  char names[256];
-  nxi_target target = target_of(arguments);
-  nxp_apply_options o = {&target, strstr(arguments, "noblas") == NULL};
-  size_t n = 0; /* words with = and the word noblas are no passes */
+/* The passes that a command names, up to `last` and with it or without; NULL: all. Words with = and the word noblas
+ * are no passes. */
+static size_t pass_names(const char *arguments, const char *last, bool with_last, char names[256]) {
+  size_t n = 0;
+  names[0] = '\0';
   for (const char *at = arguments; *at;) {
     size_t word = strcspn(at, " ,");
     bool option = memchr(at, '=', word) != NULL || (word == 6 && memcmp(at, "noblas", 6) == 0);
-    if (word > 0 && !option)
-      n += (size_t)snprintf(names + n, sizeof names - n, "%.*s,", (int)word, at);
-    assert_true(n < sizeof names);
+    bool is_last = last != NULL && strlen(last) == word && memcmp(at, last, word) == 0;
+    if (is_last && !with_last) break;
+    if (word > 0 && !option) n += (size_t)snprintf(names + n, 256 - n, "%.*s,", (int)word, at);
+    assert_true(n < 256);
+    if (is_last) break;
     at += word + strspn(at + word, " ,");
   }
-  assert_true(n > 0);
+  return n;
+}
+
+static nx_status apply_names(const file *f, const char *arguments, const char *names, nxi_text *out,
+                             nxi_diag *d) {
+  nxi_target target = target_of(arguments);
+  nxp_apply_options o = {&target, strstr(arguments, "noblas") == NULL};
   return nxp_apply(f->text, f->size, names, &o, out, d);
+}
+
+static nx_status apply(const file *f, const char *arguments, nxi_text *out, nxi_diag *d) {
+  char names[256];
+  assert_true(pass_names(arguments, NULL, true, names) > 0);
+  return apply_names(f, arguments, names, out, d);
 }
 
 static nx_status dump(const file *f, const char *arguments, nxi_text *out, nxi_diag *d) {
@@ -211,7 +225,7 @@ static bool run_on(const struct executor *e, const nxg_graph *g, port *in, port 
   void *temporary = aligned_alloc(64, (size_t)(nxp_plan_temporary_bytes(plan) + 127) / 64 * 64);
   for (uint32_t i = 0; i < g->n_inputs; i++) inputs[i] = in[i].data;
   for (uint32_t i = 0; i < g->n_outputs; i++) outputs[i] = out[i].data;
-  nxp_launch l = {inputs, NULL, outputs, temporary, NULL, NULL, NULL};
+  nxp_launch l = {inputs, NULL, outputs, temporary, NULL, NULL, NULL, false};
   if (nxp_plan_launch(plan, &l, &d) != NX_OK) fail_msg("%s: %s", e->name, d.message);
   free(temporary);
   nxp_plan_destroy(plan);
@@ -367,7 +381,34 @@ static void test_file(void **state) {
   nxi_text_free(&again);
 }
 
-/* Every row of pass_list.def is in some file's command. */
+/* ---- all passes */
+
+static bool has_word(const char *text, const char *word) {
+  size_t n = strlen(word);
+  for (const char *at = text; (at = strstr(at, word)) != NULL; at += n)
+    if ((at == text || strchr(" ,", at[-1])) && strchr(" ,", at[n])) return true;
+  return false;
+}
+
+/* Whether the pass changes what those before it in the command leave. */
+static bool does_something(const file *f, const char *arguments, const char *pass) {
+  nxi_text texts[2] = {{0}};
+  for (int with = 0; with < 2; with++) {
+    char names[256];
+    nxi_diag d;
+    nxi_diag_clear(&d);
+    pass_names(arguments, pass, with, names);
+    if (apply_names(f, arguments, names, &texts[with], &d) != NX_OK)
+      fail_msg("%s: %s", f->name, d.message);
+  }
+  bool differ = strcmp(texts[0].data, texts[1].data) != 0;
+  nxi_text_free(&texts[0]);
+  nxi_text_free(&texts[1]);
+  return differ;
+}
+
+/* Every row of pass_list.def is in the command of some file whose lines it changes: a pass that did nothing would be
+ * noticed. */
 static void test_every_pass_has_a_file(void **state) {
   static const char *const passes[] = {
 #define NXP_PASS(name, level, optional, needs, keeps) #name,
@@ -377,18 +418,27 @@ static void test_every_pass_has_a_file(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
     bool found = false;
-    for (size_t k = 0; k < n_files; k++) {
+    for (size_t k = 0; k < n_files && !found; k++) {
       char *line;
       const char *at = files[k].text;
       for (; (line = next_line(&files[k], &at)) != NULL; free(line)) {
-        const char *names = after(line, "; test pass"),
-                   *word = names ? strstr(names, passes[i]) : NULL;
-        found = found || (word && (word == names || word[-1] == ' ') &&
-                          strchr(" ,", word[strlen(passes[i])]));
+        const char *names = after(line, "; test pass");
+        found = found || (names != NULL && has_word(names, passes[i]) &&
+                          does_something(&files[k], names, passes[i]));
       }
     }
-    if (!found) fail_msg("no golden file runs the pass %s", passes[i]);
+    if (!found) fail_msg("no golden file shows what the pass %s does", passes[i]);
   }
+}
+
+/* Plans are made after all passes. */
+static void test_a_plan_has_a_file(void **state) {
+  (void)state;
+  for (size_t k = 0; k < n_files; k++)
+    if (strstr(files[k].text, "\n; test dump plan\n; check: plan: ") != NULL ||
+        strncmp(files[k].text, "; test dump plan\n; check: plan: ", 32) == 0)
+      return;
+  fail_msg("no golden file shows a plan");
 }
 
 /* ---- all files */
@@ -425,7 +475,7 @@ static void find_files(const char *directory) {
 }
 
 int main(int argc, char **argv) {
-  static struct CMUnitTest tests[MAX_FILES + 1];
+  static struct CMUnitTest tests[MAX_FILES + 2];
   const char *bless = getenv("NX_BLESS");
   blessing = bless != NULL && strcmp(bless, "1") == 0;
   find_files(argc > 1 ? argv[1] : "tests/golden");
@@ -438,7 +488,9 @@ int main(int argc, char **argv) {
         .name = files[i].name, .test_func = test_file, .initial_state = &files[i]};
   tests[n_files] =
       (struct CMUnitTest){.name = "every pass has a file", .test_func = test_every_pass_has_a_file};
-  int failed = _cmocka_run_group_tests("golden", tests, n_files + 1, NULL, NULL);
+  tests[n_files + 1] =
+      (struct CMUnitTest){.name = "a plan has a file", .test_func = test_a_plan_has_a_file};
+  int failed = _cmocka_run_group_tests("golden", tests, n_files + 2, NULL, NULL);
   for (size_t i = 0; i < n_files; i++) free(files[i].text);
   return failed;
 }

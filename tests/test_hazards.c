@@ -485,48 +485,33 @@ static void failing_source_then_whole_assign(void **state) {
   ctx = other;
 }
 
-/* Handles that the tests drop on the way belong to a scope around each of them. */
-static nx_scope *scope;
-static int begin(void **state) {
-  (void)state;
-  nx_context_collect(ctx); /* callbacks of the test before */
-  scope = nx_scope_begin(ctx);
-  return !scope;
-}
-static int end(void **state) {
-  (void)state;
-  nx_scope_end(scope);
-  return nx_error_take(NULL) != NX_OK;
-}
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-
 int main(void) {
   const struct CMUnitTest tests[] = {
-      T(equal_constants_are_separate),
-      T(equal_expressions_are_separate),
-      T(mapping_one_of_two_equal_values),
-      T(copies_are_separate),
-      T(read_then_assign),
-      T(read_then_partial_assign),
-      T(assign_then_read_through_views),
-      T(self_overlapping_assign),
-      T(assign_of_expression_over_destination),
-      T(many_assigns_in_place),
-      T(overlapping_destination_is_refused),
-      T(map_for_writing_between_record_and_realise),
-      T(host_writes_before_between_and_after_reads),
-      T(read_mapping_shows_realised_assigns),
-      T(two_equal_values_mapped_and_assigned),
-      T(write_mapping_after_read_mapping),
-      T(assign_under_write_mapping),
-      T(import_assign_release_then_look),
-      T(shared_import_is_exposed),
-      T(immutable_import),
-      T(copied_import),
-      T(manual_due),
-      T(release_in_every_order),
-      T(failed_realise_then_retry),
-      T(failing_source_then_whole_assign),
+      IN_SCOPE(equal_constants_are_separate),
+      IN_SCOPE(equal_expressions_are_separate),
+      IN_SCOPE(mapping_one_of_two_equal_values),
+      IN_SCOPE(copies_are_separate),
+      IN_SCOPE(read_then_assign),
+      IN_SCOPE(read_then_partial_assign),
+      IN_SCOPE(assign_then_read_through_views),
+      IN_SCOPE(self_overlapping_assign),
+      IN_SCOPE(assign_of_expression_over_destination),
+      IN_SCOPE(many_assigns_in_place),
+      IN_SCOPE(overlapping_destination_is_refused),
+      IN_SCOPE(map_for_writing_between_record_and_realise),
+      IN_SCOPE(host_writes_before_between_and_after_reads),
+      IN_SCOPE(read_mapping_shows_realised_assigns),
+      IN_SCOPE(two_equal_values_mapped_and_assigned),
+      IN_SCOPE(write_mapping_after_read_mapping),
+      IN_SCOPE(assign_under_write_mapping),
+      IN_SCOPE(import_assign_release_then_look),
+      IN_SCOPE(shared_import_is_exposed),
+      IN_SCOPE(immutable_import),
+      IN_SCOPE(copied_import),
+      IN_SCOPE(manual_due),
+      IN_SCOPE(release_in_every_order),
+      IN_SCOPE(failed_realise_then_retry),
+      IN_SCOPE(failing_source_then_whole_assign),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -64,20 +64,30 @@ static void integers(void **state) {
       {NXK_mul, NX_I64, NX_I64, min64, all64, 0, min64},
       {NXK_mul, NX_U16, NX_U16, 0xffff, 0xffff, 0, 1},
       {NXK_add, NX_I8, NX_I8, 127, 1, 0, 128},
-      {NXK_shl, NX_I32, NX_I32, 1, 31, 0, min32},
-      {NXK_shl, NX_I32, NX_I32, 1, 32, 0, 0},
-      {NXK_shl, NX_I32, NX_I32, 1, m1, 0, 0},
-      {NXK_shl, NX_U64, NX_U64, 1, 64, 0, 0},
-      {NXK_shl, NX_U64, NX_U64, 3, 63, 0, min64},
-      {NXK_shl, NX_I64, NX_I64, 1, all64, 0, 0},
-      {NXK_shr, NX_I32, NX_I32, min32, 31, 0, m1},
-      {NXK_shr, NX_I32, NX_I32, min32, 32, 0, m1},
-      {NXK_shr, NX_I32, NX_I32, min32, m1, 0, m1},
-      {NXK_shr, NX_I32, NX_I32, 5, 99, 0, 0},
-      {NXK_shr, NX_I64, NX_I64, min64, 64, 0, all64},
-      {NXK_shr, NX_U64, NX_U64, all64, 63, 0, 1},
-      {NXK_shr, NX_U64, NX_U64, all64, 64, 0, 0},
-      {NXK_shr, NX_U8, NX_U8, 200, 8, 0, 0},
+  };
+  CHECK(rows);
+}
+
+static void shifts(void **state) {
+  (void)state;
+  const uint64_t min32 = 0x80000000u, min64 = UINT64_C(1) << 63, all64 = UINT64_MAX,
+                 m1 = 0xffffffffu;
+  const row rows[] = {
+      {NXK_shl, NX_I32, NX_I32, 1, 31, 0, min32},     {NXK_shl, NX_I32, NX_I32, 1, 32, 0, 0},
+      {NXK_shl, NX_I32, NX_I32, 1, m1, 0, 0},         {NXK_shl, NX_U64, NX_U64, 1, 64, 0, 0},
+      {NXK_shl, NX_U64, NX_U64, 3, 63, 0, min64},     {NXK_shl, NX_I64, NX_I64, 1, all64, 0, 0},
+      {NXK_shr, NX_I32, NX_I32, min32, 31, 0, m1},    {NXK_shr, NX_I32, NX_I32, min32, 32, 0, m1},
+      {NXK_shr, NX_I32, NX_I32, min32, m1, 0, m1},    {NXK_shr, NX_I32, NX_I32, 5, 99, 0, 0},
+      {NXK_shr, NX_I64, NX_I64, min64, 64, 0, all64}, {NXK_shr, NX_U64, NX_U64, all64, 63, 0, 1},
+      {NXK_shr, NX_U64, NX_U64, all64, 64, 0, 0},     {NXK_shr, NX_U8, NX_U8, 200, 8, 0, 0},
+  };
+  CHECK(rows);
+}
+
+static void other_integers(void **state) {
+  (void)state;
+  const uint64_t min64 = UINT64_C(1) << 63, all64 = UINT64_MAX, m1 = 0xffffffffu;
+  const row rows[] = {
       {NXK_max, NX_I32, NX_I32, m1, 1, 0, 1},
       {NXK_max, NX_U32, NX_U32, m1, 1, 0, m1},
       {NXK_min, NX_I64, NX_I64, all64, 1, 0, all64},
@@ -122,9 +132,9 @@ static void bools(void **state) {
   }
 }
 
-static void floats(void **state) {
+static void extremes_and_rounding(void **state) {
   (void)state;
-  const uint64_t z = F(0.0f), nz = F(-0.0f), one = F(1.0f), tiny = 1;
+  const uint64_t z = F(0.0f), nz = F(-0.0f), one = F(1.0f);
   const row rows[] = {
       {NXK_max, NX_F32, NX_F32, nz, z, 0, z},
       {NXK_max, NX_F32, NX_F32, z, nz, 0, z},
@@ -152,6 +162,14 @@ static void floats(void **state) {
       {NXK_floor, NX_F32, NX_F32, F(-1.5f), 0, 0, F(-2)},
       {NXK_ceil, NX_F32, NX_F32, F(-0.5f), 0, 0, nz},
       {NXK_floor, NX_F64, NX_F64, D(-0.5), 0, 0, D(-1)},
+  };
+  CHECK(rows);
+}
+
+static void float_arithmetic(void **state) {
+  (void)state;
+  const uint64_t z = F(0.0f), nz = F(-0.0f), one = F(1.0f), tiny = 1;
+  const row rows[] = {
       {NXK_neg, NX_F32, NX_F32, z, 0, 0, nz},
       {NXK_abs, NX_F32, NX_F32, MINUS(INF32), 0, 0, INF32},
       {NXK_sqrt, NX_F32, NX_F32, nz, 0, 0, nz},
@@ -176,6 +194,14 @@ static void floats(void **state) {
        F(-FLT_EPSILON * FLT_EPSILON)},
       {NXK_fma, NX_F64, NX_F64, D(1 + DBL_EPSILON), D(1 - DBL_EPSILON), D(-1),
        D(-DBL_EPSILON * DBL_EPSILON)},
+  };
+  CHECK(rows);
+}
+
+static void ldexp_and_comparisons(void **state) {
+  (void)state;
+  const uint64_t z = F(0.0f), nz = F(-0.0f), one = F(1.0f);
+  const row rows[] = {
       {NXK_ldexp, NX_F32, NX_F32, F(1.5f), F(10), 0, F(1536)},
       {NXK_ldexp, NX_F32, NX_F32, F(1), F(-149), 0, 1},
       {NXK_ldexp, NX_F32, NX_F32, F(1.5f), F(-149), 0, 2},
@@ -195,13 +221,20 @@ static void floats(void **state) {
       {NXK_lt, NX_F32, NX_BOOL, nz, z, 0, 0},
       {NXK_le, NX_F32, NX_BOOL, one, one, 0, 1},
       {NXK_lt, NX_F64, NX_BOOL, D(1), D(2), 0, 1},
-      /* small floats: moves and comparisons alone */
+  };
+  CHECK(rows);
+}
+
+/* Moves and comparisons alone. */
+static void small_floats_and_casts(void **state) {
+  (void)state;
+  const row rows[] = {
       {NXK_lt, NX_F16, NX_BOOL, 0x3c00, 0x4000, 0, 1},
       {NXK_eq, NX_BF16, NX_BOOL, 0x8000, 0, 0, 1},
       {NXK_ne, NX_F16, NX_BOOL, 0x7e00, 0x7e00, 0, 1},
       {NXK_select, NX_F16, NX_F16, 1, 0x7e01, 0, 0x7e01},
       {NXK_cast, NX_F32, NX_BF16, F(257), 0, 0, 0x4380},
-      {NXK_cast, NX_F16, NX_F32, 0x3c00, 0, 0, one},
+      {NXK_cast, NX_F16, NX_F32, 0x3c00, 0, 0, F(1.0f)},
       {NXK_bitcast, NX_BF16, NX_U16, 0x3f80, 0, 0, 0x3f80},
       {NXK_cast, NX_F32, NX_I32, NAN32, 0, 0, 0},
       {NXK_cast, NX_F32, NX_I32, F(3e9f), 0, 0, 0x7fffffff},
@@ -355,9 +388,19 @@ static void reductions(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(integers),       cmocka_unit_test(bools),      cmocka_unit_test(floats),
-      cmocka_unit_test(small_integers), cmocka_unit_test(functions),  cmocka_unit_test(names),
-      cmocka_unit_test(environment),    cmocka_unit_test(reductions),
+      cmocka_unit_test(integers),
+      cmocka_unit_test(shifts),
+      cmocka_unit_test(other_integers),
+      cmocka_unit_test(bools),
+      cmocka_unit_test(extremes_and_rounding),
+      cmocka_unit_test(float_arithmetic),
+      cmocka_unit_test(ldexp_and_comparisons),
+      cmocka_unit_test(small_floats_and_casts),
+      cmocka_unit_test(small_integers),
+      cmocka_unit_test(functions),
+      cmocka_unit_test(names),
+      cmocka_unit_test(environment),
+      cmocka_unit_test(reductions),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

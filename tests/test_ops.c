@@ -2,17 +2,8 @@
 /* Every operation of the graph IR on every dtype it admits, on operands of every layout: machine code of each instruction set
  * and both kernel interpreters give the bits of the graph interpreter (which numpy_ops.py compares with NumPy). All
  * operations of one dtype and layout are one graph with many outputs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
+#include "shop.h"
 
-#include <cmocka.h>
-
-#include "compare.h"
-
-static nxt_shop *shop;
 static bool
     whole; /* every instruction set on every layout and dtype; else a quarter of them each, beside this machine's best */
 
@@ -354,18 +345,6 @@ static void nothing_was_left_out(void **state) {
     nxg_destroy(g);
   }
   assert_int_equal(accepted, expected);
-}
-
-static int open_shop(void **state) {
-  (void)state;
-  shop = nxt_shop_open();
-  return 0;
-}
-static int close_shop(void **state) {
-  (void)state;
-  nxt_summary(shop, "operations");
-  nxt_shop_close(shop);
-  return 0;
 }
 
 /* Argument `all`: nothing is thinned out. */

@@ -47,7 +47,6 @@ static void a_thousand_steps(void **state) {
   nx_context_stats(ctx, &after);
   assert_int_equal(before.kernels_compiled, after.kernels_compiled);
   assert_int_equal(before.live_bytes, after.live_bytes);
-  ;
 }
 
 static void scalars_are_parameters(void **state) {
@@ -117,26 +116,13 @@ static void bounded(void **state) {
     }
 }
 
-static nx_scope *scope;
-static int begin(void **state) {
-  (void)state;
-  scope = nx_scope_begin(ctx);
-  return !scope;
-}
-static int end(void **state) {
-  (void)state;
-  nx_scope_end(scope);
-  return nx_error_take(NULL) != NX_OK;
-}
-#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-
 int main(void) {
   const struct CMUnitTest tests[] = {
-      T(a_thousand_steps),
-      T(reasons),
-      T(special_scalars_are_constants),
-      T(bounded),
-      cmocka_unit_test_setup_teardown(scalars_are_parameters, begin, end),
+      IN_SCOPE(a_thousand_steps),
+      IN_SCOPE(reasons),
+      IN_SCOPE(special_scalars_are_constants),
+      IN_SCOPE(bounded),
+      IN_SCOPE(scalars_are_parameters),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

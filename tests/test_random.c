@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* Random graphs: every executor, fusion on and off, one and two threads give the same bits. Arguments: first seed, how
- * many (0: until one fails), a file for a failing graph. NX_RANDOM=n overrides the number. */
+/* Random graphs: every executor, fusion on and off, one and two threads, kernels compiled, kept and loaded give the same bits.
+ * Arguments: first seed, how many (0: until one fails), a file for a failing graph. NX_RANDOM=n overrides the number.
+ * `census`, first seed, how many: what occurs in the graphs, and none is run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "differential.h"
 #include "minimise.h"
+#include "random_census.h"
 #include "random_graph.h"
 
 static void save(const nxg_graph *g, const char *file) {
@@ -14,39 +16,59 @@ static void save(const nxg_graph *g, const char *file) {
   nxg_print(g, &text);
   fprintf(stderr, "%s", text.data != NULL ? text.data : "");
   FILE *f = file != NULL ? fopen(file, "w") : NULL;
-  if (f != NULL && text.data != NULL) fputs(text.data, f);
-  if (f != NULL) fclose(f);
+  bool saved = f != NULL && text.data != NULL && fputs(text.data, f) >= 0;
+  if (f != NULL) saved = fclose(f) == 0 && saved;
+  fprintf(stderr, saved ? "saved as %s\n" : "%s could not be written\n", file);
   nxi_text_free(&text);
 }
 
-int main(int argc, char **argv) {
-  uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-  uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : 300;
-  const char *file = argc > 3 ? argv[3] : "failing.nxir";
-  if (getenv("NX_RANDOM") != NULL) count = strtoull(getenv("NX_RANDOM"), NULL, 10);
-  nxt_lab *lab = nxt_lab_create();
+/* True if all configurations agree; else the graph is made smaller and saved. */
+static bool try_seed(nxt_lab *lab, uint64_t seed, const char *file) {
   size_t n;
   const nxt_config *configs = nxt_configs(lab, &n);
-  uint64_t failures = 0;
-  for (uint64_t seed = first; count == 0 || seed < first + count; seed++) {
-    nxt_graph_options o = {(uint32_t)(4 + seed % 17), seed % 7 == 0 ? 40000 : 3000, seed % 5 == 0};
-    nxg_graph *g = nxt_random_graph(seed, &o);
-    if (g == NULL) abort();
-    for (size_t i = 0; i < n; i++) {
-      char why[600] = "";
-      if (nxt_agrees(lab, g, seed, &configs[i], why, sizeof why)) continue;
-      fprintf(stderr, "seed %llu, %s: %s\n", (unsigned long long)seed, configs[i].name, why);
-      nxg_graph *small = nxt_minimise(lab, g, seed, &configs[i]);
-      save(small, file);
-      nxg_destroy(small);
-      failures++;
-      break;
-    }
-    nxg_destroy(g);
-    if (failures >= 3 || (count == 0 && failures > 0)) break;
+  nxt_graph_options o = nxt_graph_options_of(seed);
+  nxg_graph *g = nxt_random_graph(seed, &o);
+  if (g == NULL) abort();
+  nxt_trial *t = nxt_trial_create(lab, g, seed);
+  bool good = true;
+  for (size_t i = 0; i < n && good; i++) {
+    char why[600] = "";
+    good = nxt_trial_agrees(t, &configs[i], why, sizeof why);
+    if (good) continue;
+    fprintf(stderr, "seed %llu, %s: %s\n", (unsigned long long)seed, configs[i].name, why);
+    nxg_graph *small = nxt_minimise(lab, g, seed, &configs[i]);
+    save(small, file);
+    nxg_destroy(small);
   }
-  printf("%llu random graphs, %zu configurations, %llu failures\n", (unsigned long long)count, n,
+  nxt_trial_destroy(t);
+  nxg_destroy(g);
+  return good;
+}
+
+static uint64_t number(int argc, char **argv, int i, uint64_t otherwise) {
+  return argc > i ? strtoull(argv[i], NULL, 10) : otherwise;
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1 && strcmp(argv[1], "census") == 0)
+    return !nxt_random_census(number(argc, argv, 2, 1), number(argc, argv, 3, 3000));
+  uint64_t first = number(argc, argv, 1, 1), count = number(argc, argv, 2, 300), failures = 0;
+  const char *file = argc > 3 ? argv[3] : "failing.nxir", *wish = getenv("NX_RANDOM");
+  if (wish != NULL) count = strtoull(wish, NULL, 10);
+  nxt_lab *lab = nxt_lab_create();
+  uint64_t done = 0;
+  for (; (count == 0 || done < count) && failures < (count == 0 ? 1 : 3); done++)
+    failures += !try_seed(lab, first + done, file);
+  size_t n;
+  nxt_configs(lab, &n);
+  nxt_lab_stats s = nxt_lab_statistics(lab);
+  printf("%llu random graphs, %zu configurations, %llu failures\n", (unsigned long long)done, n,
          (unsigned long long)failures);
+  printf("%llu plans; kernels: %llu compiled, %llu from memory, %llu from disk\n",
+         (unsigned long long)s.plans, (unsigned long long)s.compiled,
+         (unsigned long long)s.from_memory, (unsigned long long)s.from_disk);
+  printf("%llu elements of floats, of which %llu NaN\n", (unsigned long long)s.elements,
+         (unsigned long long)s.nan);
   nxt_lab_destroy(lab);
   return failures != 0;
 }

@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* Reductions over every set of axes, moves with guards, reshapes that do not line up, products, updates: machine code and the
  * kernel interpreters against the graph interpreter, over extents around the sizes of vectors, blocks and tiles. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "compare.h"
-
-static nxt_shop *shop;
+#include "shop.h"
 
 static const nx_dtype dtypes[] = {NX_F32, NX_F64, NX_BF16, NX_F16, NX_I32, NX_U8,  NX_I64,
                                   NX_I8,  NX_U32, NX_I16,  NX_U64, NX_U16, NX_BOOL};
 enum { DTYPES = sizeof dtypes / sizeof dtypes[0] };
-#define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
 /* One of the ways that are dear, by turns. */
 static unsigned turn(size_t i) {
@@ -339,18 +328,6 @@ static void the_harness_sees_a_difference(void **state) {
   nxt_compare(shop, NULL, "(no graph, expected)", NXT_LLVM);
   assert_int_equal(nxt_differences(shop), 1);
   assert_int_equal(nxt_differences(shop), 0);
-}
-
-static int open_shop(void **state) {
-  (void)state;
-  shop = nxt_shop_open();
-  return 0;
-}
-static int close_shop(void **state) {
-  (void)state;
-  nxt_summary(shop, "shapes");
-  nxt_shop_close(shop);
-  return 0;
 }
 
 int main(void) {

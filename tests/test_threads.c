@@ -307,42 +307,50 @@ static void test_environment(void **state) {
 
 /* ---- polls */
 
+/* Nothing here depends on when the system lets a thread run: time between polls is that of the caller's own work. */
 typedef struct poll_log {
   pthread_t thread;
-  int calls, stop_at, foreign;
-  double last, longest, stopped;
+  _Atomic int calls;
+  int stop_at, foreign;
+  double last, longest;
+  _Atomic int *ran;
+  int ran_at_stop;
 } poll_log;
+
+static double own_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 static int32_t log_poll(void *user) {
   poll_log *p = user;
-  double now = seconds();
+  double now = own_seconds();
   if (now - p->last > p->longest) p->longest = now - p->last;
   p->last = now;
   p->foreign += !pthread_equal(p->thread, pthread_self());
-  p->stopped = now;
+  if (p->ran) p->ran_at_stop = *p->ran;
   return ++p->calls == p->stop_at;
 }
 
 static void poll_with(int threads, int stop_at) {
   enum { COUNT = 400 };
   nxi_pool *pool = threads ? new_pool(threads) : NULL;
-  poll_log log = {.thread = pthread_self(), .stop_at = stop_at, .last = seconds()};
-  nxi_poll poll = {log_poll, &log};
   _Atomic int ran = 0;
+  poll_log log = {.thread = pthread_self(), .stop_at = stop_at, .last = own_seconds(), .ran = &ran};
+  nxi_poll poll = {log_poll, &log};
   nx_status status = nxi_pool_run_polled(pool, &poll, slow_task, &ran, COUNT, 1);
-  double ended = seconds();
   assert_int_equal(status, stop_at ? NX_INTERRUPTED : NX_OK);
   assert_int_equal(log.foreign, 0);
   if (stop_at) {
     assert_int_equal(log.calls, stop_at);
-    assert_true(ran < COUNT);
-    if (!UNDER_TSAN) assert_true(ended - log.stopped < 0.1); /* nobody holds a long chunk */
+    assert_true(ran - log.ran_at_stop <= COUNT / 4 + 1); /* nobody holds a long chunk */
   } else {
     assert_int_equal(ran, COUNT);
   }
-  assert_true(log.calls >= (stop_at ? stop_at : 5));
-  if (!UNDER_TSAN) assert_true(log.longest < 1); /* 20 ms is promised; a busy machine may be late */
-  assert_int_equal(every_task_once(pool, 8), 0); /* and the pool goes on working */
+  assert_true(log.calls > 0);
+  if (!UNDER_TSAN) assert_true(log.longest < 0.1); /* 20 ms is promised, between tasks */
+  assert_int_equal(every_task_once(pool, 8), 0);   /* and the pool goes on working */
   nxi_pool_destroy(pool);
 }
 
@@ -354,27 +362,28 @@ static void test_polls(void **state) {
   poll_with(0, 3);
 }
 
-/* The caller has nothing left to do and one worker is slow: the caller still polls. */
+/* The caller has nothing left to do and one worker is slow, until it has been asked: the caller still polls. */
 typedef struct uneven {
   pthread_t caller;
   _Atomic int slow;
+  poll_log log;
 } uneven;
 
 static void uneven_task(void *arg, int worker, int64_t begin, int64_t end) {
   (void)begin, (void)end, (void)worker;
   uneven *u = arg;
   if (pthread_equal(u->caller, pthread_self())) usleep(1000); /* let the worker come in */
-  else if (atomic_fetch_add(&u->slow, 1) == 0) usleep(100000);
+  else if (atomic_fetch_add(&u->slow, 1) == 0)
+    for (double until = seconds() + 20; u->log.calls < 4 && seconds() < until;) usleep(1000);
 }
 
 static void test_poll_while_waiting(void **state) {
   (void)state;
   nxi_pool *pool = new_pool(2);
-  uneven u = {.caller = pthread_self()};
-  poll_log log = {.thread = pthread_self(), .last = seconds()};
-  nxi_poll poll = {log_poll, &log};
+  uneven u = {.caller = pthread_self(), .log = {.thread = pthread_self(), .last = own_seconds()}};
+  nxi_poll poll = {log_poll, &u.log};
   assert_int_equal(nxi_pool_run_polled(pool, &poll, uneven_task, &u, 16, 1), NX_OK);
-  if (u.slow) assert_true(log.calls >= 4);
+  if (u.slow) assert_true(u.log.calls >= 4);
   nxi_pool_destroy(pool);
 }
 

@@ -286,16 +286,6 @@ static void fork_while_working(void **state) {
   assert_int_equal(atomic_load(&faults), 0);
 }
 
-/* Nothing that a test made is left when it ends. */
-static int nothing_left(void **state) {
-  (void)state;
-  nx_context_collect(ctx);
-  nx_stats s = {.size = sizeof s};
-  nx_context_stats(ctx, &s);
-  if (s.pending_nodes || s.live_bytes)
-    fprintf(stderr, "left: %d nodes, %d bytes\n", (int)s.pending_nodes, (int)s.live_bytes);
-  return s.pending_nodes || s.live_bytes;
-}
 #define T(f) cmocka_unit_test_teardown(f, nothing_left)
 
 int main(void) {

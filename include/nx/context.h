@@ -55,7 +55,8 @@ typedef struct nx_stats {
 } nx_stats;
 
 /* NULL options: all defaults. *out is one reference, the caller's; untouched on failure.
- * NX_OUT_OF_MEMORY, NX_INVALID_ARGUMENT. */
+ * NX_OUT_OF_MEMORY; NX_INVALID_ARGUMENT: an option, or a word in the environment that does not exist (debug.h); NX_IO:
+ * NX_DUMP_DIR cannot be written; NX_DEVICE_UNAVAILABLE: NX_EXECUTOR=llvm, and there is none. */
 NX_API nx_status nx_context_create(const nx_context_options *options, nx_context **out);
 NX_API nx_context *nx_context_retain(nx_context *context);
 /* Tensors, mappings and functions keep their context alive, so the order of releases does not matter. NULL is

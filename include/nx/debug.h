@@ -3,10 +3,13 @@
  *
  * Environment, read once when the first context is created:
  *   NX_DEBUG=word,word     what to print to standard error while running; NX_DEBUG=help prints the words
- *   NX_DUMP_DIR=directory  writes every stage of every graph that is compiled there
+ *   NX_DUMP_DIR=directory  writes every stage of every graph for which a plan is made there; made if it is missing
  *   NX_SKIP=pass,pass      leaves out optional passes, to bisect a wrong result without a rebuild
  *   NX_EXECUTOR=llvm|kernel-interp|interp  what runs the device "cpu"; without it LLVM, where there is one, except
- *                          that tiny graphs are interpreted until that has cost more than compiling them */
+ *                          that tiny graphs are interpreted until that has cost more than compiling them
+ *   NX_ISA=avx2|generic    forbids wider vectors
+ * nx_context_create fails if one of them names what there is not, or a directory that cannot be written. Stages that
+ * NX_DEBUG names appear wherever the code of a kernel comes from, caches included. */
 #ifndef NX_DEBUG_H
 #define NX_DEBUG_H
 
@@ -26,8 +29,9 @@ typedef struct nx_report {
   uint64_t interpreted; /* of those, run by the interpreter: tiny, or nothing else is available */
   uint64_t plan_hits, plan_misses;
   uint64_t kernel_hits, kernel_disk_hits, kernel_misses; /* while making the missed plans */
-  const char *
-      miss_reason; /* of the last plan miss: "first run", "shape", "strides", ...; NULL if none. Static */
+  /* Of the last plan miss, for a person: "these operations are new", "a shape differs", "strides differ", ... NULL if
+   * there was none. Static. */
+  const char *miss_reason;
   uint64_t bytes;         /* read from inputs and written to outputs */
   uint64_t planned_bytes; /* outputs and temporaries, as planned, of the largest graph */
   uint64_t peak_bytes;    /* the most tensor data that was in use meanwhile, the whole context's */
@@ -36,7 +40,8 @@ typedef struct nx_report {
 
 /* The table of words that NX_DEBUG knows. Static. */
 NX_API const char *nx_debug_help(void);
-/* Replaces what NX_DEBUG said, for the whole process. NX_INVALID_ARGUMENT names the unknown word. */
+/* Replaces what NX_DEBUG said, for the whole process. Stages that it names are shown the next time a graph runs, also of
+ * graphs that ran before. NX_INVALID_ARGUMENT names the unknown word. */
 NX_API nx_status nx_debug_set(const char *words);
 
 /* The graph that realising these tensors would run, as text of one stage: graph, clusters, kernels, bound,

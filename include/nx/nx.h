@@ -5,6 +5,7 @@
 
 #include "context.h"
 #include "debug.h"
+#include "dlpack.h"
 #include "dtype.h"
 #include "error.h"
 #include "function.h"

@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* nxc dump: one stage of the compiler, from the text of a graph. */
+/* nxc dump: one stage of the compiler, from the text of a graph or of kernels. */
 #include "ir/alloc.h"
 #include "nxc.h"
 #include "passes/plan.h"
-
-static nx_status dump(const char *text, size_t size, const char *stage, const nxi_target *target,
-                      nxi_text *out, nxi_diag *d) {
-  nxg_graph *g = NULL;
-  nxp_options options = {
-      .executor = NXP_LLVM, .fuse = true, .target = target, .threads = target->threads};
-  nx_status status = nxg_parse(text, size, &g, d);
-  if (status == NX_OK) status = nxp_dump(g, &options, stage, out, d);
-  nxg_destroy(g);
-  return status;
-}
+#include "runtime/debug.h"
 
 int nxc_dump(int argc, char **argv) {
   const char *file = NULL, *stage = NULL, *isa = NULL;
@@ -26,9 +16,12 @@ int nxc_dump(int argc, char **argv) {
   if (!nxc_parse(argc, argv, options, 2, &file) || !nxc_target(isa, &target)) return NXC_USAGE;
   if (file == NULL) return nxc_misuse("dump wants a file");
   if (stage == NULL) return nxc_misuse("dump wants --stage");
+  if (nxi_debug_init(&d) != NX_OK) return nxc_failure("nxc", &d);
   char *text = nxc_read_text(file, &size);
   if (text == NULL) return NXC_FAILED;
-  nx_status status = dump(text, size, stage, &target, &out, &d);
+  nxp_options how = {
+      .executor = NXP_LLVM, .fuse = true, .target = &target, .threads = target.threads};
+  nx_status status = nxp_dump_text(text, size, &how, stage, &out, &d);
   nxi_free(text);
   if (status == NX_OK) return nxc_print_text(&out);
   nxi_text_free(&out);

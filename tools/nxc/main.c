@@ -17,7 +17,7 @@ static const char usage[] =
     "                  print a graph or a kernel after the passes named; without names a graph\n"
     "                  after all graph passes. Names: passes/pass_list.def\n"
     "  dump FILE.nxir --stage graph|clusters|kernels|bound|plan|llvm|asm|dot [--isa ISA]\n"
-    "                  print one stage of the compiler\n"
+    "                  print one stage of the compiler; of a kernel: kernels, bound, llvm or asm\n"
     "  info            version, processor, libraries, devices, cache\n"
     "  cache list|verify|trim|clear [--dir DIRECTORY] [--size BYTES[K|M|G]]\n"
     "                  the kernels on disk: list them, remove damaged ones, cut down to a size, "

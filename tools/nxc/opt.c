@@ -4,6 +4,7 @@
 #include "nxc.h"
 #include "passes/apply.h"
 #include "runtime/blas.h"
+#include "runtime/debug.h"
 
 int nxc_opt(int argc, char **argv) {
   const char *file = NULL, *passes = NULL, *isa = NULL;
@@ -16,6 +17,7 @@ int nxc_opt(int argc, char **argv) {
   nxi_diag_clear(&d);
   if (!nxc_parse(argc, argv, options, 2, &file) || !nxc_target(isa, &target)) return NXC_USAGE;
   if (file == NULL) return nxc_misuse("opt wants a file");
+  if (nxi_debug_init(&d) != NX_OK) return nxc_failure("nxc", &d);
   char *text = nxc_read_text(file, &size);
   if (text == NULL) return NXC_FAILED;
   nxp_apply_options how = {&target, nxi_blas_get(NULL) != NULL};

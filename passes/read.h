@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: ISC */
+/* What a text holds: a graph, or kernels of either level, as nxc and the golden files take them. */
+#ifndef NXP_READ_H
+#define NXP_READ_H
+
+#include "ir/graph.h"
+#include "ir/kernel.h"
+
+typedef struct nxp_ir {
+  nxg_graph *g;         /* NULL: kernels */
+  nxk_kernel **kernels; /* in the order of the text */
+  uint32_t n_kernels, cap_kernels;
+} nxp_ir;
+
+/* Parses and verifies. Kernels may follow one another, each with its version line, as lowering a graph prints them.
+ * NX_PARSE and others with line and column. Zero-initialise *out, and free it whatever comes back. */
+nx_status nxp_ir_read(const char *text, size_t size, nxp_ir *out, nxi_diag *d);
+/* Takes the kernel over, even if it fails. */
+nx_status nxp_ir_add(nxp_ir *ir, nxk_kernel *k, nxi_diag *d);
+void nxp_ir_free(nxp_ir *ir);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: ISC */
+/* The structures of DLPack, as its specification lays them out ("C API", DLPack 1.0 to 1.2, and the one without a
+ * version of 0.x). Only the two tags are DLPack's names; tests hold the layout. They are written down here because
+ * packaged headers are older than the versioned structure. */
+#ifndef NXI_DLPACK_ABI_H
+#define NXI_DLPACK_ABI_H
+
+#include <stdint.h>
+
+/* A change of the major version changes the layout behind `flags`; a minor one adds values. */
+enum { NXI_DLPACK_MAJOR = 1, NXI_DLPACK_MINOR = 0 };
+
+enum { NXI_DLPACK_CPU = 1 }; /* device type */
+
+/* Type codes; the number of bits is apart. */
+enum {
+  NXI_DLPACK_INT = 0,
+  NXI_DLPACK_UINT = 1,
+  NXI_DLPACK_FLOAT = 2,
+  NXI_DLPACK_BFLOAT = 4,
+  NXI_DLPACK_COMPLEX = 5,
+  NXI_DLPACK_BOOL = 6, /* of 8 bits */
+  NXI_DLPACK_F8E4M3FN = 10,
+  NXI_DLPACK_F8E5M2 = 12
+};
+
+/* Flags of a versioned tensor. */
+enum {
+  NXI_DLPACK_READ_ONLY = 1,
+  NXI_DLPACK_IS_COPIED = 2,     /* the consumer is the only one that uses the memory */
+  NXI_DLPACK_SUBBYTE_PADDED = 4 /* of element types that are refused anyway */
+};
+
+typedef struct nxi_dlpack_device {
+  int32_t type, id;
+} nxi_dlpack_device;
+
+typedef struct nxi_dlpack_dtype {
+  uint8_t code, bits;
+  uint16_t lanes;
+} nxi_dlpack_dtype;
+
+typedef struct nxi_dlpack_tensor {
+  void *data;
+  nxi_dlpack_device device;
+  int32_t rank;
+  nxi_dlpack_dtype dtype;
+  int64_t *shape, *strides; /* in elements */
+  uint64_t byte_offset;     /* of the element with all indices 0 */
+} nxi_dlpack_tensor;
+
+struct DLManagedTensor {
+  nxi_dlpack_tensor tensor;
+  void *manager;
+  void (*deleter)(struct DLManagedTensor *self);
+};
+
+struct DLManagedTensorVersioned {
+  uint32_t major, minor;
+  void *manager;
+  void (*deleter)(struct DLManagedTensorVersioned *self);
+  uint64_t flags;
+  nxi_dlpack_tensor tensor;
+};
+
+#endif

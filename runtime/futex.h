@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: ISC */
+/* Waiting for a word to change, and the clock that such waits are measured with. */
+#ifndef NXI_FUTEX_H
+#define NXI_FUTEX_H
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Returns at once if *word is not `value`; else when it is woken, after `ns` (< 1 s; negative: never), or for no reason. */
+static inline void nxi_futex_wait(_Atomic uint32_t *word, uint32_t value, int64_t ns) {
+  struct timespec timeout = {.tv_nsec = ns};
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, ns < 0 ? NULL : &timeout, NULL, 0);
+}
+
+/* Wakes at most `count` of those who wait. */
+static inline void nxi_futex_wake(_Atomic uint32_t *word, int32_t count) {
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+static inline int64_t nxi_now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+#endif

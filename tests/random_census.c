@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: ISC */
+/* The census of random graphs. */
+#include "random_census.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/graph.h"
+#include "random_graph.h"
+
+/* What a graph may have: name, and in how many of 1,000 graphs it must be. */
+#define FEATURES(X)                                             \
+  X(many_users, 250, "a node with more than 4 users")           \
+  X(same_operand_twice, 100, "an operation on one value twice") \
+  X(several_outputs, 500, "several outputs")                    \
+  X(output_twice, 10, "one node as two outputs")                \
+  X(output_view, 50, "a view as an output")                     \
+  X(view_of_view, 100, "a view of a view")                      \
+  X(several_positions, 100, "a value read through several views") \
+  X(update_of_update, 20, "an update of an update")             \
+  X(update_of_itself, 100, "an update from what it overwrites") \
+  X(window, 100, "an update through a window")                  \
+  X(overwritable, 100, "an update of an input that may be overwritten") \
+  X(parameter, 150, "a launch parameter")                       \
+  X(several_axes, 100, "a reduction over several axes")         \
+  X(apart_axes, 30, "a reduction over axes that are apart")     \
+  X(fold_and_back, 100, "a reduction broadcast back")           \
+  X(pad_of_computed, 200, "a pad of a computed value")          \
+  X(cat_of_computed, 200, "a cat of a computed value")          \
+  X(cat_of_many, 20, "a cat of more than 4")                    \
+  X(empty, 50, "a node of size 0")                              \
+  X(rank_0, 200, "a node of rank 0")                            \
+  X(high_rank, 10, "a node of rank above 8")                    \
+  X(dtypes, 400, "four dtypes or more")                         \
+  X(long_chain, 10, "more than 128 elementwise operations")     \
+  X(many_inputs, 5, "more than 24 inputs")                      \
+  X(large, 10, "a reduction of more than 2^17 elements")        \
+  X(odd_extent, 200, "an extent next to a power of two from 32 on")
+
+enum {
+#define FEATURE(name, least, sentence) F_##name,
+  FEATURES(FEATURE) FEATURE_COUNT
+#undef FEATURE
+};
+static const struct {
+  uint64_t least;
+  const char *sentence;
+} features[FEATURE_COUNT] = {
+#define FEATURE(name, least, sentence) {least, sentence},
+    FEATURES(FEATURE)
+#undef FEATURE
+};
+
+typedef struct census {
+  uint64_t operations[NXG_OP_COUNT][NXI_DTYPE_COUNT];
+  uint64_t graphs[FEATURE_COUNT], nodes;
+} census;
+
+/* The dtype that an operation is about: of its operands, of a leaf its own. */
+static nx_dtype subject(const nxg_graph *g, const nxg_node *n) {
+  return n->n_args == 0 ? n->dtype : g->nodes[n->args[n->op == NXG_where ? 1 : 0]].dtype;
+}
+
+static bool is_computed(const nxg_graph *g, uint32_t node) {
+  nxg_kind kind = (nxg_kind)nxg_ops[g->nodes[node].op].kind;
+  return kind == NXG_KIND_MAP || kind == NXG_KIND_FOLD;
+}
+
+static uint32_t under_views(const nxg_graph *g, uint32_t node) {
+  while (g->nodes[node].op == NXG_view) node = g->nodes[node].args[0];
+  return node;
+}
+
+static void look_at_fold(const nxg_graph *g, const nxg_node *n, bool *has) {
+  const nxg_node *x = &g->nodes[n->args[0]];
+  nxg_run runs[NXG_MAX_RANK];
+  if (n->op == NXG_argmax || n->op == NXG_argmin) return;
+  uint32_t mask = (uint32_t)n->attrs[0];
+  has[F_several_axes] |= (mask & (mask - 1)) != 0;
+  has[F_apart_axes] |= nxg_reduce_runs(x->rank, x->shape, mask, runs) > 1;
+  has[F_large] |= nxg_node_elements(x) > 1 << 17;
+}
+
+static void look_at_update(const nxg_graph *g, const nxg_node *n, bool *has) {
+  const nxg_node *old = &g->nodes[n->args[0]];
+  has[F_update_of_update] |= old->op == NXG_update;
+  has[F_window] |= n->n_args == 3;
+  has[F_overwritable] |=
+      old->op == NXG_input && g->inputs[old->attrs[0]].flags & NXG_INPUT_OVERWRITE;
+  const nxg_node *source = &g->nodes[n->args[1]];
+  for (uint32_t a = 0; a < source->n_args; a++)
+    has[F_update_of_itself] |= under_views(g, source->args[a]) == n->args[0];
+}
+
+/* A reduction that keeps its axes, expanded to what was reduced, and both used by one operation. */
+static bool is_fold_and_back(const nxg_graph *g, const nxg_node *n) {
+  if (n->n_args != 2 || g->nodes[n->args[1]].op != NXG_view) return false;
+  const nxg_node *fold = &g->nodes[under_views(g, n->args[1])];
+  if (fold->op == NXG_cast) fold = &g->nodes[fold->args[0]];
+  return nxg_ops[fold->op].kind == NXG_KIND_FOLD && fold->args[0] == n->args[0];
+}
+
+static void look_at_node(const nxg_graph *g, uint32_t i, bool *has) {
+  const nxg_node *n = &g->nodes[i];
+  has[F_rank_0] |= n->rank == 0;
+  has[F_high_rank] |= n->rank > 8;
+  has[F_empty] |= nxg_node_elements(n) == 0;
+  for (int32_t a = 0; a < n->rank; a++)
+    for (int64_t p = 32; p <= 4096; p *= 2)
+      has[F_odd_extent] |= n->shape[a] == p - 1 || n->shape[a] == p + 1;
+  for (uint32_t a = 1; a < n->n_args && n->op != NXG_cat; a++)
+    has[F_same_operand_twice] |= n->args[a] == n->args[0];
+  has[F_view_of_view] |= n->op == NXG_view && g->nodes[n->args[0]].op == NXG_view;
+  has[F_parameter] |= n->op == NXG_full && n->attrs[1] >= 0;
+  has[F_pad_of_computed] |= n->op == NXG_pad && is_computed(g, n->args[0]);
+  for (uint32_t a = 0; n->op == NXG_cat && a < n->n_args; a++)
+    has[F_cat_of_computed] |= is_computed(g, n->args[a]);
+  has[F_cat_of_many] |= n->op == NXG_cat && n->n_args > 4;
+  has[F_fold_and_back] |= is_fold_and_back(g, n);
+  if (nxg_ops[n->op].kind == NXG_KIND_FOLD) look_at_fold(g, n, has);
+  if (n->op == NXG_update) look_at_update(g, n, has);
+}
+
+static void look_at_users(const nxg_graph *g, bool *has) {
+  uint32_t *users = calloc(2 * (size_t)g->n_nodes + 2, sizeof *users),
+           *views = users + g->n_nodes + 1;
+  if (users == NULL) abort();
+  for (uint32_t i = 0; i < g->n_nodes; i++)
+    for (uint32_t a = 0; a < g->nodes[i].n_args; a++) {
+      users[g->nodes[i].args[a]]++;
+      views[g->nodes[i].args[a]] += g->nodes[i].op == NXG_view;
+    }
+  for (uint32_t i = 0; i < g->n_nodes; i++) {
+    has[F_many_users] |= users[i] > 4;
+    has[F_several_positions] |= views[i] > 1;
+  }
+  free(users);
+}
+
+static void look_at_whole(const nxg_graph *g, bool *has) {
+  bool seen[NXI_DTYPE_COUNT] = {false};
+  int dtypes = 0, maps = 0;
+  for (uint32_t i = 0; i < g->n_nodes; i++) {
+    dtypes += !seen[g->nodes[i].dtype];
+    seen[g->nodes[i].dtype] = true;
+    maps += nxg_ops[g->nodes[i].op].kind == NXG_KIND_MAP;
+  }
+  has[F_dtypes] = dtypes >= 4;
+  has[F_long_chain] = maps > 128;
+  has[F_many_inputs] = g->n_inputs > 24;
+  has[F_several_outputs] = g->n_outputs > 1;
+  for (uint32_t i = 0; i < g->n_outputs; i++) {
+    has[F_output_view] |= g->nodes[g->outputs[i].node].op == NXG_view;
+    for (uint32_t k = 0; k < i; k++) has[F_output_twice] |= g->outputs[i].node == g->outputs[k].node;
+  }
+}
+
+static void count(census *c, const nxg_graph *g) {
+  bool has[FEATURE_COUNT] = {false};
+  for (uint32_t i = 0; i < g->n_nodes; i++) {
+    c->operations[g->nodes[i].op][subject(g, &g->nodes[i])]++;
+    look_at_node(g, i, has);
+  }
+  look_at_users(g, has);
+  look_at_whole(g, has);
+  for (int f = 0; f < FEATURE_COUNT; f++) c->graphs[f] += has[f];
+  c->nodes += g->n_nodes;
+}
+
+/* ---- the report */
+
+static bool print_operations(const census *c) {
+  bool complete = true;
+  printf("%-12s", "");
+  for (int t = 1; t < NXI_DTYPE_COUNT; t++)
+    if (nxi_dtypes[t].admitted) printf("%7s", nxi_dtypes[t].name);
+  printf("\n");
+  for (int op = 0; op < NXG_OP_COUNT; op++) {
+    printf("%-12s", nxg_ops[op].name);
+    for (int t = 1; t < NXI_DTYPE_COUNT; t++) {
+      if (!nxi_dtypes[t].admitted) continue;
+      bool admitted = nxg_ops[op].admits & nxi_dtypes[t].cls &&
+                      (op != NXG_threefry || t == NX_I32 || t == NX_U32);
+      if (admitted) printf("%7llu", (unsigned long long)c->operations[op][t]);
+      else printf("%7s", "");
+      complete = complete && (!admitted || c->operations[op][t] > 0);
+    }
+    printf("\n");
+  }
+  if (!complete) printf("an operation never occurs with a dtype that it admits\n");
+  return complete;
+}
+
+static bool print_features(const census *c, uint64_t graphs) {
+  bool enough = true;
+  for (int f = 0; f < FEATURE_COUNT; f++) {
+    bool rare = c->graphs[f] * 1000 < features[f].least * graphs;
+    printf("%7llu of %llu graphs have %s%s\n", (unsigned long long)c->graphs[f],
+           (unsigned long long)graphs, features[f].sentence, rare ? ": TOO FEW" : "");
+    enough = enough && !rare;
+  }
+  return enough;
+}
+
+bool nxt_random_census(uint64_t first, uint64_t graphs) {
+  census c = {0};
+  bool sound = true;
+  for (uint64_t seed = first; seed < first + graphs; seed++) {
+    nxt_graph_options o = nxt_graph_options_of(seed);
+    nxg_graph *g = nxt_random_graph(seed, &o);
+    nxi_text faults = {0};
+    if (g == NULL) abort();
+    if (!nxg_verify(g, &faults)) {
+      printf("seed %llu:\n%s\n", (unsigned long long)seed, faults.data != NULL ? faults.data : "");
+      sound = false;
+    }
+    nxi_text_free(&faults);
+    count(&c, g);
+    nxg_destroy(g);
+  }
+  printf("%llu nodes\n", (unsigned long long)c.nodes);
+  bool complete = print_operations(&c), enough = print_features(&c, graphs);
+  return sound && complete && enough;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: ISC */
+/* Random numbers, and arrays of them. */
+#include "random_values.h"
+
+uint64_t nxt_next(nxt_random *r) { /* splitmix64, Steele, Lea, Flood 2014 */
+  uint64_t z = (r->state += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+int64_t nxt_below(nxt_random *r, int64_t n) { return (int64_t)(nxt_next(r) % (uint64_t)n); }
+bool nxt_chance(nxt_random *r, int percent) { return nxt_below(r, 100) < percent; }
+
+static double small_double(nxt_random *r) {
+  return ((double)(nxt_next(r) >> 11) * 0x1p-53 - 0.5) * 8;
+}
+
+static double random_double(nxt_random *r) {
+  double unit = (double)(nxt_next(r) >> 11) * 0x1p-53;
+  switch (nxt_below(r, 40)) {
+    case 0: return 0.0;
+    case 1: return -0.0;
+    case 2: return __builtin_inf();
+    case 3: return -__builtin_inf();
+    case 4: return __builtin_nan("");
+    case 5: return (unit - 0.5) * 1e-40;
+    case 6: return (unit - 0.5) * 1e38;
+    case 7: return (double)(nxt_below(r, 9) - 4);
+    case 8: return (unit - 0.5) * 1e6;
+    default: return small_double(r);
+  }
+}
+
+static void fill(nxt_random *r, nx_dtype t, void *data, int64_t n, bool plain) {
+  for (int64_t i = 0; i < n; i++) {
+    uint64_t bits;
+    if (nxi_is_float(t))
+      bits = nxi_cast_bits(nxi_bits_f64(plain ? small_double(r) : random_double(r)), NX_F64, t);
+    else if (t == NX_BOOL) bits = nxt_next(r) & 1;
+    else if (!plain && nxt_chance(r, 15)) bits = nxi_cast_bits(nxt_next(r), NX_U64, t);
+    else bits = nxi_cast_bits((uint64_t)(nxt_below(r, 21) - 10), NX_I64, t);
+    nxi_store_element((char *)data + i * nxi_dtype_size(t), t, bits);
+  }
+}
+
+void nxt_random_fill(nxt_random *r, nx_dtype t, void *data, int64_t n) {
+  fill(r, t, data, n, false);
+}
+
+void nxt_random_fill_plain(nxt_random *r, nx_dtype t, void *data, int64_t n) {
+  fill(r, t, data, n, true);
+}
