@@ -112,8 +112,8 @@ nxl_ref nxl_emit_modulo(nxl_emitter *e, const nxl_operands *o) {
 static nxl_ref umulh_scalar(nxl_emitter *e, const nxl_operands *o) {
   LLVMBuilderRef b = e->builder;
   LLVMTypeRef wide = LLVMIntTypeInContext(e->context, 128);
-  nxl_ref product =
-      LLVMBuildMul(b, LLVMBuildZExt(b, o->a, wide, ""), LLVMBuildZExt(b, o->b, wide, ""), "");
+  nxl_ref first = LLVMBuildZExt(b, o->a, wide, ""), second = LLVMBuildZExt(b, o->b, wide, "");
+  nxl_ref product = LLVMBuildMul(b, first, second, "");
   return LLVMBuildTrunc(b, LLVMBuildLShr(b, product, LLVMConstInt(wide, 64, 0), ""), e->i64, "");
 }
 
@@ -126,9 +126,9 @@ nxl_ref nxl_emit_umulh(nxl_emitter *e, const nxl_operands *o) {
   nxl_ref b0 = LLVMBuildAnd(b, o->b, low, ""), b1 = LLVMBuildLShr(b, o->b, half, "");
   nxl_ref carry = LLVMBuildLShr(b, LLVMBuildMul(b, a0, b0, ""), half, "");
   nxl_ref middle = LLVMBuildAdd(b, LLVMBuildMul(b, a1, b0, ""), carry, "");
-  nxl_ref other =
-      LLVMBuildAdd(b, LLVMBuildMul(b, a0, b1, ""), LLVMBuildAnd(b, middle, low, ""), "");
-  nxl_ref high =
-      LLVMBuildAdd(b, LLVMBuildMul(b, a1, b1, ""), LLVMBuildLShr(b, middle, half, ""), "");
+  nxl_ref other = LLVMBuildMul(b, a0, b1, "");
+  other = LLVMBuildAdd(b, other, LLVMBuildAnd(b, middle, low, ""), "");
+  nxl_ref high = LLVMBuildMul(b, a1, b1, "");
+  high = LLVMBuildAdd(b, high, LLVMBuildLShr(b, middle, half, ""), "");
   return LLVMBuildAdd(b, high, LLVMBuildLShr(b, other, half, ""), "");
 }

@@ -233,8 +233,8 @@ static void store_inline(nxl_emitter *e, const site *s, nxl_ref value) {
   nxl_ref offsets = lane_offsets(e, s);
   for (uint32_t i = 0; i < s->lanes; i++) {
     nxl_ref lane = nxl_int(e, e->i32, 1, i);
-    plain_store(e, s, LLVMBuildExtractElement(e->builder, value, lane, ""),
-                lane_address(e, s, offsets, lane));
+    nxl_ref element = LLVMBuildExtractElement(e->builder, value, lane, "");
+    plain_store(e, s, element, lane_address(e, s, offsets, lane));
   }
 }
 
@@ -326,8 +326,8 @@ static nxl_ref load_vector(nxl_emitter *e, const site *s) {
   if (adjacent && (!s->mask || has_masked(e, s))) {
     if (stride == 1) return load_contiguous(e, s, s->base, s->mask, s->other);
     nxl_ref mask = s->mask ? nxl_reverse(e, s->mask) : NULL;
-    return nxl_reverse(
-        e, load_contiguous(e, s, last_lane(e, s), mask, mask ? nxl_reverse(e, s->other) : NULL));
+    nxl_ref other = mask ? nxl_reverse(e, s->other) : NULL;
+    return nxl_reverse(e, load_contiguous(e, s, last_lane(e, s), mask, other));
   }
   bool gathers = (e->isa == NXL_AVX512 || e->isa == NXL_AVX2) && s->bytes >= 4;
   if (gathers && (s->index || !goes_inline(s))) return load_gather(e, s);
@@ -338,10 +338,12 @@ static void store_vector(nxl_emitter *e, const site *s, nxl_ref value) {
   int64_t stride = s->access->lane_stride;
   bool adjacent = !s->index && (stride == 1 || stride == -1);
   if (adjacent && (!s->mask || has_masked(e, s))) {
-    if (stride == 1) store_contiguous(e, s, value, s->base, s->mask);
-    else
-      store_contiguous(e, s, nxl_reverse(e, value), last_lane(e, s),
-                       s->mask ? nxl_reverse(e, s->mask) : NULL);
+    if (stride == 1) {
+      store_contiguous(e, s, value, s->base, s->mask);
+    } else {
+      nxl_ref mask = s->mask ? nxl_reverse(e, s->mask) : NULL, reversed = nxl_reverse(e, value);
+      store_contiguous(e, s, reversed, last_lane(e, s), mask);
+    }
   } else if (e->isa == NXL_AVX512 && s->bytes >= 4 && (s->index || !goes_inline(s))) {
     store_scatter(e, s, value);
   } else if (goes_inline(s)) {

@@ -58,9 +58,9 @@ static nxl_ref phi_from(nxl_emitter *e, nxl_ref initial, LLVMBasicBlockRef from)
 
 static tree_loop open_loop(nxl_emitter *e, nxl_ref number, partial p) {
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
-  tree_loop l = {.head = LLVMAppendBasicBlockInContext(e->context, e->function, ""),
-                 .body = LLVMAppendBasicBlockInContext(e->context, e->function, ""),
-                 .after = LLVMAppendBasicBlockInContext(e->context, e->function, "")};
+  tree_loop l = {.head = LLVMAppendBasicBlockInContext(e->context, e->function, "")};
+  l.body = LLVMAppendBasicBlockInContext(e->context, e->function, "");
+  l.after = LLVMAppendBasicBlockInContext(e->context, e->function, "");
   LLVMBuildBr(e->builder, l.head);
   LLVMPositionBuilderAtEnd(e->builder, l.head);
   l.number = phi_from(e, number, before);

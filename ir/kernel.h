@@ -182,6 +182,22 @@ nxk_value nxk_param(nxk_kernel *k, uint32_t param);
  * `result` is used by cast and bitcast alone. c may be NXK_NONE, as arity demands. */
 nxk_value nxk_scalar(nxk_kernel *k, nxk_op op, nx_dtype result, nxk_value a, nxk_value b,
                      nxk_value c);
+/* The same on one, two, three operands whose evaluation appends instructions in its turn: here it goes from the left. The
+ * arguments of a function are evaluated in an order that each compiler chooses, which shows in the kernel's text. */
+#define NXK_SCALAR1(k, op, a) nxk_scalar((k), (op), 0, (a), NXK_NONE, NXK_NONE)
+#define NXK_SCALAR2(k, op, a, b)                        \
+  __extension__({                                       \
+    nxk_value nxk_a_ = (a);                             \
+    nxk_value nxk_b_ = (b);                             \
+    nxk_scalar((k), (op), 0, nxk_a_, nxk_b_, NXK_NONE); \
+  })
+#define NXK_SCALAR3(k, op, a, b, c)                   \
+  __extension__({                                     \
+    nxk_value nxk_a_ = (a);                           \
+    nxk_value nxk_b_ = (b);                           \
+    nxk_value nxk_c_ = (c);                           \
+    nxk_scalar((k), (op), 0, nxk_a_, nxk_b_, nxk_c_); \
+  })
 nxk_value nxk_cast_to(nxk_kernel *k, nx_dtype t, nxk_value a); /* a itself if it has that dtype */
 nxk_value nxk_begin_part(nxk_kernel *k);
 nxk_value nxk_begin_for(nxk_kernel *k, nxk_loop_kind kind, nxk_bound_value lower,

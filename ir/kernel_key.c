@@ -26,9 +26,9 @@ static void put_header(const nxk_kernel *k, nxi_text *out) {
 
 static void put_access(const nxk_kernel *k, nxi_text *out, uint64_t number) {
   const nxk_access *a = &k->accesses[number];
-  uint64_t words[] = {both(a->buffer, a->n_terms),    (uint64_t)a->offset,
-                      both(a->index, a->mask),        both(a->other, a->flags),
-                      (uint64_t)a->lane_stride,       (uint64_t)a->tree_stride};
+  uint64_t words[] = {both(a->buffer, a->n_terms), (uint64_t)a->offset,
+                      both(a->index, a->mask),     both(a->other, a->flags),
+                      (uint64_t)a->lane_stride,    (uint64_t)a->tree_stride};
   put(out, words, sizeof words / sizeof *words);
   for (uint32_t i = 0; i < a->n_terms; i++)
     put(out, (uint64_t[]){a->terms[i].index, (uint64_t)a->terms[i].stride}, 2);
@@ -44,8 +44,9 @@ static void put_loop(const nxk_loop *loop, nxi_text *out) {
 }
 
 static void put_part(const nxk_part *part, nxi_text *out) {
-  put(out, (uint64_t[]){(uint64_t)part->tasks, (uint32_t)part->tasks_param,
-                        (uint64_t)part->tasks_divisor},
+  put(out,
+      (uint64_t[]){(uint64_t)part->tasks, (uint32_t)part->tasks_param,
+                   (uint64_t)part->tasks_divisor},
       3);
 }
 

@@ -87,7 +87,8 @@ static void open_unknown(nxb_binder *b, nxb_nest *nest, double unit_cycles) {
   nxk_part *part = &b->to->parts[b->to->n_parts - 1];
   part->tasks_param = (int32_t)b->from->instrs[d->loop.upper].imm;
   part->tasks_divisor = divisor;
-  nxk_value tasks = nxb_op(b, NXK_div, nxb_add(b, end, divisor - 1), nxb_int(b, divisor));
+  nxk_value reach = nxb_add(b, end, divisor - 1), by = nxb_int(b, divisor);
+  nxk_value tasks = nxb_op(b, NXK_div, reach, by);
   nxk_value task = nxk_begin_for(b->to, NXK_TASK, nxk_bound_const(0), nxk_bound_of(tasks), 1);
   nest->open++;
   d->lo = nxb_mul(b, task, divisor);

@@ -127,8 +127,8 @@ static nxk_bound_value bound_of(nxb_binder *b, const nxb_view *view, nxk_bound_v
 static void write_loop(nxb_binder *b, nxb_view *views, uint32_t n_views, nxk_value v,
                        nxb_stage_writer writer, void *user) {
   const nxk_loop *loop = loop_of(b, v);
-  nxk_value index = nxk_begin_for(b->to, NXK_SEQ, bound_of(b, views, loop->lower),
-                                  bound_of(b, views, loop->upper), loop->step);
+  nxk_bound_value lower = bound_of(b, views, loop->lower), upper = bound_of(b, views, loop->upper);
+  nxk_value index = nxk_begin_for(b->to, NXK_SEQ, lower, upper, loop->step);
   for (uint32_t i = 0; i < n_views; i++) {
     views[i].map[v] = index;
     views[i].step[v] = 0;

@@ -60,17 +60,17 @@ static nxk_value is_better(nxb_binder *b, nxk_value reduce, nxb_partial acc, nxb
   nxk_value low = most ? acc.value : x.value, high = most ? x.value : acc.value;
   nxk_value strictly;
   if (number) { /* not (x no better than acc), and acc is no NaN */
-    nxk_value no_better = nxb_op(b, NXK_le, high, low);
-    strictly = nxb_op(b, NXK_and, nxk_scalar(b->to, NXK_not, 0, no_better, NXK_NONE, NXK_NONE),
-                      nxb_op(b, NXK_eq, acc.value, acc.value));
+    strictly =
+        NXK_SCALAR2(b->to, NXK_and, NXK_SCALAR1(b->to, NXK_not, nxb_op(b, NXK_le, high, low)),
+                    nxb_op(b, NXK_eq, acc.value, acc.value));
   } else {
     strictly = nxb_op(b, NXK_lt, low, high);
   }
   if (!ties) return strictly;
   nxk_value equal = nxb_op(b, NXK_eq, acc.value, x.value);
   if (number) {
-    nxk_value both_nan = nxb_op(b, NXK_and, nxb_op(b, NXK_ne, acc.value, acc.value),
-                                nxb_op(b, NXK_ne, x.value, x.value));
+    nxk_value both_nan = NXK_SCALAR2(b->to, NXK_and, nxb_op(b, NXK_ne, acc.value, acc.value),
+                                     nxb_op(b, NXK_ne, x.value, x.value));
     equal = nxb_op(b, NXK_or, equal, both_nan);
   }
   nxk_value lower = nxb_op(b, NXK_lt, x.item, acc.item);
@@ -87,8 +87,10 @@ nxb_partial nxb_combine(nxb_binder *b, nxk_value reduce, nxb_partial acc, nxb_pa
   if (!nxb_is_arg(b->from, reduce))
     return (nxb_partial){nxb_op(b, ops[kind_of(b, reduce)], acc.value, x.value), NXK_NONE};
   nxk_value better = is_better(b, reduce, acc, x, ties);
-  return (nxb_partial){nxk_scalar(b->to, NXK_select, 0, better, x.value, acc.value),
-                       nxk_scalar(b->to, NXK_select, 0, better, x.item, acc.item)};
+  nxb_partial best;
+  best.value = nxk_scalar(b->to, NXK_select, 0, better, x.value, acc.value);
+  best.item = nxk_scalar(b->to, NXK_select, 0, better, x.item, acc.item);
+  return best;
 }
 
 void nxb_tree(nxb_binder *b, nxk_value reduce, nxb_partial *p, uint32_t n, uint32_t stride,
@@ -183,8 +185,11 @@ static void write_item(folding *f, nxk_value item, int64_t lanes, nxb_partial *p
   if (fold->shift != NXK_NONE) point = nxb_op(b, NXK_add, point, fold->shift);
   for (uint32_t w = 0; w < f->n_views; w++) {
     nxb_view *view = &f->work[w];
-    nxk_value active =
-        lanes == 0 ? NXK_NONE : nxk_active(b->to, nxb_int(b, 0), nxb_int(b, lanes), fold->vector);
+    nxk_value active = NXK_NONE;
+    if (lanes != 0) {
+      nxk_value from = nxb_int(b, 0), to = nxb_int(b, lanes);
+      active = nxk_active(b->to, from, to, fold->vector);
+    }
     if (fold->vector > 1) {
       view->lanes = fold->vector;
       view->active = active;

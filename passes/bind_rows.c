@@ -55,8 +55,8 @@ static void write_map(nxb_binder *b, nxb_view *view, const nxb_stage *s) {
   }
   int64_t widest = nxb_widest(b, s->first, s->last, vector->value);
   uint8_t lanes = nxb_choose_lanes(b, s->first, s->last, vector->value, 4);
-  nxb_dim dim = {*vector, NXB_RANGE, nxb_fit_lanes(b, lanes, widest, vector->extent), nxb_int(b, 0),
-                 nxb_int(b, vector->extent)};
+  nxk_value from = nxb_int(b, 0), to = nxb_int(b, vector->extent);
+  nxb_dim dim = {*vector, NXB_RANGE, nxb_fit_lanes(b, lanes, widest, vector->extent), from, to};
   if (!b->to->failed)
     nxb_vector_loops(b, view, 1, &dim, (uint8_t)dim.unit, !nxb_masks_well(b, s->first, s->last),
                      write_element, &m);

@@ -332,7 +332,10 @@ static void write_run(strips *s, strip_fold *f, int64_t items) {
   if (blocks > 1) block = nxk_begin_range(b->to, NXK_SEQ, blocks);
   write_block(s, f, nxb_mul(b, block, f->block), f->block, PUSH, block);
   if (blocks > 1) nxk_end(b->to);
-  if (rest > 0) write_block(s, f, nxb_int(b, blocks * f->block), rest, PUSH, nxb_int(b, blocks));
+  if (rest > 0) {
+    nxk_value first = nxb_int(b, blocks * f->block);
+    write_block(s, f, first, rest, PUSH, nxb_int(b, blocks));
+  }
   join_blocks(s, f, blocks + (rest > 0));
 }
 

@@ -13,10 +13,14 @@
  *  - A reduction joins the group of its users if they walk its kept axes, or its own full shape with the result
  *    broadcast back, and then only if the run fits the cache and there are points for all threads
  *    (nxp_rows_fit): later stages read the run again.
+ *  - Longer runs are walked once by a group: what it stores at their elements is the values that are folded, and others
+ *    that read the same memory (stores_in_runs). So the exp of a softmax over few long rows is stored where it is
+ *    summed: five passes over memory instead of six.
  *  - Groups that read a common value point by point become one, if no third group lies between them.
  *  - A group holds at most MAX_SIZE operations (a function counts as several), MAX_READS distinct reads and MAX_ROOTS stored nodes: registers,
  *    compile time, and linear time for graphs of any size. */
 #include "cluster_draft.h"
+#include "kernel_passes.h"
 
 #include <string.h>
 
@@ -109,6 +113,33 @@ static int64_t element_bytes(const nxp_clusterer *c, uint32_t node) {
   return nxi_dtype_size(nxi_compute_dtype(c->g->nodes[node].dtype));
 }
 
+/* Whether a group that folds runs that do not fit the cache may also store at each of their elements: it walks them once.
+ * All threads must have a share: there are strips for them, or the runs are split, which takes one reduced axis and folds
+ * that go together (kernel_split.c). */
+static bool stores_in_runs(const nxp_clusterer *c, const nxp_draft *d) {
+  bool last = d->reduced >> (d->full.rank - 1) & 1, arg = false, sum = false;
+  int partials = 0;
+  for (uint32_t i = d->members; i != NXP_NO_GROUP; i = c->members[i].next) {
+    const nxg_node *n = &c->g->nodes[c->members[i].node];
+    if (n->op == NXG_matmul) return false;
+    if (nxg_ops[n->op].kind != NXG_KIND_FOLD) continue;
+    bool is_arg = n->op == NXG_argmax || n->op == NXG_argmin;
+    arg = arg || is_arg;
+    sum = sum || ((n->op == NXG_reduce_sum || n->op == NXG_reduce_prod) && nxi_is_float(n->dtype));
+    partials += 1 + is_arg;
+  }
+  int64_t strips = nxp_points(&d->full, d->reduced, true) / (last ? 1 : NXK_SPLIT_COLUMNS);
+  bool one_axis = (d->reduced & (d->reduced - 1)) == 0;
+  return strips >= NXK_SPLIT_STRIPS || (one_axis && !(arg && sum) && partials <= NXK_MAX_PARTIALS);
+}
+
+/* Whether a group may walk `full` at its points for other ends than the folding of `reduced` axes, which `folding` does. */
+static bool may_walk(const nxp_clusterer *c, const nxp_draft *folding, const nxp_shape *full,
+                     uint32_t reduced, uint32_t node) {
+  return nxp_rows_fit(full, reduced, element_bytes(c, node), c->o->target) ||
+         stores_in_runs(c, folding);
+}
+
 static bool may_merge(nxp_clusterer *c, uint32_t a, uint32_t b, uint32_t node) {
   const nxp_draft *x = &c->drafts[a], *y = &c->drafts[b];
   if (x->kind != NXP_GROUP_KERNEL || y->kind != NXP_GROUP_KERNEL ||
@@ -116,8 +147,7 @@ static bool may_merge(nxp_clusterer *c, uint32_t a, uint32_t b, uint32_t node) {
     return false;
   if (x->reduced != y->reduced) {
     uint32_t reduced = x->reduced | y->reduced;
-    if ((x->reduced && y->reduced) ||
-        !nxp_rows_fit(&x->full, reduced, element_bytes(c, node), c->o->target))
+    if ((x->reduced && y->reduced) || !may_walk(c, x->reduced ? x : y, &x->full, reduced, node))
       return false;
   }
   if (x->weight + y->weight > MAX_SIZE || x->reads + y->reads > MAX_READS ||
@@ -382,22 +412,62 @@ static void new_group_for(nxp_clusterer *c, uint32_t node, const usage *u) {
   if (!c->failed) store_in(c, node, group, place, u);
 }
 
-/* A stored node joins the group that reads it point by point, if nothing between them needs it first. */
+/* Adds a use by `user` if it is in this group and no other. */
+static bool add_use_in(nxp_clusterer *c, usage *one, uint32_t node, uint32_t user,
+                       const nxg_node *view, uint32_t group) {
+  usage his = {.first = true};
+  if (!is_placed(c, user)) return true;
+  add_use(c, &his, node, user, view);
+  bool here = false;
+  for (uint32_t i = 0; i < his.n_contexts; i++) here = here || his.contexts[i] == group;
+  if (!here) return true;
+  if (his.n_contexts == 1) add_place(one, his.place);
+  return his.n_contexts == 1;
+}
+
+/* Where one of several groups that use a node reads it. */
+static nxp_place place_in(nxp_clusterer *c, uint32_t node, uint32_t group) {
+  usage one = {.first = true};
+  bool known = true;
+  for (uint32_t i = c->first_user[node]; known && i < c->first_user[node + 1]; i++) {
+    uint32_t user = c->user[i];
+    if (!is_view(c, user)) known = add_use_in(c, &one, node, user, NULL, group);
+    for (uint32_t j = c->first_user[user]; is_view(c, user) && known && j < c->first_user[user + 1];
+         j++)
+      known = !is_view(c, c->user[j]) &&
+              add_use_in(c, &one, node, c->user[j], &c->g->nodes[user], group);
+  }
+  return known && !one.first ? one.place : (nxp_place){NXP_SPACE_ANY, 0};
+}
+
+/* Whether a group that reads a node point by point may store it. */
+static bool may_store(const nxp_clusterer *c, uint32_t node, uint32_t group, nxp_place place) {
+  const nxp_draft *d = &c->drafts[group];
+  if (d->kind != NXP_GROUP_KERNEL || d->weight >= MAX_SIZE || d->n_roots >= MAX_ROOTS) return false;
+  if (place.space == NXP_SPACE_ANY) return false;
+  if (place.space == NXP_SPACE_OUTER) return place.broadcast == d->reduced;
+  return d->reduced == 0 || may_walk(c, d, &d->full, d->reduced, node);
+}
+
+/* A stored node joins a group that reads it point by point, if no other one has to run before that. */
 static bool store_with_reader(nxp_clusterer *c, uint32_t node, const usage *u) {
   const nxg_node *n = &c->g->nodes[node];
-  if (!c->o->fuse || u->n_contexts != 1 || u->place.space == NXP_SPACE_ANY || n->op == NXG_update ||
+  if (!c->o->fuse || u->n_contexts > NXP_MAX_CONTEXTS || n->op == NXG_update ||
       n->op == NXG_matmul || n->op == NXG_cat)
     return false;
   if (nxg_node_elements(n) == 0)
     return false; /* a reader that reduces it away has points, it has none */
-  nxp_draft *d = &c->drafts[u->contexts[0]];
-  if (d->kind != NXP_GROUP_KERNEL || d->weight >= MAX_SIZE || d->n_roots >= MAX_ROOTS) return false;
-  if (u->place.space == NXP_SPACE_OUTER && u->place.broadcast != d->reduced) return false;
-  if (u->place.space == NXP_SPACE_FULL && d->reduced != 0 &&
-      !nxp_rows_fit(&d->full, d->reduced, element_bytes(c, node), c->o->target))
-    return false;
-  store_in(c, node, u->contexts[0], u->place, u);
-  return true;
+  for (uint32_t i = 0; i < u->n_contexts; i++) {
+    uint32_t group = u->contexts[i];
+    nxp_place place = u->n_contexts == 1 ? u->place : place_in(c, node, group);
+    bool first = may_store(c, node, group, place);
+    for (uint32_t k = 0; first && k < u->n_contexts; k++)
+      first = k == i || !nxp_draft_reaches(c, u->contexts[k], group);
+    if (!first) continue;
+    store_in(c, node, group, place, u);
+    return true;
+  }
+  return false;
 }
 
 /* Whether a fold from which this value of the kept points is made will join the group that walks `full`: then the value is

@@ -16,13 +16,10 @@ static hyperbolic split(const expand *e, nxk_value x, double limit) {
   nxk_value a = x_abs(e, x), highest = x_f(e, limit), one = x_f(e, 1);
   expand_reduced red = nxi_expand_reduce_ln2(e, x_select(e, x_lt(e, highest, a), highest, a));
   nxk_value small = x_ldexp(e, one, x_mul(e, red.n, x_f(e, -2))), square = x_mul(e, red.r, red.r);
-  hyperbolic h = {red.n,
-                  red.high,
-                  nxi_expand_reduced_low(e, red),
-                  x_sub(e, one, small),
-                  x_add(e, one, small),
-                  NXK_NONE,
-                  NXK_NONE};
+  hyperbolic h = {.n = red.n, .high = red.high};
+  h.low = nxi_expand_reduced_low(e, red);
+  h.less = x_sub(e, one, small);
+  h.more = x_add(e, one, small);
   h.cosh_tail = x_mul(e, square, X_POLY(e, square, cosh));                  /* cosh r - 1 */
   h.sinh_tail = x_mul(e, x_mul(e, square, red.r), X_POLY(e, square, sinh)); /* sinh r - r */
   return h;

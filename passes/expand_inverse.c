@@ -94,7 +94,8 @@ static ratio ratio_of(const expand *e, nxk_value y, nxk_value x) {
 /* atan(less / more) is t away from 0 or (f64) pi/4; then reflected at pi/4 if |y| > |x|, at pi/2 if
  * x < 0. */
 nxk_value nxi_expand_atan2(const expand *e, nxk_value y, nxk_value x) {
-  ratio r = ratio_of(e, x_abs(e, y), x_abs(e, x));
+  nxk_value height = x_abs(e, y), width = x_abs(e, x);
+  ratio r = ratio_of(e, height, width);
   nxk_value fours = x_f(e, 0), plus = x_f(e, 1), top = r.top, bottom = r.bottom;
   if (e->wide) {
     nxk_value middle = x_lt(e, bottom, x_add(e, top, top));
@@ -167,8 +168,9 @@ static nxk_value acosh_f64(const expand *e, nxk_value x) {
   nxk_value low = x_add(e, t.low, x_div(e, rest, twice));
   nxk_value u = x_add(e, t.high, one), lost = x_sub(e, t.high, x_sub(e, u, one));
   u = x_select(e, large, x, u);
-  nxk_value y = nxi_expand_log_pair(e, u, x_select(e, large, zero, lost),
-                                    x_select(e, large, zero, low), x_select(e, large, one, zero));
+  lost = x_select(e, large, zero, lost);
+  low = x_select(e, large, zero, low);
+  nxk_value y = nxi_expand_log_pair(e, u, lost, low, x_select(e, large, one, zero));
   return x_select(e, x_lt(e, x, x_f(e, INFINITY)), y, x);
 }
 

@@ -52,8 +52,9 @@ static expand_pair log2_pair(const expand *e, nxk_value a) {
   expand_pair z = nxi_expand_product(e, s, s);
   z.low = x_fma(e, x_add(e, s, s), s_low, z.low);
   /* C/3 + z ..., then times z, then + C, then times s; low parts alongside */
-  expand_pair w = nxi_expand_fast_sum(e, x_f(e, 0x1.ec709dc3a03fdp-1),
-                                      x_mul(e, z.high, X_POLY_OF(e, z.high, nxi_log2_ratio_f64)));
+  nxk_value third = x_f(e, 0x1.ec709dc3a03fdp-1);
+  expand_pair w =
+      nxi_expand_fast_sum(e, third, x_mul(e, z.high, X_POLY_OF(e, z.high, nxi_log2_ratio_f64)));
   w.low = x_add(e, w.low, x_f(e, 0x1.d27f05548af0cp-55));
   expand_pair v = nxi_expand_product(e, z.high, w.high);
   v.low = x_fma(e, z.high, w.low, x_fma(e, z.low, w.high, v.low));

@@ -135,9 +135,10 @@ static quadrant reduce(const expand *e, nxk_value x) {
   nxk_value rare = nxk_begin_rare(e->k, x_le(e, x_f(e, large(e)), x_abs(e, x)));
   quadrant huge = reduce_large(e, x);
   nxk_end(e->k);
-  quadrant out = {nxk_pick(e->k, rare, huge.q, usual.q), nxk_pick(e->k, rare, huge.r, usual.r),
-                  nxk_pick(e->k, rare, huge.low, usual.low)};
-  return out;
+  usual.q = nxk_pick(e->k, rare, huge.q, usual.q);
+  usual.r = nxk_pick(e->k, rare, huge.r, usual.r);
+  usual.low = nxk_pick(e->k, rare, huge.low, usual.low);
+  return usual;
 }
 
 /* sin is r + (r^3 P(r^2) + low): the last addition alone rounds at the result's size. */
@@ -165,10 +166,11 @@ static nxk_value tan_reduced(const expand *e, quadrant a) {
   nxk_value s = sin_tail(e, a, square), c = cos_tail(e, a, square);
   nxk_value odd = x_ne(e, x_and(e, a.q, x_u(e, 1)), x_u(e, 0));
   expand_pair sine = nxi_expand_fast_sum(e, a.r, s), cosine = nxi_expand_fast_sum(e, one, c);
-  expand_pair top = {x_select(e, odd, x_neg(e, cosine.high), sine.high),
-                     x_select(e, odd, x_neg(e, cosine.low), sine.low)};
-  expand_pair bottom = {x_select(e, odd, sine.high, cosine.high),
-                        x_select(e, odd, sine.low, cosine.low)};
+  expand_pair top, bottom;
+  top.high = x_select(e, odd, x_neg(e, cosine.high), sine.high);
+  top.low = x_select(e, odd, x_neg(e, cosine.low), sine.low);
+  bottom.high = x_select(e, odd, sine.high, cosine.high);
+  bottom.low = x_select(e, odd, sine.low, cosine.low);
   return divide_pairs(e, top, bottom);
 }
 

@@ -99,8 +99,8 @@ static bool divide_by_power(nxg_rewrite *r, uint32_t i) {
   int64_t attrs[2] = {(int64_t)inverse, -1};
   uint32_t args[2] = {r->map[n->args[0]],
                       nxg_rewrite_add(r, i, NXG_full, 0, NULL, attrs, 2, t, n->rank, n->shape)};
-  nxg_rewrite_map(
-      r, i, nxg_rewrite_add(r, i, NXG_mul, 2, args, NULL, 0, n->dtype, n->rank, n->shape));
+  nxg_rewrite_map(r, i,
+                  nxg_rewrite_add(r, i, NXG_mul, 2, args, NULL, 0, n->dtype, n->rank, n->shape));
   return true;
 }
 

@@ -91,7 +91,8 @@ nx_status nxg_pass_library(const nxg_graph *g, bool blas, nxg_graph **out, bool 
   for (uint32_t i = 0; i < g->n_outputs && !nxg_rewrite_failed(&r); i++) {
     uint32_t node = g->outputs[i].node;
     if (g->nodes[node].op == NXG_view || g->nodes[node].op == NXG_input)
-      if (r.to->nodes[r.map[node]].op != NXG_copy) nxg_rewrite_map(&r, node, copy_of(&r, node, r.map[node]));
+      if (r.to->nodes[r.map[node]].op != NXG_copy)
+        nxg_rewrite_map(&r, node, copy_of(&r, node, r.map[node]));
   }
   return nxg_rewrite_end(&r, out, changed);
 }

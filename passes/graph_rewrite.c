@@ -28,8 +28,7 @@ static bool own_graph(nxg_rewrite *r) {
   for (uint32_t i = 0; i < from->n_inputs; i++) {
     const nxg_input *in = &from->inputs[i];
     const nxg_node *n = &from->nodes[in->node];
-    r->map[in->node] =
-        nxg_add_input(g, n->dtype, n->rank, n->shape, in->flags, in->alias, n->name);
+    r->map[in->node] = nxg_add_input(g, n->dtype, n->rank, n->shape, in->flags, in->alias, n->name);
   }
   g->n_params = from->n_params;
   r->to = r->own = g;

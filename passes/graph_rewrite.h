@@ -16,9 +16,9 @@ typedef struct nxg_rewrite {
   nxg_graph *own;      /* `to` once it is a graph of its own, else NULL */
   uint32_t *map;       /* old node -> new node; to look at */
   uint32_t *args;      /* scratch for one node's operands */
-  uint32_t passed;     /* old nodes that the new graph has; counted until it is a graph of its own */
-  bool changed;        /* set by passes */
-  bool failed;         /* no memory; passes may set it too */
+  uint32_t passed; /* old nodes that the new graph has; counted until it is a graph of its own */
+  bool changed;    /* set by passes */
+  bool failed;     /* no memory; passes may set it too */
   nxi_diag *d;
 } nxg_rewrite;
 

@@ -23,12 +23,10 @@ static inline expand expand_as(nxk_kernel *k, nx_dtype f) {
   return e;
 }
 
-static inline nxk_value x_op1(const expand *e, nxk_op op, nxk_value a) {
-  return nxk_scalar(e->k, op, 0, a, NXK_NONE, NXK_NONE);
-}
-static inline nxk_value x_op2(const expand *e, nxk_op op, nxk_value a, nxk_value b) {
-  return nxk_scalar(e->k, op, 0, a, b, NXK_NONE);
-}
+/* Operands are evaluated from the left (ir/kernel.h), here and in what follows. */
+#define x_op1(e, op, a)       NXK_SCALAR1((e)->k, op, a)
+#define x_op2(e, op, a, b)    NXK_SCALAR2((e)->k, op, a, b)
+#define x_op3(e, op, a, b, c) NXK_SCALAR3((e)->k, op, a, b, c)
 
 /* Constants: of the float dtype, of the signed and the unsigned integer dtype of its width. */
 static inline nxk_value x_f(const expand *e, double x) { return nxk_const_f(e->k, e->f, x); }
@@ -38,70 +36,41 @@ static inline nxk_value x_f2(const expand *e, double narrow, double wide) {
 static inline nxk_value x_i(const expand *e, int64_t x) { return nxk_const_i(e->k, e->i, x); }
 static inline nxk_value x_u(const expand *e, uint64_t x) { return nxk_const(e->k, e->u, x); }
 
-static inline nxk_value x_neg(const expand *e, nxk_value a) { return x_op1(e, NXK_neg, a); }
-static inline nxk_value x_abs(const expand *e, nxk_value a) { return x_op1(e, NXK_abs, a); }
-static inline nxk_value x_not(const expand *e, nxk_value a) { return x_op1(e, NXK_not, a); }
-static inline nxk_value x_sqrt(const expand *e, nxk_value a) { return x_op1(e, NXK_sqrt, a); }
-static inline nxk_value x_rint(const expand *e, nxk_value a) { return x_op1(e, NXK_rint, a); }
-static inline nxk_value x_trunc(const expand *e, nxk_value a) { return x_op1(e, NXK_trunc, a); }
-static inline nxk_value x_add(const expand *e, nxk_value a, nxk_value b) {
-  return x_op2(e, NXK_add, a, b);
-}
-static inline nxk_value x_sub(const expand *e, nxk_value a, nxk_value b) {
-  return x_op2(e, NXK_sub, a, b);
-}
-static inline nxk_value x_mul(const expand *e, nxk_value a, nxk_value b) {
-  return x_op2(e, NXK_mul, a, b);
-}
-static inline nxk_value x_div(const expand *e, nxk_value a, nxk_value b) {
-  return x_op2(e, NXK_div, a, b);
-}
-static inline nxk_value x_and(const expand *e, nxk_value a, nxk_value b) {
-  return x_op2(e, NXK_and, a, b);
-}
-static inline nxk_value x_or(const expand *e, nxk_value a, nxk_value b) {
-  return x_op2(e, NXK_or, a, b);
-}
-static inline nxk_value x_xor(const expand *e, nxk_value a, nxk_value b) {
-  return x_op2(e, NXK_xor, a, b);
-}
-static inline nxk_value x_shl(const expand *e, nxk_value a, nxk_value b) {
-  return x_op2(e, NXK_shl, a, b);
-}
-static inline nxk_value x_shr(const expand *e, nxk_value a, nxk_value b) {
-  return x_op2(e, NXK_shr, a, b);
-}
-static inline nxk_value x_copysign(const expand *e, nxk_value a, nxk_value b) {
-  return x_op2(e, NXK_copysign, a, b);
-}
-static inline nxk_value x_ldexp(const expand *e, nxk_value a, nxk_value b) {
-  return x_op2(e, NXK_ldexp, a, b);
-}
-static inline nxk_value x_umulh(const expand *e, nxk_value a, nxk_value b) {
-  return x_op2(e, NXK_umulh, a, b);
-}
-static inline nxk_value x_eq(const expand *e, nxk_value a, nxk_value b) {
-  return x_op2(e, NXK_eq, a, b);
-}
-static inline nxk_value x_ne(const expand *e, nxk_value a, nxk_value b) {
-  return x_op2(e, NXK_ne, a, b);
-}
-static inline nxk_value x_lt(const expand *e, nxk_value a, nxk_value b) {
-  return x_op2(e, NXK_lt, a, b);
-}
-static inline nxk_value x_le(const expand *e, nxk_value a, nxk_value b) {
-  return x_op2(e, NXK_le, a, b);
-}
-static inline nxk_value x_fma(const expand *e, nxk_value a, nxk_value b, nxk_value c) {
-  return nxk_scalar(e->k, NXK_fma, 0, a, b, c);
-}
+#define x_neg(e, a)          x_op1(e, NXK_neg, a)
+#define x_abs(e, a)          x_op1(e, NXK_abs, a)
+#define x_not(e, a)          x_op1(e, NXK_not, a)
+#define x_sqrt(e, a)         x_op1(e, NXK_sqrt, a)
+#define x_rint(e, a)         x_op1(e, NXK_rint, a)
+#define x_trunc(e, a)        x_op1(e, NXK_trunc, a)
+#define x_add(e, a, b)       x_op2(e, NXK_add, a, b)
+#define x_sub(e, a, b)       x_op2(e, NXK_sub, a, b)
+#define x_mul(e, a, b)       x_op2(e, NXK_mul, a, b)
+#define x_div(e, a, b)       x_op2(e, NXK_div, a, b)
+#define x_and(e, a, b)       x_op2(e, NXK_and, a, b)
+#define x_or(e, a, b)        x_op2(e, NXK_or, a, b)
+#define x_xor(e, a, b)       x_op2(e, NXK_xor, a, b)
+#define x_shl(e, a, b)       x_op2(e, NXK_shl, a, b)
+#define x_shr(e, a, b)       x_op2(e, NXK_shr, a, b)
+#define x_copysign(e, a, b)  x_op2(e, NXK_copysign, a, b)
+#define x_ldexp(e, a, b)     x_op2(e, NXK_ldexp, a, b)
+#define x_umulh(e, a, b)     x_op2(e, NXK_umulh, a, b)
+#define x_eq(e, a, b)        x_op2(e, NXK_eq, a, b)
+#define x_ne(e, a, b)        x_op2(e, NXK_ne, a, b)
+#define x_lt(e, a, b)        x_op2(e, NXK_lt, a, b)
+#define x_le(e, a, b)        x_op2(e, NXK_le, a, b)
+#define x_fma(e, a, b, c)    x_op3(e, NXK_fma, a, b, c)
+#define x_select(e, p, a, b) x_op3(e, NXK_select, p, a, b)
 /* -a * b + c */
-static inline nxk_value x_fnma(const expand *e, nxk_value a, nxk_value b, nxk_value c) {
+static inline nxk_value x_negated_fma(const expand *e, nxk_value a, nxk_value b, nxk_value c) {
   return x_fma(e, x_neg(e, a), b, c);
 }
-static inline nxk_value x_select(const expand *e, nxk_value p, nxk_value a, nxk_value b) {
-  return nxk_scalar(e->k, NXK_select, 0, p, a, b);
-}
+#define x_fnma(e, a, b, c)                      \
+  __extension__({                               \
+    nxk_value nxk_a_ = (a);                     \
+    nxk_value nxk_b_ = (b);                     \
+    nxk_value nxk_c_ = (c);                     \
+    x_negated_fma((e), nxk_a_, nxk_b_, nxk_c_); \
+  })
 static inline nxk_value x_cast(const expand *e, nx_dtype t, nxk_value a) {
   return nxk_cast_to(e->k, t, a);
 }

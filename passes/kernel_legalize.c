@@ -2,6 +2,7 @@
 /* Rewrites what targets do wrongly, or in different ways, into basic operations with one meaning:
  *  - conversions to and from bf16 and f16, rounded once from every type. Only f16 <-> f32 is left, and only
  *    where the target has it in one exact instruction;
+ *  - vectors of 64-bit integers to f32 on AArch64, where they go through f64 and are rounded twice;
  *  - comparisons of small floats, which widen;
  *  - the remainder of floats, exact for all operands, without a library.
  * What is left of them is legal, so a second run changes nothing. Bound level.
@@ -14,20 +15,15 @@
 
 typedef struct legalizer {
   nxk_kernel *k;
-  bool half; /* the target converts f16 <-> f32 */
+  bool half;  /* the target converts f16 <-> f32 */
+  bool twice; /* it rounds vectors of 64-bit integers twice on their way to f32 */
 } legalizer;
 
 /* ---- words for the builder */
 
-static nxk_value op1(nxk_kernel *k, nxk_op op, nxk_value a) {
-  return nxk_scalar(k, op, 0, a, NXK_NONE, NXK_NONE);
-}
-static nxk_value op2(nxk_kernel *k, nxk_op op, nxk_value a, nxk_value b) {
-  return nxk_scalar(k, op, 0, a, b, NXK_NONE);
-}
-static nxk_value op3(nxk_kernel *k, nxk_op op, nxk_value a, nxk_value b, nxk_value c) {
-  return nxk_scalar(k, op, 0, a, b, c);
-}
+#define op1 NXK_SCALAR1
+#define op2 NXK_SCALAR2
+#define op3 NXK_SCALAR3
 static nxk_value bits_as(nxk_kernel *k, nx_dtype t, nxk_value a) {
   return nxk_scalar(k, NXK_bitcast, t, a, NXK_NONE, NXK_NONE);
 }
@@ -117,16 +113,18 @@ static nxk_value round_for(nxk_kernel *k, nx_dtype to, nxk_value a) {
   return op3(k, NXK_select, is_nan(k, a), a, r);
 }
 
-/* A 64-bit integer as f64 that rounds to 8 or 11 bits as the integer does. From 2^24 on the ties of both
- * formats are multiples of 2^16 (or beyond their largest), so the lower 16 bits matter only as zero or not. */
-static nxk_value wide_to_f64(nxk_kernel *k, nxk_value a) {
+/* A 64-bit integer as f64 that rounds to a shorter format as the integer does: from 2^exact_bits on the lower bits matter
+ * only as zero or not, because the ties of the format are multiples of 2^low_bits (or beyond its largest). */
+static nxk_value wide_to_f64(nxk_kernel *k, nxk_value a, int exact_bits, int low_bits) {
   nx_dtype t = dtype_of(k, a);
-  nxk_value zero = nxk_const_i(k, t, 0), low = op2(k, NXK_and, a, nxk_const_i(k, t, 0xffff));
-  nxk_value sticky = op3(k, NXK_select, op2(k, NXK_eq, low, zero), zero, nxk_const_i(k, t, 0x8000));
+  nxk_value zero = nxk_const_i(k, t, 0),
+            low = op2(k, NXK_and, a, nxk_const_i(k, t, (1 << low_bits) - 1));
+  nxk_value sticky =
+      op3(k, NXK_select, op2(k, NXK_eq, low, zero), zero, nxk_const_i(k, t, 1 << (low_bits - 1)));
   nxk_value reduced = op2(k, NXK_or, op2(k, NXK_xor, a, low), sticky);
   nxk_value magnitude =
       op1(k, NXK_abs, a); /* of the least i64 itself: below, and kept, which is exact */
-  nxk_value exact = op2(k, NXK_lt, magnitude, nxk_const_i(k, t, 1 << 24));
+  nxk_value exact = op2(k, NXK_lt, magnitude, nxk_const_i(k, t, INT64_C(1) << exact_bits));
   return nxk_cast_to(k, NX_F64, op3(k, NXK_select, exact, a, reduced));
 }
 
@@ -136,7 +134,8 @@ static nxk_value cast_to_small(const legalizer *l, nx_dtype to, nxk_value a) {
   bool wide_integer = nxi_is_integer(from) && nxi_dtypes[from].bits >= 32;
   if (from != NX_F64 && !wide_integer)
     return narrow(l, to, nxk_cast_to(k, NX_F32, a)); /* exact in f32 */
-  if (wide_integer) a = nxi_dtypes[from].bits == 64 ? wide_to_f64(k, a) : nxk_cast_to(k, NX_F64, a);
+  if (wide_integer)
+    a = nxi_dtypes[from].bits == 64 ? wide_to_f64(k, a, 24, 16) : nxk_cast_to(k, NX_F64, a);
   return narrow(l, to, nxk_cast_to(k, NX_F32, round_for(k, to, a)));
 }
 
@@ -209,6 +208,9 @@ static bool rewrite(const legalizer *l, const nxk_kernel *source, nxk_value v, n
   nxk_value a = map[in->args[0]], b = in->n_args > 1 ? map[in->args[1]] : NXK_NONE;
   if (in->op == NXK_cast && (nxi_is_small_float(type) || nxi_is_small_float(in->dtype)))
     map[v] = legal_cast(l, in->dtype, a);
+  else if (in->op == NXK_cast && l->twice && in->lanes > 1 && in->dtype == NX_F32 &&
+           nxi_is_integer(type) && nxi_dtypes[type].bits == 64)
+    map[v] = nxk_cast_to(l->k, NX_F32, wide_to_f64(l->k, a, 53, 12));
   else if (in->op == NXK_mod && (type == NX_F32 || type == NX_F64)) map[v] = float_mod(l->k, a, b);
   else if (is_comparison((nxk_op)in->op) && nxi_is_small_float(type))
     map[v] = op2(l->k, (nxk_op)in->op, widen(l, a), widen(l, b));
@@ -231,7 +233,7 @@ static bool converts_half(const nxi_target *t) { return strcmp(t->isa, "generic"
 
 nxk_kernel *nxk_pass_legalize(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
   nxk_value *map = nxi_calloc((size_t)k->n_instrs + 1, sizeof *map);
-  legalizer l = {nxk_create(k->level, k->name), converts_half(t)};
+  legalizer l = {nxk_create(k->level, k->name), converts_half(t), strcmp(t->isa, "neon") == 0};
   bool ok = map && l.k;
   if (ok) copy_tables(l.k, k);
   for (nxk_value v = 0; ok && v < k->n_instrs && !l.k->failed; v++)

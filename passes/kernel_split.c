@@ -7,13 +7,15 @@
  * by lane, then lanes. All others leave one partial a chunk. argmax and argmin leave the best value and where
  * it was; the second kernel finds the chunk, then looks there.
  *
+ * What is stored at every element of the run (the exp of a softmax beside its sum) the first kernel stores.
+ *
  * Requires: a simplified logical kernel of one part with one reduce stage over one loop. */
 #include <string.h>
 
 #include "bind.h"
 #include "kernel_passes.h"
 
-enum { FEW_UNITS = 16, COLUMNS_OF_UNIT = 256, LEAST_ELEMENTS = 1 << 17, LEAST_RUN = 1 << 11 };
+enum { LEAST_ELEMENTS = 1 << 17, LEAST_RUN = 1 << 11 };
 
 typedef struct splitter {
   nxb_binder b; /* for what it knows about the kernel */
@@ -29,12 +31,6 @@ typedef struct splitter {
 } splitter;
 
 /* ---- whether, and how */
-
-static bool has_effect_in_stage(const splitter *s) {
-  for (nxk_value v = s->stage->first; v <= s->stage->last; v++)
-    if (s->b.from->instrs[v].op == NXK_store) return true;
-  return false;
-}
 
 static bool has_locals(const nxk_kernel *k) {
   for (uint32_t i = 0; i < k->n_buffers; i++)
@@ -57,12 +53,11 @@ static bool fits(splitter *s) {
   b->part = &s->part;
   s->stage = s->part.stages;
   bool good = s->part.regular && s->part.n_stages == 1 && s->stage->reduces &&
-              s->stage->n_loops == 1 && is_plain_loop(&s->stage->loops[0]) &&
-              !has_effect_in_stage(s);
+              s->stage->n_loops == 1 && is_plain_loop(&s->stage->loops[0]);
   s->points = 1;
   for (uint32_t i = 0; good && i < s->part.n_outer; i++) {
     good = is_plain_loop(&s->part.outer[i]) &&
-           s->part.outer[i].extent <= FEW_UNITS * COLUMNS_OF_UNIT / s->points;
+           s->part.outer[i].extent <= NXK_SPLIT_STRIPS * NXK_SPLIT_COLUMNS / s->points;
     s->points *= s->part.outer[i].extent;
   }
   return good;
@@ -104,7 +99,7 @@ static int64_t units_of(const splitter *s) {
       int64_t stride =
           nxb_stride(&s->b, &s->b.from->accesses[in->imm], s->part.outer[i].value, &computed);
       if (!computed && (stride == 1 || stride == -1) && s->part.outer[i].extent >= 4)
-        return nxb_ceil(s->points, COLUMNS_OF_UNIT);
+        return nxb_ceil(s->points, NXK_SPLIT_COLUMNS);
     }
   }
   return s->points;
@@ -115,7 +110,7 @@ static bool worth_it(splitter *s, const nxi_target *t) {
           widest = nxb_widest(&s->b, s->stage->first, s->stage->last, NXK_NONE);
   if (run < LEAST_RUN || s->points > INT64_MAX / run || run * s->points < LEAST_ELEMENTS)
     return false;
-  if (units_of(s) >= FEW_UNITS) return false;
+  if (units_of(s) >= NXK_SPLIT_STRIPS) return false;
   int64_t wanted = t->l2_bytes / 4 / (widest * s->points);
   s->chunk = 256;
   while (s->chunk * 2 <= wanted) s->chunk *= 2;
@@ -161,6 +156,9 @@ static bool start_kernel(writer *w, const char *suffix, bool is_first) {
     w->k->buffers[number] = from->buffers[i];
     w->k->buffers[number].kind = kind;
   }
+  for (nxk_value v = w->s->stage->first; v <= w->s->stage->last; v++)
+    if (from->instrs[v].op == NXK_store)
+      w->k->buffers[from->accesses[from->instrs[v].imm].buffer].kind = is_first ? NXK_OUT : NXK_IN;
   int64_t elements = w->s->points * w->s->chunks * (w->s->lanes ? 16 : 1);
   for (int i = 0; i < w->s->n_partials; i++) {
     uint32_t number = nxk_add_buffer(w->k, is_first ? NXK_OUT : NXK_IN, w->s->types[i], elements);
@@ -192,7 +190,8 @@ static nxk_value run_index(writer *w, nxk_value i) {
   return binary(w, NXK_add, at, i);
 }
 
-static void write_load(writer *w, nxk_value v, nxk_value i, nxk_value valid) {
+/* A load or a store of the stage. */
+static void write_access(writer *w, nxk_value v, nxk_value i, nxk_value valid) {
   const nxk_kernel *from = w->s->b.from;
   const nxk_access *a = &from->accesses[from->instrs[v].imm];
   nxk_term *terms = nxi_malloc((a->n_terms * 3 + 1) * sizeof *terms);
@@ -220,7 +219,8 @@ static void write_load(writer *w, nxk_value v, nxk_value i, nxk_value valid) {
   if (a->other != NXK_NONE) out.other = w->map[a->other];
   if (valid != NXK_NONE)
     out.mask = out.mask == NXK_NONE ? valid : binary(w, NXK_and, out.mask, valid);
-  w->map[v] = nxk_load(w->k, &out, 1);
+  if (from->instrs[v].op == NXK_load) w->map[v] = nxk_load(w->k, &out, 1);
+  else nxk_store(w->k, &out, w->map[from->instrs[v].args[0]]);
   nxi_free(terms);
 }
 
@@ -240,7 +240,8 @@ static nxk_value write_reduce(writer *w, nxk_value v, bool index, nxk_value vali
                     NXK_NONE);
 }
 
-/* Copies the code of [first, last] that is no loop, store or reduction; stage loads are at element `i` of the chunk. */
+/* Copies the code of [first, last] that is no loop or reduction, with its stores or without; in the stage memory is
+ * accessed at element `i` of the chunk. */
 static void copy_code(writer *w, nxk_value first, nxk_value last, nxk_value i, nxk_value valid,
                       bool stores) {
   const nxk_kernel *from = w->s->b.from;
@@ -250,7 +251,7 @@ static void copy_code(writer *w, nxk_value first, nxk_value last, nxk_value i, n
     if (op == NXK_for || op == NXK_part || (op == NXK_end && !rare_end) || op == NXK_reduce ||
         (op == NXK_store && !stores))
       continue;
-    if (op == NXK_load && i != NXK_NONE) write_load(w, v, i, valid);
+    if ((op == NXK_load || op == NXK_store) && i != NXK_NONE) write_access(w, v, i, valid);
     else nxk_copy_instr(w->k, from, v, w->map);
   }
 }
@@ -284,10 +285,12 @@ static void write_chunks(writer *w, int64_t start, int64_t count, int64_t elemen
   w->lane = s->lanes ? nxk_begin_range(w->k, NXK_OUTER, 16) : NXK_NONE;
   nxk_value i = nxk_begin_range(w->k, NXK_REDUCE, items), valid = NXK_NONE;
   if (w->k->failed) return;
-  if (w->valid)
-    valid = binary(w, NXK_lt, binary(w, NXK_add, scaled(w, i, 16), w->lane), integer(w, w->valid));
+  if (w->valid) {
+    nxk_value element = binary(w, NXK_add, scaled(w, i, 16), w->lane);
+    valid = binary(w, NXK_lt, element, integer(w, w->valid));
+  }
   w->map[s->stage->loops[0].value] = run_index(w, i);
-  copy_code(w, s->stage->first, s->stage->last, i, valid, false);
+  copy_code(w, s->stage->first, s->stage->last, i, valid, true);
   for (int n = 0; n < s->n_partials && !w->k->failed; n++)
     results[n] = write_reduce(w, s->reduce[n], s->is_index[n], valid);
   nxk_end(w->k);

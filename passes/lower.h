@@ -77,6 +77,9 @@ typedef struct nxw_lower {
   uint32_t *memo_heads; /* node -> newest memo, NXW_NONE */
   uint32_t *memo_nodes;
   uint32_t n_memo_nodes, cap_memo_nodes; /* those with a memo */
+  struct nxw_frame *frames; /* values that are being found, each for the one before it */
+  uint32_t n_frames, cap_frames;
+  nxw_affine *axes;                      /* room for the indices of one node */
   struct nxw_known *known;               /* newest first */
   nxw_affine *kept;                      /* the position that was kept last, or NULL */
   nxw_store *stores;

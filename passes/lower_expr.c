@@ -187,8 +187,8 @@ uint32_t nxw_affine_value(nxw_lower *l, const nxw_affine *a) {
   uint32_t sum = a->extra;
   for (uint32_t i = 0; i < l->dims.n; i++) {
     if (a->coefficient[i] == 0) continue;
-    uint32_t term = nxw_scalar(l, NXK_mul, NX_I64, dimension(l, i),
-                               nxw_const_i64(l, a->coefficient[i]), NXW_NONE);
+    uint32_t index = dimension(l, i), stride = nxw_const_i64(l, a->coefficient[i]);
+    uint32_t term = nxw_scalar(l, NXK_mul, NX_I64, index, stride, NXW_NONE);
     sum = sum == NXW_NONE ? term : nxw_scalar(l, NXK_add, NX_I64, sum, term, NXW_NONE);
   }
   uint32_t constant = nxw_const_i64(l, a->constant);

@@ -1,14 +1,32 @@
 /* SPDX-License-Identifier: ISC */
 /* Graph nodes as expressions: the value of a node at a position of its linear storage. Views become positions, pad
  * and cat become predicates, small floats are widened for arithmetic and rounded after each operation.
- * Recursion is bounded: a group holds at most as many operations as cluster.c allows. */
+ *
+ * Values need others first: a value that is being found is a frame on a stack of l's own, so that the thread's stack does
+ * not grow with the size of a kernel. */
 #include "lower.h"
 
 #include <string.h>
 
+/* A value that is being found. Each step of its node's function goes on until it asks for another value, and is taken up
+ * again when that is there. */
+typedef struct nxw_frame {
+  uint32_t node, guard;
+  const nxw_affine *position;
+  uint32_t step;     /* how many values have been got */
+  uint32_t got;      /* the last one */
+  uint32_t value;    /* the result, once it is there */
+  bool asks;         /* else it is */
+  uint32_t ask_node, ask_guard;
+  const nxw_affine *ask_position;
+  uint32_t kept[4];  /* what later steps need: expressions, or a number */
+  nxw_affine *index; /* of the node's axes, in the arena */
+  int64_t end;
+} nxw_frame;
+
 typedef struct nxw_memo {
   uint32_t node, guard, value, next; /* next: of the same node */
-  nxw_affine *position;
+  const nxw_affine *position;
 } nxw_memo;
 
 static const nxg_node *node_of(const nxw_lower *l, uint32_t node) { return &l->g->nodes[node]; }
@@ -51,13 +69,26 @@ static uint32_t bitcast_expr(nxw_lower *l, uint32_t a, nx_dtype to) {
   return nxw_scalar(l, NXK_bitcast, to, a, NXW_NONE, NXW_NONE);
 }
 
-static uint32_t map_value(nxw_lower *l, const nxg_node *n, const nxw_affine *position,
-                          uint32_t guard) {
+static void ask(nxw_lower *l, nxw_frame *f, uint32_t node, const nxw_affine *at, uint32_t guard) {
+  f->asks = true;
+  f->ask_node = node;
+  f->ask_guard = guard;
+  f->ask_position = nxw_affine_keep(l, at);
+  if (f->ask_position == NULL) l->failed = true;
+}
+
+/* Indices of the axes of f's node that last as long as the part; NULL: l says why not. */
+static nxw_affine *unravel(nxw_lower *l, const nxw_frame *f) {
+  const nxg_node *n = node_of(l, f->node);
+  if (!nxw_unravel(l, f->position, n->rank, n->shape, f->guard, l->axes)) return NULL;
+  nxw_affine *index = nxi_arena_copy(&l->arena, l->axes, (size_t)n->rank * sizeof *index);
+  if (index == NULL) l->failed = true;
+  return index;
+}
+
+static uint32_t map_value(nxw_lower *l, const nxg_node *n, const uint32_t *operands) {
   uint32_t args[3] = {NXW_NONE, NXW_NONE, NXW_NONE};
-  for (uint32_t i = 0; i < n->n_args; i++) {
-    args[i] = nxw_node_value(l, n->args[i], position, guard);
-    if (args[i] == NXW_NONE) return NXW_NONE;
-  }
+  memcpy(args, operands, n->n_args * sizeof *args);
   if (n->op == NXG_cast) return cast_expr(l, args[0], n->dtype);
   if (n->op == NXG_bitcast) return bitcast_expr(l, args[0], n->dtype);
   if (nxi_is_integer(n->dtype) &&
@@ -68,6 +99,13 @@ static uint32_t map_value(nxw_lower *l, const nxg_node *n, const nxw_affine *pos
   uint32_t value =
       nxw_scalar(l, (nxk_op)nxg_ops[n->op].scalar, n->dtype, args[0], args[1], args[2]);
   return cast_expr(l, value, n->dtype);
+}
+
+static void map_step(nxw_lower *l, nxw_frame *f) {
+  const nxg_node *n = node_of(l, f->node);
+  if (f->step > 0) f->kept[f->step - 1] = f->got;
+  if (f->step < n->n_args) ask(l, f, n->args[f->step], f->position, f->guard);
+  else f->value = map_value(l, n, f->kept);
 }
 
 /* ---- leaves */
@@ -86,9 +124,8 @@ static uint32_t eye_value(nxw_lower *l, const nxg_node *n, const nxw_affine *pos
   nxw_affine index[2];
   if (!nxw_unravel(l, position, 2, n->shape, guard, index)) return NXW_NONE;
   nxw_affine_add_scaled(l, &index[1], &index[0], -1);
-  uint32_t on = nxw_scalar(l, NXK_eq, NX_BOOL, nxw_affine_value(l, &index[1]),
-                           nxw_const_i64(l, n->attrs[0]), NXW_NONE);
-  return cast_expr(l, on, n->dtype);
+  uint32_t distance = nxw_affine_value(l, &index[1]), k = nxw_const_i64(l, n->attrs[0]);
+  return cast_expr(l, nxw_scalar(l, NXK_eq, NX_BOOL, distance, k, NXW_NONE), n->dtype);
 }
 
 static uint32_t leaf_value(nxw_lower *l, uint32_t node, const nxw_affine *position,
@@ -126,14 +163,20 @@ static uint32_t inside(nxw_lower *l, const nxw_affine *index, int64_t extent) {
   return guard;
 }
 
-static uint32_t pad_value(nxw_lower *l, const nxg_node *n, const nxw_affine *position,
-                          uint32_t guard) {
-  const nxg_node *x = node_of(l, n->args[0]);
-  uint32_t fill = nxw_const(l, n->dtype, (uint64_t)n->attrs[0]);
-  if (nxg_node_elements(x) == 0) return fill;
-  nxw_affine index[NXG_MAX_RANK], at;
-  if (!nxw_unravel(l, position, n->rank, n->shape, guard, index)) return NXW_NONE;
-  uint32_t in = NXW_NONE;
+static void pad_step(nxw_lower *l, nxw_frame *f) {
+  const nxg_node *n = node_of(l, f->node), *x = node_of(l, n->args[0]);
+  if (f->step > 0) {
+    uint32_t fill = f->kept[0], in = f->kept[1];
+    f->value = in == NXW_NONE ? f->got : nxw_scalar(l, NXK_select, n->dtype, in, f->got, fill);
+    return;
+  }
+  uint32_t fill = nxw_const(l, n->dtype, (uint64_t)n->attrs[0]), in = NXW_NONE;
+  if (nxg_node_elements(x) == 0) {
+    f->value = fill;
+    return;
+  }
+  nxw_affine *index = l->axes, at;
+  if (!nxw_unravel(l, f->position, n->rank, n->shape, f->guard, index)) return;
   for (int32_t i = 0; i < n->rank; i++) {
     index[i].constant -= n->attrs[1 + i];
     in = both(l, in, inside(l, &index[i], x->shape[i]));
@@ -141,39 +184,53 @@ static uint32_t pad_value(nxw_lower *l, const nxg_node *n, const nxw_affine *pos
   int64_t strides[NXG_MAX_RANK];
   nxg_contiguous_strides(x->rank, x->shape, strides);
   nxw_ravel(l, x->rank, index, strides, 0, &at);
-  uint32_t holds = both(l, guard, in);
+  uint32_t holds = both(l, f->guard, in);
   nxw_remember(l, &at, x->rank, x->shape, holds, index);
-  uint32_t value = nxw_node_value(l, n->args[0], &at, holds);
-  return in == NXW_NONE ? value : nxw_scalar(l, NXK_select, n->dtype, in, value, fill);
+  f->kept[0] = fill;
+  f->kept[1] = in;
+  ask(l, f, n->args[0], &at, holds);
 }
 
-static uint32_t cat_value(nxw_lower *l, const nxg_node *n, const nxw_affine *position,
-                          uint32_t guard) {
-  nxw_affine index[NXG_MAX_RANK], at;
-  if (!nxw_unravel(l, position, n->rank, n->shape, guard, index)) return NXW_NONE;
+/* The piece at operand i, which ends where the one after it begins. kept: the value of the pieces after it, where it lies. */
+static void ask_piece(nxw_lower *l, nxw_frame *f, const nxg_node *n, uint32_t i) {
+  const nxg_node *x = node_of(l, n->args[i]);
   int32_t axis = (int32_t)n->attrs[0];
-  uint32_t value = NXW_NONE;
-  int64_t end = n->shape[axis];
-  for (uint32_t i = n->n_args; i-- > 0;) {
-    const nxg_node *x = node_of(l, n->args[i]);
-    int64_t begin = end - x->shape[axis];
-    end = begin;
-    if (x->shape[axis] == 0) continue;
-    nxw_affine shifted[NXG_MAX_RANK];
-    memcpy(shifted, index, sizeof shifted);
-    shifted[axis].constant -= begin;
-    uint32_t in = inside(l, &shifted[axis], x->shape[axis]);
-    int64_t strides[NXG_MAX_RANK];
-    nxg_contiguous_strides(x->rank, x->shape, strides);
-    nxw_ravel(l, x->rank, shifted, strides, 0, &at);
-    uint32_t holds = both(l, guard, in);
-    nxw_remember(l, &at, x->rank, x->shape, holds, shifted);
-    uint32_t piece = nxw_node_value(l, n->args[i], &at, holds);
-    value = value == NXW_NONE || in == NXW_NONE
-                ? piece
-                : nxw_scalar(l, NXK_select, n->dtype, in, piece, value);
+  nxw_affine *shifted = l->axes, at;
+  memcpy(shifted, f->index, (size_t)n->rank * sizeof *shifted);
+  shifted[axis].constant -= f->end;
+  uint32_t in = inside(l, &shifted[axis], x->shape[axis]);
+  int64_t strides[NXG_MAX_RANK];
+  nxg_contiguous_strides(x->rank, x->shape, strides);
+  nxw_ravel(l, x->rank, shifted, strides, 0, &at);
+  uint32_t holds = both(l, f->guard, in);
+  nxw_remember(l, &at, x->rank, x->shape, holds, shifted);
+  f->kept[1] = in;
+  ask(l, f, n->args[i], &at, holds);
+}
+
+static void cat_step(nxw_lower *l, nxw_frame *f) {
+  const nxg_node *n = node_of(l, f->node);
+  uint32_t *value = &f->kept[0], in = f->kept[1], *left = &f->kept[2];
+  int32_t axis = (int32_t)n->attrs[0];
+  if (f->step == 0) {
+    *value = NXW_NONE;
+    *left = n->n_args;
+    f->end = n->shape[axis];
+    if ((f->index = unravel(l, f)) == NULL) return;
+  } else {
+    *value = *value == NXW_NONE || in == NXW_NONE
+                 ? f->got
+                 : nxw_scalar(l, NXK_select, n->dtype, in, f->got, *value);
   }
-  return value;
+  while (*left > 0) {
+    uint32_t i = --*left;
+    int64_t extent = node_of(l, n->args[i])->shape[axis];
+    f->end -= extent;
+    if (extent == 0) continue;
+    ask_piece(l, f, n, i);
+    return;
+  }
+  f->value = *value;
 }
 
 /* ---- reductions */
@@ -198,34 +255,33 @@ static nxk_reduce_kind fold_kind(nxg_op op) {
   }
 }
 
+static bool is_arg(const nxg_node *n) { return n->op == NXG_argmax || n->op == NXG_argmin; }
+
 static uint32_t fold_mask(const nxg_node *n) {
-  return n->op == NXG_argmax || n->op == NXG_argmin ? (uint32_t)1 << n->attrs[0]
-                                                    : (uint32_t)n->attrs[0];
+  return is_arg(n) ? (uint32_t)1 << n->attrs[0] : (uint32_t)n->attrs[0];
 }
 
 /* Indices of the operand: kept axes from the result's position, reduced ones from the part's inner dimensions. */
-static bool fold_operand_position(nxw_lower *l, const nxg_node *n, const nxw_affine *position,
-                                  uint32_t guard, nxw_affine *at) {
+static bool fold_operand_position(nxw_lower *l, const nxg_node *n, const nxw_frame *f,
+                                  nxw_affine *at) {
   const nxg_node *x = node_of(l, n->args[0]);
-  nxw_affine kept[NXG_MAX_RANK], index[NXG_MAX_RANK];
+  nxw_affine index;
   int64_t strides[NXG_MAX_RANK];
   uint32_t mask = fold_mask(n);
-  if (!nxw_unravel(l, position, n->rank, n->shape, guard, kept)) return false;
+  if (!nxw_unravel(l, f->position, n->rank, n->shape, f->guard, l->axes)) return false;
   bool keepdims = n->rank == x->rank;
   int32_t from = 0;
   uint32_t axis = 0; /* of the part: extents of 1 are dropped there */
+  nxg_contiguous_strides(x->rank, x->shape, strides);
+  nxw_affine_zero(at);
   for (int32_t i = 0; i < x->rank; i++) {
-    if (mask >> i & 1) {
-      nxw_affine_zero(&index[i]);
-      if (x->shape[i] != 1) nxw_axis_index(l, axis, &index[i]);
-    } else {
-      index[i] = kept[keepdims ? i : from];
-    }
-    from += keepdims || !(mask >> i & 1);
+    bool reduced = mask >> i & 1;
+    if (reduced && x->shape[i] != 1) nxw_axis_index(l, axis, &index);
+    if (!reduced || x->shape[i] != 1)
+      nxw_affine_add_scaled(l, at, reduced ? &index : &l->axes[keepdims ? i : from], strides[i]);
+    from += keepdims || !reduced;
     axis += x->shape[i] != 1;
   }
-  nxg_contiguous_strides(x->rank, x->shape, strides);
-  nxw_ravel(l, x->rank, index, strides, 0, at);
   return !l->failed;
 }
 
@@ -236,66 +292,72 @@ static bool run_holds_last(const nxg_node *x, uint32_t mask) {
   return true;
 }
 
-static uint32_t fold_value(nxw_lower *l, const nxg_node *n, const nxw_affine *position,
-                           uint32_t guard) {
+static uint32_t folded(nxw_lower *l, const nxg_node *n, uint32_t value) {
   const nxg_node *x = node_of(l, n->args[0]);
-  uint32_t mask = fold_mask(n);
   nxk_reduce_kind kind = fold_kind((nxg_op)n->op);
-  bool index_result = kind == NXK_ARGMAX || kind == NXK_ARGMIN, any = false;
+  nx_dtype t = fold_dtype(x->dtype), result = is_arg(n) ? NX_I64 : t;
+  nxk_order order = run_holds_last(x, fold_mask(n)) ? NXK_ORDER_LANES : NXK_ORDER_PLAIN;
+  uint32_t reduced = nxw_reduce(l, kind, order, cast_expr(l, value, t), NXW_NONE, result);
+  return cast_expr(l, reduced, n->dtype);
+}
+
+static void fold_step(nxw_lower *l, nxw_frame *f) {
+  const nxg_node *n = node_of(l, f->node), *x = node_of(l, n->args[0]);
+  uint32_t mask = fold_mask(n);
+  bool any = false, nothing = false;
   for (int32_t i = 0; i < x->rank; i++) {
-    if ((mask >> i & 1) && x->shape[i] == 0) return fold_identity(l, n);
+    nothing = nothing || ((mask >> i & 1) && x->shape[i] == 0);
     any = any || ((mask >> i & 1) && x->shape[i] != 1);
   }
   nxw_affine at;
-  if (!fold_operand_position(l, n, position, guard, &at)) return NXW_NONE;
-  if (!any && index_result) return nxw_const(l, NX_I32, 0);
-  uint32_t value = nxw_node_value(l, n->args[0], &at, guard);
-  if (!any || value == NXW_NONE) return value;
-  nx_dtype t = fold_dtype(x->dtype);
-  value = cast_expr(l, value, t);
-  nxk_order order = run_holds_last(x, mask) ? NXK_ORDER_LANES : NXK_ORDER_PLAIN;
-  uint32_t folded = nxw_reduce(l, kind, order, value, NXW_NONE, index_result ? NX_I64 : t);
-  return cast_expr(l, folded, n->dtype);
+  if (f->step > 0) f->value = any ? folded(l, n, f->got) : f->got;
+  else if (nothing) f->value = fold_identity(l, n);
+  else if (!fold_operand_position(l, n, f, &at)) return;
+  else if (!any && is_arg(n)) f->value = nxw_const(l, NX_I32, 0);
+  else ask(l, f, n->args[0], &at, f->guard);
 }
 
 /* ---- matmul in generated code: an inner dimension k, in order */
 
-static uint32_t matmul_operand(nxw_lower *l, uint32_t node, const nxw_affine *batch,
-                               int32_t n_batch, const nxw_affine *row, const nxw_affine *column,
-                               uint32_t guard) {
-  const nxg_node *x = node_of(l, node);
-  nxw_affine index[NXG_MAX_RANK], at;
+static void ask_matrix(nxw_lower *l, nxw_frame *f, uint32_t node, const nxw_affine *row,
+                       const nxw_affine *column) {
+  const nxg_node *n = node_of(l, f->node), *x = node_of(l, node);
+  nxw_affine at;
   int64_t strides[NXG_MAX_RANK];
-  int32_t own = x->rank - 2;
-  for (int32_t i = 0; i < own; i++) {
-    if (x->shape[i] == 1) nxw_affine_zero(&index[i]);
-    else index[i] = batch[n_batch - own + i];
-  }
-  index[own] = *row;
-  index[own + 1] = *column;
+  int32_t own = x->rank - 2, more = n->rank - x->rank;
   nxg_contiguous_strides(x->rank, x->shape, strides);
-  nxw_ravel(l, x->rank, index, strides, 0, &at);
-  return widen(l, nxw_node_value(l, node, &at, guard));
+  nxw_affine_zero(&at);
+  for (int32_t i = 0; i < own; i++)
+    if (x->shape[i] != 1) nxw_affine_add_scaled(l, &at, &f->index[more + i], strides[i]);
+  nxw_affine_add_scaled(l, &at, row, strides[own]);
+  nxw_affine_add_scaled(l, &at, column, strides[own + 1]);
+  ask(l, f, node, &at, f->guard);
 }
 
-static uint32_t matmul_value(nxw_lower *l, const nxg_node *n, const nxw_affine *position,
-                             uint32_t guard) {
-  const nxg_node *a = node_of(l, n->args[0]);
+static void matmul_step(nxw_lower *l, nxw_frame *f) {
+  const nxg_node *n = node_of(l, f->node), *a = node_of(l, n->args[0]);
   int64_t inner = a->shape[a->rank - 1];
   nx_dtype t = nxi_compute_dtype(n->dtype);
-  if (inner == 0) return nxw_const(l, n->dtype, 0);
-  nxw_affine index[NXG_MAX_RANK], k;
-  if (!nxw_unravel(l, position, n->rank, n->shape, guard, index)) return NXW_NONE;
+  nxw_affine k;
   nxw_affine_zero(&k);
+  if (inner == 0) {
+    f->value = nxw_const(l, n->dtype, 0);
+    return;
+  }
+  if (f->step == 0 && (f->index = unravel(l, f)) == NULL) return;
   if (inner != 1) nxw_axis_index(l, (uint32_t)l->part->rank - 1, &k);
-  uint32_t left = matmul_operand(l, n->args[0], index, n->rank - 2, &index[n->rank - 2], &k, guard);
-  uint32_t right =
-      matmul_operand(l, n->args[1], index, n->rank - 2, &k, &index[n->rank - 1], guard);
-  uint32_t value;
-  if (inner != 1) value = nxw_reduce(l, NXK_DOT, NXK_ORDER_SEQUENTIAL, left, right, t);
-  else if (nxi_is_float(t)) value = nxw_scalar(l, NXK_fma, t, left, right, nxw_const(l, t, 0));
-  else value = nxw_scalar(l, NXK_mul, t, left, right, NXW_NONE);
-  return cast_expr(l, value, n->dtype);
+  if (f->step == 0) {
+    ask_matrix(l, f, n->args[0], &f->index[n->rank - 2], &k);
+  } else if (f->step == 1) {
+    f->kept[0] = widen(l, f->got);
+    ask_matrix(l, f, n->args[1], &k, &f->index[n->rank - 1]);
+  } else {
+    uint32_t left = f->kept[0], right = widen(l, f->got), value;
+    if (inner != 1) value = nxw_reduce(l, NXK_DOT, NXK_ORDER_SEQUENTIAL, left, right, t);
+    else if (nxi_is_float(t)) value = nxw_scalar(l, NXK_fma, t, left, right, nxw_const(l, t, 0));
+    else value = nxw_scalar(l, NXK_mul, t, left, right, NXW_NONE);
+    f->value = cast_expr(l, value, n->dtype);
+  }
 }
 
 /* ---- threefry: Threefry-2x32, 20 rounds (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers, SC 2011) */
@@ -305,33 +367,28 @@ static uint32_t u32_op(nxw_lower *l, nxk_op op, uint32_t a, uint32_t b) {
 }
 
 static uint32_t rotate_left(nxw_lower *l, uint32_t x, int32_t by) {
-  uint32_t high = u32_op(l, NXK_shl, x, nxw_const(l, NX_U32, (uint64_t)by));
-  return u32_op(l, NXK_or, high, u32_op(l, NXK_shr, x, nxw_const(l, NX_U32, (uint64_t)(32 - by))));
+  uint32_t high = u32_op(l, NXK_shl, x, nxw_const(l, NX_U32, (uint64_t)by)),
+           low = u32_op(l, NXK_shr, x, nxw_const(l, NX_U32, (uint64_t)(32 - by)));
+  return u32_op(l, NXK_or, high, low);
 }
 
-static uint32_t word_of(nxw_lower *l, uint32_t node, const nxw_affine *index, int64_t word,
-                        uint32_t guard) {
+static void ask_word(nxw_lower *l, nxw_frame *f, uint32_t node, int64_t word) {
   const nxg_node *x = node_of(l, node);
-  nxw_affine at, own[NXG_MAX_RANK];
+  nxw_affine at;
   int64_t strides[NXG_MAX_RANK];
-  memcpy(own, index, sizeof own);
-  nxw_affine_zero(&own[x->rank - 1]);
-  own[x->rank - 1].constant = word;
   nxg_contiguous_strides(x->rank, x->shape, strides);
-  nxw_ravel(l, x->rank, own, strides, 0, &at);
-  return bitcast_expr(l, nxw_node_value(l, node, &at, guard), NX_U32);
+  nxw_ravel(l, x->rank - 1, f->index, strides, word, &at);
+  ask(l, f, node, &at, f->guard);
 }
 
-static uint32_t threefry_value(nxw_lower *l, const nxg_node *n, const nxw_affine *position,
-                               uint32_t guard) {
+/* Of the words of the key and of the counter: the word where f is. */
+static uint32_t threefry_word(nxw_lower *l, const nxg_node *n, const nxw_frame *f,
+                              const uint32_t *k, const uint32_t *counter) {
   static const int32_t rotation[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-  nxw_affine index[NXG_MAX_RANK];
-  if (!nxw_unravel(l, position, n->rank, n->shape, guard, index)) return NXW_NONE;
-  uint32_t key[3], x[2];
-  for (int i = 0; i < 2; i++) key[i] = word_of(l, n->args[0], index, i, guard);
-  key[2] = u32_op(l, NXK_xor, u32_op(l, NXK_xor, key[0], key[1]), nxw_const(l, NX_U32, 0x1BD11BDA));
-  for (int i = 0; i < 2; i++)
-    x[i] = u32_op(l, NXK_add, word_of(l, n->args[1], index, i, guard), key[i]);
+  uint32_t x[2] = {counter[0], counter[1]}, key[3] = {k[0], k[1], 0};
+  key[2] = u32_op(l, NXK_xor, key[0], key[1]);
+  key[2] = u32_op(l, NXK_xor, key[2], nxw_const(l, NX_U32, 0x1BD11BDA));
+  for (int i = 0; i < 2; i++) x[i] = u32_op(l, NXK_add, x[i], key[i]);
   for (uint32_t group = 0; group < 5; group++) {
     for (int r = 0; r < 4; r++) {
       x[0] = u32_op(l, NXK_add, x[0], x[1]);
@@ -341,30 +398,45 @@ static uint32_t threefry_value(nxw_lower *l, const nxg_node *n, const nxw_affine
     x[1] = u32_op(l, NXK_add, x[1], key[(group + 2) % 3]);
     x[1] = u32_op(l, NXK_add, x[1], nxw_const(l, NX_U32, group + 1));
   }
-  uint32_t first = nxw_scalar(l, NXK_eq, NX_BOOL, nxw_affine_value(l, &index[n->rank - 1]),
-                              nxw_const_i64(l, 0), NXW_NONE);
+  uint32_t word = nxw_affine_value(l, &f->index[n->rank - 1]), zero = nxw_const_i64(l, 0);
+  uint32_t first = nxw_scalar(l, NXK_eq, NX_BOOL, word, zero, NXW_NONE);
   return bitcast_expr(l, nxw_scalar(l, NXK_select, NX_U32, first, x[0], x[1]), n->dtype);
+}
+
+static void threefry_step(nxw_lower *l, nxw_frame *f) {
+  const nxg_node *n = node_of(l, f->node);
+  if (f->step == 0 && (f->index = unravel(l, f)) == NULL) return;
+  if (f->step > 0) f->kept[f->step - 1] = bitcast_expr(l, f->got, NX_U32);
+  if (f->step < 4) ask_word(l, f, n->args[f->step / 2], f->step % 2);
+  else f->value = threefry_word(l, n, f, f->kept, f->kept + 2);
 }
 
 /* ---- views and everything */
 
 /* Position in the operand's storage of a view's element. */
-static bool through_view(nxw_lower *l, const nxg_node *n, const nxw_affine *position,
-                         uint32_t guard, nxw_affine *at) {
-  nxw_affine index[NXG_MAX_RANK];
+static bool through_view(nxw_lower *l, const nxg_node *n, const nxw_frame *f, nxw_affine *at) {
   int64_t canonical[NXG_MAX_RANK];
   nxg_contiguous_strides(n->rank, n->shape, canonical);
   bool contiguous = true;
   for (int32_t i = 0; i < n->rank; i++)
     contiguous = contiguous && (n->shape[i] == 1 || n->attrs[1 + i] == canonical[i]);
   if (contiguous) {
-    *at = *position;
+    *at = *f->position;
     at->constant += n->attrs[0];
     return true;
   }
-  if (!nxw_unravel(l, position, n->rank, n->shape, guard, index)) return false;
-  nxw_ravel(l, n->rank, index, n->attrs + 1, n->attrs[0], at);
+  if (!nxw_unravel(l, f->position, n->rank, n->shape, f->guard, l->axes)) return false;
+  nxw_ravel(l, n->rank, l->axes, n->attrs + 1, n->attrs[0], at);
   return !l->failed;
+}
+
+/* The value of its only operand, at the position that the view says; of a copy, at the same. */
+static void view_step(nxw_lower *l, nxw_frame *f) {
+  const nxg_node *n = node_of(l, f->node);
+  nxw_affine at;
+  if (f->step > 0) f->value = f->got;
+  else if (n->op == NXG_copy) ask(l, f, n->args[0], f->position, f->guard);
+  else if (through_view(l, n, f, &at)) ask(l, f, n->args[0], &at, f->guard);
 }
 
 static bool computed_here(const nxw_lower *l, uint32_t node) {
@@ -373,51 +445,92 @@ static bool computed_here(const nxw_lower *l, uint32_t node) {
   return l->clusters->group_of[node] == UINT32_MAX;
 }
 
-static uint32_t compute(nxw_lower *l, uint32_t node, const nxw_affine *position, uint32_t guard) {
-  const nxg_node *n = node_of(l, node);
-  nxw_affine at;
+static void step(nxw_lower *l, nxw_frame *f) {
+  const nxg_node *n = node_of(l, f->node);
+  f->asks = false;
+  f->value = NXW_NONE;
   switch (nxg_ops[n->op].kind) {
-    case NXG_KIND_LEAF: return leaf_value(l, node, position, guard);
-    case NXG_KIND_VIEW:
-      return through_view(l, n, position, guard, &at) ? nxw_node_value(l, n->args[0], &at, guard)
-                                                      : NXW_NONE;
-    case NXG_KIND_MAP: return map_value(l, n, position, guard);
-    case NXG_KIND_FOLD: return fold_value(l, n, position, guard);
+    case NXG_KIND_LEAF: f->value = leaf_value(l, f->node, f->position, f->guard); return;
+    case NXG_KIND_VIEW: view_step(l, f); return;
+    case NXG_KIND_MAP: map_step(l, f); return;
+    case NXG_KIND_FOLD: fold_step(l, f); return;
     default: break;
   }
   switch (n->op) {
-    case NXG_pad: return pad_value(l, n, position, guard);
-    case NXG_cat: return cat_value(l, n, position, guard);
-    case NXG_copy: return nxw_node_value(l, n->args[0], position, guard);
-    case NXG_threefry: return threefry_value(l, n, position, guard);
-    case NXG_matmul: return matmul_value(l, n, position, guard);
+    case NXG_pad: pad_step(l, f); return;
+    case NXG_cat: cat_step(l, f); return;
+    case NXG_copy: view_step(l, f); return;
+    case NXG_threefry: threefry_step(l, f); return;
+    case NXG_matmul: matmul_step(l, f); return;
     default:
       nxi_fail(l->d, NX_INTERNAL, nxg_ops[n->op].name, "node %u cannot be computed inside a kernel",
-               node);
+               f->node);
       l->failed = true;
-      return NXW_NONE;
   }
 }
 
-/* Values already found are kept in a list a node: a node is asked for at few positions. */
-uint32_t nxw_node_value(nxw_lower *l, uint32_t node, const nxw_affine *position, uint32_t guard) {
-  if (l->failed || l->split) return NXW_NONE;
-  if (!computed_here(l, node))
-    return nxw_load(l, node_of(l, node)->dtype, nxw_buffer(l, node, NXK_IN), position, guard);
-  for (uint32_t i = l->memo_heads[node]; i != NXW_NONE; i = l->memo[i].next)
-    if (l->memo[i].guard == guard && nxw_affine_equal(l, l->memo[i].position, position))
-      return l->memo[i].value;
-  uint32_t value = compute(l, node, position, guard);
-  if (value == NXW_NONE || l->failed || l->split) return NXW_NONE;
-  nxw_memo entry = {node, guard, value, l->memo_heads[node],
-                    nxw_affine_keep(l, position)};
-  if (entry.position == NULL || !nxi_grow(&l->memo, &l->cap_memo, l->n_memo + 1, sizeof *l->memo) ||
+/* ---- values already found are kept in a list a node: a node is asked for at few positions */
+
+static bool find(nxw_lower *l, uint32_t node, const nxw_affine *position, uint32_t guard,
+                 uint32_t *value) {
+  if (!computed_here(l, node)) {
+    uint32_t buffer = nxw_buffer(l, node, NXK_IN);
+    *value = nxw_load(l, node_of(l, node)->dtype, buffer, position, guard);
+    return true;
+  }
+  for (uint32_t i = l->memo_heads[node]; i != NXW_NONE; i = l->memo[i].next) {
+    if (l->memo[i].guard != guard || !nxw_affine_equal(l, l->memo[i].position, position)) continue;
+    *value = l->memo[i].value;
+    return true;
+  }
+  return false;
+}
+
+static void remember(nxw_lower *l, const nxw_frame *f) {
+  nxw_memo entry = {f->node, f->guard, f->value, l->memo_heads[f->node], f->position};
+  if (!nxi_grow(&l->memo, &l->cap_memo, l->n_memo + 1, sizeof *l->memo) ||
       !nxi_grow(&l->memo_nodes, &l->cap_memo_nodes, l->n_memo_nodes + 1, sizeof *l->memo_nodes)) {
     l->failed = true;
-    return NXW_NONE;
+    return;
   }
-  if (l->memo_heads[node] == NXW_NONE) l->memo_nodes[l->n_memo_nodes++] = node;
+  if (l->memo_heads[f->node] == NXW_NONE) l->memo_nodes[l->n_memo_nodes++] = f->node;
   l->memo[l->n_memo] = entry;
-  l->memo_heads[node] = l->n_memo++;
-  return value;
+  l->memo_heads[f->node] = l->n_memo++;
+}
+
+static void begin(nxw_lower *l, uint32_t node, const nxw_affine *position, uint32_t guard) {
+  if (!nxi_grow(&l->frames, &l->cap_frames, l->n_frames + 1, sizeof *l->frames)) {
+    l->failed = true;
+    return;
+  }
+  l->frames[l->n_frames++] = (nxw_frame){.node = node, .guard = guard, .position = position};
+}
+
+uint32_t nxw_node_value(nxw_lower *l, uint32_t node, const nxw_affine *position, uint32_t guard) {
+  uint32_t value;
+  if (l->failed || l->split) return NXW_NONE;
+  if (find(l, node, position, guard, &value)) return value;
+  const nxw_affine *kept = nxw_affine_keep(l, position);
+  l->failed = kept == NULL;
+  l->n_frames = 0;
+  begin(l, node, kept, guard);
+  while (l->n_frames > 0) {
+    nxw_frame *f = &l->frames[l->n_frames - 1];
+    if (!l->failed) step(l, f);
+    if (l->failed || l->split || (!f->asks && f->value == NXW_NONE)) return NXW_NONE;
+    if (f->asks && !find(l, f->ask_node, f->ask_position, f->ask_guard, &value)) {
+      begin(l, f->ask_node, f->ask_position, f->ask_guard);
+      continue;
+    }
+    if (!f->asks) {
+      value = f->value;
+      remember(l, f);
+      if (--l->n_frames == 0) break;
+      f--;
+    }
+    if (value == NXW_NONE) return NXW_NONE;
+    f->got = value;
+    f->step++;
+  }
+  return l->failed ? NXW_NONE : value;
 }

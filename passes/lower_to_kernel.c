@@ -30,6 +30,8 @@ void nxp_lowering_destroy(nxp_lowering *lowering) {
   nxi_free(l->memo);
   nxi_free(l->memo_nodes);
   nxi_free(l->stores);
+  nxi_free(l->frames);
+  nxi_free(l->axes);
   nxi_free(lowering);
 }
 
@@ -45,7 +47,8 @@ nx_status nxp_lowering_create(const nxg_graph *g, const nxp_clusters *c, const n
   l->options = &lowering->options;
   l->buffer_of_node = nxi_malloc(bytes);
   l->memo_heads = nxi_malloc(bytes);
-  if (l->buffer_of_node == NULL || l->memo_heads == NULL) {
+  l->axes = nxi_malloc(NXG_MAX_RANK * sizeof *l->axes);
+  if (l->buffer_of_node == NULL || l->memo_heads == NULL || l->axes == NULL) {
     nxp_lowering_destroy(lowering);
     return nxi_oom(d);
   }
@@ -101,10 +104,10 @@ static bool add_store(nxw_lower *l, uint32_t value, uint32_t node, const nxw_aff
 static bool lower_update(nxw_lower *l, uint32_t node) {
   const nxg_node *n = &l->g->nodes[node];
   int32_t rank = (int32_t)n->attrs[1];
-  nxw_affine point, at, index[NXG_MAX_RANK];
+  nxw_affine point, at;
   point_position(l, false, &point);
-  if (!nxw_unravel(l, &point, rank, n->attrs + 2, NXW_NONE, index)) return false;
-  nxw_ravel(l, rank, index, n->attrs + 2 + rank, n->attrs[0], &at);
+  if (!nxw_unravel(l, &point, rank, n->attrs + 2, NXW_NONE, l->axes)) return false;
+  nxw_ravel(l, rank, l->axes, n->attrs + 2 + rank, n->attrs[0], &at);
   return add_store(l, nxw_node_value(l, n->args[1], &point, NXW_NONE), node, &at, false);
 }
 
@@ -114,14 +117,14 @@ static bool lower_cat_operand(nxw_lower *l, uint32_t node) {
   uint32_t operand = l->part->cat_operand;
   const nxg_node *x = &l->g->nodes[n->args[operand]];
   int32_t axis = (int32_t)n->attrs[0];
-  nxw_affine point, at, index[NXG_MAX_RANK];
+  nxw_affine point, at;
   int64_t strides[NXG_MAX_RANK], begin = 0;
   for (uint32_t i = 0; i < operand; i++) begin += l->g->nodes[n->args[i]].shape[axis];
   point_position(l, false, &point);
-  if (!nxw_unravel(l, &point, x->rank, x->shape, NXW_NONE, index)) return false;
-  index[axis].constant += begin;
+  if (!nxw_unravel(l, &point, x->rank, x->shape, NXW_NONE, l->axes)) return false;
+  l->axes[axis].constant += begin;
   nxg_contiguous_strides(n->rank, n->shape, strides);
-  nxw_ravel(l, n->rank, index, strides, 0, &at);
+  nxw_ravel(l, n->rank, l->axes, strides, 0, &at);
   return add_store(l, nxw_node_value(l, n->args[operand], &point, NXW_NONE), node, &at, false);
 }
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* Actions: what comes before and after each, and how the caller is asked meanwhile.
  *
- * The caller's poll is called on the caller's thread alone. What is short asks it between its steps. What may last is
- * done by a deputy, while the caller waits and asks every 10 ms (deputy.h); then asking, for whoever does the work, is
- * looking whether the caller's poll has said stop. Both go through the one poll in the action's options. */
+ * The caller's poll is called on the caller's thread alone: once when the action begins, while nothing is claimed; then,
+ * if the work may last, every 10 ms, while a deputy does it (deputy.h). For whoever does the work, asking is looking
+ * whether the caller's poll has said stop. Both go through the one poll in the action's options.
+ *
+ * So a poll may use the library, even wait for what its own action computes: the action never stands still for it. */
 #include <time.h>
 
 #include "runtime/deputy.h"
@@ -44,6 +46,7 @@ void nxi_action_begin(nxi_action *a, nx_context *c, const nx_run_options *o) {
   memset(&a->report, 0, sizeof a->report);
   nxi_diag_clear(&a->diag);
   if (!(c->flags & NX_MANUAL_COLLECT)) nxi_run_callbacks(c, false);
+  if (a->asked.fn) ask(a);
   if (!a->filled.report) return;
   nxi_memory_stats memory;
   nxi_allocator_stats(c->allocator, &memory);
@@ -74,20 +77,23 @@ nx_status nxi_action_end(nxi_action *a, nx_status status) {
 
 /* ---- work that may last */
 
-static nx_status interrupted(nxi_action *a) {
-  nxi_diag_clear(&a->diag); /* of a lost deputy it may be half written */
+nx_status nxi_action_stopped(nxi_action *a) {
+  if (!atomic_load_explicit(&a->stop, memory_order_relaxed)) return NX_OK;
   return nxi_fail(&a->diag, NX_INTERRUPTED, "", "%s", nx_status_sentence(NX_INTERRUPTED));
 }
 
 nx_status nxi_action_work(nxi_action *a, nx_status (*work)(void *arg), void *arg) {
   if (!a->asked.fn || a->deputed) return work(arg);
-  nx_status status = nxi_poll_now(a->options, &a->diag);
-  if (status) return status;
+  nx_status status = NX_OK;
   a->deputed = true;
   nxi_deputy_end end =
       nxi_deputy_run(a->context->deputies, work, arg, &a->asked, &a->stop, &status);
   a->deputed = false;
-  if (end == NXI_DEPUTY_LOST) return interrupted(a);
+  if (end == NXI_DEPUTY_LOST) {
+    nxi_diag_clear(&a->diag); /* it may be half written */
+    atomic_store_explicit(&a->stop, true, memory_order_relaxed);
+    return nxi_action_stopped(a);
+  }
   return end == NXI_DEPUTY_DONE ? status : work(arg); /* without a deputy it is asked more rarely */
 }
 

@@ -38,7 +38,7 @@ struct nxi_kernel {
 
 struct nxi_kernel_cache {
   pthread_mutex_t lock;
-  pthread_cond_t settled; /* some kernel is no longer pending */
+  pthread_cond_t settled;       /* some kernel is no longer pending */
   pthread_rwlock_t inside_llvm; /* held for reading by whoever is; fork waits until nobody is */
   nxi_fork_entry fork_entry;
   nxi_kernel *buckets[BUCKETS];

@@ -13,10 +13,11 @@
 #include "runtime/fork.h"
 #include "runtime/futex.h"
 
+_Atomic int64_t nxi_deputy_poll_ns = 10 * 1000 * 1000;
+
 enum {
-  POLL_NS = 10 * 1000 * 1000, /* between polls, half of what is promised */
-  MOST_IDLE = 4,              /* kept for later; more than that end with their work */
-  STACK_BYTES = 8 << 20       /* of addresses: LLVM recurs on large kernels */
+  MOST_IDLE = 4,        /* kept for later; more than that end with their work */
+  STACK_BYTES = 8 << 20 /* of addresses: LLVM recurs on large kernels */
 };
 
 enum { IDLE, WORK, DONE, QUIT };
@@ -35,7 +36,8 @@ struct nxi_deputies {
   deputy *idle;
   deputy *lost; /* of the parent, in a child: only their memory is left */
   int32_t n_idle;
-  nxi_cpus cpus; /* where they may run: not where the thread that happened to start one is confined to */
+  nxi_cpus
+      cpus; /* where they may run: not where the thread that happened to start one is confined to */
   _Atomic uint32_t forks;
   nxi_fork_entry fork_entry;
 };
@@ -124,7 +126,8 @@ static void give_back(nxi_deputies *all, deputy *d) {
 /* False: this has become a child of fork, where the deputy is not. */
 static bool wait_polling(const nxi_deputies *all, deputy *d, const nxi_poll *poll,
                          _Atomic bool *stop, uint32_t forks) {
-  int64_t due = nxi_now_ns() + POLL_NS;
+  int64_t interval = atomic_load_explicit(&nxi_deputy_poll_ns, memory_order_relaxed),
+          due = nxi_now_ns() + interval;
   while (atomic_load_explicit(&all->forks, memory_order_relaxed) == forks) {
     if (atomic_load_explicit(&d->state, memory_order_acquire) == DONE) return true;
     int64_t left = due - nxi_now_ns();
@@ -134,7 +137,7 @@ static bool wait_polling(const nxi_deputies *all, deputy *d, const nxi_poll *pol
     }
     if (!atomic_load_explicit(stop, memory_order_relaxed) && poll->fn(poll->user))
       atomic_store_explicit(stop, true, memory_order_relaxed);
-    due = nxi_now_ns() + POLL_NS;
+    due = nxi_now_ns() + interval;
   }
   return false;
 }

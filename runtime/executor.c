@@ -243,7 +243,8 @@ static bool lands_on_precious(const nxi_run *run) {
   return false;
 }
 
-static nx_status launch(nxi_run *run, const nxp_plan *plan, nxi_diag *d) {
+/* deaf: nobody is asked. */
+static nx_status launch(nxi_run *run, const nxp_plan *plan, bool deaf, nxi_diag *d) {
   int64_t temporary_bytes = nxp_plan_temporary_bytes(plan), planned = temporary_bytes;
   void *temporary = NULL;
   nx_context *c = run->context;
@@ -260,7 +261,7 @@ static nx_status launch(nxi_run *run, const nxp_plan *plan, nxi_diag *d) {
                   .temporary = temporary,
                   .pool = c->pool,
                   .keep_outputs = lands_on_precious(run)};
-  if (run->options) {
+  if (run->options && !deaf) {
     l.poll = run->options->poll;
     l.poll_user = run->options->user;
   }
@@ -294,7 +295,8 @@ static void count_run(nxi_run *run, const nxi_plan *p, const nxp_plan *plan, boo
 
 /* ---- whether the caller's thread can do without asking its poll for as long as the run takes */
 
-static const int64_t brief_work = 1 << 18; /* vector instructions, if each did one element: a millisecond or two */
+static const int64_t brief_work =
+    1 << 18; /* vector instructions, if each did one element: a millisecond or two */
 static const int64_t brief_interpreted = 1 << 14;
 static const int64_t brief_bytes = 8 << 20;
 
@@ -313,6 +315,8 @@ static bool has_tiny_key(const nxi_run *run) {
   return elements + folds * most < TINY_WORK;
 }
 
+bool nxi_poll_briefly;
+
 /* run_lock. */
 static bool is_brief(const nxi_run *run, const nxi_plan *p) {
   bool interpret;
@@ -326,6 +330,7 @@ static bool is_brief(const nxi_run *run, const nxi_plan *p) {
 
 typedef struct execution {
   nxi_run *run;
+  bool brief;
   nxi_plan *p;
   nxi_diag *d;
   nxp_plan *plan;
@@ -345,7 +350,7 @@ static nx_status carry_out(void *arg) {
   nxi_run_unlock(c);
   if (status) return status;
   double began = nxi_now_ms();
-  status = launch(e->run, e->plan, e->d);
+  status = launch(e->run, e->plan, e->brief && !nxi_poll_briefly, e->d);
   e->ms = nxi_now_ms() - began;
   if (!status) nxi_debug_run(e->run, nodes, e->miss, e->interpret, e->ms);
   return status;
@@ -356,10 +361,10 @@ nx_status nxi_execute(nxi_run *run, nxi_action *a) {
   execution e = {.run = run, .d = &a->diag};
   nxi_run_lock(c);
   e.p = nxi_plan_find(c->plans, run, &e.miss, e.d);
-  bool brief = e.p && is_brief(run, e.p);
+  e.brief = e.p && is_brief(run, e.p);
   nxi_run_unlock(c);
   if (!e.p) return nxi_oom_during(e.d, NX_OUT_OF_MEMORY, "planning");
-  nx_status status = brief ? carry_out(&e) : nxi_action_work(a, carry_out, &e);
+  nx_status status = e.brief ? carry_out(&e) : nxi_action_work(a, carry_out, &e);
   nxi_run_lock(c);
   if (!status) count_run(run, e.p, e.plan, e.interpret, e.miss, e.ms);
   if (e.interpret) e.p->interpreted_ms += e.ms;

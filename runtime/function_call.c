@@ -22,8 +22,7 @@ static bool index_create(target_index *x, uint32_t n) {
 /* The slot of a storage, free if it is no target. */
 static uint32_t *slot_of(const target_index *x, const nxi_call *k, const nxi_storage *s) {
   uint32_t at = (uint32_t)(s->id * 0x9e3779b97f4a7c15u >> 32) & x->mask;
-  while (x->slots[at] != NXI_NONE && k->targets[x->slots[at]].storage != s)
-    at = (at + 1) & x->mask;
+  while (x->slots[at] != NXI_NONE && k->targets[x->slots[at]].storage != s) at = (at + 1) & x->mask;
   return &x->slots[at];
 }
 
@@ -46,10 +45,10 @@ static void find_targets(nxi_call *k, const target_index *x) {
     if (*slot == NXI_NONE) {
       *slot = k->n_targets++;
       k->targets[*slot] = (nxi_assignee){.storage = s,
-                                       .first = i,
-                                       .partial = dst && writes_part(dst),
-                                       .input = NXI_NONE,
-                                       .window = NXI_NONE};
+                                         .first = i,
+                                         .partial = dst && writes_part(dst),
+                                         .input = NXI_NONE,
+                                         .window = NXI_NONE};
     }
     k->target_of[i] = *slot;
   }
@@ -370,6 +369,8 @@ static nx_status run_call(nxi_call *k) {
   k->run->options = k->a->options;
   k->run->report = &k->a->report;
   if (!k->n_results) return NX_OK;
+  status = nxi_action_stopped(k->a);
+  if (status) return status;
   do {
     status = realize_inputs(k);
     if (!status) status = begin(k);
@@ -417,8 +418,7 @@ nx_status nx_function_call(nx_function *f, nx_tensor *const *in, nx_tensor **out
                            const nx_run_options *o) {
   nxi_diag d;
   if (!f) return nxi_error_null("function", 0), NX_INVALID_ARGUMENT;
-  if (!nxi_function_check(f, in, out, &d) || !are_bound(f, out, &d))
-    return nxi_error_report(&d);
+  if (!nxi_function_check(f, in, out, &d) || !are_bound(f, out, &d)) return nxi_error_report(&d);
   nxi_action a;
   nxi_action_begin(&a, f->context, o);
   nxi_call k = {.a = &a,

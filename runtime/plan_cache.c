@@ -70,8 +70,7 @@ static uint64_t skeleton_of(const nxi_run *run) {
   uint64_t hash = run->device + 1;
   const uint64_t *w = run->key;
   if (run->make_graph) return w[1];
-  for (; *w != UINT64_MAX; w = nxi_key_next(w))
-    hash = XXH3_64bits_withSeed(w, 2, hash);
+  for (; *w != UINT64_MAX; w = nxi_key_next(w)) hash = XXH3_64bits_withSeed(w, 2, hash);
   return hash;
 }
 

@@ -102,8 +102,7 @@ static nx_status realize_nodes(void *arg) {
   nxi_node *const *nodes = w->nodes;
   uint32_t n = w->n;
   nx_context *c = a->context;
-  nx_status status = nxi_poll_now(a->options, &a->diag);
-  if (status) return status;
+  nx_status status = NX_OK;
   nxi_run *run = nxi_run_take(c, &a->diag);
   nxi_node *few[16], **roots = n <= 16 ? few : nxi_malloc(n * sizeof *roots);
   if (!run || !roots) status = nxi_oom_during(&a->diag, NX_OUT_OF_MEMORY, "planning");
@@ -132,6 +131,8 @@ static bool may_last(nx_context *c) {
 
 nx_status nxi_realize_nodes(nxi_action *a, nxi_node *const *nodes, uint32_t n) {
   wanted w = {a, nodes, n};
+  nx_status status = nxi_action_stopped(a);
+  if (status) return status;
   bool lasts = a->asked.fn && !a->deputed && may_last(a->context);
   return lasts ? nxi_action_work(a, realize_nodes, &w) : realize_nodes(&w);
 }

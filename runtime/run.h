@@ -31,8 +31,8 @@ typedef struct nxi_run_output {
   nxi_buffer
       *land; /* memory of a pinned storage that must show the value, or NULL; one reference */
   nxi_node *occupant; /* whose value lies there and is needed further: it moves out; claimed */
-  bool direct;   /* nothing lies in `land` that is needed: the plan may write there */
-  bool precious; /* but it is needed again if the run fails */
+  bool direct;        /* nothing lies in `land` that is needed: the plan may write there */
+  bool precious;      /* but it is needed again if the run fails */
   nxi_buffer *
       buffer; /* where the plan writes; NULL: in place of an input; else, in place: it moves here */
   int32_t in_place_of;
@@ -129,6 +129,8 @@ void nxi_executor_destroy(nx_context *c);
 uint64_t nxi_executor_compiled(nx_context *c); /* kernels compiled so far */
 /* Finds or makes the plan of a run that its action has claimed, reserves its memory, runs it. No lock. */
 nx_status nxi_execute(nxi_run *run, nxi_action *a);
+/* Tests: short runs ask too, between their steps, so that they can be interrupted there. */
+extern bool nxi_poll_briefly;
 /* What a plan for this device would be made with. */
 void nxi_executor_options(const nx_context *c, int32_t device, nxp_options *out);
 
@@ -138,7 +140,8 @@ void nxi_plans_unbusy(nx_context *c); /* plan_cache.c; run_lock */
 /* What every action does first: callbacks, deferred teardown, the context kept alive. And last: the report. */
 struct nxi_action {
   nx_context *context;
-  const nx_run_options *options; /* its poll may be called anywhere in the action, and costs little */
+  const nx_run_options
+      *options; /* its poll may be called anywhere in the action, and costs little */
   nx_run_options filled;
   nxi_poll asked;    /* the caller's poll */
   bool deputed;      /* a deputy is at work: the caller's poll is not for it to call */
@@ -153,7 +156,8 @@ struct nxi_action {
 };
 void nxi_action_begin(nxi_action *a, nx_context *c, const nx_run_options *o);
 nx_status nxi_action_end(nxi_action *a,
-                         nx_status status); /* also reports a failure to the thread's slot */
+                         nx_status status);  /* also reports a failure to the thread's slot */
+nx_status nxi_action_stopped(nxi_action *a); /* NX_INTERRUPTED if the caller has said stop */
 double nxi_now_ms(void);
 /* Has work done that may last longer than polls may be apart: on this thread if there is no poll, else by a deputy,
  * which asks a->options as it goes. What the work does must not depend on the thread. No lock. */

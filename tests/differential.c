@@ -44,13 +44,13 @@ static bool compiles(void) { return nxl_unavailable() == NULL; }
 
 nxt_lab *nxt_lab_create(void) {
   static const nxt_config all[] = {
-      {"kernel-interp", NXP_KERNEL_INTERP, true, false, NULL},
-      {"kernel-interp, no fusion", NXP_KERNEL_INTERP, false, false, NULL},
-      {"bound interp avx512", NXP_KERNEL_INTERP, true, true, "avx512"},
-      {"bound interp avx2", NXP_KERNEL_INTERP, true, true, "avx2"},
-      {"llvm", NXP_LLVM, true, false, NULL},
-      {"llvm, no fusion", NXP_LLVM, false, false, NULL},
-      {"llvm avx2", NXP_LLVM, true, false, "avx2"},
+      {"kernel-interp", NXP_KERNEL_INTERP, true, false, NULL, {0}},
+      {"kernel-interp, no fusion", NXP_KERNEL_INTERP, false, false, NULL, {0}},
+      {"bound interp avx512", NXP_KERNEL_INTERP, true, true, "avx512", {0}},
+      {"bound interp avx2", NXP_KERNEL_INTERP, true, true, "avx2", {0}},
+      {"llvm", NXP_LLVM, true, false, NULL, {0}},
+      {"llvm, no fusion", NXP_LLVM, false, false, NULL, {0}},
+      {"llvm avx2", NXP_LLVM, true, false, "avx2", {0}},
   };
   nxt_lab *lab = calloc(1, sizeof *lab);
   nxi_pool_options two = {.threads = 2};
@@ -232,6 +232,14 @@ static nx_status launch(nxt_trial *t, const nxp_plan *plan, int32_t threads, mem
   return status;
 }
 
+/* Twice, and the graph is as before. */
+static void exchange(const nxg_graph *g, const nxg_op pair[2]) {
+  for (uint32_t i = 0; pair[0] != pair[1] && i < g->n_nodes; i++) {
+    if (g->nodes[i].op == pair[0]) g->nodes[i].op = (uint16_t)pair[1];
+    else if (g->nodes[i].op == pair[1]) g->nodes[i].op = (uint16_t)pair[0];
+  }
+}
+
 static nx_status run_plan(nxt_trial *t, const nxt_config *config, int32_t threads,
                           nxi_kernel_cache *kernels, memory *m, nxp_compile_report *report,
                           nxi_diag *d) {
@@ -240,7 +248,9 @@ static nx_status run_plan(nxt_trial *t, const nxt_config *config, int32_t thread
     snprintf(target.isa, sizeof target.isa, "%s", config->isa);
   nxp_options o = {config->executor, config->fuse, config->bound, &target, threads, kernels};
   nxp_plan *plan = NULL;
+  exchange(t->g, config->exchanged);
   nx_status status = nxp_plan_create(t->g, &o, NULL, NULL, &plan, report, d);
+  exchange(t->g, config->exchanged);
   t->lab->stats.plans++;
   t->lab->stats.compiled += report->kernel_misses;
   t->lab->stats.from_memory += report->kernel_hits;
@@ -283,7 +293,7 @@ static void count_nan(nxt_trial *t) {
 }
 
 nxt_trial *nxt_trial_create(nxt_lab *lab, const nxg_graph *g, uint64_t seed) {
-  static const nxt_config oracle = {"interp", NXP_GRAPH_INTERP, false, false, NULL};
+  static const nxt_config oracle = {"interp", NXP_GRAPH_INTERP, false, false, NULL, {0}};
   nxt_trial *t = calloc(1, sizeof *t);
   nxp_compile_report report = {0};
   must(t != NULL && g->n_inputs <= NXT_MOST_INPUTS && g->n_outputs <= NXT_MOST_INPUTS,

@@ -13,6 +13,8 @@ typedef struct nxt_config {
   nxp_executor executor;
   bool fuse, bound;
   const char *isa; /* NULL: this machine's best */
+  nxg_op exchanged
+      [2]; /* a fault put in on purpose: these two operations change places. Inputs: none */
 } nxt_config;
 
 /* What there was to see, all graphs together. */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "llvm_util.h"
+#include "passes/plan.h"
 #include "runtime/cache_kernel.h"
 
 /* ---- a kernel that adds a number, asked for by the number */
@@ -244,11 +245,41 @@ static void test_disk(void **state) {
   assert_int_equal(system(command), 0);
 }
 
+/* Machines that bind differently share no kernel, though it does the same and its instruction set is one. */
+static void test_targets(void **state) {
+  (void)state;
+  if (nxl_unavailable()) skip();
+  static const char text[] = "nxir 1\ngraph @f(%x: f32[1024,256]) -> (%y) {\n"
+                             "  %m = reduce_max %x axes=[0] keepdims : f32[1,256]\n"
+                             "  %y = sub %x, %m : f32[1024,256]\n}\n";
+  nxi_kernel_cache *cache = make_cache("");
+  nxg_graph *g = NULL;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  assert_int_equal(nxg_parse(text, sizeof text - 1, &g, &d), NX_OK);
+  for (int cache_level = 0; cache_level <= 4; cache_level++) {
+    nxi_target t = *nxi_target_host();
+    if (cache_level == 1) t.l1_bytes = 1 << 30;
+    if (cache_level == 2) t.l2_bytes = 1 << 14;
+    if (cache_level == 3) t.l3_bytes = 1 << 30;
+    nxp_options o = {
+        .executor = NXP_LLVM, .fuse = true, .target = &t, .threads = 1, .kernels = cache};
+    nxp_plan *plan = NULL;
+    nxp_compile_report report = {0};
+    assert_int_equal(nxp_plan_create(g, &o, NULL, NULL, &plan, &report, &d), NX_OK);
+    assert_int_equal(report.kernel_hits, cache_level < 4 ? 0 : report.kernels); /* 4 is 0 again */
+    nxp_plan_destroy(plan);
+  }
+  nxg_destroy(g);
+  nxi_kernel_cache_destroy(cache);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_hits),     cmocka_unit_test(test_eviction),
       cmocka_unit_test(test_failures), cmocka_unit_test(test_exhausted_memory),
       cmocka_unit_test(test_threads),  cmocka_unit_test(test_disk),
+      cmocka_unit_test(test_targets),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,37 @@
 /* SPDX-License-Identifier: ISC */
-/* A chain of a million operations records, prints, realises and is freed with a small, constant stack: the whole
- * test runs on a thread with 256 KiB. */
+/* A chain of a million operations records, prints, realises and is freed with a small, constant stack, and so do kernels as
+ * large as they get: everything runs on a thread with 64 KiB. LLVM, which the default executor compiles with, needs more;
+ * the tests are run once more with each interpreter. */
 #include "api.h"
 
 #include <pthread.h>
 
-enum { LINKS = 1000000 };
+enum { LINKS = 1000000, OWN_STACK = 64 << 10, LLVM_STACK = 64 << 10 };
+
+/* Sanitizers surround every variable with a zone that must not be touched. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+static void on_small_stack(void *(*work)(void *)) {
+  const char *executor = getenv("NX_EXECUTOR");
+  bool interpreted = executor && strstr(executor, "interp");
+  pthread_t thread;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  size_t bytes = (SANITIZED ? 8 : 1) * (size_t)(OWN_STACK + (interpreted ? 0 : LLVM_STACK));
+  assert_int_equal(pthread_attr_setstacksize(&attributes, bytes), 0);
+  assert_int_equal(pthread_create(&thread, &attributes, work, NULL), 0);
+  pthread_join(thread, NULL);
+  pthread_attr_destroy(&attributes);
+}
 
 static nx_tensor *chain(nx_tensor *x, int links) {
   nx_tensor *step = number(1), *t = nx_tensor_retain(x);
@@ -49,13 +75,60 @@ static void *work(void *arg) {
 
 static void million(void **state) {
   (void)state;
-  pthread_t thread;
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  assert_int_equal(pthread_attr_setstacksize(&attributes, 256 << 10), 0);
-  assert_int_equal(pthread_create(&thread, &attributes, work, NULL), 0);
-  pthread_join(thread, NULL);
-  pthread_attr_destroy(&attributes);
+  on_small_stack(work);
+}
+
+/* x among pads and cats of itself, as deep as a kernel goes; the elements that are x again. */
+static nx_tensor *nested(nx_tensor *x, int depth, bool pads) {
+  int64_t one = 1, none = 0, n = 3000;
+  nx_tensor *t = nx_tensor_retain(x), *wide, *back;
+  for (int i = 0; i < depth; i++) {
+    wide = pads ? nx_pad(t, &one, &one, NX_NUMBER(7)) : nx_cat((nx_tensor *[]){t, x}, 2, 0);
+    back = pads ? nx_shrink(wide, &one, (int64_t[]){n + 1}) : nx_shrink(wide, &none, &n);
+    release(t), release(wide);
+    t = nx_neg(back);
+    release(back);
+  }
+  return GOOD(t);
+}
+
+/* Every other axis of sixteen folded, after a permutation. */
+static nx_tensor *many_axes(void) {
+  int64_t shape[16];
+  int32_t order[16], folded[8];
+  for (int i = 0; i < 16; i++) shape[i] = i % 3 ? 2 : 3, order[i] = (i * 7 + 3) % 16;
+  for (int i = 0; i < 8; i++) folded[i] = 2 * i;
+  nx_tensor *line = vector(1, 1, 0), *x = nx_expand(line, 1, (int64_t[]){729 * 1024}),
+            *y = nx_copy(x), *z = nx_reshape(y, 16, shape), *p = nx_permute(z, order, 16),
+            *s = nx_sin(p), *t = GOOD(nx_reduce_sum(s, folded, 8, 0));
+  release(line), release(x), release(y), release(z), release(p), release(s);
+  return t;
+}
+
+static void *compile_large(void *arg) {
+  (void)arg;
+  nx_tensor *x = vector(3000, 1, 1),
+            *t[4] = {nested(x, 40, true), nested(x, 20, false), many_axes(),
+                     nx_reduce_max(x, NX_AXES(0), NX_KEEPDIMS)};
+  for (int i = 0; i < 30; i++) { /* functions are many instructions */
+    nx_tensor *tail = nx_tan(t[3]), *power = nx_pow(tail, t[3]);
+    release(t[3]), release(tail);
+    t[3] = power;
+  }
+  OK(nx_realize(ctx, t, 4, NULL));
+  nx_scalar a;
+  OK(nx_item(t[0], (int64_t[]){5}, &a, NULL));
+  assert_true(a.v.f[0] == 6);
+  OK(nx_item(t[1], (int64_t[]){2999}, &a, NULL));
+  assert_true(a.v.f[0] == 3000);
+  release(x);
+  for (int i = 0; i < 4; i++) release(t[i]);
+  return NULL;
+}
+
+static void large_kernels(void **state) {
+  (void)state;
+  on_small_stack(compile_large);
 }
 
 /* A chain whose only handle is dropped goes away by and by, without collect, as other calls are made. */
@@ -71,7 +144,7 @@ static void teardown_in_pieces(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(million),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(million), cmocka_unit_test(large_kernels),
                                      cmocka_unit_test(teardown_in_pieces)};
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -17,6 +17,7 @@
 enum { PROGRAMS = 14, MOST = 4 };
 typedef struct digests {
   uint64_t of[PROGRAMS];
+  uint64_t compiled, from_disk; /* kernels */
 } digests;
 
 /* ---- inputs: the same numbers, however they lie */
@@ -207,7 +208,7 @@ static uint64_t digest(nx_tensor *t) {
 
 static digests run(int threads, const char *cache_dir, layout l, bool stepwise) {
   nx_context_options o = {.size = sizeof o, .threads = threads, .cache_dir = cache_dir};
-  digests all = {{0}};
+  digests all = {.compiled = 0};
   lies = l;
   step_by_step = stepwise;
   OK(nx_context_create(&o, &ctx));
@@ -215,7 +216,11 @@ static digests run(int threads, const char *cache_dir, layout l, bool stepwise) 
     nx_scope *scope = nx_scope_begin(ctx);
     nx_tensor *out[MOST];
     int n = program(i, out);
-    OK(nx_realize(ctx, out, (size_t)n, NULL));
+    nx_report report = {.size = sizeof report};
+    nx_run_options options = {.size = sizeof options, .report = &report};
+    OK(nx_realize(ctx, out, (size_t)n, &options));
+    all.compiled += report.kernel_misses;
+    all.from_disk += report.kernel_disk_hits;
     for (int k = 0; k < n; k++) all.of[i] = all.of[i] * 31 + digest(out[k]);
     nx_scope_end(scope);
   }
@@ -279,7 +284,7 @@ static void digests_tell_inputs_apart(void **state) {
 static const char *self;
 
 static digests child(const char *const *settings, const char *cache_dir) {
-  digests d = {{0}};
+  digests d = {.compiled = 0};
   int pipes[2];
   assert_int_equal(pipe(pipes), 0);
   pid_t pid = fork();
@@ -334,6 +339,14 @@ static void any_state_of_the_cache(void **state) {
   expect_same(&first, &warm, "warm cache");
   expect_same(&first, &here, "warm cache, spaced inputs");
   expect_same(&first, &off, "no cache");
+  /* Or nothing above means anything: the first one compiles, the others load what it stored. */
+  bool compiles = cold.compiled > 0;
+  assert_int_equal(cold.from_disk, 0);
+  assert_int_equal(warm.compiled, 0);
+  assert_int_equal(warm.from_disk > 0, compiles);
+  assert_int_equal(here.from_disk > 0, compiles);
+  assert_int_equal(off.from_disk, 0);
+  assert_int_equal(off.compiled, cold.compiled);
 }
 
 static int compute_first(void **state) {

@@ -126,6 +126,23 @@ static void part_import(void) {
   assert_int_equal(released, before + 1);
 }
 
+static int32_t go_on(void *user) { return ++*(int *)user, 0; }
+
+/* With a poll another thread does the work, or this one if there is no memory for another. */
+static void part_polled(void) {
+  nx_tensor *line, *y;
+  int polls = 0;
+  nx_run_options o = {.size = sizeof o, .poll = go_on, .user = &polls};
+  MAKE(line, nx_arange(ctx, 0, NX_F32, NX_NUMBER(0), NX_NUMBER(1), 70000));
+  MAKE(y, nx_neg(line));
+  STEP(nx_realize(ctx, &y, 1, &o));
+  assert_true(polls > 0);
+  nx_scalar last;
+  STEP(nx_item(y, (int64_t[]){69999}, &last, &o));
+  assert_true(last.v.f[0] == -69999);
+  release(line), release(y);
+}
+
 static void program(void) {
   nx_tensor *line, *x, *y, *back = NULL;
   MAKE(line, nx_arange(ctx, 0, NX_F32, NX_NUMBER(0), NX_NUMBER(1), 16));
@@ -144,6 +161,7 @@ static void program(void) {
   part_mutation(x);
   part_import();
   part_function(x);
+  part_polled();
   STEP(nx_save_npy(y, path, NULL));
   STEP(nx_load_npy(ctx, path, &back));
   STEP(nx_write(back, values, sizeof values, NULL));

@@ -115,6 +115,35 @@ static void inputs_can_be_assigned(void **state) {
   nx_function_release(f);
 }
 
+/* The plan of a call whose inputs are apart does not serve one whose inputs share memory. */
+static void inputs_that_share_memory(void **state) {
+  (void)state;
+  enum { COUNT = 3000 };
+  float *is = calloc(COUNT + 1, sizeof *is);
+  assert_non_null(is);
+  nx_tensor *x[2] = {input(COUNT), input(COUNT)};
+  OK(nx_assign(x[0], GOOD(nx_add(x[0], x[1]))));
+  nx_tensor *y = nx_reduce_max(x[0], NX_AXES(0), 0);
+  nx_function *f = make(x, 2, &y, 1, NULL);
+  for (int i = 0; i < 6; i++) {
+    nx_tensor *line = vector(COUNT + 1, 0, 1), *apart = vector(COUNT + 1, 0, 1);
+    OK(nx_realize(ctx, (nx_tensor *[]){line, apart}, 2, NULL));
+    int64_t to = i % 3 == 1, from = i % 3 == 2; /* apart; from before; from behind */
+    nx_tensor *in[2] = {part(line, to, COUNT, 1), part(i % 3 ? line : apart, from, COUNT, 1)},
+              *out = NULL;
+    OK(nx_function_call(f, in, &out, NULL));
+    EXPECT(out, (float)(2 * COUNT - (i % 3 ? 1 : 2)));
+    OK(nx_read(line, is, (COUNT + 1) * sizeof *is, NULL));
+    for (int64_t k = 0; k <= COUNT; k++) {
+      bool written = k >= to && k < to + COUNT;
+      assert_true(is[k] == (float)(written ? k + k - to + from : k));
+    }
+    release(out);
+  }
+  nx_function_release(f);
+  free(is);
+}
+
 static void outputs_in_place(void **state) {
   (void)state;
   nx_tensor *x = input(3), *y = nx_mul(x, x);
@@ -272,6 +301,7 @@ int main(void) {
       IN_SCOPE(constants_are_frozen),
       IN_SCOPE(assigns_happen_at_every_call),
       IN_SCOPE(inputs_can_be_assigned),
+      IN_SCOPE(inputs_that_share_memory),
       IN_SCOPE(outputs_in_place),
       IN_SCOPE(donation),
       IN_SCOPE(inlined),

@@ -182,6 +182,88 @@ static void texts_round_trip(void **state) {
   }
 }
 
+/* ---- keys: equal exactly if the texts are */
+
+typedef struct change {
+  const char *from, *to; /* the first place in `everything`, or in SOFTMAX */
+} change;
+static const change changes[] = {
+    {"@all", "@any"},
+    {"b0: in f32[64]", "b0: in f32[65]"},
+    {"b0: in f32[64]", "b0: inout f32[64]"},
+    {"b0: in f32[64]", "b0: in f32[64] aligned"},
+    {"f32[?] restricted", "f32[?]"},
+    {"f32[?] restricted", "f64[?] restricted"},
+    {"p1: f16", "p1: bf16"},
+    {"p1: f16", "p1: f16\n  p2: f16"},
+    {"const f32 -0", "const f32 0"},
+    {"tasks=p0/16", "tasks=p0/32"},
+    {"tasks=p0/16", "tasks=7"},
+    {"task 0..%0", "task 0..9"},
+    {"splat f32x16 %1", "splat f32x8 %1"},
+    {"mask=%7 else %5", "mask=%7"},
+    {"b0[0] stride=1", "b0[0] stride=2"},
+    {"b0[3 + -1", "b0[4 + -1"},
+    {"-1*%4", "-2*%4"},
+    {"-1*%4", "-1*%4 + 1*%4"},
+    {" + idx %6", ""},
+    {"idx %6] mask=%7", "idx %6]"},
+    {"for seq 0..%0", "for seq 1..%0"},
+    {"step 16", "step 8"},
+    {"add f32x16 %11, %12", "sub f32x16 %11, %12"},
+    {"add f32x16 %11, %12", "add f32x16 %12, %11"},
+    {"%15, %16, %13", "%15, %13, %16"},
+    {"next %12, %11", "next %12, %12"},
+    {"tree_push lanes=16 sum", "tree_push lanes=16 max"},
+    {"%11, b3[0] stride=1 tree=16", "%11, b3[0] stride=1 tree=32"},
+    {"b4[0] stride=1 tree=16\n", "b4[1] stride=1 tree=16\n"},
+    {" index_part", ""},
+    {"fold f32 sum", "fold f32 prod"},
+    {"1*%27", "1*%4"},
+    {" nontemporal", ""},
+    {"reduce f32 max lanes", "reduce f32 max plain"},
+    {"reduce f32 max lanes", "reduce f32 min lanes"},
+    {"outer 0..5", "outer 0..6"},
+    {"logical", "bound"},
+    {"exp f32 %9", "exp f32 %8"},
+};
+enum { CHANGES = sizeof changes / sizeof *changes };
+
+static nxk_kernel *changed(const change *c) {
+  char text[8192];
+  const char *from = strstr(everything, c->from) ? everything : SOFTMAX,
+             *at = strstr(from, c->from);
+  assert_non_null(at);
+  snprintf(text, sizeof text, "%.*s%s%s", (int)(at - from), from, c->to, at + strlen(c->from));
+  return parse(text);
+}
+
+static nxi_text key_of(nxk_kernel *k) {
+  nxi_text key = {0};
+  nxk_put_key(k, &key);
+  assert_false(key.failed);
+  nxk_destroy(k);
+  return key;
+}
+
+static bool same_key(const nxi_text *a, const nxi_text *b) {
+  return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
+}
+
+static void keys_tell_kernels_apart(void **state) {
+  (void)state;
+  nxi_text keys[CHANGES + 3]; /* the last one: of the same text as another */
+  keys[CHANGES] = key_of(parse(everything));
+  keys[CHANGES + 1] = key_of(parse(SOFTMAX));
+  for (int i = 0; i < CHANGES; i++) keys[i] = key_of(changed(&changes[i]));
+  for (int i = 0; i < CHANGES + 2; i++)
+    for (int k = 0; k < i; k++)
+      if (same_key(&keys[i], &keys[k])) fail_msg("change %d and %d have the same key", k, i);
+  keys[CHANGES + 2] = key_of(parse(everything));
+  assert_true(same_key(&keys[CHANGES + 2], &keys[CHANGES]));
+  for (int i = 0; i < CHANGES + 3; i++) nxi_text_free(&keys[i]);
+}
+
 /* Names are free, comments and spaces too; printing renumbers. */
 static void text_is_lenient(void **state) {
   (void)state;
@@ -503,6 +585,7 @@ int main(void) {
       cmocka_unit_test(builder_folds_and_merges),
       cmocka_unit_test(builder_numbers_many),
       cmocka_unit_test(texts_round_trip),
+      cmocka_unit_test(keys_tell_kernels_apart),
       cmocka_unit_test(text_is_lenient),
       cmocka_unit_test(floats_round_trip),
       cmocka_unit_test(bad_texts_are_refused),

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "foreign.h"
 #include "llvm_util.h"
 #include "math_util.h"
 
@@ -352,32 +353,41 @@ static void fill(nxk_op op, nx_dtype t, void *x, void *y) {
 }
 
 /* Compiled code gives the same bits; lanes beside each other take rare branches and not. */
+static void check_compiled_for(const nxk_kernel *k, const char *isa, nxk_op op, nx_dtype t,
+                               const void *x, const void *y, const void *expected) {
+  void *out = malloc(SAMPLE * sizeof(double));
+  assert_non_null(out);
+  void *buffers[3] = {(void *)x, (void *)y, out};
+  nxk_kernel *legal = legalized(k, isa);
+  if (runs_here(isa)) {
+    nxl_code *code = compile_kernel(legal, isa);
+    run_code(code, legal, buffers, NULL, 0, 1);
+    nxl_unload(code);
+  } else if (!nxt_foreign_run(legal, buffers, NULL, 0, 1)) {
+    fail();
+  }
+  for (size_t i = 0; i < SAMPLE; i++) {
+    const size_t size = (size_t)nxi_dtype_size(t);
+    uint64_t a = nxi_load_element((const char *)expected + i * size, t),
+             b = nxi_load_element((char *)out + i * size, t);
+    if (!nxi_same_bits(a, b, t))
+      fail_msg("%s %s %s(%a, %a): interpreted %a, compiled %a", isa, nx_dtype_name(t),
+               nxk_op_name(op), element(x, t, i), element(y, t, i), element(expected, t, i),
+               element(out, t, i));
+  }
+  nxk_destroy(legal);
+  free(out);
+}
+
 static void check_compiled(nxk_op op, nx_dtype t, const void *x, const void *y,
                            const void *expected) {
   if (nxl_unavailable()) return;
-  void *out = malloc(SAMPLE * sizeof(double));
-  assert_non_null(out);
   nxk_kernel *k = function_kernel(op, t, SAMPLE, t == NX_F64 ? 8 : 16);
-  for (int j = 0; j < N_ISAS; j++) {
-    if (!runs_here(isas[j])) continue;
-    nxk_kernel *legal = legalized(k, isas[j]);
-    nxl_code *code = compile_kernel(legal, isas[j]);
-    void *buffers[3] = {(void *)x, (void *)y, out};
-    run_code(code, legal, buffers, NULL, 0, 1);
-    for (size_t i = 0; i < SAMPLE; i++) {
-      const size_t size = (size_t)nxi_dtype_size(t);
-      uint64_t a = nxi_load_element((const char *)expected + i * size, t),
-               b = nxi_load_element((char *)out + i * size, t);
-      if (!nxi_same_bits(a, b, t))
-        fail_msg("%s %s %s(%a, %a): interpreted %a, compiled %a", isas[j], nx_dtype_name(t),
-                 nxk_op_name(op), element(x, t, i), element(y, t, i), element(expected, t, i),
-                 element(out, t, i));
-    }
-    nxl_unload(code);
-    nxk_destroy(legal);
-  }
+  for (int j = 0; j < N_ISAS; j++)
+    if (runs_here(isas[j])) check_compiled_for(k, isas[j], op, t, x, y, expected);
+  if (runs_here("neon") || nxt_foreign_missing() == NULL)
+    check_compiled_for(k, "neon", op, t, x, y, expected);
   nxk_destroy(k);
-  free(out);
 }
 
 static void check_sample(const function_row *f, nx_dtype t, yardstick *s) {
@@ -522,5 +532,5 @@ int main(void) {
       cmocka_unit_test(exhausted_memory),
       cmocka_unit_test(errors),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, NULL, nxt_foreign_end);
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "model_world.h"
+#include "runtime/run.h"
 
 enum { MOST_STEPS = 400, SECONDS = 20 };
 
@@ -194,6 +195,7 @@ static int threads(uint64_t first, uint64_t count) {
 
 int main(int argc, char **argv) {
   const char *mode = argc > 1 ? argv[1] : "plain";
+  nxi_poll_briefly = true; /* realises are stopped between their steps */
   uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1,
            count = argc > 3 ? strtoull(argv[3], NULL, 10) : 1000;
   if (argc > 4) n_steps = (uint32_t)strtoul(argv[4], NULL, 10);

@@ -4,7 +4,6 @@
  * whoever is due, and the bound grows with that. */
 #include "api.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -84,13 +83,19 @@ static int stop_watching(void **state) {
 
 /* ---- bounds */
 
+static bool is_free(void) {
+  double load[1];
+  return getloadavg(load, 1) == 1 && load[0] < (double)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 static void end(const char *what) {
   note();
   double late = atomic_exchange(&latest_ms, 0), total = g.last - g.began;
   qsort(g.all, (size_t)g.n, sizeof *g.all, by_size);
-  double median = (double)g.all[g.n / 2], bound = late < 2 ? 20 : 100 + 4 * late;
-  printf("%-40s %6d polls in %8.1f ms, median gap %5.2f ms, largest %6.2f ms; wake-ups %.1f ms late\n",
-         what, g.n - 1, total, median, g.largest, late);
+  double median = (double)g.all[g.n / 2], bound = late < 2 && is_free() ? 20 : 100 + 4 * late;
+  printf(
+      "%-40s %6d polls in %8.1f ms, median gap %5.2f ms, largest %6.2f ms; wake-ups %.1f ms late\n",
+      what, g.n - 1, total, median, g.largest, late);
   assert_false(g.elsewhere);
   assert_true(g.n > 1);
   assert_true(median <= 20 + late);
@@ -155,7 +160,8 @@ static void many_kernels(void **state) {
   nx_tensor *x = vector(512, 0, 1e-3f), *y = x;
   int64_t shape = 512;
   for (int i = 0; i < 400; i++) /* each sum ends a kernel */
-    y = nx_add(x, nx_expand(nx_mul(nx_reduce_sum(y, NX_AXES(0), NX_KEEPDIMS), number(1e-4f)), 1, &shape));
+    y = nx_add(
+        x, nx_expand(nx_mul(nx_reduce_sum(y, NX_AXES(0), NX_KEEPDIMS), number(1e-4f)), 1, &shape));
   GOOD(y);
   OK(nx_realize(ctx, &y, 1, begin()));
   end("400 small kernels");
@@ -187,14 +193,15 @@ static void one_long_task(void **state) {
   nx_scope *s = nx_scope_begin(ctx);
   int64_t n = INT64_C(1) << 27;
   nx_tensor *x = GOOD(nx_arange(ctx, 0, NX_I64, NX_INTEGER(0), NX_INTEGER(1), n));
-  nx_tensor *y =
-      GOOD(nx_matmul(nx_reshape(x, NX_SHAPE(1, n)), nx_reshape(x, NX_SHAPE(n, 1))));
+  nx_tensor *y = GOOD(nx_matmul(nx_reshape(x, NX_SHAPE(1, n)), nx_reshape(x, NX_SHAPE(n, 1))));
   OK(nx_realize(ctx, &y, 1, begin()));
   end("an inner product of 2^27 integers");
   nx_scope_end(s);
 }
 
 /* ---- moving data */
+
+static int32_t stop_third(void *user) { return ++*(int *)user == 3; }
 
 static void moving(void **state) {
   (void)state;
@@ -209,6 +216,8 @@ static void moving(void **state) {
   nx_tensor *turned = GOOD(nx_permute(x, NX_AXES(1, 0)));
   OK(nx_read(turned, data, (size_t)n * sizeof *data, begin()));
   end("reading 128 MiB, transposed");
+  nx_run_options third = {.size = sizeof third, .poll = stop_third, .user = &(int){0}};
+  FAILS(NX_INTERRUPTED, nx_read(turned, data, (size_t)n * sizeof *data, &third));
   char path[] = "/tmp/nx-poll-XXXXXX";
   int fd = mkstemp(path);
   assert_true(fd >= 0);

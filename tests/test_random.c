@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /* Random graphs: every executor, fusion on and off, one and two threads, kernels compiled, kept and loaded give the same bits.
  * Arguments: first seed, how many (0: until one fails), a file for a failing graph. NX_RANDOM=n overrides the number.
- * `census`, first seed, how many: what occurs in the graphs, and none is run. */
+ * `census`, first seed, how many: what occurs in the graphs, and none is run.
+ * `self`: finds a fault that is put in on purpose, and makes the graph that shows it small. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "differential.h"
 #include "minimise.h"
@@ -45,6 +47,58 @@ static bool try_seed(nxt_lab *lab, uint64_t seed, const char *file) {
   return good;
 }
 
+/* ---- the test of this test */
+
+static nxg_graph *load(const char *file) {
+  char text[20000];
+  nxg_graph *g = NULL;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  FILE *f = fopen(file, "r");
+  size_t n = f != NULL ? fread(text, 1, sizeof text, f) : 0;
+  if (f != NULL) fclose(f);
+  return nxg_parse(text, n, &g, &d) == NX_OK ? g : NULL;
+}
+
+static bool fails(nxt_lab *lab, const nxg_graph *g, uint64_t seed, const nxt_config *config) {
+  char why[600];
+  nxt_trial *t = nxt_trial_create(lab, g, seed);
+  bool agrees = nxt_trial_agrees(t, config, why, sizeof why);
+  nxt_trial_destroy(t);
+  return !agrees;
+}
+
+/* Where cosines are computed for sines: some graph shows it, and what is left of that, saved and read again, is one of the
+ * two operations on an input. */
+static bool self_test(nxt_lab *lab) {
+  static const nxt_config faulty = {"exchanged", NXP_KERNEL_INTERP, true, false,
+                                    NULL,        {NXG_sin, NXG_cos}};
+  static const nxt_config sound = {"sound", NXP_KERNEL_INTERP, true, false, NULL, {0}};
+  char file[] = "/tmp/nx-random-self-XXXXXX";
+  int descriptor = mkstemp(file);
+  uint64_t seed = 1;
+  nxg_graph *g = NULL;
+  for (; seed < 100; seed++) {
+    nxt_graph_options o = nxt_graph_options_of(seed);
+    g = nxt_random_graph(seed, &o);
+    if (g == NULL || fails(lab, g, seed, &faulty)) break;
+    nxg_destroy(g);
+    g = NULL;
+  }
+  if (descriptor < 0 || close(descriptor) != 0 || g == NULL) return false;
+  nxg_graph *small = nxt_minimise(lab, g, seed, &faulty);
+  save(small, file);
+  nxg_graph *read = load(file);
+  bool good = read != NULL && read->n_nodes == 2 && read->n_outputs == 1 &&
+              (read->nodes[1].op == NXG_sin || read->nodes[1].op == NXG_cos) &&
+              fails(lab, read, seed, &faulty) && !fails(lab, read, seed, &sound);
+  nxg_destroy(g);
+  nxg_destroy(small);
+  nxg_destroy(read);
+  unlink(file);
+  return good;
+}
+
 static uint64_t number(int argc, char **argv, int i, uint64_t otherwise) {
   return argc > i ? strtoull(argv[i], NULL, 10) : otherwise;
 }
@@ -56,6 +110,11 @@ int main(int argc, char **argv) {
   const char *file = argc > 3 ? argv[3] : "failing.nxir", *wish = getenv("NX_RANDOM");
   if (wish != NULL) count = strtoull(wish, NULL, 10);
   nxt_lab *lab = nxt_lab_create();
+  if (argc > 1 && strcmp(argv[1], "self") == 0) {
+    bool good = self_test(lab);
+    nxt_lab_destroy(lab);
+    return !good;
+  }
   uint64_t done = 0;
   for (; (count == 0 || done < count) && failures < (count == 0 ? 1 : 3); done++)
     failures += !try_seed(lab, first + done, file);

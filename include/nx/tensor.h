@@ -163,8 +163,9 @@ enum {
 typedef struct nx_run_options {
   size_t size; /* sizeof(nx_run_options) */
   uint32_t flags;
-  int32_t (*poll)(
-      void *user); /* on the caller's thread, no lock held, every 20 ms at most; nonzero: stop */
+  /* Called on the caller's thread, with no lock held, when the action begins and then every 20 ms at most, whatever
+   * it is in the middle of. Nonzero: stop; then it is not called again by this action. It may use the library. */
+  int32_t (*poll)(void *user);
   void *user;
   struct nx_report *report; /* debug.h; filled if not NULL */
 } nx_run_options;
