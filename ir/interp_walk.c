@@ -197,7 +197,7 @@ void nxg_step_fill(const nxg_step *s, nxg_run_state *r) {
 /* ---- making */
 
 static uint64_t arange_element(nx_dtype t, uint64_t start, uint64_t step, int64_t i) {
-  nx_dtype c = nxi_compute_dtype(t);
+  nx_dtype c = t == NX_BOOL ? NX_I64 : nxi_compute_dtype(t);
   uint64_t product[2] = {nxi_cast_bits((uint64_t)i, NX_I64, c), nxi_cast_bits(step, t, c)};
   uint64_t sum[2] = {nxi_cast_bits(start, t, c), nxk_eval(NXK_mul, c, c, product)};
   return nxi_cast_bits(nxk_eval(NXK_add, c, c, sum), c, t);

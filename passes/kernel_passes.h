@@ -18,7 +18,8 @@ enum { NXK_MAX_PARTIALS = 8, NXK_SPLIT_STRIPS = 16, NXK_SPLIT_COLUMNS = 256 };
  * `second` reduces those and does the rest. Pieces are whole subtrees of the order, so the bits are the same.
  * Decided from shapes and caches, never from the number of threads. Both have the launch buffers and parameters
  * of k under the same numbers, then *n_partials more, of *partial_elements elements each and the given dtypes,
- * 64-byte aligned: `first` writes them, `second` reads them, and all other buffers of `first` are inputs.
+ * 64-byte aligned: `first` writes them, `second` reads them. What is stored at every element of the run `first` stores;
+ * all other buffers of `first` are inputs.
  * The arrays have room for NXK_MAX_PARTIALS. Logical level. False: k stays whole (or d says what failed). */
 bool nxk_split_reduction(const nxk_kernel *k, const nxi_target *t, nxk_kernel **first,
                          nxk_kernel **second, int64_t *partial_elements, nx_dtype *partial_types,

@@ -79,9 +79,9 @@ typedef struct nxw_lower {
   uint32_t n_memo_nodes, cap_memo_nodes; /* those with a memo */
   struct nxw_frame *frames; /* values that are being found, each for the one before it */
   uint32_t n_frames, cap_frames;
-  nxw_affine *axes;                      /* room for the indices of one node */
-  struct nxw_known *known;               /* newest first */
-  nxw_affine *kept;                      /* the position that was kept last, or NULL */
+  nxw_affine *axes;        /* room for the indices of one node */
+  struct nxw_known *known; /* newest first */
+  nxw_affine *kept;        /* the position that was kept last, or NULL */
   nxw_store *stores;
   uint32_t n_stores, cap_stores;
   uint32_t *buffer_of_node; /* launch buffer of a node in this kernel, NXW_NONE */

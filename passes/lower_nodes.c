@@ -13,10 +13,10 @@
 typedef struct nxw_frame {
   uint32_t node, guard;
   const nxw_affine *position;
-  uint32_t step;     /* how many values have been got */
-  uint32_t got;      /* the last one */
-  uint32_t value;    /* the result, once it is there */
-  bool asks;         /* else it is */
+  uint32_t step;  /* how many values have been got */
+  uint32_t got;   /* the last one */
+  uint32_t value; /* the result, once it is there */
+  bool asks;      /* else it is */
   uint32_t ask_node, ask_guard;
   const nxw_affine *ask_position;
   uint32_t kept[4];  /* what later steps need: expressions, or a number */
@@ -111,10 +111,10 @@ static void map_step(nxw_lower *l, nxw_frame *f) {
 /* ---- leaves */
 
 static uint32_t arange_value(nxw_lower *l, const nxg_node *n, const nxw_affine *position) {
-  nx_dtype t = nxi_compute_dtype(n->dtype);
+  nx_dtype t = n->dtype == NX_BOOL ? NX_I64 : nxi_compute_dtype(n->dtype);
   uint32_t i = cast_expr(l, nxw_affine_value(l, position), t);
-  uint32_t start = widen(l, nxw_const(l, n->dtype, (uint64_t)n->attrs[0]));
-  uint32_t step = widen(l, nxw_const(l, n->dtype, (uint64_t)n->attrs[1]));
+  uint32_t start = cast_expr(l, nxw_const(l, n->dtype, (uint64_t)n->attrs[0]), t);
+  uint32_t step = cast_expr(l, nxw_const(l, n->dtype, (uint64_t)n->attrs[1]), t);
   uint32_t scaled = nxw_scalar(l, NXK_mul, t, i, step, NXW_NONE);
   return cast_expr(l, nxw_scalar(l, NXK_add, t, start, scaled, NXW_NONE), n->dtype);
 }

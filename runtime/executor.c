@@ -117,11 +117,13 @@ static nx_status make_plan(nxi_run *run, double interpreted_ms, made *m, nxi_dia
   return NX_OK;
 }
 
+static nxp_executor kind_of(const nxi_run *run) {
+  return run->device == NXI_DEVICE_INTERP ? NXP_GRAPH_INTERP : run->context->executor->kind;
+}
+
 /* The plan that exists and should run now; NULL: it has to be made. run_lock. */
 static nxp_plan *ready_plan(const nxi_run *run, const nxi_plan *p, bool *interpret) {
-  nxp_executor kind =
-      run->device == NXI_DEVICE_INTERP ? NXP_GRAPH_INTERP : run->context->executor->kind;
-  *interpret = interprets(kind, p->tiny, p->interpreted_ms);
+  *interpret = interprets(kind_of(run), p->tiny, p->interpreted_ms);
   return *interpret ? p->interpreted : p->compiled;
 }
 
@@ -300,7 +302,7 @@ static const int64_t brief_work =
 static const int64_t brief_interpreted = 1 << 14;
 static const int64_t brief_bytes = 8 << 20;
 
-/* At least what is_tiny finds tiny; without a graph. */
+/* Finds nothing tiny that is_tiny does not, and needs no graph. */
 static bool has_tiny_key(const nxi_run *run) {
   int64_t most = 1, elements = 0, folds = 0;
   if (run->make_graph || run->n_slots >= TINY_NODES) return false;
@@ -321,8 +323,9 @@ bool nxi_poll_briefly;
 static bool is_brief(const nxi_run *run, const nxi_plan *p) {
   bool interpret;
   const nxp_plan *plan = ready_plan(run, p, &interpret);
-  if (!plan) return interpret && !p->busy && has_tiny_key(run);
-  return nxp_plan_work(plan) <= (interpret ? brief_interpreted : brief_work) &&
+  if (!plan)
+    return !p->busy && has_tiny_key(run) && interprets(kind_of(run), true, p->interpreted_ms);
+  return nxp_plan_work(plan) <= (nxp_plan_sure(plan) ? brief_work : brief_interpreted) &&
          total_bytes(run, plan) + nxp_plan_temporary_bytes(plan) <= brief_bytes;
 }
 

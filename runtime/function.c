@@ -297,8 +297,8 @@ static bool record(nx_function *f, nx_tensor *const *in, nx_tensor *const *out, 
   uint32_t n = f->graph->n_nodes;
   nxi_record_lock(c);
   nxi_drain(c, 64);
-  bool good = record_graph(c, f, in, nodes, nodes + n, exposed) &&
-              record_results(c, f, nodes, r) && record_assigns(c, f, in, out, r, exposed, d);
+  bool good = record_graph(c, f, in, nodes, nodes + n, exposed) && record_results(c, f, nodes, r) &&
+              record_assigns(c, f, in, out, r, exposed, d);
   *exposed = good && *exposed && !is_traced(f, nodes);
   for (uint32_t i = 0; i < n; i++)
     if (nodes[i]) nxi_node_unref(c, nodes[i]);

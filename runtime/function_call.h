@@ -13,9 +13,10 @@
 /* A storage that the call assigns, once or several times. */
 typedef struct nxi_assignee {
   nxi_storage *storage;
-  uint32_t first;   /* the result that is assigned to it first */
-  bool partial;     /* that writes a part of it: the old value is read */
-  uint32_t input;   /* the run's input that is the whole of the old value, NXI_NONE if there is none */
+  uint32_t first; /* the result that is assigned to it first */
+  bool partial;   /* that writes a part of it: the old value is read */
+  uint32_t
+      input; /* the run's input that is the whole of the old value, NXI_NONE if there is none */
   uint32_t window;  /* the one that is the view which `first` writes, if that is a part */
   uint32_t reads;   /* inputs that read the storage */
   nxi_node *leaf;   /* the new value: one reference until the storage names it */
@@ -29,16 +30,16 @@ typedef struct nxi_call {
   nx_tensor *const *in;
   nx_tensor *const *out; /* as the caller gave them */
   uint32_t n_results;    /* of the graph */
-  uint32_t n_inputs;     /* of the graph; the run's go on with old values of targets, then windows */
-  uint32_t n_values;     /* inputs that are a value: all but windows */
+  uint32_t n_inputs; /* of the graph; the run's go on with old values of targets, then windows */
+  uint32_t n_values; /* inputs that are a value: all but windows */
   uint32_t n_windows;
   nxi_storage **storages; /* what these are read from; NULL: a source's own node */
   nxi_node **values;      /* what they hold at the moment of the call; one reference each */
   nxi_assignee *targets;
   uint32_t n_targets;
-  uint32_t *target_of;  /* result -> number of its target, NXI_NONE */
-  nx_tensor **results;  /* n_out: new tensors, where the caller gave none */
-  nxi_node **gone;      /* for each donated input: what it is afterwards */
+  uint32_t *target_of; /* result -> number of its target, NXI_NONE */
+  nx_tensor **results; /* n_out: new tensors, where the caller gave none */
+  nxi_node **gone;     /* for each donated input: what it is afterwards */
 } nxi_call;
 
 /* Result number j in the order in which they take effect. */

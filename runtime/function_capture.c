@@ -312,9 +312,10 @@ static nx_status make_safe(nxg_graph *g, nxi_diag *d) {
     nxg_node *n = &g->nodes[i];
     if (n->op == NXG_full && n->attrs[1] >= 0) {
       d->node = (int32_t)i;
-      return nxi_fail(d, NX_INVALID_ARGUMENT, "full",
-                      "full: parameter %lld has a value only inside of a run; write it in its place",
-                      (long long)n->attrs[1]);
+      return nxi_fail(
+          d, NX_INVALID_ARGUMENT, "full",
+          "full: parameter %lld has a value only inside of a run; write it in its place",
+          (long long)n->attrs[1]);
     }
     if (n->op == NXG_update && n->n_args == 3) {
       d->node = (int32_t)i;

@@ -97,9 +97,9 @@ static bool add_result(nxi_call *k, uint32_t i) {
   nxg_view_contiguous(&v, n->rank, n->shape);
   if (target != NXI_NONE && dst) nxi_assign_form_of(dst, &v, &form);
   else form.source = v;
-  uint64_t head = nxi_call_is_new(k, i)      ? NEW
-                  : target == NXI_NONE       ? NOTHING
-                  : !form.whole              ? PART
+  uint64_t head = nxi_call_is_new(k, i)       ? NEW
+                  : target == NXI_NONE        ? NOTHING
+                  : !form.whole               ? PART
                   : is_dense(&form.source, n) ? WHOLE
                                               : VIEW;
   uint64_t words = head | (uint64_t)target << 8;
@@ -118,8 +118,7 @@ bool nxi_call_key(nxi_call *k) {
   run->make_graph = make_graph;
   run->user = k->f;
   run->debugging = nxi_debug_key();
-  uint64_t head[4] = {CALL_MARK, k->f->id,
-                      (uint64_t)k->f->device | (uint64_t)run->debugging << 32,
+  uint64_t head[4] = {CALL_MARK, k->f->id, (uint64_t)k->f->device | (uint64_t)run->debugging << 32,
                       (uint64_t)(k->n_values - k->n_inputs) | (uint64_t)k->n_windows << 32};
   bool good = nxi_key_words(run, head, 4);
   for (uint32_t i = 0; good && i < k->n_inputs; i++) good = add_key_input(k, i);
@@ -157,9 +156,9 @@ static uint32_t read_input(reader *r, nx_dtype dtype, int32_t rank, const int64_
   attrs[0] = -(int64_t)w[4];
   for (int32_t i = 0; i < rank; i++) attrs[1 + i] = (int64_t)w[5 + i];
   r->at = w + 5 + rank;
-  return input == UINT32_MAX ? input
-                             : nxg_add(r->g, NXG_view, 1, &input, attrs, 1 + (uint32_t)rank, dtype,
-                                       rank, shape);
+  return input == UINT32_MAX
+             ? input
+             : nxg_add(r->g, NXG_view, 1, &input, attrs, 1 + (uint32_t)rank, dtype, rank, shape);
 }
 
 /* Inputs come first: then passes that change nothing need no copy. */

@@ -133,7 +133,8 @@ struct nxi_storage {
   uint64_t id;
   nx_context *context;
   nxi_node *value;
-  nxi_node *former; /* kept, by one reference, only to take an assign back; NULL: none. Not a reference */
+  nxi_node *
+      former; /* kept, by one reference, only to take an assign back; NULL: none. Not a reference */
   int64_t elements;
   uint32_t pins, write_pins;    /* mappings; a shared import counts as one of each */
   nxi_buffer *pinned;           /* while pins > 0: the memory they show, one reference */
@@ -382,7 +383,7 @@ void nxi_assign_form_of(const nx_tensor *dst, const nxg_view *src, nxi_assign_fo
 typedef struct nxi_assigned {
   nxi_storage *storage; /* NULL: nothing was changed. Borrowed: the caller has a handle */
   uint64_t node;        /* the number of the value that it got */
-  nxi_node *before;     /* the value that it had; one reference. NULL: the new one is an update of it */
+  nxi_node *before; /* the value that it had; one reference. NULL: the new one is an update of it */
 } nxi_assigned;
 /* Records an assign that has been checked; record_lock. *exposed: it has to be carried out after the lock is let go. */
 nx_status nxi_assign_locked(nx_context *c, nx_tensor *dst, const nxi_operand *src, bool *exposed,

@@ -303,6 +303,11 @@ def leaf_cases():
             i = cast_reference(np.arange(n), "i64", "f32" if is_small(t) else t)
             want = narrow(widen(a, t) + i * widen(b, t), t) if is_float(t) else wrapped(a + i * b, t)
             g.expect(g.op(f"arange start={start} step={step}", type_text(t, (n,))), t, want)
+    for start, step in [(0, 0), (0, 1), (1, 0), (1, 1)]:
+        g = graph(f"arange bool {start} {step}")
+        name = ("false", "true")
+        g.expect(g.op(f"arange start={name[start]} step={name[step]}", type_text("bool", (5,))), "bool",
+                 start + np.arange(5) * step != 0)
 
 
 def threefry_cases():

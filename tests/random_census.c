@@ -10,32 +10,32 @@
 #include "random_graph.h"
 
 /* What a graph may have: name, and in how many of 1,000 graphs it must be. */
-#define FEATURES(X)                                             \
-  X(many_users, 250, "a node with more than 4 users")           \
-  X(same_operand_twice, 100, "an operation on one value twice") \
-  X(several_outputs, 500, "several outputs")                    \
-  X(output_twice, 10, "one node as two outputs")                \
-  X(output_view, 50, "a view as an output")                     \
-  X(view_of_view, 100, "a view of a view")                      \
-  X(several_positions, 100, "a value read through several views") \
-  X(update_of_update, 20, "an update of an update")             \
-  X(update_of_itself, 100, "an update from what it overwrites") \
-  X(window, 100, "an update through a window")                  \
+#define FEATURES(X)                                                     \
+  X(many_users, 250, "a node with more than 4 users")                   \
+  X(same_operand_twice, 100, "an operation on one value twice")         \
+  X(several_outputs, 500, "several outputs")                            \
+  X(output_twice, 10, "one node as two outputs")                        \
+  X(output_view, 50, "a view as an output")                             \
+  X(view_of_view, 100, "a view of a view")                              \
+  X(several_positions, 100, "a value read through several views")       \
+  X(update_of_update, 20, "an update of an update")                     \
+  X(update_of_itself, 100, "an update from what it overwrites")         \
+  X(window, 100, "an update through a window")                          \
   X(overwritable, 100, "an update of an input that may be overwritten") \
-  X(parameter, 150, "a launch parameter")                       \
-  X(several_axes, 100, "a reduction over several axes")         \
-  X(apart_axes, 30, "a reduction over axes that are apart")     \
-  X(fold_and_back, 100, "a reduction broadcast back")           \
-  X(pad_of_computed, 200, "a pad of a computed value")          \
-  X(cat_of_computed, 200, "a cat of a computed value")          \
-  X(cat_of_many, 20, "a cat of more than 4")                    \
-  X(empty, 50, "a node of size 0")                              \
-  X(rank_0, 200, "a node of rank 0")                            \
-  X(high_rank, 10, "a node of rank above 8")                    \
-  X(dtypes, 400, "four dtypes or more")                         \
-  X(long_chain, 10, "more than 128 elementwise operations")     \
-  X(many_inputs, 5, "more than 24 inputs")                      \
-  X(large, 10, "a reduction of more than 2^17 elements")        \
+  X(parameter, 150, "a launch parameter")                               \
+  X(several_axes, 100, "a reduction over several axes")                 \
+  X(apart_axes, 30, "a reduction over axes that are apart")             \
+  X(fold_and_back, 100, "a reduction broadcast back")                   \
+  X(pad_of_computed, 200, "a pad of a computed value")                  \
+  X(cat_of_computed, 200, "a cat of a computed value")                  \
+  X(cat_of_many, 20, "a cat of more than 4")                            \
+  X(empty, 50, "a node of size 0")                                      \
+  X(rank_0, 200, "a node of rank 0")                                    \
+  X(high_rank, 10, "a node of rank above 8")                            \
+  X(dtypes, 400, "four dtypes or more")                                 \
+  X(long_chain, 10, "more than 128 elementwise operations")             \
+  X(many_inputs, 5, "more than 24 inputs")                              \
+  X(large, 10, "a reduction of more than 2^17 elements")                \
   X(odd_extent, 200, "an extent next to a power of two from 32 on")
 
 enum {
@@ -152,7 +152,8 @@ static void look_at_whole(const nxg_graph *g, bool *has) {
   has[F_several_outputs] = g->n_outputs > 1;
   for (uint32_t i = 0; i < g->n_outputs; i++) {
     has[F_output_view] |= g->nodes[g->outputs[i].node].op == NXG_view;
-    for (uint32_t k = 0; k < i; k++) has[F_output_twice] |= g->outputs[i].node == g->outputs[k].node;
+    for (uint32_t k = 0; k < i; k++)
+      has[F_output_twice] |= g->outputs[i].node == g->outputs[k].node;
   }
 }
 

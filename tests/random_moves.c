@@ -169,7 +169,9 @@ static uint32_t pick_storage(nxt_generator *gen) {
   for (int attempt = 0; attempt < 8 && nxt_chance(&gen->r, 90); attempt++) {
     const nxg_node *n = nxt_node_of(gen, x);
     if (n->op == NXG_update) break;
-    if (attempt > 3 && n->op == NXG_input && gen->g->inputs[n->attrs[0]].flags & NXG_INPUT_OVERWRITE) break;
+    if (attempt > 3 && n->op == NXG_input &&
+        gen->g->inputs[n->attrs[0]].flags & NXG_INPUT_OVERWRITE)
+      break;
     x = nxt_pick(gen);
   }
   return x;

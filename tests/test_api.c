@@ -114,7 +114,7 @@ static void wrong_sources(void **state) {
   BAD(NX_INVALID_ARGUMENT, nx_empty(ctx, 9, NX_F32, 0, NULL));
   BAD(NX_DEVICE_UNAVAILABLE, nx_empty(ctx, 2, NX_F32, 0, NULL));
   BAD(NX_INVALID_ARGUMENT, nx_empty(NULL, 0, NX_F32, 0, NULL));
-  BAD(NX_UNSUPPORTED_DTYPE, nx_arange(ctx, 0, NX_BOOL, NX_INTEGER(0), NX_INTEGER(1), 3));
+  BAD(NX_UNSUPPORTED_DTYPE, nx_arange(ctx, 0, NX_C64, NX_INTEGER(0), NX_INTEGER(1), 3));
   BAD(NX_INVALID_ARGUMENT, nx_arange(ctx, 0, NX_F32, NX_INTEGER(0), NX_INTEGER(1), -3));
   BAD(NX_INVALID_ARGUMENT, nx_eye(ctx, 0, NX_F32, -1, 2, 0));
 }

@@ -2,19 +2,25 @@
 /* Split reductions: both halves together compute the bits of the whole, at both levels. */
 #include "bind_util.h"
 
-/* y[p] = epilogue(fold over k of x[p * sp + k * sr]) */
-static nxk_kernel *long_reduce(const nxk_reduce_kind *kinds, int n, nxk_order order, nx_dtype t,
-                               int64_t points, int64_t run, bool columns) {
+/* y[p] = epilogue(fold over k of x[p * sp + k * sr]); what is folded is stored too, or is not. */
+static nxk_kernel *long_reduce_storing(const nxk_reduce_kind *kinds, int n, nxk_order order,
+                                       nx_dtype t, int64_t points, int64_t run, bool columns,
+                                       bool stored) {
   nxk_kernel *k = nxk_create(NXK_LOGICAL, "long");
   uint32_t x = nxk_add_buffer(k, NXK_IN, t, points * run), u = nxk_add_buffer(k, NXK_IN, t, points),
-           y = nxk_add_buffer(k, NXK_OUT, NX_F64, points * n);
-  nx_dtype c = nxi_compute_dtype(t);
+           y = nxk_add_buffer(k, NXK_OUT, NX_F64, points * n), z = 0;
+  if (stored) z = nxk_add_buffer(k, NXK_OUT, NX_F32, points * run);
   nxk_begin_part(k);
   nxk_value i = nxk_begin_range(k, NXK_OUTER, points);
   nxk_value shift = widen(k, load1(k, u, 0, i, 1));
   nxk_value j = nxk_begin_range(k, NXK_REDUCE, run);
   nxk_value v = widen(k, load2(k, x, i, columns ? 1 : run, j, columns ? points : 1)), results[4];
   if (t != NX_BOOL) v = nxk_scalar(k, NXK_max, 0, v, shift, NXK_NONE);
+  if (stored) {
+    nxk_term terms[2] = {{i, columns ? 1 : run}, {j, columns ? points : 1}};
+    nxk_access out = at(z, 0, terms, 2);
+    nxk_store(k, &out, nxk_cast_to(k, NX_F32, v));
+  }
   for (int r = 0; r < n; r++) results[r] = nxk_reduce(k, kinds[r], order, v, NXK_NONE);
   nxk_end(k);
   for (int r = 0; r < n; r++) {
@@ -23,8 +29,12 @@ static nxk_kernel *long_reduce(const nxk_reduce_kind *kinds, int n, nxk_order or
     nxk_store(k, &out, add(k, nxk_cast_to(k, NX_F64, results[r]), nxk_cast_to(k, NX_F64, shift)));
   }
   end_all(k, 2);
-  (void)c;
   return k;
+}
+
+static nxk_kernel *long_reduce(const nxk_reduce_kind *kinds, int n, nxk_order order, nx_dtype t,
+                               int64_t points, int64_t run, bool columns) {
+  return long_reduce_storing(kinds, n, order, t, points, run, columns, false);
 }
 
 static void run_half(const nxk_kernel *k, memory *m, const nxi_target *t) {
@@ -105,6 +115,25 @@ static void test_columns(void **state) {
   check_split(long_reduce(sums, 1, NXK_ORDER_LANES, NX_F32, 33, 8200, true), true);
 }
 
+static void test_storing(void **state) {
+  (void)state;
+  static const nxk_reduce_kind kinds[] = {NXK_SUM, NXK_MAX}, arg[] = {NXK_ARGMIN};
+  static const struct {
+    nxk_order order;
+    nx_dtype t;
+    int64_t points, run;
+    bool columns;
+  } rows[] = {
+      {NXK_ORDER_LANES, NX_F32, 2, 131072, false}, {NXK_ORDER_LANES, NX_F32, 1, 140009, false},
+      {NXK_ORDER_LANES, NX_BF16, 3, 50000, false}, {NXK_ORDER_LANES, NX_I16, 1, 196625, false},
+      {NXK_ORDER_PLAIN, NX_F32, 7, 30000, true},   {NXK_ORDER_PLAIN, NX_F64, 150, 3001, true}};
+  for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+    check_split(long_reduce_storing(kinds, 2, rows[r].order, rows[r].t, rows[r].points, rows[r].run,
+                                    rows[r].columns, true),
+                true);
+  check_split(long_reduce_storing(arg, 1, NXK_ORDER_LANES, NX_F32, 2, 131101, false, true), true);
+}
+
 /* Enough points, too little work, an order that has no subtrees. */
 static void test_whole(void **state) {
   (void)state;
@@ -141,6 +170,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_rows),
       cmocka_unit_test(test_columns),
+      cmocka_unit_test(test_storing),
       cmocka_unit_test(test_whole),
       cmocka_unit_test(test_exhausted_memory),
   };

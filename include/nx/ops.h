@@ -150,7 +150,9 @@ NX_API nx_tensor *nx_copy(nx_tensor *x);
 
 /* ---- sources */
 
-/* n elements start + i * step, computed in dtype (f16 and bf16: in f32, rounded once). I F. */
+/* n elements start + i * step, where start and step become dtype first, as by nx_full. Integers wrap; f32 and f64 round
+ * the product and the sum; f16 and bf16 compute both in f32, which rounds each, and round the result to dtype; bool:
+ * whether the sum, of integers, is not 0. B I F. */
 NX_API nx_tensor *nx_arange(nx_context *context, nx_device device, nx_dtype dtype,
                             const nx_scalar *start, const nx_scalar *step, int64_t n);
 /* n rows, m columns, 1 where column - row == k, else 0. */
