@@ -66,9 +66,9 @@ void *nxi_calloc(size_t count, size_t bytes) {
 
 void *nxi_realloc(void *p, size_t bytes) {
   if (nxi_alloc_should_fail()) return refuse(bytes);
-  p = realloc(p, bytes ? bytes : 1);
-  if (!p) return refuse(bytes);
-  return bytes < LARGE_PAGE ? p : advised(p, bytes);
+  void *grown = realloc(p, bytes ? bytes : 1);
+  if (!grown) return refuse(bytes);
+  return bytes < LARGE_PAGE ? grown : advised(grown, bytes);
 }
 
 void nxi_free(void *p) { free(p); }

@@ -46,9 +46,9 @@ nx_status nxi_fail(nxi_diag *d, nx_status status, const char *op, const char *fo
   return status;
 }
 
-nx_status nxi_oom(nxi_diag *d) {
-  return nxi_fail(d, NX_OUT_OF_MEMORY, "", "memory is exhausted: %zu bytes could not be had",
-                  nxi_alloc_refused());
+void nxi_oom_record(nxi_diag *d) {
+  nxi_fail(d, NX_OUT_OF_MEMORY, "", "memory is exhausted: %zu bytes could not be had",
+           nxi_alloc_refused());
 }
 
 nx_status nxi_oom_during(nxi_diag *d, nx_status status, const char *format, ...) {

@@ -25,7 +25,11 @@ void nxi_diag_clear(nxi_diag *d);
 nx_status nxi_fail(nxi_diag *d, nx_status status, const char *op, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* With the bytes that this thread asked for last in vain (alloc.h). */
-nx_status nxi_oom(nxi_diag *d);
+void nxi_oom_record(nxi_diag *d);
+static inline nx_status nxi_oom(nxi_diag *d) {
+  nxi_oom_record(d);
+  return NX_OUT_OF_MEMORY;
+}
 /* If it was memory that failed: what it was wanted for, in a few words, unless somebody nearer has said it. Returns status. */
 nx_status nxi_oom_during(nxi_diag *d, nx_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

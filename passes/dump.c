@@ -192,7 +192,7 @@ nx_status nxp_dump_text(const char *text, size_t size, const nxp_options *o, con
   const struct stage *s = status == NX_OK && ir.g == NULL ? find_stage(stage, true, d) : NULL;
   if (status == NX_OK && ir.g != NULL) status = nxp_dump(ir.g, o, stage, out, d);
   else if (status == NX_OK && s == NULL) status = d->status;
-  for (uint32_t i = 0; status == NX_OK && i < ir.n_kernels; i++) {
+  for (uint32_t i = 0; status == NX_OK && s != NULL && i < ir.n_kernels; i++) {
     if (i > 0) nxi_text_add(out, "\n");
     status = s->of_kernel(&u, ir.kernels[i]);
   }

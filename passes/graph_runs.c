@@ -4,46 +4,29 @@
  * Keeps: bits, by the definition of the order. */
 #include "graph_rewrite.h"
 
-typedef struct runs {
-  uint32_t mask[NXG_MAX_RANK];
-  uint32_t n;
-} runs; /* innermost first */
-
 static bool is_reduction(const nxg_node *n) {
   return n->op >= NXG_reduce_sum && n->op <= NXG_reduce_min;
 }
 
-static void find_runs(const nxg_node *x, uint32_t mask, runs *out) {
-  bool open = false;
-  uint32_t ones = 0;
-  out->n = 0;
-  for (int32_t i = x->rank; i-- > 0;) {
-    uint32_t bit = (uint32_t)1 << i;
-    if (x->shape[i] == 1) {
-      ones |= mask & bit;
-      continue;
-    }
-    if (!(mask & bit)) {
-      open = false;
-      continue;
-    }
-    if (!open) out->mask[out->n++] = 0;
-    out->mask[out->n - 1] |= bit;
-    open = true;
-  }
-  if (out->n > 0) out->mask[0] |= ones;
+/* The runs of a reduction; the innermost takes the axes of extent 1 along. */
+static int32_t runs_of(const nxg_node *n, const nxg_node *x, nxg_run *runs) {
+  uint32_t mask = (uint32_t)n->attrs[0];
+  int32_t count = nxg_reduce_runs(x->rank, x->shape, mask, runs);
+  for (int32_t i = 0; count > 0 && i < x->rank; i++)
+    if (x->shape[i] == 1) runs[count - 1].axes |= mask & (uint32_t)1 << i;
+  return count;
 }
 
-static void split(nxg_rewrite *r, uint32_t i, const runs *parts) {
+static void split(nxg_rewrite *r, uint32_t i, const nxg_run *runs, int32_t count) {
   const nxg_node *n = &r->from->nodes[i], *x = &r->from->nodes[n->args[0]];
   nx_dtype t = nxi_compute_dtype(n->dtype);
   int64_t shape[NXG_MAX_RANK];
   for (int32_t a = 0; a < x->rank; a++) shape[a] = x->shape[a];
   uint32_t value = r->map[n->args[0]];
   if (t != n->dtype) value = nxg_rewrite_add(r, i, NXG_cast, 1, &value, NULL, 0, t, x->rank, shape);
-  for (uint32_t p = 0; p < parts->n; p++) {
-    int64_t attrs[2] = {parts->mask[p], 1};
-    for (int32_t a = 0; a < x->rank; a++) shape[a] = parts->mask[p] >> a & 1 ? 1 : shape[a];
+  for (int32_t p = count; p-- > 0;) {
+    int64_t attrs[2] = {runs[p].axes, 1};
+    for (int32_t a = 0; a < x->rank; a++) shape[a] = runs[p].axes >> a & 1 ? 1 : shape[a];
     value = nxg_rewrite_add(r, i, (nxg_op)n->op, 1, &value, attrs, 2, t, x->rank, shape);
   }
   if (n->rank != x->rank) {
@@ -64,9 +47,9 @@ nx_status nxg_pass_runs(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_
   if (status != NX_OK) return status;
   for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
     const nxg_node *n = &g->nodes[i];
-    runs parts = {.n = 0};
-    if (is_reduction(n)) find_runs(&g->nodes[n->args[0]], (uint32_t)n->attrs[0], &parts);
-    if (parts.n > 1 && nxg_node_elements(&g->nodes[n->args[0]]) > 0) split(&r, i, &parts);
+    nxg_run runs[NXG_MAX_RANK];
+    int32_t count = is_reduction(n) ? runs_of(n, &g->nodes[n->args[0]], runs) : 0;
+    if (count > 1 && nxg_node_elements(&g->nodes[n->args[0]]) > 0) split(&r, i, runs, count);
     else nxg_rewrite_copy(&r, i);
   }
   return nxg_rewrite_end(&r, out, changed);

@@ -285,18 +285,13 @@ static bool fold_operand_position(nxw_lower *l, const nxg_node *n, const nxw_fra
   return !l->failed;
 }
 
-/* Whether the run of reduced axes holds the last axis (extents of 1 do not count). */
-static bool run_holds_last(const nxg_node *x, uint32_t mask) {
-  for (int32_t i = x->rank; i-- > 0;)
-    if (x->shape[i] != 1) return mask >> i & 1;
-  return true;
-}
-
 static uint32_t folded(nxw_lower *l, const nxg_node *n, uint32_t value) {
   const nxg_node *x = node_of(l, n->args[0]);
   nxk_reduce_kind kind = fold_kind((nxg_op)n->op);
   nx_dtype t = fold_dtype(x->dtype), result = is_arg(n) ? NX_I64 : t;
-  nxk_order order = run_holds_last(x, fold_mask(n)) ? NXK_ORDER_LANES : NXK_ORDER_PLAIN;
+  nxg_run runs[NXG_MAX_RANK];
+  int32_t n_runs = nxg_reduce_runs(x->rank, x->shape, fold_mask(n), runs);
+  nxk_order order = runs[n_runs - 1].order; /* its only one */
   uint32_t reduced = nxw_reduce(l, kind, order, cast_expr(l, value, t), NXW_NONE, result);
   return cast_expr(l, reduced, n->dtype);
 }
@@ -507,7 +502,7 @@ static void begin(nxw_lower *l, uint32_t node, const nxw_affine *position, uint3
 }
 
 uint32_t nxw_node_value(nxw_lower *l, uint32_t node, const nxw_affine *position, uint32_t guard) {
-  uint32_t value;
+  uint32_t value = NXW_NONE;
   if (l->failed || l->split) return NXW_NONE;
   if (find(l, node, position, guard, &value)) return value;
   const nxw_affine *kept = nxw_affine_keep(l, position);

@@ -57,12 +57,12 @@ static void copy_row(char *to, const char *from, int64_t n, int64_t stride, int6
 }
 
 void nxi_copy_packed(void *to, const void *base, nx_dtype dtype, const nxg_view *v) {
-  int64_t size = nxi_dtype_size(dtype), index[NXG_MAX_RANK] = {0}, steps[NXG_MAX_RANK];
+  int64_t size = nxi_dtype_size(dtype), index[NXG_MAX_RANK] = {0}, steps[NXG_MAX_RANK] = {0};
   int64_t elements = nxg_elements(v->rank, v->shape);
   if (elements == 0) return;
   const char *from = (const char *)base + v->offset * size;
   char *out = to;
-  bool whole = nxg_view_is_contiguous(v);
+  bool whole = v->rank == 0 || nxg_view_is_contiguous(v);
   int32_t outer = whole ? 0 : v->rank - 1;
   for (int32_t i = 0; i < v->rank; i++) /* a stride of an extent of 1 may be anything */
     steps[i] = v->shape[i] > 1 ? v->strides[i] * size : size;

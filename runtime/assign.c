@@ -134,8 +134,8 @@ static void move_on(nx_context *c, nxi_storage *s, nxi_node *value, nxi_assigned
   if (value != before) {
     bool keeps = value->op == NXG_update && nxi_node_args(value)[0] == before;
     *a = (nxi_assigned){s, value->id, keeps ? NULL : before};
-    before->refs += a->before != NULL;
-    s->former = s->pins ? a->before : NULL;
+    if (!keeps) before->refs++;
+    s->former = s->pins && !keeps ? before : NULL;
   }
   nxi_storage_set(c, s, value);
 }

@@ -181,13 +181,18 @@ static nxi_dlpack_tensor tensor_of(const nx_tensor *t, loan *l) {
 static nx_status lend(nx_tensor *t, uint32_t access, int64_t stream, loan **out) {
   nxi_diag d;
   nxi_diag_clear(&d);
-  loan *l = NULL;
-  if (stream != NX_DLPACK_NO_STREAM)
+  if (stream != NX_DLPACK_NO_STREAM) {
     nxi_fail(&d, NX_INVALID_ARGUMENT, lending, "%s: the device has no stream %lld, only -1, none",
              lending, (long long)stream);
-  else if (!(l = nxi_calloc(1, sizeof *l + 2 * (size_t)t->rank * sizeof *l->dims)))
+    nxi_error_report(&d);
+    return NX_INVALID_ARGUMENT;
+  }
+  loan *l = nxi_calloc(1, sizeof *l + 2 * (size_t)t->rank * sizeof *l->dims);
+  if (!l) {
     nxi_oom_in(&d, NX_OUT_OF_MEMORY, lending);
-  if (d.status) return nxi_error_report(&d);
+    nxi_error_report(&d);
+    return NX_OUT_OF_MEMORY;
+  }
   nx_status status = nxi_map(lending, t, access, NULL, &l->mapping);
   if (status) nxi_free(l);
   else *out = l;
