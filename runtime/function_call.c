@@ -10,15 +10,6 @@ typedef struct target_index {
   uint32_t *slots, mask;
 } target_index;
 
-static bool index_create(target_index *x, uint32_t n) {
-  uint32_t size = 2;
-  while (size < 2 * (uint64_t)n) size *= 2;
-  x->slots = nxi_malloc(size * sizeof *x->slots);
-  x->mask = size - 1;
-  if (x->slots) memset(x->slots, 0xff, size * sizeof *x->slots);
-  return x->slots != NULL;
-}
-
 /* The slot of a storage, free if it is no target. */
 static uint32_t *slot_of(const target_index *x, const nxi_call *k, const nxi_storage *s) {
   uint32_t at = (uint32_t)(s->id * 0x9e3779b97f4a7c15u >> 32) & x->mask;
@@ -91,24 +82,25 @@ static void find_inputs(nxi_call *k, const target_index *x) {
   }
 }
 
+/* All arrays of the call are one block, pointers first. */
 static bool prepare(nxi_call *k) {
   const nx_function *f = k->f;
-  size_t most = (size_t)k->n_inputs + k->n_results;
-  target_index x = {0};
-  k->storages = nxi_calloc(most, sizeof *k->storages);
-  k->values = nxi_calloc(most, sizeof *k->values);
-  k->targets = nxi_malloc(k->n_results * sizeof *k->targets);
-  k->target_of = nxi_malloc(k->n_results * sizeof *k->target_of);
-  k->results = nxi_calloc(f->n_out, sizeof *k->results);
-  k->gone = nxi_calloc(f->n_in, sizeof *k->gone);
-  bool good = k->storages && k->values && k->targets && k->target_of && k->results && k->gone &&
-              index_create(&x, k->n_results);
-  if (good) {
-    find_targets(k, &x);
-    find_inputs(k, &x);
-  }
-  nxi_free(x.slots);
-  return good;
+  size_t most = (size_t)k->n_inputs + k->n_results, slots = 2;
+  while (slots < 2 * (size_t)k->n_results) slots *= 2;
+  k->storages = nxi_calloc(1, (2 * most + f->n_out + f->n_in) * sizeof(void *) +
+                                  k->n_results * (sizeof *k->targets + sizeof *k->target_of) +
+                                  slots * sizeof(uint32_t));
+  if (!k->storages) return false;
+  k->values = (nxi_node **)(void *)(k->storages + most);
+  k->gone = k->values + most;
+  k->results = (nx_tensor **)(void *)(k->gone + f->n_in);
+  k->targets = (nxi_assignee *)(void *)(k->results + f->n_out);
+  k->target_of = (uint32_t *)(void *)(k->targets + k->n_results);
+  target_index x = {k->target_of + k->n_results, (uint32_t)slots - 1};
+  memset(x.slots, 0xff, slots * sizeof *x.slots);
+  find_targets(k, &x);
+  find_inputs(k, &x);
+  return true;
 }
 
 /* ---- inputs */
@@ -385,20 +377,15 @@ static nx_status run_call(nxi_call *k) {
 static void let_go(nxi_call *k, nx_tensor **out, nx_status status) {
   nx_context *c = k->a->context;
   nxi_record_lock(c);
-  for (uint32_t i = 0; k->gone && i < k->f->n_in; i++)
+  for (uint32_t i = 0; k->storages && i < k->f->n_in; i++)
     if (k->gone[i]) nxi_node_unref(c, k->gone[i]);
   nxi_record_unlock(c);
-  for (uint32_t i = 0; k->results && i < k->f->n_out; i++) {
+  for (uint32_t i = 0; k->storages && i < k->f->n_out; i++) {
     if (!status && !out[i]) out[i] = k->results[i];
     else nx_tensor_release(k->results[i]);
   }
   nxi_run_give(k->run);
   nxi_free(k->storages);
-  nxi_free(k->values);
-  nxi_free(k->targets);
-  nxi_free(k->target_of);
-  nxi_free(k->results);
-  nxi_free(k->gone);
 }
 
 /* A placeholder of a capture that lasts has no memory: a call, which happens now, cannot assign it. */

@@ -33,6 +33,7 @@ typedef struct nxi_call {
   uint32_t n_inputs; /* of the graph; the run's go on with old values of targets, then windows */
   uint32_t n_values; /* inputs that are a value: all but windows */
   uint32_t n_windows;
+  /* The block of all arrays here begins with these. */
   nxi_storage **storages; /* what these are read from; NULL: a source's own node */
   nxi_node **values;      /* what they hold at the moment of the call; one reference each */
   nxi_assignee *targets;
