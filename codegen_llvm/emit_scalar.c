@@ -3,6 +3,7 @@
  * are more than one instruction. Nothing here may be poison or undefined for any operand: every result is
  * the bits of nxk_eval (ir/eval.c), NaNs counting as one value. No fast-math flag is ever set. */
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,14 +58,93 @@ static nxl_ref nxl_emit_bits(nxl_emitter *e, const nxl_operands *o) {
   return LLVMBuildBitCast(e->builder, a, nxl_type(e, o->result, o->lanes), "");
 }
 
-/* ---- max and min: NaN wins, and zeros of different sign are ordered.
- * x86's instruction returns its second operand where the two are equal or not ordered, so what is left is
- * to join the signs of equal operands and to put a NaN of the first one in. */
+/* ---- AVX-512 instructions that LLVM knows by name alone: one a register, so wider vectors are taken apart and
+ * narrower ones padded to 128 bits. */
 
+typedef struct register_op {
+  const char *name; /* "scalef", "range" */
+  uint32_t immediate;
+  bool has_immediate;
+} register_op;
+
+/* Lanes `at` and on of v, `full` of them; past the `lanes` that count lane `at` is repeated. */
+static nxl_ref take_lanes(nxl_emitter *e, nxl_ref v, uint32_t at, uint32_t lanes, uint32_t full) {
+  nxl_ref order[16];
+  if (nxl_lanes_of(v) == full) return v;
+  for (uint32_t i = 0; i < full; i++) order[i] = LLVMConstInt(e->i32, i < lanes ? at + i : at, 0);
+  return LLVMBuildShuffleVector(e->builder, v, LLVMGetPoison(LLVMTypeOf(v)),
+                                LLVMConstVector(order, full), "");
+}
+
+/* The instruction on lanes [at, at + lanes) of a and b. */
+static nxl_ref one_register(nxl_emitter *e, const register_op *op, const nxl_operands *o,
+                            uint32_t at, uint32_t lanes, uint32_t width) {
+  uint32_t full = width / (o->type == NX_F64 ? 64 : 32), n = 0;
+  char name[64];
+  snprintf(name, sizeof name, "llvm.x86.avx512.mask.%s.p%c.%u", op->name,
+           o->type == NX_F64 ? 'd' : 's', width);
+  nxl_ref args[6] = {take_lanes(e, o->a, at, lanes, full), take_lanes(e, o->b, at, lanes, full)};
+  n = 2;
+  if (op->has_immediate) args[n++] = nxl_int(e, e->i32, 1, op->immediate);
+  args[n++] = LLVMGetPoison(LLVMTypeOf(args[0]));
+  args[n++] =
+      nxl_int(e, full == 16 ? LLVMInt16TypeInContext(e->context) : e->i8, 1, (1u << full) - 1);
+  /* the current rounding mode; an operand of the 512-bit form alone */
+  if (width == 512) args[n++] = nxl_int(e, e->i32, 1, 4);
+  return nxl_intrinsic(e, name, NULL, 0, args, n);
+}
+
+/* v with lanes [at, at + lanes) of `piece` (which has at least that many lanes, from 0) put in. */
+static nxl_ref join_register(nxl_emitter *e, nxl_ref v, nxl_ref piece, uint32_t at, uint32_t lanes,
+                             uint32_t total) {
+  nxl_ref order[128];
+  if (nxl_lanes_of(piece) == total) return piece;
+  for (uint32_t i = 0; i < total; i++) order[i] = LLVMConstInt(e->i32, i < lanes ? i : 0, 0);
+  nxl_ref wide = LLVMBuildShuffleVector(e->builder, piece, LLVMGetPoison(LLVMTypeOf(piece)),
+                                        LLVMConstVector(order, total), "");
+  if (at == 0) return wide;
+  for (uint32_t i = 0; i < total; i++)
+    order[i] = LLVMConstInt(e->i32, i >= at && i < at + lanes ? total + i - at : i, 0);
+  return LLVMBuildShuffleVector(e->builder, v, wide, LLVMConstVector(order, total), "");
+}
+
+static nxl_ref by_registers(nxl_emitter *e, const register_op *op, const nxl_operands *o) {
+  if (o->lanes == 1) { /* lane 0 of a vector of two */
+    nxl_operands wide = *o;
+    wide.lanes = 2;
+    wide.a = nxl_splat(e, o->a, 2);
+    wide.b = nxl_splat(e, o->b, 2);
+    return LLVMBuildExtractElement(e->builder, by_registers(e, op, &wide), nxl_int(e, e->i32, 1, 0),
+                                   "");
+  }
+  uint32_t size = o->type == NX_F64 ? 64 : 32, bits = o->lanes * size;
+  uint32_t width = bits >= 512 ? 512 : bits >= 256 ? 256 : 128, step = width / size;
+  nxl_ref result = NULL;
+  for (uint32_t at = 0; at < o->lanes; at += step) {
+    uint32_t lanes = o->lanes - at < step ? o->lanes - at : step;
+    nxl_ref piece = one_register(e, op, o, at, lanes, width);
+    result = join_register(e, result, piece, at, lanes, o->lanes);
+  }
+  return result;
+}
+
+/* ---- max and min: NaN wins, and zeros of different sign are ordered. */
+
+/* AVX-512 orders the zeros by itself; a NaN of one operand alone loses there, so it is put in. */
+static nxl_ref extreme_range(nxl_emitter *e, const nxl_operands *o, bool max) {
+  const register_op range = {"range", max ? 5 : 4, true}; /* the sign is that of the result */
+  nxl_ref nan = LLVMBuildFCmp(e->builder, LLVMRealUNO, o->a, o->b, "");
+  return LLVMBuildSelect(e->builder, nan, nxl_float(e, o->type, o->lanes, NAN),
+                         by_registers(e, &range, o), "");
+}
+
+/* x86's older instruction returns its second operand where the two are equal or not ordered, so what is left is
+ * to join the signs of equal operands and to put a NaN of the first one in. */
 static nxl_ref nxl_emit_extreme(nxl_emitter *e, const nxl_operands *o, bool max) {
   LLVMBuilderRef b = e->builder;
   if (e->isa == NXL_NEON)
     return nxl_intrinsic_of(e, max ? "llvm.maximum" : "llvm.minimum", o->a, o->b, NULL);
+  if (e->isa == NXL_AVX512 && o->lanes > 1) return extreme_range(e, o, max);
   LLVMTypeRef type = LLVMTypeOf(o->a),
               bits = nxl_type(e, o->type == NX_F64 ? NX_U64 : NX_U32, o->lanes);
   nxl_ref better = LLVMBuildFCmp(b, max ? LLVMRealOGT : LLVMRealOLT, o->a, o->b, "");
@@ -85,62 +165,6 @@ static nxl_ref nxl_emit_minimum(nxl_emitter *e, const nxl_operands *o) {
 }
 
 /* ---- ldexp */
-
-/* One vscalef an AVX-512 register; narrower vectors are padded to 128 bits. `at` is where in `o` it works. */
-static nxl_ref scale_register(nxl_emitter *e, const nxl_operands *o, uint32_t at, uint32_t lanes,
-                              uint32_t width) {
-  uint32_t full = width / (o->type == NX_F64 ? 64 : 32);
-  uint32_t order[16];
-  for (uint32_t i = 0; i < full; i++) order[i] = i < lanes ? at + i : at;
-  LLVMValueRef mask[16];
-  for (uint32_t i = 0; i < full; i++) mask[i] = LLVMConstInt(e->i32, order[i], 0);
-  nxl_ref take = LLVMConstVector(mask, full), poison = LLVMGetPoison(LLVMTypeOf(o->a));
-  char name[64];
-  snprintf(name, sizeof name, "llvm.x86.avx512.mask.scalef.p%c.%u", o->type == NX_F64 ? 'd' : 's',
-           width);
-  nxl_ref a = LLVMBuildShuffleVector(e->builder, o->a, poison, take, "");
-  nxl_ref b = LLVMBuildShuffleVector(e->builder, o->b, poison, take, "");
-  nxl_ref args[5] = {
-      a, b, LLVMGetPoison(LLVMTypeOf(a)),
-      nxl_int(e, full == 16 ? LLVMInt16TypeInContext(e->context) : e->i8, 1, (1u << full) - 1),
-      nxl_int(e, e->i32, 1, 4)}; /* the current rounding mode; read by the 512-bit form alone */
-  return nxl_intrinsic(e, name, NULL, 0, args, width == 512 ? 5 : 4);
-}
-
-/* v with lanes [at, at + lanes) of `piece` (which has at least that many lanes, from 0) put in. */
-static nxl_ref join_register(nxl_emitter *e, nxl_ref v, nxl_ref piece, uint32_t at, uint32_t lanes,
-                             uint32_t total) {
-  nxl_ref order[128];
-  for (uint32_t i = 0; i < total; i++) order[i] = LLVMConstInt(e->i32, i < lanes ? i : 0, 0);
-  nxl_ref wide = LLVMBuildShuffleVector(e->builder, piece, LLVMGetPoison(LLVMTypeOf(piece)),
-                                        LLVMConstVector(order, total), "");
-  if (at == 0) return wide;
-  for (uint32_t i = 0; i < total; i++)
-    order[i] = LLVMConstInt(e->i32, i >= at && i < at + lanes ? total + i - at : i, 0);
-  return LLVMBuildShuffleVector(e->builder, v, wide, LLVMConstVector(order, total), "");
-}
-
-static nxl_ref ldexp_scalef(nxl_emitter *e, const nxl_operands *o) {
-  if (o->lanes == 1) { /* lane 0 of a vector of two */
-    nxl_operands wide = *o;
-    wide.lanes = 2;
-    wide.a = nxl_splat(e, o->a, 2);
-    wide.b = nxl_splat(e, o->b, 2);
-    return LLVMBuildExtractElement(e->builder, ldexp_scalef(e, &wide), nxl_int(e, e->i32, 1, 0),
-                                   "");
-  }
-  uint32_t bits = o->lanes * (o->type == NX_F64 ? 64 : 32), width = bits >= 512   ? 512
-                                                                    : bits >= 256 ? 256
-                                                                                  : 128;
-  uint32_t step = width / (o->type == NX_F64 ? 64 : 32);
-  nxl_ref result = NULL;
-  for (uint32_t at = 0; at < o->lanes; at += step) {
-    uint32_t lanes = o->lanes - at < step ? o->lanes - at : step;
-    nxl_ref piece = scale_register(e, o, at, lanes, width);
-    result = join_register(e, result, piece, at, lanes, o->lanes);
-  }
-  return result;
-}
 
 /* 2^x for integral |x| within the normal exponents: x + 1.5 * 2^(mantissa bits) + bias holds the exponent
  * field in its low bits. */
@@ -172,7 +196,8 @@ static nxl_ref ldexp_halves(nxl_emitter *e, const nxl_operands *o) {
 }
 
 static nxl_ref nxl_emit_ldexp(nxl_emitter *e, const nxl_operands *o) {
-  return e->isa == NXL_AVX512 ? ldexp_scalef(e, o) : ldexp_halves(e, o);
+  static const register_op scalef = {"scalef", 0, false};
+  return e->isa == NXL_AVX512 ? by_registers(e, &scalef, o) : ldexp_halves(e, o);
 }
 
 /* ---- conversions */

@@ -184,16 +184,29 @@ typedef struct nxb_nest {
 void nxb_open(nxb_binder *b, nxb_nest *nest, nxb_view *view, double unit_cycles);
 void nxb_close(nxb_binder *b, nxb_nest *nest);
 
-typedef void (*nxb_body)(nxb_binder *b, nxb_view *views, uint32_t n_views, void *user);
-/* Runs body over lo .. hi of a RANGE or BLOCK dim, `lanes` at a time, then what is left over. The views are as
- * before when it returns. scalar_tail: the rest one by one, not under a mask. */
-void nxb_vector_loops(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_dim *dim,
-                      uint8_t lanes, bool scalar_tail, nxb_body body, void *user);
-/* The same for what nxb_vector_loops leaves over: dim->lo is where it starts, less than `lanes` before the end. */
-void nxb_tail_loop(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_dim *dim,
-                   uint8_t lanes, bool scalar_tail, nxb_body body, void *user);
+/* What is done with less than a vector at the end of a loop. */
+typedef enum nxb_tail {
+  NXB_TAIL_MASKED, /* written out once more, under a mask */
+  NXB_TAIL_SINGLE, /* written out once more, one lane at a time: where masks are dear */
+  NXB_TAIL_AGAIN   /* the last vector ends where the loop ends, and does some elements again */
+} nxb_tail;
+/* The way that suits the code [first, last] in a loop over `extent` elements (-1: unknown). */
+nxb_tail nxb_choose_tail(const nxb_binder *b, nxk_value first, nxk_value last, int64_t extent,
+                         uint8_t lanes);
+/* True if [first, last] may run twice for a point: nothing it reads is written by it, under another name either, and no
+ * store counts on the alignment of whole vectors. */
+bool nxb_repeats(const nxb_binder *b, nxk_value first, nxk_value last);
 /* True if the target loads and stores under a mask well, for every access of [first, last]. */
 bool nxb_masks_well(const nxb_binder *b, nxk_value first, nxk_value last);
+
+typedef void (*nxb_body)(nxb_binder *b, nxb_view *views, uint32_t n_views, void *user);
+/* Runs body over lo .. hi of a RANGE or BLOCK dim, `lanes` at a time, then what is left over. The views are as
+ * before when it returns. */
+void nxb_vector_loops(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_dim *dim,
+                      uint8_t lanes, nxb_tail tail, nxb_body body, void *user);
+/* The same for what is left over alone: dim->lo is where it starts, less than `lanes` before the end. */
+void nxb_tail_loop(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_dim *dim,
+                   uint8_t lanes, nxb_tail tail, nxb_body body, void *user);
 
 /* ---- bind_reduce.c: folds in the order of the numbers */
 typedef struct nxb_partial {

@@ -12,7 +12,8 @@ enum { TILE_BYTES = 256, TILE_MOST = 128 };
 
 typedef struct map_plan {
   nxb_dim tile, vector;
-  bool tiles, scalar_tail;
+  bool tiles;
+  nxb_tail tail;
   uint8_t lanes;
   int64_t side;     /* of the blocks that are turned over in registers */
   nxk_value direct; /* the only load that crosses, if what it feeds is short: no array */
@@ -133,7 +134,7 @@ static void write_tile(nxb_binder *b, nxb_view *view, map_plan *m) {
     if (m->staged.array[v] != NXK_NONE) copy_tile(b, &before, m, v);
   view->tile = &m->staged;
   if (!b->to->failed && !b->failed)
-    nxb_vector_loops(b, view, 1, &m->vector, m->lanes, m->scalar_tail, write_tile_rows, m);
+    nxb_vector_loops(b, view, 1, &m->vector, m->lanes, m->tail, write_tile_rows, m);
 }
 
 /* True if a load or store walks `loop` element by element, and jumps along `vector`. */
@@ -230,7 +231,8 @@ static uint32_t plan_dims(nxb_binder *b, map_plan *m, uint32_t tile_at, uint32_t
   m->tiles = tile_at != NXK_NONE && extent != -1;
   m->lanes = nxb_choose_lanes(b, part->first, part->last, part->outer[vector_at].value, 4);
   m->lanes = nxb_fit_lanes(b, m->lanes, widest, extent);
-  m->scalar_tail = !nxb_masks_well(b, part->first, part->last);
+  /* a tile's vectors stay within the tile */
+  m->tail = nxb_choose_tail(b, part->first, part->last, m->tiles ? -1 : extent, m->lanes);
   m->vector = nxb_outer_dim(b, vector_at, NXB_RANGE, m->lanes);
   if (!m->tiles) return 1;
   int64_t side = TILE_BYTES / widest < TILE_MOST ? TILE_BYTES / widest : TILE_MOST;
@@ -267,6 +269,6 @@ void nxb_bind_map(nxb_binder *b) {
   m.vector = *along;
   if (!b->to->failed && !b->failed && m.tiles) write_tile(b, &view, &m);
   else if (!b->to->failed && !b->failed)
-    nxb_vector_loops(b, &view, 1, &m.vector, m.lanes, m.scalar_tail, write_element, &m);
+    nxb_vector_loops(b, &view, 1, &m.vector, m.lanes, m.tail, write_element, &m);
   nxb_close(b, &nest);
 }

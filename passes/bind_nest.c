@@ -136,24 +136,36 @@ typedef struct lane_loop {
   void *user;
 } lane_loop;
 
-/* for (i = lo; i < hi; i += lanes) body; lanes at or past `end` do not exist (NXK_NONE: all do). */
-static void write_lanes(lane_loop *l, nxk_value lo, nxk_value hi, int64_t lanes, nxk_value end) {
+/* How one loop over vectors goes on: lanes at or past `end` do not exist (NXK_NONE: all do), and no vector starts past
+ * `latest` (NXK_NONE: no such limit). */
+typedef struct lane_limits {
+  nxk_value end, latest;
+} lane_limits;
+
+/* for (i = lo; i < hi; i += lanes) body */
+static void write_lanes(lane_loop *l, nxk_value lo, nxk_value hi, int64_t lanes,
+                        lane_limits limits) {
   nxb_binder *b = l->b;
   const nxb_loop *loop = &l->dim->loop;
   nxk_value i = nxk_begin_for(b->to, NXK_SEQ, bound(b, lo), bound(b, hi), lanes);
+  bool whole = limits.latest == NXK_NONE && loop->lower == 0 && l->dim->unit % lanes == 0;
+  if (limits.latest != NXK_NONE) i = nxb_op(b, NXK_min, i, limits.latest);
   for (uint32_t n = 0; n < l->n_views; n++) {
     nxb_view *view = &l->views[n];
     view->lanes = (uint8_t)lanes;
     view->vector = loop->value;
-    view->base_multiple = loop->lower == 0 && l->dim->unit % lanes == 0 ? lanes * loop->step : 1;
-    view->active =
-        end == NXK_NONE || lanes == 1 ? NXK_NONE : nxk_active(b->to, i, end, (uint8_t)lanes);
+    view->base_multiple = whole ? lanes * loop->step : 1;
+    view->active = limits.end == NXK_NONE || lanes == 1
+                       ? NXK_NONE
+                       : nxk_active(b->to, i, limits.end, (uint8_t)lanes);
     nxb_set_index(b, view, loop, i, lanes > 1);
   }
   if (!b->to->failed) l->body(b, l->views, l->n_views, l->user);
   nxk_end(b->to);
   for (uint32_t n = 0; n < l->n_views; n++) nxb_view_assign(b, &l->views[n], &l->saved[n]);
 }
+
+static const lane_limits no_limits = {NXK_NONE, NXK_NONE};
 
 static int64_t power_of_two_from(int64_t n) {
   int64_t p = 1;
@@ -162,43 +174,48 @@ static int64_t power_of_two_from(int64_t n) {
 }
 
 /* From `start` to the end of the dimension, which leaves `rest` lanes of the last vector. */
-static void write_tail(lane_loop *l, nxk_value start, int64_t rest, int64_t lanes,
-                       bool scalar_tail) {
+static void write_tail(lane_loop *l, nxk_value start, int64_t rest, nxb_tail tail) {
   const nxb_dim *d = l->dim;
-  int64_t tail = scalar_tail ? 1 : power_of_two_from(rest);
-  if (d->loop.extent < 0 && !scalar_tail && lanes > 16) tail = 16;
-  write_lanes(l, start, d->hi, tail, d->loop.extent >= 0 && rest % tail == 0 ? NXK_NONE : d->hi);
+  int64_t n = tail == NXB_TAIL_SINGLE ? 1 : power_of_two_from(rest);
+  if (d->loop.extent < 0 && n > 16) n = 16;
+  lane_limits limits = {d->loop.extent >= 0 && rest % n == 0 ? NXK_NONE : d->hi, NXK_NONE};
+  write_lanes(l, start, d->hi, n, limits);
 }
 
-static void write_main_and_tail(lane_loop *l, int64_t lanes, bool scalar_tail) {
+static void write_main_and_tail(lane_loop *l, int64_t lanes, nxb_tail tail) {
   nxb_binder *b = l->b;
   const nxb_dim *d = l->dim;
   int64_t lo, hi, rest = d->loop.extent < 0 ? lanes - 1 : d->loop.extent % lanes;
   bool constant = nxb_is_constant(b->to, d->lo, &lo) && nxb_is_constant(b->to, d->hi, &hi);
   if (constant) rest = (hi - lo) % lanes;
   if (rest == 0) {
-    write_lanes(l, d->lo, d->hi, lanes, NXK_NONE);
+    write_lanes(l, d->lo, d->hi, lanes, no_limits);
     return;
   }
-  if (!constant) write_lanes(l, d->lo, nxb_add(b, d->hi, 1 - lanes), lanes, NXK_NONE);
-  else if (hi - lo >= lanes) write_lanes(l, d->lo, nxb_int(b, hi - rest), lanes, NXK_NONE);
+  if (tail == NXB_TAIL_AGAIN) {
+    lane_limits limits = {NXK_NONE, nxb_add(b, d->hi, -lanes)};
+    write_lanes(l, d->lo, d->hi, lanes, limits);
+    return;
+  }
+  if (!constant) write_lanes(l, d->lo, nxb_add(b, d->hi, 1 - lanes), lanes, no_limits);
+  else if (hi - lo >= lanes) write_lanes(l, d->lo, nxb_int(b, hi - rest), lanes, no_limits);
   nxk_value start =
       constant ? nxb_int(b, hi - rest) : nxb_op(b, NXK_and, d->hi, nxb_int(b, -lanes));
-  write_tail(l, start, rest, lanes, scalar_tail);
+  write_tail(l, start, rest, tail);
 }
 
 void nxb_tail_loop(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_dim *dim,
-                   uint8_t lanes, bool scalar_tail, nxb_body body, void *user) {
+                   uint8_t lanes, nxb_tail tail, nxb_body body, void *user) {
   lane_loop l = {b, views, nxb_alloc(b, n_views * sizeof *views), n_views, dim, body, user};
   for (uint32_t n = 0; n < n_views && !b->failed; n++) nxb_view_copy(b, &l.saved[n], &views[n]);
-  if (!b->failed) write_tail(&l, dim->lo, dim->loop.extent % lanes, lanes, scalar_tail);
+  if (!b->failed) write_tail(&l, dim->lo, dim->loop.extent % lanes, tail);
 }
 
 void nxb_vector_loops(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_dim *dim,
-                      uint8_t lanes, bool scalar_tail, nxb_body body, void *user) {
+                      uint8_t lanes, nxb_tail tail, nxb_body body, void *user) {
   lane_loop l = {b, views, nxb_alloc(b, n_views * sizeof *views), n_views, dim, body, user};
   for (uint32_t n = 0; n < n_views && !b->failed; n++) nxb_view_copy(b, &l.saved[n], &views[n]);
-  if (!b->failed) write_main_and_tail(&l, lanes, scalar_tail);
+  if (!b->failed) write_main_and_tail(&l, lanes, tail);
 }
 
 bool nxb_masks_well(const nxb_binder *b, nxk_value first, nxk_value last) {
@@ -210,4 +227,26 @@ bool nxb_masks_well(const nxb_binder *b, nxk_value first, nxk_value last) {
     well = well && size >= 4 && size <= 8;
   }
   return well;
+}
+
+bool nxb_repeats(const nxb_binder *b, nxk_value first, nxk_value last) {
+  for (nxk_value v = first; v <= last; v++) {
+    const nxk_instr *in = &b->from->instrs[v];
+    if (in->op != NXK_store) continue;
+    const nxk_access *to = &b->from->accesses[in->imm];
+    bool alone =
+        b->from->buffers[to->buffer].kind == NXK_LOCAL || b->from->buffers[to->buffer].restricted;
+    if (!alone || (to->flags & NXK_NONTEMPORAL)) return false;
+    for (nxk_value i = first; i <= last; i++)
+      if (b->from->instrs[i].op == NXK_load &&
+          b->from->accesses[b->from->instrs[i].imm].buffer == to->buffer)
+        return false;
+  }
+  return true;
+}
+
+nxb_tail nxb_choose_tail(const nxb_binder *b, nxk_value first, nxk_value last, int64_t extent,
+                         uint8_t lanes) {
+  if (extent >= lanes && nxb_repeats(b, first, last)) return NXB_TAIL_AGAIN;
+  return nxb_masks_well(b, first, last) ? NXB_TAIL_MASKED : NXB_TAIL_SINGLE;
 }

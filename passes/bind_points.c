@@ -199,7 +199,8 @@ uint8_t nxb_fit_lanes(const nxb_binder *b, uint8_t lanes, int64_t widest, int64_
 
 typedef struct points {
   nxb_dim jam_dim, vector_dim;
-  bool jams, vectors, scalar_tail;
+  bool jams, vectors;
+  nxb_tail tail;
   uint32_t jam; /* points of the jammed loop side by side */
   uint8_t lanes;
 } points;
@@ -215,8 +216,7 @@ static void write_points(nxb_binder *b, nxb_view *views, uint32_t n_views, void 
 
 static void write_vectors(nxb_binder *b, nxb_view *views, uint32_t n_views, points *p) {
   if (p->vectors)
-    nxb_vector_loops(b, views, n_views, &p->vector_dim, p->lanes, p->scalar_tail, write_points,
-                     NULL);
+    nxb_vector_loops(b, views, n_views, &p->vector_dim, p->lanes, p->tail, write_points, NULL);
   else write_points(b, views, n_views, NULL);
 }
 
@@ -292,7 +292,7 @@ void nxb_bind_points(nxb_binder *b, nxk_value vector_loop) {
     p.lanes = nxb_choose_lanes(b, part->first, part->last, vector_loop, p.jams ? 2 : 4);
     p.lanes = nxb_fit_lanes(b, p.lanes, widest, part->outer[vector_at].extent);
     p.vectors = p.lanes > 1;
-    p.scalar_tail = !nxb_masks_well(b, part->first, part->last);
+    p.tail = nxb_choose_tail(b, part->first, part->last, part->outer[vector_at].extent, p.lanes);
     p.vector_dim = nxb_outer_dim(b, vector_at, NXB_RANGE, p.lanes);
   }
   nxb_dim *jam_dim = &nest.dims[nest.n], *vector_dim = jam_dim + p.jams;

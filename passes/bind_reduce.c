@@ -156,7 +156,8 @@ uint32_t nxb_choose_chains(const nxb_binder *b, const nxb_stage *s, const nxk_va
       least = nxb_is_arg(b->from, reduce[i]) ? 8 : 4; /* joining chains costs as much */
   }
   uint32_t cost = nxb_code_cost(b, s->first, s->last), chains = 4;
-  while (chains > 1 && (chains * registers > 8 || chains * cost > 60 || chains * least > items))
+  /* several are there to hide the latency of an addition; long code hides it by itself */
+  while (chains > 1 && (chains * registers > 8 || chains * cost > 30 || chains * least > items))
     chains /= 2;
   return chains;
 }
@@ -177,19 +178,20 @@ typedef struct folding {
 
 static uint32_t width_of(const folding *f) { return f->n_views * f->fold->n; }
 
-/* Writes the body for item `item` and folds it into p. lanes: points of it that exist, 0: all. */
-static void write_item(folding *f, nxk_value item, int64_t lanes, nxb_partial *p) {
+/* The first point of an item. */
+static nxk_value point_of(const folding *f, nxk_value item) {
+  nxk_value point = nxb_mul(f->b, item, f->fold->scale);
+  return f->fold->shift == NXK_NONE ? point : nxb_op(f->b, NXK_add, point, f->fold->shift);
+}
+
+/* Writes the body for item `item`, whose first point is `point`, and folds it into p. active: lanes of it that exist, or
+ * NXK_NONE. */
+static void write_point(folding *f, nxk_value point, nxk_value item, nxk_value active,
+                        nxb_partial *p) {
   nxb_binder *b = f->b;
   const nxb_fold *fold = f->fold;
-  nxk_value point = nxb_mul(b, item, fold->scale);
-  if (fold->shift != NXK_NONE) point = nxb_op(b, NXK_add, point, fold->shift);
   for (uint32_t w = 0; w < f->n_views; w++) {
     nxb_view *view = &f->work[w];
-    nxk_value active = NXK_NONE;
-    if (lanes != 0) {
-      nxk_value from = nxb_int(b, 0), to = nxb_int(b, lanes);
-      active = nxk_active(b->to, from, to, fold->vector);
-    }
     if (fold->vector > 1) {
       view->lanes = fold->vector;
       view->active = active;
@@ -201,6 +203,17 @@ static void write_item(folding *f, nxk_value item, int64_t lanes, nxb_partial *p
       p[w * fold->n + i] =
           nxb_accumulate(b, view, fold->reduce[i], p[w * fold->n + i], item, f->item_type, active);
   }
+}
+
+static void write_item(folding *f, nxk_value item, nxk_value active, nxb_partial *p) {
+  write_point(f, point_of(f, item), item, active, p);
+}
+
+/* The last item, of which fold->last points exist. */
+static void write_last(folding *f, nxk_value item, nxb_partial *p) {
+  nxk_value from = nxb_int(f->b, 0), to = nxb_int(f->b, f->fold->last);
+  nxk_value some = nxk_active(f->b->to, from, to, f->fold->vector);
+  write_item(f, item, some, p);
 }
 
 static void set_identities(folding *f, nxb_partial *p, nxk_value first_item) {
@@ -237,28 +250,14 @@ static void close_carrying(folding *f, nxb_partial *p, uint32_t n) {
   }
 }
 
-/* Bodies written out in one iteration: few if they are long. */
+/* Items written out in one iteration: enough of them to make the loop's own instructions few, and no more, because each
+ * is compiled anew. */
 static int64_t unrolling(const folding *f, uint32_t chains) {
-  uint32_t cost =
-      nxb_code_cost(f->b, f->fold->stage->first, f->fold->stage->last) * chains * f->n_views;
-  return cost <= 8 ? 8 : cost <= 16 ? 4 : cost <= 48 ? 2 : 1;
-}
-
-/* Short code that goes once through memory is written out block after block: one stream is fetched ahead
- * best, and the processor overlaps the blocks by itself. Where more stages follow on the same row, several
- * blocks side by side keep more of the row on its way. */
-static bool is_one_stream(const folding *f, int64_t count) {
-  uint32_t cost = nxb_code_cost(f->b, f->fold->stage->first, f->fold->stage->last);
-  return f->b->part->n_stages == 1 && count <= 16 && cost * f->n_views * count <= 64;
-}
-
-static void fold_stream(folding *f, nxk_value first, uint32_t chains, int64_t count) {
-  for (uint32_t q = 0; q < chains; q++) {
-    nxb_partial *p = f->partials + q * width_of(f);
-    set_identities(f, p, nxb_add(f->b, first, q * count));
-    for (int64_t i = 0; i < count && !f->b->to->failed; i++)
-      write_item(f, nxb_add(f->b, first, q * count + i), 0, p);
-  }
+  uint32_t bodies = chains * f->n_views;
+  uint32_t cost = nxb_code_cost(f->b, f->fold->stage->first, f->fold->stage->last) * bodies;
+  int64_t unroll = 1;
+  while (unroll * bodies < 4 && 2 * unroll * cost <= 16) unroll *= 2;
+  return unroll;
 }
 
 /* Folds `count` items in each of `chains` partials: item first + q * apart + j * step goes into partial q. */
@@ -266,10 +265,6 @@ static void fold_chains(folding *f, nxk_value first, uint32_t chains, int64_t co
                         int64_t step) {
   nxb_binder *b = f->b;
   uint32_t width = width_of(f), n = chains * width;
-  if (apart == count && step == 1 && is_one_stream(f, count)) {
-    fold_stream(f, first, chains, count);
-    return;
-  }
   int64_t unroll = unrolling(f, chains), looped = count - count % unroll;
   for (uint32_t q = 0; q < chains; q++)
     set_identities(f, f->partials + q * width, nxb_add(b, first, q * apart));
@@ -288,7 +283,7 @@ static void fold_chains(folding *f, nxk_value first, uint32_t chains, int64_t co
                        ? nxb_add(b, first, u * step)
                        : nxb_add(b, nxb_op(b, NXK_add, first, nxb_mul(b, j, step)), u * step);
     for (uint32_t q = 0; q < chains; q++)
-      write_item(f, nxb_add(b, at, q * apart), 0, f->partials + q * width);
+      write_item(f, nxb_add(b, at, q * apart), NXK_NONE, f->partials + q * width);
   }
   if (loops) close_carrying(f, f->partials, n);
 }
@@ -299,12 +294,44 @@ static void tree_of_chains(folding *f, uint32_t chains, bool ties) {
     nxb_tree(f->b, f->fold->reduce[i % f->fold->n], f->partials + i, chains, width, ties);
 }
 
+/* True if the points may be folded more than once, in vectors that start anywhere. */
+static bool is_idempotent(const folding *f) {
+  const nxb_stage *s = f->fold->stage;
+  bool may = f->fold->vector > 1 && s->n_loops == 1 && nxb_repeats(f->b, s->first, s->last);
+  for (uint32_t i = 0; i < f->fold->n; i++) {
+    nxk_reduce_kind kind = kind_of(f->b, f->fold->reduce[i]);
+    may = may && (kind == NXK_MAX || kind == NXK_MIN);
+  }
+  return may;
+}
+
+/* All points, a vector for each of `chains` partials at a time. The last ones end where the points end. */
+static void fold_again(folding *f, uint32_t chains) {
+  nxb_binder *b = f->b;
+  const nxb_fold *fold = f->fold;
+  uint32_t width = width_of(f);
+  int64_t step = (int64_t)chains * fold->vector, groups = nxb_ceil(fold->stage->points, step);
+  for (uint32_t q = 0; q < chains; q++) set_identities(f, f->partials + q * width, nxb_int(b, 0));
+  nxk_value j = open_carrying(f, f->partials, chains * width, groups, 1);
+  nxk_value first = nxb_mul(b, j, step), latest = nxb_int(b, fold->stage->points - step);
+  first = nxb_op(b, NXK_min, first, latest);
+  for (uint32_t q = 0; q < chains && !b->to->failed; q++)
+    write_point(f, nxb_add(b, first, (int64_t)q * fold->vector), nxb_int(b, 0), NXK_NONE,
+                f->partials + q * width);
+  close_carrying(f, f->partials, chains * width);
+  tree_of_chains(f, chains, false);
+}
+
 /* One block of all items, in any order if it is exact. */
 static void fold_all(folding *f) {
   const nxb_fold *fold = f->fold;
   int64_t whole = fold->items - (fold->last != 0), done = 0;
   uint32_t chains = fold->exact ? fold->chains : 1;
   while (chains > 1 && whole / chains < 2) chains /= 2;
+  if ((whole % chains != 0 || fold->last) && whole >= 2 * chains && is_idempotent(f)) {
+    fold_again(f, chains);
+    return;
+  }
   if (whole > 0 || fold->last == 0) {
     int64_t count = whole / chains;
     fold_chains(f, nxb_int(f->b, 0), chains, count, 1, chains);
@@ -313,8 +340,8 @@ static void fold_all(folding *f) {
   } else {
     set_identities(f, f->partials, nxb_int(f->b, 0));
   }
-  for (; done < whole; done++) write_item(f, nxb_int(f->b, done), 0, f->partials);
-  if (fold->last) write_item(f, nxb_int(f->b, whole), fold->last, f->partials);
+  for (; done < whole; done++) write_item(f, nxb_int(f->b, done), NXK_NONE, f->partials);
+  if (fold->last) write_last(f, nxb_int(f->b, whole), f->partials);
 }
 
 /* ---- trees of blocks */
@@ -354,6 +381,23 @@ static void add_trees(folding *f, int64_t partials) {
   }
 }
 
+/* True if the body is dear enough to write it once for all items of the last block, under a mask. */
+static bool wants_masks(const folding *f) {
+  const nxb_stage *s = f->fold->stage;
+  return nxb_code_cost(f->b, s->first, s->last) > 12 && nxb_masks_well(f->b, s->first, s->last);
+}
+
+/* Folds the last `count` items, the last of them in part, into one partial. */
+static void fold_masked(folding *f, int64_t first, int64_t count) {
+  nxb_binder *b = f->b;
+  uint32_t width = width_of(f);
+  set_identities(f, f->partials, nxb_int(b, first));
+  nxk_value j = open_carrying(f, f->partials, width, count, 1);
+  nxk_value item = nxb_add(b, j, first), points = nxb_int(b, f->fold->stage->points);
+  write_item(f, item, nxk_active(b->to, point_of(f, item), points, f->fold->vector), f->partials);
+  close_carrying(f, f->partials, width);
+}
+
 /* The blocks that make no whole group, and the rest of the last one. */
 static void fold_rest(folding *f, int64_t first_block, uint32_t blocks, int64_t rest) {
   const nxb_fold *fold = f->fold;
@@ -364,9 +408,13 @@ static void fold_rest(folding *f, int64_t first_block, uint32_t blocks, int64_t 
   if (rest > 0 || fold->last) {
     int64_t first = (first_block + blocks) * fold->block, whole = rest - (fold->last != 0);
     f->partials = saved + n++ * width;
-    if (whole > 0) fold_chains(f, nxb_int(f->b, first), 1, whole, 0, 1);
-    else set_identities(f, f->partials, nxb_int(f->b, first));
-    if (fold->last) write_item(f, nxb_int(f->b, first + whole), fold->last, f->partials);
+    if (whole > 0 && fold->last && wants_masks(f)) {
+      fold_masked(f, first, rest);
+    } else {
+      if (whole > 0) fold_chains(f, nxb_int(f->b, first), 1, whole, 0, 1);
+      else set_identities(f, f->partials, nxb_int(f->b, first));
+      if (fold->last) write_last(f, nxb_int(f->b, first + whole), f->partials);
+    }
     f->partials = saved;
   }
   tree_of_chains(f, n, false);

@@ -58,7 +58,8 @@ static void write_map(nxb_binder *b, nxb_view *view, const nxb_stage *s) {
   nxk_value from = nxb_int(b, 0), to = nxb_int(b, vector->extent);
   nxb_dim dim = {*vector, NXB_RANGE, nxb_fit_lanes(b, lanes, widest, vector->extent), from, to};
   if (!b->to->failed)
-    nxb_vector_loops(b, view, 1, &dim, (uint8_t)dim.unit, !nxb_masks_well(b, s->first, s->last),
+    nxb_vector_loops(b, view, 1, &dim, (uint8_t)dim.unit,
+                     nxb_choose_tail(b, s->first, s->last, vector->extent, (uint8_t)dim.unit),
                      write_element, &m);
   for (; open > 0; open--) nxk_end(b->to);
 }
@@ -89,7 +90,9 @@ static void write_group(nxb_binder *b, nxb_view *view, const nxb_stage *s, const
                    .shift = NXK_NONE,
                    .vector = lanes,
                    .last = s->points % lanes};
-  fold.chains = nxb_choose_chains(b, s, group, n, lanes, fold.items);
+  /* Blocks side by side would be as many streams through memory within one page, which processors do not fetch ahead:
+   * the sums of one block follow each other, and the processor overlaps the blocks by itself. */
+  fold.chains = order.exact ? nxb_choose_chains(b, s, group, n, lanes, fold.items) : 1;
   nxb_partial *out = nxb_alloc(b, n * sizeof *out);
   if (b->failed) return;
   nxb_write_fold(b, view, 1, &fold, out);

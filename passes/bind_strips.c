@@ -20,6 +20,7 @@ typedef struct strips {
   nxb_dim dim;
   nxk_value end; /* of the whole vectors of the strip */
   int64_t width; /* columns of a strip */
+  bool shifted;  /* the last strip is as wide as all, and begins in the one before it */
   uint8_t lanes;
   bool *varies;      /* value -> differs from column to column */
   uint32_t *segment; /* value -> its segment */
@@ -153,7 +154,7 @@ static void store_column(strips *s, uint32_t array, nxk_value row, nxk_value val
 static void set_column(strips *s, nxb_view *view, nxk_value column) {
   view->lanes = s->lanes;
   view->vector = s->dim.loop.value;
-  view->base_multiple = s->dim.loop.lower == 0 ? s->lanes * s->dim.loop.step : 1;
+  view->base_multiple = s->dim.loop.lower == 0 && !s->shifted ? s->lanes * s->dim.loop.step : 1;
   view->columns = s->width;
   view->column = column;
   view->column_origin = s->dim.lo;
@@ -287,26 +288,43 @@ static void write_pass(strips *s, const strip_fold *f, nxk_value item, uint32_t 
   close_columns(s);
 }
 
-/* Folds items first .. first + count - 1, `rows` at a time. */
-static void write_block(strips *s, const strip_fold *f, nxk_value first, int64_t count, finish how,
-                        nxk_value number) {
-  nxb_binder *b = s->b;
-  int64_t passes = nxb_ceil(count, f->rows), last = (passes - 1) * f->rows;
-  bool loops = passes > 4;
-  for (int64_t i = 0; i < passes && !b->to->failed; i++) {
-    int64_t at = i * f->rows;
-    bool final = i == passes - 1;
-    uint32_t n = final ? (uint32_t)(count - at) : f->rows;
-    if (loops && i == 1) {
-      nxk_value j =
-          nxk_begin_for(b->to, NXK_SEQ, nxk_bound_const(at), nxk_bound_const(last), f->rows);
-      write_pass(s, f, nxb_op(b, NXK_add, first, j), f->rows, false, KEEP, NXK_NONE);
-      nxk_end(b->to);
-      i = passes - 2;
-      continue;
-    }
-    write_pass(s, f, nxb_add(b, first, at), n, i == 0, final ? how : KEEP, number);
+/* Stores the partials of nothing. */
+static void reset(strips *s, const strip_fold *f, nxk_value item) {
+  open_columns(s);
+  for (uint32_t i = 0; i < f->n && !s->b->to->failed && !s->b->failed; i++)
+    leave_partial(s, f, i, take_partial(s, f, i, true, item), KEEP, NXK_NONE);
+  close_columns(s);
+}
+
+/* Hands on the partials of a block, and stores those of nothing for the next one. */
+static void finish_block(strips *s, const strip_fold *f, finish how, nxk_value number) {
+  open_columns(s);
+  for (uint32_t i = 0; i < f->n && !s->b->to->failed && !s->b->failed; i++) {
+    leave_partial(s, f, i, take_partial(s, f, i, false, NXK_NONE), how, number);
+    if (how == PUSH)
+      leave_partial(s, f, i, take_partial(s, f, i, true, nxb_int(s->b, 0)), KEEP, NXK_NONE);
   }
+  close_columns(s);
+}
+
+/* Folds items first .. first + count - 1, `rows` at a time; of `some` (NXK_NONE: of count), a multiple of the rows, in
+ * their stead. All but the shortest blocks go through memory, so that the rows are written out once: what that costs is
+ * little beside reading them. */
+static void write_block(strips *s, const strip_fold *f, nxk_value first, int64_t count,
+                        nxk_value some, finish how, nxk_value number) {
+  nxb_binder *b = s->b;
+  int64_t done = count - count % f->rows;
+  if (count <= f->rows) {
+    write_pass(s, f, first, (uint32_t)count, true, how, number);
+    return;
+  }
+  nxk_bound_value end = some == NXK_NONE ? nxk_bound_const(done) : nxk_bound_of(some);
+  nxk_value j = nxk_begin_for(b->to, NXK_SEQ, nxk_bound_const(0), end, f->rows);
+  write_pass(s, f, nxb_op(b, NXK_add, first, j), f->rows, false, KEEP, NXK_NONE);
+  nxk_end(b->to);
+  if (done < count)
+    write_pass(s, f, nxb_add(b, first, done), (uint32_t)(count - done), false, KEEP, NXK_NONE);
+  finish_block(s, f, how, number);
 }
 
 static void join_blocks(strips *s, const strip_fold *f, int64_t count) {
@@ -323,20 +341,27 @@ static void join_blocks(strips *s, const strip_fold *f, int64_t count) {
 /* Folds a run of `items`. */
 static void write_run(strips *s, strip_fold *f, int64_t items) {
   nxb_binder *b = s->b;
+  if (f->block > f->rows && items > f->rows) reset(s, f, nxb_int(b, 0));
   if (f->block >= items) {
-    write_block(s, f, nxb_int(b, 0), items, STORE, NXK_NONE);
+    write_block(s, f, nxb_int(b, 0), items, NXK_NONE, STORE, NXK_NONE);
     return;
   }
-  int64_t blocks = items / f->block, rest = items % f->block;
-  nxk_value block = nxb_int(b, 0);
-  if (blocks > 1) block = nxk_begin_range(b->to, NXK_SEQ, blocks);
-  write_block(s, f, nxb_mul(b, block, f->block), f->block, PUSH, block);
-  if (blocks > 1) nxk_end(b->to);
-  if (rest > 0) {
-    nxk_value first = nxb_int(b, blocks * f->block);
-    write_block(s, f, first, rest, PUSH, nxb_int(b, blocks));
+  int64_t blocks = items / f->block, rest = items % f->block, all = blocks + (rest > 0);
+  bool alike = rest > 0 && f->block > f->rows && f->block % f->rows == 0 && rest % f->rows == 0;
+  int64_t looped = alike ? all : blocks;
+  nxk_value block = looped > 1 ? nxk_begin_range(b->to, NXK_SEQ, looped) : nxb_int(b, 0);
+  nxk_value first = nxb_mul(b, block, f->block), some = NXK_NONE;
+  if (alike) {
+    some = nxb_op(b, NXK_sub, nxb_int(b, items), first);
+    some = nxb_op(b, NXK_min, some, nxb_int(b, f->block));
   }
-  join_blocks(s, f, blocks + (rest > 0));
+  write_block(s, f, first, f->block, some, PUSH, block);
+  if (looped > 1) nxk_end(b->to);
+  if (looped < all) {
+    nxk_value at = nxb_int(b, blocks * f->block);
+    write_block(s, f, at, rest, NXK_NONE, PUSH, nxb_int(b, blocks));
+  }
+  join_blocks(s, f, all);
 }
 
 static void write_lane_range(strips *s, strip_fold *f, int64_t first, int64_t end, int64_t items) {
@@ -484,6 +509,16 @@ static int64_t choose_width(const nxb_binder *b, int64_t extent, int64_t lanes, 
   return nxb_ceil(width, lanes) * lanes;
 }
 
+/* Instead of less than a vector of columns at the end, written out once more: all strips are whole, and the last one does
+ * some columns again, if that is little. */
+static void choose_shift(strips *s, int64_t extent) {
+  const nxb_part *part = s->b->part;
+  if (extent % s->lanes == 0 || !nxb_repeats(s->b, part->first, part->last)) return;
+  int64_t width = s->width <= extent ? s->width : nxb_ceil(extent, 2 * s->lanes) * s->lanes;
+  s->shifted = width <= extent && nxb_ceil(extent, width) * width <= extent + extent / 16;
+  if (s->shifted) s->width = width;
+}
+
 static bool prepare(nxb_binder *b, strips *s) {
   size_t n = b->from->n_instrs;
   s->b = b;
@@ -503,7 +538,7 @@ static bool prepare(nxb_binder *b, strips *s) {
 
 void nxb_bind_strips(nxb_binder *b, nxk_value vector_loop) {
   const nxb_part *part = b->part;
-  strips s = {.lanes = 1};
+  strips s = {.b = b, .lanes = 1};
   nxb_nest nest = {.n = 0};
   uint32_t at = 0;
   int64_t widest = nxb_widest(b, part->first, part->last, vector_loop), others = 1;
@@ -516,20 +551,26 @@ void nxb_bind_strips(nxb_binder *b, nxk_value vector_loop) {
   s.lanes = nxb_choose_lanes(b, part->first, part->last, vector_loop, 4);
   while (s.lanes > 4 && s.lanes > extent) s.lanes /= 2;
   s.width = choose_width(b, extent, s.lanes, widest, others);
+  choose_shift(&s, extent);
   s.dim = nxb_outer_dim(b, at, NXB_BLOCK, s.width);
   if (!prepare(b, &s)) return;
   nest.dims[nest.n++] = s.dim;
   nxb_open(b, &nest, &s.view, nxb_point_cycles(b) * (double)s.width);
   s.dim = nest.dims[nest.n - 1];
-  s.end = extent % s.lanes ? nxb_op(b, NXK_and, s.dim.hi, nxb_int(b, -(int64_t)s.lanes)) : s.dim.hi;
+  bool left_over = extent % s.lanes != 0 && !s.shifted;
+  if (s.shifted) {
+    s.dim.lo = nxb_op(b, NXK_min, s.dim.lo, nxb_int(b, extent - s.width));
+    s.dim.hi = nxb_add(b, s.dim.lo, s.width);
+  }
+  s.end = left_over ? nxb_op(b, NXK_and, s.dim.hi, nxb_int(b, -(int64_t)s.lanes)) : s.dim.hi;
   nxb_view before = s.view;
   if (!nxb_view_copy(b, &before, &s.view) || b->to->failed) return;
   write_segment(&s, part->first + 1, part->body_first - 1);
   write_strip(&s, part->body_first, part->body_last);
-  if (extent % s.lanes) {
+  if (left_over) {
     nxb_dim left = s.dim;
     left.lo = s.end;
-    nxb_tail_loop(b, &before, 1, &left, s.lanes, !nxb_masks_well(b, part->first, part->last),
+    nxb_tail_loop(b, &before, 1, &left, s.lanes, nxb_choose_tail(b, part->first, part->last, -1, 0),
                   write_left_over, NULL);
   }
   nxb_close(b, &nest);

@@ -152,25 +152,63 @@ typedef struct placed {
   bool wide;
 } placed;
 
-/* Adds stride * (bound value, one lane or several) to the address. */
-static void add_to_address(nxb_binder *b, placed *p, nxk_value x, int64_t stride, int64_t step) {
+/* An index being added to an address. */
+typedef struct addend {
+  nxb_binder *b;
+  nxk_access *access;
+  nxk_value whole; /* not taken apart, or NXK_NONE */
+  int sums;        /* that may still be taken apart */
+} addend;
+
+enum { MOST_SUMS = 7, MOST_ADDENDS = MOST_SUMS + 1 };
+
+/* Adds stride * x, x of one lane: a sum as its addends and a constant multiple as a longer stride, so that neighbouring
+ * accesses share their terms and differ in the offset alone. */
+static void add_term(addend *a, nxk_value x, int64_t stride) {
+  const nxk_instr *in = &a->b->to->instrs[x];
+  nxk_access *access = a->access;
   int64_t constant;
-  if (x == NXK_NONE || stride == 0) return;
+  if (nxb_is_constant(a->b->to, x, &constant)) {
+    access->offset += stride * constant;
+    return;
+  }
+  if ((in->op == NXK_add || in->op == NXK_sub) && x != a->whole && a->sums > 0) {
+    a->sums--;
+    add_term(a, in->args[0], stride);
+    add_term(a, in->args[1], in->op == NXK_sub ? -stride : stride);
+    return;
+  }
+  if (in->op == NXK_mul && x != a->whole && nxb_is_constant(a->b->to, in->args[1], &constant)) {
+    add_term(a, in->args[0], stride * constant);
+    return;
+  }
+  for (uint32_t i = 0; i < access->n_terms; i++)
+    if (access->terms[i].index == x) {
+      access->terms[i].stride += stride;
+      return;
+    }
+  access->terms[access->n_terms++] = (nxk_term){x, stride};
+}
+
+/* Adds stride * (bound value, one lane or several) to the address. */
+static void add_to_address(nxb_binder *b, const nxb_view *view, placed *p, nxk_value x,
+                           int64_t stride, int64_t step) {
+  if (x == NXK_NONE || stride == 0 || b->to->failed) return;
   p->access.lane_stride += stride * step;
   if (lanes_of(b, x) > 1) {
     nxk_value scaled = nxb_mul(b, x, stride);
     p->index = p->index == NXK_NONE ? scaled : nxb_op(b, NXK_add, p->index, scaled);
-  } else if (nxb_is_constant(b->to, x, &constant)) {
-    p->access.offset += stride * constant;
-  } else {
-    p->access.terms[p->access.n_terms++] = (nxk_term){x, stride};
+    return;
   }
+  bool known = view->base_multiple > 1 && view->vector != NXK_NONE;
+  addend a = {b, &p->access, known ? view->map[view->vector] : NXK_NONE, MOST_SUMS};
+  add_term(&a, x, stride);
 }
 
 static void add_columns(nxb_binder *b, const nxb_view *view, placed *p) {
   p->access.offset += view->column_offset;
-  if (view->column != NXK_NONE) add_to_address(b, p, view->column, 1, 0);
-  if (view->column_origin != NXK_NONE) add_to_address(b, p, view->column_origin, -1, 0);
+  if (view->column != NXK_NONE) add_to_address(b, view, p, view->column, 1, 0);
+  if (view->column_origin != NXK_NONE) add_to_address(b, view, p, view->column_origin, -1, 0);
   if (view->lanes > 1) p->access.lane_stride += 1;
 }
 
@@ -178,7 +216,7 @@ static bool place_access(nxb_binder *b, const nxb_view *view, const nxk_access *
   bool local = b->from->buffers[a->buffer].kind == NXK_LOCAL;
   int64_t scale = local && view->columns > 0 ? view->columns : 1;
   p->access = *a;
-  p->access.terms = nxb_alloc(b, (a->n_terms + 3) * sizeof *a->terms);
+  p->access.terms = nxb_alloc(b, (a->n_terms + 3) * MOST_ADDENDS * sizeof *a->terms);
   if (b->failed) return false;
   p->access.n_terms = 0;
   p->access.lane_stride = 0;
@@ -187,10 +225,11 @@ static bool place_access(nxb_binder *b, const nxb_view *view, const nxk_access *
   if (local) p->access.buffer = b->local[a->buffer];
   for (uint32_t i = 0; i < a->n_terms; i++) {
     nxk_value index = a->terms[i].index;
-    add_to_address(b, p, base_of(b, view, index), a->terms[i].stride * scale, step_of(view, index));
+    add_to_address(b, view, p, base_of(b, view, index), a->terms[i].stride * scale,
+                   step_of(view, index));
   }
   if (a->index != NXK_NONE)
-    add_to_address(b, p, base_of(b, view, a->index), scale, step_of(view, a->index));
+    add_to_address(b, view, p, base_of(b, view, a->index), scale, step_of(view, a->index));
   if (local && view->columns > 0) add_columns(b, view, p);
   p->access.index = p->index;
   p->access.mask = a->mask == NXK_NONE ? NXK_NONE : nxb_operand(b, view, a->mask);
@@ -212,12 +251,12 @@ nxk_access nxb_tile_access(nxb_binder *b, const nxb_view *view, const nxb_tile *
                            nxk_value load) {
   placed p = {nxk_access_at(tile->array[load], tile->margin * (tile->pitch + 1)), NXK_NONE,
               view->lanes > 1};
-  p.access.terms = nxb_alloc(b, 4 * sizeof *p.access.terms);
+  p.access.terms = nxb_alloc(b, 4 * MOST_ADDENDS * sizeof *p.access.terms);
   if (b->failed) return p.access;
-  add_to_address(b, &p, base_of(b, view, tile->row), tile->pitch, step_of(view, tile->row));
-  add_to_address(b, &p, tile->row_origin, -tile->pitch, 0);
-  add_to_address(b, &p, base_of(b, view, tile->column), 1, step_of(view, tile->column));
-  add_to_address(b, &p, tile->column_origin, -1, 0);
+  add_to_address(b, view, &p, base_of(b, view, tile->row), tile->pitch, step_of(view, tile->row));
+  add_to_address(b, view, &p, tile->row_origin, -tile->pitch, 0);
+  add_to_address(b, view, &p, base_of(b, view, tile->column), 1, step_of(view, tile->column));
+  add_to_address(b, view, &p, tile->column_origin, -1, 0);
   if (p.wide) finish_wide(b, view, &p.access);
   return p.access;
 }

@@ -233,13 +233,16 @@ static bool converts_half(const nxi_target *t) { return strcmp(t->isa, "generic"
 
 nxk_kernel *nxk_pass_legalize(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
   nxk_value *map = nxi_calloc((size_t)k->n_instrs + 1, sizeof *map);
+  uint8_t *needed = nxi_calloc((size_t)k->n_instrs + 1, 1);
   legalizer l = {nxk_create(k->level, k->name), converts_half(t), strcmp(t->isa, "neon") == 0};
-  bool ok = map && l.k;
+  bool ok = map && needed && l.k;
   if (ok) copy_tables(l.k, k);
+  if (ok) nxk_mark_needed(k, needed);
   for (nxk_value v = 0; ok && v < k->n_instrs && !l.k->failed; v++)
-    if (!rewrite(&l, k, v, map)) nxk_copy_instr(l.k, k, v, map);
+    if (needed[v] && !rewrite(&l, k, v, map)) nxk_copy_instr(l.k, k, v, map);
   ok = ok && !l.k->failed;
   nxi_free(map);
+  nxi_free(needed);
   if (ok) return l.k;
   nxk_destroy(l.k);
   nxi_oom(d);

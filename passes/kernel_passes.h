@@ -12,6 +12,8 @@ nxk_kernel *nxk_pass_expand(const nxk_kernel *k, nxi_diag *d);
 /* Removes what nothing uses, merges adjacent loops that every access walks as one, folds bit-exact algebraic
  * identities, forwards stores to local arrays. Logical level. New kernel. */
 nxk_kernel *nxk_pass_simplify(const nxk_kernel *k, nxi_diag *d);
+/* Sets needed[v] (room for k->n_instrs, zeroed) for each instruction that has an effect or that one with an effect uses. */
+void nxk_mark_needed(const nxk_kernel *k, uint8_t *needed);
 /* A reduction is split that has fewer strips of work: points, or so many columns side by side. */
 enum { NXK_MAX_PARTIALS = 8, NXK_SPLIT_STRIPS = 16, NXK_SPLIT_COLUMNS = 256 };
 /* Cuts a reduction over a long run for few points into two kernels: `first` makes partials of pieces of the run,

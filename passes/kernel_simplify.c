@@ -6,17 +6,34 @@
 
 #include <string.h>
 
+/* Instructions that stay whether or not something uses their result. A carry stays with its loop. */
 static bool has_effect(const nxk_instr *in) {
-  return in->op == NXK_store || in->op == NXK_part || in->op == NXK_for || in->op == NXK_end ||
-         in->op == NXK_rare;
+  switch (in->op) {
+    case NXK_store:
+    case NXK_part:
+    case NXK_for:
+    case NXK_end:
+    case NXK_rare:
+    case NXK_carry:
+    case NXK_next:
+    case NXK_tree_push: return true;
+    default: return false;
+  }
 }
 
 static void need(uint8_t *needed, nxk_value v) {
   if (v != NXK_NONE) needed[v] = 1;
 }
 
+static void need_access(uint8_t *needed, const nxk_access *at) {
+  for (uint32_t t = 0; t < at->n_terms; t++) need(needed, at->terms[t].index);
+  need(needed, at->index);
+  need(needed, at->mask);
+  need(needed, at->other);
+}
+
 /* Backwards: operands stand before their users. */
-static void mark(const nxk_kernel *k, uint8_t *needed) {
+void nxk_mark_needed(const nxk_kernel *k, uint8_t *needed) {
   for (uint32_t i = k->n_instrs; i-- > 0;) {
     const nxk_instr *in = &k->instrs[i];
     needed[i] = needed[i] || has_effect(in);
@@ -26,12 +43,10 @@ static void mark(const nxk_kernel *k, uint8_t *needed) {
       need(needed, k->loops[in->imm].lower.value);
       need(needed, k->loops[in->imm].upper.value);
     }
-    if (in->op != NXK_load && in->op != NXK_store) continue;
-    const nxk_access *at = &k->accesses[in->imm];
-    for (uint32_t t = 0; t < at->n_terms; t++) need(needed, at->terms[t].index);
-    need(needed, at->index);
-    need(needed, at->mask);
-    need(needed, at->other);
+    bool tree = in->op == NXK_tree_push || in->op == NXK_tree_join;
+    if (tree || in->op == NXK_load || in->op == NXK_store)
+      need_access(needed, &k->accesses[in->imm]);
+    if (tree && in->imm2 != UINT32_MAX) need_access(needed, &k->accesses[in->imm2]);
   }
 }
 
@@ -54,7 +69,7 @@ static nxk_kernel *rewrite(const nxk_kernel *k, bool expand, nxi_diag *d) {
   bool ok = copy != NULL && needed != NULL && map != NULL;
   if (ok) {
     memset(map, 0xff, ((size_t)k->n_instrs + 1) * sizeof *map);
-    mark(k, needed);
+    nxk_mark_needed(k, needed);
   }
   for (uint32_t i = 0; ok && i < k->n_instrs; i++) {
     const nxk_instr *in = &k->instrs[i];
