@@ -332,13 +332,34 @@ static nxl_ref active(nxl_emitter *e, const nxk_instr *in) {
   return LLVMBuildICmp(b, LLVMIntULT, iota(e, scalar, in->lanes), all, "");
 }
 
+/* v, of which the compiler knows nothing: no instruction. */
+static nxl_ref opaque(nxl_emitter *e, nxl_ref v) {
+  static const char *const registers[NXL_ISAS] = {"=r,0", "=x,0", "=v,0", "=w,0"};
+  const char *constraint = registers[e->isa];
+  LLVMTypeRef type = LLVMTypeOf(v), function = LLVMFunctionType(type, &type, 1, false);
+  nxl_ref nothing = LLVMGetInlineAsm(function, "", 0, constraint, strlen(constraint), false, false,
+                                     LLVMInlineAsmDialectATT, false);
+  return LLVMBuildCall2(e->builder, function, nothing, &v, 1, "");
+}
+
+/* Where blocks are turned over, zips feed zips feed zips, and LLVM tries all ways to join them to fewer shuffles, of which
+ * there are none: that was two thirds of the time such a kernel took to compile. So it sees two at a time. */
+static nxl_ref zipped(nxl_emitter *e, const nxk_instr *in, nxl_ref v) {
+  static const uint32_t register_bits[NXL_ISAS] = {0, 256, 512, 128};
+  uint32_t depth = 0, bits = in->lanes * (uint32_t)nxi_dtypes[in->dtype].bits;
+  for (const nxk_instr *i = in; i->op == NXK_zip_low || i->op == NXK_zip_high; depth++)
+    i = &e->k->instrs[i->args[0]];
+  return depth % 2 == 0 && bits == register_bits[e->isa] && in->dtype != NX_BOOL ? opaque(e, v) : v;
+}
+
 static nxl_ref zip(nxl_emitter *e, const nxk_instr *in) {
   nxl_ref order[128];
   uint32_t first = in->op == NXK_zip_high ? in->lanes / 2u : 0;
   for (uint32_t l = 0; l < in->lanes; l++)
     order[l] = nxl_int(e, e->i32, 1, first + l / 2 + (l % 2 ? in->lanes : 0u));
-  return LLVMBuildShuffleVector(e->builder, e->values[in->args[0]], e->values[in->args[1]],
-                                LLVMConstVector(order, in->lanes), "");
+  nxl_ref a = e->values[in->args[0]], b = e->values[in->args[1]];
+  return zipped(e, in,
+                LLVMBuildShuffleVector(e->builder, a, b, LLVMConstVector(order, in->lanes), ""));
 }
 
 static nxl_ref fold(nxl_emitter *e, const nxk_instr *in) {
