@@ -187,7 +187,7 @@ static nx_tensor *tensor_of_bytes(nxi_action *a, nx_tensor *like, const void *sr
   nxi_buffer *b;
   int64_t bytes = like->elements * nxi_dtype_size(s->dtype);
   if (nxi_buffer_create(c, bytes, &b, &a->diag)) return NULL;
-  nx_status status = nxi_action_bytes(a, b->data, src, bytes);
+  nx_status status = nxi_action_bytes(a, b->data, src, bytes, s->dtype);
   nxi_node *n = NULL;
   nxi_record_lock(c);
   if (status) nxi_buffer_unref(c, b);

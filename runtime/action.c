@@ -145,8 +145,9 @@ nx_status nxi_action_copy(nxi_action *a, void *to, const void *base, nx_dtype dt
   return NX_OK;
 }
 
-nx_status nxi_action_bytes(nxi_action *a, void *to, const void *from, int64_t bytes) {
+nx_status nxi_action_bytes(nxi_action *a, void *to, const void *from, int64_t bytes,
+                           nx_dtype dtype) {
   nxg_view v;
   nxg_view_contiguous(&v, 1, &bytes);
-  return nxi_action_copy(a, to, from, NX_U8, &v);
+  return nxi_action_copy(a, to, from, dtype == NX_BOOL ? NX_BOOL : NX_U8, &v);
 }

@@ -4,6 +4,7 @@
 #include "runtime/run.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <time.h>
 
 nx_status nxi_poll_now(const nx_run_options *o, nxi_diag *d) {
@@ -66,6 +67,49 @@ static bool goes(const nxi_run *run, const nxi_node *n) {
   return n->epoch == run->context->epoch && run->stored[n->index] & GOES;
 }
 
+/* ---- host memory of which two buffers are parts: imports of an array and of its slice, or what is mapped here and
+ * imported again. Nothing else knows that they alias, so what is written there is moved there when all has been read. */
+
+static bool add_span(nxi_run *run, const nxi_buffer *b) {
+  bool host = b && b->bytes > 0 && (b->pinner || (!b->allocator && !b->immutable));
+  if (!host) return true;
+  if (!nxi_grow(&run->spans, &run->cap_spans, run->n_spans + 1, sizeof *run->spans)) return false;
+  uintptr_t begin = (uintptr_t)b->data;
+  run->spans[run->n_spans++] = (struct nxi_span){begin, begin + (uintptr_t)b->bytes, b};
+  return true;
+}
+
+/* By where they begin; those of one buffer, which are equal, next to each other. */
+static int compare_spans(const void *left, const void *right) {
+  const struct nxi_span *a = left, *b = right;
+  if (a->begin != b->begin) return a->begin < b->begin ? -1 : 1;
+  if (a->end != b->end) return a->end < b->end ? -1 : 1;
+  return ((uintptr_t)a->buffer > (uintptr_t)b->buffer) -
+         ((uintptr_t)a->buffer < (uintptr_t)b->buffer);
+}
+
+bool nxi_untangle(nxi_run *run) {
+  bool lands = false, good = true;
+  run->n_spans = 0;
+  for (uint32_t i = 0; i < run->n_outputs; i++) lands |= run->outputs[i].land != NULL;
+  if (!lands) return true;
+  for (uint32_t i = 0; good && i < run->n_inputs; i++) good = add_span(run, run->inputs[i].buffer);
+  for (uint32_t i = 0; good && i < run->n_outputs; i++) good = add_span(run, run->outputs[i].land);
+  if (!good) return false;
+  if (run->n_spans > 1) qsort(run->spans, run->n_spans, sizeof *run->spans, compare_spans);
+  uintptr_t reach = 0;
+  for (uint32_t i = 0; i < run->n_spans; i++) {
+    const struct nxi_span *s = &run->spans[i];
+    if (i > 0 && s->buffer == s[-1].buffer) continue;
+    run->entangled = run->entangled || s->begin < reach;
+    if (s->end > reach) reach = s->end;
+  }
+  for (uint32_t i = 0; run->entangled && i < run->n_outputs; i++) run->outputs[i].direct = false;
+  return true;
+}
+
+/* ---- landings */
+
 /* The pinned storage whose memory must show this output, or NULL. */
 static nxi_storage *home_of(const nxi_node *n) {
   nxi_storage *s = n->home;
@@ -75,7 +119,7 @@ static nxi_storage *home_of(const nxi_node *n) {
 static bool may_overwrite(const nxi_run *run, const nxi_run_input *in) {
   nxi_buffer *b = in->buffer;
   if (!in->node || run->stored[in->node->index] != (UPDATED | GOES)) return false;
-  if (b->immutable || !nxi_buffer_idle(b)) return false;
+  if (b->immutable || !nxi_buffer_idle(b) || (run->entangled && b->pinner)) return false;
   if (!b->pinner) return atomic_load_explicit(&b->refs, memory_order_relaxed) == 1;
   for (uint32_t i = 0; i < run->n_outputs; i++)
     if (home_of(run->outputs[i].node) == b->pinner) return true;
@@ -135,6 +179,7 @@ nx_status nxi_claim(nxi_run *run, nxi_diag *d) {
     nxi_drain(c, 1024); /* what is dead already needs nothing */
     if (!find_what_goes(run)) status = nxi_oom(d);
     if (!status) status = plan_landings(run);
+    if (!status && !nxi_untangle(run)) status = nxi_oom(d);
     for (uint32_t i = 0; !status && i < run->n_inputs; i++)
       if (may_overwrite(run, &run->inputs[i]))
         run->key[run->inputs[i].flags_at] |= NXG_INPUT_OVERWRITE;

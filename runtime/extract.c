@@ -10,7 +10,7 @@
 void nxi_run_reset(nxi_run *run) {
   run->n_key = run->n_inputs = run->n_params = run->n_outputs = run->n_stack = run->n_order = 0;
   run->n_slots = run->n_aliases = run->n_updates = 0;
-  run->claimed = run->overwriting = false;
+  run->claimed = run->overwriting = run->entangled = false;
   run->make_graph = NULL;
   run->culprit = NULL;
 }
@@ -27,6 +27,7 @@ void nxi_run_free(nxi_run *run) {
   nxi_free(run->stored);
   nxi_free(run->edges);
   nxi_free(run->pointers);
+  nxi_free(run->spans);
   nxi_free(run);
 }
 

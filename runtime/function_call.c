@@ -150,6 +150,7 @@ static void allow_overwrite(nxi_call *k, uint32_t i, uint32_t known) {
   nxi_run_input *in = &k->run->inputs[i];
   nxi_buffer *b = in->buffer;
   if (!in->node || in->node->refs != known || b->immutable || !nxi_buffer_idle(b)) return;
+  if (k->run->entangled && b->pinner) return;
   if (b->pinner ? b->pinner != k->storages[i]
                 : atomic_load_explicit(&b->refs, memory_order_relaxed) != 1)
     return;
@@ -317,6 +318,8 @@ static nx_status begin(nxi_call *k) {
   if (!status && !(nxi_call_key(k) && make_results(k) && make_gone(k)))
     status = nxi_oom_during(&k->a->diag, NX_OUT_OF_MEMORY, "planning");
   for (uint32_t i = 0; !status && i < k->n_targets; i++) status = land(k, i);
+  if (!status && !nxi_untangle(k->run))
+    status = nxi_oom_during(&k->a->diag, NX_OUT_OF_MEMORY, "planning");
   if (!status) {
     assign_targets(k);
     allow_overwrites(k);

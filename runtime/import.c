@@ -67,7 +67,9 @@ static nx_status copy_in(nx_context *c, nxi_import_source *source, nxi_buffer **
   nx_status status = nxi_buffer_create(c, bytes, out, d);
   if (status || !bytes) return status;
   if (!pack) {
-    memcpy((*out)->data, i->base, i->bytes);
+    nxg_view all;
+    nxg_view_contiguous(&all, 1, &source->elements);
+    nxi_copy_packed((*out)->data, i->base, i->dtype, &all);
     return NX_OK;
   }
   nxi_copy_packed((*out)->data, i->base, i->dtype, v);

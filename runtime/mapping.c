@@ -66,7 +66,7 @@ static nx_status copy_out(nxi_action *a, nxi_storage *s, nxi_node *value, uint32
   nxi_record_unlock(c);
   nxi_run_unlock(c);
   nx_status status = nxi_buffer_create(c, from->bytes, &copy, &a->diag);
-  if (!status) status = nxi_action_bytes(a, copy->data, from->data, from->bytes);
+  if (!status) status = nxi_action_bytes(a, copy->data, from->data, from->bytes, value->dtype);
   nxi_run_lock(c);
   nxi_record_lock(c);
   from->reading--;

@@ -69,7 +69,14 @@ struct nxi_run {
   uint32_t n_slots, n_aliases, n_updates;
   uint32_t slot;     /* the node of the key that was written, or found again, last */
   nxi_node *culprit; /* that cannot be computed, if extraction failed */
-  void **pointers;   /* launch arrays */
+  struct nxi_span {  /* of memory that host code may know */
+    uintptr_t begin, end;
+    const nxi_buffer *buffer;
+  } *spans;
+  uint32_t n_spans, cap_spans;
+  bool
+      entangled; /* one buffer that is read or written lies across another: all is read before any is written */
+  void **pointers; /* launch arrays */
   uint32_t cap_pointers;
 
   /* a call of a function: the key is not a graph */
@@ -111,6 +118,8 @@ int32_t nxi_run_alias(nxi_run *run, nxi_buffer *b);
 /* Marks the outputs as running and the inputs as read, and settles what may be overwritten. run_lock. NXI_WAIT;
  * then nothing is claimed. */
 nx_status nxi_claim(nxi_run *run, nxi_diag *d);
+/* Once the outputs have their `land`: sets `entangled`, and then lets none be written directly. False without memory. */
+bool nxi_untangle(nxi_run *run);
 /* The last step of a claim, once nothing can go wrong; both locks. */
 void nxi_commit(nxi_run *run);
 /* The values are in memory: attaches them and lets go of operands. No lock. */
@@ -165,7 +174,9 @@ nx_status nxi_action_work(nxi_action *a, nx_status (*work)(void *arg), void *arg
 /* nxi_copy_packed (access.c) as such work. NX_INTERRUPTED leaves part of it undone. */
 nx_status nxi_action_copy(nxi_action *a, void *to, const void *base, nx_dtype dtype,
                           const nxg_view *v);
-nx_status nxi_action_bytes(nxi_action *a, void *to, const void *from, int64_t bytes);
+/* All of a buffer of this dtype: bytes as they are, but for those of bools, which become 0 or 1. */
+nx_status nxi_action_bytes(nxi_action *a, void *to, const void *from, int64_t bytes,
+                           nx_dtype dtype);
 
 /* ---- realize.c */
 /* Realises nodes; the caller holds a reference of each. No lock. */

@@ -291,6 +291,57 @@ static void release_in_every_order(void **state) {
   assert_int_equal(nothing_left(state), 0);
 }
 
+/* Two imports that share memory, as an array and a slice of it do: what is assigned counts as computed first. */
+static void imports_that_overlap(void **state) {
+  (void)state;
+  enum { N = 5000, MOST = 3 };
+  static float memory[N + 2 * MOST], wanted[N + 2 * MOST], twice[N];
+  for (int shift = -MOST; shift <= MOST; shift++) {
+    float *from = memory + MOST, *to = from + shift;
+    nx_tensor *a = import(NX_IMPORT_SHARED, from, N), *b = import(NX_IMPORT_SHARED, to, N);
+    for (int i = 0; i < N + 2 * MOST; i++) memory[i] = wanted[i] = (float)i;
+    memmove(wanted + MOST + shift, wanted + MOST, sizeof twice);
+    OK(nx_assign(b, a));
+    assert_memory_equal(memory, wanted, sizeof memory);
+
+    nx_tensor *x = nx_placeholder(ctx, 0, NX_F32, NX_SHAPE(N)), *y = nx_add(x, x);
+    nx_function *f;
+    OK(nx_function_create(ctx, &x, 1, &y, 1, NULL, &f));
+    for (int i = 0; i < N; i++) twice[i] = 2 * from[i];
+    OK(nx_function_call(f, &a, &b, NULL));
+    assert_memory_equal(to, twice, sizeof twice);
+
+    for (int i = 0; i < N - 1; i++) twice[i] = to[i] + from[i + 1];
+    OK(nx_assign(part(b, 1, N - 1, 1), nx_add(part(a, 1, N - 1, 1), part(b, 0, N - 1, 1))));
+    assert_memory_equal(to + 1, twice, (N - 1) * sizeof *twice);
+    nx_function_release(f);
+  }
+}
+
+/* Bytes of bools that are neither 0 nor 1 stay in memory of the host. */
+static void bytes_of_bools(void **state) {
+  (void)state;
+  uint8_t bytes[4] = {0, 1, 2, 255}, wanted[4] = {0, 1, 1, 1};
+  const int64_t n = 4;
+  nx_import_desc d = {
+      .size = sizeof d, .dtype = NX_BOOL, .rank = 1, .shape = &n, .base = bytes, .bytes = 4};
+  for (d.mode = NX_IMPORT_COPY; d.mode <= NX_IMPORT_IMMUTABLE; d.mode++) {
+    nx_tensor *x = NULL, *z = GOOD(nx_empty(ctx, 0, NX_BOOL, 1, &n));
+    nx_mapping *m;
+    OK(nx_import(ctx, &d, &x));
+    OK(nx_assign(z, x));
+    OK(nx_map(z, NX_MAP_READ, NULL, &m));
+    assert_memory_equal(nx_mapping_base(m, NULL), wanted, 4);
+    nx_mapping_release(m);
+  }
+  nx_tensor *w = GOOD(nx_empty(ctx, 0, NX_BOOL, 1, &n));
+  nx_mapping *m;
+  OK(nx_write(w, bytes, 4, NULL));
+  OK(nx_map(w, NX_MAP_READ, NULL, &m));
+  assert_memory_equal(nx_mapping_base(m, NULL), wanted, 4);
+  nx_mapping_release(m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(map_for_writing_between_record_and_realise),
@@ -303,6 +354,8 @@ int main(void) {
       IN_SCOPE(shared_import_is_exposed),
       IN_SCOPE(immutable_import),
       IN_SCOPE(copied_import),
+      IN_SCOPE(imports_that_overlap),
+      IN_SCOPE(bytes_of_bools),
       IN_SCOPE(manual_due),
       IN_SCOPE(release_in_every_order),
   };
