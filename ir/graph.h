@@ -130,6 +130,9 @@ void nxg_print(const nxg_graph *g, nxi_text *out);
 /* Also accepts movement operations (expand reshape permute shrink flip slice as_strided, contiguous) and
  * broadcasting operands, which become view nodes. First line `nxir 1`. */
 nx_status nxg_parse(const char *text, size_t length, nxg_graph **out, nxi_diag *d);
+/* Texts of callers: NX_INVALID_ARGUMENT for what has a value inside of a run alone, parameters and third operands of
+ * updates (an input that stands for another one's memory cannot be checked). */
+nx_status nxg_parse_closed(const char *text, size_t length, nxg_graph **out, nxi_diag *d);
 void nxg_print_dot(const nxg_graph *g, nxi_text *out); /* Graphviz */
 bool nxg_verify(const nxg_graph *g,
                 nxi_text *out); /* all faults under their lines; out may be NULL */

@@ -270,11 +270,17 @@ static nx_status take_operands(nxg_parser *p, bool is_full) {
     p->s.scalar_length = take_scalar(p, &p->s.scalar);
     if (!word_is(p->s.scalar, p->s.scalar_length, "param")) return NX_OK;
     p->s.scalar_length = 0;
+    skip_blanks(p);
     const char *at = p->at;
     nx_status status = take_integer(p, &p->s.param);
     /* one that the text is too short to number would only make large tables */
     if (!status && (p->s.param < 0 || p->s.param > p->end - p->text))
       return MALFORMED(p, at, "there is no parameter %lld", (long long)p->s.param);
+    if (!status && p->closed)
+      return nxg_parse_fail(
+          p, at, NX_INVALID_ARGUMENT,
+          "full: parameter %lld has a value only inside of a run; write it in its place",
+          (long long)p->s.param);
     return status;
   }
   if (!at_char(p, '%')) return NX_OK;
@@ -320,6 +326,13 @@ static nx_status keep_tag(nxg_parser *p, uint32_t node) {
   return n->tag_text ? NX_OK : out_of_memory(p);
 }
 
+static nx_status check_closed(nxg_parser *p, uint32_t node) {
+  const nxg_node *n = &p->g->nodes[node];
+  if (!p->closed || n->op != NXG_update || n->n_args < 3) return NX_OK;
+  return nxg_parse_fail(p, p->operand_at[2], NX_INVALID_ARGUMENT,
+                        "update: a third operand has no meaning outside of a plan");
+}
+
 static nx_status take_statement(nxg_parser *p) {
   const char *at = p->at, *name;
   uint32_t n = 0, node;
@@ -337,6 +350,7 @@ static nx_status take_statement(nxg_parser *p) {
   status = take_operands(p, word_is(p->s.at, p->s.word_length, "full"));
   if (!status) status = take_rest(p);
   if (!status) status = nxg_build_statement(p, &node);
+  if (!status) status = check_closed(p, node);
   if (!status) status = define_node(p, at, name, n, node);
   return status ? status : keep_tag(p, node);
 }
@@ -360,8 +374,9 @@ static nx_status take_input_flags(nxg_parser *p, uint32_t *flags, int32_t *alias
       int64_t value = 0;
       status = expect(p, '=', "after alias");
       if (!status) status = take_integer(p, &value);
-      if (!status && (value < 0 || value > INT32_MAX))
-        status = MALFORMED(p, at, "the alias is no number of 31 bits");
+      /* plans have a table of aliases: the text must be long enough to number them */
+      if (!status && (value < 0 || value > p->end - p->text || value >= INT32_MAX))
+        status = MALFORMED(p, at, "there is no alias %lld", (long long)value);
       *alias = (int32_t)value;
     } else if (word_is(word, n, "tag") || word_is(word, n, "note")) {
       p->at = word;
@@ -517,13 +532,22 @@ static nx_status run_parser(nxg_parser *p, const char *text, size_t length, nxi_
   return status;
 }
 
-nx_status nxg_parse(const char *text, size_t length, nxg_graph **out, nxi_diag *d) {
+static nx_status parse(const char *text, size_t length, bool closed, nxg_graph **out, nxi_diag *d) {
   nxi_diag own;
   nxi_diag_clear(&own);
   nxg_parser *p = nxi_calloc(1, sizeof *p); /* some kilobytes: not on the stack */
+  if (p) p->closed = closed;
   nx_status status = p ? run_parser(p, text, length, &own) : nxi_oom(&own);
   if (p && !status) *out = p->g;
   nxi_free(p);
   if (status && d && d->status == NX_OK) *d = own;
   return status;
+}
+
+nx_status nxg_parse(const char *text, size_t length, nxg_graph **out, nxi_diag *d) {
+  return parse(text, length, false, out, d);
+}
+
+nx_status nxg_parse_closed(const char *text, size_t length, nxg_graph **out, nxi_diag *d) {
+  return parse(text, length, true, out, d);
 }

@@ -53,6 +53,7 @@ typedef struct nxg_statement {
 
 typedef struct nxg_parser {
   const char *text, *end, *at;
+  bool closed; /* nothing that only a run has a value for */
   nxg_graph *g;
   nxi_diag *d;
   nxg_names names; /* to nodes */

@@ -305,29 +305,12 @@ nx_status nx_function_create(nx_context *c, nx_tensor *const *in, size_t n_in,
 
 /* ---- from text */
 
-/* Parameters have values in a run alone, inputs promise nothing, and an update says itself where it writes: an input
- * that stands for another one's memory cannot be checked. */
-static nx_status make_safe(nxg_graph *g, nxi_diag *d) {
-  for (uint32_t i = 0; i < g->n_nodes; i++) {
-    nxg_node *n = &g->nodes[i];
-    if (n->op == NXG_full && n->attrs[1] >= 0) {
-      d->node = (int32_t)i;
-      return nxi_fail(
-          d, NX_INVALID_ARGUMENT, "full",
-          "full: parameter %lld has a value only inside of a run; write it in its place",
-          (long long)n->attrs[1]);
-    }
-    if (n->op == NXG_update && n->n_args == 3) {
-      d->node = (int32_t)i;
-      return nxi_fail(d, NX_INVALID_ARGUMENT, "update",
-                      "update: a third operand has no meaning outside of a plan");
-    }
-  }
+/* Inputs promise nothing. */
+static void make_safe(nxg_graph *g) {
   for (uint32_t i = 0; i < g->n_inputs; i++) {
     g->inputs[i].flags = 0;
     g->inputs[i].alias = -1;
   }
-  return NX_OK;
 }
 
 nx_status nx_function_parse(nx_context *c, const char *text, size_t size, nx_function **out) {
@@ -336,13 +319,13 @@ nx_status nx_function_parse(nx_context *c, const char *text, size_t size, nx_fun
   if (!c || !text || !out)
     return nxi_error_null("parse", !c ? 0 : !text ? 1 : 3), NX_INVALID_ARGUMENT;
   nxg_graph *g = NULL;
-  nx_status status = nxg_parse(text, size, &g, &d);
+  nx_status status = nxg_parse_closed(text, size, &g, &d);
   if (status && d.line) { /* the position leads the sentence */
     char message[sizeof d.message];
     snprintf(message, sizeof message, "line %d, column %d: %.400s", d.line, d.column, d.message);
     memcpy(d.message, message, sizeof message);
   }
-  if (!status) status = make_safe(g, &d);
+  if (!status) make_safe(g);
   nx_function *f = status ? NULL : nxi_function_new(c, g, g->n_inputs, g->n_outputs, &d);
   if (!f) {
     nxg_destroy(g);

@@ -242,7 +242,7 @@ static nx_status io_error(nxi_diag *d, const char *what, const char *path) {
 
 nx_status nxi_npy_map(const char *path, nxi_npy *out, nxi_diag *d) {
   struct stat s;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not make it wait */
   if (fd < 0 || fstat(fd, &s) != 0) {
     nx_status status = io_error(d, "cannot open", path);
     if (fd >= 0) close(fd);

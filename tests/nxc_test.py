@@ -261,7 +261,18 @@ class BadInput(Case):
     def test_parameters_have_no_value(self):
         self.file("p.nxir", "nxir 1\ngraph @f(%x: f32[3]) -> (%y) {\n  %p = full param 0 : f32[3]\n  %y = add %x, %p : f32[3]\n}\n")
         self.file("v.npy", npy("<f4", (3,), [1, 2, 3]))
-        self.refused("full: parameter 0 has a value only inside of a run", "run", "p.nxir", "--input", "x=v.npy")
+        self.refused("^p.nxir:3:19: full: parameter 0 has a value only inside of a run", "run", "p.nxir", "--input", "x=v.npy")
+        update = "nxir 1\ngraph @f(%x: f32[3], %w: f32[1]) -> (%y) {\n  %y = update %x, %w, %w offset=0 shape=[1] strides=[1] : f32[3]\n}\n"
+        self.file("u.nxir", update)
+        self.refused("^u.nxir:3:23: update: a third operand has no meaning", "run", "u.nxir")
+
+    def test_aliases_are_few(self):
+        self.file("a.nxir", "nxir 1\ngraph @f(%x: f32[3] alias=2000000000) -> (%y) {\n  %y = neg %x : f32[3]\n}\n")
+        self.refused("^a.nxir:2:21: there is no alias 2000000000", "dump", "a.nxir", "--stage", "plan")
+
+    def test_input_that_is_no_file(self):
+        os.mkfifo(self.dir / "pipe")
+        self.refused("^pipe: pipe is no regular file", "run", "softmax.nxir", "--input", "x=pipe")
 
     def test_passes_and_stages(self):
         self.refused('no pass "nap"', "opt", "softmax.nxir", "--passes", "cse,nap")

@@ -295,7 +295,7 @@ static const refusal refusals[] = {
     {NX_PARSE, 3, 13, "the f32 scalar zero", STATEMENT("%a = full zero : f32[]")},
     {NX_PARSE, 3, 13, "a scalar is missing", STATEMENT("%a = full : f32[]")},
     {NX_PARSE, 3, 8, "full needs its type", STATEMENT("%a = full 1")},
-    {NX_PARSE, 3, 18, "there is no parameter 1000000",
+    {NX_PARSE, 3, 19, "there is no parameter 1000000",
      STATEMENT("%a = full param 1000000 : f32[]")},
     {NX_INVALID_ARGUMENT, 3, 8, "arange: the shape [2,2] is not of rank 1",
      STATEMENT("%a = arange : f32[2,2]")},

@@ -293,7 +293,7 @@ static int parse_function(job *j) {
   char *text = nxc_read_text(j->file, &size);
   if (text == NULL) return NXC_FAILED;
   int status = NXC_OK;
-  if (nxg_parse(text, size, &g, &d) != NX_OK)
+  if (nxg_parse_closed(text, size, &g, &d) != NX_OK)
     status = nxc_failure(j->file, &d); /* knows line and column */
   else if (nx_function_parse(j->context, text, size, &j->function) != NX_OK)
     status = nxc_public_failure(j->file);
