@@ -110,7 +110,7 @@ static nxi_node *new_value(nx_context *c, nx_tensor *dst, const nxi_operand *src
   nxi_node *old = s->value;
   old->refs++;
   if (atomic_load_explicit(&c->capturing, memory_order_relaxed)) old = nxi_capture_read(c, s, old);
-  nxi_node *value = old ? nxi_operand_node(c, &o) : NULL;
+  nxi_node *value = old ? nxi_operand_on(c, &o, s->device) : NULL;
   if (!value) {
     if (old) nxi_node_unref(c, old);
     return NULL;

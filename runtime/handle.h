@@ -367,6 +367,8 @@ nxi_node *nxi_record_unary_alone(const nxi_recording *r, nxi_node *operand); /* 
 nxi_node *nxi_record_binary(const nxi_recording *r, nxi_node *a, nxi_node *b, bool alone);
 /* The node an operand reads, one reference. record_lock. */
 nxi_node *nxi_operand_node(nx_context *c, const nxi_operand *o);
+/* The same on this device; nxi_common_device has agreed to it. */
+nxi_node *nxi_operand_on(nx_context *c, const nxi_operand *o, int32_t device);
 /* What an operand reads, fit to be the value of another storage (assign.c). */
 nxi_node *nxi_operand_value(nx_context *c, const nxi_operand *o);
 /* assign.c. What an assign writes: every element of the storage (whole), `source` being what is read, in the storage's

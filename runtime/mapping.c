@@ -96,6 +96,7 @@ static void pin(nxi_storage *s, nxi_node *value, nx_mapping *m) {
   }
   if (!(m->access & NX_MAP_WRITE)) return;
   s->write_pins++;
+  if (value->op == NXG_full) value->op = NXI_OP_LEAF; /* no constant any more */
   atomic_fetch_or_explicit(&value->flags, NXI_NODE_EXPOSED, memory_order_relaxed);
 }
 

@@ -79,21 +79,6 @@ nxi_node *nxi_record_node(const nxi_recording *r, bool alone) {
   return intern(c, n, alone);
 }
 
-/* A rank-0 `full` may be an operand on any device: there it is made again. */
-static nxi_node *on_device(nx_context *c, nxi_node *value, int32_t device) {
-  nxi_recording r = {.context = c,
-                     .op = NXG_full,
-                     .dtype = value->dtype,
-                     .device = device,
-                     .rank = value->rank,
-                     .shape = nxi_node_shape(value),
-                     .attrs = nxi_node_attrs(value),
-                     .n_attrs = value->n_attrs};
-  nxi_node *moved = nxi_record_node(&r, false);
-  nxi_node_unref(c, value);
-  return moved;
-}
-
 nxi_node *nxi_record_nodes(const nxi_recording *r, nxi_node *const *operands, uint32_t n,
                            bool alone) {
   nxi_node *node = node_create(r->context, r, n);
@@ -165,7 +150,31 @@ nxi_node *nxi_operand_node(nx_context *c, const nxi_operand *o) {
   return nxi_node_view(c, value, o->rank, o->shape, o->strides, o->offset);
 }
 
-/* ---- devices of operands */
+/* ---- devices of operands. A rank-0 `full` may be an operand on any device: there it is made again. */
+
+static bool is_constant(const nxi_node *n) {
+  return n->op == NXG_full && n->rank == 0 && (n->state == NXI_PENDING || n->state == NXI_REALIZED);
+}
+
+nxi_node *nxi_operand_on(nx_context *c, const nxi_operand *o, int32_t device) {
+  nxi_node *value = o->tensor->storage->value;
+  nxi_recording r = {.context = c, .dtype = value->dtype, .device = device};
+  if (value->device == device) return nxi_operand_node(c, o);
+  if (!is_constant(value) || atomic_load_explicit(&c->capturing, memory_order_relaxed)) {
+    r.op = NXI_OP_TRANSFER;
+    r.rank = o->rank;
+    r.shape = o->shape;
+    value = nxi_operand_node(c, o);
+    return value ? nxi_record_unary(&r, value) : NULL;
+  }
+  r.op = NXG_full;
+  r.shape = nxi_node_shape(value);
+  r.attrs = nxi_node_attrs(value);
+  r.n_attrs = value->n_attrs;
+  value = nxi_record_node(&r, false);
+  if (!value || is_identity(o, value)) return value;
+  return nxi_node_view(c, value, o->rank, o->shape, o->strides, o->offset);
+}
 
 int32_t nxi_common_device(const char *op, nx_tensor *const *t, uint32_t n, nxi_diag *d) {
   int32_t device = t[0]->storage->device;
@@ -176,7 +185,7 @@ int32_t nxi_common_device(const char *op, nx_tensor *const *t, uint32_t n, nxi_d
   nxi_record_lock(t[0]->context);
   for (uint32_t i = 0; i < n; i++) {
     nxi_storage *s = t[i]->storage;
-    if (t[i]->rank == 0 && s->value->op == NXG_full && s->value->state == NXI_PENDING) continue;
+    if (is_constant(s->value)) continue;
     if (found && s->device != device) {
       nxi_record_unlock(t[0]->context);
       nxi_fail(d, NX_INVALID_ARGUMENT, op,
@@ -202,10 +211,8 @@ static nxi_node *record_locked(const nxi_recording *r, bool *exposed) {
   n->n_args = 0;
   for (uint32_t i = 0; i < r->n_operands; i++) {
     nxi_storage *s = r->operands[i].tensor->storage;
-    args[i] = nxi_operand_node(c, &r->operands[i]);
-    if (args[i] && args[i]->device != r->device && args[i]->op == NXG_full &&
-        r->op != NXI_OP_TRANSFER)
-      args[i] = on_device(c, args[i], r->device);
+    args[i] = r->op == NXI_OP_TRANSFER ? nxi_operand_node(c, &r->operands[i])
+                                       : nxi_operand_on(c, &r->operands[i], r->device);
     if (!args[i]) {
       nxi_node_unref(c, n);
       return NULL;

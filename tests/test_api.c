@@ -421,6 +421,27 @@ static void devices(void **state) {
   OK(nx_wait(ctx, 0));
 }
 
+/* ... whether its value was looked at or not; but no longer when the host may have written it. */
+static void constants_on_other_devices(void **state) {
+  (void)state;
+  nx_tensor *y = GOOD(nx_to_device(vector(2, 1, 1), 1)), *one = number(1),
+            *z = GOOD(nx_add(y, one));
+  nx_scalar v;
+  OK(nx_item(one, NULL, &v, NULL));
+  EXPECT(GOOD(nx_add(nx_mul(y, one), one)), 2, 3);
+  EXPECT(z, 2, 3);
+  OK(nx_assign(part(y, 1, 1, 1), one));
+  EXPECT(y, 1, 1);
+  nx_tensor *element = GOOD(nx_as_strided(constant(3, 1), 0, NULL, NULL, 1));
+  BAD(NX_INVALID_ARGUMENT, nx_add(y, element));
+  nx_mapping *m;
+  OK(nx_map(one, NX_MAP_WRITE, NULL, &m));
+  *(float *)nx_mapping_base(m, NULL) = 5;
+  nx_mapping_release(m);
+  EXPECT(one, 5);
+  BAD(NX_INVALID_ARGUMENT, nx_add(y, one));
+}
+
 static int32_t count_polls(void *user) { return ++*(int *)user, 0; }
 
 static void reports_and_polls(void **state) {
@@ -532,6 +553,7 @@ int main(void) {
       IN_SCOPE(complex_scalars),
       IN_SCOPE(writes_and_reads),
       IN_SCOPE(devices),
+      IN_SCOPE(constants_on_other_devices),
       IN_SCOPE(reports_and_polls),
       IN_SCOPE(dumps),
       IN_SCOPE(npy_files),
