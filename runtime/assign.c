@@ -258,7 +258,12 @@ nx_status nxi_assign(nx_tensor *dst, nx_tensor *src, nxi_assigned *assigned) {
   if (!nxg_same_shape(dst->rank, nxi_shape(dst), src->rank, nxi_shape(src))) {
     nxi_view_of(src, &v);
     if (nxg_view_expand(&v, dst->rank, nxi_shape(dst), &v, &d)) {
-      snprintf(d.op, sizeof d.op, "assign");
+      char is[NXG_SHAPE_TEXT], wanted[NXG_SHAPE_TEXT];
+      nxi_diag_clear(&d);
+      nxi_fail(&d, NX_INVALID_ARGUMENT, "assign",
+               "assign: the source of shape %s does not broadcast to the destination's shape %s",
+               nxg_format_shape(is, src->rank, nxi_shape(src)),
+               nxg_format_shape(wanted, dst->rank, nxi_shape(dst)));
       d.operand = 1;
       return nxi_error_report(&d);
     }

@@ -57,9 +57,7 @@ static nx_status extract(nxi_action *a, nx_tensor *const *t, size_t n, nxg_graph
 nx_status nx_dump(nx_tensor *const *t, size_t n, const char *stage, char **text) {
   if (!n || !t || !text || !stage)
     return nxi_error_null("dump", !text ? 3 : !stage ? 2 : 0), NX_INVALID_ARGUMENT;
-  for (size_t i = 0; i < n; i++)
-    if (!t[i] || t[i]->context != t[0]->context)
-      return nxi_error_null("dump", (int32_t)i), NX_INVALID_ARGUMENT;
+  if (!nxi_check_operands("dump", t, (uint32_t)n)) return NX_INVALID_ARGUMENT;
   nxi_action a;
   nxi_action_begin(&a, t[0]->context, NULL);
   nxg_graph *g = NULL;

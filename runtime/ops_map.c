@@ -116,7 +116,12 @@ BINARY(shl) BINARY(shr)
 
 /* A dtype that does not exist must not look like "none given". */
 static nx_tensor *convert(nxg_op op, nx_tensor *x, nx_dtype dtype) {
-  return record_map(op, &x, 1, nxi_dtype_valid(dtype) ? dtype : NXI_DTYPE_COUNT);
+  if (!x || nxi_dtype_valid(dtype)) return record_map(op, &x, 1, dtype);
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  nxi_fail(&d, NX_UNSUPPORTED_DTYPE, nxg_ops[op].name, "%s: there is no dtype %d", nxg_ops[op].name,
+           (int)dtype);
+  return nxi_fail_null(&d);
 }
 nx_tensor *nx_cast(nx_tensor *x, nx_dtype dtype) { return convert(NXG_cast, x, dtype); }
 nx_tensor *nx_bitcast(nx_tensor *x, nx_dtype dtype) { return convert(NXG_bitcast, x, dtype); }

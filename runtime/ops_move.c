@@ -44,6 +44,13 @@ static nx_tensor *record_inferred(nxg_op op, const nxi_operand *o, uint32_t n, c
 
 /* ---- reductions */
 
+static bool check_flags(const char *name, uint32_t flags, nxi_diag *d) {
+  if (!(flags & ~(uint32_t)NX_KEEPDIMS)) return true;
+  nxi_fail(d, NX_INVALID_ARGUMENT, name, "%s: the flags 0x%x hold more than NX_KEEPDIMS", name,
+           flags);
+  return false;
+}
+
 static nx_tensor *reduce(nxg_op op, nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags) {
   const char *name = nxg_ops[op].name;
   if (!x) return nxi_error_null(name, 0);
@@ -51,7 +58,7 @@ static nx_tensor *reduce(nxg_op op, nx_tensor *x, const int32_t *axes, size_t n,
   nxi_diag_clear(&d);
   uint32_t mask = 0;
   if (n && !axes) nxi_fail(&d, NX_INVALID_ARGUMENT, name, "%s: the list of axes is null", name);
-  else nxg_axes_mask(name, x->rank, axes, n, &mask, &d);
+  else if (check_flags(name, flags, &d)) nxg_axes_mask(name, x->rank, axes, n, &mask, &d);
   if (d.status) return nxi_fail_null(&d);
   int64_t attrs[2] = {mask, flags & NX_KEEPDIMS};
   nxi_operand o = nxi_operand_of(x);
@@ -84,7 +91,8 @@ static nx_tensor *arg_reduce(nxg_op op, nx_tensor *x, int32_t axis, uint32_t fla
   nxi_diag d;
   nxi_diag_clear(&d);
   int64_t attrs[2] = {0, flags & NX_KEEPDIMS};
-  if (!one_axis(name, x, axis, &attrs[0], &d)) return nxi_fail_null(&d);
+  if (!check_flags(name, flags, &d) || !one_axis(name, x, axis, &attrs[0], &d))
+    return nxi_fail_null(&d);
   nxi_operand o = nxi_operand_of(x);
   return record_inferred(op, &o, 1, attrs, 2, &d);
 }

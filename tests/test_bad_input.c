@@ -400,6 +400,13 @@ static void ranges_outside(void **state) {
   INVALID("pad", -1, nx_pad(x, L(0, INT64_MAX), L(0, 0), NX_NUMBER(0)), "[4,6]");
   nx_tensor *row = nx_expand(of(NX_F32, NX_SHAPE(1)), NX_SHAPE(5)); /* one element five times */
   FAILS(NX_INVALID_ARGUMENT, nx_assign(row, of(NX_F32, NX_SHAPE(5))));
+  assert_int_equal(nx_assign(x, of(NX_F32, NX_SHAPE(7))), NX_INVALID_ARGUMENT);
+  expect_error(__LINE__, NX_INVALID_ARGUMENT, "assign", 1,
+               (const char *const[]){"assign: the source", "[7]", "[4,6]", NULL});
+  INVALID("reduce_max", -1, nx_reduce_max(x, NX_AXES(0), 2), "flags 0x2");
+  INVALID("argmin", -1, nx_argmin(x, 0, 0x80000001u), "flags 0x80000001");
+  INVALID("empty", -1, nx_empty(ctx, 0, 99, 0, NULL), "no dtype 99");
+  DTYPE("cast", -1, nx_cast(x, -3), "no dtype -3");
 }
 
 /* ---- sizes. Nothing here allocates: views of one element, and refusals. */
@@ -486,6 +493,10 @@ static void devices_and_contexts(void **state) {
           "device");
   GOOD(nx_add(slow, of(NX_F32, 0, NULL))); /* a constant is everywhere */
   FAILS(NX_INVALID_ARGUMENT, nx_assign(x, y));
+  list[1] = y;
+  char *text = NULL;
+  assert_int_equal(nx_dump(list, 2, "graph", &text), NX_INVALID_ARGUMENT);
+  expect_error(__LINE__, NX_INVALID_ARGUMENT, "dump", 1, (const char *const[]){"context", NULL});
   INVALID("empty", -1, nx_empty(ctx, -1, NX_F32, 0, NULL));
   INVALID("empty", -1, nx_empty(ctx, nx_device_count(ctx), NX_F32, 0, NULL));
   assert_null(nx_to_device(x, 77));
