@@ -207,7 +207,7 @@ nx_status nx_write(nx_tensor *t, const void *src, size_t bytes, const nx_run_opt
   if (d.status || check_bytes("write", t, src, bytes, &d)) return nxi_error_report(&d);
   nxi_action a;
   nxi_action_begin(&a, t->context, o);
-  nx_tensor *source = tensor_of_bytes(&a, t, src);
+  nx_tensor *source = nxi_action_stopped(&a) ? NULL : tensor_of_bytes(&a, t, src);
   if (!source) return nxi_action_end(&a, nxi_oom_in(&a.diag, a.diag.status, "write"));
   nxi_assigned assigned;
   nx_status status = nxi_assign(t, source, &assigned);

@@ -200,6 +200,9 @@ static nx_status trace(capture *k, nx_tensor *const *in, uint32_t n_in, nxi_node
     if (n->op != NXI_OP_PLACEHOLDER)
       return nxi_fail(k->d, NX_INVALID_ARGUMENT, "function",
                       "function: input %u was assigned outside of its capture", i);
+    if (!nxg_same_shape(in[i]->rank, nxi_shape(in[i]), n->rank, nxi_node_shape(n)))
+      return nxi_fail(k->d, NX_INVALID_ARGUMENT, "function",
+                      "function: input %u is a view of a placeholder in another shape", i);
     if (s->id < first) first = s->id;
     uint32_t number = nxg_add_input(k->g, n->dtype, n->rank, nxi_node_shape(n), 0, -1, NULL);
     if (number == UINT32_MAX) return nxi_oom(k->d);

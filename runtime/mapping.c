@@ -144,7 +144,8 @@ static nx_status fill_empty(nxi_action *a, nxi_storage *s) {
 
 static nx_status map(nxi_action *a, nxi_storage *s, nx_mapping *m) {
   nx_context *c = a->context;
-  nx_status status = NX_OK;
+  nx_status status = nxi_action_stopped(a);
+  if (status) return status;
   nxi_record_lock(c);
   bool empty = s->value->op == NXI_OP_EMPTY && s->value->state == NXI_PENDING;
   nxi_record_unlock(c);

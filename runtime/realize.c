@@ -139,12 +139,14 @@ nx_status nxi_realize_nodes(nxi_action *a, nxi_node *const *nodes, uint32_t n) {
 
 nx_status nxi_realize_storage(nxi_action *a, nxi_storage *s, nxi_node **node) {
   nx_context *c = a->context;
+  nx_status status = nxi_action_stopped(a); /* also if the value is there */
+  if (status) return status;
   nxi_record_lock(c);
   nxi_node *value = s->value;
   value->refs++;
   bool done = value->state == NXI_REALIZED;
   nxi_record_unlock(c);
-  nx_status status = done ? NX_OK : nxi_realize_nodes(a, &value, 1);
+  if (!done) status = nxi_realize_nodes(a, &value, 1);
   if (!status && node) {
     *node = value;
     return NX_OK;
@@ -213,7 +215,9 @@ static nx_status realize(void *arg) {
   size_t n = r->n;
   nx_context *c = a->context;
   nxi_list nodes = {0};
-  nx_status status = collect_roots(c, t, n, a->filled.flags, &nodes);
+  nx_status status = nxi_action_stopped(a);
+  if (status) return status;
+  status = collect_roots(c, t, n, a->filled.flags, &nodes);
   if (!status && nodes.n) status = nxi_realize_nodes(a, (nxi_node **)nodes.items, nodes.n);
   nxi_oom_in(&a->diag, nxi_oom_during(&a->diag, status, "planning"), "realize");
   nxi_record_lock(c);

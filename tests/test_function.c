@@ -231,6 +231,10 @@ static void wrong_creation(void **state) {
   nx_function *f = NULL;
   FAILS(NX_UNBOUND, nx_function_create(ctx, &x, 1, &sum, 1, NULL, &f));
   FAILS(NX_INVALID_ARGUMENT, nx_function_create(ctx, &plain_tensor, 1, &sum, 1, NULL, &f));
+  nx_tensor *row =
+      GOOD(nx_expand(x, NX_SHAPE(1, 3))); /* its shape is not what calls would have to give */
+  FAILS(NX_INVALID_ARGUMENT, nx_function_create(ctx, &row, 1, &sum, 1, NULL, &f));
+  release(row);
   FAILS(NX_INVALID_ARGUMENT, nx_function_create(ctx, (nx_tensor *[]){x, x}, 2, &sum, 1, NULL, &f));
   FAILS(NX_INVALID_ARGUMENT,
         nx_function_create(ctx, (nx_tensor *[]){x, NULL}, 2, &sum, 1, NULL, &f));

@@ -344,6 +344,34 @@ static void callbacks(void **state) {
   assert_int_equal(atomic_load(&faults), 0);
 }
 
+/* Who says stop at once is heard, also where nothing is left to compute. */
+static int32_t always(void *user) {
+  (void)user;
+  return 1;
+}
+
+static void stopped_at_once(void **state) {
+  (void)state;
+  nx_run_options o = {.size = sizeof o, .poll = always};
+  nx_scope *s = nx_scope_begin(ctx);
+  nx_tensor *x = GOOD(nx_copy(vector(4, 1, 1))), *e = nx_empty(ctx, 0, NX_F32, NX_SHAPE(4));
+  nx_mapping *m = NULL;
+  nx_scalar v;
+  float zeros[4] = {0};
+  OK(nx_realize(ctx, &x, 1, NULL));
+  FAILS(NX_INTERRUPTED, nx_realize(ctx, &x, 1, &o));
+  FAILS(NX_INTERRUPTED, nx_realize(ctx, NULL, 0, &o));
+  FAILS(NX_INTERRUPTED, nx_item(x, (int64_t[]){0}, &v, &o));
+  FAILS(NX_INTERRUPTED, nx_read(x, zeros, sizeof zeros, &o));
+  FAILS(NX_INTERRUPTED, nx_write(x, zeros, sizeof zeros, &o));
+  FAILS(NX_INTERRUPTED, nx_map(x, NX_MAP_WRITE, &o, &m));
+  FAILS(NX_INTERRUPTED, nx_map(e, NX_MAP_WRITE, &o, &m));
+  FAILS(NX_INTERRUPTED, nx_save_npy(x, "interrupted.npy", &o));
+  assert_null(m);
+  EXPECT(x, 1, 2, 3, 4);
+  nx_scope_end(s);
+}
+
 /* What fails while a deputy works is the caller's error, with the tag of what was recorded. */
 static void failures(void **state) {
   (void)state;
@@ -426,6 +454,7 @@ int main(void) {
       cmocka_unit_test(interrupted_when_new),
       cmocka_unit_test(several_callers),
       cmocka_unit_test(callbacks),
+      cmocka_unit_test(stopped_at_once),
       cmocka_unit_test(failures),
 #if !defined(THREAD_SANITIZER)
       cmocka_unit_test(forks),

@@ -164,7 +164,8 @@ typedef struct nx_run_options {
   size_t size; /* sizeof(nx_run_options) */
   uint32_t flags;
   /* Called on the caller's thread, with no lock held, when the action begins and then every 20 ms at most, whatever
-   * it is in the middle of. Nonzero: stop; then it is not called again by this action. It may use the library. */
+   * it is in the middle of. Nonzero: stop, with NX_INTERRUPTED; then it is not called again by this action. What had
+   * begun to overwrite memory, or was done by then, still succeeds. It may use the library. */
   int32_t (*poll)(void *user);
   void *user;
   struct nx_report *report; /* debug.h; filled if not NULL */
