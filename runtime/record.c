@@ -185,7 +185,7 @@ int32_t nxi_common_device(const char *op, nx_tensor *const *t, uint32_t n, nxi_d
   nxi_record_lock(t[0]->context);
   for (uint32_t i = 0; i < n; i++) {
     nxi_storage *s = t[i]->storage;
-    if (is_constant(s->value)) continue;
+    if (t[i]->rank == 0 && is_constant(s->value)) continue;
     if (found && s->device != device) {
       nxi_record_unlock(t[0]->context);
       nxi_fail(d, NX_INVALID_ARGUMENT, op,
