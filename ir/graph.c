@@ -96,6 +96,16 @@ uint32_t nxg_add_input(nxg_graph *g, nx_dtype dtype, int32_t rank, const int64_t
   return node;
 }
 
+bool nxg_set_tag(nxg_graph *g, uint32_t node, uint64_t number, const char *text) {
+  size_t n = text ? strnlen(text, NXG_NOTE_MOST) : 0;
+  char *kept = n ? nxi_arena_alloc(&g->arena, n + 1) : NULL; /* zeroed: it ends there */
+  if (n && !kept) return false;
+  if (n) memcpy(kept, text, n);
+  g->nodes[node].tag = number;
+  g->nodes[node].tag_text = kept;
+  return true;
+}
+
 void nxg_add_output(nxg_graph *g, uint32_t node, const char *name) {
   const char *kept = keep_text(g, name);
   if (g->failed || !nxi_grow(&g->outputs, &g->cap_outputs, g->n_outputs + 1, sizeof *g->outputs)) {

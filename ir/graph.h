@@ -109,6 +109,9 @@ uint32_t nxg_add(nxg_graph *g, nxg_op op, uint32_t n_args, const uint32_t *args,
 /* An input node: registers it, attrs[0] is its number. */
 uint32_t nxg_add_input(nxg_graph *g, nx_dtype dtype, int32_t rank, const int64_t *shape,
                        uint32_t flags, int32_t alias, const char *name);
+/* Of the recording; text may be NULL, and is cut after NXG_NOTE_MOST bytes. False without memory. */
+enum { NXG_NOTE_MOST = 255 };
+bool nxg_set_tag(nxg_graph *g, uint32_t node, uint64_t number, const char *text);
 void nxg_add_output(nxg_graph *g, uint32_t node, const char *name);
 static inline int64_t nxg_node_elements(const nxg_node *n) {
   return nxg_elements(n->rank, n->shape);

@@ -47,7 +47,7 @@ typedef struct nxg_statement {
   int32_t rank;
   int64_t shape[NXG_MAX_RANK];
   uint64_t tag;
-  char note[256];
+  char note[NXG_NOTE_MOST + 1];
   nxg_value values[NXG_KEYS];
 } nxg_statement;
 

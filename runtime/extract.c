@@ -7,7 +7,13 @@
 
 /* ---- growing pieces */
 
+void nxi_run_drop_tags(nxi_run *run) {
+  for (uint32_t i = 0; i < run->n_tags; i++) nxi_tag_release(run->tags[i]);
+  run->n_tags = 0;
+}
+
 void nxi_run_reset(nxi_run *run) {
+  nxi_run_drop_tags(run);
   run->n_key = run->n_inputs = run->n_params = run->n_outputs = run->n_stack = run->n_order = 0;
   run->n_slots = run->n_aliases = run->n_updates = 0;
   run->claimed = run->overwriting = run->entangled = false;
@@ -17,6 +23,8 @@ void nxi_run_reset(nxi_run *run) {
 
 void nxi_run_free(nxi_run *run) {
   if (!run) return;
+  nxi_run_drop_tags(run);
+  nxi_free(run->tags);
   nxi_free(run->key);
   nxi_free(run->inputs);
   nxi_free(run->params);
@@ -402,6 +410,21 @@ static bool materialise_cells(nxi_run *run) {
   return true;
 }
 
+/* The nodes of the recording may be gone when a graph is made of the key. */
+static bool keep_tags(nxi_run *run) {
+  if (!run->tagged && !run->debugging) return true;
+  if (!nxi_grow(&run->tags, &run->cap_tags, run->n_slots + 1, sizeof *run->tags)) return false;
+  run->n_tags = run->n_slots;
+  memset(run->tags, 0, run->n_tags * sizeof *run->tags);
+  for (uint32_t i = 0; i < run->n_order; i++) {
+    nxi_tag *tag = run->order[i]->tag, **kept = &run->tags[run->slots[i]];
+    if (!tag || *kept) continue;
+    atomic_fetch_add_explicit(&tag->refs, 1, memory_order_relaxed);
+    *kept = tag;
+  }
+  return true;
+}
+
 nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag *d) {
   nxi_run_reset(run);
   run->debugging = nxi_debug_key();
@@ -417,7 +440,7 @@ nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag
     bool hold = atomic_load_explicit(&held->flags, memory_order_relaxed) & NXI_NODE_HOLD;
     if (hold && held->state == NXI_PENDING && !add_output(run, held)) return nxi_oom(d);
   }
-  if (!materialise_cells(run)) return nxi_oom(d);
+  if (!materialise_cells(run) || !keep_tags(run)) return nxi_oom(d);
   uint64_t tail[2] = {UINT64_MAX, run->n_outputs}; /* no head of a node looks like this */
   if (!nxi_key_words(run, tail, 2)) return nxi_oom(d);
   for (uint32_t i = 0; i < run->n_outputs; i++) {
@@ -462,6 +485,10 @@ static void decode_all(const nxi_run *run, nxg_graph *g, uint32_t *nodes, uint32
     if ((w[0] & 0xffff) != NXG_input) decode_node(run, g, w, slot, nodes, args, with_values);
   for (uint32_t i = 0; i < run->n_outputs && !g->failed; i++)
     nxg_add_output(g, nodes[w[2 + i]], NULL);
+  for (uint32_t i = 0; with_values && i < run->n_tags && !g->failed; i++) {
+    const nxi_tag *tag = run->tags[i];
+    if (tag) g->failed = !nxg_set_tag(g, nodes[i], tag->number, tag->has_text ? tag->text : NULL);
+  }
 }
 
 nx_status nxi_decode(const nxi_run *run, bool with_values, nxg_graph **out, nxi_diag *d) {

@@ -61,8 +61,8 @@ static uint32_t add_node(capture *k, nxi_node *n) {
   uint32_t number =
       nxg_add(k->g, op, n->n_args, k->args, attrs, n->n_attrs, n->dtype, n->rank, shape);
   if (number == UINT32_MAX || !n->tag) return number;
-  k->g->nodes[number].tag = n->tag->number;
-  return number;
+  const char *text = n->tag->has_text ? n->tag->text : NULL;
+  return nxg_set_tag(k->g, number, n->tag->number, text) ? number : UINT32_MAX;
 }
 
 static nxi_node *next_operand(const capture *k, nxi_node *n, uint32_t *next) {

@@ -22,6 +22,8 @@ void nxi_run_give(nxi_run *run) {
   if (!run) return;
   nx_context *c = run->context;
   nxi_run *spare = run;
+  nxi_run_drop_tags(run);
+  run->tagged = false;
   if (run->cap_key <= SPARE_WORDS) {
     nxi_run_lock(c);
     spare = c->spare_run;

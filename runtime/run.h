@@ -69,7 +69,10 @@ struct nxi_run {
   uint32_t n_slots, n_aliases, n_updates;
   uint32_t slot;     /* the node of the key that was written, or found again, last */
   nxi_node *culprit; /* that cannot be computed, if extraction failed */
-  struct nxi_span {  /* of memory that host code may know */
+  bool tagged;       /* tags are wanted: somebody will see the graph */
+  nxi_tag **tags;    /* of each node of the key, or NULL; one reference each */
+  uint32_t n_tags, cap_tags;
+  struct nxi_span { /* of memory that host code may know */
     uintptr_t begin, end;
     const nxi_buffer *buffer;
   } *spans;
@@ -92,6 +95,7 @@ struct nxi_run {
  * failure of a failed node; NX_OUT_OF_MEMORY. */
 nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag *d);
 void nxi_run_reset(nxi_run *run);
+void nxi_run_drop_tags(nxi_run *run);
 void nxi_run_free(nxi_run *run);
 /* The graph that a key says. with_values: parameters become the constants they are now. No lock. */
 nx_status nxi_decode(const nxi_run *run, bool with_values, nxg_graph **out, nxi_diag *d);

@@ -480,6 +480,33 @@ static void reports_and_polls(void **state) {
   assert_false(describe(d).flags & NX_REALIZED);
 }
 
+/* Where the frontend recorded an operation is in what a person reads, and comes back from the text. */
+static void tags_in_dumps(void **state) {
+  (void)state;
+  char *text = NULL, *again = NULL, longest[300] = {0}, wanted[300];
+  memset(longest, 'n', sizeof longest - 1);
+  nx_tensor *x = vector(3, 0, 1), *p = GOOD(nx_placeholder(ctx, 0, NX_F32, NX_SHAPE(3)));
+  nx_tag_set(7, "line \"7\"");
+  nx_tensor *y = nx_exp(x), *z = nx_sin(p);
+  nx_tag_set(0, longest);
+  y = nx_neg(y);
+  nx_tag_set(0, NULL);
+  OK(nx_dump(&y, 1, "graph", &text));
+  assert_non_null(strstr(text, "= exp %0 : f32[3] tag=7 note=\"line \\\"7\\\"\"\n"));
+  snprintf(wanted, sizeof wanted, " note=\"%.255s\"\n", longest);
+  assert_non_null(strstr(text, wanted));
+  nx_string_free(text);
+  nx_function *f = NULL, *g = NULL;
+  OK(nx_function_create(ctx, &p, 1, &z, 1, NULL, &f));
+  OK(nx_function_dump(f, "graph", &text));
+  assert_non_null(strstr(text, "= sin %0 : f32[3] tag=7 note=\"line \\\"7\\\"\"\n"));
+  OK(nx_function_parse(ctx, text, strlen(text), &g));
+  OK(nx_function_dump(g, "graph", &again));
+  assert_string_equal(again, text);
+  nx_string_free(text), nx_string_free(again);
+  nx_function_release(f), nx_function_release(g);
+}
+
 static void dumps(void **state) {
   (void)state;
   nx_tensor *x = vector(8, 0, 1), *y;
@@ -555,6 +582,7 @@ int main(void) {
       IN_SCOPE(devices),
       IN_SCOPE(constants_on_other_devices),
       IN_SCOPE(reports_and_polls),
+      IN_SCOPE(tags_in_dumps),
       IN_SCOPE(dumps),
       IN_SCOPE(npy_files),
   };
