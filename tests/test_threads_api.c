@@ -286,9 +286,52 @@ static void fork_while_working(void **state) {
   assert_int_equal(atomic_load(&faults), 0);
 }
 
+/* ---- a process that ends while its threads compile. It is this program, started anew. */
+
+static void *compile_for_ever(void *arg) {
+  for (int64_t i = *(int64_t *)arg;; i++) {
+    nx_scope *s = nx_scope_begin(ctx);
+    nx_tensor *x = nx_arange(ctx, 0, NX_F32, NX_NUMBER(1), NX_NUMBER(1), 5000 + i), *y = x;
+    for (int64_t k = 0; k < 3 + i % 9; k++) y = i >> k & 1 ? nx_sin(y) : nx_add(nx_exp(y), x);
+    nx_realize(ctx, &y, 1, NULL);
+    nx_scope_end(s);
+  }
+  return arg;
+}
+
+static int end_while_compiling(int ms) {
+  static int64_t firsts[THREADS] = {0, 250, 500, 750};
+  pthread_t threads[THREADS];
+  const nx_context_options o = {.size = sizeof o, .cache_dir = ""};
+  if (nx_context_create(&o, &ctx) != NX_OK) return 1;
+  nx_tensor *y = nx_tanh(vector(5000, 0, 1));
+  if (nx_realize(ctx, &y, 1, NULL) != NX_OK) return 1;
+  for (int i = 0; i < THREADS; i++)
+    if (pthread_create(&threads[i], NULL, compile_for_ever, &firsts[i]) != 0) return 1;
+  usleep((unsigned)ms * 1000);
+  return 42;
+}
+
+static void exits_while_compiling(void **state) {
+  (void)state;
+  for (int i = 1; i <= 16; i++) {
+    char ms[16];
+    int status;
+    snprintf(ms, sizeof ms, "%d", 5 * i);
+    pid_t child = fork();
+    if (child == 0) {
+      execl("/proc/self/exe", "threads_api", "end", ms, (char *)NULL);
+      _exit(1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+  }
+}
+
 #define T(f) cmocka_unit_test_teardown(f, nothing_left)
 
-int main(void) {
+int main(int argc, char **argv) {
+  if (argc == 3) return end_while_compiling(atoi(argv[2]));
   const struct CMUnitTest tests[] = {
       T(one_value_for_all),
       T(assigns),
@@ -298,6 +341,7 @@ int main(void) {
       T(released_elsewhere),
       T(last_handle_elsewhere),
       T(fork_while_working),
+      T(exits_while_compiling),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }
