@@ -270,6 +270,11 @@ class BadInput(Case):
         self.file("a.nxir", "nxir 1\ngraph @f(%x: f32[3] alias=2000000000) -> (%y) {\n  %y = neg %x : f32[3]\n}\n")
         self.refused("^a.nxir:2:21: there is no alias 2000000000", "dump", "a.nxir", "--stage", "plan")
 
+    def test_scalars_that_do_not_fit(self):
+        self.file("s.nxir", "nxir 1\ngraph @f(%x: i8[], %b: bool[]) -> (%x, %b) {\n}\n")
+        self.refused('^nxc: input x: there is no file "128", and as a scalar of type i8 it is not a whole number', "run", "s.nxir", "--input", "x=128", "--input", "b=true")
+        self.refused('^nxc: input b: there is no file "1", and as a scalar of type bool it is neither true nor false', "run", "s.nxir", "--input", "x=-128", "--input", "b=1")
+
     def test_input_that_is_no_file(self):
         os.mkfifo(self.dir / "pipe")
         self.refused("^pipe: pipe is no regular file", "run", "softmax.nxir", "--input", "x=pipe")

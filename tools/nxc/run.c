@@ -108,8 +108,9 @@ static int scalar_input(job *j, size_t i, const nx_port_info *p, const char *tex
   unsigned char element[8];
   const char *wrong = nxi_parse_scalar(text, (uint32_t)strlen(text), p->dtype, &bits);
   if (wrong != NULL)
-    return nxc_complain("nxc", "input %s: \"%s\" is neither a file nor a scalar: %s", p->name, text,
-                        wrong);
+    return nxc_complain("nxc",
+                        "input %s: there is no file \"%s\", and as a scalar of type %s it %s",
+                        p->name, text, nx_dtype_name(p->dtype), wrong);
   nxi_store_element(element, p->dtype, bits);
   j->in[i] = nx_empty(j->context, 0, p->dtype, 0, NULL);
   if (nx_write(j->in[i], element, (size_t)nxi_dtype_size(p->dtype), NULL) != NX_OK)
