@@ -160,6 +160,50 @@ static void outputs_in_place(void **state) {
   nx_function_release(f);
 }
 
+/* Into another part of the storage that it reads, of the same form: the output lies where it was asked for. */
+static void outputs_beside_their_input(void **state) {
+  (void)state;
+  enum { COUNT = 3000, ALL = 2 * COUNT + 1 };
+  static const int64_t starts[][2] = {{0, COUNT}, {COUNT, 0}, {0, 1}, {1, 0}, {5, 5}};
+  float *is = calloc(ALL, sizeof *is);
+  assert_non_null(is);
+  nx_tensor *x = input(COUNT), *y = nx_add(x, number(7));
+  nx_function *f = make(&x, 1, &y, 1, NULL);
+  for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+    int64_t from = starts[i][0], to = starts[i][1];
+    nx_tensor *line = vector(ALL, 0, 1), *in = part(line, from, COUNT, 1),
+              *out = part(line, to, COUNT, 1);
+    OK(nx_function_call(f, &in, &out, NULL));
+    OK(nx_read(line, is, ALL * sizeof *is, NULL));
+    for (int64_t k = 0; k < ALL; k++)
+      assert_true(is[k] == (float)(k >= to && k < to + COUNT ? k - to + from + 7 : k));
+  }
+  nx_function_release(f);
+  free(is);
+}
+
+/* A call that assigns a part leaves the old values to those who have not read them yet. */
+static void old_values_that_others_need(void **state) {
+  (void)state;
+  for (int output = 0; output < 2; output++) { /* what the function assigns, or where its output goes */
+    nx_tensor *w = vector(4, 1, 1), *x = input(2), *y = nx_neg(x);
+    if (!output) OK(nx_assign(part(w, 1, 2, 1), x));
+    nx_function *f = make(&x, 1, &y, 1, NULL);
+    OK(nx_realize(ctx, &w, 1, NULL));
+    nx_tensor *pending = nx_neg(w), *same = constant(4, 0);
+    OK(nx_assign(same, w)); /* they share a value now */
+    nx_tensor *in = constant(2, output ? -9 : 9), *out = output ? part(w, 1, 2, 1) : NULL;
+    OK(nx_function_call(f, &in, &out, NULL));
+    EXPECT(pending, -1, -2, -3, -4);
+    EXPECT(same, 1, 2, 3, 4);
+    EXPECT(w, 1, 9, 9, 4);
+    pending = nx_neg(w); /* nobody but this one */
+    OK(nx_function_call(f, &in, &out, NULL));
+    EXPECT(pending, -1, -9, -9, -4);
+    nx_function_release(f);
+  }
+}
+
 static void donation(void **state) {
   (void)state;
   nx_tensor *x = input(1000), *y = nx_add(x, number(1)), *a = vector(1000, 0, 1), *sum;
@@ -307,6 +351,8 @@ int main(void) {
       IN_SCOPE(inputs_can_be_assigned),
       IN_SCOPE(inputs_that_share_memory),
       IN_SCOPE(outputs_in_place),
+      IN_SCOPE(outputs_beside_their_input),
+      IN_SCOPE(old_values_that_others_need),
       IN_SCOPE(donation),
       IN_SCOPE(inlined),
       IN_SCOPE(failed_calls_change_nothing),

@@ -229,6 +229,26 @@ static void shifts_within_itself(void **state) {
   free(is);
 }
 
+/* A block of a matrix, turned: it begins where it is read and written alike, and nowhere else is it the same place. */
+static void turned_within_itself(void **state) {
+  (void)state;
+  enum { SIDE = 70, ALL = SIDE + 1 };
+  float *is = calloc(ALL * ALL, sizeof *is);
+  assert_non_null(is);
+  nx_tensor *x = GOOD(nx_reshape(vector(ALL * ALL, 0, 1), NX_SHAPE(ALL, ALL)));
+  OK(nx_realize(ctx, &x, 1, NULL));
+  const int64_t start[2] = {0, 0}, stop[2] = {SIDE, SIDE};
+  nx_tensor *block = GOOD(nx_shrink(x, start, stop));
+  nx_scope *s = nx_scope_begin(ctx);
+  OK(nx_assign(block, nx_add(nx_permute(block, NX_AXES(1, 0)), number(7))));
+  nx_scope_end(s);
+  OK(nx_read(x, is, ALL * ALL * sizeof *is, NULL));
+  for (int i = 0; i < ALL; i++)
+    for (int j = 0; j < ALL; j++)
+      assert_true(is[i * ALL + j] == (float)(i < SIDE && j < SIDE ? j * ALL + i + 7 : i * ALL + j));
+  free(is);
+}
+
 static void overlapping_destination_is_refused(void **state) {
   (void)state;
   nx_tensor *x = vector(1, 0, 1), *wide = nx_expand(x, NX_SHAPE(3)), *zero = number(0);
@@ -330,6 +350,7 @@ int main(void) {
       IN_SCOPE(many_assigns_in_place),
       IN_SCOPE(old_and_new_in_one_run),
       IN_SCOPE(shifts_within_itself),
+      IN_SCOPE(turned_within_itself),
       IN_SCOPE(overlapping_destination_is_refused),
       IN_SCOPE(failed_realise_then_retry),
       IN_SCOPE(failed_realise_in_place),

@@ -265,6 +265,24 @@ static void all_products(void **state) {
   assert_int_equal(nxt_differences(shop), 0);
 }
 
+/* Products whose own value is wanted beside what follows them: that may not be written over them. */
+static void products_that_others_read(void **state) {
+  (void)state;
+  static const char *const texts[] = {
+      "nxir 1\ngraph @product(" AB ", %tame2: $T[$3]) -> (%p, %z) {\n %p = matmul %tame0, %tame1\n"
+      " %z = add %p, %tame2\n}\n",
+      "nxir 1\ngraph @product(" AB ", %tame2: $T[$3]) -> (%z, %w) {\n %p = matmul %tame0, %tame1\n"
+      " %z = add %p, %tame2\n %t = permute %p axes=[1,0]\n %w = neg %t\n}\n"};
+  static const int64_t sizes[][3] = {{33, 40, 65}, {130, 70, 50}};
+  static const nx_dtype types[] = {NX_F32, NX_F64, NX_BF16};
+  for (size_t i = 0; i < COUNT(texts); i++)
+    for (size_t k = 0; k < COUNT(sizes); k++)
+      for (size_t t = 0; t < COUNT(types); t++)
+        nxt_compare(shop, nxt_parse(texts[i], types[t], sizes[k]), "product that others read",
+                    NXT_LLVM | NXT_LOGICAL);
+  assert_int_equal(nxt_differences(shop), 0);
+}
+
 /* ---- updates: a.. are overwritten in place where that is right */
 
 static const char *const updates[] = {
@@ -335,6 +353,7 @@ int main(void) {
       cmocka_unit_test(every_set_of_axes),        cmocka_unit_test(long_runs),
       cmocka_unit_test(first_of_the_best),        cmocka_unit_test(moves_with_guards),
       cmocka_unit_test(reshapes_after_permutes),  cmocka_unit_test(all_products),
+      cmocka_unit_test(products_that_others_read),
       cmocka_unit_test(updates_in_place_and_not), cmocka_unit_test(the_harness_sees_a_difference),
   };
   return cmocka_run_group_tests(tests, open_shop, close_shop);
