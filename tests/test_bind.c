@@ -172,6 +172,24 @@ static void test_indices(void **state) {
   }
 }
 
+/* Each element over itself: no vector of them may be done twice, though nobody else has the memory. */
+static void test_in_place(void **state) {
+  (void)state;
+  static const int64_t sizes[] = {5, 16, 70, 301, 20011};
+  for (int form = 0; form < 10; form++) {
+    int64_t n = sizes[form / 2];
+    nxk_kernel *k = nxk_create(NXK_LOGICAL, "in_place");
+    uint32_t y = nxk_add_buffer(k, NXK_INOUT, NX_I32, n);
+    k->buffers[y].aligned = form % 2;
+    k->buffers[y].restricted = true;
+    nxk_begin_part(k);
+    nxk_value i = nxk_begin_range(k, NXK_OUTER, n), old = load1(k, y, 0, i, 1);
+    store1(k, y, i, 1, mul(k, old, nxk_const_i(k, NX_I32, 3)));
+    end_all(k, 2);
+    check(k);
+  }
+}
+
 static void test_rare(void **state) {
   (void)state;
   for (int form = 0; form < 3; form++) {
@@ -297,6 +315,7 @@ int main(void) {
       cmocka_unit_test(test_parameter_extent),
       cmocka_unit_test(test_indices),
       cmocka_unit_test(test_rare),
+      cmocka_unit_test(test_in_place),
       cmocka_unit_test(test_odd_shapes),
       cmocka_unit_test(test_regular_bounds_from_elsewhere),
       cmocka_unit_test(test_parts_and_nothing),

@@ -169,6 +169,20 @@ static void test_environments(void **state) {
   nxi_disk_close(b);
 }
 
+/* A sound entry under the name of another key, as if the two had one hash, is a miss. */
+static void test_equal_names(void **state) {
+  (void)state;
+  nxi_disk_cache *c = open_cache(in_root("equal"), "env", 0);
+  char data[512];
+  store(c, "k1", "of k1");
+  size_t size = read_file(only_file(c), data, sizeof data);
+  nxi_disk_clear(c);
+  store(c, "k2", "of k2");
+  write_file(only_file(c), data, size);
+  assert_true(gives(c, "k2", NULL));
+  nxi_disk_close(c);
+}
+
 static void test_corruption(void **state) {
   (void)state;
   nxi_disk_cache *c = open_cache(in_root("corrupt"), "environment", 0);
@@ -507,6 +521,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_round_trip),
       cmocka_unit_test(test_environments),
+      cmocka_unit_test(test_equal_names),
       cmocka_unit_test(test_corruption),
       cmocka_unit_test(test_names),
       cmocka_unit_test(test_unsafe_files),

@@ -6,6 +6,7 @@
 
 #include "llvm_util.h"
 #include "passes/plan.h"
+#include "runtime/cache_disk_private.h"
 #include "runtime/cache_kernel.h"
 
 /* ---- a kernel that adds a number, asked for by the number */
@@ -245,6 +246,48 @@ static void test_disk(void **state) {
   assert_int_equal(system(command), 0);
 }
 
+static nxi_kernel_outcome outcome_for(nxi_kernel_cache *c, const char *isa) {
+  order o = {.number = 1};
+  nxi_kernel *k = NULL;
+  nxi_kernel_outcome how;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  nx_status s = nxi_kernel_get(c, isa, &o.number, sizeof o.number, produce_adder, &o, &k, &how, &d);
+  if (s != NX_OK) fail_msg("%s", d.message);
+  nxi_kernel_release(k);
+  return how;
+}
+
+/* The instruction set is part of both keys, in memory and on disk; on disk also LLVM, the processor, and the version of
+ * what generates code. */
+static void test_keys(void **state) {
+  (void)state;
+  if (nxl_unavailable()) skip();
+  char directory[] = "/tmp/nx-keys-XXXXXX", command[64];
+  assert_non_null(mkdtemp(directory));
+  const char *host = nxi_target_host()->isa, *all[] = {host, "generic"};
+  size_t n = strcmp(host, "generic") ? 2 : 1;
+  for (size_t i = 0; i < n; i++) { /* a cache each: only the disk is shared */
+    nxi_kernel_cache *c = make_cache(directory);
+    assert_int_equal(outcome_for(c, all[i]), NXI_KERNEL_COMPILED);
+    nxi_kernel_cache_destroy(c);
+  }
+  nxi_kernel_cache *c = make_cache("");
+  for (size_t i = 0; i < n; i++) assert_int_equal(outcome_for(c, all[i]), NXI_KERNEL_COMPILED);
+  nxi_kernel_cache_destroy(c);
+  nxi_disk_cache *disk = NULL;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  assert_int_equal(nxi_kernel_disk_open(directory, &disk, &d), NX_OK);
+  const char *code = strstr(disk->environment, "; code ");
+  assert_non_null(code);
+  assert_int_equal(strspn(code + 7, "0123456789abcdef"), 32);
+  assert_true(nxl_environment("")[0] && strstr(disk->environment, nxl_environment("")));
+  nxi_disk_close(disk);
+  snprintf(command, sizeof command, "rm -r %s", directory);
+  assert_int_equal(system(command), 0);
+}
+
 /* Machines that bind differently share no kernel, though it does the same and its instruction set is one. */
 static void test_targets(void **state) {
   (void)state;
@@ -279,7 +322,7 @@ int main(void) {
       cmocka_unit_test(test_hits),     cmocka_unit_test(test_eviction),
       cmocka_unit_test(test_failures), cmocka_unit_test(test_exhausted_memory),
       cmocka_unit_test(test_threads),  cmocka_unit_test(test_disk),
-      cmocka_unit_test(test_targets),
+      cmocka_unit_test(test_keys),     cmocka_unit_test(test_targets),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -185,7 +185,8 @@ static void outputs_beside_their_input(void **state) {
 /* A call that assigns a part leaves the old values to those who have not read them yet. */
 static void old_values_that_others_need(void **state) {
   (void)state;
-  for (int output = 0; output < 2; output++) { /* what the function assigns, or where its output goes */
+  for (int output = 0; output < 2;
+       output++) { /* what the function assigns, or where its output goes */
     nx_tensor *w = vector(4, 1, 1), *x = input(2), *y = nx_neg(x);
     if (!output) OK(nx_assign(part(w, 1, 2, 1), x));
     nx_function *f = make(&x, 1, &y, 1, NULL);

@@ -82,6 +82,20 @@ static void special_scalars_are_constants(void **state) {
   release(x);
 }
 
+/* A plan that overwrites serves no run of the same operations whose old values somebody needs. */
+static void plans_that_overwrite(void **state) {
+  (void)state;
+  for (int i = 0; i < 4; i++) {
+    nx_tensor *x = vector(5, 0, 1), *pending = NULL;
+    OK(nx_realize(ctx, &x, 1, NULL));
+    if (i % 2) pending = nx_neg(x);
+    OK(nx_assign(part(x, 1, 3, 1), number(7)));
+    assert_int_equal(run(x).plan_misses, i < 2);
+    EXPECT(x, 0, 7, 7, 7, 4);
+    if (pending) EXPECT(pending, 0, -1, -2, -3, -4);
+  }
+}
+
 static void reasons(void **state) {
   (void)state;
   nx_tensor *x = vector(6, 0, 1), *z = vector(8, 0, 1), *square, *turned;
@@ -118,11 +132,9 @@ static void bounded(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(a_thousand_steps),
-      IN_SCOPE(reasons),
-      IN_SCOPE(special_scalars_are_constants),
-      IN_SCOPE(bounded),
-      IN_SCOPE(scalars_are_parameters),
+      IN_SCOPE(a_thousand_steps), IN_SCOPE(plans_that_overwrite),
+      IN_SCOPE(reasons),          IN_SCOPE(special_scalars_are_constants),
+      IN_SCOPE(bounded),          IN_SCOPE(scalars_are_parameters),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

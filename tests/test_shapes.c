@@ -350,11 +350,15 @@ static void the_harness_sees_a_difference(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_set_of_axes),        cmocka_unit_test(long_runs),
-      cmocka_unit_test(first_of_the_best),        cmocka_unit_test(moves_with_guards),
-      cmocka_unit_test(reshapes_after_permutes),  cmocka_unit_test(all_products),
+      cmocka_unit_test(every_set_of_axes),
+      cmocka_unit_test(long_runs),
+      cmocka_unit_test(first_of_the_best),
+      cmocka_unit_test(moves_with_guards),
+      cmocka_unit_test(reshapes_after_permutes),
+      cmocka_unit_test(all_products),
       cmocka_unit_test(products_that_others_read),
-      cmocka_unit_test(updates_in_place_and_not), cmocka_unit_test(the_harness_sees_a_difference),
+      cmocka_unit_test(updates_in_place_and_not),
+      cmocka_unit_test(the_harness_sees_a_difference),
   };
   return cmocka_run_group_tests(tests, open_shop, close_shop);
 }

@@ -188,6 +188,52 @@ static void progress(void **state) {
   assert_int_equal(atomic_load(&faults), 0);
 }
 
+/* ---- who maps for writing what kernels read at that moment waits for them */
+
+typedef struct reading {
+  nx_tensor *y;
+  atomic_bool begun;
+} reading;
+
+static int32_t note_begin(void *user) {
+  atomic_store(&((reading *)user)->begun, true);
+  return 0;
+}
+
+static void *realise_reading(void *arg) {
+  reading *r = arg;
+  nx_run_options o = {.size = sizeof o, .poll = note_begin, .user = r};
+  expect(nx_realize(ctx, &r->y, 1, &o) == NX_OK, "realize");
+  return NULL;
+}
+
+/* Sizes and delays change, so that each run is planned, and compiled, anew while the host begins to write. */
+static void writing_waits_for_readers(void **state) {
+  (void)state;
+  enum { LEAST = 20000, ROUNDS = 24 };
+  static float is[LEAST + ROUNDS];
+  for (int round = 0; round < ROUNDS; round++) {
+    int n = LEAST + round;
+    nx_scope *s = nx_scope_begin(ctx);
+    nx_tensor *x = vector(n, 0, 1);
+    nx_mapping *shown, *m;
+    pthread_t thread;
+    OK(nx_map(x, NX_MAP_READ, NULL, &shown)); /* the writer may not have other memory */
+    reading r = {.y = nx_neg(x)};
+    assert_int_equal(pthread_create(&thread, NULL, realise_reading, &r), 0);
+    while (!atomic_load(&r.begun)) usleep(10);
+    usleep((useconds_t)round % 8 * 100);
+    OK(nx_map(x, NX_MAP_WRITE, NULL, &m));
+    memset(nx_mapping_base(m, NULL), 0xff, (size_t)n * sizeof *is);
+    pthread_join(thread, NULL);
+    OK(nx_read(r.y, is, (size_t)n * sizeof *is, NULL));
+    for (int i = 0; i < n; i++) assert_true(is[i] == (float)-i);
+    nx_mapping_release(m), nx_mapping_release(shown);
+    nx_scope_end(s);
+  }
+  assert_int_equal(atomic_load(&faults), 0);
+}
+
 /* ---- handles made here and released there */
 
 static nx_tensor *handed_over[THREADS][400];
@@ -338,6 +384,7 @@ int main(int argc, char **argv) {
       T(calls),
       T(mappings),
       T(progress),
+      T(writing_waits_for_readers),
       T(released_elsewhere),
       T(last_handle_elsewhere),
       T(fork_while_working),
