@@ -288,6 +288,8 @@ static inline void nxi_record_lock(nx_context *c) { pthread_mutex_lock(&c->recor
 void nxi_record_unlock(nx_context *c);
 void *nxi_block_take(nx_context *c, size_t bytes);         /* record_lock; contents arbitrary */
 void nxi_block_give(nx_context *c, void *p, size_t bytes); /* record_lock */
+/* Tests: blocks are allocated one by one, so that each may fail for want of memory. */
+extern bool nxi_slab_each;
 static inline void nxi_context_ref(nx_context *c) {
   atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
 }

@@ -13,10 +13,13 @@ typedef struct nxi_slab {
   size_t bytes;
 } nxi_slab;
 
+bool nxi_slab_each;
+
 static void *cut_block(nx_context *c, size_t bytes) {
   if (c->slab_left < bytes) {
     size_t size = c->slabs ? c->slabs->bytes * 2 : FIRST_SLAB;
     if (size > LAST_SLAB) size = LAST_SLAB;
+    if (nxi_slab_each) size = sizeof(nxi_slab) + bytes;
     nxi_slab *slab = nxi_malloc(size);
     if (!slab) return NULL;
     slab->next = c->slabs;

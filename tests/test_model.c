@@ -201,5 +201,6 @@ int main(int argc, char **argv) {
   if (argc > 4) n_steps = (uint32_t)strtoul(argv[4], NULL, 10);
   if (n_steps > MOST_STEPS) n_steps = MOST_STEPS;
   with_faults = !strcmp(mode, "faults");
+  nxi_slab_each = with_faults; /* so that any block may fail */
   return strcmp(mode, "threads") ? plain(first, count) : threads(first, count);
 }
