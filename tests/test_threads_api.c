@@ -207,29 +207,50 @@ static void *realise_reading(void *arg) {
   return NULL;
 }
 
-/* Sizes and delays change, so that each run is planned, and compiled, anew while the host begins to write. */
+/* The host itself, through a mapping. */
+static void write_mapped(nx_tensor *x, size_t bytes) {
+  nx_mapping *m;
+  OK(nx_map(x, NX_MAP_WRITE, NULL, &m));
+  memset(nx_mapping_base(m, NULL), 0xff, bytes);
+  nx_mapping_release(m);
+}
+
+/* A call that assigns x; it has made its result when it finds that it has to wait. */
+static nx_function *assigning(nx_tensor *x, int64_t n) {
+  nx_tensor *p = GOOD(nx_placeholder(ctx, 0, NX_F32, 1, &n)), *q = nx_neg(p);
+  nx_function *f = NULL;
+  OK(nx_assign(x, p));
+  OK(nx_function_create(ctx, &p, 1, &q, 1, NULL, &f));
+  release(p), release(q);
+  return f;
+}
+
+/* Sizes and delays change, so that each run is planned, and compiled, anew while somebody begins to write. */
 static void writing_waits_for_readers(void **state) {
   (void)state;
-  enum { LEAST = 20000, ROUNDS = 24 };
+  enum { LEAST = 20000, ROUNDS = 32 };
   static float is[LEAST + ROUNDS];
   for (int round = 0; round < ROUNDS; round++) {
     int n = LEAST + round;
-    nx_scope *s = nx_scope_begin(ctx);
-    nx_tensor *x = vector(n, 0, 1);
-    nx_mapping *shown, *m;
+    nx_tensor *x = vector(n, 0, 1), *five = constant(n, 5), *out = NULL;
+    nx_mapping *shown;
     pthread_t thread;
-    OK(nx_map(x, NX_MAP_READ, NULL, &shown)); /* the writer may not have other memory */
+    OK(nx_map(x, NX_MAP_READ, NULL, &shown)); /* who writes may not have other memory */
+    nx_function *f = round % 2 ? assigning(x, n) : NULL;
     reading r = {.y = nx_neg(x)};
+    OK(nx_realize(ctx, &five, 1, NULL));
     assert_int_equal(pthread_create(&thread, NULL, realise_reading, &r), 0);
     while (!atomic_load(&r.begun)) usleep(10);
-    usleep((useconds_t)round % 8 * 100);
-    OK(nx_map(x, NX_MAP_WRITE, NULL, &m));
-    memset(nx_mapping_base(m, NULL), 0xff, (size_t)n * sizeof *is);
+    usleep((useconds_t)(round / 2 % 8) * 100);
+    if (f) OK(nx_function_call(f, &five, &out, NULL));
+    else write_mapped(x, (size_t)n * sizeof *is);
     pthread_join(thread, NULL);
     OK(nx_read(r.y, is, (size_t)n * sizeof *is, NULL));
     for (int i = 0; i < n; i++) assert_true(is[i] == (float)-i);
-    nx_mapping_release(m), nx_mapping_release(shown);
-    nx_scope_end(s);
+    if (f) assert_true(first_of(x) == 5 && first_of(out) == -5);
+    nx_mapping_release(shown);
+    nx_function_release(f);
+    release(x), release(five), release(out), release(r.y);
   }
   assert_int_equal(atomic_load(&faults), 0);
 }
