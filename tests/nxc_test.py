@@ -110,8 +110,8 @@ class Run(Case):
         self.assertEqual((out, err), ("y: f64[] = 12.25\nz: i32[] = 7\n", ""))
         self.file("s.npy", npy("<f8", (), [1.5]))
         self.assertIn("y: f64[] = 2.25", self.nxc("run", "-", "--input", "x=s.npy", "--input", "n=1", text=text)[0])
-        self.refused("input n: \"1.5\"", "run", "-", "--input", "x=1", "--input", "n=1.5", text=text)
-        self.refused("input n: \"none.npy\"", "run", "-", "--input", "x=1", "--input", "n=none.npy", text=text)
+        self.refused("input n: there is no file \"1.5\"", "run", "-", "--input", "x=1", "--input", "n=1.5", text=text)
+        self.refused("input n: there is no file \"none.npy\"", "run", "-", "--input", "x=1", "--input", "n=none.npy", text=text)
 
     def test_outputs_without_a_file_are_printed(self):
         self.file("f.nxir", "nxir 1\ngraph @f(%x: i32[2,2]) -> (%y, %z) {\n  %y = add %x, %x : i32[2,2]\n  %z = expand %x shape=[50,2,2] : i32[50,2,2]\n}\n")
