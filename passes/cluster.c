@@ -248,7 +248,7 @@ static void collect_uses(nxp_clusterer *c, uint32_t node, usage *u) {
       add_use(c, u, node, c->user[j], &c->g->nodes[user]);
     }
     u->ways += used;
-    if (used && nxg_node_elements(&c->g->nodes[user]) >= 4 * nxg_node_elements(&c->g->nodes[node]))
+    if (used && nxg_node_elements(&c->g->nodes[user]) / 4 >= nxg_node_elements(&c->g->nodes[node]))
       u->broadcast = true;
   }
 }

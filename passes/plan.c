@@ -61,10 +61,16 @@ static double work_of(const nxg_graph *g, const nxg_node *n) {
   }
 }
 
+void nxp_more_work(nxp_plan *p, double work) {
+  work += (double)p->work;
+  p->work = work < 1e18 ? (int64_t)work : INT64_MAX;
+}
+
 static void count_work(nxp_plan *p, const nxg_graph *g) {
+  p->work = 0;
   double work = 0;
   for (uint32_t i = 0; i < g->n_nodes; i++) work += work_of(g, &g->nodes[i]);
-  p->work = work < 1e18 ? (int64_t)work : INT64_MAX;
+  nxp_more_work(p, work);
 }
 
 static nx_status show_clusters(const nxg_graph *g, const nxp_clusters *c, nxi_diag *d) {

@@ -73,6 +73,9 @@ struct nxp_plan {
   int64_t work;
 };
 
+/* plan.c. Adds instructions, up to what an integer holds. */
+void nxp_more_work(nxp_plan *p, double work);
+
 /* plan_build.c */
 typedef struct nxp_builder {
   nxp_plan *plan;

@@ -15,6 +15,7 @@ typedef struct packer {
   range *free;
   uint32_t n_free, cap_free; /* by offset */
   int64_t end;
+  bool too_large; /* more than 63 bits say: no machine has it */
 } packer;
 
 static int64_t round_up(int64_t bytes) {
@@ -30,7 +31,7 @@ static int64_t take(packer *p, int64_t bytes) {
     int64_t offset = p->end;
     if (p->n_free > 0 && p->free[p->n_free - 1].offset + p->free[p->n_free - 1].bytes == p->end)
       offset = p->free[--p->n_free].offset; /* the last range grows */
-    p->end = offset + bytes;
+    p->too_large = __builtin_add_overflow(offset, bytes, &p->end);
     return offset;
   }
   int64_t offset = p->free[best].offset;
@@ -72,8 +73,12 @@ static bool pack(nxp_plan *plan, nxp_temporary *t, uint32_t n, packer *p, uint32
     ends[t[i].last] = i;
   }
   for (uint32_t step = 0; step < plan->n_steps; step++) {
-    for (uint32_t i = begins[step]; i != UINT32_MAX; i = next[i])
+    for (uint32_t i = begins[step]; i != UINT32_MAX; i = next[i]) {
+      p->too_large = p->too_large || t[i].bytes > INT64_MAX - ALIGNMENT;
+      if (p->too_large) return true;
       if (t[i].bytes > 0) t[i].offset = take(p, round_up(t[i].bytes));
+    }
+    if (p->too_large) return true;
     for (uint32_t i = ends[step]; i != UINT32_MAX; i = next_end[i])
       if (t[i].bytes > 0 && !give(p, t[i].offset, round_up(t[i].bytes))) return false;
   }
@@ -91,12 +96,16 @@ nx_status nxp_assign_temporaries(nxp_plan *plan, nxp_temporary *t, uint32_t n, n
   uint32_t *heads = nxi_malloc((2 * (size_t)plan->n_steps + 1) * sizeof *heads);
   uint32_t *next = nxi_malloc((2 * (size_t)n + 1) * sizeof *next);
   bool ok = heads != NULL && next != NULL && pack(plan, t, n, &p, heads, next);
-  for (uint32_t i = 0; ok && i < plan->n_steps; i++) {
+  for (uint32_t i = 0; ok && !p.too_large && i < plan->n_steps; i++) {
     resolve(&plan->steps[i], t);
     if (plan->steps[i].epilogue != NULL) resolve(plan->steps[i].epilogue, t);
   }
   plan->scratch_offset = p.end;
-  plan->temporary_bytes = p.end + round_up(plan->scratch_bytes) * plan->threads;
+  int64_t scratch;
+  if (p.too_large ||
+      __builtin_mul_overflow(round_up(plan->scratch_bytes), (int64_t)plan->threads, &scratch) ||
+      __builtin_add_overflow(p.end, scratch, &plan->temporary_bytes))
+    plan->temporary_bytes = INT64_MAX; /* a launch cannot have them, and says so */
   nxi_free(heads);
   nxi_free(next);
   nxi_free(p.free);

@@ -46,7 +46,7 @@ static nxp_step *add_matmul(nxp_building *s, uint32_t node) {
   step->ld[2] = step->n;
   for (int64_t d = batch, stride = step->m * step->n; d-- > 0; stride *= n->shape[d])
     step->batch_strides[2][d] = stride;
-  b->plan->work += 2 * nxg_node_elements(n) * step->k;
+  nxp_more_work(b->plan, 2.0 * (double)nxg_node_elements(n) * (double)step->k);
   if (b->report != NULL) b->report->library_calls++;
   return step;
 }

@@ -60,15 +60,17 @@ void nxi_executor_options(const nx_context *c, int32_t device, nxp_options *out)
 /* ---- plans */
 
 static bool is_tiny(const nxg_graph *g) {
-  int64_t work = 0, nodes = 0;
+  double work = 0; /* products of extents fit */
+  int64_t nodes = 0;
   for (uint32_t i = 0; i < g->n_nodes && work < TINY_WORK; i++) {
     const nxg_node *n = &g->nodes[i];
     if (n->op == NXG_input) continue;
     nodes++;
-    work += nxg_node_elements(n);
-    if (nxg_ops[n->op].kind == NXG_KIND_FOLD) work += nxg_node_elements(&g->nodes[n->args[0]]);
-    if (n->op == NXG_matmul)
-      work += nxg_node_elements(n) * g->nodes[n->args[0]].shape[g->nodes[n->args[0]].rank - 1];
+    const nxg_node *x = n->n_args ? &g->nodes[n->args[0]] : n;
+    double elements = (double)nxg_node_elements(n);
+    work += elements;
+    if (nxg_ops[n->op].kind == NXG_KIND_FOLD) work += (double)nxg_node_elements(x);
+    if (n->op == NXG_matmul) work += elements * (double)x->shape[x->rank - 1];
   }
   return nodes < TINY_NODES && work < TINY_WORK;
 }
@@ -154,12 +156,17 @@ static nx_status obtain(nxi_run *run, nxi_plan *p, nxp_plan **out, bool *interpr
 
 /* ---- memory */
 
-static int64_t total_bytes(const nxi_run *run, const nxp_plan *plan) {
+static void add_bytes(uint64_t *sum, int64_t bytes) {
+  if (__builtin_add_overflow(*sum, (uint64_t)bytes, sum)) *sum = UINT64_MAX;
+}
+
+static uint64_t total_bytes(const nxi_run *run, const nxp_plan *plan) {
   uint32_t n;
   const nxp_output *outputs = nxp_plan_outputs(plan, &n);
-  int64_t bytes = 0;
-  for (uint32_t i = 0; i < run->n_inputs; i++) bytes += run->inputs[i].bytes;
-  for (uint32_t i = 0; i < n; i++) bytes += outputs[i].in_place_of < 0 ? outputs[i].bytes : 0;
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < run->n_inputs; i++) add_bytes(&bytes, run->inputs[i].bytes);
+  for (uint32_t i = 0; i < n; i++)
+    add_bytes(&bytes, outputs[i].in_place_of < 0 ? outputs[i].bytes : 0);
   return bytes;
 }
 
@@ -194,7 +201,7 @@ static nx_status reserve(nxi_run *run, const nxp_plan *plan, int64_t *planned, n
     }
     nx_status status = nxi_buffer_create(run->context, outputs[i].bytes, &o->buffer, d);
     if (status) return no_result(run, o->node, status, d);
-    *planned += outputs[i].bytes;
+    if (__builtin_add_overflow(*planned, outputs[i].bytes, planned)) *planned = INT64_MAX;
   }
   return NX_OK;
 }
@@ -291,7 +298,7 @@ static void count_run(nxi_run *run, const nxi_plan *p, const nxp_plan *plan, boo
   } else {
     r->plan_hits++;
   }
-  r->bytes += (uint64_t)total_bytes(run, plan);
+  r->bytes += total_bytes(run, plan);
   r->run_ms += ms;
 }
 
@@ -300,7 +307,7 @@ static void count_run(nxi_run *run, const nxi_plan *p, const nxp_plan *plan, boo
 static const int64_t brief_work =
     1 << 18; /* vector instructions, if each did one element: a millisecond or two */
 static const int64_t brief_interpreted = 1 << 14;
-static const int64_t brief_bytes = 8 << 20;
+static const uint64_t brief_bytes = 8 << 20;
 
 /* Finds nothing tiny that is_tiny does not, and needs no graph. */
 static bool has_tiny_key(const nxi_run *run) {
@@ -325,8 +332,10 @@ static bool is_brief(const nxi_run *run, const nxi_plan *p) {
   const nxp_plan *plan = ready_plan(run, p, &interpret);
   if (!plan)
     return !p->busy && has_tiny_key(run) && interprets(kind_of(run), true, p->interpreted_ms);
+  uint64_t bytes = total_bytes(run, plan);
+  add_bytes(&bytes, nxp_plan_temporary_bytes(plan));
   return nxp_plan_work(plan) <= (nxp_plan_sure(plan) ? brief_work : brief_interpreted) &&
-         total_bytes(run, plan) + nxp_plan_temporary_bytes(plan) <= brief_bytes;
+         bytes <= brief_bytes;
 }
 
 /* ---- the whole */

@@ -25,8 +25,15 @@ static nx_status check_import(nxi_import_source *source, nxi_diag *d) {
   source->elements = (int64_t)i->bytes / size;
   int64_t strides[NXG_MAX_RANK];
   nxg_contiguous_strides(i->rank, i->shape, strides);
-  return nxg_view_as_strided(source->elements, i->rank, i->shape, i->strides ? i->strides : strides,
-                             i->offset, &source->view, d);
+  const int64_t *given = i->strides ? i->strides : strides;
+  if (!nxg_view_as_strided(source->elements, i->rank, i->shape, given, i->offset, &source->view, d))
+    return NX_OK;
+  char shape[NXG_SHAPE_TEXT], steps[NXG_SHAPE_TEXT];
+  nxi_diag_clear(d);
+  return nxi_fail(d, NX_INVALID_ARGUMENT, "import",
+                  "import: shape %s with strides %s and offset %lld leaves the %zu bytes of memory",
+                  nxg_format_shape(shape, i->rank, i->shape),
+                  nxg_format_shape(steps, i->rank, given), (long long)i->offset, i->bytes);
 }
 
 static nxi_buffer *foreign_buffer(const nx_import_desc *i) {

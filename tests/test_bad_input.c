@@ -447,6 +447,40 @@ static void sizes_beyond_63_bits(void **state) {
   assert_true(s.peak_bytes < 1 << 20);
 }
 
+/* Each tensor is legal, and no machine has the memory of all: sums of sizes and of work must not come round to little. */
+static void sums_beyond_63_bits(void **state) {
+  (void)state;
+  const int64_t n = (int64_t)1 << 30;
+  nx_tensor *sum = NULL, *list[4];
+  for (int i = 0; i < 4;
+       i++) { /* 2^62 bytes each, computed by a library or by a kernel of its own */
+    nx_tensor *x = of(NX_F32, NX_SHAPE(1, 1));
+    list[i] = GOOD(nx_matmul(nx_expand(x, NX_SHAPE(n, 1)), nx_expand(x, NX_SHAPE(1, n))));
+    nx_tensor *total = GOOD(nx_reduce_sum(nx_argmax(list[i], 0, 0), NX_AXES(0), 0));
+    sum = i ? GOOD(nx_add(sum, total)) : total;
+  }
+  for (int i = 0; i < 4; i++) /* all are there at once */
+    sum = GOOD(nx_add(sum, nx_reduce_sum(nx_argmin(list[i], 1, 0), NX_AXES(0), 0)));
+  FAILS(NX_OUT_OF_MEMORY, nx_realize(ctx, &sum, 1, NULL));
+  nx_tensor *byte = of(NX_U8, NX_SHAPE(1)), *small = GOOD(nx_add(byte, byte)),
+            *all = GOOD(nx_expand(small, NX_SHAPE(INT64_MAX))), *large = GOOD(nx_mul(all, all));
+  FAILS(NX_OUT_OF_MEMORY, nx_realize(ctx, &large, 1, NULL));
+  char *text = NULL;
+  OK(nx_dump(&large, 1, "bound", &text));
+  nx_string_free(text);
+  const int64_t longest = INT64_MAX / 32; /* copies of both operands, in 63 bits only one by one */
+  nx_tensor *one = of(NX_F64, NX_SHAPE(1, 1)),
+            *dot = GOOD(nx_matmul(nx_expand(one, NX_SHAPE(2, longest)),
+                                  nx_expand(one, NX_SHAPE(longest, 2))));
+  OK(nx_dump(&dot, 1, "plan", &text));
+  nx_string_free(text);
+  nx_tensor *end = nx_arange(ctx, 0, NX_U8, NX_INTEGER(0), NX_INTEGER(1), INT64_MAX);
+  end = GOOD(nx_copy(nx_shrink(end, L(INT64_MAX - 4), L(INT64_MAX))));
+  uint8_t last[4];
+  OK(nx_read(end, last, sizeof last, NULL));
+  assert_int_equal(last[3], 254);
+}
+
 static void ranks_beyond_32(void **state) {
   (void)state;
   int64_t ones[40], zeros[40] = {0};
@@ -555,6 +589,7 @@ int main(void) {
       TEST(axes_that_do_not_exist),
       TEST(ranges_outside),
       TEST(sizes_beyond_63_bits),
+      TEST(sums_beyond_63_bits),
       TEST(ranks_beyond_32),
       TEST(axes_too_long_for_an_index),
       TEST(devices_and_contexts),
