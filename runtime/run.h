@@ -169,8 +169,9 @@ struct nxi_action {
 };
 void nxi_action_begin(nxi_action *a, nx_context *c, const nx_run_options *o);
 nx_status nxi_action_end(nxi_action *a,
-                         nx_status status);  /* also reports a failure to the thread's slot */
-nx_status nxi_action_stopped(nxi_action *a); /* NX_INTERRUPTED if the caller has said stop */
+                         nx_status status); /* also reports a failure to the thread's slot */
+/* NX_INTERRUPTED if the caller has said stop, NX_INVALID_ARGUMENT if its options are none. */
+nx_status nxi_action_stopped(nxi_action *a);
 double nxi_now_ms(void);
 /* Has work done that may last longer than polls may be apart: on this thread if there is no poll, else by a deputy,
  * which asks a->options as it goes. What the work does must not depend on the thread. No lock. */

@@ -465,6 +465,12 @@ static void reports_and_polls(void **state) {
   assert_true(describe(a).flags & NX_REALIZED);
   assert_false(describe(b).flags & NX_REALIZED); /* c consumed it */
   assert_true(describe(c).flags & NX_REALIZED);
+  pending.flags |= 4;
+  FAILS(NX_INVALID_ARGUMENT, nx_realize(ctx, &c, 1, &pending));
+  FAILS(NX_INVALID_ARGUMENT, nx_write(x, &r, 4000, &pending));
+  FAILS(NX_INVALID_ARGUMENT,
+        nx_context_create(&(nx_context_options){.size = sizeof(nx_context_options), .flags = 4},
+                          &(nx_context *){NULL}));
   nx_tensor *d = nx_sin(x), *e = nx_cos(nx_reduce_sum(d, NX_AXES(0), 0));
   nx_hold(d, true);
   OK(nx_realize(ctx, &e, 1, NULL));
