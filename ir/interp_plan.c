@@ -18,10 +18,15 @@ static int size_class(int64_t bytes, int64_t *rounded) {
   return shift * 4 + (int)up; /* up may be 8: the same number as 4 of the next shift */
 }
 
+static nx_status too_large(nxg_planner *b) {
+  return nxi_fail(b->d, NX_OUT_OF_MEMORY, "",
+                  "memory is exhausted: intermediate results are longer than any memory");
+}
+
 nx_status nxg_plan_temporary(nxg_planner *b, int64_t bytes, nxg_place *place) {
   int64_t rounded, end;
   *place = (nxg_place){NXG_SCRATCH, 0, 0};
-  if (bytes > INT64_MAX / 4) return no_memory(b);
+  if (bytes > INT64_MAX / 4) return too_large(b);
   int class = size_class(bytes, &rounded);
   uint32_t head = b->free_heads[class];
   if (head && b->blocks) {
@@ -30,7 +35,7 @@ nx_status nxg_plan_temporary(nxg_planner *b, int64_t bytes, nxg_place *place) {
     return NX_OK;
   }
   place->byte = b->p->scratch_bytes;
-  if (__builtin_add_overflow(b->p->scratch_bytes, rounded, &end)) return no_memory(b);
+  if (__builtin_add_overflow(b->p->scratch_bytes, rounded, &end)) return too_large(b);
   b->p->scratch_bytes = end;
   return NX_OK;
 }

@@ -244,7 +244,8 @@ static bool read_buffer(parser *p) {
   if (kind == NXK_BUFFER_KINDS) return fail_here(p, "expected in, out, inout or local", kind_name);
   nx_dtype type = read_dtype(p);
   if (!expect(p, '[')) return false;
-  int64_t elements = accept(p, '?') ? -1 : read_int(p, 0, INT64_MAX / 16);
+  int64_t most = kind == NXK_LOCAL || !type ? INT64_MAX / 16 : INT64_MAX / nxi_dtype_size(type);
+  int64_t elements = accept(p, '?') ? -1 : read_int(p, 0, most);
   if (!expect(p, ']')) return false;
   uint32_t number = nxk_add_buffer(p->kernel, (nxk_buffer_kind)kind, type, elements);
   if (number == NXK_NONE) return fail_memory(p);

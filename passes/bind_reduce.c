@@ -152,8 +152,11 @@ uint32_t nxb_choose_chains(const nxb_binder *b, const nxb_stage *s, const nxk_va
   int64_t registers = 0, least = 1;
   for (uint32_t i = 0; i < width; i++) {
     registers += nxb_ceil(lanes * nxi_dtype_size(type_of(b, reduce[i])), b->target->vector_bytes);
-    if (nxb_exact(b->from, reduce[i]))
-      least = nxb_is_arg(b->from, reduce[i]) ? 8 : 4; /* joining chains costs as much */
+    /* Blocks side by side would be as many streams through memory within one page, which processors do not fetch ahead:
+     * the sums of one block follow each other, and the processor overlaps the blocks by itself. */
+    if (!nxb_exact(b->from, reduce[i])) return 1;
+    int64_t joining = nxb_is_arg(b->from, reduce[i]) ? 8 : 4; /* chains costs as many items */
+    if (joining > least) least = joining;
   }
   uint32_t cost = nxb_code_cost(b, s->first, s->last), chains = 4;
   /* several are there to hide the latency of an addition; long code hides it by itself */

@@ -90,9 +90,7 @@ static void write_group(nxb_binder *b, nxb_view *view, const nxb_stage *s, const
                    .shift = NXK_NONE,
                    .vector = lanes,
                    .last = s->points % lanes};
-  /* Blocks side by side would be as many streams through memory within one page, which processors do not fetch ahead:
-   * the sums of one block follow each other, and the processor overlaps the blocks by itself. */
-  fold.chains = order.exact ? nxb_choose_chains(b, s, group, n, lanes, fold.items) : 1;
+  fold.chains = nxb_choose_chains(b, s, group, n, lanes, fold.items);
   nxb_partial *out = nxb_alloc(b, n * sizeof *out);
   if (b->failed) return;
   nxb_write_fold(b, view, 1, &fold, out);

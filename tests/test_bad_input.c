@@ -3,6 +3,7 @@
  * does not admit, shapes that do not fit, axes out of range or repeated, results too large to exist. Each refusal returns NULL
  * and leaves a status, the operation, the operand, and a sentence with both shapes; the first error of a thread stays. */
 #include "api.h"
+#include "codegen_llvm/codegen_llvm.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 enum { B = 1, I = 2, F = 4 };
@@ -452,8 +453,7 @@ static void sums_beyond_63_bits(void **state) {
   (void)state;
   const int64_t n = (int64_t)1 << 30;
   nx_tensor *sum = NULL, *list[4];
-  for (int i = 0; i < 4;
-       i++) { /* 2^62 bytes each, computed by a library or by a kernel of its own */
+  for (int i = 0; i < 4; i++) { /* 2^62 bytes each, by a library or a kernel of its own */
     nx_tensor *x = of(NX_F32, NX_SHAPE(1, 1));
     list[i] = GOOD(nx_matmul(nx_expand(x, NX_SHAPE(n, 1)), nx_expand(x, NX_SHAPE(1, n))));
     nx_tensor *total = GOOD(nx_reduce_sum(nx_argmax(list[i], 0, 0), NX_AXES(0), 0));
@@ -474,10 +474,11 @@ static void sums_beyond_63_bits(void **state) {
                                   nx_expand(one, NX_SHAPE(longest, 2))));
   OK(nx_dump(&dot, 1, "plan", &text));
   nx_string_free(text);
+  if (nxl_unavailable()) return; /* interpreters compute all of what is read in part */
   nx_tensor *end = nx_arange(ctx, 0, NX_U8, NX_INTEGER(0), NX_INTEGER(1), INT64_MAX);
   end = GOOD(nx_copy(nx_shrink(end, L(INT64_MAX - 4), L(INT64_MAX))));
   uint8_t last[4];
-  OK(nx_read(end, last, sizeof last, NULL));
+  OK(nx_read(end, last, 4, NULL));
   assert_int_equal(last[3], 254);
 }
 
