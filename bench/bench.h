@@ -16,8 +16,6 @@ typedef struct bench_way {
   double median; /* seconds, filled by bench_interleave */
 } bench_way;
 double bench_now(void);
-/* Gives the caller the first processor, and the workers of every pool, `threads` with the caller, one each of the others. */
-void bench_pin(int threads);
 /* Times the ways in turn, A B C A B C, `rounds` times each; a way that is quicker than `least` seconds runs several times a
  * round. */
 void bench_interleave(bench_way *ways, size_t n, int rounds, double least);

@@ -2,8 +2,6 @@
 /* Timing, limits, the NumPy process and printing. */
 #include "bench.h"
 
-#include <dirent.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,27 +60,6 @@ void bench_interleave(bench_way *ways, size_t n, int rounds, double least) {
   }
   free(times);
   free(repeat);
-}
-
-static int by_number(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
-
-void bench_pin(int threads) {
-  int tasks[64], processors[64], n = 0, count = 0;
-  cpu_set_t all, one;
-  DIR *directory = opendir("/proc/self/task");
-  if (directory == NULL || sched_getaffinity(0, sizeof all, &all) != 0) return;
-  for (struct dirent *e; n < 64 && (e = readdir(directory)) != NULL;)
-    if (e->d_name[0] != '.') tasks[n++] = atoi(e->d_name);
-  closedir(directory);
-  for (int i = 0; i < CPU_SETSIZE && count < 64; i++)
-    if (CPU_ISSET(i, &all)) processors[count++] = i;
-  qsort(tasks, (size_t)n, sizeof *tasks, by_number); /* the caller, then pool after pool */
-  for (int i = 0; i < n && count > 0; i++) {
-    int place = i == 0 || threads < 2 ? 0 : 1 + (i - 1) % (threads - 1);
-    CPU_ZERO(&one);
-    CPU_SET(processors[place % count], &one);
-    sched_setaffinity(tasks[i], sizeof one, &one);
-  }
 }
 
 /* ---- limits */

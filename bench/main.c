@@ -31,8 +31,7 @@ int main(int argc, char **argv) {
   nx_context_options o = {.size = sizeof o, .threads = lab.threads, .cache_dir = ""};
   bench_check(nx_context_create(&o, &lab.context));
   lab.machine = bench_machine_create(lab.threads);
-  lab.numpy = bench_peer_start(NX_BENCH_PEER, lab.threads); /* pins its own */
-  bench_pin(lab.threads);
+  lab.numpy = bench_peer_start(NX_BENCH_PEER, lab.threads);
   bench_overhead(&lab);
   bench_arrays(&lab);
   bench_matmul(&lab);

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: ISC
 """Does named NumPy workloads on request: one line a request, "ok" or "no" back. "run" does the last one set up.
 The environment says which core type OpenBLAS takes, the same as for nx."""
-import os
 import sys
 
 
@@ -88,11 +87,6 @@ WORKLOADS = {
     "transpose": lambda: square(lambda x: np.ascontiguousarray(x.T)),
     "sgemm": lambda n: sgemm(int(n)),
 }
-
-# The caller on the first processor, the threads of OpenBLAS on the others.
-processors = sorted(os.sched_getaffinity(0))
-for i, task in enumerate(sorted(map(int, os.listdir("/proc/self/task")))):
-    os.sched_setaffinity(task, {processors[i % len(processors)]})
 
 work = None
 for line in sys.stdin:
