@@ -61,13 +61,26 @@ static nx_status add_empty_group(nxp_building *s, const nxp_group *group) {
   return NX_OK;
 }
 
-/* Results that leave the caches anyway and are not read again here bypass them. */
+/* Bytes of all inputs and outputs, as far as doubles tell. */
+static double footprint(const nxp_building *s) {
+  const nxp_builder *b = s->b;
+  double bytes = 0;
+  for (uint32_t i = 0; i < b->g->n_inputs; i++)
+    bytes += (double)node_bytes(s, b->g->inputs[i].node);
+  for (uint32_t i = 0; i < b->g->n_outputs; i++)
+    bytes += (double)node_bytes(s, b->g->outputs[i].node);
+  return bytes;
+}
+
+/* Large results that leave the caches anyway, because the run passes more than they hold, and are not read again here
+ * bypass them: otherwise each line would be read before it is written. */
 static void choose_nontemporal(nxp_building *s) {
   const nxp_builder *b = s->b;
+  int64_t cache = b->plan->target.l3_bytes;
+  bool passes = footprint(s) >= (double)cache * 0.75;
   for (uint32_t i = 0; i < b->g->n_nodes; i++)
-    b->nontemporal[i] = b->is_output[i] && s->group_order[i] == 0 &&
-                        b->g->nodes[i].op != NXG_update &&
-                        node_bytes(s, i) >= b->plan->target.l3_bytes / 4 * 3;
+    b->nontemporal[i] = passes && b->is_output[i] && s->group_order[i] == 0 &&
+                        b->g->nodes[i].op != NXG_update && node_bytes(s, i) >= cache / 4;
 }
 
 static nx_status place_outputs(nxp_building *s) {
