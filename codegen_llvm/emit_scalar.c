@@ -79,12 +79,11 @@ static nxl_ref take_lanes(nxl_emitter *e, nxl_ref v, uint32_t at, uint32_t lanes
 /* The instruction on lanes [at, at + lanes) of a and b. */
 static nxl_ref one_register(nxl_emitter *e, const register_op *op, const nxl_operands *o,
                             uint32_t at, uint32_t lanes, uint32_t width) {
-  uint32_t full = width / (o->type == NX_F64 ? 64 : 32), n = 0;
+  uint32_t full = width / (o->type == NX_F64 ? 64 : 32), n = 2;
   char name[64];
   snprintf(name, sizeof name, "llvm.x86.avx512.mask.%s.p%c.%u", op->name,
            o->type == NX_F64 ? 'd' : 's', width);
   nxl_ref args[6] = {take_lanes(e, o->a, at, lanes, full), take_lanes(e, o->b, at, lanes, full)};
-  n = 2;
   if (op->has_immediate) args[n++] = nxl_int(e, e->i32, 1, op->immediate);
   args[n++] = LLVMGetPoison(LLVMTypeOf(args[0]));
   args[n++] =

@@ -226,7 +226,7 @@ typedef struct nxb_fold {
   nxk_value shift; /* i64, one lane */
   uint8_t vector;  /* > 1: an item is this many points */
   int64_t last;    /* vector > 1: points of the last item if fewer, else 0 */
-  uint32_t chains; /* partials at once, a power of two */
+  uint32_t chains; /* partials at once, a power of two; 1 unless exact */
 } nxb_fold;
 
 bool nxb_is_arg(const nxk_kernel *k, nxk_value reduce);

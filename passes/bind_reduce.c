@@ -263,14 +263,13 @@ static int64_t unrolling(const folding *f, uint32_t chains) {
   return unroll;
 }
 
-/* Folds `count` items in each of `chains` partials: item first + q * apart + j * step goes into partial q. */
-static void fold_chains(folding *f, nxk_value first, uint32_t chains, int64_t count, int64_t apart,
-                        int64_t step) {
+/* Folds `count` items in each of `chains` partials: item first + j * chains + q goes into partial q. */
+static void fold_chains(folding *f, nxk_value first, uint32_t chains, int64_t count) {
   nxb_binder *b = f->b;
   uint32_t width = width_of(f), n = chains * width;
   int64_t unroll = unrolling(f, chains), looped = count - count % unroll;
   for (uint32_t q = 0; q < chains; q++)
-    set_identities(f, f->partials + q * width, nxb_add(b, first, q * apart));
+    set_identities(f, f->partials + q * width, nxb_add(b, first, q));
   nxk_value j = NXK_NONE;
   bool loops = looped > unroll;
   if (loops) j = open_carrying(f, f->partials, n, looped, unroll);
@@ -282,11 +281,10 @@ static void fold_chains(folding *f, nxk_value first, uint32_t chains, int64_t co
       j = NXK_NONE;
       if (u >= count) break;
     }
-    nxk_value at = j == NXK_NONE
-                       ? nxb_add(b, first, u * step)
-                       : nxb_add(b, nxb_op(b, NXK_add, first, nxb_mul(b, j, step)), u * step);
+    nxk_value at = j == NXK_NONE ? first : nxb_op(b, NXK_add, first, nxb_mul(b, j, chains));
+    at = nxb_add(b, at, u * chains);
     for (uint32_t q = 0; q < chains; q++)
-      write_item(f, nxb_add(b, at, q * apart), NXK_NONE, f->partials + q * width);
+      write_item(f, nxb_add(b, at, q), NXK_NONE, f->partials + q * width);
   }
   if (loops) close_carrying(f, f->partials, n);
 }
@@ -329,7 +327,7 @@ static void fold_again(folding *f, uint32_t chains) {
 static void fold_all(folding *f) {
   const nxb_fold *fold = f->fold;
   int64_t whole = fold->items - (fold->last != 0), done = 0;
-  uint32_t chains = fold->exact ? fold->chains : 1;
+  uint32_t chains = fold->chains;
   while (chains > 1 && whole / chains < 2) chains /= 2;
   if ((whole % chains != 0 || fold->last) && whole >= 2 * chains && is_idempotent(f)) {
     fold_again(f, chains);
@@ -337,7 +335,7 @@ static void fold_all(folding *f) {
   }
   if (whole > 0 || fold->last == 0) {
     int64_t count = whole / chains;
-    fold_chains(f, nxb_int(f->b, 0), chains, count, 1, chains);
+    fold_chains(f, nxb_int(f->b, 0), chains, count);
     tree_of_chains(f, chains, true);
     done = count * chains;
   } else {
@@ -397,51 +395,38 @@ static void fold_masked(folding *f, int64_t first, int64_t count) {
   set_identities(f, f->partials, nxb_int(b, first));
   nxk_value j = open_carrying(f, f->partials, width, count, 1);
   nxk_value item = nxb_add(b, j, first), points = nxb_int(b, f->fold->stage->points);
-  write_item(f, item, nxk_active(b->to, point_of(f, item), points, f->fold->vector), f->partials);
+  nxk_value point = point_of(f, item);
+  write_point(f, point, item, nxk_active(b->to, point, points, f->fold->vector), f->partials);
   close_carrying(f, f->partials, width);
 }
 
-/* The blocks that make no whole group, and the rest of the last one. */
-static void fold_rest(folding *f, int64_t first_block, uint32_t blocks, int64_t rest) {
-  const nxb_fold *fold = f->fold;
-  uint32_t width = width_of(f), n = blocks;
-  nxb_partial *saved = f->partials;
-  if (blocks > 0)
-    fold_chains(f, nxb_int(f->b, first_block * fold->block), blocks, fold->block, fold->block, 1);
-  if (rest > 0 || fold->last) {
-    int64_t first = (first_block + blocks) * fold->block, whole = rest - (fold->last != 0);
-    f->partials = saved + n++ * width;
-    if (whole > 0 && fold->last && wants_masks(f)) {
-      fold_masked(f, first, rest);
-    } else {
-      if (whole > 0) fold_chains(f, nxb_int(f->b, first), 1, whole, 0, 1);
-      else set_identities(f, f->partials, nxb_int(f->b, first));
-      if (fold->last) write_last(f, nxb_int(f->b, first + whole), f->partials);
-    }
-    f->partials = saved;
+/* The last `count` items, which make no whole block. */
+static void fold_rest(folding *f, int64_t first, int64_t count) {
+  int64_t whole = count - (f->fold->last != 0);
+  if (whole > 0 && f->fold->last && wants_masks(f)) {
+    fold_masked(f, first, count);
+    return;
   }
-  tree_of_chains(f, n, false);
+  if (whole > 0) fold_chains(f, nxb_int(f->b, first), 1, whole);
+  else set_identities(f, f->partials, nxb_int(f->b, first));
+  if (f->fold->last) write_last(f, nxb_int(f->b, first + whole), f->partials);
 }
 
 static void fold_blocks(folding *f) {
   const nxb_fold *fold = f->fold;
   int64_t whole_items = fold->items - (fold->last != 0), blocks = whole_items / fold->block;
-  int64_t groups = blocks / fold->chains, rest = fold->items - blocks * fold->block;
-  uint32_t left = (uint32_t)(blocks - groups * fold->chains);
-  int64_t partials = groups + (left > 0 || rest > 0);
+  int64_t rest = fold->items - blocks * fold->block, partials = blocks + (rest > 0);
   if (partials > 1) add_trees(f, partials);
-  if (groups > 0) {
-    nxk_value g = nxb_int(f->b, 0);
-    if (groups > 1) g = nxk_begin_range(f->b->to, NXK_SEQ, groups);
-    fold_chains(f, nxb_mul(f->b, g, fold->chains * fold->block), fold->chains, fold->block,
-                fold->block, 1);
-    tree_of_chains(f, fold->chains, false);
-    if (partials > 1) push_partials(f, g);
-    if (groups > 1) nxk_end(f->b->to);
+  if (blocks > 0) {
+    nxk_value block = nxb_int(f->b, 0);
+    if (blocks > 1) block = nxk_begin_range(f->b->to, NXK_SEQ, blocks);
+    fold_chains(f, nxb_mul(f->b, block, fold->block), 1, fold->block);
+    if (partials > 1) push_partials(f, block);
+    if (blocks > 1) nxk_end(f->b->to);
   }
-  if (left > 0 || rest > 0) {
-    fold_rest(f, groups * fold->chains, left, rest);
-    if (partials > 1) push_partials(f, nxb_int(f->b, groups));
+  if (rest > 0) {
+    fold_rest(f, blocks * fold->block, rest);
+    if (partials > 1) push_partials(f, nxb_int(f->b, blocks));
   }
   if (partials > 1) join_partials(f, partials);
 }
@@ -449,7 +434,7 @@ static void fold_blocks(folding *f) {
 void nxb_write_fold(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_fold *fold,
                     nxb_partial *out) {
   folding f = {.b = b, .fold = fold, .views = views, .n_views = n_views};
-  uint32_t width = n_views * fold->n, most = fold->chains + 1;
+  uint32_t width = n_views * fold->n, most = fold->chains;
   f.work = nxb_alloc(b, n_views * sizeof *f.work);
   f.partials = nxb_alloc(b, most * width * sizeof *f.partials);
   f.carries = nxb_alloc(b, 2 * most * width * sizeof *f.carries);

@@ -163,6 +163,19 @@ static uint32_t inside(nxw_lower *l, const nxw_affine *index, int64_t extent) {
   return guard;
 }
 
+/* Asks for the element of `node`, in C order, that the indices name, wherever they are inside of it. */
+static void ask_inside(nxw_lower *l, nxw_frame *f, uint32_t node, const nxw_affine *index,
+                       uint32_t inside_it) {
+  const nxg_node *x = node_of(l, node);
+  int64_t strides[NXG_MAX_RANK];
+  nxw_affine at;
+  nxg_contiguous_strides(x->rank, x->shape, strides);
+  nxw_ravel(l, x->rank, index, strides, 0, &at);
+  uint32_t holds = both(l, f->guard, inside_it);
+  nxw_remember(l, &at, x->rank, x->shape, holds, index);
+  ask(l, f, node, &at, holds);
+}
+
 static void pad_step(nxw_lower *l, nxw_frame *f) {
   const nxg_node *n = node_of(l, f->node), *x = node_of(l, n->args[0]);
   if (f->step > 0) {
@@ -175,37 +188,27 @@ static void pad_step(nxw_lower *l, nxw_frame *f) {
     f->value = fill;
     return;
   }
-  nxw_affine *index = l->axes, at;
+  nxw_affine *index = l->axes;
   if (!nxw_unravel(l, f->position, n->rank, n->shape, f->guard, index)) return;
   for (int32_t i = 0; i < n->rank; i++) {
     index[i].constant -= n->attrs[1 + i];
     in = both(l, in, inside(l, &index[i], x->shape[i]));
   }
-  int64_t strides[NXG_MAX_RANK];
-  nxg_contiguous_strides(x->rank, x->shape, strides);
-  nxw_ravel(l, x->rank, index, strides, 0, &at);
-  uint32_t holds = both(l, f->guard, in);
-  nxw_remember(l, &at, x->rank, x->shape, holds, index);
   f->kept[0] = fill;
   f->kept[1] = in;
-  ask(l, f, n->args[0], &at, holds);
+  ask_inside(l, f, n->args[0], index, in);
 }
 
 /* The piece at operand i, which ends where the one after it begins. kept: the value of the pieces after it, where it lies. */
 static void ask_piece(nxw_lower *l, nxw_frame *f, const nxg_node *n, uint32_t i) {
   const nxg_node *x = node_of(l, n->args[i]);
   int32_t axis = (int32_t)n->attrs[0];
-  nxw_affine *shifted = l->axes, at;
+  nxw_affine *shifted = l->axes;
   memcpy(shifted, f->index, (size_t)n->rank * sizeof *shifted);
   shifted[axis].constant -= f->end;
   uint32_t in = inside(l, &shifted[axis], x->shape[axis]);
-  int64_t strides[NXG_MAX_RANK];
-  nxg_contiguous_strides(x->rank, x->shape, strides);
-  nxw_ravel(l, x->rank, shifted, strides, 0, &at);
-  uint32_t holds = both(l, f->guard, in);
-  nxw_remember(l, &at, x->rank, x->shape, holds, shifted);
   f->kept[1] = in;
-  ask(l, f, n->args[i], &at, holds);
+  ask_inside(l, f, n->args[i], shifted, in);
 }
 
 static void cat_step(nxw_lower *l, nxw_frame *f) {
