@@ -16,6 +16,7 @@
 
 #include "cache_disk.h"
 #include "code_id.h"
+#include "exit.h"
 #include "fork.h"
 
 enum { DEFAULT_KERNELS = 4096, BUCKETS = 1024 };
@@ -198,41 +199,6 @@ static void after_fork_in_child(void *object) {
 
 static const nxi_fork_hooks fork_hooks = {before_fork, after_fork, after_fork_in_child};
 
-/* ---- exit: LLVM's global objects are destroyed while other threads may still be compiling. The process waits until they
- * have come out, and lets nobody but the thread that ends it in again. Nothing here is a lock that fork could leave held. */
-
-static _Atomic uint32_t inside;
-static _Atomic bool leaving;
-static pthread_t leaver;
-enum { LEAVE_MS = 5000 };
-
-static void at_exit(void) {
-  if (atomic_load(&leaving)) return;
-  leaver = pthread_self();
-  atomic_store(&leaving, true);
-  for (int ms = 0; atomic_load(&inside) > 0 && ms < LEAVE_MS; ms++)
-    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-}
-
-/* Handlers run before those that were there when they came: one comes before the first kernel, and another when LLVM
- * has made what it makes when it is used. */
-static void watch_exit(void) { atexit(at_exit); }
-
-static void go_inside(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, watch_exit);
-  atomic_fetch_add(&inside, 1);
-  if (!atomic_load(&leaving) || pthread_equal(pthread_self(), leaver)) return;
-  atomic_fetch_sub(&inside, 1);
-  for (;;) pause(); /* the process ends */
-}
-
-static void come_out(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, watch_exit);
-  atomic_fetch_sub(&inside, 1);
-}
-
 /* ---- life of a cache */
 
 /* Entries of another LLVM, processor, calling convention or version of what generates code are never found. */
@@ -258,6 +224,7 @@ nx_status nxi_kernel_cache_create(const char *cache_dir, nxi_kernel_cache **out,
   pthread_mutex_init(&c->lock, NULL);
   pthread_cond_init(&c->settled, NULL);
   init_llvm_lock(c);
+  nxi_exit_watch();
   c->max_kernels = DEFAULT_KERNELS;
   c->max_bytes = default_code_bytes;
   if (nxi_fork_register(&c->fork_entry, &fork_hooks, c) != NX_OK) {
@@ -480,11 +447,11 @@ nx_status nxi_kernel_get(nxi_kernel_cache *c, const char *isa, const void *key, 
   pthread_mutex_unlock(&c->lock);
   if (!k) return nxi_oom(d);
   pthread_rwlock_rdlock(&c->inside_llvm);
-  go_inside();
+  nxi_exit_go_inside();
   nx_status s = fill(c, k, produce, user, &outcome, &own);
   if (s != NX_OK && own.status == NX_OK) nxi_fail(&own, s, "", "a kernel could not be made");
   settle(c, k, s, outcome, &own);
-  come_out();
+  nxi_exit_come_out();
   pthread_rwlock_unlock(&c->inside_llvm);
   if (how) *how = outcome;
   if (s == NX_OK) {

@@ -366,13 +366,14 @@ static void *compile_for_ever(void *arg) {
   return arg;
 }
 
-static int end_while_compiling(int ms) {
+/* warm: a kernel was there before, else the first one of the process is being made. */
+static int end_while_compiling(int ms, bool warm) {
   static int64_t firsts[THREADS] = {0, 250, 500, 750};
   pthread_t threads[THREADS];
   const nx_context_options o = {.size = sizeof o, .cache_dir = ""};
   if (nx_context_create(&o, &ctx) != NX_OK) return 1;
   nx_tensor *y = nx_tanh(vector(5000, 0, 1));
-  if (nx_realize(ctx, &y, 1, NULL) != NX_OK) return 1;
+  if (warm && nx_realize(ctx, &y, 1, NULL) != NX_OK) return 1;
   for (int i = 0; i < THREADS; i++)
     if (pthread_create(&threads[i], NULL, compile_for_ever, &firsts[i]) != 0) return 1;
   usleep((unsigned)ms * 1000);
@@ -381,13 +382,13 @@ static int end_while_compiling(int ms) {
 
 static void exits_while_compiling(void **state) {
   (void)state;
-  for (int i = 1; i <= 16; i++) {
+  for (int i = 1; i <= 32; i++) {
     char ms[16];
     int status;
-    snprintf(ms, sizeof ms, "%d", 5 * i);
+    snprintf(ms, sizeof ms, "%d", i <= 16 ? 5 * i : i - 16);
     pid_t child = fork();
     if (child == 0) {
-      execl("/proc/self/exe", "threads_api", "end", ms, (char *)NULL);
+      execl("/proc/self/exe", "threads_api", i <= 16 ? "warm" : "cold", ms, (char *)NULL);
       _exit(1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -398,7 +399,7 @@ static void exits_while_compiling(void **state) {
 #define T(f) cmocka_unit_test_teardown(f, nothing_left)
 
 int main(int argc, char **argv) {
-  if (argc == 3) return end_while_compiling(atoi(argv[2]));
+  if (argc == 3) return end_while_compiling(atoi(argv[2]), strcmp(argv[1], "warm") == 0);
   const struct CMUnitTest tests[] = {
       T(one_value_for_all),
       T(assigns),
