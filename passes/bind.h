@@ -86,6 +86,8 @@ uint8_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, n
 double nxb_point_cycles(const nxb_binder *b);
 /* Vector operations one run of the code [first, last] takes, by the cost column of the scalar ops; loops in it count once. */
 uint32_t nxb_code_cost(const nxb_binder *b, nxk_value first, nxk_value last);
+/* Whether the buffers that a stage reads pass the cache, or nearly so. */
+bool nxb_reads_pass_cache(const nxb_binder *b, const nxb_stage *stage);
 /* The same for a point when lanes run along `loop` of each stage (NXK_NONE: its last one) or of the outer loops. */
 double nxb_lane_cycles(const nxb_binder *b, nxk_value loop);
 

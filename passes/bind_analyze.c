@@ -296,6 +296,17 @@ uint32_t nxb_code_cost(const nxb_binder *b, nxk_value first, nxk_value last) {
   return cost;
 }
 
+bool nxb_reads_pass_cache(const nxb_binder *b, const nxb_stage *stage) {
+  const nxk_kernel *k = b->from;
+  int64_t bytes = 0;
+  for (nxk_value v = stage->first; v <= stage->last; v++) {
+    if (k->instrs[v].op != NXK_load) continue;
+    const nxk_buffer *from = &k->buffers[k->accesses[k->instrs[v].imm].buffer];
+    bytes += from->elements * (int64_t)nxi_dtype_size(from->dtype);
+  }
+  return bytes >= b->target->l3_bytes / 4 * 3;
+}
+
 uint8_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop,
                          uint32_t registers) {
   int64_t lanes = b->target->vector_bytes / nxb_widest(b, first, last, loop);

@@ -10,13 +10,13 @@
 
 #include <string.h>
 
-enum { STRIP_BYTES = 4096 };
+enum { STRIP_BYTES = 4096, MAX_ROWS = 16 };
 
 typedef struct strips {
   nxb_binder *b;
   nxb_view view;  /* values that all columns share */
   nxb_view saved; /* of view, while a loop over the columns is open */
-  nxb_view rows[4];
+  nxb_view rows[MAX_ROWS];
   nxb_dim dim;
   nxk_value end; /* of the whole vectors of the strip */
   int64_t width; /* columns of a strip */
@@ -254,11 +254,28 @@ static void leave_partial(strips *s, const strip_fold *f, uint32_t i, nxb_partia
   }
 }
 
+/* From memory, a whole block is taken at once: each column is read from 16 rows and added in registers. */
+static uint32_t rows_at_once(const nxb_binder *b, const nxb_stage *stage) {
+  uint32_t cost = nxb_code_cost(b, stage->first, stage->last);
+  if (cost <= 12) return nxb_reads_pass_cache(b, stage) ? MAX_ROWS : 4;
+  return cost <= 30 ? 2 : 1;
+}
+
+/* Then one vector of columns is enough side by side: with four, 64 lines of 16 rows are under way, and memory gives a
+ * quarter less. */
+static uint32_t registers_of_columns(const nxb_binder *b) {
+  for (uint32_t i = 0; i < b->part->n_stages; i++) {
+    const nxb_stage *stage = &b->part->stages[i];
+    if (stage->reduces && stage->points >= MAX_ROWS && rows_at_once(b, stage) == MAX_ROWS) return 1;
+  }
+  return 4;
+}
+
 /* Folds rows item, item + 1, ... item + n - 1 into the partials of all columns. */
 static void write_pass(strips *s, const strip_fold *f, nxk_value item, uint32_t n, bool first,
                        finish how, nxk_value number) {
   nxb_binder *b = s->b;
-  nxk_value items[4] = {0};
+  nxk_value items[MAX_ROWS] = {0};
   for (uint32_t q = 0; q < n && !b->failed && !b->to->failed; q++) {
     items[q] = nxb_add(b, item, q);
     nxk_value point = nxb_mul(b, items[q], f->scale);
@@ -296,12 +313,12 @@ static void reset(strips *s, const strip_fold *f, nxk_value item) {
   close_columns(s);
 }
 
-/* Hands on the partials of a block, and stores those of nothing for the next one. */
-static void finish_block(strips *s, const strip_fold *f, finish how, nxk_value number) {
+/* Hands on the partials of a block, and where `again` stores those of nothing for the next one. */
+static void hand_on(strips *s, const strip_fold *f, finish how, nxk_value number, bool again) {
   open_columns(s);
   for (uint32_t i = 0; i < f->n && !s->b->to->failed && !s->b->failed; i++) {
     leave_partial(s, f, i, take_partial(s, f, i, false, NXK_NONE), how, number);
-    if (how == PUSH)
+    if (again)
       leave_partial(s, f, i, take_partial(s, f, i, true, nxb_int(s->b, 0)), KEEP, NXK_NONE);
   }
   close_columns(s);
@@ -315,7 +332,10 @@ static void write_block(strips *s, const strip_fold *f, nxk_value first, int64_t
   nxb_binder *b = s->b;
   int64_t done = count - count % f->rows;
   if (count <= f->rows) {
-    write_pass(s, f, first, (uint32_t)count, true, how, number);
+    bool apart =
+        count == MAX_ROWS && how == PUSH; /* the tree's levels would be streams of their own */
+    write_pass(s, f, first, (uint32_t)count, true, apart ? KEEP : how, number);
+    if (apart) hand_on(s, f, how, number, false);
     return;
   }
   nxk_bound_value end = some == NXK_NONE ? nxk_bound_const(done) : nxk_bound_of(some);
@@ -324,7 +344,7 @@ static void write_block(strips *s, const strip_fold *f, nxk_value first, int64_t
   nxk_end(b->to);
   if (done < count)
     write_pass(s, f, nxb_add(b, first, done), (uint32_t)(count - done), false, KEEP, NXK_NONE);
-  finish_block(s, f, how, number);
+  hand_on(s, f, how, number, how == PUSH);
 }
 
 static void join_blocks(strips *s, const strip_fold *f, int64_t count) {
@@ -398,7 +418,6 @@ static void write_lane_runs(strips *s, strip_fold *f, uint32_t *home) {
 static void write_group(strips *s, const nxb_stage *stage, const nxk_value *group, uint32_t n,
                         nxb_order order) {
   nxb_binder *b = s->b;
-  uint32_t cost = nxb_code_cost(b, stage->first, stage->last);
   strip_fold f = {.stage = stage,
                   .reduce = group,
                   .n = n,
@@ -407,9 +426,7 @@ static void write_group(strips *s, const nxb_stage *stage, const nxk_value *grou
                   .shift = NXK_NONE,
                   .out_row = NXK_NONE,
                   .item_type = nxb_item_type(stage->points),
-                  .rows = cost <= 12   ? 4
-                          : cost <= 30 ? 2
-                                       : 1};
+                  .rows = rows_at_once(b, stage)};
   uint32_t *arrays = nxb_alloc(b, 5 * n * sizeof *arrays), *home = arrays;
   if (b->failed) return;
   f.value = arrays + n;
@@ -526,7 +543,7 @@ static bool prepare(nxb_binder *b, strips *s) {
   s->segment = nxb_alloc(b, n * sizeof *s->segment);
   s->home = nxb_alloc(b, n * sizeof *s->home);
   bool ok = nxb_view_init(b, &s->view) && nxb_view_init(b, &s->saved);
-  for (int i = 0; i < 4; i++) ok = ok && nxb_view_init(b, &s->rows[i]);
+  for (int i = 0; i < MAX_ROWS; i++) ok = ok && nxb_view_init(b, &s->rows[i]);
   if (!ok) return false;
   memset(s->home, 0xff, n * sizeof *s->home);
   find_varying(s);
@@ -548,7 +565,7 @@ void nxb_bind_strips(nxb_binder *b, nxk_value vector_loop) {
     if (part->outer[i].value != vector_loop) others *= part->outer[i].extent;
   }
   int64_t extent = part->outer[at].extent;
-  s.lanes = nxb_choose_lanes(b, part->first, part->last, vector_loop, 4);
+  s.lanes = nxb_choose_lanes(b, part->first, part->last, vector_loop, registers_of_columns(b));
   while (s.lanes > 4 && s.lanes > extent) s.lanes /= 2;
   s.width = choose_width(b, extent, s.lanes, widest, others);
   choose_shift(&s, extent);
