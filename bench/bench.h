@@ -13,7 +13,9 @@
 typedef struct bench_way {
   void (*run)(void *state);
   void *state;
-  double median; /* seconds, filled by bench_interleave */
+  bool foreign;  /* with threads that are not the context's */
+  double median; /* seconds; this and the next are filled by bench_interleave */
+  double ratio;  /* median over the rounds of its time as a part of the first way's */
 } bench_way;
 double bench_now(void);
 /* Times the ways in turn, A B C A B C, `rounds` times each; a way that is quicker than `least` seconds runs several times a
@@ -21,19 +23,15 @@ double bench_now(void);
 void bench_interleave(bench_way *ways, size_t n, int rounds, double least);
 
 /* ---- limits: work that moves bytes with all threads of the bench */
-typedef struct bench_machine bench_machine;
-bench_machine *bench_machine_create(int threads);
-void bench_machine_destroy(bench_machine *m);
-/* A copy that reads and writes, or a pure read (writes 0): ways that share the machine's pool. kind 0: plain stores; 1: past
+/* A copy that reads and writes, or a pure read (writes 0): ways on the threads of the context, so that nobody is in the way
+ * of the other. kind 0: plain stores; 1: past
  * the caches. */
 typedef struct bench_traffic {
-  bench_machine *machine;
+  struct nxi_pool *pool;
   char *from, *to;
   int64_t reads, writes;
   int kind;
 } bench_traffic;
-void bench_traffic_init(bench_traffic *t, bench_machine *m, int64_t reads, int64_t writes,
-                        int kind);
 void bench_traffic_free(bench_traffic *t);
 void bench_traffic_run(void *traffic);
 
@@ -50,6 +48,7 @@ typedef struct bench_row {
   int64_t size; /* elements of the main operand */
   int threads;
   double ms, limit_ms; /* limit_ms 0: none */
+  double of_limit;     /* ratio of both within a round, median */
   double numpy_ms;     /* 0: none */
   const char *other;   /* another peer and its time */
   double other_ms;
@@ -67,11 +66,12 @@ void bench_print(bench_output *o, const bench_row *row);
 
 typedef struct bench_lab {
   bench_output out;
-  bench_machine *machine;
   bench_peer *numpy;
   nx_context *context;
   int threads, rounds;
 } bench_lab;
+void bench_traffic_init(bench_traffic *t, const bench_lab *lab, int64_t reads, int64_t writes,
+                        int kind);
 void bench_overhead(bench_lab *lab);
 void bench_arrays(bench_lab *lab);
 void bench_matmul(bench_lab *lab);

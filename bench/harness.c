@@ -14,6 +14,7 @@
 #include <immintrin.h>
 #endif
 
+#include "runtime/handle.h"
 #include "runtime/threads.h"
 
 double bench_now(void) {
@@ -36,54 +37,50 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+/* Times one way once, `repeat` runs. */
+static double time_way(const bench_way *way, int repeat) {
+  if (repeat > 1) way->run(way->state); /* fills the caches again, and wakes threads */
+  double t = bench_now();
+  for (int k = 0; k < repeat; k++) way->run(way->state);
+  t = (bench_now() - t) / repeat;
+  /* Its threads wait for more work, on the processors that the next way is to have. */
+  if (way->foreign) nanosleep(&(struct timespec){.tv_nsec = 500 * 1000}, NULL);
+  return t;
+}
+
+static int repeats(const bench_way *way, double least) {
+  way->run(way->state); /* twice to warm up: compile, fill caches, touch memory */
+  way->run(way->state);
+  double t = bench_now();
+  way->run(way->state);
+  t = bench_now() - t;
+  return t > least ? 1 : (int)(least / (t > 1e-9 ? t : 1e-9)) + 1;
+}
+
+static double median(double *times, int n) {
+  qsort(times, (size_t)n, sizeof *times, compare);
+  return times[n / 2];
+}
+
 void bench_interleave(bench_way *ways, size_t n, int rounds, double least) {
-  double *times = calloc(n * (size_t)rounds, sizeof *times);
+  double *times = calloc((n + 1) * (size_t)rounds, sizeof *times),
+         *ratios = times + n * (size_t)rounds;
   int *repeat = calloc(n, sizeof *repeat);
-  for (size_t i = 0; i < n; i++) { /* twice to warm up: compile, fill caches, touch memory */
-    ways[i].run(ways[i].state);
-    ways[i].run(ways[i].state);
-    double t = bench_now();
-    ways[i].run(ways[i].state);
-    t = bench_now() - t;
-    repeat[i] = t > least ? 1 : (int)(least / (t > 1e-9 ? t : 1e-9)) + 1;
-  }
-  for (int r = 0; r < rounds; r++) {
-    for (size_t i = 0; i < n; i++) {
-      /* The threads of the way before wait for more work, on the processors that this one's are to have. */
-      nanosleep(&(struct timespec){.tv_nsec = 500 * 1000}, NULL);
-      if (repeat[i] > 1) ways[i].run(ways[i].state); /* wakes its own */
-      double t = bench_now();
-      for (int k = 0; k < repeat[i]; k++) ways[i].run(ways[i].state);
-      times[i * (size_t)rounds + (size_t)r] = (bench_now() - t) / repeat[i];
-    }
-  }
-  for (size_t i = 0; i < n; i++) {
-    qsort(times + i * (size_t)rounds, (size_t)rounds, sizeof *times, compare);
-    ways[i].median = times[i * (size_t)rounds + (size_t)rounds / 2];
+  for (size_t i = 0; i < n; i++) repeat[i] = repeats(&ways[i], least);
+  for (int r = 0; r < rounds; r++)
+    for (size_t i = 0; i < n; i++)
+      times[i * (size_t)rounds + (size_t)r] = time_way(&ways[i], repeat[i]);
+  for (size_t i = n; i-- > 0;) { /* the first way last: the ratios need its rounds in order */
+    double *own = times + i * (size_t)rounds;
+    for (int r = 0; r < rounds; r++) ratios[r] = own[r] / times[r];
+    ways[i].ratio = median(ratios, rounds);
+    ways[i].median = median(own, rounds);
   }
   free(times);
   free(repeat);
 }
 
 /* ---- limits */
-
-struct bench_machine {
-  nxi_pool *pool;
-  int threads;
-};
-
-bench_machine *bench_machine_create(int threads) {
-  bench_machine *m = calloc(1, sizeof *m);
-  nxi_pool_options o = {.threads = threads};
-  m->threads = threads;
-  if (nxi_pool_create(&o, &m->pool, NULL) != NX_OK) exit(1);
-  return m;
-}
-
-void bench_machine_destroy(bench_machine *m) {
-  nxi_pool_destroy(m->pool);
-  free(m);
-}
 
 static char *big_block(int64_t bytes) {
   size_t size = ((size_t)bytes + (4 << 20)) & ~(size_t)((2 << 20) - 1);
@@ -94,9 +91,10 @@ static char *big_block(int64_t bytes) {
   return p;
 }
 
-void bench_traffic_init(bench_traffic *t, bench_machine *m, int64_t reads, int64_t writes,
+void bench_traffic_init(bench_traffic *t, const bench_lab *lab, int64_t reads, int64_t writes,
                         int kind) {
-  *t = (bench_traffic){m, big_block(reads), big_block(writes), reads, writes, kind};
+  *t =
+      (bench_traffic){lab->context->pool, big_block(reads), big_block(writes), reads, writes, kind};
 }
 
 void bench_traffic_free(bench_traffic *t) {
@@ -147,8 +145,7 @@ static void copy_pieces(void *arg, int worker, int64_t begin, int64_t end) {
 void bench_traffic_run(void *traffic) {
   bench_traffic *t = traffic;
   bool copies = t->reads == t->writes;
-  nxi_pool_run(t->machine->pool, copies ? copy_pieces : read_pieces, t,
-               (t->reads + PIECE - 1) / PIECE, 8);
+  nxi_pool_run(t->pool, copies ? copy_pieces : read_pieces, t, (t->reads + PIECE - 1) / PIECE, 8);
 }
 
 /* ---- NumPy */
@@ -210,7 +207,7 @@ bool bench_wanted(const bench_output *o, const char *name) {
 }
 
 void bench_print(bench_output *o, const bench_row *r) {
-  double of_limit = r->limit_ms > 0 ? r->limit_ms / r->ms : 0;
+  double of_limit = r->of_limit;
   bool missed = r->target > 0 && (r->limit_ms > 0 ? of_limit < r->target : r->ms > r->target);
   o->rows++;
   o->missed += missed;

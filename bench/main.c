@@ -30,7 +30,6 @@ int main(int argc, char **argv) {
 #endif
   nx_context_options o = {.size = sizeof o, .threads = lab.threads, .cache_dir = ""};
   bench_check(nx_context_create(&o, &lab.context));
-  lab.machine = bench_machine_create(lab.threads);
   lab.numpy = bench_peer_start(NX_BENCH_PEER, lab.threads);
   bench_overhead(&lab);
   bench_arrays(&lab);
@@ -39,7 +38,6 @@ int main(int argc, char **argv) {
     printf("%d rows, %d below their target%s\n", lab.out.rows, lab.out.missed,
            lab.numpy ? "" : "; no NumPy to compare with");
   bench_peer_stop(lab.numpy);
-  bench_machine_destroy(lab.machine);
   nx_context_release(lab.context);
   return 0;
 }

@@ -25,7 +25,8 @@ static void run_row(bench_lab *lab, const char *name, int64_t n, bool bias, cons
   p.a = bench_random(lab, NX_F32, 2, shape, -1, 1);
   p.b = bench_random(lab, NX_F32, 2, shape, -1, 1);
   p.bias = bias ? bench_random(lab, NX_F32, 1, shape, -1, 1) : NULL;
-  bench_way ways[2] = {{run_product, &p, 0}, {bench_peer_run, lab->numpy, 0}};
+  bench_way ways[2] = {{.run = run_product, .state = &p},
+                       {.run = bench_peer_run, .state = lab->numpy, .foreign = true}};
   bool numpy = bench_peer_setup(lab->numpy, peer);
   bench_interleave(ways, numpy ? 2 : 1, lab->rounds, 1e-3);
   bench_row row = {.name = name,
@@ -34,6 +35,7 @@ static void run_row(bench_lab *lab, const char *name, int64_t n, bool bias, cons
                    .threads = lab->threads,
                    .ms = ways[0].median * 1e3,
                    .limit_ms = numpy ? ways[1].median * 1e3 : 0,
+                   .of_limit = numpy ? ways[1].ratio : 0,
                    .numpy_ms = numpy ? ways[1].median * 1e3 : 0,
                    .target = numpy ? target : 0};
   bench_print(&lab->out, &row);

@@ -27,7 +27,7 @@ static double time_chain(bench_lab *lab, int nodes, int64_t elements, bool reali
   chain c = {.lab = lab, .nodes = nodes, .realise = realise};
   c.x = bench_random(lab, NX_F32, 1, &elements, -1, 1);
   c.one = bench_random(lab, NX_F32, 1, &elements, 0.1, 0.2);
-  bench_way way = {run_chain, &c, 0};
+  bench_way way = {.run = run_chain, .state = &c};
   bench_interleave(&way, 1, lab->rounds, 1e-3);
   nx_tensor_release(c.x);
   nx_tensor_release(c.one);
@@ -95,7 +95,7 @@ static void chains(bench_lab *lab) {
     growing c = {.lab = lab, .nodes = sizes[i].nodes};
     c.x = bench_random(lab, NX_F32, 1, &n, -1, 1);
     c.one = bench_random(lab, NX_F32, 0, NULL, 0.1, 0.2);
-    bench_way way = {run_growing, &c, 0};
+    bench_way way = {.run = run_growing, .state = &c};
     bench_interleave(&way, 1, lab->rounds < sizes[i].rounds ? lab->rounds : sizes[i].rounds, 0);
     put(lab, sizes[i].name, way.median * 1e3, sizes[i].target, sizes[i].nodes);
     nx_tensor_release(c.x);
@@ -146,7 +146,7 @@ static void items(bench_lab *lab) {
   int64_t n = 64;
   if (!bench_wanted(&lab->out, "one element")) return;
   reading r = {bench_random(lab, NX_F32, 1, &n, -1, 1)};
-  bench_way way = {read_item, &r, 0};
+  bench_way way = {.run = read_item, .state = &r};
   bench_interleave(&way, 1, lab->rounds, 1e-3);
   put(lab, "one element", way.median * 1e3, 0, 1);
   nx_tensor_release(r.x);

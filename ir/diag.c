@@ -32,7 +32,12 @@ const char *nx_status_sentence(nx_status status) {
 }
 
 void nxi_diag_clear(nxi_diag *d) {
-  *d = (nxi_diag){.status = NX_OK, .operand = -1, .node = -1, .index = -1};
+  d->status =
+      NX_OK; /* the texts end where they begin: every recorded operation clears one of these */
+  d->op[0] = d->during[0] = d->message[0] = '\0';
+  d->line = d->column = 0;
+  d->operand = d->node = -1;
+  d->index = -1;
 }
 
 nx_status nxi_fail(nxi_diag *d, nx_status status, const char *op, const char *format, ...) {

@@ -296,6 +296,10 @@ static inline void nxi_context_ref(nx_context *c) {
 void nxi_context_unref(nx_context *c); /* no lock; may destroy the context */
 /* Drops one reference of a handle; the last one puts it on the stack of the dead. No lock, does not wait. */
 void nxi_head_release(nx_context *c, nxi_head *h);
+/* The same in two steps, for who releases many and keeps the context alive: whether this was the last reference, so that
+ * there is something to bury; and the burial, which is sure to be enough for eight of them. */
+bool nxi_head_drop(nx_context *c, nxi_head *h);
+void nxi_bury(nx_context *c);
 /* Tears down at most `budget` dead objects. record_lock; the caller holds a reference of the context. */
 void nxi_drain(nx_context *c, uint32_t budget);
 void nxi_node_unref(nx_context *c, nxi_node *n);       /* record_lock */

@@ -232,17 +232,35 @@ void nxi_drain(nx_context *c, uint32_t budget) {
  * pushed while it was held. */
 enum { DRAIN_PIECE = 32 };
 
-void nxi_head_release(nx_context *c, nxi_head *h) {
-  if (atomic_fetch_sub_explicit(&h->refs, 1, memory_order_acq_rel) != 1) return;
+static bool last_reference(nxi_head *h) {
+  return atomic_fetch_sub_explicit(&h->refs, 1, memory_order_acq_rel) == 1;
+}
+
+static void push_dead(nx_context *c, nxi_head *h) {
   if (h->kind == NXI_TENSOR) nxi_scope_forget((nx_tensor *)h);
-  nxi_context_ref(c); /* the teardown below gives up the one that h holds */
   h->next = atomic_load_explicit(&c->dead, memory_order_relaxed);
   while (!atomic_compare_exchange_weak_explicit(&c->dead, &h->next, h, memory_order_release,
                                                 memory_order_relaxed)) {}
+}
+
+bool nxi_head_drop(nx_context *c, nxi_head *h) {
+  if (!last_reference(h)) return false;
+  push_dead(c, h);
+  return true;
+}
+
+void nxi_bury(nx_context *c) {
   for (int tries = 0; tries < 4 && atomic_load_explicit(&c->dead, memory_order_seq_cst); tries++) {
     if (pthread_mutex_trylock(&c->record_lock)) break;
     nxi_drain(c, DRAIN_PIECE);
     nxi_record_unlock(c);
   }
+}
+
+void nxi_head_release(nx_context *c, nxi_head *h) {
+  if (!last_reference(h)) return;
+  nxi_context_ref(c); /* the teardown below gives up the one that h holds */
+  push_dead(c, h);
+  nxi_bury(c);
   nxi_context_unref(c);
 }

@@ -38,15 +38,25 @@ enum {
 #define WAITED_FOR (UINT32_C(1) << 30) /* the caller sleeps until the number is zero */
 #define INSIDE     (WAITED_FOR - 1)
 
+/* Tasks of one worker that are not handed out, in grains: the first of them, and above 32 bits the end. It takes from the
+ * front; whoever has none left takes from the end of others. So a worker does the same tasks of equal runs, and finds
+ * what it used last time in its own cache. */
+typedef struct part {
+  _Alignas(CACHE_LINE) _Atomic uint64_t rest;
+} part;
+
 /* One run, on its caller's stack. */
 typedef struct run {
   nxi_task_fn fn;
   void *arg;
-  int64_t tasks, grain, chunk;
+  int64_t tasks, grain;
+  int64_t chunk;        /* grains handed out at once */
   const nxi_poll *poll; /* NULL: none */
   pthread_t caller;
-  _Alignas(CACHE_LINE) _Atomic int64_t next; /* the first task that is not handed out */
-  _Atomic bool stopped;                      /* a poll said stop */
+  part *parts; /* n_parts of them: the pool's, or `alone` */
+  int32_t n_parts;
+  part alone;
+  _Atomic bool stopped; /* a poll said stop */
 } run;
 
 typedef struct pool_worker {
@@ -64,6 +74,7 @@ struct nxi_pool {
   nxi_pool_hook hook; /* run == NULL: own threads */
   nxi_fork_entry fork_entry;
   pool_worker *workers;   /* size of them; [0] is the caller and unused */
+  part *parts;            /* size of them */
   int32_t started;        /* workers[1 .. started - 1] have threads; 0: not tried yet */
   int16_t vacant_cpu;     /* the processor no worker is pinned to: the caller's */
   run *current;           /* valid while state has OPEN or somebody inside */
@@ -85,21 +96,42 @@ static inline void relax(void) {
 
 /* ---- handing out chunks */
 
-/* Takes up to `size` tasks; false when none are left. */
-static bool take_chunk(run *r, int64_t size, int64_t *begin, int64_t *end) {
-  if (atomic_load_explicit(&r->stopped, memory_order_relaxed)) return false;
-  *begin = atomic_load_explicit(&r->next, memory_order_relaxed);
+static uint64_t rest_of(int64_t first, int64_t end) {
+  return (uint64_t)first | (uint64_t)end << 32;
+}
+static int64_t grains_of(uint64_t rest) { return (int64_t)(rest >> 32) - (int64_t)(uint32_t)rest; }
+
+/* Takes up to `size` grains of a part, from its front or from its end. */
+static bool take_from(part *p, int64_t size, bool front, int64_t *first, int64_t *end) {
+  uint64_t rest = atomic_load_explicit(&p->rest, memory_order_relaxed), left;
   do {
-    if (*begin >= r->tasks) return false;
-    *end = size < r->tasks - *begin ? *begin + size : r->tasks;
-  } while (!atomic_compare_exchange_weak_explicit(&r->next, begin, *end, memory_order_relaxed,
+    int64_t n = grains_of(rest) < size ? grains_of(rest) : size;
+    if (n <= 0) return false;
+    *first = (int64_t)(uint32_t)rest;
+    *end = (int64_t)(rest >> 32);
+    if (front) *end = *first + n;
+    else *first = *end - n;
+    left = front ? rest + (uint64_t)n : rest - ((uint64_t)n << 32);
+  } while (!atomic_compare_exchange_weak_explicit(&p->rest, &rest, left, memory_order_relaxed,
                                                   memory_order_relaxed));
+  return true;
+}
+
+/* Takes up to `size` grains; false when none are left. */
+static bool take_chunk(run *r, int32_t worker, int64_t size, int64_t *begin, int64_t *end) {
+  if (atomic_load_explicit(&r->stopped, memory_order_relaxed)) return false;
+  bool taken = worker < r->n_parts && take_from(&r->parts[worker], size, true, begin, end);
+  for (int32_t i = 1; i <= r->n_parts && !taken; i++)
+    taken = take_from(&r->parts[(worker + i) % r->n_parts], size, false, begin, end);
+  if (!taken) return false;
+  *begin *= r->grain;
+  *end = *end > r->tasks / r->grain ? r->tasks : *end * r->grain;
   return true;
 }
 
 static void run_chunks(run *r, int32_t worker) {
   int64_t begin, end;
-  while (take_chunk(r, r->chunk, &begin, &end)) r->fn(r->arg, worker, begin, end);
+  while (take_chunk(r, worker, r->chunk, &begin, &end)) r->fn(r->arg, worker, begin, end);
 }
 
 /* Once it has said stop it is not asked again. */
@@ -113,12 +145,12 @@ static void ask(run *r) {
  * anything, so it runs under the caller's own floating-point environment, `saved`. */
 static void run_chunks_polled(run *r, int32_t worker, uint32_t saved) {
   bool asks = pthread_equal(pthread_self(), r->caller);
-  int64_t begin, end, size = r->grain, polled = nxi_now_ns(), started = polled;
-  while (take_chunk(r, size, &begin, &end)) {
+  int64_t begin, end, size = 1, polled = nxi_now_ns(), started = polled;
+  while (take_chunk(r, worker, size, &begin, &end)) {
     r->fn(r->arg, worker, begin, end);
     int64_t now = nxi_now_ns();
     if (now - started < RAMP_NS) size = size > r->chunk / 2 ? r->chunk : size * 2;
-    else if (now - started > 2 * RAMP_NS) size = (size / r->grain + 1) / 2 * r->grain;
+    else if (now - started > 2 * RAMP_NS) size = (size + 1) / 2;
     if (asks && now - polled >= POLL_NS) {
       nxi_fp_leave(saved);
       ask(r);
@@ -273,7 +305,7 @@ static void wait_for_workers(nxi_pool *pool, run *r) {
 }
 
 /* With `busy` held: shares the run with the workers. */
-static void run_with_workers(nxi_pool *pool, run *r, int64_t chunks) {
+static void run_with_workers(nxi_pool *pool, run *r) {
   if (pool->started == 0) start_workers(pool);
   if (pool->vacant_cpu >= 0) give_way(pool);
   uint32_t forks = atomic_load(&pool->forks);
@@ -281,8 +313,7 @@ static void run_with_workers(nxi_pool *pool, run *r, int64_t chunks) {
   atomic_store_explicit(&pool->state, OPEN, memory_order_release);
   atomic_fetch_add(&pool->signal, 1);
   if (atomic_load(&pool->sleepers) > 0) {
-    int64_t useful = chunks - 1 < pool->started - 1 ? chunks - 1 : pool->started - 1;
-    nxi_futex_wake(&pool->signal, (int32_t)useful);
+    nxi_futex_wake(&pool->signal, r->n_parts < pool->started ? r->n_parts - 1 : pool->started - 1);
   }
   run_share(r, 0);
   atomic_fetch_and_explicit(&pool->state, ~OPEN, memory_order_acq_rel);
@@ -292,27 +323,34 @@ static void run_with_workers(nxi_pool *pool, run *r, int64_t chunks) {
 
 static void hook_body(void *argument, int32_t worker) { run_share(argument, worker); }
 
-/* Chunks are multiples of the grain. */
-static void prepare_run(run *r, int32_t size) {
+/* Makes the grain so large that numbers of grains fit in 32 bits, and hands the parts out to as many as there are grains for. */
+static void prepare_run(run *r, part *parts, int32_t size) {
   if (r->grain < 1) r->grain = 1;
   if (r->grain > r->tasks) r->grain = r->tasks;
-  int64_t share = r->tasks / ((int64_t)size * CHUNKS_PER_WORKER);
-  r->chunk = share <= r->grain ? r->grain : share - share % r->grain;
+  while (r->tasks / r->grain >= INT32_MAX) r->grain *= 2;
+  int64_t grains = r->tasks / r->grain + (r->tasks % r->grain != 0);
+  r->parts = parts;
+  r->n_parts = grains < size ? (int32_t)grains : size;
+  r->chunk = grains / ((int64_t)size * CHUNKS_PER_WORKER);
+  if (r->chunk < 1) r->chunk = 1;
+  for (int64_t i = 0; i < r->n_parts; i++)
+    atomic_store_explicit(&parts[i].rest,
+                          rest_of(grains * i / r->n_parts, grains * (i + 1) / r->n_parts),
+                          memory_order_relaxed);
 }
 
 static void run_all(nxi_pool *pool, run *r) {
   int32_t size = nxi_pool_size(pool);
-  prepare_run(r, size);
-  int64_t chunks = r->tasks / r->chunk + (r->tasks % r->chunk != 0);
-  bool shared = size > 1 && chunks > 1;
+  bool shared = size > 1 && r->tasks > r->grain;
   if (shared) shared = !atomic_exchange_explicit(&pool->busy, true, memory_order_acquire);
   if (!shared) {
+    prepare_run(r, &r->alone, 1);
     run_share(r, 0);
     return;
   }
-  if (pool->hook.run)
-    pool->hook.run(pool->hook.user, chunks < size ? (int32_t)chunks : size, hook_body, r);
-  else run_with_workers(pool, r, chunks);
+  prepare_run(r, pool->parts, size);
+  if (pool->hook.run) pool->hook.run(pool->hook.user, r->n_parts, hook_body, r);
+  else run_with_workers(pool, r);
   atomic_store_explicit(&pool->busy, false, memory_order_release);
 }
 
@@ -349,13 +387,16 @@ static const nxi_fork_hooks fork_hooks = {.child = after_fork_in_child};
 
 /* Aligned by hand: the words that workers watch have cache lines of their own. */
 static nxi_pool *new_pool(int32_t size) {
-  size_t pool_bytes = (sizeof(nxi_pool) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-  char *block = nxi_calloc(1, CACHE_LINE + pool_bytes + (size_t)size * sizeof(pool_worker));
+  size_t pool_bytes = (sizeof(nxi_pool) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE,
+         parts_bytes = (size_t)size * sizeof(part);
+  char *block =
+      nxi_calloc(1, CACHE_LINE + pool_bytes + parts_bytes + (size_t)size * sizeof(pool_worker));
   if (!block) return NULL;
   char *base = block + (CACHE_LINE - (uintptr_t)block % CACHE_LINE) % CACHE_LINE;
   nxi_pool *pool = (nxi_pool *)(void *)base;
   pool->block = block;
-  pool->workers = (pool_worker *)(void *)(base + pool_bytes);
+  pool->parts = (part *)(void *)(base + pool_bytes);
+  pool->workers = (pool_worker *)(void *)(base + pool_bytes + parts_bytes);
   pool->size = size;
   pool->vacant_cpu = -1;
   return pool;
