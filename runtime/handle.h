@@ -335,6 +335,8 @@ typedef struct nxi_import_source {
   nxg_view view;
   int64_t elements; /* of the storage */
   bool pack;        /* a copy holds the view's elements alone, in C order, where that is less */
+  bool owned;       /* mode NX_IMPORT_COPY, without a copy: nobody else will ever use the memory */
+  bool read_only;   /* not to be assigned, a copy neither */
 } nxi_import_source;
 /* The tensor of a description that has been checked; a base that is copied need not be aligned. Reports failures, which
  * leave *out and the release callback alone. No lock. */

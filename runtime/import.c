@@ -48,7 +48,9 @@ static nxi_buffer *foreign_buffer(const nx_import_desc *i) {
   return b;
 }
 
-static void mark(nxi_storage *s, nxi_node *n, nxi_buffer *b, uint32_t mode) {
+static void mark(const nxi_import_source *source, nxi_storage *s, nxi_node *n, nxi_buffer *b) {
+  uint32_t mode = source->desc.mode;
+  if (source->read_only) s->flags |= NXI_STORAGE_READ_ONLY;
   if (mode == NX_IMPORT_COPY) return;
   uint8_t flags = NXI_NODE_FOREIGN;
   if (mode == NX_IMPORT_IMMUTABLE) {
@@ -97,7 +99,7 @@ static nx_tensor *tensor_over(nx_context *c, const nxi_import_source *source, nx
   nxi_node *n =
       nxi_leaf_create(c, NXI_OP_LEAF, NXI_DEVICE_CPU, source->desc.dtype, 1, &source->elements, b);
   nxi_storage *s = n ? nxi_storage_create(c, n) : NULL;
-  if (s) mark(s, n, b, source->desc.mode);
+  if (s) mark(source, s, n, b);
   nx_tensor *t = s ? nxi_tensor_create(c, s, v->rank, v->shape, v->strides, v->offset) : NULL;
   if (t) b->release = release;
   nxi_record_unlock(c);
@@ -108,14 +110,15 @@ nx_status nxi_import(nx_context *c, nxi_import_source *source, nx_tensor **out) 
   const nx_import_desc *i = &source->desc;
   nxi_diag d;
   nxi_diag_clear(&d);
+  bool copied = i->mode == NX_IMPORT_COPY && !source->owned;
   nxi_buffer *foreign = foreign_buffer(i), *b = foreign;
   if (!foreign) return nxi_oom_in(&d, NX_OUT_OF_MEMORY, source->op), nxi_error_report(&d);
-  if (i->mode == NX_IMPORT_COPY && copy_in(c, source, &b, &d)) {
+  if (copied && copy_in(c, source, &b, &d)) {
     nxi_free(foreign);
     return nxi_oom_in(&d, d.status, source->op), nxi_error_report(&d);
   }
   nx_tensor *t = tensor_over(c, source, b);
-  if (i->mode == NX_IMPORT_COPY) { /* the host's memory is free again */
+  if (copied) { /* the host's memory is free again */
     if (!t) foreign->release = NULL;
     nxi_record_lock(c);
     nxi_buffer_unref(c, foreign);

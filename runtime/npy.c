@@ -4,12 +4,7 @@
  * The dictionary is read as the subset of Python that NumPy writes. */
 #include "npy.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const char operation[] = "npy";
 
@@ -43,11 +38,15 @@ typedef struct cursor {
   nxi_diag *d;
 } cursor;
 
-static nx_status bad(const cursor *c, nx_status status, const char *at, const char *sentence) {
+static nx_status bad_at(const cursor *c, nx_status status, int64_t at, const char *sentence) {
   bool first = c->d && c->d->status == NX_OK;
-  nxi_fail(c->d, status, operation, "byte %lld: %s", (long long)(at - c->start), sentence);
-  if (first) c->d->index = at - c->start;
+  nxi_fail(c->d, status, operation, "byte %lld: %s", (long long)at, sentence);
+  if (first) c->d->index = at;
   return status;
+}
+
+static nx_status bad(const cursor *c, nx_status status, const char *at, const char *sentence) {
+  return bad_at(c, status, at - c->start, sentence);
 }
 
 static void skip_space(cursor *c) {
@@ -85,7 +84,7 @@ static nx_status take_string(cursor *c, const char **text, size_t *length) {
   return NX_OK;
 }
 
-static nx_status take_descr(cursor *c, nxi_npy *out) {
+static nx_status take_descr(cursor *c, nxi_file_array *out) {
   skip_space(c);
   const char *begin = c->at, *text;
   size_t length;
@@ -107,7 +106,7 @@ static nx_status take_descr(cursor *c, nxi_npy *out) {
   return bad(c, NX_UNSUPPORTED_DTYPE, begin, "this element type is not supported");
 }
 
-static nx_status take_dimension(cursor *c, nxi_npy *out) {
+static nx_status take_dimension(cursor *c, nxi_file_array *out) {
   const char *begin = c->at;
   int64_t value = 0;
   while (c->at < c->end && *c->at >= '0' && *c->at <= '9') {
@@ -119,14 +118,13 @@ static nx_status take_dimension(cursor *c, nxi_npy *out) {
   }
   if (c->at == begin) return bad(c, NX_PARSE, begin, "a dimension is expected");
   if (c->at < c->end && *c->at == 'L') c->at++; /* Python 2 */
-  if (out->rank == NXI_NPY_MAX_RANK)
-    return bad(c, NX_PARSE, begin, "there are more than 32 dimensions");
+  if (out->rank == NX_MAX_RANK) return bad(c, NX_PARSE, begin, "there are more than 32 dimensions");
   out->shape[out->rank++] = value;
   return NX_OK;
 }
 
 /* "()", "(3,)", "(3, 4)", "(3, 4,)". */
-static nx_status take_shape(cursor *c, nxi_npy *out) {
+static nx_status take_shape(cursor *c, nxi_file_array *out) {
   out->rank = 0;
   skip_space(c);
   if (!take(c, '(')) return bad(c, NX_PARSE, c->at, "the shape is no tuple");
@@ -142,7 +140,7 @@ static nx_status take_shape(cursor *c, nxi_npy *out) {
   return NX_OK;
 }
 
-static nx_status take_value(cursor *c, int key, nxi_npy *out) {
+static nx_status take_value(cursor *c, int key, nxi_file_array *out) {
   if (key == 0) return take_descr(c, out);
   if (key == 2) return take_shape(c, out);
   if (take_word(c, "True")) out->fortran = true;
@@ -151,7 +149,7 @@ static nx_status take_value(cursor *c, int key, nxi_npy *out) {
   return NX_OK;
 }
 
-static nx_status take_dictionary(cursor *c, nxi_npy *out) {
+static nx_status take_dictionary(cursor *c, nxi_file_array *out) {
   static const char *const keys[] = {"descr", "fortran_order", "shape"};
   bool seen[3] = {false};
   if (!take(c, '{')) return bad(c, NX_PARSE, c->at, "the header is no dictionary");
@@ -200,86 +198,32 @@ static nx_status find_header(cursor *c, size_t size) {
   return NX_OK;
 }
 
-/* Sets elements and bytes. The product of the dimensions that are not zero has to fit, too: strides are made of
- * it. */
-static nx_status measure(const cursor *c, size_t size, nxi_npy *out) {
-  int64_t product = nxi_dtype_size(out->dtype);
-  bool empty = false;
-  for (int32_t i = 0; i < out->rank; i++) {
-    empty |= out->shape[i] == 0;
-    if (out->shape[i] && __builtin_mul_overflow(product, out->shape[i], &product))
-      return bad(c, NX_PARSE, c->end, "the shape overflows");
-  }
-  out->offset = c->end - c->start;
-  out->bytes = empty ? 0 : product;
-  out->elements = out->bytes / nxi_dtype_size(out->dtype);
-  if (out->bytes > (int64_t)size - out->offset)
-    return bad(c, NX_PARSE, c->start + size, "the file is shorter than its shape says");
-  return NX_OK;
-}
-
-nx_status nxi_npy_parse(const void *file, size_t size, nxi_npy *out, nxi_diag *d) {
+nx_status nxi_npy_parse_part(const void *file, size_t there, size_t size, nxi_file_array *out,
+                             nxi_diag *d) {
   cursor c = {.start = file, .d = d};
-  nxi_npy npy = {0};
-  nx_status status = find_header(&c, size);
+  nxi_file_array npy = {0};
+  nx_status status = find_header(&c, there);
   if (status == NX_OK) status = take_dictionary(&c, &npy);
-  if (status == NX_OK) status = measure(&c, size, &npy);
   if (status != NX_OK) return status;
-  npy.data = (const char *)file + npy.offset;
-  int64_t alignment = npy.dtype == NX_C64    ? 4
-                      : npy.dtype == NX_C128 ? 8
-                                             : nxi_dtype_size(npy.dtype);
-  npy.aligned = (uintptr_t)npy.data % (uintptr_t)alignment == 0;
+  npy.offset = c.end - c.start;
+  npy.data = c.end;
+  if (!nxi_file_array_measure(&npy)) return bad(&c, NX_PARSE, c.end, "the shape overflows");
+  if (npy.bytes > (int64_t)size - npy.offset)
+    return bad_at(&c, NX_PARSE, (int64_t)size, "the file is shorter than its shape says");
   *out = npy;
   return NX_OK;
 }
 
-static nx_status io_error(nxi_diag *d, const char *what, const char *path) {
-  char text[128];
-  return nxi_fail(d, NX_IO, operation, "%s %s: %s", what, path,
-                  strerror_r(errno, text, sizeof text));
+nx_status nxi_npy_parse(const void *file, size_t size, nxi_file_array *out, nxi_diag *d) {
+  return nxi_npy_parse_part(file, size, size, out, d);
 }
 
-nx_status nxi_npy_map(const char *path, nxi_npy *out, nxi_diag *d) {
-  struct stat s;
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not make it wait */
-  if (fd < 0 || fstat(fd, &s) != 0) {
-    nx_status status = io_error(d, "cannot open", path);
-    if (fd >= 0) close(fd);
-    return status;
-  }
-  if (!S_ISREG(s.st_mode)) {
-    close(fd);
-    return nxi_fail(d, NX_IO, operation, "%s is no regular file", path);
-  }
-  void *map = s.st_size > 0 ? mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
-  nx_status status = map == MAP_FAILED ? io_error(d, "cannot map", path) : NX_OK;
-  close(fd);
-  if (status == NX_OK) status = nxi_npy_parse(map ? map : "", map ? (size_t)s.st_size : 0, out, d);
-  if (status == NX_OK) {
-    out->map = map;
-    out->map_bytes = (size_t)s.st_size;
-  } else if (map && map != MAP_FAILED) {
-    munmap(map, (size_t)s.st_size);
-  }
+nx_status nxi_npy_map(const char *path, nxi_file_array *out, nxi_diag *d) {
+  nxi_file *file;
+  nx_status status = nxi_file_open(operation, path, &file, d);
+  if (status) return status;
+  status = nxi_npy_parse(file->data, file->bytes, out, d);
+  if (status) nxi_file_unref(file);
+  else out->file = file;
   return status;
-}
-
-void nxi_npy_unmap(nxi_npy *npy) {
-  if (npy->map) munmap(npy->map, npy->map_bytes);
-  npy->map = NULL;
-  npy->data = NULL;
-}
-
-void nxi_npy_copy(const nxi_npy *npy, void *dst) {
-  if (npy->bytes) memcpy(dst, npy->data, (size_t)npy->bytes);
-  if (!npy->swapped) return;
-  int64_t word = npy->dtype == NX_C64 ? 4 : npy->dtype == NX_C128 ? 8 : nxi_dtype_size(npy->dtype);
-  uint8_t *bytes = dst;
-  for (int64_t i = 0; i < npy->bytes; i += word)
-    for (int64_t low = i, high = i + word - 1; low < high; low++, high--) {
-      uint8_t byte = bytes[low];
-      bytes[low] = bytes[high];
-      bytes[high] = byte;
-    }
 }

@@ -8,40 +8,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ir/diag.h"
-#include "ir/dtype.h"
+#include "runtime/file.h"
 
-enum { NXI_NPY_MAX_RANK = 32 };
+/* Reads the header of a file that lies in memory, of which at least the header is there: `there` of its size bytes.
+ * NX_PARSE: the file is malformed, or shorter than its header says; d->index is the offset of the first bad byte (the size
+ * of the file if it is too short). NX_UNSUPPORTED_DTYPE: an element type with no counterpart here; d->index as above.
+ * out->data points into `file`. On failure *out is untouched. */
+nx_status nxi_npy_parse_part(const void *file, size_t there, size_t size, nxi_file_array *out,
+                             nxi_diag *d);
+/* The same of a file that is there as a whole. */
+nx_status nxi_npy_parse(const void *file, size_t size, nxi_file_array *out, nxi_diag *d);
 
-typedef struct nxi_npy {
-  nx_dtype dtype;
-  int32_t rank;
-  int64_t shape[NXI_NPY_MAX_RANK];
-  bool fortran;     /* the first axis is the one that is contiguous */
-  bool swapped;     /* elements are in the other byte order than this machine's */
-  bool aligned;     /* data is aligned for the element type (mapped files only) */
-  int64_t elements; /* product of the shape */
-  int64_t offset;   /* of the data, bytes from the start of the file */
-  int64_t bytes;    /* of the data */
-  const void *data; /* into the mapping, or into what was parsed */
-  void *map;        /* nxi_npy_map only */
-  size_t map_bytes;
-} nxi_npy;
+/* Maps a file read-only and parses it; dropping out->file ends the use of out->data. As nxi_npy_parse, and NX_IO. */
+nx_status nxi_npy_map(const char *path, nxi_file_array *out, nxi_diag *d);
 
-/* Reads the header of a file that lies in memory, size bytes. NX_PARSE: the file is malformed, or shorter than its
- * header says; d->index is the offset of the first bad byte (the size of the file if it is too short).
- * NX_UNSUPPORTED_DTYPE: an element type with no counterpart here; d->index as above. out->data points into
- * `file`. On failure *out is untouched. */
-nx_status nxi_npy_parse(const void *file, size_t size, nxi_npy *out, nxi_diag *d);
-
-/* Maps a file read-only and parses it; unmap ends the use of out->data. As nxi_npy_parse, and NX_IO. A file that
- * another process shortens while it is mapped ends this one with SIGBUS, as for every mapped file. */
-nx_status nxi_npy_map(const char *path, nxi_npy *out, nxi_diag *d);
-void nxi_npy_unmap(nxi_npy *npy);
-
-/* Copies all elements in the file's order, in this machine's byte order, to dst: npy->bytes bytes. */
-void nxi_npy_copy(const nxi_npy *npy, void *dst);
-
+/* Begins a file of version 1, up to where its elements start; statuses as below. */
+nx_status nxi_npy_write_begin(nxi_file_writer *w, const char *path, nx_dtype dtype, int32_t rank,
+                              const int64_t *shape, bool fortran, nxi_diag *d);
 /* Writes contiguous elements in this machine's byte order (C order; or Fortran order, with `fortran`) as version
  * 1. The file appears whole or not at all, an existing one is replaced; devices and pipes are written to
  * directly. NX_IO; NX_UNSUPPORTED_DTYPE (i4, u4, f8e4m3, f8e5m2, c32); NX_INVALID_ARGUMENT (rank). */

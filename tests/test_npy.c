@@ -58,7 +58,7 @@ static size_t make_file(char *file, const char *dictionary, size_t data) {
   return 10 + n + data;
 }
 
-static nx_status parse_text(const char *dictionary, size_t data, nxi_npy *out, nxi_diag *d) {
+static nx_status parse_text(const char *dictionary, size_t data, nxi_file_array *out, nxi_diag *d) {
   char file[4096];
   size_t size = make_file(file, dictionary, data);
   nxi_diag_clear(d);
@@ -67,7 +67,7 @@ static nx_status parse_text(const char *dictionary, size_t data, nxi_npy *out, n
 
 static void accepts(const char *dictionary, size_t data, nx_dtype dtype, int32_t rank,
                     bool fortran) {
-  nxi_npy npy;
+  nxi_file_array npy;
   nxi_diag d;
   if (parse_text(dictionary, data, &npy, &d) != NX_OK) fail_msg("%s: %s", dictionary, d.message);
   assert_int_equal(npy.dtype, dtype);
@@ -77,7 +77,7 @@ static void accepts(const char *dictionary, size_t data, nx_dtype dtype, int32_t
 }
 
 static void refuses(const char *dictionary, size_t data, nx_status status, int64_t index) {
-  nxi_npy npy = {.rank = 77};
+  nxi_file_array npy = {.rank = 77};
   nxi_diag d;
   nx_status got = parse_text(dictionary, data, &npy, &d);
   if (got != status)
@@ -156,7 +156,7 @@ static void test_frames(void **state) {
   static const char dictionary[] = "{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }\n";
   char file[256];
   size_t n = strlen(dictionary);
-  nxi_npy npy;
+  nxi_file_array npy;
   for (char version = 0; version <= 4; version++) {
     size_t fixed = version == 1 ? 10 : 12;
     memcpy(file, "\x93NUMPY", 6);
@@ -209,14 +209,14 @@ static void test_mutations(void **state) {
       else if (random & 2) memmove(file + at, file + at + 1, --size - at);
       else if (size < sizeof file) memmove(file + at + 1, file + at, size++ - at);
     }
-    nxi_npy npy;
+    nxi_file_array npy;
     const char *p = at_the_edge(file, size);
     if (nxi_npy_parse(p, size, &npy, NULL) != NX_OK) continue;
     good++;
     assert_true(npy.rank >= 0 && npy.rank <= 32 && npy.offset >= 10 && npy.bytes >= 0);
     assert_true(npy.offset + npy.bytes <= (int64_t)size);
     char copy[512];
-    nxi_npy_copy(&npy, copy);
+    nxi_file_array_copy(&npy, copy);
   }
   assert_true(good > 1000);
 }
@@ -235,7 +235,7 @@ static void test_write_and_map(void **state) {
   for (size_t i = 0; i < sizeof data; i++) data[i] = (char)(i * 11 % 2);
   for (int i = 0; i < WRITTEN; i++)
     for (int s = 0; s < 4; s++) {
-      nxi_npy npy;
+      nxi_file_array npy;
       nxi_diag d;
       nxi_diag_clear(&d);
       const char *path = in_root("w.npy");
@@ -256,9 +256,9 @@ static void test_write_and_map(void **state) {
       assert_int_equal(npy.elements, elements);
       assert_int_equal(npy.bytes, elements * nxi_dtype_size(written[i]));
       assert_memory_equal(npy.data, data, (size_t)npy.bytes);
-      nxi_npy_copy(&npy, copy);
+      nxi_file_array_copy(&npy, copy);
       assert_memory_equal(copy, data, (size_t)npy.bytes);
-      nxi_npy_unmap(&npy);
+      nxi_file_unref(npy.file);
     }
 }
 
@@ -267,7 +267,7 @@ static void test_write_details(void **state) {
   const int64_t shape[1] = {3};
   const float data[3] = {1, 2, 3};
   nxi_diag d;
-  nxi_npy npy;
+  nxi_file_array npy;
   struct stat s;
   nxi_diag_clear(&d);
   assert_int_equal(nxi_npy_write(in_root("x.npy"), NX_I4, 1, shape, false, data, &d),
@@ -296,7 +296,7 @@ static void test_write_details(void **state) {
   assert_true(S_ISLNK(s.st_mode));
   assert_int_equal(nxi_npy_map(in_root("x.npy"), &npy, NULL), NX_OK);
   assert_int_equal(npy.dtype, NX_F64);
-  nxi_npy_unmap(&npy);
+  nxi_file_unref(npy.file);
   assert_int_equal(nxi_npy_write("/dev/null", NX_F32, 1, shape, false, data, NULL), NX_OK);
   if (access("/dev/full", W_OK) == 0)
     assert_int_equal(nxi_npy_write("/dev/full", NX_F32, 1, shape, false, data, NULL), NX_IO);
@@ -340,7 +340,7 @@ static void test_numpy_writes(void **state) {
   for (int i = 0; i < WRITTEN; i++)
     for (int variant = 0; variant < 4; variant++) {
       char name[32];
-      nxi_npy npy;
+      nxi_file_array npy;
       nxi_diag d;
       nxi_diag_clear(&d);
       snprintf(name, sizeof name, "%s%c%c.npy", codes[i], variant & 1 ? 'b' : 'l',
@@ -350,7 +350,7 @@ static void test_numpy_writes(void **state) {
       assert_int_equal(npy.rank, 3);
       assert_int_equal(npy.fortran, variant >> 1);
       char copy[24 * 16];
-      nxi_npy_copy(&npy, copy);
+      nxi_file_array_copy(&npy, copy);
       for (int at = 0; at < 24; at++) { /* element (x, y, z) is 12 x + 4 y + z */
         int value = npy.fortran ? at % 2 * 12 + at / 2 % 3 * 4 + at / 6 : at;
         const char *p = copy + at * nxi_dtype_size(npy.dtype);
@@ -360,15 +360,15 @@ static void test_numpy_writes(void **state) {
           fail_msg("%s: element %d is not %d", name, at, value);
         if (part != npy.dtype) assert_true(nxi_load_element(p + nxi_dtype_size(part), part) == 0);
       }
-      nxi_npy_unmap(&npy);
+      nxi_file_unref(npy.file);
     }
   for (int v = 1; v <= 3; v++) {
     char name[32];
-    nxi_npy npy;
+    nxi_file_array npy;
     snprintf(name, sizeof name, "v%d.npy", v);
     assert_int_equal(nxi_npy_map(in_root(name), &npy, NULL), NX_OK);
     assert_true(((const float *)npy.data)[4] == 4);
-    nxi_npy_unmap(&npy);
+    nxi_file_unref(npy.file);
   }
 }
 

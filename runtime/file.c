@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: ISC */
+/* Mapping files, describing arrays in them, and writing files beside those that they replace. */
+#include "runtime/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ir/alloc.h"
+
+nx_status nxi_file_error(const char *op, const char *what, const char *name, nxi_diag *d) {
+  char text[128];
+  if (errno == ENOMEM)
+    return nxi_fail(d, NX_OUT_OF_MEMORY, op, "%s: cannot %s %s: memory is exhausted", op, what,
+                    name);
+  return nxi_fail(d, NX_IO, op, "%s: cannot %s %s: %s", op, what, name,
+                  strerror_r(errno, text, sizeof text));
+}
+
+/* ---- mapped files */
+
+nx_status nxi_file_window(const char *op, const char *name, int fd, nxi_file_access access,
+                          int64_t position, int64_t bytes, nxi_file **out, nxi_diag *d) {
+  int64_t before = position % sysconf(_SC_PAGESIZE);
+  nxi_file *f = nxi_calloc(1, sizeof *f);
+  if (!f) return nxi_oom(d);
+  atomic_init(&f->refs, 1);
+  f->bytes = (size_t)bytes;
+  f->data = (char *)f;
+  if (bytes > 0) {
+    f->map_bytes = (size_t)(before + bytes);
+    f->map = mmap(NULL, f->map_bytes, PROT_READ | (access == NXI_FILE_READ ? 0 : PROT_WRITE),
+                  access == NXI_FILE_SHARED ? MAP_SHARED : MAP_PRIVATE, fd, position - before);
+    if (f->map == MAP_FAILED) {
+      nxi_free(f);
+      return nxi_file_error(op, "map", name, d);
+    }
+    f->data = (char *)f->map + before;
+  }
+  *out = f;
+  return NX_OK;
+}
+
+nx_status nxi_file_open(const char *op, const char *path, nxi_file **out, nxi_diag *d) {
+  struct stat s;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not make it wait */
+  if (fd < 0) return nxi_file_error(op, "open", path, d);
+  nx_status status;
+  if (fstat(fd, &s) != 0) status = nxi_file_error(op, "open", path, d);
+  else if (!S_ISREG(s.st_mode))
+    status = nxi_fail(d, NX_IO, op, "%s: %s is no regular file", op, path);
+  else status = nxi_file_window(op, path, fd, NXI_FILE_READ, 0, s.st_size, out, d);
+  close(fd);
+  return status;
+}
+
+void nxi_file_unref(nxi_file *f) {
+  if (!f || atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) != 1) return;
+  if (f->map) munmap(f->map, f->map_bytes);
+  nxi_free(f);
+}
+
+/* ---- arrays */
+
+/* The product of the extents that are not zero has to fit, too: strides are made of it. */
+bool nxi_file_array_measure(nxi_file_array *a) {
+  int64_t product = 1, bits;
+  bool empty = false;
+  for (int32_t i = 0; i < a->rank; i++) {
+    empty |= a->shape[i] == 0;
+    if (a->shape[i] && __builtin_mul_overflow(product, a->shape[i], &product)) return false;
+  }
+  if (__builtin_mul_overflow(product, nxi_dtypes[a->dtype].bits, &bits)) return false;
+  a->elements = empty ? 0 : product;
+  a->bytes = nxi_packed_bytes(a->dtype, a->elements);
+  a->aligned = (uintptr_t)a->data % nxi_file_alignment(a->dtype) == 0;
+  return true;
+}
+
+void nxi_swap_bytes(nx_dtype t, void *data, int64_t size) {
+  int64_t word = nxi_dtypes[t].bits / 8 / (nxi_dtypes[t].cls == NXI_COMPLEX ? 2 : 1);
+  uint8_t *bytes = data;
+  for (int64_t i = 0; i + word <= size; i += word)
+    for (int64_t low = i, high = i + word - 1; low < high; low++, high--) {
+      uint8_t byte = bytes[low];
+      bytes[low] = bytes[high];
+      bytes[high] = byte;
+    }
+}
+
+void nxi_file_array_copy(const nxi_file_array *a, void *dst) {
+  if (a->bytes) memcpy(dst, a->data, (size_t)a->bytes);
+  if (a->swapped) nxi_swap_bytes(a->dtype, dst, a->bytes);
+}
+
+/* ---- writing */
+
+enum { PIECE = 1 << 30 }; /* Linux writes at most 2 GiB at once */
+
+nx_status nxi_file_write(nxi_file_writer *w, const void *data, int64_t bytes, nxi_diag *d) {
+  const char *p = data;
+  while (bytes > 0) {
+    ssize_t n = write(w->fd, p, (size_t)(bytes < PIECE ? bytes : PIECE));
+    if (n < 0 && errno == EINTR) continue;
+    if (n == 0) errno = ENOSPC;
+    if (n <= 0) return nxi_file_error(w->op, "write", w->path, d);
+    p += n;
+    bytes -= n;
+  }
+  return NX_OK;
+}
+
+/* A file beside the one that it is to replace, so that nobody ever sees half of it. */
+static nx_status open_beside(nxi_file_writer *w, const char *target, nxi_diag *d) {
+  static _Atomic unsigned counter;
+  size_t length = strlen(target), size = 2 * length + 64;
+  char *names = nxi_malloc(size); /* the target, then the temporary name */
+  if (!names) return nxi_oom(d);
+  memcpy(names, target, length + 1);
+  w->target = names;
+  w->temporary = names + length + 1;
+  snprintf(w->temporary, size - length - 1, "%s.tmp-%lx-%x", target, (long)getpid(),
+           atomic_fetch_add(&counter, 1));
+  w->fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (w->fd >= 0) return NX_OK;
+  nxi_free(names);
+  return nxi_file_error(w->op, "write", w->path, d);
+}
+
+nx_status nxi_file_write_begin(nxi_file_writer *w, const char *op, const char *path, nxi_diag *d) {
+  *w = (nxi_file_writer){.op = op, .path = path};
+  struct stat s;
+  char target[PATH_MAX];
+  if (stat(path, &s) != 0) return open_beside(w, path, d);
+  /* A link to a file stays a link. */
+  if (S_ISREG(s.st_mode)) return open_beside(w, realpath(path, target) ? target : path, d);
+  w->fd = open(path, O_WRONLY | O_CLOEXEC);
+  return w->fd < 0 ? nxi_file_error(op, "write", path, d) : NX_OK;
+}
+
+nx_status nxi_file_write_end(nxi_file_writer *w, nx_status status, nxi_diag *d) {
+  if (close(w->fd) != 0 && !status) status = nxi_file_error(w->op, "write", w->path, d);
+  if (!w->target) return status;
+  if (!status && rename(w->temporary, w->target) != 0)
+    status = nxi_file_error(w->op, "write", w->path, d);
+  if (status) unlink(w->temporary);
+  nxi_free(w->target);
+  return status;
+}
