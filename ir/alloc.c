@@ -14,6 +14,7 @@ enum { LARGE_PAGE = 2 << 20 };
 static _Atomic int64_t allocations;         /* numbers given out so far */
 static _Atomic int64_t failing_number = -1; /* the allocation that fails, -1: none */
 static _Atomic bool failing_sticky;         /* and every one after it */
+static _Atomic size_t largest;
 static _Thread_local size_t refused;
 
 void nxi_alloc_fail(int64_t after, bool sticky) {
@@ -43,6 +44,13 @@ static void *advised(void *p, size_t bytes) {
 
 size_t nxi_alloc_refused(void) { return refused; }
 
+static void note(size_t bytes) {
+  if (bytes > atomic_load_explicit(&largest, memory_order_relaxed))
+    atomic_store_explicit(&largest, bytes, memory_order_relaxed);
+}
+
+size_t nxi_alloc_largest(void) { return atomic_exchange(&largest, 0); }
+
 static void *refuse(size_t bytes) {
   refused = bytes;
   return NULL;
@@ -50,6 +58,7 @@ static void *refuse(size_t bytes) {
 
 /* Zero bytes are rounded up to one, so that NULL always means failure. */
 void *nxi_malloc(size_t bytes) {
+  note(bytes);
   if (nxi_alloc_should_fail()) return refuse(bytes);
   void *p = malloc(bytes ? bytes : 1);
   if (!p) return refuse(bytes);
@@ -58,6 +67,7 @@ void *nxi_malloc(size_t bytes) {
 
 void *nxi_calloc(size_t count, size_t bytes) {
   size_t all = bytes && count > SIZE_MAX / bytes ? SIZE_MAX : count * bytes;
+  note(all);
   if (nxi_alloc_should_fail()) return refuse(all);
   void *p = count && bytes ? calloc(count, bytes) : calloc(1, 1);
   if (!p) return refuse(all);
@@ -65,6 +75,7 @@ void *nxi_calloc(size_t count, size_t bytes) {
 }
 
 void *nxi_realloc(void *p, size_t bytes) {
+  note(bytes);
   if (nxi_alloc_should_fail()) return refuse(bytes);
   void *grown = realloc(p, bytes ? bytes : 1);
   if (!grown) return refuse(bytes);

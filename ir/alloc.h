@@ -21,6 +21,8 @@ void nxi_alloc_fail(int64_t after, bool sticky);
 bool nxi_alloc_should_fail(void);
 /* Allocations seen since the process started. */
 int64_t nxi_alloc_count(void);
+/* Tests: the most bytes asked for at once since the last call. Process wide. */
+size_t nxi_alloc_largest(void);
 /* What this thread asked for in vain last, in bytes. */
 size_t nxi_alloc_refused(void);
 

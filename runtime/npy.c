@@ -8,20 +8,45 @@
 
 static const char operation[] = "npy";
 
-/* One row a type: what follows the byte order in descr. */
+/* One row a type: what follows the byte order in descr. The first row of a dtype is the one that is written. */
 typedef struct npy_type {
   const char *code;
   nx_dtype dtype;
-  uint8_t word; /* bytes that a change of byte order reverses */
 } npy_type;
 
 static const npy_type types[] = {
-    {"b1", NX_BOOL, 1}, {"?", NX_BOOL, 1}, {"i1", NX_I8, 1},    {"u1", NX_U8, 1},
-    {"i2", NX_I16, 2},  {"u2", NX_U16, 2}, {"i4", NX_I32, 4},   {"u4", NX_U32, 4},
-    {"i8", NX_I64, 8},  {"u8", NX_U64, 8}, {"f2", NX_F16, 2},   {"f4", NX_F32, 4},
-    {"f8", NX_F64, 8},  {"c8", NX_C64, 4}, {"c16", NX_C128, 8}, {"V2", NX_BF16, 2},
+    {"b1", NX_BOOL}, {"?", NX_BOOL}, {"i1", NX_I8},    {"u1", NX_U8},
+    {"i2", NX_I16},  {"u2", NX_U16}, {"i4", NX_I32},   {"u4", NX_U32},
+    {"i8", NX_I64},  {"u8", NX_U64}, {"f2", NX_F16},   {"f4", NX_F32},
+    {"f8", NX_F64},  {"c8", NX_C64}, {"c16", NX_C128}, {"V2", NX_BF16},
 };
 enum { TYPES = sizeof types / sizeof *types };
+
+const char *nxi_npy_code(nx_dtype dtype) {
+  for (int i = 0; i < TYPES; i++)
+    if (types[i].dtype == dtype) return types[i].code;
+  return NULL;
+}
+
+/* Why a type is not read; the first row whose text the code begins with. */
+static const struct {
+  const char *code, *sentence;
+} refusals[] = {
+    {"V1", "one byte without a type (V1) is how NumPy writes the 8-bit floats and 4-bit integers "
+           "of ml_dtypes: which it "
+           "is, the file does not say"},
+    {"V", "elements of raw bytes are not supported"},
+    {"O", "Python objects are not supported"},
+    {"U", "text is not supported"},
+    {"S", "text is not supported"},
+    {"a", "text is not supported"},
+    {"M", "dates are not supported"},
+    {"m", "times are not supported"},
+    {"f16", "floats wider than 64 bits are not supported"},
+    {"f12", "floats wider than 64 bits are not supported"},
+    {"c", "complex numbers of this width are not supported"},
+    {"", "this element type is not supported"},
+};
 
 static bool little_endian(void) {
   uint16_t one = 1;
@@ -92,18 +117,22 @@ static nx_status take_descr(cursor *c, nxi_file_array *out) {
     return bad(c, NX_UNSUPPORTED_DTYPE, begin, "structured element types are not supported");
   nx_status status = take_string(c, &text, &length);
   if (status != NX_OK) return status;
-  char order = length && strchr("<>=|", *text) ? *text : '=';
   size_t skip = length && strchr("<>=|", *text) ? 1 : 0;
+  char order = skip ? *text : '=';
+  text += skip;
+  length -= skip;
   for (int i = 0; i < TYPES; i++) {
-    if (strlen(types[i].code) != length - skip ||
-        memcmp(types[i].code, text + skip, length - skip) != 0)
-      continue;
+    if (strlen(types[i].code) != length || memcmp(types[i].code, text, length) != 0) continue;
     out->dtype = types[i].dtype;
-    out->swapped = types[i].word > 1 &&
+    out->swapped = nxi_dtypes[out->dtype].bits > 8 &&
                    ((order == '<' && !little_endian()) || (order == '>' && little_endian()));
     return NX_OK;
   }
-  return bad(c, NX_UNSUPPORTED_DTYPE, begin, "this element type is not supported");
+  int i = 0;
+  for (size_t n;
+       n = strlen(refusals[i].code), n > length || memcmp(refusals[i].code, text, n) != 0;)
+    i++;
+  return bad(c, NX_UNSUPPORTED_DTYPE, begin, refusals[i].sentence);
 }
 
 static nx_status take_dimension(cursor *c, nxi_file_array *out) {

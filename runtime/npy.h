@@ -10,6 +10,9 @@
 
 #include "runtime/file.h"
 
+/* How descr spells a dtype, without its byte order; NULL if the format lacks it. */
+const char *nxi_npy_code(nx_dtype dtype);
+
 /* Reads the header of a file that lies in memory, of which at least the header is there: `there` of its size bytes.
  * NX_PARSE: the file is malformed, or shorter than its header says; d->index is the offset of the first bad byte (the size
  * of the file if it is too short). NX_UNSUPPORTED_DTYPE: an element type with no counterpart here; d->index as above.

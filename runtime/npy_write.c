@@ -9,27 +9,6 @@ static const char operation[] = "npy";
 static const uint8_t magic[8] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0}; /* version 1.0 */
 enum { HEADER_MAX = 1024 };                                            /* rank 32 takes below 800 */
 
-static const char *code_of(nx_dtype t) {
-  switch (t) {
-    case NX_BOOL: return "b1";
-    case NX_I8: return "i1";
-    case NX_U8: return "u1";
-    case NX_I16: return "i2";
-    case NX_U16: return "u2";
-    case NX_I32: return "i4";
-    case NX_U32: return "u4";
-    case NX_I64: return "i8";
-    case NX_U64: return "u8";
-    case NX_F16: return "f2";
-    case NX_BF16: return "V2";
-    case NX_F32: return "f4";
-    case NX_F64: return "f8";
-    case NX_C64: return "c8";
-    case NX_C128: return "c16";
-    default: return NULL;
-  }
-}
-
 static size_t make_header(char header[HEADER_MAX], const char *code, nx_dtype dtype, int32_t rank,
                           const int64_t *shape, bool fortran) {
   const uint16_t one = 1;
@@ -52,7 +31,7 @@ static size_t make_header(char header[HEADER_MAX], const char *code, nx_dtype dt
 
 nx_status nxi_npy_write_begin(nxi_file_writer *w, const char *path, nx_dtype dtype, int32_t rank,
                               const int64_t *shape, bool fortran, nxi_diag *d) {
-  const char *code = nxi_dtype_valid(dtype) ? code_of(dtype) : NULL;
+  const char *code = nxi_dtype_valid(dtype) ? nxi_npy_code(dtype) : NULL;
   if (!code)
     return nxi_fail(d, NX_UNSUPPORTED_DTYPE, operation, "%s has no counterpart in .npy files",
                     nxi_dtype_valid(dtype) ? nx_dtype_name(dtype) : "this element type");

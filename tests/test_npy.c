@@ -151,6 +151,32 @@ static void test_refused_headers(void **state) {
           4, NX_PARSE, -1);
 }
 
+/* Types that NumPy writes and this library does not read: each says why. */
+static void test_refused_types(void **state) {
+  (void)state;
+  static const struct {
+    const char *descr, *why;
+  } refused[] = {
+      {"'|V1'", "ml_dtypes"},     {"'<V4'", "raw bytes"},
+      {"'|O'", "objects"},        {"'<U7'", "text"},
+      {"'|S3'", "text"},          {"'<M8[ns]'", "dates"},
+      {"'<m8[s]'", "times"},      {"'<f16'", "64 bits"},
+      {"'<c32'", "complex"},      {"[('a', '<f4')]", "structured"},
+      {"'<q9'", "not supported"}, {"'<'", "not supported"},
+  };
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    char header[128];
+    nxi_file_array npy;
+    nxi_diag d;
+    snprintf(header, sizeof header, "{'descr': %s, 'fortran_order': False, 'shape': ()}",
+             refused[i].descr);
+    if (parse_text(header, 48, &npy, &d) != NX_UNSUPPORTED_DTYPE ||
+        !strstr(d.message, refused[i].why))
+      fail_msg("%s: %s", refused[i].descr, d.message);
+    assert_int_equal(d.index, 20);
+  }
+}
+
 static void test_frames(void **state) {
   (void)state;
   static const char dictionary[] = "{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }\n";
@@ -420,9 +446,10 @@ static int remove_root(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_headers),       cmocka_unit_test(test_refused_headers),
-      cmocka_unit_test(test_frames),        cmocka_unit_test(test_mutations),
-      cmocka_unit_test(test_write_and_map), cmocka_unit_test(test_write_details),
-      cmocka_unit_test(test_numpy_writes),  cmocka_unit_test(test_numpy_reads),
+      cmocka_unit_test(test_refused_types), cmocka_unit_test(test_frames),
+      cmocka_unit_test(test_mutations),     cmocka_unit_test(test_write_and_map),
+      cmocka_unit_test(test_write_details), cmocka_unit_test(test_numpy_writes),
+      cmocka_unit_test(test_numpy_reads),
   };
   return cmocka_run_group_tests(tests, make_root, remove_root);
 }

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Tensors and files: memory-mapped arrays without a header, and NumPy's .npy files. */
+/* Tensors and files: arrays without a header, NumPy's .npy, and the archives .npz and .safetensors.
+ *
+ * Files are mapped into memory: what is loaded costs its touched pages, when they are touched, and is shared with every
+ * process that maps the file. A malformed file is NX_PARSE with the byte offset (nx_error.index), whatever is wrong with
+ * it; no more memory is taken for one than a small multiple of its size. */
 #ifndef NX_IO_H
 #define NX_IO_H
 
@@ -60,6 +64,57 @@ NX_API nx_status nx_import_file(nx_context *context, const nx_import_file_desc *
 NX_API nx_status nx_load_npy(nx_context *context, const char *path, nx_tensor **out);
 /* Realises and writes in C order, to a temporary file that then takes the name. bf16 is written as '<V2'. */
 NX_API nx_status nx_save_npy(nx_tensor *tensor, const char *path, const nx_run_options *options);
+
+/* ---- archives: files of named arrays. .npz is read, .safetensors read and written; which one a file is, it says. */
+
+typedef struct nx_archive nx_archive;
+typedef struct nx_array_info {
+  size_t size;      /* sizeof(nx_array_info) */
+  const char *name; /* of a member x.npy, "x" */
+  const char *type; /* as a .safetensors file spells it; of an .npz file nx_dtype_name(dtype) */
+  nx_dtype dtype;   /* 0: the element type has no counterpart here */
+  int32_t rank;
+  int64_t offset; /* of the elements in the file, in bytes; -1 if they are compressed */
+  int64_t bytes;  /* of the elements, uncompressed */
+  int64_t shape[NX_MAX_RANK];
+} nx_array_info;
+
+/* Reads the directory and nothing else. An archive is never changed by its functions: any threads may use one at once. It
+ * is for whoever opened it to close; what was loaded from it stays. Names, and what describes them, live until then.
+ * NX_IO, NX_PARSE (also: two arrays of one name; arrays that share bytes; sizes that cannot be true), NX_OUT_OF_MEMORY. */
+NX_API nx_status nx_archive_open(const char *path, nx_archive **out);
+NX_API void nx_archive_close(nx_archive *archive); /* NULL is allowed */
+NX_API size_t nx_archive_count(const nx_archive *archive);
+/* The number of the array of that name; -1 if there is none. */
+NX_API int64_t nx_archive_find(const nx_archive *archive, const char *name);
+/* Array number i, in the file's order. Of an .npz file this reads the member's header: NX_PARSE, NX_UNSUPPORTED_DTYPE if
+ * that is not one of an array that is read. */
+NX_API nx_status nx_archive_describe(const nx_archive *archive, size_t i, nx_array_info *out);
+/* The array of that name, as nx_load_npy loads one: over the file's own pages, but for elements that are compressed, not
+ * aligned, or in the other byte order, which are copied. Checksums are compared where a member is decompressed.
+ * NX_INVALID_ARGUMENT: no such name; NX_PARSE, NX_UNSUPPORTED_DTYPE, NX_OUT_OF_MEMORY, NX_INTERRUPTED; NX_IO: a compressed
+ * member, and the library was built without zlib. */
+NX_API nx_status nx_archive_load(const nx_archive *archive, nx_context *context, const char *name,
+                                 const nx_run_options *options, nx_tensor **out);
+/* Sets key and value (either may be NULL) number i of the .safetensors metadata, ordered by key. Returns how many there
+ * are; beyond them nothing is set. */
+NX_API size_t nx_archive_metadata(const nx_archive *archive, size_t i, const char **key,
+                                  const char **value);
+
+typedef struct nx_named_tensor {
+  const char *name;
+  nx_tensor *tensor;
+} nx_named_tensor;
+typedef struct nx_text_pair {
+  const char *key, *value;
+} nx_text_pair;
+/* Realises all tensors, in one run, and writes them in C order, with the metadata, to a temporary file that then takes the
+ * name. Texts are UTF-8. NX_INVALID_ARGUMENT: a name given twice, or "__metadata__"; NX_UNSUPPORTED_DTYPE: i4, u4, c32 and
+ * c128, which the format lacks; NX_IO; what realising gives. */
+NX_API nx_status nx_save_safetensors(nx_context *context, const char *path,
+                                     const nx_named_tensor *tensors, size_t n,
+                                     const nx_text_pair *metadata, size_t n_metadata,
+                                     const nx_run_options *options);
 
 #ifdef __cplusplus
 }

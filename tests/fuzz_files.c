@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: ISC */
+/* A fuzz target for the readers of .npy, .npz and .safetensors, and what test_file_mutations.c runs without a fuzzer. */
+#include "fuzz_files.h"
+
+#include <stdlib.h>
+
+#include "ir/alloc.h"
+#include "runtime/archive.h"
+#include "runtime/file_load.h"
+#include "runtime/npy.h"
+
+/* Memory as if it were a mapped file. */
+static nxi_file *file_of(const void *data, size_t size) {
+  nxi_file *f = nxi_calloc(1, sizeof *f);
+  if (!f) abort();
+  atomic_init(&f->refs, 1);
+  f->data = (char *)(uintptr_t)data;
+  f->bytes = size;
+  return f;
+}
+
+static void read_all(nx_tensor *t, file_outcome *out) {
+  nx_tensor_info info = {.size = sizeof info};
+  nx_tensor_describe(t, &info);
+  size_t bytes = (size_t)nxi_packed_bytes(info.dtype, info.elements);
+  void *to = malloc(bytes + 1);
+  if (to && nx_read(t, to, bytes, NULL) == NX_OK) out->loaded++;
+  free(to);
+  nx_tensor_release(t);
+}
+
+static void use_npy(nx_context *c, const void *data, size_t size, file_outcome *out) {
+  nxi_diag d;
+  nxi_file_array x;
+  nxi_diag_clear(&d);
+  out->opened = nxi_npy_parse(data, size, &x, &d);
+  out->index = d.index;
+  out->largest_opening = nxi_alloc_largest();
+  if (out->opened) return;
+  out->count = 1;
+  nxi_action a;
+  nx_tensor *t = NULL;
+  x.file = file_of(data, size);
+  nxi_action_begin(&a, c, NULL);
+  nx_status status = nxi_action_end(&a, nxi_load_array(&a, "load", &x, &t));
+  if (t) read_all(t, out);
+  if (status) out->worst = status;
+}
+
+static void use_archive(nx_context *c, const void *data, size_t size, file_outcome *out) {
+  nxi_diag d;
+  nx_archive *a;
+  nxi_diag_clear(&d);
+  out->opened = nxi_archive_read(file_of(data, size), &a, &d);
+  out->index = d.index;
+  out->largest_opening = nxi_alloc_largest();
+  if (out->opened) return;
+  out->count = nx_archive_count(a);
+  for (size_t i = 0; i < out->count; i++) {
+    nx_array_info info = {.size = sizeof info};
+    nx_tensor *t = NULL;
+    nx_status status = nx_archive_describe(a, i, &info);
+    if (!status) status = nx_archive_load(a, c, info.name, NULL, &t);
+    if (t) read_all(t, out);
+    if (status) out->worst = status;
+  }
+  nx_archive_close(a);
+}
+
+void use_file(nx_context *c, const void *data, size_t size, file_outcome *out) {
+  *out = (file_outcome){.index = -1};
+  nxi_alloc_largest();
+  if (size && *(const uint8_t *)data == 0x93) use_npy(c, data, size, out);
+  else use_archive(c, data, size, out);
+  nx_context_collect(c); /* nothing refers to the bytes any more */
+  out->largest = nxi_alloc_largest();
+  nx_error_take(NULL);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static nx_context *c;
+  nx_context_options o = {.size = sizeof o, .cache_dir = "", .threads = 1, .memory_limit = 1 << 26};
+  file_outcome out;
+  if (!c && nx_context_create(&o, &c) != NX_OK) return 0;
+  use_file(c, data, size, &out);
+  return 0;
+}
