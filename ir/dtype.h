@@ -60,6 +60,12 @@ void nxi_store_element(void *p, nx_dtype t, uint64_t bits);
 /* True if both are NaN of dtype t, or the bits are equal: the equality of every test. */
 bool nxi_same_bits(uint64_t a, uint64_t b, nx_dtype t);
 
+/* What the address of an element is a multiple of: for complex ones, of their parts'. */
+static inline uintptr_t nxi_dtype_alignment(nx_dtype t) {
+  uintptr_t part = nxi_dtypes[t].bits / 8u / (nxi_dtypes[t].cls == NXI_COMPLEX ? 2 : 1);
+  return part ? part : 1;
+}
+
 /* Bit casts of the C types. */
 static inline uint64_t nxi_bits_f64(double x) {
   union {

@@ -57,30 +57,38 @@ static bool reach(const nxg_view *v, int64_t *low, int64_t *high) {
   return true;
 }
 
+/* The bytes that hold n elements, n not negative, the last one of sub-byte types not full. False if they do not fit. */
+static bool bytes_of(int64_t bits, int64_t n, int64_t *bytes) {
+  if (bits >= 8) return n >= 0 && !__builtin_mul_overflow(n, bits / 8, bytes);
+  int64_t each = 8 / bits;
+  *bytes = n / each + (n % each != 0);
+  return n >= 0;
+}
+
 /* The storage: the bytes from the lowest to the highest element, which must not wrap around in memory. */
 static nx_status take_memory(const nxi_dlpack_tensor *x, nxi_import_source *source, nxi_diag *d) {
   nx_import_desc *i = &source->desc;
   nxg_view *v = &source->view;
   if (nxg_elements(v->rank, v->shape) == 0) return NX_OK; /* no memory, whatever the pointer */
   if (!x->data) return nxi_fail(d, NX_INVALID_ARGUMENT, taking, "%s: the data is null", taking);
-  int64_t size = nxi_dtype_size(i->dtype), low, high, before, after;
+  int64_t bits = nxi_dtypes[i->dtype].bits, size = bits / 8, low, high, before, after;
   uintptr_t first;
-  bool good = reach(v, &low, &high) && !__builtin_mul_overflow(low, -size, &before) &&
-              !__builtin_add_overflow(high, 1, &after) &&
-              !__builtin_mul_overflow(after, size, &after) && after <= INT64_MAX - before &&
+  bool good = reach(v, &low, &high) && bytes_of(bits, -low, &before) &&
+              !__builtin_add_overflow(high, 1, &after) && bytes_of(bits, after, &after) &&
+              after <= INT64_MAX - before &&
               !__builtin_add_overflow((uintptr_t)x->data, x->byte_offset, &first) &&
               first >= (uintptr_t)before && first <= UINTPTR_MAX - (uintptr_t)after;
   if (!good)
     return nxi_fail(d, NX_INVALID_ARGUMENT, taking,
                     "%s: shape, strides and byte offset reach beyond what memory can hold", taking);
-  if (i->mode != NX_IMPORT_COPY && first % (uintptr_t)size)
+  if (i->mode != NX_IMPORT_COPY && first % nxi_dtype_alignment(i->dtype))
     return nxi_fail(d, NX_INVALID_ARGUMENT, taking,
                     "%s: the data is not aligned to its elements of %lld bytes; it can be copied",
                     taking, (long long)size);
   i->base = (char *)x->data + x->byte_offset - before;
   i->bytes = (size_t)(before + after);
-  v->offset = -low;
-  source->elements = high - low + 1;
+  v->offset = size ? -low : before * (8 / bits);
+  source->elements = v->offset + high + 1;
   return NX_OK;
 }
 
@@ -98,8 +106,12 @@ static nx_status take(nx_context *c, const nxi_dlpack_tensor *x, uint64_t flags,
   else if (flags & NXI_DLPACK_READ_ONLY && i->mode == NX_IMPORT_SHARED)
     nxi_fail(&d, NX_READ_ONLY, taking,
              "%s: the tensor is read only; import it as a copy or as immutable", taking);
-  if (d.status || take_dtype(x->dtype, &i->dtype, &d) ||
-      take_view(x, i->dtype, &source->view, &d) || take_memory(x, source, &d))
+  if (!d.status && !take_dtype(x->dtype, &i->dtype, &d) && flags & NXI_DLPACK_SUBBYTE_PADDED &&
+      nxi_dtypes[i->dtype].bits < 8)
+    nxi_fail(&d, NX_UNSUPPORTED_DTYPE, taking,
+             "%s: elements of %d bits that take a byte each are not read; packed ones are", taking,
+             nxi_dtypes[i->dtype].bits);
+  if (d.status || take_view(x, i->dtype, &source->view, &d) || take_memory(x, source, &d))
     return nxi_error_report(&d);
   return nxi_import(c, source, out);
 }
@@ -173,7 +185,7 @@ static nxi_dlpack_tensor tensor_of(const nx_tensor *t, loan *l) {
       .dtype = {.code = codes[dtype], .bits = nxi_dtypes[dtype].bits, .lanes = 1}};
   if (rank) x.shape = l->dims, x.strides = l->dims + rank;
   if (t->elements)
-    x.data = (char *)nx_mapping_base(l->mapping, NULL) + t->offset * nxi_dtype_size(dtype);
+    x.data = (char *)nx_mapping_base(l->mapping, NULL) + t->offset * nxi_dtypes[dtype].bits / 8;
   return x;
 }
 
@@ -186,6 +198,13 @@ static nx_status lend(nx_tensor *t, uint32_t access, int64_t stream, loan **out)
              lending, (long long)stream);
     nxi_error_report(&d);
     return NX_INVALID_ARGUMENT;
+  }
+  if (t->offset * nxi_dtypes[t->storage->dtype].bits % 8) {
+    nxi_fail(
+        &d, NX_NEEDS_COPY, lending,
+        "%s: the view begins in the middle of a byte, which no pointer says; make it contiguous",
+        lending);
+    return nxi_error_report(&d);
   }
   loan *l = nxi_calloc(1, sizeof *l + 2 * (size_t)t->rank * sizeof *l->dims);
   if (!l) {

@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-/* A change of the major version changes the layout behind `flags`; a minor one adds values. */
-enum { NXI_DLPACK_MAJOR = 1, NXI_DLPACK_MINOR = 0 };
+/* A change of the major version changes the layout behind `flags`; a minor one adds values (1.1: the 8-bit floats). */
+enum { NXI_DLPACK_MAJOR = 1, NXI_DLPACK_MINOR = 1 };
 
 enum { NXI_DLPACK_CPU = 1 }; /* device type */
 
@@ -28,7 +28,7 @@ enum {
 enum {
   NXI_DLPACK_READ_ONLY = 1,
   NXI_DLPACK_IS_COPIED = 2,     /* the consumer is the only one that uses the memory */
-  NXI_DLPACK_SUBBYTE_PADDED = 4 /* of element types that are refused anyway */
+  NXI_DLPACK_SUBBYTE_PADDED = 4 /* each element of a type of less than 8 bits has a byte of its own; without the flag they are packed */
 };
 
 typedef struct nxi_dlpack_device {

@@ -67,10 +67,6 @@ static inline int64_t nxi_packed_bytes(nx_dtype t, int64_t elements) {
   int64_t bits = nxi_dtypes[t].bits;
   return bits < 8 ? elements / (8 / bits) + (elements % (8 / bits) != 0) : elements * (bits / 8);
 }
-/* What the address of an element must be a multiple of, for memory to be used in place. */
-static inline uintptr_t nxi_file_alignment(nx_dtype t) {
-  return nxi_dtypes[t].bits < 16 ? 1 : nxi_dtypes[t].bits / 8;
-}
 /* Sets elements, bytes and aligned from the rest; NX_PARSE if they do not fit in 63 bits. */
 bool nxi_file_array_measure(nxi_file_array *a);
 /* Copies all elements in the file's order, in this machine's byte order, to dst: bytes of them. */

@@ -18,7 +18,7 @@ static nx_status check_import(nxi_import_source *source, nxi_diag *d) {
   if (i->bytes > INT64_MAX || (!i->base && i->bytes))
     return nxi_fail(d, NX_INVALID_ARGUMENT, "import",
                     "import: the base is null or the size does not fit in 63 bits");
-  if ((uintptr_t)i->base % (uintptr_t)size)
+  if ((uintptr_t)i->base % nxi_dtype_alignment(i->dtype))
     return nxi_fail(d, NX_INVALID_ARGUMENT, "import",
                     "import: the base is not aligned to its elements of %lld bytes",
                     (long long)size);

@@ -137,7 +137,7 @@ static void unmap(void *file) { nxi_file_unref(file); }
 static nx_status import(nx_context *c, const opened *f, nxi_file *file, nx_tensor **out) {
   static const uint32_t modes[] = {NX_IMPORT_IMMUTABLE, NX_IMPORT_COPY, NX_IMPORT_SHARED};
   nx_dtype dtype = f->desc.dtype;
-  bool aligned = (uintptr_t)file->data % nxi_file_alignment(dtype) == 0;
+  bool aligned = (uintptr_t)file->data % nxi_dtype_alignment(dtype) == 0;
   nxi_import_source source = {.op = operation,
                               .elements = f->elements,
                               .owned = aligned && f->desc.mode == NX_FILE_PRIVATE,
@@ -172,7 +172,7 @@ nx_status nx_import_file(nx_context *c, const nx_import_file_desc *desc, nx_tens
   if (!status) status = open_file(&f, &d);
   if (!status) status = measure(&f, &d);
   if (!status && f.desc.mode == NX_FILE_SHARED && f.bytes &&
-      f.desc.offset % (int64_t)nxi_file_alignment(f.desc.dtype))
+      f.desc.offset % (int64_t)nxi_dtype_alignment(f.desc.dtype))
     status =
         nxi_fail(&d, NX_INVALID_ARGUMENT, operation,
                  "import_file: offset %lld is not aligned to elements of %d bytes, which a shared "

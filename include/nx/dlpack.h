@@ -3,8 +3,8 @@
  * (versioned) and the older ones without a version. Include DLPack's own header for their members; here they are
  * only named. Memory of the host is exchanged, nothing else so far.
  *
- * Element types: bool, integers of 8 to 64 bits, f16, bf16, f32 and f64, in one lane. The others, and vectors
- * of several lanes, are NX_UNSUPPORTED_DTYPE. */
+ * Element types: all that the library has (contract.md), in one lane; i4 and u4 packed, two in a byte. Others, vectors of
+ * several lanes, and elements of 4 bits that take a byte each are NX_UNSUPPORTED_DTYPE. */
 #ifndef NX_DLPACK_H
 #define NX_DLPACK_H
 
@@ -46,7 +46,8 @@ NX_API nx_status nx_from_dlpack_v0(nx_context *context, struct DLManagedTensor *
 enum { NX_DLPACK_NO_STREAM = -1 }; /* the only stream of the devices so far */
 
 /* access: NX_MAP_READ, which flags the structure read only, or NX_MAP_READ | NX_MAP_WRITE, which exposes the storage
- * until the deleter is called. NX_READ_ONLY: writing an immutable import. */
+ * until the deleter is called. NX_READ_ONLY: writing an immutable import. NX_NEEDS_COPY: a view of i4 or u4 that begins in
+ * the middle of a byte. */
 NX_API nx_status nx_to_dlpack(nx_tensor *tensor, uint32_t access, int64_t stream,
                               struct DLManagedTensorVersioned **out);
 /* The structure without a version cannot say that it must not be written: always for reading and writing, so an
