@@ -111,6 +111,10 @@ void nx_archive_close(nx_archive *a) {
 
 size_t nx_archive_count(const nx_archive *a) { return a ? a->n : 0; }
 
+const char *nx_archive_name(const nx_archive *a, size_t i) {
+  return a && i < a->n ? a->entries[i].name : NULL;
+}
+
 int64_t nx_archive_find(const nx_archive *a, const char *name) {
   uint32_t low = 0, high = a && name ? a->n : 0;
   while (low < high) {

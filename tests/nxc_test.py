@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 from pathlib import Path
 
 try:
@@ -78,6 +79,25 @@ class Case(unittest.TestCase):
 
 
 class Run(Case):
+    def test_archives(self):
+        """Arrays of .npz and .safetensors files, by the input's name or by one of their own."""
+        self.file("add.nxir", "nxir 1\ngraph @add(%x: f32[3], %b: f32[]) -> (%y) {\n  %y = add %x, %b : f32[3]\n}\n")
+        with zipfile.ZipFile(self.dir / "a.npz", "w") as z:
+            z.writestr("x.npy", npy("<f4", (3,), [1, 2, 3]))
+            z.writestr("layer:b.npy", npy("<f4", (), [10]))
+        head = json.dumps({"x": {"dtype": "F32", "shape": [3], "data_offsets": [0, 12]}}).encode()
+        self.file("b.safetensors", struct.pack("<Q", len(head)) + head + struct.pack("<3f", 4, 5, 6))
+        out, _ = self.nxc("run", "add.nxir", "--input", "x=a.npz", "--input", "b=a.npz:layer:b")
+        self.assertIn("= 11 12 13", out)
+        out, _ = self.nxc("run", "add.nxir", "--input", "x=b.safetensors:x", "--input", "b=a.npz:layer:b")
+        self.assertIn("= 14 15 16", out)
+        self.refused("a.npz: the file has no array named z; its arrays are: x, layer:b", "run", "add.nxir",
+                     "--input", "x=a.npz:z", "--input", "b=1")
+        self.refused("b.safetensors: the file has no array named b; its arrays are: x", "run", "add.nxir",
+                     "--input", "x=b.safetensors", "--input", "b=b.safetensors")
+        self.refused("the file holds f32\\[\\], but input x is f32\\[3\\]",
+                     "run", "add.nxir", "--input", "x=a.npz:layer:b", "--input", "b=1")
+
     def softmax_input(self):
         r = random.Random(5)
         values = [r.gauss(0, 3) for _ in range(256 * 64)]

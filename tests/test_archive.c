@@ -46,6 +46,8 @@ static void reading(void **state) {
   assert_int_equal(nx_archive_count(a), 3);
   assert_int_equal(nx_archive_find(a, "e"), 2);
   assert_int_equal(nx_archive_find(a, "nothing"), -1);
+  assert_string_equal(nx_archive_name(a, 1), "b");
+  assert_null(nx_archive_name(a, 3));
   assert_int_equal(nx_archive_metadata(a, 0, &key, &value), 1);
   assert_string_equal(key, "format");
   assert_string_equal(value, "\xc3\xa9\xf0\x9f\x98\x80 \n");

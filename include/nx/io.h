@@ -85,9 +85,11 @@ typedef struct nx_array_info {
 NX_API nx_status nx_archive_open(const char *path, nx_archive **out);
 NX_API void nx_archive_close(nx_archive *archive); /* NULL is allowed */
 NX_API size_t nx_archive_count(const nx_archive *archive);
+/* The name of array number i, in the file's order; NULL beyond the last. */
+NX_API const char *nx_archive_name(const nx_archive *archive, size_t i);
 /* The number of the array of that name; -1 if there is none. */
 NX_API int64_t nx_archive_find(const nx_archive *archive, const char *name);
-/* Array number i, in the file's order. Of an .npz file this reads the member's header: NX_PARSE, NX_UNSUPPORTED_DTYPE if
+/* Array number i. Of an .npz file this reads the member's header: NX_PARSE, NX_UNSUPPORTED_DTYPE if
  * that is not one of an array that is read. */
 NX_API nx_status nx_archive_describe(const nx_archive *archive, size_t i, nx_array_info *out);
 /* The array of that name, as nx_load_npy loads one: over the file's own pages, but for elements that are compressed, not

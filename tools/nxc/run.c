@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* nxc run: a graph in text form over .npy files, through the public interface, as any program would. */
+/* nxc run: a graph in text form over .npy files and arrays of archives, through the public interface, as any program would. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,14 +124,49 @@ static bool is_file(const char *path) {
   return f != NULL;
 }
 
+/* An array of an .npz or .safetensors file. */
+static int load_named(job *j, size_t i, const char *path, const char *name) {
+  nx_archive *archive;
+  if (nx_archive_open(path, &archive) != NX_OK) return nxc_public_failure(path);
+  nxi_text names = {0};
+  size_t n = nx_archive_count(archive);
+  int status = NXC_OK;
+  if (nx_archive_find(archive, name) < 0) {
+    for (size_t k = 0; k < n && k < MOST_SHOWN; k++)
+      nxi_text_add(&names, "%s%s", k ? ", " : "", nx_archive_name(archive, k));
+    status = nxc_complain(path, "the file has no array named %s; its arrays are: %s%s", name,
+                          names.data ? names.data : "", n > MOST_SHOWN ? ", ..." : "");
+  } else if (nx_archive_load(archive, j->context, name, NULL, &j->in[i]) != NX_OK) {
+    status = nxc_public_failure(path);
+  }
+  nxi_text_free(&names);
+  nx_archive_close(archive);
+  return status;
+}
+
+/* FILE.npy; FILE:NAME, an array of an archive; or an archive that has one of the input's name. */
+static int load_file(job *j, size_t i, const char *name, const char *value) {
+  char path[4096];
+  for (const char *colon = strchr(value, ':'); colon != NULL && !is_file(value);
+       colon = strchr(colon + 1, ':')) {
+    snprintf(path, sizeof path, "%.*s", (int)(colon - value), value);
+    if (is_file(path)) return load_named(j, i, path, colon + 1);
+  }
+  const char *dot = strrchr(value, '.');
+  bool archive = dot != NULL && (strcmp(dot, ".npz") == 0 || strcmp(dot, ".safetensors") == 0);
+  if (archive && is_file(value)) return load_named(j, i, value, name);
+  return nx_load_npy(j->context, value, &j->in[i]) == NX_OK ? NXC_OK : nxc_public_failure(value);
+}
+
 static int load_input(job *j, size_t i) {
   nx_port_info p = port(j, false, i);
   nxc_pair *given = find_pair(&j->inputs, p.name);
   nx_tensor_info t = {.size = sizeof t};
   char wanted[512], found[512];
-  if (p.rank == 0 && !is_file(given->value)) return scalar_input(j, i, &p, given->value);
-  if (nx_load_npy(j->context, given->value, &j->in[i]) != NX_OK)
-    return nxc_public_failure(given->value);
+  if (p.rank == 0 && !is_file(given->value) && strchr(given->value, ':') == NULL)
+    return scalar_input(j, i, &p, given->value);
+  int status = load_file(j, i, p.name, given->value);
+  if (status != NXC_OK) return status;
   nx_tensor_describe(j->in[i], &t);
   bool same = t.dtype == p.dtype && t.rank == p.rank;
   for (int32_t a = 0; same && a < t.rank; a++) same = t.shape[a] == p.shape[a];
