@@ -62,6 +62,7 @@ uint32_t nxg_add(nxg_graph *g, nxg_op op, uint32_t n_args, const uint32_t *args,
                   .rank = (uint8_t)rank,
                   .n_args = n_args,
                   .n_attrs = n_attrs,
+                  .origin = g->n_nodes,
                   .shape = piece,
                   .attrs = piece + rank,
                   .args = (uint32_t *)(piece + words)};

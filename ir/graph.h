@@ -24,13 +24,15 @@ typedef enum nxg_kind {
   NXG_KIND_FOLD,
   NXG_KIND_MOVE,
   NXG_KIND_STORE,
-  NXG_KIND_LIBRARY
+  NXG_KIND_LIBRARY,
+  NXG_KIND_CALL
 } nxg_kind;
 typedef enum nxg_result {
   NXG_RESULT_SAME,
   NXG_RESULT_BOOL,
   NXG_RESULT_LAST,
   NXG_RESULT_I32,
+  NXG_RESULT_CALL,
   NXG_RESULT_GIVEN
 } nxg_result;
 
@@ -59,6 +61,7 @@ typedef struct nxg_node {
   int64_t *attrs;   /* layout: graph_ops.def */
   const char *name; /* of the text, or NULL: printed as %number */
   uint64_t tag;     /* of the recording */
+  uint32_t origin;  /* the node of the first graph, before all passes, that it comes from */
   const char *tag_text;
 } nxg_node;
 

@@ -3,7 +3,7 @@
  * place that refuses ill-typed operations, for recording, parsing and verifying alike. */
 #include <string.h>
 
-#include "graph.h"
+#include "library.h"
 
 /* Everything one check needs; results go through the pointers. */
 typedef struct inference {
@@ -339,6 +339,18 @@ static nx_status infer_matmul(const inference *in) {
   return need_attrs(in, 0);
 }
 
+static nx_status infer_call(const inference *in) {
+  nxg_call call;
+  nx_status status =
+      nxg_call_infer(in->op, in->n_args, in->args, in->attrs, in->n_attrs, &call, in->d);
+  if (status) return status;
+  const nxg_array *result = &call.results[nxg_result_number(in->op, in->attrs)];
+  *in->dtype = result->dtype;
+  *in->rank = result->rank;
+  memcpy(in->shape, result->shape, (size_t)result->rank * sizeof *in->shape);
+  return NX_OK;
+}
+
 static nx_status infer_shape(const inference *in) {
   switch (nxg_ops[in->op].kind) {
     case NXG_KIND_LEAF: return infer_leaf(in);
@@ -346,6 +358,7 @@ static nx_status infer_shape(const inference *in) {
     case NXG_KIND_VIEW: return infer_view(in);
     case NXG_KIND_FOLD: return infer_fold(in);
     case NXG_KIND_STORE: return infer_update(in);
+    case NXG_KIND_CALL: return infer_call(in);
     default: break;
   }
   switch ((int)in->op) {
@@ -372,6 +385,7 @@ nx_status nxg_infer(nxg_op op, uint32_t n_args, const nxg_type *args, const int6
     case NXG_RESULT_BOOL: *dtype = NX_BOOL; break;
     case NXG_RESULT_LAST: *dtype = args[n_args - 1].dtype; break;
     case NXG_RESULT_I32: *dtype = NX_I32; break;
+    case NXG_RESULT_CALL: break; /* infer_call has given it */
     default: *dtype = given;
   }
   return nxg_shape_check(NX_INVALID_ARGUMENT, in.name, *rank, shape, nxi_dtypes[*dtype].bits, NULL,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /* Inside the graph interpreter. A program is a list of steps, each with everything looked up beforehand: which
  * function, where operands and result lie, how they are walked. interp_plan.c makes it, interp_graph.c runs it,
- * interp_map.c, interp_cast.c, interp_fold.c and interp_library.c hold what steps do. */
+ * interp_map.c, interp_cast.c, interp_fold.c, interp_library.c and interp_call.c hold what steps do. */
 #ifndef NXG_INTERP_GRAPH_H
 #define NXG_INTERP_GRAPH_H
 
 #include <stdatomic.h>
 
-#include "graph.h"
+#include "library.h"
 
 /* Where a value's first element is. */
 typedef enum nxg_region { NXG_SCRATCH, NXG_CONSTANT, NXG_INPUT, NXG_OUTPUT } nxg_region;
@@ -51,6 +51,16 @@ typedef void (*nxg_map_kernel)(const nxg_step *s, void *result, const void *cons
 struct nxg_source;
 typedef void (*nxg_fold_kernel)(struct nxg_source *source, int64_t n, bool lanes, void *result);
 
+/* A library call, in the program's arena. */
+typedef struct nxg_program_call {
+  nxg_call call;
+  const nxg_functions *functions;
+  nxg_call_work work;
+  nxg_place operands[NXG_CALL_OPERANDS], results[NXG_CALL_RESULTS], shared, own;
+  uint32_t origin; /* of the node */
+  struct nxg_program_call *next;
+} nxg_program_call;
+
 struct nxg_step {
   void (*run)(const nxg_step *s, nxg_run_state *r);
   int64_t n;              /* elements of the result, or that are moved */
@@ -66,7 +76,8 @@ struct nxg_step {
   nxg_access *args;    /* of a fold: what walks to the first elements of the runs, and a run */
   int64_t *numbers;    /* what else the step needs */
   nxg_place temporary; /* matmul of small floats */
-  uint32_t window;     /* update: input whose distance is added to `to`; UINT32_MAX: none */
+  const nxg_program_call *call;
+  uint32_t window; /* update: input whose distance is added to `to`; UINT32_MAX: none */
 };
 
 /* A scalar parameter is stored in the scratch memory before the first step. */
@@ -84,6 +95,7 @@ struct nxg_program {
   uint32_t n_slots, cap_slots;
   char *constants;
   uint32_t n_constants, cap_constants; /* 8 bytes each */
+  nxg_program_call *calls;
   int64_t scratch_bytes;
   int64_t work;
   _Atomic(void *) spare; /* scratch memory of a run that is over */
@@ -144,5 +156,7 @@ void nxg_step_eye(const nxg_step *s, nxg_run_state *r);    /* numbers: rows, col
 void nxg_step_fold(const nxg_step *s, nxg_run_state *r);   /* numbers: elements of the run */
 void nxg_step_threefry(const nxg_step *s, nxg_run_state *r);
 void nxg_step_matmul(const nxg_step *s, nxg_run_state *r); /* numbers: see interp_library.c */
+void nxg_step_call(const nxg_step *s, nxg_run_state *r);
+void nxg_release_calls(nxg_program *p);
 
 #endif

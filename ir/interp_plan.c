@@ -312,6 +312,7 @@ nx_status nxg_program_create(const nxg_graph *g, nxg_program **out, nxi_diag *d)
 
 void nxg_program_destroy(nxg_program *p) {
   if (!p) return;
+  nxg_release_calls(p);
   nxi_free(p->steps);
   nxi_free(p->slots);
   nxi_free(p->constants);

@@ -53,6 +53,8 @@ nx_status nxg_plan_move(nxg_planner *b, uint32_t node, nxg_place to, int32_t ran
                         const int64_t *shape, const int64_t *strides);
 /* A view that others look through: its elements, one after the other. */
 nx_status nxg_plan_stored_view(nxg_planner *b, uint32_t node);
+/* A library call (interp_call.c). */
+nx_status nxg_plan_call(nxg_planner *b, uint32_t node);
 /* The steps of a node that computes something. */
 nx_status nxg_plan_node(nxg_planner *b, uint32_t node);
 

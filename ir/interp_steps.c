@@ -282,6 +282,7 @@ nx_status nxg_plan_node(nxg_planner *b, uint32_t node) {
     case NXG_KIND_MAP: return plan_map(b, node);
     case NXG_KIND_FOLD: return plan_fold(b, node);
     case NXG_KIND_STORE: return plan_update(b, node);
+    case NXG_KIND_CALL: return nxg_plan_call(b, node);
     default: break;
   }
   switch (n->op) {

@@ -5,11 +5,12 @@
  * movement word starts from there and as_strided addresses the whole storage. */
 #include <string.h>
 
+#include "library.h"
 #include "parse_graph.h"
 
-const char *const nxg_key_names[NXG_KEYS] = {"axes",   "axis",  "keepdims", "start", "stop",
-                                             "count",  "step",  "before",   "after", "value",
-                                             "offset", "shape", "strides",  "k"};
+const char *const nxg_key_names[NXG_KEYS] = {
+    "axes",  "axis",  "keepdims", "start", "stop",    "count", "step",  "before",
+    "after", "value", "offset",   "shape", "strides", "k",     "upper", "result"};
 
 #define MALFORMED(p, at, ...) nxg_parse_fail(p, at, NX_PARSE, __VA_ARGS__)
 #define KEY(name)             (1u << NXG_KEY_##name)
@@ -31,7 +32,25 @@ static uint32_t keys_of_move(nxg_move m) {
   }
 }
 
+/* Attribute i of an operation of library.def. */
+static nxg_key key_of_call(nxg_op op, uint32_t i) {
+  size_t length;
+  const char *name = nxg_call_key(op, i, &length);
+  int key = 0;
+  while (key < NXG_KEYS - 1 &&
+         (strlen(nxg_key_names[key]) != length || memcmp(nxg_key_names[key], name, length)))
+    key++;
+  return (nxg_key)key;
+}
+
+static uint32_t keys_of_call(nxg_op op) {
+  uint32_t keys = 0;
+  for (uint32_t i = 0; i < nxg_call_attrs(op); i++) keys |= 1u << key_of_call(op, i);
+  return keys;
+}
+
 static uint32_t keys_of_op(nxg_op op) {
+  if (nxg_ops[op].kind == NXG_KIND_CALL) return keys_of_call(op);
   switch (op) {
     case NXG_arange: return KEY(start) | KEY(step);
     case NXG_eye: return KEY(k);
@@ -345,6 +364,15 @@ static nx_status update_attrs(nxg_parser *p, int64_t *attrs, uint32_t *n) {
   return p->n_operands < 2 ? NX_OK : expand_operand(p, 1, shape->n, shape->list);
 }
 
+static nx_status call_attrs(nxg_parser *p, nxg_op op, int64_t *attrs, uint32_t *n) {
+  int64_t zero = 0;
+  nx_status status = NX_OK;
+  *n = nxg_call_attrs(op);
+  for (uint32_t i = 0; !status && i < *n; i++)
+    status = get_integer(p, key_of_call(op, i), &zero, &attrs[i]);
+  return status;
+}
+
 enum { MOST_ATTRS = 2 + 2 * NXG_MAX_RANK };
 
 static nx_status build_attrs(nxg_parser *p, nxg_op op, int64_t *attrs, uint32_t *n) {
@@ -353,6 +381,7 @@ static nx_status build_attrs(nxg_parser *p, nxg_op op, int64_t *attrs, uint32_t 
   nx_status status;
   *n = 0;
   if (nxg_ops[op].kind == NXG_KIND_LEAF) return leaf_attrs(p, op, attrs, n);
+  if (nxg_ops[op].kind == NXG_KIND_CALL) return call_attrs(p, op, attrs, n);
   if (!a) return NX_OK; /* nxg_infer says that operands are missing */
   if (nxg_ops[op].kind == NXG_KIND_FOLD) {
     *n = 2;

@@ -22,6 +22,8 @@ typedef enum nxg_key {
   NXG_KEY_shape,
   NXG_KEY_strides,
   NXG_KEY_k,
+  NXG_KEY_upper, /* from here on: of library.def alone, found by name */
+  NXG_KEY_result,
   NXG_KEYS
 } nxg_key;
 extern const char *const nxg_key_names[NXG_KEYS];

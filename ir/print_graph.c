@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph_text.h"
+#include "library.h"
 
 /* ---- labels */
 
@@ -192,8 +193,20 @@ static void print_mask(nxi_text *out, uint64_t mask) {
   print_list(out, " axes=", n, axes);
 }
 
+static void print_call(nxi_text *out, const nxg_node *n) {
+  size_t length;
+  for (uint32_t i = 0; i < nxg_call_attrs((nxg_op)n->op); i++) {
+    const char *name = nxg_call_key((nxg_op)n->op, i, &length);
+    if (n->attrs[i]) nxi_text_add(out, " %.*s=%lld", (int)length, name, (long long)n->attrs[i]);
+  }
+}
+
 static void print_attrs(nxi_text *out, const nxg_node *n, nx_dtype operand) {
   const int64_t *a = n->attrs;
+  if (nxg_ops[n->op].kind == NXG_KIND_CALL) {
+    print_call(out, n);
+    return;
+  }
   switch (n->op) {
     case NXG_full:
       if (a[1] >= 0) {
@@ -242,8 +255,10 @@ static uint32_t attrs_wanted(const nxg_node *n) {
     case NXG_eye:
     case NXG_cat:
     case NXG_pad: return 1;
-    default: return nxg_ops[n->op].kind == NXG_KIND_FOLD ? 2 : 0;
+    default: break;
   }
+  if (nxg_ops[n->op].kind == NXG_KIND_CALL) return nxg_call_attrs((nxg_op)n->op);
+  return nxg_ops[n->op].kind == NXG_KIND_FOLD ? 2 : 0;
 }
 
 void nxg_print_node(const nxg_printer *p, uint32_t node) {

@@ -20,18 +20,18 @@
  *  - A group holds at most MAX_SIZE operations (a function counts as several), MAX_READS distinct reads and MAX_ROOTS stored nodes: registers,
  *    compile time, and linear time for graphs of any size. */
 #include "cluster_draft.h"
+#include "ir/library.h"
 #include "kernel_passes.h"
 
 #include <string.h>
 
 enum { MAX_SIZE = 128, MAX_READS = 24, MAX_ROOTS = 8, MAX_CAT_INLINE = 4, RECOMPUTE_COST = 6 };
 
-bool nxp_matmul_generated(const nxg_graph *g, const nxg_node *n, bool blas) {
-  const nxg_node *a = &g->nodes[n->args[0]];
-  int64_t inner = a->shape[a->rank - 1], rows = n->shape[n->rank - 2],
-          columns = n->shape[n->rank - 1];
-  if (!blas || !nxi_is_float(n->dtype) || inner == 0) return true;
-  return rows <= NXP_SMALL_MATMUL && columns <= NXP_SMALL_MATMUL && inner <= NXP_SMALL_MATMUL;
+static bool is_call(const nxg_node *n) { return nxg_ops[n->op].kind == NXG_KIND_CALL; }
+
+/* What runs outside of kernels, and needs its operands in memory. */
+static bool is_library(const nxp_clusterer *c, const nxg_node *n) {
+  return is_call(n) || (n->op == NXG_matmul && !nxp_matmul_generated(c->g, n, c->o->blas));
 }
 
 static bool is_leaf(const nxp_clusterer *c, uint32_t node) {
@@ -98,11 +98,11 @@ static void examine(nxp_clusterer *c) {
     if (nxp_fold_space(g, n, c->o->blas, &full, &reduced)) expense = 100000;
     s->expense = (uint32_t)(expense > 100000 ? 100000 : expense);
     s->group = NXP_NO_GROUP;
-    bool library = n->op == NXG_matmul && !nxp_matmul_generated(g, n, c->o->blas);
+    bool library = is_library(c, n);
     s->must_store =
         library || n->op == NXG_update || (n->op == NXG_cat && n->n_args > MAX_CAT_INLINE);
     if (library)
-      for (uint32_t a = 0; a < 2; a++) store_operand(c, n->args[a]);
+      for (uint32_t a = 0; a < n->n_args; a++) store_operand(c, n->args[a]);
     if (n->op == NXG_update) store_operand(c, n->args[0]);
     if (!c->o->fuse && !is_leaf(c, i) && !is_view(c, i)) s->must_store = true;
   }
@@ -201,7 +201,7 @@ static void add_use(nxp_clusterer *c, usage *u, uint32_t node, uint32_t user,
                     const nxg_node *view) {
   const nxp_node_state *s = &c->nodes[user];
   const nxg_node *n = &c->g->nodes[user];
-  if (n->op == NXG_matmul && !nxp_matmul_generated(c->g, n, c->o->blas)) {
+  if (is_library(c, n)) {
     add_context(c, u, s->group);
     add_place(u, (nxp_place){NXP_SPACE_ANY, 0});
     return;
@@ -399,8 +399,8 @@ static void new_group_for(nxp_clusterer *c, uint32_t node, const usage *u) {
   if (n->op == NXG_update) {
     kind = NXP_GROUP_UPDATE;
     nxp_squeeze((int32_t)n->attrs[1], n->attrs + 2, &full);
-  } else if (n->op == NXG_matmul && !nxp_matmul_generated(c->g, n, c->o->blas)) {
-    kind = NXP_GROUP_MATMUL;
+  } else if (is_library(c, n)) {
+    kind = is_call(n) ? NXP_GROUP_CALL : NXP_GROUP_MATMUL;
     nxp_squeeze(n->rank, n->shape, &full);
   } else if (nxp_fold_space(c->g, n, c->o->blas, &full, &reduced)) {
     place = (nxp_place){NXP_SPACE_OUTER, reduced};
@@ -453,7 +453,7 @@ static bool may_store(const nxp_clusterer *c, uint32_t node, uint32_t group, nxp
 static bool store_with_reader(nxp_clusterer *c, uint32_t node, const usage *u) {
   const nxg_node *n = &c->g->nodes[node];
   if (!c->o->fuse || u->n_contexts > NXP_MAX_CONTEXTS || n->op == NXG_update ||
-      n->op == NXG_matmul || n->op == NXG_cat)
+      n->op == NXG_matmul || n->op == NXG_cat || is_call(n))
     return false;
   if (nxg_node_elements(n) == 0)
     return false; /* a reader that reduces it away has points, it has none */
@@ -465,6 +465,20 @@ static bool store_with_reader(nxp_clusterer *c, uint32_t node, const usage *u) {
       first = k == i || !nxp_draft_reaches(c, u->contexts[k], group);
     if (!first) continue;
     store_in(c, node, group, place, u);
+    return true;
+  }
+  return false;
+}
+
+/* Results of one call are one group. No circle comes of it: what they need is what each of them needs. */
+static bool store_with_sibling(nxp_clusterer *c, uint32_t node, const usage *u) {
+  const nxg_node *n = &c->g->nodes[node];
+  uint32_t first = n->args[0];
+  for (uint32_t i = c->first_user[first]; i < c->first_user[first + 1]; i++) {
+    uint32_t other = c->user[i];
+    if (other == node || !c->nodes[other].stored || !nxg_same_call(n, &c->g->nodes[other]))
+      continue;
+    store_in(c, node, nxp_draft_find(c, c->nodes[other].group), (nxp_place){NXP_SPACE_FULL, 0}, u);
     return true;
   }
   return false;
@@ -508,7 +522,8 @@ static bool should_store(const nxp_clusterer *c, uint32_t node, const usage *u) 
   }
   for (uint32_t i = 0; i < u->n_contexts; i++)
     if (c->drafts[u->contexts[i]].weight + u->ways * weight(&c->g->nodes[node]) > MAX_SIZE ||
-        c->drafts[u->contexts[i]].kind == NXP_GROUP_MATMUL)
+        c->drafts[u->contexts[i]].kind == NXP_GROUP_MATMUL ||
+        c->drafts[u->contexts[i]].kind == NXP_GROUP_CALL)
       return true;
   return false;
 }
@@ -552,6 +567,7 @@ static void place(nxp_clusterer *c, uint32_t node) {
     inline_in(c, node, &u);
     return;
   }
+  if (is_call(&c->g->nodes[node]) && store_with_sibling(c, node, &u)) return;
   if (u.n_contexts == 0 || !store_with_reader(c, node, &u)) new_group_for(c, node, &u);
 }
 

@@ -12,7 +12,8 @@ typedef enum nxp_group_kind {
   NXP_GROUP_KERNEL,
   NXP_GROUP_CAT,
   NXP_GROUP_UPDATE,
-  NXP_GROUP_MATMUL
+  NXP_GROUP_MATMUL,
+  NXP_GROUP_CALL
 } nxp_group_kind;
 
 /* Where a node of a group is evaluated. */

@@ -5,7 +5,7 @@
 #include "ir/graph_text.h"
 
 void nxp_clusters_print(const nxg_graph *g, const nxp_clusters *c, nxi_text *out) {
-  static const char *const kinds[] = {"kernel", "cat", "update", "matmul"};
+  static const char *const kinds[] = {"kernel", "cat", "update", "matmul", "call"};
   nxg_printer printer;
   if (!nxg_printer_init(&printer, g, out)) return;
   for (uint32_t i = 0; i < c->n_groups; i++) {

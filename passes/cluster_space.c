@@ -67,6 +67,14 @@ nxp_place nxp_operand_place(const nxg_graph *g, const nxp_shape *full, nxp_place
   return user.space == NXP_SPACE_FULL ? (nxp_place){NXP_SPACE_OUTER, mask} : anywhere;
 }
 
+bool nxp_matmul_generated(const nxg_graph *g, const nxg_node *n, bool blas) {
+  const nxg_node *a = &g->nodes[n->args[0]];
+  int64_t inner = a->shape[a->rank - 1], rows = n->shape[n->rank - 2],
+          columns = n->shape[n->rank - 1];
+  if (!blas || !nxi_is_float(n->dtype) || inner == 0) return true;
+  return rows <= NXP_SMALL_MATMUL && columns <= NXP_SMALL_MATMUL && inner <= NXP_SMALL_MATMUL;
+}
+
 static bool matmul_space(const nxg_graph *g, const nxg_node *n, nxp_shape *full,
                          uint32_t *reduced) {
   const nxg_node *a = &g->nodes[n->args[0]];

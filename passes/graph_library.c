@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* Gives library calls and outputs the forms they need. A product on small floats becomes one in f32, rounded at the end; a
- * matrix whose strides the library cannot take is copied first; an output that is a view or an input becomes
+ * matrix whose strides the library cannot take is copied first; so is an operand of a call that is not dense memory; an output that is a view or an input becomes
  * a copy, and so does a view that is updated. Needs: composed views. Keeps: values. */
 #include "cluster.h"
 #include "graph_rewrite.h"
+
+#include "ir/library.h"
 
 bool nxp_gemm_layout(const nxg_view *v, bool *transposed, int64_t *ld) {
   int64_t rows = v->shape[v->rank - 2], columns = v->shape[v->rank - 1];
@@ -69,6 +71,35 @@ static void rewrite_matmul(nxg_rewrite *r, uint32_t i) {
   nxg_rewrite_map(r, i, value);
 }
 
+/* Operands of a call are memory, dense from some element on; whatever else computes them writes it. */
+static bool call_can_read(const nxg_graph *g, uint32_t node) {
+  nxg_view v;
+  nxg_node_view(g, node, &v);
+  uint32_t base = g->nodes[node].op == NXG_view ? g->nodes[node].args[0] : node;
+  v.offset = 0;
+  bool leaf = nxg_ops[g->nodes[base].op].kind == NXG_KIND_LEAF && g->nodes[base].op != NXG_input;
+  return !leaf && nxg_view_is_contiguous(&v);
+}
+
+static void rewrite_call(nxg_rewrite *r, uint32_t i) {
+  const nxg_node *n = &r->from->nodes[i];
+  uint32_t args[NXG_CALL_OPERANDS];
+  bool same = true;
+  for (uint32_t a = 0; a < n->n_args && !nxg_rewrite_failed(r); a++) {
+    args[a] = r->map[n->args[a]];
+    if (call_can_read(r->to, args[a])) continue;
+    args[a] = copy_of(r, i, args[a]);
+    same = false;
+  }
+  if (same) {
+    nxg_rewrite_copy(r, i);
+    return;
+  }
+  uint32_t node = nxg_rewrite_add(r, i, (nxg_op)n->op, n->n_args, args, n->attrs, n->n_attrs,
+                                  n->dtype, n->rank, n->shape);
+  nxg_rewrite_map(r, i, node);
+}
+
 /* The memory that an update writes is that of a whole value, not of a view. */
 static void rewrite_update(nxg_rewrite *r, uint32_t i) {
   uint32_t old = r->from->nodes[i].args[0], mapped = r->map[old];
@@ -85,6 +116,7 @@ nx_status nxg_pass_library(const nxg_graph *g, bool blas, nxg_graph **out, bool 
   for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
     if (g->nodes[i].op == NXG_matmul && !nxp_matmul_generated(g, &g->nodes[i], blas))
       rewrite_matmul(&r, i);
+    else if (nxg_ops[g->nodes[i].op].kind == NXG_KIND_CALL) rewrite_call(&r, i);
     else if (g->nodes[i].op == NXG_update) rewrite_update(&r, i);
     else nxg_rewrite_copy(&r, i);
   }

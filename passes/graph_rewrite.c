@@ -68,6 +68,7 @@ static uint32_t append(nxg_rewrite *r, uint32_t i, nxg_op op, uint32_t n_args, c
   if (node == UINT32_MAX) return node;
   const nxg_node *old = &r->from->nodes[i];
   r->own->nodes[node].tag = old->tag;
+  r->own->nodes[node].origin = old->origin;
   copy_text(r, &r->own->nodes[node].tag_text, old->tag_text);
   return node;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The door to the compiler: makes plans, describes them, frees them. */
 #include "pipeline.h"
+#include "runtime/libraries.h"
 
 #include <string.h>
 #include <time.h>
@@ -55,6 +56,7 @@ static double work_of(const nxg_graph *g, const nxg_node *n) {
     case NXG_KIND_MOVE:
     case NXG_KIND_STORE: return elements;
     case NXG_KIND_FOLD: return (double)nxg_node_elements(x);
+    case NXG_KIND_CALL: return 0; /* the step says it */
     case NXG_KIND_LIBRARY:
       return elements * (n->op == NXG_matmul ? (double)x->shape[x->rank - 1] : THREEFRY_COST);
     default: return 0;
@@ -138,6 +140,7 @@ nx_status nxp_plan_create(const nxg_graph *g, const nxp_options *o, int32_t (*po
     nxi_diag_clear(&own);
     d = &own;
   }
+  nxi_use_libraries();
   nxp_plan *p = nxi_calloc(1, sizeof *p);
   if (p == NULL) return nxi_oom(d);
   p->options = *o;
@@ -165,6 +168,8 @@ nx_status nxp_plan_create(const nxg_graph *g, const nxp_options *o, int32_t (*po
 }
 
 static void release_code(nxp_step *step) {
+  if (step->call != NULL && step->call->functions->release != NULL)
+    step->call->functions->release(step->call->work.state);
   nxi_kernel_release(step->code);
   nxk_destroy(step->ir);
 }
@@ -187,5 +192,9 @@ const nxp_output *nxp_plan_outputs(const nxp_plan *p, uint32_t *n) {
 }
 
 int64_t nxp_plan_temporary_bytes(const nxp_plan *p) { return p->temporary_bytes; }
-bool nxp_plan_sure(const nxp_plan *p) { return p->options.executor == NXP_LLVM; }
+bool nxp_plan_sure(const nxp_plan *p) {
+  bool sure = p->options.executor == NXP_LLVM;
+  for (uint32_t i = 0; sure && i < p->n_steps; i++) sure = p->steps[i].kind != NXP_STEP_CALL;
+  return sure;
+}
 int64_t nxp_plan_work(const nxp_plan *p) { return p->work; }

@@ -130,6 +130,7 @@ static nx_status add_group(nxp_building *s, uint32_t i) {
     status = nxp_add_matmul_group(s, s->deferred[i]); /* it waited in vain */
   if (status != NX_OK) return status;
   if (group_is_empty(s, group)) return add_empty_group(s, group);
+  if (group->kind == NXP_GROUP_CALL) return nxp_add_call_group(s, i);
   return group->kind == NXP_GROUP_MATMUL ? nxp_add_matmul_group(s, i) : add_kernel_group(s, i);
 }
 

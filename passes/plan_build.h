@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Inside plan building: what the files plan_aside.c, plan_build.c, plan_reads.c, plan_steps.c, plan_update.c and plan_product.c share. */
+/* Inside plan building: what the files plan_aside.c, plan_build.c, plan_call.c, plan_reads.c, plan_steps.c, plan_update.c and plan_product.c share. */
 #ifndef NXP_PLAN_BUILD_H
 #define NXP_PLAN_BUILD_H
 
@@ -15,8 +15,10 @@ typedef struct nxp_building {
   uint32_t *group_order; /* node -> order of the last group that reads its memory, + 1; 0: none */
   uint32_t *alias_order; /* alias number -> the same over all its inputs */
   uint32_t n_aliases;
-  uint32_t *readers;    /* node -> how many groups read its memory */
-  uint32_t *deferred;   /* group -> matmul group that runs with it, panel by panel; NXP_NONE */
+  uint32_t *readers;  /* node -> how many groups read its memory */
+  uint32_t *deferred; /* group -> matmul group that runs with it, panel by panel; NXP_NONE */
+  uint32_t
+      last_failing; /* order + 1 of the last group that may fail because of what it reads; 0: none */
   uint32_t *updated_by; /* node -> the only update of its memory, NXP_NONE */
   uint32_t *stamp;      /* node -> last group that visited it */
   uint32_t *stack;
@@ -60,6 +62,8 @@ nx_status nxp_add_update(nxp_building *s, nxk_kernel *k, const nxp_kernel_bindin
 /* plan_aside.c: the update through a temporary of as many elements as it writes. */
 nx_status nxp_add_aside(nxp_building *s, nxk_kernel *k, const nxp_kernel_binding *binding,
                         const nxp_location *buffers, uint32_t node);
+/* plan_call.c */
+nx_status nxp_add_call_group(nxp_building *s, uint32_t group);
 /* plan_product.c */
 /* A product alone. */
 nx_status nxp_add_matmul_group(nxp_building *s, uint32_t group);

@@ -4,6 +4,7 @@
 #define NXP_PLAN_INTERNAL_H
 
 #include "cluster.h"
+#include "ir/library.h"
 #include "plan.h"
 #include "runtime/blas.h"
 #include "runtime/cache_kernel.h"
@@ -20,7 +21,20 @@ typedef struct nxp_location {
   uint32_t window, window_of;
 } nxp_location;
 
-typedef enum nxp_step_kind { NXP_STEP_KERNEL, NXP_STEP_MATMUL, NXP_STEP_COPY } nxp_step_kind;
+typedef enum nxp_step_kind {
+  NXP_STEP_KERNEL,
+  NXP_STEP_MATMUL,
+  NXP_STEP_COPY,
+  NXP_STEP_CALL
+} nxp_step_kind;
+
+/* What a step of kind CALL runs. */
+typedef struct nxp_call {
+  nxg_call call;
+  const nxg_functions *functions;
+  nxg_call_work work;
+  uint32_t origin; /* nxg_node.origin: to whom a failure is put down */
+} nxp_call;
 
 typedef struct nxp_step {
   nxp_step_kind kind;
@@ -29,11 +43,11 @@ typedef struct nxp_step {
   uint32_t tag_node; /* for errors and prints: the node it ends in */
   uint32_t n_buffers;
   nxp_location *buffers; /* kernel: launch buffers; matmul: a, b, c, and with an epilogue counters;
-                            copy: from, to */
+                            copy: from, to; call: operands, results, scratch of the call, of threads */
   bool *writes;          /* which of them it writes */
   int64_t *sizes;        /* bytes of each buffer, for liveness; 0: not planned here */
+  const char *name;      /* kernel, call */
   /* kernel */
-  const char *name;
   uint32_t n_params;
   uint32_t *params; /* launch parameters */
   nxi_kernel *code; /* LLVM */
@@ -54,6 +68,7 @@ typedef struct nxp_step {
                                 buffer moves along each: row_bytes[buffer * row_rank + axis] */
   int64_t *row_shape, *row_bytes;
   int64_t bytes; /* copy */
+  nxp_call *call;
 } nxp_step;
 
 struct nxp_plan {
@@ -91,6 +106,10 @@ typedef struct nxp_builder {
   nxi_diag *d;
 } nxp_builder;
 nx_status nxp_build_steps(nxp_builder *b, const nxi_poll *poll);
+
+/* plan_call_run.c. buffers: operands, results, scratch of the call, scratch of all threads. */
+nx_status nxp_run_call(const nxp_call *call, void *const *buffers, nxi_pool *pool,
+                       const nxi_poll *poll, nxi_diag *d);
 
 /* plan_blas.c: the interpreter multiplies with the library too. */
 void nxp_use_blas(void);

@@ -103,14 +103,22 @@ static nx_status run_matmul(run *r, const nxi_poll *poll) {
                            r->d);
 }
 
+static nx_status run_call(run *r, const nxi_poll *poll) {
+  const nxp_step *s = r->step;
+  for (uint32_t i = 0; i < s->n_buffers; i++) r->buffers[i] = address(r, &s->buffers[i]);
+  return nxp_run_call(s->call, r->buffers, r->launch->pool, poll, r->d);
+}
+
 static const char *step_name(const nxp_step *s) {
-  return s->kind == NXP_STEP_KERNEL ? s->name : s->kind == NXP_STEP_MATMUL ? "matmul" : "copy";
+  if (s->name != NULL) return s->name;
+  return s->kind == NXP_STEP_MATMUL ? "matmul" : "copy";
 }
 
 static nx_status run_step(run *r, const nxi_poll *poll) {
   const nxp_step *s = r->step;
   if (s->kind == NXP_STEP_KERNEL) return run_kernel(r, poll);
   if (s->kind == NXP_STEP_MATMUL) return run_matmul(r, poll);
+  if (s->kind == NXP_STEP_CALL) return run_call(r, poll);
   char *from = address(r, &s->buffers[0]), *to = address(r, &s->buffers[1]);
   if (from != to) memmove(to, from, (size_t)s->bytes);
   return NX_OK;

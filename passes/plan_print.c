@@ -16,7 +16,7 @@ static void put_buffers(nxi_text *out, const nxp_step *s) {
   for (int writing = 0; writing < 2; writing++) {
     bool any = false;
     for (uint32_t i = 0; i < s->n_buffers; i++) {
-      if (s->writes[i] != (writing == 1)) continue;
+      if (s->writes[i] != (writing == 1) || s->buffers[i].kind == NXP_NOWHERE) continue;
       nxi_text_add(out, "%s", any ? ", " : writing ? "    writes " : "    reads ");
       put_location(out, &s->buffers[i]);
       any = true;
@@ -58,6 +58,29 @@ static void put_matmul(nxi_text *out, const nxp_step *s) {
   nxi_text_add(out, "\n");
 }
 
+static void put_array(nxi_text *out, const nxg_array *a) {
+  char shape[NXG_SHAPE_TEXT];
+  nxi_text_add(out, "%s%s", nx_dtype_name(a->dtype), nxg_format_shape(shape, a->rank, a->shape));
+}
+
+static void put_call(nxi_text *out, const nxp_step *s) {
+  const nxg_call *call = &s->call->call;
+  nxi_text_add(out, "call %s", s->name);
+  for (uint32_t i = 0; i < call->n_attrs; i++) {
+    size_t length;
+    const char *key = nxg_call_key(call->op, i, &length);
+    if (call->attrs[i] != 0)
+      nxi_text_add(out, " %.*s=%lld", (int)length, key, (long long)call->attrs[i]);
+  }
+  for (uint32_t i = 0; i < call->n_operands; i++) {
+    nxi_text_add(out, i == 0 ? " of " : ", ");
+    put_array(out, &call->operands[i]);
+  }
+  for (uint32_t i = 0; i < s->call->work.n_phases; i++)
+    nxi_text_add(out, i == 0 ? ", %lld" : " + %lld", (long long)s->call->work.tasks[i]);
+  nxi_text_add(out, " tasks\n");
+}
+
 void nxp_plan_print(const nxp_plan *p, nxi_text *out) {
   if (p->program != NULL) {
     nxi_text_add(out, "plan: interpreted node by node\n");
@@ -70,6 +93,7 @@ void nxp_plan_print(const nxp_plan *p, nxi_text *out) {
     nxi_text_add(out, "  step %u: ", i);
     if (s->kind == NXP_STEP_KERNEL) put_kernel(out, s);
     else if (s->kind == NXP_STEP_MATMUL) put_matmul(out, s);
+    else if (s->kind == NXP_STEP_CALL) put_call(out, s);
     else nxi_text_add(out, "copy %lld bytes\n", (long long)s->bytes);
     put_buffers(out, s);
   }

@@ -55,6 +55,9 @@ bool nxp_examine(nxp_building *s) {
   for (uint32_t i = 0; i < c->n_groups; i++)
     if (!scan_group(s, i)) return false;
   for (uint32_t i = 0; i < c->n_groups; i++) {
+    const nxg_node *first = node_of(s, c->groups[i].roots[0].node);
+    if (c->groups[i].kind == NXP_GROUP_CALL && nxg_call_fails((nxg_op)first->op))
+      s->last_failing = i + 1;
     if (c->groups[i].kind != NXP_GROUP_UPDATE) continue;
     uint32_t node = c->groups[i].roots[0].node, old = node_of(s, node)->args[0];
     s->updated_by[old] = s->updated_by[old] == NXP_NONE ? node : old; /* `old` itself: by several */
@@ -69,6 +72,8 @@ bool nxp_takes_over(const nxp_building *s, uint32_t node) {
   if (s->updated_by[old] != node || last_reader(s, old) > s->b->clusters->group_of[node] + 1 ||
       s->b->is_output[old])
     return false;
-  return g->nodes[old].op != NXG_input ||
-         (g->inputs[g->nodes[old].attrs[0]].flags & NXG_INPUT_OVERWRITE);
+  if (g->nodes[old].op != NXG_input) return true;
+  /* What fails must find the inputs as they were. */
+  return (g->inputs[g->nodes[old].attrs[0]].flags & NXG_INPUT_OVERWRITE) &&
+         s->b->clusters->group_of[node] >= s->last_failing;
 }

@@ -71,6 +71,7 @@ static bool is_tiny(const nxg_graph *g) {
     work += elements;
     if (nxg_ops[n->op].kind == NXG_KIND_FOLD) work += (double)nxg_node_elements(x);
     if (n->op == NXG_matmul) work += elements * (double)x->shape[x->rank - 1];
+    if (nxg_ops[n->op].kind == NXG_KIND_CALL) work += (double)TINY_WORK;
   }
   return nodes < TINY_NODES && work < TINY_WORK;
 }
@@ -316,7 +317,7 @@ static bool has_tiny_key(const nxi_run *run) {
   for (const uint64_t *w = run->key; *w != UINT64_MAX; w = nxi_key_next(w)) {
     uint32_t op = w[0] & 0xffff;
     int64_t n = nxg_elements((int32_t)(w[0] >> 24 & 0xff), (const int64_t *)(w + 2));
-    if (op == NXG_matmul || n >= TINY_WORK) return false;
+    if (op == NXG_matmul || nxg_ops[op].kind == NXG_KIND_CALL || n >= TINY_WORK) return false;
     folds += nxg_ops[op].kind == NXG_KIND_FOLD;
     elements += n;
     most = n > most ? n : most;

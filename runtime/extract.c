@@ -468,6 +468,7 @@ static void decode_node(const nxi_run *run, nxg_graph *g, const uint64_t *w, uin
     attrs = constant;
   }
   nodes[slot] = nxg_add(g, (nxg_op)op, n_args, args, attrs, n_attrs, dtype, rank, shape);
+  if (nodes[slot] != UINT32_MAX) g->nodes[nodes[slot]].origin = slot;
 }
 
 /* Inputs first: then passes that change nothing need no copy. nodes: slot -> node; args: room for one node's. */

@@ -366,6 +366,9 @@ const char *nxi_op_name(uint32_t op);
 /* Records an operation that has been checked. NULL and this thread's error without memory, or if storage it reads
  * is exposed and carrying it out failed. */
 nx_tensor *nxi_record(const nxi_recording *r);
+/* Infers the type and records an operation on operands that are views already; a failure is reported. ops_move.c */
+nx_tensor *nxi_record_inferred(nxg_op op, const nxi_operand *o, uint32_t n, const int64_t *attrs,
+                               uint32_t n_attrs, nxi_diag *d);
 /* The node of what a recording says, merged with an equal one; one reference. NULL without memory. record_lock.
  * alone: never merged. */
 nxi_node *nxi_record_node(const nxi_recording *r, bool alone);

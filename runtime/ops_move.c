@@ -3,11 +3,10 @@
  * matmul, random bits. nxg_infer checks; what it gives is recorded. */
 #include "runtime/handle.h"
 
-/* Infers and records an operation on operands that are views already. */
-static nx_tensor *record_inferred(nxg_op op, const nxi_operand *o, uint32_t n, const int64_t *attrs,
-                                  uint32_t n_attrs, nxi_diag *d) {
+nx_tensor *nxi_record_inferred(nxg_op op, const nxi_operand *o, uint32_t n, const int64_t *attrs,
+                               uint32_t n_attrs, nxi_diag *d) {
   const char *name = nxg_ops[op].name;
-  nxg_type few[4], *types = n <= 4 ? few : nxi_malloc(n * sizeof *types);
+  nxg_type few[4] = {{0}}, *types = n <= 4 ? few : nxi_malloc(n * sizeof *types);
   nx_tensor **tensors = NULL;
   if (!types) return nxi_no_memory(name);
   int64_t shape[NXG_MAX_RANK];
@@ -62,7 +61,7 @@ static nx_tensor *reduce(nxg_op op, nx_tensor *x, const int32_t *axes, size_t n,
   if (d.status) return nxi_fail_null(&d);
   int64_t attrs[2] = {mask, flags & NX_KEEPDIMS};
   nxi_operand o = nxi_operand_of(x);
-  return record_inferred(op, &o, 1, attrs, 2, &d);
+  return nxi_record_inferred(op, &o, 1, attrs, 2, &d);
 }
 nx_tensor *nx_reduce_sum(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags) {
   return reduce(NXG_reduce_sum, x, axes, n, flags);
@@ -94,7 +93,7 @@ static nx_tensor *arg_reduce(nxg_op op, nx_tensor *x, int32_t axis, uint32_t fla
   if (!check_flags(name, flags, &d) || !one_axis(name, x, axis, &attrs[0], &d))
     return nxi_fail_null(&d);
   nxi_operand o = nxi_operand_of(x);
-  return record_inferred(op, &o, 1, attrs, 2, &d);
+  return nxi_record_inferred(op, &o, 1, attrs, 2, &d);
 }
 nx_tensor *nx_argmax(nx_tensor *x, int32_t axis, uint32_t flags) {
   return arg_reduce(NXG_argmax, x, axis, flags);
@@ -123,7 +122,7 @@ nx_tensor *nx_pad(nx_tensor *x, const int64_t *before, const int64_t *after,
     attrs[1 + x->rank + i] = after[i];
   }
   nxi_operand o = nxi_operand_of(x);
-  return record_inferred(NXG_pad, &o, 1, attrs, 1 + 2 * (uint32_t)x->rank, &d);
+  return nxi_record_inferred(NXG_pad, &o, 1, attrs, 1 + 2 * (uint32_t)x->rank, &d);
 }
 
 nx_tensor *nx_cat(nx_tensor *const *tensors, size_t n, int32_t axis) {
@@ -139,7 +138,7 @@ nx_tensor *nx_cat(nx_tensor *const *tensors, size_t n, int32_t axis) {
   nxi_operand *o = nxi_malloc(n * sizeof *o);
   if (!o) return nxi_no_memory("cat");
   for (size_t i = 0; i < n; i++) o[i] = nxi_operand_of(tensors[i]);
-  nx_tensor *result = record_inferred(NXG_cat, o, (uint32_t)n, &at, 1, &d);
+  nx_tensor *result = nxi_record_inferred(NXG_cat, o, (uint32_t)n, &at, 1, &d);
   nxi_free(o);
   return result;
 }
@@ -226,7 +225,7 @@ static nx_tensor *record_leading(nxg_op op, nx_tensor *a, nx_tensor *b, int32_t 
     for (int i = 0; i < 2; i++)
       broadcast_leading(&o[i], keep, lead_rank, lead, shapes[i], strides[i]);
   }
-  return record_inferred(op, o, 2, NULL, 0, &d);
+  return nxi_record_inferred(op, o, 2, NULL, 0, &d);
 }
 
 nx_tensor *nx_matmul(nx_tensor *a, nx_tensor *b) { return record_leading(NXG_matmul, a, b, 2); }

@@ -38,6 +38,8 @@ void nxi_run_give(nxi_run *run) {
 /* The operation to blame for a failure, and the first requested tensor that is not there. run_lock. */
 static void blame(nxi_action *a, const nxi_run *run, nxi_node *const *nodes, uint32_t n) {
   nxi_node *culprit = run->culprit;
+  for (uint32_t i = 0; !culprit && a->diag.node >= 0 && i < run->n_order; i++)
+    if (run->slots[i] == (uint32_t)a->diag.node) culprit = run->order[i];
   a->output = -1;
   for (uint32_t i = n; i-- > 0;)
     if (nodes[i]->state != NXI_REALIZED) a->output = (int32_t)i;
@@ -82,10 +84,10 @@ static nx_status run_device(nxi_action *a, nxi_run *run, nxi_node *const *nodes,
     if (a->filled.report) a->report.record_ms += nxi_now_ms() - began;
     status = nxi_execute(run, a);
     if (status) {
-      nxi_abandon(run, status);
       nxi_run_lock(c);
-      blame(a, run, nodes, n);
+      blame(a, run, nodes, n); /* while the run's outputs keep its nodes alive */
       nxi_run_unlock(c);
+      nxi_abandon(run, status);
       return status;
     }
     nxi_attach(run);

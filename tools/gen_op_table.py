@@ -63,6 +63,9 @@ def graph_lines(root):
         operands = "any" if args == "-1" else args
         scalar = "" if scalar == "none" else f"`{scalar}`"
         yield [f"`{name}`", operands, KINDS.get(kind, kind.lower()), scalar, classes(admits), result(out)]
+    for name, args, results, admits, keys, fails in rows(root / "ir/library.def", "LIB"):
+        out = "as `infer` says" if results == "1" else f"{results}, a node each"
+        yield [f"`{name}`", args, "call", "", classes(admits), out]
 
 
 def page(root):

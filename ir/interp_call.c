@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: ISC */
+/* Library calls in the graph interpreter: operands that are not dense are copied, every result but the node's own goes to
+ * scratch memory, tasks run one after the other. Each result of an operation is a call of its own here. */
+#include <string.h>
+
+#include "interp_plan.h"
+
+/* ---- planning */
+
+static nxg_program_call *new_call(nxg_planner *b, uint32_t node) {
+  nxg_program *p = b->p;
+  nxg_program_call *c = nxi_arena_alloc(&p->arena, sizeof *c);
+  if (c == NULL) {
+    nxi_oom(b->d);
+    return NULL;
+  }
+  c->origin = b->g->nodes[node].origin;
+  if (nxg_call_of_node(b->g, node, &c->call, b->d) != NX_OK ||
+      nxg_call_prepare(&c->call, &c->functions, &c->work, b->d) != NX_OK)
+    return NULL;
+  c->next = p->calls; /* from now on its state is released with the program */
+  p->calls = c;
+  nxg_plan_add_work(b, c->work.cost < 1e18 ? (int64_t)c->work.cost : INT64_MAX);
+  return c;
+}
+
+static int64_t bytes_of(const nxg_array *a) {
+  return nxg_elements(a->rank, a->shape) * nxi_dtype_size(a->dtype);
+}
+
+/* Memory for the time of the call: operands that are walked, results nobody asked for, scratch. */
+typedef struct held {
+  nxg_place place;
+  int64_t bytes;
+} held;
+
+static nx_status hold(nxg_planner *b, int64_t bytes, nxg_place *place, held *h, uint32_t *n) {
+  nx_status status = nxg_plan_temporary(b, bytes, place);
+  if (!status) h[(*n)++] = (held){*place, bytes};
+  return status;
+}
+
+static nx_status plan_call_operand(nxg_planner *b, uint32_t node, nxg_place *place, held *h,
+                                   uint32_t *n) {
+  const nxg_node *x = &b->g->nodes[node];
+  nxg_view v;
+  nxg_plan_view(b, node, &v, place);
+  v.offset = 0; /* it is part of the place */
+  if (nxg_view_is_contiguous(&v)) return NX_OK;
+  nx_status status = hold(b, nxg_elements(v.rank, v.shape) * nxi_dtype_size(x->dtype), place, h, n);
+  return status ? status : nxg_plan_move(b, node, *place, x->rank, x->shape, NULL);
+}
+
+nx_status nxg_plan_call(nxg_planner *b, uint32_t node) {
+  const nxg_node *n = &b->g->nodes[node];
+  held h[NXG_CALL_OPERANDS + NXG_CALL_RESULTS + 2];
+  uint32_t n_held = 0, wanted = nxg_result_number((nxg_op)n->op, n->attrs);
+  nxg_program_call *c = new_call(b, node);
+  if (c == NULL) return b->d ? b->d->status : NX_OUT_OF_MEMORY;
+  nx_status status = NX_OK;
+  for (uint32_t i = 0; !status && i < n->n_args; i++)
+    status = plan_call_operand(b, n->args[i], &c->operands[i], h, &n_held);
+  for (uint32_t i = 0; !status && i < c->call.n_results; i++) {
+    if (i == wanted) c->results[i] = b->values[node].place;
+    else status = hold(b, bytes_of(&c->call.results[i]), &c->results[i], h, &n_held);
+  }
+  if (!status) status = hold(b, c->work.shared_bytes, &c->shared, h, &n_held);
+  if (!status) status = hold(b, c->work.own_bytes, &c->own, h, &n_held);
+  if (status) return status;
+  nxg_step *s = nxg_plan_step(b, nxg_step_call, nxg_node_elements(n), 0, 0);
+  if (s == NULL) return NX_OUT_OF_MEMORY;
+  s->call = c;
+  for (uint32_t i = 0; !status && i < n_held; i++)
+    status = nxg_plan_done_with(b, h[i].place, h[i].bytes);
+  return status;
+}
+
+void nxg_release_calls(nxg_program *p) {
+  for (nxg_program_call *c = p->calls; c != NULL; c = c->next)
+    if (c->functions->release != NULL) c->functions->release(c->work.state);
+}
+
+/* ---- running */
+
+static bool stopped(void *user) { return nxg_stopped(user); }
+
+void nxg_step_call(const nxg_step *s, nxg_run_state *r) {
+  const nxg_program_call *c = s->call;
+  void *operands[NXG_CALL_OPERANDS], *results[NXG_CALL_RESULTS];
+  for (uint32_t i = 0; i < c->call.n_operands; i++) operands[i] = nxg_address(r, c->operands[i]);
+  for (uint32_t i = 0; i < c->call.n_results; i++) results[i] = nxg_address(r, c->results[i]);
+  nxg_call_part part = {.call = &c->call,
+                        .state = c->work.state,
+                        .operands = operands,
+                        .results = results,
+                        .shared = nxg_address(r, c->shared),
+                        .own = nxg_address(r, c->own),
+                        .stopped = stopped,
+                        .user = r};
+  for (; part.phase < c->work.n_phases; part.phase++) {
+    int64_t tasks = c->work.tasks[part.phase], grain = c->work.grain[part.phase];
+    for (part.begin = 0; part.begin < tasks; part.begin = part.end) {
+      if (nxg_stopped(r)) return;
+      part.end = tasks - part.begin < grain ? tasks : part.begin + grain;
+      part.failed = part.begin;
+      nx_status status = c->functions->run(&part);
+      if (status == NX_OK || r->status) continue;
+      r->status = nxg_call_failed(&c->call, status, part.failed, r->d);
+      if (r->d) r->d->node = (int32_t)c->origin;
+      return;
+    }
+  }
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: ISC */
+/* The table of library operations, and the functions that carry them out. Types: library_linalg.c. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "library_types.h"
+
+typedef struct row {
+  uint32_t n_results;
+  bool fails;
+  const char *keys;
+  nx_status (*types)(nxg_call *call, nxi_diag *d);
+} row;
+
+static const row rows[] = {
+#define LIB(name, operands, results, admits, keys, fails) {results, fails, keys, nxg_types_##name},
+#include "library.def"
+#undef LIB
+};
+enum { ROWS = sizeof rows / sizeof *rows, FIRST = NXG_OP_COUNT - ROWS };
+
+/* Rows of library.def are the last ones of graph_ops.def. */
+static const row *row_of(nxg_op op) { return &rows[op - FIRST]; }
+
+uint32_t nxg_call_results(nxg_op op) { return row_of(op)->n_results; }
+bool nxg_call_fails(nxg_op op) { return row_of(op)->fails; }
+
+/* ---- attributes */
+
+static uint32_t count_keys(nxg_op op) {
+  const char *keys = row_of(op)->keys;
+  uint32_t n = *keys != '\0';
+  for (; *keys; keys++) n += *keys == ' ';
+  return n;
+}
+
+uint32_t nxg_call_attrs(nxg_op op) { return count_keys(op) + (row_of(op)->n_results > 1); }
+
+const char *nxg_call_key(nxg_op op, uint32_t i, size_t *length) {
+  const char *key = row_of(op)->keys;
+  for (; i > 0 && *key; i--) {
+    key += strcspn(key, " ");
+    key += *key == ' ';
+  }
+  if (*key == '\0') key = "result";
+  *length = strcspn(key, " ");
+  return key;
+}
+
+uint32_t nxg_result_number(nxg_op op, const int64_t *attrs) {
+  return row_of(op)->n_results > 1 ? (uint32_t)attrs[count_keys(op)] : 0;
+}
+
+bool nxg_same_call(const nxg_node *a, const nxg_node *b) {
+  return a->op == b->op && a->n_args == b->n_args &&
+         memcmp(a->args, b->args, a->n_args * sizeof *a->args) == 0 &&
+         memcmp(a->attrs, b->attrs, count_keys((nxg_op)a->op) * sizeof *a->attrs) == 0;
+}
+
+/* ---- types */
+
+nx_status nxg_call_infer(nxg_op op, uint32_t n_args, const nxg_type *args, const int64_t *attrs,
+                         uint32_t n_attrs, nxg_call *out, nxi_diag *d) {
+  const char *name = nxg_ops[op].name;
+  const row *r = row_of(op);
+  uint32_t keys = count_keys(op);
+  if (n_attrs != nxg_call_attrs(op))
+    return nxi_fail(d, NX_INVALID_ARGUMENT, name, "%s: it has %u attributes where %u are wanted",
+                    name, n_attrs, nxg_call_attrs(op));
+  if (r->n_results > 1 && (attrs[keys] < 0 || attrs[keys] >= r->n_results))
+    return nxi_fail(d, NX_INVALID_ARGUMENT, name, "%s: there is no result %lld", name,
+                    (long long)attrs[keys]);
+  memset(out, 0, sizeof *out);
+  out->op = op;
+  out->n_operands = n_args;
+  out->n_results = r->n_results;
+  out->n_attrs = keys;
+  for (uint32_t i = 0; i < keys; i++) out->attrs[i] = attrs[i];
+  for (uint32_t i = 0; i < n_args; i++) {
+    out->operands[i].dtype = args[i].dtype;
+    out->operands[i].rank = args[i].rank;
+    if (args[i].rank)
+      memcpy(out->operands[i].shape, args[i].shape, (size_t)args[i].rank * sizeof *args[i].shape);
+  }
+  nx_status status = r->types(out, d);
+  for (uint32_t i = 0; !status && i < out->n_results; i++)
+    status = nxg_shape_check(NX_INVALID_ARGUMENT, name, out->results[i].rank, out->results[i].shape,
+                             nxi_dtypes[out->results[i].dtype].bits, NULL, d);
+  return status;
+}
+
+nx_status nxg_call_of_node(const nxg_graph *g, uint32_t node, nxg_call *out, nxi_diag *d) {
+  const nxg_node *n = &g->nodes[node];
+  nxg_type types[NXG_CALL_OPERANDS];
+  for (uint32_t i = 0; i < n->n_args; i++) {
+    const nxg_node *a = &g->nodes[n->args[i]];
+    types[i] = (nxg_type){a->dtype, a->rank, a->shape};
+  }
+  return nxg_call_infer((nxg_op)n->op, n->n_args, types, n->attrs, n->n_attrs, out, d);
+}
+
+/* ---- functions */
+
+static _Atomic(const nxg_functions *) functions[ROWS];
+
+void nxg_set_functions(nxg_op op, const nxg_functions *f) {
+  atomic_store_explicit(&functions[op - FIRST], f, memory_order_release);
+}
+
+nx_status nxg_call_prepare(const nxg_call *call, const nxg_functions **f, nxg_call_work *work,
+                           nxi_diag *d) {
+  const char *name = nxg_ops[call->op].name;
+  memset(work, 0, sizeof *work);
+  *f = atomic_load_explicit(&functions[call->op - FIRST], memory_order_acquire);
+  if (!*f) return nxi_fail(d, NX_DEVICE_UNAVAILABLE, name, "%s: nothing here carries it out", name);
+  return (*f)->prepare(call, work, d);
+}
+
+nx_status nxg_call_failed(const nxg_call *call, nx_status status, int64_t index, nxi_diag *d) {
+  const char *name = nxg_ops[call->op].name;
+  if (status == NX_OUT_OF_MEMORY) return nxi_oom_in(d, nxi_oom(d), name);
+  nxi_fail(d, status, name, "%s: at index %lld of the batch: %s", name, (long long)index,
+           nx_status_sentence(status));
+  if (d && d->index < 0) d->index = index;
+  return status;
+}

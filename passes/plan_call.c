@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: ISC */
+/* Library calls as steps of a plan: operands are memory, every result has some, scratch is a temporary. */
+#include "plan_build.h"
+
+/* Where an operand's first element is. */
+static nxp_location operand_location(const nxp_building *s, uint32_t node) {
+  nxg_view v;
+  nxg_node_view(s->b->g, node, &v);
+  uint32_t base = node_of(s, node)->op == NXG_view ? node_of(s, node)->args[0] : node;
+  nxp_location where = s->b->where[base];
+  where.offset += v.offset * nxi_dtype_size(node_of(s, node)->dtype);
+  return where;
+}
+
+static bool scratch(nxp_building *s, nxp_step *step, int64_t bytes, uint32_t buffer) {
+  step->writes[buffer] = true;
+  step->buffers[buffer] = (nxp_location){.kind = NXP_NOWHERE, .window = NXP_NO_WINDOW};
+  return bytes == 0 || nxp_new_temporary(s, bytes, &step->buffers[buffer]);
+}
+
+/* Memory of the results: that of their nodes, or a temporary for what nobody reads. */
+static bool place_results(nxp_building *s, nxp_step *step, const nxp_group *group) {
+  const nxg_call *call = &step->call->call;
+  for (uint32_t i = 0; i < call->n_results; i++) {
+    uint32_t at = call->n_operands + i;
+    const nxg_array *a = &call->results[i];
+    bool wanted = false;
+    for (uint32_t k = 0; k < group->n_roots; k++) {
+      uint32_t node = group->roots[k].node;
+      const nxg_node *n = node_of(s, node);
+      if (nxg_result_number((nxg_op)n->op, n->attrs) != i) continue;
+      /* Equal nodes that nothing has merged are computed into one place. */
+      if (!wanted && !nxp_new_memory(s, node, &s->b->where[node])) return false;
+      if (wanted) s->b->where[node] = step->buffers[at];
+      step->buffers[at] = s->b->where[node];
+      step->stores = step->stores || s->b->where[node].kind == NXP_OUTPUT;
+      wanted = true;
+    }
+    step->writes[at] = true;
+    if (!wanted && !nxp_new_temporary(s, nxg_elements(a->rank, a->shape) * nxi_dtype_size(a->dtype),
+                                      &step->buffers[at]))
+      return false;
+  }
+  return true;
+}
+
+nx_status nxp_add_call_group(nxp_building *s, uint32_t group) {
+  nxp_builder *b = s->b;
+  const nxp_group *members = &b->clusters->groups[group];
+  uint32_t node = members->roots[0].node;
+  const nxg_node *n = node_of(s, node);
+  uint32_t n_buffers = n->n_args + nxg_call_results((nxg_op)n->op) + 2;
+  nxp_step *step = nxp_add_step(s, NXP_STEP_CALL, node, n_buffers);
+  nxp_call *call = step ? nxi_arena_alloc(&b->plan->arena, sizeof *call) : NULL;
+  if (call == NULL) return nxi_oom(b->d);
+  step->name = nxg_ops[n->op].name;
+  call->origin = n->origin;
+  nx_status status = nxg_call_of_node(b->g, node, &call->call, b->d);
+  if (status == NX_OK) status = nxg_call_prepare(&call->call, &call->functions, &call->work, b->d);
+  if (status != NX_OK) return status;
+  step->call = call; /* from now on its state is released with the plan */
+  for (uint32_t i = 0; i < n->n_args; i++) step->buffers[i] = operand_location(s, n->args[i]);
+  int64_t own;
+  if (__builtin_mul_overflow((call->work.own_bytes + 63) & ~(int64_t)63, (int64_t)b->plan->threads,
+                             &own))
+    own = INT64_MAX; /* no launch can have it, and says so */
+  if (!place_results(s, step, members) ||
+      !scratch(s, step, call->work.shared_bytes, n_buffers - 2) ||
+      !scratch(s, step, own, n_buffers - 1))
+    return nxi_oom(b->d);
+  nxp_more_work(b->plan, call->work.cost);
+  if (b->report != NULL) b->report->library_calls++;
+  return NX_OK;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: ISC */
+/* cholesky. The lower triangle of a matrix in C order is the upper one of what LAPACK sees, so L comes out in place; for U
+ * = L^H the conjugate of the lower triangle is laid down transposed, and LAPACK factors its lower triangle. */
+#include <math.h>
+#include <string.h>
+
+#include "lapack.h"
+
+typedef void (*potrf_fn)(const char *uplo, const int *n, void *a, const int *lda, int *info,
+                         size_t uplo_length);
+
+static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {
+  const nxg_array *a = &call->operands[0];
+  double n = (double)a->shape[a->rank - 1];
+  nxi_batch_work(work, n > 0 ? nxi_batches(a, 2) : 0, n * n * n / 3, 2 * n * n);
+  return nxi_lapack_ready("cholesky", d);
+}
+
+/* Real parts of the diagonal: positive and finite if the matrix was positive definite. */
+static bool good_diagonal(nx_dtype t, int64_t n, const void *a) {
+  bool single = t == NX_F32 || t == NX_C64, complex = t == NX_C64 || t == NX_C128;
+  int64_t step = (n + 1) * (complex ? 2 : 1);
+  for (int64_t i = 0; i < n; i++) {
+    double x = single ? ((const float *)a)[i * step] : ((const double *)a)[i * step];
+    if (!(x > 0 && isfinite(x))) return false;
+  }
+  return true;
+}
+
+static nx_status factor(nx_dtype t, bool upper, int n, const char *from, char *to) {
+  potrf_fn potrf = (potrf_fn)nxi_lapack(NXI_LAPACK_potrf, t);
+  int info = 0;
+  if (upper) nxi_transpose(t, n, n, from, n, to, n, true);
+  else memcpy(to, from, (size_t)n * (size_t)n * (size_t)nxi_dtype_size(t));
+  nxi_lapack_enter();
+  potrf(upper ? "L" : "U", &n, to, &n, &info, 1);
+  nxi_lapack_leave();
+  nxi_zero_triangle(t, n, n, to, upper);
+  return info == 0 && good_diagonal(t, n, to) ? NX_OK : NX_NOT_POSITIVE_DEFINITE;
+}
+
+static nx_status run(nxg_call_part *part) {
+  const nxg_array *a = &part->call->operands[0];
+  int n = (int)a->shape[a->rank - 1];
+  int64_t bytes = (int64_t)n * n * nxi_dtype_size(a->dtype);
+  for (int64_t i = part->begin; i < part->end && !part->stopped(part->user); i++) {
+    nx_status status =
+        factor(a->dtype, part->call->attrs[0] != 0, n, (const char *)part->operands[0] + i * bytes,
+               (char *)part->results[0] + i * bytes);
+    if (status == NX_OK) continue;
+    part->failed = i;
+    return status;
+  }
+  return NX_OK;
+}
+
+const nxg_functions nxi_cholesky_functions = {prepare, run, NULL};

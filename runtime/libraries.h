@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: ISC */
+/* The functions that carry out library calls (ir/library.h), and their installation. One table a library; operations of a
+ * library that is not there are refused when a plan is made, with the reason. */
+#ifndef NXI_LIBRARIES_H
+#define NXI_LIBRARIES_H
+
+#include "ir/library.h"
+
+/* Installs them all; once in a process, before anything is planned. */
+void nxi_use_libraries(void);
+
+/* lib_cholesky.c */
+extern const nxg_functions nxi_cholesky_functions;
+
+#endif
