@@ -105,7 +105,7 @@ void nxg_step_call(const nxg_step *s, nxg_run_state *r) {
       part.failed = part.begin;
       nx_status status = c->functions->run(&part);
       if (status == NX_OK || r->status) continue;
-      r->status = nxg_call_failed(&c->call, status, part.failed, r->d);
+      r->status = nxg_call_failed(&c->call, &c->work, status, part.failed, r->d);
       if (r->d) r->d->node = (int32_t)c->origin;
       return;
     }

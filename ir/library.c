@@ -116,7 +116,9 @@ nx_status nxg_call_prepare(const nxg_call *call, const nxg_functions **f, nxg_ca
   return (*f)->prepare(call, work, d);
 }
 
-nx_status nxg_call_failed(const nxg_call *call, nx_status status, int64_t index, nxi_diag *d) {
+nx_status nxg_call_failed(const nxg_call *call, const nxg_call_work *work, nx_status status,
+                          int64_t task, nxi_diag *d) {
+  int64_t index = work->split > 1 ? task / work->split : task;
   const char *name = nxg_ops[call->op].name;
   if (status == NX_OUT_OF_MEMORY) return nxi_oom_in(d, nxi_oom(d), name);
   nxi_fail(d, status, name, "%s: at index %lld of the batch: %s", name, (long long)index,

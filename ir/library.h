@@ -55,6 +55,7 @@ typedef struct nxg_call_work {
   int64_t tasks[NXG_CALL_PHASES]; /* of each */
   int64_t grain
       [NXG_CALL_PHASES]; /* so many tasks at once are worth a hand-over to a thread: some 10 us, 10 ms at most */
+  int64_t split; /* so many tasks in turn belong to one index of the batch; 0 is 1 */
   int64_t shared_bytes, own_bytes; /* scratch of the call, and of each thread */
   double cost;                     /* roughly the floating-point operations of the whole */
   void *state;                     /* what `prepare` made for all runs, or NULL */
@@ -87,7 +88,8 @@ void nxg_set_functions(nxg_op op, const nxg_functions *f);
 /* NX_DEVICE_UNAVAILABLE if there are none. */
 nx_status nxg_call_prepare(const nxg_call *call, const nxg_functions **f, nxg_call_work *work,
                            nxi_diag *d);
-/* The sentence of a failure of task `index` of a call. */
-nx_status nxg_call_failed(const nxg_call *call, nx_status status, int64_t index, nxi_diag *d);
+/* The sentence of a failure of a task. */
+nx_status nxg_call_failed(const nxg_call *call, const nxg_call_work *work, nx_status status,
+                          int64_t task, nxi_diag *d);
 
 #endif

@@ -54,8 +54,100 @@ static nx_status check_one(const nxg_call *call, bool square, nxi_diag *d) {
   return status ? status : check_matrix(call, 0, square, d);
 }
 
+/* The last dimensions of a result, after the batch of operand 0. */
+static void set_result(nxg_call *call, uint32_t result, nx_dtype t, int32_t rank, int64_t rows,
+                       int64_t columns) {
+  nxg_array *r = &call->results[result];
+  *r = call->operands[0];
+  r->dtype = t;
+  r->rank += rank - 2;
+  if (rank == 2) r->shape[r->rank - 2] = rows;
+  if (rank > 0) r->shape[r->rank - 1] = rank == 2 ? columns : rows;
+}
+
 nx_status nxg_types_cholesky(nxg_call *call, nxi_diag *d) {
   nx_status status = check_one(call, true, d);
   if (!status) call->results[0] = call->operands[0];
+  return status;
+}
+
+nx_status nxg_types_inv(nxg_call *call, nxi_diag *d) { return nxg_types_cholesky(call, d); }
+
+nx_status nxg_types_qr(nxg_call *call, nxi_diag *d) {
+  nx_status status = check_one(call, false, d);
+  if (status) return status;
+  const nxg_array *a = &call->operands[0];
+  int64_t m = a->shape[a->rank - 2], n = a->shape[a->rank - 1], inner = m < n ? m : n;
+  if (!call->attrs[0]) inner = m;
+  set_result(call, 0, a->dtype, 2, m, inner);
+  set_result(call, 1, a->dtype, 2, inner, n);
+  return NX_OK;
+}
+
+nx_status nxg_types_svd(nxg_call *call, nxi_diag *d) {
+  nx_status status = check_one(call, false, d);
+  if (status) return status;
+  const nxg_array *a = &call->operands[0];
+  int64_t m = a->shape[a->rank - 2], n = a->shape[a->rank - 1], inner = m < n ? m : n;
+  bool full = call->attrs[0];
+  set_result(call, 0, a->dtype, 2, m, full ? m : inner);
+  set_result(call, 1, NX_F64, 1, inner, 0);
+  set_result(call, 2, a->dtype, 2, full ? n : inner, n);
+  return NX_OK;
+}
+
+/* Values, and vectors where there are any. */
+static nx_status eigen(nxg_call *call, nx_dtype values, nx_dtype vectors, nxi_diag *d) {
+  nx_status status = check_one(call, true, d);
+  if (status) return status;
+  int64_t n = call->operands[0].shape[call->operands[0].rank - 1];
+  set_result(call, 0, values, 1, n, 0);
+  if (call->n_results > 1) set_result(call, 1, vectors, 2, n, n);
+  return NX_OK;
+}
+
+nx_status nxg_types_eigh(nxg_call *call, nxi_diag *d) {
+  return eigen(call, NX_F64, call->operands[0].dtype, d);
+}
+nx_status nxg_types_eigvalsh(nxg_call *call, nxi_diag *d) {
+  return eigen(call, NX_F64, call->operands[0].dtype, d);
+}
+
+/* Computed in f64 and c128 alone: that is what the result is. */
+nx_status nxg_types_eig(nxg_call *call, nxi_diag *d) {
+  nx_dtype t = call->operands[0].dtype;
+  if (t == NX_F64 || t == NX_C128) return eigen(call, NX_C128, NX_C128, d);
+  nxi_fail(d, NX_UNSUPPORTED_DTYPE, name_of(call), "%s: it takes f64 and c128, not %s",
+           name_of(call), nxi_dtypes[t].name);
+  if (d && d->operand < 0) d->operand = 0;
+  return NX_UNSUPPORTED_DTYPE;
+}
+nx_status nxg_types_eigvals(nxg_call *call, nxi_diag *d) { return nxg_types_eig(call, d); }
+
+/* A x = b, both with the same batch. */
+static nx_status solve(nxg_call *call, nxi_diag *d) {
+  nx_status status = check_one(call, true, d);
+  if (!status) status = check_matrix(call, 1, false, d);
+  if (status) return status;
+  const nxg_array *a = &call->operands[0], *b = &call->operands[1];
+  if (a->rank != b->rank || memcmp(a->shape, b->shape, (size_t)(a->rank - 1) * sizeof *a->shape))
+    return fail_operand(call, 1, "has not the leading extents and the rows of operand 0", d);
+  call->results[0] = *b;
+  return NX_OK;
+}
+
+nx_status nxg_types_triangular_solve(nxg_call *call, nxi_diag *d) { return solve(call, d); }
+nx_status nxg_types_solve(nxg_call *call, nxi_diag *d) { return solve(call, d); }
+
+nx_status nxg_types_det(nxg_call *call, nxi_diag *d) {
+  nx_status status = check_one(call, true, d);
+  if (!status) set_result(call, 0, call->operands[0].dtype, 0, 0, 0);
+  return status;
+}
+
+nx_status nxg_types_slogdet(nxg_call *call, nxi_diag *d) {
+  nx_status status = nxg_types_det(call, d);
+  nx_dtype t = call->operands[0].dtype;
+  if (!status) set_result(call, 1, t == NX_C64 ? NX_F32 : t == NX_C128 ? NX_F64 : t, 0, 0, 0);
   return status;
 }

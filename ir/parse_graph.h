@@ -23,6 +23,10 @@ typedef enum nxg_key {
   NXG_KEY_strides,
   NXG_KEY_k,
   NXG_KEY_upper, /* from here on: of library.def alone, found by name */
+  NXG_KEY_reduced,
+  NXG_KEY_full,
+  NXG_KEY_transpose,
+  NXG_KEY_unit_diag,
   NXG_KEY_result,
   NXG_KEYS
 } nxg_key;

@@ -75,7 +75,8 @@ nx_status nxp_run_call(const nxp_call *call, void *const *buffers, nxi_pool *poo
     uint64_t failed = atomic_load_explicit(&r.first_failed, memory_order_relaxed);
     if (failed == UINT64_MAX) continue;
     if (d != NULL) d->node = (int32_t)call->origin;
-    return nxg_call_failed(&call->call, (nx_status)(failed & 0xff), (int64_t)(failed >> 8), d);
+    return nxg_call_failed(&call->call, &call->work, (nx_status)(failed & 0xff),
+                           (int64_t)(failed >> 8), d);
   }
   return NX_OK;
 }

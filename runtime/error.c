@@ -53,6 +53,8 @@ void *nxi_error_null(const char *op, int32_t operand) {
   return NULL;
 }
 
+nx_status nxi_error_status(void) { return error_slot.status; }
+
 nx_status nx_error_take(nx_error *out) {
   slot *s = &error_slot;
   nx_status status = s->status;

@@ -25,6 +25,7 @@ void nxi_run_free(nxi_run *run) {
   if (!run) return;
   nxi_run_drop_tags(run);
   nxi_free(run->tags);
+  nxi_free(run->siblings);
   nxi_free(run->key);
   nxi_free(run->inputs);
   nxi_free(run->params);
@@ -435,6 +436,12 @@ nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag
   }
   for (uint32_t i = 0; i < n; i++)
     if (roots[i]->state == NXI_PENDING && !add_output(run, roots[i])) return nxi_oom(d);
+  if (!nxi_run_take_siblings(run)) return nxi_oom(d);
+  for (uint32_t i = 0; i < run->n_siblings; i++) {
+    nx_status status = visit(run, run->siblings[i], d);
+    if (status) return status;
+    if (!add_output(run, run->siblings[i])) return nxi_oom(d);
+  }
   for (uint32_t i = 0; i < run->n_order; i++) {
     nxi_node *held = run->order[i];
     bool hold = atomic_load_explicit(&held->flags, memory_order_relaxed) & NXI_NODE_HOLD;

@@ -22,7 +22,7 @@
 
 #include "ir/alloc.h"
 #include "ir/dtype.h"
-#include "ir/graph.h"
+#include "ir/library.h"
 #include "nx/nx.h"
 #include "runtime/fork.h"
 #include "runtime/memory.h"
@@ -271,6 +271,7 @@ struct nx_context {
 /* ---- error.c */
 /* Puts a failure into this thread's slot (unless it is full), with the thread's tag; returns d->status. */
 nx_status nxi_error_report(const nxi_diag *d);
+nx_status nxi_error_status(void); /* of the thread; NX_OK if none waits to be taken */
 /* The same with the tag of the operation that failed, and the number of the requested tensor. */
 nx_status nxi_error_report_tagged(const nxi_diag *d, uint64_t tag, const char *text,
                                   int32_t output);
@@ -369,6 +370,9 @@ nx_tensor *nxi_record(const nxi_recording *r);
 /* Infers the type and records an operation on operands that are views already; a failure is reported. ops_move.c */
 nx_tensor *nxi_record_inferred(nxg_op op, const nxi_operand *o, uint32_t n, const int64_t *attrs,
                                uint32_t n_attrs, nxi_diag *d);
+/* The same of two operands of which all but the last `keep` dimensions broadcast. */
+nx_tensor *nxi_record_leading(nxg_op op, nx_tensor *a, nx_tensor *b, int32_t keep,
+                              const int64_t *attrs, uint32_t n_attrs);
 /* The node of what a recording says, merged with an equal one; one reference. NULL without memory. record_lock.
  * alone: never merged. */
 nxi_node *nxi_record_node(const nxi_recording *r, bool alone);
@@ -419,6 +423,8 @@ nxi_node *nxi_node_view(nx_context *c, nxi_node *value, int32_t rank, const int6
 /* Adds n, or finds a node that equals it. False without memory. */
 bool nxi_table_add(nx_context *c, nxi_node *n, nxi_node **equal);
 void nxi_table_remove(nx_context *c, nxi_node *n); /* if it is listed */
+/* A listed node that is result `result` of the call of which n is one; NULL if there is none. */
+nxi_node *nxi_table_result(nx_context *c, nxi_node *n, const nxg_call *call, uint32_t result);
 void nxi_table_free(nxi_table *t);
 
 /* ---- record.c, more of it */

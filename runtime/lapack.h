@@ -36,9 +36,35 @@ void nxi_zero_triangle(nx_dtype t, int64_t rows, int64_t columns, void *a, bool 
 /* Whether all n elements are finite. */
 bool nxi_all_finite(nx_dtype t, int64_t n, const void *a);
 
+static inline bool nxi_lapack_complex(nx_dtype t) { return t == NX_C64 || t == NX_C128; }
+static inline bool nxi_lapack_single(nx_dtype t) { return t == NX_F32 || t == NX_C64; }
+/* 1 at *to; the identity, of rows x columns, dense. */
+void nxi_store_one(nx_dtype t, void *to);
+void nxi_identity(nx_dtype t, int64_t rows, int64_t columns, void *a);
+
+/* ---- batches */
+
 /* Product of all extents but the last `matrix` ones. */
 int64_t nxi_batches(const nxg_array *a, int32_t matrix);
+/* Number `index` of the batch, whose items have `rank` dimensions. */
+void *nxi_item(const nxg_array *a, void *base, int32_t rank, int64_t index);
+/* Does one item after the other, until the poll says stop or one fails. */
+nx_status nxi_each_item(nxg_call_part *part,
+                        nx_status (*one)(const nxg_call_part *part, int64_t index));
 /* One phase over the matrices of a batch, each of so many floating-point operations and so many elements moved. */
 void nxi_batch_work(nxg_call_work *work, int64_t batches, double flops, double elements);
+
+/* ---- arrays that an item needs for itself. Their lengths are in elements of one dtype, known when the call is prepared. */
+
+enum { NXI_WORK_ARRAYS = 6 };
+/* Sets the call's state and scratch memory. NX_OUT_OF_MEMORY; NX_INVALID_ARGUMENT if an array is longer than the 32-bit
+ * integers of LAPACK can say. */
+nx_status nxi_work_state(const nxg_call *call, nxg_call_work *work, nx_dtype t,
+                         const double *lengths, uint32_t n, nxi_diag *d);
+/* Array i; its length, unless that is NULL. */
+void *nxi_work_array(const nxg_call_part *part, uint32_t i, int *length);
+void nxi_work_release(void *state);
+/* The length that a routine has put into the first element of its work array when it was asked. */
+double nxi_work_length(nx_dtype t, const void *first);
 
 #endif

@@ -18,8 +18,8 @@ static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d)
 
 /* Real parts of the diagonal: positive and finite if the matrix was positive definite. */
 static bool good_diagonal(nx_dtype t, int64_t n, const void *a) {
-  bool single = t == NX_F32 || t == NX_C64, complex = t == NX_C64 || t == NX_C128;
-  int64_t step = (n + 1) * (complex ? 2 : 1);
+  bool single = nxi_lapack_single(t);
+  int64_t step = (n + 1) * (nxi_lapack_complex(t) ? 2 : 1);
   for (int64_t i = 0; i < n; i++) {
     double x = single ? ((const float *)a)[i * step] : ((const double *)a)[i * step];
     if (!(x > 0 && isfinite(x))) return false;
@@ -39,19 +39,12 @@ static nx_status factor(nx_dtype t, bool upper, int n, const char *from, char *t
   return info == 0 && good_diagonal(t, n, to) ? NX_OK : NX_NOT_POSITIVE_DEFINITE;
 }
 
-static nx_status run(nxg_call_part *part) {
+static nx_status one(const nxg_call_part *part, int64_t index) {
   const nxg_array *a = &part->call->operands[0];
-  int n = (int)a->shape[a->rank - 1];
-  int64_t bytes = (int64_t)n * n * nxi_dtype_size(a->dtype);
-  for (int64_t i = part->begin; i < part->end && !part->stopped(part->user); i++) {
-    nx_status status =
-        factor(a->dtype, part->call->attrs[0] != 0, n, (const char *)part->operands[0] + i * bytes,
-               (char *)part->results[0] + i * bytes);
-    if (status == NX_OK) continue;
-    part->failed = i;
-    return status;
-  }
-  return NX_OK;
+  return factor(a->dtype, part->call->attrs[0] != 0, (int)a->shape[a->rank - 1],
+                nxi_item(a, part->operands[0], 2, index), nxi_item(a, part->results[0], 2, index));
 }
+
+static nx_status run(nxg_call_part *part) { return nxi_each_item(part, one); }
 
 const nxg_functions nxi_cholesky_functions = {prepare, run, NULL};

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "ir/alloc.h"
 #include "ir/op.h"
 
 /* ---- the routines */
@@ -66,6 +67,13 @@ void nxi_lapack_leave(void) { nxi_blas_leave(lapack.blas); }
 
 enum { TILE = 16 };
 
+typedef struct c64 {
+  float re, im;
+} c64;
+typedef struct c128 {
+  double re, im;
+} c128;
+
 /* Elements of a dtype as C types; the last argument conjugates *to. */
 #define TRANSPOSE(name, T, after)                                                                \
   static void transpose_##name(int64_t rows, int64_t columns, const void *from, int64_t from_ld, \
@@ -81,12 +89,6 @@ enum { TILE = 16 };
             b[j * to_ld + i] = x;                                                                \
           }                                                                                      \
   }
-typedef struct c64 {
-  float re, im;
-} c64;
-typedef struct c128 {
-  double re, im;
-} c128;
 TRANSPOSE(f32, float, (void)conjugate)
 TRANSPOSE(f64, double, (void)conjugate)
 TRANSPOSE(c64, c64, x.im = conjugate ? -x.im : x.im)
@@ -122,8 +124,40 @@ bool nxi_all_finite(nx_dtype t, int64_t n, const void *a) {
   return finite;
 }
 
+void nxi_store_one(nx_dtype t, void *to) {
+  const float single[2] = {1, 0};
+  const double wide[2] = {1, 0};
+  const void *from = nxi_lapack_single(t) ? (const void *)single : wide;
+  memcpy(to, from, (size_t)nxi_dtype_size(t));
+}
+
+void nxi_identity(nx_dtype t, int64_t rows, int64_t columns, void *a) {
+  int64_t size = nxi_dtype_size(t);
+  memset(a, 0, (size_t)(rows * columns * size));
+  for (int64_t i = 0; i < rows && i < columns; i++)
+    nxi_store_one(t, (char *)a + (i * columns + i) * size);
+}
+
+/* ---- batches */
+
 int64_t nxi_batches(const nxg_array *a, int32_t matrix) {
   return nxg_elements(a->rank - matrix, a->shape);
+}
+
+void *nxi_item(const nxg_array *a, void *base, int32_t rank, int64_t index) {
+  return (char *)base +
+         index * nxg_elements(rank, a->shape + a->rank - rank) * nxi_dtype_size(a->dtype);
+}
+
+nx_status nxi_each_item(nxg_call_part *part,
+                        nx_status (*one)(const nxg_call_part *part, int64_t index)) {
+  for (int64_t i = part->begin; i < part->end && !part->stopped(part->user); i++) {
+    nx_status status = one(part, i);
+    if (status == NX_OK) continue;
+    part->failed = i;
+    return status;
+  }
+  return NX_OK;
 }
 
 void nxi_batch_work(nxg_call_work *work, int64_t batches, double flops, double elements) {
@@ -133,4 +167,49 @@ void nxi_batch_work(nxg_call_work *work, int64_t batches, double flops, double e
   work->tasks[0] = batches;
   work->grain[0] = grain < 1 ? 1 : (int64_t)grain;
   work->cost = each * (double)batches;
+}
+
+/* ---- work arrays */
+
+typedef struct arrays {
+  int lengths[NXI_WORK_ARRAYS];
+  int64_t offsets[NXI_WORK_ARRAYS]; /* bytes */
+} arrays;
+
+nx_status nxi_work_state(const nxg_call *call, nxg_call_work *work, nx_dtype t,
+                         const double *lengths, uint32_t n, nxi_diag *d) {
+  const char *name = nxg_ops[call->op].name;
+  arrays all;
+  for (uint32_t i = 0; i < n; i++) {
+    if (lengths[i] > INT32_MAX)
+      return nxi_fail(d, NX_INVALID_ARGUMENT, name,
+                      "%s: a matrix is too large: LAPACK counts with 32 bits, and needs %.0f "
+                      "elements of memory to work in",
+                      name, lengths[i]);
+    all.lengths[i] = lengths[i] < 1 ? 1 : (int)lengths[i];
+    all.offsets[i] = work->own_bytes;
+    work->own_bytes += ((int64_t)all.lengths[i] * nxi_dtype_size(t) + 63) & ~(int64_t)63;
+  }
+  arrays *state = nxi_malloc(sizeof *state);
+  if (!state) return nxi_oom_in(d, nxi_oom(d), name);
+  *state = all;
+  work->state = state;
+  return NX_OK;
+}
+
+void *nxi_work_array(const nxg_call_part *part, uint32_t i, int *length) {
+  const arrays *all = part->state;
+  if (length) *length = all->lengths[i];
+  return (char *)part->own + all->offsets[i];
+}
+
+void nxi_work_release(void *state) { nxi_free(state); }
+
+/* In single precision it may be rounded down. */
+double nxi_work_length(nx_dtype t, const void *first) {
+  float single;
+  double wide;
+  memcpy(&single, first, sizeof single);
+  memcpy(&wide, first, sizeof wide);
+  return nxi_lapack_single(t) ? (double)single * 1.000001 + 1 : wide;
 }

@@ -4,7 +4,20 @@
 
 #include <pthread.h>
 
-static void install(void) { nxg_set_functions(NXG_cholesky, &nxi_cholesky_functions); }
+static void install(void) {
+  nxg_set_functions(NXG_cholesky, &nxi_cholesky_functions);
+  nxg_set_functions(NXG_qr, &nxi_qr_functions);
+  nxg_set_functions(NXG_svd, &nxi_svd_functions);
+  nxg_set_functions(NXG_eigh, &nxi_eigh_functions);
+  nxg_set_functions(NXG_eigvalsh, &nxi_eigh_functions);
+  nxg_set_functions(NXG_eig, &nxi_eig_functions);
+  nxg_set_functions(NXG_eigvals, &nxi_eig_functions);
+  nxg_set_functions(NXG_triangular_solve, &nxi_triangular_solve_functions);
+  nxg_set_functions(NXG_solve, &nxi_solve_functions);
+  nxg_set_functions(NXG_inv, &nxi_inv_functions);
+  nxg_set_functions(NXG_det, &nxi_det_functions);
+  nxg_set_functions(NXG_slogdet, &nxi_det_functions);
+}
 
 void nxi_use_libraries(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;

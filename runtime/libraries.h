@@ -11,5 +11,12 @@ void nxi_use_libraries(void);
 
 /* lib_cholesky.c */
 extern const nxg_functions nxi_cholesky_functions;
+/* lib_qr.c, lib_svd.c */
+extern const nxg_functions nxi_qr_functions, nxi_svd_functions;
+/* lib_eigh.c, lib_eig.c */
+extern const nxg_functions nxi_eigh_functions, nxi_eig_functions;
+/* lib_solve.c, lib_det.c */
+extern const nxg_functions nxi_triangular_solve_functions, nxi_solve_functions, nxi_inv_functions,
+    nxi_det_functions;
 
 #endif

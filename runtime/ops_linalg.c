@@ -1,31 +1,143 @@
 /* SPDX-License-Identifier: ISC */
-/* Recording of linear algebra. Floats smaller than f32 are cast to it, and results cast back. */
-#include "runtime/handle.h"
+/* Recording of linear algebra that library calls carry out. Floats smaller than f32 are cast to it, and results cast back. */
+#include "runtime/linalg.h"
 
-/* The tensor, as f32 if it is of a smaller float; one reference of the caller's either way. */
-static nx_tensor *widened(nx_tensor *x) {
-  if (nxi_is_small_float(x->storage->dtype)) return nx_cast(x, NX_F32);
-  nx_tensor_retain(x);
-  return x;
+nx_tensor *nxi_widened(nx_tensor *x, bool most) {
+  nx_dtype t = x->storage->dtype;
+  if (most && nxi_is_float(t) && t != NX_F64) return nx_cast(x, NX_F64);
+  if (most && t == NX_C64) return nx_cast(x, NX_C128);
+  if (nxi_is_small_float(t)) return nx_cast(x, NX_F32);
+  return nx_tensor_retain(x);
 }
 
-/* `result`, whose reference it takes, in the dtype of the operand. */
-static nx_tensor *narrowed(nx_tensor *result, nx_dtype t) {
+nx_tensor *nxi_narrowed(nx_tensor *result, nx_dtype t) {
   if (!result || !nxi_is_small_float(t)) return result;
   nx_tensor *narrow = nx_cast(result, t);
   nx_tensor_release(result);
   return narrow;
 }
 
-nx_tensor *nx_cholesky(nx_tensor *a, bool upper) {
-  if (!a) return nxi_error_null("cholesky", 0);
-  nx_tensor *wide = widened(a);
-  if (!wide) return NULL;
-  nxi_operand o = nxi_operand_of(wide);
-  int64_t attrs[1] = {upper};
+static nx_tensor *record_one(nxg_op op, nx_tensor *a, const int64_t *attrs, uint32_t n_attrs) {
   nxi_diag d;
   nxi_diag_clear(&d);
-  nx_tensor *result = nxi_record_inferred(NXG_cholesky, &o, 1, attrs, 1, &d);
-  nx_tensor_release(wide);
-  return narrowed(result, a->storage->dtype);
+  nxi_operand o = nxi_operand_of(a);
+  return nxi_record_inferred(op, &o, 1, attrs, n_attrs, &d);
 }
+
+/* Operations with one matrix and one result. */
+static nx_tensor *unary(nxg_op op, nx_tensor *a, bool most, const int64_t *attrs,
+                        uint32_t n_attrs) {
+  if (!a) return nxi_error_null(nxg_ops[op].name, 0);
+  nx_tensor *wide = nxi_widened(a, most), *result = NULL;
+  if (wide) result = record_one(op, wide, attrs, n_attrs);
+  nx_tensor_release(wide);
+  return result;
+}
+
+nx_tensor *nx_cholesky(nx_tensor *a, bool upper) {
+  int64_t attrs[1] = {upper};
+  nx_tensor *l = unary(NXG_cholesky, a, false, attrs, 1);
+  return l ? nxi_narrowed(l, a->storage->dtype) : NULL;
+}
+
+nx_tensor *nx_eigvalsh(nx_tensor *a) { return unary(NXG_eigvalsh, a, false, NULL, 0); }
+nx_tensor *nx_eigvals(nx_tensor *a) { return unary(NXG_eigvals, a, true, NULL, 0); }
+
+nx_tensor *nx_inv(nx_tensor *a) {
+  nx_tensor *b = unary(NXG_inv, a, false, NULL, 0);
+  return b ? nxi_narrowed(b, a->storage->dtype) : NULL;
+}
+
+nx_tensor *nx_det(nx_tensor *a) {
+  nx_tensor *x = unary(NXG_det, a, false, NULL, 0);
+  return x ? nxi_narrowed(x, a->storage->dtype) : NULL;
+}
+
+/* ---- several results. attrs: those of the operation, and room for the number of the result; narrow: results that have the
+ * operand's dtype */
+
+static nx_status several(nxg_op op, nx_tensor *a, bool most, int64_t *attrs, uint32_t n_attrs,
+                         uint32_t narrow, nx_tensor **const *out) {
+  nx_tensor *made[NXG_CALL_RESULTS] = {NULL};
+  uint32_t n = nxg_call_results(op);
+  if (!a) return nxi_error_null(nxg_ops[op].name, 0), NX_INVALID_ARGUMENT;
+  nx_tensor *wide = nxi_widened(a, most);
+  bool good = wide != NULL;
+  for (uint32_t i = 0; good && i < n; i++) {
+    attrs[n_attrs] = i;
+    made[i] = record_one(op, wide, attrs, n_attrs + 1);
+    if (made[i] && narrow >> i & 1) made[i] = nxi_narrowed(made[i], a->storage->dtype);
+    good = made[i] != NULL;
+  }
+  nx_tensor_release(wide);
+  for (uint32_t i = 0; i < n; i++) {
+    if (good) *out[i] = made[i];
+    else nx_tensor_release(made[i]);
+  }
+  return good ? NX_OK : nxi_error_status();
+}
+
+nx_status nx_qr(nx_tensor *a, bool reduced, nx_tensor **q, nx_tensor **r) {
+  int64_t attrs[2] = {reduced, 0};
+  return several(NXG_qr, a, false, attrs, 1, 3, (nx_tensor * *const[]){q, r});
+}
+
+nx_status nx_svd(nx_tensor *a, bool full, nx_tensor **u, nx_tensor **s, nx_tensor **vh) {
+  int64_t attrs[2] = {full, 0};
+  return several(NXG_svd, a, false, attrs, 1, 5, (nx_tensor * *const[]){u, s, vh});
+}
+
+nx_status nx_eigh(nx_tensor *a, nx_tensor **values, nx_tensor **vectors) {
+  int64_t attrs[1] = {0};
+  return several(NXG_eigh, a, false, attrs, 0, 2, (nx_tensor * *const[]){values, vectors});
+}
+
+nx_status nx_eig(nx_tensor *a, nx_tensor **values, nx_tensor **vectors) {
+  int64_t attrs[1] = {0};
+  return several(NXG_eig, a, true, attrs, 0, 0, (nx_tensor * *const[]){values, vectors});
+}
+
+nx_status nx_slogdet(nx_tensor *a, nx_tensor **sign, nx_tensor **log) {
+  int64_t attrs[1] = {0};
+  return several(NXG_slogdet, a, false, attrs, 0, 3, (nx_tensor * *const[]){sign, log});
+}
+
+/* ---- A x = b */
+
+nx_tensor *nxi_as_columns(const nx_tensor *a, nx_tensor *b, bool *vector) {
+  int64_t shape[NXG_MAX_RANK];
+  *vector = b->rank + 1 == a->rank && b->rank > 0;
+  if (!*vector) return nx_tensor_retain(b);
+  memcpy(shape, nxi_shape(b), b->rank * sizeof *shape);
+  shape[b->rank] = 1;
+  return nx_reshape(b, b->rank + 1, shape);
+}
+
+nx_tensor *nxi_without_column(nx_tensor *x, bool vector) {
+  if (!x || !vector) return x;
+  nx_tensor *result = nx_reshape(x, x->rank - 1, nxi_shape(x));
+  nx_tensor_release(x);
+  return result;
+}
+
+static nx_tensor *solve(nxg_op op, nx_tensor *a, nx_tensor *b, const int64_t *attrs,
+                        uint32_t n_attrs) {
+  nx_tensor *both[2] = {a, b}, *x = NULL;
+  bool vector = false;
+  if (!nxi_check_operands(nxg_ops[op].name, both, 2)) return NULL;
+  nx_tensor *columns = nxi_as_columns(a, b, &vector), *wide = nxi_widened(a, false),
+            *right = columns ? nxi_widened(columns, false) : NULL;
+  if (wide && right) x = nxi_record_leading(op, wide, right, 2, attrs, n_attrs);
+  nx_tensor_release(columns);
+  nx_tensor_release(wide);
+  nx_tensor_release(right);
+  return nxi_without_column(x ? nxi_narrowed(x, a->storage->dtype) : NULL, vector);
+}
+
+nx_tensor *nx_triangular_solve(nx_tensor *a, nx_tensor *b, bool upper, bool transpose,
+                               bool unit_diag) {
+  int64_t attrs[3] = {upper, transpose, unit_diag};
+  return solve(NXG_triangular_solve, a, b, attrs, 3);
+}
+
+nx_tensor *nx_solve(nx_tensor *a, nx_tensor *b) { return solve(NXG_solve, a, b, NULL, 0); }

@@ -209,7 +209,8 @@ static nx_tensor *fail_leading(const char *name, const nx_tensor *a, const nx_te
   return nxi_fail_null(d);
 }
 
-static nx_tensor *record_leading(nxg_op op, nx_tensor *a, nx_tensor *b, int32_t keep) {
+nx_tensor *nxi_record_leading(nxg_op op, nx_tensor *a, nx_tensor *b, int32_t keep,
+                              const int64_t *attrs, uint32_t n_attrs) {
   const char *name = nxg_ops[op].name;
   nx_tensor *t[2] = {a, b};
   if (!nxi_check_operands(name, t, 2)) return NULL;
@@ -225,10 +226,12 @@ static nx_tensor *record_leading(nxg_op op, nx_tensor *a, nx_tensor *b, int32_t 
     for (int i = 0; i < 2; i++)
       broadcast_leading(&o[i], keep, lead_rank, lead, shapes[i], strides[i]);
   }
-  return nxi_record_inferred(op, o, 2, NULL, 0, &d);
+  return nxi_record_inferred(op, o, 2, attrs, n_attrs, &d);
 }
 
-nx_tensor *nx_matmul(nx_tensor *a, nx_tensor *b) { return record_leading(NXG_matmul, a, b, 2); }
+nx_tensor *nx_matmul(nx_tensor *a, nx_tensor *b) {
+  return nxi_record_leading(NXG_matmul, a, b, 2, NULL, 0);
+}
 nx_tensor *nx_threefry(nx_tensor *key, nx_tensor *counter) {
-  return record_leading(NXG_threefry, key, counter, 1);
+  return nxi_record_leading(NXG_threefry, key, counter, 1, NULL, 0);
 }

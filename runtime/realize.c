@@ -23,6 +23,7 @@ void nxi_run_give(nxi_run *run) {
   nx_context *c = run->context;
   nxi_run *spare = run;
   nxi_run_drop_tags(run);
+  nxi_run_drop_siblings(run);
   run->tagged = false;
   if (run->cap_key <= SPARE_WORDS) {
     nxi_run_lock(c);

@@ -67,10 +67,12 @@ struct nxi_run {
   uint32_t *edges;  /* uses by nodes that go with this run */
   uint32_t n_order, cap_order, cap_slots, cap_stored, cap_edges;
   uint32_t n_slots, n_aliases, n_updates;
-  uint32_t slot;     /* the node of the key that was written, or found again, last */
-  nxi_node *culprit; /* that cannot be computed, if extraction failed */
-  bool tagged;       /* tags are wanted: somebody will see the graph */
-  nxi_tag **tags;    /* of each node of the key, or NULL; one reference each */
+  uint32_t slot;       /* the node of the key that was written, or found again, last */
+  nxi_node *culprit;   /* that cannot be computed, if extraction failed */
+  bool tagged;         /* tags are wanted: somebody will see the graph */
+  nxi_node **siblings; /* other results of calls of this run; one reference each */
+  uint32_t n_siblings, cap_siblings;
+  nxi_tag **tags; /* of each node of the key, or NULL; one reference each */
   uint32_t n_tags, cap_tags;
   struct nxi_span { /* of memory that host code may know */
     uintptr_t begin, end;
@@ -95,6 +97,10 @@ struct nxi_run {
  * failure of a failed node; NX_OUT_OF_MEMORY. */
 nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag *d);
 void nxi_run_reset(nxi_run *run);
+/* extract_calls.c. Fills `siblings` of what is in `order`; run_lock. False without memory. */
+bool nxi_run_take_siblings(nxi_run *run);
+/* Not the record lock. */
+void nxi_run_drop_siblings(nxi_run *run);
 void nxi_run_drop_tags(nxi_run *run);
 void nxi_run_free(nxi_run *run);
 /* The graph that a key says. with_values: parameters become the constants they are now. No lock. */

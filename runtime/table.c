@@ -171,6 +171,40 @@ bool nxi_table_add(nx_context *c, nxi_node *n, nxi_node **equal) {
   return true;
 }
 
+static nxi_node *find(nx_context *c, nxi_node *n) {
+  const nxi_table *t = &c->table;
+  if (!hash_node(c, n)) return NULL;
+  uint32_t tag = tag_of(n);
+  if (t->set_tags) {
+    size_t set = (size_t)set_of(t, n) * NXI_SET;
+    for (size_t i = set; i < set + NXI_SET; i++)
+      if (t->set_tags[i] == tag && same_key(n, t->set_nodes[i])) return t->set_nodes[i];
+  }
+  if (t->tags)
+    for (uint32_t at = tag & t->mask; t->tags[at]; at = (at + 1) & t->mask)
+      if (t->tags[at] == tag && same_key(n, t->nodes[at])) return t->nodes[at];
+  return NULL;
+}
+
+/* Results may differ in type: what is wanted has the type that the call gives it. */
+nxi_node *nxi_table_result(nx_context *c, nxi_node *n, const nxg_call *call, uint32_t result) {
+  const nxg_array *type = &call->results[result];
+  uint32_t words = (uint32_t)type->rank + n->n_attrs + n->n_args;
+  nxi_node *like = nxi_malloc(sizeof *like + words * sizeof(int64_t));
+  if (!like) return NULL; /* then it is computed by a call of its own */
+  memcpy(like, n, sizeof *like);
+  like->dtype = (uint8_t)type->dtype;
+  like->rank = (uint8_t)type->rank;
+  like->size = (uint32_t)(sizeof *like + words * sizeof(int64_t));
+  if (type->rank) memcpy(like->tail, type->shape, (size_t)type->rank * sizeof *like->tail);
+  memcpy(nxi_node_attrs(like), nxi_node_attrs(n), n->n_attrs * sizeof(int64_t));
+  nxi_node_attrs(like)[n->n_attrs - 1] = result;
+  memcpy(nxi_node_args(like), nxi_node_args(n), n->n_args * sizeof(nxi_node *));
+  nxi_node *found = find(c, like);
+  nxi_free(like);
+  return found;
+}
+
 void nxi_table_remove(nx_context *c, nxi_node *n) {
   if (!(atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_LISTED)) return;
   atomic_fetch_and_explicit(&n->flags, (uint8_t)~NXI_NODE_LISTED, memory_order_relaxed);

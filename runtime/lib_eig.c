@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: ISC */
+/* eig, eigvals, of f64 and c128. The operand is transposed for LAPACK, vectors are transposed back; those of a real matrix, of
+ * which LAPACK gives real and imaginary parts in two columns, become complex. A matrix that is not finite does not converge. */
+#include <string.h>
+
+#include "lapack.h"
+
+typedef void (*real_fn)(const char *left, const char *right, const int *n, void *a, const int *lda,
+                        double *re, double *im, void *vl, const int *ldvl, void *vr,
+                        const int *ldvr, void *work, const int *lwork, int *info, size_t, size_t);
+typedef void (*complex_fn)(const char *left, const char *right, const int *n, void *a,
+                           const int *lda, void *w, void *vl, const int *ldvl, void *vr,
+                           const int *ldvr, void *work, const int *lwork, double *rwork, int *info,
+                           size_t, size_t);
+
+enum { MATRIX, VECTORS, WORK, VALUES }; /* values: of a complex matrix real work */
+
+/* values: real parts, then imaginary ones; of a complex matrix the values are w. */
+static int geev(nx_dtype t, bool vectors, int n, void *a, double *values, void *w, void *v,
+                void *work, int lwork) {
+  const char *job = vectors ? "V" : "N";
+  int info = 0;
+  nxi_lapack_fn f = nxi_lapack(NXI_LAPACK_geev, t);
+  nxi_lapack_enter();
+  if (t == NX_C128)
+    ((complex_fn)f)("N", job, &n, a, &n, w, v, &n, v, &n, work, &lwork, values, &info, 1, 1);
+  else
+    ((real_fn)f)("N", job, &n, a, &n, values, values + n, v, &n, v, &n, work, &lwork, &info, 1, 1);
+  nxi_lapack_leave();
+  return info;
+}
+
+static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {
+  const nxg_array *a = &call->operands[0];
+  int rank = a->rank, size = (int)a->shape[rank - 1];
+  bool vectors = call->n_results > 1;
+  nx_status status = nxi_lapack_ready(nxg_ops[call->op].name, d);
+  double n = size;
+  nxi_batch_work(work, size ? nxi_batches(a, 2) : 0, (vectors ? 26 : 10) * n * n * n, 4 * n * n);
+  if (status || !size) return status;
+  double first[2] = {0};
+  geev(a->dtype, vectors, size, first, first, first, first, first, -1);
+  const double all[] = {n * n, vectors ? n * n : 1, nxi_work_length(a->dtype, first), 2 * n};
+  return nxi_work_state(call, work, a->dtype, all, 4, d);
+}
+
+/* Column j of the vectors, or columns j and j + 1, which are conjugates, to rows of complex numbers. */
+static void join_vectors(int n, const double *im, const double *v, double *to) {
+  for (int j = 0; j < n; j++) {
+    const double *re = v + (size_t)j * (size_t)n;
+    bool pair = im[j] != 0 && j + 1 < n;
+    for (int i = 0; i < n; i++) {
+      double *x = to + 2 * ((size_t)i * (size_t)n + (size_t)j);
+      x[0] = re[i];
+      x[1] = pair ? re[n + i] : 0;
+      if (!pair) continue;
+      x[2] = re[i];
+      x[3] = -re[n + i];
+    }
+    j += pair;
+  }
+}
+
+static nx_status one(const nxg_call_part *part, int64_t index) {
+  const nxg_call *call = part->call;
+  const nxg_array *array = &call->operands[0];
+  nx_dtype t = array->dtype;
+  bool vectors = call->n_results > 1;
+  int n = (int)array->shape[array->rank - 1], lwork;
+  const char *a = nxi_item(array, part->operands[0], 2, index);
+  double *w = nxi_item(&call->results[0], part->results[0], 1, index),
+         *values = nxi_work_array(part, VALUES, NULL);
+  void *copy = nxi_work_array(part, MATRIX, NULL), *v = nxi_work_array(part, VECTORS, NULL),
+       *work = nxi_work_array(part, WORK, &lwork);
+  if (!nxi_all_finite(t, (int64_t)n * n, a)) return NX_NO_CONVERGENCE;
+  nxi_transpose(t, n, n, a, n, copy, n, false);
+  int info = geev(t, vectors, n, copy, values, w, v, work, lwork);
+  if (info != 0) return NX_NO_CONVERGENCE;
+  for (int i = 0; t == NX_F64 && i < n; i++) {
+    w[2 * i] = values[i];
+    w[2 * i + 1] = values[n + i];
+  }
+  double *to = vectors ? nxi_item(&call->results[1], part->results[1], 2, index) : NULL;
+  if (vectors && t == NX_F64) join_vectors(n, values + n, v, to);
+  else if (vectors) nxi_transpose(t, n, n, v, n, to, n, false);
+  return NX_OK;
+}
+
+static nx_status run(nxg_call_part *part) { return nxi_each_item(part, one); }
+
+const nxg_functions nxi_eig_functions = {prepare, run, nxi_work_release};

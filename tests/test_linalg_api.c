@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: ISC */
+/* Linear algebra through the interface, in f32, f64 and bf16: results of one call, fused before and after, right sides of all
+ * forms, and what is recorded as a composition. test_linalg.c has the functions below it. */
+#include "api.h"
+
+#include <math.h>
+
+#include "runtime/lapack.h"
+
+/* Numbers of (-1, 1), other ones each time. */
+static nx_tensor *tensor(nx_dtype t, int32_t rank, const int64_t *shape) {
+  static uint64_t seed;
+  int64_t n = 1;
+  for (int32_t i = 0; i < rank; i++) n *= shape[i];
+  double *v = malloc((size_t)(n + 1) * sizeof *v);
+  for (int64_t i = 0; i < n; i++) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    v[i] = (double)(seed >> 33) / 0x1p30 - 1;
+  }
+  nx_tensor *x = GOOD(nx_empty(ctx, 0, NX_F64, rank, shape));
+  OK(nx_write(x, v, (size_t)n * sizeof *v, NULL));
+  free(v);
+  return GOOD(nx_cast(x, t));
+}
+
+static double largest(nx_tensor *x) {
+  nx_tensor_info info = {.size = sizeof info};
+  nx_tensor *all = GOOD(nx_abs(GOOD(nx_cast(x, NX_F64))));
+  nx_tensor_describe(all, &info);
+  int32_t axes[8];
+  for (int32_t i = 0; i < info.rank; i++) axes[i] = i;
+  nx_scalar s;
+  OK(nx_item(GOOD(nx_reduce_max(all, axes, (size_t)info.rank, 0)), NULL, &s, NULL));
+  return s.v.f[0];
+}
+
+static nx_tensor *adjoint(nx_tensor *x) { return GOOD(nx_permute(x, NX_AXES(0, 2, 1))); }
+
+/* One call however the results are asked for: all at once, or one after the other while all are alive. */
+static void results_of_one_call(void **state) {
+  (void)state;
+  for (int together = 0; together < 2; together++) {
+    nx_tensor *a = tensor(NX_F64, 3, (int64_t[]){2, 40, 30}), *out[3];
+    OK(nx_svd(a, false, &out[0], &out[1], &out[2]));
+    nx_report r = {.size = sizeof r};
+    nx_run_options o = {.size = sizeof o, .report = &r};
+    uint64_t calls = 0;
+    for (int i = 0; i < (together ? 1 : 3); i++) {
+      OK(nx_realize(ctx, out + (together ? 0 : 2 - i), together ? 3 : 1, &o));
+      calls += r.runs ? (r.interpreted ? 1 : r.library_calls) : 0;
+    }
+    if (!getenv("NX_EXECUTOR") || strcmp(getenv("NX_EXECUTOR"), "interp") != 0)
+      assert_int_equal(calls, 1);
+    nx_tensor *us = GOOD(nx_mul(out[0], GOOD(nx_reshape(out[1], NX_SHAPE(2, 1, 30)))));
+    assert_true(largest(GOOD(nx_sub(GOOD(nx_matmul(us, out[2])), a))) < 1e-13);
+  }
+}
+
+/* A result that is recorded after the others were computed has the bits it would have had with them. */
+static void results_apart(void **state) {
+  (void)state;
+  nx_tensor *a = tensor(NX_F32, 2, (int64_t[]){20, 20}), *q, *r, *again_q, *again_r;
+  float first[400], second[400];
+  OK(nx_qr(a, true, &q, &r));
+  nx_tensor_release(nx_keep(r));
+  OK(nx_read(q, first, sizeof first, NULL));
+  OK(nx_qr(a, true, &again_q, &again_r));
+  OK(nx_read(again_q, second, sizeof second, NULL));
+  assert_memory_equal(first, second, sizeof first);
+  nx_tensor *back = GOOD(nx_sub(GOOD(nx_matmul(q, again_r)), a));
+  OK(nx_realize(ctx, &back, 1, NULL));
+  nx_scalar s;
+  OK(nx_item(GOOD(nx_reduce_max(GOOD(nx_abs(back)), NX_AXES(0, 1), 0)), NULL, &s, NULL));
+  assert_true(s.v.f[0] < 1e-5);
+}
+
+static void fused_results(void **state) {
+  (void)state;
+  nx_tensor *a = tensor(NX_F64, 3, (int64_t[]){2, 20, 20}), *values, *vectors;
+  OK(nx_eigh(GOOD(nx_add(a, adjoint(a))), &values, &vectors));
+  nx_tensor *scaled = GOOD(nx_mul(vectors, GOOD(nx_reshape(values, NX_SHAPE(2, 1, 20))))),
+            *back = GOOD(nx_matmul(scaled, adjoint(vectors)));
+  assert_true(largest(GOOD(nx_sub(back, GOOD(nx_add(a, adjoint(a)))))) < 1e-13);
+  nx_tensor *only = GOOD(nx_eigvalsh(GOOD(nx_add(a, adjoint(a)))));
+  assert_true(largest(GOOD(nx_sub(only, values))) < 1e-13);
+}
+
+static void untouched(void **state) {
+  (void)state;
+  nx_tensor *bad = tensor(NX_F32, 1, (int64_t[]){3}), *q = bad, *r = bad;
+  FAILS(NX_INVALID_ARGUMENT, nx_qr(bad, true, &q, &r));
+  FAILS(NX_INVALID_ARGUMENT, nx_qr(NULL, true, &q, &r));
+  FAILS(NX_INVALID_ARGUMENT, nx_slogdet(tensor(NX_F32, 2, (int64_t[]){3, 4}), &q, &r));
+  assert_true(q == bad && r == bad);
+  nx_tensor *a = tensor(NX_F32, 3, (int64_t[]){2, 3, 3}),
+            *b = tensor(NX_F32, 3, (int64_t[]){5, 3, 1});
+  assert_null(nx_solve(a, b));
+  nx_error e = {.size = sizeof e};
+  assert_int_equal(nx_error_take(&e), NX_INVALID_ARGUMENT);
+  assert_non_null(strstr(e.message, "[2,3,3] and [5,3,1] do not broadcast"));
+  assert_null(nx_solve(a, tensor(NX_F32, 3, (int64_t[]){2, 4, 1})));
+  assert_int_equal(nx_error_take(&e), NX_INVALID_ARGUMENT);
+  assert_null(nx_pinv(bad, -1));
+  assert_int_equal(nx_error_take(&e), NX_INVALID_ARGUMENT);
+  assert_null(nx_solve(a, NULL));
+  assert_int_equal(nx_error_take(&e), NX_INVALID_ARGUMENT);
+  assert_int_equal(e.operand, 1);
+}
+
+static void right_sides(void **state) {
+  (void)state;
+  nx_tensor *a = GOOD(nx_add(tensor(NX_F64, 3, (int64_t[]){2, 5, 5}),
+                             GOOD(nx_mul(GOOD(nx_eye(ctx, 0, NX_F64, 5, 5, 0)),
+                                         GOOD(nx_full(ctx, 0, NX_F64, 0, NULL, NX_NUMBER(4))))))),
+            *vectors = tensor(NX_F64, 2, (int64_t[]){2, 5}),
+            *wide = tensor(NX_F64, 4, (int64_t[]){3, 1, 5, 2});
+  nx_tensor *x = GOOD(nx_solve(a, vectors));
+  nx_tensor_info info = {.size = sizeof info};
+  nx_tensor_describe(x, &info);
+  assert_true(info.rank == 2 && info.shape[0] == 2 && info.shape[1] == 5);
+  nx_tensor *back = GOOD(nx_matmul(a, GOOD(nx_reshape(x, NX_SHAPE(2, 5, 1)))));
+  assert_true(largest(GOOD(nx_sub(GOOD(nx_reshape(back, NX_SHAPE(2, 5))), vectors))) < 1e-13);
+  x = GOOD(nx_solve(a, wide)); /* [3,2,5,2] */
+  assert_true(largest(GOOD(nx_sub(GOOD(nx_matmul(a, x)), wide))) < 1e-13);
+  x = GOOD(nx_triangular_solve(a, wide, true, true, false));
+  nx_tensor_describe(x, &info);
+  assert_true(info.rank == 4 && info.shape[0] == 3 && info.shape[1] == 2);
+  x = GOOD(nx_matmul(GOOD(nx_inv(a)), a));
+  assert_true(largest(GOOD(nx_sub(x, GOOD(nx_eye(ctx, 0, NX_F64, 5, 5, 0))))) < 1e-13);
+}
+
+/* The four conditions of Moore and Penrose, the normal equations, and least norm. */
+static void pseudo_inverse(void **state) {
+  (void)state;
+  const int64_t shapes[][3] = {{2, 7, 4}, {2, 4, 7}, {1, 6, 6}};
+  for (size_t i = 0; i < 3; i++) {
+    int64_t m = shapes[i][1], n = shapes[i][2];
+    nx_tensor *a = tensor(NX_F64, 3, shapes[i]), *p = GOOD(nx_pinv(a, -1)),
+              *b = tensor(NX_F64, 3, (int64_t[]){1, m, 2});
+    nx_tensor *ap = GOOD(nx_matmul(a, p)), *pa = GOOD(nx_matmul(p, a));
+    assert_true(largest(GOOD(nx_sub(GOOD(nx_matmul(ap, a)), a))) < 1e-12);
+    assert_true(largest(GOOD(nx_sub(GOOD(nx_matmul(pa, p)), p))) < 1e-12);
+    assert_true(largest(GOOD(nx_sub(ap, adjoint(ap)))) < 1e-12);
+    assert_true(largest(GOOD(nx_sub(pa, adjoint(pa)))) < 1e-12);
+    nx_tensor *x = GOOD(nx_lstsq(a, b, -1)), *rest = GOOD(nx_sub(GOOD(nx_matmul(a, x)), b));
+    assert_true(largest(GOOD(nx_matmul(adjoint(a), rest))) < 1e-12);
+    assert_true(largest(GOOD(nx_sub(GOOD(nx_matmul(pa, x)), x))) < 1e-12);
+    /* of rank 1: the large rcond cuts the rest off */
+    nx_tensor *column = tensor(NX_F64, 3, (int64_t[]){1, m, 1}),
+              *one = GOOD(nx_expand(column, NX_SHAPE(1, m, n)));
+    x = GOOD(nx_lstsq(one, b, 1e-10));
+    rest = GOOD(nx_sub(GOOD(nx_matmul(one, x)), b));
+    assert_true(largest(GOOD(nx_matmul(adjoint(one), rest))) < 1e-12);
+  }
+  nx_tensor *zero = GOOD(nx_pinv(tensor(NX_F32, 2, (int64_t[]){3, 0}), -1));
+  OK(nx_realize(ctx, &zero, 1, NULL));
+  nx_tensor *nothing = GOOD(
+      nx_lstsq(tensor(NX_F32, 2, (int64_t[]){0, 3}), tensor(NX_F32, 2, (int64_t[]){0, 2}), -1));
+  float six[6] = {1, 1, 1, 1, 1, 1};
+  OK(nx_read(nothing, six, sizeof six, NULL));
+  for (int i = 0; i < 6; i++) assert_true(six[i] == 0);
+}
+
+static void small_floats(void **state) {
+  (void)state;
+  nx_tensor *a = GOOD(nx_cast(tensor(NX_F64, 3, (int64_t[]){2, 4, 4}), NX_BF16)), *u, *s, *vh;
+  nx_tensor_info info = {.size = sizeof info};
+  OK(nx_svd(a, true, &u, &s, &vh));
+  nx_tensor_describe(u, &info);
+  assert_int_equal(info.dtype, NX_BF16);
+  nx_tensor_describe(s, &info);
+  assert_int_equal(info.dtype, NX_F64);
+  nx_tensor *us = GOOD(nx_mul(u, GOOD(nx_cast(GOOD(nx_reshape(s, NX_SHAPE(2, 1, 4))), NX_BF16))));
+  assert_true(largest(GOOD(nx_sub(GOOD(nx_matmul(us, vh)), a))) < 0.05);
+  nx_tensor *d = GOOD(nx_det(a));
+  nx_tensor_describe(d, &info);
+  assert_true(info.dtype == NX_BF16 && info.rank == 1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {IN_SCOPE(results_of_one_call), IN_SCOPE(results_apart),
+                                     IN_SCOPE(fused_results),       IN_SCOPE(untouched),
+                                     IN_SCOPE(right_sides),         IN_SCOPE(pseudo_inverse),
+                                     IN_SCOPE(small_floats)};
+  if (nxi_lapack_ready("test", NULL) != NX_OK) return 77; /* skipped */
+  return cmocka_run_group_tests(tests, open_context, close_context);
+}
