@@ -34,6 +34,7 @@ int main(int argc, char **argv) {
   bench_overhead(&lab);
   bench_arrays(&lab);
   bench_matmul(&lab);
+  bench_linalg(&lab);
   if (!lab.out.json)
     printf("%d rows, %d below their target%s\n", lab.out.rows, lab.out.missed,
            lab.numpy ? "" : "; no NumPy to compare with");

@@ -72,7 +72,20 @@ def square(f):
     return lambda: f(x)
 
 
+def linalg(*words):
+    """NAME.. BATCH N: f64 matrices, positive definite ones where the row in rows_linalg.c has them."""
+    name, batch, n = " ".join(words[:-2]), int(words[-2]), int(words[-1])
+    a, b = (np.random.default_rng(i).random((batch, n, n)) * 2 - 1 for i in (1, 2))
+    d = a + a.swapaxes(1, 2) + np.eye(n) * 4 * n
+    f = {"cholesky": lambda: np.linalg.cholesky(d), "qr": lambda: np.linalg.qr(a),
+         "svd": lambda: np.linalg.svd(a, full_matrices=False), "eigh": lambda: np.linalg.eigh(d),
+         "eig": lambda: np.linalg.eig(a), "solve": lambda: np.linalg.solve(d, b),
+         "inv": lambda: np.linalg.inv(d), "det": lambda: np.linalg.det(a)}
+    return f.get(name)
+
+
 WORKLOADS = {
+    "linalg": linalg,
     "hello": lambda: (lambda: None),
     "poly": lambda n: poly(int(n)),
     "tanh": lambda n: tanh(int(n)),
@@ -96,6 +109,6 @@ for line in sys.stdin:
         print("ok", flush=True)
     elif words and words[0] in WORKLOADS:
         work = WORKLOADS[words[0]](*words[1:])
-        print("ok", flush=True)
+        print("ok" if work else "no", flush=True)
     else:
         print("no", flush=True)

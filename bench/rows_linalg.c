@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: ISC */
+/* Linear algebra in f64, a thousand matrices of 8 x 8 and one each of 64, 256 and 1024, beside NumPy with the same LAPACK. */
+#include <stdio.h>
+
+#include "bench.h"
+
+typedef struct decomposition {
+  const char *name;
+  void (*record)(nx_tensor *a, nx_tensor *b, nx_tensor **out, size_t *n);
+  bool definite; /* of positive definite matrices */
+} decomposition;
+
+static void one(nx_tensor *x, nx_tensor **out, size_t *n) {
+  out[0] = x;
+  *n = 1;
+}
+static void cholesky(nx_tensor *a, nx_tensor *b, nx_tensor **out, size_t *n) {
+  (void)b;
+  one(nx_cholesky(a, false), out, n);
+}
+static void qr(nx_tensor *a, nx_tensor *b, nx_tensor **out, size_t *n) {
+  (void)b;
+  bench_check(nx_qr(a, true, &out[0], &out[1]));
+  *n = 2;
+}
+static void svd(nx_tensor *a, nx_tensor *b, nx_tensor **out, size_t *n) {
+  (void)b;
+  bench_check(nx_svd(a, false, &out[0], &out[1], &out[2]));
+  *n = 3;
+}
+static void eigh(nx_tensor *a, nx_tensor *b, nx_tensor **out, size_t *n) {
+  (void)b;
+  bench_check(nx_eigh(a, &out[0], &out[1]));
+  *n = 2;
+}
+static void eig(nx_tensor *a, nx_tensor *b, nx_tensor **out, size_t *n) {
+  (void)b;
+  bench_check(nx_eig(a, &out[0], &out[1]));
+  *n = 2;
+}
+static void triangular(nx_tensor *a, nx_tensor *b, nx_tensor **out, size_t *n) {
+  one(nx_triangular_solve(a, b, false, false, false), out, n);
+}
+static void solve(nx_tensor *a, nx_tensor *b, nx_tensor **out, size_t *n) {
+  one(nx_solve(a, b), out, n);
+}
+static void inv(nx_tensor *a, nx_tensor *b, nx_tensor **out, size_t *n) {
+  (void)b;
+  one(nx_inv(a), out, n);
+}
+static void det(nx_tensor *a, nx_tensor *b, nx_tensor **out, size_t *n) {
+  (void)b;
+  one(nx_det(a), out, n);
+}
+
+static const decomposition decompositions[] = {
+    {"cholesky", cholesky, true}, {"qr", qr, false},
+    {"svd", svd, false},          {"eigh", eigh, true},
+    {"eig", eig, false},          {"triangular solve", triangular, true}, /* NumPy has none */
+    {"solve", solve, true},       {"inv", inv, true},
+    {"det", det, false},
+};
+static const int64_t sizes[][2] = {{1000, 8}, {1, 64}, {1, 256}, {1, 1024}};
+
+typedef struct job {
+  bench_lab *lab;
+  const decomposition *what;
+  nx_tensor *a, *b;
+} job;
+
+static void run_job(void *state) {
+  job *j = state;
+  nx_tensor *out[3];
+  size_t n = 0;
+  nx_scope *scope = nx_scope_begin(j->lab->context);
+  j->what->record(j->a, j->b, out, &n);
+  bench_check(nx_realize(j->lab->context, out, n, NULL));
+  nx_scope_end(scope);
+}
+
+/* Symmetric, with a diagonal that makes it positive definite. */
+static nx_tensor *definite(bench_lab *lab, nx_tensor *a, int64_t n) {
+  nx_tensor *t = nx_permute(a, NX_AXES(0, 2, 1)), *sum = nx_add(a, t),
+            *size = nx_full(lab->context, 0, NX_F64, 0, NULL, NX_NUMBER((double)(4 * n))),
+            *eye = nx_eye(lab->context, 0, NX_F64, n, n, 0), *shift = nx_mul(eye, size),
+            *result = nx_add(sum, shift);
+  bench_check(nx_realize(lab->context, &result, 1, NULL));
+  nx_tensor *made[] = {a, t, sum, size, eye, shift};
+  for (size_t i = 0; i < sizeof made / sizeof *made; i++) nx_tensor_release(made[i]);
+  return result;
+}
+
+static void run_row(bench_lab *lab, const decomposition *what, int64_t batch, int64_t n) {
+  char name[64], peer[64];
+  snprintf(name, sizeof name, "%s %lld", what->name, (long long)n);
+  snprintf(peer, sizeof peer, "linalg %s %lld %lld", what->name, (long long)batch, (long long)n);
+  if (!bench_wanted(&lab->out, name)) return;
+  int64_t shape[3] = {batch, n, n};
+  job j = {.lab = lab, .what = what, .a = bench_random(lab, NX_F64, 3, shape, -1, 1)};
+  j.b = bench_random(lab, NX_F64, 3, shape, -1, 1);
+  if (what->definite) j.a = definite(lab, j.a, n);
+  bench_way ways[2] = {{run_job, &j, 0}, {bench_peer_run, lab->numpy, 0}};
+  bool numpy = bench_peer_setup(lab->numpy, peer);
+  bench_interleave(ways, numpy ? 2 : 1, n == 1024 ? 3 : lab->rounds, 1e-3);
+  bench_row row = {.name = name,
+                   .dtype = "f64",
+                   .size = batch * n * n,
+                   .threads = lab->threads,
+                   .ms = ways[0].median * 1e3,
+                   .numpy_ms = numpy ? ways[1].median * 1e3 : 0};
+  bench_print(&lab->out, &row);
+  nx_tensor_release(j.a);
+  nx_tensor_release(j.b);
+}
+
+void bench_linalg(bench_lab *lab) {
+  for (size_t i = 0; i < sizeof decompositions / sizeof *decompositions; i++)
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+      run_row(lab, &decompositions[i], sizes[k][0], sizes[k][1]);
+}
