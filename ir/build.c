@@ -452,6 +452,15 @@ nxk_value nxk_reduce(nxk_kernel *k, nxk_reduce_kind kind, nxk_order order, nxk_v
   return nxi_append(k, &in);
 }
 
+nxk_value nxk_scan(nxk_kernel *k, nxk_reduce_kind kind, nxk_order order, nxk_value a) {
+  if (!usable(k, a)) return NXK_NONE;
+  nxk_instr in = instr_of(NXK_scan, nxk_dtype(k, a), 1);
+  in.kind = (uint8_t)kind;
+  in.order = (uint8_t)order;
+  set_args(&in, a, NXK_NONE, NXK_NONE);
+  return nxi_append(k, &in);
+}
+
 nxk_value nxk_carry(nxk_kernel *k, nxk_value initial) {
   if (!usable(k, initial)) return NXK_NONE;
   nxk_instr in = instr_of(NXK_carry, nxk_dtype(k, initial), k->instrs[initial].lanes);

@@ -117,3 +117,15 @@ void nxi_text_free(nxi_text *t) {
   nxi_free(t->data);
   *t = (nxi_text){0};
 }
+
+nx_status nxi_fail_index(nxi_diag *d, int64_t node, const char *op, int64_t index) {
+  nx_status status = nxi_fail(
+      d, NX_INDEX_OUT_OF_RANGE, op,
+      "%s: element %lld of the indices, in C order, is outside of the axis that it numbers", op,
+      (long long)index);
+  if (d == NULL || d->status != status || d->index >= 0) return status;
+  d->node = (int32_t)node;
+  d->index = index;
+  d->operand = 1;
+  return status;
+}

@@ -122,6 +122,12 @@ static inline int64_t nxg_node_elements(const nxg_node *n) {
 /* The view of a NXG_view node (or the identity view of any other node, over its own storage). */
 void nxg_node_view(const nxg_graph *g, uint32_t node, nxg_view *v);
 
+/* Whether an operation is one of scan_*, and what it folds. */
+static inline bool nxg_is_scan(uint32_t op) { return op >= NXG_scan_sum && op <= NXG_scan_min; }
+static inline nxk_reduce_kind nxg_scan_kind(uint32_t op) {
+  return (nxk_reduce_kind)(NXK_SUM + (op - NXG_scan_sum));
+}
+
 /* The runs of a reduction, outermost first; they are folded from the last to the first (docs/numerics.md).
  * Axes of size 1 are dropped from the shape first; reduced axes that are then neighbours are one run, and the run
  * that holds what is then the last axis has lanes order. runs: room for NXG_MAX_RANK. */

@@ -68,9 +68,28 @@ static nx_status check_count(const inference *in) {
   if (in->op == NXG_update && in->n_args != 2 && in->n_args != 3)
     return FAIL(in, NX_INVALID_ARGUMENT, "update: it has %u operands where 2 or 3 are wanted",
                 in->n_args);
+  uint32_t least = in->op == NXG_gather ? 2 : 3;
+  if ((in->op == NXG_gather || in->op == NXG_scatter) && in->n_args != least &&
+      in->n_args != least + 1)
+    return FAIL(in, NX_INVALID_ARGUMENT, "%s: it has %u operands where %u or %u are wanted",
+                in->name, in->n_args, least, least + 1);
   if (args < 0 && in->n_args == 0)
     return FAIL(in, NX_INVALID_ARGUMENT, "%s: it has no operands", in->name);
   return NX_OK;
+}
+
+/* Operands of gather and scatter that number elements: the indices, and which of them is bad. */
+static nx_status check_index_dtype(const inference *in, uint32_t i, bool *done) {
+  bool indexed = in->op == NXG_gather || in->op == NXG_scatter,
+       bad = indexed && i == (in->op == NXG_gather ? 2 : 3);
+  nx_dtype t = in->args[i].dtype;
+  *done = indexed && (i == 1 || bad);
+  if (!*done || t == NX_I64 || (i == 1 && t == NX_I32)) return NX_OK;
+  return fail_operand(in,
+                      FAIL(in, NX_UNSUPPORTED_DTYPE,
+                           "%s: operand %u, the %s, has dtype %s, not i32 or i64", in->name, i,
+                           i == 1 ? "indices" : "position", dtype_text(t)),
+                      (int32_t)i);
 }
 
 static nx_status check_dtypes(const inference *in) {
@@ -84,6 +103,10 @@ static nx_status check_dtypes(const inference *in) {
                         0);
   for (uint32_t i = first; i < in->n_args; i++) {
     nx_dtype t = in->args[i].dtype;
+    bool done;
+    nx_status status = check_index_dtype(in, i, &done);
+    if (status) return status;
+    if (done) continue;
     bool narrow = in->op == NXG_threefry && t != NX_I32 && t != NX_U32;
     if (!admits(in, t) || narrow)
       return fail_operand(in,
@@ -220,6 +243,20 @@ static nx_status infer_fold(const inference *in) {
   return status;
 }
 
+static nx_status infer_scan(const inference *in) {
+  const nxg_type *a = &in->args[0];
+  nx_status status = need_attrs(in, 2);
+  if (status) return status;
+  if (in->attrs[0] < 0 || in->attrs[0] >= a->rank)
+    return FAIL(in, NX_INVALID_ARGUMENT, "%s: axis %lld is out of range for rank %d", in->name,
+                (long long)in->attrs[0], a->rank);
+  if (in->attrs[1] != 0 && in->attrs[1] != 1)
+    return FAIL(in, NX_INVALID_ARGUMENT, "%s: there is no order %lld", in->name,
+                (long long)in->attrs[1]);
+  result_like(in, a);
+  return NX_OK;
+}
+
 static nx_status infer_pad(const inference *in) {
   const nxg_type *a = &in->args[0];
   nx_status status = need_attrs(in, 1 + 2 * (uint32_t)a->rank);
@@ -311,6 +348,59 @@ static nx_status infer_update(const inference *in) {
   return NX_OK;
 }
 
+/* What gather and scatter share: an axis of operand 0, indices of its rank that exceed it on that axis alone, and, if
+ * there is one more operand, what the check of the indices needs. */
+static nx_status check_indexed(const inference *in, uint32_t own_attrs, uint32_t checked) {
+  const nxg_type *a = &in->args[0], *b = &in->args[1];
+  bool has_check = in->n_args == checked + 1;
+  nx_status status = need_attrs(in, own_attrs + (has_check ? 1 : 0));
+  if (status) return status;
+  int64_t axis = in->attrs[0];
+  if (axis < 0 || axis >= a->rank)
+    return FAIL(in, NX_INVALID_ARGUMENT, "%s: axis %lld is out of range for rank %d", in->name,
+                (long long)axis, a->rank);
+  if (a->rank != b->rank) return two_shapes(in, 1, "their ranks differ");
+  for (int32_t i = 0; i < a->rank; i++)
+    if (i != axis && b->shape[i] > a->shape[i])
+      return two_shapes(in, 1, "it is longer on another axis than the one it numbers");
+  if (!has_check) return NX_OK;
+  if (in->args[checked].rank != 0)
+    return fail_operand(
+        in, FAIL(in, NX_INVALID_ARGUMENT, "%s: operand %u is not of rank 0", in->name, checked),
+        (int32_t)checked);
+  int64_t axes = in->attrs[own_attrs];
+  if (axes < 0 || axes >> a->rank != 0)
+    return FAIL(in, NX_INVALID_ARGUMENT, "%s: the axes %#llx are out of range for rank %d",
+                in->name, (unsigned long long)axes, a->rank);
+  return NX_OK;
+}
+
+static nx_status infer_gather(const inference *in) {
+  nx_status status = check_indexed(in, 1, 2);
+  if (!status) result_like(in, &in->args[1]);
+  return status;
+}
+
+static nx_status infer_scatter(const inference *in) {
+  const nxg_type *indices = &in->args[1], *updates = &in->args[2];
+  nx_status status = check_indexed(in, 2, 3);
+  if (status) return status;
+  if (in->attrs[1] != 0 && in->attrs[1] != 1)
+    return FAIL(in, NX_INVALID_ARGUMENT, "scatter: there is no mode %lld", (long long)in->attrs[1]);
+  if (in->attrs[1] == 1 && in->args[0].dtype == NX_BOOL)
+    return fail_operand(in, FAIL(in, NX_UNSUPPORTED_DTYPE, "scatter: bool cannot be added"), 0);
+  if (!nxg_same_shape(indices->rank, indices->shape, updates->rank, updates->shape)) {
+    char a[NXG_SHAPE_TEXT], b[NXG_SHAPE_TEXT];
+    return fail_operand(in,
+                        FAIL(in, NX_INVALID_ARGUMENT,
+                             "scatter: updates of shape %s for indices of shape %s",
+                             shape_text(a, updates), shape_text(b, indices)),
+                        2);
+  }
+  result_like(in, &in->args[0]);
+  return NX_OK;
+}
+
 static nx_status infer_threefry(const inference *in) {
   const nxg_type *a = &in->args[0];
   nx_status status = check_shapes_equal(in);
@@ -357,14 +447,16 @@ static nx_status infer_shape(const inference *in) {
     case NXG_KIND_MAP: return infer_map(in);
     case NXG_KIND_VIEW: return infer_view(in);
     case NXG_KIND_FOLD: return infer_fold(in);
-    case NXG_KIND_STORE: return infer_update(in);
+    case NXG_KIND_STORE: return in->op == NXG_scatter ? infer_scatter(in) : infer_update(in);
     case NXG_KIND_CALL: return infer_call(in);
     default: break;
   }
+  if (nxg_is_scan(in->op)) return infer_scan(in);
   switch ((int)in->op) {
     case NXG_pad: return infer_pad(in);
     case NXG_cat: return infer_cat(in);
     case NXG_copy: result_like(in, &in->args[0]); return need_attrs(in, 0);
+    case NXG_gather: return infer_gather(in);
     case NXG_threefry: return infer_threefry(in);
     default: return infer_matmul(in);
   }

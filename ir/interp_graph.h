@@ -154,6 +154,15 @@ void nxg_step_fill(const nxg_step *s, nxg_run_state *r);   /* args[0], one eleme
 void nxg_step_arange(const nxg_step *s, nxg_run_state *r); /* numbers: start, step */
 void nxg_step_eye(const nxg_step *s, nxg_run_state *r);    /* numbers: rows, columns, k */
 void nxg_step_fold(const nxg_step *s, nxg_run_state *r);   /* numbers: elements of the run */
+/* numbers: elements of a run, bytes from one to the next in the result, kind, order. args[0] walks the elements run by
+ * run, `to` the first elements of the runs. */
+void nxg_step_scan(const nxg_step *s, nxg_run_state *r);
+/* numbers: extent of the axis, bytes along it (from element to element of args[0]'s or the result's), node. args[0]:
+ * elements of the data whose index along the axis is 0; args[1]: indices. */
+void nxg_step_gather(const nxg_step *s, nxg_run_state *r);
+/* The same; also: whether it adds; `to` walks the elements of the result, in the dtype that is added in, from which the
+ * indices count. args[0]: updates. */
+void nxg_step_scatter(const nxg_step *s, nxg_run_state *r);
 void nxg_step_threefry(const nxg_step *s, nxg_run_state *r);
 void nxg_step_matmul(const nxg_step *s, nxg_run_state *r); /* numbers: see interp_library.c */
 void nxg_step_call(const nxg_step *s, nxg_run_state *r);

@@ -36,7 +36,7 @@ static bool match_blocks(nxi_program *p) {
     } else if (op == NXK_end) {
       if (depth == 0) return false;
       p->aux[open[--depth]] = v;
-    } else if (op == NXK_reduce) {
+    } else if (op == NXK_reduce || op == NXK_scan) {
       p->aux[v] = p->n_reduces++;
     }
   }
@@ -288,6 +288,38 @@ static void set_reductions(const run *r, nxk_value loop, bool start) {
   }
 }
 
+static bool is_map_loop(const nxk_kernel *k, nxk_value v) {
+  return v != NXK_NONE && k->instrs[v].op == NXK_for && k->loops[k->instrs[v].imm].kind == NXK_MAP;
+}
+
+/* Of a scan: what is before the block, and what is in it so far. */
+enum { BEFORE, WITHIN };
+
+static void start_scans(const run *r, nxk_value loop) {
+  for (nxk_value v = loop + 1; v < r->program->aux[loop]; v++) {
+    const nxk_instr *in = &r->kernel->instrs[v];
+    if (in->op != NXK_scan) continue;
+    nxi_reducer *state = &r->reducers[r->program->aux[v]];
+    state->count = 0;
+    for (int i = BEFORE; i <= WITHIN; i++)
+      state->block.value[i] = nxk_reduce_identity((nxk_reduce_kind)in->kind, in->dtype);
+  }
+}
+
+static void run_scan(const run *r, nxk_value v) {
+  const nxk_instr *in = &r->kernel->instrs[v];
+  nxi_reducer *state = &r->reducers[r->program->aux[v]];
+  uint64_t *x = state->block.value;
+  nxk_reduce_kind kind = (nxk_reduce_kind)in->kind;
+  if (in->order == NXK_ORDER_PLAIN && state->count > 0 && state->count % NXK_SCAN_BLOCK == 0) {
+    x[BEFORE] = nxk_reduce_combine(kind, in->dtype, x[BEFORE], x[WITHIN]);
+    x[WITHIN] = nxk_reduce_identity(kind, in->dtype);
+  }
+  x[WITHIN] = nxk_reduce_combine(kind, in->dtype, x[WITHIN], *slots_of(r, in->args[0]));
+  *slots_of(r, v) = nxk_reduce_combine(kind, in->dtype, x[BEFORE], x[WITHIN]);
+  state->count++;
+}
+
 /* Carries of a loop: initial values at its start; after an iteration what `next` left takes effect. */
 static void set_carries(const run *r, nxk_value loop, bool start) {
   for (nxk_value v = loop + 1; r->kernel->instrs[v].op == NXK_carry; v++) {
@@ -324,6 +356,7 @@ static bool run_for(run *r, nxk_value v) {
   bool reduces = loop->kind == NXK_REDUCE && !is_reduce_loop(k, k->instrs[v].block);
   bool clears = owns_locals(k, v, end);
   if (reduces) set_reductions(r, v, true);
+  if (loop->kind == NXK_MAP && !is_map_loop(k, k->instrs[v].block)) start_scans(r, v);
   set_carries(r, v, true);
   for (int64_t i = lower; i < upper;) {
     *slots_of(r, v) = (uint64_t)i;
@@ -382,6 +415,7 @@ static bool run_one(run *r, nxk_value v) {
       nxi_reducer_add(&r->reducers[r->program->aux[v]], *slots_of(r, in->args[0]),
                       in->n_args > 1 ? *slots_of(r, in->args[1]) : 0);
       return true;
+    case NXK_scan: run_scan(r, v); return true;
     case NXK_next: {
       uint8_t lanes = r->kernel->instrs[in->args[0]].lanes;
       memcpy(slots_of(r, in->args[0]) + lanes, slots_of(r, in->args[1]), lanes * sizeof(uint64_t));

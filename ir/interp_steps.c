@@ -122,6 +122,115 @@ static nx_status plan_update(nxg_planner *b, uint32_t node) {
   return NX_OK;
 }
 
+/* ---- scans: the axis last, so that operands come run by run */
+
+static nx_status plan_scan(nxg_planner *b, uint32_t node) {
+  const nxg_node *n = node_of(b, node);
+  int64_t axis = n->attrs[0], shape[NXG_MAX_RANK], strides[NXG_MAX_RANK], dense[NXG_MAX_RANK];
+  nxg_view v;
+  nxg_place first;
+  nxg_step *s = nxg_plan_step(b, nxg_step_scan, nxg_node_elements(n), 1, 4);
+  NEED(s);
+  nxg_plan_view(b, n->args[0], &v, &first);
+  nxg_contiguous_strides(n->rank, n->shape, dense);
+  s->dtype = s->result = n->dtype;
+  s->numbers[0] = n->shape[axis];
+  s->numbers[1] = dense[axis] * nxi_dtype_size(n->dtype);
+  s->numbers[2] = nxg_scan_kind(n->op);
+  s->numbers[3] = n->attrs[1];
+  int32_t k = 0;
+  for (int32_t i = 0; i < n->rank; i++) {
+    if (i == axis) continue;
+    shape[k] = n->shape[i];
+    strides[k] = v.strides[i];
+    dense[k++] = dense[i];
+  }
+  shape[k] = n->shape[axis];
+  strides[k] = v.strides[axis];
+  nx_status status = nxg_plan_access(b, first, n->dtype, n->rank, shape, strides, &s->args[0]);
+  return status
+             ? status
+             : nxg_plan_access(b, place_of(b, node), n->dtype, n->rank - 1, shape, dense, &s->to);
+}
+
+/* ---- elements by number */
+
+enum { EXTENT, STRIDE, NODE, ADDS };
+
+/* Strides of the elements that an index along `axis` counts from, for each of the indices. */
+static void strides_beside(int32_t rank, const int64_t *strides, int64_t axis, int64_t *out) {
+  for (int32_t i = 0; i < rank; i++) out[i] = i == axis ? 0 : strides[i];
+}
+
+static nx_status plan_gather(nxg_planner *b, uint32_t node) {
+  const nxg_node *n = node_of(b, node);
+  int64_t axis = n->attrs[0], strides[NXG_MAX_RANK];
+  nxg_view v;
+  nxg_place first;
+  nxg_step *s = nxg_plan_step(b, nxg_step_gather, nxg_node_elements(n), 2, 3);
+  NEED(s);
+  nxg_plan_view(b, n->args[0], &v, &first);
+  s->dtype = s->result = n->dtype;
+  s->to.place = place_of(b, node);
+  s->numbers[EXTENT] = v.shape[axis];
+  s->numbers[STRIDE] = v.strides[axis] * nxi_dtype_size(n->dtype);
+  s->numbers[NODE] = n->origin;
+  strides_beside(v.rank, v.strides, axis, strides);
+  nx_status status = nxg_plan_access(b, first, n->dtype, n->rank, n->shape, strides, &s->args[0]);
+  return status ? status : nxg_plan_operand(b, n->args[1], &s->args[1]);
+}
+
+/* A cast from what `from` walks to dense elements at `to`. */
+static nx_status plan_cast_step(nxg_planner *b, const nxg_access *from, int64_t n, nx_dtype t,
+                                nx_dtype result, nxg_place to) {
+  nxg_step *s = nxg_plan_step(b, nxg_step_map, n, 1, 0);
+  NEED(s);
+  s->scalar = NXK_cast;
+  s->dtype = t;
+  s->result = result;
+  s->widen = nxi_is_small_float(t);
+  s->kernel = choose_kernel(NXK_cast, t, result, s->widen);
+  s->args[0] = *from;
+  s->direct = !s->widen && from->dense;
+  s->to.place = to;
+  return nxk_eval_ready(NXK_cast, NX_F32) ? NX_OK : nxi_oom(b->d);
+}
+
+/* Sums of small floats are kept in f32 until all are there. */
+static nx_status plan_scatter(nxg_planner *b, uint32_t node) {
+  const nxg_node *n = node_of(b, node), *indices = node_of(b, n->args[1]);
+  int64_t axis = n->attrs[0], dense[NXG_MAX_RANK], strides[NXG_MAX_RANK];
+  bool wide = n->attrs[1] == 1 && nxi_is_small_float(n->dtype);
+  nx_dtype t = wide ? NX_F32 : n->dtype;
+  nxg_place to = place_of(b, node);
+  int64_t bytes = nxg_node_elements(n) * nxi_dtype_size(t);
+  nx_status status = wide ? nxg_plan_temporary(b, bytes, &to) : NX_OK;
+  nxg_access whole;
+  if (!status && wide) status = nxg_plan_operand(b, n->args[0], &whole);
+  if (!status && wide)
+    status = plan_cast_step(b, &whole, nxg_node_elements(n), n->dtype, NX_F32, to);
+  else if (!status) status = nxg_plan_move(b, n->args[0], to, n->rank, n->shape, NULL);
+  if (status) return status;
+  nxg_step *s = nxg_plan_step(b, nxg_step_scatter, nxg_node_elements(indices), 2, 4);
+  NEED(s);
+  nxg_contiguous_strides(n->rank, n->shape, dense);
+  s->dtype = n->dtype;
+  s->result = t;
+  s->numbers[EXTENT] = n->shape[axis];
+  s->numbers[STRIDE] = dense[axis] * nxi_dtype_size(t);
+  s->numbers[NODE] = n->origin;
+  s->numbers[ADDS] = n->attrs[1];
+  strides_beside(n->rank, dense, axis, strides);
+  status = nxg_plan_access(b, to, t, n->rank, indices->shape, strides, &s->to);
+  if (!status) status = nxg_plan_operand(b, n->args[2], &s->args[0]);
+  if (!status) status = nxg_plan_operand(b, n->args[1], &s->args[1]);
+  if (status || !wide) return status;
+  status = nxg_plan_access(b, to, t, n->rank, n->shape, dense, &whole);
+  if (!status)
+    status = plan_cast_step(b, &whole, nxg_node_elements(n), t, n->dtype, place_of(b, node));
+  return status ? status : nxg_plan_done_with(b, to, bytes);
+}
+
 /* ---- making */
 
 static nx_status plan_leaf(nxg_planner *b, uint32_t node) {
@@ -281,13 +390,15 @@ nx_status nxg_plan_node(nxg_planner *b, uint32_t node) {
     case NXG_KIND_LEAF: return plan_leaf(b, node);
     case NXG_KIND_MAP: return plan_map(b, node);
     case NXG_KIND_FOLD: return plan_fold(b, node);
-    case NXG_KIND_STORE: return plan_update(b, node);
+    case NXG_KIND_STORE: return n->op == NXG_scatter ? plan_scatter(b, node) : plan_update(b, node);
     case NXG_KIND_CALL: return nxg_plan_call(b, node);
     default: break;
   }
+  if (nxg_is_scan(n->op)) return plan_scan(b, node);
   switch (n->op) {
     case NXG_pad: return plan_pad(b, node);
     case NXG_cat: return plan_cat(b, node);
+    case NXG_gather: return plan_gather(b, node);
     case NXG_threefry: return plan_threefry(b, node);
     case NXG_matmul: return plan_matmul(b, node);
     case NXG_view: return nxg_plan_stored_view(b, node);

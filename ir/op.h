@@ -65,6 +65,7 @@ typedef enum nxk_order {
   NXK_ORDER_JOIN, /* join: partials of a split `plain` run: a pairwise tree over the elements */
   NXK_ORDERS
 } nxk_order;
+enum { NXK_SCAN_BLOCK = 1024 };                    /* elements; numerics.md, "Scan order" */
 const char *nxk_reduce_name(nxk_reduce_kind kind); /* "sum" ... "dot" */
 const char *nxk_order_name(nxk_order order);       /* "lanes" ... */
 /* The value whose combination with x gives x bit for bit: -0.0 for a float sum, 0 for an integer one, 1,

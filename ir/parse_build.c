@@ -9,9 +9,9 @@
 #include "parse_graph.h"
 
 const char *const nxg_key_names[NXG_KEYS] = {
-    "axes",   "axis",    "keepdims", "start",     "stop",      "count",   "step",
-    "before", "after",   "value",    "offset",    "shape",     "strides", "k",
-    "upper",  "reduced", "full",     "transpose", "unit_diag", "result"};
+    "axes",   "axis",  "keepdims", "start", "stop",    "count", "step",      "before",
+    "after",  "value", "offset",   "shape", "strides", "k",     "mode",      "upper",
+    "reduced", "full", "transpose", "unit_diag", "result"};
 
 #define MALFORMED(p, at, ...) nxg_parse_fail(p, at, NX_PARSE, __VA_ARGS__)
 #define KEY(name)             (1u << NXG_KEY_##name)
@@ -60,8 +60,12 @@ static uint32_t keys_of_op(nxg_op op) {
     case NXG_argmin: return KEY(axis) | KEY(keepdims);
     case NXG_pad: return KEY(value) | KEY(before) | KEY(after);
     case NXG_cat: return KEY(axis);
+    case NXG_gather: return KEY(axis) | KEY(axes);
+    case NXG_scatter: return KEY(axis) | KEY(mode) | KEY(axes);
     case NXG_update: return KEY(offset) | KEY(shape) | KEY(strides);
-    default: return nxg_ops[op].kind == NXG_KIND_FOLD ? KEY(axes) | KEY(keepdims) : 0;
+    default:
+      if (nxg_is_scan(op)) return KEY(axis) | KEY(mode);
+      return nxg_ops[op].kind == NXG_KIND_FOLD ? KEY(axes) | KEY(keepdims) : 0;
   }
 }
 
@@ -376,6 +380,34 @@ static nx_status call_attrs(nxg_parser *p, nxg_op op, int64_t *attrs, uint32_t *
 
 enum { MOST_ATTRS = 2 + 2 * NXG_MAX_RANK };
 
+/* The axes of a mask; none if it is not there. */
+static nx_status get_mask(nxg_parser *p, const nxg_node *a, int64_t *mask) {
+  const nxg_value *v = &p->s.values[NXG_KEY_axes];
+  *mask = 0;
+  if (!v->at) return NX_OK;
+  if (!v->is_list) return MALFORMED(p, v->at, "the attribute axes is a list");
+  for (int32_t i = 0; i < v->n; i++) {
+    if (v->list[i] < 0 || v->list[i] >= a->rank)
+      return MALFORMED(p, v->at, "axis %lld is out of range for rank %d", (long long)v->list[i],
+                       a->rank);
+    *mask |= (int64_t)1 << v->list[i];
+  }
+  return NX_OK;
+}
+
+static nx_status indexed_attrs(nxg_parser *p, nxg_op op, const nxg_node *a, int64_t *attrs,
+                               uint32_t *n) {
+  int64_t zero = 0;
+  uint32_t own = op == NXG_gather ? 1 : 2;
+  nx_status status = get_integer(p, NXG_KEY_axis, NULL, &attrs[0]);
+  if (!status && own == 2) status = get_integer(p, NXG_KEY_mode, &zero, &attrs[1]);
+  if (!status && attrs[0] < 0 && attrs[0] >= -(int64_t)a->rank) attrs[0] += a->rank;
+  *n = own;
+  if (status || p->n_operands != own + 2) return status;
+  *n = own + 1;
+  return get_mask(p, a, &attrs[own]);
+}
+
 static nx_status build_attrs(nxg_parser *p, nxg_op op, int64_t *attrs, uint32_t *n) {
   const nxg_node *a = p->n_operands ? &p->g->nodes[p->operands[0]] : NULL;
   int64_t zero = 0;
@@ -388,10 +420,17 @@ static nx_status build_attrs(nxg_parser *p, nxg_op op, int64_t *attrs, uint32_t 
     *n = 2;
     return fold_attrs(p, op, a, attrs);
   }
+  if (nxg_is_scan(op)) {
+    *n = 2;
+    status = cat_attrs(p, a, attrs);
+    return status ? status : get_integer(p, NXG_KEY_mode, &zero, &attrs[1]);
+  }
   switch ((int)op) {
     case NXG_pad: *n = 1 + 2u * a->rank; return pad_attrs(p, a, attrs);
     case NXG_cat: *n = 1; return cat_attrs(p, a, attrs);
     case NXG_update: return update_attrs(p, attrs, n);
+    case NXG_gather:
+    case NXG_scatter: return indexed_attrs(p, op, a, attrs, n);
     case NXG_view:
       status = need_annotation(p);
       if (status) return status;

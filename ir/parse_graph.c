@@ -328,6 +328,11 @@ static nx_status keep_tag(nxg_parser *p, uint32_t node) {
 
 static nx_status check_closed(nxg_parser *p, uint32_t node) {
   const nxg_node *n = &p->g->nodes[node];
+  uint32_t own = n->op == NXG_gather ? 2 : n->op == NXG_scatter ? 3 : n->n_args;
+  if (p->closed && n->n_args > own)
+    return nxg_parse_fail(p, p->operand_at[own], NX_INVALID_ARGUMENT,
+                          "%s: operand %u has no meaning outside of a plan", nxg_ops[n->op].name,
+                          own);
   if (!p->closed || n->op != NXG_update || n->n_args < 3) return NX_OK;
   return nxg_parse_fail(p, p->operand_at[2], NX_INVALID_ARGUMENT,
                         "update: a third operand has no meaning outside of a plan");

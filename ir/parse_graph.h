@@ -22,6 +22,7 @@ typedef enum nxg_key {
   NXG_KEY_shape,
   NXG_KEY_strides,
   NXG_KEY_k,
+  NXG_KEY_mode,
   NXG_KEY_upper, /* from here on: of library.def alone, found by name */
   NXG_KEY_reduced,
   NXG_KEY_full,

@@ -418,6 +418,7 @@ static void read_operands(parser *p, nxk_instr *in) {
     case NXK_load: read_memory(p, in, 0); break;
     case NXK_store: read_memory(p, in, 1); break;
     case NXK_reduce:
+    case NXK_scan:
       read_reduce_kind(p, in);
       read_order(p, in);
       read_args(p, in, in->kind == NXK_DOT ? 2 : 1);

@@ -201,6 +201,14 @@ static void print_call(nxi_text *out, const nxg_node *n) {
   }
 }
 
+static void print_indexed(nxi_text *out, const nxg_node *n) {
+  const int64_t *a = n->attrs;
+  uint32_t own = n->op == NXG_gather ? 1 : 2;
+  nxi_text_add(out, " axis=%lld", (long long)a[0]);
+  if (own == 2 && a[1]) nxi_text_add(out, " mode=%lld", (long long)a[1]);
+  if (n->n_attrs == own + 1 && a[own]) print_mask(out, (uint64_t)a[own]);
+}
+
 static void print_attrs(nxi_text *out, const nxg_node *n, nx_dtype operand) {
   const int64_t *a = n->attrs;
   if (nxg_ops[n->op].kind == NXG_KIND_CALL) {
@@ -230,6 +238,15 @@ static void print_attrs(nxi_text *out, const nxg_node *n, nx_dtype operand) {
     case NXG_argmax:
     case NXG_argmin: nxi_text_add(out, " axis=%lld", (long long)a[0]); break;
     case NXG_cat: nxi_text_add(out, " axis=%lld", (long long)a[0]); break;
+    case NXG_scan_sum:
+    case NXG_scan_prod:
+    case NXG_scan_max:
+    case NXG_scan_min:
+      nxi_text_add(out, " axis=%lld", (long long)a[0]);
+      if (a[1]) nxi_text_add(out, " mode=%lld", (long long)a[1]);
+      break;
+    case NXG_gather:
+    case NXG_scatter: print_indexed(out, n); break;
     case NXG_pad:
       put(out, " value=");
       nxi_print_scalar(out, operand, (uint64_t)a[0]);
@@ -254,11 +271,13 @@ static uint32_t attrs_wanted(const nxg_node *n) {
     case NXG_update: return 2;
     case NXG_eye:
     case NXG_cat:
+    case NXG_gather:
     case NXG_pad: return 1;
+    case NXG_scatter: return 2;
     default: break;
   }
   if (nxg_ops[n->op].kind == NXG_KIND_CALL) return nxg_call_attrs((nxg_op)n->op);
-  return nxg_ops[n->op].kind == NXG_KIND_FOLD ? 2 : 0;
+  return nxg_ops[n->op].kind == NXG_KIND_FOLD || nxg_is_scan(n->op) ? 2 : 0;
 }
 
 void nxg_print_node(const nxg_printer *p, uint32_t node) {

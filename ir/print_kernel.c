@@ -145,10 +145,10 @@ static void print_instr(const nxk_kernel *k, nxi_text *out, nxk_value v) {
   nxi_text_add(out, "%s", nxk_op_name((nxk_op)in->op));
   if (nxi_is_named((nxk_op)in->op) && in->op != NXK_for && in->op != NXK_rare) print_type(out, in);
   else if (in->lanes != 1) nxi_text_add(out, " lanes=%u", in->lanes);
-  bool kinds = in->op == NXK_reduce || in->op == NXK_fold || in->op == NXK_tree_push ||
-               in->op == NXK_tree_join;
+  bool ordered = in->op == NXK_reduce || in->op == NXK_scan;
+  bool kinds = ordered || in->op == NXK_fold || in->op == NXK_tree_push || in->op == NXK_tree_join;
   if (kinds) nxi_text_add(out, " %s", nxk_reduce_name((nxk_reduce_kind)in->kind));
-  if (in->op == NXK_reduce) nxi_text_add(out, " %s", nxk_order_name((nxk_order)in->order));
+  if (ordered) nxi_text_add(out, " %s", nxk_order_name((nxk_order)in->order));
   print_rest(k, out, in);
 }
 

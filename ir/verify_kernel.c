@@ -169,7 +169,7 @@ static void check_placement(nxi_checker *c, nxk_value v) {
   bool anywhere = op == NXK_const || op == NXK_param || op == NXK_end || op == NXK_part;
   if (!c->depth && !anywhere)
     nxi_fault(c, v, "only parameters, constants and parts stand at the top level");
-  bool effect = op == NXK_store || op == NXK_tree_push || op == NXK_reduce;
+  bool effect = op == NXK_store || op == NXK_tree_push || op == NXK_reduce || op == NXK_scan;
   if (c->rare_depth && effect) nxi_fault(c, v, "code in a rare block has an effect");
   if (c->depth && c->k->level == NXK_BOUND && !in_task_loop(c) && effect)
     nxi_fault(c, v, "this stands outside the task loop of its part");

@@ -91,6 +91,20 @@ static void check_reduce(nxi_checker *c, nxk_value v) {
   if (b && b->dtype != a->dtype) nxi_fault(c, v, "the factors differ in type");
 }
 
+static void check_scan(nxi_checker *c, nxk_value v) {
+  const nxk_instr *in = &c->k->instrs[v];
+  if (!nxi_is_loop(c->k, nxi_parent(c), NXK_MAP))
+    nxi_fault(c, v, "a scan does not stand in a map loop");
+  if (in->kind > NXK_MIN) nxi_fault(c, v, "this kind cannot be scanned");
+  if (in->order != NXK_ORDER_PLAIN && in->order != NXK_ORDER_SEQUENTIAL)
+    nxi_fault(c, v, "scans are plain or sequential");
+  if (!nxi_has_args(c, v, 1)) return;
+  const nxk_instr *a = nxi_operand(c, v, in->args[0]);
+  if (!a) return;
+  check_kind(c, v, a->dtype);
+  if (in->dtype != a->dtype) nxi_fault(c, v, "the result has another type than it should");
+}
+
 static void check_fold(nxi_checker *c, nxk_value v) {
   const nxk_instr *in = &c->k->instrs[v];
   if (!nxi_has_args(c, v, is_arg(in) ? 2 : 1)) return;
@@ -263,6 +277,7 @@ void nxi_check_types(nxi_checker *c, nxk_value v) {
     case NXK_load: check_load(c, v); break;
     case NXK_store: check_store(c, v); break;
     case NXK_reduce: check_reduce(c, v); break;
+    case NXK_scan: check_scan(c, v); break;
     case NXK_zip_low:
     case NXK_zip_high: check_zip(c, v); break;
     case NXK_fold: check_fold(c, v); break;

@@ -69,6 +69,8 @@ static nx_status pass_runs(subject *s) { return run_graph_pass(s, nxg_pass_runs)
 static nx_status pass_fold(subject *s) { return run_graph_pass(s, nxg_pass_fold); }
 static nx_status pass_algebra(subject *s) { return run_graph_pass(s, nxg_pass_algebra); }
 static nx_status pass_library(subject *s) { return run_graph_pass(s, NULL); }
+static nx_status pass_checks(subject *s) { return run_graph_pass(s, nxg_pass_checks); }
+static nx_status pass_scans(subject *s) { return run_graph_pass(s, nxg_pass_scans); }
 static nx_status pass_cse(subject *s) { return run_graph_pass(s, nxg_pass_cse); }
 static nx_status pass_dce(subject *s) { return run_graph_pass(s, nxg_pass_dce); }
 
@@ -97,7 +99,8 @@ static nx_status lower_groups(subject *s, nxp_lowering *lowering) {
   nx_status status = NX_OK;
   for (uint32_t i = 0; i < s->clusters->n_groups && status == NX_OK; i++) {
     uint32_t operand = 0;
-    if (s->clusters->groups[i].kind == NXP_GROUP_MATMUL) continue;
+    nxp_group_kind kind = s->clusters->groups[i].kind;
+    if (kind == NXP_GROUP_MATMUL || kind == NXP_GROUP_SCATTER) continue;
     do {
       nxk_kernel *k = NULL;
       nxp_kernel_binding binding = {0};

@@ -266,6 +266,12 @@ uint32_t nxb_choose_chains(const nxb_binder *b, const nxb_stage *s, const nxk_va
 /* The value of a finished reduction is what the view shows for it. */
 void nxb_set_result(nxb_binder *b, nxb_view *view, nxk_value reduce, nxk_value value);
 
+/* ---- bind_scan.c */
+bool nxb_scans(const nxb_binder *b, nxk_value first, nxk_value last);
+/* The loops of a stage in order, with what its scans carry along. */
+void nxb_write_scans(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s);
+void nxb_bind_scans(nxb_binder *b); /* a whole part */
+
 /* ---- bind_points.c: code with its loops, kept as they are */
 /* What a template does with a stage itself: true if it wrote it. */
 typedef bool (*nxb_stage_writer)(nxb_binder *b, nxb_view *views, uint32_t n_views,
@@ -279,6 +285,9 @@ void nxb_add_locals(nxb_binder *b, int64_t columns);
 nxb_dim nxb_outer_dim(const nxb_binder *b, uint32_t i, nxb_walk walk, int64_t unit);
 /* Fewer lanes if the extent would leave many of them idle. */
 uint8_t nxb_fit_lanes(const nxb_binder *b, uint8_t lanes, int64_t widest, int64_t extent);
+
+/* bind_map.c: n vectors of n lanes, n a power of two up to 16: rows become columns. */
+void nxb_turn_over(nxb_binder *b, nxk_value *rows, int64_t n);
 
 /* ---- templates. Each writes the whole part. */
 void nxb_bind_points(nxb_binder *b, nxk_value vector_loop); /* bind_points.c; NXK_NONE: no lanes */

@@ -71,6 +71,7 @@ static void find_dependences(nxb_binder *b) {
     if (in->op == NXK_load || in->op == NXK_store)
       bits |= access_bits(b, v, &b->from->accesses[in->imm]);
     if (in->op == NXK_reduce) bits &= ~loops_around(b, v, NXK_REDUCE);
+    if (in->op == NXK_scan) bits |= loops_around(b, v, NXK_MAP);
     b->depends[v] = bits;
   }
 }

@@ -29,7 +29,7 @@ static void write_element(nxb_binder *b, nxb_view *views, uint32_t n_views, void
 /* ---- tiles */
 
 /* Rows become columns: each step brings one bit of the row number to the lanes, and one of the lane number back. */
-static void turn_over(nxb_binder *b, nxk_value *rows, int64_t n) {
+void nxb_turn_over(nxb_binder *b, nxk_value *rows, int64_t n) {
   nxk_value next[16];
   for (int64_t done = 1; done < n; done *= 2) {
     for (int64_t i = 0; i < n / 2 && !b->to->failed; i++) {
@@ -52,7 +52,7 @@ static void load_block(nxb_binder *b, nxb_view *view, map_plan *m, nxk_value loa
     rows[q] = nxb_wide(b, view, load);
   }
   if (b->to->failed || b->failed) return;
-  turn_over(b, rows, m->side);
+  nxb_turn_over(b, rows, m->side);
   nxb_set_index(b, view, &m->vector.loop, along, true);
 }
 

@@ -142,7 +142,8 @@ static void write_stage(nxb_binder *b, nxb_view *views, uint32_t n_views, nxk_va
   nxb_stage s;
   nxb_analyze_stage(b, v, &s);
   if (b->failed || (writer && writer(b, views, n_views, &s, user))) return;
-  if (!s.reduces) write_loop(b, views, n_views, v, writer, user);
+  if (!s.reduces && nxb_scans(b, s.first, s.last)) nxb_write_scans(b, views, n_views, &s);
+  else if (!s.reduces) write_loop(b, views, n_views, v, writer, user);
   else if (s.simple) write_reductions(b, views, n_views, &s);
   else
     nxi_fail(b->diag, NX_INTERNAL, "",
@@ -276,6 +277,19 @@ static void choose_jam(nxb_binder *b, nxk_value vector, points *p, uint32_t *jam
   }
 }
 
+/* Points of the last outer loop side by side: a scan waits for the element before, others need not wait for it. */
+static void jam_scans(nxb_binder *b, points *p, uint32_t *jam_at) {
+  for (uint32_t i = b->part->n_outer; i-- > 0 && !p->jams && !has_locals(b);) {
+    const nxb_loop *loop = &b->part->outer[i];
+    if (loop->extent < 2) continue;
+    p->jams = true;
+    p->jam = 4;
+    while (p->jam > loop->extent) p->jam /= 2;
+    p->jam_dim = nxb_outer_dim(b, i, NXB_RANGE, p->jam);
+    *jam_at = i;
+  }
+}
+
 void nxb_bind_points(nxb_binder *b, nxk_value vector_loop) {
   const nxb_part *part = b->part;
   points p = {.lanes = 1, .jam = 1};
@@ -284,6 +298,7 @@ void nxb_bind_points(nxb_binder *b, nxk_value vector_loop) {
   uint32_t vector_at = NXK_NONE, jam_at = NXK_NONE;
   int64_t widest = nxb_widest(b, part->first, part->last, vector_loop);
   if (vector_loop != NXK_NONE) choose_jam(b, vector_loop, &p, &jam_at);
+  else if (nxb_scans(b, part->first, part->last)) jam_scans(b, &p, &jam_at);
   for (uint32_t i = 0; i < part->n_outer; i++) {
     if (part->outer[i].value == vector_loop) vector_at = i;
     else if (i != jam_at) nest.dims[nest.n++] = nxb_outer_dim(b, i, NXB_POINT, 1);

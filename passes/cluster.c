@@ -60,25 +60,6 @@ static bool index_users(nxp_clusterer *c) {
   return true;
 }
 
-static uint32_t own_cost(const nxg_node *n) {
-  if (nxg_ops[n->op].kind == NXG_KIND_MAP)
-    return nxk_scalars[nxg_ops[n->op].scalar].cost + (nxi_is_small_float(n->dtype) ? 3 : 0);
-  switch (n->op) {
-    case NXG_threefry: return 60;
-    case NXG_pad: return 3;
-    case NXG_cat: return 3 * n->n_args;
-    case NXG_arange:
-    case NXG_eye: return 3;
-    default: return 0;
-  }
-}
-
-/* What a node adds to the code of a kernel: a function is many instructions, a fold opens a nest of loops, of which a
- * kernel has room for 30. */
-static uint32_t weight(const nxg_node *n) {
-  return nxg_ops[n->op].kind == NXG_KIND_FOLD ? 5 : 1 + own_cost(n) / 8;
-}
-
 static void store_operand(nxp_clusterer *c, uint32_t node) {
   while (is_view(c, node)) node = c->g->nodes[node].args[0];
   if (c->g->nodes[node].op != NXG_input) c->nodes[node].must_store = true;
@@ -90,20 +71,24 @@ static void examine(nxp_clusterer *c) {
   for (uint32_t i = 0; i < g->n_nodes; i++) {
     const nxg_node *n = &g->nodes[i];
     nxp_node_state *s = &c->nodes[i];
-    uint64_t expense = own_cost(n);
+    uint64_t expense = nxp_own_cost(n);
     for (uint32_t a = 0; a < n->n_args; a++)
       expense += c->nodes[n->args[a]].must_store ? 1 : c->nodes[n->args[a]].expense;
     nxp_shape full;
     uint32_t reduced;
-    if (nxp_fold_space(g, n, c->o->blas, &full, &reduced)) expense = 100000;
+    if (nxp_fold_space(g, n, c->o->blas, &full, &reduced) || nxp_scan_space(n, &full, &reduced))
+      expense = 100000;
     s->expense = (uint32_t)(expense > 100000 ? 100000 : expense);
     s->group = NXP_NO_GROUP;
     bool library = is_library(c, n);
-    s->must_store =
-        library || n->op == NXG_update || (n->op == NXG_cat && n->n_args > MAX_CAT_INLINE);
+    s->must_store = library || n->op == NXG_update || n->op == NXG_scatter ||
+                    (n->op == NXG_cat && n->n_args > MAX_CAT_INLINE);
     if (library)
       for (uint32_t a = 0; a < n->n_args; a++) store_operand(c, n->args[a]);
     if (n->op == NXG_update) store_operand(c, n->args[0]);
+    if (n->op == NXG_gather && n->n_args == 3) store_operand(c, n->args[2]);
+    if (n->op == NXG_scatter)
+      for (uint32_t a = 0; a < n->n_args; a++) store_operand(c, n->args[a]);
     if (!c->o->fuse && !is_leaf(c, i) && !is_view(c, i)) s->must_store = true;
   }
   for (uint32_t i = 0; i < g->n_outputs; i++) c->nodes[g->outputs[i].node].must_store = true;
@@ -145,7 +130,10 @@ static bool may_merge(nxp_clusterer *c, uint32_t a, uint32_t b, uint32_t node) {
   if (x->kind != NXP_GROUP_KERNEL || y->kind != NXP_GROUP_KERNEL ||
       !nxp_shape_equal(&x->full, &y->full))
     return false;
-  if (x->reduced != y->reduced) {
+  if (x->scans || y->scans) { /* elementwise work may go along, folds and other axes may not */
+    if (x->reduced && y->reduced && (x->reduced != y->reduced || x->scans != y->scans))
+      return false;
+  } else if (x->reduced != y->reduced) {
     uint32_t reduced = x->reduced | y->reduced;
     if ((x->reduced && y->reduced) || !may_walk(c, x->reduced ? x : y, &x->full, reduced, node))
       return false;
@@ -186,7 +174,7 @@ static nxp_place reading_place(const nxp_clusterer *c, uint32_t user) {
   const nxg_node *n = &c->g->nodes[user];
   const nxp_node_state *s = &c->nodes[user];
   nxg_kind kind = (nxg_kind)nxg_ops[n->op].kind;
-  if (n->op == NXG_copy || kind == NXG_KIND_MAP) return s->place;
+  if (n->op == NXG_copy || kind == NXG_KIND_MAP || nxg_is_scan(n->op)) return s->place;
   if (n->op == NXG_update) return (nxp_place){NXP_SPACE_FULL, 0};
   if (kind == NXG_KIND_FOLD) {
     nxp_shape full;
@@ -233,6 +221,10 @@ static void collect_uses(nxp_clusterer *c, uint32_t node, usage *u) {
     if (!is_view(c, user)) {
       if (!is_placed(c, user)) continue;
       u->ways += u->ways == 0 || c->nodes[user].place.space == NXP_SPACE_ANY;
+      const nxg_node *reader = &c->g->nodes[user];
+      if (reader->op == NXG_gather && reader->args[0] == node &&
+          nxg_node_elements(reader) > nxg_node_elements(&c->g->nodes[node]))
+        u->broadcast = true; /* elements are read more than once */
       add_use(c, u, node, user, NULL);
       continue;
     }
@@ -274,7 +266,7 @@ static void store_in(nxp_clusterer *c, uint32_t node, uint32_t group, nxp_place 
   s->n_contexts = 0;
   d->n_roots++;
   d->size++;
-  d->weight += weight(&c->g->nodes[node]);
+  d->weight += nxp_weight(&c->g->nodes[node]);
   d->low = node < d->low ? node : d->low;
   d->full_roots = d->full_roots || place.space == NXP_SPACE_FULL;
   nxp_draft_add_member(c, group, node);
@@ -299,7 +291,7 @@ static void inline_in(nxp_clusterer *c, uint32_t node, const usage *u) {
     s->contexts[i] = u->contexts[i];
     uint32_t times = u->place.space == NXP_SPACE_ANY ? u->ways : 1;
     c->drafts[u->contexts[i]].size += times;
-    c->drafts[u->contexts[i]].weight += times * weight(&c->g->nodes[node]);
+    c->drafts[u->contexts[i]].weight += times * nxp_weight(&c->g->nodes[node]);
   }
   if (u->n_contexts == 1) nxp_draft_add_member(c, u->contexts[0], node);
 }
@@ -324,7 +316,7 @@ static bool join_fold(nxp_clusterer *c, uint32_t node, const nxp_shape *full, ui
   uint32_t group = u->contexts[0];
   nxp_draft *d = &c->drafts[group];
   nxp_shape kept;
-  if (d->kind != NXP_GROUP_KERNEL || d->weight >= MAX_SIZE) return false;
+  if (d->kind != NXP_GROUP_KERNEL || d->weight >= MAX_SIZE || d->scans) return false;
   nxp_kept(full, reduced, &kept);
   bool same = nxp_shape_equal(&d->full, full);
   if (d->reduced == 0 && u->place.space == NXP_SPACE_FULL && nxp_shape_equal(&d->full, &kept)) {
@@ -396,20 +388,28 @@ static void new_group_for(nxp_clusterer *c, uint32_t node, const usage *u) {
   uint32_t reduced = 0;
   nxp_group_kind kind = NXP_GROUP_KERNEL;
   nxp_place place = {NXP_SPACE_FULL, 0};
+  bool scans = false;
   if (n->op == NXG_update) {
     kind = NXP_GROUP_UPDATE;
     nxp_squeeze((int32_t)n->attrs[1], n->attrs + 2, &full);
   } else if (is_library(c, n)) {
     kind = is_call(n) ? NXP_GROUP_CALL : NXP_GROUP_MATMUL;
     nxp_squeeze(n->rank, n->shape, &full);
+  } else if (n->op == NXG_scatter) {
+    kind = NXP_GROUP_SCATTER;
+    nxp_squeeze(n->rank, n->shape, &full);
   } else if (nxp_fold_space(c->g, n, c->o->blas, &full, &reduced)) {
     place = (nxp_place){NXP_SPACE_OUTER, reduced};
+  } else if (nxp_scan_space(n, &full, &reduced)) {
+    scans = true;
   } else {
     nxp_squeeze(n->rank, n->shape, &full);
     kind = n->op == NXG_cat ? NXP_GROUP_CAT : NXP_GROUP_KERNEL;
   }
   uint32_t group = nxp_draft_new(c, kind, &full, reduced);
-  if (!c->failed) store_in(c, node, group, place, u);
+  if (c->failed) return;
+  c->drafts[group].scans = scans;
+  store_in(c, node, group, place, u);
 }
 
 /* Adds a use by `user` if it is in this group and no other. */
@@ -445,6 +445,7 @@ static bool may_store(const nxp_clusterer *c, uint32_t node, uint32_t group, nxp
   const nxp_draft *d = &c->drafts[group];
   if (d->kind != NXP_GROUP_KERNEL || d->weight >= MAX_SIZE || d->n_roots >= MAX_ROOTS) return false;
   if (place.space == NXP_SPACE_ANY) return false;
+  if (d->scans) return place.space == NXP_SPACE_FULL;
   if (place.space == NXP_SPACE_OUTER) return place.broadcast == d->reduced;
   return d->reduced == 0 || may_walk(c, d, &d->full, d->reduced, node);
 }
@@ -453,7 +454,7 @@ static bool may_store(const nxp_clusterer *c, uint32_t node, uint32_t group, nxp
 static bool store_with_reader(nxp_clusterer *c, uint32_t node, const usage *u) {
   const nxg_node *n = &c->g->nodes[node];
   if (!c->o->fuse || u->n_contexts > NXP_MAX_CONTEXTS || n->op == NXG_update ||
-      n->op == NXG_matmul || n->op == NXG_cat || is_call(n))
+      n->op == NXG_scatter || n->op == NXG_matmul || n->op == NXG_cat || is_call(n))
     return false;
   if (nxg_node_elements(n) == 0)
     return false; /* a reader that reduces it away has points, it has none */
@@ -510,7 +511,9 @@ static bool should_store(const nxp_clusterer *c, uint32_t node, const usage *u) 
   const nxp_node_state *s = &c->nodes[node];
   if (u->n_contexts > NXP_MAX_CONTEXTS) return s->expense > 1;
   if (u->n_contexts > 1 && s->expense > RECOMPUTE_COST) return true;
-  if (u->place.space == NXP_SPACE_ANY && u->ways > 1 && s->expense > RECOMPUTE_COST) return true;
+  /* Both words of a block of random bits come from one computation. */
+  uint32_t ways = c->g->nodes[node].op == NXG_threefry ? (u->ways + 1) / 2 : u->ways;
+  if (u->place.space == NXP_SPACE_ANY && ways > 1 && s->expense > RECOMPUTE_COST) return true;
   if (u->broadcast && u->place.space == NXP_SPACE_ANY && s->expense > RECOMPUTE_COST) return true;
   if (u->broadcast && u->place.space == NXP_SPACE_OUTER && s->expense > RECOMPUTE_COST) {
     /* Hoisted out of the inner loops if what is left out are the last axes, or the axes that the group folds. */
@@ -521,8 +524,9 @@ static bool should_store(const nxp_clusterer *c, uint32_t node, const usage *u) 
            (d->reduced != 0 || !rests_on_fold(c, node, &d->full, u->place.broadcast, &budget));
   }
   for (uint32_t i = 0; i < u->n_contexts; i++)
-    if (c->drafts[u->contexts[i]].weight + u->ways * weight(&c->g->nodes[node]) > MAX_SIZE ||
+    if (c->drafts[u->contexts[i]].weight + u->ways * nxp_weight(&c->g->nodes[node]) > MAX_SIZE ||
         c->drafts[u->contexts[i]].kind == NXP_GROUP_MATMUL ||
+        c->drafts[u->contexts[i]].kind == NXP_GROUP_SCATTER ||
         c->drafts[u->contexts[i]].kind == NXP_GROUP_CALL)
       return true;
   return false;
@@ -537,6 +541,24 @@ static void place_fold(nxp_clusterer *c, uint32_t node, const nxp_shape *full, u
     return;
   }
   new_group_for(c, node, u);
+}
+
+/* A scan is computed in the group that uses it point by point, if that folds nothing and scans along no other axis. */
+static void place_scan(nxp_clusterer *c, uint32_t node, const nxp_shape *full, uint32_t axis,
+                       const usage *u) {
+  nxp_draft *d = u->n_contexts == 1 ? &c->drafts[u->contexts[0]] : NULL;
+  bool joins = c->o->fuse && d != NULL && u->place.space == NXP_SPACE_FULL &&
+               d->kind == NXP_GROUP_KERNEL && nxp_shape_equal(&d->full, full) &&
+               (d->reduced == 0 || (d->scans && d->reduced == axis)) && d->weight < MAX_SIZE &&
+               d->n_roots < MAX_ROOTS;
+  if (!joins) {
+    new_group_for(c, node, u);
+    return;
+  }
+  d->reduced = axis;
+  d->scans = true;
+  if (c->nodes[node].must_store) store_in(c, node, u->contexts[0], u->place, u);
+  else inline_in(c, node, u);
 }
 
 static void place(nxp_clusterer *c, uint32_t node) {
@@ -561,6 +583,10 @@ static void place(nxp_clusterer *c, uint32_t node) {
   }
   if (nxp_fold_space(c->g, &c->g->nodes[node], c->o->blas, &full, &reduced)) {
     place_fold(c, node, &full, reduced, &u);
+    return;
+  }
+  if (nxp_scan_space(&c->g->nodes[node], &full, &reduced)) {
+    place_scan(c, node, &full, reduced, &u);
     return;
   }
   if (!must && !should_store(c, node, &u)) {

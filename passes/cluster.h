@@ -13,7 +13,8 @@ typedef enum nxp_group_kind {
   NXP_GROUP_CAT,
   NXP_GROUP_UPDATE,
   NXP_GROUP_MATMUL,
-  NXP_GROUP_CALL
+  NXP_GROUP_CALL,
+  NXP_GROUP_SCATTER
 } nxp_group_kind;
 
 /* Where a node of a group is evaluated. */

@@ -89,6 +89,7 @@ void nxp_draft_merge(nxp_clusterer *c, uint32_t a, uint32_t b) {
     c->links[end].next = y->readers;
   }
   x->reduced |= y->reduced;
+  x->scans = x->scans || y->scans;
   x->size += y->size;
   x->weight += y->weight;
   x->reads += y->reads;
@@ -112,6 +113,10 @@ static bool write_group(nxp_clusterer *c, nxp_clusters *out, uint32_t draft_numb
   return group->roots != NULL;
 }
 
+static bool writes_over(const nxp_draft *d) {
+  return d->kind == NXP_GROUP_UPDATE || d->kind == NXP_GROUP_SCATTER;
+}
+
 /* Groups in an order that respects who reads whom; updates come as late as they can, so that what reads the old
  * contents has run and they may write in place. */
 static bool order_groups(nxp_clusterer *c, uint32_t *order, uint32_t *n_order) {
@@ -129,7 +134,7 @@ static bool order_groups(nxp_clusterer *c, uint32_t *order, uint32_t *n_order) {
       waiting[nxp_draft_find(c, c->links[j].group)] += nxp_draft_find(c, c->links[j].group) != i;
   for (uint32_t i = c->n_drafts; i-- > 0;) {
     if (c->drafts[i].parent != i || waiting[i] != 0) continue;
-    if (c->drafts[i].kind == NXP_GROUP_UPDATE) late[n_late++] = i;
+    if (writes_over(&c->drafts[i])) late[n_late++] = i;
     else order[tail++] = i;
   }
   while (head < tail || n_late > 0) {
@@ -138,7 +143,7 @@ static bool order_groups(nxp_clusterer *c, uint32_t *order, uint32_t *n_order) {
     for (uint32_t j = c->drafts[i].readers; j != NXP_NO_GROUP; j = c->links[j].next) {
       uint32_t reader = nxp_draft_find(c, c->links[j].group);
       if (reader == i || --waiting[reader] != 0) continue;
-      if (c->drafts[reader].kind == NXP_GROUP_UPDATE) late[n_late++] = reader;
+      if (writes_over(&c->drafts[reader])) late[n_late++] = reader;
       else order[tail++] = reader;
     }
   }

@@ -25,6 +25,7 @@ typedef struct nxp_draft {
   uint32_t size, weight, reads, n_roots; /* weight: size in code */
   uint32_t low, high;                    /* smallest stored node, largest node */
   uint32_t stamp;
+  bool scans;      /* `reduced` is the axis that scans run along; nothing is folded */
   bool full_roots; /* stores at the points of the full shape */
 } nxp_draft;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Shapes and places of fusion groups: pure arithmetic. */
+/* Shapes, places and costs of fusion groups: pure arithmetic. */
 #include "cluster_space.h"
 
 #include <string.h>
@@ -106,6 +106,15 @@ bool nxp_fold_space(const nxg_graph *g, const nxg_node *n, bool blas, nxp_shape 
   return *reduced != 0;
 }
 
+bool nxp_scan_space(const nxg_node *n, nxp_shape *full, uint32_t *axis) {
+  if (!nxg_is_scan(n->op) || n->shape[n->attrs[0]] <= 1 || nxg_node_elements(n) == 0) return false;
+  uint32_t at = 0;
+  for (int64_t i = 0; i < n->attrs[0]; i++) at += n->shape[i] != 1;
+  nxp_squeeze(n->rank, n->shape, full);
+  *axis = (uint32_t)1 << at;
+  return true;
+}
+
 bool nxp_rows_fit(const nxp_shape *full, uint32_t reduced, int64_t element_bytes,
                   const nxi_target *t) {
   int64_t points = nxp_points(full, reduced, true), run = nxp_points(full, reduced, false);
@@ -113,4 +122,30 @@ bool nxp_rows_fit(const nxp_shape *full, uint32_t reduced, int64_t element_bytes
   bool last = full->rank > 0 && (reduced >> (full->rank - 1) & 1);
   int64_t columns = last ? 1 : 32; /* the narrowest strip worth its loop */
   return run * element_bytes * columns <= t->l2_bytes / 2 && points / columns >= 8;
+}
+
+uint32_t nxp_own_cost(const nxg_node *n) {
+  if (nxg_ops[n->op].kind == NXG_KIND_MAP)
+    return nxk_scalars[nxg_ops[n->op].scalar].cost + (nxi_is_small_float(n->dtype) ? 3 : 0);
+  switch (n->op) {
+    case NXG_threefry: return 60;
+    case NXG_pad: return 3;
+    case NXG_gather: return 8;
+    case NXG_cat: return 3 * n->n_args;
+    case NXG_arange:
+    case NXG_eye: return 3;
+    default: return 0;
+  }
+}
+
+uint32_t nxp_weight(const nxg_node *n) {
+  return nxg_ops[n->op].kind == NXG_KIND_FOLD ? 5 : 1 + nxp_own_cost(n) / 8;
+}
+
+bool nxp_matmul_generated(const nxg_graph *g, const nxg_node *n, bool blas) {
+  const nxg_node *a = &g->nodes[n->args[0]];
+  int64_t inner = a->shape[a->rank - 1], rows = n->shape[n->rank - 2],
+          columns = n->shape[n->rank - 1];
+  if (!blas || !nxi_is_float(n->dtype) || inner == 0) return true;
+  return rows <= NXP_SMALL_MATMUL && columns <= NXP_SMALL_MATMUL && inner <= NXP_SMALL_MATMUL;
 }

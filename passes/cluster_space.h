@@ -29,8 +29,16 @@ nxp_place nxp_operand_place(const nxg_graph *g, const nxp_shape *full, nxp_place
  * folds nothing (all reduced extents are 1). */
 bool nxp_fold_space(const nxg_graph *g, const nxg_node *n, bool blas, nxp_shape *full,
                     uint32_t *reduced);
+/* The same of a scan, with the axis that it runs along. */
+bool nxp_scan_space(const nxg_node *n, nxp_shape *full, uint32_t *axis);
 /* Whether stages that walk the same points again find them in the cache, and there are points for all threads. */
 bool nxp_rows_fit(const nxp_shape *full, uint32_t reduced, int64_t element_bytes,
                   const nxi_target *t);
+
+/* What a node costs, in vector operations an element. */
+uint32_t nxp_own_cost(const nxg_node *n);
+/* What a node adds to the code of a kernel: a function is many instructions, a fold opens a nest of loops, of which a
+ * kernel has room for 30. */
+uint32_t nxp_weight(const nxg_node *n);
 
 #endif

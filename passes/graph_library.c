@@ -100,7 +100,7 @@ static void rewrite_call(nxg_rewrite *r, uint32_t i) {
   nxg_rewrite_map(r, i, node);
 }
 
-/* The memory that an update writes is that of a whole value, not of a view. */
+/* The memory that an update or a scatter writes is that of a whole value, not of a view. */
 static void rewrite_update(nxg_rewrite *r, uint32_t i) {
   uint32_t old = r->from->nodes[i].args[0], mapped = r->map[old];
   if (r->to->nodes[mapped].op == NXG_view) r->map[old] = copy_of(r, i, mapped);
@@ -117,7 +117,7 @@ nx_status nxg_pass_library(const nxg_graph *g, bool blas, nxg_graph **out, bool 
     if (g->nodes[i].op == NXG_matmul && !nxp_matmul_generated(g, &g->nodes[i], blas))
       rewrite_matmul(&r, i);
     else if (nxg_ops[g->nodes[i].op].kind == NXG_KIND_CALL) rewrite_call(&r, i);
-    else if (g->nodes[i].op == NXG_update) rewrite_update(&r, i);
+    else if (g->nodes[i].op == NXG_update || g->nodes[i].op == NXG_scatter) rewrite_update(&r, i);
     else nxg_rewrite_copy(&r, i);
   }
   for (uint32_t i = 0; i < g->n_outputs && !nxg_rewrite_failed(&r); i++) {

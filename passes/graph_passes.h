@@ -17,6 +17,10 @@ nx_status nxg_pass_views(const nxg_graph *g, nxg_graph **out, bool *changed,
                          nxi_diag *d); /* sink and compose views */
 nx_status nxg_pass_runs(const nxg_graph *g, nxg_graph **out, bool *changed,
                         nxi_diag *d); /* one run a reduction */
+nx_status nxg_pass_checks(const nxg_graph *g, nxg_graph **out, bool *changed,
+                          nxi_diag *d); /* of indices */
+nx_status nxg_pass_scans(const nxg_graph *g, nxg_graph **out, bool *changed,
+                         nxi_diag *d); /* long ones in blocks */
 nx_status nxg_pass_cse(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
 nx_status nxg_pass_dce(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
 nx_status nxg_pass_library(const nxg_graph *g, bool blas, nxg_graph **out, bool *changed,

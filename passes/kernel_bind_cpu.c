@@ -109,6 +109,7 @@ static void bind_part(nxb_binder *b, nxk_value v) {
   }
   if (empty) bind_nothing(b);
   else if (!part.regular) nxb_bind_literal(b);
+  else if (nxb_scans(b, part.first, part.last)) nxb_bind_scans(b);
   else if (part.n_stages == 0) nxb_bind_map(b);
   else bind_stages(b);
   b->part = NULL;

@@ -29,7 +29,15 @@ typedef struct nxw_affine {
   int64_t coefficient[NXW_MAX_DIMS];
 } nxw_affine;
 
-typedef enum nxw_kind { NXW_CONST, NXW_PARAM, NXW_DIM, NXW_SCALAR, NXW_LOAD, NXW_REDUCE } nxw_kind;
+typedef enum nxw_kind {
+  NXW_CONST,
+  NXW_PARAM,
+  NXW_DIM,
+  NXW_SCALAR,
+  NXW_LOAD,
+  NXW_REDUCE,
+  NXW_SCAN
+} nxw_kind;
 
 typedef struct nxw_expr {
   uint8_t kind, dtype, reduce, order;
@@ -106,13 +114,16 @@ void nxw_axis_index(const nxw_lower *l, uint32_t axis, nxw_affine *a);
  * dimension (l->split), or on exhausted memory. */
 bool nxw_unravel(nxw_lower *l, const nxw_affine *position, int32_t rank, const int64_t *shape,
                  uint32_t guard, nxw_affine *indices);
-/* Remembers that, where `guard` holds, `position` has these indices: outside the guard they leave their axes, and the
- * position alone would no longer tell. */
+/* Remembers that, where `guard` holds, `position` has these indices: outside the guard they leave their axes, or one of
+ * them is computed, and the position alone would no longer tell. */
 void nxw_remember(nxw_lower *l, const nxw_affine *position, int32_t rank, const int64_t *shape,
                   uint32_t guard, const nxw_affine *indices);
 /* The reverse, with any strides. */
 void nxw_ravel(nxw_lower *l, int32_t rank, const nxw_affine *indices, const int64_t *strides,
                int64_t offset, nxw_affine *position);
+/* Which element of an axis of n an index means. Those that mean none have been found before this runs, unless host code
+ * changes them meanwhile: even then nothing else is read than the axis has. */
+uint32_t nxw_element_number(nxw_lower *l, uint32_t index, int64_t n);
 /* Smallest and largest value over the whole iteration space; false if it has a computed part. */
 bool nxw_affine_range(const nxw_lower *l, const nxw_affine *a, int64_t *low, int64_t *high);
 
@@ -124,6 +135,7 @@ uint32_t nxw_scalar(nxw_lower *l, nxk_op op, nx_dtype result, uint32_t a, uint32
 uint32_t nxw_load(nxw_lower *l, nx_dtype t, uint32_t buffer, const nxw_affine *at, uint32_t mask);
 uint32_t nxw_reduce(nxw_lower *l, nxk_reduce_kind kind, nxk_order order, uint32_t a, uint32_t b,
                     nx_dtype t);
+uint32_t nxw_scan(nxw_lower *l, nxk_reduce_kind kind, nxk_order order, uint32_t a);
 uint32_t nxw_affine_value(nxw_lower *l, const nxw_affine *a); /* i64 */
 
 /* ---- lower_nodes.c: value of a node at a position of its linear storage, where `guard` (bool or NXW_NONE) holds */

@@ -84,6 +84,11 @@ static void annotate(const nxw_lower *l, nxw_expr *e) {
     e->stage++;
     e->cost = 0;
   }
+  if (e->kind == NXW_SCAN) { /* in the innermost loop, and never again */
+    uint64_t all = l->dims.n < 64 ? ((uint64_t)1 << l->dims.n) - 1 : ~(uint64_t)0;
+    e->dims |= inner & all;
+    e->cost = 0;
+  }
   e->inner = (e->dims & inner) != 0;
   e->value = NXK_NONE;
   e->written_in = NXW_NONE;
@@ -180,6 +185,17 @@ uint32_t nxw_reduce(nxw_lower *l, nxk_reduce_kind kind, nxk_order order, uint32_
                 .order = (uint8_t)order,
                 .n_args = (uint8_t)(b == NXW_NONE ? 1 : 2),
                 .args = {a, b == NXW_NONE ? 0 : b}};
+  return intern(l, &e);
+}
+
+uint32_t nxw_scan(nxw_lower *l, nxk_reduce_kind kind, nxk_order order, uint32_t a) {
+  if (l->failed || a == NXW_NONE) return NXW_NONE;
+  nxw_expr e = {.kind = NXW_SCAN,
+                .dtype = l->exprs[a].dtype,
+                .reduce = (uint8_t)kind,
+                .order = (uint8_t)order,
+                .n_args = 1,
+                .args = {a}};
   return intern(l, &e);
 }
 

@@ -108,7 +108,8 @@ typedef struct nxw_known {
 
 void nxw_remember(nxw_lower *l, const nxw_affine *position, int32_t rank, const int64_t *shape,
                   uint32_t guard, const nxw_affine *indices) {
-  nxw_known *k = guard == NXW_NONE ? NULL : nxi_arena_alloc(&l->arena, sizeof *k);
+  bool tells = guard != NXW_NONE || position->extra != NXW_NONE;
+  nxw_known *k = tells ? nxi_arena_alloc(&l->arena, sizeof *k) : NULL;
   if (k == NULL) return;
   *k = (nxw_known){l->known,
                    guard,
@@ -121,7 +122,7 @@ void nxw_remember(nxw_lower *l, const nxw_affine *position, int32_t rank, const 
 
 static bool recall(const nxw_lower *l, const nxw_affine *position, int32_t rank,
                    const int64_t *shape, uint32_t guard, nxw_affine *indices) {
-  for (const nxw_known *k = guard == NXW_NONE ? NULL : l->known; k != NULL; k = k->next) {
+  for (const nxw_known *k = l->known; k != NULL; k = k->next) {
     if (k->guard != guard || !nxg_same_shape(rank, shape, k->rank, k->shape) ||
         !nxw_affine_equal(l, position, k->position))
       continue;
@@ -184,6 +185,40 @@ static void unravel_by_digits(const nxw_lower *l, const nxw_affine *position, in
   }
 }
 
+/* The digit of x that leaves the least: of 100 - 3 in tens, 1 and -3 for ten tens and ones. */
+static int64_t nearest_digit(int64_t *x, int64_t stride) {
+  int64_t down = *x / stride, rest = *x % stride, digit = down;
+  if (rest > stride / 2) digit++;
+  else if (rest < -(stride / 2)) digit--;
+  *x -= digit * stride;
+  return digit;
+}
+
+/* Digits of either sign: an axis may go up along one dimension and down along another, as where windows are folded back.
+ * False if an index could leave its axis: then these are not the indices. */
+static bool unravel_by_nearest(const nxw_lower *l, const nxw_affine *position, int32_t rank,
+                               const int64_t *shape, const int64_t *strides, nxw_affine *indices) {
+  int64_t low[NXG_MAX_RANK], high[NXG_MAX_RANK];
+  digits(position->constant, rank, shape, strides, low);
+  for (int32_t m = 0; m < rank; m++) {
+    nxw_affine_zero(&indices[m]);
+    indices[m].constant = high[m] = low[m];
+  }
+  for (uint32_t j = 0; j < l->dims.n; j++) {
+    int64_t rest = position->coefficient[j], last = l->dims.extent[j] - 1;
+    for (int32_t m = 0; m < rank; m++) {
+      if (shape[m] == 1) continue;
+      int64_t digit = nearest_digit(&rest, strides[m]);
+      indices[m].coefficient[j] = digit;
+      *(digit < 0 ? &low[m] : &high[m]) += digit * last;
+    }
+    if (rest != 0) return false;
+  }
+  for (int32_t m = 0; m < rank; m++)
+    if (low[m] < 0 || high[m] >= shape[m]) return false;
+  return true;
+}
+
 bool nxw_unravel(nxw_lower *l, const nxw_affine *position, int32_t rank, const int64_t *shape,
                  uint32_t guard, nxw_affine *indices) {
   int64_t strides[NXG_MAX_RANK], top[NXG_MAX_RANK], low, high;
@@ -198,8 +233,25 @@ bool nxw_unravel(nxw_lower *l, const nxw_affine *position, int32_t rank, const i
   for (int32_t m = rank;
        m-- > first + 1;) { /* the first axis takes any value, where a guard does not hold */
     if (top[m] < shape[m]) continue;
+    if (unravel_by_nearest(l, position, rank, shape, strides, indices)) return true;
     if (split_for_carry(l, position, rank, shape, strides, m)) return false;
     return unravel_by_division(l, position, rank, shape, indices);
   }
   return true;
+}
+
+uint32_t nxw_element_number(nxw_lower *l, uint32_t index, int64_t n) {
+  if (l->failed || index == NXW_NONE) return NXW_NONE;
+  bool narrow = l->exprs[index].dtype == NX_I32 && n <= INT32_MAX;
+  nx_dtype t = narrow ? NX_I32 : NX_I64;
+  uint64_t mask = narrow ? UINT32_MAX : UINT64_MAX;
+  uint32_t x = nxw_scalar(l, NXK_cast, t, index, NXW_NONE, NXW_NONE), zero = nxw_const(l, t, 0),
+           extent = nxw_const(l, t, (uint64_t)n & mask),
+           last = nxw_const(l, t, (uint64_t)(n - 1) & mask);
+  uint32_t negative = nxw_scalar(l, NXK_lt, NX_BOOL, x, zero, NXW_NONE),
+           from_end = nxw_scalar(l, NXK_add, t, x, extent, NXW_NONE);
+  x = nxw_scalar(l, NXK_select, t, negative, from_end, x);
+  x = nxw_scalar(l, NXK_max, t, x, zero, NXW_NONE);
+  x = nxw_scalar(l, NXK_min, t, x, last, NXW_NONE);
+  return nxw_scalar(l, NXK_cast, NX_I64, x, NXW_NONE, NXW_NONE);
 }

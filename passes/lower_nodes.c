@@ -315,6 +315,22 @@ static void fold_step(nxw_lower *l, nxw_frame *f) {
   else ask(l, f, n->args[0], &at, f->guard);
 }
 
+/* ---- scans, at the points of the part: its inner dimension is the axis */
+
+static void scan_step(nxw_lower *l, nxw_frame *f) {
+  const nxg_node *n = node_of(l, f->node);
+  nx_dtype t = nxi_compute_dtype(n->dtype);
+  nxk_order order = n->attrs[1] ? NXK_ORDER_SEQUENTIAL : NXK_ORDER_PLAIN;
+  if (f->step == 0) {
+    ask(l, f, n->args[0], f->position, f->guard);
+  } else if (n->shape[n->attrs[0]] == 1) {
+    f->value = f->got;
+  } else {
+    uint32_t x = cast_expr(l, f->got, t);
+    f->value = cast_expr(l, nxw_scan(l, nxg_scan_kind(n->op), order, x), n->dtype);
+  }
+}
+
 /* ---- matmul in generated code: an inner dimension k, in order */
 
 static void ask_matrix(nxw_lower *l, nxw_frame *f, uint32_t node, const nxw_affine *row,
@@ -355,6 +371,36 @@ static void matmul_step(nxw_lower *l, nxw_frame *f) {
     else if (nxi_is_float(t)) value = nxw_scalar(l, NXK_fma, t, left, right, nxw_const(l, t, 0));
     else value = nxw_scalar(l, NXK_mul, t, left, right, NXW_NONE);
     f->value = cast_expr(l, value, n->dtype);
+  }
+}
+
+/* ---- gather: the element whose index along one axis is a value */
+
+static void ask_element(nxw_lower *l, nxw_frame *f, uint32_t number) {
+  const nxg_node *n = node_of(l, f->node), *x = node_of(l, n->args[0]);
+  nxw_affine at;
+  int64_t strides[NXG_MAX_RANK];
+  nxw_affine *axis = &f->index[n->attrs[0]];
+  nxw_affine_zero(axis);
+  axis->extra = number;
+  nxg_contiguous_strides(x->rank, x->shape, strides);
+  nxw_ravel(l, x->rank, f->index, strides, 0, &at);
+  nxw_remember(l, &at, x->rank, x->shape, f->guard, f->index);
+  ask(l, f, n->args[0], &at, f->guard);
+}
+
+static void gather_step(nxw_lower *l, nxw_frame *f) {
+  const nxg_node *n = node_of(l, f->node), *x = node_of(l, n->args[0]);
+  int64_t extent = x->shape[n->attrs[0]];
+  if (extent == 0) { /* all indices are bad, and nobody gets here */
+    f->value = nxw_const(l, n->dtype, 0);
+  } else if (f->step == 0) {
+    if ((f->index = unravel(l, f)) != NULL) ask(l, f, n->args[1], f->position, f->guard);
+  } else if (f->step == 1) {
+    uint32_t number = nxw_element_number(l, f->got, extent);
+    if (number != NXW_NONE) ask_element(l, f, number);
+  } else {
+    f->value = f->got;
   }
 }
 
@@ -454,10 +500,15 @@ static void step(nxw_lower *l, nxw_frame *f) {
     case NXG_KIND_FOLD: fold_step(l, f); return;
     default: break;
   }
+  if (nxg_is_scan(n->op)) {
+    scan_step(l, f);
+    return;
+  }
   switch (n->op) {
     case NXG_pad: pad_step(l, f); return;
     case NXG_cat: cat_step(l, f); return;
     case NXG_copy: view_step(l, f); return;
+    case NXG_gather: gather_step(l, f); return;
     case NXG_threefry: threefry_step(l, f); return;
     case NXG_matmul: matmul_step(l, f); return;
     default:

@@ -193,7 +193,7 @@ const nxp_output *nxp_plan_outputs(const nxp_plan *p, uint32_t *n) {
 
 int64_t nxp_plan_temporary_bytes(const nxp_plan *p) { return p->temporary_bytes; }
 bool nxp_plan_sure(const nxp_plan *p) {
-  bool sure = p->options.executor == NXP_LLVM;
+  bool sure = p->options.executor == NXP_LLVM && !p->checks;
   for (uint32_t i = 0; sure && i < p->n_steps; i++) sure = p->steps[i].kind != NXP_STEP_CALL;
   return sure;
 }

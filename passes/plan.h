@@ -46,7 +46,7 @@ const nxp_output *nxp_plan_outputs(const nxp_plan *p, uint32_t *n);
 /* Temporary memory a launch needs (one block, 64-byte aligned), planned with reuse of dead buffers. */
 int64_t nxp_plan_temporary_bytes(const nxp_plan *p);
 /* Whether nothing but an interruption can end a launch: interpreters allocate, compiled steps do not; library calls may
- * fail on what they read. */
+ * fail on what they read, and indices may be bad. */
 bool nxp_plan_sure(const nxp_plan *p);
 
 typedef struct nxp_launch {

@@ -33,6 +33,9 @@ static nx_status add_kernel_group(nxp_building *s, uint32_t group) {
     nxk_destroy(k);
     nxp_kernel_binding_free(&binding);
   } while (status == NX_OK && operand != 0);
+  for (uint32_t i = 0; status == NX_OK && i < members->n_roots; i++)
+    if (s->check_of[members->roots[i].node] != NXP_NONE)
+      status = nxp_add_check(s, members->roots[i].node);
   return status;
 }
 
@@ -131,6 +134,7 @@ static nx_status add_group(nxp_building *s, uint32_t i) {
   if (status != NX_OK) return status;
   if (group_is_empty(s, group)) return add_empty_group(s, group);
   if (group->kind == NXP_GROUP_CALL) return nxp_add_call_group(s, i);
+  if (group->kind == NXP_GROUP_SCATTER) return nxp_add_scatter_group(s, i);
   return group->kind == NXP_GROUP_MATMUL ? nxp_add_matmul_group(s, i) : add_kernel_group(s, i);
 }
 
@@ -162,21 +166,24 @@ nx_status nxp_build_steps(nxp_builder *b, const nxi_poll *poll) {
   s.group_order = nxi_calloc(n, sizeof *s.group_order);
   s.alias_order = nxi_calloc(s.n_aliases + 1, sizeof *s.alias_order);
   s.updated_by = nxi_malloc(n * sizeof *s.updated_by);
+  s.check_of = nxi_malloc(n * sizeof *s.check_of);
   s.stamp = nxi_calloc(n, sizeof *s.stamp);
   s.readers = nxi_calloc(n, sizeof *s.readers);
   s.deferred = nxi_malloc(((size_t)b->clusters->n_groups + 1) * sizeof *s.deferred);
   nx_status status;
   if (s.group_order == NULL || s.alias_order == NULL || s.updated_by == NULL || s.stamp == NULL ||
-      s.readers == NULL || s.deferred == NULL) {
+      s.readers == NULL || s.deferred == NULL || s.check_of == NULL) {
     status = nxi_oom(b->d);
   } else {
     memset(s.updated_by, 0xff, n * sizeof *s.updated_by);
+    memset(s.check_of, 0xff, n * sizeof *s.check_of);
     memset(s.deferred, 0xff, ((size_t)b->clusters->n_groups + 1) * sizeof *s.deferred);
     status = build(&s, poll);
   }
   nxi_free(s.group_order);
   nxi_free(s.alias_order);
   nxi_free(s.updated_by);
+  nxi_free(s.check_of);
   nxi_free(s.stamp);
   nxi_free(s.readers);
   nxi_free(s.deferred);

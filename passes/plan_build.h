@@ -20,6 +20,7 @@ typedef struct nxp_building {
   uint32_t
       last_failing; /* order + 1 of the last group that may fail because of what it reads; 0: none */
   uint32_t *updated_by; /* node -> the only update of its memory, NXP_NONE */
+  uint32_t *check_of;   /* node -> a node whose indices it has looked at, NXP_NONE */
   uint32_t *stamp;      /* node -> last group that visited it */
   uint32_t *stack;
   uint32_t n_stack, cap_stack;
@@ -56,6 +57,11 @@ nx_status nxp_add_kernel(nxp_building *s, const nxk_kernel *k, const nxp_locatio
 /* The same, in two kernels if that pays. */
 nx_status nxp_add_logical(nxp_building *s, nxk_kernel *k, const nxp_location *buffers,
                           const nxp_kernel_binding *binding, uint32_t node);
+/* plan_index.c */
+/* Looks at what `node` found of indices. */
+nx_status nxp_add_check(nxp_building *s, uint32_t node);
+/* The scatter of a group. */
+nx_status nxp_add_scatter_group(nxp_building *s, uint32_t group);
 /* plan_update.c */
 nx_status nxp_add_update(nxp_building *s, nxk_kernel *k, const nxp_kernel_binding *binding,
                          uint32_t node);

@@ -8,6 +8,7 @@
 #include "plan.h"
 #include "runtime/blas.h"
 #include "runtime/cache_kernel.h"
+#include "runtime/scatter.h"
 
 typedef enum nxp_place_kind { NXP_NOWHERE, NXP_INPUT, NXP_OUTPUT, NXP_TEMPORARY } nxp_place_kind;
 
@@ -25,7 +26,9 @@ typedef enum nxp_step_kind {
   NXP_STEP_KERNEL,
   NXP_STEP_MATMUL,
   NXP_STEP_COPY,
-  NXP_STEP_CALL
+  NXP_STEP_CALL,
+  NXP_STEP_CHECK,  /* buffers[0]: position of the first bad index, INT64_MAX: there is none */
+  NXP_STEP_SCATTER /* buffers: to, indices, updates */
 } nxp_step_kind;
 
 /* What a step of kind CALL runs. */
@@ -69,6 +72,12 @@ typedef struct nxp_step {
   int64_t *row_shape, *row_bytes;
   int64_t bytes; /* copy */
   nxp_call *call;
+  /* check: the shape that positions count in, and that of all indices; what to report */
+  int32_t rank;
+  int64_t *looked_at, *shape;
+  const char *op;
+  uint32_t origin;
+  nxi_scatter *scatter;
 } nxp_step;
 
 struct nxp_plan {
@@ -86,6 +95,7 @@ struct nxp_plan {
   int64_t temporary_bytes, scratch_offset, scratch_bytes;
   int32_t threads;
   int64_t work;
+  bool checks; /* a step may find a bad index */
 };
 
 /* plan.c. Adds instructions, up to what an integer holds. */

@@ -114,8 +114,30 @@ static const char *step_name(const nxp_step *s) {
   return s->kind == NXP_STEP_MATMUL ? "matmul" : "copy";
 }
 
+/* The position of the first bad index counts in a shape without the axes along which indices repeat. */
+static nx_status run_check(const run *r) {
+  const nxp_step *s = r->step;
+  int64_t rest, position = 0, stride = 1;
+  memcpy(&rest, address(r, &s->buffers[0]), sizeof rest);
+  if (rest == INT64_MAX) return NX_OK;
+  for (int32_t i = s->rank; i-- > 0; stride *= s->shape[i]) {
+    position += rest % s->looked_at[i] * stride;
+    rest /= s->looked_at[i];
+  }
+  return nxi_fail_index(r->d, s->origin, s->op, position);
+}
+
+static nx_status run_scatter(const run *r, const nxi_poll *poll) {
+  const nxp_step *s = r->step;
+  const char *from[2] = {address(r, &s->buffers[1]), address(r, &s->buffers[2])};
+  return nxi_scatter_run(s->scatter, r->launch->pool, poll, address(r, &s->buffers[0]), from[0],
+                         from[1]);
+}
+
 static nx_status run_step(run *r, const nxi_poll *poll) {
   const nxp_step *s = r->step;
+  if (s->kind == NXP_STEP_CHECK) return run_check(r);
+  if (s->kind == NXP_STEP_SCATTER) return run_scatter(r, poll);
   if (s->kind == NXP_STEP_KERNEL) return run_kernel(r, poll);
   if (s->kind == NXP_STEP_MATMUL) return run_matmul(r, poll);
   if (s->kind == NXP_STEP_CALL) return run_call(r, poll);

@@ -24,7 +24,8 @@ static bool scan_group(nxp_building *s, uint32_t group) {
   const nxp_group *members = &s->b->clusters->groups[group];
   for (uint32_t i = 0; i < members->n_roots; i++) {
     const nxg_node *n = node_of(s, members->roots[i].node);
-    for (uint32_t a = n->op == NXG_update ? 1 : 0; a < (n->op == NXG_update ? 2 : n->n_args); a++)
+    bool over = n->op == NXG_update || n->op == NXG_scatter; /* operand 0 is written, not read */
+    for (uint32_t a = over ? 1 : 0; a < (n->op == NXG_update ? 2 : n->n_args); a++)
       if (!visit(s, n->args[a])) return false;
   }
   while (s->n_stack > 0) {
@@ -50,15 +51,36 @@ static uint32_t last_reader(const nxp_building *s, uint32_t node) {
   return alias >= 0 && s->alias_order[alias] > last ? s->alias_order[alias] : last;
 }
 
+/* The operand of a node that says which of its indices is bad, NXP_NONE. */
+static uint32_t check_operand(const nxg_node *n) {
+  if (n->op == NXG_gather && n->n_args == 3) return n->args[2];
+  return n->op == NXG_scatter && n->n_args == 4 ? n->args[3] : NXP_NONE;
+}
+
+static void find_checks(nxp_building *s) {
+  const nxg_graph *g = s->b->g;
+  for (uint32_t i = 0; i < g->n_nodes; i++) {
+    uint32_t check = check_operand(&g->nodes[i]);
+    if (check == NXP_NONE) continue;
+    while (g->nodes[check].op == NXG_view) check = g->nodes[check].args[0];
+    uint32_t group = s->b->clusters->group_of[check];
+    if (group == NXP_NONE || s->check_of[check] != NXP_NONE) continue;
+    s->check_of[check] = i;
+    if (group + 1 > s->last_failing) s->last_failing = group + 1;
+  }
+}
+
 bool nxp_examine(nxp_building *s) {
   const nxp_clusters *c = s->b->clusters;
+  find_checks(s);
   for (uint32_t i = 0; i < c->n_groups; i++)
     if (!scan_group(s, i)) return false;
   for (uint32_t i = 0; i < c->n_groups; i++) {
     const nxg_node *first = node_of(s, c->groups[i].roots[0].node);
-    if (c->groups[i].kind == NXP_GROUP_CALL && nxg_call_fails((nxg_op)first->op))
+    if (c->groups[i].kind == NXP_GROUP_CALL && nxg_call_fails((nxg_op)first->op) &&
+        i + 1 > s->last_failing)
       s->last_failing = i + 1;
-    if (c->groups[i].kind != NXP_GROUP_UPDATE) continue;
+    if (c->groups[i].kind != NXP_GROUP_UPDATE && c->groups[i].kind != NXP_GROUP_SCATTER) continue;
     uint32_t node = c->groups[i].roots[0].node, old = node_of(s, node)->args[0];
     s->updated_by[old] = s->updated_by[old] == NXP_NONE ? node : old; /* `old` itself: by several */
   }
@@ -69,7 +91,9 @@ bool nxp_examine(nxp_building *s) {
 bool nxp_takes_over(const nxp_building *s, uint32_t node) {
   const nxg_graph *g = s->b->g;
   uint32_t old = g->nodes[node].args[0];
-  if (s->updated_by[old] != node || last_reader(s, old) > s->b->clusters->group_of[node] + 1 ||
+  uint32_t itself =
+      g->nodes[node].op == NXG_update; /* an update knows how to read what it writes */
+  if (s->updated_by[old] != node || last_reader(s, old) > s->b->clusters->group_of[node] + itself ||
       s->b->is_output[old])
     return false;
   if (g->nodes[old].op != NXG_input) return true;

@@ -132,7 +132,8 @@ static void move_on(nx_context *c, nxi_storage *s, nxi_node *value, nxi_assigned
   nxi_node *before = s->value;
   *a = (nxi_assigned){0};
   if (value != before) {
-    bool keeps = value->op == NXG_update && nxi_node_args(value)[0] == before;
+    bool over = value->op == NXG_update || value->op == NXG_scatter;
+    bool keeps = over && nxi_node_args(value)[0] == before;
     *a = (nxi_assigned){s, value->id, keeps ? NULL : before};
     if (!keeps) before->refs++;
     s->former = s->pins && !keeps ? before : NULL;

@@ -34,7 +34,7 @@ nx_status nxi_wait_change(nx_context *c, const nx_run_options *o, nxi_diag *d) {
 enum { STORED = 1, UPDATED = 2, GOES = 4 };
 
 static nxi_node *updated_leaf(nxi_node *n) {
-  if (n->op != NXG_update || n->state != NXI_PENDING) return NULL;
+  if ((n->op != NXG_update && n->op != NXG_scatter) || n->state != NXI_PENDING) return NULL;
   nxi_node *old = nxi_node_args(n)[0];
   while (old->op == NXI_OP_CELL && old->state == NXI_PENDING) old = nxi_node_args(old)[0];
   return old->state == NXI_REALIZED ? old : NULL;

@@ -337,6 +337,7 @@ static bool emit(nxi_run *run, nxi_node *n) {
     case NXG_update:
       leaf = leaf_under(n);
       return leaf ? emit_window_update(run, n, leaf) : emit_plain(run, n);
+    case NXG_scatter: run->n_updates++; return emit_plain(run, n);
     case NXG_pad:
       return is_special((uint64_t)nxi_node_attrs(n)[0], n->dtype) ? emit_plain(run, n)
                                                                   : emit_pad(run, n);

@@ -450,6 +450,9 @@ bool nxi_device_usable(nx_context *c, const char *op, nx_device device, nxi_diag
 nx_tensor *nxi_view_tensor(nx_tensor *t, const nxg_view *v); /* another view of t's storage */
 void nxi_view_of(const nx_tensor *t, nxg_view *v);
 
+/* The axis counted from 0; false: reported in d. ops_move.c */
+bool nxi_one_axis(const char *op, const nx_tensor *x, int32_t axis, int64_t *out, nxi_diag *d);
+
 /* ---- capture.c: a session lasts from a thread's first placeholder until its function is created, or until its
  * placeholders are gone. All with record_lock. */
 typedef struct nxi_captured_assign {

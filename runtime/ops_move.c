@@ -77,7 +77,7 @@ nx_tensor *nx_reduce_min(nx_tensor *x, const int32_t *axes, size_t n, uint32_t f
 }
 
 /* The axis counted from 0; false: reported in d. */
-static bool one_axis(const char *op, const nx_tensor *x, int32_t axis, int64_t *out, nxi_diag *d) {
+bool nxi_one_axis(const char *op, const nx_tensor *x, int32_t axis, int64_t *out, nxi_diag *d) {
   uint32_t mask;
   if (nxg_axes_mask(op, x->rank, &axis, 1, &mask, d)) return false;
   *out = axis < 0 ? axis + x->rank : axis;
@@ -90,7 +90,7 @@ static nx_tensor *arg_reduce(nxg_op op, nx_tensor *x, int32_t axis, uint32_t fla
   nxi_diag d;
   nxi_diag_clear(&d);
   int64_t attrs[2] = {0, flags & NX_KEEPDIMS};
-  if (!check_flags(name, flags, &d) || !one_axis(name, x, axis, &attrs[0], &d))
+  if (!check_flags(name, flags, &d) || !nxi_one_axis(name, x, axis, &attrs[0], &d))
     return nxi_fail_null(&d);
   nxi_operand o = nxi_operand_of(x);
   return nxi_record_inferred(op, &o, 1, attrs, 2, &d);
@@ -134,7 +134,7 @@ nx_tensor *nx_cat(nx_tensor *const *tensors, size_t n, int32_t axis) {
   }
   if (!nxi_check_operands("cat", tensors, (uint32_t)n)) return NULL;
   int64_t at;
-  if (!one_axis("cat", tensors[0], axis, &at, &d)) return nxi_fail_null(&d);
+  if (!nxi_one_axis("cat", tensors[0], axis, &at, &d)) return nxi_fail_null(&d);
   nxi_operand *o = nxi_malloc(n * sizeof *o);
   if (!o) return nxi_no_memory("cat");
   for (size_t i = 0; i < n; i++) o[i] = nxi_operand_of(tensors[i]);

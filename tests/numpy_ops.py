@@ -244,7 +244,70 @@ def move_cases():
                 g.expect(g.op(f"cat {x}, {x}, {x} axis={r - 1}"), t, np.concatenate([a, a, a], axis=r - 1), 0, True)
                 g.expect(g.op(f"cat {x}, {x} axis=0"), t, np.concatenate([a, a], axis=0), 0, True)
         update_case(t)
+        indexed_case(t)
+        if t != "bool":
+            scan_case(t)
         views_case(t)
+
+
+def scan_in_order(op, a, axis):
+    """Blocks of 1024, each in order from its first element; y = carry + local; carry = carry + block."""
+    a = np.moveaxis(a, axis, 0)
+    out, carry = np.empty_like(a), None
+    with np.errstate(all="ignore"):
+        for start in range(0, a.shape[0], 1024):
+            within = None
+            for k in range(start, min(start + 1024, a.shape[0])):
+                within = a[k] if within is None else op(within, a[k])
+                out[k] = within if carry is None else op(carry, within)
+            carry = within if carry is None else op(carry, within)
+    return np.moveaxis(out, 0, axis)
+
+
+def scan_case(t):
+    ops = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
+    for shape, axis in (((5, 7), 0), ((5, 7), 1), ((2050, 3), 0), ((3, 2050), -1), ((0, 4), 1), ((4, 0), 1), ((3, 1, 4), 1)):
+        for name, op in ops.items():
+            g = graph(f"scan_{name} {t} {shape} {axis}")
+            a = values(t, shape)
+            if is_float(t):  # of zeros max and min may choose: contract.md
+                a = np.where(np.abs(np.nan_to_num(widen(a, t), nan=1.0)) == 0, narrow(np.ones(shape), t), a)
+            x = g.input(t, a)
+            wide = widen(a, t)
+            want = scan_in_order(op, wide, axis)
+            g.expect(g.op(f"scan_{name} {x} axis={axis}"), t, narrow(want, t) if is_float(t) else want.astype(a.dtype))
+
+
+def indexed_case(t):
+    for axis, shape in ((0, (7, 5)), (1, (3, 9)), (-1, (4, 1)), (0, (0, 5)), (1, (2, 6))):
+        for it in ("i32", "i64"):
+            g = graph(f"gather, scatter {t} {axis} {shape} {it}")
+            data, updates = values(t, (4, 6)), values(t, shape)
+            extent = data.shape[axis]
+            index = ((np.arange(np.prod(shape)) * 7 + 3) % (2 * extent) - extent).reshape(shape).astype(np.int32 if it == "i32" else np.int64)
+            x, i, u = g.input(t, data), g.input(it, index), g.input(t, updates)
+            flat = g.op(f"flip {x} axes=[0,1]")
+            part = tuple(slice(None) if k == axis % 2 else slice(0, n) for k, n in enumerate(shape))
+            g.expect(g.op(f"gather {x}, {i} axis={axis}"), t, np.take_along_axis(data[part], index, axis), 0, True)
+            g.expect(g.op(f"gather {flat}, {i} axis={axis}"), t, np.take_along_axis(np.flip(data)[part], index, axis), 0, True)
+            want = data.copy()
+            for at in np.ndindex(*shape):  # in C order: the last one stays
+                to = list(at)
+                to[axis] = index[at]
+                want[tuple(to)] = updates[at]
+            g.expect(g.op(f"scatter {x}, {i}, {u} axis={axis}"), t, want, 0, True)
+            if t == "bool":
+                continue
+            small = narrow(np.ones(shape), t) if is_float(t) else np.ones(shape, want.dtype)
+            base = narrow(np.zeros((4, 6)), t) if is_float(t) else np.zeros((4, 6), want.dtype)
+            counts = np.zeros((4, 6))
+            for at in np.ndindex(*shape):
+                to = list(at)
+                to[axis] = index[at]
+                counts[tuple(to)] += 1
+            counts = narrow(counts, t) if is_float(t) else counts.astype(want.dtype)
+            z, one = g.input(t, base), g.input(t, small)
+            g.expect(g.op(f"scatter {z}, {i}, {one} axis={axis} mode=1"), t, counts)
 
 
 def update_case(t):

@@ -40,6 +40,9 @@ uint32_t nxt_add_movement(nxt_generator *gen);
 uint32_t nxt_add_shifted(nxt_generator *gen);
 uint32_t nxt_add_pad(nxt_generator *gen);
 uint32_t nxt_add_cat(nxt_generator *gen);
+uint32_t nxt_add_scan(nxt_generator *gen);
+/* gather or scatter, with indices that are in range whatever they are made of. */
+uint32_t nxt_add_indexed(nxt_generator *gen);
 uint32_t nxt_add_update(nxt_generator *gen);
 /* Two inputs that share memory, and an update of the one that the other says the place of. */
 uint32_t nxt_add_window_update(nxt_generator *gen);

@@ -259,12 +259,14 @@ static void add_something(nxt_generator *gen) {
   else if (dice < 69) add_fold(gen);
   else if (dice < 74) add_fold_and_back(gen);
   else if (dice < 79) nxt_add_pad(gen);
-  else if (dice < 84) nxt_add_cat(gen);
-  else if (dice < 88) nxt_add_update(gen);
-  else if (dice < 91) add_leaf(gen);
-  else if (dice < 93) add_copy(gen);
-  else if (dice < 95) nxt_add_window_update(gen);
+  else if (dice < 85) nxt_add_cat(gen);
+  else if (dice < 89) nxt_add_update(gen);
+  else if (dice < 91) nxt_add_indexed(gen);
+  else if (dice < 93) add_leaf(gen);
+  else if (dice < 95) add_copy(gen);
+  else if (dice < 97) nxt_add_window_update(gen);
   else if (dice < 98) add_matmul(gen);
+  else if (dice < 99) nxt_add_scan(gen);
   else add_threefry(gen);
 }
 

@@ -151,6 +151,53 @@ uint32_t nxt_add_cat(nxt_generator *gen) {
   return nxt_try(gen, NXG_cat, n, args, &axis, 1, 0, 0, NULL);
 }
 
+/* ---- scans */
+
+uint32_t nxt_add_scan(nxt_generator *gen) {
+  uint32_t x = nxt_pick(gen);
+  int32_t rank = nxt_node_of(gen, x)->rank;
+  if (rank == 0) return UINT32_MAX;
+  int64_t attrs[2] = {nxt_below(&gen->r, rank), nxt_chance(&gen->r, 20)};
+  nxg_op op = (nxg_op)(NXG_scan_sum + nxt_below(&gen->r, 4));
+  return nxt_try(gen, op, 1, &x, attrs, 2, 0, 0, NULL);
+}
+
+/* ---- elements by number */
+
+/* Indices of this shape into an axis of n elements: what a graph holds, brought into range. */
+static uint32_t indices_of(nxt_generator *gen, int32_t rank, const int64_t *shape, int64_t n) {
+  nx_dtype t = nxt_chance(&gen->r, 50) ? NX_I32 : NX_I64;
+  int64_t attrs[2] = {n, -1};
+  uint32_t pair[2] = {nxt_matching(gen, t, rank, shape),
+                      nxt_try(gen, NXG_full, 0, NULL, attrs, 2, t, rank, shape)};
+  if (pair[0] == UINT32_MAX || pair[1] == UINT32_MAX) return UINT32_MAX;
+  return nxt_try(gen, NXG_mod, 2, pair, NULL, 0, 0, 0, NULL);
+}
+
+uint32_t nxt_add_indexed(nxt_generator *gen) {
+  uint32_t args[3] = {nxt_pick_computed(gen)};
+  const nxg_node *x = nxt_node_of(gen, args[0]);
+  int64_t shape[NXG_MAX_RANK], attrs[2];
+  int32_t rank = x->rank;
+  nx_dtype t = x->dtype;
+  if (rank == 0) return UINT32_MAX;
+  attrs[0] = nxt_below(&gen->r, rank);
+  attrs[1] = t != NX_BOOL && nxt_chance(&gen->r, 60);
+  int64_t extent = x->shape[attrs[0]];
+  if (extent == 0) return UINT32_MAX;
+  for (int32_t i = 0; i < rank; i++) {
+    shape[i] = x->shape[i];
+    if (i == attrs[0]) shape[i] = nxt_below(&gen->r, 12);
+    else if (nxt_chance(&gen->r, 20)) shape[i] = nxt_below(&gen->r, shape[i] + 1);
+  }
+  args[1] = indices_of(gen, rank, shape, extent);
+  if (args[1] == UINT32_MAX) return UINT32_MAX;
+  if (nxt_chance(&gen->r, 60)) return nxt_try(gen, NXG_gather, 2, args, attrs, 1, 0, 0, NULL);
+  args[2] = nxt_matching(gen, t, rank, shape);
+  if (args[2] == UINT32_MAX) return UINT32_MAX;
+  return nxt_try(gen, NXG_scatter, 3, args, attrs, 2, 0, 0, NULL);
+}
+
 /* ---- updates */
 
 /* Writes `source` into `old` through v. `window`: the input that says where v begins, or UINT32_MAX. */

@@ -9,6 +9,7 @@
 #include "dtype.h"
 #include "error.h"
 #include "function.h"
+#include "index.h"
 #include "io.h"
 #include "ir.h"
 #include "linalg.h"

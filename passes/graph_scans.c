@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: ISC */
+/* Long scans of few lines become several that all threads can share: blocks of 1024 elements are scanned, each one by
+ * itself; then what their last elements hold, which gives what is before each block; then the two are combined. That is
+ * how the order is defined (docs/numerics.md). Small floats stay in f32 until the end.
+ * Keeps: bits. */
+#include <string.h>
+
+#include "graph_rewrite.h"
+
+enum { LONG = 1 << 15, FEW_ROWS = 16, FEW_COLUMNS = 256 };
+
+static bool worth_it(const nxg_node *n) {
+  int64_t length = n->shape[n->attrs[0]];
+  if (n->attrs[1] != 0 || length < LONG || n->rank + 1 > NXG_MAX_RANK || nxg_node_elements(n) == 0)
+    return false;
+  return nxg_node_elements(n) / length < (n->attrs[0] + 1 == n->rank ? FEW_ROWS : FEW_COLUMNS);
+}
+
+/* A scan being taken apart; every value below has the shape of the scan but for its axis, and for one more axis where it
+ * is in blocks. */
+typedef struct apart {
+  nxg_rewrite *r;
+  uint32_t node;
+  const nxg_node *n;
+  nx_dtype t;
+  int32_t axis;
+  int64_t blocks, rest; /* whole ones, and elements after them */
+} apart;
+
+static uint32_t add(const apart *a, nxg_op op, const uint32_t *args, uint32_t n_args,
+                    const int64_t *attrs, uint32_t n_attrs, int32_t rank, const int64_t *shape) {
+  return nxg_rewrite_add(a->r, a->node, op, n_args, args, attrs, n_attrs, a->t, rank, shape);
+}
+
+/* The shape with `extent` along the axis, and after it `inner`, if that is not 0. Returns the rank. */
+static int32_t shape_of(const apart *a, int64_t extent, int64_t inner, int64_t *shape) {
+  int32_t rank = 0;
+  for (int32_t i = 0; i < a->n->rank; i++) {
+    shape[rank++] = i == a->axis ? extent : a->n->shape[i];
+    if (i == a->axis && inner) shape[rank++] = inner;
+  }
+  return rank;
+}
+
+/* A view of `value`, of which `strides` are the strides in C order, with other ones along the axis. */
+static uint32_t view(const apart *a, uint32_t value, const int64_t *strides, int64_t offset,
+                     int64_t extent, int64_t stride, int64_t inner, int64_t inner_stride) {
+  int64_t attrs[1 + NXG_MAX_RANK], shape[NXG_MAX_RANK];
+  int32_t rank = shape_of(a, extent, inner, shape), k = 1;
+  attrs[0] = offset;
+  for (int32_t i = 0; i < a->n->rank; i++) {
+    attrs[k++] = i == a->axis ? stride : strides[i];
+    if (i == a->axis && inner) attrs[k++] = inner_stride;
+  }
+  return add(a, NXG_view, &value, 1, attrs, (uint32_t)k, rank, shape);
+}
+
+/* C-order strides of a value with `extent` along the axis, in the places of the scan's own axes; the one inside of the
+ * axis, if there is one, goes to *inner_stride. */
+static void strides_of(const apart *a, int64_t extent, int64_t inner, int64_t *strides,
+                       int64_t *inner_stride) {
+  int64_t stride = 1;
+  for (int32_t i = a->n->rank; i-- > 0;) {
+    if (i == a->axis && inner) {
+      *inner_stride = stride;
+      stride *= inner;
+    }
+    strides[i] = stride;
+    stride *= i == a->axis ? extent : a->n->shape[i];
+  }
+}
+
+static uint32_t scan(const apart *a, uint32_t value, int32_t axis, int64_t extent, int64_t inner) {
+  int64_t attrs[2] = {axis, 1}, shape[NXG_MAX_RANK];
+  int32_t rank = shape_of(a, extent, inner, shape);
+  return add(a, (nxg_op)a->n->op, &value, 1, attrs, 2, rank, shape);
+}
+
+static uint32_t combine(const apart *a, uint32_t before, uint32_t within, int64_t extent,
+                        int64_t inner) {
+  static const nxg_op ops[] = {NXG_add, NXG_mul, NXG_max, NXG_min};
+  int64_t shape[NXG_MAX_RANK];
+  uint32_t args[2] = {before, within};
+  int32_t rank = shape_of(a, extent, inner, shape);
+  return add(a, ops[a->n->op - NXG_scan_sum], args, 2, NULL, 0, rank, shape);
+}
+
+/* What is before each block, the one of the rest included: the identity before the first. */
+static uint32_t carries(const apart *a, uint32_t local, int64_t n) {
+  int64_t strides[NXG_MAX_RANK], inner = 0, attrs[1 + 2 * NXG_MAX_RANK] = {0}, shape[NXG_MAX_RANK];
+  strides_of(a, a->blocks, NXK_SCAN_BLOCK, strides, &inner);
+  uint32_t totals =
+               view(a, local, strides, (NXK_SCAN_BLOCK - 1) * inner, n - 1, strides[a->axis], 0, 0),
+           sums = scan(a, totals, a->axis, n - 1, 0);
+  attrs[0] = (int64_t)nxk_reduce_identity(nxg_scan_kind(a->n->op), a->t);
+  attrs[1 + a->axis] = 1;
+  int32_t rank = shape_of(a, n, 0, shape);
+  return add(a, NXG_pad, &sums, 1, attrs, 1 + 2 * (uint32_t)rank, rank, shape);
+}
+
+/* The elements after the last whole block. */
+static uint32_t write_rest(const apart *a, uint32_t x, uint32_t before, int64_t carried) {
+  int64_t own[NXG_MAX_RANK], strides[NXG_MAX_RANK];
+  strides_of(a, a->n->shape[a->axis], 0, own, NULL);
+  strides_of(a, carried, 0, strides, NULL);
+  uint32_t part = view(a, x, own, a->blocks * NXK_SCAN_BLOCK * own[a->axis], a->rest, own[a->axis],
+                       0, 0),
+           within = scan(a, part, a->axis, a->rest, 0),
+           carry = view(a, before, strides, a->blocks * strides[a->axis], a->rest, 0, 0, 0);
+  return combine(a, carry, within, a->rest, 0);
+}
+
+static void take_apart(nxg_rewrite *r, uint32_t i) {
+  const nxg_node *n = &r->from->nodes[i];
+  int64_t length = n->shape[n->attrs[0]], own[NXG_MAX_RANK], strides[NXG_MAX_RANK];
+  apart a = {r,
+             i,
+             n,
+             nxi_compute_dtype(n->dtype),
+             (int32_t)n->attrs[0],
+             length / NXK_SCAN_BLOCK,
+             length % NXK_SCAN_BLOCK};
+  uint32_t x = r->map[n->args[0]], parts[2];
+  if (a.t != n->dtype) x = add(&a, NXG_cast, &x, 1, NULL, 0, n->rank, n->shape);
+  strides_of(&a, length, 0, own, NULL);
+  uint32_t blocks = view(&a, x, own, 0, a.blocks, own[a.axis] * NXK_SCAN_BLOCK, NXK_SCAN_BLOCK,
+                         own[a.axis]),
+           local = scan(&a, blocks, a.axis + 1, a.blocks, NXK_SCAN_BLOCK);
+  int64_t carried = a.rest ? a.blocks + 1 : a.blocks;
+  uint32_t before = carries(&a, local, carried);
+  strides_of(&a, carried, 0, strides, NULL);
+  uint32_t wide = view(&a, before, strides, 0, a.blocks, strides[a.axis], NXK_SCAN_BLOCK, 0),
+           whole = combine(&a, wide, local, a.blocks, NXK_SCAN_BLOCK);
+  strides_of(&a, a.blocks * NXK_SCAN_BLOCK, 0, own, NULL);
+  parts[0] = view(&a, whole, own, 0, a.blocks * NXK_SCAN_BLOCK, own[a.axis], 0, 0);
+  uint32_t value = parts[0];
+  if (a.rest) {
+    int64_t axis = a.axis;
+    parts[1] = write_rest(&a, x, before, carried);
+    value = add(&a, NXG_cat, parts, 2, &axis, 1, n->rank, n->shape);
+  }
+  if (a.t != n->dtype)
+    value = nxg_rewrite_add(r, i, NXG_cast, 1, &value, NULL, 0, n->dtype, n->rank, n->shape);
+  nxg_rewrite_map(r, i, value);
+  r->changed = true;
+}
+
+nx_status nxg_pass_scans(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d) {
+  nxg_rewrite r;
+  nx_status status = nxg_rewrite_begin(&r, g, d);
+  if (status != NX_OK) return status;
+  for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
+    if (nxg_is_scan(g->nodes[i].op) && worth_it(&g->nodes[i])) take_apart(&r, i);
+    else nxg_rewrite_copy(&r, i);
+  }
+  return nxg_rewrite_end(&r, out, changed);
+}
