@@ -100,7 +100,7 @@ static nx_status lower_groups(subject *s, nxp_lowering *lowering) {
   for (uint32_t i = 0; i < s->clusters->n_groups && status == NX_OK; i++) {
     uint32_t operand = 0;
     nxp_group_kind kind = s->clusters->groups[i].kind;
-    if (kind == NXP_GROUP_MATMUL || kind == NXP_GROUP_SCATTER) continue;
+    if (kind == NXP_GROUP_MATMUL || kind == NXP_GROUP_CALL || kind == NXP_GROUP_SCATTER) continue;
     do {
       nxk_kernel *k = NULL;
       nxp_kernel_binding binding = {0};

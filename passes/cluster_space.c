@@ -141,11 +141,3 @@ uint32_t nxp_own_cost(const nxg_node *n) {
 uint32_t nxp_weight(const nxg_node *n) {
   return nxg_ops[n->op].kind == NXG_KIND_FOLD ? 5 : 1 + nxp_own_cost(n) / 8;
 }
-
-bool nxp_matmul_generated(const nxg_graph *g, const nxg_node *n, bool blas) {
-  const nxg_node *a = &g->nodes[n->args[0]];
-  int64_t inner = a->shape[a->rank - 1], rows = n->shape[n->rank - 2],
-          columns = n->shape[n->rank - 1];
-  if (!blas || !nxi_is_float(n->dtype) || inner == 0) return true;
-  return rows <= NXP_SMALL_MATMUL && columns <= NXP_SMALL_MATMUL && inner <= NXP_SMALL_MATMUL;
-}
