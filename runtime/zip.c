@@ -154,10 +154,9 @@ static nx_status read_local(zip *z, const member *m, int64_t *data) {
       memcmp(p + LOCAL, z->bytes + m->name, (size_t)name) != 0 || number(p + 8, 2) != m->method ||
       number(p + 6, 2) != m->flags)
     return nxi_archive_bad(z->d, NX_PARSE, m->local, "the member is not what the directory says");
-  uint64_t packed = number(p + 18, 4), size = number(p + 22, 4);
-  bool said = !(m->flags & SIZES_LATER);
-  if (said && ((packed != UINT32_MAX && packed != (uint64_t)m->packed) ||
-               (size != UINT32_MAX && size != (uint64_t)m->size)))
+  member again = {.packed = length(p + 18, 4), .size = length(p + 22, 4)};
+  if (read_extra64(z, &again, m->local + LOCAL + name, *data)) return z->d->status;
+  if (!(m->flags & SIZES_LATER) && (again.packed != m->packed || again.size != m->size))
     return nxi_archive_bad(z->d, NX_PARSE, m->local + 18,
                            "the member has other sizes than the directory says");
   if (m->packed > z->directory - *data)

@@ -301,6 +301,11 @@ static void bad_zip(void **state) {
   patched("PK\3\4", 0, 18, 5, 4, "other sizes");
   patched("PK\1\2", 1, 42, 0, 4, "not what the directory says");
   unsigned char copy[sizeof stored_zip];
+  memcpy(copy, stored_zip, sizeof copy); /* the member's sizes are those of 64 bits */
+  memset(copy + 18, 0xff, 8);
+  nx_archive_close(opened(write_file("wide", copy, sizeof copy)));
+  copy[30 + 5 + 4] ^= 1;
+  refuses(copy, sizeof copy, "other sizes", 18);
   memcpy(copy, stored_zip, sizeof copy); /* two entries for the bytes of one member */
   size_t directory = find(copy, sizeof copy, "PK\1\2", 1);
   memset(copy + directory + 42, 0, 4);
