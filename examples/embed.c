@@ -6,10 +6,9 @@
  *   x[0, 1:] = exp(x[1, :2])            assigns a part: what was computed from x before keeps the old numbers
  *   sum(x @ w, 1) / 2                   prints, and so computes, in one kernel where it can
  *
- * Usage: example-embed [FILE], or a program on standard input. Each statement is parsed and recorded at once. An error is
- * shown under its place in the program, the library's own too: every operation is recorded under a tag that says where it
- * was written. Then the next line goes on; what an error left without a value is passed over in silence.
- * Exit status: 1 after an error. */
+ * Usage: example-embed [FILE]; else a program on standard input. An error is shown under its place in the program, the
+ * library's own too: every operation is recorded under a tag that says where it was written. Then the next line goes on;
+ * what an error left without a value is passed over in silence. Exit status: 1 after an error. */
 #include <ctype.h>
 #include <nx/nx.h>
 #include <signal.h>
@@ -63,7 +62,7 @@ static nx_tensor *fail(program *p, const char *where, const char *format, ...) {
   return NULL;
 }
 
-/* Where in the text the operations that are recorded next come from: an offset, and 1, since 0 is no tag. */
+/* Where the operations that are recorded next come from: an offset in the text, and 1, since 0 is no tag. */
 static void mark(const program *p, const char *where) {
   nx_tag_set((uint64_t)(where - p->text) + 1, NULL);
 }
@@ -417,15 +416,10 @@ static nx_tensor *factor(program *p) {
 }
 
 static nx_tensor *binary(char sign, nx_tensor *a, nx_tensor *b) {
-  switch (sign) {
-    case '+': return nx_add(a, b);
-    case '-': return nx_sub(a, b);
-    case '*': return nx_mul(a, b);
-    case '/': return nx_div(a, b);
-    case '@': return nx_matmul(a, b);
-    case '<': return nx_cmplt(a, b);
-    default: return nx_cmpeq(a, b);
-  }
+  static const char signs[] = "+-*/@<=";
+  static nx_tensor *(*const operations[])(nx_tensor *, nx_tensor *) = {
+      nx_add, nx_sub, nx_mul, nx_div, nx_matmul, nx_cmplt, nx_cmpeq};
+  return operations[strchr(signs, sign) - signs](a, b);
 }
 
 /* Operators by how strongly they bind; those of one row from left to right. */
@@ -578,23 +572,25 @@ static char *read_text(FILE *f) {
 
 int main(int argc, char **argv) {
   program *p = calloc(1, sizeof *p);
-  FILE *f = argc > 1 ? fopen(argv[1], "r") : stdin;
+  FILE *file = argc > 1 ? fopen(argv[1], "r") : NULL, *f = argc > 1 ? file : stdin;
   char *text = f && p ? read_text(f) : NULL;
+  const char *limit = getenv("EMBED_MEMORY"); /* of all arrays, in bytes */
   nx_context_options options = {.size = sizeof options};
-  if (getenv("EMBED_MEMORY")) options.memory_limit = strtoull(getenv("EMBED_MEMORY"), NULL, 10);
-  if (!text || nx_context_create(&options, &p->context) != NX_OK) {
-    fprintf(stderr, "example-embed: cannot begin\n");
-    return 1;
+  if (limit) options.memory_limit = strtoull(limit, NULL, 10);
+  int errors = 1;
+  if (text && nx_context_create(&options, &p->context) == NX_OK) {
+    signal(SIGINT, on_interrupt);
+    p->file = argc > 1 ? argv[1] : "stdin";
+    p->text = p->at = text;
+    run(p);
+    errors = p->errors;
+    for (int i = 0; i < p->n_variables; i++) nx_tensor_release(p->variables[i].value);
+    nx_context_release(p->context);
+  } else {
+    fprintf(stderr, "example-embed: cannot read the program, or begin\n");
   }
-  signal(SIGINT, on_interrupt);
-  p->file = argc > 1 ? argv[1] : "stdin";
-  p->text = p->at = text;
-  run(p);
-  int errors = p->errors;
-  for (int i = 0; i < p->n_variables; i++) nx_tensor_release(p->variables[i].value);
-  nx_context_release(p->context);
   free(text);
   free(p);
-  if (f != stdin) fclose(f);
+  if (file) fclose(file);
   return errors != 0;
 }

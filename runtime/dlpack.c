@@ -204,7 +204,8 @@ static nx_status lend(nx_tensor *t, uint32_t access, int64_t stream, loan **out)
         &d, NX_NEEDS_COPY, lending,
         "%s: the view begins in the middle of a byte, which no pointer says; make it contiguous",
         lending);
-    return nxi_error_report(&d);
+    nxi_error_report(&d);
+    return NX_NEEDS_COPY;
   }
   loan *l = nxi_calloc(1, sizeof *l + 2 * (size_t)t->rank * sizeof *l->dims);
   if (!l) {

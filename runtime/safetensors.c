@@ -241,7 +241,7 @@ static nx_status take_tensor(cursor *c, nxi_entry *e) {
   unsigned seen = 0;
   if (expect(c, '{', "the description of a tensor is expected")) return c->d->status;
   for (bool first = true; next_item(c, '}', &first);) {
-    const char *key;
+    const char *key = "";
     skip_space(c);
     const char *begin = c->at;
     if (take_string(c, &key) || expect(c, ':', "a colon is expected")) return c->d->status;
@@ -277,7 +277,7 @@ static nx_status take_metadata(cursor *c) {
 static nx_status take_header(cursor *c) {
   if (expect(c, '{', "the header is no object")) return c->d->status;
   for (bool first = true; next_item(c, '}', &first);) {
-    const char *name;
+    const char *name = "";
     skip_space(c);
     int64_t position = c->at - c->start;
     if (take_string(c, &name) || expect(c, ':', "a colon is expected")) return c->d->status;

@@ -191,7 +191,7 @@ static const char *array_name(zip *z, const member *m) {
 }
 
 static nx_status read_member(zip *z, int64_t *at, struct extent *extent) {
-  member m;
+  member m = {0};
   int64_t data = 0;
   if (read_central(z, *at, &m) || check_method(z, &m) || read_local(z, &m, &data))
     return z->d->status;
