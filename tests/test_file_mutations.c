@@ -52,6 +52,7 @@ static void mutations(void **state) {
     const file_seed *seed = &file_seeds[s];
     unsigned char copy[MOST];
     size_t size = seed->size;
+    if (!nxi_inflate_works && !strcmp(seed->name, "deflated")) continue;
     assert_true(size <= sizeof copy);
     file_outcome whole;
     use_file(ctx, seed->data, size, &whole);
