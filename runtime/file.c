@@ -16,10 +16,8 @@
 
 nx_status nxi_file_error(const char *op, const char *what, const char *name, nxi_diag *d) {
   char text[128];
-  if (errno == ENOMEM)
-    return nxi_fail(d, NX_OUT_OF_MEMORY, op, "%s: cannot %s %s: memory is exhausted", op, what,
-                    name);
-  return nxi_fail(d, NX_IO, op, "%s: cannot %s %s: %s", op, what, name,
+  nx_status status = errno == ENOMEM ? NX_OUT_OF_MEMORY : NX_IO;
+  return nxi_fail(d, status, op, "cannot %s %s: %s", what, name,
                   strerror_r(errno, text, sizeof text));
 }
 
@@ -53,8 +51,7 @@ nx_status nxi_file_open(const char *op, const char *path, nxi_file **out, nxi_di
   if (fd < 0) return nxi_file_error(op, "open", path, d);
   nx_status status;
   if (fstat(fd, &s) != 0) status = nxi_file_error(op, "open", path, d);
-  else if (!S_ISREG(s.st_mode))
-    status = nxi_fail(d, NX_IO, op, "%s: %s is no regular file", op, path);
+  else if (!S_ISREG(s.st_mode)) status = nxi_fail(d, NX_IO, op, "%s is no regular file", path);
   else status = nxi_file_window(op, path, fd, NXI_FILE_READ, 0, s.st_size, out, d);
   close(fd);
   return status;

@@ -43,7 +43,7 @@ static inline nxi_file *nxi_file_ref(nxi_file *f) {
 }
 /* NULL is allowed. */
 void nxi_file_unref(nxi_file *f);
-/* "OP: cannot WHAT NAME: what errno says". */
+/* "cannot WHAT NAME: what errno says"; without memory for it NX_OUT_OF_MEMORY. */
 nx_status nxi_file_error(const char *op, const char *what, const char *name, nxi_diag *d);
 
 /* ---- arrays in files */
