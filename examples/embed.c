@@ -211,9 +211,10 @@ static const struct {
   unary *map;
   reduction *fold;
 } functions[] = {
-    {"abs", nx_abs, NULL},        {"exp", nx_exp, NULL},        {"log", nx_log, NULL},
-    {"sqrt", nx_sqrt, NULL},      {"tanh", nx_tanh, NULL},      {"max", NULL, nx_reduce_max},
-    {"min", NULL, nx_reduce_min}, {"sum", NULL, nx_reduce_sum},
+    {"abs", nx_abs, NULL},        {"det", nx_det, NULL},        {"inv", nx_inv, NULL},
+    {"exp", nx_exp, NULL},        {"log", nx_log, NULL},        {"sqrt", nx_sqrt, NULL},
+    {"tanh", nx_tanh, NULL},      {"max", NULL, nx_reduce_max}, {"min", NULL, nx_reduce_min},
+    {"sum", NULL, nx_reduce_sum},
 };
 
 /* The integers that follow the first argument: axes or extents. */
