@@ -4,6 +4,7 @@
 #include "api.h"
 #include "file_seeds.h"
 
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -379,6 +380,48 @@ static void deflated(void **state) {
   release(t);
 }
 
+/* An archive that is open may be used by any threads at once. */
+static void *load_many(void *archive) {
+  for (int i = 0; i < 200; i++) {
+    nx_tensor *t = NULL;
+    float value[2];
+    if (nx_archive_load(archive, ctx, "w.1", NULL, &t) != NX_OK ||
+        nx_read(t, value, sizeof value, NULL) != NX_OK || value[1] != 2)
+      return archive;
+    release(t);
+  }
+  return NULL;
+}
+
+static void several_threads(void **state) {
+  (void)state;
+  nx_archive *a = opened(write_file("t", safetensors_file, sizeof safetensors_file - 1));
+  pthread_t threads[4];
+  for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, load_many, a), 0);
+  for (int i = 0; i < 4; i++) {
+    void *failed;
+    pthread_join(threads[i], &failed);
+    assert_null(failed);
+  }
+  nx_archive_close(a);
+}
+
+static int32_t stop(void *user) { return ++*(int *)user > 0; }
+
+static void interrupted(void **state) {
+  (void)state;
+  nx_archive *a = opened(write_file("i", deflated_zip, sizeof deflated_zip));
+  int asked = 0;
+  nx_run_options o = {.size = sizeof o, .poll = stop, .user = &asked};
+  nx_tensor *t = NULL;
+  FAILS(NX_INTERRUPTED, nx_archive_load(a, ctx, "c", &o, &t));
+  FAILS(NX_INTERRUPTED, nx_save_safetensors(ctx, in_root("i2"), NULL, 0, NULL, 0, &o));
+  assert_int_equal(asked, 2);
+  assert_null(t);
+  assert_int_equal(access(in_root("i2"), F_OK), -1);
+  nx_archive_close(a);
+}
+
 /* ---- no memory, at every point */
 
 static void without_memory(void **state) {
@@ -513,6 +556,8 @@ int main(void) {
       IN_SCOPE(unknown_type),
       IN_SCOPE(deflated),
       IN_SCOPE(without_memory),
+      IN_SCOPE(several_threads),
+      IN_SCOPE(interrupted),
       IN_SCOPE(numpy_npz),
       IN_SCOPE(python_safetensors),
   };

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ir/alloc.h"
 #include "ir/dtype.h"
 
 /* Kinds, with the element type that each maps to. */
@@ -484,6 +485,39 @@ static void refused(void **state) {
   assert_int_equal(s.st_size, sizeof bytes);
 }
 
+/* No memory at any point of mapping a file: nothing of it is left, and it works when there is memory again. */
+static void without_memory(void **state) {
+  (void)state;
+  const float data[6] = {1, 2, 3, 4, 5, 6};
+  write_file(data, sizeof data);
+  const view v = {"", 1, {-1}, {0}, 0};
+  for (uint32_t mode = NX_FILE_READ; mode <= NX_FILE_SHARED; mode++)
+    for (int odd = 0; odd < 2; odd++) {
+      nx_import_file_desc d = describe(NX_F32, &v, mode, false);
+      d.offset = 4 - odd; /* copied, where that may be */
+      const int64_t five = 5;
+      d.shape = &five;
+      if (odd && mode == NX_FILE_SHARED) continue;
+      nx_tensor *t = NULL;
+      int failures = 0;
+      for (int64_t point = 0; !t; point++) {
+        nxi_alloc_fail(point, false);
+        nx_status status = nx_import_file(ctx, &d, &t);
+        nxi_alloc_fail(-1, false);
+        if (status == NX_OK) break;
+        assert_int_equal(status, NX_OUT_OF_MEMORY);
+        nx_error e = {.size = sizeof e};
+        assert_int_equal(nx_error_take(&e), NX_OUT_OF_MEMORY);
+        assert_string_equal(e.op, "import_file");
+        assert_null(t);
+        failures++;
+      }
+      assert_true(failures > 0);
+      if (!odd) EXPECT(t, 2, 3, 4, 5, 6);
+      release(t);
+    }
+}
+
 static int make_root(void **state) {
   if (!mkdtemp(root)) return -1;
   snprintf(path, sizeof path, "%s/array", root);
@@ -498,8 +532,8 @@ static int remove_root(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(imports), IN_SCOPE(exports),    IN_SCOPE(files),
-      IN_SCOPE(growing), IN_SCOPE(misaligned), IN_SCOPE(refused),
+      IN_SCOPE(imports),    IN_SCOPE(exports), IN_SCOPE(files),          IN_SCOPE(growing),
+      IN_SCOPE(misaligned), IN_SCOPE(refused), IN_SCOPE(without_memory),
   };
   return cmocka_run_group_tests(tests, make_root, remove_root);
 }
