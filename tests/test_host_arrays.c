@@ -266,6 +266,33 @@ static void exports(void **state) {
   nx_mapping_release(m);
 }
 
+/* Reshaping in Fortran layout, without a copy: turned around it is C layout. */
+static void fortran_reshape(void **state) {
+  (void)state;
+  double host[12]; /* 3 x 4 by columns: element (i, j) is i + 3 j */
+  for (int i = 0; i < 12; i++) host[i] = i;
+  nx_import_desc d = {.size = sizeof d,
+                      .mode = NX_IMPORT_SHARED,
+                      .dtype = NX_F64,
+                      .rank = 2,
+                      .shape = (const int64_t[]){3, 4},
+                      .strides = (const int64_t[]){1, 3},
+                      .base = host,
+                      .bytes = sizeof host};
+  nx_tensor *x = NULL;
+  OK(nx_import(ctx, &d, &x));
+  nx_tensor *turned = GOOD(nx_reshape(GOOD(nx_permute(x, NX_AXES(1, 0))), NX_SHAPE(6, 2)));
+  nx_tensor *y = GOOD(nx_permute(turned, NX_AXES(1, 0))); /* 2 x 6 by columns */
+  nx_tensor_info a = {.size = sizeof a}, b = {.size = sizeof b};
+  nx_tensor_describe(x, &a);
+  nx_tensor_describe(y, &b);
+  assert_true(a.storage_id == b.storage_id && b.strides[0] == 1 && b.strides[1] == 2);
+  host[7] = -1;
+  nx_scalar seen;
+  OK(nx_item(y, (const int64_t[]){1, 3}, &seen, NULL));
+  assert_true(seen.v.f[0] == -1);
+}
+
 /* ---- files */
 
 static void write_file(const void *data, size_t bytes) {
@@ -532,8 +559,8 @@ static int remove_root(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(imports),    IN_SCOPE(exports), IN_SCOPE(files),          IN_SCOPE(growing),
-      IN_SCOPE(misaligned), IN_SCOPE(refused), IN_SCOPE(without_memory),
+      IN_SCOPE(imports), IN_SCOPE(exports),    IN_SCOPE(fortran_reshape), IN_SCOPE(files),
+      IN_SCOPE(growing), IN_SCOPE(misaligned), IN_SCOPE(refused),         IN_SCOPE(without_memory),
   };
   return cmocka_run_group_tests(tests, make_root, remove_root);
 }
