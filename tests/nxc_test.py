@@ -417,7 +417,7 @@ class Info(Case):
     def test_info(self):
         out, err = self.nxc("info")
         self.assertEqual(err, "")
-        for pattern in r"^nx +\d+\.\d+\.\d+$", "^code ", "^processor ", "^threads ", "^caches +L1 ", "^BLAS ", "^device 0 +cpu", "^device 2 +cuda: not available: ", "^cache +":
+        for pattern in r"^nx +\d+\.\d+\.\d+$", "^code ", "^processor ", "^threads ", "^caches +L1 ", "^BLAS ", "^zlib ", "^device 0 +cpu", "^device 2 +cuda: not available: ", "^cache +":
             self.assertRegex(out, re.compile(pattern, re.MULTILINE))
 
     def test_cache(self):

@@ -4,7 +4,9 @@
 #include "api.h"
 #include "file_seeds.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -380,6 +382,44 @@ static void deflated(void **state) {
   release(t);
 }
 
+/* Of a large file the header is read, and what is loaded when it is wanted; the rest never gets into memory. */
+static void touched_pages(void **state) {
+  (void)state;
+  enum { LARGE = 64 << 20 };
+  char head[256] = {0};
+  snprintf(head + 8, sizeof head - 8,
+           "{\"large\":" TENSOR("F32", "%d", "0,%d") ",\"last\":" TENSOR("F32", "4", "%d,%d") "}",
+           LARGE / 4, LARGE, LARGE, LARGE + 16);
+  size_t length = strlen(head + 8), begin = 8 + (length + 7) / 8 * 8;
+  memset(head + 8 + length, ' ', begin - 8 - length);
+  head[0] = (char)(begin - 8);
+  size_t size = begin + LARGE + 16;
+  const float last[] = {1, 2, 3, 4};
+  const char *path = write_file("large", head, begin);
+  assert_int_equal(truncate(path, (off_t)(begin + LARGE)), 0);
+  FILE *f = fopen(path, "ab");
+  assert_int_equal(fwrite(last, sizeof last, 1, f), 1);
+  assert_int_equal(fclose(f), 0);
+  nx_archive *a = opened(path);
+  nx_tensor *t = NULL, *large = NULL;
+  OK(nx_archive_load(a, ctx, "large", NULL, &large));
+  OK(nx_archive_load(a, ctx, "last", NULL, &t));
+  EXPECT(t, 1, 2, 3, 4);
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = (size + page - 1) / page, touched = 0;
+  unsigned char *in_memory = malloc(pages);
+  int fd = open(path, O_RDONLY);
+  void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+  assert_true(map != MAP_FAILED);
+  assert_int_equal(mincore(map, size, in_memory), 0);
+  for (size_t i = 0; i < pages; i++) touched += in_memory[i] & 1;
+  assert_in_range(touched, 1, pages / 16);
+  munmap(map, size);
+  close(fd);
+  free(in_memory);
+  nx_archive_close(a);
+  release(t), release(large);
+}
+
 /* An archive that is open may be used by any threads at once. */
 static void *load_many(void *archive) {
   for (int i = 0; i < 200; i++) {
@@ -547,19 +587,13 @@ static int remove_root(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(reading),
-      IN_SCOPE(writing),
-      IN_SCOPE(refused_writing),
-      IN_SCOPE(bad_json),
-      IN_SCOPE(bad_zip),
-      IN_SCOPE(bad_members),
-      IN_SCOPE(unknown_type),
-      IN_SCOPE(deflated),
-      IN_SCOPE(without_memory),
-      IN_SCOPE(several_threads),
-      IN_SCOPE(interrupted),
-      IN_SCOPE(numpy_npz),
-      IN_SCOPE(python_safetensors),
+      IN_SCOPE(reading),         IN_SCOPE(writing),
+      IN_SCOPE(refused_writing), IN_SCOPE(bad_json),
+      IN_SCOPE(bad_zip),         IN_SCOPE(bad_members),
+      IN_SCOPE(unknown_type),    IN_SCOPE(deflated),
+      IN_SCOPE(without_memory),  IN_SCOPE(touched_pages),
+      IN_SCOPE(several_threads), IN_SCOPE(interrupted),
+      IN_SCOPE(numpy_npz),       IN_SCOPE(python_safetensors),
   };
   return cmocka_run_group_tests(tests, make_root, remove_root);
 }

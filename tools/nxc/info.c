@@ -6,6 +6,7 @@
 #include "codegen_llvm/codegen_llvm.h"
 #include "nx/nx.h"
 #include "nxc.h"
+#include "runtime/archive.h"
 #include "runtime/blas.h"
 #include "runtime/cache_kernel.h"
 #include "runtime/cpus.h"
@@ -40,7 +41,7 @@ static void print_llvm(void) {
          environment);
 }
 
-static void print_blas(void) {
+static void print_libraries(void) {
   nxi_diag d;
   nxi_diag_clear(&d);
   const nxi_blas *blas = nxi_blas_get(&d);
@@ -48,6 +49,7 @@ static void print_blas(void) {
   else
     printf("BLAS        %s, core %s%s\n            %s\n", blas->file, blas->corename,
            blas->mended ? " (told so: it does not know this processor)" : "", blas->config);
+  printf("zlib        %s\n", nxi_inflate_works ? "yes" : "no: compressed .npz files are refused");
 }
 
 static void print_devices(nx_context *context) {
@@ -87,7 +89,7 @@ int nxc_info(int argc, char **argv) {
   printf("nx          %s\n", nx_version());
   print_llvm();
   print_processor();
-  print_blas();
+  print_libraries();
   print_devices(context);
   print_cache();
   nx_context_release(context);
