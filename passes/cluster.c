@@ -185,6 +185,12 @@ static nxp_place reading_place(const nxp_clusterer *c, uint32_t user) {
   return (nxp_place){NXP_SPACE_ANY, 0};
 }
 
+/* Whether what a user reads is at another position than that of its users' points: computed there it is computed again. */
+static bool reads_elsewhere(const nxp_clusterer *c, uint32_t user) {
+  return c->nodes[user].place.space == NXP_SPACE_ANY ||
+         reading_place(c, user).space == NXP_SPACE_ANY;
+}
+
 static void add_use(nxp_clusterer *c, usage *u, uint32_t node, uint32_t user,
                     const nxg_node *view) {
   const nxp_node_state *s = &c->nodes[user];
@@ -217,10 +223,13 @@ static void collect_uses(nxp_clusterer *c, uint32_t node, usage *u) {
   *u = (usage){.first = true};
   for (uint32_t i = c->first_user[node]; i < c->first_user[node + 1]; i++) {
     uint32_t user = c->user[i];
-    if (i > c->first_user[node] && user == c->user[i - 1]) continue;
+    if (i > c->first_user[node] && user == c->user[i - 1]) { /* twice an operand of one */
+      u->ways += c->g->nodes[user].op == NXG_cat && is_placed(c, user);
+      continue;
+    }
     if (!is_view(c, user)) {
       if (!is_placed(c, user)) continue;
-      u->ways += u->ways == 0 || c->nodes[user].place.space == NXP_SPACE_ANY;
+      u->ways += u->ways == 0 || reads_elsewhere(c, user);
       const nxg_node *reader = &c->g->nodes[user];
       if (reader->op == NXG_gather && reader->args[0] == node &&
           nxg_node_elements(reader) > nxg_node_elements(&c->g->nodes[node]))

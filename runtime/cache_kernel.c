@@ -447,11 +447,13 @@ nx_status nxi_kernel_get(nxi_kernel_cache *c, const char *isa, const void *key, 
   pthread_mutex_unlock(&c->lock);
   if (!k) return nxi_oom(d);
   pthread_rwlock_rdlock(&c->inside_llvm);
-  nxi_exit_go_inside();
-  nx_status s = fill(c, k, produce, user, &outcome, &own);
+  bool inside = nxi_exit_go_inside();
+  nx_status s = inside ? fill(c, k, produce, user, &outcome, &own)
+                       : nxi_fail(&own, NX_COMPILE_FAILED, "",
+                                  "the process ends: no kernel is compiled any more");
   if (s != NX_OK && own.status == NX_OK) nxi_fail(&own, s, "", "a kernel could not be made");
   settle(c, k, s, outcome, &own);
-  nxi_exit_come_out();
+  if (inside) nxi_exit_come_out();
   pthread_rwlock_unlock(&c->inside_llvm);
   if (how) *how = outcome;
   if (s == NX_OK) {

@@ -9,6 +9,7 @@
 #include "ir/op.h"
 #include "runtime/cache_kernel.h"
 #include "runtime/debug.h"
+#include "runtime/exit.h"
 
 enum { TINY_NODES = 16, TINY_WORK = 4096 };
 static const double compile_cost_ms = 5;
@@ -47,9 +48,16 @@ uint64_t nxi_executor_compiled(nx_context *c) {
   return atomic_load_explicit(&c->executor->compiled, memory_order_relaxed);
 }
 
+/* Nothing is compiled once the process ends. */
+static nxp_executor kind_of(const nx_context *c, int32_t device) {
+  nxp_executor kind = c->executor->kind;
+  bool interpreted = device == NXI_DEVICE_INTERP || (kind == NXP_LLVM && nxi_exit_begun());
+  return interpreted ? NXP_GRAPH_INTERP : kind;
+}
+
 void nxi_executor_options(const nx_context *c, int32_t device, nxp_options *out) {
   struct nxi_executor *e = c->executor;
-  *out = (nxp_options){.executor = device == NXI_DEVICE_INTERP ? NXP_GRAPH_INTERP : e->kind,
+  *out = (nxp_options){.executor = kind_of(c, device),
                        .fuse = nxi_debug_fuse(),
                        .target = &e->target,
                        .threads = e->target.threads,
@@ -120,13 +128,9 @@ static nx_status make_plan(nxi_run *run, double interpreted_ms, made *m, nxi_dia
   return NX_OK;
 }
 
-static nxp_executor kind_of(const nxi_run *run) {
-  return run->device == NXI_DEVICE_INTERP ? NXP_GRAPH_INTERP : run->context->executor->kind;
-}
-
 /* The plan that exists and should run now; NULL: it has to be made. run_lock. */
 static nxp_plan *ready_plan(const nxi_run *run, const nxi_plan *p, bool *interpret) {
-  *interpret = interprets(kind_of(run), p->tiny, p->interpreted_ms);
+  *interpret = interprets(kind_of(run->context, run->device), p->tiny, p->interpreted_ms);
   return *interpret ? p->interpreted : p->compiled;
 }
 
@@ -332,7 +336,8 @@ static bool is_brief(const nxi_run *run, const nxi_plan *p) {
   bool interpret;
   const nxp_plan *plan = ready_plan(run, p, &interpret);
   if (!plan)
-    return !p->busy && has_tiny_key(run) && interprets(kind_of(run), true, p->interpreted_ms);
+    return !p->busy && has_tiny_key(run) &&
+           interprets(kind_of(run->context, run->device), true, p->interpreted_ms);
   uint64_t bytes = total_bytes(run, plan);
   add_bytes(&bytes, nxp_plan_temporary_bytes(plan));
   return nxp_plan_work(plan) <= (nxp_plan_sure(plan) ? brief_work : brief_interpreted) &&

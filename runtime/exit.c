@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,25 +24,25 @@ extern void *__dso_handle __attribute__((visibility("hidden"))); /* NOLINT */
 
 static _Atomic uint32_t inside;
 static _Atomic bool maker_ends, leaving, first_is_done;
-static pthread_t leaver;
 enum { LEAVE_MS = 5000, PAUSE_MS = 100 };
 
 static void sleep_ms(int ms) { nanosleep(&(struct timespec){.tv_nsec = ms * 1000000L}, NULL); }
 
 static void at_exit(void) {
   if (atomic_load(&leaving)) return;
-  leaver = pthread_self();
   atomic_store(&leaving, true);
   for (int ms = 0; atomic_load(&inside) > 0 && ms < LEAVE_MS; ms++) sleep_ms(1);
 }
 
 static void watch_exit(void) { atexit(at_exit); }
 
-/* The thread ends, perhaps with the process and perhaps alone: whoever comes now for the first kernel is kept back for the
+static bool is_main_thread(void) { return syscall(SYS_gettid) == getpid(); }
+
+/* The thread ends, perhaps with the process and perhaps alone: if it is the first of the process, whoever comes now for the first kernel is kept back for the
  * time that a process needs to get to its handlers, and no longer. */
 static void at_thread_end(void *object) {
   (void)object;
-  atomic_store(&maker_ends, true);
+  if (is_main_thread()) atomic_store(&maker_ends, true);
   for (int ms = 0; atomic_load(&inside) > 0 && !atomic_load(&first_is_done) && ms < LEAVE_MS; ms++)
     sleep_ms(1);
 }
@@ -52,7 +53,7 @@ void nxi_exit_watch(void) {
   watched = __cxa_thread_atexit_impl(at_thread_end, NULL, &__dso_handle) == 0;
 }
 
-void nxi_exit_go_inside(void) {
+bool nxi_exit_go_inside(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, watch_exit);
   atomic_fetch_add(&inside, 1);
@@ -61,10 +62,12 @@ void nxi_exit_go_inside(void) {
     sleep_ms(PAUSE_MS);
     atomic_fetch_add(&inside, 1);
   }
-  if (!atomic_load(&leaving) || pthread_equal(pthread_self(), leaver)) return;
+  if (!atomic_load(&leaving)) return true;
   atomic_fetch_sub(&inside, 1);
-  for (;;) pause(); /* the process ends */
+  return false;
 }
+
+bool nxi_exit_begun(void) { return atomic_load_explicit(&leaving, memory_order_relaxed); }
 
 void nxi_exit_come_out(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -380,15 +380,46 @@ static int end_while_compiling(int ms, bool warm) {
   return 42;
 }
 
+/* A handler of the host's own, registered before any of the library's: it runs when LLVM's objects are gone, while other
+ * threads still want kernels. What it realises, with and without a poll, is interpreted. */
+static nx_tensor *wanted_at_exit[2];
+
+static int32_t goes_on(void *user) { return (void)user, 0; }
+
+static void realise_at_exit(void) {
+  const nx_run_options polled = {.size = sizeof polled, .poll = goes_on};
+  for (int i = 0; i < 2; i++)
+    if (nx_realize(ctx, &wanted_at_exit[i], 1, i ? &polled : NULL) != NX_OK) _exit(1);
+  nx_scalar value;
+  if (nx_item(wanted_at_exit[1], (const int64_t[]){4999}, &value, NULL) != NX_OK) _exit(1);
+  _exit(value.v.f[0] == 3 * 4999 ? 42 : 1);
+}
+
+static int realise_after_the_end(void) {
+  static int64_t first = 100;
+  pthread_t thread;
+  const nx_context_options o = {.size = sizeof o, .cache_dir = ""};
+  if (atexit(realise_at_exit) || nx_context_create(&o, &ctx) != NX_OK) return 1;
+  if (pthread_create(&thread, NULL, compile_for_ever, &first) != 0) return 1;
+  nx_tensor *y = nx_tanh(vector(5000, 0, 1));
+  if (nx_realize(ctx, &y, 1, NULL) != NX_OK) return 1;
+  for (int i = 0; i < 2; i++) {
+    nx_tensor *x = vector(5000, 0, 1);
+    wanted_at_exit[i] = nx_add(nx_add(x, i ? x : nx_neg(x)), x);
+  }
+  return 1;
+}
+
 static void exits_while_compiling(void **state) {
   (void)state;
-  for (int i = 1; i <= 32; i++) {
+  for (int i = 1; i <= 36; i++) {
     char ms[16];
     int status;
     snprintf(ms, sizeof ms, "%d", i <= 16 ? 5 * i : i - 16);
     pid_t child = fork();
     if (child == 0) {
-      execl("/proc/self/exe", "threads_api", i <= 16 ? "warm" : "cold", ms, (char *)NULL);
+      const char *how = i <= 16 ? "warm" : i <= 32 ? "cold" : "handler";
+      execl("/proc/self/exe", "threads_api", how, ms, (char *)NULL);
       _exit(1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -399,6 +430,7 @@ static void exits_while_compiling(void **state) {
 #define T(f) cmocka_unit_test_teardown(f, nothing_left)
 
 int main(int argc, char **argv) {
+  if (argc == 3 && strcmp(argv[1], "handler") == 0) return realise_after_the_end();
   if (argc == 3) return end_while_compiling(atoi(argv[2]), strcmp(argv[1], "warm") == 0);
   const struct CMUnitTest tests[] = {
       T(one_value_for_all),
