@@ -46,6 +46,8 @@ typedef struct workload {
   int operands;  /* of that shape */
   double writes; /* outputs, in elements of an operand */
   double target;
+  double
+      traffic; /* elements read and written in all, if not those of the operands and outputs; 0 */
 } workload;
 
 static nx_tensor *number(nx_context *c, double x) {
@@ -88,22 +90,75 @@ static nx_tensor *transposed(nx_context *c, nx_tensor **x) {
   return (void)c, nx_contiguous(nx_permute(x[0], NX_AXES(1, 0)));
 }
 
+static nx_tensor *cumsum_0(nx_context *c, nx_tensor **x) {
+  return (void)c, nx_associative_scan(x[0], NX_SCAN_SUM, 0);
+}
+static nx_tensor *cumsum_1(nx_context *c, nx_tensor **x) {
+  return (void)c, nx_associative_scan(x[0], NX_SCAN_SUM, 1);
+}
+static nx_tensor *cummax_0(nx_context *c, nx_tensor **x) {
+  return (void)c, nx_associative_scan(x[0], NX_SCAN_MAX, 0);
+}
+static nx_tensor *cummax_1(nx_context *c, nx_tensor **x) {
+  return (void)c, nx_associative_scan(x[0], NX_SCAN_MAX, 1);
+}
+
+/* 8192 numbers of rows of a table of 50000, for each of its columns. */
+enum { TABLE = 50000, TAKEN = 8192, WIDTH = 512 };
+static nx_tensor *row_numbers(nx_context *c) {
+  nx_tensor *key = nx_full(c, 0, NX_U32, NX_SHAPE(2), NX_INTEGER(7));
+  nx_tensor *at = nx_mul(nx_rand(key, NX_F32, NX_SHAPE(TAKEN, 1)), number(c, TABLE - 1));
+  return nx_expand(nx_cast(at, NX_I32), NX_SHAPE(TAKEN, WIDTH));
+}
+static nx_tensor *gather_rows(nx_context *c, nx_tensor **x) {
+  return nx_gather(x[0], row_numbers(c), 0);
+}
+static nx_tensor *scatter_rows(nx_context *c, nx_tensor **x) {
+  nx_tensor *updates = nx_shrink(x[0], (int64_t[]){0, 0}, (int64_t[]){TAKEN, WIDTH});
+  return nx_scatter(x[0], row_numbers(c), updates, 0, NX_SCATTER_ADD, 0);
+}
+
 static const workload workloads[] = {
-    {"2a+3b-ab 1e5", "poly 100000", polynomial, 1, {100000}, false, 2, 1, 0},
-    {"2a+3b-ab 1e5 called", "poly 100000", polynomial, 1, {100000}, true, 2, 1, 0.85},
-    {"2a+3b-ab 1e6", "poly 1000000", polynomial, 1, {1000000}, false, 2, 1, 0.85},
-    {"2a+3b-ab 1.6e7", "poly 16000000", polynomial, 1, {16000000}, false, 2, 1, 0.85},
-    {"tanh(ab+c) 1e6", "tanh 1000000", tanh_of, 1, {1000000}, false, 3, 1, 0},
-    {"exp 1e6", "exp 1000000", exponential, 1, {1000000}, false, 1, 1, 0},
-    {"gelu 1e6", "", gelu, 1, {1000000}, false, 1, 1, 0},
-    {"softmax 4096x1024", "softmax", softmax, 2, {4096, 1024}, false, 1, 1, 0.6},
-    {"layer norm 4096x1024", "layernorm", layer_norm, 2, {4096, 1024}, false, 1, 1, 0.6},
-    {"sum axis 0 4096^2", "sum0", sum_0, 2, {4096, 4096}, false, 1, 0, 0.8},
-    {"sum axis 1 4096^2", "sum1", sum_1, 2, {4096, 4096}, false, 1, 0, 0.8},
-    {"sum all 1.6e7", "sumall", sum_0, 1, {16000000}, false, 1, 0, 0.8},
-    {"max axis 1 4096^2", "max1", max_1, 2, {4096, 4096}, false, 1, 0, 0},
-    {"argmax axis 1 4096^2", "argmax1", argmax_1, 2, {4096, 4096}, false, 1, 0, 0},
-    {"transpose 4096^2", "transpose", transposed, 2, {4096, 4096}, false, 1, 1, 0},
+    {"2a+3b-ab 1e5", "poly 100000", polynomial, 1, {100000}, false, 2, 1, 0, 0},
+    {"2a+3b-ab 1e5 called", "poly 100000", polynomial, 1, {100000}, true, 2, 1, 0.85, 0},
+    {"2a+3b-ab 1e6", "poly 1000000", polynomial, 1, {1000000}, false, 2, 1, 0.85, 0},
+    {"2a+3b-ab 1.6e7", "poly 16000000", polynomial, 1, {16000000}, false, 2, 1, 0.85, 0},
+    {"tanh(ab+c) 1e6", "tanh 1000000", tanh_of, 1, {1000000}, false, 3, 1, 0, 0},
+    {"exp 1e6", "exp 1000000", exponential, 1, {1000000}, false, 1, 1, 0, 0},
+    {"gelu 1e6", "", gelu, 1, {1000000}, false, 1, 1, 0, 0},
+    {"softmax 4096x1024", "softmax", softmax, 2, {4096, 1024}, false, 1, 1, 0.6, 0},
+    {"layer norm 4096x1024", "layernorm", layer_norm, 2, {4096, 1024}, false, 1, 1, 0.6, 0},
+    {"sum axis 0 4096^2", "sum0", sum_0, 2, {4096, 4096}, false, 1, 0, 0.8, 0},
+    {"sum axis 1 4096^2", "sum1", sum_1, 2, {4096, 4096}, false, 1, 0, 0.8, 0},
+    {"sum all 1.6e7", "sumall", sum_0, 1, {16000000}, false, 1, 0, 0.8, 0},
+    {"max axis 1 4096^2", "max1", max_1, 2, {4096, 4096}, false, 1, 0, 0, 0},
+    {"argmax axis 1 4096^2", "argmax1", argmax_1, 2, {4096, 4096}, false, 1, 0, 0, 0},
+    {"transpose 4096^2", "transpose", transposed, 2, {4096, 4096}, false, 1, 1, 0, 0},
+    {"cumsum axis 0 4096^2", "cumsum0", cumsum_0, 2, {4096, 4096}, false, 1, 1, 0.75, 0},
+    {"cumsum axis 1 4096^2", "cumsum1", cumsum_1, 2, {4096, 4096}, false, 1, 1, 0.75, 0},
+    {"cummax axis 0 4096^2", "cummax0", cummax_0, 2, {4096, 4096}, false, 1, 1, 0.75, 0},
+    {"cummax axis 1 4096^2", "cummax1", cummax_1, 2, {4096, 4096}, false, 1, 1, 0.75, 0},
+    {"cumsum 1e7", "cumsumall", cumsum_0, 1, {10000000}, false, 1, 1, 0.5, 0},
+    {"gather 8192 of 50000 rows of 512",
+     "gather",
+     gather_rows,
+     2,
+     {TABLE, WIDTH},
+     false,
+     1,
+     1,
+     0,
+     2.0 * TAKEN *WIDTH},
+    {"scatter-add 8192 to 50000 rows of 512",
+     "scatteradd",
+     scatter_rows,
+     2,
+     {TABLE, WIDTH},
+     false,
+     1,
+     1,
+     0,
+     2.0 * TABLE *WIDTH + 3.0 * TAKEN *WIDTH},
 };
 
 typedef struct job {
@@ -156,6 +211,7 @@ static void run_workload(bench_lab *lab, const workload *w) {
   row.kernels = (int64_t)report.kernels;
   /* The bytes of the row as a copy of equal halves, or as a pure read where next to nothing is written. */
   int64_t bytes = (int64_t)((double)n * 4 * (w->operands + w->writes));
+  if (w->traffic > 0) bytes = (int64_t)(w->traffic * 4);
   int64_t reads = w->writes > 0 ? bytes / 2 : bytes, writes = w->writes > 0 ? bytes / 2 : 64;
   bench_traffic_init(&plain, lab, reads, writes, 0);
   bench_traffic_init(&past, lab, reads, writes, 1);

@@ -43,23 +43,6 @@ static bool is_view(const nxp_clusterer *c, uint32_t node) {
 
 /* ---- preparation */
 
-static bool index_users(nxp_clusterer *c) {
-  const nxg_graph *g = c->g;
-  uint64_t edges = 0;
-  for (uint32_t i = 0; i < g->n_nodes; i++) edges += g->nodes[i].n_args;
-  c->nodes = nxi_calloc((size_t)g->n_nodes + 1, sizeof *c->nodes);
-  c->first_user = nxi_calloc((size_t)g->n_nodes + 2, sizeof *c->first_user);
-  c->user = nxi_malloc((edges + 1) * sizeof *c->user);
-  if (c->nodes == NULL || c->first_user == NULL || c->user == NULL) return false;
-  for (uint32_t i = 0; i < g->n_nodes; i++)
-    for (uint32_t a = 0; a < g->nodes[i].n_args; a++) c->first_user[g->nodes[i].args[a] + 2]++;
-  for (uint32_t i = 0; i < g->n_nodes; i++) c->first_user[i + 2] += c->first_user[i + 1];
-  for (uint32_t i = 0; i < g->n_nodes; i++)
-    for (uint32_t a = 0; a < g->nodes[i].n_args; a++)
-      c->user[c->first_user[g->nodes[i].args[a] + 1]++] = i;
-  return true;
-}
-
 static void store_operand(nxp_clusterer *c, uint32_t node) {
   while (is_view(c, node)) node = c->g->nodes[node].args[0];
   if (c->g->nodes[node].op != NXG_input) c->nodes[node].must_store = true;
@@ -494,28 +477,6 @@ static bool store_with_sibling(nxp_clusterer *c, uint32_t node, const usage *u) 
   return false;
 }
 
-/* Whether a fold from which this value of the kept points is made will join the group that walks `full`: then the value is
- * computed once for each of them, outside the inner loops. Looks at a few nodes only. */
-static bool rests_on_fold(const nxp_clusterer *c, uint32_t node, const nxp_shape *full,
-                          uint32_t reduced, int *budget) {
-  const nxg_node *n = &c->g->nodes[node];
-  nxp_shape walked;
-  uint32_t mask;
-  if (--*budget < 0) return false;
-  if (nxg_ops[n->op].kind == NXG_KIND_FOLD)
-    return nxp_fold_space(c->g, n, c->o->blas, &walked, &mask) && mask == reduced &&
-           nxp_shape_equal(&walked, full) &&
-           nxp_rows_fit(full, reduced, element_bytes(c, n->args[0]), c->o->target);
-  if (nxg_ops[n->op].kind != NXG_KIND_MAP) return false;
-  for (uint32_t i = 0; i < n->n_args; i++) {
-    uint32_t from = is_view(c, n->args[i]) ? c->g->nodes[n->args[i]].args[0] : n->args[i];
-    if (nxg_node_elements(&c->g->nodes[from]) == nxg_node_elements(n) &&
-        rests_on_fold(c, from, full, reduced, budget))
-      return true;
-  }
-  return false;
-}
-
 static bool should_store(const nxp_clusterer *c, uint32_t node, const usage *u) {
   const nxp_node_state *s = &c->nodes[node];
   if (u->n_contexts > NXP_MAX_CONTEXTS) return s->expense > 1;
@@ -530,7 +491,7 @@ static bool should_store(const nxp_clusterer *c, uint32_t node, const usage *u) 
     uint32_t last = (uint32_t)1 << (d->full.rank - 1);
     int budget = 32;
     return !(u->place.broadcast & last) && d->reduced != u->place.broadcast &&
-           (d->reduced != 0 || !rests_on_fold(c, node, &d->full, u->place.broadcast, &budget));
+           (d->reduced != 0 || !nxp_rests_on_fold(c, node, &d->full, u->place.broadcast, &budget));
   }
   for (uint32_t i = 0; i < u->n_contexts; i++)
     if (c->drafts[u->contexts[i]].weight + u->ways * nxp_weight(&c->g->nodes[node]) > MAX_SIZE ||
@@ -610,7 +571,7 @@ nx_status nxp_cluster(const nxg_graph *g, const nxp_cluster_options *o, nxp_clus
                       nxi_diag *d) {
   nxp_clusterer c = {.g = g, .o = o};
   nxp_clusters *result = nxi_calloc(1, sizeof *result);
-  c.failed = result == NULL || !index_users(&c);
+  c.failed = result == NULL || !nxp_index_users(&c);
   if (!c.failed) examine(&c);
   for (uint32_t i = g->n_nodes; i-- > 0 && !c.failed;)
     if (!is_view(&c, i)) place(&c, i);

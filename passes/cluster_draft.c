@@ -99,6 +99,46 @@ void nxp_draft_merge(nxp_clusterer *c, uint32_t a, uint32_t b) {
   x->high = x->high > y->high ? x->high : y->high;
 }
 
+bool nxp_index_users(nxp_clusterer *c) {
+  const nxg_graph *g = c->g;
+  uint64_t edges = 0;
+  for (uint32_t i = 0; i < g->n_nodes; i++) edges += g->nodes[i].n_args;
+  c->nodes = nxi_calloc((size_t)g->n_nodes + 1, sizeof *c->nodes);
+  c->first_user = nxi_calloc((size_t)g->n_nodes + 2, sizeof *c->first_user);
+  c->user = nxi_malloc((edges + 1) * sizeof *c->user);
+  if (c->nodes == NULL || c->first_user == NULL || c->user == NULL) return false;
+  for (uint32_t i = 0; i < g->n_nodes; i++)
+    for (uint32_t a = 0; a < g->nodes[i].n_args; a++) c->first_user[g->nodes[i].args[a] + 2]++;
+  for (uint32_t i = 0; i < g->n_nodes; i++) c->first_user[i + 2] += c->first_user[i + 1];
+  for (uint32_t i = 0; i < g->n_nodes; i++)
+    for (uint32_t a = 0; a < g->nodes[i].n_args; a++)
+      c->user[c->first_user[g->nodes[i].args[a] + 1]++] = i;
+  return true;
+}
+
+bool nxp_rests_on_fold(const nxp_clusterer *c, uint32_t node, const nxp_shape *full,
+                       uint32_t reduced, int *budget) {
+  const nxg_node *n = &c->g->nodes[node];
+  nxp_shape walked;
+  uint32_t mask;
+  if (--*budget < 0) return false;
+  if (nxg_ops[n->op].kind == NXG_KIND_FOLD)
+    return nxp_fold_space(c->g, n, c->o->blas, &walked, &mask) && mask == reduced &&
+           nxp_shape_equal(&walked, full) &&
+           nxp_rows_fit(full, reduced,
+                        nxi_dtype_size(nxi_compute_dtype(c->g->nodes[n->args[0]].dtype)),
+                        c->o->target);
+  if (nxg_ops[n->op].kind != NXG_KIND_MAP) return false;
+  for (uint32_t i = 0; i < n->n_args; i++) {
+    uint32_t from =
+        c->g->nodes[n->args[i]].op == NXG_view ? c->g->nodes[n->args[i]].args[0] : n->args[i];
+    if (nxg_node_elements(&c->g->nodes[from]) == nxg_node_elements(n) &&
+        nxp_rests_on_fold(c, from, full, reduced, budget))
+      return true;
+  }
+  return false;
+}
+
 /* ---- result */
 
 static bool write_group(nxp_clusterer *c, nxp_clusters *out, uint32_t draft_number,

@@ -54,6 +54,12 @@ typedef struct nxp_clusterer {
   bool failed;
 } nxp_clusterer;
 
+/* Fills nodes (zero), first_user and user. False without memory. */
+bool nxp_index_users(nxp_clusterer *c);
+/* Whether a fold from which this value of the kept points is made will join the group that walks `full`: then the value is
+ * computed once for each of them, outside the inner loops. Looks at a few nodes only. */
+bool nxp_rests_on_fold(const nxp_clusterer *c, uint32_t node, const nxp_shape *full,
+                       uint32_t reduced, int *budget);
 uint32_t nxp_draft_find(nxp_clusterer *c, uint32_t group);
 /* NXP_NO_GROUP and c->failed without memory, as below. */
 uint32_t nxp_draft_new(nxp_clusterer *c, nxp_group_kind kind, const nxp_shape *full,

@@ -132,3 +132,32 @@ nx_tensor *nx_associative_scan(nx_tensor *x, nx_scan_op op, int32_t axis) {
   nxi_operand o = nxi_operand_of(x);
   return nxi_record_inferred((nxg_op)(NXG_scan_sum + op), &o, 1, attrs, 2, &d);
 }
+
+/* ---- where a mask is true: how many there are up to each element is its place in the result, n + 1 at most */
+
+nx_tensor *nx_true_indices(nx_tensor *mask, int64_t n) {
+  nxi_diag d;
+  if (!mask) return nxi_error_null("true_indices", 0);
+  nxi_diag_clear(&d);
+  int64_t elements = nxg_elements(mask->rank, nxi_shape(mask)), room, start = 0;
+  if (mask->storage->dtype != NX_BOOL)
+    nxi_fail(&d, NX_UNSUPPORTED_DTYPE, "true_indices",
+             "true_indices: the mask has dtype %s, not bool",
+             nxi_dtypes[mask->storage->dtype].name);
+  else if (n < 0 || __builtin_add_overflow(n, 1, &room))
+    nxi_fail(&d, NX_INVALID_ARGUMENT, "true_indices", "true_indices: there are no %lld indices",
+             (long long)n);
+  if (d.status) return nxi_fail_null(&d);
+  nxi_steps s = nxi_steps_like(mask);
+  nx_scalar none = {NX_SCALAR_I64, {.i = -1}};
+  nx_tensor *flat = nxi_step(&s, nx_reshape(nxi_step(&s, nx_contiguous(mask)), 1, &elements)),
+            *ones = nxi_step(&s, nx_cast(flat, NX_I64)),
+            *count = nxi_step(&s, nx_associative_scan(ones, NX_SCAN_SUM, 0)),
+            *place = nxi_step(&s, nx_sub(count, nxi_step_scalar(&s, NX_I64, 1))),
+            *last = nxi_step_scalar(&s, NX_I64, (double)n),
+            *number = nxi_step_count(&s, NX_I64, elements);
+  place = nxi_step(&s, nx_min(nxi_step(&s, nx_where(flat, place, last)), last));
+  nx_tensor *empty = nxi_step(&s, nx_full(s.context, s.device, NX_I64, 1, &room, &none)),
+            *all = nxi_step(&s, nx_scatter(empty, place, number, 0, NX_SCATTER_SET, 0));
+  return nxi_steps_end(&s, nxi_step(&s, nx_copy(nxi_step(&s, nx_shrink(all, &start, &n)))));
+}

@@ -323,6 +323,27 @@ static void wrong_operands(void **state) {
   TAKES(NX_INVALID_ARGUMENT);
 }
 
+static void true_indices(void **state) {
+  (void)state;
+  for (int64_t n = 0; n < 3000; n = n * 7 + 1) {
+    static float wanted[3001];
+    nx_tensor *x = vector(n, 0, 1), *mask = GOOD(nx_cmpeq(nx_mod(x, number(3)), number(1)));
+    for (int64_t room = 0; room <= 3000; room = room * 11 + 1) {
+      for (int64_t i = 0; i < room; i++) wanted[i] = i * 3 + 1 < n ? (float)(i * 3 + 1) : -1;
+      nx_tensor *found = GOOD(nx_cast(nx_true_indices(mask, room), NX_F32));
+      expect_values_(found, wanted, (size_t)room, __FILE__, __LINE__);
+    }
+  }
+  nx_tensor *square = GOOD(nx_cmplt(nx_reshape(vector(6, 0, 1), NX_SHAPE(2, 3)), number(3)));
+  EXPECT(nx_cast(nx_true_indices(nx_permute(square, NX_AXES(1, 0)), 4), NX_F32), 0, 2, 4, -1);
+  assert_null(nx_true_indices(vector(2, 0, 1), 2));
+  TAKES(NX_UNSUPPORTED_DTYPE);
+  assert_null(nx_true_indices(square, -1));
+  TAKES(NX_INVALID_ARGUMENT);
+  assert_null(nx_true_indices(NULL, 1));
+  TAKES(NX_INVALID_ARGUMENT);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {IN_SCOPE(gather_is_the_loop),
                                      IN_SCOPE(scatter_is_the_loop),
@@ -336,6 +357,7 @@ int main(void) {
                                      IN_SCOPE(scatter_of_itself),
                                      IN_SCOPE(replay_compiles_nothing),
                                      IN_SCOPE(rows_are_one_kernel),
+                                     IN_SCOPE(true_indices),
                                      IN_SCOPE(wrong_operands)};
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

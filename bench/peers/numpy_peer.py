@@ -84,6 +84,20 @@ def linalg(*words):
     return f.get(name)
 
 
+def gather():
+    x, i = random(50000, 512), np.random.default_rng(2).integers(0, 50000, 8192)
+    return lambda: np.take(x, i, axis=0)
+
+
+def scatter_add():
+    x, i = random(50000, 512), np.random.default_rng(2).integers(0, 50000, 8192)
+
+    def run():
+        t = x.copy()
+        np.add.at(t, i, x[:8192])
+    return run
+
+
 WORKLOADS = {
     "linalg": linalg,
     "hello": lambda: (lambda: None),
@@ -97,6 +111,13 @@ WORKLOADS = {
     "max1": lambda: square(lambda x: x.max(axis=1)),
     "argmax1": lambda: square(lambda x: x.argmax(axis=1)),
     "sumall": lambda: (lambda x: (lambda: x.sum()))(random(16000000)),
+    "cumsum0": lambda: square(lambda x: np.cumsum(x, axis=0)),
+    "cumsum1": lambda: square(lambda x: np.cumsum(x, axis=1)),
+    "cummax0": lambda: square(lambda x: np.maximum.accumulate(x, axis=0)),
+    "cummax1": lambda: square(lambda x: np.maximum.accumulate(x, axis=1)),
+    "cumsumall": lambda: (lambda x: (lambda: np.cumsum(x)))(random(10000000)),
+    "gather": gather,
+    "scatteradd": scatter_add,
     "transpose": lambda: square(lambda x: np.ascontiguousarray(x.T)),
     "sgemm": lambda n: sgemm(int(n)),
 }

@@ -63,6 +63,9 @@ typedef enum nx_scan_op { NX_SCAN_SUM, NX_SCAN_PROD, NX_SCAN_MAX, NX_SCAN_MIN } 
  * Integers wrap; NaN propagates; f16 and bf16 are folded in f32, each result rounded once. */
 NX_API nx_tensor *nx_associative_scan(nx_tensor *x, nx_scan_op op, int32_t axis);
 
+/* B. The first n numbers, in C order, of elements that are true: i64 of shape [n], -1 where there are no more. */
+NX_API nx_tensor *nx_true_indices(nx_tensor *mask, int64_t n);
+
 /* ---- one-hot rows: 1 where the new last axis of n equals the index, else 0. Integer indices; any other index than
  * 0 .. n - 1 gives a row of zeros. */
 NX_API nx_tensor *nx_one_hot(nx_tensor *indices, int64_t n, nx_dtype dtype);
