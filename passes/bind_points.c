@@ -304,7 +304,8 @@ void nxb_bind_points(nxb_binder *b, nxk_value vector_loop) {
     else if (i != jam_at) nest.dims[nest.n++] = nxb_outer_dim(b, i, NXB_POINT, 1);
   }
   if (vector_at != NXK_NONE) {
-    p.lanes = nxb_choose_lanes(b, part->first, part->last, vector_loop, p.jams ? 2 : 4);
+    bool scans = nxb_scans(b, part->first, part->last); /* each row is a few lines: more of them */
+    p.lanes = nxb_choose_lanes(b, part->first, part->last, vector_loop, p.jams ? 2 : scans ? 8 : 4);
     p.lanes = nxb_fit_lanes(b, p.lanes, widest, part->outer[vector_at].extent);
     p.vectors = p.lanes > 1;
     p.tail = nxb_choose_tail(b, part->first, part->last, part->outer[vector_at].extent, p.lanes);

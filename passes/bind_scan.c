@@ -101,7 +101,7 @@ static void show_row(nxb_binder *b, nxb_view *row, const nxb_stage *s, const row
                      int64_t number) {
   row->lanes = (uint8_t)r->side;
   row->vector = s->loops[0].value;
-  row->base_multiple = 1;
+  row->base_multiple = r->side; /* square blocks begin at multiples of it */
   nxb_set_index(b, row, &s->loops[0], at, true);
   nxb_set_index(b, row, &r->across, nxb_add(b, r->first, number), false);
 }
@@ -306,7 +306,7 @@ static bool plan_rows(nxb_binder *b, rows *r, uint32_t *at) {
     if (p->outer[*at].extent >= r->side && p->outer[*at].step == 1 && p->outer[*at].lower == 0)
       break;
   return any && *at < p->n_outer && r->side >= 4 && s->points >= r->side &&
-         nxb_repeats(b, p->first, p->last);
+         (p->outer[*at].extent % r->side == 0 || nxb_repeats(b, p->first, p->last));
 }
 
 static bool write_stage(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s,
