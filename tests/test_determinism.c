@@ -14,7 +14,7 @@
 #include "runtime/target.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
-enum { PROGRAMS = 14, MOST = 4 };
+enum { PROGRAMS = 16, MOST = 4 };
 typedef struct digests {
   uint64_t of[PROGRAMS];
   uint64_t compiled, from_disk; /* kernels */
@@ -174,6 +174,18 @@ static int program(int which, nx_tensor **out) {
           now(nx_cat((nx_tensor *const[]){x, softmax(x, 0), now(nx_flip(x, NX_AXES(0, 1)))}, 3, 1));
       out[1] = sum(out[0], 0);
       return 2;
+    case 13:
+      out[0] = now(nx_associative_scan(wide, NX_SCAN_SUM, 1));
+      out[1] = now(nx_exp(now(nx_associative_scan(now(nx_neg(tall)), NX_SCAN_SUM, 0))));
+      out[2] = now(nx_associative_scan(waves(x), NX_SCAN_MAX, 1));
+      return 3;
+    case 14: {
+      nx_tensor *big = now(nx_cast(now(nx_mul(x, number(1e4F))), NX_I32));
+      nx_tensor *i = now(nx_mod(big, GOOD(nx_full(ctx, 0, NX_I32, 0, NULL, NX_INTEGER(300)))));
+      out[0] = now(nx_neg(now(nx_gather(waves(x), i, 1))));
+      out[1] = now(nx_scatter(x, i, waves(x), 1, NX_SCATTER_ADD, 0));
+      return 2;
+    }
     default: {
       nx_tensor *c = now(nx_copy(tall));
       OK(nx_assign(
