@@ -66,6 +66,7 @@ static uint32_t first_bad(checked *c, uint32_t indices, int64_t extent, int64_t 
 }
 
 static uint32_t cast(nxg_rewrite *r, uint32_t node, uint32_t value, nx_dtype t) {
+  if (nxg_rewrite_failed(r)) return UINT32_MAX;
   const nxg_node n = r->to->nodes[value]; /* a copy: nodes move */
   return nxg_rewrite_add(r, node, NXG_cast, 1, &value, NULL, 0, t, n.rank, n.shape);
 }

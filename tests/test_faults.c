@@ -143,6 +143,36 @@ static void part_polled(void) {
   release(line), release(y);
 }
 
+/* Composed operations, checks of indices, scans in blocks. */
+static void part_indexed(nx_tensor *x) {
+  nx_tensor *i, *g, *half, *small, *s, *line, *c, *found, *mask;
+  int64_t two[2] = {2, 2};
+  nx_window w = {.size = sizeof w, .n = 2, .kernel = two};
+  nx_scalar a;
+  MAKE(i, nx_full(ctx, 0, NX_I32, NX_SHAPE(2, 4), NX_INTEGER(-2)));
+  MAKE(g, nx_gather(x, i, 0));
+  MAKE(half, nx_cast(x, NX_F16));
+  MAKE(small, nx_cast(g, NX_F16));
+  MAKE(s, nx_scatter(half, i, small, 0, NX_SCATTER_ADD, 0));
+  STEP(nx_item(s, (int64_t[]){2, 3}, &a, NULL));
+  assert_true(a.v.f[0] == 33);
+  MAKE(line, nx_arange(ctx, 0, NX_F32, NX_NUMBER(1), NX_NUMBER(0), 40000));
+  MAKE(c, nx_associative_scan(line, NX_SCAN_SUM, 0));
+  STEP(nx_item(c, (int64_t[]){39999}, &a, NULL));
+  assert_true(a.v.f[0] == 40000);
+  release(g), release(c);
+  MAKE(g, nx_unfold(x, &w));
+  MAKE(c, nx_fold(g, (int64_t[]){4, 4}, &w));
+  STEP(nx_item(c, (int64_t[]){1, 1}, &a, NULL));
+  assert_true(a.v.f[0] == 20);
+  MAKE(mask, nx_cmpeq(x, x));
+  MAKE(found, nx_true_indices(mask, 3));
+  STEP(nx_item(found, (int64_t[]){2}, &a, NULL));
+  assert_true(a.v.i == 2);
+  release(i), release(g), release(half), release(small), release(s), release(line), release(c);
+  release(found), release(mask);
+}
+
 static void program(void) {
   nx_tensor *line, *x, *y, *back = NULL;
   MAKE(line, nx_arange(ctx, 0, NX_F32, NX_NUMBER(0), NX_NUMBER(1), 16));
@@ -158,6 +188,7 @@ static void program(void) {
   char *text = NULL;
   STEP(nx_dump(&x, 1, "graph", &text));
   nx_string_free(text);
+  part_indexed(x);
   part_mutation(x);
   part_import();
   part_function(x);
