@@ -99,7 +99,8 @@ static void run_row(bench_lab *lab, const decomposition *what, int64_t batch, in
   job j = {.lab = lab, .what = what, .a = bench_random(lab, NX_F64, 3, shape, -1, 1)};
   j.b = bench_random(lab, NX_F64, 3, shape, -1, 1);
   if (what->definite) j.a = definite(lab, j.a, n);
-  bench_way ways[2] = {{run_job, &j, 0}, {bench_peer_run, lab->numpy, 0}};
+  bench_way ways[2] = {{.run = run_job, .state = &j},
+                       {.run = bench_peer_run, .state = lab->numpy, .foreign = true}};
   bool numpy = bench_peer_setup(lab->numpy, peer);
   bench_interleave(ways, numpy ? 2 : 1, n == 1024 ? 3 : lab->rounds, 1e-3);
   bench_row row = {.name = name,
