@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lapack.h"
+#include "small_matrix.h"
 
 typedef void (*potrf_fn)(const char *uplo, const int *n, void *a, const int *lda, int *info,
                          size_t uplo_length);
@@ -27,7 +28,18 @@ static bool good_diagonal(nx_dtype t, int64_t n, const void *a) {
   return true;
 }
 
+static nx_status factor_small(nx_dtype t, bool upper, int n, const char *from, char *to) {
+  _Alignas(16) char lower[NXI_SMALL_MATRIX * NXI_SMALL_MATRIX * sizeof(double)];
+  char *at = upper ? lower : to;
+  memcpy(at, from, (size_t)n * (size_t)n * (size_t)nxi_dtype_size(t));
+  bool good = nxi_small_cholesky(t, n, at);
+  nxi_zero_triangle(t, n, n, at, false);
+  if (upper) nxi_transpose(t, n, n, at, n, to, n, false);
+  return good && good_diagonal(t, n, to) ? NX_OK : NX_NOT_POSITIVE_DEFINITE;
+}
+
 static nx_status factor(nx_dtype t, bool upper, int n, const char *from, char *to) {
+  if (nxi_is_small_matrix(t, n)) return factor_small(t, upper, n, from, to);
   potrf_fn potrf = (potrf_fn)nxi_lapack(NXI_LAPACK_potrf, t);
   int info = 0;
   if (upper) nxi_transpose(t, n, n, from, n, to, n, true);

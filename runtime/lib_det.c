@@ -5,14 +5,21 @@
 #include <string.h>
 
 #include "lapack.h"
+#include "small_matrix.h"
 
 typedef void (*getrf_fn)(const int *m, const int *n, void *a, const int *lda, int *pivots,
                          int *info);
 typedef void (*getri_fn)(const int *n, void *a, const int *lda, const int *pivots, void *work,
                          const int *lwork, int *info);
 
+/* Pivots count from 1. What is not 0 is singular. */
 static int factor(nx_dtype t, int n, void *a, int *pivots) {
   int info = 0;
+  if (nxi_is_small_matrix(t, n)) {
+    info = !nxi_small_lu(t, n, a, pivots);
+    for (int i = 0; i < n; i++) pivots[i]++;
+    return info;
+  }
   nxi_lapack_enter();
   ((getrf_fn)nxi_lapack(NXI_LAPACK_getrf, t))(&n, &n, a, &n, pivots, &info);
   nxi_lapack_leave();
@@ -66,10 +73,11 @@ static number times_power(number x, int64_t exponent) {
   return (number){ldexp(x.re, e), ldexp(x.im, e)};
 }
 
-/* Moves the exponent of the larger part out of x. */
+/* Moves the exponent of the larger part out of x, if a product with another such number could leave the range. */
 static number normal(number x, int64_t *exponent) {
   double larger = fmax(fabs(x.re), fabs(x.im));
   int e = 0;
+  if (larger > 0x1p-400 && larger < 0x1p400) return x;
   if (larger == 0 || !isfinite(x.re) || !isfinite(x.im)) return x;
   frexp(larger, &e);
   *exponent += e;
@@ -138,6 +146,15 @@ static nx_status prepare_inv(const nxg_call *call, nxg_call_work *work, nxi_diag
   return nxi_work_state(call, work, a->dtype, lengths, 2, d);
 }
 
+static nx_status invert_small(nx_dtype t, int n, const void *from, void *to, int *pivots) {
+  _Alignas(16) char factors[NXI_SMALL_MATRIX * NXI_SMALL_MATRIX * sizeof(double)];
+  memcpy(factors, from, (size_t)n * (size_t)n * (size_t)nxi_dtype_size(t));
+  if (!nxi_small_lu(t, n, factors, pivots)) return NX_SINGULAR;
+  nxi_identity(t, n, n, to);
+  nxi_small_solve(t, n, n, factors, pivots, to);
+  return NX_OK;
+}
+
 static nx_status one_inv(const nxg_call_part *part, int64_t index) {
   const nxg_array *a = &part->call->operands[0];
   nx_dtype t = a->dtype;
@@ -145,8 +162,9 @@ static nx_status one_inv(const nxg_call_part *part, int64_t index) {
       *pivots = nxi_work_array(part, INVERSE_PIVOTS, NULL);
   void *work = nxi_work_array(part, INVERSE_WORK, &lwork),
        *to = nxi_item(a, part->results[0], 2, index);
-  memcpy(to, nxi_item(a, part->operands[0], 2, index),
-         (size_t)n * (size_t)n * (size_t)nxi_dtype_size(t));
+  const void *from = nxi_item(a, part->operands[0], 2, index);
+  if (nxi_is_small_matrix(t, n)) return invert_small(t, n, from, to, pivots);
+  memcpy(to, from, (size_t)n * (size_t)n * (size_t)nxi_dtype_size(t));
   if (factor(t, n, to, pivots) != 0) return NX_SINGULAR;
   nxi_lapack_enter();
   ((getri_fn)nxi_lapack(NXI_LAPACK_getri, t))(&n, to, &n, pivots, work, &lwork, &info);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lapack.h"
+#include "small_matrix.h"
 
 typedef void (*trsm_fn)(const char *side, const char *uplo, const char *trans, const char *diag,
                         const int *m, const int *n, const void *alpha, const void *a,
@@ -121,6 +122,11 @@ static nx_status one_solve(const nxg_call_part *part, int64_t index) {
   char *factors = nxi_work_array(part, FACTORS, NULL), *x = nxi_item(b, part->results[0], 2, index);
   memcpy(factors, nxi_item(a, part->operands[0], 2, index), (size_t)n * (size_t)n * size);
   memcpy(x, nxi_item(b, part->operands[1], 2, index), (size_t)n * row);
+  if (nxi_is_small_matrix(t, n)) {
+    if (!nxi_small_lu(t, n, factors, pivots)) return NX_SINGULAR;
+    nxi_small_solve(t, n, columns, factors, pivots, x);
+    return NX_OK;
+  }
   nxi_lapack_enter();
   ((getrf_fn)nxi_lapack(NXI_LAPACK_getrf, t))(&n, &n, factors, &n, pivots, &info);
   nxi_lapack_leave();
