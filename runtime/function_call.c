@@ -359,6 +359,19 @@ static void end(nxi_call *k, nx_status status) {
   nxi_run_unlock(c);
 }
 
+/* The tag of the operation of the function that failed. */
+static void blame(nxi_call *k) {
+  nxi_action *a = k->a;
+  const nxg_graph *g = k->f->graph;
+  int32_t node = a->diag.node;
+  if (node < 0 || (uint32_t)node >= g->n_nodes) return;
+  const char *text = g->nodes[node].tag_text;
+  a->blamed = true;
+  a->output = -1;
+  a->tag = g->nodes[node].tag;
+  snprintf(a->tag_text, sizeof a->tag_text, "%s", text ? text : "");
+}
+
 static nx_status run_call(nxi_call *k) {
   nx_status status;
   k->run->options = k->a->options;
@@ -372,6 +385,7 @@ static nx_status run_call(nxi_call *k) {
   } while (status == NXI_WAIT);
   if (status) return status;
   status = nxi_execute(k->run, k->a);
+  if (status) blame(k);
   end(k, status);
   if (!status) donate(k);
   return status;

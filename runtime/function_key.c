@@ -196,6 +196,7 @@ static bool read_body(reader *r, uint32_t *args) {
     r->numbers[i] = nxg_add(r->g, (nxg_op)n->op, n->n_args, args, n->attrs, n->n_attrs, n->dtype,
                             n->rank, n->shape);
     if (r->numbers[i] == UINT32_MAX) return false;
+    r->g->nodes[r->numbers[i]].origin = i;
   }
   return true;
 }

@@ -236,8 +236,12 @@ static void failing_loses_nothing(void **state) {
 static void functions(void **state) {
   (void)state;
   int64_t n = 5;
-  nx_tensor *x = GOOD(nx_placeholder(ctx, 0, NX_F64, NX_SHAPE(2, n, n))),
-            *y = GOOD(nx_neg(nx_cholesky(x, false)));
+  nx_tensor *x = GOOD(nx_placeholder(ctx, 0, NX_F64, NX_SHAPE(2, n, n))), *y;
+  nx_tag_set(9, "inside");
+  nx_tensor *l = GOOD(nx_cholesky(x, false));
+  nx_tag_set(10, "after");
+  y = GOOD(nx_neg(l));
+  nx_tag_set(0, NULL);
   nx_function *f = NULL;
   OK(nx_function_create(ctx, &x, 1, &y, 1, NULL, &f));
   for (int round = 0; round < 2; round++) {
@@ -254,6 +258,8 @@ static void functions(void **state) {
   assert_int_equal(nx_function_call(f, &bad, &none, NULL), NX_NOT_POSITIVE_DEFINITE);
   nx_error_take(&e);
   assert_int_equal(e.index, 1);
+  assert_int_equal(e.tag, 9);
+  assert_string_equal(e.tag_text, "inside");
   assert_null(none);
   nx_function_release(f);
 }
