@@ -44,6 +44,13 @@ static bool place_results(nxp_building *s, nxp_step *step, const nxp_group *grou
   return true;
 }
 
+/* So many threads may be at the call at once that each needs scratch memory of its own. */
+static int64_t workers(const nxp_plan *p, const nxg_call_work *work) {
+  bool one = true;
+  for (uint32_t i = 0; i < work->n_phases; i++) one = one && work->tasks[i] <= work->grain[i];
+  return one ? 1 : p->threads;
+}
+
 nx_status nxp_add_call_group(nxp_building *s, uint32_t group) {
   nxp_builder *b = s->b;
   const nxp_group *members = &b->clusters->groups[group];
@@ -61,8 +68,8 @@ nx_status nxp_add_call_group(nxp_building *s, uint32_t group) {
   step->call = call; /* from now on its state is released with the plan */
   for (uint32_t i = 0; i < n->n_args; i++) step->buffers[i] = operand_location(s, n->args[i]);
   int64_t own;
-  if (__builtin_mul_overflow((call->work.own_bytes + 63) & ~(int64_t)63, (int64_t)b->plan->threads,
-                             &own))
+  if (__builtin_mul_overflow((call->work.own_bytes + 63) & ~(int64_t)63,
+                             workers(b->plan, &call->work), &own))
     own = INT64_MAX; /* no launch can have it, and says so */
   if (!place_results(s, step, members) ||
       !scratch(s, step, call->work.shared_bytes, n_buffers - 2) ||

@@ -57,7 +57,7 @@ nx_tensor *nx_det(nx_tensor *a) {
  * operand's dtype */
 
 static nx_status several(nxg_op op, nx_tensor *a, bool most, int64_t *attrs, uint32_t n_attrs,
-                         uint32_t narrow, nx_tensor **const *out) {
+                         uint32_t narrow, nx_tensor **const out[NXG_CALL_RESULTS]) {
   nx_tensor *made[NXG_CALL_RESULTS] = {NULL};
   uint32_t n = nxg_call_results(op);
   if (!a) return nxi_error_null(nxg_ops[op].name, 0), NX_INVALID_ARGUMENT;
@@ -71,7 +71,7 @@ static nx_status several(nxg_op op, nx_tensor *a, bool most, int64_t *attrs, uin
   }
   nx_tensor_release(wide);
   for (uint32_t i = 0; i < n; i++) {
-    if (good) *out[i] = made[i];
+    if (good && out[i]) *out[i] = made[i];
     else nx_tensor_release(made[i]);
   }
   return good ? NX_OK : nxi_error_status();
@@ -79,27 +79,30 @@ static nx_status several(nxg_op op, nx_tensor *a, bool most, int64_t *attrs, uin
 
 nx_status nx_qr(nx_tensor *a, bool reduced, nx_tensor **q, nx_tensor **r) {
   int64_t attrs[2] = {reduced, 0};
-  return several(NXG_qr, a, false, attrs, 1, 3, (nx_tensor * *const[]){q, r});
+  return several(NXG_qr, a, false, attrs, 1, 3, (nx_tensor * *const[NXG_CALL_RESULTS]){q, r});
 }
 
 nx_status nx_svd(nx_tensor *a, bool full, nx_tensor **u, nx_tensor **s, nx_tensor **vh) {
   int64_t attrs[2] = {full, 0};
-  return several(NXG_svd, a, false, attrs, 1, 5, (nx_tensor * *const[]){u, s, vh});
+  return several(NXG_svd, a, false, attrs, 1, 5, (nx_tensor * *const[NXG_CALL_RESULTS]){u, s, vh});
 }
 
 nx_status nx_eigh(nx_tensor *a, nx_tensor **values, nx_tensor **vectors) {
   int64_t attrs[1] = {0};
-  return several(NXG_eigh, a, false, attrs, 0, 2, (nx_tensor * *const[]){values, vectors});
+  return several(NXG_eigh, a, false, attrs, 0, 2,
+                 (nx_tensor * *const[NXG_CALL_RESULTS]){values, vectors});
 }
 
 nx_status nx_eig(nx_tensor *a, nx_tensor **values, nx_tensor **vectors) {
   int64_t attrs[1] = {0};
-  return several(NXG_eig, a, true, attrs, 0, 0, (nx_tensor * *const[]){values, vectors});
+  return several(NXG_eig, a, true, attrs, 0, 0,
+                 (nx_tensor * *const[NXG_CALL_RESULTS]){values, vectors});
 }
 
 nx_status nx_slogdet(nx_tensor *a, nx_tensor **sign, nx_tensor **log) {
   int64_t attrs[1] = {0};
-  return several(NXG_slogdet, a, false, attrs, 0, 3, (nx_tensor * *const[]){sign, log});
+  return several(NXG_slogdet, a, false, attrs, 0, 3,
+                 (nx_tensor * *const[NXG_CALL_RESULTS]){sign, log});
 }
 
 /* ---- A x = b */

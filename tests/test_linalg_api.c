@@ -85,6 +85,37 @@ static void fused_results(void **state) {
   assert_true(largest(GOOD(nx_sub(only, values))) < 1e-13);
 }
 
+/* All results of a function's call come from one call of the library, too. */
+static void results_of_functions(void **state) {
+  (void)state;
+  nx_tensor *x = GOOD(nx_placeholder(ctx, 0, NX_F64, NX_SHAPE(2, 30, 20))), *out[3],
+            *results[3] = {NULL};
+  OK(nx_svd(x, false, &out[0], &out[1], &out[2]));
+  nx_function *f = NULL;
+  OK(nx_function_create(ctx, &x, 1, out, 3, NULL, &f));
+  nx_tensor *a = tensor(NX_F64, 3, (int64_t[]){2, 30, 20}), *wanted[3];
+  nx_report r = {.size = sizeof r};
+  nx_run_options o = {.size = sizeof o, .report = &r};
+  OK(nx_realize(ctx, &a, 1, NULL));
+  OK(nx_function_call(f, &a, results, &o));
+  assert_true(r.interpreted || r.library_calls == 1);
+  OK(nx_svd(a, false, &wanted[0], &wanted[1], &wanted[2]));
+  for (int i = 0; i < 3; i++) {
+    assert_true(largest(GOOD(nx_sub(results[i], wanted[i]))) == 0);
+    release(results[i]);
+  }
+  nx_function_release(f);
+}
+
+static void unwanted(void **state) {
+  (void)state;
+  nx_tensor *a = tensor(NX_F64, 2, (int64_t[]){6, 4}), *r = NULL, *again = NULL, *q = NULL;
+  OK(nx_qr(a, true, NULL, &r));
+  OK(nx_qr(a, true, &q, &again));
+  assert_true(largest(GOOD(nx_sub(r, again))) == 0);
+  OK(nx_qr(a, true, NULL, NULL));
+}
+
 static void untouched(void **state) {
   (void)state;
   nx_tensor *bad = tensor(NX_F32, 1, (int64_t[]){3}), *q = bad, *r = bad;
@@ -178,10 +209,10 @@ static void small_floats(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {IN_SCOPE(results_of_one_call), IN_SCOPE(results_apart),
-                                     IN_SCOPE(fused_results),       IN_SCOPE(untouched),
-                                     IN_SCOPE(right_sides),         IN_SCOPE(pseudo_inverse),
-                                     IN_SCOPE(small_floats)};
+  const struct CMUnitTest tests[] = {
+      IN_SCOPE(results_of_one_call),  IN_SCOPE(results_apart),  IN_SCOPE(fused_results),
+      IN_SCOPE(results_of_functions), IN_SCOPE(unwanted),       IN_SCOPE(untouched),
+      IN_SCOPE(right_sides),          IN_SCOPE(pseudo_inverse), IN_SCOPE(small_floats)};
   if (nxi_lapack_ready("test", NULL) != NX_OK) return 77; /* skipped */
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

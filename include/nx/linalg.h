@@ -24,8 +24,8 @@ NX_API nx_tensor *nx_matmul(nx_tensor *a, nx_tensor *b);
  * triangle of A alone; the other triangle of the result is zero. NX_NOT_POSITIVE_DEFINITE, also for NaN. */
 NX_API nx_tensor *nx_cholesky(nx_tensor *a, bool upper);
 
-/* Functions of several results write them through pointers, one reference of the caller's each; on a failure nothing is
- * written, and the status is that of the thread's error. Results of one call that are alive are computed together when one
+/* Functions of several results write them through pointers, one reference of the caller's each; a pointer may be NULL
+ * if the result is not wanted; on a failure nothing is written, and the status is that of the thread's error. Results of one call that are alive are computed together when one
  * of them is realised. */
 
 /* (.., m, n) -> q (.., m, k), r (.., k, n) with A = Q R: k the smaller of m and n if `reduced`, else m. Q has orthonormal
