@@ -38,16 +38,21 @@ typedef struct number {
 
 typedef struct float_format {
   int bits, fraction_bits;
+  bool finite; /* no infinity: all fields are numbers, but for the one NaN with all bits set */
 } float_format;
 
 static float_format format_of(nx_dtype t) {
   switch (t) {
-    case NX_F16: return (float_format){16, 10};
-    case NX_BF16: return (float_format){16, 7};
-    case NX_F32: return (float_format){32, 23};
-    default: return (float_format){64, 52};
+    case NX_F8E4M3: return (float_format){8, 3, true};
+    case NX_F8E5M2: return (float_format){8, 2, false};
+    case NX_F16: return (float_format){16, 10, false};
+    case NX_BF16: return (float_format){16, 7, false};
+    case NX_F32: return (float_format){32, 23, false};
+    default: return (float_format){64, 52, false};
   }
 }
+
+static uint64_t low_bits(uint64_t bits, int n) { return n >= 64 ? bits : bits & ((1ull << n) - 1); }
 
 static int exponent_mask(float_format f) { return (1 << (f.bits - 1 - f.fraction_bits)) - 1; }
 static int exponent_bias(float_format f) { return exponent_mask(f) >> 1; }
@@ -62,7 +67,9 @@ static number unpack(uint64_t bits, float_format f) {
   bool negative = bits >> (f.bits - 1) & 1;
   int field = (int)(bits >> f.fraction_bits) & exponent_mask(f);
   uint64_t fraction = bits << (64 - f.fraction_bits); /* against the top, hidden bit shifted out */
-  if (field == exponent_mask(f))
+  if (f.finite && low_bits(~bits, f.bits - 1) == 0)
+    return (number){NOT_A_NUMBER, negative, 0, fraction};
+  if (field == exponent_mask(f) && !f.finite)
     return (number){fraction ? NOT_A_NUMBER : INFINITE, negative, 0, fraction};
   if (field == 0)
     return normalized(negative, -exponent_bias(f),
@@ -81,6 +88,8 @@ static uint64_t shift_right_rounded(uint64_t value, int shift) {
 static uint64_t pack(number n, float_format f) {
   uint64_t sign = (uint64_t)n.negative << (f.bits - 1);
   uint64_t infinity = (uint64_t)exponent_mask(f) << f.fraction_bits;
+  uint64_t all = low_bits(UINT64_MAX, f.bits - 1);
+  if (f.finite && (n.kind == INFINITE || n.kind == NOT_A_NUMBER)) return sign | all;
   switch (n.kind) {
     case ZERO: return sign;
     case INFINITE: return sign | infinity;
@@ -90,15 +99,14 @@ static uint64_t pack(number n, float_format f) {
     case FINITE: break;
   }
   int field = n.exponent + exponent_bias(f);
-  if (field >= exponent_mask(f)) return sign | infinity;
+  if (field >= exponent_mask(f) + f.finite) return sign | (f.finite ? all : infinity);
   /* The rounded significand holds its hidden bit; added to the field below, a carry out of the fraction
-   * raises the exponent, up to infinity, and a subnormal that rounds up becomes the first normal number. */
+   * raises the exponent, up to infinity (or, and past it, to the NaN of a finite format), and a subnormal that rounds up becomes the first normal number. */
   int below = field < 1 ? 1 - field : 0;
   uint64_t rounded = shift_right_rounded(n.significand, 63 - f.fraction_bits + below);
-  return sign | (((uint64_t)(field < 1 ? 0 : field - 1) << f.fraction_bits) + rounded);
+  uint64_t magnitude = ((uint64_t)(field < 1 ? 0 : field - 1) << f.fraction_bits) + rounded;
+  return sign | (magnitude > all ? all : magnitude);
 }
-
-static uint64_t low_bits(uint64_t bits, int n) { return n >= 64 ? bits : bits & ((1ull << n) - 1); }
 
 /* Truncated toward zero and saturated; NaN gives 0. */
 static uint64_t number_to_integer(number n, nx_dtype to) {
@@ -160,6 +168,7 @@ uint64_t nxi_load_element(const void *p, nx_dtype t) {
     uint64_t d;
   } v; /* the address may have any alignment */
   switch (nxi_dtypes[t].bits) {
+    case 4: memcpy(&v.b, p, 1); return v.b & 15;
     case 8: memcpy(&v.b, p, 1); return t == NX_BOOL ? v.b != 0 : v.b;
     case 16: memcpy(&v.h, p, 2); return v.h;
     case 32: memcpy(&v.w, p, 4); return v.w;
@@ -175,8 +184,9 @@ void nxi_store_element(void *p, nx_dtype t, uint64_t bits) {
     uint64_t d;
   } v;
   switch (nxi_dtypes[t].bits) {
+    case 4:
     case 8:
-      v.b = (uint8_t)bits;
+      v.b = (uint8_t)(t == NX_I4 ? widen_integer(low_bits(bits, 4), t) : bits);
       memcpy(p, &v.b, 1);
       break;
     case 16:
@@ -192,6 +202,21 @@ void nxi_store_element(void *p, nx_dtype t, uint64_t bits) {
       memcpy(p, &v.d, 8);
       break;
   }
+}
+
+uint64_t nxi_load_at(const void *memory, nx_dtype t, int64_t i) {
+  if (!nxi_is_nibble(t)) return nxi_load_element((const char *)memory + i * nxi_dtype_size(t), t);
+  return ((const uint8_t *)memory)[i / 2] >> 4 * (i & 1) & 15u;
+}
+
+void nxi_store_at(void *memory, nx_dtype t, int64_t i, uint64_t bits) {
+  if (!nxi_is_nibble(t)) {
+    nxi_store_element((char *)memory + i * nxi_dtype_size(t), t, bits);
+    return;
+  }
+  uint8_t *byte = (uint8_t *)memory + i / 2;
+  unsigned shift = 4 * (i & 1), kept = *byte & 240u >> shift;
+  *byte = (uint8_t)(kept | (unsigned)(bits & 15) << shift);
 }
 
 bool nxi_same_bits(uint64_t a, uint64_t b, nx_dtype t) {

@@ -34,9 +34,19 @@ static inline nxi_class nxi_dtype_class(nx_dtype t) { return (nxi_class)nxi_dtyp
 static inline bool nxi_is_float(nx_dtype t) { return nxi_dtypes[t].cls == NXI_FLOAT; }
 static inline bool nxi_is_signed(nx_dtype t) { return nxi_dtypes[t].cls == NXI_INT; }
 static inline bool nxi_is_integer(nx_dtype t) { return (nxi_dtypes[t].cls & NXI_I) != 0; }
-/* Bytes of one element; the admitted dtypes of a whole number of bytes. */
-static inline int64_t nxi_dtype_size(nx_dtype t) { return nxi_dtypes[t].bits / 8; }
-/* f16 and bf16 (and f8): compute in f32, round each recorded result. */
+/* i4 and u4: two elements in a byte of a tensor's memory, the even one in the low half. */
+static inline bool nxi_is_nibble(nx_dtype t) { return nxi_dtypes[t].bits == 4; }
+/* Bytes of one element that has bytes of its own. Nibbles have one each inside of programs, i4 extended by its sign. */
+static inline int64_t nxi_dtype_size(nx_dtype t) { return (nxi_dtypes[t].bits + 7) / 8; }
+/* Bytes of n elements as tensors lie in memory. */
+static inline int64_t nxi_dtype_bytes(nx_dtype t, int64_t n) {
+  return nxi_is_nibble(t) ? n / 2 + n % 2 : n * nxi_dtype_size(t);
+}
+/* Of an element of a kernel: nibbles are bytes there. */
+static inline bool nxi_is_element(nx_dtype t) {
+  return nxi_dtype_valid(t) && nxi_dtypes[t].admitted && !nxi_is_nibble(t);
+}
+/* f16, bf16 and the two f8: compute in f32, round each recorded result. */
 static inline bool nxi_is_small_float(nx_dtype t) {
   return nxi_is_float(t) && nxi_dtypes[t].bits < 32;
 }
@@ -45,7 +55,7 @@ static inline nx_dtype nxi_compute_dtype(nx_dtype t) { return nxi_is_small_float
 
 /* Exact scalar conversions, contract.md section 3 "cast": truncate and saturate F -> I with NaN -> 0,
  * wrap I -> I, round once to nearest even I -> F and F -> F, x != 0 to bool with NaN true.
- * Both dtypes admitted (no complex, no sub-byte). */
+ * Both dtypes admitted (no complex). */
 uint64_t nxi_cast_bits(uint64_t bits, nx_dtype from, nx_dtype to);
 /* Small floats to and from f32/f64, to nearest even, NaN kept quiet. */
 uint16_t nxi_f32_to_bf16(float x);
@@ -54,9 +64,12 @@ uint16_t nxi_f64_to_bf16(double x);
 uint16_t nxi_f64_to_f16(double x);
 float nxi_bf16_to_f32(uint16_t h);
 float nxi_f16_to_f32(uint16_t h);
-/* One element of memory, as scalar bits (a bool byte other than 0 reads as 1), and back. */
+/* One element that has bytes of its own, as scalar bits (a bool byte other than 0 reads as 1), and back. */
 uint64_t nxi_load_element(const void *p, nx_dtype t);
 void nxi_store_element(void *p, nx_dtype t, uint64_t bits);
+/* Element i of a tensor's memory. */
+uint64_t nxi_load_at(const void *memory, nx_dtype t, int64_t i);
+void nxi_store_at(void *memory, nx_dtype t, int64_t i, uint64_t bits);
 /* True if both are NaN of dtype t, or the bits are equal: the equality of every test. */
 bool nxi_same_bits(uint64_t a, uint64_t b, nx_dtype t);
 

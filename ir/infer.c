@@ -324,6 +324,10 @@ static nx_status infer_update(const inference *in) {
                              shape_text(b, source), nxg_format_shape(a, r, shape)),
                         1);
   int64_t offset = in->attrs[0], storage = nxg_elements(old->rank, old->shape);
+  if (in->n_args == 3 && nxi_is_nibble(old->dtype))
+    return FAIL(in, NX_INVALID_ARGUMENT,
+                "update: a third operand would be a place between bytes in memory of %s",
+                nxi_dtypes[old->dtype].name);
   if (in->n_args == 3) {
     if (offset != 0)
       return FAIL(in, NX_INVALID_ARGUMENT,

@@ -81,13 +81,14 @@ static const nxg_map_kernel casts[NXI_DTYPE_COUNT][NXI_DTYPE_COUNT] = {
 };
 /* clang-format on */
 
-/* From a bool byte, and to small floats from what is not f32. */
+/* From a bool byte, to small floats from what is not f32, and of nibbles. */
 static void cast_scalars(const nxg_step *s, void *result, const void *const *operands, int64_t n) {
-  int64_t size = nxi_dtype_size(s->dtype), result_size = nxi_dtype_size(s->result);
+  nx_dtype from = s->widen ? NX_F32 : s->dtype;
+  int64_t size = nxi_dtype_size(from), result_size = nxi_dtype_size(s->result);
   for (int64_t i = 0; i < n; i++) {
-    uint64_t bits = nxi_load_element((const char *)operands[0] + i * size, s->dtype);
+    uint64_t bits = nxi_load_element((const char *)operands[0] + i * size, from);
     nxi_store_element((char *)result + i * result_size, s->result,
-                      nxi_cast_bits(bits, s->dtype, s->result));
+                      nxi_cast_bits(bits, from, s->result));
   }
 }
 
@@ -107,5 +108,6 @@ static void truth(const nxg_step *s, void *result, const void *const *operands, 
 }
 
 nxg_map_kernel nxg_find_bitcast(nx_dtype from, nx_dtype to) {
+  if (nxi_is_nibble(to)) return cast_scalars; /* wraps: the same four bits */
   return from == NX_BOOL || to == NX_BOOL ? truth : same_bits;
 }

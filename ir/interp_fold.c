@@ -131,6 +131,7 @@ static const nxg_fold_kernel folds[NXK_REDUCE_KINDS][NXI_DTYPE_COUNT] = {
   SUM_ROWS(f32, NX_F32)  SUM_ROWS(f64, NX_F64)
   BEST_ROWS(u8, NX_BOOL) BEST_ROWS(i8, NX_I8)   BEST_ROWS(u8, NX_U8)
   BEST_ROWS(i16, NX_I16) BEST_ROWS(u16, NX_U16) BEST_ROWS(i32, NX_I32) BEST_ROWS(u32, NX_U32)
+  SUM_ROWS(u8, NX_I4)    SUM_ROWS(u8, NX_U4)    BEST_ROWS(i8, NX_I4)   BEST_ROWS(u8, NX_U4)
   BEST_ROWS(i64, NX_I64) BEST_ROWS(u64, NX_U64) BEST_ROWS(f32, NX_F32) BEST_ROWS(f64, NX_F64)
 };
 /* clang-format on */
@@ -153,6 +154,7 @@ void nxg_step_fold(const nxg_step *s, nxg_run_state *r) {
     if (i % 64 == 0 && nxg_stopped(r)) return;
     nxg_cursor_start(&source.cursor, &s->args[1], outer.at);
     s->fold(&source, s->numbers[0], s->lanes, s->narrow ? (void *)&wide : to);
-    if (s->narrow) nxg_narrow(s->result, &wide, (uint16_t *)(void *)to, 1);
+    if (s->narrow) nxg_narrow(s->result, &wide, to, 1);
+    if (nxi_is_nibble(s->result)) nxg_wrap_nibbles(s->result, to, 1);
   }
 }

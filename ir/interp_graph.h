@@ -120,8 +120,10 @@ void nxg_cursor_start(nxg_cursor *c, const nxg_access *a, char *first);
 void nxg_cursor_next(nxg_cursor *c);                    /* one element on */
 void nxg_gather(nxg_cursor *c, void *dense, int64_t n); /* the next n elements */
 void nxg_scatter(nxg_cursor *c, const void *dense, int64_t n);
-void nxg_widen(nx_dtype small, const uint16_t *from, float *to, int64_t n);
-void nxg_narrow(nx_dtype small, const float *from, uint16_t *to, int64_t n);
+void nxg_widen(nx_dtype small, const void *from, float *to, int64_t n);
+void nxg_narrow(nx_dtype small, const float *from, void *to, int64_t n);
+/* Bytes whose lower halves are nibbles, made such as nxi_store_element leaves. */
+void nxg_wrap_nibbles(nx_dtype t, void *elements, int64_t n);
 enum { NXG_CHUNK = 256 };
 
 /* Elements for a fold, in the dtype it computes in. */
@@ -149,7 +151,10 @@ nxg_map_kernel nxg_find_bitcast(nx_dtype from, nx_dtype to);
 nxg_fold_kernel nxg_find_fold(nxk_reduce_kind kind, nx_dtype type);
 
 void nxg_step_map(const nxg_step *s, nxg_run_state *r);
-void nxg_step_move(const nxg_step *s, nxg_run_state *r);   /* args[0] to `to` */
+void nxg_step_move(const nxg_step *s, nxg_run_state *r); /* args[0] to `to` */
+/* Nibbles of an input or for an output, two in a byte there: args[0] to `to`. */
+void nxg_step_unpack(const nxg_step *s, nxg_run_state *r);
+void nxg_step_pack(const nxg_step *s, nxg_run_state *r);
 void nxg_step_fill(const nxg_step *s, nxg_run_state *r);   /* args[0], one element, everywhere */
 void nxg_step_arange(const nxg_step *s, nxg_run_state *r); /* numbers: start, step */
 void nxg_step_eye(const nxg_step *s, nxg_run_state *r);    /* numbers: rows, columns, k */

@@ -86,11 +86,12 @@ void nxg_step_scatter(const nxg_step *s, nxg_run_state *r) {
     float wide;
     const void *x = updates.at;
     if (s->result != s->dtype) {
-      nxg_widen(s->dtype, (const uint16_t *)(const void *)updates.at, &wide, 1);
+      nxg_widen(s->dtype, updates.at, &wide, 1);
       x = &wide;
     }
     if (s->numbers[ADDS]) add_to(s->result, element, x);
     else memcpy(element, x, (size_t)size);
+    if (nxi_is_nibble(s->result)) nxg_wrap_nibbles(s->result, element, 1);
     if (s->result == NX_BOOL) *element = *element != 0;
     nxg_cursor_next(&to);
     nxg_cursor_next(&updates);

@@ -72,6 +72,7 @@ static void accumulate(nx_dtype t, void *sums, const void *factor, const void *r
     return;
   }
   switch (nxi_dtypes[t].bits) {
+    case 4:
     case 8: accumulate_8(sums, factor, row, n); break;
     case 16: accumulate_16(sums, factor, row, n); break;
     case 32: accumulate_32(sums, factor, row, n); break;
@@ -107,8 +108,7 @@ static void multiply(const nxg_step *s, nxg_run_state *r, const char *a, const c
         accumulate(t, sums, factor, row, n);
       }
       char *to = c + (i * v[N] + j) * size;
-      if (nxi_is_small_float(t))
-        nxg_narrow(t, (const float *)(const void *)sums, (uint16_t *)(void *)to, n);
+      if (nxi_is_small_float(t)) nxg_narrow(t, (const float *)(const void *)sums, to, n);
       else memcpy(to, sums, (size_t)(n * size));
     }
 }
@@ -141,7 +141,7 @@ static bool multiply_by_library(const nxg_step *s, const nxg_run_state *r, const
   widen_matrix(s->dtype, a, m, k, v[A_ROW], v[A_COLUMN], wide_a);
   widen_matrix(s->dtype, b, k, n, v[B_ROW], v[B_COLUMN], wide_b);
   if (!f(NX_F32, batches, m, n, k, wide_a, k, 1, wide_b, n, 1, wide_c)) return false;
-  nxg_narrow(s->dtype, wide_c, (uint16_t *)(void *)c, m * n);
+  nxg_narrow(s->dtype, wide_c, c, m * n);
   return true;
 }
 
@@ -159,6 +159,7 @@ void nxg_step_matmul(const nxg_step *s, nxg_run_state *r) {
   nxg_cursor_start(&b, &s->args[1], nxg_address(r, s->args[1].place));
   for (int64_t done = 0; done < s->n; done += matrix, to += matrix * size) {
     if (!multiply_by_library(s, r, a.at, b.at, to)) multiply(s, r, a.at, b.at, to);
+    if (nxi_is_nibble(s->result)) nxg_wrap_nibbles(s->result, to, matrix);
     nxg_cursor_next(&a);
     nxg_cursor_next(&b);
   }

@@ -111,10 +111,11 @@ COMPARISONS(bool, uint8_t, x != 0, y != 0)
   ROW(neg, neg, name, T) ROW(abs, abs, name, T) ROW(add, add, name, T) ROW(sub, sub, name, T) \
   ROW(mul, mul, name, T) ROW(div, div, name, T) ROW(mod, mod, name, T) ROW(max, max, name, T) \
   ROW(min, min, name, T) COMPARE_ROWS(name, T)
+#define SAME_ROWS(name, T) \
+  ROW(trunc, same, name, T) ROW(ceil, same, name, T) ROW(floor, same, name, T) ROW(round, same, name, T)
 #define INTEGER_ROWS(name, T) \
   BOTH_ROWS(name, T) ROW(not, not, name, T) ROW(and, and, name, T) ROW(or, or, name, T) \
-  ROW(xor, xor, name, T) ROW(shl, shl, name, T) ROW(shr, shr, name, T) \
-  ROW(trunc, same, name, T) ROW(ceil, same, name, T) ROW(floor, same, name, T) ROW(round, same, name, T)
+  ROW(xor, xor, name, T) ROW(shl, shl, name, T) ROW(shr, shr, name, T) SAME_ROWS(name, T)
 #define FLOAT_ROWS(name, T) \
   BOTH_ROWS(name, T) ROW(sqrt, sqrt, name, T) ROW(rint, rint, name, T) \
   ROW(trunc, trunc, name, T) ROW(floor, floor, name, T) ROW(ceil, ceil, name, T)
@@ -126,6 +127,7 @@ static const nxg_map_kernel kernels[NXK_SCALAR_COUNT][NXI_DTYPE_COUNT] = {
   ROW(not, not, bool, NX_BOOL) ROW(max, max, bool, NX_BOOL) ROW(min, min, bool, NX_BOOL)
   ROW(and, min, bool, NX_BOOL) ROW(or, max, bool, NX_BOOL)  ROW(xor, xor, bool, NX_BOOL)
   COMPARE_ROWS(bool, NX_BOOL)
+  SAME_ROWS(i8, NX_I4) SAME_ROWS(u8, NX_U4) /* nibbles: all else is evaluated one scalar at a time */
 };
 /* clang-format on */
 
@@ -167,6 +169,7 @@ SELECT(bool, uint8_t, x != 0)
 nxg_map_kernel nxg_find_select(nx_dtype type) {
   if (type == NX_BOOL) return select_bool;
   switch (nxi_dtypes[type].bits) {
+    case 4:
     case 8: return select_8;
     case 16: return select_16;
     case 32: return select_32;
@@ -180,7 +183,7 @@ nxg_map_kernel nxg_find_select(nx_dtype type) {
 typedef struct feed {
   nxg_cursor cursor;
   bool repeats; /* one element for every index: its chunk is filled once */
-  bool small;   /* f16 or bf16, widened */
+  bool small;   /* small floats, widened */
 } feed;
 
 static const void *feed_next(feed *f, nx_dtype t, void *buffer, int64_t n, bool first) {
@@ -215,7 +218,7 @@ static void map_in_chunks(const nxg_step *s, nxg_run_state *r, char *to) {
     for (uint32_t k = 0; k < s->n_args; k++)
       operands[k] = feed_next(&feeds[k], s->dtype, buffers[k], m, done == 0);
     s->kernel(s, s->narrow ? (void *)wide : to + done * size, operands, m);
-    if (s->narrow) nxg_narrow(s->result, wide, (uint16_t *)(void *)(to + done * size), m);
+    if (s->narrow) nxg_narrow(s->result, wide, to + done * size, m);
   }
 }
 

@@ -225,18 +225,39 @@ static void bind_outputs(nxg_planner *b) {
   for (uint32_t i = 0; i < b->g->n_outputs; i++) {
     uint32_t node = b->g->outputs[i].node;
     nxg_planned *x = &b->values[node];
-    bool computed = x->root == node && nxg_ops[b->g->nodes[node].op].kind != NXG_KIND_LEAF;
+    bool computed = x->root == node && nxg_ops[b->g->nodes[node].op].kind != NXG_KIND_LEAF &&
+                    !nxi_is_nibble(b->g->nodes[node].dtype);
     if (computed && x->place.region != NXG_OUTPUT) x->place = (nxg_place){NXG_OUTPUT, i, 0};
   }
 }
 
 /* ---- the nodes in order */
 
+/* Nibbles have a byte each between inputs and outputs. */
+static nx_status plan_unpack(nxg_planner *b, uint32_t node) {
+  const nxg_node *n = &b->g->nodes[node];
+  nxg_step *s = nxg_plan_step(b, nxg_step_unpack, nxg_node_elements(n), 1, 0);
+  if (!s) return NX_OUT_OF_MEMORY;
+  s->dtype = s->result = n->dtype;
+  s->args[0] = (nxg_access){.place = {NXG_INPUT, (uint32_t)n->attrs[0], 0}, .size = 1};
+  s->to = (nxg_access){.place = b->values[node].place, .size = 1, .dense = true};
+  return NX_OK;
+}
+
+static nx_status plan_pack(nxg_planner *b, uint32_t node, uint32_t output) {
+  const nxg_node *n = &b->g->nodes[node];
+  nxg_step *s = nxg_plan_step(b, nxg_step_pack, nxg_node_elements(n), 1, 0);
+  if (!s) return NX_OUT_OF_MEMORY;
+  s->dtype = s->result = n->dtype;
+  s->to = (nxg_access){.place = {NXG_OUTPUT, output, 0}, .size = 1, .dense = true};
+  return nxg_plan_operand(b, node, &s->args[0]);
+}
+
 /* The place of a node's value, before its steps are made. */
 static nx_status plan_storage(nxg_planner *b, uint32_t node) {
   const nxg_node *n = &b->g->nodes[node];
   nxg_planned *x = &b->values[node];
-  if (n->op == NXG_input) {
+  if (n->op == NXG_input && !nxi_is_nibble(n->dtype)) {
     x->place = (nxg_place){NXG_INPUT, (uint32_t)n->attrs[0], 0};
     return NX_OK;
   }
@@ -247,7 +268,8 @@ static nx_status plan_storage(nxg_planner *b, uint32_t node) {
   }
   if (x->place.region == NXG_OUTPUT) return NX_OK;
   x->bytes = nxg_node_elements(n) * nxi_dtype_size(n->dtype);
-  return nxg_plan_temporary(b, x->bytes, &x->place);
+  nx_status status = nxg_plan_temporary(b, x->bytes, &x->place);
+  return status || n->op != NXG_input ? status : plan_unpack(b, node);
 }
 
 /* Memory of values that nobody reads after this node. */
@@ -283,7 +305,9 @@ static nx_status plan_output_copies(nxg_planner *b) {
     const nxg_planned *x = &b->values[node];
     if (x->root == node && x->place.region == NXG_OUTPUT && x->place.number == i) continue;
     nx_status status =
-        nxg_plan_move(b, node, (nxg_place){NXG_OUTPUT, i, 0}, n->rank, n->shape, NULL);
+        nxi_is_nibble(n->dtype)
+            ? plan_pack(b, node, i)
+            : nxg_plan_move(b, node, (nxg_place){NXG_OUTPUT, i, 0}, n->rank, n->shape, NULL);
     if (status) return status;
   }
   return NX_OK;

@@ -18,7 +18,8 @@ static void scan_run(const nxg_step *s, nxg_run_state *r, nxg_source *source, ch
     const char *x = nxg_source_next(source, buffer, n);
     for (int64_t i = 0; i < n; i++, to += s->numbers[STRIDE]) {
       uint64_t element = 0;
-      memcpy(&element, x + i * size, (size_t)size);
+      if (nxi_is_nibble(t)) element = nxi_load_element(x + i, t);
+      else memcpy(&element, x + i * size, (size_t)size);
       if (s->numbers[ORDER] == 0 && done + i > 0 && (done + i) % NXK_SCAN_BLOCK == 0) {
         before = nxk_reduce_combine(kind, t, before, within);
         within = identity;
@@ -28,7 +29,9 @@ static void scan_run(const nxg_step *s, nxg_run_state *r, nxg_source *source, ch
       if (nxi_is_small_float(s->dtype)) {
         float wide;
         memcpy(&wide, &y, sizeof wide);
-        nxg_narrow(s->dtype, &wide, (uint16_t *)(void *)to, 1);
+        nxg_narrow(s->dtype, &wide, to, 1);
+      } else if (nxi_is_nibble(t)) {
+        nxi_store_element(to, t, y);
       } else {
         memcpy(to, &y, (size_t)size);
       }

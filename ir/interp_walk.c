@@ -122,18 +122,27 @@ static uint16_t narrow_bf16(float x) {
   return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
 }
 
-void nxg_widen(nx_dtype small, const uint16_t *from, float *to, int64_t n) {
+void nxg_widen(nx_dtype small, const void *from, float *to, int64_t n) {
+  const uint8_t *bytes = from;
+  const uint16_t *halves = from;
   if (small == NX_BF16)
-    for (int64_t i = 0; i < n; i++) to[i] = nxi_f32_bits((uint64_t)from[i] << 16);
+    for (int64_t i = 0; i < n; i++) to[i] = nxi_f32_bits((uint64_t)halves[i] << 16);
+  else if (small == NX_F16)
+    for (int64_t i = 0; i < n; i++) to[i] = widen_f16(halves[i]);
   else
-    for (int64_t i = 0; i < n; i++) to[i] = widen_f16(from[i]);
+    for (int64_t i = 0; i < n; i++) to[i] = nxi_f32_bits(nxi_cast_bits(bytes[i], small, NX_F32));
 }
 
-void nxg_narrow(nx_dtype small, const float *from, uint16_t *to, int64_t n) {
+void nxg_narrow(nx_dtype small, const float *from, void *to, int64_t n) {
+  uint8_t *bytes = to;
+  uint16_t *halves = to;
   if (small == NX_BF16)
-    for (int64_t i = 0; i < n; i++) to[i] = narrow_bf16(from[i]);
+    for (int64_t i = 0; i < n; i++) halves[i] = narrow_bf16(from[i]);
+  else if (small == NX_F16)
+    for (int64_t i = 0; i < n; i++) halves[i] = narrow_f16(from[i]);
   else
-    for (int64_t i = 0; i < n; i++) to[i] = narrow_f16(from[i]);
+    for (int64_t i = 0; i < n; i++)
+      bytes[i] = (uint8_t)nxi_cast_bits(nxi_bits_f32(from[i]), NX_F32, small);
 }
 
 const void *nxg_source_next(nxg_source *s, void *buffer, int64_t n) {
@@ -185,6 +194,36 @@ void nxg_step_move(const nxg_step *s, nxg_run_state *r) {
     int64_t m = s->n - done < NXG_CHUNK ? s->n - done : NXG_CHUNK;
     nxg_gather(&source, chunk, m);
     nxg_scatter(&target, chunk, m);
+  }
+}
+
+void nxg_wrap_nibbles(nx_dtype t, void *elements, int64_t n) {
+  char *at = elements;
+  for (int64_t i = 0; i < n; i++) nxi_store_element(at + i, t, nxi_load_element(at + i, t));
+}
+
+void nxg_step_unpack(const nxg_step *s, nxg_run_state *r) {
+  if (s->n == 0) return;
+  const char *from = nxg_address(r, s->args[0].place);
+  char *to = nxg_address(r, s->to.place);
+  for (int64_t i = 0; i < s->n; i++) {
+    if (i % NXG_CHUNK == 0 && nxg_stopped(r)) return;
+    nxi_store_element(to + i, s->dtype, nxi_load_at(from, s->dtype, i));
+  }
+}
+
+/* A byte has both of its elements in one chunk. What follows an odd last element is 0. */
+void nxg_step_pack(const nxg_step *s, nxg_run_state *r) {
+  if (s->n == 0) return;
+  char chunk[NXG_CHUNK], *to = nxg_address(r, s->to.place);
+  nxg_cursor source;
+  nxg_cursor_start(&source, &s->args[0], nxg_address(r, s->args[0].place));
+  memset(to, 0, (size_t)nxi_dtype_bytes(s->dtype, s->n));
+  for (int64_t done = 0; done < s->n && !nxg_stopped(r); done += NXG_CHUNK) {
+    int64_t m = s->n - done < NXG_CHUNK ? s->n - done : NXG_CHUNK;
+    nxg_gather(&source, chunk, m);
+    for (int64_t i = 0; i < m; i++)
+      nxi_store_at(to, s->dtype, done + i, nxi_load_element(chunk + i, s->dtype));
   }
 }
 

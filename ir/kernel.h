@@ -22,7 +22,7 @@
  *                  lanes where arg0 is true, and it may be skipped if no lane is
  *   end            closes the innermost block
  *   pick           args: the rare instruction, value inside it, value otherwise: select(pred, inside, other)
- *   load, store    through access `imm`; store: arg0 is the value. Memory holds f16, bf16 and bool bytes as
+ *   load, store    through access `imm`; store: arg0 is the value. Memory holds small floats and bool bytes as
  *                  they are: the value of a load has the memory's dtype, bool as a truth value
  *   reduce         arg0 (and arg1 for dot: the factors) folded over all reduce loops around it, as one run in
  *                  row-major order. `kind`, `order`. Result: arg0's dtype; i64 index of the run for

@@ -211,7 +211,7 @@ static nxk_value read_value(parser *p) {
 
 static nx_dtype dtype_of(token t) {
   for (nx_dtype i = 1; i < NXI_DTYPE_COUNT; i++)
-    if (nxi_dtypes[i].admitted && is(t, nxi_dtypes[i].name)) return i;
+    if (nxi_is_element(i) && is(t, nxi_dtypes[i].name)) return i;
   return 0;
 }
 

@@ -116,8 +116,7 @@ static void print_rest(const nxk_kernel *k, nxi_text *out, const nxk_instr *in) 
   switch (in->op) {
     case NXK_const:
       nxi_text_add(out, " ");
-      if (nxi_dtype_valid(in->dtype) && nxi_dtypes[in->dtype].admitted)
-        nxi_print_scalar(out, in->dtype, in->imm);
+      if (nxi_is_element(in->dtype)) nxi_print_scalar(out, in->dtype, in->imm);
       else nxi_text_add(out, "?");
       break;
     case NXK_param: nxi_text_add(out, " p%llu", (unsigned long long)in->imm); break;

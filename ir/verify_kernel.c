@@ -279,8 +279,7 @@ static void check_shape(nxi_checker *c, nxk_value v) {
   else if (in->lanes > 1 && c->k->level == NXK_LOGICAL)
     nxi_fault(c, v, "a value of the logical level has lanes");
   bool typed = has_value((nxk_op)in->op);
-  if (typed && !(nxi_dtype_valid(in->dtype) && nxi_dtypes[in->dtype].admitted))
-    nxi_fault(c, v, "the element type is not admitted");
+  if (typed && !(nxi_is_element(in->dtype))) nxi_fault(c, v, "the element type is not admitted");
   if (!typed && in->dtype != 0)
     nxi_fault(c, v, "an operation without a result has an element type");
   if (in->block != nxi_parent(c)) nxi_fault(c, v, "the block of the instruction is recorded wrong");
@@ -308,7 +307,7 @@ static void check_buffers(nxi_checker *c) {
   bool local = false;
   for (uint32_t i = 0; i < c->k->n_buffers; i++) {
     const nxk_buffer *b = &c->k->buffers[i];
-    bool typed = nxi_dtype_valid(b->dtype) && nxi_dtypes[b->dtype].admitted;
+    bool typed = nxi_is_element(b->dtype);
     if ((uint32_t)b->kind >= NXK_BUFFER_KINDS || !typed) {
       nxi_fault(c, NXK_NONE, "b%u has no proper kind or element type", i);
       continue;
@@ -322,7 +321,7 @@ static void check_buffers(nxi_checker *c) {
       nxi_fault(c, NXK_NONE, "the local array b%u has no size, or all together are too large", i);
   }
   for (uint32_t i = 0; i < c->k->n_params; i++)
-    if (!nxi_dtype_valid(c->k->param_types[i]) || !nxi_dtypes[c->k->param_types[i]].admitted)
+    if (!nxi_is_element(c->k->param_types[i]))
       nxi_fault(c, NXK_NONE, "p%u has no proper element type", i);
 }
 

@@ -21,6 +21,8 @@ nx_status nxg_pass_checks(const nxg_graph *g, nxg_graph **out, bool *changed,
                           nxi_diag *d); /* of indices */
 nx_status nxg_pass_scans(const nxg_graph *g, nxg_graph **out, bool *changed,
                          nxi_diag *d); /* long ones in blocks */
+nx_status nxg_pass_small_types(const nxg_graph *g, nxg_graph **out, bool *changed,
+                               nxi_diag *d); /* i4 and u4 as bytes */
 nx_status nxg_pass_cse(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
 nx_status nxg_pass_dce(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
 nx_status nxg_pass_library(const nxg_graph *g, bool blas, nxg_graph **out, bool *changed,

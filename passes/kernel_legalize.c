@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Rewrites what targets do wrongly, or in different ways, into basic operations with one meaning:
- *  - conversions to and from bf16 and f16, rounded once from every type. Only f16 <-> f32 is left, and only
+ *  - conversions to and from small floats, rounded once from every type. Only f16 <-> f32 is left, and only
  *    where the target has it in one exact instruction;
  *  - vectors of 64-bit integers to f32 on AArch64, where they go through f64 and are rounded twice;
  *  - comparisons of small floats, which widen;
@@ -9,6 +9,7 @@
  * Total integer division and shifts, max and min, saturating conversions and ldexp stay: they are one or two
  * instructions of each target, which its code generator knows (codegen_llvm/emit_scalar.c).
  * Requires: no functions (kernel_expand.c). Keeps: everything else, and the numbers of buffers and params. */
+#include <math.h>
 #include <string.h>
 
 #include "kernel_passes.h"
@@ -52,45 +53,80 @@ static nxk_value bf16_to_f32(nxk_kernel *k, nxk_value a) {
   return bits_as(k, NX_F32, op2(k, NXK_shl, bits, u32(k, 16)));
 }
 
-/* The magnitude, moved to f32's fields, is 2^112 too small; the product is exact for subnormals too. */
-static nxk_value f16_to_f32(nxk_kernel *k, nxk_value a) {
-  nxk_value bits = nxk_cast_to(k, NX_U32, bits_as(k, NX_U16, a));
-  nxk_value magnitude = op2(k, NXK_and, bits, u32(k, 0x7fff)),
-            field = op2(k, NXK_shl, magnitude, u32(k, 13));
-  nxk_value finite = bits_as(
-      k, NX_U32, op2(k, NXK_mul, bits_as(k, NX_F32, field), nxk_const_f(k, NX_F32, 0x1p112)));
+/* A small float with a sign, an exponent of its own bias, and subnormals. Magnitudes are patterns without the sign. */
+typedef struct small_format {
+  int bits, fraction, bias;
+  uint32_t special; /* the first magnitude that is no number: infinity, or NaN */
+  uint32_t limit;   /* as f32: the first that rounds beyond the largest number */
+  uint32_t beyond;  /* what that becomes: the magnitude of infinity, or of NaN */
+  uint32_t nan;
+} small_format;
+
+static small_format format_of(nx_dtype t) {
+  switch (t) {
+    case NX_F8E4M3: return (small_format){8, 3, 7, 0x7f, 0x43e80001, 0x7f, 0x7f};
+    case NX_F8E5M2: return (small_format){8, 2, 15, 0x7c, 0x47700000, 0x7c, 0x7e};
+    case NX_BF16: return (small_format){16, 7, 127, 0x7f80, 0x7f7f8000, 0x7f80, 0x7fc0};
+    default: return (small_format){16, 10, 15, 0x7c00, 0x477ff000, 0x7c00, 0x7e00};
+  }
+}
+
+static nx_dtype bits_of(small_format f) { return f.bits == 8 ? NX_U8 : NX_U16; }
+
+/* The magnitude, moved to f32's fields, is 2^(127 - bias) too small; the product is exact for subnormals too. */
+static nxk_value small_to_f32(nxk_kernel *k, nxk_value a) {
+  small_format f = format_of(dtype_of(k, a));
+  uint32_t sign_bit = 1u << (f.bits - 1);
+  nxk_value bits = nxk_cast_to(k, NX_U32, bits_as(k, bits_of(f), a));
+  nxk_value magnitude = op2(k, NXK_and, bits, u32(k, sign_bit - 1)),
+            field = op2(k, NXK_shl, magnitude, u32(k, (uint32_t)(23 - f.fraction)));
+  nxk_value scale = nxk_const_f(k, NX_F32, ldexp(1, 127 - f.bias));
+  nxk_value finite = bits_as(k, NX_U32, op2(k, NXK_mul, bits_as(k, NX_F32, field), scale));
   nxk_value special = op2(k, NXK_or, field, u32(k, 0x7f800000));
-  nxk_value r = op3(k, NXK_select, op2(k, NXK_lt, magnitude, u32(k, 0x7c00)), finite, special);
-  nxk_value sign = op2(k, NXK_shl, op2(k, NXK_and, bits, u32(k, 0x8000)), u32(k, 16));
+  nxk_value r = op3(k, NXK_select, op2(k, NXK_lt, magnitude, u32(k, f.special)), finite, special);
+  nxk_value sign =
+      op2(k, NXK_shl, op2(k, NXK_and, bits, u32(k, sign_bit)), u32(k, (uint32_t)(32 - f.bits)));
   return bits_as(k, NX_F32, op2(k, NXK_or, r, sign));
 }
 
-/* Normal results: the upper bits rounded to even, with the exponent moved. Subnormal ones: adding 1/2, whose
- * last bit is f16's least number, rounds. From 65520 on: infinity. */
-static nxk_value f32_to_f16(nxk_kernel *k, nxk_value a) {
+/* Normal results: the upper bits rounded to even, with the exponent moved. Subnormal ones: adding a power of two whose
+ * last bit is the format's least number rounds. Past the largest number: infinity, or NaN where there is none. */
+static nxk_value f32_to_small(nxk_kernel *k, nx_dtype to, nxk_value a) {
+  small_format f = format_of(to);
+  uint32_t dropped = (uint32_t)(23 - f.fraction), less = (uint32_t)(127 - f.bias);
   nxk_value bits = bits_as(k, NX_U32, a), magnitude = op2(k, NXK_and, bits, u32(k, 0x7fffffff));
-  nxk_value even = op2(k, NXK_and, op2(k, NXK_shr, magnitude, u32(k, 13)), u32(k, 1));
-  nxk_value moved = op2(k, NXK_add, op2(k, NXK_sub, magnitude, u32(k, 112u << 23)), u32(k, 0xfff));
-  nxk_value normal = op2(k, NXK_shr, op2(k, NXK_add, moved, even), u32(k, 13));
-  nxk_value half = nxk_const_f(k, NX_F32, 0.5),
-            sum = op2(k, NXK_add, bits_as(k, NX_F32, magnitude), half);
-  nxk_value subnormal = op2(k, NXK_sub, bits_as(k, NX_U32, sum), bits_as(k, NX_U32, half));
+  nxk_value even = op2(k, NXK_and, op2(k, NXK_shr, magnitude, u32(k, dropped)), u32(k, 1));
+  nxk_value moved = op2(k, NXK_add, op2(k, NXK_sub, magnitude, u32(k, less << 23)),
+                        u32(k, (1u << (dropped - 1)) - 1));
+  nxk_value normal = op2(k, NXK_shr, op2(k, NXK_add, moved, even), u32(k, dropped));
+  nxk_value magic = nxk_const_f(k, NX_F32, ldexp(1, 24 - f.bias - f.fraction)),
+            sum = op2(k, NXK_add, bits_as(k, NX_F32, magnitude), magic);
+  nxk_value subnormal = op2(k, NXK_sub, bits_as(k, NX_U32, sum), bits_as(k, NX_U32, magic));
   nxk_value r =
-      op3(k, NXK_select, op2(k, NXK_lt, magnitude, u32(k, 113u << 23)), subnormal, normal);
-  r = op3(k, NXK_select, op2(k, NXK_lt, magnitude, u32(k, 0x477ff000)), r, u32(k, 0x7c00));
-  r = op3(k, NXK_select, is_nan(k, a), u32(k, 0x7e00), r);
-  nxk_value sign = op2(k, NXK_and, op2(k, NXK_shr, bits, u32(k, 16)), u32(k, 0x8000));
-  return bits_as(k, NX_F16, nxk_cast_to(k, NX_U16, op2(k, NXK_or, r, sign)));
+      op3(k, NXK_select, op2(k, NXK_lt, magnitude, u32(k, (less + 1) << 23)), subnormal, normal);
+  r = op3(k, NXK_select, op2(k, NXK_lt, magnitude, u32(k, f.limit)), r, u32(k, f.beyond));
+  if (f.nan != f.beyond) r = op3(k, NXK_select, is_nan(k, a), u32(k, f.nan), r);
+  nxk_value sign = op2(k, NXK_and, op2(k, NXK_shr, bits, u32(k, (uint32_t)(32 - f.bits))),
+                       u32(k, 1u << (f.bits - 1)));
+  return bits_as(k, to, nxk_cast_to(k, bits_of(f), op2(k, NXK_or, r, sign)));
+}
+
+/* The upper half of an f16. */
+static nxk_value e5m2_to_f16(nxk_kernel *k, nxk_value a) {
+  nxk_value bits = nxk_cast_to(k, NX_U16, bits_as(k, NX_U8, a));
+  return bits_as(k, NX_F16, op2(k, NXK_shl, bits, nxk_const(k, NX_U16, 8)));
 }
 
 static nxk_value widen(const legalizer *l, nxk_value a) {
-  if (dtype_of(l->k, a) == NX_BF16) return bf16_to_f32(l->k, a);
-  return l->half ? nxk_cast_to(l->k, NX_F32, a) : f16_to_f32(l->k, a);
+  nx_dtype from = dtype_of(l->k, a);
+  if (from == NX_BF16) return bf16_to_f32(l->k, a);
+  if (from == NX_F8E4M3 || !l->half) return small_to_f32(l->k, a);
+  return nxk_cast_to(l->k, NX_F32, from == NX_F8E5M2 ? e5m2_to_f16(l->k, a) : a);
 }
 
 static nxk_value narrow(const legalizer *l, nx_dtype to, nxk_value a) {
   if (to == NX_BF16) return f32_to_bf16(l->k, a);
-  return l->half ? nxk_cast_to(l->k, NX_F16, a) : f32_to_f16(l->k, a);
+  return l->half && to == NX_F16 ? nxk_cast_to(l->k, to, a) : f32_to_small(l->k, to, a);
 }
 
 /* ---- small floats from wider types, rounded once */
@@ -98,9 +134,10 @@ static nxk_value narrow(const legalizer *l, nx_dtype to, nxk_value a) {
 /* An f64 rounded to the numbers of small float `to`, but not to its largest: that is left to the conversions
  * to f32 and `to`, which are exact but for overflow. */
 static nxk_value round_for(nxk_kernel *k, nx_dtype to, nxk_value a) {
-  int dropped = to == NX_BF16 ? 45 : 42; /* bits of the mantissa */
-  double least_normal = to == NX_BF16 ? 0x1p-126 : 0x1p-14;
-  double magic = to == NX_BF16 ? 0x1.8p-81 : 0x1.8p28; /* its last bit is the least subnormal */
+  small_format f = format_of(to);
+  int dropped = 52 - f.fraction; /* bits of the mantissa */
+  double least_normal = ldexp(1, 1 - f.bias);
+  double magic = ldexp(1.5, 53 - f.bias - f.fraction); /* its last bit is the least subnormal */
   nxk_value bits = bits_as(k, NX_U64, a), magnitude = op1(k, NXK_abs, a);
   nxk_value even = op2(k, NXK_and, op2(k, NXK_shr, bits, u64(k, (uint64_t)dropped)), u64(k, 1));
   nxk_value below_half = u64(k, (UINT64_C(1) << (dropped - 1)) - 1);

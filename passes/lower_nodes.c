@@ -64,8 +64,10 @@ static uint32_t bitcast_expr(nxw_lower *l, uint32_t a, nx_dtype to) {
   if (l->failed || a == NXW_NONE || l->exprs[a].dtype == to) return a;
   if (l->exprs[a].dtype == NX_BOOL)
     return bitcast_expr(l, nxw_scalar(l, NXK_cast, NX_U8, a, NXW_NONE, NXW_NONE), to);
-  if (to == NX_BOOL)
-    return nxw_scalar(l, NXK_ne, NX_BOOL, a, nxw_const(l, l->exprs[a].dtype, 0), NXW_NONE);
+  if (to == NX_BOOL) { /* as a byte: -0 of a float is not 0 here */
+    a = bitcast_expr(l, a, NX_U8);
+    return nxw_scalar(l, NXK_ne, NX_BOOL, a, nxw_const(l, NX_U8, 0), NXW_NONE);
+  }
   return nxw_scalar(l, NXK_bitcast, to, a, NXW_NONE, NXW_NONE);
 }
 

@@ -56,7 +56,38 @@ static void copy_row(char *to, const char *from, int64_t n, int64_t stride, int6
 #undef ROW
 }
 
+/* n nibbles from the first one on; `to` begins a byte. */
+static void copy_nibble_run(uint8_t *to, const uint8_t *base, int64_t first, int64_t n) {
+  const uint8_t *from = base + first / 2;
+  if (first % 2 == 0) memcpy(to, from, (size_t)(n / 2));
+  else
+    for (int64_t i = 0; i < n / 2; i++) to[i] = (uint8_t)(from[i] >> 4 | from[i + 1] << 4);
+  if (n % 2) to[n / 2] = from[n / 2] >> (first % 2 ? 4 : 0) & 15;
+}
+
+static void copy_nibbles(uint8_t *to, const uint8_t *base, nx_dtype dtype, const nxg_view *v) {
+  int64_t index[NXG_MAX_RANK] = {0}, elements = nxg_elements(v->rank, v->shape), at = v->offset;
+  if (v->rank == 0 || nxg_view_is_contiguous(v)) {
+    copy_nibble_run(to, base, at, elements);
+    return;
+  }
+  if (elements % 2) to[elements / 2] = 0;
+  for (int64_t i = 0; i < elements; i++) {
+    nxi_store_at(to, dtype, i, nxi_load_at(base, dtype, at));
+    for (int32_t k = v->rank; k-- > 0;) {
+      at += v->strides[k];
+      if (++index[k] < v->shape[k]) break;
+      at -= v->shape[k] * v->strides[k];
+      index[k] = 0;
+    }
+  }
+}
+
 void nxi_copy_packed(void *to, const void *base, nx_dtype dtype, const nxg_view *v) {
+  if (nxi_is_nibble(dtype)) {
+    if (nxg_elements(v->rank, v->shape)) copy_nibbles(to, base, dtype, v);
+    return;
+  }
   int64_t size = nxi_dtype_size(dtype), index[NXG_MAX_RANK] = {0}, steps[NXG_MAX_RANK] = {0};
   int64_t elements = nxg_elements(v->rank, v->shape);
   if (elements == 0) return;
@@ -118,7 +149,7 @@ static void to_scalar(nx_dtype t, uint64_t bits, nx_scalar *out) {
 }
 
 static uint64_t load_at(const nxi_buffer *b, nx_dtype t, int64_t offset) {
-  return nxi_load_element((const char *)b->data + offset * nxi_dtype_size(t), t);
+  return nxi_load_at(b->data, t, offset);
 }
 
 nx_status nx_item(nx_tensor *t, const int64_t *index, nx_scalar *out, const nx_run_options *o) {
@@ -152,7 +183,7 @@ nx_status nx_item(nx_tensor *t, const int64_t *index, nx_scalar *out, const nx_r
 
 static nx_status check_bytes(const char *op, const nx_tensor *t, const void *p, size_t bytes,
                              nxi_diag *d) {
-  int64_t wanted = t->elements * nxi_dtype_size(t->storage->dtype);
+  int64_t wanted = nxi_dtype_bytes(t->storage->dtype, t->elements);
   if ((int64_t)bytes != wanted)
     return nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: %zu bytes were given, the tensor has %lld", op,
                     bytes, (long long)wanted);
@@ -185,7 +216,7 @@ static nx_tensor *tensor_of_bytes(nxi_action *a, nx_tensor *like, const void *sr
   nx_context *c = like->context;
   nxi_storage *s = like->storage;
   nxi_buffer *b;
-  int64_t bytes = like->elements * nxi_dtype_size(s->dtype);
+  int64_t bytes = nxi_dtype_bytes(s->dtype, like->elements);
   if (nxi_buffer_create(c, bytes, &b, &a->diag)) return NULL;
   nx_status status = nxi_action_bytes(a, b->data, src, bytes, s->dtype);
   nxi_node *n = NULL;

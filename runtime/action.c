@@ -128,6 +128,7 @@ static nx_status copy_in_pieces(void *arg) {
   int64_t extent = axis < piece.rank ? piece.shape[axis] : 1;
   int64_t row = nxg_elements(piece.rank, piece.shape) / (extent ? extent : 1);
   int64_t most = row >= PIECE ? 1 : PIECE / (row ? row : 1), count;
+  if (nxi_is_nibble(k->dtype)) most += most % 2; /* pieces begin bytes */
   for (int64_t at = 0; at < extent; at += count) {
     nx_status status = nxi_poll_now(k->a->options, &k->a->diag);
     if (status) return status;
@@ -136,7 +137,7 @@ static nx_status copy_in_pieces(void *arg) {
       piece.shape[axis] = count;
       piece.offset = k->view->offset + at * k->view->strides[axis];
     }
-    nxi_copy_packed(k->to + at * row * nxi_dtype_size(k->dtype), k->base, k->dtype, &piece);
+    nxi_copy_packed(k->to + nxi_dtype_bytes(k->dtype, at * row), k->base, k->dtype, &piece);
   }
   return NX_OK;
 }

@@ -175,7 +175,7 @@ static bool emit_input(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *sh
 }
 
 static bool emit_whole(nxi_run *run, nxi_node *n) {
-  int64_t bytes = n->elements * nxi_dtype_size(n->dtype);
+  int64_t bytes = nxi_dtype_bytes(n->dtype, n->elements);
   return emit_input(run, n->dtype, n->rank, nxi_node_shape(n), n->buffer, 0, bytes, n);
 }
 
@@ -224,24 +224,27 @@ void nxi_window_of(const int64_t *attrs, nxi_window *out) {
   out->dense = dense;
 }
 
-/* A view of realised memory: an input that begins at its lowest element, and a view of that if it is not dense. */
+/* A view of realised memory: an input that begins at its lowest element (of nibbles: at the byte of it), and a view of that
+ * if it is not dense. */
 static bool emit_leaf_view(nxi_run *run, nxi_node *view, nxi_node *leaf) {
   const int64_t *shape = nxi_node_shape(view), *attrs = nxi_node_attrs(view), *strides = attrs + 1;
-  int64_t low = 0, span = 1, size = nxi_dtype_size(view->dtype);
+  int64_t low = 0, span = 1;
   if (view->elements == 0) return emit_full(run, view->dtype, view->rank, shape, 0);
   for (int32_t i = 0; i < view->rank; i++) {
     int64_t reach = (shape[i] - 1) * strides[i];
     if (reach < 0) low += reach;
     span += reach < 0 ? -reach : reach;
   }
-  int64_t offset = (attrs[0] + low) * size;
-  bool dense = is_dense(view->rank, shape, strides);
+  int64_t odd = nxi_is_nibble(view->dtype) ? (attrs[0] + low) % 2 : 0;
+  low -= odd;
+  span += odd;
+  int64_t offset = nxi_dtype_bytes(view->dtype, attrs[0] + low),
+          bytes = nxi_dtype_bytes(view->dtype, span);
+  bool dense = !odd && is_dense(view->rank, shape, strides);
   nxi_node *whole = dense && span == leaf->elements ? leaf : NULL;
   if (dense)
-    return emit_input(run, view->dtype, view->rank, shape, leaf->buffer, offset, span * size,
-                      whole);
-  if (!emit_input(run, view->dtype, 1, &span, leaf->buffer, offset, span * size, NULL))
-    return false;
+    return emit_input(run, view->dtype, view->rank, shape, leaf->buffer, offset, bytes, whole);
+  if (!emit_input(run, view->dtype, 1, &span, leaf->buffer, offset, bytes, NULL)) return false;
   uint32_t input = run->slot, n_attrs = 1 + view->rank;
   uint64_t *w = node_words(run, NXG_view, view->dtype, view->rank, shape, n_attrs, 1);
   if (!w) return false;
@@ -280,7 +283,8 @@ static bool emit_pad(nxi_run *run, nxi_node *n) {
   return true;
 }
 
-/* An update of realised memory: where its view begins is an input of its own. */
+/* An update of realised memory: where its view begins is an input of its own. Not of nibbles, which may begin between
+ * bytes: there the place is part of the key. */
 static bool emit_window_update(nxi_run *run, nxi_node *n, nxi_node *leaf) {
   const int64_t *attrs = nxi_node_attrs(n), size = nxi_dtype_size(n->dtype);
   nxi_node **args = nxi_node_args(n);
@@ -336,7 +340,9 @@ static bool emit(nxi_run *run, nxi_node *n) {
                   : emit_plain(run, n);
     case NXG_update:
       leaf = leaf_under(n);
-      return leaf ? emit_window_update(run, n, leaf) : emit_plain(run, n);
+      if (leaf && nxi_is_nibble(n->dtype)) run->n_updates++;
+      return leaf && !nxi_is_nibble(n->dtype) ? emit_window_update(run, n, leaf)
+                                              : emit_plain(run, n);
     case NXG_scatter: run->n_updates++; return emit_plain(run, n);
     case NXG_pad:
       return is_special((uint64_t)nxi_node_attrs(n)[0], n->dtype) ? emit_plain(run, n)

@@ -53,6 +53,9 @@ static bool same_view(const nx_tensor *a, const nx_tensor *b) {
   return true;
 }
 
+/* Nibbles may begin between bytes: where they do is part of the key. */
+static bool has_window(const nxi_assignee *t) { return !nxi_is_nibble(t->storage->dtype); }
+
 /* What the run reads, and what of that are old values of targets. */
 static void find_inputs(nxi_call *k, const target_index *x) {
   nx_function *f = k->f;
@@ -64,7 +67,7 @@ static void find_inputs(nxi_call *k, const target_index *x) {
     nxi_assignee *t = &k->targets[number];
     t->reads++;
     if (t->input == NXI_NONE && (i >= f->n_in || k->in[i]->whole)) t->input = i;
-    if (t->window == NXI_NONE && t->partial && i < f->n_in &&
+    if (t->window == NXI_NONE && t->partial && i < f->n_in && has_window(t) &&
         same_view(k->in[i], nxi_call_destination(k, t->first)))
       t->window = i;
   }
@@ -78,7 +81,8 @@ static void find_inputs(nxi_call *k, const target_index *x) {
   }
   for (uint32_t n = 0; n < k->n_targets; n++) {
     nxi_assignee *t = &k->targets[n];
-    if (t->partial && t->window == NXI_NONE) t->window = k->n_values + k->n_windows++;
+    if (t->partial && t->window == NXI_NONE && has_window(t))
+      t->window = k->n_values + k->n_windows++;
   }
 }
 

@@ -17,7 +17,8 @@ typedef struct nxi_assignee {
   bool partial;   /* that writes a part of it: the old value is read */
   uint32_t
       input; /* the run's input that is the whole of the old value, NXI_NONE if there is none */
-  uint32_t window;  /* the one that is the view which `first` writes, if that is a part */
+  uint32_t window;  /* the one that is the view which `first` writes, if that is a part
+                     * (NXI_NONE: the key says where) */
   uint32_t reads;   /* inputs that read the storage */
   nxi_node *leaf;   /* the new value: one reference until the storage names it */
   nxi_node *before; /* the old value, from then on; one reference */

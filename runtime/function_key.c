@@ -17,7 +17,7 @@ static bool add_key_input(nxi_call *k, uint32_t i) {
   nxi_node *value = k->values[i];
   nxi_run *run = k->run;
   nx_tensor *t = i < k->f->n_in ? k->in[i] : NULL;
-  int64_t size = nxi_dtype_size(value->dtype), low = 0, span = 1, offset = t ? t->offset : 0;
+  int64_t low = 0, span = 1, offset = t ? t->offset : 0;
   int64_t elements = t ? t->elements : value->elements;
   bool dense = !t || t->contiguous || elements == 0;
   for (int32_t axis = 0; !dense && axis < t->rank; axis++) {
@@ -26,9 +26,15 @@ static bool add_key_input(nxi_call *k, uint32_t i) {
     span += reach < 0 ? -reach : reach;
   }
   if (dense) span = elements;
+  if (nxi_is_nibble(value->dtype) && elements &&
+      (offset + low) % 2) { /* from the byte that it begins in */
+    dense = false;
+    low--;
+    span++;
+  }
   bool whole = dense && offset == 0 && elements == value->elements;
-  if (!nxi_run_add_input(run, value->buffer, (offset + low) * size, span * size,
-                         whole ? value : NULL))
+  if (!nxi_run_add_input(run, value->buffer, nxi_dtype_bytes(value->dtype, offset + low),
+                         nxi_dtype_bytes(value->dtype, span), whole ? value : NULL))
     return false;
   run->inputs[run->n_inputs - 1].flags_at = run->n_key;
   uint64_t words[5 + NXG_MAX_RANK] = {
@@ -83,7 +89,7 @@ static bool add_window(nxi_call *k, const nxi_assignee *t) {
 static bool add_part(nxi_call *k, uint32_t i, const nxi_assignee *t, nxi_assign_form *form) {
   bool first = t->first == i;
   uint64_t words[3] = {first ? t->input + 1 : 0, first ? t->window : 0, form->n_attrs};
-  if (first) form->attrs[0] = 0;
+  if (first && t->window != NXI_NONE) form->attrs[0] = 0;
   return nxi_key_words(k->run, words, 3) && nxi_key_words(k->run, form->attrs, form->n_attrs) &&
          add_view(k, &form->source);
 }
@@ -124,7 +130,8 @@ bool nxi_call_key(nxi_call *k) {
   for (uint32_t i = 0; good && i < k->n_inputs; i++) good = add_key_input(k, i);
   for (uint32_t i = k->n_inputs; good && i < k->n_values; i++) good = add_old_value(k, i);
   for (uint32_t i = 0; good && i < k->n_targets; i++)
-    if (k->targets[i].partial && k->targets[i].window >= k->n_values)
+    if (k->targets[i].partial && k->targets[i].window >= k->n_values &&
+        k->targets[i].window != NXI_NONE)
       good = add_window(k, &k->targets[i]);
   uint64_t targets = k->n_targets;
   good = good && nxi_key_words(run, &targets, 1);
@@ -223,8 +230,8 @@ static uint32_t read_part(reader *r, uint32_t target, uint32_t number) {
   r->at += 3 + n_attrs;
   if (input) { /* the first one: of old memory, in its window */
     args[0] = r->g->inputs[input - 1].node;
-    args[2] = r->g->inputs[window].node;
-    n_args = 3;
+    n_args = window != NXI_NONE ? 3 : 2;
+    if (n_args == 3) args[2] = r->g->inputs[window].node;
   }
   args[1] = read_view(r, number);
   if (r->g->failed || args[1] == UINT32_MAX) return UINT32_MAX;

@@ -15,14 +15,14 @@ static nx_status check_import(nxi_import_source *source, nxi_diag *d) {
   if (nxg_shape_check(NX_INVALID_ARGUMENT, "import", i->rank, i->shape, nxi_dtypes[i->dtype].bits,
                       NULL, d))
     return d->status;
-  if (i->bytes > INT64_MAX || (!i->base && i->bytes))
+  if (i->bytes > (nxi_is_nibble(i->dtype) ? INT64_MAX / 2 : INT64_MAX) || (!i->base && i->bytes))
     return nxi_fail(d, NX_INVALID_ARGUMENT, "import",
                     "import: the base is null or the size does not fit in 63 bits");
   if ((uintptr_t)i->base % nxi_dtype_alignment(i->dtype))
     return nxi_fail(d, NX_INVALID_ARGUMENT, "import",
                     "import: the base is not aligned to its elements of %lld bytes",
                     (long long)size);
-  source->elements = (int64_t)i->bytes / size;
+  source->elements = nxi_is_nibble(i->dtype) ? (int64_t)i->bytes * 2 : (int64_t)i->bytes / size;
   int64_t strides[NXG_MAX_RANK];
   nxg_contiguous_strides(i->rank, i->shape, strides);
   const int64_t *given = i->strides ? i->strides : strides;
@@ -72,7 +72,7 @@ static nx_status copy_in(nx_context *c, nxi_import_source *source, nxi_buffer **
   nxg_view *v = &source->view;
   int64_t named = nxg_elements(v->rank, v->shape);
   bool pack = source->pack && named < source->elements;
-  int64_t bytes = pack ? named * nxi_dtype_size(i->dtype) : (int64_t)i->bytes;
+  int64_t bytes = pack ? nxi_dtype_bytes(i->dtype, named) : (int64_t)i->bytes;
   nx_status status = nxi_buffer_create(c, bytes, out, d);
   if (status || !bytes) return status;
   if (!pack) {

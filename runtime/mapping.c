@@ -127,7 +127,7 @@ static nx_status map_value(nxi_action *a, nxi_storage *s, nxi_node *value, nx_ma
 static nx_status fill_empty(nxi_action *a, nxi_storage *s) {
   nx_context *c = a->context;
   nxi_buffer *b;
-  nx_status status = nxi_buffer_create(c, s->elements * nxi_dtype_size(s->dtype), &b, &a->diag);
+  nx_status status = nxi_buffer_create(c, nxi_dtype_bytes(s->dtype, s->elements), &b, &a->diag);
   if (status) return status;
   nxi_record_lock(c);
   if (s->value->op == NXI_OP_EMPTY && s->value->state == NXI_PENDING) {

@@ -53,7 +53,7 @@ void nxi_debug_nan(const nxi_run *run) {
   bool good = values && !g->failed && !nxg_program_create(g, &program, &d);
   for (uint32_t i = 0; good && i < g->n_nodes; i++) {
     values[i] =
-        nxi_malloc((size_t)(nxg_node_elements(&g->nodes[i]) * nxi_dtype_size(g->nodes[i].dtype)));
+        nxi_malloc((size_t)nxi_dtype_bytes(g->nodes[i].dtype, nxg_node_elements(&g->nodes[i])));
     good = values[i] != NULL;
   }
   if (good && !nxg_program_run(program, run->pointers, run->params, NULL, values, &d))

@@ -264,9 +264,9 @@ __attribute__((unused)) static void check_exhausted(nxk_kernel *k) {
 /* ---- writing kernels */
 
 __attribute__((unused)) static const nx_dtype every_type[] = {
-    NX_F32, NX_BOOL, NX_I8,  NX_U8,  NX_I16,  NX_U16, NX_I32,
-    NX_U32, NX_I64,  NX_U64, NX_F16, NX_BF16, NX_F64};
-enum { TYPES = 13 };
+    NX_F32, NX_BOOL, NX_I8,  NX_U8,   NX_I16, NX_U16,    NX_I32,   NX_U32,
+    NX_I64, NX_U64,  NX_F16, NX_BF16, NX_F64, NX_F8E4M3, NX_F8E5M2};
+enum { TYPES = sizeof every_type / sizeof every_type[0] };
 
 __attribute__((unused)) static nxk_access at(uint32_t buffer, int64_t offset, nxk_term *terms,
                                              uint32_t n) {

@@ -164,7 +164,7 @@ static uint64_t tame(nxt_random *r, nx_dtype t) {
 static void fill(const char *name, uint64_t seed, nx_dtype t, void *data, int64_t n) {
   nxt_random r = {seed};
   uint64_t pool[MOST_NASTY];
-  int64_t values = make_pool(t, pool), size = nxi_dtype_size(t);
+  int64_t values = make_pool(t, pool);
   bool pairs = name != NULL && strncmp(name, "pair", 4) == 0,
        is_tame = name != NULL && strncmp(name, "tame", 4) == 0;
   for (int64_t i = 0; i < n; i++) {
@@ -176,17 +176,18 @@ static void fill(const char *name, uint64_t seed, nx_dtype t, void *data, int64_
     } else if (nxt_chance(&r, 60)) {
       bits = pool[nxt_below(&r, values)];
     } else {
-      nxt_random_fill(&r, t, (char *)data + i * size, 1);
-      continue;
+      char element[8] = {0};
+      nxt_random_fill(&r, t, element, 1);
+      bits = nxi_load_element(element, t);
     }
-    nxi_store_element((char *)data + i * size, t, bits);
+    nxi_store_at(data, t, i, bits);
   }
 }
 
 /* ---- one run */
 
 static int64_t node_bytes(const nxg_graph *g, uint32_t node) {
-  return nxg_node_elements(&g->nodes[node]) * nxi_dtype_size(g->nodes[node].dtype);
+  return nxi_dtype_bytes(g->nodes[node].dtype, nxg_node_elements(&g->nodes[node]));
 }
 
 typedef struct memory {
@@ -312,13 +313,12 @@ static bool report(nxt_shop *s, const char *label, const way *w) {
 static void compare_output(nxt_shop *s, const nxg_graph *g, uint32_t i, const memory *want,
                            const memory *got, const char *label, const way *w) {
   const nxg_node *n = &g->nodes[g->outputs[i].node];
-  int64_t size = nxi_dtype_size(n->dtype);
   s->outputs++;
   if (memcmp(want->outputs[i], got->outputs[i], (size_t)node_bytes(g, g->outputs[i].node)) == 0)
     return;
   for (int64_t e = 0; e < nxg_node_elements(n); e++) {
-    uint64_t x = nxi_load_element((char *)want->outputs[i] + e * size, n->dtype),
-             y = nxi_load_element((char *)got->outputs[i] + e * size, n->dtype);
+    uint64_t x = nxi_load_at(want->outputs[i], n->dtype, e),
+             y = nxi_load_at(got->outputs[i], n->dtype, e);
     if (nxi_same_bits(x, y, n->dtype)) continue;
     if (!report(s, label, w)) return;
     fprintf(stderr, "output %u (%s) element %lld: graph interpreter %#llx, here %#llx\n", i,

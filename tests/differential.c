@@ -117,7 +117,7 @@ struct nxt_trial {
 };
 
 static int64_t node_bytes(const nxg_graph *g, uint32_t node) {
-  return nxg_node_elements(&g->nodes[node]) * nxi_dtype_size(g->nodes[node].dtype);
+  return nxi_dtype_bytes(g->nodes[node].dtype, nxg_node_elements(&g->nodes[node]));
 }
 static int64_t input_bytes(const nxg_graph *g, uint32_t i) {
   return node_bytes(g, g->inputs[i].node);
@@ -264,10 +264,9 @@ static nx_status run_plan(nxt_trial *t, const nxt_config *config, int32_t thread
 static bool same_outputs(nxt_trial *t, const memory *b, char *why, size_t size) {
   for (uint32_t i = 0; i < t->g->n_outputs; i++) {
     const nxg_node *n = &t->g->nodes[t->g->outputs[i].node];
-    int64_t bytes = nxi_dtype_size(n->dtype);
     for (int64_t e = 0; e < nxg_node_elements(n); e++) {
-      uint64_t x = nxi_load_element((char *)t->want.outputs[i] + e * bytes, n->dtype);
-      uint64_t y = nxi_load_element((char *)b->outputs[i] + e * bytes, n->dtype);
+      uint64_t x = nxi_load_at(t->want.outputs[i], n->dtype, e);
+      uint64_t y = nxi_load_at(b->outputs[i], n->dtype, e);
       if (nxi_same_bits(x, y, n->dtype)) continue;
       snprintf(why, size, "output %u (%%%u, %s) element %lld: interpreter %llx, here %llx", i,
                t->g->outputs[i].node, nxg_ops[n->op].name, (long long)e, (unsigned long long)x,
@@ -284,8 +283,7 @@ static void count_nan(nxt_trial *t) {
     if (!nxi_is_float(n->dtype)) continue;
     t->lab->stats.elements += (uint64_t)nxg_node_elements(n);
     for (int64_t e = 0; e < nxg_node_elements(n); e++) {
-      uint64_t bits =
-          nxi_load_element((char *)t->want.outputs[i] + e * nxi_dtype_size(n->dtype), n->dtype);
+      uint64_t bits = nxi_load_at(t->want.outputs[i], n->dtype, e);
       t->lab->stats.nan += nxi_same_bits(
           bits, nxi_cast_bits(nxi_bits_f64(__builtin_nan("")), NX_F64, n->dtype), n->dtype);
     }

@@ -26,7 +26,7 @@ static void refuse(nx_status status, const nxi_diag *d) {
 }
 
 static size_t bytes_of(const nxg_node *n) {
-  return (size_t)(nxg_node_elements(n) * nxi_dtype_size((nx_dtype)n->dtype));
+  return (size_t)nxi_dtype_bytes((nx_dtype)n->dtype, nxg_node_elements(n));
 }
 
 /* Where each input lies in `bytes`, copied so that each is aligned; NULL if they are not exactly that many. */

@@ -18,11 +18,11 @@ np.seterr(all="ignore")
 rng = np.random.default_rng(20240611)
 
 INTS = ["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"]
-FLOATS = ["f16", "bf16", "f32", "f64"]
+FLOATS = ["f8e4m3", "f8e5m2", "f16", "bf16", "f32", "f64"]
 ALL = ["bool"] + INTS + FLOATS
 STORAGE = {"bool": np.uint8, "i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16, "i32": np.int32,
            "u32": np.uint32, "i64": np.int64, "u64": np.uint64, "f16": np.float16, "bf16": np.uint16,
-           "f32": np.float32, "f64": np.float64}
+           "f8e4m3": np.uint8, "f8e5m2": np.uint8,           "f32": np.float32, "f64": np.float64}
 BITS = {t: np.dtype(STORAGE[t]).itemsize * 8 for t in ALL}
 UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
@@ -36,7 +36,37 @@ def is_float(t):
 
 
 def is_small(t):
-    return t in ("f16", "bf16")
+    return t in ("f8e4m3", "f8e5m2", "f16", "bf16")
+
+
+# ---- eight-bit floats: the table of their 256 values, searched
+
+def value_of_f8(bits, t):
+    digits, bias = (3, 7) if t == "f8e4m3" else (2, 15)
+    field, fraction, sign = bits >> digits & (127 >> digits), bits & ((1 << digits) - 1), -1.0 if bits & 128 else 1.0
+    if t == "f8e4m3" and bits & 127 == 127:
+        return math.nan
+    if t == "f8e5m2" and field == 31:
+        return math.nan if fraction else sign * math.inf
+    return sign * math.ldexp(fraction + (1 << digits if field else 0), max(field, 1) - bias - digits)
+
+
+F8 = {t: np.array([value_of_f8(b, t) for b in range(256)], np.float32) for t in ("f8e4m3", "f8e5m2")}
+
+
+def round_f8(x, t):
+    """To the nearest value of the table, of two the one with even bits; past the largest as if there were one more."""
+    x = np.asarray(x, np.float64)
+    largest, beyond, nan = (0x7e, 0x7f, 0x7f) if t == "f8e4m3" else (0x7b, 0x7c, 0x7e)
+    table = F8[t][:largest + 1].astype(np.float64)
+    table = np.append(table, 2 * table[-1] - table[-2])
+    m = np.minimum(np.where(np.isnan(x), 0.0, np.abs(x)), 1e30)
+    high = np.minimum(np.searchsorted(table, m), len(table) - 1)
+    low = np.maximum(high - 1, 0)
+    down, up = m - table[low], table[high] - m
+    bits = np.where((down < up) | ((down == up) & (low % 2 == 0)), low, high)
+    bits = np.where(np.isnan(x), nan, np.where(m >= table[-1], beyond, bits))
+    return (bits | np.where(np.signbit(x), 128, 0)).astype(np.uint8)
 
 
 # ---- bf16, and the dtype that arithmetic runs in
@@ -55,6 +85,8 @@ def round_bf16(x):
 
 def widen(x, t):
     """Storage to the compute dtype."""
+    if t in F8:
+        return F8[t][x]
     if t == "bf16":
         return np.left_shift(x.astype(np.uint32), 16, dtype=np.uint32).view(np.float32)
     return x.astype(np.float32) if t == "f16" else x
@@ -62,6 +94,8 @@ def widen(x, t):
 
 def narrow(x, t):
     """The compute dtype to storage; one rounding."""
+    if t in F8:
+        return round_f8(x, t)
     if t == "bf16":
         return round_bf16(x)
     return np.asarray(x).astype(STORAGE[t])
@@ -86,7 +120,8 @@ def pool(t):
         return np.array(v, dtype=object).astype(STORAGE[t])
     v = [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 1.5, -1.5, 2.5, 3.0, -3.0, 0.1, -0.7, 7.25, 100.0, -33.5, 1e-3,
          0.9999, 12345.678, math.inf, -math.inf, math.nan]
-    f = {"f16": [6e-8, 6.1e-5, 65504.0, -65504.0], "bf16": [1e-40, 1.2e-38, 3.38e38, 257.0], "f32": [1e-45, 1.2e-38, 3.4e38, 1e10],
+    f = {"f8e4m3": [448.0, 464.0, 465.0, 2.0 ** -9, -2.0 ** -6], "f8e5m2": [57344.0, 61440.0, 61439.0, 2.0 ** -16, -2.0 ** -14],
+         "f16": [6e-8, 6.1e-5, 65504.0, -65504.0], "bf16": [1e-40, 1.2e-38, 3.38e38, 257.0], "f32": [1e-45, 1.2e-38, 3.4e38, 1e10],
          "f64": [5e-324, 2.3e-308, 1.7e308, 1e20]}[t]
     return narrow(np.array(v + f, np.float64), t)
 
@@ -225,7 +260,7 @@ def cast_reference(x, a, b):
         return (widen(x, a) != 0).astype(np.uint8)
     if is_float(a):
         y = widen(x, a)
-        return to_int(y, b) if not is_float(b) else narrow(y.astype(np.float64) if b == "bf16" else y, b)
+        return to_int(y, b) if not is_float(b) else narrow(y.astype(np.float64) if b == "bf16" or b in F8 else y, b)
     if not is_float(b):
         return from_ints([int(v) for v in x.flat], b, x.shape)
     if is_small(b):

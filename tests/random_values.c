@@ -40,7 +40,7 @@ static void fill(nxt_random *r, nx_dtype t, void *data, int64_t n, bool plain) {
     else if (t == NX_BOOL) bits = nxt_next(r) & 1;
     else if (!plain && nxt_chance(r, 15)) bits = nxi_cast_bits(nxt_next(r), NX_U64, t);
     else bits = nxi_cast_bits((uint64_t)(nxt_below(r, 21) - 10), NX_I64, t);
-    nxi_store_element((char *)data + i * nxi_dtype_size(t), t, bits);
+    nxi_store_at(data, t, i, bits);
   }
 }
 

@@ -45,12 +45,17 @@ static void names_and_sizes(void **state) {
 
 /* ---- small floats, from the definition */
 
+/* infinity: the magnitude of it, or of the NaN that e4m3 has in its place. */
 typedef struct small_float {
   nx_dtype dtype;
-  int fraction_bits, bias;
+  int bits, fraction_bits, bias;
   uint16_t infinity;
 } small_float;
-static const small_float small_floats[] = {{NX_F16, 10, 15, 0x7c00}, {NX_BF16, 7, 127, 0x7f80}};
+static const small_float small_floats[] = {{NX_F16, 16, 10, 15, 0x7c00},
+                                           {NX_BF16, 16, 7, 127, 0x7f80},
+                                           {NX_F8E4M3, 8, 3, 7, 0x7f},
+                                           {NX_F8E5M2, 8, 2, 15, 0x7c}};
+enum { SMALL_FLOATS = sizeof small_floats / sizeof *small_floats };
 
 /* The value of finite, non-negative bits; of the infinity's bits, what the next number would be. */
 static double value_of(small_float f, uint16_t bits) {
@@ -66,21 +71,27 @@ static uint64_t cast_f32(float x, nx_dtype to) {
   return nxi_cast_bits(nxi_bits_f32(x), NX_F32, to);
 }
 
+static float small_to_f32(uint32_t bits, nx_dtype from) {
+  if (from == NX_F16) return nxi_f16_to_f32((uint16_t)bits);
+  if (from == NX_BF16) return nxi_bf16_to_f32((uint16_t)bits);
+  return nxi_f32_bits(nxi_cast_bits(bits, from, NX_F32));
+}
+
 static void small_floats_widen(void **state) {
   (void)state;
-  for (size_t i = 0; i < 2; i++) {
+  for (size_t i = 0; i < SMALL_FLOATS; i++) {
     small_float f = small_floats[i];
-    for (uint32_t bits = 0; bits < 0x10000; bits++) {
-      uint16_t magnitude = bits & 0x7fff;
+    uint32_t sign = 1u << (f.bits - 1);
+    for (uint32_t bits = 0; bits < 2 * sign; bits++) {
+      uint16_t magnitude = bits & (sign - 1);
       double wide = nxi_f64_bits(nxi_cast_bits(bits, f.dtype, NX_F64));
-      float single =
-          f.dtype == NX_F16 ? nxi_f16_to_f32((uint16_t)bits) : nxi_bf16_to_f32((uint16_t)bits);
-      if (magnitude > f.infinity) {
+      float single = small_to_f32(bits, f.dtype);
+      if (magnitude > f.infinity || (f.dtype == NX_F8E4M3 && magnitude == 0x7f)) {
         assert_true(isnan(wide) && isnan(single));
         continue;
       }
       double expected = magnitude == f.infinity ? HUGE_VAL : value_of(f, magnitude);
-      if (bits & 0x8000) expected = -expected;
+      if (bits & sign) expected = -expected;
       assert_int_equal(nxi_bits_f64(wide), nxi_bits_f64(expected));
       assert_int_equal(nxi_bits_f32(single), nxi_bits_f32((float)expected));
       assert_int_equal(nxi_cast_bits(nxi_bits_f64(wide), NX_F64, f.dtype), bits);
@@ -92,14 +103,14 @@ static void small_floats_widen(void **state) {
 /* Around every point where the rounding changes: the middle of two neighbours, and just beside it. */
 static void small_floats_round_once(void **state) {
   (void)state;
-  for (size_t i = 0; i < 2; i++) {
+  for (size_t i = 0; i < SMALL_FLOATS; i++) {
     small_float f = small_floats[i];
     for (uint16_t low = 0; low < f.infinity; low++) {
       uint16_t high = low + 1, even = low & 1 ? high : low;
       double middle = (value_of(f, low) + value_of(f, high)) / 2;
       for (int sign = 0; sign < 2; sign++) {
         double s = sign ? -1 : 1;
-        uint64_t bit = sign ? 0x8000 : 0;
+        uint64_t bit = sign ? 1u << (f.bits - 1) : 0;
         assert_int_equal(cast_f64(s * middle, f.dtype), even | bit);
         assert_int_equal(cast_f64(s * nextafter(middle, 0), f.dtype), low | bit);
         assert_int_equal(cast_f64(s * nextafter(middle, HUGE_VAL), f.dtype), high | bit);
@@ -110,9 +121,13 @@ static void small_floats_round_once(void **state) {
                          high | bit);
       }
     }
+    uint32_t sign = 1u << (f.bits - 1);
     assert_int_equal(cast_f64(1e300, f.dtype), f.infinity);
+    for (int part = 8; part < 40; part++) /* past what the first number beyond would be */
+      assert_int_equal(cast_f64(value_of(f, f.infinity) * part / 8, f.dtype), f.infinity);
     assert_int_equal(cast_f64(5e-324, f.dtype), 0);
-    assert_int_equal(cast_f64(-HUGE_VAL, f.dtype), f.infinity | 0x8000);
+    assert_int_equal(cast_f64(-HUGE_VAL, f.dtype), f.infinity | sign);
+    assert_true(isnan(small_to_f32((uint32_t)cast_f64(NAN, f.dtype), f.dtype)));
   }
 }
 
@@ -133,6 +148,13 @@ static void anchors(void **state) {
   assert_int_equal(nxi_f64_to_bf16(0x1.0100000001p0), 0x3f81);
   assert_int_equal(nxi_f32_to_bf16(0x1.01p0f), 0x3f80);
   assert_int_equal(nxi_f32_to_f16(-0.0f), 0x8000);
+  assert_int_equal(nxi_cast_bits(448, NX_I16, NX_F8E4M3), 0x7e);
+  assert_int_equal(nxi_cast_bits(464, NX_I64, NX_F8E4M3), 0x7e);
+  assert_int_equal(nxi_cast_bits(465, NX_U16, NX_F8E4M3), 0x7f);
+  assert_int_equal(cast_f32(-HUGE_VALF, NX_F8E4M3), 0xff);
+  assert_int_equal(nxi_cast_bits(57344, NX_I32, NX_F8E5M2), 0x7b);
+  assert_int_equal(nxi_cast_bits(61440, NX_U16, NX_F8E5M2), 0x7c);
+  assert_int_equal(cast_f64(0x1.1000001p0, NX_F8E4M3), 0x39); /* through f32 or f16 a tie: 0x38 */
 }
 
 static void nan_is_quiet(void **state) {
@@ -142,10 +164,11 @@ static void nan_is_quiet(void **state) {
     uint64_t signalling, quiet_bit;
   } rows[] = {{NX_F16, 0x7c01, 0x200},
               {NX_BF16, 0x7f81, 0x40},
+              {NX_F8E5M2, 0x7d, 2},
               {NX_F32, 0x7f800001, 0x400000},
               {NX_F64, 0x7ff0000000000001, 0x8000000000000}};
-  for (size_t i = 0; i < 4; i++)
-    for (size_t j = 0; j < 4; j++) {
+  for (size_t i = 0; i < 5; i++)
+    for (size_t j = 0; j < 5; j++) {
       if (i == j) continue;
       uint64_t got = nxi_cast_bits(rows[i].signalling, rows[i].t, rows[j].t);
       assert_true(nxi_same_bits(got, rows[j].signalling, rows[j].t));
@@ -255,6 +278,8 @@ static void anything_to_bool(void **state) {
               {NX_F32, 0x80000000, 0}, {NX_F32, 1, 1},
               {NX_F16, 0x8000, 0},     {NX_F16, 0x7e00, 1},
               {NX_BF16, 0x8001, 1},    {NX_I8, 0x80, 1},
+              {NX_F8E4M3, 0x80, 0},    {NX_F8E4M3, 0xff, 1},
+              {NX_F8E5M2, 0x81, 1},    {NX_F8E5M2, 0x7d, 1},
               {NX_I64, 256, 1},        {NX_U32, 0, 0},
               {NX_BOOL, 1, 1}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -294,7 +319,7 @@ static void elements_of_memory(void **state) {
   for (nx_dtype t = 1; t < NXI_DTYPE_COUNT; t++) {
     if (!nxi_dtypes[t].admitted) continue;
     int64_t size = nxi_dtype_size(t);
-    uint64_t bits = t == NX_BOOL ? 1 : 0x8182838485868788 >> (64 - 8 * size);
+    uint64_t bits = t == NX_BOOL ? 1 : 0x8182838485868788 >> (64 - nxi_dtypes[t].bits);
     memset(memory, 0x55, sizeof memory);
     nxi_store_element(memory + 1, t, bits); /* no alignment */
     assert_int_equal(nxi_load_element(memory + 1, t), bits);

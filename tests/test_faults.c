@@ -126,6 +126,21 @@ static void part_import(void) {
   assert_int_equal(released, before + 1);
 }
 
+/* Two elements in a byte, a view that begins between bytes. */
+static void part_nibbles(void) {
+  nx_tensor *x, *odd, *twice;
+  const uint8_t memory[3] = {0x21, 0x43, 0x05};
+  uint8_t is[3];
+  MAKE(x, nx_empty(ctx, 0, NX_I4, NX_SHAPE(5)));
+  STEP(nx_write(x, memory, sizeof memory, NULL));
+  MAKE(odd, nx_slice(x, (int64_t[]){1}, (int64_t[]){3}, (int64_t[]){1}));
+  MAKE(twice, nx_add(odd, odd));
+  STEP(nx_assign(odd, twice));
+  STEP(nx_read(x, is, sizeof is, NULL));
+  assert_true(is[0] == 0x41 && is[1] == 0x86 && (is[2] & 15) == 5);
+  release(x), release(odd), release(twice);
+}
+
 static int32_t go_on(void *user) { return ++*(int *)user, 0; }
 
 /* With a poll another thread does the work, or this one if there is no memory for another. */
@@ -191,6 +206,7 @@ static void program(void) {
   part_indexed(x);
   part_mutation(x);
   part_import();
+  part_nibbles();
   part_function(x);
   part_polled();
   STEP(nx_save_npy(y, path, NULL));

@@ -114,6 +114,35 @@ static const row rows[] = {
            "keepdims\n %a = sub %tame0, %m\n %b = div %tame1, %s\n %y = mul %a, %b\n")},
 };
 
+/* Two elements in a byte: what is packed again works on the halves of bytes. */
+static const row nibbles[] = {
+    {"chain in place",
+     GRAPH(XY, "%z", "%a = mul %tame0, %tame1\n %b = add %a, %tame0\n %z = neg %b\n")},
+    {"from between bytes",
+     GRAPH("%tame0: $T[$2], %tame1: $T[$2]", "%z",
+           "%a = shrink %tame0 start=[1] stop=[$2]\n %b = shrink %tame1 start=[0] stop=[$3]\n"
+           " %m = mul %a, %b\n %n = xor %m, %a\n %z = sub %n, %b\n")},
+    {"backwards and stepped",
+     GRAPH("%tame0: $T[$1,$2]", "%z",
+           "%f = flip %tame0 axes=[1]\n %s = slice %tame0 start=[0,1] count=[$1,$1] step=[1,2]\n"
+           " %t = slice %f start=[0,0] count=[$1,$1] step=[1,2]\n %z = add %s, %t\n")},
+    {"to floats and back",
+     GRAPH(XY, "%z",
+           "%a = cast %tame0 : f32[$1,$2]\n %h = full 0.3 : f32[]\n %m = mul %a, %h\n"
+           " %r = rint %m\n %q = cast %r : $T[$1,$2]\n %z = max %q, %tame1\n")},
+    {"from floats", GRAPH("%tame0: f32[$1,$2]", "%z",
+                          "%h = full 3 : f32[]\n %m = mul %tame0, %h\n %r = rint %m\n"
+                          " %z = cast %r : $T[$1,$2]\n")},
+    {"to floats",
+     GRAPH(XY, "%z", "%m = mul %tame0, %tame1\n %a = cast %m : f32[$1,$2]\n %z = exp %a\n")},
+    {"assigned between bytes", GRAPH("%tame0: $T[$2] overwrite, %tame1: $T[$2]", "%z",
+                                     "%a = shrink %tame1 start=[0] stop=[$1]\n %m = mul %a, %a\n"
+                                     " %z = update %tame0, %m offset=5 shape=[$1] strides=[1]\n")},
+    {"sums", GRAPH(XY, "%z",
+                   "%m = mul %tame0, %tame1\n %a = cast %m : i32[$1,$2]\n %z = reduce_sum %a "
+                   "axes=[1]\n")},
+};
+
 static void check(const row *r, const nx_dtype t, int64_t n, int64_t m, int64_t axis, int most,
                   unsigned ways) {
   const int64_t numbers[9] = {n, m, axis};
@@ -138,6 +167,18 @@ static void elementwise_is_one_kernel(void **state) {
     check(&maps[i], NX_F32, 4096, 1024, 0, 1, 0);
     check(&maps[i], types[i % 4], 37, 53, 0, 1, NXT_LLVM | NXT_LLVM_AVX2 | NXT_INTERPRETED);
     check(&maps[i], NX_F32, 130, 1030, 0, 1, NXT_LLVM);
+  }
+  assert_int_equal(nxt_differences(shop), 0);
+}
+
+static void nibbles_are_unpacked_and_packed_inside(void **state) {
+  (void)state;
+  for (size_t i = 0; i < COUNT(nibbles); i++) {
+    nx_dtype t = i % 2 ? NX_U4 : NX_I4;
+    check(&nibbles[i], t, 1024, 4096, 4095, 1, 0);
+    check(&nibbles[i], t, 18, 54, 53, 1, NXT_LLVM | NXT_LLVM_AVX2 | NXT_INTERPRETED);
+    check(&nibbles[i], NX_I4, 130, 1030, 1029, 1, NXT_LLVM | NXT_LLVM_GENERIC);
+    check(&nibbles[i], NX_U4, 7, 75, 74, i == 1 ? 1 : 2, NXT_LLVM | NXT_LLVM_UNFUSED);
   }
   assert_int_equal(nxt_differences(shop), 0);
 }
@@ -356,10 +397,15 @@ static void planning_takes_linear_time(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(elementwise_is_one_kernel),  cmocka_unit_test(folds_take_their_neighbours),
-      cmocka_unit_test(rows_are_one_kernel),        cmocka_unit_test(rows_with_more_axes),
-      cmocka_unit_test(whole_sums_are_split),       cmocka_unit_test(dear_values_are_computed_once),
-      cmocka_unit_test(parallelism_is_kept),        cmocka_unit_test(kernels_stay_small),
+      cmocka_unit_test(nibbles_are_unpacked_and_packed_inside),
+      cmocka_unit_test(elementwise_is_one_kernel),
+      cmocka_unit_test(folds_take_their_neighbours),
+      cmocka_unit_test(rows_are_one_kernel),
+      cmocka_unit_test(rows_with_more_axes),
+      cmocka_unit_test(whole_sums_are_split),
+      cmocka_unit_test(dear_values_are_computed_once),
+      cmocka_unit_test(parallelism_is_kept),
+      cmocka_unit_test(kernels_stay_small),
       cmocka_unit_test(planning_takes_linear_time),
   };
   return cmocka_run_group_tests(tests, open_shop, close_shop);

@@ -181,7 +181,7 @@ static const char *take_value(const char *at, port *p) {
       const char *wrong = nxi_parse_scalar(at, (uint32_t)word, p->dtype, &bits);
       if (wrong != NULL || n >= p->elements)
         fail_msg("at \"%s\": %s", at, wrong != NULL ? wrong : "too many elements");
-      nxi_store_element(p->data + n++ * nxi_dtype_size(p->dtype), p->dtype, bits);
+      nxi_store_at(p->data, p->dtype, n++, bits);
       at += word;
     }
     at = blanks(at);
@@ -194,8 +194,7 @@ static void put_value(nxi_text *out, const port *p, bool list) {
   if (list) nxi_text_add(out, "[");
   for (int64_t i = 0; i < p->elements; i++) {
     if (i > 0) nxi_text_add(out, ", ");
-    nxi_print_scalar(out, p->dtype,
-                     nxi_load_element(p->data + i * nxi_dtype_size(p->dtype), p->dtype));
+    nxi_print_scalar(out, p->dtype, nxi_load_at(p->data, p->dtype, i));
   }
   if (list) nxi_text_add(out, "]");
 }
@@ -240,9 +239,8 @@ static void compare_outputs(const file *f, const char *line, const char *executo
     expected = take_value(expected, &want);
     if (i + 1 < g->n_outputs) assert_int_equal(*expected++, ',');
     for (int64_t e = 0; e < want.elements; e++) {
-      int64_t at = e * nxi_dtype_size(want.dtype);
-      uint64_t x = nxi_load_element(out[i].data + at, want.dtype),
-               y = nxi_load_element(want.data + at, want.dtype);
+      uint64_t x = nxi_load_at(out[i].data, want.dtype, e),
+               y = nxi_load_at(want.data, want.dtype, e);
       if (nxi_same_bits(x, y, want.dtype)) continue;
       nxi_text got = {0};
       put_value(&got, &out[i], true);

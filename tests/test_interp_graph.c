@@ -251,10 +251,10 @@ static void check_map(nxg_op op, nx_dtype type, nx_dtype given, bool backwards) 
     if (backwards) args[k] = nxg_add(g, NXG_view, 1, &args[k], turn, 2, t, 1, shape);
     types[k] = (nxg_type){t, 1, g->nodes[args[k]].shape};
     raw[k] = malloc(ELEMENTS * sizeof *raw[k]);
-    in[k] = malloc(ELEMENTS * (size_t)nxi_dtype_size(t));
+    in[k] = calloc(ELEMENTS, (size_t)nxi_dtype_size(t));
     for (int i = 0; i < ELEMENTS; i++) {
       uint64_t bits = raw[k][backwards ? ELEMENTS - 1 - i : i] = random_scalar(t);
-      nxi_store_element((char *)in[k] + i * nxi_dtype_size(t), t, bits);
+      nxi_store_at(in[k], t, i, bits);
     }
   }
   assert_int_equal(nxg_infer(op, n, types, NULL, 0, given, &result, &rank, shape, NULL), NX_OK);
@@ -267,7 +267,7 @@ static void check_map(nxg_op op, nx_dtype type, nx_dtype given, bool backwards) 
     for (uint32_t k = 0; k < n; k++) each[k] = raw[k][i];
     if (nxk_scalars[nxg_ops[op].scalar].flags & NXK_FUNC && i % 16) continue; /* slow */
     uint64_t want = evaluate((nxk_op)nxg_ops[op].scalar, type, result, each, n);
-    uint64_t got = nxi_load_element((char *)out + i * nxi_dtype_size(result), result);
+    uint64_t got = nxi_load_at(out, result, i);
     if (!nxi_same_bits(got, want, result))
       fail_msg("%s %s -> %s of %#llx, %#llx is %#llx, not %#llx", nxg_ops[op].name,
                nxi_dtypes[type].name, nxi_dtypes[result].name, (unsigned long long)each[0],
@@ -313,14 +313,14 @@ static void check_fold(nxg_op op, nxk_reduce_kind kind, nx_dtype t, int64_t rows
            "nxir 1\ngraph @g(%%x: %s[%lld,%lld]) -> (%%y) {\n%%y = %s %%x %s%d%s\n}\n",
            nxi_dtypes[t].name, (long long)rows, (long long)columns, nxg_ops[op].name,
            arg ? "axis=" : "axes=[", last, arg ? "" : "]");
-  char *in = malloc((size_t)(rows * columns * nxi_dtype_size(t))),
+  char *in = calloc((size_t)(rows * columns), (size_t)nxi_dtype_size(t)),
        *out = malloc((size_t)(results * nxi_dtype_size(result)));
   for (int64_t i = 0; i < rows * columns; i++) {
     double unit = (double)(int64_t)next_random() * 0x1p-63; /* sums whose order shows */
     uint64_t bits = nxi_is_float(t) && next_random() % 64
                         ? nxi_cast_bits(nxi_bits_f64(unit), NX_F64, t)
                         : random_scalar(t);
-    nxi_store_element(in + i * nxi_dtype_size(t), t, bits);
+    nxi_store_at(in, t, i, bits);
   }
   run_text(text, in, out);
   nxi_reducer *r = malloc(sizeof *r);
@@ -328,12 +328,11 @@ static void check_fold(nxg_op op, nxk_reduce_kind kind, nx_dtype t, int64_t rows
     nxi_reducer_start(r, kind, last ? NXK_ORDER_LANES : NXK_ORDER_PLAIN, wide);
     for (int64_t k = 0; k < n; k++) {
       int64_t at = last ? i * columns + k : k * columns + i;
-      nxi_reducer_add(r, nxi_cast_bits(nxi_load_element(in + at * nxi_dtype_size(t), t), t, wide),
-                      0);
+      nxi_reducer_add(r, nxi_cast_bits(nxi_load_at(in, t, at), t, wide), 0);
     }
     uint64_t value = nxi_reducer_finish(r),
              want = arg ? value & UINT32_MAX : nxi_cast_bits(value, wide, t);
-    uint64_t got = nxi_load_element(out + i * nxi_dtype_size(result), result);
+    uint64_t got = nxi_load_at(out, result, i);
     if (!nxi_same_bits(got, want, result))
       fail_msg("%s: element %lld is %#llx, not %#llx", text, (long long)i, (unsigned long long)got,
                (unsigned long long)want);
@@ -387,9 +386,8 @@ static void check_product(const char *t, int size, bool by_library) {
            "matmul %%x, %%t\n}\n",
            t, size);
   char *x = malloc((size_t)(2 * size * 3 * 8)), *y = malloc((size_t)(2 * size * size * 8));
-  int64_t bytes = nxi_dtype_size(type);
   for (int i = 0; i < 2 * size * 3; i++)
-    nxi_store_element(x + i * bytes, type, nxi_cast_bits((uint64_t)(i % 5), NX_I64, type));
+    nxi_store_at(x, type, i, nxi_cast_bits((uint64_t)(i % 5), NX_I64, type));
   run_text(text, x, y);
   for (int b = 0; b < 2; b++)
     for (int i = 0; i < size; i++)
@@ -397,7 +395,7 @@ static void check_product(const char *t, int size, bool by_library) {
         int64_t want = 0;
         for (int k = 0; k < 3; k++)
           want += (b * size * 3 + i * 3 + k) % 5 * ((b * size * 3 + j * 3 + k) % 5);
-        uint64_t got = nxi_load_element(y + (b * size * size + i * size + j) * bytes, type);
+        uint64_t got = nxi_load_at(y, type, b * size * size + i * size + j);
         assert_int_equal(got,
                          nxi_cast_bits((uint64_t)(want * (by_library ? 100 : 1)), NX_I64, type));
       }

@@ -282,12 +282,12 @@ static void text_is_lenient(void **state) {
 /* Every float that is printed parses back to its bits. */
 static void floats_round_trip(void **state) {
   (void)state;
-  static const nx_dtype types[] = {NX_F16, NX_BF16, NX_F32, NX_F64};
+  static const nx_dtype types[] = {NX_F16, NX_BF16, NX_F32, NX_F64, NX_F8E4M3, NX_F8E5M2};
   nxk_kernel *k = nxk_create(NXK_LOGICAL, "floats");
   uint64_t bits = 88172645463325252u;
   for (int i = 0; i < 20000; i++) {
     bits ^= bits << 13, bits ^= bits >> 7, bits ^= bits << 17;
-    nx_dtype t = types[i & 3];
+    nx_dtype t = types[i % 6];
     nxk_const(k, t,
               i < 16000 ? bits
                         : nxi_cast_bits(nxi_bits_f64((double)(bits % 100000) / 1000), NX_F64, t));

@@ -141,8 +141,9 @@ typedef struct column {
 
 enum { IN_A, IN_B, IN_C, IN_COND, IN_SCALED, IN_POWER, N_INPUTS, MAX_COLUMNS = 96 };
 
-static const nx_dtype dtypes[] = {NX_BOOL, NX_I8,  NX_U8,  NX_I16,  NX_U16, NX_I32, NX_U32,
-                                  NX_I64,  NX_U64, NX_F16, NX_BF16, NX_F32, NX_F64};
+static const nx_dtype dtypes[] = {NX_BOOL,   NX_I8,  NX_U8,   NX_I16, NX_U16,
+                                  NX_I32,    NX_U32, NX_I64,  NX_U64, NX_F8E4M3,
+                                  NX_F8E5M2, NX_F16, NX_BF16, NX_F32, NX_F64};
 enum { N_DTYPES = sizeof dtypes / sizeof *dtypes };
 
 static bool admitted(nxk_op op, nx_dtype t) {

@@ -405,8 +405,9 @@ static void test_parts(void **state) {
 
 /* ---- random straight-line programs */
 
-static const nx_dtype any_dtype[] = {NX_BOOL, NX_I8,  NX_U8,  NX_I16,  NX_U16, NX_I32, NX_U32,
-                                     NX_I64,  NX_U64, NX_F16, NX_BF16, NX_F32, NX_F64};
+static const nx_dtype any_dtype[] = {NX_BOOL,   NX_I8,  NX_U8,   NX_I16, NX_U16,
+                                     NX_I32,    NX_U32, NX_I64,  NX_U64, NX_F8E4M3,
+                                     NX_F8E5M2, NX_F16, NX_BF16, NX_F32, NX_F64};
 enum { N_DTYPES = sizeof any_dtype / sizeof *any_dtype, MAX_POOL = 40 };
 
 /* Operations whose result on a NaN could show which NaN it was, or that have a narrower domain, are left out. */

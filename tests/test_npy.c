@@ -298,6 +298,10 @@ static void test_write_details(void **state) {
   nxi_diag_clear(&d);
   assert_int_equal(nxi_npy_write(in_root("x.npy"), NX_I4, 1, shape, false, data, &d),
                    NX_UNSUPPORTED_DTYPE);
+  nxi_diag_clear(&d);
+  assert_int_equal(nxi_npy_write(in_root("x.npy"), NX_F8E4M3, 1, shape, false, data, &d),
+                   NX_UNSUPPORTED_DTYPE);
+  assert_non_null(strstr(d.message, "f8e4m3"));
   assert_int_equal(nxi_npy_write(in_root("x.npy"), 99, 1, shape, false, data, NULL),
                    NX_UNSUPPORTED_DTYPE);
   assert_int_equal(nxi_npy_write(in_root("x.npy"), NX_F32, 33, shape, false, data, NULL),

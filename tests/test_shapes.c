@@ -3,8 +3,9 @@
  * kernel interpreters against the graph interpreter, over extents around the sizes of vectors, blocks and tiles. */
 #include "shop.h"
 
-static const nx_dtype dtypes[] = {NX_F32, NX_F64, NX_BF16, NX_F16, NX_I32, NX_U8,  NX_I64,
-                                  NX_I8,  NX_U32, NX_I16,  NX_U64, NX_U16, NX_BOOL};
+static const nx_dtype dtypes[] = {NX_F32,    NX_F64,    NX_BF16, NX_F16, NX_I32, NX_U8,
+                                  NX_I64,    NX_I8,     NX_U32,  NX_I16, NX_U64, NX_U16,
+                                  NX_F8E4M3, NX_F8E5M2, NX_I4,   NX_U4,  NX_BOOL};
 enum { DTYPES = sizeof dtypes / sizeof dtypes[0] };
 
 /* One of the ways that are dear, by turns. */

@@ -78,7 +78,7 @@ def page(root):
     yield from table(["operation", "operands", "kind", "scalar", "admits", "result"], graph_lines(root))
     yield "## Scalars"
     yield ""
-    yield "Arithmetic of kernels never sees f16 or bf16: lowering widens them to f32 and rounds back. Functions are"
+    yield "Arithmetic of kernels never sees small floats: lowering widens them to f32 and rounds back. Functions are"
     yield "expanded into the other rows. Cost: vector instructions a result roughly takes."
     yield ""
     yield from table(["operation", "operands", "admits", "result", "", "cost"], scalar_lines(root))

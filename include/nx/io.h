@@ -62,7 +62,8 @@ NX_API nx_status nx_import_file(nx_context *context, const nx_import_file_desc *
  * as with any mapped file, and changed bytes may be read changed or not. Who writes a new file and renames it, as
  * nx_save_npy does, disturbs nobody. Where that cannot be relied on, read the file and import a copy. */
 NX_API nx_status nx_load_npy(nx_context *context, const char *path, nx_tensor **out);
-/* Realises and writes in C order, to a temporary file that then takes the name. bf16 is written as '<V2'. */
+/* Realises and writes in C order, to a temporary file that then takes the name. bf16 is written as '<V2'; the other types
+ * that NumPy lacks are NX_UNSUPPORTED_DTYPE. */
 NX_API nx_status nx_save_npy(nx_tensor *tensor, const char *path, const nx_run_options *options);
 
 /* ---- archives: files of named arrays. .npz is read, .safetensors read and written; which one a file is, it says. */

@@ -5,7 +5,7 @@
  * NULL out.
  *
  * Classes of dtypes below: B bool, I integers, F floats. Binary operands have one dtype; shapes broadcast as
- * in NumPy. Axes count from 0, negative ones from the end. Every operation rounds to its dtype: f16 and bf16
+ * in NumPy. Axes count from 0, negative ones from the end. Every operation rounds to its dtype: small floats
  * compute in f32 and round each result to nearest even. */
 #ifndef NX_OPS_H
 #define NX_OPS_H
@@ -151,7 +151,7 @@ NX_API nx_tensor *nx_copy(nx_tensor *x);
 /* ---- sources */
 
 /* n elements start + i * step, where start and step become dtype first, as by nx_full. Integers wrap; f32 and f64 round
- * the product and the sum; f16 and bf16 compute both in f32, which rounds each, and round the result to dtype; bool:
+ * the product and the sum; small floats compute both in f32, which rounds each, and round the result to dtype; bool:
  * whether the sum, of integers, is not 0. B I F. */
 NX_API nx_tensor *nx_arange(nx_context *context, nx_device device, nx_dtype dtype,
                             const nx_scalar *start, const nx_scalar *step, int64_t n);

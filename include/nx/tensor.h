@@ -182,7 +182,7 @@ NX_API bool nx_due(const nx_context *context);
 NX_API nx_status nx_item(nx_tensor *tensor, const int64_t *index, nx_scalar *out,
                          const nx_run_options *options);
 /* Copies the elements of the view, packed, in C order, to memory that the tensor does not lie in. bytes must be
- * exactly what they take. */
+ * exactly what they take: of n elements of i4 or u4 (n + 1) / 2. */
 NX_API nx_status nx_read(nx_tensor *tensor, void *dst, size_t bytes, const nx_run_options *options);
 /* Assigns packed elements in C order; src is free for reuse on return. */
 NX_API nx_status nx_write(nx_tensor *tensor, const void *src, size_t bytes,

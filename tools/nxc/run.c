@@ -195,7 +195,7 @@ static int show_output(const job *j, size_t i) {
   nx_tensor_info t = {.size = sizeof t};
   char type[512];
   nx_tensor_describe(j->out[i], &t);
-  size_t size = (size_t)nxi_dtype_size(t.dtype), bytes = (size_t)t.elements * size;
+  size_t bytes = (size_t)nxi_dtype_bytes(t.dtype, t.elements);
   printf("%s: %s", p.name, type_text(t.dtype, t.rank, t.shape, type, sizeof type));
   if (t.elements > MOST_SHOWN) {
     printf(", not shown; --output %s=FILE.npy saves it\n", p.name);
@@ -209,7 +209,7 @@ static int show_output(const job *j, size_t i) {
   nxi_text text = {0};
   for (int64_t e = 0; e < t.elements; e++) {
     nxi_text_add(&text, " ");
-    nxi_print_scalar(&text, t.dtype, nxi_load_element(data + (size_t)e * size, t.dtype));
+    nxi_print_scalar(&text, t.dtype, nxi_load_at(data, t.dtype, e));
   }
   nxi_text_add(&text, "\n");
   free(data);
