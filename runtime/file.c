@@ -75,7 +75,7 @@ bool nxi_file_array_measure(nxi_file_array *a) {
   }
   if (__builtin_mul_overflow(product, nxi_dtypes[a->dtype].bits, &bits)) return false;
   a->elements = empty ? 0 : product;
-  a->bytes = nxi_packed_bytes(a->dtype, a->elements);
+  a->bytes = nxi_dtype_bytes(a->dtype, a->elements);
   a->aligned = (uintptr_t)a->data % nxi_dtype_alignment(a->dtype) == 0;
   return true;
 }

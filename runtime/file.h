@@ -62,11 +62,6 @@ typedef struct nxi_file_array {
   nxi_file *file;   /* that data lies in, one reference; NULL: the caller's memory */
 } nxi_file_array;
 
-/* What so many elements take, packed: sub-byte types share bytes. */
-static inline int64_t nxi_packed_bytes(nx_dtype t, int64_t elements) {
-  int64_t bits = nxi_dtypes[t].bits;
-  return bits < 8 ? elements / (8 / bits) + (elements % (8 / bits) != 0) : elements * (bits / 8);
-}
 /* Sets elements, bytes and aligned from the rest; NX_PARSE if they do not fit in 63 bits. */
 bool nxi_file_array_measure(nxi_file_array *a);
 /* Copies all elements in the file's order, in this machine's byte order, to dst: bytes of them. */

@@ -61,7 +61,7 @@ nx_status nxi_save_elements(nxi_action *a, const nx_tensor *t, const nxi_buffer 
                             nxi_file_writer *w) {
   nxi_diag *d = &a->diag;
   nx_dtype dtype = t->storage->dtype;
-  int64_t bytes = nxi_packed_bytes(dtype, t->elements), bits = nxi_dtypes[dtype].bits;
+  int64_t bytes = nxi_dtype_bytes(dtype, t->elements), bits = nxi_dtypes[dtype].bits;
   if (t->contiguous && dtype != NX_BOOL && t->offset * bits % 8 == 0)
     return nxi_file_write(w, (const char *)from->data + t->offset * bits / 8, bytes, d);
   void *packed;

@@ -85,7 +85,7 @@ static nx_status measure(opened *f, nxi_diag *d) {
   if (nxg_shape_check(NX_INVALID_ARGUMENT, operation, rank, f->shape,
                       nxi_dtypes[f->desc.dtype].bits, &f->elements, d))
     return d->status; /* also a second -1 */
-  f->bytes = nxi_packed_bytes(f->desc.dtype, f->elements);
+  f->bytes = nxi_dtype_bytes(f->desc.dtype, f->elements);
   if (f->bytes <= INT64_MAX - f->desc.offset) return NX_OK;
   return nxi_fail(d, NX_INVALID_ARGUMENT, operation,
                   "import_file: the array ends beyond what a file can hold");

@@ -45,7 +45,7 @@ static void make_order(job *j) {
 static int64_t add_tensor(job *j, uint32_t i, int64_t at) {
   const nx_tensor *t = j->tensors[i].tensor;
   nxi_text *h = &j->header;
-  int64_t end = at + nxi_packed_bytes(t->storage->dtype, t->elements);
+  int64_t end = at + nxi_dtype_bytes(t->storage->dtype, t->elements);
   add_string(h, j->tensors[i].name);
   nxi_text_add(h, ":{\"dtype\":\"%s\",\"shape\":[", nxi_safetensors_name(t->storage->dtype));
   for (int32_t k = 0; k < t->rank; k++)

@@ -22,7 +22,7 @@ static nxi_file *file_of(const void *data, size_t size) {
 static void read_all(nx_tensor *t, file_outcome *out) {
   nx_tensor_info info = {.size = sizeof info};
   nx_tensor_describe(t, &info);
-  size_t bytes = (size_t)nxi_packed_bytes(info.dtype, info.elements);
+  size_t bytes = (size_t)nxi_dtype_bytes(info.dtype, info.elements);
   void *to = malloc(bytes + 1);
   if (to && nx_read(t, to, bytes, NULL) == NX_OK) out->loaded++;
   free(to);
