@@ -62,7 +62,8 @@ static nxk_kernel *function_kernel(nxk_op op, nx_dtype t, uint8_t lanes) {
   }
   nxk_value x = nxk_load(k, &access[0], lanes);
   nxk_value y = nxk_scalars[op].arity == 2 ? nxk_load(k, &access[1], lanes) : NXK_NONE;
-  nxk_store(k, &access[2], nxk_expand_function(k, op, x, y));
+  nxk_value args[4] = {x, y, NXK_NONE, NXK_NONE};
+  nxk_store(k, &access[2], nxk_expand_function(k, op, args));
   for (int i = 0; i < 3; i++) nxk_end(k);
   return k;
 }

@@ -44,7 +44,7 @@ static uint32_t mix(uint32_t hash, uint64_t x) {
 static uint32_t hash_instr(const nxk_instr *in, const nxk_access *access) {
   uint32_t hash = mix((uint32_t)in->op << 16 | (uint32_t)in->dtype << 8 | in->lanes, in->kind);
   nxk_value a = in->args[0], b = in->args[1];
-  hash = mix(mix(mix(hash, a < b ? a : b), a < b ? b : a), in->args[2]);
+  hash = mix(mix(mix(mix(hash, a < b ? a : b), a < b ? b : a), in->args[2]), in->args[3]);
   if (!access) return mix(hash, in->imm);
   hash = mix(mix(hash, access->buffer), (uint64_t)access->offset);
   for (uint32_t i = 0; i < access->n_terms; i++)
@@ -194,16 +194,19 @@ static nxk_value number(nxk_kernel *k, const nxk_instr *in) {
 }
 
 static nxk_instr instr_of(nxk_op op, nx_dtype dtype, uint8_t lanes) {
-  nxk_instr in = {
-      (uint16_t)op, (uint8_t)dtype, lanes, 0, 0, 0, 0, {NXK_NONE, NXK_NONE, NXK_NONE}, 0,
-      UINT32_MAX,   NXK_NONE};
+  nxk_instr in = {.op = (uint16_t)op,
+                  .dtype = (uint8_t)dtype,
+                  .lanes = lanes,
+                  .args = {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE},
+                  .imm2 = UINT32_MAX,
+                  .block = NXK_NONE};
   return in;
 }
 
 static void set_args(nxk_instr *in, nxk_value a, nxk_value b, nxk_value c) {
   nxk_value args[3] = {a, b, c};
   in->n_args = a == NXK_NONE ? 0 : b == NXK_NONE ? 1 : c == NXK_NONE ? 2 : 3;
-  memcpy(in->args, args, sizeof args);
+  memcpy(in->args, args, sizeof args); /* the fourth stays NXK_NONE */
 }
 
 /* True if v is a value of k; anything else makes the kernel unusable. */
@@ -298,7 +301,7 @@ static bool constant_bits(const nxk_kernel *k, nxk_value v, uint64_t *bits) {
 static bool fold_constant(const nxk_kernel *k, nxk_op op, nx_dtype result, const nxk_value *args,
                           uint64_t *bits) {
   const nxk_scalar_info *info = &nxk_scalars[op];
-  uint64_t values[3] = {0, 0, 0};
+  uint64_t values[4] = {0, 0, 0, 0};
   if (info->arity < 1 || (info->flags & NXK_FUNC)) return false;
   for (int i = 0; i < info->arity; i++)
     if (!constant_bits(k, args[i], &values[i])) return false;
@@ -310,14 +313,19 @@ static bool fold_constant(const nxk_kernel *k, nxk_op op, nx_dtype result, const
 
 nxk_value nxk_scalar(nxk_kernel *k, nxk_op op, nx_dtype result, nxk_value a, nxk_value b,
                      nxk_value c) {
-  nxk_value args[3] = {a, b, c};
+  nxk_value operands[4] = {a, b, c, NXK_NONE};
+  return nxk_scalar_of(k, op, result, operands);
+}
+
+nxk_value nxk_scalar_of(nxk_kernel *k, nxk_op op, nx_dtype result, const nxk_value operands[4]) {
+  nxk_value args[4] = {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE};
   int arity = nxk_scalars[op].arity;
   uint8_t lanes = 1;
   for (int i = 0; i < arity; i++) {
+    args[i] = operands[i];
     if (!usable(k, args[i])) return NXK_NONE;
     if (k->instrs[args[i]].lanes > lanes) lanes = k->instrs[args[i]].lanes;
   }
-  for (int i = arity; i < 3; i++) args[i] = NXK_NONE;
   nx_dtype dtype = result_dtype(k, op, result, args);
   uint64_t bits = 0;
   if (fold_constant(k, op, dtype, args, &bits))
@@ -325,7 +333,8 @@ nxk_value nxk_scalar(nxk_kernel *k, nxk_op op, nx_dtype result, nxk_value a, nxk
   for (int i = 0; i < arity; i++) args[i] = nxk_splat(k, args[i], lanes);
   if (k->failed) return NXK_NONE;
   nxk_instr in = instr_of(op, dtype, lanes);
-  set_args(&in, args[0], args[1], args[2]);
+  in.n_args = (uint8_t)arity;
+  memcpy(in.args, args, sizeof args);
   return number(k, &in);
 }
 

@@ -91,7 +91,10 @@ static nxk_value copy_memory(nxk_kernel *k, const nxk_kernel *source, const nxk_
 static nxk_value copy_instr(nxk_kernel *k, const nxk_kernel *source, const nxk_instr *in,
                             const nxk_value *map) {
   nxk_value a = moved(map, in->args[0]), b = moved(map, in->args[1]), c = moved(map, in->args[2]);
-  if (in->op < NXK_SCALAR_COUNT) return nxk_scalar(k, (nxk_op)in->op, in->dtype, a, b, c);
+  if (in->op < NXK_SCALAR_COUNT) {
+    nxk_value operands[4] = {a, b, c, moved(map, in->args[3])};
+    return nxk_scalar_of(k, (nxk_op)in->op, in->dtype, operands);
+  }
   switch (in->op) {
     case NXK_const: return nxk_const(k, in->dtype, in->imm);
     case NXK_param:

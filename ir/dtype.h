@@ -32,6 +32,12 @@ extern const nxi_dtype_info nxi_dtypes[NXI_DTYPE_COUNT]; /* row 0 is "no dtype" 
 static inline bool nxi_dtype_valid(nx_dtype t) { return t > 0 && t < NXI_DTYPE_COUNT; }
 static inline nxi_class nxi_dtype_class(nx_dtype t) { return (nxi_class)nxi_dtypes[t].cls; }
 static inline bool nxi_is_float(nx_dtype t) { return nxi_dtypes[t].cls == NXI_FLOAT; }
+static inline bool nxi_is_complex(nx_dtype t) { return nxi_dtypes[t].cls == NXI_COMPLEX; }
+/* The dtype of the two parts of a complex one; any other is itself. */
+static inline nx_dtype nxi_part_dtype(nx_dtype t) {
+  return t == NX_C32 ? NX_F16 : t == NX_C64 ? NX_F32 : t == NX_C128 ? NX_F64 : t;
+}
+static inline int nxi_parts(nx_dtype t) { return nxi_is_complex(t) ? 2 : 1; }
 static inline bool nxi_is_signed(nx_dtype t) { return nxi_dtypes[t].cls == NXI_INT; }
 static inline bool nxi_is_integer(nx_dtype t) { return (nxi_dtypes[t].cls & NXI_I) != 0; }
 /* i4 and u4: two elements in a byte of a tensor's memory, the even one in the low half. */
@@ -42,9 +48,13 @@ static inline int64_t nxi_dtype_size(nx_dtype t) { return (nxi_dtypes[t].bits + 
 static inline int64_t nxi_dtype_bytes(nx_dtype t, int64_t n) {
   return nxi_is_nibble(t) ? n / 2 + n % 2 : n * nxi_dtype_size(t);
 }
-/* Of an element of a kernel: nibbles are bytes there. */
+/* Of an element of a kernel: nibbles are bytes there, complex ones pairs of elements. */
 static inline bool nxi_is_element(nx_dtype t) {
-  return nxi_dtype_valid(t) && nxi_dtypes[t].admitted && !nxi_is_nibble(t);
+  return nxi_dtype_valid(t) && nxi_dtypes[t].admitted && !nxi_is_nibble(t) && !nxi_is_complex(t);
+}
+/* The complex dtype whose parts are of dtype t, 0 if there is none to compute in. */
+static inline nx_dtype nxi_pair_dtype(nx_dtype t) {
+  return t == NX_F32 ? NX_C64 : t == NX_F64 ? NX_C128 : 0;
 }
 /* f16, bf16 and the two f8: compute in f32, round each recorded result. */
 static inline bool nxi_is_small_float(nx_dtype t) {

@@ -205,9 +205,9 @@ static fragment *build_fragment(nxk_op op, nx_dtype type) {
   nxk_kernel *k = nxk_create(NXK_BOUND, nxk_op_name(op));
   fragment *f = nxi_calloc(1, sizeof *f);
   if (k && f) {
-    nxk_value a = nxk_param(k, nxk_add_param(k, type)), b = NXK_NONE;
-    if (nxk_scalars[op].arity == 2) b = nxk_param(k, nxk_add_param(k, type));
-    f->result = nxk_expand_function(k, op, a, b);
+    nxk_value args[4] = {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE};
+    for (int i = 0; i < nxk_scalars[op].arity; i++) args[i] = nxk_param(k, nxk_add_param(k, type));
+    f->result = nxk_expand_function(k, op, args);
     if (!k->failed && f->result < k->n_instrs && nxi_program_init(&f->program, k) &&
         f->program.n_slots <= MAX_FRAGMENT_SLOTS)
       return f;

@@ -9,6 +9,7 @@
 #define B        NXI_B
 #define I        NXI_I
 #define F        NXI_F
+#define C        NXI_C
 #define NXK_none -1
 const nxg_op_info nxg_ops[NXG_OP_COUNT] = {
 #define GOP(name, args, kind, scalar, admits, result) \
@@ -19,6 +20,7 @@ const nxg_op_info nxg_ops[NXG_OP_COUNT] = {
 #undef B
 #undef I
 #undef F
+#undef C
 #undef NXK_none
 
 nxg_op nxg_op_from_name(const char *name, size_t length) {
@@ -69,7 +71,7 @@ uint32_t nxg_add(nxg_graph *g, nxg_op op, uint32_t n_args, const uint32_t *args,
   if (rank) memcpy(n->shape, shape, (size_t)rank * sizeof *shape);
   if (n_attrs) memcpy(n->attrs, attrs, n_attrs * sizeof *attrs);
   if (n_args) memcpy(n->args, args, n_args * sizeof *args);
-  if (op == NXG_full && n_attrs == 2 && attrs[1] >= (int64_t)g->n_params)
+  if (op == NXG_full && n_attrs >= 2 && attrs[1] >= (int64_t)g->n_params)
     g->n_params = (uint32_t)attrs[1] + 1;
   return g->n_nodes++;
 }

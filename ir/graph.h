@@ -33,6 +33,8 @@ typedef enum nxg_result {
   NXG_RESULT_LAST,
   NXG_RESULT_I32,
   NXG_RESULT_CALL,
+  NXG_RESULT_PART, /* the dtype of one part, if the operand is complex */
+  NXG_RESULT_PAIR, /* the complex dtype of two parts */
   NXG_RESULT_GIVEN
 } nxg_result;
 
@@ -104,6 +106,8 @@ void nxg_destroy(nxg_graph *g);
 nx_status nxg_infer(nxg_op op, uint32_t n_args, const nxg_type *args, const int64_t *attrs,
                     uint32_t n_attrs, nx_dtype given, nx_dtype *dtype, int32_t *rank,
                     int64_t *shape, nxi_diag *d);
+/* Whether operands of this dtype are admitted. */
+bool nxg_op_admits(nxg_op op, nx_dtype t);
 /* Appends a node; copies everything. Type must be what nxg_infer gave. UINT32_MAX and g->failed without memory.
  * Does not merge equal nodes (passes/graph_cse.c does). */
 uint32_t nxg_add(nxg_graph *g, nxg_op op, uint32_t n_args, const uint32_t *args,
@@ -149,6 +153,11 @@ void nxg_print_dot(const nxg_graph *g, nxi_text *out); /* Graphviz */
 bool nxg_verify(const nxg_graph *g,
                 nxi_text *out); /* all faults under their lines; out may be NULL */
 
+/* The pass that makes pairs of real values of complex ones (passes/graph_types.c), of the form of all passes
+ * (passes/graph_passes.h): *out is g itself if there are none. Afterwards a complex input is a row of its parts in turn,
+ * and so is an output. */
+nx_status nxg_pass_types(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
+
 /* ---- node-by-node evaluation: the oracle of lowering and fusion, and the executor of tiny graphs. A program is
  * prepared once from a graph and run many times; runs are independent (a program is immutable). */
 typedef struct nxg_program nxg_program;
@@ -156,7 +165,7 @@ nx_status nxg_program_create(const nxg_graph *g, nxg_program **out, nxi_diag *d)
 void nxg_program_destroy(nxg_program *p);
 /* inputs: first element of each input, C order; params: scalar bits; outputs: memory for each output, C order, never
  * overlapping inputs (an in-place update copies first). For update with operand 2, window_offsets[input] is the
- * element distance from operand 0's first element to that input's; NULL if no node has one. */
+ * element distance from operand 0's first element to that input's, of a complex one in parts; NULL if no node has one. */
 nx_status nxg_program_run(const nxg_program *p, void *const *inputs, const uint64_t *params,
                           const int64_t *window_offsets, void *const *outputs, nxi_diag *d);
 /* The same, and asks poll (NULL: none) every 10 ms or so; where it answers nonzero the run ends with NX_INTERRUPTED and

@@ -32,10 +32,20 @@ static const char *shape_text(char text[NXG_SHAPE_TEXT], const nxg_type *t) {
   return nxg_format_shape(text, t->rank, t->shape);
 }
 
-static bool admits(const inference *in, nx_dtype t) {
-  return nxi_dtype_valid(t) && nxi_dtypes[t].admitted &&
-         (nxi_dtypes[t].cls & nxg_ops[in->op].admits);
+/* c32 is for storage alone. */
+static bool stores(nxg_op op) {
+  return op == NXG_input || op == NXG_view || op == NXG_cast || op == NXG_copy ||
+         op == NXG_update || op == NXG_full;
 }
+
+bool nxg_op_admits(nxg_op op, nx_dtype t) {
+  if (!nxi_dtype_valid(t) || !nxi_dtypes[t].admitted) return false;
+  if (t == NX_C32 && !stores(op)) return false;
+  if (op == NXG_complex && nxi_pair_dtype(t) == 0) return false;
+  return (nxi_dtypes[t].cls & nxg_ops[op].admits) != 0;
+}
+
+static bool admits(const inference *in, nx_dtype t) { return nxg_op_admits(in->op, t); }
 
 static nx_status two_shapes(const inference *in, int32_t operand, const char *why) {
   char a[NXG_SHAPE_TEXT], b[NXG_SHAPE_TEXT];
@@ -158,23 +168,32 @@ static nx_status check_scalar(const inference *in, nx_dtype t, int64_t bits) {
 
 enum { MOST_PARAMS = 1 << 24 };
 
+/* How many attributes a leaf has, and which of them are scalars. */
+static uint32_t leaf_scalars(const inference *in, uint32_t *n_attrs) {
+  bool pair = nxi_is_complex(in->given);
+  *n_attrs = in->op == NXG_full ? 2 + pair : in->op == NXG_arange ? 2 + 2 * pair : 1;
+  return in->op == NXG_full ? 1 + 4 * pair : in->op == NXG_arange ? pair ? 15 : 3 : 0;
+}
+
 static nx_status infer_leaf(const inference *in) {
   char text[NXG_SHAPE_TEXT];
   nx_dtype t = in->given;
   if (!admits(in, t))
     return FAIL(in, NX_UNSUPPORTED_DTYPE, "%s: it does not admit dtype %s", in->name,
                 dtype_text(t));
-  nx_status status = need_attrs(in, in->op == NXG_full || in->op == NXG_arange ? 2 : 1);
+  uint32_t n_attrs, scalars = leaf_scalars(in, &n_attrs);
+  nx_status status = need_attrs(in, n_attrs);
   if (status) return status;
   int32_t wanted = in->op == NXG_arange ? 1 : in->op == NXG_eye ? 2 : *in->rank;
   if (*in->rank != wanted)
     return FAIL(in, NX_INVALID_ARGUMENT, "%s: the shape %s is not of rank %d", in->name,
                 nxg_format_shape(text, *in->rank, in->shape), wanted);
-  if (in->op == NXG_full && (in->attrs[1] < -1 || in->attrs[1] >= MOST_PARAMS))
+  if (in->op == NXG_full &&
+      (in->attrs[1] < -1 || in->attrs[1] >= (nxi_is_complex(t) ? 0 : MOST_PARAMS)))
     return FAIL(in, NX_INVALID_ARGUMENT, "full: there is no parameter %lld",
                 (long long)in->attrs[1]);
-  if (in->op == NXG_full || in->op == NXG_arange) status = check_scalar(in, t, in->attrs[0]);
-  if (!status && in->op == NXG_arange) status = check_scalar(in, t, in->attrs[1]);
+  for (uint32_t i = 0; i < n_attrs && !status; i++)
+    if (scalars >> i & 1) status = check_scalar(in, nxi_part_dtype(t), in->attrs[i]);
   return status;
 }
 
@@ -259,8 +278,11 @@ static nx_status infer_scan(const inference *in) {
 
 static nx_status infer_pad(const inference *in) {
   const nxg_type *a = &in->args[0];
-  nx_status status = need_attrs(in, 1 + 2 * (uint32_t)a->rank);
-  if (!status) status = check_scalar(in, a->dtype, in->attrs[0]);
+  uint32_t lists = 1 + 2 * (uint32_t)a->rank;
+  nx_status status = need_attrs(in, lists + nxi_is_complex(a->dtype));
+  if (!status) status = check_scalar(in, nxi_part_dtype(a->dtype), in->attrs[0]);
+  if (!status && nxi_is_complex(a->dtype))
+    status = check_scalar(in, nxi_part_dtype(a->dtype), in->attrs[lists]);
   if (status) return status;
   const int64_t *before = in->attrs + 1, *after = before + a->rank;
   for (int32_t i = 0; i < a->rank; i++) {
@@ -280,6 +302,17 @@ static nx_status infer_pad(const inference *in) {
   }
   *in->rank = a->rank;
   return NX_OK;
+}
+
+static nx_status infer_pair(const inference *in) {
+  nx_status status = check_shapes_equal(in);
+  if (!status) status = need_attrs(in, 0);
+  if (status) return status;
+  *in->rank = 1;
+  if (!__builtin_mul_overflow(nxg_elements(in->args[0].rank, in->args[0].shape), (int64_t)2,
+                              &in->shape[0]))
+    return NX_OK;
+  return FAIL(in, NX_INVALID_ARGUMENT, "pair: the result has more elements than 63 bits can say");
 }
 
 static nx_status infer_cat(const inference *in) {
@@ -461,6 +494,7 @@ static nx_status infer_shape(const inference *in) {
     case NXG_cat: return infer_cat(in);
     case NXG_copy: result_like(in, &in->args[0]); return need_attrs(in, 0);
     case NXG_gather: return infer_gather(in);
+    case NXG_pair: return infer_pair(in);
     case NXG_threefry: return infer_threefry(in);
     default: return infer_matmul(in);
   }
@@ -482,6 +516,8 @@ nx_status nxg_infer(nxg_op op, uint32_t n_args, const nxg_type *args, const int6
     case NXG_RESULT_LAST: *dtype = args[n_args - 1].dtype; break;
     case NXG_RESULT_I32: *dtype = NX_I32; break;
     case NXG_RESULT_CALL: break; /* infer_call has given it */
+    case NXG_RESULT_PART: *dtype = nxi_part_dtype(args[0].dtype); break;
+    case NXG_RESULT_PAIR: *dtype = nxi_pair_dtype(args[0].dtype); break;
     default: *dtype = given;
   }
   return nxg_shape_check(NX_INVALID_ARGUMENT, in.name, *rank, shape, nxi_dtypes[*dtype].bits, NULL,

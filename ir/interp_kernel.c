@@ -218,7 +218,7 @@ static void run_scalar(const run *r, nxk_value v) {
   nx_dtype type = r->kernel->instrs[in->args[in->n_args - 1]].dtype;
   uint64_t *result = slots_of(r, v);
   for (uint32_t l = 0; l < in->lanes; l++) {
-    uint64_t args[3] = {0, 0, 0};
+    uint64_t args[4] = {0, 0, 0, 0};
     for (int i = 0; i < in->n_args; i++) args[i] = slots_of(r, in->args[i])[l];
     result[l] = nxk_eval((nxk_op)in->op, type, in->dtype, args);
   }

@@ -135,7 +135,7 @@ static void evaluate(const nxg_step *s, void *result, const void *const *operand
   nx_dtype type = nxi_compute_dtype(s->dtype), to = nxi_compute_dtype(s->result);
   int64_t size = nxi_dtype_size(type), result_size = nxi_dtype_size(to);
   for (int64_t i = 0; i < n; i++) {
-    uint64_t args[3];
+    uint64_t args[4];
     for (uint32_t k = 0; k < s->n_args; k++)
       args[k] = nxi_load_element((const char *)operands[k] + i * size, type);
     nxi_store_element((char *)result + i * result_size, to, nxk_eval(s->scalar, type, to, args));
@@ -202,10 +202,10 @@ static const void *feed_next(feed *f, nx_dtype t, void *buffer, int64_t n, bool 
 }
 
 static void map_in_chunks(const nxg_step *s, nxg_run_state *r, char *to) {
-  _Alignas(64) char buffers[3][NXG_CHUNK * 8];
+  _Alignas(64) char buffers[4][NXG_CHUNK * 8];
   _Alignas(64) float wide[NXG_CHUNK];
-  feed feeds[3];
-  const void *operands[3];
+  feed feeds[4];
+  const void *operands[4];
   int64_t size = nxi_dtype_size(s->result);
   for (uint32_t k = 0; k < s->n_args; k++) {
     const nxg_access *a = &s->args[k];
@@ -229,7 +229,7 @@ void nxg_step_map(const nxg_step *s, nxg_run_state *r) {
     map_in_chunks(s, r, to);
     return;
   }
-  const void *operands[3];
+  const void *operands[4];
   int64_t piece = NXG_CHUNK * 8, size = nxi_dtype_size(s->result);
   for (uint32_t k = 0; k < s->n_args; k++) operands[k] = nxg_address(r, s->args[k].place);
   for (int64_t done = 0; done < s->n && !nxg_stopped(r); done += piece) {

@@ -99,6 +99,20 @@ static nx_status plan_cat(nxg_planner *b, uint32_t node) {
   return NX_OK;
 }
 
+static nx_status plan_pair(nxg_planner *b, uint32_t node) {
+  const nxg_node *n = node_of(b, node), *x = node_of(b, n->args[0]);
+  int64_t strides[NXG_MAX_RANK];
+  nxg_contiguous_strides(x->rank, x->shape, strides);
+  for (int32_t i = 0; i < x->rank; i++) strides[i] *= 2;
+  for (uint32_t k = 0; k < 2; k++) {
+    nxg_place to = place_of(b, node);
+    if (nxg_node_elements(x)) to.byte += k * nxi_dtype_size(n->dtype);
+    nx_status status = nxg_plan_move(b, n->args[k], to, x->rank, x->shape, strides);
+    if (status) return status;
+  }
+  return NX_OK;
+}
+
 /* The old storage is copied whole, then written through the view. */
 static nx_status plan_update(nxg_planner *b, uint32_t node) {
   const nxg_node *n = node_of(b, node);
@@ -399,6 +413,7 @@ nx_status nxg_plan_node(nxg_planner *b, uint32_t node) {
     case NXG_pad: return plan_pad(b, node);
     case NXG_cat: return plan_cat(b, node);
     case NXG_gather: return plan_gather(b, node);
+    case NXG_pair: return plan_pair(b, node);
     case NXG_threefry: return plan_threefry(b, node);
     case NXG_matmul: return plan_matmul(b, node);
     case NXG_view: return nxg_plan_stored_view(b, node);

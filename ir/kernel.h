@@ -125,7 +125,7 @@ typedef struct nxk_instr {
   uint8_t order; /* reduce: nxk_order */
   uint8_t n_args;
   uint8_t flags;
-  nxk_value args[3];
+  nxk_value args[4];
   uint64_t imm;   /* const bits; number of a param, loop, access */
   uint32_t imm2;  /* second access of tree_push/tree_join; UINT32_MAX: none */
   uint32_t block; /* the for/rare/part that holds it; NXK_NONE at top level */
@@ -185,6 +185,8 @@ nxk_value nxk_param(nxk_kernel *k, uint32_t param);
  * `result` is used by cast and bitcast alone. c may be NXK_NONE, as arity demands. */
 nxk_value nxk_scalar(nxk_kernel *k, nxk_op op, nx_dtype result, nxk_value a, nxk_value b,
                      nxk_value c);
+/* The same with up to four operands; those past the arity do not count. */
+nxk_value nxk_scalar_of(nxk_kernel *k, nxk_op op, nx_dtype result, const nxk_value operands[4]);
 /* The same on one, two, three operands whose evaluation appends instructions in its turn: here it goes from the left. The
  * arguments of a function are evaluated in an order that each compiler chooses, which shows in the kernel's text. */
 #define NXK_SCALAR1(k, op, a) nxk_scalar((k), (op), 0, (a), NXK_NONE, NXK_NONE)
@@ -258,8 +260,8 @@ int64_t nxk_task_count(const nxk_kernel *k, const uint64_t *params);
 /* Bytes of LOCAL arrays a task needs, each array aligned to 64. */
 int64_t nxk_scratch_bytes(const nxk_kernel *k);
 
-/* ---- function expansion (passes/kernel_expand.c): the value of function `op` on a, b (dtype f32 or f64; or an
+/* ---- function expansion (passes/kernel_expand.c): the value of function `op` on its operands (dtype f32 or f64; or an
  * integer for sign recip round pow) as other instructions, appended to k. Any lanes. */
-nxk_value nxk_expand_function(nxk_kernel *k, nxk_op op, nxk_value a, nxk_value b);
+nxk_value nxk_expand_function(nxk_kernel *k, nxk_op op, const nxk_value *args);
 
 #endif

@@ -77,8 +77,9 @@ void nxk_put_key(const nxk_kernel *k, nxi_text *out) {
     uint64_t words[3] = {in->op | (uint64_t)in->dtype << 16 | (uint64_t)in->lanes << 24 |
                              (uint64_t)in->kind << 32 | (uint64_t)in->order << 40 |
                              (in->n_args | second << 4) << 48 | (uint64_t)in->flags << 56,
-                         both(in->args[0], in->n_args > 1 ? in->args[1] : 0), in->args[2]};
-    put(out, words, in->n_args == 3 ? 3 : 1 + (in->n_args > 0));
+                         both(in->args[0], in->n_args > 1 ? in->args[1] : 0),
+                         both(in->args[2], in->n_args > 3 ? in->args[3] : 0)};
+    put(out, words, in->n_args >= 3 ? 3 : 1 + (in->n_args > 0));
     put_rest(k, out, in);
   }
 }

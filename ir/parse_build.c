@@ -107,14 +107,18 @@ static nx_status get_integer(nxg_parser *p, nxg_key key, const int64_t *absent, 
   return NX_OK;
 }
 
+/* bits: two of a complex scalar. */
 static nx_status scalar_bits(nxg_parser *p, const char *at, uint32_t n, nx_dtype t, int64_t *bits) {
-  uint64_t value = 0;
+  uint64_t value = 0, second = 0;
   if (!n) return MALFORMED(p, at ? at : p->s.at, "a scalar is missing here");
-  const char *fault = nxi_parse_scalar(at, n, t, &value);
+  const char *fault = nxi_is_complex(t)
+                          ? nxi_parse_complex(at, n, nxi_part_dtype(t), &value, &second)
+                          : nxi_parse_scalar(at, n, t, &value);
   if (fault)
     return MALFORMED(p, at, "the %s scalar %.*s %s", nxi_dtypes[t].name, n > 40 ? 40 : (int)n, at,
                      fault);
   *bits = (int64_t)value;
+  if (nxi_is_complex(t)) bits[1] = (int64_t)second;
   return NX_OK;
 }
 
@@ -122,6 +126,7 @@ static nx_status get_scalar(nxg_parser *p, nxg_key key, nx_dtype t, uint64_t abs
                             int64_t *bits) {
   const nxg_value *v = &p->s.values[key];
   *bits = (int64_t)absent;
+  if (nxi_is_complex(t)) bits[1] = 0;
   if (!v->at) return NX_OK;
   if (v->is_list) return MALFORMED(p, v->at, "the attribute %s is one scalar", nxg_key_names[key]);
   return scalar_bits(p, v->at, v->length, t, bits);
@@ -314,14 +319,24 @@ static nx_status leaf_attrs(nxg_parser *p, nxg_op op, int64_t *attrs, uint32_t *
     *n = 1;
     return get_integer(p, NXG_KEY_k, &zero, &attrs[0]);
   }
-  *n = 2;
+  int pair = nxi_is_complex(t);
+  int64_t first[2] = {0, 0}, second[2] = {0, 0};
+  *n = op == NXG_full ? 2 + pair : 2 + 2 * pair;
   if (op == NXG_arange) {
-    status = get_scalar(p, NXG_KEY_start, t, 0, &attrs[0]);
-    return status ? status : get_scalar(p, NXG_KEY_step, t, nxi_cast_bits(1, NX_I64, t), &attrs[1]);
+    status = get_scalar(p, NXG_KEY_start, t, 0, first);
+    if (!status)
+      status = get_scalar(p, NXG_KEY_step, t, nxi_cast_bits(1, NX_I64, nxi_part_dtype(t)), second);
+    for (int k = 0; k <= pair; k++) {
+      attrs[2 * k] = first[k];
+      attrs[2 * k + 1] = second[k];
+    }
+    return status;
   }
+  if (p->s.param < 0) status = scalar_bits(p, p->s.scalar, p->s.scalar_length, t, first);
+  attrs[0] = first[0];
   attrs[1] = p->s.param;
-  attrs[0] = 0;
-  return p->s.param >= 0 ? NX_OK : scalar_bits(p, p->s.scalar, p->s.scalar_length, t, &attrs[0]);
+  if (pair) attrs[2] = first[1];
+  return status;
 }
 
 static nx_status fold_attrs(nxg_parser *p, nxg_op op, const nxg_node *a, int64_t *attrs) {
@@ -340,7 +355,10 @@ static nx_status fold_attrs(nxg_parser *p, nxg_op op, const nxg_node *a, int64_t
 }
 
 static nx_status pad_attrs(nxg_parser *p, const nxg_node *a, int64_t *attrs) {
-  nx_status status = get_scalar(p, NXG_KEY_value, a->dtype, 0, &attrs[0]);
+  int64_t value[2] = {0, 0};
+  nx_status status = get_scalar(p, NXG_KEY_value, a->dtype, 0, value);
+  attrs[0] = value[0];
+  if (nxi_is_complex(a->dtype)) attrs[1 + 2 * a->rank] = value[1];
   if (!status) status = need_list(p, NXG_KEY_before, a->rank, attrs + 1);
   return status ? status : need_list(p, NXG_KEY_after, a->rank, attrs + 1 + a->rank);
 }
@@ -426,7 +444,7 @@ static nx_status build_attrs(nxg_parser *p, nxg_op op, int64_t *attrs, uint32_t 
     return status ? status : get_integer(p, NXG_KEY_mode, &zero, &attrs[1]);
   }
   switch ((int)op) {
-    case NXG_pad: *n = 1 + 2u * a->rank; return pad_attrs(p, a, attrs);
+    case NXG_pad: *n = 1 + 2u * a->rank + nxi_is_complex(a->dtype); return pad_attrs(p, a, attrs);
     case NXG_cat: *n = 1; return cat_attrs(p, a, attrs);
     case NXG_update: return update_attrs(p, attrs, n);
     case NXG_gather:

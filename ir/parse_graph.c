@@ -100,7 +100,7 @@ static uint32_t take_scalar(nxg_parser *p, const char **scalar) {
   skip_blanks(p);
   *scalar = p->at;
   for (; more(p) && p->at - *scalar < 1 << 20; p->at++) {
-    bool bits = *p->at == ':' && p->at - *scalar == 3 && !memcmp(*scalar, "nan", 3) &&
+    bool bits = *p->at == ':' && p->at - *scalar >= 3 && !memcmp(p->at - 3, "nan", 3) &&
                 p->end - p->at > 1 && p->at[1] == '0';
     if (!nxg_is_name_char(*p->at) && *p->at != '+' && *p->at != '-' && !bits) break;
   }

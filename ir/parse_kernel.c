@@ -457,7 +457,7 @@ static bool read_instr(parser *p) {
     return fail_here(
         p, name.n ? "this operation has no result" : "this operation needs a name for its result",
         word);
-  nxk_instr in = {(uint16_t)op, 0,       1, 0, 0, 0, 0, {NXK_NONE, NXK_NONE, NXK_NONE}, 0,
+  nxk_instr in = {(uint16_t)op, 0,       1, 0, 0, 0, 0, {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE}, 0,
                   UINT32_MAX,   NXK_NONE};
   if (nxi_is_named(op) && op != NXK_for && op != NXK_rare)
     in.dtype = (uint8_t)read_type(p, &in.lanes);
@@ -477,8 +477,8 @@ static bool read_close(parser *p, bool *done) {
     *done = true;
     return true;
   }
-  nxk_instr in = {NXK_end, 0,          1,       0, 0, 0, 0, {NXK_NONE, NXK_NONE, NXK_NONE},
-                  0,       UINT32_MAX, NXK_NONE};
+  nxk_instr in = {NXK_end,    0,       1, 0, 0, 0, 0, {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE}, 0,
+                  UINT32_MAX, NXK_NONE};
   p->depth--;
   return nxi_append(p->kernel, &in) != NXK_NONE || fail_memory(p);
 }

@@ -209,6 +209,12 @@ static void print_indexed(nxi_text *out, const nxg_node *n) {
   if (n->n_attrs == own + 1 && a[own]) print_mask(out, (uint64_t)a[own]);
 }
 
+/* im: of a complex scalar. */
+static void print_scalar(nxi_text *out, nx_dtype t, int64_t re, int64_t im) {
+  if (nxi_is_complex(t)) nxi_print_complex(out, nxi_part_dtype(t), (uint64_t)re, (uint64_t)im);
+  else nxi_print_scalar(out, t, (uint64_t)re);
+}
+
 static void print_attrs(nxi_text *out, const nxg_node *n, nx_dtype operand) {
   const int64_t *a = n->attrs;
   if (nxg_ops[n->op].kind == NXG_KIND_CALL) {
@@ -221,14 +227,14 @@ static void print_attrs(nxi_text *out, const nxg_node *n, nx_dtype operand) {
         nxi_text_add(out, " param %lld", (long long)a[1]);
       } else {
         nxi_text_put(out, " ", 1);
-        nxi_print_scalar(out, n->dtype, (uint64_t)a[0]);
+        print_scalar(out, n->dtype, a[0], a[2 * nxi_is_complex(n->dtype)]);
       }
       break;
     case NXG_arange:
       put(out, " start=");
-      nxi_print_scalar(out, n->dtype, (uint64_t)a[0]);
+      print_scalar(out, n->dtype, a[0], a[2 * nxi_is_complex(n->dtype)]);
       put(out, " step=");
-      nxi_print_scalar(out, n->dtype, (uint64_t)a[1]);
+      print_scalar(out, n->dtype, a[1], a[nxi_is_complex(n->dtype) ? 3 : 0]);
       break;
     case NXG_eye: nxi_text_add(out, " k=%lld", (long long)a[0]); break;
     case NXG_reduce_sum:
@@ -249,7 +255,7 @@ static void print_attrs(nxi_text *out, const nxg_node *n, nx_dtype operand) {
     case NXG_scatter: print_indexed(out, n); break;
     case NXG_pad:
       put(out, " value=");
-      nxi_print_scalar(out, operand, (uint64_t)a[0]);
+      print_scalar(out, operand, a[0], a[n->n_attrs - 1]);
       print_list(out, " before=", (n->n_attrs - 1) / 2, a + 1);
       print_list(out, " after=", (n->n_attrs - 1) / 2, a + 1 + (n->n_attrs - 1) / 2);
       break;
@@ -266,8 +272,8 @@ static void print_attrs(nxi_text *out, const nxg_node *n, nx_dtype operand) {
 /* Attributes that print_attrs reads: fewer (a broken graph under the verifier) are printed raw. */
 static uint32_t attrs_wanted(const nxg_node *n) {
   switch (n->op) {
-    case NXG_full:
-    case NXG_arange:
+    case NXG_full: return 2 + nxi_is_complex(n->dtype);
+    case NXG_arange: return 2 + 2 * nxi_is_complex(n->dtype);
     case NXG_update: return 2;
     case NXG_eye:
     case NXG_cat:

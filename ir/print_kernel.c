@@ -90,7 +90,7 @@ static void print_part(const nxk_kernel *k, nxi_text *out, const nxk_instr *in) 
 }
 
 static void print_args(nxi_text *out, const nxk_instr *in) {
-  for (int i = 0; i < in->n_args && i < 3; i++) {
+  for (int i = 0; i < in->n_args && i < 4; i++) {
     nxi_text_add(out, i ? ", " : " ");
     print_value(out, in->args[i]);
   }

@@ -21,6 +21,11 @@ static uint64_t from_double(nx_dtype type, double x) {
   return nxi_cast_bits(nxi_bits_f64(x), NX_F64, type);
 }
 
+static bool is_nan(nx_dtype type, uint64_t bits) {
+  double x = nxi_f64_bits(nxi_cast_bits(bits, type, NX_F64));
+  return x != x;
+}
+
 /* ---- printing */
 
 static void print_hex_float(nxi_text *out, double x) {
@@ -67,6 +72,23 @@ void nxi_print_scalar(nxi_text *out, nx_dtype type, uint64_t bits) {
     nxi_text_add(out, "%lld", (long long)nxi_cast_bits(bits, type, NX_I64));
   else if (nxi_is_integer(type)) nxi_text_add(out, "%llu", (unsigned long long)bits);
   else print_float(out, type, bits);
+}
+
+/* A NaN with the sign of a number would be read as one with a part of its own, so it is written by its bits. */
+void nxi_print_complex(nxi_text *out, nx_dtype part, uint64_t re, uint64_t im) {
+  nxi_print_scalar(out, part, re);
+  bool minus = im >> (nxi_dtypes[part].bits - 1) && !is_nan(part, im);
+  if (!minus) nxi_text_put(out, "+", 1);
+  nxi_print_scalar(out, part, im);
+  nxi_text_put(out, "i", 1);
+}
+
+void nxi_print_element(nxi_text *out, nx_dtype type, const void *element) {
+  nx_dtype part = nxi_part_dtype(type);
+  const char *second = (const char *)element + nxi_dtype_size(part);
+  if (part == type) nxi_print_scalar(out, type, nxi_load_element(element, type));
+  else
+    nxi_print_complex(out, part, nxi_load_element(element, part), nxi_load_element(second, part));
 }
 
 /* ---- parsing */
@@ -202,4 +224,35 @@ const char *nxi_parse_scalar(const char *s, uint32_t n, nx_dtype type, uint64_t 
     return *bits || is_word(s, n, "false") ? NULL : "is neither true nor false";
   }
   return nxi_is_integer(type) ? parse_integer(s, n, type, bits) : parse_float(s, n, type, bits);
+}
+
+/* Where the second part begins: a sign with a number on both sides. */
+static const char *parse_parts(const char *s, uint32_t n, nx_dtype part, uint64_t *re,
+                               uint64_t *im) {
+  for (uint32_t k = 1; k + 1 < n; k++) {
+    uint32_t plus = s[k] == '+';
+    if (!plus && s[k] != '-') continue;
+    if (!parse_float(s, k, part, re) && !parse_float(s + k + plus, n - k - plus, part, im))
+      return NULL;
+  }
+  *re = 0;
+  return parse_float(s, n, part, im);
+}
+
+const char *nxi_parse_complex(const char *s, uint32_t n, nx_dtype part, uint64_t *re,
+                              uint64_t *im) {
+  *im = 0;
+  if (n > 1 && s[n - 1] == 'i') return parse_parts(s, n - 1, part, re, im);
+  return parse_float(s, n, part, re);
+}
+
+const char *nxi_parse_element(const char *s, uint32_t n, nx_dtype type, void *element) {
+  nx_dtype part = nxi_part_dtype(type);
+  uint64_t bits = 0, second = 0;
+  const char *fault = part == type ? nxi_parse_scalar(s, n, type, &bits)
+                                   : nxi_parse_complex(s, n, part, &bits, &second);
+  if (fault) return fault;
+  nxi_store_element(element, part, bits);
+  if (part != type) nxi_store_element((char *)element + nxi_dtype_size(part), part, second);
+  return NULL;
 }

@@ -31,7 +31,7 @@ static void check_scalar(nxi_checker *c, nxk_value v) {
   const nxk_instr *in = &c->k->instrs[v];
   nxk_op op = (nxk_op)in->op;
   const nxk_scalar_info *info = &nxk_scalars[op];
-  const nxk_instr *args[3] = {NULL, NULL, NULL};
+  const nxk_instr *args[4] = {NULL, NULL, NULL, NULL};
   if (info->arity < 1 || !nxi_has_args(c, v, info->arity)) return;
   for (int i = 0; i < info->arity; i++)
     if (!(args[i] = nxi_operand(c, v, in->args[i]))) return;

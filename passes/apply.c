@@ -64,6 +64,7 @@ static nx_status run_graph_pass(subject *s, nxg_pass pass) {
   return status == NX_OK ? replace_graph(s, next) : status;
 }
 
+static nx_status pass_types(subject *s) { return run_graph_pass(s, nxg_pass_types); }
 static nx_status pass_small_types(subject *s) { return run_graph_pass(s, nxg_pass_small_types); }
 static nx_status pass_views(subject *s) { return run_graph_pass(s, nxg_pass_views); }
 static nx_status pass_runs(subject *s) { return run_graph_pass(s, nxg_pass_runs); }

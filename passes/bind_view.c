@@ -363,10 +363,10 @@ static bool write_active(nxb_binder *b, nxb_view *view, nxk_value v) {
 
 static void write_scalar(nxb_binder *b, nxb_view *view, nxk_value v) {
   const nxk_instr *in = &b->from->instrs[v];
-  nxk_value args[3] = {NXK_NONE, NXK_NONE, NXK_NONE};
+  nxk_value args[4] = {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE};
   if (view->lanes > 1 && (write_affine(b, view, v) || write_active(b, view, v))) return;
   for (int i = 0; i < in->n_args; i++) args[i] = nxb_operand(b, view, in->args[i]);
-  set(view, v, nxk_scalar(b->to, (nxk_op)in->op, in->dtype, args[0], args[1], args[2]), 0);
+  set(view, v, nxk_scalar_of(b->to, (nxk_op)in->op, in->dtype, args), 0);
 }
 
 /* ---- rare blocks */

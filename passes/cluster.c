@@ -64,7 +64,7 @@ static void examine(nxp_clusterer *c) {
     s->expense = (uint32_t)(expense > 100000 ? 100000 : expense);
     s->group = NXP_NO_GROUP;
     bool library = is_library(c, n);
-    s->must_store = library || n->op == NXG_update || n->op == NXG_scatter ||
+    s->must_store = library || n->op == NXG_update || n->op == NXG_pair || n->op == NXG_scatter ||
                     (n->op == NXG_cat && n->n_args > MAX_CAT_INLINE);
     if (library)
       for (uint32_t a = 0; a < n->n_args; a++) store_operand(c, n->args[a]);
@@ -157,7 +157,8 @@ static nxp_place reading_place(const nxp_clusterer *c, uint32_t user) {
   const nxg_node *n = &c->g->nodes[user];
   const nxp_node_state *s = &c->nodes[user];
   nxg_kind kind = (nxg_kind)nxg_ops[n->op].kind;
-  if (n->op == NXG_copy || kind == NXG_KIND_MAP || nxg_is_scan(n->op)) return s->place;
+  if (n->op == NXG_copy || n->op == NXG_pair || kind == NXG_KIND_MAP || nxg_is_scan(n->op))
+    return s->place;
   if (n->op == NXG_update) return (nxp_place){NXP_SPACE_FULL, 0};
   if (kind == NXG_KIND_FOLD) {
     nxp_shape full;
@@ -395,7 +396,9 @@ static void new_group_for(nxp_clusterer *c, uint32_t node, const usage *u) {
   } else if (nxp_scan_space(n, &full, &reduced)) {
     scans = true;
   } else {
-    nxp_squeeze(n->rank, n->shape, &full);
+    const nxg_node *walked =
+        n->op == NXG_pair ? &c->g->nodes[n->args[0]] : n; /* two stores a point */
+    nxp_squeeze(walked->rank, walked->shape, &full);
     kind = n->op == NXG_cat ? NXP_GROUP_CAT : NXP_GROUP_KERNEL;
   }
   uint32_t group = nxp_draft_new(c, kind, &full, reduced);
@@ -446,7 +449,8 @@ static bool may_store(const nxp_clusterer *c, uint32_t node, uint32_t group, nxp
 static bool store_with_reader(nxp_clusterer *c, uint32_t node, const usage *u) {
   const nxg_node *n = &c->g->nodes[node];
   if (!c->o->fuse || u->n_contexts > NXP_MAX_CONTEXTS || n->op == NXG_update ||
-      n->op == NXG_scatter || n->op == NXG_matmul || n->op == NXG_cat || is_call(n))
+      n->op == NXG_scatter || n->op == NXG_matmul || n->op == NXG_cat || n->op == NXG_pair ||
+      is_call(n))
     return false;
   if (nxg_node_elements(n) == 0)
     return false; /* a reader that reduces it away has points, it has none */

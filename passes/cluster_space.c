@@ -131,6 +131,7 @@ uint32_t nxp_own_cost(const nxg_node *n) {
     return nxk_scalars[nxg_ops[n->op].scalar].cost + (nxi_is_small_float(n->dtype) ? 3 : 0);
   switch (n->op) {
     case NXG_threefry: return 60;
+    case NXG_pair: return 1;
     case NXG_pad: return 3;
     case NXG_gather: return 8;
     case NXG_cat: return 3 * n->n_args;

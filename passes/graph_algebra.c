@@ -8,7 +8,7 @@
 
 static bool constant_of(const nxg_rewrite *r, uint32_t node, uint64_t *bits, nx_dtype *t) {
   const nxg_node *n = &r->to->nodes[node];
-  if (n->op != NXG_full || n->attrs[1] >= 0) return false;
+  if (n->op != NXG_full || n->attrs[1] >= 0 || nxi_is_complex(n->dtype)) return false;
   *bits = (uint64_t)n->attrs[0];
   *t = n->dtype;
   return true;

@@ -10,7 +10,7 @@ static bool is_constant(const nxg_graph *g, uint32_t node) {
 
 /* A scalar operation of the graph on scalar bits, rounded to its dtype. */
 static uint64_t eval_map(const nxg_rewrite *r, const nxg_node *n) {
-  uint64_t bits[3] = {0};
+  uint64_t bits[4] = {0};
   nx_dtype from = NX_BOOL;
   for (uint32_t i = 0; i < n->n_args; i++) {
     const nxg_node *x = &r->to->nodes[r->map[n->args[i]]];
@@ -35,14 +35,18 @@ static uint64_t eval_map(const nxg_rewrite *r, const nxg_node *n) {
 static bool folds(const nxg_rewrite *r, const nxg_node *n) {
   nxg_kind kind = (nxg_kind)nxg_ops[n->op].kind;
   if (kind != NXG_KIND_MAP && n->op != NXG_view && n->op != NXG_copy) return false;
+  if (kind == NXG_KIND_MAP && nxg_ops[n->op].scalar < 0) return false;
+  if (nxi_is_complex(n->dtype)) return false;
   for (uint32_t i = 0; i < n->n_args; i++)
-    if (!is_constant(r->to, r->map[n->args[i]])) return false;
+    if (!is_constant(r->to, r->map[n->args[i]]) ||
+        nxi_is_complex(r->to->nodes[r->map[n->args[i]]].dtype))
+      return false;
   return n->n_args > 0;
 }
 
 /* A view of a launch parameter's `full` is one of another shape. */
 static bool is_view_of_full(const nxg_rewrite *r, const nxg_node *n) {
-  return (n->op == NXG_view || n->op == NXG_copy) &&
+  return (n->op == NXG_view || n->op == NXG_copy) && !nxi_is_complex(n->dtype) &&
          r->to->nodes[r->map[n->args[0]]].op == NXG_full;
 }
 

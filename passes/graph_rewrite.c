@@ -81,8 +81,7 @@ static void copy_node(nxg_rewrite *r, uint32_t i) {
   if (r->map[i] != UINT32_MAX) copy_text(r, &r->own->nodes[r->map[i]].name, n->name);
 }
 
-/* From here on the new graph is one of its own. False without memory. */
-static bool part(nxg_rewrite *r) {
+bool nxg_rewrite_own(nxg_rewrite *r) {
   if (r->own == NULL) {
     r->failed = r->failed || !own_graph(r);
     for (uint32_t i = r->from->n_inputs; i < r->passed && !r->failed; i++) copy_node(r, i);
@@ -93,7 +92,7 @@ static bool part(nxg_rewrite *r) {
 uint32_t nxg_rewrite_add(nxg_rewrite *r, uint32_t i, nxg_op op, uint32_t n_args,
                          const uint32_t *args, const int64_t *attrs, uint32_t n_attrs,
                          nx_dtype dtype, int32_t rank, const int64_t *shape) {
-  if (!part(r)) return UINT32_MAX;
+  if (!nxg_rewrite_own(r)) return UINT32_MAX;
   return append(r, i, op, n_args, args, attrs, n_attrs, dtype, rank, shape);
 }
 
@@ -103,18 +102,18 @@ uint32_t nxg_rewrite_copy(nxg_rewrite *r, uint32_t i) {
     r->passed = i + 1;
     return r->map[i] = i;
   }
-  if (part(r)) copy_node(r, i);
+  if (nxg_rewrite_own(r)) copy_node(r, i);
   return r->map[i];
 }
 
 void nxg_rewrite_map(nxg_rewrite *r, uint32_t i, uint32_t node) {
-  part(r);
+  nxg_rewrite_own(r);
   r->map[i] = node;
 }
 
 void nxg_rewrite_drop(nxg_rewrite *r, uint32_t i) {
   if (r->from->nodes[i].op == NXG_input) return;
-  part(r);
+  nxg_rewrite_own(r);
   r->changed = true;
 }
 

@@ -34,6 +34,8 @@ uint32_t nxg_rewrite_add(nxg_rewrite *r, uint32_t i, nxg_op op, uint32_t n_args,
                          nx_dtype dtype, int32_t rank, const int64_t *shape);
 /* Maps old node i to a new node that is there. */
 void nxg_rewrite_map(nxg_rewrite *r, uint32_t i, uint32_t node);
+/* The new graph is one of its own from here on, `own`. False without memory. */
+bool nxg_rewrite_own(nxg_rewrite *r);
 /* Old node i has no place in the new graph. */
 void nxg_rewrite_drop(nxg_rewrite *r, uint32_t i);
 /* Adds the outputs and hands over the graph, which is `from` if nothing was changed; on a failure frees it. */

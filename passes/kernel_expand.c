@@ -38,7 +38,8 @@ static nxk_value expand_integer(nxk_kernel *k, nx_dtype t, nxk_op op, nxk_value 
   }
 }
 
-nxk_value nxk_expand_function(nxk_kernel *k, nxk_op op, nxk_value a, nxk_value b) {
+nxk_value nxk_expand_function(nxk_kernel *k, nxk_op op, const nxk_value *args) {
+  nxk_value a = args[0], b = nxk_scalars[op].arity > 1 ? args[1] : NXK_NONE;
   if (k->failed || a >= k->n_instrs) return NXK_NONE;
   const nx_dtype t = nxk_dtype(k, a);
   if (nxi_is_integer(t)) return expand_integer(k, t, op, a, b);
@@ -66,6 +67,6 @@ nxk_value nxk_expand_function(nxk_kernel *k, nxk_op op, nxk_value a, nxk_value b
     case NXK_atanh: return nxi_expand_atanh(e, a);
     case NXK_pow: return nxi_expand_pow(e, a, b);
     case NXK_atan2: return nxi_expand_atan2(e, a, b);
-    default: return NXK_NONE;
+    default: return nxi_expand_complex(e, op, args);
   }
 }

@@ -143,6 +143,8 @@ nxk_value nxi_expand_acosh(const expand *e, nxk_value x);
 nxk_value nxi_expand_atanh(const expand *e, nxk_value x);
 nxk_value nxi_expand_erf(const expand *e, nxk_value x);
 nxk_value nxi_expand_pow(const expand *e, nxk_value x, nxk_value y);
+/* Functions of complex numbers, in f64 for f32 parts: one part of the result. */
+nxk_value nxi_expand_complex(const expand *e, nxk_op op, const nxk_value *args);
 nxk_value nxi_expand_pow_integer(nxk_kernel *k, nx_dtype t, nxk_value x, nxk_value y);
 
 #endif

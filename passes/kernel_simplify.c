@@ -75,10 +75,13 @@ static nxk_kernel *rewrite(const nxk_kernel *k, bool expand, nxi_diag *d) {
     const nxk_instr *in = &k->instrs[i];
     if (!needed[i]) continue;
     bool function = in->op < NXK_SCALAR_COUNT && (nxk_scalars[in->op].flags & NXK_FUNC);
-    if (expand && function)
-      map[i] = nxk_expand_function(copy, (nxk_op)in->op, map[in->args[0]],
-                                   in->n_args > 1 ? map[in->args[1]] : NXK_NONE);
-    else nxk_copy_instr(copy, k, i, map);
+    if (expand && function) {
+      nxk_value args[4] = {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE};
+      for (int a = 0; a < in->n_args; a++) args[a] = map[in->args[a]];
+      map[i] = nxk_expand_function(copy, (nxk_op)in->op, args);
+    } else {
+      nxk_copy_instr(copy, k, i, map);
+    }
     ok = !copy->failed;
   }
   nxi_free(needed);

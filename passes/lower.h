@@ -44,7 +44,7 @@ typedef struct nxw_expr {
   uint16_t op;
   uint8_t n_args;
   bool inner;          /* depends on an inner dimension */
-  uint32_t args[3];    /* expressions */
+  uint32_t args[4];    /* expressions */
   uint64_t imm;        /* constant bits; number of a parameter, dimension */
   uint32_t buffer;     /* load: launch buffer */
   nxw_affine *at;      /* load */
@@ -132,6 +132,7 @@ uint32_t nxw_const(nxw_lower *l, nx_dtype t, uint64_t bits);
 uint32_t nxw_const_i64(nxw_lower *l, int64_t x);
 uint32_t nxw_param(nxw_lower *l, nx_dtype t, uint32_t launch_param);
 uint32_t nxw_scalar(nxw_lower *l, nxk_op op, nx_dtype result, uint32_t a, uint32_t b, uint32_t c);
+uint32_t nxw_scalar_of(nxw_lower *l, nxk_op op, nx_dtype result, const uint32_t operands[4]);
 uint32_t nxw_load(nxw_lower *l, nx_dtype t, uint32_t buffer, const nxw_affine *at, uint32_t mask);
 uint32_t nxw_reduce(nxw_lower *l, nxk_reduce_kind kind, nxk_order order, uint32_t a, uint32_t b,
                     nx_dtype t);

@@ -144,10 +144,14 @@ static uint32_t fold_index(const nxw_lower *l, nxk_op op, uint32_t a, uint32_t b
 }
 
 uint32_t nxw_scalar(nxw_lower *l, nxk_op op, nx_dtype result, uint32_t a, uint32_t b, uint32_t c) {
-  uint32_t args[3] = {a, b, c};
+  uint32_t operands[4] = {a, b, c, NXW_NONE};
+  return nxw_scalar_of(l, op, result, operands);
+}
+
+uint32_t nxw_scalar_of(nxw_lower *l, nxk_op op, nx_dtype result, const uint32_t args[4]) {
   nxw_expr e = {.kind = NXW_SCALAR, .op = (uint16_t)op, .n_args = nxk_scalars[op].arity};
   bool all_const = (nxk_scalars[op].flags & NXK_FUNC) == 0;
-  uint64_t values[3] = {0};
+  uint64_t values[4] = {0};
   for (int i = 0; i < e.n_args; i++) {
     if (l->failed || args[i] == NXW_NONE) return NXW_NONE;
     e.args[i] = args[i];
@@ -158,9 +162,9 @@ uint32_t nxw_scalar(nxw_lower *l, nxk_op op, nx_dtype result, uint32_t a, uint32
   e.dtype = (uint8_t)type;
   if (nxk_scalars[op].result == NXK_RESULT_BOOL) e.dtype = NX_BOOL;
   else if (nxk_scalars[op].result == NXK_RESULT_GIVEN) e.dtype = (uint8_t)result;
-  if (op == NXK_cast && e.dtype == type) return a;
+  if (op == NXK_cast && e.dtype == type) return args[0];
   if (type == NX_I64 && e.n_args == 2) {
-    uint32_t folded = fold_index(l, op, a, b);
+    uint32_t folded = fold_index(l, op, args[0], args[1]);
     if (folded != NXW_NONE) return folded;
   }
   if (all_const) return nxw_const(l, e.dtype, nxk_eval(op, type, e.dtype, values));

@@ -89,7 +89,7 @@ static nxw_affine *unravel(nxw_lower *l, const nxw_frame *f) {
 }
 
 static uint32_t map_value(nxw_lower *l, const nxg_node *n, const uint32_t *operands) {
-  uint32_t args[3] = {NXW_NONE, NXW_NONE, NXW_NONE};
+  uint32_t args[4] = {NXW_NONE, NXW_NONE, NXW_NONE, NXW_NONE};
   memcpy(args, operands, n->n_args * sizeof *args);
   if (n->op == NXG_cast) return cast_expr(l, args[0], n->dtype);
   if (n->op == NXG_bitcast) return bitcast_expr(l, args[0], n->dtype);
@@ -98,8 +98,7 @@ static uint32_t map_value(nxw_lower *l, const nxg_node *n, const uint32_t *opera
     return args[0];
   if (n->op == NXG_where) return nxw_scalar(l, NXK_select, n->dtype, args[0], args[1], args[2]);
   for (uint32_t i = 0; i < n->n_args; i++) args[i] = widen(l, args[i]);
-  uint32_t value =
-      nxw_scalar(l, (nxk_op)nxg_ops[n->op].scalar, n->dtype, args[0], args[1], args[2]);
+  uint32_t value = nxw_scalar_of(l, (nxk_op)nxg_ops[n->op].scalar, n->dtype, args);
   return cast_expr(l, value, n->dtype);
 }
 

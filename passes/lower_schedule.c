@@ -255,7 +255,7 @@ static uint32_t kernel_param(writer *w, uint32_t launch_param, nx_dtype t) {
 static nxk_value write_expr(writer *w, const nxw_expr *e) {
   nxk_access a;
   nxk_term terms[NXW_MAX_DIMS];
-  nxk_value args[3] = {NXK_NONE, NXK_NONE, NXK_NONE};
+  nxk_value args[4] = {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE};
   for (int i = 0; i < e->n_args; i++) args[i] = value_of(w, e->args[i]);
   switch (e->kind) {
     case NXW_PARAM: return nxk_param(w->k, kernel_param(w, (uint32_t)e->imm, e->dtype));
@@ -263,7 +263,7 @@ static nxk_value write_expr(writer *w, const nxw_expr *e) {
     case NXW_LOAD: access_of(w, e->at, e->buffer, e->mask, &a, terms); return nxk_load(w->k, &a, 1);
     case NXW_SCAN: return nxk_scan(w->k, e->reduce, e->order, args[0]);
     case NXW_REDUCE: return nxk_reduce(w->k, e->reduce, e->order, args[0], args[1]);
-    default: return nxk_scalar(w->k, (nxk_op)e->op, e->dtype, args[0], args[1], args[2]);
+    default: return nxk_scalar_of(w->k, (nxk_op)e->op, e->dtype, args);
   }
 }
 

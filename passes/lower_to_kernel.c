@@ -128,6 +128,19 @@ static bool lower_cat_operand(nxw_lower *l, uint32_t node) {
   return add_store(l, nxw_node_value(l, n->args[operand], &point, NXW_NONE), node, &at, false);
 }
 
+/* Both operands of a pair, beside each other. */
+static bool lower_pair(nxw_lower *l, uint32_t node, const nxw_affine *position, bool inner) {
+  for (uint32_t k = 0; k < 2; k++) {
+    nxw_affine at;
+    nxw_affine_zero(&at);
+    nxw_affine_add_scaled(l, &at, position, 2);
+    at.constant += k;
+    uint32_t value = nxw_node_value(l, l->g->nodes[node].args[k], position, NXW_NONE);
+    if (!add_store(l, value, node, &at, inner)) return false;
+  }
+  return true;
+}
+
 static bool lower_roots(nxw_lower *l, nxp_group_kind kind) {
   for (uint32_t i = 0; i < l->part->n_roots; i++) {
     const nxp_root *root = &l->part->roots[i];
@@ -140,8 +153,11 @@ static bool lower_roots(nxw_lower *l, nxp_group_kind kind) {
     } else {
       bool outer = root->space == NXP_SPACE_OUTER;
       point_position(l, outer, &position);
-      ok = add_store(l, nxw_node_value(l, root->node, &position, NXW_NONE), root->node, &position,
-                     !outer && l->part->reduced != 0);
+      bool inner = !outer && l->part->reduced != 0;
+      if (l->g->nodes[root->node].op == NXG_pair) ok = lower_pair(l, root->node, &position, inner);
+      else
+        ok = add_store(l, nxw_node_value(l, root->node, &position, NXW_NONE), root->node, &position,
+                       inner);
     }
     if (!ok) return false;
   }

@@ -123,6 +123,7 @@ nx_status nxp_run_graph_passes(const nxg_graph *recorded, bool optimise, bool bl
     nxg_pass pass;
     bool always;
   } passes[] = {
+      {NXP_PASS_types, nxg_pass_types, true},
       {NXP_PASS_small_types, nxg_pass_small_types, true},
       {NXP_PASS_checks, nxg_pass_checks, true},
       {NXP_PASS_scans, nxg_pass_scans, false},

@@ -16,7 +16,7 @@ static nx_status find_windows(nxp_plan *p, const nxg_graph *g, nxi_diag *d) {
   if (p->window_of == NULL || p->element_bytes == NULL) return nxi_oom(d);
   for (uint32_t i = 0; i < g->n_inputs; i++) {
     p->window_of[i] = i;
-    p->element_bytes[i] = nxi_dtype_size(g->nodes[g->inputs[i].node].dtype);
+    p->element_bytes[i] = nxi_dtype_size(nxi_part_dtype(g->nodes[g->inputs[i].node].dtype));
   }
   for (uint32_t i = 0; i < g->n_nodes; i++) {
     const nxg_node *n = &g->nodes[i];

@@ -83,7 +83,8 @@ static void choose_nontemporal(nxp_building *s) {
   bool passes = footprint(s) >= (double)cache * 0.75;
   for (uint32_t i = 0; i < b->g->n_nodes; i++)
     b->nontemporal[i] = passes && b->is_output[i] && s->group_order[i] == 0 &&
-                        b->g->nodes[i].op != NXG_update && node_bytes(s, i) >= cache / 4;
+                        b->g->nodes[i].op != NXG_update && b->g->nodes[i].op != NXG_pair &&
+                        node_bytes(s, i) >= cache / 4;
 }
 
 static nx_status place_outputs(nxp_building *s) {

@@ -39,6 +39,10 @@ void nxi_give_back(nx_context *c, nxi_node *node, nxi_buffer *buffer) {
 
 /* ---- elements of a view, packed */
 
+typedef struct pair {
+  uint64_t word[2];
+} pair;
+
 static void copy_row(char *to, const char *from, int64_t n, int64_t stride, int64_t size) {
   if (stride == size) {
     memcpy(to, from, (size_t)(n * size));
@@ -51,6 +55,7 @@ static void copy_row(char *to, const char *from, int64_t n, int64_t stride, int6
     case 1: ROW(uint8_t); break;
     case 2: ROW(uint16_t); break;
     case 4: ROW(uint32_t); break;
+    case 16: ROW(pair); break;
     default: ROW(uint64_t);
   }
 #undef ROW
@@ -137,19 +142,21 @@ static nx_status element_offset(const nx_tensor *t, const int64_t *index, int64_
   return NX_OK;
 }
 
-static void to_scalar(nx_dtype t, uint64_t bits, nx_scalar *out) {
+/* The element of that number. */
+static void to_scalar(nx_dtype t, const nxi_buffer *b, int64_t offset, nx_scalar *out) {
+  nx_dtype part = nxi_part_dtype(t);
+  uint64_t bits = nxi_load_at(b->data, part, offset * nxi_parts(t));
   memset(out, 0, sizeof *out);
-  if (nxi_is_float(t)) {
-    out->kind = NX_SCALAR_F64;
-    out->v.f[0] = nxi_f64_bits(nxi_cast_bits(bits, t, NX_F64));
+  if (nxi_is_float(part)) {
+    out->kind = part == t ? NX_SCALAR_F64 : NX_SCALAR_C128;
+    out->v.f[0] = nxi_f64_bits(nxi_cast_bits(bits, part, NX_F64));
+    if (part == t) return;
+    bits = nxi_load_at(b->data, part, 2 * offset + 1);
+    out->v.f[1] = nxi_f64_bits(nxi_cast_bits(bits, part, NX_F64));
   } else {
     out->kind = t == NX_U64 ? NX_SCALAR_U64 : NX_SCALAR_I64;
     out->v.u = t == NX_U64 ? bits : nxi_cast_bits(bits, t, NX_I64);
   }
-}
-
-static uint64_t load_at(const nxi_buffer *b, nx_dtype t, int64_t offset) {
-  return nxi_load_at(b->data, t, offset);
 }
 
 nx_status nx_item(nx_tensor *t, const int64_t *index, nx_scalar *out, const nx_run_options *o) {
@@ -163,9 +170,9 @@ nx_status nx_item(nx_tensor *t, const int64_t *index, nx_scalar *out, const nx_r
   if (!o) { /* the usual case: it is there */
     nxi_record_lock(c);
     bool there = s->value->state == NXI_REALIZED;
-    uint64_t bits = there ? load_at(s->value->buffer, s->dtype, offset) : 0;
+    if (there) to_scalar(s->dtype, s->value->buffer, offset, out);
     nxi_record_unlock(c);
-    if (there) return to_scalar(s->dtype, bits, out), NX_OK;
+    if (there) return NX_OK;
   }
   nxi_action a;
   nxi_action_begin(&a, c, o);
@@ -173,7 +180,7 @@ nx_status nx_item(nx_tensor *t, const int64_t *index, nx_scalar *out, const nx_r
   nxi_buffer *b;
   nx_status status = nxi_borrow(&a, s, &node, &b);
   if (!status) {
-    to_scalar(s->dtype, load_at(b, s->dtype, offset), out);
+    to_scalar(s->dtype, b, offset, out);
     nxi_give_back(c, node, b);
   }
   return nxi_action_end(&a, nxi_oom_in(&a.diag, status, "item"));

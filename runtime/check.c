@@ -40,14 +40,18 @@ bool nxi_dtype_admitted(const char *op, nx_dtype dtype, nxi_diag *d) {
   return false;
 }
 
-/* Integers wrap, floats round once; a complex number gives its real part, or is true if it is not 0. */
-bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_t *bits,
+/* Integers wrap, floats round once; of a complex number a real dtype takes the real part, but bool is true if it is not 0. */
+bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_t bits[2],
                      nxi_diag *d) {
   if (!v || (unsigned)v->kind > NX_SCALAR_C128) {
     nxi_fail(d, NX_INVALID_ARGUMENT, op,
              v ? "%s: the scalar is of no known kind" : "%s: the scalar is null", op);
     return false;
   }
+  bool pair = nxi_is_complex(dtype);
+  dtype = nxi_part_dtype(dtype);
+  bits[1] =
+      pair && v->kind == NX_SCALAR_C128 ? nxi_cast_bits(nxi_bits_f64(v->v.f[1]), NX_F64, dtype) : 0;
   switch (v->kind) {
     case NX_SCALAR_I64: *bits = nxi_cast_bits((uint64_t)v->v.i, NX_I64, dtype); break;
     case NX_SCALAR_U64: *bits = nxi_cast_bits(v->v.u, NX_U64, dtype); break;

@@ -125,7 +125,8 @@ static int64_t add_param(nxi_run *run, uint64_t bits) {
 
 enum { MOST_PARAMS = 1 << 20 };
 
-static bool emit_full(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *shape, uint64_t bits) {
+static bool emit_real_full(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *shape,
+                           uint64_t bits) {
   int64_t param = -1;
   if (!is_special(bits, t) && run->n_params < MOST_PARAMS) {
     param = add_param(run, bits);
@@ -137,6 +138,38 @@ static bool emit_full(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *sha
   w[0] = bits;
   w[1] = (uint64_t)param;
   return true;
+}
+
+/* Both parts of a complex constant, and the pair of them. c32 cannot be made of two parts: its values are in the key. */
+static bool emit_full(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *shape, uint64_t re,
+                      uint64_t im) {
+  nx_dtype part = nxi_part_dtype(t);
+  uint32_t slots[2];
+  if (part == t) return emit_real_full(run, t, rank, shape, re);
+  if (t == NX_C32 || (is_special(re, part) && is_special(im, part))) {
+    uint64_t *w = node_words(run, NXG_full, (uint32_t)t, rank, shape, 3, 0);
+    if (!w) return false;
+    w[0] = re;
+    w[1] = UINT64_MAX;
+    w[2] = im;
+    return true;
+  }
+  for (int k = 0; k < 2; k++) {
+    if (!emit_real_full(run, part, rank, shape, k ? im : re)) return false;
+    slots[k] = run->slot;
+  }
+  uint64_t *w = node_words(run, NXG_complex, (uint32_t)t, rank, shape, 0, 2);
+  if (!w) return false;
+  w[0] = slots[0];
+  w[1] = slots[1];
+  return true;
+}
+
+/* The constant that node `full` is, in another shape. */
+static bool emit_full_like(nxi_run *run, nxi_node *full, int32_t rank, const int64_t *shape) {
+  const int64_t *attrs = nxi_node_attrs(full);
+  uint64_t im = nxi_is_complex(full->dtype) ? (uint64_t)attrs[2] : 0;
+  return emit_full(run, full->dtype, rank, shape, (uint64_t)attrs[0], im);
 }
 
 /* ---- inputs */
@@ -229,7 +262,7 @@ void nxi_window_of(const int64_t *attrs, nxi_window *out) {
 static bool emit_leaf_view(nxi_run *run, nxi_node *view, nxi_node *leaf) {
   const int64_t *shape = nxi_node_shape(view), *attrs = nxi_node_attrs(view), *strides = attrs + 1;
   int64_t low = 0, span = 1;
-  if (view->elements == 0) return emit_full(run, view->dtype, view->rank, shape, 0);
+  if (view->elements == 0) return emit_full(run, view->dtype, view->rank, shape, 0, 0);
   for (int32_t i = 0; i < view->rank; i++) {
     int64_t reach = (shape[i] - 1) * strides[i];
     if (reach < 0) low += reach;
@@ -260,20 +293,24 @@ static bool emit_leaf_view(nxi_run *run, nxi_node *view, nxi_node *leaf) {
 static bool emit_pad(nxi_run *run, nxi_node *n) {
   nxi_node *x = nxi_node_args(n)[0];
   const int64_t *attrs = nxi_node_attrs(n);
-  uint64_t bits = (uint64_t)attrs[0];
+  uint64_t bits = (uint64_t)attrs[0], im = 0;
+  uint32_t lists = 1 + 2 * (uint32_t)n->rank;
+  if (n->n_attrs > lists) im = (uint64_t)attrs[lists];
   uint32_t from = slot_of(run, x), slots[4] = {from};
-  if (!emit_full(run, NX_BOOL, x->rank, nxi_node_shape(x), 1)) return false;
+  if (!emit_full(run, NX_BOOL, x->rank, nxi_node_shape(x), 1, 0)) return false;
   slots[1] = run->slot;
   for (int k = 0; k < 2; k++) { /* the value with zeros around it, the mask with false around it */
+    uint32_t n_attrs = k ? lists : n->n_attrs;
     uint64_t *w =
-        node_words(run, NXG_pad, k ? NX_BOOL : n->dtype, n->rank, nxi_node_shape(n), n->n_attrs, 1);
+        node_words(run, NXG_pad, k ? NX_BOOL : n->dtype, n->rank, nxi_node_shape(n), n_attrs, 1);
     if (!w) return false;
-    memcpy(w, attrs, n->n_attrs * sizeof *w);
+    memcpy(w, attrs, n_attrs * sizeof *w);
     w[0] = 0;
-    w[n->n_attrs] = slots[k];
+    if (n_attrs > lists) w[lists] = 0;
+    w[n_attrs] = slots[k];
     slots[k] = run->slot;
   }
-  if (!emit_full(run, n->dtype, n->rank, nxi_node_shape(n), bits)) return false;
+  if (!emit_full(run, n->dtype, n->rank, nxi_node_shape(n), bits, im)) return false;
   uint32_t value = run->slot;
   uint64_t *w = node_words(run, NXG_where, n->dtype, n->rank, nxi_node_shape(n), 0, 3);
   if (!w) return false;
@@ -307,6 +344,13 @@ static bool emit_window_update(nxi_run *run, nxi_node *n, nxi_node *leaf) {
   return true;
 }
 
+static bool pads_specially(nxi_node *n) {
+  const int64_t *attrs = nxi_node_attrs(n);
+  nx_dtype part = nxi_part_dtype(n->dtype);
+  return is_special((uint64_t)attrs[0], part) &&
+         (part == n->dtype || is_special((uint64_t)attrs[n->n_attrs - 1], part));
+}
+
 static bool emit_copy(nxi_run *run, nxi_node *n, uint32_t slot) {
   uint64_t *w = node_words(run, NXG_copy, n->dtype, n->rank, nxi_node_shape(n), 0, 1);
   if (w) *w = slot;
@@ -327,26 +371,21 @@ static bool emit(nxi_run *run, nxi_node *n) {
   nxi_node *leaf;
   if (n->state == NXI_REALIZED) return emit_whole(run, n);
   switch (n->op) {
-    case NXI_OP_EMPTY: return emit_full(run, n->dtype, n->rank, nxi_node_shape(n), 0);
+    case NXI_OP_EMPTY: return emit_full(run, n->dtype, n->rank, nxi_node_shape(n), 0, 0);
     case NXI_OP_TRANSFER: return emit_copy(run, n, slot_of(run, nxi_node_args(n)[0]));
-    case NXG_full:
-      return emit_full(run, n->dtype, n->rank, nxi_node_shape(n), (uint64_t)nxi_node_attrs(n)[0]);
+    case NXG_full: return emit_full_like(run, n, n->rank, nxi_node_shape(n));
     case NXG_view:
       leaf = leaf_under(n);
       if (leaf) return emit_leaf_view(run, n, leaf);
       leaf = full_under(n);
-      return leaf ? emit_full(run, n->dtype, n->rank, nxi_node_shape(n),
-                              (uint64_t)nxi_node_attrs(leaf)[0])
-                  : emit_plain(run, n);
+      return leaf ? emit_full_like(run, leaf, n->rank, nxi_node_shape(n)) : emit_plain(run, n);
     case NXG_update:
       leaf = leaf_under(n);
       if (leaf && nxi_is_nibble(n->dtype)) run->n_updates++;
       return leaf && !nxi_is_nibble(n->dtype) ? emit_window_update(run, n, leaf)
                                               : emit_plain(run, n);
     case NXG_scatter: run->n_updates++; return emit_plain(run, n);
-    case NXG_pad:
-      return is_special((uint64_t)nxi_node_attrs(n)[0], n->dtype) ? emit_plain(run, n)
-                                                                  : emit_pad(run, n);
+    case NXG_pad: return pads_specially(n) ? emit_plain(run, n) : emit_pad(run, n);
     default: return emit_plain(run, n);
   }
 }

@@ -52,8 +52,9 @@ static uint32_t add_node(capture *k, nxi_node *n) {
     return cell ? add_source(k, cell, NULL, n) : nxi_node_args(n)[0]->index;
   }
   if (n->op == NXI_OP_EMPTY) {
-    int64_t zero[2] = {0, -1};
-    return nxg_add(k->g, NXG_full, 0, NULL, zero, 2, n->dtype, n->rank, shape);
+    int64_t zero[3] = {0, -1, 0};
+    uint32_t n_attrs = 2 + nxi_is_complex(n->dtype);
+    return nxg_add(k->g, NXG_full, 0, NULL, zero, n_attrs, n->dtype, n->rank, shape);
   }
   if (!nxi_grow(&k->args, &k->cap_args, n->n_args + 1, sizeof *k->args)) return UINT32_MAX;
   for (uint32_t i = 0; i < n->n_args; i++) k->args[i] = nxi_node_args(n)[i]->index;

@@ -443,7 +443,8 @@ nx_tensor *nxi_fail_null(const nxi_diag *d); /* reports; NULL */
 void *nxi_no_memory(const char *op);         /* reports that memory is exhausted; NULL */
 /* NULL operands and operands of different contexts; false: reported. */
 bool nxi_check_operands(const char *op, nx_tensor *const *t, uint32_t n);
-bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_t *bits,
+/* bits: of a complex dtype those of both parts. */
+bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_t bits[2],
                      nxi_diag *d);
 bool nxi_dtype_admitted(const char *op, nx_dtype dtype, nxi_diag *d);
 bool nxi_device_usable(nx_context *c, const char *op, nx_device device, nxi_diag *d); /* device.c */

@@ -70,29 +70,30 @@ nx_tensor *nx_placeholder(nx_context *c, nx_device device, nx_dtype dtype, int32
 nx_tensor *nx_full(nx_context *c, nx_device device, nx_dtype dtype, int32_t rank,
                    const int64_t *shape, const nx_scalar *value) {
   nxi_diag d;
-  uint64_t bits;
+  uint64_t bits[2];
   if (!check_source("full", c, device, dtype, rank, shape, &d) ||
-      !nxi_scalar_bits("full", value, dtype, &bits, &d))
+      !nxi_scalar_bits("full", value, dtype, bits, &d))
     return nxi_fail_null(&d);
-  int64_t attrs[2] = {(int64_t)bits, -1};
-  return record_source(c, NXG_full, device, dtype, rank, shape, attrs, 2);
+  int64_t attrs[3] = {(int64_t)bits[0], -1, (int64_t)bits[1]};
+  return record_source(c, NXG_full, device, dtype, rank, shape, attrs, 2 + nxi_is_complex(dtype));
 }
 
 nx_tensor *nx_arange(nx_context *c, nx_device device, nx_dtype dtype, const nx_scalar *start,
                      const nx_scalar *step, int64_t n) {
   nxi_diag d;
-  uint64_t first, apart;
+  uint64_t first[2], apart[2];
   nx_dtype inferred;
   int32_t rank = 1;
   int64_t shape[NXG_MAX_RANK] = {n};
   if (!check_source("arange", c, device, dtype, rank, shape, &d) ||
-      !nxi_scalar_bits("arange", start, dtype, &first, &d) ||
-      !nxi_scalar_bits("arange", step, dtype, &apart, &d))
+      !nxi_scalar_bits("arange", start, dtype, first, &d) ||
+      !nxi_scalar_bits("arange", step, dtype, apart, &d))
     return nxi_fail_null(&d);
-  int64_t attrs[2] = {(int64_t)first, (int64_t)apart};
-  if (nxg_infer(NXG_arange, 0, NULL, attrs, 2, dtype, &inferred, &rank, shape, &d))
+  int64_t attrs[4] = {(int64_t)first[0], (int64_t)apart[0], (int64_t)first[1], (int64_t)apart[1]};
+  uint32_t n_attrs = 2 + 2 * nxi_is_complex(dtype);
+  if (nxg_infer(NXG_arange, 0, NULL, attrs, n_attrs, dtype, &inferred, &rank, shape, &d))
     return nxi_fail_null(&d);
-  return record_source(c, NXG_arange, device, dtype, rank, shape, attrs, 2);
+  return record_source(c, NXG_arange, device, dtype, rank, shape, attrs, n_attrs);
 }
 
 nx_tensor *nx_eye(nx_context *c, nx_device device, nx_dtype dtype, int64_t n, int64_t m,

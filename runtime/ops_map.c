@@ -9,7 +9,7 @@ static bool plain_dtypes(nxg_op op, nx_tensor *const *t, uint32_t n) {
   nx_dtype dtype = t[first]->storage->dtype;
   for (uint32_t i = first + 1; i < n; i++)
     if (t[i]->storage->dtype != dtype) return false;
-  return nxi_dtypes[dtype].admitted && (nxi_dtypes[dtype].cls & nxg_ops[op].admits);
+  return nxg_op_admits(op, dtype);
 }
 
 /* One operand as a view of the common shape: strides of 0 where it repeats. */
@@ -68,6 +68,8 @@ static nx_tensor *record_map(nxg_op op, nx_tensor *const *t, uint32_t n, nx_dtyp
   }
   nx_dtype result = given ? given : t[n - 1]->storage->dtype;
   if (nxg_ops[op].result == NXG_RESULT_BOOL) result = NX_BOOL;
+  if (nxg_ops[op].result == NXG_RESULT_PART) result = nxi_part_dtype(result);
+  if (nxg_ops[op].result == NXG_RESULT_PAIR) result = nxi_pair_dtype(result);
   int32_t device = t[0]->storage->device;
   for (uint32_t i = 1; i < n; i++) {
     if (t[i]->storage->device == device) continue;
@@ -100,13 +102,13 @@ static nx_tensor *record_binary(nxg_op op, nx_tensor *a, nx_tensor *b) {
 UNARY(neg) UNARY(abs) UNARY(sign) UNARY(recip) UNARY(sqrt) UNARY(exp) UNARY(log) UNARY(sin) UNARY(cos)
 UNARY(tan) UNARY(asin) UNARY(acos) UNARY(atan) UNARY(sinh) UNARY(cosh) UNARY(tanh) UNARY(erf) UNARY(log1p)
 UNARY(expm1) UNARY(asinh) UNARY(acosh) UNARY(atanh) UNARY(rint) UNARY(trunc) UNARY(ceil) UNARY(floor)
-UNARY(round)
+UNARY(round) UNARY(real) UNARY(imag) UNARY(conj)
 
 #define BINARY(name) \
   nx_tensor *nx_##name(nx_tensor *a, nx_tensor *b) { return record_binary(NXG_##name, a, b); }
 BINARY(add) BINARY(sub) BINARY(mul) BINARY(div) BINARY(mod) BINARY(pow) BINARY(atan2) BINARY(cmpeq)
 BINARY(cmpne) BINARY(cmplt) BINARY(cmple) BINARY(max) BINARY(min) BINARY(xor) BINARY(or) BINARY(and)
-BINARY(shl) BINARY(shr)
+BINARY(shl) BINARY(shr) BINARY(complex)
     /* clang-format on */
 
     nx_tensor *nx_where(nx_tensor *cond, nx_tensor *a, nx_tensor *b) {

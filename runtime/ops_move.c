@@ -109,20 +109,22 @@ nx_tensor *nx_pad(nx_tensor *x, const int64_t *before, const int64_t *after,
   if (!x) return nxi_error_null("pad", 0);
   nxi_diag d;
   nxi_diag_clear(&d);
-  uint64_t bits;
-  int64_t attrs[1 + 2 * NXG_MAX_RANK];
+  uint64_t bits[2];
+  int64_t attrs[2 + 2 * NXG_MAX_RANK];
   if (x->rank && (!before || !after)) {
     nxi_fail(&d, NX_INVALID_ARGUMENT, "pad", "pad: the list of extents is null");
     return nxi_fail_null(&d);
   }
-  if (!nxi_scalar_bits("pad", value, x->storage->dtype, &bits, &d)) return nxi_fail_null(&d);
-  attrs[0] = (int64_t)bits;
+  if (!nxi_scalar_bits("pad", value, x->storage->dtype, bits, &d)) return nxi_fail_null(&d);
+  attrs[0] = (int64_t)bits[0];
+  attrs[1 + 2 * x->rank] = (int64_t)bits[1];
   for (int32_t i = 0; i < x->rank; i++) {
     attrs[1 + i] = before[i];
     attrs[1 + x->rank + i] = after[i];
   }
   nxi_operand o = nxi_operand_of(x);
-  return nxi_record_inferred(NXG_pad, &o, 1, attrs, 1 + 2 * (uint32_t)x->rank, &d);
+  uint32_t n_attrs = 1 + 2 * (uint32_t)x->rank + nxi_is_complex(x->storage->dtype);
+  return nxi_record_inferred(NXG_pad, &o, 1, attrs, n_attrs, &d);
 }
 
 nx_tensor *nx_cat(nx_tensor *const *tensors, size_t n, int32_t axis) {

@@ -148,7 +148,7 @@ static int make_pool(nx_dtype t, uint64_t *pool) {
 
 int64_t nxt_nasty_count(nx_dtype t) {
   uint64_t pool[MOST_NASTY];
-  return make_pool(t, pool);
+  return make_pool(nxi_part_dtype(t), pool);
 }
 
 /* Magnitudes around 1 with all bits of the mantissa, and odd integers: no sum is exact, so its order shows, and no product
@@ -161,7 +161,10 @@ static uint64_t tame(nxt_random *r, nx_dtype t) {
                       : nxi_cast_bits((uint64_t)(2 * nxt_below(r, 8) - 7), NX_I64, t);
 }
 
+/* Complex elements are filled part by part. */
 static void fill(const char *name, uint64_t seed, nx_dtype t, void *data, int64_t n) {
+  n *= nxi_parts(t);
+  t = nxi_part_dtype(t);
   nxt_random r = {seed};
   uint64_t pool[MOST_NASTY];
   int64_t values = make_pool(t, pool);
@@ -313,13 +316,13 @@ static bool report(nxt_shop *s, const char *label, const way *w) {
 static void compare_output(nxt_shop *s, const nxg_graph *g, uint32_t i, const memory *want,
                            const memory *got, const char *label, const way *w) {
   const nxg_node *n = &g->nodes[g->outputs[i].node];
+  nx_dtype t = nxi_part_dtype(n->dtype);
   s->outputs++;
   if (memcmp(want->outputs[i], got->outputs[i], (size_t)node_bytes(g, g->outputs[i].node)) == 0)
     return;
-  for (int64_t e = 0; e < nxg_node_elements(n); e++) {
-    uint64_t x = nxi_load_at(want->outputs[i], n->dtype, e),
-             y = nxi_load_at(got->outputs[i], n->dtype, e);
-    if (nxi_same_bits(x, y, n->dtype)) continue;
+  for (int64_t e = 0; e < nxg_node_elements(n) * nxi_parts(n->dtype); e++) {
+    uint64_t x = nxi_load_at(want->outputs[i], t, e), y = nxi_load_at(got->outputs[i], t, e);
+    if (nxi_same_bits(x, y, t)) continue;
     if (!report(s, label, w)) return;
     fprintf(stderr, "output %u (%s) element %lld: graph interpreter %#llx, here %#llx\n", i,
             nxg_ops[n->op].name, (long long)e, (unsigned long long)x, (unsigned long long)y);

@@ -264,10 +264,11 @@ static nx_status run_plan(nxt_trial *t, const nxt_config *config, int32_t thread
 static bool same_outputs(nxt_trial *t, const memory *b, char *why, size_t size) {
   for (uint32_t i = 0; i < t->g->n_outputs; i++) {
     const nxg_node *n = &t->g->nodes[t->g->outputs[i].node];
-    for (int64_t e = 0; e < nxg_node_elements(n); e++) {
-      uint64_t x = nxi_load_at(t->want.outputs[i], n->dtype, e);
-      uint64_t y = nxi_load_at(b->outputs[i], n->dtype, e);
-      if (nxi_same_bits(x, y, n->dtype)) continue;
+    nx_dtype part = nxi_part_dtype(n->dtype);
+    for (int64_t e = 0; e < nxg_node_elements(n) * nxi_parts(n->dtype); e++) {
+      uint64_t x = nxi_load_at(t->want.outputs[i], part, e);
+      uint64_t y = nxi_load_at(b->outputs[i], part, e);
+      if (nxi_same_bits(x, y, part)) continue;
       snprintf(why, size, "output %u (%%%u, %s) element %lld: interpreter %llx, here %llx", i,
                t->g->outputs[i].node, nxg_ops[n->op].name, (long long)e, (unsigned long long)x,
                (unsigned long long)y);

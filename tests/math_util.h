@@ -71,8 +71,8 @@ static inline nxk_kernel *function_kernel(nxk_op op, nx_dtype t, int64_t n, uint
   }
   uint8_t width = lanes ? lanes : 1;
   nxk_value x = nxk_load(k, &access[0], width), y = nxk_load(k, &access[1], width);
-  nxk_store(k, &access[2],
-            nxk_expand_function(k, op, x, nxk_scalars[op].arity == 2 ? y : NXK_NONE));
+  nxk_value args[4] = {x, y, NXK_NONE, NXK_NONE};
+  nxk_store(k, &access[2], nxk_expand_function(k, op, args));
   nxk_end(k);
   if (lanes) nxk_end(k);
   nxk_end(k);

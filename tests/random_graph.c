@@ -10,7 +10,7 @@
 
 static const nx_dtype dtypes[] = {NX_F32, NX_F32,  NX_F32,    NX_F64,    NX_F64, NX_F16, NX_BF16,
                                   NX_I32, NX_I64,  NX_I8,     NX_U8,     NX_I16, NX_U16, NX_U32,
-                                  NX_U64, NX_BOOL, NX_F8E4M3, NX_F8E5M2, NX_I4,  NX_U4};
+                                  NX_U64, NX_BOOL, NX_F8E4M3, NX_F8E5M2, NX_I4,  NX_U4, NX_C64, NX_C128};
 nx_dtype nxt_random_dtype(nxt_generator *gen) {
   return dtypes[nxt_below(&gen->r, sizeof dtypes / sizeof dtypes[0])];
 }
@@ -71,18 +71,20 @@ uint32_t nxt_try(nxt_generator *gen, nxg_op op, uint32_t n_args, const uint32_t 
 
 uint64_t nxt_random_scalar(nxt_generator *gen, nx_dtype t) {
   unsigned char element[8] = {0};
-  nxt_random_fill(&gen->r, t, element, 1);
-  return nxi_load_element(element, t);
+  nxt_random_fill(&gen->r, nxi_part_dtype(t), element, 1);
+  return nxi_load_element(element, nxi_part_dtype(t));
 }
 
 /* Some of them are launch parameters. */
 static uint32_t add_full(nxt_generator *gen, nx_dtype t, int32_t rank, const int64_t *shape) {
-  int64_t attrs[2] = {(int64_t)nxt_random_scalar(gen, t), -1};
-  if (nxt_chance(&gen->r, 25)) {
+  int64_t attrs[3] = {(int64_t)nxt_random_scalar(gen, t), -1};
+  if (nxi_is_complex(t)) {
+    attrs[2] = (int64_t)nxt_random_scalar(gen, t);
+  } else if (nxt_chance(&gen->r, 25)) {
     attrs[0] = 0;
     attrs[1] = gen->g->n_params;
   }
-  return nxt_try(gen, NXG_full, 0, NULL, attrs, 2, t, rank, shape);
+  return nxt_try(gen, NXG_full, 0, NULL, attrs, 2 + nxi_is_complex(t), t, rank, shape);
 }
 
 /* ---- elementwise */
@@ -117,11 +119,11 @@ static nxg_op random_map(nxt_generator *gen, nx_dtype t) {
   static const nxg_op calm[] = {NXG_neg, NXG_abs,  NXG_sin, NXG_cos,   NXG_atan,  NXG_tanh,
                                 NXG_erf, NXG_rint, NXG_add, NXG_asinh, NXG_sub,   NXG_mul,
                                 NXG_max, NXG_min,  NXG_xor, NXG_add,   NXG_cmplt, NXG_where};
-  int64_t any = NXG_bitcast - NXG_neg + 1, few = sizeof calm / sizeof calm[0];
+  int64_t any = NXG_reduce_sum - NXG_neg, few = sizeof calm / sizeof calm[0];
   bool choose = nxt_chance(&gen->r, gen->o.elementwise ? 85 : 50);
   nxg_op op;
   do op = choose ? calm[nxt_below(&gen->r, few)] : (nxg_op)(NXG_neg + nxt_below(&gen->r, any));
-  while (!(nxg_ops[op].admits & nxi_dtypes[t].cls));
+  while (!nxg_op_admits(op, t));
   return op;
 }
 
@@ -138,7 +140,7 @@ static bool is_moved(const nxt_generator *gen, uint32_t x, int depth) {
 
 uint32_t nxt_add_map_on(nxt_generator *gen, uint32_t x) {
   nxg_op op = random_map(gen, nxt_node_of(gen, x)->dtype);
-  uint32_t args[3], n = (uint32_t)nxg_ops[op].args, first = op == NXG_where ? 1 : 0;
+  uint32_t args[4], n = (uint32_t)nxg_ops[op].args, first = op == NXG_where ? 1 : 0;
   if (op != NXG_where && n == 2 && nxt_chance(&gen->r, 30)) first = 1;
   args[first] = x;
   for (uint32_t i = 0; i < n; i++) {
@@ -151,7 +153,7 @@ uint32_t nxt_add_map_on(nxt_generator *gen, uint32_t x) {
     if (args[i] == UINT32_MAX) return UINT32_MAX;
   }
   nx_dtype given = nxt_random_dtype(gen), own = nxt_node_of(gen, x)->dtype;
-  if (op == NXG_bitcast && nxi_is_float(own) && !is_moved(gen, x, 8))
+  if (op == NXG_bitcast && (nxi_is_float(own) || nxi_is_complex(own)) && !is_moved(gen, x, 8))
     return UINT32_MAX; /* all NaNs count as one, but this would show which one it is */
   while (op == NXG_bitcast && nxi_dtypes[given].bits != nxi_dtypes[own].bits)
     given = nxt_random_dtype(gen);
@@ -161,7 +163,10 @@ uint32_t nxt_add_map_on(nxt_generator *gen, uint32_t x) {
 /* ---- the others */
 
 static uint32_t fold(nxt_generator *gen, uint32_t x, bool keepdims) {
-  nxg_op op = (nxg_op)(NXG_reduce_sum + nxt_below(&gen->r, NXG_argmin - NXG_reduce_sum + 1));
+  nxg_op op;
+  do op = (nxg_op)(NXG_reduce_sum + nxt_below(&gen->r, NXG_argmin - NXG_reduce_sum + 1));
+  while (nxi_is_complex(nxt_node_of(gen, x)->dtype) &&
+         !nxg_op_admits(op, nxt_node_of(gen, x)->dtype));
   int32_t rank = nxt_node_of(gen, x)->rank;
   int64_t attrs[2] = {0, keepdims};
   if (rank == 0) return UINT32_MAX;
@@ -187,7 +192,7 @@ static void add_fold_and_back(nxt_generator *gen) {
   if (pair[1] == UINT32_MAX) return;
   nxg_op op;
   do op = (nxg_op)(NXG_add + nxt_below(&gen->r, NXG_cmple - NXG_add + 1));
-  while (!(nxg_ops[op].admits & nxi_dtypes[t].cls));
+  while (!nxg_op_admits(op, t));
   nxt_try(gen, op, 2, pair, NULL, 0, 0, 0, NULL);
 }
 
@@ -213,15 +218,14 @@ static void add_matmul(nxt_generator *gen) {
 
 static void add_leaf(nxt_generator *gen) {
   int32_t rank;
-  int64_t shape[NXG_MAX_RANK], attrs[2];
+  int64_t shape[NXG_MAX_RANK], attrs[4];
   nx_dtype t = nxt_random_dtype(gen);
   random_shape(gen, &rank, shape);
   switch (nxt_below(&gen->r, 4)) {
     case 0:
       shape[0] = 1 + nxt_below(&gen->r, 40);
-      attrs[0] = (int64_t)nxt_random_scalar(gen, t);
-      attrs[1] = (int64_t)nxt_random_scalar(gen, t);
-      nxt_try(gen, NXG_arange, 0, NULL, attrs, 2, t, 1, shape);
+      for (int i = 0; i < 4; i++) attrs[i] = (int64_t)nxt_random_scalar(gen, t);
+      nxt_try(gen, NXG_arange, 0, NULL, attrs, 2 * (uint32_t)nxi_parts(t), t, 1, shape);
       break;
     case 1:
       shape[0] = 1 + nxt_below(&gen->r, 12);

@@ -128,11 +128,14 @@ uint32_t nxt_add_shifted(nxt_generator *gen) {
 uint32_t nxt_add_pad(nxt_generator *gen) {
   uint32_t x = nxt_pick_computed(gen);
   int32_t rank = nxt_node_of(gen, x)->rank;
-  int64_t attrs[1 + 2 * NXG_MAX_RANK];
-  attrs[0] = (int64_t)nxt_random_scalar(gen, nxt_node_of(gen, x)->dtype);
+  nx_dtype t = nxt_node_of(gen, x)->dtype;
+  uint32_t n_attrs = 1 + 2 * (uint32_t)rank + nxi_is_complex(t);
+  int64_t attrs[2 + 2 * NXG_MAX_RANK];
+  attrs[0] = (int64_t)nxt_random_scalar(gen, t);
+  attrs[1 + 2 * rank] = (int64_t)nxt_random_scalar(gen, t);
   for (int32_t i = 0; i < 2 * rank; i++)
     attrs[1 + i] = nxt_chance(&gen->r, 40) ? nxt_below(&gen->r, 4) : 0;
-  return nxt_try(gen, NXG_pad, 1, &x, attrs, 1 + 2 * (uint32_t)rank, 0, 0, NULL);
+  return nxt_try(gen, NXG_pad, 1, &x, attrs, n_attrs, 0, 0, NULL);
 }
 
 uint32_t nxt_add_cat(nxt_generator *gen) {

@@ -32,7 +32,10 @@ static double random_double(nxt_random *r) {
   }
 }
 
+/* Complex elements are filled part by part. */
 static void fill(nxt_random *r, nx_dtype t, void *data, int64_t n, bool plain) {
+  n *= nxi_parts(t);
+  t = nxi_part_dtype(t);
   for (int64_t i = 0; i < n; i++) {
     uint64_t bits;
     if (nxi_is_float(t))

@@ -245,17 +245,7 @@ static void dtypes_that_are_not_admitted(void **state) {
 
 static void dtypes_that_do_not_exist_here(void **state) {
   (void)state;
-  static const nx_dtype others[] = {NX_C32, NX_C64, NX_C128};
   nx_tensor *x = of(NX_F32, NX_SHAPE(2));
-  for (size_t i = 0; i < COUNT(others); i++) {
-    const char *name = nx_dtype_name(others[i]);
-    DTYPE("empty", -1, nx_empty(ctx, 0, others[i], NX_SHAPE(2)), name);
-    DTYPE("full", -1, nx_full(ctx, 0, others[i], NX_SHAPE(2), NX_NUMBER(0)), name);
-    DTYPE("placeholder", -1, nx_placeholder(ctx, 0, others[i], NX_SHAPE(2)), name);
-    DTYPE("arange", -1, nx_arange(ctx, 0, others[i], NX_NUMBER(0), NX_NUMBER(1), 2), name);
-    DTYPE("eye", -1, nx_eye(ctx, 0, others[i], 2, 2, 0), name);
-    DTYPE("cast", -1, nx_cast(x, others[i]), name);
-  }
   static const nx_dtype none[] = {0, -1, 21, 99, INT32_MAX, INT32_MIN};
   for (size_t i = 0; i < COUNT(none); i++) {
     assert_null(nx_dtype_name(none[i]));

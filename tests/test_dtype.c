@@ -317,7 +317,7 @@ static void elements_of_memory(void **state) {
   (void)state;
   unsigned char memory[16];
   for (nx_dtype t = 1; t < NXI_DTYPE_COUNT; t++) {
-    if (!nxi_dtypes[t].admitted) continue;
+    if (!nxi_is_element(t)) continue;
     int64_t size = nxi_dtype_size(t);
     uint64_t bits = t == NX_BOOL ? 1 : 0x8182838485868788 >> (64 - nxi_dtypes[t].bits);
     memset(memory, 0x55, sizeof memory);

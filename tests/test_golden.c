@@ -166,6 +166,15 @@ static port make_port(const nxg_graph *g, uint32_t node) {
 
 static const char *blanks(const char *at) { return at + strspn(at, " "); }
 
+static const char *take_element(const char *at, uint32_t length, port *p, int64_t i) {
+  uint64_t bits;
+  if (nxi_is_complex(p->dtype))
+    return nxi_parse_element(at, length, p->dtype, p->data + i * nxi_dtype_size(p->dtype));
+  const char *wrong = nxi_parse_scalar(at, length, p->dtype, &bits);
+  if (wrong == NULL) nxi_store_at(p->data, p->dtype, i, bits);
+  return wrong;
+}
+
 /* A scalar, or a list of lists of them, into the elements of a port. */
 static const char *take_value(const char *at, port *p) {
   int depth = 0;
@@ -176,12 +185,10 @@ static const char *take_value(const char *at, port *p) {
     else if (*at == ']') depth--, at++;
     else if (*at == ',' && depth > 0) at++;
     else {
-      uint64_t bits;
       size_t word = strcspn(at, ",[]() ");
-      const char *wrong = nxi_parse_scalar(at, (uint32_t)word, p->dtype, &bits);
-      if (wrong != NULL || n >= p->elements)
-        fail_msg("at \"%s\": %s", at, wrong != NULL ? wrong : "too many elements");
-      nxi_store_at(p->data, p->dtype, n++, bits);
+      if (n >= p->elements) fail_msg("at \"%s\": too many elements", at);
+      const char *wrong = take_element(at, (uint32_t)word, p, n++);
+      if (wrong != NULL) fail_msg("at \"%s\": %s", at, wrong);
       at += word;
     }
     at = blanks(at);
@@ -194,7 +201,9 @@ static void put_value(nxi_text *out, const port *p, bool list) {
   if (list) nxi_text_add(out, "[");
   for (int64_t i = 0; i < p->elements; i++) {
     if (i > 0) nxi_text_add(out, ", ");
-    nxi_print_scalar(out, p->dtype, nxi_load_at(p->data, p->dtype, i));
+    if (nxi_is_complex(p->dtype))
+      nxi_print_element(out, p->dtype, p->data + i * nxi_dtype_size(p->dtype));
+    else nxi_print_scalar(out, p->dtype, nxi_load_at(p->data, p->dtype, i));
   }
   if (list) nxi_text_add(out, "]");
 }

@@ -226,7 +226,7 @@ static uint64_t random_scalar(nx_dtype t) {
 static uint64_t evaluate(nxk_op op, nx_dtype type, nx_dtype result, const uint64_t *raw,
                          uint32_t n) {
   nx_dtype wide = nxi_compute_dtype(type), to = nxi_is_small_float(result) ? NX_F32 : result;
-  uint64_t args[3];
+  uint64_t args[4];
   if (op == NXK_cast) return nxi_cast_bits(raw[0], type, result);
   if (!(nxk_scalars[op].admits & nxi_dtypes[type].cls))
     return raw[0]; /* rounding an integer: the graph alone admits it */
@@ -239,10 +239,10 @@ static uint64_t evaluate(nxk_op op, nx_dtype type, nx_dtype result, const uint64
 static void check_map(nxg_op op, nx_dtype type, nx_dtype given, bool backwards) {
   nxg_graph *g = nxg_create("map");
   int64_t shape[NXG_MAX_RANK] = {ELEMENTS}, turn[2] = {ELEMENTS - 1, -1};
-  uint32_t n = (uint32_t)nxg_ops[op].args, args[3];
-  uint64_t *raw[3];
-  void *in[3], *out;
-  nxg_type types[3];
+  uint32_t n = (uint32_t)nxg_ops[op].args, args[4];
+  uint64_t *raw[4];
+  void *in[4], *out;
+  nxg_type types[4];
   nx_dtype result;
   int32_t rank;
   for (uint32_t k = 0; k < n; k++) {
@@ -280,7 +280,7 @@ static void check_map(nxg_op op, nx_dtype type, nx_dtype given, bool backwards) 
 }
 
 static bool admits(nxg_op op, nx_dtype t) {
-  return nxi_dtypes[t].admitted && (nxi_dtypes[t].cls & nxg_ops[op].admits);
+  return nxg_op_admits(op, t) && !nxi_is_complex(t) && nxg_ops[op].scalar != -1;
 }
 
 static void test_every_map(void **state) {

@@ -20,7 +20,8 @@ static nxk_kernel *simple_kernel(const char *name, nxk_op f, double constant, ui
   a.n_terms = 1;
   a.terms = &term;
   a.lane_stride = lanes > 1;
-  nxk_value x = nxk_expand_function(k, f, nxk_load(k, &a, lanes), NXK_NONE);
+  nxk_value args[4] = {nxk_load(k, &a, lanes), NXK_NONE, NXK_NONE, NXK_NONE};
+  nxk_value x = nxk_expand_function(k, f, args);
   a.buffer = out;
   nxk_store(k, &a, nxk_scalar(k, NXK_add, 0, x, nxk_const_f(k, NX_F32, constant), NXK_NONE));
   nxk_end(k);

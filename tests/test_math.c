@@ -515,8 +515,8 @@ static void exhausted_memory(void **state) {
                 y = nxk_param(k, nxk_add_param(k, NX_F64));
       assert_false(k->failed);
       nxi_alloc_fail(after, true);
-      nxk_value v =
-          nxk_expand_function(k, function_rows[i].op, x, function_rows[i].binary ? y : NXK_NONE);
+      nxk_value args[4] = {x, y, NXK_NONE, NXK_NONE};
+      nxk_value v = nxk_expand_function(k, function_rows[i].op, args);
       nxi_alloc_fail(-1, false);
       assert_true(k->failed || v < k->n_instrs);
       if (after == 0 && function_rows[i].op == NXK_sin) assert_true(k->failed);

@@ -4,7 +4,8 @@
  * two devices) the result is NULL and this thread's error says which operand and why (error.h). NULL in gives
  * NULL out.
  *
- * Classes of dtypes below: B bool, I integers, F floats. Binary operands have one dtype; shapes broadcast as
+ * Classes of dtypes below: B bool, I integers, F floats, C complex (c64 and c128; c32 is stored, moved by views, copied,
+ * assigned and cast, nothing else). Binary operands have one dtype; shapes broadcast as
  * in NumPy. Axes count from 0, negative ones from the end. Every operation rounds to its dtype: small floats
  * compute in f32 and round each result to nearest even. */
 #ifndef NX_OPS_H
@@ -36,21 +37,23 @@ enum { NX_KEEPDIMS = 1 /* reduced axes stay, with extent 1 */ };
 
 /* ---- binary */
 
-/* I F. Integers wrap. */
+/* I F C. Integers wrap. C: infinite products as in Annex G of C99, products of parts in f64 for c64. */
 NX_API nx_tensor *nx_add(nx_tensor *a, nx_tensor *b);
 NX_API nx_tensor *nx_sub(nx_tensor *a, nx_tensor *b);
 NX_API nx_tensor *nx_mul(nx_tensor *a, nx_tensor *b);
-/* I F. Integers truncate toward zero; x/0 = 0, MIN/-1 = MIN. */
+/* I F C. Integers truncate toward zero; x/0 = 0, MIN/-1 = MIN. C: no overflow but of the quotient itself. */
 NX_API nx_tensor *nx_div(nx_tensor *a, nx_tensor *b);
 /* I F. The sign of the dividend; x%0 = 0, MIN%-1 = 0; floats as C's fmod. */
 NX_API nx_tensor *nx_mod(nx_tensor *a, nx_tensor *b);
-/* I F. Integers wrap, 0^0 = 1, a negative exponent gives 1 for 1, ±1 for -1, else 0; floats as C's pow. */
+/* I F C. Integers wrap, 0^0 = 1, a negative exponent gives 1 for 1, ±1 for -1, else 0; floats as C's pow; C: exp(b log a),
+ * but 1 for b = 0, and 0 for a = 0 where b has a positive real part. */
 NX_API nx_tensor *nx_pow(nx_tensor *a, nx_tensor *b);
 /* F. The angle of the point (x, y), in (-pi, pi]; nx_atan2(y, x) as C's. */
 NX_API nx_tensor *nx_atan2(nx_tensor *y, nx_tensor *x);
-/* B I F; result bool. NaN is unequal to everything; false < true. */
+/* B I F C; result bool. NaN, or one in either part, is unequal to everything. */
 NX_API nx_tensor *nx_cmpeq(nx_tensor *a, nx_tensor *b);
 NX_API nx_tensor *nx_cmpne(nx_tensor *a, nx_tensor *b);
+/* B I F; result bool. False < true. */
 NX_API nx_tensor *nx_cmplt(nx_tensor *a, nx_tensor *b);
 NX_API nx_tensor *nx_cmple(nx_tensor *a, nx_tensor *b);
 /* B I F. NaN in either operand gives NaN; -0 < +0. */
@@ -66,13 +69,15 @@ NX_API nx_tensor *nx_shr(nx_tensor *a, nx_tensor *count);
 
 /* ---- unary */
 
-/* I F. neg and abs of the lowest integer are that integer; sign(NaN) = NaN, sign(±0) = 0. */
+/* I F C. The negative of the lowest integer is that integer. */
 NX_API nx_tensor *nx_neg(nx_tensor *x);
+/* I F C. abs of the lowest integer is that integer; sign(NaN) = NaN, sign(±0) = 0. C: |z| + 0i, z / |z|. */
 NX_API nx_tensor *nx_abs(nx_tensor *x);
 NX_API nx_tensor *nx_sign(nx_tensor *x);
-/* I F. Integers: 1/x truncated, recip(0) = 0. */
+/* I F C. Integers: 1/x truncated, recip(0) = 0. */
 NX_API nx_tensor *nx_recip(nx_tensor *x);
-/* F. At most 1 ulp for sqrt, exp, log, sin and cos, 2 for the others; special values as C's. */
+/* F C, to nx_tanh. Of floats at most 1 ulp for sqrt, exp, log, sin and cos, 2 for the others; special values and branch cuts as
+ * C's (Annexes F and G). C: docs/math.md has the errors. */
 NX_API nx_tensor *nx_sqrt(nx_tensor *x);
 NX_API nx_tensor *nx_exp(nx_tensor *x);
 NX_API nx_tensor *nx_log(nx_tensor *x);
@@ -99,19 +104,30 @@ NX_API nx_tensor *nx_ceil(nx_tensor *x);
 NX_API nx_tensor *nx_floor(nx_tensor *x);
 NX_API nx_tensor *nx_round(nx_tensor *x);
 
+/* ---- complex numbers */
+
+/* F C. The parts of a complex number, f32 of c64 and f64 of c128. A float is its own real part and conjugate, and has the
+ * imaginary part 0. */
+NX_API nx_tensor *nx_real(nx_tensor *x);
+NX_API nx_tensor *nx_imag(nx_tensor *x);
+NX_API nx_tensor *nx_conj(nx_tensor *x);
+/* c64 of f32, c128 of f64. */
+NX_API nx_tensor *nx_complex(nx_tensor *re, nx_tensor *im);
+
 /* ---- choice and conversion */
 
 /* cond is bool; a and b of one dtype; all three broadcast. */
 NX_API nx_tensor *nx_where(nx_tensor *cond, nx_tensor *a, nx_tensor *b);
 /* Every pair of dtypes. F -> I truncates and saturates, NaN -> 0; I -> I wraps; to bool: x != 0, NaN true;
- * I -> F and F -> F round to nearest even, once. */
+ * I -> F and F -> F round to nearest even, once. Of a complex number a real dtype takes the real part (bool: whether
+ * either part is not 0); a real one has the imaginary part 0. */
 NX_API nx_tensor *nx_cast(nx_tensor *x, nx_dtype dtype);
 /* The same bits as another dtype of equal size. */
 NX_API nx_tensor *nx_bitcast(nx_tensor *x, nx_dtype dtype);
 
 /* ---- reductions over any set of axes; no axes reduce nothing. flags: NX_KEEPDIMS. */
 
-/* I F; empty sum 0, empty product 1. The order of floats is fixed: the same bits on any number of threads. */
+/* I F C; empty sum 0, empty product 1. The order of floats is fixed: the same bits on any number of threads. */
 NX_API nx_tensor *nx_reduce_sum(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
 NX_API nx_tensor *nx_reduce_prod(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
 /* B I F (on bool: any, all). NaN propagates. An error over an empty axis unless the result is empty too. */

@@ -104,14 +104,12 @@ static int check_missing(job *j) {
 /* ---- inputs */
 
 static int scalar_input(job *j, size_t i, const nx_port_info *p, const char *text) {
-  uint64_t bits;
-  unsigned char element[8];
-  const char *wrong = nxi_parse_scalar(text, (uint32_t)strlen(text), p->dtype, &bits);
+  unsigned char element[16];
+  const char *wrong = nxi_parse_element(text, (uint32_t)strlen(text), p->dtype, element);
   if (wrong != NULL)
     return nxc_complain("nxc",
                         "input %s: there is no file \"%s\", and as a scalar of type %s it %s",
                         p->name, text, nx_dtype_name(p->dtype), wrong);
-  nxi_store_element(element, p->dtype, bits);
   j->in[i] = nx_empty(j->context, 0, p->dtype, 0, NULL);
   if (nx_write(j->in[i], element, (size_t)nxi_dtype_size(p->dtype), NULL) != NX_OK)
     return nxc_public_failure("nxc");
@@ -209,7 +207,8 @@ static int show_output(const job *j, size_t i) {
   nxi_text text = {0};
   for (int64_t e = 0; e < t.elements; e++) {
     nxi_text_add(&text, " ");
-    nxi_print_scalar(&text, t.dtype, nxi_load_at(data, t.dtype, e));
+    if (nxi_is_complex(t.dtype)) nxi_print_element(&text, t.dtype, data + (size_t)e * size);
+    else nxi_print_scalar(&text, t.dtype, nxi_load_at(data, t.dtype, e));
   }
   nxi_text_add(&text, "\n");
   free(data);
