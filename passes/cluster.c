@@ -483,7 +483,7 @@ static bool store_with_sibling(nxp_clusterer *c, uint32_t node, const usage *u) 
 
 static bool should_store(const nxp_clusterer *c, uint32_t node, const usage *u) {
   const nxp_node_state *s = &c->nodes[node];
-  if (u->n_contexts > NXP_MAX_CONTEXTS) return s->expense > 1;
+  if (u->n_contexts > NXP_MAX_CONTEXTS) return true; /* a node does not remember so many */
   if (u->n_contexts > 1 && s->expense > RECOMPUTE_COST) return true;
   /* Both words of a block of random bits come from one computation. */
   uint32_t ways = c->g->nodes[node].op == NXG_threefry ? (u->ways + 1) / 2 : u->ways;
