@@ -475,6 +475,10 @@ static nx_status infer_call(const inference *in) {
   *in->dtype = result->dtype;
   *in->rank = result->rank;
   memcpy(in->shape, result->shape, (size_t)result->rank * sizeof *in->shape);
+  if (!nxi_is_complex(result->dtype) || !nxg_call_has_rows(in->op, in->n_attrs)) return NX_OK;
+  *in->dtype = nxi_part_dtype(result->dtype);
+  *in->rank = 1;
+  in->shape[0] = 2 * nxg_elements(result->rank, result->shape);
   return NX_OK;
 }
 

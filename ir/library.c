@@ -59,12 +59,39 @@ bool nxg_same_call(const nxg_node *a, const nxg_node *b) {
 
 /* ---- types */
 
+static nx_status bad_rows(const nxg_call *call, uint32_t operand, nxi_diag *d) {
+  const char *name = nxg_ops[call->op].name;
+  return nxi_fail(d, NX_INVALID_ARGUMENT, name, "%s: operand %u is no row of the parts it says",
+                  name, operand);
+}
+
+/* What rows of parts are. */
+static nx_status take_rows(nxg_call *call, const int64_t *attrs, uint32_t n, nxi_diag *d) {
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < call->n_operands; i++) {
+    nxg_array *a = &call->operands[i];
+    int64_t rank = at < n ? attrs[at++] : -2, elements;
+    if (rank == -1) continue;
+    bool row = rank >= 0 && rank <= NXG_MAX_RANK && at + rank <= n && a->rank == 1 &&
+               (a->dtype == NX_F32 || a->dtype == NX_F64);
+    if (!row ||
+        nxg_shape_check(NX_INVALID_ARGUMENT, nxg_ops[call->op].name, (int32_t)rank, attrs + at, 128,
+                        &elements, d) ||
+        a->shape[0] != 2 * elements)
+      return bad_rows(call, i, d);
+    a->dtype = nxi_pair_dtype(a->dtype);
+    a->rank = (int32_t)rank;
+    for (int32_t k = 0; k < a->rank; k++) a->shape[k] = attrs[at++];
+  }
+  return at == n ? NX_OK : bad_rows(call, 0, d);
+}
+
 nx_status nxg_call_infer(nxg_op op, uint32_t n_args, const nxg_type *args, const int64_t *attrs,
                          uint32_t n_attrs, nxg_call *out, nxi_diag *d) {
   const char *name = nxg_ops[op].name;
   const row *r = row_of(op);
   uint32_t keys = count_keys(op);
-  if (n_attrs != nxg_call_attrs(op))
+  if (n_attrs < nxg_call_attrs(op) || n_attrs > NXG_CALL_MOST_ATTRS)
     return nxi_fail(d, NX_INVALID_ARGUMENT, name, "%s: it has %u attributes where %u are wanted",
                     name, n_attrs, nxg_call_attrs(op));
   if (r->n_results > 1 && (attrs[keys] < 0 || attrs[keys] >= r->n_results))
@@ -82,7 +109,10 @@ nx_status nxg_call_infer(nxg_op op, uint32_t n_args, const nxg_type *args, const
     if (args[i].rank)
       memcpy(out->operands[i].shape, args[i].shape, (size_t)args[i].rank * sizeof *args[i].shape);
   }
-  nx_status status = r->types(out, d);
+  nx_status status = NX_OK;
+  if (nxg_call_has_rows(op, n_attrs))
+    status = take_rows(out, attrs + nxg_call_attrs(op), n_attrs - nxg_call_attrs(op), d);
+  if (!status) status = r->types(out, d);
   for (uint32_t i = 0; !status && i < out->n_results; i++)
     status = nxg_shape_check(NX_INVALID_ARGUMENT, name, out->results[i].rank, out->results[i].shape,
                              nxi_dtypes[out->results[i].dtype].bits, NULL, d);

@@ -14,6 +14,8 @@
 #include "graph.h"
 
 enum { NXG_CALL_OPERANDS = 3, NXG_CALL_RESULTS = 4, NXG_CALL_ATTRS = 8, NXG_CALL_PHASES = 8 };
+/* Attributes of a node, at most: its own, `result`, and the shapes of complex operands. */
+enum { NXG_CALL_MOST_ATTRS = NXG_CALL_ATTRS + 1 + NXG_CALL_OPERANDS * (1 + NXG_MAX_RANK) };
 
 typedef struct nxg_array {
   nx_dtype dtype;
@@ -40,8 +42,15 @@ uint32_t nxg_result_number(nxg_op op, const int64_t *attrs);
 /* Whether two nodes are results of one call. */
 bool nxg_same_call(const nxg_node *a, const nxg_node *b);
 
-/* Checks operands and attributes, and fills in everything, all results included. The one place that knows the types of calls;
- * nxg_infer asks it. */
+/* Where complex values have become rows of their parts (passes/graph_types.c) a call with a complex operand or result says what
+ * its operands are: after its own attributes follow, for each operand, its rank and shape, or -1 if it is real and as it was.
+ * Complex results of such a node are rows of parts too. */
+static inline bool nxg_call_has_rows(nxg_op op, uint32_t n_attrs) {
+  return n_attrs > nxg_call_attrs(op);
+}
+
+/* Checks operands and attributes, and fills in everything, all results included, as they are in memory: complex
+ * where they are. The one place that knows the types of calls; nxg_infer asks it. */
 nx_status nxg_call_infer(nxg_op op, uint32_t n_args, const nxg_type *args, const int64_t *attrs,
                          uint32_t n_attrs, nxg_call *out, nxi_diag *d);
 /* The same of a node that is right. */

@@ -11,7 +11,8 @@
 const char *const nxg_key_names[NXG_KEYS] = {
     "axes",   "axis",  "keepdims", "start",  "stop",      "count",     "step",
     "before", "after", "value",    "offset", "shape",     "strides",   "k",
-    "mode",   "upper", "reduced",  "full",   "transpose", "unit_diag", "result"};
+    "mode",   "upper", "reduced",  "full",   "transpose", "unit_diag", "result",
+    "parts0", "parts1", "parts2"};
 
 #define MALFORMED(p, at, ...) nxg_parse_fail(p, at, NX_PARSE, __VA_ARGS__)
 #define KEY(name)             (1u << NXG_KEY_##name)
@@ -47,7 +48,7 @@ static nxg_key key_of_call(nxg_op op, uint32_t i) {
 static uint32_t keys_of_call(nxg_op op) {
   uint32_t keys = 0;
   for (uint32_t i = 0; i < nxg_call_attrs(op); i++) keys |= 1u << key_of_call(op, i);
-  return keys;
+  return keys | KEY(parts0) | KEY(parts1) | KEY(parts2);
 }
 
 static uint32_t keys_of_op(nxg_op op) {
@@ -387,16 +388,30 @@ static nx_status update_attrs(nxg_parser *p, int64_t *attrs, uint32_t *n) {
   return p->n_operands < 2 ? NX_OK : expand_operand(p, 1, shape->n, shape->list);
 }
 
+/* The shapes of complex operands that have become rows; [-1]: one that is real. */
+static nx_status call_rows(nxg_parser *p, int64_t *attrs, uint32_t *n) {
+  const nxg_value *v = &p->s.values[NXG_KEY_parts0];
+  bool any = v[0].at || v[1].at || v[2].at;
+  for (uint32_t i = 0; any && i < p->n_operands && i < NXG_CALL_OPERANDS; i++) {
+    bool real = !v[i].at || (v[i].is_list && v[i].n == 1 && v[i].list[0] == -1);
+    if (v[i].at && !v[i].is_list)
+      return MALFORMED(p, v[i].at, "the attribute parts%u is a list", i);
+    attrs[(*n)++] = real ? -1 : v[i].n;
+    for (int32_t k = 0; !real && k < v[i].n; k++) attrs[(*n)++] = v[i].list[k];
+  }
+  return NX_OK;
+}
+
 static nx_status call_attrs(nxg_parser *p, nxg_op op, int64_t *attrs, uint32_t *n) {
   int64_t zero = 0;
   nx_status status = NX_OK;
   *n = nxg_call_attrs(op);
   for (uint32_t i = 0; !status && i < *n; i++)
     status = get_integer(p, key_of_call(op, i), &zero, &attrs[i]);
-  return status;
+  return status ? status : call_rows(p, attrs, n);
 }
 
-enum { MOST_ATTRS = 2 + 2 * NXG_MAX_RANK };
+enum { MOST_ATTRS = NXG_CALL_MOST_ATTRS }; /* more than pad and update have */
 
 /* The axes of a mask; none if it is not there. */
 static nx_status get_mask(nxg_parser *p, const nxg_node *a, int64_t *mask) {

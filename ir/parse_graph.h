@@ -29,6 +29,9 @@ typedef enum nxg_key {
   NXG_KEY_transpose,
   NXG_KEY_unit_diag,
   NXG_KEY_result,
+  NXG_KEY_parts0, /* of complex operands */
+  NXG_KEY_parts1,
+  NXG_KEY_parts2,
   NXG_KEYS
 } nxg_key;
 extern const char *const nxg_key_names[NXG_KEYS];

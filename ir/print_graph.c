@@ -199,6 +199,17 @@ static void print_call(nxi_text *out, const nxg_node *n) {
     const char *name = nxg_call_key((nxg_op)n->op, i, &length);
     if (n->attrs[i]) nxi_text_add(out, " %.*s=%lld", (int)length, name, (long long)n->attrs[i]);
   }
+  bool any = false, rows = nxg_call_has_rows((nxg_op)n->op, n->n_attrs);
+  uint32_t at = nxg_call_attrs((nxg_op)n->op);
+  for (uint32_t i = 0; rows && i < n->n_args && at < n->n_attrs; i++) {
+    int64_t rank = n->attrs[at++];
+    if (rank < 0 || rank > n->n_attrs - at) continue;
+    nxi_text_add(out, " parts%u", i);
+    print_list(out, "=", rank, n->attrs + at);
+    at += (uint32_t)rank;
+    any = true;
+  }
+  if (rows && !any) put(out, " parts0=[-1]");
 }
 
 static void print_indexed(nxi_text *out, const nxg_node *n) {

@@ -8,6 +8,8 @@
 
 #include "graph_rewrite.h"
 
+#include "ir/library.h"
+
 #define NONE UINT32_MAX
 
 typedef struct types {
@@ -465,18 +467,29 @@ static void rewrite_matmul(types *t) {
   set_parts(t, made[0], made[1]);
 }
 
-/* What a library call reads and writes has no parts here yet. */
-static void refuse_call(types *t) {
-  const char *name = nxg_ops[old_node(t, t->i)->op].name;
-  t->status = nxi_fail(t->r.d, NX_UNSUPPORTED_DTYPE, name,
-                       "%s: complex operands and results of library calls are not computed", name);
-  t->r.failed = true;
+/* Operands and results of a library call are memory: complex ones rows of parts, and their shapes attributes. */
+static void rewrite_call(types *t) {
+  const nxg_node *n = old_node(t, t->i);
+  int64_t attrs[NXG_CALL_MOST_ATTRS], twice = 2 * nxg_node_elements(n);
+  uint32_t args[NXG_CALL_OPERANDS], n_attrs = n->n_attrs;
+  memcpy(attrs, n->attrs, n_attrs * sizeof *attrs);
+  for (uint32_t a = 0; a < n->n_args; a++) {
+    const nxg_node *x = old_node(t, n->args[a]);
+    bool row = nxi_is_complex(x->dtype);
+    args[a] = row ? woven(t, n->args[a]) : t->r.map[n->args[a]];
+    attrs[n_attrs++] = row ? x->rank : -1;
+    for (int32_t k = 0; row && k < x->rank; k++) attrs[n_attrs++] = x->shape[k];
+  }
+  if (nxi_is_complex(n->dtype))
+    t->woven[t->i] = nxg_rewrite_add(&t->r, t->i, (nxg_op)n->op, n->n_args, args, attrs, n_attrs,
+                                     nxi_part_dtype(n->dtype), 1, &twice);
+  else set_real(t, add_like(t, t->i, (nxg_op)n->op, n->dtype, n->n_args, args, attrs, n_attrs));
 }
 
 static void rewrite(types *t) {
   const nxg_node *n = old_node(t, t->i);
   if (nxg_ops[n->op].kind == NXG_KIND_CALL) {
-    refuse_call(t);
+    rewrite_call(t);
     return;
   }
   switch ((int)n->op) {

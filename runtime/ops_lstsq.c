@@ -17,13 +17,14 @@ static void drop(parts *p) {
   while (p->n) nx_tensor_release(p->made[--p->n]);
 }
 
-static nx_tensor *transposed(parts *p, nx_tensor *x) {
+static nx_tensor *adjoint(parts *p, nx_tensor *x) {
   int32_t axes[NXG_MAX_RANK];
   if (!x) return NULL;
   for (int32_t i = 0; i < x->rank; i++) axes[i] = i;
   axes[x->rank - 2] = x->rank - 1;
   axes[x->rank - 1] = x->rank - 2;
-  return keep(p, nx_permute(x, axes, x->rank));
+  nx_tensor *turned = keep(p, nx_permute(x, axes, x->rank));
+  return nxi_is_complex(x->storage->dtype) ? keep(p, nx_conj(turned)) : turned;
 }
 
 /* 1/s, or 0 where s is at most rcond times the largest, as a column of dtype t. */
@@ -55,8 +56,8 @@ static nx_tensor *pseudo_solve(parts *p, nx_tensor *a, nx_tensor *b, double rcon
   nx_tensor *u, *s, *vh;
   if (!a || nx_svd(a, false, &u, &s, &vh) != NX_OK) return NULL;
   keep(p, u), keep(p, s), keep(p, vh);
-  nx_tensor *column = inverted(p, s, rcond, a->storage->dtype), *uh = transposed(p, u),
-            *v = transposed(p, vh);
+  nx_tensor *column = inverted(p, s, rcond, a->storage->dtype), *uh = adjoint(p, u),
+            *v = adjoint(p, vh);
   nx_tensor *right = b ? keep(p, nx_matmul(uh, b)) : uh;
   return nx_matmul(v, keep(p, nx_mul(column, right)));
 }

@@ -208,11 +208,88 @@ static void small_floats(void **state) {
   assert_true(info.dtype == NX_BF16 && info.rank == 1);
 }
 
+/* ---- complex */
+
+static nx_tensor *pairs(nx_dtype t, int32_t rank, const int64_t *shape) {
+  nx_dtype part = t == NX_C64 ? NX_F32 : NX_F64;
+  nx_tensor *re = tensor(part, rank, shape), *im = tensor(part, rank, shape);
+  return GOOD(nx_complex(re, im));
+}
+
+static nx_tensor *conjugate(nx_tensor *x) { return GOOD(nx_conj(adjoint(x))); }
+
+/* (2, m, k) x (2, k, n) by a sum of products. */
+static nx_tensor *times(nx_tensor *a, nx_tensor *b) {
+  nx_tensor_info x = {.size = sizeof x}, y = {.size = sizeof y};
+  nx_tensor_describe(a, &x);
+  nx_tensor_describe(b, &y);
+  nx_tensor *left =
+                GOOD(nx_reshape(GOOD(nx_contiguous(a)), NX_SHAPE(2, x.shape[1], x.shape[2], 1))),
+            *right =
+                GOOD(nx_reshape(GOOD(nx_contiguous(b)), NX_SHAPE(2, 1, y.shape[1], y.shape[2])));
+  return GOOD(nx_reduce_sum(GOOD(nx_mul(left, right)), NX_AXES(2), 0));
+}
+
+static double size_of(nx_tensor *x) {
+  double re = largest(GOOD(nx_real(x))), im = largest(GOOD(nx_imag(x)));
+  return re > im ? re : im;
+}
+
+static nx_tensor *wide(nx_tensor *values, nx_dtype t) {
+  return GOOD(nx_cast(GOOD(nx_reshape(values, NX_SHAPE(2, 1, 5))), t));
+}
+
+static void complex_decompositions(void **state) {
+  (void)state;
+  for (int single = 0; single < 2; single++) {
+    nx_dtype t = single ? NX_C64 : NX_C128;
+    double bound = single ? 1e-4 : 1e-12;
+    nx_tensor *a = pairs(t, 3, (int64_t[]){2, 5, 5}), *aa = times(a, conjugate(a)), *u, *s, *vh;
+    nx_tensor *h = GOOD(nx_add(aa, GOOD(nx_eye(ctx, 0, t, 5, 5, 0)))),
+              *l = GOOD(nx_cholesky(h, false)), *r = GOOD(nx_cholesky(h, true));
+    assert_true(size_of(GOOD(nx_sub(times(l, conjugate(l)), h))) < bound);
+    assert_true(size_of(GOOD(nx_sub(conjugate(r), l))) < bound);
+    OK(nx_svd(a, true, &u, &s, &vh));
+    assert_true(size_of(GOOD(nx_sub(times(GOOD(nx_mul(u, wide(s, t))), vh), a))) < bound);
+    OK(nx_qr(conjugate(a), false, &u, &s)); /* a view of parts, computed where it is staged */
+    assert_true(size_of(GOOD(nx_sub(times(u, s), conjugate(a)))) < bound);
+    OK(nx_eigh(h, &s, &u));
+    assert_true(size_of(GOOD(nx_sub(times(h, u), GOOD(nx_mul(u, wide(s, t)))))) < 30 * bound);
+    OK(nx_eig(a, &s, &u));
+    nx_tensor *same = GOOD(nx_cast(a, NX_C128));
+    assert_true(size_of(GOOD(nx_sub(times(same, u), GOOD(nx_mul(u, wide(s, NX_C128)))))) < 1e-12);
+    nx_tensor *b = pairs(t, 3, (int64_t[]){2, 5, 2}), *x = GOOD(nx_solve(h, b));
+    assert_true(size_of(GOOD(nx_sub(times(h, x), b))) < 30 * bound);
+    x = GOOD(nx_triangular_solve(l, b, false, true, false));
+    assert_true(size_of(GOOD(nx_sub(times(conjugate(l), x), b))) < 30 * bound);
+    x = times(GOOD(nx_inv(h)), h);
+    assert_true(size_of(GOOD(nx_sub(x, GOOD(nx_eye(ctx, 0, t, 5, 5, 0))))) < 30 * bound);
+  }
+}
+
+/* Real matrices with complex values; and the same bits through the interpreter. */
+static void complex_results(void **state) {
+  (void)state;
+  nx_tensor *a = tensor(NX_F32, 3, (int64_t[]){2, 5, 5}), *w, *v;
+  OK(nx_eig(a, &w, &v));
+  nx_tensor *c = GOOD(nx_cast(a, NX_C128));
+  assert_true(size_of(GOOD(nx_sub(times(c, v), GOOD(nx_mul(v, wide(w, NX_C128)))))) < 1e-12);
+  double sums[2];
+  nx_scalar s;
+  OK(nx_item(GOOD(nx_reduce_sum(GOOD(nx_real(GOOD(nx_eigvals(a)))), NX_AXES(0, 1), 0)), NULL, &s,
+             NULL));
+  sums[0] = s.v.f[0];
+  OK(nx_item(GOOD(nx_reduce_sum(GOOD(nx_real(w)), NX_AXES(0, 1), 0)), NULL, &s, NULL));
+  sums[1] = s.v.f[0];
+  assert_true(fabs(sums[0] - sums[1]) < 1e-12);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(results_of_one_call),  IN_SCOPE(results_apart),  IN_SCOPE(fused_results),
       IN_SCOPE(results_of_functions), IN_SCOPE(unwanted),       IN_SCOPE(untouched),
-      IN_SCOPE(right_sides),          IN_SCOPE(pseudo_inverse), IN_SCOPE(small_floats)};
+      IN_SCOPE(right_sides),          IN_SCOPE(pseudo_inverse), IN_SCOPE(small_floats),
+      IN_SCOPE(complex_decompositions), IN_SCOPE(complex_results)};
   if (nxi_lapack_ready("test", NULL) != NX_OK) return 77; /* skipped */
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

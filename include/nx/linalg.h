@@ -14,8 +14,8 @@ extern "C" {
  * there is one: the same bits for one library, version and core type. */
 NX_API nx_tensor *nx_matmul(nx_tensor *a, nx_tensor *b);
 
-/* The functions below take matrices in the last two dimensions, of F (floats below f32 are computed in f32 and rounded at
- * the end), and are carried out by LAPACK, a matrix at a time, the matrices of a batch in parallel. Matrices without
+/* The functions below take matrices in the last two dimensions, of F and C (floats below f32 are computed in f32 and
+ * rounded at the end), and are carried out by LAPACK, a matrix at a time, the matrices of a batch in parallel. Matrices without
  * elements are allowed. What they cannot do they report when the result is realised (or read, or mapped): nx_error has the
  * status, the operation and its tag, and in `index` the first matrix of the batch that failed, counted in C order. Without a
  * LAPACK, realising is NX_DEVICE_UNAVAILABLE. One matrix cannot be interrupted by a poll; batches are, between matrices. */
