@@ -247,7 +247,7 @@ static nx_status infer_fold(const inference *in) {
   if (arg && (axes < 0 || axes >= a->rank))
     return FAIL(in, NX_INVALID_ARGUMENT, "%s: axis %lld is out of range for rank %d", in->name,
                 (long long)axes, a->rank);
-  if (!arg && (axes < 0 || axes >> a->rank != 0))
+  if (!arg && (axes < 0 || axes >> (a->rank & 63) != 0))
     return FAIL(in, NX_INVALID_ARGUMENT, "%s: the axes %#llx are out of range for rank %d",
                 in->name, (unsigned long long)axes, a->rank);
   if (in->attrs[1] != 0 && in->attrs[1] != 1)
@@ -406,7 +406,7 @@ static nx_status check_indexed(const inference *in, uint32_t own_attrs, uint32_t
         in, FAIL(in, NX_INVALID_ARGUMENT, "%s: operand %u is not of rank 0", in->name, checked),
         (int32_t)checked);
   int64_t axes = in->attrs[own_attrs];
-  if (axes < 0 || axes >> a->rank != 0)
+  if (axes < 0 || axes >> (a->rank & 63) != 0)
     return FAIL(in, NX_INVALID_ARGUMENT, "%s: the axes %#llx are out of range for rank %d",
                 in->name, (unsigned long long)axes, a->rank);
   return NX_OK;

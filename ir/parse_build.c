@@ -9,10 +9,9 @@
 #include "parse_graph.h"
 
 const char *const nxg_key_names[NXG_KEYS] = {
-    "axes",   "axis",  "keepdims", "start",  "stop",      "count",     "step",
-    "before", "after", "value",    "offset", "shape",     "strides",   "k",
-    "mode",   "upper", "reduced",  "full",   "transpose", "unit_diag", "result",
-    "parts0", "parts1", "parts2"};
+    "axes",    "axis",  "keepdims",  "start",     "stop",    "count",  "step",   "before",
+    "after",   "value", "offset",    "shape",     "strides", "k",      "mode",   "upper",
+    "reduced", "full",  "transpose", "unit_diag", "result",  "parts0", "parts1", "parts2"};
 
 #define MALFORMED(p, at, ...) nxg_parse_fail(p, at, NX_PARSE, __VA_ARGS__)
 #define KEY(name)             (1u << NXG_KEY_##name)
@@ -432,6 +431,7 @@ static nx_status indexed_attrs(nxg_parser *p, nxg_op op, const nxg_node *a, int6
                                uint32_t *n) {
   int64_t zero = 0;
   uint32_t own = op == NXG_gather ? 1 : 2;
+  attrs[0] = 0;
   nx_status status = get_integer(p, NXG_KEY_axis, NULL, &attrs[0]);
   if (!status && own == 2) status = get_integer(p, NXG_KEY_mode, &zero, &attrs[1]);
   if (!status && attrs[0] < 0 && attrs[0] >= -(int64_t)a->rank) attrs[0] += a->rank;

@@ -87,7 +87,8 @@ static uint32_t combine(const apart *a, uint32_t before, uint32_t within, int64_
 
 /* What is before each block, the one of the rest included: the identity before the first. */
 static uint32_t carries(const apart *a, uint32_t local, int64_t n) {
-  int64_t strides[NXG_MAX_RANK], inner = 0, attrs[1 + 2 * NXG_MAX_RANK] = {0}, shape[NXG_MAX_RANK];
+  int64_t strides[NXG_MAX_RANK] = {0}, inner = 0, attrs[1 + 2 * NXG_MAX_RANK] = {0},
+          shape[NXG_MAX_RANK];
   strides_of(a, a->blocks, NXK_SCAN_BLOCK, strides, &inner);
   uint32_t totals =
                view(a, local, strides, (NXK_SCAN_BLOCK - 1) * inner, n - 1, strides[a->axis], 0, 0),
@@ -100,7 +101,7 @@ static uint32_t carries(const apart *a, uint32_t local, int64_t n) {
 
 /* The elements after the last whole block. */
 static uint32_t write_rest(const apart *a, uint32_t x, uint32_t before, int64_t carried) {
-  int64_t own[NXG_MAX_RANK], strides[NXG_MAX_RANK];
+  int64_t own[NXG_MAX_RANK] = {0}, strides[NXG_MAX_RANK] = {0};
   strides_of(a, a->n->shape[a->axis], 0, own, NULL);
   strides_of(a, carried, 0, strides, NULL);
   uint32_t part = view(a, x, own, a->blocks * NXK_SCAN_BLOCK * own[a->axis], a->rest, own[a->axis],
@@ -112,7 +113,7 @@ static uint32_t write_rest(const apart *a, uint32_t x, uint32_t before, int64_t 
 
 static void take_apart(nxg_rewrite *r, uint32_t i) {
   const nxg_node *n = &r->from->nodes[i];
-  int64_t length = n->shape[n->attrs[0]], own[NXG_MAX_RANK], strides[NXG_MAX_RANK];
+  int64_t length = n->shape[n->attrs[0]], own[NXG_MAX_RANK] = {0}, strides[NXG_MAX_RANK] = {0};
   apart a = {r,
              i,
              n,

@@ -69,7 +69,7 @@ static bool check(const char *op, nx_tensor *key, nx_dtype dtype, int32_t rank,
 
 nx_tensor *nx_rand(nx_tensor *key, nx_dtype dtype, int32_t rank, const int64_t *shape) {
   nxi_diag d;
-  int64_t n;
+  int64_t n = 0;
   if (!key) return nxi_error_null("rand", 0);
   if (!check("rand", key, dtype, rank, shape, &n, &d)) return nxi_fail_null(&d);
   nxi_steps s = nxi_steps_like(key);
@@ -102,7 +102,7 @@ static nx_tensor *radius(nxi_steps *s, nx_tensor *a, nx_tensor *b, nx_dtype t) {
 
 nx_tensor *nx_randn(nx_tensor *key, nx_dtype dtype, int32_t rank, const int64_t *shape) {
   nxi_diag d;
-  int64_t n;
+  int64_t n = 0;
   if (!key) return nxi_error_null("randn", 0);
   if (!check("randn", key, dtype, rank, shape, &n, &d)) return nxi_fail_null(&d);
   nxi_steps s = nxi_steps_like(key);

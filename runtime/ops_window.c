@@ -101,7 +101,7 @@ static nx_tensor *view_windows(nxi_steps *s, nx_tensor *padded, const windows *w
 
 nx_tensor *nx_unfold(nx_tensor *x, const nx_window *window) {
   nxi_diag d;
-  windows w;
+  windows w = {0};
   int64_t shape[NXG_MAX_RANK];
   if (!x) return nxi_error_null("unfold", 0);
   nxi_diag_clear(&d);
@@ -207,7 +207,7 @@ static bool check_fold(const nx_tensor *x, const int64_t *output, windows *w, nx
 
 nx_tensor *nx_fold(nx_tensor *x, const int64_t *output, const nx_window *window) {
   nxi_diag d;
-  windows w;
+  windows w = {0};
   int64_t shape[3 * NXG_MAX_RANK];
   int32_t axes[NXG_MAX_RANK];
   if (!x) return nxi_error_null("fold", 0);
