@@ -27,8 +27,9 @@ enum {
 /* Flags of a versioned tensor. */
 enum {
   NXI_DLPACK_READ_ONLY = 1,
-  NXI_DLPACK_IS_COPIED = 2,     /* the consumer is the only one that uses the memory */
-  NXI_DLPACK_SUBBYTE_PADDED = 4 /* each element of a type of less than 8 bits has a byte of its own; without the flag they are packed */
+  NXI_DLPACK_IS_COPIED = 2, /* the consumer is the only one that uses the memory */
+  NXI_DLPACK_SUBBYTE_PADDED =
+      4 /* each element of a type of less than 8 bits has a byte of its own; without the flag they are packed */
 };
 
 typedef struct nxi_dlpack_device {

@@ -33,7 +33,7 @@
   X(rank_0, 200, "a node of rank 0")                                    \
   X(high_rank, 10, "a node of rank above 8")                            \
   X(dtypes, 400, "four dtypes or more")                                 \
-  X(long_chain, 8, "more than 128 elementwise operations")             \
+  X(long_chain, 8, "more than 128 elementwise operations")              \
   X(many_inputs, 5, "more than 24 inputs")                              \
   X(large, 10, "a reduction of more than 2^17 elements")                \
   X(odd_extent, 200, "an extent next to a power of two from 32 on")

@@ -8,9 +8,9 @@
 
 #include "random_generator.h"
 
-static const nx_dtype dtypes[] = {NX_F32, NX_F32,  NX_F32,    NX_F64,    NX_F64, NX_F16, NX_BF16,
-                                  NX_I32, NX_I64,  NX_I8,     NX_U8,     NX_I16, NX_U16, NX_U32,
-                                  NX_U64, NX_BOOL, NX_F8E4M3, NX_F8E5M2, NX_I4,  NX_U4, NX_C64, NX_C128};
+static const nx_dtype dtypes[] = {
+    NX_F32, NX_F32, NX_F32, NX_F64, NX_F64,  NX_F16,    NX_BF16,   NX_I32, NX_I64, NX_I8,  NX_U8,
+    NX_I16, NX_U16, NX_U32, NX_U64, NX_BOOL, NX_F8E4M3, NX_F8E5M2, NX_I4,  NX_U4,  NX_C64, NX_C128};
 nx_dtype nxt_random_dtype(nxt_generator *gen) {
   return dtypes[nxt_below(&gen->r, sizeof dtypes / sizeof dtypes[0])];
 }

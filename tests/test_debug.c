@@ -167,7 +167,8 @@ static void wrong_words_are_errors(void **state) {
       {"NX_DEBUG", "verify,grph",
        "NX_INVALID_ARGUMENT: NX_DEBUG: there is no word \"grph\"; known are graph, "},
       {"NX_SKIP", "cse,sce",
-       "NX_INVALID_ARGUMENT: NX_SKIP: there is no optional pass \"sce\"; known are scans, fold, algebra, "
+       "NX_INVALID_ARGUMENT: NX_SKIP: there is no optional pass \"sce\"; known are scans, fold, "
+       "algebra, "
        "cse, dce, simplify"},
       {"NX_SKIP", "lower", "there is no optional pass \"lower\""},
       {"NX_EXECUTOR", "lvm",

@@ -285,11 +285,17 @@ static void complex_results(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      IN_SCOPE(results_of_one_call),  IN_SCOPE(results_apart),  IN_SCOPE(fused_results),
-      IN_SCOPE(results_of_functions), IN_SCOPE(unwanted),       IN_SCOPE(untouched),
-      IN_SCOPE(right_sides),          IN_SCOPE(pseudo_inverse), IN_SCOPE(small_floats),
-      IN_SCOPE(complex_decompositions), IN_SCOPE(complex_results)};
+  const struct CMUnitTest tests[] = {IN_SCOPE(results_of_one_call),
+                                     IN_SCOPE(results_apart),
+                                     IN_SCOPE(fused_results),
+                                     IN_SCOPE(results_of_functions),
+                                     IN_SCOPE(unwanted),
+                                     IN_SCOPE(untouched),
+                                     IN_SCOPE(right_sides),
+                                     IN_SCOPE(pseudo_inverse),
+                                     IN_SCOPE(small_floats),
+                                     IN_SCOPE(complex_decompositions),
+                                     IN_SCOPE(complex_results)};
   if (nxi_lapack_ready("test", NULL) != NX_OK) return 77; /* skipped */
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -7,9 +7,9 @@
 static bool
     whole; /* every instruction set on every layout and dtype; else a quarter of them each, beside this machine's best */
 
-static const nx_dtype dtypes[] = {NX_BOOL,   NX_I4,  NX_U4,   NX_I8,  NX_U8,  NX_I16,
-                                  NX_U16,    NX_I32, NX_U32,  NX_I64, NX_U64, NX_F8E4M3,
-                                  NX_F8E5M2, NX_F16, NX_BF16, NX_F32, NX_F64, NX_C32, NX_C64, NX_C128};
+static const nx_dtype dtypes[] = {NX_BOOL, NX_I4,  NX_U4,  NX_I8,  NX_U8,     NX_I16,    NX_U16,
+                                  NX_I32,  NX_U32, NX_I64, NX_U64, NX_F8E4M3, NX_F8E5M2, NX_F16,
+                                  NX_BF16, NX_F32, NX_F64, NX_C32, NX_C64,    NX_C128};
 enum { DTYPES = sizeof dtypes / sizeof dtypes[0] };
 
 /* ---- layouts: a base in memory, and a view of it that has the wanted shape */

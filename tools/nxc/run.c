@@ -207,7 +207,8 @@ static int show_output(const job *j, size_t i) {
   nxi_text text = {0};
   for (int64_t e = 0; e < t.elements; e++) {
     nxi_text_add(&text, " ");
-    if (nxi_is_complex(t.dtype)) nxi_print_element(&text, t.dtype, data + e * nxi_dtype_size(t.dtype));
+    if (nxi_is_complex(t.dtype))
+      nxi_print_element(&text, t.dtype, data + e * nxi_dtype_size(t.dtype));
     else nxi_print_scalar(&text, t.dtype, nxi_load_at(data, t.dtype, e));
   }
   nxi_text_add(&text, "\n");
