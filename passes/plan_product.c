@@ -140,12 +140,13 @@ static nx_status make_epilogue(nxp_building *s, nxp_step *product, const nxk_ker
   return NX_OK;
 }
 
-/* The product in the memory of the group's result where the two have one form, so that rows are finished in place. */
+/* The product in the memory of the group's result where the two have one form (that of a pair has twice the elements), so that
+ * rows are finished in place. */
 static bool place_product(nxp_building *s, const nxp_group *e, uint32_t product) {
   const nxg_node *n = node_of(s, product), *root = node_of(s, e->roots[0].node);
   for (uint32_t i = 0; i < e->n_roots; i++)
     if (!nxp_new_memory(s, e->roots[i].node, &s->b->where[e->roots[i].node])) return false;
-  if (e->n_roots == 1 && root->dtype == n->dtype) {
+  if (e->n_roots == 1 && root->dtype == n->dtype && root->op != NXG_pair) {
     s->b->where[product] = s->b->where[e->roots[0].node];
     return true;
   }

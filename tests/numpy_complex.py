@@ -136,6 +136,11 @@ def reductions_and_moves(t):
         text = ",".join(map(str, axes))
         check(f"{t} prod {shape} {axes}", {"x": (t, x)}, [f"  %s = reduce_prod %x axes=[{text}]"],
               {"s": (t, x.astype(np.complex128).prod(axis=axes))}, 400)
+    for batch, m, k, n in [((), 3, 4, 5), ((), 40, 70, 33), ((2, 3), 5, 1, 4), ((), 2, 0, 3), ((), 1, 200, 1)]:
+        x, y = numbers(t, (*batch, m, k)), numbers(t, (k, n))
+        want = x.astype(np.complex128) @ y.astype(np.complex128)
+        size = np.abs(x).astype(np.float64) @ np.abs(y).astype(np.float64)
+        check(f"{t} matmul {batch} {m} {k} {n}", {"x": (t, x), "y": (t, y)}, ["  %p = matmul %x, %y"], {"p": (t, want)}, 8 + k, size)
     x, y = numbers(t, (3, 4)), numbers(t, (3, 2))
     z = x.copy()
     z[2::-2, 1:3] = y[:2]
