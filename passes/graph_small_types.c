@@ -244,7 +244,10 @@ static void find_halved(unpacking *u) {
     if (elementwise && can_be_halved(n) && packing[i] > 0 &&
         (nxi_is_nibble(n->dtype) || packing[i] == uses[i]))
       u->halved[i] = packing[i] == uses[i] ? 1 : 2;
-    for (uint32_t k = 0; u->halved[i] && k < n->n_args; k++) packing[n->args[k]]++;
+    for (uint32_t k = 0; u->halved[i] && k < n->n_args; k++) {
+      packing[n->args[k]]++;
+      uses[n->args[k]] += u->halved[i] == 2; /* the whole is read, too */
+    }
     if (n->op == NXG_update && nxi_is_nibble(n->dtype) && writes_in_order(n)) packing[n->args[1]]++;
   }
   memset(uses, 0xff, 2 * (size_t)g->n_nodes * sizeof *uses);

@@ -165,7 +165,7 @@ nx_status nxp_build_steps(nxp_builder *b, const nxi_poll *poll) {
     if (b->g->inputs[i].alias >= (int32_t)s.n_aliases)
       s.n_aliases = (uint32_t)b->g->inputs[i].alias + 1;
   s.group_order = nxi_calloc(n, sizeof *s.group_order);
-  s.alias_order = nxi_calloc(s.n_aliases + 1, sizeof *s.alias_order);
+  s.alias_order = nxi_calloc(2 * ((size_t)s.n_aliases + 1), sizeof *s.alias_order);
   s.updated_by = nxi_malloc(n * sizeof *s.updated_by);
   s.check_of = nxi_malloc(n * sizeof *s.check_of);
   s.stamp = nxi_calloc(n, sizeof *s.stamp);
@@ -176,6 +176,7 @@ nx_status nxp_build_steps(nxp_builder *b, const nxi_poll *poll) {
       s.readers == NULL || s.deferred == NULL || s.check_of == NULL) {
     status = nxi_oom(b->d);
   } else {
+    s.alias_base = s.alias_order + s.n_aliases + 1;
     memset(s.updated_by, 0xff, n * sizeof *s.updated_by);
     memset(s.check_of, 0xff, n * sizeof *s.check_of);
     memset(s.deferred, 0xff, ((size_t)b->clusters->n_groups + 1) * sizeof *s.deferred);

@@ -14,6 +14,7 @@ typedef struct nxp_building {
   nxp_builder *b;
   uint32_t *group_order; /* node -> order of the last group that reads its memory, + 1; 0: none */
   uint32_t *alias_order; /* alias number -> the same over all its inputs */
+  uint32_t *alias_base;  /* alias number -> the last group that updates one of its inputs, plus 1 */
   uint32_t n_aliases;
   uint32_t *readers;  /* node -> how many groups read its memory */
   uint32_t *deferred; /* group -> matmul group that runs with it, panel by panel; NXP_NONE */
@@ -43,6 +44,8 @@ static inline int64_t node_bytes(const nxp_building *s, uint32_t node) {
 /* Finds who reads what and what is updated. False without memory. */
 bool nxp_examine(nxp_building *s);
 /* Whether update `node` may take over the memory of what it updates. */
+/* Inputs of one number, if that is not below 0, share memory. */
+int32_t nxp_alias_of(const nxp_building *s, uint32_t node);
 bool nxp_takes_over(const nxp_building *s, uint32_t node);
 /* plan_steps.c: memory and steps. False, NULL or NX_OUT_OF_MEMORY without memory. */
 bool nxp_new_temporary(nxp_building *s, int64_t bytes, nxp_location *where);

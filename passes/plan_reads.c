@@ -4,12 +4,15 @@
 
 #include <string.h>
 
+int32_t nxp_alias_of(const nxp_building *s, uint32_t node) {
+  const nxg_node *n = node_of(s, node);
+  return n->op == NXG_input ? s->b->g->inputs[n->attrs[0]].alias : -1;
+}
+
 static void note_read(nxp_building *s, uint32_t node, uint32_t group) {
   s->group_order[node] = group + 1;
   s->readers[node]++;
-  const nxg_node *n = node_of(s, node);
-  if (n->op != NXG_input) return;
-  int32_t alias = s->b->g->inputs[n->attrs[0]].alias;
+  int32_t alias = nxp_alias_of(s, node);
   if (alias >= 0) s->alias_order[alias] = group + 1;
 }
 
@@ -45,9 +48,8 @@ static bool scan_group(nxp_building *s, uint32_t group) {
 
 /* Order + 1 of the last group that reads the memory of a node, whatever input names it. */
 static uint32_t last_reader(const nxp_building *s, uint32_t node) {
-  const nxg_node *n = node_of(s, node);
   uint32_t last = s->group_order[node];
-  int32_t alias = n->op == NXG_input ? s->b->g->inputs[n->attrs[0]].alias : -1;
+  int32_t alias = nxp_alias_of(s, node);
   return alias >= 0 && s->alias_order[alias] > last ? s->alias_order[alias] : last;
 }
 
@@ -82,6 +84,7 @@ bool nxp_examine(nxp_building *s) {
       s->last_failing = i + 1;
     if (c->groups[i].kind != NXP_GROUP_UPDATE && c->groups[i].kind != NXP_GROUP_SCATTER) continue;
     uint32_t node = c->groups[i].roots[0].node, old = node_of(s, node)->args[0];
+    if (nxp_alias_of(s, old) >= 0) s->alias_base[nxp_alias_of(s, old)] = i + 1;
     s->updated_by[old] = s->updated_by[old] == NXP_NONE ? node : old; /* `old` itself: by several */
   }
   return true;
@@ -91,6 +94,9 @@ bool nxp_examine(nxp_building *s) {
 bool nxp_takes_over(const nxp_building *s, uint32_t node) {
   const nxg_graph *g = s->b->g;
   uint32_t old = g->nodes[node].args[0];
+  int32_t alias = nxp_alias_of(s, old);
+  /* a later update copies what it updates, which may be this memory */
+  if (alias >= 0 && s->alias_base[alias] > s->b->clusters->group_of[node] + 1) return false;
   uint32_t itself =
       g->nodes[node].op == NXG_update; /* an update knows how to read what it writes */
   if (s->updated_by[old] != node || last_reader(s, old) > s->b->clusters->group_of[node] + itself ||

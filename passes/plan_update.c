@@ -2,11 +2,6 @@
 /* Updates: in place where nothing reads the old contents later, else on a copy. */
 #include "plan_build.h"
 
-static int32_t alias_of(const nxp_building *s, uint32_t node) {
-  const nxg_node *n = node_of(s, node);
-  return n->op == NXG_input ? s->b->g->inputs[n->attrs[0]].alias : -1;
-}
-
 static bool same_place(const nxk_access *a, const nxk_access *b) {
   bool same = a->offset == b->offset && a->n_terms == b->n_terms && a->index == NXK_NONE &&
               b->index == NXK_NONE && a->mask == NXK_NONE;
@@ -27,7 +22,8 @@ static bool reads_elsewhere(const nxp_building *s, const nxk_kernel *k,
     if (k->instrs[i].op != NXK_load) continue;
     const nxk_access *load = &k->accesses[k->instrs[i].imm];
     uint32_t node = binding->buffer_nodes[load->buffer];
-    bool aliased = node == old || (alias_of(s, node) >= 0 && alias_of(s, node) == alias_of(s, old));
+    bool aliased = node == old ||
+                   (nxp_alias_of(s, node) >= 0 && nxp_alias_of(s, node) == nxp_alias_of(s, old));
     const nxp_location *there = &s->b->where[node], *here = &s->b->where[old];
     aliased = aliased || (there->kind == here->kind && there->number == here->number);
     if (aliased && (node != exact || !same_place(load, store))) return true;

@@ -6,6 +6,11 @@
 
 #include "api.h"
 
+#ifndef CMPLX /* glibc has these for compilers that say they are gcc 4.7 */
+#define CMPLX(x, y)  __builtin_complex((double)(x), (double)(y))
+#define CMPLXF(x, y) __builtin_complex((float)(x), (float)(y))
+#endif
+
 typedef double complex z;
 typedef long double complex wide;
 
