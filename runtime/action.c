@@ -32,7 +32,8 @@ void nxi_action_begin(nxi_action *a, nx_context *c, const nx_run_options *o) {
   nxi_context_ref(c);
   a->context = c;
   a->filled = (nx_run_options){.size = sizeof a->filled};
-  nxi_take(&a->filled, o, sizeof a->filled);
+  nxi_diag_clear(&a->diag);
+  a->refused = nxi_take(&a->filled, o, sizeof a->filled, "", &a->diag) != NX_OK;
   a->options = &a->filled;
   a->asked = (nxi_poll){a->filled.poll, a->filled.user};
   if (a->filled.poll) {
@@ -44,7 +45,6 @@ void nxi_action_begin(nxi_action *a, nx_context *c, const nx_run_options *o) {
   a->began = a->filled.report ? nxi_now_ms() : 0;
   a->blamed = false;
   memset(&a->report, 0, sizeof a->report);
-  nxi_diag_clear(&a->diag);
   if (!(c->flags & NX_MANUAL_COLLECT)) nxi_run_callbacks(c, false);
   if (a->asked.fn) ask(a);
   if (!a->filled.report) return;
@@ -78,6 +78,7 @@ nx_status nxi_action_end(nxi_action *a, nx_status status) {
 /* ---- work that may last */
 
 nx_status nxi_action_stopped(nxi_action *a) {
+  if (a->refused) return a->diag.status;
   if (a->filled.flags & ~(uint32_t)(NX_DO_DUE | NX_DO_PENDING))
     return nxi_fail(
         &a->diag, NX_INVALID_ARGUMENT, "",

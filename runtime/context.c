@@ -98,7 +98,7 @@ nx_status nx_context_create(const nx_context_options *options, nx_context **out)
   nxi_diag d;
   nxi_diag_clear(&d);
   if (!out) return nxi_error_null("context", 1), NX_INVALID_ARGUMENT;
-  nxi_take(&o, options, sizeof o);
+  if (nxi_take(&o, options, sizeof o, "context", &d)) return nxi_error_report(&d);
   if (o.flags & ~(uint32_t)(NX_MANUAL_COLLECT | NX_MANUAL_DUE)) {
     nxi_fail(&d, NX_INVALID_ARGUMENT, "context",
              "context: the flags 0x%x hold more than NX_MANUAL_COLLECT and NX_MANUAL_DUE", o.flags);

@@ -53,6 +53,18 @@ void *nxi_error_null(const char *op, int32_t operand) {
   return NULL;
 }
 
+nx_status nxi_take(void *to, const void *given, size_t known, const char *op, nxi_diag *d) {
+  size_t size;
+  if (!given) return NX_OK;
+  memcpy(&size, given, sizeof size);
+  if (size < sizeof size)
+    return nxi_fail(d, NX_INVALID_ARGUMENT, op,
+                    "%s%sthe size of a struct that was given is %zu; it has to be its sizeof", op,
+                    *op ? ": " : "", size);
+  memcpy(to, given, size < known ? size : known);
+  return NX_OK;
+}
+
 nx_status nxi_error_status(void) { return error_slot.status; }
 
 nx_status nx_error_take(nx_error *out) {

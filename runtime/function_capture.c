@@ -302,7 +302,7 @@ nx_status nx_function_create(nx_context *c, nx_tensor *const *in, size_t n_in,
              "function: a list is null, or longer than a million");
     return nxi_error_report(&d);
   }
-  nxi_take(&o, options, sizeof o);
+  if (nxi_take(&o, options, sizeof o, "function", &d)) return nxi_error_report(&d);
   nx_status status = create(c, in, (uint32_t)n_in, out, (uint32_t)n_out, &o, f, &d);
   return nxi_oom_in(&d, status, "function") ? nxi_error_report(&d) : NX_OK;
 }

@@ -176,13 +176,6 @@ static inline void nxi_fill(void *out, const void *from, size_t known) {
     memcpy((char *)out + sizeof size, (const char *)from + sizeof size,
            (size < known ? size : known) - sizeof size);
 }
-/* Copies what the caller gave of an options struct over the defaults in *to. */
-static inline void nxi_take(void *to, const void *given, size_t known) {
-  size_t size;
-  if (!given) return;
-  memcpy(&size, given, sizeof size);
-  memcpy(to, given, size < known ? size : known);
-}
 
 /* ---- lists of dynamic size */
 typedef struct nxi_list {
@@ -277,6 +270,9 @@ nx_status nxi_error_report_tagged(const nxi_diag *d, uint64_t tag, const char *t
                                   int32_t output);
 /* A null operand: fills an empty slot only. Always NULL. */
 void *nxi_error_null(const char *op, int32_t operand);
+/* Copies what the caller gave of an options struct over the defaults in *to; NULL: nothing. NX_INVALID_ARGUMENT: its
+ * size is not set, so that all of it would go unheard. */
+nx_status nxi_take(void *to, const void *given, size_t known, const char *op, nxi_diag *d);
 /* This thread's tag, with a reference; NULL if it has none. */
 nxi_tag *nxi_tag_current(void);
 void nxi_tag_release(nxi_tag *t);

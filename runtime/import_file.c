@@ -164,11 +164,11 @@ nx_status nx_import_file(nx_context *c, const nx_import_file_desc *desc, nx_tens
   if (!c || !desc || !out)
     return nxi_error_null(operation, !c ? 0 : !desc ? 1 : 2), NX_INVALID_ARGUMENT;
   opened f = {.desc = {.size = sizeof f.desc, .fd = -1}, .fd = -1};
-  nxi_take(&f.desc, desc, sizeof f.desc);
   nxi_diag d;
   nxi_diag_clear(&d);
   nxi_file *file = NULL;
-  nx_status status = check(&f, &d);
+  nx_status status = nxi_take(&f.desc, desc, sizeof f.desc, operation, &d);
+  if (!status) status = check(&f, &d);
   if (!status) status = open_file(&f, &d);
   if (!status) status = measure(&f, &d);
   if (!status && f.desc.mode == NX_FILE_SHARED && f.bytes &&

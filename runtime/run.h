@@ -168,7 +168,8 @@ struct nxi_action {
   nx_report report;
   double began;
   nxi_diag diag;
-  bool blamed; /* the four below name the operation that failed */
+  bool refused; /* the options cannot be read; diag says it */
+  bool blamed;  /* the four below name the operation that failed */
   uint64_t tag;
   int32_t output;
   char tag_text[256];

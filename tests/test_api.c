@@ -150,6 +150,8 @@ static void wrong_actions(void **state) {
   nx_context_release(other);
   nx_context_options wrong = {.size = sizeof wrong, .threads = -1};
   FAILS(NX_INVALID_ARGUMENT, nx_context_create(&wrong, &other));
+  wrong = (nx_context_options){.threads = 1};
+  FAILS(NX_INVALID_ARGUMENT, nx_context_create(&wrong, &other));
 }
 
 static void wrong_imports(void **state) {
@@ -467,6 +469,7 @@ static void reports_and_polls(void **state) {
   pending.flags |= 4;
   FAILS(NX_INVALID_ARGUMENT, nx_realize(ctx, &c, 1, &pending));
   FAILS(NX_INVALID_ARGUMENT, nx_write(x, &r, 4000, &pending));
+  FAILS(NX_INVALID_ARGUMENT, nx_realize(ctx, &c, 1, &(nx_run_options){.flags = NX_DO_PENDING}));
   FAILS(NX_INVALID_ARGUMENT,
         nx_context_create(&(nx_context_options){.size = sizeof(nx_context_options), .flags = 4},
                           &(nx_context *){NULL}));
