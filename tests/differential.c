@@ -44,13 +44,13 @@ static bool compiles(void) { return nxl_unavailable() == NULL; }
 
 nxt_lab *nxt_lab_create(void) {
   static const nxt_config all[] = {
-      {"kernel-interp", NXP_KERNEL_INTERP, true, false, NULL, {0}},
-      {"kernel-interp, no fusion", NXP_KERNEL_INTERP, false, false, NULL, {0}},
-      {"bound interp avx512", NXP_KERNEL_INTERP, true, true, "avx512", {0}},
-      {"bound interp avx2", NXP_KERNEL_INTERP, true, true, "avx2", {0}},
-      {"llvm", NXP_LLVM, true, false, NULL, {0}},
-      {"llvm, no fusion", NXP_LLVM, false, false, NULL, {0}},
-      {"llvm avx2", NXP_LLVM, true, false, "avx2", {0}},
+      {"kernel-interp", NXP_KERNEL_INTERP, true, false, NULL, 1, {0}},
+      {"kernel-interp, no fusion", NXP_KERNEL_INTERP, false, false, NULL, 1, {0}},
+      {"bound interp avx512", NXP_KERNEL_INTERP, true, true, "avx512", 1, {0}},
+      {"bound interp avx2", NXP_KERNEL_INTERP, true, true, "avx2", 1, {0}},
+      {"llvm", NXP_LLVM, true, false, NULL, 1, {0}},
+      {"llvm, no fusion", NXP_LLVM, false, false, NULL, 8, {0}},
+      {"llvm avx2", NXP_LLVM, true, false, "avx2", 4, {0}},
   };
   nxt_lab *lab = calloc(1, sizeof *lab);
   nxi_pool_options two = {.threads = 2};
@@ -97,6 +97,11 @@ nxt_lab_stats nxt_lab_statistics(const nxt_lab *lab) { return lab->stats; }
 const nxt_config *nxt_configs(const nxt_lab *lab, size_t *n) {
   *n = lab->n_configs;
   return lab->configs;
+}
+
+bool nxt_in_turn(const nxt_config *config, uint64_t seed) {
+  nxt_random r = {seed ^ 0x7042}; /* whatever else the generator makes of the seed */
+  return config->one_in <= 1 || nxt_below(&r, config->one_in) == 0;
 }
 
 /* ---- memory, with guard bytes on both sides */
@@ -292,7 +297,7 @@ static void count_nan(nxt_trial *t) {
 }
 
 nxt_trial *nxt_trial_create(nxt_lab *lab, const nxg_graph *g, uint64_t seed) {
-  static const nxt_config oracle = {"interp", NXP_GRAPH_INTERP, false, false, NULL, {0}};
+  static const nxt_config oracle = {"interp", NXP_GRAPH_INTERP, false, false, NULL, 1, {0}};
   nxt_trial *t = calloc(1, sizeof *t);
   nxp_compile_report report = {0};
   must(t != NULL && g->n_inputs <= NXT_MOST_INPUTS && g->n_outputs <= NXT_MOST_INPUTS,

@@ -13,6 +13,7 @@ typedef struct nxt_config {
   nxp_executor executor;
   bool fuse, bound;
   const char *isa; /* NULL: this machine's best */
+  uint32_t one_in; /* of so many graphs one is run this way: see nxt_in_turn */
   nxg_op exchanged
       [2]; /* a fault put in on purpose: these two operations change places. Inputs: none */
 } nxt_config;
@@ -29,6 +30,9 @@ void nxt_lab_destroy(nxt_lab *lab);
 nxt_lab_stats nxt_lab_statistics(const nxt_lab *lab);
 /* All configurations that exist here; n is their number. */
 const nxt_config *nxt_configs(const nxt_lab *lab, size_t *n);
+/* Whether the graph of this seed is run in this way. Compiling is nearly all that a graph costs, and most of that its nodes
+ * one by one: kernels that other tests compile for every operation, dtype and layout. Some graphs do for that. */
+bool nxt_in_turn(const nxt_config *config, uint64_t seed);
 
 enum { NXT_MOST_INPUTS = 64 }; /* and outputs */
 

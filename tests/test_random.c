@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Random graphs: every executor, fusion on and off, one and two threads, kernels compiled, kept and loaded give the same bits.
  * Arguments: first seed, how many (0: until one fails), a file for a failing graph. NX_RANDOM=n overrides the number.
+ * `part`, k, n, a file: the k-th of n parts of the graphs from 1 on, for n processes side by side; NX_RANDOM counts them all.
  * `census`, first seed, how many: what occurs in the graphs, and none is run.
  * `self`: finds a fault that is put in on purpose, and makes the graph that shows it small. */
 #include <stdio.h>
@@ -24,7 +25,7 @@ static void save(const nxg_graph *g, const char *file) {
   nxi_text_free(&text);
 }
 
-/* True if all configurations agree; else the graph is made smaller and saved. */
+/* True if all configurations whose turn it is agree; else the graph is made smaller and saved. */
 static bool try_seed(nxt_lab *lab, uint64_t seed, const char *file) {
   size_t n;
   const nxt_config *configs = nxt_configs(lab, &n);
@@ -35,6 +36,7 @@ static bool try_seed(nxt_lab *lab, uint64_t seed, const char *file) {
   bool good = true;
   for (size_t i = 0; i < n && good; i++) {
     char why[600] = "";
+    if (!nxt_in_turn(&configs[i], seed)) continue;
     good = nxt_trial_agrees(t, &configs[i], why, sizeof why);
     if (good) continue;
     fprintf(stderr, "seed %llu, %s: %s\n", (unsigned long long)seed, configs[i].name, why);
@@ -71,9 +73,9 @@ static bool fails(nxt_lab *lab, const nxg_graph *g, uint64_t seed, const nxt_con
 /* Where cosines are computed for sines: some graph shows it, and what is left of that, saved and read again, is one of the
  * two operations on an input. */
 static bool self_test(nxt_lab *lab) {
-  static const nxt_config faulty = {"exchanged", NXP_KERNEL_INTERP, true, false,
-                                    NULL,        {NXG_sin, NXG_cos}};
-  static const nxt_config sound = {"sound", NXP_KERNEL_INTERP, true, false, NULL, {0}};
+  static const nxt_config faulty = {"exchanged", NXP_KERNEL_INTERP, true, false, NULL,
+                                    1,           {NXG_sin, NXG_cos}};
+  static const nxt_config sound = {"sound", NXP_KERNEL_INTERP, true, false, NULL, 1, {0}};
   char file[] = "/tmp/nx-random-self-XXXXXX";
   int descriptor = mkstemp(file);
   uint64_t seed = 1;
@@ -106,9 +108,12 @@ static uint64_t number(int argc, char **argv, int i, uint64_t otherwise) {
 int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "census") == 0)
     return !nxt_random_census(number(argc, argv, 2, 1), number(argc, argv, 3, 3000));
-  uint64_t first = number(argc, argv, 1, 1), count = number(argc, argv, 2, 300), failures = 0;
-  const char *file = argc > 3 ? argv[3] : "failing.nxir", *wish = getenv("NX_RANDOM");
+  bool part = argc > 3 && strcmp(argv[1], "part") == 0;
+  uint64_t first = number(argc, argv, part ? 2 : 1, 1), step = part ? number(argc, argv, 3, 1) : 1,
+           count = part ? 300 : number(argc, argv, 2, 300), failures = 0;
+  const char *file = argc > 3 + part ? argv[3 + part] : "failing.nxir", *wish = getenv("NX_RANDOM");
   if (wish != NULL) count = strtoull(wish, NULL, 10);
+  if (part) count = count < first ? 1 : (count - first) / step + 1;
   nxt_lab *lab = nxt_lab_create();
   if (argc > 1 && strcmp(argv[1], "self") == 0) {
     bool good = self_test(lab);
@@ -117,7 +122,7 @@ int main(int argc, char **argv) {
   }
   uint64_t done = 0;
   for (; (count == 0 || done < count) && failures < (count == 0 ? 1 : 3); done++)
-    failures += !try_seed(lab, first + done, file);
+    failures += !try_seed(lab, first + done * step, file);
   size_t n;
   nxt_configs(lab, &n);
   nxt_lab_stats s = nxt_lab_statistics(lab);
