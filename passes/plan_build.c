@@ -145,7 +145,7 @@ static nx_status build(nxp_building *s, const nxi_poll *poll) {
     b->where[b->g->inputs[i].node] = (nxp_location){NXP_INPUT, i, 0, NXP_NO_WINDOW, 0};
   if (!nxp_examine(s)) return nxi_oom(b->d);
   choose_nontemporal(s);
-  nxp_defer_products(s);
+  if (!nxp_defer_products(s)) return nxi_oom(b->d);
   for (uint32_t i = 0; i < b->clusters->n_groups; i++) {
     nx_status status = nxp_ask(poll, b->d);
     bool done = false;

@@ -43,9 +43,12 @@ static inline int64_t node_bytes(const nxp_building *s, uint32_t node) {
 /* plan_reads.c */
 /* Finds who reads what and what is updated. False without memory. */
 bool nxp_examine(nxp_building *s);
-/* Whether update `node` may take over the memory of what it updates. */
+/* `group` runs when the later group `at` has its turn, and what it reads must last until then: asked once a group, before
+ * memory is given to anything. False without memory. */
+bool nxp_read_later(nxp_building *s, uint32_t group, uint32_t at);
 /* Inputs of one number, if that is not below 0, share memory. */
 int32_t nxp_alias_of(const nxp_building *s, uint32_t node);
+/* Whether update `node` may take over the memory of what it updates. */
 bool nxp_takes_over(const nxp_building *s, uint32_t node);
 /* plan_steps.c: memory and steps. False, NULL or NX_OUT_OF_MEMORY without memory. */
 bool nxp_new_temporary(nxp_building *s, int64_t bytes, nxp_location *where);
@@ -76,8 +79,8 @@ nx_status nxp_add_call_group(nxp_building *s, uint32_t group);
 /* plan_product.c */
 /* A product alone. */
 nx_status nxp_add_matmul_group(nxp_building *s, uint32_t group);
-/* Finds products whose only reader is an elementwise group over the same points. */
-void nxp_defer_products(nxp_building *s);
+/* Finds products whose only reader is an elementwise group over the same points. False without memory. */
+bool nxp_defer_products(nxp_building *s);
 /* Tries to run group `group` on the panels of the product it waits for. *done: it is part of the plan now. */
 nx_status nxp_add_with_product(nxp_building *s, uint32_t group, bool *done);
 

@@ -60,8 +60,7 @@ nx_status nxp_add_matmul_group(nxp_building *s, uint32_t group) {
 
 /* ---- a product and what follows it, panel by panel */
 
-/* Finds products whose only reader is an elementwise group over the same points. */
-void nxp_defer_products(nxp_building *s) {
+bool nxp_defer_products(nxp_building *s) {
   const nxp_clusters *c = s->b->clusters;
   for (uint32_t i = 0; i < c->n_groups; i++) {
     uint32_t node = c->groups[i].roots[0].node;
@@ -75,10 +74,13 @@ void nxp_defer_products(nxp_building *s) {
     bool rows = own.rank >= 2 && node_of(s, node)->shape[node_of(s, node)->rank - 1] != 1;
     bool same = e->rank == own.rank &&
                 memcmp(e->shape, own.extent, (size_t)own.rank * sizeof own.extent[0]) == 0;
-    if (e->kind == NXP_GROUP_KERNEL && e->reduced == 0 && rows && same &&
-        s->deferred[reader] == NXP_NONE)
-      s->deferred[reader] = i;
+    if (e->kind != NXP_GROUP_KERNEL || e->reduced != 0 || !rows || !same ||
+        s->deferred[reader] != NXP_NONE)
+      continue;
+    s->deferred[reader] = i;
+    if (!nxp_read_later(s, i, reader)) return false;
   }
+  return true;
 }
 
 /* Whether a row kernel reads the product only in its own row, element by element. */

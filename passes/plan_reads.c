@@ -9,11 +9,11 @@ int32_t nxp_alias_of(const nxp_building *s, uint32_t node) {
   return n->op == NXG_input ? s->b->g->inputs[n->attrs[0]].alias : -1;
 }
 
-static void note_read(nxp_building *s, uint32_t node, uint32_t group) {
-  s->group_order[node] = group + 1;
-  s->readers[node]++;
+/* Group number `at` reads the memory of a node. */
+static void note_read(nxp_building *s, uint32_t node, uint32_t at) {
   int32_t alias = nxp_alias_of(s, node);
-  if (alias >= 0) s->alias_order[alias] = group + 1;
+  if (s->group_order[node] < at + 1) s->group_order[node] = at + 1;
+  if (alias >= 0 && s->alias_order[alias] < at + 1) s->alias_order[alias] = at + 1;
 }
 
 static bool visit(nxp_building *s, uint32_t node) {
@@ -22,8 +22,8 @@ static bool visit(nxp_building *s, uint32_t node) {
   return true;
 }
 
-/* Notes all memory that the kernels of a group read. */
-static bool scan_group(nxp_building *s, uint32_t group) {
+/* Notes all memory that the kernels of a group read when group number `at` has its turn. Stamps tell visits apart. */
+static bool scan_group(nxp_building *s, uint32_t group, uint32_t at, uint32_t stamp) {
   const nxp_group *members = &s->b->clusters->groups[group];
   for (uint32_t i = 0; i < members->n_roots; i++) {
     const nxg_node *n = node_of(s, members->roots[i].node);
@@ -33,10 +33,12 @@ static bool scan_group(nxp_building *s, uint32_t group) {
   }
   while (s->n_stack > 0) {
     uint32_t node = s->stack[--s->n_stack];
-    if (s->stamp[node] == group + 1) continue;
-    s->stamp[node] = group + 1;
+    if (s->stamp[node] == stamp) continue;
+    s->stamp[node] = stamp;
     if (has_memory(s, node)) {
-      if (s->b->clusters->group_of[node] != group) note_read(s, node, group);
+      if (s->b->clusters->group_of[node] == group) continue;
+      note_read(s, node, at);
+      s->readers[node] += at == group;
       continue;
     }
     const nxg_node *n = node_of(s, node);
@@ -76,7 +78,7 @@ bool nxp_examine(nxp_building *s) {
   const nxp_clusters *c = s->b->clusters;
   find_checks(s);
   for (uint32_t i = 0; i < c->n_groups; i++)
-    if (!scan_group(s, i)) return false;
+    if (!scan_group(s, i, i, i + 1)) return false;
   for (uint32_t i = 0; i < c->n_groups; i++) {
     const nxg_node *first = node_of(s, c->groups[i].roots[0].node);
     if (c->groups[i].kind == NXP_GROUP_CALL && nxg_call_fails((nxg_op)first->op) &&
@@ -88,6 +90,10 @@ bool nxp_examine(nxp_building *s) {
     s->updated_by[old] = s->updated_by[old] == NXP_NONE ? node : old; /* `old` itself: by several */
   }
   return true;
+}
+
+bool nxp_read_later(nxp_building *s, uint32_t group, uint32_t at) {
+  return scan_group(s, group, at, s->b->clusters->n_groups + 1 + group);
 }
 
 /* Whether update `node` may take over the memory of what it updates. */

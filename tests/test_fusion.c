@@ -309,6 +309,19 @@ static void parallelism_is_kept(void **state) {
               1);
 }
 
+/* A product that is finished row by row by what follows it runs when that has its turn: what it reads must not be updated in
+ * place before. */
+static void products_that_wait_read_old_contents(void **state) {
+  (void)state;
+  static const char text[] =
+      "nxir 1\ngraph @g(%tame0: f32[64,64] overwrite, %tame1: f32[64,64], %tame2: f32[64]) -> (%y, "
+      "%u) {\n"
+      " %p = matmul %tame0, %tame1\n %u = update %tame0, %tame2 offset=0 shape=[64] strides=[1]\n"
+      " %y = add %p, %u\n}\n";
+  nxt_compare(shop, nxt_parse(text, 0, NULL), "product that waits", NXT_LLVM | NXT_INTERPRETED);
+  assert_int_equal(nxt_differences(shop), 0);
+}
+
 /* ---- size and time */
 
 /* y = cos(...(x + c)...): `n` operations; `step` inputs of their own if `many`. */
@@ -406,6 +419,7 @@ int main(void) {
       cmocka_unit_test(dear_values_are_computed_once),
       cmocka_unit_test(parallelism_is_kept),
       cmocka_unit_test(kernels_stay_small),
+      cmocka_unit_test(products_that_wait_read_old_contents),
       cmocka_unit_test(planning_takes_linear_time),
   };
   return cmocka_run_group_tests(tests, open_shop, close_shop);
