@@ -126,6 +126,15 @@ static inline int64_t nxg_node_elements(const nxg_node *n) {
 /* The view of a NXG_view node (or the identity view of any other node, over its own storage). */
 void nxg_node_view(const nxg_graph *g, uint32_t node, nxg_view *v);
 
+/* Scatter, its mode, and the shape of its result, which of rows of parts is an attribute. */
+enum { NXG_SCATTER_ADDS = 1, NXG_SCATTER_PAIRS = 2 };
+static inline bool nxg_scatters_pairs(const nxg_node *n) {
+  return (n->attrs[1] & NXG_SCATTER_PAIRS) != 0;
+}
+static inline const int64_t *nxg_scatter_shape(const nxg_node *n) {
+  return nxg_scatters_pairs(n) ? n->attrs + 2 : n->shape;
+}
+
 /* Whether an operation is one of scan_*, and what it folds. */
 static inline bool nxg_is_scan(uint32_t op) { return op >= NXG_scan_sum && op <= NXG_scan_min; }
 static inline nxk_reduce_kind nxg_scan_kind(uint32_t op) {

@@ -387,8 +387,9 @@ static nx_status infer_update(const inference *in) {
 
 /* What gather and scatter share: an axis of operand 0, indices of its rank that exceed it on that axis alone, and, if
  * there is one more operand, what the check of the indices needs. */
-static nx_status check_indexed(const inference *in, uint32_t own_attrs, uint32_t checked) {
-  const nxg_type *a = &in->args[0], *b = &in->args[1];
+static nx_status check_indexed(const inference *in, const nxg_type *a, uint32_t own_attrs,
+                               uint32_t checked) {
+  const nxg_type *b = &in->args[1];
   bool has_check = in->n_args == checked + 1;
   nx_status status = need_attrs(in, own_attrs + (has_check ? 1 : 0));
   if (status) return status;
@@ -413,17 +414,43 @@ static nx_status check_indexed(const inference *in, uint32_t own_attrs, uint32_t
 }
 
 static nx_status infer_gather(const inference *in) {
-  nx_status status = check_indexed(in, 1, 2);
+  nx_status status = check_indexed(in, &in->args[0], 1, 2);
   if (!status) result_like(in, &in->args[1]);
   return status;
 }
 
+/* A row of the parts of `elements` complex numbers. */
+static bool is_row(const nxg_type *t, int64_t elements) {
+  int64_t twice;
+  return nxi_pair_dtype(t->dtype) != 0 && t->rank == 1 &&
+         !__builtin_mul_overflow(elements, (int64_t)2, &twice) && t->shape[0] == twice;
+}
+
+static nx_status infer_scatter_of_pairs(const inference *in) {
+  const nxg_type *indices = &in->args[1];
+  nxg_type whole = {in->args[0].dtype, indices->rank, in->attrs + 2};
+  uint32_t own = 2 + (uint32_t)indices->rank;
+  if (in->n_attrs < own) return need_attrs(in, own);
+  nx_status status =
+      nxg_shape_check(NX_INVALID_ARGUMENT, in->name, whole.rank, whole.shape, 128, NULL, in->d);
+  if (!status) status = check_indexed(in, &whole, own, 3);
+  if (status) return status;
+  if (!is_row(&in->args[0], nxg_elements(whole.rank, whole.shape)))
+    return two_shapes(in, 0, "it is no row of the parts of complex numbers");
+  if (!is_row(&in->args[2], nxg_elements(indices->rank, indices->shape)))
+    return two_shapes(in, 2, "it is no row of the parts of complex numbers");
+  result_like(in, &in->args[0]);
+  return NX_OK;
+}
+
 static nx_status infer_scatter(const inference *in) {
   const nxg_type *indices = &in->args[1], *updates = &in->args[2];
-  nx_status status = check_indexed(in, 2, 3);
-  if (status) return status;
-  if (in->attrs[1] != 0 && in->attrs[1] != 1)
+  if (in->n_attrs < 2) return need_attrs(in, 2);
+  if (in->attrs[1] < 0 || in->attrs[1] > (NXG_SCATTER_ADDS | NXG_SCATTER_PAIRS))
     return FAIL(in, NX_INVALID_ARGUMENT, "scatter: there is no mode %lld", (long long)in->attrs[1]);
+  if (in->attrs[1] & NXG_SCATTER_PAIRS) return infer_scatter_of_pairs(in);
+  nx_status status = check_indexed(in, &in->args[0], 2, 3);
+  if (status) return status;
   if (in->attrs[1] == 1 && in->args[0].dtype == NX_BOOL)
     return fail_operand(in, FAIL(in, NX_UNSUPPORTED_DTYPE, "scatter: bool cannot be added"), 0);
   if (!nxg_same_shape(indices->rank, indices->shape, updates->rank, updates->shape)) {

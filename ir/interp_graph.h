@@ -166,7 +166,7 @@ void nxg_step_scan(const nxg_step *s, nxg_run_state *r);
  * elements of the data whose index along the axis is 0; args[1]: indices. */
 void nxg_step_gather(const nxg_step *s, nxg_run_state *r);
 /* The same; also: whether it adds; `to` walks the elements of the result, in the dtype that is added in, from which the
- * indices count. args[0]: updates. */
+ * indices count; 2 if they are pairs, then bytes from a number of an update to the second one. args[0]: updates. */
 void nxg_step_scatter(const nxg_step *s, nxg_run_state *r);
 void nxg_step_threefry(const nxg_step *s, nxg_run_state *r);
 void nxg_step_matmul(const nxg_step *s, nxg_run_state *r); /* numbers: see interp_library.c */

@@ -4,7 +4,7 @@
 
 #include "interp_graph.h"
 
-enum { EXTENT, STRIDE, NODE, ADDS };
+enum { EXTENT, STRIDE, NODE, ADDS, PARTS, SECOND };
 
 /* The element that the next index means, counted from 0; -1: none, which is reported. */
 static int64_t next_element(const nxg_step *s, nxg_run_state *r, nxg_cursor *indices, int64_t i) {
@@ -73,6 +73,11 @@ static void add_to(nx_dtype t, void *to, const void *x) {
   }
 }
 
+static void put(const nxg_step *s, char *to, const void *x) {
+  if (s->numbers[ADDS]) add_to(s->result, to, x);
+  else memcpy(to, x, (size_t)nxi_dtype_size(s->result));
+}
+
 void nxg_step_scatter(const nxg_step *s, nxg_run_state *r) {
   if (s->n == 0 || !all_good(s, r)) return;
   int64_t size = nxi_dtype_size(s->result);
@@ -89,8 +94,8 @@ void nxg_step_scatter(const nxg_step *s, nxg_run_state *r) {
       nxg_widen(s->dtype, updates.at, &wide, 1);
       x = &wide;
     }
-    if (s->numbers[ADDS]) add_to(s->result, element, x);
-    else memcpy(element, x, (size_t)size);
+    put(s, element, x);
+    if (s->numbers[PARTS] == 2) put(s, element + size, updates.at + s->numbers[SECOND]);
     if (nxi_is_nibble(s->result)) nxg_wrap_nibbles(s->result, element, 1);
     if (s->result == NX_BOOL) *element = *element != 0;
     nxg_cursor_next(&to);

@@ -169,7 +169,7 @@ static nx_status plan_scan(nxg_planner *b, uint32_t node) {
 
 /* ---- elements by number */
 
-enum { EXTENT, STRIDE, NODE, ADDS };
+enum { EXTENT, STRIDE, NODE, ADDS, PARTS, SECOND };
 
 /* Strides of the elements that an index along `axis` counts from, for each of the indices. */
 static void strides_beside(int32_t rank, const int64_t *strides, int64_t axis, int64_t *out) {
@@ -210,11 +210,33 @@ static nx_status plan_cast_step(nxg_planner *b, const nxg_access *from, int64_t 
   return nxk_eval_ready(NXK_cast, NX_F32) ? NX_OK : nxi_oom(b->d);
 }
 
+/* What a scatter walks: of rows of parts the first one of each number, and how far the second is in the updates. */
+static nx_status plan_scatter_operands(nxg_planner *b, const nxg_node *n, nxg_place to, nx_dtype t,
+                                       nxg_step *s) {
+  const nxg_node *indices = node_of(b, n->args[1]);
+  int64_t strides[NXG_MAX_RANK], dense[NXG_MAX_RANK], axis = n->attrs[0], parts = s->numbers[PARTS];
+  nxg_view row;
+  nxg_place first;
+  nxg_contiguous_strides(indices->rank, nxg_scatter_shape(n), dense);
+  for (int32_t i = 0; i < indices->rank; i++) dense[i] *= parts;
+  s->numbers[EXTENT] = nxg_scatter_shape(n)[axis];
+  s->numbers[STRIDE] = dense[axis] * nxi_dtype_size(t);
+  strides_beside(indices->rank, dense, axis, strides);
+  nx_status status = nxg_plan_access(b, to, t, indices->rank, indices->shape, strides, &s->to);
+  if (!status) status = nxg_plan_operand(b, n->args[1], &s->args[1]);
+  if (status || parts == 1) return status ? status : nxg_plan_operand(b, n->args[2], &s->args[0]);
+  nxg_plan_view(b, n->args[2], &row, &first);
+  s->numbers[SECOND] = row.strides[0] * nxi_dtype_size(t);
+  nxg_contiguous_strides(indices->rank, indices->shape, strides);
+  for (int32_t i = 0; i < indices->rank; i++) strides[i] *= 2 * row.strides[0];
+  return nxg_plan_access(b, first, t, indices->rank, indices->shape, strides, &s->args[0]);
+}
+
 /* Sums of small floats are kept in f32 until all are there. */
 static nx_status plan_scatter(nxg_planner *b, uint32_t node) {
   const nxg_node *n = node_of(b, node), *indices = node_of(b, n->args[1]);
-  int64_t axis = n->attrs[0], dense[NXG_MAX_RANK], strides[NXG_MAX_RANK];
-  bool wide = n->attrs[1] == 1 && nxi_is_small_float(n->dtype);
+  int64_t dense[NXG_MAX_RANK];
+  bool adds = n->attrs[1] & NXG_SCATTER_ADDS, wide = adds && nxi_is_small_float(n->dtype);
   nx_dtype t = wide ? NX_F32 : n->dtype;
   nxg_place to = place_of(b, node);
   int64_t bytes = nxg_node_elements(n) * nxi_dtype_size(t);
@@ -225,20 +247,16 @@ static nx_status plan_scatter(nxg_planner *b, uint32_t node) {
     status = plan_cast_step(b, &whole, nxg_node_elements(n), n->dtype, NX_F32, to);
   else if (!status) status = nxg_plan_move(b, n->args[0], to, n->rank, n->shape, NULL);
   if (status) return status;
-  nxg_step *s = nxg_plan_step(b, nxg_step_scatter, nxg_node_elements(indices), 2, 4);
+  nxg_step *s = nxg_plan_step(b, nxg_step_scatter, nxg_node_elements(indices), 2, 6);
   NEED(s);
-  nxg_contiguous_strides(n->rank, n->shape, dense);
   s->dtype = n->dtype;
   s->result = t;
-  s->numbers[EXTENT] = n->shape[axis];
-  s->numbers[STRIDE] = dense[axis] * nxi_dtype_size(t);
   s->numbers[NODE] = n->origin;
-  s->numbers[ADDS] = n->attrs[1];
-  strides_beside(n->rank, dense, axis, strides);
-  status = nxg_plan_access(b, to, t, n->rank, indices->shape, strides, &s->to);
-  if (!status) status = nxg_plan_operand(b, n->args[2], &s->args[0]);
-  if (!status) status = nxg_plan_operand(b, n->args[1], &s->args[1]);
+  s->numbers[ADDS] = adds;
+  s->numbers[PARTS] = nxg_scatters_pairs(n) ? 2 : 1;
+  status = plan_scatter_operands(b, n, to, t, s);
   if (status || !wide) return status;
+  nxg_contiguous_strides(n->rank, n->shape, dense);
   status = nxg_plan_access(b, to, t, n->rank, n->shape, dense, &whole);
   if (!status)
     status = plan_cast_step(b, &whole, nxg_node_elements(n), t, n->dtype, place_of(b, node));

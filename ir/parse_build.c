@@ -61,7 +61,7 @@ static uint32_t keys_of_op(nxg_op op) {
     case NXG_pad: return KEY(value) | KEY(before) | KEY(after);
     case NXG_cat: return KEY(axis);
     case NXG_gather: return KEY(axis) | KEY(axes);
-    case NXG_scatter: return KEY(axis) | KEY(mode) | KEY(axes);
+    case NXG_scatter: return KEY(axis) | KEY(mode) | KEY(shape) | KEY(axes);
     case NXG_update: return KEY(offset) | KEY(shape) | KEY(strides);
     default:
       if (nxg_is_scan(op)) return KEY(axis) | KEY(mode);
@@ -413,15 +413,15 @@ static nx_status call_attrs(nxg_parser *p, nxg_op op, int64_t *attrs, uint32_t *
 enum { MOST_ATTRS = NXG_CALL_MOST_ATTRS }; /* more than pad and update have */
 
 /* The axes of a mask; none if it is not there. */
-static nx_status get_mask(nxg_parser *p, const nxg_node *a, int64_t *mask) {
+static nx_status get_mask(nxg_parser *p, int32_t rank, int64_t *mask) {
   const nxg_value *v = &p->s.values[NXG_KEY_axes];
   *mask = 0;
   if (!v->at) return NX_OK;
   if (!v->is_list) return MALFORMED(p, v->at, "the attribute axes is a list");
   for (int32_t i = 0; i < v->n; i++) {
-    if (v->list[i] < 0 || v->list[i] >= a->rank)
+    if (v->list[i] < 0 || v->list[i] >= rank)
       return MALFORMED(p, v->at, "axis %lld is out of range for rank %d", (long long)v->list[i],
-                       a->rank);
+                       rank);
     *mask |= (int64_t)1 << v->list[i];
   }
   return NX_OK;
@@ -430,15 +430,24 @@ static nx_status get_mask(nxg_parser *p, const nxg_node *a, int64_t *mask) {
 static nx_status indexed_attrs(nxg_parser *p, nxg_op op, const nxg_node *a, int64_t *attrs,
                                uint32_t *n) {
   int64_t zero = 0;
-  uint32_t own = op == NXG_gather ? 1 : 2;
+  bool gathers = op == NXG_gather;
+  const nxg_value *shape = &p->s.values[NXG_KEY_shape];
+  int32_t rank = a->rank;
   attrs[0] = 0;
   nx_status status = get_integer(p, NXG_KEY_axis, NULL, &attrs[0]);
-  if (!status && own == 2) status = get_integer(p, NXG_KEY_mode, &zero, &attrs[1]);
-  if (!status && attrs[0] < 0 && attrs[0] >= -(int64_t)a->rank) attrs[0] += a->rank;
-  *n = own;
-  if (status || p->n_operands != own + 2) return status;
-  *n = own + 1;
-  return get_mask(p, a, &attrs[own]);
+  if (!status && !gathers) status = get_integer(p, NXG_KEY_mode, &zero, &attrs[1]);
+  *n = gathers ? 1 : 2;
+  if (!status && !gathers && (attrs[1] & NXG_SCATTER_PAIRS)) {
+    rank = shape->n;
+    *n += (uint32_t)rank;
+    status = need_list(p, NXG_KEY_shape, rank, attrs + 2);
+  } else if (!status && shape->at) {
+    status = MALFORMED(p, shape->at, "%.*s has no attribute shape in this mode",
+                       (int)p->s.word_length, p->s.at);
+  }
+  if (!status && attrs[0] < 0 && attrs[0] >= -(int64_t)rank) attrs[0] += rank;
+  if (status || p->n_operands != (gathers ? 3 : 4)) return status;
+  return get_mask(p, rank, &attrs[(*n)++]);
 }
 
 static nx_status build_attrs(nxg_parser *p, nxg_op op, int64_t *attrs, uint32_t *n) {

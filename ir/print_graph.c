@@ -214,10 +214,13 @@ static void print_call(nxi_text *out, const nxg_node *n) {
 
 static void print_indexed(nxi_text *out, const nxg_node *n) {
   const int64_t *a = n->attrs;
-  uint32_t own = n->op == NXG_gather ? 1 : 2;
+  bool gathers = n->op == NXG_gather, pairs = !gathers && (a[1] & NXG_SCATTER_PAIRS);
+  bool checked = n->n_args == (gathers ? 3 : 4);
+  uint32_t own = n->n_attrs - (checked && n->n_attrs > (gathers ? 1 : 2));
   nxi_text_add(out, " axis=%lld", (long long)a[0]);
-  if (own == 2 && a[1]) nxi_text_add(out, " mode=%lld", (long long)a[1]);
-  if (n->n_attrs == own + 1 && a[own]) print_mask(out, (uint64_t)a[own]);
+  if (!gathers && a[1]) nxi_text_add(out, " mode=%lld", (long long)a[1]);
+  if (pairs) print_list(out, " shape=", own - 2, a + 2);
+  if (own < n->n_attrs && a[own]) print_mask(out, (uint64_t)a[own]);
 }
 
 /* im: of a complex scalar. */

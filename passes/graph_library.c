@@ -100,11 +100,22 @@ static void rewrite_call(nxg_rewrite *r, uint32_t i) {
   nxg_rewrite_map(r, i, node);
 }
 
+/* Complex updates of a scatter are a row in memory. */
+static void copy_row(nxg_rewrite *r, uint32_t i) {
+  const nxg_node *n = &r->from->nodes[i];
+  uint32_t updates = n->args[2], mapped = r->map[updates];
+  if (nxg_scatters_pairs(n) && !call_can_read(r->to, mapped))
+    r->map[updates] = copy_of(r, i, mapped);
+  nxg_rewrite_copy(r, i);
+  r->map[updates] = mapped;
+}
+
 /* The memory that an update or a scatter writes is that of a whole value, not of a view. */
 static void rewrite_update(nxg_rewrite *r, uint32_t i) {
   uint32_t old = r->from->nodes[i].args[0], mapped = r->map[old];
   if (r->to->nodes[mapped].op == NXG_view) r->map[old] = copy_of(r, i, mapped);
-  nxg_rewrite_copy(r, i);
+  if (r->from->nodes[i].op == NXG_scatter) copy_row(r, i);
+  else nxg_rewrite_copy(r, i);
   r->map[old] = mapped;
 }
 

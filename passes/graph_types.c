@@ -467,6 +467,35 @@ static void rewrite_matmul(types *t) {
   set_parts(t, made[0], made[1]);
 }
 
+/* ---- elements by number: each part has the same one */
+
+static void rewrite_gather(types *t) {
+  const nxg_node *n = old_node(t, t->i);
+  uint32_t made[2], args[3];
+  for (uint32_t a = 1; a < n->n_args; a++) args[a] = t->r.map[n->args[a]];
+  for (int k = 0; k < 2; k++) {
+    args[0] = part(t, n->args[0], k);
+    made[k] = add_like(t, t->i, NXG_gather, nxi_part_dtype(n->dtype), n->n_args, args, n->attrs,
+                       n->n_attrs);
+  }
+  set_parts(t, made[0], made[1]);
+}
+
+/* In memory, so that it can be done in place. */
+static void rewrite_scatter(types *t) {
+  const nxg_node *n = old_node(t, t->i);
+  int64_t attrs[3 + NXG_MAX_RANK], twice = 2 * nxg_node_elements(n);
+  uint32_t args[4], rank = n->rank;
+  attrs[0] = n->attrs[0];
+  attrs[1] = n->attrs[1] | NXG_SCATTER_PAIRS;
+  memcpy(attrs + 2, n->shape, rank * sizeof *attrs);
+  if (n->n_args == 4) attrs[2 + rank] = n->attrs[2];
+  for (uint32_t a = 0; a < n->n_args; a++)
+    args[a] = a % 2 == 0 ? woven(t, n->args[a]) : t->r.map[n->args[a]];
+  t->woven[t->i] = nxg_rewrite_add(&t->r, t->i, NXG_scatter, n->n_args, args, attrs,
+                                   rank + n->n_attrs, nxi_part_dtype(n->dtype), 1, &twice);
+}
+
 /* Operands and results of a library call are memory: complex ones rows of parts, and their shapes attributes. */
 static void rewrite_call(types *t) {
   const nxg_node *n = old_node(t, t->i);
@@ -516,10 +545,12 @@ static void rewrite(types *t) {
     case NXG_log: rewrite_log(t); break;
     case NXG_reduce_prod: rewrite_product_over_axes(t); break;
     case NXG_matmul: rewrite_matmul(t); break;
+    case NXG_gather: rewrite_gather(t); break;
+    case NXG_scatter: rewrite_scatter(t); break;
     case NXG_abs:
     case NXG_sign: rewrite_modulus(t); break;
     case NXG_recip: rewrite_recip(t); break;
-    default: /* add sub neg, sums, cat */
+    default: /* add sub neg, sums, their scans, cat */
       if (!rewrite_plain_function(t)) each_part(t, n->n_attrs);
       break;
   }

@@ -40,7 +40,9 @@ static nxp_location operand(const nxp_building *s, uint32_t node, int64_t *strid
 nx_status nxp_add_scatter_group(nxp_building *s, uint32_t group) {
   nxp_builder *b = s->b;
   uint32_t node = b->clusters->groups[group].roots[0].node;
-  const nxg_node *n = node_of(s, node), *updates = node_of(s, n->args[2]);
+  const nxg_node *n = node_of(s, node), *indices = node_of(s, n->args[1]);
+  const int64_t *shape = nxg_scatter_shape(n);
+  bool pairs = nxg_scatters_pairs(n);
   nxp_location *where = b->where;
   if (nxp_takes_over(s, node)) where[node] = where[n->args[0]];
   else if (!nxp_new_memory(s, node, &where[node]) ||
@@ -50,22 +52,24 @@ nx_status nxp_add_scatter_group(nxp_building *s, uint32_t group) {
   nxi_scatter *out = nxi_arena_alloc(&b->plan->arena, sizeof *out);
   if (step == NULL || out == NULL) return nxi_oom(b->d);
   *out = (nxi_scatter){.dtype = n->dtype,
-                       .adds = n->attrs[1] == 1,
-                       .wide_indices = node_of(s, n->args[1])->dtype == NX_I64,
-                       .rank = n->rank,
+                       .adds = (n->attrs[1] & NXG_SCATTER_ADDS) != 0,
+                       .pairs = pairs,
+                       .wide_indices = indices->dtype == NX_I64,
+                       .rank = indices->rank,
                        .axis = (int32_t)n->attrs[0],
-                       .extent = n->shape[n->attrs[0]]};
-  memcpy(out->shape, updates->shape, n->rank * sizeof *out->shape);
-  nxg_contiguous_strides(n->rank, n->shape, out->to);
+                       .extent = shape[n->attrs[0]]};
+  memcpy(out->shape, indices->shape, indices->rank * sizeof *out->shape);
+  nxg_contiguous_strides(indices->rank, shape, out->to);
   step->scatter = out;
   step->name = "scatter";
   step->buffers[0] = where[node];
   step->buffers[1] = operand(s, n->args[1], out->indices);
   step->buffers[2] = operand(s, n->args[2], out->updates);
+  if (pairs) nxg_contiguous_strides(indices->rank, indices->shape, out->updates); /* of a row */
   step->writes[0] = true;
   step->overwrites = where[node].kind == NXP_INPUT;
   step->stores = where[node].kind == NXP_OUTPUT;
-  nxp_more_work(b->plan, 4.0 * (double)nxg_node_elements(updates));
+  nxp_more_work(b->plan, 4.0 * (double)nxg_node_elements(indices));
   if (b->report != NULL) b->report->library_calls++;
   return NX_OK;
 }

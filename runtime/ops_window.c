@@ -182,7 +182,7 @@ static bool check_fold(const nx_tensor *x, const int64_t *output, windows *w, nx
   char text[NXG_SHAPE_TEXT];
   nx_dtype t = x->storage->dtype;
   w->lead = x->rank - 2;
-  if (!nxi_is_integer(t) && !nxi_is_float(t))
+  if (!nxi_is_integer(t) && !nxi_is_float(t) && !nxi_is_complex(t))
     return !nxi_fail(d, NX_UNSUPPORTED_DTYPE, "fold",
                      "fold: operand 0 has dtype %s, which the operation does not admit",
                      nxi_dtypes[t].name);

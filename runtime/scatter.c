@@ -39,42 +39,43 @@ static int64_t index_at(const work *w, const char *at) {
   return index < 0 ? index + w->s->extent : index;
 }
 
-/* n elements of a row. */
-#define ROW(name, T, operator, convert)                                                     \
-  static void name(void *restrict to, int64_t to_step, const void *restrict from,           \
-                   int64_t from_step, int64_t n) {                                          \
-    T *restrict a = to;                                                                     \
-    const T *restrict b = from;                                                             \
-    if (to_step == 1 && from_step == 1)                                                     \
-      for (int64_t i = 0; i < n; i++) a[i] operator(T)(b[i] convert);                       \
-    else                                                                                    \
-      for (int64_t i = 0; i < n; i++) a[i * to_step] operator(T)(b[i * from_step] convert); \
+/* n elements of a row, each of `parts` numbers. */
+#define ROW(name, T, parts, operator, convert)                                          \
+  static void row_##name(void *restrict to, int64_t to_step, const void *restrict from, \
+                         int64_t from_step, int64_t n) {                                \
+    T *restrict a = to;                                                                 \
+    const T *restrict b = from;                                                         \
+    if (to_step == 1 && from_step == 1)                                                 \
+      for (int64_t i = 0; i < n * (parts); i++) a[i] operator(T)(b[i] convert);         \
+    else                                                                                \
+      for (int64_t i = 0; i < n; i++, a += to_step * (parts), b += from_step * (parts)) \
+        for (int k = 0; k < (parts); k++) a[k] operator(T)(b[k] convert);               \
   }
-ROW(set_bool, uint8_t, =, != 0)
-ROW(set_8, uint8_t, =, )
-ROW(set_16, uint16_t, =, )
-ROW(set_32, uint32_t, =, )
-ROW(set_64, uint64_t, =, )
-ROW(add_8, uint8_t, +=, )
-ROW(add_16, uint16_t, +=, )
-ROW(add_32, uint32_t, +=, )
-ROW(add_64, uint64_t, +=, )
-ROW(add_f32, float, +=, )
-ROW(add_f64, double, +=, )
 
 typedef void (*row_fn)(void *restrict to, int64_t to_step, const void *restrict from,
                        int64_t from_step, int64_t n);
 
-static row_fn row_of(const nxi_scatter *s) {
-  if (s->adds && s->dtype == NX_F32) return add_f32;
-  if (s->adds && s->dtype == NX_F64) return add_f64;
-  if (s->dtype == NX_BOOL) return set_bool;
-  switch (nxi_dtype_size(s->dtype)) {
-    case 1: return s->adds ? add_8 : set_8;
-    case 2: return s->adds ? add_16 : set_16;
-    case 4: return s->adds ? add_32 : set_32;
-    default: return s->adds ? add_64 : set_64;
-  }
+/* What can be moved: name, C type, numbers of an element. */
+#define MOVES(M)                   \
+  M(set_bool, uint8_t, 1, =, != 0) \
+  M(set_8, uint8_t, 1, =, )        \
+  M(set_16, uint16_t, 1, =, )      \
+  M(set_32, uint32_t, 1, =, )      \
+  M(set_64, uint64_t, 1, =, )      \
+  M(set_c64, uint32_t, 2, =, )     \
+  M(set_c128, uint64_t, 2, =, )    \
+  M(add_8, uint8_t, 1, +=, )       \
+  M(add_16, uint16_t, 1, +=, )     \
+  M(add_32, uint32_t, 1, +=, )     \
+  M(add_64, uint64_t, 1, +=, )     \
+  M(add_f32, float, 1, +=, )       \
+  M(add_f64, double, 1, +=, )      \
+  M(add_c64, float, 2, +=, )       \
+  M(add_c128, double, 2, +=, )
+MOVES(ROW)
+
+static int64_t element_size(const nxi_scatter *s) {
+  return nxi_dtype_size(s->dtype) * (s->pairs ? 2 : 1);
 }
 
 static place place_of(const work *w, int64_t point) {
@@ -88,23 +89,9 @@ static place place_of(const work *w, int64_t point) {
     index += at * s->indices[i];
     update += at * s->updates[i];
   }
-  int64_t size = nxi_dtype_size(s->dtype);
+  int64_t size = element_size(s);
   return (place){w->to + to * size, w->indices + index * (s->wide_indices ? 8 : 4),
                  w->updates + update * size};
-}
-
-/* Whole pieces of rows, each with one index. */
-static void move_rows(const work *w, place p, int64_t column, int64_t n) {
-  const nxi_scatter *s = w->s;
-  row_fn row = row_of(s);
-  int64_t size = nxi_dtype_size(s->dtype), index_size = s->wide_indices ? 8 : 4;
-  int64_t to_step = s->to[w->row], from_step = s->updates[w->row];
-  for (int64_t j = w->first; j < w->last; j++) {
-    int64_t e = index_at(w, p.indices + j * s->indices[s->axis] * index_size);
-    if (e < 0 || e >= s->extent) continue;
-    row(p.to + (e * s->to[s->axis] + column * to_step) * size, to_step,
-        p.updates + (j * s->updates[s->axis] + column * from_step) * size, from_step, n);
-  }
 }
 
 /* Indices of a column that are read before any is used. */
@@ -139,48 +126,65 @@ static void choose(const work *w, place p, int64_t first, int64_t low, int64_t h
 }
 
 /* One column, elements low <= e < high of the result. */
-#define COLUMN(name, T, operator, convert)                                               \
-  static void name(const work *w, place p, int64_t low, int64_t high) {                  \
-    T *to = (T *)(void *)p.to;                                                           \
-    const T *from = (const T *)(const void *)p.updates;                                  \
-    const int64_t to_step = w->s->to[w->s->axis], from_step = w->s->updates[w->s->axis]; \
-    block b;                                                                             \
-    for (int64_t j = w->first; j < w->last; j += BLOCK) {                                \
-      choose(w, p, j, low, high, &b);                                                    \
-      for (int64_t k = 0; k < b.n; k++)                                                  \
-        to[b.element[k] * to_step] operator(T)(from[b.update[k] * from_step] convert);   \
-    }                                                                                    \
+#define COLUMN(name, T, parts, operator, convert)                                                \
+  static void column_##name(const work *w, place p, int64_t low, int64_t high) {                 \
+    T *to = (T *)(void *)p.to;                                                                   \
+    const T *from = (const T *)(const void *)p.updates;                                          \
+    const int64_t to_step = w->s->to[w->s->axis] * (parts),                                      \
+                  from_step = w->s->updates[w->s->axis] * (parts);                               \
+    block b;                                                                                     \
+    for (int64_t j = w->first; j < w->last; j += BLOCK) {                                        \
+      choose(w, p, j, low, high, &b);                                                            \
+      for (int64_t i = 0; i < b.n; i++)                                                          \
+        for (int k = 0; k < (parts); k++)                                                        \
+          to[b.element[i] * to_step + k] operator(T)(from[b.update[i] * from_step + k] convert); \
+    }                                                                                            \
   }
-COLUMN(column_set_bool, uint8_t, =, != 0)
-COLUMN(column_set_8, uint8_t, =, )
-COLUMN(column_set_16, uint16_t, =, )
-COLUMN(column_set_32, uint32_t, =, )
-COLUMN(column_set_64, uint64_t, =, )
-COLUMN(column_add_8, uint8_t, +=, )
-COLUMN(column_add_16, uint16_t, +=, )
-COLUMN(column_add_32, uint32_t, +=, )
-COLUMN(column_add_64, uint64_t, +=, )
-COLUMN(column_add_f32, float, +=, )
-COLUMN(column_add_f64, double, +=, )
+MOVES(COLUMN)
 
 typedef void (*column_fn)(const work *w, place p, int64_t low, int64_t high);
 
-static column_fn column_of(const nxi_scatter *s) {
-  if (s->adds && s->dtype == NX_F32) return column_add_f32;
-  if (s->adds && s->dtype == NX_F64) return column_add_f64;
-  if (s->dtype == NX_BOOL) return column_set_bool;
+/* Each kind of move, along a row and along a column. */
+#define AS_NAME(name, T, parts, operator, convert) MOVE_##name,
+#define AS_BOTH(name, T, parts, operator, convert) {row_##name, column_##name},
+enum { MOVES(AS_NAME) };
+static const struct {
+  row_fn row;
+  column_fn column;
+} moves[] = {MOVES(AS_BOTH)};
+
+static int move_of(const nxi_scatter *s) {
+  bool wide = nxi_dtype_size(s->dtype) == 8;
+  if (s->pairs && s->adds) return wide ? MOVE_add_c128 : MOVE_add_c64;
+  if (s->pairs) return wide ? MOVE_set_c128 : MOVE_set_c64;
+  if (s->adds && nxi_is_float(s->dtype)) return wide ? MOVE_add_f64 : MOVE_add_f32;
+  if (s->dtype == NX_BOOL) return MOVE_set_bool;
   switch (nxi_dtype_size(s->dtype)) {
-    case 1: return s->adds ? column_add_8 : column_set_8;
-    case 2: return s->adds ? column_add_16 : column_set_16;
-    case 4: return s->adds ? column_add_32 : column_set_32;
-    default: return s->adds ? column_add_64 : column_set_64;
+    case 1: return s->adds ? MOVE_add_8 : MOVE_set_8;
+    case 2: return s->adds ? MOVE_add_16 : MOVE_set_16;
+    case 4: return s->adds ? MOVE_add_32 : MOVE_set_32;
+    default: return s->adds ? MOVE_add_64 : MOVE_set_64;
+  }
+}
+
+/* Whole pieces of rows, each with one index. */
+static void move_rows(const work *w, place p, int64_t column, int64_t n) {
+  const nxi_scatter *s = w->s;
+  row_fn row = moves[move_of(s)].row;
+  int64_t size = element_size(s), index_size = s->wide_indices ? 8 : 4;
+  int64_t to_step = s->to[w->row], from_step = s->updates[w->row];
+  for (int64_t j = w->first; j < w->last; j++) {
+    int64_t e = index_at(w, p.indices + j * s->indices[s->axis] * index_size);
+    if (e < 0 || e >= s->extent) continue;
+    row(p.to + (e * s->to[s->axis] + column * to_step) * size, to_step,
+        p.updates + (j * s->updates[s->axis] + column * from_step) * size, from_step, n);
   }
 }
 
 static void move_columns(const work *w, place p, int64_t column, int64_t n, int64_t range) {
   const nxi_scatter *s = w->s;
-  column_fn one = column_of(s);
-  int64_t size = nxi_dtype_size(s->dtype), index_size = s->wide_indices ? 8 : 4;
+  column_fn one = moves[move_of(s)].column;
+  int64_t size = element_size(s), index_size = s->wide_indices ? 8 : 4;
   int64_t low = s->extent / w->ranges * range,
           high = range + 1 == w->ranges ? s->extent : low + s->extent / w->ranges;
   if (w->row >= 0) {

@@ -15,6 +15,7 @@ enum { NXI_SCATTER_RANK = 32 };
 typedef struct nxi_scatter {
   nx_dtype dtype;          /* sums are in it: not a small float, unless updates are set */
   bool adds, wide_indices; /* i64, else i32 */
+  bool pairs; /* elements are two numbers of the dtype; strides and extents count pairs */
   int32_t rank, axis;
   int64_t extent;                  /* of the axis in the result */
   int64_t shape[NXI_SCATTER_RANK]; /* of the updates */

@@ -152,6 +152,59 @@ def reductions_and_moves(t):
            "u": (t, z), "a": (t, 1 + 2j + np.arange(5) * (0.5 - 1j)), "e": (t, np.eye(2, 3, 1))})
 
 
+def laid_out(a, name, layout):
+    """The array a as graph input, the line that makes it of that, and what the input holds: 0 as it is, 1 transposed, 2 flipped, 3 every
+    second of a larger one."""
+    if layout == 1:
+        return np.ascontiguousarray(a.T), f"  %{name} = permute %{name}0 axes=[1,0]"
+    if layout == 2:
+        return a[::-1, ::-1].copy(), f"  %{name} = flip %{name}0 axes=[0,1]"
+    if layout == 3:
+        whole = np.full((a.shape[0] + 1, 2 * a.shape[1] + 1), 9, a.dtype)
+        whole[1:, 1::2] = a
+        count = ",".join(map(str, a.shape))
+        return whole, f"  %{name} = slice %{name}0 start=[1,1] count=[{count}] step=[1,2]"
+    return a, f"  %{name} = copy %{name}0"
+
+
+def indexed(t):
+    for layout in range(4):
+        for axis, shape in [(0, (9, 3)), (1, (4, 11))]:
+            x, u = numbers(t, (5, 6)), numbers(t, shape)
+            extent = x.shape[axis]
+            i = rng.integers(-extent, extent, shape).astype(np.int32)
+            at = [np.arange(shape[0])[:, None] + 0 * i, np.arange(shape[1])[None, :] + 0 * i]
+            at[axis] = i
+            put, added = x.copy(), x.copy()
+            for k in np.ndindex(shape):
+                put[at[0][k], at[1][k]] = u[k]
+            np.add.at(added, (at[0], at[1]), u)
+            inputs, lines = {}, []
+            for name, dtype, a in [("x", t, x), ("u", t, u), ("i", "i32", i)]:
+                memory, line = laid_out(a, name, layout)
+                inputs[name + "0"] = (dtype, memory)
+                lines.append(line)
+            check(f"{t} indexed {axis} layout {layout}", inputs, lines + [
+                f"  %g = gather %x, %i axis={axis}", "  %c = conj %u", "  %d = neg %x", f"  %h = gather %d, %i axis={axis}", "  %m = add %h, %c",
+                f"  %s = scatter %x, %i, %u axis={axis}", f"  %a = scatter %x, %i, %u axis={axis} mode=1", "  %r = real %a",
+                f"  %b = scatter %d, %i, %c axis={axis}"],
+                {"g": (t, x[tuple(at)]), "m": (t, -x[tuple(at)] + np.conj(u)), "s": (t, put), "a": (t, added), "r": (PART[t], added.real),
+                 "b": (t, again(-x, at, np.conj(u)))})
+
+
+def again(x, at, u):
+    for k in np.ndindex(u.shape):
+        x[at[0][k], at[1][k]] = u[k]
+    return x
+
+
+def scans(t):
+    for shape, axis in [((300,), 0), ((4, 2100), 1), ((1100, 3), 0), ((3, 4, 5), 1), ((0, 3), 0), ((3, 0), 0), ((2, 1), 1)]:
+        x = np.round(numbers(t, shape) * 8)  # sums are exact
+        check(f"{t} scan sum {shape} {axis}", {"x": (t, x)}, [f"  %s = scan_sum %x axis={axis}", "  %c = conj %s"],
+              {"s": (t, np.cumsum(x, axis=axis)), "c": (t, np.conj(np.cumsum(x, axis=axis)))})
+
+
 def conversions(t):
     x = numbers(t, (40,))
     x[:4] = [0, 1j, complex(np.nan, 0), complex(0, np.nan)]
@@ -178,6 +231,8 @@ for t in PART:
     elementwise(t)
     reductions_and_moves(t)
     conversions(t)
+    indexed(t)
+    scans(t)
 done = subprocess.run([sys.argv[1]], input=b"".join(requests), stdout=subprocess.PIPE)
 at = 0
 for case in expected:

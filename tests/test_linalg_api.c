@@ -208,6 +208,50 @@ static void small_floats(void **state) {
   assert_true(info.dtype == NX_BF16 && info.rank == 1);
 }
 
+/* The result has the small dtype and the bits of the one in f32, rounded once. */
+static void is_rounded(nx_tensor *narrow, nx_tensor *wide, nx_dtype t) {
+  nx_tensor_info info = {.size = sizeof info};
+  nx_tensor_describe(narrow, &info);
+  assert_int_equal(info.dtype, t);
+  nx_tensor *differ = GOOD(nx_cmpne(narrow, GOOD(nx_cast(wide, t))));
+  assert_true(largest(differ) == 0);
+}
+
+static void eight_bits(void **state) {
+  (void)state;
+  static const nx_dtype types[] = {NX_F8E4M3, NX_F8E5M2};
+  for (int k = 0; k < 2; k++) {
+    nx_dtype t = types[k];
+    nx_tensor *x = tensor(NX_F32, 3, (int64_t[]){2, 4, 4}),
+              *b = GOOD(nx_cast(tensor(NX_F32, 3, (int64_t[]){2, 4, 3}), t)),
+              *eye = GOOD(nx_mul(GOOD(nx_eye(ctx, 0, NX_F32, 4, 4, 0)), number(4)));
+    nx_tensor *a = GOOD(nx_cast(GOOD(nx_add(GOOD(nx_add(x, adjoint(x))), eye)), t)), *u, *s, *vh,
+              *wide_u, *wide_s, *wide_vh;
+    nx_tensor *wide = GOOD(nx_cast(a, NX_F32)), *right = GOOD(nx_cast(b, NX_F32));
+    is_rounded(GOOD(nx_cholesky(a, true)), GOOD(nx_cholesky(wide, true)), t);
+    is_rounded(GOOD(nx_inv(a)), GOOD(nx_inv(wide)), t);
+    is_rounded(GOOD(nx_det(a)), GOOD(nx_det(wide)), t);
+    is_rounded(GOOD(nx_solve(a, b)), GOOD(nx_solve(wide, right)), t);
+    is_rounded(GOOD(nx_triangular_solve(a, b, true, false, false)),
+               GOOD(nx_triangular_solve(wide, right, true, false, false)), t);
+    is_rounded(GOOD(nx_lstsq(a, b, 1e-3)), GOOD(nx_lstsq(wide, right, 1e-3)), t);
+    is_rounded(GOOD(nx_pinv(a, 1e-3)), GOOD(nx_pinv(wide, 1e-3)), t);
+    OK(nx_svd(a, true, &u, &s, &vh));
+    OK(nx_svd(wide, true, &wide_u, &wide_s, &wide_vh));
+    is_rounded(u, wide_u, t);
+    is_rounded(s, wide_s, NX_F64);
+    is_rounded(vh, wide_vh, t);
+    OK(nx_qr(a, true, &u, &s));
+    OK(nx_qr(wide, true, &wide_u, &wide_s));
+    is_rounded(u, wide_u, t);
+    is_rounded(s, wide_s, t);
+    OK(nx_eigh(a, &s, &u));
+    OK(nx_eigh(wide, &wide_s, &wide_u));
+    is_rounded(s, wide_s, NX_F64);
+    is_rounded(u, wide_u, t);
+  }
+}
+
 /* ---- complex */
 
 static nx_tensor *pairs(nx_dtype t, int32_t rank, const int64_t *shape) {
@@ -237,6 +281,25 @@ static double size_of(nx_tensor *x) {
 
 static nx_tensor *wide(nx_tensor *values, nx_dtype t) {
   return GOOD(nx_cast(GOOD(nx_reshape(values, NX_SHAPE(2, 1, 5))), t));
+}
+
+/* The conditions of Moore and Penrose, the normal equations, least norm. */
+static void complex_pseudo_inverse(void **state) {
+  (void)state;
+  for (int i = 0; i < 4; i++) {
+    nx_dtype t = i < 2 ? NX_C128 : NX_C64;
+    double bound = i < 2 ? 1e-12 : 1e-3;
+    int64_t m = i % 2 ? 4 : 7, n = 11 - m;
+    nx_tensor *a = pairs(t, 3, (int64_t[]){2, m, n}), *b = pairs(t, 3, (int64_t[]){2, m, 2}),
+              *p = GOOD(nx_pinv(a, -1)), *ap = times(a, p), *pa = times(p, a);
+    assert_true(size_of(GOOD(nx_sub(times(ap, a), a))) < bound);
+    assert_true(size_of(GOOD(nx_sub(times(pa, p), p))) < bound);
+    assert_true(size_of(GOOD(nx_sub(ap, conjugate(ap)))) < bound);
+    assert_true(size_of(GOOD(nx_sub(pa, conjugate(pa)))) < bound);
+    nx_tensor *x = GOOD(nx_lstsq(a, b, -1)), *rest = GOOD(nx_sub(times(a, x), b));
+    assert_true(size_of(times(conjugate(a), rest)) < bound);
+    assert_true(size_of(GOOD(nx_sub(times(pa, x), x))) < bound);
+  }
 }
 
 static void complex_decompositions(void **state) {
@@ -294,6 +357,8 @@ int main(void) {
                                      IN_SCOPE(right_sides),
                                      IN_SCOPE(pseudo_inverse),
                                      IN_SCOPE(small_floats),
+                                     IN_SCOPE(eight_bits),
+                                     IN_SCOPE(complex_pseudo_inverse),
                                      IN_SCOPE(complex_decompositions),
                                      IN_SCOPE(complex_results)};
   if (nxi_lapack_ready("test", NULL) != NX_OK) return 77; /* skipped */

@@ -32,7 +32,7 @@ typedef struct nx_window {
 } nx_window;
 /* All dtypes. (lead.., spatial..) -> (lead.., product of kernel, product of the numbers of windows), both in C order. */
 NX_API nx_tensor *nx_unfold(nx_tensor *x, const nx_window *window);
-/* I F. The inverse: (lead.., product of kernel, number of windows) -> (lead.., output..), where each element is the sum
+/* I F C. The inverse: (lead.., product of kernel, number of windows) -> (lead.., output..), where each element is the sum
  * of those that unfold would have copied it to, in the order of nx_reduce_sum over the kernel; 0 where there are none. */
 NX_API nx_tensor *nx_fold(nx_tensor *x, const int64_t *output, const nx_window *window);
 
@@ -46,7 +46,7 @@ NX_API nx_tensor *nx_gather(nx_tensor *data, nx_tensor *indices, int32_t axis);
 
 typedef enum nx_scatter_mode {
   NX_SCATTER_SET, /* all dtypes: the last update of an element, in C order, stays */
-  NX_SCATTER_ADD /* I F: updates are added in C order, those of small floats in f32, rounded once */
+  NX_SCATTER_ADD /* I F C: updates are added in C order, those of small floats in f32, rounded once */
 } nx_scatter_mode;
 enum {
   NX_UNIQUE_INDICES = 1 /* a promise that no two updates have one element; changes no result */
