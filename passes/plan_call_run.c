@@ -51,7 +51,7 @@ static void run_part(void *arg, int worker, int64_t begin, int64_t end) {
                         .operands = r->buffers,
                         .results = results,
                         .shared = scratch[0],
-                        .own = (char *)scratch[1] + own * worker,
+                        .own = own ? (char *)scratch[1] + own * worker : NULL,
                         .stopped = worker == 0 ? stopped_caller : stopped_other,
                         .user = r,
                         .failed = begin};
