@@ -9,9 +9,10 @@
 #include "parse_graph.h"
 
 const char *const nxg_key_names[NXG_KEYS] = {
-    "axes",    "axis",  "keepdims",  "start",     "stop",    "count",  "step",   "before",
-    "after",   "value", "offset",    "shape",     "strides", "k",      "mode",   "upper",
-    "reduced", "full",  "transpose", "unit_diag", "result",  "parts0", "parts1", "parts2"};
+    "axes",   "axis",   "keepdims", "start",  "stop",      "count",     "step",
+    "before", "after",  "value",    "offset", "shape",     "strides",   "k",
+    "mode",   "upper",  "reduced",  "full",   "transpose", "unit_diag", "descending",
+    "result", "parts0", "parts1",   "parts2"};
 
 #define MALFORMED(p, at, ...) nxg_parse_fail(p, at, NX_PARSE, __VA_ARGS__)
 #define KEY(name)             (1u << NXG_KEY_##name)

@@ -17,6 +17,8 @@ static void install(void) {
   nxg_set_functions(NXG_inv, &nxi_inv_functions);
   nxg_set_functions(NXG_det, &nxi_det_functions);
   nxg_set_functions(NXG_slogdet, &nxi_det_functions);
+  nxg_set_functions(NXG_sort, &nxi_sort_functions);
+  nxg_set_functions(NXG_argsort, &nxi_sort_functions);
 }
 
 void nxi_use_libraries(void) {

@@ -18,5 +18,7 @@ extern const nxg_functions nxi_eigh_functions, nxi_eig_functions;
 /* lib_solve.c, lib_det.c */
 extern const nxg_functions nxi_triangular_solve_functions, nxi_solve_functions, nxi_inv_functions,
     nxi_det_functions;
+/* lib_sort.c: sort and argsort */
+extern const nxg_functions nxi_sort_functions;
 
 #endif

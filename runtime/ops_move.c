@@ -102,6 +102,25 @@ nx_tensor *nx_argmin(nx_tensor *x, int32_t axis, uint32_t flags) {
   return arg_reduce(NXG_argmin, x, axis, flags);
 }
 
+/* ---- order */
+
+static nx_tensor *sorted(nxg_op op, nx_tensor *x, int32_t axis, bool descending) {
+  const char *name = nxg_ops[op].name;
+  if (!x) return nxi_error_null(name, 0);
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  int64_t attrs[2] = {0, descending};
+  if (!nxi_one_axis(name, x, axis, &attrs[0], &d)) return nxi_fail_null(&d);
+  nxi_operand o = nxi_operand_of(x);
+  return nxi_record_inferred(op, &o, 1, attrs, 2, &d);
+}
+nx_tensor *nx_sort(nx_tensor *x, int32_t axis, bool descending) {
+  return sorted(NXG_sort, x, axis, descending);
+}
+nx_tensor *nx_argsort(nx_tensor *x, int32_t axis, bool descending) {
+  return sorted(NXG_argsort, x, axis, descending);
+}
+
 /* ---- pad, cat */
 
 nx_tensor *nx_pad(nx_tensor *x, const int64_t *before, const int64_t *after,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Random tensors: threefry of the key and the number of an element's block, made uniform or normal. What is written
+/* Random tensors: threefry of the key and the number of an element's block, made uniform or normal, or an order. What is written
  * here is a format: programs rely on the bits, which golden values in the tests hold. */
 #include "runtime/compose.h"
 
@@ -49,20 +49,23 @@ static nx_tensor *long_fraction(nxi_steps *s, nx_tensor *a, nx_tensor *b) {
   return nxi_step(s, nx_mul(high, nxi_step_scalar(s, NX_F64, 0x1p-53)));
 }
 
-/* What both functions check; the number of elements in *n. */
+static bool check_key(const char *op, nx_tensor *key, nxi_diag *d) {
+  nx_dtype t = key->storage->dtype;
+  char text[NXG_SHAPE_TEXT];
+  if ((t == NX_I32 || t == NX_U32) && key->rank == 1 && nxi_shape(key)[0] == 2) return true;
+  return !nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: the key is %s%s, not i32 or u32 of shape [2]",
+                   op, nxi_dtypes[t].name, nxg_format_shape(text, key->rank, nxi_shape(key)));
+}
+
+/* What rand and randn check; the number of elements in *n. */
 static bool check(const char *op, nx_tensor *key, nx_dtype dtype, int32_t rank,
                   const int64_t *shape, int64_t *n, nxi_diag *d) {
-  nx_dtype t = key->storage->dtype;
   nxi_diag_clear(d);
   if (!nxi_dtype_admitted(op, dtype, d)) return false;
   if (dtype != NX_F16 && dtype != NX_BF16 && dtype != NX_F32 && dtype != NX_F64)
     return !nxi_fail(d, NX_UNSUPPORTED_DTYPE, op, "%s: the result cannot have dtype %s", op,
                      nxi_dtypes[dtype].name);
-  if ((t != NX_I32 && t != NX_U32) || key->rank != 1 || nxi_shape(key)[0] != 2) {
-    char text[NXG_SHAPE_TEXT];
-    return !nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: the key is %s%s, not i32 or u32 of shape [2]",
-                     op, nxi_dtypes[t].name, nxg_format_shape(text, key->rank, nxi_shape(key)));
-  }
+  if (!check_key(op, key, d)) return false;
   if (rank > 0 && !shape) return !nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: the shape is null", op);
   return !nxg_shape_check(NX_INVALID_ARGUMENT, op, rank, shape, 256, n, d); /* four words each */
 }
@@ -119,4 +122,21 @@ nx_tensor *nx_randn(nx_tensor *key, nx_dtype dtype, int32_t rank, const int64_t 
   u = nxi_step(&s, nx_mul(u, nxi_step_scalar(&s, t, 0x1.921fb54442d18p+2)));
   u = nxi_step(&s, nx_mul(r, nxi_step(&s, nx_cos(u))));
   return nxi_steps_end(&s, t == dtype ? u : nxi_step(&s, nx_cast(u, dtype)));
+}
+
+nx_tensor *nx_permutation(nx_tensor *key, int64_t n) {
+  nxi_diag d;
+  if (!key) return nxi_error_null("permutation", 0);
+  nxi_diag_clear(&d);
+  if (!check_key("permutation", key, &d)) return nxi_fail_null(&d);
+  if (n < 0 || n > INT32_MAX) {
+    nxi_fail(&d, NX_INVALID_ARGUMENT, "permutation", "permutation: of %lld elements", (long long)n);
+    return nxi_fail_null(&d);
+  }
+  nxi_steps s = nxi_steps_like(key);
+  nx_tensor *rows = words(&s, key, n, false), *half[2];
+  for (int i = 0; i < 2; i++) half[i] = nxi_step(&s, nx_cast(column(&s, rows, i, 1, &n), NX_U64));
+  half[0] = nxi_step(&s, nx_shl(half[0], nxi_step_scalar(&s, NX_U64, 32)));
+  nx_tensor *order = nxi_step(&s, nx_or(half[0], half[1]));
+  return nxi_steps_end(&s, nxi_step(&s, nx_argsort(order, 0, false)));
 }

@@ -77,6 +77,9 @@ NX_API nx_tensor *nx_one_hot(nx_tensor *indices, int64_t n, nx_dtype dtype);
 NX_API nx_tensor *nx_rand(nx_tensor *key, nx_dtype dtype, int32_t rank, const int64_t *shape);
 /* Normal, mean 0, deviation 1 (Box-Muller); f16 and bf16 are f32's, rounded. */
 NX_API nx_tensor *nx_randn(nx_tensor *key, nx_dtype dtype, int32_t rank, const int64_t *shape);
+/* 0 .. n - 1 in random order: i32 of shape [n], 0 <= n < 2^31. The argsort of 64 random bits each: element i of the order has
+ * the threefry of the counter i, the first word above the second one. Unlike the others it depends on n. */
+NX_API nx_tensor *nx_permutation(nx_tensor *key, int64_t n);
 
 #ifdef __cplusplus
 }

@@ -137,6 +137,15 @@ NX_API nx_tensor *nx_reduce_min(nx_tensor *x, const int32_t *axes, size_t n, uin
 NX_API nx_tensor *nx_argmax(nx_tensor *x, int32_t axis, uint32_t flags);
 NX_API nx_tensor *nx_argmin(nx_tensor *x, int32_t axis, uint32_t flags);
 
+/* ---- order */
+
+/* I F C. The elements of each line along axis in ascending order, or in descending order; equal ones keep theirs (also in
+ * descending order), and so do zeros of both signs, which are equal. NaNs come last in both directions, in their order, with their
+ * bits. Complex numbers are ordered by their real parts, then by the imaginary ones; those with a NaN in either are last. */
+NX_API nx_tensor *nx_sort(nx_tensor *x, int32_t axis, bool descending);
+/* I F C; i32, the places on the axis that nx_sort takes its elements from. At most 2^31 - 1 of them. */
+NX_API nx_tensor *nx_argsort(nx_tensor *x, int32_t axis, bool descending);
+
 /* ---- movement: views of the same storage, no copy */
 
 /* Axes of extent 1, and new leading axes, repeat to `shape`. */
