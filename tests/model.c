@@ -2,6 +2,7 @@
 /* The eager model: arrays, views and one operation at a time. */
 #include "model.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,17 +13,29 @@ model_storage *model_storage_new(nx_dtype dtype, int64_t elements) {
   s->refs = 1;
   s->dtype = dtype;
   s->elements = elements;
-  s->data = calloc((size_t)elements + 1, 8);
+  s->data = calloc(1, model_bytes(dtype, elements));
   return s;
+}
+
+size_t model_bytes(nx_dtype t, int64_t n) { return (size_t)nxi_dtype_bytes(t, n) + 16; }
+
+void model_copy_element(nx_dtype t, void *dst, int64_t to, const void *src, int64_t from) {
+  int64_t size = nxi_dtype_size(t);
+  if (nxi_is_nibble(t)) nxi_store_at(dst, t, to, nxi_load_at(src, t, from));
+  else memcpy((char *)dst + to * size, (const char *)src + from * size, (size_t)size);
+  if (t == NX_BOOL) ((uint8_t *)dst)[to] = ((uint8_t *)dst)[to] != 0;
 }
 
 void model_ref(model_storage *s) { __atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED); }
 
 void model_unref(model_storage *s) {
   if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL)) return;
-  free(s->data);
+  if (s->within) model_unref(s->within);
+  else free(s->data);
   free(s);
 }
+
+model_storage *model_root(model_storage *s) { return s->within ? s->within : s; }
 
 int64_t model_elements(const model_view *v) { return nxg_elements(v->view.rank, v->view.shape); }
 
@@ -42,23 +55,17 @@ static int64_t step(const nxg_view *v, int64_t *index, int64_t at) {
 }
 
 void model_read_from(const model_view *v, const void *base, void *packed) {
-  int64_t size = nxi_dtype_size(v->storage->dtype);
-  EACH_ELEMENT(v, i, at) {
-    memcpy((char *)packed + i * size, (const char *)base + at * size, (size_t)size);
-    if (v->storage->dtype == NX_BOOL) ((uint8_t *)packed)[i] = ((uint8_t *)packed)[i] != 0;
-  }
+  EACH_ELEMENT(v, i, at) model_copy_element(v->storage->dtype, packed, i, base, at);
 }
 
 void model_read(const model_view *v, void *packed) { model_read_from(v, v->storage->data, packed); }
 
 void model_write(const model_view *v, const void *packed) {
-  int64_t size = nxi_dtype_size(v->storage->dtype);
-  EACH_ELEMENT(v, i, at)
-  memcpy((char *)v->storage->data + at * size, (const char *)packed + i * size, (size_t)size);
+  EACH_ELEMENT(v, i, at) model_copy_element(v->storage->dtype, v->storage->data, at, packed, i);
 }
 
 static void *packed_copy(const model_view *v) {
-  void *data = malloc((size_t)model_elements(v) * 8 + 8);
+  void *data = calloc(1, model_bytes(v->storage->dtype, model_elements(v)));
   model_read(v, data);
   return data;
 }
@@ -93,7 +100,10 @@ static void run(const nxg_graph *g, uint32_t n, const model_view *v, void *out) 
   nxi_diag d;
   nxi_diag_clear(&d);
   for (uint32_t i = 0; i < n; i++) inputs[i] = packed_copy(&v[i]);
-  if (nxg_program_create(g, &p, &d) || nxg_program_run(p, inputs, NULL, NULL, outputs, &d)) abort();
+  if (nxg_program_create(g, &p, &d) || nxg_program_run(p, inputs, NULL, NULL, outputs, &d)) {
+    fprintf(stderr, "the model cannot be computed: %s\n", d.message);
+    abort();
+  }
   nxg_program_destroy(p);
   for (uint32_t i = 0; i < n; i++) free(inputs[i]);
 }

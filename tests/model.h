@@ -14,6 +14,8 @@ typedef struct model_storage {
   int pins, write_pins; /* mappings; a shared import counts as one of each for ever */
   bool read_only;
   bool frozen; /* other threads read it: never assigned, never mapped for writing */
+  struct model_storage
+      *within; /* the one, with a reference, in whose memory this one lies; or NULL */
   bool part;   /* stands for a part of a larger storage: nothing may look at the whole */
 } model_storage;
 
@@ -26,9 +28,16 @@ typedef struct model_view {
 model_storage *model_storage_new(nx_dtype dtype, int64_t elements);
 void model_ref(model_storage *s);
 void model_unref(model_storage *s);
+/* The storage whose memory this one's is. */
+model_storage *model_root(model_storage *s);
+
+/* Bytes of n elements of dtype t, and some more for whoever allocates them. */
+size_t model_bytes(nx_dtype t, int64_t n);
+/* Element `to` of one memory becomes element `from` of another; a bool 0 or 1. */
+void model_copy_element(nx_dtype t, void *dst, int64_t to, const void *src, int64_t from);
 
 int64_t model_elements(const model_view *v);
-/* Elements of a view, packed in C order, and back. Bool bytes are 0 or 1. */
+/* Elements of a view, packed in C order as nx_read has them, and back. Bool bytes are 0 or 1. */
 void model_read(const model_view *v, void *packed);
 void model_write(const model_view *v, const void *packed);
 /* The same for a base that is not the model's. */

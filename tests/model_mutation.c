@@ -69,13 +69,13 @@ void step_write(world *w) {
   if (!h || h->v.storage->frozen) return;
   int64_t n = model_elements(&h->v);
   nx_dtype t = h->v.storage->dtype;
-  void *data = malloc((size_t)n * 8 + 1);
+  void *data = malloc(model_bytes(t, n));
   random_data(w, t, data, n);
   nx_status wanted = h->v.storage->read_only                ? NX_READ_ONLY
                      : nxg_view_overlaps_itself(&h->v.view) ? NX_INVALID_ARGUMENT
                                                             : NX_OK;
   say(w, "write(t%u)", h->name);
-  EXPECT_STATUS(w, wanted, nx_write(h->t, data, (size_t)(n * nxi_dtype_size(t)), NULL));
+  EXPECT_STATUS(w, wanted, nx_write(h->t, data, (size_t)nxi_dtype_bytes(t, n), NULL));
   if (!wanted) model_write(&h->v, data);
   free(data);
 }
@@ -127,11 +127,15 @@ void step_item(world *w) {
   EXPECT_STATUS(w, out ? NX_INDEX_OUT_OF_RANGE : NX_OK, nx_item(h->t, index, &value, NULL));
   if (out) return;
   nx_dtype t = h->v.storage->dtype;
-  uint64_t bits = nxi_load_element((const char *)h->v.storage->data + at * nxi_dtype_size(t), t);
-  double wanted = nxi_f64_bits(nxi_cast_bits(bits, t, NX_F64)),
-         is = t == NX_F32 ? value.v.f[0] : (double)value.v.i;
-  if (is != wanted && (is == is || wanted == wanted))
-    fault(w, "item(t%u) is %g, not %g", h->name, is, wanted);
+  const void *data = h->v.storage->data;
+  for (int part = 0; part < nxi_parts(t); part++) {
+    double wanted = get_number(data, t, at, part), is = nxi_is_float(nxi_part_dtype(t))
+                                                            ? value.v.f[part]
+                                                        : t == NX_U64 ? (double)value.v.u
+                                                                      : (double)value.v.i;
+    if (is != wanted && (is == is || wanted == wanted))
+      fault(w, "item(t%u) is %g, not %g", h->name, is, wanted);
+  }
 }
 
 void step_read(world *w) {
@@ -163,7 +167,7 @@ void step_map(world *w) {
   if (wanted) return;
   size_t bytes;
   void *base = nx_mapping_base(m, &bytes);
-  if (bytes != (size_t)(s->elements * nxi_dtype_size(s->dtype)))
+  if (bytes != (size_t)nxi_dtype_bytes(s->dtype, s->elements))
     fault(w, "the mapping has %zu bytes", bytes);
   for (uint32_t i = 0; i < w->n_mappings; i++)
     if (w->mappings[i].s == s && nx_mapping_base(w->mappings[i].m, NULL) != base)
@@ -195,11 +199,10 @@ void step_unmap(world *w) {
 }
 
 static void host_write(world *w, model_storage *s, void *base) {
-  int64_t size = nxi_dtype_size(s->dtype);
   for (int k = 0; k < 3 && s->elements; k++) {
     int64_t at = below(w, s->elements);
-    random_data(w, s->dtype, (char *)s->data + at * size, 1);
-    memcpy((char *)base + at * size, (char *)s->data + at * size, (size_t)size);
+    set_number(s->data, s->dtype, at, below(w, 19) - 9);
+    model_copy_element(s->dtype, base, at, s->data, at);
     if (s->dtype == NX_BOOL && ((uint8_t *)base)[at])
       ((uint8_t *)base)[at] = (uint8_t)(1 + below(w, 255));
   }

@@ -16,13 +16,13 @@ static nx_scalar integer(int64_t i) { return (nx_scalar){NX_SCALAR_I64, {.i = i}
 static void step_source(world *w) {
   nx_dtype t = random_dtype(w);
   int32_t rank;
-  int64_t shape[NXG_MAX_RANK], start = below(w, 9) - 4, apart = below(w, 3), attrs[2];
+  int64_t shape[NXG_MAX_RANK], start = below(w, 9) - 4, apart = below(w, 3), attrs[4] = {0};
   nxg_view v;
   nx_tensor *x;
   random_shape(w, &rank, shape);
   nx_scalar a = integer(start), b = integer(apart);
-  attrs[0] = (int64_t)nxi_cast_bits((uint64_t)start, NX_I64, t);
-  attrs[1] = (int64_t)nxi_cast_bits((uint64_t)apart, NX_I64, t);
+  attrs[0] = (int64_t)nxi_cast_bits((uint64_t)start, NX_I64, nxi_part_dtype(t));
+  attrs[1] = (int64_t)nxi_cast_bits((uint64_t)apart, NX_I64, nxi_part_dtype(t));
   bool line = t != NX_BOOL && chance(w, 60);
   if (line) {
     rank = 1;
@@ -33,7 +33,8 @@ static void step_source(world *w) {
     MAKE(w, x, nx_full(w->c, 0, t, rank, shape, &a));
   }
   model_storage *s =
-      model_compute(line ? NXG_arange : NXG_full, 0, NULL, attrs, 2, t, rank, shape, &v);
+      model_compute(line ? NXG_arange : NXG_full, 0, NULL, attrs,
+                    2 + (uint32_t)((1 + line) * nxi_is_complex(t)), t, rank, shape, &v);
   handle *h = add_handle(w, x, s, &v);
   say(w, "t%u = %s(%s %s, %ld, %ld)", h->name, line ? "arange" : "full", nx_dtype_name(t),
       shape_text(&v), (long)start, (long)apart);
@@ -48,12 +49,12 @@ static void step_empty(world *w) {
   random_shape(w, &rank, shape);
   nxg_view_contiguous(&v, rank, shape);
   model_storage *s = model_storage_new(t, nxg_elements(rank, shape));
-  void *data = malloc((size_t)s->elements * 8 + 1);
+  void *data = malloc(model_bytes(t, s->elements));
   random_data(w, t, data, s->elements);
   nx_tensor *x;
   MAKE(w, x, nx_empty(w->c, 0, t, rank, shape));
   handle *h = add_handle(w, x, s, &v);
-  size_t bytes = (size_t)(s->elements * nxi_dtype_size(t));
+  size_t bytes = (size_t)nxi_dtype_bytes(t, s->elements);
   bool map = chance(w, 40);
   say(w, "t%u = empty(%s %s), filled by %s", h->name, nx_dtype_name(t), shape_text(&v),
       map ? "mapping" : "write");
@@ -73,55 +74,6 @@ static void step_empty(world *w) {
   w->faults = faults;
   memcpy(s->data, data, bytes);
   free(data);
-}
-
-static void on_release(void *user) {
-  host *h = user;
-  __atomic_fetch_add(&h->released, 1, __ATOMIC_RELAXED);
-  /* Nobody may look any more. After a copy the importer writes there itself, maybe at this moment. */
-  if (h->mode != NX_IMPORT_COPY) memset(h->memory, 0xee, h->bytes);
-}
-
-static void step_import(world *w) {
-  if (w->n_hosts == MOST_HOSTS) return;
-  nx_dtype t = random_dtype(w);
-  int64_t n = 1 + below(w, 30), size = nxi_dtype_size(t);
-  uint32_t mode = (uint32_t)below(w, 3);
-  model_storage *s = model_storage_new(t, n);
-  random_data(w, t, s->data, n);
-  host *h = &w->hosts[w->n_hosts];
-  *h = (host){.memory = malloc((size_t)(n * size)), .bytes = (size_t)(n * size), .mode = mode};
-  memcpy(h->memory, s->data, h->bytes);
-  if (t == NX_BOOL && mode != NX_IMPORT_IMMUTABLE && ((uint8_t *)h->memory)[0])
-    ((uint8_t *)h->memory)[0] = 7; /* reads as true */
-  nxg_view v = whole_of(s);
-  if (n % 2 == 0 && chance(w, 50)) { /* Fortran order, and from the end */
-    v.rank = 2;
-    v.shape[0] = 2, v.shape[1] = n / 2;
-    v.strides[0] = -1, v.strides[1] = 2;
-    v.offset = 1;
-  }
-  nx_import_desc d = {.size = sizeof d,
-                      .mode = mode,
-                      .dtype = t,
-                      .rank = v.rank,
-                      .shape = v.shape,
-                      .strides = v.strides,
-                      .offset = v.offset,
-                      .base = h->memory,
-                      .bytes = h->bytes,
-                      .release = on_release,
-                      .user = h};
-  nx_tensor *x = NULL;
-  EXPECT_OK(w, nx_import(w->c, &d, &x));
-  w->n_hosts++;
-  if (mode == NX_IMPORT_SHARED) s->pins = s->write_pins = 1;
-  s->read_only = mode == NX_IMPORT_IMMUTABLE;
-  if (mode == NX_IMPORT_COPY) memset(h->memory, 0xdd, h->bytes);
-  else h->s = s, model_ref(s);
-  handle *new = add_handle(w, x, s, &v);
-  say(w, "t%u = import(%s %s, mode %u), import %u", new->name, nx_dtype_name(t), shape_text(&v),
-      mode, w->n_hosts - 1);
 }
 
 /* ---- views */
@@ -285,9 +237,8 @@ static const struct unary {
                {NXG_tanh, nx_tanh},
                {NXG_floor, nx_floor}};
 
-/* Adds the result of an operation, or looks that it failed as the model's did. */
-static void result_of(world *w, nx_tensor *x, nxg_op op, uint32_t n, handle *const *h,
-                      const int64_t *attrs, uint32_t n_attrs, nx_dtype given) {
+void result_of(world *w, nx_tensor *x, nxg_op op, uint32_t n, handle *const *h,
+               const int64_t *attrs, uint32_t n_attrs, nx_dtype given) {
   model_view v[4];
   nxg_view result;
   char operands[64];
@@ -387,14 +338,16 @@ static void step_reduce(world *w) {
 static void step_pad(world *w) {
   handle *h = any_handle(w);
   if (!h || model_elements(&h->v) > 400) return;
-  int64_t attrs[1 + 2 * NXG_MAX_RANK], value = below(w, 9) - 4;
+  int64_t attrs[2 + 2 * NXG_MAX_RANK], value = below(w, 9) - 4;
   int32_t rank = h->v.view.rank;
-  attrs[0] = (int64_t)nxi_cast_bits((uint64_t)value, NX_I64, h->v.storage->dtype);
+  nx_dtype t = h->v.storage->dtype;
+  attrs[0] = (int64_t)nxi_cast_bits((uint64_t)value, NX_I64, nxi_part_dtype(t));
+  attrs[1 + 2 * rank] = 0; /* an imaginary part */
   for (int32_t i = 0; i < 2 * rank; i++) attrs[1 + i] = below(w, 3);
   nx_scalar scalar = integer(value);
   nx_tensor *x;
   MAKE(w, x, nx_pad(h->t, attrs + 1, attrs + 1 + rank, &scalar));
-  result_of(w, x, NXG_pad, 1, &h, attrs, 1 + 2 * (uint32_t)rank, 0);
+  result_of(w, x, NXG_pad, 1, &h, attrs, 1 + 2 * (uint32_t)rank + nxi_is_complex(t), 0);
 }
 
 static void step_cat(world *w) {
@@ -411,7 +364,8 @@ static void step_cat(world *w) {
 
 static void step_matmul(world *w) {
   handle *a = any_handle(w);
-  if (!a || a->v.view.rank != 2 || a->v.storage->dtype == NX_F32) return;
+  if (!a || a->v.view.rank != 2) return;
+  if (!nxi_is_integer(a->v.storage->dtype)) return; /* a BLAS takes its own order */
   int32_t swap[2] = {1, 0};
   nx_tensor *turned, *x;
   nxg_view v;
@@ -513,6 +467,14 @@ static void step_tag(world *w) {
   nx_tag_set((uint64_t)below(w, 100), chance(w, 70) ? text : NULL);
 }
 
+/* Realises fuse, or do not, from now on. It is the whole process's. */
+static void step_fusion(world *w) {
+  if (w->shared) return;
+  w->unfused = !w->unfused;
+  say(w, "%s", w->unfused ? "nothing is fused" : "kernels are fused");
+  set_fusion(!w->unfused);
+}
+
 static void step_unbound(world *w) {
   nxg_view v;
   int32_t rank;
@@ -537,12 +499,14 @@ void random_step(world *w) {
     void (*step)(world *);
     int weight;
   } steps[] = {
-      {step_source, 6}, {step_empty, 2},  {step_import, 3},  {step_view, 14},    {step_binary, 9},
-      {step_unary, 6},  {step_where, 2},  {step_cast, 3},    {step_reduce, 3},   {step_pad, 2},
-      {step_cat, 2},    {step_matmul, 2}, {step_copy, 5},    {step_device, 1},   {step_assign, 10},
-      {step_update, 8}, {step_write, 3},  {step_realize, 5}, {step_item, 3},     {step_read, 4},
-      {step_hold, 2},   {step_map, 4},    {step_unmap, 2},   {step_host, 6},     {step_release, 9},
-      {step_scope, 3},  {step_tag, 1},    {step_unbound, 1}, {step_function, 3}, {step_call, 6}};
+      {step_source, 6},  {step_empty, 2},  {step_import, 3},  {step_window, 2},  {step_view, 14},
+      {step_binary, 9},  {step_unary, 6},  {step_where, 2},   {step_cast, 3},    {step_reduce, 3},
+      {step_pad, 2},     {step_cat, 2},    {step_matmul, 2},  {step_copy, 5},    {step_device, 1},
+      {step_assign, 10}, {step_update, 8}, {step_write, 3},   {step_realize, 5}, {step_item, 3},
+      {step_read, 4},    {step_hold, 2},   {step_map, 4},     {step_unmap, 2},   {step_host, 6},
+      {step_release, 9}, {step_scope, 3},  {step_tag, 1},     {step_unbound, 1}, {step_function, 3},
+      {step_call, 6},    {step_gather, 3}, {step_scatter, 5}, {step_scan, 2},    {step_qr, 2},
+      {step_bad, 1},     {step_fusion, 1}};
   int total = 0;
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) total += steps[i].weight;
   int64_t at = below(w, total);

@@ -132,8 +132,11 @@ static void compare_description(world *w, nx_tensor *t, const model_storage *s, 
   good = good && !!(i.flags & NX_IS_READ_ONLY) == s->read_only;
   if (s->write_pins) good = good && i.flags & NX_EXPOSED;
   if (!good)
-    fault(w, "t%u describes itself wrongly: offset %ld, storage %ld", w->n_names, (long)i.offset,
-          (long)i.storage_elements);
+    fault(
+        w,
+        "t%u describes itself wrongly: %s, flags %u, offset %ld, storage %ld; wanted %s %s of %ld",
+        w->n_names, nx_dtype_name(i.dtype), i.flags, (long)i.offset, (long)i.storage_elements,
+        nx_dtype_name(s->dtype), shape_text(v), (long)s->elements);
 }
 
 handle *add_handle(world *w, nx_tensor *t, model_storage *s, const nxg_view *v) {
@@ -154,64 +157,89 @@ static void show(world *w, const char *name, const void *p, nx_dtype t, int64_t 
   char text[400];
   int at = 0;
   for (int64_t i = 0; i < n && at < 360; i++) {
-    uint64_t bits = nxi_load_element((const char *)p + i * nxi_dtype_size(t), t);
-    at += snprintf(text + at, sizeof text - (size_t)at, " %g",
-                   nxi_f64_bits(nxi_cast_bits(bits, t, NX_F64)));
+    at += snprintf(text + at, sizeof text - (size_t)at, " %g", get_number(p, t, i, 0));
+    if (nxi_is_complex(t))
+      at += snprintf(text + at, sizeof text - (size_t)at, "%+gi", get_number(p, t, i, 1));
   }
   say(w, "%s:%s", name, text);
 }
 
 static void compare(world *w, const void *is, const void *wanted, nx_dtype t, int64_t n,
                     const char *what) {
-  int64_t size = nxi_dtype_size(t);
-  for (int64_t i = 0; i < n; i++) {
-    const char *a = (const char *)is + i * size, *b = (const char *)wanted + i * size;
-    if (!memcmp(a, b, (size_t)size)) continue;
-    float x, y;
-    if (t == NX_F32 && (memcpy(&x, a, 4), memcpy(&y, b, 4), x != x && y != y)) continue;
+  nx_dtype part = nxi_part_dtype(t);
+  int64_t parts = nxi_parts(t);
+  for (int64_t i = 0; i < n * parts; i++) {
+    if (nxi_same_bits(nxi_load_at(is, part, i), nxi_load_at(wanted, part, i), part)) continue;
     show(w, "is    ", is, t, n < 40 ? n : 40);
     show(w, "wanted", wanted, t, n < 40 ? n : 40);
-    fault(w, "%s: element %ld of %ld differs", what, (long)i, (long)n);
+    fault(w, "%s: element %ld of %ld differs", what, (long)(i / parts), (long)n);
   }
 }
 
 void check_handle(world *w, handle *h) {
   int64_t n = model_elements(&h->v);
-  size_t bytes = (size_t)(n * nxi_dtype_size(h->v.storage->dtype));
-  void *is = malloc(bytes + 1), *wanted = malloc((size_t)n * 8 + 1);
+  nx_dtype t = h->v.storage->dtype;
+  size_t bytes = (size_t)nxi_dtype_bytes(t, n);
+  void *is = malloc(model_bytes(t, n)), *wanted = malloc(model_bytes(t, n));
   char what[32];
   snprintf(what, sizeof what, "read(t%u)", h->name);
   nx_status status;
   ACT(w, status, nx_read(h->t, is, bytes, NULL));
   if (status) fault(w, "%s gave %s", what, nx_status_name(status));
   model_read(&h->v, wanted);
-  compare(w, is, wanted, h->v.storage->dtype, n, what);
+  compare(w, is, wanted, t, n, what);
   free(is);
   free(wanted);
 }
 
 /* ---- random shapes and contents */
 
+void choose_style(world *w) {
+  static const nx_dtype usual[] = {NX_F32, NX_F32, NX_I32, NX_I4, NX_U4, NX_F64, NX_C64},
+                        rare[] = {NX_U8,   NX_BF16,   NX_F16, NX_C128,   NX_I64,
+                                  NX_BOOL, NX_F8E5M2, NX_I16, NX_F8E4M3, NX_U64};
+  w->dtypes[0] = usual[below(w, sizeof usual / sizeof *usual)];
+  w->dtypes[1] = chance(w, 40) ? NX_I32 : rare[below(w, sizeof rare / sizeof *rare)];
+  w->extent = chance(w, 75) ? 3 : chance(w, 70) ? 17 : 40;
+}
+
 nx_dtype random_dtype(world *w) {
-  static const nx_dtype dtypes[] = {NX_F32, NX_F32, NX_F32, NX_I32, NX_I32, NX_U8, NX_BOOL};
-  return dtypes[below(w, 7)];
+  int64_t dice = below(w, 10);
+  return dice < 6 ? w->dtypes[0] : dice < 9 ? w->dtypes[1] : NX_BOOL;
 }
 
 void random_shape(world *w, int32_t *rank, int64_t *shape) {
   *rank = (int32_t)below(w, 4);
-  bool large = chance(w, 2);
+  int64_t extent = chance(w, 2) ? 20 : w->extent;
+  if (extent > 20 && *rank > 2) *rank = 2;
   for (int32_t i = 0; i < *rank; i++)
-    shape[i] = chance(w, 2)    ? 0
-               : chance(w, 70) ? (large ? 20 : 3 + (int64_t)(i & 1))
-                               : 1 + below(w, 5);
+    shape[i] = chance(w, 2) ? 0 : chance(w, 70) ? extent + (i & 1) : 1 + below(w, 5);
 }
 
 void random_data(world *w, nx_dtype t, void *data, int64_t n) {
-  for (int64_t i = 0; i < n; i++) {
-    int64_t x = below(w, 19) - 9;
-    uint64_t bits = nxi_cast_bits((uint64_t)x, NX_I64, t);
-    nxi_store_element((char *)data + i * nxi_dtype_size(t), t, bits);
-  }
+  for (int64_t i = 0; i < n; i++) set_number(data, t, i, below(w, 19) - 9);
+}
+
+void set_number(void *data, nx_dtype t, int64_t i, int64_t x) {
+  nx_dtype part = nxi_part_dtype(t);
+  for (int64_t k = 0; k < nxi_parts(t); k++)
+    nxi_store_at(data, part, i * nxi_parts(t) + k,
+                 nxi_cast_bits((uint64_t)(x + 3 * k), NX_I64, part));
+}
+
+double get_number(const void *data, nx_dtype t, int64_t i, int part) {
+  nx_dtype of = nxi_part_dtype(t);
+  return nxi_f64_bits(nxi_cast_bits(nxi_load_at(data, of, i * nxi_parts(t) + part), of, NX_F64));
+}
+
+/* ---- fusion */
+
+void set_fusion(bool fused) {
+  char words[200];
+  const char *given = getenv("NX_DEBUG");
+  snprintf(words, sizeof words, "%s%s%s", given ? given : "", given && *given && !fused ? "," : "",
+           fused ? "" : "nofuse");
+  if (nx_debug_set(words)) abort();
 }
 
 /* ---- host memory */
@@ -227,7 +255,8 @@ void settle(world *w) {
 void check_memory(world *w, const model_storage *s, const void *base, const char *what) {
   nxg_view v = whole_of(s);
   model_view all = {(model_storage *)(uintptr_t)s, v};
-  void *is = malloc((size_t)s->elements * 8 + 1), *wanted = malloc((size_t)s->elements * 8 + 1);
+  void *is = malloc(model_bytes(s->dtype, s->elements)),
+       *wanted = malloc(model_bytes(s->dtype, s->elements));
   model_read_from(&all, base, is);
   model_read(&all, wanted);
   compare(w, is, wanted, s->dtype, s->elements, what);
@@ -274,6 +303,6 @@ void end_world(world *w) {
       fault(w, "the callback of import %u ran %d times", i, h->released);
     if (w->shared) continue; /* when the context goes */
     model_unref(h->s);
-    free(h->memory);
+    if (!h->borrowed) free(h->memory);
   }
 }

@@ -33,6 +33,8 @@ typedef struct host {
   size_t bytes;
   int released; /* calls of the callback */
   uint32_t mode;
+  bool overlapped; /* other imports lie in the same memory */
+  bool borrowed;   /* the memory is another one's */
 } host;
 
 /* What is captured: y0 = first(x, w); an assign; y1 = second(w, x); results y1, and y0, w or x. */
@@ -48,11 +50,14 @@ typedef struct function {
 typedef struct world {
   nx_context *c;
   nxt_random r;
-  uint32_t flags; /* of the context */
-  bool faults;    /* allocations fail now and then */
-  bool shared;    /* other threads work in the context */
+  uint32_t flags;     /* of the context */
+  bool faults;        /* allocations fail now and then */
+  bool shared;        /* other threads work in the context */
+  nx_dtype dtypes[2]; /* most tensors have one of these two, so that they meet */
+  int64_t extent;     /* and most axes about this */
   bool armed;
   bool capturing; /* nothing is read meanwhile */
+  bool unfused;   /* see step_fusion */
   nxt_random fault_random;
   handle handles[MOST_HANDLES];
   uint32_t n_handles;
@@ -118,8 +123,12 @@ bool is_assignable(
 /* The whole storage as a vector. */
 nxg_view whole_of(const model_storage *s);
 void random_shape(world *w, int32_t *rank, int64_t *shape);
+void choose_style(world *w); /* what most tensors of the program are like */
 nx_dtype random_dtype(world *w);
 void random_data(world *w, nx_dtype t, void *data, int64_t n);
+/* Element i, converted; the imaginary part of a complex one is another number. */
+void set_number(void *data, nx_dtype t, int64_t i, int64_t x);
+double get_number(const void *data, nx_dtype t, int64_t i, int part);
 const char *shape_text(const nxg_view *v); /* static, of this thread */
 
 /* ---- host memory */
@@ -127,7 +136,11 @@ void settle(world *w); /* what is due is realised: host code may look and write 
 void check_memory(world *w, const model_storage *s, const void *base, const char *what);
 
 /* ---- steps */
+/* On top of what NX_DEBUG says. */
+void set_fusion(bool fused);
 void random_step(world *w);
+void step_import(world *w);
+void step_window(world *w);
 void step_assign(world *w);
 void step_update(world *w);
 void step_write(world *w);
@@ -141,6 +154,14 @@ void step_host(world *w);
 void step_function(world *w);
 void step_call(world *w);
 void release_function(world *w, uint32_t i);
+void step_gather(world *w);
+void step_scatter(world *w);
+void step_scan(world *w);
+void step_qr(world *w);
+void step_bad(world *w);
+/* Adds the result of an operation, or looks that it failed as the model's did. */
+void result_of(world *w, nx_tensor *x, nxg_op op, uint32_t n, handle *const *h,
+               const int64_t *attrs, uint32_t n_attrs, nx_dtype given);
 
 /* ---- the end: everything is read, then released; callbacks ran once each. With w->shared the context is not
  * looked at. */

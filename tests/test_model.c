@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /* Random programs over the whole interface, next to an eager model of it (model.h): views and mutation, laziness,
  * mappings and host writes, imports, functions, scopes. Every value that is read is compared, nothing may be left at the
- * end. A program that fails is cut down and printed.
+ * end. A program that fails is cut down, printed, and saved as failing.program.
  *
  *   test_model [plain | faults | threads] [FIRST_SEED [COUNT [STEPS]]]
+ *   test_model replay FILE
+ *
+ * COUNT 0: until one fails. NX_RANDOM=n in the environment: n / 3000 of them, but a fifth at least. A file holds mode, seed
+ * and the numbers of the steps that are left, so it is one for this version of the steps; what they do follows as text.
  *
  * faults: allocations fail at random, after which nothing may have changed. threads: several programs at once in one
  * context, with tensors that all of them read and one of which each assigns a part. */
@@ -17,6 +21,7 @@
 #include <unistd.h>
 
 #include "model_world.h"
+#include "runtime/libraries.h"
 #include "runtime/run.h"
 
 enum { MOST_STEPS = 400, SECONDS = 20 };
@@ -29,6 +34,8 @@ typedef struct board {
 static board *shared;
 static bool with_faults;
 static uint32_t n_steps = 60;
+
+static const char *const saved_as = "failing.program";
 
 static void run_steps(world *w, uint64_t seed, const bool *left_out) {
   for (uint32_t i = 0; i < n_steps; i++) {
@@ -49,8 +56,10 @@ static void run_program(uint64_t seed, const bool *left_out) {
   if (chance(&w, 25)) w.flags |= NX_MANUAL_COLLECT;
   nx_context_options o = {
       .size = sizeof o, .flags = w.flags, .threads = 1 + (int32_t)chance(&w, 20), .cache_dir = ""};
+  choose_style(&w);
   say(&w, "context(flags %u, %d threads)", o.flags, o.threads);
   EXPECT_OK(&w, nx_context_create(&o, &w.c));
+  set_fusion(true);
   run_steps(&w, seed, left_out);
   end_world(&w);
   nx_context_release(w.c);
@@ -76,28 +85,59 @@ static bool run_apart(uint64_t seed, uint64_t count, const bool *left_out) {
   return status == 0;
 }
 
+static void save(uint64_t seed, const bool *left_out) {
+  FILE *f = fopen(saved_as, "w");
+  if (!f) return;
+  fprintf(f, "%s seed %lu steps", with_faults ? "faults" : "plain", (unsigned long)seed);
+  for (uint32_t i = 0; i < n_steps; i++)
+    if (!left_out[i]) fprintf(f, " %u", i);
+  fprintf(f, "\n%s\n", shared->log);
+  if (fclose(f) == 0) printf("saved as %s\n", saved_as);
+}
+
+/* Leaves out what it fails without: pieces of the program, smaller and smaller, until no step can go. */
 static void shrink(uint64_t seed) {
-  bool left_out[MOST_STEPS] = {false};
-  int null = dup(2);
+  bool left_out[MOST_STEPS] = {false}, again = true;
+  int terminal = dup(2);
   if (!freopen("/dev/null", "w", stderr)) return;
-  for (uint32_t piece = n_steps / 2; piece; piece /= 2)
+  for (uint32_t piece = n_steps / 2; piece; piece = piece > 1 ? piece / 2 : again) {
+    again = false;
     for (uint32_t at = 0; at < n_steps; at += piece) {
       bool kept[MOST_STEPS];
       memcpy(kept, left_out, sizeof kept);
       for (uint32_t i = at; i < at + piece && i < n_steps; i++) left_out[i] = true;
+      if (!memcmp(kept, left_out, sizeof kept)) continue;
       if (run_apart(seed, 1, left_out)) memcpy(left_out, kept, sizeof kept);
+      else again = true;
     }
+  }
   fflush(stderr);
-  dup2(null, 2);
+  dup2(terminal, 2);
   run_apart(seed, 1, left_out);
   printf("seed %lu, cut down:\n%s\n", (unsigned long)seed, shared->log);
+  save(seed, left_out);
+}
+
+static int replay(const char *file) {
+  bool left_out[MOST_STEPS];
+  char mode[8];
+  unsigned long seed;
+  FILE *f = fopen(file, "r");
+  memset(left_out, true, sizeof left_out);
+  if (!f || fscanf(f, "%7s seed %lu steps", mode, &seed) != 2) return 2;
+  for (unsigned i; fscanf(f, "%u", &i) == 1 && i < MOST_STEPS;) left_out[i] = false;
+  fclose(f);
+  n_steps = MOST_STEPS;
+  with_faults = !strcmp(mode, "faults");
+  nxi_slab_each = with_faults;
+  bool good = run_apart(seed, 1, left_out);
+  printf("%s\n", shared->log);
+  return !good;
 }
 
 static int plain(uint64_t first, uint64_t count) {
-  shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared == MAP_FAILED) return 1;
-  for (uint64_t at = first; at < first + count;) {
-    uint64_t n = first + count - at < 250 ? first + count - at : 250;
+  for (uint64_t at = first; !count || at < first + count;) {
+    uint64_t n = count && first + count - at < 250 ? first + count - at : 250;
     if (!run_apart(at, n, NULL)) {
       uint64_t seed = shared->seed;
       printf("seed %lu:\n%s\n", (unsigned long)seed, shared->log);
@@ -167,8 +207,12 @@ static int threads(uint64_t first, uint64_t count) {
     nx_context *c;
     if (nx_context_create(&o, &c)) return 1;
     for (uint32_t i = 0; i < THREADS; i++)
-      w[i] =
-          (world){.c = c, .shared = true, .r = {seed * THREADS + i}, .log = calloc(LOG_BYTES, 1)};
+      w[i] = (world){.dtypes = {NX_F32, NX_I32},
+                     .extent = 3,
+                     .c = c,
+                     .shared = true,
+                     .r = {seed * THREADS + i},
+                     .log = calloc(LOG_BYTES, 1)};
     add_common(w, THREADS, 12, NX_F32);
     add_common(w, THREADS, 6, NX_I32);
     add_parts(w, THREADS);
@@ -193,11 +237,21 @@ static int threads(uint64_t first, uint64_t count) {
   return 0;
 }
 
+static uint64_t scaled(uint64_t count) {
+  const char *wish = getenv("NX_RANDOM");
+  uint64_t n = wish ? strtoull(wish, NULL, 10) : 3000;
+  return count && n < 3000 ? (count * (n < 600 ? 600 : n) + 2999) / 3000 : count;
+}
+
 int main(int argc, char **argv) {
   const char *mode = argc > 1 ? argv[1] : "plain";
+  nxi_use_libraries();     /* the model wants them first */
   nxi_poll_briefly = true; /* realises are stopped between their steps */
+  shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return 1;
+  if (!strcmp(mode, "replay")) return argc > 2 ? replay(argv[2]) : 2;
   uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1,
-           count = argc > 3 ? strtoull(argv[3], NULL, 10) : 1000;
+           count = scaled(argc > 3 ? strtoull(argv[3], NULL, 10) : 1000);
   if (argc > 4) n_steps = (uint32_t)strtoul(argv[4], NULL, 10);
   if (n_steps > MOST_STEPS) n_steps = MOST_STEPS;
   with_faults = !strcmp(mode, "faults");
