@@ -263,7 +263,7 @@ static void check_map(nxg_op op, nx_dtype type, nx_dtype given, bool backwards) 
   out = malloc(ELEMENTS * (size_t)nxi_dtype_size(result));
   assert_int_equal(nxg_program_run(p, in, NULL, NULL, &out, NULL), NX_OK);
   for (int i = 0; i < ELEMENTS; i++) {
-    uint64_t each[3] = {0};
+    uint64_t each[4] = {0};
     for (uint32_t k = 0; k < n; k++) each[k] = raw[k][i];
     if (nxk_scalars[nxg_ops[op].scalar].flags & NXK_FUNC && i % 16) continue; /* slow */
     uint64_t want = evaluate((nxk_op)nxg_ops[op].scalar, type, result, each, n);
