@@ -35,6 +35,7 @@ int main(int argc, char **argv) {
   bench_arrays(&lab);
   bench_matmul(&lab);
   bench_linalg(&lab);
+  bench_fft(&lab);
   if (!lab.out.json)
     printf("%d rows, %d below their target%s\n", lab.out.rows, lab.out.missed,
            lab.numpy ? "" : "; no NumPy to compare with");

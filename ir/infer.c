@@ -45,7 +45,11 @@ bool nxg_op_admits(nxg_op op, nx_dtype t) {
   return (nxi_dtypes[t].cls & nxg_ops[op].admits) != 0;
 }
 
-static bool admits(const inference *in, nx_dtype t) { return nxg_op_admits(in->op, t); }
+/* A call on rows of parts has real operands, of which nxg_call_infer makes the complex ones. */
+static bool admits(const inference *in, nx_dtype t) {
+  bool rows = nxg_ops[in->op].kind == NXG_KIND_CALL && nxg_call_has_rows(in->op, in->n_attrs);
+  return nxg_op_admits(in->op, t) || (rows && nxi_pair_dtype(t) != 0);
+}
 
 static nx_status two_shapes(const inference *in, int32_t operand, const char *why) {
   char a[NXG_SHAPE_TEXT], b[NXG_SHAPE_TEXT];

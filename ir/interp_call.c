@@ -98,7 +98,8 @@ void nxg_step_call(const nxg_step *s, nxg_run_state *r) {
                         .stopped = stopped,
                         .user = r};
   for (; part.phase < c->work.n_phases; part.phase++) {
-    int64_t tasks = c->work.tasks[part.phase], grain = c->work.grain[part.phase];
+    int64_t tasks, grain;
+    nxg_call_phase(&c->work, part.phase, &tasks, &grain);
     for (part.begin = 0; part.begin < tasks; part.begin = part.end) {
       if (nxg_stopped(r)) return;
       part.end = tasks - part.begin < grain ? tasks : part.begin + grain;

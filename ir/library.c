@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The table of library operations, and the functions that carry them out. Types: library_linalg.c. */
+/* The table of library operations, and the functions that carry them out. Types: library_linalg.c,
+ * library_fft.c. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -144,6 +145,15 @@ nx_status nxg_call_prepare(const nxg_call *call, const nxg_functions **f, nxg_ca
   *f = atomic_load_explicit(&functions[call->op - FIRST], memory_order_acquire);
   if (!*f) return nxi_fail(d, NX_DEVICE_UNAVAILABLE, name, "%s: nothing here carries it out", name);
   return (*f)->prepare(call, work, d);
+}
+
+void nxg_call_phase(const nxg_call_work *work, uint32_t phase, int64_t *tasks, int64_t *grain) {
+  if (work->phase) {
+    work->phase(work->state, phase, tasks, grain);
+    return;
+  }
+  *tasks = work->tasks[phase];
+  *grain = work->grain[phase];
 }
 
 nx_status nxg_call_failed(const nxg_call *call, const nxg_call_work *work, nx_status status,

@@ -66,8 +66,10 @@ typedef struct nxg_call_work {
       [NXG_CALL_PHASES]; /* so many tasks at once are worth a hand-over to a thread: some 10 us, 10 ms at most */
   int64_t split; /* so many tasks in turn belong to one index of the batch; 0 is 1 */
   int64_t shared_bytes, own_bytes; /* scratch of the call, and of each thread */
-  double cost;                     /* roughly the floating-point operations of the whole */
-  void *state;                     /* what `prepare` made for all runs, or NULL */
+  /* Gives tasks and grain of a phase where there are more phases than have room above. */
+  void (*phase)(const void *state, uint32_t phase, int64_t *tasks, int64_t *grain);
+  double cost; /* roughly the floating-point operations of the whole */
+  void *state; /* what `prepare` made for all runs, or NULL */
 } nxg_call_work;
 
 /* Some tasks of one phase. Memory begins at multiples of 64 bytes, but that of operands, which is aligned to their elements.
@@ -97,6 +99,7 @@ void nxg_set_functions(nxg_op op, const nxg_functions *f);
 /* NX_DEVICE_UNAVAILABLE if there are none. */
 nx_status nxg_call_prepare(const nxg_call *call, const nxg_functions **f, nxg_call_work *work,
                            nxi_diag *d);
+void nxg_call_phase(const nxg_call_work *work, uint32_t phase, int64_t *tasks, int64_t *grain);
 /* The sentence of a failure of a task. */
 nx_status nxg_call_failed(const nxg_call *call, const nxg_call_work *work, nx_status status,
                           int64_t task, nxi_diag *d);

@@ -12,7 +12,7 @@ const char *const nxg_key_names[NXG_KEYS] = {
     "axes",   "axis",   "keepdims", "start",  "stop",      "count",     "step",
     "before", "after",  "value",    "offset", "shape",     "strides",   "k",
     "mode",   "upper",  "reduced",  "full",   "transpose", "unit_diag", "descending",
-    "result", "parts0", "parts1",   "parts2"};
+    "size",   "result", "parts0",   "parts1", "parts2"};
 
 #define MALFORMED(p, at, ...) nxg_parse_fail(p, at, NX_PARSE, __VA_ARGS__)
 #define KEY(name)             (1u << NXG_KEY_##name)
@@ -402,12 +402,34 @@ static nx_status call_rows(nxg_parser *p, int64_t *attrs, uint32_t *n) {
   return NX_OK;
 }
 
-static nx_status call_attrs(nxg_parser *p, nxg_op op, int64_t *attrs, uint32_t *n) {
+/* Axes of operand 0 are a mask in the node, one axis its number. */
+static nx_status call_axes(nxg_parser *p, nxg_op op, nxg_key key, const nxg_node *a,
+                           int64_t *attr) {
+  const nxg_value *row = &p->s.values[NXG_KEY_parts0];
+  bool real = !row->at || !row->is_list || (row->n == 1 && row->list[0] == -1);
+  int32_t axes[NXG_MAX_RANK] = {0}, n = 1;
+  int64_t axis = 0, zero = 0;
+  uint32_t mask = 0;
+  nx_status status =
+      key == NXG_KEY_axes ? get_axes(p, axes, &n) : get_integer(p, key, &zero, &axis);
+  if (key == NXG_KEY_axis) axes[0] = saturate(axis);
+  if (!status)
+    status = nxg_axes_mask(nxg_ops[op].name, real ? a->rank : row->n, axes, (size_t)n, &mask, p->d);
+  if (!status) *attr = key == NXG_KEY_axes ? (int64_t)mask : __builtin_ctz(mask);
+  return status;
+}
+
+static nx_status call_attrs(nxg_parser *p, nxg_op op, const nxg_node *a, int64_t *attrs,
+                            uint32_t *n) {
   int64_t zero = 0;
   nx_status status = NX_OK;
   *n = nxg_call_attrs(op);
-  for (uint32_t i = 0; !status && i < *n; i++)
-    status = get_integer(p, key_of_call(op, i), &zero, &attrs[i]);
+  for (uint32_t i = 0; !status && i < *n; i++) {
+    nxg_key key = key_of_call(op, i);
+    if ((key == NXG_KEY_axes || key == NXG_KEY_axis) && a)
+      status = call_axes(p, op, key, a, &attrs[i]);
+    else status = get_integer(p, key, &zero, &attrs[i]);
+  }
   return status ? status : call_rows(p, attrs, n);
 }
 
@@ -457,7 +479,7 @@ static nx_status build_attrs(nxg_parser *p, nxg_op op, int64_t *attrs, uint32_t 
   nx_status status;
   *n = 0;
   if (nxg_ops[op].kind == NXG_KIND_LEAF) return leaf_attrs(p, op, attrs, n);
-  if (nxg_ops[op].kind == NXG_KIND_CALL) return call_attrs(p, op, attrs, n);
+  if (nxg_ops[op].kind == NXG_KIND_CALL) return call_attrs(p, op, a, attrs, n);
   if (!a) return NX_OK; /* nxg_infer says that operands are missing */
   if (nxg_ops[op].kind == NXG_KIND_FOLD) {
     *n = 2;

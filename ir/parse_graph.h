@@ -29,6 +29,7 @@ typedef enum nxg_key {
   NXG_KEY_transpose,
   NXG_KEY_unit_diag,
   NXG_KEY_descending,
+  NXG_KEY_size,
   NXG_KEY_result,
   NXG_KEY_parts0, /* of complex operands */
   NXG_KEY_parts1,

@@ -197,7 +197,9 @@ static void print_call(nxi_text *out, const nxg_node *n) {
   size_t length;
   for (uint32_t i = 0; i < nxg_call_attrs((nxg_op)n->op); i++) {
     const char *name = nxg_call_key((nxg_op)n->op, i, &length);
-    if (n->attrs[i]) nxi_text_add(out, " %.*s=%lld", (int)length, name, (long long)n->attrs[i]);
+    if (length == 4 && memcmp(name, "axes", 4) == 0) print_mask(out, (uint64_t)n->attrs[i]);
+    else if (n->attrs[i])
+      nxi_text_add(out, " %.*s=%lld", (int)length, name, (long long)n->attrs[i]);
   }
   bool any = false, rows = nxg_call_has_rows((nxg_op)n->op, n->n_attrs);
   uint32_t at = nxg_call_attrs((nxg_op)n->op);

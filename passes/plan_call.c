@@ -47,7 +47,11 @@ static bool place_results(nxp_building *s, nxp_step *step, const nxp_group *grou
 /* So many threads may be at the call at once that each needs scratch memory of its own. */
 static int64_t workers(const nxp_plan *p, const nxg_call_work *work) {
   bool one = true;
-  for (uint32_t i = 0; i < work->n_phases; i++) one = one && work->tasks[i] <= work->grain[i];
+  for (uint32_t i = 0; one && i < work->n_phases; i++) {
+    int64_t tasks, grain;
+    nxg_call_phase(work, i, &tasks, &grain);
+    one = tasks <= grain;
+  }
   return one ? 1 : p->threads;
 }
 

@@ -66,7 +66,10 @@ nx_status nxp_run_call(const nxp_call *call, void *const *buffers, nxi_pool *poo
   atomic_init(&r.stop, false);
   atomic_init(&r.first_failed, UINT64_MAX);
   for (r.phase = 0; r.phase < call->work.n_phases; r.phase++) {
-    int64_t tasks = call->work.tasks[r.phase], grain = call->work.grain[r.phase];
+    int64_t tasks, grain;
+    /* A pool asks after 10 ms of one phase: not at all while there are many short ones. */
+    if (r.phase > 0 && poll->fn != NULL && ask(&r) != 0) return NX_INTERRUPTED;
+    nxg_call_phase(&call->work, r.phase, &tasks, &grain);
     nx_status status = NX_OK;
     if (tasks <= grain && tasks > 0) run_part(&r, 0, 0, tasks);
     else if (tasks > 0) status = nxi_pool_run_polled(pool, &own, run_part, &r, tasks, grain);

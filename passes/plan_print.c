@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Plans as text, for people: steps in order, where their memory is, what is reserved. No addresses: equal
  * plans print equally. */
+#include <string.h>
+
 #include "plan_internal.h"
 
 static void put_location(nxi_text *out, const nxp_location *l) {
@@ -69,15 +71,24 @@ static void put_call(nxi_text *out, const nxp_step *s) {
   for (uint32_t i = 0; i < call->n_attrs; i++) {
     size_t length;
     const char *key = nxg_call_key(call->op, i, &length);
-    if (call->attrs[i] != 0)
+    bool mask = length == 4 && memcmp(key, "axes", 4) == 0;
+    for (int axis = 0, n = 0; mask && axis < NXG_MAX_RANK; axis++)
+      if (call->attrs[i] >> axis & 1) nxi_text_add(out, n++ ? ",%d" : " axes=[%d", axis);
+    if (mask) nxi_text_add(out, "]");
+    else if (call->attrs[i] != 0)
       nxi_text_add(out, " %.*s=%lld", (int)length, key, (long long)call->attrs[i]);
   }
   for (uint32_t i = 0; i < call->n_operands; i++) {
     nxi_text_add(out, i == 0 ? " of " : ", ");
     put_array(out, &call->operands[i]);
   }
-  for (uint32_t i = 0; i < s->call->work.n_phases; i++)
-    nxi_text_add(out, i == 0 ? ", %lld" : " + %lld", (long long)s->call->work.tasks[i]);
+  const uint32_t phases = s->call->work.n_phases;
+  for (uint32_t i = 0; i < phases && i < NXG_CALL_PHASES; i++) {
+    int64_t tasks, grain;
+    nxg_call_phase(&s->call->work, i, &tasks, &grain);
+    nxi_text_add(out, i == 0 ? ", %lld" : " + %lld", (long long)tasks);
+  }
+  if (phases > NXG_CALL_PHASES) nxi_text_add(out, " + .. in %u phases", phases);
   nxi_text_add(out, " tasks\n");
 }
 

@@ -21,4 +21,7 @@ extern const nxg_functions nxi_triangular_solve_functions, nxi_solve_functions, 
 /* lib_sort.c: sort and argsort */
 extern const nxg_functions nxi_sort_functions;
 
+/* lib_fft.c: fft, ifft, rfft, irfft */
+extern const nxg_functions nxi_fft_functions;
+
 #endif

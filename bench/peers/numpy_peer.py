@@ -95,10 +95,26 @@ def scatter_add():
     def run():
         t = x.copy()
         np.add.at(t, i, x[:8192])
+
+    return run
+
+
+def fft(kind, dtype, rows, n, repeat):
+    """KIND DTYPE ROWS N REPEAT: transforms of rows, or of both axes; NumPy's own are of f64."""
+    rows, n, repeat = int(rows), int(n), int(repeat)
+    x = np.random.default_rng(1).random((2, rows, n // 2 + 1 if kind == "irfft" else n)) * 2 - 1
+    x = x[0] if kind == "rfft" else x[0] + 1j * x[1]
+    x = x.astype({"f32": "f4", "f64": "f8"}[dtype] if kind == "rfft" else {"f32": "c8", "f64": "c16"}[dtype])
+    f = getattr(np.fft, kind)
+
+    def run():
+        for _ in range(repeat):
+            f(x)
     return run
 
 
 WORKLOADS = {
+    "fft": fft,
     "linalg": linalg,
     "hello": lambda: (lambda: None),
     "poly": lambda n: poly(int(n)),

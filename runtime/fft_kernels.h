@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: ISC */
+/* The innermost loops of the Fourier transforms, one set for each instruction set and precision. They differ in the
+ * width of their vectors alone: each element goes through the same operations, so the sets give the same bits.
+ *
+ * A transform of n = r1 r2 ... rk is k passes (Stockham, decimation in time). Before a pass of radix r, with
+ * `done` = the product of the radices before it, the data are rows: row k * (n / done) + g is the k-th value of the
+ * transform of the elements g, g + n / done, g + 2 n / done, ... A pass joins r of these shorter transforms:
+ *
+ *   row (k + done * m) * groups + g  =  sum over l < r of  w(r)^(l m) * w(done * r)^(l k) * row (k r + l) * groups + g
+ *
+ * with groups = n / (done * r), w(n) = exp(-2 pi i / n), and m < r. A row is one element of a single transform, or one
+ * element of each of several transforms side by side (lanes). In memory a row is pairs (re, im), or it has its real
+ * parts in one array and its imaginary parts in another (planar). */
+#ifndef NXI_FFT_KERNELS_H
+#define NXI_FFT_KERNELS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* 1 copies; 0 is any odd number up to NXI_FFT_MAX_PRIME. */
+enum { NXI_FFT_RADICES = 10, NXI_FFT_MAX_PRIME = 31, NXI_FFT_WIDTHS = 4 };
+static const int32_t nxi_fft_radices[NXI_FFT_RADICES] = {1, 2, 3, 4, 5, 7, 8, 9, 16, 0};
+
+/* Rows in memory. Pitches count reals from one row to the next. */
+typedef struct nxi_fft_rows {
+  void *re, *im; /* im NULL: pairs at re */
+  int64_t pitch;
+  bool swapped; /* pairs are (im, re): twice on the way, this makes the transform the inverse one */
+} nxi_fft_rows;
+
+typedef struct nxi_fft_pass {
+  nxi_fft_rows source, target; /* may be the same memory if lanes is a multiple of the width */
+  int64_t done, groups;
+  int64_t lanes; /* contiguous elements of a row; at least the kernel's width, or 1 where said */
+  const void *twiddles; /* [done][radix - 1] pairs; NULL: done is 1 */
+  const void *
+      prime; /* of other odd radices: (radix - 1) / 2 rows of as many pairs (cos, sin)(2 pi (i + 1)(j + 1) / radix) */
+  int32_t radix;
+  /* Factors of the rows of the result, by row (pairs) and by row and lane (lane_block real parts, then as many
+   * imaginary ones); NULL: none. */
+  const void *by_row, *by_lane;
+  int64_t lane_block;
+} nxi_fft_pass;
+
+/* One transform on the processor's lanes: the passes with fewer than `width` groups. */
+typedef struct nxi_fft_tail {
+  nxi_fft_rows source, target; /* pitches unused; the source is planar */
+  int64_t done, groups;
+  const void
+      *twiddles; /* for l = 1 .. radix - 1: done * groups real parts, as many imaginary ones */
+  const void *prime;
+  int32_t radix;
+} nxi_fft_tail;
+
+/* The transform of n = 2 half real numbers and that of half pairs of them. */
+typedef struct nxi_fft_half {
+  const void *source;
+  void *target; /* may be the source */
+  int64_t half;
+  int64_t begin, end; /* numbers k and half - k with begin <= k < end; end <= half / 2 + 1 */
+  const void *unit;   /* exp(-2 pi i k / n), k <= half / 2: pairs */
+} nxi_fft_half;
+
+/* The same for transforms side by side. */
+typedef struct nxi_fft_half_lanes {
+  nxi_fft_rows planar, pairs; /* half rows; half + 1 rows */
+  int64_t half, lanes;
+  const void *unit;
+} nxi_fft_half_lanes;
+
+typedef struct nxi_fft_kernels {
+  int32_t widths;                /* the widest first */
+  int32_t width[NXI_FFT_WIDTHS]; /* elements */
+  void (*wide[NXI_FFT_WIDTHS][NXI_FFT_RADICES])(const nxi_fft_pass *);
+  /* groups == 1 and done >= width; radix 4, 8, 16 (NULL where the width is larger than the radix). Pairs result. */
+  void (*last[NXI_FFT_WIDTHS][NXI_FFT_RADICES])(const nxi_fft_tail *);
+  /* Any groups, done and radix but 1; planar result; source and target differ. */
+  void (*narrow[NXI_FFT_RADICES])(const nxi_fft_tail *);
+  /* lanes transforms, one a row of n pairs, to and from n planar rows of lanes elements. */
+  void (*gather)(const nxi_fft_rows *transforms, const nxi_fft_rows *planar, int64_t n,
+                 int64_t lanes);
+  void (*scatter)(const nxi_fft_rows *planar, const nxi_fft_rows *transforms, int64_t n,
+                  int64_t lanes);
+  /* target = source * factor, n pairs; swapped sources and targets as above. */
+  void (*multiply)(const nxi_fft_rows *source, const void *factor, const nxi_fft_rows *target,
+                   int64_t n);
+  void (*split)(
+      const nxi_fft_half
+          *); /* half pairs of the packed transform -> half + 1 of the spectrum; in place */
+  void (*join)(const nxi_fft_half *); /* the other way, times 2 */
+  void (*split_lanes[NXI_FFT_WIDTHS])(
+      const nxi_fft_half_lanes *); /* planar -> pairs; lanes >= width */
+  void (*join_lanes[NXI_FFT_WIDTHS])(const nxi_fft_half_lanes *); /* pairs -> planar, times 2 */
+} nxi_fft_kernels;
+
+extern const nxi_fft_kernels nxi_fft_generic_f32, nxi_fft_generic_f64;
+#if defined(__x86_64__)
+extern const nxi_fft_kernels nxi_fft_avx2_f32, nxi_fft_avx2_f64;
+extern const nxi_fft_kernels nxi_fft_avx512_f32, nxi_fft_avx512_f64;
+#endif
+
+#endif
