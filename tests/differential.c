@@ -12,6 +12,7 @@
 #include "random_values.h"
 #include "runtime/cache_kernel.h"
 #include "runtime/debug.h"
+#include "runtime/libraries.h"
 
 enum { MAX_CONFIGS = 16 };
 
@@ -56,6 +57,7 @@ nxt_lab *nxt_lab_create(void) {
   nxi_pool_options two = {.threads = 2};
   nxi_diag d;
   nxi_diag_clear(&d);
+  nxi_use_libraries();                          /* the interpreter wants them, and makes no plan */
   must(nxi_debug_init(&d) == NX_OK, d.message); /* NX_DEBUG=verify,roundtrip holds here too */
   must(lab != NULL && nxi_pool_create(&two, &lab->pool, NULL) == NX_OK, "out of memory");
   if (compiles()) make_directory(lab->directory, sizeof lab->directory);

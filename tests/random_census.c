@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ir/graph.h"
+#include "ir/library.h"
 #include "random_graph.h"
 
 /* What a graph may have: name, and in how many of 1,000 graphs it must be. */
@@ -171,6 +172,18 @@ static void count(census *c, const nxg_graph *g) {
 
 /* ---- the report */
 
+/* The classes of a row say too much: functions take some dtypes of them. */
+static bool call_admits(nxg_op op, nx_dtype t) {
+  const int64_t shape[2] = {2, 2}, attrs[NXG_CALL_MOST_ATTRS] = {0};
+  nxg_type types[NXG_CALL_OPERANDS];
+  nxg_call call;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  for (uint32_t i = 0; i < (uint32_t)nxg_ops[op].args; i++) types[i] = (nxg_type){t, 2, shape};
+  return nxg_call_infer(op, (uint32_t)nxg_ops[op].args, types, attrs, nxg_call_attrs(op), &call,
+                        &d) == NX_OK;
+}
+
 static bool print_operations(const census *c) {
   bool complete = true;
   printf("%-12s", "");
@@ -181,9 +194,8 @@ static bool print_operations(const census *c) {
     printf("%-12s", nxg_ops[op].name);
     for (int t = 1; t < NXI_DTYPE_COUNT; t++) {
       if (!nxi_dtypes[t].admitted || t == NX_C32) continue; /* nothing but storage */
-      /* library calls have tests of their own; pair is made by a pass */
-      bool admitted = nxg_op_admits((nxg_op)op, t) && op != NXG_pair &&
-                      nxg_ops[op].kind != NXG_KIND_CALL &&
+      bool admitted = nxg_op_admits((nxg_op)op, t) &&
+                      (nxg_ops[op].kind != NXG_KIND_CALL || call_admits((nxg_op)op, t)) &&
                       (op != NXG_threefry || t == NX_I32 || t == NX_U32);
       if (admitted) printf("%7llu", (unsigned long long)c->operations[op][t]);
       else printf("%7s", "");

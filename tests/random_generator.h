@@ -47,4 +47,9 @@ uint32_t nxt_add_update(nxt_generator *gen);
 /* Two inputs that share memory, and an update of the one that the other says the place of. */
 uint32_t nxt_add_window_update(nxt_generator *gen);
 
+/* ---- random_calls.c */
+
+uint32_t nxt_add_call(nxt_generator *gen);
+uint32_t nxt_add_pair(nxt_generator *gen);
+
 #endif

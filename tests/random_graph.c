@@ -256,7 +256,7 @@ static void add_fold(nxt_generator *gen) {
 }
 
 static void add_something(nxt_generator *gen) {
-  int64_t dice = nxt_below(&gen->r, 100);
+  int64_t dice = nxt_below(&gen->r, 104);
   if (gen->o.elementwise && nxt_chance(&gen->r, 80)) dice = 0;
   if (dice < 42) nxt_add_map_on(gen, nxt_pick(gen));
   else if (dice < 58) nxt_add_movement(gen);
@@ -272,7 +272,9 @@ static void add_something(nxt_generator *gen) {
   else if (dice < 97) nxt_add_window_update(gen);
   else if (dice < 98) add_matmul(gen);
   else if (dice < 99) nxt_add_scan(gen);
-  else add_threefry(gen);
+  else if (dice < 100) add_threefry(gen);
+  else if (dice < 103) nxt_add_call(gen);
+  else nxt_add_pair(gen);
 }
 
 /* ---- whole graphs */
