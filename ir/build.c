@@ -461,12 +461,12 @@ nxk_value nxk_reduce(nxk_kernel *k, nxk_reduce_kind kind, nxk_order order, nxk_v
   return nxi_append(k, &in);
 }
 
-nxk_value nxk_scan(nxk_kernel *k, nxk_reduce_kind kind, nxk_order order, nxk_value a) {
-  if (!usable(k, a)) return NXK_NONE;
+nxk_value nxk_scan(nxk_kernel *k, nxk_reduce_kind kind, nxk_order order, nxk_value a, nxk_value b) {
+  if (!usable(k, a) || (nxk_takes_pairs(kind) && !usable(k, b))) return NXK_NONE;
   nxk_instr in = instr_of(NXK_scan, nxk_dtype(k, a), 1);
   in.kind = (uint8_t)kind;
   in.order = (uint8_t)order;
-  set_args(&in, a, NXK_NONE, NXK_NONE);
+  set_args(&in, a, nxk_takes_pairs(kind) ? b : NXK_NONE, NXK_NONE);
   return nxi_append(k, &in);
 }
 

@@ -105,7 +105,7 @@ static nxk_value copy_instr(nxk_kernel *k, const nxk_kernel *source, const nxk_i
     case NXK_end: nxk_end(k); return NXK_NONE;
     case NXK_pick: return nxk_pick(k, a, b, c);
     case NXK_reduce: return nxk_reduce(k, (nxk_reduce_kind)in->kind, (nxk_order)in->order, a, b);
-    case NXK_scan: return nxk_scan(k, (nxk_reduce_kind)in->kind, (nxk_order)in->order, a);
+    case NXK_scan: return nxk_scan(k, (nxk_reduce_kind)in->kind, (nxk_order)in->order, a, b);
     case NXK_carry: return nxk_carry(k, a);
     case NXK_next: nxk_next(k, a, b); return NXK_NONE;
     case NXK_splat: return nxk_splat(k, a, in->lanes);

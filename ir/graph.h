@@ -136,9 +136,12 @@ static inline const int64_t *nxg_scatter_shape(const nxg_node *n) {
 }
 
 /* Whether an operation is one of scan_*, and what it folds. */
-static inline bool nxg_is_scan(uint32_t op) { return op >= NXG_scan_sum && op <= NXG_scan_min; }
+static inline bool nxg_is_scan(uint32_t op) {
+  return op >= NXG_scan_sum && op <= NXG_scan_prod_imag;
+}
 static inline nxk_reduce_kind nxg_scan_kind(uint32_t op) {
-  return (nxk_reduce_kind)(NXK_SUM + (op - NXG_scan_sum));
+  return (nxk_reduce_kind)(op <= NXG_scan_min ? NXK_SUM + (op - NXG_scan_sum)
+                                              : NXK_PROD_REAL + (op - NXG_scan_prod_real));
 }
 
 /* The runs of a reduction, outermost first; they are folded from the last to the first (docs/numerics.md).

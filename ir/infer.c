@@ -41,7 +41,8 @@ static bool stores(nxg_op op) {
 bool nxg_op_admits(nxg_op op, nx_dtype t) {
   if (!nxi_dtype_valid(t) || !nxi_dtypes[t].admitted) return false;
   if (t == NX_C32 && !stores(op)) return false;
-  if (op == NXG_complex && nxi_pair_dtype(t) == 0) return false;
+  bool of_parts = op == NXG_complex || op == NXG_scan_prod_real || op == NXG_scan_prod_imag;
+  if (of_parts && nxi_pair_dtype(t) == 0) return false;
   return (nxi_dtypes[t].cls & nxg_ops[op].admits) != 0;
 }
 
@@ -269,6 +270,7 @@ static nx_status infer_fold(const inference *in) {
 static nx_status infer_scan(const inference *in) {
   const nxg_type *a = &in->args[0];
   nx_status status = need_attrs(in, 2);
+  if (!status) status = check_shapes_equal(in);
   if (status) return status;
   if (in->attrs[0] < 0 || in->attrs[0] >= a->rank)
     return FAIL(in, NX_INVALID_ARGUMENT, "%s: axis %lld is out of range for rank %d", in->name,

@@ -44,6 +44,11 @@ uint64_t nxi_reducer_finish(nxi_reducer *r); /* the value; the run index for arg
 void nxi_combine(nxk_reduce_kind kind, nx_dtype type, uint64_t *a, int64_t *a_index, uint64_t b,
                  int64_t b_index);
 
+/* One more element of a scan of products of pairs; y is the product up to it. `count`: of those before it. `held`: both parts
+ * of what is before the block, and of what is in it so far. */
+void nxi_scan_pairs(uint64_t held[4], int64_t count, bool blocks, nx_dtype part,
+                    const uint64_t element[2], uint64_t y[2]);
+
 static inline bool nxi_is_arg(nxk_reduce_kind kind) {
   return kind == NXK_ARGMAX || kind == NXK_ARGMIN;
 }

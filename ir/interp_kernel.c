@@ -311,6 +311,12 @@ static void run_scan(const run *r, nxk_value v) {
   nxi_reducer *state = &r->reducers[r->program->aux[v]];
   uint64_t *x = state->block.value;
   nxk_reduce_kind kind = (nxk_reduce_kind)in->kind;
+  if (nxk_takes_pairs(in->kind)) {
+    uint64_t element[2] = {*slots_of(r, in->args[0]), *slots_of(r, in->args[1])}, y[2];
+    nxi_scan_pairs(x, state->count++, in->order == NXK_ORDER_PLAIN, in->dtype, element, y);
+    *slots_of(r, v) = y[in->kind == NXK_PROD_IMAG];
+    return;
+  }
   if (in->order == NXK_ORDER_PLAIN && state->count > 0 && state->count % NXK_SCAN_BLOCK == 0) {
     x[BEFORE] = nxk_reduce_combine(kind, in->dtype, x[BEFORE], x[WITHIN]);
     x[WITHIN] = nxk_reduce_identity(kind, in->dtype);

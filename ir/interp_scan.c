@@ -2,6 +2,7 @@
 /* Scans in the graph interpreter: one element after the other, in the order of docs/numerics.md. */
 #include <string.h>
 
+#include "interp.h"
 #include "interp_graph.h"
 
 enum { RUN, STRIDE, KIND, ORDER };
@@ -39,14 +40,37 @@ static void scan_run(const nxg_step *s, nxg_run_state *r, nxg_source *source, ch
   }
 }
 
+/* One run of numbers in two parts. */
+static void scan_pairs(const nxg_step *s, nxg_run_state *r, nxg_source *sources, char *to) {
+  nx_dtype t = s->dtype;
+  uint64_t held[4] = {0};
+  _Alignas(64) char buffers[2][NXG_CHUNK * 8];
+  int64_t size = nxi_dtype_size(t), n;
+  for (int64_t done = 0; done < s->numbers[RUN] && !nxg_stopped(r); done += n) {
+    n = s->numbers[RUN] - done < NXG_CHUNK ? s->numbers[RUN] - done : NXG_CHUNK;
+    const char *re = nxg_source_next(&sources[0], buffers[0], n),
+               *im = nxg_source_next(&sources[1], buffers[1], n);
+    for (int64_t i = 0; i < n; i++, to += s->numbers[STRIDE]) {
+      uint64_t element[2] = {nxi_load_element(re + i * size, t),
+                             nxi_load_element(im + i * size, t)},
+               y[2];
+      nxi_scan_pairs(held, done + i, s->numbers[ORDER] == 0, t, element, y);
+      nxi_store_element(to, t, y[s->numbers[KIND] == NXK_PROD_IMAG]);
+    }
+  }
+}
+
 void nxg_step_scan(const nxg_step *s, nxg_run_state *r) {
   if (s->n == 0) return;
-  nxg_source source = {.dtype = s->dtype, .run = r};
+  bool pairs = nxk_takes_pairs((uint32_t)s->numbers[KIND]);
+  nxg_source source[2] = {{.dtype = s->dtype, .run = r}, {.dtype = s->dtype, .run = r}};
   nxg_cursor to;
-  nxg_cursor_start(&source.cursor, &s->args[0], nxg_address(r, s->args[0].place));
+  for (int i = 0; i <= pairs; i++)
+    nxg_cursor_start(&source[i].cursor, &s->args[i], nxg_address(r, s->args[i].place));
   nxg_cursor_start(&to, &s->to, nxg_address(r, s->to.place));
   for (int64_t i = 0; i < s->n / s->numbers[RUN] && !nxg_stopped(r); i++) {
-    scan_run(s, r, &source, to.at);
+    if (pairs) scan_pairs(s, r, source, to.at);
+    else scan_run(s, r, source, to.at);
     nxg_cursor_next(&to);
   }
 }

@@ -143,25 +143,28 @@ static nx_status plan_scan(nxg_planner *b, uint32_t node) {
   int64_t axis = n->attrs[0], shape[NXG_MAX_RANK], strides[NXG_MAX_RANK], dense[NXG_MAX_RANK];
   nxg_view v;
   nxg_place first;
-  nxg_step *s = nxg_plan_step(b, nxg_step_scan, nxg_node_elements(n), 1, 4);
+  nxg_step *s = nxg_plan_step(b, nxg_step_scan, nxg_node_elements(n), n->n_args, 4);
   NEED(s);
-  nxg_plan_view(b, n->args[0], &v, &first);
   nxg_contiguous_strides(n->rank, n->shape, dense);
   s->dtype = s->result = n->dtype;
   s->numbers[0] = n->shape[axis];
   s->numbers[1] = dense[axis] * nxi_dtype_size(n->dtype);
   s->numbers[2] = nxg_scan_kind(n->op);
   s->numbers[3] = n->attrs[1];
-  int32_t k = 0;
-  for (int32_t i = 0; i < n->rank; i++) {
-    if (i == axis) continue;
-    shape[k] = n->shape[i];
-    strides[k] = v.strides[i];
-    dense[k++] = dense[i];
+  nx_status status = NX_OK;
+  for (uint32_t arg = 0; !status && arg < n->n_args; arg++) {
+    nxg_plan_view(b, n->args[arg], &v, &first);
+    int32_t k = 0;
+    for (int32_t i = 0; i < n->rank; i++)
+      if (i != axis) strides[k++] = v.strides[i];
+    strides[k] = v.strides[axis];
+    k = 0;
+    for (int32_t i = 0; i < n->rank; i++)
+      if (i != axis) shape[k++] = n->shape[i];
+    shape[k] = n->shape[axis];
+    status = nxg_plan_access(b, first, n->dtype, n->rank, shape, strides, &s->args[arg]);
   }
-  shape[k] = n->shape[axis];
-  strides[k] = v.strides[axis];
-  nx_status status = nxg_plan_access(b, first, n->dtype, n->rank, shape, strides, &s->args[0]);
+  for (int32_t i = (int32_t)axis; i + 1 < n->rank; i++) dense[i] = dense[i + 1];
   return status
              ? status
              : nxg_plan_access(b, place_of(b, node), n->dtype, n->rank - 1, shape, dense, &s->to);

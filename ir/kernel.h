@@ -29,7 +29,8 @@
  *                  argmax/argmin (arg1, if given, is the i64 index that element stands for, in place of its
  *                  number in the run). dot: c = fma(a, b, c) from +0 for floats, a*b + c for integers
  *   scan           arg0 scanned over all map loops around it, as one run in row-major order: the elements up to this
- *                  one folded. `kind`: sum prod max min. `order`: plain: blocks of 1024 one element after the other,
+ *                  one folded. `kind`: sum prod max min, and prod_real, prod_imag: a part of the product of
+ *                  pairs arg0, arg1, in which the first element is taken as it is. `order`: plain: blocks of 1024 one element after the other,
  *                  carry + that, carry = carry + block; sequential: one after the other. Their loops run in order
  *   carry          arg0: initial value. Directly after its `for` (carries form a prefix of the loop body)
  *   next           arg0: a carry of the innermost loop, arg1: its value for the next iteration. Carries with
@@ -215,7 +216,7 @@ nxk_value nxk_load(nxk_kernel *k, const nxk_access *a, uint8_t lanes);
 void nxk_store(nxk_kernel *k, const nxk_access *a, nxk_value value);
 nxk_value nxk_reduce(nxk_kernel *k, nxk_reduce_kind kind, nxk_order order, nxk_value a,
                      nxk_value b);
-nxk_value nxk_scan(nxk_kernel *k, nxk_reduce_kind kind, nxk_order order, nxk_value a);
+nxk_value nxk_scan(nxk_kernel *k, nxk_reduce_kind kind, nxk_order order, nxk_value a, nxk_value b);
 nxk_value nxk_carry(nxk_kernel *k, nxk_value initial);
 void nxk_next(nxk_kernel *k, nxk_value carry, nxk_value value);
 nxk_value nxk_splat(nxk_kernel *k, nxk_value a, uint8_t lanes); /* a itself if it has those lanes */

@@ -60,9 +60,9 @@ void nxi_fp_leave(uint32_t saved) { (void)saved; }
 /* ---- reductions */
 
 const char *nxk_reduce_name(nxk_reduce_kind kind) {
-  static const char *const names[NXK_REDUCE_KINDS] = {"sum",    "prod",   "max", "min",
-                                                      "argmax", "argmin", "dot"};
-  return (uint32_t)kind < NXK_REDUCE_KINDS ? names[kind] : "?";
+  static const char *const names[NXK_KINDS] = {"sum",    "prod", "max",       "min",      "argmax",
+                                               "argmin", "dot",  "prod_real", "prod_imag"};
+  return (uint32_t)kind < NXK_KINDS ? names[kind] : "?";
 }
 
 const char *nxk_order_name(nxk_order order) {
@@ -107,6 +107,12 @@ uint64_t nxk_reduce_combine(nxk_reduce_kind kind, nx_dtype type, uint64_t a, uin
     case NXK_ARGMAX: return nxk_eval(NXK_max, type, type, args);
     default: return nxk_eval(NXK_min, type, type, args);
   }
+}
+
+void nxk_multiply_pairs(nx_dtype part, const uint64_t a[2], const uint64_t b[2], uint64_t out[2]) {
+  uint64_t args[4] = {a[0], a[1], b[0], b[1]};
+  out[0] = nxk_eval(NXK_mul_real, part, part, args);
+  out[1] = nxk_eval(NXK_mul_imag, part, part, args);
 }
 
 static bool compare(nxk_op op, nx_dtype type, uint64_t a, uint64_t b) {

@@ -54,8 +54,16 @@ typedef enum nxk_reduce_kind {
   NXK_ARGMAX,
   NXK_ARGMIN,
   NXK_DOT,
-  NXK_REDUCE_KINDS
+  NXK_REDUCE_KINDS,
+  NXK_PROD_REAL = NXK_REDUCE_KINDS, /* of scans alone: a part of products of pairs */
+  NXK_PROD_IMAG,
+  NXK_KINDS
 } nxk_reduce_kind;
+static inline bool nxk_takes_pairs(uint32_t kind) { return kind >= NXK_PROD_REAL; }
+/* Values that a fold or a scan takes. */
+static inline int nxk_kind_args(uint32_t kind) {
+  return kind == NXK_DOT || nxk_takes_pairs(kind) ? 2 : 1;
+}
 typedef enum nxk_order {
   NXK_ORDER_LANES,      /* text: lanes */
   NXK_ORDER_PLAIN,      /* plain */
@@ -66,8 +74,10 @@ typedef enum nxk_order {
   NXK_ORDERS
 } nxk_order;
 enum { NXK_SCAN_BLOCK = 1024 };                    /* elements; numerics.md, "Scan order" */
-const char *nxk_reduce_name(nxk_reduce_kind kind); /* "sum" ... "dot" */
-const char *nxk_order_name(nxk_order order);       /* "lanes" ... */
+const char *nxk_reduce_name(nxk_reduce_kind kind); /* "sum" ... "prod_imag" */
+/* out = a times b, of complex numbers in two parts. */
+void nxk_multiply_pairs(nx_dtype part, const uint64_t a[2], const uint64_t b[2], uint64_t out[2]);
+const char *nxk_order_name(nxk_order order); /* "lanes" ... */
 /* The value whose combination with x gives x bit for bit: -0.0 for a float sum, 0 for an integer one, 1,
  * the lowest or highest value (infinities for floats; for argmax and argmin of the value part). */
 uint64_t nxk_reduce_identity(nxk_reduce_kind kind, nx_dtype type);

@@ -374,8 +374,8 @@ static void read_const(parser *p, nxk_instr *in) {
 static void read_reduce_kind(parser *p, nxk_instr *in) {
   token t = read_word(p, "");
   int kind = 0;
-  while (kind < NXK_REDUCE_KINDS && !is(t, nxk_reduce_name((nxk_reduce_kind)kind))) kind++;
-  if (kind == NXK_REDUCE_KINDS) fail_here(p, "expected a kind of reduction", t);
+  while (kind < NXK_KINDS && !is(t, nxk_reduce_name((nxk_reduce_kind)kind))) kind++;
+  if (kind == NXK_KINDS) fail_here(p, "expected a kind of reduction", t);
   in->kind = (uint8_t)kind;
 }
 
@@ -421,7 +421,7 @@ static void read_operands(parser *p, nxk_instr *in) {
     case NXK_scan:
       read_reduce_kind(p, in);
       read_order(p, in);
-      read_args(p, in, in->kind == NXK_DOT ? 2 : 1);
+      read_args(p, in, nxk_kind_args(in->kind));
       break;
     case NXK_next:
     case NXK_zip_low:

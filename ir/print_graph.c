@@ -264,6 +264,8 @@ static void print_attrs(nxi_text *out, const nxg_node *n, nx_dtype operand) {
     case NXG_scan_prod:
     case NXG_scan_max:
     case NXG_scan_min:
+    case NXG_scan_prod_real:
+    case NXG_scan_prod_imag:
       nxi_text_add(out, " axis=%lld", (long long)a[0]);
       if (a[1]) nxi_text_add(out, " mode=%lld", (long long)a[1]);
       break;

@@ -115,3 +115,15 @@ uint64_t nxi_reducer_finish(nxi_reducer *r) {
       nxi_combine(r->kind, r->type, &p.value[l], &p.index[l], p.value[l + half], p.index[l + half]);
   return nxi_is_arg(r->kind) ? (uint64_t)p.index[0] : p.value[0];
 }
+
+void nxi_scan_pairs(uint64_t held[4], int64_t count, bool blocks, nx_dtype part,
+                    const uint64_t element[2], uint64_t y[2]) {
+  uint64_t *before = held, *within = held + 2;
+  bool starts = count == 0 || (blocks && count % NXK_SCAN_BLOCK == 0);
+  if (starts && count == NXK_SCAN_BLOCK) memcpy(before, within, 2 * sizeof *before);
+  else if (starts && count > 0) nxk_multiply_pairs(part, before, within, before);
+  if (starts) memcpy(within, element, 2 * sizeof *within);
+  else nxk_multiply_pairs(part, within, element, within);
+  if (blocks && count >= NXK_SCAN_BLOCK) nxk_multiply_pairs(part, before, within, y);
+  else memcpy(y, within, 2 * sizeof *y);
+}

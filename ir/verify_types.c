@@ -63,12 +63,13 @@ static bool is_arg(const nxk_instr *in) { return in->kind == NXK_ARGMAX || in->k
 static void check_kind(nxi_checker *c, nxk_value v, nx_dtype type) {
   const nxk_instr *in = &c->k->instrs[v];
   if (!nxi_dtype_valid(type)) return;
-  if (in->kind >= NXK_REDUCE_KINDS) {
+  if (in->kind >= (in->op == NXK_scan ? NXK_KINDS : NXK_REDUCE_KINDS)) {
     nxi_fault(c, v, "no such kind of reduction");
     return;
   }
   bool ordered = in->kind == NXK_MAX || in->kind == NXK_MIN || is_arg(in);
-  if (nxi_is_small_float(type) || (type == NX_BOOL && !ordered))
+  bool pairs = nxk_takes_pairs(in->kind);
+  if (nxi_is_small_float(type) || (type == NX_BOOL && !ordered) || (pairs && !nxi_is_float(type)))
     nxi_fault(c, v, "%s does not admit %s", nxk_reduce_name((nxk_reduce_kind)in->kind),
               nxi_dtypes[type].name);
   if (in->kind == NXK_DOT && in->op != NXK_reduce) nxi_fault(c, v, "dot is a kind of reduce alone");
@@ -95,14 +96,17 @@ static void check_scan(nxi_checker *c, nxk_value v) {
   const nxk_instr *in = &c->k->instrs[v];
   if (!nxi_is_loop(c->k, nxi_parent(c), NXK_MAP))
     nxi_fault(c, v, "a scan does not stand in a map loop");
-  if (in->kind > NXK_MIN) nxi_fault(c, v, "this kind cannot be scanned");
+  if (in->kind > NXK_MIN && !nxk_takes_pairs(in->kind))
+    nxi_fault(c, v, "this kind cannot be scanned");
   if (in->order != NXK_ORDER_PLAIN && in->order != NXK_ORDER_SEQUENTIAL)
     nxi_fault(c, v, "scans are plain or sequential");
-  if (!nxi_has_args(c, v, 1)) return;
-  const nxk_instr *a = nxi_operand(c, v, in->args[0]);
+  if (!nxi_has_args(c, v, nxk_kind_args(in->kind))) return;
+  const nxk_instr *a = nxi_operand(c, v, in->args[0]), *b = a;
   if (!a) return;
   check_kind(c, v, a->dtype);
   if (in->dtype != a->dtype) nxi_fault(c, v, "the result has another type than it should");
+  if (nxk_takes_pairs(in->kind)) b = nxi_operand(c, v, in->args[1]);
+  if (b && b->dtype != a->dtype) nxi_fault(c, v, "the parts differ in type");
 }
 
 static void check_fold(nxi_checker *c, nxk_value v) {

@@ -23,37 +23,75 @@ typedef struct rows {
       [16]; /* of a turned load what its lanes hold at each element; of a store what they are to hold */
 } rows;
 
-/* The scans of a stage, for each view: what they carry. */
+/* What the scans of a stage carry, for each view: a number each, products of pairs two, which both of their parts share. */
 typedef struct carried {
-  uint32_t n; /* scans */
-  nxk_value *scan;
-  nxk_value *before, *within; /* [view * n + scan] */
-  rows *rows;                 /* or NULL */
-  int64_t at;                 /* element of the block that is being written */
+  uint32_t n;                 /* numbers */
+  nxk_value *scan;            /* the first scan that a number belongs to */
+  uint32_t *slot;             /* of each scan, in order: its number, or the first of two */
+  nxk_value *before, *within; /* [view * n + slot] */
+  bool pairs;
+  nxk_value lo;        /* for pairs: the first element of the block */
+  nxk_value starts[2]; /* whether this element is that, or the first of all */
+  nxk_value opens;     /* whether the block is the first one; NXK_NONE: it is */
+  rows *rows;          /* or NULL */
+  int64_t at;          /* element of the block that is being written */
 } carried;
 
-static nxk_value combine(nxb_binder *b, nxk_value scan, nxk_value x, nxk_value y) {
+static bool takes_pairs(const nxb_binder *b, nxk_value scan) {
+  return nxk_takes_pairs(b->from->instrs[scan].kind);
+}
+static uint32_t width_of(const nxb_binder *b, nxk_value scan) {
+  return takes_pairs(b, scan) ? 2 : 1;
+}
+
+/* x combined with y; where `first` holds there is nothing in x, which of pairs is no number. */
+static void combine(nxb_binder *b, nxk_value scan, nxk_value first, const nxk_value *x,
+                    const nxk_value *y, nxk_value *out) {
   static const nxk_op ops[] = {NXK_add, NXK_mul, NXK_max, NXK_min};
-  return nxb_op(b, ops[b->from->instrs[scan].kind], x, y);
+  if (!takes_pairs(b, scan)) {
+    *out = nxb_op(b, ops[b->from->instrs[scan].kind], *x, *y);
+    return;
+  }
+  nxk_value args[4] = {x[0], x[1], y[0], y[1]}, made[2];
+  made[0] = nxk_expand_function(b->to, NXK_mul_real, args);
+  made[1] = nxk_expand_function(b->to, NXK_mul_imag, args);
+  for (int k = 0; k < 2 && !b->to->failed; k++)
+    out[k] = NXK_SCALAR3(b->to, NXK_select, first, args[2 + k], made[k]);
 }
 
 static nxk_value identity(nxb_binder *b, nxk_value scan, uint8_t lanes) {
   const nxk_instr *in = &b->from->instrs[scan];
-  nxk_value one = nxk_const(b->to, in->dtype,
-                            nxk_reduce_identity((nxk_reduce_kind)in->kind, (nx_dtype)in->dtype));
+  nxk_reduce_kind kind = takes_pairs(b, scan) ? NXK_PROD : (nxk_reduce_kind)in->kind;
+  nxk_value one = nxk_const(b->to, in->dtype, nxk_reduce_identity(kind, (nx_dtype)in->dtype));
   return nxk_splat(b->to, one, lanes);
 }
 
+/* The other part of the same products. */
+static bool share(const nxb_binder *b, nxk_value u, nxk_value v) {
+  const nxk_instr *x = &b->from->instrs[u], *y = &b->from->instrs[v];
+  return takes_pairs(b, u) && takes_pairs(b, v) && x->order == y->order &&
+         x->args[0] == y->args[0] && x->args[1] == y->args[1];
+}
+
 static bool collect(nxb_binder *b, const nxb_stage *s, uint32_t n_views, carried *c) {
-  for (nxk_value v = s->first; v <= s->last; v++) c->n += b->from->instrs[v].op == NXK_scan;
-  c->scan = nxb_alloc(b, c->n * sizeof *c->scan);
+  uint32_t scans = 0;
+  for (nxk_value v = s->first; v <= s->last; v++) scans += b->from->instrs[v].op == NXK_scan;
+  c->scan = nxb_alloc(b, 2 * scans * sizeof *c->scan);
+  c->slot = nxb_alloc(b, scans * sizeof *c->slot);
+  if (b->failed) return false;
+  scans = 0;
+  for (nxk_value v = s->first; v <= s->last; v++) {
+    if (b->from->instrs[v].op != NXK_scan) continue;
+    uint32_t slot = 0;
+    while (slot < c->n && !share(b, c->scan[slot], v)) slot++;
+    c->slot[scans++] = slot;
+    c->pairs = c->pairs || takes_pairs(b, v);
+    for (uint32_t k = 0; slot + k == c->n && k < width_of(b, v); k++) c->scan[c->n++] = v;
+  }
   c->before = nxb_alloc(b, (size_t)n_views * c->n * sizeof *c->before);
   c->within = nxb_alloc(b, (size_t)n_views * c->n * sizeof *c->within);
-  if (b->failed) return false;
-  uint32_t n = 0;
-  for (nxk_value v = s->first; v <= s->last; v++)
-    if (b->from->instrs[v].op == NXK_scan) c->scan[n++] = v;
-  return true;
+  c->opens = NXK_NONE;
+  return !b->failed;
 }
 
 /* Of one element after the other: blocks do not matter, and what is before is in `within`. */
@@ -71,6 +109,20 @@ static void set_value(nxb_view *view, nxk_value scan, nxk_value value) {
   view->step[scan] = 0;
 }
 
+/* What one view carries on from the element, and the scan's value there. */
+static void write_scan(nxb_binder *b, nxb_view *view, const carried *c, nxk_value scan,
+                       uint32_t slot, nxk_value *within, nxk_value *before, nxk_value *next) {
+  const nxk_instr *in = &b->from->instrs[scan];
+  nxk_value x[2] = {nxb_wide(b, view, in->args[0]), NXK_NONE}, y[2];
+  uint32_t width = width_of(b, scan);
+  if (width == 2) x[1] = nxb_wide(b, view, in->args[1]);
+  if (c->scan[slot] == scan) combine(b, scan, c->starts[in_order(b, scan)], within, x, next);
+  memcpy(y, next, width * sizeof *y);
+  if (!in_order(b, scan) && (width == 1 || c->opens != NXK_NONE))
+    combine(b, scan, c->opens, before, next, y);
+  set_value(view, scan, y[in->kind == NXK_PROD_IMAG]);
+}
+
 /* One element of each view; next[i]: what the carries become. */
 static void write_element(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s,
                           const carried *c, nxk_value *next) {
@@ -84,12 +136,9 @@ static void write_element(nxb_binder *b, nxb_view *views, uint32_t n_views, cons
       continue;
     }
     for (uint32_t i = 0; i < n_views && nxb_is_code(op); i++) written = nxb_write(b, &views[i], v);
-    for (uint32_t i = 0; i < n_views && op == NXK_scan; i++) {
-      nxk_value x = nxb_wide(b, &views[i], b->from->instrs[v].args[0]);
-      uint32_t at = i * c->n + scan;
-      next[at] = combine(b, v, c->within[at], x);
-      nxk_value y = in_order(b, v) ? next[at] : combine(b, v, c->before[at], next[at]);
-      set_value(&views[i], v, y);
+    for (uint32_t i = 0; i < n_views && op == NXK_scan && !b->to->failed; i++) {
+      uint32_t at = i * c->n + c->slot[scan];
+      write_scan(b, &views[i], c, v, c->slot[scan], c->within + at, c->before + at, next + at);
     }
     scan += op == NXK_scan;
     v = written;
@@ -143,7 +192,12 @@ static void write_step(nxb_binder *b, nxb_view *views, uint32_t n_views, const n
   if (square) load_tiles(b, views, s, c->rows, at);
   for (int64_t q = 0; q < (square ? c->rows->side : 1) && !b->to->failed && !b->failed; q++) {
     c->at = square ? q : -1;
-    for (uint32_t i = 0; i < n_views; i++) nxb_set_point(b, &views[i], s, nxb_add(b, at, q), 1);
+    nxk_value element = nxb_add(b, at, q);
+    for (uint32_t i = 0; i < n_views; i++) nxb_set_point(b, &views[i], s, element, 1);
+    if (c->pairs) {
+      c->starts[0] = nxb_op(b, NXK_eq, element, c->lo);
+      c->starts[1] = nxb_op(b, NXK_eq, element, nxb_int(b, 0));
+    }
     write_element(b, views, n_views, s, c, next);
     for (uint32_t i = 0; square && i < n; i++) c->within[i] = next[i];
   }
@@ -219,10 +273,13 @@ static void write_blocks(nxb_binder *b, nxb_view *views, uint32_t n_views, const
   start(b, views, n_views, c, c->within);
   for (uint32_t i = 0; i < n; i++)
     if (in_order(b, c->scan[i % c->n])) c->within[i] = c->before[i];
+  c->lo = lo;
+  c->opens = nxb_op(b, NXK_eq, block, nxb_int(b, 0));
   write_run(b, views, n_views, s, c, nxk_bound_of(lo), nxk_bound_of(hi));
-  for (uint32_t i = 0; i < n && !b->to->failed; i++) {
+  for (uint32_t i = 0; i < n && !b->to->failed; i += width_of(b, c->scan[i % c->n])) {
     nxk_value scan = c->scan[i % c->n];
-    next[i] = in_order(b, scan) ? c->within[i] : combine(b, scan, c->before[i], c->within[i]);
+    memcpy(next + i, c->within + i, width_of(b, scan) * sizeof *next);
+    if (!in_order(b, scan)) combine(b, scan, c->opens, c->before + i, c->within + i, next + i);
   }
   for (uint32_t i = 0; i < n && !b->to->failed; i++) nxk_next(b->to, c->before[i], next[i]);
   nxk_end(b->to);
@@ -243,6 +300,7 @@ static void write_scans(nxb_binder *b, nxb_view *views, uint32_t n_views, const 
   }
   start(b, views, n_views, &c, c.before);
   start(b, views, n_views, &c, c.within);
+  c.lo = nxb_int(b, 0);
   write_run(b, views, n_views, s, &c, nxk_bound_const(0), nxk_bound_const(s->points));
 }
 
@@ -295,6 +353,7 @@ static bool plan_rows(nxb_binder *b, rows *r, uint32_t *at) {
   if (b->failed) return false;
   for (nxk_value v = s->first; v <= s->last; v++) {
     const nxk_instr *in = &b->from->instrs[v];
+    if (in->op == NXK_scan && takes_pairs(b, v)) return false; /* much code */
     r->turned[v] = is_turned(b, v, &s->loops[0]);
     any = any || r->turned[v];
     nx_dtype t = in->op == NXK_store ? nxk_dtype(b->from, in->args[0]) : (nx_dtype)in->dtype;

@@ -10,6 +10,7 @@
 enum { LONG = 1 << 15, FEW_ROWS = 16, FEW_COLUMNS = 256 };
 
 static bool worth_it(const nxg_node *n) {
+  if (nxk_takes_pairs(nxg_scan_kind(n->op))) return false;
   int64_t length = n->shape[n->attrs[0]];
   if (n->attrs[1] != 0 || length < LONG || n->rank + 1 > NXG_MAX_RANK || nxg_node_elements(n) == 0)
     return false;

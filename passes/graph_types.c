@@ -6,56 +6,28 @@
  * Keeps: values, by definition: the interpreter of graphs runs this pass first. */
 #include <string.h>
 
-#include "graph_rewrite.h"
-
-#include "ir/library.h"
-
-#define NONE UINT32_MAX
-
-typedef struct types {
-  nxg_rewrite r;
-  const nxg_graph *g;
-  uint32_t *part[2]; /* old complex node -> new node of a part, NONE: not made yet */
-  uint32_t *woven;   /* old complex node -> new node of both */
-  uint32_t i;        /* the old node that is rewritten */
-  nx_status status;  /* what went wrong, if that is not memory */
-} types;
-
-static const nxg_node *old_node(const types *t, uint32_t node) { return &t->g->nodes[node]; }
-static bool is_pair(const types *t, uint32_t node) {
-  return nxi_is_complex(old_node(t, node)->dtype);
-}
+#include "graph_types.h"
 
 /* ---- new nodes, of the shape of the old one */
 
-static uint32_t add_like(types *t, uint32_t like, nxg_op op, nx_dtype dtype, uint32_t n_args,
-                         const uint32_t *args, const int64_t *attrs, uint32_t n_attrs) {
-  const nxg_node *n = old_node(t, like);
-  return nxg_rewrite_add(&t->r, t->i, op, n_args, args, attrs, n_attrs, dtype, n->rank, n->shape);
-}
-
-static uint32_t add(types *t, nxg_op op, nx_dtype dtype, uint32_t n_args, const uint32_t *args) {
-  return add_like(t, t->i, op, dtype, n_args, args, NULL, 0);
-}
-
-static uint32_t add_two(types *t, nxg_op op, nx_dtype dtype, uint32_t a, uint32_t b) {
+static uint32_t add_two(nxg_types *t, nxg_op op, nx_dtype dtype, uint32_t a, uint32_t b) {
   uint32_t args[2] = {a, b};
-  return add(t, op, dtype, 2, args);
+  return nxg_types_add(t, op, dtype, 2, args);
 }
 
-static uint32_t add_cast(types *t, uint32_t a, nx_dtype from, nx_dtype to) {
-  return from == to ? a : add(t, NXG_cast, to, 1, &a);
+static uint32_t add_cast(nxg_types *t, uint32_t a, nx_dtype from, nx_dtype to) {
+  return from == to ? a : nxg_types_add(t, NXG_cast, to, 1, &a);
 }
 
-static uint32_t constant(types *t, nx_dtype dtype, uint64_t bits) {
+uint32_t nxg_types_constant(nxg_types *t, nx_dtype dtype, uint64_t bits) {
   int64_t attrs[2] = {(int64_t)bits, -1};
-  return add_like(t, t->i, NXG_full, dtype, 0, NULL, attrs, 2);
+  return nxg_types_add_like(t, t->i, NXG_full, dtype, 0, NULL, attrs, 2);
 }
 
 /* A view of new node `base`; without elements it has one form. */
-static uint32_t add_view(types *t, uint32_t base, nx_dtype dtype, const nxg_view *v) {
+uint32_t nxg_types_view(nxg_types *t, uint32_t base, nx_dtype dtype, const nxg_view *v) {
   int64_t attrs[1 + NXG_MAX_RANK] = {v->offset};
-  if (base == NONE) return NONE;
+  if (base == NXG_TYPES_NONE) return NXG_TYPES_NONE;
   memcpy(attrs + 1, v->strides, (size_t)v->rank * sizeof *attrs);
   if (nxg_elements(v->rank, v->shape) == 0) {
     attrs[0] = 0;
@@ -68,18 +40,19 @@ static uint32_t add_view(types *t, uint32_t base, nx_dtype dtype, const nxg_view
 /* ---- parts of old values, and both */
 
 /* Part k of what a view shows of a woven value. */
-static uint32_t part_of_woven(types *t, uint32_t woven, nx_dtype dtype, const nxg_view *v, int k) {
+static uint32_t part_of_woven(nxg_types *t, uint32_t woven, nx_dtype dtype, const nxg_view *v,
+                              int k) {
   nxg_view doubled = *v;
   doubled.offset = 2 * v->offset + k;
   for (int32_t a = 0; a < v->rank; a++) doubled.strides[a] = 2 * v->strides[a];
-  return add_view(t, woven, nxi_part_dtype(dtype), &doubled);
+  return nxg_types_view(t, woven, nxi_part_dtype(dtype), &doubled);
 }
 
 /* Part k of an old value; a real one has itself and nothing. */
-static uint32_t part(types *t, uint32_t node, int k) {
-  const nxg_node *n = old_node(t, node);
+uint32_t nxg_types_part(nxg_types *t, uint32_t node, int k) {
+  const nxg_node *n = nxg_types_old(t, node);
   if (!nxi_is_complex(n->dtype)) return t->r.map[node];
-  if (t->part[k][node] == NONE) {
+  if (t->part[k][node] == NXG_TYPES_NONE) {
     nxg_view v;
     nxg_view_contiguous(&v, n->rank, n->shape);
     t->part[k][node] = part_of_woven(t, t->woven[node], n->dtype, &v, k);
@@ -87,9 +60,9 @@ static uint32_t part(types *t, uint32_t node, int k) {
   return t->part[k][node];
 }
 
-static uint32_t woven(types *t, uint32_t node) {
-  const nxg_node *n = old_node(t, node);
-  if (t->woven[node] == NONE) {
+uint32_t nxg_types_woven(nxg_types *t, uint32_t node) {
+  const nxg_node *n = nxg_types_old(t, node);
+  if (t->woven[node] == NXG_TYPES_NONE) {
     uint32_t parts[2] = {t->part[0][node], t->part[1][node]};
     int64_t twice = 2 * nxg_node_elements(n);
     t->woven[node] = nxg_rewrite_add(&t->r, t->i, NXG_pair, 2, parts, NULL, 0,
@@ -98,77 +71,78 @@ static uint32_t woven(types *t, uint32_t node) {
   return t->woven[node];
 }
 
-static void set_parts(types *t, uint32_t a, uint32_t b) {
+void nxg_types_set_parts(nxg_types *t, uint32_t a, uint32_t b) {
   t->part[0][t->i] = a;
   t->part[1][t->i] = b;
 }
 
-static void set_real(types *t, uint32_t node) { nxg_rewrite_map(&t->r, t->i, node); }
+void nxg_types_set_real(nxg_types *t, uint32_t node) { nxg_rewrite_map(&t->r, t->i, node); }
 
 /* ---- what computes nothing */
 
 /* The same operation on each part of every operand; attributes of the parts follow each other. */
-static void each_part(types *t, uint32_t n_attrs) {
-  const nxg_node *n = old_node(t, t->i);
+static void each_part(nxg_types *t, uint32_t n_attrs) {
+  const nxg_node *n = nxg_types_old(t, t->i);
   uint32_t made[2];
   for (int k = 0; k < 2; k++) {
-    for (uint32_t a = 0; a < n->n_args; a++) t->r.args[a] = part(t, n->args[a], k);
-    made[k] = add_like(t, t->i, (nxg_op)n->op, nxi_part_dtype(n->dtype), n->n_args, t->r.args,
-                       n->attrs + (n_attrs < n->n_attrs ? (uint32_t)k * n_attrs : 0), n_attrs);
+    for (uint32_t a = 0; a < n->n_args; a++) t->r.args[a] = nxg_types_part(t, n->args[a], k);
+    made[k] =
+        nxg_types_add_like(t, t->i, (nxg_op)n->op, nxi_part_dtype(n->dtype), n->n_args, t->r.args,
+                           n->attrs + (n_attrs < n->n_attrs ? (uint32_t)k * n_attrs : 0), n_attrs);
   }
-  set_parts(t, made[0], made[1]);
+  nxg_types_set_parts(t, made[0], made[1]);
 }
 
-static void rewrite_leaf(types *t) {
-  const nxg_node *n = old_node(t, t->i);
+static void rewrite_leaf(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
   nx_dtype p = nxi_part_dtype(n->dtype);
   if (n->op == NXG_full) {
-    uint32_t first = constant(t, p, (uint64_t)n->attrs[0]);
-    set_parts(t, first, constant(t, p, (uint64_t)n->attrs[2]));
+    uint32_t first = nxg_types_constant(t, p, (uint64_t)n->attrs[0]);
+    nxg_types_set_parts(t, first, nxg_types_constant(t, p, (uint64_t)n->attrs[2]));
   } else if (n->op == NXG_arange) {
     each_part(t, 2);
   } else {
-    uint32_t ones = add_like(t, t->i, NXG_eye, p, 0, NULL, n->attrs, n->n_attrs);
-    set_parts(t, ones, constant(t, p, 0));
+    uint32_t ones = nxg_types_add_like(t, t->i, NXG_eye, p, 0, NULL, n->attrs, n->n_attrs);
+    nxg_types_set_parts(t, ones, nxg_types_constant(t, p, 0));
   }
 }
 
-static void rewrite_view(types *t) {
-  uint32_t operand = old_node(t, t->i)->args[0];
+static void rewrite_view(nxg_types *t) {
+  uint32_t operand = nxg_types_old(t, t->i)->args[0];
   nxg_view v;
   nxg_node_view(t->g, t->i, &v);
-  if (t->woven[operand] == NONE) {
+  if (t->woven[operand] == NXG_TYPES_NONE) {
     each_part(t, 1 + (uint32_t)v.rank);
     return;
   }
-  nx_dtype dtype = old_node(t, operand)->dtype;
+  nx_dtype dtype = nxg_types_old(t, operand)->dtype;
   uint32_t first = part_of_woven(t, t->woven[operand], dtype, &v, 0);
-  set_parts(t, first, part_of_woven(t, t->woven[operand], dtype, &v, 1));
+  nxg_types_set_parts(t, first, part_of_woven(t, t->woven[operand], dtype, &v, 1));
 }
 
-static void rewrite_pad(types *t) {
-  const nxg_node *n = old_node(t, t->i);
+static void rewrite_pad(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
   uint32_t made[2], n_attrs = 1 + 2 * (uint32_t)n->rank;
   int64_t attrs[1 + 2 * NXG_MAX_RANK];
   memcpy(attrs, n->attrs, n_attrs * sizeof *attrs);
   for (int k = 0; k < 2; k++) {
-    uint32_t x = part(t, n->args[0], k);
+    uint32_t x = nxg_types_part(t, n->args[0], k);
     if (k == 1) attrs[0] = n->attrs[n_attrs];
-    made[k] = add_like(t, t->i, NXG_pad, nxi_part_dtype(n->dtype), 1, &x, attrs, n_attrs);
+    made[k] = nxg_types_add_like(t, t->i, NXG_pad, nxi_part_dtype(n->dtype), 1, &x, attrs, n_attrs);
   }
-  set_parts(t, made[0], made[1]);
+  nxg_types_set_parts(t, made[0], made[1]);
 }
 
 /* A copy is the value itself: where it needs memory it is woven, or copied by the pass that looks after outputs. */
-static void rewrite_copy(types *t) {
-  uint32_t operand = old_node(t, t->i)->args[0];
-  set_parts(t, t->part[0][operand], t->part[1][operand]);
+static void rewrite_copy(nxg_types *t) {
+  uint32_t operand = nxg_types_old(t, t->i)->args[0];
+  nxg_types_set_parts(t, t->part[0][operand], t->part[1][operand]);
   t->woven[t->i] = t->woven[operand];
 }
 
 /* An update of woven memory: a last axis of two is added to the view, those of extent 1 leave room for it. */
-static void rewrite_update(types *t) {
-  const nxg_node *n = old_node(t, t->i);
+static void rewrite_update(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
   nx_dtype p = nxi_part_dtype(n->dtype);
   int64_t attrs[2 + 2 * NXG_MAX_RANK] = {2 * n->attrs[0]}, rank = n->attrs[1];
   const int64_t *shape = n->attrs + 2, *strides = shape + rank;
@@ -193,8 +167,8 @@ static void rewrite_update(types *t) {
   attrs[1] = v.rank;
   memcpy(attrs + 2, v.shape, (size_t)v.rank * sizeof *attrs);
   memcpy(attrs + 2 + v.rank, apart, (size_t)v.rank * sizeof *attrs);
-  uint32_t args[3] = {woven(t, n->args[0])};
-  args[1] = add_view(t, woven(t, n->args[1]), p, &v);
+  uint32_t args[3] = {nxg_types_woven(t, n->args[0])};
+  args[1] = nxg_types_view(t, nxg_types_woven(t, n->args[1]), p, &v);
   if (n->n_args == 3) args[2] = t->woven[n->args[2]];
   int64_t twice = 2 * nxg_node_elements(n);
   t->woven[t->i] = nxg_rewrite_add(&t->r, t->i, NXG_update, n->n_args, args, attrs,
@@ -203,100 +177,104 @@ static void rewrite_update(types *t) {
 
 /* ---- conversions */
 
-static void rewrite_cast(types *t) {
-  const nxg_node *n = old_node(t, t->i), *x = old_node(t, n->args[0]);
+static void rewrite_cast(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i), *x = nxg_types_old(t, n->args[0]);
   nx_dtype from = nxi_part_dtype(x->dtype), to = nxi_part_dtype(n->dtype);
-  uint32_t first = add_cast(t, part(t, n->args[0], 0), from, to);
+  uint32_t first = add_cast(t, nxg_types_part(t, n->args[0], 0), from, to);
   if (nxi_is_complex(n->dtype)) {
-    uint32_t second = nxi_is_complex(x->dtype) ? add_cast(t, part(t, n->args[0], 1), from, to)
-                                               : constant(t, to, 0);
-    set_parts(t, first, second);
+    uint32_t second = nxi_is_complex(x->dtype)
+                          ? add_cast(t, nxg_types_part(t, n->args[0], 1), from, to)
+                          : nxg_types_constant(t, to, 0);
+    nxg_types_set_parts(t, first, second);
   } else if (n->dtype == NX_BOOL) {
-    set_real(t, add_two(t, NXG_or, NX_BOOL, first, add_cast(t, part(t, n->args[0], 1), from, to)));
+    nxg_types_set_real(t, add_two(t, NXG_or, NX_BOOL, first,
+                                  add_cast(t, nxg_types_part(t, n->args[0], 1), from, to)));
   } else {
-    set_real(t, first);
+    nxg_types_set_real(t, first);
   }
 }
 
 /* c64 and the types of 64 bits; others have none of their size. The real part is in the low half. */
-static void rewrite_bitcast(types *t) {
-  const nxg_node *n = old_node(t, t->i), *x = old_node(t, n->args[0]);
+static void rewrite_bitcast(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i), *x = nxg_types_old(t, n->args[0]);
   if (n->dtype == x->dtype) {
     rewrite_copy(t);
   } else if (nxi_is_complex(x->dtype)) {
     uint32_t half[2];
     for (int k = 0; k < 2; k++) {
-      uint32_t p = part(t, n->args[0], k);
-      half[k] = add(t, NXG_bitcast, NX_U32, 1, &p);
-      half[k] = add(t, NXG_cast, NX_U64, 1, &half[k]);
+      uint32_t p = nxg_types_part(t, n->args[0], k);
+      half[k] = nxg_types_add(t, NXG_bitcast, NX_U32, 1, &p);
+      half[k] = nxg_types_add(t, NXG_cast, NX_U64, 1, &half[k]);
     }
-    uint32_t high = add_two(t, NXG_shl, NX_U64, half[1], constant(t, NX_U64, 32));
+    uint32_t high = add_two(t, NXG_shl, NX_U64, half[1], nxg_types_constant(t, NX_U64, 32));
     uint32_t bits = add_two(t, NXG_or, NX_U64, half[0], high);
-    set_real(t, n->dtype == NX_U64 ? bits : add(t, NXG_bitcast, n->dtype, 1, &bits));
+    nxg_types_set_real(t, n->dtype == NX_U64 ? bits
+                                             : nxg_types_add(t, NXG_bitcast, n->dtype, 1, &bits));
   } else {
     uint32_t bits = t->r.map[n->args[0]], half[2];
-    if (x->dtype != NX_U64) bits = add(t, NXG_bitcast, NX_U64, 1, &bits);
+    if (x->dtype != NX_U64) bits = nxg_types_add(t, NXG_bitcast, NX_U64, 1, &bits);
     half[0] = bits;
-    half[1] = add_two(t, NXG_shr, NX_U64, bits, constant(t, NX_U64, 32));
+    half[1] = add_two(t, NXG_shr, NX_U64, bits, nxg_types_constant(t, NX_U64, 32));
     for (int k = 0; k < 2; k++) {
-      half[k] = add(t, NXG_cast, NX_U32, 1, &half[k]);
-      half[k] = add(t, NXG_bitcast, NX_F32, 1, &half[k]);
+      half[k] = nxg_types_add(t, NXG_cast, NX_U32, 1, &half[k]);
+      half[k] = nxg_types_add(t, NXG_bitcast, NX_F32, 1, &half[k]);
     }
-    set_parts(t, half[0], half[1]);
+    nxg_types_set_parts(t, half[0], half[1]);
   }
 }
 
-static void rewrite_complex(types *t) {
-  const uint32_t *args = old_node(t, t->i)->args;
-  set_parts(t, t->r.map[args[0]], t->r.map[args[1]]);
+static void rewrite_complex(nxg_types *t) {
+  const uint32_t *args = nxg_types_old(t, t->i)->args;
+  nxg_types_set_parts(t, t->r.map[args[0]], t->r.map[args[1]]);
 }
 
 /* real, imag and conj, of floats too. */
-static void rewrite_part(types *t) {
-  const nxg_node *n = old_node(t, t->i);
+static void rewrite_part(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
   uint32_t x = n->args[0];
-  if (!is_pair(t, x)) {
-    set_real(t, n->op == NXG_imag ? constant(t, n->dtype, 0) : t->r.map[x]);
+  if (!nxg_types_is_pair(t, x)) {
+    nxg_types_set_real(t, n->op == NXG_imag ? nxg_types_constant(t, n->dtype, 0) : t->r.map[x]);
   } else if (n->op == NXG_conj) {
-    uint32_t first = part(t, x, 0), second = part(t, x, 1);
-    set_parts(t, first, add(t, NXG_neg, nxi_part_dtype(n->dtype), 1, &second));
+    uint32_t first = nxg_types_part(t, x, 0), second = nxg_types_part(t, x, 1);
+    nxg_types_set_parts(t, first, nxg_types_add(t, NXG_neg, nxi_part_dtype(n->dtype), 1, &second));
   } else {
-    set_real(t, part(t, x, n->op == NXG_imag));
+    nxg_types_set_real(t, nxg_types_part(t, x, n->op == NXG_imag));
   }
 }
 
 /* ---- arithmetic */
 
-static void rewrite_compare(types *t) {
-  const nxg_node *n = old_node(t, t->i);
+static void rewrite_compare(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
   uint32_t same[2];
   for (int k = 0; k < 2; k++) {
     uint32_t args[2];
-    for (int a = 0; a < 2; a++) args[a] = part(t, n->args[a], k);
-    same[k] = add(t, (nxg_op)n->op, NX_BOOL, 2, args);
+    for (int a = 0; a < 2; a++) args[a] = nxg_types_part(t, n->args[a], k);
+    same[k] = nxg_types_add(t, (nxg_op)n->op, NX_BOOL, 2, args);
   }
-  set_real(t, add_two(t, n->op == NXG_cmpeq ? NXG_and : NXG_or, NX_BOOL, same[0], same[1]));
+  nxg_types_set_real(t,
+                     add_two(t, n->op == NXG_cmpeq ? NXG_and : NXG_or, NX_BOOL, same[0], same[1]));
 }
 
-static void rewrite_where(types *t) {
-  const nxg_node *n = old_node(t, t->i);
+static void rewrite_where(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
   uint32_t made[2];
   for (int k = 0; k < 2; k++) {
     uint32_t args[3] = {t->r.map[n->args[0]]};
-    for (int a = 1; a < 3; a++) args[a] = part(t, n->args[a], k);
-    made[k] = add(t, NXG_where, nxi_part_dtype(n->dtype), 3, args);
+    for (int a = 1; a < 3; a++) args[a] = nxg_types_part(t, n->args[a], k);
+    made[k] = nxg_types_add(t, NXG_where, nxi_part_dtype(n->dtype), 3, args);
   }
-  set_parts(t, made[0], made[1]);
+  nxg_types_set_parts(t, made[0], made[1]);
 }
 
 /* Both parts of a function of one or two complex numbers. */
-static void rewrite_function(types *t, nxg_op first, nxg_op second) {
-  const nxg_node *n = old_node(t, t->i);
+static void rewrite_function(nxg_types *t, nxg_op first, nxg_op second) {
+  const nxg_node *n = nxg_types_old(t, t->i);
   nx_dtype p = nxi_part_dtype(n->dtype);
   uint32_t args[4];
-  for (uint32_t a = 0; a < 2 * n->n_args; a++) args[a] = part(t, n->args[a / 2], a % 2);
-  uint32_t real = add(t, first, p, 2 * n->n_args, args);
-  set_parts(t, real, add(t, second, p, 2 * n->n_args, args));
+  for (uint32_t a = 0; a < 2 * n->n_args; a++) args[a] = nxg_types_part(t, n->args[a / 2], a % 2);
+  uint32_t real = nxg_types_add(t, first, p, 2 * n->n_args, args);
+  nxg_types_set_parts(t, real, nxg_types_add(t, second, p, 2 * n->n_args, args));
 }
 
 /* Functions of which each part is a function of the parts. */
@@ -309,9 +287,9 @@ static const struct {
     {NXG_cosh, NXG_cosh_real, NXG_cosh_imag}, {NXG_tanh, NXG_tanh_real, NXG_tanh_imag},
     {NXG_asin, NXG_asin_real, NXG_asin_imag}, {NXG_acos, NXG_acos_real, NXG_acos_imag}};
 
-static bool rewrite_plain_function(types *t) {
+static bool rewrite_plain_function(nxg_types *t) {
   for (size_t k = 0; k < sizeof functions / sizeof functions[0]; k++)
-    if (functions[k].op == old_node(t, t->i)->op) {
+    if (functions[k].op == nxg_types_old(t, t->i)->op) {
       rewrite_function(t, (nxg_op)functions[k].real, (nxg_op)functions[k].imag);
       return true;
     }
@@ -319,206 +297,53 @@ static bool rewrite_plain_function(types *t) {
 }
 
 /* -i f(iz) for an odd f: sin, tan, atan; cos is cosh of iz. */
-static void rewrite_turned(types *t, nxg_op first, nxg_op second, bool back) {
-  const nxg_node *n = old_node(t, t->i);
+static void rewrite_turned(nxg_types *t, nxg_op first, nxg_op second, bool back) {
+  const nxg_node *n = nxg_types_old(t, t->i);
   nx_dtype p = nxi_part_dtype(n->dtype);
-  uint32_t x = part(t, n->args[0], 0), y = part(t, n->args[0], 1);
-  uint32_t turned = add(t, NXG_neg, p, 1, &y);
+  uint32_t x = nxg_types_part(t, n->args[0], 0), y = nxg_types_part(t, n->args[0], 1);
+  uint32_t turned = nxg_types_add(t, NXG_neg, p, 1, &y);
   uint32_t re = add_two(t, first, p, turned, x), im = add_two(t, second, p, turned, x);
-  if (back) set_parts(t, im, add(t, NXG_neg, p, 1, &re));
-  else set_parts(t, re, im);
+  if (back) nxg_types_set_parts(t, im, nxg_types_add(t, NXG_neg, p, 1, &re));
+  else nxg_types_set_parts(t, re, im);
 }
 
-static void rewrite_log(types *t) {
-  const nxg_node *n = old_node(t, t->i);
+static void rewrite_log(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
   nx_dtype p = nxi_part_dtype(n->dtype);
-  uint32_t x = part(t, n->args[0], 0), y = part(t, n->args[0], 1);
+  uint32_t x = nxg_types_part(t, n->args[0], 0), y = nxg_types_part(t, n->args[0], 1);
   uint32_t modulus = add_two(t, NXG_log_real, p, x, y);
   y = add_cast(t, y, p, NX_F64);
   x = add_cast(t, x, p, NX_F64);
-  set_parts(t, modulus, add_cast(t, add_two(t, NXG_atan2, NX_F64, y, x), NX_F64, p));
+  nxg_types_set_parts(t, modulus, add_cast(t, add_two(t, NXG_atan2, NX_F64, y, x), NX_F64, p));
 }
 
-static void rewrite_modulus(types *t) {
-  const nxg_node *n = old_node(t, t->i);
+static void rewrite_modulus(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
   nx_dtype p = nxi_part_dtype(n->dtype);
-  uint32_t x = part(t, n->args[0], 0), y = part(t, n->args[0], 1);
+  uint32_t x = nxg_types_part(t, n->args[0], 0), y = nxg_types_part(t, n->args[0], 1);
   if (n->op == NXG_abs) {
     uint32_t modulus = add_two(t, NXG_hypot, p, x, y);
-    set_parts(t, modulus, constant(t, p, 0));
+    nxg_types_set_parts(t, modulus, nxg_types_constant(t, p, 0));
   } else {
     uint32_t re = add_two(t, NXG_sign_real, p, x, y);
-    set_parts(t, re, add_two(t, NXG_sign_real, p, y, x));
+    nxg_types_set_parts(t, re, add_two(t, NXG_sign_real, p, y, x));
   }
 }
 
-static void rewrite_recip(types *t) {
-  const nxg_node *n = old_node(t, t->i);
+static void rewrite_recip(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
   nx_dtype p = nxi_part_dtype(n->dtype);
-  uint32_t args[4] = {constant(t, p, nxi_cast_bits(1, NX_I64, p))};
-  args[1] = constant(t, p, 0);
-  for (int k = 0; k < 2; k++) args[2 + k] = part(t, n->args[0], k);
-  uint32_t re = add(t, NXG_div_real, p, 4, args);
-  set_parts(t, re, add(t, NXG_div_imag, p, 4, args));
+  uint32_t args[4] = {nxg_types_constant(t, p, nxi_cast_bits(1, NX_I64, p))};
+  args[1] = nxg_types_constant(t, p, 0);
+  for (int k = 0; k < 2; k++) args[2 + k] = nxg_types_part(t, n->args[0], k);
+  uint32_t re = nxg_types_add(t, NXG_div_real, p, 4, args);
+  nxg_types_set_parts(t, re, nxg_types_add(t, NXG_div_imag, p, 4, args));
 }
 
-/* ---- products over axes. A product rounds, and cannot be two folds, so the order is one of its own (docs/numerics.md): an axis
- * after the other, the last first; of n elements those from p on, the greatest power of two that is not above n, are
- * multiplied into the first ones, then the upper half into the lower until one is left. */
-
-typedef struct complex_nodes {
-  uint32_t part[2];
-  int32_t rank;
-  int64_t shape[NXG_MAX_RANK];
-} complex_nodes;
-
-/* Elements [start, start + count) of an axis. */
-static complex_nodes slice_of(types *t, const complex_nodes *x, int32_t axis, int64_t start,
-                              int64_t count, nx_dtype p) {
-  complex_nodes out = *x;
-  nxg_view v;
-  nxg_view_contiguous(&v, x->rank, x->shape);
-  v.offset = start * v.strides[axis];
-  v.shape[axis] = out.shape[axis] = count;
-  for (int k = 0; k < 2; k++) out.part[k] = add_view(t, x->part[k], p, &v);
-  return out;
-}
-
-static complex_nodes product_of(types *t, const complex_nodes *a, const complex_nodes *b,
-                                nx_dtype p) {
-  complex_nodes out = *a;
-  uint32_t args[4] = {a->part[0], a->part[1], b->part[0], b->part[1]};
-  for (int k = 0; k < 2; k++)
-    out.part[k] = nxg_rewrite_add(&t->r, t->i, k ? NXG_mul_imag : NXG_mul_real, 4, args, NULL, 0, p,
-                                  a->rank, a->shape);
-  return out;
-}
-
-static complex_nodes fold_axis(types *t, complex_nodes x, int32_t axis, nx_dtype p) {
-  int64_t n = x.shape[axis], half = 1;
-  while (half <= n / 2) half *= 2;
-  if (half < n) {
-    complex_nodes low = slice_of(t, &x, axis, 0, n - half, p),
-                  high = slice_of(t, &x, axis, half, n - half, p),
-                  rest = slice_of(t, &x, axis, n - half, 2 * half - n, p);
-    low = product_of(t, &low, &high, p);
-    int64_t at = axis;
-    x.shape[axis] = half;
-    for (int k = 0; k < 2; k++) {
-      uint32_t both[2] = {low.part[k], rest.part[k]};
-      x.part[k] = nxg_rewrite_add(&t->r, t->i, NXG_cat, 2, both, &at, 1, p, x.rank, x.shape);
-    }
-  }
-  for (half /= 2; half > 0; half /= 2) {
-    complex_nodes low = slice_of(t, &x, axis, 0, half, p),
-                  high = slice_of(t, &x, axis, half, half, p);
-    x = product_of(t, &low, &high, p);
-  }
-  return x;
-}
-
-static void rewrite_product_over_axes(types *t) {
-  const nxg_node *n = old_node(t, t->i), *operand = old_node(t, n->args[0]);
-  nx_dtype p = nxi_part_dtype(n->dtype);
-  complex_nodes x = {.rank = operand->rank};
-  bool empty = false;
-  memcpy(x.shape, operand->shape, (size_t)x.rank * sizeof *x.shape);
-  for (int k = 0; k < 2; k++) x.part[k] = part(t, n->args[0], k);
-  for (int32_t axis = x.rank; axis-- > 0;) {
-    if (!(n->attrs[0] >> axis & 1)) continue;
-    empty = empty || x.shape[axis] == 0;
-    if (!empty) x = fold_axis(t, x, axis, p);
-  }
-  if (empty) {
-    uint32_t one = constant(t, p, nxi_cast_bits(1, NX_I64, p));
-    set_parts(t, one, constant(t, p, 0));
-    return;
-  }
-  nxg_view v;
-  nxg_view_contiguous(&v, n->rank, n->shape);
-  for (int k = 0; k < 2; k++) x.part[k] = add_view(t, x.part[k], p, &v);
-  set_parts(t, x.part[0], x.part[1]);
-}
-
-/* ---- matrix products: two real ones over twice the inner extent, which do as many multiplications as a complex one. */
-
-/* Both parts beside each other along an axis; `minus`: the second one turned. */
-static uint32_t beside(types *t, uint32_t node, int32_t axis, int first, bool minus) {
-  const nxg_node *n = old_node(t, node);
-  nx_dtype p = nxi_part_dtype(n->dtype);
-  int64_t shape[NXG_MAX_RANK], at = axis;
-  memcpy(shape, n->shape, n->rank * sizeof *shape);
-  uint32_t both[2] = {part(t, node, first), NONE};
-  both[1] = part(t, node, 1 - first);
-  if (minus) both[1] = add_like(t, node, NXG_neg, p, 1, &both[1], NULL, 0);
-  shape[axis] *= 2;
-  return nxg_rewrite_add(&t->r, t->i, NXG_cat, 2, both, &at, 1, p, n->rank, shape);
-}
-
-static void rewrite_matmul(types *t) {
-  const nxg_node *n = old_node(t, t->i);
-  nx_dtype p = nxi_part_dtype(n->dtype);
-  uint32_t made[2];
-  for (int k = 0; k < 2; k++) {
-    uint32_t args[2] = {beside(t, n->args[0], n->rank - 1, 0, k == 0), NONE};
-    args[1] = beside(t, n->args[1], n->rank - 2, k, false);
-    made[k] = add(t, NXG_matmul, p, 2, args);
-  }
-  set_parts(t, made[0], made[1]);
-}
-
-/* ---- elements by number: each part has the same one */
-
-static void rewrite_gather(types *t) {
-  const nxg_node *n = old_node(t, t->i);
-  uint32_t made[2], args[3];
-  for (uint32_t a = 1; a < n->n_args; a++) args[a] = t->r.map[n->args[a]];
-  for (int k = 0; k < 2; k++) {
-    args[0] = part(t, n->args[0], k);
-    made[k] = add_like(t, t->i, NXG_gather, nxi_part_dtype(n->dtype), n->n_args, args, n->attrs,
-                       n->n_attrs);
-  }
-  set_parts(t, made[0], made[1]);
-}
-
-/* In memory, so that it can be done in place. */
-static void rewrite_scatter(types *t) {
-  const nxg_node *n = old_node(t, t->i);
-  int64_t attrs[3 + NXG_MAX_RANK], twice = 2 * nxg_node_elements(n);
-  uint32_t args[4], rank = n->rank;
-  attrs[0] = n->attrs[0];
-  attrs[1] = n->attrs[1] | NXG_SCATTER_PAIRS;
-  memcpy(attrs + 2, n->shape, rank * sizeof *attrs);
-  if (n->n_args == 4) attrs[2 + rank] = n->attrs[2];
-  for (uint32_t a = 0; a < n->n_args; a++)
-    args[a] = a % 2 == 0 ? woven(t, n->args[a]) : t->r.map[n->args[a]];
-  t->woven[t->i] = nxg_rewrite_add(&t->r, t->i, NXG_scatter, n->n_args, args, attrs,
-                                   rank + n->n_attrs, nxi_part_dtype(n->dtype), 1, &twice);
-}
-
-/* Operands and results of a library call are memory: complex ones rows of parts, and their shapes attributes. */
-static void rewrite_call(types *t) {
-  const nxg_node *n = old_node(t, t->i);
-  int64_t attrs[NXG_CALL_MOST_ATTRS], twice = 2 * nxg_node_elements(n);
-  uint32_t args[NXG_CALL_OPERANDS], n_attrs = n->n_attrs;
-  memcpy(attrs, n->attrs, n_attrs * sizeof *attrs);
-  for (uint32_t a = 0; a < n->n_args; a++) {
-    const nxg_node *x = old_node(t, n->args[a]);
-    bool row = nxi_is_complex(x->dtype);
-    args[a] = row ? woven(t, n->args[a]) : t->r.map[n->args[a]];
-    attrs[n_attrs++] = row ? x->rank : -1;
-    for (int32_t k = 0; row && k < x->rank; k++) attrs[n_attrs++] = x->shape[k];
-  }
-  if (nxi_is_complex(n->dtype))
-    t->woven[t->i] = nxg_rewrite_add(&t->r, t->i, (nxg_op)n->op, n->n_args, args, attrs, n_attrs,
-                                     nxi_part_dtype(n->dtype), 1, &twice);
-  else set_real(t, add_like(t, t->i, (nxg_op)n->op, n->dtype, n->n_args, args, attrs, n_attrs));
-}
-
-static void rewrite(types *t) {
-  const nxg_node *n = old_node(t, t->i);
+static void rewrite(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
   if (nxg_ops[n->op].kind == NXG_KIND_CALL) {
-    rewrite_call(t);
+    nxg_types_call(t);
     return;
   }
   switch ((int)n->op) {
@@ -543,10 +368,11 @@ static void rewrite(types *t) {
     case NXG_atan: rewrite_turned(t, NXG_atanh_real, NXG_atanh_imag, true); break;
     case NXG_cos: rewrite_turned(t, NXG_cosh_real, NXG_cosh_imag, false); break;
     case NXG_log: rewrite_log(t); break;
-    case NXG_reduce_prod: rewrite_product_over_axes(t); break;
-    case NXG_matmul: rewrite_matmul(t); break;
-    case NXG_gather: rewrite_gather(t); break;
-    case NXG_scatter: rewrite_scatter(t); break;
+    case NXG_reduce_prod: nxg_types_product_over_axes(t); break;
+    case NXG_scan_prod: nxg_types_products_so_far(t); break;
+    case NXG_matmul: nxg_types_matmul(t); break;
+    case NXG_gather: nxg_types_gather(t); break;
+    case NXG_scatter: nxg_types_scatter(t); break;
     case NXG_abs:
     case NXG_sign: rewrite_modulus(t); break;
     case NXG_recip: rewrite_recip(t); break;
@@ -568,11 +394,11 @@ static bool is_of_types(const nxg_graph *g, const nxg_node *n) {
 }
 
 /* Complex inputs are rows of parts. */
-static bool retype_inputs(types *t) {
+static bool retype_inputs(nxg_types *t) {
   if (!nxg_rewrite_own(&t->r)) return false;
   for (uint32_t k = 0; k < t->g->n_inputs; k++) {
     uint32_t node = t->g->inputs[k].node;
-    if (!is_pair(t, node)) continue;
+    if (!nxg_types_is_pair(t, node)) continue;
     nxg_node *n = &t->r.own->nodes[t->r.map[node]];
     int64_t twice = 2 * nxg_node_elements(n);
     n->shape = nxi_arena_copy(&t->r.own->arena, &twice, sizeof twice);
@@ -584,7 +410,7 @@ static bool retype_inputs(types *t) {
   return true;
 }
 
-static void rewrite_all(types *t) {
+static void rewrite_all(nxg_types *t) {
   const nxg_graph *g = t->g;
   if (!retype_inputs(t)) t->r.failed = true;
   t->r.changed = true;
@@ -596,7 +422,7 @@ static void rewrite_all(types *t) {
   }
   for (uint32_t k = 0; k < g->n_outputs && !nxg_rewrite_failed(&t->r); k++) {
     t->i = g->outputs[k].node;
-    if (is_pair(t, t->i)) nxg_rewrite_map(&t->r, t->i, woven(t, t->i));
+    if (nxg_types_is_pair(t, t->i)) nxg_rewrite_map(&t->r, t->i, nxg_types_woven(t, t->i));
   }
 }
 
@@ -607,7 +433,7 @@ nx_status nxg_pass_types(const nxg_graph *g, nxg_graph **out, bool *changed, nxi
     *out = (nxg_graph *)g;
     return NX_OK;
   }
-  types t = {.g = g};
+  nxg_types t = {.g = g};
   nx_status status = nxg_rewrite_begin(&t.r, g, d);
   if (status != NX_OK) return status;
   uint32_t *tables = nxi_malloc((size_t)g->n_nodes * 3 * sizeof *tables);

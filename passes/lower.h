@@ -136,7 +136,7 @@ uint32_t nxw_scalar_of(nxw_lower *l, nxk_op op, nx_dtype result, const uint32_t 
 uint32_t nxw_load(nxw_lower *l, nx_dtype t, uint32_t buffer, const nxw_affine *at, uint32_t mask);
 uint32_t nxw_reduce(nxw_lower *l, nxk_reduce_kind kind, nxk_order order, uint32_t a, uint32_t b,
                     nx_dtype t);
-uint32_t nxw_scan(nxw_lower *l, nxk_reduce_kind kind, nxk_order order, uint32_t a);
+uint32_t nxw_scan(nxw_lower *l, nxk_reduce_kind kind, nxk_order order, uint32_t a, uint32_t b);
 uint32_t nxw_affine_value(nxw_lower *l, const nxw_affine *a); /* i64 */
 
 /* ---- lower_nodes.c: value of a node at a position of its linear storage, where `guard` (bool or NXW_NONE) holds */

@@ -192,14 +192,14 @@ uint32_t nxw_reduce(nxw_lower *l, nxk_reduce_kind kind, nxk_order order, uint32_
   return intern(l, &e);
 }
 
-uint32_t nxw_scan(nxw_lower *l, nxk_reduce_kind kind, nxk_order order, uint32_t a) {
+uint32_t nxw_scan(nxw_lower *l, nxk_reduce_kind kind, nxk_order order, uint32_t a, uint32_t b) {
   if (l->failed || a == NXW_NONE) return NXW_NONE;
   nxw_expr e = {.kind = NXW_SCAN,
                 .dtype = l->exprs[a].dtype,
                 .reduce = (uint8_t)kind,
                 .order = (uint8_t)order,
-                .n_args = 1,
-                .args = {a}};
+                .n_args = (uint8_t)(b == NXW_NONE ? 1 : 2),
+                .args = {a, b == NXW_NONE ? 0 : b}};
   return intern(l, &e);
 }
 

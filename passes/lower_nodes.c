@@ -322,13 +322,18 @@ static void scan_step(nxw_lower *l, nxw_frame *f) {
   const nxg_node *n = node_of(l, f->node);
   nx_dtype t = nxi_compute_dtype(n->dtype);
   nxk_order order = n->attrs[1] ? NXK_ORDER_SEQUENTIAL : NXK_ORDER_PLAIN;
-  if (f->step == 0) {
-    ask(l, f, n->args[0], f->position, f->guard);
-  } else if (n->shape[n->attrs[0]] == 1) {
+  nxk_reduce_kind kind = nxg_scan_kind(n->op);
+  bool alone = n->shape[n->attrs[0]] == 1, imag = kind == NXK_PROD_IMAG;
+  if (f->step > 0) f->kept[f->step - 1] = f->got;
+  if (f->step == 0 && alone) {
+    ask(l, f, n->args[imag], f->position, f->guard);
+  } else if (f->step < n->n_args && !alone) {
+    ask(l, f, n->args[f->step], f->position, f->guard);
+  } else if (alone) {
     f->value = f->got;
   } else {
-    uint32_t x = cast_expr(l, f->got, t);
-    f->value = cast_expr(l, nxw_scan(l, nxg_scan_kind(n->op), order, x), n->dtype);
+    uint32_t x = cast_expr(l, f->kept[0], t), y = n->n_args == 2 ? f->kept[1] : NXW_NONE;
+    f->value = cast_expr(l, nxw_scan(l, kind, order, x, y), n->dtype);
   }
 }
 

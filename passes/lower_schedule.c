@@ -261,7 +261,7 @@ static nxk_value write_expr(writer *w, const nxw_expr *e) {
     case NXW_PARAM: return nxk_param(w->k, kernel_param(w, (uint32_t)e->imm, e->dtype));
     case NXW_DIM: return w->loop[e->imm];
     case NXW_LOAD: access_of(w, e->at, e->buffer, e->mask, &a, terms); return nxk_load(w->k, &a, 1);
-    case NXW_SCAN: return nxk_scan(w->k, e->reduce, e->order, args[0]);
+    case NXW_SCAN: return nxk_scan(w->k, e->reduce, e->order, args[0], args[1]);
     case NXW_REDUCE: return nxk_reduce(w->k, e->reduce, e->order, args[0], args[1]);
     default: return nxk_scalar_of(w->k, (nxk_op)e->op, e->dtype, args);
   }

@@ -203,6 +203,10 @@ def scans(t):
         x = np.round(numbers(t, shape) * 8)  # sums are exact
         check(f"{t} scan sum {shape} {axis}", {"x": (t, x)}, [f"  %s = scan_sum %x axis={axis}", "  %c = conj %s"],
               {"s": (t, np.cumsum(x, axis=axis)), "c": (t, np.conj(np.cumsum(x, axis=axis)))})
+    for shape, axis in [((300,), 0), ((1100, 2), 0), ((3, 4, 5), 1), ((0, 3), 0), ((2, 1), 1)]:
+        x = unit(numbers(t, shape), t)
+        check(f"{t} scan prod {shape} {axis}", {"x": (t, x)}, [f"  %s = scan_prod %x axis={axis}"],
+              {"s": (t, np.cumprod(x.astype(np.complex128), axis=axis))}, 1200)
 
 
 def conversions(t):
