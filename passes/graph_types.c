@@ -60,8 +60,22 @@ uint32_t nxg_types_part(nxg_types *t, uint32_t node, int k) {
   return t->part[k][node];
 }
 
+/* What a dense view shows of a woven value is a piece of its row. */
+static uint32_t piece_of_woven(nxg_types *t, uint32_t node) {
+  const nxg_node *n = nxg_types_old(t, node);
+  uint32_t whole = n->op == NXG_view ? t->woven[n->args[0]] : NXG_TYPES_NONE;
+  nxg_view v, row = {.rank = 1};
+  nxg_node_view(t->g, node, &v);
+  if (whole == NXG_TYPES_NONE || !nxg_view_is_contiguous(&v)) return NXG_TYPES_NONE;
+  row.offset = 2 * v.offset;
+  row.shape[0] = 2 * nxg_node_elements(n);
+  row.strides[0] = 1;
+  return nxg_types_view(t, whole, nxi_part_dtype(n->dtype), &row);
+}
+
 uint32_t nxg_types_woven(nxg_types *t, uint32_t node) {
   const nxg_node *n = nxg_types_old(t, node);
+  if (t->woven[node] == NXG_TYPES_NONE) t->woven[node] = piece_of_woven(t, node);
   if (t->woven[node] == NXG_TYPES_NONE) {
     uint32_t parts[2] = {t->part[0][node], t->part[1][node]};
     int64_t twice = 2 * nxg_node_elements(n);

@@ -204,6 +204,26 @@ static void one_long_task(void **state) {
   nx_scope_end(s);
 }
 
+/* Many short phases, and few long ones. */
+static void transforms(void **state) {
+  (void)state;
+  nx_scope *s = nx_scope_begin(ctx);
+  static const int64_t shapes[][2] = {{1 << 11, 1 << 11}, {1, 2000003}, {20011, 100}};
+  for (int i = 0; i < 3; i++) {
+    int64_t n = shapes[i][0] * shapes[i][1];
+    nx_tensor *line = GOOD(nx_arange(ctx, 0, NX_F64, NX_NUMBER(-1), NX_NUMBER(1e-6), n)),
+              *x = GOOD(nx_cast(nx_reshape(line, 2, shapes[i]), NX_C128));
+    OK(nx_realize(ctx, &x, 1, NULL));
+    nx_tensor *y = GOOD(nx_fft(x, NX_AXES(0, 1)));
+    OK(nx_realize(ctx, &y, 1, begin()));
+    char name[64];
+    snprintf(name, sizeof name, "a Fourier transform of %lld x %lld", (long long)shapes[i][0],
+             (long long)shapes[i][1]);
+    end(name);
+  }
+  nx_scope_end(s);
+}
+
 /* ---- moving data */
 
 static int32_t stop_third(void *user) { return ++*(int *)user == 3; }
@@ -237,7 +257,7 @@ static void moving(void **state) {
 #define T(f) cmocka_unit_test_teardown(f, nothing_left)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {T(compiling), T(long_chain),    T(many_kernels),
-                                     T(computing), T(one_long_task), T(moving)};
+  const struct CMUnitTest tests[] = {T(compiling),     T(long_chain), T(many_kernels), T(computing),
+                                     T(one_long_task), T(transforms), T(moving)};
   return cmocka_run_group_tests(tests, start_watching, stop_watching);
 }
