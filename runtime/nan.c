@@ -6,8 +6,10 @@
 #include "ir/op.h"
 
 static bool has_nan(const void *data, nx_dtype t, int64_t elements) {
-  if (!nxi_is_float(t)) return false;
   const char *at = data;
+  elements *= nxi_parts(t);
+  t = nxi_part_dtype(t);
+  if (!nxi_is_float(t)) return false;
   for (int64_t i = 0; i < elements; i++, at += nxi_dtype_size(t)) {
     double x = nxi_f64_bits(nxi_cast_bits(nxi_load_element(at, t), t, NX_F64));
     if (x != x) return true;

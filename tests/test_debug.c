@@ -4,6 +4,8 @@
  * program with the name of one of the programs below. */
 #include "api.h"
 
+#include <math.h>
+
 #include <dirent.h>
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -88,12 +90,31 @@ static int compare_nothing(void) {
   return status ? complain() : 0;
 }
 
+/* Infinity less infinity, and what is made of that, of floats and of complex numbers. */
+static int make_nan(void) {
+  static const nx_dtype types[] = {NX_F32, NX_C64, NX_C128};
+  static const double values[] = {1, 2, (double)INFINITY, 4};
+  nx_status status = NX_OK;
+  for (size_t i = 0; i < sizeof types / sizeof types[0] && !status; i++) {
+    nx_scope *scope = nx_scope_begin(ctx);
+    nx_tensor *x = nx_empty(ctx, 0, NX_F64, NX_SHAPE(4));
+    status = nx_write(x, values, sizeof values, NULL);
+    nx_tensor *z = nx_cast(x, types[i]);
+    if (!status) status = nx_realize(ctx, &z, 1, NULL);
+    nx_tensor *y = nx_neg(nx_sub(z, z));
+    if (!status) status = nx_realize(ctx, &y, 1, NULL);
+    nx_scope_end(scope);
+  }
+  return status ? complain() : 0;
+}
+
 static const struct program {
   const char *name;
   int (*run)(void);
 } programs[] = {{"large", run_large},     {"small", run_small},
                 {"words", change_words},  {"function", call_function},
-                {"lose", lose_directory}, {"nothing", compare_nothing}};
+                {"lose", lose_directory}, {"nothing", compare_nothing},
+                {"nan", make_nan}};
 
 static int run_program(const char *name) {
   int result = 1;
@@ -317,6 +338,14 @@ static void views_of_nothing(void **state) {
                    0);
 }
 
+static void where_a_nan_is_made(void **state) {
+  (void)state;
+  assert_int_equal(RUN("nan", "NX_DEBUG", "nan"), 0);
+  assert_int_equal(count("nx: NaN first made by node 1, sub\n"), 3);
+  assert_int_equal(RUN("nan", "NX_DEBUG", ""), 0);
+  assert_string_equal(output, "");
+}
+
 static int make_directory(void **state) {
   (void)state;
   return mkdtemp(directory) == NULL;
@@ -342,6 +371,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(dump_directory),
       cmocka_unit_test(time_of_a_function),
       cmocka_unit_test(views_of_nothing),
+      cmocka_unit_test(where_a_nan_is_made),
   };
   return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }
