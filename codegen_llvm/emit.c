@@ -401,7 +401,9 @@ static void instruction(nxl_emitter *e, nxk_value v) {
       e->values[v] = nxl_emit_load(e, &e->k->accesses[in->imm], in->lanes, NULL);
       break;
     case NXK_store:
-      nxl_emit_store(e, &e->k->accesses[in->imm], e->values[in->args[0]], NULL);
+      if (v == e->stored) break;
+      if (nxl_emit_woven_stores(e, v)) e->stored = v + 1;
+      else nxl_emit_store(e, &e->k->accesses[in->imm], e->values[in->args[0]], NULL);
       break;
     case NXK_carry: begin_carry(e, v); break;
     case NXK_next: e->next[in->args[0]] = e->values[in->args[1]]; break;

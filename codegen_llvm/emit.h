@@ -40,6 +40,7 @@ typedef struct nxl_emitter {
   nxl_ref *own_scope, *other_scopes; /* metadata of accesses to each buffer, or NULL */
   nxl_ref task_base;                 /* first task number of the part being emitted */
   nxl_ref task_lower, task_upper;    /* tasks to run of the part being emitted, from 0 */
+  nxk_value stored;                  /* a store that the one before it was emitted with */
 } nxl_emitter;
 
 /* Prints the kernel as function `k->name` of e->module; the fields up to builder are set. */
@@ -90,6 +91,8 @@ nxl_emit_fn nxl_emit_negate, nxl_emit_absolute, nxl_emit_divide, nxl_emit_modulo
 /* Through access `a`, displaced by `displacement` elements (i64) if that is not NULL. */
 nxl_ref nxl_emit_load(nxl_emitter *e, const nxk_access *a, uint32_t lanes, nxl_ref displacement);
 void nxl_emit_store(nxl_emitter *e, const nxk_access *a, nxl_ref value, nxl_ref displacement);
+/* True: store v and the one after it, which writes the elements between, are emitted as one. */
+bool nxl_emit_woven_stores(nxl_emitter *e, nxk_value v);
 void nxl_tree_push(nxl_emitter *e, const nxk_instr *in);
 nxl_ref nxl_tree_join(nxl_emitter *e, const nxk_instr *in);
 /* Alias scopes of the restricted buffers. */

@@ -173,6 +173,44 @@ static void test_accesses(void **state) {
     for (size_t j = 0; j < 3; j++) check_accesses(dtypes[i], lanes[i % 2][j]);
 }
 
+/* Every second element, and the ones between, stored in turn in both orders, and alone. */
+static void check_woven(nx_dtype t, uint8_t lanes) {
+  static const int first[] = {0, 1, 0, 1}, offset[] = {0, 0, 1, 1};
+  nxk_kernel *k = nxk_create(NXK_BOUND, "woven");
+  int64_t n = TASKS * 2 * lanes;
+  uint32_t in = nxk_add_buffer(k, NXK_IN, t, n);
+  for (int i = 0; i < 5; i++) nxk_add_buffer(k, i < 4 ? NXK_OUT : NXK_INOUT, t, n);
+  nxk_begin_part(k);
+  nxk_term term = {nxk_begin_range(k, NXK_TASK, TASKS), 2 * lanes};
+  nxk_access a = form_of(k, STRIDED, in, NXK_NONE, &term, lanes);
+  nxk_value values[2];
+  a.lane_stride = 2;
+  for (int i = 0; i < 2; i++) {
+    a.offset = i;
+    values[i] = nxk_load(k, &a, lanes);
+  }
+  for (int i = 0; i < 4; i++)
+    for (int part = 0; part < 2; part++) {
+      a.buffer = in + 1 + (uint32_t)i;
+      a.offset = offset[i] ^ part;
+      nxk_store(k, &a, values[first[i] ^ part]);
+    }
+  a.buffer++; /* what lies between stays */
+  nxk_store(k, &a, values[0]);
+  nxk_end(k);
+  nxk_end(k);
+  check(k, NULL);
+  nxk_destroy(k);
+}
+
+static void test_woven(void **state) {
+  (void)state;
+  static const nx_dtype dtypes[] = {NX_U8, NX_F16, NX_F32, NX_F64};
+  if (nxl_unavailable()) skip();
+  for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+    for (uint8_t lanes = 1; lanes <= 64; lanes *= 2) check_woven(dtypes[i], lanes);
+}
+
 /* Stores past the caches, and behind the last of them a fence: nothing else orders them. */
 static void expect_nontemporal(const nxk_kernel *k) {
   static const char *const forms[][4] = {{"", "avx2", "vmovntps", "mfence"},
@@ -487,10 +525,10 @@ static void test_random(void **state) {
 int main(void) {
   nxl_set_verify(true);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_accesses),   cmocka_unit_test(test_nontemporal),
-      cmocka_unit_test(test_loops),      cmocka_unit_test(test_rare),
-      cmocka_unit_test(test_reductions), cmocka_unit_test(test_parts),
-      cmocka_unit_test(test_random),
+      cmocka_unit_test(test_accesses),    cmocka_unit_test(test_woven),
+      cmocka_unit_test(test_nontemporal), cmocka_unit_test(test_loops),
+      cmocka_unit_test(test_rare),        cmocka_unit_test(test_reductions),
+      cmocka_unit_test(test_parts),       cmocka_unit_test(test_random),
   };
   return cmocka_run_group_tests(tests, NULL, nxt_foreign_end);
 }
