@@ -10,7 +10,6 @@
 enum { LONG = 1 << 15, FEW_ROWS = 16, FEW_COLUMNS = 256 };
 
 static bool worth_it(const nxg_node *n) {
-  if (nxk_takes_pairs(nxg_scan_kind(n->op))) return false;
   int64_t length = n->shape[n->attrs[0]];
   if (n->attrs[1] != 0 || length < LONG || n->rank + 1 > NXG_MAX_RANK || nxg_node_elements(n) == 0)
     return false;
@@ -147,13 +146,91 @@ static void take_apart(nxg_rewrite *r, uint32_t i) {
   r->changed = true;
 }
 
+/* ---- products of pairs, which have no neutral element: the first block has nothing before it */
+
+/* Part k of what is before times what is within; `parts` has both of each. */
+static uint32_t product(const apart *a, const uint32_t parts[4], int k, int64_t extent,
+                        int64_t inner) {
+  int64_t shape[NXG_MAX_RANK];
+  int32_t rank = shape_of(a, extent, inner, shape);
+  return add(a, k ? NXG_mul_imag : NXG_mul_real, parts, 4, NULL, 0, rank, shape);
+}
+
+static void scan_both(const apart *a, const uint32_t x[2], int32_t axis, int64_t extent,
+                      int64_t inner, uint32_t out[2]) {
+  int64_t attrs[2] = {axis, 1}, shape[NXG_MAX_RANK];
+  int32_t rank = shape_of(a, extent, inner, shape);
+  for (int k = 0; k < 2; k++)
+    out[k] = add(a, k ? NXG_scan_prod_imag : NXG_scan_prod_real, x, 2, attrs, 2, rank, shape);
+}
+
+/* Blocks after the first one; sums: what is before each of them. */
+static uint32_t later_blocks(const apart *a, const uint32_t *local, const uint32_t *sums,
+                             int64_t n_sums, int part) {
+  int64_t own[NXG_MAX_RANK] = {0}, strides[NXG_MAX_RANK] = {0}, inner = 0, n = a->blocks - 1;
+  uint32_t parts[4];
+  strides_of(a, a->blocks, NXK_SCAN_BLOCK, own, &inner);
+  strides_of(a, n_sums, 0, strides, NULL);
+  for (int k = 0; k < 2; k++) {
+    parts[k] = view(a, sums[k], strides, 0, n, strides[a->axis], NXK_SCAN_BLOCK, 0);
+    parts[2 + k] = view(a, local[k], own, own[a->axis], n, own[a->axis], NXK_SCAN_BLOCK, inner);
+  }
+  uint32_t whole = product(a, parts, part, n, NXK_SCAN_BLOCK);
+  strides_of(a, n * NXK_SCAN_BLOCK, 0, own, NULL);
+  return view(a, whole, own, 0, n * NXK_SCAN_BLOCK, own[a->axis], 0, 0);
+}
+
+static uint32_t later_rest(const apart *a, const uint32_t *x, const uint32_t *sums, int64_t n_sums,
+                           int part) {
+  int64_t own[NXG_MAX_RANK] = {0}, strides[NXG_MAX_RANK] = {0};
+  uint32_t parts[4], rest[2];
+  strides_of(a, a->n->shape[a->axis], 0, own, NULL);
+  strides_of(a, n_sums, 0, strides, NULL);
+  for (int k = 0; k < 2; k++) {
+    rest[k] =
+        view(a, x[k], own, a->blocks * NXK_SCAN_BLOCK * own[a->axis], a->rest, own[a->axis], 0, 0);
+    parts[k] = view(a, sums[k], strides, (n_sums - 1) * strides[a->axis], a->rest, 0, 0, 0);
+  }
+  scan_both(a, rest, a->axis, a->rest, 0, parts + 2);
+  return product(a, parts, part, a->rest, 0);
+}
+
+static void take_pairs_apart(nxg_rewrite *r, uint32_t i) {
+  const nxg_node *n = &r->from->nodes[i];
+  int64_t axis = n->attrs[0], length = n->shape[axis], own[NXG_MAX_RANK] = {0},
+          strides[NXG_MAX_RANK] = {0}, inner = 0;
+  apart a = {
+      r, i, n, (nx_dtype)n->dtype, (int32_t)axis, length / NXK_SCAN_BLOCK, length % NXK_SCAN_BLOCK};
+  uint32_t x[2] = {r->map[n->args[0]], r->map[n->args[1]]}, blocks[2], local[2], totals[2], sums[2],
+           parts[3], n_parts = 2;
+  int part = n->op == NXG_scan_prod_imag;
+  int64_t n_sums = a.rest ? a.blocks : a.blocks - 1;
+  strides_of(&a, length, 0, own, NULL);
+  for (int k = 0; k < 2; k++)
+    blocks[k] =
+        view(&a, x[k], own, 0, a.blocks, own[axis] * NXK_SCAN_BLOCK, NXK_SCAN_BLOCK, own[axis]);
+  scan_both(&a, blocks, a.axis + 1, a.blocks, NXK_SCAN_BLOCK, local);
+  strides_of(&a, a.blocks, NXK_SCAN_BLOCK, strides, &inner);
+  for (int k = 0; k < 2; k++)
+    totals[k] =
+        view(&a, local[k], strides, (NXK_SCAN_BLOCK - 1) * inner, n_sums, strides[axis], 0, 0);
+  scan_both(&a, totals, a.axis, n_sums, 0, sums);
+  parts[0] = view(&a, local[part], strides, 0, NXK_SCAN_BLOCK, inner, 0, 0);
+  parts[1] = later_blocks(&a, local, sums, n_sums, part);
+  if (a.rest) parts[n_parts++] = later_rest(&a, x, sums, n_sums, part);
+  nxg_rewrite_map(r, i, add(&a, NXG_cat, parts, n_parts, &axis, 1, n->rank, n->shape));
+  r->changed = true;
+}
+
 nx_status nxg_pass_scans(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d) {
   nxg_rewrite r;
   nx_status status = nxg_rewrite_begin(&r, g, d);
   if (status != NX_OK) return status;
   for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
-    if (nxg_is_scan(g->nodes[i].op) && worth_it(&g->nodes[i])) take_apart(&r, i);
-    else nxg_rewrite_copy(&r, i);
+    const nxg_node *n = &g->nodes[i];
+    if (!nxg_is_scan(n->op) || !worth_it(n)) nxg_rewrite_copy(&r, i);
+    else if (nxk_takes_pairs(nxg_scan_kind(n->op))) take_pairs_apart(&r, i);
+    else take_apart(&r, i);
   }
   return nxg_rewrite_end(&r, out, changed);
 }

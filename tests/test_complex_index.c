@@ -217,12 +217,14 @@ static void products(const z *x, z *y, nx_dtype t, int64_t n, int64_t step) {
 
 static void products_so_far(void **state) {
   (void)state;
-  static z x[15000], y[15000];
-  static const int64_t shapes[][2] = {{3, 2100}, {2100, 7}, {40, 17}, {1, 1}, {5, 1}};
+  static z x[66000], y[66000];
+  static const int64_t shapes[][2] = {{3, 2100}, {2100, 7},  {40, 17},  {1, 1},
+                                      {5, 1},    {1, 33000}, {33000, 2}};
   for (size_t s = 0; s < COUNT(shapes) * 2; s++)
     for (int32_t axis = 0; axis < 2; axis++) {
       const int64_t *shape = shapes[s / 2];
       nx_dtype t = widths[s % 2];
+      if (s / 2 >= 5 && (shape[axis] < 33000 || s % 2)) continue;
       int64_t n = shape[axis], all = shape[0] * shape[1], step = axis ? 1 : shape[1];
       for (int64_t i = 0; i < all; i++) {
         double turn = (double)below(1 << 20) * 0x1p-20 * 6.3,
@@ -239,6 +241,7 @@ static void products_so_far(void **state) {
                 *a = GOOD(nx_cast(wide, t)),
                 *scan = GOOD(nx_associative_scan(a, NX_SCAN_PROD, axis));
       expect_products(scan, y, (size_t)all);
+      if (s / 2 >= 5) continue; /* taken apart, and slow to interpret */
       /* one part alone, other layouts, and fused before and after */
       nx_tensor *turned = GOOD(nx_permute(nx_copy(nx_permute(a, NX_AXES(1, 0))), NX_AXES(1, 0)));
       nx_tensor *im = GOOD(nx_imag(nx_associative_scan(turned, NX_SCAN_PROD, axis)));
