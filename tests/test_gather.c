@@ -113,6 +113,40 @@ static void scatter_is_the_loop(void **state) {
   }
 }
 
+/* Numbers of four and of eight bits, which views begin between two bytes with; sums wrap, or are rounded once. */
+static void few_bits(void **state) {
+  (void)state;
+  static const nx_dtype types[] = {NX_I4, NX_U4, NX_F8E4M3, NX_F8E5M2};
+  nx_tensor *old = GOOD(nx_mod(nx_reshape(vector(ALL, 1, 1), NX_SHAPE(A, B, C)), number(7)));
+  for (int round = 0; round < 24; round++) {
+    static problem p;
+    static float moved[ALL * 4], wanted[ALL];
+    nx_dtype t = types[round % 4];
+    int adds = round / 4 % 2;
+    make(&p, round % 3);
+    for (int k = 0; k < ALL; k++) wanted[k] = (float)((k + 1) % 7);
+    for (int64_t k = 0; k < p.n; k++) moved[k] = wanted[p.element[k]];
+    nx_tensor *i = laid_out(of_i64(p.index, 3, p.shape, round % 2 ? NX_I32 : NX_I64), round / 6),
+              *x = laid_out(GOOD(nx_cast(old, t)), 3 - round / 6),
+              *u = GOOD(nx_mod(nx_reshape(vector(p.n, 0, 1), 3, p.shape), number(3)));
+    nx_tensor *y = GOOD(nx_gather(x, i, p.axis));
+    expect_values_(GOOD(nx_cast(y, NX_F32)), moved, (size_t)p.n, __FILE__, __LINE__);
+    for (int64_t k = 0; k < p.n; k++) {
+      float *at = &wanted[p.element[k]], update = (float)(k % 3);
+      *at = adds ? *at + update : update;
+      if (t == NX_I4 && *at > 7) *at -= 16;
+      if (t == NX_U4 && *at > 15) *at -= 16;
+    }
+    y = GOOD(nx_scatter(x, i, laid_out(GOOD(nx_cast(u, t)), 3), p.axis, adds, 0));
+    nx_tensor *rounded = of_i64((int64_t[ALL]){0}, 3, (int64_t[]){A, B, C}, NX_I64);
+    rounded = GOOD(nx_cast(rounded, NX_F32));
+    OK(nx_write(rounded, wanted, sizeof wanted, NULL));
+    rounded = GOOD(nx_cast(nx_cast(rounded, t), NX_F32));
+    OK(nx_read(rounded, wanted, sizeof wanted, NULL));
+    expect_values_(GOOD(nx_cast(y, NX_F32)), wanted, ALL, __FILE__, __LINE__);
+  }
+}
+
 /* Sums of small floats are rounded once. */
 static void small_sums_round_once(void **state) {
   (void)state;
@@ -347,6 +381,7 @@ static void true_indices(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {IN_SCOPE(gather_is_the_loop),
                                      IN_SCOPE(scatter_is_the_loop),
+                                     IN_SCOPE(few_bits),
                                      IN_SCOPE(small_sums_round_once),
                                      IN_SCOPE(sums_are_in_order),
                                      IN_SCOPE(zero_sizes),
