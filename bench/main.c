@@ -36,6 +36,7 @@ int main(int argc, char **argv) {
   bench_matmul(&lab);
   bench_linalg(&lab);
   bench_fft(&lab);
+  bench_sort(&lab);
   if (!lab.out.json)
     printf("%d rows, %d below their target%s\n", lab.out.rows, lab.out.missed,
            lab.numpy ? "" : "; no NumPy to compare with");

@@ -45,6 +45,8 @@ enum {
 #endif
 /* Whether this processor has them: vectors of 32 bytes, and what comes with them. */
 bool nxi_sort_wide(void);
+/* Whether Highway sorts short rows on it. */
+bool nxi_sort_has_networks(void);
 /* For tests: calls that are prepared from now on use nothing that a processor may lack, nor Highway. */
 void nxi_sort_set_plain(bool plain);
 

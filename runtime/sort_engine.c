@@ -23,6 +23,14 @@ bool nxi_sort_wide(void) {
 #endif
 }
 
+bool nxi_sort_has_networks(void) {
+#if defined(__x86_64__)
+  return NX_HAVE_HIGHWAY && nxi_sort_wide();
+#else
+  return NX_HAVE_HIGHWAY;
+#endif
+}
+
 /* SORT_RANKS: whether comparing keys of a type by vector instructions pays; SSE2 cannot compare 64 bits. VECTORS: whether
  * Highway is asked. */
 #if defined(__x86_64__)

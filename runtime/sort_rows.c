@@ -9,8 +9,8 @@
 enum {
   LINE_BYTES = 64,
   MOST_COLUMNS = 64,
-  SHORT_ROW = 64,          /* elements */
-  BATCH = 1 << 10,         /* elements of short rows that are done together */
+  SHORT_ROW = 512,         /* elements */
+  BATCH = 1 << 11,         /* elements of short rows that are done together */
   STRIP_BYTES = 1 << 19,   /* keys of the columns that are done together */
   TILE = 256,              /* rows of a strip whose lines stay in the nearest cache */
   TASK_ELEMENTS = 1 << 13, /* at least, where rows are short */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ir/graph.h"
+#include "runtime/libraries.h"
 
 static bool take(void *p, size_t n) { return n == 0 || fread(p, n, 1, stdin) == 1; }
 
@@ -99,6 +100,7 @@ static void *take_array(uint32_t *count, size_t size) {
 }
 
 int main(void) {
+  nxi_use_libraries();
   static char buffer[1 << 16];
   uint32_t length, n_params, n_bytes;
   bool whole = true;

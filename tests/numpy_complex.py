@@ -207,6 +207,17 @@ def scans(t):
         x = unit(numbers(t, shape), t)
         check(f"{t} scan prod {shape} {axis}", {"x": (t, x)}, [f"  %s = scan_prod %x axis={axis}"],
               {"s": (t, np.cumprod(x.astype(np.complex128), axis=axis))}, 1200)
+def orders(t):
+    x = np.round(numbers(t, (60, 7)))
+    x[::9, 1], x.imag[::7, 2] = np.nan, np.nan
+    nan = np.isnan(x)
+    re, im = np.where(nan, 0, x.real), np.where(nan, 0, x.imag)
+    for axis in (0, 1):
+        for down, sign in ((0, 1), (1, -1)):
+            order = np.lexsort((sign * im, sign * re, nan), axis=axis)
+            check(f"{t} sort {axis} {down}", {"x": (t, x)},
+                  [f"  %a = argsort %x axis={axis} descending={down}", f"  %s = sort %x axis={axis} descending={down}"],
+                  {"a": ("i32", order), "s": (t, np.take_along_axis(x, order, axis))})
 
 
 def conversions(t):
@@ -237,6 +248,7 @@ for t in PART:
     conversions(t)
     indexed(t)
     scans(t)
+    orders(t)
 done = subprocess.run([sys.argv[1]], input=b"".join(requests), stdout=subprocess.PIPE)
 at = 0
 for case in expected:

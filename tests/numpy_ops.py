@@ -223,6 +223,26 @@ def arg_cases():
                     g.expect(g.op(f"{word} {x} axis={axis}"), "i32", want)
 
 
+def sort_cases():
+    for t in INTS + FLOATS:
+        for shape, axis, down in [((300,), 0, False), ((7, 40), 1, True), ((40, 7), 0, True), ((3, 25, 2), 1, False), ((0, 3), 1, False),
+                                  ((3, 0), 1, True), ((1, 1), 0, False)]:
+            for name, base_shape, word, view in layouts(shape):
+                g = graph(f"sort {t} {shape} axis {axis} {name}")
+                base = values(t, base_shape)
+                x = g.input(t, base)
+                if word:
+                    x = g.op(word.format(x).replace(", ", ","))
+                a = dense(view(base))
+                key = widen(a, t)
+                if down:
+                    key = -key if is_float(t) else ~key
+                order = np.argsort(key, axis=axis, kind="stable")  # NaNs are last there too
+                words = f"{x} axis={axis} descending={int(down)}"
+                g.expect(g.op(f"argsort {words}"), "i32", order.astype(np.int32))
+                g.expect(g.op(f"sort {words}"), t, np.take_along_axis(a, order, axis), 0, True)
+
+
 # ---- moves
 
 def move_cases():
@@ -431,7 +451,7 @@ def check(data):
 
 
 def main():
-    for cases in (elementwise_cases, cast_cases, reduce_cases, arg_cases, move_cases, leaf_cases, threefry_cases, matmul_cases):
+    for cases in (elementwise_cases, cast_cases, reduce_cases, arg_cases, sort_cases, move_cases, leaf_cases, threefry_cases, matmul_cases):
         cases()
     done = subprocess.run([sys.argv[1]], input=b"".join(g.request() for g in graphs), capture_output=True, check=False)
     if done.returncode:

@@ -84,6 +84,16 @@ def linalg(*words):
     return f.get(name)
 
 
+def sorting(f):
+    def setup(dtype, axis, *shape):
+        x = random(*map(int, shape))
+        x = {"f32": x, "f64": x.astype(np.float64)}.get(dtype)
+        if x is None:
+            x = (random(*map(int, shape)) * 2**29).astype({"i32": np.int32, "i64": np.int64}[dtype])
+        return lambda: f(x, axis=int(axis))
+    return setup
+
+
 def gather():
     x, i = random(50000, 512), np.random.default_rng(2).integers(0, 50000, 8192)
     return lambda: np.take(x, i, axis=0)
@@ -116,6 +126,8 @@ def fft(kind, dtype, rows, n, repeat):
 WORKLOADS = {
     "fft": fft,
     "linalg": linalg,
+    "sort": sorting(np.sort),
+    "argsort": sorting(np.argsort),
     "hello": lambda: (lambda: None),
     "poly": lambda n: poly(int(n)),
     "tanh": lambda n: tanh(int(n)),

@@ -10,6 +10,7 @@
 #include "runtime/blas.h"
 #include "runtime/cache_kernel.h"
 #include "runtime/cpus.h"
+#include "runtime/sort_core.h"
 
 static void print_size(const char *name, int64_t bytes) {
   if (bytes % (1 << 20) == 0 && bytes > 0) printf("%s %lld MiB", name, (long long)(bytes >> 20));
@@ -49,6 +50,8 @@ static void print_libraries(void) {
   else
     printf("BLAS        %s, core %s%s\n            %s\n", blas->file, blas->corename,
            blas->mended ? " (told so: it does not know this processor)" : "", blas->config);
+  printf("Highway     %s\n", nxi_sort_has_networks() ? "yes, for short rows that are sorted"
+                                                     : "no: sorting is C alone");
   printf("zlib        %s\n", nxi_inflate_works ? "yes" : "no: compressed .npz files are refused");
 }
 
