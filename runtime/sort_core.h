@@ -106,8 +106,8 @@ typedef struct nxi_sort_engine {
   /* Sorts n >= 0 elements, n < 2^32; returns where they are then, `elements` or `room`. counts: SORT_COUNTS of them. */
   void *(*sort)(void *elements, void *room, int64_t n, uint32_t *counts);
   void (*scan)(const void *elements, int64_t n, nxi_sort_range *range); /* n >= 1 */
-  /* Adds to the counts of (key - least) >> shift, SORT_VALUES of them; n < 2^32. And moving elements to the buckets of these values, in order;
-   * next: of each bucket the place of its next element in `to`. */
+  /* Adds to the counts of (key - least) >> shift, SORT_VALUES of them; n < 2^32. And moves elements to the buckets of these
+   * values, in order; next: of each bucket the place of its next element in `to`. */
   void (*count_values)(const void *elements, int64_t n, uint64_t least, int shift,
                        uint32_t *counts);
   void (*scatter)(const void *elements, int64_t n, void *to, uint64_t least, int shift,

@@ -93,15 +93,22 @@ int64_t nxi_sort_cutter_bytes(void) {
   return nxi_sort_aligned((int64_t)sizeof(struct nxi_sort_cutter));
 }
 
+/* Where the elements of the key of the first one end. */
+static int64_t end_of_equal(const nxi_sort_pair *a, int64_t n) {
+  int64_t end = 1;
+  while (end < n && a[end].key == a[0].key) end++;
+  return end;
+}
+
 /* Those of one real part are sorted by the imaginary ones. */
 static void sort_equal(const nxi_sort *s, const nxi_sort_stretch *row, nxi_sort_pair *a,
                        nxi_sort_pair *room, int64_t n, uint32_t *counts) {
-  for (int64_t i = 0, end; i < n; i = end) {
-    for (end = i + 1; end < n && a[end].key == a[i].key; end++) {}
-    if (end == i + 1) continue;
-    s->form.rekey(&s->keys, row, end - i, a + i);
-    nxi_sort_pair *sorted = s->form.engine->sort(a + i, room + i, end - i, counts);
-    if (sorted != a + i) memcpy(a + i, sorted, (size_t)(end - i) * sizeof *a);
+  for (int64_t i = 0, m; i < n; i += m) {
+    m = end_of_equal(a + i, n - i);
+    if (m == 1) continue;
+    s->form.rekey(&s->keys, row, m, a + i);
+    nxi_sort_pair *sorted = s->form.engine->sort(a + i, room + i, m, counts);
+    if (sorted != a + i) memcpy(a + i, sorted, (size_t)m * sizeof *a);
   }
 }
 

@@ -207,6 +207,8 @@ def scans(t):
         x = unit(numbers(t, shape), t)
         check(f"{t} scan prod {shape} {axis}", {"x": (t, x)}, [f"  %s = scan_prod %x axis={axis}"],
               {"s": (t, np.cumprod(x.astype(np.complex128), axis=axis))}, 1200)
+
+
 def orders(t):
     x = np.round(numbers(t, (60, 7)))
     x[::9, 1], x.imag[::7, 2] = np.nan, np.nan
