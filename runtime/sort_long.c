@@ -93,8 +93,8 @@ int64_t nxi_sort_cutter_bytes(void) {
   return nxi_sort_aligned((int64_t)sizeof(struct nxi_sort_cutter));
 }
 
-/* Where the elements of the key of the first one end. */
-static int64_t end_of_equal(const nxi_sort_pair *a, int64_t n) {
+/* How many have the key of the first one; n >= 1. */
+static int64_t count_equal(const nxi_sort_pair *a, int64_t n) {
   int64_t end = 1;
   while (end < n && a[end].key == a[0].key) end++;
   return end;
@@ -104,7 +104,7 @@ static int64_t end_of_equal(const nxi_sort_pair *a, int64_t n) {
 static void sort_equal(const nxi_sort *s, const nxi_sort_stretch *row, nxi_sort_pair *a,
                        nxi_sort_pair *room, int64_t n, uint32_t *counts) {
   for (int64_t i = 0, m; i < n; i += m) {
-    m = end_of_equal(a + i, n - i);
+    m = count_equal(a + i, n - i);
     if (m == 1) continue;
     s->form.rekey(&s->keys, row, m, a + i);
     nxi_sort_pair *sorted = s->form.engine->sort(a + i, room + i, m, counts);
@@ -197,7 +197,7 @@ static void sort_stretch(stretch w) {
     sort_small_stretch(&w);
     return;
   }
-  nxi_sort_range range;
+  nxi_sort_range range = {0};
   scan_stretch(&w, &range);
   const bool first_of_two = s->form.rekey && !w.second;
   if (first_of_two && range.least == range.most) {
