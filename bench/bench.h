@@ -78,6 +78,7 @@ void bench_matmul(bench_lab *lab);
 void bench_linalg(bench_lab *lab);
 void bench_fft(bench_lab *lab);
 void bench_sort(bench_lab *lab);
+void bench_windows(bench_lab *lab);
 
 /* Ends the program with the library's error. For a benchmark a failure is a bug. */
 void bench_check(nx_status status);

@@ -37,6 +37,7 @@ int main(int argc, char **argv) {
   bench_linalg(&lab);
   bench_fft(&lab);
   bench_sort(&lab);
+  bench_windows(&lab);
   if (!lab.out.json)
     printf("%d rows, %d below their target%s\n", lab.out.rows, lab.out.missed,
            lab.numpy ? "" : "; no NumPy to compare with");

@@ -74,9 +74,11 @@ typedef struct nxp_kernel_binding {
   uint32_t *params;
   uint32_t n_params, cap_params;
   int64_t *
-      row_strides; /* of nxp_lower_rows: buffer i moves row_strides[i * (rank - 1) + axis] elements from one
-                                index of an axis to the next; NULL otherwise */
+      row_strides; /* of nxp_lower_rows and nxp_lower_walk: buffer i moves row_strides[i * outside + axis] elements from one
+                                index of an axis without a loop to the next; NULL otherwise */
 } nxp_kernel_binding;
+/* A parameter that is no launch parameter, but the index of an axis outside of a walk: this and the axis. */
+#define NXP_PARAM_AXIS (UINT32_C(1) << 31)
 void nxp_kernel_binding_free(nxp_kernel_binding *b);
 
 typedef struct nxp_lower_options {
@@ -84,6 +86,15 @@ typedef struct nxp_lower_options {
   bool fuse;
   const bool *nontemporal; /* node -> its stores may bypass the caches; NULL: none */
 } nxp_lower_options;
+
+/* Another way over the elements of a stored node than C order, to write a part of them elsewhere. Axis i moves from[i]
+ * elements in the node and to[i] in what is written. The first `outside` axes have no loops: a launch is for one index of
+ * each. */
+typedef struct nxp_walk {
+  int32_t rank, outside;
+  int64_t offset; /* of the first element in the node */
+  int64_t extent[NXG_MAX_RANK], from[NXG_MAX_RANK], to[NXG_MAX_RANK];
+} nxp_walk;
 
 /* One piece of a kernel with its own iteration space. */
 typedef struct nxp_part {
@@ -93,6 +104,7 @@ typedef struct nxp_part {
   const nxp_root *roots;
   uint32_t n_roots;
   uint32_t cat_operand; /* of a cat group: which operand this part copies, else UINT32_MAX */
+  const nxp_walk *walk; /* NULL: C order */
 } nxp_part;
 
 /* Lowers the groups of one graph, one after the other; holds what they share. */
@@ -108,5 +120,13 @@ nx_status nxp_lower_group(nxp_lowering *lowering, uint32_t group, uint32_t *oper
  * makes them. *out is NULL if a row cannot be told from another by addresses alone. */
 nx_status nxp_lower_rows(nxp_lowering *lowering, uint32_t group, nxk_kernel **out,
                          nxp_kernel_binding *binding, nxi_diag *d);
+/* Splits the axes of a walk over the only root of an elementwise group where its value asks for finer ones. axis[i]: what
+ * axis i is a part of; `to` is not looked at. *ok: false if that cannot be. */
+nx_status nxp_lower_factors(nxp_lowering *lowering, uint32_t group, nxp_walk *walk, int32_t *axis,
+                            bool *ok, nxi_diag *d);
+/* The kernel that writes that root as the walk says. *out is NULL if addresses and indices alone do not tell what is
+ * outside. */
+nx_status nxp_lower_walk(nxp_lowering *lowering, uint32_t group, const nxp_walk *walk,
+                         nxk_kernel **out, nxp_kernel_binding *binding, nxi_diag *d);
 
 #endif

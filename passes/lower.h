@@ -94,10 +94,10 @@ typedef struct nxw_lower {
   uint32_t n_stores, cap_stores;
   uint32_t *buffer_of_node; /* launch buffer of a node in this kernel, NXW_NONE */
   nxp_kernel_binding *binding;
-  bool one_row; /* all axes but the last stay at index 0; buffers are moved instead */
-  bool no_rows; /* that turned out to be impossible */
-  bool split;   /* a dimension was split: start the part again */
-  bool failed;  /* memory */
+  int32_t outside; /* axes without loops, the first ones of the part: buffers are moved instead */
+  bool no_rows;    /* that turned out to be impossible */
+  bool split;      /* a dimension was split: start the part again */
+  bool failed;     /* memory */
   uint32_t splits;
 } nxw_lower;
 

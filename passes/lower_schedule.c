@@ -137,7 +137,7 @@ static void merge_dimensions(writer *w) {
     if (mergeable(w, j)) merge_with_next(w, j);
 }
 
-/* ---- one row: all dimensions but those of the last axis become distances between launches */
+/* ---- axes outside: their dimensions become distances between launches, and parameters of a walk */
 
 static bool row_stride(const nxw_lower *l, const nxw_affine *at, uint32_t axis, int64_t *stride) {
   bool first = true;
@@ -155,7 +155,7 @@ static bool row_stride(const nxw_lower *l, const nxw_affine *at, uint32_t axis, 
 
 /* Notes how far the accesses of a buffer move; false if two of them disagree. */
 static bool note_strides(nxw_lower *l, const nxw_affine *at, uint32_t buffer, uint8_t *noted) {
-  uint32_t axes = (uint32_t)l->part->rank - 1;
+  uint32_t axes = (uint32_t)l->outside;
   for (uint32_t axis = 0; axis < axes; axis++) {
     int64_t stride, *slot = &l->binding->row_strides[buffer * axes + axis];
     if (!row_stride(l, at, axis, &stride) || (noted[buffer] && *slot != stride)) return false;
@@ -165,9 +165,18 @@ static bool note_strides(nxw_lower *l, const nxw_affine *at, uint32_t buffer, ui
   return true;
 }
 
-static void stay_in_row(const nxw_lower *l, nxw_affine *at) {
+static bool is_outside(const nxw_lower *l, uint32_t dim) { return l->dims.axis[dim] < l->outside; }
+
+static void stay_inside(const nxw_lower *l, nxw_affine *at) {
   for (uint32_t i = 0; i < l->dims.n; i++)
-    if (l->dims.axis[i] + 1 != l->part->rank) at->coefficient[i] = 0;
+    if (is_outside(l, i)) at->coefficient[i] = 0;
+}
+
+/* Whether a launch can say where along dimension `dim` it is: a walk has parameters for whole axes. */
+static bool has_param(const nxw_lower *l, uint32_t dim) {
+  for (uint32_t i = 0; i < l->dims.n; i++)
+    if (i != dim && l->dims.axis[i] == l->dims.axis[dim]) return false;
+  return l->part->walk != NULL;
 }
 
 static bool note_all_strides(writer *w, uint8_t *noted) {
@@ -175,7 +184,8 @@ static bool note_all_strides(writer *w, uint8_t *noted) {
   for (uint32_t i = 0; i < l->n_exprs; i++) {
     const nxw_expr *e = &l->exprs[i];
     if (!w->needed[i]) continue;
-    if (e->kind == NXW_DIM && l->dims.axis[e->imm] + 1 != l->part->rank) return false;
+    if (e->kind == NXW_DIM && is_outside(l, (uint32_t)e->imm) && !has_param(l, (uint32_t)e->imm))
+      return false;
     if (e->kind == NXW_LOAD && !note_strides(l, e->at, e->buffer, noted)) return false;
   }
   for (uint32_t i = 0; i < l->n_stores; i++)
@@ -183,12 +193,11 @@ static bool note_all_strides(writer *w, uint8_t *noted) {
   return true;
 }
 
-static bool keep_one_row(writer *w) {
+static bool leave_outside(writer *w) {
   nxw_lower *l = w->l;
   size_t n = l->binding->n_buffers;
-  if (l->part->rank < 2 || l->part->reduced != 0) return !(l->no_rows = true);
   uint8_t *noted = nxi_calloc(n + 1, 1);
-  l->binding->row_strides = nxi_calloc(n * ((size_t)l->part->rank - 1) + 1, sizeof(int64_t));
+  l->binding->row_strides = nxi_calloc(n * (size_t)l->outside + 1, sizeof(int64_t));
   bool memory = noted != NULL && l->binding->row_strides != NULL;
   bool ok = memory && note_all_strides(w, noted);
   nxi_free(noted);
@@ -197,10 +206,10 @@ static bool keep_one_row(writer *w) {
     return false;
   }
   for (uint32_t i = 0; i < l->n_exprs; i++)
-    if (l->exprs[i].kind == NXW_LOAD) stay_in_row(l, l->exprs[i].at);
-  for (uint32_t i = 0; i < l->n_stores; i++) stay_in_row(l, l->stores[i].at);
+    if (l->exprs[i].kind == NXW_LOAD) stay_inside(l, l->exprs[i].at);
+  for (uint32_t i = 0; i < l->n_stores; i++) stay_inside(l, l->stores[i].at);
   for (uint32_t i = 0; i < l->dims.n; i++)
-    if (l->dims.axis[i] + 1 != l->part->rank) l->dims.extent[i] = 1; /* has no loop */
+    if (is_outside(l, i)) l->dims.extent[i] = 1; /* has no loop */
   return true;
 }
 
@@ -259,7 +268,9 @@ static nxk_value write_expr(writer *w, const nxw_expr *e) {
   for (int i = 0; i < e->n_args; i++) args[i] = value_of(w, e->args[i]);
   switch (e->kind) {
     case NXW_PARAM: return nxk_param(w->k, kernel_param(w, (uint32_t)e->imm, e->dtype));
-    case NXW_DIM: return w->loop[e->imm];
+    case NXW_DIM:
+      if (!is_outside(w->l, (uint32_t)e->imm)) return w->loop[e->imm];
+      return nxk_param(w->k, kernel_param(w, NXP_PARAM_AXIS | w->l->dims.axis[e->imm], NX_I64));
     case NXW_LOAD: access_of(w, e->at, e->buffer, e->mask, &a, terms); return nxk_load(w->k, &a, 1);
     case NXW_SCAN: return nxk_scan(w->k, e->reduce, e->order, args[0], args[1]);
     case NXW_REDUCE: return nxk_reduce(w->k, e->reduce, e->order, args[0], args[1]);
@@ -390,7 +401,7 @@ bool nxw_write_part(nxw_lower *l) {
   w.nests = nxi_calloc(n, sizeof *w.nests);
   w.loads = nxi_calloc(n, sizeof *w.loads);
   bool ok = w.needed != NULL && w.nests != NULL && w.loads != NULL && mark_needed(&w);
-  if (ok && l->one_row) ok = keep_one_row(&w);
+  if (ok && l->outside > 0) ok = leave_outside(&w);
   if (ok) merge_dimensions(&w);
   for (uint32_t nest = 0; ok && nest <= w.n_stages; nest++) ok = mark_nest(&w, nest);
   if (ok) write_all(&w);

@@ -70,6 +70,18 @@ static void initial_dims(nxw_dims *dims, const nxp_part *part) {
   }
 }
 
+/* Where the current point of a walk is, by its own strides. */
+static void walked_position(nxw_lower *l, const int64_t *strides, int64_t offset,
+                            nxw_affine *position) {
+  nxw_affine_zero(position);
+  position->constant = offset;
+  for (int32_t i = 0; i < l->part->rank; i++) {
+    nxw_affine index;
+    nxw_axis_index(l, (uint32_t)i, &index);
+    nxw_affine_add_scaled(l, position, &index, strides[i]);
+  }
+}
+
 /* The C-order position of the part's current point: over all axes, or the kept ones. */
 static void point_position(nxw_lower *l, bool outer_only, nxw_affine *position) {
   const nxp_part *part = l->part;
@@ -141,7 +153,17 @@ static bool lower_pair(nxw_lower *l, uint32_t node, const nxw_affine *position, 
   return true;
 }
 
+static bool lower_walk(nxw_lower *l) {
+  const nxp_walk *walk = l->part->walk;
+  uint32_t node = l->part->roots[0].node;
+  nxw_affine from, to;
+  walked_position(l, walk->from, walk->offset, &from);
+  walked_position(l, walk->to, 0, &to);
+  return add_store(l, nxw_node_value(l, node, &from, NXW_NONE), node, &to, false);
+}
+
 static bool lower_roots(nxw_lower *l, nxp_group_kind kind) {
+  if (l->part->walk != NULL) return lower_walk(l);
   for (uint32_t i = 0; i < l->part->n_roots; i++) {
     const nxp_root *root = &l->part->roots[i];
     nxw_affine position;
@@ -173,17 +195,21 @@ static void forget_values(nxw_lower *l) {
   nxi_arena_destroy(&l->arena);
 }
 
-/* False: l->failed, or d holds the reason. */
-static bool lower_part(nxw_lower *l, const nxp_part *part, nxp_group_kind kind) {
+/* Finds the expressions of a part and the dimensions that they need. False: l->failed, or d holds the reason. */
+static bool find_part(nxw_lower *l, const nxp_part *part, nxp_group_kind kind) {
   l->part = part;
   initial_dims(&l->dims, part);
   l->splits = 0;
   for (;;) {
     forget_values(l);
     l->split = false;
-    if (lower_roots(l, kind)) return nxw_write_part(l);
+    if (lower_roots(l, kind)) return true;
     if (l->failed || !l->split) return !(l->failed = true);
   }
+}
+
+static bool lower_part(nxw_lower *l, const nxp_part *part, nxp_group_kind kind) {
+  return find_part(l, part, kind) && nxw_write_part(l);
 }
 
 static bool lower_parts(nxw_lower *l, const nxp_group *group, uint32_t *operand) {
@@ -217,40 +243,109 @@ static void kernel_name(const nxw_lower *l, const nxp_group *group, char *name, 
   snprintf(name, size, "%s_%u", nxg_ops[n->op].name, group->size);
 }
 
-static nx_status lower(nxp_lowering *lowering, uint32_t group, uint32_t *operand, bool one_row,
-                       nxk_kernel **out, nxp_kernel_binding *binding, nxi_diag *d) {
-  nxw_lower *l = &lowering->work;
-  const nxp_group *members = &l->clusters->groups[group];
+static void begin_kernel(nxw_lower *l, const nxp_group *group, nxp_kernel_binding *binding,
+                         nxi_diag *d) {
   char name[64];
-  kernel_name(l, members, name, sizeof name);
+  kernel_name(l, group, name, sizeof name);
   l->kernel = nxk_create(NXK_LOGICAL, name);
   l->d = d;
   l->binding = binding;
-  l->one_row = one_row;
-  l->no_rows = l->failed = false;
+  l->outside = 0;
+  l->no_rows = false;
+  l->failed = l->kernel == NULL;
   memset(binding, 0, sizeof *binding);
-  *out = NULL;
-  l->failed = l->kernel == NULL || !lower_parts(l, members, operand) || l->kernel->failed;
-  for (uint32_t i = 0; i < binding->n_buffers; i++)
-    l->buffer_of_node[binding->buffer_nodes[i]] = NXW_NONE;
+}
+
+static void forget_kernel(nxw_lower *l) {
+  for (uint32_t i = 0; i < l->binding->n_buffers; i++)
+    l->buffer_of_node[l->binding->buffer_nodes[i]] = NXW_NONE;
   forget_values(l);
+}
+
+/* With the outcome of lowering in l: gives the kernel away, or destroys it. */
+static nx_status end_kernel(nxw_lower *l, nxk_kernel **out) {
+  nxi_diag *d = l->d;
+  forget_kernel(l);
+  *out = NULL;
   if (!l->failed) {
     *out = l->kernel;
     return NX_OK;
   }
   nxk_destroy(l->kernel);
-  nxp_kernel_binding_free(binding);
+  nxp_kernel_binding_free(l->binding);
   if (l->no_rows) return NX_OK;
   return d->status != NX_OK ? d->status : nxi_oom(d);
 }
 
 nx_status nxp_lower_group(nxp_lowering *lowering, uint32_t group, uint32_t *operand,
                           nxk_kernel **out, nxp_kernel_binding *binding, nxi_diag *d) {
-  return lower(lowering, group, operand, false, out, binding, d);
+  nxw_lower *l = &lowering->work;
+  const nxp_group *members = &l->clusters->groups[group];
+  begin_kernel(l, members, binding, d);
+  l->failed = l->failed || !lower_parts(l, members, operand) || l->kernel->failed;
+  return end_kernel(l, out);
 }
 
 nx_status nxp_lower_rows(nxp_lowering *lowering, uint32_t group, nxk_kernel **out,
                          nxp_kernel_binding *binding, nxi_diag *d) {
+  nxw_lower *l = &lowering->work;
+  const nxp_group *members = &l->clusters->groups[group];
   uint32_t operand = 0;
-  return lower(lowering, group, &operand, true, out, binding, d);
+  begin_kernel(l, members, binding, d);
+  l->outside = members->rank - 1;
+  if (l->outside < 1 || members->reduced != 0) l->failed = l->no_rows = true;
+  l->failed = l->failed || !lower_parts(l, members, &operand) || l->kernel->failed;
+  return end_kernel(l, out);
+}
+
+static void part_of_walk(const nxp_group *group, const nxp_walk *walk, nxp_part *part) {
+  *part = (nxp_part){.rank = walk->rank,
+                     .roots = group->roots,
+                     .n_roots = 1,
+                     .cat_operand = UINT32_MAX,
+                     .walk = walk};
+  memcpy(part->shape, walk->extent, (size_t)walk->rank * sizeof part->shape[0]);
+}
+
+/* The walk whose axes are the dimensions that a part turned out to need. False: too many. */
+static bool take_dims(const nxw_dims *dims, nxp_walk *walk, int32_t *axis) {
+  const nxp_walk old = *walk;
+  if (dims->n > NXG_MAX_RANK) return false;
+  walk->rank = (int32_t)dims->n;
+  for (uint32_t i = dims->n; i-- > 0;) {
+    bool inner = i + 1 < dims->n && dims->axis[i + 1] == dims->axis[i];
+    axis[i] = dims->axis[i];
+    walk->extent[i] = dims->extent[i];
+    walk->from[i] = inner ? walk->from[i + 1] * dims->extent[i + 1] : old.from[axis[i]];
+  }
+  return true;
+}
+
+nx_status nxp_lower_factors(nxp_lowering *lowering, uint32_t group, nxp_walk *walk, int32_t *axis,
+                            bool *ok, nxi_diag *d) {
+  nxw_lower *l = &lowering->work;
+  const nxp_group *members = &l->clusters->groups[group];
+  nxp_kernel_binding binding;
+  nxk_kernel *unwritten = NULL;
+  nxp_part part;
+  part_of_walk(members, walk, &part);
+  begin_kernel(l, members, &binding, d);
+  l->failed = l->failed || !find_part(l, &part, members->kind);
+  *ok = !l->failed && take_dims(&l->dims, walk, axis);
+  nx_status status = end_kernel(l, &unwritten);
+  nxk_destroy(unwritten);
+  if (status == NX_OK) nxp_kernel_binding_free(&binding);
+  return status;
+}
+
+nx_status nxp_lower_walk(nxp_lowering *lowering, uint32_t group, const nxp_walk *walk,
+                         nxk_kernel **out, nxp_kernel_binding *binding, nxi_diag *d) {
+  nxw_lower *l = &lowering->work;
+  const nxp_group *members = &l->clusters->groups[group];
+  nxp_part part;
+  part_of_walk(members, walk, &part);
+  begin_kernel(l, members, binding, d);
+  l->outside = walk->outside;
+  l->failed = l->failed || !lower_part(l, &part, members->kind) || l->kernel->failed;
+  return end_kernel(l, out);
 }

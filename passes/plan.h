@@ -21,6 +21,7 @@ typedef struct nxp_options {
   const nxi_target *target;
   int32_t threads;                  /* that a launch may use: the size of its pool */
   struct nxi_kernel_cache *kernels; /* compiled kernels, shared; NULL with the interpreters */
+  bool whole; /* operands of products are written whole, however large (tests, measurements) */
 } nxp_options;
 
 typedef struct nxp_plan nxp_plan;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Inside plan building: what the files plan_aside.c, plan_build.c, plan_call.c, plan_reads.c, plan_steps.c, plan_update.c and plan_product.c share. */
+/* Inside plan building: what the files plan_aside.c, plan_build.c, plan_call.c, plan_panels.c, plan_reads.c, plan_steps.c, plan_update.c and plan_product.c share. */
 #ifndef NXP_PLAN_BUILD_H
 #define NXP_PLAN_BUILD_H
 
@@ -18,6 +18,7 @@ typedef struct nxp_building {
   uint32_t n_aliases;
   uint32_t *readers;  /* node -> how many groups read its memory */
   uint32_t *deferred; /* group -> matmul group that runs with it, panel by panel; NXP_NONE */
+  uint32_t *staged;   /* group -> matmul group that makes its values panel by panel; NXP_NONE */
   uint32_t
       last_failing; /* order + 1 of the last group that may fail because of what it reads; 0: none */
   uint32_t *updated_by; /* node -> the only update of its memory, NXP_NONE */
@@ -83,5 +84,12 @@ nx_status nxp_add_matmul_group(nxp_building *s, uint32_t group);
 bool nxp_defer_products(nxp_building *s);
 /* Tries to run group `group` on the panels of the product it waits for. *done: it is part of the plan now. */
 nx_status nxp_add_with_product(nxp_building *s, uint32_t group, bool *done);
+/* plan_panels.c */
+/* Finds operands that products make panel by panel. After nxp_defer_products. */
+nx_status nxp_defer_operands(nxp_building *s);
+/* Which operand of a product that is; -1: none. */
+int nxp_staged_operand(const nxp_building *s, uint32_t product);
+/* Gives the step of a product, by its number, what makes that operand. */
+nx_status nxp_stage_operand(nxp_building *s, uint32_t product_step, uint32_t product, int operand);
 
 #endif

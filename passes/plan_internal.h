@@ -39,6 +39,20 @@ typedef struct nxp_call {
   uint32_t origin; /* nxg_node.origin: to whom a failure is put down */
 } nxp_call;
 
+/* How a product makes one of its operands panel by panel: columns of the second, or rows of the first. A unit of them
+ * beside each other is one run of the kernel; units lie in lines. The kernel's outer axes (row_shape) number the batch,
+ * the line, and, if units slide, where in its line a unit begins. */
+typedef struct nxp_staging {
+  int operand;
+  struct nxp_step *kernel;
+  uint32_t buffer; /* of the kernel: the panel */
+  int32_t batch_axes;
+  int64_t width, line, unit; /* columns of a panel, of a line, of a unit */
+  int64_t margin;            /* columns of memory before and after a panel's */
+  bool slides;
+  int64_t column_bytes, panel_bytes; /* from one column to the next; of one thread's panel */
+} nxp_staging;
+
 typedef struct nxp_step {
   nxp_step_kind kind;
   bool overwrites;   /* writes memory of an input */
@@ -52,7 +66,7 @@ typedef struct nxp_step {
   const char *name;      /* kernel, call */
   /* kernel */
   uint32_t n_params;
-  uint32_t *params; /* launch parameters */
+  uint32_t *params; /* launch parameters; of what stages also NXP_PARAM_AXIS */
   nxi_kernel *code; /* LLVM */
   nxk_kernel *ir;   /* interpreters: the form that runs */
   int64_t tasks;    /* -1: nxk_task_count at launch */
@@ -66,8 +80,9 @@ typedef struct nxp_step {
   int64_t *batch_shape, *batch_strides[3];
   struct nxp_step
       *epilogue; /* a kernel that computes one row from a finished row of the product, or NULL */
+  nxp_staging *staging; /* or NULL; the operand's buffer then is the panels of all threads */
   int32_t
-      row_rank; /* of the epilogue: the axes that number its rows, their extents, and how many bytes each
+      row_rank; /* of the epilogue and of what stages: the axes that number its rows, their extents, and how many bytes each
                                 buffer moves along each: row_bytes[buffer * row_rank + axis] */
   int64_t *row_shape, *row_bytes;
   int64_t bytes; /* copy */

@@ -14,6 +14,7 @@ typedef struct run {
   void *buffers[MAX_BUFFERS];
   uint64_t params[MAX_PARAMS];
   nxi_diag *d;
+  _Atomic bool failed; /* a kernel inside of a product had no memory: only interpreters need any */
 } run;
 
 static char *address(const run *r, const nxp_location *l) {
@@ -60,27 +61,74 @@ static nx_status run_kernel(run *r, const nxi_poll *poll) {
   return NX_OK;
 }
 
+/* One run, on this thread, of a kernel that is part of a product. */
+static void run_inside(run *product, run *own, int worker) {
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  if (own->step->code != NULL) run_tasks(own, worker, 0, task_count(own));
+  else if (nxk_interpret(own->step->ir, own->buffers, own->params, 0, INT64_MAX, &d) != NX_OK)
+    product->failed = true;
+}
+
+/* Where buffer i of a kernel inside of a product is for these indices of its outer axes. */
+static char *moved_address(const run *r, const nxp_step *s, uint32_t i, const int64_t *index) {
+  char *at = address(r, &s->buffers[i]);
+  for (int32_t a = 0; a < s->row_rank; a++)
+    at += index[a] * s->row_bytes[(int64_t)i * s->row_rank + a];
+  return at;
+}
+
 /* One row after the other, on the thread that finished the panel. */
 static void run_epilogue(void *user, int worker, int64_t batch, int64_t row_begin,
                          int64_t row_end) {
-  const run *r = user;
+  run *r = user;
   const nxp_step *product = r->step, *s = product->epilogue;
   run own = {.plan = r->plan, .launch = r->launch, .step = s};
-  nxi_diag d;
-  nxi_diag_clear(&d);
   for (uint32_t i = 0; i < s->n_params; i++) own.params[i] = r->launch->params[s->params[i]];
   for (int64_t row = batch * product->m + row_begin; row < batch * product->m + row_end; row++) {
     int64_t rest = row, index[NXG_MAX_RANK];
     for (int32_t a = s->row_rank; a-- > 0; rest /= s->row_shape[a])
       index[a] = rest % s->row_shape[a];
-    for (uint32_t i = 0; i < s->n_buffers; i++) {
-      char *at = address(r, &s->buffers[i]);
-      for (int32_t a = 0; a < s->row_rank; a++)
-        at += index[a] * s->row_bytes[(int64_t)i * s->row_rank + a];
-      own.buffers[i] = at;
-    }
-    if (s->code != NULL) run_tasks(&own, worker, 0, task_count(&own));
-    else nxk_interpret(s->ir, own.buffers, own.params, 0, INT64_MAX, &d);
+    for (uint32_t i = 0; i < s->n_buffers; i++) own.buffers[i] = moved_address(r, s, i, index);
+    run_inside(r, &own, worker);
+  }
+}
+
+/* One unit of a panel, written to `to`; index: of the outer axes. */
+static void stage_unit(run *r, run *own, int worker, const int64_t *index, char *to) {
+  const nxp_step *s = own->step;
+  for (uint32_t i = 0; i < s->n_params; i++)
+    own->params[i] = s->params[i] & NXP_PARAM_AXIS ? (uint64_t)index[s->params[i] & ~NXP_PARAM_AXIS]
+                                                   : r->launch->params[s->params[i]];
+  for (uint32_t i = 0; i < s->n_buffers; i++) own->buffers[i] = moved_address(r, s, i, index);
+  own->buffers[r->step->staging->buffer] = to;
+  run_inside(r, own, worker);
+}
+
+static void split_index(int64_t number, const int64_t *shape, int32_t begin, int32_t end,
+                        int64_t *index) {
+  for (int32_t a = end; a-- > begin; number /= shape[a]) index[a] = number % shape[a];
+}
+
+/* Columns begin .. end - 1 of a matrix, unit by unit. The first unit may begin a unit before them, the last end one after. */
+static void run_staging(void *user, int worker, int64_t batch, int64_t begin, int64_t end,
+                        void **base) {
+  run *r = user;
+  const nxp_staging *p = r->step->staging;
+  const nxp_step *s = p->kernel;
+  run own = {.plan = r->plan, .launch = r->launch, .step = s};
+  char *panel = address(r, &r->step->buffers[p->operand]) + worker * p->panel_bytes;
+  int64_t index[NXG_MAX_RANK + 1];
+  split_index(batch, s->row_shape, 0, p->batch_axes, index);
+  *base = panel + p->margin * p->column_bytes;
+  for (int64_t c = begin, next; c < end; c = next) {
+    int64_t line = c / p->line, at = c % p->line, last = p->line - p->unit;
+    if (!p->slides || at > last) at = p->slides ? last : 0;
+    split_index(line, s->row_shape, p->batch_axes, s->row_rank - p->slides, index);
+    if (p->slides) index[s->row_rank - 1] = at;
+    int64_t first = line * p->line + at;
+    stage_unit(r, &own, worker, index, (char *)*base + (first - begin) * p->column_bytes);
+    next = first + p->unit;
   }
 }
 
@@ -99,8 +147,12 @@ static nx_status run_matmul(run *r, const nxi_poll *poll) {
     *matrix[i] = (nxi_matrix){address(r, &s->buffers[i]), i < 2 && s->transposed[i], s->ld[i],
                               s->batch_strides[i]};
   nxi_epilogue epilogue = {run_epilogue, r, s->n_buffers > 3 ? address(r, &s->buffers[3]) : NULL};
-  return nxi_matmul_panels(blas, r->launch->pool, poll, &p, s->epilogue != NULL ? &epilogue : NULL,
-                           r->d);
+  nxi_staging staging = {s->staging != NULL ? s->staging->operand : 0, run_staging, r};
+  if (s->staging != NULL) p.staging = &staging;
+  r->failed = false;
+  nx_status status = nxi_matmul_panels(blas, r->launch->pool, poll, &p,
+                                       s->epilogue != NULL ? &epilogue : NULL, r->d);
+  return status == NX_OK && r->failed ? nxi_oom(r->d) : status;
 }
 
 static nx_status run_call(run *r, const nxi_poll *poll) {

@@ -45,8 +45,10 @@ static void put_kernel(nxi_text *out, const nxp_step *s) {
   else if (by_param) nxi_text_add(out, ", tasks known at the launch");
   else nxi_text_add(out, ", %lld tasks", (long long)tasks);
   if (scratch > 0) nxi_text_add(out, ", %lld bytes of scratch a thread", (long long)scratch);
-  for (uint32_t i = 0; i < s->n_params; i++)
-    nxi_text_add(out, "%s%u", i == 0 ? ", parameters " : " ", s->params[i]);
+  const char *before = ", parameters ";
+  for (uint32_t i = 0; i < s->n_params; i++, before = " ")
+    nxi_text_add(out, s->params[i] & NXP_PARAM_AXIS ? "%saxis %u" : "%s%u", before,
+                 s->params[i] & ~NXP_PARAM_AXIS);
   nxi_text_add(out, "\n");
 }
 
@@ -58,6 +60,12 @@ static void put_matmul(nxi_text *out, const nxp_step *s) {
   if (s->transposed[0]) nxi_text_add(out, ", first transposed");
   if (s->transposed[1]) nxi_text_add(out, ", second transposed");
   nxi_text_add(out, "\n");
+  if (s->staging == NULL) return;
+  nxi_text_add(out, "    makes panels of %lld %s, %lld at a time: ", (long long)s->staging->width,
+               s->staging->operand == 0 ? "rows of the first" : "columns of the second",
+               (long long)s->staging->unit);
+  put_kernel(out, s->staging->kernel);
+  put_buffers(out, s->staging->kernel);
 }
 
 static void put_array(nxi_text *out, const nxg_array *a) {

@@ -22,7 +22,8 @@ static bool add_matrix(nxp_building *s, nxp_step *step, const nxg_node *product,
   return true;
 }
 
-static nxp_step *add_matmul(nxp_building *s, uint32_t node) {
+/* The step of a product, NULL without memory. Operand `staged` is made by the step itself. */
+static nxp_step *add_matmul(nxp_building *s, uint32_t node, int staged) {
   nxp_builder *b = s->b;
   const nxg_node *n = node_of(s, node), *a = node_of(s, n->args[0]);
   nxp_step *step = nxp_add_step(s, NXP_STEP_MATMUL, node, 4);
@@ -40,6 +41,7 @@ static nxp_step *add_matmul(nxp_building *s, uint32_t node) {
   if (step->batch_shape == NULL || step->batch_strides[2] == NULL || !add_matrix(s, step, n, 0) ||
       !add_matrix(s, step, n, 1))
     return NULL;
+  if (staged >= 0) step->buffers[staged] = (nxp_location){.window = NXP_NO_WINDOW};
   step->buffers[2] = b->where[node];
   step->writes[2] = true;
   step->stores = b->where[node].kind == NXP_OUTPUT;
@@ -51,11 +53,19 @@ static nxp_step *add_matmul(nxp_building *s, uint32_t node) {
   return step;
 }
 
+/* The same with what makes an operand, if one was left to it. *number: of the step. */
+static nx_status add_product(nxp_building *s, uint32_t node, uint32_t *number) {
+  int staged = nxp_staged_operand(s, node);
+  nxp_step *step = add_matmul(s, node, staged);
+  if (step == NULL) return nxi_oom(s->b->d);
+  *number = (uint32_t)(step - s->b->plan->steps);
+  return staged < 0 ? NX_OK : nxp_stage_operand(s, *number, node, staged);
+}
+
 nx_status nxp_add_matmul_group(nxp_building *s, uint32_t group) {
-  uint32_t node = s->b->clusters->groups[group].roots[0].node;
-  if (!nxp_new_memory(s, node, &s->b->where[node]) || add_matmul(s, node) == NULL)
-    return nxi_oom(s->b->d);
-  return NX_OK;
+  uint32_t node = s->b->clusters->groups[group].roots[0].node, number;
+  if (!nxp_new_memory(s, node, &s->b->where[node])) return nxi_oom(s->b->d);
+  return add_product(s, node, &number);
 }
 
 /* ---- a product and what follows it, panel by panel */
@@ -110,7 +120,7 @@ static bool add_counters(nxp_building *s, nxp_step *product) {
 }
 
 /* Fills the step that runs a row kernel inside the product's step. */
-static nx_status make_epilogue(nxp_building *s, nxp_step *product, const nxk_kernel *k,
+static nx_status make_epilogue(nxp_building *s, uint32_t product_number, const nxk_kernel *k,
                                const nxp_kernel_binding *binding, const nxp_group *e,
                                uint32_t node) {
   nxp_plan *p = s->b->plan;
@@ -118,13 +128,12 @@ static nx_status make_epilogue(nxp_building *s, nxp_step *product, const nxk_ker
   int32_t rank = e->rank - 1;
   for (uint32_t i = 0; i < binding->n_buffers; i++)
     buffers[i] = s->b->where[binding->buffer_nodes[i]];
-  uint32_t product_number = (uint32_t)(product - p->steps);
   nx_status status = nxp_add_kernel(s, k, buffers, binding->params, binding->n_params, node);
   nxp_step *own =
       status == NX_OK ? nxi_arena_copy(&p->arena, &p->steps[p->n_steps - 1], sizeof *own) : NULL;
   if (own == NULL) return status == NX_OK ? nxi_oom(s->b->d) : status;
   p->n_steps--; /* it runs inside the product's step */
-  product = &p->steps[product_number];
+  nxp_step *product = &p->steps[product_number];
   product->epilogue = own;
   product->stores = product->stores || own->stores;
   product->overwrites = product->overwrites || own->overwrites;
@@ -174,10 +183,10 @@ nx_status nxp_add_with_product(nxp_building *s, uint32_t group, bool *done) {
       k->accesses[i].flags &= ~(uint32_t)NXK_NONTEMPORAL; /* the row is in the cache already */
     *done = true;
     status = nxp_simplify_kernel(b->plan, k, &simple, b->d);
-    nxp_step *step =
-        status == NX_OK && place_product(s, e, product) ? add_matmul(s, product) : NULL;
+    uint32_t number = 0;
     if (status == NX_OK)
-      status = step == NULL ? nxi_oom(b->d) : make_epilogue(s, step, simple, &binding, e, last);
+      status = place_product(s, e, product) ? add_product(s, product, &number) : nxi_oom(b->d);
+    if (status == NX_OK) status = make_epilogue(s, number, simple, &binding, e, last);
   }
   nxk_destroy(simple);
   nxk_destroy(k);

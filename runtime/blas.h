@@ -65,6 +65,15 @@ typedef struct nxi_matrix {
       *batch_strides; /* elements, one for each batch dimension; 0 broadcasts (not for c) */
 } nxi_matrix;
 
+/* Makes the part of one operand that a library call needs, just before it: rows begin .. end - 1 of a (operand 0), or columns
+ * of b (1). Sets *base to where element (begin, 0), or (0, begin), is until the same worker asks again; the ld is the
+ * operand's. Called once for each panel, or more often where a panel takes long to multiply. */
+typedef struct nxi_staging {
+  int operand;
+  void (*fn)(void *user, int worker, int64_t batch, int64_t begin, int64_t end, void **base);
+  void *user;
+} nxi_staging;
+
 /* c[batch] = a[batch] * b[batch]. c overlaps neither a nor b, and its own matrices do not overlap. */
 typedef struct nxi_matmul {
   nx_dtype type; /* NX_F32 or NX_F64 */
@@ -72,6 +81,8 @@ typedef struct nxi_matmul {
   int32_t batch_rank; /* 0: one product */
   const int64_t *batch_shape;
   nxi_matrix a, b, c;
+  const nxi_staging
+      *staging; /* NULL: both operands are there; else base and batch_strides of one do not count */
 } nxi_matmul;
 
 /* Called once for each panel of finished rows, on the thread that finished it, while it is in its cache. All

@@ -45,13 +45,15 @@ nxp_executor nxi_debug_executor(void) { return executor; }
 bool nxi_debug_llvm_wanted(void) { return llvm_wanted; }
 bool nxi_debug_fuse(void) { return !(nxi_debug_flags() & NXI_DEBUG_nofuse); }
 
+bool nxi_debug_whole(void) { return nxi_debug_flags() & NXI_DEBUG_nopanels; }
+
 bool nxi_debug_interpret_tiny(void) {
   return !llvm_wanted && !dump_directory[0] && !(nxi_debug_flags() & compiled_stages);
 }
 
 uint32_t nxi_debug_key(void) {
-  return (nxi_debug_fuse() ? 0 : NXI_KEY_UNFUSED) |
-         atomic_load_explicit(&shown_since, memory_order_relaxed) << 1;
+  return (nxi_debug_fuse() ? 0 : NXI_KEY_UNFUSED) | (nxi_debug_whole() ? NXI_KEY_WHOLE : 0) |
+         atomic_load_explicit(&shown_since, memory_order_relaxed) << 2;
 }
 
 const char *nx_debug_help(void) {

@@ -29,6 +29,7 @@
   X(roundtrip, "print, parse and print the IR again after every pass")   \
   X(nan, "interpret, and name the first operation that makes a NaN")     \
   X(nofuse, "one kernel an operation")                                   \
+  X(nopanels, "operands of products are written whole")                  \
   X(help, "this table")
 
 enum {
@@ -52,9 +53,10 @@ bool nxi_debug_llvm_wanted(void); /* NX_EXECUTOR=llvm: nothing else will do */
  * compiled graphs have. */
 bool nxi_debug_interpret_tiny(void);
 bool nxi_debug_fuse(void);
-/* A part of the key of every plan: whether it fuses, and which request for stages they were shown after, so that each
+bool nxi_debug_whole(void); /* nxp_options.whole */
+/* A part of the key of every plan: whether it fuses, makes panels, and which request for stages they were shown after, so that each
  * graph that runs after a new request is planned, and shown, once more. */
-enum { NXI_KEY_UNFUSED = 1 };
+enum { NXI_KEY_UNFUSED = 1, NXI_KEY_WHOLE = 2 };
 uint32_t nxi_debug_key(void);
 /* Shows the graph of a run for which a plan is made, with the values that are parameters of the plan. */
 nx_status nxi_debug_graph(const nxi_run *run, nxi_diag *d);

@@ -61,7 +61,8 @@ void nxi_executor_options(const nx_context *c, int32_t device, nxp_options *out)
                        .fuse = nxi_debug_fuse(),
                        .target = &e->target,
                        .threads = e->target.threads,
-                       .kernels = e->kernels};
+                       .kernels = e->kernels,
+                       .whole = nxi_debug_whole()};
   if (out->executor != NXP_LLVM) out->kernels = NULL;
 }
 
@@ -111,6 +112,7 @@ static nx_status make_plan(nxi_run *run, double interpreted_ms, made *m, nxi_dia
   nxp_options options;
   nxi_executor_options(c, run->device, &options);
   options.fuse = !(run->debugging & NXI_KEY_UNFUSED);
+  options.whole = run->debugging & NXI_KEY_WHOLE;
   nxg_graph *g = NULL;
   nx_status status = nxi_debug_graph(run, d);
   if (!status) status = nxi_decode(run, false, &g, d);

@@ -12,6 +12,7 @@ typedef struct matmul_run {
   const nxi_epilogue *epilogue;
   nxi_tiles tiles;
   int64_t batches;
+  int64_t span;                /* tiles that a task of a staged product multiplies with one panel */
   _Atomic int32_t *unfinished; /* column panels left of each row panel; NULL if each is one tile */
 } matmul_run;
 
@@ -31,6 +32,8 @@ enum {
   TILE_AREA_MAX = 512 << 10,   /* elements of C */
   TILE_AREA_SPLIT = 64 << 10,  /* products below four of these still make four tiles */
   TILE_AREA_FLOOR = 16 << 10,  /* no smaller for the sake of a short time */
+  LONG_SIDE_MAX =
+      512 << 10, /* elements of the operand along the long side of a tile: about a cache */
 };
 #define TILE_FLOPS_MAX (INT64_C(1200) << 20) /* some 7 ms: polls come between tiles */
 
@@ -44,6 +47,12 @@ static int64_t panel(int64_t length, int64_t wanted) {
   }
   int64_t size = ceil_div(ceil_div(length, count), UNIT) * UNIT;
   return size < length ? size : larger(length, 1);
+}
+
+/* A tile much longer than wide packs the operand of its long side for few results; beyond a cache that is read from memory
+ * twice. And who makes that operand panel by panel has it in the cache only so. */
+static int64_t shortened(int64_t length, int64_t width, int64_t k) {
+  return smaller(length, larger(LONG_SIDE_MAX / k, 2 * width));
 }
 
 /* Elements of C that a tile should have. */
@@ -83,8 +92,8 @@ nxi_tiles nxi_matmul_tiles(int64_t batches, int64_t m, int64_t n, int64_t k) {
   } else if (n <= SKINNY) {
     t.rows = skinny_panel(n, m, k, area / n);
   } else {
-    t.rows = panel(m, rows);
-    t.columns = panel(n, ceil_div(area, t.rows));
+    t.rows = panel(m, shortened(rows, smaller(n, rows), k));
+    t.columns = panel(n, shortened(ceil_div(area, t.rows), t.rows, k));
   }
   t.row_panels = ceil_div(m, t.rows);
   t.column_panels = ceil_div(n, t.columns);
@@ -121,15 +130,23 @@ static char *element(char *base, const nxi_matrix *matrix, nx_dtype type, int64_
   return base + index * nxi_dtype_size(type);
 }
 
+/* Where the operand's part for a tile begins: in `staged` if that is not NULL. */
+static void *operand_at(const nxi_matmul *p, const nxi_matrix *matrix, void *staged, int64_t batch,
+                        int64_t row, int64_t column) {
+  return staged ? staged : element(matrix_at(p, matrix, batch), matrix, p->type, row, column);
+}
+
+/* staged: the panel of the operand that is made for the tile, or NULL. */
 static void run_tile(const matmul_run *r, int worker, int64_t batch, int64_t row_panel,
-                     int64_t column_panel) {
+                     int64_t column_panel, void *staged) {
   const nxi_matmul *p = r->p;
   const nxi_tiles *t = &r->tiles;
   int64_t row = row_panel * t->rows, rows = smaller(t->rows, p->m - row);
   int64_t column = column_panel * t->columns, columns = smaller(t->columns, p->n - column);
+  bool first = staged && p->staging->operand == 0;
   nxi_gemm(r->blas, p->type, p->a.transposed, p->b.transposed, rows, columns, p->k,
-           element(matrix_at(p, &p->a, batch), &p->a, p->type, row, 0), p->a.ld,
-           element(matrix_at(p, &p->b, batch), &p->b, p->type, 0, column), p->b.ld,
+           operand_at(p, &p->a, first ? staged : NULL, batch, row, 0), p->a.ld,
+           operand_at(p, &p->b, first ? NULL : staged, batch, 0, column), p->b.ld,
            element(matrix_at(p, &p->c, batch), &p->c, p->type, row, column), p->c.ld);
   if (!r->epilogue) return;
   /* Whoever finishes the last tile of a row panel does its epilogue, and sees what the others wrote. */
@@ -143,8 +160,35 @@ static void run_tiles(void *arg, int worker, int64_t begin, int64_t end) {
   const nxi_tiles *t = &r->tiles;
   for (int64_t i = begin; i < end; i++) {
     int64_t row_panel = i / t->column_panels;
-    run_tile(r, worker, row_panel / t->row_panels, row_panel % t->row_panels, i % t->column_panels);
+    run_tile(r, worker, row_panel / t->row_panels, row_panel % t->row_panels, i % t->column_panels,
+             NULL);
   }
+}
+
+/* Task: batch, then panel of the staged operand, then a share of the panels of the other one. */
+static void run_staged(void *arg, int worker, int64_t begin, int64_t end) {
+  const matmul_run *r = arg;
+  const nxi_matmul *p = r->p;
+  const nxi_tiles *t = &r->tiles;
+  bool rows = p->staging->operand == 0;
+  int64_t panels = rows ? t->row_panels : t->column_panels,
+          others = rows ? t->column_panels : t->row_panels, size = rows ? t->rows : t->columns,
+          shares = ceil_div(others, r->span);
+  for (int64_t i = begin; i < end; i++) {
+    int64_t number = i / shares, batch = number / panels, at = number % panels;
+    int64_t other = i % shares * r->span, last = smaller(others, other + r->span);
+    void *base = NULL;
+    p->staging->fn(p->staging->user, worker, batch, at * size,
+                   smaller(at * size + size, rows ? p->m : p->n), &base);
+    for (; other < last; other++)
+      run_tile(r, worker, batch, rows ? at : other, rows ? other : at, base);
+  }
+}
+
+/* How many tiles share a panel before it is made again: so many that making it hardly counts, so few that polls come. */
+static int64_t tiles_a_task(const nxi_matmul *p, const nxi_tiles *t) {
+  double flops = 2.0 * (double)t->rows * (double)t->columns * (double)larger(p->k, 1);
+  return larger((int64_t)(2.0 * (double)TILE_FLOPS_MAX / flops), 1);
 }
 
 static bool fits(int64_t rows, int64_t columns, const nxi_matrix *m) {
@@ -154,11 +198,13 @@ static bool fits(int64_t rows, int64_t columns, const nxi_matrix *m) {
          (m->ld >= stored_columns && m->ld >= 1 && m->ld <= INT32_MAX);
 }
 
-static nx_status check(const nxi_matmul *p, nxi_diag *d) {
+static nx_status check(const nxi_matmul *p, const nxi_tiles *t, nxi_diag *d) {
+  int64_t rows = p->staging && p->staging->operand == 0 ? smaller(p->m, t->rows) : p->m,
+          columns = p->staging && p->staging->operand == 1 ? smaller(p->n, t->columns) : p->n;
   if (p->type != NX_F32 && p->type != NX_F64)
     return nxi_fail(d, NX_UNSUPPORTED_DTYPE, "matmul", "the library multiplies f32 and f64 only");
   if (p->m < 0 || p->n < 0 || p->k < 0 || p->c.transposed || p->k > INT32_MAX ||
-      !fits(p->m, p->k, &p->a) || !fits(p->k, p->n, &p->b) || !fits(p->m, p->n, &p->c))
+      !fits(rows, p->k, &p->a) || !fits(p->k, columns, &p->b) || !fits(p->m, p->n, &p->c))
     return nxi_fail(d, NX_INVALID_ARGUMENT, "matmul",
                     "%lld x %lld x %lld does not fit the library's sizes", (long long)p->m,
                     (long long)p->k, (long long)p->n);
@@ -167,12 +213,12 @@ static nx_status check(const nxi_matmul *p, nxi_diag *d) {
 
 nx_status nxi_matmul_panels(const nxi_blas *blas, nxi_pool *pool, const nxi_poll *poll,
                             const nxi_matmul *p, const nxi_epilogue *epilogue, nxi_diag *d) {
-  nx_status status = check(p, d);
-  if (status != NX_OK) return status;
   matmul_run r = {.blas = blas, .p = p, .epilogue = epilogue, .batches = 1};
   for (int32_t i = 0; i < p->batch_rank; i++) r.batches *= p->batch_shape[i];
-  if (r.batches <= 0 || p->m == 0) return NX_OK;
   r.tiles = nxi_matmul_tiles(r.batches, p->m, p->n, p->k);
+  nx_status status = check(p, &r.tiles, d);
+  if (status != NX_OK) return status;
+  if (r.batches <= 0 || p->m == 0) return NX_OK;
   int64_t panels = r.batches * r.tiles.row_panels;
   int64_t bytes = epilogue ? nxi_matmul_counter_bytes(r.batches, p->m, p->n, p->k) : 0;
   if (bytes) {
@@ -181,7 +227,13 @@ nx_status nxi_matmul_panels(const nxi_blas *blas, nxi_pool *pool, const nxi_poll
     for (int64_t i = 0; i < panels; i++)
       atomic_init(&r.unfinished[i], (int32_t)r.tiles.column_panels);
   }
-  status = nxi_pool_run_polled(pool, poll, run_tiles, &r, panels * r.tiles.column_panels,
+  int64_t tasks = panels * r.tiles.column_panels;
+  if (p->staging) {
+    int64_t others = p->staging->operand == 0 ? r.tiles.column_panels : r.tiles.row_panels;
+    r.span = smaller(tiles_a_task(p, &r.tiles), others);
+    tasks = tasks / others * ceil_div(others, r.span);
+  }
+  status = nxi_pool_run_polled(pool, poll, p->staging ? run_staged : run_tiles, &r, tasks,
                                r.tiles.products);
   if (bytes && !epilogue->counters) nxi_free((void *)r.unfinished);
   return status == NX_OK ? NX_OK : nxi_fail(d, status, "matmul", "interrupted");

@@ -42,6 +42,7 @@ struct nxt_shop {
   nxi_kernel_cache *kernels;
   int differences, reports;
   uint64_t outputs, plans;
+  int64_t l2_bytes; /* 0: this machine's */
 };
 
 /* A test without its harness says nothing. */
@@ -72,6 +73,8 @@ void nxt_shop_close(nxt_shop *s) {
   nxi_pool_destroy(s->pool);
   free(s);
 }
+
+void nxt_shop_second_level(nxt_shop *s, int64_t bytes) { s->l2_bytes = bytes; }
 
 int nxt_differences(nxt_shop *s) {
   int n = s->differences;
@@ -262,8 +265,10 @@ static nx_status run(nxt_shop *s, const nxg_graph *g, const way *w, memory *m, n
   nxi_target target = *nxi_target_host();
   if (w->isa != NULL && !nxi_target_for_isa(w->isa, &target))
     snprintf(target.isa, sizeof target.isa, "%s", w->isa);
+  if (s->l2_bytes > 0) target.l2_bytes = s->l2_bytes;
   nxp_options o = {w->executor, w->fuse, w->bound,
-                   &target,     2,       w->executor == NXP_LLVM ? s->kernels : NULL};
+                   &target,     2,       w->executor == NXP_LLVM ? s->kernels : NULL,
+                   false};
   nxp_plan *plan = NULL;
   nx_status status = nxp_plan_create(g, &o, NULL, NULL, &plan, NULL, d);
   s->plans++;
@@ -429,7 +434,7 @@ nxg_graph *nxt_parse(const char *text, nx_dtype t, const int64_t *numbers) {
 }
 
 nxt_plan_size nxt_plan(nxg_graph *g) {
-  nxp_options o = {NXP_KERNEL_INTERP, true, false, nxi_target_host(), 2, NULL};
+  nxp_options o = {NXP_KERNEL_INTERP, true, false, nxi_target_host(), 2, NULL, false};
   nxp_compile_report report = {0};
   nxp_plan *plan = NULL;
   nxi_diag d;

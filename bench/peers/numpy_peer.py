@@ -123,6 +123,21 @@ def fft(kind, dtype, rows, n, repeat):
     return run
 
 
+def convolution(axes, images, channels, size, kernel):
+    """Windows as a view, copied to memory that exists, and one product an image."""
+    x, w = random(images, channels, *[size] * axes), random(channels, channels * kernel**axes)
+    around = [(0, 0)] * 2 + [(kernel // 2, kernel // 2)] * axes
+    columns = np.empty((images, channels, *[kernel] * axes, *[size] * axes), np.float32)
+    out = np.empty((images, channels, size**axes), np.float32)
+    spatial = tuple(range(2, 2 + axes))
+
+    def run():
+        windows = np.lib.stride_tricks.sliding_window_view(np.pad(x, around), [kernel] * axes, axis=spatial)
+        np.copyto(columns, np.moveaxis(windows, tuple(range(2 + axes, 2 + 2 * axes)), spatial))
+        np.matmul(w, columns.reshape(images, channels * kernel**axes, -1), out=out)
+    return run
+
+
 WORKLOADS = {
     "fft": fft,
     "linalg": linalg,
@@ -148,6 +163,8 @@ WORKLOADS = {
     "scatteradd": scatter_add,
     "transpose": lambda: square(lambda x: np.ascontiguousarray(x.T)),
     "sgemm": lambda n: sgemm(int(n)),
+    "conv1": lambda *shape: convolution(1, *map(int, shape)),
+    "conv2": lambda *shape: convolution(2, *map(int, shape)),
 }
 
 work = None

@@ -30,7 +30,9 @@ typedef struct nx_window {
   int32_t n;
   const int64_t *kernel, *stride, *dilation, *before, *after; /* n entries each */
 } nx_window;
-/* All dtypes. (lead.., spatial..) -> (lead.., product of kernel, product of the numbers of windows), both in C order. */
+/* All dtypes. (lead.., spatial..) -> (lead.., product of kernel, product of the numbers of windows), both in C order.
+ * A convolution is nx_matmul of weights [out, channels * kernel] and this, reshaped to [images, channels * kernel, windows];
+ * pooling a reduction of it over the last axis but one. Neither stores the windows of a large operand. */
 NX_API nx_tensor *nx_unfold(nx_tensor *x, const nx_window *window);
 /* I F C. The inverse: (lead.., product of kernel, number of windows) -> (lead.., output..), where each element is the sum
  * of those that unfold would have copied it to, in the order of nx_reduce_sum over the kernel; 0 where there are none. */

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: ISC */
+/* Convolutions as unfold, reshape and matmul, beside themselves with the unfolded operand written whole, and beside NumPy: the
+ * same windows copied to memory that exists, and multiplied. */
+#include "bench.h"
+
+typedef struct convolution {
+  bench_lab *lab;
+  nx_tensor *x, *w;
+  const nx_window *window;
+  int64_t columns[3]; /* images, channels and kernel, positions */
+} convolution;
+
+static void run_convolution(void *state) {
+  convolution *c = state;
+  nx_scope *scope = nx_scope_begin(c->lab->context);
+  nx_tensor *y = nx_matmul(c->w, nx_reshape(nx_unfold(c->x, c->window), 3, c->columns));
+  bench_check(nx_realize(c->lab->context, &y, 1, NULL));
+  nx_scope_end(scope);
+}
+
+static void run_whole(void *state) {
+  bench_check(nx_debug_set("nopanels"));
+  run_convolution(state);
+  bench_check(nx_debug_set(NULL));
+}
+
+/* x: images, channels, then n axes of `size`; as many channels come out, through windows of `kernel` on each axis. */
+static void run_row(bench_lab *lab, const char *name, int32_t n, int64_t images, int64_t channels,
+                    int64_t size, int64_t kernel) {
+  const int64_t shape[4] = {images, channels, size, size}, k[2] = {kernel, kernel},
+                around[2] = {kernel / 2, kernel / 2};
+  if (!bench_wanted(&lab->out, name)) return;
+  const nx_window window = {
+      .size = sizeof window, .n = n, .kernel = k, .before = around, .after = around};
+  int64_t taps = n == 1 ? kernel : kernel * kernel, points = n == 1 ? size : size * size;
+  convolution c = {.lab = lab, .window = &window, .columns = {images, channels * taps, points}};
+  c.x = bench_random(lab, NX_F32, 2 + n, shape, -1, 1);
+  c.w = bench_random(lab, NX_F32, 2, (const int64_t[]){channels, channels * taps}, -1, 1);
+  bench_way ways[3] = {{.run = run_convolution, .state = &c},
+                       {.run = run_whole, .state = &c},
+                       {.run = bench_peer_run, .state = lab->numpy, .foreign = true}};
+  bool numpy = bench_peer_setup(lab->numpy, name);
+  bench_interleave(ways, numpy ? 3 : 2, lab->rounds, 1e-3);
+  bench_row row = {.name = name,
+                   .dtype = "f32",
+                   .size = images * channels * points,
+                   .threads = lab->threads,
+                   .ms = ways[0].median * 1e3,
+                   .numpy_ms = numpy ? ways[2].median * 1e3 : 0,
+                   .other = "written whole",
+                   .other_ms = ways[1].median * 1e3};
+  bench_print(&lab->out, &row);
+  nx_tensor_release(c.x);
+  nx_tensor_release(c.w);
+}
+
+void bench_windows(bench_lab *lab) {
+  run_row(lab, "conv2 8 64 56 3", 2, 8, 64, 56, 3);
+  run_row(lab, "conv2 1 64 224 3", 2, 1, 64, 224, 3);
+  run_row(lab, "conv1 8 64 8192 9", 1, 8, 64, 8192, 9);
+}
