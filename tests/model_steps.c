@@ -506,7 +506,7 @@ void random_step(world *w) {
       {step_read, 4},    {step_hold, 2},   {step_map, 4},     {step_unmap, 2},   {step_host, 6},
       {step_release, 9}, {step_scope, 3},  {step_tag, 1},     {step_unbound, 1}, {step_function, 3},
       {step_call, 6},    {step_gather, 3}, {step_scatter, 5}, {step_scan, 2},    {step_qr, 2},
-      {step_bad, 1},     {step_fusion, 1}};
+      {step_bad, 1},     {step_fusion, 1}, {step_overlap, 8}};
   int total = 0;
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) total += steps[i].weight;
   int64_t at = below(w, total);

@@ -154,6 +154,7 @@ void step_host(world *w);
 void step_function(world *w);
 void step_call(world *w);
 void release_function(world *w, uint32_t i);
+void step_overlap(world *w);
 void step_gather(world *w);
 void step_scatter(world *w);
 void step_scan(world *w);
