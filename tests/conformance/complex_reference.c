@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: ISC */
+/* References on complex numbers: the C library's functions in long double, with the special values of C's Annex G. Quotients,
+ * powers and signs are written out: compilers divide in ways of their own. */
+#include <complex.h>
+#undef I
+#include <math.h>
+
+#include "elements.h"
+
+typedef long double complex wide;
+
+/* Made of its parts: a + b * i would turn infinities into NaNs. */
+static wide wide_of(value a) {
+  union {
+    wide z;
+    long double part[2];
+  } u = {.part = {a.re, a.im}};
+  return u.z;
+}
+static value value_of(wide z) { return (value){creall(z), cimagl(z)}; }
+
+bool signs_are_open(value a) {
+  return isnan(a.re) || isnan(a.im) || (isinf(a.re) && isinf(a.im)) || (a.re == 0 && isinf(a.im)) ||
+         (a.im == 0 && isinf(a.re));
+}
+
+#define COMPLEX(name, expression)          \
+  value complex_##name(value a, value b) { \
+    (void)b;                               \
+    return expression;                     \
+  }
+/* In double: a sum in long double would be rounded twice. */
+COMPLEX(add, ((value){(double)a.re + (double)b.re, (double)a.im + (double)b.im}))
+COMPLEX(sub, ((value){(double)a.re - (double)b.re, (double)a.im - (double)b.im}))
+COMPLEX(eq, ((value){a.re == b.re && a.im == b.im, 0}))
+COMPLEX(ne, ((value){!(a.re == b.re && a.im == b.im), 0}))
+COMPLEX(neg, ((value){-a.re, -a.im}))
+COMPLEX(conj, ((value){a.re, -a.im}))
+COMPLEX(real, ((value){a.re, 0}))
+COMPLEX(imag, ((value){a.im, 0}))
+COMPLEX(abs, ((value){hypotl(a.re, a.im), 0}))
+COMPLEX(mul, value_of(wide_of(a) * wide_of(b))) /* with the infinities of Annex G */
+COMPLEX(recip, complex_div((value){1, 0}, a))
+COMPLEX(sqrt, value_of(csqrtl(wide_of(a))))
+COMPLEX(exp, value_of(cexpl(wide_of(a))))
+COMPLEX(log, value_of(clogl(wide_of(a))))
+COMPLEX(sin, value_of(csinl(wide_of(a))))
+COMPLEX(cos, value_of(ccosl(wide_of(a))))
+COMPLEX(tan, value_of(ctanl(wide_of(a))))
+COMPLEX(asin, value_of(casinl(wide_of(a))))
+COMPLEX(acos, value_of(cacosl(wide_of(a))))
+COMPLEX(atan, value_of(catanl(wide_of(a))))
+COMPLEX(sinh, value_of(csinhl(wide_of(a))))
+COMPLEX(cosh, value_of(ccoshl(wide_of(a))))
+COMPLEX(tanh, value_of(ctanhl(wide_of(a))))
+
+static bool both_finite(value a) { return isfinite(a.re) && isfinite(a.im); }
+static bool one_infinite(value a) { return isinf(a.re) || isinf(a.im); }
+static long double one_if(bool set, long double sign) { return copysignl(set ? 1 : 0, sign); }
+static long double or_zero(long double x) { return isnan(x) ? copysignl(0, x) : x; }
+
+/* Annex G, G.5.1: a divisor of zero gives infinities, an infinite one zeros. */
+value complex_div(value a, value b) {
+  long double scale = fmaxl(fabsl(b.re), fabsl(b.im));
+  int power = scale > 0 && isfinite(scale) ? ilogbl(scale) : 0;
+  value d = {ldexpl(b.re, -power), ldexpl(b.im, -power)};
+  long double square = d.re * d.re + d.im * d.im;
+  value q = {ldexpl((a.re * d.re + a.im * d.im) / square, -power),
+             ldexpl((a.im * d.re - a.re * d.im) / square, -power)};
+  if (!isnan(q.re) || !isnan(q.im)) return q;
+  const long double infinity = (long double)INFINITY;
+  if (b.re == 0 && b.im == 0 && (!isnan(a.re) || !isnan(a.im))) {
+    return (value){copysignl(infinity, b.re) * a.re, copysignl(infinity, b.re) * a.im};
+  } else if (one_infinite(a) && both_finite(b)) {
+    long double re = one_if(isinf(a.re), or_zero(a.re)), im = one_if(isinf(a.im), or_zero(a.im));
+    return (value){infinity * (re * b.re + im * b.im), infinity * (im * b.re - re * b.im)};
+  } else if (both_finite(a) && one_infinite(b)) {
+    long double re = one_if(isinf(b.re), or_zero(b.re)), im = one_if(isinf(b.im), or_zero(b.im));
+    return (value){0 * (a.re * re + a.im * im), 0 * (a.im * re - a.re * im)};
+  }
+  return q;
+}
+
+/* z / |z|; of an infinite number the direction of its infinite parts; 0 of 0. */
+value complex_sign(value a, value b) {
+  (void)b;
+  if (a.re == 0 && a.im == 0) return (value){0, 0};
+  if (one_infinite(a)) {
+    long double re = one_if(isinf(a.re), or_zero(a.re)), im = one_if(isinf(a.im), or_zero(a.im));
+    long double size = hypotl(re, im);
+    return (value){re / size, im / size};
+  }
+  long double size = hypotl(a.re, a.im);
+  return (value){a.re / size, a.im / size};
+}
+
+/* exp(b log a), but 1 for b = 0, and 0 for a = 0 where b has a positive real part. */
+value complex_pow(value a, value b) {
+  if (b.re == 0 && b.im == 0) return (value){1, 0};
+  if (a.re == 0 && a.im == 0 && b.re > 0) return (value){0, 0};
+  return value_of(cexpl(wide_of(b) * clogl(wide_of(a))));
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: ISC */
+/* The elementwise operations and their references on integers and floats. Those on complex numbers are in complex_reference.c. */
+#include "elements.h"
+
+#include <math.h>
+
+/* ---- integers: in 128 bits, wrapped by the caller */
+
+#define WHOLE(name, expression)                            \
+  static whole integer_##name(whole a, whole b, width w) { \
+    (void)a, (void)b, (void)w;                             \
+    return expression;                                     \
+  }
+WHOLE(add, a + b)
+WHOLE(sub, a - b)
+WHOLE(mul, a *b)
+WHOLE(div, b ? a / b : 0)
+WHOLE(mod, b ? a % b : 0)
+WHOLE(max, a > b ? a : b)
+WHOLE(min, a < b ? a : b)
+WHOLE(and, a &b)
+WHOLE(or, a | b)
+WHOLE(xor, a ^ b)
+WHOLE(eq, a == b)
+WHOLE(ne, a != b)
+WHOLE(lt, a < b)
+WHOLE(le, a <= b)
+WHOLE(neg, -a)
+WHOLE(abs, a < 0 ? -a : a)
+WHOLE(sign, (a > 0) - (a < 0))
+WHOLE(recip, a ? 1 / a : 0)
+WHOLE(same, a)
+
+static whole integer_shl(whole a, whole count, width w) {
+  return count < 0 || count >= w.bits ? 0 : a * ((whole)1 << count);
+}
+
+static whole integer_shr(whole a, whole count, width w) {
+  if (count < 0 || count >= w.bits) return a < 0 ? -1 : 0;
+  whole divisor = (whole)1 << count, quotient = a / divisor;
+  return quotient - (a % divisor < 0);
+}
+
+__extension__ typedef unsigned __int128 natural;
+static whole integer_pow(whole a, whole b, width w) {
+  (void)w;
+  if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;
+  natural power = 1, base = (natural)a;
+  for (; b; b /= 2, base *= base)
+    if (b % 2) power *= base;
+  return (whole)power;
+}
+
+/* ---- floats that are rounded once: C's own arithmetic, in both widths */
+
+#define ROUNDED(name, in_float, in_double)         \
+  static float single_##name(float a, float b) {   \
+    (void)b;                                       \
+    return in_float;                               \
+  }                                                \
+  static double twice_##name(double a, double b) { \
+    (void)b;                                       \
+    return in_double;                              \
+  }
+ROUNDED(add, a + b, a + b)
+ROUNDED(sub, a - b, a - b)
+ROUNDED(mul, a *b, a *b)
+ROUNDED(div, a / b, a / b)
+ROUNDED(mod, fmodf(a, b), fmod(a, b))
+ROUNDED(eq, a == b, a == b)
+ROUNDED(ne, a != b, a != b)
+ROUNDED(lt, a < b, a < b)
+ROUNDED(le, a <= b, a <= b)
+ROUNDED(neg, -a, -a)
+ROUNDED(abs, fabsf(a), fabs(a))
+ROUNDED(recip, 1 / a, 1 / a)
+ROUNDED(sqrt, sqrtf(a), sqrt(a))
+ROUNDED(rint, rintf(a), rint(a))
+ROUNDED(trunc, truncf(a), trunc(a))
+ROUNDED(ceil, ceilf(a), ceil(a))
+ROUNDED(floor, floorf(a), floor(a))
+ROUNDED(round, roundf(a), round(a))
+ROUNDED(sign, isnan(a) ? a : (float)((a > 0) - (a < 0)), isnan(a) ? a : (double)((a > 0) - (a < 0)))
+ROUNDED(same, a, a)
+ROUNDED(zero, a * 0 == 0 ? 0 : 0, a * 0 == 0 ? 0 : 0)
+#define GREATER(a, b) \
+  (isnan(a) || isnan(b) ? (a) + (b) : (a) > (b) || ((a) == (b) && !signbit(a)) ? (a) : (b))
+#define LESS(a, b) \
+  (isnan(a) || isnan(b) ? (a) + (b) : (a) < (b) || ((a) == (b) && signbit(a)) ? (a) : (b))
+ROUNDED(max, GREATER(a, b), GREATER(a, b))
+ROUNDED(min, LESS(a, b), LESS(a, b))
+
+/* ---- functions, in long double */
+
+#define FUNCTION(name, expression)              \
+  static real function_##name(real a, real b) { \
+    (void)b;                                    \
+    return expression;                          \
+  }
+FUNCTION(pow, powl(a, b))
+FUNCTION(atan2, atan2l(a, b))
+FUNCTION(exp, expl(a))
+FUNCTION(log, logl(a))
+FUNCTION(sin, sinl(a))
+FUNCTION(cos, cosl(a))
+FUNCTION(tan, tanl(a))
+FUNCTION(asin, asinl(a))
+FUNCTION(acos, acosl(a))
+FUNCTION(atan, atanl(a))
+FUNCTION(sinh, sinhl(a))
+FUNCTION(cosh, coshl(a))
+FUNCTION(tanh, tanhl(a))
+FUNCTION(erf, erfl(a))
+FUNCTION(log1p, log1pl(a))
+FUNCTION(expm1, expm1l(a))
+FUNCTION(asinh, asinhl(a))
+FUNCTION(acosh, acoshl(a))
+FUNCTION(atanh, atanhl(a))
+
+/* ---- the rows: NAME(types, operands, what the classes have) */
+
+#define ROW(name, types, ...) \
+  {#name, types, check_element, record_element, &(const element){__VA_ARGS__}, 0, NULL}
+#define UNARY(name)        .operands = 1, .unary = nx_##name
+#define BINARY(name)       .operands = 2, .binary = nx_##name
+#define INTEGERS(name)     .integer = integer_##name
+#define FLOATS(name)       .single = single_##name, .twice = twice_##name
+#define WITHIN(name, ulps) .function = function_##name, .bound = ulps
+/* A complex result is each part rounded once; or has parts within a bound; or lies within a bound of the modulus. */
+#define PARTS(name) .complex_value = complex_##name, .complex_how = SAME
+#define PARTS_WITHIN(name, ulps) \
+  .complex_value = complex_##name, .complex_how = NEAR, .complex_bound = ulps
+#define SIZE_WITHIN(name, ulps) \
+  .complex_value = complex_##name, .complex_how = NEAR_SIZE, .complex_bound = ulps
+#define BOOL .result = IS_BOOL
+#define PART .result = IS_PART
+
+static const operation element_table[] = {
+    ROW(add, I | F | C, BINARY(add), INTEGERS(add), FLOATS(add), PARTS(add)),
+    ROW(sub, I | F | C, BINARY(sub), INTEGERS(sub), FLOATS(sub), PARTS(sub)),
+    ROW(mul, I | F | C, BINARY(mul), INTEGERS(mul), FLOATS(mul), SIZE_WITHIN(mul, 1.5)),
+    ROW(div, I | F | C, BINARY(div), INTEGERS(div), FLOATS(div), SIZE_WITHIN(div, 4)),
+    ROW(mod, I | F, BINARY(mod), INTEGERS(mod), FLOATS(mod)),
+    ROW(pow, I | F | C, BINARY(pow), INTEGERS(pow), WITHIN(pow, 2), SIZE_WITHIN(pow, 4)),
+    ROW(atan2, F, BINARY(atan2), WITHIN(atan2, 2)),
+    ROW(cmpeq, B | I | F | C, BINARY(cmpeq), BOOL, INTEGERS(eq), FLOATS(eq), PARTS(eq)),
+    ROW(cmpne, B | I | F | C, BINARY(cmpne), BOOL, INTEGERS(ne), FLOATS(ne), PARTS(ne)),
+    ROW(cmplt, B | I | F, BINARY(cmplt), BOOL, INTEGERS(lt), FLOATS(lt)),
+    ROW(cmple, B | I | F, BINARY(cmple), BOOL, INTEGERS(le), FLOATS(le)),
+    ROW(max, B | I | F, BINARY(max), INTEGERS(max), FLOATS(max)),
+    ROW(min, B | I | F, BINARY(min), INTEGERS(min), FLOATS(min)),
+    ROW(xor, B | I, BINARY(xor), INTEGERS(xor)),
+    ROW(or, B | I, BINARY(or), INTEGERS(or)),
+    ROW(and, B | I, BINARY(and), INTEGERS(and)),
+    ROW(shl, I, BINARY(shl), INTEGERS(shl)),
+    ROW(shr, I, BINARY(shr), INTEGERS(shr)),
+
+    ROW(neg, I | F | C, UNARY(neg), INTEGERS(neg), FLOATS(neg), PARTS(neg)),
+    ROW(abs, I | F | C, UNARY(abs), INTEGERS(abs), FLOATS(abs), PARTS_WITHIN(abs, 1.5)),
+    ROW(sign, I | F | C, UNARY(sign), INTEGERS(sign), FLOATS(sign), PARTS_WITHIN(sign, 2.5)),
+    ROW(recip, I | F | C, UNARY(recip), INTEGERS(recip), FLOATS(recip), PARTS_WITHIN(recip, 4)),
+    ROW(sqrt, F | C, UNARY(sqrt), FLOATS(sqrt), PARTS_WITHIN(sqrt, 2.5)),
+    ROW(exp, F | C, UNARY(exp), WITHIN(exp, 1), PARTS_WITHIN(exp, 2.5)),
+    ROW(log, F | C, UNARY(log), WITHIN(log, 1), PARTS_WITHIN(log, 4)),
+    ROW(sin, F | C, UNARY(sin), WITHIN(sin, 1), PARTS_WITHIN(sin, 2.5)),
+    ROW(cos, F | C, UNARY(cos), WITHIN(cos, 1), PARTS_WITHIN(cos, 2.5)),
+    ROW(tan, F | C, UNARY(tan), WITHIN(tan, 2), PARTS_WITHIN(tan, 5)),
+    ROW(asin, F | C, UNARY(asin), WITHIN(asin, 2), PARTS_WITHIN(asin, 4)),
+    ROW(acos, F | C, UNARY(acos), WITHIN(acos, 2), PARTS_WITHIN(acos, 4)),
+    ROW(atan, F | C, UNARY(atan), WITHIN(atan, 2), PARTS_WITHIN(atan, 4)),
+    ROW(sinh, F | C, UNARY(sinh), WITHIN(sinh, 2), PARTS_WITHIN(sinh, 2.5)),
+    ROW(cosh, F | C, UNARY(cosh), WITHIN(cosh, 2), PARTS_WITHIN(cosh, 2.5)),
+    ROW(tanh, F | C, UNARY(tanh), WITHIN(tanh, 2), PARTS_WITHIN(tanh, 5)),
+    ROW(erf, F, UNARY(erf), WITHIN(erf, 2)),
+    ROW(log1p, F, UNARY(log1p), WITHIN(log1p, 2)),
+    ROW(expm1, F, UNARY(expm1), WITHIN(expm1, 2)),
+    ROW(asinh, F, UNARY(asinh), WITHIN(asinh, 2)),
+    ROW(acosh, F, UNARY(acosh), WITHIN(acosh, 2)),
+    ROW(atanh, F, UNARY(atanh), WITHIN(atanh, 2)),
+    ROW(rint, F, UNARY(rint), FLOATS(rint)),
+    ROW(trunc, I | F, UNARY(trunc), INTEGERS(same), FLOATS(trunc)),
+    ROW(ceil, I | F, UNARY(ceil), INTEGERS(same), FLOATS(ceil)),
+    ROW(floor, I | F, UNARY(floor), INTEGERS(same), FLOATS(floor)),
+    ROW(round, I | F, UNARY(round), INTEGERS(same), FLOATS(round)),
+    ROW(real, F | C, UNARY(real), PART, FLOATS(same), PARTS(real)),
+    ROW(imag, F | C, UNARY(imag), PART, FLOATS(zero), PARTS(imag)),
+    ROW(conj, F | C, UNARY(conj), FLOATS(same), PARTS(conj)),
+};
+const family elements_family = {"Elementwise", element_table,
+                                sizeof element_table / sizeof *element_table};

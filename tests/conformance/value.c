@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: ISC */
+/* Element types: what their bits mean, and how a number becomes one of them. Plain arithmetic on long doubles. */
+#include "conformance.h"
+
+#include <math.h>
+#include <string.h>
+
+#define INTEGER(t, n, k, b)                   {t, n, k, b, 0, 0, 0, false, t}
+#define FLOAT(t, n, b, p, e, largest, inf)    {t, n, KIND_FLOAT, b, p, e, largest, inf, t}
+#define COMPLEX(t, n, b, p, e, largest, part) {t, n, KIND_COMPLEX, b, p, e, largest, true, part}
+
+const format formats[FORMATS] = {
+    INTEGER(NX_BOOL, "bool", KIND_BOOL, 8),
+    INTEGER(NX_I4, "i4", KIND_SIGNED, 4),
+    INTEGER(NX_U4, "u4", KIND_UNSIGNED, 4),
+    INTEGER(NX_I8, "i8", KIND_SIGNED, 8),
+    INTEGER(NX_U8, "u8", KIND_UNSIGNED, 8),
+    INTEGER(NX_I16, "i16", KIND_SIGNED, 16),
+    INTEGER(NX_U16, "u16", KIND_UNSIGNED, 16),
+    INTEGER(NX_I32, "i32", KIND_SIGNED, 32),
+    INTEGER(NX_U32, "u32", KIND_UNSIGNED, 32),
+    INTEGER(NX_I64, "i64", KIND_SIGNED, 64),
+    INTEGER(NX_U64, "u64", KIND_UNSIGNED, 64),
+    FLOAT(NX_F8E4M3, "f8e4m3", 8, 4, -6, 448, false),
+    FLOAT(NX_F8E5M2, "f8e5m2", 8, 3, -14, 57344, true),
+    FLOAT(NX_F16, "f16", 16, 11, -14, 65504, true),
+    FLOAT(NX_BF16, "bf16", 16, 8, -126, 0x1.fep127L, true),
+    FLOAT(NX_F32, "f32", 32, 24, -126, 0x1.fffffep127L, true),
+    FLOAT(NX_F64, "f64", 64, 53, -1022, 0x1.fffffffffffffp1023L, true),
+    COMPLEX(NX_C32, "c32", 32, 11, -14, 65504, NX_F16),
+    COMPLEX(NX_C64, "c64", 64, 24, -126, 0x1.fffffep127L, NX_F32),
+    COMPLEX(NX_C128, "c128", 128, 53, -1022, 0x1.fffffffffffffp1023L, NX_F64),
+};
+
+const format *format_of(nx_dtype dtype) { return &formats[dtype - NX_BOOL]; }
+
+static uint64_t mask(int bits) { return bits == 64 ? ~(uint64_t)0 : ((uint64_t)1 << bits) - 1; }
+
+/* ---- floats */
+
+static long double decode_float(const format *f, uint64_t b) {
+  int digits = f->precision - 1, exponents = f->bits - f->precision;
+  bool negative = b >> (f->bits - 1) & 1;
+  uint64_t exponent = b >> digits & mask(exponents), fraction = b & mask(digits);
+  bool top = exponent == mask(exponents);
+  long double x;
+  if (top && f->has_infinity) x = fraction ? (long double)NAN : (long double)INFINITY;
+  else if (top && fraction == mask(digits)) x = (long double)NAN;
+  else if (!exponent) x = ldexpl((long double)fraction, f->least_exponent - digits);
+  else
+    x = ldexpl((long double)(fraction | (uint64_t)1 << digits),
+               f->least_exponent - digits + (int)exponent - 1);
+  return negative ? -x : x;
+}
+
+static uint64_t encode_float(const format *f, long double x) {
+  int digits = f->precision - 1, exponents = f->bits - f->precision;
+  uint64_t sign = (uint64_t)(signbit(x) != 0) << (f->bits - 1);
+  uint64_t infinity = mask(exponents) << digits,
+           nan = f->has_infinity ? infinity | (uint64_t)1 << (digits - 1) : infinity | mask(digits);
+  if (isnan(x)) return nan;
+  uint64_t too_large = sign | (f->has_infinity ? infinity : nan);
+  if (isinf(x)) return too_large;
+  x = fabsl(x);
+  if (x == 0) return sign;
+  int exponent = ilogbl(x) < f->least_exponent ? f->least_exponent : ilogbl(x);
+  long double steps = rintl(ldexpl(x, digits - exponent)); /* a tie to the even one */
+  if (ldexpl(steps, exponent - digits) > f->largest) return too_large;
+  uint64_t n = (uint64_t)steps;
+  /* The hidden digit adds one to the exponent's field; so does a carry. */
+  return sign | (n + ((uint64_t)(exponent - f->least_exponent) << digits));
+}
+
+long double unit_at(nx_dtype dtype, long double x) {
+  const format *f = format_of(dtype);
+  int exponent = x == 0 || !isfinite(x) ? f->least_exponent : ilogbl(x);
+  if (exponent < f->least_exponent) exponent = f->least_exponent;
+  return ldexpl(1, exponent - f->precision + 1);
+}
+
+/* ---- all types */
+
+whole wrapped(nx_dtype dtype, whole x) {
+  const format *f = format_of(dtype);
+  uint64_t u = (uint64_t)x & mask(f->bits);
+  if (f->kind == KIND_SIGNED && u >> (f->bits - 1)) return (whole)u - ((whole)1 << f->bits);
+  return u;
+}
+
+value decode(nx_dtype dtype, bits b) {
+  const format *f = format_of(dtype);
+  const format *part = format_of(f->part);
+  switch (f->kind) {
+    case KIND_BOOL: return (value){b.low != 0, 0};
+    case KIND_SIGNED:
+    case KIND_UNSIGNED: return (value){(long double)wrapped(dtype, (whole)b.low), 0};
+    case KIND_FLOAT: return (value){decode_float(f, b.low), 0};
+    case KIND_COMPLEX: return (value){decode_float(part, b.low), decode_float(part, b.high)};
+  }
+  return (value){0, 0};
+}
+
+bits encode(nx_dtype dtype, value v) {
+  const format *f = format_of(dtype);
+  const format *part = format_of(f->part);
+  switch (f->kind) {
+    case KIND_BOOL: return (bits){v.re != 0 || v.im != 0, 0};
+    case KIND_SIGNED:
+    case KIND_UNSIGNED: return (bits){(uint64_t)(whole)v.re & mask(f->bits), 0};
+    case KIND_FLOAT: return (bits){encode_float(f, v.re), 0};
+    case KIND_COMPLEX: return (bits){encode_float(part, v.re), encode_float(part, v.im)};
+  }
+  return (bits){0, 0};
+}
+
+bits encode_real(nx_dtype dtype, long double x) { return encode(dtype, (value){x, 0}); }
+
+bits converted(nx_dtype from, bits b, nx_dtype to) {
+  const format *f = format_of(to);
+  bool from_float = format_of(from)->kind >= KIND_FLOAT;
+  value v = decode(from, b);
+  if ((f->kind == KIND_SIGNED || f->kind == KIND_UNSIGNED) && from_float) {
+    bool is_signed = f->kind == KIND_SIGNED;
+    long double above = ldexpl(1, f->bits - is_signed), below = is_signed ? -above : 0;
+    if (isnan(v.re)) v.re = 0;
+    else if (truncl(v.re) >= above) return (bits){mask(f->bits - is_signed), 0};
+    else if (truncl(v.re) < below) v.re = below;
+    return (bits){(uint64_t)(whole)truncl(v.re) & mask(f->bits), 0};
+  }
+  return encode(to, v);
+}
