@@ -60,6 +60,8 @@ bits encode(nx_dtype dtype, value v);
 bits encode_real(nx_dtype dtype, long double x);
 __extension__ typedef __int128 whole;
 whole wrapped(nx_dtype dtype, whole x);
+value sum_of(nx_dtype dtype, value a, value b); /* integers wrap */
+value product_of(nx_dtype dtype, value a, value b);
 /* What a cast makes of a number of the type `from`. */
 bits converted(nx_dtype from, bits b, nx_dtype to);
 /* The distance of neighbours at x, of the type or its parts. */
@@ -148,6 +150,10 @@ void expect_near(trial *t, nx_tensor *result, const array *want, const value *ex
                  double bound, const long double *size, const bool *open, const char *what);
 /* Realises and compares what is queued. */
 void settle(trial *t);
+/* Realises and reads at once: for results that are checked by a property. NULL, and a fault, if that fails or the type or shape is
+ * another. Where a library is missing the cell becomes UNAVAILABLE. */
+array *result_of(trial *t, nx_tensor *result, nx_dtype dtype, int32_t rank, const int64_t *shape,
+                 const char *what);
 /* The call must have failed with this status. */
 void expect_refusal(trial *t, nx_tensor *result, nx_status status, const char *what);
 void expect_status(trial *t, nx_status is, nx_status status, const char *what);

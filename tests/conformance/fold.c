@@ -49,13 +49,7 @@ static long double greater(long double a, long double b) {
 static value joined(const trial *t, fold_op op, value a, value b) {
   if (op == MAX) return (value){greater(a.re, b.re), 0};
   if (op == MIN) return (value){-greater(-a.re, -b.re), 0};
-  if (t->format->kind < KIND_FLOAT) {
-    whole x = (whole)a.re, y = (whole)b.re;
-    return (value){(long double)wrapped(t->dtype, op == SUM ? x + y : x * y), 0};
-  }
-  if (op == SUM) return (value){a.re + b.re, a.im + b.im};
-  if (t->format->kind == KIND_FLOAT) return (value){a.re * b.re, 0};
-  return (value){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+  return op == SUM ? sum_of(t->dtype, a, b) : product_of(t->dtype, a, b);
 }
 
 /* Bit i of `axes`: axis i is reduced. */
@@ -257,20 +251,15 @@ static nx_tensor *record_scan(trial *t, nx_dtype dtype) {
   {#name, types, check_reduce, record_reduce, &(const folding){op, nx_##name, NULL}, 0, NULL}
 #define ARG(name, types, op) \
   {#name, types, check_arg, record_arg, &(const folding){op, NULL, nx_##name}, 0, NULL}
-#define SCAN(name, types, op, gaps, why) \
-  {#name, types, check_scan, record_scan, &(const folding){op, NULL, NULL}, gaps, why}
+#define SCAN(name, types, op) \
+  {#name, types, check_scan, record_scan, &(const folding){op, NULL, NULL}, 0, NULL}
 
 static const operation fold_table[] = {
-    REDUCE(reduce_sum, I | F | C, SUM),
-    REDUCE(reduce_prod, I | F | C, PROD),
-    REDUCE(reduce_max, B | I | F, MAX),
-    REDUCE(reduce_min, B | I | F, MIN),
-    ARG(argmax, B | I | F, MAX),
-    ARG(argmin, B | I | F, MIN),
-    SCAN(scan_sum, I | F | C, SUM, C, "scans of complex numbers are not there yet"),
-    SCAN(scan_prod, I | F | C, PROD, C, "scans of complex numbers are not there yet"),
-    SCAN(scan_max, I | F, MAX, 0, NULL),
-    SCAN(scan_min, I | F, MIN, 0, NULL),
+    REDUCE(reduce_sum, I | F | C, SUM), REDUCE(reduce_prod, I | F | C, PROD),
+    REDUCE(reduce_max, B | I | F, MAX), REDUCE(reduce_min, B | I | F, MIN),
+    ARG(argmax, B | I | F, MAX),        ARG(argmin, B | I | F, MIN),
+    SCAN(scan_sum, I | F | C, SUM),     SCAN(scan_prod, I | F | C, PROD),
+    SCAN(scan_max, I | F, MAX),         SCAN(scan_min, I | F, MIN),
 };
 const family fold_family = {"Reductions and scans", fold_table,
                             sizeof fold_table / sizeof *fold_table};

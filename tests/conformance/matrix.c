@@ -4,9 +4,10 @@
 
 #include <string.h>
 
-extern const family elements_family, convert_family, fold_family, move_family, create_family;
-const family *const families[] = {&elements_family, &convert_family, &fold_family, &move_family,
-                                  &create_family};
+extern const family elements_family, convert_family, fold_family, move_family, create_family,
+    index_family, linear_family;
+const family *const families[] = {&elements_family, &convert_family, &fold_family,  &move_family,
+                                  &create_family,   &index_family,   &linear_family};
 const size_t n_families = sizeof families / sizeof *families;
 
 static const char *const signs[] = {"?", "+", "-", "o", "u"};
@@ -26,13 +27,13 @@ size_t count_marks(const cell *matrix, mark m) {
 /* ---- for a person */
 
 static void print_head(FILE *to, const char *name) {
-  fprintf(to, "\n%-20s", name);
+  fprintf(to, "\n%-27s", name);
   for (size_t i = 0; i < FORMATS; i++) fprintf(to, " %s", formats[i].name);
   fputc('\n', to);
 }
 
 static void print_row(FILE *to, const operation *op, const cell *row) {
-  fprintf(to, "%-20s", op->name);
+  fprintf(to, "%-27s", op->name);
   for (size_t i = 0; i < FORMATS; i++)
     fprintf(to, " %*s", (int)strlen(formats[i].name), row[i].failures ? "!" : signs[row[i].mark]);
   if (op->gaps) fprintf(to, "  o: %s", op->reason);

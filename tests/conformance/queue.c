@@ -190,6 +190,30 @@ static void compare(trial *t, const entry *e) {
   }
 }
 
+array *result_of(trial *t, nx_tensor *result, nx_dtype dtype, int32_t rank, const int64_t *shape,
+                 const char *what) {
+  array *a = new_array(t, dtype, rank, shape);
+  entry e = {.result = result, .want = a};
+  snprintf(e.what, sizeof e.what, "%s", what);
+  t->cell->checked++;
+  if (!result) report_error(t, what);
+  if (!result || !described_well(t, &e)) return NULL;
+  size_t bytes = (a->n * nx_dtype_bits(dtype) + 7) / 8;
+  unsigned char *memory = room(t, bytes + 1);
+  nx_status status = nx_read(result, memory, bytes, NULL);
+  if (status == NX_DEVICE_UNAVAILABLE) {
+    t->cell->mark = UNAVAILABLE;
+    nx_error_take(NULL);
+    return NULL;
+  }
+  if (status != NX_OK) {
+    report_error(t, what);
+    return NULL;
+  }
+  for (size_t i = 0; i < a->n; i++) a->at[i] = unpack(dtype, memory, i);
+  return a;
+}
+
 /* ---- the queue */
 
 static entry *queued(trial *t, nx_tensor *result, const array *want, const char *what) {

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: ISC */
+/* Elements by number: gather, scatter, windows, indices of what is true, one-hot rows; sorting. */
+#include "conformance.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const int64_t data_shape[] = {5, 7, 3};
+
+/* ---- gather and scatter */
+
+/* Indices from -extent on, of i32 or i64 by turns; many meet. */
+static array *some_indices(trial *t, int32_t axis, int64_t count) {
+  int64_t shape[] = {5, 6, 3};
+  shape[axis] = count;
+  array *a = new_array(t, axis % 2 ? NX_I32 : NX_I64, 3, shape);
+  uint64_t state = 7;
+  for (size_t i = 0; i < a->n; i++) {
+    int64_t extent = data_shape[axis],
+            index = (int64_t)(random_word(&state) % (uint64_t)(2 * extent)) - extent;
+    a->at[i] = (bits){a->dtype == NX_I32 ? (uint32_t)index : (uint64_t)index, 0};
+  }
+  return a;
+}
+
+/* The position in the data that element i of the indices names. */
+static size_t place_of(const array *indices, size_t i, int32_t axis) {
+  int64_t index[3];
+  unravel(i, 3, indices->shape, index);
+  int64_t n = (int64_t)decode(indices->dtype, indices->at[i]).re;
+  index[axis] = n < 0 ? n + data_shape[axis] : n;
+  return ravel(3, data_shape, index);
+}
+
+static void check_gather(trial *t) {
+  for (layout l = 0; l < LAYOUTS; l++)
+    for (int32_t axis = 0; axis < 3; axis++) {
+      if (!is_due(t, (l + (layout)axis) % LAYOUTS, LAYOUTS)) continue;
+      array *a = some_values(t, t->dtype, 3, data_shape, 1), *indices = some_indices(t, axis, 4);
+      nx_tensor *x = laid_out(t, a, l), *i = laid_out(t, indices, (l + 1) % LAYOUTS);
+      array *want = new_array(t, t->dtype, 3, indices->shape);
+      for (size_t k = 0; k < want->n; k++) want->at[k] = a->at[place_of(indices, k, axis)];
+      expect(t, nx_gather(x, i, axis - (l % 2 ? 3 : 0)), want, SAME_BITS, layout_names[l]);
+    }
+}
+
+/* Refusals and failures of both: `record` makes one of data and indices along axis 1. */
+static void check_bad_indices(trial *t, nx_tensor *(*record)(trial *t, nx_tensor *x,
+                                                             nx_tensor *indices, int32_t axis)) {
+  static const int64_t wide[] = {6, 2, 3}, flat[] = {5, 2};
+  nx_tensor *x = tensor_of(t, some_values(t, t->dtype, 3, data_shape, 1));
+  array *indices = some_indices(t, 1, 4);
+  nx_tensor *i = tensor_of(t, indices);
+  expect_refusal(t, record(t, NULL, i, 1), NX_INVALID_ARGUMENT, "null data");
+  expect_refusal(t, record(t, x, NULL, 1), NX_INVALID_ARGUMENT, "null indices");
+  expect_refusal(t, record(t, x, i, 3), NX_INVALID_ARGUMENT, "axis 3 of rank 3");
+  expect_refusal(t, record(t, x, tensor_of(t, new_array(t, NX_I32, 3, wide)), 1),
+                 NX_INVALID_ARGUMENT, "indices longer than the data beside the axis");
+  expect_refusal(t, record(t, x, tensor_of(t, new_array(t, NX_I32, 2, flat)), 1),
+                 NX_INVALID_ARGUMENT, "another rank");
+  expect_refusal(t, record(t, x, tensor_of(t, new_array(t, NX_I16, 3, data_shape)), 1),
+                 NX_UNSUPPORTED_DTYPE, "indices of i16");
+  indices->at[17].low = 7;
+  indices->at[30].low = (uint32_t)-8;
+  expect_failure(t, record(t, x, tensor_of(t, indices), 1), NX_INDEX_OUT_OF_RANGE, 17,
+                 "an index past the end");
+  indices->at[17].low = 0;
+  expect_failure(t, record(t, x, tensor_of(t, indices), 1), NX_INDEX_OUT_OF_RANGE, 30,
+                 "an index before the start");
+}
+
+static nx_tensor *make_gather(trial *t, nx_tensor *x, nx_tensor *indices, int32_t axis) {
+  (void)t;
+  return nx_gather(x, indices, axis);
+}
+static void check_gather_all(trial *t) {
+  check_gather(t);
+  check_bad_indices(t, make_gather);
+}
+static nx_tensor *record_gather(trial *t, nx_dtype dtype) {
+  return nx_gather(tensor_of(t, tame_values(t, dtype, 3, data_shape, 1)),
+                   tensor_of(t, some_indices(t, 1, 4)), 1);
+}
+
+static bool adds(const trial *t) { return !strcmp(t->op->name, "scatter, add"); }
+
+static nx_tensor *make_scatter(trial *t, nx_tensor *x, nx_tensor *indices, int32_t axis) {
+  nx_tensor_info info = {.size = sizeof info};
+  if (indices) nx_tensor_describe(indices, &info);
+  nx_tensor *updates = tensor_of(t, tame_values(t, t->dtype, info.rank, info.shape, 2));
+  return nx_scatter(x, indices, updates, axis, adds(t) ? NX_SCATTER_ADD : NX_SCATTER_SET, 0);
+}
+
+/* Small floats add up in f32: tame numbers do so exactly, and are rounded once. */
+static void expect_scatter(trial *t, layout l, int32_t axis) {
+  array *a = adds(t) ? tame_values(t, t->dtype, 3, data_shape, 1)
+                     : some_values(t, t->dtype, 3, data_shape, 1);
+  array *indices = some_indices(t, axis, 6), *want = new_array(t, t->dtype, 3, data_shape);
+  array *updates = adds(t) ? tame_values(t, t->dtype, 3, indices->shape, 2)
+                           : some_values(t, t->dtype, 3, indices->shape, 2);
+  nx_tensor *x = laid_out(t, a, l), *i = laid_out(t, indices, (l + 1) % LAYOUTS),
+            *u = laid_out(t, updates, (l + 2) % LAYOUTS);
+  value *sums = room(t, (a->n + 1) * sizeof *sums);
+  for (size_t k = 0; k < a->n; k++) {
+    want->at[k] = a->at[k];
+    sums[k] = decode(t->dtype, a->at[k]);
+  }
+  for (size_t k = 0; k < updates->n; k++) {
+    size_t place = place_of(indices, k, axis);
+    value v = decode(t->dtype, updates->at[k]);
+    sums[place] = sum_of(t->dtype, sums[place], v);
+    want->at[place] = adds(t) ? encode(t->dtype, sums[place]) : updates->at[k];
+  }
+  nx_scatter_mode mode = adds(t) ? NX_SCATTER_ADD : NX_SCATTER_SET;
+  expect(t, nx_scatter(x, i, u, axis, mode, 0), want, SAME_BITS, layout_names[l]);
+}
+
+static void check_scatter(trial *t) {
+  for (layout l = 0; l < LAYOUTS; l++)
+    for (int32_t axis = 0; axis < 3; axis++)
+      if (is_due(t, (l + (layout)axis) % LAYOUTS, LAYOUTS)) expect_scatter(t, l, axis);
+  check_bad_indices(t, make_scatter);
+  nx_tensor *x = tensor_of(t, tame_values(t, t->dtype, 3, data_shape, 1)),
+            *i = tensor_of(t, some_indices(t, 1, 4));
+  expect_refusal(t, nx_scatter(x, i, x, 1, NX_SCATTER_SET, 0), NX_INVALID_ARGUMENT,
+                 "updates of another shape");
+  expect_refusal(t, nx_scatter(x, i, NULL, 1, NX_SCATTER_SET, 0), NX_INVALID_ARGUMENT,
+                 "null updates");
+  expect_refusal(
+      t,
+      nx_scatter(x, i, tensor_of(t, tame_values(t, t->dtype, 3, some_indices(t, 1, 4)->shape, 1)),
+                 1, (nx_scatter_mode)7, 0),
+      NX_INVALID_ARGUMENT, "no such mode");
+}
+static nx_tensor *record_scatter(trial *t, nx_dtype dtype) {
+  nx_dtype own = t->dtype;
+  t->dtype = dtype;
+  nx_tensor *y = make_scatter(t, tensor_of(t, tame_values(t, dtype, 3, data_shape, 1)),
+                              tensor_of(t, some_indices(t, 1, 4)), 1);
+  t->dtype = own;
+  return y;
+}
+
+/* ---- windows: two axes of an image */
+
+static const int64_t kernel[] = {3, 2}, stride[] = {2, 1}, dilation[] = {1, 2}, before[] = {1, 0},
+                     after[] = {0, 3};
+static const nx_window window = {sizeof window, 2, kernel, stride, dilation, before, after};
+enum { LEAD = 2, HEIGHT = 6, WIDTH = 5, TALL = 3, WIDE = 6, KERNEL = 6, WINDOWS = TALL * WIDE };
+static const int64_t image[] = {LEAD, HEIGHT, WIDTH}, columns[] = {LEAD, KERNEL, WINDOWS};
+
+/* Where element k of window w lies in an image; false: among the zeros. */
+static bool in_image(int64_t k, int64_t w, int64_t *place) {
+  int64_t row = w / WIDE * stride[0] + k / kernel[1] * dilation[0] - before[0];
+  int64_t column = w % WIDE * stride[1] + k % kernel[1] * dilation[1] - before[1];
+  *place = row * WIDTH + column;
+  return row >= 0 && row < HEIGHT && column >= 0 && column < WIDTH;
+}
+
+static void check_unfold(trial *t) {
+  nx_tensor *x = NULL;
+  for (layout l = 0; l < LAYOUTS; l++) {
+    if (!is_due(t, l, LAYOUTS)) continue;
+    array *a = some_values(t, t->dtype, 3, image, 1), *want = new_array(t, t->dtype, 3, columns);
+    x = laid_out(t, a, l);
+    for (int64_t i = 0, place; i < (int64_t)want->n; i++)
+      if (in_image(i / WINDOWS % KERNEL, i % WINDOWS, &place))
+        want->at[i] = a->at[i / (KERNEL * WINDOWS) * HEIGHT * WIDTH + place];
+    expect(t, nx_unfold(x, &window), want, SAME_BITS, layout_names[l]);
+  }
+  nx_window bad = window;
+  bad.n = 4;
+  expect_refusal(t, nx_unfold(x, &bad), NX_INVALID_ARGUMENT, "more axes than the operand has");
+  bad = window;
+  bad.stride = (const int64_t[]){0, 1};
+  expect_refusal(t, nx_unfold(x, &bad), NX_INVALID_ARGUMENT, "a stride of 0");
+  expect_refusal(t, nx_unfold(x, NULL), NX_INVALID_ARGUMENT, "no window");
+  expect_refusal(t, nx_unfold(NULL, &window), NX_INVALID_ARGUMENT, "a null operand");
+}
+static nx_tensor *record_unfold(trial *t, nx_dtype dtype) {
+  return nx_unfold(tensor_of(t, tame_values(t, dtype, 3, image, 1)), &window);
+}
+
+static void check_fold(trial *t) {
+  nx_tensor *x = NULL;
+  for (layout l = 0; l < LAYOUTS; l++) {
+    if (!is_due(t, l, LAYOUTS)) continue;
+    array *a = tame_values(t, t->dtype, 3, columns, 1), *want = new_array(t, t->dtype, 3, image);
+    x = laid_out(t, a, l);
+    value *sums = room(t, want->n * sizeof *sums);
+    for (int64_t i = 0, place; i < (int64_t)a->n; i++) {
+      if (!in_image(i / WINDOWS % KERNEL, i % WINDOWS, &place)) continue;
+      value *to = &sums[i / (KERNEL * WINDOWS) * HEIGHT * WIDTH + place],
+            v = decode(t->dtype, a->at[i]);
+      *to = sum_of(t->dtype, *to, v);
+    }
+    for (size_t i = 0; i < want->n; i++) want->at[i] = encode(t->dtype, sums[i]);
+    expect(t, nx_fold(x, image + 1, &window), want, SAME_BITS, layout_names[l]);
+  }
+  expect_refusal(t, nx_fold(x, (const int64_t[]){9, 9}, &window), NX_INVALID_ARGUMENT,
+                 "another number of windows");
+  expect_refusal(t, nx_fold(x, NULL, &window), NX_INVALID_ARGUMENT, "no size");
+  expect_refusal(t, nx_fold(NULL, image + 1, &window), NX_INVALID_ARGUMENT, "a null operand");
+}
+static nx_tensor *record_fold(trial *t, nx_dtype dtype) {
+  return nx_fold(tensor_of(t, tame_values(t, dtype, 3, columns, 1)), image + 1, &window);
+}
+
+/* ---- what is true, and one-hot rows */
+
+static void check_true(trial *t) {
+  static const int64_t counts[] = {0, 5, 200};
+  for (layout l = 0; l < LAYOUTS; l++)
+    for (int k = 0; k < 3; k++) {
+      if (!is_due(t, (l + (layout)k) % LAYOUTS, LAYOUTS)) continue;
+      array *a = some_values(t, NX_BOOL, 3, data_shape, 1),
+            *want = new_array(t, NX_I64, 1, &counts[k]);
+      nx_tensor *x = laid_out(t, a, l);
+      size_t used = 0;
+      for (size_t i = 0; i < a->n && used < want->n; i++)
+        if (a->at[i].low) want->at[used++].low = i;
+      while (used < want->n) want->at[used++].low = UINT64_MAX;
+      expect(t, nx_true_indices(x, counts[k]), want, SAME, layout_names[l]);
+    }
+  expect_refusal(t, nx_true_indices(NULL, 1), NX_INVALID_ARGUMENT, "a null operand");
+  expect_refusal(t, nx_true_indices(tensor_of(t, some_values(t, NX_BOOL, 3, data_shape, 1)), -1),
+                 NX_INVALID_ARGUMENT, "-1 of them");
+}
+static nx_tensor *record_true(trial *t, nx_dtype dtype) {
+  return nx_true_indices(tensor_of(t, tame_values(t, dtype, 3, data_shape, 1)), 4);
+}
+
+/* The row's type is that of the ones. */
+static void check_one_hot(trial *t) {
+  static const int64_t shape[] = {4, 5}, result[] = {4, 5, 6};
+  for (nx_dtype from = NX_I4; from <= NX_U64; from++) {
+    if (!is_due(t, (size_t)from % 5, 5)) continue;
+    array *a = some_values(t, from, 2, shape, 1), *want = new_array(t, t->dtype, 3, result);
+    for (size_t i = 0; i < a->n; i += 2) a->at[i].low = i % 7;
+    for (size_t i = 0; i < want->n; i++)
+      want->at[i] = encode_real(t->dtype, decode(from, a->at[i / 6]).re == (long double)(i % 6));
+    expect(t, nx_one_hot(laid_out(t, a, TRANSPOSED), 6, t->dtype), want, SAME, nx_dtype_name(from));
+  }
+  nx_tensor *x = tensor_of(t, new_array(t, NX_F32, 2, shape)),
+            *i = tensor_of(t, new_array(t, NX_I32, 2, shape));
+  expect_refusal(t, nx_one_hot(x, 6, t->dtype), NX_UNSUPPORTED_DTYPE, "indices of f32");
+  expect_refusal(t, nx_one_hot(i, -1, t->dtype), NX_INVALID_ARGUMENT, "rows of -1");
+}
+static nx_tensor *record_one_hot(trial *t, nx_dtype dtype) {
+  return nx_one_hot(tensor_of(t, new_array(t, NX_I32, 1, (const int64_t[]){3})), 6, dtype);
+}
+
+/* ---- order */
+
+static bool has_nan(value v) { return isnan(v.re) || isnan(v.im); }
+
+/* Whether a comes before b: NaNs last either way; equal ones, zeros of both signs too, keep their order. */
+static bool comes_before(value a, value b, bool descending) {
+  if (has_nan(a) || has_nan(b)) return !has_nan(a) && has_nan(b);
+  bool less = a.re < b.re || (a.re == b.re && a.im < b.im),
+       more = a.re > b.re || (a.re == b.re && a.im > b.im);
+  return descending ? more : less;
+}
+
+/* Places on the axis, sorted by insertion. */
+static void sort_line(const array *a, size_t first, size_t step, int64_t n, bool descending,
+                      int64_t *order) {
+  for (int64_t i = 0; i < n; i++) {
+    int64_t k = i;
+    value v = decode(a->dtype, a->at[first + (size_t)i * step]);
+    for (; k > 0 && comes_before(v, decode(a->dtype, a->at[first + (size_t)order[k - 1] * step]),
+                                 descending);
+         k--)
+      order[k] = order[k - 1];
+    order[k] = i;
+  }
+}
+
+static void expect_sorted(trial *t, array *a, layout l, int32_t axis, bool descending) {
+  nx_tensor *x = laid_out(t, a, l);
+  bool places = !strcmp(t->op->name, "argsort");
+  array *want = new_array(t, places ? NX_I32 : t->dtype, a->rank, a->shape);
+  int64_t strides[NX_MAX_RANK], index[NX_MAX_RANK],
+      n = a->shape[axis], *order = room(t, (size_t)(n + 1) * sizeof *order);
+  strides_of(a->rank, a->shape, strides);
+  size_t step = (size_t)strides[axis];
+  for (size_t i = 0; i < a->n; i++) {
+    unravel(i, a->rank, a->shape, index);
+    if (index[axis]) continue;
+    sort_line(a, i, step, n, descending, order);
+    for (int64_t k = 0; k < n; k++)
+      want->at[i + (size_t)k * step] =
+          places ? (bits){(uint64_t)order[k], 0} : a->at[i + (size_t)order[k] * step];
+  }
+  char what[80];
+  snprintf(what, sizeof what, "axis %d, %s, %s", axis, descending ? "descending" : "ascending",
+           layout_names[l]);
+  int32_t from = axis - (l % 2 ? a->rank : 0);
+  expect(t, places ? nx_argsort(x, from, descending) : nx_sort(x, from, descending), want,
+         SAME_BITS, what);
+}
+
+static nx_tensor *record_sort(trial *t, nx_dtype dtype) {
+  nx_tensor *x = tensor_of(t, tame_values(t, dtype, 3, data_shape, 1));
+  return strcmp(t->op->name, "argsort") ? nx_sort(x, 0, false) : nx_argsort(x, 0, false);
+}
+
+static void check_sort(trial *t) {
+  static const int64_t rows[] = {3, 300}, none[] = {2, 0, 3};
+  for (layout l = 0; l < LAYOUTS; l++)
+    for (int32_t axis = 0; axis < 3; axis++) {
+      if (!is_due(t, (l + (layout)axis) % LAYOUTS, LAYOUTS)) continue;
+      expect_sorted(t, some_values(t, t->dtype, 3, data_shape, 1), l, axis, (l + (layout)axis) % 2);
+      expect_sorted(t, tame_values(t, t->dtype, 3, data_shape, 1), l, axis, l % 2);
+    }
+  expect_sorted(t, some_values(t, t->dtype, 2, rows, 1), CONTIGUOUS, 1, true);
+  expect_sorted(t, some_values(t, t->dtype, 2, rows, 2), CONTIGUOUS, 1, false);
+  expect_sorted(t, new_array(t, t->dtype, 3, none), CONTIGUOUS, 1, false);
+  nx_tensor *x = tensor_of(t, new_array(t, t->dtype, 3, none));
+  bool places = !strcmp(t->op->name, "argsort");
+  expect_refusal(t, places ? nx_argsort(NULL, 0, false) : nx_sort(NULL, 0, false),
+                 NX_INVALID_ARGUMENT, "a null operand");
+  expect_refusal(t, places ? nx_argsort(x, 3, false) : nx_sort(x, 3, false), NX_INVALID_ARGUMENT,
+                 "axis 3 of rank 3");
+}
+
+static const operation index_table[] = {
+    {"gather", B | I | F | C, check_gather_all, record_gather, NULL, 0, NULL},
+    {"scatter, set", B | I | F | C, check_scatter, record_scatter, NULL, 0, NULL},
+    {"scatter, add", I | F | C, check_scatter, record_scatter, NULL, 0, NULL},
+    {"unfold", B | I | F | C, check_unfold, record_unfold, NULL, 0, NULL},
+    {"fold", I | F | C, check_fold, record_fold, NULL, 0, NULL},
+    {"true_indices", B, check_true, record_true, NULL, 0, NULL},
+    {"one_hot", ALL, check_one_hot, record_one_hot, NULL, 0, NULL},
+    {"sort", I | F | C, check_sort, record_sort, NULL, 0, NULL},
+    {"argsort", I | F | C, check_sort, record_sort, NULL, 0, NULL},
+};
+const family index_family = {"Indices and order", index_table,
+                             sizeof index_table / sizeof *index_table};
