@@ -154,22 +154,23 @@ static int64_t start(const nxi_fft_axis *a, int64_t t, int64_t extent, int64_t r
 /* How elements are copied: a number, a pair, a number that becomes a pair, a pair that is conjugated, zeros. Steps
  * count reals. */
 typedef enum move { ONE, PAIR, WIDEN, MIRROR, ZERO } move;
-#define MOVE(type)                                                                          \
-  static void move_##type(type *to, int64_t to_step, const type *from, int64_t from_step,   \
-                          int64_t count, move m) {                                          \
-    for (int64_t j = 0; j < count; j++, to += to_step, from += m == ZERO ? 0 : from_step) { \
-      if (m == ZERO) to[0] = to[1] = 0;                                                     \
-      else to[0] = from[0];                                                                 \
-      if (m == PAIR) to[1] = from[1];                                                       \
-      if (m == WIDEN) to[1] = 0;                                                            \
-      if (m == MIRROR) to[1] = -from[1];                                                    \
-    }                                                                                       \
+#define MOVE(type)                                                                        \
+  static void move_##type(type *to, int64_t to_step, const type *from, int64_t from_step, \
+                          int64_t count, move m) {                                        \
+    for (int64_t j = 0; j < count; j++, to += to_step, from += from_step) {               \
+      if (m == ZERO) to[0] = to[1] = 0;                                                   \
+      else to[0] = from[0];                                                               \
+      if (m == PAIR) to[1] = from[1];                                                     \
+      if (m == WIDEN) to[1] = 0;                                                          \
+      if (m == MIRROR) to[1] = -from[1];                                                  \
+    }                                                                                     \
   }
 MOVE(float)
 MOVE(double)
 
 static void move_elements(const nxi_fft_axis *a, char *to, int64_t to_step, const char *from,
                           int64_t from_step, int64_t count, move m) {
+  if (m == ZERO) from = to, from_step = to_step; /* what there is to read may be null */
   if (a->line->real_bytes == 4)
     move_float((float *)(void *)to, to_step, (const float *)(const void *)from, from_step, count,
                m);
