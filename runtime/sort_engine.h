@@ -212,7 +212,8 @@ SORT_TARGET static void *ELEMENT_NAME(sort)(void *elements, void *room, int64_t 
   bool all;
   ELEMENT *sorted = ELEMENT_NAME(radix)(a, b, n, least, width, passes, bits, counts, &all);
   if (all || ELEMENT_NAME(finish)(sorted, n)) return sorted;
-  return ELEMENT_NAME(radix)(sorted, sorted == a ? b : a, n, least, width, SORT_DIGITS, SORT_DIGIT,
+  passes = (width + SORT_DIGIT - 1) / SORT_DIGIT;
+  return ELEMENT_NAME(radix)(sorted, sorted == a ? b : a, n, least, width, passes, SORT_DIGIT,
                              counts, &all);
 }
 
