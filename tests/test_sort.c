@@ -232,7 +232,8 @@ static void *operand(nx_dtype t, int64_t n, int pattern) {
   char *x = memory(parts * size);
   for (int64_t i = 0; i < parts; i++) {
     uint64_t bits = part_bits(t, 8 * (int)size, pattern, (uint64_t)i, (uint64_t)parts);
-    if (pair && i % 2 == 0 && random_bits() % 4) bits = special(t, 8 * (int)size);
+    if (pair && i % 2 == 0 && pattern == OUTLIER) bits = random_bits() << (8 * size - 1);
+    else if (pair && i % 2 == 0 && random_bits() % 4) bits = special(t, 8 * (int)size);
     memcpy(x + i * size, &bits, (size_t)size);
   }
   return x;
@@ -291,6 +292,7 @@ static void one_row(void **state) {
   check_new(NX_F32, (shape){2, 70000, 2}, true, FEW_VALUES, 7);
   check_new(NX_F32, (shape){1, 500000, 1}, false, ANY_BITS, 20);
   check_new(NX_C128, (shape){1, 150000, 1}, false, EQUAL, 20);
+  check_new(NX_C128, (shape){1, 100000, 1}, true, OUTLIER, 20); /* all real parts are 0 */
   check_new(NX_F64, (shape){1, 150000, 1}, true, OUTLIER, 20);
 }
 
