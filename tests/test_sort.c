@@ -233,7 +233,8 @@ static void *operand(nx_dtype t, int64_t n, int pattern) {
   for (int64_t i = 0; i < parts; i++) {
     uint64_t bits = part_bits(t, 8 * (int)size, pattern, (uint64_t)i, (uint64_t)parts);
     if (pair && i % 2 == 0 && pattern == OUTLIER) bits = random_bits() << (8 * size - 1);
-    else if (pair && i % 2 == 0 && random_bits() % 4) bits = special(t, 8 * (int)size);
+    else if (pair && i % 2 == 0 && pattern != EQUAL && random_bits() % 4)
+      bits = special(t, 8 * (int)size);
     memcpy(x + i * size, &bits, (size_t)size);
   }
   return x;
