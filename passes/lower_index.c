@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Index arithmetic of lowering: affine positions over the dimensions of a part, and their decomposition into
  * one index an axis. Where the axes of a reshape do not line up with the dimensions, a dimension is split
- * (the common factorisation); where that cannot work the indices are computed by division. */
+ * (the common factorisation); where that cannot work the indices that carry into each other are computed by division. */
 #include "lower.h"
 
 #include <string.h>
@@ -78,21 +78,33 @@ static bool split_dimension(nxw_lower *l, uint32_t j, int64_t factor) {
   return true;
 }
 
+/* The narrowest type in which a position can be divided: vectors divide 32 bits many times as fast as 64. */
+static nx_dtype division_type(const nxw_lower *l, const nxw_affine *position, int32_t rank,
+                              const int64_t *shape) {
+  int64_t low, high, all = 1;
+  for (int32_t m = 0; m < rank && all <= INT32_MAX; m++) all *= shape[m];
+  bool narrow = nxw_affine_range(l, position, &low, &high) && all <= INT32_MAX &&
+                low >= INT32_MIN && high <= INT32_MAX;
+  return narrow ? NX_I32 : NX_I64;
+}
+
 /* One index an axis by division of the computed position. */
 static bool unravel_by_division(nxw_lower *l, const nxw_affine *position, int32_t rank,
                                 const int64_t *shape, nxw_affine *indices) {
-  uint32_t value = nxw_affine_value(l, position);
+  nx_dtype t = division_type(l, position, rank, shape);
+  uint32_t value = nxw_scalar(l, NXK_cast, t, nxw_affine_value(l, position), NXW_NONE, NXW_NONE);
   int64_t stride = 1;
   for (int32_t m = rank; m-- > 0;) {
     nxw_affine_zero(&indices[m]);
     if (shape[m] == 1) continue;
     uint32_t index = value;
     if (stride != 1)
-      index = nxw_scalar(l, NXK_div, NX_I64, index, nxw_const_i64(l, stride), NXW_NONE);
+      index = nxw_scalar(l, NXK_div, t, index, nxw_const(l, t, (uint64_t)stride), NXW_NONE);
     bool first = true;
     for (int32_t q = 0; q < m; q++) first = first && shape[q] == 1;
-    if (!first) index = nxw_scalar(l, NXK_mod, NX_I64, index, nxw_const_i64(l, shape[m]), NXW_NONE);
-    indices[m].extra = index;
+    if (!first)
+      index = nxw_scalar(l, NXK_mod, t, index, nxw_const(l, t, (uint64_t)shape[m]), NXW_NONE);
+    indices[m].extra = nxw_scalar(l, NXK_cast, NX_I64, index, NXW_NONE, NXW_NONE);
     stride *= shape[m];
   }
   return !l->failed;
@@ -219,6 +231,121 @@ static bool unravel_by_nearest(const nxw_lower *l, const nxw_affine *position, i
   return true;
 }
 
+/* Axes first .. end - 1 as one number of extent *all; its last axis has this stride. */
+static int32_t block_end(int32_t first, int32_t rank, const int64_t *shape, const bool *begins,
+                         int64_t *all) {
+  int32_t end = first;
+  for (*all = 1; end < rank && (end == first || !begins[end]); end++) *all *= shape[end];
+  return end;
+}
+
+/* Writes each block's number at its first axis. Returns a block that may leave its extent, or -1: not the first, which
+ * takes any value where a guard does not hold. */
+static int32_t number_blocks(const nxw_lower *l, const nxw_affine *position, int32_t rank,
+                             const int64_t *shape, const int64_t *strides, const bool *begins,
+                             nxw_affine *indices) {
+  int64_t rest[NXW_MAX_DIMS], constant = position->constant, all, low, high;
+  int32_t leaves = -1;
+  memcpy(rest, position->coefficient, l->dims.n * sizeof *rest);
+  for (int32_t m = 0, end; m < rank; m = end) {
+    end = block_end(m, rank, shape, begins, &all);
+    int64_t stride = strides[end - 1], digit = constant / stride;
+    if (digit * stride > constant) digit--;
+    constant -= digit * stride;
+    nxw_affine_zero(&indices[m]);
+    indices[m].constant = digit;
+    for (uint32_t j = 0; j < l->dims.n; j++)
+      indices[m].coefficient[j] = nearest_digit(&rest[j], stride);
+    nxw_affine_range(l, &indices[m], &low, &high);
+    if (m > 0 && leaves < 0 && (low < 0 || high >= all)) leaves = m;
+  }
+  return leaves;
+}
+
+/* The axis of a block that is not of extent 1, -1 if there are several. */
+static int32_t only_axis(int32_t first, int32_t end, const int64_t *shape) {
+  int32_t only = -1, n = 0;
+  for (int32_t m = first; m < end; m++)
+    if (shape[m] != 1 && n++ == 0) only = m;
+  return n > 1 ? -1 : n == 1 ? only : first;
+}
+
+/* Indices of axes m .. end - 1 from their common number. */
+static bool unravel_block(nxw_lower *l, const nxw_affine *number, int32_t m, int32_t end,
+                          const int64_t *shape, nxw_affine *indices) {
+  int32_t only = only_axis(m, end, shape);
+  if (only < 0) return unravel_by_division(l, number, end - m, shape + m, indices + m);
+  for (int32_t i = m; i < end; i++) nxw_affine_zero(&indices[i]);
+  indices[only] = *number;
+  return true;
+}
+
+/* Divides only where it must: axes between which nothing is carried are found by digits, those of a block that carries by
+ * division of the block's own number, which is small and depends on few dimensions. */
+static bool unravel_by_blocks(nxw_lower *l, const nxw_affine *position, int32_t rank,
+                              const int64_t *shape, nxw_affine *indices) {
+  bool begins[NXG_MAX_RANK];
+  int64_t all, strides[NXG_MAX_RANK];
+  nxg_contiguous_strides(rank, shape, strides);
+  for (int32_t m = 0; m < rank; m++) begins[m] = m == 0 || shape[m] != 1;
+  for (int32_t m; (m = number_blocks(l, position, rank, shape, strides, begins, indices)) >= 0;)
+    begins[m] = false;
+  for (int32_t m = 0, end; m < rank; m = end) {
+    end = block_end(m, rank, shape, begins, &all);
+    nxw_affine number = indices[m];
+    if (!unravel_block(l, &number, m, end, shape, indices)) return false;
+  }
+  return !l->failed;
+}
+
+static int64_t elements_of(int32_t rank, const int64_t *shape) {
+  int64_t n = 1;
+  for (int32_t m = 0; m < rank; m++) n *= shape[m];
+  return n;
+}
+
+/* Indices in another shape of as many elements that are known of this position where the guard holds, or NULL. */
+static const nxw_known *known_otherwise(const nxw_lower *l, const nxw_affine *position,
+                                        int32_t rank, const int64_t *shape, uint32_t guard) {
+  int64_t n = elements_of(rank, shape);
+  for (const nxw_known *k = l->known; k != NULL && n > 0; k = k->next)
+    if (k->guard == guard && elements_of(k->rank, k->shape) == n &&
+        nxw_affine_equal(l, position, k->position))
+      return k;
+  return NULL;
+}
+
+/* From the indices in another shape, as where a guarded axis is cut in two: they tell what the position does not, which may
+ * leave the axis where the guard does not hold. Division only within what the two shapes cut differently. */
+static bool unravel_from(nxw_lower *l, const nxw_known *k, int32_t rank, const int64_t *shape,
+                         nxw_affine *indices) {
+  for (int32_t from = 0, m = 0, end; m < rank; m = end) {
+    int64_t known = 1, wanted = shape[m];
+    nxw_affine number;
+    nxw_affine_zero(&number);
+    for (end = m + 1; known != wanted;) { /* both products come to the same end */
+      if (known > wanted) {
+        wanted *= shape[end++];
+        continue;
+      }
+      nxw_affine outer = number;
+      number = k->indices[from];
+      nxw_affine_add_scaled(l, &number, &outer, k->shape[from]);
+      known *= k->shape[from++];
+    }
+    if (!unravel_block(l, &number, m, end, shape, indices)) return false;
+  }
+  return !l->failed;
+}
+
+static bool unravel_with_division(nxw_lower *l, const nxw_affine *position, int32_t rank,
+                                  const int64_t *shape, uint32_t guard, nxw_affine *indices) {
+  const nxw_known *k = known_otherwise(l, position, rank, shape, guard);
+  if (k != NULL) return unravel_from(l, k, rank, shape, indices);
+  return position->extra == NXW_NONE ? unravel_by_blocks(l, position, rank, shape, indices)
+                                     : unravel_by_division(l, position, rank, shape, indices);
+}
+
 bool nxw_unravel(nxw_lower *l, const nxw_affine *position, int32_t rank, const int64_t *shape,
                  uint32_t guard, nxw_affine *indices) {
   int64_t strides[NXG_MAX_RANK], top[NXG_MAX_RANK], low, high;
@@ -226,7 +353,7 @@ bool nxw_unravel(nxw_lower *l, const nxw_affine *position, int32_t rank, const i
   if (recall(l, position, rank, shape, guard, indices)) return true;
   nxg_contiguous_strides(rank, shape, strides);
   if (!nxw_affine_range(l, position, &low, &high))
-    return unravel_by_division(l, position, rank, shape, indices);
+    return unravel_with_division(l, position, rank, shape, guard, indices);
   unravel_by_digits(l, position, low, rank, shape, strides, indices, top);
   int32_t first = 0;
   while (first < rank && shape[first] == 1) first++;
@@ -235,7 +362,7 @@ bool nxw_unravel(nxw_lower *l, const nxw_affine *position, int32_t rank, const i
     if (top[m] < shape[m]) continue;
     if (unravel_by_nearest(l, position, rank, shape, strides, indices)) return true;
     if (split_for_carry(l, position, rank, shape, strides, m)) return false;
-    return unravel_by_division(l, position, rank, shape, indices);
+    return unravel_with_division(l, position, rank, shape, guard, indices);
   }
   return true;
 }
