@@ -118,7 +118,9 @@ static nxi_storage *home_of(const nxi_node *n) {
 
 static bool may_overwrite(const nxi_run *run, const nxi_run_input *in) {
   nxi_buffer *b = in->buffer;
-  if (!in->node || run->stored[in->node->index] != (UPDATED | GOES)) return false;
+  /* What is read through views alone is no node of this run, and its index one of another run. */
+  if (!in->node || in->node->epoch != run->context->epoch) return false;
+  if (run->stored[in->node->index] != (UPDATED | GOES)) return false;
   if (b->immutable || !nxi_buffer_idle(b) || (run->entangled && b->pinner)) return false;
   if (!b->pinner) return atomic_load_explicit(&b->refs, memory_order_relaxed) == 1;
   for (uint32_t i = 0; i < run->n_outputs; i++)

@@ -128,6 +128,27 @@ static void assign_then_read_through_views(void **state) {
   release(x), release(even), release(back), release(square), release(turned);
 }
 
+/* A run that updates one tensor, and is the last to need its old contents, reads another one as a whole through a view:
+ * that one stays as it is, whatever it was in the run before. */
+static void whole_view_beside_an_update(void **state) {
+  (void)state;
+  for (int first = 0; first < 2; first++) {
+    nx_tensor *a = vector(4, 1, 1), *u = vector(4, 10, 10), *one = number(1);
+    OK(nx_realize(ctx, first ? &a : &u, 1, NULL));
+    OK(nx_realize(ctx, first ? &u : &a, 1, NULL));
+    nx_tensor *row = nx_reshape(a, NX_SHAPE(1, 4));
+    nx_tensor *zero = nx_full(ctx, 0, NX_I32, 2, (int64_t[]){1, 4}, NX_INTEGER(0)),
+              *ones = nx_expand(one, NX_SHAPE(1, 4));
+    nx_tensor *sums = nx_scatter(row, zero, ones, 1, NX_SCATTER_ADD, 0),
+              *half = nx_slice(sums, (int64_t[]){0, 0}, (int64_t[]){1, 2}, (int64_t[]){1, 1});
+    OK(nx_assign(part(u, 1, 2, 1), nx_reshape(half, NX_SHAPE(2))));
+    OK(nx_realize(ctx, &u, 1, NULL));
+    EXPECT(u, 10, 5, 2, 40);
+    EXPECT(a, 1, 2, 3, 4);
+    EXPECT(sums, 5, 2, 3, 4);
+  }
+}
+
 static void self_overlapping_assign(void **state) {
   (void)state;
   for (int realised = 0; realised < 2; realised++) {
@@ -346,6 +367,7 @@ int main(void) {
       IN_SCOPE(read_then_assign),
       IN_SCOPE(read_then_partial_assign),
       IN_SCOPE(assign_then_read_through_views),
+      IN_SCOPE(whole_view_beside_an_update),
       IN_SCOPE(self_overlapping_assign),
       IN_SCOPE(assign_of_expression_over_destination),
       IN_SCOPE(many_assigns_in_place),
