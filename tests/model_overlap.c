@@ -133,7 +133,11 @@ void step_overlap(world *w) {
     model_assign(&to, &source.v);
     bool kept = chance(w, 15);
     nx_tensor_release(t);
-    if (kept) add_handle(w, source.t, source.v.storage, &source.v.view);
-    else drop(&source);
+    if (!kept) {
+      drop(&source);
+      continue;
+    }
+    handle *new = add_handle(w, source.t, source.v.storage, &source.v.view);
+    say(w, "t%u = what was assigned", new->name);
   }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Random programs over the whole interface, next to an eager model of it (model.h): views and mutation, laziness,
- * mappings and host writes, imports, functions, scopes. Every value that is read is compared, nothing may be left at the
+ * mappings and host writes, imports, functions, scopes, failing and interrupted realises, fusion on and off. Every value that is read is compared, nothing may be left at the
  * end. A program that fails is cut down, printed, and saved as failing.program.
  *
  *   test_model [plain | faults | threads] [FIRST_SEED [COUNT [STEPS]]]
