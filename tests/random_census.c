@@ -172,16 +172,21 @@ static void count(census *c, const nxg_graph *g) {
 
 /* ---- the report */
 
-/* The classes of a row say too much: functions take some dtypes of them. */
+/* The classes of a row say too much: functions take some dtypes of them. The first attribute may be a mask that wants a bit. */
 static bool call_admits(nxg_op op, nx_dtype t) {
-  const int64_t shape[2] = {2, 2}, attrs[NXG_CALL_MOST_ATTRS] = {0};
+  const int64_t shape[2] = {2, 2};
+  int64_t attrs[NXG_CALL_MOST_ATTRS] = {0};
   nxg_type types[NXG_CALL_OPERANDS];
-  nxg_call call;
-  nxi_diag d;
-  nxi_diag_clear(&d);
+  bool admits = false;
   for (uint32_t i = 0; i < (uint32_t)nxg_ops[op].args; i++) types[i] = (nxg_type){t, 2, shape};
-  return nxg_call_infer(op, (uint32_t)nxg_ops[op].args, types, attrs, nxg_call_attrs(op), &call,
-                        &d) == NX_OK;
+  for (; attrs[0] < 2 && !admits; attrs[0]++) {
+    nxg_call call;
+    nxi_diag d;
+    nxi_diag_clear(&d);
+    admits = nxg_call_infer(op, (uint32_t)nxg_ops[op].args, types, attrs, nxg_call_attrs(op), &call,
+                            &d) == NX_OK;
+  }
+  return admits;
 }
 
 static bool print_operations(const census *c) {

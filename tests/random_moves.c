@@ -157,12 +157,19 @@ uint32_t nxt_add_cat(nxt_generator *gen) {
 /* ---- scans */
 
 uint32_t nxt_add_scan(nxt_generator *gen) {
-  uint32_t x = nxt_pick(gen);
-  int32_t rank = nxt_node_of(gen, x)->rank;
+  uint32_t args[2] = {nxt_pick(gen)};
+  const nxg_node *x = nxt_node_of(gen, args[0]);
+  int64_t shape[NXG_MAX_RANK];
+  int32_t rank = x->rank;
   if (rank == 0) return UINT32_MAX;
   int64_t attrs[2] = {nxt_below(&gen->r, rank), nxt_chance(&gen->r, 20)};
   nxg_op op = (nxg_op)(NXG_scan_sum + nxt_below(&gen->r, 4));
-  return nxt_try(gen, op, 1, &x, attrs, 2, 0, 0, NULL);
+  if (nxg_op_admits(NXG_scan_prod_real, x->dtype) && nxt_chance(&gen->r, 30)) /* of both parts */
+    op = nxt_chance(&gen->r, 50) ? NXG_scan_prod_real : NXG_scan_prod_imag;
+  memcpy(shape, x->shape, (size_t)rank * sizeof *shape);
+  if (nxg_ops[op].args == 2) args[1] = nxt_matching(gen, x->dtype, rank, shape);
+  if (nxg_ops[op].args == 2 && args[1] == UINT32_MAX) return UINT32_MAX;
+  return nxt_try(gen, op, (uint32_t)nxg_ops[op].args, args, attrs, 2, 0, 0, NULL);
 }
 
 /* ---- elements by number */
