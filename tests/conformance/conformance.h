@@ -59,6 +59,7 @@ value decode(nx_dtype dtype, bits b);
 bits encode(nx_dtype dtype, value v);
 bits encode_real(nx_dtype dtype, long double x);
 __extension__ typedef __int128 whole;
+__extension__ typedef unsigned __int128 natural;
 whole wrapped(nx_dtype dtype, whole x);
 value sum_of(nx_dtype dtype, value a, value b); /* integers wrap */
 value product_of(nx_dtype dtype, value a, value b);

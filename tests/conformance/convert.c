@@ -48,11 +48,12 @@ static void expect_cast(trial *t, array *a, layout l) {
 
 static void check_cast(trial *t) {
   expect_cast(t, anchors(t), CONTIGUOUS);
-  for (layout l = 0; l < LAYOUTS; l++)
-    if (is_due(t, l, LAYOUTS)) expect_cast(t, some_values(t, t->dtype, 2, plane, 3), l);
-  for (size_t i = 0; i < n_shapes; i++)
-    if (is_due(t, i, n_shapes))
-      expect_cast(t, some_values(t, t->dtype, shapes[i].rank, shapes[i].shape, 5), CONTIGUOUS);
+  for (size_t i = 0; i < LAYOUTS + n_shapes; i++) {
+    if (!is_due(t, i, LAYOUTS + n_shapes)) continue;
+    const extent *e = i < LAYOUTS ? NULL : &shapes[i - LAYOUTS];
+    expect_cast(t, some_values(t, t->dtype, e ? e->rank : 2, e ? e->shape : plane, 3),
+                e ? CONTIGUOUS : (layout)i);
+  }
   nx_tensor *x = tensor_of(t, anchors(t));
   expect_refusal(t, nx_cast(NULL, NX_F32), NX_INVALID_ARGUMENT, "a null operand");
   expect_refusal(t, nx_cast(x, 99), NX_UNSUPPORTED_DTYPE, "a type that does not exist");

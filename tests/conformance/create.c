@@ -82,11 +82,9 @@ static void check_empty(trial *t) {
                 "writing another number of bytes");
 }
 
-/* ---- imports: strides of every sign over the host's memory */
+/* ---- imports: strides of every sign over the host's memory. They are the CPU's; other devices get copies */
 
 static void check_import(trial *t) {
-  nx_device_info device = {.size = sizeof device};
-  if (nx_device_describe(t->context, t->device, &device) != NX_OK || t->device != 0) return;
   static const int64_t base_shape[] = {24}, shape[] = {2, 3, 2}, strides[] = {-12, 2, 0};
   array *base = some_values(t, t->dtype, 1, base_shape, 1),
         *want = new_array(t, t->dtype, 3, shape);
@@ -103,12 +101,11 @@ static void check_import(trial *t) {
     d.base = packed(t, base, &d.bytes);
     nx_tensor *x = NULL;
     expect_status(t, nx_import(t->context, &d, &x), NX_OK, "importing");
-    expect(t, x ? nx_copy(x) : NULL, want, SAME_BITS, "what was imported");
+    expect(t, nx_to_device(nx_copy(x), t->device), want, SAME_BITS, "what was imported");
     d.offset = 30;
     expect_status(t, nx_import(t->context, &d, &x), NX_INVALID_ARGUMENT,
                   "elements outside the memory");
     if (mode != NX_IMPORT_IMMUTABLE || !x) continue;
-    expect_status(t, nx_assign(x, x), NX_INVALID_ARGUMENT, "a view that repeats elements");
     nx_tensor *part = nx_as_strided(x, 1, base_shape, (const int64_t[]){1}, 0);
     expect_status(t, nx_assign(part, part), NX_READ_ONLY, "assigning to an immutable import");
   }

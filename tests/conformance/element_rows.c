@@ -13,12 +13,12 @@
   }
 WHOLE(add, a + b)
 WHOLE(sub, a - b)
-WHOLE(mul, a *b)
+WHOLE(mul, (whole)((natural)a *(natural)b)) /* the low bits count */
 WHOLE(div, b ? a / b : 0)
 WHOLE(mod, b ? a % b : 0)
 WHOLE(max, a > b ? a : b)
 WHOLE(min, a < b ? a : b)
-WHOLE(and, a &b)
+WHOLE(and, (a) & (b))
 WHOLE(or, a | b)
 WHOLE(xor, a ^ b)
 WHOLE(eq, a == b)
@@ -41,7 +41,6 @@ static whole integer_shr(whole a, whole count, width w) {
   return quotient - (a % divisor < 0);
 }
 
-__extension__ typedef unsigned __int128 natural;
 static whole integer_pow(whole a, whole b, width w) {
   (void)w;
   if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;

@@ -147,10 +147,11 @@ static void check_refusals(trial *t) {
 void check_element(trial *t) {
   static const int64_t plane[] = {SOME / 32, 32};
   if (element_of(t)->operands == 2) check_pairs(t);
-  for (layout l = 0; l < LAYOUTS; l++)
-    if (is_due(t, l, LAYOUTS)) check_shape(t, 2, plane, l);
-  for (size_t i = 0; i < n_shapes; i++)
-    if (is_due(t, i, n_shapes))
-      check_shape(t, shapes[i].rank, shapes[i].shape, (layout)(t->turn % LAYOUTS));
+  for (size_t i = 0; i < LAYOUTS + n_shapes; i++) {
+    if (!is_due(t, i, LAYOUTS + n_shapes)) continue;
+    const extent *e = i < LAYOUTS ? NULL : &shapes[i - LAYOUTS];
+    check_shape(t, e ? e->rank : 2, e ? e->shape : plane,
+                e ? (layout)(t->turn / 3 % LAYOUTS) : (layout)i);
+  }
   check_refusals(t);
 }

@@ -127,7 +127,7 @@ static void check_reduce(trial *t) {
   const folding *f = folding_of(t);
   for (layout l = 0; l < LAYOUTS; l++)
     for (uint32_t axes = 0; axes < 8; axes++)
-      if (is_due(t, (l + axes) % LAYOUTS, LAYOUTS))
+      if (is_due(t, (l * 8 + axes) % 11, 11))
         expect_reduced(t, foldable(t, f->op, 3, cube), l, axes);
   for (size_t i = 0; i < n_shapes; i++) {
     uint32_t all = shapes[i].rank < 32 ? ((uint32_t)1 << shapes[i].rank) - 1 : ~(uint32_t)0;

@@ -111,12 +111,15 @@ static bool equals_file(const char *path, const char *text) {
   return same;
 }
 
-static int report(const options *o, const cell *matrix) {
+static int report(const trial *t, const options *o, const cell *matrix) {
   char *text = markdown_of(matrix);
   if (!text) return 2;
   bool good = true;
   if (o->markdown) fputs(text, stdout);
   else good = print_matrix(stdout, matrix, o->verbose);
+  nx_stats stats = {.size = sizeof stats};
+  nx_context_stats(t->context, &stats);
+  if (!o->markdown) printf("%llu kernels compiled\n", (unsigned long long)stats.kernels_compiled);
   if (o->check && count_marks(matrix, UNAVAILABLE))
     printf("%s is not compared: something is not available here\n", o->check);
   else if (o->check) good = equals_file(o->check, text) && good;
@@ -142,7 +145,7 @@ int main(int argc, char **argv) {
   t.all = o.all;
   if (find_device(&t, o.device)) {
     cell *matrix = run_all(&t, &o);
-    status = matrix ? report(&o, matrix) : 2;
+    status = matrix ? report(&t, &o, matrix) : 2;
     free(matrix);
   }
   nx_context_release(t.context);

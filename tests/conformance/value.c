@@ -138,7 +138,9 @@ value sum_of(nx_dtype dtype, value a, value b) {
 
 value product_of(nx_dtype dtype, value a, value b) {
   kind k = format_of(dtype)->kind;
-  if (k < KIND_FLOAT) return (value){(long double)wrapped(dtype, (whole)a.re * (whole)b.re), 0};
+  if (k < KIND_FLOAT)
+    return (value){
+        (long double)wrapped(dtype, (whole)((natural)(whole)a.re * (natural)(whole)b.re)), 0};
   if (k == KIND_FLOAT) return (value){a.re * b.re, 0};
   return (value){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
