@@ -4,7 +4,8 @@
  * Runs every row on every element type on a device, "cpu", "interp" or another that the library has, and prints the matrix.
  * --all tries every layout and rank on every type; without it each operation and each type meets all of them, but not together.
  * --markdown prints it as docs/coverage.md has it; --check compares it with such a file. The exit status is 1 if anything came out
- * wrong, was not refused, works although it is listed as a gap, or differs from the file; 2 if nothing could be run. */
+ * wrong, was not refused, works although it is listed as a gap, or differs from the file; 2 if nothing could be run. * --references alone prints values of the references for check_references.py.
+ */
 #include "matrix.h"
 
 #include <stdio.h>
@@ -129,6 +130,10 @@ static int report(const trial *t, const options *o, const cell *matrix) {
 
 int main(int argc, char **argv) {
   options o = {0};
+  if (argc == 2 && !strcmp(argv[1], "--references")) {
+    print_references(stdout);
+    return 0;
+  }
   if (!read_options(argc, argv, &o)) {
     fprintf(stderr, "usage: conformance DEVICE [--all] [--only OPERATION] [--type DTYPE] "
                     "[--verbose] [--markdown] [--check FILE]\n");

@@ -12,6 +12,8 @@ size_t count_rows(void);
 size_t count_marks(const cell *matrix, mark m);
 /* For a person: the matrix, and each fault. False if there is one. */
 bool print_matrix(FILE *to, const cell *matrix, bool verbose);
+/* Values of the references, to be compared with those of others. */
+void print_references(FILE *to);
 void print_markdown(FILE *to, const cell *matrix);
 
 #endif
