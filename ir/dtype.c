@@ -6,9 +6,8 @@
 #include <string.h>
 
 const nxi_dtype_info nxi_dtypes[NXI_DTYPE_COUNT] = {
-    {"none", 0, 0, false},
-#define NXI_DTYPE(name, value, bits, class, admitted) \
-  [value] = {#name, bits, NXI_##class, admitted},
+    {"none", 0, 0},
+#define NXI_DTYPE(name, value, bits, class) [value] = {#name, bits, NXI_##class},
 #include "dtype.def"
 #undef NXI_DTYPE
 };

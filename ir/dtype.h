@@ -24,7 +24,6 @@ typedef struct nxi_dtype_info {
   const char *name;
   uint8_t bits; /* in memory */
   uint8_t cls;  /* one nxi_class */
-  bool admitted;
 } nxi_dtype_info;
 
 extern const nxi_dtype_info nxi_dtypes[NXI_DTYPE_COUNT]; /* row 0 is "no dtype" */
@@ -50,7 +49,7 @@ static inline int64_t nxi_dtype_bytes(nx_dtype t, int64_t n) {
 }
 /* Of an element of a kernel: nibbles are bytes there, complex ones pairs of elements. */
 static inline bool nxi_is_element(nx_dtype t) {
-  return nxi_dtype_valid(t) && nxi_dtypes[t].admitted && !nxi_is_nibble(t) && !nxi_is_complex(t);
+  return nxi_dtype_valid(t) && !nxi_is_nibble(t) && !nxi_is_complex(t);
 }
 /* The complex dtype whose parts are of dtype t, 0 if there is none to compute in. */
 static inline nx_dtype nxi_pair_dtype(nx_dtype t) {
@@ -65,7 +64,7 @@ static inline nx_dtype nxi_compute_dtype(nx_dtype t) { return nxi_is_small_float
 
 /* Exact scalar conversions, contract.md section 3 "cast": truncate and saturate F -> I with NaN -> 0,
  * wrap I -> I, round once to nearest even I -> F and F -> F, x != 0 to bool with NaN true.
- * Both dtypes admitted (no complex). */
+ * No complex dtypes. */
 uint64_t nxi_cast_bits(uint64_t bits, nx_dtype from, nx_dtype to);
 /* Small floats to and from f32/f64, to nearest even, NaN kept quiet. */
 uint16_t nxi_f32_to_bf16(float x);

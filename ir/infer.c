@@ -39,7 +39,7 @@ static bool stores(nxg_op op) {
 }
 
 bool nxg_op_admits(nxg_op op, nx_dtype t) {
-  if (!nxi_dtype_valid(t) || !nxi_dtypes[t].admitted) return false;
+  if (!nxi_dtype_valid(t)) return false;
   if (t == NX_C32 && !stores(op)) return false;
   bool of_parts = op == NXG_complex || op == NXG_scan_prod_real || op == NXG_scan_prod_imag;
   if (of_parts && nxi_pair_dtype(t) == 0) return false;

@@ -312,9 +312,6 @@ static nx_status leaf_attrs(nxg_parser *p, nxg_op op, int64_t *attrs, uint32_t *
   nx_dtype t = p->s.dtype;
   int64_t zero = 0;
   nx_status status = need_annotation(p);
-  if (!status && !nxi_dtypes[t].admitted)
-    status = nxg_parse_fail(p, p->s.annotation, NX_UNSUPPORTED_DTYPE,
-                            "%s: it does not admit dtype %s", nxg_ops[op].name, nxi_dtypes[t].name);
   if (status) return status;
   if (op == NXG_eye) {
     *n = 1;
@@ -456,7 +453,7 @@ static nx_status indexed_attrs(nxg_parser *p, nxg_op op, const nxg_node *a, int6
   bool gathers = op == NXG_gather;
   const nxg_value *shape = &p->s.values[NXG_KEY_shape];
   int32_t rank = a->rank;
-  attrs[0] = 0;
+  attrs[0] = attrs[1] = 0;
   nx_status status = get_integer(p, NXG_KEY_axis, NULL, &attrs[0]);
   if (!status && !gathers) status = get_integer(p, NXG_KEY_mode, &zero, &attrs[1]);
   *n = gathers ? 1 : 2;

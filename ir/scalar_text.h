@@ -11,12 +11,12 @@
 #include "dtype.h"
 
 void nxi_print_scalar(nxi_text *out, nx_dtype type, uint64_t bits);
-/* The whole of s[0, n) as a scalar of an admitted dtype. NULL, or a sentence that says what is wrong. */
+/* The whole of s[0, n) as a scalar of a dtype. NULL, or a sentence that says what is wrong. */
 const char *nxi_parse_scalar(const char *s, uint32_t n, nx_dtype type, uint64_t *bits);
 /* Two parts of dtype `part` as one complex number. */
 void nxi_print_complex(nxi_text *out, nx_dtype part, uint64_t re, uint64_t im);
 const char *nxi_parse_complex(const char *s, uint32_t n, nx_dtype part, uint64_t *re, uint64_t *im);
-/* An element of memory, of any admitted dtype. Nothing is written where the text is refused. */
+/* An element of memory, of any dtype. Nothing is written where the text is refused. */
 void nxi_print_element(nxi_text *out, nx_dtype type, const void *element);
 const char *nxi_parse_element(const char *s, uint32_t n, nx_dtype type, void *element);
 /* A decimal integer in [low, high], the whole of s[0, n). */

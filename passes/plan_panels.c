@@ -134,7 +134,8 @@ static void pieces_of(const int32_t *axis, int32_t rank, int32_t which, int32_t 
   while (*end < rank && axis[*end] == which) ++*end;
 }
 
-/* Makes the walk of one unit out of the factors of the whole matrix. False: more axes than a walk has. */
+/* Makes the walk of one unit out of the factors of the whole matrix. False: more axes than a walk has, or a panel of more
+ * elements than can be counted. */
 static bool unit_walk(geometry *g, const int32_t *axis, int32_t batch) {
   const nxp_walk factors = g->walk;
   int32_t columns[2], deep[2];
@@ -149,7 +150,7 @@ static bool unit_walk(geometry *g, const int32_t *axis, int32_t batch) {
   int64_t width = g->width + 2 * g->margin;
   g->ld = g->inner ? (width + 15) / 16 * 16 : g->depth;
   if (g->inner && g->ld % 1024 == 0) g->ld += 16; /* lines a power of two apart share cache sets */
-  g->elements = g->inner ? g->ld * g->depth : width * g->depth;
+  if (__builtin_mul_overflow(g->inner ? g->ld : width, g->depth, &g->elements)) return false;
   int64_t step = g->inner ? 1 : g->ld;
   g->walk = (nxp_walk){.offset = factors.offset};
   add_pieces(&g->walk, &factors, 0, g->batch_axes, 0);
@@ -289,7 +290,7 @@ nx_status nxp_stage_operand(nxp_building *s, uint32_t product_step, uint32_t pro
   nxp_builder *b = s->b;
   uint32_t base = base_of(s, node_of(s, product)->args[operand]),
            group = b->clusters->group_of[base];
-  geometry g;
+  geometry g = {0};
   nxk_kernel *k = NULL, *simple = NULL;
   nxp_kernel_binding binding;
   nxp_location buffers[NXP_MAX_BUFFERS], panels;

@@ -30,13 +30,9 @@ bool nxi_check_operands(const char *op, nx_tensor *const *t, uint32_t n) {
   return true;
 }
 
-bool nxi_dtype_admitted(const char *op, nx_dtype dtype, nxi_diag *d) {
-  if (nxi_dtype_valid(dtype) && nxi_dtypes[dtype].admitted) return true;
-  if (!nxi_dtype_valid(dtype))
-    nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: there is no dtype %d", op, (int)dtype);
-  else
-    nxi_fail(d, NX_UNSUPPORTED_DTYPE, op, "%s: the dtype %s is not admitted", op,
-             nxi_dtypes[dtype].name);
+bool nxi_dtype_exists(const char *op, nx_dtype dtype, nxi_diag *d) {
+  if (nxi_dtype_valid(dtype)) return true;
+  nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: there is no dtype %d", op, (int)dtype);
   return false;
 }
 

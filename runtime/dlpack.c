@@ -25,7 +25,7 @@ static nx_status take_dtype(nxi_dlpack_dtype x, nx_dtype *dtype, nxi_diag *d) {
   for (nx_dtype t = 1; t < NXI_DTYPE_COUNT; t++) {
     if (x.lanes != 1 || codes[t] != x.code || nxi_dtypes[t].bits != x.bits) continue;
     *dtype = t;
-    return nxi_dtype_admitted(taking, t, d) ? NX_OK : d->status;
+    return NX_OK;
   }
   return nxi_fail(d, NX_UNSUPPORTED_DTYPE, taking,
                   "%s: the element type of code %d, %d bits and %d lanes is not admitted", taking,

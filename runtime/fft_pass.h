@@ -194,7 +194,8 @@ WIDE(1, false)
 WIDE(2, false)
 WIDE(3, false)
 WIDE(4, FFT_EACH)
-WIDE(5, FFT_EACH) WIDE(7, false) WIDE(8, FFT_EACH) WIDE(9, false) WIDE(16, FFT_EACH) WIDE(0, false)
+WIDE(5, FFT_EACH)
+WIDE(7, false) WIDE(8, FFT_EACH) WIDE(9, false) WIDE(16, FFT_EACH) WIDE(0, false)
 #undef WIDE
 
     /* ---- the last pass of a single transform: vectors hold WIDTH neighbouring k */

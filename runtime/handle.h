@@ -442,7 +442,8 @@ bool nxi_check_operands(const char *op, nx_tensor *const *t, uint32_t n);
 /* bits: of a complex dtype those of both parts. */
 bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_t bits[2],
                      nxi_diag *d);
-bool nxi_dtype_admitted(const char *op, nx_dtype dtype, nxi_diag *d);
+/* Or NX_INVALID_ARGUMENT. */
+bool nxi_dtype_exists(const char *op, nx_dtype dtype, nxi_diag *d);
 bool nxi_device_usable(nx_context *c, const char *op, nx_device device, nxi_diag *d); /* device.c */
 nx_tensor *nxi_view_tensor(nx_tensor *t, const nxg_view *v); /* another view of t's storage */
 void nxi_view_of(const nx_tensor *t, nxg_view *v);

@@ -8,7 +8,7 @@ static nx_status check_import(nxi_import_source *source, nxi_diag *d) {
   nxi_diag_clear(d);
   if (i->mode > NX_IMPORT_IMMUTABLE)
     return nxi_fail(d, NX_INVALID_ARGUMENT, "import", "import: there is no mode %u", i->mode);
-  if (!nxi_dtype_admitted("import", i->dtype, d)) return d->status;
+  if (!nxi_dtype_exists("import", i->dtype, d)) return d->status;
   int64_t size = nxi_dtype_size(i->dtype);
   if (i->rank > 0 && !i->shape)
     return nxi_fail(d, NX_INVALID_ARGUMENT, "import", "import: the shape is null");

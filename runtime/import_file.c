@@ -33,7 +33,7 @@ static nx_status check(opened *f, nxi_diag *d) {
   if (i->flags & NX_FILE_CREATE && (i->mode != NX_FILE_SHARED || !i->path))
     return nxi_fail(d, NX_INVALID_ARGUMENT, operation,
                     "import_file: only a file with a path that is to be written is created");
-  if (!nxi_dtype_admitted(operation, i->dtype, d)) return d->status;
+  if (!nxi_dtype_exists(operation, i->dtype, d)) return d->status;
   if (i->offset < 0)
     return nxi_fail(d, NX_INVALID_ARGUMENT, operation, "import_file: the offset %lld is negative",
                     (long long)i->offset);

@@ -145,8 +145,8 @@ int64_t nxi_batches(const nxg_array *a, int32_t matrix) {
 }
 
 void *nxi_item(const nxg_array *a, void *base, int32_t rank, int64_t index) {
-  return (char *)base +
-         index * nxg_elements(rank, a->shape + a->rank - rank) * nxi_dtype_size(a->dtype);
+  int64_t from = index * nxg_elements(rank, a->shape + a->rank - rank) * nxi_dtype_size(a->dtype);
+  return from ? (char *)base + from : base; /* of an empty array there may be no memory */
 }
 
 nx_status nxi_each_item(nxg_call_part *part,

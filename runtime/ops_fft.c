@@ -32,7 +32,7 @@ static bool find_axes(transform *t, const nx_tensor *x, const int32_t *axes, siz
     nxi_fail_null(&d);
     return false;
   }
-  if (n) t->last = axes[n - 1] < 0 ? axes[n - 1] + x->rank : axes[n - 1];
+  if (n && axes) t->last = axes[n - 1] < 0 ? axes[n - 1] + x->rank : axes[n - 1];
   return true;
 }
 

@@ -72,7 +72,7 @@ nx_tensor *nx_one_hot(nx_tensor *indices, int64_t n, nx_dtype dtype) {
   nxi_diag_clear(&d);
   nx_dtype t = indices->storage->dtype;
   int64_t shape[NXG_MAX_RANK];
-  if (!nxi_dtype_admitted("one_hot", dtype, &d)) return nxi_fail_null(&d);
+  if (!nxi_dtype_exists("one_hot", dtype, &d)) return nxi_fail_null(&d);
   if (!nxi_is_integer(t))
     nxi_fail(&d, NX_UNSUPPORTED_DTYPE, "one_hot",
              "one_hot: the indices have dtype %s, not integers", nxi_dtypes[t].name);

@@ -14,7 +14,7 @@ static bool check_source(const char *op, nx_context *c, nx_device device, nx_dty
     nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: the shape is null", op);
     return false;
   }
-  return nxi_device_usable(c, op, device, d) && nxi_dtype_admitted(op, dtype, d) &&
+  return nxi_device_usable(c, op, device, d) && nxi_dtype_exists(op, dtype, d) &&
          !nxg_shape_check(NX_INVALID_ARGUMENT, op, rank, shape, nxi_dtypes[dtype].bits, NULL, d);
 }
 

@@ -61,7 +61,7 @@ static bool check_key(const char *op, nx_tensor *key, nxi_diag *d) {
 static bool check(const char *op, nx_tensor *key, nx_dtype dtype, int32_t rank,
                   const int64_t *shape, int64_t *n, nxi_diag *d) {
   nxi_diag_clear(d);
-  if (!nxi_dtype_admitted(op, dtype, d)) return false;
+  if (!nxi_dtype_exists(op, dtype, d)) return false;
   if (dtype != NX_F16 && dtype != NX_BF16 && dtype != NX_F32 && dtype != NX_F64)
     return !nxi_fail(d, NX_UNSUPPORTED_DTYPE, op, "%s: the result cannot have dtype %s", op,
                      nxi_dtypes[dtype].name);

@@ -122,7 +122,7 @@ model_storage *model_compute(nxg_op op, uint32_t n, const model_view *operands,
     types[i] = (nxg_type){v[i].storage->dtype, v[i].view.rank, v[i].view.shape};
   nx_dtype dtype;
   int64_t extents[NXG_MAX_RANK];
-  if (!n) memcpy(extents, shape, (size_t)rank * sizeof *extents);
+  if (!n && rank) memcpy(extents, shape, (size_t)rank * sizeof *extents);
   if (nxg_infer(op, n, types, attrs, n_attrs, given, &dtype, &rank, extents, &d)) return NULL;
   nxg_graph *g = nxg_create("model");
   for (uint32_t i = 0; i < n; i++)

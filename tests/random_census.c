@@ -193,12 +193,12 @@ static bool print_operations(const census *c) {
   bool complete = true;
   printf("%-12s", "");
   for (int t = 1; t < NXI_DTYPE_COUNT; t++)
-    if (nxi_dtypes[t].admitted && t != NX_C32) printf("%7s", nxi_dtypes[t].name);
+    if (t != NX_C32) printf("%7s", nxi_dtypes[t].name);
   printf("\n");
   for (int op = 0; op < NXG_OP_COUNT; op++) {
     printf("%-12s", nxg_ops[op].name);
     for (int t = 1; t < NXI_DTYPE_COUNT; t++) {
-      if (!nxi_dtypes[t].admitted || t == NX_C32) continue; /* nothing but storage */
+      if (t == NX_C32) continue; /* nothing but storage */
       bool admitted = nxg_op_admits((nxg_op)op, t) &&
                       (nxg_ops[op].kind != NXG_KIND_CALL || call_admits((nxg_op)op, t)) &&
                       (op != NXG_threefry || t == NX_I32 || t == NX_U32);

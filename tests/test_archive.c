@@ -90,7 +90,7 @@ static void writing(void **state) {
   char names[64][16];
   size_t n = 0;
   for (nx_dtype t = 1; t < NXI_DTYPE_COUNT; t++) {
-    if (!nxi_dtypes[t].admitted || !nxi_safetensors_name(t)) continue;
+    if (!nxi_safetensors_name(t)) continue;
     nx_tensor *x = GOOD(nx_cast(GOOD(nx_reshape(vector(6, 0, 1), NX_SHAPE(2, 3))), t));
     nx_tensor *turned = GOOD(nx_permute(x, NX_AXES(1, 0)));
     nx_tensor *corner = GOOD(

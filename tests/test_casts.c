@@ -182,13 +182,6 @@ static void check(nx_tensor *x, const uint8_t *source, int64_t n, nx_dtype from,
   nx_tensor_release(y);
 }
 
-static bool admitted(nx_dtype t) {
-  nx_tensor *x = nx_empty(ctx, 0, t, 0, NULL);
-  nx_error_take(NULL);
-  nx_tensor_release(x);
-  return x != NULL && !is_complex(t);
-}
-
 static bool is_tiny(nx_dtype t) {
   return t != NX_BOOL && bits_of(t) <= 8 && t != NX_I8 && t != NX_U8;
 }
@@ -198,13 +191,13 @@ static void every_pair(void **state) {
   uint8_t *source = calloc(MOST, 8), *result = calloc(MOST, 8);
   int pairs = 0;
   for (nx_dtype from = 1; nx_dtype_name(from); from++) {
-    if (!admitted(from)) continue;
+    if (is_complex(from)) continue;
     int64_t n = make_source(source, from);
     assert_true(n <= MOST);
     nx_tensor *x = GOOD(nx_empty(ctx, 0, from, 1, &n));
     OK(nx_write(x, source, bytes_of(from, n), NULL));
     for (nx_dtype to = 1; nx_dtype_name(to); to++) {
-      if (!admitted(to) || !(is_tiny(from) || is_tiny(to))) continue;
+      if (is_complex(to) || !(is_tiny(from) || is_tiny(to))) continue;
       check(x, source, n, from, to, result);
       pairs++;
     }

@@ -169,8 +169,7 @@ static void check_unfold(trial *t) {
         want->at[i] = a->at[i / (KERNEL * WINDOWS) * HEIGHT * WIDTH + place];
     expect(t, nx_unfold(x, &window), want, SAME_BITS, layout_names[l]);
   }
-  nx_window bad = window;
-  bad.n = 4;
+  nx_window bad = {.size = sizeof bad, .n = 4, .kernel = (const int64_t[]){1, 1, 1, 1}};
   expect_refusal(t, nx_unfold(x, &bad), NX_INVALID_ARGUMENT, "more axes than the operand has");
   bad = window;
   bad.stride = (const int64_t[]){0, 1};
