@@ -6,20 +6,11 @@
 
 #include <pthread.h>
 
+#include "share.h"
+
 enum { LINKS = 1000000, OWN_STACK = 64 << 10, LLVM_STACK = 64 << 10 };
 
-/* Sanitizers surround every variable with a zone that must not be touched. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
-
+/* Sanitizers surround every variable with a zone that must not be touched, hence their larger stacks. */
 static void on_small_stack(void *(*work)(void *)) {
   const char *executor = getenv("NX_EXECUTOR");
   bool interpreted = executor && strstr(executor, "interp");

@@ -8,6 +8,7 @@
 
 #include "ir/alloc.h"
 #include "runtime/handle.h"
+#include "share.h"
 
 static int released;
 static void count_release(void *user) { (void)user, released++; }
@@ -225,11 +226,13 @@ static void expect_nothing_left(void) {
   assert_int_equal(ctx->live_storages, 0);
 }
 
-/* A new context for each point, so that nothing is cached from the last one. */
+/* A new context for each point, so that nothing is cached from the last one. The address sanitizer sees what leaks: with
+ * it none is left out. */
 static void every_allocation_fails_once(void **state) {
   (void)state;
+  int64_t step = SANITIZED ? 1 : nxt_share();
   nxi_slab_each = true; /* handles, storages and nodes can fail too */
-  for (int64_t point = 0;; point++) {
+  for (int64_t point = 0;; point += step) {
     nx_context_options o = {.size = sizeof o, .cache_dir = "", .threads = 1};
     failing = true;
     nxi_alloc_fail(point, false);
@@ -238,17 +241,15 @@ static void every_allocation_fails_once(void **state) {
       out_of_memory();
       continue;
     }
-    int64_t first = nxi_alloc_count();
     program();
     bool over = failing; /* the point lies beyond the program */
-    (void)first;
     nxi_alloc_fail(-1, false);
     expect_nothing_left();
     nx_context_release(ctx);
     if (over) break;
   }
   nxi_slab_each = false;
-  assert_true(failures > 150);
+  assert_true(failures * step > 150);
 }
 
 /* From some point on every allocation fails: errors, no leak, and the context works again afterwards. */

@@ -5,6 +5,7 @@
 
 #include "foreign.h"
 #include "llvm_util.h"
+#include "share.h"
 
 /* ---- awkward values */
 
@@ -286,9 +287,11 @@ static void check_dtype(nx_dtype t, const char *isa, uint8_t lanes) {
 
 static void check_isa(const char *isa) {
   static const uint8_t lanes[] = {1, 2, 8, 16, 64};
+  static int64_t turn;
   if (nxl_unavailable()) skip();
   for (size_t i = 0; i < sizeof lanes; i++)
-    for (int t = 0; t < N_DTYPES; t++) check_dtype(dtypes[t], isa, lanes[i]);
+    for (int t = 0; t < N_DTYPES; t++, turn++)
+      if (turn % nxt_share() == 0) check_dtype(dtypes[t], isa, lanes[i]);
 }
 
 static void test_avx512(void **state) {

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: ISC */
+/* How much of a test a build runs. Builds that differ in how the library was compiled need not have LLVM compile each
+ * graph of the systematic tests once more: with NXT_SHARE=n in the environment every n-th is, and all are interpreted. */
+#ifndef NXT_SHARE_H
+#define NXT_SHARE_H
+
+#include <stdint.h>
+#include <stdlib.h>
+
+static inline int64_t nxt_share(void) {
+  const char *wish = getenv("NXT_SHARE");
+  int64_t n = wish ? atoll(wish) : 1;
+  return n > 1 ? n : 1;
+}
+
+/* Whether leaks are looked for, and stacks are large. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+#endif
