@@ -24,7 +24,7 @@ extern void *__dso_handle __attribute__((visibility("hidden"))); /* NOLINT */
 
 static _Atomic uint32_t inside;
 static _Atomic bool maker_ends, leaving, first_is_done;
-enum { LEAVE_MS = 5000, PAUSE_MS = 100 };
+enum { LEAVE_MS = 5000, PAUSE_MS = 1000 };
 
 static void sleep_ms(int ms) { nanosleep(&(struct timespec){.tv_nsec = ms * 1000000L}, NULL); }
 
@@ -38,8 +38,8 @@ static void watch_exit(void) { atexit(at_exit); }
 
 static bool is_main_thread(void) { return syscall(SYS_gettid) == getpid(); }
 
-/* The thread ends, perhaps with the process and perhaps alone: if it is the first of the process, whoever comes now for the first kernel is kept back for the
- * time that a process needs to get to its handlers, and no longer. */
+/* The thread ends, perhaps with the process and perhaps alone: if it is the first of the process, whoever comes now for
+ * the first kernel is kept back until the handlers run, or for as long as a slow process needs to get to them. */
 static void at_thread_end(void *object) {
   (void)object;
   if (is_main_thread()) atomic_store(&maker_ends, true);
@@ -59,7 +59,7 @@ bool nxi_exit_go_inside(void) {
   atomic_fetch_add(&inside, 1);
   if (atomic_load(&maker_ends) && !atomic_load(&first_is_done)) {
     atomic_fetch_sub(&inside, 1);
-    sleep_ms(PAUSE_MS);
+    for (int ms = 0; !atomic_load(&leaving) && ms < PAUSE_MS; ms++) sleep_ms(1);
     atomic_fetch_add(&inside, 1);
   }
   if (!atomic_load(&leaving)) return true;
