@@ -188,6 +188,7 @@ static INLINE void NAME(pass)(const nxi_fft_pass *p, const int radix, const bool
   NAME(wide)(p, radix, s, t);
 }
 
+/* clang-format off: it takes the list for one declaration */
 #define WIDE(radix, each) \
   static void NAME(pass_##radix)(const nxi_fft_pass *p) { NAME(pass)(p, radix, each); }
 WIDE(1, false)
@@ -195,13 +196,18 @@ WIDE(2, false)
 WIDE(3, false)
 WIDE(4, FFT_EACH)
 WIDE(5, FFT_EACH)
-WIDE(7, false) WIDE(8, FFT_EACH) WIDE(9, false) WIDE(16, FFT_EACH) WIDE(0, false)
+WIDE(7, false)
+WIDE(8, FFT_EACH)
+WIDE(9, false)
+WIDE(16, FFT_EACH)
+WIDE(0, false)
 #undef WIDE
+/* clang-format on */
 
-    /* ---- the last pass of a single transform: vectors hold WIDTH neighbouring k */
+/* ---- the last pass of a single transform: vectors hold WIDTH neighbouring k */
 
-    /* radix neighbours of WIDTH rows: v[l] has number l of each. */
-    static INLINE void NAME(columns)(const REAL *p, const int radix, V *v) {
+/* radix neighbours of WIDTH rows: v[l] has number l of each. */
+static INLINE void NAME(columns)(const REAL *p, const int radix, V *v) {
   UNROLL for (int l = 0; l < radix; l += WIDTH) {
     UNROLL for (int i = 0; i < WIDTH; i++) v[l + i] = NAME(load)(p + i * radix + l);
     NAME(transpose)(v + l);
