@@ -69,6 +69,7 @@ def graph_lines(root):
 
 
 def page(root):
+    yield "<!-- SPDX-License-Identifier: ISC -->"
     yield "# Operations"
     yield ""
     yield "Made by `tools/gen_op_table.py` from `ir/*.def`; do not edit. What each means: `ir.md`."
