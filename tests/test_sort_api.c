@@ -5,6 +5,7 @@
 #include "api.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
 #include "codegen_llvm/codegen_llvm.h"
 #include "ir/alloc.h"
