@@ -11,6 +11,8 @@ nx_tensor *nxi_widened(nx_tensor *x, bool most);
 nx_tensor *nxi_narrowed(nx_tensor *result, nx_dtype t);
 /* The right side of A x = b as a matrix: b has one dimension less than A (a batch of vectors), or is one. */
 nx_tensor *nxi_as_columns(const nx_tensor *a, nx_tensor *b, bool *vector);
+/* False: reported. */
+bool nxi_same_dtype(const char *op, const nx_tensor *a, const nx_tensor *b);
 /* Back; takes the reference. */
 nx_tensor *nxi_without_column(nx_tensor *x, bool vector);
 

@@ -116,6 +116,17 @@ nx_tensor *nxi_as_columns(const nx_tensor *a, nx_tensor *b, bool *vector) {
   return nx_reshape(b, b->rank + 1, shape);
 }
 
+bool nxi_same_dtype(const char *op, const nx_tensor *a, const nx_tensor *b) {
+  nxi_diag d;
+  if (a->storage->dtype == b->storage->dtype) return true;
+  nxi_diag_clear(&d);
+  nxi_fail(&d, NX_INVALID_ARGUMENT, op, "%s: operand 1 has dtype %s, operand 0 has %s", op,
+           nx_dtype_name(b->storage->dtype), nx_dtype_name(a->storage->dtype));
+  d.operand = 1;
+  nxi_fail_null(&d);
+  return false;
+}
+
 nx_tensor *nxi_without_column(nx_tensor *x, bool vector) {
   if (!x || !vector) return x;
   nx_tensor *result = nx_reshape(x, x->rank - 1, nxi_shape(x));
@@ -127,7 +138,8 @@ static nx_tensor *solve(nxg_op op, nx_tensor *a, nx_tensor *b, const int64_t *at
                         uint32_t n_attrs) {
   nx_tensor *both[2] = {a, b}, *x = NULL;
   bool vector = false;
-  if (!nxi_check_operands(nxg_ops[op].name, both, 2)) return NULL;
+  const char *name = nxg_ops[op].name;
+  if (!nxi_check_operands(name, both, 2) || !nxi_same_dtype(name, a, b)) return NULL;
   nx_tensor *columns = nxi_as_columns(a, b, &vector), *wide = nxi_widened(a, false),
             *right = columns ? nxi_widened(columns, false) : NULL;
   if (wide && right) x = nxi_record_leading(op, wide, right, 2, attrs, n_attrs);

@@ -74,31 +74,35 @@ static bool is_matrix(const char *name, const nx_tensor *a) {
   return false;
 }
 
+/* What counts as zero unless the caller says something else: the rounding unit times the larger extent of a. */
+static double usual_rcond(const nx_tensor *a) {
+  const int64_t *shape = nxi_shape(a) + a->rank - 2;
+  nx_dtype t = a->storage->dtype;
+  return (t == NX_F64 || t == NX_C128 ? 0x1p-52 : 0x1p-23) *
+         (double)(shape[0] > shape[1] ? shape[0] : shape[1]);
+}
+
 nx_tensor *nx_pinv(nx_tensor *a, double rcond) {
   if (!a) return nxi_error_null("pinv", 0);
   if (!is_matrix("pinv", a)) return NULL;
   parts p = {.n = 0};
   nx_tensor *wide = keep(&p, nxi_widened(a, false)),
-            *x = pseudo_solve(&p, wide, NULL, rcond < 0 ? 1e-15 : rcond);
+            *x = pseudo_solve(&p, wide, NULL, rcond < 0 ? usual_rcond(a) : rcond);
   drop(&p);
   return nxi_narrowed(x, a->storage->dtype);
 }
 
-static double epsilon(nx_dtype t) { return t == NX_F64 || t == NX_C128 ? 0x1p-52 : 0x1p-23; }
-
 nx_tensor *nx_lstsq(nx_tensor *a, nx_tensor *b, double rcond) {
   nx_tensor *both[2] = {a, b};
   bool vector = false;
-  if (!nxi_check_operands("lstsq", both, 2) || !is_matrix("lstsq", a)) return NULL;
-  const int64_t *shape = nxi_shape(a) + a->rank - 2;
-  int64_t larger = shape[0] > shape[1] ? shape[0] : shape[1];
+  if (!nxi_check_operands("lstsq", both, 2) || !is_matrix("lstsq", a) ||
+      !nxi_same_dtype("lstsq", a, b))
+    return NULL;
   parts p = {.n = 0};
   nx_tensor *wide = keep(&p, nxi_widened(a, false)),
             *columns = keep(&p, nxi_as_columns(a, b, &vector)),
             *right = columns ? keep(&p, nxi_widened(columns, false)) : NULL, *x = NULL;
-  if (wide && right)
-    x = pseudo_solve(&p, wide, right,
-                     rcond < 0 ? epsilon(wide->storage->dtype) * (double)larger : rcond);
+  if (wide && right) x = pseudo_solve(&p, wide, right, rcond < 0 ? usual_rcond(a) : rcond);
   drop(&p);
   return nxi_without_column(nxi_narrowed(x, a->storage->dtype), vector);
 }

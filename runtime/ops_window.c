@@ -104,6 +104,12 @@ nx_tensor *nx_unfold(nx_tensor *x, const nx_window *window) {
   int64_t shape[NXG_MAX_RANK];
   if (!x) return nxi_error_null("unfold", 0);
   nxi_diag_clear(&d);
+  if (x->storage->dtype == NX_C32) {
+    nxi_fail(&d, NX_UNSUPPORTED_DTYPE, "unfold",
+             "unfold: operand 0 has dtype c32, which the operation does not admit");
+    d.operand = 0;
+    return nxi_fail_null(&d);
+  }
   if (read_window("unfold", window, &w, &d)) return nxi_fail_null(&d);
   w.lead = x->rank - w.n;
   if (w.lead < 0 || x->rank + w.n > NXG_MAX_RANK) {

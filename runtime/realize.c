@@ -36,14 +36,43 @@ void nxi_run_give(nxi_run *run) {
 
 /* ---- realising nodes */
 
-/* The operation to blame for a failure, and the first requested tensor that is not there. run_lock. */
+/* Whether n needs culprit. Nodes of this epoch do not. False without memory, too. Both locks. */
+static bool needs(nx_context *c, nxi_node *n, const nxi_node *culprit) {
+  nxi_list stack = {0};
+  bool found = false, good = nxi_list_add(&stack, n);
+  while (good && !found && stack.n) {
+    n = stack.items[--stack.n];
+    found = n == culprit;
+    if (n->epoch == c->epoch || n->state == NXI_REALIZED) continue;
+    n->epoch = c->epoch;
+    for (uint32_t i = 0; good && i < n->n_args; i++)
+      good = nxi_list_add(&stack, nxi_node_args(n)[i]);
+  }
+  nxi_free(stack.items);
+  return found;
+}
+
+/* The first of the nodes that is not there and needs the culprit, or else is not there; -1: all are. run_lock. */
+static int32_t first_to_fail(nx_context *c, nxi_node *const *nodes, uint32_t n,
+                             const nxi_node *culprit) {
+  int32_t missing = -1, failed = -1;
+  nxi_record_lock(c);
+  c->epoch++;
+  for (uint32_t i = 0; failed < 0 && i < n; i++) {
+    if (nodes[i]->state == NXI_REALIZED) continue;
+    if (missing < 0) missing = (int32_t)i;
+    if (culprit && needs(c, nodes[i], culprit)) failed = (int32_t)i;
+  }
+  nxi_record_unlock(c);
+  return failed < 0 ? missing : failed;
+}
+
+/* The operation to blame for a failure, and the first of the nodes that fails for it. run_lock. */
 static void blame(nxi_action *a, const nxi_run *run, nxi_node *const *nodes, uint32_t n) {
   nxi_node *culprit = run->culprit;
   for (uint32_t i = 0; !culprit && a->diag.node >= 0 && i < run->n_order; i++)
     if (run->slots[i] == (uint32_t)a->diag.node) culprit = run->order[i];
-  a->output = -1;
-  for (uint32_t i = n; i-- > 0;)
-    if (nodes[i]->state != NXI_REALIZED) a->output = (int32_t)i;
+  a->output = first_to_fail(a->context, nodes, n, culprit);
   if (!culprit && a->output >= 0) culprit = nodes[a->output];
   a->blamed = culprit != NULL;
   if (!culprit) return;
@@ -207,6 +236,13 @@ static nx_status collect_roots(nx_context *c, nx_tensor *const *t, size_t n, uin
   return good ? NX_OK : NX_OUT_OF_MEMORY;
 }
 
+/* The number of the first tensor with a value; -1: none. record_lock. */
+static int32_t number_of(const nxi_node *value, nx_tensor *const *t, size_t n) {
+  for (size_t i = 0; i < n && i <= INT32_MAX; i++)
+    if (t[i]->storage->value == value) return (int32_t)i;
+  return -1;
+}
+
 typedef struct request {
   nxi_action *a;
   nx_tensor *const *tensors;
@@ -226,6 +262,7 @@ static nx_status realize(void *arg) {
   if (!status && nodes.n) status = nxi_realize_nodes(a, (nxi_node **)nodes.items, nodes.n);
   nxi_oom_in(&a->diag, nxi_oom_during(&a->diag, status, "planning"), "realize");
   nxi_record_lock(c);
+  if (status && a->blamed && a->output >= 0) a->output = number_of(nodes.items[a->output], t, n);
   for (uint32_t i = 0; i < nodes.n; i++) nxi_node_unref(c, nodes.items[i]);
   if (c->due_used) nxi_due_settle(c);
   nxi_record_unlock(c);

@@ -140,6 +140,12 @@ static void wrong_actions(void **state) {
   nx_error e = take();
   assert_int_equal(e.status, NX_UNBOUND);
   assert_int_equal(e.output, 0);
+  /* of several it is the one that fails: y, whatever is wanted beside it, and done or not */
+  nx_tensor *done = GOOD(nx_neg(x)), *todo = GOOD(nx_sqrt(x)), *needs_y = GOOD(nx_neg(y));
+  OK(nx_realize(ctx, &done, 1, NULL));
+  nx_tensor *several[] = {done, todo, needs_y, y};
+  assert_int_equal(nx_realize(ctx, several, 4, NULL), NX_UNBOUND);
+  assert_int_equal(take().output, 2);
   nx_context *other;
   OK(nx_context_create(NULL, &other));
   nx_tensor *far = nx_full(other, 0, NX_F32, 0, NULL, NX_NUMBER(1));

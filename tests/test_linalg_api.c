@@ -121,6 +121,14 @@ static void untouched(void **state) {
   nx_tensor *bad = tensor(NX_F32, 1, (int64_t[]){3}), *q = bad, *r = bad;
   FAILS(NX_INVALID_ARGUMENT, nx_qr(bad, true, &q, &r));
   FAILS(NX_INVALID_ARGUMENT, nx_qr(NULL, true, &q, &r));
+  nx_tensor *half = tensor(NX_F16, 2, (int64_t[]){3, 3}),
+            *single = tensor(NX_F32, 2, (int64_t[]){3, 3});
+  assert_null(nx_solve(half, single));
+  assert_int_equal(nx_error_take(NULL), NX_INVALID_ARGUMENT);
+  assert_null(nx_triangular_solve(single, half, false, false, false));
+  assert_int_equal(nx_error_take(NULL), NX_INVALID_ARGUMENT);
+  assert_null(nx_lstsq(half, single, -1));
+  assert_int_equal(nx_error_take(NULL), NX_INVALID_ARGUMENT);
   FAILS(NX_INVALID_ARGUMENT, nx_slogdet(tensor(NX_F32, 2, (int64_t[]){3, 4}), &q, &r));
   assert_true(q == bad && r == bad);
   nx_tensor *a = tensor(NX_F32, 3, (int64_t[]){2, 3, 3}),
@@ -183,6 +191,10 @@ static void pseudo_inverse(void **state) {
     rest = GOOD(nx_sub(GOOD(nx_matmul(one, x)), b));
     assert_true(largest(GOOD(nx_matmul(adjoint(one), rest))) < 1e-12);
   }
+  float nine[9]; /* of rank 1: what rounding leaves of the other singular values counts as 0 */
+  nx_tensor *ones = GOOD(nx_pinv(nx_full(ctx, 0, NX_F32, 2, (int64_t[]){3, 3}, NX_NUMBER(1)), -1));
+  OK(nx_read(ones, nine, sizeof nine, NULL));
+  for (int i = 0; i < 9; i++) assert_true(fabsf(nine[i] - 1 / 9.0F) < 1e-6F);
   nx_tensor *zero = GOOD(nx_pinv(tensor(NX_F32, 2, (int64_t[]){3, 0}), -1));
   OK(nx_realize(ctx, &zero, 1, NULL));
   nx_tensor *nothing = GOOD(
