@@ -35,7 +35,7 @@ static const char *shape_text(char text[NXG_SHAPE_TEXT], const nxg_type *t) {
 /* c32 is for storage alone. */
 static bool stores(nxg_op op) {
   return op == NXG_input || op == NXG_view || op == NXG_cast || op == NXG_copy ||
-         op == NXG_update || op == NXG_full;
+         op == NXG_update || op == NXG_full || op == NXG_eye;
 }
 
 bool nxg_op_admits(nxg_op op, nx_dtype t) {
