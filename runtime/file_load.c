@@ -19,7 +19,6 @@ static nx_status buffer_over(const nxi_file_array *x, nxi_buffer **out, nxi_diag
 }
 
 nx_status nxi_load_check(const char *op, const nxi_file_array *x, nxi_diag *d) {
-  if (!nxi_dtype_exists(op, x->dtype, d)) return d->status;
   int64_t elements;
   return nxg_shape_check(NX_PARSE, op, x->rank, x->shape, nxi_dtypes[x->dtype].bits, &elements, d);
 }

@@ -84,41 +84,32 @@ bool nxi_one_axis(const char *op, const nx_tensor *x, int32_t axis, int64_t *out
   return true;
 }
 
-static nx_tensor *arg_reduce(nxg_op op, nx_tensor *x, int32_t axis, uint32_t flags) {
+/* An operation along one axis, with one attribute more. */
+static nx_tensor *along(nxg_op op, nx_tensor *x, int32_t axis, uint32_t flags, int64_t attr) {
   const char *name = nxg_ops[op].name;
   if (!x) return nxi_error_null(name, 0);
   nxi_diag d;
   nxi_diag_clear(&d);
-  int64_t attrs[2] = {0, flags & NX_KEEPDIMS};
+  int64_t attrs[2] = {0, attr};
   if (!check_flags(name, flags, &d) || !nxi_one_axis(name, x, axis, &attrs[0], &d))
     return nxi_fail_null(&d);
   nxi_operand o = nxi_operand_of(x);
   return nxi_record_inferred(op, &o, 1, attrs, 2, &d);
 }
 nx_tensor *nx_argmax(nx_tensor *x, int32_t axis, uint32_t flags) {
-  return arg_reduce(NXG_argmax, x, axis, flags);
+  return along(NXG_argmax, x, axis, flags, flags & NX_KEEPDIMS);
 }
 nx_tensor *nx_argmin(nx_tensor *x, int32_t axis, uint32_t flags) {
-  return arg_reduce(NXG_argmin, x, axis, flags);
+  return along(NXG_argmin, x, axis, flags, flags & NX_KEEPDIMS);
 }
 
 /* ---- order */
 
-static nx_tensor *sorted(nxg_op op, nx_tensor *x, int32_t axis, bool descending) {
-  const char *name = nxg_ops[op].name;
-  if (!x) return nxi_error_null(name, 0);
-  nxi_diag d;
-  nxi_diag_clear(&d);
-  int64_t attrs[2] = {0, descending};
-  if (!nxi_one_axis(name, x, axis, &attrs[0], &d)) return nxi_fail_null(&d);
-  nxi_operand o = nxi_operand_of(x);
-  return nxi_record_inferred(op, &o, 1, attrs, 2, &d);
-}
 nx_tensor *nx_sort(nx_tensor *x, int32_t axis, bool descending) {
-  return sorted(NXG_sort, x, axis, descending);
+  return along(NXG_sort, x, axis, 0, descending);
 }
 nx_tensor *nx_argsort(nx_tensor *x, int32_t axis, bool descending) {
-  return sorted(NXG_argsort, x, axis, descending);
+  return along(NXG_argsort, x, axis, 0, descending);
 }
 
 /* ---- pad, cat */

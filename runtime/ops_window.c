@@ -11,6 +11,12 @@ typedef struct windows {
   int64_t all_kernel, all_count;
 } windows;
 
+static nx_status refuse_dtype(const char *op, const nx_tensor *x, nxi_diag *d) {
+  return nxi_fail(d, NX_UNSUPPORTED_DTYPE, op,
+                  "%s: operand 0 has dtype %s, which the operation does not admit", op,
+                  nxi_dtypes[x->storage->dtype].name);
+}
+
 static nx_status read_window(const char *op, const nx_window *given, windows *w, nxi_diag *d) {
   nx_window g = {0};
   if (!given) return nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: the window is null", op);
@@ -105,8 +111,7 @@ nx_tensor *nx_unfold(nx_tensor *x, const nx_window *window) {
   if (!x) return nxi_error_null("unfold", 0);
   nxi_diag_clear(&d);
   if (x->storage->dtype == NX_C32) {
-    nxi_fail(&d, NX_UNSUPPORTED_DTYPE, "unfold",
-             "unfold: operand 0 has dtype c32, which the operation does not admit");
+    refuse_dtype("unfold", x, &d);
     d.operand = 0;
     return nxi_fail_null(&d);
   }
@@ -189,9 +194,7 @@ static bool check_fold(const nx_tensor *x, const int64_t *output, windows *w, nx
   nx_dtype t = x->storage->dtype;
   w->lead = x->rank - 2;
   if (!nxi_is_integer(t) && !nxi_is_float(t) && !nxi_is_complex(t))
-    return !nxi_fail(d, NX_UNSUPPORTED_DTYPE, "fold",
-                     "fold: operand 0 has dtype %s, which the operation does not admit",
-                     nxi_dtypes[t].name);
+    return !refuse_dtype("fold", x, d);
   if (!output) return !nxi_fail(d, NX_INVALID_ARGUMENT, "fold", "fold: the output size is null");
   if (w->lead < 0 || w->lead + 2 * w->n + 1 > NXG_MAX_RANK)
     return !nxi_fail(d, NX_INVALID_ARGUMENT, "fold",

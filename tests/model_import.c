@@ -14,6 +14,26 @@ static void on_release(void *user) {
   if (h->mode != NX_IMPORT_COPY && !h->overlapped) memset(h->memory, 0xee, h->bytes);
 }
 
+/* Imports the memory of the newest host as v of elements t; strides: v's, or NULL for those of C order. */
+static nx_tensor *import_host(world *w, nx_dtype t, const nxg_view *v, const int64_t *strides) {
+  host *h = &w->hosts[w->n_hosts];
+  nx_import_desc d = {.size = sizeof d,
+                      .mode = h->mode,
+                      .dtype = t,
+                      .rank = v->rank,
+                      .shape = v->shape,
+                      .strides = strides,
+                      .offset = v->offset,
+                      .base = h->memory,
+                      .bytes = h->bytes,
+                      .release = on_release,
+                      .user = h};
+  nx_tensor *x = NULL;
+  EXPECT_OK(w, nx_import(w->c, &d, &x));
+  w->n_hosts++;
+  return x;
+}
+
 void step_import(world *w) {
   if (w->n_hosts == MOST_HOSTS) return;
   nx_dtype t = random_dtype(w);
@@ -35,20 +55,7 @@ void step_import(world *w) {
     v.strides[0] = -1, v.strides[1] = 2;
     v.offset = 1;
   }
-  nx_import_desc d = {.size = sizeof d,
-                      .mode = mode,
-                      .dtype = t,
-                      .rank = v.rank,
-                      .shape = v.shape,
-                      .strides = v.strides,
-                      .offset = v.offset,
-                      .base = h->memory,
-                      .bytes = h->bytes,
-                      .release = on_release,
-                      .user = h};
-  nx_tensor *x = NULL;
-  EXPECT_OK(w, nx_import(w->c, &d, &x));
-  w->n_hosts++;
+  nx_tensor *x = import_host(w, t, &v, v.strides);
   if (mode == NX_IMPORT_SHARED) s->pins = s->write_pins = 1;
   s->read_only = mode == NX_IMPORT_IMMUTABLE;
   if (mode == NX_IMPORT_COPY) memset(h->memory, 0xdd, h->bytes);
@@ -80,19 +87,8 @@ void step_window(world *w) {
               .overlapped = true,
               .borrowed = true};
   model_ref(s);
-  nx_import_desc d = {.size = sizeof d,
-                      .mode = h->mode,
-                      .dtype = t,
-                      .rank = 1,
-                      .shape = &n,
-                      .base = h->memory,
-                      .bytes = h->bytes,
-                      .release = on_release,
-                      .user = h};
-  nx_tensor *x = NULL;
-  EXPECT_OK(w, nx_import(w->c, &d, &x));
-  w->n_hosts++;
   nxg_view v = whole_of(s);
+  nx_tensor *x = import_host(w, t, &v, NULL);
   handle *new = add_handle(w, x, s, &v);
   say(w, "t%u = import(%s [%ld], shared, from element %ld of the memory of import %ld), import %u",
       new->name, nx_dtype_name(t), (long)n, (long)start, (long)(from - w->hosts), w->n_hosts - 1);

@@ -4,9 +4,7 @@
  * exhausted memory. Accuracy: test_fft.c. */
 #include <math.h>
 
-#include "api.h"
-#include "codegen_llvm/codegen_llvm.h"
-#include "ir/alloc.h"
+#include "call_util.h"
 #include "runtime/deputy.h"
 #include "runtime/handle.h"
 
@@ -244,28 +242,13 @@ static nx_tensor *convolved(nx_tensor *x) {
   return nx_exp(nx_irfft(nx_mul(a, b), NX_AXES(1), NULL));
 }
 
-/* Kernels and calls of a realise, and that an equal one makes nothing anew. */
-static void counts(nx_tensor *(*make)(nx_tensor *x), int kernels, int calls) {
-  for (int round = 0; round < 2; round++) {
-    nx_tensor *y = GOOD(make(big()));
-    nx_report r = {.size = sizeof r};
-    nx_run_options o = {.size = sizeof o, .report = &r};
-    OK(nx_realize(ctx, &y, 1, &o));
-    assert_int_equal(r.interpreted, 0);
-    assert_int_equal(r.kernels, kernels);
-    assert_int_equal(r.library_calls, calls);
-    if (round) assert_true(r.plan_hits == 1 && r.plan_misses == 0 && r.kernel_misses == 0);
-  }
-}
-
 static void fused(void **state) {
   (void)state;
-  const char *executor = getenv("NX_EXECUTOR");
-  if ((executor && !strcmp(executor, "interp")) || nxl_unavailable()) skip();
-  counts(alone, 0, 1);
-  counts(transposed, 1, 1);
-  counts(surrounded, 2, 1);
-  counts(convolved, 3, 3);
+  if (!counts_kernels()) skip();
+  counts(big, alone, 0, 1);
+  counts(big, transposed, 1, 1);
+  counts(big, surrounded, 2, 1);
+  counts(big, convolved, 3, 3);
 }
 
 /* The interpreter, and every number of threads, give the same bits. */
@@ -387,29 +370,20 @@ static void refused(void **state) {
   refuse(nx_fft(number(1), NX_AXES(0)), NX_INVALID_ARGUMENT, "out of range for rank 0");
 }
 
-/* A context for each point at which an allocation fails; without kernels, whose compilation takes longer. */
+/* Without kernels, whose compilation takes longer. */
+static nx_tensor *operand, *result;
+static void prepare(void) { operand = tensor(0, NX_F64, 2, (int64_t[]){74, 20}); }
+static nx_status program(void) {
+  result = nx_rfft(operand, NX_AXES(0, 1));
+  return result ? nx_realize(ctx, &result, 1, NULL) : NX_OUT_OF_MEMORY;
+}
+static void finish(void) {
+  if (result) OK(nx_realize(ctx, &result, 1, NULL));
+  release(operand), release(result);
+}
 static void allocations(void **state) {
   (void)state;
-  nx_context *kept = ctx;
-  bool over = false;
-  for (int64_t point = 0; !over; point++) {
-    nx_context_options o = {.size = sizeof o, .cache_dir = "", .threads = 1};
-    OK(nx_context_create(&o, &ctx));
-    nx_tensor *x = tensor(0, NX_F64, 2, (int64_t[]){74, 20});
-    int64_t before = nxi_alloc_count();
-    nxi_alloc_fail(point, false);
-    nx_tensor *y = nx_rfft(x, NX_AXES(0, 1));
-    nx_status status = y ? nx_realize(ctx, &y, 1, NULL) : NX_OUT_OF_MEMORY;
-    nxi_alloc_fail(-1, false);
-    over = nxi_alloc_count() - before <= point;
-    nx_error e = {.size = sizeof e};
-    assert_int_equal(nx_error_take(&e), status);
-    assert_true(status == NX_OK || (status == NX_OUT_OF_MEMORY && !over));
-    if (y) OK(nx_realize(ctx, &y, 1, NULL));
-    release(x), release(y);
-    nx_context_release(ctx);
-  }
-  ctx = kept;
+  each_allocation_fails(prepare, program, finish);
 }
 
 int main(void) {

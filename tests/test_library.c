@@ -2,12 +2,10 @@
 /* Library calls as such, on the example of cholesky: operands of every layout, fusion with what surrounds them, failures with
  * index and tag that lose nothing, the same bits on every executor and for every number of threads, plans replayed, functions,
  * polls. */
-#include "api.h"
+#include "call_util.h"
 
 #include <math.h>
 
-#include "codegen_llvm/codegen_llvm.h"
-#include "ir/alloc.h"
 #include "runtime/handle.h"
 #include "runtime/lapack.h"
 
@@ -117,19 +115,7 @@ static void layouts(void **state) {
     }
 }
 
-/* Kernels and calls of a realise whose plan is new, and that an equal one makes nothing anew. */
-static void counts(nx_tensor *(*make)(nx_tensor *a), int kernels, int calls) {
-  for (int round = 0; round < 2; round++) {
-    nx_tensor *y = GOOD(make(matrices(0, 2, 40, -1)));
-    nx_report r = {.size = sizeof r};
-    nx_run_options o = {.size = sizeof o, .report = &r};
-    OK(nx_realize(ctx, &y, 1, &o));
-    assert_int_equal(r.interpreted, 0);
-    assert_int_equal(r.kernels, kernels);
-    assert_int_equal(r.library_calls, calls);
-    if (round) assert_true(r.plan_hits == 1 && r.plan_misses == 0 && r.kernel_misses == 0);
-  }
-}
+static nx_tensor *some_matrices(void) { return matrices(0, 2, 40, -1); }
 static nx_tensor *alone(nx_tensor *a) { return nx_cholesky(a, false); }
 static nx_tensor *transposed(nx_tensor *a) {
   return nx_cholesky(nx_permute(a, NX_AXES(0, 2, 1)), false);
@@ -144,12 +130,11 @@ static nx_tensor *summed(nx_tensor *a) {
 /* The kernel that stages the operand computes it, and the one that reads the result does what follows. */
 static void fused(void **state) {
   (void)state;
-  const char *executor = getenv("NX_EXECUTOR");
-  if ((executor && !strcmp(executor, "interp")) || nxl_unavailable()) skip();
-  counts(alone, 0, 1);
-  counts(transposed, 1, 1);
-  counts(surrounded, 2, 1);
-  counts(summed, 2, 1);
+  if (!counts_kernels()) skip();
+  counts(some_matrices, alone, 0, 1);
+  counts(some_matrices, transposed, 1, 1);
+  counts(some_matrices, surrounded, 2, 1);
+  counts(some_matrices, summed, 2, 1);
 }
 
 /* The interpreter, and every number of threads, give the same bits. */
@@ -300,34 +285,27 @@ static void small_floats(void **state) {
   }
 }
 
-/* Two results of one call, of which one is read: without kernels, which take time to compile. A context for each point at
- * which an allocation fails. */
+/* Two results of one call, of which one is read: without kernels, which take time to compile. */
+static nx_tensor *matrix, *factor, *q, *r;
+static void prepare(void) {
+  matrix = matrices(0, 3, 33, -1);
+  factor = q = r = NULL;
+}
+static nx_status program(void) {
+  nx_status status = nx_qr(matrix, true, &q, &r);
+  if (!status) factor = nx_cholesky(matrix, false);
+  if (!status && !factor) status = NX_OUT_OF_MEMORY;
+  return status ? status : nx_realize(ctx, (nx_tensor *[]){factor, r}, 2, NULL);
+}
+static void finish(void) {
+  assert_true((q != NULL) == (r != NULL));
+  if (q) OK(nx_realize(ctx, (nx_tensor *[]){q, r}, 2, NULL));
+  if (factor) OK(nx_realize(ctx, &factor, 1, NULL));
+  release(matrix), release(factor), release(q), release(r);
+}
 static void allocations(void **state) {
   (void)state;
-  nx_context *kept = ctx;
-  bool over = false;
-  for (int64_t point = 0; !over; point++) {
-    nx_context_options o = {.size = sizeof o, .cache_dir = "", .threads = 1};
-    OK(nx_context_create(&o, &ctx));
-    nx_tensor *a = matrices(0, 3, 33, -1), *l = NULL, *q = NULL, *r = NULL;
-    int64_t before = nxi_alloc_count();
-    nxi_alloc_fail(point, false);
-    nx_status status = nx_qr(a, true, &q, &r);
-    if (!status) l = nx_cholesky(a, false);
-    if (!status && !l) status = NX_OUT_OF_MEMORY;
-    if (!status) status = nx_realize(ctx, (nx_tensor *[]){l, r}, 2, NULL);
-    nxi_alloc_fail(-1, false);
-    over = nxi_alloc_count() - before <= point;
-    nx_error e = {.size = sizeof e};
-    assert_int_equal(nx_error_take(&e), status);
-    assert_true(status == NX_OK || (status == NX_OUT_OF_MEMORY && !over));
-    assert_true((q != NULL) == (r != NULL));
-    if (q) OK(nx_realize(ctx, (nx_tensor *[]){q, r}, 2, NULL));
-    if (l) OK(nx_realize(ctx, &l, 1, NULL));
-    release(a), release(l), release(q), release(r);
-    nx_context_release(ctx);
-  }
-  ctx = kept;
+  each_allocation_fails(prepare, program, finish);
 }
 
 /* Without a LAPACK a realise says why, and that is all. */

@@ -2,13 +2,11 @@
 /* sort, argsort and permutation through the interface: directions, axes, layouts, dtypes that are no bytes or pairs in memory, what
  * is refused, fusion with what surrounds them, the same bits for every number of threads, polls, golden permutations. That
  * lines are sorted right is for test_sort.c. */
-#include "api.h"
+#include "call_util.h"
 
 #include <math.h>
 #include <stdatomic.h>
 
-#include "codegen_llvm/codegen_llvm.h"
-#include "ir/alloc.h"
 #include "runtime/deputy.h"
 
 static nx_tensor *tensor_of(nx_dtype t, int32_t rank, const int64_t *shape, const void *data,
@@ -184,27 +182,16 @@ static void refused(void **state) {
   }
 }
 
-/* Kernels and calls of a realise. */
-static void counts(nx_tensor *y, int kernels, int calls) {
-  nx_report r = {.size = sizeof r};
-  nx_run_options o = {.size = sizeof o, .report = &r};
-  OK(nx_realize(ctx, &y, 1, &o));
-  assert_int_equal(r.interpreted, 0);
-  assert_int_equal(r.kernels, kernels);
-  assert_int_equal(r.library_calls, calls);
-}
-
 /* The kernel that stages the operand computes it, and the one that reads the result does what follows. */
 static void fused(void **state) {
   (void)state;
-  const char *executor = getenv("NX_EXECUTOR");
-  if ((executor && !strcmp(executor, "interp")) || nxl_unavailable()) skip();
+  if (!counts_kernels()) skip();
   nx_tensor *x = scrambled(NX_SHAPE(60, 50)), *t = GOOD(nx_permute(x, NX_AXES(1, 0)));
-  counts(GOOD(nx_sort(x, 0, false)), 0, 1);
-  counts(GOOD(nx_sort(t, 0, false)), 1, 1);
+  realise_in(GOOD(nx_sort(x, 0, false)), 0, 1);
+  realise_in(GOOD(nx_sort(t, 0, false)), 1, 1);
   nx_tensor *in = GOOD(nx_abs(GOOD(nx_sub(x, GOOD(nx_mul(x, x))))));
-  counts(GOOD(nx_neg(GOOD(nx_cast(GOOD(nx_sort(in, 1, true)), NX_F32)))), 2, 1);
-  counts(GOOD(nx_reduce_sum(GOOD(nx_sort(in, 1, true)), NX_AXES(0), 0)), 2, 1);
+  realise_in(GOOD(nx_neg(GOOD(nx_cast(GOOD(nx_sort(in, 1, true)), NX_F32)))), 2, 1);
+  realise_in(GOOD(nx_reduce_sum(GOOD(nx_sort(in, 1, true)), NX_AXES(0), 0)), 2, 1);
 }
 
 static void same_bits(void **state) {
@@ -247,28 +234,19 @@ static void interrupted(void **state) {
   OK(nx_realize(ctx, &y, 1, NULL));
 }
 
-/* A context for each point at which an allocation fails. */
+static nx_tensor *operand, *result;
+static void prepare(void) { operand = scrambled(NX_SHAPE(3, 70)); }
+static nx_status program(void) {
+  result = nx_sort(operand, 1, false);
+  return result ? nx_realize(ctx, &result, 1, NULL) : NX_OUT_OF_MEMORY;
+}
+static void finish(void) {
+  if (result) OK(nx_realize(ctx, &result, 1, NULL));
+  release(operand), release(result);
+}
 static void allocations(void **state) {
   (void)state;
-  nx_context *kept = ctx;
-  bool over = false;
-  for (int64_t point = 0; !over; point++) {
-    nx_context_options o = {.size = sizeof o, .cache_dir = "", .threads = 1};
-    OK(nx_context_create(&o, &ctx));
-    nx_tensor *x = scrambled(NX_SHAPE(3, 70)), *y;
-    int64_t before = nxi_alloc_count();
-    nxi_alloc_fail(point, false);
-    y = nx_sort(x, 1, false);
-    nx_status status = y ? nx_realize(ctx, &y, 1, NULL) : NX_OUT_OF_MEMORY;
-    nxi_alloc_fail(-1, false);
-    over = nxi_alloc_count() - before <= point;
-    assert_int_equal(nx_error_take(NULL), status);
-    assert_true(status == NX_OK || (status == NX_OUT_OF_MEMORY && !over));
-    if (y) OK(nx_realize(ctx, &y, 1, NULL));
-    release(x), release(y);
-    nx_context_release(ctx);
-  }
-  ctx = kept;
+  each_allocation_fails(prepare, program, finish);
 }
 
 /* Threefry and a stable sort of another program. */
