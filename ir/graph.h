@@ -58,7 +58,8 @@ typedef struct nxg_node {
   uint8_t dtype;
   uint8_t rank;
   uint32_t n_args, n_attrs;
-  uint32_t *args; /* node numbers, all below this one's */
+  uint16_t called; /* of the recording: its number of what this is a part of, 0 if none */
+  uint32_t *args;  /* node numbers, all below this one's */
   int64_t *shape;
   int64_t *attrs;   /* layout: graph_ops.def */
   const char *name; /* of the text, or NULL: printed as %number */

@@ -248,7 +248,9 @@ nx_status nx_write(nx_tensor *t, const void *src, size_t bytes, const nx_run_opt
   nx_tensor *source = nxi_action_stopped(&a) ? NULL : tensor_of_bytes(&a, t, src);
   if (!source) return nxi_action_end(&a, nxi_oom_in(&a.diag, a.diag.status, "write"));
   nxi_assigned assigned;
+  uint16_t outer = nxi_called_begin(NXI_CALLED_write);
   nx_status status = nxi_assign(t, source, &assigned);
+  nxi_called_end(outer);
   nx_tensor_release(source);
   if (!status) {
     status = nxi_realize_storage(&a, t->storage, NULL);

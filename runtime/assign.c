@@ -144,7 +144,9 @@ static void move_on(nx_context *c, nxi_storage *s, nxi_node *value, nxi_assigned
 nx_status nxi_assign_locked(nx_context *c, nx_tensor *dst, const nxi_operand *src, bool *exposed,
                             nxi_assigned *a, nxi_diag *d) {
   nxi_storage *s = dst->storage;
+  uint16_t outer = nxi_called_begin(NXI_CALLED_assign);
   nxi_node *value = new_value(c, dst, src);
+  nxi_called_end(outer);
   *a = (nxi_assigned){0};
   if (!value) return nxi_oom(d);
   bool captured = false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Operations that are compositions of recorded ones: handles that a composition makes on its way are noted and
- * released at its end. NULL goes through every step, so that only the end is checked. */
+ * released at its end. NULL goes through every step, so that only the end is checked. Steps are recorded, and fail,
+ * in the name of the operation that they make up (called.c). */
 #ifndef NXI_COMPOSE_H
 #define NXI_COMPOSE_H
 
@@ -11,11 +12,14 @@ typedef struct nxi_steps {
   nx_context *context;
   int32_t device;
   uint32_t n;
+  uint16_t outer; /* what is called around it */
   nx_tensor *made[NXI_MOST_STEPS];
 } nxi_steps;
 
-static inline nxi_steps nxi_steps_like(const nx_tensor *x) {
-  return (nxi_steps){.context = x->context, .device = x->storage->device};
+/* Steps of `op` on the device of x, until nxi_steps_end. */
+static inline nxi_steps nxi_steps_of(uint32_t op, const nx_tensor *x) {
+  return (nxi_steps){
+      .context = x->context, .device = x->storage->device, .outer = nxi_called_begin(op)};
 }
 /* Notes t, which is released by nxi_steps_end; returns it. */
 static inline nx_tensor *nxi_step(nxi_steps *s, nx_tensor *t) {
@@ -26,6 +30,7 @@ static inline nx_tensor *nxi_step(nxi_steps *s, nx_tensor *t) {
 static inline nx_tensor *nxi_steps_end(nxi_steps *s, nx_tensor *result) {
   for (uint32_t i = 0; i < s->n; i++)
     if (s->made[i] != result) nx_tensor_release(s->made[i]);
+  nxi_called_end(s->outer);
   return result;
 }
 /* A rank-0 constant. */

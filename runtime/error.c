@@ -38,6 +38,12 @@ nx_status nxi_error_report_tagged(const nxi_diag *d, uint64_t tag, const char *t
 }
 
 nx_status nxi_error_report(const nxi_diag *d) {
+  nxi_diag own;
+  if (nxi_called() && d->status != NX_OK) {
+    own = *d;
+    nxi_called_diag(&own, nxi_called());
+    d = &own;
+  }
   return nxi_error_report_tagged(d, current ? current->number : 0,
                                  current && current->has_text ? current->text : NULL, -1);
 }

@@ -174,7 +174,8 @@ static nxi_node *record_node(nx_context *c, const nx_function *f, const nxg_node
                      .rank = n->rank,
                      .shape = n->shape,
                      .attrs = n->attrs,
-                     .n_attrs = n->n_attrs};
+                     .n_attrs = n->n_attrs,
+                     .called = n->called};
   for (uint32_t i = 0; i < n->n_args; i++) {
     operands[i] = nodes[n->args[i]];
     operands[i]->refs++;

@@ -370,6 +370,8 @@ static void blame(nxi_call *k) {
   int32_t node = a->diag.node;
   if (node < 0 || (uint32_t)node >= g->n_nodes) return;
   const char *text = g->nodes[node].tag_text;
+  nxi_oom_in(&a->diag, a->diag.status, nxi_op_name(g->nodes[node].op));
+  nxi_called_diag(&a->diag, g->nodes[node].called);
   a->blamed = true;
   a->output = -1;
   a->tag = g->nodes[node].tag;

@@ -61,7 +61,9 @@ static uint32_t add_node(capture *k, nxi_node *n) {
   nxg_op op = n->op == NXI_OP_TRANSFER ? NXG_copy : (nxg_op)n->op;
   uint32_t number =
       nxg_add(k->g, op, n->n_args, k->args, attrs, n->n_attrs, n->dtype, n->rank, shape);
-  if (number == UINT32_MAX || !n->tag) return number;
+  if (number == UINT32_MAX) return number;
+  k->g->nodes[number].called = n->called;
+  if (!n->tag) return number;
   const char *text = n->tag->has_text ? n->tag->text : NULL;
   return nxg_set_tag(k->g, number, n->tag->number, text) ? number : UINT32_MAX;
 }

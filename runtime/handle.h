@@ -32,9 +32,13 @@
 enum {
   NXI_OP_EMPTY = NXG_OP_COUNT, /* contents unspecified (zeros, when read) */
   NXI_OP_PLACEHOLDER,
-  NXI_OP_LEAF,    /* memory from the start: imports, results of calls, private copies */
-  NXI_OP_CELL,    /* operand 0, read through storage attrs[0] while a function is captured */
-  NXI_OP_TRANSFER /* operand 0, on another device */
+  NXI_OP_LEAF,     /* memory from the start: imports, results of calls, private copies */
+  NXI_OP_CELL,     /* operand 0, read through storage attrs[0] while a function is captured */
+  NXI_OP_TRANSFER, /* operand 0, on another device */
+/* What the caller called, where it is recorded as others: names alone, of no node. */
+#define CALLED(name, how) NXI_CALLED_##name,
+#include "runtime/called.def"
+#undef CALLED
 };
 
 typedef enum nxi_state { NXI_PENDING, NXI_RUNNING, NXI_REALIZED, NXI_FAILED } nxi_state;
@@ -105,8 +109,9 @@ struct nxi_node {
   uint8_t state, device;
   uint8_t failure; /* nx_status of a node that failed for good */
   uint32_t n_args, n_attrs;
-  uint32_t size;  /* bytes, for the pool */
-  uint32_t index; /* extraction: valid if epoch is the context's */
+  uint32_t size;   /* bytes, for the pool */
+  uint32_t index;  /* extraction: valid if epoch is the context's */
+  uint16_t called; /* the operation of the caller's that it is a part of; 0: it is that itself */
   uint64_t epoch;
   uint64_t id;
   uint64_t hash[2];
@@ -277,6 +282,19 @@ nx_status nxi_take(void *to, const void *given, size_t known, const char *op, nx
 nxi_tag *nxi_tag_current(void);
 void nxi_tag_release(nxi_tag *t);
 
+/* ---- called.c */
+/* Of nodes too, and of the recording's own operations. Static. */
+const char *nxi_op_name(uint32_t op);
+/* From here to its end, this thread records what `op` is made of: nodes that are made are its parts, and failures are
+ * its own. Within another operation nothing changes. Returns what the end is given. */
+uint16_t nxi_called_begin(uint32_t op);
+void nxi_called_end(uint16_t outer);
+/* Until its end nothing is called: for what is no part of the operation, a caller's callback. */
+uint16_t nxi_called_pause(void);
+uint16_t nxi_called(void); /* 0: each operation is recorded for itself */
+/* Says a failure in the name of `op` (0: as it is), which recorded what failed as a part of it. */
+void nxi_called_diag(nxi_diag *d, uint16_t op);
+
 /* ---- objects.c: locks, pool, teardown */
 static inline void nxi_run_lock(nx_context *c) { pthread_mutex_lock(&c->run_lock); }
 static inline void nxi_run_unlock(nx_context *c) { pthread_mutex_unlock(&c->run_lock); }
@@ -357,9 +375,8 @@ typedef struct nxi_recording {
   const int64_t *shape, *attrs;
   uint32_t n_attrs, n_operands;
   const nxi_operand *operands;
+  uint16_t called; /* 0: what the thread says */
 } nxi_recording;
-/* Of nodes too, and of the recording's own operations. Static. */
-const char *nxi_op_name(uint32_t op);
 /* Records an operation that has been checked. NULL and this thread's error without memory, or if storage it reads
  * is exposed and carrying it out failed. */
 nx_tensor *nxi_record(const nxi_recording *r);
@@ -445,7 +462,8 @@ bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_
 /* Or NX_INVALID_ARGUMENT. */
 bool nxi_dtype_exists(const char *op, nx_dtype dtype, nxi_diag *d);
 bool nxi_device_usable(nx_context *c, const char *op, nx_device device, nxi_diag *d); /* device.c */
-nx_tensor *nxi_view_tensor(nx_tensor *t, const nxg_view *v); /* another view of t's storage */
+/* Another view of t's storage. */
+nx_tensor *nxi_view_tensor(const char *op, nx_tensor *t, const nxg_view *v);
 void nxi_view_of(const nx_tensor *t, nxg_view *v);
 
 /* The axis counted from 0; false: reported in d. ops_move.c */

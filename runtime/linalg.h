@@ -13,6 +13,9 @@ nx_tensor *nxi_narrowed(nx_tensor *result, nx_dtype t);
 nx_tensor *nxi_as_columns(const nx_tensor *a, nx_tensor *b, bool *vector);
 /* False: reported. */
 bool nxi_same_dtype(const char *op, const nx_tensor *a, const nx_tensor *b);
+/* Whether b has a row for each one of a, of rank 2 at least, and lies on its device. False: reported, with the shapes as the
+ * caller has them. */
+bool nxi_is_right_side(const char *op, nx_tensor *a, nx_tensor *b);
 /* Back; takes the reference. */
 nx_tensor *nxi_without_column(nx_tensor *x, bool vector);
 

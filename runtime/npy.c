@@ -163,8 +163,8 @@ static nx_status take_shape(cursor *c, nxi_file_array *out) {
     nx_status status = take_dimension(c, out);
     if (status != NX_OK) return status;
     comma = take(c, ',');
-    if (out->rank == 1 && !comma)
-      return bad(c, NX_PARSE, c->at, "a number in parentheses is no tuple");
+    if (out->rank == 1 && !comma && take(c, ')'))
+      return bad(c, NX_PARSE, c->at - 1, "a number in parentheses is no tuple");
   }
   return NX_OK;
 }

@@ -107,9 +107,11 @@ static void run_queue(_Atomic(nxi_buffer *) *queue) {
 }
 
 void nxi_run_callbacks(nx_context *c, bool collecting) {
+  uint16_t outer = nxi_called_pause();
   run_queue(&orphans[0]);
   if (collecting) run_queue(&orphans[1]);
   if (c) run_queue(&c->callbacks);
+  nxi_called_end(outer);
 }
 
 void nxi_callbacks_orphan(nx_context *c) {

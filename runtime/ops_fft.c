@@ -54,8 +54,10 @@ nx_tensor *nx_rfft(nx_tensor *x, const int32_t *axes, size_t n_axes) {
   transform t = {.op = NXG_rfft};
   if (!x) return nxi_error_null("rfft", 0);
   if (!find_axes(&t, x, axes, n_axes)) return NULL;
+  uint16_t outer = nxi_called_begin(NXG_rfft);
   nx_tensor *wide = nxi_widened(x, false), *result = wide ? record(&t, wide) : NULL;
   nx_tensor_release(wide);
+  nxi_called_end(outer);
   return result;
 }
 
@@ -94,11 +96,13 @@ nx_tensor *nx_irfft(nx_tensor *x, const int32_t *axes, size_t n_axes, const int6
   if (!find_axes(&t, x, axes, n_axes)) return NULL;
   if (!sizes) return record(&t, x);
   if (!check_sizes(sizes, n_axes)) return NULL;
+  uint16_t outer = nxi_called_begin(NXG_irfft);
   nx_tensor *fitting = nx_tensor_retain(x);
   for (size_t i = 0; i + 1 < n_axes; i++)
     fitting = with_extent(fitting, axes[i] < 0 ? axes[i] + x->rank : axes[i], sizes[i]);
   if (n_axes) t.size = sizes[n_axes - 1];
   nx_tensor *result = fitting ? record(&t, fitting) : NULL;
   nx_tensor_release(fitting);
+  nxi_called_end(outer);
   return result;
 }

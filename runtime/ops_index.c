@@ -47,7 +47,8 @@ nx_tensor *nx_get(nx_tensor *x, const nx_range *ranges, size_t n) {
   nxi_diag d;
   if (!x) return nxi_error_null("get", 0);
   nxi_diag_clear(&d);
-  return view_ranges("get", x, ranges, n, &v, &d) ? nxi_fail_null(&d) : nxi_view_tensor(x, &v);
+  return view_ranges("get", x, ranges, n, &v, &d) ? nxi_fail_null(&d)
+                                                  : nxi_view_tensor("get", x, &v);
 }
 
 nx_status nx_set(nx_tensor *x, const nx_range *ranges, size_t n, nx_tensor *src) {
@@ -57,9 +58,11 @@ nx_status nx_set(nx_tensor *x, const nx_range *ranges, size_t n, nx_tensor *src)
   if (!nxi_check_operands("set", t, 2)) return NX_INVALID_ARGUMENT;
   nxi_diag_clear(&d);
   if (view_ranges("set", x, ranges, n, &v, &d)) return nxi_error_report(&d);
-  nx_tensor *part = nxi_view_tensor(x, &v);
+  nx_tensor *part = nxi_view_tensor("set", x, &v);
   if (!part) return NX_OUT_OF_MEMORY;
+  uint16_t outer = nxi_called_begin(NXI_CALLED_set);
   nx_status status = nx_assign(part, src);
+  nxi_called_end(outer);
   nx_tensor_release(part);
   return status;
 }
@@ -75,14 +78,15 @@ nx_tensor *nx_one_hot(nx_tensor *indices, int64_t n, nx_dtype dtype) {
   if (!nxi_dtype_exists("one_hot", dtype, &d)) return nxi_fail_null(&d);
   if (!nxi_is_integer(t))
     nxi_fail(&d, NX_UNSUPPORTED_DTYPE, "one_hot",
-             "one_hot: the indices have dtype %s, not integers", nxi_dtypes[t].name);
+             "one_hot: the indices have dtype %s, not integers", nxi_dtypes[t].name),
+        d.operand = 0;
   else if (indices->rank == NXG_MAX_RANK || n < 0)
     nxi_fail(&d, NX_INVALID_ARGUMENT, "one_hot", "one_hot: %lld classes of indices of rank %d",
              (long long)n, indices->rank);
   if (d.status) return nxi_fail_null(&d);
   memcpy(shape, nxi_shape(indices), (size_t)indices->rank * sizeof *shape);
   shape[indices->rank] = 1;
-  nxi_steps s = nxi_steps_like(indices);
+  nxi_steps s = nxi_steps_of(NXI_CALLED_one_hot, indices);
   nx_tensor *index = nxi_step(&s, nx_reshape(indices, indices->rank + 1, shape)),
             *wide = nxi_step(&s, nx_cast(index, NX_I64)), *count = nxi_step_count(&s, NX_I64, n),
             *equal = nxi_step(&s, nx_cmpeq(wide, count));
@@ -130,7 +134,10 @@ nx_tensor *nx_associative_scan(nx_tensor *x, nx_scan_op op, int32_t axis) {
   if (d.status || !nxi_one_axis("associative_scan", x, axis, &attrs[0], &d))
     return nxi_fail_null(&d);
   nxi_operand o = nxi_operand_of(x);
-  return nxi_record_inferred((nxg_op)(NXG_scan_sum + op), &o, 1, attrs, 2, &d);
+  uint16_t outer = nxi_called_begin(NXI_CALLED_associative_scan);
+  nx_tensor *result = nxi_record_inferred((nxg_op)(NXG_scan_sum + op), &o, 1, attrs, 2, &d);
+  nxi_called_end(outer);
+  return result;
 }
 
 /* ---- where a mask is true: how many there are up to each element is its place in the result, n + 1 at most */
@@ -143,12 +150,14 @@ nx_tensor *nx_true_indices(nx_tensor *mask, int64_t n) {
   if (mask->storage->dtype != NX_BOOL)
     nxi_fail(&d, NX_UNSUPPORTED_DTYPE, "true_indices",
              "true_indices: the mask has dtype %s, not bool",
-             nxi_dtypes[mask->storage->dtype].name);
+             nxi_dtypes[mask->storage->dtype].name),
+        d.operand = 0;
   else if (n < 0 || __builtin_add_overflow(n, 1, &room))
     nxi_fail(&d, NX_INVALID_ARGUMENT, "true_indices", "true_indices: there are no %lld indices",
              (long long)n);
+  else nxg_shape_check(NX_INVALID_ARGUMENT, "true_indices", 1, &room, 64, NULL, &d);
   if (d.status) return nxi_fail_null(&d);
-  nxi_steps s = nxi_steps_like(mask);
+  nxi_steps s = nxi_steps_of(NXI_CALLED_true_indices, mask);
   nx_scalar none = {NX_SCALAR_I64, {.i = -1}};
   nx_tensor *flat = nxi_step(&s, nx_reshape(nxi_step(&s, nx_contiguous(mask)), 1, &elements)),
             *ones = nxi_step(&s, nx_cast(flat, NX_I64)),

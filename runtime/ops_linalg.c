@@ -24,34 +24,30 @@ static nx_tensor *record_one(nxg_op op, nx_tensor *a, const int64_t *attrs, uint
   return nxi_record_inferred(op, &o, 1, attrs, n_attrs, &d);
 }
 
+/* What becomes of the operand and of the result. */
+enum { WIDEST = 1 /* f64 or c128 */, NARROW = 2 /* the operand's dtype */ };
+
 /* Operations with one matrix and one result. */
-static nx_tensor *unary(nxg_op op, nx_tensor *a, bool most, const int64_t *attrs,
-                        uint32_t n_attrs) {
+static nx_tensor *unary(nxg_op op, nx_tensor *a, int how, const int64_t *attrs, uint32_t n_attrs) {
   if (!a) return nxi_error_null(nxg_ops[op].name, 0);
-  nx_tensor *wide = nxi_widened(a, most), *result = NULL;
+  uint16_t outer = nxi_called_begin(op);
+  nx_tensor *wide = nxi_widened(a, how & WIDEST), *result = NULL;
   if (wide) result = record_one(op, wide, attrs, n_attrs);
+  if (how & NARROW) result = nxi_narrowed(result, a->storage->dtype);
   nx_tensor_release(wide);
+  nxi_called_end(outer);
   return result;
 }
 
 nx_tensor *nx_cholesky(nx_tensor *a, bool upper) {
   int64_t attrs[1] = {upper};
-  nx_tensor *l = unary(NXG_cholesky, a, false, attrs, 1);
-  return l ? nxi_narrowed(l, a->storage->dtype) : NULL;
+  return unary(NXG_cholesky, a, NARROW, attrs, 1);
 }
 
-nx_tensor *nx_eigvalsh(nx_tensor *a) { return unary(NXG_eigvalsh, a, false, NULL, 0); }
-nx_tensor *nx_eigvals(nx_tensor *a) { return unary(NXG_eigvals, a, true, NULL, 0); }
-
-nx_tensor *nx_inv(nx_tensor *a) {
-  nx_tensor *b = unary(NXG_inv, a, false, NULL, 0);
-  return b ? nxi_narrowed(b, a->storage->dtype) : NULL;
-}
-
-nx_tensor *nx_det(nx_tensor *a) {
-  nx_tensor *x = unary(NXG_det, a, false, NULL, 0);
-  return x ? nxi_narrowed(x, a->storage->dtype) : NULL;
-}
+nx_tensor *nx_eigvalsh(nx_tensor *a) { return unary(NXG_eigvalsh, a, 0, NULL, 0); }
+nx_tensor *nx_eigvals(nx_tensor *a) { return unary(NXG_eigvals, a, WIDEST, NULL, 0); }
+nx_tensor *nx_inv(nx_tensor *a) { return unary(NXG_inv, a, NARROW, NULL, 0); }
+nx_tensor *nx_det(nx_tensor *a) { return unary(NXG_det, a, NARROW, NULL, 0); }
 
 /* ---- several results. attrs: those of the operation, and room for the number of the result; narrow: results that have the
  * operand's dtype */
@@ -61,6 +57,7 @@ static nx_status several(nxg_op op, nx_tensor *a, bool most, int64_t *attrs, uin
   nx_tensor *made[NXG_CALL_RESULTS] = {NULL};
   uint32_t n = nxg_call_results(op);
   if (!a) return nxi_error_null(nxg_ops[op].name, 0), NX_INVALID_ARGUMENT;
+  uint16_t outer = nxi_called_begin(op);
   nx_tensor *wide = nxi_widened(a, most);
   bool good = wide != NULL;
   for (uint32_t i = 0; good && i < n; i++) {
@@ -70,6 +67,7 @@ static nx_status several(nxg_op op, nx_tensor *a, bool most, int64_t *attrs, uin
     good = made[i] != NULL;
   }
   nx_tensor_release(wide);
+  nxi_called_end(outer);
   for (uint32_t i = 0; i < n; i++) {
     if (good && out[i]) *out[i] = made[i];
     else nx_tensor_release(made[i]);
@@ -127,6 +125,34 @@ bool nxi_same_dtype(const char *op, const nx_tensor *a, const nx_tensor *b) {
   return false;
 }
 
+bool nxi_is_right_side(const char *name, nx_tensor *a, nx_tensor *b) {
+  nxi_diag d;
+  char left[NXG_SHAPE_TEXT], right[NXG_SHAPE_TEXT];
+  nx_tensor *both[2] = {a, b};
+  bool vector = b->rank + 1 == a->rank;
+  int32_t keep = vector ? 1 : 2, lead_rank;
+  int64_t lead[NXG_MAX_RANK];
+  nxi_diag_clear(&d);
+  nxg_format_shape(left, a->rank, nxi_shape(a));
+  nxg_format_shape(right, b->rank, nxi_shape(b));
+  if (b->rank < keep || nxi_shape(b)[b->rank - keep] != nxi_shape(a)[a->rank - 2])
+    nxi_fail(&d, NX_INVALID_ARGUMENT, name,
+             "%s: operand 1 of shape %s is no right side for the rows of operand 0 of shape %s",
+             name, right, left);
+  else if (nxg_broadcast(name, a->rank - 2, nxi_shape(a), b->rank - keep, nxi_shape(b), &lead_rank,
+                         lead, &d)) {
+    nxi_diag_clear(&d);
+    nxi_fail(&d, NX_INVALID_ARGUMENT, name,
+             "%s: the leading extents of the shapes %s and %s do not broadcast together", name,
+             left, right);
+  } else if (nxi_common_device(name, both, 2, &d) >= 0) {
+    return true;
+  }
+  d.operand = 1;
+  nxi_fail_null(&d);
+  return false;
+}
+
 nx_tensor *nxi_without_column(nx_tensor *x, bool vector) {
   if (!x || !vector) return x;
   nx_tensor *result = nx_reshape(x, x->rank - 1, nxi_shape(x));
@@ -139,14 +165,19 @@ static nx_tensor *solve(nxg_op op, nx_tensor *a, nx_tensor *b, const int64_t *at
   nx_tensor *both[2] = {a, b}, *x = NULL;
   bool vector = false;
   const char *name = nxg_ops[op].name;
-  if (!nxi_check_operands(name, both, 2) || !nxi_same_dtype(name, a, b)) return NULL;
+  if (!nxi_check_operands(name, both, 2) || !nxi_same_dtype(name, a, b) ||
+      (a->rank >= 2 && !nxi_is_right_side(name, a, b)))
+    return NULL;
+  uint16_t outer = nxi_called_begin(op);
   nx_tensor *columns = nxi_as_columns(a, b, &vector), *wide = nxi_widened(a, false),
             *right = columns ? nxi_widened(columns, false) : NULL;
   if (wide && right) x = nxi_record_leading(op, wide, right, 2, attrs, n_attrs);
   nx_tensor_release(columns);
   nx_tensor_release(wide);
   nx_tensor_release(right);
-  return nxi_without_column(x ? nxi_narrowed(x, a->storage->dtype) : NULL, vector);
+  x = nxi_without_column(nxi_narrowed(x, a->storage->dtype), vector);
+  nxi_called_end(outer);
+  return x;
 }
 
 nx_tensor *nx_triangular_solve(nx_tensor *a, nx_tensor *b, bool upper, bool transpose,

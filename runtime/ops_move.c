@@ -159,18 +159,20 @@ nx_tensor *nx_cat(nx_tensor *const *tensors, size_t n, int32_t axis) {
 
 /* A new storage of what the operand reads. Values are shared until one side is written; host memory, and what
  * host code may write, is copied. */
-static nx_tensor *copy_of(nx_tensor *x) {
+static nx_tensor *copy_of(uint32_t op, nx_tensor *x) {
   nx_context *c = x->context;
   nxi_operand o = nxi_operand_of(x);
   nxi_record_lock(c);
   nxi_drain(c, 8);
   bool exposed = x->storage->write_pins > 0;
+  uint16_t outer = nxi_called_begin(op);
   nxi_node *value = nxi_operand_value(c, &o);
+  nxi_called_end(outer);
   exposed = exposed && value &&
             !(atomic_load_explicit(&value->flags, memory_order_relaxed) & NXI_NODE_TRACED);
   nx_tensor *result = value ? nxi_tensor_of_node(c, value) : NULL;
   nxi_record_unlock(c);
-  if (!result) return nxi_no_memory("copy");
+  if (!result) return nxi_no_memory(nxi_op_name(op));
   if (exposed && nxi_carry_out(c, &result->storage, 1, NULL, 0) != NX_OK) {
     nx_tensor_release(result);
     return NULL;
@@ -178,14 +180,14 @@ static nx_tensor *copy_of(nx_tensor *x) {
   return result;
 }
 
-nx_tensor *nx_copy(nx_tensor *x) { return x ? copy_of(x) : nxi_error_null("copy", 0); }
+nx_tensor *nx_copy(nx_tensor *x) { return x ? copy_of(NXG_copy, x) : nxi_error_null("copy", 0); }
 
 nx_tensor *nx_contiguous(nx_tensor *x) {
   if (!x) return nxi_error_null("contiguous", 0);
-  if (!x->contiguous || x->offset) return copy_of(x);
+  if (!x->contiguous || x->offset) return copy_of(NXI_CALLED_contiguous, x);
   nxg_view v;
   nxi_view_of(x, &v);
-  return nxi_view_tensor(x, &v);
+  return nxi_view_tensor("contiguous", x, &v);
 }
 
 /* ---- operands of which all but some last dimensions broadcast */

@@ -10,8 +10,9 @@ static bool begin(const char *op, nx_tensor *x, nxg_view *v, nxi_diag *d) {
   return true;
 }
 
-static nx_tensor *end(nx_status status, nx_tensor *x, const nxg_view *v, nxi_diag *d) {
-  if (status == NX_OK) return nxi_view_tensor(x, v);
+static nx_tensor *end(const char *op, nx_status status, nx_tensor *x, const nxg_view *v,
+                      nxi_diag *d) {
+  if (status == NX_OK) return nxi_view_tensor(op, x, v);
   if (d->operand < 0) d->operand = 0;
   return nxi_fail_null(d);
 }
@@ -36,7 +37,8 @@ nx_tensor *nx_expand(nx_tensor *x, int32_t rank, const int64_t *shape) {
   nxi_diag d;
   if (!begin("expand", x, &v, &d)) return NULL;
   if (!given("expand", "shape", shape, rank > 0, &d)) return nxi_fail_null(&d);
-  return end(grown(nxg_view_expand(&v, rank, shape, &v, &d), "expand", x, &v, &d), x, &v, &d);
+  return end("expand", grown(nxg_view_expand(&v, rank, shape, &v, &d), "expand", x, &v, &d), x, &v,
+             &d);
 }
 
 nx_tensor *nx_reshape(nx_tensor *x, int32_t rank, const int64_t *shape) {
@@ -44,7 +46,7 @@ nx_tensor *nx_reshape(nx_tensor *x, int32_t rank, const int64_t *shape) {
   nxi_diag d;
   if (!begin("reshape", x, &v, &d)) return NULL;
   if (!given("reshape", "shape", shape, rank > 0, &d)) return nxi_fail_null(&d);
-  return end(nxg_view_reshape(&v, rank, shape, &v, &d), x, &v, &d);
+  return end("reshape", nxg_view_reshape(&v, rank, shape, &v, &d), x, &v, &d);
 }
 
 nx_tensor *nx_permute(nx_tensor *x, const int32_t *axes, size_t n) {
@@ -52,7 +54,7 @@ nx_tensor *nx_permute(nx_tensor *x, const int32_t *axes, size_t n) {
   nxi_diag d;
   if (!begin("permute", x, &v, &d)) return NULL;
   if (!given("permute", "list of axes", axes, n, &d)) return nxi_fail_null(&d);
-  return end(nxg_view_permute(&v, axes, n, &v, &d), x, &v, &d);
+  return end("permute", nxg_view_permute(&v, axes, n, &v, &d), x, &v, &d);
 }
 
 nx_tensor *nx_shrink(nx_tensor *x, const int64_t *start, const int64_t *stop) {
@@ -62,7 +64,7 @@ nx_tensor *nx_shrink(nx_tensor *x, const int64_t *start, const int64_t *stop) {
   if (!given("shrink", "list of starts", start, x->rank, &d) ||
       !given("shrink", "list of stops", stop, x->rank, &d))
     return nxi_fail_null(&d);
-  return end(nxg_view_shrink(&v, start, stop, &v, &d), x, &v, &d);
+  return end("shrink", nxg_view_shrink(&v, start, stop, &v, &d), x, &v, &d);
 }
 
 nx_tensor *nx_flip(nx_tensor *x, const int32_t *axes, size_t n) {
@@ -70,7 +72,7 @@ nx_tensor *nx_flip(nx_tensor *x, const int32_t *axes, size_t n) {
   nxi_diag d;
   if (!begin("flip", x, &v, &d)) return NULL;
   if (!given("flip", "list of axes", axes, n, &d)) return nxi_fail_null(&d);
-  return end(nxg_view_flip(&v, axes, n, &v, &d), x, &v, &d);
+  return end("flip", nxg_view_flip(&v, axes, n, &v, &d), x, &v, &d);
 }
 
 nx_tensor *nx_slice(nx_tensor *x, const int64_t *start, const int64_t *count, const int64_t *step) {
@@ -81,7 +83,7 @@ nx_tensor *nx_slice(nx_tensor *x, const int64_t *start, const int64_t *count, co
       !given("slice", "list of counts", count, x->rank, &d) ||
       !given("slice", "list of steps", step, x->rank, &d))
     return nxi_fail_null(&d);
-  return end(nxg_view_slice(&v, start, count, step, &v, &d), x, &v, &d);
+  return end("slice", nxg_view_slice(&v, start, count, step, &v, &d), x, &v, &d);
 }
 
 nx_tensor *nx_as_strided(nx_tensor *x, int32_t rank, const int64_t *shape, const int64_t *strides,
@@ -94,7 +96,7 @@ nx_tensor *nx_as_strided(nx_tensor *x, int32_t rank, const int64_t *shape, const
     return nxi_fail_null(&d);
   nx_status status =
       nxg_view_as_strided(x->storage->elements, rank, shape, strides, offset, &v, &d);
-  return end(grown(status, "as_strided", x, &v, &d), x, &v, &d);
+  return end("as_strided", grown(status, "as_strided", x, &v, &d), x, &v, &d);
 }
 
 nx_tensor *nx_to_device(nx_tensor *x, nx_device device) {
@@ -102,7 +104,7 @@ nx_tensor *nx_to_device(nx_tensor *x, nx_device device) {
   nxi_diag d;
   if (!begin("to_device", x, &v, &d)) return NULL;
   if (!nxi_device_usable(x->context, "to_device", device, &d)) return nxi_fail_null(&d);
-  if (x->storage->device == device) return nxi_view_tensor(x, &v);
+  if (x->storage->device == device) return nxi_view_tensor("to_device", x, &v);
   nxi_operand o = nxi_operand_of(x);
   nxi_recording r = {.context = x->context,
                      .op = NXI_OP_TRANSFER,

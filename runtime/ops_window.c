@@ -101,7 +101,7 @@ static nx_tensor *view_windows(nxi_steps *s, nx_tensor *padded, const windows *w
   }
   if (nxg_view_as_strided(padded->storage->elements, rank, shape, strides, v.offset, &out, d))
     return nxi_fail_null(d);
-  return nxi_step(s, nxi_view_tensor(padded, &out));
+  return nxi_step(s, nxi_view_tensor("unfold", padded, &out));
 }
 
 nx_tensor *nx_unfold(nx_tensor *x, const nx_window *window) {
@@ -117,11 +117,15 @@ nx_tensor *nx_unfold(nx_tensor *x, const nx_window *window) {
   }
   if (read_window("unfold", window, &w, &d)) return nxi_fail_null(&d);
   w.lead = x->rank - w.n;
-  if (w.lead < 0 || x->rank + w.n > NXG_MAX_RANK) {
+  if (w.lead < 0)
     nxi_fail(&d, NX_INVALID_ARGUMENT, "unfold",
-             "unfold: a window of rank %d for an operand of rank %d", w.n, x->rank);
-    return nxi_fail_null(&d);
-  }
+             "unfold: a window of rank %d slides over no operand of rank %d", w.n, x->rank);
+  else if (x->rank + w.n > NXG_MAX_RANK)
+    nxi_fail(&d, NX_INVALID_ARGUMENT, "unfold",
+             "unfold: an operand of rank %d and a window of rank %d give %d axes on the way, more "
+             "than %d",
+             x->rank, w.n, x->rank + w.n, NXG_MAX_RANK);
+  if (d.status) return nxi_fail_null(&d);
   if (!count_windows(&w, nxi_shape(x) + w.lead)) return too_large("unfold", &d);
   memcpy(shape, nxi_shape(x), (size_t)w.lead * sizeof *shape);
   shape[w.lead] = w.all_kernel;
@@ -129,7 +133,7 @@ nx_tensor *nx_unfold(nx_tensor *x, const nx_window *window) {
   if (nxg_shape_check(NX_INVALID_ARGUMENT, "unfold", w.lead + 2, shape,
                       nxi_dtypes[x->storage->dtype].bits, NULL, &d))
     return nxi_fail_null(&d);
-  nxi_steps s = nxi_steps_like(x);
+  nxi_steps s = nxi_steps_of(NXI_CALLED_unfold, x);
   nx_tensor *padded = pad_axes(&s, x, w.lead, w.n, w.before, w.after),
             *view = view_windows(&s, padded, &w, &d),
             *own = view ? nxi_step(&s, nx_copy(view)) : NULL;
@@ -186,7 +190,7 @@ static nx_tensor *view_shifted(nxi_steps *s, nx_tensor *x, const windows *w, con
   }
   if (nxg_view_as_strided(x->storage->elements, x->rank, shape, strides, offset, &out, d))
     return nxi_fail_null(d);
-  return nxi_step(s, nxi_view_tensor(x, &out));
+  return nxi_step(s, nxi_view_tensor("fold", x, &out));
 }
 
 static bool check_fold(const nx_tensor *x, const int64_t *output, windows *w, nxi_diag *d) {
@@ -196,9 +200,14 @@ static bool check_fold(const nx_tensor *x, const int64_t *output, windows *w, nx
   if (!nxi_is_integer(t) && !nxi_is_float(t) && !nxi_is_complex(t))
     return !refuse_dtype("fold", x, d);
   if (!output) return !nxi_fail(d, NX_INVALID_ARGUMENT, "fold", "fold: the output size is null");
-  if (w->lead < 0 || w->lead + 2 * w->n + 1 > NXG_MAX_RANK)
+  if (w->lead < 0)
+    return !nxi_fail(d, NX_INVALID_ARGUMENT, "fold", "fold: operand 0 of rank %d has no windows",
+                     x->rank);
+  if (w->lead + 2 * w->n + 1 > NXG_MAX_RANK)
     return !nxi_fail(d, NX_INVALID_ARGUMENT, "fold",
-                     "fold: a window of rank %d for an operand of rank %d", w->n, x->rank);
+                     "fold: an operand of rank %d and a window of rank %d give %d axes on the way, "
+                     "more than %d",
+                     x->rank, w->n, w->lead + 2 * w->n + 1, NXG_MAX_RANK);
   for (int32_t i = 0; i < w->n; i++)
     if (output[i] < 0)
       return !nxi_fail(d, NX_INVALID_ARGUMENT, "fold", "fold: axis %d of the output has size %lld",
@@ -228,7 +237,7 @@ nx_tensor *nx_fold(nx_tensor *x, const int64_t *output, const nx_window *window)
     shape[w.lead + w.n + i] = w.count[i];
     axes[i] = w.lead + i;
   }
-  nxi_steps s = nxi_steps_like(x);
+  nxi_steps s = nxi_steps_of(NXI_CALLED_fold, x);
   nx_tensor *apart = nxi_step(&s, nx_reshape(x, w.lead + 2 * w.n, shape)),
             *view = view_shifted(&s, spread(&s, apart, &w), &w, output, &d);
   return nxi_steps_end(&s, view ? nxi_step(&s, nx_reduce_sum(view, axes, (size_t)w.n, 0)) : NULL);

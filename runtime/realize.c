@@ -77,6 +77,7 @@ static void blame(nxi_action *a, const nxi_run *run, nxi_node *const *nodes, uin
   a->blamed = culprit != NULL;
   if (!culprit) return;
   nxi_oom_in(&a->diag, a->diag.status, nxi_op_name(culprit->op));
+  nxi_called_diag(&a->diag, culprit->called);
   const nxi_tag *tag = culprit->tag;
   a->tag = tag ? tag->number : 0;
   snprintf(a->tag_text, sizeof a->tag_text, "%s", tag ? tag->text : "");

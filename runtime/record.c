@@ -2,16 +2,6 @@
 /* Recording: the one path by which operations enter the recording. */
 #include "runtime/handle.h"
 
-const char *nxi_op_name(uint32_t op) {
-  if (op < NXG_OP_COUNT) return nxg_ops[op].name;
-  switch (op) {
-    case NXI_OP_EMPTY: return "empty";
-    case NXI_OP_PLACEHOLDER: return "placeholder";
-    case NXI_OP_TRANSFER: return "to_device";
-    default: return "function"; /* a result of a call, or what a captured one reads */
-  }
-}
-
 /* ---- nodes */
 
 static nxi_node *node_create(nx_context *c, const nxi_recording *r, uint32_t n_args) {
@@ -25,7 +15,8 @@ static nxi_node *node_create(nx_context *c, const nxi_recording *r, uint32_t n_a
                   .rank = (uint8_t)r->rank,
                   .device = (uint8_t)r->device,
                   .n_attrs = r->n_attrs,
-                  .size = (uint32_t)size};
+                  .size = (uint32_t)size,
+                  .called = r->called ? r->called : nxi_called()};
   int64_t elements = 1;
   for (int32_t i = 0; i < r->rank; i++) elements *= n->tail[i] = r->shape[i];
   n->elements = elements;

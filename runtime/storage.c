@@ -106,14 +106,14 @@ nx_tensor *nxi_tensor_of_node(nx_context *c, nxi_node *value) {
   return s ? nxi_tensor_create(c, s, value->rank, nxi_node_shape(value), NULL, 0) : NULL;
 }
 
-nx_tensor *nxi_view_tensor(nx_tensor *t, const nxg_view *v) {
+nx_tensor *nxi_view_tensor(const char *op, nx_tensor *t, const nxg_view *v) {
   nx_context *c = t->context;
   nxi_record_lock(c);
   nxi_drain(c, 4);
   t->storage->refs++;
   nx_tensor *view = nxi_tensor_create(c, t->storage, v->rank, v->shape, v->strides, v->offset);
   nxi_record_unlock(c);
-  return view ? view : nxi_no_memory("view");
+  return view ? view : nxi_no_memory(op);
 }
 
 void nxi_view_of(const nx_tensor *t, nxg_view *v) {

@@ -76,6 +76,8 @@ static void accepts(const char *dictionary, size_t data, nx_dtype dtype, int32_t
   assert_int_equal(npy.offset, 10 + (int64_t)strlen(dictionary));
 }
 
+static char said[sizeof((nxi_diag *)0)->message]; /* by the last refusal */
+
 static void refuses(const char *dictionary, size_t data, nx_status status, int64_t index) {
   nxi_file_array npy = {.rank = 77};
   nxi_diag d;
@@ -88,6 +90,11 @@ static void refuses(const char *dictionary, size_t data, nx_status status, int64
   assert_int_equal(npy.rank, 77); /* untouched */
   assert_true(d.index >= 0);
   assert_string_equal(d.op, "npy");
+  memcpy(said, d.message, sizeof said);
+}
+
+static void says(const char *words) {
+  if (!strstr(said, words)) fail_msg("\"%s\" does not say \"%s\"", said, words);
 }
 
 static void test_headers(void **state) {
@@ -130,8 +137,14 @@ static void test_refused_headers(void **state) {
   refuses("{'descr': '<f16', 'fortran_order': False, 'shape': ()}", 48, NX_UNSUPPORTED_DTYPE, 20);
   refuses("{'descr': '<U3', 'fortran_order': False, 'shape': ()}", 48, NX_UNSUPPORTED_DTYPE, 20);
   refuses("{'descr': '<V4', 'fortran_order': False, 'shape': ()}", 48, NX_UNSUPPORTED_DTYPE, 20);
-  refuses("{'descr': '<f4', 'fortran_order': False, 'shape': (3)}", 48, NX_PARSE, -1);
-  refuses("{'descr': '<f4', 'fortran_order': False, 'shape': (3 4)}", 48, NX_PARSE, -1);
+  refuses("{'descr': '<f4', 'fortran_order': False, 'shape': (3)}", 48, NX_PARSE, 62);
+  says("a number in parentheses is no tuple");
+  refuses("{'descr': '<f4', 'fortran_order': False, 'shape': (0x2,)}", 48, NX_PARSE, 62);
+  says("a comma or the end of the shape is expected");
+  refuses("{'descr': '<f4', 'fortran_order': False, 'shape': (3", 48, NX_PARSE, 62);
+  says("a comma or the end of the shape is expected");
+  refuses("{'descr': '<f4', 'fortran_order': False, 'shape': (3 4)}", 48, NX_PARSE, 63);
+  says("a comma or the end of the shape is expected");
   refuses("{'descr': '<f4', 'fortran_order': False, 'shape': (-3,)}", 48, NX_PARSE, -1);
   refuses("{'descr': '<f4', 'fortran_order': False, 'shape': (,)}", 48, NX_PARSE, -1);
   refuses("{'descr': '<f4', 'fortran_order': False, 'shape': (1,,2)}", 48, NX_PARSE, -1);

@@ -21,7 +21,7 @@ extern "C" {
 typedef struct nx_error {
   size_t size; /* sizeof(nx_error), set by the caller; later versions may append fields */
   nx_status status;
-  const char *op;       /* "cholesky"; "" if no operation is to blame */
+  const char *op;       /* as called: "lstsq", not the "svd" in it; "" if none is to blame */
   const char *message;  /* one sentence that names the operation, the operand and both shapes */
   const char *tag_text; /* of the operation's tag, or NULL */
   uint64_t tag;         /* as set by nx_tag_set when the operation was recorded, 0 if none */
