@@ -112,7 +112,7 @@ static nx_status check_dtypes(const inference *in) {
       in->op == NXG_where ? 1 : 0; /* the condition is apart from the dtype that is shared */
   if (first && in->args[0].dtype != NX_BOOL)
     return fail_operand(in,
-                        FAIL(in, NX_INVALID_ARGUMENT,
+                        FAIL(in, NX_UNSUPPORTED_DTYPE,
                              "where: the condition (operand 0) has dtype %s, not bool",
                              dtype_text(in->args[0].dtype)),
                         0);

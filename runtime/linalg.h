@@ -11,8 +11,8 @@ nx_tensor *nxi_widened(nx_tensor *x, bool most);
 nx_tensor *nxi_narrowed(nx_tensor *result, nx_dtype t);
 /* The right side of A x = b as a matrix: b has one dimension less than A (a batch of vectors), or is one. */
 nx_tensor *nxi_as_columns(const nx_tensor *a, nx_tensor *b, bool *vector);
-/* False: reported. */
-bool nxi_same_dtype(const char *op, const nx_tensor *a, const nx_tensor *b);
+/* Whether the operands have one dtype, of F or C, and the first one is a matrix. False: reported. */
+bool nxi_check_matrices(const char *op, nx_tensor *const *t, uint32_t n);
 /* Whether b has a row for each one of a, of rank 2 at least, and lies on its device. False: reported, with the shapes as the
  * caller has them. */
 bool nxi_is_right_side(const char *op, nx_tensor *a, nx_tensor *b);

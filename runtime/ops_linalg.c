@@ -114,15 +114,28 @@ nx_tensor *nxi_as_columns(const nx_tensor *a, nx_tensor *b, bool *vector) {
   return nx_reshape(b, b->rank + 1, shape);
 }
 
-bool nxi_same_dtype(const char *op, const nx_tensor *a, const nx_tensor *b) {
+bool nxi_check_matrices(const char *op, nx_tensor *const *t, uint32_t n) {
   nxi_diag d;
-  if (a->storage->dtype == b->storage->dtype) return true;
   nxi_diag_clear(&d);
-  nxi_fail(&d, NX_INVALID_ARGUMENT, op, "%s: operand 1 has dtype %s, operand 0 has %s", op,
-           nx_dtype_name(b->storage->dtype), nx_dtype_name(a->storage->dtype));
-  d.operand = 1;
-  nxi_fail_null(&d);
-  return false;
+  for (uint32_t i = 0; i < n && !d.status; i++) {
+    nx_dtype is = t[i]->storage->dtype, first = t[0]->storage->dtype;
+    if (!nxi_is_float(is) && is != NX_C64 && is != NX_C128)
+      nxi_fail(&d, NX_UNSUPPORTED_DTYPE, op,
+               "%s: operand %u has dtype %s, which the operation does not admit", op, i,
+               nx_dtype_name(is));
+    else if (is != first)
+      nxi_fail(&d, NX_INVALID_ARGUMENT, op, "%s: operand %u has dtype %s, operand 0 has %s", op, i,
+               nx_dtype_name(is), nx_dtype_name(first));
+    d.operand = (int32_t)i;
+  }
+  if (!d.status && t[0]->rank < 2) {
+    char shape[NXG_SHAPE_TEXT];
+    nxi_fail(&d, NX_INVALID_ARGUMENT, op, "%s: operand 0 of shape %s is no matrix", op,
+             nxg_format_shape(shape, t[0]->rank, nxi_shape(t[0])));
+    d.operand = 0;
+  }
+  if (d.status) nxi_fail_null(&d);
+  return !d.status;
 }
 
 bool nxi_is_right_side(const char *name, nx_tensor *a, nx_tensor *b) {
@@ -165,8 +178,8 @@ static nx_tensor *solve(nxg_op op, nx_tensor *a, nx_tensor *b, const int64_t *at
   nx_tensor *both[2] = {a, b}, *x = NULL;
   bool vector = false;
   const char *name = nxg_ops[op].name;
-  if (!nxi_check_operands(name, both, 2) || !nxi_same_dtype(name, a, b) ||
-      (a->rank >= 2 && !nxi_is_right_side(name, a, b)))
+  if (!nxi_check_operands(name, both, 2) || !nxi_check_matrices(name, both, 2) ||
+      !nxi_is_right_side(name, a, b))
     return NULL;
   uint16_t outer = nxi_called_begin(op);
   nx_tensor *columns = nxi_as_columns(a, b, &vector), *wide = nxi_widened(a, false),

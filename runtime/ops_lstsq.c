@@ -49,26 +49,6 @@ static nx_tensor *pseudo_solve(nxi_steps *p, nx_tensor *a, nx_tensor *b, double 
   return nx_matmul(v, nxi_step(p, nx_mul(column, right)));
 }
 
-/* ---- what is refused, in the words of the call */
-
-static bool is_matrix(const char *name, const nx_tensor *a) {
-  nxi_diag d;
-  char shape[NXG_SHAPE_TEXT];
-  nx_dtype t = a->storage->dtype;
-  nxi_diag_clear(&d);
-  if (!nxi_is_float(t) && t != NX_C64 && t != NX_C128)
-    nxi_fail(&d, NX_UNSUPPORTED_DTYPE, name,
-             "%s: operand 0 has dtype %s, which the operation does not admit", name,
-             nxi_dtypes[t].name);
-  else if (a->rank < 2)
-    nxi_fail(&d, NX_INVALID_ARGUMENT, name, "%s: operand 0 of shape %s is no matrix", name,
-             nxg_format_shape(shape, a->rank, nxi_shape(a)));
-  if (d.status == NX_OK) return true;
-  d.operand = 0;
-  nxi_fail_null(&d);
-  return false;
-}
-
 /* What counts as zero unless the caller says something else: the rounding unit times the larger extent of a. */
 static double usual_rcond(const nx_tensor *a) {
   const int64_t *shape = nxi_shape(a) + a->rank - 2;
@@ -79,7 +59,7 @@ static double usual_rcond(const nx_tensor *a) {
 
 nx_tensor *nx_pinv(nx_tensor *a, double rcond) {
   if (!a) return nxi_error_null("pinv", 0);
-  if (!is_matrix("pinv", a)) return NULL;
+  if (!nxi_check_matrices("pinv", &a, 1)) return NULL;
   nxi_steps s = nxi_steps_of(NXI_CALLED_pinv, a);
   nx_tensor *wide = nxi_step(&s, nxi_widened(a, false)),
             *x = pseudo_solve(&s, wide, NULL, rcond < 0 ? usual_rcond(a) : rcond);
@@ -89,8 +69,8 @@ nx_tensor *nx_pinv(nx_tensor *a, double rcond) {
 nx_tensor *nx_lstsq(nx_tensor *a, nx_tensor *b, double rcond) {
   nx_tensor *both[2] = {a, b};
   bool vector = false;
-  if (!nxi_check_operands("lstsq", both, 2) || !is_matrix("lstsq", a) ||
-      !nxi_same_dtype("lstsq", a, b) || !nxi_is_right_side("lstsq", a, b))
+  if (!nxi_check_operands("lstsq", both, 2) || !nxi_check_matrices("lstsq", both, 2) ||
+      !nxi_is_right_side("lstsq", a, b))
     return NULL;
   nxi_steps s = nxi_steps_of(NXI_CALLED_lstsq, a);
   nx_tensor *wide = nxi_step(&s, nxi_widened(a, false)),

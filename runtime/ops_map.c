@@ -121,8 +121,7 @@ static nx_tensor *convert(nxg_op op, nx_tensor *x, nx_dtype dtype) {
   if (!x || nxi_dtype_valid(dtype)) return record_map(op, &x, 1, dtype);
   nxi_diag d;
   nxi_diag_clear(&d);
-  nxi_fail(&d, NX_UNSUPPORTED_DTYPE, nxg_ops[op].name, "%s: there is no dtype %d", nxg_ops[op].name,
-           (int)dtype);
+  nxi_dtype_exists(nxg_ops[op].name, dtype, &d);
   return nxi_fail_null(&d);
 }
 nx_tensor *nx_cast(nx_tensor *x, nx_dtype dtype) { return convert(NXG_cast, x, dtype); }

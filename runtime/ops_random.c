@@ -52,9 +52,12 @@ static nx_tensor *long_fraction(nxi_steps *s, nx_tensor *a, nx_tensor *b) {
 static bool check_key(const char *op, nx_tensor *key, nxi_diag *d) {
   nx_dtype t = key->storage->dtype;
   char text[NXG_SHAPE_TEXT];
-  if ((t == NX_I32 || t == NX_U32) && key->rank == 1 && nxi_shape(key)[0] == 2) return true;
-  return !nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: the key is %s%s, not i32 or u32 of shape [2]",
-                   op, nxi_dtypes[t].name, nxg_format_shape(text, key->rank, nxi_shape(key)));
+  bool admitted = t == NX_I32 || t == NX_U32;
+  if (admitted && key->rank == 1 && nxi_shape(key)[0] == 2) return true;
+  d->operand = 0;
+  return !nxi_fail(d, admitted ? NX_INVALID_ARGUMENT : NX_UNSUPPORTED_DTYPE, op,
+                   "%s: the key is %s%s, not i32 or u32 of shape [2]", op, nxi_dtypes[t].name,
+                   nxg_format_shape(text, key->rank, nxi_shape(key)));
 }
 
 /* What rand and randn check; the number of elements in *n. */

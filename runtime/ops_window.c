@@ -12,6 +12,7 @@ typedef struct windows {
 } windows;
 
 static nx_status refuse_dtype(const char *op, const nx_tensor *x, nxi_diag *d) {
+  d->operand = 0;
   return nxi_fail(d, NX_UNSUPPORTED_DTYPE, op,
                   "%s: operand 0 has dtype %s, which the operation does not admit", op,
                   nxi_dtypes[x->storage->dtype].name);
@@ -112,7 +113,6 @@ nx_tensor *nx_unfold(nx_tensor *x, const nx_window *window) {
   nxi_diag_clear(&d);
   if (x->storage->dtype == NX_C32) {
     refuse_dtype("unfold", x, &d);
-    d.operand = 0;
     return nxi_fail_null(&d);
   }
   if (read_window("unfold", window, &w, &d)) return nxi_fail_null(&d);
@@ -197,8 +197,7 @@ static bool check_fold(const nx_tensor *x, const int64_t *output, windows *w, nx
   char text[NXG_SHAPE_TEXT];
   nx_dtype t = x->storage->dtype;
   w->lead = x->rank - 2;
-  if (!nxi_is_integer(t) && !nxi_is_float(t) && !nxi_is_complex(t))
-    return !refuse_dtype("fold", x, d);
+  if (t == NX_BOOL || t == NX_C32) return !refuse_dtype("fold", x, d);
   if (!output) return !nxi_fail(d, NX_INVALID_ARGUMENT, "fold", "fold: the output size is null");
   if (w->lead < 0)
     return !nxi_fail(d, NX_INVALID_ARGUMENT, "fold", "fold: operand 0 of rank %d has no windows",

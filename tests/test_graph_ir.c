@@ -267,7 +267,7 @@ static const refusal refusals[] = {
      STATEMENT("%a = add %b, %b")},
     {NX_UNSUPPORTED_DTYPE, 3, 12, "exp: operand 0 has dtype i32", STATEMENT("%a = exp %i")},
     {NX_UNSUPPORTED_DTYPE, 3, 12, "and: operand 0 has dtype f32", STATEMENT("%a = and %x, %x")},
-    {NX_INVALID_ARGUMENT, 3, 14, "where: the condition (operand 0) has dtype f32",
+    {NX_UNSUPPORTED_DTYPE, 3, 14, "where: the condition (operand 0) has dtype f32",
      STATEMENT("%a = where %x, %x, %x")},
     {NX_INVALID_ARGUMENT, 3, 22, "where: operand 2 has dtype i32, operand 1 has f32",
      STATEMENT("%a = where %b, %x, %i")},

@@ -56,7 +56,7 @@ static void check_cast(trial *t) {
   }
   nx_tensor *x = tensor_of(t, anchors(t));
   expect_refusal(t, nx_cast(NULL, NX_F32), NX_INVALID_ARGUMENT, "a null operand");
-  expect_refusal(t, nx_cast(x, 99), NX_UNSUPPORTED_DTYPE, "a type that does not exist");
+  expect_refusal(t, nx_cast(x, 99), NX_INVALID_ARGUMENT, "a type that does not exist");
 }
 
 static nx_tensor *record_cast(trial *t, nx_dtype dtype) {
@@ -126,7 +126,7 @@ static void check_where(trial *t) {
   nx_tensor *other =
       tensor_of(t, tame_values(t, t->dtype == NX_I16 ? NX_I32 : NX_I16, 2, plane, 1));
   expect_refusal(t, nx_where(mask, x, other), NX_INVALID_ARGUMENT, "two types");
-  expect_refusal(t, nx_where(other, x, x), NX_INVALID_ARGUMENT, "a condition that is not bool");
+  expect_refusal(t, nx_where(other, x, x), NX_UNSUPPORTED_DTYPE, "a condition that is not bool");
   expect_refusal(t, nx_where(mask, NULL, x), NX_INVALID_ARGUMENT, "a null operand");
 }
 
