@@ -180,6 +180,9 @@ bool is_due(const trial *t, size_t k, size_t n);
 /* As the host has it: C order, elements of 4 bits two in a byte. */
 unsigned char *packed(trial *t, const array *a, size_t *bytes);
 nx_tensor *tensor_of(trial *t, const array *a);
+/* Element i of memory that is packed like that. */
+bits bits_at(nx_dtype dtype, const unsigned char *from, size_t i);
+void put_bits(nx_dtype dtype, unsigned char *to, size_t i, bits b);
 /* Values that matter to the type: corners, then random ones; NaNs left out if `tame`, and what overflows soon. */
 enum { SOME = 256 };
 array *some_values(trial *t, nx_dtype dtype, int32_t rank, const int64_t *shape, unsigned seed);

@@ -151,23 +151,22 @@ array *tame_values(trial *t, nx_dtype dtype, int32_t rank, const int64_t *shape,
 
 /* ---- layouts */
 
-static void pack(const array *a, unsigned char *to) {
-  const format *f = format_of(a->dtype);
+void put_bits(nx_dtype dtype, unsigned char *to, size_t i, bits b) {
+  const format *f = format_of(dtype);
   size_t part = (size_t)format_of(f->part)->bits / 8, size = (size_t)f->bits / 8;
-  for (size_t i = 0; i < a->n; i++) {
-    if (f->bits == 4) {
-      to[i / 2] |= (unsigned char)(a->at[i].low << (i % 2 ? 4 : 0));
-      continue;
-    }
-    memcpy(to + i * size, &a->at[i].low, part); /* on little-endian machines */
-    if (size > part) memcpy(to + i * size + part, &a->at[i].high, part);
+  if (f->bits == 4) {
+    int shift = i % 2 ? 4 : 0;
+    to[i / 2] = (unsigned char)((to[i / 2] & ~(15 << shift)) | (int)b.low << shift);
+    return;
   }
+  memcpy(to + i * size, &b.low, part); /* on little-endian machines */
+  if (size > part) memcpy(to + i * size + part, &b.high, part);
 }
 
 unsigned char *packed(trial *t, const array *a, size_t *bytes) {
   *bytes = (a->n * nx_dtype_bits(a->dtype) + 7) / 8;
   unsigned char *memory = room(t, *bytes + 1);
-  pack(a, memory);
+  for (size_t i = 0; i < a->n; i++) put_bits(a->dtype, memory, i, a->at[i]);
   return memory;
 }
 

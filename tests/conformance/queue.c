@@ -120,7 +120,7 @@ static bool entry_agrees(const entry *e, size_t i, bits is) {
 
 /* ---- what came */
 
-static bits unpack(nx_dtype dtype, const unsigned char *from, size_t i) {
+bits bits_at(nx_dtype dtype, const unsigned char *from, size_t i) {
   const format *f = format_of(dtype);
   size_t part = (size_t)format_of(f->part)->bits / 8, size = (size_t)f->bits / 8;
   bits b = {0, 0};
@@ -182,7 +182,7 @@ static void compare(trial *t, const entry *e) {
     return;
   }
   for (size_t i = 0; i < e->want->n; i++) {
-    bits is = unpack(e->want->dtype, memory, i);
+    bits is = bits_at(e->want->dtype, memory, i);
     t->cell->checked++;
     if (entry_agrees(e, i, is)) continue;
     report_element(t, e, i, is);
@@ -210,7 +210,7 @@ array *result_of(trial *t, nx_tensor *result, nx_dtype dtype, int32_t rank, cons
     report_error(t, what);
     return NULL;
   }
-  for (size_t i = 0; i < a->n; i++) a->at[i] = unpack(dtype, memory, i);
+  for (size_t i = 0; i < a->n; i++) a->at[i] = bits_at(dtype, memory, i);
   return a;
 }
 
