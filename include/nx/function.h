@@ -10,7 +10,10 @@
  *
  * Capture begins on a thread with its first placeholder and ends with nx_function_create. Tensors that existed
  * before (w) are not frozen: each call reads what they hold then. Assigns recorded during the capture do not
- * happen then, but at every call; if the placeholders are released before a function is made they never happen. */
+ * happen then, but at every call; if the placeholders are released before a function is made they never happen.
+ *
+ * A placeholder that is no input of the function keeps its capture going until it is released, or another function
+ * takes it; what is made meanwhile belongs to that capture and is read as it is then. */
 #ifndef NX_FUNCTION_H
 #define NX_FUNCTION_H
 

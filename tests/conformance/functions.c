@@ -127,7 +127,9 @@ static void check_donated(trial *t) {
   nx_function_release(b.f);
 }
 
+/* In a scope: while a placeholder is alive that is no function's, its capture goes on. */
 static void check_capture(trial *t) {
+  nx_scope *scope = nx_scope_begin(t->context);
   nx_tensor *x = nx_placeholder(t->context, t->device, t->dtype, 2, shape),
             *y = nx_placeholder(t->context, t->device, t->dtype, 2, shape), *two[2] = {x, x};
   nx_function *f = NULL;
@@ -149,6 +151,7 @@ static void check_capture(trial *t) {
     fault(t, "the function is described otherwise");
   expect_status(t, nx_function_input(f, 1, &in), NX_INVALID_ARGUMENT, "beyond the last input");
   nx_function_release(f);
+  nx_scope_end(scope);
 }
 
 static const operation function_table[] = {
