@@ -144,6 +144,37 @@ static void inputs_that_share_memory(void **state) {
   free(is);
 }
 
+/* One tensor for both inputs, of which the function assigns parts: each result is of the memory as it was, also where one
+ * of them is made in it. In every order of the two, the second one needing the first or not. */
+static void one_tensor_for_two_inputs(void **state) {
+  (void)state;
+  for (int form = 0; form < 8; form++) {
+    nx_scope *scope = nx_scope_begin(ctx);
+    int64_t n = form & 4 ? 3000 : 6;
+    nx_tensor *x[2] = {input(n), input(n)}, *y[2];
+    int head = form & 1, tail = !head;
+    OK(nx_assign(part(x[head], 0, 2, 1), number(2)));
+    y[0] = GOOD(nx_mul(x[head], number(2)));
+    OK(nx_assign(part(x[tail], n - 2, 2, 1),
+                 form & 2 ? GOOD(nx_reduce_max(y[0], NX_AXES(0), 0)) : number(4)));
+    y[1] = GOOD(nx_neg(x[tail]));
+    nx_function *f = make(x, 2, y, 2, NULL);
+    nx_tensor *t = vector(n, 1, 1), *in[2] = {t, t}, *out[2] = {NULL, NULL};
+    float last = form & 2 ? 2 * (float)n : 4;
+    OK(nx_realize(ctx, &t, 1, NULL));
+    OK(nx_function_call(f, in, out, NULL));
+    EXPECT(part(out[0], 0, 3, 1), 4, 4, 6);
+    EXPECT(part(out[0], n - 2, 2, 1), 2 * (float)n - 2, 2 * (float)n);
+    EXPECT(part(out[1], 0, 3, 1), -1, -2, -3);
+    EXPECT(part(out[1], n - 2, 2, 1), -last, -last);
+    EXPECT(part(t, 0, 3, 1), 1, 2, 3); /* the later assign counts */
+    EXPECT(part(t, n - 2, 2, 1), last, last);
+    release(out[0]), release(out[1]);
+    nx_function_release(f);
+    nx_scope_end(scope);
+  }
+}
+
 static void outputs_in_place(void **state) {
   (void)state;
   nx_tensor *x = input(3), *y = nx_mul(x, x);
@@ -351,6 +382,7 @@ int main(void) {
       IN_SCOPE(assigns_happen_at_every_call),
       IN_SCOPE(inputs_can_be_assigned),
       IN_SCOPE(inputs_that_share_memory),
+      IN_SCOPE(one_tensor_for_two_inputs),
       IN_SCOPE(outputs_in_place),
       IN_SCOPE(outputs_beside_their_input),
       IN_SCOPE(old_values_that_others_need),
