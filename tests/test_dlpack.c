@@ -291,6 +291,35 @@ static void nibbles(void **state) {
   }
 }
 
+/* The lowest element lies in the upper half of a byte: the storage begins with the whole byte. */
+static void nibbles_from_within(void **state) {
+  (void)state;
+  for (uint32_t mode = NX_IMPORT_COPY; mode <= NX_IMPORT_IMMUTABLE; mode++) {
+    uint8_t bytes[3] = {0x10, 0x32, 0x54}, is[2];
+    producer p;
+    begin(&p);
+    p.tensor.data = bytes, p.tensor.dtype.code = 1, p.tensor.dtype.bits = 4;
+    p.tensor.byte_offset = 2, p.tensor.rank = 1, p.shape[0] = 4, p.strides[0] = -1;
+    nx_tensor *t = take(&p, mode);
+    OK(nx_read(t, is, 2, NULL));
+    assert_true(is[0] == 0x34 && is[1] == 0x12); /* 4 3 2 1 */
+    drop(t, &p);
+  }
+}
+
+/* Strides of axes of extent 1 mean nothing: such a tensor is contiguous all the same. */
+static void strides_that_mean_nothing(void **state) {
+  (void)state;
+  producer p;
+  begin(&p);
+  p.tensor.rank = 3, p.shape[0] = 1, p.shape[1] = 3, p.shape[2] = 4;
+  p.strides[0] = INT64_MAX, p.strides[1] = 4, p.strides[2] = 1;
+  nx_tensor *t = take(&p, NX_IMPORT_SHARED);
+  assert_true(describe(t).flags & NX_C_CONTIGUOUS);
+  assert_int_equal(describe(t).strides[0], 12);
+  drop(t, &p);
+}
+
 /* A bool byte other than 0 is true, in place, copied and packed. */
 static void bools(void **state) {
   (void)state;
@@ -493,6 +522,8 @@ int main(void) {
       cmocka_unit_test(unaligned),
       cmocka_unit_test(element_types),
       cmocka_unit_test(nibbles),
+      cmocka_unit_test(nibbles_from_within),
+      cmocka_unit_test(strides_that_mean_nothing),
       cmocka_unit_test(bools),
       cmocka_unit_test(what_must_be_taken),
       cmocka_unit_test(lent_views),

@@ -21,6 +21,7 @@ static bool lapack(void) {
 
 static nx_tensor *line, *row, *square, *half, *tall, *sides, *key, *mask, *spectrum, *whole, *steps,
     *folds;
+static nx_tensor *piece;
 static nx_tensor *made[3]; /* results of the call being tried */
 
 static void make_operands(void) {
@@ -36,6 +37,7 @@ static void make_operands(void) {
   mask = GOOD(nx_cmplt(line, number(5)));
   spectrum = GOOD(nx_cast(square, NX_C64));
   whole = GOOD(nx_copy(line));
+  piece = part(whole, 1, 5, 3);
   steps = GOOD(nx_cast(part(line, 0, 5, 1), NX_I32));
   folds = GOOD(nx_expand(row, NX_SHAPE(3, 5)));
   nx_tensor *all[] = {square, half, line, tall, key, mask, spectrum, whole, steps};
@@ -77,6 +79,8 @@ ONE(contiguous, nx_contiguous(row))
 ONE(get, nx_get(line, &(nx_range){2, NX_OPEN, 3}, 1))
 STATUS(set, nx_set(whole, &(nx_range){2, 12, 2}, 1, row))
 STATUS(assign, nx_assign(whole, line))
+static const float data[5];
+STATUS(write, nx_write(piece, data, sizeof data, NULL))
 
 static const struct call {
   const char *name;
@@ -113,6 +117,7 @@ static const struct call {
     ROW(get),
     {"set", call_set, true, false},
     {"assign", call_assign, true, false},
+    {"write", call_write, true, false},
 };
 
 static void drop(void) {
@@ -134,8 +139,16 @@ static void expect_name(const struct call *c, bool realising) {
   assert_true(e.operand < 0);
 }
 
-/* Allocations that fail while it is recorded; it is tried until it needs no more. */
+static uint64_t pending(void) {
+  nx_stats s = {.size = sizeof s};
+  nx_context_collect(ctx);
+  nx_context_stats(ctx, &s);
+  return s.pending_nodes;
+}
+
+/* Allocations that fail while it is recorded; it is tried until it needs no more. What failed has left nothing behind. */
 static void fail_recording(const struct call *c) {
+  uint64_t before_all = pending();
   bool over = false;
   for (int64_t point = 0; !over; point++) {
     int64_t before = nxi_alloc_count();
@@ -144,6 +157,7 @@ static void fail_recording(const struct call *c) {
     nxi_alloc_fail(-1, false);
     over = nxi_alloc_count() - before <= point;
     if (!good) expect_name(c, false);
+    if (!good) assert_int_equal(pending(), before_all);
     else OK(nx_realize(ctx, made, made[0] != NULL, NULL));
     drop();
   }

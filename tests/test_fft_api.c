@@ -373,6 +373,16 @@ static void refused(void **state) {
 /* Without kernels, whose compilation takes longer. */
 static nx_tensor *operand, *result;
 static void prepare(void) { operand = tensor(0, NX_F64, 2, (int64_t[]){74, 20}); }
+/* Axes from the end are the same ones, with sizes too. */
+static void axes_from_the_end(void **state) {
+  (void)state;
+  nx_tensor *x = GOOD(nx_cast(GOOD(nx_reshape(vector(60, 1, 1), NX_SHAPE(3, 4, 5))), NX_C64));
+  const int64_t sizes[] = {6, 3, 8};
+  same_as(GOOD(nx_irfft(x, NX_AXES(-3, -2, -1), sizes)),
+          GOOD(nx_irfft(x, NX_AXES(0, 1, 2), sizes)));
+  same_as(GOOD(nx_irfft(x, NX_AXES(-1, -3), sizes)), GOOD(nx_irfft(x, NX_AXES(2, 0), sizes)));
+}
+
 static nx_status program(void) {
   result = nx_rfft(operand, NX_AXES(0, 1));
   return result ? nx_realize(ctx, &result, 1, NULL) : NX_OUT_OF_MEMORY;
@@ -388,10 +398,10 @@ static void allocations(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(complex_values), IN_SCOPE(real_values),   IN_SCOPE(sizes_of_results),
-      IN_SCOPE(layouts),        IN_SCOPE(nothing_there), IN_SCOPE(deepest),
-      IN_SCOPE(small_floats),   IN_SCOPE(fused),         IN_SCOPE(same_bits),
-      IN_SCOPE(functions),      IN_SCOPE(identity),      IN_SCOPE(interrupted),
-      IN_SCOPE(refused),        IN_SCOPE(allocations)};
+      IN_SCOPE(complex_values),    IN_SCOPE(real_values),   IN_SCOPE(sizes_of_results),
+      IN_SCOPE(layouts),           IN_SCOPE(nothing_there), IN_SCOPE(deepest),
+      IN_SCOPE(small_floats),      IN_SCOPE(fused),         IN_SCOPE(same_bits),
+      IN_SCOPE(functions),         IN_SCOPE(identity),      IN_SCOPE(interrupted),
+      IN_SCOPE(axes_from_the_end), IN_SCOPE(refused),       IN_SCOPE(allocations)};
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -157,6 +157,17 @@ static void fold_is_the_sum(void **state) {
   }
 }
 
+/* Padding on one side only: as many ones come together at an element as there are windows that have it. */
+static void fold_of_one_sided_padding(void **state) {
+  (void)state;
+  int64_t three = 3, two = 2, four = 4;
+  nx_window before = {.size = sizeof before, .n = 1, .kernel = &three, .before = &two},
+            after = {.size = sizeof after, .n = 1, .kernel = &three, .after = &two};
+  nx_tensor *ones = shaped(vector(12, 1, 0), NX_SHAPE(3, 4));
+  EXPECT(GOOD(nx_fold(ones, &four, &before)), 3, 3, 2, 1);
+  EXPECT(GOOD(nx_fold(ones, &four, &after)), 1, 2, 3, 3);
+}
+
 /* The result is a tensor of its own, also where nothing had to be padded. */
 static void unfold_does_not_alias(void **state) {
   (void)state;
@@ -324,6 +335,28 @@ static void random_shapes_and_moments(void **state) {
               fabs(sum[2] / 1e5 - 0.5) < 0.01);
 }
 
+/* Of an array that no memory holds: an element far out is a function of its number, of which the high word counts. */
+static void far_elements(void **state) {
+  (void)state;
+  nx_tensor *key = key_of(1234567, 0x89abcdef, NX_U32);
+  int64_t many = ((int64_t)1 << 32) + 3, at = many - 2;
+  nx_tensor *all = GOOD(nx_rand(key, NX_F64, 1, &many)),
+            *last = GOOD(nx_contiguous(GOOD(nx_shrink(all, &at, &many))));
+  double is[2], first[3];
+  OK(nx_read(last, is, sizeof is, NULL));
+  OK(nx_read(GOOD(nx_rand(key, NX_F64, NX_SHAPE(3))), first, sizeof first, NULL));
+  const uint32_t counters[2][2] = {{1, 1}, {2, 1}};
+  uint32_t words[2][2];
+  nx_tensor *counter = GOOD(nx_empty(ctx, 0, NX_U32, NX_SHAPE(2, 2)));
+  OK(nx_write(counter, counters, sizeof counters, NULL));
+  OK(nx_read(GOOD(nx_threefry(key, counter)), words, sizeof words, NULL));
+  for (int i = 0; i < 2; i++) {
+    double high = words[i][0] >> 6, low = words[i][1] >> 5;
+    assert_true(is[i] == (high * 0x1p27 + low) * 0x1p-53);
+    assert_true(is[i] != first[i + 1]);
+  }
+}
+
 static void wrong_keys(void **state) {
   (void)state;
   nx_tensor *key = key_of(7, 9, NX_I32), *many = GOOD(nx_cast(vector(3, 0, 1), NX_I32));
@@ -348,6 +381,7 @@ int main(void) {
                                      IN_SCOPE(ranges_read_and_write),
                                      IN_SCOPE(unfold_is_the_loop),
                                      IN_SCOPE(fold_is_the_sum),
+                                     IN_SCOPE(fold_of_one_sided_padding),
                                      IN_SCOPE(unfold_does_not_alias),
                                      IN_SCOPE(pooling_is_one_kernel),
                                      IN_SCOPE(wrong_windows),
@@ -355,6 +389,7 @@ int main(void) {
                                      IN_SCOPE(uniform_golden_values),
                                      IN_SCOPE(normal_golden_values),
                                      IN_SCOPE(random_shapes_and_moments),
+                                     IN_SCOPE(far_elements),
                                      IN_SCOPE(wrong_keys)};
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

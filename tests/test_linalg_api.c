@@ -359,6 +359,49 @@ static void complex_results(void **state) {
   assert_true(fabs(sums[0] - sums[1]) < 1e-12);
 }
 
+/* Operands that are parts of what is computed, and stored, in the same run: rows in the middle, and what skips some. */
+static void parts_of_results(void **state) {
+  (void)state;
+  nx_tensor *a = tensor(NX_F64, 3, (int64_t[]){4, 8, 8}), *y = GOOD(nx_neg(a)), *whole, *parts[2];
+  const int64_t start[] = {2, 0, 0}, stop[] = {4, 8, 8}, corner[] = {1, 3, 2}, end[] = {3, 7, 6};
+  parts[0] = GOOD(nx_det(GOOD(nx_shrink(y, start, stop))));
+  parts[1] = GOOD(nx_det(GOOD(nx_shrink(y, corner, end))));
+  OK(nx_realize(ctx, (nx_tensor *[]){y, parts[0], parts[1]}, 3, NULL));
+  for (int i = 0; i < 2; i++) {
+    whole = GOOD(nx_copy(GOOD(nx_shrink(a, i ? corner : start, i ? end : stop))));
+    OK(nx_realize(ctx, &whole, 1, NULL));
+    double is[2], want[2];
+    OK(nx_read(parts[i], is, sizeof is, NULL));
+    OK(nx_read(GOOD(nx_det(whole)), want, sizeof want, NULL)); /* of even extents: the sign goes */
+    for (int k = 0; k < 2; k++) assert_true(fabs(is[k] - want[k]) < 1e-12 && want[k] != 0);
+  }
+}
+
+/* Singular values of at most rcond times the largest are zeros; the usual rcond grows with the larger extent. */
+static void which_values_count(void **state) {
+  (void)state;
+  enum { ROWS = 1000 };
+  const double ratio = 100 * 0x1p-52; /* above twice the rounding unit, below 1000 times */
+  double *tall = calloc(2 * ROWS, sizeof *tall), is[2 * ROWS];
+  assert_non_null(tall);
+  tall[0] = 2, tall[3] = 1;
+  nx_tensor *a = GOOD(nx_empty(ctx, 0, NX_F64, NX_SHAPE(2, 2))),
+            *b = GOOD(nx_empty(ctx, 0, NX_F64, NX_SHAPE(ROWS, 2)));
+  OK(nx_write(a, tall, 4 * sizeof *tall, NULL));
+  for (int i = 0; i < 2; i++) {
+    OK(nx_read(GOOD(nx_pinv(a, i ? 0.5 : 0.49)), is, 4 * sizeof *is, NULL));
+    assert_true(fabs(is[0] - 0.5) < 1e-15 && fabs(is[3] - !i) < 1e-15);
+  }
+  tall[0] = 1, tall[3] = ratio;
+  OK(nx_write(b, tall, 2 * ROWS * sizeof *tall, NULL));
+  OK(nx_write(a, tall, 4 * sizeof *tall, NULL));
+  OK(nx_read(GOOD(nx_pinv(b, -1)), is, sizeof is, NULL));
+  assert_true(fabs(is[0] - 1) < 1e-15 && is[ROWS + 1] == 0);
+  OK(nx_read(GOOD(nx_pinv(a, -1)), is, 4 * sizeof *is, NULL));
+  assert_true(fabs(is[3] * ratio - 1) < 1e-12);
+  free(tall);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {IN_SCOPE(results_of_one_call),
                                      IN_SCOPE(results_apart),
@@ -368,11 +411,13 @@ int main(void) {
                                      IN_SCOPE(untouched),
                                      IN_SCOPE(right_sides),
                                      IN_SCOPE(pseudo_inverse),
+                                     IN_SCOPE(which_values_count),
                                      IN_SCOPE(small_floats),
                                      IN_SCOPE(eight_bits),
                                      IN_SCOPE(complex_pseudo_inverse),
                                      IN_SCOPE(complex_decompositions),
-                                     IN_SCOPE(complex_results)};
+                                     IN_SCOPE(complex_results),
+                                     IN_SCOPE(parts_of_results)};
   if (nxi_lapack_ready("test", NULL) != NX_OK) return 77; /* skipped */
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

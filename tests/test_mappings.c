@@ -3,6 +3,8 @@
  * releases in every order. */
 #include "api.h"
 
+#include <unistd.h>
+
 /* ---- mappings */
 
 static void map_for_writing_between_record_and_realise(void **state) {
@@ -342,6 +344,47 @@ static void bytes_of_bools(void **state) {
   nx_mapping_release(m);
 }
 
+/* A constant that the host has written is none any more: not even an operand on another device is the old number. */
+static void written_constant(void **state) {
+  (void)state;
+  nx_tensor *x = number(5), *there = GOOD(nx_to_device(vector(2, 1, 1), 1));
+  nx_mapping *m;
+  OK(nx_realize(ctx, &x, 1, NULL));
+  assert_non_null(nx_add(there, x));
+  OK(nx_map(x, NX_MAP_WRITE, NULL, &m));
+  *(float *)nx_mapping_base(m, NULL) = 7;
+  nx_mapping_release(m);
+  assert_null(nx_add(there, x));
+  assert_int_equal(nx_error_take(NULL), NX_INVALID_ARGUMENT);
+  EXPECT(GOOD(nx_add(there, GOOD(nx_to_device(x, 1)))), 8, 9);
+}
+
+/* A file whose pages are not to be written: mapped, and assigned then, the mapping shows it and the file does not. */
+static void file_that_is_mapped_again(void **state) {
+  (void)state;
+  char path[] = "nx_mapped_XXXXXX.npy";
+  int file = mkstemps(path, 4);
+  assert_true(file >= 0);
+  close(file);
+  OK(nx_save_npy(vector(3, 1, 1), path, NULL));
+  for (int assigned = 0; assigned < 2; assigned++) {
+    nx_tensor *x = NULL;
+    nx_mapping *m;
+    OK(nx_load_npy(ctx, path, &x));
+    OK(nx_map(x, assigned ? NX_MAP_READ : NX_MAP_WRITE, NULL, &m));
+    float *memory = nx_mapping_base(m, NULL);
+    assert_true(memory[0] == 1 && memory[2] == 3);
+    if (assigned) OK(nx_assign(x, number(9)));
+    else memory[1] = 8;
+    OK(nx_realize(ctx, &x, 1, NULL));
+    assert_true(memory[1] == (assigned ? 9 : 8));
+    EXPECT(part(x, 1, 1, 1), assigned ? 9 : 8);
+    nx_mapping_release(m);
+    release(x);
+  }
+  unlink(path);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(map_for_writing_between_record_and_realise),
@@ -358,6 +401,8 @@ int main(void) {
       IN_SCOPE(bytes_of_bools),
       IN_SCOPE(manual_due),
       IN_SCOPE(release_in_every_order),
+      IN_SCOPE(written_constant),
+      IN_SCOPE(file_that_is_mapped_again),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }
