@@ -78,7 +78,7 @@ ONE(copy, nx_copy(row))
 ONE(contiguous, nx_contiguous(row))
 ONE(get, nx_get(line, &(nx_range){2, NX_OPEN, 3}, 1))
 STATUS(set, nx_set(whole, &(nx_range){2, 12, 2}, 1, row))
-STATUS(assign, nx_assign(whole, line))
+STATUS(assign, nx_assign(piece, row))
 static const float data[5];
 STATUS(write, nx_write(piece, data, sizeof data, NULL))
 
