@@ -169,7 +169,7 @@ static void check_solving(trial *t) {
   for (unsigned n = 0; n < forms; n++) {
     form f = {n & 1, n & 2, n & 4};
     for (unsigned k = 0; k < SIDES; k++)
-      if (!s->forms || is_due(t, (n + k) % SIDES, SIDES) || k == n % SIDES)
+      if (is_due(t, (n + k) % SIDES, SIDES) || (!s->forms && is_due(t, (k + 3) % SIDES, SIDES)))
         check_side(t, s->solve, f, s->kind, &sides[k], (layout)((t->turn + n + k) % BROADCAST));
     if (t->cell->mark == UNAVAILABLE) break;
     if (s->forms) check_singular(t, f);
