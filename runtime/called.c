@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Under which name operations fail: that of what the caller called, also where it is recorded as others. While such an
- * operation records, its thread knows its number, nodes that are made keep it for when they fail, and what is reported is
- * said in its name. */
+ * operation records, its thread knows its number (error.c), nodes that are made keep it for when they fail, and what is
+ * reported is said in its name. */
 #include "runtime/handle.h"
-
-static _Thread_local uint16_t called;
 
 const char *nxi_op_name(uint32_t op) {
   if (op < NXG_OP_COUNT) return nxg_ops[op].name;
@@ -30,22 +28,6 @@ static bool has_parts(uint16_t op) {
 #undef CALLED
     default: return PARTS;
   }
-}
-
-uint16_t nxi_called(void) { return called; }
-
-uint16_t nxi_called_begin(uint32_t op) {
-  uint16_t outer = called;
-  if (!outer) called = (uint16_t)op;
-  return outer;
-}
-
-void nxi_called_end(uint16_t outer) { called = outer; }
-
-uint16_t nxi_called_pause(void) {
-  uint16_t outer = called;
-  called = 0;
-  return outer;
 }
 
 void nxi_called_diag(nxi_diag *d, uint16_t op) {

@@ -16,6 +16,7 @@ typedef struct slot {
 
 static _Thread_local slot error_slot;
 static _Thread_local nxi_tag *current;
+static _Thread_local uint16_t called; /* called.c */
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t tag_key; /* frees current when its thread ends */
 static bool have_key;
@@ -92,6 +93,27 @@ void nxi_tag_release(nxi_tag *t) {
 nxi_tag *nxi_tag_current(void) {
   if (current) atomic_fetch_add_explicit(&current->refs, 1, memory_order_relaxed);
   return current;
+}
+
+void nxi_node_sign(nxi_node *n) {
+  n->tag = nxi_tag_current();
+  if (!n->called) n->called = called;
+}
+
+uint16_t nxi_called(void) { return called; }
+
+uint16_t nxi_called_begin(uint32_t op) {
+  uint16_t outer = called;
+  if (!outer) called = (uint16_t)op;
+  return outer;
+}
+
+void nxi_called_end(uint16_t outer) { called = outer; }
+
+uint16_t nxi_called_pause(void) {
+  uint16_t outer = called;
+  called = 0;
+  return outer;
 }
 
 static void release_at_exit(void *tag) { nxi_tag_release(tag); }

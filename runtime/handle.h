@@ -278,13 +278,6 @@ void *nxi_error_null(const char *op, int32_t operand);
 /* Copies what the caller gave of an options struct over the defaults in *to; NULL: nothing. NX_INVALID_ARGUMENT: its
  * size is not set, so that all of it would go unheard. */
 nx_status nxi_take(void *to, const void *given, size_t known, const char *op, nxi_diag *d);
-/* This thread's tag, with a reference; NULL if it has none. */
-nxi_tag *nxi_tag_current(void);
-void nxi_tag_release(nxi_tag *t);
-
-/* ---- called.c */
-/* Of nodes too, and of the recording's own operations. Static. */
-const char *nxi_op_name(uint32_t op);
 /* From here to its end, this thread records what `op` is made of: nodes that are made are its parts, and failures are
  * its own. Within another operation nothing changes. Returns what the end is given. */
 uint16_t nxi_called_begin(uint32_t op);
@@ -292,6 +285,15 @@ void nxi_called_end(uint16_t outer);
 /* Until its end nothing is called: for what is no part of the operation, a caller's callback. */
 uint16_t nxi_called_pause(void);
 uint16_t nxi_called(void); /* 0: each operation is recorded for itself */
+/* Notes in a new node under which tag, and as a part of what, this thread records it. */
+void nxi_node_sign(nxi_node *n);
+/* This thread's tag, with a reference; NULL if it has none. */
+nxi_tag *nxi_tag_current(void);
+void nxi_tag_release(nxi_tag *t);
+
+/* ---- called.c */
+/* Of nodes too, and of the recording's own operations. Static. */
+const char *nxi_op_name(uint32_t op);
 /* Says a failure in the name of `op` (0: as it is), which recorded what failed as a part of it. */
 void nxi_called_diag(nxi_diag *d, uint16_t op);
 

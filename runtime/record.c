@@ -16,7 +16,7 @@ static nxi_node *node_create(nx_context *c, const nxi_recording *r, uint32_t n_a
                   .device = (uint8_t)r->device,
                   .n_attrs = r->n_attrs,
                   .size = (uint32_t)size,
-                  .called = r->called ? r->called : nxi_called()};
+                  .called = r->called};
   int64_t elements = 1;
   for (int32_t i = 0; i < r->rank; i++) elements *= n->tail[i] = r->shape[i];
   n->elements = elements;
@@ -50,7 +50,7 @@ static nxi_node *intern(nx_context *c, nxi_node *n, bool alone) {
   }
   atomic_store_explicit(&n->flags, flags, memory_order_relaxed);
   n->id = ++c->next_id;
-  n->tag = nxi_tag_current();
+  nxi_node_sign(n);
   return n;
 }
 
