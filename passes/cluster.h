@@ -92,6 +92,8 @@ typedef struct nxp_lower_options {
  * each. */
 typedef struct nxp_walk {
   int32_t rank, outside;
+  uint32_t
+      operand;    /* of a cat, whose elements are walked instead of the node's; UINT32_MAX: none */
   int64_t offset; /* of the first element in the node */
   int64_t extent[NXG_MAX_RANK], from[NXG_MAX_RANK], to[NXG_MAX_RANK];
 } nxp_walk;

@@ -155,11 +155,12 @@ static bool lower_pair(nxw_lower *l, uint32_t node, const nxw_affine *position, 
 
 static bool lower_walk(nxw_lower *l) {
   const nxp_walk *walk = l->part->walk;
-  uint32_t node = l->part->roots[0].node;
+  uint32_t node = l->part->roots[0].node,
+           value = walk->operand == UINT32_MAX ? node : l->g->nodes[node].args[walk->operand];
   nxw_affine from, to;
   walked_position(l, walk->from, walk->offset, &from);
   walked_position(l, walk->to, 0, &to);
-  return add_store(l, nxw_node_value(l, node, &from, NXW_NONE), node, &to, false);
+  return add_store(l, nxw_node_value(l, value, &from, NXW_NONE), node, &to, false);
 }
 
 static bool lower_roots(nxw_lower *l, nxp_group_kind kind) {

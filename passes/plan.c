@@ -179,7 +179,9 @@ void nxp_plan_destroy(nxp_plan *p) {
   for (uint32_t i = 0; i < p->n_steps; i++) {
     release_code(&p->steps[i]);
     if (p->steps[i].epilogue != NULL) release_code(p->steps[i].epilogue);
-    if (p->steps[i].staging != NULL) release_code(p->steps[i].staging->kernel);
+    const nxp_staging *staging = p->steps[i].staging;
+    for (int32_t k = 0; staging != NULL && k < staging->n_parts; k++)
+      release_code(staging->parts[k].kernel);
   }
   nxg_program_destroy(p->program);
   nxi_free(p->steps);

@@ -34,17 +34,18 @@ static const char *at(const operand *o, nx_dtype t, int64_t row, int64_t column)
          (o->transposed ? column * o->ld + row : row * o->ld + column) * nxi_dtype_size(t);
 }
 
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
 static bool multiply_tiles(const nxi_blas *blas, nx_dtype t, const nxi_tiles *tiles, int64_t m,
                            int64_t n, int64_t k, const operand *a, const operand *b, char *c) {
-  for (int64_t i = 0; i < m; i += tiles->rows) {
-    for (int64_t j = 0; j < n; j += tiles->columns) {
-      int64_t rows = m - i < tiles->rows ? m - i : tiles->rows,
-              columns = n - j < tiles->columns ? n - j : tiles->columns;
-      if (nxi_gemm(blas, t, a->transposed, b->transposed, rows, columns, k, at(a, t, i, 0), a->ld,
-                   at(b, t, 0, j), b->ld, c + (i * n + j) * nxi_dtype_size(t), n) != NX_OK)
-        return false;
-    }
-  }
+  for (int64_t i = 0; i < m; i += tiles->rows)
+    for (int64_t j = 0; j < n; j += tiles->columns)
+      for (int64_t d = 0; d < k; d += tiles->depth)
+        if ((d == 0 ? nxi_gemm : nxi_gemm_add)(
+                blas, t, a->transposed, b->transposed, smaller(tiles->rows, m - i),
+                smaller(tiles->columns, n - j), smaller(tiles->depth, k - d), at(a, t, i, d), a->ld,
+                at(b, t, d, j), b->ld, c + (i * n + j) * nxi_dtype_size(t), n) != NX_OK)
+          return false;
   return true;
 }
 

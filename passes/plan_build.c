@@ -115,7 +115,9 @@ static nx_status find_lifetimes(nxp_building *s) {
   for (uint32_t i = 0; i < p->n_steps; i++) {
     note_lifetimes(s, &p->steps[i], i);
     if (p->steps[i].epilogue != NULL) note_lifetimes(s, p->steps[i].epilogue, i);
-    if (p->steps[i].staging != NULL) note_lifetimes(s, p->steps[i].staging->kernel, i);
+    const nxp_staging *staging = p->steps[i].staging;
+    for (int32_t k = 0; staging != NULL && k < staging->n_parts; k++)
+      note_lifetimes(s, staging->parts[k].kernel, i);
   }
   return nxp_assign_temporaries(p, s->temporaries, s->n_temporaries, s->b->d);
 }
@@ -152,7 +154,7 @@ static nx_status build(nxp_building *s, const nxi_poll *poll) {
   for (uint32_t i = 0; i < b->clusters->n_groups; i++) {
     nx_status status = nxp_ask(poll, b->d);
     bool done = false;
-    if (status == NX_OK && (waits(s, i) || s->staged[i] != NXP_NONE)) continue;
+    if (status == NX_OK && (waits(s, i) || s->staged[i] > 0)) continue;
     if (status == NX_OK && s->deferred[i] != NXP_NONE) status = nxp_add_with_product(s, i, &done);
     if (status == NX_OK && !done) status = add_group(s, i);
     if (status != NX_OK) return status;
@@ -174,17 +176,19 @@ nx_status nxp_build_steps(nxp_builder *b, const nxi_poll *poll) {
   s.stamp = nxi_calloc(n, sizeof *s.stamp);
   s.readers = nxi_calloc(n, sizeof *s.readers);
   s.deferred = nxi_malloc(((size_t)b->clusters->n_groups + 1) * sizeof *s.deferred);
-  s.staged = nxi_malloc(((size_t)b->clusters->n_groups + 1) * sizeof *s.staged);
+  s.staged = nxi_calloc((size_t)b->clusters->n_groups + 1, sizeof *s.staged);
+  s.stages = nxi_malloc(((size_t)b->clusters->n_groups + 1) * sizeof *s.stages);
   nx_status status;
   if (s.group_order == NULL || s.alias_order == NULL || s.updated_by == NULL || s.stamp == NULL ||
-      s.readers == NULL || s.deferred == NULL || s.check_of == NULL || s.staged == NULL) {
+      s.readers == NULL || s.deferred == NULL || s.check_of == NULL || s.staged == NULL ||
+      s.stages == NULL) {
     status = nxi_oom(b->d);
   } else {
     s.alias_base = s.alias_order + s.n_aliases + 1;
     memset(s.updated_by, 0xff, n * sizeof *s.updated_by);
     memset(s.check_of, 0xff, n * sizeof *s.check_of);
     memset(s.deferred, 0xff, ((size_t)b->clusters->n_groups + 1) * sizeof *s.deferred);
-    memset(s.staged, 0xff, ((size_t)b->clusters->n_groups + 1) * sizeof *s.staged);
+    memset(s.stages, 0xff, ((size_t)b->clusters->n_groups + 1) * sizeof *s.stages);
     status = build(&s, poll);
   }
   nxi_free(s.group_order);
@@ -195,6 +199,7 @@ nx_status nxp_build_steps(nxp_builder *b, const nxi_poll *poll) {
   nxi_free(s.readers);
   nxi_free(s.deferred);
   nxi_free(s.staged);
+  nxi_free(s.stages);
   nxi_free(s.stack);
   nxi_free(s.temporaries);
   return status;

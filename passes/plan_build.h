@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Inside plan building: what the files plan_aside.c, plan_build.c, plan_call.c, plan_panels.c, plan_reads.c, plan_steps.c, plan_update.c and plan_product.c share. */
+/* Inside plan building: what the files plan_aside.c, plan_build.c, plan_call.c, plan_panels.c, plan_panel_walk.c, plan_reads.c, plan_steps.c, plan_update.c and plan_product.c share. */
 #ifndef NXP_PLAN_BUILD_H
 #define NXP_PLAN_BUILD_H
 
@@ -18,7 +18,8 @@ typedef struct nxp_building {
   uint32_t n_aliases;
   uint32_t *readers;  /* node -> how many groups read its memory */
   uint32_t *deferred; /* group -> matmul group that runs with it, panel by panel; NXP_NONE */
-  uint32_t *staged;   /* group -> matmul group that makes its values panel by panel; NXP_NONE */
+  uint32_t *staged;   /* group -> how many products make its values panel by panel */
+  uint32_t *stages;   /* matmul group -> the operand that it makes so; NXP_NONE */
   uint32_t
       last_failing; /* order + 1 of the last group that may fail because of what it reads; 0: none */
   uint32_t *updated_by; /* node -> the only update of its memory, NXP_NONE */
@@ -44,9 +45,9 @@ static inline int64_t node_bytes(const nxp_building *s, uint32_t node) {
 /* plan_reads.c */
 /* Finds who reads what and what is updated. False without memory. */
 bool nxp_examine(nxp_building *s);
-/* `group` runs when the later group `at` has its turn, and what it reads must last until then: asked once a group, before
- * memory is given to anything. False without memory. */
-bool nxp_read_later(nxp_building *s, uint32_t group, uint32_t at);
+/* `group` runs as a part of the product of group `product`, when the later group `at` has its turn, and what it reads must
+ * last until then: asked before memory is given to anything, for one turn of each product. False without memory. */
+bool nxp_read_later(nxp_building *s, uint32_t group, uint32_t product, uint32_t at);
 /* Inputs of one number, if that is not below 0, share memory. */
 int32_t nxp_alias_of(const nxp_building *s, uint32_t node);
 /* Whether update `node` may take over the memory of what it updates. */

@@ -39,18 +39,31 @@ typedef struct nxp_call {
   uint32_t origin; /* nxg_node.origin: to whom a failure is put down */
 } nxp_call;
 
-/* How a product makes one of its operands panel by panel: columns of the second, or rows of the first. A unit of them
- * beside each other is one run of the kernel; units lie in lines. The kernel's outer axes (row_shape) number the batch,
- * the line, and, if units slide, where in its line a unit begins. */
-typedef struct nxp_staging {
-  int operand;
+/* How the units of panels lie along one direction of the operand: in lines. They begin at multiples of `step` in a line; step
+ * 0: a line is a unit. */
+typedef struct nxp_units {
+  int64_t line, unit, step;
+} nxp_units;
+
+/* What writes elements begin .. end - 1 of the inner extent. A unit is one run of the kernel, whose outer axes (row_shape)
+ * number the batch, the unit of columns (its line, then where in that it begins) and the unit of the inner extent. */
+typedef struct nxp_panel_part {
   struct nxp_step *kernel;
   uint32_t buffer; /* of the kernel: the panel */
-  int32_t batch_axes;
-  int64_t width, line, unit; /* columns of a panel, of a line, of a unit */
-  int64_t margin;            /* columns of memory before and after a panel's */
-  bool slides;
-  int64_t column_bytes, panel_bytes; /* from one column to the next; of one thread's panel */
+  int32_t batch_axes, column_axes;
+  nxp_units columns, depth;
+  int64_t begin, end;
+} nxp_panel_part;
+
+/* How a product makes one of its operands panel by panel: columns of the second, or rows of the first, and a piece of the
+ * inner extent. */
+typedef struct nxp_staging {
+  int operand;
+  int32_t n_parts;
+  nxp_panel_part *parts;
+  int64_t width, depth;              /* columns of a panel, elements of each */
+  int64_t column_bytes, depth_bytes; /* from one to the next */
+  int64_t margin_bytes, panel_bytes; /* before the first element; of one thread's panel */
 } nxp_staging;
 
 typedef struct nxp_step {

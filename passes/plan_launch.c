@@ -95,13 +95,14 @@ static void run_epilogue(void *user, int worker, int64_t batch, int64_t row_begi
 }
 
 /* One unit of a panel, written to `to`; index: of the outer axes. */
-static void stage_unit(run *r, run *own, int worker, const int64_t *index, char *to) {
-  const nxp_step *s = own->step;
+static void stage_unit(run *r, run *own, int worker, const nxp_panel_part *part,
+                       const int64_t *index, char *to) {
+  const nxp_step *s = part->kernel;
   for (uint32_t i = 0; i < s->n_params; i++)
     own->params[i] = s->params[i] & NXP_PARAM_AXIS ? (uint64_t)index[s->params[i] & ~NXP_PARAM_AXIS]
                                                    : r->launch->params[s->params[i]];
   for (uint32_t i = 0; i < s->n_buffers; i++) own->buffers[i] = moved_address(r, s, i, index);
-  own->buffers[r->step->staging->buffer] = to;
+  own->buffers[part->buffer] = to;
   run_inside(r, own, worker);
 }
 
@@ -110,26 +111,55 @@ static void split_index(int64_t number, const int64_t *shape, int32_t begin, int
   for (int32_t a = end; a-- > begin; number /= shape[a]) index[a] = number % shape[a];
 }
 
-/* Columns begin .. end - 1 of a matrix, unit by unit. The first unit may begin a unit before them, the last end one after. */
-static void run_staging(void *user, int worker, int64_t batch, int64_t begin, int64_t end,
-                        void **base) {
+/* Where the unit that has element `at` begins, and the indices begin .. end - 1 that say so. */
+static int64_t unit_at(const nxp_units *u, int64_t at, const int64_t *shape, int32_t begin,
+                       int32_t end, int64_t *index) {
+  int64_t line = at / u->line, in = 0;
+  if (u->step > 0) {
+    int64_t last = u->line - u->unit;
+    in = at % u->line / u->step * u->step;
+    in = in < last ? in : last;
+    index[--end] = in / u->step;
+  }
+  split_index(line, shape, begin, end, index);
+  return line * u->line + in;
+}
+
+/* Elements begin .. end - 1 of the inner extent, all in one part. Units at the ends reach into the margins. */
+static void stage_part(run *r, int worker, const nxp_panel_part *part, const nxi_panel *panel,
+                       int64_t begin, int64_t end, char *base) {
+  const nxp_staging *p = r->step->staging;
+  const nxp_step *s = part->kernel;
+  int32_t columns = part->batch_axes + part->column_axes;
+  run own = {.plan = r->plan, .launch = r->launch, .step = s};
+  int64_t index[NXG_MAX_RANK + 1];
+  split_index(panel->batch, s->row_shape, 0, part->batch_axes, index);
+  for (int64_t d = begin; d < end;) {
+    int64_t deep = part->begin + unit_at(&part->depth, d - part->begin, s->row_shape, columns,
+                                         s->row_rank, index);
+    for (int64_t c = panel->first; c < panel->last;) {
+      int64_t first = unit_at(&part->columns, c, s->row_shape, part->batch_axes, columns, index);
+      stage_unit(r, &own, worker, part, index,
+                 base + (first - panel->first) * p->column_bytes +
+                     (deep - panel->begin) * p->depth_bytes);
+      c = first + part->columns.unit;
+    }
+    d = deep + part->depth.unit;
+  }
+}
+
+static void run_staging(void *user, int worker, const nxi_panel *panel, void **base) {
   run *r = user;
   const nxp_staging *p = r->step->staging;
-  const nxp_step *s = p->kernel;
-  run own = {.plan = r->plan, .launch = r->launch, .step = s};
-  char *panel = address(r, &r->step->buffers[p->operand]) + worker * p->panel_bytes;
-  int64_t index[NXG_MAX_RANK + 1];
-  split_index(batch, s->row_shape, 0, p->batch_axes, index);
-  *base = panel + p->margin * p->column_bytes;
-  for (int64_t c = begin, next; c < end; c = next) {
-    int64_t line = c / p->line, at = c % p->line, last = p->line - p->unit;
-    if (!p->slides || at > last) at = p->slides ? last : 0;
-    split_index(line, s->row_shape, p->batch_axes, s->row_rank - p->slides, index);
-    if (p->slides) index[s->row_rank - 1] = at;
-    int64_t first = line * p->line + at;
-    stage_unit(r, &own, worker, index, (char *)*base + (first - begin) * p->column_bytes);
-    next = first + p->unit;
+  char *first =
+      address(r, &r->step->buffers[p->operand]) + worker * p->panel_bytes + p->margin_bytes;
+  for (int32_t i = 0; i < p->n_parts; i++) {
+    const nxp_panel_part *part = &p->parts[i];
+    int64_t begin = panel->begin > part->begin ? panel->begin : part->begin,
+            end = panel->end < part->end ? panel->end : part->end;
+    stage_part(r, worker, part, panel, begin, end, first);
   }
+  *base = first;
 }
 
 static nx_status run_matmul(run *r, const nxi_poll *poll) {

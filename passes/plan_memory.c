@@ -99,7 +99,9 @@ nx_status nxp_assign_temporaries(nxp_plan *plan, nxp_temporary *t, uint32_t n, n
   for (uint32_t i = 0; ok && !p.too_large && i < plan->n_steps; i++) {
     resolve(&plan->steps[i], t);
     if (plan->steps[i].epilogue != NULL) resolve(plan->steps[i].epilogue, t);
-    if (plan->steps[i].staging != NULL) resolve(plan->steps[i].staging->kernel, t);
+    const nxp_staging *staging = plan->steps[i].staging;
+    for (int32_t k = 0; staging != NULL && k < staging->n_parts; k++)
+      resolve(staging->parts[k].kernel, t);
   }
   plan->scratch_offset = p.end;
   int64_t scratch;

@@ -60,12 +60,21 @@ static void put_matmul(nxi_text *out, const nxp_step *s) {
   if (s->transposed[0]) nxi_text_add(out, ", first transposed");
   if (s->transposed[1]) nxi_text_add(out, ", second transposed");
   nxi_text_add(out, "\n");
-  if (s->staging == NULL) return;
-  nxi_text_add(out, "    makes panels of %lld %s, %lld at a time: ", (long long)s->staging->width,
-               s->staging->operand == 0 ? "rows of the first" : "columns of the second",
-               (long long)s->staging->unit);
-  put_kernel(out, s->staging->kernel);
-  put_buffers(out, s->staging->kernel);
+  const nxp_staging *g = s->staging;
+  for (int32_t i = 0; g != NULL && i < g->n_parts; i++) {
+    const nxp_panel_part *part = &g->parts[i];
+    if (i == 0) nxi_text_add(out, "    makes panels of ");
+    else
+      nxi_text_add(out, "    and, from element %lld of the inner extent, ", (long long)part->begin);
+    nxi_text_add(out, "%lld %s", (long long)g->width,
+                 g->operand == 0 ? "rows of the first" : "columns of the second");
+    if (g->depth < s->k) nxi_text_add(out, " x %lld", (long long)g->depth);
+    nxi_text_add(out, ", %lld", (long long)part->columns.unit);
+    if (g->depth < s->k) nxi_text_add(out, " x %lld", (long long)part->depth.unit);
+    nxi_text_add(out, " at a time: ");
+    put_kernel(out, part->kernel);
+    put_buffers(out, part->kernel);
+  }
 }
 
 static void put_array(nxi_text *out, const nxg_array *a) {

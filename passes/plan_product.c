@@ -88,7 +88,7 @@ bool nxp_defer_products(nxp_building *s) {
         s->deferred[reader] != NXP_NONE)
       continue;
     s->deferred[reader] = i;
-    if (!nxp_read_later(s, i, reader)) return false;
+    if (!nxp_read_later(s, i, i, reader)) return false;
   }
   return true;
 }

@@ -92,8 +92,8 @@ bool nxp_examine(nxp_building *s) {
   return true;
 }
 
-bool nxp_read_later(nxp_building *s, uint32_t group, uint32_t at) {
-  return scan_group(s, group, at, s->b->clusters->n_groups + 1 + group);
+bool nxp_read_later(nxp_building *s, uint32_t group, uint32_t product, uint32_t at) {
+  return scan_group(s, group, at, s->b->clusters->n_groups + 1 + product);
 }
 
 /* Whether update `node` may take over the memory of what it updates. */

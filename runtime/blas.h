@@ -54,6 +54,10 @@ void nxi_blas_leave(const nxi_blas *blas);
 nx_status nxi_gemm(const nxi_blas *blas, nx_dtype type, bool trans_a, bool trans_b, int64_t m,
                    int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
                    void *c, int64_t ldc);
+/* The same, added to what C holds. */
+nx_status nxi_gemm_add(const nxi_blas *blas, nx_dtype type, bool trans_a, bool trans_b, int64_t m,
+                       int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
+                       void *c, int64_t ldc);
 
 /* ---- tiled, batched, on the pool */
 
@@ -65,12 +69,17 @@ typedef struct nxi_matrix {
       *batch_strides; /* elements, one for each batch dimension; 0 broadcasts (not for c) */
 } nxi_matrix;
 
-/* Makes the part of one operand that a library call needs, just before it: rows begin .. end - 1 of a (operand 0), or columns
- * of b (1). Sets *base to where element (begin, 0), or (0, begin), is until the same worker asks again; the ld is the
- * operand's. Called once for each panel, or more often where a panel takes long to multiply. */
+/* Elements begin .. end - 1 of the inner extent of the rows of a, or of the columns of b, first .. last - 1. */
+typedef struct nxi_panel {
+  int64_t batch, first, last, begin, end;
+} nxi_panel;
+
+/* Makes the part of one operand that a library call needs, just before it: of a (operand 0) or of b (1). Sets *base to where
+ * its first element is until the same worker asks again; the ld is the operand's. Called once for each panel, or more often
+ * where a panel takes long to multiply. */
 typedef struct nxi_staging {
   int operand;
-  void (*fn)(void *user, int worker, int64_t batch, int64_t begin, int64_t end, void **base);
+  void (*fn)(void *user, int worker, const nxi_panel *panel, void **base);
   void *user;
 } nxi_staging;
 
@@ -98,10 +107,11 @@ typedef struct nxi_epilogue {
 nx_status nxi_matmul_panels(const nxi_blas *blas, nxi_pool *pool, const nxi_poll *poll,
                             const nxi_matmul *p, const nxi_epilogue *epilogue, nxi_diag *d);
 
-/* How a product is cut: rows x columns of C a library call, and whole products a task if it is small. From the
- * shape alone. For documentation and tests. */
+/* How a product is cut: rows x columns of C and a piece of the inner extent a library call, and whole products a task if it
+ * is small. The pieces of a tile are added up in order. From the shape alone. For documentation and tests. */
 typedef struct nxi_tiles {
   int64_t rows, columns; /* of a tile */
+  int64_t depth;         /* of a piece, 1 at least; the last one may be shorter */
   int64_t row_panels, column_panels;
   int64_t products; /* in one task; 1 if a product has several tiles */
 } nxi_tiles;

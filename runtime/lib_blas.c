@@ -223,9 +223,10 @@ static bool leading(int64_t rows, int64_t columns, int64_t *ld) {
   return *ld >= columns && *ld >= 1 && *ld <= INT_MAX;
 }
 
-nx_status nxi_gemm(const nxi_blas *blas, nx_dtype type, bool trans_a, bool trans_b, int64_t m,
-                   int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
-                   void *c, int64_t ldc) {
+/* beta 0: C is written; 1: added to. */
+static nx_status call_gemm(const nxi_blas *blas, nx_dtype type, bool trans_a, bool trans_b,
+                           int64_t m, int64_t n, int64_t k, const void *a, int64_t lda,
+                           const void *b, int64_t ldb, int beta, void *c, int64_t ldc) {
   if (type != NX_F32 && type != NX_F64) return NX_UNSUPPORTED_DTYPE;
   if (m < 0 || n < 0 || k < 0 || m > INT_MAX || n > INT_MAX || k > INT_MAX)
     return NX_INVALID_ARGUMENT;
@@ -235,18 +236,30 @@ nx_status nxi_gemm(const nxi_blas *blas, nx_dtype type, bool trans_a, bool trans
   if (m == 0 || n == 0) return NX_OK;
   size_t size = type == NX_F32 ? sizeof(float) : sizeof(double);
   if (k == 0) {
-    for (int64_t i = 0; i < m; i++)
+    for (int64_t i = 0; beta == 0 && i < m; i++)
       memset((char *)c + (size_t)(i * ldc) * size, 0, (size_t)n * size);
     return NX_OK;
   }
   int ta = trans_a ? TRANS : NO_TRANS, tb = trans_b ? TRANS : NO_TRANS;
   nxi_blas_enter(blas);
   if (type == NX_F32)
-    blas->sgemm(ROW_MAJOR, ta, tb, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, 0, c,
-                (int)ldc);
+    blas->sgemm(ROW_MAJOR, ta, tb, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, (float)beta,
+                c, (int)ldc);
   else
-    blas->dgemm(ROW_MAJOR, ta, tb, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, 0, c,
+    blas->dgemm(ROW_MAJOR, ta, tb, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta, c,
                 (int)ldc);
   nxi_blas_leave(blas);
   return NX_OK;
+}
+
+nx_status nxi_gemm(const nxi_blas *blas, nx_dtype type, bool trans_a, bool trans_b, int64_t m,
+                   int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
+                   void *c, int64_t ldc) {
+  return call_gemm(blas, type, trans_a, trans_b, m, n, k, a, lda, b, ldb, 0, c, ldc);
+}
+
+nx_status nxi_gemm_add(const nxi_blas *blas, nx_dtype type, bool trans_a, bool trans_b, int64_t m,
+                       int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
+                       void *c, int64_t ldc) {
+  return call_gemm(blas, type, trans_a, trans_b, m, n, k, a, lda, b, ldb, 1, c, ldc);
 }

@@ -33,7 +33,9 @@ enum {
   TILE_AREA_SPLIT = 64 << 10,  /* products below four of these still make four tiles */
   TILE_AREA_FLOOR = 16 << 10,  /* no smaller for the sake of a short time */
   LONG_SIDE_MAX =
-      512 << 10, /* elements of the operand along the long side of a tile: about a cache */
+      512 << 10,      /* elements of the operand along the long side of a tile: about a cache */
+  DEPTH_WHOLE = 2048, /* up to here the inner extent stays in one piece */
+  DEPTH_MAX = 1536,   /* of a piece: at least half of it when there are several */
 };
 #define TILE_FLOPS_MAX (INT64_C(1200) << 20) /* some 7 ms: polls come between tiles */
 
@@ -75,9 +77,22 @@ static int64_t skinny_panel(int64_t few, int64_t many, int64_t k, int64_t wanted
   return wanted < many ? larger(wanted / SKINNY_UNIT, 1) * SKINNY_UNIT : many;
 }
 
+/* The pieces of the inner extent, so that a panel of an operand is bounded in both directions. Small products that the
+ * library does without packing are left whole. Their number is a power of two: what k counts (channels, positions, images)
+ * usually divides into that evenly, and then so do the pieces. */
+static int64_t pieces_depth(const nxi_tiles *t, int64_t m, int64_t n, int64_t k) {
+  int64_t most = DEPTH_MAX, count = 2;
+  if (m <= SKINNY || n <= SKINNY)
+    most = larger(most, SKINNY_VOLUME / t->rows / t->columns); /* sides up to SKINNY_VOLUME */
+  if (k <= DEPTH_WHOLE || k <= most) return larger(k, 1);
+  while (ceil_div(k, count) > most) count *= 2;
+  return k % count == 0 ? k / count : ceil_div(ceil_div(k, count), UNIT) * UNIT;
+}
+
 nxi_tiles nxi_matmul_tiles(int64_t batches, int64_t m, int64_t n, int64_t k) {
   nxi_tiles t = {.rows = larger(m, 1),
                  .columns = larger(n, 1),
+                 .depth = larger(k, 1),
                  .row_panels = 1,
                  .column_panels = 1,
                  .products = 1};
@@ -95,6 +110,7 @@ nxi_tiles nxi_matmul_tiles(int64_t batches, int64_t m, int64_t n, int64_t k) {
     t.rows = panel(m, shortened(rows, smaller(n, rows), k));
     t.columns = panel(n, shortened(ceil_div(area, t.rows), t.rows, k));
   }
+  t.depth = pieces_depth(&t, m, n, k);
   t.row_panels = ceil_div(m, t.rows);
   t.column_panels = ceil_div(n, t.columns);
   if (t.row_panels == 1 && t.column_panels == 1) {
@@ -136,36 +152,46 @@ static void *operand_at(const nxi_matmul *p, const nxi_matrix *matrix, void *sta
   return staged ? staged : element(matrix_at(p, matrix, batch), matrix, p->type, row, column);
 }
 
-/* staged: the panel of the operand that is made for the tile, or NULL. */
-static void run_tile(const matmul_run *r, int worker, int64_t batch, int64_t row_panel,
-                     int64_t column_panel, void *staged) {
+/* One library call: a piece of the inner extent, from `begin`. staged: the panel of the operand that is made for it, or NULL. */
+static void run_piece(const matmul_run *r, int64_t batch, int64_t row_panel, int64_t column_panel,
+                      int64_t begin, void *staged) {
   const nxi_matmul *p = r->p;
   const nxi_tiles *t = &r->tiles;
   int64_t row = row_panel * t->rows, rows = smaller(t->rows, p->m - row);
   int64_t column = column_panel * t->columns, columns = smaller(t->columns, p->n - column);
   bool first = staged && p->staging->operand == 0;
-  nxi_gemm(r->blas, p->type, p->a.transposed, p->b.transposed, rows, columns, p->k,
-           operand_at(p, &p->a, first ? staged : NULL, batch, row, 0), p->a.ld,
-           operand_at(p, &p->b, first ? NULL : staged, batch, 0, column), p->b.ld,
-           element(matrix_at(p, &p->c, batch), &p->c, p->type, row, column), p->c.ld);
+  (begin == 0 ? nxi_gemm : nxi_gemm_add)(
+      r->blas, p->type, p->a.transposed, p->b.transposed, rows, columns,
+      smaller(t->depth, p->k - begin),
+      operand_at(p, &p->a, first ? staged : NULL, batch, row, begin), p->a.ld,
+      operand_at(p, &p->b, first ? NULL : staged, batch, begin, column), p->b.ld,
+      element(matrix_at(p, &p->c, batch), &p->c, p->type, row, column), p->c.ld);
+}
+
+/* Whoever finishes the last tile of a row panel does its epilogue, and sees what the others wrote. */
+static void finish_tile(const matmul_run *r, int worker, int64_t batch, int64_t row_panel) {
+  const nxi_tiles *t = &r->tiles;
+  int64_t row = row_panel * t->rows;
   if (!r->epilogue) return;
-  /* Whoever finishes the last tile of a row panel does its epilogue, and sees what the others wrote. */
   if (r->unfinished && atomic_fetch_sub(&r->unfinished[batch * t->row_panels + row_panel], 1) != 1)
     return;
-  r->epilogue->fn(r->epilogue->user, worker, batch, row, row + rows);
+  r->epilogue->fn(r->epilogue->user, worker, batch, row, smaller(row + t->rows, r->p->m));
 }
 
 static void run_tiles(void *arg, int worker, int64_t begin, int64_t end) {
   const matmul_run *r = arg;
   const nxi_tiles *t = &r->tiles;
   for (int64_t i = begin; i < end; i++) {
-    int64_t row_panel = i / t->column_panels;
-    run_tile(r, worker, row_panel / t->row_panels, row_panel % t->row_panels, i % t->column_panels,
-             NULL);
+    int64_t row_panel = i / t->column_panels, batch = row_panel / t->row_panels;
+    row_panel %= t->row_panels;
+    for (int64_t at = 0; at < larger(r->p->k, 1); at += t->depth)
+      run_piece(r, batch, row_panel, i % t->column_panels, at, NULL);
+    finish_tile(r, worker, batch, row_panel);
   }
 }
 
-/* Task: batch, then panel of the staged operand, then a share of the panels of the other one. */
+/* Task: batch, then a share of the panels of the other operand, then panel of the staged one, so that threads beside each
+ * other read the same share. All of a share take a piece of the panel before the next is made. */
 static void run_staged(void *arg, int worker, int64_t begin, int64_t end) {
   const matmul_run *r = arg;
   const nxi_matmul *p = r->p;
@@ -175,13 +201,19 @@ static void run_staged(void *arg, int worker, int64_t begin, int64_t end) {
           others = rows ? t->column_panels : t->row_panels, size = rows ? t->rows : t->columns,
           shares = ceil_div(others, r->span);
   for (int64_t i = begin; i < end; i++) {
-    int64_t number = i / shares, batch = number / panels, at = number % panels;
-    int64_t other = i % shares * r->span, last = smaller(others, other + r->span);
-    void *base = NULL;
-    p->staging->fn(p->staging->user, worker, batch, at * size,
-                   smaller(at * size + size, rows ? p->m : p->n), &base);
-    for (; other < last; other++)
-      run_tile(r, worker, batch, rows ? at : other, rows ? other : at, base);
+    int64_t number = i / panels, at = i % panels;
+    int64_t other = number % shares * r->span, last = smaller(others, other + r->span);
+    nxi_panel panel = {.batch = number / shares,
+                       .first = at * size,
+                       .last = smaller(at * size + size, rows ? p->m : p->n)};
+    for (; panel.begin < p->k; panel.begin = panel.end) {
+      void *base = NULL;
+      panel.end = smaller(panel.begin + t->depth, p->k);
+      p->staging->fn(p->staging->user, worker, &panel, &base);
+      for (int64_t j = other; j < last; j++)
+        run_piece(r, panel.batch, rows ? at : j, rows ? j : at, panel.begin, base);
+    }
+    for (; other < last; other++) finish_tile(r, worker, panel.batch, rows ? at : other);
   }
 }
 
@@ -199,12 +231,15 @@ static bool fits(int64_t rows, int64_t columns, const nxi_matrix *m) {
 }
 
 static nx_status check(const nxi_matmul *p, const nxi_tiles *t, nxi_diag *d) {
-  int64_t rows = p->staging && p->staging->operand == 0 ? smaller(p->m, t->rows) : p->m,
-          columns = p->staging && p->staging->operand == 1 ? smaller(p->n, t->columns) : p->n;
+  bool first = p->staging && p->staging->operand == 0,
+       second = p->staging && p->staging->operand == 1;
   if (p->type != NX_F32 && p->type != NX_F64)
     return nxi_fail(d, NX_UNSUPPORTED_DTYPE, "matmul", "the library multiplies f32 and f64 only");
   if (p->m < 0 || p->n < 0 || p->k < 0 || p->c.transposed || p->k > INT32_MAX ||
-      !fits(rows, p->k, &p->a) || !fits(p->k, columns, &p->b) || !fits(p->m, p->n, &p->c))
+      !fits(first ? smaller(p->m, t->rows) : p->m, first ? smaller(p->k, t->depth) : p->k, &p->a) ||
+      !fits(second ? smaller(p->k, t->depth) : p->k, second ? smaller(p->n, t->columns) : p->n,
+            &p->b) ||
+      !fits(p->m, p->n, &p->c))
     return nxi_fail(d, NX_INVALID_ARGUMENT, "matmul",
                     "%lld x %lld x %lld does not fit the library's sizes", (long long)p->m,
                     (long long)p->k, (long long)p->n);

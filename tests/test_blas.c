@@ -192,7 +192,11 @@ static void test_tiles(void **state) {
     assert_true(t.column_panels * t.columns >= n &&
                 (t.column_panels - 1) * t.columns < (n ? n : 1));
     assert_true(t.products == 1 || t.row_panels * t.column_panels == 1);
+    assert_true(t.depth >= 1 && (k <= 2048 ? t.depth >= k : t.depth >= 768));
   }
+  assert_int_equal(nxi_matmul_tiles(8, 2048, 196, 18432).depth, 1152); /* 128 channels of 9 */
+  assert_int_equal(nxi_matmul_tiles(1, 64, 576, 25088).depth, 784);
+  assert_int_equal(nxi_matmul_tiles(1, 40, 40, 2049).depth, 1040);
   nxi_tiles big = nxi_matmul_tiles(1, 1024, 1024, 1024);
   assert_true(big.row_panels * big.column_panels >= 4);
   assert_int_equal(nxi_matmul_tiles(1, 4, 4, 4).row_panels, 1);
@@ -292,6 +296,9 @@ static void test_products(void **state) {
   check_product(NX_F32, 0, 33, 44, 5, false, false, false);
   check_product(NX_F32, 3, 0, 44, 5, false, false, false);
   check_product(NX_F32, 1, 640, 1100, 33, false, false, false);
+  check_product(NX_F32, 1, 70, 90, 5003, false, false, false); /* the inner extent in pieces */
+  check_product(NX_F64, 2, 120, 100, 2304, true, true, false);
+  check_product(NX_F32, 1, 3, 5, 200000, false, true, false);
 }
 
 static int32_t stop(void *user) {

@@ -125,7 +125,96 @@ static const sample samples[] = {
            " %u = update %tame0, %tame2 offset=0 shape=[20000,40] strides=[40,1]\n %y = add %q, "
            "%u\n"),
      1},
+    {"deep: even pieces of the inner extent, bias and relu",
+     GRAPH("%tame0: f32[8,256,6,6], %tame1: f32[40,2304], %tame2: f32[40,1]", "%y",
+           " %p = pad %tame0 before=[0,0,1,1] after=[0,0,1,1]\n"
+           " %v = as_strided %p strides=[16384,64,8,1,8,1] offset=0 : f32[8,256,3,3,6,6]\n"
+           " %c = copy %v\n %r = reshape %c shape=[8,2304,36]\n %q = matmul %tame1, %r\n"
+           " %b = add %q, %tame2\n %o = full 0 : f32[]\n %y = max %b, %o\n"),
+     1},
+    {"deep: pieces that cut through a window",
+     GRAPH("%tame0: f32[8,683,40], %tame1: f32[40,2049]", "%y",
+           " %p = pad %tame0 before=[0,0,1] after=[0,0,1]\n"
+           " %v = as_strided %p strides=[28686,42,1,1] offset=0 : f32[8,683,3,40]\n"
+           " %c = copy %v\n %r = reshape %c shape=[8,2049,40]\n %y = matmul %tame1, %r\n"),
+     1},
+    {"deep: the gradient of the weights, of each image",
+     GRAPH("%tame0: f32[4,4,50,50], %tame1: f32[4,40,2500]", "%y",
+           " %p = pad %tame0 before=[0,0,1,1] after=[0,0,1,1]\n"
+           " %v = as_strided %p strides=[10816,2704,52,1,52,1] offset=0 : f32[4,4,3,3,50,50]\n"
+           " %c = copy %v\n %r = reshape %c shape=[4,36,2500]\n %t = permute %r axes=[0,2,1]\n"
+           " %y = matmul %tame1, %t\n"),
+     1},
+    {"deep: the gradient of the weights, of all images, stride and dilation 2",
+     GRAPH("%tame0: f32[8,32,36,37], %tame1: f32[40,2312]", "%y",
+           " %p = pad %tame0 before=[0,0,1,0] after=[0,0,0,0]\n"
+           " %v = as_strided %p strides=[43808,1369,74,2,74,2] offset=0 : f32[8,32,3,3,17,17]\n"
+           " %t = permute %v axes=[0,4,5,1,2,3]\n %c = copy %t\n"
+           " %r = reshape %c shape=[2312,288]\n %y = matmul %tame1, %r\n"),
+     1},
+    {"deep: pieces that cut through a row of positions, f64",
+     GRAPH("%tame0: f64[9,32,13,19], %tame1: f64[40,2223]", "%y",
+           " %p = pad %tame0 before=[0,0,1,1] after=[0,0,1,1]\n"
+           " %v = as_strided %p strides=[10080,315,21,1,21,1] offset=0 : f64[9,32,3,3,13,19]\n"
+           " %t = permute %v axes=[0,4,5,1,2,3]\n %c = copy %t\n"
+           " %r = reshape %c shape=[2223,288]\n %y = matmul %tame1, %r\n"),
+     1},
+    {"deep: rows of what is elementwise",
+     GRAPH("%tame0: f32[500,2203], %tame1: f32[2203,40]", "%y",
+           " %e = exp %tame0\n %y = matmul %e, %tame1\n"),
+     1},
+    {"deep: small floats, the first operand transposed",
+     GRAPH("%tame0: bf16[2200,500], %tame1: bf16[2200,36]", "%y",
+           " %t = permute %tame0 axes=[1,0]\n %y = matmul %t, %tame1\n"),
+     1},
+    {"complex: two products of two parts",
+     GRAPH("%tame0: c128[6,4,13,11], %tame1: c128[40,36]", "%y",
+           " %p = pad %tame0 before=[0,0,1,1] after=[0,0,1,1]\n"
+           " %v = as_strided %p strides=[780,195,13,1,13,1] offset=0 : c128[6,4,3,3,13,11]\n"
+           " %c = copy %v\n %r = reshape %c shape=[6,36,143]\n %y = matmul %tame1, %r\n"),
+     2},
+    {"complex: rows, channels last, stride 2",
+     GRAPH("%tame0: c64[20,55,63,4], %tame1: c64[36,34]", "%y",
+           " %p = pad %tame0 before=[0,1,1,0] after=[0,1,1,0]\n"
+           " %v = as_strided %p strides=[14820,520,8,260,4,1] offset=0 : c64[20,28,32,3,3,4]\n"
+           " %c = copy %v\n %r = reshape %c shape=[17920,36]\n %y = matmul %r, %tame1\n"),
+     2},
+    {"complex, deep: pieces that cut through the parts",
+     GRAPH("%tame0: c64[8,513,40], %tame1: c64[36,1539]", "%y",
+           " %p = pad %tame0 before=[0,0,1] after=[0,0,1]\n"
+           " %v = as_strided %p strides=[21546,42,1,1] offset=0 : c64[8,513,3,40]\n"
+           " %c = copy %v\n %r = reshape %c shape=[8,1539,40]\n %y = matmul %tame1, %r\n"),
+     2},
+    {"deep: a cat of what is elementwise, which pieces cut through",
+     GRAPH("%tame0: f32[500,1151], %tame1: f32[500,1152], %tame2: f32[2303,40]", "%y",
+           " %a = neg %tame0\n %b = abs %tame1\n %e = cat %a, %b axis=1\n"
+           " %y = matmul %e, %tame2\n"),
+     1},
+    {"two products read it: the result and the gradient",
+     GRAPH("%tame0: f32[8,4,23,21], %tame1: f32[40,36], %tame2: f32[8,40,483]", "%y, %g",
+           " %p = pad %tame0 before=[0,0,1,1] after=[0,0,1,1]\n"
+           " %v = as_strided %p strides=[2300,575,23,1,23,1] offset=0 : f32[8,4,3,3,23,21]\n"
+           " %c = copy %v\n %r = reshape %c shape=[8,36,483]\n %y = matmul %tame1, %r\n"
+           " %t = permute %r axes=[0,2,1]\n %q = matmul %tame2, %t\n"
+           " %g = reduce_sum %q axes=[0]\n"),
+     2},
+    {"two products read it, what it reads is updated after both",
+     GRAPH("%tame0: f32[20000,40] overwrite, %tame1: f32[40,40], %tame2: f32[20000,40], "
+           "%tame3: f32[40,36]",
+           "%y, %z, %u",
+           " %e = neg %tame0\n %q = matmul %e, %tame1\n %z = matmul %e, %tame3\n"
+           " %u = update %tame0, %tame2 offset=0 shape=[20000,40] strides=[40,1]\n %y = add %q, "
+           "%u\n"),
+     2},
     /* not these */
+    {"read by a product that can make it and one that cannot",
+     GRAPH("%tame0: f32[20000,40], %tame1: f32[40,40], %tame2: f32[3,33,20000]", "%y, %z",
+           " %e = neg %tame0\n %y = matmul %e, %tame1\n %z = matmul %tame2, %e\n"),
+     0},
+    {"read by two products, and dear",
+     GRAPH("%tame0: f32[20000,40], %tame1: f32[40,40], %tame2: f32[40,36]", "%y, %z",
+           " %e = erf %tame0\n %y = matmul %e, %tame1\n %z = matmul %e, %tame2\n"),
+     0},
     {"read twice",
      GRAPH("%tame0: f32[20000,40], %tame1: f32[40,40]", "%y, %s",
            " %e = exp %tame0\n %y = matmul %e, %tame1\n %s = reduce_sum %e axes=[0,1]\n"),

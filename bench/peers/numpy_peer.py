@@ -123,18 +123,28 @@ def fft(kind, dtype, rows, n, repeat):
     return run
 
 
-def convolution(axes, images, channels, size, kernel):
-    """Windows as a view, copied to memory that exists, and one product an image."""
-    x, w = random(images, channels, *[size] * axes), random(channels, channels * kernel**axes)
+def convolution(axes, images, channels, size, kernel, result=True, gradient=False, dtype=np.float32):
+    """Windows as a view, copied to memory that exists, and one product an image; of the gradient, which are summed."""
+    def values(*shape):
+        x = random(*shape)
+        return x if dtype == np.float32 else (x + 1j * random(*shape)).astype(dtype)
+
+    x, w, g = values(images, channels, *[size] * axes), values(channels, channels * kernel**axes), None
     around = [(0, 0)] * 2 + [(kernel // 2, kernel // 2)] * axes
-    columns = np.empty((images, channels, *[kernel] * axes, *[size] * axes), np.float32)
-    out = np.empty((images, channels, size**axes), np.float32)
+    columns = np.empty((images, channels, *[kernel] * axes, *[size] * axes), dtype)
+    out = np.empty((images, channels, size**axes), dtype)
+    if gradient:
+        g, each = values(*out.shape), np.empty((images, *w.shape), dtype)
     spatial = tuple(range(2, 2 + axes))
 
     def run():
         windows = np.lib.stride_tricks.sliding_window_view(np.pad(x, around), [kernel] * axes, axis=spatial)
         np.copyto(columns, np.moveaxis(windows, tuple(range(2 + axes, 2 + 2 * axes)), spatial))
-        np.matmul(w, columns.reshape(images, channels * kernel**axes, -1), out=out)
+        flat = columns.reshape(images, channels * kernel**axes, -1)
+        if result:
+            np.matmul(w, flat, out=out)
+        if gradient:
+            np.matmul(g, flat.swapaxes(1, 2), out=each).sum(axis=0)
     return run
 
 
@@ -165,6 +175,9 @@ WORKLOADS = {
     "sgemm": lambda n: sgemm(int(n)),
     "conv1": lambda *shape: convolution(1, *map(int, shape)),
     "conv2": lambda *shape: convolution(2, *map(int, shape)),
+    "conv2c64": lambda *shape: convolution(2, *map(int, shape), dtype=np.complex64),
+    "conv2grad": lambda *shape: convolution(2, *map(int, shape), result=False, gradient=True),
+    "conv2both": lambda *shape: convolution(2, *map(int, shape), gradient=True),
 }
 
 work = None
