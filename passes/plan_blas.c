@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* The matrix product of the node-by-node interpreter: the same library calls, on the same tiles, as a plan makes, one after the
- * other, so that both give the same bits. */
+/* The matrix product of the node-by-node interpreter: the same library calls, on the same tiles, as a plan makes, one matrix
+ * after the other on one thread, so that both give the same bits. */
 #include "plan_internal.h"
 
 #include <pthread.h>
 
 /* A matrix the library can read: the given one, or a dense copy in *owned. */
 typedef struct operand {
-  const char *base;
+  void *base;
   bool transposed;
   int64_t ld;
   void *owned;
@@ -16,7 +16,7 @@ typedef struct operand {
 static bool make_operand(nx_dtype t, int64_t rows, int64_t columns, const void *base, int64_t row,
                          int64_t column, operand *out) {
   nxg_view v = {.rank = 2, .shape = {rows, columns}, .strides = {row, column}};
-  *out = (operand){.base = base};
+  *out = (operand){.base = (void *)(uintptr_t)base};
   if (nxp_gemm_layout(&v, &out->transposed, &out->ld)) return true;
   int64_t size = nxi_dtype_size(t);
   char *copy = nxi_malloc((size_t)(rows * columns * size));
@@ -29,26 +29,6 @@ static bool make_operand(nx_dtype t, int64_t rows, int64_t columns, const void *
   return true;
 }
 
-static const char *at(const operand *o, nx_dtype t, int64_t row, int64_t column) {
-  return o->base +
-         (o->transposed ? column * o->ld + row : row * o->ld + column) * nxi_dtype_size(t);
-}
-
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
-static bool multiply_tiles(const nxi_blas *blas, nx_dtype t, const nxi_tiles *tiles, int64_t m,
-                           int64_t n, int64_t k, const operand *a, const operand *b, char *c) {
-  for (int64_t i = 0; i < m; i += tiles->rows)
-    for (int64_t j = 0; j < n; j += tiles->columns)
-      for (int64_t d = 0; d < k; d += tiles->depth)
-        if ((d == 0 ? nxi_gemm : nxi_gemm_add)(
-                blas, t, a->transposed, b->transposed, smaller(tiles->rows, m - i),
-                smaller(tiles->columns, n - j), smaller(tiles->depth, k - d), at(a, t, i, d), a->ld,
-                at(b, t, d, j), b->ld, c + (i * n + j) * nxi_dtype_size(t), n) != NX_OK)
-          return false;
-  return true;
-}
-
 static bool multiply(nx_dtype t, int64_t batches, int64_t m, int64_t n, int64_t k, const void *a,
                      int64_t a_row, int64_t a_column, const void *b, int64_t b_row,
                      int64_t b_column, void *c) {
@@ -57,8 +37,15 @@ static bool multiply(nx_dtype t, int64_t batches, int64_t m, int64_t n, int64_t 
   if (blas == NULL || !make_operand(t, m, k, a, a_row, a_column, &left)) return false;
   bool ok = make_operand(t, k, n, b, b_row, b_column, &right);
   if (ok) {
-    nxi_tiles tiles = nxi_matmul_tiles(batches, m, n, k);
-    ok = multiply_tiles(blas, t, &tiles, m, n, k, &left, &right, c);
+    nxi_matmul p = {.type = t,
+                    .m = m,
+                    .n = n,
+                    .k = k,
+                    .among = batches,
+                    .a = {left.base, left.transposed, left.ld, NULL},
+                    .b = {right.base, right.transposed, right.ld, NULL},
+                    .c = {c, false, n, NULL}};
+    ok = nxi_matmul_panels(blas, NULL, NULL, &p, NULL, NULL) == NX_OK;
     nxi_free(right.owned);
   }
   nxi_free(left.owned);

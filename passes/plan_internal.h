@@ -72,7 +72,7 @@ typedef struct nxp_step {
   bool stores;       /* writes memory of an output */
   uint32_t tag_node; /* for errors and prints: the node it ends in */
   uint32_t n_buffers;
-  nxp_location *buffers; /* kernel: launch buffers; matmul: a, b, c, and with an epilogue counters;
+  nxp_location *buffers; /* kernel: launch buffers; matmul: a, b, c, and scratch if it needs some;
                             copy: from, to; call: operands, results, scratch of the call, of threads */
   bool *writes;          /* which of them it writes */
   int64_t *sizes;        /* bytes of each buffer, for liveness; 0: not planned here */

@@ -176,7 +176,8 @@ static nx_status run_matmul(run *r, const nxi_poll *poll) {
   for (int i = 0; i < 3; i++)
     *matrix[i] = (nxi_matrix){address(r, &s->buffers[i]), i < 2 && s->transposed[i], s->ld[i],
                               s->batch_strides[i]};
-  nxi_epilogue epilogue = {run_epilogue, r, s->n_buffers > 3 ? address(r, &s->buffers[3]) : NULL};
+  nxi_epilogue epilogue = {run_epilogue, r};
+  if (s->n_buffers > 3) p.scratch = address(r, &s->buffers[3]);
   nxi_staging staging = {s->staging != NULL ? s->staging->operand : 0, run_staging, r};
   if (s->staging != NULL) p.staging = &staging;
   r->failed = false;

@@ -29,7 +29,7 @@ static nxp_step *add_matmul(nxp_building *s, uint32_t node, int staged) {
   nxp_step *step = nxp_add_step(s, NXP_STEP_MATMUL, node, 4);
   if (step == NULL) return NULL;
   int32_t batch = n->rank - 2;
-  step->n_buffers = 3; /* the fourth is an epilogue's */
+  step->n_buffers = 3; /* the fourth is scratch */
   step->dtype = n->dtype;
   step->m = n->shape[batch];
   step->n = n->shape[batch + 1];
@@ -62,10 +62,23 @@ static nx_status add_product(nxp_building *s, uint32_t node, uint32_t *number) {
   return staged < 0 ? NX_OK : nxp_stage_operand(s, *number, node, staged);
 }
 
+/* Where the run counts what is finished and adds up shares: memory of the plan, so that a launch needs no other. */
+static bool add_scratch(nxp_building *s, nxp_step *product) {
+  int64_t batches = 1;
+  for (int32_t d = 0; d < product->batch_rank; d++) batches *= product->batch_shape[d];
+  int64_t bytes = nxi_matmul_scratch_bytes(product->dtype, batches, product->m, product->n,
+                                           product->k, product->epilogue != NULL);
+  if (bytes == 0) return true;
+  product->writes[product->n_buffers] = true;
+  return nxp_new_temporary(s, bytes, &product->buffers[product->n_buffers++]);
+}
+
 nx_status nxp_add_matmul_group(nxp_building *s, uint32_t group) {
   uint32_t node = s->b->clusters->groups[group].roots[0].node, number;
   if (!nxp_new_memory(s, node, &s->b->where[node])) return nxi_oom(s->b->d);
-  return add_product(s, node, &number);
+  nx_status status = add_product(s, node, &number);
+  if (status != NX_OK) return status;
+  return add_scratch(s, &s->b->plan->steps[number]) ? NX_OK : nxi_oom(s->b->d);
 }
 
 /* ---- a product and what follows it, panel by panel */
@@ -109,16 +122,6 @@ static bool reads_own_row(const nxk_kernel *k, uint32_t buffer, const nxp_kernel
   return true;
 }
 
-/* Where the run counts which panels are finished: memory of the plan, so that a launch needs no other. */
-static bool add_counters(nxp_building *s, nxp_step *product) {
-  int64_t batches = 1;
-  for (int32_t d = 0; d < product->batch_rank; d++) batches *= product->batch_shape[d];
-  int64_t bytes = nxi_matmul_counter_bytes(batches, product->m, product->n, product->k);
-  if (bytes == 0) return true;
-  product->writes[product->n_buffers] = true;
-  return nxp_new_temporary(s, bytes, &product->buffers[product->n_buffers++]);
-}
-
 /* Fills the step that runs a row kernel inside the product's step. */
 static nx_status make_epilogue(nxp_building *s, uint32_t product_number, const nxk_kernel *k,
                                const nxp_kernel_binding *binding, const nxp_group *e,
@@ -137,7 +140,7 @@ static nx_status make_epilogue(nxp_building *s, uint32_t product_number, const n
   product->epilogue = own;
   product->stores = product->stores || own->stores;
   product->overwrites = product->overwrites || own->overwrites;
-  if (!add_counters(s, product)) return nxi_oom(s->b->d);
+  if (!add_scratch(s, product)) return nxi_oom(s->b->d);
   own->row_rank = rank;
   own->row_shape = nxi_arena_copy(&p->arena, e->shape, (size_t)rank * sizeof(int64_t));
   own->row_bytes =

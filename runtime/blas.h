@@ -89,9 +89,11 @@ typedef struct nxi_matmul {
   int64_t m, n, k;
   int32_t batch_rank; /* 0: one product */
   const int64_t *batch_shape;
+  int64_t among; /* products that these are some of, for how they are cut; 0: these are all */
   nxi_matrix a, b, c;
   const nxi_staging
       *staging; /* NULL: both operands are there; else base and batch_strides of one do not count */
+  void *scratch; /* nxi_matmul_scratch_bytes, aligned to 64 bytes; NULL: it is allocated */
 } nxi_matmul;
 
 /* Called once for each panel of finished rows, on the thread that finished it, while it is in its cache. All
@@ -99,24 +101,26 @@ typedef struct nxi_matmul {
 typedef struct nxi_epilogue {
   void (*fn)(void *user, int worker, int64_t batch, int64_t row_begin, int64_t row_end);
   void *user;
-  void *counters; /* nxi_matmul_counter_bytes, aligned for an int32_t; NULL: they are allocated */
 } nxi_epilogue;
 
 /* pool, poll and epilogue may be NULL. NX_OK; NX_INTERRUPTED; NX_INVALID_ARGUMENT and NX_UNSUPPORTED_DTYPE as
- * nxi_gemm, before anything is written; NX_OUT_OF_MEMORY, likewise, and only with an epilogue without counters. */
+ * nxi_gemm, before anything is written; NX_OUT_OF_MEMORY, likewise, and only without scratch. */
 nx_status nxi_matmul_panels(const nxi_blas *blas, nxi_pool *pool, const nxi_poll *poll,
                             const nxi_matmul *p, const nxi_epilogue *epilogue, nxi_diag *d);
 
 /* How a product is cut: rows x columns of C and a piece of the inner extent a library call, and whole products a task if it
- * is small. The pieces of a tile are added up in order. From the shape alone. For documentation and tests. */
+ * is small. The pieces of a tile are added up in order; where tiles are few, in shares of some pieces, each a task, and then
+ * the shares in order. From the shape alone. For documentation and tests. */
 typedef struct nxi_tiles {
   int64_t rows, columns; /* of a tile */
   int64_t depth;         /* of a piece, 1 at least; the last one may be shorter */
+  int64_t share;         /* elements of the inner extent: whole pieces */
   int64_t row_panels, column_panels;
   int64_t products; /* in one task; 1 if a product has several tiles */
 } nxi_tiles;
 nxi_tiles nxi_matmul_tiles(int64_t batches, int64_t m, int64_t n, int64_t k);
-/* What an epilogue needs to know which rows are finished; 0: nothing, a panel of rows is one tile. */
-int64_t nxi_matmul_counter_bytes(int64_t batches, int64_t m, int64_t n, int64_t k);
+/* What a run needs to know which tiles and rows are finished, and for shares of the inner extent; 0: nothing. */
+int64_t nxi_matmul_scratch_bytes(nx_dtype type, int64_t batches, int64_t m, int64_t n, int64_t k,
+                                 bool epilogue);
 
 #endif

@@ -11,10 +11,16 @@ typedef struct matmul_run {
   const nxi_matmul *p;
   const nxi_epilogue *epilogue;
   nxi_tiles tiles;
-  int64_t batches;
+  int64_t batches, shares;
   int64_t span;                /* tiles that a task of a staged product multiplies with one panel */
   _Atomic int32_t *unfinished; /* column panels left of each row panel; NULL if each is one tile */
+  _Atomic int32_t *open;       /* shares left of each tile; NULL if there is one */
+  char *partials;              /* shares of tiles but the first, one after the other */
 } matmul_run;
+
+typedef struct tile {
+  int64_t batch, row_panel, column_panel;
+} tile;
 
 static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -36,6 +42,7 @@ enum {
       512 << 10,      /* elements of the operand along the long side of a tile: about a cache */
   DEPTH_WHOLE = 2048, /* up to here the inner extent stays in one piece */
   DEPTH_MAX = 1536,   /* of a piece: at least half of it when there are several */
+  TASKS_WANTED = 16,  /* of a product whose inner extent can be shared */
 };
 #define TILE_FLOPS_MAX (INT64_C(1200) << 20) /* some 7 ms: polls come between tiles */
 
@@ -57,11 +64,12 @@ static int64_t shortened(int64_t length, int64_t width, int64_t k) {
   return smaller(length, larger(LONG_SIDE_MAX / k, 2 * width));
 }
 
-/* Elements of C that a tile should have. */
+/* Elements of C that a tile should have. A small C is cut less for the sake of threads if the inner extent can be. */
 static int64_t tile_area(double elements, int64_t k) {
-  double area = elements / 8;
-  if (area < TILE_AREA_SPLIT)
-    area = elements / 4 < TILE_AREA_SPLIT ? elements / 4 : TILE_AREA_SPLIT;
+  double area = elements / 8, small = (double)k / DEPTH_MAX / TASKS_WANTED * elements;
+  if (small < elements / 4) small = elements / 4;
+  if (small > elements) small = elements;
+  if (area < TILE_AREA_SPLIT) area = small < TILE_AREA_SPLIT ? small : TILE_AREA_SPLIT;
   double least = (double)TILE_FLOPS_MIN / 2 / (double)k,
          most = (double)TILE_FLOPS_MAX / 2 / (double)k;
   if (most < TILE_AREA_FLOOR) most = TILE_AREA_FLOOR;
@@ -89,10 +97,21 @@ static int64_t pieces_depth(const nxi_tiles *t, int64_t m, int64_t n, int64_t k)
   return k % count == 0 ? k / count : ceil_div(ceil_div(k, count), UNIT) * UNIT;
 }
 
+/* How much of the inner extent is added up apart, so that few tiles are enough tasks and no task is too short. */
+static int64_t share_of(const nxi_tiles *t, int64_t batches, int64_t k) {
+  int64_t pieces = ceil_div(k, t->depth), few = ceil_div(TASKS_WANTED, t->row_panels);
+  if ((double)few <= (double)t->column_panels * (double)batches || pieces == 1) return larger(k, 1);
+  few = ceil_div(few, t->column_panels * batches);
+  double least = TILE_FLOPS_MIN / 2.0 / (double)t->rows / (double)t->columns / (double)t->depth;
+  int64_t each = larger(ceil_div(pieces, few), (int64_t)least + 1);
+  return each < pieces ? each * t->depth : k;
+}
+
 nxi_tiles nxi_matmul_tiles(int64_t batches, int64_t m, int64_t n, int64_t k) {
   nxi_tiles t = {.rows = larger(m, 1),
                  .columns = larger(n, 1),
                  .depth = larger(k, 1),
+                 .share = larger(k, 1),
                  .row_panels = 1,
                  .column_panels = 1,
                  .products = 1};
@@ -113,6 +132,7 @@ nxi_tiles nxi_matmul_tiles(int64_t batches, int64_t m, int64_t n, int64_t k) {
   t.depth = pieces_depth(&t, m, n, k);
   t.row_panels = ceil_div(m, t.rows);
   t.column_panels = ceil_div(n, t.columns);
+  t.share = share_of(&t, batches, k);
   if (t.row_panels == 1 && t.column_panels == 1) {
     double flops = 2.0 * (double)m * (double)n * (double)k;
     int64_t enough = flops < TILE_FLOPS_MIN ? (int64_t)(TILE_FLOPS_MIN / flops) : 1;
@@ -121,10 +141,32 @@ nxi_tiles nxi_matmul_tiles(int64_t batches, int64_t m, int64_t n, int64_t k) {
   return t;
 }
 
-int64_t nxi_matmul_counter_bytes(int64_t batches, int64_t m, int64_t n, int64_t k) {
+/* ---- scratch: counters of row panels, counters of tiles, shares */
+
+typedef struct scratch {
+  int64_t rows, tiles; /* counters of each */
+  int64_t partials;    /* where the shares begin */
+  int64_t bytes;
+} scratch;
+
+static int64_t to_lines(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+static scratch lay_out(const nxi_tiles *t, nx_dtype type, int64_t batches, int64_t k,
+                       bool epilogue) {
+  int64_t panels = batches * t->row_panels, shares = ceil_div(larger(k, 1), t->share);
+  scratch s = {.rows = epilogue && t->column_panels > 1 ? panels : 0,
+               .tiles = shares > 1 ? panels * t->column_panels : 0};
+  s.partials = to_lines((s.rows + s.tiles) * (int64_t)sizeof(_Atomic int32_t));
+  s.bytes =
+      s.partials + s.tiles * (shares - 1) * to_lines(t->rows * t->columns * nxi_dtype_size(type));
+  return s;
+}
+
+int64_t nxi_matmul_scratch_bytes(nx_dtype type, int64_t batches, int64_t m, int64_t n, int64_t k,
+                                 bool epilogue) {
+  if (batches <= 0 || m <= 0 || n <= 0) return 0;
   nxi_tiles t = nxi_matmul_tiles(batches, m, n, k);
-  if (batches <= 0 || m <= 0 || t.column_panels <= 1) return 0;
-  return batches * t.row_panels * (int64_t)sizeof(_Atomic int32_t);
+  return lay_out(&t, type, batches, k, epilogue).bytes;
 }
 
 /* ---- the run */
@@ -152,46 +194,114 @@ static void *operand_at(const nxi_matmul *p, const nxi_matrix *matrix, void *sta
   return staged ? staged : element(matrix_at(p, matrix, batch), matrix, p->type, row, column);
 }
 
-/* One library call: a piece of the inner extent, from `begin`. staged: the panel of the operand that is made for it, or NULL. */
-static void run_piece(const matmul_run *r, int64_t batch, int64_t row_panel, int64_t column_panel,
-                      int64_t begin, void *staged) {
+static int64_t tile_number(const matmul_run *r, const tile *at) {
+  return (at->batch * r->tiles.row_panels + at->row_panel) * r->tiles.column_panels +
+         at->column_panel;
+}
+
+static int64_t rows_of(const matmul_run *r, const tile *at) {
+  return smaller(r->tiles.rows, r->p->m - at->row_panel * r->tiles.rows);
+}
+
+static int64_t columns_of(const matmul_run *r, const tile *at) {
+  return smaller(r->tiles.columns, r->p->n - at->column_panel * r->tiles.columns);
+}
+
+/* Where a share of a tile is added up: the first in C, others in memory of their own. */
+static char *result_at(const matmul_run *r, const tile *at, int64_t share, int64_t *ld) {
   const nxi_matmul *p = r->p;
   const nxi_tiles *t = &r->tiles;
-  int64_t row = row_panel * t->rows, rows = smaller(t->rows, p->m - row);
-  int64_t column = column_panel * t->columns, columns = smaller(t->columns, p->n - column);
-  bool first = staged && p->staging->operand == 0;
-  (begin == 0 ? nxi_gemm : nxi_gemm_add)(
-      r->blas, p->type, p->a.transposed, p->b.transposed, rows, columns,
-      smaller(t->depth, p->k - begin),
-      operand_at(p, &p->a, first ? staged : NULL, batch, row, begin), p->a.ld,
-      operand_at(p, &p->b, first ? NULL : staged, batch, begin, column), p->b.ld,
-      element(matrix_at(p, &p->c, batch), &p->c, p->type, row, column), p->c.ld);
+  *ld = share == 0 ? p->c.ld : t->columns;
+  if (share == 0)
+    return element(matrix_at(p, &p->c, at->batch), &p->c, p->type, at->row_panel * t->rows,
+                   at->column_panel * t->columns);
+  int64_t number = tile_number(r, at) * (r->shares - 1) + share - 1;
+  return r->partials + number * to_lines(t->rows * t->columns * nxi_dtype_size(p->type));
 }
 
-/* Whoever finishes the last tile of a row panel does its epilogue, and sees what the others wrote. */
-static void finish_tile(const matmul_run *r, int worker, int64_t batch, int64_t row_panel) {
+/* One library call: a piece of the inner extent, from `begin`. staged: the panel of the operand that is made for it, or NULL. */
+static void run_piece(const matmul_run *r, const tile *at, int64_t begin, void *staged) {
+  const nxi_matmul *p = r->p;
   const nxi_tiles *t = &r->tiles;
-  int64_t row = row_panel * t->rows;
-  if (!r->epilogue) return;
-  if (r->unfinished && atomic_fetch_sub(&r->unfinished[batch * t->row_panels + row_panel], 1) != 1)
-    return;
-  r->epilogue->fn(r->epilogue->user, worker, batch, row, smaller(row + t->rows, r->p->m));
+  int64_t row = at->row_panel * t->rows, column = at->column_panel * t->columns, ld;
+  bool first = staged && p->staging->operand == 0;
+  char *c = result_at(r, at, begin / t->share, &ld);
+  (begin % t->share == 0 ? nxi_gemm : nxi_gemm_add)(
+      r->blas, p->type, p->a.transposed, p->b.transposed, rows_of(r, at), columns_of(r, at),
+      smaller(t->depth, p->k - begin),
+      operand_at(p, &p->a, first ? staged : NULL, at->batch, row, begin), p->a.ld,
+      operand_at(p, &p->b, first ? NULL : staged, at->batch, begin, column), p->b.ld, c, ld);
 }
 
+/* c = c + x, row by row. */
+static void add_rows(nx_dtype type, int64_t rows, int64_t columns, const void *x, int64_t x_ld,
+                     void *c, int64_t ld) {
+  for (int64_t i = 0; i < rows; i++) {
+    if (type == NX_F32)
+      for (int64_t j = 0; j < columns; j++)
+        ((float *)c)[i * ld + j] += ((const float *)x)[i * x_ld + j];
+    else
+      for (int64_t j = 0; j < columns; j++)
+        ((double *)c)[i * ld + j] += ((const double *)x)[i * x_ld + j];
+  }
+}
+
+/* Whoever finishes the last share of a tile joins them in order, and whoever finishes the last tile of a row panel does its
+ * epilogue; both see what the others wrote. */
+static void finish_share(const matmul_run *r, int worker, const tile *at) {
+  const nxi_tiles *t = &r->tiles;
+  if (r->open) {
+    if (atomic_fetch_sub(&r->open[tile_number(r, at)], 1) != 1) return;
+    int64_t ld, own;
+    char *c = result_at(r, at, 0, &ld);
+    for (int64_t share = 1; share < r->shares; share++) {
+      const char *x = result_at(r, at, share, &own);
+      add_rows(r->p->type, rows_of(r, at), columns_of(r, at), x, own, c, ld);
+    }
+  }
+  if (!r->epilogue) return;
+  if (r->unfinished &&
+      atomic_fetch_sub(&r->unfinished[at->batch * t->row_panels + at->row_panel], 1) != 1)
+    return;
+  int64_t row = at->row_panel * t->rows;
+  r->epilogue->fn(r->epilogue->user, worker, at->batch, row, row + rows_of(r, at));
+}
+
+/* Task: tile, then share. */
 static void run_tiles(void *arg, int worker, int64_t begin, int64_t end) {
   const matmul_run *r = arg;
   const nxi_tiles *t = &r->tiles;
   for (int64_t i = begin; i < end; i++) {
-    int64_t row_panel = i / t->column_panels, batch = row_panel / t->row_panels;
-    row_panel %= t->row_panels;
-    for (int64_t at = 0; at < larger(r->p->k, 1); at += t->depth)
-      run_piece(r, batch, row_panel, i % t->column_panels, at, NULL);
-    finish_tile(r, worker, batch, row_panel);
+    int64_t number = i / r->shares, panel = number / t->column_panels,
+            first = i % r->shares * t->share, last = smaller(first + t->share, larger(r->p->k, 1));
+    tile at = {panel / t->row_panels, panel % t->row_panels, number % t->column_panels};
+    for (int64_t d = first; d < last; d += t->depth) run_piece(r, &at, d, NULL);
+    finish_share(r, worker, &at);
   }
 }
 
-/* Task: batch, then a share of the panels of the other operand, then panel of the staged one, so that threads beside each
- * other read the same share. All of a share take a piece of the panel before the next is made. */
+/* One panel after the other of a share of the inner extent; tiles first .. last - 1 beside each other take each. */
+static void run_span(const matmul_run *r, int worker, nxi_panel panel, int64_t share_end,
+                     int64_t staged, int64_t first, int64_t last) {
+  const nxi_matmul *p = r->p;
+  bool rows = p->staging->operand == 0;
+  for (; panel.begin < share_end; panel.begin = panel.end) {
+    void *base = NULL;
+    panel.end = smaller(panel.begin + r->tiles.depth, share_end);
+    p->staging->fn(p->staging->user, worker, &panel, &base);
+    for (int64_t j = first; j < last; j++) {
+      tile at = {panel.batch, rows ? staged : j, rows ? j : staged};
+      run_piece(r, &at, panel.begin, base);
+    }
+  }
+  for (int64_t j = first; j < last; j++) {
+    tile at = {panel.batch, rows ? staged : j, rows ? j : staged};
+    finish_share(r, worker, &at);
+  }
+}
+
+/* Task: batch, then a span of the panels of the other operand, then share, then panel of the staged one, so that threads
+ * beside each other read the same span. */
 static void run_staged(void *arg, int worker, int64_t begin, int64_t end) {
   const matmul_run *r = arg;
   const nxi_matmul *p = r->p;
@@ -199,28 +309,29 @@ static void run_staged(void *arg, int worker, int64_t begin, int64_t end) {
   bool rows = p->staging->operand == 0;
   int64_t panels = rows ? t->row_panels : t->column_panels,
           others = rows ? t->column_panels : t->row_panels, size = rows ? t->rows : t->columns,
-          shares = ceil_div(others, r->span);
+          spans = ceil_div(others, r->span);
   for (int64_t i = begin; i < end; i++) {
-    int64_t number = i / panels, at = i % panels;
-    int64_t other = number % shares * r->span, last = smaller(others, other + r->span);
-    nxi_panel panel = {.batch = number / shares,
-                       .first = at * size,
-                       .last = smaller(at * size + size, rows ? p->m : p->n)};
-    for (; panel.begin < p->k; panel.begin = panel.end) {
-      void *base = NULL;
-      panel.end = smaller(panel.begin + t->depth, p->k);
-      p->staging->fn(p->staging->user, worker, &panel, &base);
-      for (int64_t j = other; j < last; j++)
-        run_piece(r, panel.batch, rows ? at : j, rows ? j : at, panel.begin, base);
-    }
-    for (; other < last; other++) finish_tile(r, worker, panel.batch, rows ? at : other);
+    int64_t staged = i % panels, share = i / panels % r->shares, number = i / panels / r->shares,
+            first = number % spans * r->span;
+    nxi_panel panel = {.batch = number / spans,
+                       .first = staged * size,
+                       .last = smaller(staged * size + size, rows ? p->m : p->n),
+                       .begin = share * t->share};
+    run_span(r, worker, panel, smaller(panel.begin + t->share, p->k), staged, first,
+             smaller(others, first + r->span));
   }
 }
 
-/* How many tiles share a panel before it is made again: so many that making it hardly counts, so few that polls come. */
-static int64_t tiles_a_task(const nxi_matmul *p, const nxi_tiles *t) {
-  double flops = 2.0 * (double)t->rows * (double)t->columns * (double)larger(p->k, 1);
-  return larger((int64_t)(2.0 * (double)TILE_FLOPS_MAX / flops), 1);
+/* How many tiles share a panel before it is made again: so many that making it hardly counts, so few that polls come and
+ * every thread has two tasks. */
+static int64_t tiles_a_task(const matmul_run *r, int64_t tasks, const nxi_pool *pool) {
+  const nxi_tiles *t = &r->tiles;
+  int64_t others = r->p->staging->operand == 0 ? t->column_panels : t->row_panels;
+  double flops =
+      2.0 * (double)t->rows * (double)t->columns * (double)smaller(t->share, larger(r->p->k, 1));
+  int64_t most = larger((int64_t)(2.0 * (double)TILE_FLOPS_MAX / flops), 1),
+          fair = larger(tasks / 2 / (pool ? nxi_pool_size(pool) : 1), 1);
+  return smaller(smaller(most, fair), others);
 }
 
 static bool fits(int64_t rows, int64_t columns, const nxi_matrix *m) {
@@ -246,30 +357,38 @@ static nx_status check(const nxi_matmul *p, const nxi_tiles *t, nxi_diag *d) {
   return NX_OK;
 }
 
+static void use_scratch(matmul_run *r, const scratch *s, char *memory) {
+  _Atomic int32_t *counters = (void *)memory;
+  if (s->rows) r->unfinished = counters;
+  if (s->tiles) r->open = counters + s->rows;
+  r->partials = memory + s->partials;
+  for (int64_t i = 0; i < s->rows; i++)
+    atomic_init(&r->unfinished[i], (int32_t)r->tiles.column_panels);
+  for (int64_t i = 0; i < s->tiles; i++) atomic_init(&r->open[i], (int32_t)r->shares);
+}
+
 nx_status nxi_matmul_panels(const nxi_blas *blas, nxi_pool *pool, const nxi_poll *poll,
                             const nxi_matmul *p, const nxi_epilogue *epilogue, nxi_diag *d) {
   matmul_run r = {.blas = blas, .p = p, .epilogue = epilogue, .batches = 1};
   for (int32_t i = 0; i < p->batch_rank; i++) r.batches *= p->batch_shape[i];
-  r.tiles = nxi_matmul_tiles(r.batches, p->m, p->n, p->k);
+  r.tiles = nxi_matmul_tiles(p->among ? p->among : r.batches, p->m, p->n, p->k);
+  r.shares = ceil_div(larger(p->k, 1), r.tiles.share);
   nx_status status = check(p, &r.tiles, d);
   if (status != NX_OK) return status;
-  if (r.batches <= 0 || p->m == 0) return NX_OK;
-  int64_t panels = r.batches * r.tiles.row_panels;
-  int64_t bytes = epilogue ? nxi_matmul_counter_bytes(r.batches, p->m, p->n, p->k) : 0;
-  if (bytes) {
-    r.unfinished = epilogue->counters ? epilogue->counters : nxi_malloc((size_t)bytes);
-    if (!r.unfinished) return nxi_oom(d);
-    for (int64_t i = 0; i < panels; i++)
-      atomic_init(&r.unfinished[i], (int32_t)r.tiles.column_panels);
-  }
-  int64_t tasks = panels * r.tiles.column_panels;
+  if (r.batches <= 0 || p->m == 0 || p->n == 0) return NX_OK;
+  scratch s = lay_out(&r.tiles, p->type, r.batches, p->k, epilogue != NULL);
+  char *memory = p->scratch, *owned = NULL;
+  if (s.bytes && !memory) memory = owned = nxi_malloc((size_t)s.bytes);
+  if (s.bytes && !memory) return nxi_oom(d);
+  if (s.bytes) use_scratch(&r, &s, memory);
+  int64_t tasks = r.batches * r.tiles.row_panels * r.tiles.column_panels * r.shares;
   if (p->staging) {
     int64_t others = p->staging->operand == 0 ? r.tiles.column_panels : r.tiles.row_panels;
-    r.span = smaller(tiles_a_task(p, &r.tiles), others);
+    r.span = tiles_a_task(&r, tasks, pool);
     tasks = tasks / others * ceil_div(others, r.span);
   }
   status = nxi_pool_run_polled(pool, poll, p->staging ? run_staged : run_tiles, &r, tasks,
                                r.tiles.products);
-  if (bytes && !epilogue->counters) nxi_free((void *)r.unfinished);
+  nxi_free(owned);
   return status == NX_OK ? NX_OK : nxi_fail(d, status, "matmul", "interrupted");
 }

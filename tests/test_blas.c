@@ -193,10 +193,12 @@ static void test_tiles(void **state) {
                 (t.column_panels - 1) * t.columns < (n ? n : 1));
     assert_true(t.products == 1 || t.row_panels * t.column_panels == 1);
     assert_true(t.depth >= 1 && (k <= 2048 ? t.depth >= k : t.depth >= 768));
+    assert_true(t.share >= t.depth && (t.share >= k || t.share % t.depth == 0));
   }
   assert_int_equal(nxi_matmul_tiles(8, 2048, 196, 18432).depth, 1152); /* 128 channels of 9 */
   assert_int_equal(nxi_matmul_tiles(1, 64, 576, 25088).depth, 784);
   assert_int_equal(nxi_matmul_tiles(1, 40, 40, 2049).depth, 1040);
+  assert_int_equal(nxi_matmul_tiles(1, 16, 16, 1 << 20).share, 1 << 16);
   nxi_tiles big = nxi_matmul_tiles(1, 1024, 1024, 1024);
   assert_true(big.row_panels * big.column_panels >= 4);
   assert_int_equal(nxi_matmul_tiles(1, 4, 4, 4).row_panels, 1);
@@ -270,7 +272,7 @@ static void check_product(nx_dtype t, int64_t batches, int64_t m, int64_t n, int
     assert_int_equal(nxi_matmul_panels(blas, pool, NULL, &q, NULL, NULL), NX_OK);
     assert_memory_equal(q.c.base, p.c.base, (size_t)(count * nxi_dtype_size(t)));
     epilogue_log log = {.p = &q, .reference = &p, .seen = calloc((size_t)(batches * m + 1), 1)};
-    nxi_epilogue epilogue = {add_one, &log, NULL};
+    nxi_epilogue epilogue = {add_one, &log};
     assert_int_equal(nxi_matmul_panels(blas, pool, NULL, &q, &epilogue, NULL), NX_OK);
     assert_int_equal(log.faults, 0);
     for (int64_t i = 0; i < batches * m; i++) assert_int_equal(log.seen[i], 1);
@@ -298,7 +300,9 @@ static void test_products(void **state) {
   check_product(NX_F32, 1, 640, 1100, 33, false, false, false);
   check_product(NX_F32, 1, 70, 90, 5003, false, false, false); /* the inner extent in pieces */
   check_product(NX_F64, 2, 120, 100, 2304, true, true, false);
-  check_product(NX_F32, 1, 3, 5, 200000, false, true, false);
+  check_product(NX_F32, 1, 3, 5, 200000, false, true, false); /* and these in shares */
+  check_product(NX_F64, 1, 17, 300, 30000, true, false, false);
+  check_product(NX_F32, 3, 40, 36, 20011, false, true, false);
 }
 
 static int32_t stop(void *user) {
@@ -364,10 +368,14 @@ static void test_out_of_memory(void **state) {
                   .b = {.base = a, .ld = N},
                   .c = {.base = c, .ld = N}};
   epilogue_log log = {.p = &p, .reference = &p, .seen = calloc(N, 1)};
-  nxi_epilogue epilogue = {add_one, &log, NULL};
+  nxi_epilogue epilogue = {add_one, &log};
   assert_true(nxi_matmul_tiles(1, N, N, N).column_panels > 1); /* so that it allocates */
   nxi_alloc_fail(0, false);
   assert_int_equal(nxi_matmul_panels(blas, NULL, NULL, &p, &epilogue, NULL), NX_OUT_OF_MEMORY);
+  p.m = 16, p.n = 16, p.k = 30000, p.a.ld = 30000, p.b.ld = 16; /* in shares */
+  assert_true(nxi_matmul_tiles(1, p.m, p.n, p.k).share < p.k);
+  nxi_alloc_fail(0, false);
+  assert_int_equal(nxi_matmul_panels(blas, NULL, NULL, &p, NULL, NULL), NX_OUT_OF_MEMORY);
   nxi_alloc_fail(-1, false);
   assert_int_equal(log.panels, 0);
   free((void *)log.seen);
