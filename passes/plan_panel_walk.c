@@ -44,22 +44,23 @@ static void part_view(const nxp_building *s, uint32_t operand, int32_t i, nxg_vi
   nxg_view_contiguous(v, x->rank, x->shape);
 }
 
-/* Batch, then what lies closer inside. False: a batch repeats. */
+/* Batch, then what lies closer inside. True: several products of the batch have the same matrix. */
 static bool walk_matrices(const nxg_node *product, const nxg_view *v, int32_t along, int32_t deep,
                           bool inner, nxp_walk *walk) {
+  bool repeats = false;
   int32_t batch = product->rank - 2, more = product->rank - v->rank, last = inner ? along : deep,
           other = inner ? deep : along;
   *walk = (nxp_walk){.rank = product->rank, .offset = v->offset};
   for (int32_t d = 0; d < batch; d++) {
     walk->extent[d] = product->shape[d];
     walk->from[d] = d < more ? 0 : v->strides[d - more];
-    if (product->shape[d] != 1 && walk->from[d] == 0) return false;
+    repeats = repeats || (product->shape[d] != 1 && walk->from[d] == 0);
   }
   walk->extent[batch] = v->shape[other];
   walk->from[batch] = v->strides[other];
   walk->extent[batch + 1] = v->shape[last];
   walk->from[batch + 1] = v->strides[last];
-  return true;
+  return repeats;
 }
 
 bool nxp_matrix_panels(const nxp_building *s, uint32_t product, int i, nxp_panels *g) {
@@ -85,7 +86,7 @@ bool nxp_matrix_panels(const nxp_building *s, uint32_t product, int i, nxp_panel
   for (int32_t k = 0; k < g->n_parts; k++) {
     nxp_panel_walk *part = &g->parts[k];
     part_view(s, n->args[i], k, &v);
-    if (!walk_matrices(n, &v, along, deep, g->inner, &part->walk)) return false;
+    g->repeats = walk_matrices(n, &v, along, deep, g->inner, &part->walk);
     part->walk.operand = operand->op == NXG_cat ? (uint32_t)k : NXP_NONE;
     part->begin = k > 0 ? g->parts[k - 1].end : 0;
     part->end = part->begin + v.shape[deep];

@@ -5,7 +5,7 @@
  * is cast for a product are the usual ones.
  *
  * The operand is a group of its own, with one elementwise root, or a cat along the inner extent; its kernels are lowered over
- * a walk (plan_panel_walk.c). Several products may read it, if all make it for themselves and that is cheap. */
+ * a walk (plan_panel_walk.c). Several products may read it, or all of a batch, if each makes it for itself and that is cheap. */
 #include "plan_panels.h"
 
 #include <string.h>
@@ -87,7 +87,7 @@ static nx_status try_operand(nxp_building *s, uint32_t product, int i, bool *ok)
     status = lower_unit(s, group, &g.parts[part].walk, &k, &binding);
     *ok = status == NX_OK && k != NULL;
     if (*ok) nxp_kernel_binding_free(&binding);
-    *ok = *ok && (s->readers[g.base] == 1 || cost_of(k) <= CHEAP);
+    *ok = *ok && ((s->readers[g.base] == 1 && !g.repeats) || cost_of(k) <= CHEAP);
     nxk_destroy(k);
   }
   return status;

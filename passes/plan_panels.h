@@ -19,6 +19,7 @@ typedef struct nxp_panel_walk {
 /* Where the operand's matrix is in its base, and the walks that make a unit of it. */
 typedef struct nxp_panels {
   uint32_t base;
+  bool repeats;          /* products of a batch have the same matrix, which each of them makes */
   bool inner;            /* columns of a panel lie beside each other; else the inner extent does */
   int64_t width;         /* columns (rows, of the first operand) of a tile */
   int64_t extent, depth; /* of all tiles; inner extent of the product */

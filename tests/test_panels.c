@@ -190,6 +190,12 @@ static const sample samples[] = {
            " %a = neg %tame0\n %b = abs %tame1\n %e = cat %a, %b axis=1\n"
            " %y = matmul %e, %tame2\n"),
      1},
+    {"the same windows for two sets of weights",
+     GRAPH("%tame0: f32[6,4,23,21], %tame1: f32[2,1,40,36]", "%y",
+           " %p = pad %tame0 before=[0,0,1,1] after=[0,0,1,1]\n"
+           " %v = as_strided %p strides=[2300,575,23,1,23,1] offset=0 : f32[6,4,3,3,23,21]\n"
+           " %c = copy %v\n %r = reshape %c shape=[6,36,483]\n %y = matmul %tame1, %r\n"),
+     1},
     {"two products read it: the result and the gradient",
      GRAPH("%tame0: f32[8,4,23,21], %tame1: f32[40,36], %tame2: f32[8,40,483]", "%y, %g",
            " %p = pad %tame0 before=[0,0,1,1] after=[0,0,1,1]\n"
@@ -208,8 +214,9 @@ static const sample samples[] = {
      2},
     /* not these */
     {"read by a product that can make it and one that cannot",
-     GRAPH("%tame0: f32[20000,40], %tame1: f32[40,40], %tame2: f32[3,33,20000]", "%y, %z",
-           " %e = neg %tame0\n %y = matmul %e, %tame1\n %z = matmul %tame2, %e\n"),
+     GRAPH("%tame0: f32[20000,40], %tame1: f32[40,40]", "%y, %z",
+           " %e = neg %tame0\n %y = matmul %e, %tame1\n %t = permute %e axes=[1,0]\n"
+           " %z = matmul %t, %e\n"),
      0},
     {"read by two products, and dear",
      GRAPH("%tame0: f32[20000,40], %tame1: f32[40,40], %tame2: f32[40,36]", "%y, %z",
@@ -223,9 +230,9 @@ static const sample samples[] = {
      GRAPH("%tame0: f32[20000,40], %tame1: f32[40,40]", "%y, %e",
            " %e = exp %tame0\n %y = matmul %e, %tame1\n"),
      0},
-    {"the same for all batches",
-     GRAPH("%tame0: f32[40,1000], %tame1: f32[9,36,40]", "%y",
-           " %e = exp %tame0\n %y = matmul %tame1, %e\n"),
+    {"the same for all batches, and dear",
+     GRAPH("%tame0: f32[4608,400], %tame1: f32[2,36,4608]", "%y",
+           " %e = erf %tame0\n %y = matmul %tame1, %e\n"),
      0},
     {"in one tile",
      GRAPH("%tame0: f32[100,100], %tame1: f32[100,100]", "%y",

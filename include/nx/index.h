@@ -33,10 +33,9 @@ typedef struct nx_window {
 /* All dtypes but c32. (lead.., spatial..) -> (lead.., product of kernel, product of the numbers of windows), both in C order.
  * A convolution is nx_matmul of weights [out, channels * kernel] and this, reshaped to [images, channels * kernel, windows];
  * pooling a reduction of it over the last axis but one. A reduction never stores the windows. Neither do products, of real or
- * complex numbers, forward or for the gradient of the weights, if nothing else reads them and they exceed the second-level
- * cache: each product makes them piece by piece. They are stored all the same where the pieces that the threads hold at
- * once would be more than half of them, where one array of windows serves every product of a batch, and where a product
- * multiplies them with themselves. */
+ * complex numbers, forward or for the gradient of the weights, if nothing else reads the windows and they exceed the
+ * second-level cache: each product makes them piece by piece. They are stored all the same where the pieces that the threads
+ * hold at once would be more than half of them, and where a product multiplies them with themselves. */
 NX_API nx_tensor *nx_unfold(nx_tensor *x, const nx_window *window);
 /* I F C. The inverse: (lead.., product of kernel, number of windows) -> (lead.., output..), where each element is the sum
  * of those that unfold would have copied it to, in the order of nx_reduce_sum over the kernel; 0 where there are none. */
