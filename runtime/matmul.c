@@ -43,6 +43,7 @@ enum {
   DEPTH_WHOLE = 2048, /* up to here the inner extent stays in one piece */
   DEPTH_MAX = 1536,   /* of a piece: at least half of it when there are several */
   TASKS_WANTED = 16,  /* of a product whose inner extent can be shared */
+  SHARED_AREA_MAX = 512 << 10, /* elements of C, of which each share has its own */
 };
 #define TILE_FLOPS_MAX (INT64_C(1200) << 20) /* some 7 ms: polls come between tiles */
 
@@ -97,11 +98,10 @@ static int64_t pieces_depth(const nxi_tiles *t, int64_t m, int64_t n, int64_t k)
   return k % count == 0 ? k / count : ceil_div(ceil_div(k, count), UNIT) * UNIT;
 }
 
-/* How much of the inner extent is added up apart, so that few tiles are enough tasks and no task is too short. */
-static int64_t share_of(const nxi_tiles *t, int64_t batches, int64_t k) {
-  int64_t pieces = ceil_div(k, t->depth), few = ceil_div(TASKS_WANTED, t->row_panels);
-  if ((double)few <= (double)t->column_panels * (double)batches || pieces == 1) return larger(k, 1);
-  few = ceil_div(few, t->column_panels * batches);
+/* How much of the inner extent is added up apart, so that few tiles of a small C are enough tasks and no task is too short. */
+static int64_t share_of(const nxi_tiles *t, double elements, int64_t tiles, int64_t k) {
+  int64_t pieces = ceil_div(k, t->depth), few = ceil_div(TASKS_WANTED, tiles);
+  if (pieces == 1 || elements > SHARED_AREA_MAX) return larger(k, 1);
   double least = TILE_FLOPS_MIN / 2.0 / (double)t->rows / (double)t->columns / (double)t->depth;
   int64_t each = larger(ceil_div(pieces, few), (int64_t)least + 1);
   return each < pieces ? each * t->depth : k;
@@ -132,7 +132,9 @@ nxi_tiles nxi_matmul_tiles(int64_t batches, int64_t m, int64_t n, int64_t k) {
   t.depth = pieces_depth(&t, m, n, k);
   t.row_panels = ceil_div(m, t.rows);
   t.column_panels = ceil_div(n, t.columns);
-  t.share = share_of(&t, batches, k);
+  double tiles = (double)batches * (double)t.row_panels * (double)t.column_panels;
+  if (tiles < TASKS_WANTED)
+    t.share = share_of(&t, (double)batches * (double)m * (double)n, (int64_t)tiles, k);
   if (t.row_panels == 1 && t.column_panels == 1) {
     double flops = 2.0 * (double)m * (double)n * (double)k;
     int64_t enough = flops < TILE_FLOPS_MIN ? (int64_t)(TILE_FLOPS_MIN / flops) : 1;

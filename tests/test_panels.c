@@ -190,6 +190,11 @@ static const sample samples[] = {
            " %a = neg %tame0\n %b = abs %tame1\n %e = cat %a, %b axis=1\n"
            " %y = matmul %e, %tame2\n"),
      1},
+    {"a cat, transposed",
+     GRAPH("%tame0: f32[20000,16], %tame1: f32[20000,24], %tame2: f32[36,40]", "%y",
+           " %a = neg %tame0\n %b = abs %tame1\n %e = cat %a, %b axis=1\n"
+           " %t = permute %e axes=[1,0]\n %y = matmul %tame2, %t\n"),
+     1},
     {"the same windows for two sets of weights",
      GRAPH("%tame0: f32[6,4,23,21], %tame1: f32[2,1,40,36]", "%y",
            " %p = pad %tame0 before=[0,0,1,1] after=[0,0,1,1]\n"
