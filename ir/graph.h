@@ -192,11 +192,12 @@ int64_t nxg_program_work(const nxg_program *p);
 /* What multiplies float matrices: the runtime sets it to the BLAS that its plans call, so that both give the same
  * bits. dtype is f32 or f64 (smaller floats come as f32); strides in elements; c dense, m rows of n. batches: of how
  * many products this is one. Only asked for products of which an extent exceeds NXG_SMALL_MATMUL; smaller and integer
- * ones, and those it returns false for, are c = fma(a, b, c) over k in order from +0. Set it before programs run. */
+ * ones, and those it returns NX_DEVICE_UNAVAILABLE for, are c = fma(a, b, c) over k in order from +0. Other failures, which
+ * d tells of, end the run. Set it before programs run. */
 enum { NXG_SMALL_MATMUL = 32 };
-typedef bool (*nxg_matmul_fn)(nx_dtype dtype, int64_t batches, int64_t m, int64_t n, int64_t k,
-                              const void *a, int64_t a_row, int64_t a_column, const void *b,
-                              int64_t b_row, int64_t b_column, void *c);
+typedef nx_status (*nxg_matmul_fn)(nx_dtype dtype, int64_t batches, int64_t m, int64_t n, int64_t k,
+                                   const void *a, int64_t a_row, int64_t a_column, const void *b,
+                                   int64_t b_row, int64_t b_column, void *c, nxi_diag *d);
 void nxg_set_matmul(nxg_matmul_fn f); /* NULL: none */
 
 #endif

@@ -123,26 +123,31 @@ static void widen_matrix(nx_dtype t, const char *from, int64_t rows, int64_t col
     }
 }
 
-/* One matrix by the library; false if it does not do this one. */
-static bool multiply_by_library(const nxg_step *s, const nxg_run_state *r, const char *a,
-                                const char *b, char *c) {
+/* One matrix by the library; false if it does not do this one. A failure is the run's. */
+static bool multiply_by_library(const nxg_step *s, nxg_run_state *r, const char *a, const char *b,
+                                char *c) {
   const int64_t *v = s->numbers;
   nxg_matmul_fn f = atomic_load_explicit(&library, memory_order_acquire);
   int64_t size = nxi_dtype_size(s->dtype), m = v[M], n = v[N], k = v[K];
+  bool small = nxi_is_small_float(s->dtype);
+  nx_status status;
   if (!f || !nxi_is_float(s->dtype) ||
       (m <= NXG_SMALL_MATMUL && n <= NXG_SMALL_MATMUL && k <= NXG_SMALL_MATMUL))
     return false;
   int64_t batches = s->n / (m * n);
-  if (!nxi_is_small_float(s->dtype))
-    return f(s->dtype, batches, m, n, k, a, v[A_ROW] / size, v[A_COLUMN] / size, b, v[B_ROW] / size,
-             v[B_COLUMN] / size, c);
-  float *wide_a = (float *)(void *)nxg_address(r, s->temporary), *wide_b = wide_a + m * k,
-        *wide_c = wide_b + k * n;
-  widen_matrix(s->dtype, a, m, k, v[A_ROW], v[A_COLUMN], wide_a);
-  widen_matrix(s->dtype, b, k, n, v[B_ROW], v[B_COLUMN], wide_b);
-  if (!f(NX_F32, batches, m, n, k, wide_a, k, 1, wide_b, n, 1, wide_c)) return false;
-  nxg_narrow(s->dtype, wide_c, c, m * n);
-  return true;
+  if (small) {
+    float *wide_a = (float *)(void *)nxg_address(r, s->temporary), *wide_b = wide_a + m * k,
+          *wide_c = wide_b + k * n;
+    widen_matrix(s->dtype, a, m, k, v[A_ROW], v[A_COLUMN], wide_a);
+    widen_matrix(s->dtype, b, k, n, v[B_ROW], v[B_COLUMN], wide_b);
+    status = f(NX_F32, batches, m, n, k, wide_a, k, 1, wide_b, n, 1, wide_c, r->d);
+    if (status == NX_OK) nxg_narrow(s->dtype, wide_c, c, m * n);
+  } else {
+    status = f(s->dtype, batches, m, n, k, a, v[A_ROW] / size, v[A_COLUMN] / size, b,
+               v[B_ROW] / size, v[B_COLUMN] / size, c, r->d);
+  }
+  if (status != NX_OK && status != NX_DEVICE_UNAVAILABLE) r->status = status;
+  return status != NX_DEVICE_UNAVAILABLE;
 }
 
 void nxg_step_matmul(const nxg_step *s, nxg_run_state *r) {
@@ -159,6 +164,7 @@ void nxg_step_matmul(const nxg_step *s, nxg_run_state *r) {
   nxg_cursor_start(&b, &s->args[1], nxg_address(r, s->args[1].place));
   for (int64_t done = 0; done < s->n; done += matrix, to += matrix * size) {
     if (!multiply_by_library(s, r, a.at, b.at, to)) multiply(s, r, a.at, b.at, to);
+    if (r->status != NX_OK) return;
     if (nxi_is_nibble(s->result)) nxg_wrap_nibbles(s->result, to, matrix);
     nxg_cursor_next(&a);
     nxg_cursor_next(&b);

@@ -29,14 +29,15 @@ static bool make_operand(nx_dtype t, int64_t rows, int64_t columns, const void *
   return true;
 }
 
-static bool multiply(nx_dtype t, int64_t batches, int64_t m, int64_t n, int64_t k, const void *a,
-                     int64_t a_row, int64_t a_column, const void *b, int64_t b_row,
-                     int64_t b_column, void *c) {
+static nx_status multiply(nx_dtype t, int64_t batches, int64_t m, int64_t n, int64_t k,
+                          const void *a, int64_t a_row, int64_t a_column, const void *b,
+                          int64_t b_row, int64_t b_column, void *c, nxi_diag *d) {
   const nxi_blas *blas = nxi_blas_get(NULL);
   operand left, right;
-  if (blas == NULL || !make_operand(t, m, k, a, a_row, a_column, &left)) return false;
-  bool ok = make_operand(t, k, n, b, b_row, b_column, &right);
-  if (ok) {
+  if (blas == NULL) return NX_DEVICE_UNAVAILABLE;
+  if (!make_operand(t, m, k, a, a_row, a_column, &left)) return nxi_oom(d);
+  nx_status status = NX_OUT_OF_MEMORY;
+  if (make_operand(t, k, n, b, b_row, b_column, &right)) {
     nxi_matmul p = {.type = t,
                     .m = m,
                     .n = n,
@@ -45,11 +46,13 @@ static bool multiply(nx_dtype t, int64_t batches, int64_t m, int64_t n, int64_t 
                     .a = {left.base, left.transposed, left.ld, NULL},
                     .b = {right.base, right.transposed, right.ld, NULL},
                     .c = {c, false, n, NULL}};
-    ok = nxi_matmul_panels(blas, NULL, NULL, &p, NULL, NULL) == NX_OK;
+    status = nxi_matmul_panels(blas, NULL, NULL, &p, NULL, d);
     nxi_free(right.owned);
+  } else {
+    nxi_oom(d);
   }
   nxi_free(left.owned);
-  return ok;
+  return status;
 }
 
 static void set_once(void) { nxg_set_matmul(multiply); }
