@@ -37,7 +37,7 @@ void bench_traffic_run(void *traffic);
 
 /* ---- the NumPy peer: a process that does named workloads on request. NULL if there is no NumPy. */
 typedef struct bench_peer bench_peer;
-bench_peer *bench_peer_start(const char *script, int threads);
+bench_peer *bench_peer_start(const char *python, const char *script, int threads);
 void bench_peer_stop(bench_peer *p);
 bool bench_peer_setup(bench_peer *p, const char *workload); /* false: it does not know that one */
 void bench_peer_run(void *peer);

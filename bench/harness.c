@@ -155,7 +155,7 @@ struct bench_peer {
   FILE *to, *from;
 };
 
-bench_peer *bench_peer_start(const char *script, int threads) {
+bench_peer *bench_peer_start(const char *python, const char *script, int threads) {
   int down[2], up[2];
   char count[16];
   snprintf(count, sizeof count, "%d", threads);
@@ -167,7 +167,7 @@ bench_peer *bench_peer_start(const char *script, int threads) {
     close(down[1]);
     close(up[0]);
     setenv("OPENBLAS_NUM_THREADS", count, 1);
-    execl("/usr/bin/python3", "python3", script, (char *)NULL);
+    execl(python, python, script, (char *)NULL);
     _exit(127);
   }
   close(down[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* nx-bench [--json] [--only TEXT] [--threads N] [--rounds N]: the rows of docs/bench.md on this machine. */
+/* nx-bench [--json] [--only TEXT] [--threads N] [--rounds N] [--python FILE]: the rows of docs/bench.md on this machine. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 
 int main(int argc, char **argv) {
   bench_lab lab = {.threads = (int)sysconf(_SC_NPROCESSORS_ONLN), .rounds = 25};
+  const char *python = "/usr/bin/python3"; /* whose NumPy is compared with */
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--json") == 0) {
       lab.out.json = true;
@@ -18,8 +19,11 @@ int main(int argc, char **argv) {
       lab.threads = atoi(argv[++i]);
     } else if (i + 1 < argc && strcmp(argv[i], "--rounds") == 0) {
       lab.rounds = atoi(argv[++i]);
+    } else if (i + 1 < argc && strcmp(argv[i], "--python") == 0) {
+      python = argv[++i];
     } else {
-      fprintf(stderr, "usage: nx-bench [--json] [--only TEXT] [--threads N] [--rounds N]\n");
+      fprintf(stderr, "usage: nx-bench [--json] [--only TEXT] [--threads N] [--rounds N]"
+                      " [--python FILE]\n");
       return 2;
     }
   }
@@ -30,7 +34,7 @@ int main(int argc, char **argv) {
 #endif
   nx_context_options o = {.size = sizeof o, .threads = lab.threads, .cache_dir = ""};
   bench_check(nx_context_create(&o, &lab.context));
-  lab.numpy = bench_peer_start(NX_BENCH_PEER, lab.threads);
+  lab.numpy = bench_peer_start(python, NX_BENCH_PEER, lab.threads);
   bench_overhead(&lab);
   bench_arrays(&lab);
   bench_matmul(&lab);

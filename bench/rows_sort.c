@@ -23,6 +23,17 @@ static const sorting sortings[] = {
     {NX_F32, true, 1, {1024, 1024}},  {NX_F64, false, 1, {1024, 1024}},
     {NX_F32, false, 1, {100000, 10}}, {NX_F32, true, 1, {100000, 10}},
     {NX_F32, false, 1, {10000, 100}}, {NX_F64, false, 1, {10000, 100}},
+    {NX_F32, false, 1, {33333, 30}},  {NX_F32, false, 1, {4000, 250}},
+    {NX_F64, false, 1, {33333, 30}},  {NX_F64, false, 1, {4000, 250}},
+    {NX_I32, false, 1, {33333, 30}},  {NX_I32, false, 1, {10000, 100}},
+    {NX_I64, false, 1, {33333, 30}},  {NX_I64, false, 1, {10000, 100}},
+    {NX_I16, false, 1, {33333, 30}},  {NX_I16, false, 1, {10000, 100}},
+    {NX_I16, false, 1, {4000, 250}},  {NX_I16, false, 1, {1000, 1000}},
+    {NX_I8, false, 1, {10000, 100}},  {NX_F16, false, 1, {10000, 100}},
+    {NX_I16, false, 1, {1, 1000000}}, {NX_I8, false, 1, {1, 1000000}},
+    {NX_F32, true, 1, {33333, 30}},   {NX_F32, true, 1, {10000, 100}},
+    {NX_F64, true, 1, {33333, 30}},   {NX_F64, true, 1, {10000, 100}},
+    {NX_I16, true, 1, {33333, 30}},   {NX_I16, true, 1, {10000, 100}},
 };
 
 typedef struct job {
@@ -39,6 +50,10 @@ static void run_job(void *state) {
   nx_tensor_release(y);
 }
 
+static double range_of(nx_dtype t) {
+  return t == NX_I32 || t == NX_I64 ? 1 << 30 : t == NX_I16 ? 1 << 15 : t == NX_I8 ? 1 << 7 : 2;
+}
+
 static void run_row(bench_lab *lab, const sorting *what) {
   char name[64], peer[64];
   const int64_t *shape = what->shape;
@@ -50,7 +65,7 @@ static void run_row(bench_lab *lab, const sorting *what) {
   snprintf(peer, sizeof peer, "%s %s %d %lld %lld", call, dtype, what->axis, (long long)shape[0],
            (long long)shape[1]);
   if (!bench_wanted(&lab->out, name)) return;
-  const double range = what->dtype == NX_I32 || what->dtype == NX_I64 ? 1 << 30 : 2;
+  const double range = range_of(what->dtype);
   job j = {.lab = lab, .what = what, .x = bench_random(lab, what->dtype, 2, shape, -range, range)};
   bench_way ways[2] = {{.run = run_job, .state = &j},
                        {.run = bench_peer_run, .state = lab->numpy, .foreign = true}};

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lapack.h"
+#include "lu.h"
 #include "small_matrix.h"
 
 typedef void (*getrf_fn)(const int *m, const int *n, void *a, const int *lda, int *pivots,
@@ -52,16 +52,6 @@ static void store(nx_dtype t, number x, void *to) {
 
 enum { FACTORS, PIVOTS };
 
-static nx_status prepare_det(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {
-  const nxg_array *a = &call->operands[0];
-  double n = (double)a->shape[a->rank - 1];
-  nx_status status = nxi_lapack_ready(nxg_ops[call->op].name, d);
-  nxi_batch_work(work, nxi_batches(a, 2), 2 * n * n * n / 3, n * n);
-  if (status) return status;
-  const double lengths[] = {n * n, n};
-  return nxi_work_state(call, work, a->dtype, lengths, 2, d);
-}
-
 /* A product that neither overflows nor underflows on the way: mantissa and exponent. */
 typedef struct scaled {
   number mantissa;
@@ -98,16 +88,10 @@ static void write_slogdet(const nxg_call_part *part, int64_t index, number sign,
         nxi_item(&call->results[1], part->results[1], 0, index));
 }
 
-static nx_status one_det(const nxg_call_part *part, int64_t index) {
-  const nxg_array *a = &part->call->operands[0];
-  nx_dtype t = a->dtype;
-  int n = (int)a->shape[a->rank - 1], *pivots = nxi_work_array(part, PIVOTS, NULL);
-  void *factors = nxi_work_array(part, FACTORS, NULL);
-  memcpy(factors, nxi_item(a, part->operands[0], 2, index),
-         (size_t)n * (size_t)n * (size_t)nxi_dtype_size(t));
+static void from_factors(const nxg_call_part *part, int64_t index, nx_dtype t, int n,
+                         const void *factors, const int *pivots) {
   scaled p = {{1, 0}, 0};
   double log_of = 0;
-  if (n > 0) factor(t, n, factors, pivots);
   for (int i = 0; i < n; i++) {
     number x = diagonal(t, n, factors, i);
     if (pivots[i] != i + 1) x = (number){-x.re, -x.im};
@@ -121,24 +105,71 @@ static nx_status one_det(const nxg_call_part *part, int64_t index) {
   number product = times_power(p.mantissa, p.exponent);
   if (part->call->op == NXG_slogdet) write_slogdet(part, index, product, log_of);
   else store(t, product, nxi_item(&part->call->results[0], part->results[0], 0, index));
+}
+
+static nx_status one_det(const nxg_call_part *part, int64_t index) {
+  const nxg_array *a = &part->call->operands[0];
+  nx_dtype t = a->dtype;
+  int n = (int)a->shape[a->rank - 1], *pivots = nxi_work_array(part, PIVOTS, NULL);
+  void *factors = nxi_work_array(part, FACTORS, NULL);
+  memcpy(factors, nxi_item(a, part->operands[0], 2, index),
+         (size_t)n * (size_t)n * (size_t)nxi_dtype_size(t));
+  if (n > 0) factor(t, n, factors, pivots);
+  from_factors(part, index, t, n, factors, pivots);
   return NX_OK;
 }
 
-static nx_status run_det(nxg_call_part *part) { return nxi_each_item(part, one_det); }
+static void finish_det(const nxi_stage_task *task, const nxi_lu *lu) {
+  from_factors(task->part, task->index, lu->t, lu->n, task->memory,
+               nxi_lu_pivots(lu, task->memory));
+}
+
+static nx_status prepare_det(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {
+  const nxg_array *a = &call->operands[0];
+  const double n = (double)a->shape[a->rank - 1], flops = 2 * n * n * n / 3;
+  nx_status status = nxi_lapack_ready(nxg_ops[call->op].name, d);
+  if (status) return status;
+  if (nxi_lu_is_large(a)) {
+    const nxi_lu_call large = {.determinant = true, .tasks = 1, .finish = finish_det};
+    return nxi_lu_prepare(call, work, &large, flops, d);
+  }
+  nxi_batch_work(work, nxi_batches(a, 2), flops, n * n);
+  const double lengths[] = {n * n, n};
+  return nxi_work_state(call, work, a->dtype, lengths, 2, d);
+}
+
+static nx_status run_det(nxg_call_part *part) {
+  if (nxi_lu_is_large(&part->call->operands[0])) return nxi_stages_run(part->state, part);
+  return nxi_each_item(part, one_det);
+}
 
 const nxg_functions nxi_det_functions = {prepare_det, run_det, nxi_work_release};
 
 /* ---- inv */
 
 enum { INVERSE_WORK, INVERSE_PIVOTS };
+enum { PANEL = 128 }; /* of a large inverse: columns that are made together */
+
+static void finish_inv(const nxi_stage_task *task, const nxi_lu *lu) {
+  const nxg_call_part *part = task->part;
+  const int first = (int)task->task * PANEL, width = lu->n - first < PANEL ? lu->n - first : PANEL;
+  char *to = nxi_item(&part->call->results[0], part->results[0], 2, task->index);
+  nxi_lu_inverse(part, lu->t, lu->n, first, width, task->memory, nxi_lu_pivots(lu, task->memory),
+                 to + first * nxi_dtype_size(lu->t), lu->n);
+}
 
 static nx_status prepare_inv(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {
   const nxg_array *a = &call->operands[0];
   int size = (int)a->shape[a->rank - 1], all = -1, info = 0;
-  double n = size;
+  const double n = size, flops = 2 * n * n * n;
   nx_status status = nxi_lapack_ready("inv", d);
-  nxi_batch_work(work, size ? nxi_batches(a, 2) : 0, 2 * n * n * n, 2 * n * n);
-  if (status || !size) return status;
+  if (status) return status;
+  if (nxi_lu_is_large(a)) {
+    const nxi_lu_call large = {.tasks = (size + PANEL - 1) / PANEL, .finish = finish_inv};
+    return nxi_lu_prepare(call, work, &large, flops, d);
+  }
+  nxi_batch_work(work, size ? nxi_batches(a, 2) : 0, flops, 2 * n * n);
+  if (!size) return status;
   _Alignas(16) char first[16] = {0};
   ((getri_fn)nxi_lapack(NXI_LAPACK_getri, a->dtype))(&size, first, &size, &info, first, &all,
                                                      &info);
@@ -172,6 +203,9 @@ static nx_status one_inv(const nxg_call_part *part, int64_t index) {
   return info == 0 ? NX_OK : NX_SINGULAR;
 }
 
-static nx_status run_inv(nxg_call_part *part) { return nxi_each_item(part, one_inv); }
+static nx_status run_inv(nxg_call_part *part) {
+  if (nxi_lu_is_large(&part->call->operands[0])) return nxi_stages_run(part->state, part);
+  return nxi_each_item(part, one_inv);
+}
 
 const nxg_functions nxi_inv_functions = {prepare_inv, run_inv, nxi_work_release};

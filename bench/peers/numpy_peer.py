@@ -87,9 +87,12 @@ def linalg(*words):
 def sorting(f):
     def setup(dtype, axis, *shape):
         x = random(*map(int, shape))
-        x = {"f32": x, "f64": x.astype(np.float64)}.get(dtype)
-        if x is None:
-            x = (random(*map(int, shape)) * 2**29).astype({"i32": np.int32, "i64": np.int64}[dtype])
+        floats = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
+        ints = {"i8": (np.int8, 6), "i16": (np.int16, 14), "i32": (np.int32, 29), "i64": (np.int64, 29)}
+        if dtype in floats:
+            x = x.astype(floats[dtype])
+        else:
+            x = (x * 2**ints[dtype][1]).astype(ints[dtype][0])
         return lambda: f(x, axis=int(axis))
     return setup
 

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: ISC */
+/* Products and triangular systems in pieces that are worth a question whether to stop. */
+#include "level3.h"
+
+typedef void (*gemm_fn)(const char *trans_a, const char *trans_b, const int *m, const int *n,
+                        const int *k, const void *alpha, const void *a, const int *lda,
+                        const void *b, const int *ldb, const void *beta, void *c, const int *ldc,
+                        size_t, size_t);
+typedef void (*trsm_fn)(const char *side, const char *uplo, const char *trans, const char *diag,
+                        const int *m, const int *n, const void *alpha, const void *a,
+                        const int *lda, void *b, const int *ldb, size_t, size_t, size_t, size_t);
+
+enum {
+  BLOCK = 256,      /* of a triangle, whose neighbours are products */
+  LEAST_PIECE = 64, /* rows of a product */
+};
+static const double piece_flops = 3e8; /* some 10 ms */
+
+static const void *number(nx_dtype t, int which) {
+  static const double wide[2][2] = {{1, 0}, {-1, 0}};
+  static const float narrow[2][2] = {{1, 0}, {-1, 0}};
+  return nxi_lapack_single(t) ? (const void *)narrow[which] : (const void *)wide[which];
+}
+
+/* Rows of a product that are computed at once. */
+static int piece_of(nx_dtype t, int m, int n, int k) {
+  double row = (nxi_lapack_complex(t) ? 8.0 : 2.0) * n * k;
+  if (row * m <= piece_flops) return m;
+  int rows = (int)(piece_flops / row) / LEAST_PIECE * LEAST_PIECE;
+  return rows > LEAST_PIECE ? rows : LEAST_PIECE;
+}
+
+bool nxi_subtract_product(const nxg_call_part *part, nx_dtype t, int m, int n, int k, nxi_factor a,
+                          nxi_factor b, void *c, int ld) {
+  if (m == 0 || n == 0 || k == 0) return true;
+  const int most = piece_of(t, m, n, k);
+  for (int row = 0; row < m; row += most) {
+    const int rows = m - row < most ? m - row : most;
+    const bool plain = *a.op == 'N';
+    if (row > 0 && nxi_told_to_stop(part)) return false;
+    nxi_lapack_enter();
+    ((gemm_fn)nxi_lapack(NXI_LAPACK_gemm, t))(
+        a.op, b.op, &rows, &n, &k, number(t, 1),
+        nxi_at(t, a.at, plain ? row : 0, plain ? 0 : row, a.ld), &a.ld, b.at, &b.ld, number(t, 0),
+        nxi_at(t, c, row, 0, ld), &ld, 1, 1);
+    nxi_lapack_leave();
+  }
+  return true;
+}
+
+void nxi_triangular(nx_dtype t, const char *side, const char *uplo, const char *trans,
+                    const char *diag, int m, int n, const void *a, int lda, void *b, int ldb) {
+  if (m == 0 || n == 0) return;
+  nxi_lapack_enter();
+  ((trsm_fn)nxi_lapack(NXI_LAPACK_trsm, t))(side, uplo, trans, diag, &m, &n, number(t, 0), a, &lda,
+                                            b, &ldb, 1, 1, 1, 1);
+  nxi_lapack_leave();
+}
+
+/* Blocks of columns of X one after the other: what the earlier ones contribute is a product. */
+bool nxi_solve_right(const nxg_call_part *part, nx_dtype t, const char *uplo, const char *trans,
+                     const char *diag, int m, int n, const void *a, int lda, void *b, int ldb) {
+  const bool plain = *trans == 'N', forward = (*uplo == 'U') == plain;
+  const int blocks = (n + BLOCK - 1) / BLOCK;
+  for (int i = 0; i < blocks; i++) {
+    const int at = (forward ? i : blocks - 1 - i) * BLOCK, width = n - at < BLOCK ? n - at : BLOCK;
+    const int known = forward ? 0 : at + width, count = forward ? at : n - known;
+    if (i > 0 && nxi_told_to_stop(part)) return false;
+    const nxi_factor x = {"N", nxi_at(t, b, 0, known, ldb), ldb},
+                     y = {trans, nxi_at(t, a, plain ? known : at, plain ? at : known, lda), lda};
+    if (!nxi_subtract_product(part, t, m, width, count, x, y, nxi_at(t, b, 0, at, ldb), ldb))
+      return false;
+    nxi_triangular(t, "R", uplo, trans, diag, m, width, nxi_at(t, a, at, at, lda), lda,
+                   nxi_at(t, b, 0, at, ldb), ldb);
+  }
+  return true;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: ISC */
+/* Phases of a call from stages of its matrices, and the other way round. */
+#include "stages.h"
+
+enum { TOGETHER = 8 }; /* matrices at most */
+
+static int64_t aligned(int64_t bytes) { return (bytes + 63) & ~(int64_t)63; }
+
+static void phase_of(const void *state, uint32_t phase, int64_t *tasks, int64_t *grain) {
+  const nxi_stages *s = state;
+  *tasks = s->together ? s->batches * s->tasks(s, phase) : s->batches;
+  *grain = 1;
+}
+
+bool nxi_stages_work(nxi_stages *stages, nxg_call_work *work, double cost) {
+  const int64_t memory = aligned(stages->bytes), own = aligned(stages->own_bytes);
+  stages->together = stages->batches <= TOGETHER;
+  work->n_phases = stages->together ? stages->count : 1;
+  work->phase = phase_of;
+  work->cost = cost * (double)stages->batches;
+  work->own_bytes = own;
+  if (!stages->together) return !__builtin_add_overflow(own, memory, &work->own_bytes);
+  return !__builtin_mul_overflow(memory, stages->batches, &work->shared_bytes);
+}
+
+static nx_status run_together(const nxi_stages *s, nxg_call_part *part) {
+  const int64_t each = s->tasks(s, part->phase), memory = aligned(s->bytes);
+  for (int64_t i = part->begin; i < part->end && !part->stopped(part->user); i++) {
+    const nxi_stage_task t = {s,           part,     i / each,
+                              part->phase, i % each, (char *)part->shared + i / each * memory,
+                              part->own};
+    const nx_status status = s->run(&t);
+    if (status == NX_OK) continue;
+    part->failed = i;
+    return status;
+  }
+  return NX_OK;
+}
+
+static nx_status run_alone(const nxi_stages *s, nxg_call_part *part, int64_t index) {
+  nxi_stage_task t = {s, part, index, 0, 0, part->own, (char *)part->own + aligned(s->bytes)};
+  nx_status status = NX_OK;
+  for (; !status && t.stage < s->count; t.stage++) {
+    const int64_t tasks = s->tasks(s, t.stage);
+    for (t.task = 0; !status && t.task < tasks; t.task++) {
+      if (part->stopped(part->user)) return NX_OK;
+      status = s->run(&t);
+    }
+  }
+  return status;
+}
+
+nx_status nxi_stages_run(const nxi_stages *stages, nxg_call_part *part) {
+  if (stages->together) return run_together(stages, part);
+  for (int64_t i = part->begin; i < part->end && !part->stopped(part->user); i++) {
+    const nx_status status = run_alone(stages, part, i);
+    if (status == NX_OK) continue;
+    part->failed = i;
+    return status;
+  }
+  return NX_OK;
+}

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: ISC */
+/* Linear algebra of matrices large enough to be cut into tasks: each function against its definition, applied to a vector; the
+ * same bits in whatever order tasks run, alone and in a batch that is done matrix by matrix; failures with their index;
+ * stops between any two tasks. test_linalg.c has small matrices. */
+#include "call_util.h"
+
+#include <complex.h>
+#include <math.h>
+
+#include "runtime/handle.h"
+#include "runtime/lapack.h"
+
+typedef double complex cd;
+
+static const nx_dtype dtypes[] = {NX_F32, NX_F64, NX_C64, NX_C128};
+static double unit(nx_dtype t) { return nxi_lapack_single(t) ? 0x1p-23 : 0x1p-52; }
+
+/* ---- matrices */
+
+typedef struct matrices {
+  nxg_array type;
+  void *data;
+} matrices;
+
+static size_t bytes_of(const nxg_array *a) {
+  return (size_t)(nxg_elements(a->rank, a->shape) * nxi_dtype_size(a->dtype));
+}
+
+static matrices room(nxg_array type) {
+  size_t bytes = bytes_of(&type);
+  matrices m = {type, malloc(bytes)};
+  memset(m.data, 0x7f, bytes);
+  return m;
+}
+
+static double next(void) {
+  static uint64_t seed;
+  seed = seed * 6364136223846793005u + 1442695040888963407u;
+  return (double)(seed >> 33) / 0x1p30 - 1;
+}
+
+static cd get(const matrices *m, int64_t i) {
+  const float *f = m->data;
+  const double *g = m->data;
+  switch (m->type.dtype) {
+    case NX_F32: return f[i];
+    case NX_F64: return g[i];
+    case NX_C64: return f[2 * i] + I * (double)f[2 * i + 1];
+    default: return g[2 * i] + I * g[2 * i + 1];
+  }
+}
+
+static void set(const matrices *m, int64_t i, cd x) {
+  float *f = m->data;
+  double *g = m->data;
+  switch (m->type.dtype) {
+    case NX_F32: f[i] = (float)creal(x); break;
+    case NX_F64: g[i] = creal(x); break;
+    case NX_C64: f[2 * i] = (float)creal(x), f[2 * i + 1] = (float)cimag(x); break;
+    default: g[2 * i] = creal(x), g[2 * i + 1] = cimag(x);
+  }
+}
+
+static matrices random_matrices(nx_dtype t, int64_t batch, int64_t m, int64_t n) {
+  matrices a = room((nxg_array){.dtype = t, .rank = 3, .shape = {batch, m, n}});
+  for (int64_t i = 0; i < batch * m * n; i++) {
+    double re = next(), im = next();
+    set(&a, i, re + I * im);
+  }
+  return a;
+}
+
+/* y = A x of matrix number `which`, or A^H x; both are of `columns` and `rows` numbers. */
+static void apply(const matrices *a, int64_t which, bool adjoint, const cd *x, cd *y) {
+  const int64_t m = a->type.shape[1], n = a->type.shape[2];
+  for (int64_t i = 0; i < (adjoint ? n : m); i++) y[i] = 0;
+  for (int64_t i = 0; i < m; i++)
+    for (int64_t j = 0; j < n; j++) {
+      const cd v = get(a, (which * m + i) * n + j);
+      if (adjoint) y[j] += conj(v) * x[i];
+      else y[i] += v * x[j];
+    }
+}
+
+static double size_of(const cd *x, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++) sum += creal(x[i] * conj(x[i]));
+  return sqrt(sum);
+}
+
+static void expect_near_(const cd *x, const cd *y, int64_t n, double bound, int line) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++) sum += creal((x[i] - y[i]) * conj(x[i] - y[i]));
+  if (!(sqrt(sum) <= bound)) fail_msg("line %d: off by %g, more than %g", line, sqrt(sum), bound);
+}
+#define NEAR(x, y, n, bound) expect_near_(x, y, n, bound, __LINE__)
+
+enum { MOST = 1200 };
+static cd vx[MOST], vy[MOST], vz[MOST], vw[MOST];
+static void draw(int64_t n) {
+  for (int64_t i = 0; i < n; i++) {
+    double re = next(), im = next();
+    vx[i] = re + I * im;
+  }
+}
+
+/* ---- one call */
+
+typedef struct outcome {
+  nx_status status;
+  int64_t index;
+  int64_t tasks; /* that were run */
+  uint32_t phases;
+  matrices results[NXG_CALL_RESULTS];
+} outcome;
+
+/* How it is run: tasks of a phase backwards; asked to stop after so many tasks (-1: never). */
+typedef struct manner {
+  bool backwards;
+  int64_t stop_after;
+} manner;
+
+static bool stop_at_zero(void *user) {
+  int64_t *left = user;
+  return *left == 0;
+}
+
+static nx_status run_phases(const nxg_functions *f, const nxg_call_work *work, nxg_call_part part,
+                            manner how, outcome *o) {
+  int64_t left = how.stop_after;
+  part.user = &left;
+  for (; part.phase < work->n_phases; part.phase++) {
+    int64_t tasks, grain;
+    nxg_call_phase(work, part.phase, &tasks, &grain);
+    for (int64_t i = 0; i < tasks; i++, o->tasks++) {
+      part.begin = part.failed = how.backwards ? tasks - 1 - i : i;
+      part.end = part.begin + 1;
+      const nx_status status = f->run(&part);
+      o->index = work->split > 1 ? part.failed / work->split : part.failed;
+      if (status) return status;
+      if (left > 0) left--;
+    }
+  }
+  return NX_OK;
+}
+
+static outcome call(nxg_op op, const int64_t *attrs, const matrices *a, const matrices *b,
+                    manner how) {
+  outcome o = {.index = -1};
+  int64_t all[NXG_CALL_ATTRS] = {0};
+  const uint32_t n_attrs = nxg_call_attrs(op), own = n_attrs - (nxg_call_results(op) > 1);
+  for (uint32_t i = 0; attrs && i < own; i++) all[i] = attrs[i];
+  nxg_type types[2] = {{a->type.dtype, a->type.rank, a->type.shape}, {0}};
+  if (b) types[1] = (nxg_type){b->type.dtype, b->type.rank, b->type.shape};
+  nxg_call c;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  nxi_use_libraries();
+  nx_status status = nxg_call_infer(op, b ? 2 : 1, types, all, n_attrs, &c, &d);
+  const nxg_functions *f;
+  nxg_call_work work;
+  if (!status) status = nxg_call_prepare(&c, &f, &work, &d);
+  if (status) fail_msg("%s", d.message);
+  o.phases = work.n_phases;
+  void *operands[2] = {a->data, b ? b->data : NULL}, *results[NXG_CALL_RESULTS],
+       *own_memory = aligned_alloc(64, ((size_t)work.own_bytes + 64) & ~(size_t)63),
+       *shared = aligned_alloc(64, ((size_t)work.shared_bytes + 64) & ~(size_t)63);
+  for (uint32_t i = 0; i < c.n_results; i++) {
+    o.results[i] = room(c.results[i]);
+    results[i] = o.results[i].data;
+  }
+  const nxg_call_part part = {.call = &c,
+                              .state = work.state,
+                              .operands = operands,
+                              .results = results,
+                              .shared = shared,
+                              .own = own_memory,
+                              .stopped = stop_at_zero};
+  o.status = run_phases(f, &work, part, how, &o);
+  if (f->release) f->release(work.state);
+  free(own_memory), free(shared);
+  return o;
+}
+
+static void drop(outcome *o) {
+  for (int i = 0; i < NXG_CALL_RESULTS; i++) free(o->results[i].data);
+}
+
+static const manner usual = {false, -1}, backwards = {true, -1};
+
+/* ---- whatever is computed: order of tasks, batches, stops */
+
+enum {
+  MANY = 9,
+  SIDE = 300
+}; /* matrices that are done one at a time; their last panel is narrower */
+
+/* Matrix `which` of several as the only one. */
+static matrices alone(const matrices *a, int64_t which) {
+  nxg_array type = a->type;
+  type.shape[0] = 1;
+  matrices one = room(type);
+  memcpy(one.data, (char *)a->data + (size_t)which * bytes_of(&type), bytes_of(&type));
+  return one;
+}
+
+static void expect_part(const outcome *one, const outcome *all, int64_t which) {
+  for (int i = 0; i < NXG_CALL_RESULTS && one->results[i].data; i++) {
+    const size_t bytes = bytes_of(&one->results[i].type);
+    assert_memory_equal(one->results[i].data, (char *)all->results[i].data + (size_t)which * bytes,
+                        bytes);
+  }
+}
+
+static void stops(nxg_op op, const int64_t *attrs, const matrices *a, const matrices *b,
+                  const outcome *whole) {
+  for (int64_t after = 0; after < whole->tasks; after += 1 + whole->tasks / 5) {
+    outcome o = call(op, attrs, a, b, (manner){false, after});
+    assert_int_equal(o.status, NX_OK); /* whatever it has done; the run is over elsewhere */
+    drop(&o);
+  }
+}
+
+static void bits(nxg_op op, const int64_t *attrs, nx_dtype t, double diagonal, bool sides) {
+  matrices a = random_matrices(t, MANY, SIDE, SIDE), b = random_matrices(t, MANY, SIDE, 200);
+  for (int64_t k = 0; k < MANY; k++)
+    for (int64_t i = 0; i < SIDE; i++) {
+      const int64_t at = (k * SIDE + i) * SIDE + i;
+      set(&a, at, creal(get(&a, at)) + diagonal);
+    }
+  outcome all = call(op, attrs, &a, sides ? &b : NULL, usual);
+  assert_int_equal(all.status, NX_OK);
+  for (int64_t k = 0; k < MANY; k += 4) {
+    matrices one = alone(&a, k), side = alone(&b, k);
+    outcome first = call(op, attrs, &one, sides ? &side : NULL, usual),
+            second = call(op, attrs, &one, sides ? &side : NULL, backwards);
+    assert_true(first.tasks > 1);
+    expect_part(&first, &all, k);
+    expect_part(&second, &all, k);
+    if (k == 0) stops(op, attrs, &one, sides ? &side : NULL, &first);
+    drop(&first), drop(&second), free(one.data), free(side.data);
+  }
+  stops(op, attrs, &a, sides ? &b : NULL, &all);
+  drop(&all), free(a.data), free(b.data);
+}
+
+static void same_bits(void **state) {
+  (void)state;
+  static const int64_t yes[3] = {1, 1, 0};
+  bits(NXG_solve, NULL, NX_F64, 0, true);
+  bits(NXG_solve, NULL, NX_C64, 0, true);
+  bits(NXG_inv, NULL, NX_F32, 0, false);
+  bits(NXG_det, NULL, NX_F64, 0, false);
+  bits(NXG_slogdet, NULL, NX_C128, 0, false);
+  bits(NXG_triangular_solve, yes, NX_F64, 20, true);
+}
+
+/* ---- definitions */
+
+static const int64_t sides[] = {256, 300, 1100};
+/* The largest in f64 alone. */
+#define EACH                                                     \
+  for (size_t ti = 0; ti < sizeof dtypes / sizeof *dtypes; ti++) \
+    for (size_t si = 0; si < 3; si++)                            \
+      if (si < 2 || dtypes[ti] == NX_F64)
+
+static void solve(void **state) {
+  (void)state;
+  EACH {
+    const nx_dtype t = dtypes[ti];
+    const int64_t n = sides[si], k = 130;
+    matrices a = random_matrices(t, 1, n, n), b = random_matrices(t, 1, n, k);
+    outcome o = call(NXG_solve, NULL, &a, &b, backwards);
+    assert_int_equal(o.status, NX_OK);
+    draw(k); /* A (X v) = B v */
+    apply(&o.results[0], 0, false, vx, vy);
+    apply(&a, 0, false, vy, vz);
+    apply(&b, 0, false, vx, vw);
+    NEAR(vz, vw, n, 100 * (double)n * unit(t) * size_of(vy, n));
+    drop(&o), free(a.data), free(b.data);
+  }
+}
+
+static void inv(void **state) {
+  (void)state;
+  EACH {
+    const nx_dtype t = dtypes[ti];
+    const int64_t n = sides[si];
+    matrices a = random_matrices(t, 1, n, n);
+    outcome o = call(NXG_inv, NULL, &a, NULL, usual);
+    assert_int_equal(o.status, NX_OK);
+    for (int adjoint = 0; adjoint < 2; adjoint++) {
+      draw(n);
+      apply(&o.results[0], 0, adjoint, vx, vy);
+      apply(&a, 0, adjoint, vy, vz);
+      NEAR(vz, vx, n, 100 * (double)n * unit(t) * size_of(vy, n));
+    }
+    drop(&o), free(a.data);
+  }
+}
+
+/* Of a product of triangles with known diagonals; det(A^T) would hide a sign, so rows are exchanged too. */
+static void det(void **state) {
+  (void)state;
+  EACH {
+    const nx_dtype t = dtypes[ti];
+    const int64_t n = sides[si];
+    matrices a = random_matrices(t, 1, n, n);
+    double log_of = 0;
+    cd sign = n / 2 % 2 ? -1 : 1; /* rows in opposite order */
+    for (int64_t i = 0; i < n; i++)
+      for (int64_t j = 0; j < n; j++) {
+        const int64_t at = (n - 1 - i) * n + j;
+        set(&a, at,
+            i > j   ? 0
+            : i < j ? get(&a, at) / 8
+                    : (i % 3 ? 1.5 : -1.25) * (i % 5 ? 1 : 0.5));
+        if (i != j) continue;
+        log_of += log(cabs(get(&a, at)));
+        sign *= get(&a, at) / cabs(get(&a, at));
+      }
+    outcome o = call(NXG_slogdet, NULL, &a, NULL, usual);
+    assert_true(cabs(get(&o.results[0], 0) - sign) < 1e-4);
+    assert_true(fabs(creal(get(&o.results[1], 0)) - log_of) < (double)n * 100 * unit(t));
+    drop(&o), free(a.data);
+  }
+}
+
+static void triangular(void **state) {
+  (void)state;
+  EACH for (int form = 0; form < 8; form++) {
+    const nx_dtype t = dtypes[ti];
+    const int64_t n = sides[si], k = 130, attrs[3] = {form & 1, form >> 1 & 1, form >> 2};
+    if (si == 2 && form > 3) continue;
+    matrices a = random_matrices(t, 1, n, n), b = random_matrices(t, 1, n, k), clean;
+    for (int64_t i = 0; i < n * n; i++)
+      set(&a, i, i / n == i % n ? 2 + get(&a, i) : get(&a, i) / (double)n);
+    clean = alone(&a, 0);
+    for (int64_t i = 0; i < n; i++)
+      for (int64_t j = 0; j < n; j++) {
+        if (attrs[0] ? i > j : i < j) set(&clean, i * n + j, 0), set(&a, i * n + j, NAN);
+        if (attrs[2] && i == j) set(&clean, i * n + j, 1);
+      }
+    outcome o = call(NXG_triangular_solve, attrs, &a, &b, usual);
+    assert_int_equal(o.status, NX_OK);
+    draw(k);
+    apply(&o.results[0], 0, false, vx, vy);
+    apply(&clean, 0, attrs[1], vy, vz);
+    apply(&b, 0, false, vx, vw);
+    NEAR(vz, vw, n, 100 * (double)n * unit(t) * (size_of(vy, n) + size_of(vw, n)));
+    drop(&o), free(a.data), free(b.data), free(clean.data);
+  }
+}
+
+/* ---- failures */
+
+/* Zero from a pivot on that only the last panel meets: of several matrices the first bad one is named. */
+static void singular(void **state) {
+  (void)state;
+  for (int64_t batch = 4; batch <= 12; batch += 8) {
+    matrices a = random_matrices(NX_F64, batch, SIDE, SIDE),
+             b = random_matrices(NX_F64, batch, SIDE, 1);
+    for (int64_t k = 2; k < 4; k++) /* triangular but for its rows, with one zero on the diagonal */
+      for (int64_t i = 0; i < SIDE; i++)
+        for (int64_t j = 0; j < SIDE; j++)
+          set(&a, (k * SIDE + i) * SIDE + j,
+              i == j              ? (i == 295 ? 0 : 2)
+              : i < j && j != 295 ? 1
+                                  : 0);
+    outcome o = call(NXG_solve, NULL, &a, &b, usual);
+    assert_int_equal(o.status, NX_SINGULAR);
+    assert_int_equal(o.index, 2);
+    drop(&o);
+    o = call(NXG_inv, NULL, &a, NULL, usual);
+    assert_int_equal(o.status, NX_SINGULAR);
+    assert_int_equal(o.index, 2);
+    drop(&o);
+    o = call(NXG_det, NULL, &a, NULL, usual);
+    assert_int_equal(o.status, NX_OK);
+    assert_true(get(&o.results[0], 2) == 0 && get(&o.results[0], 1) != 0);
+    drop(&o), free(a.data), free(b.data);
+  }
+}
+
+/* ---- through the interface */
+
+static nx_tensor *given;
+
+static nx_tensor *square(int64_t n) {
+  matrices a = random_matrices(NX_F64, 1, n, n);
+  nx_tensor *x = GOOD(nx_empty(ctx, 0, NX_F64, 2, (int64_t[]){n, n}));
+  OK(nx_write(x, a.data, (size_t)(n * n) * sizeof(double), NULL));
+  free(a.data);
+  return x;
+}
+
+static void on_threads(void **state) {
+  (void)state;
+  enum { N = 520 };
+  nx_context *kept = ctx;
+  double *data = malloc(sizeof(double) * N * N), *results[3];
+  for (int64_t i = 0; i < N * N; i++) data[i] = next();
+  for (int threads = 1; threads <= 3; threads++) {
+    nx_context_options o = {.size = sizeof o, .cache_dir = "", .threads = threads};
+    OK(nx_context_create(&o, &ctx));
+    nx_tensor *x = nx_empty(ctx, 0, NX_F64, 2, (int64_t[]){N, N}), *y;
+    OK(nx_write(x, data, sizeof(double) * N * N, NULL));
+    y = GOOD(nx_solve(x, GOOD(nx_inv(GOOD(nx_permute(x, NX_AXES(1, 0)))))));
+    results[threads - 1] = malloc(sizeof(double) * N * N);
+    OK(nx_read(y, results[threads - 1], sizeof(double) * N * N, NULL));
+    nx_tensor_release(x);
+    nx_context_release(ctx);
+    assert_memory_equal(results[0], results[threads - 1], sizeof(double) * N * N);
+  }
+  for (int i = 0; i < 3; i++) free(results[i]);
+  free(data);
+  ctx = kept;
+}
+
+static void prepare_memory(void) { given = square(256); }
+static nx_status solve_memory(void) {
+  nx_tensor *x = nx_solve(given, given);
+  const nx_status status = x ? nx_realize(ctx, &x, 1, NULL) : NX_OUT_OF_MEMORY;
+  nx_tensor_release(x);
+  return status;
+}
+static void finish_memory(void) {
+  OK(solve_memory());
+  nx_tensor_release(given);
+}
+
+static void memory(void **state) {
+  (void)state;
+  each_allocation_fails(prepare_memory, solve_memory, finish_memory);
+}
+
+static int32_t poll_count(void *user) { return --*(int *)user < 0; }
+
+/* Stopped at whichever poll, it says so, and can be done again. */
+static void interrupted(void **state) {
+  (void)state;
+  nx_tensor *x = square(1100), *y;
+  for (int polls = 0; polls < 4; polls++) {
+    int left = polls;
+    nx_run_options o = {.size = sizeof o, .poll = poll_count, .user = &left};
+    y = GOOD(nx_solve(x, x));
+    const nx_status status = nx_realize(ctx, &y, 1, &o);
+    assert_int_equal(nx_error_take(NULL), status);
+    assert_true(status == (left < 0 ? NX_INTERRUPTED : NX_OK));
+    nx_tensor_release(y);
+  }
+  nx_tensor_release(x);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(same_bits),  cmocka_unit_test(solve),      cmocka_unit_test(inv),
+      cmocka_unit_test(det),        cmocka_unit_test(triangular), cmocka_unit_test(singular),
+      cmocka_unit_test(on_threads), cmocka_unit_test(memory),     cmocka_unit_test(interrupted)};
+  if (nxi_lapack_ready("test", NULL) != NX_OK) return 77; /* skipped */
+  return cmocka_run_group_tests(tests, open_context, close_context);
+}
