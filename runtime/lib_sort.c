@@ -84,5 +84,6 @@ nxi_sort_own nxi_sort_own_of(const nxi_sort *s, const nxg_call_part *part) {
   char *own = part->own;
   return (nxi_sort_own){.counts = (void *)own,
                         .cutter = (void *)(own + s->cutter_at),
+                        .columns = own + s->columns_at,
                         .elements = own + s->elements_at};
 }

@@ -6,6 +6,7 @@
  *   sort_engine.c  sorts keys that fit the cache, on one thread
  *   sort_rows.c    many rows, each on one thread; rows along other axes
  *   sort_long.c    few long rows, each on all threads
+ *   sort_columns.c many short rows of one length together, a row a lane, where vectors are wide
  *   sort_vqsort.cc short rows by vector instructions, where Highway is there
  *
  * A key carries what makes the order of equal keys known or irrelevant: an index (argsort, complex numbers), or nothing
@@ -45,10 +46,13 @@ enum {
 #endif
 /* Whether this processor has them: vectors of 32 bytes, and what comes with them. */
 bool nxi_sort_wide(void);
+/* The same of 64 bytes; asked only where there are those of 32. */
+bool nxi_sort_wider(void);
 /* Whether Highway sorts short rows on it. */
 bool nxi_sort_has_networks(void);
-/* For tests: calls that are prepared from now on use nothing that a processor may lack, nor Highway. */
-void nxi_sort_set_plain(bool plain);
+/* For tests: calls that are prepared from now on use vectors of so many bytes at most; below 32: nothing that a processor may
+ * lack, nor Highway. */
+void nxi_sort_set_most(int bytes);
 
 /* What is known of the keys of a stretch. */
 typedef struct nxi_sort_range {
@@ -98,7 +102,8 @@ typedef enum nxi_sort_element {
   SORT_32,     /* uint32_t, all key */
   SORT_64,     /* uint64_t, all key */
   SORT_PACKED, /* uint64_t: key << 32 | index */
-  SORT_PAIRS   /* nxi_sort_pair */
+  SORT_PAIRS,  /* nxi_sort_pair */
+  SORT_16      /* uint16_t, all key: only rows as lanes, no engine */
 } nxi_sort_element;
 
 typedef struct nxi_sort_engine {
@@ -158,11 +163,14 @@ typedef struct nxi_sort_form {
   void (*rekey)(const nxi_sort_keys *keys, const nxi_sort_stretch *row, int64_t n,
                 nxi_sort_pair *elements);
   nxi_sort_element element;
-  const nxi_sort_engine *engine;
+  const nxi_sort_engine *engine; /* NULL for SORT_16 */
+  size_t size;                   /* bytes of an element */
   bool in_place; /* elements are as large as results, and emit may write over them */
 } nxi_sort_form;
 
 void nxi_sort_form_of(nxi_sort_form *form, nx_dtype dtype, bool indices);
+/* The form for rows as lanes: that of nxi_sort_form_of but for short numbers. */
+void nxi_sort_lanes_form_of(nxi_sort_form *form, nx_dtype dtype, bool indices);
 
 /* Zeros and NaNs of a stretch of the operand, and writing them into the result in order, zeros from *zero on and NaNs
  * from *nan on, which are moved on. Only for sorts of real floats. */
@@ -173,12 +181,32 @@ void nxi_sort_write_special(const nxi_sort_keys *keys, const nxi_sort_stretch *r
 /* Where in the sorted result of n elements its zeros begin. */
 int64_t nxi_sort_first_zero(const nxi_sort_keys *keys, const nxi_sort_stretch *row, int64_t n);
 
+/* ---- rows as lanes */
+
+typedef struct nxi_sort_columns {
+  int64_t lanes, least; /* rows that are sorted together; elements of a row, at least */
+  int64_t column_bytes; /* of an element of all of them */
+  /* Sorts `count` rows of n elements that lie one after the other, 1 <= count <= lanes. columns: memory of
+   * nxi_sort_columns_bytes, aligned to 64. */
+  void (*sort_keys)(void *rows, int64_t count, int64_t n, void *columns);
+  /* The same of numbers as large as elements, from the operand to the result; NULL for pairs. */
+  void (*sort_numbers)(const nxi_sort_keys *keys, const void *from, void *to, int64_t count,
+                       int64_t n, void *columns, unsigned *found);
+} nxi_sort_columns;
+
+/* NULL where this processor has no vectors for it. */
+const nxi_sort_columns *nxi_sort_columns_of(nxi_sort_element element);
+static inline int64_t nxi_sort_columns_bytes(const nxi_sort_columns *columns, int64_t n) {
+  return (n + 7) / 8 * 8 * columns->column_bytes;
+}
+
 /* ---- a call */
 
 /* The scratch memory of a thread. */
 typedef struct nxi_sort_own {
   uint32_t *counts;               /* SORT_COUNTS */
   struct nxi_sort_cutter *cutter; /* for more elements than an engine sorts at once */
+  void *columns;                  /* for rows as lanes */
   char *elements;                 /* sort_rows.c */
 } nxi_sort_own;
 
@@ -196,12 +224,14 @@ typedef struct nxi_sort {
   int64_t columns; /* neighbouring rows along `inner` that are done together */
   int64_t
       batch; /* short rows that follow each other and are done together; 0: rows are not short */
-  int64_t row_bytes; /* of the elements of a row, or of a batch */
+  const nxi_sort_columns *lanes; /* how the rows of a batch are sorted together, if they are ... */
+  bool numbers;                  /* ... straight from the operand to the result */
+  int64_t row_bytes;             /* of the elements of a row, or of a batch */
   /* sort_long.c */
   int64_t blocks, parts; /* of a row: tasks before and after its elements are cut into buckets */
   int64_t block_bytes, state_bytes, row_scratch;
   /* all */
-  int64_t cutter_at, elements_at; /* in the scratch memory of a thread */
+  int64_t cutter_at, elements_at, columns_at; /* in the scratch memory of a thread */
 } nxi_sort;
 
 /* A row of the call: outer index * inner + inner index. */

@@ -10,14 +10,25 @@
 _Static_assert((int)SORT_BUCKETS <= UINT16_MAX, "a bucket's number is 16 bits");
 _Static_assert(SORT_DIGITS *SORT_DIGIT >= 64, "the digits of a pass over all bits");
 
-static atomic_bool plain;
+static atomic_int most_bytes = 64;
 
-void nxi_sort_set_plain(bool is) { atomic_store(&plain, is); }
+void nxi_sort_set_most(int bytes) { atomic_store(&most_bytes, bytes); }
+
+static bool allowed(int bytes) { return atomic_load(&most_bytes) >= bytes; }
 
 bool nxi_sort_wide(void) {
 #if defined(__x86_64__)
-  return !atomic_load(&plain) && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
+  return allowed(32) && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
          __builtin_cpu_supports("bmi");
+#else
+  return false;
+#endif
+}
+
+bool nxi_sort_wider(void) {
+#if defined(__x86_64__)
+  return allowed(64) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 #else
   return false;
 #endif

@@ -110,48 +110,52 @@ ENCODER(8, 8, uint32_t, key)
 ENCODER(16, 16, uint32_t, key)
 ENCODER(32, 32, uint32_t, key)
 ENCODER(64, 64, uint64_t, key)
+ENCODER(short_8, 8, uint16_t, key)
+ENCODER(short_16, 16, uint16_t, key)
 ENCODER(packed_8, 8, uint64_t, (uint64_t)key << 32 | index)
 ENCODER(packed_16, 16, uint64_t, (uint64_t)key << 32 | index)
 ENCODER(packed_32, 32, uint64_t, (uint64_t)key << 32 | index)
 ENCODER(pairs_64, 64, nxi_sort_pair, ((nxi_sort_pair){key, index}))
 
 /* Sorted keys to numbers. */
-#define EMITTER(N, type)                                                                       \
-  static SORT_INLINE void emit_chunk_##N(const nxi_sort_keys *k, const type *from,             \
-                                         uint##N##_t *made) {                                  \
-    if (k->floats)                                                                             \
-      for (int i = 0; i < CHUNK; i++) made[i] = float_of_key_##N(k, (uint##N##_t)from[i]);     \
-    else                                                                                       \
-      for (int i = 0; i < CHUNK; i++) made[i] = (uint##N##_t)(from[i] ^ k->flip);              \
-  }                                                                                            \
-  static SORT_INLINE void emit_any_##N(const nxi_sort_keys *keys, const nxi_sort_stretch *row, \
-                                       int64_t begin, int64_t n, const void *elements) {       \
-    const nxi_sort_keys k = *keys;                                                             \
-    const int64_t stride = row->to_stride;                                                     \
-    char *to = row->to + begin * stride;                                                       \
-    const type *from = elements;                                                               \
-    uint##N##_t made[CHUNK];                                                                   \
-    int64_t i = 0;                                                                             \
-    for (; stride == N / 8 && i + CHUNK <= n; i += CHUNK) {                                    \
-      emit_chunk_##N(&k, from + i, made);                                                      \
-      memcpy(to + i * (N / 8), made, sizeof made);                                             \
-    }                                                                                          \
-    for (; i < n; i += CHUNK) {                                                                \
-      const int64_t m = n - i < CHUNK ? n - i : CHUNK;                                         \
-      type chunk[CHUNK] = {0};                                                                 \
-      memcpy(chunk, from + i, (size_t)m * sizeof *chunk);                                      \
-      emit_chunk_##N(&k, chunk, made);                                                         \
-      for (int64_t j = 0; j < m; j++) memcpy(to + (i + j) * stride, &made[j], N / 8);          \
-    }                                                                                          \
-  }                                                                                            \
-  SORT_BOTH(emit_##N, emit_any_##N,                                                            \
-            (const nxi_sort_keys *k, const nxi_sort_stretch *row, int64_t begin, int64_t n,    \
-             const void *e),                                                                   \
+#define EMITTER(name, N, type)                                                                    \
+  static SORT_INLINE void emit_chunk_##name(const nxi_sort_keys *k, const type *from,             \
+                                            uint##N##_t *made) {                                  \
+    if (k->floats)                                                                                \
+      for (int i = 0; i < CHUNK; i++) made[i] = float_of_key_##N(k, (uint##N##_t)from[i]);        \
+    else                                                                                          \
+      for (int i = 0; i < CHUNK; i++) made[i] = (uint##N##_t)(from[i] ^ k->flip);                 \
+  }                                                                                               \
+  static SORT_INLINE void emit_any_##name(const nxi_sort_keys *keys, const nxi_sort_stretch *row, \
+                                          int64_t begin, int64_t n, const void *elements) {       \
+    const nxi_sort_keys k = *keys;                                                                \
+    const int64_t stride = row->to_stride;                                                        \
+    char *to = row->to + begin * stride;                                                          \
+    const type *from = elements;                                                                  \
+    uint##N##_t made[CHUNK];                                                                      \
+    int64_t i = 0;                                                                                \
+    for (; stride == N / 8 && i + CHUNK <= n; i += CHUNK) {                                       \
+      emit_chunk_##name(&k, from + i, made);                                                      \
+      memcpy(to + i * (N / 8), made, sizeof made);                                                \
+    }                                                                                             \
+    for (; i < n; i += CHUNK) {                                                                   \
+      const int64_t m = n - i < CHUNK ? n - i : CHUNK;                                            \
+      type chunk[CHUNK] = {0};                                                                    \
+      memcpy(chunk, from + i, (size_t)m * sizeof *chunk);                                         \
+      emit_chunk_##name(&k, chunk, made);                                                         \
+      for (int64_t j = 0; j < m; j++) memcpy(to + (i + j) * stride, &made[j], N / 8);             \
+    }                                                                                             \
+  }                                                                                               \
+  SORT_BOTH(emit_##name, emit_any_##name,                                                         \
+            (const nxi_sort_keys *k, const nxi_sort_stretch *row, int64_t begin, int64_t n,       \
+             const void *e),                                                                      \
             (k, row, begin, n, e))
-EMITTER(8, uint32_t)
-EMITTER(16, uint32_t)
-EMITTER(32, uint32_t)
-EMITTER(64, uint64_t)
+EMITTER(8, 8, uint32_t)
+EMITTER(16, 16, uint32_t)
+EMITTER(32, 32, uint32_t)
+EMITTER(64, 64, uint64_t)
+EMITTER(short_8, 8, uint16_t)
+EMITTER(short_16, 16, uint16_t)
 
 static void emit_packed_index(const nxi_sort_keys *keys, const nxi_sort_stretch *row, int64_t begin,
                               int64_t n, const void *elements) {
@@ -270,6 +274,20 @@ void nxi_sort_form_of(nxi_sort_form *form, nx_dtype dtype, bool indices) {
   else if (indices) index_form(form, bits);
   else number_form(form, bits);
   form->engine = nxi_sort_engine_of(form->element);
+  form->size = form->engine->size;
+}
+
+void nxi_sort_lanes_form_of(nxi_sort_form *form, nx_dtype dtype, bool indices) {
+  const int bits = 8 * (int)nxi_dtype_size(dtype);
+  nxi_sort_form_of(form, dtype, indices);
+  if (indices || bits > 16 || nxi_dtype_class(dtype) == NXI_COMPLEX) return;
+  const bool wide = nxi_sort_wide();
+  form->encode = bits == 8 ? SORT_WIDER(wide, encode_short_8) : SORT_WIDER(wide, encode_short_16);
+  form->emit = bits == 8 ? SORT_WIDER(wide, emit_short_8) : SORT_WIDER(wide, emit_short_16);
+  form->element = SORT_16;
+  form->engine = NULL;
+  form->size = sizeof(uint16_t);
+  form->in_place = bits == 16;
 }
 
 /* ---- zeros and NaNs of a sort of floats, of which the keys did not keep the bits */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* Many rows, each sorted by one thread: what it does, in which memory. Rows along an inner axis are taken a cache line of
  * columns at a time: their keys are written column by column into memory of the thread, so the operand is read once, in
- * order. Short rows are taken by the hundred: their keys are made together, and their results. */
+ * order. Short rows are taken by the hundred, and sorted together where vectors are wide: their keys are made together, and their results. */
 #include <string.h>
 
+#include "ir/dtype.h"
 #include "sort_core.h"
 
 enum {
@@ -14,6 +15,7 @@ enum {
   STRIP_BYTES = 1 << 19,   /* keys of the columns that are done together */
   TILE = 256,              /* rows of a strip whose lines stay in the nearest cache */
   TASK_ELEMENTS = 1 << 13, /* at least, where rows are short */
+  LANES_BYTES = 1 << 16,   /* of elements of as many rows as a vector has lanes */
   CHUNK = 1 << 17,         /* elements of a long row between two questions whether to stop */
 };
 
@@ -30,22 +32,45 @@ static int64_t choose_columns(const nxi_sort *s) {
 
 static int64_t strips(const nxi_sort *s) { return (s->inner - 1) / s->columns + 1; }
 
+/* Whether rows are sorted together, a row a lane: short ones of which there are many. */
+static void choose_lanes(nxi_sort *s) {
+  nxi_sort_form form;
+  nxi_sort_lanes_form_of(&form, s->dtype, s->indices);
+  const nxi_sort_columns *lanes = form.rekey ? NULL : nxi_sort_columns_of(form.element);
+  if (!lanes || s->inner > 1 || s->length < lanes->least || s->outer < lanes->lanes / 2) return;
+  if (s->length * lanes->column_bytes > LANES_BYTES) return;
+  s->form = form;
+  s->in_place = form.in_place;
+  s->lanes = lanes;
+  s->numbers = !s->indices && !nxi_is_complex(s->dtype) && s->from_size == (int64_t)form.size;
+}
+
+static int64_t choose_batch(const nxi_sort *s) {
+  const int64_t rows = BATCH / s->length, lanes = s->lanes ? s->lanes->lanes : 1;
+  if (s->lanes) return rows > lanes ? rows / lanes * lanes : lanes;
+  return s->inner == 1 && s->length <= SHORT_ROW ? rows : 0;
+}
+
 bool nxi_sort_plan_rows(nxi_sort *s, nxg_call_work *work) {
-  const int64_t size = (int64_t)s->form.engine->size;
   int64_t elements = s->length, task = 1;
-  s->columns = choose_columns(s);
-  if (s->inner == 1 && s->length <= SHORT_ROW) s->batch = BATCH / s->length;
+  choose_lanes(s);
+  const int64_t size = (int64_t)s->form.size;
+  s->batch = choose_batch(s);
+  s->columns = s->batch ? 1 : choose_columns(s);
   if (s->batch) {
     elements = s->batch * s->length;
     work->tasks[0] = (s->outer - 1) / s->batch + 1;
-    task = TASK_ELEMENTS / BATCH;
+    task = TASK_ELEMENTS / elements + 1;
   } else {
     work->tasks[0] = s->outer * strips(s);
     if (s->length * s->columns < TASK_ELEMENTS) task = TASK_ELEMENTS / (s->length * s->columns);
   }
   work->grain[0] = task;
   s->cutter_at = nxi_sort_aligned(SORT_COUNTS * (int64_t)sizeof(uint32_t));
-  s->elements_at = s->cutter_at + (s->length > nxi_sort_longest(s) ? nxi_sort_cutter_bytes() : 0);
+  s->columns_at = s->cutter_at;
+  s->elements_at = s->cutter_at;
+  if (s->lanes) s->elements_at += nxi_sort_columns_bytes(s->lanes, s->length);
+  else if (s->length > nxi_sort_longest(s)) s->elements_at += nxi_sort_cutter_bytes();
   int64_t all;
   if (elements > INT64_MAX / 2 / size) return false;
   s->row_bytes = nxi_sort_aligned(elements * size);
@@ -140,25 +165,51 @@ static void sort_long_row(const nxi_sort *s, nxg_call_part *part, int64_t number
 
 /* ---- short rows */
 
-static void sort_batch(const nxi_sort *s, const nxg_call_part *part, int64_t first, int64_t rows) {
+/* Every element of the batch is a key at `elements`: sorts the rows there. */
+static void sort_keys_of(const nxi_sort *s, const nxg_call_part *part, const nxi_sort_stretch *all,
+                         int64_t rows, char *elements) {
   const nxi_sort_own own = nxi_sort_own_of(s, part);
-  const nxi_sort_stretch all = nxi_sort_row(s, part, first);
-  const int64_t n = s->length, bytes = n * (int64_t)s->form.engine->size;
-  char *elements = s->in_place ? all.to : own.elements + s->row_bytes;
-  unsigned found = 0;
-  s->form.encode(&s->keys, &all, 0, rows * n, elements, &found);
-  for (int64_t i = 0; i < rows; i++) {
-    char *row = elements + i * bytes, *sorted;
-    sorted = nxi_sort_few(s, &all, row, own.elements, n, own.counts);
+  const int64_t n = s->length, bytes = n * (int64_t)s->form.size;
+  const int64_t together = s->lanes ? s->lanes->lanes : 1;
+  for (int64_t i = 0; i < rows; i += together) {
+    char *row = elements + i * bytes, *sorted = row;
+    if (s->lanes)
+      s->lanes->sort_keys(row, rows - i < together ? rows - i : together, n, own.columns);
+    else sorted = nxi_sort_few(s, all, row, own.elements, n, own.counts);
     if (sorted != row) memcpy(row, sorted, (size_t)bytes);
   }
-  if (!s->indices) s->form.emit(&s->keys, &all, 0, rows * n, elements);
+}
+
+static void sort_through_keys(const nxi_sort *s, const nxg_call_part *part,
+                              const nxi_sort_stretch *all, int64_t rows, unsigned *found) {
+  const nxi_sort_own own = nxi_sort_own_of(s, part);
+  const int64_t n = s->length, bytes = n * (int64_t)s->form.size;
+  char *elements = s->in_place ? all->to : own.elements + s->row_bytes;
+  s->form.encode(&s->keys, all, 0, rows * n, elements, found);
+  sort_keys_of(s, part, all, rows, elements);
+  if (!s->indices) s->form.emit(&s->keys, all, 0, rows * n, elements);
   for (int64_t i = 0; i < rows && s->indices; i++) {
-    nxi_sort_stretch row = all;
+    nxi_sort_stretch row = *all;
     row.base = i * n;
-    row.to = all.to + row.base * s->to_size;
+    row.to = all->to + row.base * s->to_size;
     s->form.emit(&s->keys, &row, 0, n, elements + i * bytes);
   }
+}
+
+static void sort_numbers(const nxi_sort *s, const nxg_call_part *part, const nxi_sort_stretch *all,
+                         int64_t rows, unsigned *found) {
+  const int64_t lanes = s->lanes->lanes, row = s->length * s->to_size;
+  for (int64_t i = 0; i < rows; i += lanes)
+    s->lanes->sort_numbers(&s->keys, all->from + i * row, all->to + i * row,
+                           rows - i < lanes ? rows - i : lanes, s->length,
+                           nxi_sort_own_of(s, part).columns, found);
+}
+
+static void sort_batch(const nxi_sort *s, const nxg_call_part *part, int64_t first, int64_t rows) {
+  const nxi_sort_stretch all = nxi_sort_row(s, part, first);
+  unsigned found = 0;
+  if (s->numbers) sort_numbers(s, part, &all, rows, &found);
+  else sort_through_keys(s, part, &all, rows, &found);
   for (int64_t i = 0; i < rows && found && nxi_sort_mends(s); i++) {
     const nxi_sort_stretch row = nxi_sort_row(s, part, first + i);
     nxi_sort_mend(s, &row);

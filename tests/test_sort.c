@@ -263,6 +263,17 @@ static void short_rows(void **state) {
     }
 }
 
+/* Enough rows for the longest vectors, and some that fill none; lengths about those at which networks grow. */
+static void many_rows(void **state) {
+  static const int64_t lengths[] = {2,  3,  4,  5,  7,   8,   9,   10,  15,  16,  17,  24,  25,  31,
+                                    33, 47, 64, 65, 100, 127, 128, 129, 250, 257, 511, 600, 1024};
+  (void)state;
+  for (int k = 0; k < DTYPES; k++)
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+      check_new(dtypes[k], (shape){33 + (int64_t)(i % 7), lengths[i], 1}, (i + (size_t)k) & 1,
+                (int)(i + (size_t)k) % PATTERNS, 2);
+}
+
 static void long_rows(void **state) {
   (void)state;
   for (int k = 0; k < DTYPES; k++)
@@ -340,20 +351,29 @@ static void stopped(void **state) {
 static int with_vectors(void **state) {
   (void)state;
   nxi_use_libraries();
-  nxi_sort_set_plain(false);
+  nxi_sort_set_most(64);
+  return 0;
+}
+static int with_short_vectors(void **state) {
+  (void)state;
+  nxi_use_libraries();
+  nxi_sort_set_most(32);
   return 0;
 }
 static int without_vectors(void **state) {
   (void)state;
   nxi_use_libraries();
-  nxi_sort_set_plain(true);
+  nxi_sort_set_most(0);
   return 0;
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(short_rows), cmocka_unit_test(long_rows),
-                                     cmocka_unit_test(columns),    cmocka_unit_test(one_row),
-                                     cmocka_unit_test(cut_rows),   cmocka_unit_test(stopped)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(short_rows), cmocka_unit_test(many_rows),
+                                     cmocka_unit_test(long_rows),  cmocka_unit_test(columns),
+                                     cmocka_unit_test(one_row),    cmocka_unit_test(cut_rows),
+                                     cmocka_unit_test(stopped)};
+  const struct CMUnitTest rows[] = {cmocka_unit_test(short_rows), cmocka_unit_test(many_rows)};
   int failed = cmocka_run_group_tests_name("with vectors", tests, with_vectors, NULL);
+  failed += cmocka_run_group_tests_name("with vectors of 32 bytes", rows, with_short_vectors, NULL);
   return failed + cmocka_run_group_tests_name("without", tests, without_vectors, NULL);
 }
