@@ -67,15 +67,16 @@ COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(decode)(
 /* ---- rows to columns and back */
 
 COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(read)(
-    const nxi_sort_keys *k, NAME(content) content, const char *rows, int64_t count, int64_t columns,
-    VECTOR *c, unsigned *found) {
-  const char *from[NAME(lanes)];
+    const nxi_sort_keys *k, NAME(content) content, const char *rows, char *to, int64_t count,
+    int64_t columns, VECTOR *c, unsigned *found) {
+  const char *from[NAME(lanes)], *ahead = rows + count * columns * WORD_BYTES;
   NAME(vector) some = {0};
   for (int64_t i = 0; i < NAME(lanes); i++)
     from[i] = rows + (i < count ? i : count - 1) * columns * WORD_BYTES;
   for (int64_t i = 0; i < columns; i += NAME(words)) {
     const int64_t at = NAME(stretch)(columns, i);
     VECTOR v[NAME(words)];
+    if (content != NAME(keys)) fetch_ahead(ahead, to, i * VECTOR_BYTES, NAME(words) * VECTOR_BYTES);
     for (int w = 0; w < NAME(words); w++) {
       const char **row = from + w;
       v[w] = PARTS(row, NAME(words), at * WORD_BYTES);
@@ -115,8 +116,9 @@ COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(eight)(VEC
   X(0, 1)
   X(2, 3)
   X(4, 5)
-  X(6, 7) X(0, 2) X(1, 3) X(4, 6) X(5, 7) X(1, 2) X(5, 6) X(0, 4) X(1, 5) X(2, 6) X(3, 7) X(2, 4)
-      X(3, 5) X(1, 2) X(3, 4) X(5, 6)
+  X(6, 7)
+  X(0, 2) X(1, 3) X(4, 6) X(5, 7) X(1, 2) X(5, 6) X(0, 4) X(1, 5) X(2, 6) X(3, 7) X(2, 4) X(3, 5)
+      X(1, 2) X(3, 4) X(5, 6)
 #undef X
           for (int i = 0; i < 8 * STEP; i++) c[i] = v[i];
 }
@@ -221,7 +223,7 @@ COLUMNS_TARGET static void NAME(network)(VECTOR *c, int64_t n) {
 
 COLUMNS_TARGET static void NAME(sort_keys)(void *rows, int64_t count, int64_t n, void *columns) {
   static const nxi_sort_keys none;
-  NAME(read)(&none, NAME(keys), rows, count, n * STEP, columns, NULL);
+  NAME(read)(&none, NAME(keys), rows, rows, count, n * STEP, columns, NULL);
   NAME(network)(columns, n);
   NAME(write)(&none, NAME(keys), rows, count, n * STEP, columns);
 }
@@ -231,8 +233,8 @@ COLUMNS_TARGET static void NAME(sort_numbers)(const nxi_sort_keys *keys, const v
                                               int64_t count, int64_t n, void *columns,
                                               unsigned *found) {
   const nxi_sort_keys k = *keys;
-  if (k.floats) NAME(read)(&k, NAME(floats), from, count, n, columns, found);
-  else NAME(read)(&k, NAME(integers), from, count, n, columns, found);
+  if (k.floats) NAME(read)(&k, NAME(floats), from, to, count, n, columns, found);
+  else NAME(read)(&k, NAME(integers), from, to, count, n, columns, found);
   NAME(network)(columns, n);
   if (k.floats) NAME(write)(&k, NAME(floats), to, count, n, columns);
   else NAME(write)(&k, NAME(integers), to, count, n, columns);
