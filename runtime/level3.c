@@ -16,9 +16,10 @@ enum {
 };
 static const double piece_flops = 3e8; /* some 10 ms */
 
+/* 1, -1, 0 */
 static const void *number(nx_dtype t, int which) {
-  static const double wide[2][2] = {{1, 0}, {-1, 0}};
-  static const float narrow[2][2] = {{1, 0}, {-1, 0}};
+  static const double wide[3][2] = {{1, 0}, {-1, 0}, {0, 0}};
+  static const float narrow[3][2] = {{1, 0}, {-1, 0}, {0, 0}};
   return nxi_lapack_single(t) ? (const void *)narrow[which] : (const void *)wide[which];
 }
 
@@ -46,6 +47,14 @@ bool nxi_subtract_product(const nxg_call_part *part, nx_dtype t, int m, int n, i
     nxi_lapack_leave();
   }
   return true;
+}
+
+void nxi_product(nx_dtype t, int m, int n, int k, nxi_factor a, nxi_factor b, void *c, int ld) {
+  if (m == 0 || n == 0) return;
+  nxi_lapack_enter();
+  ((gemm_fn)nxi_lapack(NXI_LAPACK_gemm, t))(a.op, b.op, &m, &n, &k, number(t, 0), a.at, &a.ld, b.at,
+                                            &b.ld, number(t, 2), c, &ld, 1, 1);
+  nxi_lapack_leave();
 }
 
 void nxi_triangular(nx_dtype t, const char *side, const char *uplo, const char *trans,

@@ -24,6 +24,8 @@ typedef struct nxi_factor {
 /* C (m x n) -= a b, over k. False: told to stop. */
 bool nxi_subtract_product(const nxg_call_part *part, nx_dtype t, int m, int n, int k, nxi_factor a,
                           nxi_factor b, void *c, int ld);
+/* C (m x n) = a b, over k >= 1; at once. */
+void nxi_product(nx_dtype t, int m, int n, int k, nxi_factor a, nxi_factor b, void *c, int ld);
 /* A X = B or X A = B (side "L", "R"), B being m x n; as the routine of BLAS. At once. */
 void nxi_triangular(nx_dtype t, const char *side, const char *uplo, const char *trans,
                     const char *diag, int m, int n, const void *a, int lda, void *b, int ldb);

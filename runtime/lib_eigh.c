@@ -3,6 +3,7 @@
  * conjugate of the matrix: the same values, conjugate vectors. A lower triangle that is not finite does not converge. */
 #include <string.h>
 
+#include "eigh_large.h"
 #include "lapack.h"
 
 typedef void (*real_fn)(const char *jobz, const char *uplo, const int *n, void *a, const int *lda,
@@ -40,21 +41,16 @@ static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d)
   bool vectors = call->n_results > 1;
   nx_status status = nxi_lapack_ready(nxg_ops[call->op].name, d);
   double n = size;
+  if (status) return status;
+  if (nxi_eigh_is_large(call)) return nxi_eigh_large_prepare(call, work, d);
   nxi_batch_work(work, size ? nxi_batches(a, 2) : 0, (vectors ? 9 : 4.0 / 3) * n * n * n,
                  2 * n * n);
-  if (status || !size) return status;
+  if (!size) return status;
   _Alignas(16) char first[16] = {0}, values[16], rwork[16] = {0};
   syevd(t, vectors, size, values, values, first, rwork, &iwork, &(lengths){-1, -1, -1});
   const double all[] = {n * n, n, nxi_work_length(t, first),
                         nxi_lapack_complex(t) ? nxi_work_length(real, rwork) : 0, iwork};
   return nxi_work_state(call, work, t, all, 5, d);
-}
-
-static bool lower_is_finite(nx_dtype t, int64_t n, const char *a) {
-  bool finite = true;
-  for (int64_t i = 0; finite && i < n; i++)
-    finite = nxi_all_finite(t, i + 1, a + i * n * nxi_dtype_size(t));
-  return finite;
 }
 
 static nx_status one(const nxg_call_part *part, int64_t index) {
@@ -69,7 +65,7 @@ static nx_status one(const nxg_call_part *part, int64_t index) {
        *work = nxi_work_array(part, WORK, &l.work),
        *real = nxi_work_array(part, REAL_WORK, &l.real),
        *integers = nxi_work_array(part, INTEGERS, &l.integers);
-  if (!lower_is_finite(t, n, a)) return NX_NO_CONVERGENCE;
+  if (!nxi_lower_is_finite(t, n, a)) return NX_NO_CONVERGENCE;
   memcpy(copy, a, (size_t)n * (size_t)n * (size_t)nxi_dtype_size(t));
   bool narrow = nxi_lapack_single(t);
   int info =
@@ -81,6 +77,9 @@ static nx_status one(const nxg_call_part *part, int64_t index) {
   return info == 0 ? NX_OK : NX_NO_CONVERGENCE;
 }
 
-static nx_status run(nxg_call_part *part) { return nxi_each_item(part, one); }
+static nx_status run(nxg_call_part *part) {
+  if (nxi_eigh_is_large(part->call)) return nxi_stages_run(part->state, part);
+  return nxi_each_item(part, one);
+}
 
 const nxg_functions nxi_eigh_functions = {prepare, run, nxi_work_release};

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lapack.h"
+#include "svd_large.h"
 
 typedef void (*real_fn)(const char *jobz, const int *m, const int *n, void *a, const int *lda,
                         void *s, void *u, const int *ldu, void *vt, const int *ldvt, void *work,
@@ -57,9 +58,11 @@ static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d)
   nx_status status = nxi_lapack_ready("svd", d);
   double m = s.m, n = s.n, k = s.least, q = m * s.u + n * (double)s.v;
   double longest = m > n ? m : n;
+  if (status) return status;
+  if (nxi_svd_is_large(call)) return nxi_svd_large_prepare(call, work, d);
   nxi_batch_work(work, s.m + s.n ? nxi_batches(&call->operands[0], 2) : 0,
                  4 * m * n * k + 22 * k * k * k + 2 * q * k, m * n + q);
-  if (status || s.least == 0) return status;
+  if (s.least == 0) return status;
   _Alignas(16) char first[16] = {0};
   int iwork;
   gesdd(&s, first, first, first, first, first, -1, first, &iwork);
@@ -98,6 +101,9 @@ static nx_status one(const nxg_call_part *part, int64_t index) {
   return info == 0 ? NX_OK : NX_NO_CONVERGENCE;
 }
 
-static nx_status run(nxg_call_part *part) { return nxi_each_item(part, one); }
+static nx_status run(nxg_call_part *part) {
+  if (nxi_svd_is_large(part->call)) return nxi_stages_run(part->state, part);
+  return nxi_each_item(part, one);
+}
 
 const nxg_functions nxi_svd_functions = {prepare, run, nxi_work_release};

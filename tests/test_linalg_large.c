@@ -253,6 +253,10 @@ static void same_bits(void **state) {
   bits(NXG_det, NULL, NX_F64, 0, false);
   bits(NXG_slogdet, NULL, NX_C128, 0, false);
   bits(NXG_triangular_solve, yes, NX_F64, 20, true);
+  bits(NXG_eigh, NULL, NX_F64, 0, false);
+  bits(NXG_eigh, NULL, NX_C64, 0, false);
+  bits(NXG_svd, yes, NX_F32, 0, false);
+  bits(NXG_svd, NULL, NX_C128, 0, false);
 }
 
 /* ---- definitions */
@@ -352,7 +356,106 @@ static void triangular(void **state) {
   }
 }
 
+/* Hermitian in the lower triangle, what nobody may read above; of a size that squares leave the range of. */
+static matrices hermitian(nx_dtype t, int64_t n, int power) {
+  matrices a = random_matrices(t, 1, n, n);
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < n; j++) {
+      const cd x = get(&a, i * n + j) * ldexp(1, power);
+      set(&a, i * n + j, i < j ? NAN : i == j ? creal(x) : x);
+    }
+  return a;
+}
+/* y = A x of such a matrix. */
+static void apply_lower(const matrices *a, const cd *x, cd *y) {
+  const int64_t n = a->type.shape[2];
+  for (int64_t i = 0; i < n; i++) y[i] = 0;
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j <= i; j++) {
+      const cd v = get(a, i * n + j);
+      y[i] += v * x[j];
+      if (j < i) y[j] += conj(v) * x[i];
+    }
+}
+
+static void eigh(void **state) {
+  (void)state;
+  for (size_t ti = 0; ti < sizeof dtypes / sizeof *dtypes; ti++)
+    for (int way = 0; way < 4; way++) {
+      const nx_dtype t = dtypes[ti];
+      const bool narrow = nxi_lapack_single(t);
+      const int64_t n = way == 0 ? 300 : 257;
+      const int power = way < 2 ? 0 : (way == 2 ? 1 : -1) * (narrow ? 100 : 900);
+      matrices a = hermitian(t, n, power);
+      outcome o = call(NXG_eigh, NULL, &a, NULL, way & 1 ? backwards : usual);
+      assert_int_equal(o.status, NX_OK);
+      draw(n); /* A (V x) = V (w x) */
+      apply(&o.results[1], 0, false, vx, vy);
+      apply_lower(&a, vy, vz);
+      for (int64_t i = 0; i < n; i++) vw[i] = vx[i] * get(&o.results[0], i);
+      for (int64_t i = 1; i < n; i++)
+        assert_true(creal(get(&o.results[0], i)) >= creal(get(&o.results[0], i - 1)));
+      static cd scaled[MOST];
+      apply(&o.results[1], 0, false, vw, scaled);
+      NEAR(vz, scaled, n, 100 * (double)n * unit(t) * size_of(vw, n));
+      apply(&o.results[1], 0, true, vy, vz); /* V^H (V x) = x */
+      NEAR(vz, vx, n, 100 * (double)n * unit(t) * size_of(vx, n));
+      drop(&o), free(a.data);
+    }
+}
+
+static void svd(void **state) {
+  (void)state;
+  static const int64_t shapes[][2] = {{300, 300}, {256, 400}, {400, 257}};
+  for (size_t ti = 0; ti < sizeof dtypes / sizeof *dtypes; ti++)
+    for (int way = 0; way < 8; way++) {
+      const nx_dtype t = dtypes[ti];
+      const int64_t m = shapes[way % 3][0], n = shapes[way % 3][1], k = m < n ? m : n,
+                    full[1] = {way < 3};
+      const int power = way < 6 ? 0 : (way == 6 ? 1 : -1) * (nxi_lapack_single(t) ? 100 : 900);
+      matrices a = random_matrices(t, 1, m, n);
+      for (int64_t i = 0; i < m * n; i++) set(&a, i, get(&a, i) * ldexp(1, power));
+      outcome o = call(NXG_svd, full, &a, NULL, way & 1 ? backwards : usual);
+      assert_int_equal(o.status, NX_OK);
+      const int64_t columns = o.results[0].type.shape[2], rows = o.results[2].type.shape[1];
+      assert_true(columns == (full[0] ? m : k) && rows == (full[0] ? n : k));
+      draw(n); /* A x = U (s (V x)) */
+      apply(&a, 0, false, vx, vy);
+      apply(&o.results[2], 0, false, vx, vz);
+      for (int64_t i = 0; i < columns; i++) vz[i] = i < k ? vz[i] * get(&o.results[1], i) : 0;
+      apply(&o.results[0], 0, false, vz, vw);
+      NEAR(vw, vy, m, 100 * (double)(m + n) * unit(t) * size_of(vy, m));
+      for (int64_t i = 1; i < k; i++)
+        assert_true(creal(get(&o.results[1], i)) <= creal(get(&o.results[1], i - 1)));
+      draw(columns); /* U^H (U x) = x, and V (V^H x) = x */
+      apply(&o.results[0], 0, false, vx, vy);
+      apply(&o.results[0], 0, true, vy, vz);
+      NEAR(vz, vx, columns, 100 * (double)m * unit(t) * size_of(vx, columns));
+      draw(rows);
+      apply(&o.results[2], 0, true, vx, vy);
+      apply(&o.results[2], 0, false, vy, vz);
+      NEAR(vz, vx, rows, 100 * (double)n * unit(t) * size_of(vx, rows));
+      drop(&o), free(a.data);
+    }
+}
+
 /* ---- failures */
+
+/* What is not finite does not converge. */
+static void not_finite(void **state) {
+  (void)state;
+  static const nxg_op ops[] = {NXG_eigh, NXG_svd};
+  for (int64_t batch = 4; batch <= 12; batch += 8)
+    for (int i = 0; i < 2; i++) {
+      matrices a = random_matrices(NX_F32, batch, 256, 256);
+      for (int64_t k = 2; k < 4; k++)
+        set(&a, k * 256 * 256 + 200 * 256 + 7, k == 2 ? NAN : INFINITY);
+      outcome o = call(ops[i], (const int64_t[]){0, 0}, &a, NULL, usual);
+      assert_int_equal(o.status, NX_NO_CONVERGENCE);
+      assert_int_equal(o.index, 2);
+      drop(&o), free(a.data);
+    }
+}
 
 /* Zero from a pivot on that only the last panel meets: of several matrices the first bad one is named. */
 static void singular(void **state) {
@@ -456,7 +559,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(same_bits),  cmocka_unit_test(solve),      cmocka_unit_test(inv),
       cmocka_unit_test(det),        cmocka_unit_test(triangular), cmocka_unit_test(singular),
-      cmocka_unit_test(on_threads), cmocka_unit_test(memory),     cmocka_unit_test(interrupted)};
+      cmocka_unit_test(on_threads), cmocka_unit_test(eigh),       cmocka_unit_test(svd),
+      cmocka_unit_test(not_finite), cmocka_unit_test(memory),     cmocka_unit_test(interrupted)};
   if (nxi_lapack_ready("test", NULL) != NX_OK) return 77; /* skipped */
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

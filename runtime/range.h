@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: ISC */
+/* What the stages of eigenvalues and singular values share: where their arrays lie, and matrices whose elements are so small or
+ * large that squares of them leave the range, which are scaled by a power of two meanwhile. */
+#ifndef NXI_RANGE_H
+#define NXI_RANGE_H
+
+#include "lapack.h"
+
+typedef struct nxi_layout {
+  int64_t at; /* bytes from the start of the matrix's memory */
+} nxi_layout;
+
+static inline int64_t nxi_layout_bytes(nx_dtype t, int64_t rows, int64_t columns) {
+  return (rows * columns * nxi_dtype_size(t) + 63) & ~(int64_t)63;
+}
+/* Puts n elements at the end of what is there. */
+static inline void nxi_lay_out(nxi_layout *array, int64_t *all, nx_dtype t, int64_t n) {
+  array->at = *all;
+  *all += nxi_layout_bytes(t, n, 1);
+}
+
+/* The largest size of a real or imaginary part. */
+double nxi_largest(nx_dtype t, int64_t n, const void *a);
+/* The power of two that brings such a largest part to about 1; 0 if it may stay. */
+int nxi_scale_for(nx_dtype t, double largest);
+void nxi_scale(nx_dtype t, int64_t n, void *a, int power);
+/* f32 or f64 to f64; f32 or f64 to the dtype of that precision, which may be complex. */
+void nxi_widen_values(nx_dtype real, int64_t n, const void *from, double *to);
+void nxi_copy_real(nx_dtype t, int64_t n, const void *from, void *to);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: ISC */
+/* Products of Householder reflections as LAPACK leaves them in a matrix that it has reduced, Q = H(0) H(1) .. with
+ * H = I - tau v v^H, applied by products of matrices: neighbours are joined to I - V T V^H, of which V and V T are laid
+ * down once, and then multiply panels that threads share. Blocks follow from the sizes alone. */
+#ifndef NXI_REFLECTIONS_H
+#define NXI_REFLECTIONS_H
+
+#include "lapack.h"
+
+typedef enum nxi_reflections_form {
+  NXI_REFLECT_COLUMNS, /* v(i): 1 at first + i, what follows in column i below its place; of bidiagonal forms, Q */
+  NXI_REFLECT_ROWS, /* the same in rows, conjugated; P */
+  NXI_REFLECT_BACKWARDS /* Q = .. H(1) H(0), 1 at i, what is before it in column i + 1; of tridiagonal forms */
+} nxi_reflections_form;
+
+typedef struct nxi_reflections {
+  nx_dtype t;
+  nxi_reflections_form form;
+  int length, count, first; /* of vectors; how many; where the first has its 1 */
+  int ld;                   /* of the matrix that holds them */
+} nxi_reflections;
+
+enum { NXI_REFLECTIONS = 64 }; /* in a block */
+
+/* Bytes of all blocks; of what making one takes; of what applying them to `width` columns takes. */
+int64_t nxi_reflections_bytes(const nxi_reflections *r);
+int64_t nxi_reflections_own_bytes(const nxi_reflections *r, int width);
+int nxi_reflections_blocks(const nxi_reflections *r);
+/* Lays down a block of those in the matrix a. own: aligned scratch memory. */
+void nxi_reflections_make(const nxi_reflections *r, int block, const void *a, const void *tau,
+                          void *blocks, void *own);
+/* C = Q C, of `width` columns; or C = C Q^H, of `width` rows. Leaves early when told to stop. */
+void nxi_reflections_apply(const nxi_reflections *r, const nxg_call_part *part, bool right,
+                           const void *blocks, int width, void *c, int ld, void *own);
+
+#endif
