@@ -101,7 +101,8 @@ static void apply(const large *l, const nxi_stage_task *task) {
   const int first = (int)task->task * PANEL, width = l->n - first < PANEL ? l->n - first : PANEL;
   nxi_copy_real(l->t, (int64_t)l->n * width, nxi_at(l->real, m + l->vectors.at, 0, first, l->n),
                 panel);
-  nxi_reflections_apply(&l->q, part, false, m + l->blocks.at, width, panel, l->n, own);
+  nxi_reflections_apply(&l->q, part, false, nxi_reflections_blocks(&l->q), m + l->blocks.at, width,
+                        panel, l->n, own);
   char *to = nxi_item(&part->call->results[1], part->results[1], 2, task->index);
   nxi_transpose(l->t, width, l->n, panel, l->n, to + first * nxi_dtype_size(l->t), l->n, true);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lapack.h"
+#include "qr_large.h"
 
 typedef void (*gelqf_fn)(const int *m, const int *n, void *a, const int *lda, void *tau, void *work,
                          const int *lwork, int *info);
@@ -44,9 +45,11 @@ static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d)
   shape s = shape_of(call);
   nx_status status = nxi_lapack_ready("qr", d);
   double m = s.m, n = s.n, k = s.least, q = m * s.inner;
+  if (status) return status;
+  if (nxi_qr_is_large(call)) return nxi_qr_large_prepare(call, work, d);
   nxi_batch_work(work, s.m ? nxi_batches(&call->operands[0], 2) : 0, 4 * m * n * k + 2 * q * k,
                  m * n + q);
-  if (status || s.least == 0) return status;
+  if (s.least == 0) return status;
   const double lengths[] = {k, query(&s)};
   return nxi_work_state(call, work, s.t, lengths, 2, d);
 }
@@ -91,6 +94,9 @@ static nx_status one(const nxg_call_part *part, int64_t index) {
   return NX_OK;
 }
 
-static nx_status run(nxg_call_part *part) { return nxi_each_item(part, one); }
+static nx_status run(nxg_call_part *part) {
+  if (nxi_qr_is_large(part->call)) return nxi_stages_run(part->state, part);
+  return nxi_each_item(part, one);
+}
 
 const nxg_functions nxi_qr_functions = {prepare, run, nxi_work_release};

@@ -113,24 +113,37 @@ void nxi_reflections_make(const nxi_reflections *r, int number, const void *a, c
               (nxi_factor){"N", t, BLOCK}, b.vt, r->length);
 }
 
+/* C (width rows) -= (C X) Y^H, X and Y being V and V T or the other way round. */
+static void from_right(const nxi_reflections *r, const nxg_call_part *part, const block *b,
+                       const char *x, const char *y, int width, void *c, int ld, void *own) {
+  void *at = nxi_at(r->t, c, 0, b->low, ld);
+  const int rows = b->high - b->low;
+  nxi_product(r->t, width, b->count, rows, (nxi_factor){"N", at, ld},
+              (nxi_factor){"N", x, r->length}, own, width);
+  nxi_subtract_product(part, r->t, width, rows, b->count, (nxi_factor){"N", own, width},
+                       (nxi_factor){"C", y, r->length}, at, ld);
+}
+
 void nxi_reflections_apply(const nxi_reflections *r, const nxg_call_part *part, bool right,
-                           const void *blocks, int width, void *c, int ld, void *own) {
-  for (int i = nxi_reflections_blocks(r); i-- > 0;) {
+                           int count, const void *blocks, int width, void *c, int ld, void *own) {
+  for (int i = count; i-- > 0;) {
     const block b = block_of(r, i, blocks);
     const int rows = b.high - b.low;
     if (nxi_told_to_stop(part)) return;
-    if (right) { /* C V, then C -= (C V) (V T)^H */
-      void *at = nxi_at(r->t, c, 0, b.low, ld);
-      nxi_product(r->t, width, b.count, rows, (nxi_factor){"N", at, ld},
-                  (nxi_factor){"N", b.v, r->length}, own, width);
-      nxi_subtract_product(part, r->t, width, rows, b.count, (nxi_factor){"N", own, width},
-                           (nxi_factor){"C", b.vt, r->length}, at, ld);
-    } else {
-      void *at = nxi_at(r->t, c, b.low, 0, ld);
-      nxi_product(r->t, b.count, width, rows, (nxi_factor){"C", b.v, r->length},
-                  (nxi_factor){"N", at, ld}, own, BLOCK);
-      nxi_subtract_product(part, r->t, rows, width, b.count, (nxi_factor){"N", b.vt, r->length},
-                           (nxi_factor){"N", own, BLOCK}, at, ld);
+    if (right) {
+      from_right(r, part, &b, b.v, b.vt, width, c, ld, own);
+      continue;
     }
+    void *at = nxi_at(r->t, c, b.low, 0, ld);
+    nxi_product(r->t, b.count, width, rows, (nxi_factor){"C", b.v, r->length},
+                (nxi_factor){"N", at, ld}, own, BLOCK);
+    nxi_subtract_product(part, r->t, rows, width, b.count, (nxi_factor){"N", b.vt, r->length},
+                         (nxi_factor){"N", own, BLOCK}, at, ld);
   }
+}
+
+void nxi_reflections_apply_block(const nxi_reflections *r, const nxg_call_part *part, int number,
+                                 const void *blocks, int width, void *c, int ld, void *own) {
+  const block b = block_of(r, number, blocks);
+  from_right(r, part, &b, b.vt, b.v, width, c, ld, own);
 }

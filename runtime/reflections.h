@@ -29,8 +29,12 @@ int nxi_reflections_blocks(const nxi_reflections *r);
 /* Lays down a block of those in the matrix a. own: aligned scratch memory. */
 void nxi_reflections_make(const nxi_reflections *r, int block, const void *a, const void *tau,
                           void *blocks, void *own);
-/* C = Q C, of `width` columns; or C = C Q^H, of `width` rows. Leaves early when told to stop. */
+/* C = Q C, of `width` columns; or C = C Q^H, of `width` rows; of the first `blocks` blocks alone. Leaves early when told to
+ * stop. */
 void nxi_reflections_apply(const nxi_reflections *r, const nxg_call_part *part, bool right,
-                           const void *blocks, int width, void *c, int ld, void *own);
+                           int count, const void *blocks, int width, void *c, int ld, void *own);
+/* C = C B, of `width` rows, B being the product of one block. */
+void nxi_reflections_apply_block(const nxi_reflections *r, const nxg_call_part *part, int block,
+                                 const void *blocks, int width, void *c, int ld, void *own);
 
 #endif

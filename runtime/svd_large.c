@@ -110,7 +110,8 @@ static void apply_left(const large *l, const nxi_stage_task *task, int first) {
     else
       nxi_copy_real(l->t, l->least, nxi_at(l->real, m + l->u.at, 0, first + j, l->least), column);
   }
-  nxi_reflections_apply(&l->q, part, false, m + l->blocks_q.at, width, to, l->rows, task->own);
+  nxi_reflections_apply(&l->q, part, false, nxi_reflections_blocks(&l->q), m + l->blocks_q.at,
+                        width, to, l->rows, task->own);
 }
 
 /* Rows first .. of the right vectors' adjoint, which are the columns of U. */
@@ -130,7 +131,8 @@ static void apply_right(const large *l, const nxi_stage_task *task, int first) {
     else if (j >= first && j < first + width)
       nxi_store_one(l->t, nxi_at(l->t, piece, j - first, 0, l->right));
   }
-  nxi_reflections_apply(&l->p, part, true, m + l->blocks_p.at, width, to, l->right, task->own);
+  nxi_reflections_apply(&l->p, part, true, nxi_reflections_blocks(&l->p), m + l->blocks_p.at, width,
+                        to, l->right, task->own);
 }
 
 static nx_status run(const nxi_stage_task *task) {

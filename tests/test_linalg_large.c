@@ -257,6 +257,8 @@ static void same_bits(void **state) {
   bits(NXG_eigh, NULL, NX_C64, 0, false);
   bits(NXG_svd, yes, NX_F32, 0, false);
   bits(NXG_svd, NULL, NX_C128, 0, false);
+  bits(NXG_qr, NULL, NX_F64, 0, false);
+  bits(NXG_qr, yes, NX_C64, 0, false);
 }
 
 /* ---- definitions */
@@ -439,6 +441,33 @@ static void svd(void **state) {
     }
 }
 
+static void qr(void **state) {
+  (void)state;
+  static const int64_t shapes[][2] = {{300, 300}, {270, 500}, {500, 257}};
+  for (size_t ti = 0; ti < sizeof dtypes / sizeof *dtypes; ti++)
+    for (int way = 0; way < 6; way++) {
+      const nx_dtype t = dtypes[ti];
+      const int64_t m = shapes[way % 3][0], n = shapes[way % 3][1], reduced[1] = {way < 3};
+      matrices a = random_matrices(t, 1, m, n);
+      outcome o = call(NXG_qr, reduced, &a, NULL, way & 1 ? backwards : usual);
+      assert_int_equal(o.status, NX_OK);
+      const int64_t k = o.results[0].type.shape[2];
+      assert_int_equal(k, reduced[0] && n < m ? n : m);
+      for (int64_t i = 0; i < k; i++)
+        for (int64_t j = 0; j < i && j < n; j++) assert_true(get(&o.results[1], i * n + j) == 0);
+      draw(n); /* A x = Q (R x) */
+      apply(&a, 0, false, vx, vy);
+      apply(&o.results[1], 0, false, vx, vz);
+      apply(&o.results[0], 0, false, vz, vw);
+      NEAR(vw, vy, m, 100 * (double)(m + n) * unit(t) * size_of(vy, m));
+      draw(k); /* Q^H (Q x) = x */
+      apply(&o.results[0], 0, false, vx, vy);
+      apply(&o.results[0], 0, true, vy, vz);
+      NEAR(vz, vx, k, 100 * (double)m * unit(t) * size_of(vx, k));
+      drop(&o), free(a.data);
+    }
+}
+
 /* ---- failures */
 
 /* What is not finite does not converge. */
@@ -560,7 +589,8 @@ int main(void) {
       cmocka_unit_test(same_bits),  cmocka_unit_test(solve),      cmocka_unit_test(inv),
       cmocka_unit_test(det),        cmocka_unit_test(triangular), cmocka_unit_test(singular),
       cmocka_unit_test(on_threads), cmocka_unit_test(eigh),       cmocka_unit_test(svd),
-      cmocka_unit_test(not_finite), cmocka_unit_test(memory),     cmocka_unit_test(interrupted)};
+      cmocka_unit_test(qr),         cmocka_unit_test(not_finite), cmocka_unit_test(memory),
+      cmocka_unit_test(interrupted)};
   if (nxi_lapack_ready("test", NULL) != NX_OK) return 77; /* skipped */
   return cmocka_run_group_tests(tests, open_context, close_context);
 }
