@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cholesky_large.h"
 #include "lapack.h"
 #include "small_matrix.h"
 
@@ -13,12 +14,13 @@ typedef void (*potrf_fn)(const char *uplo, const int *n, void *a, const int *lda
 static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {
   const nxg_array *a = &call->operands[0];
   double n = (double)a->shape[a->rank - 1];
+  nx_status status = nxi_lapack_ready("cholesky", d);
+  if (!status && nxi_cholesky_is_large(call)) return nxi_cholesky_large_prepare(call, work, d);
   nxi_batch_work(work, n > 0 ? nxi_batches(a, 2) : 0, n * n * n / 3, 2 * n * n);
-  return nxi_lapack_ready("cholesky", d);
+  return status;
 }
 
-/* Real parts of the diagonal: positive and finite if the matrix was positive definite. */
-static bool good_diagonal(nx_dtype t, int64_t n, const void *a) {
+bool nxi_good_diagonal(nx_dtype t, int64_t n, const void *a) {
   bool single = nxi_lapack_single(t);
   int64_t step = (n + 1) * (nxi_lapack_complex(t) ? 2 : 1);
   for (int64_t i = 0; i < n; i++) {
@@ -35,7 +37,7 @@ static nx_status factor_small(nx_dtype t, bool upper, int n, const char *from, c
   bool good = nxi_small_cholesky(t, n, at);
   nxi_zero_triangle(t, n, n, at, false);
   if (upper) nxi_transpose(t, n, n, at, n, to, n, false);
-  return good && good_diagonal(t, n, to) ? NX_OK : NX_NOT_POSITIVE_DEFINITE;
+  return good && nxi_good_diagonal(t, n, to) ? NX_OK : NX_NOT_POSITIVE_DEFINITE;
 }
 
 static nx_status factor(nx_dtype t, bool upper, int n, const char *from, char *to) {
@@ -48,7 +50,7 @@ static nx_status factor(nx_dtype t, bool upper, int n, const char *from, char *t
   potrf(upper ? "L" : "U", &n, to, &n, &info, 1);
   nxi_lapack_leave();
   nxi_zero_triangle(t, n, n, to, upper);
-  return info == 0 && good_diagonal(t, n, to) ? NX_OK : NX_NOT_POSITIVE_DEFINITE;
+  return info == 0 && nxi_good_diagonal(t, n, to) ? NX_OK : NX_NOT_POSITIVE_DEFINITE;
 }
 
 static nx_status one(const nxg_call_part *part, int64_t index) {
@@ -57,6 +59,9 @@ static nx_status one(const nxg_call_part *part, int64_t index) {
                 nxi_item(a, part->operands[0], 2, index), nxi_item(a, part->results[0], 2, index));
 }
 
-static nx_status run(nxg_call_part *part) { return nxi_each_item(part, one); }
+static nx_status run(nxg_call_part *part) {
+  if (nxi_cholesky_is_large(part->call)) return nxi_stages_run(part->state, part);
+  return nxi_each_item(part, one);
+}
 
-const nxg_functions nxi_cholesky_functions = {prepare, run, NULL};
+const nxg_functions nxi_cholesky_functions = {prepare, run, nxi_work_release};

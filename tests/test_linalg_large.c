@@ -380,6 +380,38 @@ static void apply_lower(const matrices *a, const cd *x, cd *y) {
     }
 }
 
+static void cholesky(void **state) {
+  (void)state;
+  static cd given[MOST];
+  for (size_t ti = 0; ti < sizeof dtypes / sizeof *dtypes; ti++)
+    for (int way = 0; way < 4; way++) {
+      const nx_dtype t = dtypes[ti];
+      const int64_t n = way < 2 ? 550 : 512, upper[1] = {way & 1};
+      matrices a = hermitian(t, n, 0);
+      for (int64_t i = 0; i < n; i++) set(&a, i * n + i, creal(get(&a, i * n + i)) + 60);
+      outcome o = call(NXG_cholesky, upper, &a, NULL, usual),
+              other = call(NXG_cholesky, upper, &a, NULL, backwards);
+      assert_int_equal(o.status, NX_OK);
+      assert_true(o.tasks > 20);
+      expect_part(&o, &other, 0);
+      drop(&other);
+      draw(n);
+      for (int64_t i = 0; i < n; i++) given[i] = vx[i];
+      apply_lower(&a, given, vw); /* A x = L (L^H x), U^H (U x) */
+      apply(&o.results[0], 0, !upper[0], given, vy);
+      apply(&o.results[0], 0, upper[0], vy, vz);
+      NEAR(vz, vw, n, 100 * (double)n * unit(t) * size_of(vw, n));
+      for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++)
+          if (upper[0] ? j < i : j > i) assert_true(get(&o.results[0], i * n + j) == 0);
+      drop(&o);
+      set(&a, 540 % n * n + 540 % n, -1); /* in the last panel */
+      o = call(NXG_cholesky, upper, &a, NULL, usual);
+      assert_int_equal(o.status, NX_NOT_POSITIVE_DEFINITE);
+      drop(&o), free(a.data);
+    }
+}
+
 static void eigh(void **state) {
   (void)state;
   for (size_t ti = 0; ti < sizeof dtypes / sizeof *dtypes; ti++)
@@ -588,9 +620,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(same_bits),  cmocka_unit_test(solve),      cmocka_unit_test(inv),
       cmocka_unit_test(det),        cmocka_unit_test(triangular), cmocka_unit_test(singular),
-      cmocka_unit_test(on_threads), cmocka_unit_test(eigh),       cmocka_unit_test(svd),
-      cmocka_unit_test(qr),         cmocka_unit_test(not_finite), cmocka_unit_test(memory),
-      cmocka_unit_test(interrupted)};
+      cmocka_unit_test(on_threads), cmocka_unit_test(cholesky),   cmocka_unit_test(eigh),
+      cmocka_unit_test(svd),        cmocka_unit_test(qr),         cmocka_unit_test(not_finite),
+      cmocka_unit_test(memory),     cmocka_unit_test(interrupted)};
   if (nxi_lapack_ready("test", NULL) != NX_OK) return 77; /* skipped */
   return cmocka_run_group_tests(tests, open_context, close_context);
 }
