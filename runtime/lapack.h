@@ -2,7 +2,8 @@
 /* LAPACK, which lives in the file of the BLAS that is loaded at run time (blas.h), and what the functions over it share.
  *
  * LAPACK stores matrices by columns. A matrix in C order is the transposed one there; each function says how it deals with
- * that. Calls are single-threaded and cannot be interrupted: polls are answered between the matrices of a batch. */
+ * that. Calls are single-threaded and cannot be interrupted: polls are answered between the matrices of a batch, and between the
+ * tasks of those that are cut into some (stages.h). */
 #ifndef NXI_LAPACK_H
 #define NXI_LAPACK_H
 

@@ -11,7 +11,7 @@ typedef void (*trsm_fn)(const char *side, const char *uplo, const char *trans, c
                         const int *lda, void *b, const int *ldb, size_t, size_t, size_t, size_t);
 
 enum {
-  BLOCK = 256,      /* of a triangle, whose neighbours are products */
+  BLOCK = 128,      /* of a triangle, whose neighbours are products */
   LEAST_PIECE = 64, /* rows of a product */
 };
 static const double piece_flops = 3e8; /* some 10 ms */

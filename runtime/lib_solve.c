@@ -15,7 +15,7 @@ typedef void (*getrf_fn)(const int *m, const int *n, void *a, const int *lda, in
 /* ---- triangular_solve */
 
 enum { UPPER, TRANSPOSE, UNIT_DIAG };
-enum { PANEL = 128 }; /* columns of X */
+enum { PANEL = 256 }; /* columns of X */
 
 static int64_t panels_of(int64_t columns) {
   return columns > PANEL ? (columns + PANEL - 1) / PANEL : 1;

@@ -15,6 +15,7 @@ enum {
   STRIP_BYTES = 1 << 19,   /* keys of the columns that are done together */
   TILE = 256,              /* rows of a strip whose lines stay in the nearest cache */
   TASK_ELEMENTS = 1 << 13, /* at least, where rows are short */
+  LANES_ROW = 1 << 10,     /* elements of a row that is sorted together with others */
   LANES_BYTES = 1 << 16,   /* of elements of as many rows as a vector has lanes */
   CHUNK = 1 << 17,         /* elements of a long row between two questions whether to stop */
 };
@@ -38,7 +39,7 @@ static void choose_lanes(nxi_sort *s) {
   nxi_sort_lanes_form_of(&form, s->dtype, s->indices);
   const nxi_sort_columns *lanes = form.rekey ? NULL : nxi_sort_columns_of(form.element);
   if (!lanes || s->inner > 1 || s->length < lanes->least || s->outer < lanes->lanes / 2) return;
-  if (s->length * lanes->column_bytes > LANES_BYTES) return;
+  if (s->length > LANES_ROW || s->length * lanes->column_bytes > LANES_BYTES) return;
   s->form = form;
   s->in_place = form.in_place;
   s->lanes = lanes;

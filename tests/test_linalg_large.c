@@ -222,7 +222,7 @@ static void stops(nxg_op op, const int64_t *attrs, const matrices *a, const matr
 }
 
 static void bits(nxg_op op, const int64_t *attrs, nx_dtype t, double diagonal, bool sides) {
-  matrices a = random_matrices(t, MANY, SIDE, SIDE), b = random_matrices(t, MANY, SIDE, 200);
+  matrices a = random_matrices(t, MANY, SIDE, SIDE), b = random_matrices(t, MANY, SIDE, SIDE);
   for (int64_t k = 0; k < MANY; k++)
     for (int64_t i = 0; i < SIDE; i++) {
       const int64_t at = (k * SIDE + i) * SIDE + i;

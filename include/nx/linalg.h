@@ -15,10 +15,11 @@ extern "C" {
 NX_API nx_tensor *nx_matmul(nx_tensor *a, nx_tensor *b);
 
 /* The functions below take matrices in the last two dimensions, of F and C (floats below f32 are computed in f32 and
- * rounded at the end), and are carried out by LAPACK, a matrix at a time, the matrices of a batch in parallel. Matrices without
- * elements are allowed. What they cannot do they report when the result is realised (or read, or mapped): nx_error has the
+ * rounded at the end), and are carried out by LAPACK, the matrices of a batch in parallel, and large ones (from 256 on, but
+ * for `eig`) each on several threads. Matrices without elements are allowed. What they cannot do they report when the result is realised (or read, or mapped): nx_error has the
  * status, the operation and its tag, and in `index` the first matrix of the batch that failed, counted in C order. Without a
- * LAPACK, realising is NX_DEVICE_UNAVAILABLE. One matrix cannot be interrupted by a poll; batches are, between matrices. */
+ * LAPACK, realising is NX_DEVICE_UNAVAILABLE. A poll that says stop is obeyed between matrices, and between the parts of a large
+ * one. */
 
 /* (.., n, n) -> (.., n, n). The lower triangular L with A = L L^H, or, if `upper`, U = L^H with A = U^H U. Reads the lower
  * triangle of A alone; the other triangle of the result is zero. NX_NOT_POSITIVE_DEFINITE, also for NaN. */
