@@ -397,6 +397,30 @@ static void on_threads(void **state) {
   ctx = kept;
 }
 
+/* The state of a call is its one allocation. */
+static void no_state(void **state) {
+  (void)state;
+  static const nxg_op ops[] = {NXG_solve, NXG_inv,  NXG_det, NXG_cholesky,
+                               NXG_qr,    NXG_eigh, NXG_svd};
+  const int64_t shape[2] = {600, 600}, attrs[NXG_CALL_ATTRS] = {0};
+  const nxg_type types[2] = {{NX_F64, 2, shape}, {NX_F64, 2, shape}};
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+    nxg_call c;
+    const nxg_functions *f;
+    nxg_call_work work;
+    nxi_diag d;
+    nxi_diag_clear(&d);
+    assert_int_equal(nxg_call_infer(ops[i], ops[i] == NXG_solve ? 2 : 1, types, attrs,
+                                    nxg_call_attrs(ops[i]), &c, &d),
+                     NX_OK);
+    nxi_alloc_fail(0, false);
+    const nx_status status = nxg_call_prepare(&c, &f, &work, &d);
+    nxi_alloc_fail(-1, false);
+    assert_int_equal(status, NX_OUT_OF_MEMORY);
+    assert_null(work.state);
+  }
+}
+
 static void prepare_memory(void) { given = square(256); }
 static nx_status solve_memory(void) {
   nx_tensor *x = nx_solve(given, given);
@@ -438,7 +462,7 @@ int main(void) {
       cmocka_unit_test(det),        cmocka_unit_test(triangular), cmocka_unit_test(singular),
       cmocka_unit_test(on_threads), cmocka_unit_test(cholesky),   cmocka_unit_test(eigh),
       cmocka_unit_test(svd),        cmocka_unit_test(qr),         cmocka_unit_test(not_finite),
-      cmocka_unit_test(memory),     cmocka_unit_test(interrupted)};
+      cmocka_unit_test(no_state),   cmocka_unit_test(memory),     cmocka_unit_test(interrupted)};
   if (nxi_lapack_ready("test", NULL) != NX_OK) return 77; /* skipped */
   return cmocka_run_group_tests(tests, open_context, close_context);
 }
