@@ -130,6 +130,7 @@ nx_status nxi_lu_prepare(const nxg_call *call, nxg_call_work *work, const nxi_lu
   work->state = c;
   if (nxi_stages_work(&c->stages, work, flops)) return NX_OK;
   nxi_work_release(c);
+  work->state = NULL;
   return nxi_fail(d, NX_INVALID_ARGUMENT, name, "%s: a matrix is too large", name);
 }
 
