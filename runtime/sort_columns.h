@@ -117,8 +117,9 @@ COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(eight)(VEC
   X(2, 3)
   X(4, 5)
   X(6, 7)
-  X(0, 2) X(1, 3) X(4, 6) X(5, 7) X(1, 2) X(5, 6) X(0, 4) X(1, 5) X(2, 6) X(3, 7) X(2, 4) X(3, 5)
-      X(1, 2) X(3, 4) X(5, 6)
+  X(0, 2)
+  X(1, 3) X(4, 6) X(5, 7) X(1, 2) X(5, 6) X(0, 4) X(1, 5) X(2, 6) X(3, 7) X(2, 4) X(3, 5) X(1, 2)
+      X(3, 4) X(5, 6)
 #undef X
           for (int i = 0; i < 8 * STEP; i++) c[i] = v[i];
 }
