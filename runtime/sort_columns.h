@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /* Rows as lanes, for one kind of element and one instruction set: included by sort_columns.c for each. No include guard.
  *
- * Before including: COLUMNS_TARGET (attributes), VECTOR, VECTOR_BYTES, WORD, SIGNED_WORD, WORD_BYTES, STEP (words an element), NAME(function),
- * EXCHANGE(a, b) (two elements in vectors: the lesser to *a), LOW(a, b) and HIGH(a, b) (words of the lower or upper
- * half of each 16 bytes by turns), WITH_PART(v, i, p) (16 bytes from p as part i), STORE_PART(v, i, p). */
+ * Before including: COLUMNS_TARGET (attributes), VECTOR, VECTOR_BYTES, WORD, SIGNED_WORD, WORD_BYTES, STEP (words an element),
+ * NAME(what), EXCHANGE(a, b) (two elements in vectors: the lesser to *a), LOW(a, b) and HIGH(a, b) (words of the lower or
+ * upper half of each 16 bytes by turns), PARTS(row, words, at) (a vector of 16 bytes each of every words-th row) and
+ * STORE_PARTS, its opposite. */
 
 enum {
   NAME(words) = 16 / WORD_BYTES,           /* in a part of 16 bytes */
-  NAME(parts) = VECTOR_BYTES / 16,         /* of a vector */
   NAME(lanes) = VECTOR_BYTES / WORD_BYTES, /* rows */
 };
 
@@ -112,16 +112,28 @@ COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(write)(
 COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(eight)(VECTOR *c) {
   VECTOR v[8 * STEP];
   for (int i = 0; i < 8 * STEP; i++) v[i] = c[i];
-#define X(a, b) EXCHANGE(&v[(a) * STEP], &v[(b) * STEP]);
-  X(0, 1)
-  X(2, 3)
-  X(4, 5)
-  X(6, 7)
-  X(0, 2)
-  X(1, 3) X(4, 6) X(5, 7) X(1, 2) X(5, 6) X(0, 4) X(1, 5) X(2, 6) X(3, 7) X(2, 4) X(3, 5) X(1, 2)
-      X(3, 4) X(5, 6)
+#define X(a, b) EXCHANGE(&v[(a) * STEP], &v[(b) * STEP])
+  X(0, 1);
+  X(2, 3);
+  X(4, 5);
+  X(6, 7);
+  X(0, 2);
+  X(1, 3);
+  X(4, 6);
+  X(5, 7);
+  X(1, 2);
+  X(5, 6);
+  X(0, 4);
+  X(1, 5);
+  X(2, 6);
+  X(3, 7);
+  X(2, 4);
+  X(3, 5);
+  X(1, 2);
+  X(3, 4);
+  X(5, 6);
 #undef X
-          for (int i = 0; i < 8 * STEP; i++) c[i] = v[i];
+  for (int i = 0; i < 8 * STEP; i++) c[i] = v[i];
 }
 
 /* Batcher's odd-even merge of two sorted halves compares columns that lie half of them apart, then of what is left, without the
