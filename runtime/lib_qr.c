@@ -29,6 +29,13 @@ static shape shape_of(const nxg_call *call) {
 /* Where the factoring takes place: elements from one row of A to the next. */
 static int stride_of(const shape *s) { return s->m >= s->n ? s->inner : s->n; }
 
+/* Complex matrices are factored apart from the results: the library's products of matrix and row read an element beyond the
+ * row's last one, a whole column further, and there must be memory. */
+enum { APART, TAU, WORK };
+static double elements_apart(const shape *s) {
+  return nxi_lapack_complex(s->t) ? (s->m + 1.0) * stride_of(s) : 0;
+}
+
 /* The longest work array that either routine asks for. */
 static double query(const shape *s) {
   int all = -1, info = 0, ld = stride_of(s);
@@ -50,8 +57,8 @@ static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d)
   nxi_batch_work(work, s.m ? nxi_batches(&call->operands[0], 2) : 0, 4 * m * n * k + 2 * q * k,
                  m * n + q);
   if (s.least == 0) return status;
-  const double lengths[] = {k, query(&s)};
-  return nxi_work_state(call, work, s.t, lengths, 2, d);
+  const double lengths[] = {elements_apart(&s), k, query(&s)};
+  return nxi_work_state(call, work, s.t, lengths, 3, d);
 }
 
 static void copy_rows(const shape *s, int rows, int columns, const char *from, int from_ld,
@@ -72,25 +79,28 @@ static nx_status one(const nxg_call_part *part, int64_t index) {
     nxi_identity(s.t, s.m, s.inner, q); /* no reflection */
     return NX_OK;
   }
-  bool tall = s.m >= s.n;
-  char *at = tall ? q : r;
+  bool tall = s.m >= s.n, apart = nxi_lapack_complex(s.t);
+  char *own_q = apart ? nxi_work_array(part, APART, NULL) : q;
+  char *at = apart ? own_q : tall ? q : r;
   int ld = stride_of(&s), info = 0, lwork;
-  void *tau = nxi_work_array(part, 0, NULL), *work = nxi_work_array(part, 1, &lwork);
+  void *tau = nxi_work_array(part, TAU, NULL), *work = nxi_work_array(part, WORK, &lwork);
   copy_rows(&s, s.m, s.n, a, s.n, at, ld);
   nxi_lapack_enter();
   ((gelqf_fn)nxi_lapack(NXI_LAPACK_gelqf, s.t))(&s.n, &s.m, at, &ld, tau, work, &lwork, &info);
   nxi_lapack_leave();
   if (tall) {
-    copy_rows(&s, s.n, s.n, q, ld, r, s.n);
+    copy_rows(&s, s.n, s.n, at, ld, r, s.n);
     memset(r + (size_t)s.n * (size_t)s.n * size, 0, (size_t)(s.inner - s.n) * (size_t)s.n * size);
   } else {
-    copy_rows(&s, s.m, s.m, r, ld, q, s.m);
+    if (apart) copy_rows(&s, s.m, s.n, at, ld, r, ld);
+    copy_rows(&s, s.m, s.m, r, ld, own_q, s.m);
   }
   nxi_zero_triangle(s.t, s.inner, s.n, r, true);
   nxi_lapack_enter();
-  ((orglq_fn)nxi_lapack(NXI_LAPACK_orglq, s.t))(&s.inner, &s.m, &s.least, q, &s.inner, tau, work,
-                                                &lwork, &info);
+  ((orglq_fn)nxi_lapack(NXI_LAPACK_orglq, s.t))(&s.inner, &s.m, &s.least, own_q, &s.inner, tau,
+                                                work, &lwork, &info);
   nxi_lapack_leave();
+  if (apart) copy_rows(&s, s.m, s.inner, own_q, s.inner, q, s.inner);
   return NX_OK;
 }
 

@@ -51,7 +51,9 @@ static int gesdd(const shape *s, void *a, void *values, void *v, void *u, void *
   return info;
 }
 
-enum { MATRIX, VALUES, WORK, REAL_WORK, INTEGERS };
+/* The right vectors of complex matrices are made apart from the result: the library's products of matrix and row read an element
+ * beyond the row's last one, a whole column further, and there must be memory: here the arrays that follow. */
+enum { RIGHT, MATRIX, VALUES, WORK, REAL_WORK, INTEGERS };
 
 static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {
   shape s = shape_of(call);
@@ -72,8 +74,9 @@ static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d)
     double first_form = 5 * k * k + 7 * k, second_form = 2 * longest * k + 2 * k * k + k;
     rwork = first_form > second_form ? first_form : second_form;
   }
-  const double lengths[] = {m * n, k, nxi_work_length(s.t, first), rwork, 8 * k};
-  return nxi_work_state(call, work, s.t, lengths, 5, d);
+  const double right = nxi_lapack_complex(s.t) ? m * s.u : 0;
+  const double lengths[] = {right, m * n, k, nxi_work_length(s.t, first), rwork, 8 * k};
+  return nxi_work_state(call, work, s.t, lengths, 6, d);
 }
 
 static nx_status one(const nxg_call_part *part, int64_t index) {
@@ -94,9 +97,11 @@ static nx_status one(const nxg_call_part *part, int64_t index) {
   void *copy = nxi_work_array(part, MATRIX, NULL), *single = nxi_work_array(part, VALUES, NULL),
        *work = nxi_work_array(part, WORK, &lwork);
   memcpy(copy, a, (size_t)(count * nxi_dtype_size(s.t)));
-  bool narrow = nxi_lapack_single(s.t);
-  int info = gesdd(&s, copy, narrow ? single : values, v, u, work, lwork,
+  bool narrow = nxi_lapack_single(s.t), apart = nxi_lapack_complex(s.t);
+  void *right = apart ? nxi_work_array(part, RIGHT, NULL) : u;
+  int info = gesdd(&s, copy, narrow ? single : values, v, right, work, lwork,
                    nxi_work_array(part, REAL_WORK, NULL), nxi_work_array(part, INTEGERS, NULL));
+  if (apart) memcpy(u, right, (size_t)s.m * (size_t)s.u * (size_t)nxi_dtype_size(s.t));
   for (int i = 0; narrow && i < s.least; i++) values[i] = ((const float *)single)[i];
   return info == 0 ? NX_OK : NX_NO_CONVERGENCE;
 }
