@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "ir/alloc.h"
+
 static bool constant_of(const nxg_rewrite *r, uint32_t node, uint64_t *bits, nx_dtype *t) {
   const nxg_node *n = &r->to->nodes[node];
   if (n->op != NXG_full || n->attrs[1] >= 0 || nxi_is_complex(n->dtype)) return false;
@@ -104,17 +106,40 @@ static bool divide_by_power(nxg_rewrite *r, uint32_t i) {
   return true;
 }
 
+/* Marks what products read, through views: its place in memory decides which of a library's loops runs, and so its bits. */
+static bool *read_by_products(const nxg_graph *g) {
+  bool *read = nxi_calloc(g->n_nodes, sizeof *read);
+  for (uint32_t i = 0; read != NULL && i < g->n_nodes; i++)
+    for (uint32_t a = 0; g->nodes[i].op == NXG_matmul && a < 2; a++) {
+      uint32_t node = g->nodes[i].args[a];
+      while (g->nodes[node].op == NXG_view) node = g->nodes[node].args[0];
+      read[node] = nxi_is_float(g->nodes[i].dtype);
+    }
+  return read;
+}
+
+/* In place of node i: what it equals, dense as it was for a product. */
+static void take_equal(nxg_rewrite *r, uint32_t i, uint32_t equal, bool dense) {
+  const nxg_node *n = &r->from->nodes[i];
+  if (dense && r->to->nodes[equal].op == NXG_view)
+    equal = nxg_rewrite_add(r, i, NXG_copy, 1, &equal, NULL, 0, n->dtype, n->rank, n->shape);
+  nxg_rewrite_map(r, i, equal);
+}
+
 nx_status nxg_pass_algebra(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d) {
   nxg_rewrite r;
   nx_status status = nxg_rewrite_begin(&r, g, d);
   if (status != NX_OK) return status;
+  bool *dense = read_by_products(g);
+  r.failed = r.failed || (dense == NULL && g->n_nodes > 0);
   for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
     if (g->nodes[i].op == NXG_input) continue;
     uint32_t equal = equal_node(&r, &g->nodes[i]);
-    if (equal != UINT32_MAX) nxg_rewrite_map(&r, i, equal);
+    if (equal != UINT32_MAX) take_equal(&r, i, equal, dense[i]);
     else if (!divide_by_power(&r, i)) nxg_rewrite_copy(&r, i);
     else equal = r.map[i];
     r.changed = r.changed || equal != UINT32_MAX;
   }
+  nxi_free(dense);
   return nxg_rewrite_end(&r, out, changed);
 }

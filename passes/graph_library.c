@@ -5,6 +5,8 @@
 #include "cluster.h"
 #include "graph_rewrite.h"
 
+#include <string.h>
+
 #include "ir/library.h"
 
 bool nxp_gemm_layout(const nxg_view *v, bool *transposed, int64_t *ld) {
@@ -38,6 +40,35 @@ static uint32_t copy_of(nxg_rewrite *r, uint32_t i, uint32_t node) {
   return nxg_rewrite_add(r, i, NXG_copy, 1, &node, NULL, 0, n.dtype, n.rank, shape);
 }
 
+/* The same for a product: columns that lie next to each other do so in the copy, for the bits of a library follow that. */
+static uint32_t copy_matrix(nxg_rewrite *r, uint32_t i, uint32_t node) {
+  const nxg_node n = r->to->nodes[node];
+  const int32_t rank = n.rank, swapped = rank - 2;
+  nxg_view v;
+  bool transposed;
+  int64_t ld, attrs[1 + NXG_MAX_RANK];
+  nxg_node_view(r->to, node, &v);
+  if (n.op != NXG_view || !nxp_gemm_layout(&v, &transposed, &ld) || !transposed)
+    return copy_of(r, i, node);
+  const int64_t rows = v.shape[swapped], row_stride = v.strides[swapped];
+  v.shape[swapped] = v.shape[swapped + 1], v.shape[swapped + 1] = rows;
+  v.strides[swapped] = v.strides[swapped + 1], v.strides[swapped + 1] = row_stride;
+  attrs[0] = v.offset;
+  memcpy(attrs + 1, v.strides, (size_t)rank * sizeof *attrs);
+  uint32_t columns = nxg_rewrite_add(r, i, NXG_view, 1, &n.args[0], attrs, 1 + (uint32_t)rank,
+                                     n.dtype, rank, v.shape);
+  if (nxg_rewrite_failed(r)) return columns;
+  uint32_t copy = copy_of(r, i, columns);
+  if (nxg_rewrite_failed(r)) return copy;
+  nxg_view_contiguous(&v, rank, v.shape);
+  const int64_t row = v.strides[swapped];
+  v.strides[swapped] = v.strides[swapped + 1], v.strides[swapped + 1] = row;
+  attrs[0] = 0;
+  memcpy(attrs + 1, v.strides, (size_t)rank * sizeof *attrs);
+  return nxg_rewrite_add(r, i, NXG_view, 1, &copy, attrs, 1 + (uint32_t)rank, n.dtype, rank,
+                         n.shape);
+}
+
 /* Leaves without memory have none that a library could read. */
 static bool library_can_read(const nxg_graph *g, uint32_t node) {
   nxg_view v;
@@ -45,8 +76,6 @@ static bool library_can_read(const nxg_graph *g, uint32_t node) {
   int64_t ld;
   nxg_node_view(g, node, &v);
   uint32_t base = g->nodes[node].op == NXG_view ? g->nodes[node].args[0] : node;
-  for (int32_t i = 0; i < v.rank - 2; i++)
-    if (v.strides[i] < 0) return false;
   bool leaf = nxg_ops[g->nodes[base].op].kind == NXG_KIND_LEAF && g->nodes[base].op != NXG_input;
   return !leaf && nxp_gemm_layout(&v, &transposed, &ld);
 }
@@ -57,7 +86,7 @@ static void rewrite_matmul(nxg_rewrite *r, uint32_t i) {
   bool small = nxi_is_small_float(n->dtype);
   for (int a = 0; a < 2 && !nxg_rewrite_failed(r); a++) {
     if (small) args[a] = cast_to_f32(r, i, args[a]);
-    else if (!library_can_read(r->to, args[a])) args[a] = copy_of(r, i, args[a]);
+    else if (!library_can_read(r->to, args[a])) args[a] = copy_matrix(r, i, args[a]);
   }
   if (args[0] == r->map[n->args[0]] && args[1] == r->map[n->args[1]]) {
     nxg_rewrite_copy(r, i);
