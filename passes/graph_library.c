@@ -46,17 +46,19 @@ static uint32_t copy_matrix(nxg_rewrite *r, uint32_t i, uint32_t node) {
   const int32_t rank = n.rank, swapped = rank - 2;
   nxg_view v;
   bool transposed;
-  int64_t ld, attrs[1 + NXG_MAX_RANK];
+  int64_t ld, attrs[1 + NXG_MAX_RANK], shape[NXG_MAX_RANK];
   nxg_node_view(r->to, node, &v);
   if (n.op != NXG_view || !nxp_gemm_layout(&v, &transposed, &ld) || !transposed)
     return copy_of(r, i, node);
+  const uint32_t base = n.args[0];
+  memcpy(shape, v.shape, (size_t)rank * sizeof *shape);
   const int64_t rows = v.shape[swapped], row_stride = v.strides[swapped];
   v.shape[swapped] = v.shape[swapped + 1], v.shape[swapped + 1] = rows;
   v.strides[swapped] = v.strides[swapped + 1], v.strides[swapped + 1] = row_stride;
   attrs[0] = v.offset;
   memcpy(attrs + 1, v.strides, (size_t)rank * sizeof *attrs);
-  uint32_t columns = nxg_rewrite_add(r, i, NXG_view, 1, &n.args[0], attrs, 1 + (uint32_t)rank,
-                                     n.dtype, rank, v.shape);
+  uint32_t columns =
+      nxg_rewrite_add(r, i, NXG_view, 1, &base, attrs, 1 + (uint32_t)rank, n.dtype, rank, v.shape);
   if (nxg_rewrite_failed(r)) return columns;
   uint32_t copy = copy_of(r, i, columns);
   if (nxg_rewrite_failed(r)) return copy;
@@ -65,8 +67,7 @@ static uint32_t copy_matrix(nxg_rewrite *r, uint32_t i, uint32_t node) {
   v.strides[swapped] = v.strides[swapped + 1], v.strides[swapped + 1] = row;
   attrs[0] = 0;
   memcpy(attrs + 1, v.strides, (size_t)rank * sizeof *attrs);
-  return nxg_rewrite_add(r, i, NXG_view, 1, &copy, attrs, 1 + (uint32_t)rank, n.dtype, rank,
-                         n.shape);
+  return nxg_rewrite_add(r, i, NXG_view, 1, &copy, attrs, 1 + (uint32_t)rank, n.dtype, rank, shape);
 }
 
 /* Leaves without memory have none that a library could read. */
