@@ -55,7 +55,7 @@ static uint32_t hash_instr(const nxk_instr *in, const nxk_access *access) {
 static bool same_access(const nxk_access *a, const nxk_access *b) {
   if (a->buffer != b->buffer || a->offset != b->offset || a->n_terms != b->n_terms ||
       a->index != b->index || a->mask != b->mask || a->other != b->other ||
-      a->lane_stride != b->lane_stride)
+      a->lane_stride != b->lane_stride || a->group != b->group)
     return false;
   for (uint32_t i = 0; i < a->n_terms; i++)
     if (a->terms[i].index != b->terms[i].index || a->terms[i].stride != b->terms[i].stride)
@@ -88,6 +88,7 @@ static bool is_numbered(const nxk_kernel *k, const nxk_instr *in) {
     case NXK_active:
     case NXK_zip_low:
     case NXK_zip_high:
+    case NXK_swap:
     case NXK_fold: return true;
     case NXK_load: {
       if (in->imm >= k->n_accesses) return false;
@@ -193,7 +194,7 @@ static nxk_value number(nxk_kernel *k, const nxk_instr *in) {
   return v != NXK_NONE ? v : nxi_append(k, in);
 }
 
-static nxk_instr instr_of(nxk_op op, nx_dtype dtype, uint8_t lanes) {
+static nxk_instr instr_of(nxk_op op, nx_dtype dtype, uint16_t lanes) {
   nxk_instr in = {.op = (uint16_t)op,
                   .dtype = (uint8_t)dtype,
                   .lanes = lanes,
@@ -229,7 +230,7 @@ static bool usable(nxk_kernel *k, nxk_value v) {
   } while (0)
 
 uint32_t nxk_add_buffer(nxk_kernel *k, nxk_buffer_kind kind, nx_dtype t, int64_t elements) {
-  nxk_buffer buffer = {kind, t, elements, false, false};
+  nxk_buffer buffer = {kind, t, elements, false, false, false};
   ADD_ROW(buffers, buffer);
 }
 
@@ -320,7 +321,7 @@ nxk_value nxk_scalar(nxk_kernel *k, nxk_op op, nx_dtype result, nxk_value a, nxk
 nxk_value nxk_scalar_of(nxk_kernel *k, nxk_op op, nx_dtype result, const nxk_value operands[4]) {
   nxk_value args[4] = {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE};
   int arity = nxk_scalars[op].arity;
-  uint8_t lanes = 1;
+  uint16_t lanes = 1;
   for (int i = 0; i < arity; i++) {
     args[i] = operands[i];
     if (!usable(k, args[i])) return NXK_NONE;
@@ -369,7 +370,7 @@ nxk_value nxk_begin_for(nxk_kernel *k, nxk_loop_kind kind, nxk_bound_value lower
   if ((lower.value != NXK_NONE && !usable(k, lower.value)) ||
       (upper.value != NXK_NONE && !usable(k, upper.value)))
     return NXK_NONE;
-  nxk_loop loop = {kind, lower, upper, step};
+  nxk_loop loop = {kind, lower, upper, step, false};
   nxk_instr in = instr_of(NXK_for, NX_I64, 1);
   in.imm = nxi_add_loop(k, &loop);
   if (!k->failed && kind == NXK_TASK) set_tasks(k, &loop);
@@ -413,16 +414,18 @@ static bool usable_access(nxk_kernel *k, const nxk_access *a) {
 }
 
 /* The operands of an access with the lanes of the access. */
-static nxk_access widen_access(nxk_kernel *k, const nxk_access *a, uint8_t lanes) {
+static nxk_access widen_access(nxk_kernel *k, const nxk_access *a, uint16_t lanes) {
   nxk_access w = *a;
-  if (w.index != NXK_NONE) w.index = nxk_splat(k, w.index, lanes);
-  if (w.mask != NXK_NONE) w.mask = nxk_splat(k, w.mask, lanes);
+  uint16_t groups = w.group > 1 ? (uint16_t)(lanes / w.group) : lanes;
+  if (w.index != NXK_NONE) w.index = nxk_splat(k, w.index, groups);
+  bool by_thread = w.mask < k->n_instrs && k->threads && k->instrs[w.mask].lanes == k->threads;
+  if (w.mask != NXK_NONE && !by_thread) w.mask = nxk_splat(k, w.mask, lanes);
   if (w.other != NXK_NONE) w.other = nxk_splat(k, w.other, lanes);
   if (lanes == 1) w.lane_stride = 0;
   return w;
 }
 
-nxk_value nxk_load(nxk_kernel *k, const nxk_access *a, uint8_t lanes) {
+nxk_value nxk_load(nxk_kernel *k, const nxk_access *a, uint16_t lanes) {
   if (!usable_access(k, a)) return NXK_NONE;
   nxk_access access = widen_access(k, a, lanes);
   if (!builder_of(k)) return NXK_NONE;
@@ -437,10 +440,12 @@ nxk_value nxk_load(nxk_kernel *k, const nxk_access *a, uint8_t lanes) {
 
 void nxk_store(nxk_kernel *k, const nxk_access *a, nxk_value value) {
   if (!usable_access(k, a) || !usable(k, value)) return;
-  uint8_t lanes = k->instrs[value].lanes;
+  uint32_t most = k->instrs[value].lanes, group = a->group > 1 ? a->group : 1;
   nxk_value wide[2] = {a->index, a->mask};
   for (int i = 0; i < 2; i++)
-    if (wide[i] < k->n_instrs && k->instrs[wide[i]].lanes > lanes) lanes = k->instrs[wide[i]].lanes;
+    if (wide[i] < k->n_instrs && k->instrs[wide[i]].lanes * (i == 0 ? group : 1) > most)
+      most = k->instrs[wide[i]].lanes * (i == 0 ? group : 1);
+  uint16_t lanes = (uint16_t)most;
   nxk_access access = widen_access(k, a, lanes);
   nxk_instr in = instr_of(NXK_store, 0, lanes);
   set_args(&in, nxk_splat(k, value, lanes), NXK_NONE, NXK_NONE);
@@ -486,7 +491,7 @@ void nxk_next(nxk_kernel *k, nxk_value carry, nxk_value value) {
 
 /* ---- lanes */
 
-nxk_value nxk_splat(nxk_kernel *k, nxk_value a, uint8_t lanes) {
+nxk_value nxk_splat(nxk_kernel *k, nxk_value a, uint16_t lanes) {
   if (!usable(k, a)) return NXK_NONE;
   if (k->instrs[a].lanes == lanes) return a;
   nxk_instr in = instr_of(NXK_splat, nxk_dtype(k, a), lanes);
@@ -494,14 +499,14 @@ nxk_value nxk_splat(nxk_kernel *k, nxk_value a, uint8_t lanes) {
   return number(k, &in);
 }
 
-nxk_value nxk_lanes(nxk_kernel *k, nxk_value base, uint8_t lanes) {
+nxk_value nxk_lanes(nxk_kernel *k, nxk_value base, uint16_t lanes) {
   if (!usable(k, base)) return NXK_NONE;
   nxk_instr in = instr_of(NXK_lanes, NX_I64, lanes);
   set_args(&in, base, NXK_NONE, NXK_NONE);
   return number(k, &in);
 }
 
-nxk_value nxk_active(nxk_kernel *k, nxk_value base, nxk_value end, uint8_t lanes) {
+nxk_value nxk_active(nxk_kernel *k, nxk_value base, nxk_value end, uint16_t lanes) {
   if (!usable(k, base) || !usable(k, end)) return NXK_NONE;
   nxk_instr in = instr_of(NXK_active, NX_BOOL, lanes);
   set_args(&in, base, end, NXK_NONE);
@@ -513,6 +518,19 @@ nxk_value nxk_zip(nxk_kernel *k, bool high, nxk_value a, nxk_value b) {
   nxk_instr in = instr_of(high ? NXK_zip_high : NXK_zip_low, nxk_dtype(k, a), k->instrs[a].lanes);
   set_args(&in, a, b, NXK_NONE);
   return number(k, &in);
+}
+
+nxk_value nxk_swap(nxk_kernel *k, nxk_value a, uint32_t distance) {
+  if (!usable(k, a)) return NXK_NONE;
+  nxk_instr in = instr_of(NXK_swap, nxk_dtype(k, a), k->instrs[a].lanes);
+  in.imm = distance;
+  set_args(&in, a, NXK_NONE, NXK_NONE);
+  return number(k, &in);
+}
+
+void nxk_barrier(nxk_kernel *k) {
+  nxk_instr in = instr_of(NXK_barrier, 0, 1);
+  nxi_append(k, &in);
 }
 
 nxk_value nxk_fold(nxk_kernel *k, nxk_reduce_kind kind, nxk_value a, nxk_value index) {
@@ -536,7 +554,7 @@ void nxk_tree_push(nxk_kernel *k, nxk_reduce_kind kind, nxk_value number_value, 
   nxi_append(k, &in);
 }
 
-nxk_value nxk_tree_join(nxk_kernel *k, nxk_reduce_kind kind, nxk_value count, uint8_t lanes,
+nxk_value nxk_tree_join(nxk_kernel *k, nxk_reduce_kind kind, nxk_value count, uint16_t lanes,
                         const nxk_access *values, const nxk_access *indices, bool index_part) {
   if (!usable(k, count) || !usable_access(k, values) || (indices && !usable_access(k, indices)))
     return NXK_NONE;

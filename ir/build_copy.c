@@ -66,6 +66,7 @@ static nxk_value copy_block(nxk_kernel *k, const nxk_kernel *source, const nxk_i
   nxk_value v = nxk_begin_for(k, loop->kind, moved_bound(map, loop->lower),
                               moved_bound(map, loop->upper), loop->step);
   if (part) *part = kept;
+  if (v != NXK_NONE) k->loops[k->instrs[v].imm].unroll = loop->unroll;
   return v;
 }
 
@@ -113,6 +114,8 @@ static nxk_value copy_instr(nxk_kernel *k, const nxk_kernel *source, const nxk_i
     case NXK_active: return nxk_active(k, a, b, in->lanes);
     case NXK_zip_low:
     case NXK_zip_high: return nxk_zip(k, in->op == NXK_zip_high, a, b);
+    case NXK_swap: return nxk_swap(k, a, (uint32_t)in->imm);
+    case NXK_barrier: nxk_barrier(k); return NXK_NONE;
     case NXK_fold: return nxk_fold(k, (nxk_reduce_kind)in->kind, a, b);
     default: return copy_memory(k, source, in, map);
   }

@@ -99,8 +99,15 @@ static int64_t base_element(const run *r, const nxk_access *a) {
 }
 
 static int64_t lane_element(const run *r, const nxk_access *a, int64_t base, uint32_t lane) {
-  uint64_t index = a->index == NXK_NONE ? 0 : slots_of(r, a->index)[lane];
-  return (int64_t)((uint64_t)base + index + (uint64_t)a->lane_stride * lane);
+  uint32_t group = a->group > 1 ? a->group : 1, step = group > 1 ? lane % group : lane;
+  uint64_t index = a->index == NXK_NONE ? 0 : slots_of(r, a->index)[lane / group];
+  return (int64_t)((uint64_t)base + index + (uint64_t)a->lane_stride * step);
+}
+
+/* Whether a lane of the access exists. in: the load or store. */
+static bool is_on(const run *r, const nxk_instr *in, const nxk_access *a, uint32_t lane) {
+  if (a->mask == NXK_NONE) return true;
+  return slots_of(r, a->mask)[lane / (in->lanes / r->kernel->instrs[a->mask].lanes)] != 0;
 }
 
 static bool run_load(run *r, nxk_value v) {
@@ -109,7 +116,7 @@ static bool run_load(run *r, nxk_value v) {
   int64_t base = base_element(r, a);
   uint64_t *result = slots_of(r, v);
   for (uint32_t l = 0; l < in->lanes; l++) {
-    if (a->mask != NXK_NONE && !slots_of(r, a->mask)[l]) {
+    if (!is_on(r, in, a, l)) {
       result[l] = a->other == NXK_NONE ? 0 : slots_of(r, a->other)[l];
       continue;
     }
@@ -126,7 +133,7 @@ static bool run_store(run *r, nxk_value v) {
   int64_t base = base_element(r, a);
   const uint64_t *value = slots_of(r, in->args[0]);
   for (uint32_t l = 0; l < in->lanes; l++) {
-    if (a->mask != NXK_NONE && !slots_of(r, a->mask)[l]) continue;
+    if (!is_on(r, in, a, l)) continue;
     char *p = element_at(r, v, a, lane_element(r, a, base, l));
     if (!p) return false;
     nxi_store_element(p, r->kernel->buffers[a->buffer].dtype, value[l]);
@@ -245,8 +252,9 @@ static void run_lanes(const run *r, nxk_value v) {
   const nxk_instr *in = &r->kernel->instrs[v];
   const uint64_t *a = slots_of(r, in->args[0]);
   uint64_t *result = slots_of(r, v);
+  uint32_t times = in->lanes / r->kernel->instrs[in->args[0]].lanes;
   for (uint32_t l = 0; l < in->lanes; l++) {
-    if (in->op == NXK_splat) result[l] = a[0];
+    if (in->op == NXK_splat) result[l] = a[l / times];
     else if (in->op == NXK_lanes) result[l] = a[0] + l;
     else result[l] = (int64_t)(a[0] + l) < scalar_of(r, in->args[1]);
   }
@@ -257,6 +265,12 @@ static void run_zip(const run *r, nxk_value v) {
   uint32_t first = in->op == NXK_zip_high ? in->lanes / 2u : 0;
   for (uint32_t l = 0; l < in->lanes; l++)
     slots_of(r, v)[l] = slots_of(r, in->args[l % 2])[first + l / 2];
+}
+
+static void run_swap(const run *r, nxk_value v) {
+  const nxk_instr *in = &r->kernel->instrs[v];
+  for (uint32_t l = 0; l < in->lanes; l++)
+    slots_of(r, v)[l] = slots_of(r, in->args[0])[l ^ (uint32_t)in->imm];
 }
 
 static void run_pick(const run *r, nxk_value v) {
@@ -423,7 +437,7 @@ static bool run_one(run *r, nxk_value v) {
       return true;
     case NXK_scan: run_scan(r, v); return true;
     case NXK_next: {
-      uint8_t lanes = r->kernel->instrs[in->args[0]].lanes;
+      uint16_t lanes = r->kernel->instrs[in->args[0]].lanes;
       memcpy(slots_of(r, in->args[0]) + lanes, slots_of(r, in->args[1]), lanes * sizeof(uint64_t));
       return true;
     }
@@ -432,10 +446,11 @@ static bool run_one(run *r, nxk_value v) {
     case NXK_active: run_lanes(r, v); return true;
     case NXK_zip_low:
     case NXK_zip_high: run_zip(r, v); return true;
+    case NXK_swap: run_swap(r, v); return true;
     case NXK_fold: run_fold(r, v); return true;
     case NXK_tree_push: return run_tree_push(r, v);
     case NXK_tree_join: return run_tree_join(r, v);
-    default: return true; /* carry: set by its loop */
+    default: return true; /* carry: set by its loop; barrier: all lanes are at the same place always */
   }
 }
 

@@ -46,6 +46,7 @@ static bool copy_table(void *to, uint32_t *count, uint32_t *capacity, const void
 nxk_kernel *nxk_clone(const nxk_kernel *k) {
   nxk_kernel *c = nxk_create(k->level, k->name);
   if (!c) return NULL;
+  c->threads = k->threads;
   bool ok =
       COPY_TABLE(instrs) && COPY_TABLE(loops) && COPY_TABLE(accesses) && COPY_TABLE(buffers) &&
       COPY_TABLE(parts) &&

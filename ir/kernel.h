@@ -7,6 +7,11 @@
  * order of additions, partial sums and tails are explicit. A code generator prints the bound form and
  * decides nothing.
  *
+ * A bound kernel with `threads` is one for a GPU. A task is then a block of that many threads, and a value of several lanes
+ * lies in them: lane l of n belongs to thread l / (n / threads). Values of one lane are the same in all threads. Every value
+ * has 1, threads, or threads times 2, 4, 8 or 16 lanes; LOCAL arrays are shared by the block. What is stored to one may
+ * be loaded by another thread only after a barrier.
+ *
  * A value is named by the index of its instruction. It is visible after it, to the end of its block, with
  * three exceptions: a `reduce` is visible after the outermost reduce loop that holds it, to the end of
  * the block that holds that loop; a `carry` is visible in its loop (the current value) and after the end
@@ -35,12 +40,15 @@
  *   carry          arg0: initial value. Directly after its `for` (carries form a prefix of the loop body)
  *   next           arg0: a carry of the innermost loop, arg1: its value for the next iteration. Carries with
  *                  no `next` keep their value. All nexts stand at the end of the loop's body, just before `end`
- *   splat          arg0 lanes 1 -> lanes of this instruction
+ *   splat          arg0, of m lanes, each of them n / m times in a row, for the n lanes of this instruction. m is 1 where
+ *                  there are no threads
  *   lanes          i64 lanes: arg0 + 0, arg0 + 1, ...
  *   active         bool lanes: arg0 + lane < arg1 (arguments i64, lanes 1)
  *   zip_low        the lower halves of arg0 and arg1 (n lanes each, n > 1), lane by lane: arg0[0], arg1[0], arg0[1], ...
  *   zip_high       the same of the upper halves: arg0[n/2], arg1[n/2], arg0[n/2 + 1], ... Any dtype
- *   fold           arg0 (and arg1, the i64 indices, for argmax/argmin): lanes l and l + n/2, then n/4, ... 1
+ *   swap           threads: lane l is lane l ^ imm of arg0
+ *   barrier        threads: what any thread of the block stored before is seen by all of them after it
+ *   fold           no threads: arg0 (and arg1, the i64 indices, for argmax/argmin): lanes l and l + n/2, then n/4, ... 1
  *                  combined. Result lanes 1: the value, for argmax/argmin the index. `kind`
  *   tree_push      adds the partial number arg0 (i64, counted from 0 in order) to a binary counter of
  *                  partials: v = arg1 (arg2: index part for argmax/argmin); for (level = 0; n >> level & 1;
@@ -78,6 +86,7 @@ typedef struct nxk_loop {
   nxk_loop_kind kind;
   nxk_bound_value lower, upper; /* task: the whole range, lower constant 0 */
   int64_t step;
+  bool unroll; /* threads: the code generator writes out all iterations */
 } nxk_loop;
 
 typedef enum nxk_buffer_kind {
@@ -94,6 +103,7 @@ typedef struct nxk_buffer {
       elements; /* LOCAL: size of the array, private to one outer point (logical) or one task (bound) */
   bool aligned;    /* bound: the base is 64-byte aligned */
   bool restricted; /* no other buffer of the kernel overlaps it */
+  bool own;        /* threads, LOCAL: each thread uses only elements of its own, row after row of one element a thread */
 } nxk_buffer;
 
 typedef struct nxk_term {
@@ -101,27 +111,34 @@ typedef struct nxk_term {
   int64_t stride;
 } nxk_term; /* index: i64, lanes 1 */
 
-enum { NXK_NONTEMPORAL = 1 };
+enum { NXK_MAX_LANES = 128, NXK_MAX_THREADS = 1024, NXK_MOST_LANES = 16 * NXK_MAX_THREADS };
+
+/* nontemporal: a store past the caches; the address is aligned to the vector. whole (threads): the lanes of one thread lie
+ * beside each other, and begin at a multiple of their number. */
+enum { NXK_NONTEMPORAL = 1, NXK_WHOLE = 2 };
 typedef struct nxk_access {
   uint32_t buffer;
   int64_t offset; /* elements, as all below */
   uint32_t n_terms;
   nxk_term *terms;
   nxk_value index; /* further i64 index of stride 1 (lanes as the access), or NXK_NONE */
-  nxk_value mask;  /* bool, lanes as the access: false = do not touch memory; or NXK_NONE */
+  nxk_value mask;  /* bool, lanes as the access (threads: or one for each thread): false = do not touch memory; or
+                      NXK_NONE */
   nxk_value other; /* load: value where the mask is false; NXK_NONE: zero */
   int64_t
       lane_stride; /* bound, lanes > 1: distance of neighbouring lanes; 1 = contiguous. Lanes are never
                             loaded with stride 0: load lanes 1 and splat */
   int64_t tree_stride; /* tree_push and tree_join */
-  uint32_t flags; /* NXK_NONTEMPORAL: store past the caches; the address is aligned to the vector */
+  uint32_t group;      /* threads: 0, or how many neighbouring lanes, those of a thread, are at one computed index: lane l
+                          is (l % group) * lane_stride from index l / group */
+  uint32_t flags;
 } nxk_access;
 
 enum { NXK_INDEX_PART = 1 };
 typedef struct nxk_instr {
   uint16_t op;   /* nxk_op */
+  uint16_t lanes; /* 1 at the logical level; a power of two up to NXK_MAX_LANES, of threads up to NXK_MOST_LANES */
   uint8_t dtype; /* of the result; 0: none */
-  uint8_t lanes; /* 1 at the logical level; a power of two up to 128 */
   uint8_t kind;  /* reduce, fold, tree_*: nxk_reduce_kind */
   uint8_t order; /* reduce: nxk_order */
   uint8_t n_args;
@@ -142,6 +159,7 @@ typedef struct nxk_part {
 typedef struct nxk_kernel {
   nxi_arena arena;
   nxk_level level;
+  uint32_t threads; /* bound, for a GPU: threads of a block, a power of two from 32 to NXK_MAX_THREADS; else 0 */
   char name[64];
   nxk_instr *instrs;
   uint32_t n_instrs, cap_instrs;
@@ -175,7 +193,7 @@ uint32_t nxk_add_param(nxk_kernel *k, nx_dtype t);
 uint32_t nxk_add_access(nxk_kernel *k, const nxk_access *a); /* copies the terms */
 /* An access to element `offset` of a buffer: no terms, index or mask. */
 static inline nxk_access nxk_access_at(uint32_t buffer, int64_t offset) {
-  nxk_access a = {buffer, offset, 0, NULL, NXK_NONE, NXK_NONE, NXK_NONE, 0, 0, 0};
+  nxk_access a = {buffer, offset, 0, NULL, NXK_NONE, NXK_NONE, NXK_NONE, 0, 0, 0, 0};
   return a;
 }
 nxk_value nxk_const(nxk_kernel *k, nx_dtype t, uint64_t bits);
@@ -212,21 +230,23 @@ nxk_value nxk_begin_range(nxk_kernel *k, nxk_loop_kind kind, int64_t extent); /*
 nxk_value nxk_begin_rare(nxk_kernel *k, nxk_value pred);
 void nxk_end(nxk_kernel *k);
 nxk_value nxk_pick(nxk_kernel *k, nxk_value rare, nxk_value inside, nxk_value other);
-nxk_value nxk_load(nxk_kernel *k, const nxk_access *a, uint8_t lanes);
+nxk_value nxk_load(nxk_kernel *k, const nxk_access *a, uint16_t lanes);
 void nxk_store(nxk_kernel *k, const nxk_access *a, nxk_value value);
 nxk_value nxk_reduce(nxk_kernel *k, nxk_reduce_kind kind, nxk_order order, nxk_value a,
                      nxk_value b);
 nxk_value nxk_scan(nxk_kernel *k, nxk_reduce_kind kind, nxk_order order, nxk_value a, nxk_value b);
 nxk_value nxk_carry(nxk_kernel *k, nxk_value initial);
 void nxk_next(nxk_kernel *k, nxk_value carry, nxk_value value);
-nxk_value nxk_splat(nxk_kernel *k, nxk_value a, uint8_t lanes); /* a itself if it has those lanes */
-nxk_value nxk_lanes(nxk_kernel *k, nxk_value base, uint8_t lanes);
-nxk_value nxk_active(nxk_kernel *k, nxk_value base, nxk_value end, uint8_t lanes);
+nxk_value nxk_splat(nxk_kernel *k, nxk_value a, uint16_t lanes); /* a itself if it has those lanes */
+nxk_value nxk_lanes(nxk_kernel *k, nxk_value base, uint16_t lanes);
+nxk_value nxk_active(nxk_kernel *k, nxk_value base, nxk_value end, uint16_t lanes);
 nxk_value nxk_zip(nxk_kernel *k, bool high, nxk_value a, nxk_value b); /* zip_low or zip_high */
+nxk_value nxk_swap(nxk_kernel *k, nxk_value a, uint32_t distance);
+void nxk_barrier(nxk_kernel *k);
 nxk_value nxk_fold(nxk_kernel *k, nxk_reduce_kind kind, nxk_value a, nxk_value index);
 void nxk_tree_push(nxk_kernel *k, nxk_reduce_kind kind, nxk_value number, nxk_value a,
                    nxk_value index, const nxk_access *values, const nxk_access *indices);
-nxk_value nxk_tree_join(nxk_kernel *k, nxk_reduce_kind kind, nxk_value count, uint8_t lanes,
+nxk_value nxk_tree_join(nxk_kernel *k, nxk_reduce_kind kind, nxk_value count, uint16_t lanes,
                         const nxk_access *values, const nxk_access *indices, bool index_part);
 /* Appends a copy of instruction `from` of kernel `source` with operands replaced: map[v] is the value here of
  * value v there (loops, accesses, and params are copied; blocks are opened and closed). Records map[from]. */

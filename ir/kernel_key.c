@@ -12,13 +12,13 @@ static void put(nxi_text *out, const uint64_t *words, uint32_t n) {
 static uint64_t both(uint32_t low, uint32_t high) { return low | (uint64_t)high << 32; }
 
 static void put_header(const nxk_kernel *k, nxi_text *out) {
-  uint64_t head[3] = {k->level, both(k->n_buffers, k->n_params), k->n_instrs};
+  uint64_t head[3] = {both(k->level, k->threads), both(k->n_buffers, k->n_params), k->n_instrs};
   nxi_text_put(out, k->name, (uint32_t)strlen(k->name) + 1);
   put(out, head, 3);
   for (uint32_t i = 0; i < k->n_buffers; i++) {
     const nxk_buffer *b = &k->buffers[i];
     uint64_t form = (uint64_t)b->kind | (uint64_t)b->dtype << 8 | (uint64_t)b->aligned << 16 |
-                    (uint64_t)b->restricted << 17;
+                    (uint64_t)b->restricted << 17 | (uint64_t)b->own << 18;
     put(out, (uint64_t[]){form, (uint64_t)b->elements}, 2);
   }
   nxi_text_put(out, (const char *)k->param_types, k->n_params);
@@ -28,14 +28,15 @@ static void put_access(const nxk_kernel *k, nxi_text *out, uint64_t number) {
   const nxk_access *a = &k->accesses[number];
   uint64_t words[] = {both(a->buffer, a->n_terms), (uint64_t)a->offset,
                       both(a->index, a->mask),     both(a->other, a->flags),
-                      (uint64_t)a->lane_stride,    (uint64_t)a->tree_stride};
+                      (uint64_t)a->lane_stride,    (uint64_t)a->tree_stride,
+                      a->group};
   put(out, words, sizeof words / sizeof *words);
   for (uint32_t i = 0; i < a->n_terms; i++)
     put(out, (uint64_t[]){a->terms[i].index, (uint64_t)a->terms[i].stride}, 2);
 }
 
 static void put_loop(const nxk_loop *loop, nxi_text *out) {
-  uint64_t words[] = {loop->kind, both(loop->lower.value, loop->upper.value),
+  uint64_t words[] = {both(loop->kind, loop->unroll), both(loop->lower.value, loop->upper.value),
                       (uint64_t)loop->lower.constant, (uint64_t)loop->upper.constant,
                       (uint64_t)loop->step};
   if (loop->lower.value != NXK_NONE) words[2] = 0;
@@ -53,6 +54,7 @@ static void put_part(const nxk_part *part, nxi_text *out) {
 static void put_rest(const nxk_kernel *k, nxi_text *out, const nxk_instr *in) {
   switch (in->op) {
     case NXK_const:
+    case NXK_swap:
     case NXK_param: put(out, &in->imm, 1); break;
     case NXK_part:
       if (k->level == NXK_BOUND) put_part(&k->parts[in->imm], out);
@@ -74,9 +76,9 @@ void nxk_put_key(const nxk_kernel *k, nxi_text *out) {
   for (nxk_value v = 0; v < k->n_instrs; v++) {
     const nxk_instr *in = &k->instrs[v];
     uint64_t second = in->imm2 != UINT32_MAX;
-    uint64_t words[3] = {in->op | (uint64_t)in->dtype << 16 | (uint64_t)in->lanes << 24 |
-                             (uint64_t)in->kind << 32 | (uint64_t)in->order << 40 |
-                             (in->n_args | second << 4) << 48 | (uint64_t)in->flags << 56,
+    uint64_t words[3] = {in->op | (uint64_t)in->lanes << 16 | (uint64_t)in->dtype << 32 |
+                             (uint64_t)in->kind << 40 | (uint64_t)(in->order | in->flags << 4) << 48 |
+                             (in->n_args | second << 4) << 56,
                          both(in->args[0], in->n_args > 1 ? in->args[1] : 0),
                          both(in->args[2], in->n_args > 3 ? in->args[3] : 0)};
     put(out, words, in->n_args >= 3 ? 3 : 1 + (in->n_args > 0));

@@ -223,16 +223,16 @@ static nx_dtype read_dtype(parser *p) {
 }
 
 /* "f32" or "f32x16" */
-static nx_dtype read_type(parser *p, uint8_t *lanes) {
+static nx_dtype read_type(parser *p, uint16_t *lanes) {
   token t = read_word(p, "");
   const char *x = t.n ? memchr(t.s, 'x', t.n) : NULL;
   int64_t n = 1;
   token name = {t.s, x ? (uint32_t)(x - t.s) : t.n};
   nx_dtype type = dtype_of(name);
   if (p->failed) return 0;
-  if (!type || (x && !nxi_parse_int(x + 1, t.n - name.n - 1, 2, 128, &n)))
+  if (!type || (x && !nxi_parse_int(x + 1, t.n - name.n - 1, 2, NXK_MOST_LANES, &n)))
     fail_here(p, "expected a type", t);
-  *lanes = (uint8_t)n;
+  *lanes = (uint16_t)n;
   return type;
 }
 
@@ -251,6 +251,7 @@ static bool read_buffer(parser *p) {
   if (number == NXK_NONE) return fail_memory(p);
   p->kernel->buffers[number].aligned = accept_word(p, "aligned");
   p->kernel->buffers[number].restricted = accept_word(p, "restricted");
+  p->kernel->buffers[number].own = accept_word(p, "own");
   return end_line(p);
 }
 
@@ -303,7 +304,7 @@ static void read_terms(parser *p, nxk_access *a) {
   }
 }
 
-/* "b0[5 + 16*%3 + idx %4] stride=1 tree=16 mask=%5 else %6 nontemporal" */
+/* "b0[5 + 16*%3 + idx %4] stride=1 group=4 tree=16 mask=%5 else %6 nontemporal whole" */
 static uint32_t read_access(parser *p) {
   nxk_access a = nxk_access_at(read_numbered(p, 'b', p->kernel->n_buffers), 0);
   expect(p, '[');
@@ -311,10 +312,12 @@ static uint32_t read_access(parser *p) {
   read_terms(p, &a);
   expect(p, ']');
   if (accept_word(p, "stride") && expect(p, '=')) a.lane_stride = read_int(p, INT64_MIN, INT64_MAX);
+  if (accept_word(p, "group") && expect(p, '=')) a.group = (uint32_t)read_int(p, 2, 16);
   if (accept_word(p, "tree") && expect(p, '=')) a.tree_stride = read_int(p, INT64_MIN, INT64_MAX);
   if (accept_word(p, "mask") && expect(p, '=')) a.mask = read_value(p);
   if (accept_word(p, "else")) a.other = read_value(p);
-  if (accept_word(p, "nontemporal")) a.flags = NXK_NONTEMPORAL;
+  if (accept_word(p, "nontemporal")) a.flags |= NXK_NONTEMPORAL;
+  if (accept_word(p, "whole")) a.flags |= NXK_WHOLE;
   if (p->failed) return 0;
   a.n_terms = p->n_terms;
   a.terms = p->terms;
@@ -337,10 +340,11 @@ static void read_for(parser *p, nxk_instr *in) {
     fail_here(p, "expected outer, map, reduce, task or seq", kind_name);
     return;
   }
-  nxk_loop loop = {(nxk_loop_kind)kind, read_bound(p), nxk_bound_const(0), 1};
+  nxk_loop loop = {(nxk_loop_kind)kind, read_bound(p), nxk_bound_const(0), 1, false};
   if (expect(p, '.')) expect(p, '.');
   loop.upper = read_bound(p);
   if (accept_word(p, "step")) loop.step = read_int(p, INT64_MIN, INT64_MAX);
+  loop.unroll = accept_word(p, "unroll");
   expect(p, '{');
   if (p->failed) return;
   in->imm = nxi_add_loop(p->kernel, &loop);
@@ -427,6 +431,12 @@ static void read_operands(parser *p, nxk_instr *in) {
     case NXK_zip_low:
     case NXK_zip_high:
     case NXK_active: read_args(p, in, 2); break;
+    case NXK_swap:
+      read_args(p, in, 1);
+      expect(p, ',');
+      in->imm = (uint64_t)read_int(p, 1, NXK_MOST_LANES - 1);
+      break;
+    case NXK_barrier: break;
     case NXK_fold:
       read_reduce_kind(p, in);
       read_args(p, in, is_arg(in) ? 2 : 1);
@@ -457,11 +467,14 @@ static bool read_instr(parser *p) {
     return fail_here(
         p, name.n ? "this operation has no result" : "this operation needs a name for its result",
         word);
-  nxk_instr in = {(uint16_t)op, 0,       1, 0, 0, 0, 0, {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE}, 0,
-                  UINT32_MAX,   NXK_NONE};
+  nxk_instr in = {.op = (uint16_t)op,
+                  .lanes = 1,
+                  .args = {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE},
+                  .imm2 = UINT32_MAX,
+                  .block = NXK_NONE};
   if (nxi_is_named(op) && op != NXK_for && op != NXK_rare)
     in.dtype = (uint8_t)read_type(p, &in.lanes);
-  else if (accept_word(p, "lanes") && expect(p, '=')) in.lanes = (uint8_t)read_int(p, 2, 128);
+  else if (accept_word(p, "lanes") && expect(p, '=')) in.lanes = (uint16_t)read_int(p, 2, NXK_MOST_LANES);
   if (!p->failed) read_operands(p, &in);
   if (!end_line(p)) return false;
   if (nxi_opens(op) && ++p->depth > NXI_MAX_DEPTH) return fail(p, "blocks are nested too deep");
@@ -477,8 +490,11 @@ static bool read_close(parser *p, bool *done) {
     *done = true;
     return true;
   }
-  nxk_instr in = {NXK_end,    0,       1, 0, 0, 0, 0, {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE}, 0,
-                  UINT32_MAX, NXK_NONE};
+  nxk_instr in = {.op = NXK_end,
+                  .lanes = 1,
+                  .args = {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE},
+                  .imm2 = UINT32_MAX,
+                  .block = NXK_NONE};
   p->depth--;
   return nxi_append(p->kernel, &in) != NXK_NONE || fail_memory(p);
 }
@@ -515,6 +531,8 @@ static bool read_header(parser *p) {
   text[n] = 0;
   p->kernel = nxk_create(bound ? NXK_BOUND : NXK_LOGICAL, text);
   if (!p->kernel) return fail_memory(p);
+  if (accept_word(p, "threads") && expect(p, '='))
+    p->kernel->threads = (uint32_t)read_int(p, 32, NXK_MAX_THREADS);
   return expect(p, '{') && end_line(p);
 }
 

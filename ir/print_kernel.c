@@ -29,13 +29,16 @@ static void print_header(const nxk_kernel *k, nxi_text *out) {
                  *s == '.';
     nxi_text_put(out, plain ? s : "_", 1);
   }
-  nxi_text_add(out, " %s {\n", k->level == NXK_LOGICAL ? "logical" : "bound");
+  nxi_text_add(out, " %s", k->level == NXK_LOGICAL ? "logical" : "bound");
+  if (k->threads) nxi_text_add(out, " threads=%u", k->threads);
+  nxi_text_add(out, " {\n");
   for (uint32_t i = 0; i < k->n_buffers; i++) {
     const nxk_buffer *b = &k->buffers[i];
     nxi_text_add(out, "  b%u: %s %s[", i, nxi_buffer_kind_name(b->kind), type_name(b->dtype));
     if (b->elements < 0) nxi_text_add(out, "?]");
     else nxi_text_add(out, "%lld]", (long long)b->elements);
-    nxi_text_add(out, "%s%s\n", b->aligned ? " aligned" : "", b->restricted ? " restricted" : "");
+    nxi_text_add(out, "%s%s%s\n", b->aligned ? " aligned" : "",
+                 b->restricted ? " restricted" : "", b->own ? " own" : "");
   }
   for (uint32_t i = 0; i < k->n_params; i++)
     nxi_text_add(out, "  p%u: %s\n", i, type_name(k->param_types[i]));
@@ -55,10 +58,12 @@ static void print_access(const nxk_kernel *k, nxi_text *out, uint64_t number) {
   if (a->index != NXK_NONE) nxi_text_add(out, " + idx %%%u", a->index);
   nxi_text_add(out, "]");
   if (a->lane_stride) nxi_text_add(out, " stride=%lld", (long long)a->lane_stride);
+  if (a->group) nxi_text_add(out, " group=%u", a->group);
   if (a->tree_stride) nxi_text_add(out, " tree=%lld", (long long)a->tree_stride);
   if (a->mask != NXK_NONE) nxi_text_add(out, " mask=%%%u", a->mask);
   if (a->other != NXK_NONE) nxi_text_add(out, " else %%%u", a->other);
   if (a->flags & NXK_NONTEMPORAL) nxi_text_add(out, " nontemporal");
+  if (a->flags & NXK_WHOLE) nxi_text_add(out, " whole");
 }
 
 static void print_bound(nxi_text *out, nxk_bound_value b) {
@@ -77,7 +82,7 @@ static void print_for(const nxk_kernel *k, nxi_text *out, const nxk_instr *in) {
   nxi_text_add(out, "..");
   print_bound(out, loop->upper);
   if (loop->step != 1) nxi_text_add(out, " step %lld", (long long)loop->step);
-  nxi_text_add(out, " {");
+  nxi_text_add(out, loop->unroll ? " unroll {" : " {");
 }
 
 static void print_part(const nxk_kernel *k, nxi_text *out, const nxk_instr *in) {
@@ -125,6 +130,10 @@ static void print_rest(const nxk_kernel *k, nxi_text *out, const nxk_instr *in) 
     case NXK_rare:
       print_args(out, in);
       nxi_text_add(out, " {");
+      break;
+    case NXK_swap:
+      print_args(out, in);
+      nxi_text_add(out, ", %llu", (unsigned long long)in->imm);
       break;
     case NXK_load:
     case NXK_store:

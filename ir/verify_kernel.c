@@ -19,7 +19,7 @@ void nxi_fault(nxi_checker *c, nxk_value v, const char *format, ...) {
 
 static bool has_value(nxk_op op) {
   return op != NXK_part && op != NXK_end && op != NXK_store && op != NXK_next &&
-         op != NXK_tree_push && op != NXK_rare;
+         op != NXK_tree_push && op != NXK_rare && op != NXK_barrier;
 }
 
 bool nxi_visible(const nxi_checker *c, nxk_value at, nxk_value v) {
@@ -123,6 +123,9 @@ static void check_for(nxi_checker *c, nxk_value v) {
     nxi_fault(c, v, "this kind of loop is not of this level");
   else if (!parent_fits(c, loop->kind)) nxi_fault(c, v, "this kind of loop cannot stand here");
   if (loop->step < 1) nxi_fault(c, v, "the step of the loop is not positive");
+  bool counted = loop->lower.value == NXK_NONE && loop->upper.value == NXK_NONE;
+  if (loop->unroll && (k->threads == 0 || loop->kind != NXK_SEQ || !counted))
+    nxi_fault(c, v, "a loop that cannot be written out");
   check_bound(c, v, loop->lower);
   check_bound(c, v, loop->upper);
   check_extent(c, v, loop);
@@ -169,7 +172,8 @@ static void check_placement(nxi_checker *c, nxk_value v) {
   bool anywhere = op == NXK_const || op == NXK_param || op == NXK_end || op == NXK_part;
   if (!c->depth && !anywhere)
     nxi_fault(c, v, "only parameters, constants and parts stand at the top level");
-  bool effect = op == NXK_store || op == NXK_tree_push || op == NXK_reduce || op == NXK_scan;
+  bool effect = op == NXK_store || op == NXK_tree_push || op == NXK_reduce || op == NXK_scan ||
+                op == NXK_barrier || (op == NXK_swap && c->k->threads);
   if (c->rare_depth && effect) nxi_fault(c, v, "code in a rare block has an effect");
   if (c->depth && c->k->level == NXK_BOUND && !in_task_loop(c) && effect)
     nxi_fault(c, v, "this stands outside the task loop of its part");
@@ -274,8 +278,11 @@ static void check_shape(nxi_checker *c, nxk_value v) {
   char level = in->op < NXK_SCALAR_COUNT ? 'A' : levels[in->op - NXK_SCALAR_COUNT];
   if (level != 'A' && (level == 'L') != (c->k->level == NXK_LOGICAL))
     nxi_fault(c, v, "this operation is not of this level");
-  if (in->lanes == 0 || in->lanes > 128 || (in->lanes & (in->lanes - 1)))
-    nxi_fault(c, v, "lanes are not a power of two up to 128");
+  uint32_t threads = c->k->threads, most = threads ? 16 * threads : NXK_MAX_LANES;
+  if (in->lanes == 0 || in->lanes > most || (in->lanes & (in->lanes - 1)))
+    nxi_fault(c, v, "lanes are not a power of two up to %u", most);
+  else if (in->lanes > 1 && in->lanes < threads)
+    nxi_fault(c, v, "lanes are fewer than threads");
   else if (in->lanes > 1 && c->k->level == NXK_LOGICAL)
     nxi_fault(c, v, "a value of the logical level has lanes");
   bool typed = has_value((nxk_op)in->op);
@@ -314,6 +321,8 @@ static void check_buffers(nxi_checker *c) {
     }
     if (local && b->kind != NXK_LOCAL) nxi_fault(c, NXK_NONE, "b%u stands after a local array", i);
     local = b->kind == NXK_LOCAL;
+    if (b->own && (!local || c->k->threads == 0))
+      nxi_fault(c, NXK_NONE, "b%u is no local array of threads, and yet their own", i);
     if (!local) continue;
     bool fits = b->elements >= 0 && b->elements <= room / nxi_dtype_size(b->dtype);
     if (fits) room -= b->elements * nxi_dtype_size(b->dtype);
@@ -327,6 +336,11 @@ static void check_buffers(nxi_checker *c) {
 
 static void check_all(nxi_checker *c) {
   check_buffers(c);
+  uint32_t threads = c->k->threads;
+  if (threads && (c->k->level != NXK_BOUND || threads < 32 || threads > NXK_MAX_THREADS ||
+                  (threads & (threads - 1))))
+    nxi_fault(c, NXK_NONE, "threads are not a power of two from 32 to %d, of a bound kernel",
+              NXK_MAX_THREADS);
   for (nxk_value v = 0; v < c->k->n_instrs && !c->too_deep; v++) {
     if (c->k->instrs[v].op >= NXK_OP_COUNT) {
       nxi_fault(c, v, "no such operation");

@@ -2,7 +2,7 @@
 /* The verifier of kernels, operation by operation: operands, element types, lanes and accesses. */
 #include "verify.h"
 
-static bool is_index(const nxk_instr *in, uint8_t lanes) {
+static bool is_index(const nxk_instr *in, uint16_t lanes) {
   return in->dtype == NX_I64 && in->lanes == lanes;
 }
 
@@ -116,6 +116,7 @@ static void check_fold(nxi_checker *c, nxk_value v) {
   if (!a) return;
   check_kind(c, v, a->dtype);
   if (in->lanes != 1 || a->lanes == 1) nxi_fault(c, v, "a fold makes one lane of several");
+  if (c->k->threads) nxi_fault(c, v, "a fold in a kernel of threads");
   if (in->dtype != (is_arg(in) ? NX_I64 : a->dtype))
     nxi_fault(c, v, "the result has another type than it should");
   if (!is_arg(in)) return;
@@ -126,16 +127,29 @@ static void check_fold(nxi_checker *c, nxk_value v) {
 
 /* ---- memory */
 
+/* Rows of one element for each thread. */
+static void check_own(nxi_checker *c, nxk_value v, const nxk_access *a) {
+  int64_t threads = c->k->threads;
+  bool rows = threads != 0 && c->k->instrs[v].lanes == threads && a->lane_stride == 1 &&
+              a->index == NXK_NONE && a->offset % threads == 0 && a->tree_stride % threads == 0;
+  for (uint32_t i = 0; rows && i < a->n_terms; i++) rows = a->terms[i].stride % threads == 0;
+  if (!rows) nxi_fault(c, v, "the threads do not keep to their own elements");
+}
+
 static void check_address(nxi_checker *c, nxk_value v, const nxk_access *a) {
-  uint8_t lanes = c->k->instrs[v].lanes;
+  uint16_t lanes = c->k->instrs[v].lanes;
   for (uint32_t i = 0; i < a->n_terms; i++) {
     const nxk_instr *index = nxi_operand(c, v, a->terms[i].index);
     if (index && !is_index(index, 1))
       nxi_fault(c, v, "an index of a term is not an i64 of one lane");
     if (a->terms[i].stride == INT64_MIN) nxi_fault(c, v, "a stride has no opposite in 64 bits");
   }
+  if (c->k->buffers[a->buffer].own) check_own(c, v, a);
   const nxk_instr *index = a->index == NXK_NONE ? NULL : nxi_operand(c, v, a->index);
-  if (index && !is_index(index, lanes))
+  bool grouped = a->group != 0;
+  if (grouped && (c->k->threads == 0 || index == NULL || lanes != a->group * c->k->threads))
+    nxi_fault(c, v, "a group is the lanes of one thread, at a computed index");
+  else if (index && !is_index(index, grouped ? (uint16_t)(lanes / a->group) : lanes))
     nxi_fault(c, v, "idx is not i64 with the lanes of the access");
   if (lanes > 1 && a->index == NXK_NONE && a->lane_stride == 0)
     nxi_fault(c, v, "all lanes of the access are one element");
@@ -144,7 +158,8 @@ static void check_address(nxi_checker *c, nxk_value v, const nxk_access *a) {
 static void check_mask(nxi_checker *c, nxk_value v, const nxk_access *a) {
   const nxk_instr *in = &c->k->instrs[v];
   const nxk_instr *mask = a->mask == NXK_NONE ? NULL : nxi_operand(c, v, a->mask);
-  if (mask && (mask->dtype != NX_BOOL || mask->lanes != in->lanes))
+  bool fits = mask && (mask->lanes == in->lanes || (mask->lanes > 1 && mask->lanes == c->k->threads));
+  if (mask && (mask->dtype != NX_BOOL || !fits))
     nxi_fault(c, v, "the mask is not bool with the lanes of the access");
   if (a->other == NXK_NONE) return;
   const nxk_instr *other = nxi_operand(c, v, a->other);
@@ -161,6 +176,14 @@ static const nxk_access *find_access(nxi_checker *c, nxk_value v, uint64_t numbe
   return NULL;
 }
 
+static void check_whole(nxi_checker *c, nxk_value v, const nxk_access *a) {
+  const nxk_instr *in = &c->k->instrs[v];
+  if (!(a->flags & NXK_WHOLE)) return;
+  if (in->lanes <= c->k->threads || c->k->threads == 0 || a->lane_stride != 1 ||
+      (a->index != NXK_NONE && !a->group))
+    nxi_fault(c, v, "whole, where the lanes of a thread do not lie beside each other");
+}
+
 static void check_load(nxi_checker *c, nxk_value v) {
   const nxk_instr *in = &c->k->instrs[v];
   const nxk_access *a = nxi_has_args(c, v, 0) ? find_access(c, v, in->imm) : NULL;
@@ -170,6 +193,7 @@ static void check_load(nxi_checker *c, nxk_value v) {
   if (in->dtype != c->k->buffers[a->buffer].dtype)
     nxi_fault(c, v, "the result has not the type of the memory");
   if (a->flags & NXK_NONTEMPORAL) nxi_fault(c, v, "a nontemporal load");
+  check_whole(c, v, a);
 }
 
 static void check_store(nxi_checker *c, nxk_value v) {
@@ -183,6 +207,7 @@ static void check_store(nxi_checker *c, nxk_value v) {
   if (value->dtype != c->k->buffers[a->buffer].dtype)
     nxi_fault(c, v, "the value has not the type of the memory");
   if (value->lanes != in->lanes) nxi_fault(c, v, "the value has not the lanes of the store");
+  check_whole(c, v, a);
 }
 
 /* One of the arrays of a tree of partials. */
@@ -237,7 +262,8 @@ static void check_lanes(nxi_checker *c, nxk_value v) {
   const nxk_instr *end = in->op == NXK_active ? nxi_operand(c, v, in->args[1]) : NULL;
   if (!a) return;
   if (in->op == NXK_splat) {
-    if (a->lanes != 1 || a->dtype != in->dtype)
+    bool fits = a->lanes == 1 || (c->k->threads && a->lanes < in->lanes);
+    if (!fits || a->dtype != in->dtype)
       nxi_fault(c, v, "a splat repeats one lane of its own type");
     if (in->lanes == 1) nxi_fault(c, v, "a splat to one lane");
     return;
@@ -248,10 +274,25 @@ static void check_lanes(nxi_checker *c, nxk_value v) {
     nxi_fault(c, v, "the result has another type than it should");
 }
 
+static void check_swap(nxi_checker *c, nxk_value v) {
+  const nxk_instr *in = &c->k->instrs[v];
+  const nxk_instr *a = nxi_has_args(c, v, 1) ? nxi_operand(c, v, in->args[0]) : NULL;
+  if (!c->k->threads) nxi_fault(c, v, "a swap in a kernel without threads");
+  if (a && (a->dtype != in->dtype || a->lanes != in->lanes))
+    nxi_fault(c, v, "the operand has not the type and lanes of the result");
+  if (in->imm == 0 || in->imm >= in->lanes) nxi_fault(c, v, "there is no lane at that distance");
+}
+
+static void check_barrier(nxi_checker *c, nxk_value v) {
+  nxi_has_args(c, v, 0);
+  if (!c->k->threads) nxi_fault(c, v, "a barrier in a kernel without threads");
+}
+
 static void check_zip(nxi_checker *c, nxk_value v) {
   const nxk_instr *in = &c->k->instrs[v];
   if (!nxi_has_args(c, v, 2)) return;
   if (in->lanes == 1) nxi_fault(c, v, "a zip of one lane");
+  if (c->k->threads) nxi_fault(c, v, "a zip in a kernel of threads");
   for (int i = 0; i < 2; i++) {
     const nxk_instr *a = nxi_operand(c, v, in->args[i]);
     if (a && (a->dtype != in->dtype || a->lanes != in->lanes))
@@ -284,6 +325,8 @@ void nxi_check_types(nxi_checker *c, nxk_value v) {
     case NXK_scan: check_scan(c, v); break;
     case NXK_zip_low:
     case NXK_zip_high: check_zip(c, v); break;
+    case NXK_swap: check_swap(c, v); break;
+    case NXK_barrier: check_barrier(c, v); break;
     case NXK_fold: check_fold(c, v); break;
     case NXK_tree_push:
     case NXK_tree_join: check_tree(c, v); break;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Inside the CPU binder: what is known about a part of a logical kernel, and the tools with which the
- * templates write its bound form.
+/* Inside the binders: what is known about a part of a logical kernel, and the tools with which the
+ * templates write its bound form. For a GPU the lanes are the threads of a block, or some elements of each of them.
  *
  * A template decides which loop becomes lanes and in what nest the rest runs. Everything below that is
  * shared: a view says what each logical value is at the place being written, so writing a logical
@@ -60,10 +60,17 @@ typedef struct nxb_binder {
   nxk_value *top;     /* constants and params -> the bound value; NXK_NONE for all others */
   uint32_t *local;    /* LOCAL buffer -> the bound one of the part being written, NXK_NONE */
   const nxb_part *part;
-  bool failed; /* memory is exhausted */
+  uint16_t threads; /* of a block, on a GPU; else 0 */
+  bool failed;      /* memory is exhausted */
 } nxb_binder;
 
 void *nxb_alloc(nxb_binder *b, size_t bytes); /* zeroed; NULL sets failed */
+
+/* ---- bind_kernel.c */
+/* Logical -> bound: copies what belongs to the launch, and has `bind` write each part that is not empty. threads: as in
+ * nxk_kernel. New kernel; NULL: d says why. */
+nxk_kernel *nxb_bind_kernel(const nxk_kernel *k, const nxi_target *t, uint16_t threads,
+                            void (*bind)(nxb_binder *b), nxi_diag *d);
 
 /* ---- bind_analyze.c */
 bool nxb_analyze_kernel(nxb_binder *b);
@@ -80,7 +87,7 @@ bool nxb_exact(const nxk_kernel *k, nxk_value reduce);
 /* Bytes of the widest value computed along lanes of `loop` (NXK_NONE: any) in [first, last]. */
 int64_t nxb_widest(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop);
 /* Lanes for code that varies along `loop`: `registers` a value when little is alive, fewer under pressure. */
-uint8_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop,
+uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop,
                          uint32_t registers);
 /* Cycles one outer point takes, roughly, when everything is vectorised well. */
 double nxb_point_cycles(const nxb_binder *b);
@@ -105,8 +112,10 @@ typedef struct nxb_view {
   nxk_value
       *map; /* logical value -> bound value, or the base of an affine one; NXK_NONE: not here yet */
   int64_t
-      *step; /* lane l of an affine value (i64) is base + l * step; 0: map is the value itself */
-  uint8_t lanes;
+      *step; /* lane l of an affine value (i64) is base + l * step; 0: map is the value itself. A base with one lane for
+                each thread: base of the thread + (l % group) * step */
+  uint16_t group; /* lanes of a thread, where bases differ from thread to thread; else 0 */
+  uint16_t lanes;
   nxk_value active;      /* bool lanes that exist; NXK_NONE: all */
   int64_t base_multiple; /* what the base of the vector loop's index is a multiple of */
   nxk_value vector;      /* logical loop that lanes run along, NXK_NONE */
@@ -116,6 +125,9 @@ typedef struct nxb_view {
   nxk_value column,
       column_origin;    /* the column of lane 0 is column - column_origin + column_offset */
   bool stores;          /* write stores; false: leave them out */
+  nxk_value storing;    /* bool lanes that store, of those that are active; NXK_NONE: all */
+  nxk_value slot;       /* LOCAL arrays hold elements of each thread alone, in rows of one element a thread: this row (i64,
+                           one lane); NXK_NONE: they do not */
   const nxb_tile *tile; /* or NULL */
   nxk_value given;      /* a load whose value is in the map already, NXK_NONE */
 } nxb_view;
@@ -132,7 +144,7 @@ nxk_value nxb_wide(nxb_binder *b, const nxb_view *view, nxk_value v);
 void nxb_set_index(nxb_binder *b, nxb_view *view, const nxb_loop *loop, nxk_value i, bool vector);
 /* Sets the indices of all loops of a stage from a row-major number of their points. `lanes` > 1: lane l is point + l. */
 void nxb_set_point(nxb_binder *b, nxb_view *view, const nxb_stage *s, nxk_value point,
-                   uint8_t lanes);
+                   uint16_t lanes);
 /* Writes one instruction (no block, no reduce), or a rare block with its picks. Returns the last one written. */
 nxk_value nxb_write(nxb_binder *b, nxb_view *view, nxk_value v);
 /* The place of a load in the tile, lanes along the columns where they do in the view. */
@@ -144,6 +156,8 @@ void nxb_write_code(nxb_binder *b, nxb_view *view, nxk_value first, nxk_value la
 void nxb_write_ready(nxb_binder *b, nxb_view *view);
 uint32_t nxb_add_local(nxb_binder *b, nx_dtype t, int64_t elements);
 
+/* A power of two, up to 64, that divides all lanes of an integer. */
+int64_t nxb_multiple(const nxb_binder *b, nxk_value v);
 bool nxb_is_code(
     nxk_op op); /* what nxb_write_code writes: all but loops, ends, reduces and leaves */
 
@@ -194,7 +208,7 @@ typedef enum nxb_tail {
 } nxb_tail;
 /* The way that suits the code [first, last] in a loop over `extent` elements (-1: unknown). */
 nxb_tail nxb_choose_tail(const nxb_binder *b, nxk_value first, nxk_value last, int64_t extent,
-                         uint8_t lanes);
+                         uint16_t lanes);
 /* True if [first, last] may run twice for a point: nothing it reads is written by it, under another name either, and no
  * store counts on the alignment of whole vectors. */
 bool nxb_repeats(const nxb_binder *b, nxk_value first, nxk_value last);
@@ -205,10 +219,10 @@ typedef void (*nxb_body)(nxb_binder *b, nxb_view *views, uint32_t n_views, void 
 /* Runs body over lo .. hi of a RANGE or BLOCK dim, `lanes` at a time, then what is left over. The views are as
  * before when it returns. */
 void nxb_vector_loops(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_dim *dim,
-                      uint8_t lanes, nxb_tail tail, nxb_body body, void *user);
+                      uint16_t lanes, nxb_tail tail, nxb_body body, void *user);
 /* The same for what is left over alone: dim->lo is where it starts, less than `lanes` before the end. */
 void nxb_tail_loop(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_dim *dim,
-                   uint8_t lanes, nxb_tail tail, nxb_body body, void *user);
+                   uint16_t lanes, nxb_tail tail, nxb_body body, void *user);
 
 /* ---- bind_reduce.c: folds in the order of the numbers */
 typedef struct nxb_partial {
@@ -245,7 +259,7 @@ uint32_t nxb_next_group(const nxb_binder *b, const nxb_stage *s, bool *done, nxk
 /* x combined after acc; `item` parts are compared only if `ties`. */
 nxb_partial nxb_combine(nxb_binder *b, nxk_value reduce, nxb_partial acc, nxb_partial x, bool ties);
 /* The partial that changes nothing; its item number is `item` (i64, one lane). */
-nxb_partial nxb_identity(nxb_binder *b, nxk_value reduce, uint8_t lanes, nxk_value item,
+nxb_partial nxb_identity(nxb_binder *b, nxk_value reduce, uint16_t lanes, nxk_value item,
                          nx_dtype item_type);
 /* The element of the body just written, folded into acc as number `item`. active: lanes that count, or NXK_NONE. */
 nxb_partial nxb_accumulate(nxb_binder *b, const nxb_view *view, nxk_value reduce, nxb_partial acc,
@@ -262,7 +276,7 @@ void nxb_write_fold(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_
 
 /* How many partials to keep at once for one value of `lanes` lanes in each of `width` reductions. */
 uint32_t nxb_choose_chains(const nxb_binder *b, const nxb_stage *s, const nxk_value *reduce,
-                           uint32_t width, uint8_t lanes, int64_t items);
+                           uint32_t width, uint16_t lanes, int64_t items);
 /* The value of a finished reduction is what the view shows for it. */
 void nxb_set_result(nxb_binder *b, nxb_view *view, nxk_value reduce, nxk_value value);
 
@@ -284,12 +298,17 @@ void nxb_add_locals(nxb_binder *b, int64_t columns);
 /* A dimension of an outer loop. */
 nxb_dim nxb_outer_dim(const nxb_binder *b, uint32_t i, nxb_walk walk, int64_t unit);
 /* Fewer lanes if the extent would leave many of them idle. */
-uint8_t nxb_fit_lanes(const nxb_binder *b, uint8_t lanes, int64_t widest, int64_t extent);
+uint16_t nxb_fit_lanes(const nxb_binder *b, uint16_t lanes, int64_t widest, int64_t extent);
 
 /* bind_map.c: n vectors of n lanes, n a power of two up to 16: rows become columns. */
 void nxb_turn_over(nxb_binder *b, nxk_value *rows, int64_t n);
 
-/* ---- templates. Each writes the whole part. */
+/* ---- bind_gpu_*.c. Each writes the whole part. */
+void nxb_gpu_points(nxb_binder *b); /* a point, or some neighbours, for each thread */
+bool nxb_gpu_rows_fit(nxb_binder *b);
+void nxb_gpu_rows(nxb_binder *b); /* the points of one run for some threads of a block */
+
+/* ---- templates of the CPU. Each writes the whole part. */
 void nxb_bind_points(nxb_binder *b, nxk_value vector_loop); /* bind_points.c; NXK_NONE: no lanes */
 void nxb_bind_literal(nxb_binder *b); /* bind_points.c: any part, one task, no lanes */
 void nxb_bind_map(nxb_binder *b);     /* bind_map.c: parts without stages */

@@ -308,7 +308,7 @@ bool nxb_reads_pass_cache(const nxb_binder *b, const nxb_stage *stage) {
   return bytes >= b->target->l3_bytes / 4 * 3;
 }
 
-uint8_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop,
+uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop,
                          uint32_t registers) {
   int64_t lanes = b->target->vector_bytes / nxb_widest(b, first, last, loop);
   uint32_t cost = nxb_code_cost(b, first, last);
@@ -318,7 +318,7 @@ uint8_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, n
   while (registers > room && registers > 1) registers /= 2;
   lanes *= registers;
   if (lanes < 4) lanes = 4;
-  return lanes > NXB_MAX_LANES ? NXB_MAX_LANES : (uint8_t)lanes;
+  return lanes > NXB_MAX_LANES ? NXB_MAX_LANES : (uint16_t)lanes;
 }
 
 /* Goes over the body of a part, keeping the number of times an instruction runs for one outer point. */

@@ -14,7 +14,7 @@ typedef struct map_plan {
   nxb_dim tile, vector;
   bool tiles;
   nxb_tail tail;
-  uint8_t lanes;
+  uint16_t lanes;
   int64_t side;     /* of the blocks that are turned over in registers */
   nxk_value direct; /* the only load that crosses, if what it feeds is short: no array */
   nxb_tile staged;
@@ -44,7 +44,7 @@ void nxb_turn_over(nxb_binder *b, nxk_value *rows, int64_t n) {
  * along the vector loop at the q-th index of the tile's loop. */
 static void load_block(nxb_binder *b, nxb_view *view, map_plan *m, nxk_value load, nxk_value along,
                        nxk_value across, nxk_value *rows) {
-  view->lanes = (uint8_t)m->side;
+  view->lanes = (uint16_t)m->side;
   nxb_set_index(b, view, &m->tile.loop, across, true);
   for (int64_t q = 0; q < m->side && !b->to->failed && !b->failed; q++) {
     nxb_set_index(b, view, &m->vector.loop, nxb_add(b, along, q), false);
@@ -76,7 +76,7 @@ static void write_block(nxb_binder *b, nxb_view *view, map_plan *m, nxk_value al
   load_block(b, view, m, m->direct, along, across, rows);
   for (int64_t q = 0; q < m->side && !b->to->failed && !b->failed; q++) {
     nxb_view_assign(b, view, &before);
-    view->lanes = (uint8_t)m->side;
+    view->lanes = (uint16_t)m->side;
     view->vector = m->vector.loop.value;
     view->base_multiple = m->vector.loop.lower == 0 ? m->side : 1;
     nxb_set_index(b, view, &m->vector.loop, along, true);

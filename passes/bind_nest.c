@@ -152,12 +152,12 @@ static void write_lanes(lane_loop *l, nxk_value lo, nxk_value hi, int64_t lanes,
   if (limits.latest != NXK_NONE) i = nxb_op(b, NXK_min, i, limits.latest);
   for (uint32_t n = 0; n < l->n_views; n++) {
     nxb_view *view = &l->views[n];
-    view->lanes = (uint8_t)lanes;
+    view->lanes = (uint16_t)lanes;
     view->vector = loop->value;
     view->base_multiple = whole ? lanes * loop->step : 1;
     view->active = limits.end == NXK_NONE || lanes == 1
                        ? NXK_NONE
-                       : nxk_active(b->to, i, limits.end, (uint8_t)lanes);
+                       : nxk_active(b->to, i, limits.end, (uint16_t)lanes);
     nxb_set_index(b, view, loop, i, lanes > 1);
   }
   if (!b->to->failed) l->body(b, l->views, l->n_views, l->user);
@@ -205,14 +205,14 @@ static void write_main_and_tail(lane_loop *l, int64_t lanes, nxb_tail tail) {
 }
 
 void nxb_tail_loop(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_dim *dim,
-                   uint8_t lanes, nxb_tail tail, nxb_body body, void *user) {
+                   uint16_t lanes, nxb_tail tail, nxb_body body, void *user) {
   lane_loop l = {b, views, nxb_alloc(b, n_views * sizeof *views), n_views, dim, body, user};
   for (uint32_t n = 0; n < n_views && !b->failed; n++) nxb_view_copy(b, &l.saved[n], &views[n]);
   if (!b->failed) write_tail(&l, dim->lo, dim->loop.extent % lanes, tail);
 }
 
 void nxb_vector_loops(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_dim *dim,
-                      uint8_t lanes, nxb_tail tail, nxb_body body, void *user) {
+                      uint16_t lanes, nxb_tail tail, nxb_body body, void *user) {
   lane_loop l = {b, views, nxb_alloc(b, n_views * sizeof *views), n_views, dim, body, user};
   for (uint32_t n = 0; n < n_views && !b->failed; n++) nxb_view_copy(b, &l.saved[n], &views[n]);
   if (!b->failed) write_main_and_tail(&l, lanes, tail);
@@ -246,7 +246,7 @@ bool nxb_repeats(const nxb_binder *b, nxk_value first, nxk_value last) {
 }
 
 nxb_tail nxb_choose_tail(const nxb_binder *b, nxk_value first, nxk_value last, int64_t extent,
-                         uint8_t lanes) {
+                         uint16_t lanes) {
   if (extent >= lanes && nxb_repeats(b, first, last)) return NXB_TAIL_AGAIN;
   return nxb_masks_well(b, first, last) ? NXB_TAIL_MASKED : NXB_TAIL_SINGLE;
 }

@@ -26,7 +26,7 @@ typedef struct lane_partials {
 } lane_partials;
 
 static nxk_access lane_access(const lane_partials *l, uint32_t i, nxk_value row, int64_t offset) {
-  uint8_t lanes = l->views[i / l->n].lanes;
+  uint16_t lanes = l->views[i / l->n].lanes;
   nxk_access a = nxk_access_at(l->array[i], offset * lanes);
   a.lane_stride = lanes > 1;
   if (row != NXK_NONE) {
@@ -188,12 +188,12 @@ nxb_dim nxb_outer_dim(const nxb_binder *b, uint32_t i, nxb_walk walk, int64_t un
   return (nxb_dim){b->part->outer[i], walk, unit, NXK_NONE, NXK_NONE};
 }
 
-uint8_t nxb_fit_lanes(const nxb_binder *b, uint8_t lanes, int64_t widest, int64_t extent) {
+uint16_t nxb_fit_lanes(const nxb_binder *b, uint16_t lanes, int64_t widest, int64_t extent) {
   int64_t least = b->target->vector_bytes / widest, n = lanes;
   if (extent < 0 || extent > INT64_MAX / 1024) return lanes;
   while (n > least && nxb_ceil(extent, n) * n * 5 > nxb_ceil(extent, least) * least * 6) n /= 2;
   while (n > 2 && n / 2 >= extent) n /= 2;
-  return (uint8_t)n;
+  return (uint16_t)n;
 }
 
 /* ---- the template */
@@ -203,7 +203,7 @@ typedef struct points {
   bool jams, vectors;
   nxb_tail tail;
   uint32_t jam; /* points of the jammed loop side by side */
-  uint8_t lanes;
+  uint16_t lanes;
 } points;
 
 static void write_points(nxb_binder *b, nxb_view *views, uint32_t n_views, void *user) {

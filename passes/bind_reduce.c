@@ -102,7 +102,7 @@ void nxb_tree(nxb_binder *b, nxk_value reduce, nxb_partial *p, uint32_t n, uint3
 
 nx_dtype nxb_item_type(int64_t items) { return items < INT32_MAX ? NX_I32 : NX_I64; }
 
-nxb_partial nxb_identity(nxb_binder *b, nxk_value reduce, uint8_t lanes, nxk_value item,
+nxb_partial nxb_identity(nxb_binder *b, nxk_value reduce, uint16_t lanes, nxk_value item,
                          nx_dtype item_type) {
   nx_dtype type = type_of(b, reduce);
   uint64_t bits = kind_of(b, reduce) == NXK_DOT ? 0 : nxk_reduce_identity(kind_of(b, reduce), type);
@@ -148,7 +148,7 @@ void nxb_set_result(nxb_binder *b, nxb_view *view, nxk_value reduce, nxk_value v
 }
 
 uint32_t nxb_choose_chains(const nxb_binder *b, const nxb_stage *s, const nxk_value *reduce,
-                           uint32_t width, uint8_t lanes, int64_t items) {
+                           uint32_t width, uint16_t lanes, int64_t items) {
   int64_t registers = 0, least = 1;
   for (uint32_t i = 0; i < width; i++) {
     registers += nxb_ceil(lanes * nxi_dtype_size(type_of(b, reduce[i])), b->target->vector_bytes);
@@ -349,7 +349,7 @@ static void fold_all(folding *f) {
 
 static nxk_access tree_access(const folding *f, uint32_t i) {
   const nxb_fold *fold = f->fold;
-  uint8_t lanes = fold->vector > 1 ? fold->vector : f->views[i / fold->n].lanes;
+  uint16_t lanes = fold->vector > 1 ? fold->vector : f->views[i / fold->n].lanes;
   nxk_access a = nxk_access_at(f->tree[i], 0);
   a.lane_stride = lanes > 1;
   a.tree_stride = lanes;
@@ -369,7 +369,7 @@ static void join_partials(folding *f, int64_t count) {
     nxk_access a = tree_access(f, i);
     f->partials[i].value =
         nxk_tree_join(f->b->to, kind_of(f->b, f->fold->reduce[i % f->fold->n]),
-                      nxb_int(f->b, count), (uint8_t)a.tree_stride, &a, NULL, false);
+                      nxb_int(f->b, count), (uint16_t)a.tree_stride, &a, NULL, false);
   }
 }
 
@@ -377,7 +377,7 @@ static void add_trees(folding *f, int64_t partials) {
   int64_t levels = 64 - __builtin_clzll((uint64_t)partials);
   for (uint32_t i = 0; i < width_of(f); i++) {
     nx_dtype type = type_of(f->b, f->fold->reduce[i % f->fold->n]);
-    uint8_t lanes = f->fold->vector > 1 ? f->fold->vector : f->views[i / f->fold->n].lanes;
+    uint16_t lanes = f->fold->vector > 1 ? f->fold->vector : f->views[i / f->fold->n].lanes;
     f->tree[i] = nxb_add_local(f->b, type, levels * lanes);
   }
 }

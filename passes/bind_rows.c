@@ -54,12 +54,12 @@ static void write_map(nxb_binder *b, nxb_view *view, const nxb_stage *s) {
     if (last) nxb_write_code(b, view, s->loops[i].value + 1, inner - 1);
   }
   int64_t widest = nxb_widest(b, s->first, s->last, vector->value);
-  uint8_t lanes = nxb_choose_lanes(b, s->first, s->last, vector->value, 4);
+  uint16_t lanes = nxb_choose_lanes(b, s->first, s->last, vector->value, 4);
   nxk_value from = nxb_int(b, 0), to = nxb_int(b, vector->extent);
   nxb_dim dim = {*vector, NXB_RANGE, nxb_fit_lanes(b, lanes, widest, vector->extent), from, to};
   if (!b->to->failed)
-    nxb_vector_loops(b, view, 1, &dim, (uint8_t)dim.unit,
-                     nxb_choose_tail(b, s->first, s->last, vector->extent, (uint8_t)dim.unit),
+    nxb_vector_loops(b, view, 1, &dim, (uint16_t)dim.unit,
+                     nxb_choose_tail(b, s->first, s->last, vector->extent, (uint16_t)dim.unit),
                      write_element, &m);
   for (; open > 0; open--) nxk_end(b->to);
 }
@@ -74,12 +74,12 @@ static uint8_t free_lanes(const nxb_binder *b, const nxb_stage *s) {
   if (lanes < 16) lanes = 16;
   while (lanes > 16 && lanes / 2 >= s->points) lanes /= 2;
   while (lanes > 8 && s->n_loops > 1 && s->loops[s->n_loops - 1].extent % lanes != 0) lanes /= 2;
-  return (uint8_t)lanes;
+  return (uint16_t)lanes;
 }
 
 static void write_group(nxb_binder *b, nxb_view *view, const nxb_stage *s, const nxk_value *group,
                         uint32_t n, nxb_order order) {
-  uint8_t lanes = order.exact ? free_lanes(b, s) : 16;
+  uint16_t lanes = order.exact ? free_lanes(b, s) : 16;
   nxb_fold fold = {.stage = s,
                    .reduce = group,
                    .n = n,

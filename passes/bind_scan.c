@@ -59,7 +59,7 @@ static void combine(nxb_binder *b, nxk_value scan, nxk_value first, const nxk_va
     out[k] = NXK_SCALAR3(b->to, NXK_select, first, args[2 + k], made[k]);
 }
 
-static nxk_value identity(nxb_binder *b, nxk_value scan, uint8_t lanes) {
+static nxk_value identity(nxb_binder *b, nxk_value scan, uint16_t lanes) {
   const nxk_instr *in = &b->from->instrs[scan];
   nxk_reduce_kind kind = takes_pairs(b, scan) ? NXK_PROD : (nxk_reduce_kind)in->kind;
   nxk_value one = nxk_const(b->to, in->dtype, nxk_reduce_identity(kind, (nx_dtype)in->dtype));
@@ -148,7 +148,7 @@ static void write_element(nxb_binder *b, nxb_view *views, uint32_t n_views, cons
 /* A view of one row of the square block at element `at`, lanes along the scan. */
 static void show_row(nxb_binder *b, nxb_view *row, const nxb_stage *s, const rows *r, nxk_value at,
                      int64_t number) {
-  row->lanes = (uint8_t)r->side;
+  row->lanes = (uint16_t)r->side;
   row->vector = s->loops[0].value;
   row->base_multiple = r->side; /* square blocks begin at multiples of it */
   nxb_set_index(b, row, &s->loops[0], at, true);
@@ -391,7 +391,7 @@ static void bind_rows(nxb_binder *b, rows *r, uint32_t at) {
               last = r->across.extent % r->side != 0 ? nxb_add(b, hi, -r->side) : NXK_NONE;
     r->first = nxk_begin_for(b->to, NXK_SEQ, bound_of(b, lo), bound_of(b, hi), r->side);
     if (last != NXK_NONE) r->first = nxb_op(b, NXK_min, r->first, last);
-    view.lanes = (uint8_t)r->side;
+    view.lanes = (uint16_t)r->side;
     view.vector = r->across.value;
     nxb_set_index(b, &view, &r->across, r->first, true);
     nxb_write_ready(b, &view);

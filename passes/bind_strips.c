@@ -21,7 +21,7 @@ typedef struct strips {
   nxk_value end; /* of the whole vectors of the strip */
   int64_t width; /* columns of a strip */
   bool shifted;  /* the last strip is as wide as all, and begins in the one before it */
-  uint8_t lanes;
+  uint16_t lanes;
   bool *varies;      /* value -> differs from column to column */
   uint32_t *segment; /* value -> its segment */
   uint32_t *home;    /* value -> LOCAL array that keeps it for other segments, NXK_NONE */

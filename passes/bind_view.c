@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Views of the CPU binder: a logical instruction written where some values differ from lane to lane.
+/* Views of the binders: a logical instruction written where some values differ from lane to lane.
  *
  * An i64 that grows by a constant from lane to lane (a loop index, sums and multiples of it) is kept as its
  * base and step. So it can become the stride of an access or a mask without ever being a vector. */
@@ -56,6 +56,7 @@ bool nxb_view_init(nxb_binder *b, nxb_view *v) {
   v->step = nxb_alloc(b, n * sizeof *v->step);
   v->lanes = 1;
   v->active = v->column = v->column_origin = v->vector = v->given = NXK_NONE;
+  v->storing = v->slot = NXK_NONE;
   v->base_multiple = 1;
   v->stores = true;
   if (b->failed) return false;
@@ -91,14 +92,21 @@ static int64_t step_of(const nxb_view *view, nxk_value v) {
   return view->lanes > 1 ? view->step[v] : 0;
 }
 
-static uint8_t lanes_of(const nxb_binder *b, nxk_value bound) {
+static uint16_t lanes_of(const nxb_binder *b, nxk_value bound) {
   return bound < b->to->n_instrs ? b->to->instrs[bound].lanes : 1;
+}
+
+/* The number of each lane within its thread. */
+static nxk_value lanes_in_group(nxb_binder *b, const nxb_view *view) {
+  return nxb_mod(b, nxk_lanes(b->to, nxb_int(b, 0), view->lanes), view->group);
 }
 
 nxk_value nxb_operand(nxb_binder *b, const nxb_view *view, nxk_value v) {
   nxk_value base = base_of(b, view, v);
   int64_t step = step_of(view, v);
   if (step == 0 || base == NXK_NONE) return base;
+  if (lanes_of(b, base) > 1)
+    return nxb_op(b, NXK_add, base, nxb_mul(b, lanes_in_group(b, view), step));
   if (step == 1) return nxk_lanes(b->to, base, view->lanes);
   return nxb_op(b, NXK_add, base, nxb_mul(b, nxk_lanes(b->to, nxb_int(b, 0), view->lanes), step));
 }
@@ -119,7 +127,7 @@ void nxb_set_index(nxb_binder *b, nxb_view *view, const nxb_loop *loop, nxk_valu
 
 /* Points that lie in several rows of the innermost loop: an index for each lane. */
 static void set_scattered_point(nxb_binder *b, nxb_view *view, const nxb_stage *s, nxk_value point,
-                                uint8_t lanes) {
+                                uint16_t lanes) {
   nxk_value rest = nxk_lanes(b->to, point, lanes);
   if (s->points < INT64_C(0xffffff00)) rest = nxk_cast_to(b->to, NX_U32, rest);
   for (uint32_t i = s->n_loops; i-- > 0;) {
@@ -130,7 +138,7 @@ static void set_scattered_point(nxb_binder *b, nxb_view *view, const nxb_stage *
 }
 
 void nxb_set_point(nxb_binder *b, nxb_view *view, const nxb_stage *s, nxk_value point,
-                   uint8_t lanes) {
+                   uint16_t lanes) {
   const nxb_loop *last = &s->loops[s->n_loops - 1];
   if (lanes > 1 && s->n_loops > 1 && last->extent % lanes != 0) {
     set_scattered_point(b, view, s, point, lanes);
@@ -212,6 +220,27 @@ static void add_columns(nxb_binder *b, const nxb_view *view, placed *p) {
   if (view->lanes > 1) p->access.lane_stride += 1;
 }
 
+/* The thread's own element of a LOCAL array. */
+static void place_slot(nxb_binder *b, const nxb_view *view, placed *p) {
+  p->access.offset = 0;
+  add_to_address(b, view, p, view->slot, view->lanes, 0);
+  p->access.lane_stride = 1;
+}
+
+/* A load or store of several lanes of a thread: where their distance is known but a lane has an index of its own, the
+ * distance becomes part of that. */
+static void place_groups(nxb_binder *b, const nxb_view *view, placed *p) {
+  if (view->group < 2 || p->index == NXK_NONE) return;
+  if (lanes_of(b, p->index) == view->lanes / view->group) {
+    p->access.group = view->group;
+    return;
+  }
+  if (p->access.lane_stride == 0) return;
+  nxk_value along = nxb_mul(b, lanes_in_group(b, view), p->access.lane_stride);
+  p->index = nxb_op(b, NXK_add, p->index, along);
+  p->access.lane_stride = 0;
+}
+
 static bool place_access(nxb_binder *b, const nxb_view *view, const nxk_access *a, placed *p) {
   bool local = b->from->buffers[a->buffer].kind == NXK_LOCAL;
   int64_t scale = local && view->columns > 0 ? view->columns : 1;
@@ -223,14 +252,17 @@ static bool place_access(nxb_binder *b, const nxb_view *view, const nxk_access *
   p->access.offset *= scale;
   p->index = NXK_NONE;
   if (local) p->access.buffer = b->local[a->buffer];
-  for (uint32_t i = 0; i < a->n_terms; i++) {
+  bool own = local && view->slot != NXK_NONE;
+  if (own) place_slot(b, view, p);
+  for (uint32_t i = 0; i < a->n_terms && !own; i++) {
     nxk_value index = a->terms[i].index;
     add_to_address(b, view, p, base_of(b, view, index), a->terms[i].stride * scale,
                    step_of(view, index));
   }
-  if (a->index != NXK_NONE)
+  if (a->index != NXK_NONE && !own)
     add_to_address(b, view, p, base_of(b, view, a->index), scale, step_of(view, a->index));
   if (local && view->columns > 0) add_columns(b, view, p);
+  place_groups(b, view, p);
   p->access.index = p->index;
   p->access.mask = a->mask == NXK_NONE ? NXK_NONE : nxb_operand(b, view, a->mask);
   p->access.other = a->other == NXK_NONE ? NXK_NONE : nxb_operand(b, view, a->other);
@@ -247,6 +279,45 @@ static void finish_wide(nxb_binder *b, const nxb_view *view, nxk_access *a) {
   a->mask = a->mask == NXK_NONE ? view->active : nxb_op(b, NXK_and, a->mask, view->active);
 }
 
+int64_t nxb_multiple(const nxb_binder *b, nxk_value v) {
+  const nxk_instr *in = &b->to->instrs[v];
+  int64_t constant;
+  uint64_t bits = 1;
+  if (nxb_is_constant(b->to, v, &constant)) bits = (uint64_t)constant | 64;
+  else if (in->op == NXK_mul)
+    bits = (uint64_t)nxb_multiple(b, in->args[0]) * (uint64_t)nxb_multiple(b, in->args[1]) | 64;
+  else if (in->op == NXK_add || in->op == NXK_sub || in->op == NXK_mod || in->op == NXK_and)
+    bits = (uint64_t)nxb_multiple(b, in->args[0]) | (uint64_t)nxb_multiple(b, in->args[1]);
+  else if (in->op == NXK_splat || (in->op == NXK_cast && nxi_is_integer(nxk_dtype(b->to, in->args[0]))))
+    bits = (uint64_t)nxb_multiple(b, in->args[0]);
+  if (in->op == NXK_and) { /* as of a product: what either divides */
+    int64_t x = nxb_multiple(b, in->args[0]), y = nxb_multiple(b, in->args[1]);
+    bits = (uint64_t)(x > y ? x : y);
+  }
+  return (int64_t)(bits & -bits);
+}
+
+/* Whether the lanes of each thread lie beside each other, and begin where a word of their size may. */
+static bool is_whole(const nxb_binder *b, const nxb_view *view, const nxk_access *from,
+                     const nxk_access *a) {
+  int64_t unit = b->threads ? view->lanes / b->threads : 1;
+  const nxk_buffer *buffer = &b->from->buffers[from->buffer];
+  bool computed = a->index != NXK_NONE && a->group == 0;
+  if (unit < 2 || a->lane_stride != 1 || computed || !buffer->aligned || a->offset % unit != 0 ||
+      b->to->failed)
+    return false;
+  int64_t word = unit * nxi_dtype_size(buffer->dtype);
+  if (word > 16) unit = unit * 16 / word;
+  for (uint32_t i = 0; i < a->n_terms; i++)
+    if (a->terms[i].stride * nxb_multiple(b, a->terms[i].index) % unit != 0) return false;
+  return a->index == NXK_NONE || nxb_multiple(b, a->index) % unit == 0;
+}
+
+static void mark_whole(const nxb_binder *b, const nxb_view *view, const nxk_access *from,
+                       nxk_access *a) {
+  if (is_whole(b, view, from, a)) a->flags |= NXK_WHOLE;
+}
+
 nxk_access nxb_tile_access(nxb_binder *b, const nxb_view *view, const nxb_tile *tile,
                            nxk_value load) {
   placed p = {nxk_access_at(tile->array[load], tile->margin * (tile->pitch + 1)), NXK_NONE,
@@ -261,6 +332,15 @@ nxk_access nxb_tile_access(nxb_binder *b, const nxb_view *view, const nxb_tile *
   return p.access;
 }
 
+/* Lanes of a load: one for each thread, where all its lanes are one element. */
+static uint16_t thread_lanes(const nxb_binder *b, const nxb_view *view, const nxk_access *a) {
+  uint16_t threads = view->group > 1 ? (uint16_t)(view->lanes / view->group) : view->lanes;
+  bool mask = a->mask == NXK_NONE || lanes_of(b, a->mask) <= threads,
+       other = a->other == NXK_NONE || lanes_of(b, a->other) <= threads,
+       active = view->active == NXK_NONE || lanes_of(b, view->active) <= threads;
+  return a->group > 1 && a->lane_stride == 0 && mask && other && active ? threads : view->lanes;
+}
+
 static void write_load(nxb_binder *b, nxb_view *view, nxk_value v) {
   const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
   placed p;
@@ -273,8 +353,11 @@ static void write_load(nxb_binder *b, nxb_view *view, nxk_value v) {
   if (!place_access(b, view, a, &p)) return;
   nxk_value other = p.access.other;
   if (p.wide) {
+    uint16_t lanes = thread_lanes(b, view, &p.access);
     finish_wide(b, view, &p.access);
-    set(view, v, nxk_load(b->to, &p.access, view->lanes), 0);
+    if (lanes != view->lanes) p.access.group = 0;
+    else mark_whole(b, view, a, &p.access);
+    set(view, v, nxk_load(b->to, &p.access, lanes), 0);
     return;
   }
   bool wide_other = other != NXK_NONE && lanes_of(b, other) > 1;
@@ -310,10 +393,18 @@ static void write_store(nxb_binder *b, nxb_view *view, nxk_value v) {
   if (p.wide || lanes_of(b, value) > 1) {
     finish_wide(b, view, &p.access);
     value = nxk_splat(b->to, value, view->lanes);
+    mark_whole(b, view, a, &p.access);
   }
+  if (view->storing != NXK_NONE && b->from->buffers[a->buffer].kind != NXK_LOCAL)
+    p.access.mask = p.access.mask == NXK_NONE ? view->storing
+                                              : nxb_op(b, NXK_and, p.access.mask, view->storing);
   if ((p.access.flags & NXK_NONTEMPORAL) && !is_aligned(b, view, a, &p.access))
     p.access.flags &= ~(uint32_t)NXK_NONTEMPORAL;
+  if (b->threads) p.access.flags &= ~(uint32_t)NXK_NONTEMPORAL;
+  bool alone = b->threads && !p.wide && lanes_of(b, value) == 1; /* one thread stores it for all */
+  if (alone) nxk_barrier(b->to);
   nxk_store(b->to, &p.access, value);
+  if (alone) nxk_barrier(b->to);
 }
 
 /* ---- scalars */
@@ -325,7 +416,9 @@ static bool write_affine(nxb_binder *b, nxb_view *view, nxk_value v) {
     return false;
   nxk_value x = base_of(b, view, in->args[0]), y = base_of(b, view, in->args[1]);
   int64_t x_step = step_of(view, in->args[0]), y_step = step_of(view, in->args[1]), factor;
-  if ((x_step == 0 && y_step == 0) || b->to->failed || lanes_of(b, x) > 1 || lanes_of(b, y) > 1)
+  uint16_t most = view->group > 1 ? (uint16_t)(view->lanes / view->group) : 1;
+  if ((x_step == 0 && y_step == 0) || b->to->failed || lanes_of(b, x) > most ||
+      lanes_of(b, y) > most)
     return false;
   if (in->op == NXK_add) {
     set(view, v, nxb_op(b, NXK_add, x, y), x_step + y_step);
@@ -350,7 +443,7 @@ static bool write_active(nxb_binder *b, nxb_view *view, nxk_value v) {
   nxk_value index = in->args[index_left ? 0 : 1], end = in->args[index_left ? 1 : 0];
   if (step_of(view, index) != 1 || step_of(view, end) != 0) return false;
   nxk_value base = base_of(b, view, index), limit = base_of(b, view, end);
-  if (b->to->failed || lanes_of(b, limit) > 1) return false;
+  if (b->to->failed || lanes_of(b, limit) > 1 || lanes_of(b, base) > 1) return false;
   int64_t constant;
   if ((in->op == NXK_le) == index_left) { /* index <= end, end < index: the limit is end + 1 */
     if (!nxb_is_constant(b->to, limit, &constant) || constant == INT64_MAX) return false;

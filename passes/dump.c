@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "codegen_cuda/codegen_cuda.h"
 #include "codegen_llvm/codegen_llvm.h"
 #include "kernel_passes.h"
 #include "read.h"
@@ -104,6 +105,35 @@ static nx_status print_assembly(const dump *u, const nxk_kernel *k) {
   return print_code(u, k, NXL_ASM);
 }
 
+static nx_status print_cuda(const dump *u, const nxk_kernel *k) {
+  nxu_launch launch;
+  return nxu_print(k, u->options->target->shared_bytes, u->out, &launch, u->d);
+}
+
+/* The same dump for a GPU: the target itself, or the kind that most are like. */
+static dump for_gpu(const dump *u, nxp_options *options, nxi_target *target) {
+  dump other = *u;
+  *options = *u->options;
+  if (u->options->target->block_threads == 0 && nxi_target_for_isa("sm_90", target))
+    options->target = target;
+  other.options = options;
+  return other;
+}
+
+static nx_status show_gpu(const dump *u) {
+  nxp_options options;
+  nxi_target target;
+  dump other = for_gpu(u, &options, &target);
+  return each_kernel(&other, true, print_kernel);
+}
+
+static nx_status show_cuda(const dump *u) {
+  nxp_options options;
+  nxi_target target;
+  dump other = for_gpu(u, &options, &target);
+  return each_kernel(&other, true, print_cuda);
+}
+
 static nx_status show_kernels(const dump *u) { return each_kernel(u, false, print_kernel); }
 static nx_status show_bound(const dump *u) { return each_kernel(u, true, print_kernel); }
 static nx_status show_llvm(const dump *u) { return each_kernel(u, true, print_llvm); }
@@ -140,6 +170,19 @@ static nx_status bind_and_assembly(const dump *u, const nxk_kernel *k) {
   return bind_and(u, k, print_assembly);
 }
 
+static nx_status bind_gpu_and(const dump *u, const nxk_kernel *k, kernel_fn show) {
+  nxp_options options;
+  nxi_target target;
+  dump other = for_gpu(u, &options, &target);
+  return bind_and(&other, k, show);
+}
+static nx_status bind_gpu_and_print(const dump *u, const nxk_kernel *k) {
+  return bind_gpu_and(u, k, print_kernel);
+}
+static nx_status bind_and_cuda(const dump *u, const nxk_kernel *k) {
+  return bind_gpu_and(u, k, print_cuda);
+}
+
 /* ---- the table */
 
 static const struct stage {
@@ -154,6 +197,8 @@ static const struct stage {
     {"plan", show_plan, NULL},
     {"llvm", show_llvm, bind_and_llvm},
     {"asm", show_assembly, bind_and_assembly},
+    {"gpu", show_gpu, bind_gpu_and_print},
+    {"cuda", show_cuda, bind_and_cuda},
     {"dot", show_dot, NULL},
 };
 

@@ -256,6 +256,7 @@ static bool rewrite(const legalizer *l, const nxk_kernel *source, nxk_value v, n
 }
 
 static void copy_tables(nxk_kernel *k, const nxk_kernel *source) {
+  k->threads = source->threads;
   for (uint32_t i = 0; i < source->n_buffers && !k->failed; i++) {
     const nxk_buffer *b = &source->buffers[i];
     nxk_add_buffer(k, b->kind, b->dtype, b->elements);

@@ -28,6 +28,8 @@ bool nxk_split_reduction(const nxk_kernel *k, const nxi_target *t, nxk_kernel **
                          int *n_partials, nxi_diag *d);
 /* Logical -> bound for a CPU. New kernel. */
 nxk_kernel *nxk_pass_bind_cpu(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
+/* Logical -> bound for blocks of threads. New kernel. */
+nxk_kernel *nxk_pass_bind_gpu(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
 /* Rewrites, at the bound level, what no target does right into basic operations: casts (small floats without
  * double rounding, saturating float -> integer), integer division by zero, total shifts, max and min
  * with NaN and signed zeros. What a target does in one exact instruction (nxi_target) is kept. New kernel. */

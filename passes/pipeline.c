@@ -183,7 +183,11 @@ static nx_status next_kernel(const char *pass, nxk_kernel **k, nxk_kernel *resul
 nx_status nxp_bind_kernel(const nxk_kernel *k, const nxi_target *t, nxk_kernel **out, nxi_diag *d) {
   nxk_kernel *work = NULL;
   nx_status status = next_kernel("expand", &work, nxk_pass_expand(k, d), d);
-  if (status == NX_OK) status = next_kernel("bind", &work, nxk_pass_bind_cpu(work, t, d), d);
+  if (status == NX_OK) {
+    nxk_kernel *bound =
+        t->block_threads > 0 ? nxk_pass_bind_gpu(work, t, d) : nxk_pass_bind_cpu(work, t, d);
+    status = next_kernel("bind", &work, bound, d);
+  }
   if (status == NX_OK) status = next_kernel("legalize", &work, nxk_pass_legalize(work, t, d), d);
   if (status == NX_OK) {
     *out = work;

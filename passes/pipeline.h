@@ -19,6 +19,9 @@ typedef struct nxp_debug {
    * both NULL: nothing is shown. A failure of `show` is one of what the stage belongs to. */
   bool (*wants)(const char *stage);
   nx_status (*show)(const char *stage, const char *name, const char *text, nxi_diag *d);
+  /* Runs a kernel of threads in place of the interpreter; NULL: that does. */
+  nx_status (*run_threads)(const nxk_kernel *k, void *const *buffers, const uint64_t *params,
+                           nxi_diag *d);
   /* Called before (begin) and after each step of a launch, on its thread; NULL: not. */
   void (*step)(const char *name, bool begin);
 } nxp_debug;

@@ -46,11 +46,18 @@ static int64_t task_count(const run *r) {
   return (n + s->tasks_divisor - 1) / s->tasks_divisor;
 }
 
+static nx_status interpret_kernel(const nxk_kernel *k, void *const *buffers,
+                                  const uint64_t *params, nxi_diag *d) {
+  if (k->threads > 0 && nxp_debugging.run_threads != NULL)
+    return nxp_debugging.run_threads(k, buffers, params, d);
+  return nxk_interpret(k, buffers, params, 0, INT64_MAX, d);
+}
+
 static nx_status run_kernel(run *r, const nxi_poll *poll) {
   const nxp_step *s = r->step;
   for (uint32_t i = 0; i < s->n_buffers; i++) r->buffers[i] = address(r, &s->buffers[i]);
   for (uint32_t i = 0; i < s->n_params; i++) r->params[i] = r->launch->params[s->params[i]];
-  if (s->code == NULL) return nxk_interpret(s->ir, r->buffers, r->params, 0, INT64_MAX, r->d);
+  if (s->code == NULL) return interpret_kernel(s->ir, r->buffers, r->params, r->d);
   int64_t tasks = task_count(r);
   if (tasks <= 1) {
     run_tasks(r, 0, 0, tasks);
@@ -66,7 +73,7 @@ static void run_inside(run *product, run *own, int worker) {
   nxi_diag d;
   nxi_diag_clear(&d);
   if (own->step->code != NULL) run_tasks(own, worker, 0, task_count(own));
-  else if (nxk_interpret(own->step->ir, own->buffers, own->params, 0, INT64_MAX, &d) != NX_OK)
+  else if (interpret_kernel(own->step->ir, own->buffers, own->params, &d) != NX_OK)
     product->failed = true;
 }
 

@@ -97,13 +97,19 @@ static nx_status add_split(nxp_building *s, const nxp_split *split, const nxk_ke
              : status;
 }
 
+/* Outputs and temporaries begin at multiples of 64 bytes, inputs where the graph says so. Of what is read only a GPU wants
+ * to know: elsewhere it would make kernels differ that need not. */
+static bool is_aligned(const nxp_building *s, const nxk_buffer *b, const nxp_location *at) {
+  if (at->window != NXP_NO_WINDOW || at->offset != 0) return false;
+  if (b->kind != NXK_OUT && s->b->plan->target.block_threads == 0) return false;
+  if (at->kind == NXP_INPUT) return (s->b->g->inputs[at->number].flags & NXG_INPUT_ALIGNED) != 0;
+  return at->kind == NXP_OUTPUT || at->kind == NXP_TEMPORARY;
+}
+
 nx_status nxp_add_logical(nxp_building *s, nxk_kernel *k, const nxp_location *buffers,
                           const nxp_kernel_binding *binding, uint32_t node) {
-  for (uint32_t i = 0; i < binding->n_buffers;
-       i++) /* outputs and temporaries begin at multiples of 64 bytes */
-    k->buffers[i].aligned = k->buffers[i].kind == NXK_OUT && buffers[i].window == NXP_NO_WINDOW &&
-                            buffers[i].offset == 0 &&
-                            (buffers[i].kind == NXP_OUTPUT || buffers[i].kind == NXP_TEMPORARY);
+  for (uint32_t i = 0; i < binding->n_buffers; i++)
+    k->buffers[i].aligned = is_aligned(s, &k->buffers[i], &buffers[i]);
   nxp_split split;
   nx_status status = nxp_split_kernel(s->b->plan, k, &split, s->b->d);
   if (status == NX_OK && split.first != NULL)

@@ -213,8 +213,27 @@ const nxi_target *nxi_target_host(void) {
   return &host;
 }
 
+/* "sm_90" or "sm_90:64": blocks of a power of two from 32 to 1024 threads. */
+static bool gpu_target(const char *isa, nxi_target *out) {
+  int major_minor = 0, threads = 256, used = 0, more = 0;
+  if (sscanf(isa, "sm_%d%n:%d%n", &major_minor, &used, &threads, &more) < 1) return false;
+  bool whole = isa[more > used ? more : used] == 0;
+  if (!whole || major_minor < 70 || threads < 32 || threads > 1024 || (threads & (threads - 1)))
+    return false;
+  *out = machine;
+  snprintf(out->isa, sizeof out->isa, "sm_%d", major_minor);
+  out->vector_bytes = 4 * threads;
+  out->block_threads = threads;
+  /* What the CUDA programming guide's table of compute capabilities says that one block may ask for. */
+  bool most = major_minor == 90 || major_minor == 100 || major_minor == 103;
+  out->shared_bytes = most ? 227 << 10 : major_minor == 80 || major_minor == 87 ? 163 << 10
+                      : major_minor >= 86 ? 99 << 10 : 48 << 10;
+  return true;
+}
+
 bool nxi_target_for_isa(const char *isa, nxi_target *out) {
   pthread_once(&once, detect);
+  if (strncmp(isa, "sm_", 3) == 0) return gpu_target(isa, out);
   int found = find_isa(isa);
   if (found < 0 || found > best_isa()) return false;
   *out = machine;

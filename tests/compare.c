@@ -36,6 +36,8 @@ static const way all_ways[] = {
     {NXT_BOUND_AVX2, "bound interpreter avx2", NXP_KERNEL_INTERP, true, true, "avx2", false},
     {NXT_BOUND_GENERIC, "bound interpreter generic", NXP_KERNEL_INTERP, true, true, "generic",
      false},
+    {NXT_BOUND_GPU, "bound interpreter, 32 threads", NXP_KERNEL_INTERP, true, true, "sm_90:32",
+     false},
 };
 
 struct nxt_shop {

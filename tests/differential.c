@@ -49,6 +49,7 @@ nxt_lab *nxt_lab_create(void) {
       {"kernel-interp, no fusion", NXP_KERNEL_INTERP, false, false, NULL, 1, {0}},
       {"bound interp avx512", NXP_KERNEL_INTERP, true, true, "avx512", 1, {0}},
       {"bound interp avx2", NXP_KERNEL_INTERP, true, true, "avx2", 1, {0}},
+      {"bound interp, 32 threads", NXP_KERNEL_INTERP, true, true, "sm_90:32", 1, {0}},
       {"llvm", NXP_LLVM, true, false, NULL, 1, {0}},
       {"llvm, no fusion", NXP_LLVM, false, false, NULL, 8, {0}},
       {"llvm avx2", NXP_LLVM, true, false, "avx2", 4, {0}},

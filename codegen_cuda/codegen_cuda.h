@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: ISC */
+/* The CUDA code generator: bound kernel IR of threads (ir/kernel.h) -> CUDA C. It prints what the binder decided
+ * (passes/kernel_bind_gpu.c) and decides nothing. The text has no #include: it begins with prelude.cuh. */
+#ifndef NXI_CODEGEN_CUDA_H
+#define NXI_CODEGEN_CUDA_H
+
+#include "ir/kernel.h"
+
+/* How the kernel is launched. Its arguments are the launch buffers, then the parameters, then, if scratch_bytes is not 0,
+ * a pointer to that many bytes for each block of the grid. Any grid does: blocks take tasks in turn. */
+typedef struct nxu_launch {
+  char entry[72];
+  int32_t threads;
+  int64_t shared_bytes;  /* dynamic shared memory of a block */
+  int64_t scratch_bytes; /* of a block: LOCAL arrays that are larger than shared memory */
+} nxu_launch;
+
+/* Adds the kernel to `out`, without the prelude. Kernels come expanded and legalised; others are refused. shared_most: bytes
+ * of shared memory that a block may have. */
+nx_status nxu_print(const nxk_kernel *k, int64_t shared_most, nxi_text *out, nxu_launch *launch,
+                    nxi_diag *d);
+
+/* What every text begins with. Static. */
+const char *nxu_prelude(void);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: ISC */
+/* Scalar operations as expressions: the rows of scalar_cuda.def filled in, and conversions. */
+#include <string.h>
+
+#include "emit.h"
+
+enum { COLUMN_BOOL, COLUMN_SIGNED, COLUMN_UNSIGNED, COLUMN_FLOAT, COLUMNS };
+static const char *const table[NXK_SCALAR_COUNT][COLUMNS] = {
+#define COP(name, b, s, u, f) [NXK_##name] = {b, s, u, f},
+#include "scalar_cuda.def"
+#undef COP
+};
+
+static int column_of(nx_dtype t) {
+  switch (nxi_dtype_class(t)) {
+    case NXI_BOOL: return COLUMN_BOOL;
+    case NXI_INT: return COLUMN_SIGNED;
+    case NXI_UINT: return COLUMN_UNSIGNED;
+    default: return COLUMN_FLOAT;
+  }
+}
+
+static const char *wrapping(nx_dtype t) { return nxi_dtypes[t].bits == 64 ? "nx_u64" : "nx_u32"; }
+
+static void fill_in(nxu_emitter *e, const char *form, const nxu_operation *o, const char *a,
+                    const char *b, const char *c) {
+  for (const char *s = form; *s; s++) {
+    if (*s != '$') {
+      nxi_text_put(e->out, s, 1);
+      continue;
+    }
+    switch (*++s) {
+      case 'a': nxu_put(e, "%s", a); break;
+      case 'b': nxu_put(e, "%s", b); break;
+      case 'c': nxu_put(e, "%s", c); break;
+      case 'T': nxu_put(e, "%s", nxu_type(o->result)); break;
+      default: nxu_put(e, "%s", wrapping(o->type)); break;
+    }
+  }
+}
+
+/* ---- conversions */
+
+static void put_cast(nxu_emitter *e, const nxu_operation *o, const char *a) {
+  bool from_half = o->type == NX_F16 && o->result == NX_F32,
+       to_half = o->type == NX_F32 && o->result == NX_F16;
+  const char *type = nxu_type(o->result);
+  if (o->type == o->result) nxu_put(e, "%s", a);
+  else if (from_half) nxu_put(e, "nx_half_to_float(%s)", a);
+  else if (to_half) nxu_put(e, "nx_float_to_half(%s)", a);
+  else if (nxi_is_small_float(o->type) || nxi_is_small_float(o->result))
+    nxu_refuse(e, "a conversion of a small float was not legalised");
+  else if (o->result == NX_BOOL) nxu_put(e, "%s != 0", a);
+  else if (nxi_is_float(o->type) && !nxi_is_float(o->result))
+    nxu_put(e, "nx_to_integer<%s>(%s)", type, a);
+  else nxu_put(e, "(%s)%s", type, a);
+}
+
+/* ---- constants as second operands: no case of a total operation is left */
+
+static bool put_by_constant(nxu_emitter *e, const nxu_operation *o, const char *a, const char *b) {
+  const char *type = nxu_type(o->result);
+  if (!o->constant || nxi_is_float(o->type) || o->type == NX_BOOL) return false;
+  bool division = (o->op == NXK_div || o->op == NXK_mod) && o->value != -1;
+  bool shift = (o->op == NXK_shl || o->op == NXK_shr) && o->value > 0 &&
+               o->value < nxi_dtypes[o->type].bits;
+  if (division) nxu_put(e, "(%s)(%s %c %s)", type, a, o->op == NXK_div ? '/' : '%', b);
+  else if (shift && o->op == NXK_shr) nxu_put(e, "(%s)(%s >> %d)", type, a, (int)o->value);
+  else if (shift) nxu_put(e, "(%s)((%s)%s << %d)", type, wrapping(o->type), a, (int)o->value);
+  return division || shift;
+}
+
+void nxu_scalar(nxu_emitter *e, const nxu_operation *o, const char *a, const char *b,
+                const char *c) {
+  bool moves = o->op == NXK_select || o->op == NXK_bitcast;
+  if (o->op == NXK_cast) {
+    put_cast(e, o, a);
+    return;
+  }
+  const char *form = table[o->op][column_of(o->type)];
+  if (form == NULL || (nxi_is_small_float(o->type) && !moves))
+    nxu_refuse(e, "an operation was not expanded or legalised");
+  else if (!put_by_constant(e, o, a, b)) fill_in(e, form, o, a, b, c);
+}
+
+/* The value of a constant, or of a splat of one. */
+static bool is_constant(const nxu_emitter *e, nxk_value v, nx_dtype t, int64_t *value) {
+  const nxk_instr *in = &e->k->instrs[v];
+  while (in->op == NXK_splat) in = &e->k->instrs[in->args[0]];
+  if (in->op != NXK_const || !nxi_is_integer(t) || in->imm == 0) return false;
+  uint64_t bits = in->imm << (64 - nxi_dtypes[t].bits);
+  *value = nxi_is_signed(t) ? (int64_t)bits >> (64 - nxi_dtypes[t].bits) : (int64_t)in->imm;
+  return true;
+}
+
+void nxu_scalar_instr(nxu_emitter *e, nxk_value v) {
+  const nxk_instr *in = &e->k->instrs[v];
+  nx_dtype type = e->k->instrs[in->args[in->n_args - 1]].dtype;
+  nxu_operation o = {(nxk_op)in->op, type, in->dtype, false, 0};
+  if (in->n_args == 2) o.constant = is_constant(e, in->args[1], type, &o.value);
+  if (o.constant && !nxi_is_signed(type) && o.value < 0) o.constant = false; /* beyond 63 bits */
+  for (uint32_t i = 0; i < nxu_copies(e, v) && !e->failed; i++) {
+    nxu_name args[3] = {{""}, {""}, {""}};
+    for (int j = 0; j < in->n_args && j < 3; j++) args[j] = nxu_ref(e, in->args[j], i);
+    nxu_define(e, v, i);
+    nxu_scalar(e, &o, args[0].text, args[1].text, args[2].text);
+    nxu_put(e, ";");
+  }
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: ISC */
+/* What generated kernels need besides CUDA C itself. Everything has one meaning for all operands: that of the table at the
+ * head of ir/scalar_ops.def. */
+typedef unsigned char nx_u8;
+typedef unsigned short nx_u16;
+typedef unsigned int nx_u32;
+typedef unsigned long long nx_u64;
+typedef long long nx_i64;
+#define NX_INLINE static __device__ __forceinline__
+
+template <class To, class From> NX_INLINE To nx_bitcast(From x) {
+  static_assert(sizeof(To) == sizeof(From), "equal sizes");
+  union {
+    From from;
+    To to;
+  } u;
+  u.from = x;
+  return u.to;
+}
+
+/* ---- integers */
+
+template <class T> struct nx_wrapping {
+  typedef nx_u32 type;
+};
+template <> struct nx_wrapping<nx_i64> {
+  typedef nx_u64 type;
+};
+template <> struct nx_wrapping<nx_u64> {
+  typedef nx_u64 type;
+};
+#define NX_WRAP(T) typename nx_wrapping<T>::type
+
+template <class T> NX_INLINE T nx_abs(T a) {
+  return (T)(a < 0 ? (NX_WRAP(T))0 - (NX_WRAP(T))a : (NX_WRAP(T))a);
+}
+/* x / 0 = 0, MIN / -1 = MIN */
+template <class T> NX_INLINE T nx_div(T a, T b) {
+  if ((T)-1 < (T)0 && b == (T)-1) return (T)((NX_WRAP(T))0 - (NX_WRAP(T))a);
+  return b == 0 ? (T)0 : (T)(a / b);
+}
+template <class T> NX_INLINE T nx_mod(T a, T b) {
+  if ((T)-1 < (T)0 && b == (T)-1) return (T)0;
+  return b == 0 ? (T)0 : (T)(a % b);
+}
+/* A count outside of the width gives 0, or the sign. */
+template <class T> NX_INLINE T nx_shl(T a, T b) {
+  bool in = b >= 0 && (NX_WRAP(T))b < (NX_WRAP(T))(8 * sizeof(T));
+  return in ? (T)((NX_WRAP(T))a << (int)b) : (T)0;
+}
+template <class T> NX_INLINE T nx_shr(T a, T b) {
+  bool in = b >= 0 && (NX_WRAP(T))b < (NX_WRAP(T))(8 * sizeof(T));
+  return in ? (T)(a >> (int)b) : a < 0 ? (T)-1 : (T)0;
+}
+NX_INLINE nx_u64 nx_umulh(nx_u64 a, nx_u64 b) { return __umul64hi(a, b); }
+template <class T> NX_INLINE T nx_umulh(T, T) { return (T)0; }
+
+/* ---- floats */
+
+NX_INLINE float nx_abs(float a) { return fabsf(a); }
+NX_INLINE double nx_abs(double a) { return fabs(a); }
+NX_INLINE float nx_rint(float a) { return rintf(a); }
+NX_INLINE double nx_rint(double a) { return rint(a); }
+NX_INLINE float nx_trunc(float a) { return truncf(a); }
+NX_INLINE double nx_trunc(double a) { return trunc(a); }
+NX_INLINE float nx_floor(float a) { return floorf(a); }
+NX_INLINE double nx_floor(double a) { return floor(a); }
+NX_INLINE float nx_ceil(float a) { return ceilf(a); }
+NX_INLINE double nx_ceil(double a) { return ceil(a); }
+NX_INLINE float nx_sqrt(float a) { return __fsqrt_rn(a); }
+NX_INLINE double nx_sqrt(double a) { return __dsqrt_rn(a); }
+NX_INLINE float nx_fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+NX_INLINE double nx_fma(double a, double b, double c) { return __fma_rn(a, b, c); }
+NX_INLINE float nx_copysign(float a, float b) { return copysignf(a, b); }
+NX_INLINE double nx_copysign(double a, double b) { return copysign(a, b); }
+
+/* NaN wins; -0 is below +0. */
+template <class T> NX_INLINE T nx_max(T a, T b) {
+  T best = a > b ? a : b;
+  if (a == b) best = nx_copysign((T)1, a) < 0 ? b : a;
+  return a != a ? a : b != b ? b : best;
+}
+template <class T> NX_INLINE T nx_min(T a, T b) {
+  T best = a < b ? a : b;
+  if (a == b) best = nx_copysign((T)1, a) < 0 ? a : b;
+  return a != a ? a : b != b ? b : best;
+}
+
+/* a * 2^b, rounded once: the first product is exact, or the result is 0 or infinite anyway. */
+NX_INLINE float nx_power_of_two(float n) {
+  return nx_bitcast<float>((nx_u32)((int)n + 127) << 23);
+}
+NX_INLINE double nx_power_of_two(double n) {
+  return nx_bitcast<double>((nx_u64)((nx_i64)n + 1023) << 52);
+}
+template <class T> NX_INLINE T nx_ldexp(T a, T b) {
+  const T limit = sizeof(T) == 8 ? (T)2044 : (T)252;
+  T n = b < -limit ? -limit : b > limit ? limit : b;
+  if (b != b) return b;
+  T half = nx_trunc(n * (T)0.5);
+  return a * nx_power_of_two(half) * nx_power_of_two(n - half);
+}
+
+/* Truncated, saturated, NaN to 0. */
+template <class To, class From> NX_INLINE To nx_to_integer(From a) {
+  const bool is_signed = (To)-1 < (To)0;
+  const int digits = 8 * (int)sizeof(To) - (is_signed ? 1 : 0);
+  const From limit = (From)2 * (From)((nx_u64)1 << (digits - 1));
+  const To most = (To)((((nx_u64)1 << (digits - 1)) - 1) * 2 + 1);
+  if (a >= limit) return most;
+  if (a >= (is_signed ? -limit : (From)0)) return (To)a;
+  return is_signed && a == a ? (To)((nx_u64)1 << digits) : (To)0;
+}
+
+/* f16 and f32, as the machine converts them. */
+#ifdef NX_ON_HOST
+NX_INLINE float nx_half_to_float(nx_u16 a) { return (float)nx_bitcast<_Float16>(a); }
+NX_INLINE nx_u16 nx_float_to_half(float a) { return nx_bitcast<nx_u16>((_Float16)a); }
+#else
+NX_INLINE float nx_half_to_float(nx_u16 a) {
+  float r;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(a));
+  return r;
+}
+NX_INLINE nx_u16 nx_float_to_half(float a) {
+  nx_u16 r;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(a));
+  return r;
+}
+#endif
+
+/* argmax and argmin: whether (b, j) is better than (a, i): ahead, the first NaN, or as good and earlier. */
+template <class T> NX_INLINE bool nx_arg_better(bool most, T a, nx_i64 i, T b, nx_i64 j) {
+  bool ahead = most ? a < b : b < a, a_nan = a != a, b_nan = b != b;
+  bool tie = a == b || (a_nan && b_nan);
+  return ahead || (b_nan && !a_nan) || (tie && j < i);
+}
+
+/* ---- threads */
+
+/* Tasks of a part: n / divisor, rounded up. */
+NX_INLINE nx_i64 nx_tasks_of(nx_i64 n, nx_i64 divisor) {
+  return n <= 0 ? 0 : (n - 1) / divisor + 1;
+}
+
+/* The value of the thread of the same warp whose number differs in the bits of distance. */
+template <class T> NX_INLINE T nx_shuffle(T a, int distance) {
+  return (T)__shfl_xor_sync(0xffffffffu, (int)a, distance);
+}
+#define NX_SHUFFLE(T) \
+  NX_INLINE T nx_shuffle(T a, int distance) { return __shfl_xor_sync(0xffffffffu, a, distance); }
+NX_SHUFFLE(float)
+NX_SHUFFLE(double)
+NX_SHUFFLE(nx_u32)
+NX_SHUFFLE(nx_i64)
+NX_SHUFFLE(nx_u64)
+
+/* The same among all threads of the block, through `room`, shared memory for a value of each thread. */
+template <class T> NX_INLINE T nx_exchange(T a, int distance, nx_u64 *room) {
+  T *at = (T *)room;
+  __syncthreads();
+  at[threadIdx.x] = a;
+  __syncthreads();
+  return at[threadIdx.x ^ distance];
+}
