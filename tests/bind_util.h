@@ -20,12 +20,14 @@
 #endif
 
 __attribute__((unused)) static const nxi_target targets[] = {
-    {"avx512", "test", 64, 2, 48 << 10, 1 << 20, 32 << 20},
-    {"avx2", "test", 32, 2, 32 << 10, 1 << 18, 8 << 20},
-    {"generic", "test", 16, 2, 32 << 10, 1 << 18, 8 << 20},
-    {"avx2", "test", 32, 2, 2 << 10, 1 << 13, 1 << 14}, /* nearly all comes from memory */
+    {"avx512", "test", 64, 2, 48 << 10, 1 << 20, 32 << 20, 0, 0},
+    {"avx2", "test", 32, 2, 32 << 10, 1 << 18, 8 << 20, 0, 0},
+    {"generic", "test", 16, 2, 32 << 10, 1 << 18, 8 << 20, 0, 0},
+    {"avx2", "test", 32, 2, 2 << 10, 1 << 13, 1 << 14, 0, 0}, /* nearly all comes from memory */
+    {"sm_90", "test", 128, 2, 32 << 10, 1 << 18, 8 << 20, 32, 227 << 10},
+    {"sm_80", "test", 512, 2, 32 << 10, 1 << 18, 8 << 20, 128, 163 << 10},
 };
-enum { TARGETS = 4, MAX_BUFFERS = 8, MAX_PARAMS = 4 };
+enum { TARGETS = 6, MAX_BUFFERS = 8, MAX_PARAMS = 4 };
 
 __attribute__((unused)) static uint64_t seed = 88172645463325252u;
 __attribute__((unused)) static uint64_t any_bits(void) {
@@ -192,6 +194,10 @@ static void check_text(const nxk_kernel *k) {
   nxi_text_free(&again);
 }
 
+static nxk_kernel *bind_for(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
+  return t->block_threads > 0 ? nxk_pass_bind_gpu(k, t, d) : nxk_pass_bind_cpu(k, t, d);
+}
+
 static void check_bound(const nxk_kernel *k, const nxk_kernel *bound, const nxi_target *t,
                         const memory *start, const memory *expected, const uint64_t *params) {
   nxk_kernel *legal;
@@ -226,7 +232,7 @@ __attribute__((unused)) static void check_with(nxk_kernel *k, const uint64_t *pa
     nxi_diag d;
     nxi_diag_clear(&d);
     if (!runs_on(&targets[i])) continue;
-    nxk_kernel *bound = nxk_pass_bind_cpu(k, &targets[i], &d);
+    nxk_kernel *bound = bind_for(k, &targets[i], &d);
     if (!bound) fail_with(k, NULL, d.message);
     if (!nxk_verify(bound, &faults)) fail_with(k, NULL, faults.data ? faults.data : "invalid");
     check_text(bound);
@@ -245,19 +251,24 @@ __attribute__((unused)) static void check(nxk_kernel *k) {
   check_with(k, none, nasty[below(4)]);
 }
 
-/* Every allocation that fails while k is bound leaves nothing behind and says so. Destroys k. */
-__attribute__((unused)) static void check_exhausted(nxk_kernel *k) {
+static void check_exhausted_on(const nxk_kernel *k, const nxi_target *t) {
   bool done = false;
   for (int64_t n = 0; !done; n++) {
     nxi_diag d;
     nxi_diag_clear(&d);
     nxi_alloc_fail(n, true);
-    nxk_kernel *bound = nxk_pass_bind_cpu(k, &targets[0], &d);
+    nxk_kernel *bound = bind_for(k, t, &d);
     nxi_alloc_fail(-1, false);
     done = bound != NULL;
     if (!done) assert_int_equal(d.status, NX_OUT_OF_MEMORY);
     nxk_destroy(bound);
   }
+}
+
+/* Every allocation that fails while k is bound leaves nothing behind and says so. Destroys k. */
+__attribute__((unused)) static void check_exhausted(nxk_kernel *k) {
+  check_exhausted_on(k, &targets[0]);
+  check_exhausted_on(k, &targets[4]);
   nxk_destroy(k);
 }
 
