@@ -4,6 +4,8 @@
 #ifndef NXI_CODEGEN_CUDA_H
 #define NXI_CODEGEN_CUDA_H
 
+#include <stddef.h>
+
 #include "ir/kernel.h"
 
 /* How the kernel is launched. Its arguments are the launch buffers, then the parameters, then, if scratch_bytes is not 0,
@@ -22,5 +24,15 @@ nx_status nxu_print(const nxk_kernel *k, int64_t shared_most, nxi_text *out, nxu
 
 /* What every text begins with. Static. */
 const char *nxu_prelude(void);
+
+/* ---- nvrtc.c */
+/* NULL if code can be compiled here, else the reason. NX_NVRTC in the environment: the library's file. Static. */
+const char *nxu_unavailable(void);
+/* "NVRTC 13.0", for keys of caches. Static. */
+const char *nxu_environment(void);
+/* The code of a whole text (prelude and kernels) for an architecture such as "sm_90", nxi_malloc'd. Thread-safe. */
+typedef enum nxu_form { NXU_CUBIN, NXU_PTX } nxu_form;
+nx_status nxu_compile(const char *source, const char *name, const char *arch, nxu_form form,
+                      void **code, size_t *size, nxi_diag *d);
 
 #endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: ISC */
+/* CUDA C to machine code of a GPU, by NVIDIA's run-time compiler. It is loaded when it is first needed, so that the library
+ * starts without it. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen_cuda.h"
+
+static struct nvrtc {
+#define NVRTC(result, name, arguments) result(*name) arguments;
+#include "nvrtc.def"
+#undef NVRTC
+} nvrtc;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static char missing[400], version[32];
+
+/* ---- loading */
+
+/* Where toolkits lie; the system's own way of finding libraries comes first. */
+static void *open_library(void) {
+  static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
+  static const char *const folders[] = {"/usr/local/cuda/lib64", "/usr/local/cuda/lib",
+                                        "/usr/local/cuda-13.0/lib", "/usr/lib/cuda/lib64"};
+  const char *wish = getenv("NX_NVRTC"), *toolkit = getenv("CUDA_PATH");
+  char path[600];
+  if (wish != NULL && wish[0] != 0) return dlopen(wish, RTLD_NOW | RTLD_LOCAL);
+  for (size_t i = 0; i < 2; i++) {
+    void *handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    for (size_t f = 0; f < 5 && handle == NULL; f++) {
+      if (f == 4 && toolkit == NULL) break;
+      int length = f < 4 ? snprintf(path, sizeof path, "%s/%s", folders[f], names[i])
+                         : snprintf(path, sizeof path, "%s/lib64/%s", toolkit, names[i]);
+      if (length < (int)sizeof path) handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+    if (handle != NULL) return handle;
+  }
+  return NULL;
+}
+
+static void load(void) {
+  void *handle = open_library();
+  if (handle == NULL) {
+    const char *why = dlerror();
+    snprintf(missing, sizeof missing, "NVRTC, the run-time compiler of CUDA 12 or 13, was not found: %.300s",
+             why != NULL ? why : "no library of its name");
+    return;
+  }
+#define NVRTC(result, name, arguments)                                                     \
+  *(void **)&nvrtc.name = dlsym(handle, #name);                                            \
+  if (nvrtc.name == NULL && missing[0] == 0)                                               \
+    snprintf(missing, sizeof missing, "this NVRTC has no " #name ": it is too old or broken");
+#include "nvrtc.def"
+#undef NVRTC
+  int major = 0, minor = 0;
+  if (missing[0] == 0 && nvrtc.nvrtcVersion(&major, &minor) == 0)
+    snprintf(version, sizeof version, "NVRTC %d.%d", major, minor);
+  if (missing[0] != 0) dlclose(handle);
+}
+
+const char *nxu_unavailable(void) {
+  pthread_once(&once, load);
+  return missing[0] != 0 ? missing : NULL;
+}
+
+const char *nxu_environment(void) {
+  pthread_once(&once, load);
+  return version;
+}
+
+/* ---- compiling */
+
+static nx_status refuse(const char *what, int result, nxi_diag *d) {
+  return nxi_fail(d, NX_INTERNAL, "", "%s: %s", what, nvrtc.nvrtcGetErrorString(result));
+}
+
+/* The first line of the compiler's words that is an error. */
+static nx_status refuse_program(void *program, const char *name, int result, nxi_diag *d) {
+  size_t size = 0;
+  char *log = NULL;
+  if (nvrtc.nvrtcGetProgramLogSize(program, &size) == 0 && size > 1) log = nxi_malloc(size + 1);
+  if (log == NULL || nvrtc.nvrtcGetProgramLog(program, log) != 0) {
+    nxi_free(log);
+    return refuse(name, result, d);
+  }
+  log[size] = 0;
+  const char *fault = strstr(log, "error");
+  while (fault != NULL && fault > log && fault[-1] != '\n') fault--;
+  nx_status status = nxi_fail(d, NX_INTERNAL, "", "%s: NVRTC refuses its source: %.300s", name,
+                              fault != NULL ? fault : log);
+  nxi_free(log);
+  return status;
+}
+
+static nx_status take_code(void *program, bool ptx, void **code, size_t *size, nxi_diag *d) {
+  int result = ptx ? nvrtc.nvrtcGetPTXSize(program, size) : nvrtc.nvrtcGetCUBINSize(program, size);
+  if (result != 0) return refuse("NVRTC", result, d);
+  char *bytes = nxi_malloc(*size + 1);
+  if (bytes == NULL) return nxi_oom(d);
+  result = ptx ? nvrtc.nvrtcGetPTX(program, bytes) : nvrtc.nvrtcGetCUBIN(program, bytes);
+  if (result != 0) {
+    nxi_free(bytes);
+    return refuse("NVRTC", result, d);
+  }
+  bytes[*size] = 0;
+  *code = bytes;
+  return NX_OK;
+}
+
+nx_status nxu_compile(const char *source, const char *name, const char *arch, nxu_form form,
+                      void **code, size_t *size, nxi_diag *d) {
+  char architecture[40];
+  const char *options[] = {architecture,     "--std=c++17",      "-fmad=false",
+                           "-ftz=false",     "-prec-div=true",   "-prec-sqrt=true",
+                           "-default-device", "--disable-warnings"};
+  void *program = NULL;
+  if (nxu_unavailable() != NULL)
+    return nxi_fail(d, NX_DEVICE_UNAVAILABLE, "", "%s", nxu_unavailable());
+  snprintf(architecture, sizeof architecture, "--gpu-architecture=%.16s", arch);
+  int result = nvrtc.nvrtcCreateProgram(&program, source, name, 0, NULL, NULL);
+  if (result != 0) return refuse("NVRTC", result, d);
+  result = nvrtc.nvrtcCompileProgram(program, (int)(sizeof options / sizeof *options), options);
+  nx_status status = result != 0 ? refuse_program(program, name, result, d)
+                                 : take_code(program, form == NXU_PTX, code, size, d);
+  nvrtc.nvrtcDestroyProgram(&program);
+  return status;
+}

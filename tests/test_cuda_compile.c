@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: ISC */
+/* NVRTC compiles the kernels of random graphs, for each kind of GPU named, and none keeps registers in memory.
+ * test_cuda_compile ARCH FIRST COUNT. Without NVRTC: skipped, with the reason. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "codegen_cuda/codegen_cuda.h"
+#include "cuda_run.h"
+#include "differential.h"
+#include "random_graph.h"
+
+static double now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static bool run_graph(nxt_lab *lab, uint64_t seed, const char *target) {
+  char why[600];
+  const nxt_config config = {"bound", NXP_KERNEL_INTERP, true, true, target, 1, {0}};
+  nxt_graph_options o = nxt_graph_options_of(seed);
+  nxg_graph *g = nxt_random_graph(seed, &o);
+  if (g == NULL) return false;
+  nxt_trial *t = nxt_trial_create(lab, g, seed);
+  bool good = nxt_trial_agrees(t, &config, why, sizeof why);
+  if (!good) printf("seed %" PRIu64 ": %s\n", seed, why);
+  nxt_trial_destroy(t);
+  nxg_destroy(g);
+  return good;
+}
+
+static bool compiles(uint64_t i, const char *arch, double *ms) {
+  char *source = nxt_cuda_source(i);
+  void *code = NULL;
+  size_t size = 0;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  double start = now_ms();
+  nx_status status = nxu_compile(source, "kernel", arch, NXU_CUBIN, &code, &size, &d);
+  *ms += now_ms() - start;
+  if (status != NX_OK) printf("%s\n%s\n", d.message, source);
+  nxi_free(code);
+  free(source);
+  return status == NX_OK;
+}
+
+int main(int argc, char **argv) {
+  const char *arch = argc > 1 ? argv[1] : "sm_90";
+  uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1,
+           count = argc > 3 ? strtoull(argv[3], NULL, 10) : 10, failures = 0;
+  double ms = 0;
+  if (nxu_unavailable() != NULL) {
+    printf("%s\n", nxu_unavailable());
+    return 77;
+  }
+  nxt_lab *lab = nxt_lab_create();
+  nxt_cuda_collect();
+  for (uint64_t i = 0; i < count; i++) failures += !run_graph(lab, first + i, arch);
+  for (uint64_t i = 0; i < nxt_cuda_kernels(); i++) failures += !compiles(i, arch, &ms);
+  printf("%s: %" PRIu64 " kernels compiled for %s, %.1f ms each, %" PRIu64 " failures\n",
+         nxu_environment(), nxt_cuda_kernels(), arch, ms / (double)nxt_cuda_kernels(), failures);
+  bool some = nxt_cuda_kernels() > 0;
+  nxt_cuda_close();
+  nxt_lab_destroy(lab);
+  return failures != 0 || !some;
+}
