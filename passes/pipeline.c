@@ -287,7 +287,7 @@ static nx_status compile(nxp_plan *plan, const nxk_kernel *k, nxp_step *step,
   nxi_text_free(&key);
   if (status != NX_OK) return status;
   const nxi_kernel_info *info = nxi_kernel_describe(step->code);
-  step->scratch_bytes = info->scratch_bytes;
+  step->scratch_bytes = plan->options.executor == NXP_LLVM ? info->scratch_bytes : 0;
   step->tasks = info->tasks;
   step->tasks_param = info->tasks_param;
   step->tasks_divisor = info->tasks_divisor;
@@ -302,7 +302,8 @@ nx_status nxp_make_code(nxp_plan *plan, const nxk_kernel *k, nxp_step *step,
   step->tasks_param = -1;
   nx_status status = show_code(plan, k, d);
   if (status != NX_OK) return status;
-  if (plan->options.executor == NXP_LLVM) return compile(plan, k, step, report, d);
+  if (plan->options.executor == NXP_LLVM || plan->options.executor == NXP_CUDA)
+    return compile(plan, k, step, report, d);
   if (plan->options.bound_interp) return nxp_bind_kernel(k, &plan->target, &step->ir, d);
   step->ir = nxk_clone(k);
   return step->ir != NULL ? NX_OK : nxi_oom(d);

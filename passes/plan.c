@@ -105,7 +105,7 @@ static nx_status build_from(nxp_builder *b, const nxi_poll *poll) {
 
 static nx_status create_steps(nxp_plan *p, const nxg_graph *recorded, const nxi_poll *poll,
                               nxp_compile_report *report, nxi_diag *d) {
-  bool blas = nxi_blas_get(NULL) != NULL;
+  bool blas = p->options.executor != NXP_CUDA && nxi_blas_get(NULL) != NULL;
   nxg_graph *g = NULL;
   nxp_clusters *clusters = NULL;
   nxp_cluster_options cluster = {p->options.fuse, blas, &p->target};

@@ -11,7 +11,8 @@
 typedef enum nxp_executor {
   NXP_LLVM,          /* compiled kernels */
   NXP_KERNEL_INTERP, /* same plan, kernels run by the kernel interpreter */
-  NXP_GRAPH_INTERP   /* node by node; no fusion, no kernels */
+  NXP_GRAPH_INTERP,  /* node by node; no fusion, no kernels */
+  NXP_CUDA           /* kernels compiled for the GPU that the target names */
 } nxp_executor;
 
 typedef struct nxp_options {
@@ -59,6 +60,7 @@ typedef struct nxp_launch {
   int32_t (*poll)(void *); /* or NULL */
   void *poll_user;
   bool keep_outputs; /* what lies in the outputs' memory is needed again if the launch fails */
+  struct nxi_gpu *gpu; /* all addresses are its; NULL: this machine's */
 } nxp_launch;
 /* Runs every step. Once memory of an input is being overwritten nothing in the plan can fail or be interrupted; with
  * keep_outputs the same is true of outputs, if the plan is sure. */

@@ -145,6 +145,11 @@ typedef struct nxp_builder {
 } nxp_builder;
 nx_status nxp_build_steps(nxp_builder *b, const nxi_poll *poll);
 
+/* plan_launch.c: what a check of indices found: the position of the first bad one, INT64_MAX if there is none. */
+nx_status nxp_report_check(const nxp_step *s, int64_t found, nxi_diag *d);
+/* plan_gpu.c */
+nx_status nxp_plan_launch_gpu(const nxp_plan *p, const nxp_launch *l, nxi_diag *d);
+
 /* plan_call_run.c. buffers: operands, results, scratch of the call, scratch of all threads. */
 nx_status nxp_run_call(const nxp_call *call, void *const *buffers, nxi_pool *pool,
                        const nxi_poll *poll, nxi_diag *d);

@@ -205,16 +205,20 @@ static const char *step_name(const nxp_step *s) {
 }
 
 /* The position of the first bad index counts in a shape without the axes along which indices repeat. */
-static nx_status run_check(const run *r) {
-  const nxp_step *s = r->step;
-  int64_t rest, position = 0, stride = 1;
-  memcpy(&rest, address(r, &s->buffers[0]), sizeof rest);
-  if (rest == INT64_MAX) return NX_OK;
+nx_status nxp_report_check(const nxp_step *s, int64_t found, nxi_diag *d) {
+  int64_t position = 0, stride = 1;
+  if (found == INT64_MAX) return NX_OK;
   for (int32_t i = s->rank; i-- > 0; stride *= s->shape[i]) {
-    position += rest % s->looked_at[i] * stride;
-    rest /= s->looked_at[i];
+    position += found % s->looked_at[i] * stride;
+    found /= s->looked_at[i];
   }
-  return nxi_fail_index(r->d, s->origin, s->op, position);
+  return nxi_fail_index(d, s->origin, s->op, position);
+}
+
+static nx_status run_check(const run *r) {
+  int64_t found;
+  memcpy(&found, address(r, &r->step->buffers[0]), sizeof found);
+  return nxp_report_check(r->step, found, r->d);
 }
 
 static nx_status run_scatter(const run *r, const nxi_poll *poll) {
@@ -269,6 +273,7 @@ static int32_t ask_in_vain(void *user) {
 }
 
 nx_status nxp_plan_launch(const nxp_plan *p, const nxp_launch *l, nxi_diag *d) {
+  if (l->gpu != NULL) return nxp_plan_launch_gpu(p, l, d);
   uint32_t saved = nxi_fp_enter();
   nx_status status = NX_OK;
   if (p->program != NULL) {

@@ -159,7 +159,8 @@ static nx_status keep_what_they_read(nxp_building *s) {
 nx_status nxp_defer_operands(nxp_building *s) {
   const nxp_clusters *c = s->b->clusters;
   const nxp_options *o = &s->b->plan->options;
-  if (!o->fuse || o->whole) return NX_OK;
+  bool processor = s->b->plan->target.block_threads == 0;
+  if (!o->fuse || o->whole || !processor) return NX_OK;
   for (uint32_t i = 0; i < c->n_groups; i++) {
     nx_status status = product_of(s, i) == NXP_NONE ? NX_OK : choose_operand(s, i, true);
     if (status != NX_OK) return status;

@@ -89,7 +89,7 @@ bool nxp_defer_products(nxp_building *s) {
     uint32_t node = c->groups[i].roots[0].node;
     nxp_shape own;
     if (c->groups[i].kind != NXP_GROUP_MATMUL || s->readers[node] != 1 || s->b->is_output[node] ||
-        !s->b->plan->options.fuse)
+        !s->b->plan->options.fuse || s->b->plan->target.block_threads > 0)
       continue;
     uint32_t reader = s->group_order[node] - 1;
     const nxp_group *e = &c->groups[reader];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Reading and writing elements: item, read, write. */
 #include "runtime/run.h"
+#include "runtime/place.h"
 
 nx_status nxi_borrow(nxi_action *a, nxi_storage *s, nxi_node **node, nxi_buffer **buffer) {
   nx_context *c = a->context;
@@ -18,7 +19,13 @@ nx_status nxi_borrow(nxi_action *a, nxi_storage *s, nxi_node **node, nxi_buffer 
       status = nxi_wait_change(c, a->options, &a->diag);
     }
     nxi_run_unlock(c);
-    if (there) return NX_OK;
+    if (there) {
+      nxi_poll poll = {NULL, NULL};
+      if (a->options) poll = (nxi_poll){a->options->poll, a->options->user};
+      status = nxi_buffer_to_host(c, b, &poll, NULL, &a->diag);
+      if (status) nxi_give_back(c, *node, b);
+      return status;
+    }
     nxi_record_lock(c);
     nxi_node_unref(c, *node);
     nxi_record_unlock(c);

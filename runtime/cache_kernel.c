@@ -29,7 +29,8 @@ struct nxi_kernel {
   kernel_state state;          /* under the cache's lock until READY */
   bool listed;                 /* in the map */
   nxi_diag fault;              /* FAILED: why */
-  nxl_code *code;
+  const nxi_code_maker *maker;
+  void *code;
   nxi_kernel_info info;
   uint64_t hash;
   nxi_kernel *chain;         /* of its bucket */
@@ -40,6 +41,8 @@ struct nxi_kernel {
 };
 
 struct nxi_kernel_cache {
+  const nxi_code_maker *maker;
+  void *user;
   pthread_mutex_t lock;
   pthread_cond_t settled;       /* some kernel is no longer pending */
   pthread_rwlock_t inside_llvm; /* held for reading by whoever is; fork waits until nobody is */
@@ -58,6 +61,36 @@ static double now_ms(void) {
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
+/* ---- code for processors */
+
+static const char *llvm_environment(void) { return nxl_environment(""); }
+
+static nx_status llvm_compile(void *user, const nxk_kernel *bound, const char *isa, void **object,
+                              size_t *size, char entry[72], nxi_kernel_info *info, nxi_diag *d) {
+  nxl_target target = {0};
+  (void)user;
+  snprintf(target.isa, sizeof target.isa, "%s", isa);
+  snprintf(entry, 72, "%s", bound->name);
+  info->scratch_bytes = nxk_scratch_bytes(bound);
+  return nxl_compile(bound, &target, NXL_OBJECT, object, size, d);
+}
+
+static nx_status llvm_load(void *user, const void *object, size_t size, const char *entry,
+                           const nxi_kernel_info *info, void **code, nxi_diag *d) {
+  nxl_code *own = NULL;
+  (void)user;
+  (void)info;
+  nx_status s = nxl_load(object, size, entry, &own, d);
+  *code = own;
+  return s;
+}
+
+static void llvm_unload(void *code) { nxl_unload(code); }
+static size_t llvm_bytes(const void *code) { return nxl_code_bytes(code); }
+
+const nxi_code_maker nxi_llvm_maker = {llvm_environment, llvm_compile, llvm_load, llvm_unload,
+                                       llvm_bytes};
+
 /* ---- kernels */
 
 void nxi_kernel_retain(nxi_kernel *k) {
@@ -66,17 +99,18 @@ void nxi_kernel_retain(nxi_kernel *k) {
 
 void nxi_kernel_release(nxi_kernel *k) {
   if (!k || atomic_fetch_sub_explicit(&k->references, 1, memory_order_acq_rel) != 1) return;
-  nxl_unload(k->code);
+  k->maker->unload(k->code);
   nxi_free(k);
 }
 
 const nxi_kernel_info *nxi_kernel_describe(const nxi_kernel *k) { return &k->info; }
-const nxl_code *nxi_kernel_code(const nxi_kernel *k) { return k->code; }
+const void *nxi_kernel_code(const nxi_kernel *k) { return k->code; }
 
-static nxi_kernel *make_kernel(const char *isa, const void *key, size_t key_size, uint64_t hash) {
+static nxi_kernel *make_kernel(const nxi_code_maker *maker, const char *isa, const void *key, size_t key_size, uint64_t hash) {
   nxi_kernel *k = nxi_calloc(1, sizeof *k + key_size);
   if (!k) return NULL;
   atomic_init(&k->references, 2);
+  k->maker = maker;
   k->hash = hash;
   snprintf(k->isa, sizeof k->isa, "%s", isa);
   k->key_size = key_size;
@@ -202,14 +236,19 @@ static const nxi_fork_hooks fork_hooks = {before_fork, after_fork, after_fork_in
 /* ---- life of a cache */
 
 /* Entries of another LLVM, processor, calling convention or version of what generates code are never found. */
-nx_status nxi_kernel_disk_open(const char *directory, nxi_disk_cache **out, nxi_diag *d) {
+static nx_status open_disk(const nxi_code_maker *maker, const char *directory, nxi_disk_cache **out,
+                           nxi_diag *d) {
   nxi_text environment = {0};
   nxi_text_add(&environment, "abi %d; code %s; %s", NXI_KERNEL_ABI, NX_CODE_ID,
-               nxl_environment(""));
+               maker->environment());
   nxi_disk_options options = {.directory = directory, .environment = environment.data};
   nx_status s = environment.failed ? nxi_oom(d) : nxi_disk_open(&options, out, d);
   nxi_text_free(&environment);
   return s;
+}
+
+nx_status nxi_kernel_disk_open(const char *directory, nxi_disk_cache **out, nxi_diag *d) {
+  return open_disk(&nxi_llvm_maker, directory, out, d);
 }
 
 static void destroy_locks(nxi_kernel_cache *c) {
@@ -219,8 +258,15 @@ static void destroy_locks(nxi_kernel_cache *c) {
 }
 
 nx_status nxi_kernel_cache_create(const char *cache_dir, nxi_kernel_cache **out, nxi_diag *d) {
+  return nxi_kernel_cache_create_for(&nxi_llvm_maker, NULL, cache_dir, out, d);
+}
+
+nx_status nxi_kernel_cache_create_for(const nxi_code_maker *maker, void *user,
+                                      const char *cache_dir, nxi_kernel_cache **out, nxi_diag *d) {
   nxi_kernel_cache *c = nxi_calloc(1, sizeof *c);
   if (!c) return nxi_oom(d);
+  c->maker = maker;
+  c->user = user;
   pthread_mutex_init(&c->lock, NULL);
   pthread_cond_init(&c->settled, NULL);
   init_llvm_lock(c);
@@ -232,7 +278,7 @@ nx_status nxi_kernel_cache_create(const char *cache_dir, nxi_kernel_cache **out,
     nxi_free(c);
     return nxi_oom(d);
   }
-  nx_status s = cache_dir && !cache_dir[0] ? NX_OK : nxi_kernel_disk_open(cache_dir, &c->disk, d);
+  nx_status s = cache_dir && !cache_dir[0] ? NX_OK : open_disk(maker, cache_dir, &c->disk, d);
   if (s == NX_OK) *out = c;
   else nxi_kernel_cache_destroy(c);
   return s;
@@ -265,10 +311,9 @@ void nxi_kernel_cache_stats(nxi_kernel_cache *c, nxi_kernel_stats *out) {
 /* ---- what is on disk: this, then the object */
 
 typedef struct stored_header {
-  int64_t scratch_bytes, tasks, tasks_divisor;
-  int32_t tasks_param;
-  char entry[64];
-  char unused[4];
+  int64_t scratch_bytes, tasks, tasks_divisor, shared_bytes;
+  int32_t tasks_param, threads;
+  char entry[72];
 } stored_header;
 
 /* The key on disk names the instruction set too. NULL: out of memory. */
@@ -282,18 +327,21 @@ static unsigned char *disk_key(const nxi_kernel *k, size_t *size) {
   return key;
 }
 
-static bool load_stored(nxi_kernel *k, const unsigned char *data, size_t size) {
+static bool load_stored(nxi_kernel_cache *c, nxi_kernel *k, const unsigned char *data,
+                        size_t size) {
   stored_header h;
   if (size <= sizeof h) return false;
   memcpy(&h, data, sizeof h);
   if (memchr(h.entry, '\0', sizeof h.entry) == NULL) return false;
-  if (nxl_load(data + sizeof h, size - sizeof h, h.entry, &k->code, NULL) != NX_OK) return false;
   k->info = (nxi_kernel_info){.scratch_bytes = h.scratch_bytes,
                               .tasks = h.tasks,
                               .tasks_param = h.tasks_param,
                               .tasks_divisor = h.tasks_divisor,
+                              .threads = h.threads,
+                              .shared_bytes = h.shared_bytes,
                               .object_bytes = size - sizeof h};
-  return true;
+  return c->maker->load(c->user, data + sizeof h, size - sizeof h, h.entry, &k->info, &k->code,
+                        NULL) == NX_OK;
 }
 
 static bool load_from_disk(nxi_kernel_cache *c, nxi_kernel *k) {
@@ -301,7 +349,7 @@ static bool load_from_disk(nxi_kernel_cache *c, nxi_kernel *k) {
   unsigned char *key = c->disk ? disk_key(k, &key_size) : NULL;
   if (!key) return false;
   unsigned char *data = nxi_disk_lookup(c->disk, key, key_size, &size);
-  bool found = data && load_stored(k, data, size);
+  bool found = data && load_stored(c, k, data, size);
   nxi_free(data);
   nxi_free(key);
   return found;
@@ -317,7 +365,9 @@ static void store_on_disk(nxi_kernel_cache *c, const nxi_kernel *k, const char *
     stored_header h = {.scratch_bytes = k->info.scratch_bytes,
                        .tasks = k->info.tasks,
                        .tasks_divisor = k->info.tasks_divisor,
-                       .tasks_param = k->info.tasks_param};
+                       .tasks_param = k->info.tasks_param,
+                       .threads = k->info.threads,
+                       .shared_bytes = k->info.shared_bytes};
     snprintf(h.entry, sizeof h.entry, "%s", entry);
     memcpy(data, &h, sizeof h);
     memcpy(data + sizeof h, object, size);
@@ -349,17 +399,17 @@ static nx_status count_tasks(nxi_kernel_info *info, const nxk_kernel *bound, nxi
 
 static nx_status compile_bound(nxi_kernel_cache *c, nxi_kernel *k, const nxk_kernel *bound,
                                nxi_diag *d) {
-  nxl_target target = {0};
   void *object = NULL;
   size_t size = 0;
-  snprintf(target.isa, sizeof target.isa, "%s", k->isa);
+  char entry[72];
+  k->info = (nxi_kernel_info){0};
   nx_status s = count_tasks(&k->info, bound, d);
-  if (s == NX_OK) s = nxl_compile(bound, &target, NXL_OBJECT, &object, &size, d);
-  if (s == NX_OK) s = nxl_load(object, size, bound->name, &k->code, d);
+  if (s == NX_OK)
+    s = c->maker->compile(c->user, bound, k->isa, &object, &size, entry, &k->info, d);
+  if (s == NX_OK) s = c->maker->load(c->user, object, size, entry, &k->info, &k->code, d);
   if (s == NX_OK) {
-    k->info.scratch_bytes = nxk_scratch_bytes(bound);
     k->info.object_bytes = size;
-    store_on_disk(c, k, bound->name, object, size);
+    store_on_disk(c, k, entry, object, size);
   }
   nxi_free(object);
   return s;
@@ -377,7 +427,7 @@ static nx_status fill(nxi_kernel_cache *c, nxi_kernel *k, nxi_kernel_produce *pr
     if (s == NX_OK) s = compile_bound(c, k, bound, d);
     nxk_destroy(bound);
   }
-  if (k->code) k->info.code_bytes = nxl_code_bytes(k->code);
+  if (k->code) k->info.code_bytes = c->maker->bytes(k->code);
   k->info.compile_ms = now_ms() - start;
   return s;
 }
@@ -442,7 +492,7 @@ nx_status nxi_kernel_get(nxi_kernel_cache *c, const char *isa, const void *key, 
   nxi_kernel *k = find(c, isa, key, key_size, hash);
   if (how) *how = outcome;
   if (k) return take_found(c, k, out, d);
-  k = make_kernel(isa, key, key_size, hash);
+  k = make_kernel(c->maker, isa, key, key_size, hash);
   if (k) enter(c, k);
   pthread_mutex_unlock(&c->lock);
   if (!k) return nxi_oom(d);

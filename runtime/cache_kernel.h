@@ -25,11 +25,30 @@ typedef struct nxi_kernel_info {
   double
       compile_ms; /* binding, legalising, compiling and loading; of loading alone after a disk hit */
   size_t object_bytes, code_bytes; /* of the object; of memory once loaded */
+  int32_t threads;                 /* of a block, on a GPU; scratch_bytes is then that of a block */
+  int64_t shared_bytes;            /* of a block, on a GPU */
 } nxi_kernel_info;
+
+/* Who makes machine code of bound kernels, and loads it. */
+typedef struct nxi_code_maker {
+  /* All that the code depends on besides the kernel and the instruction set. */
+  const char *(*environment)(void);
+  /* The object, nxi_malloc'd, the name of its function, and what the launch needs (fields of info). */
+  nx_status (*compile)(void *user, const nxk_kernel *bound, const char *isa, void **object,
+                       size_t *size, char entry[72], nxi_kernel_info *info, nxi_diag *d);
+  nx_status (*load)(void *user, const void *object, size_t size, const char *entry,
+                    const nxi_kernel_info *info, void **code, nxi_diag *d);
+  void (*unload)(void *code); /* NULL is allowed */
+  size_t (*bytes)(const void *code);
+} nxi_code_maker;
+extern const nxi_code_maker nxi_llvm_maker; /* code is an nxl_code */
 
 /* cache_dir: where the disk cache is; NULL: where nxi_disk_open looks by default; "": none. A directory that
  * cannot be used is as good as none. NX_OUT_OF_MEMORY only. */
 nx_status nxi_kernel_cache_create(const char *cache_dir, nxi_kernel_cache **out, nxi_diag *d);
+/* The same for code of another maker, which gets `user`. */
+nx_status nxi_kernel_cache_create_for(const nxi_code_maker *maker, void *user,
+                                      const char *cache_dir, nxi_kernel_cache **out, nxi_diag *d);
 /* Kernels handed out stay valid. NULL is allowed. */
 void nxi_kernel_cache_destroy(nxi_kernel_cache *c);
 /* The disk cache as a kernel cache of this process uses it, for the tool. */
@@ -49,7 +68,7 @@ nx_status nxi_kernel_get(nxi_kernel_cache *c, const char *isa, const void *key, 
 void nxi_kernel_retain(nxi_kernel *k);
 void nxi_kernel_release(nxi_kernel *k); /* NULL is allowed */
 const nxi_kernel_info *nxi_kernel_describe(const nxi_kernel *k);
-const nxl_code *nxi_kernel_code(const nxi_kernel *k);
+const void *nxi_kernel_code(const nxi_kernel *k); /* what the maker loaded */
 
 typedef struct nxi_kernel_stats {
   int64_t hits, disk_hits, misses; /* requests; a miss compiled, or failed to */

@@ -2,6 +2,7 @@
 /* Contexts: creation, the end, statistics, fork. */
 #include "runtime/debug.h"
 #include "runtime/deputy.h"
+#include "runtime/place.h"
 
 /* objects.c */
 void nxi_slabs_free(nx_context *c);
@@ -60,6 +61,7 @@ static nx_status create(nx_context *c, const nx_context_options *o, nxi_diag *d)
   if (!status) status = nxi_pool_create(&pool, &c->pool, d);
   if (!status) status = nxi_deputies_create(&c->deputies, d);
   if (!status) status = nxi_executor_create(c, o->cache_dir, d);
+  if (!status) status = nxi_devices_create(c, o, d);
   if (!status) status = nxi_fork_register(&c->fork_entry, &fork_hooks, c);
   if (status) return d->status ? status : nxi_oom(d);
   c->fork_registered = true;
@@ -81,6 +83,7 @@ static void destroy(nx_context *c) {
   nxi_callbacks_orphan(c);
   nxi_run_free(c->spare_run);
   nxi_executor_destroy(c);
+  nxi_devices_destroy(c->devices);
   nxi_deputies_destroy(c->deputies);
   nxi_pool_destroy(c->pool);
   nxi_allocator_destroy(c->allocator);

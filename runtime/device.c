@@ -1,52 +1,167 @@
 /* SPDX-License-Identifier: ISC */
-/* The devices of a context: the processor, the interpreter beside it, and those that are missing, with the reason. */
+/* The devices of a context: the processor, the interpreter beside it, GPUs, and those that are missing, with the reason. A GPU
+ * is opened when something is first recorded for it. */
 #include "runtime/run.h"
 
 #include <unistd.h>
 
-static const char *const names[NXI_DEVICES] = {"cpu", "interp", "cuda"};
+#include "codegen_cuda/codegen_cuda.h"
+#include "runtime/debug.h"
+#include "runtime/gpu_maker.h"
+#include "runtime/place.h"
 
+struct nxi_devices {
+  pthread_mutex_t lock;
+  struct opened {
+    nxi_gpu *gpu;
+    nxi_kernel_cache *kernels;
+  } gpus[NXI_MOST_GPUS];
+  int64_t memory_limit;
+  char *cache_dir; /* NULL: as by default */
+};
+
+/* ---- life */
+
+nx_status nxi_devices_create(nx_context *c, const nx_context_options *o, nxi_diag *d) {
+  struct nxi_devices *all = nxi_calloc(1, sizeof *all);
+  if (!all) return nxi_oom(d);
+  if (pthread_mutex_init(&all->lock, NULL)) {
+    nxi_free(all);
+    return nxi_oom(d);
+  }
+  all->memory_limit = (int64_t)o->memory_limit;
+  c->devices = all;
+  if (!o->cache_dir) return NX_OK;
+  size_t size = strlen(o->cache_dir) + 1;
+  all->cache_dir = nxi_malloc(size);
+  if (!all->cache_dir) return nxi_oom(d);
+  memcpy(all->cache_dir, o->cache_dir, size);
+  return NX_OK;
+}
+
+/* Plans and buffers are gone. */
+void nxi_devices_destroy(struct nxi_devices *all) {
+  if (!all) return;
+  for (int i = 0; i < NXI_MOST_GPUS; i++) {
+    nxi_kernel_cache_destroy(all->gpus[i].kernels);
+    nxi_gpu_close(all->gpus[i].gpu);
+  }
+  pthread_mutex_destroy(&all->lock);
+  nxi_free(all->cache_dir);
+  nxi_free(all);
+}
+
+/* ---- what there is */
+
+static int32_t gpus(void) {
+  const char *why;
+  int32_t n = nxi_gpu_count(&why);
+  return n < NXI_MOST_GPUS ? n : NXI_MOST_GPUS;
+}
+
+/* Why the device cannot be used; NULL if it can. */
 static const char *reason(nx_device device) {
-  return device == NXI_DEVICE_CUDA ? "this version of the library has no CUDA device" : NULL;
+  const char *why = NULL;
+  nxi_gpu_info info;
+  if (device < NXI_DEVICE_CUDA) return NULL;
+  if (!nxi_gpu_describe(device - NXI_DEVICE_CUDA, &info, &why)) return why;
+  return nxu_unavailable();
+}
+
+static const char *name_of(nx_device device) {
+  static const char *const names[NXI_DEVICE_CUDA + NXI_MOST_GPUS] = {
+      "cpu",    "interp", "cuda",   "cuda:1",  "cuda:2",  "cuda:3",  "cuda:4",  "cuda:5",  "cuda:6",
+      "cuda:7", "cuda:8", "cuda:9", "cuda:10", "cuda:11", "cuda:12", "cuda:13", "cuda:14", "cuda:15"};
+  return names[device];
+}
+
+int32_t nx_device_count(const nx_context *c) {
+  int32_t n = gpus();
+  return c ? NXI_DEVICE_CUDA + (n > 0 ? n : 1) : 0;
+}
+
+/* Lock. */
+static nx_status open_gpu(struct nxi_devices *all, int32_t number, nxi_diag *d) {
+  struct opened *o = &all->gpus[number];
+  nx_status status = nxi_gpu_open(number, all->memory_limit, &o->gpu, d);
+  if (!status)
+    status = nxi_kernel_cache_create_for(&nxi_gpu_maker, o->gpu, all->cache_dir, &o->kernels, d);
+  if (!status) return NX_OK;
+  nxi_gpu_close(o->gpu);
+  o->gpu = NULL;
+  return status;
+}
+
+nx_status nxi_device_gpu(nx_context *c, int32_t device, nxi_gpu **out, nxi_diag *d) {
+  struct nxi_devices *all = c->devices;
+  *out = NULL;
+  if (device < NXI_DEVICE_CUDA) return NX_OK;
+  int32_t number = device - NXI_DEVICE_CUDA;
+  pthread_mutex_lock(&all->lock);
+  nx_status status = all->gpus[number].gpu ? NX_OK : open_gpu(all, number, d);
+  *out = all->gpus[number].gpu;
+  pthread_mutex_unlock(&all->lock);
+  return status;
+}
+
+void nxi_device_options(const nx_context *c, int32_t device, nxp_options *out) {
+  struct nxi_devices *all = c->devices;
+  int32_t number = device - NXI_DEVICE_CUDA;
+  pthread_mutex_lock(&all->lock);
+  const struct opened *o = &all->gpus[number];
+  if (o->gpu) out->target = nxi_gpu_target(o->gpu);
+  out->kernels = o->kernels;
+  pthread_mutex_unlock(&all->lock);
 }
 
 bool nxi_device_usable(nx_context *c, const char *op, nx_device device, nxi_diag *d) {
-  (void)c;
-  if (device < 0 || device >= NXI_DEVICES) {
+  nxi_gpu *gpu;
+  if (device < 0 || device >= nx_device_count(c)) {
     nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: there is no device %d", op, device);
     return false;
   }
-  if (!reason(device)) return true;
+  const char *why = reason(device);
+  if (!why) return !nxi_oom_in(d, nxi_device_gpu(c, device, &gpu, d), op);
   nxi_fail(d, NX_DEVICE_UNAVAILABLE, op, "%s: device %d (%s) is not available: %s", op, device,
-           names[device], reason(device));
+           name_of(device), why);
   return false;
 }
-
-int32_t nx_device_count(const nx_context *c) { return c ? NXI_DEVICES : 0; }
 
 nx_status nx_device_describe(const nx_context *c, nx_device device, nx_device_info *out) {
   if (!c || !out) return nxi_error_null("device", c ? 2 : 0), NX_INVALID_ARGUMENT;
   nxi_diag d;
   nxi_diag_clear(&d);
-  if (device < 0 || device >= NXI_DEVICES) {
+  if (device < 0 || device >= nx_device_count(c)) {
     nxi_fail(&d, NX_INVALID_ARGUMENT, "device", "device: there is no device %d", device);
     return nxi_error_report(&d);
   }
+  const char *why = reason(device);
   nx_device_info info = {.size = sizeof info,
-                         .name = names[device],
-                         .reason = reason(device),
-                         .available = !reason(device)};
-  info.dlpack_type = device == NXI_DEVICE_CUDA ? 2 : 1;
+                         .name = name_of(device),
+                         .reason = why,
+                         .available = !why,
+                         .dlpack_type = device >= NXI_DEVICE_CUDA ? 2 : 1,
+                         .ordinal = device >= NXI_DEVICE_CUDA ? device - NXI_DEVICE_CUDA : 0};
+  nxi_gpu_info gpu;
   long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  if (info.available && pages > 0 && page > 0) info.memory = (uint64_t)pages * (uint64_t)page;
+  if (device >= NXI_DEVICE_CUDA) {
+    const char *ignored;
+    if (!why && nxi_gpu_describe(device - NXI_DEVICE_CUDA, &gpu, &ignored)) info.memory = gpu.memory;
+  } else if (pages > 0 && page > 0) {
+    info.memory = (uint64_t)pages * (uint64_t)page;
+  }
   nxi_fill(out, &info, sizeof info);
   return NX_OK;
 }
 
-/* Actions on the processor have ended when they return. */
+/* Actions on the processor have ended when they return; a GPU may still be at work. */
 nx_status nx_wait(nx_context *c, nx_device device) {
   if (!c) return nxi_error_null("wait", 0), NX_INVALID_ARGUMENT;
   nxi_diag d;
+  nxi_gpu *gpu = NULL;
   nxi_diag_clear(&d);
-  return nxi_device_usable(c, "wait", device, &d) ? NX_OK : nxi_error_report(&d);
+  if (!nxi_device_usable(c, "wait", device, &d)) return nxi_error_report(&d);
+  nx_status status = nxi_device_gpu(c, device, &gpu, &d);
+  if (!status && gpu) status = nxi_gpu_wait(gpu, NULL, &d);
+  return status ? (nxi_oom_in(&d, status, "wait"), nxi_error_report(&d)) : NX_OK;
 }

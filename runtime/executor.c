@@ -10,6 +10,7 @@
 #include "runtime/cache_kernel.h"
 #include "runtime/debug.h"
 #include "runtime/exit.h"
+#include "runtime/place.h"
 
 enum { TINY_NODES = 16, TINY_WORK = 4096 };
 static const double compile_cost_ms = 5;
@@ -50,6 +51,7 @@ uint64_t nxi_executor_compiled(nx_context *c) {
 
 /* Nothing is compiled once the process ends. */
 static nxp_executor kind_of(const nx_context *c, int32_t device) {
+  if (device >= NXI_DEVICE_CUDA) return NXP_CUDA;
   nxp_executor kind = c->executor->kind;
   bool interpreted = device == NXI_DEVICE_INTERP || (kind == NXP_LLVM && nxi_exit_begun());
   return interpreted ? NXP_GRAPH_INTERP : kind;
@@ -63,7 +65,8 @@ void nxi_executor_options(const nx_context *c, int32_t device, nxp_options *out)
                        .threads = e->target.threads,
                        .kernels = e->kernels,
                        .whole = nxi_debug_whole()};
-  if (out->executor != NXP_LLVM) out->kernels = NULL;
+  if (out->executor == NXP_CUDA) nxi_device_options(c, device, out);
+  else if (out->executor != NXP_LLVM) out->kernels = NULL;
 }
 
 /* ---- plans */
@@ -193,7 +196,8 @@ static nx_status no_result(nxi_run *run, nxi_node *n, nx_status status, nxi_diag
                         nxg_format_shape(shape, n->rank, nxi_node_shape(n)));
 }
 
-static nx_status reserve(nxi_run *run, const nxp_plan *plan, int64_t *planned, nxi_diag *d) {
+static nx_status reserve(nxi_run *run, const nxp_plan *plan, nxi_gpu *gpu, int64_t *planned,
+                         nxi_diag *d) {
   uint32_t n;
   const nxp_output *outputs = nxp_plan_outputs(plan, &n);
   for (uint32_t i = 0; i < n; i++) {
@@ -206,23 +210,61 @@ static nx_status reserve(nxi_run *run, const nxp_plan *plan, int64_t *planned, n
       nxi_buffer_ref(o->land);
       continue;
     }
-    nx_status status = nxi_buffer_create(run->context, outputs[i].bytes, &o->buffer, d);
+    nx_status status =
+        gpu && o->in_place_of < 0
+            ? nxi_buffer_create_on(run->context, gpu, outputs[i].bytes, &o->buffer, d)
+            : nxi_buffer_create(run->context, outputs[i].bytes, &o->buffer, d);
     if (status) return no_result(run, o->node, status, d);
     if (__builtin_add_overflow(*planned, outputs[i].bytes, planned)) *planned = INT64_MAX;
   }
   return NX_OK;
 }
 
+/* Where a buffer is for the run: in host memory, or on the GPU. */
+static nx_status place(nxi_run *run, nxi_gpu *gpu, nxi_buffer *b, bool contents, char **at,
+                       nxi_diag *d) {
+  uint64_t address = 0;
+  nx_status status = NX_OK;
+  if (gpu) status = nxi_buffer_to_gpu(run->context, b, gpu, contents, &address, d);
+  else status = nxi_buffer_to_host(run->context, b, NULL, NULL, d);
+  *at = gpu ? (char *)(uintptr_t)address : b->data;
+  return status;
+}
+
 /* Addresses of inputs, then of outputs. */
-static bool addresses(nxi_run *run) {
+static nx_status addresses(nxi_run *run, nxi_gpu *gpu, nxi_diag *d) {
   uint32_t n = run->n_inputs + run->n_outputs;
-  if (!nxi_grow(&run->pointers, &run->cap_pointers, n ? n : 1, sizeof *run->pointers)) return false;
+  nx_status status = NX_OK;
+  if (!nxi_grow(&run->pointers, &run->cap_pointers, n ? n : 1, sizeof *run->pointers))
+    return nxi_oom(d);
   void **at = run->pointers;
-  for (uint32_t i = 0; i < run->n_inputs; i++)
-    *at++ = (char *)run->inputs[i].buffer->data + run->inputs[i].offset;
-  for (uint32_t i = 0; i < run->n_outputs; i++)
-    *at++ = run->outputs[i].buffer ? run->outputs[i].buffer->data : NULL;
-  return true;
+  for (uint32_t i = 0; i < run->n_inputs && !status; i++) {
+    char *base = NULL;
+    status = place(run, gpu, run->inputs[i].buffer, true, &base, d);
+    *at++ = base + run->inputs[i].offset;
+  }
+  for (uint32_t i = 0; i < run->n_outputs && !status; i++) {
+    char *base = NULL;
+    if (run->outputs[i].buffer) status = place(run, gpu, run->outputs[i].buffer, false, &base, d);
+    *at++ = base;
+  }
+  return status;
+}
+
+/* What a GPU has written is newer there. */
+static nx_status written(nxi_run *run, const nxi_poll *poll, nxi_diag *d) {
+  nx_status status = NX_OK;
+  for (uint32_t i = 0; i < run->n_outputs && !status; i++) {
+    nxi_run_output *o = &run->outputs[i];
+    nxi_buffer *taken = o->in_place_of >= 0 ? run->inputs[o->in_place_of].buffer : NULL;
+    if (taken) status = nxi_buffer_on_gpu_written(run->context, taken, poll, d);
+    else if (o->buffer) status = nxi_buffer_on_gpu_written(run->context, o->buffer, poll, d);
+    bool leaves = taken && o->buffer; /* land moves it, in host memory */
+    if (status || (!leaves && (!o->land || o->land == o->buffer))) continue;
+    status = nxi_buffer_to_host(run->context, taken ? taken : o->buffer, poll, NULL, d);
+    if (!status && o->land) status = nxi_buffer_to_host(run->context, o->land, poll, NULL, d);
+  }
+  return status;
 }
 
 static void exchange(char *a, char *b, int64_t n) {
@@ -241,6 +283,7 @@ static void land(nxi_run *run) {
     nxi_run_output *o = &run->outputs[i];
     if (o->in_place_of < 0 || !o->buffer || !o->buffer->bytes) continue;
     memcpy(o->buffer->data, run->inputs[o->in_place_of].buffer->data, (size_t)o->buffer->bytes);
+    nxi_buffer_host_written(o->buffer);
   }
   for (uint32_t i = 0; i < run->n_outputs; i++) {
     nxi_run_output *o = &run->outputs[i];
@@ -250,6 +293,8 @@ static void land(nxi_run *run) {
     int64_t bytes = from->bytes < o->land->bytes ? from->bytes : o->land->bytes;
     if (o->occupant) exchange(o->land->data, from->data, bytes);
     else if (bytes) memcpy(o->land->data, from->data, (size_t)bytes);
+    nxi_buffer_host_written(o->land);
+    nxi_buffer_host_written(from);
   }
 }
 
@@ -259,15 +304,32 @@ static bool lands_on_precious(const nxi_run *run) {
   return false;
 }
 
+static nx_status temporary_alloc(nx_context *c, nxi_gpu *gpu, int64_t bytes, void **out,
+                                 nxi_diag *d) {
+  uint64_t at = 0;
+  if (!gpu) return nxi_buffer_alloc(c->allocator, bytes, out, d);
+  nx_status status = nxi_gpu_alloc(gpu, bytes, &at, d);
+  *out = (void *)(uintptr_t)at;
+  return status;
+}
+
+/* On a GPU in the order of its stream: kernels that use it come before whatever gets it next. */
+static void temporary_free(nx_context *c, nxi_gpu *gpu, int64_t bytes, void *at) {
+  if (gpu) nxi_gpu_free(gpu, (uintptr_t)at, bytes);
+  else nxi_buffer_free(c->allocator, at, bytes);
+}
+
 /* deaf: nobody is asked. */
 static nx_status launch(nxi_run *run, const nxp_plan *plan, bool deaf, nxi_diag *d) {
   int64_t temporary_bytes = nxp_plan_temporary_bytes(plan), planned = temporary_bytes;
   void *temporary = NULL;
   nx_context *c = run->context;
-  nx_status status = reserve(run, plan, &planned, d);
-  if (!status && !addresses(run)) status = nxi_oom(d);
+  nxi_gpu *gpu = NULL;
+  nx_status status = nxi_device_gpu(c, run->device, &gpu, d);
+  if (!status) status = reserve(run, plan, gpu, &planned, d);
+  if (!status) status = addresses(run, gpu, d);
   if (!status && temporary_bytes)
-    status = nxi_oom_during(d, nxi_buffer_alloc(c->allocator, temporary_bytes, &temporary, d),
+    status = nxi_oom_during(d, temporary_alloc(c, gpu, temporary_bytes, &temporary, d),
                             "intermediate results");
   if (status) return nxi_oom_during(d, status, "launching");
   run->overwriting = true;
@@ -275,6 +337,7 @@ static nx_status launch(nxi_run *run, const nxp_plan *plan, bool deaf, nxi_diag 
                   .params = run->params,
                   .outputs = run->pointers + run->n_inputs,
                   .temporary = temporary,
+                  .gpu = gpu,
                   .pool = c->pool,
                   .keep_outputs = lands_on_precious(run)};
   if (run->options && !deaf) {
@@ -282,10 +345,12 @@ static nx_status launch(nxi_run *run, const nxp_plan *plan, bool deaf, nxi_diag 
     l.poll_user = run->options->user;
   }
   status = nxp_plan_launch(plan, &l, d);
+  nxi_poll poll = {l.poll, l.poll_user};
+  if (!status && gpu) status = written(run, &poll, d);
   nxi_oom_during(d, status, "interpreting");
   if (status) run->overwriting = false; /* nothing is overwritten once something can fail */
   else land(run);
-  if (temporary) nxi_buffer_free(c->allocator, temporary, temporary_bytes);
+  if (temporary) temporary_free(c, gpu, temporary_bytes, temporary);
   if ((uint64_t)planned > run->report->planned_bytes)
     run->report->planned_bytes = (uint64_t)planned;
   return status;

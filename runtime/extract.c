@@ -4,6 +4,7 @@
  * transfers, empty tensors; views of realised storage become inputs of their own, so that their offsets are no
  * part of the key; so do most scalars, which become launch parameters. */
 #include "runtime/debug.h"
+#include "runtime/place.h"
 
 /* ---- growing pieces */
 
@@ -202,7 +203,8 @@ static bool emit_input(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *sh
   run->inputs[run->n_inputs - 1].flags_at = (uint32_t)(w - run->key);
   run->inputs[run->n_inputs - 1].words_at = words_at;
   run->inputs[run->n_inputs - 1].slot = run->slot;
-  w[0] = whole && ((uintptr_t)b->data & 63) == 0 ? NXG_INPUT_ALIGNED : 0;
+  bool on_gpu = run->device >= NXI_DEVICE_CUDA;
+  w[0] = whole && nxi_buffer_aligned(b, on_gpu) ? NXG_INPUT_ALIGNED : 0;
   w[1] = (uint64_t)nxi_run_alias(run, b);
   return true;
 }

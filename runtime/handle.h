@@ -84,6 +84,10 @@ struct nxi_buffer {
   void *data;
   int64_t bytes;
   nxi_allocator *allocator; /* NULL: foreign memory */
+  /* place.c: memory on a GPU, and which of the two places has not the newest contents. */
+  struct nxi_gpu *gpu;
+  uint64_t on_gpu;
+  bool host_stale, gpu_stale;
   void (*release)(void *user);
   void *user;
   nxi_storage *pinner; /* the one storage whose mappings show this memory; record_lock */
@@ -221,7 +225,8 @@ typedef struct nxi_table {
   uint32_t set_used; /* operations in sets */
 } nxi_table;
 
-enum { NXI_DEVICE_CPU = 0, NXI_DEVICE_INTERP = 1, NXI_DEVICE_CUDA = 2, NXI_DEVICES = 3 };
+/* From NXI_DEVICE_CUDA on: the first GPU, the second, ... The first has a number whether it is there or not. */
+enum { NXI_DEVICE_CPU = 0, NXI_DEVICE_INTERP = 1, NXI_DEVICE_CUDA = 2, NXI_MOST_GPUS = 16 };
 
 struct nx_context {
   _Atomic uint32_t refs; /* the user's, and one for each tensor, mapping, function and action */
@@ -233,6 +238,7 @@ struct nx_context {
   uint64_t epoch;         /* run_lock */
   struct nxi_plan_cache *plans;
   struct nxi_executor *executor;
+  struct nxi_devices *devices; /* GPUs that were asked for; device.c */
   nxi_run *spare_run; /* a workspace for the next run; run_lock */
 
   pthread_mutex_t record_lock;

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define NXI_KERNEL_ABI 1
+#define NXI_KERNEL_ABI 2
 
 /* buffers: one base pointer a launch buffer, in the kernel's order, offset of the view already added.
  * params: 64 bits a scalar parameter, the value's own bits in the low end.

@@ -3,6 +3,7 @@
  * into that memory, and whoever still needs the old contents gets a copy (claim.c). Memory shows one pinned
  * storage at most; a storage that shares a value with another pinned one is given a copy when it is mapped. */
 #include "runtime/run.h"
+#include "runtime/place.h"
 
 /* ---- making a storage's memory its own */
 
@@ -142,6 +143,21 @@ static nx_status fill_empty(nxi_action *a, nxi_storage *s) {
   return status;
 }
 
+/* The value's memory is shown to host code, or copied there. */
+static nx_status bring_to_host(nxi_action *a, nxi_node *value) {
+  nx_context *c = a->context;
+  nxi_run_lock(c);
+  nxi_buffer *b = value->state == NXI_REALIZED ? value->buffer : NULL;
+  if (b) nxi_buffer_ref(b);
+  nxi_run_unlock(c);
+  if (!b) return NX_OK; /* looked at again */
+  nx_status status = nxi_buffer_to_host(c, b, NULL, NULL, &a->diag);
+  nxi_record_lock(c);
+  nxi_buffer_unref(c, b);
+  nxi_record_unlock(c);
+  return status;
+}
+
 static nx_status map(nxi_action *a, nxi_storage *s, nx_mapping *m) {
   nx_context *c = a->context;
   nx_status status = nxi_action_stopped(a);
@@ -154,7 +170,8 @@ static nx_status map(nxi_action *a, nxi_storage *s, nx_mapping *m) {
     nxi_node *value;
     status = nxi_realize_storage(a, s, &value);
     if (status) break;
-    status = map_value(a, s, value, m, &done);
+    status = bring_to_host(a, value);
+    if (!status) status = map_value(a, s, value, m, &done);
     nxi_record_lock(c);
     nxi_node_unref(c, value);
     nxi_record_unlock(c);

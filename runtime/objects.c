@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The object pool of a context, and teardown: handles, storages, nodes and buffers whose last reference is
  * gone. Teardown walks lists, never the graph by recursion, and does a bounded piece at each call. */
+#include "runtime/place.h"
 #include "runtime/handle.h"
 
 /* ---- pool: blocks of a few sizes, cut from slabs, reused, returned when the context ends */
@@ -65,12 +66,13 @@ void nxi_slabs_free(nx_context *c) {
 
 /* The memory of a buffer goes back, or its callback is queued; no lock. */
 static void buffer_free(nx_context *c, nxi_buffer *b) {
+  nxi_buffer_leave_gpu(b);
   if (b->release) {
     b->next = atomic_load_explicit(&c->callbacks, memory_order_relaxed);
     while (!atomic_compare_exchange_weak(&c->callbacks, &b->next, b)) {}
     return;
   }
-  if (b->allocator) nxi_buffer_free(b->allocator, b->data, b->bytes);
+  if (b->allocator && b->data) nxi_buffer_free(b->allocator, b->data, b->bytes);
   nxi_free(b);
 }
 

@@ -141,7 +141,7 @@ static nx_status realize_nodes(void *arg) {
   nxi_run *run = nxi_run_take(c, &a->diag);
   nxi_node *few[16], **roots = n <= 16 ? few : nxi_malloc(n * sizeof *roots);
   if (!run || !roots) status = nxi_oom_during(&a->diag, NX_OUT_OF_MEMORY, "planning");
-  for (int32_t device = 0; !status && device < NXI_DEVICES; device++) {
+  for (int32_t device = 0; !status && device < nx_device_count(c); device++) {
     run->device = device;
     run->options = a->options;
     run->report = &a->report;

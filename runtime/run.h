@@ -150,6 +150,8 @@ uint64_t nxi_executor_compiled(nx_context *c); /* kernels compiled so far */
 nx_status nxi_execute(nxi_run *run, nxi_action *a);
 /* Tests: short runs ask too, between their steps, so that they can be interrupted there. */
 extern bool nxi_poll_briefly;
+/* device.c: what is different in a plan for a GPU that is open. */
+void nxi_device_options(const nx_context *c, int32_t device, nxp_options *out);
 /* What a plan for this device would be made with. */
 void nxi_executor_options(const nx_context *c, int32_t device, nxp_options *out);
 

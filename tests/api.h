@@ -17,6 +17,11 @@
 #include "nx/nx.h"
 
 static nx_context *ctx;
+/* The device of what these functions make: 0, or the number that NXT_DEVICE in the environment says. */
+static inline nx_device device(void) {
+  const char *wish = getenv("NXT_DEVICE");
+  return wish != NULL ? atoi(wish) : 0;
+}
 
 /* The thread's error must be empty. */
 static inline void expect_no_error(const char *file, int line) {
@@ -44,14 +49,14 @@ static inline nx_tensor *good_(nx_tensor *t, const char *file, int line) {
 #define GOOD(t) good_((t), __FILE__, __LINE__)
 
 static inline nx_tensor *vector(int64_t n, float first, float step) {
-  nx_tensor *t = nx_arange(ctx, 0, NX_F32, NX_NUMBER(first), NX_NUMBER(step), n);
+  nx_tensor *t = nx_arange(ctx, device(), NX_F32, NX_NUMBER(first), NX_NUMBER(step), n);
   return GOOD(t);
 }
 static inline nx_tensor *constant(int64_t n, float value) {
-  return GOOD(nx_full(ctx, 0, NX_F32, 1, &n, NX_NUMBER(value)));
+  return GOOD(nx_full(ctx, device(), NX_F32, 1, &n, NX_NUMBER(value)));
 }
 static inline nx_tensor *number(float value) {
-  return GOOD(nx_full(ctx, 0, NX_F32, 0, NULL, NX_NUMBER(value)));
+  return GOOD(nx_full(ctx, device(), NX_F32, 0, NULL, NX_NUMBER(value)));
 }
 /* Elements [start, start + count) of a vector, step apart. */
 static inline nx_tensor *part(nx_tensor *t, int64_t start, int64_t count, int64_t step) {

@@ -3,7 +3,7 @@
  * the system, switched where they wait for each other; which one goes on is drawn by chance, so that what depends on an order
  * that a GPU does not promise shows itself.
  *
- * Comes before the prelude and the kernels of a file. The harness calls nx_host_run. */
+ * Comes before the prelude and the kernels of a file; nx_host_launch<kernel> runs one. */
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -133,52 +133,8 @@ static void nx_host_block(int threads) {
 
 /* ---- calls */
 
-/* Buffers for pointers, parameters for the rest, the scratch for a last pointer. */
-struct nx_host_arguments {
-  void *const *buffers;
-  const uint64_t *params;
-  void *scratch;
-  int n_buffers;
-};
-template <class T> struct nx_host_argument {
-  static T get(const nx_host_arguments *, int, int &p, const nx_host_arguments *a) {
-    T value;
-    memcpy(&value, &a->params[p++], sizeof value);
-    return value;
-  }
-};
-template <class T> struct nx_host_argument<T *> {
-  static T *get(const nx_host_arguments *, int b, int &, const nx_host_arguments *a) {
-    return (T *)(b < a->n_buffers ? a->buffers[b] : a->scratch);
-  }
-};
-template <class T> struct nx_host_counts {
-  static constexpr int pointer = 0;
-};
-template <class T> struct nx_host_counts<T *> {
-  static constexpr int pointer = 1;
-};
-
-static void (*nx_host_entry)(const nx_host_arguments *);
-static const nx_host_arguments *nx_host_given;
-
-template <auto kernel> struct nx_host_kernel;
-template <class... A, void (*kernel)(A...)> struct nx_host_kernel<kernel> {
-  template <size_t... i>
-  static void unpack(const nx_host_arguments *a, std::index_sequence<i...>) {
-    int at_buffer[] = {nx_host_counts<A>::pointer..., 0}, before[sizeof...(A) + 1] = {0}, p = 0;
-    for (size_t n = 1; n <= sizeof...(A); n++) before[n] = before[n - 1] + at_buffer[n - 1];
-    (void)p;
-    (void)a;
-    struct call { /* braces: from the left */
-      call(A... args) { kernel(args...); }
-    } now{nx_host_argument<A>::get(a, before[i], p, a)...};
-    (void)now;
-  }
-  static void enter(const nx_host_arguments *a) {
-    unpack(a, std::index_sequence_for<A...>());
-  }
-};
+static void (*nx_host_entry)(void *);
+static void *nx_host_given;
 
 static void nx_host_thread_main() {
   nx_host_entry(nx_host_given);
@@ -186,14 +142,12 @@ static void nx_host_thread_main() {
   swapcontext(&nx_host_threads[nx_host_now].context, &nx_host_main);
 }
 
-extern "C" void nx_host_run(void (*enter)(const nx_host_arguments *), void *const *buffers,
-                            int n_buffers, const uint64_t *params, void *scratch, int threads,
-                            int blocks, uint64_t seed) {
-  nx_host_arguments a = {buffers, params, scratch, n_buffers};
+static void nx_host_grid(void (*entry)(void *), void *given, int blocks, int threads,
+                         uint64_t seed) {
   if (!nx_host_stacks)
     nx_host_stacks = (char(*)[NX_HOST_STACK])malloc(sizeof *nx_host_stacks * NX_HOST_MOST);
-  nx_host_entry = enter;
-  nx_host_given = &a;
+  nx_host_entry = entry;
+  nx_host_given = given;
   nx_host_seed = seed;
   gridDim.x = blocks;
   for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) {
@@ -209,4 +163,42 @@ extern "C" void nx_host_run(void (*enter)(const nx_host_arguments *), void *cons
     }
     nx_host_block(threads);
   }
+}
+
+/* A kernel's arguments as the driver gets them: the addresses of values. What is a pointer is `offset` too high. */
+struct nx_host_arguments {
+  void **values;
+  unsigned long long offset;
+};
+template <class T> struct nx_host_argument {
+  static T get(const nx_host_arguments *a, int i) {
+    T value;
+    memcpy(&value, a->values[i], sizeof value);
+    return value;
+  }
+};
+template <class T> struct nx_host_argument<T *> {
+  static T *get(const nx_host_arguments *a, int i) {
+    unsigned long long at;
+    memcpy(&at, a->values[i], sizeof at);
+    return (T *)(at - a->offset);
+  }
+};
+
+template <auto kernel> struct nx_host_kernel;
+template <class... A, void (*kernel)(A...)> struct nx_host_kernel<kernel> {
+  template <size_t... i>
+  static void unpack(const nx_host_arguments *a, std::index_sequence<i...>) {
+    kernel(nx_host_argument<A>::get(a, (int)i)...);
+  }
+  static void enter(void *given) {
+    unpack((const nx_host_arguments *)given, std::index_sequence_for<A...>());
+  }
+};
+
+template <auto kernel>
+static void nx_host_launch(void **values, unsigned blocks, unsigned threads,
+                           unsigned long long offset, uint64_t seed = 1) {
+  nx_host_arguments a = {values, offset};
+  nx_host_grid(nx_host_kernel<kernel>::enter, &a, (int)blocks, (int)threads, seed);
 }

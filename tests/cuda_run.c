@@ -10,14 +10,15 @@
 #include "codegen_cuda/codegen_cuda.h"
 #include "passes/pipeline.h"
 
-enum { SHARED_MOST = 227 << 10, BATCH = 64, MOST_BLOCKS = 3, TABLE = 1 << 16 };
+enum { SHARED_MOST = 227 << 10, BATCH = 64, MOST_BLOCKS = 3, MOST_VALUES = 700, TABLE = 1 << 16 };
+
+typedef void (*run_function)(void **values, unsigned blocks, unsigned threads, uint64_t seed);
 
 typedef struct kernel {
   char *key, *source;
   size_t key_size;
   nxu_launch launch;
-  void *enter;
-  int library;
+  run_function enter;
   struct kernel *next;
 } kernel;
 
@@ -26,10 +27,6 @@ static uint64_t n_kernels, cap_kernels, n_runs;
 static void *libraries[1024];
 static int n_libraries;
 
-typedef void (*run_function)(void *enter, void *const *buffers, int n_buffers,
-                             const uint64_t *params, void *scratch, int threads, int blocks,
-                             uint64_t seed);
-static run_function run_of_library[1024];
 
 static void *must(void *p) {
   if (p != NULL) return p;
@@ -92,13 +89,18 @@ static nx_status run(const nxk_kernel *k, void *const *buffers, const uint64_t *
   nxi_text_free(&key);
   if (own == NULL || own->enter == NULL)
     return nxi_fail(d, NX_INTERNAL, "", "kernel %s was not collected", k->name);
-  int n_buffers = 0, blocks = 1 + (int)(n_runs % MOST_BLOCKS);
-  while (n_buffers < (int)k->n_buffers && k->buffers[n_buffers].kind != NXK_LOCAL) n_buffers++;
+  void *values[MOST_VALUES], *addresses[MOST_VALUES];
+  uint32_t n = 0, blocks = 1 + (uint32_t)(n_runs % MOST_BLOCKS);
+  for (uint32_t i = 0; i < k->n_buffers && k->buffers[i].kind != NXK_LOCAL; i++, n++) {
+    addresses[n] = buffers[i];
+    values[n] = &addresses[n];
+  }
+  for (uint32_t i = 0; i < k->n_params; i++) values[n++] = (void *)(uintptr_t)&params[i];
   size_t scratch = (size_t)(own->launch.scratch_bytes * blocks);
   void *room = scratch ? must(aligned_alloc(64, (scratch + 63) / 64 * 64)) : NULL;
   if (room) memset(room, 0xff, scratch);
-  run_of_library[own->library](own->enter, buffers, n_buffers, params, room, own->launch.threads, blocks,
-                    n_runs++);
+  values[n] = &room;
+  own->enter(values, blocks, (unsigned)own->launch.threads, n_runs++);
   free(room);
   return NX_OK;
 }
@@ -123,8 +125,8 @@ static bool write_batch(const char *path, uint64_t first, uint64_t end) {
   for (uint64_t i = first; i < end; i++) {
     const char *entry = all[i]->launch.entry;
     fprintf(f,
-            "#define %s %s_%llu\n%sextern \"C\" void enter_%llu(const nx_host_arguments *a) "
-            "{ nx_host_kernel<%s>::enter(a); }\n#undef %s\n",
+            "#define %s %s_%llu\n%sextern \"C\" void enter_%llu(void **values, unsigned blocks, unsigned threads, "
+            "uint64_t seed) { nx_host_launch<%s>(values, blocks, threads, 0, seed); }\n#undef %s\n",
             entry, entry, (unsigned long long)i, all[i]->source, (unsigned long long)i, entry,
             entry);
   }
@@ -138,12 +140,11 @@ static bool load(const char *path, uint64_t first, uint64_t end) {
     return false;
   }
   libraries[n_libraries] = library;
-  run_of_library[n_libraries] = (run_function)dlsym(library, "nx_host_run");
   for (uint64_t i = first; i < end; i++) {
     char name[40];
-    all[i]->library = n_libraries;
     snprintf(name, sizeof name, "enter_%llu", (unsigned long long)i);
-    if ((all[i]->enter = dlsym(library, name)) == NULL) return false;
+    *(void **)&all[i]->enter = dlsym(library, name);
+    if (all[i]->enter == NULL) return false;
   }
   n_libraries++;
   return true;

@@ -8,7 +8,7 @@ static nx_tensor_info describe(nx_tensor *t) {
   nx_tensor_describe(t, &i);
   return i;
 }
-static nx_tensor *input(int64_t n) { return GOOD(nx_placeholder(ctx, 0, NX_F32, 1, &n)); }
+static nx_tensor *input(int64_t n) { return GOOD(nx_placeholder(ctx, device(), NX_F32, 1, &n)); }
 static nx_function *make(nx_tensor *const *in, size_t n_in, nx_tensor *const *out, size_t n_out,
                          const uint8_t *donate) {
   nx_function_options o = {.size = sizeof o, .name = "test", .donate = donate};
@@ -346,7 +346,7 @@ static void from_text(void **state) {
   assert_string_equal(port.name, "x");
   OK(nx_function_output(f, 0, &port));
   assert_string_equal(port.name, "y");
-  nx_tensor *x = GOOD(nx_full(ctx, 0, NX_F32, NX_SHAPE(2, 3), NX_NUMBER(3))), *y = call1(f, x),
+  nx_tensor *x = GOOD(nx_full(ctx, device(), NX_F32, NX_SHAPE(2, 3), NX_NUMBER(3))), *y = call1(f, x),
             *z = NULL;
   EXPECT(y, 1 / 3.f, 1 / 3.f, 1 / 3.f, 1 / 3.f, 1 / 3.f, 1 / 3.f);
   OK(nx_function_record(f, &x, &z));

@@ -17,7 +17,7 @@ static int64_t below(int64_t n) {
 static nx_tensor *of_i64(const int64_t *values, int32_t rank, const int64_t *shape, nx_dtype t) {
   size_t n = 1;
   for (int32_t i = 0; i < rank; i++) n *= (size_t)shape[i];
-  nx_tensor *x = GOOD(nx_empty(ctx, 0, NX_I64, rank, shape));
+  nx_tensor *x = GOOD(nx_empty(ctx, device(), NX_I64, rank, shape));
   OK(nx_write(x, values, n * sizeof *values, NULL));
   return t == NX_I64 ? x : GOOD(nx_cast(x, t));
 }
@@ -169,7 +169,7 @@ static void sums_are_in_order(void **state) {
   }
   memset(x, 0, sizeof x);
   for (int k = 0; k < N; k++) x[index[k]] += u[k];
-  nx_tensor *i = GOOD(nx_empty(ctx, 0, NX_I32, 1, &n)), *v = GOOD(nx_empty(ctx, 0, NX_F32, 1, &n));
+  nx_tensor *i = GOOD(nx_empty(ctx, device(), NX_I32, 1, &n)), *v = GOOD(nx_empty(ctx, device(), NX_F32, 1, &n));
   OK(nx_write(i, index, sizeof index, NULL));
   OK(nx_write(v, u, sizeof u, NULL));
   nx_tensor *y = GOOD(nx_scatter(constant(M, 0), i, v, 0, NX_SCATTER_ADD, 0));
@@ -296,7 +296,7 @@ static void replay_compiles_nothing(void **state) {
   for (int round = 0; round < 3; round++) {
     nx_report report = {.size = sizeof report};
     nx_run_options options = {.size = sizeof options, .report = &report};
-    nx_tensor *i = GOOD(nx_arange(ctx, 0, NX_I32, NX_INTEGER(round), NX_INTEGER(0), n));
+    nx_tensor *i = GOOD(nx_arange(ctx, device(), NX_I32, NX_INTEGER(round), NX_INTEGER(0), n));
     OK(nx_realize(ctx, &i, 1, NULL));
     nx_tensor *y = GOOD(nx_reduce_max(nx_gather(nx_neg(x), i, 0), NX_AXES(0), 0));
     OK(nx_realize(ctx, &y, 1, &options));
@@ -310,7 +310,7 @@ static void rows_are_one_kernel(void **state) {
   (void)state;
   nx_tensor *table = GOOD(nx_copy(nx_reshape(vector(512 * 64, 0, 1), NX_SHAPE(512, 64))));
   nx_tensor *i =
-      GOOD(nx_cast(nx_arange(ctx, 0, NX_I64, NX_INTEGER(-3), NX_INTEGER(1), 300), NX_I32));
+      GOOD(nx_cast(nx_arange(ctx, device(), NX_I64, NX_INTEGER(-3), NX_INTEGER(1), 300), NX_I32));
   nx_tensor *both[2] = {table, i};
   OK(nx_realize(ctx, both, 2, NULL));
   nx_report report = {.size = sizeof report};

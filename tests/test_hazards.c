@@ -137,7 +137,7 @@ static void whole_view_beside_an_update(void **state) {
     OK(nx_realize(ctx, first ? &a : &u, 1, NULL));
     OK(nx_realize(ctx, first ? &u : &a, 1, NULL));
     nx_tensor *row = nx_reshape(a, NX_SHAPE(1, 4));
-    nx_tensor *zero = nx_full(ctx, 0, NX_I32, 2, (int64_t[]){1, 4}, NX_INTEGER(0)),
+    nx_tensor *zero = nx_full(ctx, device(), NX_I32, 2, (int64_t[]){1, 4}, NX_INTEGER(0)),
               *ones = nx_expand(one, NX_SHAPE(1, 4));
     nx_tensor *sums = nx_scatter(row, zero, ones, 1, NX_SCATTER_ADD, 0),
               *half = nx_slice(sums, (int64_t[]){0, 0}, (int64_t[]){1, 2}, (int64_t[]){1, 1});

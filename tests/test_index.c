@@ -256,7 +256,7 @@ static void one_hot_rows(void **state) {
 
 static nx_tensor *key_of(uint32_t a, uint32_t b, nx_dtype t) {
   uint32_t words[2] = {a, b};
-  nx_tensor *key = GOOD(nx_empty(ctx, 0, t, NX_SHAPE(2)));
+  nx_tensor *key = GOOD(nx_empty(ctx, device(), t, NX_SHAPE(2)));
   OK(nx_write(key, words, sizeof words, NULL));
   return key;
 }

@@ -23,7 +23,7 @@ static void map_for_writing_between_record_and_realise(void **state) {
 
 static void host_writes_before_between_and_after_reads(void **state) {
   (void)state;
-  nx_tensor *x = GOOD(nx_empty(ctx, 0, NX_F32, NX_SHAPE(2)));
+  nx_tensor *x = GOOD(nx_empty(ctx, device(), NX_F32, NX_SHAPE(2)));
   nx_mapping *m;
   OK(nx_map(x, NX_MAP_WRITE, NULL, &m));
   float *p = nx_mapping_base(m, NULL);
@@ -306,7 +306,7 @@ static void imports_that_overlap(void **state) {
     OK(nx_assign(b, a));
     assert_memory_equal(memory, wanted, sizeof memory);
 
-    nx_tensor *x = nx_placeholder(ctx, 0, NX_F32, NX_SHAPE(N)), *y = nx_add(x, x);
+    nx_tensor *x = nx_placeholder(ctx, device(), NX_F32, NX_SHAPE(N)), *y = nx_add(x, x);
     nx_function *f;
     OK(nx_function_create(ctx, &x, 1, &y, 1, NULL, &f));
     for (int i = 0; i < N; i++) twice[i] = 2 * from[i];
@@ -328,7 +328,7 @@ static void bytes_of_bools(void **state) {
   nx_import_desc d = {
       .size = sizeof d, .dtype = NX_BOOL, .rank = 1, .shape = &n, .base = bytes, .bytes = 4};
   for (d.mode = NX_IMPORT_COPY; d.mode <= NX_IMPORT_IMMUTABLE; d.mode++) {
-    nx_tensor *x = NULL, *z = GOOD(nx_empty(ctx, 0, NX_BOOL, 1, &n));
+    nx_tensor *x = NULL, *z = GOOD(nx_empty(ctx, device(), NX_BOOL, 1, &n));
     nx_mapping *m;
     OK(nx_import(ctx, &d, &x));
     OK(nx_assign(z, x));
@@ -336,7 +336,7 @@ static void bytes_of_bools(void **state) {
     assert_memory_equal(nx_mapping_base(m, NULL), wanted, 4);
     nx_mapping_release(m);
   }
-  nx_tensor *w = GOOD(nx_empty(ctx, 0, NX_BOOL, 1, &n));
+  nx_tensor *w = GOOD(nx_empty(ctx, device(), NX_BOOL, 1, &n));
   nx_mapping *m;
   OK(nx_write(w, bytes, 4, NULL));
   OK(nx_map(w, NX_MAP_READ, NULL, &m));

@@ -37,7 +37,7 @@ static line random_line(nx_dtype t, int64_t n) {
 static nx_tensor *tensor_of(nx_dtype t, const line *l, int32_t rank, const int64_t *shape) {
   uint8_t memory[MOST] = {0};
   for (int64_t i = 0; i < l->n; i++) set(memory, i, l->v[i]);
-  nx_tensor *x = GOOD(nx_empty(ctx, 0, t, rank, shape));
+  nx_tensor *x = GOOD(nx_empty(ctx, device(), t, rank, shape));
   OK(nx_write(x, memory, (size_t)(l->n + 1) / 2, NULL));
   return x;
 }
@@ -62,7 +62,7 @@ static void layout_in_memory(void **state) {
   const uint8_t bytes[3] = {0x21, 0xf3, 0x0e};
   int64_t n = 5;
   for (int k = 0; k < 2; k++) {
-    nx_tensor *x = GOOD(nx_empty(ctx, 0, both[k], 1, &n));
+    nx_tensor *x = GOOD(nx_empty(ctx, device(), both[k], 1, &n));
     OK(nx_write(x, bytes, 3, NULL));
     static const int wanted[2][5] = {{1, 2, 3, -1, -2}, {1, 2, 3, 15, 14}};
     for (int64_t i = 0; i < n; i++) {
@@ -94,7 +94,7 @@ static void long_reads(void **state) {
   for (int64_t i = 0; i < ALL; i++) set(memory, i, (int)(i * 7 / 3));
   for (int64_t i = 0; i < ALL; i++)
     set(turned, i, get(NX_U4, memory, i % ROWS * COLUMNS + i / ROWS));
-  nx_tensor *x = GOOD(nx_empty(ctx, 0, NX_U4, NX_SHAPE(ROWS, COLUMNS)));
+  nx_tensor *x = GOOD(nx_empty(ctx, device(), NX_U4, NX_SHAPE(ROWS, COLUMNS)));
   OK(nx_write(x, memory, BYTES, NULL));
   OK(nx_read(x, is, BYTES, NULL));
   assert_memory_equal(is, memory, BYTES);
@@ -163,8 +163,8 @@ static void views_and_work_on_them(void **state) {
     expect(t, v, &wanted, "a view");
     expect(t, GOOD(nx_copy(v)), &wanted, "a copy");
     for (int64_t i = 0; i < sum.n; i++) sum.v[i] = number_of(t, sum.v[i] * 3 - 7);
-    nx_tensor *three = GOOD(nx_full(ctx, 0, t, 0, NULL, NX_INTEGER(3))),
-              *seven = GOOD(nx_full(ctx, 0, t, 0, NULL, NX_INTEGER(7)));
+    nx_tensor *three = GOOD(nx_full(ctx, device(), t, 0, NULL, NX_INTEGER(3))),
+              *seven = GOOD(nx_full(ctx, device(), t, 0, NULL, NX_INTEGER(7)));
     expect(t, GOOD(nx_sub(nx_mul(v, three), seven)), &sum, "a product");
     int64_t index[2] = {below(p.shape[0]), below(p.shape[1])};
     nx_scalar is;
@@ -193,7 +193,7 @@ static void assigns_leave_neighbours_alone(void **state) {
         q.offset = p.offset;
         source = seen(&l, &q);
         for (int64_t i = 0; i < source.n; i++) source.v[i] = number_of(t, source.v[i] + 1);
-        from = GOOD(nx_add(at_place(x, &q), nx_full(ctx, 0, t, 0, NULL, NX_INTEGER(1))));
+        from = GOOD(nx_add(at_place(x, &q), nx_full(ctx, device(), t, 0, NULL, NX_INTEGER(1))));
       } else {
         from = tensor_of(t, &source, p.rank, p.shape);
       }
@@ -270,26 +270,26 @@ static void imports_that_do_not_fit(void **state) {
 
 static void made_and_moved(void **state) {
   (void)state;
-  nx_tensor *r = GOOD(nx_arange(ctx, 0, NX_I4, NX_INTEGER(5), NX_INTEGER(3), 7));
+  nx_tensor *r = GOOD(nx_arange(ctx, device(), NX_I4, NX_INTEGER(5), NX_INTEGER(3), 7));
   expect(NX_I4, r, &(line){7, {5, -8, -5, -2, 1, 4, 7}}, "arange");
-  nx_tensor *u = GOOD(nx_arange(ctx, 0, NX_U4, NX_INTEGER(9), NX_INTEGER(-2), 6));
+  nx_tensor *u = GOOD(nx_arange(ctx, device(), NX_U4, NX_INTEGER(9), NX_INTEGER(-2), 6));
   expect(NX_U4, u, &(line){6, {9, 7, 5, 3, 1, 15}}, "arange");
-  expect(NX_I4, GOOD(nx_eye(ctx, 0, NX_I4, 2, 3, 1)), &(line){6, {0, 1, 0, 0, 0, 1}}, "eye");
-  expect(NX_I4, GOOD(nx_full(ctx, 0, NX_I4, NX_SHAPE(3), NX_INTEGER(13))), &(line){3, {-3, -3, -3}},
+  expect(NX_I4, GOOD(nx_eye(ctx, device(), NX_I4, 2, 3, 1)), &(line){6, {0, 1, 0, 0, 0, 1}}, "eye");
+  expect(NX_I4, GOOD(nx_full(ctx, device(), NX_I4, NX_SHAPE(3), NX_INTEGER(13))), &(line){3, {-3, -3, -3}},
          "full");
-  expect(NX_U4, GOOD(nx_full(ctx, 0, NX_U4, NX_SHAPE(1), NX_NUMBER(99.5))), &(line){1, {15}},
+  expect(NX_U4, GOOD(nx_full(ctx, device(), NX_U4, NX_SHAPE(1), NX_NUMBER(99.5))), &(line){1, {15}},
          "full");
   nx_tensor *some = part(r, 1, 3, 2), *list[3] = {some, r, some};
   expect(NX_I4, GOOD(nx_cat(list, 3, 0)),
          &(line){13, {-8, -2, 4, 5, -8, -5, -2, 1, 4, 7, -8, -2, 4}}, "cat");
   expect(NX_I4, GOOD(nx_pad(some, (int64_t[]){1}, (int64_t[]){1}, NX_INTEGER(-7))),
          &(line){5, {-7, -8, -2, 4, -7}}, "pad");
-  nx_tensor *low = GOOD(nx_cmplt(r, nx_full(ctx, 0, NX_I4, 0, NULL, NX_INTEGER(0))));
+  nx_tensor *low = GOOD(nx_cmplt(r, nx_full(ctx, device(), NX_I4, 0, NULL, NX_INTEGER(0))));
   expect(NX_I4, GOOD(nx_where(low, nx_neg(r), r)), &(line){7, {5, -8, 5, 2, 1, 4, 7}}, "where");
   expect(NX_U4, GOOD(nx_bitcast(r, NX_U4)), &(line){7, {5, 8, 11, 14, 1, 4, 7}}, "bitcast");
   expect(NX_I4, GOOD(nx_reduce_sum(r, NX_AXES(0), 0)), &(line){1, {2}}, "sum");
   expect(NX_I4, GOOD(nx_reduce_min(r, NX_AXES(0), NX_KEEPDIMS)), &(line){1, {-8}}, "min");
-  nx_tensor *none = GOOD(nx_empty(ctx, 0, NX_I4, NX_SHAPE(0, 3)));
+  nx_tensor *none = GOOD(nx_empty(ctx, device(), NX_I4, NX_SHAPE(0, 3)));
   OK(nx_read(none, NULL, 0, NULL));
   expect(NX_I4, GOOD(nx_reduce_sum(none, NX_AXES(0), 0)), &(line){3, {0, 0, 0}}, "sum of nothing");
 }
@@ -299,7 +299,7 @@ static void made_and_moved(void **state) {
 static void functions(void **state) {
   (void)state;
   int64_t n = 6;
-  nx_tensor *p = GOOD(nx_placeholder(ctx, 0, NX_I4, 1, &n)), *y = GOOD(nx_add(p, p));
+  nx_tensor *p = GOOD(nx_placeholder(ctx, device(), NX_I4, 1, &n)), *y = GOOD(nx_add(p, p));
   nx_function *f = NULL;
   OK(nx_function_create(ctx, &p, 1, &y, 1, NULL, &f));
   for (int round = 0; round < 24; round++) {

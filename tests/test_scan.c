@@ -44,7 +44,7 @@ static nx_tensor *given(int64_t outer, int64_t n, int64_t inner) {
     seed = seed * 1664525 + 1013904223;
     x[i] = (float)(seed >> 8) * 0x1p-24F - 0.5F + (i % 5 == 0 ? 0.7F : 0);
   }
-  nx_tensor *t = GOOD(nx_empty(ctx, 0, NX_F32, 3, shape));
+  nx_tensor *t = GOOD(nx_empty(ctx, device(), NX_F32, 3, shape));
   OK(nx_write(t, x, (size_t)(outer * n * inner) * sizeof *x, NULL));
   return t;
 }
@@ -88,7 +88,7 @@ static void one_kernel(void **state) {
 static void nan_goes_on(void **state) {
   (void)state;
   float values[6] = {1, 2, NAN, 4, -5, 6}, got[6];
-  nx_tensor *t = GOOD(nx_empty(ctx, 0, NX_F32, NX_SHAPE(6)));
+  nx_tensor *t = GOOD(nx_empty(ctx, device(), NX_F32, NX_SHAPE(6)));
   OK(nx_write(t, values, sizeof values, NULL));
   for (int op = 0; op < 4; op++) {
     OK(nx_read(GOOD(nx_associative_scan(t, op, 0)), got, sizeof got, NULL));

@@ -95,7 +95,7 @@ static called prepare(int64_t n) {
               .parted = show(n + 4, 3),
               .w = show(n, 5),
               .x = show(n, 1)};
-  nx_tensor *x = GOOD(nx_placeholder(ctx, 0, NX_F32, 1, &n));
+  nx_tensor *x = GOOD(nx_placeholder(ctx, device(), NX_F32, 1, &n));
   nx_tensor *total = nx_reduce_sum(nx_add(x, k.w.t), NX_AXES(0), NX_KEEPDIMS),
             *product = nx_mul(x, k.w.t),
             *longer = nx_pad(x, (int64_t[]){0}, (int64_t[]){1}, NX_NUMBER(7));
@@ -255,7 +255,7 @@ static void pending_beneath_a_write(void **state) {
 static void sliding_output(void **state) {
   (void)state;
   int64_t row = 3000, rows = 20;
-  nx_tensor *x = GOOD(nx_placeholder(ctx, 0, NX_F32, 1, &row)), *y = nx_add(x, number(1)),
+  nx_tensor *x = GOOD(nx_placeholder(ctx, device(), NX_F32, 1, &row)), *y = nx_add(x, number(1)),
             *into = constant(row * rows, 0), *given = vector(row, 0, 1);
   nx_function *f;
   OK(nx_function_create(ctx, &x, 1, &y, 1, NULL, &f));

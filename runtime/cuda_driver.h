@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: ISC */
+/* The CUDA driver, loaded when it is first asked for. */
+#ifndef NXI_CUDA_DRIVER_H
+#define NXI_CUDA_DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct nxi_cuda {
+#define CUDA(name, symbol, arguments) int(*name) arguments;
+#include "cuda_driver.def"
+#undef CUDA
+} nxi_cuda;
+
+enum { NXI_CUDA_LEAST_VERSION = 12000 };
+
+/* The driver, initialised; the same table every time. NULL: *why says what is missing (static text). NX_CUDA in the
+ * environment names another library. */
+const nxi_cuda *nxi_cuda_get(const char **why);
+
+#endif

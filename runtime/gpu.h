@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: ISC */
+/* A GPU as a context uses it: the driver's primary context, one stream in which everything happens in order, and memory.
+ * All functions may be called from any thread. */
+#ifndef NXI_GPU_H
+#define NXI_GPU_H
+
+#include "ir/diag.h"
+#include "runtime/target.h"
+#include "runtime/threads.h"
+
+typedef struct nxi_gpu nxi_gpu;
+
+/* GPUs of this machine; 0 with the reason if there are none. */
+int32_t nxi_gpu_count(const char **why);
+typedef struct nxi_gpu_info {
+  char name[64];
+  char arch[16]; /* "sm_90" */
+  uint64_t memory;
+  int32_t processors; /* multiprocessors */
+  int64_t shared_bytes;
+} nxi_gpu_info;
+/* False with the reason. */
+bool nxi_gpu_describe(int32_t number, nxi_gpu_info *out, const char **why);
+
+/* memory_limit: most bytes that may be live at once, 0: no limit. NX_DEVICE_UNAVAILABLE, NX_OUT_OF_MEMORY. */
+nx_status nxi_gpu_open(int32_t number, int64_t memory_limit, nxi_gpu **out, nxi_diag *d);
+/* Waits for what was started; all memory must have been given back. NULL is allowed. */
+void nxi_gpu_close(nxi_gpu *g);
+const nxi_target *nxi_gpu_target(const nxi_gpu *g);
+const nxi_gpu_info *nxi_gpu_properties(const nxi_gpu *g);
+
+/* Memory: addresses are multiples of 256. Freed memory is kept and given out again, in the order of the stream. */
+nx_status nxi_gpu_alloc(nxi_gpu *g, int64_t bytes, uint64_t *at, nxi_diag *d);
+void nxi_gpu_free(nxi_gpu *g, uint64_t at, int64_t bytes);
+typedef struct nxi_gpu_stats {
+  int64_t live, peak, cached;
+  uint64_t allocations, launches;
+} nxi_gpu_stats;
+void nxi_gpu_statistics(nxi_gpu *g, nxi_gpu_stats *out);
+
+/* Copies, in order with everything else. The host's memory may be used again when they return. */
+nx_status nxi_gpu_upload(nxi_gpu *g, uint64_t to, const void *from, int64_t bytes, nxi_diag *d);
+nx_status nxi_gpu_download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, const nxi_poll *poll,
+                           nxi_diag *d);
+nx_status nxi_gpu_copy(nxi_gpu *g, uint64_t to, uint64_t from, int64_t bytes, nxi_diag *d);
+/* Until everything that was started has ended. poll may be NULL. NX_INTERRUPTED, NX_DEVICE_LOST. */
+nx_status nxi_gpu_wait(nxi_gpu *g, const nxi_poll *poll, nxi_diag *d);
+
+/* Code. */
+typedef struct nxi_gpu_code nxi_gpu_code;
+nx_status nxi_gpu_load(nxi_gpu *g, const void *cubin, const char *entry, int64_t shared_bytes,
+                       nxi_gpu_code **out, nxi_diag *d);
+void nxi_gpu_unload(nxi_gpu_code *code); /* NULL is allowed */
+/* arguments: addresses of the values, in order. */
+nx_status nxi_gpu_launch(const nxi_gpu_code *code, int64_t blocks, int32_t threads,
+                         void **arguments, nxi_diag *d);
+
+#endif

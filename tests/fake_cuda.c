@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: ISC */
+#include "fake_cuda.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+static const uint64_t offset = UINT64_C(1) << 62; /* of the GPU's addresses from the host's */
+
+static nxt_fake fake;
+EXPORT nxt_fake *nxt_fake_cuda(void) { return &fake; }
+
+/* Counts a call; not 0: it fails with that. */
+static int count(const char *name) {
+  if (++fake.calls != fake.fail_at) return 0;
+  snprintf(fake.failed, sizeof fake.failed, "%s", name);
+  return fake.fail_with;
+}
+#define CALL                   \
+  do {                         \
+    int failed = count(__func__); \
+    if (failed) return failed; \
+  } while (0)
+
+/* ---- the driver */
+
+EXPORT int cuInit(unsigned flags) {
+  (void)flags;
+  CALL;
+  return 0;
+}
+EXPORT int cuDriverGetVersion(int *version) {
+  CALL;
+  *version = 13000;
+  return 0;
+}
+EXPORT int cuGetErrorName(int error, const char **name) {
+  static char text[40];
+  snprintf(text, sizeof text, "CUDA_ERROR_%d", error);
+  *name = text;
+  return 0;
+}
+EXPORT int cuGetErrorString(int error, const char **text) {
+  (void)error;
+  *text = "made to fail";
+  return 0;
+}
+EXPORT int cuDeviceGetCount(int *n) {
+  CALL;
+  *n = 2;
+  return 0;
+}
+EXPORT int cuDeviceGet(int *device, int number) {
+  CALL;
+  *device = number;
+  return number < 2 ? 0 : 101;
+}
+EXPORT int cuDeviceGetName(char *name, int size, int device) {
+  CALL;
+  snprintf(name, (size_t)size, "Paper %d", device);
+  return 0;
+}
+EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device) {
+  (void)device;
+  CALL;
+  *bytes = (size_t)1 << 33;
+  return 0;
+}
+EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device) {
+  (void)device;
+  CALL;
+  *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 97 ? 227 << 10 : 4;
+  return 0;
+}
+EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
+  CALL;
+  fake.contexts++;
+  *context = (void *)(uintptr_t)(device + 1);
+  return 0;
+}
+EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
+  (void)device;
+  CALL;
+  fake.contexts--;
+  return 0;
+}
+static _Thread_local int depth;
+EXPORT int cuCtxPushCurrent_v2(void *context) {
+  (void)context;
+  CALL;
+  depth++;
+  return 0;
+}
+EXPORT int cuCtxPopCurrent_v2(void **context) {
+  *context = NULL;
+  depth--;
+  return 0;
+}
+/* Most calls need a context that is current on the thread. */
+#define INSIDE \
+  do {         \
+    CALL;      \
+    if (depth <= 0) return 201; \
+  } while (0)
+
+EXPORT int cuStreamCreate(void **stream, unsigned flags) {
+  (void)flags;
+  INSIDE;
+  fake.streams++;
+  *stream = &fake;
+  return 0;
+}
+EXPORT int cuStreamDestroy_v2(void *stream) {
+  (void)stream;
+  INSIDE;
+  fake.streams--;
+  return 0;
+}
+EXPORT int cuStreamQuery(void *stream) {
+  (void)stream;
+  INSIDE;
+  return 0;
+}
+EXPORT int cuStreamSynchronize(void *stream) {
+  (void)stream;
+  INSIDE;
+  return 0;
+}
+
+/* ---- memory: the bytes asked for, behind a head that remembers them */
+
+EXPORT int cuMemAlloc_v2(uint64_t *at, size_t bytes) {
+  INSIDE;
+  if (fake.most_memory && fake.memory + (int64_t)bytes > fake.most_memory) return 2;
+  char *p = aligned_alloc(256, (bytes + 256 + 255) / 256 * 256);
+  if (p == NULL) return 2;
+  memcpy(p, &bytes, sizeof bytes);
+  memset(p + 256, 0xa5, bytes);
+  fake.memory += (int64_t)bytes;
+  fake.allocations++;
+  *at = (uint64_t)(uintptr_t)p + 256 + offset;
+  return 0;
+}
+static char *host_of(uint64_t at) { return (char *)(uintptr_t)(at - offset); }
+EXPORT int cuMemFree_v2(uint64_t at) {
+  size_t bytes;
+  INSIDE;
+  char *p = host_of(at) - 256;
+  memcpy(&bytes, p, sizeof bytes);
+  fake.memory -= (int64_t)bytes;
+  fake.allocations--;
+  free(p);
+  return 0;
+}
+EXPORT int cuMemAllocHost_v2(void **at, size_t bytes) {
+  INSIDE;
+  return (*at = malloc(bytes)) != NULL ? 0 : 2;
+}
+EXPORT int cuMemFreeHost(void *at) {
+  INSIDE;
+  free(at);
+  return 0;
+}
+EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
+  (void)stream;
+  INSIDE;
+  memcpy(host_of(to), from, bytes);
+  return 0;
+}
+EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
+  (void)stream;
+  INSIDE;
+  memcpy(to, host_of(from), bytes);
+  return 0;
+}
+EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream) {
+  (void)stream;
+  INSIDE;
+  memmove(host_of(to), host_of(from), bytes);
+  return 0;
+}
+
+/* ---- modules: an image is a mark, the length of a text, the text */
+
+static const char mark[8] = "NXFAKE1";
+
+typedef struct module {
+  uint64_t hash;
+  void *library;
+  struct module *next;
+} module;
+static module *modules; /* compiled once, kept for ever */
+
+static uint64_t hash_of(const char *text, uint64_t size) {
+  uint64_t h = 14695981039346656037u;
+  for (uint64_t i = 0; i < size; i++) h = (h ^ (unsigned char)text[i]) * 1099511628211u;
+  return h;
+}
+
+/* The names of the kernels are what stands before "(" in lines of extern "C" __global__. */
+static void write_entries(FILE *f, const char *text) {
+  for (const char *at = text; (at = strstr(at, "extern \"C\" __global__")) != NULL; at++) {
+    const char *bounds = strstr(at, "__launch_bounds__("), *name = bounds ? strchr(bounds, ')') : NULL;
+    if (name == NULL) return;
+    name += 2;
+    int length = (int)strcspn(name, "(");
+    fprintf(f,
+            "extern \"C\" void enter_%.*s(void **given, unsigned blocks, unsigned threads, unsigned long long offset)"
+            " { nx_host_launch<%.*s>(given, blocks, threads, offset); }\n",
+            length, name, length, name);
+  }
+}
+
+static void *compile(const char *text, uint64_t size) {
+  char source[128], object[128], command[700], directory[] = "/tmp/nx-fake-XXXXXX";
+  const char *compiler = getenv("NXT_CXX");
+  if (mkdtemp(directory) == NULL) return NULL;
+  snprintf(source, sizeof source, "%s/k.cc", directory);
+  snprintf(object, sizeof object, "%s/k.so", directory);
+  FILE *f = fopen(source, "w");
+  if (f == NULL) return NULL;
+  fprintf(f, "#include \"%s/cuda_host.h\"\n%.*s\n", NXT_SOURCE_DIRECTORY, (int)size, text);
+  write_entries(f, text);
+  fclose(f);
+  snprintf(command, sizeof command,
+           "%s -std=c++17 -w -O0 -shared -fPIC -ffp-contract=off -fno-strict-aliasing %s -o %s",
+           compiler ? compiler : "c++", source, object);
+  void *library = system(command) == 0 ? dlopen(object, RTLD_NOW | RTLD_LOCAL) : NULL;
+  unlink(source);
+  unlink(object);
+  rmdir(directory);
+  return library;
+}
+
+EXPORT int cuModuleLoadData(void **out, const void *image) {
+  uint64_t size;
+  INSIDE;
+  if (memcmp(image, mark, sizeof mark) != 0) return 200;
+  memcpy(&size, (const char *)image + 8, sizeof size);
+  const char *text = (const char *)image + 16;
+  uint64_t hash = hash_of(text, size);
+  module *m = modules;
+  while (m != NULL && m->hash != hash) m = m->next;
+  if (m == NULL) {
+    char *own = strndup(text, size);
+    void *library = own != NULL ? compile(own, size) : NULL;
+    free(own);
+    m = library != NULL ? malloc(sizeof *m) : NULL;
+    if (m == NULL) return 218;
+    *m = (module){hash, library, modules};
+    modules = m;
+  }
+  fake.modules++;
+  *out = m;
+  return 0;
+}
+EXPORT int cuModuleUnload(void *m) {
+  (void)m;
+  INSIDE;
+  fake.modules--;
+  return 0;
+}
+EXPORT int cuModuleGetFunction(void **function, void *m, const char *name) {
+  char entry[128];
+  INSIDE;
+  snprintf(entry, sizeof entry, "enter_%s", name);
+  *function = dlsym(((module *)m)->library, entry);
+  return *function != NULL ? 0 : 500;
+}
+EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) {
+  (void)function;
+  INSIDE;
+  return attribute == 8 && value <= 227 << 10 ? 0 : 1;
+}
+EXPORT int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                          unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                          void *stream, void **arguments, void **extra) {
+  (void)shared;
+  (void)stream;
+  (void)extra;
+  INSIDE;
+  if (grid_x == 0 || grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1) return 1;
+  void (*enter)(void **, unsigned, unsigned, unsigned long long);
+  *(void **)&enter = function;
+  enter(arguments, grid_x < 8 ? grid_x : 8, block_x, offset); /* blocks take tasks in turn */
+  fake.launches++;
+  return 0;
+}
+
+/* ---- the compiler */
+
+typedef struct program {
+  char *text;
+  uint64_t size;
+} program;
+
+EXPORT int nvrtcVersion(int *major, int *minor) {
+  *major = 13;
+  *minor = 0;
+  return 0;
+}
+EXPORT const char *nvrtcGetErrorString(int result) { return result ? "made to fail" : "success"; }
+EXPORT int nvrtcGetNumSupportedArchs(int *n) {
+  *n = 0;
+  return 0;
+}
+EXPORT int nvrtcGetSupportedArchs(int *archs) {
+  (void)archs;
+  return 0;
+}
+EXPORT int nvrtcCreateProgram(void **out, const char *source, const char *name, int n_headers,
+                              const char *const *headers, const char *const *names) {
+  (void)name;
+  (void)n_headers;
+  (void)headers;
+  (void)names;
+  CALL;
+  program *p = malloc(sizeof *p);
+  if (p == NULL) return 1;
+  *p = (program){strdup(source), strlen(source)};
+  *out = p;
+  return 0;
+}
+EXPORT int nvrtcDestroyProgram(void **given) {
+  program *p = *given;
+  free(p->text);
+  free(p);
+  *given = NULL;
+  return 0;
+}
+EXPORT int nvrtcCompileProgram(void *p, int n_options, const char *const *options) {
+  (void)p;
+  CALL;
+  for (int i = 0; i < n_options; i++)
+    if (strncmp(options[i], "-", 1) != 0) return 5;
+  return 0;
+}
+EXPORT int nvrtcGetProgramLogSize(void *p, size_t *size) {
+  (void)p;
+  *size = 28;
+  return 0;
+}
+EXPORT int nvrtcGetProgramLog(void *p, char *log) {
+  (void)p;
+  memcpy(log, "kernel(1): error: on paper\n", 28);
+  return 0;
+}
+EXPORT int nvrtcGetCUBINSize(void *given, size_t *size) {
+  CALL;
+  *size = 16 + ((program *)given)->size;
+  return 0;
+}
+EXPORT int nvrtcGetCUBIN(void *given, char *code) {
+  const program *p = given;
+  CALL;
+  memcpy(code, mark, 8);
+  memcpy(code + 8, &p->size, 8);
+  memcpy(code + 16, p->text, p->size);
+  return 0;
+}
+EXPORT int nvrtcGetPTXSize(void *given, size_t *size) {
+  *size = ((program *)given)->size;
+  return 0;
+}
+EXPORT int nvrtcGetPTX(void *given, char *code) {
+  memcpy(code, ((program *)given)->text, ((program *)given)->size);
+  return 0;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: ISC */
+/* The device "cuda" over a driver on paper (fake_cuda.h): values come and go, every call of the driver may fail. */
+#include "api.h"
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fake_cuda.h"
+
+enum { CUDA = 2 };
+static nxt_fake *fake;
+
+static nx_tensor *ramp(int64_t n, double step) {
+  return GOOD(nx_arange(ctx, CUDA, NX_F32, NX_NUMBER(0), NX_NUMBER(step), n));
+}
+
+static nx_error take(void) {
+  nx_error e = {.size = sizeof e};
+  nx_error_take(&e);
+  return e;
+}
+
+static void devices_are_described(void **state) {
+  (void)state;
+  nx_device_info info = {.size = sizeof info};
+  assert_int_equal(nx_device_count(ctx), 4); /* cpu, interp, two GPUs */
+  OK(nx_device_describe(ctx, CUDA, &info));
+  assert_string_equal(info.name, "cuda");
+  assert_true(info.available);
+  assert_null(info.reason);
+  assert_int_equal(info.dlpack_type, 2);
+  assert_int_equal(info.memory, (uint64_t)1 << 33);
+  OK(nx_device_describe(ctx, CUDA + 1, &info));
+  assert_string_equal(info.name, "cuda:1");
+  assert_int_equal(info.ordinal, 1);
+  OK(nx_wait(ctx, CUDA));
+}
+
+static void values_are_computed_there(void **state) {
+  (void)state;
+  int64_t launches = fake->launches;
+  nx_tensor *a = ramp(5, 1), *b = GOOD(nx_add(nx_mul(a, a), a));
+  EXPECT(b, 0, 2, 6, 12, 20);
+  assert_true(fake->launches > launches);
+  nx_tensor *m = GOOD(nx_reshape(ramp(12, 1), NX_SHAPE(3, 4)));
+  EXPECT(nx_reduce_sum(m, NX_AXES(1), 0), 6, 22, 38);
+  EXPECT(nx_reduce_sum(m, NX_AXES(0), 0), 12, 15, 18, 21);
+  EXPECT(nx_matmul(m, nx_permute(m, (int32_t[]){1, 0}, 2)), 14, 38, 62, 38, 126, 214, 62, 214, 366);
+  EXPECT(nx_associative_scan(ramp(4, 1), NX_SCAN_SUM, 0), 0, 1, 3, 6);
+}
+
+static void values_come_and_go(void **state) {
+  (void)state;
+  float host[4] = {1, 2, 3, 4};
+  nx_import_desc d = {.size = sizeof d, .base = host, .bytes = sizeof host, .dtype = NX_F32, .rank = 1,
+                      .shape = (int64_t[]){4}, .mode = NX_IMPORT_COPY};
+  nx_tensor *x = NULL;
+  OK(nx_import(ctx, &d, &x));
+  x = nx_keep(x);
+  nx_tensor *there = GOOD(nx_to_device(x, CUDA)), *y = GOOD(nx_mul(there, there));
+  EXPECT(y, 1, 4, 9, 16);
+  EXPECT(nx_to_device(y, 0), 1, 4, 9, 16);
+  EXPECT(nx_to_device(nx_to_device(y, CUDA + 1), 1), 1, 4, 9, 16);
+  assert_null(nx_add(x, y)); /* on two devices */
+  assert_int_equal(take().status, NX_INVALID_ARGUMENT);
+  nx_tensor_release(x);
+}
+
+static void assigns_and_mappings(void **state) {
+  (void)state;
+  nx_tensor *x = ramp(4, 1), *before = GOOD(nx_add(x, x));
+  OK(nx_assign(part(x, 1, 2, 1), GOOD(nx_full(ctx, CUDA, NX_F32, 0, NULL, NX_NUMBER(9)))));
+  EXPECT(x, 0, 9, 9, 3);
+  EXPECT(before, 0, 2, 4, 6);
+  nx_mapping *m = NULL;
+  OK(nx_map(x, NX_MAP_READ | NX_MAP_WRITE, NULL, &m));
+  float *p = nx_mapping_base(m, NULL);
+  assert_true(p[1] == 9);
+  p[0] = 7; /* seen by what is recorded from now on */
+  EXPECT(nx_add(x, x), 14, 18, 18, 6);
+  OK(nx_assign(part(x, 3, 1, 1), GOOD(nx_full(ctx, CUDA, NX_F32, 0, NULL, NX_NUMBER(5)))));
+  OK(nx_realize(ctx, &x, 1, NULL));
+  assert_true(p[3] == 5);
+  nx_mapping_release(m);
+  EXPECT(nx_mul(x, x), 49, 81, 81, 25);
+}
+
+static void indices_are_checked(void **state) {
+  (void)state;
+  nx_tensor *x = ramp(5, 1), *good = GOOD(nx_cast(ramp(3, 2), NX_I32)),
+            *bad = GOOD(nx_cast(ramp(3, 4), NX_I32));
+  EXPECT(nx_gather(x, good, 0), 0, 2, 4);
+  nx_tensor *y = GOOD(nx_gather(x, bad, 0));
+  assert_int_equal(nx_realize(ctx, &y, 1, NULL), NX_INDEX_OUT_OF_RANGE);
+  nx_error e = take();
+  assert_int_equal(e.index, 2);
+  assert_string_equal(e.op, "gather");
+}
+
+static void host_functions(void **state) {
+  (void)state;
+  nx_tensor *x = ramp(6, -1);
+  EXPECT(nx_sort(x, 0, 0), -5, -4, -3, -2, -1, 0);
+  nx_tensor *a = GOOD(nx_add(nx_eye(ctx, CUDA, NX_F32, 2, 2, 0), nx_eye(ctx, CUDA, NX_F32, 2, 2, 0)));
+  EXPECT(nx_inv(a), 0.5f, 0, 0, 0.5f);
+}
+
+/* ---- every call of the driver fails once */
+
+static nx_status scenario(nx_context *c, float out[4]) {
+  nx_scope *s = nx_scope_begin(c);
+  nx_tensor *x = nx_arange(c, CUDA, NX_F32, NX_NUMBER(1), NX_NUMBER(1), 4),
+            *y = nx_sub(nx_mul(x, x), nx_reduce_max(x, NX_AXES(0), NX_KEEPDIMS));
+  nx_status status = y != NULL ? nx_read(y, out, 4 * sizeof *out, NULL) : nx_error_take(NULL);
+  if (status != NX_OK) nx_error_take(NULL);
+  if (s != NULL) nx_scope_end(s);
+  return status;
+}
+
+static void every_call_fails(void **state) {
+  static const struct {
+    int result;
+    nx_status status;
+  } kinds[] = {{2, NX_OUT_OF_MEMORY}, {719, NX_DEVICE_LOST}, {1, NX_INTERNAL}};
+  (void)state;
+  for (int k = 0; k < 3; k++) {
+    bool done = false;
+    for (int64_t n = 1; !done; n++) {
+      nx_context *c = NULL;
+      float out[4] = {0};
+      OK(nx_context_create(NULL, &c));
+      int64_t start = fake->calls, memory = fake->memory, modules = fake->modules,
+              contexts = fake->contexts, streams = fake->streams;
+      fake->fail_at = start + n;
+      fake->fail_with = kinds[k].result;
+      nx_status status = scenario(c, out);
+      done = fake->calls < start + n;
+      fake->fail_at = 0;
+      bool said = status == kinds[k].status || status == NX_DEVICE_UNAVAILABLE;
+      if (status != NX_OK && !said && !(status == NX_INTERNAL || status == NX_COMPILE_FAILED))
+        fprintf(stderr, "%s failed with %d: %s\n", fake->failed, kinds[k].result, nx_status_name(status));
+      assert_true(status == NX_OK || said || status == NX_INTERNAL || status == NX_COMPILE_FAILED);
+      if (status != NX_OK && kinds[k].result == 2) { /* nothing is lost */
+        assert_int_equal(scenario(c, out), NX_OK);
+        status = NX_OK;
+      }
+      if (status == NX_OK) assert_true(out[0] == -3 && out[3] == 12);
+      nx_context_release(c);
+      bool gives_back = strstr(fake->failed, "Free") || strstr(fake->failed, "Unload") ||
+                        strstr(fake->failed, "Destroy") || strstr(fake->failed, "Release") ||
+                        strstr(fake->failed, "Push");
+      if (gives_back) { /* what is not taken back stays */
+        *fake = (nxt_fake){.calls = fake->calls, .contexts = contexts, .streams = streams,
+                           .memory = memory, .modules = modules};
+        continue;
+      }
+      assert_int_equal(fake->memory, memory);
+      assert_int_equal(fake->modules, modules);
+      assert_int_equal(fake->contexts, contexts);
+      assert_int_equal(fake->streams, streams);
+    }
+  }
+}
+
+static void memory_is_limited(void **state) {
+  (void)state;
+  nx_context *c = NULL;
+  nx_context_options o = {.size = sizeof o, .memory_limit = 1 << 20};
+  OK(nx_context_create(&o, &c));
+  nx_tensor *x = GOOD(nx_arange(c, CUDA, NX_F32, NX_NUMBER(0), NX_NUMBER(1), 1 << 20));
+  assert_int_equal(nx_realize(c, &x, 1, NULL), NX_OUT_OF_MEMORY);
+  assert_int_equal(take().status, NX_OUT_OF_MEMORY);
+  nx_tensor_release(x);
+  nx_context_release(c);
+}
+
+static void a_child_has_no_gpu(void **state) {
+  (void)state;
+  nx_tensor *x = ramp(3, 1);
+  EXPECT(x, 0, 1, 2);
+  pid_t child = fork();
+  if (child == 0) {
+    nx_tensor *y = nx_add(x, x);
+    _exit(nx_realize(ctx, &y, 1, NULL) == NX_DEVICE_LOST ? 0 : 1);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+}
+
+static int open_fake(void **state) {
+  setenv("NX_CUDA", NXT_FAKE, 1);
+  setenv("NX_NVRTC", NXT_FAKE, 1);
+  setenv("NX_CACHE_DIR", "", 1);
+  void *library = dlopen(NXT_FAKE, RTLD_NOW);
+  nxt_fake_state *find = NULL;
+  if (library != NULL) *(void **)&find = dlsym(library, "nxt_fake_cuda");
+  if (find == NULL) return 1;
+  fake = find();
+  return open_context(state);
+}
+
+static int close_fake(void **state) {
+  int failed = close_context(state);
+  return failed || fake->memory || fake->modules || fake->streams || fake->contexts;
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      IN_SCOPE(devices_are_described), IN_SCOPE(values_are_computed_there),
+      IN_SCOPE(values_come_and_go),    IN_SCOPE(assigns_and_mappings),
+      IN_SCOPE(indices_are_checked),   IN_SCOPE(host_functions),
+      IN_SCOPE(every_call_fails),      IN_SCOPE(memory_is_limited),
+      IN_SCOPE(a_child_has_no_gpu),
+  };
+  return cmocka_run_group_tests(tests, open_fake, close_fake);
+}
