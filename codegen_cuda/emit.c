@@ -246,8 +246,7 @@ static void put_lanes(nxu_emitter *e, nxk_value v) {
 
 static void put_tasks(nxu_emitter *e, const nxk_part *part) {
   if (part->tasks_param < 0) nxu_put(e, "(nx_i64)%lld", (long long)part->tasks);
-  else
-    nxu_put(e, "nx_tasks_of(p%d, %lld)", part->tasks_param, (long long)part->tasks_divisor);
+  else nxu_put(e, "nx_tasks_of(p%d, %lld)", part->tasks_param, (long long)part->tasks_divisor);
 }
 
 static void begin_part(nxu_emitter *e, nxk_value v) {
@@ -323,8 +322,8 @@ static void put_arguments(nxu_emitter *e, bool scratch) {
   for (uint32_t i = 0; i < e->k->n_buffers; i++) {
     const nxk_buffer *b = &e->k->buffers[i];
     if (b->kind == NXK_LOCAL) continue;
-    nxu_put(e, "%s%s%s *%sb%u", comma, b->kind == NXK_IN ? "const " : "",
-            nxu_memory_type(b->dtype), b->restricted ? "__restrict__ " : "", i);
+    nxu_put(e, "%s%s%s *%sb%u", comma, b->kind == NXK_IN ? "const " : "", nxu_memory_type(b->dtype),
+            b->restricted ? "__restrict__ " : "", i);
     comma = ", ";
   }
   for (uint32_t i = 0; i < e->k->n_params; i++, comma = ", ")
@@ -419,7 +418,8 @@ nx_status nxu_print(const nxk_kernel *k, int64_t shared_most, nxi_text *out, nxu
   for (char *s = launch->entry; *s; s++)
     if (*s == '.') *s = '_';
   nxu_emitter e = {.k = k, .out = out, .diag = d, .exchanges = exchanges(k)};
-  int64_t bytes = nxu_shared_before(k, k->n_buffers), room = e.exchanges ? 8 * (int64_t)k->threads : 0;
+  int64_t bytes = nxu_shared_before(k, k->n_buffers),
+          room = e.exchanges ? 8 * (int64_t)k->threads : 0;
   launch->shared_bytes = bytes + room <= shared_most ? bytes + room : room;
   launch->scratch_bytes = bytes + room <= shared_most ? 0 : bytes;
   e.outlives = nxi_calloc((size_t)k->n_instrs + 1, 1);

@@ -50,8 +50,7 @@ static void put_element(nxu_emitter *e, const nxk_access *a, uint32_t copies, bo
   }
   nxu_put(e, "b%u[", a->buffer);
   put_base(e, a, copies, lanes);
-  if (a->index != NXK_NONE)
-    nxu_put(e, " + %s", nxu_ref(e, a->index, a->group ? 0 : copy).text);
+  if (a->index != NXK_NONE) nxu_put(e, " + %s", nxu_ref(e, a->index, a->group ? 0 : copy).text);
   if (copy && a->lane_stride) nxu_put(e, " + (nx_i64)%lld", (long long)a->lane_stride * copy);
   nxu_put(e, "]");
 }
@@ -251,8 +250,7 @@ static void store_elements(nxu_emitter *e, nxk_value v, const nxk_access *a, uin
     nxu_line(e);
     if (!lanes || a->mask != NXK_NONE) nxu_put(e, "if (");
     if (!lanes) nxu_put(e, a->mask != NXK_NONE ? "t == 0 && " : "t == 0");
-    if (a->mask != NXK_NONE)
-      nxu_put(e, "%s", nxu_ref(e, a->mask, mask_copy(e, a, copies, i)).text);
+    if (a->mask != NXK_NONE) nxu_put(e, "%s", nxu_ref(e, a->mask, mask_copy(e, a, copies, i)).text);
     if (!lanes || a->mask != NXK_NONE) nxu_put(e, ") ");
     put_element(e, a, copies, lanes, i);
     nxu_put(e, " = %s;", nxu_ref(e, in->args[0], i).text);
@@ -304,9 +302,7 @@ static void put_combination(nxu_emitter *e, const nxk_instr *in, nx_dtype t, con
   nxu_scalar(e, &o, a, b, "");
 }
 
-static bool is_arg(const nxk_instr *in) {
-  return in->kind == NXK_ARGMAX || in->kind == NXK_ARGMIN;
-}
+static bool is_arg(const nxk_instr *in) { return in->kind == NXK_ARGMAX || in->kind == NXK_ARGMIN; }
 
 /* Level `level` (a variable) of the tree. */
 static void put_level(nxu_emitter *e, const nxk_access *a, uint32_t copies, bool lanes,

@@ -62,8 +62,8 @@ static bool put_by_constant(nxu_emitter *e, const nxu_operation *o, const char *
   const char *type = nxu_type(o->result);
   if (!o->constant || nxi_is_float(o->type) || o->type == NX_BOOL) return false;
   bool division = (o->op == NXK_div || o->op == NXK_mod) && o->value != -1;
-  bool shift = (o->op == NXK_shl || o->op == NXK_shr) && o->value > 0 &&
-               o->value < nxi_dtypes[o->type].bits;
+  bool shift =
+      (o->op == NXK_shl || o->op == NXK_shr) && o->value > 0 && o->value < nxi_dtypes[o->type].bits;
   if (division) nxu_put(e, "(%s)(%s %c %s)", type, a, o->op == NXK_div ? '/' : '%', b);
   else if (shift && o->op == NXK_shr) nxu_put(e, "(%s)(%s >> %d)", type, a, (int)o->value);
   else if (shift) nxu_put(e, "(%s)((%s)%s << %d)", type, wrapping(o->type), a, (int)o->value);

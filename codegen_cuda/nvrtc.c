@@ -44,13 +44,14 @@ static void load(void) {
   void *handle = open_library();
   if (handle == NULL) {
     const char *why = dlerror();
-    snprintf(missing, sizeof missing, "NVRTC, the run-time compiler of CUDA 12 or 13, was not found: %.300s",
+    snprintf(missing, sizeof missing,
+             "NVRTC, the run-time compiler of CUDA 12 or 13, was not found: %.300s",
              why != NULL ? why : "no library of its name");
     return;
   }
-#define NVRTC(result, name, arguments)                                                     \
-  *(void **)&nvrtc.name = dlsym(handle, #name);                                            \
-  if (nvrtc.name == NULL && missing[0] == 0)                                               \
+#define NVRTC(result, name, arguments)          \
+  *(void **)&nvrtc.name = dlsym(handle, #name); \
+  if (nvrtc.name == NULL && missing[0] == 0)    \
     snprintf(missing, sizeof missing, "this NVRTC has no " #name ": it is too old or broken");
 #include "nvrtc.def"
 #undef NVRTC
@@ -112,8 +113,8 @@ static nx_status take_code(void *program, bool ptx, void **code, size_t *size, n
 nx_status nxu_compile(const char *source, const char *name, const char *arch, nxu_form form,
                       void **code, size_t *size, nxi_diag *d) {
   char architecture[40];
-  const char *options[] = {architecture,     "--std=c++17",      "-fmad=false",
-                           "-ftz=false",     "-prec-div=true",   "-prec-sqrt=true",
+  const char *options[] = {architecture,      "--std=c++17",       "-fmad=false",
+                           "-ftz=false",      "-prec-div=true",    "-prec-sqrt=true",
                            "-default-device", "--disable-warnings"};
   void *program = NULL;
   if (nxu_unavailable() != NULL)

@@ -450,7 +450,8 @@ static bool run_one(run *r, nxk_value v) {
     case NXK_fold: run_fold(r, v); return true;
     case NXK_tree_push: return run_tree_push(r, v);
     case NXK_tree_join: return run_tree_join(r, v);
-    default: return true; /* carry: set by its loop; barrier: all lanes are at the same place always */
+    default:
+      return true; /* carry: set by its loop; barrier: all lanes are at the same place always */
   }
 }
 

@@ -103,7 +103,8 @@ typedef struct nxk_buffer {
       elements; /* LOCAL: size of the array, private to one outer point (logical) or one task (bound) */
   bool aligned;    /* bound: the base is 64-byte aligned */
   bool restricted; /* no other buffer of the kernel overlaps it */
-  bool own;        /* threads, LOCAL: each thread uses only elements of its own, row after row of one element a thread */
+  bool
+      own; /* threads, LOCAL: each thread uses only elements of its own, row after row of one element a thread */
 } nxk_buffer;
 
 typedef struct nxk_term {
@@ -122,22 +123,25 @@ typedef struct nxk_access {
   uint32_t n_terms;
   nxk_term *terms;
   nxk_value index; /* further i64 index of stride 1 (lanes as the access), or NXK_NONE */
-  nxk_value mask;  /* bool, lanes as the access (threads: or one for each thread): false = do not touch memory; or
+  nxk_value
+      mask; /* bool, lanes as the access (threads: or one for each thread): false = do not touch memory; or
                       NXK_NONE */
   nxk_value other; /* load: value where the mask is false; NXK_NONE: zero */
   int64_t
       lane_stride; /* bound, lanes > 1: distance of neighbouring lanes; 1 = contiguous. Lanes are never
                             loaded with stride 0: load lanes 1 and splat */
   int64_t tree_stride; /* tree_push and tree_join */
-  uint32_t group;      /* threads: 0, or how many neighbouring lanes, those of a thread, are at one computed index: lane l
+  uint32_t
+      group; /* threads: 0, or how many neighbouring lanes, those of a thread, are at one computed index: lane l
                           is (l % group) * lane_stride from index l / group */
   uint32_t flags;
 } nxk_access;
 
 enum { NXK_INDEX_PART = 1 };
 typedef struct nxk_instr {
-  uint16_t op;   /* nxk_op */
-  uint16_t lanes; /* 1 at the logical level; a power of two up to NXK_MAX_LANES, of threads up to NXK_MOST_LANES */
+  uint16_t op; /* nxk_op */
+  uint16_t
+      lanes; /* 1 at the logical level; a power of two up to NXK_MAX_LANES, of threads up to NXK_MOST_LANES */
   uint8_t dtype; /* of the result; 0: none */
   uint8_t kind;  /* reduce, fold, tree_*: nxk_reduce_kind */
   uint8_t order; /* reduce: nxk_order */
@@ -159,7 +163,8 @@ typedef struct nxk_part {
 typedef struct nxk_kernel {
   nxi_arena arena;
   nxk_level level;
-  uint32_t threads; /* bound, for a GPU: threads of a block, a power of two from 32 to NXK_MAX_THREADS; else 0 */
+  uint32_t
+      threads; /* bound, for a GPU: threads of a block, a power of two from 32 to NXK_MAX_THREADS; else 0 */
   char name[64];
   nxk_instr *instrs;
   uint32_t n_instrs, cap_instrs;
@@ -237,7 +242,8 @@ nxk_value nxk_reduce(nxk_kernel *k, nxk_reduce_kind kind, nxk_order order, nxk_v
 nxk_value nxk_scan(nxk_kernel *k, nxk_reduce_kind kind, nxk_order order, nxk_value a, nxk_value b);
 nxk_value nxk_carry(nxk_kernel *k, nxk_value initial);
 void nxk_next(nxk_kernel *k, nxk_value carry, nxk_value value);
-nxk_value nxk_splat(nxk_kernel *k, nxk_value a, uint16_t lanes); /* a itself if it has those lanes */
+nxk_value nxk_splat(nxk_kernel *k, nxk_value a,
+                    uint16_t lanes); /* a itself if it has those lanes */
 nxk_value nxk_lanes(nxk_kernel *k, nxk_value base, uint16_t lanes);
 nxk_value nxk_active(nxk_kernel *k, nxk_value base, nxk_value end, uint16_t lanes);
 nxk_value nxk_zip(nxk_kernel *k, bool high, nxk_value a, nxk_value b); /* zip_low or zip_high */

@@ -26,9 +26,12 @@ static void put_header(const nxk_kernel *k, nxi_text *out) {
 
 static void put_access(const nxk_kernel *k, nxi_text *out, uint64_t number) {
   const nxk_access *a = &k->accesses[number];
-  uint64_t words[] = {both(a->buffer, a->n_terms), (uint64_t)a->offset,
-                      both(a->index, a->mask),     both(a->other, a->flags),
-                      (uint64_t)a->lane_stride,    (uint64_t)a->tree_stride,
+  uint64_t words[] = {both(a->buffer, a->n_terms),
+                      (uint64_t)a->offset,
+                      both(a->index, a->mask),
+                      both(a->other, a->flags),
+                      (uint64_t)a->lane_stride,
+                      (uint64_t)a->tree_stride,
                       a->group};
   put(out, words, sizeof words / sizeof *words);
   for (uint32_t i = 0; i < a->n_terms; i++)
@@ -76,11 +79,11 @@ void nxk_put_key(const nxk_kernel *k, nxi_text *out) {
   for (nxk_value v = 0; v < k->n_instrs; v++) {
     const nxk_instr *in = &k->instrs[v];
     uint64_t second = in->imm2 != UINT32_MAX;
-    uint64_t words[3] = {in->op | (uint64_t)in->lanes << 16 | (uint64_t)in->dtype << 32 |
-                             (uint64_t)in->kind << 40 | (uint64_t)(in->order | in->flags << 4) << 48 |
-                             (in->n_args | second << 4) << 56,
-                         both(in->args[0], in->n_args > 1 ? in->args[1] : 0),
-                         both(in->args[2], in->n_args > 3 ? in->args[3] : 0)};
+    uint64_t words[3] = {
+        in->op | (uint64_t)in->lanes << 16 | (uint64_t)in->dtype << 32 | (uint64_t)in->kind << 40 |
+            (uint64_t)(in->order | in->flags << 4) << 48 | (in->n_args | second << 4) << 56,
+        both(in->args[0], in->n_args > 1 ? in->args[1] : 0),
+        both(in->args[2], in->n_args > 3 ? in->args[3] : 0)};
     put(out, words, in->n_args >= 3 ? 3 : 1 + (in->n_args > 0));
     put_rest(k, out, in);
   }

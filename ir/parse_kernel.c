@@ -474,7 +474,8 @@ static bool read_instr(parser *p) {
                   .block = NXK_NONE};
   if (nxi_is_named(op) && op != NXK_for && op != NXK_rare)
     in.dtype = (uint8_t)read_type(p, &in.lanes);
-  else if (accept_word(p, "lanes") && expect(p, '=')) in.lanes = (uint16_t)read_int(p, 2, NXK_MOST_LANES);
+  else if (accept_word(p, "lanes") && expect(p, '='))
+    in.lanes = (uint16_t)read_int(p, 2, NXK_MOST_LANES);
   if (!p->failed) read_operands(p, &in);
   if (!end_line(p)) return false;
   if (nxi_opens(op) && ++p->depth > NXI_MAX_DEPTH) return fail(p, "blocks are nested too deep");

@@ -37,8 +37,8 @@ static void print_header(const nxk_kernel *k, nxi_text *out) {
     nxi_text_add(out, "  b%u: %s %s[", i, nxi_buffer_kind_name(b->kind), type_name(b->dtype));
     if (b->elements < 0) nxi_text_add(out, "?]");
     else nxi_text_add(out, "%lld]", (long long)b->elements);
-    nxi_text_add(out, "%s%s%s\n", b->aligned ? " aligned" : "",
-                 b->restricted ? " restricted" : "", b->own ? " own" : "");
+    nxi_text_add(out, "%s%s%s\n", b->aligned ? " aligned" : "", b->restricted ? " restricted" : "",
+                 b->own ? " own" : "");
   }
   for (uint32_t i = 0; i < k->n_params; i++)
     nxi_text_add(out, "  p%u: %s\n", i, type_name(k->param_types[i]));

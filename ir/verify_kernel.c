@@ -281,8 +281,7 @@ static void check_shape(nxi_checker *c, nxk_value v) {
   uint32_t threads = c->k->threads, most = threads ? 16 * threads : NXK_MAX_LANES;
   if (in->lanes == 0 || in->lanes > most || (in->lanes & (in->lanes - 1)))
     nxi_fault(c, v, "lanes are not a power of two up to %u", most);
-  else if (in->lanes > 1 && in->lanes < threads)
-    nxi_fault(c, v, "lanes are fewer than threads");
+  else if (in->lanes > 1 && in->lanes < threads) nxi_fault(c, v, "lanes are fewer than threads");
   else if (in->lanes > 1 && c->k->level == NXK_LOGICAL)
     nxi_fault(c, v, "a value of the logical level has lanes");
   bool typed = has_value((nxk_op)in->op);

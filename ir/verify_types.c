@@ -158,7 +158,8 @@ static void check_address(nxi_checker *c, nxk_value v, const nxk_access *a) {
 static void check_mask(nxi_checker *c, nxk_value v, const nxk_access *a) {
   const nxk_instr *in = &c->k->instrs[v];
   const nxk_instr *mask = a->mask == NXK_NONE ? NULL : nxi_operand(c, v, a->mask);
-  bool fits = mask && (mask->lanes == in->lanes || (mask->lanes > 1 && mask->lanes == c->k->threads));
+  bool fits =
+      mask && (mask->lanes == in->lanes || (mask->lanes > 1 && mask->lanes == c->k->threads));
   if (mask && (mask->dtype != NX_BOOL || !fits))
     nxi_fault(c, v, "the mask is not bool with the lanes of the access");
   if (a->other == NXK_NONE) return;
@@ -263,8 +264,7 @@ static void check_lanes(nxi_checker *c, nxk_value v) {
   if (!a) return;
   if (in->op == NXK_splat) {
     bool fits = a->lanes == 1 || (c->k->threads && a->lanes < in->lanes);
-    if (!fits || a->dtype != in->dtype)
-      nxi_fault(c, v, "a splat repeats one lane of its own type");
+    if (!fits || a->dtype != in->dtype) nxi_fault(c, v, "a splat repeats one lane of its own type");
     if (in->lanes == 1) nxi_fault(c, v, "a splat to one lane");
     return;
   }

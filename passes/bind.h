@@ -88,7 +88,7 @@ bool nxb_exact(const nxk_kernel *k, nxk_value reduce);
 int64_t nxb_widest(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop);
 /* Lanes for code that varies along `loop`: `registers` a value when little is alive, fewer under pressure. */
 uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop,
-                         uint32_t registers);
+                          uint32_t registers);
 /* Cycles one outer point takes, roughly, when everything is vectorised well. */
 double nxb_point_cycles(const nxb_binder *b);
 /* Vector operations one run of the code [first, last] takes, by the cost column of the scalar ops; loops in it count once. */
@@ -111,8 +111,8 @@ typedef struct nxb_tile {
 typedef struct nxb_view {
   nxk_value
       *map; /* logical value -> bound value, or the base of an affine one; NXK_NONE: not here yet */
-  int64_t
-      *step; /* lane l of an affine value (i64) is base + l * step; 0: map is the value itself. A base with one lane for
+  int64_t *
+      step; /* lane l of an affine value (i64) is base + l * step; 0: map is the value itself. A base with one lane for
                 each thread: base of the thread + (l % group) * step */
   uint16_t group; /* lanes of a thread, where bases differ from thread to thread; else 0 */
   uint16_t lanes;
@@ -123,10 +123,11 @@ typedef struct nxb_view {
   int64_t columns; /* 0: one outer point, arrays as they are */
   int64_t column_offset;
   nxk_value column,
-      column_origin;    /* the column of lane 0 is column - column_origin + column_offset */
-  bool stores;          /* write stores; false: leave them out */
-  nxk_value storing;    /* bool lanes that store, of those that are active; NXK_NONE: all */
-  nxk_value slot;       /* LOCAL arrays hold elements of each thread alone, in rows of one element a thread: this row (i64,
+      column_origin; /* the column of lane 0 is column - column_origin + column_offset */
+  bool stores;       /* write stores; false: leave them out */
+  nxk_value storing; /* bool lanes that store, of those that are active; NXK_NONE: all */
+  nxk_value
+      slot; /* LOCAL arrays hold elements of each thread alone, in rows of one element a thread: this row (i64,
                            one lane); NXK_NONE: they do not */
   const nxb_tile *tile; /* or NULL */
   nxk_value given;      /* a load whose value is in the map already, NXK_NONE */

@@ -309,7 +309,7 @@ bool nxb_reads_pass_cache(const nxb_binder *b, const nxb_stage *stage) {
 }
 
 uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop,
-                         uint32_t registers) {
+                          uint32_t registers) {
   int64_t lanes = b->target->vector_bytes / nxb_widest(b, first, last, loop);
   uint32_t cost = nxb_code_cost(b, first, last);
   uint32_t room = (b->target->vector_bytes >= 64 ? 24 : 12) / pressure(b, first, last, loop);

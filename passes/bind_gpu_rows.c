@@ -157,9 +157,9 @@ static spread choose_spread(const nxb_binder *b) {
     return s;
   }
   int64_t blocks = power_of_two_from(nxb_ceil(run, s.lanes * s.items)), at_once = 1;
-  while (at_once < blocks && at_once * s.lanes < most &&
-         (at_once * s.lanes < 32 || blocks / at_once > 2 ||
-          rows * at_once * s.lanes < MANY_THREADS))
+  while (
+      at_once < blocks && at_once * s.lanes < most &&
+      (at_once * s.lanes < 32 || blocks / at_once > 2 || rows * at_once * s.lanes < MANY_THREADS))
     at_once *= 2;
   s.threads = s.lanes * at_once;
   return s;
@@ -205,8 +205,7 @@ static nxk_value set_point(nxb_binder *b, nxb_view *view, const gpu_rows *r, con
   view->active = r->row_active;
   if (!h->all) {
     nxk_value exists = nxb_op(b, NXK_lt, point, nxb_int(b, h->stage->points));
-    view->active =
-        view->active == NXK_NONE ? exists : nxb_op(b, NXK_and, view->active, exists);
+    view->active = view->active == NXK_NONE ? exists : nxb_op(b, NXK_and, view->active, exists);
   }
   return point;
 }
@@ -241,7 +240,7 @@ typedef struct folding {
   const share *h;
   nxb_partial *partial; /* of each reduction */
   nxk_value *carry;     /* two a reduction and loop: [loop][2 * i] */
-  uint32_t *tree;       /* LOCAL array of each, where several blocks are added in pairs; else NXK_NONE */
+  uint32_t *tree; /* LOCAL array of each, where several blocks are added in pairs; else NXK_NONE */
   nx_dtype item_type;
 } folding;
 
@@ -308,8 +307,8 @@ static void join_blocks(nxb_binder *b, folding *f) {
   for (uint32_t i = 0; i < f->h->stage->n_reduces && !b->to->failed; i++) {
     if (f->tree[i] == NXK_NONE) continue;
     nxk_access a = tree_access(b, f, i);
-    f->partial[i].value = nxk_tree_join(b->to, kind_of(b, reduce_of(f, i)), count, b->threads, &a,
-                                        NULL, false);
+    f->partial[i].value =
+        nxk_tree_join(b->to, kind_of(b, reduce_of(f, i)), count, b->threads, &a, NULL, false);
   }
 }
 
@@ -328,8 +327,8 @@ static void fold_own(nxb_binder *b, nxb_view *view, const gpu_rows *r, folding *
   nxk_value point = set_point(b, &own, r, h, at);
   nxb_write_code(b, &own, h->stage->first, h->stage->last);
   for (uint32_t i = 0; i < h->stage->n_reduces; i++)
-    f->partial[i] = nxb_accumulate(b, &own, reduce_of(f, i), f->partial[i], point, f->item_type,
-                                   own.active);
+    f->partial[i] =
+        nxb_accumulate(b, &own, reduce_of(f, i), f->partial[i], point, f->item_type, own.active);
   close_carrying(b, f, h->items, 1, true);
   push_blocks(b, f, at.block);
   close_carrying(b, f, h->blocks, 0, false);
@@ -398,8 +397,7 @@ static void add_arrays(nxb_binder *b, const spread *s) {
           b->from->buffers[i].kind != NXK_LOCAL)
         continue;
       share h = share_of(s, stage_of(b, v));
-      b->local[i] =
-          nxb_add_local(b, b->from->buffers[i].dtype, h.blocks * h.items * b->threads);
+      b->local[i] = nxb_add_local(b, b->from->buffers[i].dtype, h.blocks * h.items * b->threads);
       if (b->local[i] == NXK_NONE) return;
       b->to->buffers[b->local[i]].own = h.unrolled;
     }

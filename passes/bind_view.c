@@ -288,7 +288,8 @@ int64_t nxb_multiple(const nxb_binder *b, nxk_value v) {
     bits = (uint64_t)nxb_multiple(b, in->args[0]) * (uint64_t)nxb_multiple(b, in->args[1]) | 64;
   else if (in->op == NXK_add || in->op == NXK_sub || in->op == NXK_mod || in->op == NXK_and)
     bits = (uint64_t)nxb_multiple(b, in->args[0]) | (uint64_t)nxb_multiple(b, in->args[1]);
-  else if (in->op == NXK_splat || (in->op == NXK_cast && nxi_is_integer(nxk_dtype(b->to, in->args[0]))))
+  else if (in->op == NXK_splat ||
+           (in->op == NXK_cast && nxi_is_integer(nxk_dtype(b->to, in->args[0]))))
     bits = (uint64_t)nxb_multiple(b, in->args[0]);
   if (in->op == NXK_and) { /* as of a product: what either divides */
     int64_t x = nxb_multiple(b, in->args[0]), y = nxb_multiple(b, in->args[1]);

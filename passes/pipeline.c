@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "codegen_cuda/codegen_cuda.h"
 #include "codegen_llvm/codegen_llvm.h"
 #include "graph_passes.h"
 
@@ -244,14 +245,36 @@ static nx_status show_machine_code(const nxk_kernel *bound, const nxi_target *t,
   return status;
 }
 
+static nx_status show_cuda(const nxk_kernel *bound, const nxi_target *t, nxi_diag *d) {
+  nxi_text source = {0}, shown = {0};
+  nxu_launch launch;
+  void *ptx = NULL;
+  size_t size = 0;
+  nxi_text_add(&source, "%s", nxu_prelude());
+  nx_status status = nxu_print(bound, t->shared_bytes, &source, &launch, d);
+  if (status == NX_OK && source.failed) status = nxi_oom(d);
+  if (status == NX_OK && nxp_wanted("ptx"))
+    status = nxu_compile(source.data, bound->name, t->isa, NXU_PTX, &ptx, &size, d);
+  if (status == NX_OK && ptx != NULL) {
+    nxi_text_put(&shown, ptx, (uint32_t)size);
+    status = nxp_show("ptx", bound->name, &shown, d);
+  }
+  nxi_free(ptx);
+  if (status == NX_OK && nxp_wanted("cuda")) return nxp_show("cuda", bound->name, &source, d);
+  nxi_text_free(&source);
+  return status;
+}
+
 /* Wherever the code of the kernel will come from: what is in a cache was made from the same text by the same passes, so
  * making it once more shows what runs. */
 static nx_status show_code(const nxp_plan *plan, const nxk_kernel *k, nxi_diag *d) {
   bool code = plan->options.executor == NXP_LLVM && (nxp_wanted("llvm") || nxp_wanted("asm"));
+  bool cuda = plan->options.executor == NXP_CUDA && (nxp_wanted("cuda") || nxp_wanted("ptx"));
   nxk_kernel *bound = NULL;
-  if (!code && !nxp_wanted("bound")) return NX_OK;
+  if (!code && !cuda && !nxp_wanted("bound")) return NX_OK;
   nx_status status = nxp_bind_kernel(k, &plan->target, &bound, d);
   if (status == NX_OK) status = show_kernel("bound", bound, d);
+  if (status == NX_OK && cuda) status = show_cuda(bound, &plan->target, d);
   if (status == NX_OK && code) status = show_machine_code(bound, &plan->target, d);
   nxk_destroy(bound);
   return status;

@@ -59,7 +59,7 @@ typedef struct nxp_launch {
   struct nxi_pool *pool;   /* NULL: this thread alone */
   int32_t (*poll)(void *); /* or NULL */
   void *poll_user;
-  bool keep_outputs; /* what lies in the outputs' memory is needed again if the launch fails */
+  bool keep_outputs;   /* what lies in the outputs' memory is needed again if the launch fails */
   struct nxi_gpu *gpu; /* all addresses are its; NULL: this machine's */
 } nxp_launch;
 /* Runs every step. Once memory of an input is being overwritten nothing in the plan can fail or be interrupted; with

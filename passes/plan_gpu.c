@@ -86,9 +86,9 @@ static nx_status bring(const gpu_run *r, span *spans, uint32_t n, void **memory)
     spans[i].host = block + used - spans[i].low;
     used += padded(spans[i].bytes);
     if (!spans[i].reads) continue;
-    nx_status status = nxi_gpu_download(r->launch->gpu, spans[i].host + spans[i].low,
-                                        spans[i].at + (uint64_t)spans[i].low, spans[i].bytes,
-                                        r->poll, r->d);
+    nx_status status =
+        nxi_gpu_download(r->launch->gpu, spans[i].host + spans[i].low,
+                         spans[i].at + (uint64_t)spans[i].low, spans[i].bytes, r->poll, r->d);
     if (status != NX_OK) return status;
   }
   return NX_OK;
@@ -153,8 +153,8 @@ static nx_status run_scatter(const gpu_run *r) {
   reach(&spans[2], c->rank, c->shape, c->updates, -1, 0, size);
   nx_status status = bring(r, spans, 3, &memory);
   if (status == NX_OK)
-    status = nxi_scatter_run(c, r->launch->pool, r->poll, spans[0].host, spans[1].host,
-                             spans[2].host);
+    status =
+        nxi_scatter_run(c, r->launch->pool, r->poll, spans[0].host, spans[1].host, spans[2].host);
   if (status == NX_OK) status = bring_back(r, spans, 3);
   nxi_free(memory);
   return status;

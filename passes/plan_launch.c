@@ -46,8 +46,8 @@ static int64_t task_count(const run *r) {
   return (n + s->tasks_divisor - 1) / s->tasks_divisor;
 }
 
-static nx_status interpret_kernel(const nxk_kernel *k, void *const *buffers,
-                                  const uint64_t *params, nxi_diag *d) {
+static nx_status interpret_kernel(const nxk_kernel *k, void *const *buffers, const uint64_t *params,
+                                  nxi_diag *d) {
   if (k->threads > 0 && nxp_debugging.run_threads != NULL)
     return nxp_debugging.run_threads(k, buffers, params, d);
   return nxk_interpret(k, buffers, params, 0, INT64_MAX, d);

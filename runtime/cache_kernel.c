@@ -106,7 +106,8 @@ void nxi_kernel_release(nxi_kernel *k) {
 const nxi_kernel_info *nxi_kernel_describe(const nxi_kernel *k) { return &k->info; }
 const void *nxi_kernel_code(const nxi_kernel *k) { return k->code; }
 
-static nxi_kernel *make_kernel(const nxi_code_maker *maker, const char *isa, const void *key, size_t key_size, uint64_t hash) {
+static nxi_kernel *make_kernel(const nxi_code_maker *maker, const char *isa, const void *key,
+                               size_t key_size, uint64_t hash) {
   nxi_kernel *k = nxi_calloc(1, sizeof *k + key_size);
   if (!k) return NULL;
   atomic_init(&k->references, 2);
@@ -404,8 +405,7 @@ static nx_status compile_bound(nxi_kernel_cache *c, nxi_kernel *k, const nxk_ker
   char entry[72];
   k->info = (nxi_kernel_info){0};
   nx_status s = count_tasks(&k->info, bound, d);
-  if (s == NX_OK)
-    s = c->maker->compile(c->user, bound, k->isa, &object, &size, entry, &k->info, d);
+  if (s == NX_OK) s = c->maker->compile(c->user, bound, k->isa, &object, &size, entry, &k->info, d);
   if (s == NX_OK) s = c->maker->load(c->user, object, size, entry, &k->info, &k->code, d);
   if (s == NX_OK) {
     k->info.object_bytes = size;

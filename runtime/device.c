@@ -70,8 +70,9 @@ static const char *reason(nx_device device) {
 
 static const char *name_of(nx_device device) {
   static const char *const names[NXI_DEVICE_CUDA + NXI_MOST_GPUS] = {
-      "cpu",    "interp", "cuda",   "cuda:1",  "cuda:2",  "cuda:3",  "cuda:4",  "cuda:5",  "cuda:6",
-      "cuda:7", "cuda:8", "cuda:9", "cuda:10", "cuda:11", "cuda:12", "cuda:13", "cuda:14", "cuda:15"};
+      "cpu",     "interp",  "cuda",    "cuda:1",  "cuda:2",  "cuda:3",
+      "cuda:4",  "cuda:5",  "cuda:6",  "cuda:7",  "cuda:8",  "cuda:9",
+      "cuda:10", "cuda:11", "cuda:12", "cuda:13", "cuda:14", "cuda:15"};
   return names[device];
 }
 
@@ -146,7 +147,8 @@ nx_status nx_device_describe(const nx_context *c, nx_device device, nx_device_in
   long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   if (device >= NXI_DEVICE_CUDA) {
     const char *ignored;
-    if (!why && nxi_gpu_describe(device - NXI_DEVICE_CUDA, &gpu, &ignored)) info.memory = gpu.memory;
+    if (!why && nxi_gpu_describe(device - NXI_DEVICE_CUDA, &gpu, &ignored))
+      info.memory = gpu.memory;
   } else if (pages > 0 && page > 0) {
     info.memory = (uint64_t)pages * (uint64_t)page;
   }

@@ -82,7 +82,8 @@ static nx_status refused(nxi_gpu *g, int result, const char *what, nxi_diag *d) 
   snprintf(words, sizeof words, "%s: %.60s (%.100s)", what,
            name != NULL ? name : "an unknown error", text != NULL ? text : "no text");
   if (!is_for_good(result))
-    return nxi_fail(d, NX_INTERNAL, "", "the driver of the GPU %s fails at %s", g->info.name, words);
+    return nxi_fail(d, NX_INTERNAL, "", "the driver of the GPU %s fails at %s", g->info.name,
+                    words);
   pthread_mutex_lock(&g->lock);
   if (!atomic_load(&g->lost)) memcpy(g->why_lost, words, sizeof words);
   atomic_store(&g->lost, true);
@@ -174,8 +175,8 @@ nx_status nxi_gpu_open(int32_t number, int64_t memory_limit, nxi_gpu **out, nxi_
   pthread_mutex_init(&g->lock, NULL);
   nx_status status = NX_OK;
   if (!nxi_target_for_isa(info.arch, &g->target) || g->cuda->device_get(&g->device, number) != 0)
-    status = nxi_fail(d, NX_DEVICE_UNAVAILABLE, "", "the GPU %s is of no kind that is known",
-                      info.name);
+    status =
+        nxi_fail(d, NX_DEVICE_UNAVAILABLE, "", "the GPU %s is of no kind that is known", info.name);
   g->target.shared_bytes = info.shared_bytes;
   if (status == NX_OK) status = open_context(g, d);
   if (status == NX_OK && nxi_fork_register(&g->fork_entry, &fork_hooks, g) != NX_OK)
@@ -313,7 +314,8 @@ nx_status nxi_gpu_wait(nxi_gpu *g, const nxi_poll *poll, nxi_diag *d) {
     struct timespec pause = {0, 50000};
     result = g->cuda->stream_query(g->stream);
     if (result != RESULT_NOT_READY) break;
-    if (poll->fn(poll->user) != 0) status = nxi_fail(d, NX_INTERRUPTED, "", "the poll callback asked to stop");
+    if (poll->fn(poll->user) != 0)
+      status = nxi_fail(d, NX_INTERRUPTED, "", "the poll callback asked to stop");
     else nanosleep(&pause, NULL);
   }
   leave(g);

@@ -11,10 +11,10 @@ static nx_status compile(void *user, const nxk_kernel *bound, const char *isa, v
   nxi_text text = {0};
   nxu_launch launch;
   nxi_text_add(&text, "%s", nxu_prelude());
-  nx_status status =
-      nxu_print(bound, nxi_gpu_properties(gpu)->shared_bytes, &text, &launch, d);
+  nx_status status = nxu_print(bound, nxi_gpu_properties(gpu)->shared_bytes, &text, &launch, d);
   if (status == NX_OK && text.failed) status = nxi_oom(d);
-  if (status == NX_OK) status = nxu_compile(text.data, bound->name, isa, NXU_CUBIN, object, size, d);
+  if (status == NX_OK)
+    status = nxu_compile(text.data, bound->name, isa, NXU_CUBIN, object, size, d);
   nxi_text_free(&text);
   if (status != NX_OK) return status;
   snprintf(entry, 72, "%s", launch.entry);

@@ -239,7 +239,7 @@ struct nx_context {
   struct nxi_plan_cache *plans;
   struct nxi_executor *executor;
   struct nxi_devices *devices; /* GPUs that were asked for; device.c */
-  nxi_run *spare_run; /* a workspace for the next run; run_lock */
+  nxi_run *spare_run;          /* a workspace for the next run; run_lock */
 
   pthread_mutex_t record_lock;
   nxi_table table;

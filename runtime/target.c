@@ -226,8 +226,10 @@ static bool gpu_target(const char *isa, nxi_target *out) {
   out->block_threads = threads;
   /* What the CUDA programming guide's table of compute capabilities says that one block may ask for. */
   bool most = major_minor == 90 || major_minor == 100 || major_minor == 103;
-  out->shared_bytes = most ? 227 << 10 : major_minor == 80 || major_minor == 87 ? 163 << 10
-                      : major_minor >= 86 ? 99 << 10 : 48 << 10;
+  out->shared_bytes = most                                     ? 227 << 10
+                      : major_minor == 80 || major_minor == 87 ? 163 << 10
+                      : major_minor >= 86                      ? 99 << 10
+                                                               : 48 << 10;
   return true;
 }
 

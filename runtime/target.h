@@ -7,12 +7,13 @@
 #include <stdint.h>
 
 typedef struct nxi_target {
-  char isa[16];         /* "avx512", "avx2", "generic" (x86-64 or unknown), "neon"; of a GPU "sm_90" or the like */
+  char isa
+      [16]; /* "avx512", "avx2", "generic" (x86-64 or unknown), "neon"; of a GPU "sm_90" or the like */
   char cpu[64];         /* model, for keys and `nxc info`; "unknown" */
   int32_t vector_bytes; /* of one register: 64, 32, 16 */
   int32_t threads;      /* that a run may use */
   int64_t l1_bytes, l2_bytes,
-      l3_bytes; /* data caches; l3: the whole of it that one run may count on */
+      l3_bytes;          /* data caches; l3: the whole of it that one run may count on */
   int32_t block_threads; /* GPU: threads of a block; 0: a processor */
   int64_t shared_bytes;  /* GPU: shared memory that a block may have */
 } nxi_target;

@@ -16,7 +16,7 @@
 #define __device__
 #define __forceinline__ inline
 #define __shared__
-#define __align__(n)         __attribute__((aligned(n)))
+#define __align__(n) __attribute__((aligned(n)))
 #define __launch_bounds__(n)
 #define NX_ON_HOST 1
 
@@ -187,8 +187,7 @@ template <class T> struct nx_host_argument<T *> {
 
 template <auto kernel> struct nx_host_kernel;
 template <class... A, void (*kernel)(A...)> struct nx_host_kernel<kernel> {
-  template <size_t... i>
-  static void unpack(const nx_host_arguments *a, std::index_sequence<i...>) {
+  template <size_t... i> static void unpack(const nx_host_arguments *a, std::index_sequence<i...>) {
     kernel(nx_host_argument<A>::get(a, (int)i)...);
   }
   static void enter(void *given) {

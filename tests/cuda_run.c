@@ -27,7 +27,6 @@ static uint64_t n_kernels, cap_kernels, n_runs;
 static void *libraries[1024];
 static int n_libraries;
 
-
 static void *must(void *p) {
   if (p != NULL) return p;
   fprintf(stderr, "out of memory\n");
@@ -125,7 +124,8 @@ static bool write_batch(const char *path, uint64_t first, uint64_t end) {
   for (uint64_t i = first; i < end; i++) {
     const char *entry = all[i]->launch.entry;
     fprintf(f,
-            "#define %s %s_%llu\n%sextern \"C\" void enter_%llu(void **values, unsigned blocks, unsigned threads, "
+            "#define %s %s_%llu\n%sextern \"C\" void enter_%llu(void **values, unsigned blocks, "
+            "unsigned threads, "
             "uint64_t seed) { nx_host_launch<%s>(values, blocks, threads, 0, seed); }\n#undef %s\n",
             entry, entry, (unsigned long long)i, all[i]->source, (unsigned long long)i, entry,
             entry);

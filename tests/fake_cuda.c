@@ -20,10 +20,10 @@ static int count(const char *name) {
   snprintf(fake.failed, sizeof fake.failed, "%s", name);
   return fake.fail_with;
 }
-#define CALL                   \
-  do {                         \
+#define CALL                      \
+  do {                            \
     int failed = count(__func__); \
-    if (failed) return failed; \
+    if (failed) return failed;    \
   } while (0)
 
 /* ---- the driver */
@@ -101,9 +101,9 @@ EXPORT int cuCtxPopCurrent_v2(void **context) {
   return 0;
 }
 /* Most calls need a context that is current on the thread. */
-#define INSIDE \
-  do {         \
-    CALL;      \
+#define INSIDE                  \
+  do {                          \
+    CALL;                       \
     if (depth <= 0) return 201; \
   } while (0)
 
@@ -204,12 +204,14 @@ static uint64_t hash_of(const char *text, uint64_t size) {
 /* The names of the kernels are what stands before "(" in lines of extern "C" __global__. */
 static void write_entries(FILE *f, const char *text) {
   for (const char *at = text; (at = strstr(at, "extern \"C\" __global__")) != NULL; at++) {
-    const char *bounds = strstr(at, "__launch_bounds__("), *name = bounds ? strchr(bounds, ')') : NULL;
+    const char *bounds = strstr(at, "__launch_bounds__("),
+               *name = bounds ? strchr(bounds, ')') : NULL;
     if (name == NULL) return;
     name += 2;
     int length = (int)strcspn(name, "(");
     fprintf(f,
-            "extern \"C\" void enter_%.*s(void **given, unsigned blocks, unsigned threads, unsigned long long offset)"
+            "extern \"C\" void enter_%.*s(void **given, unsigned blocks, unsigned threads, "
+            "unsigned long long offset)"
             " { nx_host_launch<%.*s>(given, blocks, threads, offset); }\n",
             length, name, length, name);
   }

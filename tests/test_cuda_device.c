@@ -53,8 +53,13 @@ static void values_are_computed_there(void **state) {
 static void values_come_and_go(void **state) {
   (void)state;
   float host[4] = {1, 2, 3, 4};
-  nx_import_desc d = {.size = sizeof d, .base = host, .bytes = sizeof host, .dtype = NX_F32, .rank = 1,
-                      .shape = (int64_t[]){4}, .mode = NX_IMPORT_COPY};
+  nx_import_desc d = {.size = sizeof d,
+                      .base = host,
+                      .bytes = sizeof host,
+                      .dtype = NX_F32,
+                      .rank = 1,
+                      .shape = (int64_t[]){4},
+                      .mode = NX_IMPORT_COPY};
   nx_tensor *x = NULL;
   OK(nx_import(ctx, &d, &x));
   x = nx_keep(x);
@@ -102,7 +107,8 @@ static void host_functions(void **state) {
   (void)state;
   nx_tensor *x = ramp(6, -1);
   EXPECT(nx_sort(x, 0, 0), -5, -4, -3, -2, -1, 0);
-  nx_tensor *a = GOOD(nx_add(nx_eye(ctx, CUDA, NX_F32, 2, 2, 0), nx_eye(ctx, CUDA, NX_F32, 2, 2, 0)));
+  nx_tensor *a =
+      GOOD(nx_add(nx_eye(ctx, CUDA, NX_F32, 2, 2, 0), nx_eye(ctx, CUDA, NX_F32, 2, 2, 0)));
   EXPECT(nx_inv(a), 0.5f, 0, 0, 0.5f);
 }
 
@@ -139,7 +145,8 @@ static void every_call_fails(void **state) {
       fake->fail_at = 0;
       bool said = status == kinds[k].status || status == NX_DEVICE_UNAVAILABLE;
       if (status != NX_OK && !said && !(status == NX_INTERNAL || status == NX_COMPILE_FAILED))
-        fprintf(stderr, "%s failed with %d: %s\n", fake->failed, kinds[k].result, nx_status_name(status));
+        fprintf(stderr, "%s failed with %d: %s\n", fake->failed, kinds[k].result,
+                nx_status_name(status));
       assert_true(status == NX_OK || said || status == NX_INTERNAL || status == NX_COMPILE_FAILED);
       if (status != NX_OK && kinds[k].result == 2) { /* nothing is lost */
         assert_int_equal(scenario(c, out), NX_OK);
@@ -151,8 +158,11 @@ static void every_call_fails(void **state) {
                         strstr(fake->failed, "Destroy") || strstr(fake->failed, "Release") ||
                         strstr(fake->failed, "Push");
       if (gives_back) { /* what is not taken back stays */
-        *fake = (nxt_fake){.calls = fake->calls, .contexts = contexts, .streams = streams,
-                           .memory = memory, .modules = modules};
+        *fake = (nxt_fake){.calls = fake->calls,
+                           .contexts = contexts,
+                           .streams = streams,
+                           .memory = memory,
+                           .modules = modules};
         continue;
       }
       assert_int_equal(fake->memory, memory);

@@ -28,8 +28,8 @@ static bool agrees(nxt_lab *lab, uint64_t seed, const nxt_config *config) {
 
 int main(int argc, char **argv) {
   uint64_t first = number(argc, argv, 1, 1), count = number(argc, argv, 2, 40), failures = 0;
-  const nxt_config config = {"CUDA C", NXP_KERNEL_INTERP,           true, true,
-                             argc > 3 ? argv[3] : "sm_90:64", 1, {0}};
+  const nxt_config config = {
+      "CUDA C", NXP_KERNEL_INTERP, true, true, argc > 3 ? argv[3] : "sm_90:64", 1, {0}};
   nxt_lab *lab = nxt_lab_create();
   nxt_cuda_collect();
   for (uint64_t i = 0; i < count; i++) failures += !agrees(lab, first + i, &config);

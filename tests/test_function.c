@@ -346,8 +346,8 @@ static void from_text(void **state) {
   assert_string_equal(port.name, "x");
   OK(nx_function_output(f, 0, &port));
   assert_string_equal(port.name, "y");
-  nx_tensor *x = GOOD(nx_full(ctx, device(), NX_F32, NX_SHAPE(2, 3), NX_NUMBER(3))), *y = call1(f, x),
-            *z = NULL;
+  nx_tensor *x = GOOD(nx_full(ctx, device(), NX_F32, NX_SHAPE(2, 3), NX_NUMBER(3))),
+            *y = call1(f, x), *z = NULL;
   EXPECT(y, 1 / 3.f, 1 / 3.f, 1 / 3.f, 1 / 3.f, 1 / 3.f, 1 / 3.f);
   OK(nx_function_record(f, &x, &z));
   EXPECT(z, 1 / 3.f, 1 / 3.f, 1 / 3.f, 1 / 3.f, 1 / 3.f, 1 / 3.f);

@@ -169,7 +169,8 @@ static void sums_are_in_order(void **state) {
   }
   memset(x, 0, sizeof x);
   for (int k = 0; k < N; k++) x[index[k]] += u[k];
-  nx_tensor *i = GOOD(nx_empty(ctx, device(), NX_I32, 1, &n)), *v = GOOD(nx_empty(ctx, device(), NX_F32, 1, &n));
+  nx_tensor *i = GOOD(nx_empty(ctx, device(), NX_I32, 1, &n)),
+            *v = GOOD(nx_empty(ctx, device(), NX_F32, 1, &n));
   OK(nx_write(i, index, sizeof index, NULL));
   OK(nx_write(v, u, sizeof u, NULL));
   nx_tensor *y = GOOD(nx_scatter(constant(M, 0), i, v, 0, NX_SCATTER_ADD, 0));

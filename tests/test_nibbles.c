@@ -275,8 +275,8 @@ static void made_and_moved(void **state) {
   nx_tensor *u = GOOD(nx_arange(ctx, device(), NX_U4, NX_INTEGER(9), NX_INTEGER(-2), 6));
   expect(NX_U4, u, &(line){6, {9, 7, 5, 3, 1, 15}}, "arange");
   expect(NX_I4, GOOD(nx_eye(ctx, device(), NX_I4, 2, 3, 1)), &(line){6, {0, 1, 0, 0, 0, 1}}, "eye");
-  expect(NX_I4, GOOD(nx_full(ctx, device(), NX_I4, NX_SHAPE(3), NX_INTEGER(13))), &(line){3, {-3, -3, -3}},
-         "full");
+  expect(NX_I4, GOOD(nx_full(ctx, device(), NX_I4, NX_SHAPE(3), NX_INTEGER(13))),
+         &(line){3, {-3, -3, -3}}, "full");
   expect(NX_U4, GOOD(nx_full(ctx, device(), NX_U4, NX_SHAPE(1), NX_NUMBER(99.5))), &(line){1, {15}},
          "full");
   nx_tensor *some = part(r, 1, 3, 2), *list[3] = {some, r, some};
