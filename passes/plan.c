@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The door to the compiler: makes plans, describes them, frees them. */
 #include "pipeline.h"
+#include "runtime/gpu_blas.h"
 #include "runtime/libraries.h"
 
 #include <string.h>
@@ -105,7 +106,8 @@ static nx_status build_from(nxp_builder *b, const nxi_poll *poll) {
 
 static nx_status create_steps(nxp_plan *p, const nxg_graph *recorded, const nxi_poll *poll,
                               nxp_compile_report *report, nxi_diag *d) {
-  bool blas = p->options.executor != NXP_CUDA && nxi_blas_get(NULL) != NULL;
+  bool gpu = p->options.executor == NXP_CUDA;
+  bool blas = gpu ? nxi_gpu_blas_missing() == NULL : nxi_blas_get(NULL) != NULL;
   nxg_graph *g = NULL;
   nxp_clusters *clusters = NULL;
   nxp_cluster_options cluster = {p->options.fuse, blas, &p->target};

@@ -9,7 +9,7 @@
 #if NX_HAVE_CUDA
 #define NXI_NO_CUDA
 #else
-#define NXI_NO_CUDA " (nothing here: this version of the library has no CUDA device)"
+#define NXI_NO_CUDA " (nothing here: the library was built without CUDA)"
 #endif
 
 /* One word of NX_DEBUG a row: name, what it does. */

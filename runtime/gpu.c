@@ -11,6 +11,7 @@
 #include "ir/alloc.h"
 #include "runtime/cuda_driver.h"
 #include "runtime/fork.h"
+#include "runtime/gpu_internal.h"
 
 /* Of the driver's enumerations. */
 enum {
@@ -49,6 +50,8 @@ struct nxi_gpu {
   piece *kept[CLASSES];
   int64_t limit;
   nxi_gpu_stats stats;
+  pthread_mutex_t blas_lock; /* one call at a time prepares and starts a product */
+  struct nxi_gpu_blas *blas;
   _Atomic bool lost;
   bool forked; /* lost to the parent, whose everything is */
   char why_lost[200];
@@ -92,13 +95,13 @@ static nx_status refused(nxi_gpu *g, int result, const char *what, nxi_diag *d) 
 }
 
 /* The driver's calls act on the context that is current on the thread. */
-static nx_status enter(nxi_gpu *g, nxi_diag *d) {
+nx_status nxi_gpu_enter(nxi_gpu *g, nxi_diag *d) {
   if (atomic_load_explicit(&g->lost, memory_order_relaxed)) return is_lost(g, d);
   int result = g->cuda->context_push(g->context);
   return result == 0 ? NX_OK : refused(g, result, "entering its context", d);
 }
 
-static void leave(nxi_gpu *g) {
+void nxi_gpu_leave(nxi_gpu *g) {
   void *own;
   g->cuda->context_pop(&own);
 }
@@ -151,14 +154,14 @@ static nx_status open_context(nxi_gpu *g, nxi_diag *d) {
     g->context = NULL;
     return refused(g, result, "making its context", d);
   }
-  nx_status status = enter(g, d);
+  nx_status status = nxi_gpu_enter(g, d);
   if (status != NX_OK) return status;
   result = g->cuda->stream_create(&g->stream, STREAM_NON_BLOCKING);
   if (result != 0) {
     g->stream = NULL;
     status = refused(g, result, "making a stream", d);
   }
-  leave(g);
+  nxi_gpu_leave(g);
   return status;
 }
 
@@ -173,6 +176,7 @@ nx_status nxi_gpu_open(int32_t number, int64_t memory_limit, nxi_gpu **out, nxi_
   g->info = info;
   g->limit = memory_limit;
   pthread_mutex_init(&g->lock, NULL);
+  pthread_mutex_init(&g->blas_lock, NULL);
   nx_status status = NX_OK;
   if (!nxi_target_for_isa(info.arch, &g->target) || g->cuda->device_get(&g->device, number) != 0)
     status =
@@ -204,16 +208,27 @@ void nxi_gpu_close(nxi_gpu *g) {
   /* After a fault these calls may fail, and free what they can. */
   bool entered = g->context != NULL && !g->forked && g->cuda->context_push(g->context) == 0;
   if (entered && g->stream != NULL) g->cuda->stream_wait(g->stream);
+  if (!g->forked) nxi_gpu_blas_free(g->blas);
   free_kept(g);
   if (entered && g->stream != NULL) g->cuda->stream_destroy(g->stream);
-  if (entered) leave(g);
+  if (entered) nxi_gpu_leave(g);
   if (g->context != NULL && !g->forked) g->cuda->context_release(g->device);
+  pthread_mutex_destroy(&g->blas_lock);
   pthread_mutex_destroy(&g->lock);
   nxi_free(g);
 }
 
 const nxi_target *nxi_gpu_target(const nxi_gpu *g) { return &g->target; }
 const nxi_gpu_info *nxi_gpu_properties(const nxi_gpu *g) { return &g->info; }
+
+void *nxi_gpu_stream(const nxi_gpu *g) { return g->stream; }
+
+struct nxi_gpu_blas **nxi_gpu_blas_lock(nxi_gpu *g) {
+  pthread_mutex_lock(&g->blas_lock);
+  return &g->blas;
+}
+
+void nxi_gpu_blas_unlock(nxi_gpu *g) { pthread_mutex_unlock(&g->blas_lock); }
 
 /* ---- memory: classes in four steps a doubling, so that a freed piece fits requests near its own */
 
@@ -244,7 +259,7 @@ static uint64_t take_kept(nxi_gpu *g, int number, int64_t size) {
 }
 
 static nx_status alloc_new(nxi_gpu *g, int64_t size, uint64_t *at, nxi_diag *d) {
-  nx_status status = enter(g, d);
+  nx_status status = nxi_gpu_enter(g, d);
   if (status != NX_OK) return status;
   int result = g->cuda->memory_alloc(at, (size_t)size);
   if (result == RESULT_MEMORY) { /* what is kept may be what is missing */
@@ -254,7 +269,7 @@ static nx_status alloc_new(nxi_gpu *g, int64_t size, uint64_t *at, nxi_diag *d) 
     pthread_mutex_unlock(&g->lock);
     result = g->cuda->memory_alloc(at, (size_t)size);
   }
-  leave(g);
+  nxi_gpu_leave(g);
   return result == 0 ? NX_OK : refused(g, result, "reserving memory", d);
 }
 
@@ -294,7 +309,7 @@ void nxi_gpu_free(nxi_gpu *g, uint64_t at, int64_t bytes) {
   if (p != NULL || g->forked || g->cuda->context_push(g->context) != 0) return;
   g->cuda->stream_wait(g->stream);
   g->cuda->memory_free(at);
-  leave(g);
+  nxi_gpu_leave(g);
 }
 
 void nxi_gpu_statistics(nxi_gpu *g, nxi_gpu_stats *out) {
@@ -306,7 +321,7 @@ void nxi_gpu_statistics(nxi_gpu *g, nxi_gpu_stats *out) {
 /* ---- the stream */
 
 nx_status nxi_gpu_wait(nxi_gpu *g, const nxi_poll *poll, nxi_diag *d) {
-  nx_status status = enter(g, d);
+  nx_status status = nxi_gpu_enter(g, d);
   if (status != NX_OK) return status;
   int result = RESULT_NOT_READY;
   if (poll == NULL || poll->fn == NULL) result = g->cuda->stream_wait(g->stream);
@@ -318,36 +333,36 @@ nx_status nxi_gpu_wait(nxi_gpu *g, const nxi_poll *poll, nxi_diag *d) {
       status = nxi_fail(d, NX_INTERRUPTED, "", "the poll callback asked to stop");
     else nanosleep(&pause, NULL);
   }
-  leave(g);
+  nxi_gpu_leave(g);
   if (status != NX_OK || result == 0) return status;
   return refused(g, result, "running", d);
 }
 
 nx_status nxi_gpu_upload(nxi_gpu *g, uint64_t to, const void *from, int64_t bytes, nxi_diag *d) {
-  nx_status status = bytes > 0 ? enter(g, d) : NX_OK;
+  nx_status status = bytes > 0 ? nxi_gpu_enter(g, d) : NX_OK;
   if (status != NX_OK || bytes <= 0) return status;
   int result = g->cuda->upload(to, from, (size_t)bytes, g->stream);
   if (result == 0) result = g->cuda->stream_wait(g->stream);
-  leave(g);
+  nxi_gpu_leave(g);
   return result == 0 ? NX_OK : refused(g, result, "copying to it", d);
 }
 
 nx_status nxi_gpu_download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, const nxi_poll *poll,
                            nxi_diag *d) {
   nx_status status = nxi_gpu_wait(g, poll, d);
-  if (status == NX_OK) status = bytes > 0 ? enter(g, d) : NX_OK;
+  if (status == NX_OK) status = bytes > 0 ? nxi_gpu_enter(g, d) : NX_OK;
   if (status != NX_OK || bytes <= 0) return status;
   int result = g->cuda->download(to, from, (size_t)bytes, g->stream);
   if (result == 0) result = g->cuda->stream_wait(g->stream);
-  leave(g);
+  nxi_gpu_leave(g);
   return result == 0 ? NX_OK : refused(g, result, "copying from it", d);
 }
 
 nx_status nxi_gpu_copy(nxi_gpu *g, uint64_t to, uint64_t from, int64_t bytes, nxi_diag *d) {
-  nx_status status = bytes > 0 && to != from ? enter(g, d) : NX_OK;
+  nx_status status = bytes > 0 && to != from ? nxi_gpu_enter(g, d) : NX_OK;
   if (status != NX_OK || bytes <= 0 || to == from) return status;
   int result = g->cuda->copy(to, from, (size_t)bytes, g->stream);
-  leave(g);
+  nxi_gpu_leave(g);
   return result == 0 ? NX_OK : refused(g, result, "copying on it", d);
 }
 
@@ -372,14 +387,14 @@ nx_status nxi_gpu_load(nxi_gpu *g, const void *cubin, const char *entry, int64_t
   if (c == NULL) return nxi_oom(d);
   c->gpu = g;
   c->shared_bytes = shared_bytes;
-  nx_status status = enter(g, d);
+  nx_status status = nxi_gpu_enter(g, d);
   if (status != NX_OK) {
     nxi_free(c);
     return status;
   }
   int result = load_function(c, cubin, entry);
   if (result != 0 && c->module != NULL) g->cuda->module_unload(c->module);
-  leave(g);
+  nxi_gpu_leave(g);
   if (result == 0) {
     *out = c;
     return NX_OK;
@@ -393,7 +408,7 @@ void nxi_gpu_unload(nxi_gpu_code *c) {
   if (!c->gpu->forked && c->gpu->cuda->context_push(c->gpu->context) == 0) {
     c->gpu->cuda->stream_wait(c->gpu->stream); /* it may be running */
     c->gpu->cuda->module_unload(c->module);
-    leave(c->gpu);
+    nxi_gpu_leave(c->gpu);
   }
   nxi_free(c);
 }
@@ -403,11 +418,11 @@ nx_status nxi_gpu_launch(const nxi_gpu_code *c, int64_t blocks, int32_t threads,
   nxi_gpu *g = c->gpu;
   if (blocks <= 0) return NX_OK;
   if (blocks > INT32_MAX) blocks = INT32_MAX; /* blocks take tasks in turn */
-  nx_status status = enter(g, d);
+  nx_status status = nxi_gpu_enter(g, d);
   if (status != NX_OK) return status;
   int result = g->cuda->launch(c->function, (unsigned)blocks, 1, 1, (unsigned)threads, 1, 1,
                                (unsigned)c->shared_bytes, g->stream, arguments, NULL);
-  leave(g);
+  nxi_gpu_leave(g);
   if (result != 0) return refused(g, result, "starting a kernel", d);
   pthread_mutex_lock(&g->lock);
   g->stats.launches++;

@@ -12,7 +12,7 @@ typedef struct nxt_fake {
   int64_t fail_at;             /* number of the call that fails, counted from 1; 0: none */
   int fail_with;               /* its result */
   int64_t memory, allocations; /* live bytes and pieces */
-  int64_t modules, streams, contexts;
+  int64_t modules, streams, contexts, handles, products;
   int64_t launches, most_memory; /* most_memory: more is refused; 0: no limit */
   char failed[64];               /* the function that was made to fail */
 } nxt_fake;

@@ -47,6 +47,24 @@ static void values_are_computed_there(void **state) {
   EXPECT(nx_reduce_sum(m, NX_AXES(1), 0), 6, 22, 38);
   EXPECT(nx_reduce_sum(m, NX_AXES(0), 0), 12, 15, 18, 21);
   EXPECT(nx_matmul(m, nx_permute(m, (int32_t[]){1, 0}, 2)), 14, 38, 62, 38, 126, 214, 62, 214, 366);
+  nx_tensor *l = GOOD(nx_reshape(ramp(2 * 40 * 40, 1), NX_SHAPE(2, 40, 40)));
+  nx_tensor *r = GOOD(nx_permute(l, (int32_t[]){0, 2, 1}, 3)), *both = GOOD(nx_matmul(l, r));
+  int64_t products = fake->products;
+  EXPECT(
+      nx_reduce_max(nx_reshape(nx_matmul(l, nx_eye(ctx, CUDA, NX_F32, 40, 40, 0)), NX_SHAPE(3200)),
+                    NX_AXES(0), 0),
+      3199);
+  OK(nx_realize(ctx, &both, 1, NULL));
+  assert_true(fake->products > products);
+  nx_tensor *own = GOOD(nx_reduce_sum(nx_mul(l, l), NX_AXES(2), 0)); /* its diagonal */
+  nx_tensor *diagonal =
+      GOOD(nx_reduce_sum(nx_mul(both, nx_eye(ctx, CUDA, NX_F32, 40, 40, 0)), NX_AXES(2), 0));
+  nx_tensor *off = GOOD(nx_reduce_max(
+      nx_abs(nx_sub(nx_div(diagonal, own), nx_full(ctx, CUDA, NX_F32, 0, NULL, NX_NUMBER(1)))),
+      NX_AXES(0, 1), 0));
+  float error = 1;
+  OK(nx_read(off, &error, sizeof error, NULL));
+  assert_true(error < 1e-5f);
   EXPECT(nx_associative_scan(ramp(4, 1), NX_SCAN_SUM, 0), 0, 1, 3, 6);
 }
 
@@ -137,7 +155,7 @@ static void every_call_fails(void **state) {
       float out[4] = {0};
       OK(nx_context_create(NULL, &c));
       int64_t start = fake->calls, memory = fake->memory, modules = fake->modules,
-              contexts = fake->contexts, streams = fake->streams;
+              contexts = fake->contexts, streams = fake->streams, handles = fake->handles;
       fake->fail_at = start + n;
       fake->fail_with = kinds[k].result;
       nx_status status = scenario(c, out);
@@ -202,6 +220,7 @@ static void a_child_has_no_gpu(void **state) {
 static int open_fake(void **state) {
   setenv("NX_CUDA", NXT_FAKE, 1);
   setenv("NX_NVRTC", NXT_FAKE, 1);
+  setenv("NX_CUBLAS", NXT_FAKE, 1);
   setenv("NX_CACHE_DIR", "", 1);
   void *library = dlopen(NXT_FAKE, RTLD_NOW);
   nxt_fake_state *find = NULL;
@@ -213,7 +232,12 @@ static int open_fake(void **state) {
 
 static int close_fake(void **state) {
   int failed = close_context(state);
-  return failed || fake->memory || fake->modules || fake->streams || fake->contexts;
+  if (fake->memory || fake->modules || fake->streams || fake->contexts || fake->handles)
+    fprintf(stderr, "left: %lld bytes, %lld modules, %lld streams, %lld contexts, %lld handles\n",
+            (long long)fake->memory, (long long)fake->modules, (long long)fake->streams,
+            (long long)fake->contexts, (long long)fake->handles);
+  return failed || fake->memory || fake->modules || fake->streams || fake->contexts ||
+         fake->handles;
 }
 
 int main(void) {
