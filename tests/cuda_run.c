@@ -120,7 +120,7 @@ char *nxt_cuda_source(uint64_t i) {
 static bool write_batch(const char *path, uint64_t first, uint64_t end) {
   FILE *f = fopen(path, "w");
   if (f == NULL) return false;
-  fprintf(f, "#include \"%s/cuda_host.h\"\n%s", NXT_SOURCE_DIRECTORY, nxu_prelude());
+  fprintf(f, "#include <cuda_host.h>\n%s", nxu_prelude());
   for (uint64_t i = first; i < end; i++) {
     const char *entry = all[i]->launch.entry;
     fprintf(f,
@@ -151,13 +151,10 @@ static bool load(const char *path, uint64_t first, uint64_t end) {
 }
 
 static bool build_batch(const char *directory, uint64_t first, uint64_t end) {
-  char source[256], object[256], command[1024];
-  const char *compiler = getenv("NXT_CXX");
+  char source[256], object[256], command[2000];
   snprintf(source, sizeof source, "%s/kernels.cc", directory);
   snprintf(object, sizeof object, "%s/kernels-%llu.so", directory, (unsigned long long)first);
-  snprintf(command, sizeof command,
-           "%s -std=c++17 -w -O0 -shared -fPIC -ffp-contract=off -fno-strict-aliasing %s -o %s",
-           compiler ? compiler : "c++", source, object);
+  snprintf(command, sizeof command, NXT_HOST_COMPILER " %s -o %s", source, object);
   bool good = write_batch(source, first, end) && system(command) == 0 && load(object, first, end);
   if (!good) fprintf(stderr, "%s failed\n", command);
   if (good || getenv("NXT_KEEP") == NULL) unlink(source);

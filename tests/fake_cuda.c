@@ -218,19 +218,16 @@ static void write_entries(FILE *f, const char *text) {
 }
 
 static void *compile(const char *text, uint64_t size) {
-  char source[128], object[128], command[700], directory[] = "/tmp/nx-fake-XXXXXX";
-  const char *compiler = getenv("NXT_CXX");
+  char source[128], object[128], command[2000], directory[] = "/tmp/nx-fake-XXXXXX";
   if (mkdtemp(directory) == NULL) return NULL;
   snprintf(source, sizeof source, "%s/k.cc", directory);
   snprintf(object, sizeof object, "%s/k.so", directory);
   FILE *f = fopen(source, "w");
   if (f == NULL) return NULL;
-  fprintf(f, "#include \"%s/cuda_host.h\"\n%.*s\n", NXT_SOURCE_DIRECTORY, (int)size, text);
+  fprintf(f, "#include <cuda_host.h>\n%.*s\n", (int)size, text);
   write_entries(f, text);
   fclose(f);
-  snprintf(command, sizeof command,
-           "%s -std=c++17 -w -O0 -shared -fPIC -ffp-contract=off -fno-strict-aliasing %s -o %s",
-           compiler ? compiler : "c++", source, object);
+  snprintf(command, sizeof command, NXT_HOST_COMPILER " %s -o %s", source, object);
   void *library = system(command) == 0 ? dlopen(object, RTLD_NOW | RTLD_LOCAL) : NULL;
   unlink(source);
   unlink(object);
