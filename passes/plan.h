@@ -29,7 +29,8 @@ typedef struct nxp_plan nxp_plan;
 
 /* What making a plan did. */
 typedef struct nxp_compile_report {
-  uint32_t nodes, kernels, library_calls;
+  uint32_t nodes, kernels, library_calls,
+      host_calls; /* host_calls: of a GPU's plan, done by the host */
   uint32_t kernel_hits, kernel_disk_hits, kernel_misses;
   double pass_ms, compile_ms;
 } nxp_compile_report;

@@ -80,6 +80,6 @@ nx_status nxp_add_call_group(nxp_building *s, uint32_t group) {
       !scratch(s, step, own, n_buffers - 1))
     return nxi_oom(b->d);
   nxp_more_work(b->plan, call->work.cost);
-  if (b->report != NULL) b->report->library_calls++;
+  nxp_count_host_call(b);
   return NX_OK;
 }

@@ -144,6 +144,12 @@ typedef struct nxp_builder {
   nxi_diag *d;
 } nxp_builder;
 nx_status nxp_build_steps(nxp_builder *b, const nxi_poll *poll);
+/* A library call that functions of this machine carry out, for a GPU too. */
+static inline void nxp_count_host_call(const nxp_builder *b) {
+  if (b->report == NULL) return;
+  b->report->library_calls++;
+  b->report->host_calls += b->plan->target.block_threads > 0;
+}
 
 /* plan_launch.c: what a check of indices found: the position of the first bad one, INT64_MAX if there is none. */
 nx_status nxp_report_check(const nxp_step *s, int64_t found, nxi_diag *d);

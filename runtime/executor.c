@@ -363,6 +363,7 @@ static void count_run(nxi_run *run, const nxi_plan *p, const nxp_plan *plan, boo
   r->nodes += p->report.nodes;
   r->kernels += interpret ? 0 : p->report.kernels;
   r->library_calls += interpret ? 0 : p->report.library_calls;
+  r->host_calls += interpret ? 0 : p->report.host_calls;
   r->interpreted += interpret;
   if (miss) {
     r->plan_misses++;

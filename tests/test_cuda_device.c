@@ -124,7 +124,13 @@ static void indices_are_checked(void **state) {
 static void host_functions(void **state) {
   (void)state;
   nx_tensor *x = ramp(6, -1);
-  EXPECT(nx_sort(x, 0, 0), -5, -4, -3, -2, -1, 0);
+  nx_report report = {.size = sizeof report};
+  nx_run_options o = {.size = sizeof o, .report = &report};
+  nx_tensor *sorted = GOOD(nx_sort(x, 0, 0));
+  OK(nx_realize(ctx, &sorted, 1, &o));
+  assert_int_equal(report.library_calls, 1);
+  assert_int_equal(report.host_calls, 1);
+  EXPECT(sorted, -5, -4, -3, -2, -1, 0);
   nx_tensor *a =
       GOOD(nx_add(nx_eye(ctx, CUDA, NX_F32, 2, 2, 0), nx_eye(ctx, CUDA, NX_F32, 2, 2, 0)));
   EXPECT(nx_inv(a), 0.5f, 0, 0, 0.5f);

@@ -36,6 +36,8 @@ typedef struct nx_report {
   uint64_t planned_bytes; /* outputs and temporaries, as planned, of the largest graph */
   uint64_t peak_bytes;    /* the most tensor data that was in use meanwhile, the whole context's */
   double record_ms, plan_ms, compile_ms, run_ms, total_ms; /* record_ms: extraction and keys */
+  uint64_t
+      host_calls; /* of the library calls, those for which a GPU's operands went to the host and back */
 } nx_report;
 
 /* The table of words that NX_DEBUG knows. Static. */
@@ -45,7 +47,7 @@ NX_API const char *nx_debug_help(void);
 NX_API nx_status nx_debug_set(const char *words);
 
 /* The graph that realising these tensors would run, as text of one stage: graph, clusters, kernels, bound,
- * plan, llvm, asm or dot. Runs nothing. *text ends with NUL; free it with nx_string_free. */
+ * plan, llvm, asm, gpu, cuda or dot. Runs nothing. *text ends with NUL; free it with nx_string_free. */
 NX_API nx_status nx_dump(nx_tensor *const *tensors, size_t n, const char *stage, char **text);
 NX_API nx_status nx_function_dump(const nx_function *f, const char *stage, char **text);
 NX_API void nx_string_free(char *text);
