@@ -186,7 +186,8 @@ static void every_call_fails(void **state) {
                            .contexts = contexts,
                            .streams = streams,
                            .memory = memory,
-                           .modules = modules};
+                           .modules = modules,
+                           .handles = handles};
         continue;
       }
       assert_int_equal(fake->memory, memory);
