@@ -168,6 +168,8 @@ nx_status nxl_compile(const nxk_kernel *k, const nxl_target *t, nxl_form form, v
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   nxi_diag own, *d = diag ? diag : &own;
   if (!diag) nxi_diag_clear(&own);
+  if (k->threads != 0)
+    return nxi_fail(d, NX_INVALID_ARGUMENT, "", "kernel %s is bound to threads, of a GPU", k->name);
   nxl_machine m;
   nx_status s = nxl_take_machine(t, &m, d);
   if (s != NX_OK) return s;

@@ -353,6 +353,20 @@ class Stages(Case):
                 same = self.nxc("dump", "-", "--stage", later, text=text)[0] == self.dump(later)
                 self.assertTrue(same, f"{later} of {stage}")
 
+    def test_gpu(self):
+        """Kernels bound for a GPU are texts like any other, and what is printed is printed from them."""
+        text = self.dump("gpu")
+        self.assertIn(" threads=256 {", text)
+        self.assertIn(" threads=64 {", self.dump("gpu", "--isa", "sm_80:64"))
+        self.assertEqual(self.nxc("opt", "-", text=text)[0], text)
+        self.assertEqual(self.nxc("dump", "-", "--stage", "cuda", text=text)[0], self.dump("cuda"))
+        self.assertEqual(self.nxc("dump", "-", "--stage", "cuda", text=self.dump("kernels"))[0], self.dump("cuda"))
+        self.file("g.nxir", text)
+        if self.compiles:
+            self.refused("kernel .* is bound to threads", "dump", "g.nxir", "--stage", "llvm")
+        self.file("b.nxir", self.dump("bound"))
+        self.refused("kernel .* is not bound to threads", "dump", "b.nxir", "--stage", "cuda")
+
     def test_several_kernels(self):
         text = """nxir 1
 graph @f(%x: f32[100,50], %y: f32[100,50]) -> (%a, %b) {

@@ -330,7 +330,7 @@ static const bad_text bad_texts[] = {
     {HEAD "  part tasks=p0/1 {\n", 3, 14, "declared parameter"},
     {HEAD "  %0 = load f32 b0[0]\n}\n", 3, 17, "declared buffer"},
     {HEAD "  %0 = param f32 p0\n}\n", 3, 18, "declared parameter"},
-    {HEAD "  %0 = const f32x3000 1\n}\n", 3, 14, "expected a type"},
+    {HEAD "  %0 = const f32x30000 1\n}\n", 3, 14, "expected a type"},
     {HEAD "  %0 = for round 0..2 {\n}\n", 3, 12, "expected outer"},
     {HEAD "  %0 = for seq 0.2 {\n}\n", 3, 18, "expected '.'"},
     {HEAD "}\nmore", 4, 1, "nothing after"},

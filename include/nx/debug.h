@@ -47,7 +47,8 @@ NX_API const char *nx_debug_help(void);
 NX_API nx_status nx_debug_set(const char *words);
 
 /* The graph that realising these tensors would run, as text of one stage: graph, clusters, kernels, bound,
- * plan, llvm, asm, gpu, cuda or dot. Runs nothing. *text ends with NUL; free it with nx_string_free. */
+ * plan, llvm, asm, gpu (kernels bound for a GPU), cuda (CUDA C of those) or dot. Runs nothing. *text ends with NUL; free it
+ * with nx_string_free. */
 NX_API nx_status nx_dump(nx_tensor *const *tensors, size_t n, const char *stage, char **text);
 NX_API nx_status nx_function_dump(const nx_function *f, const char *stage, char **text);
 NX_API void nx_string_free(char *text);

@@ -18,8 +18,10 @@ static const char usage[] =
     "  opt FILE.nxir [--passes NAME,NAME...] [--isa ISA]\n"
     "                  print a graph or a kernel after the passes named; without names a graph\n"
     "                  after all graph passes. Names: passes/pass_list.def\n"
-    "  dump FILE.nxir --stage graph|clusters|kernels|bound|plan|llvm|asm|dot [--isa ISA]\n"
-    "                  print one stage of the compiler; of a kernel: kernels, bound, llvm or asm\n"
+    "  dump FILE.nxir --stage graph|clusters|kernels|bound|plan|llvm|asm|gpu|cuda|dot\n"
+    "      [--isa ISA]\n"
+    "                  print one stage of the compiler; of a kernel: kernels, bound, llvm, asm,\n"
+    "                  gpu (bound for a GPU) or cuda (CUDA C)\n"
     "  info            version, processor, libraries, devices, cache\n"
     "  cache list|verify|trim|clear [--dir DIRECTORY] [--size BYTES[K|M|G]]\n"
     "                  the kernels on disk: list them, remove damaged ones, cut down to a size, "
@@ -28,6 +30,7 @@ static const char usage[] =
     "\n"
     "FILE may be - for standard input. ISA is avx512, avx2, generic or neon; without it, this "
     "machine's.\n"
+    "For gpu and cuda it is a kind of GPU, such as sm_90 (the one without it) or sm_80.\n"
     "Exit status: 0 done; 1 failed, with the reason as FILE:LINE:COLUMN: sentence; 2 wrong use.\n";
 
 static const struct {

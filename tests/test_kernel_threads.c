@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: ISC */
+/* Kernels of threads: their text, their keys, what the verifier says of them, and what their operations mean. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kernel_util.h"
+
+/* Everything that only kernels of threads have. b1 = the negative of pairs of b0, exchanged; b2: rows of each thread. */
+static const char *const everything = "nxir 1\n"
+                                      "kernel @all bound threads=32 {\n"
+                                      "  b0: in f32[640] aligned\n"
+                                      "  b1: out f32[640] aligned\n"
+                                      "  b2: local f32[64] own\n"
+                                      "  b3: local f32[64]\n"
+                                      "  part tasks=4 {\n"
+                                      "    %1 = for task 0..4 {\n"
+                                      "      %2 = const i64 64\n"
+                                      "      %3 = mul i64 %1, %2\n"
+                                      "      %4 = const i64 200\n"
+                                      "      %5 = lanes i64x32 %3\n"
+                                      "      %6 = splat i64x32 %4\n"
+                                      "      %7 = lt boolx32 %5, %6\n"
+                                      "      %8 = load f32x64 b0[0 + 1*%3] stride=1 mask=%7 whole\n"
+                                      "      %9 = load f32x64 b0[0 + idx %5] stride=64 group=2\n"
+                                      "      %10 = swap f32x64 %8, 3\n"
+                                      "      %11 = load f32x32 b0[32] stride=1\n"
+                                      "      %12 = splat f32x64 %11\n"
+                                      "      %13 = add f32x64 %10, %12\n"
+                                      "      store lanes=64 %13, b3[0] stride=1 whole\n"
+                                      "      barrier\n"
+                                      "      %16 = for seq 0..2 unroll {\n"
+                                      "        store lanes=32 %11, b2[0 + 32*%16] stride=1\n"
+                                      "        %18 = load f32x32 b2[0 + 32*%16] stride=1\n"
+                                      "      }\n"
+                                      "      %20 = load f32x64 b3[63] stride=-1\n"
+                                      "      store lanes=64 %20, b1[0 + 1*%3] stride=1 mask=%7\n"
+                                      "    }\n"
+                                      "  }\n"
+                                      "}\n";
+
+static void texts_round_trip(void **state) {
+  (void)state;
+  nxk_kernel *k = parse(everything), *copy = nxk_clone(k);
+  char *printed = text_of(k), *cloned = text_of(copy);
+  assert_string_equal(printed, everything);
+  assert_string_equal(cloned, everything);
+  assert_verified(k);
+  nxi_free(printed);
+  nxi_free(cloned);
+  nxk_destroy(k);
+  nxk_destroy(copy);
+}
+
+/* ---- keys */
+
+typedef struct change {
+  const char *from, *to;
+} change;
+static const change changes[] = {
+    {"threads=32", "threads=64"},
+    {"f32[64] own", "f32[64]"},
+    {"mask=%7 whole\n", "mask=%7\n"},
+    {"group=2", "group=4"},
+    {"stride=64 group=2", "stride=64"},
+    {"swap f32x64 %8, 3", "swap f32x64 %8, 5"},
+    {"swap f32x64 %8, 3", "neg f32x64 %8"},
+    {"barrier", "store %4, b0[0]"},
+    {" unroll", ""},
+    {"splat f32x64 %11", "splat f32x128 %11"},
+};
+enum { CHANGES = sizeof changes / sizeof *changes };
+
+static nxi_text key_of(const change *c) {
+  char text[4096];
+  const char *at = c ? strstr(everything, c->from) : everything;
+  assert_non_null(at);
+  snprintf(text, sizeof text, "%.*s%s%s", (int)(at - everything), everything, c ? c->to : "",
+           at + (c ? strlen(c->from) : 0));
+  nxk_kernel *k = parse(text);
+  nxi_text key = {0};
+  nxk_put_key(k, &key);
+  assert_false(key.failed);
+  nxk_destroy(k);
+  return key;
+}
+
+static bool same_key(const nxi_text *a, const nxi_text *b) {
+  return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
+}
+
+static void keys_tell_kernels_apart(void **state) {
+  (void)state;
+  nxi_text keys[CHANGES + 2];
+  keys[CHANGES] = key_of(NULL);
+  keys[CHANGES + 1] = key_of(NULL);
+  assert_true(same_key(&keys[CHANGES], &keys[CHANGES + 1]));
+  for (int i = 0; i < CHANGES; i++) keys[i] = key_of(&changes[i]);
+  for (int i = 0; i <= CHANGES; i++)
+    for (int k = 0; k < i; k++)
+      if (same_key(&keys[i], &keys[k])) fail_msg("change %d and %d have the same key", k, i);
+  for (int i = 0; i < CHANGES + 2; i++) nxi_text_free(&keys[i]);
+}
+
+/* ---- the verifier */
+
+typedef struct bad_kernel {
+  const char *head, *body, *fault;
+} bad_kernel;
+
+#define T32  "bound threads=32"
+#define T0   "bound"
+#define WIDE "%w = splat f32x32 %c\n%l = lanes i64x32 %n\n"
+static const bad_kernel bad_kernels[] = {
+    {"bound threads=48", "", "power of two from 32"},
+    {"logical threads=32", "", "of a bound kernel"},
+    {T32, "%x = splat f32x16 %c\n", "fewer than threads"},
+    {T32, "%x = splat f32x1024 %c\n", "power of two up to 512"},
+    {T0, "%x = splat f32x256 %c\n", "power of two up to 128"},
+    {T0, "%x = splat f32x4 %c\n%y = splat f32x8 %x\n", "repeats one lane"},
+    {T32, WIDE "%x = splat f32x64 %w\n%y = splat f32x64 %x\n", "repeats one lane"},
+    {T0, "%x = splat f32x4 %c\n%y = swap f32x4 %x, 1\n", "a swap in a kernel without threads"},
+    {T32, WIDE "%x = swap f32x32 %w, 32\n", "no lane at that distance"},
+    {T32, WIDE "%x = swap f32x32 %l, 1\n", "not the type and lanes"},
+    {T32, WIDE "%x = swap f32x64 %w, 1\n", "not the type and lanes"},
+    {T0, "barrier\n", "a barrier in a kernel without threads"},
+    {T32, "%b = const bool true\n%r = rare %b {\nbarrier\n}\n", "has an effect"},
+    {T32, WIDE "%b = const bool true\n%r = rare %b {\n%x = swap f32x32 %w, 1\n}\n",
+     "has an effect"},
+    {T32, WIDE "%x = zip_low f32x32 %w, %w\n", "a zip in a kernel of threads"},
+    {T32, WIDE "%x = fold f32 sum %w\n", "a fold in a kernel of threads"},
+    {T0, "%i = for seq 0..4 unroll {\n}\n", "cannot be written out"},
+    {T32, "%i = for seq 0..%n unroll {\n}\n", "cannot be written out"},
+    {T32, "%x = load f32x64 b0[0] stride=2 whole\n", "do not lie beside each other"},
+    {T32, "%x = load f32x32 b0[0] stride=1 whole\n", "do not lie beside each other"},
+    {T32, "%i = lanes i64x64 %n\n%x = load f32x64 b0[0 + idx %i] stride=1 whole\n",
+     "do not lie beside each other"},
+    {T0, "%x = load f32x4 b0[0] stride=1 whole\n", "do not lie beside each other"},
+    {T32, WIDE "%x = load f32x64 b0[0] stride=1 group=2\n", "at a computed index"},
+    {T32, WIDE "%x = load f32x64 b0[0 + idx %l] stride=1 group=4\n", "the lanes of one thread"},
+    {T32, "%i = lanes i64x64 %n\n%x = load f32x64 b0[0 + idx %i] stride=1 group=2\n",
+     "idx is not i64"},
+    {T32, WIDE "%m = splat boolx64 %b\n%x = load f32x32 b0[0] stride=1 mask=%m\n",
+     "lanes of the access"},
+    {T32, "%x = load f32 b2[0]\n", "keep to their own"},
+    {T32, "%x = load f32x64 b2[0] stride=1\n", "keep to their own"},
+    {T32, "%x = load f32x32 b2[0] stride=2\n", "keep to their own"},
+    {T32, "%x = load f32x32 b2[8] stride=1\n", "keep to their own"},
+    {T32, "%x = load f32x32 b2[0 + 8*%n] stride=1\n", "keep to their own"},
+    {T32, WIDE "%x = load f32x32 b2[0 + idx %l]\n", "keep to their own"},
+    {T0, "%x = load f32x4 b2[0] stride=1\n", "no local array of threads"},
+};
+
+static void bad_kernels_are_refused(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof bad_kernels / sizeof *bad_kernels; i++) {
+    const bad_kernel *bad = &bad_kernels[i];
+    char text[2048];
+    snprintf(text, sizeof text,
+             "nxir 1\nkernel @bad %s {\nb0: in f32[999] aligned\nb1: out f32[999]\n"
+             "b2: local f32[64] own\n%s%s%s}\n",
+             bad->head,
+             bad->body[0] ? "part tasks=4 {\n%t = for task 0..4 {\n%c = const f32 1\n"
+                            "%n = const i64 2\n"
+                          : "",
+             bad->body, bad->body[0] ? "}\n}\n" : "");
+    if (strstr(bad->body, "%b\n")) { /* a condition */
+      char *at = strstr(text, "%c = ");
+      memmove(at + 21, at, strlen(at) + 1);
+      memcpy(at, "%b = const bool true\n", 21);
+    }
+    nxk_kernel *k = parse(text);
+    nxi_text faults = {0};
+    bool good = nxk_verify(k, &faults);
+    if (good || !strstr(faults.data, bad->fault))
+      fail_msg("kernel %zu, expected: %s\n%s", i, bad->fault, good ? text : faults.data);
+    nxi_text_free(&faults);
+    nxk_destroy(k);
+  }
+}
+
+static void bad_texts_are_refused(void **state) {
+  (void)state;
+  static const char *const texts[] = {
+      "kernel @k bound threads=16 {\n}\n",
+      "kernel @k bound threads=2048 {\n}\n",
+      "kernel @k bound threads=32 {\n  %0 = const f32x32768 1\n}\n",
+      "kernel @k bound threads=32 {\n  b0: in f32[4]\n  %0 = load f32x64 b0[0] group=32\n}\n",
+      "kernel @k bound threads=32 {\n  %0 = const f32 1\n  %1 = swap f32x32 %0, 0\n}\n",
+      "kernel @k bound threads=32 {\n  %0 = barrier\n}\n",
+  };
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    char text[200];
+    nxk_kernel *k = NULL;
+    snprintf(text, sizeof text, "nxir 1\n%s", texts[i]);
+    if (nxk_parse(text, strlen(text), &k, NULL) != NX_PARSE) fail_msg("text %zu was read", i);
+    assert_null(k);
+  }
+}
+
+/* ---- copying instruction by instruction gives the same kernel */
+
+static void copies(void **state) {
+  (void)state;
+  nxk_kernel *k = parse(everything), *copy = nxk_create(k->level, k->name);
+  nxk_value *map = malloc(k->n_instrs * sizeof *map);
+  copy->threads = k->threads;
+  for (uint32_t b = 0; b < k->n_buffers; b++) {
+    nxk_add_buffer(copy, k->buffers[b].kind, k->buffers[b].dtype, k->buffers[b].elements);
+    copy->buffers[b] = k->buffers[b];
+  }
+  for (uint32_t v = 0; v < k->n_instrs; v++) nxk_copy_instr(copy, k, v, map);
+  assert_verified(copy);
+  char *printed = text_of(copy);
+  assert_string_equal(printed, everything);
+  nxi_free(printed);
+  free(map);
+  nxk_destroy(k);
+  nxk_destroy(copy);
+}
+
+/* ---- what they mean */
+
+/* b1[task * 64 + l] = b0[63 - l swapped by 3] + b0[32 + (63 - l) / 2], where the task's mask of each two lanes lets it. */
+static void swaps_splats_and_masks(void **state) {
+  (void)state;
+  nxk_kernel *k = parse(everything);
+  float x[640], y[640];
+  for (int i = 0; i < 640; i++) x[i] = (float)i, y[i] = -1;
+  void *buffers[] = {x, y};
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  assert_int_equal(nxk_interpret(k, buffers, NULL, 0, 4, &d), NX_OK);
+  for (int i = 0; i < 640; i++) {
+    int task = i / 64, from = 63 - i % 64, partner = from ^ 3;
+    bool stored = i < 256 && task * 64 + i % 64 / 2 < 200;
+    bool loaded = task * 64 + partner / 2 < 200;
+    float expected = (loaded ? x[task * 64 + partner] : 0) + x[32 + from / 2];
+    if (y[i] != (stored ? expected : -1)) fail_msg("element %d: %g", i, (double)y[i]);
+  }
+  nxk_destroy(k);
+}
+
+/* Lane l of a group is at the index of its thread and stride times its number there. */
+static void groups_share_an_index(void **state) {
+  (void)state;
+  nxk_kernel *k = parse("nxir 1\nkernel @k bound threads=32 {\nb0: in i32[320]\nb1: out i32[64]\n"
+                        "part tasks=1 {\n%t = for task 0..1 {\n%two = const i64 2\n"
+                        "%one = lanes i64x32 %t\n%w = splat i64x32 %two\n%i = mul i64x32 %one, %w\n"
+                        "%x = load i32x64 b0[3 + idx %i] stride=100 group=2\n"
+                        "store lanes=64 %x, b1[0 + idx %i] stride=1 group=2 whole\n}\n}\n}\n");
+  int32_t x[320], y[64];
+  for (int i = 0; i < 320; i++) x[i] = i;
+  void *buffers[] = {x, y};
+  assert_verified(k);
+  interpret(k, buffers, NULL);
+  for (int l = 0; l < 64; l++) assert_int_equal(y[l], 3 + l / 2 * 2 + l % 2 * 100);
+  nxk_destroy(k);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(texts_round_trip),
+      cmocka_unit_test(keys_tell_kernels_apart),
+      cmocka_unit_test(bad_kernels_are_refused),
+      cmocka_unit_test(bad_texts_are_refused),
+      cmocka_unit_test(copies),
+      cmocka_unit_test(swaps_splats_and_masks),
+      cmocka_unit_test(groups_share_an_index),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
