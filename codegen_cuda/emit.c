@@ -72,6 +72,8 @@ static nxu_name constant_text(const nxk_instr *in) {
     snprintf(n.text, sizeof n.text, "(nx_i64)0x8000000000000000ull");
   else if (t == NX_I64) snprintf(n.text, sizeof n.text, "(nx_i64)%lld", (long long)in->imm);
   else if (t == NX_U64) snprintf(n.text, sizeof n.text, "%lluull", (unsigned long long)in->imm);
+  else if (t == NX_I32 && (int32_t)in->imm > INT32_MIN)
+    snprintf(n.text, sizeof n.text, (int32_t)in->imm < 0 ? "(%d)" : "%d", (int32_t)in->imm);
   else
     snprintf(n.text, sizeof n.text, "(%s)0x%llxu", nxu_type(t),
              (unsigned long long)(in->imm & (UINT64_MAX >> (64 - nxi_dtypes[t].bits))));

@@ -15,20 +15,47 @@ static nx_dtype dtype_at(const nxu_emitter *e, const nxk_access *a) {
 
 /* ---- addresses */
 
-/* The element of the thread's first lane, without the computed index. */
-static void put_base(nxu_emitter *e, const nxk_access *a, uint32_t copies, bool lanes) {
+/* Whether the address is computed in 32 bits: as its indices say; without any, if it fits. */
+static bool is_narrow(const nxu_emitter *e, const nxk_access *a) {
+  nxk_value index = a->n_terms ? a->terms[0].index : a->index;
+  if (index != NXK_NONE) return e->k->instrs[index].dtype == NX_I32;
+  return a->offset == (int16_t)a->offset && a->lane_stride == (int16_t)a->lane_stride;
+}
+
+/* A number that counts elements: of 32 bits, or of 64. */
+static void put_count(nxu_emitter *e, const nxk_access *a, int64_t n) {
+  nxu_put(e, is_narrow(e, a) ? "%lld" : "(nx_i64)%lld", (long long)n);
+}
+
+static void put_times(nxu_emitter *e, const nxk_access *a, const char *what, int64_t n) {
+  nxu_put(e, "%s", what);
+  if (n == 1) return;
+  nxu_put(e, " * ");
+  put_count(e, a, n);
+}
+
+/* The element of the thread's first lane, with the computed index of that of lane `copy`. */
+static void put_base(nxu_emitter *e, const nxk_access *a, uint32_t copies, bool lanes,
+                     uint32_t copy) {
   const char *plus = "";
-  if (a->offset || (a->n_terms == 0 && !(lanes && a->lane_stride && !a->group))) {
-    nxu_put(e, "(nx_i64)%lld", (long long)a->offset);
+  bool strides = lanes && a->lane_stride && !a->group;
+  for (uint32_t i = 0; i < a->n_terms; i++, plus = " + ") {
+    nxu_put(e, "%s", plus);
+    put_times(e, a, nxu_ref(e, a->terms[i].index, 0).text, a->terms[i].stride);
+  }
+  if (a->index != NXK_NONE) {
+    nxu_put(e, "%s%s", plus, nxu_ref(e, a->index, a->group ? 0 : copy).text);
     plus = " + ";
   }
-  for (uint32_t i = 0; i < a->n_terms; i++) {
-    nxu_put(e, a->terms[i].stride == 1 ? "%s%s" : "%s%s * (nx_i64)%lld", plus,
-            nxu_ref(e, a->terms[i].index, 0).text, (long long)a->terms[i].stride);
+  if (strides) {
+    nxu_put(e, "%s", plus);
+    put_times(e, a, "t", a->lane_stride * copies);
     plus = " + ";
   }
-  if (lanes && a->lane_stride && !a->group)
-    nxu_put(e, "%st * (nx_i64)%lld", plus, (long long)a->lane_stride * copies);
+  int64_t offset = a->offset + (a->lane_stride ? a->lane_stride * copy : 0);
+  if (offset == 0 && plus[0]) return;
+  nxu_put(e, "%s", plus);
+  put_count(e, a, offset);
 }
 
 /* The row of an array of which each thread has its own. */
@@ -49,9 +76,7 @@ static void put_element(nxu_emitter *e, const nxk_access *a, uint32_t copies, bo
     return;
   }
   nxu_put(e, "b%u[", a->buffer);
-  put_base(e, a, copies, lanes);
-  if (a->index != NXK_NONE) nxu_put(e, " + %s", nxu_ref(e, a->index, a->group ? 0 : copy).text);
-  if (copy && a->lane_stride) nxu_put(e, " + (nx_i64)%lld", (long long)a->lane_stride * copy);
+  put_base(e, a, copies, lanes, copy);
   nxu_put(e, "]");
 }
 

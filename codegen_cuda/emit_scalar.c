@@ -93,6 +93,11 @@ static bool is_constant(const nxu_emitter *e, nxk_value v, nx_dtype t, int64_t *
   return true;
 }
 
+/* What cannot overflow needs no care for it. */
+static void put_exact(nxu_emitter *e, const nxk_instr *in, const char *a, const char *b) {
+  nxu_put(e, "%s %c %s", a, in->op == NXK_add ? '+' : in->op == NXK_sub ? '-' : '*', b);
+}
+
 void nxu_scalar_instr(nxu_emitter *e, nxk_value v) {
   const nxk_instr *in = &e->k->instrs[v];
   nx_dtype type = e->k->instrs[in->args[in->n_args - 1]].dtype;
@@ -103,7 +108,8 @@ void nxu_scalar_instr(nxu_emitter *e, nxk_value v) {
     nxu_name args[3] = {{""}, {""}, {""}};
     for (int j = 0; j < in->n_args && j < 3; j++) args[j] = nxu_ref(e, in->args[j], i);
     nxu_define(e, v, i);
-    nxu_scalar(e, &o, args[0].text, args[1].text, args[2].text);
+    if (in->flags & NXK_EXACT) put_exact(e, in, args[0].text, args[1].text);
+    else nxu_scalar(e, &o, args[0].text, args[1].text, args[2].text);
     nxu_put(e, ";");
   }
 }

@@ -73,7 +73,7 @@ static bool same_args(const nxk_instr *a, const nxk_instr *b) {
 static bool same_instr(const nxk_kernel *k, const nxk_instr *a, const nxk_instr *b,
                        const nxk_access *b_access) {
   if (a->op != b->op || a->dtype != b->dtype || a->lanes != b->lanes || a->kind != b->kind ||
-      !same_args(a, b))
+      a->flags != b->flags || !same_args(a, b))
     return false;
   return b_access ? same_access(&k->accesses[a->imm], b_access) : a->imm == b->imm;
 }
@@ -318,7 +318,8 @@ nxk_value nxk_scalar(nxk_kernel *k, nxk_op op, nx_dtype result, nxk_value a, nxk
   return nxk_scalar_of(k, op, result, operands);
 }
 
-nxk_value nxk_scalar_of(nxk_kernel *k, nxk_op op, nx_dtype result, const nxk_value operands[4]) {
+static nxk_value scalar_with(nxk_kernel *k, nxk_op op, nx_dtype result, const nxk_value operands[4],
+                             uint8_t flags) {
   nxk_value args[4] = {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE};
   int arity = nxk_scalars[op].arity;
   uint16_t lanes = 1;
@@ -335,8 +336,18 @@ nxk_value nxk_scalar_of(nxk_kernel *k, nxk_op op, nx_dtype result, const nxk_val
   if (k->failed) return NXK_NONE;
   nxk_instr in = instr_of(op, dtype, lanes);
   in.n_args = (uint8_t)arity;
+  in.flags = flags;
   memcpy(in.args, args, sizeof args);
   return number(k, &in);
+}
+
+nxk_value nxk_scalar_of(nxk_kernel *k, nxk_op op, nx_dtype result, const nxk_value operands[4]) {
+  return scalar_with(k, op, result, operands, 0);
+}
+
+nxk_value nxk_exact(nxk_kernel *k, nxk_op op, nxk_value a, nxk_value b) {
+  nxk_value operands[4] = {a, b, NXK_NONE, NXK_NONE};
+  return scalar_with(k, op, NX_I32, operands, NXK_EXACT);
 }
 
 nxk_value nxk_cast_to(nxk_kernel *k, nx_dtype t, nxk_value a) {
@@ -501,7 +512,7 @@ nxk_value nxk_splat(nxk_kernel *k, nxk_value a, uint16_t lanes) {
 
 nxk_value nxk_lanes(nxk_kernel *k, nxk_value base, uint16_t lanes) {
   if (!usable(k, base)) return NXK_NONE;
-  nxk_instr in = instr_of(NXK_lanes, NX_I64, lanes);
+  nxk_instr in = instr_of(NXK_lanes, nxk_dtype(k, base), lanes);
   set_args(&in, base, NXK_NONE, NXK_NONE);
   return number(k, &in);
 }

@@ -94,6 +94,7 @@ static nxk_value copy_instr(nxk_kernel *k, const nxk_kernel *source, const nxk_i
   nxk_value a = moved(map, in->args[0]), b = moved(map, in->args[1]), c = moved(map, in->args[2]);
   if (in->op < NXK_SCALAR_COUNT) {
     nxk_value operands[4] = {a, b, c, moved(map, in->args[3])};
+    if (in->flags & NXK_EXACT) return nxk_exact(k, (nxk_op)in->op, a, b);
     return nxk_scalar_of(k, (nxk_op)in->op, in->dtype, operands);
   }
   switch (in->op) {

@@ -66,7 +66,12 @@ void nxi_program_free(nxi_program *p) {
 }
 
 static uint64_t *slots_of(const run *r, nxk_value v) { return &r->slots[r->program->slot[v]]; }
-static int64_t scalar_of(const run *r, nxk_value v) { return (int64_t)*slots_of(r, v); }
+/* An integer of 64 bits, or of 32 as one of 64. */
+static int64_t place_of(const run *r, nxk_value v, uint32_t lane) {
+  uint64_t bits = slots_of(r, v)[lane];
+  return r->kernel->instrs[v].dtype == NX_I32 ? (int32_t)(uint32_t)bits : (int64_t)bits;
+}
+static int64_t scalar_of(const run *r, nxk_value v) { return place_of(r, v, 0); }
 static int64_t bound_of(const run *r, nxk_bound_value b) {
   return b.value == NXK_NONE ? b.constant : scalar_of(r, b.value);
 }
@@ -90,6 +95,35 @@ static char *element_at(const run *r, nxk_value v, const nxk_access *a, int64_t 
   return (char *)r->buffers[a->buffer] + element * nxi_dtype_size(b->dtype);
 }
 
+/* ---- 32 bits: what is computed in them is what 64 would give */
+
+static bool fail_narrow(const run *r, nxk_value v, int64_t x) {
+  nxi_fail(r->diag, NX_INTERNAL, "", "kernel @%s: %%%u has %lld in it, more than 32 bits hold",
+           r->kernel->name, v, (long long)x);
+  return false;
+}
+
+static bool is_narrow(const nxk_kernel *k, const nxk_access *a) {
+  if (a->n_terms) return k->instrs[a->terms[0].index].dtype == NX_I32;
+  return a->index != NXK_NONE && k->instrs[a->index].dtype == NX_I32;
+}
+
+/* Sums of the parts of the address in any order: those of one sign bound all. */
+static bool check_narrow(const run *r, nxk_value v, const nxk_access *a, uint32_t lane) {
+  if (!is_narrow(r->kernel, a)) return true;
+  uint32_t group = a->group > 1 ? a->group : 1, step = group > 1 ? lane % group : lane;
+  int64_t parts[2] = {0, 0}, part = a->offset;
+  for (uint32_t i = 0; i < a->n_terms + 3; i++) {
+    parts[part < 0] += part;
+    if (part != (int32_t)part || parts[part < 0] != (int32_t)parts[part < 0])
+      return fail_narrow(r, v, parts[part < 0]);
+    if (i < a->n_terms) part = a->terms[i].stride * scalar_of(r, a->terms[i].index);
+    else if (i == a->n_terms) part = a->lane_stride * step;
+    else part = a->index == NXK_NONE ? 0 : place_of(r, a->index, lane / group);
+  }
+  return true;
+}
+
 /* Sums of addresses wrap as two's complement; a wrong one is then out of bounds. */
 static int64_t base_element(const run *r, const nxk_access *a) {
   uint64_t element = (uint64_t)a->offset;
@@ -100,7 +134,7 @@ static int64_t base_element(const run *r, const nxk_access *a) {
 
 static int64_t lane_element(const run *r, const nxk_access *a, int64_t base, uint32_t lane) {
   uint32_t group = a->group > 1 ? a->group : 1, step = group > 1 ? lane % group : lane;
-  uint64_t index = a->index == NXK_NONE ? 0 : slots_of(r, a->index)[lane / group];
+  uint64_t index = a->index == NXK_NONE ? 0 : (uint64_t)place_of(r, a->index, lane / group);
   return (int64_t)((uint64_t)base + index + (uint64_t)a->lane_stride * step);
 }
 
@@ -121,7 +155,7 @@ static bool run_load(run *r, nxk_value v) {
       continue;
     }
     const char *p = element_at(r, v, a, lane_element(r, a, base, l));
-    if (!p) return false;
+    if (!p || !check_narrow(r, v, a, l)) return false;
     result[l] = nxi_load_element(p, in->dtype);
   }
   return true;
@@ -135,7 +169,7 @@ static bool run_store(run *r, nxk_value v) {
   for (uint32_t l = 0; l < in->lanes; l++) {
     if (!is_on(r, in, a, l)) continue;
     char *p = element_at(r, v, a, lane_element(r, a, base, l));
-    if (!p) return false;
+    if (!p || !check_narrow(r, v, a, l)) return false;
     nxi_store_element(p, r->kernel->buffers[a->buffer].dtype, value[l]);
   }
   return true;
@@ -220,6 +254,17 @@ static bool run_tree_join(run *r, nxk_value v) {
 
 /* ---- values */
 
+/* Whether no lane of an exact sum or product overflows. */
+static bool check_exact(const run *r, nxk_value v) {
+  const nxk_instr *in = &r->kernel->instrs[v];
+  for (uint32_t l = 0; l < in->lanes; l++) {
+    int64_t a = place_of(r, in->args[0], l), b = place_of(r, in->args[1], l);
+    int64_t x = in->op == NXK_add ? a + b : in->op == NXK_sub ? a - b : a * b;
+    if (x != (int32_t)x) return fail_narrow(r, v, x);
+  }
+  return true;
+}
+
 static void run_scalar(const run *r, nxk_value v) {
   const nxk_instr *in = &r->kernel->instrs[v];
   nx_dtype type = r->kernel->instrs[in->args[in->n_args - 1]].dtype;
@@ -248,16 +293,20 @@ static void run_fold(const run *r, nxk_value v) {
   *slots_of(r, v) = arg ? (uint64_t)index[0] : value[0];
 }
 
-static void run_lanes(const run *r, nxk_value v) {
+static bool run_lanes(const run *r, nxk_value v) {
   const nxk_instr *in = &r->kernel->instrs[v];
   const uint64_t *a = slots_of(r, in->args[0]);
+  int64_t last = in->op == NXK_splat ? 0 : scalar_of(r, in->args[0]) + in->lanes - 1;
+  if (in->op != NXK_splat && r->kernel->instrs[in->args[0]].dtype == NX_I32 && last > INT32_MAX)
+    return fail_narrow(r, v, last);
   uint64_t *result = slots_of(r, v);
   uint32_t times = in->lanes / r->kernel->instrs[in->args[0]].lanes;
   for (uint32_t l = 0; l < in->lanes; l++) {
     if (in->op == NXK_splat) result[l] = a[l / times];
-    else if (in->op == NXK_lanes) result[l] = a[0] + l;
-    else result[l] = (int64_t)(a[0] + l) < scalar_of(r, in->args[1]);
+    else if (in->op == NXK_lanes) result[l] = nxi_cast_bits(a[0] + l, NX_I64, in->dtype);
+    else result[l] = (int64_t)((uint64_t)scalar_of(r, in->args[0]) + l) < scalar_of(r, in->args[1]);
   }
+  return true;
 }
 
 static void run_zip(const run *r, nxk_value v) {
@@ -420,7 +469,7 @@ static bool run_one(run *r, nxk_value v) {
   const nxk_instr *in = &r->kernel->instrs[v];
   if (in->op < NXK_SCALAR_COUNT) {
     run_scalar(r, v);
-    return true;
+    return !(in->flags & NXK_EXACT) || check_exact(r, v);
   }
   switch (in->op) {
     case NXK_const: *slots_of(r, v) = in->imm; return true;
@@ -443,7 +492,7 @@ static bool run_one(run *r, nxk_value v) {
     }
     case NXK_splat:
     case NXK_lanes:
-    case NXK_active: run_lanes(r, v); return true;
+    case NXK_active: return run_lanes(r, v);
     case NXK_zip_low:
     case NXK_zip_high: run_zip(r, v); return true;
     case NXK_swap: run_swap(r, v); return true;

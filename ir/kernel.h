@@ -11,6 +11,8 @@
  * lies in them: lane l of n belongs to thread l / (n / threads). Values of one lane are the same in all threads. Every value
  * has 1, threads, or threads times 2, 4, 8 or 16 lanes; LOCAL arrays are shared by the block. What is stored to one may
  * be loaded by another thread only after a barrier.
+ * Integer arithmetic on 64 bits is dear there, so indices may be i32: where those of an access are, the whole address is
+ * computed in 32 bits, and no part of it is beyond them. An add, sub or mul of i32 may be `exact`: it does not overflow.
  *
  * A value is named by the index of its instruction. It is visible after it, to the end of its block, with
  * three exceptions: a `reduce` is visible after the outermost reduce loop that holds it, to the end of
@@ -42,8 +44,8 @@
  *                  no `next` keep their value. All nexts stand at the end of the loop's body, just before `end`
  *   splat          arg0, of m lanes, each of them n / m times in a row, for the n lanes of this instruction. m is 1 where
  *                  there are no threads
- *   lanes          i64 lanes: arg0 + 0, arg0 + 1, ...
- *   active         bool lanes: arg0 + lane < arg1 (arguments i64, lanes 1)
+ *   lanes          i64 lanes: arg0 + 0, arg0 + 1, ... (threads: or i32, of an i32; never more than that can hold)
+ *   active         bool lanes: arg0 + lane < arg1 (arguments i64, lanes 1; threads: or i32)
  *   zip_low        the lower halves of arg0 and arg1 (n lanes each, n > 1), lane by lane: arg0[0], arg1[0], arg0[1], ...
  *   zip_high       the same of the upper halves: arg0[n/2], arg1[n/2], arg0[n/2 + 1], ... Any dtype
  *   swap           threads: lane l is lane l ^ imm of arg0
@@ -110,7 +112,7 @@ typedef struct nxk_buffer {
 typedef struct nxk_term {
   nxk_value index;
   int64_t stride;
-} nxk_term; /* index: i64, lanes 1 */
+} nxk_term; /* index: i64, lanes 1; threads: or i32, as all indices of the access */
 
 enum { NXK_MAX_LANES = 128, NXK_MAX_THREADS = 1024, NXK_MOST_LANES = 16 * NXK_MAX_THREADS };
 
@@ -137,7 +139,8 @@ typedef struct nxk_access {
   uint32_t flags;
 } nxk_access;
 
-enum { NXK_INDEX_PART = 1 };
+/* NXK_EXACT (threads): add, sub, mul of i32 that overflows in no lane. */
+enum { NXK_INDEX_PART = 1, NXK_EXACT = 2 };
 typedef struct nxk_instr {
   uint16_t op; /* nxk_op */
   uint16_t
@@ -211,6 +214,8 @@ nxk_value nxk_scalar(nxk_kernel *k, nxk_op op, nx_dtype result, nxk_value a, nxk
                      nxk_value c);
 /* The same with up to four operands; those past the arity do not count. */
 nxk_value nxk_scalar_of(nxk_kernel *k, nxk_op op, nx_dtype result, const nxk_value operands[4]);
+/* add, sub or mul of i32 with NXK_EXACT. */
+nxk_value nxk_exact(nxk_kernel *k, nxk_op op, nxk_value a, nxk_value b);
 /* The same on one, two, three operands whose evaluation appends instructions in its turn: here it goes from the left. The
  * arguments of a function are evaluated in an order that each compiler chooses, which shows in the kernel's text. */
 #define NXK_SCALAR1(k, op, a) nxk_scalar((k), (op), 0, (a), NXK_NONE, NXK_NONE)

@@ -407,6 +407,7 @@ static void read_memory(parser *p, nxk_instr *in, int n_args) {
 static void read_operands(parser *p, nxk_instr *in) {
   if (in->op < NXK_SCALAR_COUNT) {
     read_args(p, in, nxk_scalars[in->op].arity);
+    if (accept_word(p, "exact")) in->flags = NXK_EXACT;
     return;
   }
   switch (in->op) {

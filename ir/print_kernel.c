@@ -139,7 +139,10 @@ static void print_rest(const nxk_kernel *k, nxi_text *out, const nxk_instr *in) 
     case NXK_store:
     case NXK_tree_push:
     case NXK_tree_join: print_memory(k, out, in); break;
-    default: print_args(out, in); break;
+    default:
+      print_args(out, in);
+      if (in->flags & NXK_EXACT) nxi_text_add(out, " exact");
+      break;
   }
 }
 

@@ -6,6 +6,11 @@ static bool is_index(const nxk_instr *in, uint16_t lanes) {
   return in->dtype == NX_I64 && in->lanes == lanes;
 }
 
+/* i64, or of threads i32. */
+static bool is_place(const nxi_checker *c, const nxk_instr *in, uint16_t lanes) {
+  return in->lanes == lanes && (in->dtype == NX_I64 || (c->k->threads && in->dtype == NX_I32));
+}
+
 bool nxi_has_args(nxi_checker *c, nxk_value v, int n) {
   if (c->k->instrs[v].n_args == n) return true;
   nxi_fault(c, v, "%d operands are needed", n);
@@ -25,6 +30,13 @@ static nx_dtype result_type(nxk_op op, nx_dtype operand, nx_dtype given) {
     case NXK_RESULT_GIVEN: return given;
     default: return operand;
   }
+}
+
+static void check_exact(nxi_checker *c, nxk_value v) {
+  const nxk_instr *in = &c->k->instrs[v];
+  bool sum = in->op == NXK_add || in->op == NXK_sub || in->op == NXK_mul;
+  if ((in->flags & NXK_EXACT) && !(c->k->threads && in->dtype == NX_I32 && sum))
+    nxi_fault(c, v, "exact, and no add, sub or mul of i32 of threads");
 }
 
 static void check_scalar(nxi_checker *c, nxk_value v) {
@@ -48,6 +60,7 @@ static void check_scalar(nxi_checker *c, nxk_value v) {
     nxi_fault(c, v, "the operation does not admit %s", nxi_dtypes[type].name);
   if (nxi_is_small_float(type) && !takes_small_floats(op))
     nxi_fault(c, v, "arithmetic on %s: widen to f32", nxi_dtypes[type].name);
+  check_exact(c, v);
   if (op == NXK_umulh && type != NX_U64) nxi_fault(c, v, "umulh is for u64");
   if (in->dtype != result_type(op, type, in->dtype))
     nxi_fault(c, v, "the result has another type than it should");
@@ -138,10 +151,13 @@ static void check_own(nxi_checker *c, nxk_value v, const nxk_access *a) {
 
 static void check_address(nxi_checker *c, nxk_value v, const nxk_access *a) {
   uint16_t lanes = c->k->instrs[v].lanes;
+  uint8_t type = 0; /* of the indices so far */
   for (uint32_t i = 0; i < a->n_terms; i++) {
     const nxk_instr *index = nxi_operand(c, v, a->terms[i].index);
-    if (index && !is_index(index, 1))
+    if (index && !is_place(c, index, 1))
       nxi_fault(c, v, "an index of a term is not an i64 of one lane");
+    if (index && type && type != index->dtype) nxi_fault(c, v, "the indices differ in type");
+    if (index) type = index->dtype;
     if (a->terms[i].stride == INT64_MIN) nxi_fault(c, v, "a stride has no opposite in 64 bits");
   }
   if (c->k->buffers[a->buffer].own) check_own(c, v, a);
@@ -149,8 +165,9 @@ static void check_address(nxi_checker *c, nxk_value v, const nxk_access *a) {
   bool grouped = a->group != 0;
   if (grouped && (c->k->threads == 0 || index == NULL || lanes != a->group * c->k->threads))
     nxi_fault(c, v, "a group is the lanes of one thread, at a computed index");
-  else if (index && !is_index(index, grouped ? (uint16_t)(lanes / a->group) : lanes))
+  else if (index && !is_place(c, index, grouped ? (uint16_t)(lanes / a->group) : lanes))
     nxi_fault(c, v, "idx is not i64 with the lanes of the access");
+  if (index && type && type != index->dtype) nxi_fault(c, v, "the indices differ in type");
   if (lanes > 1 && a->index == NXK_NONE && a->lane_stride == 0)
     nxi_fault(c, v, "all lanes of the access are one element");
 }
@@ -268,9 +285,9 @@ static void check_lanes(nxi_checker *c, nxk_value v) {
     if (in->lanes == 1) nxi_fault(c, v, "a splat to one lane");
     return;
   }
-  if (!is_index(a, 1) || (end && !is_index(end, 1)))
+  if (!is_place(c, a, 1) || (end && (!is_place(c, end, 1) || end->dtype != a->dtype)))
     nxi_fault(c, v, "an operand is not an i64 of one lane");
-  if (in->dtype != (in->op == NXK_lanes ? NX_I64 : NX_BOOL))
+  if (in->dtype != (in->op == NXK_lanes ? a->dtype : NX_BOOL))
     nxi_fault(c, v, "the result has another type than it should");
 }
 

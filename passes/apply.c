@@ -143,10 +143,15 @@ static nxk_kernel *expand(const nxk_kernel *k, const subject *s) {
   return nxk_pass_expand(k, s->d);
 }
 static nxk_kernel *bind(const nxk_kernel *k, const subject *s) {
-  return nxk_pass_bind_cpu(k, s->o->target, s->d);
+  const nxi_target *t = s->o->target;
+  return t->block_threads > 0 ? nxk_pass_bind_gpu(k, t, s->d) : nxk_pass_bind_cpu(k, t, s->d);
 }
 static nxk_kernel *legalize(const nxk_kernel *k, const subject *s) {
   return nxk_pass_legalize(k, s->o->target, s->d);
+}
+
+static nxk_kernel *narrow(const nxk_kernel *k, const subject *s) {
+  return k->threads > 0 ? nxk_pass_narrow(k, s->d) : nxk_clone(k);
 }
 
 static nx_status run_kernel_pass(subject *s, kernel_pass pass, nxk_level level) {
@@ -168,6 +173,7 @@ static nx_status run_kernel_pass(subject *s, kernel_pass pass, nxk_level level) 
 static nx_status pass_simplify(subject *s) { return run_kernel_pass(s, simplify, NXK_LOGICAL); }
 static nx_status pass_expand(subject *s) { return run_kernel_pass(s, expand, NXK_LOGICAL); }
 static nx_status pass_legalize(subject *s) { return run_kernel_pass(s, legalize, NXK_BOUND); }
+static nx_status pass_narrow(subject *s) { return run_kernel_pass(s, narrow, NXK_BOUND); }
 
 static nx_status pass_bind(subject *s) {
   nx_status status = pass_expand(s);

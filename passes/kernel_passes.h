@@ -34,5 +34,7 @@ nxk_kernel *nxk_pass_bind_gpu(const nxk_kernel *k, const nxi_target *t, nxi_diag
  * double rounding, saturating float -> integer), integer division by zero, total shifts, max and min
  * with NaN and signed zeros. What a target does in one exact instruction (nxi_target) is kept. New kernel. */
 nxk_kernel *nxk_pass_legalize(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
+/* Index arithmetic of a kernel of threads in 32 bits, where that gives the same. New kernel. */
+nxk_kernel *nxk_pass_narrow(const nxk_kernel *k, nxi_diag *d);
 
 #endif

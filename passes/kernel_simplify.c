@@ -55,6 +55,7 @@ void nxk_mark_needed(const nxk_kernel *k, uint8_t *needed) {
 static nxk_kernel *like(const nxk_kernel *k) {
   nxk_kernel *copy = nxk_create(k->level, k->name);
   if (copy == NULL) return NULL;
+  copy->threads = k->threads;
   for (uint32_t i = 0; i < k->n_buffers; i++) {
     nxk_add_buffer(copy, k->buffers[i].kind, k->buffers[i].dtype, k->buffers[i].elements);
     if (!copy->failed) copy->buffers[i] = k->buffers[i];

@@ -190,6 +190,8 @@ nx_status nxp_bind_kernel(const nxk_kernel *k, const nxi_target *t, nxk_kernel *
     status = next_kernel("bind", &work, bound, d);
   }
   if (status == NX_OK) status = next_kernel("legalize", &work, nxk_pass_legalize(work, t, d), d);
+  if (status == NX_OK && work->threads > 0 && !is_skipped(NXP_PASS_narrow))
+    status = next_kernel("narrow", &work, nxk_pass_narrow(work, d), d);
   if (status == NX_OK) {
     *out = work;
     return NX_OK;

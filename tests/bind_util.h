@@ -195,7 +195,11 @@ static void check_text(const nxk_kernel *k) {
 }
 
 static nxk_kernel *bind_for(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
-  return t->block_threads > 0 ? nxk_pass_bind_gpu(k, t, d) : nxk_pass_bind_cpu(k, t, d);
+  if (t->block_threads == 0) return nxk_pass_bind_cpu(k, t, d);
+  nxk_kernel *bound = nxk_pass_bind_gpu(k, t, d);
+  nxk_kernel *narrow = bound ? nxk_pass_narrow(bound, d) : NULL;
+  nxk_destroy(bound);
+  return narrow;
 }
 
 static void check_bound(const nxk_kernel *k, const nxk_kernel *bound, const nxi_target *t,

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "kernel_util.h"
+#include "passes/kernel_passes.h"
 
 /* Everything that only kernels of threads have. b1 = the negative of pairs of b0, exchanged; b2: rows of each thread. */
 static const char *const everything = "nxir 1\n"
@@ -40,7 +41,13 @@ static const char *const everything = "nxir 1\n"
                                       "        %18 = load f32x32 b2[0 + 32*%16] stride=1\n"
                                       "      }\n"
                                       "      %20 = load f32x64 b3[63] stride=-1\n"
-                                      "      store lanes=64 %20, b1[0 + 1*%3] stride=1 mask=%7\n"
+                                      "      %21 = cast i32 %1\n"
+                                      "      %22 = const i32 64\n"
+                                      "      %23 = mul i32 %21, %22 exact\n"
+                                      "      %24 = lanes i32x32 %23\n"
+                                      "      %25 = const i32 200\n"
+                                      "      %26 = active boolx32 %23, %25\n"
+                                      "      store lanes=64 %20, b1[0 + 1*%23] stride=1 mask=%26\n"
                                       "    }\n"
                                       "  }\n"
                                       "}\n";
@@ -74,6 +81,8 @@ static const change changes[] = {
     {"barrier", "store %4, b0[0]"},
     {" unroll", ""},
     {"splat f32x64 %11", "splat f32x128 %11"},
+    {" exact", ""},
+    {"lanes i32x32 %23", "lanes i64x32 %23"},
 };
 enum { CHANGES = sizeof changes / sizeof *changes };
 
@@ -155,6 +164,18 @@ static const bad_kernel bad_kernels[] = {
     {T32, "%x = load f32x32 b2[0 + 8*%n] stride=1\n", "keep to their own"},
     {T32, WIDE "%x = load f32x32 b2[0 + idx %l]\n", "keep to their own"},
     {T0, "%x = load f32x4 b2[0] stride=1\n", "no local array of threads"},
+    {T32, "%x = add i64 %n, %n exact\n", "exact, and no"},
+    {T32, "%x = add f32 %c, %c exact\n", "exact, and no"},
+    {T32, "%i = const i32 1\n%x = and i32 %i, %i exact\n", "exact, and no"},
+    {T0, "%i = const i32 1\n%x = add i32 %i, %i exact\n", "exact, and no"},
+    {T0, "%i = const i32 1\n%x = lanes i32x4 %i\n", "not an i64 of one lane"},
+    {T0, "%i = const i32 1\n%x = load f32 b0[0 + 1*%i]\n", "not an i64 of one lane"},
+    {T32, "%i = const i32 1\n%x = lanes i64x32 %i\n", "another type than it should"},
+    {T32, "%i = const i32 1\n%x = active boolx32 %i, %n\n", "not an i64 of one lane"},
+    {T32, "%i = const i16 1\n%x = load f32 b0[0 + 1*%i]\n", "not an i64 of one lane"},
+    {T32, "%i = const i32 1\n%x = load f32 b0[0 + 1*%i + 1*%n]\n", "differ in type"},
+    {T32, "%i = const i32 1\n%l = lanes i64x32 %n\n%x = load f32x32 b0[0 + 1*%i + idx %l]\n",
+     "differ in type"},
 };
 
 static void bad_kernels_are_refused(void **state) {
@@ -264,6 +285,76 @@ static void groups_share_an_index(void **state) {
   nxk_destroy(k);
 }
 
+/* ---- 32 bits */
+
+static void what_32_bits_do_not_hold_is_an_error(void **state) {
+  (void)state;
+  static const char *const bodies[] = {
+      "%x = add i32 %big, %one exact\n",
+      "%x = mul i32 %big, %big exact\n",
+      "%x = sub i32 %least, %one exact\n",
+      "%x = lanes i32x32 %big\n",
+      "%x = active boolx32 %big, %big\n",
+      "%x = load f32 b0[-2147483647 + 1*%big]\nstore %x, b1[0]\n%y = load f32 b0[-2147483648 + "
+      "1*%big "
+      "+ 1*%one]\n%z = load f32 b0[2 + 1*%big + 1*%least]\n",
+      "%x = load f32 b0[-4294967294 + 2*%big]\n",
+  };
+  for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+    char text[1024];
+    snprintf(text, sizeof text,
+             "nxir 1\nkernel @k bound threads=32 {\nb0: in f32[4]\nb1: out f32[4]\npart tasks=1 {\n"
+             "%%t = for task 0..1 {\n%%big = const i32 2147483647\n%%one = const i32 1\n"
+             "%%least = const i32 -2147483648\n%s}\n}\n}\n",
+             bodies[i]);
+    nxk_kernel *k = parse(text);
+    float x[4] = {0}, y[4];
+    void *buffers[] = {x, y};
+    nxi_diag d;
+    nxi_diag_clear(&d);
+    assert_verified(k);
+    if (nxk_interpret(k, buffers, NULL, 0, 1, &d) != NX_INTERNAL || !strstr(d.message, "32 bits"))
+      fail_msg("body %zu: %s", i, d.message);
+    nxk_destroy(k);
+  }
+}
+
+/* Index arithmetic that fits is done in 32 bits, and nothing else is: of the rows of a kernel of `elements` elements whose data
+ * are i64 too. */
+static uint32_t wide_operations(int64_t elements) {
+  char text[2048];
+  snprintf(
+      text, sizeof text,
+      "nxir 1\nkernel @k bound threads=32 {\nb0: in i64[?]\nb1: out i64[?]\npart tasks=%lld {\n"
+      "%%t = for task 0..%lld {\n%%n = const i64 32\n%%base = mul i64 %%t, %%n\n"
+      "%%l = lanes i64x32 %%base\n%%c = const i64 48\n%%w = splat i64x32 %%c\n"
+      "%%row = div i64x32 %%l, %%w\n%%column = mod i64x32 %%l, %%w\n"
+      "%%s = mul i64x32 %%row, %%w\n%%p = add i64x32 %%s, %%column\n"
+      "%%v = load i64x32 b0[0 + idx %%p]\n%%d = mul i64x32 %%v, %%v\n"
+      "store lanes=32 %%d, b1[0 + 32*%%t] stride=1\n}\n}\n}\n",
+      (long long)elements / 32, (long long)elements / 32);
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  nxk_kernel *k = parse(text), *narrow = nxk_pass_narrow(k, &d);
+  uint32_t found = 0;
+  assert_non_null(narrow);
+  assert_verified(narrow);
+  for (uint32_t v = 0; v < narrow->n_instrs; v++) {
+    const nxk_instr *in = &narrow->instrs[v];
+    found += in->dtype == NX_I64 && in->op < NXK_SCALAR_COUNT && in->op != NXK_cast;
+  }
+  nxk_destroy(k);
+  nxk_destroy(narrow);
+  return found;
+}
+
+static void indices_are_narrowed(void **state) {
+  (void)state;
+  assert_int_equal(wide_operations(1 << 20), 1);    /* of the data */
+  assert_int_equal(wide_operations(0x7fffffe0), 1); /* all indices below 2^31 */
+  assert_int_equal(wide_operations(INT64_C(1) << 32), 6);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(texts_round_trip),
@@ -273,6 +364,8 @@ int main(void) {
       cmocka_unit_test(copies),
       cmocka_unit_test(swaps_splats_and_masks),
       cmocka_unit_test(groups_share_an_index),
+      cmocka_unit_test(indices_are_narrowed),
+      cmocka_unit_test(what_32_bits_do_not_hold_is_an_error),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
