@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Template ROWS of the GPU binder: some threads share the run of one outer point, and what they keep of it stays with them
- * from stage to stage.
+ * from stage to stage. Where memory is contiguous along the outer points, not along the runs, neighbouring threads have
+ * neighbouring points (columns), and those farther apart share their runs.
  *
  * The order of additions says which elements a thread has: element k of a run lies in block k / (lanes * items), and there
  * in lane k mod lanes. A thread has one lane of some neighbouring blocks, so that it adds whole subtrees; then blocks are
@@ -9,21 +10,29 @@
 
 #include <string.h>
 
-enum { SHORT_RUN = 32, MOST_OWN = 64, MANY_THREADS = 1 << 17 };
+enum {
+  SHORT_RUN = 32,
+  MOST_OWN = 64,          /* elements of a run that a thread keeps in registers */
+  WRITTEN_OUT = 16,       /* elements in a row whose loads go out together */
+  MANY_THREADS = 1 << 17, /* about what keeps the memory of a large GPU busy */
+  SECTOR = 32,
+  MOST_COLUMNS = 32 /* bytes that are fetched together */
+};
 
 /* Which elements of runs threads have. */
 typedef struct spread {
   int64_t lanes, items; /* of a block; items is INT64_MAX where no order is asked for */
   int64_t threads;      /* that share a run: lanes times the blocks done at once */
+  int64_t columns;      /* runs side by side, one in each of that many neighbouring threads */
 } spread;
 
 /* The same for one stage. */
 typedef struct share {
   const nxb_stage *stage;
   int64_t items;  /* that a thread has of a block */
-  int64_t blocks; /* of a thread, one after the other; a power of two */
+  int64_t blocks; /* of a thread, one after the other; a power of two where an order is asked for */
   bool all;       /* every element that a thread would have exists */
-  bool unrolled;
+  bool unrolled;  /* all of them, so that they may be in registers */
 } share;
 
 typedef struct gpu_rows {
@@ -42,7 +51,7 @@ static int64_t power_of_two_from(int64_t n) {
 
 /* The order that all reductions of the part can be done in. False: there is none, or it has no lanes to share. */
 static bool common_order(const nxb_binder *b, spread *s) {
-  *s = (spread){1, INT64_MAX, 0};
+  *s = (spread){1, INT64_MAX, 0, 1};
   for (uint32_t i = 0; i < b->part->n_stages; i++)
     for (uint32_t j = 0; j < b->part->stages[i].n_reduces; j++) {
       nxb_order order = nxb_order_of(b->from, b->part->stages[i].reduce[j]);
@@ -137,29 +146,46 @@ bool nxb_gpu_rows_fit(nxb_binder *b) {
   if (b->part->n_stages == 0 || nxb_scans(b, b->part->first, b->part->last)) return false;
   for (uint32_t i = 0; i < b->part->n_stages; i++)
     if (b->part->stages[i].n_loops == 0) return false;
-  bool few = rows_of(b) < b->threads;
+  int64_t rows = rows_of(b), along = along_runs(b);
+  bool few = rows < (along < 0 ? MANY_THREADS : b->threads), again = b->part->n_stages > 1;
   return common_order(b, &s) && locals_stay(b) && longest_run(b) >= SHORT_RUN &&
-         (along_runs(b) > 0 || few);
+         (along > 0 || few || (along < 0 && again && rows > 1));
 }
 
 /* ---- shares */
 
+/* Columns fill a cache line; of few of them, the sectors of one at least. */
+static int64_t columns_of(const nxb_binder *b, const spread *s) {
+  int64_t rows = rows_of(b), columns = MOST_COLUMNS, least = SECTOR;
+  if (rows == 1 || along_runs(b) >= 0) return 1;
+  for (nxk_value v = b->part->first; v < b->part->last; v++) {
+    const nxk_instr *in = &b->from->instrs[v];
+    if (in->op != NXK_load) continue;
+    int64_t size = nxi_dtype_size(b->from->buffers[b->from->accesses[in->imm].buffer].dtype);
+    if (SECTOR / size < least) least = SECTOR / size;
+  }
+  while (columns > 1 && (columns / 2 >= rows || columns * s->lanes > b->threads)) columns /= 2;
+  while (columns > least && rows * (b->threads / columns) < MANY_THREADS) columns /= 2;
+  return columns;
+}
+
 static spread choose_spread(const nxb_binder *b) {
   spread s;
-  int64_t run = longest_run(b), rows = rows_of(b), most = b->threads;
   common_order(b, &s);
+  s.columns = columns_of(b, &s);
+  int64_t run = longest_run(b), rows = rows_of(b), most = b->threads / s.columns;
   if (s.items == INT64_MAX) { /* 16 elements each, fewer if there are threads to spare */
     s.threads = power_of_two_from(nxb_ceil(run, 16));
     while (s.threads < run && rows * s.threads < MANY_THREADS) s.threads *= 2;
-    if (s.threads < 32) s.threads = 32;
+    if (s.threads * s.columns < 32) s.threads = 32 / s.columns;
     if (s.threads > most) s.threads = most;
     s.lanes = s.threads;
     return s;
   }
   int64_t blocks = power_of_two_from(nxb_ceil(run, s.lanes * s.items)), at_once = 1;
-  while (
-      at_once < blocks && at_once * s.lanes < most &&
-      (at_once * s.lanes < 32 || blocks / at_once > 2 || rows * at_once * s.lanes < MANY_THREADS))
+  while (at_once < blocks && at_once * s.lanes < most &&
+         (at_once * s.lanes * s.columns < 32 || blocks / at_once > 2 ||
+          rows * at_once * s.lanes < MANY_THREADS))
     at_once *= 2;
   s.threads = s.lanes * at_once;
   return s;
@@ -171,6 +197,9 @@ static share share_of(const spread *s, const nxb_stage *stage) {
   if (s->items != INT64_MAX) {
     h.blocks = power_of_two_from(nxb_ceil(nxb_ceil(run, s->lanes * s->items), at_once));
     if (h.items > s->items) h.items = s->items;
+  } else if (h.items > MOST_OWN) {
+    h.blocks = nxb_ceil(h.items, WRITTEN_OUT);
+    h.items = WRITTEN_OUT;
   }
   int64_t items = s->items == INT64_MAX ? h.items : s->items;
   h.all = at_once * h.blocks * items * s->lanes == run && h.items == items;
@@ -226,7 +255,7 @@ static void write_map(nxb_binder *b, const nxb_view *view, const gpu_rows *r, co
   if (!nxb_view_copy(b, &own, view)) return;
   element_loop at;
   at.block = open_loop(b, h->blocks, h->unrolled);
-  at.item = open_loop(b, h->items, h->unrolled);
+  at.item = open_loop(b, h->items, true);
   if (b->to->failed) return;
   set_point(b, &own, r, h, at);
   nxb_write_code(b, &own, h->stage->first, h->stage->last);
@@ -249,7 +278,7 @@ static nxk_value reduce_of(const folding *f, uint32_t i) { return f->h->stage->r
 /* Opens a loop that carries the partials for which `which` has that value. */
 static nxk_value open_carrying(nxb_binder *b, folding *f, int64_t extent, int loop, bool inner) {
   if (extent == 1) return nxb_int(b, 0);
-  nxk_value v = open_loop(b, extent, f->h->unrolled);
+  nxk_value v = open_loop(b, extent, inner || f->h->unrolled);
   nxk_value *carry = f->carry + (size_t)loop * 2 * f->h->stage->n_reduces;
   for (uint32_t i = 0; i < f->h->stage->n_reduces && !b->to->failed; i++) {
     nxb_partial *p = &f->partial[i];
@@ -335,7 +364,10 @@ static void fold_own(nxb_binder *b, nxb_view *view, const gpu_rows *r, folding *
   join_blocks(b, f);
 }
 
-static void join_at(nxb_binder *b, nxk_value reduce, nxb_partial *p, int64_t distance) {
+/* Joins the partials of threads `distance` apart in their run. */
+static void join_at(nxb_binder *b, const spread *s, nxk_value reduce, nxb_partial *p,
+                    int64_t distance) {
+  distance *= s->columns;
   if (b->to->failed) return;
   nxb_partial other = {nxk_swap(b->to, p->value, (uint32_t)distance), NXK_NONE};
   if (p->item != NXK_NONE) other.item = nxk_swap(b->to, p->item, (uint32_t)distance);
@@ -361,8 +393,9 @@ static void write_reductions(nxb_binder *b, nxb_view *view, const gpu_rows *r, c
   fold_own(b, view, r, &f);
   for (uint32_t i = 0; i < n && !b->to->failed && !b->failed; i++) {
     for (int64_t d = r->s.lanes; d < r->s.threads; d *= 2)
-      join_at(b, reduce_of(&f, i), &f.partial[i], d);
-    for (int64_t d = r->s.lanes / 2; d > 0; d /= 2) join_at(b, reduce_of(&f, i), &f.partial[i], d);
+      join_at(b, &r->s, reduce_of(&f, i), &f.partial[i], d);
+    for (int64_t d = r->s.lanes / 2; d > 0; d /= 2)
+      join_at(b, &r->s, reduce_of(&f, i), &f.partial[i], d);
     const nxb_partial *p = &f.partial[i];
     nxb_set_result(b, view, reduce_of(&f, i), p->item != NXK_NONE ? p->item : p->value);
   }
@@ -406,14 +439,16 @@ static void add_arrays(nxb_binder *b, const spread *s) {
 
 static void set_rows(nxb_binder *b, nxb_view *view, gpu_rows *r, nxk_value task) {
   const nxb_part *part = b->part;
-  int64_t rows = rows_of(b), each = b->threads / r->s.threads;
+  int64_t rows = rows_of(b), each = b->threads / r->s.threads; /* runs of a block */
   nxk_value thread = nxk_lanes(b->to, nxb_int(b, 0), b->threads);
-  nxk_value in_row = nxb_mod(b, thread, r->s.threads), row = task;
+  nxk_value group = nxb_div(b, thread, r->s.columns), column = nxb_mod(b, thread, r->s.columns);
+  nxk_value in_row = nxb_mod(b, group, r->s.threads), row = task;
   r->lane = nxb_mod(b, in_row, r->s.lanes);
   r->slot = nxb_div(b, in_row, r->s.lanes);
   r->row_active = NXK_NONE;
   if (each > 1) {
-    nxk_value within = nxb_div(b, thread, r->s.threads);
+    nxk_value within = nxb_mul(b, nxb_div(b, group, r->s.threads), r->s.columns);
+    within = nxb_op(b, NXK_add, within, column);
     row = nxb_op(b, NXK_add, nxb_mul(b, task, each), within);
     if (rows % each != 0) r->row_active = nxb_op(b, NXK_lt, row, nxb_int(b, rows));
   }

@@ -23,6 +23,34 @@ static void bind_literal(nxb_binder *b) {
   nxk_end(b->to);
 }
 
+/* ---- loops that are written out, so that their loads go out together */
+
+enum { MOST_ITERATIONS = 16, MOST_WRITTEN = 1024 };
+
+/* Instructions of an innermost loop; 0: it is none. */
+static int64_t innermost_length(const nxk_kernel *k, nxk_value loop) {
+  for (nxk_value v = loop + 1; v < k->n_instrs; v++) {
+    if (k->instrs[v].op == NXK_for) return 0;
+    if (k->instrs[v].op == NXK_end && k->instrs[v].block == loop) return v - loop;
+  }
+  return 0;
+}
+
+static void write_out_loops(nxk_kernel *k) {
+  for (nxk_value v = 0; v < k->n_instrs; v++) {
+    if (k->instrs[v].op != NXK_for) continue;
+    nxk_loop *loop = &k->loops[k->instrs[v].imm];
+    if (loop->kind != NXK_SEQ || loop->lower.value != NXK_NONE || loop->upper.value != NXK_NONE)
+      continue;
+    int64_t times = nxb_ceil(loop->upper.constant - loop->lower.constant, loop->step);
+    if (times <= MOST_ITERATIONS && times * innermost_length(k, v) <= MOST_WRITTEN &&
+        innermost_length(k, v) > 0)
+      loop->unroll = true;
+  }
+}
+
+/* ---- the pass */
+
 static void bind_part(nxb_binder *b) {
   if (!b->part->regular) bind_literal(b);
   else if (nxb_gpu_rows_fit(b)) nxb_gpu_rows(b);
@@ -30,5 +58,7 @@ static void bind_part(nxb_binder *b) {
 }
 
 nxk_kernel *nxk_pass_bind_gpu(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
-  return nxb_bind_kernel(k, t, (uint16_t)t->block_threads, bind_part, d);
+  nxk_kernel *bound = nxb_bind_kernel(k, t, (uint16_t)t->block_threads, bind_part, d);
+  if (bound != NULL) write_out_loops(bound);
+  return bound;
 }

@@ -17,6 +17,9 @@
 
 enum { LEAST_ELEMENTS = 1 << 17, LEAST_RUN = 1 << 11 };
 
+/* A GPU: blocks of threads that keep all its processors (132 of the largest) busy, and a chunk that is work enough for one. */
+enum { GPU_FEW_BLOCKS = 264, GPU_BLOCKS = 528, GPU_CHUNK = 4096, GPU_COLUMNS = 8 };
+
 typedef struct splitter {
   nxb_binder b; /* for what it knows about the kernel */
   nxb_part part;
@@ -89,8 +92,8 @@ static bool plan_partials(splitter *s) {
   return s->n_partials > 0 && !(s->lanes && (plain || arg));
 }
 
-/* Columns of an input that lies along an outer loop are reduced side by side, in strips. */
-static int64_t units_of(const splitter *s) {
+/* Columns of an input that lies along an outer loop are reduced side by side, in strips of so many. */
+static int64_t units_of(const splitter *s, int64_t columns) {
   for (nxk_value v = s->stage->first; v <= s->stage->last; v++) {
     const nxk_instr *in = &s->b.from->instrs[v];
     if (in->op != NXK_load) continue;
@@ -99,7 +102,7 @@ static int64_t units_of(const splitter *s) {
       int64_t stride =
           nxb_stride(&s->b, &s->b.from->accesses[in->imm], s->part.outer[i].value, &computed);
       if (!computed && (stride == 1 || stride == -1) && s->part.outer[i].extent >= 4)
-        return nxb_ceil(s->points, NXK_SPLIT_COLUMNS);
+        return nxb_ceil(s->points, columns);
     }
   }
   return s->points;
@@ -110,7 +113,17 @@ static bool worth_it(splitter *s, const nxi_target *t) {
           widest = nxb_widest(&s->b, s->stage->first, s->stage->last, NXK_NONE);
   if (run < LEAST_RUN || s->points > INT64_MAX / run || run * s->points < LEAST_ELEMENTS)
     return false;
-  if (units_of(s) >= NXK_SPLIT_STRIPS) return false;
+  if (t->block_threads > 0) {
+    int64_t blocks = units_of(s, GPU_COLUMNS);
+    if (blocks >= GPU_FEW_BLOCKS) return false;
+    s->chunk = GPU_CHUNK * blocks / s->points;
+    while (s->chunk & (s->chunk - 1)) s->chunk &= s->chunk - 1; /* a power of two */
+    if (s->chunk < 256) s->chunk = 256;
+    while (nxb_ceil(run, s->chunk) * blocks > 2 * GPU_BLOCKS) s->chunk *= 2;
+    s->chunks = nxb_ceil(run, s->chunk);
+    return s->chunks > 1;
+  }
+  if (units_of(s, NXK_SPLIT_COLUMNS) >= NXK_SPLIT_STRIPS) return false;
   int64_t wanted = t->l2_bytes / 4 / (widest * s->points);
   s->chunk = 256;
   while (s->chunk * 2 <= wanted) s->chunk *= 2;

@@ -43,15 +43,15 @@ static void run_half(const nxk_kernel *k, memory *m, const nxi_target *t) {
   nxi_diag d;
   nxi_diag_clear(&d);
   if (!nxk_verify(k, &faults)) fail_with(k, NULL, faults.data);
-  nxk_kernel *bound = t ? nxk_pass_bind_cpu(k, t, &d) : NULL;
+  nxk_kernel *bound = t ? bind_for(k, t, &d) : NULL;
   if (t && !bound) fail_with(k, NULL, d.message);
   if (t) must_run(bound, k, m, none, 0, nxk_task_count(bound, none));
   else must_run(k, NULL, m, none, 0, INT64_MAX);
   nxk_destroy(bound);
 }
 
-/* Destroys k. */
-static void check_split(nxk_kernel *k, bool splits) {
+/* Split for `target`, which is the first of the targets it runs on. */
+static void check_split_for(const nxk_kernel *k, int target, int n_targets, bool splits) {
   static const uint64_t none[MAX_PARAMS];
   nxk_kernel *first = NULL, *second = NULL;
   int64_t elements;
@@ -60,14 +60,15 @@ static void check_split(nxk_kernel *k, bool splits) {
   memory start, expected;
   nxi_diag d;
   nxi_diag_clear(&d);
-  assert_int_equal(nxk_split_reduction(k, &targets[1], &first, &second, &elements, types, &n, &d),
-                   splits);
+  assert_int_equal(
+      nxk_split_reduction(k, &targets[target], &first, &second, &elements, types, &n, &d), splits);
   assert_int_equal(d.status, NX_OK);
   if (splits) {
     make_memory(k, &start, below(2) ? 0 : 40000);
     copy_memory(&start, &expected);
     must_run(k, NULL, &expected, none, 0, INT64_MAX);
-    for (int i = -1; i < TARGETS; i++) {
+    for (int i = target - 1; i < target + n_targets; i++) {
+      const nxi_target *on = i < target ? NULL : &targets[i];
       memory got;
       copy_memory(&start, &got);
       for (int p = 0; p < n; p++) {
@@ -77,9 +78,9 @@ static void check_split(nxk_kernel *k, bool splits) {
         memset(got.at[got.n], 0xff, got.bytes[got.n]);
         got.n++;
       }
-      run_half(first, &got, i < 0 ? NULL : &targets[i]);
-      run_half(second, &got, i < 0 ? NULL : &targets[i]);
-      compare_memory(k, second, &expected, &got, i < 0 ? "logical" : targets[i].isa);
+      run_half(first, &got, on);
+      run_half(second, &got, on);
+      compare_memory(k, second, &expected, &got, on ? on->isa : "logical");
       free_memory(&got);
     }
     free_memory(&start);
@@ -87,8 +88,17 @@ static void check_split(nxk_kernel *k, bool splits) {
   }
   nxk_destroy(first);
   nxk_destroy(second);
+}
+
+enum { FIRST_GPU = 4 };
+
+/* On processors and on GPUs, which split for themselves. Destroys k. */
+static void check_split_apart(nxk_kernel *k, bool splits, bool gpu_splits) {
+  check_split_for(k, 1, FIRST_GPU - 1, splits);
+  check_split_for(k, FIRST_GPU, TARGETS - FIRST_GPU, gpu_splits);
   nxk_destroy(k);
 }
+static void check_split(nxk_kernel *k, bool splits) { check_split_apart(k, splits, splits); }
 
 static void test_rows(void **state) {
   (void)state;
@@ -138,7 +148,8 @@ static void test_storing(void **state) {
 static void test_whole(void **state) {
   (void)state;
   static const nxk_reduce_kind sum[] = {NXK_SUM, NXK_ARGMAX};
-  check_split(long_reduce(sum, 1, NXK_ORDER_LANES, NX_F32, 40, 8192, false), false);
+  check_split_apart(long_reduce(sum, 1, NXK_ORDER_LANES, NX_F32, 40, 8192, false), false, true);
+  check_split(long_reduce(sum, 1, NXK_ORDER_LANES, NX_F32, 300, 2048, false), false);
   check_split(long_reduce(sum, 1, NXK_ORDER_LANES, NX_F32, 1, 4000, false), false);
   check_split(long_reduce(sum, 1, NXK_ORDER_SEQUENTIAL, NX_F32, 1, 400000, false), false);
   check_split(long_reduce(sum, 2, NXK_ORDER_LANES, NX_F32, 1, 400000, false), false);
