@@ -34,5 +34,11 @@ const char *nxu_environment(void);
 typedef enum nxu_form { NXU_CUBIN, NXU_PTX } nxu_form;
 nx_status nxu_compile(const char *source, const char *name, const char *arch, nxu_form form,
                       void **code, size_t *size, nxi_diag *d);
+/* What the machine code of a text with one kernel takes of a multiprocessor. */
+typedef struct nxu_use {
+  int64_t registers, stack_bytes; /* of a thread; stack: memory that is slower than registers by far */
+} nxu_use;
+nx_status nxu_measure(const char *source, const char *name, const char *arch, nxu_use *use,
+                      nxi_diag *d);
 
 #endif

@@ -34,17 +34,18 @@ static bool run_graph(nxt_lab *lab, uint64_t seed, const char *target) {
 
 static bool compiles(uint64_t i, const char *arch, double *ms) {
   char *source = nxt_cuda_source(i);
-  void *code = NULL;
-  size_t size = 0;
+  nxu_use use = {0, 0};
   nxi_diag d;
   nxi_diag_clear(&d);
   double start = now_ms();
-  nx_status status = nxu_compile(source, "kernel", arch, NXU_CUBIN, &code, &size, &d);
+  nx_status status = nxu_measure(source, "kernel", arch, &use, &d);
   *ms += now_ms() - start;
   if (status != NX_OK) printf("%s\n%s\n", d.message, source);
-  nxi_free(code);
+  if (use.stack_bytes > 0)
+    printf("%lld bytes of a thread's values are in memory\n%s\n", (long long)use.stack_bytes,
+           source);
   free(source);
-  return status == NX_OK;
+  return status == NX_OK && use.stack_bytes == 0;
 }
 
 int main(int argc, char **argv) {
