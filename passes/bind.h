@@ -106,6 +106,7 @@ typedef struct nxb_tile {
   int64_t pitch, margin;
   nxk_value row, column;               /* logical loops */
   nxk_value row_origin, column_origin; /* bound values */
+  const nxk_value *place;              /* where each lane is in the arrays, in place of all that; NULL: as above */
 } nxb_tile;
 
 typedef struct nxb_view {
@@ -308,6 +309,8 @@ void nxb_turn_over(nxb_binder *b, nxk_value *rows, int64_t n);
 void nxb_gpu_points(nxb_binder *b); /* a point, or some neighbours, for each thread */
 bool nxb_gpu_rows_fit(nxb_binder *b);
 void nxb_gpu_rows(nxb_binder *b); /* the points of one run for some threads of a block */
+bool nxb_gpu_tiles_fit(nxb_binder *b);
+void nxb_gpu_tiles(nxb_binder *b); /* a square of two loops for a block, through a LOCAL array */
 
 /* ---- templates of the CPU. Each writes the whole part. */
 void nxb_bind_points(nxb_binder *b, nxk_value vector_loop); /* bind_points.c; NXK_NONE: no lanes */

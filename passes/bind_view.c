@@ -325,6 +325,11 @@ nxk_access nxb_tile_access(nxb_binder *b, const nxb_view *view, const nxb_tile *
               view->lanes > 1};
   p.access.terms = nxb_alloc(b, 4 * MOST_ADDENDS * sizeof *p.access.terms);
   if (b->failed) return p.access;
+  if (tile->place != NULL) {
+    p.access.index = *tile->place;
+    finish_wide(b, view, &p.access);
+    return p.access;
+  }
   add_to_address(b, view, &p, base_of(b, view, tile->row), tile->pitch, step_of(view, tile->row));
   add_to_address(b, view, &p, tile->row_origin, -tile->pitch, 0);
   add_to_address(b, view, &p, base_of(b, view, tile->column), 1, step_of(view, tile->column));
