@@ -309,6 +309,8 @@ void nxb_turn_over(nxb_binder *b, nxk_value *rows, int64_t n);
 void nxb_gpu_points(nxb_binder *b); /* a point, or some neighbours, for each thread */
 bool nxb_gpu_rows_fit(nxb_binder *b);
 void nxb_gpu_rows(nxb_binder *b); /* the points of one run for some threads of a block */
+bool nxb_gpu_scans_fit(nxb_binder *b);
+void nxb_gpu_scans(nxb_binder *b); /* lines of contiguous memory, a thread each, through a LOCAL array */
 bool nxb_gpu_tiles_fit(nxb_binder *b);
 void nxb_gpu_tiles(nxb_binder *b); /* a square of two loops for a block, through a LOCAL array */
 

@@ -54,6 +54,7 @@ static void write_out_loops(nxk_kernel *k) {
 static void bind_part(nxb_binder *b) {
   if (!b->part->regular) bind_literal(b);
   else if (nxb_gpu_rows_fit(b)) nxb_gpu_rows(b);
+  else if (nxb_gpu_scans_fit(b)) nxb_gpu_scans(b);
   else if (nxb_gpu_tiles_fit(b)) nxb_gpu_tiles(b);
   else nxb_gpu_points(b);
 }
