@@ -98,8 +98,8 @@ static nx_status run(const nxk_kernel *k, void *const *buffers, const uint64_t *
   size_t scratch = (size_t)(own->launch.scratch_bytes * blocks);
   void *room = scratch ? must(aligned_alloc(64, (scratch + 63) / 64 * 64)) : NULL;
   if (room) memset(room, 0xff, scratch);
-  run_of_library[own->library](own->enter, buffers, n_buffers, params, room, own->launch.threads,
-                               blocks, n_runs++);
+  values[n] = &room;
+  own->enter(values, blocks, (unsigned)own->launch.threads, n_runs++);
   free(room);
   return NX_OK;
 }
@@ -140,7 +140,6 @@ static bool load(const char *path, uint64_t first, uint64_t end) {
     return false;
   }
   libraries[n_libraries] = library;
-  *(void **)&run_of_library[n_libraries] = dlsym(library, "nx_host_run");
   for (uint64_t i = first; i < end; i++) {
     char name[40];
     snprintf(name, sizeof name, "enter_%llu", (unsigned long long)i);
