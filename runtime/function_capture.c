@@ -320,10 +320,17 @@ static void make_safe(nxg_graph *g) {
 }
 
 nx_status nx_function_parse(nx_context *c, const char *text, size_t size, nx_function **out) {
+  if (c && text && out) return nx_function_parse_on(c, NXI_DEVICE_CPU, text, size, out);
+  return nxi_error_null("parse", !c ? 0 : !text ? 1 : 3), NX_INVALID_ARGUMENT;
+}
+
+nx_status nx_function_parse_on(nx_context *c, nx_device device, const char *text, size_t size,
+                               nx_function **out) {
   nxi_diag d;
   nxi_diag_clear(&d);
   if (!c || !text || !out)
-    return nxi_error_null("parse", !c ? 0 : !text ? 1 : 3), NX_INVALID_ARGUMENT;
+    return nxi_error_null("parse", !c ? 0 : !text ? 2 : 4), NX_INVALID_ARGUMENT;
+  if (!nxi_device_usable(c, "parse", device, &d)) return nxi_error_report(&d);
   nxg_graph *g = NULL;
   nx_status status = nxg_parse_closed(text, size, &g, &d);
   if (status && d.line) { /* the position leads the sentence */
@@ -338,6 +345,7 @@ nx_status nx_function_parse(nx_context *c, const char *text, size_t size, nx_fun
     nxi_oom_in(&d, d.status, "parse");
     return nxi_error_report(&d);
   }
+  f->device = device;
   *out = f;
   return NX_OK;
 }

@@ -20,6 +20,9 @@ extern "C" {
  * nothing it says makes the library read out of bounds or allocate more than the text justifies. */
 NX_API nx_status nx_function_parse(nx_context *context, const char *text, size_t size,
                                    nx_function **f);
+/* The same for tensors of a device other than 0: a text names none. Also NX_DEVICE_UNAVAILABLE. */
+NX_API nx_status nx_function_parse_on(nx_context *context, nx_device device, const char *text,
+                                      size_t size, nx_function **f);
 
 #ifdef __cplusplus
 }

@@ -9,7 +9,7 @@ static const char usage[] =
     "usage: nxc COMMAND ...\n"
     "\n"
     "  run FILE.nxir [--input NAME=FILE.npy]... [--output NAME=FILE.npy]...\n"
-    "      [--device cpu|interp] [--threads N] [--time] [--trace FILE.json]\n"
+    "      [--device cpu|interp|cuda] [--threads N] [--time] [--trace FILE.json]\n"
     "                  run a graph; an input of rank 0 may be given as a number, --input x=3.5,\n"
     "                  one that is in an .npz or .safetensors file as FILE:NAME, or as FILE if it\n"
     "                  has the input's name there;\n"

@@ -17,6 +17,7 @@ static const double timed_ms = 500;
 
 typedef struct job {
   const char *file, *device, *threads, *trace_file;
+  nx_device number; /* of the function and what it takes */
   nxc_pairs inputs, outputs;
   bool time;
   nx_context *context;
@@ -174,6 +175,14 @@ static int load_input(job *j, size_t i) {
                       type_text(p.dtype, p.rank, p.shape, wanted, sizeof wanted));
 }
 
+static int move_input(job *j, size_t i) {
+  nx_tensor *there = nx_to_device(j->in[i], j->number);
+  if (there == NULL) return nxc_public_failure("nxc");
+  nx_tensor_release(j->in[i]);
+  j->in[i] = there;
+  return NXC_OK;
+}
+
 static int load_inputs(job *j) {
   int status = check_names(j, false);
   if (status == NXC_OK) status = check_names(j, true);
@@ -181,6 +190,7 @@ static int load_inputs(job *j) {
   for (size_t i = 0; i < j->info.inputs && status == NXC_OK; i++) {
     double began = nxc_now_ms();
     status = load_input(j, i);
+    if (status == NXC_OK && j->number > 0) status = move_input(j, i);
     span(j, "load", began);
   }
   return status;
@@ -293,12 +303,13 @@ static int call(job *j) {
 
 /* ---- setting up */
 
-static int choose_device(const job *j) {
+static int choose_device(job *j) {
   nx_device_info info = {.size = sizeof info};
   if (j->device == NULL) return NXC_OK;
   for (int32_t i = 0; i < nx_device_count(j->context); i++) {
     if (nx_device_describe(j->context, i, &info) != NX_OK || strcmp(info.name, j->device) != 0)
       continue;
+    j->number = strcmp(info.name, "interp") == 0 ? 0 : i; /* which NX_EXECUTOR has chosen */
     return info.available
                ? NXC_OK
                : nxc_complain("nxc", "the device %s is not available: %s", info.name, info.reason);
@@ -331,7 +342,7 @@ static int parse_function(job *j) {
   int status = NXC_OK;
   if (nxg_parse_closed(text, size, &g, &d) != NX_OK)
     status = nxc_failure(j->file, &d); /* knows line and column */
-  else if (nx_function_parse(j->context, text, size, &j->function) != NX_OK)
+  else if (nx_function_parse_on(j->context, j->number, text, size, &j->function) != NX_OK)
     status = nxc_public_failure(j->file);
   nxg_destroy(g);
   nxi_free(text);
