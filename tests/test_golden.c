@@ -57,6 +57,14 @@ static nxi_target target_of(const char *arguments) {
   size_t n = strcspn(isa + 4, " ,");
   assert_true(n < sizeof t.isa);
   snprintf(t.isa, sizeof t.isa, "%.*s", (int)n, isa + 4);
+  if (strncmp(t.isa, "sm_", 3) == 0) {
+    nxi_target gpu;
+    assert_true(nxi_target_for_isa(t.isa, &gpu));
+    t.vector_bytes = gpu.vector_bytes;
+    t.block_threads = gpu.block_threads;
+    t.shared_bytes = gpu.shared_bytes;
+    return t;
+  }
   t.vector_bytes = strcmp(t.isa, "avx512") == 0 ? 64 : strcmp(t.isa, "avx2") == 0 ? 32 : 16;
   return t;
 }
