@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Template SCANS of the GPU binder: scans of lines that memory is contiguous along. A thread goes along a line, one element after
- * the other as the order has it; but what it reads and writes there, neighbouring threads move for it, a tile of some
- * elements of each line at a time, through a LOCAL array.
+/* Template SCANS of the GPU binder. A thread goes along a line, one element after the other as the order has it. Where memory is
+ * contiguous along the lines, neighbouring threads move for it what it reads and writes, a tile of some elements of each
+ * line at a time, through a LOCAL array. Elsewhere neighbouring threads have neighbouring lines (columns), and each moves
+ * its own elements, some at once.
  *
  * In the plain order the elements of a block of 1024 are folded apart from all others: so each block of a row is a line of its
  * own, after a first walk that only finds what each of them adds up to. Rows of too many blocks, and the sequential order, are
@@ -10,7 +11,15 @@
 
 #include <string.h>
 
-enum { SIDE = 64, MOST_SCANS = 4, SHORT_LINE = 32 };
+enum {
+  SIDE = 64,
+  MOST_SCANS = 4,
+  SHORT_LINE = 32,
+  AT_ONCE = 32,     /* elements of a column */
+  MOST_CODE = 1000, /* that is written out for those */
+  LEAST_COLUMNS = 8,
+  MANY_TASKS = 200
+};
 
 typedef struct scans {
   const nxb_stage *stage;
@@ -18,12 +27,14 @@ typedef struct scans {
   nxk_value scan[MOST_SCANS];
   uint8_t *needed; /* code that what is scanned needs */
   int64_t rows, length;
-  int64_t width;     /* elements of a line in a tile; a row of the array is one longer */
-  int64_t lines;     /* of a task */
-  int64_t of_row;    /* lines of a row */
-  int64_t task_rows; /* rows of a task */
-  int64_t blocks;    /* of a line, one after the other */
-  int64_t steps;     /* tiles of a block */
+  int64_t columns; /* rows of a task that neighbouring threads have; 0: lines go through tiles */
+  int64_t
+      width; /* elements of a line in a tile, where a row of the array is one longer, or at once */
+  int64_t lines;                                /* of a task */
+  int64_t of_row;                               /* lines of a row */
+  int64_t task_rows;                            /* rows of a task */
+  int64_t blocks;                               /* of a line, one after the other */
+  int64_t steps;                                /* tiles of a block */
   uint32_t tile[MOST_SCANS], total[MOST_SCANS]; /* LOCAL arrays */
 } scans;
 
@@ -95,16 +106,34 @@ static bool collect(const nxb_binder *b, scans *s) {
   return s->n > 0 && !(plain && ordered);
 }
 
+/* Lines side by side: as many as there are threads for, fewer where that would leave processors idle. */
+static void plan_columns(const nxb_binder *b, scans *s) {
+  int64_t code = nxb_code_cost(b, s->stage->first, s->stage->last);
+  s->columns = b->threads;
+  while (s->columns > LEAST_COLUMNS &&
+         (s->columns * s->of_row > b->threads || s->rows / s->columns < MANY_TASKS))
+    s->columns /= 2;
+  s->task_rows = s->columns;
+  s->lines = s->columns * s->of_row;
+  s->width = AT_ONCE;
+  while (s->width > 1 && s->width * code > MOST_CODE) s->width /= 2;
+}
+
 /* How rows become lines, lines tasks, and blocks tiles. */
-static void plan_lines(const nxb_binder *b, scans *s) {
+static void plan_lines(const nxb_binder *b, scans *s, bool tiles) {
   bool plain = b->from->instrs[s->scan[0]].order == NXK_ORDER_PLAIN;
   int64_t block = plain && s->length > NXK_SCAN_BLOCK ? NXK_SCAN_BLOCK : s->length;
-  s->lines = s->width = b->threads < SIDE ? b->threads : SIDE;
-  if (s->of_row > s->lines) {
+  int64_t most = tiles ? (b->threads < SIDE ? b->threads : SIDE) : b->threads / LEAST_COLUMNS;
+  if (s->of_row > most) {
     s->blocks = s->of_row;
     s->of_row = 1;
   }
-  s->task_rows = s->lines / s->of_row;
+  if (tiles) {
+    s->lines = s->width = most;
+    s->task_rows = s->lines / s->of_row;
+  } else {
+    plan_columns(b, s);
+  }
   s->steps = nxb_ceil(block, s->width);
 }
 
@@ -134,8 +163,8 @@ static bool plan(nxb_binder *b, scans *s) {
   }
   s->length = stage->points;
   s->needed = nxb_alloc(b, b->from->n_instrs);
-  if (b->failed || !collect(b, s) || along_lines(b, stage) <= 0 || !mark_needed(b, s)) return false;
-  plan_lines(b, s);
+  if (b->failed || !collect(b, s) || !mark_needed(b, s)) return false;
+  plan_lines(b, s, along_lines(b, stage) > 0);
   return true;
 }
 
@@ -161,7 +190,8 @@ static nxk_value below(nxb_binder *b, nxk_value x, int64_t end) {
 static void set_element(nxb_binder *b, nxb_view *view, const scans *s, const walk *w,
                         nxk_value line, nxk_value element) {
   const nxb_part *part = b->part;
-  nxk_value row = nxb_div(b, line, s->of_row), block = nxb_mod(b, line, s->of_row);
+  nxk_value row = s->columns ? nxb_mod(b, line, s->columns) : nxb_div(b, line, s->of_row),
+            block = s->columns ? nxb_div(b, line, s->columns) : nxb_mod(b, line, s->of_row);
   nxk_value number = nxb_op(b, NXK_add, nxb_mul(b, w->task, s->task_rows), row), rest = number;
   nxk_value before =
       nxb_op(b, NXK_add, nxb_mul(b, nxb_op(b, NXK_add, block, w->block), NXK_SCAN_BLOCK),
@@ -178,7 +208,9 @@ static void set_element(nxb_binder *b, nxb_view *view, const scans *s, const wal
   bool whole = s->length % (s->steps * s->width) == 0;
   view->active = whole ? NXK_NONE : below(b, at, s->length);
   if (s->rows % s->task_rows != 0) view->active = both(b, view->active, below(b, number, s->rows));
-  if (s->task_rows * s->of_row < s->lines)
+  if (s->columns && s->lines < b->threads)
+    view->active = both(b, view->active, below(b, line, s->lines));
+  else if (s->task_rows * s->of_row < s->lines)
     view->active = both(b, view->active, below(b, row, s->task_rows));
 }
 
@@ -196,6 +228,18 @@ static nxk_value open_loop(nxb_binder *b, int64_t extent, bool unrolled) {
 
 /* ---- a tile: read, walked along, written */
 
+/* What stands before the stage, and in it before the scans. */
+static void write_needed(nxb_binder *b, nxb_view *view, const scans *s) {
+  for (nxk_value v = s->stage->first + 1; v < s->stage->last && !b->to->failed; v++)
+    if (s->needed[v]) nxb_write(b, view, v);
+}
+
+static void write_leading(nxb_binder *b, nxb_view *view, const scans *s) {
+  nxb_write_ready(b, view);
+  for (nxk_value v = b->part->body_first; v < s->stage->first && !b->to->failed; v++)
+    if (nxb_is_code((nxk_op)b->from->instrs[v].op)) nxb_write(b, view, v);
+}
+
 /* All threads: sets a copy of the view at the elements of one pass over the tile; *place: of each thread in it. */
 static bool open_pass(nxb_binder *b, const nxb_view *from, nxb_view *view, const scans *s,
                       const walk *w, nxk_value *place) {
@@ -207,9 +251,7 @@ static bool open_pass(nxb_binder *b, const nxb_view *from, nxb_view *view, const
   nxk_value element = nxb_mod(b, thread, s->width);
   *place = nxb_op(b, NXK_add, nxb_mul(b, line, s->width + 1), element);
   set_element(b, view, s, w, line, element);
-  nxb_write_ready(b, view);
-  for (nxk_value v = b->part->body_first; v < s->stage->first && !b->to->failed; v++)
-    if (nxb_is_code((nxk_op)b->from->instrs[v].op)) nxb_write(b, view, v);
+  write_leading(b, view, s);
   return !b->to->failed && !b->failed;
 }
 
@@ -218,8 +260,7 @@ static void read_tile(nxb_binder *b, const nxb_view *from, const scans *s, const
   nxb_view view;
   nxk_value place;
   if (open_pass(b, from, &view, s, w, &place)) {
-    for (nxk_value v = s->stage->first + 1; v < s->stage->last && !b->to->failed; v++)
-      if (s->needed[v]) nxb_write(b, &view, v);
+    write_needed(b, &view, s);
     for (uint32_t i = 0; i < s->n && !b->to->failed && !b->failed; i++) {
       nxk_access a = tile_access(s->tile[i], place, 0);
       a.mask = view.active;
@@ -247,6 +288,12 @@ static void write_tile(nxb_binder *b, const nxb_view *from, const scans *s, cons
   nxk_barrier(b->to);
 }
 
+/* What the scan gives at an element. */
+static nxk_value result_of(nxb_binder *b, nxk_value scan, nxk_value before, nxk_value within) {
+  bool blocks = b->from->instrs[scan].order == NXK_ORDER_PLAIN;
+  return blocks ? op_of(b, scan, before, within) : within;
+}
+
 /* Each thread goes along its line: within[i] becomes what follows. before: NULL where only that is wanted. */
 static void walk_tile(nxb_binder *b, const scans *s, const nxk_value *before, nxk_value *within) {
   nxk_value thread = thread_of(b), first = nxb_mul(b, thread, s->width + 1), carry[MOST_SCANS];
@@ -259,9 +306,31 @@ static void walk_tile(nxb_binder *b, const scans *s, const nxk_value *before, nx
     a.mask = there;
     within[i] = op_of(b, s->scan[i], carry[i], nxk_load(b->to, &a, b->threads));
     if (before == NULL) continue;
-    bool blocks = b->from->instrs[s->scan[i]].order == NXK_ORDER_PLAIN;
-    nxk_store(b->to, &a, blocks ? op_of(b, s->scan[i], before[i], within[i]) : within[i]);
+    nxk_store(b->to, &a, result_of(b, s->scan[i], before[i], within[i]));
   }
+  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) nxk_next(b->to, carry[i], within[i]);
+  nxk_end(b->to);
+  memcpy(within, carry, sizeof carry);
+}
+
+/* Each thread reads, goes along and writes some elements of its column. */
+static void walk_column(nxb_binder *b, const nxb_view *from, const scans *s, const walk *w,
+                        const nxk_value *before, nxk_value *within) {
+  nxk_value carry[MOST_SCANS], e = open_loop(b, s->width, s->width > 1);
+  nxb_view view;
+  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) carry[i] = nxk_carry(b->to, within[i]);
+  if (b->to->failed || !nxb_view_copy(b, &view, from)) return;
+  set_element(b, &view, s, w, thread_of(b), e);
+  write_leading(b, &view, s);
+  write_needed(b, &view, s);
+  for (uint32_t i = 0; i < s->n && !b->to->failed && !b->failed; i++) {
+    nxk_value x = nxb_wide(b, &view, b->from->instrs[s->scan[i]].args[0]);
+    within[i] = op_of(b, s->scan[i], carry[i], x);
+    if (before == NULL) continue;
+    view.map[s->scan[i]] = result_of(b, s->scan[i], before[i], within[i]);
+    view.step[s->scan[i]] = 0;
+  }
+  if (before && !b->to->failed) nxb_write_code(b, &view, s->stage->first, s->stage->last);
   for (uint32_t i = 0; i < s->n && !b->to->failed; i++) nxk_next(b->to, carry[i], within[i]);
   nxk_end(b->to);
   memcpy(within, carry, sizeof carry);
@@ -286,10 +355,14 @@ static void walk_block(nxb_binder *b, const nxb_view *view, const scans *s, walk
   for (uint32_t i = 0; i < s->n && !b->to->failed; i++) carry[i] = nxk_carry(b->to, within[i]);
   memcpy(within, carry, sizeof carry);
   if (b->to->failed) return;
-  read_tile(b, view, s, w);
-  walk_tile(b, s, before, within);
-  nxk_barrier(b->to);
-  if (before) write_tile(b, view, s, w);
+  if (s->columns) {
+    walk_column(b, view, s, w, before, within);
+  } else {
+    read_tile(b, view, s, w);
+    walk_tile(b, s, before, within);
+    nxk_barrier(b->to);
+    if (before) write_tile(b, view, s, w);
+  }
   for (uint32_t i = 0; i < s->n && !b->to->failed; i++) nxk_next(b->to, carry[i], within[i]);
   nxk_end(b->to);
   memcpy(within, carry, sizeof carry);
@@ -306,11 +379,14 @@ static void find_before(nxb_binder *b, const scans *s, const nxk_value *totals, 
     nxk_store(b->to, &a, totals[i]);
   }
   nxk_barrier(b->to);
-  nxk_value own = nxb_mod(b, thread, s->of_row), first = nxb_op(b, NXK_sub, thread, own);
+  int64_t apart = s->columns ? s->columns : 1; /* lines of a row from each other */
+  nxk_value own = s->columns ? nxb_div(b, thread, apart) : nxb_mod(b, thread, s->of_row);
+  nxk_value first = nxb_op(b, NXK_sub, thread, nxb_mul(b, own, apart));
   identities(b, s, before);
   nxk_value at = open_loop(b, s->of_row - 1, false);
   for (uint32_t i = 0; i < s->n && !b->to->failed; i++) carry[i] = nxk_carry(b->to, before[i]);
-  nxk_value earlier = nxb_op(b, NXK_lt, at, own), place = nxb_op(b, NXK_add, first, at);
+  nxk_value earlier = nxb_op(b, NXK_lt, at, own),
+            place = nxb_op(b, NXK_add, first, nxb_mul(b, at, apart));
   for (uint32_t i = 0; i < s->n && !b->to->failed; i++) {
     nxk_access a = tile_access(s->total[i], place, 0);
     a.mask = there == NXK_NONE ? earlier : nxb_op(b, NXK_and, there, earlier);
@@ -327,8 +403,9 @@ static void find_before(nxb_binder *b, const scans *s, const nxk_value *totals, 
 static bool add_arrays(nxb_binder *b, scans *s) {
   for (uint32_t i = 0; i < s->n; i++) {
     nx_dtype t = (nx_dtype)b->from->instrs[s->scan[i]].dtype;
-    s->tile[i] = nxb_add_local(b, t, s->lines * (s->width + 1));
-    s->total[i] = s->of_row > 1 ? nxb_add_local(b, t, s->lines + s->of_row) : NXK_NONE;
+    s->tile[i] = s->columns ? NXK_NONE : nxb_add_local(b, t, s->lines * (s->width + 1));
+    s->total[i] =
+        s->of_row > 1 ? nxb_add_local(b, t, s->lines + s->of_row * (s->columns + 1)) : NXK_NONE;
   }
   return !b->to->failed;
 }

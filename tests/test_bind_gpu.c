@@ -72,6 +72,7 @@ typedef struct line {
   nxk_order order;
   nx_dtype t;
   int64_t outer, rows, length;
+  bool across; /* memory is contiguous from line to line */
 } line;
 
 static nxk_kernel *lines(const line *l) {
@@ -82,7 +83,8 @@ static nxk_kernel *lines(const line *l) {
   nxk_begin_part(k);
   nxk_value a = nxk_begin_range(k, NXK_OUTER, l->outer), i = nxk_begin_range(k, NXK_OUTER, l->rows),
             j = nxk_begin_range(k, NXK_MAP, l->length);
-  nxk_term terms[3] = {{a, l->rows * l->length}, {i, l->length}, {j, 1}};
+  nxk_term terms[3] = {
+      {a, l->rows * l->length}, {i, l->across ? 1 : l->length}, {j, l->across ? l->rows : 1}};
   nxk_access from = at(x, 0, terms, 3), to = at(y, 0, terms, 3), third = at(z, 0, terms, 3);
   nxk_value v = nxk_load(k, &from, 1), s = nxk_scan(k, l->kind, l->order, v, NXK_NONE), last = v;
   if (l->other != NXK_DOT) last = nxk_scan(k, l->other, l->order, add(k, v, v), NXK_NONE);
@@ -95,14 +97,18 @@ static nxk_kernel *lines(const line *l) {
 static void test_lines(void **state) {
   (void)state;
   static const line kernels[] = {
-      {NXK_SUM, NXK_DOT, NXK_ORDER_PLAIN, NX_F32, 1, 5, 300},
-      {NXK_SUM, NXK_MAX, NXK_ORDER_PLAIN, NX_F32, 3, 11, 64},
-      {NXK_SUM, NXK_DOT, NXK_ORDER_PLAIN, NX_F32, 2, 3, 2500},
-      {NXK_PROD, NXK_MIN, NXK_ORDER_PLAIN, NX_F64, 1, 2, 5 * 1024},
-      {NXK_SUM, NXK_DOT, NXK_ORDER_PLAIN, NX_F32, 1, 1, 33 * 1024 - 5},
-      {NXK_SUM, NXK_DOT, NXK_ORDER_SEQUENTIAL, NX_F32, 1, 3, 1500},
-      {NXK_SUM, NXK_SUM, NXK_ORDER_PLAIN, NX_I32, 1, 40, 100},
-      {NXK_MAX, NXK_DOT, NXK_ORDER_PLAIN, NX_I64, 1, 70, 31},
+      {NXK_SUM, NXK_DOT, NXK_ORDER_PLAIN, NX_F32, 1, 5, 300, false},
+      {NXK_SUM, NXK_MAX, NXK_ORDER_PLAIN, NX_F32, 3, 11, 64, false},
+      {NXK_SUM, NXK_DOT, NXK_ORDER_PLAIN, NX_F32, 2, 3, 2500, false},
+      {NXK_PROD, NXK_MIN, NXK_ORDER_PLAIN, NX_F64, 1, 2, 5 * 1024, false},
+      {NXK_SUM, NXK_DOT, NXK_ORDER_PLAIN, NX_F32, 1, 1, 33 * 1024 - 5, false},
+      {NXK_SUM, NXK_DOT, NXK_ORDER_SEQUENTIAL, NX_F32, 1, 3, 1500, false},
+      {NXK_SUM, NXK_SUM, NXK_ORDER_PLAIN, NX_I32, 1, 40, 100, false},
+      {NXK_MAX, NXK_DOT, NXK_ORDER_PLAIN, NX_I64, 1, 70, 31, false},
+      {NXK_SUM, NXK_DOT, NXK_ORDER_PLAIN, NX_F32, 2, 21, 100, true},
+      {NXK_SUM, NXK_MIN, NXK_ORDER_PLAIN, NX_F32, 1, 9, 3000, true},
+      {NXK_PROD, NXK_DOT, NXK_ORDER_PLAIN, NX_F64, 1, 3, 17 * 1024 + 7, true},
+      {NXK_SUM, NXK_DOT, NXK_ORDER_SEQUENTIAL, NX_F32, 1, 5, 1500, true},
   };
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) check(lines(&kernels[i]));
   for (int t = 4; t < TARGETS; t++) assert_true(meets(lines(&kernels[0]), t));
@@ -144,7 +150,7 @@ static void test_columns(void **state) {
 
 static void test_exhausted_memory(void **state) {
   (void)state;
-  static const line scanned = {NXK_SUM, NXK_MAX, NXK_ORDER_PLAIN, NX_F32, 1, 3, 2500};
+  static const line scanned = {NXK_SUM, NXK_MAX, NXK_ORDER_PLAIN, NX_F32, 1, 3, 2500, false};
   check_exhausted(transpose(NX_F32, 2, 40, 33, 0, true));
   check_exhausted(lines(&scanned));
   check_exhausted(columns(NXK_SUM, NXK_ORDER_PLAIN, NX_F32, 100, 33, true));
