@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 /* Template POINTS of the GPU binder: each thread has a point of the outer loops, or some neighbours along the innermost of
- * them where those are moved as one word; stages run within the thread. For elementwise work, for runs that no memory is
+ * them where those are moved as one word, or some that lie as far apart as there are threads; stages run within the thread. For elementwise work, for runs that no memory is
  * contiguous along, short runs and scans. LOCAL arrays have a column for each thread. */
 #include "bind.h"
 
-enum { WORD_BYTES = 16, MOST_CODE = 400, FEW_THREADS = 1 << 16 };
+enum { WORD_BYTES = 16, MOST_CODE = 400, FEW_BLOCKS = 256, MOST_PASSES = 4 };
 
 typedef struct points {
   int64_t n;        /* points of the part; -1: up to a parameter */
   int64_t inner;    /* extent of the innermost loop */
   uint16_t each;    /* neighbours a thread has */
+  int64_t passes;   /* times that a block does that, so that more loads are on their way */
   bool in_one_line; /* the points of a block lie in one line of the innermost loop */
 } points;
 
@@ -27,6 +28,22 @@ static int64_t widest_neighbours(const nxb_binder *b, nxk_value loop) {
   return widest;
 }
 
+/* Whether the elements of `each` neighbours are a word wherever they lie beside each other, and nowhere apart. */
+static bool are_words(const nxb_binder *b, nxk_value loop, int64_t each) {
+  for (nxk_value v = b->part->first; v <= b->part->last; v++) {
+    const nxk_instr *in = &b->from->instrs[v];
+    bool computed;
+    if (in->op != NXK_load && in->op != NXK_store) continue;
+    const nxk_access *a = &b->from->accesses[in->imm];
+    int64_t stride = nxb_stride(b, a, loop, &computed);
+    if (computed || stride == 0) continue;
+    if (stride != 1 || !b->from->buffers[a->buffer].aligned || a->offset % each != 0) return false;
+    for (uint32_t i = 0; i < a->n_terms; i++)
+      if (a->terms[i].index != loop && a->terms[i].stride % each != 0) return false;
+  }
+  return true;
+}
+
 static uint16_t neighbours(const nxb_binder *b, const points *p) {
   const nxb_part *part = b->part;
   if (part->n_outer == 0 || part->n_stages > 0) return 1;
@@ -34,9 +51,24 @@ static uint16_t neighbours(const nxb_binder *b, const points *p) {
           code = nxb_code_cost(b, part->body_first, part->body_last);
   int64_t each = widest ? WORD_BYTES / widest : 1;
   while (each > 1 && part->n_outer > 1 && p->inner % each != 0) each /= 2;
-  while (each > 1 && (each * code > MOST_CODE || (p->n >= 0 && p->n / each < FEW_THREADS)))
+  while (each > 1 &&
+         (each * code > MOST_CODE || (p->n >= 0 && p->n / each < FEW_BLOCKS * b->threads)))
     each /= 2;
+  while (each > 1 && !are_words(b, part->outer[part->n_outer - 1].value, each)) each /= 2;
   return (uint16_t)(each < 1 ? 1 : each);
+}
+
+/* Elements one by one leave little on its way: a thread does some of them, a block apart. */
+static int64_t passes_of(const nxb_binder *b, const points *p) {
+  const nxb_part *part = b->part;
+  int64_t code = nxb_code_cost(b, part->body_first, part->body_last), passes = MOST_PASSES;
+  if (p->each > 2 || part->n_outer == 0 || part->n_stages > 0 || p->n < 0) return 1;
+  while (passes > 1 &&
+         (passes * p->each * code > MOST_CODE || p->n / passes / p->each < FEW_BLOCKS * b->threads))
+    passes /= 2;
+  if (p->in_one_line && part->n_outer > 1) /* no mask is made for what is past the last line */
+    while (p->n % (b->threads * p->each * passes) != 0) passes /= 2;
+  return passes;
 }
 
 static points plan(const nxb_binder *b) {
@@ -48,12 +80,13 @@ static points plan(const nxb_binder *b) {
   }
   p.each = neighbours(b, &p);
   p.in_one_line = part->n_outer < 2 || p.inner % ((int64_t)b->threads * p.each) == 0;
+  p.passes = passes_of(b, &p);
   return p;
 }
 
 /* Opens the part and its task loop. */
 static nxk_value open_tasks(nxb_binder *b, const points *p) {
-  int64_t size = (int64_t)b->threads * p->each;
+  int64_t size = (int64_t)b->threads * p->each * p->passes;
   nxk_begin_part(b->to);
   if (p->n >= 0) return nxk_begin_range(b->to, NXK_TASK, nxb_ceil(p->n, size));
   nxk_value upper = b->part->outer[0].upper, end = b->top[upper];
@@ -78,7 +111,7 @@ static void set_line(nxb_binder *b, nxb_view *view, const points *p, nxk_value t
     nxb_set_index(b, view, &part->outer[i], index, last);
     if (!last) rest = nxb_div(b, rest, part->outer[i].extent);
   }
-  if (p->n >= 0 && p->n % size == 0) return;
+  if (p->n >= 0 && p->n % (size * p->passes) == 0) return;
   nxk_value end = p->n >= 0 ? nxb_int(b, p->n) : b->top[part->outer[0].upper];
   view->active = nxk_active(b->to, base, end, view->lanes);
 }
@@ -96,7 +129,7 @@ static void set_scattered(nxb_binder *b, nxb_view *view, const points *p, nxk_va
                   i + 1 == part->n_outer && p->each > 1);
     if (i > 0) rest = nxb_div(b, rest, part->outer[i].extent);
   }
-  if (p->n % view->lanes == 0) return;
+  if (p->n % (view->lanes * p->passes) == 0) return;
   view->active = nxb_op(b, NXK_lt, thread, nxb_int(b, p->n / p->each));
 }
 
@@ -108,12 +141,18 @@ void nxb_gpu_points(nxb_binder *b) {
   nxk_value task = open_tasks(b, &p);
   view.lanes = (uint16_t)(b->threads * p.each);
   view.columns = view.lanes;
+  if (p.passes > 1) {
+    nxk_value first = nxb_mul(b, task, p.passes), pass = nxk_begin_range(b->to, NXK_SEQ, p.passes);
+    if (!b->to->failed) b->to->loops[b->to->instrs[pass].imm].unroll = true;
+    task = nxb_op(b, NXK_add, first, pass);
+  }
   if (!b->to->failed) {
     if (p.in_one_line) set_line(b, &view, &p, task);
     else set_scattered(b, &view, &p, task);
     nxb_write_ready(b, &view);
     nxb_write_body(b, &view, 1, b->part->body_first, b->part->body_last, NULL, NULL);
   }
+  if (p.passes > 1) nxk_end(b->to);
   nxk_end(b->to);
   nxk_end(b->to);
 }

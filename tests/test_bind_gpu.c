@@ -65,6 +65,36 @@ static void test_what_takes_squares(void **state) {
   assert_false(meets(transpose(NX_F32, 1, 7, 64, 0, false), 4));
 }
 
+/* ---- points: z[i, j] = x[i, j] less x from its end, where there are enough for several passes, or for words */
+
+static nxk_kernel *points(nx_dtype t, int64_t rows, int64_t columns, bool aligned, bool turned) {
+  nxk_kernel *k = nxk_create(NXK_LOGICAL, "points");
+  int64_t n = rows * columns;
+  uint32_t x = nxk_add_buffer(k, NXK_IN, t, n), z = nxk_add_buffer(k, NXK_OUT, t, n);
+  k->buffers[x].aligned = k->buffers[z].aligned = aligned;
+  nxk_begin_part(k);
+  nxk_value i = nxk_begin_range(k, NXK_OUTER, rows), j = nxk_begin_range(k, NXK_OUTER, columns);
+  nxk_term there[2] = {{i, columns}, {j, 1}}, back[2] = {{i, -columns}, {j, -1}};
+  nxk_access from = at(x, 0, there, 2), last = at(x, n - 1, back, 2), to = at(z, 0, there, 2);
+  nxk_value v = nxk_load(k, &from, 1);
+  if (turned) v = nxk_scalar(k, NXK_sub, 0, v, nxk_load(k, &last, 1), NXK_NONE);
+  nxk_store(k, &to, nxk_scalar(k, NXK_sub, 0, nxk_const_f(k, t, 1), v, NXK_NONE));
+  end_all(k, 3);
+  return k;
+}
+
+static void test_points(void **state) {
+  (void)state;
+  for (int turned = 0; turned < 2; turned++)
+    for (int aligned = 0; aligned < 2; aligned++) {
+      check(points(NX_F32, 1, 40001, aligned, turned));
+      check(points(NX_F32, 3, 16384 - 128, aligned, turned));
+      check(points(NX_F32, 129, 300, aligned, turned));
+    }
+  check(points(NX_F64, 1, 70001, false, true));
+  check(points(NX_F64, 5, 128 * 110, false, true));
+}
+
 /* ---- lines: y[i, j] = scan of x[i, j], twice that, and x beside it */
 
 typedef struct line {
@@ -158,11 +188,9 @@ static void test_exhausted_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_squares),
-      cmocka_unit_test(test_what_takes_squares),
-      cmocka_unit_test(test_lines),
-      cmocka_unit_test(test_columns),
-      cmocka_unit_test(test_exhausted_memory),
+      cmocka_unit_test(test_squares), cmocka_unit_test(test_what_takes_squares),
+      cmocka_unit_test(test_points),  cmocka_unit_test(test_lines),
+      cmocka_unit_test(test_columns), cmocka_unit_test(test_exhausted_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
