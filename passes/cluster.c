@@ -82,8 +82,7 @@ static int64_t element_bytes(const nxp_clusterer *c, uint32_t node) {
 }
 
 /* Whether a group that folds runs that do not fit the cache may also store at each of their elements: it walks them once.
- * All threads must have a share: there are strips for them, or the runs are split, which takes one reduced axis and folds
- * that go together (kernel_split.c). */
+ * All threads must have a share: strips, or the runs are split, which takes one axis and folds that fit (kernel_split.c). */
 static bool stores_in_runs(const nxp_clusterer *c, const nxp_draft *d) {
   bool last = d->reduced >> (d->full.rank - 1) & 1, arg = false, sum = false;
   int partials = 0;
@@ -96,9 +95,12 @@ static bool stores_in_runs(const nxp_clusterer *c, const nxp_draft *d) {
     sum = sum || ((n->op == NXG_reduce_sum || n->op == NXG_reduce_prod) && nxi_is_float(n->dtype));
     partials += 1 + is_arg;
   }
-  int64_t strips = nxp_points(&d->full, d->reduced, true) / (last ? 1 : NXK_SPLIT_COLUMNS);
+  bool gpu = c->o->target->block_threads > 0;
+  int64_t columns = last ? 1 : gpu ? NXK_GPU_COLUMNS : NXK_SPLIT_COLUMNS;
+  int64_t strips = nxp_points(&d->full, d->reduced, true) / columns;
   bool one_axis = (d->reduced & (d->reduced - 1)) == 0;
-  return strips >= NXK_SPLIT_STRIPS || (one_axis && !(arg && sum) && partials <= NXK_MAX_PARTIALS);
+  return strips >= (gpu ? NXK_GPU_STRIPS : NXK_SPLIT_STRIPS) ||
+         (one_axis && !(arg && sum) && partials <= NXK_MAX_PARTIALS);
 }
 
 /* Whether a group may walk `full` at its points for other ends than the folding of `reduced` axes, which `folding` does. */

@@ -116,12 +116,16 @@ bool nxp_scan_space(const nxg_node *n, nxp_shape *full, uint32_t *axis) {
 }
 
 enum { NARROWEST = 128 }; /* bytes of the narrowest strip worth its loop, but 32 columns at most */
+/* On a GPU a block of threads has a row, or some columns: enough of them, or rows so short (bytes) that one is soon done. */
+enum { GPU_BLOCKS = 132, GPU_COLUMNS = 8, GPU_ROW = 128 << 10 };
 
 bool nxp_rows_fit(const nxp_shape *full, uint32_t reduced, int64_t element_bytes,
                   const nxi_target *t) {
   int64_t points = nxp_points(full, reduced, true), run = nxp_points(full, reduced, false);
   if (points * run <= 1 << 15) return true;
   bool last = full->rank > 0 && (reduced >> (full->rank - 1) & 1);
+  if (t->block_threads > 0)
+    return run * element_bytes <= GPU_ROW || points / (last ? 1 : GPU_COLUMNS) >= GPU_BLOCKS;
   int64_t columns = last ? 1 : element_bytes > 4 ? NARROWEST / element_bytes : 32;
   return run * element_bytes * columns <= t->l2_bytes / 2 && points / columns >= 8;
 }

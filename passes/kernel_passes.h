@@ -16,6 +16,8 @@ nxk_kernel *nxk_pass_simplify(const nxk_kernel *k, nxi_diag *d);
 void nxk_mark_needed(const nxk_kernel *k, uint8_t *needed);
 /* A reduction is split that has fewer strips of work: points, or so many columns side by side. */
 enum { NXK_MAX_PARTIALS = 8, NXK_SPLIT_STRIPS = 16, NXK_SPLIT_COLUMNS = 256 };
+/* The same of a GPU, where a strip is a block of threads. */
+enum { NXK_GPU_STRIPS = 264, NXK_GPU_COLUMNS = 8 };
 /* Cuts a reduction over a long run for few points into two kernels: `first` makes partials of pieces of the run,
  * `second` reduces those and does the rest. Pieces are whole subtrees of the order, so the bits are the same.
  * Decided from shapes and caches, never from the number of threads. Both have the launch buffers and parameters

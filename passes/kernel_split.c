@@ -18,7 +18,7 @@
 enum { LEAST_ELEMENTS = 1 << 17, LEAST_RUN = 1 << 11 };
 
 /* A GPU: blocks of threads that keep all its processors (132 of the largest) busy, and a chunk that is work enough for one. */
-enum { GPU_FEW_BLOCKS = 264, GPU_BLOCKS = 528, GPU_CHUNK = 4096, GPU_COLUMNS = 8 };
+enum { GPU_BLOCKS = 4 * 132, GPU_CHUNK = 4096 };
 
 typedef struct splitter {
   nxb_binder b; /* for what it knows about the kernel */
@@ -114,8 +114,8 @@ static bool worth_it(splitter *s, const nxi_target *t) {
   if (run < LEAST_RUN || s->points > INT64_MAX / run || run * s->points < LEAST_ELEMENTS)
     return false;
   if (t->block_threads > 0) {
-    int64_t blocks = units_of(s, GPU_COLUMNS);
-    if (blocks >= GPU_FEW_BLOCKS) return false;
+    int64_t blocks = units_of(s, NXK_GPU_COLUMNS);
+    if (blocks >= NXK_GPU_STRIPS) return false;
     s->chunk = GPU_CHUNK * blocks / s->points;
     while (s->chunk & (s->chunk - 1)) s->chunk &= s->chunk - 1; /* a power of two */
     if (s->chunk < 256) s->chunk = 256;
