@@ -193,9 +193,8 @@ static void set_element(nxb_binder *b, nxb_view *view, const scans *s, const wal
   nxk_value row = s->columns ? nxb_mod(b, line, s->columns) : nxb_div(b, line, s->of_row),
             block = s->columns ? nxb_div(b, line, s->columns) : nxb_mod(b, line, s->of_row);
   nxk_value number = nxb_op(b, NXK_add, nxb_mul(b, w->task, s->task_rows), row), rest = number;
-  nxk_value before =
-      nxb_op(b, NXK_add, nxb_mul(b, nxb_op(b, NXK_add, block, w->block), NXK_SCAN_BLOCK),
-             nxb_mul(b, w->step, s->width));
+  nxk_value whole_blocks = nxb_mul(b, nxb_op(b, NXK_add, block, w->block), NXK_SCAN_BLOCK);
+  nxk_value steps = nxb_mul(b, w->step, s->width), before = nxb_op(b, NXK_add, whole_blocks, steps);
   nxk_value at = nxb_op(b, NXK_add, before, element);
   bool narrow = part->n_outer > 1 && s->rows < INT64_C(0x7f000000);
   if (narrow) rest = nxk_cast_to(b->to, NX_U32, rest);
@@ -246,8 +245,8 @@ static bool open_pass(nxb_binder *b, const nxb_view *from, nxb_view *view, const
   int64_t passes = s->lines * s->width / b->threads;
   nxk_value pass = open_loop(b, passes, passes <= 16), thread = thread_of(b);
   if (b->to->failed || !nxb_view_copy(b, view, from)) return false;
-  nxk_value line =
-      nxb_op(b, NXK_add, nxb_div(b, thread, s->width), nxb_mul(b, pass, b->threads / s->width));
+  nxk_value line = nxb_div(b, thread, s->width), more = nxb_mul(b, pass, b->threads / s->width);
+  line = nxb_op(b, NXK_add, line, more);
   nxk_value element = nxb_mod(b, thread, s->width);
   *place = nxb_op(b, NXK_add, nxb_mul(b, line, s->width + 1), element);
   set_element(b, view, s, w, line, element);

@@ -136,8 +136,8 @@ static void open_tasks(nxb_binder *b, nxb_view *view, const tiles *t, nxk_value 
 static void set_place(nxb_binder *b, nxb_view *view, tiles *t, const nxk_value *origins,
                       bool along_column, nxk_value pass) {
   nxk_value thread = nxk_lanes(b->to, nxb_int(b, 0), b->threads), at[2];
-  nxk_value line =
-      nxb_op(b, NXK_add, nxb_div(b, thread, SIDE), nxb_mul(b, pass, b->threads / SIDE));
+  nxk_value line = nxb_div(b, thread, SIDE), more = nxb_mul(b, pass, b->threads / SIDE);
+  line = nxb_op(b, NXK_add, line, more);
   at[along_column] = nxb_mod(b, thread, SIDE);
   at[!along_column] = line;
   t->place = nxb_op(b, NXK_add, nxb_mul(b, at[0], PITCH), at[1]);
