@@ -61,6 +61,7 @@ static struct nx_host_thread {
   unsigned long long said; /* what it shows to its warp */
 } nx_host_threads[NX_HOST_MOST];
 static char (*nx_host_stacks)[NX_HOST_STACK];
+__attribute__((destructor)) static void nx_host_leave() { free(nx_host_stacks); }
 static ucontext_t nx_host_main;
 static int nx_host_now;
 static unsigned long long nx_host_seed = 1;
