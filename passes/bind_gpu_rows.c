@@ -13,6 +13,7 @@
 enum {
   SHORT_RUN = 32,
   MOST_OWN = 64,          /* elements of a run that a thread keeps in registers */
+  MOST_CODE = 1200,       /* operations that are written out for them */
   WRITTEN_OUT = 16,       /* elements in a row whose loads go out together */
   MANY_THREADS = 1 << 17, /* about what keeps the memory of a large GPU busy */
   SECTOR = 32,
@@ -23,6 +24,7 @@ enum {
 typedef struct spread {
   int64_t lanes, items; /* of a block; items is INT64_MAX where no order is asked for */
   int64_t threads;      /* that share a run: lanes times the blocks done at once */
+  int64_t own;          /* most elements of a run for which a thread's code is written out */
   int64_t columns;      /* runs side by side, one in each of that many neighbouring threads */
 } spread;
 
@@ -51,7 +53,7 @@ static int64_t power_of_two_from(int64_t n) {
 
 /* The order that all reductions of the part can be done in. False: there is none, or it has no lanes to share. */
 static bool common_order(const nxb_binder *b, spread *s) {
-  *s = (spread){1, INT64_MAX, 0, 1};
+  *s = (spread){.lanes = 1, .items = INT64_MAX, .columns = 1};
   for (uint32_t i = 0; i < b->part->n_stages; i++)
     for (uint32_t j = 0; j < b->part->stages[i].n_reduces; j++) {
       nxb_order order = nxb_order_of(b->from, b->part->stages[i].reduce[j]);
@@ -169,9 +171,22 @@ static int64_t columns_of(const nxb_binder *b, const spread *s) {
   return columns;
 }
 
+/* What one stage leaves for the next is in registers only if everything is written out, which compiles the longer. */
+static int64_t most_own(const nxb_binder *b) {
+  int64_t own = MOST_OWN, cost = 1;
+  if (b->part->n_stages < 2) return WRITTEN_OUT;
+  for (uint32_t i = 0; i < b->part->n_stages; i++) {
+    int64_t code = nxb_code_cost(b, b->part->stages[i].first, b->part->stages[i].last);
+    if (code > cost) cost = code;
+  }
+  while (own > WRITTEN_OUT && own * cost > MOST_CODE) own /= 2;
+  return own;
+}
+
 static spread choose_spread(const nxb_binder *b) {
   spread s;
   common_order(b, &s);
+  s.own = most_own(b);
   s.columns = columns_of(b, &s);
   int64_t run = longest_run(b), rows = rows_of(b), most = b->threads / s.columns;
   if (s.items == INT64_MAX) { /* 16 elements each, fewer if there are threads to spare */
@@ -184,7 +199,7 @@ static spread choose_spread(const nxb_binder *b) {
   }
   int64_t blocks = power_of_two_from(nxb_ceil(run, s.lanes * s.items)), at_once = 1;
   while (at_once < blocks && at_once * s.lanes < most &&
-         (at_once * s.lanes * s.columns < 32 || blocks / at_once > 2 ||
+         (at_once * s.lanes * s.columns < 32 || blocks / at_once > 1 ||
           rows * at_once * s.lanes < MANY_THREADS))
     at_once *= 2;
   s.threads = s.lanes * at_once;
@@ -197,13 +212,13 @@ static share share_of(const spread *s, const nxb_stage *stage) {
   if (s->items != INT64_MAX) {
     h.blocks = power_of_two_from(nxb_ceil(nxb_ceil(run, s->lanes * s->items), at_once));
     if (h.items > s->items) h.items = s->items;
-  } else if (h.items > MOST_OWN) {
+  } else if (h.items > s->own) {
     h.blocks = nxb_ceil(h.items, WRITTEN_OUT);
     h.items = WRITTEN_OUT;
   }
   int64_t items = s->items == INT64_MAX ? h.items : s->items;
   h.all = at_once * h.blocks * items * s->lanes == run && h.items == items;
-  h.unrolled = h.blocks * h.items <= MOST_OWN;
+  h.unrolled = h.blocks * h.items <= s->own;
   return h;
 }
 

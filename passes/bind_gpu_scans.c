@@ -14,6 +14,7 @@
 enum {
   SIDE = 64,
   MOST_SCANS = 4,
+  STRETCH = 16, /* elements of a tile's row that are written out */
   SHORT_LINE = 32,
   AT_ONCE = 32,     /* elements of a column */
   MOST_CODE = 1000, /* that is written out for those */
@@ -297,9 +298,11 @@ static nxk_value result_of(nxb_binder *b, nxk_value scan, nxk_value before, nxk_
 static void walk_tile(nxb_binder *b, const scans *s, const nxk_value *before, nxk_value *within) {
   nxk_value thread = thread_of(b), first = nxb_mul(b, thread, s->width + 1), carry[MOST_SCANS];
   nxk_value there = s->lines < b->threads ? below(b, thread, s->lines) : NXK_NONE;
-  nxk_value e = open_loop(b, s->width, true);
-  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) carry[i] = nxk_carry(b->to, within[i]);
-  nxk_value place = nxb_op(b, NXK_add, first, e);
+  nxk_value outer[MOST_SCANS], from = open_loop(b, s->width / STRETCH, false);
+  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) outer[i] = nxk_carry(b->to, within[i]);
+  nxk_value e = open_loop(b, STRETCH, true);
+  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) carry[i] = nxk_carry(b->to, outer[i]);
+  nxk_value place = nxb_op(b, NXK_add, nxb_op(b, NXK_add, first, nxb_mul(b, from, STRETCH)), e);
   for (uint32_t i = 0; i < s->n && !b->to->failed; i++) {
     nxk_access a = tile_access(s->tile[i], place, 0);
     a.mask = there;
@@ -309,7 +312,9 @@ static void walk_tile(nxb_binder *b, const scans *s, const nxk_value *before, nx
   }
   for (uint32_t i = 0; i < s->n && !b->to->failed; i++) nxk_next(b->to, carry[i], within[i]);
   nxk_end(b->to);
-  memcpy(within, carry, sizeof carry);
+  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) nxk_next(b->to, outer[i], carry[i]);
+  nxk_end(b->to);
+  memcpy(within, outer, sizeof outer);
 }
 
 /* Each thread reads, goes along and writes some elements of its column. */
