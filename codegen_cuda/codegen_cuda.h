@@ -36,7 +36,8 @@ nx_status nxu_compile(const char *source, const char *name, const char *arch, nx
                       void **code, size_t *size, nxi_diag *d);
 /* What the machine code of a text with one kernel takes of a multiprocessor. */
 typedef struct nxu_use {
-  int64_t registers, stack_bytes; /* of a thread; stack: memory that is slower than registers by far */
+  int64_t registers,
+      stack_bytes; /* of a thread; stack: memory that is slower than registers by far */
 } nxu_use;
 nx_status nxu_measure(const char *source, const char *name, const char *arch, nxu_use *use,
                       nxi_diag *d);

@@ -106,7 +106,8 @@ typedef struct nxb_tile {
   int64_t pitch, margin;
   nxk_value row, column;               /* logical loops */
   nxk_value row_origin, column_origin; /* bound values */
-  const nxk_value *place;              /* where each lane is in the arrays, in place of all that; NULL: as above */
+  const nxk_value
+      *place; /* where each lane is in the arrays, in place of all that; NULL: as above */
 } nxb_tile;
 
 typedef struct nxb_view {
@@ -310,7 +311,8 @@ void nxb_gpu_points(nxb_binder *b); /* a point, or some neighbours, for each thr
 bool nxb_gpu_rows_fit(nxb_binder *b);
 void nxb_gpu_rows(nxb_binder *b); /* the points of one run for some threads of a block */
 bool nxb_gpu_scans_fit(nxb_binder *b);
-void nxb_gpu_scans(nxb_binder *b); /* lines of contiguous memory, a thread each, through a LOCAL array */
+void nxb_gpu_scans(
+    nxb_binder *b); /* lines of contiguous memory, a thread each, through a LOCAL array */
 bool nxb_gpu_tiles_fit(nxb_binder *b);
 void nxb_gpu_tiles(nxb_binder *b); /* a square of two loops for a block, through a LOCAL array */
 
