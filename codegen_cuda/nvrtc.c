@@ -152,7 +152,7 @@ nx_status nxu_compile(const char *source, const char *name, const char *arch, nx
 
 /* The number before `what`, or after it. -1: it is not said. */
 static int64_t said(const char *words, const char *what, bool before) {
-  const char *at = strstr(words, what);
+  const char *at = words != NULL ? strstr(words, what) : NULL;
   if (at == NULL) return -1;
   if (!before) return strtoll(at + strlen(what), NULL, 10);
   while (at > words && at[-1] >= '0' && at[-1] <= '9') at--;
@@ -169,7 +169,7 @@ nx_status nxu_measure(const char *source, const char *name, const char *arch, nx
   *use = (nxu_use){said(words, "Used ", false), said(words, " bytes stack frame", true)};
   if (use->registers < 0 || use->stack_bytes < 0)
     status = nxi_fail(d, NX_INTERNAL, "", "%s: NVRTC does not say what its code takes: %.200s",
-                      name, words);
+                      name, words != NULL ? words : "nothing");
   nxi_free(words);
   nxi_free(code);
   return status;

@@ -93,7 +93,7 @@ static void run_epilogue(void *user, int worker, int64_t batch, int64_t row_begi
   run own = {.plan = r->plan, .launch = r->launch, .step = s};
   for (uint32_t i = 0; i < s->n_params; i++) own.params[i] = r->launch->params[s->params[i]];
   for (int64_t row = batch * product->m + row_begin; row < batch * product->m + row_end; row++) {
-    int64_t rest = row, index[NXG_MAX_RANK];
+    int64_t rest = row, index[NXG_MAX_RANK] = {0};
     for (int32_t a = s->row_rank; a-- > 0; rest /= s->row_shape[a])
       index[a] = rest % s->row_shape[a];
     for (uint32_t i = 0; i < s->n_buffers; i++) own.buffers[i] = moved_address(r, s, i, index);
@@ -139,7 +139,7 @@ static void stage_part(run *r, int worker, const nxp_panel_part *part, const nxi
   const nxp_step *s = part->kernel;
   int32_t columns = part->batch_axes + part->column_axes;
   run own = {.plan = r->plan, .launch = r->launch, .step = s};
-  int64_t index[NXG_MAX_RANK + 1];
+  int64_t index[NXG_MAX_RANK + 1] = {0};
   split_index(panel->batch, s->row_shape, 0, part->batch_axes, index);
   for (int64_t d = begin; d < end;) {
     int64_t deep = part->begin + unit_at(&part->depth, d - part->begin, s->row_shape, columns,

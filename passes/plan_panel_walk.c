@@ -159,7 +159,7 @@ static void add_axis(nxp_walk *walk, int64_t extent, int64_t from, int64_t to) {
 /* Adds pieces first .. end - 1 of the factors, of which the last one moves `stride` in the panel. */
 static void add_pieces(nxp_walk *walk, const nxp_walk *factors, int32_t first, int32_t end,
                        int64_t stride) {
-  int64_t to[NXG_MAX_RANK];
+  int64_t to[NXG_MAX_RANK] = {0};
   for (int32_t i = end; i-- > first; stride *= factors->extent[i]) to[i] = stride;
   for (int32_t i = first; i < end; i++) add_axis(walk, factors->extent[i], factors->from[i], to[i]);
 }
@@ -205,8 +205,9 @@ static bool cut_part(nxp_panels *g, nxp_panel_walk *part, const int32_t *axis, i
   cut_columns(g, factors, depth->units.unit, columns);
   part->columns = columns->units;
   part->depth = depth->units;
+  int64_t unit = columns->units.unit;
   bool fits =
-      g->width >= g->extent || (columns->units.step == 0 && g->width % columns->units.unit == 0);
+      g->width >= g->extent || (columns->units.step == 0 && unit > 0 && g->width % unit == 0);
   if (!fits && g->margin[0] < columns->units.unit) g->margin[0] = columns->units.unit;
   return true;
 }
@@ -235,7 +236,7 @@ static void write_walk(const nxp_panels *g, nxp_panel_walk *part, const cut *col
 }
 
 nx_status nxp_panel_walks(nxp_building *s, uint32_t group, int32_t batch, nxp_panels *g, bool *ok) {
-  cut columns[NXP_PANEL_PARTS], depth[NXP_PANEL_PARTS];
+  cut columns[NXP_PANEL_PARTS] = {{0}}, depth[NXP_PANEL_PARTS] = {{0}};
   *ok = true;
   for (int32_t k = 0; k < g->n_parts && *ok; k++) {
     int32_t axis[NXG_MAX_RANK];

@@ -77,7 +77,7 @@ static int64_t cost_of(const nxk_kernel *k) {
 /* Whether operand i is to be left to the product: everything is tried, so that nothing can be in the way later. */
 static nx_status try_operand(nxp_building *s, uint32_t product, int i, bool *ok) {
   uint32_t group = group_to_stage(s, product, i);
-  nxp_panels g;
+  nxp_panels g = {0};
   *ok = false;
   if (group == NXP_NONE) return NX_OK;
   nx_status status = examine(s, product, i, group, &g, ok);
@@ -221,7 +221,7 @@ static nx_status add_part(nxp_building *s, uint32_t group, const nxp_panels *g, 
   nxp_builder *b = s->b;
   nxk_kernel *k = NULL, *simple = NULL;
   nxp_kernel_binding binding;
-  nxp_location buffers[NXP_MAX_BUFFERS];
+  nxp_location buffers[NXP_MAX_BUFFERS] = {{0}};
   nx_status status = lower_unit(s, group, &g->parts[number].walk, &k, &binding);
   if (status != NX_OK || k == NULL)
     return status != NX_OK ? status
@@ -267,7 +267,7 @@ static nxp_staging *add_staging(nxp_building *s, uint32_t product_step, int oper
 nx_status nxp_stage_operand(nxp_building *s, uint32_t product_step, uint32_t product, int operand) {
   nxp_builder *b = s->b;
   uint32_t group = b->clusters->group_of[nxp_operand_base(s, node_of(s, product)->args[operand])];
-  nxp_panels g;
+  nxp_panels g = {0};
   bool ok;
   nx_status status = examine(s, product, operand, group, &g, &ok);
   nxp_staging *staging = status == NX_OK ? add_staging(s, product_step, operand, &g) : NULL;

@@ -323,12 +323,11 @@ void nxi_gpu_statistics(nxi_gpu *g, nxi_gpu_stats *out) {
 nx_status nxi_gpu_wait(nxi_gpu *g, const nxi_poll *poll, nxi_diag *d) {
   nx_status status = nxi_gpu_enter(g, d);
   if (status != NX_OK) return status;
-  int result = RESULT_NOT_READY;
-  if (poll == NULL || poll->fn == NULL) result = g->cuda->stream_wait(g->stream);
-  while (result == RESULT_NOT_READY && status == NX_OK) {
+  bool asks = poll != NULL && poll->fn != NULL;
+  int result = asks ? g->cuda->stream_query(g->stream) : g->cuda->stream_wait(g->stream);
+  for (; asks && result == RESULT_NOT_READY && status == NX_OK;
+       result = g->cuda->stream_query(g->stream)) {
     struct timespec pause = {0, 50000};
-    result = g->cuda->stream_query(g->stream);
-    if (result != RESULT_NOT_READY) break;
     if (poll->fn(poll->user) != 0)
       status = nxi_fail(d, NX_INTERRUPTED, "", "the poll callback asked to stop");
     else nanosleep(&pause, NULL);
