@@ -8,7 +8,7 @@
 
 #include "random_graph.h"
 
-enum { MOST_FILES = 500, MOST_BYTES = 1 << 16, MOST_ELEMENTS = 1 << 17 };
+enum { MOST_FILES = 500, MOST_BYTES = 1 << 16, MOST_ELEMENTS = 1 << 19 };
 
 static int by_name(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);

@@ -348,11 +348,43 @@ static uint32_t wide_operations(int64_t elements) {
   return found;
 }
 
+/* Whether the address of a load is narrow: offset + stride * task + lanes up to 31, of tasks up to 99. */
+static bool has_narrow_address(int64_t offset, int64_t stride) {
+  char text[1024];
+  snprintf(
+      text, sizeof text,
+      "nxir 1\nkernel @k bound threads=32 {\nb0: in i8[?]\nb1: out i8[3200]\npart tasks=100 {\n"
+      "%%t = for task 0..100 {\n%%z = const i64 0\n%%l = lanes i64x32 %%z\n"
+      "%%v = load i8x32 b0[%lld + %lld*%%t + idx %%l]\n"
+      "store lanes=32 %%v, b1[0 + 32*%%t] stride=1\n}\n}\n}\n",
+      (long long)offset, (long long)stride);
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  nxk_kernel *k = parse(text), *narrow = nxk_pass_narrow(k, &d);
+  bool found = false;
+  assert_non_null(narrow);
+  assert_verified(narrow);
+  for (uint32_t v = 0; v < narrow->n_instrs; v++)
+    if (narrow->instrs[v].op == NXK_load) {
+      const nxk_access *a = &narrow->accesses[narrow->instrs[v].imm];
+      found = nxk_dtype(narrow, a->index) == NX_I32;
+    }
+  nxk_destroy(k);
+  nxk_destroy(narrow);
+  return found;
+}
+
 static void indices_are_narrowed(void **state) {
   (void)state;
   assert_int_equal(wide_operations(1 << 20), 1);    /* of the data */
   assert_int_equal(wide_operations(0x7fffffe0), 1); /* all indices below 2^31 */
   assert_int_equal(wide_operations(INT64_C(1) << 32), 6);
+  assert_true(has_narrow_address(0, 32));
+  assert_true(has_narrow_address(INT32_MAX - 31 - 99 * 32, 32));
+  assert_false(has_narrow_address(INT32_MAX - 31 - 99 * 32 + 1, 32));
+  assert_true(has_narrow_address(0, (INT32_MAX - 31) / 99));
+  assert_false(has_narrow_address(0, (INT32_MAX - 31) / 99 + 1));
+  assert_false(has_narrow_address(INT32_MIN, 1)); /* beyond in between */
 }
 
 int main(void) {
