@@ -5,8 +5,8 @@
  * its own elements, some at once.
  *
  * In the plain order the elements of a block of 1024 are folded apart from all others: so each block of a row is a line of its
- * own, after a first walk that only finds what each of them adds up to. Rows of too many blocks, and the sequential order, are
- * one line and walked once. */
+ * own, after a first walk that only finds what each of them adds up to. Rows of many blocks take several rounds. In the sequential
+ * order a row is one line, walked once. */
 #include "bind.h"
 
 #include <string.h>
@@ -31,17 +31,17 @@ typedef struct scans {
   int64_t columns; /* rows of a task that neighbouring threads have; 0: lines go through tiles */
   int64_t
       width; /* elements of a line in a tile, where a row of the array is one longer, or at once */
-  int64_t lines;                                /* of a task */
-  int64_t of_row;                               /* lines of a row */
-  int64_t task_rows;                            /* rows of a task */
-  int64_t blocks;                               /* of a line, one after the other */
-  int64_t steps;                                /* tiles of a block */
+  int64_t lines;     /* of a task */
+  int64_t of_row;    /* lines of a row */
+  int64_t task_rows; /* rows of a task */
+  int64_t rounds;    /* of a row that has more blocks than lines that fit */
+  int64_t steps;     /* tiles of a block */
   uint32_t tile[MOST_SCANS], total[MOST_SCANS]; /* LOCAL arrays */
 } scans;
 
-/* The place of each thread in a tile, and where the block and step of the loops around are. */
+/* The place of each thread in a tile, and where the rounds and steps of the loops around are. */
 typedef struct walk {
-  nxk_value task, block, step; /* i64, one lane */
+  nxk_value task, round, step; /* i64, one lane */
 } walk;
 
 static nxk_value op_of(nxb_binder *b, nxk_value scan, nxk_value x, nxk_value y) {
@@ -103,7 +103,7 @@ static bool collect(const nxb_binder *b, scans *s) {
     s->scan[s->n++] = v;
   }
   s->of_row = plain && !ordered ? nxb_ceil(s->length, NXK_SCAN_BLOCK) : 1;
-  s->blocks = 1;
+  s->rounds = 1;
   return s->n > 0 && !(plain && ordered);
 }
 
@@ -126,8 +126,8 @@ static void plan_lines(const nxb_binder *b, scans *s, bool tiles) {
   int64_t block = plain && s->length > NXK_SCAN_BLOCK ? NXK_SCAN_BLOCK : s->length;
   int64_t most = tiles ? (b->threads < SIDE ? b->threads : SIDE) : b->threads / LEAST_COLUMNS;
   if (s->of_row > most) {
-    s->blocks = s->of_row;
-    s->of_row = 1;
+    s->rounds = nxb_ceil(s->of_row, most);
+    s->of_row = most;
   }
   if (tiles) {
     s->lines = s->width = most;
@@ -194,7 +194,8 @@ static void set_element(nxb_binder *b, nxb_view *view, const scans *s, const wal
   nxk_value row = s->columns ? nxb_mod(b, line, s->columns) : nxb_div(b, line, s->of_row),
             block = s->columns ? nxb_div(b, line, s->columns) : nxb_mod(b, line, s->of_row);
   nxk_value number = nxb_op(b, NXK_add, nxb_mul(b, w->task, s->task_rows), row), rest = number;
-  nxk_value whole_blocks = nxb_mul(b, nxb_op(b, NXK_add, block, w->block), NXK_SCAN_BLOCK);
+  nxk_value earlier = nxb_mul(b, w->round, s->of_row);
+  nxk_value whole_blocks = nxb_mul(b, nxb_op(b, NXK_add, block, earlier), NXK_SCAN_BLOCK);
   nxk_value steps = nxb_mul(b, w->step, s->width), before = nxb_op(b, NXK_add, whole_blocks, steps);
   nxk_value at = nxb_op(b, NXK_add, before, element);
   bool narrow = part->n_outer > 1 && s->rows < INT64_C(0x7f000000);
@@ -205,7 +206,8 @@ static void set_element(nxb_binder *b, nxb_view *view, const scans *s, const wal
     if (i > 0) rest = nxb_div(b, rest, part->outer[i].extent);
   }
   nxb_set_index(b, view, &s->stage->loops[0], at, false);
-  bool whole = s->length % (s->steps * s->width) == 0;
+  bool whole = s->length % (s->steps * s->width) == 0 &&
+               (s->rounds == 1 || s->length % (s->rounds * s->of_row * NXK_SCAN_BLOCK) == 0);
   view->active = whole ? NXK_NONE : below(b, at, s->length);
   if (s->rows % s->task_rows != 0) view->active = both(b, view->active, below(b, number, s->rows));
   if (s->columns && s->lines < b->threads)
@@ -350,7 +352,7 @@ static void identities(nxb_binder *b, const scans *s, nxk_value *out) {
 
 /* ---- a block of each line */
 
-/* within: of what the block adds up to. writes: with what comes before, and all that is stored. */
+/* within: becomes what the block adds up to. before: NULL where only that is wanted. */
 static void walk_block(nxb_binder *b, const nxb_view *view, const scans *s, walk *w,
                        const nxk_value *before, nxk_value *within) {
   nxk_value carry[MOST_SCANS];
@@ -372,10 +374,8 @@ static void walk_block(nxb_binder *b, const nxb_view *view, const scans *s, walk
   memcpy(within, carry, sizeof carry);
 }
 
-/* What is before each line's block, from the totals of the lines before it in its row. */
-static void find_before(nxb_binder *b, const scans *s, const nxk_value *totals, nxk_value *before) {
-  nxk_value thread = thread_of(b), carry[MOST_SCANS];
-  nxk_value there = s->lines < b->threads ? below(b, thread, s->lines) : NXK_NONE;
+static void leave_totals(nxb_binder *b, const scans *s, const nxk_value *totals, nxk_value there) {
+  if (s->rounds > 1) nxk_barrier(b->to); /* those of the round before may be in use */
   for (uint32_t i = 0; i < s->n; i++) {
     nxk_access a = nxk_access_at(s->total[i], 0);
     a.lane_stride = 1;
@@ -383,23 +383,40 @@ static void find_before(nxb_binder *b, const scans *s, const nxk_value *totals, 
     nxk_store(b->to, &a, totals[i]);
   }
   nxk_barrier(b->to);
+}
+
+/* What is before each line's block, from the totals of the lines before it in its row, and what is after the last one. start: what
+ * is before the first line. */
+static void find_before(nxb_binder *b, const scans *s, const nxk_value *start,
+                        const nxk_value *totals, nxk_value *before, nxk_value *after) {
+  nxk_value thread = thread_of(b), carry[MOST_SCANS], all[MOST_SCANS];
+  nxk_value there = s->lines < b->threads ? below(b, thread, s->lines) : NXK_NONE;
+  leave_totals(b, s, totals, there);
   int64_t apart = s->columns ? s->columns : 1; /* lines of a row from each other */
   nxk_value own = s->columns ? nxb_div(b, thread, apart) : nxb_mod(b, thread, s->of_row);
   nxk_value first = nxb_op(b, NXK_sub, thread, nxb_mul(b, own, apart));
-  identities(b, s, before);
-  nxk_value at = open_loop(b, s->of_row - 1, false);
-  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) carry[i] = nxk_carry(b->to, before[i]);
+  nxk_value at = open_loop(b, s->rounds > 1 ? s->of_row : s->of_row - 1, false);
+  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) {
+    carry[i] = nxk_carry(b->to, start[i]);
+    all[i] = nxk_carry(b->to, start[i]);
+  }
   nxk_value earlier = nxb_op(b, NXK_lt, at, own),
             place = nxb_op(b, NXK_add, first, nxb_mul(b, at, apart));
   for (uint32_t i = 0; i < s->n && !b->to->failed; i++) {
     nxk_access a = tile_access(s->total[i], place, 0);
-    a.mask = there == NXK_NONE ? earlier : nxb_op(b, NXK_and, there, earlier);
-    nxk_value more = op_of(b, s->scan[i], carry[i], nxk_load(b->to, &a, b->threads));
+    a.mask = there;
+    nxk_value total = nxk_load(b->to, &a, b->threads);
+    nxk_value more = op_of(b, s->scan[i], carry[i], total);
     before[i] = nxk_scalar(b->to, NXK_select, 0, earlier, more, carry[i]);
+    after[i] = op_of(b, s->scan[i], all[i], total);
   }
-  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) nxk_next(b->to, carry[i], before[i]);
+  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) {
+    nxk_next(b->to, carry[i], before[i]);
+    nxk_next(b->to, all[i], after[i]);
+  }
   nxk_end(b->to);
   memcpy(before, carry, sizeof carry);
+  memcpy(after, all, sizeof all);
 }
 
 /* ---- the template */
@@ -417,26 +434,26 @@ static bool add_arrays(nxb_binder *b, scans *s) {
 void nxb_gpu_scans(nxb_binder *b) {
   scans s;
   nxb_view view;
-  nxk_value before[MOST_SCANS], within[MOST_SCANS], carry[MOST_SCANS];
+  nxk_value start[MOST_SCANS], before[MOST_SCANS], within[MOST_SCANS], carry[MOST_SCANS];
   if (!plan(b, &s) || !add_arrays(b, &s) || !nxb_view_init(b, &view)) return;
   view.lanes = b->threads;
   nxk_begin_part(b->to);
-  walk w = {.block = nxb_int(b, 0)};
+  walk w = {.round = nxb_int(b, 0)};
   w.task = nxk_begin_range(b->to, NXK_TASK, nxb_ceil(s.rows, s.task_rows));
-  identities(b, &s, before);
+  identities(b, &s, start);
+  bool rounds = s.rounds > 1;
+  if (rounds) w.round = open_loop(b, s.rounds, false);
+  for (uint32_t i = 0; i < s.n && rounds && !b->to->failed; i++)
+    start[i] = carry[i] = nxk_carry(b->to, start[i]);
+  memcpy(before, start, sizeof start);
   if (s.of_row > 1 && !b->to->failed) {
     walk_block(b, &view, &s, &w, NULL, within);
-    find_before(b, &s, within, before);
+    find_before(b, &s, start, within, before, start);
   }
-  if (s.blocks > 1) w.block = open_loop(b, s.blocks, false);
-  for (uint32_t i = 0; i < s.n && s.blocks > 1 && !b->to->failed; i++)
-    before[i] = carry[i] = nxk_carry(b->to, before[i]);
   if (!b->to->failed && !b->failed) walk_block(b, &view, &s, &w, before, within);
-  for (uint32_t i = 0; i < s.n && s.blocks > 1 && !b->to->failed; i++)
-    before[i] = op_of(b, s.scan[i], before[i], within[i]);
-  for (uint32_t i = 0; i < s.n && s.blocks > 1 && !b->to->failed; i++)
-    nxk_next(b->to, carry[i], before[i]);
-  if (s.blocks > 1) nxk_end(b->to);
+  for (uint32_t i = 0; i < s.n && rounds && !b->to->failed; i++)
+    nxk_next(b->to, carry[i], start[i]);
+  if (rounds) nxk_end(b->to);
   nxk_end(b->to);
   nxk_end(b->to);
 }
