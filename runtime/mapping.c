@@ -221,6 +221,7 @@ nx_status nx_map(nx_tensor *t, uint32_t access, const nx_run_options *o, nx_mapp
 
 void nxi_mapping_teardown(nx_context *c, nx_mapping *m) {
   nxi_storage *s = m->storage;
+  if (m->pins && m->access & NX_MAP_WRITE) nxi_buffer_host_written(m->buffer);
   if (m->pins && m->access & NX_MAP_WRITE && --s->write_pins == 0)
     atomic_fetch_and_explicit(&s->value->flags, (uint8_t)~NXI_NODE_EXPOSED, memory_order_relaxed);
   if (m->pins && --s->pins == 0) {
