@@ -57,9 +57,18 @@ static double usual_rcond(const nx_tensor *a) {
          (double)(shape[0] > shape[1] ? shape[0] : shape[1]);
 }
 
+static bool is_number(const char *op, double rcond) {
+  nxi_diag d;
+  if (rcond == rcond) return true;
+  nxi_diag_clear(&d);
+  nxi_fail(&d, NX_INVALID_ARGUMENT, op, "%s: rcond is NaN", op);
+  nxi_fail_null(&d);
+  return false;
+}
+
 nx_tensor *nx_pinv(nx_tensor *a, double rcond) {
   if (!a) return nxi_error_null("pinv", 0);
-  if (!nxi_check_matrices("pinv", &a, 1)) return NULL;
+  if (!nxi_check_matrices("pinv", &a, 1) || !is_number("pinv", rcond)) return NULL;
   nxi_steps s = nxi_steps_of(NXI_CALLED_pinv, a);
   nx_tensor *wide = nxi_step(&s, nxi_widened(a, false)),
             *x = pseudo_solve(&s, wide, NULL, rcond < 0 ? usual_rcond(a) : rcond);
@@ -70,7 +79,7 @@ nx_tensor *nx_lstsq(nx_tensor *a, nx_tensor *b, double rcond) {
   nx_tensor *both[2] = {a, b};
   bool vector = false;
   if (!nxi_check_operands("lstsq", both, 2) || !nxi_check_matrices("lstsq", both, 2) ||
-      !nxi_is_right_side("lstsq", a, b))
+      !nxi_is_right_side("lstsq", a, b) || !is_number("lstsq", rcond))
     return NULL;
   nxi_steps s = nxi_steps_of(NXI_CALLED_lstsq, a);
   nx_tensor *wide = nxi_step(&s, nxi_widened(a, false)),

@@ -397,6 +397,10 @@ static void which_values_count(void **state) {
   OK(nx_write(a, tall, 4 * sizeof *tall, NULL));
   OK(nx_read(GOOD(nx_pinv(b, -1)), is, sizeof is, NULL));
   assert_true(fabs(is[0] - 1) < 1e-15 && is[ROWS + 1] == 0);
+  assert_null(nx_pinv(a, NAN)); /* neither usual nor any */
+  assert_int_equal(nx_error_take(NULL), NX_INVALID_ARGUMENT);
+  assert_null(nx_lstsq(a, a, NAN));
+  assert_int_equal(nx_error_take(NULL), NX_INVALID_ARGUMENT);
   OK(nx_read(GOOD(nx_pinv(a, -1)), is, 4 * sizeof *is, NULL));
   assert_true(fabs(is[3] * ratio - 1) < 1e-12);
   free(tall);

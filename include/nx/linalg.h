@@ -66,7 +66,8 @@ NX_API nx_tensor *nx_det(nx_tensor *a);
 NX_API nx_status nx_slogdet(nx_tensor *a, nx_tensor **sign, nx_tensor **log);
 
 /* a (.., m, n), b (.., m, k) or (.., m) -> the x of least norm among those that make |A x - b| least. Singular values of at most
- * rcond times the largest count as zero; rcond < 0: the rounding unit of the dtype times the larger of m and n. As nx_svd. */
+ * rcond times the largest count as zero; rcond < 0: the rounding unit of the dtype times the larger of m and n; NaN:
+ * NX_INVALID_ARGUMENT. As nx_svd. */
 NX_API nx_tensor *nx_lstsq(nx_tensor *a, nx_tensor *b, double rcond);
 /* (.., m, n) -> (.., n, m), the pseudo-inverse, with the same rule. As nx_svd. */
 NX_API nx_tensor *nx_pinv(nx_tensor *a, double rcond);
