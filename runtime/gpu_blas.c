@@ -182,7 +182,7 @@ static nx_status run(nxi_gpu *g, struct nxi_gpu_blas *b, const nxi_gpu_product *
                      const uint64_t at[3], nxi_diag *d) {
   static const float one32 = 1, zero32 = 0;
   static const double one64 = 1, zero64 = 0;
-  kept *k;
+  kept *k = NULL;
   uint64_t workspace = 0;
   int result = find(b, p, &k);
   nx_status status = NX_OK;

@@ -339,6 +339,8 @@ static inline void nxi_buffer_ref(nxi_buffer *b) {
 }
 
 /* ---- storage.c: making what objects.c tears down */
+/* One that has no memory yet. NULL: there is none for it. */
+nxi_buffer *nxi_buffer_without_memory(nx_context *c, int64_t bytes);
 nx_status nxi_buffer_create(nx_context *c, int64_t bytes, nxi_buffer **out,
                             nxi_diag *d); /* no lock */
 /* The rest with record_lock; NULL without memory. A reference to b, value or s goes to the result, also on

@@ -2,19 +2,22 @@
 /* Making buffers, leaves, storages and handles; the public reference counts and descriptions of tensors. */
 #include "runtime/handle.h"
 
-nx_status nxi_buffer_create(nx_context *c, int64_t bytes, nxi_buffer **out, nxi_diag *d) {
+nxi_buffer *nxi_buffer_without_memory(nx_context *c, int64_t bytes) {
   nxi_buffer *b = nxi_calloc(1, sizeof *b);
-  if (!b) return nxi_oom(d);
-  nx_status status = nxi_buffer_alloc(c->allocator, bytes, &b->data, d);
-  if (status) {
-    nxi_free(b);
-    return status;
-  }
+  if (!b) return NULL;
   atomic_init(&b->refs, 1);
   b->bytes = bytes;
   b->allocator = c->allocator;
-  *out = b;
-  return NX_OK;
+  return b;
+}
+
+nx_status nxi_buffer_create(nx_context *c, int64_t bytes, nxi_buffer **out, nxi_diag *d) {
+  nxi_buffer *b = nxi_buffer_without_memory(c, bytes);
+  if (!b) return nxi_oom(d);
+  nx_status status = nxi_buffer_alloc(c->allocator, bytes, &b->data, d);
+  if (status) nxi_free(b);
+  else *out = b;
+  return status;
 }
 
 nxi_node *nxi_leaf_create(nx_context *c, uint16_t op, int32_t device, nx_dtype dtype, int32_t rank,

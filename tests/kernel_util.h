@@ -36,6 +36,19 @@ static inline nxk_kernel *parse(const char *text) {
   return k;
 }
 
+/* The key of a kernel, which goes. */
+static inline nxi_text key_of(nxk_kernel *k) {
+  nxi_text key = {0};
+  nxk_put_key(k, &key);
+  assert_false(key.failed);
+  nxk_destroy(k);
+  return key;
+}
+
+static inline bool same_key(const nxi_text *a, const nxi_text *b) {
+  return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
+}
+
 static inline void interpret(const nxk_kernel *k, void *const *buffers, const uint64_t *params) {
   nxi_diag d;
   nxi_diag_clear(&d);

@@ -238,18 +238,6 @@ static nxk_kernel *changed(const change *c) {
   return parse(text);
 }
 
-static nxi_text key_of(nxk_kernel *k) {
-  nxi_text key = {0};
-  nxk_put_key(k, &key);
-  assert_false(key.failed);
-  nxk_destroy(k);
-  return key;
-}
-
-static bool same_key(const nxi_text *a, const nxi_text *b) {
-  return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
-}
-
 static void keys_tell_kernels_apart(void **state) {
   (void)state;
   nxi_text keys[CHANGES + 3]; /* the last one: of the same text as another */
