@@ -67,7 +67,7 @@ static void write_map(nxb_binder *b, nxb_view *view, const nxb_stage *s) {
 /* ---- reductions */
 
 /* Lanes for reductions that may go in any order. */
-static uint8_t free_lanes(const nxb_binder *b, const nxb_stage *s) {
+static uint16_t free_lanes(const nxb_binder *b, const nxb_stage *s) {
   bool arg = false; /* its index is folded as i64 */
   for (uint32_t i = 0; i < s->n_reduces; i++) arg = arg || nxb_is_arg(b->from, s->reduce[i]);
   int64_t lanes = nxb_choose_lanes(b, s->first, s->last, NXK_NONE, arg ? 1 : 2);

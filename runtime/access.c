@@ -22,7 +22,7 @@ nx_status nxi_borrow(nxi_action *a, nxi_storage *s, nxi_node **node, nxi_buffer 
     if (there) {
       nxi_poll poll = {NULL, NULL};
       if (a->options) poll = (nxi_poll){a->options->poll, a->options->user};
-      status = nxi_buffer_to_host(c, b, &poll, NULL, &a->diag);
+      status = nxi_buffer_to_host(c, b, &poll, &a->diag);
       if (status) nxi_give_back(c, *node, b);
       return status;
     }

@@ -226,7 +226,7 @@ static nx_status place(nxi_run *run, nxi_gpu *gpu, nxi_buffer *b, bool contents,
   uint64_t address = 0;
   nx_status status = NX_OK;
   if (gpu) status = nxi_buffer_to_gpu(run->context, b, gpu, contents, &address, d);
-  else status = nxi_buffer_to_host(run->context, b, NULL, NULL, d);
+  else status = nxi_buffer_to_host(run->context, b, NULL, d);
   *at = gpu ? (char *)(uintptr_t)address : b->data;
   return status;
 }
@@ -261,8 +261,8 @@ static nx_status written(nxi_run *run, const nxi_poll *poll, nxi_diag *d) {
     else if (o->buffer) status = nxi_buffer_on_gpu_written(run->context, o->buffer, poll, d);
     bool leaves = taken && o->buffer; /* land moves it, in host memory */
     if (status || (!leaves && (!o->land || o->land == o->buffer))) continue;
-    status = nxi_buffer_to_host(run->context, taken ? taken : o->buffer, poll, NULL, d);
-    if (!status && o->land) status = nxi_buffer_to_host(run->context, o->land, poll, NULL, d);
+    status = nxi_buffer_to_host(run->context, taken ? taken : o->buffer, poll, d);
+    if (!status && o->land) status = nxi_buffer_to_host(run->context, o->land, poll, d);
   }
   return status;
 }

@@ -151,7 +151,7 @@ static nx_status bring_to_host(nxi_action *a, nxi_node *value) {
   if (b) nxi_buffer_ref(b);
   nxi_run_unlock(c);
   if (!b) return NX_OK; /* looked at again */
-  nx_status status = nxi_buffer_to_host(c, b, NULL, NULL, &a->diag);
+  nx_status status = nxi_buffer_to_host(c, b, NULL, &a->diag);
   nxi_record_lock(c);
   nxi_buffer_unref(c, b);
   nxi_record_unlock(c);

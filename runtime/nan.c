@@ -22,7 +22,7 @@ static bool results_have_nan(const nxi_run *run) {
   for (uint32_t i = 0; i < run->n_outputs; i++) {
     const nxi_run_output *o = &run->outputs[i];
     const nxi_buffer *b = o->land ? o->land : o->buffer;
-    if (b && nxi_buffer_to_host(run->context, (nxi_buffer *)b, NULL, NULL, NULL)) continue;
+    if (b && nxi_buffer_to_host(run->context, (nxi_buffer *)b, NULL, NULL)) continue;
     if (b && has_nan(b->data, o->node->dtype, o->node->elements)) return true;
   }
   return false;

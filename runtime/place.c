@@ -34,15 +34,13 @@ static nx_status to_host(nx_context *c, nxi_buffer *b, const nxi_poll *poll, nxi
   return status;
 }
 
-nx_status nxi_buffer_to_host(nx_context *c, nxi_buffer *b, const nxi_poll *poll, void **at,
-                             nxi_diag *d) {
+nx_status nxi_buffer_to_host(nx_context *c, nxi_buffer *b, const nxi_poll *poll, nxi_diag *d) {
   nx_status status = NX_OK;
   if (b->gpu) {
     pthread_mutex_lock(&places);
     status = to_host(c, b, poll, d);
     pthread_mutex_unlock(&places);
   }
-  if (at) *at = b->data;
   return status;
 }
 

@@ -11,9 +11,8 @@
 /* A buffer without contents that has memory on a GPU alone. */
 nx_status nxi_buffer_create_on(nx_context *c, nxi_gpu *g, int64_t bytes, nxi_buffer **out,
                                nxi_diag *d);
-/* Its contents in host memory: *at is b->data. Waits for the GPU if it has to. poll may be NULL. */
-nx_status nxi_buffer_to_host(nx_context *c, nxi_buffer *b, const nxi_poll *poll, void **at,
-                             nxi_diag *d);
+/* Its contents in host memory, at b->data from then on. Waits for the GPU if it has to. poll may be NULL. */
+nx_status nxi_buffer_to_host(nx_context *c, nxi_buffer *b, const nxi_poll *poll, nxi_diag *d);
 /* Its contents, or, without `contents`, room for them, on the GPU. */
 nx_status nxi_buffer_to_gpu(nx_context *c, nxi_buffer *b, nxi_gpu *g, bool contents, uint64_t *at,
                             nxi_diag *d);

@@ -156,15 +156,6 @@ EXPORT int cuMemFree_v2(uint64_t at) {
   free(p);
   return 0;
 }
-EXPORT int cuMemAllocHost_v2(void **at, size_t bytes) {
-  INSIDE;
-  return (*at = malloc(bytes)) != NULL ? 0 : 2;
-}
-EXPORT int cuMemFreeHost(void *at) {
-  INSIDE;
-  free(at);
-  return 0;
-}
 EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
   (void)stream;
   INSIDE;
@@ -303,14 +294,6 @@ EXPORT int nvrtcVersion(int *major, int *minor) {
   return 0;
 }
 EXPORT const char *nvrtcGetErrorString(int result) { return result ? "made to fail" : "success"; }
-EXPORT int nvrtcGetNumSupportedArchs(int *n) {
-  *n = 0;
-  return 0;
-}
-EXPORT int nvrtcGetSupportedArchs(int *archs) {
-  (void)archs;
-  return 0;
-}
 EXPORT int nvrtcCreateProgram(void **out, const char *source, const char *name, int n_headers,
                               const char *const *headers, const char *const *names) {
   (void)name;

@@ -3,20 +3,10 @@
  * that the operand may not have is NX_UNSUPPORTED_DTYPE; types that it may have but that do not go together, and numbers of
  * which there is no type, are NX_INVALID_ARGUMENT. */
 #include "api.h"
+#include "type_sets.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
-#define TYPE(t)  ((uint32_t)1 << (t))
-enum {
-  B = TYPE(NX_BOOL),
-  I = TYPE(NX_I4) | TYPE(NX_U4) | TYPE(NX_I8) | TYPE(NX_U8) | TYPE(NX_I16) | TYPE(NX_U16) |
-      TYPE(NX_I32) | TYPE(NX_U32) | TYPE(NX_I64) | TYPE(NX_U64),
-  F = TYPE(NX_F8E4M3) | TYPE(NX_F8E5M2) | TYPE(NX_F16) | TYPE(NX_BF16) | TYPE(NX_F32) |
-      TYPE(NX_F64),
-  C = TYPE(NX_C64) | TYPE(NX_C128),
-  ALL = B | I | F | C | TYPE(NX_C32),
-  INDEX = TYPE(NX_I32) | TYPE(NX_I64),
-  WORD = TYPE(NX_I32) | TYPE(NX_U32)
-};
+enum { INDEX = TYPE(NX_I32) | TYPE(NX_I64), WORD = TYPE(NX_I32) | TYPE(NX_U32) };
 enum { TYPES = 20 };
 static nx_dtype type_number(int i) { return (nx_dtype)(NX_BOOL + i); }
 

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../type_sets.h"
 #include "nx/nx.h"
 
 /* ---- element types, as the contract has them */
@@ -32,19 +33,7 @@ enum { FORMATS = 20 };
 extern const format formats[FORMATS]; /* in the order of their numbers, from NX_BOOL on */
 const format *format_of(nx_dtype dtype);
 
-/* Sets of types: bit n is the type with number n. */
-typedef uint32_t types;
-#define TYPE(t) ((types)1 << (t))
-enum {
-  B = TYPE(NX_BOOL),
-  I = TYPE(NX_I4) | TYPE(NX_U4) | TYPE(NX_I8) | TYPE(NX_U8) | TYPE(NX_I16) | TYPE(NX_U16) |
-      TYPE(NX_I32) | TYPE(NX_U32) | TYPE(NX_I64) | TYPE(NX_U64),
-  F = TYPE(NX_F8E4M3) | TYPE(NX_F8E5M2) | TYPE(NX_F16) | TYPE(NX_BF16) | TYPE(NX_F32) |
-      TYPE(NX_F64),
-  C = TYPE(NX_C64) | TYPE(NX_C128),
-  H = TYPE(NX_C32), /* stored, moved, cast */
-  ALL = B | I | F | C | H
-};
+typedef uint32_t types; /* a set, ../type_sets.h */
 
 /* The bits of one element, the real part of a complex number first, and the number they stand for. A long double holds every
  * i64, u64 and f64. */
