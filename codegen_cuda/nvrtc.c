@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /* CUDA C to machine code of a GPU, by NVIDIA's run-time compiler. It is loaded when it is first needed, so that the library
  * starts without it. */
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "codegen_cuda.h"
+#include "toolkit.h"
 
 static struct nvrtc {
 #define NVRTC(result, name, arguments) result(*name) arguments;
@@ -15,50 +15,20 @@ static struct nvrtc {
 #undef NVRTC
 } nvrtc;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static char missing[400], version[32];
-
-/* ---- loading */
-
-/* Where toolkits lie; the system's own way of finding libraries comes first. */
-static void *open_library(void) {
-  static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
-  static const char *const folders[] = {"/usr/local/cuda/lib64", "/usr/local/cuda/lib",
-                                        "/usr/local/cuda-13.0/lib", "/usr/lib/cuda/lib64"};
-  const char *wish = getenv("NX_NVRTC"), *toolkit = getenv("CUDA_PATH");
-  char path[600];
-  if (wish != NULL && wish[0] != 0) return dlopen(wish, RTLD_NOW | RTLD_LOCAL);
-  for (size_t i = 0; i < 2; i++) {
-    void *handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    for (size_t f = 0; f < 5 && handle == NULL; f++) {
-      if (f == 4 && toolkit == NULL) break;
-      int length = f < 4 ? snprintf(path, sizeof path, "%s/%s", folders[f], names[i])
-                         : snprintf(path, sizeof path, "%s/lib64/%s", toolkit, names[i]);
-      if (length < (int)sizeof path) handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    }
-    if (handle != NULL) return handle;
-  }
-  return NULL;
-}
+static char missing[NXU_SENTENCE], version[32];
 
 static void load(void) {
-  void *handle = open_library();
-  if (handle == NULL) {
-    const char *why = dlerror();
-    snprintf(missing, sizeof missing,
-             "NVRTC, the run-time compiler of CUDA 12 or 13, was not found: %.300s",
-             why != NULL ? why : "no library of its name");
-    return;
-  }
-#define NVRTC(result, name, arguments)          \
-  *(void **)&nvrtc.name = dlsym(handle, #name); \
-  if (nvrtc.name == NULL && missing[0] == 0)    \
-    snprintf(missing, sizeof missing, "this NVRTC has no " #name ": it is too old or broken");
+  static const char *const files[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
+  static const char *const symbols[] = {
+#define NVRTC(result, name, arguments) #name,
 #include "nvrtc.def"
 #undef NVRTC
+      NULL};
+  static const nxu_library library = {"NVRTC, the run-time compiler of CUDA 12 or 13,", "NX_NVRTC",
+                                      files, symbols};
   int major = 0, minor = 0;
-  if (missing[0] == 0 && nvrtc.nvrtcVersion(&major, &minor) == 0)
+  if (nxu_load_library(&library, &nvrtc, missing) && nvrtc.nvrtcVersion(&major, &minor) == 0)
     snprintf(version, sizeof version, "NVRTC %d.%d", major, minor);
-  if (missing[0] != 0) dlclose(handle);
 }
 
 const char *nxu_unavailable(void) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The door to the compiler: makes plans, describes them, frees them. */
 #include "pipeline.h"
-#include "runtime/gpu_blas.h"
+#include "runtime/cuda/blas.h"
 #include "runtime/libraries.h"
 
 #include <string.h>
@@ -170,8 +170,11 @@ nx_status nxp_plan_create(const nxg_graph *g, const nxp_options *o, int32_t (*po
 }
 
 static void release_code(nxp_step *step) {
-  if (step->call != NULL && step->call->functions->release != NULL)
-    step->call->functions->release(step->call->work.state);
+  nxp_call *call = step->call;
+  if (call != NULL && call->functions != NULL && call->functions->release != NULL)
+    call->functions->release(call->work.state);
+  if (call != NULL && call->gpu_functions != NULL && call->gpu_functions->release != NULL)
+    call->gpu_functions->release(call->gpu_work.state);
   nxi_kernel_release(step->code);
   nxk_destroy(step->ir);
 }

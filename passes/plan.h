@@ -23,6 +23,7 @@ typedef struct nxp_options {
   int32_t threads;                  /* that a launch may use: the size of its pool */
   struct nxi_kernel_cache *kernels; /* compiled kernels, shared; NULL with the interpreters */
   bool whole; /* operands of products are written whole, however large (tests, measurements) */
+  struct nxi_gpu *gpu; /* that runs it; NULL: none, or the plan is only printed */
 } nxp_options;
 
 typedef struct nxp_plan nxp_plan;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "runtime/gpu_blas.h"
+#include "runtime/cuda/blas.h"
 
 enum { MOST_ARGUMENTS = 680, BLOCKS_A_PROCESSOR = 8 };
 
@@ -103,7 +103,7 @@ static nx_status bring_back(const gpu_run *r, const span *spans, uint32_t n) {
   return status;
 }
 
-static nx_status run_call(const gpu_run *r) {
+static nx_status run_call_on_host(const gpu_run *r) {
   const nxp_step *s = r->step;
   const nxg_call *call = &s->call->call;
   span spans[MOST_SPANS] = {{0}};
@@ -125,6 +125,27 @@ static nx_status run_call(const gpu_run *r) {
   if (status == NX_OK) status = bring_back(r, spans, n);
   nxi_free(memory);
   return status;
+}
+
+static nx_status run_call(const gpu_run *r) {
+  const nxp_call *c = r->step->call;
+  const nxg_call *call = &c->call;
+  uint64_t at[MOST_SPANS];
+  uint32_t n = call->n_operands + call->n_results;
+  if (c->gpu_functions == NULL) return run_call_on_host(r);
+  for (uint32_t i = 0; i <= n; i++) at[i] = address(r, &r->step->buffers[i]);
+  nxi_gpu_call_run run = {.gpu = r->launch->gpu,
+                          .call = call,
+                          .work = &c->gpu_work,
+                          .operands = at,
+                          .results = at + call->n_operands,
+                          .scratch = at[n],
+                          .poll = r->poll};
+  nx_status status = c->gpu_functions->run(&run, r->d);
+  if (status != NX_OK || run.why == NX_OK) return status;
+  if (r->d != NULL) r->d->node = (int32_t)c->origin;
+  nxg_call_work batch = {.split = 1};
+  return nxg_call_failed(call, &batch, run.why, run.failed, r->d);
 }
 
 /* The bytes that elements of these strides reach, from the one of index 0. */

@@ -70,6 +70,6 @@ nx_status nxp_add_scatter_group(nxp_building *s, uint32_t group) {
   step->overwrites = where[node].kind == NXP_INPUT;
   step->stores = where[node].kind == NXP_OUTPUT;
   nxp_more_work(b->plan, 4.0 * (double)nxg_node_elements(indices));
-  nxp_count_host_call(b);
+  nxp_count_library_call(b, true);
   return NX_OK;
 }

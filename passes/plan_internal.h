@@ -8,6 +8,7 @@
 #include "plan.h"
 #include "runtime/blas.h"
 #include "runtime/cache_kernel.h"
+#include "runtime/cuda/calls.h"
 #include "runtime/scatter.h"
 
 typedef enum nxp_place_kind { NXP_NOWHERE, NXP_INPUT, NXP_OUTPUT, NXP_TEMPORARY } nxp_place_kind;
@@ -34,8 +35,11 @@ typedef enum nxp_step_kind {
 /* What a step of kind CALL runs. */
 typedef struct nxp_call {
   nxg_call call;
-  const nxg_functions *functions;
+  const nxg_functions
+      *functions; /* of the host, for a GPU's plan too, unless the GPU has its own */
   nxg_call_work work;
+  const nxi_gpu_functions *gpu_functions;
+  nxi_gpu_call_work gpu_work;
   uint32_t origin; /* nxg_node.origin: to whom a failure is put down */
 } nxp_call;
 
@@ -144,11 +148,12 @@ typedef struct nxp_builder {
   nxi_diag *d;
 } nxp_builder;
 nx_status nxp_build_steps(nxp_builder *b, const nxi_poll *poll);
-/* A library call that functions of this machine carry out, for a GPU too. */
-static inline void nxp_count_host_call(const nxp_builder *b) {
+static inline bool nxp_plans_for_gpu(const nxp_plan *p) { return p->options.executor == NXP_CUDA; }
+/* on_host: functions of this machine carry it out. */
+static inline void nxp_count_library_call(const nxp_builder *b, bool on_host) {
   if (b->report == NULL) return;
   b->report->library_calls++;
-  b->report->host_calls += b->plan->target.block_threads > 0;
+  b->report->host_calls += on_host && nxp_plans_for_gpu(b->plan);
 }
 
 /* plan_launch.c: what a check of indices found: the position of the first bad one, INT64_MAX if there is none. */

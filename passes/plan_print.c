@@ -106,7 +106,8 @@ static void put_call(nxi_text *out, const nxp_step *s) {
     nxi_text_add(out, i == 0 ? ", %lld" : " + %lld", (long long)tasks);
   }
   if (phases > NXG_CALL_PHASES) nxi_text_add(out, " + .. in %u phases", phases);
-  nxi_text_add(out, " tasks\n");
+  if (s->call->gpu_functions != NULL) nxi_text_add(out, ", by %s\n", s->call->gpu_functions->by);
+  else nxi_text_add(out, " tasks\n");
 }
 
 void nxp_plan_print(const nxp_plan *p, nxi_text *out) {

@@ -7,7 +7,7 @@
 
 #include "codegen_cuda/codegen_cuda.h"
 #include "runtime/debug.h"
-#include "runtime/gpu_maker.h"
+#include "runtime/cuda/maker.h"
 #include "runtime/place.h"
 
 struct nxi_devices {
@@ -112,6 +112,7 @@ void nxi_device_options(const nx_context *c, int32_t device, nxp_options *out) {
   const struct opened *o = &all->gpus[number];
   if (o->gpu) out->target = nxi_gpu_target(o->gpu);
   out->kernels = o->kernels;
+  out->gpu = o->gpu;
   pthread_mutex_unlock(&all->lock);
 }
 

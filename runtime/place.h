@@ -5,7 +5,7 @@
 #ifndef NXI_PLACE_H
 #define NXI_PLACE_H
 
-#include "runtime/gpu.h"
+#include "runtime/cuda/gpu.h"
 #include "runtime/handle.h"
 
 /* A buffer without contents that has memory on a GPU alone. */

@@ -20,7 +20,7 @@ ALLOWED = {
     "ir": (),
     # A plan calls what it launches: compiled code, the kernel cache, BLAS, a GPU.
     "passes": ("ir/", "runtime/target.h", "runtime/kernel_abi.h", "runtime/cache_kernel.h", "runtime/blas.h",
-               "runtime/libraries.h", "runtime/scatter.h", "runtime/gpu.h", "runtime/gpu_blas.h", "codegen_llvm/codegen_llvm.h",
+               "runtime/libraries.h", "runtime/scatter.h", "runtime/cuda/", "codegen_llvm/codegen_llvm.h",
                "codegen_cuda/codegen_cuda.h"),
     "codegen_llvm": ("ir/kernel.h", "ir/op.h", "ir/dtype.h", "ir/alloc.h", "ir/diag.h", "ir/scalar_ops.def",
                      "ir/kernel_ops.def", "runtime/kernel_abi.h", "runtime/target.h"),

@@ -1,30 +1,26 @@
 /* SPDX-License-Identifier: ISC */
-#include "fake_cuda.h"
+#include "fake_cuda_internal.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define EXPORT __attribute__((visibility("default")))
 static const uint64_t offset = UINT64_C(1) << 62; /* of the GPU's addresses from the host's */
 
 static nxt_fake fake;
-EXPORT nxt_fake *nxt_fake_cuda(void) { return &fake; }
+nxt_fake *nxt_fake_cuda(void) { return &fake; }
 
-/* Counts a call; not 0: it fails with that. */
-static int count(const char *name) {
+int nxt_fake_count(const char *name) {
   if (++fake.calls != fake.fail_at) return 0;
   snprintf(fake.failed, sizeof fake.failed, "%s", name);
   return fake.fail_with;
 }
-#define CALL                      \
-  do {                            \
-    int failed = count(__func__); \
-    if (failed) return failed;    \
-  } while (0)
+
+static _Thread_local int depth;
+bool nxt_fake_inside(void) { return depth > 0; }
+char *nxt_fake_host(uint64_t at) { return (char *)(uintptr_t)(at - offset); }
 
 /* ---- the driver */
 
@@ -88,7 +84,6 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
   fake.contexts--;
   return 0;
 }
-static _Thread_local int depth;
 EXPORT int cuCtxPushCurrent_v2(void *context) {
   (void)context;
   CALL;
@@ -100,13 +95,6 @@ EXPORT int cuCtxPopCurrent_v2(void **context) {
   depth--;
   return 0;
 }
-/* Most calls need a context that is current on the thread. */
-#define INSIDE                  \
-  do {                          \
-    CALL;                       \
-    if (depth <= 0) return 201; \
-  } while (0)
-
 EXPORT int cuStreamCreate(void **stream, unsigned flags) {
   (void)flags;
   INSIDE;
@@ -145,11 +133,10 @@ EXPORT int cuMemAlloc_v2(uint64_t *at, size_t bytes) {
   *at = (uint64_t)(uintptr_t)p + 256 + offset;
   return 0;
 }
-static char *host_of(uint64_t at) { return (char *)(uintptr_t)(at - offset); }
 EXPORT int cuMemFree_v2(uint64_t at) {
   size_t bytes;
   INSIDE;
-  char *p = host_of(at) - 256;
+  char *p = nxt_fake_host(at) - 256;
   memcpy(&bytes, p, sizeof bytes);
   fake.memory -= (int64_t)bytes;
   fake.allocations--;
@@ -159,19 +146,19 @@ EXPORT int cuMemFree_v2(uint64_t at) {
 EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
   (void)stream;
   INSIDE;
-  memcpy(host_of(to), from, bytes);
+  memcpy(nxt_fake_host(to), from, bytes);
   return 0;
 }
 EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
   (void)stream;
   INSIDE;
-  memcpy(to, host_of(from), bytes);
+  memcpy(to, nxt_fake_host(from), bytes);
   return 0;
 }
 EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream) {
   (void)stream;
   INSIDE;
-  memmove(host_of(to), host_of(from), bytes);
+  memmove(nxt_fake_host(to), nxt_fake_host(from), bytes);
   return 0;
 }
 
@@ -350,139 +337,5 @@ EXPORT int nvrtcGetPTXSize(void *given, size_t *size) {
 }
 EXPORT int nvrtcGetPTX(void *given, char *code) {
   memcpy(code, ((program *)given)->text, ((program *)given)->size);
-  return 0;
-}
-
-/* ---- products */
-
-typedef struct layout {
-  int type, batches;
-  int64_t rows, columns, ld, stride;
-} layout;
-typedef struct product {
-  int transposed[2];
-} product;
-
-EXPORT int cublasLtCreate(void **handle) {
-  INSIDE;
-  fake.handles++;
-  *handle = &fake;
-  return 0;
-}
-EXPORT int cublasLtDestroy(void *handle) {
-  (void)handle;
-  fake.handles--;
-  return 0;
-}
-EXPORT int cublasLtMatmulDescCreate(void **desc, int compute, int scale) {
-  CALL;
-  if ((compute != 68 || scale != 0) && (compute != 70 || scale != 1)) return 15;
-  fake.handles++;
-  return (*desc = calloc(1, sizeof(product))) == NULL;
-}
-EXPORT int cublasLtMatmulDescDestroy(void *desc) {
-  fake.handles--;
-  free(desc);
-  return 0;
-}
-EXPORT int cublasLtMatmulDescSetAttribute(void *desc, int attribute, const void *value,
-                                          size_t size) {
-  CALL;
-  if ((attribute != 3 && attribute != 4) || size != sizeof(int)) return 7;
-  memcpy(&((product *)desc)->transposed[attribute - 3], value, size);
-  return 0;
-}
-EXPORT int cublasLtMatrixLayoutCreate(void **out, int type, uint64_t rows, uint64_t columns,
-                                      int64_t ld) {
-  CALL;
-  layout *l = calloc(1, sizeof *l);
-  if (l == NULL) return 3;
-  *l = (layout){type, 1, (int64_t)rows, (int64_t)columns, ld, 0};
-  fake.handles++;
-  *out = l;
-  return 0;
-}
-EXPORT int cublasLtMatrixLayoutDestroy(void *l) {
-  fake.handles--;
-  free(l);
-  return 0;
-}
-EXPORT int cublasLtMatrixLayoutSetAttribute(void *given, int attribute, const void *value,
-                                            size_t size) {
-  layout *l = given;
-  CALL;
-  if (attribute == 5 && size == sizeof(int)) memcpy(&l->batches, value, size);
-  else if (attribute == 6 && size == sizeof l->stride) memcpy(&l->stride, value, size);
-  else return 7;
-  return 0;
-}
-EXPORT int cublasLtMatmulPreferenceCreate(void **preference) {
-  CALL;
-  fake.handles++;
-  return (*preference = malloc(1)) == NULL;
-}
-EXPORT int cublasLtMatmulPreferenceDestroy(void *preference) {
-  fake.handles--;
-  free(preference);
-  return 0;
-}
-EXPORT int cublasLtMatmulPreferenceSetAttribute(void *preference, int attribute, const void *value,
-                                                size_t size) {
-  (void)preference;
-  (void)value;
-  CALL;
-  return attribute == 1 && size == sizeof(size_t) ? 0 : 7;
-}
-EXPORT int cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, void *b, void *c,
-                                          void *d, void *preference, int wanted, void *results,
-                                          int *found) {
-  (void)handle;
-  (void)desc;
-  (void)preference;
-  CALL;
-  const layout *all[] = {a, b, c, d};
-  for (int i = 0; i < 4; i++)
-    if (all[i]->ld < all[i]->rows || all[i]->batches != all[0]->batches) return 7;
-  memset(results, 0, 96);
-  ((size_t *)results)[8] = 4096; /* workspace */
-  *found = wanted;
-  return 0;
-}
-
-/* Column by column: element (i, j) of a stored matrix is at i + j * ld. */
-static double element(const char *base, const layout *l, int transposed, int64_t batch, int64_t i,
-                      int64_t j) {
-  int64_t at = batch * l->stride + (transposed ? j + i * l->ld : i + j * l->ld);
-  if (l->type == 1) return ((const double *)base)[at];
-  return (double)((const float *)base)[at];
-}
-
-EXPORT int cublasLtMatmul(void *handle, void *desc, const void *alpha, uint64_t a, void *a_layout,
-                          uint64_t b, void *b_layout, const void *beta, uint64_t c, void *c_layout,
-                          uint64_t d, void *d_layout, const void *algorithm, uint64_t workspace,
-                          size_t workspace_bytes, void *stream) {
-  const product *p = desc;
-  const layout *la = a_layout, *lb = b_layout, *ld = d_layout;
-  (void)handle;
-  (void)alpha;
-  (void)beta;
-  (void)algorithm;
-  (void)stream;
-  INSIDE;
-  if (c != d || c_layout != d_layout || workspace_bytes != 4096) return 7;
-  memset(host_of(workspace), 0x5a, workspace_bytes);
-  int64_t inner = p->transposed[0] ? la->rows : la->columns;
-  for (int64_t batch = 0; batch < ld->batches; batch++)
-    for (int64_t j = 0; j < ld->columns; j++)
-      for (int64_t i = 0; i < ld->rows; i++) {
-        double sum = 0;
-        for (int64_t k = 0; k < inner; k++)
-          sum += element(host_of(a), la, p->transposed[0], batch, i, k) *
-                 element(host_of(b), lb, p->transposed[1], batch, k, j);
-        int64_t at = batch * ld->stride + i + j * ld->ld;
-        if (ld->type == 1) ((double *)host_of(d))[at] = sum;
-        else ((float *)host_of(d))[at] = (float)sum;
-      }
-  fake.products++;
   return 0;
 }

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /* cuBLASLt has matrices column by column, so it is told of transposed ones: c' = b' a'. Of each kind of product the library's
  * first choice is kept. Sums are in the type of the operands; no type of fewer bits takes part. */
-#include "gpu_blas.h"
+#include "blas.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "codegen_cuda/toolkit.h"
 #include "ir/alloc.h"
-#include "runtime/gpu_internal.h"
+#include "internal.h"
 
 /* Of the library's enumerations. */
 enum {
@@ -37,38 +35,21 @@ typedef struct choice {
 
 static struct cublas {
 #define CUBLAS(name, symbol, arguments) int(*name) arguments;
-#include "cublas.def"
+#include "blas.def"
 #undef CUBLAS
 } cublas;
-static char missing[400];
+static char missing[NXU_SENTENCE];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void *open_library(void) {
-  static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
-  static const char *const folders[] = {"", "/usr/local/cuda/lib64/", "/usr/local/cuda/lib/"};
-  const char *wish = getenv("NX_CUBLAS");
-  char path[600];
-  if (wish != NULL && wish[0] != 0) return dlopen(wish, RTLD_NOW | RTLD_LOCAL);
-  for (int i = 0; i < 6; i++) {
-    snprintf(path, sizeof path, "%s%s", folders[i % 3], names[i / 3]);
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (handle != NULL) return handle;
-  }
-  return NULL;
-}
-
 static void load(void) {
-  void *handle = open_library();
-  if (handle == NULL) {
-    snprintf(missing, sizeof missing, "cuBLASLt of CUDA 12 or 13 was not found");
-    return;
-  }
-#define CUBLAS(name, symbol, arguments)            \
-  *(void **)&cublas.name = dlsym(handle, #symbol); \
-  if (cublas.name == NULL && missing[0] == 0)      \
-    snprintf(missing, sizeof missing, "this cuBLASLt has no " #symbol);
-#include "cublas.def"
+  static const char *const files[] = {"libcublasLt.so.13", "libcublasLt.so.12", NULL};
+  static const char *const symbols[] = {
+#define CUBLAS(name, symbol, arguments) #symbol,
+#include "blas.def"
 #undef CUBLAS
+      NULL};
+  static const nxu_library library = {"cuBLASLt of CUDA 12 or 13", "NX_CUBLAS", files, symbols};
+  nxu_load_library(&library, &cublas, missing);
 }
 
 const char *nxi_gpu_blas_missing(void) {
@@ -84,11 +65,11 @@ typedef struct kept {
   choice choice;
 } kept;
 
-struct nxi_gpu_blas {
+typedef struct blas {
   void *handle;
   kept kept[MOST_KEPT];
   int n, next;
-};
+} blas;
 
 static void forget(kept *k) {
   for (int i = 0; i < 3; i++)
@@ -97,10 +78,10 @@ static void forget(kept *k) {
   *k = (kept){.desc = NULL};
 }
 
-void nxi_gpu_blas_free(struct nxi_gpu_blas *b) {
-  if (b == NULL) return;
+static void free_all(void *state) {
+  blas *b = state;
   for (int i = 0; i < b->n; i++) forget(&b->kept[i]);
-  if (b->handle != NULL) cublas.destroy(b->handle);
+  cublas.destroy(b->handle);
   nxi_free(b);
 }
 
@@ -122,7 +103,7 @@ static int make_layout(void **out, const nxi_gpu_product *p, int operand) {
   return result;
 }
 
-static int choose(const struct nxi_gpu_blas *b, kept *k) {
+static int choose(const blas *b, kept *k) {
   void *preference = NULL;
   size_t most = WORKSPACE;
   int found = 0, result = cublas.preference_create(&preference);
@@ -135,7 +116,7 @@ static int choose(const struct nxi_gpu_blas *b, kept *k) {
   return result == 0 && found == 0 ? 15 : result; /* CUBLAS_STATUS_NOT_SUPPORTED */
 }
 
-static int prepare(const struct nxi_gpu_blas *b, kept *k, const nxi_gpu_product *p) {
+static int prepare(const blas *b, kept *k, const nxi_gpu_product *p) {
   bool wide = p->dtype == NX_F64;
   int32_t first = p->transposed[1], second = p->transposed[0];
   k->product = *p;
@@ -159,7 +140,7 @@ static bool same(const nxi_gpu_product *a, const nxi_gpu_product *b) {
 }
 
 /* A product of this kind, from before or made ready. */
-static int find(struct nxi_gpu_blas *b, const nxi_gpu_product *p, kept **out) {
+static int find(blas *b, const nxi_gpu_product *p, kept **out) {
   for (int i = 0; i < b->n; i++)
     if (same(&b->kept[i].product, p)) {
       *out = &b->kept[i];
@@ -178,8 +159,8 @@ static int find(struct nxi_gpu_blas *b, const nxi_gpu_product *p, kept **out) {
   return 0;
 }
 
-static nx_status run(nxi_gpu *g, struct nxi_gpu_blas *b, const nxi_gpu_product *p,
-                     const uint64_t at[3], nxi_diag *d) {
+static nx_status run(nxi_gpu *g, blas *b, const nxi_gpu_product *p, const uint64_t at[3],
+                     nxi_diag *d) {
   static const float one32 = 1, zero32 = 0;
   static const double one64 = 1, zero64 = 0;
   kept *k = NULL;
@@ -200,20 +181,29 @@ static nx_status run(nxi_gpu *g, struct nxi_gpu_blas *b, const nxi_gpu_product *
   return nxi_fail(d, NX_INTERNAL, "matmul", "cuBLASLt fails with status %d", result);
 }
 
+static nx_status start(nxi_gpu_shelf *shelf, nxi_diag *d) {
+  if (shelf->state != NULL) return NX_OK;
+  blas *b = nxi_calloc(1, sizeof *b);
+  if (b == NULL) return nxi_oom(d);
+  int result = cublas.create(&b->handle);
+  if (result != 0) {
+    nxi_free(b);
+    return nxi_fail(d, NX_INTERNAL, "matmul", "cuBLASLt does not start: status %d", result);
+  }
+  shelf->state = b;
+  shelf->free = free_all;
+  return NX_OK;
+}
+
 nx_status nxi_gpu_matmul(nxi_gpu *g, const nxi_gpu_product *p, const uint64_t at[3], nxi_diag *d) {
   if (nxi_gpu_blas_missing() != NULL)
     return nxi_fail(d, NX_DEVICE_UNAVAILABLE, "matmul", "%s", missing);
   nx_status status = nxi_gpu_enter(g, d);
   if (status != NX_OK) return status;
-  struct nxi_gpu_blas **b = nxi_gpu_blas_lock(g);
-  if (*b == NULL && (*b = nxi_calloc(1, sizeof **b)) == NULL) status = nxi_oom(d);
-  if (status == NX_OK && (*b)->handle == NULL) {
-    int result = cublas.create(&(*b)->handle);
-    if (result != 0)
-      status = nxi_fail(d, NX_INTERNAL, "matmul", "cuBLASLt does not start: status %d", result);
-  }
-  if (status == NX_OK) status = run(g, *b, p, at, d);
-  nxi_gpu_blas_unlock(g);
+  nxi_gpu_shelf *shelf = nxi_gpu_shelf_lock(g, NXI_GPU_BLAS);
+  status = start(shelf, d);
+  if (status == NX_OK) status = run(g, shelf->state, p, at, d);
+  nxi_gpu_shelf_unlock(shelf);
   nxi_gpu_leave(g);
   return status;
 }

@@ -4,7 +4,7 @@
 #define NXI_GPU_BLAS_H
 
 #include "ir/dtype.h"
-#include "runtime/gpu.h"
+#include "runtime/cuda/gpu.h"
 
 /* c = a b with k > 0, row by row in memory, batch by batch. In elements. */
 typedef struct nxi_gpu_product {

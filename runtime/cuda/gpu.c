@@ -2,16 +2,15 @@
 /* GPUs through the CUDA driver. */
 #include "gpu.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "ir/alloc.h"
-#include "runtime/cuda_driver.h"
+#include "driver.h"
 #include "runtime/fork.h"
-#include "runtime/gpu_internal.h"
+#include "internal.h"
 
 /* Of the driver's enumerations. */
 enum {
@@ -50,8 +49,7 @@ struct nxi_gpu {
   piece *kept[CLASSES];
   int64_t limit;
   nxi_gpu_stats stats;
-  pthread_mutex_t blas_lock; /* one call at a time prepares and starts a product */
-  struct nxi_gpu_blas *blas;
+  nxi_gpu_shelf shelves[NXI_GPU_LIBRARIES];
   _Atomic bool lost;
   bool forked; /* lost to the parent, whose everything is */
   char why_lost[200];
@@ -176,7 +174,7 @@ nx_status nxi_gpu_open(int32_t number, int64_t memory_limit, nxi_gpu **out, nxi_
   g->info = info;
   g->limit = memory_limit;
   pthread_mutex_init(&g->lock, NULL);
-  pthread_mutex_init(&g->blas_lock, NULL);
+  for (int i = 0; i < NXI_GPU_LIBRARIES; i++) pthread_mutex_init(&g->shelves[i].lock, NULL);
   nx_status status = NX_OK;
   if (!nxi_target_for_isa(info.arch, &g->target) || g->cuda->device_get(&g->device, number) != 0)
     status =
@@ -208,12 +206,13 @@ void nxi_gpu_close(nxi_gpu *g) {
   /* After a fault these calls may fail, and free what they can. */
   bool entered = g->context != NULL && !g->forked && g->cuda->context_push(g->context) == 0;
   if (entered && g->stream != NULL) g->cuda->stream_wait(g->stream);
-  if (!g->forked) nxi_gpu_blas_free(g->blas);
+  for (int i = 0; i < NXI_GPU_LIBRARIES; i++)
+    if (!g->forked && g->shelves[i].state != NULL) g->shelves[i].free(g->shelves[i].state);
   free_kept(g);
   if (entered && g->stream != NULL) g->cuda->stream_destroy(g->stream);
   if (entered) nxi_gpu_leave(g);
   if (g->context != NULL && !g->forked) g->cuda->context_release(g->device);
-  pthread_mutex_destroy(&g->blas_lock);
+  for (int i = 0; i < NXI_GPU_LIBRARIES; i++) pthread_mutex_destroy(&g->shelves[i].lock);
   pthread_mutex_destroy(&g->lock);
   nxi_free(g);
 }
@@ -223,12 +222,12 @@ const nxi_gpu_info *nxi_gpu_properties(const nxi_gpu *g) { return &g->info; }
 
 void *nxi_gpu_stream(const nxi_gpu *g) { return g->stream; }
 
-struct nxi_gpu_blas **nxi_gpu_blas_lock(nxi_gpu *g) {
-  pthread_mutex_lock(&g->blas_lock);
-  return &g->blas;
+nxi_gpu_shelf *nxi_gpu_shelf_lock(nxi_gpu *g, nxi_gpu_library which) {
+  pthread_mutex_lock(&g->shelves[which].lock);
+  return &g->shelves[which];
 }
 
-void nxi_gpu_blas_unlock(nxi_gpu *g) { pthread_mutex_unlock(&g->blas_lock); }
+void nxi_gpu_shelf_unlock(nxi_gpu_shelf *s) { pthread_mutex_unlock(&s->lock); }
 
 /* ---- memory: classes in four steps a doubling, so that a freed piece fits requests near its own */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "gpu_maker.h"
+#include "maker.h"
 
 #include <stdio.h>
 

@@ -8,7 +8,7 @@
 
 typedef struct nxi_cuda {
 #define CUDA(name, symbol, arguments) int(*name) arguments;
-#include "cuda_driver.def"
+#include "driver.def"
 #undef CUDA
 } nxi_cuda;
 

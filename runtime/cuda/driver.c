@@ -1,26 +1,15 @@
 /* SPDX-License-Identifier: ISC */
-#include "cuda_driver.h"
+#include "driver.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "codegen_cuda/toolkit.h"
 #include "config.h"
 
 static nxi_cuda table;
-static char missing[400];
+static char missing[NXU_SENTENCE];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static void find_symbols(void *handle) {
-#define CUDA(name, symbol, arguments)             \
-  *(void **)&table.name = dlsym(handle, #symbol); \
-  if (table.name == NULL && missing[0] == 0)      \
-    snprintf(missing, sizeof missing,             \
-             "the CUDA driver has no " #symbol ": it is older than CUDA 12");
-#include "cuda_driver.def"
-#undef CUDA
-}
 
 static void start(void) {
   int version = 0, result = table.init(0);
@@ -37,21 +26,16 @@ static void start(void) {
 }
 
 static void load(void) {
-  if (!NX_HAVE_CUDA) {
+  static const char *const files[] = {"libcuda.so.1", NULL};
+  static const char *const symbols[] = {
+#define CUDA(name, symbol, arguments) #symbol,
+#include "driver.def"
+#undef CUDA
+      NULL};
+  static const nxu_library library = {"the CUDA driver", "NX_CUDA", files, symbols};
+  if (!NX_HAVE_CUDA)
     snprintf(missing, sizeof missing, "this library was built without CUDA (-Dcuda=disabled)");
-    return;
-  }
-  const char *wish = getenv("NX_CUDA");
-  void *handle =
-      dlopen(wish != NULL && wish[0] != 0 ? wish : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (handle == NULL) {
-    const char *why = dlerror();
-    snprintf(missing, sizeof missing, "there is no CUDA driver: %.300s",
-             why != NULL ? why : "no library of its name");
-    return;
-  }
-  find_symbols(handle);
-  if (missing[0] == 0) start();
+  else if (nxu_load_library(&library, &table, missing)) start();
 }
 
 const nxi_cuda *nxi_cuda_get(const char **why) {

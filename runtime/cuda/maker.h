@@ -4,7 +4,7 @@
 #define NXI_GPU_MAKER_H
 
 #include "runtime/cache_kernel.h"
-#include "runtime/gpu.h"
+#include "runtime/cuda/gpu.h"
 
 extern const nxi_code_maker nxi_gpu_maker; /* user: the nxi_gpu; code is an nxi_gpu_code */
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: ISC */
+#include "toolkit.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *open_in(const char *folder, const char *inner, const char *file) {
+  char path[600];
+  int length = snprintf(path, sizeof path, "%s%s%s", folder, inner, file);
+  return length < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
+static void *open_file(const char *file) {
+  static const char *const folders[] = {"/usr/local/cuda/lib64/", "/usr/local/cuda/lib/",
+                                        "/usr/lib/cuda/lib64/"};
+  const char *toolkit = getenv("CUDA_PATH");
+  void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  if (handle == NULL && toolkit != NULL) handle = open_in(toolkit, "/lib64/", file);
+  for (size_t i = 0; i < 3 && handle == NULL; i++) handle = open_in(folders[i], "", file);
+  return handle;
+}
+
+bool nxu_load_library(const nxu_library *l, void *table, char missing[NXU_SENTENCE]) {
+  const char *wish = getenv(l->variable);
+  void *handle = NULL;
+  if (wish != NULL && wish[0] != 0) handle = dlopen(wish, RTLD_NOW | RTLD_LOCAL);
+  else
+    for (int i = 0; l->files[i] != NULL && handle == NULL; i++) handle = open_file(l->files[i]);
+  if (handle == NULL) {
+    const char *why = dlerror();
+    snprintf(missing, NXU_SENTENCE, "%s was not found: %.250s", l->what,
+             why != NULL ? why : "no library of its name");
+    return false;
+  }
+  for (int i = 0; l->symbols[i] != NULL; i++) {
+    void *symbol = dlsym(handle, l->symbols[i]);
+    if (symbol == NULL) {
+      snprintf(missing, NXU_SENTENCE, "%s has no %s: it is older than that of CUDA 12, or broken",
+               l->what, l->symbols[i]);
+      dlclose(handle);
+      return false;
+    }
+    memcpy((char *)table + (size_t)i * sizeof symbol, &symbol, sizeof symbol);
+  }
+  return true;
+}

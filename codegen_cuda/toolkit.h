@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: ISC */
+/* NVIDIA's libraries, loaded when they are first asked for: what is not there is said, and the rest works. The functions used of
+ * one are rows of a .def file, from which come a struct of pointers and the list of symbols, in one order. */
+#ifndef NXU_TOOLKIT_H
+#define NXU_TOOLKIT_H
+
+#include <stdbool.h>
+
+typedef struct nxu_library {
+  const char *what;           /* "NVRTC, the run-time compiler," */
+  const char *variable;       /* of the environment: a file to load in place of all others */
+  const char *const *files;   /* sonames, the preferred first; ends with NULL */
+  const char *const *symbols; /* ends with NULL */
+} nxu_library;
+
+enum { NXU_SENTENCE = 400 };
+/* Fills the table, a struct of function pointers, one for each symbol. False: missing says what is not there. Files are
+ * looked for where the system finds libraries, in CUDA_PATH, and where toolkits lie. */
+bool nxu_load_library(const nxu_library *l, void *table, char missing[NXU_SENTENCE]);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: ISC */
+#include "calls.h"
+
+/* Of several that take a call the first does it. */
+static const nxi_gpu_functions *const all[] = {NULL};
+
+const nxi_gpu_functions *nxi_gpu_call_functions(const nxi_gpu *g, const nxg_call *call) {
+  for (int i = 0; all[i] != NULL; i++)
+    if (all[i]->takes(g, call)) return all[i];
+  return NULL;
+}

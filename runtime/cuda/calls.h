@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: ISC */
+/* Library calls (ir/library.h) that a GPU carries out itself, with one of NVIDIA's libraries or with kernels of our own. What is
+ * taken by none is done by the host, which the report counts. */
+#ifndef NXI_GPU_CALLS_H
+#define NXI_GPU_CALLS_H
+
+#include "ir/library.h"
+#include "runtime/cuda/gpu.h"
+
+typedef struct nxi_gpu_call_work {
+  int64_t scratch_bytes; /* of the GPU's memory, for one run */
+  void *state;           /* for all runs, or NULL */
+} nxi_gpu_call_work;
+
+typedef struct nxi_gpu_call_run {
+  nxi_gpu *gpu;
+  const nxg_call *call;
+  const nxi_gpu_call_work *work;
+  const uint64_t *operands, *results; /* dense arrays in C order; results overlap nothing */
+  uint64_t scratch;
+  const nxi_poll *poll; /* for who waits; not NULL */
+  int64_t failed;       /* index of the batch, if the operands make it fail */
+  nx_status why;        /* NX_OK, or how they make it fail */
+} nxi_gpu_call_run;
+
+typedef struct nxi_gpu_functions {
+  const char *by; /* "cuFFT" */
+  /* Whether it does this call. What it needs is there. */
+  bool (*takes)(const nxi_gpu *g, const nxg_call *call);
+  nx_status (*prepare)(nxi_gpu *g, const nxg_call *call, nxi_gpu_call_work *work, nxi_diag *d);
+  /* Starts everything on the GPU's stream. Only a call that may fail on what it reads waits. Runs of one work may overlap. */
+  nx_status (*run)(nxi_gpu_call_run *r, nxi_diag *d);
+  void (*release)(void *state); /* NULL: nothing to release */
+} nxi_gpu_functions;
+
+/* Who does the call. NULL: the host. */
+const nxi_gpu_functions *nxi_gpu_call_functions(const nxi_gpu *g, const nxg_call *call);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: ISC */
+/* What the files of this directory share. */
+#ifndef NXI_GPU_INTERNAL_H
+#define NXI_GPU_INTERNAL_H
+
+#include <pthread.h>
+
+#include "runtime/cuda/gpu.h"
+
+/* What a library of NVIDIA's keeps for a GPU: its handle, plans. One thread at a time uses it. */
+typedef enum nxi_gpu_library {
+  NXI_GPU_BLAS,
+  NXI_GPU_FFT,
+  NXI_GPU_SOLVER,
+  NXI_GPU_LIBRARIES
+} nxi_gpu_library;
+typedef struct nxi_gpu_shelf {
+  pthread_mutex_t lock;
+  void *state;               /* NULL at first */
+  void (*free)(void *state); /* called inside (nxi_gpu_enter), unless the process has been forked */
+} nxi_gpu_shelf;
+nxi_gpu_shelf *nxi_gpu_shelf_lock(nxi_gpu *g, nxi_gpu_library which);
+void nxi_gpu_shelf_unlock(nxi_gpu_shelf *s);
+
+/* Makes the GPU's context current on the thread, until nxi_gpu_leave. NX_DEVICE_LOST. */
+nx_status nxi_gpu_enter(nxi_gpu *g, nxi_diag *d);
+void nxi_gpu_leave(nxi_gpu *g);
+void *nxi_gpu_stream(const nxi_gpu *g);
+
+#endif
