@@ -271,7 +271,7 @@ static nx_status run(nxt_shop *s, const nxg_graph *g, const way *w, memory *m, n
   if (s->l2_bytes > 0) target.l2_bytes = s->l2_bytes;
   nxp_options o = {w->executor, w->fuse, w->bound,
                    &target,     2,       w->executor == NXP_LLVM ? s->kernels : NULL,
-                   false, NULL};
+                   false,       NULL};
   nxp_plan *plan = NULL;
   nx_status status = nxp_plan_create(g, &o, NULL, NULL, &plan, NULL, d);
   s->plans++;
