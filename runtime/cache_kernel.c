@@ -88,8 +88,8 @@ static nx_status llvm_load(void *user, const void *object, size_t size, const ch
 static void llvm_unload(void *code) { nxl_unload(code); }
 static size_t llvm_bytes(const void *code) { return nxl_code_bytes(code); }
 
-const nxi_code_maker nxi_llvm_maker = {llvm_environment, llvm_compile, llvm_load, llvm_unload,
-                                       llvm_bytes};
+const nxi_code_maker nxi_llvm_maker = {llvm_environment, llvm_compile, NULL,
+                                       llvm_load,        llvm_unload,  llvm_bytes};
 
 /* ---- kernels */
 
@@ -381,8 +381,6 @@ static void store_on_disk(nxi_kernel_cache *c, const nxi_kernel *k, const char *
 /* ---- making a kernel */
 
 static nx_status count_tasks(nxi_kernel_info *info, const nxk_kernel *bound, nxi_diag *d) {
-  info->tasks_param = -1;
-  info->tasks_divisor = 1;
   for (uint32_t i = 0; i < bound->n_parts; i++) {
     const nxk_part *p = &bound->parts[i];
     if (p->tasks_param < 0) {
@@ -398,14 +396,38 @@ static nx_status count_tasks(nxi_kernel_info *info, const nxk_kernel *bound, nxi
   return NX_OK;
 }
 
-static nx_status compile_bound(nxi_kernel_cache *c, nxi_kernel *k, const nxk_kernel *bound,
-                               nxi_diag *d) {
+/* What a kernel is made of. */
+typedef struct material {
+  nxi_kernel_produce *produce;
+  void *user;
+  const nxi_kernel_text *text; /* or NULL */
+} material;
+
+static nx_status compile_text(nxi_kernel_cache *c, nxi_kernel *k, const nxi_kernel_text *text,
+                              char entry[72], void **object, size_t *size, nxi_diag *d) {
+  snprintf(entry, 72, "%s", text->name);
+  k->info.threads = text->threads;
+  k->info.shared_bytes = text->shared_bytes;
+  return c->maker->compile_text(c->user, text->text, text->name, k->isa, object, size, d);
+}
+
+static nx_status compile_bound(nxi_kernel_cache *c, nxi_kernel *k, const material *m,
+                               char entry[72], void **object, size_t *size, nxi_diag *d) {
+  nxk_kernel *bound = NULL;
+  nx_status s = m->produce(m->user, &bound, d);
+  if (s == NX_OK) s = count_tasks(&k->info, bound, d);
+  if (s == NX_OK) s = c->maker->compile(c->user, bound, k->isa, object, size, entry, &k->info, d);
+  nxk_destroy(bound);
+  return s;
+}
+
+static nx_status compile(nxi_kernel_cache *c, nxi_kernel *k, const material *m, nxi_diag *d) {
   void *object = NULL;
   size_t size = 0;
   char entry[72];
-  k->info = (nxi_kernel_info){0};
-  nx_status s = count_tasks(&k->info, bound, d);
-  if (s == NX_OK) s = c->maker->compile(c->user, bound, k->isa, &object, &size, entry, &k->info, d);
+  k->info = (nxi_kernel_info){.tasks_param = -1, .tasks_divisor = 1};
+  nx_status s = m->text ? compile_text(c, k, m->text, entry, &object, &size, d)
+                        : compile_bound(c, k, m, entry, &object, &size, d);
   if (s == NX_OK) s = c->maker->load(c->user, object, size, entry, &k->info, &k->code, d);
   if (s == NX_OK) {
     k->info.object_bytes = size;
@@ -415,17 +437,14 @@ static nx_status compile_bound(nxi_kernel_cache *c, nxi_kernel *k, const nxk_ker
   return s;
 }
 
-static nx_status fill(nxi_kernel_cache *c, nxi_kernel *k, nxi_kernel_produce *produce, void *user,
+static nx_status fill(nxi_kernel_cache *c, nxi_kernel *k, const material *m,
                       nxi_kernel_outcome *how, nxi_diag *d) {
   double start = now_ms();
   nx_status s = NX_OK;
   *how = NXI_KERNEL_DISK_HIT;
   if (!load_from_disk(c, k)) {
-    nxk_kernel *bound = NULL;
     *how = NXI_KERNEL_COMPILED;
-    s = produce(user, &bound, d);
-    if (s == NX_OK) s = compile_bound(c, k, bound, d);
-    nxk_destroy(bound);
+    s = compile(c, k, m, d);
   }
   if (k->code) k->info.code_bytes = c->maker->bytes(k->code);
   k->info.compile_ms = now_ms() - start;
@@ -481,9 +500,8 @@ static nx_status take_found(nxi_kernel_cache *c, nxi_kernel *k, nxi_kernel **out
   return s;
 }
 
-nx_status nxi_kernel_get(nxi_kernel_cache *c, const char *isa, const void *key, size_t key_size,
-                         nxi_kernel_produce *produce, void *user, nxi_kernel **out,
-                         nxi_kernel_outcome *how, nxi_diag *d) {
+static nx_status get(nxi_kernel_cache *c, const char *isa, const void *key, size_t key_size,
+                     const material *m, nxi_kernel **out, nxi_kernel_outcome *how, nxi_diag *d) {
   uint64_t hash = XXH3_64bits(key, key_size);
   nxi_kernel_outcome outcome = NXI_KERNEL_HIT;
   nxi_diag own;
@@ -498,7 +516,7 @@ nx_status nxi_kernel_get(nxi_kernel_cache *c, const char *isa, const void *key, 
   if (!k) return nxi_oom(d);
   pthread_rwlock_rdlock(&c->inside_llvm);
   bool inside = nxi_exit_go_inside();
-  nx_status s = inside ? fill(c, k, produce, user, &outcome, &own)
+  nx_status s = inside ? fill(c, k, m, &outcome, &own)
                        : nxi_fail(&own, NX_COMPILE_FAILED, "",
                                   "the process ends: no kernel is compiled any more");
   if (s != NX_OK && own.status == NX_OK) nxi_fail(&own, s, "", "a kernel could not be made");
@@ -513,4 +531,15 @@ nx_status nxi_kernel_get(nxi_kernel_cache *c, const char *isa, const void *key, 
   if (d && d->status == NX_OK) *d = own;
   nxi_kernel_release(k);
   return s;
+}
+
+nx_status nxi_kernel_get(nxi_kernel_cache *c, const char *isa, const void *key, size_t key_size,
+                         nxi_kernel_produce *produce, void *user, nxi_kernel **out,
+                         nxi_kernel_outcome *how, nxi_diag *d) {
+  return get(c, isa, key, key_size, &(material){produce, user, NULL}, out, how, d);
+}
+
+nx_status nxi_kernel_get_text(nxi_kernel_cache *c, const char *isa, const nxi_kernel_text *text,
+                              nxi_kernel **out, nxi_kernel_outcome *how, nxi_diag *d) {
+  return get(c, isa, text->text, strlen(text->text), &(material){NULL, NULL, text}, out, how, d);
 }

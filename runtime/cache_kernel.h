@@ -36,6 +36,9 @@ typedef struct nxi_code_maker {
   /* The object, nxi_malloc'd, the name of its function, and what the launch needs (fields of info). */
   nx_status (*compile)(void *user, const nxk_kernel *bound, const char *isa, void **object,
                        size_t *size, char entry[72], nxi_kernel_info *info, nxi_diag *d);
+  /* The same of a text that has a function of this name. NULL: it knows no texts. */
+  nx_status (*compile_text)(void *user, const char *text, const char *name, const char *isa,
+                            void **object, size_t *size, nxi_diag *d);
   nx_status (*load)(void *user, const void *object, size_t size, const char *entry,
                     const nxi_kernel_info *info, void **code, nxi_diag *d);
   void (*unload)(void *code); /* NULL is allowed */
@@ -65,6 +68,14 @@ typedef nx_status nxi_kernel_produce(void *user, nxk_kernel **bound, nxi_diag *d
 nx_status nxi_kernel_get(nxi_kernel_cache *c, const char *isa, const void *key, size_t key_size,
                          nxi_kernel_produce *produce, void *user, nxi_kernel **out,
                          nxi_kernel_outcome *how, nxi_diag *d);
+/* A kernel that is a text, which is its key. */
+typedef struct nxi_kernel_text {
+  const char *text, *name; /* name: of its function */
+  int32_t threads;         /* of a block */
+  int64_t shared_bytes;
+} nxi_kernel_text;
+nx_status nxi_kernel_get_text(nxi_kernel_cache *c, const char *isa, const nxi_kernel_text *text,
+                              nxi_kernel **out, nxi_kernel_outcome *how, nxi_diag *d);
 void nxi_kernel_retain(nxi_kernel *k);
 void nxi_kernel_release(nxi_kernel *k); /* NULL is allowed */
 const nxi_kernel_info *nxi_kernel_describe(const nxi_kernel *k);

@@ -87,7 +87,10 @@ static nx_status open_gpu(struct nxi_devices *all, int32_t number, nxi_diag *d) 
   nx_status status = nxi_gpu_open(number, all->memory_limit, &o->gpu, d);
   if (!status)
     status = nxi_kernel_cache_create_for(&nxi_gpu_maker, o->gpu, all->cache_dir, &o->kernels, d);
-  if (!status) return NX_OK;
+  if (!status) {
+    nxi_gpu_set_kernels(o->gpu, o->kernels);
+    return NX_OK;
+  }
   nxi_gpu_close(o->gpu);
   o->gpu = NULL;
   return status;

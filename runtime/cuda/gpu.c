@@ -50,6 +50,7 @@ struct nxi_gpu {
   int64_t limit;
   nxi_gpu_stats stats;
   nxi_gpu_shelf shelves[NXI_GPU_LIBRARIES];
+  struct nxi_kernel_cache *kernels;
   _Atomic bool lost;
   bool forked; /* lost to the parent, whose everything is */
   char why_lost[200];
@@ -219,6 +220,9 @@ void nxi_gpu_close(nxi_gpu *g) {
 
 const nxi_target *nxi_gpu_target(const nxi_gpu *g) { return &g->target; }
 const nxi_gpu_info *nxi_gpu_properties(const nxi_gpu *g) { return &g->info; }
+
+void nxi_gpu_set_kernels(nxi_gpu *g, struct nxi_kernel_cache *kernels) { g->kernels = kernels; }
+struct nxi_kernel_cache *nxi_gpu_kernels(const nxi_gpu *g) { return g->kernels; }
 
 void *nxi_gpu_stream(const nxi_gpu *g) { return g->stream; }
 

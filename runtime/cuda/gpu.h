@@ -54,5 +54,9 @@ void nxi_gpu_unload(nxi_gpu_code *code); /* NULL is allowed */
 /* arguments: addresses of the values, in order. */
 nx_status nxi_gpu_launch(const nxi_gpu_code *code, int64_t blocks, int32_t threads,
                          void **arguments, nxi_diag *d);
+/* The cache of its kernels, which the GPU does not own. */
+struct nxi_kernel_cache;
+void nxi_gpu_set_kernels(nxi_gpu *g, struct nxi_kernel_cache *kernels);
+struct nxi_kernel_cache *nxi_gpu_kernels(const nxi_gpu *g);
 
 #endif

@@ -24,6 +24,12 @@ static nx_status compile(void *user, const nxk_kernel *bound, const char *isa, v
   return NX_OK;
 }
 
+static nx_status compile_text(void *user, const char *text, const char *name, const char *isa,
+                              void **object, size_t *size, nxi_diag *d) {
+  (void)user;
+  return nxu_compile(text, name, isa, NXU_CUBIN, object, size, d);
+}
+
 static nx_status load(void *user, const void *object, size_t size, const char *entry,
                       const nxi_kernel_info *info, void **code, nxi_diag *d) {
   nxi_gpu_code *own = NULL;
@@ -39,4 +45,4 @@ static size_t bytes(const void *code) {
   return 64 << 10; /* the driver does not say; kernels are of this order */
 }
 
-const nxi_code_maker nxi_gpu_maker = {nxu_environment, compile, load, unload, bytes};
+const nxi_code_maker nxi_gpu_maker = {nxu_environment, compile, compile_text, load, unload, bytes};

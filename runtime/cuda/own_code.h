@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: ISC */
+/* CUDA C of our own that no kernel IR stands behind: sorting, scattering, what stands around calls of NVIDIA's libraries. A text
+ * of codegen_cuda/ (.cuh) has templates; an instance is a function made of them. It comes from the GPU's kernel cache like
+ * any other kernel. */
+#ifndef NXI_OWN_CODE_H
+#define NXI_OWN_CODE_H
+
+#include "runtime/cache_kernel.h"
+#include "runtime/cuda/gpu.h"
+
+typedef struct nxi_own_code {
+  const char *body; /* comes after the prelude (prelude.cuh) */
+  const char *
+      instance; /* comes last: extern "C" __global__ void __launch_bounds__(threads) entry(...) { ... } */
+  const char *entry;
+  int32_t threads;      /* of a block */
+  int64_t shared_bytes; /* dynamic */
+} nxi_own_code;
+
+/* Reference to *out: the caller's (nxi_kernel_release). It is launched by
+ * nxi_gpu_launch(nxi_kernel_code(k), blocks, threads, arguments, d). */
+nx_status nxi_own_code_get(nxi_gpu *g, const nxi_own_code *code, nxi_kernel **out, nxi_diag *d);
+
+#endif
