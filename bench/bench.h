@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "nx/nx.h"
 
@@ -13,9 +14,10 @@
 typedef struct bench_way {
   void (*run)(void *state);
   void *state;
-  bool foreign;  /* with threads that are not the context's */
-  double median; /* seconds; this and the next are filled by bench_interleave */
-  double ratio;  /* median over the rounds of its time as a part of the first way's */
+  void (*wait)(void *state); /* until what was run is done; NULL: it is when run returns */
+  bool foreign;              /* with threads that are not the context's */
+  double median;             /* seconds; this and the next are filled by bench_interleave */
+  double ratio;              /* median over the rounds of its time as a part of the first way's */
 } bench_way;
 double bench_now(void);
 /* Times the ways in turn, A B C A B C, `rounds` times each; a way that is quicker than `least` seconds runs several times a
@@ -37,37 +39,48 @@ void bench_traffic_run(void *traffic);
 
 /* ---- the NumPy peer: a process that does named workloads on request. NULL if there is no NumPy. */
 typedef struct bench_peer bench_peer;
-bench_peer *bench_peer_start(const char *python, const char *script, int threads);
+/* argument: of the script, or NULL. */
+bench_peer *bench_peer_start(const char *python, const char *script, const char *argument,
+                             int threads);
 void bench_peer_stop(bench_peer *p);
 bool bench_peer_setup(bench_peer *p, const char *workload); /* false: it does not know that one */
 void bench_peer_run(void *peer);
+/* The same without waiting for its end, and that. */
+void bench_peer_start_run(void *peer);
+void bench_peer_wait(void *peer);
 
 /* ---- rows */
+enum { BENCH_PEERS = 3 };
 typedef struct bench_row {
   const char *name, *dtype;
   int64_t size; /* elements of the main operand */
   int threads;
   double ms, limit_ms; /* limit_ms 0: none */
   double of_limit;     /* ratio of both within a round, median */
-  double numpy_ms;     /* 0: none */
-  const char *other;   /* another peer and its time */
-  double other_ms;
+  struct {
+    const char *name; /* NULL: none */
+    double ms;
+  } peers[BENCH_PEERS];
   double target; /* of_limit, or for rows without one the largest ms; 0: none */
   int64_t kernels;
   double compile_ms;
 } bench_row;
 typedef struct bench_output {
   bool json;
+  FILE *table; /* that is written too, in Markdown; NULL: none */
   const char *only;
   int rows, missed;
 } bench_output;
+void bench_put_head(FILE *table);
 bool bench_wanted(const bench_output *o, const char *name);
+void bench_add_peer(bench_row *row, const char *name, double ms);
 void bench_print(bench_output *o, const bench_row *row);
 
 typedef struct bench_lab {
   bench_output out;
   bench_peer *numpy;
   nx_context *context;
+  nx_device device;
   int threads, rounds;
 } bench_lab;
 void bench_traffic_init(bench_traffic *t, const bench_lab *lab, int64_t reads, int64_t writes,
@@ -82,7 +95,7 @@ void bench_windows(bench_lab *lab);
 
 /* Ends the program with the library's error. For a benchmark a failure is a bug. */
 void bench_check(nx_status status);
-nx_tensor *bench_random(bench_lab *lab, nx_dtype dtype, int32_t rank, const int64_t *shape,
+nx_tensor *bench_random(const bench_lab *lab, nx_dtype dtype, int32_t rank, const int64_t *shape,
                         double low, double high);
 
 #endif

@@ -37,11 +37,17 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+static void finish(const bench_way *way) {
+  if (way->wait) way->wait(way->state);
+}
+
 /* Times one way once, `repeat` runs. */
 static double time_way(const bench_way *way, int repeat) {
   if (repeat > 1) way->run(way->state); /* fills the caches again, and wakes threads */
+  finish(way);
   double t = bench_now();
   for (int k = 0; k < repeat; k++) way->run(way->state);
+  finish(way);
   t = (bench_now() - t) / repeat;
   /* Its threads wait for more work, on the processors that the next way is to have. */
   if (way->foreign) nanosleep(&(struct timespec){.tv_nsec = 500 * 1000}, NULL);
@@ -51,8 +57,10 @@ static double time_way(const bench_way *way, int repeat) {
 static int repeats(const bench_way *way, double least) {
   way->run(way->state); /* twice to warm up: compile, fill caches, touch memory */
   way->run(way->state);
+  finish(way);
   double t = bench_now();
   way->run(way->state);
+  finish(way);
   t = bench_now() - t;
   return t > least ? 1 : (int)(least / (t > 1e-9 ? t : 1e-9)) + 1;
 }
@@ -155,7 +163,8 @@ struct bench_peer {
   FILE *to, *from;
 };
 
-bench_peer *bench_peer_start(const char *python, const char *script, int threads) {
+bench_peer *bench_peer_start(const char *python, const char *script, const char *argument,
+                             int threads) {
   int down[2], up[2];
   char count[16];
   snprintf(count, sizeof count, "%d", threads);
@@ -167,7 +176,7 @@ bench_peer *bench_peer_start(const char *python, const char *script, int threads
     close(down[1]);
     close(up[0]);
     setenv("OPENBLAS_NUM_THREADS", count, 1);
-    execl(python, python, script, (char *)NULL);
+    execlp(python, python, script, argument, (char *)NULL);
     _exit(127);
   }
   close(down[0]);
@@ -199,6 +208,12 @@ static bool ask(bench_peer *p, const char *line) {
 
 bool bench_peer_setup(bench_peer *p, const char *workload) { return p != NULL && ask(p, workload); }
 void bench_peer_run(void *peer) { ask(peer, "run"); }
+void bench_peer_start_run(void *peer) {
+  bench_peer *p = peer;
+  fprintf(p->to, "go\n");
+  fflush(p->to);
+}
+void bench_peer_wait(void *peer) { ask(peer, "wait"); }
 
 /* ---- printing */
 
@@ -206,33 +221,65 @@ bool bench_wanted(const bench_output *o, const char *name) {
   return o->only == NULL || strstr(name, o->only) != NULL;
 }
 
-void bench_print(bench_output *o, const bench_row *r) {
-  double of_limit = r->of_limit;
-  bool missed = r->target > 0 && (r->limit_ms > 0 ? of_limit < r->target : r->ms > r->target);
-  o->rows++;
-  o->missed += missed;
-  if (o->json) {
-    printf("{\"name\": \"%s\", \"dtype\": \"%s\", \"size\": %lld, \"threads\": %d, \"ms\": %.8g, "
-           "\"limit_ms\": %.8g, \"of_limit\": %.4f, "
-           "\"peers\": {",
-           r->name, r->dtype, (long long)r->size, r->threads, r->ms, r->limit_ms, of_limit);
-    if (r->numpy_ms > 0) printf("\"numpy\": %.8g%s", r->numpy_ms, r->other ? ", " : "");
-    if (r->other) printf("\"%s\": %.8g", r->other, r->other_ms);
-    printf("}, \"kernels\": %lld, \"compile_ms\": %.3f}\n", (long long)r->kernels, r->compile_ms);
-    fflush(stdout);
-    return;
-  }
-  /* Significant digits, not decimals: rows go from 100 ns to seconds. */
+void bench_add_peer(bench_row *row, const char *name, double ms) {
+  int i = 0;
+  while (i < BENCH_PEERS - 1 && row->peers[i].name) i++;
+  row->peers[i].name = name;
+  row->peers[i].ms = ms;
+}
+
+static bool misses(const bench_row *r) {
+  return r->target > 0 && (r->limit_ms > 0 ? r->of_limit < r->target : r->ms > r->target);
+}
+
+static void print_json(const bench_row *r) {
+  printf("{\"name\": \"%s\", \"dtype\": \"%s\", \"size\": %lld, \"threads\": %d, \"ms\": %.8g, "
+         "\"limit_ms\": %.8g, \"of_limit\": %.4f, \"peers\": {",
+         r->name, r->dtype, (long long)r->size, r->threads, r->ms, r->limit_ms, r->of_limit);
+  for (int i = 0; i < BENCH_PEERS && r->peers[i].name; i++)
+    printf("%s\"%s\": %.8g", i ? ", " : "", r->peers[i].name, r->peers[i].ms);
+  printf("}, \"kernels\": %lld, \"compile_ms\": %.3f}\n", (long long)r->kernels, r->compile_ms);
+}
+
+/* Significant digits, not decimals: rows go from 100 ns to seconds. */
+static void print_line(const bench_row *r) {
   printf("%-26s %-4s %10lld  %#10.5g ms", r->name, r->dtype, (long long)r->size, r->ms);
-  if (r->limit_ms > 0) printf("  limit %#8.5g  %.2f of it", r->limit_ms, of_limit);
+  if (r->limit_ms > 0) printf("  limit %#8.5g  %.2f of it", r->limit_ms, r->of_limit);
   else printf("  %24s", "");
-  if (r->numpy_ms > 0) printf("  NumPy %#8.5g (%.1fx)", r->numpy_ms, r->numpy_ms / r->ms);
-  if (r->other) printf("  %s %#.5g (%.2fx)", r->other, r->other_ms, r->other_ms / r->ms);
+  for (int i = 0; i < BENCH_PEERS && r->peers[i].name; i++)
+    printf("  %s %#8.5g (%.2fx)", r->peers[i].name, r->peers[i].ms, r->peers[i].ms / r->ms);
   if (r->compile_ms > 0)
     printf("  %lld kernels, compiled in %.1f ms", (long long)r->kernels, r->compile_ms);
-  if (r->target > 0)
-    printf(r->limit_ms > 0 ? "  target %.2f%s" : "  target %g ms%s", r->target,
-           missed ? " MISSED" : "");
+  if (r->target > 0) {
+    printf(r->limit_ms > 0 ? "  target %.2f" : "  target %g ms", r->target);
+    if (misses(r)) printf(" MISSED");
+  }
   printf("\n");
+}
+
+void bench_put_head(FILE *f) {
+  fprintf(f, "| row | type | ms | limit, ms | of it | target | peers, ms (of nx's) |\n"
+             "|---|---|---|---|---|---|---|\n");
+}
+
+static void put_row(FILE *f, const bench_row *r) {
+  fprintf(f, "| %s | %s | %#.4g |", r->name, r->dtype, r->ms);
+  if (r->limit_ms > 0) fprintf(f, " %#.4g | %.2f |", r->limit_ms, r->of_limit);
+  else fprintf(f, " | |");
+  if (r->target > 0) fprintf(f, r->limit_ms > 0 ? " %.2f" : " %g ms", r->target);
+  fprintf(f, "%s |", misses(r) ? ", missed" : "");
+  for (int i = 0; i < BENCH_PEERS && r->peers[i].name; i++)
+    fprintf(f, "%s %s %#.4g (%.2f)", i ? "," : "", r->peers[i].name, r->peers[i].ms,
+            r->peers[i].ms / r->ms);
+  fprintf(f, " |\n");
+  fflush(f);
+}
+
+void bench_print(bench_output *o, const bench_row *r) {
+  o->rows++;
+  o->missed += misses(r);
+  if (o->table) put_row(o->table, r);
+  if (o->json) print_json(r);
+  else print_line(r);
   fflush(stdout);
 }

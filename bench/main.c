@@ -34,7 +34,7 @@ int main(int argc, char **argv) {
 #endif
   nx_context_options o = {.size = sizeof o, .threads = lab.threads, .cache_dir = ""};
   bench_check(nx_context_create(&o, &lab.context));
-  lab.numpy = bench_peer_start(python, NX_BENCH_PEER, lab.threads);
+  lab.numpy = bench_peer_start(python, NX_BENCH_PEER, NULL, lab.threads);
   bench_overhead(&lab);
   bench_arrays(&lab);
   bench_matmul(&lab);

@@ -83,12 +83,11 @@ static void run_row(bench_lab *lab, const workload *w, bool wide) {
                    .dtype = nx_dtype_name(dtype),
                    .size = w->rows * w->n,
                    .threads = lab->threads,
-                   .ms = ways[0].median * 1e3 / w->repeat,
-                   .numpy_ms = numpy ? ways[numpy].median * 1e3 / w->repeat : 0,
-                   .other = fftw ? "FFTW" : NULL,
-                   .other_ms = fftw ? ways[fftw].median * 1e3 / w->repeat : 0};
+                   .ms = ways[0].median * 1e3 / w->repeat};
+  if (numpy) bench_add_peer(&row, "NumPy", ways[numpy].median * 1e3 / w->repeat);
   if (fftw) { /* the best library is the limit */
-    row.limit_ms = row.other_ms;
+    row.limit_ms = ways[fftw].median * 1e3 / w->repeat;
+    bench_add_peer(&row, "FFTW", row.limit_ms);
     row.of_limit = ways[fftw].ratio;
     row.target = 0.9;
   }

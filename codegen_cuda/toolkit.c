@@ -23,17 +23,17 @@ static void *open_file(const char *file) {
 }
 
 bool nxu_load_library(const nxu_library *l, void *table, char missing[NXU_SENTENCE]) {
-  const char *wish = getenv(l->variable);
-  void *handle = NULL;
-  if (wish != NULL && wish[0] != 0) handle = dlopen(wish, RTLD_NOW | RTLD_LOCAL);
-  else
-    for (int i = 0; l->files[i] != NULL && handle == NULL; i++) handle = open_file(l->files[i]);
-  if (handle == NULL) {
-    const char *why = dlerror();
+  const char *wish = getenv(l->variable), *why = NULL;
+  bool wished = wish != NULL && wish[0] != 0;
+  /* The system's own search first; what it says is what a failure is about. */
+  void *handle = dlopen(wished ? wish : l->files[0], RTLD_NOW | RTLD_LOCAL);
+  if (handle == NULL)
     snprintf(missing, NXU_SENTENCE, "%s was not found: %.250s", l->what,
-             why != NULL ? why : "no library of its name");
-    return false;
-  }
+             (why = dlerror()) != NULL ? why : "no library of its name");
+  for (int i = 0; !wished && l->files[i] != NULL && handle == NULL; i++)
+    handle = open_file(l->files[i]);
+  if (handle == NULL) return false;
+  missing[0] = 0;
   for (int i = 0; l->symbols[i] != NULL; i++) {
     void *symbol = dlsym(handle, l->symbols[i]);
     if (symbol == NULL) {

@@ -29,7 +29,7 @@ ALLOWED = {
     "runtime": ("ir/", "passes/", "codegen_llvm/", "codegen_cuda/"),
     "tools": ("ir/", "passes/", "codegen_llvm/", "runtime/"),
     "examples": (),
-    "bench": ("ir/", "passes/", "codegen_llvm/", "runtime/"),
+    "bench": ("ir/", "passes/", "codegen_llvm/", "codegen_cuda/", "runtime/"),
     "tests": ("ir/", "passes/", "codegen_llvm/", "codegen_cuda/", "runtime/", "tools/", "bench/"),
 }
 # Headers that stand alone: they describe a border between directories.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: ISC
-"""Does named NumPy workloads on request: one line a request, "ok" or "no" back. "run" does the last one set up.
-The environment says which core type OpenBLAS takes, the same as for nx."""
+"""NumPy's workloads. The environment says which core type OpenBLAS takes, the same as for nx."""
 import sys
 
+from serve import serve
 
 try:
     import numpy as np
@@ -183,14 +183,4 @@ WORKLOADS = {
     "conv2both": lambda *shape: convolution(2, *map(int, shape), gradient=True),
 }
 
-work = None
-for line in sys.stdin:
-    words = line.split()
-    if words and words[0] == "run" and work is not None:
-        work()
-        print("ok", flush=True)
-    elif words and words[0] in WORKLOADS:
-        work = WORKLOADS[words[0]](*words[1:])
-        print("ok" if work else "no", flush=True)
-    else:
-        print("no", flush=True)
+serve(WORKLOADS)

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: ISC */
+#include "expressions.h"
+
+#include <stdlib.h>
+
+nx_tensor *bench_replace(const bench_lab *lab, nx_tensor *old, nx_tensor *next) {
+  bench_check(nx_realize(lab->context, &next, 1, NULL));
+  nx_tensor_release(old);
+  return next;
+}
+
+nx_tensor *bench_random(const bench_lab *lab, nx_dtype dtype, int32_t rank, const int64_t *shape,
+                        double low, double high) {
+  int64_t n = 1;
+  for (int32_t i = 0; i < rank; i++) n *= shape[i];
+  float *data = malloc((size_t)n * sizeof *data);
+  uint64_t s = 1;
+  for (int64_t i = 0; i < n; i++) {
+    s = s * 6364136223846793005u + 1442695040888963407u;
+    data[i] = (float)(low + (high - low) * (double)(s >> 40) / (1 << 24));
+  }
+  nx_import_desc d = {.size = sizeof d,
+                      .mode = NX_IMPORT_COPY,
+                      .dtype = NX_F32,
+                      .rank = rank,
+                      .shape = shape,
+                      .base = data,
+                      .bytes = (size_t)n * sizeof *data};
+  nx_tensor *t = NULL;
+  bench_check(nx_import(lab->context, &d, &t));
+  free(data);
+  if (lab->device != 0) t = bench_replace(lab, t, nx_to_device(t, lab->device));
+  return dtype == NX_F32 ? t : bench_replace(lab, t, nx_cast(t, dtype));
+}
+
+static nx_tensor_info info_of(const nx_tensor *x) {
+  nx_tensor_info info = {.size = sizeof info};
+  nx_tensor_describe(x, &info);
+  return info;
+}
+/* A number of the type of x. */
+static nx_tensor *number(const bench_lab *lab, const nx_tensor *x, double value) {
+  return nx_full(lab->context, lab->device, info_of(x).dtype, 0, NULL, NX_NUMBER(value));
+}
+
+nx_tensor *bench_polynomial(const bench_lab *lab, nx_tensor **x) {
+  return nx_sub(nx_add(nx_mul(x[0], number(lab, x[0], 2)), nx_mul(x[1], number(lab, x[0], 3))),
+                nx_mul(x[0], x[1]));
+}
+nx_tensor *bench_exponential(const bench_lab *lab, nx_tensor **x) {
+  return (void)lab, nx_exp(x[0]);
+}
+nx_tensor *bench_tanh_of(const bench_lab *lab, nx_tensor **x) {
+  return (void)lab, nx_tanh(nx_add(nx_mul(x[0], x[1]), x[2]));
+}
+nx_tensor *bench_gelu(const bench_lab *lab, nx_tensor **x) {
+  nx_tensor *e = nx_erf(nx_mul(x[0], number(lab, x[0], 0.70710678118654752)));
+  return nx_mul(nx_mul(x[0], number(lab, x[0], 0.5)), nx_add(e, number(lab, x[0], 1)));
+}
+nx_tensor *bench_softmax(const bench_lab *lab, nx_tensor **x) {
+  (void)lab;
+  nx_tensor *e = nx_exp(nx_sub(x[0], nx_reduce_max(x[0], NX_AXES(1), NX_KEEPDIMS)));
+  return nx_div(e, nx_reduce_sum(e, NX_AXES(1), NX_KEEPDIMS));
+}
+nx_tensor *bench_layer_norm(const bench_lab *lab, nx_tensor **x) {
+  nx_tensor *n = number(lab, x[0], (double)info_of(x[0]).shape[1]);
+  nx_tensor *d = nx_sub(x[0], nx_div(nx_reduce_sum(x[0], NX_AXES(1), NX_KEEPDIMS), n));
+  nx_tensor *v = nx_div(nx_reduce_sum(nx_mul(d, d), NX_AXES(1), NX_KEEPDIMS), n);
+  return nx_div(d, nx_sqrt(nx_add(v, number(lab, x[0], 1e-5))));
+}
+nx_tensor *bench_sum_0(const bench_lab *lab, nx_tensor **x) {
+  return (void)lab, nx_reduce_sum(x[0], NX_AXES(0), 0);
+}
+nx_tensor *bench_sum_1(const bench_lab *lab, nx_tensor **x) {
+  return (void)lab, nx_reduce_sum(x[0], NX_AXES(1), 0);
+}
+nx_tensor *bench_max_1(const bench_lab *lab, nx_tensor **x) {
+  return (void)lab, nx_reduce_max(x[0], NX_AXES(1), 0);
+}
+nx_tensor *bench_argmax_1(const bench_lab *lab, nx_tensor **x) {
+  return (void)lab, nx_argmax(x[0], 1, 0);
+}
+nx_tensor *bench_transposed(const bench_lab *lab, nx_tensor **x) {
+  return (void)lab, nx_contiguous(nx_permute(x[0], NX_AXES(1, 0)));
+}
+
+nx_tensor *bench_cumsum_0(const bench_lab *lab, nx_tensor **x) {
+  return (void)lab, nx_associative_scan(x[0], NX_SCAN_SUM, 0);
+}
+nx_tensor *bench_cumsum_1(const bench_lab *lab, nx_tensor **x) {
+  return (void)lab, nx_associative_scan(x[0], NX_SCAN_SUM, 1);
+}
+nx_tensor *bench_cummax_0(const bench_lab *lab, nx_tensor **x) {
+  return (void)lab, nx_associative_scan(x[0], NX_SCAN_MAX, 0);
+}
+nx_tensor *bench_cummax_1(const bench_lab *lab, nx_tensor **x) {
+  return (void)lab, nx_associative_scan(x[0], NX_SCAN_MAX, 1);
+}
+
+/* Numbers of rows of a table, for each of its columns. */
+static nx_tensor *row_numbers(const bench_lab *lab, const nx_tensor *table) {
+  nx_tensor *key = nx_full(lab->context, lab->device, NX_U32, NX_SHAPE(2), NX_INTEGER(7));
+  nx_tensor *at =
+      nx_mul(nx_rand(key, NX_F32, NX_SHAPE(BENCH_TAKEN, 1)), number(lab, table, BENCH_TABLE - 1));
+  return nx_expand(nx_cast(at, NX_I32), NX_SHAPE(BENCH_TAKEN, BENCH_WIDTH));
+}
+nx_tensor *bench_gather_rows(const bench_lab *lab, nx_tensor **x) {
+  return nx_gather(x[0], row_numbers(lab, x[0]), 0);
+}
+nx_tensor *bench_scatter_rows(const bench_lab *lab, nx_tensor **x) {
+  nx_tensor *updates = nx_shrink(x[0], (int64_t[]){0, 0}, (int64_t[]){BENCH_TAKEN, BENCH_WIDTH});
+  return nx_scatter(x[0], row_numbers(lab, x[0]), updates, 0, NX_SCATTER_ADD, 0);
+}
+
+/* 20 operations that no rule makes fewer of. */
+nx_tensor *bench_chain(const bench_lab *lab, nx_tensor **x) {
+  nx_tensor *y = x[0], *half = number(lab, x[0], 0.5), *tenth = number(lab, x[0], 0.1);
+  for (int i = 0; i < 5; i++) y = nx_add(nx_mul(nx_abs(nx_sub(y, half)), x[0]), tenth);
+  return y;
+}
+nx_tensor *bench_rms_norm(const bench_lab *lab, nx_tensor **x) {
+  nx_tensor *n = number(lab, x[0], (double)info_of(x[0]).shape[1]);
+  nx_tensor *s = nx_div(nx_reduce_sum(nx_mul(x[0], x[0]), NX_AXES(1), NX_KEEPDIMS), n);
+  return nx_div(x[0], nx_sqrt(nx_add(s, number(lab, x[0], 1e-5))));
+}

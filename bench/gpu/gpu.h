@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: ISC */
+/* What the rows of a GPU share. Everything is started and not waited for, as often as a turn wants, and then waited for. */
+#ifndef NX_BENCH_GPU_H
+#define NX_BENCH_GPU_H
+
+#include "bench/expressions.h"
+#include "runtime/cuda/gpu.h"
+
+typedef struct gpu_lab {
+  bench_lab lab;
+  nxi_gpu *gpu;
+  bench_peer *torch, *jax; /* NULL: not installed, or without a GPU */
+  int64_t shrink;          /* rows are as many times smaller; to try the program */
+} gpu_lab;
+
+/* A way of nx: what its state does on the device of the lab. */
+void gpu_wait(const gpu_lab *lab);
+
+/* ---- limits: the bytes of a row, moved by the driver's copy or by a kernel that does nothing else; or only read */
+typedef enum gpu_traffic_kind {
+  GPU_DRIVER_COPY,
+  GPU_KERNEL_COPY,
+  GPU_KERNEL_READ
+} gpu_traffic_kind;
+typedef struct gpu_traffic {
+  const gpu_lab *lab;
+  gpu_traffic_kind kind;
+  struct nxi_kernel *kernel;
+  uint64_t from, to;
+  int64_t bytes; /* of each */
+} gpu_traffic;
+void gpu_traffic_init(gpu_traffic *t, const gpu_lab *lab, gpu_traffic_kind kind, int64_t bytes);
+void gpu_traffic_free(gpu_traffic *t);
+void gpu_traffic_run(void *traffic);
+void gpu_traffic_wait(void *traffic);
+
+/* ---- the best product of cuBLASLt: the quickest of all algorithms that it proposes */
+typedef struct gpu_product gpu_product;
+/* Of square matrices, n x n. NULL: there is no cuBLASLt, or it has none for the type. */
+gpu_product *gpu_product_create(const gpu_lab *lab, nx_dtype dtype, int64_t n, int64_t batches);
+void gpu_product_free(gpu_product *p);
+void gpu_product_run(void *product);
+void gpu_product_wait(void *product);
+
+/* Adds the peers' ways of a workload to `ways` at *n, and what they are called. */
+typedef struct gpu_peers {
+  const char *names[2];
+  size_t at[2];
+  int n;
+} gpu_peers;
+gpu_peers gpu_add_peers(const gpu_lab *lab, const char *workload, bench_way *ways, size_t *n);
+void gpu_report_peers(const gpu_peers *p, const bench_way *ways, bench_row *row);
+
+void gpu_arrays(gpu_lab *lab);
+void gpu_products(gpu_lab *lab);
+void gpu_overhead(gpu_lab *lab);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: ISC */
+/* Moving bytes and nothing else. */
+#include <stdlib.h>
+
+#include "gpu.h"
+#include "runtime/cuda/own_code.h"
+
+/* Every thread moves 16 bytes at a time, 4 of them before it waits for any. What is read is used in a way that never
+ * happens, so that it is read. */
+static const char body[] =
+    "template <bool writes> NX_INLINE void traffic(const uint4 *from, uint4 *to, nx_i64 n) {\n"
+    "  nx_i64 step = (nx_i64)gridDim.x * 256, i = (nx_i64)blockIdx.x * 256 + threadIdx.x;\n"
+    "  unsigned seen = 0;\n"
+    "  for (; i + 3 * step < n; i += 4 * step) {\n"
+    "    uint4 a = from[i], b = from[i + step], c = from[i + 2 * step], d = from[i + 3 * step];\n"
+    "    if (writes) {\n"
+    "      to[i] = a; to[i + step] = b; to[i + 2 * step] = c; to[i + 3 * step] = d;\n"
+    "    } else {\n"
+    "      seen |= a.x ^ b.y ^ c.z ^ d.w ^ a.y ^ b.x ^ c.w ^ d.z;\n"
+    "    }\n"
+    "  }\n"
+    "  for (; i < n; i += step) {\n"
+    "    uint4 a = from[i];\n"
+    "    if (writes) to[i] = a; else seen |= a.x ^ a.y ^ a.z ^ a.w;\n"
+    "  }\n"
+    "  if (!writes && seen == 0x5f3759dfu) to[0].x = seen;\n"
+    "}\n";
+static const nxi_own_code codes[] = {
+    [GPU_KERNEL_COPY] = {body,
+                         "extern \"C\" __global__ void __launch_bounds__(256) copy_bytes(const "
+                         "uint4 *from, uint4 *to, nx_i64 n) {\n  traffic<true>(from, to, n);\n}",
+                         "copy_bytes", 256, 0},
+    [GPU_KERNEL_READ] = {body,
+                         "extern \"C\" __global__ void __launch_bounds__(256) read_bytes(const "
+                         "uint4 *from, uint4 *to, nx_i64 n) {\n  traffic<false>(from, to, n);\n}",
+                         "read_bytes", 256, 0},
+};
+
+void gpu_traffic_init(gpu_traffic *t, const gpu_lab *lab, gpu_traffic_kind kind, int64_t bytes) {
+  *t = (gpu_traffic){.lab = lab, .kind = kind, .bytes = (bytes + 15) / 16 * 16};
+  bench_check(nxi_gpu_alloc(lab->gpu, t->bytes, &t->from, NULL));
+  bench_check(nxi_gpu_alloc(lab->gpu, kind == GPU_KERNEL_READ ? 16 : t->bytes, &t->to, NULL));
+  if (kind != GPU_DRIVER_COPY)
+    bench_check(nxi_own_code_get(lab->gpu, &codes[kind], &t->kernel, NULL));
+}
+
+void gpu_traffic_free(gpu_traffic *t) {
+  nxi_gpu_free(t->lab->gpu, t->from, t->bytes);
+  nxi_gpu_free(t->lab->gpu, t->to, t->kind == GPU_KERNEL_READ ? 16 : t->bytes);
+  nxi_kernel_release(t->kernel);
+}
+
+void gpu_traffic_run(void *traffic) {
+  gpu_traffic *t = traffic;
+  nxi_gpu *gpu = t->lab->gpu;
+  if (t->kind == GPU_DRIVER_COPY) {
+    bench_check(nxi_gpu_copy(gpu, t->to, t->from, t->bytes, NULL));
+    return;
+  }
+  int64_t n = t->bytes / 16, blocks = (n + 255) / 256,
+          most = (int64_t)nxi_gpu_properties(gpu)->processors * 32;
+  void *arguments[] = {&t->from, &t->to, &n};
+  bench_check(nxi_gpu_launch(nxi_kernel_code(t->kernel), blocks < most ? blocks : most, 256,
+                             arguments, NULL));
+}
+
+void gpu_traffic_wait(void *traffic) { gpu_wait(((const gpu_traffic *)traffic)->lab); }

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: ISC */
+/* nx-bench-gpu [--json] [--only TEXT] [--rounds N] [--python FILE] [--table FILE] [--shrink N]: the rows of docs/bench.md on
+ * the first GPU, beside PyTorch and JAX where they are installed. Exit status 77: there is no GPU. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "gpu.h"
+#include "runtime/place.h"
+
+void gpu_wait(const gpu_lab *lab) { bench_check(nx_wait(lab->lab.context, lab->lab.device)); }
+
+/* ---- peers */
+
+static void wait_for_peer(void *peer) { bench_peer_wait(peer); }
+
+gpu_peers gpu_add_peers(const gpu_lab *lab, const char *workload, bench_way *ways, size_t *n) {
+  bench_peer *const all[] = {lab->torch, lab->jax};
+  static const char *const names[] = {"torch.compile", "jax.jit"};
+  gpu_peers p = {.n = 0};
+  for (int i = 0; i < 2; i++) {
+    if (workload[0] == 0 || !bench_peer_setup(all[i], workload)) continue;
+    p.names[p.n] = names[i];
+    p.at[p.n++] = *n;
+    ways[(*n)++] = (bench_way){.run = bench_peer_start_run, .state = all[i], .wait = wait_for_peer};
+  }
+  return p;
+}
+
+void gpu_report_peers(const gpu_peers *p, const bench_way *ways, bench_row *row) {
+  for (int i = 0; i < p->n; i++) bench_add_peer(row, p->names[i], ways[p->at[i]].median * 1e3);
+}
+
+/* ---- the program */
+
+static bool take_option(gpu_lab *lab, const char **python, const char *name, const char *value) {
+  if (strcmp(name, "--only") == 0) lab->lab.out.only = value;
+  else if (strcmp(name, "--rounds") == 0) lab->lab.rounds = atoi(value);
+  else if (strcmp(name, "--python") == 0) *python = value;
+  else if (strcmp(name, "--shrink") == 0) lab->shrink = atoll(value);
+  else if (strcmp(name, "--table") == 0) return (lab->lab.out.table = fopen(value, "w")) != NULL;
+  else return false;
+  return lab->lab.rounds > 0 && lab->shrink > 0;
+}
+
+static void open_device(gpu_lab *lab) {
+  nx_device_info info = {.size = sizeof info};
+  nx_context_options o = {.size = sizeof o, .cache_dir = ""};
+  bench_check(nx_context_create(&o, &lab->lab.context));
+  lab->lab.device = 2;
+  bench_check(nx_device_describe(lab->lab.context, lab->lab.device, &info));
+  if (!info.available) {
+    printf("there is no GPU: %s\n", info.reason);
+    exit(77);
+  }
+  bench_check(nxi_device_gpu(lab->lab.context, lab->lab.device, &lab->gpu, NULL));
+}
+
+static void head(const gpu_lab *lab) {
+  char day[32];
+  time_t now = time(NULL);
+  const nxi_gpu_info *gpu = nxi_gpu_properties(lab->gpu);
+  strftime(day, sizeof day, "%Y-%m-%d", gmtime(&now));
+  if (lab->lab.out.table == NULL) return;
+  fprintf(lab->lab.out.table, "%s, %s, %.0f GiB, nx %s.\n\n", day, gpu->name,
+          (double)gpu->memory / (1 << 30), NX_VERSION_STRING);
+  bench_put_head(lab->lab.out.table);
+}
+
+int main(int argc, char **argv) {
+  gpu_lab lab = {.lab = {.threads = 1, .rounds = 25}, .shrink = 1};
+  const char *python = "python3";
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--json") == 0) {
+      lab.lab.out.json = true;
+    } else if (i + 1 < argc && take_option(&lab, &python, argv[i], argv[i + 1])) {
+      i++;
+    } else {
+      fprintf(stderr, "usage: nx-bench-gpu [--json] [--only TEXT] [--rounds N] [--python FILE]"
+                      " [--table FILE] [--shrink N]\n");
+      return 2;
+    }
+  }
+  open_device(&lab);
+  head(&lab);
+  lab.torch = bench_peer_start(python, NX_BENCH_GPU_PEER, "torch", 1);
+  lab.jax = bench_peer_start(python, NX_BENCH_GPU_PEER, "jax", 1);
+  gpu_overhead(&lab);
+  gpu_arrays(&lab);
+  gpu_products(&lab);
+  if (!lab.lab.out.json)
+    printf("%d rows, %d below their target%s%s\n", lab.lab.out.rows, lab.lab.out.missed,
+           lab.torch ? "" : "; no PyTorch to compare with", lab.jax ? "" : "; no JAX");
+  if (lab.lab.out.table != NULL) fclose(lab.lab.out.table);
+  bench_peer_stop(lab.torch);
+  bench_peer_stop(lab.jax);
+  nx_context_release(lab.lab.context);
+  return 0;
+}
