@@ -34,10 +34,14 @@ const char *nxu_environment(void);
 typedef enum nxu_form { NXU_CUBIN, NXU_PTX } nxu_form;
 nx_status nxu_compile(const char *source, const char *name, const char *arch, nxu_form form,
                       void **code, size_t *size, nxi_diag *d);
+/* Called with a text that the compiler refused and its words, so that somebody keeps them, and says where at the end of the
+ * failure. NULL: nobody does. Set before anything is compiled. */
+extern void (*nxu_refused)(const char *name, const char *source, const char *words, nxi_diag *d);
 /* What the machine code of a text with one kernel takes of a multiprocessor. */
 typedef struct nxu_use {
-  int64_t registers,
-      stack_bytes; /* of a thread; stack: memory that is slower than registers by far */
+  int64_t registers; /* of a thread */
+  int64_t stack_bytes,
+      spill_bytes; /* its values in memory, which is slower by far; moved there and back for want of registers */
 } nxu_use;
 nx_status nxu_measure(const char *source, const char *name, const char *arch, nxu_use *use,
                       nxi_diag *d);

@@ -375,6 +375,11 @@ static void put_total(nxu_emitter *e) {
   nxu_put(e, e->k->n_parts ? ";" : "0;");
 }
 
+/* One block does it all: no loop for the compiler to think about. */
+static bool is_one_task(const nxk_kernel *k) {
+  return k->n_parts == 1 && k->parts[0].tasks_param < 0 && k->parts[0].tasks == 1;
+}
+
 /* Whether threads leave something to each other in shared memory. */
 static bool meets(const nxk_kernel *k) {
   for (nxk_value v = 0; v < k->n_instrs; v++)
@@ -395,11 +400,16 @@ static void put_function(nxu_emitter *e, const nxu_launch *launch) {
   nxu_put(e, "extern \"C\" __global__ void __launch_bounds__(%u) %s(", e->k->threads,
           launch->entry);
   put_arguments(e, launch->scratch_bytes > 0);
-  nxu_put(e, ") {\n  const int t = threadIdx.x;");
+  nxu_put(e, ") {\n  const int t = threadIdx.x");
+  /* So that the compiler knows how large it gets, and what its quotients are. */
+  if ((e->k->threads & (e->k->threads - 1)) == 0) nxu_put(e, " & %u", e->k->threads - 1);
+  nxu_put(e, ";");
   put_locals(e, launch);
   put_total(e);
-  nxu_put(e, "\n  for (nx_i64 nx_task = blockIdx.x; nx_task < nx_total; nx_task += gridDim.x) {"
-             "\n    nx_i64 nx_first = 0;");
+  nxu_put(e,
+          "\n  for (nx_i64 nx_task = blockIdx.x; nx_task < nx_total; nx_task += %s) {"
+          "\n    nx_i64 nx_first = 0;",
+          is_one_task(e->k) ? "nx_total" : "gridDim.x");
   e->depth = 2;
   for (nxk_value v = 0; v < e->k->n_instrs && !e->failed; v++) put_instr(e, v);
   if (meets(e->k)) nxu_put(e, "\n    __syncthreads();");

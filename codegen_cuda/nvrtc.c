@@ -16,6 +16,8 @@ static struct nvrtc {
 } nvrtc;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char missing[NXU_SENTENCE], version[32];
+/* Whether it knows --minimal, from 12.4 on: no textures, no calls of the CUDA runtime, and so less to read. */
+static bool minimal;
 
 static void load(void) {
   static const char *const files[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
@@ -27,8 +29,10 @@ static void load(void) {
   static const nxu_library library = {"NVRTC, the run-time compiler of CUDA 12 or 13,", "NX_NVRTC",
                                       files, symbols};
   int major = 0, minor = 0;
-  if (nxu_load_library(&library, &nvrtc, missing) && nvrtc.nvrtcVersion(&major, &minor) == 0)
-    snprintf(version, sizeof version, "NVRTC %d.%d", major, minor);
+  if (!nxu_load_library(&library, &nvrtc, missing) || nvrtc.nvrtcVersion(&major, &minor) != 0)
+    return;
+  snprintf(version, sizeof version, "NVRTC %d.%d", major, minor);
+  minimal = major > 12 || (major == 12 && minor >= 4);
 }
 
 const char *nxu_unavailable(void) {
@@ -60,8 +64,11 @@ static char *log_of(void *program) {
   return log;
 }
 
+void (*nxu_refused)(const char *name, const char *source, const char *words, nxi_diag *d);
+
 /* The first line of the compiler's words that is an error. */
-static nx_status refuse_program(void *program, const char *name, int result, nxi_diag *d) {
+static nx_status refuse_program(void *program, const char *name, const char *source, int result,
+                                nxi_diag *d) {
   char *log = log_of(program);
   if (log == NULL || log[0] == 0) {
     nxi_free(log);
@@ -69,8 +76,11 @@ static nx_status refuse_program(void *program, const char *name, int result, nxi
   }
   const char *fault = strstr(log, "error");
   while (fault != NULL && fault > log && fault[-1] != '\n') fault--;
-  nx_status status = nxi_fail(d, NX_INTERNAL, "", "%s: NVRTC refuses its source: %.300s", name,
-                              fault != NULL ? fault : log);
+  if (fault == NULL) fault = log;
+  int length = (int)strcspn(fault, "\n");
+  nx_status status = nxi_fail(d, NX_INTERNAL, "", "%s: NVRTC refuses its source: %.*s", name,
+                              length < 200 ? length : 200, fault);
+  if (nxu_refused != NULL) nxu_refused(name, source, log, d);
   nxi_free(log);
   return status;
 }
@@ -93,19 +103,22 @@ static nx_status take_code(void *program, bool ptx, void **code, size_t *size, n
 /* words: NULL, or what the assembler says of the code, nxi_malloc'd. */
 static nx_status compile(const char *source, const char *name, const char *arch, nxu_form form,
                          void **code, size_t *size, char **words, nxi_diag *d) {
+  enum { MOST_OPTIONS = 10 };
   char architecture[40];
-  const char *options[] = {architecture,      "--std=c++17",        "-fmad=false",
-                           "-ftz=false",      "-prec-div=true",     "-prec-sqrt=true",
-                           "-default-device", "--disable-warnings", "--ptxas-options=-v"};
-  int n_options = (int)(sizeof options / sizeof *options) - (words == NULL);
+  const char *options[MOST_OPTIONS] = {architecture,      "--std=c++17",       "-fmad=false",
+                                       "-ftz=false",      "-prec-div=true",    "-prec-sqrt=true",
+                                       "-default-device", "--disable-warnings"};
+  int n_options = 8;
   void *program = NULL;
   if (nxu_unavailable() != NULL)
     return nxi_fail(d, NX_DEVICE_UNAVAILABLE, "", "%s", nxu_unavailable());
+  if (minimal) options[n_options++] = "--minimal";
+  if (words != NULL) options[n_options++] = "--ptxas-options=-v";
   snprintf(architecture, sizeof architecture, "--gpu-architecture=%.16s", arch);
   int result = nvrtc.nvrtcCreateProgram(&program, source, name, 0, NULL, NULL);
   if (result != 0) return refuse("NVRTC", result, d);
   result = nvrtc.nvrtcCompileProgram(program, n_options, options);
-  nx_status status = result != 0 ? refuse_program(program, name, result, d)
+  nx_status status = result != 0 ? refuse_program(program, name, source, result, d)
                                  : take_code(program, form == NXU_PTX, code, size, d);
   if (status == NX_OK && words != NULL && (*words = log_of(program)) == NULL) {
     nxi_free(*code);
@@ -136,8 +149,11 @@ nx_status nxu_measure(const char *source, const char *name, const char *arch, nx
   char *words = NULL;
   nx_status status = compile(source, name, arch, NXU_CUBIN, &code, &size, &words, d);
   if (status != NX_OK) return status;
-  *use = (nxu_use){said(words, "Used ", false), said(words, " bytes stack frame", true)};
-  if (use->registers < 0 || use->stack_bytes < 0)
+  const int64_t stores = said(words, " bytes spill stores", true),
+                loads = said(words, " bytes spill loads", true);
+  *use = (nxu_use){said(words, "Used ", false), said(words, " bytes stack frame", true),
+                   stores + loads};
+  if (use->registers < 0 || use->stack_bytes < 0 || stores < 0 || loads < 0)
     status = nxi_fail(d, NX_INTERNAL, "", "%s: NVRTC does not say what its code takes: %.200s",
                       name, words != NULL ? words : "nothing");
   nxi_free(words);

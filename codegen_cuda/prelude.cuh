@@ -52,6 +52,25 @@ template <class T> NX_INLINE T nx_shr(T a, T b) {
   bool in = b >= 0 && (NX_WRAP(T))b < (NX_WRAP(T))(8 * sizeof(T));
   return in ? (T)(a >> (int)b) : a < 0 ? (T)-1 : (T)0;
 }
+/* Numbers of 8 and 16 bits are compared in 32: ptxas runs short of registers in long rows of narrow ones. */
+template <class T> NX_INLINE T nx_most(T a, T b) { return a > b ? a : b; }
+template <class T> NX_INLINE T nx_least(T a, T b) { return a < b ? a : b; }
+#ifndef NX_ON_HOST
+#define NX_NARROW(T, name, word)                                       \
+  NX_INLINE T name(T a, T b) {                                         \
+    int r;                                                             \
+    asm(word ".s32 %0, %1, %2;" : "=r"(r) : "r"((int)a), "r"((int)b)); \
+    return (T)r;                                                       \
+  }
+NX_NARROW(signed char, nx_most, "max")
+NX_NARROW(nx_u8, nx_most, "max")
+NX_NARROW(short, nx_most, "max")
+NX_NARROW(nx_u16, nx_most, "max")
+NX_NARROW(signed char, nx_least, "min")
+NX_NARROW(nx_u8, nx_least, "min")
+NX_NARROW(short, nx_least, "min")
+NX_NARROW(nx_u16, nx_least, "min")
+#endif
 NX_INLINE nx_u64 nx_umulh(nx_u64 a, nx_u64 b) { return __umul64hi(a, b); }
 template <class T> NX_INLINE T nx_umulh(T, T) { return (T)0; }
 
@@ -85,6 +104,18 @@ template <class T> NX_INLINE T nx_min(T a, T b) {
   if (a == b) best = nx_copysign((T)1, a) < 0 ? a : b;
   return a != a ? a : b != b ? b : best;
 }
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800 /* one instruction */
+NX_INLINE float nx_max(float a, float b) {
+  float r;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+}
+NX_INLINE float nx_min(float a, float b) {
+  float r;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+}
+#endif
 
 /* a * 2^b, rounded once: the first product is exact, or the result is 0 or infinite anyway. */
 NX_INLINE float nx_power_of_two(float n) {

@@ -13,7 +13,7 @@
 enum {
   SHORT_RUN = 32,
   MOST_OWN = 64,          /* elements of a run that a thread keeps in registers */
-  MOST_CODE = 1200,       /* operations that are written out for them */
+  MOST_CODE = 1200,       /* operations that are written out for them; fewer elements are worth twice that */
   WRITTEN_OUT = 16,       /* elements in a row whose loads go out together */
   MANY_THREADS = 1 << 17, /* about what keeps the memory of a large GPU busy */
   SECTOR = 32,
@@ -35,6 +35,7 @@ typedef struct share {
   int64_t blocks; /* of a thread, one after the other; a power of two where an order is asked for */
   bool all;       /* every element that a thread would have exists */
   bool unrolled;  /* all of them, so that they may be in registers */
+  bool written;   /* those of a block */
 } share;
 
 typedef struct gpu_rows {
@@ -171,15 +172,19 @@ static int64_t columns_of(const nxb_binder *b, const spread *s) {
   return columns;
 }
 
-/* What one stage leaves for the next is in registers only if everything is written out, which compiles the longer. */
+static int64_t cost_of(const nxb_binder *b, const nxb_stage *stage) {
+  int64_t cost = nxb_code_cost(b, stage->first, stage->last);
+  return cost > 1 ? cost : 1;
+}
+
+/* What one stage leaves for the next is in registers only if everything is written out, which compiles the longer. Of long
+ * code so much is alive at once that registers do not suffice. */
 static int64_t most_own(const nxb_binder *b) {
-  int64_t own = MOST_OWN, cost = 1;
-  if (b->part->n_stages < 2) return WRITTEN_OUT;
-  for (uint32_t i = 0; i < b->part->n_stages; i++) {
-    int64_t code = nxb_code_cost(b, b->part->stages[i].first, b->part->stages[i].last);
-    if (code > cost) cost = code;
-  }
+  int64_t own = b->part->n_stages < 2 ? WRITTEN_OUT : MOST_OWN, cost = 1;
+  for (uint32_t i = 0; i < b->part->n_stages; i++)
+    if (cost_of(b, &b->part->stages[i]) > cost) cost = cost_of(b, &b->part->stages[i]);
   while (own > WRITTEN_OUT && own * cost > MOST_CODE) own /= 2;
+  while (own > 1 && own * cost > 2 * MOST_CODE) own /= 2;
   return own;
 }
 
@@ -206,19 +211,20 @@ static spread choose_spread(const nxb_binder *b) {
   return s;
 }
 
-static share share_of(const spread *s, const nxb_stage *stage) {
+static share share_of(const nxb_binder *b, const spread *s, const nxb_stage *stage) {
   int64_t run = stage->points, at_once = s->threads / s->lanes;
   share h = {.stage = stage, .blocks = 1, .items = nxb_ceil(run, s->lanes)};
   if (s->items != INT64_MAX) {
     h.blocks = power_of_two_from(nxb_ceil(nxb_ceil(run, s->lanes * s->items), at_once));
     if (h.items > s->items) h.items = s->items;
-  } else if (h.items > s->own) {
+  } else if (h.items > s->own && h.items > WRITTEN_OUT) {
     h.blocks = nxb_ceil(h.items, WRITTEN_OUT);
     h.items = WRITTEN_OUT;
   }
   int64_t items = s->items == INT64_MAX ? h.items : s->items;
   h.all = at_once * h.blocks * items * s->lanes == run && h.items == items;
   h.unrolled = h.blocks * h.items <= s->own;
+  h.written = h.unrolled || h.items * cost_of(b, stage) <= 2 * MOST_CODE;
   return h;
 }
 
@@ -270,7 +276,7 @@ static void write_map(nxb_binder *b, const nxb_view *view, const gpu_rows *r, co
   if (!nxb_view_copy(b, &own, view)) return;
   element_loop at;
   at.block = open_loop(b, h->blocks, h->unrolled);
-  at.item = open_loop(b, h->items, true);
+  at.item = open_loop(b, h->items, h->written);
   if (b->to->failed) return;
   set_point(b, &own, r, h, at);
   nxb_write_code(b, &own, h->stage->first, h->stage->last);
@@ -293,7 +299,7 @@ static nxk_value reduce_of(const folding *f, uint32_t i) { return f->h->stage->r
 /* Opens a loop that carries the partials for which `which` has that value. */
 static nxk_value open_carrying(nxb_binder *b, folding *f, int64_t extent, int loop, bool inner) {
   if (extent == 1) return nxb_int(b, 0);
-  nxk_value v = open_loop(b, extent, inner || f->h->unrolled);
+  nxk_value v = open_loop(b, extent, inner ? f->h->written : f->h->unrolled);
   nxk_value *carry = f->carry + (size_t)loop * 2 * f->h->stage->n_reduces;
   for (uint32_t i = 0; i < f->h->stage->n_reduces && !b->to->failed; i++) {
     nxb_partial *p = &f->partial[i];
@@ -421,7 +427,7 @@ static void write_reductions(nxb_binder *b, nxb_view *view, const gpu_rows *r, c
 static bool write_stage(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s,
                         void *user) {
   const gpu_rows *r = user;
-  share h = share_of(&r->s, s);
+  share h = share_of(b, &r->s, s);
   (void)n_views;
   if (s->points == 0) {
     for (uint32_t i = 0; i < s->n_reduces; i++)
@@ -444,7 +450,7 @@ static void add_arrays(nxb_binder *b, const spread *s) {
       if (!memory || b->from->accesses[in->imm].buffer != i ||
           b->from->buffers[i].kind != NXK_LOCAL)
         continue;
-      share h = share_of(s, stage_of(b, v));
+      share h = share_of(b, s, stage_of(b, v));
       b->local[i] = nxb_add_local(b, b->from->buffers[i].dtype, h.blocks * h.items * b->threads);
       if (b->local[i] == NXK_NONE) return;
       b->to->buffers[b->local[i]].own = h.unrolled;

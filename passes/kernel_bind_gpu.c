@@ -25,12 +25,12 @@ static void bind_literal(nxb_binder *b) {
 
 /* ---- loops that are written out, so that their loads go out together */
 
-enum { MOST_ITERATIONS = 16, MOST_WRITTEN = 1024 };
+enum { MOST_ITERATIONS = 16, MOST_WRITTEN = 512 };
 
-/* Instructions of an innermost loop; 0: it is none. */
+/* Instructions of an innermost loop; 0: it is none, or most of it is rarely run. */
 static int64_t innermost_length(const nxk_kernel *k, nxk_value loop) {
   for (nxk_value v = loop + 1; v < k->n_instrs; v++) {
-    if (k->instrs[v].op == NXK_for) return 0;
+    if (k->instrs[v].op == NXK_for || k->instrs[v].op == NXK_rare) return 0;
     if (k->instrs[v].op == NXK_end && k->instrs[v].block == loop) return v - loop;
   }
   return 0;

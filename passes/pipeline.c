@@ -248,23 +248,24 @@ static nx_status show_machine_code(const nxk_kernel *bound, const nxi_target *t,
 }
 
 static nx_status show_cuda(const nxk_kernel *bound, const nxi_target *t, nxi_diag *d) {
-  nxi_text source = {0}, shown = {0};
+  nxi_text source = {0}, shown = {0}, text = {0};
   nxu_launch launch;
   void *ptx = NULL;
   size_t size = 0;
   nxi_text_add(&source, "%s", nxu_prelude());
   nx_status status = nxu_print(bound, t->shared_bytes, &source, &launch, d);
   if (status == NX_OK && source.failed) status = nxi_oom(d);
+  if (status == NX_OK && nxp_wanted("cuda")) { /* before it may be refused */
+    nxi_text_put(&text, source.data, source.size);
+    status = nxp_show("cuda", bound->name, &text, d);
+  }
   if (status == NX_OK && nxp_wanted("ptx"))
     status = nxu_compile(source.data, bound->name, t->isa, NXU_PTX, &ptx, &size, d);
-  if (status == NX_OK && ptx != NULL) {
-    nxi_text_put(&shown, ptx, (uint32_t)size);
-    status = nxp_show("ptx", bound->name, &shown, d);
-  }
-  nxi_free(ptx);
-  if (status == NX_OK && nxp_wanted("cuda")) return nxp_show("cuda", bound->name, &source, d);
   nxi_text_free(&source);
-  return status;
+  if (status != NX_OK || ptx == NULL) return status;
+  nxi_text_put(&shown, ptx, (uint32_t)size);
+  nxi_free(ptx);
+  return nxp_show("ptx", bound->name, &shown, d);
 }
 
 /* Wherever the code of the kernel will come from: what is in a cache was made from the same text by the same passes, so

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "codegen_cuda/codegen_cuda.h"
 #include "passes/pipeline.h"
 
 static const struct word {
@@ -79,11 +80,14 @@ static bool wants(const char *stage) { return dump_directory[0] || is_printed(st
 static const char *suffix_of(const char *stage) {
   if (!strcmp(stage, "llvm")) return "ll";
   if (!strcmp(stage, "asm")) return "s";
+  if (!strcmp(stage, "cuda") || !strcmp(stage, "refused")) return "cu";
+  if (!strcmp(stage, "ptx")) return "ptx";
   return strcmp(stage, "plan") ? "nxir" : "txt";
 }
 
-static nx_status write_file(const char *stage, const char *name, const char *text, nxi_diag *d) {
-  char path[PATH_MAX], clean[64], reason[128];
+static nx_status write_file(const char *stage, const char *name, const char *text,
+                            char path[PATH_MAX], nxi_diag *d) {
+  char clean[64], reason[128];
   size_t n = 0;
   for (; name && name[n] && n < sizeof clean - 1; n++) {
     bool plain = (name[n] >= 'a' && name[n] <= 'z') || (name[n] >= 'A' && name[n] <= 'Z') ||
@@ -92,7 +96,7 @@ static nx_status write_file(const char *stage, const char *name, const char *tex
   }
   clean[n] = 0;
   unsigned number = atomic_fetch_add(&dumped, 1);
-  snprintf(path, sizeof path, "%s/%05u-%s-%s.%s", dump_directory, number, clean[0] ? clean : "f",
+  snprintf(path, PATH_MAX, "%s/%05u-%s-%s.%s", dump_directory, number, clean[0] ? clean : "f",
            stage, suffix_of(stage));
   FILE *f = fopen(path, "w");
   bool good = f && fputs(text, f) >= 0;
@@ -102,9 +106,30 @@ static nx_status write_file(const char *stage, const char *name, const char *tex
                   strerror_r(errno, reason, sizeof reason));
 }
 
+/* A source that NVRTC refuses, with what it says of it. */
+static void keep_refused(const char *name, const char *source, const char *words, nxi_diag *d) {
+  nxi_text text = {0};
+  char path[PATH_MAX];
+  const size_t said = strlen(d->message), room = sizeof d->message - said;
+  nxi_diag own;
+  nxi_diag_clear(&own);
+  if (!dump_directory[0]) {
+    snprintf(d->message + said, room, "; with NX_DUMP_DIR=directory its source is kept there");
+    return;
+  }
+  nxi_text_add(&text, "%s\n#if 0 /* NVRTC */\n%s\n#endif\n", source, words);
+  if (!text.failed && write_file("refused", name, text.data, path, &own) == NX_OK)
+    snprintf(d->message + said, room, "; its source is %s", path);
+  else
+    snprintf(d->message + said, room, "; its source cannot be kept: %s",
+             text.failed ? "no memory" : own.message);
+  nxi_text_free(&text);
+}
+
 static nx_status show(const char *stage, const char *name, const char *text, nxi_diag *d) {
   if (is_printed(stage)) fprintf(stderr, "-- %s %s\n%s\n", stage, name ? name : "", text);
-  return dump_directory[0] ? write_file(stage, name, text, d) : NX_OK;
+  char path[PATH_MAX];
+  return dump_directory[0] ? write_file(stage, name, text, path, d) : NX_OK;
 }
 
 nx_status nxi_debug_graph(const nxi_run *run, nxi_diag *d) {
@@ -234,6 +259,7 @@ static void read_environment(void) {
   if ((text = variable("NX_DUMP_DIR"))) read_dump_directory(text);
   nxp_debugging.wants = wants;
   nxp_debugging.show = show;
+  nxu_refused = keep_refused;
   apply(f);
 }
 

@@ -248,13 +248,65 @@ static int close_fake(void **state) {
          fake->handles;
 }
 
-int main(void) {
+/* ---- a source that is refused: the environment is read once, so each case is a process of its own */
+
+static const char *self;
+
+static int show_refusal(void) {
+  nx_error e = {.size = sizeof e};
+  if (open_fake(NULL) != 0) return 1;
+  fake->refuses = 6;
+  nx_tensor *x = nx_arange(ctx, CUDA, NX_F32, NX_NUMBER(0), NX_NUMBER(1), 5), *y = nx_neg(x);
+  printf("%s ", nx_status_name(nx_realize(ctx, &y, 1, NULL)));
+  nx_error_take(&e);
+  printf("%s\n", e.message);
+  nx_tensor_release(x);
+  nx_tensor_release(y);
+  return close_fake(NULL);
+}
+
+static void refusal(const char *variables, char *said, int size) {
+  char command[600];
+  snprintf(command, sizeof command, "%s '%s' refused", variables, self);
+  FILE *f = popen(command, "r");
+  assert_non_null(f);
+  assert_non_null(fgets(said, size, f));
+  assert_int_equal(pclose(f), 0);
+}
+
+/* The compiler's words, and where the source is, or how to come by it. */
+static void a_source_is_refused(void **state) {
+  (void)state;
+  char said[800], directory[] = "/tmp/nx-refused-XXXXXX", variables[100], text[20000];
+  refusal("NX_DUMP_DIR=", said, sizeof said);
+  assert_non_null(strstr(said, "NX_INTERNAL"));
+  assert_non_null(strstr(said, "kernel(1): error: on paper; with NX_DUMP_DIR=directory"));
+  assert_non_null(mkdtemp(directory));
+  snprintf(variables, sizeof variables, "NX_DUMP_DIR=%s", directory);
+  refusal(variables, said, sizeof said);
+  assert_non_null(strstr(said, "kernel(1): error: on paper; its source is "));
+  char *path = strstr(said, directory);
+  assert_non_null(path);
+  path[strcspn(path, "\n")] = 0;
+  FILE *f = fopen(path, "r");
+  assert_non_null(f);
+  text[fread(text, 1, sizeof text - 1, f)] = 0;
+  fclose(f);
+  assert_non_null(strstr(text, "__global__"));
+  assert_non_null(strstr(text, "kernel(1): error: on paper"));
+  snprintf(text, sizeof text, "rm -r %s", directory);
+  assert_int_equal(system(text), 0);
+}
+
+int main(int argc, char **argv) {
+  self = argv[0];
+  if (argc > 1 && strcmp(argv[1], "refused") == 0) return show_refusal();
   const struct CMUnitTest tests[] = {
       IN_SCOPE(devices_are_described), IN_SCOPE(values_are_computed_there),
       IN_SCOPE(values_come_and_go),    IN_SCOPE(assigns_and_mappings),
       IN_SCOPE(indices_are_checked),   IN_SCOPE(host_functions),
       IN_SCOPE(every_call_fails),      IN_SCOPE(memory_is_limited),
-      IN_SCOPE(a_child_has_no_gpu),
+      IN_SCOPE(a_child_has_no_gpu),    IN_SCOPE(a_source_is_refused),
   };
   return cmocka_run_group_tests(tests, open_fake, close_fake);
 }
