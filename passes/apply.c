@@ -55,12 +55,15 @@ static nx_status replace_graph(subject *s, nxg_graph *g) {
   return check_graph(s);
 }
 
+static nxp_products products_of(const subject *s) { return s->o->blas ? NXP_PRODUCTS_OF_BLAS : 0; }
+
 static nx_status run_graph_pass(subject *s, nxg_pass pass) {
   nxg_graph *next = NULL;
   bool changed;
   if (s->ir.g == NULL) return wrong_level(s, "graphs");
-  nx_status status = pass != NULL ? pass(s->ir.g, &next, &changed, s->d)
-                                  : nxg_pass_library(s->ir.g, s->o->blas, &next, &changed, s->d);
+  nx_status status = pass != NULL
+                         ? pass(s->ir.g, &next, &changed, s->d)
+                         : nxg_pass_library(s->ir.g, products_of(s), &next, &changed, s->d);
   return status == NX_OK ? replace_graph(s, next) : status;
 }
 
@@ -78,12 +81,12 @@ static nx_status pass_dce(subject *s) { return run_graph_pass(s, nxg_pass_dce); 
 
 static nx_status all_graph_passes(subject *s, bool optimise) {
   nxg_graph *next = NULL;
-  nx_status status = nxp_run_graph_passes(s->ir.g, optimise, s->o->blas, NULL, &next, s->d);
+  nx_status status = nxp_run_graph_passes(s->ir.g, optimise, products_of(s), NULL, &next, s->d);
   return status == NX_OK ? replace_graph(s, next) : status;
 }
 
 static nx_status pass_cluster(subject *s) {
-  nxp_cluster_options options = {true, s->o->blas, s->o->target};
+  nxp_cluster_options options = {true, products_of(s), s->o->target};
   if (s->ir.g == NULL) return wrong_level(s, "graphs");
   nx_status status = all_graph_passes(s, false);
   return status == NX_OK ? nxp_cluster(s->ir.g, &options, &s->clusters, s->d) : status;

@@ -31,7 +31,7 @@ static bool is_call(const nxg_node *n) { return nxg_ops[n->op].kind == NXG_KIND_
 
 /* What runs outside of kernels, and needs its operands in memory. */
 static bool is_library(const nxp_clusterer *c, const nxg_node *n) {
-  return is_call(n) || (n->op == NXG_matmul && !nxp_matmul_generated(c->g, n, c->o->blas));
+  return is_call(n) || (n->op == NXG_matmul && !nxp_matmul_generated(c->g, n, c->o->products));
 }
 
 static bool is_leaf(const nxp_clusterer *c, uint32_t node) {
@@ -59,7 +59,7 @@ static void examine(nxp_clusterer *c) {
       expense += c->nodes[n->args[a]].must_store ? 1 : c->nodes[n->args[a]].expense;
     nxp_shape full;
     uint32_t reduced;
-    if (nxp_fold_space(g, n, c->o->blas, &full, &reduced) || nxp_scan_space(n, &full, &reduced))
+    if (nxp_fold_space(g, n, c->o->products, &full, &reduced) || nxp_scan_space(n, &full, &reduced))
       expense = 100000;
     s->expense = (uint32_t)(expense > 100000 ? 100000 : expense);
     s->group = NXP_NO_GROUP;
@@ -165,7 +165,7 @@ static nxp_place reading_place(const nxp_clusterer *c, uint32_t user) {
   if (kind == NXG_KIND_FOLD) {
     nxp_shape full;
     uint32_t reduced;
-    if (!nxp_fold_space(c->g, n, c->o->blas, &full, &reduced)) return s->place;
+    if (!nxp_fold_space(c->g, n, c->o->products, &full, &reduced)) return s->place;
     return (nxp_place){s->place.space == NXP_SPACE_ANY ? NXP_SPACE_ANY : NXP_SPACE_FULL, 0};
   }
   return (nxp_place){NXP_SPACE_ANY, 0};
@@ -393,7 +393,7 @@ static void new_group_for(nxp_clusterer *c, uint32_t node, const usage *u) {
   } else if (n->op == NXG_scatter) {
     kind = NXP_GROUP_SCATTER;
     nxp_squeeze(n->rank, n->shape, &full);
-  } else if (nxp_fold_space(c->g, n, c->o->blas, &full, &reduced)) {
+  } else if (nxp_fold_space(c->g, n, c->o->products, &full, &reduced)) {
     place = (nxp_place){NXP_SPACE_OUTER, reduced};
   } else if (nxp_scan_space(n, &full, &reduced)) {
     scans = true;
@@ -557,7 +557,7 @@ static void place(nxp_clusterer *c, uint32_t node) {
       c->drafts[u.contexts[i]].reads++;
     return;
   }
-  if (nxp_fold_space(c->g, &c->g->nodes[node], c->o->blas, &full, &reduced)) {
+  if (nxp_fold_space(c->g, &c->g->nodes[node], c->o->products, &full, &reduced)) {
     place_fold(c, node, &full, reduced, &u);
     return;
   }

@@ -46,15 +46,20 @@ typedef struct nxp_clusters {
   uint32_t *group_of; /* node -> group that stores it, UINT32_MAX: not stored */
 } nxp_clusters;
 
+/* The dtypes whose matrices a library multiplies, a bit 1 << dtype each; 0: there is none. Products of other floats are made of
+ * those in f32. */
+typedef uint32_t nxp_products;
+enum { NXP_PRODUCTS_OF_BLAS = 1 << NX_F32 | 1 << NX_F64 };
+
 typedef struct nxp_cluster_options {
   bool fuse;
-  bool blas; /* float matmuls larger than NXP_SMALL_MATMUL go to a library */
+  nxp_products products; /* float matmuls larger than NXP_SMALL_MATMUL go to a library */
   const nxi_target *target;
 } nxp_cluster_options;
 
 enum { NXP_SMALL_MATMUL = 32 };
 /* True if this matmul is computed by a generated kernel. */
-bool nxp_matmul_generated(const nxg_graph *g, const nxg_node *n, bool blas);
+bool nxp_matmul_generated(const nxg_graph *g, const nxg_node *n, nxp_products products);
 
 /* Whether a BLAS takes matrices of this view (last two dimensions), and how. */
 bool nxp_gemm_layout(const nxg_view *v, bool *transposed, int64_t *ld);

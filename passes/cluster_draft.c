@@ -123,7 +123,7 @@ bool nxp_rests_on_fold(const nxp_clusterer *c, uint32_t node, const nxp_shape *f
   uint32_t mask;
   if (--*budget < 0) return false;
   if (nxg_ops[n->op].kind == NXG_KIND_FOLD)
-    return nxp_fold_space(c->g, n, c->o->blas, &walked, &mask) && mask == reduced &&
+    return nxp_fold_space(c->g, n, c->o->products, &walked, &mask) && mask == reduced &&
            nxp_shape_equal(&walked, full) &&
            nxp_rows_fit(full, reduced,
                         nxi_dtype_size(nxi_compute_dtype(c->g->nodes[n->args[0]].dtype)),

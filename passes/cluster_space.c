@@ -67,11 +67,11 @@ nxp_place nxp_operand_place(const nxg_graph *g, const nxp_shape *full, nxp_place
   return user.space == NXP_SPACE_FULL ? (nxp_place){NXP_SPACE_OUTER, mask} : anywhere;
 }
 
-bool nxp_matmul_generated(const nxg_graph *g, const nxg_node *n, bool blas) {
+bool nxp_matmul_generated(const nxg_graph *g, const nxg_node *n, nxp_products products) {
   const nxg_node *a = &g->nodes[n->args[0]];
   int64_t inner = a->shape[a->rank - 1], rows = n->shape[n->rank - 2],
           columns = n->shape[n->rank - 1];
-  if (!blas || !nxi_is_float(n->dtype) || inner == 0) return true;
+  if (products == 0 || !nxi_is_float(n->dtype) || inner == 0) return true;
   return rows <= NXP_SMALL_MATMUL && columns <= NXP_SMALL_MATMUL && inner <= NXP_SMALL_MATMUL;
 }
 
@@ -86,10 +86,10 @@ static bool matmul_space(const nxg_graph *g, const nxg_node *n, nxp_shape *full,
   return true;
 }
 
-bool nxp_fold_space(const nxg_graph *g, const nxg_node *n, bool blas, nxp_shape *full,
+bool nxp_fold_space(const nxg_graph *g, const nxg_node *n, nxp_products products, nxp_shape *full,
                     uint32_t *reduced) {
   if (n->op == NXG_matmul)
-    return nxp_matmul_generated(g, n, blas) && matmul_space(g, n, full, reduced);
+    return nxp_matmul_generated(g, n, products) && matmul_space(g, n, full, reduced);
   if (nxg_ops[n->op].kind != NXG_KIND_FOLD) return false;
   const nxg_node *x = &g->nodes[n->args[0]];
   uint32_t mask = n->op == NXG_argmax || n->op == NXG_argmin ? (uint32_t)1 << n->attrs[0]

@@ -27,7 +27,7 @@ nxp_place nxp_operand_place(const nxg_graph *g, const nxp_shape *full, nxp_place
                             const nxg_node *view, const nxg_node *operand);
 /* The space a fold (or a generated matmul) walks: its full shape and the reduced axes of it. False if n is neither, or
  * folds nothing (all reduced extents are 1). */
-bool nxp_fold_space(const nxg_graph *g, const nxg_node *n, bool blas, nxp_shape *full,
+bool nxp_fold_space(const nxg_graph *g, const nxg_node *n, nxp_products products, nxp_shape *full,
                     uint32_t *reduced);
 /* The same of a scan, with the axis that it runs along. */
 bool nxp_scan_space(const nxg_node *n, nxp_shape *full, uint32_t *axis);

@@ -32,11 +32,13 @@ static nx_status show_dot(const dump *u) {
 
 /* The graph after its passes, then the groups, as remarks: the text still parses. */
 static nx_status show_clusters(const dump *u) {
-  bool blas = nxi_blas_get(NULL) != NULL;
-  nxp_cluster_options options = {u->options->fuse, blas, u->options->target};
+  nxp_options shown = *u->options;
+  shown.printed = true;
+  nxp_products products = nxp_products_for(&shown);
+  nxp_cluster_options options = {shown.fuse, products, shown.target};
   nxg_graph *g = NULL;
   nxp_clusters *clusters = NULL;
-  nx_status status = nxp_run_graph_passes(u->g, u->options->fuse, blas, NULL, &g, u->d);
+  nx_status status = nxp_run_graph_passes(u->g, shown.fuse, products, NULL, &g, u->d);
   if (status == NX_OK) status = nxp_cluster(g, &options, &clusters, u->d);
   if (status == NX_OK) {
     nxg_print(g, u->out);
@@ -54,6 +56,7 @@ static nx_status make_plan(const dump *u, bool bound, nxp_plan **plan) {
   options.executor = NXP_KERNEL_INTERP;
   options.bound_interp = bound;
   options.kernels = NULL;
+  options.printed = true;
   return nxp_plan_create(u->g, &options, NULL, NULL, plan, NULL, u->d);
 }
 

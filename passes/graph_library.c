@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Gives library calls and outputs the forms they need. A product on small floats becomes one in f32, rounded at the end; a
+/* Gives library calls and outputs the forms they need. A product on floats that the library does not multiply becomes one in f32, rounded at the end; a
  * matrix whose strides the library cannot take is copied first; so is an operand of a call that is not dense memory; an output that is a view or an input becomes
  * a copy, and so does a view that is updated. Needs: composed views. Keeps: values. */
 #include "cluster.h"
@@ -81,12 +81,12 @@ static bool library_can_read(const nxg_graph *g, uint32_t node) {
   return !leaf && nxp_gemm_layout(&v, &transposed, &ld);
 }
 
-static void rewrite_matmul(nxg_rewrite *r, uint32_t i) {
+static void rewrite_matmul(nxg_rewrite *r, uint32_t i, nxp_products products) {
   const nxg_node *n = &r->from->nodes[i];
   uint32_t args[2] = {r->map[n->args[0]], r->map[n->args[1]]};
-  bool small = nxi_is_small_float(n->dtype);
+  bool convert = !(products >> n->dtype & 1);
   for (int a = 0; a < 2 && !nxg_rewrite_failed(r); a++) {
-    if (small) args[a] = cast_to_f32(r, i, args[a]);
+    if (convert) args[a] = cast_to_f32(r, i, args[a]);
     else if (!library_can_read(r->to, args[a])) args[a] = copy_matrix(r, i, args[a]);
   }
   if (args[0] == r->map[n->args[0]] && args[1] == r->map[n->args[1]]) {
@@ -94,9 +94,9 @@ static void rewrite_matmul(nxg_rewrite *r, uint32_t i) {
     return;
   }
   r->changed = true;
-  uint32_t value = nxg_rewrite_add(r, i, NXG_matmul, 2, args, NULL, 0, small ? NX_F32 : n->dtype,
+  uint32_t value = nxg_rewrite_add(r, i, NXG_matmul, 2, args, NULL, 0, convert ? NX_F32 : n->dtype,
                                    n->rank, n->shape);
-  if (small)
+  if (convert)
     value = nxg_rewrite_add(r, i, NXG_cast, 1, &value, NULL, 0, n->dtype, n->rank, n->shape);
   nxg_rewrite_map(r, i, value);
 }
@@ -149,14 +149,14 @@ static void rewrite_update(nxg_rewrite *r, uint32_t i) {
   r->map[old] = mapped;
 }
 
-nx_status nxg_pass_library(const nxg_graph *g, bool blas, nxg_graph **out, bool *changed,
-                           nxi_diag *d) {
+nx_status nxg_pass_library(const nxg_graph *g, nxp_products products, nxg_graph **out,
+                           bool *changed, nxi_diag *d) {
   nxg_rewrite r;
   nx_status status = nxg_rewrite_begin(&r, g, d);
   if (status != NX_OK) return status;
   for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
-    if (g->nodes[i].op == NXG_matmul && !nxp_matmul_generated(g, &g->nodes[i], blas))
-      rewrite_matmul(&r, i);
+    if (g->nodes[i].op == NXG_matmul && !nxp_matmul_generated(g, &g->nodes[i], products))
+      rewrite_matmul(&r, i, products);
     else if (nxg_ops[g->nodes[i].op].kind == NXG_KIND_CALL) rewrite_call(&r, i);
     else if (g->nodes[i].op == NXG_update || g->nodes[i].op == NXG_scatter) rewrite_update(&r, i);
     else nxg_rewrite_copy(&r, i);

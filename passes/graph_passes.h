@@ -5,7 +5,7 @@
 #ifndef NXG_PASSES_H
 #define NXG_PASSES_H
 
-#include "ir/graph.h"
+#include "cluster.h"
 
 typedef nx_status (*nxg_pass)(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
 
@@ -25,7 +25,7 @@ nx_status nxg_pass_small_types(const nxg_graph *g, nxg_graph **out, bool *change
                                nxi_diag *d); /* i4 and u4 as bytes */
 nx_status nxg_pass_cse(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
 nx_status nxg_pass_dce(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
-nx_status nxg_pass_library(const nxg_graph *g, bool blas, nxg_graph **out, bool *changed,
-                           nxi_diag *d); /* operands of library calls */
+nx_status nxg_pass_library(const nxg_graph *g, nxp_products products, nxg_graph **out,
+                           bool *changed, nxi_diag *d); /* operands of library calls */
 
 #endif

@@ -93,22 +93,14 @@ nx_status nxp_ask(const nxi_poll *poll, nxi_diag *d) {
 
 /* ---- graph passes */
 
-static nx_status library_with_blas(const nxg_graph *g, nxg_graph **out, bool *changed,
-                                   nxi_diag *d) {
-  return nxg_pass_library(g, true, out, changed, d);
-}
-
-static nx_status library_without(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d) {
-  return nxg_pass_library(g, false, out, changed, d);
-}
-
-/* Runs one pass on *g, which it replaces; `owned` says whether *g may be freed. */
-static nx_status run_graph_pass(int row, nxg_pass pass, const nxg_graph **g, bool *owned,
-                                nxi_diag *d) {
+/* Runs one pass on *g, which it replaces; `owned` says whether *g may be freed. NULL: the one of library calls. */
+static nx_status run_graph_pass(int row, nxg_pass pass, nxp_products products, const nxg_graph **g,
+                                bool *owned, nxi_diag *d) {
   if (is_skipped(row)) return NX_OK;
   nxg_graph *next = NULL;
   bool changed = false;
-  nx_status status = pass(*g, &next, &changed, d);
+  nx_status status = pass != NULL ? pass(*g, &next, &changed, d)
+                                  : nxg_pass_library(*g, products, &next, &changed, d);
   if (status != NX_OK) return status;
   if (next == *g) return NX_OK; /* checked already */
   if (*owned) nxg_destroy((nxg_graph *)*g);
@@ -117,25 +109,19 @@ static nx_status run_graph_pass(int row, nxg_pass pass, const nxg_graph **g, boo
   return nxp_check_graph(next, nxp_passes[row].name, d);
 }
 
-nx_status nxp_run_graph_passes(const nxg_graph *recorded, bool optimise, bool blas,
+nx_status nxp_run_graph_passes(const nxg_graph *recorded, bool optimise, nxp_products products,
                                const nxi_poll *poll, nxg_graph **out, nxi_diag *d) {
   const struct {
     int row;
     nxg_pass pass;
     bool always;
   } passes[] = {
-      {NXP_PASS_types, nxg_pass_types, true},
-      {NXP_PASS_small_types, nxg_pass_small_types, true},
-      {NXP_PASS_checks, nxg_pass_checks, true},
-      {NXP_PASS_scans, nxg_pass_scans, false},
-      {NXP_PASS_views, nxg_pass_views, true},
-      {NXP_PASS_runs, nxg_pass_runs, true},
-      {NXP_PASS_fold, nxg_pass_fold, false},
-      {NXP_PASS_algebra, nxg_pass_algebra, false},
-      {NXP_PASS_library, blas ? library_with_blas : library_without, true},
-      {NXP_PASS_views, nxg_pass_views, true},
-      {NXP_PASS_cse, nxg_pass_cse, false},
-      {NXP_PASS_dce, nxg_pass_dce, false},
+      {NXP_PASS_types, nxg_pass_types, true},   {NXP_PASS_small_types, nxg_pass_small_types, true},
+      {NXP_PASS_checks, nxg_pass_checks, true}, {NXP_PASS_scans, nxg_pass_scans, false},
+      {NXP_PASS_views, nxg_pass_views, true},   {NXP_PASS_runs, nxg_pass_runs, true},
+      {NXP_PASS_fold, nxg_pass_fold, false},    {NXP_PASS_algebra, nxg_pass_algebra, false},
+      {NXP_PASS_library, NULL, true},           {NXP_PASS_views, nxg_pass_views, true},
+      {NXP_PASS_cse, nxg_pass_cse, false},      {NXP_PASS_dce, nxg_pass_dce, false},
   };
   const nxg_graph *g = recorded;
   bool owned = false;
@@ -143,7 +129,8 @@ nx_status nxp_run_graph_passes(const nxg_graph *recorded, bool optimise, bool bl
   for (size_t i = 0; i < sizeof passes / sizeof passes[0] && status == NX_OK; i++) {
     if (!optimise && !passes[i].always) continue;
     status = nxp_ask(poll, d);
-    if (status == NX_OK) status = run_graph_pass(passes[i].row, passes[i].pass, &g, &owned, d);
+    if (status == NX_OK)
+      status = run_graph_pass(passes[i].row, passes[i].pass, products, &g, &owned, d);
   }
   if (status == NX_OK) {
     *out = (nxg_graph *)g;

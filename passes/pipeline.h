@@ -50,8 +50,8 @@ nx_status nxp_check_graph(const nxg_graph *g, const char *pass, nxi_diag *d);
 nx_status nxp_ask(const nxi_poll *poll, nxi_diag *d);
 
 /* All graph passes; the result is a new graph, or g itself if no pass changed anything. */
-nx_status nxp_run_graph_passes(const nxg_graph *g, bool optimise, bool blas, const nxi_poll *poll,
-                               nxg_graph **out, nxi_diag *d);
+nx_status nxp_run_graph_passes(const nxg_graph *g, bool optimise, nxp_products products,
+                               const nxi_poll *poll, nxg_graph **out, nxi_diag *d);
 nx_status nxp_simplify_kernel(const nxp_plan *plan, const nxk_kernel *k, nxk_kernel **out,
                               nxi_diag *d);
 /* Simplified logical kernel -> what the plan's executor runs: fills code or ir, tasks and scratch of the step. */

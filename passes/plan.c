@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The door to the compiler: makes plans, describes them, frees them. */
 #include "pipeline.h"
-#include "runtime/cuda/blas.h"
 #include "runtime/libraries.h"
 
 #include <string.h>
@@ -104,14 +103,19 @@ static nx_status build_from(nxp_builder *b, const nxi_poll *poll) {
   return status == NX_OK ? nxp_build_steps(b, poll) : status;
 }
 
+nxp_products nxp_products_for(const nxp_options *o) {
+  if (!nxp_options_for_gpu(o)) return nxi_blas_get(NULL) != NULL ? NXP_PRODUCTS_OF_BLAS : 0;
+  bool there = o->printed || nxi_gpu_blas_missing() == NULL;
+  return there ? nxi_gpu_blas_dtypes(o->target->isa) : 0;
+}
+
 static nx_status create_steps(nxp_plan *p, const nxg_graph *recorded, const nxi_poll *poll,
                               nxp_compile_report *report, nxi_diag *d) {
-  bool gpu = p->options.executor == NXP_CUDA;
-  bool blas = gpu ? nxi_gpu_blas_missing() == NULL : nxi_blas_get(NULL) != NULL;
+  nxp_products products = nxp_products_for(&p->options);
   nxg_graph *g = NULL;
   nxp_clusters *clusters = NULL;
-  nxp_cluster_options cluster = {p->options.fuse, blas, &p->target};
-  nx_status status = nxp_run_graph_passes(recorded, p->options.fuse, blas, poll, &g, d);
+  nxp_cluster_options cluster = {p->options.fuse, products, &p->target};
+  nx_status status = nxp_run_graph_passes(recorded, p->options.fuse, products, poll, &g, d);
   if (status == NX_OK) status = nxp_cluster(g, &cluster, &clusters, d);
   if (status == NX_OK) status = show_clusters(g, clusters, d);
   if (status == NX_OK) {

@@ -24,6 +24,8 @@ typedef struct nxp_options {
   struct nxi_kernel_cache *kernels; /* compiled kernels, shared; NULL with the interpreters */
   bool whole; /* operands of products are written whole, however large (tests, measurements) */
   struct nxi_gpu *gpu; /* that runs it; NULL: none, or the plan is only printed */
+  bool
+      printed; /* and not run: for a GPU's target it shows the steps of a machine that has that GPU */
 } nxp_options;
 
 typedef struct nxp_plan nxp_plan;

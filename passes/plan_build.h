@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Inside plan building: what the files plan_aside.c, plan_build.c, plan_call.c, plan_panels.c, plan_panel_walk.c, plan_reads.c, plan_steps.c, plan_update.c and plan_product.c share. */
+/* Inside plan building: what the files plan_aside.c, plan_build.c, plan_call.c, plan_panels.c, plan_panel_walk.c, plan_reads.c, plan_steps.c, plan_sum.c, plan_update.c and plan_product.c share. */
 #ifndef NXP_PLAN_BUILD_H
 #define NXP_PLAN_BUILD_H
 
@@ -85,6 +85,11 @@ nx_status nxp_add_matmul_group(nxp_building *s, uint32_t group);
 bool nxp_defer_products(nxp_building *s);
 /* Tries to run group `group` on the panels of the product it waits for. *done: it is part of the plan now. */
 nx_status nxp_add_with_product(nxp_building *s, uint32_t group, bool *done);
+/* plan_sum.c: on a GPU the library adds to a product what the graph does. */
+/* Whether all that a group does is to add something in memory to `product`. */
+bool nxp_only_adds(const nxp_building *s, const nxp_group *e, uint32_t product);
+/* The step of that product, made already, gives the group's sum. */
+void nxp_add_in_product(nxp_building *s, nxp_step *step, const nxp_group *e, uint32_t product);
 /* plan_panels.c */
 /* Finds operands that products make panel by panel. After nxp_defer_products. */
 nx_status nxp_defer_operands(nxp_building *s);

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#include "runtime/cuda/blas.h"
-
 enum { MOST_ARGUMENTS = 680, BLOCKS_A_PROCESSOR = 8 };
 
 typedef struct gpu_run {
@@ -188,38 +186,10 @@ static nx_status run_check(const gpu_run *r) {
   return status != NX_OK ? status : nxp_report_check(r->step, found, r->d);
 }
 
-/* ---- products: the last axis of the batch at once, the others one by one */
-
 static nx_status run_matmul(const gpu_run *r) {
-  const nxp_step *s = r->step;
-  int32_t outer = s->batch_rank > 0 ? s->batch_rank - 1 : 0;
-  nxi_gpu_product p = {.dtype = s->dtype,
-                       .m = s->m,
-                       .n = s->n,
-                       .k = s->k,
-                       .transposed = {s->transposed[0], s->transposed[1]},
-                       .ld = {s->ld[0], s->ld[1], s->ld[2]},
-                       .batches = s->batch_rank > 0 ? s->batch_shape[outer] : 1};
-  int64_t size = nxi_dtype_size(s->dtype), index[NXG_MAX_RANK] = {0};
-  uint64_t at[3];
-  for (int i = 0; i < 3; i++) {
-    p.batch_strides[i] = s->batch_rank > 0 ? s->batch_strides[i][outer] : 0;
-    at[i] = address(r, &s->buffers[i]);
-  }
-  for (int32_t d = 0; d < s->batch_rank; d++)
-    if (s->batch_shape[d] == 0) return NX_OK;
-  for (bool more = p.m > 0 && p.n > 0; more;) {
-    nx_status status = nxi_gpu_matmul(r->launch->gpu, &p, at, r->d);
-    if (status != NX_OK) return status;
-    more = false;
-    for (int32_t d = outer; d-- > 0 && !more;) {
-      more = ++index[d] < s->batch_shape[d];
-      int64_t steps = more ? 1 : 1 - s->batch_shape[d];
-      if (!more) index[d] = 0;
-      for (int i = 0; i < 3; i++) at[i] += (uint64_t)(steps * s->batch_strides[i][d] * size);
-    }
-  }
-  return NX_OK;
+  uint64_t at[4] = {0};
+  for (uint32_t i = 0; i < r->step->n_buffers; i++) at[i] = address(r, &r->step->buffers[i]);
+  return nxp_run_gpu_product(r->step, r->launch->gpu, at, r->d);
 }
 
 /* ---- all */

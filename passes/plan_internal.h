@@ -8,6 +8,7 @@
 #include "plan.h"
 #include "runtime/blas.h"
 #include "runtime/cache_kernel.h"
+#include "runtime/cuda/blas.h"
 #include "runtime/cuda/calls.h"
 #include "runtime/scatter.h"
 
@@ -76,11 +77,12 @@ typedef struct nxp_step {
   bool stores;       /* writes memory of an output */
   uint32_t tag_node; /* for errors and prints: the node it ends in */
   uint32_t n_buffers;
-  nxp_location *buffers; /* kernel: launch buffers; matmul: a, b, c, and scratch if it needs some;
+  nxp_location *
+      buffers; /* kernel: launch buffers; matmul: a, b, c, and scratch if it needs some, or on a GPU what is added;
                             copy: from, to; call: operands, results, scratch of the call, of threads */
-  bool *writes;          /* which of them it writes */
-  int64_t *sizes;        /* bytes of each buffer, for liveness; 0: not planned here */
-  const char *name;      /* kernel, call */
+  bool *writes;     /* which of them it writes */
+  int64_t *sizes;   /* bytes of each buffer, for liveness; 0: not planned here */
+  const char *name; /* kernel, call */
   /* kernel */
   uint32_t n_params;
   uint32_t *params; /* launch parameters; of what stages also NXP_PARAM_AXIS */
@@ -91,6 +93,7 @@ typedef struct nxp_step {
   int64_t tasks_divisor, scratch_bytes;
   /* matmul */
   nx_dtype dtype;
+  nxi_gpu_added added; /* on a GPU: buffer 3 is added to the product */
   bool transposed[2];
   int64_t m, n, k, ld[3];
   int32_t batch_rank;
@@ -130,7 +133,10 @@ struct nxp_plan {
   bool checks; /* a step may find a bad index */
 };
 
-/* plan.c. Adds instructions, up to what an integer holds. */
+/* plan.c */
+/* Which products the plan may leave to a library. */
+nxp_products nxp_products_for(const nxp_options *o);
+/* Adds instructions, up to what an integer holds. */
 void nxp_more_work(nxp_plan *p, double work);
 
 /* plan_build.c */
@@ -148,7 +154,10 @@ typedef struct nxp_builder {
   nxi_diag *d;
 } nxp_builder;
 nx_status nxp_build_steps(nxp_builder *b, const nxi_poll *poll);
-static inline bool nxp_plans_for_gpu(const nxp_plan *p) { return p->options.executor == NXP_CUDA; }
+static inline bool nxp_options_for_gpu(const nxp_options *o) {
+  return o->executor == NXP_CUDA || (o->printed && o->target->block_threads > 0);
+}
+static inline bool nxp_plans_for_gpu(const nxp_plan *p) { return nxp_options_for_gpu(&p->options); }
 /* on_host: functions of this machine carry it out. */
 static inline void nxp_count_library_call(const nxp_builder *b, bool on_host) {
   if (b->report == NULL) return;
@@ -158,6 +167,8 @@ static inline void nxp_count_library_call(const nxp_builder *b, bool on_host) {
 
 /* plan_launch.c: what a check of indices found: the position of the first bad one, INT64_MAX if there is none. */
 nx_status nxp_report_check(const nxp_step *s, int64_t found, nxi_diag *d);
+/* plan_gpu_product.c. at: of the operands, the result and what is added to it. */
+nx_status nxp_run_gpu_product(const nxp_step *s, nxi_gpu *gpu, const uint64_t at[4], nxi_diag *d);
 /* plan_gpu.c */
 nx_status nxp_plan_launch_gpu(const nxp_plan *p, const nxp_launch *l, nxi_diag *d);
 

@@ -59,6 +59,8 @@ static void put_matmul(nxi_text *out, const nxp_step *s) {
     nxi_text_add(out, "%s%lld", i == 0 ? ", batch " : " x ", (long long)s->batch_shape[i]);
   if (s->transposed[0]) nxi_text_add(out, ", first transposed");
   if (s->transposed[1]) nxi_text_add(out, ", second transposed");
+  if (s->added != NXI_GPU_ADD_NOTHING)
+    nxi_text_add(out, s->added == NXI_GPU_ADD_ROW ? ", plus a row" : ", plus a matrix");
   nxi_text_add(out, "\n");
   const nxp_staging *g = s->staging;
   for (int32_t i = 0; g != NULL && i < g->n_parts; i++) {

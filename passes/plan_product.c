@@ -65,6 +65,7 @@ static nx_status add_product(nxp_building *s, uint32_t node, uint32_t *number) {
 /* Where the run counts what is finished and adds up shares: memory of the plan, so that a launch needs no other. */
 static bool add_scratch(nxp_building *s, nxp_step *product) {
   int64_t batches = 1;
+  if (nxp_plans_for_gpu(s->b->plan)) return true; /* the library has memory of its own */
   for (int32_t d = 0; d < product->batch_rank; d++) batches *= product->batch_shape[d];
   int64_t bytes = nxi_matmul_scratch_bytes(product->dtype, batches, product->m, product->n,
                                            product->k, product->epilogue != NULL);
@@ -83,23 +84,27 @@ nx_status nxp_add_matmul_group(nxp_building *s, uint32_t group) {
 
 /* ---- a product and what follows it, panel by panel */
 
+/* Whether a group walks the rows of a product in the product's own form. */
+static bool walks_rows(const nxp_building *s, const nxp_group *e, uint32_t product) {
+  const nxg_node *n = node_of(s, product);
+  nxp_shape own;
+  nxp_squeeze(n->rank, n->shape, &own);
+  return own.rank >= 2 && n->shape[n->rank - 1] != 1 && e->rank == own.rank &&
+         memcmp(e->shape, own.extent, (size_t)own.rank * sizeof own.extent[0]) == 0;
+}
+
 bool nxp_defer_products(nxp_building *s) {
+  bool gpu = nxp_plans_for_gpu(s->b->plan);
   const nxp_clusters *c = s->b->clusters;
   for (uint32_t i = 0; i < c->n_groups; i++) {
     uint32_t node = c->groups[i].roots[0].node;
-    nxp_shape own;
     if (c->groups[i].kind != NXP_GROUP_MATMUL || s->readers[node] != 1 || s->b->is_output[node] ||
-        !s->b->plan->options.fuse || s->b->plan->target.block_threads > 0)
+        !s->b->plan->options.fuse || (s->b->plan->target.block_threads > 0 && !gpu))
       continue;
     uint32_t reader = s->group_order[node] - 1;
     const nxp_group *e = &c->groups[reader];
-    nxp_squeeze(node_of(s, node)->rank, node_of(s, node)->shape, &own);
-    bool rows = own.rank >= 2 && node_of(s, node)->shape[node_of(s, node)->rank - 1] != 1;
-    bool same = e->rank == own.rank &&
-                memcmp(e->shape, own.extent, (size_t)own.rank * sizeof own.extent[0]) == 0;
-    if (e->kind != NXP_GROUP_KERNEL || e->reduced != 0 || !rows || !same ||
-        s->deferred[reader] != NXP_NONE)
-      continue;
+    if (e->kind != NXP_GROUP_KERNEL || e->reduced != 0 || s->deferred[reader] != NXP_NONE) continue;
+    if (gpu ? !nxp_only_adds(s, e, node) : !walks_rows(s, e, node)) continue;
     s->deferred[reader] = i;
     if (!nxp_read_later(s, i, i, reader)) return false;
   }
@@ -167,15 +172,25 @@ static bool place_product(nxp_building *s, const nxp_group *e, uint32_t product)
   return nxp_new_memory(s, product, &s->b->where[product]);
 }
 
-/* Tries to run group `group` on the panels of the product it waits for. *done: it is part of the plan now. */
+/* The product of a GPU that gives the sum of group `group`. */
+static nx_status add_sum(nxp_building *s, uint32_t group) {
+  const nxp_group *e = &s->b->clusters->groups[group];
+  uint32_t product = s->b->clusters->groups[s->deferred[group]].roots[0].node, number;
+  nx_status status =
+      place_product(s, e, product) ? add_product(s, product, &number) : nxi_oom(s->b->d);
+  if (status == NX_OK) nxp_add_in_product(s, &s->b->plan->steps[number], e, product);
+  return status;
+}
+
 nx_status nxp_add_with_product(nxp_building *s, uint32_t group, bool *done) {
   nxp_builder *b = s->b;
+  *done = nxp_plans_for_gpu(b->plan);
+  if (*done) return add_sum(s, group);
   const nxp_group *e = &b->clusters->groups[group];
   uint32_t product = b->clusters->groups[s->deferred[group]].roots[0].node,
            last = e->roots[e->n_roots - 1].node;
   nxk_kernel *k = NULL, *simple = NULL;
   nxp_kernel_binding binding;
-  *done = false;
   nx_status status = nxp_lower_rows(b->lowering, group, &k, &binding, b->d);
   if (status != NX_OK || k == NULL) return status;
   uint32_t buffer = 0;

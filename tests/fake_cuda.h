@@ -15,6 +15,7 @@ typedef struct nxt_fake {
   int refuses;                 /* not 0: the compiler refuses every source, with that */
   int64_t memory, allocations; /* live bytes and pieces */
   int64_t modules, streams, contexts, handles, products;
+  int64_t rows_added, matrices_added; /* by products */
   int64_t launches, most_memory; /* most_memory: more is refused; 0: no limit */
   char failed[64];               /* the function that was made to fail */
 } nxt_fake;

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* The device "cuda" over a driver on paper (fake_cuda.h): values come and go, every call of the driver may fail. */
-#include "api.h"
+#include "fake_device.h"
 
-#include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "fake_cuda.h"
-
-enum { CUDA = 2 };
-static nxt_fake *fake;
 
 static nx_tensor *ramp(int64_t n, double step) {
   return GOOD(nx_arange(ctx, CUDA, NX_F32, NX_NUMBER(0), NX_NUMBER(step), n));
@@ -223,29 +217,6 @@ static void a_child_has_no_gpu(void **state) {
   int status;
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_int_equal(status, 0);
-}
-
-static int open_fake(void **state) {
-  setenv("NX_CUDA", NXT_FAKE, 1);
-  setenv("NX_NVRTC", NXT_FAKE, 1);
-  setenv("NX_CUBLAS", NXT_FAKE, 1);
-  setenv("NX_CACHE_DIR", "", 1);
-  void *library = dlopen(NXT_FAKE, RTLD_NOW);
-  nxt_fake_state *find = NULL;
-  if (library != NULL) *(void **)&find = dlsym(library, "nxt_fake_cuda");
-  if (find == NULL) return 1;
-  fake = find();
-  return open_context(state);
-}
-
-static int close_fake(void **state) {
-  int failed = close_context(state);
-  if (fake->memory || fake->modules || fake->streams || fake->contexts || fake->handles)
-    fprintf(stderr, "left: %lld bytes, %lld modules, %lld streams, %lld contexts, %lld handles\n",
-            (long long)fake->memory, (long long)fake->modules, (long long)fake->streams,
-            (long long)fake->contexts, (long long)fake->handles);
-  return failed || fake->memory || fake->modules || fake->streams || fake->contexts ||
-         fake->handles;
 }
 
 /* ---- a source that is refused: the environment is read once, so each case is a process of its own */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* cuBLASLt has matrices column by column, so it is told of transposed ones: c' = b' a'. Of each kind of product the library's
- * first choice is kept. Sums are in the type of the operands; no type of fewer bits takes part. */
+ * first choice is kept, and what is added to a product never changes it. Sums are in f32, of f64 in f64, to the end: no partial
+ * sum is rounded to a type of fewer bits, and operands are none that they are not. */
 #include "blas.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "codegen_cuda/toolkit.h"
@@ -14,15 +16,26 @@
 enum {
   TYPE_F32 = 0,
   TYPE_F64 = 1,
+  TYPE_F16 = 2,
+  TYPE_BF16 = 14,
   COMPUTE_F32 = 68,
   COMPUTE_F64 = 70,
   MATMUL_TRANSPOSE_A = 3,
   MATMUL_TRANSPOSE_B = 4,
+  MATMUL_EPILOGUE = 7,
+  MATMUL_BIAS = 8,
+  EPILOGUE_BIAS = 4,
   LAYOUT_BATCHES = 5,
   LAYOUT_BATCH_STRIDE = 6,
   PREFERENCE_WORKSPACE = 1,
+  PREFERENCE_REDUCTIONS = 3,
+  PREFERENCE_ALIGNMENT_A = 5, /* and of B, C and D */
+  REDUCE_IN_COMPUTE_TYPE = 2,
+  INVALID_VALUE = 7,
+  ARCHITECTURE_MISMATCH = 8,
+  NOT_SUPPORTED = 15
 };
-enum { WORKSPACE = 32 << 20, MOST_KEPT = 256 };
+enum { WORKSPACE = 32 << 20, MOST_KEPT = 256, ROW_ALIGNMENT = 16 };
 
 /* cublasLtMatmulHeuristicResult_t */
 typedef struct choice {
@@ -57,12 +70,21 @@ const char *nxi_gpu_blas_missing(void) {
   return missing[0] != 0 ? missing : NULL;
 }
 
+uint32_t nxi_gpu_blas_dtypes(const char *arch) {
+  uint32_t all = 1u << NX_F32 | 1u << NX_F64 | 1u << NX_F16;
+  bool has_bf16 = strncmp(arch, "sm_", 3) == 0 && atoi(arch + 3) >= 80;
+  return has_bf16 ? all | 1u << NX_BF16 : all;
+}
+
 /* ---- what is kept of a GPU */
 
 typedef struct kept {
-  nxi_gpu_product product;
+  nxi_gpu_product product; /* whatever is added */
   void *desc, *layouts[3]; /* of b', a', c' */
+  void *row_desc;          /* the same with a row added, NULL: not made yet */
+  bool adds_row;           /* the choice can do that */
   choice choice;
+  size_t row_workspace;
 } kept;
 
 typedef struct blas {
@@ -75,6 +97,7 @@ static void forget(kept *k) {
   for (int i = 0; i < 3; i++)
     if (k->layouts[i] != NULL) cublas.layout_destroy(k->layouts[i]);
   if (k->desc != NULL) cublas.matmul_destroy(k->desc);
+  if (k->row_desc != NULL) cublas.matmul_destroy(k->row_desc);
   *k = (kept){.desc = NULL};
 }
 
@@ -83,6 +106,10 @@ static void free_all(void *state) {
   for (int i = 0; i < b->n; i++) forget(&b->kept[i]);
   cublas.destroy(b->handle);
   nxi_free(b);
+}
+
+static int type_of(nx_dtype t) {
+  return t == NX_F64 ? TYPE_F64 : t == NX_F32 ? TYPE_F32 : t == NX_F16 ? TYPE_F16 : TYPE_BF16;
 }
 
 /* A matrix of the library: rows and columns as it sees them. */
@@ -94,8 +121,8 @@ static int make_layout(void **out, const nxi_gpu_product *p, int operand) {
     columns = swapped;
   }
   int32_t batches = (int32_t)p->batches;
-  int result = cublas.layout_create(out, p->dtype == NX_F64 ? TYPE_F64 : TYPE_F32, (uint64_t)rows,
-                                    (uint64_t)columns, p->ld[operand]);
+  int result = cublas.layout_create(out, type_of(p->dtype), (uint64_t)rows, (uint64_t)columns,
+                                    p->ld[operand]);
   if (result == 0) result = cublas.layout_set(*out, LAYOUT_BATCHES, &batches, sizeof batches);
   if (result == 0)
     result = cublas.layout_set(*out, LAYOUT_BATCH_STRIDE, &p->batch_strides[operand],
@@ -103,31 +130,49 @@ static int make_layout(void **out, const nxi_gpu_product *p, int operand) {
   return result;
 }
 
+static int set_preference(void *preference, const nxi_gpu_product *p) {
+  static const int order[] = {1, 0, 2, 2};
+  uint64_t most = WORKSPACE;
+  uint32_t reductions = REDUCE_IN_COMPUTE_TYPE;
+  int result = cublas.preference_set(preference, PREFERENCE_WORKSPACE, &most, sizeof most);
+  if (result == 0 && nxi_is_small_float(p->dtype))
+    result =
+        cublas.preference_set(preference, PREFERENCE_REDUCTIONS, &reductions, sizeof reductions);
+  for (int i = 0; i < 4 && result == 0; i++) {
+    uint32_t bytes = (uint32_t)p->alignment[order[i]];
+    result = cublas.preference_set(preference, PREFERENCE_ALIGNMENT_A + i, &bytes, sizeof bytes);
+  }
+  return result;
+}
+
 static int choose(const blas *b, kept *k) {
   void *preference = NULL;
-  size_t most = WORKSPACE;
   int found = 0, result = cublas.preference_create(&preference);
   if (result != 0) return result;
-  result = cublas.preference_set(preference, PREFERENCE_WORKSPACE, &most, sizeof most);
+  result = set_preference(preference, &k->product);
   if (result == 0)
     result = cublas.heuristic(b->handle, k->desc, k->layouts[0], k->layouts[1], k->layouts[2],
                               k->layouts[2], preference, 1, &k->choice, &found);
   cublas.preference_destroy(preference);
-  return result == 0 && found == 0 ? 15 : result; /* CUBLAS_STATUS_NOT_SUPPORTED */
+  if (result == 0 && found > 0) return k->choice.status;
+  return result == 0 ? NOT_SUPPORTED : result;
+}
+
+static int make_desc(void **out, const nxi_gpu_product *p) {
+  bool wide = p->dtype == NX_F64;
+  int32_t first = p->transposed[1], second = p->transposed[0];
+  int result =
+      cublas.matmul_create(out, wide ? COMPUTE_F64 : COMPUTE_F32, wide ? TYPE_F64 : TYPE_F32);
+  if (result == 0) result = cublas.matmul_set(*out, MATMUL_TRANSPOSE_A, &first, sizeof first);
+  if (result == 0) result = cublas.matmul_set(*out, MATMUL_TRANSPOSE_B, &second, sizeof second);
+  return result;
 }
 
 static int prepare(const blas *b, kept *k, const nxi_gpu_product *p) {
-  bool wide = p->dtype == NX_F64;
-  int32_t first = p->transposed[1], second = p->transposed[0];
+  static const int order[] = {1, 0, 2};
   k->product = *p;
-  int result =
-      cublas.matmul_create(&k->desc, wide ? COMPUTE_F64 : COMPUTE_F32, wide ? TYPE_F64 : TYPE_F32);
-  if (result == 0) result = cublas.matmul_set(k->desc, MATMUL_TRANSPOSE_A, &first, sizeof first);
-  if (result == 0) result = cublas.matmul_set(k->desc, MATMUL_TRANSPOSE_B, &second, sizeof second);
-  for (int i = 0; i < 3 && result == 0; i++) {
-    static const int order[] = {1, 0, 2};
-    result = make_layout(&k->layouts[i], p, order[i]);
-  }
+  int result = make_desc(&k->desc, p);
+  for (int i = 0; i < 3 && result == 0; i++) result = make_layout(&k->layouts[i], p, order[i]);
   return result == 0 ? choose(b, k) : result;
 }
 
@@ -136,7 +181,8 @@ static bool same(const nxi_gpu_product *a, const nxi_gpu_product *b) {
                a->transposed[0] == b->transposed[0] && a->transposed[1] == b->transposed[1] &&
                a->batches == b->batches;
   return equal && memcmp(a->ld, b->ld, sizeof a->ld) == 0 &&
-         memcmp(a->batch_strides, b->batch_strides, sizeof a->batch_strides) == 0;
+         memcmp(a->batch_strides, b->batch_strides, sizeof a->batch_strides) == 0 &&
+         memcmp(a->alignment, b->alignment, sizeof a->alignment) == 0;
 }
 
 /* A product of this kind, from before or made ready. */
@@ -159,26 +205,106 @@ static int find(blas *b, const nxi_gpu_product *p, kept **out) {
   return 0;
 }
 
-static nx_status run(nxi_gpu *g, blas *b, const nxi_gpu_product *p, const uint64_t at[3],
+/* ---- what is added */
+
+/* Asks whether the choice for the product alone can add a row at that address. */
+static int ask_for_row(const blas *b, kept *k, uint64_t row) {
+  uint32_t epilogue = EPILOGUE_BIAS;
+  choice answer = {.workspace = 0};
+  int result = make_desc(&k->row_desc, &k->product);
+  if (result == 0)
+    result = cublas.matmul_set(k->row_desc, MATMUL_EPILOGUE, &epilogue, sizeof epilogue);
+  if (result == 0) result = cublas.matmul_set(k->row_desc, MATMUL_BIAS, &row, sizeof row);
+  if (result != 0) return result;
+  result = cublas.check(b->handle, k->row_desc, k->layouts[0], k->layouts[1], k->layouts[2],
+                        k->layouts[2], k->choice.algorithm, &answer);
+  k->adds_row = result == 0 && answer.workspace <= WORKSPACE;
+  k->row_workspace = answer.workspace;
+  bool no = result == INVALID_VALUE || result == ARCHITECTURE_MISMATCH || result == NOT_SUPPORTED;
+  return no ? 0 : result;
+}
+
+/* *adds: the library adds the row itself. */
+static int use_row(const blas *b, kept *k, uint64_t row, bool *adds) {
+  int result = 0;
+  *adds = row % ROW_ALIGNMENT == 0;
+  if (!*adds) return 0;
+  if (k->row_desc == NULL) {
+    result = ask_for_row(b, k, row);
+    if (result != 0 && k->row_desc != NULL) {
+      cublas.matmul_destroy(k->row_desc);
+      k->row_desc = NULL;
+    }
+  } else if (k->adds_row) {
+    result = cublas.matmul_set(k->row_desc, MATMUL_BIAS, &row, sizeof row);
+  }
+  *adds = result == 0 && k->adds_row;
+  return result;
+}
+
+/* Writes what is added to where the result will be: a matrix, or a row again and again. */
+static nx_status lay_down(nxi_gpu *g, const nxi_gpu_product *p, const uint64_t at[4], nxi_diag *d) {
+  int64_t bytes = p->batches * p->m * p->n * nxi_dtype_size(p->dtype);
+  int64_t have = p->added == NXI_GPU_ADD_ROW ? p->n * nxi_dtype_size(p->dtype) : bytes;
+  nx_status status = nxi_gpu_copy(g, at[2], at[3], have, d);
+  while (have < bytes && status == NX_OK) {
+    int64_t more = have < bytes - have ? have : bytes - have;
+    status = nxi_gpu_copy(g, at[2] + (uint64_t)have, at[2], more, d);
+    have += more;
+  }
+  return status;
+}
+
+/* ---- a product */
+
+/* How a call is made: with which description, on which c, times what. */
+typedef struct call {
+  void *desc;
+  uint64_t c;
+  bool adds_c;
+  size_t workspace;
+} call;
+
+static nx_status failed(int result, nxi_diag *d) {
+  return nxi_fail(d, NX_INTERNAL, "matmul", "cuBLASLt fails with status %d", result);
+}
+
+static nx_status prepare_call(nxi_gpu *g, const blas *b, kept *k, const nxi_gpu_product *p,
+                              const uint64_t at[4], call *out, nxi_diag *d) {
+  bool in_place = false;
+  *out = (call){k->desc, at[2], p->added != NXI_GPU_ADD_NOTHING, k->choice.workspace};
+  if (p->added == NXI_GPU_ADD_ROW) {
+    int result = use_row(b, k, at[3], &in_place);
+    if (result != 0) return failed(result, d);
+    if (in_place) *out = (call){k->row_desc, at[2], false, k->row_workspace};
+  } else if (p->added == NXI_GPU_ADD_MATRIX) {
+    in_place = at[3] % (uint64_t)p->alignment[2] == 0;
+    if (in_place) out->c = at[3];
+  }
+  return out->adds_c && !in_place ? lay_down(g, p, at, d) : NX_OK;
+}
+
+static nx_status run(nxi_gpu *g, blas *b, const nxi_gpu_product *p, const uint64_t at[4],
                      nxi_diag *d) {
-  static const float one32 = 1, zero32 = 0;
-  static const double one64 = 1, zero64 = 0;
+  static const float numbers32[] = {0, 1};
+  static const double numbers64[] = {0, 1};
+  bool wide = p->dtype == NX_F64;
   kept *k = NULL;
+  call c;
   uint64_t workspace = 0;
   int result = find(b, p, &k);
-  nx_status status = NX_OK;
-  if (result == 0 && k->choice.workspace > 0)
-    status = nxi_gpu_alloc(g, (int64_t)k->choice.workspace, &workspace, d);
+  if (result != 0) return failed(result, d);
+  nx_status status = prepare_call(g, b, k, p, at, &c, d);
+  if (status == NX_OK && c.workspace > 0)
+    status = nxi_gpu_alloc(g, (int64_t)c.workspace, &workspace, d);
   if (status != NX_OK) return status;
-  bool wide = p->dtype == NX_F64;
-  if (result == 0)
-    result = cublas.matmul(
-        b->handle, k->desc, wide ? (const void *)&one64 : &one32, at[1], k->layouts[0], at[0],
-        k->layouts[1], wide ? (const void *)&zero64 : &zero32, at[2], k->layouts[2], at[2],
-        k->layouts[2], k->choice.algorithm, workspace, k->choice.workspace, nxi_gpu_stream(g));
-  if (workspace != 0) nxi_gpu_free(g, workspace, (int64_t)k->choice.workspace);
-  if (result == 0) return NX_OK;
-  return nxi_fail(d, NX_INTERNAL, "matmul", "cuBLASLt fails with status %d", result);
+  const void *one = wide ? (const void *)&numbers64[1] : &numbers32[1],
+             *beta = wide ? (const void *)&numbers64[c.adds_c] : &numbers32[c.adds_c];
+  result = cublas.matmul(b->handle, c.desc, one, at[1], k->layouts[0], at[0], k->layouts[1], beta,
+                         c.c, k->layouts[2], at[2], k->layouts[2], k->choice.algorithm, workspace,
+                         c.workspace, nxi_gpu_stream(g));
+  if (workspace != 0) nxi_gpu_free(g, workspace, (int64_t)c.workspace);
+  return result == 0 ? NX_OK : failed(result, d);
 }
 
 static nx_status start(nxi_gpu_shelf *shelf, nxi_diag *d) {
@@ -195,7 +321,7 @@ static nx_status start(nxi_gpu_shelf *shelf, nxi_diag *d) {
   return NX_OK;
 }
 
-nx_status nxi_gpu_matmul(nxi_gpu *g, const nxi_gpu_product *p, const uint64_t at[3], nxi_diag *d) {
+nx_status nxi_gpu_matmul(nxi_gpu *g, const nxi_gpu_product *p, const uint64_t at[4], nxi_diag *d) {
   if (nxi_gpu_blas_missing() != NULL)
     return nxi_fail(d, NX_DEVICE_UNAVAILABLE, "matmul", "%s", missing);
   nx_status status = nxi_gpu_enter(g, d);
