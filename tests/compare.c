@@ -269,9 +269,12 @@ static nx_status run(nxt_shop *s, const nxg_graph *g, const way *w, memory *m, n
   if (w->isa != NULL && !nxi_target_for_isa(w->isa, &target))
     snprintf(target.isa, sizeof target.isa, "%s", w->isa);
   if (s->l2_bytes > 0) target.l2_bytes = s->l2_bytes;
-  nxp_options o = {w->executor, w->fuse, w->bound,
-                   &target,     2,       w->executor == NXP_LLVM ? s->kernels : NULL,
-                   false,       NULL};
+  nxp_options o = {.executor = w->executor,
+                   .fuse = w->fuse,
+                   .bound_interp = w->bound,
+                   .target = &target,
+                   .threads = 2,
+                   .kernels = w->executor == NXP_LLVM ? s->kernels : NULL};
   nxp_plan *plan = NULL;
   nx_status status = nxp_plan_create(g, &o, NULL, NULL, &plan, NULL, d);
   s->plans++;
@@ -439,7 +442,8 @@ nxg_graph *nxt_parse(const char *text, nx_dtype t, const int64_t *numbers) {
 }
 
 nxt_plan_size nxt_plan(nxg_graph *g) {
-  nxp_options o = {NXP_KERNEL_INTERP, true, false, nxi_target_host(), 2, NULL, false, NULL};
+  nxp_options o = {
+      .executor = NXP_KERNEL_INTERP, .fuse = true, .target = nxi_target_host(), .threads = 2};
   nxp_compile_report report = {0};
   nxp_plan *plan = NULL;
   nxi_diag d;

@@ -254,8 +254,12 @@ static nx_status run_plan(nxt_trial *t, const nxt_config *config, int32_t thread
   nxi_target target = *nxi_target_host();
   if (config->isa != NULL && !nxi_target_for_isa(config->isa, &target))
     snprintf(target.isa, sizeof target.isa, "%s", config->isa);
-  nxp_options o = {config->executor, config->fuse, config->bound, &target, threads,
-                   kernels,          false,        NULL,          false};
+  nxp_options o = {.executor = config->executor,
+                   .fuse = config->fuse,
+                   .bound_interp = config->bound,
+                   .target = &target,
+                   .threads = threads,
+                   .kernels = kernels};
   nxp_plan *plan = NULL;
   exchange(t->g, config->exchanged);
   nx_status status = nxp_plan_create(t->g, &o, NULL, NULL, &plan, report, d);

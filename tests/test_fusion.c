@@ -254,7 +254,8 @@ static void whole_sums_are_split(void **state) {
 /* ---- what must not be fused */
 
 static char *kernels_of(nxg_graph *g) {
-  nxp_options o = {NXP_KERNEL_INTERP, true, false, nxi_target_host(), 2, NULL, false, NULL};
+  nxp_options o = {
+      .executor = NXP_KERNEL_INTERP, .fuse = true, .target = nxi_target_host(), .threads = 2};
   nxi_text text = {0};
   nxi_diag d;
   nxi_diag_clear(&d);

@@ -235,7 +235,12 @@ static bool run_on(const struct executor *e, const nxg_graph *g, port *in, port 
   if (e->kind == NXP_LLVM && nxl_unavailable() != NULL) return false;
   if (e->kind == NXP_LLVM) assert_int_equal(nxi_kernel_cache_create("", &kernels, &d), NX_OK);
   const nxi_target *target = e->kind == NXP_LLVM ? nxi_target_host() : &fixed_target;
-  nxp_options o = {e->kind, true, e->bound, target, 1, kernels, false, NULL, false};
+  nxp_options o = {.executor = e->kind,
+                   .fuse = true,
+                   .bound_interp = e->bound,
+                   .target = target,
+                   .threads = 1,
+                   .kernels = kernels};
   if (nxp_plan_create(g, &o, NULL, NULL, &plan, NULL, &d) != NX_OK)
     fail_msg("%s: %s", e->name, d.message);
   void *temporary = aligned_alloc(64, (size_t)(nxp_plan_temporary_bytes(plan) + 127) / 64 * 64);

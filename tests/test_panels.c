@@ -27,7 +27,8 @@ static int occurrences(const char *text, const char *word) {
 /* How many operands a plan for two threads makes in panels. */
 static int panels_of(const char *text, bool whole) {
   nxi_target target = small_target();
-  nxp_options o = {NXP_KERNEL_INTERP, true, false, &target, 2, NULL, whole, NULL};
+  nxp_options o = {
+      .executor = NXP_KERNEL_INTERP, .fuse = true, .target = &target, .threads = 2, .whole = whole};
   nxg_graph *g = nxt_parse(text, 0, NULL);
   nxi_text plan = {0};
   nxi_diag d;
@@ -337,7 +338,11 @@ static void close_run(run *r) {
 
 static nx_status make_plan(const run *r, bool bound, nxp_plan **plan, nxi_diag *d) {
   nxi_target target = small_target();
-  nxp_options o = {NXP_KERNEL_INTERP, true, bound, &target, 2, NULL, false, NULL};
+  nxp_options o = {.executor = NXP_KERNEL_INTERP,
+                   .fuse = true,
+                   .bound_interp = bound,
+                   .target = &target,
+                   .threads = 2};
   nxi_diag_clear(d);
   return nxp_plan_create(r->g, &o, NULL, NULL, plan, NULL, d);
 }
@@ -394,7 +399,8 @@ static void the_interpreter_says_it_too(void **state) {
   run r;
   nxi_diag d;
   nxp_plan *plan = NULL;
-  nxp_options o = {NXP_GRAPH_INTERP, true, false, nxi_target_host(), 1, NULL, false, NULL};
+  nxp_options o = {
+      .executor = NXP_GRAPH_INTERP, .fuse = true, .target = nxi_target_host(), .threads = 1};
   open_run(&r, GRAPH("%tame0: f32[40,20000], %tame1: f32[20000,36]", "%y",
                      " %y = matmul %tame0, %tame1\n"));
   nxi_diag_clear(&d);
