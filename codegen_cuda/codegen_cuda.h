@@ -24,6 +24,8 @@ nx_status nxu_print(const nxk_kernel *k, int64_t shared_most, nxi_text *out, nxu
 
 /* What every text begins with. Static. */
 const char *nxu_prelude(void);
+/* Code of our own that is no kernel IR, to come after it: sort.cuh. Static. */
+const char *nxu_sort_code(void);
 
 /* ---- nvrtc.c */
 /* NULL if code can be compiled here, else the reason. NX_NVRTC in the environment: the library's file. Static. */

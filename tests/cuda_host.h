@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Generated CUDA C on this processor: what a GPU gives a kernel, made of C++. A block's threads are contexts of one thread of
  * the system, switched where they wait for each other; which one goes on is drawn by chance, so that what depends on an order
- * that a GPU does not promise shows itself.
+ * that a GPU does not promise shows itself. A few blocks are under way at once, by turns: one goes on where another one waits
+ * for it (__nanosleep), and now and then at a barrier.
  *
  * Comes before the prelude and the kernels of a file; nx_host_launch<kernel> runs one. */
 #include <cmath>
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <setjmp.h>
 #include <ucontext.h>
 #include <utility>
 
@@ -17,7 +19,7 @@
 #define __forceinline__ inline
 #define __shared__
 #define __align__(n) __attribute__((aligned(n)))
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
 #define NX_ON_HOST 1
 
 struct nx_host_index {
@@ -51,38 +53,99 @@ static inline unsigned long long __umul64hi(unsigned long long a, unsigned long 
 
 /* ---- threads of a block */
 
-enum { NX_HOST_MOST = 1024, NX_HOST_STACK = 64 << 10, NX_HOST_SHARED = 256 << 10 };
+enum {
+  NX_HOST_MOST = 1024,
+  NX_HOST_STACK = 64 << 10,
+  NX_HOST_SHARED = 256 << 10,
+  NX_HOST_BLOCKS = 3
+};
 enum nx_host_state { NX_READY, NX_AT_WARP, NX_AT_BLOCK, NX_DONE };
-alignas(64) unsigned char nx_shared[NX_HOST_SHARED];
+alignas(64) unsigned char nx_shared[NX_HOST_SHARED]; /* of the block whose turn it is */
 
-static struct nx_host_thread {
-  ucontext_t context;
+struct nx_host_thread {
+  ucontext_t context; /* where it begins */
+  jmp_buf at;         /* where it goes on: without asking the system, as contexts would */
+  bool begun;
   nx_host_state state;
-  unsigned long long said; /* what it shows to its warp */
-} nx_host_threads[NX_HOST_MOST];
+  int turn;
+  unsigned long long said[2]; /* what it shows to its warp, by turns */
+};
+struct nx_host_resident {
+  nx_host_thread threads[NX_HOST_MOST];
+  unsigned char shared[NX_HOST_SHARED]; /* while it is another one's turn */
+  int number;                           /* -1: there is no block */
+};
+static nx_host_resident *nx_host_residents;
+static nx_host_thread *nx_host_threads; /* of the block whose turn it is */
 static char (*nx_host_stacks)[NX_HOST_STACK];
-__attribute__((destructor)) static void nx_host_leave() { free(nx_host_stacks); }
-static ucontext_t nx_host_main;
+__attribute__((destructor)) static void nx_host_leave() {
+  free(nx_host_stacks);
+  free(nx_host_residents);
+}
+static jmp_buf nx_host_main;
 static int nx_host_now;
+static bool nx_host_pauses; /* the thread waits for another block */
 static unsigned long long nx_host_seed = 1;
 
 static void nx_host_wait(nx_host_state state) {
   nx_host_thread *t = &nx_host_threads[nx_host_now];
   t->state = state;
-  swapcontext(&t->context, &nx_host_main);
+  if (_setjmp(t->at) == 0) _longjmp(nx_host_main, 1);
+}
+
+static void nx_host_go_on(nx_host_thread *t) {
+  if (_setjmp(nx_host_main) != 0) return;
+  if (t->begun) _longjmp(t->at, 1);
+  t->begun = true;
+  setcontext(&t->context);
 }
 
 static inline void __syncthreads() { nx_host_wait(NX_AT_BLOCK); }
+static inline void __syncwarp(unsigned = 0xffffffffu) { nx_host_wait(NX_AT_WARP); }
+static inline void __nanosleep(unsigned) {
+  nx_host_pauses = true;
+  nx_host_wait(NX_READY);
+}
 
-template <class T> static T __shfl_xor_sync(unsigned, T a, int distance) {
+/* Shows a value to the warp, which then sees what thread `of` of the block has shown. */
+template <class T> static void nx_host_show(T a) {
   static_assert(sizeof(T) <= 8, "a register or two");
-  int me = nx_host_now;
-  memcpy(&nx_host_threads[me].said, &a, sizeof a);
+  nx_host_thread *t = &nx_host_threads[nx_host_now];
+  t->turn ^= 1;
+  memcpy(&t->said[t->turn], &a, sizeof a);
   nx_host_wait(NX_AT_WARP);
-  T other;
-  memcpy(&other, &nx_host_threads[me ^ distance].said, sizeof other);
-  nx_host_wait(NX_AT_WARP);
-  return other;
+}
+template <class T> static T nx_host_seen(int of) {
+  T a;
+  memcpy(&a, &nx_host_threads[of].said[nx_host_threads[nx_host_now].turn], sizeof a);
+  return a;
+}
+template <class T> static T __shfl_xor_sync(unsigned, T a, int distance) {
+  nx_host_show(a);
+  return nx_host_seen<T>(nx_host_now ^ distance);
+}
+template <class T> static T __shfl_up_sync(unsigned, T a, int distance) {
+  nx_host_show(a);
+  return (nx_host_now & 31) >= distance ? nx_host_seen<T>(nx_host_now - distance) : a;
+}
+static inline unsigned __ballot_sync(unsigned, int a) {
+  unsigned all = 0;
+  nx_host_show(a);
+  for (int i = 0; i < 32; i++)
+    all |= (unsigned)(nx_host_seen<int>((nx_host_now & ~31) + i) != 0) << i;
+  return all;
+}
+
+static inline int __popc(unsigned a) { return __builtin_popcount(a); }
+template <class T> static T atomicAdd(T *at, T more) {
+  T old = *at;
+  *at = old + more;
+  return old;
+}
+template <class T> static T atomicCAS(T *at, T expected, T wanted) {
+  T old = *at;
+  if (old == expected) *at = wanted;
+  return old;
 }
 
 /* Threads [first, end) all wait in that state, or are done. */
@@ -113,22 +176,26 @@ static int nx_host_pick(int threads) {
   return -1;
 }
 
-static void nx_host_block(int threads) {
+/* Until the block is done, or lets another one go on: false. */
+static bool nx_host_block(int threads) {
   for (;;) {
-    for (int w = 0; w < threads; w += 32)
-      if (nx_host_all(w, w + 32, NX_AT_WARP)) nx_host_release(w, w + 32);
     int i = nx_host_pick(threads);
     if (i < 0 && nx_host_all(0, threads, NX_AT_BLOCK)) {
       nx_host_release(0, threads);
+      if (nx_host_draw(8) == 0) return false;
       continue;
     }
-    if (i < 0 && nx_host_all(0, threads, NX_DONE)) return;
+    if (i < 0 && nx_host_all(0, threads, NX_DONE)) return true;
     if (i < 0) {
       fprintf(stderr, "the threads of a block wait for each other at different places\n");
       abort();
     }
     nx_host_now = threadIdx.x = i;
-    swapcontext(&nx_host_main, &nx_host_threads[i].context);
+    nx_host_pauses = false;
+    nx_host_go_on(&nx_host_threads[i]);
+    if (nx_host_all(i & ~31, (i | 31) + 1 < threads ? (i | 31) + 1 : threads, NX_AT_WARP))
+      nx_host_release(i & ~31, (i | 31) + 1);
+    if (nx_host_pauses) return false;
   }
 }
 
@@ -140,29 +207,62 @@ static void *nx_host_given;
 static void nx_host_thread_main() {
   nx_host_entry(nx_host_given);
   nx_host_threads[nx_host_now].state = NX_DONE;
-  swapcontext(&nx_host_threads[nx_host_now].context, &nx_host_main);
+  _longjmp(nx_host_main, 1);
+}
+
+static void nx_host_begin(int slot, int number, int threads) {
+  nx_host_resident *r = &nx_host_residents[slot];
+  r->number = number;
+  memset(r->shared, 0xff, sizeof r->shared);
+  for (int i = 0; i < threads; i++) {
+    nx_host_thread *t = &r->threads[i];
+    getcontext(&t->context);
+    t->context.uc_stack.ss_sp = nx_host_stacks[slot * NX_HOST_MOST + i];
+    t->context.uc_stack.ss_size = NX_HOST_STACK;
+    t->context.uc_link = NULL;
+    t->begun = false;
+    makecontext(&t->context, nx_host_thread_main, 0);
+    t->state = NX_READY;
+    t->turn = 0;
+  }
+}
+
+/* A block that is under way, from a place drawn by chance on; -1: there is none. */
+static int nx_host_resident_pick() {
+  int start = nx_host_draw(NX_HOST_BLOCKS);
+  for (int i = 0; i < NX_HOST_BLOCKS; i++)
+    if (nx_host_residents[(start + i) % NX_HOST_BLOCKS].number >= 0)
+      return (start + i) % NX_HOST_BLOCKS;
+  return -1;
 }
 
 static void nx_host_grid(void (*entry)(void *), void *given, int blocks, int threads,
                          uint64_t seed) {
-  if (!nx_host_stacks)
-    nx_host_stacks = (char(*)[NX_HOST_STACK])malloc(sizeof *nx_host_stacks * NX_HOST_MOST);
+  if (!nx_host_stacks) {
+    nx_host_stacks =
+        (char(*)[NX_HOST_STACK])malloc(sizeof *nx_host_stacks * NX_HOST_MOST * NX_HOST_BLOCKS);
+    nx_host_residents = (nx_host_resident *)malloc(sizeof *nx_host_residents * NX_HOST_BLOCKS);
+  }
   nx_host_entry = entry;
   nx_host_given = given;
   nx_host_seed = seed;
   gridDim.x = blocks;
-  for (blockIdx.x = 0; blockIdx.x < blocks; blockIdx.x++) {
-    memset(nx_shared, 0xff, sizeof nx_shared);
-    for (int i = 0; i < threads; i++) {
-      nx_host_thread *t = &nx_host_threads[i];
-      getcontext(&t->context);
-      t->context.uc_stack.ss_sp = nx_host_stacks[i];
-      t->context.uc_stack.ss_size = NX_HOST_STACK;
-      t->context.uc_link = &nx_host_main;
-      makecontext(&t->context, nx_host_thread_main, 0);
-      t->state = NX_READY;
-    }
-    nx_host_block(threads);
+  int begun = 0, last = -1, now;
+  for (int slot = 0; slot < NX_HOST_BLOCKS; slot++) {
+    nx_host_residents[slot].number = -1;
+    if (begun < blocks) nx_host_begin(slot, begun++, threads);
+  }
+  for (; (now = nx_host_resident_pick()) >= 0; last = now) {
+    nx_host_resident *r = &nx_host_residents[now];
+    if (now != last && last >= 0 && nx_host_residents[last].number >= 0)
+      memcpy(nx_host_residents[last].shared, nx_shared, sizeof nx_shared);
+    if (now != last) memcpy(nx_shared, r->shared, sizeof nx_shared);
+    nx_host_threads = r->threads;
+    blockIdx.x = r->number;
+    if (!nx_host_block(threads)) continue;
+    r->number = -1;
+    now = -1; /* what it leaves in shared memory is nobody's */
+    if (begun < blocks) nx_host_begin((int)(r - nx_host_residents), begun++, threads);
   }
 }
 

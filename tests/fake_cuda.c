@@ -161,6 +161,12 @@ EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *
   memmove(nxt_fake_host(to), nxt_fake_host(from), bytes);
   return 0;
 }
+EXPORT int cuMemsetD8Async(uint64_t at, unsigned char value, size_t bytes, void *stream) {
+  (void)stream;
+  INSIDE;
+  memset(nxt_fake_host(at), value, bytes);
+  return 0;
+}
 
 /* ---- modules: an image is a mark, the length of a text, the text */
 
@@ -246,6 +252,10 @@ EXPORT int cuModuleLoadData(void **out, const void *image) {
   uint64_t hash = hash_of(text, size);
   module *m = modules;
   while (m != NULL && m->hash != hash) m = m->next;
+  if (fake.seen != NULL) {
+    static module nothing;
+    m = &nothing;
+  }
   if (m == NULL) {
     char *own = strndup(text, size);
     const char *kept = getenv("NXT_PAPER_KEEP");
@@ -270,6 +280,8 @@ EXPORT int cuModuleGetFunction(void **function, void *m, const char *name) {
   char entry[128];
   INSIDE;
   snprintf(entry, sizeof entry, "enter_%s", name);
+  *function = m;
+  if (fake.seen != NULL) return 0;
   *function = dlsym(((module *)m)->library, entry);
   return *function != NULL ? 0 : 500;
 }
@@ -315,6 +327,7 @@ EXPORT int nvrtcCreateProgram(void **out, const char *source, const char *name, 
   CALL;
   program *p = malloc(sizeof *p);
   if (p == NULL) return 1;
+  if (fake.seen != NULL) fake.seen(source);
   *p = (program){strdup(source), strlen(source)};
   *out = p;
   return 0;

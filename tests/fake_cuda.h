@@ -16,8 +16,9 @@ typedef struct nxt_fake {
   int64_t memory, allocations; /* live bytes and pieces */
   int64_t modules, streams, contexts, handles, products;
   int64_t rows_added, matrices_added; /* by products */
-  int64_t launches, most_memory; /* most_memory: more is refused; 0: no limit */
-  char failed[64];               /* the function that was made to fail */
+  int64_t launches, most_memory;      /* most_memory: more is refused; 0: no limit */
+  char failed[64];                    /* the function that was made to fail */
+  void (*seen)(const char *source);   /* or NULL: gets what is compiled, of which no code is made */
 } nxt_fake;
 
 /* Exported by the library. */

@@ -33,6 +33,8 @@ typedef struct nxi_gpu_functions {
   void (*release)(void *state); /* NULL: nothing to release */
 } nxi_gpu_functions;
 
+extern const nxi_gpu_functions nxi_gpu_sort_functions; /* sort.c */
+
 /* Who does the call. NULL: the host. */
 const nxi_gpu_functions *nxi_gpu_call_functions(const nxi_gpu *g, const nxg_call *call);
 

@@ -368,6 +368,14 @@ nx_status nxi_gpu_copy(nxi_gpu *g, uint64_t to, uint64_t from, int64_t bytes, nx
   return result == 0 ? NX_OK : refused(g, result, "copying on it", d);
 }
 
+nx_status nxi_gpu_clear(nxi_gpu *g, uint64_t at, int64_t bytes, nxi_diag *d) {
+  nx_status status = bytes > 0 ? nxi_gpu_enter(g, d) : NX_OK;
+  if (status != NX_OK || bytes <= 0) return status;
+  int result = g->cuda->memory_set(at, 0, (size_t)bytes, g->stream);
+  nxi_gpu_leave(g);
+  return result == 0 ? NX_OK : refused(g, result, "clearing memory", d);
+}
+
 /* ---- code */
 
 static int load_function(nxi_gpu_code *c, const void *cubin, const char *entry) {

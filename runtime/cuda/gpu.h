@@ -43,6 +43,8 @@ nx_status nxi_gpu_upload(nxi_gpu *g, uint64_t to, const void *from, int64_t byte
 nx_status nxi_gpu_download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, const nxi_poll *poll,
                            nxi_diag *d);
 nx_status nxi_gpu_copy(nxi_gpu *g, uint64_t to, uint64_t from, int64_t bytes, nxi_diag *d);
+/* Zeros. */
+nx_status nxi_gpu_clear(nxi_gpu *g, uint64_t at, int64_t bytes, nxi_diag *d);
 /* Until everything that was started has ended. poll may be NULL. NX_INTERRUPTED, NX_DEVICE_LOST. */
 nx_status nxi_gpu_wait(nxi_gpu *g, const nxi_poll *poll, nxi_diag *d);
 

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: ISC */
+/* NVRTC compiles CUDA C of our own, as the runtime instantiates it for operations on all types, and no kernel keeps values of its
+ * threads in memory. A child of this process, in which driver and compiler are on paper (fake_cuda.h), collects the texts.
+ * test_cuda_own_compile ARCH [EVERY]: one of so many texts. NXT_ONLY in the environment: those whose instance has this in it;
+ * NXT_SHOW: say how many registers. Without NVRTC: skipped, with the reason. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "codegen_cuda/codegen_cuda.h"
+#include "fake_cuda.h"
+#include "runtime/cuda/maker.h"
+#include "runtime/cuda/own_code.h"
+#include "runtime/cuda/sort.h"
+
+/* ---- the child */
+
+static FILE *to_parent;
+
+static void tell(const char *source) {
+  size_t size = strlen(source) + 1;
+  fwrite(&size, sizeof size, 1, to_parent);
+  fwrite(source, size, 1, to_parent);
+}
+
+static bool sorts(nxi_gpu *g) {
+  static const nx_dtype types[] = {NX_U8,  NX_F8E4M3, NX_U16, NX_F16, NX_U32,
+                                   NX_F32, NX_U64,    NX_F64, NX_C64, NX_C128};
+  static const int64_t shapes[][3] = {
+      {9, 10, 1}, {1, 4000, 1}, {1, 2000, 1}, {1, 100000, 2}, {1, (int64_t)1 << 31, 1}};
+  for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+      for (int indices = 0; indices < 2; indices++) {
+        nxi_gpu_sort_shape shape = {.dtype = types[t],
+                                    .indices = indices != 0,
+                                    .outer = shapes[i][0],
+                                    .length = shapes[i][1] - indices,
+                                    .inner = shapes[i][2]};
+        nxi_gpu_sort *s = NULL;
+        int64_t bytes;
+        if (nxi_gpu_sort_create(g, &shape, &s, &bytes, NULL) != NX_OK) return false;
+        nxi_gpu_sort_destroy(s);
+      }
+  return true;
+}
+
+static bool collect(void) {
+  nxi_gpu *g = NULL;
+  nxi_kernel_cache *kernels = NULL;
+  nxt_fake_state *find = NULL;
+  setenv("NX_CUDA", NXT_FAKE, 1);
+  setenv("NX_NVRTC", NXT_FAKE, 1);
+  void *library = dlopen(NXT_FAKE, RTLD_NOW);
+  if (library != NULL) *(void **)&find = dlsym(library, "nxt_fake_cuda");
+  if (find == NULL || nxi_gpu_open(0, 0, &g, NULL) != NX_OK) return false;
+  if (nxi_kernel_cache_create_for(&nxi_gpu_maker, g, "", &kernels, NULL) != NX_OK) return false;
+  nxi_gpu_set_kernels(g, kernels);
+  find()->seen = tell;
+  bool good = sorts(g);
+  nxi_kernel_cache_destroy(kernels);
+  nxi_gpu_close(g);
+  return good;
+}
+
+/* ---- the parent */
+
+static int n_texts, every, failures;
+static int64_t most_registers;
+
+static void compile(const char *source, const char *arch) {
+  nxu_use use = {0, 0};
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  const char *instance = strstr(source, "\ntypedef nx_");
+  const char *only = getenv("NXT_ONLY");
+  if (only != NULL && strstr(instance, only) == NULL) return;
+  bool good = nxu_measure(source, "own", arch, &use, &d) == NX_OK;
+  if (!good) printf("%s\n%s\n", d.message, instance);
+  if (use.stack_bytes > 0)
+    printf("%lld bytes of a thread's values are in memory\n%s\n", (long long)use.stack_bytes,
+           instance);
+  if (getenv("NXT_SHOW") != NULL)
+    printf("%lld registers\n%s\n", (long long)use.registers, instance);
+  if (use.registers > most_registers) most_registers = use.registers;
+  failures += !good || use.stack_bytes > 0;
+}
+
+int main(int argc, char **argv) {
+  const char *arch = argc > 1 ? argv[1] : "sm_90";
+  int pipes[2], status = 0;
+  size_t size;
+  every = argc > 2 ? atoi(argv[2]) : 1;
+  if (pipe(pipes) != 0) return 1;
+  pid_t child = fork();
+  if (child == 0) {
+    close(pipes[0]);
+    to_parent = fdopen(pipes[1], "w");
+    bool good = to_parent != NULL && collect();
+    _exit(fclose(to_parent) == 0 && good ? 0 : 1);
+  }
+  close(pipes[1]);
+  FILE *in = fdopen(pipes[0], "r");
+  bool skipped = nxu_unavailable() != NULL;
+  while (in != NULL && fread(&size, sizeof size, 1, in) == 1) {
+    char *source = malloc(size);
+    if (source == NULL || fread(source, size, 1, in) != 1) return 1;
+    if (!skipped && n_texts % every == 0) compile(source, arch);
+    n_texts++;
+    free(source);
+  }
+  if (waitpid(child, &status, 0) != child || status != 0) return 1;
+  if (skipped) printf("%s\n", nxu_unavailable());
+  printf("%d texts, each %dth compiled for %s, %lld registers at most, %d failures\n", n_texts,
+         every, arch, (long long)most_registers, failures);
+  return skipped ? 77 : failures != 0 || n_texts == 0;
+}
