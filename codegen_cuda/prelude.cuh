@@ -118,18 +118,17 @@ NX_INLINE float nx_min(float a, float b) {
 #endif
 
 /* a * 2^b, rounded once: the first product is exact, or the result is 0 or infinite anyway. */
-NX_INLINE float nx_power_of_two(float n) {
-  return nx_bitcast<float>((nx_u32)((int)n + 127) << 23);
+NX_INLINE float nx_times_power(float a, int n) {
+  return a * nx_bitcast<float>((nx_u32)(n + 127) << 23);
 }
-NX_INLINE double nx_power_of_two(double n) {
-  return nx_bitcast<double>((nx_u64)((nx_i64)n + 1023) << 52);
+NX_INLINE double nx_times_power(double a, int n) {
+  return a * nx_bitcast<double>((nx_u64)(n + 1023) << 52);
 }
+NX_INLINE float nx_clamp(float a, float most) { return fminf(fmaxf(a, -most), most); }
+NX_INLINE double nx_clamp(double a, double most) { return fmin(fmax(a, -most), most); }
 template <class T> NX_INLINE T nx_ldexp(T a, T b) {
-  const T limit = sizeof(T) == 8 ? (T)2044 : (T)252;
-  T n = b < -limit ? -limit : b > limit ? limit : b;
-  if (b != b) return b;
-  T half = nx_trunc(n * (T)0.5);
-  return a * nx_power_of_two(half) * nx_power_of_two(n - half);
+  const int n = (int)nx_clamp(b, sizeof(T) == 8 ? (T)2044 : (T)252), half = n / 2;
+  return b != b ? b : nx_times_power(nx_times_power(a, half), n - half);
 }
 
 /* Truncated, saturated, NaN to 0. */

@@ -4,7 +4,7 @@
  * contiguous along, short runs and scans. LOCAL arrays have a column for each thread. */
 #include "bind.h"
 
-enum { WORD_BYTES = 16, MOST_CODE = 400, FEW_BLOCKS = 256, MOST_PASSES = 4 };
+enum { WORD_BYTES = 16, MOST_CODE = 200, FEW_BLOCKS = 256, MOST_PASSES = 4 };
 
 typedef struct points {
   int64_t n;        /* points of the part; -1: up to a parameter */
