@@ -178,6 +178,60 @@ static void test_columns(void **state) {
   check(columns(NXK_MAX, NXK_ORDER_PLAIN, NX_I8, 3000, 40, false));
 }
 
+/* ---- rows whose elements stay with their threads, behind `code` quotients each */
+
+static nxk_kernel *rows(int64_t n, int64_t run, int code) {
+  nxk_kernel *k = nxk_create(NXK_LOGICAL, "rows");
+  uint32_t x = nxk_add_buffer(k, NXK_IN, NX_F32, n * run),
+           y = nxk_add_buffer(k, NXK_OUT, NX_F32, n * run),
+           own = nxk_add_buffer(k, NXK_LOCAL, NX_F32, run);
+  nxk_begin_part(k);
+  nxk_value i = nxk_begin_range(k, NXK_OUTER, n), j = nxk_begin_range(k, NXK_REDUCE, run);
+  nxk_value v = load2(k, x, i, run, j, 1);
+  for (int c = 0; c < code; c++)
+    v = nxk_scalar(k, NXK_div, 0, v, nxk_const_f(k, NX_F32, 1.5 + c), NXK_NONE);
+  store1(k, own, j, 1, v);
+  nxk_value least = nxk_reduce(k, NXK_MIN, NXK_ORDER_PLAIN, v, NXK_NONE);
+  nxk_end(k);
+  j = nxk_begin_range(k, NXK_MAP, run);
+  store2(k, y, i, run, j, 1, sub(k, load1(k, own, 0, j, 1), least));
+  end_all(k, 3);
+  return k;
+}
+
+static bool is_written_out(const nxk_kernel *k, nxk_op op) {
+  uint32_t depth = 0;
+  for (nxk_value v = 0; v < k->n_instrs; v++) {
+    const nxk_instr *in = &k->instrs[v];
+    depth += in->op == NXK_for && k->loops[in->imm].unroll;
+    depth -= in->op == NXK_end && k->instrs[in->block].op == NXK_for &&
+             k->loops[k->instrs[in->block].imm].unroll;
+    if (in->op == op && depth > 0) return true;
+  }
+  return false;
+}
+
+/* Of long code that is written out for each element more is alive at once than there are registers. */
+static void test_long_code(void **state) {
+  (void)state;
+  for (int code = 1; code <= 40; code += 39) {
+    for (int t = 4; t < TARGETS; t++) {
+      nxi_diag d;
+      nxi_diag_clear(&d);
+      nxk_kernel *k = rows(3, 900, code), *bound = bind_for(k, &targets[t], &d);
+      assert_non_null(bound);
+      bool own = false;
+      for (uint32_t i = 0; i < bound->n_buffers; i++) own = own || bound->buffers[i].own;
+      assert_int_equal(own, code == 1);
+      assert_int_equal(is_written_out(bound, NXK_div), code == 1);
+      nxk_destroy(bound);
+      nxk_destroy(k);
+    }
+    check(rows(3, 900, code));
+    check(rows(40, 300, code));
+  }
+}
+
 static void test_exhausted_memory(void **state) {
   (void)state;
   static const line scanned = {NXK_SUM, NXK_MAX, NXK_ORDER_PLAIN, NX_F32, 1, 3, 2500, false};
@@ -188,9 +242,10 @@ static void test_exhausted_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_squares), cmocka_unit_test(test_what_takes_squares),
-      cmocka_unit_test(test_points),  cmocka_unit_test(test_lines),
-      cmocka_unit_test(test_columns), cmocka_unit_test(test_exhausted_memory),
+      cmocka_unit_test(test_squares),          cmocka_unit_test(test_what_takes_squares),
+      cmocka_unit_test(test_points),           cmocka_unit_test(test_lines),
+      cmocka_unit_test(test_columns),          cmocka_unit_test(test_long_code),
+      cmocka_unit_test(test_exhausted_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
