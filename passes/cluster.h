@@ -47,7 +47,7 @@ typedef struct nxp_clusters {
 } nxp_clusters;
 
 /* The dtypes whose matrices a library multiplies, a bit 1 << dtype each; 0: there is none. Products of other floats are made of
- * those in f32. */
+ * those in f32. Of a complex dtype: its products are one of the parts' dtype, else two. */
 typedef uint32_t nxp_products;
 enum { NXP_PRODUCTS_OF_BLAS = 1 << NX_F32 | 1 << NX_F64 };
 

@@ -149,6 +149,16 @@ static void rewrite_update(nxg_rewrite *r, uint32_t i) {
   r->map[old] = mapped;
 }
 
+/* The product that an output is in another form, which is the same memory; UINT32_MAX: it is none. */
+static uint32_t product_of_output(const nxg_graph *g, uint32_t node) {
+  const nxg_node *n = &g->nodes[node];
+  if (n->op != NXG_view || g->nodes[n->args[0]].op != NXG_matmul) return UINT32_MAX;
+  nxg_view v;
+  nxg_node_view(g, node, &v);
+  bool whole = nxg_node_elements(n) == nxg_node_elements(&g->nodes[n->args[0]]);
+  return whole && nxg_view_is_contiguous(&v) ? n->args[0] : UINT32_MAX;
+}
+
 nx_status nxg_pass_library(const nxg_graph *g, nxp_products products, nxg_graph **out,
                            bool *changed, nxi_diag *d) {
   nxg_rewrite r;
@@ -162,8 +172,9 @@ nx_status nxg_pass_library(const nxg_graph *g, nxp_products products, nxg_graph 
     else nxg_rewrite_copy(&r, i);
   }
   for (uint32_t i = 0; i < g->n_outputs && !nxg_rewrite_failed(&r); i++) {
-    uint32_t node = g->outputs[i].node;
-    if (g->nodes[node].op == NXG_view || g->nodes[node].op == NXG_input)
+    uint32_t node = g->outputs[i].node, product = product_of_output(g, node);
+    if (product != UINT32_MAX) nxg_rewrite_map(&r, node, r.map[product]), r.changed = true;
+    else if (g->nodes[node].op == NXG_view || g->nodes[node].op == NXG_input)
       if (r.to->nodes[r.map[node]].op != NXG_copy)
         nxg_rewrite_map(&r, node, copy_of(&r, node, r.map[node]));
   }

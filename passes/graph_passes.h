@@ -25,6 +25,9 @@ nx_status nxg_pass_small_types(const nxg_graph *g, nxg_graph **out, bool *change
                                nxi_diag *d); /* i4 and u4 as bytes */
 nx_status nxg_pass_cse(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
 nx_status nxg_pass_dce(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
+/* The pass of ir/graph.h; matrix products of the complex dtypes of the mask are one real one where a library multiplies. */
+nx_status nxg_pass_types_for(const nxg_graph *g, nxp_products joined, nxg_graph **out,
+                             bool *changed, nxi_diag *d);
 nx_status nxg_pass_library(const nxg_graph *g, nxp_products products, nxg_graph **out,
                            bool *changed, nxi_diag *d); /* operands of library calls */
 

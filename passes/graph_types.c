@@ -6,6 +6,7 @@
  * Keeps: values, by definition: the interpreter of graphs runs this pass first. */
 #include <string.h>
 
+#include "graph_passes.h"
 #include "graph_types.h"
 
 /* ---- new nodes, of the shape of the old one */
@@ -441,13 +442,18 @@ static void rewrite_all(nxg_types *t) {
 }
 
 nx_status nxg_pass_types(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d) {
+  return nxg_pass_types_for(g, 0, out, changed, d);
+}
+
+nx_status nxg_pass_types_for(const nxg_graph *g, uint32_t joined, nxg_graph **out, bool *changed,
+                             nxi_diag *d) {
   uint32_t first = 0;
   while (first < g->n_nodes && !is_of_types(g, &g->nodes[first])) first++;
   if (first == g->n_nodes) {
     *out = (nxg_graph *)g;
     return NX_OK;
   }
-  nxg_types t = {.g = g};
+  nxg_types t = {.g = g, .joined = joined};
   nx_status status = nxg_rewrite_begin(&t.r, g, d);
   if (status != NX_OK) return status;
   uint32_t *tables = nxi_malloc((size_t)g->n_nodes * 3 * sizeof *tables);

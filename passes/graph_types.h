@@ -13,6 +13,7 @@ typedef struct nxg_types {
   uint32_t *part[2]; /* old complex node -> new node of a part, NXG_TYPES_NONE: not made yet */
   uint32_t *woven;   /* old complex node -> new node of both */
   uint32_t i;        /* the old node that is rewritten */
+  uint32_t joined;   /* dtypes whose matrix products are one real one, a bit 1 << dtype each */
   nx_status status;  /* what went wrong, if that is not memory */
 } nxg_types;
 

@@ -3,6 +3,7 @@
  * products so far, matrix products, elements by number, library calls. */
 #include <string.h>
 
+#include "graph_passes.h"
 #include "graph_types.h"
 
 #include "ir/library.h"
@@ -96,7 +97,9 @@ void nxg_types_products_so_far(nxg_types *t) {
   nxg_types_set_parts(t, made[0], made[1]);
 }
 
-/* ---- matrix products: two real ones over twice the inner extent, which do as many multiplications as a complex one. */
+/* ---- matrix products. Two real ones over twice the inner extent, which do as many multiplications as a complex one. Or one,
+ * as many again: of the rows of the first as they lie in memory, (re, im, re, im ..), with a matrix of twice the rows and columns,
+ * which for each element of the second has (re, im) and below (-im, re). Its rows are those of the complex result. */
 
 /* Both parts beside each other along an axis; `minus`: the second one turned. */
 static uint32_t beside(nxg_types *t, uint32_t node, int32_t axis, int first, bool minus) {
@@ -111,7 +114,103 @@ static uint32_t beside(nxg_types *t, uint32_t node, int32_t axis, int first, boo
   return nxg_rewrite_add(&t->r, t->i, NXG_cat, 2, both, &at, 1, p, n->rank, shape);
 }
 
+/* The first operand as a matrix of parts: as it lies, if its rows are dense, else it is written. */
+static uint32_t rows_of_parts(nxg_types *t, uint32_t node, nx_dtype p) {
+  const nxg_node *n = nxg_types_old(t, node);
+  int32_t last = n->rank - 1;
+  uint32_t base = n->op == NXG_view ? t->woven[n->args[0]] : NXG_TYPES_NONE;
+  nxg_view v;
+  if (base != NXG_TYPES_NONE) nxg_node_view(t->g, node, &v);
+  if (base == NXG_TYPES_NONE || v.strides[last] != 1) {
+    nxg_view_contiguous(&v, n->rank, n->shape);
+    base = nxg_types_woven(t, node);
+  }
+  v.offset *= 2;
+  for (int32_t i = 0; i < last; i++) v.strides[i] *= 2;
+  v.shape[last] *= 2;
+  v.strides[last] = 1;
+  return nxg_types_view(t, base, p, &v);
+}
+
+/* Part k of an operand [.., k, n], with `minus` turned, as [.., k, 1, n, 1]. */
+static uint32_t spread(nxg_types *t, uint32_t node, int k, bool minus) {
+  const nxg_node *n = nxg_types_old(t, node);
+  nx_dtype p = nxi_part_dtype(n->dtype);
+  int32_t last = n->rank - 1;
+  uint32_t part = nxg_types_part(t, node, k);
+  nxg_view v;
+  if (minus) part = nxg_types_add_like(t, node, NXG_neg, p, 1, &part, NULL, 0);
+  nxg_view_contiguous(&v, n->rank, n->shape);
+  v.shape[last + 1] = n->shape[last];
+  v.strides[last + 1] = 1;
+  v.shape[last] = v.shape[last + 2] = 1;
+  v.strides[last] = n->shape[last];
+  v.strides[last + 2] = 1;
+  v.rank += 2;
+  return nxg_types_view(t, part, p, &v);
+}
+
+/* That part of each element and the other beside it: [.., k, 1, n, 2] */
+static uint32_t weave(nxg_types *t, uint32_t node, int first, bool minus) {
+  const nxg_node *n = nxg_types_old(t, node);
+  int64_t shape[NXG_MAX_RANK], axis = n->rank + 1;
+  uint32_t both[2] = {spread(t, node, first, minus), NXG_TYPES_NONE};
+  both[1] = spread(t, node, 1 - first, false);
+  memcpy(shape, n->shape, n->rank * sizeof *shape);
+  shape[n->rank] = n->shape[n->rank - 1];
+  shape[n->rank - 1] = 1;
+  shape[n->rank + 1] = 2;
+  return nxg_rewrite_add(&t->r, t->i, NXG_cat, 2, both, &axis, 1, nxi_part_dtype(n->dtype),
+                         n->rank + 2, shape);
+}
+
+/* The second operand: [.., 2 k, 2 n] */
+static uint32_t squares_of_parts(nxg_types *t, uint32_t node, nx_dtype p) {
+  const nxg_node *n = nxg_types_old(t, node);
+  int64_t shape[NXG_MAX_RANK], axis = n->rank - 1;
+  uint32_t both[2] = {weave(t, node, 0, false), NXG_TYPES_NONE};
+  nxg_view v;
+  both[1] = weave(t, node, 1, true);
+  memcpy(shape, n->shape, n->rank * sizeof *shape);
+  shape[n->rank] = n->shape[n->rank - 1];
+  shape[n->rank - 1] = 2;
+  shape[n->rank + 1] = 2;
+  uint32_t all = nxg_rewrite_add(&t->r, t->i, NXG_cat, 2, both, &axis, 1, p, n->rank + 2, shape);
+  memcpy(shape, n->shape, n->rank * sizeof *shape);
+  shape[n->rank - 2] *= 2;
+  shape[n->rank - 1] *= 2;
+  nxg_view_contiguous(&v, n->rank, shape);
+  return nxg_types_view(t, all, p, &v);
+}
+
+/* Whether the product is better one: what a library multiplies. */
+static bool is_joined(const nxg_types *t, const nxg_node *n) {
+  const nxg_node *a = nxg_types_old(t, n->args[0]);
+  int64_t rows = n->shape[n->rank - 2], columns = n->shape[n->rank - 1],
+          inner = 2 * a->shape[n->rank - 1];
+  bool small = rows <= NXP_SMALL_MATMUL && columns <= NXP_SMALL_MATMUL && inner <= NXP_SMALL_MATMUL;
+  return (t->joined >> n->dtype & 1) && !small && n->rank + 2 <= NXG_MAX_RANK && inner > 0 &&
+         nxg_node_elements(n) > 0;
+}
+
+static void join_matmul(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  nx_dtype p = nxi_part_dtype(n->dtype);
+  int64_t shape[NXG_MAX_RANK];
+  nxg_view row = {.rank = 1, .shape = {2 * nxg_node_elements(n)}, .strides = {1}};
+  uint32_t args[2] = {rows_of_parts(t, n->args[0], p), NXG_TYPES_NONE};
+  args[1] = squares_of_parts(t, n->args[1], p);
+  memcpy(shape, n->shape, n->rank * sizeof *shape);
+  shape[n->rank - 1] *= 2;
+  uint32_t made = nxg_rewrite_add(&t->r, t->i, NXG_matmul, 2, args, NULL, 0, p, n->rank, shape);
+  t->woven[t->i] = nxg_types_view(t, made, p, &row);
+}
+
 void nxg_types_matmul(nxg_types *t) {
+  if (is_joined(t, nxg_types_old(t, t->i))) {
+    join_matmul(t);
+    return;
+  }
   const nxg_node *n = nxg_types_old(t, t->i);
   nx_dtype p = nxi_part_dtype(n->dtype);
   uint32_t made[2];

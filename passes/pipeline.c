@@ -93,14 +93,20 @@ nx_status nxp_ask(const nxi_poll *poll, nxi_diag *d) {
 
 /* ---- graph passes */
 
-/* Runs one pass on *g, which it replaces; `owned` says whether *g may be freed. NULL: the one of library calls. */
+static nx_status apply_pass(int row, nxg_pass pass, nxp_products products, const nxg_graph *g,
+                            nxg_graph **next, nxi_diag *d) {
+  bool changed = false;
+  if (row == NXP_PASS_types) return nxg_pass_types_for(g, products, next, &changed, d);
+  if (row == NXP_PASS_library) return nxg_pass_library(g, products, next, &changed, d);
+  return pass(g, next, &changed, d);
+}
+
+/* Runs one pass on *g, which it replaces; `owned` says whether *g may be freed. NULL: one that asks for the products. */
 static nx_status run_graph_pass(int row, nxg_pass pass, nxp_products products, const nxg_graph **g,
                                 bool *owned, nxi_diag *d) {
   if (is_skipped(row)) return NX_OK;
   nxg_graph *next = NULL;
-  bool changed = false;
-  nx_status status = pass != NULL ? pass(*g, &next, &changed, d)
-                                  : nxg_pass_library(*g, products, &next, &changed, d);
+  nx_status status = apply_pass(row, pass, products, *g, &next, d);
   if (status != NX_OK) return status;
   if (next == *g) return NX_OK; /* checked already */
   if (*owned) nxg_destroy((nxg_graph *)*g);
@@ -116,12 +122,18 @@ nx_status nxp_run_graph_passes(const nxg_graph *recorded, bool optimise, nxp_pro
     nxg_pass pass;
     bool always;
   } passes[] = {
-      {NXP_PASS_types, nxg_pass_types, true},   {NXP_PASS_small_types, nxg_pass_small_types, true},
-      {NXP_PASS_checks, nxg_pass_checks, true}, {NXP_PASS_scans, nxg_pass_scans, false},
-      {NXP_PASS_views, nxg_pass_views, true},   {NXP_PASS_runs, nxg_pass_runs, true},
-      {NXP_PASS_fold, nxg_pass_fold, false},    {NXP_PASS_algebra, nxg_pass_algebra, false},
-      {NXP_PASS_library, NULL, true},           {NXP_PASS_views, nxg_pass_views, true},
-      {NXP_PASS_cse, nxg_pass_cse, false},      {NXP_PASS_dce, nxg_pass_dce, false},
+      {NXP_PASS_types, NULL, true},
+      {NXP_PASS_small_types, nxg_pass_small_types, true},
+      {NXP_PASS_checks, nxg_pass_checks, true},
+      {NXP_PASS_scans, nxg_pass_scans, false},
+      {NXP_PASS_views, nxg_pass_views, true},
+      {NXP_PASS_runs, nxg_pass_runs, true},
+      {NXP_PASS_fold, nxg_pass_fold, false},
+      {NXP_PASS_algebra, nxg_pass_algebra, false},
+      {NXP_PASS_library, NULL, true},
+      {NXP_PASS_views, nxg_pass_views, true},
+      {NXP_PASS_cse, nxg_pass_cse, false},
+      {NXP_PASS_dce, nxg_pass_dce, false},
   };
   const nxg_graph *g = recorded;
   bool owned = false;

@@ -104,6 +104,54 @@ static void types(void **state) {
             1, -1);
 }
 
+/* ---- complex ones: one product of the library, and a kernel that writes the second operand */
+
+static nx_tensor *pairs(nx_dtype part, int32_t rank, const int64_t *shape, uint32_t seed) {
+  nx_tensor *z =
+      GOOD(nx_complex(numbers(part, rank, shape, seed), numbers(part, rank, shape, seed + 7)));
+  OK(nx_realize(ctx, &z, 1, NULL));
+  return z;
+}
+#define PAIRS(part, seed, ...) pairs((part), NX_SHAPE(__VA_ARGS__), (seed))
+
+static void complex_product(nx_tensor *a, nx_tensor *b, double unit, size_t n, int products,
+                            int kernels) {
+  nx_tensor *c = GOOD(nx_matmul(a, b)), *x = GOOD(nx_cast(nx_to_device(a, 0), NX_C128)),
+            *y = GOOD(nx_cast(nx_to_device(b, 0), NX_C128)), *exact = GOOD(nx_matmul(x, y)),
+            *size = GOOD(nx_matmul(nx_real(nx_abs(x)), nx_real(nx_abs(y))));
+  int64_t before = fake->products, launches = fake->launches;
+  OK(nx_realize(ctx, &c, 1, NULL));
+  assert_int_equal(fake->products - before, products);
+  assert_int_equal(fake->launches - launches, kernels);
+  double *most = wide_values(size, n);
+  for (int k = 0; k < 2; k++) {
+    double *is = wide_values(k ? nx_imag(nx_to_device(c, 0)) : nx_real(nx_to_device(c, 0)), n),
+           *wanted = wide_values(k ? nx_imag(exact) : nx_real(exact), n);
+    for (size_t i = 0; i < n; i++)
+      assert_true(fabs(is[i] - wanted[i]) <= 2 * (K + 1) * unit * most[i]);
+    free(is);
+    free(wanted);
+  }
+  free(most);
+}
+
+static void complex_products(void **state) {
+  (void)state;
+  nx_tensor *a = PAIRS(NX_F32, 70, M, K), *b = PAIRS(NX_F32, 71, K, N),
+            *big = PAIRS(NX_F32, 72, 50, 60), *some = PAIRS(NX_F32, 73, 2, M, K);
+  double unit = 0x1p-24;
+  complex_product(a, b, unit, M * N, 1, 1);
+  complex_product(window(big, 3, 5, M, K, 1), b, unit, M * N, 1, 1);
+  complex_product(turned(PAIRS(NX_F32, 74, K, M), 2), b, unit, M * N, 1, 2); /* written first */
+  complex_product(a, turned(PAIRS(NX_F32, 75, N, K), 2), unit, M * N, 1, 1);
+  complex_product(some, PAIRS(NX_F32, 76, 2, K, N), unit, 2 * M * N, 1, 1);
+  complex_product(nx_conj(a), b, unit, M * N, 1, 2);
+  complex_product(PAIRS(NX_F64, 77, M, K), PAIRS(NX_F64, 78, K, N), 0x1p-53, M * N, 1, 1);
+  complex_product(PAIRS(NX_F32, 79, 5, 6), PAIRS(NX_F32, 80, 6, 7), unit, 35, 0, 2);
+}
+
+/* ---- layouts */
+
 static void layouts(void **state) {
   static const nx_dtype types[] = {NX_F32, NX_F16};
   (void)state;
@@ -349,6 +397,7 @@ static void every_call_fails(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(types),
+      IN_SCOPE(complex_products),
       IN_SCOPE(layouts),
       IN_SCOPE(alignments),
       IN_SCOPE(batches),

@@ -71,7 +71,7 @@ const char *nxi_gpu_blas_missing(void) {
 }
 
 uint32_t nxi_gpu_blas_dtypes(const char *arch) {
-  uint32_t all = 1u << NX_F32 | 1u << NX_F64 | 1u << NX_F16;
+  uint32_t all = 1u << NX_F32 | 1u << NX_F64 | 1u << NX_F16 | 1u << NX_C64 | 1u << NX_C128;
   bool has_bf16 = strncmp(arch, "sm_", 3) == 0 && atoi(arch + 3) >= 80;
   return has_bf16 ? all | 1u << NX_BF16 : all;
 }

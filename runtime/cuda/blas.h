@@ -28,7 +28,7 @@ typedef struct nxi_gpu_product {
 
 /* NULL if there is cuBLASLt, else the reason. NX_CUBLAS in the environment names another library. Static. */
 const char *nxi_gpu_blas_missing(void);
-/* The dtypes that it multiplies on a GPU of that kind ("sm_90"): a bit 1 << dtype each. */
+/* The dtypes that it multiplies on a GPU of that kind ("sm_90"): a bit 1 << dtype each; complex ones as matrices of parts. */
 uint32_t nxi_gpu_blas_dtypes(const char *arch);
 /* Starts the product. at: of a, b, c, and what is added. */
 nx_status nxi_gpu_matmul(nxi_gpu *g, const nxi_gpu_product *p, const uint64_t at[4], nxi_diag *d);
