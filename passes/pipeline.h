@@ -12,9 +12,10 @@
 /* What the process wants to see. runtime/debug.c fills it before anything is compiled; nx_debug_set changes verify and
  * roundtrip, and what `wants` says, at any time. */
 typedef struct nxp_debug {
-  _Atomic bool verify;    /* verify the IR after every pass */
-  _Atomic bool roundtrip; /* print, parse and print again after every pass: the same bytes */
-  uint32_t skip;          /* passes to leave out, a bit for each row of nxp_passes */
+  _Atomic bool verify;       /* verify the IR after every pass */
+  _Atomic bool roundtrip;    /* print, parse and print again after every pass: the same bytes */
+  _Atomic bool step_by_step; /* no launch of a GPU is a graph */
+  uint32_t skip;             /* passes to leave out, a bit for each row of nxp_passes */
   /* Called with every stage ("clusters", "kernels", "bound", "llvm", "asm", "plan") as it comes about if it `wants` it;
    * both NULL: nothing is shown. A failure of `show` is one of what the stage belongs to. */
   bool (*wants)(const char *stage);

@@ -162,6 +162,7 @@ nx_status nxp_plan_create(const nxg_graph *g, const nxp_options *o, int32_t (*po
   if (p->outputs == NULL) status = nxi_oom(d);
   else if (o->executor == NXP_GRAPH_INTERP) status = create_program(p, g, d);
   else status = create_steps(p, g, &(nxi_poll){poll, poll_user}, report, d);
+  if (status == NX_OK && !nxp_graphs_create(p)) status = nxi_oom(d);
   if (status == NX_OK) status = show_plan(p, g->name, d);
   if (report != NULL) /* what is not compiling */
     report->pass_ms += milliseconds() - start - (report->compile_ms - compile);
@@ -185,6 +186,7 @@ static void release_code(nxp_step *step) {
 
 void nxp_plan_destroy(nxp_plan *p) {
   if (p == NULL) return;
+  nxp_graphs_destroy(p->graphs);
   for (uint32_t i = 0; i < p->n_steps; i++) {
     release_code(&p->steps[i]);
     if (p->steps[i].epilogue != NULL) release_code(p->steps[i].epilogue);

@@ -65,6 +65,7 @@ typedef struct nxp_launch {
   void *poll_user;
   bool keep_outputs;   /* what lies in the outputs' memory is needed again if the launch fails */
   struct nxi_gpu *gpu; /* all addresses are its; NULL: this machine's */
+  uint64_t *graph_launches; /* counts the graphs of the GPU that were launched; NULL: nobody asks */
 } nxp_launch;
 /* Runs every step. Once memory of an input is being overwritten nothing in the plan can fail or be interrupted; with
  * keep_outputs the same is true of outputs, if the plan is sure. */

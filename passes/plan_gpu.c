@@ -208,17 +208,29 @@ static nx_status run_step(const gpu_run *r) {
   }
 }
 
-nx_status nxp_plan_launch_gpu(const nxp_plan *p, const nxp_launch *l, nxi_diag *d) {
-  nxi_poll poll = {l->poll, l->poll_user}, none = {NULL, NULL};
-  gpu_run r = {.plan = p, .launch = l, .poll = &poll, .d = d};
+nx_status nxp_start_steps(const nxp_plan *p, const nxp_launch *l, const nxi_poll *poll,
+                          nxi_diag *d) {
+  nxi_poll none = {NULL, NULL};
+  gpu_run r = {.plan = p, .launch = l, .poll = poll, .d = d};
   nx_status status = NX_OK;
-  uint32_t saved = nxi_fp_enter();
   for (uint32_t i = 0; i < p->n_steps && status == NX_OK; i++) {
     r.step = &p->steps[i];
     if (r.step->overwrites || (l->keep_outputs && r.step->stores)) r.poll = &none;
-    if (r.poll == &poll) status = nxp_ask(&poll, d);
+    if (r.poll == poll) status = nxp_ask(poll, d);
     if (status == NX_OK) status = run_step(&r);
   }
+  return status;
+}
+
+nx_status nxp_plan_launch_gpu(const nxp_plan *p, const nxp_launch *l, nxi_diag *d) {
+  nxi_poll poll = {l->poll, l->poll_user};
+  bool done = false;
+  nx_status status = nxi_gpu_enter(l->gpu, d);
+  if (status != NX_OK) return status;
+  uint32_t saved = nxi_fp_enter();
+  status = nxp_launch_graph(p, l, &done, d);
+  if (status == NX_OK && !done) status = nxp_start_steps(p, l, &poll, d);
   nxi_fp_leave(saved);
+  nxi_gpu_leave(l->gpu);
   return status;
 }

@@ -130,7 +130,8 @@ struct nxp_plan {
   int64_t temporary_bytes, scratch_offset, scratch_bytes;
   int32_t threads;
   int64_t work;
-  bool checks; /* a step may find a bad index */
+  bool checks;               /* a step may find a bad index */
+  struct nxp_graphs *graphs; /* plan_graphs.c; NULL: there will be none */
 };
 
 /* plan.c */
@@ -171,6 +172,14 @@ nx_status nxp_report_check(const nxp_step *s, int64_t found, nxi_diag *d);
 nx_status nxp_run_gpu_product(const nxp_step *s, nxi_gpu *gpu, const uint64_t at[4], nxi_diag *d);
 /* plan_gpu.c */
 nx_status nxp_plan_launch_gpu(const nxp_plan *p, const nxp_launch *l, nxi_diag *d);
+
+nx_status nxp_start_steps(const nxp_plan *p, const nxp_launch *l, const nxi_poll *poll,
+                          nxi_diag *d);
+/* plan_graphs.c. False without memory. */
+bool nxp_graphs_create(nxp_plan *p);
+void nxp_graphs_destroy(struct nxp_graphs *all); /* NULL is allowed */
+/* *done: the launch is a graph's, which has been started. Otherwise the steps have to be. */
+nx_status nxp_launch_graph(const nxp_plan *p, const nxp_launch *l, bool *done, nxi_diag *d);
 
 /* plan_call_run.c. buffers: operands, results, scratch of the call, scratch of all threads. */
 nx_status nxp_run_call(const nxp_call *call, void *const *buffers, nxi_pool *pool,

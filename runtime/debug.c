@@ -205,6 +205,7 @@ static void apply(uint32_t f) {
   atomic_store(&shown_since, f & all_stages ? atomic_fetch_add(&requests, 1) + 1 : 0);
   nxp_debugging.verify = f & NXI_DEBUG_verify;
   nxp_debugging.roundtrip = f & NXI_DEBUG_roundtrip;
+  nxp_debugging.step_by_step = f & NXI_DEBUG_nographs;
 }
 
 static void read_executor(const char *name) {

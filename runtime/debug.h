@@ -30,6 +30,7 @@
   X(nan, "interpret, and name the first operation that makes a NaN")     \
   X(nofuse, "one kernel an operation")                                   \
   X(nopanels, "operands of products are written whole")                  \
+  X(nographs, "kernels of a GPU are launched one by one" NXI_NO_CUDA)    \
   X(help, "this table")
 
 enum {

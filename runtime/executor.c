@@ -339,7 +339,8 @@ static nx_status launch(nxi_run *run, const nxp_plan *plan, bool deaf, nxi_diag 
                   .temporary = temporary,
                   .gpu = gpu,
                   .pool = c->pool,
-                  .keep_outputs = lands_on_precious(run)};
+                  .keep_outputs = lands_on_precious(run),
+                  .graph_launches = &run->report->graph_launches};
   if (run->options && !deaf) {
     l.poll = run->options->poll;
     l.poll_user = run->options->user;

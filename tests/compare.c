@@ -250,8 +250,10 @@ static nx_status launch(nxt_shop *s, const nxg_graph *g, const nxp_plan *plan, b
     destination[i] = outputs[i].in_place_of < 0 ? m->outputs[i] : NULL;
   int64_t bytes = nxp_plan_temporary_bytes(plan);
   unsigned char *temporary = nxt_guarded(bytes);
-  nxp_launch l = {m->inputs, NULL, destination, temporary, pool ? s->pool : NULL,
-                  NULL,      NULL, false,       NULL};
+  nxp_launch l = {.inputs = m->inputs,
+                  .outputs = destination,
+                  .temporary = temporary,
+                  .pool = pool ? s->pool : NULL};
   nx_status status = nxp_plan_launch(plan, &l, d);
   if (status == NX_OK && !nxt_guards_hold(temporary, bytes))
     status = nxi_fail(d, NX_INTERNAL, "", "memory outside the temporaries was written");

@@ -294,6 +294,11 @@ template <class... A, void (*kernel)(A...)> struct nx_host_kernel<kernel> {
   static void enter(void *given) {
     unpack((const nx_host_arguments *)given, std::index_sequence_for<A...>());
   }
+  static unsigned sizes(unsigned *out) {
+    const unsigned all[] = {(unsigned)sizeof(A)..., 0};
+    for (size_t i = 0; i < sizeof...(A); i++) out[i] = all[i];
+    return (unsigned)sizeof...(A);
+  }
 };
 
 template <auto kernel>
@@ -301,4 +306,9 @@ static void nx_host_launch(void **values, unsigned blocks, unsigned threads,
                            unsigned long long offset, uint64_t seed = 1) {
   nx_host_arguments a = {values, offset};
   nx_host_grid(nx_host_kernel<kernel>::enter, &a, (int)blocks, (int)threads, seed);
+}
+/* How many arguments a kernel has, and the bytes of each. No static data: the linker makes one of what several libraries
+ * have under one name. */
+template <auto kernel> static unsigned nx_host_sizes(unsigned *out) {
+  return nx_host_kernel<kernel>::sizes(out);
 }

@@ -268,29 +268,35 @@ static double in_scale(const product *p, double x) {
 /* ---- a product */
 
 typedef struct task {
-  const product *p;
-  const layout *const *all;
+  product p;
+  layout all[4];
   const char *a, *b, *c, *row;
-  char *d;
+  char *d, *workspace;
+  size_t workspace_bytes;
   double beta;
 } task;
 
-static void multiply(const task *t) {
-  const product *p = t->p;
-  const layout *const *all = t->all, *d = all[3];
-  int64_t inner = p->transposed[0] ? all[0]->rows : all[0]->columns;
+static void multiply(void *what) {
+  const task *t = what;
+  const product *p = &t->p;
+  const layout *all = t->all, *d = &all[3];
+  memset(t->workspace, 0x5a, t->workspace_bytes);
+  int64_t inner = p->transposed[0] ? all[0].rows : all[0].columns;
   for (int64_t batch = 0; batch < d->batches; batch++)
     for (int64_t j = 0; j < d->columns; j++)
       for (int64_t i = 0; i < d->rows; i++) {
         double sum = 0;
         for (int64_t k = 0; k < inner; k++)
-          sum += element(t->a, all[0], p->transposed[0], batch, i, k) *
-                 element(t->b, all[1], p->transposed[1], batch, k, j);
+          sum += element(t->a, &all[0], p->transposed[0], batch, i, k) *
+                 element(t->b, &all[1], p->transposed[1], batch, k, j);
         sum = in_scale(p, sum);
-        if (t->beta != 0) sum = in_scale(p, sum + t->beta * element(t->c, all[2], 0, batch, i, j));
+        if (t->beta != 0) sum = in_scale(p, sum + t->beta * element(t->c, &all[2], 0, batch, i, j));
         if (t->row != NULL) sum = in_scale(p, sum + load(t->row, d->type, i));
         store(t->d, d->type, batch * d->stride + i + j * d->ld, sum);
       }
+  nxt_fake_cuda()->products++;
+  nxt_fake_cuda()->rows_added += t->row != NULL;
+  nxt_fake_cuda()->matrices_added += t->beta != 0;
 }
 
 EXPORT int cublasLtMatmul(void *handle, void *desc, const void *alpha, uint64_t a, void *a_layout,
@@ -302,7 +308,6 @@ EXPORT int cublasLtMatmul(void *handle, void *desc, const void *alpha, uint64_t 
   const product *p = desc;
   algorithm chosen;
   (void)handle;
-  (void)stream;
   INSIDE;
   memcpy(&chosen, given, sizeof chosen);
   bool adds_row = p->epilogue == EPILOGUE_BIAS, wide = p->scale == F64;
@@ -314,18 +319,15 @@ EXPORT int cublasLtMatmul(void *handle, void *desc, const void *alpha, uint64_t 
   for (int i = 0; i < 4; i++)
     if (at[i] == 0 || chosen.alignment[i] < 1 || at[i] % chosen.alignment[i] != 0)
       return EXECUTION_FAILED;
-  memset(nxt_fake_host(workspace), 0x5a, workspace_bytes);
-  task t = {.p = p,
-            .all = all,
+  task t = {.p = *p,
             .a = nxt_fake_host(a),
             .b = nxt_fake_host(b),
             .c = nxt_fake_host(c),
             .d = nxt_fake_host(d),
+            .workspace = nxt_fake_host(workspace),
+            .workspace_bytes = workspace_bytes,
             .row = adds_row ? nxt_fake_host(p->bias) : NULL,
             .beta = wide ? *(const double *)beta : (double)*(const float *)beta};
-  multiply(&t);
-  nxt_fake_cuda()->products++;
-  nxt_fake_cuda()->rows_added += adds_row;
-  nxt_fake_cuda()->matrices_added += t.beta != 0;
-  return 0;
+  for (int i = 0; i < 4; i++) t.all[i] = *all[i];
+  return nxt_fake_start(stream, multiply, &t, sizeof t);
 }

@@ -2,6 +2,7 @@
 #include "fake_cuda_internal.h"
 
 #include <dlfcn.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,17 +10,20 @@
 
 static const uint64_t offset = UINT64_C(1) << 62; /* of the GPU's addresses from the host's */
 
+enum { MOST_ARGUMENTS = 700 };
 static nxt_fake fake;
 nxt_fake *nxt_fake_cuda(void) { return &fake; }
 
 int nxt_fake_count(const char *name) {
+  if (fake.only[0] != 0 && strstr(name, fake.only) == NULL) return 0;
   if (++fake.calls != fake.fail_at) return 0;
   snprintf(fake.failed, sizeof fake.failed, "%s", name);
   return fake.fail_with;
 }
 
-static _Thread_local int depth;
+static _Thread_local int depth, current[16]; /* GPUs whose contexts were entered */
 bool nxt_fake_inside(void) { return depth > 0; }
+int nxt_fake_device(void) { return depth > 0 ? current[depth - 1] : -1; }
 char *nxt_fake_host(uint64_t at) { return (char *)(uintptr_t)(at - offset); }
 
 /* ---- the driver */
@@ -27,6 +31,8 @@ char *nxt_fake_host(uint64_t at) { return (char *)(uintptr_t)(at - offset); }
 EXPORT int cuInit(unsigned flags) {
   (void)flags;
   CALL;
+  const char *delay = getenv("NXT_DELAY");
+  if (delay != NULL) fake.delay = strtoull(delay, NULL, 10);
   return 0;
 }
 EXPORT int cuDriverGetVersion(int *version) {
@@ -85,9 +91,9 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
   return 0;
 }
 EXPORT int cuCtxPushCurrent_v2(void *context) {
-  (void)context;
   CALL;
-  depth++;
+  if (depth == 16) return 1;
+  current[depth++] = (int)(uintptr_t)context - 1;
   return 0;
 }
 EXPORT int cuCtxPopCurrent_v2(void **context) {
@@ -95,30 +101,6 @@ EXPORT int cuCtxPopCurrent_v2(void **context) {
   depth--;
   return 0;
 }
-EXPORT int cuStreamCreate(void **stream, unsigned flags) {
-  (void)flags;
-  INSIDE;
-  fake.streams++;
-  *stream = &fake;
-  return 0;
-}
-EXPORT int cuStreamDestroy_v2(void *stream) {
-  (void)stream;
-  INSIDE;
-  fake.streams--;
-  return 0;
-}
-EXPORT int cuStreamQuery(void *stream) {
-  (void)stream;
-  INSIDE;
-  return 0;
-}
-EXPORT int cuStreamSynchronize(void *stream) {
-  (void)stream;
-  INSIDE;
-  return 0;
-}
-
 /* ---- memory: the bytes asked for, behind a head that remembers them */
 
 EXPORT int cuMemAlloc_v2(uint64_t *at, size_t bytes) {
@@ -135,7 +117,7 @@ EXPORT int cuMemAlloc_v2(uint64_t *at, size_t bytes) {
 }
 EXPORT int cuMemFree_v2(uint64_t at) {
   size_t bytes;
-  INSIDE;
+  SETTLED;
   char *p = nxt_fake_host(at) - 256;
   memcpy(&bytes, p, sizeof bytes);
   fake.memory -= (int64_t)bytes;
@@ -143,39 +125,23 @@ EXPORT int cuMemFree_v2(uint64_t at) {
   free(p);
   return 0;
 }
-EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
-  (void)stream;
-  INSIDE;
-  memcpy(nxt_fake_host(to), from, bytes);
-  return 0;
-}
-EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
-  (void)stream;
-  INSIDE;
-  memcpy(to, nxt_fake_host(from), bytes);
-  return 0;
-}
-EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream) {
-  (void)stream;
-  INSIDE;
-  memmove(nxt_fake_host(to), nxt_fake_host(from), bytes);
-  return 0;
-}
-EXPORT int cuMemsetD8Async(uint64_t at, unsigned char value, size_t bytes, void *stream) {
-  (void)stream;
-  INSIDE;
-  memset(nxt_fake_host(at), value, bytes);
-  return 0;
-}
-
 /* ---- modules: an image is a mark, the length of a text, the text */
 
 static const char mark[8] = "NXFAKE1";
+
+typedef void enter_kernel(void **given, unsigned blocks, unsigned threads, unsigned long long by);
+typedef struct function {
+  enter_kernel *enter;
+  unsigned n_arguments, sizes[MOST_ARGUMENTS];
+  char name[72];
+  struct function *next;
+} function;
 
 typedef struct module {
   uint64_t hash;
   void *library;
   struct module *next;
+  function *functions; /* found so far */
 } module;
 static module *modules; /* compiled once, kept for ever */
 
@@ -193,11 +159,13 @@ static void write_entries(FILE *f, const char *text) {
     if (name == NULL) return;
     name += 2;
     int length = (int)strcspn(name, "(");
-    fprintf(f,
-            "extern \"C\" void enter_%.*s(void **given, unsigned blocks, unsigned threads, "
-            "unsigned long long offset)"
-            " { nx_host_launch<%.*s>(given, blocks, threads, offset); }\n",
-            length, name, length, name);
+    fprintf(
+        f,
+        "extern \"C\" void enter_%.*s(void **given, unsigned blocks, unsigned threads, "
+        "unsigned long long offset)"
+        " { nx_host_launch<%.*s>(given, blocks, threads, offset); }\n"
+        "extern \"C\" unsigned sizes_%.*s(unsigned *out) { return nx_host_sizes<%.*s>(out); }\n",
+        length, name, length, name, length, name, length, name);
   }
 }
 
@@ -263,7 +231,7 @@ EXPORT int cuModuleLoadData(void **out, const void *image) {
     free(own);
     m = library != NULL ? malloc(sizeof *m) : NULL;
     if (m == NULL) return 218;
-    *m = (module){hash, library, modules};
+    *m = (module){hash, library, modules, NULL};
     modules = m;
   }
   fake.modules++;
@@ -272,37 +240,79 @@ EXPORT int cuModuleLoadData(void **out, const void *image) {
 }
 EXPORT int cuModuleUnload(void *m) {
   (void)m;
-  INSIDE;
+  SETTLED;
   fake.modules--;
   return 0;
 }
-EXPORT int cuModuleGetFunction(void **function, void *m, const char *name) {
-  char entry[128];
+EXPORT int cuModuleGetFunction(void **out, void *given, const char *name) {
+  module *m = given;
+  char symbol[128];
+  unsigned (*sizes)(unsigned *);
   INSIDE;
-  snprintf(entry, sizeof entry, "enter_%s", name);
-  *function = m;
-  if (fake.seen != NULL) return 0;
-  *function = dlsym(((module *)m)->library, entry);
-  return *function != NULL ? 0 : 500;
+  if (fake.seen != NULL) {
+    static function nothing;
+    *out = &nothing;
+    return 0;
+  }
+  for (function *f = m->functions; f != NULL; f = f->next)
+    if (strcmp(f->name, name) == 0) {
+      *out = f;
+      return 0;
+    }
+  function *f = calloc(1, sizeof *f);
+  if (f == NULL) return 2;
+  snprintf(f->name, sizeof f->name, "%s", name);
+  snprintf(symbol, sizeof symbol, "enter_%s", name);
+  *(void **)&f->enter = dlsym(m->library, symbol);
+  snprintf(symbol, sizeof symbol, "sizes_%s", name);
+  *(void **)&sizes = dlsym(m->library, symbol);
+  if (f->enter == NULL || sizes == NULL) {
+    free(f);
+    return 500;
+  }
+  f->n_arguments = sizes(f->sizes);
+  f->next = m->functions;
+  *out = m->functions = f;
+  return 0;
 }
-EXPORT int cuFuncSetAttribute(void *function, int attribute, int value) {
-  (void)function;
+EXPORT int cuFuncSetAttribute(void *f, int attribute, int value) {
+  (void)f;
   INSIDE;
   return attribute == 8 && value <= 227 << 10 ? 0 : 1;
 }
-EXPORT int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+
+typedef struct launch {
+  const function *function;
+  unsigned blocks, threads;
+  int device;
+  uint64_t values[MOST_ARGUMENTS];
+} launch;
+
+static void run_kernel(void *what) {
+  launch *l = what;
+  void *arguments[MOST_ARGUMENTS];
+  if (!nxt_fake_runs(l->device)) return;
+  for (unsigned i = 0; i < l->function->n_arguments; i++) arguments[i] = &l->values[i];
+  l->function->enter(arguments, l->blocks, l->threads, offset);
+}
+
+EXPORT int cuLaunchKernel(void *f, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                           unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                           void *stream, void **arguments, void **extra) {
+  launch l;
   (void)shared;
-  (void)stream;
   (void)extra;
+  if (fake.idle) return 0;
   INSIDE;
   if (grid_x == 0 || grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1) return 1;
-  void (*enter)(void **, unsigned, unsigned, unsigned long long);
-  *(void **)&enter = function;
-  enter(arguments, grid_x < 8 ? grid_x : 8, block_x, offset); /* blocks take tasks in turn */
-  fake.launches++;
-  return 0;
+  l.function = f;
+  l.blocks = grid_x < 8 ? grid_x : 8; /* blocks take tasks in turn */
+  l.threads = block_x;
+  l.device = nxt_fake_device();
+  unsigned n = l.function->n_arguments;
+  if (n > MOST_ARGUMENTS) return 1;
+  for (unsigned i = 0; i < n; i++) memcpy(&l.values[i], arguments[i], l.function->sizes[i]);
+  return nxt_fake_start(stream, run_kernel, &l, offsetof(launch, values) + n * sizeof *l.values);
 }
 
 /* ---- the compiler */

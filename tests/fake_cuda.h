@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* A CUDA driver and run-time compiler without a GPU, in one library that tests name with NX_CUDA and NX_NVRTC. "Compiling"
  * keeps the text; loading a module has the C++ compiler make code of it for this processor (cuda_host.h). Addresses of its
- * memory are none of the process, so host code that uses one crashes. Everything is done when a call returns.
- * NXT_PAPER_KEEP=DIRECTORY keeps texts and what was made of them there, for the processes that come later. */
+ * memory are none of the process, so host code that uses one crashes. NXT_PAPER_KEEP=DIRECTORY keeps texts and what was made of
+ * them there, for the processes that come later.
+ *
+ * Work of a stream is done when it is started; or, with `delay`, later: pieces of all streams one after the other in an order
+ * drawn by chance, as far as streams, events and waits leave it open. NXT_DELAY in the environment begins with that. */
 #ifndef NXT_FAKE_CUDA_H
 #define NXT_FAKE_CUDA_H
 
@@ -18,7 +21,14 @@ typedef struct nxt_fake {
   int64_t rows_added, matrices_added; /* by products */
   int64_t launches, most_memory;      /* most_memory: more is refused; 0: no limit */
   char failed[64];                    /* the function that was made to fail */
-  void (*seen)(const char *source);   /* or NULL: gets what is compiled, of which no code is made */
+  char only[32]; /* not empty: calls count towards fail_at if their names have this in them */
+  int64_t events, pinned_pieces, graphs; /* alive; graphs: both kinds */
+  int64_t graph_launches, host_waits;    /* host_waits: calls that wait for work */
+  uint64_t delay;                        /* not 0: what chance begins with */
+  int idle;                              /* launches do nothing: time without them */
+  int64_t fault_at; /* that kernel breaks its GPU for good, counted like launches; 0: none */
+  unsigned broken;  /* GPUs that are, a bit each */
+  void (*seen)(const char *source); /* or NULL: gets what is compiled, of which no code is made */
 } nxt_fake;
 
 /* Exported by the library. */

@@ -4,6 +4,7 @@
 #define NXT_FAKE_CUDA_INTERNAL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "fake_cuda.h"
 
@@ -17,17 +18,43 @@ bool nxt_fake_inside(void);
 char *nxt_fake_host(uint64_t at);
 EXPORT nxt_fake *nxt_fake_cuda(void);
 
-#define CALL                               \
-  do {                                     \
-    int failed = nxt_fake_count(__func__); \
-    if (failed) return failed;             \
+/* One thread at a time is in the driver. */
+void nxt_fake_enter(void);
+void nxt_fake_leave(const int *ignored);
+/* Everything that was started on the GPU of the thread's context is done. */
+int nxt_fake_settle(void);
+/* Starts work on a stream: act is called once, with a copy of these bytes; while the stream is captured, whenever the
+ * graph runs. */
+typedef void nxt_fake_act(void *what);
+int nxt_fake_start(void *stream, nxt_fake_act *act, const void *what, size_t bytes);
+/* The GPU of the thread's context; -1: there is none. Whether it still works: 0 or a result. */
+int nxt_fake_device(void);
+int nxt_fake_fault(void);
+/* A kernel is about to run: whether it does. */
+bool nxt_fake_runs(int device);
+
+#define CALL                                                             \
+  __attribute__((cleanup(nxt_fake_leave), unused)) const int inside = 0; \
+  nxt_fake_enter();                                                      \
+  do {                                                                   \
+    int failed = nxt_fake_count(__func__);                               \
+    if (failed) return failed;                                           \
   } while (0)
 
 /* Most calls need a context that is current on the thread. */
-#define INSIDE                          \
-  do {                                  \
-    CALL;                               \
-    if (!nxt_fake_inside()) return 201; \
+#define INSIDE                                     \
+  CALL;                                            \
+  do {                                             \
+    if (!nxt_fake_inside()) return 201;            \
+    if (nxt_fake_fault()) return nxt_fake_fault(); \
+  } while (0)
+
+/* Of what acts at once. */
+#define SETTLED                        \
+  INSIDE;                              \
+  do {                                 \
+    int unsettled = nxt_fake_settle(); \
+    if (unsettled) return unsettled;   \
   } while (0)
 
 #endif

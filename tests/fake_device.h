@@ -12,6 +12,16 @@
 enum { CUDA = 2 };
 static nxt_fake *fake;
 
+static inline nx_tensor *ramp(int64_t n, double step) {
+  return GOOD(nx_arange(ctx, CUDA, NX_F32, NX_NUMBER(0), NX_NUMBER(step), n));
+}
+
+static inline nx_error take(void) {
+  nx_error e = {.size = sizeof e};
+  nx_error_take(&e);
+  return e;
+}
+
 static inline int open_fake(void **state) {
   setenv("NX_CUDA", NXT_FAKE, 1);
   setenv("NX_NVRTC", NXT_FAKE, 1);
@@ -27,12 +37,16 @@ static inline int open_fake(void **state) {
 
 static inline int close_fake(void **state) {
   int failed = close_context(state);
-  if (fake->memory || fake->modules || fake->streams || fake->contexts || fake->handles)
-    fprintf(stderr, "left: %lld bytes, %lld modules, %lld streams, %lld contexts, %lld handles\n",
-            (long long)fake->memory, (long long)fake->modules, (long long)fake->streams,
-            (long long)fake->contexts, (long long)fake->handles);
-  return failed || fake->memory || fake->modules || fake->streams || fake->contexts ||
-         fake->handles;
+  const int64_t left[] = {fake->memory,  fake->modules, fake->streams,       fake->contexts,
+                          fake->handles, fake->events,  fake->pinned_pieces, fake->graphs};
+  static const char *const names[] = {"bytes",   "modules", "streams",       "contexts",
+                                      "handles", "events",  "pinned pieces", "graphs"};
+  for (int i = 0; i < 8; i++) {
+    if (left[i] == 0) continue;
+    fprintf(stderr, "left: %lld %s\n", (long long)left[i], names[i]);
+    failed = 1;
+  }
+  return failed;
 }
 
 #endif

@@ -5,16 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static nx_tensor *ramp(int64_t n, double step) {
-  return GOOD(nx_arange(ctx, CUDA, NX_F32, NX_NUMBER(0), NX_NUMBER(step), n));
-}
-
-static nx_error take(void) {
-  nx_error e = {.size = sizeof e};
-  nx_error_take(&e);
-  return e;
-}
-
 static void devices_are_described(void **state) {
   (void)state;
   nx_device_info info = {.size = sizeof info};
@@ -156,7 +146,8 @@ static void every_call_fails(void **state) {
       float out[4] = {0};
       OK(nx_context_create(NULL, &c));
       int64_t start = fake->calls, memory = fake->memory, modules = fake->modules,
-              contexts = fake->contexts, streams = fake->streams, handles = fake->handles;
+              contexts = fake->contexts, streams = fake->streams, handles = fake->handles,
+              events = fake->events, pinned = fake->pinned_pieces, graphs = fake->graphs;
       fake->fail_at = start + n;
       fake->fail_with = kinds[k].result;
       nx_status status = scenario(c, out);
@@ -178,6 +169,9 @@ static void every_call_fails(void **state) {
                         strstr(fake->failed, "Push");
       if (gives_back) { /* what is not taken back stays */
         *fake = (nxt_fake){.calls = fake->calls,
+                           .events = events,
+                           .pinned_pieces = pinned,
+                           .graphs = graphs,
                            .contexts = contexts,
                            .streams = streams,
                            .memory = memory,
@@ -189,6 +183,9 @@ static void every_call_fails(void **state) {
       assert_int_equal(fake->modules, modules);
       assert_int_equal(fake->contexts, contexts);
       assert_int_equal(fake->streams, streams);
+      assert_int_equal(fake->events, events);
+      assert_int_equal(fake->pinned_pieces, pinned);
+      assert_int_equal(fake->graphs, graphs);
     }
   }
 }

@@ -71,7 +71,7 @@ static int n_texts, every, failures;
 static int64_t most_registers;
 
 static void compile(const char *source, const char *arch) {
-  nxu_use use = {0, 0};
+  nxu_use use = {0};
   nxi_diag d;
   nxi_diag_clear(&d);
   const char *instance = strstr(source, "\ntypedef nx_");

@@ -246,7 +246,7 @@ static bool run_on(const struct executor *e, const nxg_graph *g, port *in, port 
   void *temporary = aligned_alloc(64, (size_t)(nxp_plan_temporary_bytes(plan) + 127) / 64 * 64);
   for (uint32_t i = 0; i < g->n_inputs; i++) inputs[i] = in[i].data;
   for (uint32_t i = 0; i < g->n_outputs; i++) outputs[i] = out[i].data;
-  nxp_launch l = {inputs, NULL, outputs, temporary, NULL, NULL, NULL, false, NULL};
+  nxp_launch l = {.inputs = inputs, .outputs = outputs, .temporary = temporary};
   if (nxp_plan_launch(plan, &l, &d) != NX_OK) fail_msg("%s: %s", e->name, d.message);
   free(temporary);
   nxp_plan_destroy(plan);

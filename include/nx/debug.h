@@ -38,6 +38,7 @@ typedef struct nx_report {
   double record_ms, plan_ms, compile_ms, run_ms, total_ms; /* record_ms: extraction and keys */
   uint64_t
       host_calls; /* of the library calls, those for which a GPU's operands went to the host and back */
+  uint64_t graph_launches; /* of the runs, those that were one launch of a CUDA graph */
 } nx_report;
 
 /* The table of words that NX_DEBUG knows. Static. */

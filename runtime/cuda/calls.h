@@ -31,6 +31,9 @@ typedef struct nxi_gpu_functions {
   /* Starts everything on the GPU's stream. Only a call that may fail on what it reads waits. Runs of one work may overlap. */
   nx_status (*run)(nxi_gpu_call_run *r, nxi_diag *d);
   void (*release)(void *state); /* NULL: nothing to release */
+  /* Whether a run may be captured in a graph (gpu.h): all that it does is start work on nxi_gpu_stream, the same whatever the
+   * operands hold. */
+  bool captured;
 } nxi_gpu_functions;
 
 extern const nxi_gpu_functions nxi_gpu_sort_functions; /* sort.c */

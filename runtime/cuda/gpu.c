@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* GPUs through the CUDA driver. */
-#include "gpu.h"
+/* GPUs through the CUDA driver: what there is, life and loss, code. */
+#include "state.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "ir/alloc.h"
-#include "driver.h"
-#include "runtime/fork.h"
-#include "internal.h"
 
 /* Of the driver's enumerations. */
 enum {
@@ -19,41 +14,6 @@ enum {
   ATTRIBUTE_MINOR = 76,
   ATTRIBUTE_SHARED_OPTIN = 97,
   FUNCTION_SHARED = 8,
-  RESULT_MEMORY = 2,
-  RESULT_ENDED = 4,
-  RESULT_NO_CONTEXT = 201,
-  RESULT_ECC = 214,
-  RESULT_FIRST_FAULT = 700,
-  RESULT_LAST_FAULT = 721,
-  RESULT_UNKNOWN = 999,
-  RESULT_NOT_READY = 600,
-  STREAM_NON_BLOCKING = 1,
-};
-enum { CLASSES = 256, GRANULE = 512 };
-
-/* A piece of free memory, of a class. */
-typedef struct piece {
-  struct piece *next;
-  uint64_t at;
-} piece;
-
-struct nxi_gpu {
-  const nxi_cuda *cuda;
-  int device;
-  void *context, *stream;
-  nxi_gpu_info info;
-  nxi_target target;
-  nxi_fork_entry fork_entry;
-  bool fork_registered;
-  pthread_mutex_t lock; /* of everything below */
-  piece *kept[CLASSES];
-  int64_t limit;
-  nxi_gpu_stats stats;
-  nxi_gpu_shelf shelves[NXI_GPU_LIBRARIES];
-  struct nxi_kernel_cache *kernels;
-  _Atomic bool lost;
-  bool forked; /* lost to the parent, whose everything is */
-  char why_lost[200];
 };
 
 struct nxi_gpu_code {
@@ -64,21 +24,24 @@ struct nxi_gpu_code {
 
 /* ---- failures */
 
-static nx_status is_lost(const nxi_gpu *g, nxi_diag *d) {
+nx_status nxi_gpu_is_lost(const nxi_gpu *g, nxi_diag *d) {
   return nxi_fail(d, NX_DEVICE_LOST, "", "the GPU %s is lost: %s", g->info.name, g->why_lost);
 }
 
-/* After these the driver's context is of no use any more: faults of kernels and of the GPU, and the driver's own end. */
+/* After these the driver's context is of no use any more: faults of kernels, of memory and links, the driver's own end, a
+ * context that is gone, a server between us and the GPU that is. */
 static bool is_for_good(int result) {
-  return (result >= RESULT_FIRST_FAULT && result <= RESULT_LAST_FAULT) || result == RESULT_ECC ||
-         result == RESULT_ENDED || result == RESULT_NO_CONTEXT || result == RESULT_UNKNOWN;
+  static const int16_t all[] = {4,   46,  201, 214, 220, 226, 700, 702, 709, 710,
+                                714, 715, 716, 717, 718, 719, 721, 806, 810, 999};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (all[i] == result) return true;
+  return false;
 }
 
-/* What the driver's result means. */
-static nx_status refused(nxi_gpu *g, int result, const char *what, nxi_diag *d) {
+nx_status nxi_gpu_refused(nxi_gpu *g, int result, const char *what, nxi_diag *d) {
   const char *name = NULL, *text = NULL;
   char words[200];
-  if (result == RESULT_MEMORY) return nxi_oom(d);
+  if (result == NXI_CUDA_NO_MEMORY) return nxi_oom(d);
   g->cuda->error_name(result, &name);
   g->cuda->error_text(result, &text);
   snprintf(words, sizeof words, "%s: %.60s (%.100s)", what,
@@ -90,19 +53,45 @@ static nx_status refused(nxi_gpu *g, int result, const char *what, nxi_diag *d) 
   if (!atomic_load(&g->lost)) memcpy(g->why_lost, words, sizeof words);
   atomic_store(&g->lost, true);
   pthread_mutex_unlock(&g->lock);
-  return is_lost(g, d);
+  return nxi_gpu_is_lost(g, d);
 }
 
-/* The driver's calls act on the context that is current on the thread. */
-nx_status nxi_gpu_enter(nxi_gpu *g, nxi_diag *d) {
-  if (atomic_load_explicit(&g->lost, memory_order_relaxed)) return is_lost(g, d);
-  int result = g->cuda->context_push(g->context);
-  return result == 0 ? NX_OK : refused(g, result, "entering its context", d);
+nx_status nxi_gpu_fault(nxi_gpu *g, nxi_diag *d) {
+  if (atomic_load(&g->lost)) return nxi_gpu_is_lost(g, d);
+  int result = g->cuda->stream_query(g->stream);
+  return is_for_good(result) ? nxi_gpu_refused(g, result, "running", d) : NX_OK;
 }
+
+/* ---- The driver's calls act on the context that is current on the thread. Who is inside already need not enter it, and most are:
+ * a plan is, while its steps start. */
+
+enum { DEEP = 8 };
+static _Thread_local const nxi_gpu *inside[DEEP];
+static _Thread_local int depth;
+
+/* Beyond DEEP nothing is noted, and nothing is saved. */
+static int enter(nxi_gpu *g) {
+  bool already = depth > 0 && depth < DEEP && inside[depth - 1] == g;
+  int result = already ? 0 : g->cuda->context_push(g->context);
+  if (result != 0) return result;
+  if (depth < DEEP) inside[depth] = g;
+  depth++;
+  return 0;
+}
+
+nx_status nxi_gpu_enter(nxi_gpu *g, nxi_diag *d) {
+  if (atomic_load_explicit(&g->lost, memory_order_relaxed)) return nxi_gpu_is_lost(g, d);
+  int result = enter(g);
+  return result == 0 ? NX_OK : nxi_gpu_refused(g, result, "entering its context", d);
+}
+
+bool nxi_gpu_enter_to_free(nxi_gpu *g) { return g->context != NULL && !g->forked && enter(g) == 0; }
 
 void nxi_gpu_leave(nxi_gpu *g) {
   void *own;
-  g->cuda->context_pop(&own);
+  depth--;
+  bool still = depth > 0 && depth < DEEP && inside[depth - 1] == g;
+  if (!still) g->cuda->context_pop(&own);
 }
 
 /* ---- what there is */
@@ -139,26 +128,29 @@ bool nxi_gpu_describe(int32_t number, nxi_gpu_info *out, const char **why) {
 
 /* ---- life. After a fork the driver's context is the parent's. */
 
+static void before_fork(void *object) { pthread_mutex_lock(&((nxi_gpu *)object)->lock); }
+static void in_parent(void *object) { pthread_mutex_unlock(&((nxi_gpu *)object)->lock); }
 static void lose_in_child(void *object) {
   nxi_gpu *g = object;
   snprintf(g->why_lost, sizeof g->why_lost, "the process was forked");
   g->forked = true;
   atomic_store(&g->lost, true);
+  pthread_mutex_unlock(&g->lock);
 }
-static const nxi_fork_hooks fork_hooks = {NULL, NULL, lose_in_child};
+static const nxi_fork_hooks fork_hooks = {before_fork, in_parent, lose_in_child};
 
 static nx_status open_context(nxi_gpu *g, nxi_diag *d) {
   int result = g->cuda->context_retain(&g->context, g->device);
   if (result != 0) {
     g->context = NULL;
-    return refused(g, result, "making its context", d);
+    return nxi_gpu_refused(g, result, "making its context", d);
   }
   nx_status status = nxi_gpu_enter(g, d);
   if (status != NX_OK) return status;
-  result = g->cuda->stream_create(&g->stream, STREAM_NON_BLOCKING);
+  result = g->cuda->stream_create(&g->stream, NXI_CUDA_NON_BLOCKING);
   if (result != 0) {
     g->stream = NULL;
-    status = refused(g, result, "making a stream", d);
+    status = nxi_gpu_refused(g, result, "making a stream", d);
   }
   nxi_gpu_leave(g);
   return status;
@@ -175,6 +167,7 @@ nx_status nxi_gpu_open(int32_t number, int64_t memory_limit, nxi_gpu **out, nxi_
   g->info = info;
   g->limit = memory_limit;
   pthread_mutex_init(&g->lock, NULL);
+  pthread_mutex_init(&g->capture_lock, NULL);
   for (int i = 0; i < NXI_GPU_LIBRARIES; i++) pthread_mutex_init(&g->shelves[i].lock, NULL);
   nx_status status = NX_OK;
   if (!nxi_target_for_isa(info.arch, &g->target) || g->cuda->device_get(&g->device, number) != 0)
@@ -190,30 +183,21 @@ nx_status nxi_gpu_open(int32_t number, int64_t memory_limit, nxi_gpu **out, nxi_
   return status;
 }
 
-static void free_kept(nxi_gpu *g) {
-  for (int i = 0; i < CLASSES; i++)
-    while (g->kept[i] != NULL) {
-      piece *p = g->kept[i];
-      g->kept[i] = p->next;
-      if (!g->forked) g->cuda->memory_free(p->at);
-      nxi_free(p);
-    }
-  g->stats.cached = 0;
-}
-
 void nxi_gpu_close(nxi_gpu *g) {
   if (g == NULL) return;
   if (g->fork_registered) nxi_fork_unregister(&g->fork_entry);
   /* After a fault these calls may fail, and free what they can. */
-  bool entered = g->context != NULL && !g->forked && g->cuda->context_push(g->context) == 0;
+  bool entered = nxi_gpu_enter_to_free(g);
   if (entered && g->stream != NULL) g->cuda->stream_wait(g->stream);
   for (int i = 0; i < NXI_GPU_LIBRARIES; i++)
     if (!g->forked && g->shelves[i].state != NULL) g->shelves[i].free(g->shelves[i].state);
-  free_kept(g);
+  nxi_gpu_free_kept(g);
+  if (entered && g->capture_stream != NULL) g->cuda->stream_destroy(g->capture_stream);
   if (entered && g->stream != NULL) g->cuda->stream_destroy(g->stream);
   if (entered) nxi_gpu_leave(g);
   if (g->context != NULL && !g->forked) g->cuda->context_release(g->device);
   for (int i = 0; i < NXI_GPU_LIBRARIES; i++) pthread_mutex_destroy(&g->shelves[i].lock);
+  pthread_mutex_destroy(&g->capture_lock);
   pthread_mutex_destroy(&g->lock);
   nxi_free(g);
 }
@@ -224,7 +208,10 @@ const nxi_gpu_info *nxi_gpu_properties(const nxi_gpu *g) { return &g->info; }
 void nxi_gpu_set_kernels(nxi_gpu *g, struct nxi_kernel_cache *kernels) { g->kernels = kernels; }
 struct nxi_kernel_cache *nxi_gpu_kernels(const nxi_gpu *g) { return g->kernels; }
 
-void *nxi_gpu_stream(const nxi_gpu *g) { return g->stream; }
+void *nxi_gpu_stream(const nxi_gpu *g) {
+  void *captured = nxi_gpu_captured_stream(g);
+  return captured != NULL ? captured : g->stream;
+}
 
 nxi_gpu_shelf *nxi_gpu_shelf_lock(nxi_gpu *g, nxi_gpu_library which) {
   pthread_mutex_lock(&g->shelves[which].lock);
@@ -232,149 +219,6 @@ nxi_gpu_shelf *nxi_gpu_shelf_lock(nxi_gpu *g, nxi_gpu_library which) {
 }
 
 void nxi_gpu_shelf_unlock(nxi_gpu_shelf *s) { pthread_mutex_unlock(&s->lock); }
-
-/* ---- memory: classes in four steps a doubling, so that a freed piece fits requests near its own */
-
-static int class_of(int64_t bytes, int64_t *size) {
-  int64_t step = GRANULE / 4;
-  int number = 0;
-  *size = GRANULE;
-  while (*size < bytes) {
-    if (++number % 4 == 0) step *= 2;
-    if (number == CLASSES - 1) {
-      *size = bytes;
-      break;
-    }
-    *size += step;
-  }
-  return number;
-}
-
-/* Lock. */
-static uint64_t take_kept(nxi_gpu *g, int number, int64_t size) {
-  piece *p = g->kept[number];
-  if (p == NULL) return 0;
-  uint64_t at = p->at;
-  g->kept[number] = p->next;
-  g->stats.cached -= size;
-  nxi_free(p);
-  return at;
-}
-
-static nx_status alloc_new(nxi_gpu *g, int64_t size, uint64_t *at, nxi_diag *d) {
-  nx_status status = nxi_gpu_enter(g, d);
-  if (status != NX_OK) return status;
-  int result = g->cuda->memory_alloc(at, (size_t)size);
-  if (result == RESULT_MEMORY) { /* what is kept may be what is missing */
-    g->cuda->stream_wait(g->stream);
-    pthread_mutex_lock(&g->lock);
-    free_kept(g);
-    pthread_mutex_unlock(&g->lock);
-    result = g->cuda->memory_alloc(at, (size_t)size);
-  }
-  nxi_gpu_leave(g);
-  return result == 0 ? NX_OK : refused(g, result, "reserving memory", d);
-}
-
-nx_status nxi_gpu_alloc(nxi_gpu *g, int64_t bytes, uint64_t *at, nxi_diag *d) {
-  int64_t size;
-  int number = class_of(bytes, &size);
-  if (atomic_load(&g->lost)) return is_lost(g, d);
-  pthread_mutex_lock(&g->lock);
-  bool within = g->limit == 0 || g->stats.live <= g->limit - bytes;
-  *at = within ? take_kept(g, number, size) : 0;
-  if (within) {
-    g->stats.live += bytes;
-    g->stats.allocations++;
-  }
-  pthread_mutex_unlock(&g->lock);
-  if (!within) return nxi_oom(d);
-  nx_status status = *at != 0 ? NX_OK : alloc_new(g, size, at, d);
-  pthread_mutex_lock(&g->lock);
-  if (status != NX_OK) g->stats.live -= bytes;
-  else if (g->stats.live > g->stats.peak) g->stats.peak = g->stats.live;
-  pthread_mutex_unlock(&g->lock);
-  return status;
-}
-
-void nxi_gpu_free(nxi_gpu *g, uint64_t at, int64_t bytes) {
-  int64_t size;
-  int number = class_of(bytes, &size);
-  piece *p = nxi_malloc(sizeof *p);
-  pthread_mutex_lock(&g->lock);
-  g->stats.live -= bytes;
-  if (p != NULL) {
-    *p = (piece){g->kept[number], at};
-    g->kept[number] = p;
-    g->stats.cached += size;
-  }
-  pthread_mutex_unlock(&g->lock);
-  if (p != NULL || g->forked || g->cuda->context_push(g->context) != 0) return;
-  g->cuda->stream_wait(g->stream);
-  g->cuda->memory_free(at);
-  nxi_gpu_leave(g);
-}
-
-void nxi_gpu_statistics(nxi_gpu *g, nxi_gpu_stats *out) {
-  pthread_mutex_lock(&g->lock);
-  *out = g->stats;
-  pthread_mutex_unlock(&g->lock);
-}
-
-/* ---- the stream */
-
-nx_status nxi_gpu_wait(nxi_gpu *g, const nxi_poll *poll, nxi_diag *d) {
-  nx_status status = nxi_gpu_enter(g, d);
-  if (status != NX_OK) return status;
-  bool asks = poll != NULL && poll->fn != NULL;
-  int result = asks ? g->cuda->stream_query(g->stream) : g->cuda->stream_wait(g->stream);
-  for (; asks && result == RESULT_NOT_READY && status == NX_OK;
-       result = g->cuda->stream_query(g->stream)) {
-    struct timespec pause = {0, 50000};
-    if (poll->fn(poll->user) != 0)
-      status = nxi_fail(d, NX_INTERRUPTED, "", "the poll callback asked to stop");
-    else nanosleep(&pause, NULL);
-  }
-  nxi_gpu_leave(g);
-  if (status != NX_OK || result == 0) return status;
-  return refused(g, result, "running", d);
-}
-
-nx_status nxi_gpu_upload(nxi_gpu *g, uint64_t to, const void *from, int64_t bytes, nxi_diag *d) {
-  nx_status status = bytes > 0 ? nxi_gpu_enter(g, d) : NX_OK;
-  if (status != NX_OK || bytes <= 0) return status;
-  int result = g->cuda->upload(to, from, (size_t)bytes, g->stream);
-  if (result == 0) result = g->cuda->stream_wait(g->stream);
-  nxi_gpu_leave(g);
-  return result == 0 ? NX_OK : refused(g, result, "copying to it", d);
-}
-
-nx_status nxi_gpu_download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, const nxi_poll *poll,
-                           nxi_diag *d) {
-  nx_status status = nxi_gpu_wait(g, poll, d);
-  if (status == NX_OK) status = bytes > 0 ? nxi_gpu_enter(g, d) : NX_OK;
-  if (status != NX_OK || bytes <= 0) return status;
-  int result = g->cuda->download(to, from, (size_t)bytes, g->stream);
-  if (result == 0) result = g->cuda->stream_wait(g->stream);
-  nxi_gpu_leave(g);
-  return result == 0 ? NX_OK : refused(g, result, "copying from it", d);
-}
-
-nx_status nxi_gpu_copy(nxi_gpu *g, uint64_t to, uint64_t from, int64_t bytes, nxi_diag *d) {
-  nx_status status = bytes > 0 && to != from ? nxi_gpu_enter(g, d) : NX_OK;
-  if (status != NX_OK || bytes <= 0 || to == from) return status;
-  int result = g->cuda->copy(to, from, (size_t)bytes, g->stream);
-  nxi_gpu_leave(g);
-  return result == 0 ? NX_OK : refused(g, result, "copying on it", d);
-}
-
-nx_status nxi_gpu_clear(nxi_gpu *g, uint64_t at, int64_t bytes, nxi_diag *d) {
-  nx_status status = bytes > 0 ? nxi_gpu_enter(g, d) : NX_OK;
-  if (status != NX_OK || bytes <= 0) return status;
-  int result = g->cuda->memory_set(at, 0, (size_t)bytes, g->stream);
-  nxi_gpu_leave(g);
-  return result == 0 ? NX_OK : refused(g, result, "clearing memory", d);
-}
 
 /* ---- code */
 
@@ -410,12 +254,12 @@ nx_status nxi_gpu_load(nxi_gpu *g, const void *cubin, const char *entry, int64_t
     return NX_OK;
   }
   nxi_free(c);
-  return refused(g, result, "loading code", d);
+  return nxi_gpu_refused(g, result, "loading code", d);
 }
 
 void nxi_gpu_unload(nxi_gpu_code *c) {
   if (c == NULL) return;
-  if (!c->gpu->forked && c->gpu->cuda->context_push(c->gpu->context) == 0) {
+  if (nxi_gpu_enter_to_free(c->gpu)) {
     c->gpu->cuda->stream_wait(c->gpu->stream); /* it may be running */
     c->gpu->cuda->module_unload(c->module);
     nxi_gpu_leave(c->gpu);
@@ -431,11 +275,9 @@ nx_status nxi_gpu_launch(const nxi_gpu_code *c, int64_t blocks, int32_t threads,
   nx_status status = nxi_gpu_enter(g, d);
   if (status != NX_OK) return status;
   int result = g->cuda->launch(c->function, (unsigned)blocks, 1, 1, (unsigned)threads, 1, 1,
-                               (unsigned)c->shared_bytes, g->stream, arguments, NULL);
+                               (unsigned)c->shared_bytes, nxi_gpu_stream(g), arguments, NULL);
   nxi_gpu_leave(g);
-  if (result != 0) return refused(g, result, "starting a kernel", d);
-  pthread_mutex_lock(&g->lock);
-  g->stats.launches++;
-  pthread_mutex_unlock(&g->lock);
+  if (result != 0) return nxi_gpu_refused(g, result, "starting a kernel", d);
+  atomic_fetch_add_explicit(&g->launches, 1, memory_order_relaxed);
   return NX_OK;
 }

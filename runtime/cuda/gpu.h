@@ -29,12 +29,18 @@ void nxi_gpu_close(nxi_gpu *g);
 const nxi_target *nxi_gpu_target(const nxi_gpu *g);
 const nxi_gpu_info *nxi_gpu_properties(const nxi_gpu *g);
 
+/* Makes the GPU's context current on the thread, until nxi_gpu_leave. Functions that need it do so themselves; who calls many of
+ * them does it before and saves that. NX_DEVICE_LOST. */
+nx_status nxi_gpu_enter(nxi_gpu *g, nxi_diag *d);
+void nxi_gpu_leave(nxi_gpu *g);
+
 /* Memory: addresses are multiples of 256. Freed memory is kept and given out again, in the order of the stream. */
 nx_status nxi_gpu_alloc(nxi_gpu *g, int64_t bytes, uint64_t *at, nxi_diag *d);
 void nxi_gpu_free(nxi_gpu *g, uint64_t at, int64_t bytes);
 typedef struct nxi_gpu_stats {
   int64_t live, peak, cached;
-  uint64_t allocations, launches;
+  uint64_t allocations, launches; /* launches: of kernels, one by one */
+  uint64_t graph_launches;        /* of many at once */
 } nxi_gpu_stats;
 void nxi_gpu_statistics(nxi_gpu *g, nxi_gpu_stats *out);
 
@@ -56,6 +62,17 @@ void nxi_gpu_unload(nxi_gpu_code *code); /* NULL is allowed */
 /* arguments: addresses of the values, in order. */
 nx_status nxi_gpu_launch(const nxi_gpu_code *code, int64_t blocks, int32_t threads,
                          void **arguments, nxi_diag *d);
+
+/* Graphs: what was started once, with its addresses and values, to be started again by one call. From begin to end nothing that
+ * this thread starts on the GPU is carried out; it may not wait or copy from or to the host meanwhile, and what memory it
+ * reserves it gives back before the end. Other threads are not concerned. */
+typedef struct nxi_gpu_graph nxi_gpu_graph;
+/* False: not now. Nothing has happened then, and end must not be called. */
+bool nxi_gpu_capture_begin(nxi_gpu *g);
+/* NULL: there is no graph, for whatever reason; what was to be in it has to be started some other way. */
+nxi_gpu_graph *nxi_gpu_capture_end(nxi_gpu *g, bool wanted);
+nx_status nxi_gpu_graph_launch(nxi_gpu_graph *graph, nxi_diag *d);
+void nxi_gpu_graph_destroy(nxi_gpu_graph *graph); /* it may be running; NULL is allowed */
 /* The cache of its kernels, which the GPU does not own. */
 struct nxi_kernel_cache;
 void nxi_gpu_set_kernels(nxi_gpu *g, struct nxi_kernel_cache *kernels);

@@ -22,9 +22,9 @@ typedef struct nxi_gpu_shelf {
 nxi_gpu_shelf *nxi_gpu_shelf_lock(nxi_gpu *g, nxi_gpu_library which);
 void nxi_gpu_shelf_unlock(nxi_gpu_shelf *s);
 
-/* Makes the GPU's context current on the thread, until nxi_gpu_leave. NX_DEVICE_LOST. */
-nx_status nxi_gpu_enter(nxi_gpu *g, nxi_diag *d);
-void nxi_gpu_leave(nxi_gpu *g);
+/* Where to start work. Of a thread that captures a graph that is another stream. */
 void *nxi_gpu_stream(const nxi_gpu *g);
+/* Inside. When a library fails: NX_DEVICE_LOST if that is because the GPU does not work any more, else NX_OK. */
+nx_status nxi_gpu_fault(nxi_gpu *g, nxi_diag *d);
 
 #endif

@@ -383,4 +383,9 @@ static nx_status run(nxi_gpu_call_run *r, nxi_diag *d) {
 
 static void release(void *state) { nxi_gpu_sort_destroy(state); }
 
-const nxi_gpu_functions nxi_gpu_sort_functions = {"own kernels", takes, prepare, run, release};
+const nxi_gpu_functions nxi_gpu_sort_functions = {.by = "own kernels",
+                                                  .takes = takes,
+                                                  .prepare = prepare,
+                                                  .run = run,
+                                                  .release = release,
+                                                  .captured = true};

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: ISC */
+/* Graphs of a GPU: captured on a stream of their own, so that other threads go on with the one that runs.
+ *
+ * Memory that steps of a graph reserve and give back has its address in the graph for as long as that lives, so nobody else may
+ * get it: it is scratch, a list of pieces of the GPU that no other memory is ever taken from. Graphs run one after the other
+ * on one stream, and none expects anything of its scratch when it begins, so all of them may use the same pieces. */
+#include "state.h"
+
+#include <string.h>
+
+#include "ir/alloc.h"
+
+enum { MOST_SCRATCH = 32 };
+
+struct nxi_gpu_graph {
+  nxi_gpu *gpu;
+  void *executable;
+  uint32_t n_scratch;
+  nxi_gpu_scratch *scratch[MOST_SCRATCH]; /* one reference each */
+};
+
+/* What a thread is capturing. */
+typedef struct capture {
+  nxi_gpu *gpu;
+  nxi_gpu_graph *graph;
+  bool used[MOST_SCRATCH]; /* just now */
+  bool refused;
+} capture;
+static _Thread_local capture *current;
+
+bool nxi_gpu_captures(const nxi_gpu *g) { return current != NULL && current->gpu == g; }
+void *nxi_gpu_captured_stream(const nxi_gpu *g) {
+  return nxi_gpu_captures(g) ? g->capture_stream : NULL;
+}
+
+nx_status nxi_gpu_capture_refuses(nxi_diag *d) {
+  current->refused = true;
+  return nxi_fail(d, NX_INTERNAL, "", "a graph of the GPU that waits");
+}
+
+/* ---- scratch */
+
+/* A piece of that size that this capture is not using, shared if possible. Lock. */
+static nxi_gpu_scratch *find(const nxi_gpu *g, const nxi_gpu_graph *own, int64_t size) {
+  for (nxi_gpu_scratch *s = g->scratch; s != NULL; s = s->next) {
+    bool has = s->bytes != size || s->lent;
+    for (uint32_t i = 0; i < own->n_scratch && !has; i++) has = own->scratch[i] == s;
+    if (!has) return s;
+  }
+  return NULL;
+}
+
+/* Memory of the GPU, for good. The capture looks away meanwhile. */
+static nx_status make(nxi_gpu *g, int64_t size, nxi_gpu_scratch **out, nxi_diag *d) {
+  nxi_gpu_scratch *s = nxi_calloc(1, sizeof *s);
+  if (s == NULL) return nxi_oom(d);
+  capture *held = current;
+  current = NULL;
+  nx_status status = nxi_gpu_alloc(g, size, &s->at, d);
+  current = held;
+  if (status != NX_OK) {
+    nxi_free(s);
+    return status;
+  }
+  s->bytes = size;
+  pthread_mutex_lock(&g->lock);
+  s->next = g->scratch;
+  g->scratch = s;
+  s->references = 1;
+  pthread_mutex_unlock(&g->lock);
+  *out = s;
+  return NX_OK;
+}
+
+nx_status nxi_gpu_captured_alloc(nxi_gpu *g, int64_t bytes, uint64_t *at, nxi_diag *d) {
+  nxi_gpu_graph *own = current->graph;
+  int64_t size;
+  nxi_gpu_class(bytes, &size);
+  uint32_t i = 0;
+  while (i < own->n_scratch && (current->used[i] || own->scratch[i]->bytes != size)) i++;
+  if (i == MOST_SCRATCH) {
+    current->refused = true;
+    return nxi_fail(d, NX_INTERNAL, "", "a graph with too much memory of its own");
+  }
+  if (i == own->n_scratch) {
+    pthread_mutex_lock(&g->lock);
+    nxi_gpu_scratch *s = find(g, own, size);
+    if (s != NULL) s->references++;
+    pthread_mutex_unlock(&g->lock);
+    nx_status status = s != NULL ? NX_OK : make(g, size, &s, d);
+    if (status != NX_OK) return status;
+    own->scratch[own->n_scratch++] = s;
+  }
+  current->used[i] = true;
+  *at = own->scratch[i]->at;
+  return NX_OK;
+}
+
+bool nxi_gpu_captured_free(uint64_t at) {
+  const nxi_gpu_graph *own = current->graph;
+  for (uint32_t i = 0; i < own->n_scratch; i++)
+    if (own->scratch[i]->at == at) {
+      current->used[i] = false;
+      return true;
+    }
+  current->refused = true; /* it is from before the capture, which may have it in an argument */
+  return false;
+}
+
+/* Lock. *gone: to be freed after the lock. */
+static void unref(nxi_gpu *g, nxi_gpu_scratch *s, nxi_gpu_scratch **gone) {
+  if (--s->references > 0) return;
+  nxi_gpu_scratch **at = &g->scratch;
+  while (*at != s) at = &(*at)->next;
+  *at = s->next;
+  s->next = *gone;
+  *gone = s;
+}
+
+static void free_scratch(nxi_gpu *g, nxi_gpu_scratch *gone) {
+  while (gone != NULL) {
+    nxi_gpu_scratch *s = gone;
+    gone = s->next;
+    nxi_gpu_free(g, s->at, s->bytes);
+    nxi_free(s);
+  }
+}
+
+/* ---- graphs */
+
+bool nxi_gpu_capture_begin(nxi_gpu *g) {
+  if (current != NULL || pthread_mutex_trylock(&g->capture_lock) != 0) return false;
+  capture *c = nxi_calloc(1, sizeof *c);
+  nxi_gpu_graph *graph = nxi_calloc(1, sizeof *graph);
+  bool good = c != NULL && graph != NULL && nxi_gpu_enter(g, NULL) == NX_OK;
+  if (good) {
+    if (g->capture_stream == NULL &&
+        g->cuda->stream_create(&g->capture_stream, NXI_CUDA_NON_BLOCKING) != 0)
+      g->capture_stream = NULL;
+    good = g->capture_stream != NULL &&
+           g->cuda->capture_begin(g->capture_stream, NXI_CUDA_CAPTURE_RELAXED) == 0;
+    if (!good) nxi_gpu_leave(g);
+  }
+  if (good) {
+    graph->gpu = g;
+    *c = (capture){.gpu = g, .graph = graph};
+    current = c;
+    return true;
+  }
+  nxi_free(c);
+  nxi_free(graph);
+  pthread_mutex_unlock(&g->capture_lock);
+  return false;
+}
+
+/* What was reserved and not given back is somebody's: it stays his until he does. */
+static bool lend(capture *c) {
+  bool any = false;
+  pthread_mutex_lock(&c->gpu->lock);
+  for (uint32_t i = 0; i < c->graph->n_scratch; i++) {
+    if (!c->used[i]) continue;
+    c->graph->scratch[i]->references++;
+    c->graph->scratch[i]->lent = true;
+    atomic_fetch_add(&c->gpu->lent, 1);
+    any = true;
+  }
+  pthread_mutex_unlock(&c->gpu->lock);
+  return any;
+}
+
+bool nxi_gpu_scratch_returns(nxi_gpu *g, uint64_t at) {
+  nxi_gpu_scratch *gone = NULL, *s;
+  if (atomic_load_explicit(&g->lent, memory_order_relaxed) == 0) return false;
+  pthread_mutex_lock(&g->lock);
+  for (s = g->scratch; s != NULL && !(s->lent && s->at == at);) s = s->next;
+  if (s != NULL) {
+    s->lent = false;
+    atomic_fetch_sub(&g->lent, 1);
+    unref(g, s, &gone);
+  }
+  pthread_mutex_unlock(&g->lock);
+  free_scratch(g, gone);
+  return s != NULL;
+}
+
+nxi_gpu_graph *nxi_gpu_capture_end(nxi_gpu *g, bool wanted) {
+  capture *c = current;
+  nxi_gpu_graph *graph = c->graph;
+  void *captured = NULL;
+  current = NULL;
+  bool ended = g->cuda->capture_end(g->capture_stream, &captured) == 0;
+  bool good = ended && captured != NULL;
+  if (!ended) { /* nobody knows what state it is in */
+    g->cuda->stream_destroy(g->capture_stream);
+    g->capture_stream = NULL;
+  }
+  if (lend(c) || c->refused || !wanted) good = false;
+  if (good && g->cuda->graph_instantiate(&graph->executable, captured, 0) != 0) {
+    graph->executable = NULL;
+    good = false;
+  }
+  if (captured != NULL) g->cuda->graph_destroy(captured);
+  nxi_gpu_leave(g);
+  pthread_mutex_unlock(&g->capture_lock);
+  nxi_free(c);
+  if (good) return graph;
+  nxi_gpu_graph_destroy(graph);
+  return NULL;
+}
+
+nx_status nxi_gpu_graph_launch(nxi_gpu_graph *graph, nxi_diag *d) {
+  nxi_gpu *g = graph->gpu;
+  nx_status status = nxi_gpu_enter(g, d);
+  if (status != NX_OK) return status;
+  int result = g->cuda->graph_launch(graph->executable, g->stream);
+  nxi_gpu_leave(g);
+  if (result != 0) return nxi_gpu_refused(g, result, "starting a graph", d);
+  atomic_fetch_add_explicit(&g->graph_launches, 1, memory_order_relaxed);
+  return NX_OK;
+}
+
+/* Its scratch goes back in the order of the stream, like all memory. */
+void nxi_gpu_graph_destroy(nxi_gpu_graph *graph) {
+  nxi_gpu_scratch *gone = NULL;
+  if (graph == NULL) return;
+  nxi_gpu *g = graph->gpu;
+  if (graph->executable != NULL && nxi_gpu_enter_to_free(g)) {
+    g->cuda->graph_executable_destroy(graph->executable);
+    nxi_gpu_leave(g);
+  }
+  pthread_mutex_lock(&g->lock);
+  for (uint32_t i = 0; i < graph->n_scratch; i++) unref(g, graph->scratch[i], &gone);
+  pthread_mutex_unlock(&g->lock);
+  free_scratch(g, gone);
+  nxi_free(graph);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: ISC */
+/* Memory of a GPU. What is freed is kept and given out again, the last piece of its class first, so that who asks for the same again
+ * and again gets the same addresses. That is safe without waiting because everything that uses memory is started on one
+ * stream: what used a piece before comes before what uses it next. */
+#include "state.h"
+
+#include "ir/alloc.h"
+
+enum { GRANULE = 512 };
+
+/* Classes in four steps a doubling, so that a freed piece fits requests near its own */
+
+int nxi_gpu_class(int64_t bytes, int64_t *size) {
+  int64_t step = GRANULE / 4;
+  int number = 0;
+  *size = GRANULE;
+  while (*size < bytes) {
+    if (++number % 4 == 0) step *= 2;
+    if (number == NXI_GPU_CLASSES - 1) {
+      *size = bytes;
+      break;
+    }
+    *size += step;
+  }
+  return number;
+}
+
+void nxi_gpu_free_kept(nxi_gpu *g) {
+  for (int i = 0; i < NXI_GPU_CLASSES; i++)
+    while (g->kept[i] != NULL) {
+      nxi_gpu_piece *p = g->kept[i];
+      g->kept[i] = p->next;
+      if (!g->forked) g->cuda->memory_free(p->at);
+      nxi_free(p);
+    }
+  g->stats.cached = 0;
+}
+
+/* Lock. */
+static uint64_t take_kept(nxi_gpu *g, int number, int64_t size) {
+  nxi_gpu_piece *p = g->kept[number];
+  if (p == NULL) return 0;
+  uint64_t at = p->at;
+  g->kept[number] = p->next;
+  g->stats.cached -= size;
+  nxi_free(p);
+  return at;
+}
+
+static nx_status alloc_new(nxi_gpu *g, int64_t size, uint64_t *at, nxi_diag *d) {
+  nx_status status = nxi_gpu_enter(g, d);
+  if (status != NX_OK) return status;
+  int result = g->cuda->memory_alloc(at, (size_t)size);
+  if (result == NXI_CUDA_NO_MEMORY) { /* what is kept may be what is missing */
+    g->cuda->stream_wait(g->stream);
+    pthread_mutex_lock(&g->lock);
+    nxi_gpu_free_kept(g);
+    pthread_mutex_unlock(&g->lock);
+    result = g->cuda->memory_alloc(at, (size_t)size);
+  }
+  nxi_gpu_leave(g);
+  return result == 0 ? NX_OK : nxi_gpu_refused(g, result, "reserving memory", d);
+}
+
+nx_status nxi_gpu_alloc(nxi_gpu *g, int64_t bytes, uint64_t *at, nxi_diag *d) {
+  int64_t size;
+  int number = nxi_gpu_class(bytes, &size);
+  if (nxi_gpu_captures(g)) return nxi_gpu_captured_alloc(g, bytes, at, d);
+  if (atomic_load(&g->lost)) return nxi_gpu_is_lost(g, d);
+  pthread_mutex_lock(&g->lock);
+  bool within = g->limit == 0 || g->stats.live <= g->limit - bytes;
+  *at = within ? take_kept(g, number, size) : 0;
+  if (within) {
+    g->stats.live += bytes;
+    g->stats.allocations++;
+  }
+  pthread_mutex_unlock(&g->lock);
+  if (!within) return nxi_oom(d);
+  nx_status status = *at != 0 ? NX_OK : alloc_new(g, size, at, d);
+  pthread_mutex_lock(&g->lock);
+  if (status != NX_OK) g->stats.live -= bytes;
+  else if (g->stats.live > g->stats.peak) g->stats.peak = g->stats.live;
+  pthread_mutex_unlock(&g->lock);
+  return status;
+}
+
+void nxi_gpu_free(nxi_gpu *g, uint64_t at, int64_t bytes) {
+  int64_t size;
+  int number = nxi_gpu_class(bytes, &size);
+  if (nxi_gpu_captures(g) && nxi_gpu_captured_free(at)) return;
+  if (nxi_gpu_scratch_returns(g, at)) return;
+  nxi_gpu_piece *p = nxi_malloc(sizeof *p);
+  pthread_mutex_lock(&g->lock);
+  g->stats.live -= bytes;
+  if (p != NULL) {
+    *p = (nxi_gpu_piece){g->kept[number], at};
+    g->kept[number] = p;
+    g->stats.cached += size;
+  }
+  pthread_mutex_unlock(&g->lock);
+  if (p != NULL || !nxi_gpu_enter_to_free(g)) return;
+  g->cuda->stream_wait(g->stream);
+  g->cuda->memory_free(at);
+  nxi_gpu_leave(g);
+}
+
+void nxi_gpu_statistics(nxi_gpu *g, nxi_gpu_stats *out) {
+  pthread_mutex_lock(&g->lock);
+  *out = g->stats;
+  out->launches = atomic_load_explicit(&g->launches, memory_order_relaxed);
+  out->graph_launches = atomic_load_explicit(&g->graph_launches, memory_order_relaxed);
+  pthread_mutex_unlock(&g->lock);
+}

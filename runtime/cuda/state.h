@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: ISC */
+/* What an opened GPU is, to the files that make it up: gpu.c (its life, its errors, code), gpu_memory.c, gpu_copy.c,
+ * gpu_graph.c. */
+#ifndef NXI_GPU_STATE_H
+#define NXI_GPU_STATE_H
+
+#include <stdatomic.h>
+
+#include "driver.h"
+#include "internal.h"
+#include "runtime/fork.h"
+
+/* Of the driver's enumerations. */
+enum {
+  NXI_CUDA_NO_MEMORY = 2,
+  NXI_CUDA_NOT_READY = 600,
+  NXI_CUDA_NON_BLOCKING = 1,   /* streams */
+  NXI_CUDA_CAPTURE_RELAXED = 2 /* captures: other work of the thread and of others goes on */
+};
+
+enum { NXI_GPU_CLASSES = 256 };
+
+/* A piece of free memory, of a class. */
+typedef struct nxi_gpu_piece {
+  struct nxi_gpu_piece *next;
+  uint64_t at;
+} nxi_gpu_piece;
+
+/* Memory that graphs use from one of their steps to another, and that nothing else ever gets: they run one after the other, so
+ * they share it. */
+typedef struct nxi_gpu_scratch {
+  struct nxi_gpu_scratch *next;
+  uint64_t at;
+  int64_t bytes; /* of its class */
+  int references;
+  bool lent; /* to somebody who did not give it back before the capture ended */
+} nxi_gpu_scratch;
+
+struct nxi_gpu {
+  const nxi_cuda *cuda;
+  int device;
+  void *context, *stream;
+  nxi_gpu_info info;
+  nxi_target target;
+  nxi_fork_entry fork_entry;
+  bool fork_registered;
+  struct nxi_kernel_cache *kernels;
+  nxi_gpu_shelf shelves[NXI_GPU_LIBRARIES];
+  _Atomic uint64_t launches, graph_launches;
+  _Atomic int lent;             /* pieces of scratch */
+  pthread_mutex_t capture_lock; /* of the stream: one capture at a time */
+  void *capture_stream;         /* NULL until there is one */
+  pthread_mutex_t lock;         /* of everything below */
+  nxi_gpu_piece *kept[NXI_GPU_CLASSES];
+  nxi_gpu_scratch *scratch;
+  int64_t limit;
+  nxi_gpu_stats stats;
+  _Atomic bool lost;
+  bool forked; /* lost to the parent, whose everything is */
+  char why_lost[200];
+};
+
+/* ---- gpu.c */
+/* What a result of the driver means. */
+nx_status nxi_gpu_refused(nxi_gpu *g, int result, const char *what, nxi_diag *d);
+nx_status nxi_gpu_is_lost(const nxi_gpu *g, nxi_diag *d);
+/* To give something back, which works as far as it does: false if the context is not to be entered. */
+bool nxi_gpu_enter_to_free(nxi_gpu *g);
+
+/* ---- gpu_memory.c */
+/* The class of a size, and how much a piece of it has. */
+int nxi_gpu_class(int64_t bytes, int64_t *size);
+void nxi_gpu_free_kept(nxi_gpu *g); /* inside */
+
+/* ---- gpu_graph.c: whether this thread captures what it starts on the GPU; its memory is then scratch of the graph */
+bool nxi_gpu_captures(const nxi_gpu *g);
+void *nxi_gpu_captured_stream(const nxi_gpu *g); /* or NULL */
+nx_status nxi_gpu_captured_alloc(nxi_gpu *g, int64_t bytes, uint64_t *at, nxi_diag *d);
+bool nxi_gpu_captured_free(uint64_t at);               /* false: it is none of the capture's */
+nx_status nxi_gpu_capture_refuses(nxi_diag *d);        /* what no graph can do */
+bool nxi_gpu_scratch_returns(nxi_gpu *g, uint64_t at); /* whether that was lent scratch */
+
+#endif

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: ISC */
+/* The paper driver's streams, events, graphs and copies: pieces of work that wait in their streams until somebody waits for
+ * them, or until chance has them done. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake_cuda_internal.h"
+
+typedef struct event {
+  uint64_t asked, done; /* records so far */
+  int references;
+} event;
+
+typedef struct piece {
+  struct piece *next;
+  nxt_fake_act *act;
+  event *event; /* recorded here; with waits_for, waited for */
+  uint64_t waits_for;
+  size_t bytes;
+  _Alignas(16) char what[];
+} piece;
+
+typedef struct list {
+  piece *first, **end;
+} list;
+
+typedef struct stream {
+  struct stream *next;
+  int device;
+  list work;
+  list *captured; /* the graph that is being captured, or NULL */
+  bool spoilt;    /* the capture */
+} stream;
+
+typedef struct pinned {
+  struct pinned *next;
+  char *at;
+  size_t bytes;
+} pinned;
+
+static stream *streams;
+static pinned *pins;
+static uint64_t chance;
+
+/* ---- pieces */
+
+static void append(list *l, piece *p) {
+  if (l->first == NULL) l->end = &l->first;
+  p->next = NULL;
+  *l->end = p;
+  l->end = &p->next;
+}
+
+static void let_go(event *e) {
+  if (e != NULL && --e->references == 0) free(e);
+}
+
+static void drop(piece *p) {
+  let_go(p->event);
+  free(p);
+}
+
+static void empty(list *l) {
+  while (l->first != NULL) {
+    piece *p = l->first;
+    l->first = p->next;
+    drop(p);
+  }
+}
+
+static piece *copy_of(const piece *from) {
+  piece *p = malloc(sizeof *p + from->bytes);
+  if (p != NULL) memcpy(p, from, sizeof *p + from->bytes);
+  if (p != NULL && p->event != NULL) p->event->references++;
+  return p;
+}
+
+static bool ready(const stream *s) {
+  const piece *p = s->work.first;
+  return p != NULL && (p->waits_for == 0 || p->event->done >= p->waits_for);
+}
+
+static void carry_out(stream *s) {
+  piece *p = s->work.first;
+  s->work.first = p->next;
+  if (p->act != NULL) p->act(p->what);
+  else if (p->waits_for == 0) p->event->done++;
+  drop(p);
+}
+
+static uint64_t draw(uint64_t below) {
+  if (chance == 0) chance = nxt_fake_cuda()->delay;
+  chance = chance * 6364136223846793005u + 1442695040888963407u;
+  return (chance >> 33) % below;
+}
+
+/* One piece of some stream. False: nothing can be done. */
+static bool step(void) {
+  uint64_t n = 0;
+  for (stream *s = streams; s != NULL; s = s->next) n += ready(s);
+  if (n == 0) return false;
+  uint64_t which = draw(n);
+  for (stream *s = streams; s != NULL; s = s->next)
+    if (ready(s) && which-- == 0) {
+      carry_out(s);
+      return true;
+    }
+  return false;
+}
+
+static int finish(const stream *s) {
+  if (s->captured != NULL) return 900;
+  nxt_fake_cuda()->host_waits++;
+  while (s->work.first != NULL)
+    if (!step()) return 999; /* the pieces wait for each other */
+  return nxt_fake_fault();
+}
+
+int nxt_fake_settle(void) {
+  for (stream *s = streams; s != NULL; s = s->next)
+    if (s->captured != NULL) s->spoilt = true;
+  while (step());
+  return nxt_fake_fault();
+}
+
+static int add(stream *s, piece *p) {
+  if (s->captured != NULL) {
+    append(s->captured, p);
+    return 0;
+  }
+  append(&s->work, p);
+  bool delays = nxt_fake_cuda()->delay != 0;
+  if (delays && draw(4) != 0) return 0;
+  for (uint64_t n = delays ? draw(6) : UINT64_MAX; n > 0 && step(); n--);
+  return 0;
+}
+
+int nxt_fake_start(void *to, nxt_fake_act *act, const void *what, size_t bytes) {
+  piece *p = calloc(1, sizeof *p + bytes);
+  if (p == NULL) return 2;
+  p->act = act;
+  p->bytes = bytes;
+  memcpy(p->what, what, bytes);
+  return add(to, p);
+}
+
+static int add_event(stream *s, event *e, uint64_t waits_for) {
+  piece *p = calloc(1, sizeof *p);
+  if (p == NULL) return 2;
+  p->event = e;
+  p->waits_for = waits_for;
+  e->references++;
+  return add(s, p);
+}
+
+static int destroy(list *graph) {
+  empty(graph);
+  free(graph);
+  nxt_fake_cuda()->graphs--;
+  return 0;
+}
+
+/* ---- streams */
+
+EXPORT int cuStreamCreate(void **out, unsigned flags) {
+  INSIDE;
+  if (flags != 1) return 1; /* the others wait for the stream 0 */
+  stream *s = calloc(1, sizeof *s);
+  if (s == NULL) return 2;
+  *s = (stream){streams, nxt_fake_device(), {NULL, NULL}, NULL, false};
+  streams = s;
+  nxt_fake_cuda()->streams++;
+  *out = s;
+  return 0;
+}
+EXPORT int cuStreamDestroy_v2(void *given) {
+  INSIDE;
+  stream **at = &streams, *s = given;
+  nxt_fake_settle();
+  while (*at != s) at = &(*at)->next;
+  *at = s->next;
+  if (s->captured != NULL) destroy(s->captured);
+  empty(&s->work);
+  free(s);
+  nxt_fake_cuda()->streams--;
+  return 0;
+}
+EXPORT int cuStreamQuery(void *given) {
+  const stream *s = given;
+  INSIDE;
+  if (s->captured != NULL) return 900;
+  for (uint64_t n = draw(4); n > 0 && step(); n--);
+  return s->work.first != NULL ? 600 : nxt_fake_fault();
+}
+EXPORT int cuStreamSynchronize(void *given) {
+  INSIDE;
+  return finish(given);
+}
+EXPORT int cuStreamWaitEvent(void *given, void *of, unsigned flags) {
+  const event *e = of;
+  INSIDE;
+  if (flags != 0) return 1;
+  return e->asked == 0 ? 0 : add_event(given, of, e->asked);
+}
+
+/* ---- events */
+
+EXPORT int cuEventCreate(void **out, unsigned flags) {
+  INSIDE;
+  if (flags != 2) return 1; /* the others take times, which costs some */
+  event *e = calloc(1, sizeof *e);
+  if (e == NULL) return 2;
+  e->references = 1;
+  nxt_fake_cuda()->events++;
+  *out = e;
+  return 0;
+}
+EXPORT int cuEventDestroy_v2(void *given) {
+  INSIDE;
+  let_go(given);
+  nxt_fake_cuda()->events--;
+  return 0;
+}
+EXPORT int cuEventRecord(void *given, void *s) {
+  event *e = given;
+  INSIDE;
+  e->asked++;
+  return add_event(s, e, 0);
+}
+EXPORT int cuEventQuery(void *given) {
+  const event *e = given;
+  INSIDE;
+  for (uint64_t n = draw(4); n > 0 && step(); n--);
+  return e->done < e->asked ? 600 : nxt_fake_fault();
+}
+EXPORT int cuEventSynchronize(void *given) {
+  const event *e = given;
+  INSIDE;
+  nxt_fake_cuda()->host_waits++;
+  while (e->done < e->asked)
+    if (!step()) return 999;
+  return nxt_fake_fault();
+}
+
+/* ---- graphs: a list of pieces, one after the other, copied where it is instantiated and where it is launched */
+
+static int copy_list(list *to, const list *from) {
+  for (const piece *p = from->first; p != NULL; p = p->next) {
+    piece *own = copy_of(p);
+    if (own == NULL) return 2;
+    append(to, own);
+  }
+  return 0;
+}
+
+EXPORT int cuStreamBeginCapture_v2(void *given, int mode) {
+  stream *s = given;
+  INSIDE;
+  if (s->captured != NULL || mode != 2) return 1;
+  s->captured = calloc(1, sizeof *s->captured);
+  s->spoilt = false;
+  nxt_fake_cuda()->graphs += s->captured != NULL;
+  return s->captured != NULL ? 0 : 2;
+}
+EXPORT int cuStreamEndCapture(void *given, void **graph) {
+  stream *s = given;
+  INSIDE;
+  if (s->captured == NULL) return 1;
+  *graph = s->spoilt ? NULL : s->captured;
+  if (s->spoilt) destroy(s->captured);
+  s->captured = NULL;
+  return s->spoilt ? 901 : 0;
+}
+EXPORT int cuGraphInstantiateWithFlags(void **out, void *graph, unsigned long long flags) {
+  INSIDE;
+  if (flags != 0) return 1;
+  list *l = calloc(1, sizeof *l);
+  if (l == NULL) return 2;
+  nxt_fake_cuda()->graphs++;
+  *out = l;
+  return copy_list(l, graph);
+}
+EXPORT int cuGraphLaunch(void *graph, void *to) {
+  if (nxt_fake_cuda()->idle) return 0;
+  INSIDE;
+  nxt_fake_cuda()->graph_launches++;
+  for (const piece *p = ((const list *)graph)->first; p != NULL; p = p->next) {
+    piece *own = copy_of(p);
+    int result = own != NULL ? add(to, own) : 2;
+    if (result) return result;
+  }
+  return 0;
+}
+EXPORT int cuGraphDestroy(void *graph) {
+  INSIDE;
+  return destroy(graph);
+}
+EXPORT int cuGraphExecDestroy(void *graph) {
+  INSIDE;
+  return destroy(graph);
+}
+
+/* ---- copies. Memory of the host that is not pinned is read at once, and written before the call returns. */
+
+static bool is_pinned(const void *at, size_t bytes) {
+  for (const pinned *p = pins; p != NULL; p = p->next)
+    if ((const char *)at >= p->at && (const char *)at + bytes <= p->at + p->bytes) return true;
+  return false;
+}
+
+typedef struct move {
+  char *to;
+  const char *from; /* NULL: the bytes that follow */
+  size_t bytes;
+} move;
+
+static void move_bytes(void *what) {
+  const move *m = what;
+  memmove(m->to, m->from != NULL ? m->from : (const char *)(m + 1), m->bytes);
+}
+
+EXPORT int cuMemHostAlloc(void **out, size_t bytes, unsigned flags) {
+  INSIDE;
+  pinned *p = malloc(sizeof *p);
+  char *at = malloc(bytes);
+  if (p == NULL || at == NULL || flags != 0) {
+    free(p);
+    free(at);
+    return flags != 0 ? 1 : 2;
+  }
+  *p = (pinned){pins, at, bytes};
+  pins = p;
+  nxt_fake_cuda()->pinned_pieces++;
+  *out = at;
+  return 0;
+}
+EXPORT int cuMemFreeHost(void *at) {
+  SETTLED;
+  pinned **link = &pins;
+  while (*link != NULL && (*link)->at != at) link = &(*link)->next;
+  pinned *p = *link;
+  if (p == NULL) return 1;
+  *link = p->next;
+  free(p->at);
+  free(p);
+  nxt_fake_cuda()->pinned_pieces--;
+  return 0;
+}
+EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *s) {
+  INSIDE;
+  if (is_pinned(from, bytes)) {
+    move m = {nxt_fake_host(to), from, bytes};
+    return nxt_fake_start(s, move_bytes, &m, sizeof m);
+  }
+  move *m = malloc(sizeof *m + bytes);
+  if (m == NULL) return 2;
+  *m = (move){nxt_fake_host(to), NULL, bytes};
+  memcpy(m + 1, from, bytes);
+  int result = nxt_fake_start(s, move_bytes, m, sizeof *m + bytes);
+  free(m);
+  return result;
+}
+EXPORT int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *s) {
+  INSIDE;
+  move m = {to, nxt_fake_host(from), bytes};
+  int result = nxt_fake_start(s, move_bytes, &m, sizeof m);
+  return result || is_pinned(to, bytes) ? result : finish(s);
+}
+EXPORT int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *s) {
+  INSIDE;
+  move m = {nxt_fake_host(to), nxt_fake_host(from), bytes};
+  return nxt_fake_start(s, move_bytes, &m, sizeof m);
+}
+
+typedef struct setting {
+  char *to;
+  unsigned char value;
+  size_t bytes;
+} setting;
+static void set_bytes(void *what) {
+  const setting *s = what;
+  memset(s->to, s->value, s->bytes);
+}
+EXPORT int cuMemsetD8Async(uint64_t at, unsigned char value, size_t bytes, void *s) {
+  INSIDE;
+  setting all = {nxt_fake_host(at), value, bytes};
+  return nxt_fake_start(s, set_bytes, &all, sizeof all);
+}
+
+/* ---- threads, faults */
+
+static pthread_mutex_t lock;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void make_lock(void) {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(&lock, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+}
+
+void nxt_fake_enter(void) {
+  pthread_once(&once, make_lock);
+  pthread_mutex_lock(&lock);
+}
+void nxt_fake_leave(const int *ignored) {
+  (void)ignored;
+  pthread_mutex_unlock(&lock);
+}
+
+int nxt_fake_fault(void) {
+  int device = nxt_fake_device();
+  return device >= 0 && nxt_fake_cuda()->broken >> device & 1 ? 719 : 0;
+}
+
+bool nxt_fake_runs(int device) {
+  nxt_fake *f = nxt_fake_cuda();
+  if (++f->launches == f->fault_at) f->broken |= 1u << device;
+  return !(f->broken >> device & 1);
+}

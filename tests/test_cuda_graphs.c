@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: ISC */
+/* Plans as CUDA graphs, over the paper driver: when there is one, and that nothing but the count of launches tells it from
+ * steps that are started one by one. Each operation is a kernel of its own here. */
+#include "fake_device.h"
+
+enum { ROWS = 8, N = ROWS * ROWS, CALLS = 6 };
+
+/* Kernels that only read and write, a product with its workspace, a scan whose blocks share memory. */
+static const char chain[] = "nxir 1\n"
+                            "graph @chain(%x: f32[8,8]) -> (%y, %s) {\n"
+                            "  %a = mul %x, %x : f32[8,8]\n"
+                            "  %m = reduce_max %a axes=[1] keepdims : f32[8,1]\n"
+                            "  %b = sub %x, %m : f32[8,8]\n"
+                            "  %p = matmul %b, %x : f32[8,8]\n"
+                            "  %y = abs %p : f32[8,8]\n"
+                            "  %s = scan_sum %y axis=1 : f32[8,8]\n"
+                            "}\n";
+/* Looks at its indices before anything else. */
+static const char checked[] = "nxir 1\n"
+                              "graph @checked(%x: f32[8,8], %i: i32[3,1]) -> (%y) {\n"
+                              "  %g = gather %x, %i axis=0 axes=[1] : f32[3,1]\n"
+                              "  %a = mul %g, %g : f32[3,1]\n"
+                              "  %b = add %a, %g : f32[3,1]\n"
+                              "  %y = neg %b : f32[3,1]\n"
+                              "}\n";
+
+static nx_function *parse(const char *text) {
+  nx_function *f = NULL;
+  OK(nx_function_parse_on(ctx, CUDA, text, strlen(text), &f));
+  return f;
+}
+
+static nx_tensor *square(double first) {
+  nx_tensor *x = GOOD(nx_arange(ctx, CUDA, NX_F32, NX_NUMBER(first), NX_NUMBER(1e-2), N));
+  x = GOOD(nx_reshape(x, NX_SHAPE(ROWS, ROWS)));
+  OK(nx_realize(ctx, &x, 1, NULL));
+  return x;
+}
+
+/* Calls the function, adds up what its report says of graphs, and takes the bits of its outputs. */
+static uint64_t call(nx_function *f, nx_tensor *x, float *bits) {
+  nx_report report = {.size = sizeof report};
+  nx_run_options o = {.size = sizeof o, .report = &report};
+  nx_tensor *out[2] = {NULL, NULL};
+  OK(nx_function_call(f, &x, out, &o));
+  for (int i = 0; i < 2; i++) {
+    OK(nx_read(out[i], bits + i * N, N * sizeof *bits, NULL));
+    nx_tensor_release(out[i]);
+  }
+  return report.graph_launches;
+}
+
+static void the_second_time_makes_one(void **state) {
+  static float first[2 * N], bits[2 * N];
+  (void)state;
+  nx_function *f = parse(chain);
+  nx_tensor *x = square(-0.5);
+  int64_t graphs = fake->graphs;
+  OK(nx_debug_set("nofuse,nographs"));
+  for (int i = 0; i < CALLS; i++) assert_int_equal(call(f, x, first), 0);
+  OK(nx_debug_set("nofuse"));
+  int64_t launches = fake->graph_launches, launched = 0;
+  for (int i = 0; i < CALLS; i++) {
+    memset(bits, 0xff, sizeof bits);
+    launched += call(f, x, bits);
+    assert_memory_equal(bits, first, sizeof bits);
+  }
+  assert_true(launched >= CALLS - 4); /* results may come to two places in turn */
+  assert_int_equal(fake->graph_launches - launches, launched);
+  assert_in_range(fake->graphs - graphs, 1, 2); /* what they were made of is gone */
+  nx_function_release(f);
+}
+
+/* Inputs in turn: a graph for each, as far as there are few of them. */
+static void other_addresses(void **state) {
+  enum { MOST = 12 };
+  static float wanted[MOST][2 * N], bits[2 * N];
+  nx_tensor *x[MOST];
+  (void)state;
+  nx_function *f = parse(chain);
+  OK(nx_debug_set("nofuse,nographs"));
+  for (int i = 0; i < MOST; i++) call(f, x[i] = square(0.1 * i), wanted[i]);
+  OK(nx_debug_set("nofuse"));
+  uint64_t launched = 0;
+  for (int round = 0; round < 6; round++)
+    for (int i = 0; i < 3; i++) {
+      launched += call(f, x[i], bits);
+      assert_memory_equal(bits, wanted[i], sizeof bits);
+    }
+  assert_true(launched >= 6);
+  int64_t memory = fake->memory, graphs = fake->graphs;
+  for (int round = 0; round < 3; round++) /* more than are kept, until it gives up */
+    for (int i = 0; i < MOST; i++) {
+      launched = call(f, x[i], bits);
+      assert_memory_equal(bits, wanted[i], sizeof bits);
+    }
+  assert_int_equal(launched, 0);
+  assert_true(fake->graphs <= graphs + 8);
+  assert_true(fake->memory <= memory + (64 << 10));
+  for (int i = 0; i < MOST; i++) {
+    call(f, x[i], bits);
+    assert_memory_equal(bits, wanted[i], sizeof bits);
+  }
+  nx_function_release(f);
+}
+
+/* Memory that was given out between two launches of a graph is not the graph's any more. */
+static void others_keep_their_memory(void **state) {
+  static float first[2 * N], bits[1024];
+  nx_tensor *kept[8];
+  (void)state;
+  nx_function *f = parse(chain);
+  nx_tensor *x = square(0.25);
+  for (int i = 0; i < CALLS; i++) call(f, x, first);
+  for (int i = 0; i < 8; i++) {
+    int64_t n = i < 4 ? N : 1024; /* what temporaries and workspaces are like */
+    kept[i] = GOOD(nx_full(ctx, CUDA, NX_F32, 1, &n, NX_NUMBER(i)));
+    kept[i] = GOOD(nx_add(kept[i], kept[i]));
+    OK(nx_realize(ctx, &kept[i], 1, NULL));
+  }
+  for (int i = 0; i < CALLS; i++) {
+    call(f, x, bits);
+    assert_memory_equal(bits, first, sizeof first);
+  }
+  for (int i = 0; i < 8; i++) {
+    int64_t n = i < 4 ? N : 1024;
+    OK(nx_read(kept[i], bits, (size_t)n * sizeof *bits, NULL));
+    for (int64_t e = 0; e < n; e++) assert_true(bits[e] == (float)(2 * i));
+  }
+  nx_function_release(f);
+}
+
+static void what_waits_has_none(void **state) {
+  (void)state;
+  nx_function *f = parse(checked);
+  nx_tensor *in[] = {square(0), GOOD(nx_cast(nx_reshape(ramp(3, 2), NX_SHAPE(3, 1)), NX_I32))};
+  OK(nx_realize(ctx, in, 2, NULL));
+  for (int i = 0; i < CALLS; i++) {
+    nx_report report = {.size = sizeof report};
+    nx_run_options o = {.size = sizeof o, .report = &report};
+    nx_tensor *out = NULL;
+    OK(nx_function_call(f, in, &out, &o));
+    assert_int_equal(report.graph_launches, 0);
+    nx_tensor_release(out);
+  }
+  nx_function_release(f);
+}
+
+/* Each call of the driver that has to do with graphs fails once: the steps are started one by one then. */
+static nx_status some_calls(nx_context *c, uint64_t *launched, float *bits) {
+  nx_function *f = NULL;
+  nx_report report = {.size = sizeof report};
+  nx_run_options o = {.size = sizeof o, .report = &report};
+  nx_scope *s = nx_scope_begin(c);
+  nx_status status = nx_function_parse_on(c, CUDA, chain, strlen(chain), &f);
+  nx_tensor *x = nx_reshape(nx_arange(c, CUDA, NX_F32, NX_NUMBER(0), NX_NUMBER(1e-2), N),
+                            NX_SHAPE(ROWS, ROWS));
+  *launched = 0;
+  if (status == NX_OK) status = nx_realize(c, &x, 1, NULL);
+  for (int i = 0; i < CALLS && status == NX_OK; i++) {
+    nx_tensor *out[2] = {NULL, NULL};
+    status = nx_function_call(f, &x, out, &o);
+    for (int k = 0; k < 2 && status == NX_OK; k++)
+      status = nx_read(out[k], bits + k * N, N * sizeof *bits, NULL);
+    for (int k = 0; k < 2; k++) nx_tensor_release(out[k]);
+    *launched += report.graph_launches;
+  }
+  nx_error_take(NULL);
+  nx_scope_end(s);
+  nx_function_release(f);
+  return status;
+}
+
+static void failing(const char *name, int result, const float *good) {
+  static float bits[2 * N];
+  static const char *const back[] = {"Free", "Unload", "Destroy", "Release"};
+  bool done = false;
+  for (int64_t n = 1; !done; n++) {
+    nx_context *c = NULL;
+    uint64_t launched;
+    OK(nx_context_create(NULL, &c));
+    const nxt_fake before = *fake;
+    snprintf(fake->only, sizeof fake->only, "%s", name);
+    fake->failed[0] = 0;
+    fake->fail_at = fake->calls + n;
+    fake->fail_with = result;
+    nx_status status = some_calls(c, &launched, bits);
+    done = fake->calls < before.calls + n;
+    assert_int_equal(status, NX_OK); /* also of what is lost after the last result has come */
+    assert_memory_equal(bits, good, sizeof bits);
+    if (done) assert_true(launched >= 1);
+    nx_context_release(c);
+    fake->fail_at = 0;
+    fake->only[0] = 0;
+    bool gives_back = false;
+    for (int i = 0; i < 4; i++) gives_back |= strstr(fake->failed, back[i]) != NULL;
+    if (gives_back) { /* what is not taken back stays */
+      int64_t calls = fake->calls;
+      *fake = before;
+      fake->calls = calls;
+    }
+    const int64_t left[] = {
+        fake->memory - before.memory,   fake->modules - before.modules,
+        fake->streams - before.streams, fake->events - before.events,
+        fake->graphs - before.graphs,   fake->pinned_pieces - before.pinned_pieces};
+    for (int i = 0; i < 6; i++) {
+      if (left[i] != 0)
+        fprintf(stderr, "after %s: %lld of %d left\n", fake->failed, (long long)left[i], i);
+      assert_int_equal(left[i], 0);
+    }
+  }
+}
+
+static void every_call_fails(void **state) {
+  static float good[2 * N];
+  uint64_t launched;
+  (void)state;
+  OK(nx_debug_set("nofuse"));
+  assert_int_equal(some_calls(ctx, &launched, good), NX_OK);
+  assert_true(launched >= 1);
+  failing("Graph", 1, good);
+  failing("Graph", 2, good);
+  failing("Capture", 1, good);
+  failing("Capture", 901, good);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      IN_SCOPE(the_second_time_makes_one), IN_SCOPE(other_addresses),
+      IN_SCOPE(others_keep_their_memory),  IN_SCOPE(what_waits_has_none),
+      IN_SCOPE(every_call_fails),
+  };
+  return cmocka_run_group_tests(tests, open_fake, close_fake);
+}
