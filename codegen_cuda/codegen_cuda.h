@@ -24,8 +24,11 @@ nx_status nxu_print(const nxk_kernel *k, int64_t shared_most, nxi_text *out, nxu
 
 /* What every text begins with. Static. */
 const char *nxu_prelude(void);
-/* Code of our own that is no kernel IR, to come after it: sort.cuh. Static. */
+/* Code of our own that is no kernel IR, to come after it: sort.cuh, scan.cuh. Static. */
 const char *nxu_sort_code(void);
+const char *nxu_scan_code(void);
+/* The type of a variable with an element; small floats are their bits. Static. */
+const char *nxu_type(nx_dtype t);
 
 /* ---- nvrtc.c */
 /* NULL if code can be compiled here, else the reason. NX_NVRTC in the environment: the library's file. Static. */

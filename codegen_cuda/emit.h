@@ -29,7 +29,6 @@ void nxu_refuse(nxu_emitter *e, const char *why);
 /* How many variables hold the value in a thread. */
 uint32_t nxu_copies(const nxu_emitter *e, nxk_value v);
 nxu_name nxu_ref(nxu_emitter *e, nxk_value v, uint32_t copy);
-const char *nxu_type(nx_dtype t);        /* of a variable */
 const char *nxu_memory_type(nx_dtype t); /* of an element in memory */
 /* Starts a line. */
 void nxu_line(nxu_emitter *e);

@@ -12,8 +12,9 @@
 
 enum {
   SHORT_RUN = 32,
-  MOST_OWN = 64,          /* elements of a run that a thread keeps in registers */
-  MOST_CODE = 1200,       /* operations that are written out for them; fewer elements are worth twice that */
+  MOST_OWN = 64, /* elements of a run that a thread keeps in registers */
+  MOST_CODE =
+      1200, /* operations that are written out for them; fewer elements are worth twice that */
   WRITTEN_OUT = 16,       /* elements in a row whose loads go out together */
   MANY_THREADS = 1 << 17, /* about what keeps the memory of a large GPU busy */
   SECTOR = 32,

@@ -27,11 +27,13 @@
 
 enum { MAX_SIZE = 128, MAX_READS = 24, MAX_ROOTS = 8, MAX_CAT_INLINE = 4, RECOMPUTE_COST = 6 };
 
-static bool is_call(const nxg_node *n) { return nxg_ops[n->op].kind == NXG_KIND_CALL; }
+static bool is_call(const nxp_clusterer *c, const nxg_node *n) {
+  return nxg_ops[n->op].kind == NXG_KIND_CALL || nxp_scan_called(n, c->o->products);
+}
 
 /* What runs outside of kernels, and needs its operands in memory. */
 static bool is_library(const nxp_clusterer *c, const nxg_node *n) {
-  return is_call(n) || (n->op == NXG_matmul && !nxp_matmul_generated(c->g, n, c->o->products));
+  return is_call(c, n) || (n->op == NXG_matmul && !nxp_matmul_generated(c->g, n, c->o->products));
 }
 
 static bool is_leaf(const nxp_clusterer *c, uint32_t node) {
@@ -388,7 +390,7 @@ static void new_group_for(nxp_clusterer *c, uint32_t node, const usage *u) {
     kind = NXP_GROUP_UPDATE;
     nxp_squeeze((int32_t)n->attrs[1], n->attrs + 2, &full);
   } else if (is_library(c, n)) {
-    kind = is_call(n) ? NXP_GROUP_CALL : NXP_GROUP_MATMUL;
+    kind = is_call(c, n) ? NXP_GROUP_CALL : NXP_GROUP_MATMUL;
     nxp_squeeze(n->rank, n->shape, &full);
   } else if (n->op == NXG_scatter) {
     kind = NXP_GROUP_SCATTER;
@@ -452,7 +454,7 @@ static bool store_with_reader(nxp_clusterer *c, uint32_t node, const usage *u) {
   const nxg_node *n = &c->g->nodes[node];
   if (!c->o->fuse || u->n_contexts > NXP_MAX_CONTEXTS || n->op == NXG_update ||
       n->op == NXG_scatter || n->op == NXG_matmul || n->op == NXG_cat || n->op == NXG_pair ||
-      is_call(n))
+      is_call(c, n))
     return false;
   if (nxg_node_elements(n) == 0)
     return false; /* a reader that reduces it away has points, it has none */
@@ -561,7 +563,7 @@ static void place(nxp_clusterer *c, uint32_t node) {
     place_fold(c, node, &full, reduced, &u);
     return;
   }
-  if (nxp_scan_space(&c->g->nodes[node], &full, &reduced)) {
+  if (!is_call(c, &c->g->nodes[node]) && nxp_scan_space(&c->g->nodes[node], &full, &reduced)) {
     place_scan(c, node, &full, reduced, &u);
     return;
   }
@@ -569,7 +571,8 @@ static void place(nxp_clusterer *c, uint32_t node) {
     inline_in(c, node, &u);
     return;
   }
-  if (is_call(&c->g->nodes[node]) && store_with_sibling(c, node, &u)) return;
+  if (nxg_ops[c->g->nodes[node].op].kind == NXG_KIND_CALL && store_with_sibling(c, node, &u))
+    return;
   if (u.n_contexts == 0 || !store_with_reader(c, node, &u)) new_group_for(c, node, &u);
 }
 

@@ -47,9 +47,11 @@ typedef struct nxp_clusters {
 } nxp_clusters;
 
 /* The dtypes whose matrices a library multiplies, a bit 1 << dtype each; 0: there is none. Products of other floats are made of
- * those in f32. Of a complex dtype: its products are one of the parts' dtype, else two. */
+ * those in f32. Of a complex dtype: its products are one of the parts' dtype, else two. And whether long scans of few lines are
+ * calls, as a GPU has them. */
 typedef uint32_t nxp_products;
-enum { NXP_PRODUCTS_OF_BLAS = 1 << NX_F32 | 1 << NX_F64 };
+#define NXP_PRODUCTS_OF_BLAS ((nxp_products)1 << NX_F32 | (nxp_products)1 << NX_F64)
+#define NXP_LONG_SCANS       ((nxp_products)1 << 31)
 
 typedef struct nxp_cluster_options {
   bool fuse;
@@ -60,6 +62,9 @@ typedef struct nxp_cluster_options {
 enum { NXP_SMALL_MATMUL = 32 };
 /* True if this matmul is computed by a generated kernel. */
 bool nxp_matmul_generated(const nxg_graph *g, const nxg_node *n, nxp_products products);
+
+/* True if this scan is carried out as a call. */
+bool nxp_scan_called(const nxg_node *n, nxp_products products);
 
 /* Whether a BLAS takes matrices of this view (last two dimensions), and how. */
 bool nxp_gemm_layout(const nxg_view *v, bool *transposed, int64_t *ld);

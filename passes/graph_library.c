@@ -167,7 +167,9 @@ nx_status nxg_pass_library(const nxg_graph *g, nxp_products products, nxg_graph 
   for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
     if (g->nodes[i].op == NXG_matmul && !nxp_matmul_generated(g, &g->nodes[i], products))
       rewrite_matmul(&r, i, products);
-    else if (nxg_ops[g->nodes[i].op].kind == NXG_KIND_CALL) rewrite_call(&r, i);
+    else if (nxg_ops[g->nodes[i].op].kind == NXG_KIND_CALL ||
+             nxp_scan_called(&g->nodes[i], products))
+      rewrite_call(&r, i);
     else if (g->nodes[i].op == NXG_update || g->nodes[i].op == NXG_scatter) rewrite_update(&r, i);
     else nxg_rewrite_copy(&r, i);
   }

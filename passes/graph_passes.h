@@ -19,8 +19,8 @@ nx_status nxg_pass_runs(const nxg_graph *g, nxg_graph **out, bool *changed,
                         nxi_diag *d); /* one run a reduction */
 nx_status nxg_pass_checks(const nxg_graph *g, nxg_graph **out, bool *changed,
                           nxi_diag *d); /* of indices */
-nx_status nxg_pass_scans(const nxg_graph *g, nxg_graph **out, bool *changed,
-                         nxi_diag *d); /* long ones in blocks */
+nx_status nxg_pass_scans(const nxg_graph *g, nxp_products products, nxg_graph **out, bool *changed,
+                         nxi_diag *d); /* long ones in blocks, or as calls */
 nx_status nxg_pass_small_types(const nxg_graph *g, nxg_graph **out, bool *changed,
                                nxi_diag *d); /* i4 and u4 as bytes */
 nx_status nxg_pass_cse(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);

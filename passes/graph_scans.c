@@ -7,7 +7,18 @@
 
 #include "graph_rewrite.h"
 
-enum { LONG = 1 << 15, FEW_ROWS = 16, FEW_COLUMNS = 256 };
+enum { LONG = 1 << 15, FEW_ROWS = 16, FEW_COLUMNS = 256, CALLED_ROWS = 256 };
+
+/* Along contiguous memory, of numbers that are one. */
+bool nxp_scan_called(const nxg_node *n, nxp_products products) {
+  if (!(products & NXP_LONG_SCANS) || !nxg_is_scan(n->op) || nxk_takes_pairs(nxg_scan_kind(n->op)))
+    return false;
+  int64_t axis = n->attrs[0], length = n->shape[axis],
+          rows = nxg_node_elements(n) / (length ? length : 1);
+  return n->attrs[1] == 0 && axis + 1 == n->rank && length >= LONG && rows > 0 &&
+         rows <= CALLED_ROWS && !nxi_is_complex(n->dtype) && !nxi_is_nibble(n->dtype) &&
+         n->dtype != NX_BOOL;
+}
 
 static bool worth_it(const nxg_node *n) {
   int64_t length = n->shape[n->attrs[0]];
@@ -222,13 +233,29 @@ static void take_pairs_apart(nxg_rewrite *r, uint32_t i) {
   r->changed = true;
 }
 
-nx_status nxg_pass_scans(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d) {
+/* In the type in which a call scans. */
+static void widen(nxg_rewrite *r, uint32_t i) {
+  const nxg_node *n = &r->from->nodes[i];
+  nx_dtype t = nxi_compute_dtype(n->dtype);
+  apart a = {.r = r, .node = i, .n = n, .t = t};
+  uint32_t x = r->map[n->args[0]];
+  x = add(&a, NXG_cast, &x, 1, NULL, 0, n->rank, n->shape);
+  x = add(&a, (nxg_op)n->op, &x, 1, n->attrs, n->n_attrs, n->rank, n->shape);
+  a.t = n->dtype;
+  nxg_rewrite_map(r, i, add(&a, NXG_cast, &x, 1, NULL, 0, n->rank, n->shape));
+  r->changed = true;
+}
+
+nx_status nxg_pass_scans(const nxg_graph *g, nxp_products products, nxg_graph **out, bool *changed,
+                         nxi_diag *d) {
   nxg_rewrite r;
   nx_status status = nxg_rewrite_begin(&r, g, d);
   if (status != NX_OK) return status;
   for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
     const nxg_node *n = &g->nodes[i];
-    if (!nxg_is_scan(n->op) || !worth_it(n)) nxg_rewrite_copy(&r, i);
+    bool called = nxp_scan_called(n, products);
+    if (called && nxi_is_small_float(n->dtype)) widen(&r, i);
+    else if (called || !nxg_is_scan(n->op) || !worth_it(n)) nxg_rewrite_copy(&r, i);
     else if (nxk_takes_pairs(nxg_scan_kind(n->op))) take_pairs_apart(&r, i);
     else take_apart(&r, i);
   }

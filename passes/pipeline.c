@@ -97,6 +97,7 @@ static nx_status apply_pass(int row, nxg_pass pass, nxp_products products, const
                             nxg_graph **next, nxi_diag *d) {
   bool changed = false;
   if (row == NXP_PASS_types) return nxg_pass_types_for(g, products, next, &changed, d);
+  if (row == NXP_PASS_scans) return nxg_pass_scans(g, products, next, &changed, d);
   if (row == NXP_PASS_library) return nxg_pass_library(g, products, next, &changed, d);
   return pass(g, next, &changed, d);
 }
@@ -125,7 +126,7 @@ nx_status nxp_run_graph_passes(const nxg_graph *recorded, bool optimise, nxp_pro
       {NXP_PASS_types, NULL, true},
       {NXP_PASS_small_types, nxg_pass_small_types, true},
       {NXP_PASS_checks, nxg_pass_checks, true},
-      {NXP_PASS_scans, nxg_pass_scans, false},
+      {NXP_PASS_scans, NULL, false},
       {NXP_PASS_views, nxg_pass_views, true},
       {NXP_PASS_runs, nxg_pass_runs, true},
       {NXP_PASS_fold, nxg_pass_fold, false},

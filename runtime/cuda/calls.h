@@ -37,6 +37,7 @@ typedef struct nxi_gpu_functions {
 } nxi_gpu_functions;
 
 extern const nxi_gpu_functions nxi_gpu_sort_functions; /* sort.c */
+extern const nxi_gpu_functions nxi_gpu_scan_functions; /* scan.c */
 
 /* Who does the call. NULL: the host. */
 const nxi_gpu_functions *nxi_gpu_call_functions(const nxi_gpu *g, const nxg_call *call);

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: ISC */
+/* Scans of few long lines, by scan.cuh. */
+#include "calls.h"
+#include "codegen_cuda/codegen_cuda.h"
+#include "ir/alloc.h"
+#include "ir/dtype.h"
+#include "own_code.h"
+
+/* Of scan.cuh. */
+enum { TILE = 8192, BLOCKS = 8, BLOCK = 1024, THREADS = 256 };
+enum { RESIDENT = 8 }; /* blocks that a multiprocessor has at once, at most */
+
+/* What is in the scratch memory: a ticket, states of tiles, totals of their blocks, what is up to their ends. */
+typedef struct scan {
+  nxi_kernel *kernel;
+  int64_t length, line_tiles, tiles, totals_at, all_at, cleared;
+} scan;
+
+static bool takes(const nxi_gpu *g, const nxg_call *call) {
+  (void)g;
+  return nxg_is_scan(call->op);
+}
+
+/* Whether the order of folding makes no difference. */
+static bool is_exact(nx_dtype t, nxk_reduce_kind kind) {
+  return !nxi_is_float(t) || kind == NXK_MAX || kind == NXK_MIN;
+}
+
+static nx_status get_kernel(nxi_gpu *g, const nxg_call *call, nxi_kernel **out, nxi_diag *d) {
+  nx_dtype t = call->operands[0].dtype;
+  nxk_reduce_kind kind = nxg_scan_kind(call->op);
+  nxi_text text = {0};
+  nxi_text_add(
+      &text,
+      "typedef %s T;\n"
+      "extern \"C\" __global__ void __launch_bounds__(%d) nx_scan(const T *from, T *to, nx_i64 "
+      "length, nx_u32 line_tiles, nx_u32 tiles, nx_u32 *ticket, nx_u32 *state, T *totals, T *all) "
+      "{\n"
+      "  extern __shared__ __align__(64) nx_u8 nx_shared[];\n"
+      "  nx_scan_lines<T, %d, %s>(from, to, length, line_tiles, tiles, ticket, "
+      "nx_scan_shown<T>{state, totals, all}, (T *)nx_shared);\n}",
+      nxu_type(t), THREADS, (int)(kind - NXK_SUM), is_exact(t, kind) ? "true" : "false");
+  nx_status status = text.failed ? nxi_oom(d) : NX_OK;
+  int64_t shared = (BLOCKS * (BLOCK + 3)) * nxi_dtype_size(t) + 8;
+  nxi_own_code code = {nxu_scan_code(), text.data, "nx_scan", THREADS, shared};
+  if (status == NX_OK) status = nxi_own_code_get(g, &code, out, d);
+  nxi_text_free(&text);
+  return status;
+}
+
+static int64_t aligned(int64_t bytes) { return (bytes + 63) & ~(int64_t)63; }
+
+static nx_status prepare(nxi_gpu *g, const nxg_call *call, nxi_gpu_call_work *work, nxi_diag *d) {
+  const nxg_array *a = &call->operands[0];
+  int64_t size = nxi_dtype_size(a->dtype), elements = nxg_elements(a->rank, a->shape);
+  scan *s = nxi_calloc(1, sizeof *s);
+  if (s == NULL) return nxi_oom(d);
+  s->length = a->shape[a->rank - 1];
+  s->line_tiles = (s->length + TILE - 1) / TILE;
+  s->tiles = elements == 0 ? 0 : elements / s->length * s->line_tiles;
+  s->cleared = aligned((s->tiles + 1) * 4);
+  s->totals_at = s->cleared;
+  s->all_at = s->totals_at + aligned(s->tiles * BLOCKS * size);
+  work->scratch_bytes = s->all_at + aligned(s->tiles * size);
+  work->state = s;
+  nx_status status = s->tiles > INT32_MAX
+                         ? nxi_fail(d, NX_INVALID_ARGUMENT, "", "a scan of too many elements")
+                         : get_kernel(g, call, &s->kernel, d);
+  if (status != NX_OK) nxi_free(s);
+  return status;
+}
+
+static nx_status run(nxi_gpu_call_run *r, nxi_diag *d) {
+  const scan *s = r->work->state;
+  uint64_t from = r->operands[0], to = r->results[0], ticket = r->scratch, state = ticket + 4;
+  uint64_t totals = ticket + (uint64_t)s->totals_at, all = ticket + (uint64_t)s->all_at;
+  int64_t length = s->length;
+  uint32_t line_tiles = (uint32_t)s->line_tiles, tiles = (uint32_t)s->tiles;
+  void *arguments[] = {&from, &to, &length, &line_tiles, &tiles, &ticket, &state, &totals, &all};
+  int64_t most = (int64_t)nxi_gpu_properties(r->gpu)->processors * RESIDENT,
+          blocks = tiles < most ? tiles : most;
+  if (tiles == 0) return NX_OK;
+  nx_status status = nxi_gpu_clear(r->gpu, ticket, s->cleared, d);
+  if (status == NX_OK)
+    status = nxi_gpu_launch(nxi_kernel_code(s->kernel), blocks, THREADS, arguments, d);
+  return status;
+}
+
+static void release(void *state) {
+  scan *s = state;
+  nxi_kernel_release(s->kernel);
+  nxi_free(s);
+}
+
+const nxi_gpu_functions nxi_gpu_scan_functions = {.by = "a kernel with look-back",
+                                                  .takes = takes,
+                                                  .prepare = prepare,
+                                                  .run = run,
+                                                  .release = release,
+                                                  .captured = true};
