@@ -11,19 +11,19 @@ enum { NX_SCAN_TOTALS = 1, NX_SCAN_ALL = 2 }; /* what a tile has shown */
 
 enum { NX_SCAN_SUM, NX_SCAN_PROD, NX_SCAN_MAX, NX_SCAN_MIN };
 template <int kind> struct nx_scan_fold {
-  static NX_INLINE float of(float a, float b) {
+  NX_INLINE float of(float a, float b) {
     return kind == NX_SCAN_SUM    ? a + b
            : kind == NX_SCAN_PROD ? a * b
            : kind == NX_SCAN_MAX  ? nx_max(a, b)
                                   : nx_min(a, b);
   }
-  static NX_INLINE double of(double a, double b) {
+  NX_INLINE double of(double a, double b) {
     return kind == NX_SCAN_SUM    ? a + b
            : kind == NX_SCAN_PROD ? a * b
            : kind == NX_SCAN_MAX  ? nx_max(a, b)
                                   : nx_min(a, b);
   }
-  template <class T> static NX_INLINE T of(T a, T b) {
+  template <class T> NX_INLINE T of(T a, T b) {
     return kind == NX_SCAN_SUM    ? (T)((NX_WRAP(T))a + (NX_WRAP(T))b)
            : kind == NX_SCAN_PROD ? (T)((NX_WRAP(T))a * (NX_WRAP(T))b)
            : kind == NX_SCAN_MAX  ? nx_most(a, b)

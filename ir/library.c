@@ -20,8 +20,11 @@ static const row rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof *rows, FIRST = NXG_OP_COUNT - ROWS };
 
-/* Rows of library.def are the last ones of graph_ops.def. */
-static const row *row_of(nxg_op op) { return &rows[op - FIRST]; }
+/* Rows of library.def are the last ones of graph_ops.def. Scans have results like calls. */
+static const row *row_of(nxg_op op) {
+  static const row scan = {.n_results = 1, .keys = ""};
+  return nxg_is_scan(op) ? &scan : &rows[op - FIRST];
+}
 
 uint32_t nxg_call_results(nxg_op op) { return row_of(op)->n_results; }
 bool nxg_call_fails(nxg_op op) { return row_of(op)->fails; }
@@ -120,8 +123,19 @@ nx_status nxg_call_infer(nxg_op op, uint32_t n_args, const nxg_type *args, const
   return status;
 }
 
+static void call_of_scan(const nxg_node *n, nxg_call *out) {
+  nxg_array a = {.dtype = n->dtype, .rank = n->rank};
+  memcpy(a.shape, n->shape, (size_t)n->rank * sizeof *n->shape);
+  *out = (nxg_call){
+      .op = (nxg_op)n->op, .n_operands = 1, .n_results = 1, .operands = {a}, .results = {a}};
+}
+
 nx_status nxg_call_of_node(const nxg_graph *g, uint32_t node, nxg_call *out, nxi_diag *d) {
   const nxg_node *n = &g->nodes[node];
+  if (nxg_is_scan(n->op)) {
+    call_of_scan(n, out);
+    return NX_OK;
+  }
   nxg_type types[NXG_CALL_OPERANDS];
   for (uint32_t i = 0; i < n->n_args; i++) {
     const nxg_node *a = &g->nodes[n->args[i]];
@@ -142,7 +156,9 @@ nx_status nxg_call_prepare(const nxg_call *call, const nxg_functions **f, nxg_ca
                            nxi_diag *d) {
   const char *name = nxg_ops[call->op].name;
   memset(work, 0, sizeof *work);
-  *f = atomic_load_explicit(&functions[call->op - FIRST], memory_order_acquire);
+  *f = NULL;
+  if (!nxg_is_scan(call->op))
+    *f = atomic_load_explicit(&functions[call->op - FIRST], memory_order_acquire);
   if (!*f) return nxi_fail(d, NX_DEVICE_UNAVAILABLE, name, "%s: nothing here carries it out", name);
   return (*f)->prepare(call, work, d);
 }

@@ -6,6 +6,8 @@
  * own, the interpreter as one of its steps. Both use the same functions, which the runtime installs, so this directory knows
  * none of them.
  *
+ * A scan may be such a call too, where a device has a function for it (graph_scans.c); here none is installed.
+ *
  * A call is cut into tasks by its types and attributes alone, tasks run in any order and on any thread, and each computes the
  * same whoever runs it: so bits do not depend on threads. */
 #ifndef NXG_LIBRARY_H

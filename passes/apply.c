@@ -61,9 +61,17 @@ static nx_status run_graph_pass(subject *s, nxg_pass pass) {
   nxg_graph *next = NULL;
   bool changed;
   if (s->ir.g == NULL) return wrong_level(s, "graphs");
-  nx_status status = pass != NULL
-                         ? pass(s->ir.g, &next, &changed, s->d)
-                         : nxg_pass_library(s->ir.g, products_of(s), &next, &changed, s->d);
+  nx_status status = pass(s->ir.g, &next, &changed, s->d);
+  return status == NX_OK ? replace_graph(s, next) : status;
+}
+
+/* One that asks for the products. */
+static nx_status run_told_pass(subject *s, nx_status (*pass)(const nxg_graph *, nxp_products,
+                                                             nxg_graph **, bool *, nxi_diag *)) {
+  nxg_graph *next = NULL;
+  bool changed;
+  if (s->ir.g == NULL) return wrong_level(s, "graphs");
+  nx_status status = pass(s->ir.g, products_of(s), &next, &changed, s->d);
   return status == NX_OK ? replace_graph(s, next) : status;
 }
 
@@ -73,9 +81,9 @@ static nx_status pass_views(subject *s) { return run_graph_pass(s, nxg_pass_view
 static nx_status pass_runs(subject *s) { return run_graph_pass(s, nxg_pass_runs); }
 static nx_status pass_fold(subject *s) { return run_graph_pass(s, nxg_pass_fold); }
 static nx_status pass_algebra(subject *s) { return run_graph_pass(s, nxg_pass_algebra); }
-static nx_status pass_library(subject *s) { return run_graph_pass(s, NULL); }
+static nx_status pass_library(subject *s) { return run_told_pass(s, nxg_pass_library); }
 static nx_status pass_checks(subject *s) { return run_graph_pass(s, nxg_pass_checks); }
-static nx_status pass_scans(subject *s) { return run_graph_pass(s, nxg_pass_scans); }
+static nx_status pass_scans(subject *s) { return run_told_pass(s, nxg_pass_scans); }
 static nx_status pass_cse(subject *s) { return run_graph_pass(s, nxg_pass_cse); }
 static nx_status pass_dce(subject *s) { return run_graph_pass(s, nxg_pass_dce); }
 

@@ -2,8 +2,6 @@
 /* Library calls as steps of a plan: operands are memory, every result has some, scratch is a temporary. */
 #include "plan_build.h"
 
-#include <string.h>
-
 /* Where an operand's first element is. */
 static nxp_location operand_location(const nxp_building *s, uint32_t node) {
   nxg_view v;
@@ -66,7 +64,7 @@ static bool place_results(nxp_building *s, nxp_step *step, const nxp_group *grou
     for (uint32_t k = 0; k < group->n_roots; k++) {
       uint32_t node = group->roots[k].node;
       const nxg_node *n = node_of(s, node);
-      if (call->n_results > 1 && nxg_result_number((nxg_op)n->op, n->attrs) != i) continue;
+      if (nxg_result_number((nxg_op)n->op, n->attrs) != i) continue;
       /* Equal nodes that nothing has merged are computed into one place. */
       if (!wanted && !nxp_new_memory(s, node, &s->b->where[node])) return false;
       if (wanted) s->b->where[node] = step->buffers[at];
@@ -82,30 +80,18 @@ static bool place_results(nxp_building *s, nxp_step *step, const nxp_group *grou
   return true;
 }
 
-/* The call of a node: of an operation that is one, or of a scan. */
-static nx_status describe(const nxp_builder *b, uint32_t node, nxg_call *out) {
-  const nxg_node *n = &b->g->nodes[node];
-  if (!nxg_is_scan(n->op)) return nxg_call_of_node(b->g, node, out, b->d);
-  nxg_array a = {.dtype = n->dtype, .rank = n->rank};
-  memcpy(a.shape, n->shape, (size_t)n->rank * sizeof *n->shape);
-  *out = (nxg_call){
-      .op = (nxg_op)n->op, .n_operands = 1, .n_results = 1, .operands = {a}, .results = {a}};
-  return NX_OK;
-}
-
 nx_status nxp_add_call_group(nxp_building *s, uint32_t group) {
   nxp_builder *b = s->b;
   const nxp_group *members = &b->clusters->groups[group];
   uint32_t node = members->roots[0].node;
   const nxg_node *n = node_of(s, node);
-  uint32_t n_results = nxg_is_scan(n->op) ? 1 : nxg_call_results((nxg_op)n->op),
-           n_buffers = n->n_args + n_results + 2;
+  uint32_t n_buffers = n->n_args + nxg_call_results((nxg_op)n->op) + 2;
   nxp_step *step = nxp_add_step(s, NXP_STEP_CALL, node, n_buffers);
   nxp_call *call = step ? nxi_arena_alloc(&b->plan->arena, sizeof *call) : NULL;
   if (call == NULL) return nxi_oom(b->d);
   step->name = nxg_ops[n->op].name;
   call->origin = n->origin;
-  nx_status status = describe(b, node, &call->call);
+  nx_status status = nxg_call_of_node(b->g, node, &call->call, b->d);
   if (status != NX_OK) return status;
   step->call = call; /* from now on its state is released with the plan */
   status = prepare(s, call);

@@ -100,6 +100,7 @@ static void nx_host_go_on(nx_host_thread *t) {
   setcontext(&t->context);
 }
 
+static inline void __threadfence() {}
 static inline void __syncthreads() { nx_host_wait(NX_AT_BLOCK); }
 static inline void __syncwarp(unsigned = 0xffffffffu) { nx_host_wait(NX_AT_WARP); }
 static inline void __nanosleep(unsigned) {
@@ -128,6 +129,10 @@ template <class T> static T __shfl_up_sync(unsigned, T a, int distance) {
   nx_host_show(a);
   return (nx_host_now & 31) >= distance ? nx_host_seen<T>(nx_host_now - distance) : a;
 }
+template <class T> static T __shfl_sync(unsigned, T a, int lane) {
+  nx_host_show(a);
+  return nx_host_seen<T>((nx_host_now & ~31) + (lane & 31));
+}
 static inline unsigned __ballot_sync(unsigned, int a) {
   unsigned all = 0;
   nx_host_show(a);
@@ -136,6 +141,7 @@ static inline unsigned __ballot_sync(unsigned, int a) {
   return all;
 }
 
+static inline int __ffs(int a) { return __builtin_ffs(a); }
 static inline int __popc(unsigned a) { return __builtin_popcount(a); }
 template <class T> static T atomicAdd(T *at, T more) {
   T old = *at;

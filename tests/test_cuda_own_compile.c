@@ -12,6 +12,7 @@
 
 #include "codegen_cuda/codegen_cuda.h"
 #include "fake_cuda.h"
+#include "runtime/cuda/calls.h"
 #include "runtime/cuda/maker.h"
 #include "runtime/cuda/own_code.h"
 #include "runtime/cuda/sort.h"
@@ -47,6 +48,24 @@ static bool sorts(nxi_gpu *g) {
   return true;
 }
 
+static bool scans(nxi_gpu *g) {
+  static const nx_dtype types[] = {NX_I8,  NX_U8,  NX_I16, NX_U16, NX_I32,
+                                   NX_U32, NX_I64, NX_U64, NX_F32, NX_F64};
+  for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+    for (int kind = 0; kind < 4; kind++) {
+      const nxg_array a = {.dtype = types[t], .rank = 1, .shape = {1 << 20}};
+      const nxg_call call = {.op = (nxg_op)(NXG_scan_sum + kind),
+                             .n_operands = 1,
+                             .n_results = 1,
+                             .operands = {a},
+                             .results = {a}};
+      nxi_gpu_call_work work = {0};
+      if (nxi_gpu_scan_functions.prepare(g, &call, &work, NULL) != NX_OK) return false;
+      nxi_gpu_scan_functions.release(work.state);
+    }
+  return true;
+}
+
 static bool collect(void) {
   nxi_gpu *g = NULL;
   nxi_kernel_cache *kernels = NULL;
@@ -59,7 +78,7 @@ static bool collect(void) {
   if (nxi_kernel_cache_create_for(&nxi_gpu_maker, g, "", &kernels, NULL) != NX_OK) return false;
   nxi_gpu_set_kernels(g, kernels);
   find()->seen = tell;
-  bool good = sorts(g);
+  bool good = sorts(g) && scans(g);
   nxi_kernel_cache_destroy(kernels);
   nxi_gpu_close(g);
   return good;
@@ -74,7 +93,9 @@ static void compile(const char *source, const char *arch) {
   nxu_use use = {0};
   nxi_diag d;
   nxi_diag_clear(&d);
-  const char *instance = strstr(source, "\ntypedef nx_");
+  const char *instance = strstr(source, " R;\n"); /* of a sort the first of its types */
+  if (instance == NULL) instance = source + strlen(source) - 1;
+  while (instance > source && strncmp(instance, "\ntypedef ", 9) != 0) instance--;
   const char *only = getenv("NXT_ONLY");
   if (only != NULL && strstr(instance, only) == NULL) return;
   bool good = nxu_measure(source, "own", arch, &use, &d) == NX_OK;
