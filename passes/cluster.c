@@ -27,15 +27,6 @@
 
 enum { MAX_SIZE = 128, MAX_READS = 24, MAX_ROOTS = 8, MAX_CAT_INLINE = 4, RECOMPUTE_COST = 6 };
 
-static bool is_call(const nxp_clusterer *c, const nxg_node *n) {
-  return nxg_ops[n->op].kind == NXG_KIND_CALL || nxp_scan_called(n, c->o->products);
-}
-
-/* What runs outside of kernels, and needs its operands in memory. */
-static bool is_library(const nxp_clusterer *c, const nxg_node *n) {
-  return is_call(c, n) || (n->op == NXG_matmul && !nxp_matmul_generated(c->g, n, c->o->products));
-}
-
 static bool is_leaf(const nxp_clusterer *c, uint32_t node) {
   return nxg_ops[c->g->nodes[node].op].kind == NXG_KIND_LEAF;
 }
@@ -65,7 +56,7 @@ static void examine(nxp_clusterer *c) {
       expense = 100000;
     s->expense = (uint32_t)(expense > 100000 ? 100000 : expense);
     s->group = NXP_NO_GROUP;
-    bool library = is_library(c, n);
+    bool library = nxp_is_library(c, n);
     s->must_store = library || n->op == NXG_update || n->op == NXG_pair || n->op == NXG_scatter ||
                     (n->op == NXG_cat && n->n_args > MAX_CAT_INLINE);
     if (library)
@@ -183,7 +174,7 @@ static void add_use(nxp_clusterer *c, usage *u, uint32_t node, uint32_t user,
                     const nxg_node *view) {
   const nxp_node_state *s = &c->nodes[user];
   const nxg_node *n = &c->g->nodes[user];
-  if (is_library(c, n)) {
+  if (nxp_is_library(c, n)) {
     add_context(c, u, s->group);
     add_place(u, (nxp_place){NXP_SPACE_ANY, 0});
     return;
@@ -389,8 +380,8 @@ static void new_group_for(nxp_clusterer *c, uint32_t node, const usage *u) {
   if (n->op == NXG_update) {
     kind = NXP_GROUP_UPDATE;
     nxp_squeeze((int32_t)n->attrs[1], n->attrs + 2, &full);
-  } else if (is_library(c, n)) {
-    kind = is_call(c, n) ? NXP_GROUP_CALL : NXP_GROUP_MATMUL;
+  } else if (nxp_is_library(c, n)) {
+    kind = nxp_is_call(c, n) ? NXP_GROUP_CALL : NXP_GROUP_MATMUL;
     nxp_squeeze(n->rank, n->shape, &full);
   } else if (n->op == NXG_scatter) {
     kind = NXP_GROUP_SCATTER;
@@ -454,7 +445,7 @@ static bool store_with_reader(nxp_clusterer *c, uint32_t node, const usage *u) {
   const nxg_node *n = &c->g->nodes[node];
   if (!c->o->fuse || u->n_contexts > NXP_MAX_CONTEXTS || n->op == NXG_update ||
       n->op == NXG_scatter || n->op == NXG_matmul || n->op == NXG_cat || n->op == NXG_pair ||
-      is_call(c, n))
+      nxp_is_call(c, n))
     return false;
   if (nxg_node_elements(n) == 0)
     return false; /* a reader that reduces it away has points, it has none */
@@ -563,7 +554,7 @@ static void place(nxp_clusterer *c, uint32_t node) {
     place_fold(c, node, &full, reduced, &u);
     return;
   }
-  if (!is_call(c, &c->g->nodes[node]) && nxp_scan_space(&c->g->nodes[node], &full, &reduced)) {
+  if (!nxp_is_call(c, &c->g->nodes[node]) && nxp_scan_space(&c->g->nodes[node], &full, &reduced)) {
     place_scan(c, node, &full, reduced, &u);
     return;
   }

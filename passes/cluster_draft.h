@@ -4,6 +4,7 @@
 #define NXP_CLUSTER_DRAFT_H
 
 #include "cluster_space.h"
+#include "ir/library.h"
 
 #define NXP_NO_GROUP UINT32_MAX
 enum { NXP_MAX_CONTEXTS = 4 };
@@ -53,6 +54,17 @@ typedef struct nxp_clusterer {
   uint32_t stamp;
   bool failed;
 } nxp_clusterer;
+
+/* Calls, and scans that are carried out as such. */
+static inline bool nxp_is_call(const nxp_clusterer *c, const nxg_node *n) {
+  return nxg_ops[n->op].kind == NXG_KIND_CALL || nxp_scan_called(n, c->o->products);
+}
+
+/* What runs outside of kernels, and needs its operands in memory. */
+static inline bool nxp_is_library(const nxp_clusterer *c, const nxg_node *n) {
+  return nxp_is_call(c, n) ||
+         (n->op == NXG_matmul && !nxp_matmul_generated(c->g, n, c->o->products));
+}
 
 /* Fills nodes (zero), first_user and user. False without memory. */
 bool nxp_index_users(nxp_clusterer *c);
