@@ -27,6 +27,7 @@ const char *nxu_prelude(void);
 /* Code of our own that is no kernel IR, to come after it: sort.cuh, scan.cuh. Static. */
 const char *nxu_sort_code(void);
 const char *nxu_scan_code(void);
+const char *nxu_arrays(void); /* arrays.cuh */
 /* The type of a variable with an element; small floats are their bits. Static. */
 const char *nxu_type(nx_dtype t);
 

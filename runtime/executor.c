@@ -241,7 +241,7 @@ static nx_status addresses(nxi_run *run, nxi_gpu *gpu, nxi_diag *d) {
   for (uint32_t i = 0; i < run->n_inputs && !status; i++) {
     char *base = NULL;
     status = place(run, gpu, run->inputs[i].buffer, true, &base, d);
-    *at++ = base + run->inputs[i].offset;
+    *at++ = base != NULL ? base + run->inputs[i].offset : NULL;
   }
   for (uint32_t i = 0; i < run->n_outputs && !status; i++) {
     char *base = NULL;

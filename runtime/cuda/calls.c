@@ -2,8 +2,9 @@
 #include "calls.h"
 
 /* Of several that take a call the first does it. */
-static const nxi_gpu_functions *const all[] = {&nxi_gpu_sort_functions, &nxi_gpu_scan_functions,
-                                               NULL};
+static const nxi_gpu_functions *const all[] = {&nxi_gpu_sort_functions,   &nxi_gpu_scan_functions,
+                                               &nxi_gpu_fft_functions,    &nxi_gpu_factor_functions,
+                                               &nxi_gpu_vector_functions, NULL};
 
 const nxi_gpu_functions *nxi_gpu_call_functions(const nxi_gpu *g, const nxg_call *call) {
   for (int i = 0; all[i] != NULL; i++)

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: ISC */
+/* Work on dense arrays around calls of NVIDIA's libraries. T is float, double, or a pair of them. Blocks of 256 threads; any grid
+ * does. */
+template <class R> struct alignas(2 * sizeof(R)) nx_pair {
+  R re, im;
+};
+#define NX_EACH(i, n) \
+  for (nx_i64 i = (nx_i64)blockIdx.x * 256 + threadIdx.x; i < (n); i += (nx_i64)gridDim.x * 256)
+
+
+template <class R> NX_INLINE nx_pair<R> operator-(nx_pair<R> a) { return {-a.re, -a.im}; }
+template <class R> NX_INLINE nx_pair<R> operator-(nx_pair<R> a, nx_pair<R> b) {
+  return {a.re - b.re, a.im - b.im};
+}
+template <class R> NX_INLINE nx_pair<R> operator*(nx_pair<R> a, nx_pair<R> b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+/* Without overflow of the squares. */
+template <class R> NX_INLINE nx_pair<R> operator/(nx_pair<R> a, nx_pair<R> b) {
+  if (nx_abs(b.re) >= nx_abs(b.im)) {
+    R ratio = b.im / b.re, size = b.re + b.im * ratio;
+    return {(a.re + a.im * ratio) / size, (a.im - a.re * ratio) / size};
+  }
+  R ratio = b.re / b.im, size = b.re * ratio + b.im;
+  return {(a.re * ratio + a.im) / size, (a.im * ratio - a.re) / size};
+}
+NX_INLINE float nx_re(float a) { return a; }
+NX_INLINE double nx_re(double a) { return a; }
+template <class R> NX_INLINE R nx_re(nx_pair<R> a) { return a.re; }
+NX_INLINE float nx_im(float) { return 0; }
+NX_INLINE double nx_im(double) { return 0; }
+template <class R> NX_INLINE R nx_im(nx_pair<R> a) { return a.im; }
+NX_INLINE float nx_conj(float a) { return a; }
+NX_INLINE double nx_conj(double a) { return a; }
+template <class R> NX_INLINE nx_pair<R> nx_conj(nx_pair<R> a) { return {a.re, -a.im}; }
+template <class T> struct nx_making {
+  NX_INLINE T of(double re, double) { return (T)re; }
+};
+template <class R> struct nx_making<nx_pair<R>> {
+  NX_INLINE nx_pair<R> of(double re, double im) { return {(R)re, (R)im}; }
+};
+template <class T> NX_INLINE T nx_number(double re, double im = 0) {
+  return nx_making<T>::of(re, im);
+}
+template <class T> NX_INLINE bool nx_finite(T a) {
+  return nx_re(a) - nx_re(a) == 0 && nx_im(a) - nx_im(a) == 0;
+}
+template <class T> NX_INLINE bool nx_is_zero(T a) { return nx_re(a) == 0 && nx_im(a) == 0; }
+
+/* ---- moves */
+
+/* Each matrix, rows x columns, to columns x rows, or to its adjoint, a tile of 32 x 32 at a time. Distances are from one matrix to
+ * the next. */
+template <class T>
+NX_INLINE void nx_transpose(bool adjoint, T *tile, const T *from, T *to, nx_i64 matrices,
+                            nx_i64 rows, nx_i64 columns, nx_i64 from_distance, nx_i64 to_distance) {
+  nx_i64 down = (rows + 31) / 32, across = (columns + 31) / 32;
+  int column = threadIdx.x % 32, row = threadIdx.x / 32;
+  for (nx_i64 t = blockIdx.x; t < matrices * down * across; t += gridDim.x) {
+    nx_i64 i = t / across % down * 32, j = t % across * 32, matrix = t / across / down;
+    const T *source = from + matrix * from_distance;
+    T *target = to + matrix * to_distance;
+    for (int k = row; k < 32; k += 8)
+      if (i + k < rows && j + column < columns)
+        tile[k * 33 + column] = source[(i + k) * columns + j + column];
+    __syncthreads();
+    for (int k = row; k < 32; k += 8)
+      if (j + k < columns && i + column < rows) {
+        T x = tile[column * 33 + k];
+        target[(j + k) * rows + i + column] = adjoint ? nx_conj(x) : x;
+      }
+    __syncthreads();
+  }
+}
+/* The first `each` of every `distance` elements. */
+template <class T>
+NX_INLINE void nx_part(const T *from, T *to, nx_i64 n, nx_i64 each, nx_i64 distance) {
+  NX_EACH(i, n * each) to[i] = from[i / each * distance + i % each];
+}
+NX_INLINE void nx_clear(int *to, nx_i64 n) { NX_EACH(i, n) to[i] = 0; }
+NX_INLINE void nx_to_double(const float *from, double *to, nx_i64 n) {
+  NX_EACH(i, n) to[i] = (double)from[i];
+}
+
+/* ---- spectra of real numbers */
+
+/* [outer][extent][inner] to [outer][n / 2 + 1][inner]: cut, or zeros appended; and no imaginary part where that of n real
+ * numbers has none. */
+template <class R>
+NX_INLINE void nx_fit(const nx_pair<R> *from, nx_pair<R> *to, nx_i64 outer, nx_i64 extent,
+                      nx_i64 inner, nx_i64 n) {
+  nx_i64 half = n / 2 + 1;
+  NX_EACH(i, outer * half * inner) {
+    nx_i64 k = i / inner % half, o = i / inner / half;
+    nx_pair<R> x = {0, 0};
+    if (k < extent) x = from[(o * extent + k) * inner + i % inner];
+    if (k == 0 || 2 * k == n) x.im = 0;
+    to[i] = x;
+  }
+}
+template <class R> NX_INLINE void nx_widen(const R *from, nx_pair<R> *to, nx_i64 n) {
+  NX_EACH(i, n) {
+    nx_pair<R> x = {from[i], 0};
+    to[i] = x;
+  }
+}
+template <class R> NX_INLINE void nx_real_part(const nx_pair<R> *from, R *to, nx_i64 n) {
+  NX_EACH(i, n) to[i] = from[i].re;
+}
+
+/* ---- matrices in C order, one after the other; info has a number for each, which is not 0 where it is bad */
+
+template <class T>
+NX_INLINE void nx_flag(const T *a, int *info, nx_i64 n, nx_i64 rows, nx_i64 columns, int lower) {
+  NX_EACH(i, n * rows * columns) {
+    bool read = !lower || i % columns <= i / columns % rows;
+    if (read && !nx_finite(a[i])) info[i / columns / rows] = 1;
+  }
+}
+/* A copy, zeros for what is flagged. lower: of that triangle alone, with a real diagonal. */
+template <class T>
+NX_INLINE void nx_take(const T *from, T *to, const int *info, nx_i64 n, nx_i64 rows, nx_i64 columns,
+                       int lower) {
+  NX_EACH(i, n * rows * columns) {
+    nx_i64 row = i / columns % rows, column = i % columns;
+    bool taken = info[i / columns / rows] == 0 && (!lower || column <= row);
+    T x = from[i];
+    to[i] = nx_number<T>(taken ? nx_re(x) : 0, taken && !(lower && column == row) ? nx_im(x) : 0);
+  }
+}
+template <class T> NX_INLINE void nx_identity(T *to, nx_i64 n, nx_i64 rows, nx_i64 columns) {
+  NX_EACH(i, n * rows * columns) to[i] = nx_number<T>(i / columns % rows == i % columns);
+}
+/* Zeros above the diagonal; flags what is no factor of Cholesky's. */
+template <class T> NX_INLINE void nx_lower(T *a, int *info, nx_i64 n, nx_i64 matrices) {
+  NX_EACH(i, matrices * n * n) {
+    nx_i64 row = i / n % n, column = i % n;
+    if (column > row) a[i] = nx_number<T>(0);
+    if (column == row && !(nx_re(a[i]) > 0 && nx_finite(a[i]))) info[i / n / n] = 1;
+  }
+}
+template <class T>
+NX_INLINE void nx_zero_pivots(const T *a, int *info, nx_i64 n, nx_i64 matrices) {
+  NX_EACH(i, matrices * n)
+    if (nx_is_zero(a[i / n * n * n + i % n * (n + 1)])) info[i / n] = 1;
+}
+
+/* A block a matrix: L of A = L L^H in the lower triangle. Leaves the rest where a pivot is not positive. */
+template <class T> NX_INLINE void nx_cholesky(T *all, nx_i64 n, nx_i64 matrices) {
+  for (nx_i64 m = blockIdx.x; m < matrices; m += gridDim.x) {
+    T *a = all + m * n * n;
+    for (nx_i64 j = 0; j < n; j++) {
+      auto pivot = nx_re(a[j * n + j]);
+      __syncthreads();
+      if (!(pivot > 0)) break;
+      T root = nx_number<T>(sqrt((double)pivot));
+      if (threadIdx.x == 0) a[j * n + j] = root;
+      for (nx_i64 i = j + 1 + threadIdx.x; i < n; i += 256) a[i * n + j] = a[i * n + j] / root;
+      __syncthreads();
+      nx_i64 rest = n - j - 1;
+      for (nx_i64 at = threadIdx.x; at < rest * rest; at += 256) {
+        nx_i64 i = j + 1 + at / rest, k = j + 1 + at % rest;
+        if (k <= i) a[i * n + k] = a[i * n + k] - a[i * n + j] * nx_conj(a[k * n + j]);
+      }
+      __syncthreads();
+    }
+  }
+}
+
+/* A block a matrix: P A = L U, pivots count from 1. room: 256 numbers, then as many places. */
+template <class T>
+NX_INLINE void nx_lu(double *room, T *all, nx_i64 *pivots, nx_i64 n, nx_i64 matrices) {
+  int me = threadIdx.x, *places = (int *)(room + 256);
+  for (nx_i64 m = blockIdx.x; m < matrices; m += gridDim.x) {
+    T *a = all + m * n * n;
+    for (nx_i64 j = 0; j < n; j++) {
+      double most = -1;
+      int place = (int)j;
+      for (nx_i64 i = j + me; i < n; i += 256) {
+        double size = (double)nx_abs(nx_re(a[i * n + j])) + (double)nx_abs(nx_im(a[i * n + j]));
+        if (size > most) most = size, place = (int)i;
+      }
+      room[me] = most, places[me] = place;
+      __syncthreads();
+      for (int half = 128; half > 0; half /= 2) {
+        bool other = me < half && (room[me + half] > room[me] ||
+                                   (room[me + half] == room[me] && places[me + half] < places[me]));
+        if (other) room[me] = room[me + half], places[me] = places[me + half];
+        __syncthreads();
+      }
+      nx_i64 p = places[0];
+      for (nx_i64 k = me; k < n && p != j; k += 256) {
+        T x = a[j * n + k];
+        a[j * n + k] = a[p * n + k], a[p * n + k] = x;
+      }
+      if (me == 0) pivots[m * n + j] = p + 1;
+      __syncthreads();
+      T pivot = a[j * n + j];
+      if (nx_is_zero(pivot)) continue;
+      for (nx_i64 i = j + 1 + me; i < n; i += 256) a[i * n + j] = a[i * n + j] / pivot;
+      __syncthreads();
+      nx_i64 rest = n - j - 1;
+      for (nx_i64 at = me; at < rest * rest; at += 256) {
+        nx_i64 i = j + 1 + at / rest, k = j + 1 + at % rest;
+        a[i * n + k] = a[i * n + k] - a[i * n + j] * a[j * n + k];
+      }
+      __syncthreads();
+    }
+  }
+}
+/* The rows of x, n x k, as pivots have exchanged them. */
+template <class T>
+NX_INLINE void nx_exchange_rows(T *x, const nx_i64 *pivots, nx_i64 n, nx_i64 k, nx_i64 matrices) {
+  NX_EACH(i, matrices * k) {
+    T *column = x + i / k * n * k + i % k;
+    for (nx_i64 j = 0; j < n; j++) {
+      nx_i64 p = pivots[i / k * n + j] - 1;
+      T kept = column[j * k];
+      column[j * k] = column[p * k], column[p * k] = kept;
+    }
+  }
+}
+/* x, n x k, becomes the solution of A y = x for triangular A; a block has 32 columns. upper: of what is inverted; adjoint: of
+ * what is read. */
+template <class T>
+NX_INLINE void nx_substitute(const T *all, T *x, nx_i64 n, nx_i64 k, nx_i64 matrices, int upper,
+                             int adjoint, int unit) {
+  nx_i64 panels = (k + 31) / 32;
+  for (nx_i64 task = blockIdx.x; task < matrices * panels; task += gridDim.x) {
+    nx_i64 first = task % panels * 32, width = k - first < 32 ? k - first : 32;
+    const T *a = all + task / panels * n * n;
+    T *y = x + task / panels * n * k + first;
+    for (nx_i64 step = 0; step < n; step++) {
+      nx_i64 j = upper ? n - 1 - step : step, low = upper ? 0 : j + 1, rest = n - 1 - step;
+      if (!unit) {
+        T pivot = adjoint ? nx_conj(a[j * n + j]) : a[j * n + j];
+        for (nx_i64 c = threadIdx.x; c < width; c += 256) y[j * k + c] = y[j * k + c] / pivot;
+        __syncthreads();
+      }
+      for (nx_i64 at = threadIdx.x; at < rest * width; at += 256) {
+        nx_i64 i = low + at / width, c = at % width;
+        T factor = adjoint ? nx_conj(a[j * n + i]) : a[i * n + j];
+        y[i * k + c] = y[i * k + c] - factor * y[j * k + c];
+      }
+      __syncthreads();
+    }
+  }
+}
+
+/* ---- determinants */
+
+/* A product that neither overflows nor underflows on the way. */
+struct nx_scaled {
+  double re, im, log;
+  nx_i64 exponent;
+};
+NX_INLINE void nx_normalise(nx_scaled *x) {
+  double larger = nx_abs(x->re) > nx_abs(x->im) ? nx_abs(x->re) : nx_abs(x->im);
+  int e = 0;
+  if (!(larger > 0) || !nx_finite(x->re) || !nx_finite(x->im)) return;
+  frexp(larger, &e);
+  x->re = ldexp(x->re, -e), x->im = ldexp(x->im, -e);
+  x->exponent += e;
+}
+NX_INLINE void nx_multiply(nx_scaled *a, nx_scaled b, bool pairs) {
+  double re = a->re * b.re;
+  if (pairs) {
+    re -= a->im * b.im;
+    a->im = a->re * b.im + a->im * b.re;
+  }
+  a->re = re;
+  a->log += b.log;
+  a->exponent += b.exponent;
+  nx_normalise(a);
+}
+/* A block a matrix, from its factors. split: `to` gets the sign alone, logs the rest. room: of 256. */
+template <class T, class R>
+NX_INLINE void nx_determinant(nx_scaled *room, const T *all, const nx_i64 *pivots, T *to, R *logs,
+                              nx_i64 n, nx_i64 matrices, int split) {
+  bool pairs = sizeof(T) > sizeof(R);
+  for (nx_i64 m = blockIdx.x; m < matrices; m += gridDim.x) {
+    nx_scaled product = {1, 0, 0, 0};
+    for (nx_i64 i = threadIdx.x; i < n; i += 256) {
+      T pivot = all[m * n * n + i * (n + 1)];
+      if (pivots[m * n + i] != i + 1) pivot = -pivot;
+      nx_scaled x = {(double)nx_re(pivot), (double)nx_im(pivot), 0, 0};
+      if (split) {
+        double size = hypot(x.re, x.im);
+        x.log = log(size);
+        x.re = size == 0 ? 0 : x.re / size, x.im = size == 0 ? 0 : x.im / size;
+      }
+      nx_normalise(&x);
+      nx_multiply(&product, x, pairs);
+    }
+    room[threadIdx.x] = product;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      for (int i = 1; i < 256 && i < n; i++) nx_multiply(&product, room[i], pairs);
+      nx_i64 e = product.exponent > 5000    ? 5000
+                 : product.exponent < -5000 ? -5000
+                                            : product.exponent;
+      to[m] = nx_number<T>(ldexp(product.re, (int)e), ldexp(product.im, (int)e));
+      if (split) logs[m] = (R)product.log;
+    }
+    __syncthreads();
+  }
+}
+
+/* R of matrices that are factored column by column, m x columns each, with zeros below the diagonal: rows x n. */
+template <class T>
+NX_INLINE void nx_upper_factor(const T *from, T *to, nx_i64 matrices, nx_i64 m, nx_i64 columns,
+                               nx_i64 rows, nx_i64 n) {
+  NX_EACH(i, matrices * rows * n) {
+    nx_i64 row = i / n % rows, column = i % n;
+    T x = nx_number<T>(0);
+    if (row <= column) x = from[i / n / rows * m * columns + column * m + row];
+    to[i] = x;
+  }
+}

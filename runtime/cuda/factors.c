@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: ISC */
+/* cholesky, solve, inv, det, slogdet, triangular_solve on a GPU. Small matrices, and those of middle size in batches, are factored by
+ * a kernel of our own, a block of threads each, in C order; large ones by cuSOLVER, one after the other. What that sees of a
+ * matrix in C order is the transposed one: factors of A^T solve A X = B when they are transposed, and A^T has the transposed
+ * inverse, and the same determinant. */
+#include "ir/alloc.h"
+#include "linalg.h"
+
+enum { OWN = 64, OWN_IN_BATCHES = 256, BATCH = 4, BLOCK = 256 };
+
+static bool is_own(int64_t n, int64_t count) {
+  return n <= OWN || (n <= OWN_IN_BATCHES && count >= BATCH);
+}
+
+static bool takes(const nxi_gpu *g, const nxg_call *call) {
+  const nxg_array *a = &call->operands[0];
+  (void)g;
+  switch (call->op) {
+    case NXG_cholesky:
+    case NXG_solve:
+    case NXG_inv:
+    case NXG_det:
+    case NXG_slogdet:
+      return is_own(a->shape[a->rank - 1], nxg_elements(a->rank - 2, a->shape)) ||
+             nxi_cusolver_missing() == NULL;
+    default: return call->op == NXG_triangular_solve;
+  }
+}
+
+enum { FACTORS, PIVOTS, TURNED };
+
+static nx_status prepare(nxi_gpu *g, const nxg_call *call, nxi_gpu_call_work *work, nxi_diag *d) {
+  static const int kernels[][9] = {
+      {NXI_ARRAYS_take, NXI_ARRAYS_cholesky, NXI_ARRAYS_lower, NXI_ARRAYS_adjoint, -1},
+      {NXI_ARRAYS_zero_pivots, NXI_ARRAYS_substitute, -1},
+      {NXI_ARRAYS_lu, NXI_ARRAYS_determinant, -1},
+      {NXI_ARRAYS_lu, NXI_ARRAYS_zero_pivots, NXI_ARRAYS_identity, NXI_ARRAYS_exchange_rows,
+       NXI_ARRAYS_substitute, NXI_ARRAYS_transpose, -1}};
+  bool cholesky = call->op == NXG_cholesky, triangular = call->op == NXG_triangular_solve,
+       determinant = call->op == NXG_det || call->op == NXG_slogdet;
+  nxi_linalg *l = nxi_linalg_create(call);
+  if (l == NULL) return nxi_oom(d);
+  int64_t size = nxi_dtype_size(l->dtype);
+  if (!triangular) nxi_linalg_piece(l, FACTORS, l->n * l->n, size);
+  if (!triangular && !cholesky) nxi_linalg_piece(l, PIVOTS, l->n, 8);
+  if (call->op == NXG_solve && l->k > 1 && !is_own(l->n, l->count))
+    nxi_linalg_piece(l, TURNED, l->n * l->k, size);
+  return nxi_linalg_ready(g, l,
+                          kernels[cholesky      ? 0
+                                  : triangular  ? 1
+                                  : determinant ? 2
+                                                : 3],
+                          work, d);
+}
+
+/* ---- cholesky */
+
+static nx_status run_cholesky(nxi_linalg_run *run) {
+  const nxi_linalg *l = run->l;
+  bool upper = run->r->call->attrs[0] != 0;
+  uint64_t result = run->r->results[0], a = upper ? run->piece[FACTORS] : result,
+           operand = run->r->operands[0];
+  int64_t n = l->n, count = l->count, all = count * n * n;
+  int lower = 1;
+  NXI_LINALG_START(run, take, all, &operand, &a, &run->flags, &count, &n, &n, &lower);
+  if (is_own(n, count)) NXI_LINALG_START(run, cholesky, count * BLOCK, &a, &n, &count);
+  else if (run->status == NX_OK) {
+    nxi_cusolver_job job = nxi_linalg_job(run, a, n, n);
+    run->status = nxi_cusolver_cholesky(&job, run->d);
+  }
+  NXI_LINALG_START(run, lower, all, &a, &run->flags, &n, &count);
+  if (upper) nxi_linalg_turn(run, NXI_ARRAYS_adjoint, a, result, n, n, n * n, n * n);
+  return nxi_linalg_end(run, NX_NOT_POSITIVE_DEFINITE);
+}
+
+/* ---- from factors */
+
+/* Of operand 0 into the factors. */
+static void factor(nxi_linalg_run *run) {
+  const nxi_linalg *l = run->l;
+  int64_t n = l->n, count = l->count;
+  uint64_t a = run->piece[FACTORS], pivots = run->piece[PIVOTS];
+  nxi_linalg_copy(run, a, run->r->operands[0], count * n * n);
+  if (is_own(n, count)) NXI_LINALG_START(run, lu, count * BLOCK, &a, &pivots, &n, &count);
+  else if (run->status == NX_OK) {
+    nxi_cusolver_job job = nxi_linalg_job(run, a, n, n);
+    run->status = nxi_cusolver_lu(&job, pivots, run->d);
+  }
+}
+
+static void flag_zero_pivots(nxi_linalg_run *run, uint64_t a) {
+  int64_t n = run->l->n, count = run->l->count;
+  NXI_LINALG_START(run, zero_pivots, count * n, &a, &run->flags, &n, &count);
+}
+
+static void substitute(nxi_linalg_run *run, uint64_t a, uint64_t x, int64_t k, int upper,
+                       int adjoint, int unit) {
+  int64_t n = run->l->n, count = run->l->count;
+  NXI_LINALG_START(run, substitute, count * ((k + 31) / 32) * BLOCK, &a, &x, &n, &k, &count, &upper,
+                   &adjoint, &unit);
+}
+
+/* With our own factors: x, of k columns, in place. */
+static void solve_in_place(nxi_linalg_run *run, uint64_t x, int64_t k) {
+  int64_t n = run->l->n, count = run->l->count;
+  uint64_t pivots = run->piece[PIVOTS];
+  NXI_LINALG_START(run, exchange_rows, count * k, &x, &pivots, &n, &k, &count);
+  substitute(run, run->piece[FACTORS], x, k, 0, 0, 1);
+  substitute(run, run->piece[FACTORS], x, k, 1, 0, 0);
+}
+
+/* With those of cuSOLVER: x has k columns of n elements, one after the other. */
+static void solve_columns(nxi_linalg_run *run, bool transposed, uint64_t x, int64_t k) {
+  if (run->status != NX_OK) return;
+  nxi_cusolver_job job = nxi_linalg_job(run, run->piece[FACTORS], run->l->n, run->l->n);
+  job.info = run->nobody;
+  run->status = nxi_cusolver_lu_solve(&job, transposed, run->piece[PIVOTS], x, k, run->d);
+}
+
+static nx_status run_solve(nxi_linalg_run *run) {
+  const nxi_linalg *l = run->l;
+  int64_t n = l->n, k = l->k;
+  uint64_t x = run->r->results[0], b = run->r->operands[1], turned = run->piece[TURNED];
+  factor(run);
+  flag_zero_pivots(run, run->piece[FACTORS]);
+  bool own = is_own(n, l->count);
+  if (own || k <= 1) nxi_linalg_copy(run, x, b, l->count * n * k);
+  if (own && k > 0) solve_in_place(run, x, k);
+  else if (k == 1) solve_columns(run, true, x, k);
+  else if (k > 1) {
+    nxi_linalg_turn(run, NXI_ARRAYS_transpose, b, turned, n, k, n * k, n * k);
+    solve_columns(run, true, turned, k);
+    nxi_linalg_turn(run, NXI_ARRAYS_transpose, turned, x, k, n, n * k, n * k);
+  }
+  return nxi_linalg_end(run, NX_SINGULAR);
+}
+
+static nx_status run_inv(nxi_linalg_run *run) {
+  int64_t n = run->l->n, count = run->l->count;
+  uint64_t x = run->r->results[0];
+  factor(run);
+  flag_zero_pivots(run, run->piece[FACTORS]);
+  NXI_LINALG_START(run, identity, count * n * n, &x, &count, &n, &n);
+  if (is_own(n, count)) solve_in_place(run, x, n);
+  else solve_columns(run, false, x, n);
+  return nxi_linalg_end(run, NX_SINGULAR);
+}
+
+static nx_status run_det(nxi_linalg_run *run) {
+  int64_t n = run->l->n, count = run->l->count;
+  int split = run->r->call->op == NXG_slogdet;
+  uint64_t to = run->r->results[0], logs = split ? run->r->results[1] : to, a = run->piece[FACTORS],
+           pivots = run->piece[PIVOTS];
+  factor(run);
+  NXI_LINALG_START(run, determinant, count * BLOCK, &a, &pivots, &to, &logs, &n, &count, &split);
+  return run->status;
+}
+
+static nx_status run_triangular(nxi_linalg_run *run) {
+  const int64_t *attrs = run->r->call->attrs;
+  int upper = attrs[0] != 0, adjoint = attrs[1] != 0, unit = attrs[2] != 0;
+  const nxi_linalg *l = run->l;
+  uint64_t a = run->r->operands[0], x = run->r->results[0];
+  if (!unit) flag_zero_pivots(run, a);
+  nxi_linalg_copy(run, x, run->r->operands[1], l->count * l->n * l->k);
+  substitute(run, a, x, l->k, upper != adjoint, adjoint, unit);
+  return unit ? run->status : nxi_linalg_end(run, NX_SINGULAR);
+}
+
+static nx_status run(nxi_gpu_call_run *r, nxi_diag *d) {
+  const nxi_linalg *l = r->work->state;
+  bool determinant = r->call->op == NXG_det || r->call->op == NXG_slogdet;
+  if (l->count == 0 || (l->n == 0 && !determinant)) return NX_OK;
+  nxi_linalg_run run = nxi_linalg_begin(r, d);
+  switch (r->call->op) {
+    case NXG_cholesky: return run_cholesky(&run);
+    case NXG_solve: return run_solve(&run);
+    case NXG_inv: return run_inv(&run);
+    case NXG_triangular_solve: return run_triangular(&run);
+    default: return run_det(&run);
+  }
+}
+
+const nxi_gpu_functions nxi_gpu_factor_functions = {"cuSOLVER", takes, prepare, run,
+                                                    nxi_linalg_release};

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: ISC */
+/* eigh, eigvalsh, svd, qr on a GPU, through cuSOLVER, which sees of a matrix in C order the transposed one. Matrices that are
+ * not finite are no convergence, and the library gets zeros in their place. */
+#include "ir/alloc.h"
+#include "linalg.h"
+
+static bool takes(const nxi_gpu *g, const nxg_call *call) {
+  bool ours =
+      call->op == NXG_eigh || call->op == NXG_eigvalsh || call->op == NXG_svd || call->op == NXG_qr;
+  (void)g;
+  return ours && nxi_cusolver_missing() == NULL;
+}
+
+/* A copy of operand 0 that is finite; what is not is flagged. */
+static void take(nxi_linalg_run *run, uint64_t to, int lower) {
+  const nxi_linalg *l = run->l;
+  int64_t count = l->count, m = l->m, n = l->n;
+  uint64_t a = run->r->operands[0];
+  NXI_LINALG_START(run, flag, count * m * n, &a, &run->flags, &count, &m, &n, &lower);
+  NXI_LINALG_START(run, take, count * m * n, &a, &to, &run->flags, &count, &m, &n, &lower);
+}
+
+/* Where cuSOLVER writes real numbers, and what makes f64 of them. */
+static uint64_t values_at(const nxi_linalg_run *run, uint64_t result, int piece) {
+  return run->l->part == NX_F64 ? result : run->piece[piece];
+}
+static void widen(nxi_linalg_run *run, uint64_t result, int piece, int64_t n) {
+  uint64_t from = run->piece[piece];
+  if (run->l->part != NX_F64) NXI_LINALG_START(run, to_double, n, &from, &result, &n);
+}
+
+/* ---- eigh. The lower triangle is the upper one of what the library sees, which is the conjugate: the same values, conjugate
+ * vectors, a column each. */
+
+enum { VALUES, MATRIX, LEFT, RIGHT };
+
+static nx_status prepare_eigh(nxi_gpu *g, nxi_linalg *l, nxi_gpu_call_work *work, nxi_diag *d) {
+  static const int kernels[] = {NXI_ARRAYS_flag, NXI_ARRAYS_take, NXI_ARRAYS_adjoint,
+                                NXI_ARRAYS_to_double, -1};
+  nxi_linalg_piece(l, VALUES, l->n, 4);
+  nxi_linalg_piece(l, MATRIX, l->n * l->n, nxi_dtype_size(l->dtype));
+  return nxi_linalg_ready(g, l, kernels, work, d);
+}
+
+static nx_status run_eigh(nxi_linalg_run *run) {
+  const nxi_linalg *l = run->l;
+  bool vectors = run->r->call->op == NXG_eigh;
+  uint64_t a = run->piece[MATRIX], values = run->r->results[0];
+  int64_t n = l->n;
+  if (n == 0) return NX_OK;
+  take(run, a, 1);
+  nxi_cusolver_job job = nxi_linalg_job(run, a, n, n);
+  if (run->status == NX_OK)
+    run->status = nxi_cusolver_eigh(&job, vectors, values_at(run, values, VALUES), run->d);
+  widen(run, values, VALUES, l->count * n);
+  if (vectors) nxi_linalg_turn(run, NXI_ARRAYS_adjoint, a, run->r->results[1], n, n, n * n, n * n);
+  return nxi_linalg_end(run, NX_NO_CONVERGENCE);
+}
+
+/* ---- svd: A^T = U' S V'^H has the transposed vectors, V^H = U'^T, and U is the conjugate of V', or V'^H as it lies */
+
+static bool is_small(const nxi_linalg *l) {
+  return l->count > 1 && l->m <= NXI_CUSOLVER_SMALL && l->n <= NXI_CUSOLVER_SMALL;
+}
+
+static nx_status prepare_svd(nxi_gpu *g, nxi_linalg *l, bool full, nxi_gpu_call_work *work,
+                             nxi_diag *d) {
+  static const int kernels[] = {
+      NXI_ARRAYS_flag,      NXI_ARRAYS_take, NXI_ARRAYS_adjoint,  NXI_ARRAYS_transpose,
+      NXI_ARRAYS_to_double, NXI_ARRAYS_part, NXI_ARRAYS_identity, -1};
+  int64_t size = nxi_dtype_size(l->dtype), least = l->m < l->n ? l->m : l->n;
+  bool tall = l->m > l->n, apart = is_small(l) || tall;
+  if (least > 0) {
+    nxi_linalg_piece(l, VALUES, least, 4);
+    nxi_linalg_piece(l, MATRIX, l->m * l->n, size);
+    if (apart) nxi_linalg_piece(l, LEFT, is_small(l) || full ? l->m * l->m : l->m * l->n, size);
+    if (apart) nxi_linalg_piece(l, RIGHT, l->n * l->n, size);
+  }
+  return nxi_linalg_ready(g, l, kernels, work, d);
+}
+
+static void identity(nxi_linalg_run *run, uint64_t to, int64_t rows, int64_t columns) {
+  int64_t count = run->l->count;
+  NXI_LINALG_START(run, identity, count * rows * columns, &to, &count, &rows, &columns);
+}
+
+static void small_svd(nxi_linalg_run *run, uint64_t values, int64_t u, int64_t v) {
+  int64_t m = run->l->m, n = run->l->n, count = run->l->count, each = v * n, distance = n * n;
+  uint64_t seen_left = run->piece[RIGHT], seen_right = run->piece[LEFT], to = run->r->results[2];
+  nxi_cusolver_job job = nxi_linalg_job(run, run->piece[MATRIX], n, m);
+  if (run->status == NX_OK)
+    run->status = nxi_cusolver_small_svd(&job, values, seen_left, seen_right, run->d);
+  NXI_LINALG_START(run, part, count * each, &seen_left, &to, &count, &each, &distance);
+  nxi_linalg_turn(run, NXI_ARRAYS_adjoint, seen_right, run->r->results[0], u, m, m * m, m * u);
+}
+
+/* More rows than columns: A itself, turned. */
+static void tall_svd(nxi_linalg_run *run, uint64_t values, int64_t u, bool full) {
+  int64_t m = run->l->m, n = run->l->n;
+  uint64_t a = run->r->results[0]; /* has room for it until U is there */
+  uint64_t left = run->piece[LEFT], right = run->piece[RIGHT];
+  nxi_linalg_turn(run, NXI_ARRAYS_transpose, run->piece[MATRIX], a, m, n, m * n, m * n);
+  nxi_cusolver_job job = nxi_linalg_job(run, a, m, n);
+  if (run->status == NX_OK) run->status = nxi_cusolver_svd(&job, full, values, left, right, run->d);
+  nxi_linalg_turn(run, NXI_ARRAYS_transpose, left, run->r->results[0], u, m, m * u, m * u);
+  nxi_linalg_turn(run, NXI_ARRAYS_transpose, right, run->r->results[2], n, n, n * n, n * n);
+}
+
+static nx_status run_svd(nxi_linalg_run *run) {
+  const nxi_linalg *l = run->l;
+  const nxg_array *left = &run->r->call->results[0], *right = &run->r->call->results[2];
+  int64_t u = left->shape[left->rank - 1], v = right->shape[right->rank - 2];
+  int64_t least = l->m < l->n ? l->m : l->n;
+  bool full = run->r->call->attrs[0] != 0;
+  if (least == 0) { /* what they are for a zero matrix */
+    identity(run, run->r->results[0], l->m, u);
+    identity(run, run->r->results[2], v, l->n);
+    return run->status;
+  }
+  uint64_t values = values_at(run, run->r->results[1], VALUES);
+  take(run, run->piece[MATRIX], 0);
+  if (is_small(l)) small_svd(run, values, u, v);
+  else if (l->m > l->n) tall_svd(run, values, u, full);
+  else if (run->status == NX_OK) {
+    nxi_cusolver_job job = nxi_linalg_job(run, run->piece[MATRIX], l->n, l->m);
+    run->status =
+        nxi_cusolver_svd(&job, full, values, run->r->results[2], run->r->results[0], run->d);
+  }
+  widen(run, run->r->results[1], VALUES, l->count * least);
+  return nxi_linalg_end(run, NX_NO_CONVERGENCE);
+}
+
+/* ---- qr: of A turned, to columns that lie one after the other; Q takes the place of its reflections */
+
+enum { TAU };
+
+static int64_t columns_of(const nxi_linalg *l, int64_t inner) {
+  return l->n > inner ? l->n : inner;
+}
+
+static nx_status prepare_qr(nxi_gpu *g, nxi_linalg *l, int64_t inner, nxi_gpu_call_work *work,
+                            nxi_diag *d) {
+  static const int kernels[] = {NXI_ARRAYS_transpose, NXI_ARRAYS_upper_factor, NXI_ARRAYS_identity,
+                                -1};
+  int64_t size = nxi_dtype_size(l->dtype), least = l->m < l->n ? l->m : l->n;
+  if (least > 0) {
+    nxi_linalg_piece(l, TAU, least, size);
+    nxi_linalg_piece(l, MATRIX, l->m * columns_of(l, inner), size);
+  }
+  return nxi_linalg_ready(g, l, kernels, work, d);
+}
+
+static nx_status run_qr(nxi_linalg_run *run) {
+  const nxi_linalg *l = run->l;
+  const nxg_array *q = &run->r->call->results[0];
+  int64_t m = l->m, n = l->n, count = l->count, inner = q->shape[q->rank - 1],
+          least = m < n ? m : n, columns = columns_of(l, inner), each = m * columns;
+  uint64_t a = run->piece[MATRIX], tau = run->piece[TAU], r = run->r->results[1];
+  if (least == 0) { /* no reflection */
+    identity(run, run->r->results[0], m, inner);
+    return run->status;
+  }
+  nxi_linalg_turn(run, NXI_ARRAYS_transpose, run->r->operands[0], a, m, n, m * n, each);
+  nxi_cusolver_job job = nxi_linalg_job(run, a, m, n);
+  if (run->status == NX_OK) run->status = nxi_cusolver_qr(&job, columns, tau, run->d);
+  NXI_LINALG_START(run, upper_factor, count * inner * n, &a, &r, &count, &m, &columns, &inner, &n);
+  if (run->status == NX_OK) run->status = nxi_cusolver_q(&job, columns, inner, least, tau, run->d);
+  nxi_linalg_turn(run, NXI_ARRAYS_transpose, a, run->r->results[0], inner, m, each, m * inner);
+  return run->status;
+}
+
+/* ---- all */
+
+static nx_status prepare(nxi_gpu *g, const nxg_call *call, nxi_gpu_call_work *work, nxi_diag *d) {
+  nxi_linalg *l = nxi_linalg_create(call);
+  const nxg_array *q = &call->results[0];
+  if (l == NULL) return nxi_oom(d);
+  if (call->op == NXG_svd) return prepare_svd(g, l, call->attrs[0] != 0, work, d);
+  if (call->op == NXG_qr) return prepare_qr(g, l, q->shape[q->rank - 1], work, d);
+  return prepare_eigh(g, l, work, d);
+}
+
+static nx_status run(nxi_gpu_call_run *r, nxi_diag *d) {
+  const nxi_linalg *l = r->work->state;
+  if (l->count == 0) return NX_OK;
+  nxi_linalg_run run = nxi_linalg_begin(r, d);
+  if (r->call->op == NXG_svd) return run_svd(&run);
+  return r->call->op == NXG_qr ? run_qr(&run) : run_eigh(&run);
+}
+
+const nxi_gpu_functions nxi_gpu_vector_functions = {"cuSOLVER", takes, prepare, run,
+                                                    nxi_linalg_release};
