@@ -14,7 +14,7 @@ keep=${NXT_PAPER_KEEP:-$build/cuda-kernels}
 mkdir -p "$keep"
 status=0
 
-on_paper() { env NX_CUDA="$paper" NX_NVRTC="$paper" NX_CUBLAS="$paper" NX_CACHE_DIR= NXT_PAPER_KEEP="$keep" "$@"; }
+on_paper() { env NX_CUDA="$paper" NX_NVRTC="$paper" NX_CUBLAS="$paper" NX_CUFFT="$paper" NX_CUSOLVER="$paper" NX_CACHE_DIR= NXT_PAPER_KEEP="$keep" "$@"; }
 
 # try NAME COMMAND...: its last words, or those of failure
 try() {

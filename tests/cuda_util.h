@@ -1,50 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* What tests of the device "cuda" over paper libraries (fake_cuda.h) share: opening and closing it, and a program in which each
- * call of them fails once. */
+/* What tests of the device "cuda" over paper libraries share: a program in which each call of them fails once, and
+ * numbers that are compared. */
 #ifndef NXT_CUDA_UTIL_H
 #define NXT_CUDA_UTIL_H
 
-#include "api.h"
-
-#include <dlfcn.h>
 #include <math.h>
 
-#include "fake_cuda.h"
-
-enum { CUDA = 2 };
-static nxt_fake *fake;
-
-static inline int open_fake(void **state) {
-  static const char *const variables[] = {"NX_CUDA",  "NX_NVRTC",    "NX_CUBLAS",
-                                          "NX_CUFFT", "NX_CUSOLVER", NULL};
-  for (int i = 0; variables[i] != NULL; i++) setenv(variables[i], NXT_FAKE, 1);
-  setenv("NX_CACHE_DIR", "", 1);
-  void *library = dlopen(NXT_FAKE, RTLD_NOW);
-  nxt_fake_state *find = NULL;
-  if (library != NULL) *(void **)&find = dlsym(library, "nxt_fake_cuda");
-  if (find == NULL) return 1;
-  fake = find();
-  return open_context(state);
-}
-
-static inline bool is_left(const nxt_fake *before) {
-  bool left = fake->memory != before->memory || fake->modules != before->modules ||
-              fake->streams != before->streams || fake->contexts != before->contexts ||
-              fake->handles != before->handles;
-  if (left)
-    fprintf(stderr, "left: %lld bytes, %lld modules, %lld streams, %lld contexts, %lld handles\n",
-            (long long)(fake->memory - before->memory),
-            (long long)(fake->modules - before->modules),
-            (long long)(fake->streams - before->streams),
-            (long long)(fake->contexts - before->contexts),
-            (long long)(fake->handles - before->handles));
-  return left;
-}
-
-static inline int close_fake(void **state) {
-  int failed = close_context(state);
-  return is_left(&(nxt_fake){0}) || failed;
-}
+#include "fake_device.h"
 
 /* Runs the program in new contexts, in each of which one more call of the paper libraries fails: in every way, or in one of them
  * in turn; without memory (2) it works when it is run again. It checks its own results and leaves no error. */

@@ -23,9 +23,9 @@ static inline nx_error take(void) {
 }
 
 static inline int open_fake(void **state) {
-  setenv("NX_CUDA", NXT_FAKE, 1);
-  setenv("NX_NVRTC", NXT_FAKE, 1);
-  setenv("NX_CUBLAS", NXT_FAKE, 1);
+  static const char *const variables[] = {"NX_CUDA",  "NX_NVRTC",    "NX_CUBLAS",
+                                          "NX_CUFFT", "NX_CUSOLVER", NULL};
+  for (int i = 0; variables[i] != NULL; i++) setenv(variables[i], NXT_FAKE, 1);
   setenv("NX_CACHE_DIR", "", 1);
   void *library = dlopen(NXT_FAKE, RTLD_NOW);
   nxt_fake_state *find = NULL;
@@ -35,18 +35,29 @@ static inline int open_fake(void **state) {
   return open_context(state);
 }
 
-static inline int close_fake(void **state) {
-  int failed = close_context(state);
-  const int64_t left[] = {fake->memory,  fake->modules, fake->streams,       fake->contexts,
-                          fake->handles, fake->events,  fake->pinned_pieces, fake->graphs};
+/* What lives of the GPU's, beside what lived before; NULL: nothing. */
+static inline bool is_left(const nxt_fake *before) {
+  static const nxt_fake nothing;
+  const nxt_fake *was = before != NULL ? before : &nothing;
+  const int64_t left[] = {
+      fake->memory - was->memory,     fake->modules - was->modules,
+      fake->streams - was->streams,   fake->contexts - was->contexts,
+      fake->handles - was->handles,   fake->events - was->events,
+      fake->pinned_pieces - was->pinned_pieces, fake->graphs - was->graphs};
   static const char *const names[] = {"bytes",   "modules", "streams",       "contexts",
                                       "handles", "events",  "pinned pieces", "graphs"};
+  bool some = false;
   for (int i = 0; i < 8; i++) {
     if (left[i] == 0) continue;
     fprintf(stderr, "left: %lld %s\n", (long long)left[i], names[i]);
-    failed = 1;
+    some = true;
   }
-  return failed;
+  return some;
+}
+
+static inline int close_fake(void **state) {
+  int failed = close_context(state);
+  return is_left(NULL) || failed;
 }
 
 #endif
