@@ -96,8 +96,8 @@ EXPORT int cusolverDnDestroyGesvdjInfo(void *info) {
 }
 
 static int good(const handle *h, const void *params, int64_t m, int64_t n, int64_t lda, int type) {
-  return h != NULL && h->mark == HANDLE && h->stream != NULL && params != NULL &&
-         m >= 1 && n >= 1 && lda >= m && good_type(type);
+  return h != NULL && h->mark == HANDLE && h->stream != NULL && params != NULL && m >= 1 &&
+         n >= 1 && lda >= m && good_type(type);
 }
 
 /* Memory to work in: odd sizes, of which the host's may be none. */
@@ -111,21 +111,18 @@ static int good_work(int64_t m, int64_t n, uint64_t work, size_t device, void *h
   return 1;
 }
 
-#define SIZES(m, n, params, type, lda)                     \
-  do {                                                     \
-    INSIDE;                                                \
-    if (!good(h, params, m, n, lda, type)) return INVALID; \
-    *device = device_bytes(m, n), *host = host_bytes(n);   \
-    return 0;                                              \
-  } while (0)
-#define WORKS(m, n, params, type, lda)                    \
-  do {                                                    \
-    INSIDE;                                               \
-    if (!good(h, params, m, n, lda, type) || info == 0 || \
-        !good_work(m, n, work, device, host_work, host))  \
-      return INVALID;                                     \
-    nxt_fake_cuda()->products++;                          \
-  } while (0)
+/* Bodies of routines, but for what they say themselves. */
+#define SIZES(m, n, params, type, lda)                   \
+  INSIDE;                                                \
+  if (!good(h, params, m, n, lda, type)) return INVALID; \
+  *device = device_bytes(m, n), *host = host_bytes(n);   \
+  return 0
+#define WORKS(m, n, params, type, lda)                  \
+  SETTLED;                                              \
+  if (!good(h, params, m, n, lda, type) || info == 0 || \
+      !good_work(m, n, work, device, host_work, host))  \
+    return INVALID;                                     \
+  nxt_fake_cuda()->products++
 
 /* ---- factors */
 
@@ -157,9 +154,11 @@ EXPORT int cusolverDnXgetrf_bufferSize(void *h, void *params, int64_t m, int64_t
 EXPORT int cusolverDnXgetrf(void *h, void *params, int64_t m, int64_t n, int type, uint64_t a,
                             int64_t lda, uint64_t pivots, int compute, uint64_t work, size_t device,
                             void *host_work, size_t host, uint64_t info) {
-  int rows = (int)m, own_n = (int)n, ld = (int)lda, result = 0, *own = malloc((size_t)n * 4);
-  if (own == NULL || pivots == 0 || compute != type) return INVALID;
+  int rows = (int)m, own_n = (int)n, ld = (int)lda, result = 0;
+  if (pivots == 0 || compute != type) return INVALID;
   WORKS(m, n, params, type, lda);
+  int *own = malloc((size_t)n * sizeof *own);
+  if (own == NULL) return 2;
   lapack(index_of(type), "getrf", "getrf")(&rows, &own_n, nxt_fake_host(a), &ld, own, &result);
   for (int64_t i = 0; i < n; i++) {
     int64_t wide = own[i];
@@ -172,12 +171,13 @@ EXPORT int cusolverDnXgetrf(void *h, void *params, int64_t m, int64_t n, int typ
 EXPORT int cusolverDnXgetrs(void *h, void *params, int operation, int64_t n, int64_t k, int type,
                             uint64_t a, int64_t lda, uint64_t pivots, int b_type, uint64_t b,
                             int64_t ldb, uint64_t info) {
-  int own_n = (int)n, columns = (int)k, ld = (int)lda, b_ld = (int)ldb, result = 0,
-      *own = malloc((size_t)n * 4);
-  INSIDE;
-  if (!good(h, params, n, n, lda, type) || own == NULL || operation < 0 || operation > 2 || k < 1 ||
+  int own_n = (int)n, columns = (int)k, ld = (int)lda, b_ld = (int)ldb, result = 0;
+  SETTLED;
+  if (!good(h, params, n, n, lda, type) || operation < 0 || operation > 2 || k < 1 ||
       b_type != type || ldb < n || info == 0)
     return INVALID;
+  int *own = malloc((size_t)n * sizeof *own);
+  if (own == NULL) return 2;
   for (int64_t i = 0; i < n; i++) {
     int64_t wide;
     memcpy(&wide, nxt_fake_host(pivots) + 8 * i, 8);
@@ -224,7 +224,7 @@ static int orgqr_size(const handle *h, int m, int n, int k, int lda, int *elemen
 static int orgqr(const handle *h, int t, int m, int n, int k, uint64_t a, int lda, uint64_t tau,
                  uint64_t work, int elements, uint64_t info) {
   int length = 64 * n, result = 0;
-  INSIDE;
+  SETTLED;
   if (!good(h, h, m, n, lda, 0) || n > m || k > n || elements != n + NEEDS || info == 0)
     return INVALID;
   memset(nxt_fake_host(work), 0x5a, (size_t)(elements * size_of(t)));
@@ -385,7 +385,7 @@ static int gesvdj(const handle *h, int t, int vectors, int m, int n, uint64_t a,
                   uint64_t values, uint64_t u, int ldu, uint64_t v, int ldv, uint64_t work,
                   int elements, uint64_t info, const void *jacobi, int batches) {
   int least = m < n ? m : n, size = (int)size_of(t);
-  INSIDE;
+  SETTLED;
   if (!good(h, jacobi, m, n, lda, 0) || vectors != 1 || m > 32 || n > 32 || lda != m || ldu != m ||
       ldv != n || elements != m + n + NEEDS || info == 0)
     return INVALID;

@@ -39,11 +39,14 @@ static inline int open_fake(void **state) {
 static inline bool is_left(const nxt_fake *before) {
   static const nxt_fake nothing;
   const nxt_fake *was = before != NULL ? before : &nothing;
-  const int64_t left[] = {
-      fake->memory - was->memory,     fake->modules - was->modules,
-      fake->streams - was->streams,   fake->contexts - was->contexts,
-      fake->handles - was->handles,   fake->events - was->events,
-      fake->pinned_pieces - was->pinned_pieces, fake->graphs - was->graphs};
+  const int64_t left[] = {fake->memory - was->memory,
+                          fake->modules - was->modules,
+                          fake->streams - was->streams,
+                          fake->contexts - was->contexts,
+                          fake->handles - was->handles,
+                          fake->events - was->events,
+                          fake->pinned_pieces - was->pinned_pieces,
+                          fake->graphs - was->graphs};
   static const char *const names[] = {"bytes",   "modules", "streams",       "contexts",
                                       "handles", "events",  "pinned pieces", "graphs"};
   bool some = false;

@@ -48,13 +48,14 @@ const char *nxi_cufft_missing(void) {
   return missing[0] != 0 ? missing : NULL;
 }
 
-static nx_status refused(int result, const char *what, nxi_diag *d) {
+static nx_status refused(nxi_gpu *g, int result, const char *what, nxi_diag *d) {
   static const char *const words[] = {
       [1] = "invalid plan",   [3] = "invalid type",     [4] = "invalid value",
       [5] = "internal error", [6] = "execution fails",  [7] = "setup fails",
       [8] = "invalid size",   [14] = "not implemented", [16] = "not supported"};
   bool known = result > 0 && result < (int)(sizeof words / sizeof *words) && words[result] != NULL;
   if (result == RESULT_MEMORY) return nxi_oom(d);
+  if (nxi_gpu_fault(g, d) != NX_OK) return NX_DEVICE_LOST;
   return nxi_fail(d, NX_INTERNAL, "", "cuFFT fails at %s: status %d%s%s", what, result,
                   known ? ", " : "", known ? words[result] : "");
 }
@@ -127,11 +128,11 @@ static nx_status find(nxi_gpu *g, plans *p, const nxi_cufft_shape *s, plan **out
   plan *made = &p->kept[at];
   *made = (plan){.shape = *s};
   int result = cufft.create(&made->number);
-  if (result != 0) return refused(result, "making a plan", d);
+  if (result != 0) return refused(g, result, "making a plan", d);
   result = make(made, nxi_gpu_stream(g));
   if (result != 0) {
     cufft.destroy(made->number);
-    return refused(result, "making a plan", d);
+    return refused(g, result, "making a plan", d);
   }
   p->n++;
   *out = made;
@@ -165,7 +166,7 @@ static nx_status run(nxi_gpu *g, plans *p, const nxi_cufft_shape *s, bool invers
   int result = bytes > 0 ? cufft.set_work(found->number, work) : 0;
   if (result == 0) result = start(found, inverse, from, to);
   if (bytes > 0) nxi_gpu_free(g, work, bytes);
-  return result == 0 ? NX_OK : refused(result, "a transform", d);
+  return result == 0 ? NX_OK : refused(g, result, "a transform", d);
 }
 
 nx_status nxi_cufft_run(nxi_gpu *g, const nxi_cufft_shape *s, bool inverse, uint64_t from,

@@ -67,13 +67,14 @@ const char *nxi_cusolver_missing(void) {
   return missing[0] != 0 ? missing : NULL;
 }
 
-static nx_status refused(int result, const char *what, nxi_diag *d) {
+static nx_status refused(nxi_gpu *g, int result, const char *what, nxi_diag *d) {
   static const char *const words[] = {
       [1] = "not initialised",   [3] = "invalid value",  [4] = "architecture",
       [6] = "execution fails",   [7] = "internal error", [9] = "not supported",
       [31] = "invalid workspace"};
   bool known = result > 0 && result < (int)(sizeof words / sizeof *words) && words[result] != NULL;
   if (result == STATUS_MEMORY) return nxi_oom(d);
+  if (nxi_gpu_fault(g, d) != NX_OK) return NX_DEVICE_LOST;
   return nxi_fail(d, NX_INTERNAL, "", "cuSOLVER fails at %s: status %d%s%s", what, result,
                   known ? ", " : "", known ? words[result] : "");
 }
@@ -103,7 +104,7 @@ static nx_status start(nxi_gpu *g, nxi_gpu_shelf *shelf, nxi_diag *d) {
   if (result == 0 && (result = cusolver.create_jacobi(&s->jacobi)) != 0) s->jacobi = NULL;
   if (result != 0) {
     free_solver(s);
-    return refused(result, "its start", d);
+    return refused(g, result, "its start", d);
   }
   shelf->state = s;
   shelf->free = free_solver;
@@ -148,7 +149,7 @@ static nx_status enter(work *w, const nxi_cusolver_job *j, const char *what, nxi
 /* Memory to work in, of the sizes that the library has said, if it said so. */
 static nx_status lend(work *w, int result, nxi_diag *d) {
   nx_status status = NX_OK;
-  if (result != 0) return refused(result, w->what, d);
+  if (result != 0) return refused(w->job->gpu, result, w->what, d);
   if (w->host > 0 && (w->host_at = nxi_malloc(w->host)) == NULL) return nxi_oom(d);
   if (w->device > 0) status = nxi_gpu_alloc(w->job->gpu, (int64_t)w->device, &w->at, d);
   return status;
@@ -157,9 +158,10 @@ static nx_status lend(work *w, int result, nxi_diag *d) {
 static nx_status leave(work *w, nx_status status, int result, nxi_diag *d) {
   if (w->at != 0) nxi_gpu_free(w->job->gpu, w->at, (int64_t)w->device);
   nxi_free(w->host_at);
+  if (status == NX_OK && result != 0) status = refused(w->job->gpu, result, w->what, d);
   nxi_gpu_shelf_unlock(w->shelf);
   nxi_gpu_leave(w->job->gpu);
-  return status != NX_OK || result == 0 ? status : refused(result, w->what, d);
+  return status;
 }
 
 /* Matrix i of those that have so many elements. */

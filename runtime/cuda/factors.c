@@ -181,5 +181,8 @@ static nx_status run(nxi_gpu_call_run *r, nxi_diag *d) {
   }
 }
 
-const nxi_gpu_functions nxi_gpu_factor_functions = {"cuSOLVER", takes, prepare, run,
-                                                    nxi_linalg_release};
+const nxi_gpu_functions nxi_gpu_factor_functions = {.by = "cuSOLVER",
+                                                    .takes = takes,
+                                                    .prepare = prepare,
+                                                    .run = run,
+                                                    .release = nxi_linalg_release};

@@ -292,4 +292,6 @@ static nx_status run(nxi_gpu_call_run *r, nxi_diag *d) {
   return status;
 }
 
-const nxi_gpu_functions nxi_gpu_fft_functions = {"cuFFT", takes, prepare, run, release};
+/* No graph has transforms: a plan that makes room for another would take its tables from under them. */
+const nxi_gpu_functions nxi_gpu_fft_functions = {
+    .by = "cuFFT", .takes = takes, .prepare = prepare, .run = run, .release = release};

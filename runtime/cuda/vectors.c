@@ -188,5 +188,8 @@ static nx_status run(nxi_gpu_call_run *r, nxi_diag *d) {
   return r->call->op == NXG_qr ? run_qr(&run) : run_eigh(&run);
 }
 
-const nxi_gpu_functions nxi_gpu_vector_functions = {"cuSOLVER", takes, prepare, run,
-                                                    nxi_linalg_release};
+const nxi_gpu_functions nxi_gpu_vector_functions = {.by = "cuSOLVER",
+                                                    .takes = takes,
+                                                    .prepare = prepare,
+                                                    .run = run,
+                                                    .release = nxi_linalg_release};
