@@ -24,8 +24,9 @@ nx_status nxu_print(const nxk_kernel *k, int64_t shared_most, nxi_text *out, nxu
 
 /* What every text begins with. Static. */
 const char *nxu_prelude(void);
-/* Code of our own that is no kernel IR, to come after it: sort.cuh, scan.cuh. Static. */
+/* Code of our own that is no kernel IR, to come after it: sort.cuh, scatter.cuh, scan.cuh. Static. */
 const char *nxu_sort_code(void);
+const char *nxu_scatter_code(void);
 const char *nxu_scan_code(void);
 const char *nxu_arrays(void); /* arrays.cuh */
 /* The type of a variable with an element; small floats are their bits. Static. */

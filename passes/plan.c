@@ -180,6 +180,7 @@ static void release_code(nxp_step *step) {
     call->functions->release(call->work.state);
   if (call != NULL && call->gpu_functions != NULL && call->gpu_functions->release != NULL)
     call->gpu_functions->release(call->gpu_work.state);
+  nxi_gpu_scatter_destroy(step->gpu_scatter);
   nxi_kernel_release(step->code);
   nxk_destroy(step->ir);
 }

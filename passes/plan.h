@@ -23,7 +23,8 @@ typedef struct nxp_options {
   int32_t threads;                  /* that a launch may use: the size of its pool */
   struct nxi_kernel_cache *kernels; /* compiled kernels, shared; NULL with the interpreters */
   bool whole; /* operands of products are written whole, however large (tests, measurements) */
-  struct nxi_gpu *gpu; /* that runs it; NULL: none, or the plan is only printed */
+  struct nxi_gpu *gpu;    /* that runs it; NULL: none, or the plan is only printed */
+  bool sums_in_any_order; /* scatters of floats on a GPU */
   bool
       printed; /* and not run: for a GPU's target it shows the steps of a machine that has that GPU */
 } nxp_options;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Runs the steps of a plan on a GPU. Addresses are the GPU's. Kernels and copies are started one after the other, and
- * nobody waits for them here; a check of indices waits for what it looks at. What is left to functions of the host (library
- * calls, scatter) brings their operands there and the results back. */
+ * nobody waits for them here; a check of indices waits for what it looks at. What is left to functions of the host (some
+ * library calls) brings their operands there and the results back. */
 #include "pipeline.h"
 
 #include <string.h>
@@ -158,7 +158,7 @@ static void reach(span *out, int32_t rank, const int64_t *shape, const int64_t *
   out->bytes = (high - low + 1) * size;
 }
 
-static nx_status run_scatter(const gpu_run *r) {
+static nx_status run_scatter_on_host(const gpu_run *r) {
   const nxp_step *s = r->step;
   const nxi_scatter *c = s->scatter;
   int64_t size = nxi_dtype_size(c->dtype) * (c->pairs ? 2 : 1);
@@ -177,6 +177,14 @@ static nx_status run_scatter(const gpu_run *r) {
   if (status == NX_OK) status = bring_back(r, spans, 3);
   nxi_free(memory);
   return status;
+}
+
+static nx_status run_scatter(const gpu_run *r) {
+  const nxp_step *s = r->step;
+  if (s->gpu_scatter == NULL) return run_scatter_on_host(r);
+  return nxi_gpu_scatter_run(s->gpu_scatter, r->launch->gpu, address(r, &s->buffers[0]),
+                             address(r, &s->buffers[1]), address(r, &s->buffers[2]),
+                             address(r, &s->buffers[3]), r->d);
 }
 
 static nx_status run_check(const gpu_run *r) {

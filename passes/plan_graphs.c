@@ -41,6 +41,7 @@ struct nxp_graphs {
 static bool may_be_captured(const nxp_step *s) {
   if (s->kind == NXP_STEP_CALL)
     return s->call->gpu_functions != NULL && s->call->gpu_functions->captured;
+  if (s->kind == NXP_STEP_SCATTER) return s->gpu_scatter != NULL;
   return s->kind == NXP_STEP_KERNEL || s->kind == NXP_STEP_COPY || s->kind == NXP_STEP_MATMUL;
 }
 

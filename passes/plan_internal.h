@@ -10,6 +10,7 @@
 #include "runtime/cache_kernel.h"
 #include "runtime/cuda/blas.h"
 #include "runtime/cuda/calls.h"
+#include "runtime/cuda/scatter.h"
 #include "runtime/scatter.h"
 
 typedef enum nxp_place_kind { NXP_NOWHERE, NXP_INPUT, NXP_OUTPUT, NXP_TEMPORARY } nxp_place_kind;
@@ -30,7 +31,7 @@ typedef enum nxp_step_kind {
   NXP_STEP_COPY,
   NXP_STEP_CALL,
   NXP_STEP_CHECK,  /* buffers[0]: position of the first bad index, INT64_MAX: there is none */
-  NXP_STEP_SCATTER /* buffers: to, indices, updates */
+  NXP_STEP_SCATTER /* buffers: to, indices, updates, scratch of a GPU */
 } nxp_step_kind;
 
 /* What a step of kind CALL runs. */
@@ -113,6 +114,7 @@ typedef struct nxp_step {
   const char *op;
   uint32_t origin;
   nxi_scatter *scatter;
+  nxi_gpu_scatter *gpu_scatter; /* NULL: the host does it */
 } nxp_step;
 
 struct nxp_plan {

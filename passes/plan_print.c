@@ -126,7 +126,8 @@ void nxp_plan_print(const nxp_plan *p, nxi_text *out) {
     else if (s->kind == NXP_STEP_MATMUL) put_matmul(out, s);
     else if (s->kind == NXP_STEP_CALL) put_call(out, s);
     else if (s->kind == NXP_STEP_CHECK) nxi_text_add(out, "check the indices of %s\n", s->op);
-    else if (s->kind == NXP_STEP_SCATTER) nxi_text_add(out, "scatter\n");
+    else if (s->kind == NXP_STEP_SCATTER)
+      nxi_text_add(out, s->gpu_scatter != NULL ? "scatter, by own kernels\n" : "scatter\n");
     else nxi_text_add(out, "copy %lld bytes\n", (long long)s->bytes);
     put_buffers(out, s);
   }

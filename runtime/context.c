@@ -102,9 +102,11 @@ nx_status nx_context_create(const nx_context_options *options, nx_context **out)
   nxi_diag_clear(&d);
   if (!out) return nxi_error_null("context", 1), NX_INVALID_ARGUMENT;
   if (nxi_take(&o, options, sizeof o, "context", &d)) return nxi_error_report(&d);
-  if (o.flags & ~(uint32_t)(NX_MANUAL_COLLECT | NX_MANUAL_DUE)) {
+  if (o.flags & ~(uint32_t)(NX_MANUAL_COLLECT | NX_MANUAL_DUE | NX_UNORDERED_SUMS)) {
     nxi_fail(&d, NX_INVALID_ARGUMENT, "context",
-             "context: the flags 0x%x hold more than NX_MANUAL_COLLECT and NX_MANUAL_DUE", o.flags);
+             "context: the flags 0x%x hold more than NX_MANUAL_COLLECT, NX_MANUAL_DUE and "
+             "NX_UNORDERED_SUMS",
+             o.flags);
     return nxi_error_report(&d);
   }
   if (nxi_debug_init(&d)) return nxi_error_report(&d);

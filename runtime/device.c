@@ -116,6 +116,7 @@ void nxi_device_options(const nx_context *c, int32_t device, nxp_options *out) {
   if (o->gpu) out->target = nxi_gpu_target(o->gpu);
   out->kernels = o->kernels;
   out->gpu = o->gpu;
+  out->sums_in_any_order = c->flags & NX_UNORDERED_SUMS;
   pthread_mutex_unlock(&all->lock);
 }
 

@@ -473,7 +473,7 @@ static void reports_and_polls(void **state) {
   FAILS(NX_INVALID_ARGUMENT, nx_write(x, &r, 4000, &pending));
   FAILS(NX_INVALID_ARGUMENT, nx_realize(ctx, &c, 1, &(nx_run_options){.flags = NX_DO_PENDING}));
   FAILS(NX_INVALID_ARGUMENT,
-        nx_context_create(&(nx_context_options){.size = sizeof(nx_context_options), .flags = 4},
+        nx_context_create(&(nx_context_options){.size = sizeof(nx_context_options), .flags = 8},
                           &(nx_context *){NULL}));
   nx_tensor *d = nx_sin(x), *e = nx_cos(nx_reduce_sum(d, NX_AXES(0), 0));
   nx_hold(d, true);

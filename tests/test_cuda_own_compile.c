@@ -15,6 +15,7 @@
 #include "runtime/cuda/calls.h"
 #include "runtime/cuda/maker.h"
 #include "runtime/cuda/own_code.h"
+#include "runtime/cuda/scatter.h"
 #include "runtime/cuda/sort.h"
 
 /* ---- the child */
@@ -66,6 +67,44 @@ static bool scans(nxi_gpu *g) {
   return true;
 }
 
+/* By columns, in any order, by elements; as many axes as may be. */
+static bool scatters(nxi_gpu *g) {
+  static const nx_dtype types[] = {NX_BOOL, NX_U8, NX_U16, NX_U32, NX_U64, NX_F32, NX_F64};
+  for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+    for (int i = 0; i < 48; i++) {
+      nxi_scatter shape = {.dtype = types[t],
+                           .adds = i & 1 && types[t] != NX_BOOL,
+                           .pairs = i & 2 && (types[t] == NX_F32 || types[t] == NX_F64),
+                           .wide_indices = i & 4,
+                           .rank = 3,
+                           .extent = i & 4 ? 1 << 20 : 100,
+                           .shape = {i & 8 ? 1000 : 10, 7, 9},
+                           .to = {63, 9, 1},
+                           .indices = {9, 0, 1},
+                           .updates = {63, 10, 1}};
+      nxi_gpu_scatter *s = NULL;
+      int64_t bytes;
+      if (i & 4) shape.shape[1] = INT64_C(1) << 33; /* counts of 64 bits */
+      if (i & 4 && i & 8) shape.shape[1] = 11;
+      if (nxi_gpu_scatter_create(g, &shape, i & 16, &s, &bytes, NULL) != NX_OK || s == NULL)
+        return false;
+      nxi_gpu_scatter_destroy(s);
+    }
+  nxi_scatter shape = {.dtype = NX_F32, .adds = true, .rank = NXI_SCATTER_RANK, .extent = 5};
+  for (int32_t i = 0; i < shape.rank; i++) {
+    shape.shape[i] = i == 0 ? 70 : 2;
+    shape.updates[i] = i % 2 ? 1 : 0;
+    shape.indices[i] = i % 3 == 0;
+  }
+  nxi_gpu_scatter *s = NULL;
+  int64_t bytes;
+  shape.shape[1] = shape.shape[2] = 1;
+  for (int32_t i = 17; i < shape.rank; i++) shape.shape[i] = 1;
+  if (nxi_gpu_scatter_create(g, &shape, false, &s, &bytes, NULL) != NX_OK) return false;
+  nxi_gpu_scatter_destroy(s);
+  return true;
+}
+
 static bool collect(void) {
   nxi_gpu *g = NULL;
   nxi_kernel_cache *kernels = NULL;
@@ -78,7 +117,7 @@ static bool collect(void) {
   if (nxi_kernel_cache_create_for(&nxi_gpu_maker, g, "", &kernels, NULL) != NX_OK) return false;
   nxi_gpu_set_kernels(g, kernels);
   find()->seen = tell;
-  bool good = sorts(g) && scans(g);
+  bool good = sorts(g) && scatters(g) && scans(g);
   nxi_kernel_cache_destroy(kernels);
   nxi_gpu_close(g);
   return good;
@@ -100,13 +139,13 @@ static void compile(const char *source, const char *arch) {
   if (only != NULL && strstr(instance, only) == NULL) return;
   bool good = nxu_measure(source, "own", arch, &use, &d) == NX_OK;
   if (!good) printf("%s\n%s\n", d.message, instance);
-  if (use.stack_bytes > 0)
-    printf("%lld bytes of a thread's values are in memory\n%s\n", (long long)use.stack_bytes,
-           instance);
+  if (use.stack_bytes + use.spill_bytes > 0)
+    printf("%lld bytes of a thread's values are in memory\n%s\n",
+           (long long)(use.stack_bytes + use.spill_bytes), instance);
   if (getenv("NXT_SHOW") != NULL)
     printf("%lld registers\n%s\n", (long long)use.registers, instance);
   if (use.registers > most_registers) most_registers = use.registers;
-  failures += !good || use.stack_bytes > 0;
+  failures += !good || use.stack_bytes + use.spill_bytes > 0;
 }
 
 int main(int argc, char **argv) {

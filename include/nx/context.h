@@ -30,7 +30,10 @@ enum {
   NX_MANUAL_COLLECT = 1,
   /* Operations on exposed storage (tensor.h, "host access") are not carried out when recorded: they become
    * due, nx_due says so, and the caller realises them (NX_DO_DUE) before host code goes on. */
-  NX_MANUAL_DUE = 2
+  NX_MANUAL_DUE = 2,
+  /* A GPU may add the floats of a scatter in any order, by atomic additions: faster where many updates meet in one
+   * element, but the last bits of such sums may then change from run to run. All else keeps its bits. */
+  NX_UNORDERED_SUMS = 4
 };
 
 typedef struct nx_context_options {

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: ISC */
+/* Updates written to, or added to, the elements that their indices name along one axis. An instance says what is moved (MOVE),
+ * the types of indices (I) and of counts (N), and which axes there are besides: AXES(A) is A(number) for each, the
+ * innermost first, and FREE(A) those along which the indices are the same, where these are walked apart. */
+
+struct nx_place {
+  nx_i64 to, index, update;
+};
+#define NX_AXIS(k) , N e##k, nx_i64 t##k, nx_i64 i##k, nx_i64 u##k
+#define NX_STEP(k) nx_step(p, c, e##k, t##k, i##k, u##k);
+
+/* Takes the innermost coordinate from the number of a point. */
+template <class N>
+NX_INLINE void nx_step(nx_place &p, N &c, N extent, nx_i64 to, nx_i64 index, nx_i64 update) {
+  const N rest = c / extent;
+  const nx_i64 at = (nx_i64)(c - rest * extent);
+  p.to += at * to;
+  p.index += at * index;
+  p.update += at * update;
+  c = rest;
+}
+
+/* ---- what is moved */
+
+/* Memory promises no more than the alignment of one of them. */
+template <class T> struct nx_two {
+  T a, b;
+};
+template <class T> NX_INLINE T nx_sum(T a, T b) { return (T)(a + b); }
+template <class T> NX_INLINE nx_two<T> nx_sum(nx_two<T> x, nx_two<T> y) {
+  return nx_two<T>{nx_sum(x.a, y.a), nx_sum(x.b, y.b)};
+}
+
+template <class Type> struct nx_set {
+  typedef Type T;
+  enum { ADDS = 0 };
+  static __device__ __forceinline__ T first(const T *, T x) { return x; }
+};
+struct nx_set_bool {
+  typedef nx_u8 T;
+  enum { ADDS = 0 };
+  static __device__ __forceinline__ T first(const T *, T x) { return x != 0; }
+};
+template <class Type> struct nx_add {
+  typedef Type T;
+  enum { ADDS = 1 };
+  static __device__ __forceinline__ T first(const T *at, T x) { return nx_sum(*at, x); }
+};
+
+/* Negative indices count from the end; what is out of range is passed over. */
+template <class I> NX_INLINE nx_i64 nx_element(I index, nx_i64 extent) {
+  return index < 0 ? (nx_i64)index + extent : (nx_i64)index;
+}
+NX_INLINE bool nx_in(nx_i64 element, nx_i64 extent) { return (nx_u64)element < (nx_u64)extent; }
+
+/* ---- a column by one thread, in order */
+
+template <class Move, class I>
+NX_INLINE void nx_scatter_column(typename Move::T *to, const I *indices,
+                                 const typename Move::T *updates, nx_i64 n, nx_i64 extent,
+                                 nx_i64 to_step, nx_i64 index_step, nx_i64 update_step) {
+  for (nx_i64 j = 0; j < n; j++) {
+    const nx_i64 e = nx_element(indices[j * index_step], extent);
+    if (!nx_in(e, extent)) continue;
+    typename Move::T *const at = to + e * to_step;
+    *at = Move::first(at, updates[j * update_step]);
+  }
+}
+
+/* ---- sums in any order */
+
+NX_INLINE void nx_atomic_sum(nx_u32 *at, nx_u32 x) { atomicAdd(at, x); }
+NX_INLINE void nx_atomic_sum(nx_u64 *at, nx_u64 x) { atomicAdd(at, x); }
+NX_INLINE void nx_atomic_sum(float *at, float x) { atomicAdd(at, x); }
+NX_INLINE void nx_atomic_sum(double *at, double x) { atomicAdd(at, x); }
+template <class T> NX_INLINE void nx_atomic_sum(nx_two<T> *at, nx_two<T> x) {
+  nx_atomic_sum(&at->a, x.a);
+  nx_atomic_sum(&at->b, x.b);
+}
+/* Part of a word, which is in the same piece of memory; its other parts are left. */
+template <class T> NX_INLINE void nx_atomic_part(T *at, T x) {
+  const int shift = (int)((nx_u64)at & 3) * 8;
+  const nx_u32 mask = (nx_u32)(T) ~(T)0 << shift;
+  nx_u32 *const word = (nx_u32 *)((nx_u64)at & ~(nx_u64)3);
+  nx_u32 seen = *(volatile nx_u32 *)word, expected;
+  do {
+    expected = seen;
+    seen =
+        atomicCAS(word, expected, (expected & ~mask) | ((expected + ((nx_u32)x << shift)) & mask));
+  } while (seen != expected);
+}
+NX_INLINE void nx_atomic_sum(nx_u8 *at, nx_u8 x) { nx_atomic_part(at, x); }
+NX_INLINE void nx_atomic_sum(nx_u16 *at, nx_u16 x) { nx_atomic_part(at, x); }
+
+template <class T, class I>
+NX_INLINE void nx_scatter_sum(T *to, I index, T update, nx_i64 extent, nx_i64 to_step) {
+  const nx_i64 e = nx_element(index, extent);
+  if (nx_in(e, extent)) nx_atomic_sum(to + e * to_step, update);
+}
+
+/* ---- by sorted elements: keys[j] is the element of update j, all ones if there is none; places: their stable order */
+
+template <class K, class I> NX_INLINE K nx_scatter_key(I index, nx_i64 extent) {
+  const nx_i64 e = nx_element(index, extent);
+  return nx_in(e, extent) ? (K)e : (K) ~(K)0;
+}
+
+/* All updates of one element in their order, by the thread of the first, or the last one, where it stays. */
+template <class Move, class K>
+NX_INLINE void nx_scatter_run(typename Move::T *to, const typename Move::T *updates, const K *keys,
+                              const int *places, int i, int n, nx_i64 to_step, nx_i64 update_step) {
+  enum { AHEAD = 4 };
+  const K key = keys[places[i]];
+  const int beside = Move::ADDS ? i - 1 : i + 1;
+  if (key == (K) ~(K)0) return;
+  if (beside >= 0 && beside < n && keys[places[beside]] == key) return;
+  typename Move::T *const at = to + (nx_i64)key * to_step;
+  typename Move::T sum = Move::first(at, updates[places[i] * update_step]);
+  if constexpr (Move::ADDS) {
+    bool more = true;
+    for (int j = i + 1; more && j < n; j += AHEAD) {
+      typename Move::T some[AHEAD];
+      bool same[AHEAD];
+#pragma unroll
+      for (int k = 0; k < AHEAD; k++) {
+        const int place = places[j + k < n ? j + k : i];
+        same[k] = j + k < n && keys[place] == key;
+        if (same[k]) some[k] = updates[place * update_step];
+      }
+#pragma unroll
+      for (int k = 0; k < AHEAD; k++)
+        if (same[k]) sum = nx_sum(sum, some[k]); /* those of one element follow each other */
+      more = same[AHEAD - 1];
+    }
+  }
+  *at = sum;
+}
