@@ -209,10 +209,7 @@ static void collect_uses(nxp_clusterer *c, uint32_t node, usage *u) {
     if (!is_view(c, user)) {
       if (!is_placed(c, user)) continue;
       u->ways += u->ways == 0 || reads_elsewhere(c, user);
-      const nxg_node *reader = &c->g->nodes[user];
-      if (reader->op == NXG_gather && reader->args[0] == node &&
-          nxg_node_elements(reader) > nxg_node_elements(&c->g->nodes[node]))
-        u->broadcast = true; /* elements are read more than once */
+      u->broadcast = u->broadcast || nxp_reads_again(c->g, user, node, c->nodes[node].expense);
       add_use(c, u, node, user, NULL);
       continue;
     }
@@ -226,6 +223,8 @@ static void collect_uses(nxp_clusterer *c, uint32_t node, usage *u) {
         continue;
       }
       add_use(c, u, node, c->user[j], &c->g->nodes[user]);
+      u->broadcast =
+          u->broadcast || nxp_reads_again(c->g, c->user[j], user, c->nodes[node].expense);
     }
     u->ways += used;
     if (used && nxg_node_elements(&c->g->nodes[user]) / 4 >= nxg_node_elements(&c->g->nodes[node]))

@@ -47,11 +47,11 @@ typedef struct nxp_clusters {
 } nxp_clusters;
 
 /* The dtypes whose matrices a library multiplies, a bit 1 << dtype each; 0: there is none. Products of other floats are made of
- * those in f32. Of a complex dtype: its products are one of the parts' dtype, else two. And whether long scans of few lines are
- * calls, as a GPU has them. */
+ * those in f32. Of a complex dtype: its products are one of the parts' dtype, else two. And whether it is a GPU's: more
+ * small products are generated code, and long scans of few lines are calls. */
 typedef uint32_t nxp_products;
 #define NXP_PRODUCTS_OF_BLAS ((nxp_products)1 << NX_F32 | (nxp_products)1 << NX_F64)
-#define NXP_LONG_SCANS       ((nxp_products)1 << 31)
+#define NXP_ON_GPU           ((nxp_products)1 << 31)
 
 typedef struct nxp_cluster_options {
   bool fuse;
@@ -59,7 +59,8 @@ typedef struct nxp_cluster_options {
   const nxi_target *target;
 } nxp_cluster_options;
 
-enum { NXP_SMALL_MATMUL = 32 };
+/* Extents of products that are generated code. On a GPU many of the larger ones (multiplications) are the library's. */
+enum { NXP_SMALL_MATMUL = 32, NXP_SMALL_ON_GPU = 16, NXP_FEW_ON_GPU = 1 << 22 };
 /* True if this matmul is computed by a generated kernel. */
 bool nxp_matmul_generated(const nxg_graph *g, const nxg_node *n, nxp_products products);
 

@@ -72,7 +72,11 @@ bool nxp_matmul_generated(const nxg_graph *g, const nxg_node *n, nxp_products pr
   int64_t inner = a->shape[a->rank - 1], rows = n->shape[n->rank - 2],
           columns = n->shape[n->rank - 1];
   if (products == 0 || !nxi_is_float(n->dtype) || inner == 0) return true;
-  return rows <= NXP_SMALL_MATMUL && columns <= NXP_SMALL_MATMUL && inner <= NXP_SMALL_MATMUL;
+  int64_t largest = rows > columns ? rows : columns;
+  if (inner > largest) largest = inner;
+  if (largest > NXP_SMALL_MATMUL) return false;
+  return !(products & NXP_ON_GPU) || largest <= NXP_SMALL_ON_GPU ||
+         nxg_node_elements(n) <= NXP_FEW_ON_GPU / inner;
 }
 
 static bool matmul_space(const nxg_graph *g, const nxg_node *n, nxp_shape *full,
@@ -128,6 +132,20 @@ bool nxp_rows_fit(const nxp_shape *full, uint32_t reduced, int64_t element_bytes
     return run * element_bytes <= GPU_ROW || points / (last ? 1 : GPU_COLUMNS) >= GPU_BLOCKS;
   int64_t columns = last ? 1 : element_bytes > 4 ? NARROWEST / element_bytes : 32;
   return run * element_bytes * columns <= t->l2_bytes / 2 && points / columns >= 8;
+}
+
+enum {
+  DEAR_FACTOR = 12
+}; /* of a generated product; both parts of a complex one beside each other are not */
+
+bool nxp_reads_again(const nxg_graph *g, uint32_t reader, uint32_t operand, uint32_t expense) {
+  const nxg_node *n = &g->nodes[reader];
+  if (n->op == NXG_matmul && expense <= DEAR_FACTOR) return false;
+  if (n->op == NXG_matmul)
+    return (n->args[0] == operand && n->shape[n->rank - 1] > 1) ||
+           (n->args[1] == operand && n->shape[n->rank - 2] > 1);
+  return n->op == NXG_gather && n->args[0] == operand &&
+         nxg_node_elements(n) > nxg_node_elements(&g->nodes[operand]);
 }
 
 uint32_t nxp_own_cost(const nxg_node *n) {

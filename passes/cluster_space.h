@@ -35,6 +35,9 @@ bool nxp_scan_space(const nxg_node *n, nxp_shape *full, uint32_t *axis);
 bool nxp_rows_fit(const nxp_shape *full, uint32_t reduced, int64_t element_bytes,
                   const nxi_target *t);
 
+/* Whether a node takes elements of its operand more than once by itself; a product, that an element is worth storing for it, too. */
+bool nxp_reads_again(const nxg_graph *g, uint32_t reader, uint32_t operand, uint32_t expense);
+
 /* What a node costs, in vector operations an element. */
 uint32_t nxp_own_cost(const nxg_node *n);
 /* What a node adds to the code of a kernel: a function is many instructions, a fold opens a nest of loops, of which a

@@ -11,7 +11,7 @@ enum { LONG = 1 << 15, FEW_ROWS = 16, FEW_COLUMNS = 256, CALLED_ROWS = 256 };
 
 /* Along contiguous memory, of numbers that are one. */
 bool nxp_scan_called(const nxg_node *n, nxp_products products) {
-  if (!(products & NXP_LONG_SCANS) || !nxg_is_scan(n->op) || nxk_takes_pairs(nxg_scan_kind(n->op)))
+  if (!(products & NXP_ON_GPU) || !nxg_is_scan(n->op) || nxk_takes_pairs(nxg_scan_kind(n->op)))
     return false;
   int64_t axis = n->attrs[0], length = n->shape[axis],
           rows = nxg_node_elements(n) / (length ? length : 1);

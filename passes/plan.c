@@ -106,7 +106,7 @@ static nx_status build_from(nxp_builder *b, const nxi_poll *poll) {
 nxp_products nxp_products_for(const nxp_options *o) {
   if (!nxp_options_for_gpu(o)) return nxi_blas_get(NULL) != NULL ? NXP_PRODUCTS_OF_BLAS : 0;
   bool there = o->printed || nxi_gpu_blas_missing() == NULL;
-  return (there ? nxi_gpu_blas_dtypes(o->target->isa) : 0) | NXP_LONG_SCANS;
+  return NXP_ON_GPU | (there ? nxi_gpu_blas_dtypes(o->target->isa) : 0);
 }
 
 static nx_status create_steps(nxp_plan *p, const nxg_graph *recorded, const nxi_poll *poll,

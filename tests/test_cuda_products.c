@@ -225,6 +225,15 @@ static void nothing(void **state) {
   assert_int_equal(fake->products, before);
 }
 
+/* Few small ones are kernels, and so are many very small ones. */
+static void small_ones(void **state) {
+  (void)state;
+  nx_dtype t = NX_F32;
+  product(NUMBERS(t, 24, 3, 32, 32), NUMBERS(t, 25, 3, 32, 32), t, 3 * 32 * 32, 32, 0, 1);
+  product(NUMBERS(t, 26, 200, 32, 32), NUMBERS(t, 27, 200, 32, 32), t, 200 * 32 * 32, 32, 1, 0);
+  product(NUMBERS(t, 28, 3000, 16, 16), NUMBERS(t, 29, 3000, 16, 16), t, 3000 * 16 * 16, 16, 0, 1);
+}
+
 /* ---- what is added */
 
 enum { BY_KERNEL, AS_ROW, AS_MATRIX };
@@ -403,6 +412,7 @@ int main(void) {
       IN_SCOPE(batches),
       IN_SCOPE(many_batches),
       IN_SCOPE(nothing),
+      IN_SCOPE(small_ones),
       IN_SCOPE(rows_are_added),
       IN_SCOPE(matrices_are_added),
       IN_SCOPE(others_are_kernels),

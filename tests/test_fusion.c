@@ -304,6 +304,27 @@ static void dear_values_are_computed_once(void **state) {
 }
 
 /* Two long rows feed two threads only by pieces; one kernel a row would leave the others idle. */
+/* A small product reads each element of a factor often: a dear one is stored, a cheap one computed again. */
+static void factors_of_small_products(void **state) {
+  (void)state;
+  static const struct {
+    const char *function, *factors;
+    int kernels;
+  } cases[] = {{"exp", "%f, %b", 2}, {"neg", "%f, %b", 1}, {"exp", "%b, %f", 2}};
+  for (size_t i = 0; i < COUNT(cases); i++) {
+    char text[256];
+    snprintf(
+        text, sizeof text,
+        "nxir 1\ngraph @g(%%a: f32[9,16,16], %%b: f32[9,16,16]) -> (%%y) {\n %%f = %s %%a\n %%y = "
+        "matmul %s\n}\n",
+        cases[i].function, cases[i].factors);
+    char *kernels = kernels_of(nxt_parse(text, 0, NULL));
+    assert_int_equal(occurrences(kernels, "kernel @"), cases[i].kernels);
+    free(kernels);
+    nxt_compare(shop, nxt_parse(text, 0, NULL), "small product", NXT_LLVM);
+  }
+}
+
 static void parallelism_is_kept(void **state) {
   (void)state;
   assert_true(nxt_plan(nxt_parse(rows[0].text, NX_F32, (const int64_t[]){2, 4000000, 1})).kernels >
@@ -418,6 +439,7 @@ int main(void) {
       cmocka_unit_test(rows_with_more_axes),
       cmocka_unit_test(whole_sums_are_split),
       cmocka_unit_test(dear_values_are_computed_once),
+      cmocka_unit_test(factors_of_small_products),
       cmocka_unit_test(parallelism_is_kept),
       cmocka_unit_test(kernels_stay_small),
       cmocka_unit_test(products_that_wait_read_old_contents),
