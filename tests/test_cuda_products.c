@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "runtime/cuda/blas.h"
+
 /* ---- operands: numbers with a few digits, of both signs */
 
 static nx_tensor *numbers(nx_dtype t, int32_t rank, const int64_t *shape, uint32_t seed) {
@@ -92,6 +94,14 @@ static nx_tensor *product(nx_tensor *a, nx_tensor *b, nx_dtype t, size_t n, int6
 }
 
 enum { M = 40, N = 36, K = 50 };
+
+static void generations(void **state) {
+  (void)state;
+  assert_true(nxi_gpu_blas_dtypes("sm_80") >> NX_BF16 & 1);
+  assert_true(nxi_gpu_blas_dtypes("sm_100") >> NX_BF16 & 1);
+  assert_false(nxi_gpu_blas_dtypes("sm_75") >> NX_BF16 & 1);
+  assert_true(nxi_gpu_blas_dtypes("sm_70") >> NX_F16 & 1);
+}
 
 static void types(void **state) {
   static const nx_dtype native[] = {NX_F64, NX_F32, NX_F16, NX_BF16},
@@ -212,6 +222,23 @@ static void many_batches(void **state) {
   float worst = 1;
   OK(nx_read(nx_reduce_max(nx_abs(last), NX_AXES(0, 1), 0), &worst, sizeof worst, NULL));
   assert_true(worst == 0);
+}
+
+/* More kinds than are kept. */
+static void many_kinds(void **state) {
+  (void)state;
+  enum { KINDS = 270 };
+  nx_tensor *a = NUMBERS(NX_F32, 90, 33 + KINDS, 2), *b = NUMBERS(NX_F32, 91, 2, 3);
+  int64_t before = fake->products;
+  for (int64_t i = 0; i <= KINDS; i++) {
+    nx_scope *own = nx_scope_begin(ctx);
+    int64_t m = 33 + i % KINDS;
+    nx_tensor *c = GOOD(nx_matmul(window(a, 0, 0, m, 2, 1), b));
+    OK(nx_realize(ctx, &c, 1, NULL));
+    if (i % 90 == 0) near_exact(c, window(a, 0, 0, m, 2, 1), b, NX_F32, (size_t)m * 3, 2);
+    nx_scope_end(own);
+  }
+  assert_int_equal(fake->products - before, KINDS + 1);
 }
 
 static void nothing(void **state) {
@@ -406,11 +433,13 @@ static void every_call_fails(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(types),
+      IN_SCOPE(generations),
       IN_SCOPE(complex_products),
       IN_SCOPE(layouts),
       IN_SCOPE(alignments),
       IN_SCOPE(batches),
       IN_SCOPE(many_batches),
+      IN_SCOPE(many_kinds),
       IN_SCOPE(nothing),
       IN_SCOPE(small_ones),
       IN_SCOPE(rows_are_added),

@@ -89,6 +89,7 @@ typedef struct kept {
 
 typedef struct blas {
   void *handle;
+  uint64_t marks[MOST_KEPT]; /* of the products that are kept: a glance tells most apart */
   kept kept[MOST_KEPT];
   int n, next;
 } blas;
@@ -185,10 +186,23 @@ static bool same(const nxi_gpu_product *a, const nxi_gpu_product *b) {
          memcmp(a->alignment, b->alignment, sizeof a->alignment) == 0;
 }
 
+static uint64_t mix(uint64_t h, int64_t x) {
+  h = (h ^ (uint64_t)x) * UINT64_C(0x9e3779b97f4a7c15);
+  return h ^ h >> 32;
+}
+
+static uint64_t mark_of(const nxi_gpu_product *p) {
+  uint64_t h = mix(mix((uint64_t)p->dtype, p->transposed[0]), p->transposed[1]);
+  h = mix(mix(mix(mix(h, p->m), p->n), p->k), p->batches);
+  for (int i = 0; i < 3; i++) h = mix(mix(mix(h, p->ld[i]), p->batch_strides[i]), p->alignment[i]);
+  return h;
+}
+
 /* A product of this kind, from before or made ready. */
 static int find(blas *b, const nxi_gpu_product *p, kept **out) {
+  uint64_t mark = mark_of(p);
   for (int i = 0; i < b->n; i++)
-    if (same(&b->kept[i].product, p)) {
+    if (b->marks[i] == mark && same(&b->kept[i].product, p)) {
       *out = &b->kept[i];
       return 0;
     }
@@ -199,6 +213,7 @@ static int find(blas *b, const nxi_gpu_product *p, kept **out) {
     forget(k);
     return result;
   }
+  b->marks[b->next] = mark;
   b->next = (b->next + 1) % MOST_KEPT;
   if (b->n < MOST_KEPT) b->n++;
   *out = k;
