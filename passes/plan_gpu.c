@@ -84,9 +84,9 @@ static nx_status bring(const gpu_run *r, span *spans, uint32_t n, void **memory)
     spans[i].host = block + used - spans[i].low;
     used += padded(spans[i].bytes);
     if (!spans[i].reads) continue;
-    nx_status status =
-        nxi_gpu_download(r->launch->gpu, spans[i].host + spans[i].low,
-                         spans[i].at + (uint64_t)spans[i].low, spans[i].bytes, r->poll, r->d);
+    nx_status status = nxi_gpu_download(r->launch->gpu, spans[i].host + spans[i].low,
+                                        spans[i].at + (uint64_t)spans[i].low, spans[i].bytes,
+                                        NXI_GPU_NOW, r->poll, r->d);
     if (status != NX_OK) return status;
   }
   return NX_OK;
@@ -97,7 +97,7 @@ static nx_status bring_back(const gpu_run *r, const span *spans, uint32_t n) {
   for (uint32_t i = 0; i < n && status == NX_OK; i++)
     if (spans[i].writes)
       status = nxi_gpu_upload(r->launch->gpu, spans[i].at + (uint64_t)spans[i].low,
-                              spans[i].host + spans[i].low, spans[i].bytes, r->d);
+                              spans[i].host + spans[i].low, spans[i].bytes, NXI_GPU_NOW, r->d);
   return status;
 }
 
@@ -190,7 +190,7 @@ static nx_status run_scatter(const gpu_run *r) {
 static nx_status run_check(const gpu_run *r) {
   int64_t found;
   nx_status status = nxi_gpu_download(r->launch->gpu, &found, address(r, &r->step->buffers[0]),
-                                      sizeof found, r->poll, r->d);
+                                      sizeof found, NXI_GPU_NOW, r->poll, r->d);
   return status != NX_OK ? status : nxp_report_check(r->step, found, r->d);
 }
 

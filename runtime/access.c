@@ -176,7 +176,7 @@ nx_status nx_item(nx_tensor *t, const int64_t *index, nx_scalar *out, const nx_r
   nxi_storage *s = t->storage;
   if (!o) { /* the usual case: it is there */
     nxi_record_lock(c);
-    bool there = s->value->state == NXI_REALIZED;
+    bool there = s->value->state == NXI_REALIZED && !s->value->buffer->gpu;
     if (there) to_scalar(s->dtype, s->value->buffer, offset, out);
     nxi_record_unlock(c);
     if (there) return NX_OK;

@@ -251,14 +251,22 @@ static nx_status addresses(nxi_run *run, nxi_gpu *gpu, nxi_diag *d) {
   return status;
 }
 
+/* What the run reads and writes is in use up to this mark, whatever came of it. */
+static void used(const nxi_run *run, uint64_t mark) {
+  for (uint32_t i = 0; i < run->n_inputs; i++)
+    nxi_buffer_on_gpu_read((nxi_buffer *)run->inputs[i].buffer, mark);
+  for (uint32_t i = 0; i < run->n_outputs; i++)
+    if (run->outputs[i].buffer) nxi_buffer_on_gpu_read(run->outputs[i].buffer, mark);
+}
+
 /* What a GPU has written is newer there. */
-static nx_status written(nxi_run *run, const nxi_poll *poll, nxi_diag *d) {
+static nx_status written(nxi_run *run, uint64_t mark, const nxi_poll *poll, nxi_diag *d) {
   nx_status status = NX_OK;
   for (uint32_t i = 0; i < run->n_outputs && !status; i++) {
     nxi_run_output *o = &run->outputs[i];
     nxi_buffer *taken = o->in_place_of >= 0 ? run->inputs[o->in_place_of].buffer : NULL;
-    if (taken) status = nxi_buffer_on_gpu_written(run->context, taken, poll, d);
-    else if (o->buffer) status = nxi_buffer_on_gpu_written(run->context, o->buffer, poll, d);
+    if (taken) status = nxi_buffer_on_gpu_written(run->context, taken, mark, poll, d);
+    else if (o->buffer) status = nxi_buffer_on_gpu_written(run->context, o->buffer, mark, poll, d);
     bool leaves = taken && o->buffer; /* land moves it, in host memory */
     if (status || (!leaves && (!o->land || o->land == o->buffer))) continue;
     status = nxi_buffer_to_host(run->context, taken ? taken : o->buffer, poll, d);
@@ -314,8 +322,8 @@ static nx_status temporary_alloc(nx_context *c, nxi_gpu *gpu, int64_t bytes, voi
 }
 
 /* On a GPU in the order of its stream: kernels that use it come before whatever gets it next. */
-static void temporary_free(nx_context *c, nxi_gpu *gpu, int64_t bytes, void *at) {
-  if (gpu) nxi_gpu_free(gpu, (uintptr_t)at, bytes);
+static void temporary_free(nx_context *c, nxi_gpu *gpu, int64_t bytes, void *at, uint64_t mark) {
+  if (gpu) nxi_gpu_free_after(gpu, (uintptr_t)at, bytes, mark);
   else nxi_buffer_free(c->allocator, at, bytes);
 }
 
@@ -347,11 +355,13 @@ static nx_status launch(nxi_run *run, const nxp_plan *plan, bool deaf, nxi_diag 
   }
   status = nxp_plan_launch(plan, &l, d);
   nxi_poll poll = {l.poll, l.poll_user};
-  if (!status && gpu) status = written(run, &poll, d);
+  uint64_t mark = gpu ? nxi_gpu_mark(gpu) : 0;
+  if (gpu) used(run, mark);
+  if (!status && gpu) status = written(run, mark, &poll, d);
   nxi_oom_during(d, status, "interpreting");
   if (status) run->overwriting = false; /* nothing is overwritten once something can fail */
   else land(run);
-  if (temporary) temporary_free(c, gpu, temporary_bytes, temporary);
+  if (temporary) temporary_free(c, gpu, temporary_bytes, temporary, mark);
   if ((uint64_t)planned > run->report->planned_bytes)
     run->report->planned_bytes = (uint64_t)planned;
   return status;

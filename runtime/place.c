@@ -1,9 +1,52 @@
 /* SPDX-License-Identifier: ISC */
 #include "runtime/place.h"
 
-/* One lock for the places of all buffers: it is held while bytes are copied, which one stream does one after the other
- * anyway. */
+#include "runtime/fork.h"
+
+/* Where the contents of a buffer are changes under one lock, held for a moment; while bytes are copied the buffer is claimed, and
+ * others wait for that one alone. A claim of a thread that is not in this process, because it was forked, is of an era that is
+ * over. */
 static pthread_mutex_t places = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
+static uint32_t era = 1;
+
+static void before_fork(void *object) { (void)object, pthread_mutex_lock(&places); }
+static void in_parent(void *object) { (void)object, pthread_mutex_unlock(&places); }
+static void in_child(void *object) {
+  (void)object;
+  era++;
+  pthread_cond_init(&moved, NULL);
+  pthread_mutex_unlock(&places);
+}
+static const nxi_fork_hooks fork_hooks = {before_fork, in_parent, in_child};
+static nxi_fork_entry fork_entry;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static nx_status registered;
+static void start(void) { registered = nxi_fork_register(&fork_entry, &fork_hooks, NULL); }
+
+static nx_status claim(nxi_buffer *b, nxi_diag *d) {
+  pthread_once(&once, start);
+  if (registered) return nxi_oom(d);
+  pthread_mutex_lock(&places);
+  while (b->moving == era) pthread_cond_wait(&moved, &places);
+  b->moving = era;
+  pthread_mutex_unlock(&places);
+  return NX_OK;
+}
+
+static void let_go(nxi_buffer *b) {
+  pthread_mutex_lock(&places);
+  b->moving = 0;
+  pthread_cond_broadcast(&moved);
+  pthread_mutex_unlock(&places);
+}
+
+static void set_stale(nxi_buffer *b, bool host, bool gpu) {
+  pthread_mutex_lock(&places);
+  b->host_stale = host;
+  b->gpu_stale = gpu;
+  pthread_mutex_unlock(&places);
+}
 
 static bool host_may_write(const nxi_buffer *b) {
   return (b->allocator == NULL && !b->immutable) || b->pinner != NULL;
@@ -20,78 +63,89 @@ nx_status nxi_buffer_create_on(nx_context *c, nxi_gpu *g, int64_t bytes, nxi_buf
   }
   b->gpu = g;
   b->host_stale = true;
+  b->after = NXI_GPU_NOW;
   *out = b;
   return NX_OK;
 }
 
-/* Lock. */
+/* Claimed. */
 static nx_status to_host(nx_context *c, nxi_buffer *b, const nxi_poll *poll, nxi_diag *d) {
   nx_status status = NX_OK;
   if (!b->gpu || !b->host_stale) return NX_OK;
   if (!b->data) status = nxi_buffer_alloc(c->allocator, b->bytes, &b->data, d);
-  if (!status) status = nxi_gpu_download(b->gpu, b->data, b->on_gpu, b->bytes, poll, d);
-  if (!status) b->host_stale = false;
-  return status;
+  if (!status) status = nxi_gpu_download(b->gpu, b->data, b->on_gpu, b->bytes, b->after, poll, d);
+  if (status) return status;
+  pthread_mutex_lock(&places);
+  b->host_stale = false;
+  pthread_mutex_unlock(&places);
+  return NX_OK;
 }
 
 nx_status nxi_buffer_to_host(nx_context *c, nxi_buffer *b, const nxi_poll *poll, nxi_diag *d) {
-  nx_status status = NX_OK;
-  if (b->gpu) {
-    pthread_mutex_lock(&places);
-    status = to_host(c, b, poll, d);
-    pthread_mutex_unlock(&places);
-  }
+  if (!b->gpu) return NX_OK;
+  nx_status status = claim(b, d);
+  if (status) return status;
+  status = to_host(c, b, poll, d);
+  let_go(b);
   return status;
 }
 
-/* Lock. From another GPU through the host. */
-static nx_status take_room(nx_context *c, nxi_buffer *b, nxi_gpu *g, nxi_diag *d) {
+/* Claimed. From another GPU through the host. *after: when nothing uses the room any more. */
+static nx_status take_room(nx_context *c, nxi_buffer *b, nxi_gpu *g, uint64_t *after, nxi_diag *d) {
+  *after = NXI_GPU_NOW; /* kernels that were started before may read what is there */
   if (b->gpu == g) return NX_OK;
   nx_status status = to_host(c, b, NULL, d);
   uint64_t at = 0;
-  if (!status) status = nxi_gpu_alloc(g, b->bytes, &at, d);
+  if (!status) status = nxi_gpu_alloc_after(g, b->bytes, &at, after, d);
   if (status) return status;
-  if (b->gpu) nxi_gpu_free(b->gpu, b->on_gpu, b->bytes);
+  if (b->gpu) nxi_gpu_free_after(b->gpu, b->on_gpu, b->bytes, b->used);
   b->gpu = g;
   b->on_gpu = at;
-  b->gpu_stale = true;
-  b->host_stale = false;
+  b->used = 0; /* marks of the other GPU */
+  set_stale(b, false, true);
   return NX_OK;
 }
 
 nx_status nxi_buffer_to_gpu(nx_context *c, nxi_buffer *b, nxi_gpu *g, bool contents, uint64_t *at,
                             nxi_diag *d) {
-  pthread_mutex_lock(&places);
-  nx_status status = take_room(c, b, g, d);
+  uint64_t after;
+  nx_status status = claim(b, d);
+  if (status) return status;
+  status = take_room(c, b, g, &after, d);
   if (!status && contents && (b->gpu_stale || host_may_write(b))) {
-    status = nxi_gpu_upload(g, b->on_gpu, b->data, b->bytes, d);
-    if (!status) b->gpu_stale = false;
+    set_stale(b, false, false); /* what the host writes meanwhile makes it stale again */
+    status = nxi_gpu_upload(g, b->on_gpu, b->data, b->bytes, after, d);
+    if (status) set_stale(b, false, true);
+    b->after = NXI_GPU_NOW;
   }
   *at = b->on_gpu;
-  pthread_mutex_unlock(&places);
+  let_go(b);
   return status;
 }
 
-nx_status nxi_buffer_on_gpu_written(nx_context *c, nxi_buffer *b, const nxi_poll *poll,
-                                    nxi_diag *d) {
-  nx_status status = NX_OK;
-  pthread_mutex_lock(&places);
-  b->host_stale = true;
-  b->gpu_stale = false;
+nx_status nxi_buffer_on_gpu_written(nx_context *c, nxi_buffer *b, uint64_t mark,
+                                    const nxi_poll *poll, nxi_diag *d) {
+  nx_status status = claim(b, d);
+  if (status) return status;
+  set_stale(b, true, false);
+  b->after = mark;
+  nxi_buffer_on_gpu_read(b, mark);
   if (host_may_write(b)) status = to_host(c, b, poll, d);
-  pthread_mutex_unlock(&places);
+  let_go(b);
   return status;
+}
+
+void nxi_buffer_on_gpu_read(nxi_buffer *b, uint64_t mark) {
+  pthread_mutex_lock(&places);
+  if (mark > b->used) b->used = mark;
+  pthread_mutex_unlock(&places);
 }
 
 void nxi_buffer_host_written(nxi_buffer *b) {
-  if (!b->gpu) return;
-  pthread_mutex_lock(&places);
-  b->host_stale = false;
-  b->gpu_stale = true;
-  pthread_mutex_unlock(&places);
+  if (b->gpu) set_stale(b, false, true);
 }
 
 void nxi_buffer_leave_gpu(nxi_buffer *b) {
-  if (b->gpu) nxi_gpu_free(b->gpu, b->on_gpu, b->bytes);
+  if (b->gpu) nxi_gpu_free_after(b->gpu, b->on_gpu, b->bytes, b->used);
   b->gpu = NULL;
 }

@@ -16,9 +16,11 @@ nx_status nxi_buffer_to_host(nx_context *c, nxi_buffer *b, const nxi_poll *poll,
 /* Its contents, or, without `contents`, room for them, on the GPU. */
 nx_status nxi_buffer_to_gpu(nx_context *c, nxi_buffer *b, nxi_gpu *g, bool contents, uint64_t *at,
                             nxi_diag *d);
-/* The GPU has written it, as far as the stream is concerned. What host code sees is brought there at once. */
-nx_status nxi_buffer_on_gpu_written(nx_context *c, nxi_buffer *b, const nxi_poll *poll,
-                                    nxi_diag *d);
+/* The work up to that mark of the GPU writes it. What host code sees is brought there at once. */
+nx_status nxi_buffer_on_gpu_written(nx_context *c, nxi_buffer *b, uint64_t mark,
+                                    const nxi_poll *poll, nxi_diag *d);
+/* The work up to that mark reads it. NXI_GPU_NOW: work may that has no mark. */
+void nxi_buffer_on_gpu_read(nxi_buffer *b, uint64_t mark);
 /* Host code has written it. */
 void nxi_buffer_host_written(nxi_buffer *b);
 /* Gives back its memory on a GPU. */

@@ -168,6 +168,7 @@ nx_status nxi_gpu_open(int32_t number, int64_t memory_limit, nxi_gpu **out, nxi_
   g->limit = memory_limit;
   pthread_mutex_init(&g->lock, NULL);
   pthread_mutex_init(&g->capture_lock, NULL);
+  nxi_gpu_copies_init(g);
   for (int i = 0; i < NXI_GPU_LIBRARIES; i++) pthread_mutex_init(&g->shelves[i].lock, NULL);
   nx_status status = NX_OK;
   if (!nxi_target_for_isa(info.arch, &g->target) || g->cuda->device_get(&g->device, number) != 0)
@@ -192,6 +193,7 @@ void nxi_gpu_close(nxi_gpu *g) {
   for (int i = 0; i < NXI_GPU_LIBRARIES; i++)
     if (!g->forked && g->shelves[i].state != NULL) g->shelves[i].free(g->shelves[i].state);
   nxi_gpu_free_kept(g);
+  nxi_gpu_copies_destroy(g, entered);
   if (entered && g->capture_stream != NULL) g->cuda->stream_destroy(g->capture_stream);
   if (entered && g->stream != NULL) g->cuda->stream_destroy(g->stream);
   if (entered) nxi_gpu_leave(g);

@@ -36,7 +36,12 @@ void nxi_gpu_leave(nxi_gpu *g);
 
 /* Memory: addresses are multiples of 256. Freed memory is kept and given out again, in the order of the stream. */
 nx_status nxi_gpu_alloc(nxi_gpu *g, int64_t bytes, uint64_t *at, nxi_diag *d);
+/* The same, to be filled from the host: no work uses it after that mark. */
+nx_status nxi_gpu_alloc_after(nxi_gpu *g, int64_t bytes, uint64_t *at, uint64_t *after,
+                              nxi_diag *d);
+/* after: the mark after which nothing uses it; nxi_gpu_free: whatever was started up to now may. */
 void nxi_gpu_free(nxi_gpu *g, uint64_t at, int64_t bytes);
+void nxi_gpu_free_after(nxi_gpu *g, uint64_t at, int64_t bytes, uint64_t after);
 typedef struct nxi_gpu_stats {
   int64_t live, peak, cached;
   uint64_t allocations, launches; /* launches: of kernels, one by one */
@@ -44,10 +49,17 @@ typedef struct nxi_gpu_stats {
 } nxi_gpu_stats;
 void nxi_gpu_statistics(nxi_gpu *g, nxi_gpu_stats *out);
 
-/* Copies, in order with everything else. The host's memory may be used again when they return. */
-nx_status nxi_gpu_upload(nxi_gpu *g, uint64_t to, const void *from, int64_t bytes, nxi_diag *d);
-nx_status nxi_gpu_download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, const nxi_poll *poll,
-                           nxi_diag *d);
+/* A point of the stream of work: what has been started up to now. NXI_GPU_NOW stands for the one at which it is used. */
+#define NXI_GPU_NOW UINT64_MAX
+uint64_t nxi_gpu_mark(nxi_gpu *g);
+
+/* Copies. They begin when the work up to the mark `after` is done, beside what was started later; what is started after they have returned
+ * finds the bytes. The host's memory may be used again when they return. */
+nx_status nxi_gpu_upload(nxi_gpu *g, uint64_t to, const void *from, int64_t bytes, uint64_t after,
+                         nxi_diag *d);
+nx_status nxi_gpu_download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, uint64_t after,
+                           const nxi_poll *poll, nxi_diag *d);
+/* In order with everything else. */
 nx_status nxi_gpu_copy(nxi_gpu *g, uint64_t to, uint64_t from, int64_t bytes, nxi_diag *d);
 /* Zeros. */
 nx_status nxi_gpu_clear(nxi_gpu *g, uint64_t at, int64_t bytes, nxi_diag *d);

@@ -1,18 +1,92 @@
 /* SPDX-License-Identifier: ISC */
-/* Waiting for a GPU, and copies between it and the host. */
+/* Waiting for a GPU, and copies between it and the host.
+ *
+ * Work runs on one stream. Copies to the GPU and from it have a stream each beside it, so that they overlap with work, where it is
+ * known which of the work they must come after: a mark, an event that was recorded on the stream of work. Where that is not known,
+ * or is not recorded yet, they go on the stream of work itself and are in order.
+ *
+ *   To the GPU: the mark is the one after the last use of the memory. The stream of work then waits for the copy before it goes on
+ *   with what is started later; so whoever gets that memory next finds no copy under way.
+ *   From the GPU: the mark is the one after what made the bytes. The host waits for the copy, so none is ever under way
+ *   when its memory is given back.
+ *
+ * Bytes go through pinned memory in pieces: one is copied by the host while others are on their way. */
 #include "state.h"
 
+#include <string.h>
 #include <time.h>
 
-nx_status nxi_gpu_wait(nxi_gpu *g, const nxi_poll *poll, nxi_diag *d) {
-  if (nxi_gpu_captures(g)) return nxi_gpu_capture_refuses(d);
+void nxi_gpu_copies_init(nxi_gpu *g) {
+  pthread_mutex_init(&g->marks.lock, NULL);
+  pthread_mutex_init(&g->up.lock, NULL);
+  pthread_mutex_init(&g->down.lock, NULL);
+}
+
+static void close_lane(const nxi_gpu *g, nxi_gpu_lane *lane, bool entered) {
+  if (entered && lane->stream != NULL) {
+    g->cuda->stream_wait(lane->stream);
+    g->cuda->stream_destroy(lane->stream);
+  }
+  for (int i = 0; entered && i < NXI_GPU_SLOTS; i++)
+    if (lane->events[i] != NULL) g->cuda->event_destroy(lane->events[i]);
+  if (entered && lane->memory != NULL) g->cuda->host_free(lane->memory);
+  pthread_mutex_destroy(&lane->lock);
+}
+
+void nxi_gpu_copies_destroy(nxi_gpu *g, bool entered) {
+  close_lane(g, &g->up, entered);
+  close_lane(g, &g->down, entered);
+  for (int i = 0; entered && i < NXI_GPU_MARKS; i++)
+    if (g->marks.events[i] != NULL) g->cuda->event_destroy(g->marks.events[i]);
+  pthread_mutex_destroy(&g->marks.lock);
+}
+
+/* ---- marks */
+
+static int make_event(const nxi_gpu *g, void **event) {
+  if (*event != NULL) return 0;
+  int result = g->cuda->event_create(event, NXI_CUDA_NO_TIMING);
+  if (result != 0) *event = NULL;
+  return result;
+}
+
+uint64_t nxi_gpu_mark(nxi_gpu *g) {
+  nxi_gpu_marks *m = &g->marks;
+  if (nxi_gpu_captures(g) || nxi_gpu_enter(g, NULL) != NX_OK) return NXI_GPU_NOW;
+  pthread_mutex_lock(&m->lock);
+  /* Counted first: who has read the number before has started before whatever he did. */
+  uint64_t number = atomic_fetch_add(&m->last, 1) + 1;
+  uint64_t slot = number % NXI_GPU_MARKS;
+  m->recorded[slot] = make_event(g, &m->events[slot]) == 0 &&
+                      g->cuda->event_record(m->events[slot], g->stream) == 0;
+  pthread_mutex_unlock(&m->lock);
+  nxi_gpu_leave(g);
+  return number;
+}
+
+/* The event of a mark, or of the first later one that is still there; NULL: there is none. The marks' lock. */
+static void *event_of(const nxi_gpu_marks *m, uint64_t mark) {
+  uint64_t last = m->last;
+  if (mark == 0 || mark > last) return NULL;
+  if (last >= NXI_GPU_MARKS && mark <= last - NXI_GPU_MARKS) mark = last - NXI_GPU_MARKS + 1;
+  return m->recorded[mark % NXI_GPU_MARKS] ? m->events[mark % NXI_GPU_MARKS] : NULL;
+}
+
+/* ---- waiting */
+
+/* Until the stream, or the event, is done. */
+static nx_status wait_for(nxi_gpu *g, void *stream, void *event, const nxi_poll *poll,
+                          nxi_diag *d) {
+  const nxi_cuda *cuda = g->cuda;
   nx_status status = nxi_gpu_enter(g, d);
   if (status != NX_OK) return status;
   bool asks = poll != NULL && poll->fn != NULL;
-  int result = asks ? g->cuda->stream_query(g->stream) : g->cuda->stream_wait(g->stream);
-  for (; asks && result == NXI_CUDA_NOT_READY && status == NX_OK;
-       result = g->cuda->stream_query(g->stream)) {
+  int result = NXI_CUDA_NOT_READY;
+  if (!asks) result = event != NULL ? cuda->event_wait(event) : cuda->stream_wait(stream);
+  while (asks && status == NX_OK) {
     struct timespec pause = {0, 50000};
+    result = event != NULL ? cuda->event_query(event) : cuda->stream_query(stream);
+    if (result != NXI_CUDA_NOT_READY) break;
     if (poll->fn(poll->user) != 0)
       status = nxi_fail(d, NX_INTERRUPTED, "", "the poll callback asked to stop");
     else nanosleep(&pause, NULL);
@@ -22,26 +96,169 @@ nx_status nxi_gpu_wait(nxi_gpu *g, const nxi_poll *poll, nxi_diag *d) {
   return nxi_gpu_refused(g, result, "running", d);
 }
 
-nx_status nxi_gpu_upload(nxi_gpu *g, uint64_t to, const void *from, int64_t bytes, nxi_diag *d) {
+nx_status nxi_gpu_wait(nxi_gpu *g, const nxi_poll *poll, nxi_diag *d) {
+  if (nxi_gpu_captures(g)) return nxi_gpu_capture_refuses(d);
+  return wait_for(g, g->stream, NULL, poll, d);
+}
+
+/* ---- lanes */
+
+/* Without pinned memory copies go directly. Lane's lock, inside. */
+static void make_lane(const nxi_gpu *g, nxi_gpu_lane *lane) {
+  void *memory = NULL;
+  bool good = true;
+  if (lane->tried) return;
+  lane->tried = true;
+  for (int i = 0; i < NXI_GPU_SLOTS && good; i++) good = make_event(g, &lane->events[i]) == 0;
+  if (good && g->cuda->stream_create(&lane->stream, NXI_CUDA_NON_BLOCKING) != 0) {
+    lane->stream = NULL;
+    good = false;
+  }
+  if (good && g->cuda->host_alloc(&memory, (size_t)NXI_GPU_SLOTS * NXI_GPU_SLOT_BYTES, 0) == 0)
+    lane->memory = memory;
+}
+
+/* Where a copy goes that comes after the mark: the lane's stream, which waits for it, or the stream of work. Lane's lock, inside. */
+static void *stream_for(nxi_gpu *g, const nxi_gpu_lane *lane, uint64_t after) {
+  void *stream = g->stream;
+  if (lane->memory == NULL) return stream;
+  if (after == 0) return lane->stream;
+  pthread_mutex_lock(&g->marks.lock);
+  void *event = event_of(&g->marks, after);
+  if (event != NULL && g->cuda->stream_wait_event(lane->stream, event, 0) == 0)
+    stream = lane->stream;
+  pthread_mutex_unlock(&g->marks.lock);
+  return stream;
+}
+
+/* A slot that no copy uses any more. */
+static int take_slot(const nxi_gpu *g, nxi_gpu_lane *lane, uint32_t *slot) {
+  *slot = lane->next++ % NXI_GPU_SLOTS;
+  int result = lane->used[*slot] ? g->cuda->event_wait(lane->events[*slot]) : 0;
+  if (result == 0) lane->used[*slot] = false;
+  return result;
+}
+
+static int64_t piece_bytes(int64_t left) {
+  return left < NXI_GPU_SLOT_BYTES ? left : NXI_GPU_SLOT_BYTES;
+}
+
+static char *slot_at(const nxi_gpu_lane *lane, uint32_t slot) {
+  return lane->memory + (size_t)slot * NXI_GPU_SLOT_BYTES;
+}
+
+/* ---- to the GPU */
+
+/* *last: the event after the last piece. */
+static int send(nxi_gpu *g, void *stream, uint64_t to, const char *from, int64_t bytes,
+                void **last) {
+  nxi_gpu_lane *lane = &g->up;
+  int result = 0;
+  for (int64_t at = 0; at < bytes && result == 0;) {
+    int64_t part = piece_bytes(bytes - at);
+    uint32_t slot;
+    result = take_slot(g, lane, &slot);
+    if (result != 0) break;
+    memcpy(slot_at(lane, slot), from + at, (size_t)part);
+    result = g->cuda->upload(to + (uint64_t)at, slot_at(lane, slot), (size_t)part, stream);
+    if (result == 0) result = g->cuda->event_record(lane->events[slot], stream);
+    lane->used[slot] = true;
+    *last = lane->events[slot];
+    at += part;
+  }
+  return result;
+}
+
+static int upload(nxi_gpu *g, uint64_t to, const void *from, int64_t bytes, uint64_t after) {
+  void *last = NULL;
+  make_lane(g, &g->up);
+  void *stream = stream_for(g, &g->up, after);
+  if (g->up.memory == NULL) {
+    int result = g->cuda->upload(to, from, (size_t)bytes, stream);
+    return result == 0 ? g->cuda->stream_wait(stream) : result;
+  }
+  int result = send(g, stream, to, from, bytes, &last);
+  if (result == 0 && stream != g->stream) result = g->cuda->stream_wait_event(g->stream, last, 0);
+  if (result != 0) g->cuda->stream_wait(stream); /* nothing is under way when it fails */
+  return result;
+}
+
+nx_status nxi_gpu_upload(nxi_gpu *g, uint64_t to, const void *from, int64_t bytes, uint64_t after,
+                         nxi_diag *d) {
   if (nxi_gpu_captures(g)) return nxi_gpu_capture_refuses(d);
   nx_status status = bytes > 0 ? nxi_gpu_enter(g, d) : NX_OK;
   if (status != NX_OK || bytes <= 0) return status;
-  int result = g->cuda->upload(to, from, (size_t)bytes, g->stream);
-  if (result == 0) result = g->cuda->stream_wait(g->stream);
+  pthread_mutex_lock(&g->up.lock);
+  int result = upload(g, to, from, bytes, after);
+  pthread_mutex_unlock(&g->up.lock);
   nxi_gpu_leave(g);
   return result == 0 ? NX_OK : nxi_gpu_refused(g, result, "copying to it", d);
 }
 
-nx_status nxi_gpu_download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, const nxi_poll *poll,
-                           nxi_diag *d) {
-  nx_status status = nxi_gpu_wait(g, poll, d);
-  if (status == NX_OK) status = bytes > 0 ? nxi_gpu_enter(g, d) : NX_OK;
-  if (status != NX_OK || bytes <= 0) return status;
-  int result = g->cuda->download(to, from, (size_t)bytes, g->stream);
-  if (result == 0) result = g->cuda->stream_wait(g->stream);
-  nxi_gpu_leave(g);
-  return result == 0 ? NX_OK : nxi_gpu_refused(g, result, "copying from it", d);
+/* ---- from the GPU */
+
+/* Starts copies into slots as far as there are some, and empties them in order. */
+static int receive(nxi_gpu *g, void *stream, char *to, uint64_t from, int64_t bytes) {
+  nxi_gpu_lane *lane = &g->down;
+  int64_t started = 0, done = 0;
+  uint32_t first = lane->next, n = 0;
+  int result = 0;
+  while (done < bytes && result == 0) {
+    while (started < bytes && n < NXI_GPU_SLOTS && result == 0) {
+      int64_t part = piece_bytes(bytes - started);
+      uint32_t slot = (first + n++) % NXI_GPU_SLOTS;
+      result =
+          g->cuda->download(slot_at(lane, slot), from + (uint64_t)started, (size_t)part, stream);
+      if (result == 0) result = g->cuda->event_record(lane->events[slot], stream);
+      started += part;
+    }
+    uint32_t slot = first++ % NXI_GPU_SLOTS;
+    if (result == 0) result = g->cuda->event_wait(lane->events[slot]);
+    if (result != 0) break;
+    int64_t part = piece_bytes(bytes - done);
+    memcpy(to + done, slot_at(lane, slot), (size_t)part);
+    done += part;
+    n--;
+  }
+  lane->next = first;
+  if (result != 0) g->cuda->stream_wait(stream);
+  return result;
 }
+
+static int download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, uint64_t after) {
+  make_lane(g, &g->down);
+  void *stream = stream_for(g, &g->down, after);
+  if (g->down.memory != NULL) return receive(g, stream, to, from, bytes);
+  int result = g->cuda->download(to, from, (size_t)bytes, stream);
+  return result == 0 ? g->cuda->stream_wait(stream) : result;
+}
+
+/* Who is to be asked is asked before the copy, which is not interrupted. */
+static nx_status wait_until(nxi_gpu *g, uint64_t mark, const nxi_poll *poll, nxi_diag *d) {
+  if (poll == NULL || poll->fn == NULL) return NX_OK;
+  pthread_mutex_lock(&g->marks.lock);
+  void *event = event_of(&g->marks, mark);
+  pthread_mutex_unlock(&g->marks.lock);
+  return wait_for(g, g->stream, event, poll, d);
+}
+
+nx_status nxi_gpu_download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, uint64_t after,
+                           const nxi_poll *poll, nxi_diag *d) {
+  if (nxi_gpu_captures(g)) return nxi_gpu_capture_refuses(d);
+  nx_status status = nxi_gpu_enter(g, d); /* first of all: after a fork no lock may be taken */
+  if (status != NX_OK) return status;
+  status = wait_until(g, after, poll, d);
+  int result = 0;
+  if (status == NX_OK && bytes > 0) {
+    pthread_mutex_lock(&g->down.lock);
+    result = download(g, to, from, bytes, after);
+    pthread_mutex_unlock(&g->down.lock);
+  }
+  nxi_gpu_leave(g);
+  return result == 0 ? status : nxi_gpu_refused(g, result, "copying from it", d);
+}
+
+/* ---- on the GPU */
 
 nx_status nxi_gpu_copy(nxi_gpu *g, uint64_t to, uint64_t from, int64_t bytes, nxi_diag *d) {
   nx_status status = bytes > 0 && to != from ? nxi_gpu_enter(g, d) : NX_OK;

@@ -37,10 +37,11 @@ void nxi_gpu_free_kept(nxi_gpu *g) {
 }
 
 /* Lock. */
-static uint64_t take_kept(nxi_gpu *g, int number, int64_t size) {
+static uint64_t take_kept(nxi_gpu *g, int number, int64_t size, uint64_t *after) {
   nxi_gpu_piece *p = g->kept[number];
   if (p == NULL) return 0;
   uint64_t at = p->at;
+  *after = p->after;
   g->kept[number] = p->next;
   g->stats.cached -= size;
   nxi_free(p);
@@ -63,13 +64,20 @@ static nx_status alloc_new(nxi_gpu *g, int64_t size, uint64_t *at, nxi_diag *d) 
 }
 
 nx_status nxi_gpu_alloc(nxi_gpu *g, int64_t bytes, uint64_t *at, nxi_diag *d) {
+  uint64_t after;
+  return nxi_gpu_alloc_after(g, bytes, at, &after, d);
+}
+
+nx_status nxi_gpu_alloc_after(nxi_gpu *g, int64_t bytes, uint64_t *at, uint64_t *after,
+                              nxi_diag *d) {
   int64_t size;
+  *after = 0;
   int number = nxi_gpu_class(bytes, &size);
   if (nxi_gpu_captures(g)) return nxi_gpu_captured_alloc(g, bytes, at, d);
   if (atomic_load(&g->lost)) return nxi_gpu_is_lost(g, d);
   pthread_mutex_lock(&g->lock);
   bool within = g->limit == 0 || g->stats.live <= g->limit - bytes;
-  *at = within ? take_kept(g, number, size) : 0;
+  *at = within ? take_kept(g, number, size, after) : 0;
   if (within) {
     g->stats.live += bytes;
     g->stats.allocations++;
@@ -85,6 +93,10 @@ nx_status nxi_gpu_alloc(nxi_gpu *g, int64_t bytes, uint64_t *at, nxi_diag *d) {
 }
 
 void nxi_gpu_free(nxi_gpu *g, uint64_t at, int64_t bytes) {
+  nxi_gpu_free_after(g, at, bytes, NXI_GPU_NOW);
+}
+
+void nxi_gpu_free_after(nxi_gpu *g, uint64_t at, int64_t bytes, uint64_t after) {
   int64_t size;
   int number = nxi_gpu_class(bytes, &size);
   if (nxi_gpu_captures(g) && nxi_gpu_captured_free(at)) return;
@@ -93,7 +105,9 @@ void nxi_gpu_free(nxi_gpu *g, uint64_t at, int64_t bytes) {
   pthread_mutex_lock(&g->lock);
   g->stats.live -= bytes;
   if (p != NULL) {
-    *p = (nxi_gpu_piece){g->kept[number], at};
+    /* What is marked next comes after all that was started up to now. */
+    if (after == NXI_GPU_NOW) after = atomic_load(&g->marks.last) + 1;
+    *p = (nxi_gpu_piece){g->kept[number], at, after};
     g->kept[number] = p;
     g->stats.cached += size;
   }

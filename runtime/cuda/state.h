@@ -15,6 +15,7 @@ enum {
   NXI_CUDA_NO_MEMORY = 2,
   NXI_CUDA_NOT_READY = 600,
   NXI_CUDA_NON_BLOCKING = 1,   /* streams */
+  NXI_CUDA_NO_TIMING = 2,      /* events */
   NXI_CUDA_CAPTURE_RELAXED = 2 /* captures: other work of the thread and of others goes on */
 };
 
@@ -24,7 +25,29 @@ enum { NXI_GPU_CLASSES = 256 };
 typedef struct nxi_gpu_piece {
   struct nxi_gpu_piece *next;
   uint64_t at;
+  uint64_t after; /* the mark after which nothing uses it any more */
 } nxi_gpu_piece;
+
+/* Marks: points of the stream of work, numbered from 1, of which the last few can be waited for. */
+enum { NXI_GPU_MARKS = 64 };
+typedef struct nxi_gpu_marks {
+  pthread_mutex_t lock;
+  _Atomic uint64_t last; /* counted before it is recorded */
+  void *events[NXI_GPU_MARKS];
+  bool recorded[NXI_GPU_MARKS];
+} nxi_gpu_marks;
+
+/* A way between the host and the GPU: a stream of copies, and pinned memory that they go through, piece by piece. */
+enum { NXI_GPU_SLOTS = 8, NXI_GPU_SLOT_BYTES = 512 << 10 };
+typedef struct nxi_gpu_lane {
+  pthread_mutex_t lock;        /* of the whole copy */
+  void *stream;                /* NULL: not made yet */
+  char *memory;                /* of all slots; NULL: there is none, copies go directly */
+  void *events[NXI_GPU_SLOTS]; /* that the slot's last copy has been made */
+  bool used[NXI_GPU_SLOTS];
+  uint32_t next;
+  bool tried;
+} nxi_gpu_lane;
 
 /* Memory that graphs use from one of their steps to another, and that nothing else ever gets: they run one after the other, so
  * they share it. */
@@ -47,6 +70,8 @@ struct nxi_gpu {
   struct nxi_kernel_cache *kernels;
   nxi_gpu_shelf shelves[NXI_GPU_LIBRARIES];
   _Atomic uint64_t launches, graph_launches;
+  nxi_gpu_marks marks;
+  nxi_gpu_lane up, down;
   _Atomic int lent;             /* pieces of scratch */
   pthread_mutex_t capture_lock; /* of the stream: one capture at a time */
   void *capture_stream;         /* NULL until there is one */
@@ -71,6 +96,10 @@ bool nxi_gpu_enter_to_free(nxi_gpu *g);
 /* The class of a size, and how much a piece of it has. */
 int nxi_gpu_class(int64_t bytes, int64_t *size);
 void nxi_gpu_free_kept(nxi_gpu *g); /* inside */
+
+/* ---- gpu_copy.c */
+void nxi_gpu_copies_init(nxi_gpu *g);
+void nxi_gpu_copies_destroy(nxi_gpu *g, bool entered); /* nothing is copied any more */
 
 /* ---- gpu_graph.c: whether this thread captures what it starts on the GPU; its memory is then scratch of the graph */
 bool nxi_gpu_captures(const nxi_gpu *g);
