@@ -2,7 +2,7 @@
 /* A CUDA driver and run-time compiler without a GPU, in one library that tests name with NX_CUDA and NX_NVRTC. "Compiling"
  * keeps the text; loading a module has the C++ compiler make code of it for this processor (cuda_host.h). Addresses of its
  * memory are none of the process, so host code that uses one crashes. NXT_PAPER_KEEP=DIRECTORY keeps texts and what was made of
- * them there, for the processes that come later.
+ * them there, for the processes that come later; empty it when cuda_host.h or fake_cuda.c change.
  *
  * Work of a stream is done when it is started; or, with `delay`, later: pieces of all streams one after the other in an order
  * drawn by chance, as far as streams, events and waits leave it open. NXT_DELAY in the environment begins with that. */
