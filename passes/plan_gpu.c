@@ -216,6 +216,15 @@ static nx_status run_step(const gpu_run *r) {
   }
 }
 
+/* A library says that it fails, not why: where the GPU is broken, that is why. */
+static nx_status reason(const nxp_launch *l, nxi_diag *d) {
+  nxi_diag lost;
+  nxi_diag_clear(&lost);
+  if (nxi_gpu_fault(l->gpu, &lost) == NX_OK) return NX_INTERNAL;
+  if (d != NULL) *d = lost;
+  return NX_DEVICE_LOST;
+}
+
 nx_status nxp_start_steps(const nxp_plan *p, const nxp_launch *l, const nxi_poll *poll,
                           nxi_diag *d) {
   nxi_poll none = {NULL, NULL};
@@ -226,6 +235,7 @@ nx_status nxp_start_steps(const nxp_plan *p, const nxp_launch *l, const nxi_poll
     if (r.step->overwrites || (l->keep_outputs && r.step->stores)) r.poll = &none;
     if (r.poll == poll) status = nxp_ask(poll, d);
     if (status == NX_OK) status = run_step(&r);
+    if (status == NX_INTERNAL) status = reason(l, d);
   }
   return status;
 }

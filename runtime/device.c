@@ -172,3 +172,55 @@ nx_status nx_wait(nx_context *c, nx_device device) {
   if (!status && gpu) status = nxi_gpu_wait(gpu, NULL, &d);
   return status ? (nxi_oom_in(&d, status, "wait"), nxi_error_report(&d)) : NX_OK;
 }
+
+/* ---- memory */
+
+/* The GPU, if the device is one that is open; false: there is no such device, and that is reported. */
+static bool opened_gpu(const nx_context *c, const char *op, nx_device device, nxi_gpu **out) {
+  struct nxi_devices *all = c->devices;
+  *out = NULL;
+  if (device < 0 || device >= nx_device_count(c)) {
+    nxi_diag d;
+    nxi_diag_clear(&d);
+    nxi_fail(&d, NX_INVALID_ARGUMENT, op, "%s: there is no device %d", op, device);
+    nxi_error_report(&d);
+    return false;
+  }
+  if (device < NXI_DEVICE_CUDA) return true;
+  pthread_mutex_lock(&all->lock);
+  *out = all->gpus[device - NXI_DEVICE_CUDA].gpu;
+  pthread_mutex_unlock(&all->lock);
+  return true;
+}
+
+nx_status nx_device_memory(const nx_context *c, nx_device device, nx_memory *out) {
+  nxi_gpu *gpu;
+  nx_memory memory = {.size = sizeof memory};
+  if (!c || !out) return nxi_error_null("device", c ? 2 : 0), NX_INVALID_ARGUMENT;
+  if (!opened_gpu(c, "device", device, &gpu)) return NX_INVALID_ARGUMENT;
+  if (gpu) {
+    nxi_gpu_stats s;
+    nxi_gpu_statistics(gpu, &s);
+    memory = (nx_memory){sizeof memory, (uint64_t)s.live, (uint64_t)s.peak, (uint64_t)s.cached,
+                         s.allocations};
+  } else if (device < NXI_DEVICE_CUDA) {
+    nxi_memory_stats s;
+    nxi_allocator_stats(c->allocator, &s);
+    memory = (nx_memory){sizeof memory, (uint64_t)s.live, (uint64_t)s.peak, (uint64_t)s.cached,
+                         s.allocations};
+  }
+  nxi_fill(out, &memory, sizeof memory);
+  return NX_OK;
+}
+
+nx_status nx_device_trim(nx_context *c, nx_device device) {
+  nxi_gpu *gpu;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  if (!c) return nxi_error_null("trim", 0), NX_INVALID_ARGUMENT;
+  if (!opened_gpu(c, "trim", device, &gpu)) return NX_INVALID_ARGUMENT;
+  nx_context_collect(c);
+  nx_status status = gpu ? nxi_gpu_trim(gpu, &d) : NX_OK;
+  if (device < NXI_DEVICE_CUDA) nxi_allocator_trim(c->allocator, 0);
+  return status ? nxi_error_report(&d) : NX_OK;
+}

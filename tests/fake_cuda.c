@@ -14,16 +14,18 @@ enum { MOST_ARGUMENTS = 700 };
 static nxt_fake fake;
 nxt_fake *nxt_fake_cuda(void) { return &fake; }
 
+static _Thread_local int depth, current[16]; /* GPUs whose contexts were entered */
+bool nxt_fake_inside(void) { return depth > 0; }
+int nxt_fake_device(void) { return depth > 0 ? current[depth - 1] : -1; }
+
 int nxt_fake_count(const char *name) {
   if (fake.only[0] != 0 && strstr(name, fake.only) == NULL) return 0;
   if (++fake.calls != fake.fail_at) return 0;
   snprintf(fake.failed, sizeof fake.failed, "%s", name);
+  if (fake.fail_breaks && nxt_fake_device() >= 0) fake.broken |= 1u << nxt_fake_device();
   return fake.fail_with;
 }
 
-static _Thread_local int depth, current[16]; /* GPUs whose contexts were entered */
-bool nxt_fake_inside(void) { return depth > 0; }
-int nxt_fake_device(void) { return depth > 0 ? current[depth - 1] : -1; }
 char *nxt_fake_host(uint64_t at) { return (char *)(uintptr_t)(at - offset); }
 
 /* ---- the driver */
@@ -37,7 +39,8 @@ EXPORT int cuInit(unsigned flags) {
 }
 EXPORT int cuDriverGetVersion(int *version) {
   CALL;
-  *version = 13000;
+  const char *version_text = getenv("NXT_VERSION");
+  *version = version_text != NULL ? atoi(version_text) : 13000;
   return 0;
 }
 EXPORT int cuGetErrorName(int error, const char **name) {

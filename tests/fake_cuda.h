@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /* A CUDA driver and run-time compiler without a GPU, in one library that tests name with NX_CUDA and NX_NVRTC. "Compiling"
  * keeps the text; loading a module has the C++ compiler make code of it for this processor (cuda_host.h). Addresses of its
- * memory are none of the process, so host code that uses one crashes. NXT_PAPER_KEEP=DIRECTORY keeps texts and what was made of
- * them there, for the processes that come later; empty it when cuda_host.h or fake_cuda.c change.
+ * memory are none of the process, so host code that uses one crashes.
  *
  * Work of a stream is done when it is started; or, with `delay`, later: pieces of all streams one after the other in an order
- * drawn by chance, as far as streams, events and waits leave it open. NXT_DELAY in the environment begins with that. */
+ * drawn by chance, as far as streams, events and waits leave it open.
+ *
+ * In the environment: NXT_PAPER_KEEP=DIRECTORY keeps texts and what was made of them there, for the processes that come later, empty it
+ * when cuda_host.h or fake_cuda.c change;
+ * NXT_DELAY is `delay` to begin with; NXT_VERSION is the driver's (13000). */
 #ifndef NXT_FAKE_CUDA_H
 #define NXT_FAKE_CUDA_H
 
@@ -27,6 +30,7 @@ typedef struct nxt_fake {
   uint64_t delay;                        /* not 0: what chance begins with */
   int idle;                              /* launches do nothing: time without them */
   int64_t fault_at; /* that kernel breaks its GPU for good, counted like launches; 0: none */
+  int fail_breaks;  /* what is made to fail is because the GPU breaks then */
   unsigned broken;  /* GPUs that are, a bit each */
   void (*seen)(const char *source); /* or NULL: gets what is compiled, of which no code is made */
 } nxt_fake;

@@ -174,18 +174,6 @@ EXPORT int cuStreamCreate(void **out, unsigned flags) {
   *out = s;
   return 0;
 }
-EXPORT int cuStreamDestroy_v2(void *given) {
-  INSIDE;
-  stream **at = &streams, *s = given;
-  nxt_fake_settle();
-  while (*at != s) at = &(*at)->next;
-  *at = s->next;
-  if (s->captured != NULL) destroy(s->captured);
-  empty(&s->work);
-  free(s);
-  nxt_fake_cuda()->streams--;
-  return 0;
-}
 EXPORT int cuStreamQuery(void *given) {
   const stream *s = given;
   INSIDE;
@@ -214,12 +202,6 @@ EXPORT int cuEventCreate(void **out, unsigned flags) {
   e->references = 1;
   nxt_fake_cuda()->events++;
   *out = e;
-  return 0;
-}
-EXPORT int cuEventDestroy_v2(void *given) {
-  INSIDE;
-  let_go(given);
-  nxt_fake_cuda()->events--;
   return 0;
 }
 EXPORT int cuEventRecord(void *given, void *s) {
@@ -292,14 +274,6 @@ EXPORT int cuGraphLaunch(void *graph, void *to) {
   }
   return 0;
 }
-EXPORT int cuGraphDestroy(void *graph) {
-  INSIDE;
-  return destroy(graph);
-}
-EXPORT int cuGraphExecDestroy(void *graph) {
-  INSIDE;
-  return destroy(graph);
-}
 
 /* ---- copies. Memory of the host that is not pinned is read at once, and written before the call returns. */
 
@@ -333,18 +307,6 @@ EXPORT int cuMemHostAlloc(void **out, size_t bytes, unsigned flags) {
   pins = p;
   nxt_fake_cuda()->pinned_pieces++;
   *out = at;
-  return 0;
-}
-EXPORT int cuMemFreeHost(void *at) {
-  SETTLED;
-  pinned **link = &pins;
-  while (*link != NULL && (*link)->at != at) link = &(*link)->next;
-  pinned *p = *link;
-  if (p == NULL) return 1;
-  *link = p->next;
-  free(p->at);
-  free(p);
-  nxt_fake_cuda()->pinned_pieces--;
   return 0;
 }
 EXPORT int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *s) {
@@ -387,6 +349,56 @@ EXPORT int cuMemsetD8Async(uint64_t at, unsigned char value, size_t bytes, void 
   setting all = {nxt_fake_host(at), value, bytes};
   return nxt_fake_start(s, set_bytes, &all, sizeof all);
 }
+
+/* ---- what is given back is gone, also when the call says that something failed: that may be from before */
+
+static int free_stream(void *given) {
+  stream **at = &streams, *s = given;
+  nxt_fake_settle();
+  while (*at != s) at = &(*at)->next;
+  *at = s->next;
+  if (s->captured != NULL) destroy(s->captured);
+  empty(&s->work);
+  free(s);
+  nxt_fake_cuda()->streams--;
+  return 0;
+}
+static int free_event(void *given) {
+  let_go(given);
+  nxt_fake_cuda()->events--;
+  return 0;
+}
+static int free_graph(void *given) { return destroy(given); }
+static int free_pinned(void *at) {
+  pinned **link = &pins;
+  nxt_fake_settle();
+  while (*link != NULL && (*link)->at != at) link = &(*link)->next;
+  pinned *p = *link;
+  if (p == NULL) return 1;
+  *link = p->next;
+  free(p->at);
+  free(p);
+  nxt_fake_cuda()->pinned_pieces--;
+  return 0;
+}
+
+static int give_back(int (*act)(void *), void *given) {
+  nxt_fake_enter();
+  int result = nxt_fake_inside() ? act(given) : 201;
+  nxt_fake_leave(NULL);
+  return result;
+}
+#define GIVES_BACK(name, act)           \
+  EXPORT int name(void *given) {        \
+    int result = give_back(act, given); \
+    INSIDE;                             \
+    return result;                      \
+  }
+GIVES_BACK(cuStreamDestroy_v2, free_stream)
+GIVES_BACK(cuEventDestroy_v2, free_event)
+GIVES_BACK(cuGraphDestroy, free_graph)
+GIVES_BACK(cuGraphExecDestroy, free_graph)
+GIVES_BACK(cuMemFreeHost, free_pinned)
 
 /* ---- threads, faults */
 

@@ -88,6 +88,19 @@ NX_API int32_t nx_device_count(const nx_context *context);
 /* NX_INVALID_ARGUMENT for a number that names no device. */
 NX_API nx_status nx_device_describe(const nx_context *context, nx_device device,
                                     nx_device_info *out);
+/* Memory of tensors on a device. What is freed is kept for the next result, up to a bound on the CPU; the two devices of
+ * the processor share theirs. */
+typedef struct nx_memory {
+  size_t size;           /* sizeof(nx_memory) */
+  uint64_t live_bytes;   /* in use */
+  uint64_t peak_bytes;   /* the most that ever were */
+  uint64_t cached_bytes; /* kept */
+  uint64_t allocations;  /* so far */
+} nx_memory;
+/* All zeros for a GPU that nothing has used yet. NX_INVALID_ARGUMENT for a number that names no device. */
+NX_API nx_status nx_device_memory(const nx_context *context, nx_device device, nx_memory *out);
+/* Gives kept memory back to the system or to the driver, for others to use. A GPU is waited for. NX_INVALID_ARGUMENT, NX_DEVICE_LOST. */
+NX_API nx_status nx_device_trim(nx_context *context, nx_device device);
 /* Returns when everything given to the device is done; asynchronous faults surface here at the latest. */
 NX_API nx_status nx_wait(nx_context *context, nx_device device);
 

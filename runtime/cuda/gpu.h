@@ -34,6 +34,9 @@ const nxi_gpu_info *nxi_gpu_properties(const nxi_gpu *g);
 nx_status nxi_gpu_enter(nxi_gpu *g, nxi_diag *d);
 void nxi_gpu_leave(nxi_gpu *g);
 
+/* Inside. When a library fails: NX_DEVICE_LOST if that is because the GPU does not work any more, else NX_OK and d as it was. */
+nx_status nxi_gpu_fault(nxi_gpu *g, nxi_diag *d);
+
 /* Memory: addresses are multiples of 256. Freed memory is kept and given out again, in the order of the stream. */
 nx_status nxi_gpu_alloc(nxi_gpu *g, int64_t bytes, uint64_t *at, nxi_diag *d);
 /* The same, to be filled from the host: no work uses it after that mark. */
@@ -42,6 +45,8 @@ nx_status nxi_gpu_alloc_after(nxi_gpu *g, int64_t bytes, uint64_t *at, uint64_t 
 /* after: the mark after which nothing uses it; nxi_gpu_free: whatever was started up to now may. */
 void nxi_gpu_free(nxi_gpu *g, uint64_t at, int64_t bytes);
 void nxi_gpu_free_after(nxi_gpu *g, uint64_t at, int64_t bytes, uint64_t after);
+/* Gives what is kept back to the driver. Waits. */
+nx_status nxi_gpu_trim(nxi_gpu *g, nxi_diag *d);
 typedef struct nxi_gpu_stats {
   int64_t live, peak, cached;
   uint64_t allocations, launches; /* launches: of kernels, one by one */

@@ -6,23 +6,22 @@
 
 #include "ir/alloc.h"
 
-enum { GRANULE = 512 };
+enum { GRANULE = 512, STEPS = 32 };
 
-/* Classes in four steps a doubling, so that a freed piece fits requests near its own */
-
+/* Sizes of pieces: of small ones four a doubling, so that what is freed fits requests near its own, eight from 1 MiB on, 32 from 64 MiB
+ * on, where what is not used is dear. Each power of two has numbers for the finest steps. */
 int nxi_gpu_class(int64_t bytes, int64_t *size) {
-  int64_t step = GRANULE / 4;
-  int number = 0;
   *size = GRANULE;
-  while (*size < bytes) {
-    if (++number % 4 == 0) step *= 2;
-    if (number == NXI_GPU_CLASSES - 1) {
-      *size = bytes;
-      break;
-    }
-    *size += step;
+  if (bytes <= GRANULE) return 0;
+  int top = 63 - __builtin_clzll((uint64_t)bytes);
+  int64_t steps = top < 20 ? 4 : top < 26 ? 8 : STEPS, step = ((int64_t)1 << top) / steps;
+  if (top >= NXI_GPU_MOST_BITS) { /* no GPU has that */
+    *size = bytes;
+    return NXI_GPU_CLASSES - 1;
   }
-  return number;
+  *size = (bytes + step - 1) / step * step;
+  top = 63 - __builtin_clzll((uint64_t)*size);
+  return (top - 9) * STEPS + (int)(*size >> (top - 5) & (STEPS - 1));
 }
 
 void nxi_gpu_free_kept(nxi_gpu *g) {
@@ -48,19 +47,50 @@ static uint64_t take_kept(nxi_gpu *g, int number, int64_t size, uint64_t *after)
   return at;
 }
 
-static nx_status alloc_new(nxi_gpu *g, int64_t size, uint64_t *at, nxi_diag *d) {
+/* Inside. */
+static void free_all_kept(nxi_gpu *g) {
+  g->cuda->stream_wait(g->stream);
+  pthread_mutex_lock(&g->lock);
+  nxi_gpu_free_kept(g);
+  pthread_mutex_unlock(&g->lock);
+}
+
+nx_status nxi_gpu_trim(nxi_gpu *g, nxi_diag *d) {
   nx_status status = nxi_gpu_enter(g, d);
   if (status != NX_OK) return status;
+  free_all_kept(g);
+  nxi_gpu_leave(g);
+  return NX_OK;
+}
+
+static nx_status no_memory(nxi_gpu *g, int64_t bytes, nxi_diag *d) {
+  nxi_gpu_stats s;
+  nxi_gpu_statistics(g, &s);
+  if (g->limit != 0 && s.live > g->limit - bytes)
+    return nxi_fail(
+        d, NX_OUT_OF_MEMORY, "",
+        "%lld more bytes on the GPU %s would pass the memory limit of %lld bytes: %lld are in use",
+        (long long)bytes, g->info.name, (long long)g->limit, (long long)s.live);
+  return nxi_fail(d, NX_OUT_OF_MEMORY, "",
+                  "the GPU %s has no %lld bytes left: %lld of its %lld are in use here",
+                  g->info.name, (long long)bytes, (long long)s.live, (long long)g->info.memory);
+}
+
+/* What is kept may be what is missing, of the GPU or of the limit. */
+static nx_status alloc_new(nxi_gpu *g, int64_t bytes, int64_t size, bool tight, uint64_t *at,
+                           nxi_diag *d) {
+  nx_status status = nxi_gpu_enter(g, d);
+  if (status != NX_OK) return status;
+  if (tight) free_all_kept(g);
   int result = g->cuda->memory_alloc(at, (size_t)size);
-  if (result == NXI_CUDA_NO_MEMORY) { /* what is kept may be what is missing */
-    g->cuda->stream_wait(g->stream);
-    pthread_mutex_lock(&g->lock);
-    nxi_gpu_free_kept(g);
-    pthread_mutex_unlock(&g->lock);
+  if (result == NXI_CUDA_NO_MEMORY) {
+    free_all_kept(g);
     result = g->cuda->memory_alloc(at, (size_t)size);
   }
   nxi_gpu_leave(g);
-  return result == 0 ? NX_OK : nxi_gpu_refused(g, result, "reserving memory", d);
+  if (result == 0) return NX_OK;
+  if (result == NXI_CUDA_NO_MEMORY) return no_memory(g, bytes, d);
+  return nxi_gpu_refused(g, result, "reserving memory", d);
 }
 
 nx_status nxi_gpu_alloc(nxi_gpu *g, int64_t bytes, uint64_t *at, nxi_diag *d) {
@@ -78,13 +108,15 @@ nx_status nxi_gpu_alloc_after(nxi_gpu *g, int64_t bytes, uint64_t *at, uint64_t 
   pthread_mutex_lock(&g->lock);
   bool within = g->limit == 0 || g->stats.live <= g->limit - bytes;
   *at = within ? take_kept(g, number, size, after) : 0;
+  bool tight = within && g->limit != 0 && g->stats.cached > 0 &&
+               g->stats.live + g->stats.cached > g->limit - size;
   if (within) {
     g->stats.live += bytes;
     g->stats.allocations++;
   }
   pthread_mutex_unlock(&g->lock);
-  if (!within) return nxi_oom(d);
-  nx_status status = *at != 0 ? NX_OK : alloc_new(g, size, at, d);
+  if (!within) return no_memory(g, bytes, d);
+  nx_status status = *at != 0 ? NX_OK : alloc_new(g, bytes, size, tight, at, d);
   pthread_mutex_lock(&g->lock);
   if (status != NX_OK) g->stats.live -= bytes;
   else if (g->stats.live > g->stats.peak) g->stats.peak = g->stats.live;

@@ -24,7 +24,5 @@ void nxi_gpu_shelf_unlock(nxi_gpu_shelf *s);
 
 /* Where to start work. Of a thread that captures a graph that is another stream. */
 void *nxi_gpu_stream(const nxi_gpu *g);
-/* Inside. When a library fails: NX_DEVICE_LOST if that is because the GPU does not work any more, else NX_OK. */
-nx_status nxi_gpu_fault(nxi_gpu *g, nxi_diag *d);
 
 #endif

@@ -19,7 +19,7 @@ enum {
   NXI_CUDA_CAPTURE_RELAXED = 2 /* captures: other work of the thread and of others goes on */
 };
 
-enum { NXI_GPU_CLASSES = 256 };
+enum { NXI_GPU_MOST_BITS = 48, NXI_GPU_CLASSES = (NXI_GPU_MOST_BITS - 9) * 32 + 1 };
 
 /* A piece of free memory, of a class. */
 typedef struct nxi_gpu_piece {
