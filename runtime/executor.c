@@ -231,32 +231,31 @@ static nx_status place(nxi_run *run, nxi_gpu *gpu, nxi_buffer *b, bool contents,
   return status;
 }
 
-/* Addresses of inputs, then of outputs. */
-static nx_status addresses(nxi_run *run, nxi_gpu *gpu, nxi_diag *d) {
+static nxi_buffer *nth_buffer(nxi_run *run, uint32_t i) {
+  return i < run->n_inputs ? run->inputs[i].buffer : run->outputs[i - run->n_inputs].buffer;
+}
+
+/* Addresses of inputs, then of outputs. *placed: how many of them. */
+static nx_status addresses(nxi_run *run, nxi_gpu *gpu, uint32_t *placed, nxi_diag *d) {
   uint32_t n = run->n_inputs + run->n_outputs;
   nx_status status = NX_OK;
   if (!nxi_grow(&run->pointers, &run->cap_pointers, n ? n : 1, sizeof *run->pointers))
     return nxi_oom(d);
-  void **at = run->pointers;
-  for (uint32_t i = 0; i < run->n_inputs && !status; i++) {
+  for (uint32_t i = 0; i < n && !status; i++) {
+    bool input = i < run->n_inputs;
+    nxi_buffer *b = nth_buffer(run, i);
     char *base = NULL;
-    status = place(run, gpu, run->inputs[i].buffer, true, &base, d);
-    *at++ = base != NULL ? base + run->inputs[i].offset : NULL;
-  }
-  for (uint32_t i = 0; i < run->n_outputs && !status; i++) {
-    char *base = NULL;
-    if (run->outputs[i].buffer) status = place(run, gpu, run->outputs[i].buffer, false, &base, d);
-    *at++ = base;
+    if (b) status = place(run, gpu, b, input, &base, d);
+    if (!status) *placed = i + 1;
+    run->pointers[i] = input && base ? base + run->inputs[i].offset : base;
   }
   return status;
 }
 
-/* What the run reads and writes is in use up to this mark, whatever came of it. */
-static void used(const nxi_run *run, uint64_t mark) {
-  for (uint32_t i = 0; i < run->n_inputs; i++)
-    nxi_buffer_on_gpu_read((nxi_buffer *)run->inputs[i].buffer, mark);
-  for (uint32_t i = 0; i < run->n_outputs; i++)
-    if (run->outputs[i].buffer) nxi_buffer_on_gpu_read(run->outputs[i].buffer, mark);
+/* All that uses these buffers on a GPU is started, whatever came of it. */
+static void gpu_done(nxi_run *run, uint32_t placed, uint64_t mark) {
+  for (uint32_t i = 0; i < placed; i++)
+    if (nth_buffer(run, i)) nxi_buffer_gpu_done(nth_buffer(run, i), mark);
 }
 
 /* What a GPU has written is newer there. */
@@ -333,13 +332,17 @@ static nx_status launch(nxi_run *run, const nxp_plan *plan, bool deaf, nxi_diag 
   void *temporary = NULL;
   nx_context *c = run->context;
   nxi_gpu *gpu = NULL;
+  uint32_t placed = 0;
   nx_status status = nxi_device_gpu(c, run->device, &gpu, d);
   if (!status) status = reserve(run, plan, gpu, &planned, d);
-  if (!status) status = addresses(run, gpu, d);
+  if (!status) status = addresses(run, gpu, &placed, d);
   if (!status && temporary_bytes)
     status = nxi_oom_during(d, temporary_alloc(c, gpu, temporary_bytes, &temporary, d),
                             "intermediate results");
-  if (status) return nxi_oom_during(d, status, "launching");
+  if (status) {
+    if (gpu) gpu_done(run, placed, NXI_GPU_NOW);
+    return nxi_oom_during(d, status, "launching");
+  }
   run->overwriting = true;
   nxp_launch l = {.inputs = run->pointers,
                   .params = run->params,
@@ -356,7 +359,7 @@ static nx_status launch(nxi_run *run, const nxp_plan *plan, bool deaf, nxi_diag 
   status = nxp_plan_launch(plan, &l, d);
   nxi_poll poll = {l.poll, l.poll_user};
   uint64_t mark = gpu ? nxi_gpu_mark(gpu) : 0;
-  if (gpu) used(run, mark);
+  if (gpu) gpu_done(run, placed, mark);
   if (!status && gpu) status = written(run, mark, &poll, d);
   nxi_oom_during(d, status, "interpreting");
   if (status) run->overwriting = false; /* nothing is overwritten once something can fail */

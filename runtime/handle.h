@@ -87,8 +87,11 @@ struct nxi_buffer {
   /* place.c: memory on a GPU, and which of the two places has not the newest contents. */
   struct nxi_gpu *gpu;
   uint64_t on_gpu;
-  uint64_t after, used; /* marks (cuda/gpu.h) after which the contents are there, and nothing uses them */
+  uint64_t after,
+      used; /* marks (cuda/gpu.h) after which the contents are there, and nothing uses them */
   bool host_stale, gpu_stale;
+  uint32_t gpu_users;         /* runs that have its address on a GPU */
+  struct nxi_former *formers; /* its places on other GPUs, that such runs may still read */
   uint32_t moving; /* who copies it from one to the other has it alone: the era; 0: nobody */
   void (*release)(void *user);
   void *user;

@@ -90,18 +90,54 @@ nx_status nxi_buffer_to_host(nx_context *c, nxi_buffer *b, const nxi_poll *poll,
   return status;
 }
 
+/* Memory on a GPU that the buffer has left while runs there had its address. */
+typedef struct nxi_former {
+  struct nxi_former *next;
+  nxi_gpu *gpu;
+  uint64_t at;
+} nxi_former;
+
+/* Leaves its GPU for another one. Takes f. */
+static void leave(nxi_buffer *b, nxi_former *f) {
+  *f = (nxi_former){NULL, b->gpu, b->on_gpu};
+  pthread_mutex_lock(&places);
+  bool free_now = b->gpu_users == 0;
+  uint64_t used = b->used;
+  if (!free_now) {
+    f->next = b->formers;
+    b->formers = f;
+  }
+  b->used = 0; /* marks of the GPU that it has left */
+  pthread_mutex_unlock(&places);
+  if (!free_now) return;
+  nxi_gpu_free_after(f->gpu, f->at, b->bytes, used);
+  nxi_free(f);
+}
+
+static void free_formers(const nxi_buffer *b, nxi_former *f) {
+  while (f) {
+    nxi_former *next = f->next;
+    nxi_gpu_free(f->gpu, f->at, b->bytes);
+    nxi_free(f);
+    f = next;
+  }
+}
+
 /* Claimed. From another GPU through the host. *after: when nothing uses the room any more. */
 static nx_status take_room(nx_context *c, nxi_buffer *b, nxi_gpu *g, uint64_t *after, nxi_diag *d) {
   *after = NXI_GPU_NOW; /* kernels that were started before may read what is there */
   if (b->gpu == g) return NX_OK;
-  nx_status status = to_host(c, b, NULL, d);
+  nxi_former *former = b->gpu ? nxi_malloc(sizeof *former) : NULL;
+  nx_status status = b->gpu && !former ? nxi_oom(d) : to_host(c, b, NULL, d);
   uint64_t at = 0;
   if (!status) status = nxi_gpu_alloc_after(g, b->bytes, &at, after, d);
-  if (status) return status;
-  if (b->gpu) nxi_gpu_free_after(b->gpu, b->on_gpu, b->bytes, b->used);
+  if (status) {
+    nxi_free(former);
+    return status;
+  }
+  if (b->gpu) leave(b, former);
   b->gpu = g;
   b->on_gpu = at;
-  b->used = 0; /* marks of the other GPU */
   set_stale(b, false, true);
   return NX_OK;
 }
@@ -119,8 +155,18 @@ nx_status nxi_buffer_to_gpu(nx_context *c, nxi_buffer *b, nxi_gpu *g, bool conte
     b->after = NXI_GPU_NOW;
   }
   *at = b->on_gpu;
+  if (!status) {
+    pthread_mutex_lock(&places);
+    b->gpu_users++;
+    pthread_mutex_unlock(&places);
+  }
   let_go(b);
   return status;
+}
+
+static void note_use(nxi_buffer *b, uint64_t mark) {
+  if (mark > b->used)
+    b->used = mark; /* a later one than needed does no harm, nor one of another GPU */
 }
 
 nx_status nxi_buffer_on_gpu_written(nx_context *c, nxi_buffer *b, uint64_t mark,
@@ -129,16 +175,24 @@ nx_status nxi_buffer_on_gpu_written(nx_context *c, nxi_buffer *b, uint64_t mark,
   if (status) return status;
   set_stale(b, true, false);
   b->after = mark;
-  nxi_buffer_on_gpu_read(b, mark);
+  pthread_mutex_lock(&places);
+  note_use(b, mark);
+  pthread_mutex_unlock(&places);
   if (host_may_write(b)) status = to_host(c, b, poll, d);
   let_go(b);
   return status;
 }
 
-void nxi_buffer_on_gpu_read(nxi_buffer *b, uint64_t mark) {
+void nxi_buffer_gpu_done(nxi_buffer *b, uint64_t mark) {
+  nxi_former *formers = NULL;
   pthread_mutex_lock(&places);
-  if (mark > b->used) b->used = mark;
+  note_use(b, mark);
+  if (--b->gpu_users == 0) {
+    formers = b->formers;
+    b->formers = NULL;
+  }
   pthread_mutex_unlock(&places);
+  free_formers(b, formers);
 }
 
 void nxi_buffer_host_written(nxi_buffer *b) {

@@ -13,14 +13,14 @@ nx_status nxi_buffer_create_on(nx_context *c, nxi_gpu *g, int64_t bytes, nxi_buf
                                nxi_diag *d);
 /* Its contents in host memory, at b->data from then on. Waits for the GPU if it has to. poll may be NULL. */
 nx_status nxi_buffer_to_host(nx_context *c, nxi_buffer *b, const nxi_poll *poll, nxi_diag *d);
-/* Its contents, or, without `contents`, room for them, on the GPU. */
+/* Its contents, or, without `contents`, room for them, on the GPU. The address is good until nxi_buffer_gpu_done. */
 nx_status nxi_buffer_to_gpu(nx_context *c, nxi_buffer *b, nxi_gpu *g, bool contents, uint64_t *at,
                             nxi_diag *d);
 /* The work up to that mark of the GPU writes it. What host code sees is brought there at once. */
 nx_status nxi_buffer_on_gpu_written(nx_context *c, nxi_buffer *b, uint64_t mark,
                                     const nxi_poll *poll, nxi_diag *d);
-/* The work up to that mark reads it. NXI_GPU_NOW: work may that has no mark. */
-void nxi_buffer_on_gpu_read(nxi_buffer *b, uint64_t mark);
+/* Who asked for its address has started all that uses it, up to that mark. NXI_GPU_NOW: there is no mark. */
+void nxi_buffer_gpu_done(nxi_buffer *b, uint64_t mark);
 /* Host code has written it. */
 void nxi_buffer_host_written(nxi_buffer *b);
 /* Gives back its memory on a GPU. */

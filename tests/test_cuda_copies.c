@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "runtime/cuda/gpu.h"
+#include "runtime/place.h"
 
 enum { LARGE = 5 << 18, ROUNDS = 12 }; /* floats: more than fits all slots of a lane */
 
@@ -172,6 +172,30 @@ static void what_is_freed_is_left_alone(void **state) {
     }
 }
 
+/* Memory that a run has the address of is not given out when another GPU takes the buffer. */
+static void a_buffer_leaves_while_it_is_read(void **state) {
+  (void)state;
+  nxi_gpu *first = NULL, *second = NULL;
+  nxi_buffer *b = NULL;
+  uint64_t at, elsewhere, others;
+  assert_int_equal(nxi_device_gpu(ctx, CUDA, &first, NULL), NX_OK);
+  assert_int_equal(nxi_device_gpu(ctx, CUDA + 1, &second, NULL), NX_OK);
+  assert_int_equal(nxi_buffer_create(ctx, 7777, &b, NULL), NX_OK);
+  assert_int_equal(nxi_buffer_to_gpu(ctx, b, first, true, &at, NULL), NX_OK);
+  assert_int_equal(nxi_buffer_to_gpu(ctx, b, second, true, &elsewhere, NULL), NX_OK);
+  assert_int_equal(nxi_gpu_alloc(first, 7777, &others, NULL), NX_OK);
+  assert_true(others != at);
+  nxi_gpu_free(first, others, 7777);
+  nxi_buffer_gpu_done(b, 1);
+  nxi_buffer_gpu_done(b, 1);
+  assert_int_equal(nxi_gpu_alloc(first, 7777, &others, NULL), NX_OK);
+  assert_true(others == at);
+  nxi_gpu_free(first, others, 7777);
+  nxi_record_lock(ctx);
+  nxi_buffer_unref(ctx, b);
+  nxi_record_unlock(ctx);
+}
+
 /* ---- two GPUs, two threads */
 
 typedef struct worker {
@@ -269,6 +293,7 @@ int main(void) {
       IN_SCOPE(mapped_memory_goes_up_each_time),
       IN_SCOPE(elements_are_looked_at),
       IN_SCOPE(what_is_freed_is_left_alone),
+      IN_SCOPE(a_buffer_leaves_while_it_is_read),
       IN_SCOPE(two_at_once),
       IN_SCOPE(every_call_fails),
   };
