@@ -51,6 +51,7 @@ typedef struct outcome {
   nx_status status;
   void *data[64];
   int64_t bytes[64];
+  char message[200];
 } outcome;
 
 enum { CALLS = 4 }; /* of one function: plans may change how they run */
@@ -82,15 +83,17 @@ static void run(nx_context *c, const nxg_graph *g, const nxi_text *text, nx_devi
   if (nx_function_parse_on(c, device, text->data, text->size, &f) != NX_OK) die("parse");
   make_inputs(c, g, device, seed, in);
   for (int k = 0; k < calls && o->status == NX_OK; k++) call(f, g, in, o, k == 0);
-  nx_error_take(NULL);
+  nx_error e = {.size = sizeof e};
+  nx_error_take(&e);
+  snprintf(o->message, sizeof o->message, "%.199s", e.message);
   for (uint32_t i = 0; i < g->n_inputs; i++) nx_tensor_release(in[i]);
   nx_function_release(f);
 }
 
 static bool agree(const nxg_graph *g, const outcome *a, const outcome *b, uint64_t seed) {
   if (a->status != b->status)
-    printf("seed %" PRIu64 ": %s, the interpreter %s\n", seed, nx_status_name(a->status),
-           nx_status_name(b->status));
+    printf("seed %" PRIu64 ": %s (%s), the interpreter %s (%s)\n", seed, nx_status_name(a->status),
+           a->message, nx_status_name(b->status), b->message);
   for (uint32_t i = 0; i < g->n_outputs && a->status == NX_OK && b->status == NX_OK; i++) {
     nx_dtype t = g->nodes[g->outputs[i].node].dtype, part = nxi_part_dtype(t);
     int64_t n = nxg_node_elements(&g->nodes[g->outputs[i].node]) * nxi_parts(t);
