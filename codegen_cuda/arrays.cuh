@@ -317,3 +317,19 @@ NX_INLINE void nx_upper_factor(const T *from, T *to, nx_i64 matrices, nx_i64 m, 
     to[i] = x;
   }
 }
+
+/* Vectors of real matrices, a column each: two columns are the parts of those of a pair of values, of which the first has the
+ * positive imaginary part. To rows of pairs. */
+template <class R>
+NX_INLINE void nx_join(const R *from, const nx_pair<R> *values, nx_pair<R> *to, nx_i64 matrices,
+                       nx_i64 n) {
+  NX_EACH(i, matrices * n * n) {
+    nx_i64 m = i / n / n, row = i / n % n, column = i % n;
+    R im = values[m * n + column].im;
+    nx_i64 first = im < 0 && column > 0 ? column - 1 : column;
+    bool pair = im != 0 && first + 1 < n;
+    const R *at = from + (m * n + first) * n + row;
+    nx_pair<R> x = {at[0], pair ? (im < 0 ? -at[n] : at[n]) : 0};
+    to[i] = x;
+  }
+}

@@ -312,6 +312,43 @@ EXPORT int cusolverDnXsyevBatched(void *h, void *params, int vectors, int triang
   return 0;
 }
 
+EXPORT int cusolverDnXgeev_bufferSize(void *h, void *params, int left, int right, int64_t n,
+                                      int type, uint64_t a, int64_t lda, int values_type,
+                                      uint64_t values, int left_type, uint64_t vl, int64_t ldvl,
+                                      int right_type, uint64_t vr, int64_t ldvr, int compute,
+                                      size_t *device, size_t *host) {
+  if (left != 0 || right < 0 || right > 1 || a == 0 || values == 0 || left_type != type ||
+      right_type != type || compute != type || values_type != type % 4 + 4 || ldvl < 1 || vl != 0 ||
+      vr == 0 || ldvr < n)
+    return INVALID;
+  SIZES(n, n, params, type, lda);
+}
+EXPORT int cusolverDnXgeev(void *h, void *params, int left, int right, int64_t n, int type,
+                           uint64_t a, int64_t lda, int values_type, uint64_t values, int left_type,
+                           uint64_t vl, int64_t ldvl, int right_type, uint64_t vr, int64_t ldvr,
+                           int compute, uint64_t work, size_t device, void *host_work, size_t host,
+                           uint64_t info) {
+  int own_n = (int)n, ld = (int)lda, ldv = (int)ldvr, one = 1, length = 66 * own_n, result = 0;
+  if (left != 0 || (type != 1 && type != 5) || left_type != type || right_type != type ||
+      compute != type || values_type != 5 || vl != 0 || ldvl < 1 || ldvr < n)
+    return INVALID;
+  WORKS(n, n, params, type, lda);
+  double *own = malloc((size_t)length * 16), *parts = malloc((size_t)n * 16),
+         *w = (double *)nxt_fake_host(values);
+  if (own == NULL || parts == NULL) abort();
+  if (type == 1)
+    find("dgeev_")("N", right ? "V" : "N", &own_n, nxt_fake_host(a), &ld, parts, parts + n, own,
+                   &one, nxt_fake_host(vr), &ldv, own, &length, &result, (size_t)1, (size_t)1);
+  else
+    find("zgeev_")("N", right ? "V" : "N", &own_n, nxt_fake_host(a), &ld, w, own, &one,
+                   nxt_fake_host(vr), &ldv, own, &length, parts, &result, (size_t)1, (size_t)1);
+  for (int64_t i = 0; i < n && type == 1; i++) w[2 * i] = parts[i], w[2 * i + 1] = parts[n + i];
+  free(own);
+  free(parts);
+  put_info(info, result);
+  return 0;
+}
+
 static int svd(int t, const char *job, int m, int n, char *a, int lda, char *values, char *u,
                int ldu, char *v, int ldv) {
   int length = 64 * (m + n), result = 0;

@@ -121,6 +121,20 @@ static void values_of_hermitian(void **state) {
     }
 }
 
+static void values_of_general(void **state) {
+  (void)state;
+  for (int i = 0; i < DTYPES; i++) {
+    nx_dtype t = i ? NX_C128 : NX_F64;
+    nx_tensor *a = matrices(t, 2, 7, 7, 9), *wide = GOOD(nx_cast(a, NX_C128)), *out[2],
+              *wanted = GOOD(nx_eigvals(a));
+    OK(nx_eig(there(a), &out[0], &out[1]));
+    expect_calls(out, 2, 1, 0);
+    close_to(out[0], wanted, 1e-11);
+    same(GOOD(nx_eigvals(there(a))), wanted, t);
+    close_to(GOOD(nx_matmul(wide, here(out[1]))), scaled(out[1], out[0], NX_C128, 2, 7), 1e-11);
+  }
+}
+
 static void singular_values(void **state) {
   static const int64_t shapes[][3] = {{3, 5, 5},  {2, 4, 6},  {2, 7, 3}, {1, 6, 6},
                                       {1, 4, 40}, {2, 40, 3}, {2, 3, 33}};
@@ -205,6 +219,7 @@ static void failures_are_found(void **state) {
     OK(nx_realize(ctx, (nx_tensor *[]){GOOD(nx_eigvalsh(spoilt(n, 1, 3, NAN)))}, 1, NULL));
     OK(nx_svd(nan, false, &u, &s, &v));
     fails(s, NX_NO_CONVERGENCE);
+    fails(nx_eigvals(nan), NX_NO_CONVERGENCE);
     double det[3];
     OK(nx_read(GOOD(nx_det(zero)), det, sizeof det, NULL));
     assert_true(det[0] == 1 && det[1] == 0 && det[2] == 1);
@@ -273,9 +288,15 @@ static void every_call_fails(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(factors),         IN_SCOPE(triangles),          IN_SCOPE(values_of_hermitian),
-      IN_SCOPE(singular_values), IN_SCOPE(orthogonal_factors), IN_SCOPE(failures_are_found),
-      IN_SCOPE(nothing_to_do),   IN_SCOPE(every_call_fails),
+      IN_SCOPE(factors),
+      IN_SCOPE(triangles),
+      IN_SCOPE(values_of_hermitian),
+      IN_SCOPE(values_of_general),
+      IN_SCOPE(singular_values),
+      IN_SCOPE(orthogonal_factors),
+      IN_SCOPE(failures_are_found),
+      IN_SCOPE(nothing_to_do),
+      IN_SCOPE(every_call_fails),
   };
   return cmocka_run_group_tests(tests, open_fake, close_fake);
 }

@@ -40,7 +40,8 @@ extern const nxi_gpu_functions nxi_gpu_sort_functions; /* sort.c */
 extern const nxi_gpu_functions nxi_gpu_scan_functions; /* scan.c */
 /* fft.c: fft, ifft, rfft, irfft */
 extern const nxi_gpu_functions nxi_gpu_fft_functions;
-/* factors.c: cholesky, solve, inv, det, slogdet, triangular_solve; vectors.c: eigh, eigvalsh, svd, qr */
+/* factors.c: cholesky, solve, inv, det, slogdet, triangular_solve; vectors.c: eigh, eigvalsh, eig,
+ * eigvals, svd, qr */
 extern const nxi_gpu_functions nxi_gpu_factor_functions, nxi_gpu_vector_functions;
 
 /* Who does the call. NULL: the host. */

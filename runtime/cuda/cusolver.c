@@ -286,6 +286,29 @@ nx_status nxi_cusolver_eigh(const nxi_cusolver_job *j, bool vectors, uint64_t va
   return leave(&w, status, result, d);
 }
 
+bool nxi_cusolver_has_eig(void) { return nxi_cusolver_missing() == NULL && none_newer[0] == 0; }
+
+nx_status nxi_cusolver_eig(const nxi_cusolver_job *j, bool vectors, uint64_t values, uint64_t v,
+                           nxi_diag *d) {
+  work w;
+  int job = vectors ? VECTORS : NO_VECTORS;
+  nx_status status = enter(&w, j, "eig", d);
+  if (status != NX_OK) return status;
+  int pairs = w.real_type == TYPE_R64 ? TYPE_C64 : TYPE_C32;
+  int64_t pair_size = w.real_type == TYPE_R64 ? 16 : 8;
+  int result =
+      newer.geev_size(w.s->handle, w.s->params, NO_VECTORS, job, j->n, w.type, j->a, j->n, pairs,
+                      values, w.type, 0, 1, w.type, v, j->n, w.type, &w.device, &w.host);
+  status = lend(&w, result, d);
+  for (int64_t i = 0; i < j->count && status == NX_OK && result == 0; i++)
+    result = newer.geev(w.s->handle, w.s->params, NO_VECTORS, job, j->n, w.type,
+                        matrix(&w, j->a, i, j->n * j->n), j->n, pairs,
+                        values + (uint64_t)(i * j->n * pair_size), w.type, 0, 1, w.type,
+                        matrix(&w, v, i, vectors ? j->n * j->n : 0), j->n, w.type, w.at, w.device,
+                        w.host_at, w.host, info_of(&w, i));
+  return leave(&w, status, result, d);
+}
+
 nx_status nxi_cusolver_svd(const nxi_cusolver_job *j, bool full, uint64_t values, uint64_t u,
                            uint64_t v, nxi_diag *d) {
   work w;

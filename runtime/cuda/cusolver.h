@@ -28,6 +28,11 @@ nx_status nxi_cusolver_lu_solve(const nxi_cusolver_job *j, bool transposed, uint
                                 uint64_t x, int64_t k, nxi_diag *d);
 /* Reads the upper triangle. values: real, ascending, of the type of the parts. a becomes the vectors, or anything. */
 nx_status nxi_cusolver_eigh(const nxi_cusolver_job *j, bool vectors, uint64_t values, nxi_diag *d);
+/* Whether there is this: values are pairs; vectors are as LAPACK has them, of real matrices real and imaginary parts of pairs of
+ * values in two columns. a becomes anything. */
+bool nxi_cusolver_has_eig(void);
+nx_status nxi_cusolver_eig(const nxi_cusolver_job *j, bool vectors, uint64_t values, uint64_t v,
+                           nxi_diag *d);
 /* m >= n. a becomes anything; values of the type of the parts, descending. u: m x m if full, or m x n; v: V^H, n x n. */
 nx_status nxi_cusolver_svd(const nxi_cusolver_job *j, bool full, uint64_t values, uint64_t u,
                            uint64_t v, nxi_diag *d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* eigh, eigvalsh, svd, qr on a GPU, through cuSOLVER, which sees of a matrix in C order the transposed one. Matrices that are
+/* eigh, eigvalsh, eig, eigvals, svd, qr on a GPU, through cuSOLVER, which sees of a matrix in C order the transposed one. Matrices that are
  * not finite are no convergence, and the library gets zeros in their place. */
 #include "ir/alloc.h"
 #include "linalg.h"
@@ -8,6 +8,7 @@ static bool takes(const nxi_gpu *g, const nxg_call *call) {
   bool ours =
       call->op == NXG_eigh || call->op == NXG_eigvalsh || call->op == NXG_svd || call->op == NXG_qr;
   (void)g;
+  if (call->op == NXG_eig || call->op == NXG_eigvals) return nxi_cusolver_has_eig();
   return ours && nxi_cusolver_missing() == NULL;
 }
 
@@ -54,6 +55,38 @@ static nx_status run_eigh(nxi_linalg_run *run) {
     run->status = nxi_cusolver_eigh(&job, vectors, values_at(run, values, VALUES), run->d);
   widen(run, values, VALUES, l->count * n);
   if (vectors) nxi_linalg_turn(run, NXI_ARRAYS_adjoint, a, run->r->results[1], n, n, n * n, n * n);
+  return nxi_linalg_end(run, NX_NO_CONVERGENCE);
+}
+
+/* ---- eig: of A itself, turned. Results are c128. */
+
+static nx_status prepare_eig(nxi_gpu *g, nxi_linalg *l, bool vectors, nxi_gpu_call_work *work,
+                             nxi_diag *d) {
+  static const int kernels[] = {NXI_ARRAYS_flag, NXI_ARRAYS_take, NXI_ARRAYS_transpose,
+                                NXI_ARRAYS_join, -1};
+  int64_t size = nxi_dtype_size(l->dtype);
+  nxi_linalg_piece(l, MATRIX, l->n * l->n, size);
+  nxi_linalg_piece(l, LEFT, l->n * l->n, size);
+  nxi_linalg_piece(l, RIGHT, vectors ? l->n * l->n : 1, size);
+  return nxi_linalg_ready(g, l, kernels, work, d);
+}
+
+static nx_status run_eig(nxi_linalg_run *run) {
+  const nxi_linalg *l = run->l;
+  bool vectors = run->r->call->op == NXG_eig;
+  uint64_t a = run->piece[LEFT], v = run->piece[RIGHT], values = run->r->results[0], to;
+  int64_t n = l->n, count = l->count;
+  if (n == 0) return NX_OK;
+  take(run, run->piece[MATRIX], 0);
+  nxi_linalg_turn(run, NXI_ARRAYS_transpose, run->piece[MATRIX], a, n, n, n * n, n * n);
+  nxi_cusolver_job job = nxi_linalg_job(run, a, n, n);
+  if (run->status == NX_OK) run->status = nxi_cusolver_eig(&job, vectors, values, v, run->d);
+  if (vectors && l->dtype != l->part)
+    nxi_linalg_turn(run, NXI_ARRAYS_transpose, v, run->r->results[1], n, n, n * n, n * n);
+  else if (vectors) {
+    to = run->r->results[1];
+    NXI_LINALG_START(run, join, count * n * n, &v, &values, &to, &count, &n);
+  }
   return nxi_linalg_end(run, NX_NO_CONVERGENCE);
 }
 
@@ -176,6 +209,8 @@ static nx_status prepare(nxi_gpu *g, const nxg_call *call, nxi_gpu_call_work *wo
   const nxg_array *q = &call->results[0];
   if (l == NULL) return nxi_oom(d);
   if (call->op == NXG_svd) return prepare_svd(g, l, call->attrs[0] != 0, work, d);
+  if (call->op == NXG_eig || call->op == NXG_eigvals)
+    return prepare_eig(g, l, call->op == NXG_eig, work, d);
   if (call->op == NXG_qr) return prepare_qr(g, l, q->shape[q->rank - 1], work, d);
   return prepare_eigh(g, l, work, d);
 }
@@ -185,6 +220,7 @@ static nx_status run(nxi_gpu_call_run *r, nxi_diag *d) {
   if (l->count == 0) return NX_OK;
   nxi_linalg_run run = nxi_linalg_begin(r, d);
   if (r->call->op == NXG_svd) return run_svd(&run);
+  if (r->call->op == NXG_eig || r->call->op == NXG_eigvals) return run_eig(&run);
   return r->call->op == NXG_qr ? run_qr(&run) : run_eigh(&run);
 }
 
