@@ -86,7 +86,7 @@ static int type_of(const nxi_cufft_shape *s) {
   return types[s->form][s->wide];
 }
 
-/* A plan that is made: the number is its. */
+/* The plan of p->shape. There is none if it fails. */
 static int make(plan *p, void *stream) {
   long long n[NXI_CUFFT_RANK], box[2][NXI_CUFFT_RANK];
   const nxi_cufft_shape *s = &p->shape;
@@ -94,11 +94,15 @@ static int make(plan *p, void *stream) {
     n[i] = s->n[i];
     for (int side = 0; side < 2; side++) box[side][i] = s->box[side][i];
   }
-  int result = cufft.automatic_memory(p->number, 0);
+  int result = cufft.create(&p->number);
+  if (result != 0) return result;
+  result = cufft.automatic_memory(p->number, 0);
   if (result == 0)
     result = cufft.make(p->number, (int)s->rank, n, box[0], s->stride[0], s->distance[0], box[1],
                         s->stride[1], s->distance[1], type_of(s), s->batch, &p->work_bytes);
-  return result == 0 ? cufft.set_stream(p->number, stream) : result;
+  if (result == 0) result = cufft.set_stream(p->number, stream);
+  if (result != 0) cufft.destroy(p->number);
+  return result;
 }
 
 /* Where a new plan goes: behind the others, or in the place of the least recently used one, which may still be at work. */
@@ -127,13 +131,12 @@ static nx_status find(nxi_gpu *g, plans *p, const nxi_cufft_shape *s, plan **out
   if (status != NX_OK) return status;
   plan *made = &p->kept[at];
   *made = (plan){.shape = *s};
-  int result = cufft.create(&made->number);
-  if (result != 0) return refused(g, result, "making a plan", d);
-  result = make(made, nxi_gpu_stream(g));
-  if (result != 0) {
-    cufft.destroy(made->number);
-    return refused(g, result, "making a plan", d);
+  int result = make(made, nxi_gpu_stream(g));
+  if (result == RESULT_MEMORY) {
+    nxi_gpu_free_all_kept(g);
+    result = make(made, nxi_gpu_stream(g));
   }
+  if (result != 0) return refused(g, result, "making a plan", d);
   p->n++;
   *out = made;
   return NX_OK;

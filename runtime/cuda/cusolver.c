@@ -11,6 +11,7 @@
 
 /* Of the library's enumerations. */
 enum {
+  STATUS_NOT_STARTED = 1,
   STATUS_MEMORY = 2,
   UPPER = 1,
   PLAIN = 0,
@@ -85,25 +86,42 @@ typedef struct solver {
   void *handle, *params, *jacobi;
 } solver;
 
-static void free_solver(void *state) {
-  solver *s = state;
+static void end(const solver *s) {
   if (s->jacobi != NULL) cusolver.destroy_jacobi(s->jacobi);
   if (s->params != NULL) cusolver.destroy_params(s->params);
   if (s->handle != NULL) cusolver.destroy(s->handle);
-  nxi_free(s);
+}
+
+static void free_solver(void *state) {
+  end(state);
+  nxi_free(state);
+}
+
+static int make(solver *s, void *stream) {
+  *s = (solver){.handle = NULL};
+  int result = cusolver.create(&s->handle);
+  if (result != 0) {
+    s->handle = NULL;
+    return result;
+  }
+  result = cusolver.set_stream(s->handle, stream);
+  if (result == 0 && (result = cusolver.create_params(&s->params)) != 0) s->params = NULL;
+  if (result == 0 && (result = cusolver.create_jacobi(&s->jacobi)) != 0) s->jacobi = NULL;
+  if (result != 0) end(s);
+  return result;
 }
 
 static nx_status start(nxi_gpu *g, nxi_gpu_shelf *shelf, nxi_diag *d) {
   if (shelf->state != NULL) return NX_OK;
   solver *s = nxi_calloc(1, sizeof *s);
   if (s == NULL) return nxi_oom(d);
-  int result = cusolver.create(&s->handle);
-  if (result != 0) s->handle = NULL;
-  else result = cusolver.set_stream(s->handle, nxi_gpu_stream(g));
-  if (result == 0 && (result = cusolver.create_params(&s->params)) != 0) s->params = NULL;
-  if (result == 0 && (result = cusolver.create_jacobi(&s->jacobi)) != 0) s->jacobi = NULL;
+  int result = make(s, nxi_gpu_stream(g));
+  if (result == STATUS_MEMORY || result == STATUS_NOT_STARTED) { /* what it says without memory */
+    nxi_gpu_free_all_kept(g);
+    result = make(s, nxi_gpu_stream(g));
+  }
   if (result != 0) {
-    free_solver(s);
+    nxi_free(s);
     return refused(g, result, "its start", d);
   }
   shelf->state = s;

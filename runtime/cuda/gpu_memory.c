@@ -48,7 +48,7 @@ static uint64_t take_kept(nxi_gpu *g, int number, int64_t size, uint64_t *after)
 }
 
 /* Inside. */
-static void free_all_kept(nxi_gpu *g) {
+void nxi_gpu_free_all_kept(nxi_gpu *g) {
   g->cuda->stream_wait(g->stream);
   pthread_mutex_lock(&g->lock);
   nxi_gpu_free_kept(g);
@@ -58,7 +58,7 @@ static void free_all_kept(nxi_gpu *g) {
 nx_status nxi_gpu_trim(nxi_gpu *g, nxi_diag *d) {
   nx_status status = nxi_gpu_enter(g, d);
   if (status != NX_OK) return status;
-  free_all_kept(g);
+  nxi_gpu_free_all_kept(g);
   nxi_gpu_leave(g);
   return NX_OK;
 }
@@ -84,7 +84,7 @@ static nx_status alloc_new(nxi_gpu *g, int64_t bytes, int64_t size, bool tight, 
   if (tight) free_all_kept(g);
   int result = g->cuda->memory_alloc(at, (size_t)size);
   if (result == NXI_CUDA_NO_MEMORY) {
-    free_all_kept(g);
+    nxi_gpu_free_all_kept(g);
     result = g->cuda->memory_alloc(at, (size_t)size);
   }
   nxi_gpu_leave(g);
