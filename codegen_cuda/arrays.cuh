@@ -318,6 +318,88 @@ NX_INLINE void nx_upper_factor(const T *from, T *to, nx_i64 matrices, nx_i64 m, 
   }
 }
 
+/* The same of rows of C order: the first of m rows. */
+template <class T>
+NX_INLINE void nx_upper_rows(const T *from, T *to, nx_i64 matrices, nx_i64 m, nx_i64 rows,
+                             nx_i64 n) {
+  NX_EACH(i, matrices * rows * n) {
+    nx_i64 row = i / n % rows;
+    T x = nx_number<T>(0);
+    if (row <= i % n) x = from[(i / n / rows * m + row) * n + i % n];
+    to[i] = x;
+  }
+}
+
+/* What all threads of the block have, together: the largest, or the sum, in one order. */
+NX_INLINE double nx_together(double *room, double mine, bool sum) {
+  __syncthreads();
+  room[threadIdx.x] = mine;
+  __syncthreads();
+  for (int half = 128; half > 0; half /= 2) {
+    if ((int)threadIdx.x < half) {
+      double other = room[threadIdx.x + half];
+      room[threadIdx.x] = sum ? room[threadIdx.x] + other : nx_max(room[threadIdx.x], other);
+    }
+    __syncthreads();
+  }
+  return room[0];
+}
+/* The reflection of column j: its vector below the diagonal, in which the first element is 1 and is not there, and its factor. */
+template <class T>
+NX_INLINE T nx_reflection(double *room, T *a, nx_i64 m, nx_i64 n, nx_i64 j) {
+  double most = 0, sum = 0;
+  for (nx_i64 i = j + 1 + threadIdx.x; i < m; i += 256) {
+    double re = nx_abs((double)nx_re(a[i * n + j])), im = nx_abs((double)nx_im(a[i * n + j]));
+    most = nx_max(most, nx_max(re, im));
+  }
+  most = nx_together(room, most, false);
+  T first = a[j * n + j];
+  if (most == 0 && nx_im(first) == 0) return nx_number<T>(0);
+  for (nx_i64 i = j + 1 + threadIdx.x; i < m && most != 0; i += 256) {
+    double re = (double)nx_re(a[i * n + j]) / most, im = (double)nx_im(a[i * n + j]) / most;
+    sum += re * re + im * im;
+  }
+  double below = most == 0 ? 0 : most * sqrt(nx_together(room, sum, true)), re = nx_re(first),
+         im = nx_im(first), size = hypot(hypot(re, im), below), beta = re < 0 ? size : -size;
+  T rest = nx_number<T>(re - beta, im);
+  for (nx_i64 i = j + 1 + threadIdx.x; i < m; i += 256) a[i * n + j] = a[i * n + j] / rest;
+  __syncthreads(); /* all have read the first element */
+  if (threadIdx.x == 0) a[j * n + j] = nx_number<T>(beta);
+  return nx_number<T>((beta - re) / beta, -im / beta);
+}
+/* x, a column with `step` elements from one row to the next: without the factor times its part in the reflection. */
+template <class T>
+NX_INLINE void nx_reflect(const T *a, T factor, T *x, nx_i64 m, nx_i64 n, nx_i64 j, nx_i64 step) {
+  T part = x[j * step];
+  for (nx_i64 i = j + 1; i < m; i++) part = part - -(nx_conj(a[i * n + j]) * x[i * step]);
+  part = factor * part;
+  x[j * step] = x[j * step] - part;
+  for (nx_i64 i = j + 1; i < m; i++) x[i * step] = x[i * step] - a[i * n + j] * part;
+}
+/* A block a matrix, m x n: R and the vectors of its reflections in its place, and the first `columns` columns of Q. factors: of
+ * the smaller of m and n reflections. */
+template <class T>
+NX_INLINE void nx_qr(double *room, T *all, T *factors, T *all_q, nx_i64 m, nx_i64 n, nx_i64 columns,
+                     nx_i64 matrices) {
+  nx_i64 least = m < n ? m : n;
+  for (nx_i64 which = blockIdx.x; which < matrices; which += gridDim.x) {
+    T *a = all + which * m * n, *q = all_q + which * m * columns, *factor = factors + which * least;
+    for (nx_i64 j = 0; j < least; j++) {
+      T own = nx_reflection(room, a, m, n, j);
+      __syncthreads();
+      for (nx_i64 k = j + 1 + threadIdx.x; k < n; k += 256)
+        nx_reflect(a, nx_conj(own), a + k, m, n, j, n);
+      if (threadIdx.x == 0) factor[j] = own;
+      __syncthreads();
+    }
+    for (nx_i64 k = threadIdx.x; k < columns; k += 256) {
+      for (nx_i64 i = 0; i < m; i++) q[i * columns + k] = nx_number<T>(i == k);
+      for (nx_i64 j = least; j-- > 0;) nx_reflect(a, factor[j], q + k, m, n, j, columns);
+    }
+    __syncthreads();
+  }
+}
+
 /* Vectors of real matrices, a column each: two columns are the parts of those of a pair of values, of which the first has the
  * positive imaginary part. To rows of pairs. */
 template <class R>

@@ -160,9 +160,10 @@ static void singular_values(void **state) {
 }
 
 static void orthogonal_factors(void **state) {
-  static const int64_t shapes[][3] = {{3, 5, 5}, {2, 4, 6}, {2, 7, 3}, {1, 1, 1}, {1, 40, 35}};
+  static const int64_t shapes[][3] = {{3, 5, 5},   {2, 4, 6},  {2, 7, 3}, {1, 1, 1},
+                                      {1, 70, 66}, {2, 5, 67}, {2, 70, 3}};
   (void)state;
-  for (int s = 0; s < 5; s++)
+  for (int s = 0; s < 7; s++)
     for (int i = 0; i < DTYPES; i++)
       for (int reduced = 0; reduced < 2; reduced++) {
         nx_dtype t = dtypes[i];

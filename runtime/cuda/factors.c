@@ -6,11 +6,7 @@
 #include "ir/alloc.h"
 #include "linalg.h"
 
-enum { OWN = 64, OWN_IN_BATCHES = 256, BATCH = 4, BLOCK = 256 };
-
-static bool is_own(int64_t n, int64_t count) {
-  return n <= OWN || (n <= OWN_IN_BATCHES && count >= BATCH);
-}
+enum { BLOCK = NXI_LINALG_BLOCK };
 
 static bool takes(const nxi_gpu *g, const nxg_call *call) {
   const nxg_array *a = &call->operands[0];
@@ -21,7 +17,7 @@ static bool takes(const nxi_gpu *g, const nxg_call *call) {
     case NXG_inv:
     case NXG_det:
     case NXG_slogdet:
-      return is_own(a->shape[a->rank - 1], nxg_elements(a->rank - 2, a->shape)) ||
+      return nxi_linalg_is_own(a->shape[a->rank - 1], nxg_elements(a->rank - 2, a->shape)) ||
              nxi_cusolver_missing() == NULL;
     default: return call->op == NXG_triangular_solve;
   }
@@ -43,7 +39,7 @@ static nx_status prepare(nxi_gpu *g, const nxg_call *call, nxi_gpu_call_work *wo
   int64_t size = nxi_dtype_size(l->dtype);
   if (!triangular) nxi_linalg_piece(l, FACTORS, l->n * l->n, size);
   if (!triangular && !cholesky) nxi_linalg_piece(l, PIVOTS, l->n, 8);
-  if (call->op == NXG_solve && l->k > 1 && !is_own(l->n, l->count))
+  if (call->op == NXG_solve && l->k > 1 && !nxi_linalg_is_own(l->n, l->count))
     nxi_linalg_piece(l, TURNED, l->n * l->k, size);
   return nxi_linalg_ready(g, l,
                           kernels[cholesky      ? 0
@@ -63,7 +59,7 @@ static nx_status run_cholesky(nxi_linalg_run *run) {
   int64_t n = l->n, count = l->count, all = count * n * n;
   int lower = 1;
   NXI_LINALG_START(run, take, all, &operand, &a, &run->flags, &count, &n, &n, &lower);
-  if (is_own(n, count)) NXI_LINALG_START(run, cholesky, count * BLOCK, &a, &n, &count);
+  if (nxi_linalg_is_own(n, count)) NXI_LINALG_START(run, cholesky, count * BLOCK, &a, &n, &count);
   else if (run->status == NX_OK) {
     nxi_cusolver_job job = nxi_linalg_job(run, a, n, n);
     run->status = nxi_cusolver_cholesky(&job, run->d);
@@ -81,7 +77,8 @@ static void factor(nxi_linalg_run *run) {
   int64_t n = l->n, count = l->count;
   uint64_t a = run->piece[FACTORS], pivots = run->piece[PIVOTS];
   nxi_linalg_copy(run, a, run->r->operands[0], count * n * n);
-  if (is_own(n, count)) NXI_LINALG_START(run, lu, count * BLOCK, &a, &pivots, &n, &count);
+  if (nxi_linalg_is_own(n, count))
+    NXI_LINALG_START(run, lu, count * BLOCK, &a, &pivots, &n, &count);
   else if (run->status == NX_OK) {
     nxi_cusolver_job job = nxi_linalg_job(run, a, n, n);
     run->status = nxi_cusolver_lu(&job, pivots, run->d);
@@ -123,7 +120,7 @@ static nx_status run_solve(nxi_linalg_run *run) {
   uint64_t x = run->r->results[0], b = run->r->operands[1], turned = run->piece[TURNED];
   factor(run);
   flag_zero_pivots(run, run->piece[FACTORS]);
-  bool own = is_own(n, l->count);
+  bool own = nxi_linalg_is_own(n, l->count);
   if (own || k <= 1) nxi_linalg_copy(run, x, b, l->count * n * k);
   if (own && k > 0) solve_in_place(run, x, k);
   else if (k == 1) solve_columns(run, true, x, k);
@@ -141,7 +138,7 @@ static nx_status run_inv(nxi_linalg_run *run) {
   factor(run);
   flag_zero_pivots(run, run->piece[FACTORS]);
   NXI_LINALG_START(run, identity, count * n * n, &x, &count, &n, &n);
-  if (is_own(n, count)) solve_in_place(run, x, n);
+  if (nxi_linalg_is_own(n, count)) solve_in_place(run, x, n);
   else solve_columns(run, false, x, n);
   return nxi_linalg_end(run, NX_SINGULAR);
 }

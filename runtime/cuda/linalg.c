@@ -3,6 +3,12 @@
 
 #include "ir/alloc.h"
 
+enum { OWN = 64, OWN_IN_BATCHES = 256, BATCH = 4 };
+
+bool nxi_linalg_is_own(int64_t most, int64_t count) {
+  return most <= OWN || (most <= OWN_IN_BATCHES && count >= BATCH);
+}
+
 /* ---- made ready */
 
 nxi_linalg *nxi_linalg_create(const nxg_call *call) {

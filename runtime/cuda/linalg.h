@@ -8,7 +8,7 @@
 #include "calls.h"
 #include "cusolver.h"
 
-enum { NXI_LINALG_PIECES = 4 };
+enum { NXI_LINALG_PIECES = 4, NXI_LINALG_BLOCK = 256 };
 
 typedef struct nxi_linalg {
   nx_dtype dtype, part;
@@ -19,6 +19,9 @@ typedef struct nxi_linalg {
   nxi_kernel *code[NXI_ARRAYS_KERNELS];
 } nxi_linalg;
 
+/* Whether kernels of our own, a block of threads a matrix, do better than a call of the library for each: of that many rows and
+ * columns at most. */
+bool nxi_linalg_is_own(int64_t most, int64_t count);
 /* Fills in the sizes, and reserves info. NULL: no memory. */
 nxi_linalg *nxi_linalg_create(const nxg_call *call);
 /* Of so many elements a matrix, each of so many bytes. */

@@ -8,7 +8,12 @@ static bool takes(const nxi_gpu *g, const nxg_call *call) {
   bool ours =
       call->op == NXG_eigh || call->op == NXG_eigvalsh || call->op == NXG_svd || call->op == NXG_qr;
   (void)g;
+  const nxg_array *a = &call->operands[0];
   if (call->op == NXG_eig || call->op == NXG_eigvals) return nxi_cusolver_has_eig();
+  if (call->op == NXG_qr) {
+    int64_t m = a->shape[a->rank - 2], n = a->shape[a->rank - 1];
+    if (nxi_linalg_is_own(m > n ? m : n, nxg_elements(a->rank - 2, a->shape))) return true;
+  }
   return ours && nxi_cusolver_missing() == NULL;
 }
 
@@ -167,20 +172,35 @@ static nx_status run_svd(nxi_linalg_run *run) {
 
 enum { TAU };
 
+/* By a kernel of our own; that is of rows, and needs no turn. */
+static bool is_own_qr(const nxi_linalg *l) {
+  return nxi_linalg_is_own(l->m > l->n ? l->m : l->n, l->count);
+}
+
 static int64_t columns_of(const nxi_linalg *l, int64_t inner) {
   return l->n > inner ? l->n : inner;
 }
 
 static nx_status prepare_qr(nxi_gpu *g, nxi_linalg *l, int64_t inner, nxi_gpu_call_work *work,
                             nxi_diag *d) {
-  static const int kernels[] = {NXI_ARRAYS_transpose, NXI_ARRAYS_upper_factor, NXI_ARRAYS_identity,
-                                -1};
+  static const int kernels[] = {NXI_ARRAYS_identity, NXI_ARRAYS_qr, NXI_ARRAYS_upper_rows, -1},
+                   of_library[] = {NXI_ARRAYS_identity, NXI_ARRAYS_transpose,
+                                   NXI_ARRAYS_upper_factor, -1};
   int64_t size = nxi_dtype_size(l->dtype), least = l->m < l->n ? l->m : l->n;
   if (least > 0) {
     nxi_linalg_piece(l, TAU, least, size);
     nxi_linalg_piece(l, MATRIX, l->m * columns_of(l, inner), size);
   }
-  return nxi_linalg_ready(g, l, kernels, work, d);
+  return nxi_linalg_ready(g, l, is_own_qr(l) ? kernels : of_library, work, d);
+}
+
+static void own_qr(nxi_linalg_run *run, int64_t inner) {
+  int64_t m = run->l->m, n = run->l->n, count = run->l->count;
+  uint64_t a = run->piece[MATRIX], tau = run->piece[TAU], q = run->r->results[0],
+           r = run->r->results[1];
+  nxi_linalg_copy(run, a, run->r->operands[0], count * m * n);
+  NXI_LINALG_START(run, qr, count * NXI_LINALG_BLOCK, &a, &tau, &q, &m, &n, &inner, &count);
+  NXI_LINALG_START(run, upper_rows, count * inner * n, &a, &r, &count, &m, &inner, &n);
 }
 
 static nx_status run_qr(nxi_linalg_run *run) {
@@ -191,6 +211,10 @@ static nx_status run_qr(nxi_linalg_run *run) {
   uint64_t a = run->piece[MATRIX], tau = run->piece[TAU], r = run->r->results[1];
   if (least == 0) { /* no reflection */
     identity(run, run->r->results[0], m, inner);
+    return run->status;
+  }
+  if (is_own_qr(l)) {
+    own_qr(run, inner);
     return run->status;
   }
   nxi_linalg_turn(run, NXI_ARRAYS_transpose, run->r->operands[0], a, m, n, m * n, each);
