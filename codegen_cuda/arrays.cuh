@@ -77,7 +77,6 @@ template <class T>
 NX_INLINE void nx_part(const T *from, T *to, nx_i64 n, nx_i64 each, nx_i64 distance) {
   NX_EACH(i, n * each) to[i] = from[i / each * distance + i % each];
 }
-NX_INLINE void nx_clear(int *to, nx_i64 n) { NX_EACH(i, n) to[i] = 0; }
 NX_INLINE void nx_to_double(const float *from, double *to, nx_i64 n) {
   NX_EACH(i, n) to[i] = (double)from[i];
 }

@@ -42,7 +42,7 @@ void nxi_linalg_release(void *state) {
 
 nx_status nxi_linalg_ready(nxi_gpu *g, nxi_linalg *l, const int *kernels, nxi_gpu_call_work *work,
                            nxi_diag *d) {
-  nx_status status = nxi_arrays_get(g, NXI_ARRAYS_clear, NX_F32, &l->code[NXI_ARRAYS_clear], d);
+  nx_status status = NX_OK;
   for (int i = 0; kernels[i] >= 0 && status == NX_OK; i++) {
     nxi_arrays_kernel which = (nxi_arrays_kernel)kernels[i];
     nx_dtype t = nxi_arrays_of(which) == NXI_ARRAYS_OF_F32 ? NX_F32 : l->dtype;
@@ -65,8 +65,7 @@ nxi_linalg_run nxi_linalg_begin(nxi_gpu_call_run *r, nxi_diag *d) {
   run.flags = run.info + 4 * (uint64_t)l->count;
   run.nobody = run.flags + 4 * (uint64_t)l->count;
   for (int i = 0; i < NXI_LINALG_PIECES; i++) run.piece[i] = r->scratch + (uint64_t)l->at[i];
-  int64_t n = 2 * l->count + 1;
-  NXI_LINALG_START(&run, clear, n, &run.info, &n);
+  run.status = nxi_gpu_clear(r->gpu, run.info, 8 * l->count + 4, d);
   return run;
 }
 
