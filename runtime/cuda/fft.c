@@ -256,18 +256,21 @@ static nx_status run_kernel(const stage *s, uint64_t from, uint64_t to, nxi_diag
   return nxi_arrays_run(s->code, s->items, arguments, d);
 }
 
-/* cuFFT wants real numbers where a pair could be; the operand may be part of a larger tensor. */
+/* cuFFT wants real numbers where a pair could be; operands and results may be parts of larger tensors. */
 static nx_status run_transform(nxi_gpu *g, const fft *f, const stage *s, uint64_t from, uint64_t to,
                                nxi_diag *d) {
-  int64_t bytes = s->shape.batch * s->shape.n[s->shape.rank - 1] * nxi_dtype_size(f->reals);
-  uint64_t apart = 0;
-  if (from % (uint64_t)nxi_dtype_size(f->pairs) == 0)
+  bool first = s->shape.form == NXI_CUFFT_FROM_REAL;
+  int64_t bytes = s->shape.batch * nxi_dtype_size(f->reals);
+  uint64_t reals = first ? from : to, apart = 0;
+  if (s->shape.form == NXI_CUFFT_COMPLEX || reals % (uint64_t)nxi_dtype_size(f->pairs) == 0)
     return nxi_cufft_run(g, &s->shape, f->inverse, from, to, d);
-  for (int64_t i = 0; i < s->shape.rank - 1; i++) bytes *= s->shape.n[i];
+  for (int64_t i = 0; i < s->shape.rank; i++) bytes *= s->shape.n[i];
   nx_status status = nxi_gpu_alloc(g, bytes, &apart, d);
   if (status != NX_OK) return status;
-  status = nxi_gpu_copy(g, apart, from, bytes, d);
-  if (status == NX_OK) status = nxi_cufft_run(g, &s->shape, f->inverse, apart, to, d);
+  if (first) status = nxi_gpu_copy(g, apart, from, bytes, d);
+  if (status == NX_OK)
+    status = nxi_cufft_run(g, &s->shape, f->inverse, first ? apart : from, first ? to : apart, d);
+  if (status == NX_OK && !first) status = nxi_gpu_copy(g, to, apart, bytes, d);
   nxi_gpu_free(g, apart, bytes);
   return status;
 }
