@@ -81,7 +81,7 @@ static nx_status alloc_new(nxi_gpu *g, int64_t bytes, int64_t size, bool tight, 
                            nxi_diag *d) {
   nx_status status = nxi_gpu_enter(g, d);
   if (status != NX_OK) return status;
-  if (tight) free_all_kept(g);
+  if (tight) nxi_gpu_free_all_kept(g);
   int result = g->cuda->memory_alloc(at, (size_t)size);
   if (result == NXI_CUDA_NO_MEMORY) {
     nxi_gpu_free_all_kept(g);
