@@ -347,6 +347,50 @@ static void matrices_are_added(void **state) {
   free(plain);
 }
 
+/* Products in a graph that is launched again and again: alone, with a row that the library adds, with one that is laid down. */
+static void products_in_graphs(void **state) {
+  static const char text[] =
+      "nxir 1\n"
+      "graph @three(%a: f32[40,50], %b: f32[50,36], %c: f32[50,36], %d: f32[50,36], %r: f32[40], "
+      "%o: f32[40])"
+      " -> (%y, %z, %w) {\n"
+      "  %p = matmul %a, %b : f32[40,36]\n"
+      "  %q = matmul %a, %c : f32[40,36]\n"
+      "  %s = shrink %r start=[4] stop=[40] : f32[36]\n"
+      "  %t = shrink %o start=[1] stop=[37] : f32[36]\n"
+      "  %u = expand %s : f32[40,36]\n"
+      "  %v = expand %t : f32[40,36]\n"
+      "  %y = add %p, %u : f32[40,36]\n"
+      "  %z = add %q, %v : f32[40,36]\n"
+      "  %w = matmul %a, %d : f32[40,36]\n"
+      "}\n";
+  enum { BYTES = M * N * sizeof(float), CALLS = 6 };
+  (void)state;
+  nx_function *f = NULL;
+  nx_tensor *in[6] = {NUMBERS(NX_F32, 92, M, K)};
+  void *first[3] = {NULL, NULL, NULL};
+  for (uint32_t i = 1; i < 4; i++) in[i] = NUMBERS(NX_F32, 92 + i, K, N);
+  for (uint32_t i = 4; i < 6; i++) in[i] = NUMBERS(NX_F32, 92 + i, 40);
+  OK(nx_function_parse_on(ctx, CUDA, text, strlen(text), &f));
+  int64_t graphs = fake->graph_launches, rows = fake->rows_added, sums = fake->matrices_added;
+  for (int i = 0; i < CALLS; i++) {
+    nx_tensor *out[3] = {NULL, NULL, NULL};
+    OK(nx_function_call(f, in, out, NULL));
+    for (int k = 0; k < 3; k++) {
+      void *is = bytes_of(out[k], BYTES);
+      if (i > 0) assert_memory_equal(is, first[k], BYTES);
+      if (i > 0) free(is);
+      else first[k] = is;
+      nx_tensor_release(out[k]);
+    }
+  }
+  assert_true(fake->graph_launches > graphs);
+  assert_int_equal(fake->rows_added - rows, CALLS);
+  assert_int_equal(fake->matrices_added - sums, CALLS);
+  for (int k = 0; k < 3; k++) free(first[k]);
+  nx_function_release(f);
+}
+
 /* What rounds otherwise, or reads the product besides, is a kernel of its own. */
 static void others_are_kernels(void **state) {
   (void)state;
@@ -444,6 +488,7 @@ int main(void) {
       IN_SCOPE(small_ones),
       IN_SCOPE(rows_are_added),
       IN_SCOPE(matrices_are_added),
+      IN_SCOPE(products_in_graphs),
       IN_SCOPE(others_are_kernels),
       IN_SCOPE(plans_show_it),
       IN_SCOPE(every_call_fails),
