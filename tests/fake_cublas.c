@@ -168,8 +168,8 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, voi
   CALL;
   int bad = fits(p, all);
   if (bad || wanted < 1) return bad ? bad : INVALID_VALUE;
-  /* partial sums of 16 bits would not be within the bounds of a product in f32 */
-  if ((all[3]->type == F16 || all[3]->type == BF16) && (wish->reductions & 5)) return INVALID_VALUE;
+  /* partial sums of 16 bits would not be within the bounds of a product in f32, and in place they start from what is added */
+  if (wish->reductions & 5) return INVALID_VALUE;
   algorithm chosen = {.magic = MAGIC, .problem = problem_of(p, all)};
   memcpy(chosen.alignment, wish->alignment, sizeof chosen.alignment);
   memset(results, 0, 96);

@@ -136,7 +136,7 @@ static int set_preference(void *preference, const nxi_gpu_product *p) {
   uint64_t most = WORKSPACE;
   uint32_t reductions = REDUCE_IN_COMPUTE_TYPE;
   int result = cublas.preference_set(preference, PREFERENCE_WORKSPACE, &most, sizeof most);
-  if (result == 0 && nxi_is_small_float(p->dtype))
+  if (result == 0)
     result =
         cublas.preference_set(preference, PREFERENCE_REDUCTIONS, &reductions, sizeof reductions);
   for (int i = 0; i < 4 && result == 0; i++) {
