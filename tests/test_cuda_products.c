@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "passes/cluster.h"
 #include "runtime/cuda/blas.h"
 
 /* ---- operands: numbers with a few digits, of both signs */
@@ -94,6 +95,22 @@ static nx_tensor *product(nx_tensor *a, nx_tensor *b, nx_dtype t, size_t n, int6
 }
 
 enum { M = 40, N = 36, K = 50 };
+
+/* A GPU without the library has kernels. */
+static void without_a_library(void **state) {
+  static const char text[] = "nxir 1\n"
+                             "graph @g(%a: f32[40,40]) -> (%x) {\n"
+                             "  %x = matmul %a, %a : f32[40,40]\n"
+                             "}\n";
+  (void)state;
+  nxg_graph *g = NULL;
+  assert_int_equal(nxg_parse(text, sizeof text - 1, &g, NULL), NX_OK);
+  const nxg_node *product = &g->nodes[g->outputs[0].node];
+  assert_true(nxp_matmul_generated(g, product, 0));
+  assert_true(nxp_matmul_generated(g, product, NXP_ON_GPU));
+  assert_false(nxp_matmul_generated(g, product, NXP_ON_GPU | NXP_PRODUCTS_OF_BLAS));
+  nxg_destroy(g);
+}
 
 static void generations(void **state) {
   (void)state;
@@ -481,6 +498,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(types),
       IN_SCOPE(generations),
+      IN_SCOPE(without_a_library),
       IN_SCOPE(complex_products),
       IN_SCOPE(layouts),
       IN_SCOPE(alignments),
