@@ -365,7 +365,8 @@ NX_INLINE nx_u32 nx_same_digit(nx_u32 digit) {
   return same;
 }
 
-/* Of each of the thread's elements: how many of its value come before it in its warp, whose counters count them. */
+/* Of each of the thread's elements its value << 16, and how many of that come before it in its warp, whose counters count
+ * them. */
 template <class Keys, class R, int ITEMS>
 NX_INLINE void nx_rank_in_warp(const R (&raw)[ITEMS], nx_u32 (&rank)[ITEMS], nx_u32 *counters,
                                int byte, nx_order o) {
@@ -377,22 +378,30 @@ NX_INLINE void nx_rank_in_warp(const R (&raw)[ITEMS], nx_u32 (&rank)[ITEMS], nx_
     __syncwarp();
     if ((same & below) == 0) counters[digit] = before + __popc(same);
     __syncwarp();
-    rank[j] = before + __popc(same & below);
+    rank[j] = digit << 16 | (before + __popc(same & below));
   }
 }
 
-/* How many elements of one value the tiles before have. looks: of that value in the row's first tile. */
-template <class C> NX_INLINE C nx_look_back(volatile C *looks, nx_u32 tile) {
+/* How many elements of one value the tiles before have. looks: of that value in the row's first tile. A few tiles are looked at
+ * at once: at first all say no more than what is theirs. */
+template <class C> NX_INLINE C nx_look_back(volatile const C *looks, nx_u32 tile) {
+  enum { AHEAD = 4 };
   C before = 0;
-  while (tile > 0) {
-    const C said = looks[(nx_u64)(tile - 1) * 256];
-    if ((said & 3) == 0) { /* not yet */
-      __nanosleep(40);
-      continue;
+  bool more = tile > 0;
+  while (more) {
+    C said[AHEAD];
+#pragma unroll
+    for (nx_u32 k = 0; k < AHEAD; k++) said[k] = k < tile ? looks[(nx_u64)(tile - 1 - k) * 256] : 2;
+    bool heard = true;
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) {
+      heard = heard && (said[k] & 3) != 0;
+      if (!more || !heard) continue;
+      before += said[k] >> 2;
+      more = (said[k] & 2) == 0;
+      tile--;
     }
-    before += said >> 2;
-    if (said & 2) break;
-    tile--;
+    if (!heard && more) __nanosleep(40);
   }
   return before;
 }
@@ -453,8 +462,8 @@ NX_INLINE void nx_pass_tile(const nx_pass<R, C> &p, nx_order o, nx_i64 row, nx_u
                   p.looks + (nx_u64)row * p.tiles * 256, tile);
 #pragma unroll
   for (int j = 0; j < ITEMS; j++) {
-    const nx_u32 digit = nx_digit(Keys::of(raw[j], o), p.byte);
-    rank[j] += room->first[digit] + room->counters[warp][digit];
+    const nx_u32 digit = rank[j] >> 16;
+    rank[j] = (rank[j] & 0xffff) + room->first[digit] + room->counters[warp][digit];
   }
   __syncthreads(); /* the counters have been read */
 #pragma unroll

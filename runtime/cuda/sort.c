@@ -151,13 +151,14 @@ static nx_status get_long_rows(nxi_gpu_sort *s, nxi_gpu *g, const instance *both
   return status == NX_OK ? get(s, g, &pass, &s->pass, d) : status;
 }
 
+/* blocks: that a multiprocessor has registers for, without values of threads in memory. */
 static nx_status get_kernels(nxi_gpu_sort *s, nxi_gpu *g, nxi_diag *d) {
   const char *raw = raw_type(s->shape.dtype), *back = s->shape.indices ? "nx_u32" : raw;
   const instance both = {.raw = raw,
                          .floats = has_float_keys(s->shape.dtype),
                          .indices = s->shape.indices,
                          .threads = LONG_THREADS,
-                         .blocks = 2};
+                         .blocks = s->narrow && s->size >= 4 && s->size <= 8 ? 3 : 2};
   nx_status status = NX_OK;
   if (s->turned) status = get_turn(s, g, raw, s->size, &s->turn, d);
   if (s->turned && status == NX_OK) status = get_turn(s, g, back, s->to_size, &s->turn_back, d);
