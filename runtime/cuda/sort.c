@@ -257,8 +257,9 @@ nx_status nxi_gpu_sort_create(nxi_gpu *g, const nxi_gpu_sort_shape *shape, nxi_g
     int64_t longest = (int64_t)items_of_short(s->size) * MANY_THREADS;
     if (shape->length <= longest) choose_short(s);
     else choose_long(s, nxi_gpu_properties(g)->processors);
+    if (shape->length == 1) s->turned = false; /* nothing moves */
     choose_memory(s);
-    status = get_kernels(s, g, d);
+    if (shape->length > 1) status = get_kernels(s, g, d);
   }
   if (status != NX_OK) {
     nxi_gpu_sort_destroy(s);
@@ -334,6 +335,8 @@ nx_status nxi_gpu_sort_run(const nxi_gpu_sort *s, nxi_gpu *g, uint64_t from, uin
   uint64_t result = to, other = scratch + (uint64_t)s->at.other;
   nx_status status = NX_OK;
   if (elements_of(h) == 0) return NX_OK;
+  if (h->length == 1 && h->indices) return nxi_gpu_clear(g, to, elements_of(h) * s->to_size, d);
+  if (h->length == 1) return nxi_gpu_copy(g, to, from, elements_of(h) * s->size, d);
   if (s->turned) {
     uint64_t turned = scratch + (uint64_t)s->at.turned;
     status = turn(s->turn, from, turned, h->outer, h->length, h->inner, d);
