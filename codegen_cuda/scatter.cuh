@@ -53,12 +53,14 @@ template <class I> NX_INLINE nx_i64 nx_element(I index, nx_i64 extent) {
 }
 NX_INLINE bool nx_in(nx_i64 element, nx_i64 extent) { return (nx_u64)element < (nx_u64)extent; }
 
-/* ---- a column by one thread, in order */
+/* ---- a column by one thread, in order. Indices and updates are read ahead of what is written, which overlaps neither. */
 
 template <class Move, class I>
-NX_INLINE void nx_scatter_column(typename Move::T *to, const I *indices,
-                                 const typename Move::T *updates, nx_i64 n, nx_i64 extent,
-                                 nx_i64 to_step, nx_i64 index_step, nx_i64 update_step) {
+NX_INLINE void nx_scatter_column(typename Move::T *__restrict__ to, const I *__restrict__ indices,
+                                 const typename Move::T *__restrict__ updates, nx_i64 n,
+                                 nx_i64 extent, nx_i64 to_step, nx_i64 index_step,
+                                 nx_i64 update_step) {
+#pragma unroll 4
   for (nx_i64 j = 0; j < n; j++) {
     const nx_i64 e = nx_element(indices[j * index_step], extent);
     if (!nx_in(e, extent)) continue;

@@ -15,7 +15,7 @@
 
 enum {
   THREADS = 256,
-  SHORT_COLUMN = 64,      /* updates of a column: sorting them is more launches than steps */
+  SHORT_COLUMN = 32,      /* updates of a column: a sort would take longer to start */
   MANY_COLUMNS = 1 << 17, /* as many threads as a large GPU runs at once, about */
   BLOCKS = 16,            /* for each multiprocessor, at most: they take what there is by turns */
   MOST_VALUES = 16 + 4 * NXI_SCATTER_RANK
