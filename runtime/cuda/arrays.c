@@ -28,12 +28,14 @@ static int64_t shared_bytes(nxi_arrays_kernel which, nx_dtype t) {
 void nxi_arrays_instance(nxi_arrays_kernel which, nx_dtype t, char entry[NXI_ARRAYS_ENTRY],
                          char text[NXI_ARRAYS_TEXT]) {
   bool wide = nxi_part_dtype(t) == NX_F64;
+  /* A matrix for each block: more registers for it are worth more than more blocks. */
+  bool roomy = which == NXI_ARRAYS_cholesky || which == NXI_ARRAYS_lu;
   snprintf(entry, NXI_ARRAYS_ENTRY, "nx_%s_%s", rows[which].name, nxi_dtypes[t].name);
   snprintf(text, NXI_ARRAYS_TEXT,
            "typedef %s R;\ntypedef %s T;\n"
-           "extern \"C\" __global__ void __launch_bounds__(%d) %s(%s) {\n%s  %s;\n}",
-           wide ? "double" : "float", nxi_is_complex(t) ? "nx_pair<R>" : "R", (int)THREADS, entry,
-           rows[which].arguments,
+           "extern \"C\" __global__ void __launch_bounds__(%d%s) %s(%s) {\n%s  %s;\n}",
+           wide ? "double" : "float", nxi_is_complex(t) ? "nx_pair<R>" : "R", (int)THREADS,
+           roomy ? ", 1" : "", entry, rows[which].arguments,
            rows[which].shared != 0 ? "  extern __shared__ __align__(64) nx_u8 nx_shared[];\n" : "",
            rows[which].call);
 }
