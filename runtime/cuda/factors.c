@@ -26,27 +26,28 @@ static bool takes(const nxi_gpu *g, const nxg_call *call) {
 enum { FACTORS, PIVOTS, TURNED };
 
 static nx_status prepare(nxi_gpu *g, const nxg_call *call, nxi_gpu_call_work *work, nxi_diag *d) {
-  static const int kernels[][9] = {
-      {NXI_ARRAYS_take, NXI_ARRAYS_cholesky, NXI_ARRAYS_lower, NXI_ARRAYS_adjoint, -1},
-      {NXI_ARRAYS_zero_pivots, NXI_ARRAYS_substitute, -1},
-      {NXI_ARRAYS_lu, NXI_ARRAYS_determinant, -1},
-      {NXI_ARRAYS_lu, NXI_ARRAYS_zero_pivots, NXI_ARRAYS_identity, NXI_ARRAYS_exchange_rows,
-       NXI_ARRAYS_substitute, NXI_ARRAYS_transpose, -1}};
   bool cholesky = call->op == NXG_cholesky, triangular = call->op == NXG_triangular_solve,
        determinant = call->op == NXG_det || call->op == NXG_slogdet;
   nxi_linalg *l = nxi_linalg_create(call);
   if (l == NULL) return nxi_oom(d);
   int64_t size = nxi_dtype_size(l->dtype);
+  bool own = nxi_linalg_is_own(l->n, l->count), solves = !cholesky && !triangular && !determinant,
+       turns = call->op == NXG_solve && l->k > 1 && !own;
   if (!triangular) nxi_linalg_piece(l, FACTORS, l->n * l->n, size);
   if (!triangular && !cholesky) nxi_linalg_piece(l, PIVOTS, l->n, 8);
-  if (call->op == NXG_solve && l->k > 1 && !nxi_linalg_is_own(l->n, l->count))
-    nxi_linalg_piece(l, TURNED, l->n * l->k, size);
-  return nxi_linalg_ready(g, l,
-                          kernels[cholesky      ? 0
-                                  : triangular  ? 1
-                                  : determinant ? 2
-                                                : 3],
-                          work, d);
+  if (turns) nxi_linalg_piece(l, TURNED, l->n * l->k, size);
+  NXI_LINALG_NEED(l, take, cholesky);
+  NXI_LINALG_NEED(l, lower, cholesky);
+  NXI_LINALG_NEED(l, cholesky, cholesky && own);
+  NXI_LINALG_NEED(l, adjoint, cholesky && call->attrs[0] != 0);
+  NXI_LINALG_NEED(l, lu, own && (solves || determinant));
+  NXI_LINALG_NEED(l, determinant, determinant);
+  NXI_LINALG_NEED(l, zero_pivots, solves || (triangular && call->attrs[2] == 0));
+  NXI_LINALG_NEED(l, identity, call->op == NXG_inv);
+  NXI_LINALG_NEED(l, exchange_rows, solves && own);
+  NXI_LINALG_NEED(l, substitute, triangular || (solves && own));
+  NXI_LINALG_NEED(l, transpose, turns);
+  return nxi_linalg_ready(g, l, work, d);
 }
 
 /* ---- cholesky */

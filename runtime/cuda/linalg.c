@@ -40,13 +40,12 @@ void nxi_linalg_release(void *state) {
   nxi_free(l);
 }
 
-nx_status nxi_linalg_ready(nxi_gpu *g, nxi_linalg *l, const int *kernels, nxi_gpu_call_work *work,
-                           nxi_diag *d) {
+nx_status nxi_linalg_ready(nxi_gpu *g, nxi_linalg *l, nxi_gpu_call_work *work, nxi_diag *d) {
   nx_status status = NX_OK;
-  for (int i = 0; kernels[i] >= 0 && status == NX_OK; i++) {
-    nxi_arrays_kernel which = (nxi_arrays_kernel)kernels[i];
+  for (int i = 0; i < NXI_ARRAYS_KERNELS && status == NX_OK; i++) {
+    nxi_arrays_kernel which = (nxi_arrays_kernel)i;
     nx_dtype t = nxi_arrays_of(which) == NXI_ARRAYS_OF_F32 ? NX_F32 : l->dtype;
-    status = nxi_arrays_get(g, which, t, &l->code[which], d);
+    if (l->needed[which]) status = nxi_arrays_get(g, which, t, &l->code[which], d);
   }
   if (status != NX_OK) {
     nxi_linalg_release(l);

@@ -16,6 +16,7 @@ typedef struct nxi_linalg {
   int64_t at[NXI_LINALG_PIECES], scratch_bytes;
   int64_t
       info; /* an int for each matrix by cuSOLVER, as many flags of our own, and one that nobody reads */
+  bool needed[NXI_ARRAYS_KERNELS];
   nxi_kernel *code[NXI_ARRAYS_KERNELS];
 } nxi_linalg;
 
@@ -26,9 +27,9 @@ bool nxi_linalg_is_own(int64_t most, int64_t count);
 nxi_linalg *nxi_linalg_create(const nxg_call *call);
 /* Of so many elements a matrix, each of so many bytes. */
 void nxi_linalg_piece(nxi_linalg *l, int piece, int64_t elements, int64_t bytes);
-/* kernels: ends with -1. On success work has it. */
-nx_status nxi_linalg_ready(nxi_gpu *g, nxi_linalg *l, const int *kernels, nxi_gpu_call_work *work,
-                           nxi_diag *d);
+/* With the kernels that are needed. On success work has it. */
+nx_status nxi_linalg_ready(nxi_gpu *g, nxi_linalg *l, nxi_gpu_call_work *work, nxi_diag *d);
+#define NXI_LINALG_NEED(l, which, condition) (l)->needed[NXI_ARRAYS_##which] |= (condition)
 void nxi_linalg_release(void *state);
 
 /* ---- a run. At the beginning of its scratch memory are an int for each matrix by cuSOLVER, as many flags of our own, and one that

@@ -40,12 +40,18 @@ static void widen(nxi_linalg_run *run, uint64_t result, int piece, int64_t n) {
 
 enum { VALUES, MATRIX, LEFT, RIGHT };
 
-static nx_status prepare_eigh(nxi_gpu *g, nxi_linalg *l, nxi_gpu_call_work *work, nxi_diag *d) {
-  static const int kernels[] = {NXI_ARRAYS_flag, NXI_ARRAYS_take, NXI_ARRAYS_adjoint,
-                                NXI_ARRAYS_to_double, -1};
+/* What take and widen do. */
+static void need_copies(nxi_linalg *l) {
+  NXI_LINALG_NEED(l, flag, true);
+  NXI_LINALG_NEED(l, take, true);
+  NXI_LINALG_NEED(l, to_double, l->part != NX_F64);
+}
+
+static void prepare_eigh(nxi_linalg *l, bool vectors) {
   nxi_linalg_piece(l, VALUES, l->n, 4);
   nxi_linalg_piece(l, MATRIX, l->n * l->n, nxi_dtype_size(l->dtype));
-  return nxi_linalg_ready(g, l, kernels, work, d);
+  need_copies(l);
+  NXI_LINALG_NEED(l, adjoint, vectors);
 }
 
 static nx_status run_eigh(nxi_linalg_run *run) {
@@ -65,15 +71,14 @@ static nx_status run_eigh(nxi_linalg_run *run) {
 
 /* ---- eig: of A itself, turned. Results are c128. */
 
-static nx_status prepare_eig(nxi_gpu *g, nxi_linalg *l, bool vectors, nxi_gpu_call_work *work,
-                             nxi_diag *d) {
-  static const int kernels[] = {NXI_ARRAYS_flag, NXI_ARRAYS_take, NXI_ARRAYS_transpose,
-                                NXI_ARRAYS_join, -1};
+static void prepare_eig(nxi_linalg *l, bool vectors) {
   int64_t size = nxi_dtype_size(l->dtype);
   nxi_linalg_piece(l, MATRIX, l->n * l->n, size);
   nxi_linalg_piece(l, LEFT, l->n * l->n, size);
   nxi_linalg_piece(l, RIGHT, vectors ? l->n * l->n : 1, size);
-  return nxi_linalg_ready(g, l, kernels, work, d);
+  need_copies(l);
+  NXI_LINALG_NEED(l, transpose, true);
+  NXI_LINALG_NEED(l, join, vectors && l->dtype == l->part);
 }
 
 static nx_status run_eig(nxi_linalg_run *run) {
@@ -101,20 +106,19 @@ static bool is_small(const nxi_linalg *l) {
   return l->count > 1 && l->m <= NXI_CUSOLVER_SMALL && l->n <= NXI_CUSOLVER_SMALL;
 }
 
-static nx_status prepare_svd(nxi_gpu *g, nxi_linalg *l, bool full, nxi_gpu_call_work *work,
-                             nxi_diag *d) {
-  static const int kernels[] = {
-      NXI_ARRAYS_flag,      NXI_ARRAYS_take, NXI_ARRAYS_adjoint,  NXI_ARRAYS_transpose,
-      NXI_ARRAYS_to_double, NXI_ARRAYS_part, NXI_ARRAYS_identity, -1};
+static void prepare_svd(nxi_linalg *l, bool full) {
   int64_t size = nxi_dtype_size(l->dtype), least = l->m < l->n ? l->m : l->n;
-  bool tall = l->m > l->n, apart = is_small(l) || tall;
-  if (least > 0) {
-    nxi_linalg_piece(l, VALUES, least, 4);
-    nxi_linalg_piece(l, MATRIX, l->m * l->n, size);
-    if (apart) nxi_linalg_piece(l, LEFT, is_small(l) || full ? l->m * l->m : l->m * l->n, size);
-    if (apart) nxi_linalg_piece(l, RIGHT, l->n * l->n, size);
-  }
-  return nxi_linalg_ready(g, l, kernels, work, d);
+  bool small = is_small(l), tall = l->m > l->n && !small;
+  NXI_LINALG_NEED(l, identity, least == 0);
+  if (least == 0) return;
+  nxi_linalg_piece(l, VALUES, least, 4);
+  nxi_linalg_piece(l, MATRIX, l->m * l->n, size);
+  if (small || tall) nxi_linalg_piece(l, LEFT, small || full ? l->m * l->m : l->m * l->n, size);
+  if (small || tall) nxi_linalg_piece(l, RIGHT, l->n * l->n, size);
+  need_copies(l);
+  NXI_LINALG_NEED(l, part, small);
+  NXI_LINALG_NEED(l, adjoint, small);
+  NXI_LINALG_NEED(l, transpose, tall);
 }
 
 static void identity(nxi_linalg_run *run, uint64_t to, int64_t rows, int64_t columns) {
@@ -181,17 +185,17 @@ static int64_t columns_of(const nxi_linalg *l, int64_t inner) {
   return l->n > inner ? l->n : inner;
 }
 
-static nx_status prepare_qr(nxi_gpu *g, nxi_linalg *l, int64_t inner, nxi_gpu_call_work *work,
-                            nxi_diag *d) {
-  static const int kernels[] = {NXI_ARRAYS_identity, NXI_ARRAYS_qr, NXI_ARRAYS_upper_rows, -1},
-                   of_library[] = {NXI_ARRAYS_identity, NXI_ARRAYS_transpose,
-                                   NXI_ARRAYS_upper_factor, -1};
+static void prepare_qr(nxi_linalg *l, int64_t inner) {
   int64_t size = nxi_dtype_size(l->dtype), least = l->m < l->n ? l->m : l->n;
-  if (least > 0) {
-    nxi_linalg_piece(l, TAU, least, size);
-    nxi_linalg_piece(l, MATRIX, l->m * columns_of(l, inner), size);
-  }
-  return nxi_linalg_ready(g, l, is_own_qr(l) ? kernels : of_library, work, d);
+  bool own = is_own_qr(l);
+  NXI_LINALG_NEED(l, identity, least == 0);
+  if (least == 0) return;
+  nxi_linalg_piece(l, TAU, least, size);
+  nxi_linalg_piece(l, MATRIX, l->m * columns_of(l, inner), size);
+  NXI_LINALG_NEED(l, qr, own);
+  NXI_LINALG_NEED(l, upper_rows, own);
+  NXI_LINALG_NEED(l, transpose, !own);
+  NXI_LINALG_NEED(l, upper_factor, !own);
 }
 
 static void own_qr(nxi_linalg_run *run, int64_t inner) {
@@ -232,11 +236,11 @@ static nx_status prepare(nxi_gpu *g, const nxg_call *call, nxi_gpu_call_work *wo
   nxi_linalg *l = nxi_linalg_create(call);
   const nxg_array *q = &call->results[0];
   if (l == NULL) return nxi_oom(d);
-  if (call->op == NXG_svd) return prepare_svd(g, l, call->attrs[0] != 0, work, d);
-  if (call->op == NXG_eig || call->op == NXG_eigvals)
-    return prepare_eig(g, l, call->op == NXG_eig, work, d);
-  if (call->op == NXG_qr) return prepare_qr(g, l, q->shape[q->rank - 1], work, d);
-  return prepare_eigh(g, l, work, d);
+  if (call->op == NXG_svd) prepare_svd(l, call->attrs[0] != 0);
+  else if (call->op == NXG_qr) prepare_qr(l, q->shape[q->rank - 1]);
+  else if (call->op == NXG_eig || call->op == NXG_eigvals) prepare_eig(l, call->op == NXG_eig);
+  else prepare_eigh(l, call->op == NXG_eigh);
+  return nxi_linalg_ready(g, l, work, d);
 }
 
 static nx_status run(nxi_gpu_call_run *r, nxi_diag *d) {
