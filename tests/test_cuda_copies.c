@@ -101,6 +101,30 @@ static void a_result_does_not_wait_for_later_work(void **state) {
   assert_true(early > 0);
 }
 
+static int32_t stop(void *user) {
+  ++*(int *)user;
+  return 1;
+}
+
+/* Who waits for a result may be asked to stop; the result comes to who asks again. */
+static void waiting_is_interrupted(void **state) {
+  (void)state;
+  float out[64];
+  int asked = 0;
+  nx_run_options o = {.size = sizeof o, .poll = stop, .user = &asked};
+  nx_tensor *x = ramp(64, 1), *y = x;
+  fake->delay = 5;
+  for (int i = 0; i < 60; i++) {
+    y = GOOD(nx_add(y, x));
+    OK(nx_realize(ctx, &y, 1, NULL));
+  }
+  FAILS(NX_INTERRUPTED, nx_read(y, out, sizeof out, &o));
+  assert_int_equal(asked, 1);
+  OK(nx_read(y, out, sizeof out, NULL));
+  fake->delay = 0;
+  for (int i = 0; i < 64; i++) assert_true(out[i] == (float)(61 * i));
+}
+
 /* What host code may write is taken anew by each run, in the order of the work. */
 static void mapped_memory_goes_up_each_time(void **state) {
   (void)state;
@@ -290,6 +314,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(copies_overlap_work),
       IN_SCOPE(a_result_does_not_wait_for_later_work),
+      IN_SCOPE(waiting_is_interrupted),
       IN_SCOPE(mapped_memory_goes_up_each_time),
       IN_SCOPE(elements_are_looked_at),
       IN_SCOPE(what_is_freed_is_left_alone),
