@@ -148,7 +148,8 @@ nx_status nxi_buffer_to_gpu(nx_context *c, nxi_buffer *b, nxi_gpu *g, bool conte
   nx_status status = claim(b, d);
   if (status) return status;
   status = take_room(c, b, g, &after, d);
-  if (!status && contents && (b->gpu_stale || host_may_write(b))) {
+  bool newer = b->gpu_stale || (host_may_write(b) && !b->host_stale);
+  if (!status && contents && newer) {
     set_stale(b, false, false); /* what the host writes meanwhile makes it stale again */
     status = nxi_gpu_upload(g, b->on_gpu, b->data, b->bytes, after, d);
     if (status) set_stale(b, false, true);

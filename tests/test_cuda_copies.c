@@ -196,6 +196,40 @@ static void what_is_freed_is_left_alone(void **state) {
     }
 }
 
+/* What the GPU has written to memory that is shown, and nobody has brought there yet, is not overwritten from there. */
+static void what_is_newer_stays(void **state) {
+  (void)state;
+  nxi_gpu *g = NULL;
+  nxi_buffer *b = NULL;
+  unsigned char pattern[64], is[64];
+  uint64_t at, from;
+  int asked = 0;
+  nxi_poll poll = {stop, &asked};
+  memset(pattern, 9, sizeof pattern);
+  assert_int_equal(nxi_device_gpu(ctx, CUDA, &g, NULL), NX_OK);
+  assert_int_equal(nxi_buffer_create(ctx, 64, &b, NULL), NX_OK);
+  memset(b->data, 1, 64);
+  b->pinner = (nxi_storage *)&asked; /* only whether there is one is looked at */
+  assert_int_equal(nxi_buffer_to_gpu(ctx, b, g, true, &at, NULL), NX_OK);
+  assert_int_equal(nxi_gpu_alloc(g, 64, &from, NULL), NX_OK);
+  assert_int_equal(nxi_gpu_upload(g, from, pattern, 64, NXI_GPU_NOW, NULL), NX_OK);
+  fake->delay = 5;
+  for (int i = 0; i < 60; i++) assert_int_equal(nxi_gpu_copy(g, at, from, 64, NULL), NX_OK);
+  nx_status status = nxi_buffer_on_gpu_written(ctx, b, nxi_gpu_mark(g), &poll, NULL);
+  assert_int_equal(status, NX_INTERRUPTED);
+  fake->delay = 0;
+  nxi_buffer_gpu_done(b, NXI_GPU_NOW);
+  assert_int_equal(nxi_buffer_to_gpu(ctx, b, g, true, &at, NULL), NX_OK);
+  assert_int_equal(nxi_gpu_download(g, is, at, 64, NXI_GPU_NOW, NULL, NULL), NX_OK);
+  assert_memory_equal(is, pattern, 64);
+  nxi_buffer_gpu_done(b, NXI_GPU_NOW);
+  nxi_gpu_free(g, from, 64);
+  b->pinner = NULL;
+  nxi_record_lock(ctx);
+  nxi_buffer_unref(ctx, b);
+  nxi_record_unlock(ctx);
+}
+
 /* Memory that a run has the address of is not given out when another GPU takes the buffer. */
 static void a_buffer_leaves_while_it_is_read(void **state) {
   (void)state;
@@ -318,6 +352,7 @@ int main(void) {
       IN_SCOPE(mapped_memory_goes_up_each_time),
       IN_SCOPE(elements_are_looked_at),
       IN_SCOPE(what_is_freed_is_left_alone),
+      IN_SCOPE(what_is_newer_stays),
       IN_SCOPE(a_buffer_leaves_while_it_is_read),
       IN_SCOPE(two_at_once),
       IN_SCOPE(every_call_fails),
