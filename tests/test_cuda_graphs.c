@@ -3,6 +3,8 @@
  * steps that are started one by one. Each operation is a kernel of its own here. */
 #include "fake_device.h"
 
+#include <pthread.h>
+
 #include "runtime/cuda/state.h"
 #include "runtime/place.h"
 
@@ -140,6 +142,49 @@ static void others_keep_their_memory(void **state) {
   nx_function_release(f);
 }
 
+/* Threads that run one plan at the same time: whoever finds its graphs taken starts the steps. */
+typedef struct caller {
+  nx_function *f;
+  nx_tensor *x;
+  const float *wanted;
+  bool good;
+} caller;
+
+static void *call_often(void *given) {
+  caller *c = given;
+  float *bits = malloc(2 * N * sizeof *bits);
+  c->good = bits != NULL;
+  for (int i = 0; i < 20 && c->good; i++) {
+    nx_tensor *out[2] = {NULL, NULL};
+    nx_status status = nx_function_call(c->f, &c->x, out, NULL);
+    for (int k = 0; k < 2 && status == NX_OK; k++)
+      status = nx_read(out[k], bits + k * N, N * sizeof *bits, NULL);
+    for (int k = 0; k < 2; k++) nx_tensor_release(out[k]);
+    c->good = status == NX_OK && memcmp(bits, c->wanted, 2 * N * sizeof *bits) == 0;
+  }
+  free(bits);
+  return NULL;
+}
+
+static void threads_share_a_plan(void **state) {
+  static float wanted[3][2 * N];
+  pthread_t threads[3];
+  caller callers[3];
+  (void)state;
+  nx_function *f = parse(chain);
+  for (int i = 0; i < 3; i++) {
+    callers[i] = (caller){.f = f, .x = square(0.3 * i), .wanted = wanted[i]};
+    call(f, callers[i].x, wanted[i]);
+  }
+  fake->delay = 11;
+  for (int i = 0; i < 3; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, call_often, &callers[i]), 0);
+  for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+  fake->delay = 0;
+  for (int i = 0; i < 3; i++) assert_true(callers[i].good);
+  nx_function_release(f);
+}
+
 static void what_waits_has_none(void **state) {
   (void)state;
   nx_function *f = parse(checked);
@@ -229,8 +274,8 @@ static void every_call_fails(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(the_second_time_makes_one), IN_SCOPE(other_addresses),
-      IN_SCOPE(others_keep_their_memory),  IN_SCOPE(what_waits_has_none),
-      IN_SCOPE(every_call_fails),
+      IN_SCOPE(others_keep_their_memory),  IN_SCOPE(threads_share_a_plan),
+      IN_SCOPE(what_waits_has_none),       IN_SCOPE(every_call_fails),
   };
   return cmocka_run_group_tests(tests, open_fake, close_fake);
 }
