@@ -89,10 +89,12 @@ static bool choose(gpu_product *p) {
   proposal all[PROPOSED];
   void *preference = NULL;
   size_t most = WORKSPACE;
+  uint32_t whole = 2; /* partial sums keep their bits, as they do in nx */
   int found = 0;
   double best = -1;
   if (lt.preference_create(&preference) != 0) return false;
   bool good = lt.preference_set(preference, 1, &most, sizeof most) == 0 && /* workspace */
+              lt.preference_set(preference, 3, &whole, sizeof whole) == 0 &&
               lt.heuristic(p->handle, p->desc, p->layout, p->layout, p->layout, p->layout,
                            preference, PROPOSED, all, &found) == 0;
   lt.preference_destroy(preference);
