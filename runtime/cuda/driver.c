@@ -8,11 +8,12 @@
 #include "config.h"
 
 static nxi_cuda table;
+static int version;
 static char missing[NXU_SENTENCE];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void start(void) {
-  int version = 0, result = table.init(0);
+  int result = table.init(0);
   const char *text = "it gives no reason";
   if (result != 0) {
     table.error_text(result, &text);
@@ -44,3 +45,5 @@ const nxi_cuda *nxi_cuda_get(const char **why) {
   *why = missing;
   return NULL;
 }
+
+int nxi_cuda_version(void) { return version; }

@@ -1,9 +1,23 @@
 /* SPDX-License-Identifier: ISC */
 #include "maker.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 #include "codegen_cuda/codegen_cuda.h"
+#include "driver.h"
+
+/* A cubin depends on the compiler alone; of another driver it is made anew all the same. */
+static char environment_text[80];
+static void write_environment(void) {
+  snprintf(environment_text, sizeof environment_text, "%s, driver %d", nxu_environment(),
+           nxi_cuda_version());
+}
+static const char *environment(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, write_environment);
+  return environment_text;
+}
 
 static nx_status compile(void *user, const nxk_kernel *bound, const char *isa, void **object,
                          size_t *size, char entry[72], nxi_kernel_info *info, nxi_diag *d) {
@@ -45,4 +59,4 @@ static size_t bytes(const void *code) {
   return 64 << 10; /* the driver does not say; kernels are of this order */
 }
 
-const nxi_code_maker nxi_gpu_maker = {nxu_environment, compile, compile_text, load, unload, bytes};
+const nxi_code_maker nxi_gpu_maker = {environment, compile, compile_text, load, unload, bytes};
