@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: ISC */
 /* NVIDIA's compiler takes every instance of codegen_cuda/arrays.cuh, and keeps their values in registers: what a division that is
- * called needs is all that is in memory. */
+ * called needs is all that is in memory. And its libraries have what is used of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "codegen_cuda/codegen_cuda.h"
 #include "runtime/cuda/arrays.h"
+#include "runtime/cuda/cufft.h"
+#include "runtime/cuda/cusolver.h"
 
 static void measure(nxi_arrays_kernel which, nx_dtype t) {
   char entry[NXI_ARRAYS_ENTRY], instance[NXI_ARRAYS_TEXT];
@@ -40,7 +43,21 @@ static void every_instance_compiles(void **state) {
   }
 }
 
+/* Where NVIDIA's libraries are they have all that is used of them. */
+static void libraries_have_their_symbols(void **state) {
+  const char *const missing[] = {nxi_cufft_missing(), nxi_cusolver_missing()};
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    if (missing[i] == NULL) continue;
+    if (strstr(missing[i], "was not found") == NULL) fail_msg("%s", missing[i]);
+    fprintf(stderr, "not tried: %s\n", missing[i]);
+  }
+  if (missing[1] == NULL && !nxi_cusolver_has_eig())
+    fprintf(stderr, "not tried: cuSOLVER of CUDA 12.6\n");
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_instance_compiles)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_instance_compiles),
+                                     cmocka_unit_test(libraries_have_their_symbols)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
