@@ -35,6 +35,8 @@ const char *nxu_type(nx_dtype t);
 /* ---- nvrtc.c */
 /* NULL if code can be compiled here, else the reason. NX_NVRTC in the environment: the library's file. Static. */
 const char *nxu_unavailable(void);
+/* The same for an architecture such as "sm_90", which the compiler may be too new for, or too old. */
+const char *nxu_unavailable_for(const char *arch);
 /* "NVRTC 13.0", for keys of caches. Static. */
 const char *nxu_environment(void);
 /* The code of a whole text (prelude and kernels) for an architecture such as "sm_90", nxi_malloc'd. Thread-safe. */

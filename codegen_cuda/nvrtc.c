@@ -18,6 +18,18 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char missing[NXU_SENTENCE], version[32];
 /* Whether it knows --minimal, from 12.4 on: no textures, no calls of the CUDA runtime, and so less to read. */
 static bool minimal;
+/* The kinds of GPUs that it makes code for, 90 for sm_90. */
+enum { MOST_KINDS = 64 };
+static int kinds[MOST_KINDS], n_kinds;
+static char no_kind[NXU_SENTENCE];
+
+static void find_kinds(void) {
+  int n = 0;
+  if (nvrtc.nvrtcGetNumSupportedArchs(&n) != 0 || n > MOST_KINDS) return;
+  if (nvrtc.nvrtcGetSupportedArchs(kinds) == 0) n_kinds = n;
+  snprintf(no_kind, sizeof no_kind, "%s makes no code for this kind of GPU; another version may",
+           version);
+}
 
 static void load(void) {
   static const char *const files[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
@@ -33,11 +45,21 @@ static void load(void) {
     return;
   snprintf(version, sizeof version, "NVRTC %d.%d", major, minor);
   minimal = major > 12 || (major == 12 && minor >= 4);
+  find_kinds();
 }
 
 const char *nxu_unavailable(void) {
   pthread_once(&once, load);
   return missing[0] != 0 ? missing : NULL;
+}
+
+const char *nxu_unavailable_for(const char *arch) {
+  int kind = 0;
+  const char *why = nxu_unavailable();
+  if (why != NULL || n_kinds == 0 || sscanf(arch, "sm_%d", &kind) != 1) return why;
+  for (int i = 0; i < n_kinds; i++)
+    if (kinds[i] == kind) return NULL;
+  return no_kind;
 }
 
 const char *nxu_environment(void) {

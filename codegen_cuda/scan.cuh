@@ -2,11 +2,11 @@
 /* Scans of few long lines in one reading, in the order of docs/numerics.md: blocks of 1024 elements are folded each by one
  * thread, and what is before a block is what was before the one in front of it, folded with that one's last value.
  *
- * A block of threads has a tile of 8 blocks in shared memory. Tiles are numbered by a ticket, so that those before one are under
+ * A block of threads has a tile of 7 blocks in shared memory, of which some GPUs have no more than 64 KiB. Tiles are numbered by a ticket, so that those before one are under
  * way already. Each shows first what its blocks add up to, later what is before the tile after it; a tile looks back (decoupled
  * look-back) to the nearest one that has shown the latter and folds the former of those between, in their order: so that it is the
  * same whoever was how quick. Where the order of additions makes no difference (EXACT) a tile's blocks are folded first. */
-enum { NX_SCAN_BLOCK = 1024, NX_SCAN_BLOCKS = 8, NX_SCAN_TILE = 8192, NX_SCAN_THREADS = 256 };
+enum { NX_SCAN_BLOCK = 1024, NX_SCAN_BLOCKS = 7, NX_SCAN_TILE = 7168, NX_SCAN_THREADS = 256 };
 enum { NX_SCAN_TOTALS = 1, NX_SCAN_ALL = 2 }; /* what a tile has shown */
 
 enum { NX_SCAN_SUM, NX_SCAN_PROD, NX_SCAN_MAX, NX_SCAN_MIN };
@@ -101,7 +101,7 @@ NX_INLINE void nx_scan_tile(const T *from, T *to, nx_i64 length, nx_u32 line_til
   const int blocks = (n + NX_SCAN_BLOCK - 1) / NX_SCAN_BLOCK;
   from += line * length + begin;
   to += line * length + begin;
-#pragma unroll 8
+#pragma unroll 7
   for (int i = threadIdx.x; i < n; i += NX_SCAN_THREADS)
     values[i / NX_SCAN_BLOCK * row + i % NX_SCAN_BLOCK] = from[i];
   __syncthreads();

@@ -65,7 +65,7 @@ static const char *reason(nx_device device) {
   nxi_gpu_info info;
   if (device < NXI_DEVICE_CUDA) return NULL;
   if (!nxi_gpu_describe(device - NXI_DEVICE_CUDA, &info, &why)) return why;
-  return nxu_unavailable();
+  return nxu_unavailable_for(info.arch);
 }
 
 static const char *name_of(nx_device device) {

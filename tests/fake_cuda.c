@@ -75,10 +75,16 @@ EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device) {
   *bytes = (size_t)1 << 33;
   return 0;
 }
+static int most_shared(void) { return fake.most_shared != 0 ? (int)fake.most_shared : 227 << 10; }
 EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device) {
+  const char *kind = getenv("NXT_KIND");
+  int number = kind != NULL ? atoi(kind) : 90;
   (void)device;
   CALL;
-  *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 97 ? 227 << 10 : 4;
+  *value = attribute == 75   ? number / 10
+           : attribute == 76 ? number % 10
+           : attribute == 97 ? most_shared()
+                             : 4;
   return 0;
 }
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device) {
@@ -281,7 +287,7 @@ EXPORT int cuModuleGetFunction(void **out, void *given, const char *name) {
 EXPORT int cuFuncSetAttribute(void *f, int attribute, int value) {
   (void)f;
   INSIDE;
-  return attribute == 8 && value <= 227 << 10 ? 0 : 1;
+  return attribute == 8 && value <= most_shared() ? 0 : 1;
 }
 
 typedef struct launch {
@@ -328,6 +334,14 @@ typedef struct program {
 EXPORT int nvrtcVersion(int *major, int *minor) {
   *major = 13;
   *minor = 0;
+  return 0;
+}
+EXPORT int nvrtcGetNumSupportedArchs(int *n) {
+  *n = 4;
+  return 0;
+}
+EXPORT int nvrtcGetSupportedArchs(int *numbers) {
+  memcpy(numbers, (const int[]){75, 80, 90, 100}, 4 * sizeof *numbers);
   return 0;
 }
 EXPORT const char *nvrtcGetErrorString(int result) { return result ? "made to fail" : "success"; }

@@ -8,7 +8,8 @@
  *
  * In the environment: NXT_PAPER_KEEP=DIRECTORY keeps texts and what was made of them there, for the processes that come later, empty it
  * when cuda_host.h or fake_cuda.c change;
- * NXT_DELAY is `delay` to begin with; NXT_VERSION is the driver's (13000). */
+ * NXT_DELAY is `delay` to begin with; NXT_VERSION is the driver's (13000); NXT_KIND is
+ * that of the GPUs (90), of which the compiler knows 75, 80, 90 and 100. */
 #ifndef NXT_FAKE_CUDA_H
 #define NXT_FAKE_CUDA_H
 
@@ -29,9 +30,10 @@ typedef struct nxt_fake {
   int64_t graph_launches, host_waits;    /* host_waits: calls that wait for work */
   uint64_t delay;                        /* not 0: what chance begins with */
   int idle;                              /* launches do nothing: time without them */
-  int64_t fault_at; /* that kernel breaks its GPU for good, counted like launches; 0: none */
-  int fail_breaks;  /* what is made to fail is because the GPU breaks then */
-  unsigned broken;  /* GPUs that are, a bit each */
+  int64_t fault_at;    /* that kernel breaks its GPU for good, counted like launches; 0: none */
+  int fail_breaks;     /* what is made to fail is because the GPU breaks then */
+  int64_t most_shared; /* memory of a block; 0: 227 KiB */
+  unsigned broken;     /* GPUs that are, a bit each */
   void (*seen)(const char *source); /* or NULL: gets what is compiled, of which no code is made */
 } nxt_fake;
 

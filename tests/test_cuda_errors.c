@@ -174,7 +174,7 @@ static void a_child_keeps_what_the_host_has(void **state) {
   EXPECT(there, 0, 3, 6);
 }
 
-/* ---- an old driver: it is loaded once, so this is a process of its own */
+/* ---- an old driver, an old GPU: they are loaded once, so these are processes of their own */
 
 static const char *self;
 
@@ -186,16 +186,29 @@ static int show_old(void) {
   return x != NULL || close_fake(NULL);
 }
 
-static void an_old_driver(void **state) {
-  (void)state;
+static void expect_old(const char *variable, const char *wanted) {
   char command[400], said[300];
-  snprintf(command, sizeof command, "NXT_VERSION=11080 '%s' old", self);
+  snprintf(command, sizeof command, "%s '%s' old", variable, self);
   FILE *f = popen(command, "r");
   assert_non_null(f);
   assert_non_null(fgets(said, sizeof said, f));
   assert_int_equal(pclose(f), 0);
-  assert_string_equal(said, "0 the CUDA driver is for CUDA 11.8, and 12.0 is needed at least; "
-                            "NX_DEVICE_UNAVAILABLE\n");
+  assert_string_equal(said, wanted);
+}
+
+static void an_old_driver(void **state) {
+  (void)state;
+  expect_old("NXT_VERSION=11080",
+             "0 the CUDA driver is for CUDA 11.8, and 12.0 is needed at least; "
+             "NX_DEVICE_UNAVAILABLE\n");
+}
+
+static void a_gpu_that_the_compiler_does_not_know(void **state) {
+  (void)state;
+  expect_old("NXT_KIND=61",
+             "0 the GPU is older than compute capability 7.0; NX_DEVICE_UNAVAILABLE\n");
+  expect_old("NXT_KIND=70", "0 NVRTC 13.0 makes no code for this kind of GPU; another version "
+                            "may; NX_DEVICE_UNAVAILABLE\n");
 }
 
 int main(int argc, char **argv) {
@@ -208,6 +221,7 @@ int main(int argc, char **argv) {
       IN_SCOPE(what_is_kept_makes_room),
       IN_SCOPE(classes_are_close),
       IN_SCOPE(an_old_driver),
+      IN_SCOPE(a_gpu_that_the_compiler_does_not_know),
       IN_SCOPE(a_child_keeps_what_the_host_has),
   };
   return cmocka_run_group_tests(tests, open_fake, close_fake);

@@ -7,7 +7,7 @@
 #include "own_code.h"
 
 /* Of scan.cuh. */
-enum { TILE = 8192, BLOCKS = 8, BLOCK = 1024, THREADS = 256 };
+enum { TILE = 7168, BLOCKS = 7, BLOCK = 1024, THREADS = 256 };
 enum { RESIDENT = 8 }; /* blocks that a multiprocessor has at once, at most */
 
 /* What is in the scratch memory: a ticket, states of tiles, totals of their blocks, what is up to their ends. */
