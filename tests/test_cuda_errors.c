@@ -101,6 +101,34 @@ static void it_has_no_memory(void **state) {
   EXPECT(part(kept, 0, 2, 1), 0, 2);
 }
 
+/* Who needs memory that is not asked of us finds what was kept given back. */
+static void others_find_memory(void **state) {
+  (void)state;
+  static const struct {
+    const char *call;
+    int result;
+  } all[] = {{"cuModuleLoadData", 2}, {"cuModuleGetFunction", 2}, {"cublasLtCreate", 3}};
+  nx_context *own = ctx;
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    OK(nx_context_create(NULL, &ctx));
+    nx_scope *scope = nx_scope_begin(ctx);
+    nx_tensor *x =
+        GOOD(nx_to_device(GOOD(nx_arange(ctx, 0, NX_F32, NX_NUMBER(0), NX_NUMBER(1), 4096)), CUDA));
+    nx_tensor *a = GOOD(nx_reshape(x, NX_SHAPE(64, 64))), *b = GOOD(nx_matmul(a, a));
+    if (i < 2) b = GOOD(nx_add(a, a));
+    snprintf(fake->only, sizeof fake->only, "%s", all[i].call);
+    fake->fail_at = fake->calls + 1;
+    fake->fail_with = all[i].result;
+    OK(nx_realize(ctx, &b, 1, NULL));
+    assert_string_equal(fake->failed, all[i].call);
+    fake->only[0] = 0;
+    fake->fail_at = 0;
+    nx_scope_end(scope);
+    nx_context_release(ctx);
+  }
+  ctx = own;
+}
+
 /* Memory of other sizes that is only kept is given back where it is in the way. */
 static void what_is_kept_makes_room(void **state) {
   (void)state;
@@ -218,6 +246,7 @@ int main(int argc, char **argv) {
       IN_SCOPE(it_breaks_under_way),
       IN_SCOPE(a_library_notices),
       IN_SCOPE(it_has_no_memory),
+      IN_SCOPE(others_find_memory),
       IN_SCOPE(what_is_kept_makes_room),
       IN_SCOPE(classes_are_close),
       IN_SCOPE(an_old_driver),

@@ -31,6 +31,8 @@ enum {
   PREFERENCE_REDUCTIONS = 3,
   PREFERENCE_ALIGNMENT_A = 5, /* and of B, C and D */
   REDUCE_IN_COMPUTE_TYPE = 2,
+  NOT_STARTED = 1,
+  NO_MEMORY = 3,
   INVALID_VALUE = 7,
   ARCHITECTURE_MISMATCH = 8,
   NOT_SUPPORTED = 15
@@ -281,6 +283,7 @@ typedef struct call {
 } call;
 
 static nx_status failed(int result, nxi_diag *d) {
+  if (result == NO_MEMORY) return nxi_oom(d);
   return nxi_fail(d, NX_INTERNAL, "matmul", "cuBLASLt fails with status %d", result);
 }
 
@@ -322,13 +325,18 @@ static nx_status run(nxi_gpu *g, blas *b, const nxi_gpu_product *p, const uint64
   return result == 0 ? NX_OK : failed(result, d);
 }
 
-static nx_status start(nxi_gpu_shelf *shelf, nxi_diag *d) {
+static nx_status start(nxi_gpu *g, nxi_gpu_shelf *shelf, nxi_diag *d) {
   if (shelf->state != NULL) return NX_OK;
   blas *b = nxi_calloc(1, sizeof *b);
   if (b == NULL) return nxi_oom(d);
   int result = cublas.create(&b->handle);
+  if (result == NO_MEMORY || result == NOT_STARTED) { /* what it says without memory */
+    nxi_gpu_free_all_kept(g);
+    result = cublas.create(&b->handle);
+  }
   if (result != 0) {
     nxi_free(b);
+    if (result == NO_MEMORY) return nxi_oom(d);
     return nxi_fail(d, NX_INTERNAL, "matmul", "cuBLASLt does not start: status %d", result);
   }
   shelf->state = b;
@@ -342,7 +350,7 @@ nx_status nxi_gpu_matmul(nxi_gpu *g, const nxi_gpu_product *p, const uint64_t at
   nx_status status = nxi_gpu_enter(g, d);
   if (status != NX_OK) return status;
   nxi_gpu_shelf *shelf = nxi_gpu_shelf_lock(g, NXI_GPU_BLAS);
-  status = start(shelf, d);
+  status = start(g, shelf, d);
   if (status == NX_OK) status = run(g, shelf->state, p, at, d);
   nxi_gpu_shelf_unlock(shelf);
   nxi_gpu_leave(g);

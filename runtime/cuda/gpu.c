@@ -234,6 +234,10 @@ static int load_function(nxi_gpu_code *c, const void *cubin, const char *entry) 
   result = cuda->module_function(&c->function, c->module, entry);
   if (result == 0 && c->shared_bytes > 48 << 10)
     result = cuda->function_attribute(c->function, FUNCTION_SHARED, (int)c->shared_bytes);
+  if (result != 0) {
+    cuda->module_unload(c->module);
+    c->module = NULL;
+  }
   return result;
 }
 
@@ -249,7 +253,10 @@ nx_status nxi_gpu_load(nxi_gpu *g, const void *cubin, const char *entry, int64_t
     return status;
   }
   int result = load_function(c, cubin, entry);
-  if (result != 0 && c->module != NULL) g->cuda->module_unload(c->module);
+  if (result == NXI_CUDA_NO_MEMORY) {
+    nxi_gpu_free_all_kept(g);
+    result = load_function(c, cubin, entry);
+  }
   nxi_gpu_leave(g);
   if (result == 0) {
     *out = c;
