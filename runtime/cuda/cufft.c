@@ -161,7 +161,7 @@ static nx_status run(nxi_gpu *g, plans *p, const nxi_cufft_shape *s, bool invers
   plan *found = NULL;
   uint64_t work = 0;
   nx_status status = find(g, p, s, &found, d);
-  if (status != NX_OK) return status;
+  if (status != NX_OK || found == NULL) return status;
   int64_t bytes = (int64_t)found->work_bytes;
   found->used = ++p->runs;
   if (bytes > 0) status = nxi_gpu_alloc(g, bytes, &work, d);
