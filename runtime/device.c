@@ -120,8 +120,18 @@ void nxi_device_options(const nx_context *c, int32_t device, nxp_options *out) {
   pthread_mutex_unlock(&all->lock);
 }
 
+/* What is open need not be asked of the driver again, which takes longer than recording an operation does. */
+static bool is_open(nx_context *c, nx_device device) {
+  if (device < NXI_DEVICE_CUDA || device >= NXI_DEVICE_CUDA + NXI_MOST_GPUS) return false;
+  pthread_mutex_lock(&c->devices->lock);
+  bool open = c->devices->gpus[device - NXI_DEVICE_CUDA].gpu != NULL;
+  pthread_mutex_unlock(&c->devices->lock);
+  return open;
+}
+
 bool nxi_device_usable(nx_context *c, const char *op, nx_device device, nxi_diag *d) {
   nxi_gpu *gpu;
+  if (is_open(c, device)) return true;
   if (device < 0 || device >= nx_device_count(c)) {
     nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: there is no device %d", op, device);
     return false;

@@ -52,6 +52,19 @@ static void values_are_computed_there(void **state) {
   EXPECT(nx_associative_scan(ramp(4, 1), NX_SCAN_SUM, 0), 0, 1, 3, 6);
 }
 
+/* The driver is not asked about a device that is open. */
+static void recording_asks_nobody(void **state) {
+  (void)state;
+  nx_tensor *x = ramp(3, 1);
+  snprintf(fake->only, sizeof fake->only, "cuDeviceGet");
+  const int64_t calls = fake->calls;
+  nx_tensor *y = GOOD(nx_full(ctx, CUDA, NX_F32, NX_SHAPE(3), NX_NUMBER(2)));
+  const int64_t asked = fake->calls - calls;
+  fake->only[0] = 0;
+  assert_true(asked <= 1); /* how many there are */
+  EXPECT(nx_mul(x, y), 0, 2, 4);
+}
+
 static void values_come_and_go(void **state) {
   (void)state;
   float host[4] = {1, 2, 3, 4};
@@ -271,10 +284,11 @@ int main(int argc, char **argv) {
   if (argc > 1 && strcmp(argv[1], "refused") == 0) return show_refusal();
   const struct CMUnitTest tests[] = {
       IN_SCOPE(devices_are_described), IN_SCOPE(values_are_computed_there),
-      IN_SCOPE(values_come_and_go),    IN_SCOPE(assigns_and_mappings),
-      IN_SCOPE(indices_are_checked),   IN_SCOPE(host_functions),
-      IN_SCOPE(every_call_fails),      IN_SCOPE(memory_is_limited),
-      IN_SCOPE(a_child_has_no_gpu),    IN_SCOPE(a_source_is_refused),
+      IN_SCOPE(recording_asks_nobody), IN_SCOPE(values_come_and_go),
+      IN_SCOPE(assigns_and_mappings),  IN_SCOPE(indices_are_checked),
+      IN_SCOPE(host_functions),        IN_SCOPE(every_call_fails),
+      IN_SCOPE(memory_is_limited),     IN_SCOPE(a_child_has_no_gpu),
+      IN_SCOPE(a_source_is_refused),
   };
   return cmocka_run_group_tests(tests, open_fake, close_fake);
 }
