@@ -13,8 +13,15 @@ typedef struct gpu_lab {
   int64_t shrink;          /* rows are as many times smaller; to try the program */
 } gpu_lab;
 
-/* A way of nx: what its state does on the device of the lab. */
 void gpu_wait(const gpu_lab *lab);
+/* A way of nx: a captured function and its operands. */
+typedef struct gpu_job {
+  const gpu_lab *lab;
+  nx_tensor *x[3];
+  nx_function *function;
+} gpu_job;
+void gpu_job_run(void *job);
+void gpu_job_wait(void *job);
 
 /* ---- limits: the bytes of a row, moved by the driver's copy or by a kernel that does nothing else; or only read */
 typedef enum gpu_traffic_kind {

@@ -11,6 +11,14 @@
 
 void gpu_wait(const gpu_lab *lab) { bench_check(nx_wait(lab->lab.context, lab->lab.device)); }
 
+void gpu_job_run(void *job) {
+  gpu_job *j = job;
+  nx_tensor *out = NULL;
+  bench_check(nx_function_call(j->function, j->x, &out, NULL));
+  nx_tensor_release(out);
+}
+void gpu_job_wait(void *job) { gpu_wait(((const gpu_job *)job)->lab); }
+
 /* ---- peers */
 
 static void wait_for_peer(void *peer) { bench_peer_wait(peer); }

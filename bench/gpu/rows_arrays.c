@@ -100,21 +100,7 @@ static const workload workloads[] = {
     {"fft 64x2^20", "fft", transform, NX_F32, 2, 2, {64, 1 << 20}, 0, false, 0},
 };
 
-typedef struct job {
-  const gpu_lab *lab;
-  nx_tensor *x[3];
-  nx_function *function;
-} job;
-
-static void run_job(void *state) {
-  job *j = state;
-  nx_tensor *out = NULL;
-  bench_check(nx_function_call(j->function, j->x, &out, NULL));
-  nx_tensor_release(out);
-}
-static void wait_job(void *state) { gpu_wait(((const job *)state)->lab); }
-
-static void capture(job *j, const workload *w, const int64_t *shape, bench_row *row) {
+static void capture(gpu_job *j, const workload *w, const int64_t *shape, bench_row *row) {
   const bench_lab *lab = &j->lab->lab;
   nx_report report = {.size = sizeof report};
   const nx_run_options reported = {.size = sizeof reported, .report = &report};
@@ -135,7 +121,7 @@ static void capture(job *j, const workload *w, const int64_t *shape, bench_row *
 
 static void run_workload(gpu_lab *lab, const workload *w) {
   char peer[200] = "";
-  job j = {.lab = lab};
+  gpu_job j = {.lab = lab};
   bench_row row = {.name = w->name, .dtype = nx_dtype_name(w->dtype), .threads = 1};
   int64_t shape[2] = {w->shape[0] / lab->shrink, w->shape[1]}, n = shape[0];
   if (shape[0] < 1) shape[0] = 1;
@@ -147,7 +133,7 @@ static void run_workload(gpu_lab *lab, const workload *w) {
   capture(&j, w, shape, &row);
   double bytes = (double)n * w->moved * (double)nxi_dtype_size(w->dtype);
   gpu_traffic limits[2];
-  bench_way ways[5] = {{.run = run_job, .state = &j, .wait = wait_job}};
+  bench_way ways[5] = {{.run = gpu_job_run, .state = &j, .wait = gpu_job_wait}};
   size_t n_ways = 1;
   int n_limits = w->moved == 0 ? 0 : w->reads ? 1 : 2;
   for (int i = 0; i < n_limits; i++) {

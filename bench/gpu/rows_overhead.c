@@ -7,39 +7,25 @@
 
 enum { STEPS = 100, ELEMENTS = 1024, KERNELS = 15 };
 
-typedef struct chain {
-  const gpu_lab *lab;
-  nx_tensor *x;
-  nx_function *function;
-} chain;
-
-static void run_chain(void *state) {
-  chain *c = state;
-  nx_tensor *out = NULL;
-  bench_check(nx_function_call(c->function, &c->x, &out, NULL));
-  nx_tensor_release(out);
-}
-static void wait_chain(void *state) { gpu_wait(((const chain *)state)->lab); }
-
 /* Scans of what another has scanned: each is a kernel. */
 static void launches(gpu_lab *lab) {
   const char *name = "100 dependent scans of 1024";
   int64_t n = ELEMENTS;
-  chain c = {.lab = lab};
+  gpu_job c = {.lab = lab};
   const bench_lab *own = &lab->lab;
   nx_report report = {.size = sizeof report};
   const nx_run_options reported = {.size = sizeof reported, .report = &report};
   if (!bench_wanted(&lab->lab.out, name)) return;
-  c.x = bench_random(own, NX_F32, 1, &n, 1, 2);
+  c.x[0] = bench_random(own, NX_F32, 1, &n, 1, 2);
   nx_scope *scope = nx_scope_begin(own->context);
   nx_tensor *in = nx_placeholder(own->context, own->device, NX_F32, 1, &n), *y = in;
   for (int i = 0; i < STEPS; i++) y = nx_associative_scan(y, i & 1 ? NX_SCAN_MAX : NX_SCAN_SUM, 0);
   bench_check(nx_function_create(own->context, &in, 1, &y, 1, NULL, &c.function));
   nx_scope_end(scope);
   y = NULL;
-  bench_check(nx_function_call(c.function, &c.x, &y, &reported));
+  bench_check(nx_function_call(c.function, c.x, &y, &reported));
   nx_tensor_release(y);
-  bench_way ways[3] = {{.run = run_chain, .state = &c, .wait = wait_chain}};
+  bench_way ways[3] = {{.run = gpu_job_run, .state = &c, .wait = gpu_job_wait}};
   size_t n_ways = 1;
   gpu_peers peers = gpu_add_peers(lab, "scans f32 1 1024 100", ways, &n_ways);
   bench_interleave(ways, n_ways, own->rounds, 5e-3);
@@ -53,7 +39,7 @@ static void launches(gpu_lab *lab) {
   gpu_report_peers(&peers, ways, &row);
   bench_print(&lab->lab.out, &row);
   nx_function_release(c.function);
-  nx_tensor_release(c.x);
+  nx_tensor_release(c.x[0]);
 }
 
 static int compare(const void *a, const void *b) {

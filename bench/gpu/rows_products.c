@@ -4,20 +4,6 @@
 
 #include "gpu.h"
 
-typedef struct job {
-  const gpu_lab *lab;
-  nx_tensor *x[3];
-  nx_function *function;
-} job;
-
-static void run_job(void *state) {
-  job *j = state;
-  nx_tensor *out = NULL;
-  bench_check(nx_function_call(j->function, j->x, &out, NULL));
-  nx_tensor_release(out);
-}
-static void wait_job(void *state) { gpu_wait(((const job *)state)->lab); }
-
 /* max(ab + bias, 0) */
 static nx_tensor *record(const bench_lab *lab, nx_tensor **x, nx_dtype dtype, bool bias) {
   nx_tensor *y = nx_matmul(x[0], x[1]);
@@ -26,7 +12,7 @@ static nx_tensor *record(const bench_lab *lab, nx_tensor **x, nx_dtype dtype, bo
   return nx_max(nx_add(y, x[2]), zero);
 }
 
-static void capture(job *j, nx_dtype dtype, int32_t rank, const int64_t *shape, bool bias) {
+static void capture(gpu_job *j, nx_dtype dtype, int32_t rank, const int64_t *shape, bool bias) {
   const bench_lab *lab = &j->lab->lab;
   nx_scope *scope = nx_scope_begin(lab->context);
   nx_tensor *in[3];
@@ -41,7 +27,7 @@ static void capture(job *j, nx_dtype dtype, int32_t rank, const int64_t *shape, 
 static void run_row(gpu_lab *lab, const char *name, nx_dtype dtype, int64_t n, int64_t batches,
                     bool bias) {
   char peer[100];
-  job j = {.lab = lab};
+  gpu_job j = {.lab = lab};
   if (!bench_wanted(&lab->lab.out, name)) return;
   n = n / lab->shrink > 16 ? n / lab->shrink : 16;
   const int64_t batched[] = {batches, n, n}, *shape = batches > 1 ? batched : batched + 1;
@@ -50,7 +36,7 @@ static void run_row(gpu_lab *lab, const char *name, nx_dtype dtype, int64_t n, i
   j.x[2] = bench_random(&lab->lab, dtype, 1, &n, -1, 1);
   capture(&j, dtype, rank, shape, bias);
   gpu_product *best = gpu_product_create(lab, dtype, n, batches);
-  bench_way ways[4] = {{.run = run_job, .state = &j, .wait = wait_job}};
+  bench_way ways[4] = {{.run = gpu_job_run, .state = &j, .wait = gpu_job_wait}};
   size_t n_ways = 1;
   if (best)
     ways[n_ways++] = (bench_way){.run = gpu_product_run, .state = best, .wait = gpu_product_wait};
