@@ -77,6 +77,11 @@ static inline void nothing_is_left(const nxt_fake *before) {
   }
   assert_int_equal(fake->memory, before->memory);
   assert_int_equal(fake->modules, before->modules);
+  assert_int_equal(fake->contexts, before->contexts);
+  assert_int_equal(fake->streams, before->streams);
+  assert_int_equal(fake->events, before->events);
+  assert_int_equal(fake->pinned_pieces, before->pinned_pieces);
+  assert_int_equal(fake->graphs, before->graphs);
 }
 
 static inline int close_fake(void **state) {
