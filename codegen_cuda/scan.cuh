@@ -151,7 +151,7 @@ NX_INLINE void nx_scan_tile(const T *from, T *to, nx_i64 length, nx_u32 line_til
 template <class T, int kind, bool exact>
 NX_INLINE void nx_scan_lines(const T *from, T *to, nx_i64 length, nx_u32 line_tiles, nx_u32 tiles,
                              nx_u32 *ticket, const nx_scan_shown<T> &shown, T *room) {
-  nx_u32 *mine = (nx_u32 *)(room + NX_SCAN_BLOCKS * (NX_SCAN_BLOCK + 3));
+  nx_u32 *mine = (nx_u32 *)(room + (NX_SCAN_BLOCKS * (NX_SCAN_BLOCK + 3) + 3) / 4 * 4);
   for (;;) {
     if (threadIdx.x == 0) *mine = atomicAdd(ticket, 1u);
     __syncthreads();

@@ -41,7 +41,7 @@ static nx_status get_kernel(nxi_gpu *g, const nxg_call *call, nxi_kernel **out, 
       "nx_scan_shown<T>{state, totals, all}, (T *)nx_shared);\n}",
       nxu_type(t), THREADS, (int)(kind - NXK_SUM), is_exact(t, kind) ? "true" : "false");
   nx_status status = text.failed ? nxi_oom(d) : NX_OK;
-  int64_t shared = (BLOCKS * (BLOCK + 3)) * nxi_dtype_size(t) + 8;
+  int64_t shared = (BLOCKS * (BLOCK + 3) + 3) / 4 * 4 * nxi_dtype_size(t) + 8;
   nxi_own_code code = {nxu_scan_code(), text.data, "nx_scan", THREADS, shared};
   if (status == NX_OK) status = nxi_own_code_get(g, &code, out, d);
   nxi_text_free(&text);
