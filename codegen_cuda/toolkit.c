@@ -2,6 +2,7 @@
 #include "toolkit.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,16 +23,28 @@ static void *open_file(const char *file) {
   return handle;
 }
 
+static _Atomic int driver; /* its major version; 0: not known */
+void nxu_set_driver(int version) { atomic_store(&driver, version / 1000); }
+
+/* Which of n files comes i-th: from those of the driver's own version on. */
+static int order(int i, int n) {
+  enum { NEWEST = 13 };
+  int known = atomic_load(&driver), older = known == 0 ? 0 : NEWEST - known;
+  return older > 0 && older < n ? (i + older) % n : i;
+}
+
 bool nxu_load_library(const nxu_library *l, void *table, char missing[NXU_SENTENCE]) {
   const char *wish = getenv(l->variable), *why = NULL;
   bool wished = wish != NULL && wish[0] != 0;
+  int n = 0;
+  while (l->files[n] != NULL) n++;
   /* The system's own search first; what it says is what a failure is about. */
-  void *handle = dlopen(wished ? wish : l->files[0], RTLD_NOW | RTLD_LOCAL);
+  void *handle = dlopen(wished ? wish : l->files[order(0, n)], RTLD_NOW | RTLD_LOCAL);
   if (handle == NULL)
     snprintf(missing, NXU_SENTENCE, "%s was not found: %.250s", l->what,
              (why = dlerror()) != NULL ? why : "no library of its name");
-  for (int i = 0; !wished && l->files[i] != NULL && handle == NULL; i++)
-    handle = open_file(l->files[i]);
+  for (int i = 0; !wished && i < n && handle == NULL; i++)
+    handle = open_file(l->files[order(i, n)]);
   if (handle == NULL) return false;
   missing[0] = 0;
   for (int i = 0; l->symbols[i] != NULL; i++) {

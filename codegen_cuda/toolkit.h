@@ -9,7 +9,7 @@
 typedef struct nxu_library {
   const char *what;           /* "NVRTC, the run-time compiler," */
   const char *variable;       /* of the environment: a file to load in place of all others */
-  const char *const *files;   /* sonames, the preferred first; ends with NULL */
+  const char *const *files;   /* sonames, the newest first; ends with NULL */
   const char *const *symbols; /* ends with NULL */
 } nxu_library;
 
@@ -17,5 +17,9 @@ enum { NXU_SENTENCE = 400 };
 /* Fills the table, a struct of function pointers, one for each symbol. False: missing says what is not there. Files are
  * looked for where the system finds libraries, in CUDA_PATH, and where toolkits lie. */
 bool nxu_load_library(const nxu_library *l, void *table, char missing[NXU_SENTENCE]);
+
+/* The driver's CUDA, 13000 is 13.0. Once it is known libraries of its own major version come first: one of CUDA 12 does not load what
+ * NVRTC 13 makes. */
+void nxu_set_driver(int version);
 
 #endif

@@ -239,8 +239,47 @@ static void a_gpu_that_the_compiler_does_not_know(void **state) {
                             "may; NX_DEVICE_UNAVAILABLE\n");
 }
 
+/* ---- libraries of several versions: in the directory, one that is no NVRTC stands for that of CUDA 13 */
+
+static int show_libraries(void) {
+  float out[3] = {0};
+  setenv("NX_CUDA", NXT_FAKE, 1);
+  setenv("NX_CACHE_DIR", "", 1);
+  unsetenv("NX_NVRTC");
+  if (open_context(NULL) != 0) return 1;
+  nx_tensor *x = nx_arange(ctx, CUDA, NX_F32, NX_NUMBER(0), NX_NUMBER(2), 3);
+  if (x == NULL || nx_read(x, out, sizeof out, NULL) != NX_OK) nx_error_take(NULL);
+  printf("%g\n", (double)out[2]);
+  nx_tensor_release(x);
+  return close_context(NULL);
+}
+
+static void libraries_are_the_driver_s(void **state) {
+  char directory[] = "/tmp/nx-libraries-XXXXXX", command[1500], said[100];
+  Dl_info libc;
+  (void)state;
+  assert_non_null(mkdtemp(directory));
+  assert_true(dladdr((void *)(uintptr_t)&getenv, &libc) != 0);
+  for (int version = 12; version <= 13; version++) {
+    snprintf(command, sizeof command,
+             "cd '%s' && ln -sf '%s' libnvrtc.so.12 && ln -sf '%s' libnvrtc.so.13 && "
+             "LD_LIBRARY_PATH='%s' NXT_VERSION=%d040 '%s' libraries",
+             directory, version == 12 ? NXT_FAKE : libc.dli_fname,
+             version == 13 ? NXT_FAKE : libc.dli_fname, directory, version, self);
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(said, sizeof said, f));
+    assert_int_equal(pclose(f), 0);
+    assert_string_equal(said, "4\n");
+  }
+  snprintf(command, sizeof command, "rm -r '%s'", directory);
+  assert_int_equal(system(command), 0);
+}
+
 int main(int argc, char **argv) {
-  self = argv[0];
+  char path[1000];
+  self = realpath(argv[0], path);
+  if (argc > 1 && strcmp(argv[1], "libraries") == 0) return show_libraries();
   if (argc > 1 && strcmp(argv[1], "old") == 0) return show_old();
   const struct CMUnitTest tests[] = {
       IN_SCOPE(it_breaks_under_way),
@@ -251,6 +290,7 @@ int main(int argc, char **argv) {
       IN_SCOPE(classes_are_close),
       IN_SCOPE(an_old_driver),
       IN_SCOPE(a_gpu_that_the_compiler_does_not_know),
+      IN_SCOPE(libraries_are_the_driver_s),
       IN_SCOPE(a_child_keeps_what_the_host_has),
   };
   return cmocka_run_group_tests(tests, open_fake, close_fake);

@@ -23,6 +23,8 @@ static void start(void) {
              "the CUDA driver is for CUDA %d.%d, and %d.%d is needed at least", version / 1000,
              version % 1000 / 10, NXI_CUDA_LEAST_VERSION / 1000,
              NXI_CUDA_LEAST_VERSION % 1000 / 10);
+  } else {
+    nxu_set_driver(version);
   }
 }
 
