@@ -173,17 +173,16 @@ NX_INLINE nx_i64 nx_tasks_of(nx_i64 n, nx_i64 divisor) {
   return n <= 0 ? 0 : (n - 1) / divisor + 1;
 }
 
-/* The value of the thread of the same warp whose number differs in the bits of distance. */
-template <class T> NX_INLINE T nx_shuffle(T a, int distance) {
-  return (T)__shfl_xor_sync(0xffffffffu, (int)a, distance);
-}
-#define NX_SHUFFLE(T) \
-  NX_INLINE T nx_shuffle(T a, int distance) { return __shfl_xor_sync(0xffffffffu, a, distance); }
-NX_SHUFFLE(float)
-NX_SHUFFLE(double)
-NX_SHUFFLE(nx_u32)
-NX_SHUFFLE(nx_i64)
-NX_SHUFFLE(nx_u64)
+/* A function by which threads of a warp hand values of all types to each other, by one of CUDA's. */
+#define NX_OF_WARP(name, hand)                                                                 \
+  template <class T> NX_INLINE T name(T a, int n) { return (T)hand(0xffffffffu, (int)a, n); } \
+  NX_INLINE float name(float a, int n) { return hand(0xffffffffu, a, n); }                     \
+  NX_INLINE double name(double a, int n) { return hand(0xffffffffu, a, n); }                   \
+  NX_INLINE nx_u32 name(nx_u32 a, int n) { return hand(0xffffffffu, a, n); }                   \
+  NX_INLINE nx_i64 name(nx_i64 a, int n) { return hand(0xffffffffu, a, n); }                   \
+  NX_INLINE nx_u64 name(nx_u64 a, int n) { return hand(0xffffffffu, a, n); }
+/* The value of the thread of the same warp whose number differs in the bits of n. */
+NX_OF_WARP(nx_shuffle, __shfl_xor_sync)
 
 /* The same among all threads of the block, through `room`, shared memory for a value of each thread. */
 template <class T> NX_INLINE T nx_exchange(T a, int distance, nx_u64 *room) {

@@ -11,18 +11,14 @@ enum { NX_SCAN_TOTALS = 1, NX_SCAN_ALL = 2 }; /* what a tile has shown */
 
 enum { NX_SCAN_SUM, NX_SCAN_PROD, NX_SCAN_MAX, NX_SCAN_MIN };
 template <int kind> struct nx_scan_fold {
-  NX_INLINE float of(float a, float b) {
+  template <class T> NX_INLINE T of_floats(T a, T b) {
     return kind == NX_SCAN_SUM    ? a + b
            : kind == NX_SCAN_PROD ? a * b
            : kind == NX_SCAN_MAX  ? nx_max(a, b)
                                   : nx_min(a, b);
   }
-  NX_INLINE double of(double a, double b) {
-    return kind == NX_SCAN_SUM    ? a + b
-           : kind == NX_SCAN_PROD ? a * b
-           : kind == NX_SCAN_MAX  ? nx_max(a, b)
-                                  : nx_min(a, b);
-  }
+  NX_INLINE float of(float a, float b) { return of_floats(a, b); }
+  NX_INLINE double of(double a, double b) { return of_floats(a, b); }
   template <class T> NX_INLINE T of(T a, T b) {
     return kind == NX_SCAN_SUM    ? (T)((NX_WRAP(T))a + (NX_WRAP(T))b)
            : kind == NX_SCAN_PROD ? (T)((NX_WRAP(T))a * (NX_WRAP(T))b)
@@ -31,17 +27,8 @@ template <int kind> struct nx_scan_fold {
   }
 };
 
-/* A number that a thread of the warp has. */
-template <class T> NX_INLINE T nx_lane(T a, int lane) {
-  return (T)__shfl_sync(0xffffffffu, (int)a, lane);
-}
-#define NX_LANE(T) \
-  NX_INLINE T nx_lane(T a, int lane) { return __shfl_sync(0xffffffffu, a, lane); }
-NX_LANE(float)
-NX_LANE(double)
-NX_LANE(nx_u32)
-NX_LANE(nx_i64)
-NX_LANE(nx_u64)
+/* The value of thread n of the warp. */
+NX_OF_WARP(nx_lane, __shfl_sync)
 
 /* What tiles show each other: a word each, then NX_SCAN_BLOCKS totals and what is up to the tile's end. */
 template <class T> struct nx_scan_shown {

@@ -9,6 +9,14 @@ from serve import serve
 framework, device = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "gpu"
 TABLE, TAKEN = 50000, 8192
 DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16", "i32": "int32"}
+# What both write in the same way.
+COMMON = {
+    "poly": lambda a, b: a * 2 + b * 3 - a * b,
+    "sum0": lambda x: x.sum(0),
+    "sum1": lambda x: x.sum(1),
+    "argmax1": lambda x: x.argmax(1),
+    "gather": lambda x, i: x[i],
+}
 
 
 class Torch:
@@ -48,7 +56,7 @@ class Torch:
     def expressions(self):
         t = self.torch
         return {
-            "poly": lambda a, b: a * 2 + b * 3 - a * b,
+            **COMMON,
             "chain": chain(t.abs),
             "tanh": lambda a, b, c: t.tanh(a * b + c),
             "exp": t.exp,
@@ -56,10 +64,7 @@ class Torch:
             "softmax": lambda x: t.softmax(x, -1),
             "layernorm": lambda x: t.nn.functional.layer_norm(x, x.shape[-1:]),
             "rmsnorm": lambda x: x * t.rsqrt((x * x).mean(-1, keepdim=True) + 1e-5),
-            "sum0": lambda x: x.sum(0),
-            "sum1": lambda x: x.sum(1),
             "max1": lambda x: x.amax(1),
-            "argmax1": lambda x: x.argmax(1),
             "transpose": lambda x: x.t().contiguous(),
             "cumsum0": lambda x: x.cumsum(0, dtype=x.dtype),
             "cumsum1": lambda x: x.cumsum(1),
@@ -67,7 +72,6 @@ class Torch:
             "sort": lambda x: t.sort(x, stable=True).values,
             "argsort": lambda x: t.argsort(x, stable=True),
             "fft": lambda a, b: t.fft.fft(t.complex(a, b)),
-            "gather": lambda x, i: x[i],
             "scatteradd": lambda x, i: x.index_add(0, i, x[:TAKEN]),
             "scans": scans(lambda x: x.cumsum(0), lambda x: x.cummax(0).values),
             "matmul": t.matmul,
@@ -115,7 +119,7 @@ class Jax:
             return d * lax.rsqrt((d * d).mean(-1, keepdims=True) + e)
 
         return {
-            "poly": lambda a, b: a * 2 + b * 3 - a * b,
+            **COMMON,
             "chain": chain(n.abs),
             "tanh": lambda a, b, c: n.tanh(a * b + c),
             "exp": n.exp,
@@ -123,10 +127,7 @@ class Jax:
             "softmax": lambda x: jax.nn.softmax(x, -1),
             "layernorm": lambda x: normalised(x, 1e-5),
             "rmsnorm": lambda x: x * lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-5),
-            "sum0": lambda x: x.sum(0),
-            "sum1": lambda x: x.sum(1),
             "max1": lambda x: x.max(1),
-            "argmax1": lambda x: x.argmax(1),
             "transpose": lambda x: x.T.copy(),
             "cumsum0": lambda x: n.cumsum(x, 0),
             "cumsum1": lambda x: n.cumsum(x, 1),
@@ -134,7 +135,6 @@ class Jax:
             "sort": lambda x: lax.sort(x, is_stable=True),
             "argsort": lambda x: n.argsort(x, stable=True),
             "fft": lambda a, b: n.fft.fft(lax.complex(a, b)),
-            "gather": lambda x, i: x[i],
             "scatteradd": lambda x, i: x.at[i].add(x[:TAKEN]),
             "scans": scans(lambda x: n.cumsum(x), lambda x: lax.cummax(x)),
             "matmul": n.matmul,
