@@ -108,7 +108,7 @@ def unbuilt_tests(root):
 def main():
     root = Path(sys.argv[1]).resolve()
     top = [root / name for name in (*ALLOWED, "docs", ".ci")]
-    files = [p for p in root.iterdir() if p.is_file()]
+    files = [p for p in root.iterdir() if p.is_file() and p.name != ".git"]  # one in a worktree
     files += [p for d in top if d.is_dir() for p in d.rglob("*") if p.is_file()]
     count = 0
     for path in sorted(p for p in files if p.suffix in TEXT and "__pycache__" not in p.parts):
