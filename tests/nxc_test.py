@@ -202,6 +202,19 @@ class BadInput(Case):
         ):
             self.refused(pattern, *arguments, status=2)
 
+    def test_help(self):
+        """Asked for, it is on standard output and no failure, wherever the question stands."""
+        everything = self.nxc("help")[0]
+        self.assertEqual([self.nxc(word) for word in ("--help", "-h")], [(everything, "")] * 2)
+        for command in "run", "opt", "dump", "info", "cache":
+            text = self.nxc("help", command)[0]
+            self.assertTrue(text.startswith(f"usage: nxc {command} ") and len(text) < len(everything), text)
+            for words in [command, "--help"], [command, "-h"], [command, "softmax.nxir", "--help"], ["--help", command]:
+                self.assertEqual(self.nxc(*words), (text, ""))
+        version, = re.findall(r"^nx +(.*)$", self.nxc("info")[0], re.MULTILINE)
+        self.assertEqual(self.nxc("--version"), (f"nxc {version}\n", ""))
+        self.refused('there is no command "walk"', "help", "walk", status=2)
+
     def test_files_that_are_not_there(self):
         self.refused("^none.nxir: cannot be read: No such file", "run", "none.nxir")
         self.refused("^none.nxir: cannot be read: No such file", "dump", "none.nxir", "--stage", "graph")
