@@ -167,7 +167,8 @@ static void to_scalar(nx_dtype t, const nxi_buffer *b, int64_t offset, nx_scalar
 }
 
 nx_status nx_item(nx_tensor *t, const int64_t *index, nx_scalar *out, const nx_run_options *o) {
-  if (!t || !out) return nxi_error_null("item", t ? 1 : 0), NX_INVALID_ARGUMENT;
+  if (!nxi_have_tensor("item", 0, t)) return NX_INVALID_ARGUMENT;
+  if (!out) return nxi_error_null("item", 1), NX_INVALID_ARGUMENT;
   nxi_diag d;
   nxi_diag_clear(&d);
   int64_t offset;
@@ -206,7 +207,7 @@ static nx_status check_bytes(const char *op, const nx_tensor *t, const void *p, 
 }
 
 nx_status nx_read(nx_tensor *t, void *dst, size_t bytes, const nx_run_options *o) {
-  if (!t) return nxi_error_null("read", 0), NX_INVALID_ARGUMENT;
+  if (!nxi_have_tensor("read", 0, t)) return NX_INVALID_ARGUMENT;
   nxi_diag d;
   nxi_diag_clear(&d);
   if (check_bytes("read", t, dst, bytes, &d)) return nxi_error_report(&d);
@@ -244,7 +245,7 @@ static nx_tensor *tensor_of_bytes(nxi_action *a, nx_tensor *like, const void *sr
 }
 
 nx_status nx_write(nx_tensor *t, const void *src, size_t bytes, const nx_run_options *o) {
-  if (!t) return nxi_error_null("write", 0), NX_INVALID_ARGUMENT;
+  if (!nxi_have_tensor("write", 0, t)) return NX_INVALID_ARGUMENT;
   nxi_diag d;
   nxi_diag_clear(&d);
   if (t->storage->flags & NXI_STORAGE_READ_ONLY)

@@ -70,20 +70,33 @@ static nx_status sort(nx_archive *a, nxi_diag *d) {
   return NX_OK;
 }
 
+static void archive_free(nx_archive *a) {
+  nxi_file_unref(a->file);
+  nxi_arena_destroy(&a->arena);
+  nxi_free(a->entries);
+  nxi_free(a->metadata);
+  nxi_free(a->order);
+  nxi_handle_free(a, a->watched);
+}
+
 nx_status nxi_archive_read(nxi_file *file, nx_archive **out, nxi_diag *d) {
-  nx_archive *a = nxi_calloc(1, sizeof *a);
+  bool watched;
+  nx_archive *a = nxi_handle_alloc(sizeof *a, &watched);
   if (!a) {
     nxi_file_unref(file);
     return nxi_oom(d);
   }
   a->file = file;
+  a->watched = watched;
   bool zip = file->bytes >= 4 &&
              (memcmp(file->data, "PK\3\4", 4) == 0 || memcmp(file->data, "PK\5\6", 4) == 0);
   a->format = zip ? NXI_NPZ : NXI_SAFETENSORS;
   nx_status status = zip ? nxi_zip_read(a, d) : nxi_safetensors_read(a, d);
   if (!status) status = sort(a, d);
-  if (status) nx_archive_close(a);
+  if (status) archive_free(a);
   else *out = a;
+  if (!status && watched)
+    nxi_watch_made(a, NXI_ARCHIVE, NULL, "%s of %u arrays", zip ? ".npz" : ".safetensors", a->n);
   return status;
 }
 
@@ -98,25 +111,26 @@ nx_status nx_archive_open(const char *path, nx_archive **out) {
 }
 
 void nx_archive_close(nx_archive *a) {
-  if (!a) return;
-  nxi_file_unref(a->file);
-  nxi_arena_destroy(&a->arena);
-  nxi_free(a->entries);
-  nxi_free(a->metadata);
-  nxi_free(a->order);
-  nxi_free(a);
+  if (!a || !nxi_have_archive("archive_close", 0, a)) return;
+  if (a->watched) nxi_watch_released(a, false);
+  archive_free(a);
 }
 
 /* ---- looking */
 
-size_t nx_archive_count(const nx_archive *a) { return a ? a->n : 0; }
+/* NULL too for one that is closed, which is reported. */
+static const nx_archive *open_one(const nx_archive *a) {
+  return a && nxi_have_archive("archive", 0, a) ? a : NULL;
+}
+
+size_t nx_archive_count(const nx_archive *a) { return open_one(a) ? a->n : 0; }
 
 const char *nx_archive_name(const nx_archive *a, size_t i) {
-  return a && i < a->n ? a->entries[i].name : NULL;
+  return open_one(a) && i < a->n ? a->entries[i].name : NULL;
 }
 
 int64_t nx_archive_find(const nx_archive *a, const char *name) {
-  uint32_t low = 0, high = a && name ? a->n : 0;
+  uint32_t low = 0, high = open_one(a) && name ? a->n : 0;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
     int order = strcmp(name, a->entries[a->order[middle]].name);
@@ -128,7 +142,7 @@ int64_t nx_archive_find(const nx_archive *a, const char *name) {
 }
 
 size_t nx_archive_metadata(const nx_archive *a, size_t i, const char **key, const char **value) {
-  size_t n = a ? a->n_metadata : 0;
+  size_t n = open_one(a) ? a->n_metadata : 0;
   if (i < n && key) *key = a->metadata[i].key;
   if (i < n && value) *value = a->metadata[i].value;
   return n;
@@ -259,7 +273,8 @@ static nx_status plain_array(const nx_archive *a, const nxi_entry *e, nxi_file_a
 }
 
 nx_status nx_archive_describe(const nx_archive *a, size_t i, nx_array_info *out) {
-  if (!a || !out) return nxi_error_null(opening, a ? 2 : 0), NX_INVALID_ARGUMENT;
+  if (!nxi_have_archive(opening, 0, a)) return NX_INVALID_ARGUMENT;
+  if (!out) return nxi_error_null(opening, 2), NX_INVALID_ARGUMENT;
   nxi_diag d;
   nxi_diag_clear(&d);
   if (i >= a->n) {
@@ -311,6 +326,8 @@ nx_status nx_archive_load(const nx_archive *a, nx_context *c, const char *name,
                           const nx_run_options *o, nx_tensor **out) {
   if (!a || !c || !name || !out)
     return nxi_error_null(loading, !a ? 0 : !c ? 1 : !name ? 2 : 4), NX_INVALID_ARGUMENT;
+  if (!nxi_have_archive(loading, 0, a) || !nxi_have_context(loading, 1, c))
+    return NX_INVALID_ARGUMENT;
   nxi_action action;
   nxi_action_begin(&action, c, o);
   nx_status status = nxi_action_stopped(&action);

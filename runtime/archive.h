@@ -41,6 +41,7 @@ struct nx_archive {
   nxi_metadatum *metadata;
   uint32_t n, capacity, n_metadata, metadata_capacity;
   uint32_t *order; /* entries by name */
+  bool watched;
 };
 
 /* Opens what is in a file, whose reference it takes, also on failure. NX_PARSE, NX_OUT_OF_MEMORY. */

@@ -16,7 +16,7 @@ void *nxi_no_memory(const char *op) {
 
 bool nxi_check_operands(const char *op, nx_tensor *const *t, uint32_t n) {
   for (uint32_t i = 0; i < n; i++)
-    if (!t[i]) return nxi_error_null(op, (int32_t)i) != NULL;
+    if (!nxi_have_tensor(op, (int32_t)i, t[i])) return false;
   for (uint32_t i = 1; i < n; i++) {
     if (t[i]->context == t[0]->context) continue;
     nxi_diag d;

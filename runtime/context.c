@@ -57,7 +57,8 @@ static nx_status create(nx_context *c, const nx_context_options *o, nxi_diag *d)
                     "context: the memory limit does not fit in 63 bits");
   nxi_allocator_options memory = {.memory_limit = (int64_t)o->memory_limit};
   nxi_pool_options pool = {.threads = o->threads};
-  nx_status status = nxi_allocator_create(&memory, &c->allocator, d);
+  nx_status status = nxi_watch_prepare();
+  if (!status) status = nxi_allocator_create(&memory, &c->allocator, d);
   if (!status) status = nxi_pool_create(&pool, &c->pool, d);
   if (!status) status = nxi_deputies_create(&c->deputies, d);
   if (!status) status = nxi_executor_create(c, o->cache_dir, d);
@@ -93,7 +94,8 @@ static void destroy(nx_context *c) {
   pthread_cond_destroy(&c->changed);
   pthread_mutex_destroy(&c->run_lock);
   pthread_mutex_destroy(&c->record_lock);
-  nxi_free(c);
+  if (c->watched) nxi_watch_released(c, false);
+  nxi_handle_free(c, c->watched);
 }
 
 nx_status nx_context_create(const nx_context_options *options, nx_context **out) {
@@ -110,9 +112,11 @@ nx_status nx_context_create(const nx_context_options *options, nx_context **out)
     return nxi_error_report(&d);
   }
   if (nxi_debug_init(&d)) return nxi_error_report(&d);
-  nx_context *c = nxi_calloc(1, sizeof *c);
+  bool watched;
+  nx_context *c = nxi_handle_alloc(sizeof *c, &watched);
   if (!c) return nxi_oom_in(&d, NX_OUT_OF_MEMORY, "context"), nxi_error_report(&d);
   atomic_init(&c->refs, 1);
+  c->watched = watched;
   c->flags = o.flags;
   pthread_mutex_init(&c->run_lock, NULL);
   pthread_mutex_init(&c->record_lock, NULL);
@@ -121,6 +125,7 @@ nx_status nx_context_create(const nx_context_options *options, nx_context **out)
     destroy(c);
     return nxi_error_report(&d);
   }
+  if (watched) nxi_watch_made(c, NXI_CONTEXT, c, "of %d threads", nxi_pool_size(c->pool));
   *out = c;
   return NX_OK;
 }
@@ -130,13 +135,16 @@ void nxi_context_unref(nx_context *c) {
 }
 
 nx_context *nx_context_retain(nx_context *c) {
+  if (c && !nxi_have_context("retain", 0, c)) return NULL;
   if (c) nxi_context_ref(c);
+  if (c && c->watched) nxi_watch_retain(c);
   return c;
 }
 
 /* Handles on the stack of the dead still count: they are torn down first, and may be the last. */
 void nx_context_release(nx_context *c) {
-  if (!c) return;
+  if (!c || !nxi_have_context("release", 0, c)) return;
+  if (c->watched && !nxi_watch_give_up(c)) return;
   if (!pthread_mutex_trylock(&c->record_lock)) {
     nxi_drain(c, 64);
     nxi_record_unlock(c);
@@ -149,6 +157,7 @@ void nx_context_collect(nx_context *c) {
     nxi_run_callbacks(NULL, true);
     return;
   }
+  if (!nxi_have_context("collect", 0, c)) return;
   nxi_context_ref(c);
   for (bool more = true; more;) { /* in pieces, so that nobody waits for long */
     nxi_record_lock(c);
@@ -188,7 +197,7 @@ static uint64_t pinned_bytes(nx_context *c) {
 
 void nx_context_stats(const nx_context *context, nx_stats *out) {
   nx_context *c = (nx_context *)context;
-  if (!c || !out) return;
+  if (!c || !out || !nxi_have_context("stats", 0, c)) return;
   nxi_memory_stats memory;
   nxi_allocator_stats(c->allocator, &memory);
   nx_stats stats = {.size = sizeof stats,

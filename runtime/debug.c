@@ -195,7 +195,8 @@ static nx_status parse_debug(const char *variable, const char *text, uint32_t *o
 
 /* ---- settings */
 
-static void apply(uint32_t f) {
+/* from_start: no handle was made before. */
+static void apply(uint32_t f, bool from_start) {
   static _Atomic uint32_t requests;
   if (f & NXI_DEBUG_help) fputs(nx_debug_help(), stderr);
 #ifndef __OPTIMIZE__
@@ -206,6 +207,7 @@ static void apply(uint32_t f) {
   nxp_debugging.verify = f & NXI_DEBUG_verify;
   nxp_debugging.roundtrip = f & NXI_DEBUG_roundtrip;
   nxp_debugging.step_by_step = f & NXI_DEBUG_nographs;
+  nxi_watch_set(f & NXI_DEBUG_handles, from_start);
 }
 
 static void read_executor(const char *name) {
@@ -261,7 +263,7 @@ static void read_environment(void) {
   nxp_debugging.wants = wants;
   nxp_debugging.show = show;
   nxu_refused = keep_refused;
-  apply(f);
+  apply(f, true);
 }
 
 nx_status nxi_debug_init(nxi_diag *d) {
@@ -277,7 +279,7 @@ nx_status nx_debug_set(const char *text) {
   nxi_debug_init(&d); /* what it finds is for whoever creates a context */
   nxi_diag_clear(&d);
   if (parse_debug("debug", text ? text : "", &f, &d)) return nxi_error_report(&d);
-  apply(f);
+  apply(f, false);
   return NX_OK;
 }
 

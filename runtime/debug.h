@@ -28,6 +28,7 @@
   X(verify, "verify the IR after every pass")                            \
   X(roundtrip, "print, parse and print the IR again after every pass")   \
   X(nan, "interpret, and name the first operation that makes a NaN")     \
+  X(handles, "look every handle up; name those that were released")      \
   X(nofuse, "one kernel an operation")                                   \
   X(nopanels, "operands of products are written whole")                  \
   X(nographs, "kernels of a GPU are launched one by one" NXI_NO_CUDA)    \

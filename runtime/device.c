@@ -78,6 +78,7 @@ static const char *name_of(nx_device device) {
 
 int32_t nx_device_count(const nx_context *c) {
   int32_t n = gpus();
+  if (c && !nxi_have_context("device", 0, c)) return 0;
   return c ? NXI_DEVICE_CUDA + (n > 0 ? n : 1) : 0;
 }
 
@@ -144,7 +145,8 @@ bool nxi_device_usable(nx_context *c, const char *op, nx_device device, nxi_diag
 }
 
 nx_status nx_device_describe(const nx_context *c, nx_device device, nx_device_info *out) {
-  if (!c || !out) return nxi_error_null("device", c ? 2 : 0), NX_INVALID_ARGUMENT;
+  if (!nxi_have_context("device", 0, c)) return NX_INVALID_ARGUMENT;
+  if (!out) return nxi_error_null("device", 2), NX_INVALID_ARGUMENT;
   nxi_diag d;
   nxi_diag_clear(&d);
   if (device < 0 || device >= nx_device_count(c)) {
@@ -173,7 +175,7 @@ nx_status nx_device_describe(const nx_context *c, nx_device device, nx_device_in
 
 /* Actions on the processor have ended when they return; a GPU may still be at work. */
 nx_status nx_wait(nx_context *c, nx_device device) {
-  if (!c) return nxi_error_null("wait", 0), NX_INVALID_ARGUMENT;
+  if (!nxi_have_context("wait", 0, c)) return NX_INVALID_ARGUMENT;
   nxi_diag d;
   nxi_gpu *gpu = NULL;
   nxi_diag_clear(&d);
@@ -206,7 +208,8 @@ static bool opened_gpu(const nx_context *c, const char *op, nx_device device, nx
 nx_status nx_device_memory(const nx_context *c, nx_device device, nx_memory *out) {
   nxi_gpu *gpu;
   nx_memory memory = {.size = sizeof memory};
-  if (!c || !out) return nxi_error_null("device", c ? 2 : 0), NX_INVALID_ARGUMENT;
+  if (!nxi_have_context("device", 0, c)) return NX_INVALID_ARGUMENT;
+  if (!out) return nxi_error_null("device", 2), NX_INVALID_ARGUMENT;
   if (!opened_gpu(c, "device", device, &gpu)) return NX_INVALID_ARGUMENT;
   if (gpu) {
     nxi_gpu_stats s;
@@ -227,7 +230,7 @@ nx_status nx_device_trim(nx_context *c, nx_device device) {
   nxi_gpu *gpu;
   nxi_diag d;
   nxi_diag_clear(&d);
-  if (!c) return nxi_error_null("trim", 0), NX_INVALID_ARGUMENT;
+  if (!nxi_have_context("trim", 0, c)) return NX_INVALID_ARGUMENT;
   if (!opened_gpu(c, "trim", device, &gpu)) return NX_INVALID_ARGUMENT;
   nx_context_collect(c);
   nx_status status = gpu ? nxi_gpu_trim(gpu, &d) : NX_OK;

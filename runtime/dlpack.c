@@ -129,6 +129,7 @@ static void release_v0(void *user) {
 nx_status nx_from_dlpack(nx_context *c, struct DLManagedTensorVersioned *m, uint32_t mode,
                          nx_tensor **out) {
   if (!c || !m || !out) return nxi_error_null(taking, !c ? 0 : !m ? 1 : 3), NX_INVALID_ARGUMENT;
+  if (!nxi_have_context(taking, 0, c)) return NX_INVALID_ARGUMENT;
   const uint64_t known = NXI_DLPACK_READ_ONLY | NXI_DLPACK_IS_COPIED | NXI_DLPACK_SUBBYTE_PADDED;
   nxi_diag d;
   nxi_diag_clear(&d);
@@ -147,6 +148,7 @@ nx_status nx_from_dlpack(nx_context *c, struct DLManagedTensorVersioned *m, uint
 nx_status nx_from_dlpack_v0(nx_context *c, struct DLManagedTensor *m, uint32_t mode,
                             nx_tensor **out) {
   if (!c || !m || !out) return nxi_error_null(taking, !c ? 0 : !m ? 1 : 3), NX_INVALID_ARGUMENT;
+  if (!nxi_have_context(taking, 0, c)) return NX_INVALID_ARGUMENT;
   nxi_import_source source = {
       .op = taking, .desc = {.mode = mode, .release = release_v0, .user = m}, .pack = true};
   return take(c, &m->tensor, 0, &source, out);
@@ -222,7 +224,8 @@ static nx_status lend(nx_tensor *t, uint32_t access, int64_t stream, loan **out)
 nx_status nx_to_dlpack(nx_tensor *t, uint32_t access, int64_t stream,
                        struct DLManagedTensorVersioned **out) {
   loan *l;
-  if (!t || !out) return nxi_error_null(lending, t ? 3 : 0), NX_INVALID_ARGUMENT;
+  if (!nxi_have_tensor(lending, 0, t)) return NX_INVALID_ARGUMENT;
+  if (!out) return nxi_error_null(lending, 3), NX_INVALID_ARGUMENT;
   nx_status status = lend(t, access, stream, &l);
   if (status) return status;
   l->managed.versioned =
@@ -238,7 +241,8 @@ nx_status nx_to_dlpack(nx_tensor *t, uint32_t access, int64_t stream,
 
 nx_status nx_to_dlpack_v0(nx_tensor *t, int64_t stream, struct DLManagedTensor **out) {
   loan *l;
-  if (!t || !out) return nxi_error_null(lending, t ? 2 : 0), NX_INVALID_ARGUMENT;
+  if (!nxi_have_tensor(lending, 0, t)) return NX_INVALID_ARGUMENT;
+  if (!out) return nxi_error_null(lending, 2), NX_INVALID_ARGUMENT;
   nx_status status = lend(t, NX_MAP_READ | NX_MAP_WRITE, stream, &l);
   if (status) return status;
   l->managed.v0 =

@@ -87,5 +87,6 @@ nx_status nxi_carry_out(nx_context *c, nxi_storage *const *storages, uint32_t n,
 }
 
 bool nx_due(const nx_context *c) {
+  if (c && !nxi_have_context("due", 0, c)) return false;
   return c && atomic_load_explicit(&((nx_context *)c)->due_count, memory_order_acquire) != 0;
 }

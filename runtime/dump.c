@@ -70,7 +70,8 @@ nx_status nx_dump(nx_tensor *const *t, size_t n, const char *stage, char **text)
 }
 
 nx_status nx_function_dump(const nx_function *f, const char *stage, char **text) {
-  if (!f || !text || !stage) return nxi_error_null("dump", 0), NX_INVALID_ARGUMENT;
+  if (!text || !stage) return nxi_error_null("dump", 0), NX_INVALID_ARGUMENT;
+  if (!nxi_have_function("dump", 0, f)) return NX_INVALID_ARGUMENT;
   nxi_diag d;
   nxi_diag_clear(&d);
   nx_status status = text_of(f->context, f->device, f->graph, stage, text, &d);

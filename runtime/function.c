@@ -4,14 +4,16 @@
 
 nx_function *nxi_function_new(nx_context *c, nxg_graph *g, uint32_t n_in, uint32_t n_out,
                               nxi_diag *d) {
-  nx_function *f = nxi_calloc(1, sizeof *f);
+  bool watched;
+  nx_function *f = nxi_handle_alloc(sizeof *f, &watched);
   if (!f) return nxi_oom(d), NULL;
+  f->watched = watched;
   f->donate = nxi_calloc(n_in, 1);
   f->names = nxi_calloc((size_t)n_in + n_out, sizeof *f->names);
   if (!f->donate || !f->names) {
     nxi_free(f->donate);
     nxi_free(f->names);
-    nxi_free(f);
+    nxi_handle_free(f, watched);
     return nxi_oom(d), NULL;
   }
   for (uint32_t i = 0; i < n_in + n_out; i++)
@@ -27,6 +29,7 @@ nx_function *nxi_function_new(nx_context *c, nxg_graph *g, uint32_t n_in, uint32
   f->id = ++c->next_id;
   nxi_record_unlock(c);
   nxi_context_ref(c);
+  if (watched) nxi_watch_made(f, NXI_FUNCTION, c, "of %u inputs and %u outputs", n_in, n_out);
   return f;
 }
 
@@ -42,25 +45,27 @@ void nxi_function_drop(nx_context *c, nx_function *f) {
   nxi_free(f->effects);
   nxi_free(f->donate);
   nxi_free(f->names);
-  nxi_free(f);
+  nxi_handle_free(f, f->watched);
 }
 
 void nxi_function_teardown(nx_context *c, nx_function *f) { nxi_function_drop(c, f); }
 
 nx_function *nx_function_retain(nx_function *f) {
+  if (f && !nxi_have_function("retain", 0, f)) return NULL;
   if (f) atomic_fetch_add_explicit(&f->head.refs, 1, memory_order_relaxed);
   return f;
 }
 
 void nx_function_release(nx_function *f) {
-  if (f) nxi_head_release(f->context, &f->head);
+  if (f && nxi_have_function("release", 0, f)) nxi_head_release(f->context, &f->head);
 }
 
 /* ---- description */
 
 void nx_function_describe(const nx_function *f, nx_function_info *out) {
   nx_function_info info = {.size = sizeof info};
-  if (f) info = (nx_function_info){sizeof info, f->graph->name, f->n_in, f->n_out};
+  if (f && nxi_have_function("function", 0, f))
+    info = (nx_function_info){sizeof info, f->graph->name, f->n_in, f->n_out};
   nxi_fill(out, &info, sizeof info);
 }
 
@@ -81,14 +86,16 @@ static nx_status no_port(const char *what, size_t i, uint32_t n) {
 }
 
 nx_status nx_function_input(const nx_function *f, size_t i, nx_port_info *out) {
-  if (!f || !out) return nxi_error_null("function", f ? 2 : 0), NX_INVALID_ARGUMENT;
+  if (!nxi_have_function("function", 0, f)) return NX_INVALID_ARGUMENT;
+  if (!out) return nxi_error_null("function", 2), NX_INVALID_ARGUMENT;
   if (i >= f->n_in) return no_port("input", i, f->n_in);
   uint32_t node = f->graph->inputs[i].node;
   return describe_port(f, node, f->graph->nodes[node].name, f->names[i], out);
 }
 
 nx_status nx_function_output(const nx_function *f, size_t i, nx_port_info *out) {
-  if (!f || !out) return nxi_error_null("function", f ? 2 : 0), NX_INVALID_ARGUMENT;
+  if (!nxi_have_function("function", 0, f)) return NX_INVALID_ARGUMENT;
+  if (!out) return nxi_error_null("function", 2), NX_INVALID_ARGUMENT;
   if (i >= f->n_out) return no_port("output", i, f->n_out);
   const nxg_output *o = &f->graph->outputs[i];
   return describe_port(f, o->node, o->name, f->names[f->n_in + i], out);
@@ -117,6 +124,12 @@ static bool fits(const nx_function *f, nx_tensor *t, uint32_t node, const char *
   return d->status == NX_OK;
 }
 
+static bool live(const char *name, const nx_tensor *t, uint32_t i, nxi_diag *d) {
+  if (nxi_looks_live(t, NXI_TENSOR)) return true;
+  nxi_handle_fault(name, (int32_t)i, t, NXI_TENSOR, d);
+  return false;
+}
+
 static bool writable(nx_tensor *t, const char *name, uint32_t i, nxi_diag *d) {
   nxg_view v;
   nxi_view_of(t, &v);
@@ -141,11 +154,13 @@ bool nxi_function_check(const nx_function *f, nx_tensor *const *in, nx_tensor **
       d->operand = (int32_t)i;
       return false;
     }
+    if (!live(g->name, in[i], i, d)) return false;
     if (!fits(f, in[i], g->inputs[i].node, "input", i, d)) return false;
   }
   for (uint32_t i = 0; i < f->n_out; i++)
     if (out[i] &&
-        (!fits(f, out[i], g->outputs[i].node, "output", i, d) || !writable(out[i], g->name, i, d)))
+        (!live(g->name, out[i], i, d) || !fits(f, out[i], g->outputs[i].node, "output", i, d) ||
+         !writable(out[i], g->name, i, d)))
       return false;
   for (uint32_t i = 0; i < f->n_effects; i++)
     if (!f->effects[i].storage &&
@@ -309,7 +324,7 @@ static bool record(nx_function *f, nx_tensor *const *in, nx_tensor *const *out, 
 
 nx_status nx_function_record(nx_function *f, nx_tensor *const *in, nx_tensor **out) {
   nxi_diag d;
-  if (!f) return nxi_error_null("function", 0), NX_INVALID_ARGUMENT;
+  if (!nxi_have_function("function", 0, f)) return NX_INVALID_ARGUMENT;
   if (!nxi_function_check(f, in, out, &d)) return nxi_error_report(&d);
   nx_context *c = f->context;
   uint32_t n = f->graph->n_nodes, all = f->n_out + f->n_effects, most = 1;

@@ -29,6 +29,7 @@ struct nx_function {
   nxi_effect *effects;
   uint8_t *donate;   /* n_in flags */
   char (*names)[16]; /* of inputs and outputs without a name of their own */
+  bool watched;
 };
 
 /* function.c. A function with its context and graph, one reference; takes neither on failure. */

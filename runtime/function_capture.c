@@ -267,10 +267,22 @@ static nx_status attempt(capture *k, const char *name, nx_tensor *const *in, nx_
   return status;
 }
 
+static nx_status check_live(nx_tensor *const *in, uint32_t n_in, nx_tensor *const *out,
+                            uint32_t n_out, nxi_diag *d) {
+  for (uint32_t i = 0; i < n_in + n_out; i++) {
+    const nx_tensor *t = i < n_in ? in[i] : out[i - n_in];
+    if (!t || nxi_looks_live(t, NXI_TENSOR)) continue;
+    nxi_handle_fault("function", (int32_t)(i < n_in ? i : i - n_in), t, NXI_TENSOR, d);
+    return d->status;
+  }
+  return NX_OK;
+}
+
 static nx_status create(nx_context *c, nx_tensor *const *in, uint32_t n_in, nx_tensor *const *out,
                         uint32_t n_out, const nx_function_options *o, nx_function **result,
                         nxi_diag *d) {
-  nx_status status = check_inputs(c, in, n_in, d);
+  nx_status status = check_live(in, n_in, out, n_out, d);
+  if (!status) status = check_inputs(c, in, n_in, d);
   if (status) return status;
   for (uint32_t i = 0; i < n_out; i++) {
     if (out[i] && out[i]->context == c) continue;
@@ -298,7 +310,8 @@ nx_status nx_function_create(nx_context *c, nx_tensor *const *in, size_t n_in,
   nx_function_options o = {.size = sizeof o};
   nxi_diag d;
   nxi_diag_clear(&d);
-  if (!c || !f) return nxi_error_null("function", 0), NX_INVALID_ARGUMENT;
+  if (!f) return nxi_error_null("function", 0), NX_INVALID_ARGUMENT;
+  if (!nxi_have_context("function", 0, c)) return NX_INVALID_ARGUMENT;
   if (n_in > 1 << 20 || n_out > 1 << 20 || (n_in && !in) || (n_out && !out)) {
     nxi_fail(&d, NX_INVALID_ARGUMENT, "function",
              "function: a list is null, or longer than a million");
@@ -328,8 +341,8 @@ nx_status nx_function_parse_on(nx_context *c, nx_device device, const char *text
                                nx_function **out) {
   nxi_diag d;
   nxi_diag_clear(&d);
-  if (!c || !text || !out)
-    return nxi_error_null("parse", !c ? 0 : !text ? 2 : 4), NX_INVALID_ARGUMENT;
+  if (c && (!text || !out)) return nxi_error_null("parse", !text ? 2 : 4), NX_INVALID_ARGUMENT;
+  if (!nxi_have_context("parse", 0, c)) return NX_INVALID_ARGUMENT;
   if (!nxi_device_usable(c, "parse", device, &d)) return nxi_error_report(&d);
   nxg_graph *g = NULL;
   nx_status status = nxg_parse_closed(text, size, &g, &d);

@@ -27,6 +27,7 @@
 #include "runtime/fork.h"
 #include "runtime/memory.h"
 #include "runtime/threads.h"
+#include "runtime/watch.h"
 
 /* ---- operations that exist only in the recording; extraction turns them into graph operations */
 enum {
@@ -67,14 +68,6 @@ typedef struct nxi_buffer nxi_buffer;
 typedef struct nxi_run nxi_run;
 typedef struct nxi_session nxi_session;
 typedef struct nxi_plan nxi_plan;
-
-/* The head of everything with an atomic count. */
-typedef enum nxi_kind { NXI_TENSOR, NXI_MAPPING, NXI_FUNCTION } nxi_kind;
-typedef struct nxi_head {
-  _Atomic uint32_t refs;
-  uint32_t kind;
-  struct nxi_head *next; /* on the stack of the dead */
-} nxi_head;
 
 struct nxi_buffer {
   _Atomic uint32_t refs;
@@ -164,6 +157,7 @@ struct nx_tensor {
   uint8_t rank;
   bool contiguous; /* strides are canonical */
   bool whole;      /* contiguous, offset 0, every element of the storage */
+  bool watched;    /* by watch.c; not of the pool */
   int64_t offset, elements;
   int64_t dims[]; /* shape[rank], strides[rank] */
 };
@@ -178,6 +172,7 @@ struct nx_mapping {
   nxi_buffer *buffer;   /* one reference */
   uint32_t access;
   bool pins; /* counted in the storage; not of an immutable import */
+  bool watched;
 };
 
 /* Fills a struct that the caller sized in its first field; fields that the caller does not know are left out,
@@ -274,7 +269,7 @@ struct nx_context {
   nxi_pool *pool;
   struct nxi_deputies *deputies;
   nxi_fork_entry fork_entry;
-  bool fork_registered;
+  bool fork_registered, watched;
 };
 
 /* ---- error.c */

@@ -133,6 +133,7 @@ nx_status nx_import(nx_context *c, const nx_import_desc *desc, nx_tensor **out) 
   nxi_import_source source = {.op = "import", .desc = {.size = sizeof source.desc}};
   if (!c || !desc || !out)
     return nxi_error_null("import", !c ? 0 : !desc ? 1 : 2), NX_INVALID_ARGUMENT;
+  if (!nxi_have_context("import", 0, c)) return NX_INVALID_ARGUMENT;
   nxi_diag d;
   nxi_diag_clear(&d);
   if (nxi_take(&source.desc, desc, sizeof source.desc, source.op, &d)) return nxi_error_report(&d);

@@ -163,6 +163,7 @@ static nx_status import(nx_context *c, const opened *f, nxi_file *file, nx_tenso
 nx_status nx_import_file(nx_context *c, const nx_import_file_desc *desc, nx_tensor **out) {
   if (!c || !desc || !out)
     return nxi_error_null(operation, !c ? 0 : !desc ? 1 : 2), NX_INVALID_ARGUMENT;
+  if (!nxi_have_context(operation, 0, c)) return NX_INVALID_ARGUMENT;
   opened f = {.desc = {.size = sizeof f.desc, .fd = -1}, .fd = -1};
   nxi_diag d;
   nxi_diag_clear(&d);

@@ -188,7 +188,8 @@ nx_status nxi_map(const char *op, nx_tensor *t, uint32_t access, const nx_run_op
     nxi_fail(&d, NX_INVALID_ARGUMENT, op, "%s: there is no access %u", op, access);
   else if (access & NX_MAP_WRITE && t->storage->flags & NXI_STORAGE_READ_ONLY)
     nxi_fail(&d, NX_READ_ONLY, op, "%s: the storage is an immutable import", op);
-  nx_mapping *m = d.status ? NULL : nxi_calloc(1, sizeof *m);
+  bool watched = false;
+  nx_mapping *m = d.status ? NULL : nxi_handle_alloc(sizeof *m, &watched);
   if (!m && !d.status) nxi_oom_in(&d, NX_OUT_OF_MEMORY, op);
   if (!m) return nxi_error_report(&d);
   nx_context *c = t->context;
@@ -196,24 +197,29 @@ nx_status nxi_map(const char *op, nx_tensor *t, uint32_t access, const nx_run_op
   nxi_action_begin(&a, c, o);
   atomic_init(&m->head.refs, 1);
   m->head.kind = NXI_MAPPING;
+  m->watched = watched;
   m->context = c;
   m->storage = t->storage;
   m->access = access;
   nx_status status = map(&a, t->storage, m);
   if (status) {
-    nxi_free(m);
+    nxi_handle_free(m, watched);
   } else {
     nxi_context_ref(c);
     nxi_record_lock(c);
     t->storage->refs++;
     nxi_record_unlock(c);
+    if (watched)
+      nxi_watch_made(m, NXI_MAPPING, c, "of %lld bytes for %s", (long long)m->buffer->bytes,
+                     access & NX_MAP_WRITE ? "writing" : "reading");
     *out = m;
   }
   return nxi_action_end(&a, nxi_oom_in(&a.diag, status, op));
 }
 
 nx_status nx_map(nx_tensor *t, uint32_t access, const nx_run_options *o, nx_mapping **out) {
-  if (!t || !out) return nxi_error_null("map", t ? 3 : 0), NX_INVALID_ARGUMENT;
+  if (!nxi_have_tensor("map", 0, t)) return NX_INVALID_ARGUMENT;
+  if (!out) return nxi_error_null("map", 3), NX_INVALID_ARGUMENT;
   return nxi_map("map", t, access, o, out);
 }
 
@@ -231,19 +237,21 @@ void nxi_mapping_teardown(nx_context *c, nx_mapping *m) {
   }
   nxi_buffer_unref(c, m->buffer);
   nxi_storage_unref(c, s);
-  nxi_free(m);
+  nxi_handle_free(m, m->watched);
 }
 
 void *nx_mapping_base(const nx_mapping *m, size_t *bytes) {
+  if (m && !nxi_have_mapping("mapping_base", 0, m)) m = NULL;
   if (bytes) *bytes = m ? (size_t)m->buffer->bytes : 0;
   return m ? m->buffer->data : NULL;
 }
 
 nx_mapping *nx_mapping_retain(nx_mapping *m) {
+  if (m && !nxi_have_mapping("retain", 0, m)) return NULL;
   if (m) atomic_fetch_add_explicit(&m->head.refs, 1, memory_order_relaxed);
   return m;
 }
 
 void nx_mapping_release(nx_mapping *m) {
-  if (m) nxi_head_release(m->context, &m->head);
+  if (m && nxi_have_mapping("release", 0, m)) nxi_head_release(m->context, &m->head);
 }

@@ -6,6 +6,7 @@
 nx_status nx_load_npy(nx_context *c, const char *path, nx_tensor **out) {
   if (!c || !path || !out)
     return nxi_error_null("load", !c ? 0 : !path ? 1 : 2), NX_INVALID_ARGUMENT;
+  if (!nxi_have_context("load", 0, c)) return NX_INVALID_ARGUMENT;
   nxi_action a;
   nxi_file_array npy;
   nxi_action_begin(&a, c, NULL);
@@ -33,7 +34,8 @@ static nx_status write_file(void *arg) {
 }
 
 nx_status nx_save_npy(nx_tensor *t, const char *path, const nx_run_options *o) {
-  if (!t || !path) return nxi_error_null("save", t ? 1 : 0), NX_INVALID_ARGUMENT;
+  if (!nxi_have_tensor("save", 0, t)) return NX_INVALID_ARGUMENT;
+  if (!path) return nxi_error_null("save", 1), NX_INVALID_ARGUMENT;
   nx_context *c = t->context;
   nxi_action a;
   nxi_node *node;

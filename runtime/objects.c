@@ -190,11 +190,13 @@ static void head_teardown(nx_context *c, nxi_head *h) {
     case NXI_TENSOR: {
       nx_tensor *t = (nx_tensor *)h;
       nxi_storage_unref(c, t->storage);
-      nxi_block_give(c, t, sizeof *t + 2 * (size_t)t->rank * sizeof(int64_t));
+      if (t->watched) nxi_handle_free(t, true);
+      else nxi_block_give(c, t, sizeof *t + 2 * (size_t)t->rank * sizeof(int64_t));
       break;
     }
     case NXI_MAPPING: nxi_mapping_teardown(c, (nx_mapping *)h); break;
     case NXI_FUNCTION: nxi_function_teardown(c, (nx_function *)h); break;
+    default: break; /* the other kinds have no such head */
   }
   atomic_fetch_sub_explicit(&c->refs, 1,
                             memory_order_acq_rel); /* not the last: the caller has one */
@@ -249,6 +251,7 @@ static void push_dead(nx_context *c, nxi_head *h) {
 
 bool nxi_head_drop(nx_context *c, nxi_head *h) {
   if (!last_reference(h)) return false;
+  if (nxi_watch_on()) nxi_watch_released(h, true);
   push_dead(c, h);
   return true;
 }
@@ -263,6 +266,7 @@ void nxi_bury(nx_context *c) {
 
 void nxi_head_release(nx_context *c, nxi_head *h) {
   if (!last_reference(h)) return;
+  if (nxi_watch_on()) nxi_watch_released(h, false);
   nxi_context_ref(c); /* the teardown below gives up the one that h holds */
   push_dead(c, h);
   nxi_bury(c);

@@ -38,7 +38,7 @@ static bool find_axes(transform *t, const nx_tensor *x, const int32_t *axes, siz
 
 static nx_tensor *complex_transform(nxg_op op, nx_tensor *x, const int32_t *axes, size_t n) {
   transform t = {.op = op};
-  if (!x) return nxi_error_null(nxg_ops[op].name, 0);
+  if (!nxi_have_tensor(nxg_ops[op].name, 0, x)) return NULL;
   return find_axes(&t, x, axes, n) ? record(&t, x) : NULL;
 }
 
@@ -52,7 +52,7 @@ nx_tensor *nx_ifft(nx_tensor *x, const int32_t *axes, size_t n_axes) {
 
 nx_tensor *nx_rfft(nx_tensor *x, const int32_t *axes, size_t n_axes) {
   transform t = {.op = NXG_rfft};
-  if (!x) return nxi_error_null("rfft", 0);
+  if (!nxi_have_tensor("rfft", 0, x)) return NULL;
   if (!find_axes(&t, x, axes, n_axes)) return NULL;
   uint16_t outer = nxi_called_begin(NXG_rfft);
   nx_tensor *wide = nxi_widened(x, false), *result = wide ? record(&t, wide) : NULL;
@@ -92,7 +92,7 @@ static bool check_sizes(const int64_t *sizes, size_t n) {
 
 nx_tensor *nx_irfft(nx_tensor *x, const int32_t *axes, size_t n_axes, const int64_t *sizes) {
   transform t = {.op = NXG_irfft};
-  if (!x) return nxi_error_null("irfft", 0);
+  if (!nxi_have_tensor("irfft", 0, x)) return NULL;
   if (!find_axes(&t, x, axes, n_axes)) return NULL;
   if (!sizes) return record(&t, x);
   if (!check_sizes(sizes, n_axes)) return NULL;

@@ -45,7 +45,7 @@ static nx_status view_ranges(const char *op, const nx_tensor *x, const nx_range 
 nx_tensor *nx_get(nx_tensor *x, const nx_range *ranges, size_t n) {
   nxg_view v;
   nxi_diag d;
-  if (!x) return nxi_error_null("get", 0);
+  if (!nxi_have_tensor("get", 0, x)) return NULL;
   nxi_diag_clear(&d);
   return view_ranges("get", x, ranges, n, &v, &d) ? nxi_fail_null(&d)
                                                   : nxi_view_tensor("get", x, &v);
@@ -71,7 +71,7 @@ nx_status nx_set(nx_tensor *x, const nx_range *ranges, size_t n, nx_tensor *src)
 
 nx_tensor *nx_one_hot(nx_tensor *indices, int64_t n, nx_dtype dtype) {
   nxi_diag d;
-  if (!indices) return nxi_error_null("one_hot", 0);
+  if (!nxi_have_tensor("one_hot", 0, indices)) return NULL;
   nxi_diag_clear(&d);
   nx_dtype t = indices->storage->dtype;
   int64_t shape[NXG_MAX_RANK];
@@ -126,7 +126,7 @@ nx_tensor *nx_scatter(nx_tensor *x, nx_tensor *indices, nx_tensor *updates, int3
 nx_tensor *nx_associative_scan(nx_tensor *x, nx_scan_op op, int32_t axis) {
   nxi_diag d;
   int64_t attrs[2] = {0, 0};
-  if (!x) return nxi_error_null("associative_scan", 0);
+  if (!nxi_have_tensor("associative_scan", 0, x)) return NULL;
   nxi_diag_clear(&d);
   if ((uint32_t)op > NX_SCAN_MIN)
     nxi_fail(&d, NX_INVALID_ARGUMENT, "associative_scan", "associative_scan: there is no scan %d",
@@ -144,7 +144,7 @@ nx_tensor *nx_associative_scan(nx_tensor *x, nx_scan_op op, int32_t axis) {
 
 nx_tensor *nx_true_indices(nx_tensor *mask, int64_t n) {
   nxi_diag d;
-  if (!mask) return nxi_error_null("true_indices", 0);
+  if (!nxi_have_tensor("true_indices", 0, mask)) return NULL;
   nxi_diag_clear(&d);
   int64_t elements = nxg_elements(mask->rank, nxi_shape(mask)), room, start = 0;
   if (mask->storage->dtype != NX_BOOL)

@@ -29,7 +29,7 @@ enum { WIDEST = 1 /* f64 or c128 */, NARROW = 2 /* the operand's dtype */ };
 
 /* Operations with one matrix and one result. */
 static nx_tensor *unary(nxg_op op, nx_tensor *a, int how, const int64_t *attrs, uint32_t n_attrs) {
-  if (!a) return nxi_error_null(nxg_ops[op].name, 0);
+  if (!nxi_have_tensor(nxg_ops[op].name, 0, a)) return NULL;
   uint16_t outer = nxi_called_begin(op);
   nx_tensor *wide = nxi_widened(a, how & WIDEST), *result = NULL;
   if (wide) result = record_one(op, wide, attrs, n_attrs);
@@ -56,7 +56,7 @@ static nx_status several(nxg_op op, nx_tensor *a, bool most, int64_t *attrs, uin
                          uint32_t narrow, nx_tensor **const out[NXG_CALL_RESULTS]) {
   nx_tensor *made[NXG_CALL_RESULTS] = {NULL};
   uint32_t n = nxg_call_results(op);
-  if (!a) return nxi_error_null(nxg_ops[op].name, 0), NX_INVALID_ARGUMENT;
+  if (!nxi_have_tensor(nxg_ops[op].name, 0, a)) return NX_INVALID_ARGUMENT;
   uint16_t outer = nxi_called_begin(op);
   nx_tensor *wide = nxi_widened(a, most);
   bool good = wide != NULL;

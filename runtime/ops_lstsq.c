@@ -67,7 +67,7 @@ static bool is_number(const char *op, double rcond) {
 }
 
 nx_tensor *nx_pinv(nx_tensor *a, double rcond) {
-  if (!a) return nxi_error_null("pinv", 0);
+  if (!nxi_have_tensor("pinv", 0, a)) return NULL;
   if (!nxi_check_matrices("pinv", &a, 1) || !is_number("pinv", rcond)) return NULL;
   nxi_steps s = nxi_steps_of(NXI_CALLED_pinv, a);
   nx_tensor *wide = nxi_step(&s, nxi_widened(a, false)),

@@ -10,6 +10,10 @@ static bool check_source(const char *op, nx_context *c, nx_device device, nx_dty
     nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: the context is null", op);
     return false;
   }
+  if (!nxi_known_live(c, NXI_CONTEXT)) {
+    nxi_handle_fault(op, 0, c, NXI_CONTEXT, d);
+    return false;
+  }
   if (rank > 0 && !shape) {
     nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: the shape is null", op);
     return false;

@@ -52,7 +52,7 @@ static bool check_flags(const char *name, uint32_t flags, nxi_diag *d) {
 
 static nx_tensor *reduce(nxg_op op, nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags) {
   const char *name = nxg_ops[op].name;
-  if (!x) return nxi_error_null(name, 0);
+  if (!nxi_have_tensor(name, 0, x)) return NULL;
   nxi_diag d;
   nxi_diag_clear(&d);
   uint32_t mask = 0;
@@ -87,7 +87,7 @@ bool nxi_one_axis(const char *op, const nx_tensor *x, int32_t axis, int64_t *out
 /* An operation along one axis, with one attribute more. */
 static nx_tensor *along(nxg_op op, nx_tensor *x, int32_t axis, uint32_t flags, int64_t attr) {
   const char *name = nxg_ops[op].name;
-  if (!x) return nxi_error_null(name, 0);
+  if (!nxi_have_tensor(name, 0, x)) return NULL;
   nxi_diag d;
   nxi_diag_clear(&d);
   int64_t attrs[2] = {0, attr};
@@ -116,7 +116,7 @@ nx_tensor *nx_argsort(nx_tensor *x, int32_t axis, bool descending) {
 
 nx_tensor *nx_pad(nx_tensor *x, const int64_t *before, const int64_t *after,
                   const nx_scalar *value) {
-  if (!x) return nxi_error_null("pad", 0);
+  if (!nxi_have_tensor("pad", 0, x)) return NULL;
   nxi_diag d;
   nxi_diag_clear(&d);
   uint64_t bits[2];
@@ -180,10 +180,12 @@ static nx_tensor *copy_of(uint32_t op, nx_tensor *x) {
   return result;
 }
 
-nx_tensor *nx_copy(nx_tensor *x) { return x ? copy_of(NXG_copy, x) : nxi_error_null("copy", 0); }
+nx_tensor *nx_copy(nx_tensor *x) {
+  return nxi_have_tensor("copy", 0, x) ? copy_of(NXG_copy, x) : NULL;
+}
 
 nx_tensor *nx_contiguous(nx_tensor *x) {
-  if (!x) return nxi_error_null("contiguous", 0);
+  if (!nxi_have_tensor("contiguous", 0, x)) return NULL;
   if (!x->contiguous || x->offset) return copy_of(NXI_CALLED_contiguous, x);
   nxg_view v;
   nxi_view_of(x, &v);

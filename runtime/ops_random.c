@@ -76,7 +76,7 @@ static bool check(const char *op, nx_tensor *key, nx_dtype dtype, int32_t rank,
 nx_tensor *nx_rand(nx_tensor *key, nx_dtype dtype, int32_t rank, const int64_t *shape) {
   nxi_diag d;
   int64_t n = 0;
-  if (!key) return nxi_error_null("rand", 0);
+  if (!nxi_have_tensor("rand", 0, key)) return NULL;
   if (!check("rand", key, dtype, rank, shape, &n, &d)) return nxi_fail_null(&d);
   nxi_steps s = nxi_steps_of(NXI_CALLED_rand, key);
   if (dtype == NX_F64) { /* a block an element */
@@ -109,7 +109,7 @@ static nx_tensor *radius(nxi_steps *s, nx_tensor *a, nx_tensor *b, nx_dtype t) {
 nx_tensor *nx_randn(nx_tensor *key, nx_dtype dtype, int32_t rank, const int64_t *shape) {
   nxi_diag d;
   int64_t n = 0;
-  if (!key) return nxi_error_null("randn", 0);
+  if (!nxi_have_tensor("randn", 0, key)) return NULL;
   if (!check("randn", key, dtype, rank, shape, &n, &d)) return nxi_fail_null(&d);
   nxi_steps s = nxi_steps_of(NXI_CALLED_randn, key);
   bool wide = dtype == NX_F64;
@@ -129,7 +129,7 @@ nx_tensor *nx_randn(nx_tensor *key, nx_dtype dtype, int32_t rank, const int64_t 
 
 nx_tensor *nx_permutation(nx_tensor *key, int64_t n) {
   nxi_diag d;
-  if (!key) return nxi_error_null("permutation", 0);
+  if (!nxi_have_tensor("permutation", 0, key)) return NULL;
   nxi_diag_clear(&d);
   if (!check_key("permutation", key, &d)) return nxi_fail_null(&d);
   if (n < 0 || n > INT32_MAX) {

@@ -4,7 +4,7 @@
 
 /* What each function starts with and ends with. */
 static bool begin(const char *op, nx_tensor *x, nxg_view *v, nxi_diag *d) {
-  if (!x) return nxi_error_null(op, 0) != NULL;
+  if (!nxi_have_tensor(op, 0, x)) return false;
   nxi_diag_clear(d);
   nxi_view_of(x, v);
   return true;

@@ -109,7 +109,7 @@ nx_tensor *nx_unfold(nx_tensor *x, const nx_window *window) {
   nxi_diag d;
   windows w = {0};
   int64_t shape[NXG_MAX_RANK];
-  if (!x) return nxi_error_null("unfold", 0);
+  if (!nxi_have_tensor("unfold", 0, x)) return NULL;
   nxi_diag_clear(&d);
   if (x->storage->dtype == NX_C32) {
     refuse_dtype("unfold", x, &d);
@@ -226,7 +226,7 @@ nx_tensor *nx_fold(nx_tensor *x, const int64_t *output, const nx_window *window)
   windows w = {0};
   int64_t shape[3 * NXG_MAX_RANK];
   int32_t axes[NXG_MAX_RANK];
-  if (!x) return nxi_error_null("fold", 0);
+  if (!nxi_have_tensor("fold", 0, x)) return NULL;
   nxi_diag_clear(&d);
   if (read_window("fold", window, &w, &d) || !check_fold(x, output, &w, &d))
     return nxi_fail_null(&d);

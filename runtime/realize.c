@@ -272,13 +272,10 @@ static nx_status realize(void *arg) {
 }
 
 nx_status nx_realize(nx_context *c, nx_tensor *const *t, size_t n, const nx_run_options *o) {
-  if (!c) {
-    nxi_error_null("realize", 0);
-    return NX_INVALID_ARGUMENT;
-  }
+  if (!nxi_have_context("realize", 0, c)) return NX_INVALID_ARGUMENT;
   for (size_t i = 0; i < n; i++) {
-    if (t && t[i] && t[i]->context == c) continue;
-    if (!t || !t[i]) return nxi_error_null("realize", (int32_t)i), NX_INVALID_ARGUMENT;
+    if (!nxi_have_tensor("realize", (int32_t)i, t ? t[i] : NULL)) return NX_INVALID_ARGUMENT;
+    if (t[i]->context == c) continue;
     nxi_diag d;
     nxi_diag_clear(&d);
     nxi_fail(&d, NX_INVALID_ARGUMENT, "realize", "realize: tensor %zu belongs to another context",

@@ -130,6 +130,10 @@ static nx_status check(const job *j, const nx_text_pair *metadata, size_t n, nxi
     if (!x->tensor || !x->name || strcmp(x->name, "__metadata__") == 0 || !nxi_utf8_valid(x->name))
       return nxi_fail(d, NX_INVALID_ARGUMENT, saving, "save: tensor %zu %s", i,
                       x->tensor ? "has no name that it may have" : "is null");
+    if (!nxi_looks_live(x->tensor, NXI_TENSOR)) {
+      nxi_handle_fault(saving, (int32_t)i, x->tensor, NXI_TENSOR, d);
+      return d->status;
+    }
     if (x->tensor->context != j->a->context)
       return nxi_fail(d, NX_INVALID_ARGUMENT, saving, "save: tensor %zu belongs to another context",
                       i);
@@ -192,6 +196,7 @@ nx_status nx_save_safetensors(nx_context *c, const char *path, const nx_named_te
                               const nx_run_options *o) {
   if (!c || !path || (n && !tensors) || (n_metadata && !metadata))
     return nxi_error_null(saving, !c ? 0 : !path ? 1 : n && !tensors ? 2 : 4), NX_INVALID_ARGUMENT;
+  if (!nxi_have_context(saving, 0, c)) return NX_INVALID_ARGUMENT;
   nxi_action a;
   job j = {.a = &a, .tensors = tensors, .n = n, .path = path};
   nxi_action_begin(&a, c, o);

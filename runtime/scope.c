@@ -11,6 +11,7 @@ typedef struct block {
 } block;
 
 struct nx_scope {
+  bool watched;
   nx_context *context;
   nx_scope *outer;
   block *blocks; /* the newest first */
@@ -19,13 +20,16 @@ struct nx_scope {
 static _Thread_local nx_scope *innermost;
 
 nx_scope *nx_scope_begin(nx_context *c) {
-  if (!c) return nxi_error_null("scope", 0);
-  nx_scope *s = nxi_calloc(1, sizeof *s);
+  bool watched;
+  if (!nxi_have_context("scope", 0, c)) return NULL;
+  nx_scope *s = nxi_handle_alloc(sizeof *s, &watched);
   if (!s) return nxi_no_memory("scope");
+  s->watched = watched;
   nxi_context_ref(c);
   s->context = c;
   s->outer = innermost;
   innermost = s;
+  if (watched) nxi_watch_made(s, NXI_SCOPE, c, "%s", s->outer ? "inside another" : "outermost");
   return s;
 }
 
@@ -55,6 +59,7 @@ void nxi_scope_forget(nx_tensor *t) {
 }
 
 nx_tensor *nx_keep(nx_tensor *t) {
+  if (t && !nxi_have_tensor("keep", 0, t)) return NULL;
   if (t) nxi_scope_forget(t);
   return t;
 }
@@ -76,14 +81,19 @@ static void end_one(nx_scope *s) {
   }
   nxi_bury(s->context);
   nxi_context_unref(s->context);
-  nxi_free(s);
+  if (s->watched) nxi_watch_released(s, false);
+  nxi_handle_free(s, s->watched);
 }
 
 void nx_scope_end(nx_scope *s) {
   if (!s) return;
   bool open = false;
   for (nx_scope *i = innermost; i; i = i->outer) open |= i == s;
-  if (!open) return; /* another thread's, or ended already with an outer one */
+  if (!open && nxi_known_live(s, NXI_SCOPE)) return; /* another thread's */
+  if (!open) { /* it has ended, maybe with an outer one: only NX_DEBUG=handles minds */
+    nxi_handle_bad("scope_end", 0, s, NXI_SCOPE);
+    return;
+  }
   for (bool last = false; !last;) {
     nx_scope *inner = innermost;
     innermost = inner->outer;

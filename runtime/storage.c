@@ -66,14 +66,26 @@ nxi_storage *nxi_storage_create(nx_context *c, nxi_node *value) {
   return s;
 }
 
+static void watch(nx_context *c, const nx_tensor *t) {
+  char shape[NXG_SHAPE_TEXT];
+  const nxi_node *value = t->storage->value;
+  const char *how = t->whole ? "" : "view of ";
+  const char *name = nxi_op_name(value->called ? value->called : value->op);
+  if (value->op == NXI_OP_LEAF) name = "memory";
+  nxi_watch_made(t, NXI_TENSOR, c, "%s%s %s%.60s", how, name, nxi_dtypes[t->storage->dtype].name,
+                 nxg_format_shape(shape, t->rank, nxi_shape(t)));
+}
+
 nx_tensor *nxi_tensor_create(nx_context *c, nxi_storage *s, int32_t rank, const int64_t *shape,
                              const int64_t *strides, int64_t offset) {
   size_t bytes = sizeof(nx_tensor) + 2 * (size_t)rank * sizeof(int64_t);
-  nx_tensor *t = nxi_block_take(c, bytes);
+  bool watched = nxi_watch_on();
+  nx_tensor *t = watched ? nxi_handle_alloc(bytes, &watched) : nxi_block_take(c, bytes);
   if (!t) {
     nxi_storage_unref(c, s);
     return NULL;
   }
+  t->watched = watched;
   t->head.kind = NXI_TENSOR;
   t->head.next = NULL;
   atomic_init(&t->head.refs, 1);
@@ -96,11 +108,13 @@ nx_tensor *nxi_tensor_create(nx_context *c, nxi_storage *s, int32_t rank, const 
   t->whole = contiguous && offset == 0 && elements == s->elements;
   nxi_context_ref(c);
   if (!nxi_scope_add(t)) {
-    nxi_block_give(c, t, bytes);
+    if (watched) nxi_handle_free(t, true);
+    else nxi_block_give(c, t, bytes);
     nxi_storage_unref(c, s);
     atomic_fetch_sub_explicit(&c->refs, 1, memory_order_relaxed);
     return NULL;
   }
+  if (watched) watch(c, t);
   return t;
 }
 
@@ -127,17 +141,18 @@ void nxi_view_of(const nx_tensor *t, nxg_view *v) {
 }
 
 nx_tensor *nx_tensor_retain(nx_tensor *t) {
+  if (t && !nxi_have_tensor("retain", 0, t)) return NULL;
   if (t) atomic_fetch_add_explicit(&t->head.refs, 1, memory_order_relaxed);
   return t;
 }
 
 void nx_tensor_release(nx_tensor *t) {
-  if (t) nxi_head_release(t->context, &t->head);
+  if (t && nxi_have_tensor("release", 0, t)) nxi_head_release(t->context, &t->head);
 }
 
 void nx_tensor_describe(const nx_tensor *t, nx_tensor_info *out) {
   nx_tensor_info info = {.size = sizeof info};
-  if (t) {
+  if (t && nxi_have_tensor("describe", 0, t)) {
     nxi_storage *s = t->storage;
     info = (nx_tensor_info){sizeof info, t->context, s->dtype,     s->device,
                             t->rank,     0,          t->offset,    t->elements,
@@ -154,7 +169,7 @@ void nx_tensor_describe(const nx_tensor *t, nx_tensor_info *out) {
 }
 
 void nx_hold(nx_tensor *t, bool on) {
-  if (!t) return;
+  if (!t || !nxi_have_tensor("hold", 0, t)) return;
   nxi_record_lock(t->context);
   nxi_storage *s = t->storage;
   if (on) {
