@@ -113,15 +113,26 @@ nx_status nxi_file_write(nxi_file_writer *w, const void *data, int64_t bytes, nx
   return NX_OK;
 }
 
+/* The folder of a path; room for one character more than the path has, at least for two. */
+static void folder_of(const char *path, char *folder) {
+  size_t length = strlen(path);
+  while (length > 0 && path[length - 1] != '/') length--;
+  if (length == 0) folder[length++] = '.';
+  else memcpy(folder, path, length);
+  folder[length] = 0;
+}
+
 /* A file beside the one that it is to replace, so that nobody ever sees half of it. */
 static nx_status open_beside(nxi_file_writer *w, const char *target, nxi_diag *d) {
   static _Atomic unsigned counter;
   size_t length = strlen(target), size = 2 * length + 64;
-  char *names = nxi_malloc(size); /* the target, then the temporary name */
+  char *names = nxi_malloc(size + length + 2); /* the target, the temporary name, the folder */
   if (!names) return nxi_oom(d);
   memcpy(names, target, length + 1);
   w->target = names;
   w->temporary = names + length + 1;
+  w->folder = names + size;
+  folder_of(target, w->folder);
   snprintf(w->temporary, size - length - 1, "%s.tmp-%lx-%x", target, (long)getpid(),
            atomic_fetch_add(&counter, 1));
   w->fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -141,12 +152,37 @@ nx_status nxi_file_write_begin(nxi_file_writer *w, const char *op, const char *p
   return w->fd < 0 ? nxi_file_error(op, "write", path, d) : NX_OK;
 }
 
+static bool synced(int fd) {
+  while (fsync(fd) != 0)
+    if (errno != EINTR) return false;
+  return true;
+}
+
+/* All that can fail before the old file is gone: what was written is on the disk, and the folder is open, to be synced once it
+ * has the new name. A folder that may not be read has -1. */
+static nx_status prepare_rename(nxi_file_writer *w, int *folder, nxi_diag *d) {
+  if (!synced(w->fd)) return nxi_file_error(w->op, "sync", w->path, d);
+  *folder = open(w->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (*folder < 0 && errno != EACCES) return nxi_file_error(w->op, "open", w->folder, d);
+  return NX_OK;
+}
+
+/* A file system that cannot sync folders says EINVAL. */
+static nx_status sync_folder(nxi_file_writer *w, int folder, nxi_diag *d) {
+  if (folder < 0 || synced(folder) || errno == EINVAL) return NX_OK;
+  return nxi_file_error(w->op, "sync the folder of the new", w->path, d);
+}
+
 nx_status nxi_file_write_end(nxi_file_writer *w, nx_status status, nxi_diag *d) {
+  int folder = -1;
+  if (w->target && !status) status = prepare_rename(w, &folder, d);
   if (close(w->fd) != 0 && !status) status = nxi_file_error(w->op, "write", w->path, d);
   if (!w->target) return status;
   if (!status && rename(w->temporary, w->target) != 0)
     status = nxi_file_error(w->op, "write", w->path, d);
   if (status) unlink(w->temporary);
+  else status = sync_folder(w, folder, d);
+  if (folder >= 0) close(folder);
   nxi_free(w->target);
   return status;
 }

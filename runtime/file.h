@@ -74,12 +74,13 @@ void nxi_swap_bytes(nx_dtype t, void *data, int64_t bytes);
 /* A file being written: beside the one whose name it will take, or, where that is a device or a pipe, into it. */
 typedef struct nxi_file_writer {
   const char *op, *path;
-  char *temporary, *target; /* NULL: written directly */
+  char *temporary, *target, *folder; /* NULL: written directly */
   int fd;
 } nxi_file_writer;
 nx_status nxi_file_write_begin(nxi_file_writer *w, const char *op, const char *path, nxi_diag *d);
 nx_status nxi_file_write(nxi_file_writer *w, const void *data, int64_t bytes, nxi_diag *d);
-/* The file takes its name if status is NX_OK, else it goes. Returns the first failure. */
+/* If status is NX_OK the file goes to the disk, takes its name, and its folder goes to the disk; else the file is removed.
+ * Returns the first failure. After all of them the old file is there, but for the folder's: then it is the new one. */
 nx_status nxi_file_write_end(nxi_file_writer *w, nx_status status, nxi_diag *d);
 
 #endif

@@ -62,8 +62,10 @@ NX_API nx_status nx_import_file(nx_context *context, const nx_import_file_desc *
  * as with any mapped file, and changed bytes may be read changed or not. Who writes a new file and renames it, as
  * nx_save_npy does, disturbs nobody. Where that cannot be relied on, read the file and import a copy. */
 NX_API nx_status nx_load_npy(nx_context *context, const char *path, nx_tensor **out);
-/* Realises and writes in C order, to a temporary file that then takes the name. bf16 is written as '<V2'; the other types
- * that NumPy lacks are NX_UNSUPPORTED_DTYPE. */
+/* Realises and writes in C order, to a temporary file that is synced and then takes the name: if the machine stops there is
+ * the old file or the new one, whole, and the new one once this has returned. After a failure the old file is there (the new one
+ * only if it was the folder that could not be synced). What is no regular file, a pipe for instance, is written as it is.
+ * bf16 is written as '<V2'; the other types that NumPy lacks are NX_UNSUPPORTED_DTYPE. NX_IO; what realising gives. */
 NX_API nx_status nx_save_npy(nx_tensor *tensor, const char *path, const nx_run_options *options);
 
 /* ---- archives: files of named arrays. .npz is read, .safetensors read and written; which one a file is, it says. */
@@ -111,9 +113,9 @@ typedef struct nx_named_tensor {
 typedef struct nx_text_pair {
   const char *key, *value;
 } nx_text_pair;
-/* Realises all tensors, in one run, and writes them in C order, with the metadata, to a temporary file that then takes the
- * name. Texts are UTF-8. NX_INVALID_ARGUMENT: a name given twice, or "__metadata__"; NX_UNSUPPORTED_DTYPE: i4, u4, c32 and
- * c128, which the format lacks; NX_IO; what realising gives. */
+/* Realises all tensors, in one run, and writes them in C order, with the metadata, to a file that replaces an old one as that
+ * of nx_save_npy does. Texts are UTF-8. NX_INVALID_ARGUMENT: a name given twice, or "__metadata__"; NX_UNSUPPORTED_DTYPE: i4,
+ * u4, c32 and c128, which the format lacks; NX_IO; what realising gives. */
 NX_API nx_status nx_save_safetensors(nx_context *context, const char *path,
                                      const nx_named_tensor *tensors, size_t n,
                                      const nx_text_pair *metadata, size_t n_metadata,

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: ISC */
+/* Files that replace others: what is written is on the disk before it takes the name, and the name is on the disk when the call
+ * returns. The program has functions of its own in place of the C library's fsync and rename: they note what they are called
+ * with, and fail when they are told to. */
+#include "api.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static char root[] = "/tmp/nx_writers_XXXXXX";
+static char path[256];
+
+/* ---- what is noted: F a file is synced, R it gets its name, D the folder is synced */
+
+static char calls[16];
+static int64_t synced_bytes;
+static int failing_call = -1, failure; /* the number of the call that fails, and its errno */
+static int interruptions;              /* so many calls of fsync end with EINTR first */
+
+static bool fails_now(char call) {
+  size_t n = strlen(calls);
+  if (n + 1 < sizeof calls) calls[n] = call;
+  errno = failure;
+  return (int)n == failing_call;
+}
+
+int fsync(int fd) {
+  struct stat s;
+  if (fstat(fd, &s) != 0) return -1;
+  if (interruptions > 0) {
+    interruptions--;
+    errno = EINTR;
+    return -1;
+  }
+  if (!S_ISDIR(s.st_mode)) synced_bytes = s.st_size;
+  return fails_now(S_ISDIR(s.st_mode) ? 'D' : 'F') ? -1 : (int)syscall(SYS_fsync, fd);
+}
+
+int rename(const char *from, const char *to) {
+  return fails_now('R') ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+static void note_anew(int failing, int with) {
+  memset(calls, 0, sizeof calls);
+  failing_call = failing;
+  failure = with;
+}
+
+/* ---- both writers */
+
+static nx_status save_npy(nx_tensor *t, const char *to) { return nx_save_npy(t, to, NULL); }
+static nx_status save_safetensors(nx_tensor *t, const char *to) {
+  return nx_save_safetensors(ctx, to, &(nx_named_tensor){"t", t}, 1, NULL, 0, NULL);
+}
+static nx_status (*const writers[])(nx_tensor *t, const char *to) = {save_npy, save_safetensors};
+
+/* The first number of either format: the elements are last. */
+static float stored(int64_t elements) {
+  float values[64] = {0};
+  FILE *f = fopen(path, "rb");
+  assert_non_null(f);
+  assert_int_equal(fseek(f, -4 * (long)elements, SEEK_END), 0);
+  assert_int_equal(fread(values, 4, (size_t)elements, f), elements);
+  fclose(f);
+  return values[0];
+}
+
+static int count_in(const char *folder) {
+  int n = 0;
+  DIR *d = opendir(folder);
+  assert_non_null(d);
+  while (readdir(d) != NULL) n++;
+  closedir(d);
+  return n;
+}
+
+static void order(void **state) {
+  (void)state;
+  nx_tensor *t = vector(3, 5, 1);
+  for (size_t w = 0; w < 2; w++) {
+    struct stat s;
+    for (int again = 0; again < 2; again++) { /* a new file, and one that is replaced */
+      note_anew(-1, 0);
+      interruptions = again;
+      OK(writers[w](t, path));
+      assert_string_equal(calls, "FRD");
+      assert_int_equal(stat(path, &s), 0);
+      assert_int_equal(synced_bytes, s.st_size);
+    }
+    assert_int_equal(unlink(path), 0);
+  }
+  release(t);
+}
+
+/* A name without a folder is in the working directory; one behind a link is synced where it lies. */
+static void folders(void **state) {
+  (void)state;
+  char inner[300], link[300];
+  struct stat s;
+  nx_tensor *t = vector(3, 5, 1);
+  snprintf(inner, sizeof inner, "%s/inner", root);
+  snprintf(link, sizeof link, "%s/link", root);
+  assert_int_equal(chdir(root), 0);
+  note_anew(-1, 0);
+  OK(nx_save_npy(t, "bare.npy", NULL));
+  assert_string_equal(calls, "FRD");
+  assert_int_equal(symlink("bare.npy", link), 0);
+  note_anew(-1, 0);
+  OK(nx_save_npy(t, link, NULL));
+  assert_string_equal(calls, "FRD");
+  assert_int_equal(lstat(link, &s), 0);
+  assert_true(S_ISLNK(s.st_mode));
+  note_anew(-1, 0);
+  OK(nx_save_npy(t, "/dev/null", NULL));
+  assert_string_equal(calls, ""); /* nothing to sync, nothing to rename */
+  assert_int_equal(unlink("bare.npy"), 0);
+  assert_int_equal(unlink(link), 0);
+  assert_int_equal(chdir("/"), 0);
+  release(t);
+}
+
+/* Each call in turn: it is said, the old file stays but where only its folder was left, and no other file and no descriptor
+ * does. */
+static void each_call_fails(void **state) {
+  (void)state;
+  nx_tensor *old = vector(3, 5, 1), *new = vector(3, 7, 1);
+  for (size_t w = 0; w < 2; w++) {
+    note_anew(-1, 0);
+    OK(writers[w](old, path));
+    int files = count_in(root), open_files = count_in("/proc/self/fd");
+    for (int call = 0; call < 3; call++) {
+      nx_error e = {.size = sizeof e};
+      note_anew(call, EIO);
+      assert_int_equal(writers[w](new, path), NX_IO);
+      assert_int_equal(nx_error_take(&e), NX_IO);
+      assert_non_null(strstr(e.message, path));
+      assert_non_null(strstr(e.message, strerror(EIO)));
+      assert_int_equal(strlen(calls), call + 1);
+      assert_true(stored(3) == (call < 2 ? 5 : 7));
+      assert_int_equal(count_in(root), files);
+      assert_int_equal(count_in("/proc/self/fd"), open_files);
+    }
+    note_anew(2, EINVAL); /* a file system whose folders cannot be synced */
+    OK(writers[w](new, path));
+    assert_true(stored(3) == 7);
+    assert_int_equal(unlink(path), 0);
+  }
+  note_anew(-1, 0);
+  release(old), release(new);
+}
+
+/* A folder that cannot be opened is seen before the old file is gone. */
+static void no_descriptor_for_the_folder(void **state) {
+  (void)state;
+  nx_tensor *old = vector(3, 5, 1), *new = vector(3, 7, 1);
+  struct rlimit before, few;
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+  for (size_t w = 0; w < 2; w++) {
+    note_anew(-1, 0);
+    OK(writers[w](old, path));
+    OK(nx_realize(ctx, &new, 1, NULL));
+    int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_true(next >= 0);
+    close(next);
+    few = before;
+    few.rlim_cur = (rlim_t)next + 1; /* one for the file */
+    note_anew(-1, 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    nx_status status = writers[w](new, path);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    FAILS(NX_IO, status);
+    assert_string_equal(calls, "F");
+    assert_true(stored(3) == 5);
+    assert_int_equal(unlink(path), 0);
+  }
+  release(old), release(new);
+}
+
+static int setup(void **state) {
+  assert_non_null(mkdtemp(root));
+  snprintf(path, sizeof path, "%s/file", root);
+  return open_context(state);
+}
+
+static int teardown(void **state) {
+  rmdir(root);
+  return close_context(state);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      IN_SCOPE(order),
+      IN_SCOPE(folders),
+      IN_SCOPE(each_call_fails),
+      IN_SCOPE(no_descriptor_for_the_folder),
+  };
+  return cmocka_run_group_tests(tests, setup, teardown);
+}
