@@ -262,8 +262,8 @@ static bool straighten(nxg_view *v, nxg_view *src) {
   nxg_contiguous_strides(v->rank, v->shape, strides);
   *src = (nxg_view){0};
   for (int32_t i = 0; i < v->rank; i++) { /* insertion by falling magnitude */
+    if (v->shape[i] == 1) continue;       /* its stride may be any number */
     int64_t step = v->strides[i] < 0 ? -v->strides[i] : v->strides[i];
-    if (v->shape[i] == 1) continue;
     if (v->strides[i] < 0) {
       src->offset += (v->shape[i] - 1) * strides[i];
       strides[i] = -strides[i];

@@ -46,7 +46,8 @@ static nx_status take_view(const nxi_dlpack_tensor *x, nx_dtype dtype, nxg_view 
   return NX_OK;
 }
 
-/* The lowest and the highest element, from the one with all indices 0. False if they do not fit in 63 bits. */
+/* The lowest and the highest element, from the one with all indices 0. False if they, or the distance down to the lowest, do not
+ * fit in 63 bits. */
 static bool reach(const nxg_view *v, int64_t *low, int64_t *high) {
   *low = *high = 0;
   for (int32_t i = 0; i < v->rank; i++) {
@@ -54,7 +55,7 @@ static bool reach(const nxg_view *v, int64_t *low, int64_t *high) {
     if (__builtin_mul_overflow(v->shape[i] - 1, v->strides[i], &way)) return false;
     if (__builtin_add_overflow(*end, way, end)) return false;
   }
-  return true;
+  return *low > INT64_MIN;
 }
 
 /* The bytes that hold n elements, n not negative, the last one of sub-byte types not full. False if they do not fit. */

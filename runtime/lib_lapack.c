@@ -133,7 +133,8 @@ void nxi_store_one(nx_dtype t, void *to) {
 
 void nxi_identity(nx_dtype t, int64_t rows, int64_t columns, void *a) {
   int64_t size = nxi_dtype_size(t);
-  memset(a, 0, (size_t)(rows * columns * size));
+  if (rows > 0 && columns > 0)
+    memset(a, 0, (size_t)(rows * columns * size)); /* else a may be NULL */
   for (int64_t i = 0; i < rows && i < columns; i++)
     nxi_store_one(t, (char *)a + (i * columns + i) * size);
 }

@@ -89,6 +89,7 @@ static nx_tensor *view_windows(nxi_steps *s, nx_tensor *padded, const windows *w
   nxi_view_of(padded, &v);
   int32_t rank = w->lead + 2 * w->n;
   int64_t shape[3 * NXG_MAX_RANK], strides[3 * NXG_MAX_RANK];
+  bool any = w->all_count > 0; /* a dilation that leaves no window may be any number */
   for (int32_t i = 0; i < w->lead; i++) {
     shape[i] = v.shape[i];
     strides[i] = v.strides[i];
@@ -97,8 +98,8 @@ static nx_tensor *view_windows(nxi_steps *s, nx_tensor *padded, const windows *w
     int32_t k = w->lead + i, l = k + w->n;
     shape[k] = w->kernel[i];
     shape[l] = w->count[i];
-    strides[k] = w->kernel[i] > 1 ? w->dilation[i] * v.strides[k] : 0;
-    strides[l] = w->count[i] > 1 ? w->stride[i] * v.strides[w->lead + i] : 0;
+    strides[k] = any && w->kernel[i] > 1 ? w->dilation[i] * v.strides[k] : 0;
+    strides[l] = any && w->count[i] > 1 ? w->stride[i] * v.strides[w->lead + i] : 0;
   }
   if (nxg_view_as_strided(padded->storage->elements, rank, shape, strides, v.offset, &out, d))
     return nxi_fail_null(d);
