@@ -98,17 +98,23 @@ def faults(root, path):
 
 
 def unbuilt_tests(root):
-    """Tests are listed by name, tests/test_NAME.c as 'NAME', or as files."""
-    build = (root / "tests/meson.build").read_text(encoding="utf-8")
+    """The meson.build of a folder lists its tests by name, test_NAME.c as 'NAME'; folders that hold none are subjects too."""
+    subjects = (root / "tests/meson.build").read_text(encoding="utf-8")
+    for folder in sorted(path for path in (root / "tests").iterdir() if (path / "meson.build").is_file()):
+        build = folder / "meson.build"
+        if f"'{folder.name}'" not in subjects:
+            yield build.relative_to(root).as_posix(), 1, "tests/meson.build does not read this"
+        for path in sorted(folder.glob("test_*.c")):
+            if f"'{path.stem[5:]}'" not in build.read_text(encoding="utf-8"):
+                yield path.relative_to(root).as_posix(), 1, f"tests/{folder.name}/meson.build does not name this test"
     for path in sorted((root / "tests").glob("test_*.c")):
-        if f"'{path.stem[5:]}'" not in build and f"'{path.name}'" not in build:
-            yield path.relative_to(root).as_posix(), 1, "tests/meson.build does not build this test"
+        yield path.relative_to(root).as_posix(), 1, "a test belongs into the folder of its subject"
 
 
 def main():
     root = Path(sys.argv[1]).resolve()
     top = [root / name for name in (*ALLOWED, "docs", ".ci")]
-    files = [p for p in root.iterdir() if p.is_file() and p.name != ".git"]  # one in a worktree
+    files = [p for p in root.iterdir() if p.is_file() and p.name != ".git"]  # a file in a second working tree
     files += [p for d in top if d.is_dir() for p in d.rglob("*") if p.is_file()]
     count = 0
     for path in sorted(p for p in files if p.suffix in TEXT and "__pycache__" not in p.parts):

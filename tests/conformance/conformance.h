@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../type_sets.h"
+#include "../util/type_sets.h"
 #include "nx/nx.h"
 
 /* ---- element types, as the contract has them */

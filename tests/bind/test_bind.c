@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: ISC */
+/* The CPU binder: whatever a logical kernel computes, its bound form computes bit for bit, for every target
+ * and however its tasks are split. Both run in the interpreter, which also catches every access outside a
+ * buffer. */
+#include "bind_util.h"
+#include "tests/util/runner.h"
+
+#ifndef NXT_NAME
+#define NXT_NAME bind
+#endif
+
+/* ---- elementwise */
+
+/* A permutation, flips, and (but for the output) repeats: strides, and where the first element lies. */
+static int64_t random_layout(bool output, int rank, const int64_t *extent, int64_t *stride) {
+  int order[4] = {0, 1, 2, 3};
+  for (int i = 0; !output && i < rank; i++) {
+    int j = (int)below(rank), swap = order[i];
+    order[i] = order[j];
+    order[j] = swap;
+  }
+  int64_t step = 1, offset = 0;
+  for (int i = rank; i-- > 0;) {
+    stride[order[i]] = step;
+    step *= extent[order[i]];
+  }
+  for (int i = 0; i < rank; i++) {
+    if (!output && below(5) == 0) stride[i] = 0;
+    if (below(5) == 0) {
+      offset += stride[i] * (extent[i] - 1);
+      stride[i] = -stride[i];
+    }
+  }
+  return offset;
+}
+
+/* A guard along one dimension, sometimes with a value for what it leaves out. */
+static void random_pad(nxk_kernel *k, nx_dtype t, nxk_value index, int64_t extent, nxk_access *a) {
+  nxk_value low = nxk_const_i(k, NX_I64, below(extent + 1)), one = nxk_const_i(k, NX_I64, below(3));
+  nxk_value shifted = add(k, index, one);
+  a->mask = below(2) ? nxk_scalar(k, NXK_le, 0, low, shifted, NXK_NONE)
+                     : nxk_scalar(k, NXK_lt, 0, shifted, low, NXK_NONE);
+  if (below(2)) a->other = nxk_const_i(k, t, 5);
+}
+
+/* y[i0, i1, ...] = x through any view, + z of another; the shape, order and signs of strides are random. */
+static nxk_kernel *random_map(nx_dtype t) {
+  nxk_kernel *k = nxk_create(NXK_LOGICAL, "map");
+  int rank = (int)below(4) + 1;
+  int64_t extent[4], total = 1, stride[3][4];
+  static const int64_t sizes[] = {1, 2, 3, 5, 8, 15, 16, 17, 33, 64, 70};
+  for (int i = 0; i < rank; i++) {
+    do extent[i] = sizes[below(11)];
+    while (total * extent[i] > 6000);
+    total *= extent[i];
+  }
+  int64_t offset[3];
+  for (int b = 0; b < 3; b++) offset[b] = random_layout(b == 2, rank, extent, stride[b]);
+  uint32_t x = nxk_add_buffer(k, NXK_IN, t, total), z = nxk_add_buffer(k, NXK_IN, t, total),
+           y = nxk_add_buffer(k, NXK_OUT, t, total);
+  k->buffers[y].aligned = true;
+  nxk_value index[4];
+  nxk_begin_part(k);
+  for (int i = 0; i < rank; i++) index[i] = nxk_begin_range(k, NXK_OUTER, extent[i]);
+  nxk_value loaded[2];
+  uint32_t buffers[2] = {x, z};
+  for (int b = 0; b < 3; b++) {
+    nxk_term terms[4];
+    for (int i = 0; i < rank; i++) terms[i] = (nxk_term){index[i], stride[b][i]};
+    nxk_access a = at(b < 2 ? buffers[b] : y, offset[b], terms, (uint32_t)rank);
+    if (b < 2) {
+      if (below(2)) {
+        int d = (int)below(rank);
+        random_pad(k, t, index[d], extent[d], &a);
+      }
+      loaded[b] = nxk_load(k, &a, 1);
+      continue;
+    }
+    a.flags = NXK_NONTEMPORAL;
+    nxk_value sum = widen(k, loaded[0]);
+    if (t == NX_BOOL) sum = nxk_scalar(k, NXK_xor, 0, loaded[0], loaded[1], NXK_NONE);
+    else sum = nxk_cast_to(k, t, add(k, sum, widen(k, loaded[1])));
+    nxk_store(k, &a, sum);
+  }
+  end_all(k, rank + 1);
+  return k;
+}
+
+static void test_maps(void **state) {
+  (void)state;
+  for (int i = 0; i < 300; i++) check(random_map(every_type[i % TYPES]));
+}
+
+/* Large enough for several tasks, tiles and tails; cut along the first, the last, or no dimension. */
+static void test_map_tasks(void **state) {
+  (void)state;
+  static const int64_t shapes[][2] = {{1, 40000}, {40000, 1}, {3, 20011}, {500, 66},
+                                      {200, 301}, {7, 4096},  {128, 320}};
+  for (int s = 0; s < 7; s++)
+    for (int transposed = 0; transposed < 2; transposed++) {
+      int64_t rows = shapes[s][0], columns = shapes[s][1];
+      nxk_kernel *k = nxk_create(NXK_LOGICAL, "tasks");
+      uint32_t x = nxk_add_buffer(k, NXK_IN, NX_F32, rows * columns),
+               y = nxk_add_buffer(k, NXK_OUT, NX_F32, rows * columns);
+      nxk_begin_part(k);
+      nxk_value i = nxk_begin_range(k, NXK_OUTER, rows), j = nxk_begin_range(k, NXK_OUTER, columns);
+      nxk_value v = transposed ? load2(k, x, i, 1, j, rows) : load2(k, x, i, columns, j, 1);
+      for (int n = 0; n < (s % 2 ? 12 : 0); n++)
+        v = nxk_scalar(k, NXK_div, 0, v, nxk_const_f(k, NX_F32, 1.5), NXK_NONE);
+      store2(k, y, i, columns, j, 1, v);
+      end_all(k, 3);
+      check(k);
+    }
+}
+
+static void test_parameter_extent(void **state) {
+  (void)state;
+  static const int64_t sizes[] = {0, 1, 15, 16, 17, 63, 64, 65, 1000, 30000};
+  for (int s = 0; s < 10; s++) {
+    nxk_kernel *k = nxk_create(NXK_LOGICAL, "param");
+    uint32_t x = nxk_add_buffer(k, NXK_IN, NX_F32, 30000),
+             y = nxk_add_buffer(k, NXK_OUT, NX_F32, 30000);
+    uint32_t p = nxk_add_param(k, NX_I64), q = nxk_add_param(k, NX_F32);
+    nxk_value end = nxk_param(k, p), factor = nxk_param(k, q);
+    nxk_begin_part(k);
+    nxk_value i = nxk_begin_for(k, NXK_OUTER, nxk_bound_const(0), nxk_bound_of(end), 1);
+    nxk_value v = mul(k, load1(k, x, 0, i, 1), factor);
+    for (int n = 0; n < 12; n++)
+      v = nxk_scalar(k, NXK_div, 0, v, nxk_const_f(k, NX_F32, 1.5), NXK_NONE);
+    store1(k, y, i, 1, v);
+    end_all(k, 2);
+    uint64_t params[MAX_PARAMS] = {(uint64_t)sizes[s], nxi_bits_f32(1.25f)};
+    check_with(k, params, 7);
+  }
+}
+
+/* arange, gathers, computed indices, and conditions on indices of every form. */
+static void test_indices(void **state) {
+  (void)state;
+  for (int form = 0; form < 12; form++) {
+    nxk_kernel *k = nxk_create(NXK_LOGICAL, "indices");
+    int64_t n = 150, m = 37;
+    uint32_t x = nxk_add_buffer(k, NXK_IN, NX_I32, n * m),
+             y = nxk_add_buffer(k, NXK_OUT, NX_I64, n * m);
+    nxk_begin_part(k);
+    nxk_value i = nxk_begin_range(k, NXK_OUTER, n), j = nxk_begin_range(k, NXK_OUTER, m);
+    nxk_value c = nxk_const_i(k, NX_I64, 20), v = NXK_NONE;
+    nxk_value pairs[6][2] = {{j, c},
+                             {c, j},
+                             {j, i},
+                             {i, j},
+                             {mul(k, nxk_const_i(k, NX_I64, 3), j), c},
+                             {c, sub(k, mul(k, j, j), j)}};
+    if (form < 6) {
+      nxk_value less =
+          nxk_scalar(k, below(2) ? NXK_lt : NXK_le, 0, pairs[form][0], pairs[form][1], NXK_NONE);
+      v = nxk_scalar(k, NXK_select, 0, less, i, sub(k, j, i));
+    } else {
+      nxk_value flat = add(k, mul(k, i, nxk_const_i(k, NX_I64, m)), j), terms[3];
+      terms[0] = flat; /* affine */
+      terms[1] = nxk_scalar(k, NXK_mod, 0, mul(k, flat, nxk_const_i(k, NX_I64, 7)),
+                            nxk_const_i(k, NX_I64, n * m), NXK_NONE);
+      terms[2] = sub(k, nxk_const_i(k, NX_I64, n * m - 1), flat); /* backwards */
+      nxk_access a = nxk_access_at(x, 0);
+      a.index = terms[form % 3];
+      if (form >= 9) a.mask = nxk_scalar(k, NXK_lt, 0, j, c, NXK_NONE);
+      if (form == 10) a.other = nxk_cast_to(k, NX_I32, i);
+      if (form == 11) { /* one element under a mask that varies */
+        a.index = NXK_NONE;
+        a.other = nxk_cast_to(k, NX_I32, j);
+      }
+      v = nxk_cast_to(k, NX_I64, nxk_load(k, &a, 1));
+    }
+    store2(k, y, i, m, j, 1, v);
+    end_all(k, 3);
+    check(k);
+  }
+}
+
+/* Each element over itself: no vector of them may be done twice, though nobody else has the memory. */
+static void test_in_place(void **state) {
+  (void)state;
+  static const int64_t sizes[] = {5, 16, 70, 301, 20011};
+  for (int form = 0; form < 10; form++) {
+    int64_t n = sizes[form / 2];
+    nxk_kernel *k = nxk_create(NXK_LOGICAL, "in_place");
+    uint32_t y = nxk_add_buffer(k, NXK_INOUT, NX_I32, n);
+    k->buffers[y].aligned = form % 2;
+    k->buffers[y].restricted = true;
+    nxk_begin_part(k);
+    nxk_value i = nxk_begin_range(k, NXK_OUTER, n), old = load1(k, y, 0, i, 1);
+    store1(k, y, i, 1, mul(k, old, nxk_const_i(k, NX_I32, 3)));
+    end_all(k, 2);
+    check(k);
+  }
+}
+
+static void test_rare(void **state) {
+  (void)state;
+  for (int form = 0; form < 3; form++) {
+    nxk_kernel *k = nxk_create(NXK_LOGICAL, "rare");
+    uint32_t x = nxk_add_buffer(k, NXK_IN, NX_F32, 24 * 100),
+             w = nxk_add_buffer(k, NXK_IN, NX_F32, 24),
+             y = nxk_add_buffer(k, NXK_OUT, NX_F32, 24 * 100);
+    nxk_begin_part(k);
+    nxk_value i = nxk_begin_range(k, NXK_OUTER, 24);
+    nxk_value row = load1(k, w, 0, i, 1), zero = nxk_const_f(k, NX_F32, 0);
+    nxk_value row_cond = nxk_scalar(k, NXK_lt, 0, row, zero, NXK_NONE);
+    nxk_value row_rare = nxk_begin_rare(k, row_cond);
+    nxk_value inside = mul(k, row, nxk_const_f(k, NX_F32, 3));
+    nxk_end(k);
+    row = nxk_pick(k, row_rare, form == 1 ? zero : inside, row);
+    nxk_value sum = NXK_NONE, j;
+    if (form == 2) {
+      j = nxk_begin_range(k, NXK_REDUCE, 100);
+      sum = nxk_reduce(k, NXK_SUM, NXK_ORDER_LANES, load2(k, x, i, 100, j, 1), NXK_NONE);
+      nxk_end(k);
+    }
+    j = nxk_begin_range(k, form == 2 ? NXK_MAP : NXK_OUTER, 100);
+    nxk_value v = load2(k, x, i, 100, j, 1);
+    nxk_value rare = nxk_begin_rare(k, nxk_scalar(k, NXK_lt, 0, v, row, NXK_NONE));
+    nxk_value in1 = add(k, v, row), in2 = sub(k, v, form == 2 ? sum : row);
+    nxk_end(k);
+    nxk_value p1 = nxk_pick(k, rare, in1, v), p2 = nxk_pick(k, rare, in2, zero);
+    store2(k, y, i, 100, j, 1, add(k, p1, p2));
+    end_all(k, 3);
+    check(k);
+  }
+}
+
+/* ---- shapes that no template takes */
+
+static void test_odd_shapes(void **state) {
+  (void)state;
+  nxk_kernel *k = nxk_create(NXK_LOGICAL, "odd");
+  uint32_t x = nxk_add_buffer(k, NXK_IN, NX_F32, 400), y = nxk_add_buffer(k, NXK_OUT, NX_F32, 400),
+           z = nxk_add_buffer(k, NXK_OUT, NX_F32, 20);
+  uint32_t w = nxk_add_buffer(k, NXK_OUT, NX_F32, 1),
+           local = nxk_add_buffer(k, NXK_LOCAL, NX_F32, 20);
+  nxk_begin_part(k); /* a store and two loops in one outer loop, odd bounds */
+  nxk_value i = nxk_begin_for(k, NXK_OUTER, nxk_bound_const(2), nxk_bound_const(20), 3);
+  store1(k, z, i, 1, load1(k, x, 0, i, 20));
+  nxk_value j = nxk_begin_for(k, NXK_OUTER, nxk_bound_const(1), nxk_bound_const(20), 2);
+  store2(k, y, i, 20, j, 1, load2(k, x, i, 1, j, 20));
+  nxk_end(k);
+  j = nxk_begin_for(k, NXK_OUTER, nxk_bound_const(0), nxk_bound_const(20), 2);
+  store2(k, y, i, 20, j, 1, load2(k, x, i, 20, j, 1));
+  end_all(k, 3);
+  nxk_begin_part(k); /* no outer loop, a reduction in a map loop */
+  j = nxk_begin_range(k, NXK_MAP, 20);
+  nxk_value l = nxk_begin_range(k, NXK_REDUCE, 19);
+  nxk_value sum = nxk_reduce(k, NXK_SUM, NXK_ORDER_PLAIN, load2(k, x, j, 1, l, 20), NXK_NONE);
+  nxk_end(k);
+  store1(k, local, j, 1, sum);
+  nxk_end(k);
+  l = nxk_begin_range(k, NXK_REDUCE, 20);
+  sum = nxk_reduce(k, NXK_SUM, NXK_ORDER_LANES, load1(k, local, 0, l, 1), NXK_NONE);
+  nxk_end(k);
+  nxk_access out = nxk_access_at(w, 0);
+  nxk_store(k, &out, sum);
+  nxk_end(k);
+  check(k);
+}
+
+static void test_regular_bounds_from_elsewhere(void **state) {
+  (void)state;
+  for (int rows = 0; rows < 2; rows++) { /* loops that do not start at 0 or go in steps */
+    nxk_kernel *k = nxk_create(NXK_LOGICAL, "steps");
+    uint32_t x = nxk_add_buffer(k, NXK_IN, NX_F32, 300 * 300),
+             y = nxk_add_buffer(k, NXK_OUT, NX_F32, 300),
+             z = nxk_add_buffer(k, NXK_OUT, NX_F32, 300 * 300);
+    nxk_begin_part(k);
+    nxk_value i =
+        nxk_begin_for(k, NXK_OUTER, nxk_bound_const(3), nxk_bound_const(290), rows ? 50 : 1);
+    nxk_value j =
+        nxk_begin_for(k, NXK_REDUCE, nxk_bound_const(5), nxk_bound_const(250), rows ? 1 : 9);
+    nxk_value v = rows ? load2(k, x, i, 300, j, 1) : load2(k, x, i, 1, j, 300);
+    nxk_value sum = nxk_reduce(k, NXK_SUM, rows ? NXK_ORDER_LANES : NXK_ORDER_PLAIN, v, NXK_NONE);
+    nxk_value where =
+        nxk_reduce(k, NXK_ARGMAX, rows ? NXK_ORDER_LANES : NXK_ORDER_PLAIN, v, NXK_NONE);
+    nxk_end(k);
+    store1(k, y, i, 1, add(k, sum, nxk_cast_to(k, NX_F32, where)));
+    j = nxk_begin_for(k, NXK_MAP, nxk_bound_const(2), nxk_bound_const(299), 3);
+    store2(k, z, i, rows ? 300 : 1, j, rows ? 1 : 300, sum);
+    end_all(k, 3);
+    check(k);
+  }
+}
+
+static void test_parts_and_nothing(void **state) {
+  (void)state;
+  nxk_kernel *k = nxk_create(NXK_LOGICAL, "cat");
+  uint32_t x = nxk_add_buffer(k, NXK_IN, NX_F32, 100000),
+           y = nxk_add_buffer(k, NXK_OUT, NX_F32, 100050);
+  for (int p = 0; p < 3; p++) {
+    int64_t n = p == 0 ? 50 : p == 1 ? 100000 : 0;
+    nxk_begin_part(k);
+    nxk_value i = nxk_begin_range(k, NXK_OUTER, n);
+    nxk_value v = load1(k, x, 0, i, 1);
+    for (int d = 0; d < 4; d++)
+      v = nxk_scalar(k, NXK_div, 0, v, nxk_const_f(k, NX_F32, 3), NXK_NONE);
+    nxk_term terms[1] = {{i, 1}};
+    nxk_access out = at(y, p == 0 ? 0 : 50, terms, 1);
+    nxk_store(k, &out, v);
+    end_all(k, 2);
+  }
+  check(k);
+}
+
+/* Every allocation that fails leaves nothing behind and says so. */
+static void test_exhausted_memory(void **state) {
+  (void)state;
+  for (int form = 0; form < 3; form++) check_exhausted(random_map(NX_F32));
+}
+
+NXT_MAIN(NXT_NAME) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_maps),
+      cmocka_unit_test(test_map_tasks),
+      cmocka_unit_test(test_parameter_extent),
+      cmocka_unit_test(test_indices),
+      cmocka_unit_test(test_rare),
+      cmocka_unit_test(test_in_place),
+      cmocka_unit_test(test_odd_shapes),
+      cmocka_unit_test(test_regular_bounds_from_elsewhere),
+      cmocka_unit_test(test_parts_and_nothing),
+      cmocka_unit_test(test_exhausted_memory),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

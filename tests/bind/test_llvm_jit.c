@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: ISC */
+/* The driver of the LLVM code generator: forms, cross compilation, objects that must be refused, failures of
+ * LLVM itself, memory given back, and many threads at once. */
+#include <elf.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "codegen_llvm/jit.h"
+#include "tests/util/llvm_util.h"
+#include "tests/util/runner.h"
+
+/* out[i] = f(in[i]) + constant, over 4 * lanes floats. */
+static nxk_kernel *simple_kernel(const char *name, nxk_op f, double constant, uint8_t lanes) {
+  nxk_kernel *k = nxk_create(NXK_BOUND, name);
+  assert_non_null(k);
+  uint32_t in = nxk_add_buffer(k, NXK_IN, NX_F32, 4 * lanes),
+           out = nxk_add_buffer(k, NXK_OUT, NX_F32, 4 * lanes);
+  nxk_begin_part(k);
+  nxk_term term = {nxk_begin_range(k, NXK_TASK, 4), lanes};
+  nxk_access a = nxk_access_at(in, 0);
+  a.n_terms = 1;
+  a.terms = &term;
+  a.lane_stride = lanes > 1;
+  nxk_value args[4] = {nxk_load(k, &a, lanes), NXK_NONE, NXK_NONE, NXK_NONE};
+  nxk_value x = nxk_expand_function(k, f, args);
+  a.buffer = out;
+  nxk_store(k, &a, nxk_scalar(k, NXK_add, 0, x, nxk_const_f(k, NX_F32, constant), NXK_NONE));
+  nxk_end(k);
+  nxk_end(k);
+  assert_false(k->failed);
+  return k;
+}
+
+static const char *best_isa(void) {
+  for (int i = 0; i < N_ISAS; i++)
+    if (runs_here(isas[i])) return isas[i];
+  return "neon";
+}
+
+static void run_simple(const nxl_code *code, const nxk_kernel *k, float *in, float *out) {
+  void *buffers[2] = {in, out};
+  run_code(code, k, buffers, NULL, 0, 4);
+}
+
+static void test_forms(void **state) {
+  (void)state;
+  if (nxl_unavailable()) skip();
+  static const char *const marks[] = {"define void @forms", "define void @forms", "forms:"};
+  nxk_kernel *k = simple_kernel("forms", NXK_exp, 1, 16), *l = legalized(k, best_isa());
+  for (int form = NXL_IR; form <= NXL_ASM; form++) {
+    void *text;
+    size_t size;
+    compile_to(l, best_isa(), (nxl_form)form, &text, &size);
+    assert_int_equal(strlen(text), size);
+    assert_non_null(strstr(text, marks[form]));
+    nxi_free(text);
+  }
+  nxk_destroy(l);
+  nxk_destroy(k);
+  for (int i = 0; i < N_ISAS; i++) assert_non_null(strstr(nxl_environment(isas[i]), isas[i]));
+  assert_string_equal(nxl_environment("vax"), "");
+}
+
+/* ---- what must be refused */
+
+static nx_status try_compile(const nxk_kernel *k, const nxl_target *t, nxi_diag *d) {
+  void *data = NULL;
+  size_t size;
+  memset(d, 0, sizeof *d);
+  nx_status s = nxl_compile(k, t, NXL_OBJECT, &data, &size, d);
+  nxi_free(data);
+  return s;
+}
+
+static void test_refusals(void **state) {
+  (void)state;
+  if (nxl_unavailable()) skip();
+  nxi_diag d;
+  nxk_kernel *k = simple_kernel("refused", NXK_exp, 1, 8);
+  nxl_target t = {.isa = "vax"};
+  assert_int_equal(try_compile(k, &t, &d), NX_INVALID_ARGUMENT);
+  nxl_target unknown = {.isa = "generic", .triple = "vax-dec-ultrix"};
+  assert_int_equal(try_compile(k, &unknown, &d), NX_COMPILE_FAILED);
+#if defined(__x86_64__) && !WITH_ASAN
+  /* Where LLVM would end the process; what it held is lost. */
+  nxl_target old = {.isa = "generic", .cpu = "i386", .features = "-64bit"};
+  assert_int_equal(try_compile(k, &old, &d), NX_COMPILE_FAILED);
+  assert_non_null(strstr(d.message, "64-bit"));
+#endif
+  nxl_target ok = {0};
+  snprintf(ok.isa, sizeof ok.isa, "%s", best_isa());
+  assert_int_equal(try_compile(k, &ok, &d), NX_OK);
+  k->level = NXK_LOGICAL;
+  assert_int_equal(try_compile(k, &ok, &d), NX_INTERNAL);
+  nxk_destroy(k);
+  nxk_kernel *raw = nxk_create(NXK_BOUND, "raw"); /* a function that nobody expanded */
+  nxk_value x = nxk_param(raw, nxk_add_param(raw, NX_F32));
+  nxk_scalar(raw, NXK_erf, 0, x, NXK_NONE, NXK_NONE);
+  assert_int_equal(try_compile(raw, &ok, &d), NX_INTERNAL);
+  assert_non_null(strstr(d.message, "expanded"));
+  nxk_destroy(raw);
+}
+
+static nx_status try_load(const void *object, size_t size, const char *entry, nxi_diag *d) {
+  nxl_code *code = NULL;
+  memset(d, 0, sizeof *d);
+  nx_status s = nxl_load(object, size, entry, &code, d);
+  if (s == NX_OK) nxl_unload(code);
+  else assert_null(code);
+  return s;
+}
+
+/* Objects from a disk may be anything. */
+static void test_bad_objects(void **state) {
+  (void)state;
+  if (nxl_unavailable()) skip();
+  nxi_diag d;
+  nxk_kernel *k = simple_kernel("object", NXK_exp, 1, 8), *l = legalized(k, best_isa());
+  void *object;
+  size_t size;
+  compile_to(l, best_isa(), NXL_OBJECT, &object, &size);
+  assert_int_equal(try_load(object, size, "object", &d), NX_OK);
+  assert_int_equal(try_load(object, size, "absent", &d), NX_COMPILE_FAILED);
+  assert_int_equal(try_load(object, 0, "object", &d), NX_COMPILE_FAILED);
+  for (size_t cut = 1; cut < size; cut += size / 7)
+    assert_int_equal(try_load(object, cut, "object", &d), NX_COMPILE_FAILED);
+  ((unsigned char *)object)[offsetof(Elf64_Ehdr, e_machine)] ^= 1;
+  assert_int_equal(try_load(object, size, "object", &d), NX_COMPILE_FAILED);
+  nxi_free(object);
+  nxk_destroy(l);
+  nxk_destroy(k);
+}
+
+#if defined(__x86_64__)
+/* A conversion this instruction set lacks becomes a call of a function of the compiler's own library. */
+static void test_undefined_symbol(void **state) {
+  (void)state;
+  if (nxl_unavailable()) skip();
+  nxk_kernel *k = nxk_create(NXK_BOUND, "calls");
+  uint32_t in = nxk_add_buffer(k, NXK_IN, NX_F32, 1), out = nxk_add_buffer(k, NXK_OUT, NX_F16, 1);
+  nxk_begin_part(k);
+  nxk_begin_range(k, NXK_TASK, 1);
+  nxk_access a = nxk_access_at(in, 0), b = nxk_access_at(out, 0);
+  nxk_store(k, &b, nxk_cast_to(k, NX_F16, nxk_load(k, &a, 1)));
+  nxk_end(k);
+  nxk_end(k);
+  nxl_target t = {.isa = "avx2", .cpu = "x86-64", .features = "-f16c"};
+  void *object;
+  size_t size;
+  nxi_diag d = {0};
+  assert_int_equal(nxl_compile(k, &t, NXL_OBJECT, &object, &size, &d), NX_OK);
+  assert_int_equal(try_load(object, size, "calls", &d), NX_COMPILE_FAILED);
+  assert_non_null(strstr(d.message, "__trunc"));
+  nxi_free(object);
+  nxk_destroy(k);
+}
+#endif
+
+/* ---- another architecture: objects for AArch64 are made everywhere and need no library */
+
+static void test_aarch64(void **state) {
+  (void)state;
+  if (nxl_unavailable()) skip();
+  static const nxk_op functions[] = {NXK_exp, NXK_tanh, NXK_sin, NXK_log};
+  static const nx_dtype dtypes[] = {NX_F16, NX_BF16, NX_I8, NX_U64, NX_F64};
+  nxl_target t = {.triple = "aarch64-linux-gnu", .isa = "neon"};
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+    for (uint8_t lanes = 1; lanes <= 32; lanes *= 4) {
+      nxk_kernel *k = simple_kernel("cross", functions[i], 1, lanes);
+      for (size_t j = 0; j < sizeof dtypes / sizeof *dtypes; j++)
+        nxk_add_buffer(k, NXK_OUT, dtypes[j], 4);
+      nxk_begin_part(k);
+      nxk_begin_range(k, NXK_TASK, 4);
+      nxk_access from = nxk_access_at(0, 0);
+      from.lane_stride = 2;
+      nxk_value x = nxk_load(k, &from, 2);
+      for (uint32_t j = 0; j < sizeof dtypes / sizeof *dtypes; j++) {
+        nxk_access to = nxk_access_at(2 + j, 0);
+        to.lane_stride = 1;
+        to.mask = nxk_scalar(k, NXK_lt, 0, x, nxk_const_f(k, NX_F32, 1), NXK_NONE);
+        nxk_store(k, &to,
+                  nxk_cast_to(k, dtypes[j],
+                              nxk_scalar(k, NXK_mod, 0, x, nxk_const_f(k, NX_F32, 3), NXK_NONE)));
+      }
+      nxk_end(k);
+      nxk_end(k);
+      nxk_kernel *l = legalized(k, "neon");
+      void *object;
+      size_t size, bytes;
+      nxi_diag d = {0};
+      if (nxl_compile(l, &t, NXL_OBJECT, &object, &size, &d) != NX_OK) fail_msg("%s", d.message);
+      if (nxl_check_object(object, size, EM_AARCH64, &bytes, &d) != NX_OK)
+        fail_msg("%s", d.message);
+      assert_true(bytes > 0);
+      nxi_free(object);
+      nxk_destroy(l);
+      nxk_destroy(k);
+    }
+}
+
+/* ---- memory */
+
+static long resident_kib(void) {
+  long pages = 0, ignored = 0;
+  FILE *f = fopen("/proc/self/statm", "r");
+  if (!f) return -1;
+  if (fscanf(f, "%ld %ld", &ignored, &pages) != 2) pages = -1;
+  fclose(f);
+  return pages < 0 ? -1 : pages * (sysconf(_SC_PAGESIZE) >> 10);
+}
+
+static long count_maps(void) {
+  long n = 0;
+  int c;
+  FILE *f = fopen("/proc/self/maps", "r");
+  if (!f) return -1;
+  while ((c = getc(f)) != EOF) n += c == '\n';
+  fclose(f);
+  return n;
+}
+
+static void load_many(const void *object, size_t size, int n, bool keep) {
+  nxi_diag d = {0};
+  nxl_code **codes = calloc((size_t)n, sizeof *codes);
+  assert_non_null(codes);
+  for (int i = 0; i < n; i++) {
+    assert_int_equal(nxl_load(object, size, "memory", &codes[i], &d), NX_OK);
+    if (!keep) nxl_unload(codes[i]);
+  }
+  for (int i = 0; i < n && keep; i++) nxl_unload(codes[i]);
+  free(codes);
+}
+
+static void test_unload(void **state) {
+  (void)state;
+  if (nxl_unavailable()) skip();
+  nxk_kernel *k = simple_kernel("memory", NXK_tanh, 1, 16), *l = legalized(k, best_isa());
+  void *object;
+  size_t size;
+  compile_to(l, best_isa(), NXL_OBJECT, &object, &size);
+  load_many(object, size, 100, false);
+  long before = resident_kib(), maps = count_maps();
+  load_many(object, size, 1500, false);
+  load_many(object, size, 100, true); /* equal names, loaded at once */
+  assert_true(count_maps() - maps < 60);
+  /* the code of 1500 would be 18,000; a huge page is 2,048 */
+  assert_true(before < 0 || resident_kib() - before < 6000 || WITH_ASAN);
+  nxi_free(object);
+  nxk_destroy(l);
+  nxk_destroy(k);
+}
+
+/* ---- threads */
+
+enum { THREADS = 4, ROUNDS = 6 };
+
+static void *compile_and_run(void *user) {
+  int number = (int)(intptr_t)user;
+  for (int round = 0; round < ROUNDS; round++) {
+    double constant = number * 100 + round;
+    nxk_kernel *k = simple_kernel("threads", NXK_sign, constant, 8);
+    nxl_target t = {0};
+    nxi_diag d = {0};
+    void *object;
+    size_t size;
+    nxl_code *code = NULL;
+    float in[32], out[32];
+    for (int i = 0; i < 32; i++) in[i] = (float)(i - 16);
+    snprintf(t.isa, sizeof t.isa, "%s", best_isa());
+    if (nxl_compile(k, &t, NXL_OBJECT, &object, &size, &d) != NX_OK) return "compile";
+    if (nxl_load(object, size, "threads", &code, &d) != NX_OK) return "load";
+    run_simple(code, k, in, out);
+    for (int i = 0; i < 32; i++)
+      if (out[i] != (float)((i > 16) - (i < 16)) + (float)constant) return "result";
+    nxl_unload(code);
+    nxi_free(object);
+    nxk_destroy(k);
+  }
+  return NULL;
+}
+
+static void test_threads(void **state) {
+  (void)state;
+  if (nxl_unavailable()) skip();
+  pthread_t threads[THREADS];
+  for (intptr_t i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, compile_and_run, (void *)i), 0);
+  for (int i = 0; i < THREADS; i++) {
+    void *fault;
+    pthread_join(threads[i], &fault);
+    if (fault) fail_msg("%s", (const char *)fault);
+  }
+}
+
+NXT_MAIN(llvm_jit) {
+  nxl_set_verify(true);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_forms),
+      cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_bad_objects),
+#if defined(__x86_64__)
+      cmocka_unit_test(test_undefined_symbol),
+#endif
+      cmocka_unit_test(test_aarch64),
+      cmocka_unit_test(test_unload),
+      cmocka_unit_test(test_threads),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

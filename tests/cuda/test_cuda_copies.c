@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: ISC */
+/* Copies between host and GPU beside its work, over the paper driver with everything delayed as far as streams and events leave it
+ * open: a wait that is missing is seen as wrong values. */
+#include "fake_device.h"
+
+#include <pthread.h>
+
+#include "runtime/place.h"
+#include "tests/util/runner.h"
+
+enum { LARGE = 5 << 18, ROUNDS = 12 }; /* floats: more than fits all slots of a lane */
+
+static float *numbers(int64_t n, float first) {
+  float *p = malloc((size_t)n * sizeof *p);
+  assert_non_null(p);
+  for (int64_t i = 0; i < n; i++) p[i] = first + (float)(i % 1000);
+  return p;
+}
+
+static nx_tensor *given(nx_context *c, nx_device where, const float *values, int64_t n) {
+  nx_tensor *x = nx_empty(c, where, NX_F32, 1, &n);
+  OK(nx_write(x, values, (size_t)n * sizeof *values, NULL));
+  return x;
+}
+
+static void expect_all(nx_tensor *x, const float *from, int64_t n, float scale, float add) {
+  float *is = malloc((size_t)n * sizeof *is);
+  assert_non_null(is);
+  memset(is, 0xff, (size_t)n * sizeof *is);
+  OK(nx_read(x, is, (size_t)n * sizeof *is, NULL));
+  for (int64_t i = 0; i < n; i++)
+    if (is[i] != from[i] * scale + add) {
+      fprintf(stderr, "element %lld is %g\n", (long long)i, (double)is[i]);
+      free(is);
+      fail();
+    }
+  free(is);
+}
+
+/* Inputs go up while earlier results are still to be computed and to come down; memory of inputs goes round, that of results is of
+ * another class. */
+static void pipeline(nx_context *c, nx_device where, int64_t n, uint64_t seed) {
+  float *values[ROUNDS];
+  nx_tensor *results[ROUNDS];
+  fake->delay = seed;
+  for (int i = 0; i < ROUNDS; i++) {
+    values[i] = numbers(n, (float)i);
+    nx_scope *scope = nx_scope_begin(c);
+    nx_tensor *half = part(given(c, where, values[i], n), 0, n / 2, 1),
+              *two = nx_full(c, where, NX_F32, 0, NULL, NX_NUMBER(2)),
+              *number = nx_full(c, where, NX_F32, 0, NULL, NX_NUMBER(i));
+    results[i] = nx_keep(nx_add(nx_mul(half, two), number));
+    OK(nx_realize(c, &results[i], 1, NULL));
+    nx_scope_end(scope);
+    nx_context_collect(c); /* what the input was in is given out again */
+    if (i >= 2) expect_all(results[i - 2], values[i - 2], n / 2, 2, (float)(i - 2));
+    if (i >= 2) nx_tensor_release(results[i - 2]);
+  }
+  for (int i = ROUNDS - 2; i < ROUNDS; i++) {
+    expect_all(results[i], values[i], n / 2, 2, (float)i);
+    nx_tensor_release(results[i]);
+  }
+  for (int i = 0; i < ROUNDS; i++) free(values[i]);
+  fake->delay = 0;
+}
+
+static void copies_overlap_work(void **state) {
+  (void)state;
+  for (uint64_t seed = 1; seed <= 12; seed++) pipeline(ctx, CUDA, 700, seed);
+  pipeline(ctx, CUDA, LARGE, 3);
+}
+
+/* A result is there before what was started after it: the copy does not wait for all of the stream. */
+static void a_result_does_not_wait_for_later_work(void **state) {
+  (void)state;
+  enum { LATER = 40 };
+  nx_tensor *later[LATER];
+  int early = 0;
+  for (uint64_t seed = 1; seed <= 10; seed++) {
+    float *values = numbers(64, 1);
+    nx_tensor *x = given(ctx, CUDA, values, 64), *y = GOOD(nx_add(x, x));
+    OK(nx_realize(ctx, &y, 1, NULL));
+    expect_all(y, values, 64, 2, 0); /* everything is compiled */
+    nx_tensor_release(y);
+    fake->delay = seed;
+    y = GOOD(nx_add(x, nx_add(x, x)));
+    OK(nx_realize(ctx, &y, 1, NULL));
+    int64_t start = fake->launches;
+    for (int i = 0; i < LATER; i++) {
+      later[i] = GOOD(nx_add(i ? later[i - 1] : y, x));
+      OK(nx_realize(ctx, &later[i], 1, NULL));
+    }
+    expect_all(y, values, 64, 3, 0);
+    early += fake->launches - start < LATER;
+    expect_all(later[LATER - 1], values, 64, LATER + 3, 0);
+    fake->delay = 0;
+    for (int i = 0; i < LATER; i++) nx_tensor_release(later[i]);
+    nx_tensor_release(y);
+    nx_tensor_release(x);
+    free(values);
+  }
+  assert_true(early > 0);
+}
+
+static int32_t stop(void *user) {
+  ++*(int *)user;
+  return 1;
+}
+
+/* Who waits for a result may be asked to stop; the result comes to who asks again. */
+static void waiting_is_interrupted(void **state) {
+  (void)state;
+  float out[64];
+  int asked = 0;
+  nx_run_options o = {.size = sizeof o, .poll = stop, .user = &asked};
+  nx_tensor *x = ramp(64, 1), *y = x;
+  fake->delay = 5;
+  for (int i = 0; i < 60; i++) {
+    y = GOOD(nx_add(y, x));
+    OK(nx_realize(ctx, &y, 1, NULL));
+  }
+  FAILS(NX_INTERRUPTED, nx_read(y, out, sizeof out, &o));
+  assert_int_equal(asked, 1);
+  OK(nx_read(y, out, sizeof out, NULL));
+  fake->delay = 0;
+  for (int i = 0; i < 64; i++) assert_true(out[i] == (float)(61 * i));
+}
+
+/* What host code may write is taken anew by each run, in the order of the work. */
+static void mapped_memory_goes_up_each_time(void **state) {
+  (void)state;
+  for (uint64_t seed = 1; seed <= 12; seed++) {
+    fake->delay = seed;
+    float zeros[300] = {0}, *shown;
+    nx_tensor *x = given(ctx, CUDA, zeros, 300), *sums[8];
+    nx_mapping *m = NULL;
+    OK(nx_map(x, NX_MAP_READ | NX_MAP_WRITE, NULL, &m));
+    shown = nx_mapping_base(m, NULL);
+    for (int i = 0; i < 8; i++) {
+      for (int k = 0; k < 300; k++) shown[k] = (float)(i + k);
+      sums[i] = GOOD(nx_add(x, x));
+      OK(nx_realize(ctx, &sums[i], 1, NULL));
+    }
+    for (int i = 0; i < 8; i++) {
+      float wanted[300];
+      for (int k = 0; k < 300; k++) wanted[k] = (float)(i + k);
+      expect_all(sums[i], wanted, 300, 2, 0);
+      nx_tensor_release(sums[i]);
+    }
+    nx_mapping_release(m);
+    nx_tensor_release(x);
+    fake->delay = 0;
+  }
+}
+
+static void elements_are_looked_at(void **state) {
+  (void)state;
+  nx_tensor *x = GOOD(nx_add(ramp(5, 1), ramp(5, 2)));
+  nx_scalar v;
+  OK(nx_realize(ctx, &x, 1, NULL));
+  for (int64_t i = 0; i < 5; i++) {
+    OK(nx_item(x, &i, &v, NULL));
+    assert_true(v.v.f[0] == 3 * (double)i);
+  }
+}
+
+/* Memory that was freed while work that uses it has not even begun. */
+static void what_is_freed_is_left_alone(void **state) {
+  (void)state;
+  for (uint64_t seed = 1; seed <= 20; seed++)
+    for (int marked = 0; marked < 2; marked++) {
+      nxi_gpu *g = NULL;
+      float in[64], junk[64], out[64];
+      uint64_t a, b, p, q, after;
+      for (int i = 0; i < 64; i++) in[i] = (float)i, junk[i] = -1;
+      assert_int_equal(nxi_gpu_open(0, 0, &g, NULL), NX_OK);
+      assert_int_equal(nxi_gpu_alloc(g, sizeof in, &a, NULL), NX_OK);
+      assert_int_equal(nxi_gpu_alloc(g, sizeof in, &b, NULL), NX_OK);
+      assert_int_equal(nxi_gpu_alloc(g, sizeof in, &p, NULL), NX_OK);
+      fake->delay = seed;
+      assert_int_equal(nxi_gpu_upload(g, a, in, sizeof in, 0, NULL), NX_OK);
+      nxi_gpu_mark(g);
+      assert_int_equal(nxi_gpu_copy(g, p, a, sizeof in, NULL), NX_OK);
+      assert_int_equal(nxi_gpu_copy(g, b, p, sizeof in, NULL), NX_OK);
+      if (marked) nxi_gpu_free_after(g, p, sizeof in, nxi_gpu_mark(g));
+      else nxi_gpu_free(g, p, sizeof in);
+      assert_int_equal(nxi_gpu_alloc_after(g, sizeof in, &q, &after, NULL), NX_OK);
+      assert_true(q == p);
+      assert_int_equal(nxi_gpu_upload(g, q, junk, sizeof junk, after, NULL), NX_OK);
+      assert_int_equal(nxi_gpu_download(g, out, b, sizeof out, NXI_GPU_NOW, NULL, NULL), NX_OK);
+      assert_memory_equal(out, in, sizeof out);
+      fake->delay = 0;
+      nxi_gpu_free(g, a, sizeof in);
+      nxi_gpu_free(g, b, sizeof in);
+      nxi_gpu_free(g, q, sizeof in);
+      nxi_gpu_close(g);
+    }
+}
+
+/* What the GPU has written to memory that is shown, and nobody has brought there yet, is not overwritten from there. */
+static void what_is_newer_stays(void **state) {
+  (void)state;
+  nxi_gpu *g = NULL;
+  nxi_buffer *b = NULL;
+  unsigned char pattern[64], is[64];
+  uint64_t at, from;
+  int asked = 0;
+  nxi_poll poll = {stop, &asked};
+  memset(pattern, 9, sizeof pattern);
+  assert_int_equal(nxi_device_gpu(ctx, CUDA, &g, NULL), NX_OK);
+  assert_int_equal(nxi_buffer_create(ctx, 64, &b, NULL), NX_OK);
+  memset(b->data, 1, 64);
+  b->pinner = (nxi_storage *)&asked; /* only whether there is one is looked at */
+  assert_int_equal(nxi_buffer_to_gpu(ctx, b, g, true, &at, NULL), NX_OK);
+  assert_int_equal(nxi_gpu_alloc(g, 64, &from, NULL), NX_OK);
+  assert_int_equal(nxi_gpu_upload(g, from, pattern, 64, NXI_GPU_NOW, NULL), NX_OK);
+  fake->delay = 5;
+  for (int i = 0; i < 60; i++) assert_int_equal(nxi_gpu_copy(g, at, from, 64, NULL), NX_OK);
+  nx_status status = nxi_buffer_on_gpu_written(ctx, b, nxi_gpu_mark(g), &poll, NULL);
+  assert_int_equal(status, NX_INTERRUPTED);
+  fake->delay = 0;
+  nxi_buffer_gpu_done(b, NXI_GPU_NOW);
+  assert_int_equal(nxi_buffer_to_gpu(ctx, b, g, true, &at, NULL), NX_OK);
+  assert_int_equal(nxi_gpu_download(g, is, at, 64, NXI_GPU_NOW, NULL, NULL), NX_OK);
+  assert_memory_equal(is, pattern, 64);
+  nxi_buffer_gpu_done(b, NXI_GPU_NOW);
+  nxi_gpu_free(g, from, 64);
+  b->pinner = NULL;
+  nxi_record_lock(ctx);
+  nxi_buffer_unref(ctx, b);
+  nxi_record_unlock(ctx);
+}
+
+/* Memory that a run has the address of is not given out when another GPU takes the buffer. */
+static void a_buffer_leaves_while_it_is_read(void **state) {
+  (void)state;
+  nxi_gpu *first = NULL, *second = NULL;
+  nxi_buffer *b = NULL;
+  uint64_t at, elsewhere, others;
+  assert_int_equal(nxi_device_gpu(ctx, CUDA, &first, NULL), NX_OK);
+  assert_int_equal(nxi_device_gpu(ctx, CUDA + 1, &second, NULL), NX_OK);
+  assert_int_equal(nxi_buffer_create(ctx, 7777, &b, NULL), NX_OK);
+  assert_int_equal(nxi_buffer_to_gpu(ctx, b, first, true, &at, NULL), NX_OK);
+  assert_int_equal(nxi_buffer_to_gpu(ctx, b, second, true, &elsewhere, NULL), NX_OK);
+  assert_int_equal(nxi_gpu_alloc(first, 7777, &others, NULL), NX_OK);
+  assert_true(others != at);
+  nxi_gpu_free(first, others, 7777);
+  nxi_buffer_gpu_done(b, 1);
+  nxi_buffer_gpu_done(b, 1);
+  assert_int_equal(nxi_gpu_alloc(first, 7777, &others, NULL), NX_OK);
+  assert_true(others == at);
+  nxi_gpu_free(first, others, 7777);
+  nxi_record_lock(ctx);
+  nxi_buffer_unref(ctx, b);
+  nxi_record_unlock(ctx);
+}
+
+/* ---- two GPUs, two threads */
+
+typedef struct worker {
+  nx_device device;
+  bool good;
+} worker;
+
+static void *work(void *given_worker) {
+  worker *w = given_worker;
+  float values[500], is[500];
+  w->good = true;
+  for (int i = 0; i < 500; i++) values[i] = (float)i;
+  for (int round = 0; round < 20 && w->good; round++) {
+    int64_t n = 500;
+    nx_tensor *x = nx_empty(ctx, w->device, NX_F32, 1, &n);
+    bool good = nx_write(x, values, sizeof values, NULL) == NX_OK;
+    nx_tensor *other = nx_to_device(x, w->device == CUDA ? CUDA + 1 : CUDA),
+              *y = nx_add(other, other);
+    nx_tensor *back = nx_to_device(y, w->device), *z = nx_add(back, x);
+    good = good && nx_read(z, is, sizeof is, NULL) == NX_OK;
+    for (int i = 0; i < 500 && good; i++) good = is[i] == 3 * values[i];
+    w->good = good;
+    nx_tensor *all[] = {x, other, y, back, z};
+    for (int i = 0; i < 5; i++) nx_tensor_release(all[i]);
+  }
+  return NULL;
+}
+
+static void two_at_once(void **state) {
+  (void)state;
+  for (uint64_t seed = 0; seed <= 2; seed++) {
+    pthread_t threads[2];
+    worker workers[2] = {{CUDA, false}, {CUDA + 1, false}};
+    fake->delay = seed;
+    for (int i = 0; i < 2; i++)
+      assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    fake->delay = 0;
+    assert_true(workers[0].good && workers[1].good);
+  }
+}
+
+/* ---- failures: what has to do with streams, events and pinned memory; copies find another way, or say what is wrong */
+
+static void every_call_fails(void **state) {
+  static const char *const names[] = {"Event", "Stream", "Host", "Memcpy"};
+  static const int results[] = {1, 2, 719};
+  (void)state;
+  for (int k = 0; k < 12; k++) {
+    bool done = false;
+    for (int64_t n = 1; !done && n < 60; n++) {
+      nx_context *c = NULL;
+      float values[] = {1, 2, 3}, is[3] = {0};
+      int64_t three = 3;
+      OK(nx_context_create(NULL, &c));
+      const nxt_fake before = *fake;
+      snprintf(fake->only, sizeof fake->only, "%s", names[k % 4]);
+      fake->failed[0] = 0;
+      fake->fail_at = fake->calls + n;
+      fake->fail_with = results[k / 4];
+      nx_status status = NX_OK;
+      for (int i = 0; i < 2 && status == NX_OK; i++) {
+        nx_tensor *x = nx_empty(c, CUDA, NX_F32, 1, &three), *y = nx_add(x, x);
+        status = x != NULL ? nx_write(x, values, sizeof values, NULL) : nx_error_take(NULL);
+        nx_tensor_release(y);
+        y = nx_add(x, x);
+        if (status == NX_OK)
+          status = y != NULL ? nx_read(y, is, sizeof is, NULL) : nx_error_take(NULL);
+        nx_tensor_release(x);
+        nx_tensor_release(y);
+      }
+      nx_error_take(NULL);
+      done = fake->failed[0] == 0;
+      if (status == NX_OK) assert_true(is[0] == 2 && is[1] == 4 && is[2] == 6);
+      else if (results[k / 4] == 719)
+        assert_true(status == NX_DEVICE_LOST || status == NX_DEVICE_UNAVAILABLE);
+      else
+        assert_true(status == NX_INTERNAL || status == NX_OUT_OF_MEMORY ||
+                    status == NX_DEVICE_UNAVAILABLE);
+      nx_context_release(c);
+      fake->fail_at = 0;
+      fake->only[0] = 0;
+      assert_int_equal(fake->events, before.events);
+      assert_int_equal(fake->streams, before.streams);
+      assert_int_equal(fake->pinned_pieces, before.pinned_pieces);
+      assert_int_equal(fake->memory, before.memory);
+    }
+  }
+}
+
+NXT_MAIN(cuda_copies) {
+  const struct CMUnitTest tests[] = {
+      IN_SCOPE(copies_overlap_work),
+      IN_SCOPE(a_result_does_not_wait_for_later_work),
+      IN_SCOPE(waiting_is_interrupted),
+      IN_SCOPE(mapped_memory_goes_up_each_time),
+      IN_SCOPE(elements_are_looked_at),
+      IN_SCOPE(what_is_freed_is_left_alone),
+      IN_SCOPE(what_is_newer_stays),
+      IN_SCOPE(a_buffer_leaves_while_it_is_read),
+      IN_SCOPE(two_at_once),
+      IN_SCOPE(every_call_fails),
+  };
+  return cmocka_run_group_tests(tests, open_fake, close_fake);
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: ISC */
+/* Plans as CUDA graphs, over the paper driver: when there is one, and that nothing but the count of launches tells it from
+ * steps that are started one by one. Each operation is a kernel of its own here. */
+#include "fake_device.h"
+
+#include <pthread.h>
+
+#include "runtime/cuda/state.h"
+#include "runtime/place.h"
+#include "tests/util/runner.h"
+
+enum { ROWS = 40, N = ROWS * ROWS, CALLS = 6 };
+
+/* Kernels that only read and write, a product with its workspace, a scan whose blocks share memory. */
+static const char chain[] = "nxir 1\n"
+                            "graph @chain(%x: f32[40,40]) -> (%y, %s) {\n"
+                            "  %a = mul %x, %x : f32[40,40]\n"
+                            "  %m = reduce_max %a axes=[1] keepdims : f32[40,1]\n"
+                            "  %b = sub %x, %m : f32[40,40]\n"
+                            "  %p = matmul %b, %x : f32[40,40]\n"
+                            "  %y = abs %p : f32[40,40]\n"
+                            "  %s = scan_sum %y axis=1 : f32[40,40]\n"
+                            "}\n";
+/* Looks at its indices before anything else. */
+static const char checked[] = "nxir 1\n"
+                              "graph @checked(%x: f32[40,40], %i: i32[3,1]) -> (%y) {\n"
+                              "  %g = gather %x, %i axis=0 axes=[1] : f32[3,1]\n"
+                              "  %a = mul %g, %g : f32[3,1]\n"
+                              "  %b = add %a, %g : f32[3,1]\n"
+                              "  %y = neg %b : f32[3,1]\n"
+                              "}\n";
+
+static nx_function *parse(const char *text) {
+  nx_function *f = NULL;
+  OK(nx_function_parse_on(ctx, CUDA, text, strlen(text), &f));
+  return f;
+}
+
+static nx_tensor *square(double first) {
+  nx_tensor *x = GOOD(nx_arange(ctx, CUDA, NX_F32, NX_NUMBER(first), NX_NUMBER(1e-3), N));
+  x = GOOD(nx_reshape(x, NX_SHAPE(ROWS, ROWS)));
+  OK(nx_realize(ctx, &x, 1, NULL));
+  return x;
+}
+
+/* Calls the function, adds up what its report says of graphs, and takes the bits of its outputs. */
+static uint64_t call(nx_function *f, nx_tensor *x, float *bits) {
+  nx_report report = {.size = sizeof report};
+  nx_run_options o = {.size = sizeof o, .report = &report};
+  nx_tensor *out[2] = {NULL, NULL};
+  OK(nx_function_call(f, &x, out, &o));
+  for (int i = 0; i < 2; i++) {
+    OK(nx_read(out[i], bits + i * N, N * sizeof *bits, NULL));
+    nx_tensor_release(out[i]);
+  }
+  return report.graph_launches;
+}
+
+static void the_second_time_makes_one(void **state) {
+  static float first[2 * N], bits[2 * N];
+  (void)state;
+  nx_function *f = parse(chain);
+  nx_tensor *x = square(-0.5);
+  int64_t graphs = fake->graphs;
+  OK(nx_debug_set("nofuse,nographs"));
+  for (int i = 0; i < CALLS; i++) assert_int_equal(call(f, x, first), 0);
+  OK(nx_debug_set("nofuse"));
+  int64_t launches = fake->graph_launches, launched = 0;
+  for (int i = 0; i < CALLS; i++) {
+    memset(bits, 0xff, sizeof bits);
+    launched += call(f, x, bits);
+    assert_memory_equal(bits, first, sizeof bits);
+  }
+  assert_true(launched >= CALLS - 4); /* results may come to two places in turn */
+  assert_int_equal(fake->graph_launches - launches, launched);
+  assert_in_range(fake->graphs - graphs, 1, 2); /* what they were made of is gone */
+  nx_function_release(f);
+}
+
+/* Inputs in turn: a graph for each, as far as there are few of them. */
+static void other_addresses(void **state) {
+  enum { MOST = 12 };
+  static float wanted[MOST][2 * N], bits[2 * N];
+  nx_tensor *x[MOST];
+  (void)state;
+  nx_function *f = parse(chain);
+  OK(nx_debug_set("nofuse,nographs"));
+  for (int i = 0; i < MOST; i++) call(f, x[i] = square(0.1 * i), wanted[i]);
+  OK(nx_debug_set("nofuse"));
+  uint64_t launched = 0;
+  for (int round = 0; round < 6; round++)
+    for (int i = 0; i < 3; i++) {
+      launched += call(f, x[i], bits);
+      assert_memory_equal(bits, wanted[i], sizeof bits);
+    }
+  assert_true(launched >= 6);
+  int64_t memory = fake->memory, graphs = fake->graphs;
+  for (int round = 0; round < 3; round++) /* more than are kept, until it gives up */
+    for (int i = 0; i < MOST; i++) {
+      launched = call(f, x[i], bits);
+      assert_memory_equal(bits, wanted[i], sizeof bits);
+    }
+  assert_int_equal(launched, 0);
+  assert_true(fake->graphs <= graphs + 8);
+  assert_true(fake->memory <= memory + (64 << 10));
+  for (int i = 0; i < MOST; i++) {
+    call(f, x[i], bits);
+    assert_memory_equal(bits, wanted[i], sizeof bits);
+  }
+  nx_function_release(f);
+}
+
+/* Memory that was given out between two launches of a graph is not the graph's any more: some of every size in turn. */
+static void others_keep_their_memory(void **state) {
+  static float first[2 * N], bits[2 * N];
+  static unsigned char pattern[1 << 16], is[1 << 16];
+  uint64_t at[3], after;
+  int64_t products = fake->products;
+  nxi_gpu *g = NULL;
+  (void)state;
+  nx_function *f = parse(chain);
+  nx_tensor *x = square(0.25);
+  for (int i = 0; i < CALLS; i++) call(f, x, first);
+  assert_true(fake->products > products); /* which have workspaces */
+  assert_int_equal(nxi_device_gpu(ctx, CUDA, &g, NULL), NX_OK);
+  memset(pattern, 77, sizeof pattern);
+  for (int64_t size = 1; size <= (int64_t)sizeof pattern; size++) {
+    nxi_gpu_class(size, &size);
+    for (int k = 0; k < 3; k++) {
+      assert_int_equal(nxi_gpu_alloc_after(g, size, &at[k], &after, NULL), NX_OK);
+      assert_int_equal(nxi_gpu_upload(g, at[k], pattern, size, after, NULL), NX_OK);
+    }
+    for (int i = 0; i < 3; i++) {
+      call(f, x, bits);
+      assert_memory_equal(bits, first, sizeof first);
+    }
+    for (int k = 0; k < 3; k++) {
+      assert_int_equal(nxi_gpu_download(g, is, at[k], size, NXI_GPU_NOW, NULL, NULL), NX_OK);
+      assert_memory_equal(is, pattern, (size_t)size);
+      nxi_gpu_free(g, at[k], size);
+    }
+  }
+  nx_function_release(f);
+}
+
+/* Threads that run one plan at the same time: whoever finds its graphs taken starts the steps. */
+typedef struct caller {
+  nx_function *f;
+  nx_tensor *x;
+  const float *wanted;
+  bool good;
+} caller;
+
+static void *call_often(void *given) {
+  caller *c = given;
+  float *bits = malloc(2 * N * sizeof *bits);
+  c->good = bits != NULL;
+  for (int i = 0; i < 20 && c->good; i++) {
+    nx_tensor *out[2] = {NULL, NULL};
+    nx_status status = nx_function_call(c->f, &c->x, out, NULL);
+    for (int k = 0; k < 2 && status == NX_OK; k++)
+      status = nx_read(out[k], bits + k * N, N * sizeof *bits, NULL);
+    for (int k = 0; k < 2; k++) nx_tensor_release(out[k]);
+    c->good = status == NX_OK && memcmp(bits, c->wanted, 2 * N * sizeof *bits) == 0;
+  }
+  free(bits);
+  return NULL;
+}
+
+static void threads_share_a_plan(void **state) {
+  static float wanted[3][2 * N];
+  pthread_t threads[3];
+  caller callers[3];
+  (void)state;
+  nx_function *f = parse(chain);
+  for (int i = 0; i < 3; i++) {
+    callers[i] = (caller){.f = f, .x = square(0.3 * i), .wanted = wanted[i]};
+    call(f, callers[i].x, wanted[i]);
+  }
+  fake->delay = 11;
+  for (int i = 0; i < 3; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, call_often, &callers[i]), 0);
+  for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+  fake->delay = 0;
+  for (int i = 0; i < 3; i++) assert_true(callers[i].good);
+  nx_function_release(f);
+}
+
+static void what_waits_has_none(void **state) {
+  (void)state;
+  nx_function *f = parse(checked);
+  nx_tensor *in[] = {square(0), GOOD(nx_cast(nx_reshape(ramp(3, 2), NX_SHAPE(3, 1)), NX_I32))};
+  OK(nx_realize(ctx, in, 2, NULL));
+  for (int i = 0; i < CALLS; i++) {
+    nx_report report = {.size = sizeof report};
+    nx_run_options o = {.size = sizeof o, .report = &report};
+    nx_tensor *out = NULL;
+    OK(nx_function_call(f, in, &out, &o));
+    assert_int_equal(report.graph_launches, 0);
+    nx_tensor_release(out);
+  }
+  nx_function_release(f);
+}
+
+/* Each call of the driver that has to do with graphs fails once: the steps are started one by one then. */
+static nx_status some_calls(nx_context *c, uint64_t *launched, float *bits) {
+  nx_function *f = NULL;
+  nx_report report = {.size = sizeof report};
+  nx_run_options o = {.size = sizeof o, .report = &report};
+  nx_scope *s = nx_scope_begin(c);
+  nx_status status = nx_function_parse_on(c, CUDA, chain, strlen(chain), &f);
+  nx_tensor *x = nx_reshape(nx_arange(c, CUDA, NX_F32, NX_NUMBER(0), NX_NUMBER(1e-3), N),
+                            NX_SHAPE(ROWS, ROWS));
+  *launched = 0;
+  if (status == NX_OK) status = nx_realize(c, &x, 1, NULL);
+  for (int i = 0; i < CALLS && status == NX_OK; i++) {
+    nx_tensor *out[2] = {NULL, NULL};
+    status = nx_function_call(f, &x, out, &o);
+    for (int k = 0; k < 2 && status == NX_OK; k++)
+      status = nx_read(out[k], bits + k * N, N * sizeof *bits, NULL);
+    for (int k = 0; k < 2; k++) nx_tensor_release(out[k]);
+    *launched += report.graph_launches;
+  }
+  nx_error_take(NULL);
+  nx_scope_end(s);
+  nx_function_release(f);
+  return status;
+}
+
+static void failing(const char *name, int result, const float *good) {
+  static float bits[2 * N];
+  bool done = false;
+  for (int64_t n = 1; !done; n++) {
+    nx_context *c = NULL;
+    uint64_t launched;
+    OK(nx_context_create(NULL, &c));
+    const nxt_fake before = *fake;
+    snprintf(fake->only, sizeof fake->only, "%s", name);
+    fake->failed[0] = 0;
+    fake->fail_at = fake->calls + n;
+    fake->fail_with = result;
+    nx_status status = some_calls(c, &launched, bits);
+    done = fake->calls < before.calls + n;
+    assert_int_equal(status, NX_OK); /* also of what is lost after the last result has come */
+    assert_memory_equal(bits, good, sizeof bits);
+    if (done) assert_true(launched >= 1);
+    nx_context_release(c);
+    fake->fail_at = 0;
+    fake->only[0] = 0;
+    const int64_t left[] = {
+        fake->memory - before.memory,   fake->modules - before.modules,
+        fake->streams - before.streams, fake->events - before.events,
+        fake->graphs - before.graphs,   fake->pinned_pieces - before.pinned_pieces};
+    for (int i = 0; i < 6; i++) {
+      if (left[i] != 0)
+        fprintf(stderr, "after %s: %lld of %d left\n", fake->failed, (long long)left[i], i);
+      assert_int_equal(left[i], 0);
+    }
+  }
+}
+
+static void every_call_fails(void **state) {
+  static float good[2 * N];
+  uint64_t launched;
+  (void)state;
+  OK(nx_debug_set("nofuse"));
+  assert_int_equal(some_calls(ctx, &launched, good), NX_OK);
+  assert_true(launched >= 1);
+  failing("Graph", 1, good);
+  failing("Graph", 2, good);
+  failing("Capture", 1, good);
+  failing("Capture", 901, good);
+}
+
+NXT_MAIN(cuda_graphs) {
+  const struct CMUnitTest tests[] = {
+      IN_SCOPE(the_second_time_makes_one), IN_SCOPE(other_addresses),
+      IN_SCOPE(others_keep_their_memory),  IN_SCOPE(threads_share_a_plan),
+      IN_SCOPE(what_waits_has_none),       IN_SCOPE(every_call_fails),
+  };
+  return cmocka_run_group_tests(tests, open_fake, close_fake);
+}

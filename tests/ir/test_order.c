@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: ISC */
+/* The order of additions that docs/numerics.md defines, written out: first by hand for few elements, then once more as the
+ * page says it, in the plainest way, without anything of the library. The node-by-node interpreter, with which everything
+ * else is compared, must follow it. Also which axes form a run, and in which order it is folded. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ir/graph.h"
+#include "tests/util/runner.h"
+
+/* ---- what the interpreter gives */
+
+static void interpret(const char *text, const float *x, float *out) {
+  nxg_graph *g = NULL;
+  nxg_program *p = NULL;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  void *const inputs[1] = {(void *)(uintptr_t)x}, *const outputs[1] = {out};
+  if (nxg_parse(text, strlen(text), &g, &d) || nxg_program_create(g, &p, &d) ||
+      nxg_program_run(p, inputs, NULL, NULL, outputs, &d))
+    fail_msg("%s", d.message);
+  nxg_program_destroy(p);
+  nxg_destroy(g);
+}
+
+/* n elements that lie `columns` apart, the first column of a sum over axis 0. One column: the last axis. */
+static float sum_of(const float *x, int64_t n, int64_t columns) {
+  char text[200], shape[40];
+  if (columns == 1) snprintf(shape, sizeof shape, "f32[%ld]", (long)n);
+  else snprintf(shape, sizeof shape, "f32[%ld,%ld]", (long)n, (long)columns);
+  snprintf(text, sizeof text,
+           "nxir 1\ngraph @f(%%x: %s) -> (%%s) {\n%%s = reduce_sum %%x axes=[0]\n}\n", shape);
+  float out[4];
+  assert_true(columns <= 4);
+  interpret(text, x, out);
+  return out[0];
+}
+
+/* Magnitudes so different that nearly every other order gives another sum. */
+static void fill(float *x, int64_t n) {
+  uint64_t bits = (uint64_t)n;
+  for (int64_t i = 0; i < n; i++) {
+    bits = bits * UINT64_C(6364136223846793005) + 1442695040888963407;
+    float power = (float)(1 << (bits >> 60));
+    x[i] = ((float)(int32_t)(bits >> 32) * 0x1p-31f) * power;
+  }
+}
+
+/* ---- by hand */
+
+static float in_order(const float *x, int from, int to) {
+  float sum = x[from];
+  for (int i = from + 1; i < to; i++) sum += x[i];
+  return sum;
+}
+
+static void few_elements_of_the_last_axis(void **state) {
+  (void)state;
+  float x[20];
+  fill(x, 20);
+  assert_true(sum_of(x, 1, 1) == x[0]);
+  assert_true(sum_of(x, 2, 1) == x[0] + x[1]);
+  assert_true(sum_of(x, 3, 1) == (x[0] + x[2]) + x[1]); /* lanes 0 and 2 join before lane 1 */
+  assert_true(sum_of(x, 4, 1) == (x[0] + x[2]) + (x[1] + x[3]));
+  assert_true(sum_of(x, 5, 1) == ((x[0] + x[4]) + x[2]) + (x[1] + x[3]));
+  assert_true(sum_of(x, 9, 1) ==
+              (((x[0] + x[8]) + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7])));
+  /* the second element of lane 0 before anything of another lane */
+  float even = (((x[0] + x[16]) + x[8]) + (x[4] + x[12])) + ((x[2] + x[10]) + (x[6] + x[14])),
+        odd = ((x[1] + x[9]) + (x[5] + x[13])) + ((x[3] + x[11]) + (x[7] + x[15]));
+  assert_true(sum_of(x, 17, 1) == even + odd);
+}
+
+static void few_elements_of_another_axis(void **state) {
+  (void)state;
+  float x[100], spread[400];
+  fill(x, 100);
+  for (int i = 0; i < 100; i++)
+    for (int k = 0; k < 4; k++) spread[4 * i + k] = k ? 0 : x[i];
+  assert_true(sum_of(spread, 1, 4) == x[0]);
+  assert_true(sum_of(spread, 3, 4) == (x[0] + x[1]) + x[2]);
+  assert_true(sum_of(spread, 16, 4) == in_order(x, 0, 16));
+  assert_true(sum_of(spread, 17, 4) == in_order(x, 0, 16) + x[16]);
+  assert_true(sum_of(spread, 34, 4) ==
+              (in_order(x, 0, 16) + in_order(x, 16, 32)) + (x[32] + x[33]));
+  assert_true(sum_of(spread, 64, 4) == (in_order(x, 0, 16) + in_order(x, 16, 32)) +
+                                           (in_order(x, 32, 48) + in_order(x, 48, 64)));
+  assert_true(sum_of(spread, 65, 4) == ((in_order(x, 0, 16) + in_order(x, 16, 32)) +
+                                        (in_order(x, 32, 48) + in_order(x, 48, 64))) +
+                                           x[64]);
+}
+
+/* ---- as the page says it */
+
+/* Neighbours join, a missing partner passes through, until one is left. */
+static float tree(float *partial, int64_t n) {
+  while (n > 1) {
+    int64_t left = 0;
+    for (int64_t i = 0; i < n; i += 2)
+      partial[left++] = i + 1 < n ? partial[i] + partial[i + 1] : partial[i];
+    n = left;
+  }
+  return partial[0];
+}
+
+static float plain_sum(const float *x, int64_t n) {
+  float partial[200];
+  int64_t blocks = 0;
+  for (int64_t at = 0; at < n; at += 16) {
+    partial[blocks] = x[at];
+    for (int64_t k = at + 1; k < at + 16 && k < n; k++) partial[blocks] += x[k];
+    blocks++;
+  }
+  return tree(partial, blocks);
+}
+
+static float lanes_sum(const float *x, int64_t n) {
+  float lane[16];
+  bool there[16];
+  for (int64_t l = 0; l < 16; l++) {
+    float partial[200];
+    int64_t blocks = 0;
+    for (int64_t at = l; at < n; at += 256) { /* element l of each block of 256, then every 16th */
+      partial[blocks] = x[at];
+      for (int64_t k = at + 16; k < at - l + 256 && k < n; k += 16) partial[blocks] += x[k];
+      blocks++;
+    }
+    there[l] = blocks > 0;
+    lane[l] = blocks ? tree(partial, blocks) : 0;
+  }
+  for (int apart = 8; apart > 0; apart /= 2)
+    for (int l = 0; l < apart; l++)
+      if (there[l + apart]) lane[l] += lane[l + apart];
+  return lane[0];
+}
+
+static void many_elements(void **state) {
+  (void)state;
+  static float x[3000], spread[6000];
+  int others = 0, all = 0;
+  for (int64_t n = 1; n <= 2600; n += n < 40 ? 1 : n < 300 ? 7 : 83) {
+    fill(x, n);
+    for (int64_t i = 0; i < n; i++) spread[2 * i] = x[i], spread[2 * i + 1] = 1;
+    assert_true(sum_of(x, n, 1) == lanes_sum(x, n));
+    assert_true(sum_of(spread, n, 2) == plain_sum(x, n));
+    others += lanes_sum(x, n) != plain_sum(x, n);
+    all++;
+  }
+  assert_true(others > all / 3); /* else they would show nothing; short sums are often equal */
+}
+
+/* Axes 0 and 2 of three: first the inner one, which is the last axis, then the outer one, which is not. */
+static void two_runs(void **state) {
+  (void)state;
+  float x[20 * 2 * 30], wanted[2], is[2];
+  fill(x, 20 * 2 * 30);
+  for (int column = 0; column < 2; column++) {
+    float inner[20];
+    for (int i = 0; i < 20; i++) inner[i] = lanes_sum(x + 60 * i + 30 * column, 30);
+    wanted[column] = plain_sum(inner, 20);
+  }
+  interpret("nxir 1\ngraph @f(%x: f32[20,2,30]) -> (%s) {\n%s = reduce_sum %x axes=[0,2]\n}\n", x,
+            is);
+  assert_true(is[0] == wanted[0] && is[1] == wanted[1]);
+}
+
+/* ---- which axes form a run */
+
+static void runs(void **state) {
+  (void)state;
+#define L NXK_ORDER_LANES
+#define P NXK_ORDER_PLAIN
+  static const struct {
+    int32_t rank;
+    int64_t shape[4];
+    uint32_t mask;
+    int32_t n;
+    nxg_run runs[2];
+  } rows[] = {{1, {4}, 1, 1, {{1, L}}},
+              {2, {4, 5}, 2, 1, {{2, L}}},
+              {2, {4, 5}, 1, 1, {{1, P}}},
+              {2, {4, 5}, 3, 1, {{3, L}}},
+              {3, {2, 3, 4}, 5, 2, {{1, P}, {4, L}}},
+              {3, {2, 1, 4}, 5, 1, {{5, L}}}, /* an extent of 1 does not lie between */
+              {3, {2, 3, 1}, 2, 1, {{2, L}}}, /* nor is it the last axis */
+              {3, {2, 3, 1}, 5, 1, {{1, P}}}, /* nor is it folded */
+              {3, {3, 1, 1}, 1, 1, {{1, L}}},
+              {2, {1, 1}, 3, 0, {{0, P}}},
+              {4, {2, 3, 4, 5}, 6, 1, {{6, P}}},
+              {4, {2, 3, 4, 5}, 11, 2, {{3, P}, {8, L}}},
+              {4, {2, 3, 4, 5}, 5, 2, {{1, P}, {4, P}}},
+              {3, {2, 0, 4}, 2, 1, {{2, P}}}};
+#undef L
+#undef P
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    nxg_run is[NXG_MAX_RANK];
+    int32_t n = nxg_reduce_runs(rows[i].rank, rows[i].shape, rows[i].mask, is);
+    if (n != rows[i].n) fail_msg("row %zu has %d runs, not %d", i, n, rows[i].n);
+    for (int32_t k = 0; k < n; k++)
+      if (is[k].axes != rows[i].runs[k].axes || is[k].order != rows[i].runs[k].order)
+        fail_msg("row %zu, run %d: axes %u, order %d", i, k, is[k].axes, (int)is[k].order);
+  }
+}
+
+NXT_MAIN(order) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(runs),
+                                     cmocka_unit_test(few_elements_of_the_last_axis),
+                                     cmocka_unit_test(few_elements_of_another_axis),
+                                     cmocka_unit_test(many_elements), cmocka_unit_test(two_runs)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

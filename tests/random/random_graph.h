@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: ISC */
+/* Random graphs over all operations: the same for the same seed, on every machine and with every compiler. */
+#ifndef NXT_RANDOM_GRAPH_H
+#define NXT_RANDOM_GRAPH_H
+
+#include "ir/graph.h"
+#include "tests/util/random_values.h"
+
+typedef struct nxt_graph_options {
+  uint32_t nodes;     /* about how many operations */
+  int64_t elements;   /* largest node */
+  bool matmul;        /* products that go to a library too */
+  bool elementwise;   /* little else, so that groups grow to their bounds */
+  bool empty;         /* extents of 0 are common */
+  int32_t rank;       /* the highest of the leaves */
+  uint32_t inputs;    /* at most */
+  int64_t least_size; /* of the first input, elements: 0 or what makes reductions be split */
+} nxt_graph_options;
+/* What the graph of a seed is about: most are small and mixed, some are large, long, empty, of high rank. */
+nxt_graph_options nxt_graph_options_of(uint64_t seed);
+
+/* NULL without memory. Shared subexpressions, nodes with many users, views of views, several outputs, updates in a row and
+ * through windows, launch parameters, all dtypes. */
+nxg_graph *nxt_random_graph(uint64_t seed, const nxt_graph_options *o);
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: ISC */
+/* The kernel cache: hits, the bound, code that outlives its entry, failures, threads that ask at once, the disk. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "tests/util/llvm_util.h"
+#include "tests/util/runner.h"
+#include "passes/plan.h"
+#include "runtime/cache_disk_private.h"
+#include "runtime/cache_kernel.h"
+
+/* ---- a kernel that adds a number, asked for by the number */
+
+typedef struct order {
+  int number;
+  nx_status refuse; /* what producing fails with */
+  _Atomic int *produced;
+  int delay_ms;
+} order;
+
+static nx_status produce_adder(void *user, nxk_kernel **bound, nxi_diag *d) {
+  const order *o = user;
+  if (o->produced) atomic_fetch_add(o->produced, 1);
+  if (o->delay_ms) usleep((useconds_t)o->delay_ms * 1000);
+  if (o->refuse != NX_OK) return nxi_fail(d, o->refuse, "", "refused on purpose");
+  nxk_kernel *k = nxk_create(NXK_BOUND, "adder");
+  if (!k) return nxi_oom(d);
+  uint32_t b = nxk_add_buffer(k, NXK_INOUT, NX_I32, 4);
+  nxk_add_buffer(k, NXK_LOCAL, NX_I32, 100);
+  nxk_begin_part(k);
+  nxk_term term = {nxk_begin_range(k, NXK_TASK, 4), 1};
+  nxk_access a = nxk_access_at(b, 0);
+  a.n_terms = 1;
+  a.terms = &term;
+  nxk_store(
+      k, &a,
+      nxk_scalar(k, NXK_add, 0, nxk_load(k, &a, 1), nxk_const_i(k, NX_I32, o->number), NXK_NONE));
+  nxk_end(k);
+  nxk_end(k);
+  if (k->failed) {
+    nxk_destroy(k);
+    return nxi_oom(d);
+  }
+  *bound = k;
+  return NX_OK;
+}
+
+static nx_status get(nxi_kernel_cache *c, order *o, nxi_kernel **out, nxi_kernel_outcome *how,
+                     nxi_diag *d) {
+  nxi_diag_clear(d);
+  return nxi_kernel_get(c, nxi_target_host()->isa, &o->number, sizeof o->number, produce_adder, o,
+                        out, how, d);
+}
+
+static void use(const nxi_kernel *k, int number) {
+  int32_t values[4] = {1, 2, 3, 4};
+  char scratch[1024] __attribute__((aligned(64)));
+  void *buffers[1] = {values};
+  nxl_entry(nxi_kernel_code(k))(buffers, NULL, 0, 4, scratch);
+  for (int i = 0; i < 4; i++) assert_int_equal(values[i], i + 1 + number);
+}
+
+static nxi_kernel_cache *make_cache(const char *directory) {
+  nxi_kernel_cache *c = NULL;
+  nxi_diag d = {0};
+  assert_int_equal(nxi_kernel_cache_create(directory, &c, &d), NX_OK);
+  return c;
+}
+
+static nxi_kernel *get_ok(nxi_kernel_cache *c, int number, nxi_kernel_outcome expected) {
+  order o = {.number = number};
+  nxi_kernel *k = NULL;
+  nxi_kernel_outcome how;
+  nxi_diag d;
+  if (get(c, &o, &k, &how, &d) != NX_OK) fail_msg("%s", d.message);
+  assert_int_equal(how, expected);
+  use(k, number);
+  return k;
+}
+
+static void test_hits(void **state) {
+  (void)state;
+  if (nxl_unavailable()) skip();
+  nxi_kernel_cache *c = make_cache("");
+  nxi_kernel *a = get_ok(c, 1, NXI_KERNEL_COMPILED), *b = get_ok(c, 2, NXI_KERNEL_COMPILED),
+             *again = get_ok(c, 1, NXI_KERNEL_HIT);
+  assert_ptr_equal(a, again);
+  assert_ptr_not_equal(a, b);
+  const nxi_kernel_info *info = nxi_kernel_describe(a);
+  assert_int_equal(info->tasks, 4);
+  assert_int_equal(info->tasks_param, -1);
+  assert_int_equal(info->scratch_bytes, 448);
+  assert_true(info->compile_ms > 0 && info->object_bytes > 0 && info->code_bytes > 0);
+  nxi_kernel_stats stats;
+  nxi_kernel_cache_stats(c, &stats);
+  assert_int_equal(stats.hits, 1);
+  assert_int_equal(stats.misses, 2);
+  assert_int_equal(stats.kernels, 2);
+  assert_true(stats.code_bytes > 0 && stats.compile_ms > 0);
+  nxi_kernel_release(again);
+  nxi_kernel_release(b);
+  nxi_kernel_cache_destroy(c);
+  use(a, 1); /* the last reference is ours */
+  nxi_kernel_release(a);
+}
+
+static void test_eviction(void **state) {
+  (void)state;
+  if (nxl_unavailable()) skip();
+  nxi_kernel_cache *c = make_cache("");
+  nxi_kernel_cache_limit(c, 3, (size_t)1 << 30);
+  nxi_kernel *kept = get_ok(c, 0, NXI_KERNEL_COMPILED);
+  for (int i = 1; i < 3; i++) nxi_kernel_release(get_ok(c, i, NXI_KERNEL_COMPILED));
+  nxi_kernel_release(get_ok(c, 1, NXI_KERNEL_HIT));
+  nxi_kernel_release(get_ok(c, 3, NXI_KERNEL_COMPILED)); /* 0 goes */
+  nxi_kernel_release(get_ok(c, 2, NXI_KERNEL_HIT));
+  nxi_kernel_release(get_ok(c, 1, NXI_KERNEL_HIT));
+  use(kept, 0);
+  nxi_kernel *other = get_ok(c, 0, NXI_KERNEL_COMPILED); /* 3 goes */
+  assert_ptr_not_equal(other, kept);
+  nxi_kernel_release(get_ok(c, 2, NXI_KERNEL_HIT));
+  nxi_kernel_release(get_ok(c, 3, NXI_KERNEL_COMPILED));
+  nxi_kernel_stats stats;
+  nxi_kernel_cache_limit(c, 3, 1); /* one kernel is always kept */
+  nxi_kernel_cache_stats(c, &stats);
+  assert_int_equal(stats.kernels, 1);
+  assert_int_equal(stats.evictions, 5);
+  nxi_kernel_release(other);
+  nxi_kernel_release(kept);
+  nxi_kernel_cache_destroy(c);
+}
+
+static void test_failures(void **state) {
+  (void)state;
+  if (nxl_unavailable()) skip();
+  nxi_kernel_cache *c = make_cache("");
+  order o = {.number = 5, .refuse = NX_INTERRUPTED};
+  nxi_kernel *k = NULL;
+  nxi_diag d;
+  assert_int_equal(get(c, &o, &k, NULL, &d), NX_INTERRUPTED);
+  assert_null(k);
+  assert_string_equal(d.message, "refused on purpose");
+  nxi_diag_clear(&d);
+  assert_int_equal(
+      nxi_kernel_get(c, "vax", "", 0, produce_adder, &(order){.number = 1}, &k, NULL, &d),
+      NX_INVALID_ARGUMENT);
+  nxi_kernel_release(get_ok(c, 5, NXI_KERNEL_COMPILED));
+  nxi_kernel_cache_destroy(c);
+}
+
+/* Every allocation fails once: an error, no leak (under the sanitizers), and the retry succeeds. */
+static void test_exhausted_memory(void **state) {
+  (void)state;
+  if (nxl_unavailable()) skip();
+  nx_status s = NX_OUT_OF_MEMORY;
+  for (int64_t n = 0; s != NX_OK; n++) {
+    assert_true(n < 1000);
+    nxi_kernel_cache *c = NULL;
+    nxi_kernel *k = NULL;
+    nxi_diag d;
+    order o = {.number = 9};
+    nxi_diag_clear(&d);
+    nxi_alloc_fail(n, true);
+    s = nxi_kernel_cache_create("", &c, &d);
+    if (s == NX_OK) s = get(c, &o, &k, NULL, &d);
+    nxi_alloc_fail(-1, false);
+    if (s != NX_OK) assert_int_equal(s, NX_OUT_OF_MEMORY);
+    if (s != NX_OK && c) k = get_ok(c, 9, NXI_KERNEL_COMPILED);
+    nxi_kernel_release(k);
+    nxi_kernel_cache_destroy(c);
+  }
+}
+
+/* ---- threads */
+
+enum { THREADS = 6, KEYS = 5 };
+typedef struct crowd {
+  nxi_kernel_cache *cache;
+  _Atomic int produced;
+  nx_status refuse;
+} crowd;
+
+static void *ask(void *user) {
+  crowd *w = user;
+  for (int number = 0; number < KEYS; number++) {
+    order o = {.number = number, .produced = &w->produced, .delay_ms = 20, .refuse = w->refuse};
+    nxi_kernel *k = NULL;
+    nxi_diag d;
+    nx_status s = get(w->cache, &o, &k, NULL, &d);
+    if (s != w->refuse || (s != NX_OK && strcmp(d.message, "refused on purpose") != 0))
+      return "status";
+    nxi_kernel_release(k);
+  }
+  return NULL;
+}
+
+static void crowd_asks(crowd *w) {
+  pthread_t threads[THREADS];
+  for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, ask, w), 0);
+  for (int i = 0; i < THREADS; i++) {
+    void *fault;
+    pthread_join(threads[i], &fault);
+    if (fault) fail_msg("%s", (const char *)fault);
+  }
+}
+
+static void test_threads(void **state) {
+  (void)state;
+  if (nxl_unavailable()) skip();
+  crowd w = {.cache = make_cache("")};
+  crowd_asks(&w);
+  assert_int_equal(w.produced, KEYS); /* each once */
+  nxi_kernel_cache_destroy(w.cache);
+  crowd failing = {.cache = make_cache(""), .refuse = NX_INTERRUPTED};
+  crowd_asks(&failing);
+  assert_true(failing.produced >= KEYS);
+  nxi_kernel_cache_destroy(failing.cache);
+}
+
+/* ---- disk */
+
+static void test_disk(void **state) {
+  (void)state;
+  if (nxl_unavailable()) skip();
+  char directory[] = "/tmp/nx-kernels-XXXXXX", command[64];
+  assert_non_null(mkdtemp(directory));
+  nxi_kernel_cache *first = make_cache(directory);
+  nxi_kernel_release(get_ok(first, 1, NXI_KERNEL_COMPILED));
+  nxi_kernel_cache_destroy(first);
+  nxi_kernel_cache *second = make_cache(directory);
+  nxi_kernel *k = get_ok(second, 1, NXI_KERNEL_DISK_HIT);
+  assert_int_equal(nxi_kernel_describe(k)->tasks, 4);
+  assert_int_equal(nxi_kernel_describe(k)->scratch_bytes, 448);
+  nxi_kernel_release(k);
+  nxi_kernel_release(get_ok(second, 1, NXI_KERNEL_HIT));
+  nxi_kernel_release(get_ok(second, 2, NXI_KERNEL_COMPILED));
+  nxi_kernel_stats stats;
+  nxi_kernel_cache_stats(second, &stats);
+  assert_int_equal(stats.disk_hits, 1);
+  assert_int_equal(stats.misses, 1);
+  nxi_kernel_cache_destroy(second);
+  nxi_kernel_cache *unusable = make_cache("/proc/nx");
+  nxi_kernel_release(get_ok(unusable, 1, NXI_KERNEL_COMPILED));
+  nxi_kernel_cache_destroy(unusable);
+  snprintf(command, sizeof command, "rm -r %s", directory);
+  assert_int_equal(system(command), 0);
+}
+
+static nxi_kernel_outcome outcome_for(nxi_kernel_cache *c, const char *isa) {
+  order o = {.number = 1};
+  nxi_kernel *k = NULL;
+  nxi_kernel_outcome how;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  nx_status s = nxi_kernel_get(c, isa, &o.number, sizeof o.number, produce_adder, &o, &k, &how, &d);
+  if (s != NX_OK) fail_msg("%s", d.message);
+  nxi_kernel_release(k);
+  return how;
+}
+
+/* The instruction set is part of both keys, in memory and on disk; on disk also LLVM, the processor, and the version of
+ * what generates code. */
+static void test_keys(void **state) {
+  (void)state;
+  if (nxl_unavailable()) skip();
+  char directory[] = "/tmp/nx-keys-XXXXXX", command[64];
+  assert_non_null(mkdtemp(directory));
+  const char *host = nxi_target_host()->isa, *all[] = {host, "generic"};
+  size_t n = strcmp(host, "generic") ? 2 : 1;
+  for (size_t i = 0; i < n; i++) { /* a cache each: only the disk is shared */
+    nxi_kernel_cache *c = make_cache(directory);
+    assert_int_equal(outcome_for(c, all[i]), NXI_KERNEL_COMPILED);
+    nxi_kernel_cache_destroy(c);
+  }
+  nxi_kernel_cache *c = make_cache("");
+  for (size_t i = 0; i < n; i++) assert_int_equal(outcome_for(c, all[i]), NXI_KERNEL_COMPILED);
+  nxi_kernel_cache_destroy(c);
+  nxi_disk_cache *disk = NULL;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  assert_int_equal(nxi_kernel_disk_open(directory, &disk, &d), NX_OK);
+  const char *code = strstr(disk->environment, "; code ");
+  assert_non_null(code);
+  assert_int_equal(strspn(code + 7, "0123456789abcdef"), 32);
+  assert_true(nxl_environment("")[0] && strstr(disk->environment, nxl_environment("")));
+  nxi_disk_close(disk);
+  snprintf(command, sizeof command, "rm -r %s", directory);
+  assert_int_equal(system(command), 0);
+}
+
+/* Machines that bind differently share no kernel, though it does the same and its instruction set is one. */
+static void test_targets(void **state) {
+  (void)state;
+  if (nxl_unavailable()) skip();
+  static const char text[] = "nxir 1\ngraph @f(%x: f32[1024,256]) -> (%y) {\n"
+                             "  %m = reduce_max %x axes=[0] keepdims : f32[1,256]\n"
+                             "  %y = sub %x, %m : f32[1024,256]\n}\n";
+  nxi_kernel_cache *cache = make_cache("");
+  nxg_graph *g = NULL;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  assert_int_equal(nxg_parse(text, sizeof text - 1, &g, &d), NX_OK);
+  for (int cache_level = 0; cache_level <= 4; cache_level++) {
+    nxi_target t = *nxi_target_host();
+    if (cache_level == 1) t.l1_bytes = 1 << 30;
+    if (cache_level == 2) t.l2_bytes = 1 << 14;
+    if (cache_level == 3) t.l3_bytes = 1 << 30;
+    nxp_options o = {
+        .executor = NXP_LLVM, .fuse = true, .target = &t, .threads = 1, .kernels = cache};
+    nxp_plan *plan = NULL;
+    nxp_compile_report report = {0};
+    assert_int_equal(nxp_plan_create(g, &o, NULL, NULL, &plan, &report, &d), NX_OK);
+    assert_int_equal(report.kernel_hits, cache_level < 4 ? 0 : report.kernels); /* 4 is 0 again */
+    nxp_plan_destroy(plan);
+  }
+  nxg_destroy(g);
+  nxi_kernel_cache_destroy(cache);
+}
+
+NXT_MAIN(cache_kernel) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_hits),     cmocka_unit_test(test_eviction),
+      cmocka_unit_test(test_failures), cmocka_unit_test(test_exhausted_memory),
+      cmocka_unit_test(test_threads),  cmocka_unit_test(test_disk),
+      cmocka_unit_test(test_keys),     cmocka_unit_test(test_targets),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

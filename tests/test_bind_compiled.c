@@ -1,5 +1,0 @@
-/* SPDX-License-Identifier: ISC */
-/* A sample of the binder's tests, compiled: the code generator agrees with the interpreter on what the binder
- * writes. */
-#define NXT_COMPILED 25
-#include "test_bind.c"

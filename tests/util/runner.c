@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: ISC */
+/* The main program of a subject's tests. Constructors add the tests before it begins. */
+#include "runner.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static nxt_test *all;
+static char program[4096];
+
+void nxt_add_test(nxt_test *test) {
+  nxt_test **at = &all;
+  while (*at != NULL && strcmp((*at)->name, test->name) < 0) at = &(*at)->next;
+  test->next = *at;
+  *at = test;
+}
+
+const char *nxt_program(void) {
+  ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
+  if (size < 0) abort();
+  program[size] = 0;
+  return program;
+}
+
+static int explain(FILE *to, int status) {
+  fprintf(to, "usage: run_SUBJECT [--case PATTERN] TEST [ARGUMENTS]\n"
+              "PATTERN chooses among the cases of the test; * and ? stand for any text and for one "
+              "character.\n"
+              "tests:\n");
+  for (const nxt_test *t = all; t != NULL; t = t->next) fprintf(to, "  %s\n", t->name);
+  return status;
+}
+
+int main(int argc, char **argv) {
+  if (argc > 2 && strcmp(argv[1], "--case") == 0) {
+    cmocka_set_test_filter(argv[2]);
+    argc -= 2;
+    argv += 2;
+  }
+  if (argc < 2) return explain(stderr, 2);
+  if (strcmp(argv[1], "--help") == 0) return explain(stdout, 0);
+  for (const nxt_test *t = all; t != NULL; t = t->next)
+    if (strcmp(t->name, argv[1]) == 0) return t->run(argc - 1, argv + 1);
+  fprintf(stderr, "there is no test %s\n", argv[1]);
+  return explain(stderr, 2);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: ISC */
+/* One program runs all tests of a subject: build/tests/run_SUBJECT [--case PATTERN] TEST [ARGUMENTS]. Each run is one test in a
+ * process of its own. A test file, test_NAME.c, ends with
+ *
+ *     NXT_MAIN(NAME) {
+ *       const struct CMUnitTest tests[] = {...};
+ *       return cmocka_run_group_tests(tests, NULL, NULL);
+ *     }
+ *
+ * which is its main function: it gets argc and argv, argv[0] being the name of the test, and returns the exit status. */
+#ifndef NXT_RUNNER_H
+#define NXT_RUNNER_H
+
+typedef struct nxt_test {
+  const char *name;
+  int (*run)(int argc, char **argv);
+  struct nxt_test *next;
+} nxt_test;
+
+/* Adds a test to those that the program can run. */
+void nxt_add_test(nxt_test *test);
+
+/* The path of the program, for tests that run themselves: the name of the test comes first among the arguments. */
+const char *nxt_program(void);
+
+#define NXT_MAIN(name) NXT_MAIN_(name)
+#define NXT_MAIN_(name)                                       \
+  static int name##_main(int argc, char **argv);              \
+  static __attribute__((constructor)) void name##_add(void) { \
+    static nxt_test test = {#name, name##_main, 0};           \
+    nxt_add_test(&test);                                      \
+  }                                                           \
+  static int name##_main(int argc __attribute__((unused)), char **argv __attribute__((unused)))
+
+#endif
