@@ -313,7 +313,7 @@ static void test_exhausted_memory(void **state) {
   for (int form = 0; form < 3; form++) check_exhausted(random_map(NX_F32));
 }
 
-NXT_MAIN(NXT_NAME) {
+NXT_MAIN_OF(NXT_NAME) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_maps),
       cmocka_unit_test(test_map_tasks),

@@ -319,7 +319,7 @@ static void test_exhausted_memory(void **state) {
   check_exhausted(normalize_kernel(NX_F32, 300, 400, false, true, true));
 }
 
-NXT_MAIN(NXT_NAME) {
+NXT_MAIN_OF(NXT_NAME) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_rows),
       cmocka_unit_test(test_short_rows),

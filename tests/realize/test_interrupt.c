@@ -21,7 +21,8 @@
 #endif
 #endif
 
-enum { RESULT = 4096 }; /* bytes at most */
+enum { RESULT = 4096, ROOM = 1 << 19 }; /* bytes at most; floats */
+static _Thread_local float *room;       /* while a job runs */
 
 /* ---- a poll that says stop at its n-th call */
 
@@ -119,17 +120,17 @@ static nx_status assigns(const nx_run_options *o, int variant, char *result) {
 
 static nx_status written(const nx_run_options *o, int variant, char *result) {
   (void)variant;
-  enum { N = 1 << 19 };
-  static _Thread_local float data[N];
+  enum { N = ROOM };
+  float *data = room;
   for (int i = 0; i < N; i++) data[i] = (float)i;
   nx_tensor *x = vector(N, 1, 0);
-  nx_status status = nx_write(x, data, sizeof data, o);
+  nx_status status = nx_write(x, data, N * sizeof *data, o);
   if (status == NX_INTERRUPTED) {
     float first = 0;
     nx_error_take(NULL);
     if (nx_read(part(x, N - 1, 1, 1), &first, sizeof first, NULL) || first != 1)
       return NX_INTERNAL; /* taken back */
-    if (nx_write(x, data, sizeof data, NULL)) return NX_INTERNAL;
+    if (nx_write(x, data, N * sizeof *data, NULL)) return NX_INTERNAL;
   }
   return again(status, x, result);
 }
@@ -137,13 +138,13 @@ static nx_status written(const nx_run_options *o, int variant, char *result) {
 static nx_status reading(const nx_run_options *o, int variant, char *result) {
   (void)variant;
   enum { SIDE = 700 };
-  static _Thread_local float data[SIDE * SIDE];
+  float *data = room;
   nx_tensor *x =
       nx_permute(nx_reshape(vector(SIDE * SIDE, 0, 1), NX_SHAPE(SIDE, SIDE)), NX_AXES(1, 0));
-  nx_status status = nx_read(x, data, sizeof data, o);
+  nx_status status = nx_read(x, data, SIDE * SIDE * sizeof *data, o);
   if (status == NX_INTERRUPTED) {
     nx_error_take(NULL);
-    if (nx_read(x, data, sizeof data, NULL)) return NX_INTERNAL;
+    if (nx_read(x, data, SIDE * SIDE * sizeof *data, NULL)) return NX_INTERNAL;
   }
   memcpy(result, data, RESULT);
   return status;
@@ -213,9 +214,12 @@ static int run_job(int j, int variant, int stop_at, char *result, bool *interrup
   stopper s;
   nx_run_options o = options_of(&s, stop_at);
   memset(result, 0, RESULT);
+  room = malloc(ROOM * sizeof *room);
+  if (room == NULL) abort();
   nx_scope *scope = nx_scope_begin(ctx);
   nx_status status = jobs[j].run(&o, variant, result);
   nx_scope_end(scope);
+  free(room);
   *interrupted = status == NX_INTERRUPTED;
   expect(status == NX_OK || (*interrupted && stop_at && s.calls == stop_at), jobs[j].name,
          "status");

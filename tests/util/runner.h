@@ -23,8 +23,9 @@ void nxt_add_test(nxt_test *test);
 /* The path of the program, for tests that run themselves: the name of the test comes first among the arguments. */
 const char *nxt_program(void);
 
-#define NXT_MAIN(name) NXT_MAIN_(name)
-#define NXT_MAIN_(name)                                       \
+/* The same for a name that is a macro. */
+#define NXT_MAIN_OF(macro) NXT_MAIN(macro)
+#define NXT_MAIN(name)                                        \
   static int name##_main(int argc, char **argv);              \
   static __attribute__((constructor)) void name##_add(void) { \
     static nxt_test test = {#name, name##_main, 0};           \

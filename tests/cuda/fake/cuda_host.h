@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <setjmp.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <utility>
 
@@ -63,9 +64,9 @@ enum nx_host_state { NX_READY, NX_AT_WARP, NX_AT_BLOCK, NX_DONE };
 alignas(64) unsigned char nx_shared[NX_HOST_SHARED]; /* of the block whose turn it is */
 
 struct nx_host_thread {
-  ucontext_t context; /* where it begins */
+  ucontext_t context; /* where it begins, when it is wanted for the first time */
   jmp_buf at;         /* where it goes on: without asking the system, as contexts would */
-  bool begun;
+  bool made, begun;   /* it has a context; it has used it */
   nx_host_state state;
   int turn;
   unsigned long long said[2]; /* what it shows to its warp, by turns */
@@ -75,12 +76,22 @@ struct nx_host_resident {
   unsigned char shared[NX_HOST_SHARED]; /* while it is another one's turn */
   int number;                           /* -1: there is no block */
 };
-static nx_host_resident *nx_host_residents;
+/* What all blocks need, 200 MB of addresses: pages come as they are touched, and malloc, which tests have fill what it gives, would
+ * touch all of them for each kernel. */
+struct nx_host_room {
+  nx_host_resident residents[NX_HOST_BLOCKS];
+  char stacks[NX_HOST_BLOCKS * NX_HOST_MOST][NX_HOST_STACK];
+};
+static nx_host_room *nx_host_rooms;     /* one, or NULL */
 static nx_host_thread *nx_host_threads; /* of the block whose turn it is */
-static char (*nx_host_stacks)[NX_HOST_STACK];
 __attribute__((destructor)) static void nx_host_leave() {
-  free(nx_host_stacks);
-  free(nx_host_residents);
+  if (nx_host_rooms) munmap(nx_host_rooms, sizeof *nx_host_rooms);
+}
+static void nx_host_enter() {
+  void *at = mmap(NULL, sizeof *nx_host_rooms, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) abort();
+  nx_host_rooms = (nx_host_room *)at;
 }
 static jmp_buf nx_host_main;
 static int nx_host_now;
@@ -210,24 +221,31 @@ static bool nx_host_block(int threads) {
 static void (*nx_host_entry)(void *);
 static void *nx_host_given;
 
+/* It serves a thread of one block after the other: to make a context asks the system. */
 static void nx_host_thread_main() {
-  nx_host_entry(nx_host_given);
-  nx_host_threads[nx_host_now].state = NX_DONE;
-  _longjmp(nx_host_main, 1);
+  for (;;) {
+    nx_host_entry(nx_host_given);
+    nx_host_wait(NX_DONE);
+  }
+}
+
+static void nx_host_make(nx_host_thread *t, char *stack) {
+  if (t->made) return;
+  getcontext(&t->context);
+  t->context.uc_stack.ss_sp = stack;
+  t->context.uc_stack.ss_size = NX_HOST_STACK;
+  t->context.uc_link = NULL;
+  makecontext(&t->context, nx_host_thread_main, 0);
+  t->made = true;
 }
 
 static void nx_host_begin(int slot, int number, int threads) {
-  nx_host_resident *r = &nx_host_residents[slot];
+  nx_host_resident *r = &nx_host_rooms->residents[slot];
   r->number = number;
   memset(r->shared, 0xff, sizeof r->shared);
   for (int i = 0; i < threads; i++) {
     nx_host_thread *t = &r->threads[i];
-    getcontext(&t->context);
-    t->context.uc_stack.ss_sp = nx_host_stacks[slot * NX_HOST_MOST + i];
-    t->context.uc_stack.ss_size = NX_HOST_STACK;
-    t->context.uc_link = NULL;
-    t->begun = false;
-    makecontext(&t->context, nx_host_thread_main, 0);
+    nx_host_make(t, nx_host_rooms->stacks[slot * NX_HOST_MOST + i]);
     t->state = NX_READY;
     t->turn = 0;
   }
@@ -237,38 +255,35 @@ static void nx_host_begin(int slot, int number, int threads) {
 static int nx_host_resident_pick() {
   int start = nx_host_draw(NX_HOST_BLOCKS);
   for (int i = 0; i < NX_HOST_BLOCKS; i++)
-    if (nx_host_residents[(start + i) % NX_HOST_BLOCKS].number >= 0)
+    if (nx_host_rooms->residents[(start + i) % NX_HOST_BLOCKS].number >= 0)
       return (start + i) % NX_HOST_BLOCKS;
   return -1;
 }
 
 static void nx_host_grid(void (*entry)(void *), void *given, int blocks, int threads,
                          uint64_t seed) {
-  if (!nx_host_stacks) {
-    nx_host_stacks =
-        (char(*)[NX_HOST_STACK])malloc(sizeof *nx_host_stacks * NX_HOST_MOST * NX_HOST_BLOCKS);
-    nx_host_residents = (nx_host_resident *)malloc(sizeof *nx_host_residents * NX_HOST_BLOCKS);
-  }
+  if (!nx_host_rooms) nx_host_enter();
+  nx_host_resident *residents = nx_host_rooms->residents;
   nx_host_entry = entry;
   nx_host_given = given;
   nx_host_seed = seed;
   gridDim.x = blocks;
   int begun = 0, last = -1, now;
   for (int slot = 0; slot < NX_HOST_BLOCKS; slot++) {
-    nx_host_residents[slot].number = -1;
+    residents[slot].number = -1;
     if (begun < blocks) nx_host_begin(slot, begun++, threads);
   }
   for (; (now = nx_host_resident_pick()) >= 0; last = now) {
-    nx_host_resident *r = &nx_host_residents[now];
-    if (now != last && last >= 0 && nx_host_residents[last].number >= 0)
-      memcpy(nx_host_residents[last].shared, nx_shared, sizeof nx_shared);
+    nx_host_resident *r = &residents[now];
+    if (now != last && last >= 0 && residents[last].number >= 0)
+      memcpy(residents[last].shared, nx_shared, sizeof nx_shared);
     if (now != last) memcpy(nx_shared, r->shared, sizeof nx_shared);
     nx_host_threads = r->threads;
     blockIdx.x = r->number;
     if (!nx_host_block(threads)) continue;
     r->number = -1;
     now = -1; /* what it leaves in shared memory is nobody's */
-    if (begun < blocks) nx_host_begin((int)(r - nx_host_residents), begun++, threads);
+    if (begun < blocks) nx_host_begin((int)(r - residents), begun++, threads);
   }
 }
 

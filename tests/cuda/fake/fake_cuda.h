@@ -6,9 +6,8 @@
  * Work of a stream is done when it is started; or, with `delay`, later: pieces of all streams one after the other in an order
  * drawn by chance, as far as streams, events and waits leave it open.
  *
- * In the environment: NXT_PAPER_KEEP=DIRECTORY keeps texts and what was made of them there, for the processes that come later, empty it
- * when cuda_host.h or fake_cuda.c change;
- * NXT_DELAY is `delay` to begin with; NXT_VERSION is the driver's (13000); NXT_KIND is
+ * Texts and what was made of them are kept in tests/cuda/kernels of the build folder for the processes that come later, under a
+ * hash of all that they depend on. In the environment: NXT_PAPER_KEEP=DIRECTORY has them kept there, or, empty, nowhere; NXT_DELAY is `delay` to begin with; NXT_VERSION is the driver's (13000); NXT_KIND is
  * that of the GPUs (90), of which the compiler knows 75, 80, 90 and 100. */
 #ifndef NXT_FAKE_CUDA_H
 #define NXT_FAKE_CUDA_H
