@@ -3,15 +3,13 @@
  * them, by number, tag and what they were, and reads nothing of their memory; what lives when a context ends is listed.
  * Without it a released handle whose memory is no other handle yet is refused as well. The environment is read once:
  * the second part is this program run again. */
-#include "api.h"
+#include "tests/util/api.h"
 
 #include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "ir/alloc.h"
-
-static const char *self;
 
 /* What is printed to standard error between begin and end. */
 static char printed[1 << 16];
@@ -440,7 +438,7 @@ static void without_the_mode(void **state) {
   assert_true(pid >= 0);
   if (pid == 0) {
     unsetenv("NX_DEBUG");
-    execl(self, self, "plain", (char *)NULL);
+    execl(nxt_program(), "run_api", "handles", "plain", (char *)NULL);
     _exit(127);
   }
   int status = 0;
@@ -448,8 +446,7 @@ static void without_the_mode(void **state) {
   assert_int_equal(status, 0);
 }
 
-int main(int argc, char **argv) {
-  self = argv[0];
+NXT_MAIN(handles) {
   if (argc > 1) return run_plain();
   setenv("NX_DEBUG", "handles", 1);
   const struct CMUnitTest tests[] = {
