@@ -2,7 +2,7 @@
 /* Files that replace others: what is written is on the disk before it takes the name, and the name is on the disk when the call
  * returns. The program has functions of its own in place of the C library's fsync and rename: they note what they are called
  * with, and fail when they are told to. */
-#include "api.h"
+#include "tests/util/api.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -192,7 +192,7 @@ static int teardown(void **state) {
   return close_context(state);
 }
 
-int main(void) {
+NXT_MAIN(writers) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(order),
       IN_SCOPE(folders),

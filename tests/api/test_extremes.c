@@ -2,7 +2,7 @@
 /* What a sanitizer has to see: every function that takes integers with the largest and smallest there are, in all combinations that
  * are drawn; and arrays without elements through every library call, each result asked for alone. A call is refused with a status
  * or its result is realised, where that is small. Without sanitizers this shows no more than that nothing crashes. */
-#include "api.h"
+#include "tests/util/api.h"
 
 #include "runtime/dlpack_abi.h"
 
@@ -300,7 +300,7 @@ static void nothing_moved(void **state) {
   }
 }
 
-int main(void) {
+NXT_MAIN(extremes) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(views),
       IN_SCOPE(made),
