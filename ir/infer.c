@@ -232,9 +232,12 @@ static void remove_axes(const inference *in, uint32_t mask, bool keep) {
   *in->rank = n;
 }
 
-/* max and min of nothing do not exist, unless none is asked for. */
+/* max and min of no numbers do not exist, unless none is asked for; of bools they are "any" and "all". */
 static nx_status check_not_empty(const inference *in, uint32_t mask) {
   const nxg_type *a = &in->args[0];
+  bool arg = in->op == NXG_argmax || in->op == NXG_argmin;
+  if (in->op == NXG_reduce_sum || in->op == NXG_reduce_prod || (a->dtype == NX_BOOL && !arg))
+    return NX_OK;
   int64_t folded = 1, kept = 1;
   for (int32_t i = 0; i < a->rank; i++) *(mask >> i & 1 ? &folded : &kept) *= a->shape[i] != 0;
   if (folded || !kept) return NX_OK;
@@ -262,7 +265,7 @@ static nx_status infer_fold(const inference *in) {
                 "%s: axis %lld has %lld elements, more than an i32 can number", in->name,
                 (long long)axes, (long long)a->shape[axes]);
   uint32_t mask = arg ? 1u << axes : (uint32_t)axes;
-  if (in->op != NXG_reduce_sum && in->op != NXG_reduce_prod) status = check_not_empty(in, mask);
+  status = check_not_empty(in, mask);
   if (!status) remove_axes(in, mask, in->attrs[1] == 1);
   return status;
 }

@@ -56,6 +56,10 @@ enum { LANES = 16, LANES_BLOCK = 256, PLAIN_BLOCK = 16, LEVELS = 60 };
 #define BEST_FLOAT(name, T)                                                \
   FOLD(max, name, T, 0, x != x || x > y || (x == y && signbit(y)) ? x : y) \
   FOLD(min, name, T, 0, x != x || x < y || (x == y && signbit(x)) ? x : y)
+/* Of bools, which the source gives as 0 and 1: "any" and "all", also of nothing. */
+#define BEST_BOOL(name, T)             \
+  FOLD(max, name, T, 0, x > y ? x : y) \
+  FOLD(min, name, T, 1, x < y ? x : y)
 #define BEST_INTEGER(name, T)          \
   FOLD(max, name, T, 0, x > y ? x : y) \
   FOLD(min, name, T, 0, x < y ? x : y)
@@ -77,7 +81,8 @@ BEST_INTEGER(i8, int8_t)
 BEST_INTEGER(i16, int16_t)
 BEST_INTEGER(i32, int32_t)
 BEST_INTEGER(i64, int64_t)
-BEST_INTEGER(u8, uint8_t) /* bools too: the source gives 0 and 1 */
+BEST_INTEGER(u8, uint8_t)
+BEST_BOOL(truth, uint8_t)
 BEST_INTEGER(u16, uint16_t)
 BEST_INTEGER(u32, uint32_t)
 BEST_INTEGER(u64, uint64_t)
@@ -129,7 +134,8 @@ static const nxg_fold_kernel folds[NXK_REDUCE_KINDS][NXI_DTYPE_COUNT] = {
   SUM_ROWS(u8, NX_I8)    SUM_ROWS(u8, NX_U8)    SUM_ROWS(u16, NX_I16) SUM_ROWS(u16, NX_U16)
   SUM_ROWS(u32, NX_I32)  SUM_ROWS(u32, NX_U32)  SUM_ROWS(u64, NX_I64) SUM_ROWS(u64, NX_U64)
   SUM_ROWS(f32, NX_F32)  SUM_ROWS(f64, NX_F64)
-  BEST_ROWS(u8, NX_BOOL) BEST_ROWS(i8, NX_I8)   BEST_ROWS(u8, NX_U8)
+  ROW(max, MAX, truth, NX_BOOL) ROW(min, MIN, truth, NX_BOOL) ROW(argmax, ARGMAX, u8, NX_BOOL) ROW(argmin, ARGMIN, u8, NX_BOOL)
+  BEST_ROWS(i8, NX_I8)   BEST_ROWS(u8, NX_U8)
   BEST_ROWS(i16, NX_I16) BEST_ROWS(u16, NX_U16) BEST_ROWS(i32, NX_I32) BEST_ROWS(u32, NX_U32)
   SUM_ROWS(u8, NX_I4)    SUM_ROWS(u8, NX_U4)    BEST_ROWS(i8, NX_I4)   BEST_ROWS(u8, NX_U4)
   BEST_ROWS(i64, NX_I64) BEST_ROWS(u64, NX_U64) BEST_ROWS(f32, NX_F32) BEST_ROWS(f64, NX_F64)

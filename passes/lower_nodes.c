@@ -242,12 +242,6 @@ static void cat_step(nxw_lower *l, nxw_frame *f) {
 /* The dtype a fold runs in. */
 static nx_dtype fold_dtype(nx_dtype t) { return t == NX_BOOL ? NX_U8 : nxi_compute_dtype(t); }
 
-static uint32_t fold_identity(nxw_lower *l, const nxg_node *n) {
-  nx_dtype t = nxi_compute_dtype(n->dtype);
-  uint64_t bits = n->op == NXG_reduce_prod ? nxk_reduce_identity(NXK_PROD, t) : 0;
-  return cast_expr(l, nxw_const(l, t, bits), n->dtype);
-}
-
 static nxk_reduce_kind fold_kind(nxg_op op) {
   switch (op) {
     case NXG_reduce_sum: return NXK_SUM;
@@ -257,6 +251,14 @@ static nxk_reduce_kind fold_kind(nxg_op op) {
     case NXG_argmax: return NXK_ARGMAX;
     default: return NXK_ARGMIN;
   }
+}
+
+/* The fold of nothing. A sum starts from -0, but nothing adds up to +0. */
+static uint32_t fold_identity(nxw_lower *l, const nxg_node *n) {
+  nx_dtype t = nxi_compute_dtype(n->dtype);
+  nxk_reduce_kind kind = fold_kind((nxg_op)n->op);
+  uint64_t bits = kind == NXK_SUM ? 0 : nxk_reduce_identity(kind, t);
+  return cast_expr(l, nxw_const(l, t, bits), n->dtype);
 }
 
 static bool is_arg(const nxg_node *n) { return n->op == NXG_argmax || n->op == NXG_argmin; }

@@ -130,7 +130,8 @@ NX_API nx_tensor *nx_bitcast(nx_tensor *x, nx_dtype dtype);
 /* I F C; empty sum 0, empty product 1. The order of floats is fixed: the same bits on any number of threads. */
 NX_API nx_tensor *nx_reduce_sum(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
 NX_API nx_tensor *nx_reduce_prod(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
-/* B I F (on bool: any, all). NaN propagates. An error over an empty axis unless the result is empty too. */
+/* B I F (on bool: any, all). NaN propagates. Over an empty axis false and true of bools; of numbers an error, unless the result
+ * is empty too. */
 NX_API nx_tensor *nx_reduce_max(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
 NX_API nx_tensor *nx_reduce_min(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
 /* B I F; one axis; i32. The first on ties; the first NaN wins. */

@@ -295,7 +295,7 @@ def in_order(kind, rows):
 def fold_run(kind, a, lanes):
     n = len(a)
     if n == 0:
-        return np.full(a.shape[1:], 0 if kind == "sum" else 1, a.dtype)
+        return np.full(a.shape[1:], {"sum": 0, "prod": 1, "max": np.any([]), "min": np.all([])}[kind], a.dtype)
     if not lanes:
         return tree(kind, [in_order(kind, a[b:b + 16]) for b in range(0, n, 16)])
     blocks = []
