@@ -19,51 +19,9 @@ typedef struct run {
   int64_t begin, end; /* tasks to run; numbered over all parts */
   int64_t first_task; /* of the current part */
   int64_t n_tasks;    /* of the current part */
+  int64_t steps;      /* left */
   nxi_diag *diag;
 } run;
-
-/* ---- programs */
-
-/* Where each opener ends; false if blocks do not nest or nest too deep. */
-static bool match_blocks(nxi_program *p) {
-  nxk_value open[NXI_MAX_DEPTH];
-  uint32_t depth = 0;
-  for (uint32_t v = 0; v < p->kernel->n_instrs; v++) {
-    nxk_op op = (nxk_op)p->kernel->instrs[v].op;
-    if (nxi_opens(op)) {
-      if (depth == NXI_MAX_DEPTH) return false;
-      open[depth++] = v;
-    } else if (op == NXK_end) {
-      if (depth == 0) return false;
-      p->aux[open[--depth]] = v;
-    } else if (op == NXK_reduce || op == NXK_scan) {
-      p->aux[v] = p->n_reduces++;
-    }
-  }
-  return depth == 0;
-}
-
-bool nxi_program_init(nxi_program *p, const nxk_kernel *k) {
-  memset(p, 0, sizeof *p);
-  p->kernel = k;
-  p->slot = nxi_calloc(k->n_instrs + 1, sizeof *p->slot);
-  p->aux = nxi_calloc(k->n_instrs + 1, sizeof *p->aux);
-  if (!p->slot || !p->aux || !match_blocks(p)) {
-    nxi_program_free(p);
-    return false;
-  }
-  for (uint32_t v = 0; v < k->n_instrs; v++) {
-    p->slot[v] = p->n_slots;
-    p->n_slots += k->instrs[v].op == NXK_carry ? 2u * k->instrs[v].lanes : k->instrs[v].lanes;
-  }
-  return true;
-}
-
-void nxi_program_free(nxi_program *p) {
-  nxi_free(p->slot);
-  nxi_free(p->aux);
-  memset(p, 0, sizeof *p);
-}
 
 static uint64_t *slots_of(const run *r, nxk_value v) { return &r->slots[r->program->slot[v]]; }
 /* An integer of 64 bits, or of 32 as one of 64. */
@@ -409,7 +367,16 @@ static bool owns_locals(const nxk_kernel *k, nxk_value loop, nxk_value end) {
   return true;
 }
 
-static void clear_locals(const run *r) {
+/* Takes n steps. False if they are used up, recorded. */
+static bool take_steps(run *r, int64_t n) {
+  r->steps -= n;
+  if (r->steps > 0) return true;
+  nxi_fail(r->diag, NX_INTERRUPTED, "", "kernel @%s runs too long", r->kernel->name);
+  return false;
+}
+
+static void clear_locals(run *r) {
+  r->steps -= r->scratch_bytes / 64;
   if (r->scratch) memset(r->scratch, 0xff, (size_t)r->scratch_bytes);
 }
 
@@ -430,7 +397,7 @@ static bool run_for(run *r, nxk_value v) {
   for (int64_t i = lower; i < upper;) {
     *slots_of(r, v) = (uint64_t)i;
     if (clears) clear_locals(r);
-    if (!run_range(r, v + 1, end)) return false;
+    if (!take_steps(r, 1) || !run_range(r, v + 1, end)) return false;
     set_carries(r, v, false);
     if (upper - i <= step) break; /* before it could overflow */
     i += step;
@@ -467,6 +434,7 @@ static bool run_part(run *r, nxk_value v) {
 
 static bool run_one(run *r, nxk_value v) {
   const nxk_instr *in = &r->kernel->instrs[v];
+  if (!take_steps(r, in->lanes + 1)) return false;
   if (in->op < NXK_SCALAR_COUNT) {
     run_scalar(r, v);
     return !(in->flags & NXK_EXACT) || check_exact(r, v);
@@ -515,7 +483,7 @@ static bool run_range(run *r, nxk_value first, nxk_value last) {
 
 uint64_t nxi_program_value(const nxi_program *p, const uint64_t *params, nxk_value result,
                            uint64_t *slots) {
-  run r = {.program = p, .kernel = p->kernel, .slots = slots, .params = params};
+  run r = {.program = p, .kernel = p->kernel, .slots = slots, .params = params, .steps = INT64_MAX};
   run_range(&r, 0, p->kernel->n_instrs);
   return slots[p->slot[result]];
 }
@@ -559,9 +527,20 @@ static void place_buffers(const run *r, void *const *launch, void **buffers) {
 
 nx_status nxk_interpret(const nxk_kernel *k, void *const *buffers, const uint64_t *params,
                         int64_t begin, int64_t end, nxi_diag *d) {
+  return nxk_interpret_within(k, buffers, params, begin, end, INT64_MAX, d);
+}
+
+nx_status nxk_interpret_within(const nxk_kernel *k, void *const *buffers, const uint64_t *params,
+                               int64_t begin, int64_t end, int64_t steps, nxi_diag *d) {
   nxi_program p;
   if (!nxi_program_init(&p, k)) return nxi_oom(d);
-  run r = {.program = &p, .kernel = k, .params = params, .begin = begin, .end = end, .diag = d};
+  run r = {.program = &p,
+           .kernel = k,
+           .params = params,
+           .begin = begin,
+           .end = end,
+           .steps = steps,
+           .diag = d};
   r.scratch_bytes = nxk_scratch_bytes(k);
   r.slots = nxi_calloc(p.n_slots + 1, sizeof *r.slots);
   r.reducers = nxi_malloc((p.n_reduces + 1) * sizeof *r.reducers);
@@ -574,7 +553,7 @@ nx_status nxk_interpret(const nxk_kernel *k, void *const *buffers, const uint64_
     place_buffers(&r, buffers, placed);
     r.buffers = placed;
     uint32_t saved = nxi_fp_enter();
-    if (!run_range(&r, 0, k->n_instrs)) status = NX_INTERNAL;
+    if (!run_range(&r, 0, k->n_instrs)) status = r.steps > 0 ? NX_INTERNAL : NX_INTERRUPTED;
     nxi_fp_leave(saved);
   }
   nxi_free(placed);

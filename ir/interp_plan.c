@@ -57,6 +57,7 @@ nx_status nxg_plan_access(nxg_planner *b, nxg_place place, nx_dtype t, int32_t r
   int64_t extents[NXG_MAX_RANK], steps[NXG_MAX_RANK], size = nxi_dtype_size(t),
                                                       elements = nxg_elements(rank, shape);
   int32_t n = 0;
+  if (!elements) rank = 0; /* strides that lead nowhere may be any number */
   for (int32_t i = 0; i < rank; i++) {
     if (shape[i] == 1) continue;
     if (n && steps[n - 1] == strides[i] * shape[i]) {
@@ -69,10 +70,8 @@ nx_status nxg_plan_access(nxg_planner *b, nxg_place place, nx_dtype t, int32_t r
   }
   if (n == 1 && steps[0] == 0) n = 0;
   bool dense = elements <= 1 || (n == 1 && steps[0] == 1);
-  *a = (nxg_access){.place = place,
-                    .rank = elements ? n : 0,
-                    .size = t == NX_BOOL ? 0 : (int32_t)size,
-                    .dense = dense};
+  *a = (nxg_access){
+      .place = place, .rank = n, .size = t == NX_BOOL ? 0 : (int32_t)size, .dense = dense};
   if (n == 0) return NX_OK;
   a->shape = nxi_arena_alloc(&b->p->arena, 2 * (size_t)n * sizeof *a->shape);
   if (!a->shape) return no_memory(b);

@@ -287,6 +287,10 @@ bool nxk_verify(const nxk_kernel *k, nxi_text *out);
  * end = INT64_MAX). */
 nx_status nxk_interpret(const nxk_kernel *k, void *const *buffers, const uint64_t *params,
                         int64_t begin, int64_t end, nxi_diag *d);
+/* The same for kernels that nobody vouches for: NX_INTERRUPTED after about so many steps, one for each lane of an
+ * instruction and each 64 bytes of LOCAL arrays that are cleared. */
+nx_status nxk_interpret_within(const nxk_kernel *k, void *const *buffers, const uint64_t *params,
+                               int64_t begin, int64_t end, int64_t steps, nxi_diag *d);
 /* Number of tasks of a bound kernel for these parameters. */
 int64_t nxk_task_count(const nxk_kernel *k, const uint64_t *params);
 /* Bytes of LOCAL arrays a task needs, each array aligned to 64. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A fuzz target for the readers of .npy, .npz and .safetensors, and what test_file_mutations.c runs without a fuzzer. */
+/* Everything that can be done with the bytes of a file, for fuzzing and for test_file_mutations.c. */
 #include "fuzz_files.h"
 
 #include <stdlib.h>
@@ -75,14 +75,4 @@ void use_file(nx_context *c, const void *data, size_t size, file_outcome *out) {
   nx_context_collect(c); /* nothing refers to the bytes any more */
   out->largest = nxi_alloc_largest();
   nx_error_take(NULL);
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static nx_context *c;
-  nx_context_options o = {.size = sizeof o, .cache_dir = "", .threads = 1, .memory_limit = 1 << 26};
-  file_outcome out;
-  if (!c && nx_context_create(&o, &c) != NX_OK) return 0;
-  use_file(c, data, size, &out);
-  return 0;
 }

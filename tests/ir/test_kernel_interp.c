@@ -130,6 +130,30 @@ static void wild_accesses_are_errors(void **state) {
   }
 }
 
+/* A kernel that nobody vouches for ends after so many steps: loops without a body count, too. */
+static void steps_are_bounded(void **state) {
+  (void)state;
+  static const char *const bodies[] = {
+      "%u = for seq 0..9223372036854775807 {\n}\n",
+      "%u = for seq 0..1000000000000 {\nstore %c, b1[0]\n}\n",
+      "%u = for seq 0..100 {\nstore %c, b1[0]\n}\n",
+  };
+  for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+    char text[1024];
+    snprintf(text, sizeof text, "nxir 1\nkernel @long bound {\n%s%s}\n}\n}\n", TASK, bodies[i]);
+    nxk_kernel *k = parse(text);
+    float in[4] = {0}, out[4] = {0};
+    void *buffers[] = {in, out};
+    uint64_t params[] = {0};
+    nxi_diag d;
+    nxi_diag_clear(&d);
+    nx_status wanted = i < 2 ? NX_INTERRUPTED : NX_OK;
+    assert_int_equal(nxk_interpret_within(k, buffers, params, 0, INT64_MAX, 10000, &d), wanted);
+    assert_int_equal(d.status, wanted);
+    nxk_destroy(k);
+  }
+}
+
 /* ---- the order of reductions */
 
 /* The order as arrays: partial results of all blocks, then the pairwise tree, then the lanes. */
@@ -292,6 +316,7 @@ NXT_MAIN(kernel_interp) {
       cmocka_unit_test(carries_masks_and_rare_blocks),
       cmocka_unit_test(tasks_run_apart),
       cmocka_unit_test(wild_accesses_are_errors),
+      cmocka_unit_test(steps_are_bounded),
       cmocka_unit_test(reductions_keep_their_order),
       cmocka_unit_test(bound_trees_equal_logical_reductions),
       cmocka_unit_test(nested_runs),

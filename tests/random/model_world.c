@@ -38,7 +38,8 @@ _Noreturn void fault(world *w, const char *format, ...) {
   nx_error e = {.size = sizeof e};
   if (nx_error_take(&e))
     say(w, "the thread's error: %s: %s: %s", nx_status_name(e.status), e.op, e.message);
-  if (w->shared) fputs(w->log, stderr);
+  if (w->shared || w->aborts) fputs(w->log, stderr);
+  if (w->aborts) abort();
   _exit(1);
 }
 

@@ -53,6 +53,7 @@ typedef struct world {
   uint32_t flags;     /* of the context */
   bool faults;        /* allocations fail now and then */
   bool shared;        /* other threads work in the context */
+  bool aborts;        /* a fault prints the log and aborts, which a fuzzer sees */
   nx_dtype dtypes[2]; /* most tensors have one of these two, so that they meet */
   int64_t extent;     /* and most axes about this */
   bool armed;

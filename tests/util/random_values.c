@@ -2,14 +2,31 @@
 /* Random numbers, and arrays of them. */
 #include "random_values.h"
 
+#include <stddef.h>
+
+nxt_tape nxt_decisions;
+
+/* The next n bytes as a number; a tape that is used up goes on with zeros. */
+static uint64_t take_bytes(int n) {
+  uint64_t value = 0;
+  for (int i = 0; i < n && nxt_decisions.at < nxt_decisions.end; i++)
+    value |= (uint64_t)*nxt_decisions.at++ << 8 * i;
+  return value;
+}
+static bool has_tape(void) { return nxt_decisions.at < nxt_decisions.end; }
+
 uint64_t nxt_next(nxt_random *r) { /* splitmix64, Steele, Lea, Flood 2014 */
+  if (has_tape()) return take_bytes(8);
   uint64_t z = (r->state += 0x9e3779b97f4a7c15u);
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);
 }
 
-int64_t nxt_below(nxt_random *r, int64_t n) { return (int64_t)(nxt_next(r) % (uint64_t)n); }
+int64_t nxt_below(nxt_random *r, int64_t n) {
+  uint64_t x = has_tape() ? take_bytes(n <= 0x100 ? 1 : n <= 0x10000 ? 2 : 8) : nxt_next(r);
+  return (int64_t)(x % (uint64_t)n);
+}
 bool nxt_chance(nxt_random *r, int percent) { return nxt_below(r, 100) < percent; }
 
 static double small_double(nxt_random *r) {
@@ -34,6 +51,10 @@ static double random_double(nxt_random *r) {
 
 /* Complex elements are filled part by part. */
 static void fill(nxt_random *r, nx_dtype t, void *data, int64_t n, bool plain) {
+  nxt_tape kept = nxt_decisions;
+  nxt_random own = {take_bytes(1)};
+  if (kept.at < kept.end) r = &own, kept.at++;
+  nxt_decisions = (nxt_tape){NULL, NULL};
   n *= nxi_parts(t);
   t = nxi_part_dtype(t);
   for (int64_t i = 0; i < n; i++) {
@@ -45,6 +66,7 @@ static void fill(nxt_random *r, nx_dtype t, void *data, int64_t n, bool plain) {
     else bits = nxi_cast_bits((uint64_t)(nxt_below(r, 21) - 10), NX_I64, t);
     nxi_store_at(data, t, i, bits);
   }
+  nxt_decisions = kept;
 }
 
 void nxt_random_fill(nxt_random *r, nx_dtype t, void *data, int64_t n) {

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# run.sh BUILD SECONDS [TARGET [ARGS OF LIBFUZZER]]: one target, or all of them by turns in so many seconds together, from what
+# is kept of them. What is found new stays in BUILD/fuzz/TARGET; an input that fails in BUILD/fuzz/TARGET-*, and the exit status
+# is 1.
+set -uo pipefail
+build=$1 seconds=$2
+shift 2
+cd "$(dirname "$0")"
+export ASAN_OPTIONS=${ASAN_OPTIONS:-allocator_may_return_null=1:detect_stack_use_after_return=1}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
+
+# one TARGET SECONDS [ARGS]
+one() {
+  local target=$1 time=$2
+  shift 2
+  mkdir -p "$build/fuzz/$target"
+  "$build/tests/fuzz/fuzz" "$target" -max_total_time="$time" -timeout=20 -rss_limit_mb=2500 -print_final_stats=0 \
+    -artifact_prefix="$build/fuzz/$target-" "$@" "$build/fuzz/$target" "corpus/$target" 2>"$build/fuzz/$target.log"
+  local status=$?
+  grep -E 'DONE|wrong:|runtime error|ERROR|SUMMARY|Test unit' "$build/fuzz/$target.log" | sed "s/^/$target: /"
+  return $status
+}
+
+if [ $# -gt 0 ]; then
+  target=$1
+  shift
+  one "$target" "$seconds" "$@"
+  exit
+fi
+# Of 60 seconds: those whose inputs take milliseconds get more.
+failed=0
+for share in graph:11 recipe:11 kernel:7 api:13 npy:3 npz:5 safetensors:4 dlpack:3 cache:3; do
+  one "${share%:*}" $((${share#*:} * seconds / 60 + 1)) || failed=1
+done
+exit $failed
