@@ -103,6 +103,7 @@ static bool may_walk(const nxp_clusterer *c, const nxp_draft *folding, const nxp
          stores_in_runs(c, folding);
 }
 
+/* If so, they are neighbours in the order of all groups. */
 static bool may_merge(nxp_clusterer *c, uint32_t a, uint32_t b, uint32_t node) {
   const nxp_draft *x = &c->drafts[a], *y = &c->drafts[b];
   if (x->kind != NXP_GROUP_KERNEL || y->kind != NXP_GROUP_KERNEL ||
@@ -119,7 +120,7 @@ static bool may_merge(nxp_clusterer *c, uint32_t a, uint32_t b, uint32_t node) {
   if (x->weight + y->weight > MAX_SIZE || x->reads + y->reads > MAX_READS ||
       x->n_roots + y->n_roots > MAX_ROOTS)
     return false;
-  return !nxp_draft_reaches(c, a, b) && !nxp_draft_reaches(c, b, a);
+  return nxp_order_adjoin(c, a, b);
 }
 
 /* ---- a node's uses */
@@ -254,7 +255,6 @@ static void store_in(nxp_clusterer *c, uint32_t node, uint32_t group, nxp_place 
   d->n_roots++;
   d->size++;
   d->weight += nxp_weight(&c->g->nodes[node]);
-  d->low = node < d->low ? node : d->low;
   d->full_roots = d->full_roots || place.space == NXP_SPACE_FULL;
   nxp_draft_add_member(c, group, node);
   for (uint32_t i = 0; i < u->n_contexts && i < NXP_MAX_CONTEXTS; i++)
@@ -453,7 +453,7 @@ static bool store_with_reader(nxp_clusterer *c, uint32_t node, const usage *u) {
     nxp_place place = u->n_contexts == 1 ? u->place : place_in(c, node, group);
     bool first = may_store(c, node, group, place);
     for (uint32_t k = 0; first && k < u->n_contexts; k++)
-      first = k == i || !nxp_draft_reaches(c, u->contexts[k], group);
+      first = k == i || nxp_order_before(c, group, u->contexts[k]);
     if (!first) continue;
     store_in(c, node, group, place, u);
     return true;
@@ -568,11 +568,11 @@ static void place(nxp_clusterer *c, uint32_t node) {
 
 nx_status nxp_cluster(const nxg_graph *g, const nxp_cluster_options *o, nxp_clusters **out,
                       nxi_diag *d) {
-  nxp_clusterer c = {.g = g, .o = o};
+  nxp_clusterer c = {.g = g, .o = o, .first_draft = NXP_NO_GROUP, .search_budget = NXP_SEARCH_BASE};
   nxp_clusters *result = nxi_calloc(1, sizeof *result);
   c.failed = result == NULL || !nxp_index_users(&c);
   if (!c.failed) examine(&c);
-  for (uint32_t i = g->n_nodes; i-- > 0 && !c.failed;)
+  for (uint32_t i = g->n_nodes; i-- > 0 && !c.failed; c.search_budget += NXP_SEARCH_NODE)
     if (!is_view(&c, i)) place(&c, i);
   nx_status status = c.failed ? nxi_oom(d) : nxp_drafts_write(&c, result, d);
   nxi_free(c.nodes);
@@ -580,6 +580,8 @@ nx_status nxp_cluster(const nxg_graph *g, const nxp_cluster_options *o, nxp_clus
   nxi_free(c.user);
   nxi_free(c.drafts);
   nxi_free(c.links);
+  nxi_free(c.fronts[0].found);
+  nxi_free(c.fronts[1].found);
   nxi_free(c.members);
   if (status == NX_OK) *out = result;
   else nxp_clusters_destroy(result);

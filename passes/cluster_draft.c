@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-enum { SEARCH_LIMIT = 128 };
-
 uint32_t nxp_draft_find(nxp_clusterer *c, uint32_t group) {
   while (c->drafts[group].parent != group) {
     c->drafts[group].parent = c->drafts[c->drafts[group].parent].parent;
@@ -27,18 +25,38 @@ uint32_t nxp_draft_new(nxp_clusterer *c, nxp_group_kind kind, const nxp_shape *f
                                        .members = NXP_NO_GROUP,
                                        .last_member = NXP_NO_GROUP,
                                        .readers = NXP_NO_GROUP,
-                                       .low = NXP_NO_GROUP};
+                                       .last_reader = NXP_NO_GROUP,
+                                       .sources = NXP_NO_GROUP,
+                                       .last_source = NXP_NO_GROUP};
+  nxp_order_first(c, c->n_drafts);
   return c->n_drafts++;
+}
+
+/* Puts a link at the head of a list. */
+static void link_to(nxp_clusterer *c, uint32_t group, uint32_t *first, uint32_t *last) {
+  c->links[c->n_links] = (nxp_link){group, *first};
+  *first = c->n_links++;
+  if (*last == NXP_NO_GROUP) *last = *first;
+}
+
+/* Appends list y to list x. */
+static void append_links(nxp_clusterer *c, uint32_t *x, uint32_t *last_x, uint32_t y,
+                         uint32_t last_y) {
+  if (y == NXP_NO_GROUP) return;
+  if (*x == NXP_NO_GROUP) *x = y;
+  else c->links[*last_x].next = y;
+  *last_x = last_y;
 }
 
 void nxp_draft_add_reader(nxp_clusterer *c, uint32_t group, uint32_t reader) {
   if (group == reader) return;
-  if (!nxi_grow(&c->links, &c->cap_links, c->n_links + 1, sizeof *c->links)) {
+  if (!nxi_grow(&c->links, &c->cap_links, c->n_links + 2, sizeof *c->links)) {
     c->failed = true;
     return;
   }
-  c->links[c->n_links] = (nxp_link){reader, c->drafts[group].readers};
-  c->drafts[group].readers = c->n_links++;
+  nxp_order_read(c, group, reader);
+  link_to(c, reader, &c->drafts[group].readers, &c->drafts[group].last_reader);
+  link_to(c, group, &c->drafts[reader].sources, &c->drafts[reader].last_source);
 }
 
 void nxp_draft_add_member(nxp_clusterer *c, uint32_t group, uint32_t node) {
@@ -51,28 +69,6 @@ void nxp_draft_add_member(nxp_clusterer *c, uint32_t group, uint32_t node) {
   if (d->members == NXP_NO_GROUP) d->members = c->n_members;
   else c->members[d->last_member].next = c->n_members;
   d->last_member = c->n_members++;
-  if (node > d->high) d->high = node;
-}
-
-bool nxp_draft_reaches(nxp_clusterer *c, uint32_t from, uint32_t to) {
-  uint32_t stack[SEARCH_LIMIT], n = 0, seen = 0;
-  c->stamp++;
-  stack[n++] = from;
-  while (n > 0) {
-    uint32_t at = stack[--n];
-    for (uint32_t i = c->drafts[at].readers; i != NXP_NO_GROUP; i = c->links[i].next) {
-      uint32_t next = nxp_draft_find(c, c->links[i].group);
-      if (next == to) return true;
-      nxp_draft *d = &c->drafts[next];
-      if (next == at || d->stamp == c->stamp ||
-          (d->low != NXP_NO_GROUP && d->low > c->drafts[to].high))
-        continue;
-      d->stamp = c->stamp;
-      if (n == SEARCH_LIMIT || ++seen == SEARCH_LIMIT) return true;
-      stack[n++] = next;
-    }
-  }
-  return false;
 }
 
 void nxp_draft_merge(nxp_clusterer *c, uint32_t a, uint32_t b) {
@@ -81,13 +77,9 @@ void nxp_draft_merge(nxp_clusterer *c, uint32_t a, uint32_t b) {
   if (x->members == NXP_NO_GROUP) x->members = y->members;
   else if (y->members != NXP_NO_GROUP) c->members[x->last_member].next = y->members;
   if (y->last_member != NXP_NO_GROUP) x->last_member = y->last_member;
-  if (x->readers == NXP_NO_GROUP) {
-    x->readers = y->readers;
-  } else if (y->readers != NXP_NO_GROUP) {
-    uint32_t end = x->readers;
-    while (c->links[end].next != NXP_NO_GROUP) end = c->links[end].next;
-    c->links[end].next = y->readers;
-  }
+  append_links(c, &x->readers, &x->last_reader, y->readers, y->last_reader);
+  append_links(c, &x->sources, &x->last_source, y->sources, y->last_source);
+  nxp_order_remove(c, b);
   x->reduced |= y->reduced;
   x->scans = x->scans || y->scans;
   x->size += y->size;
@@ -95,8 +87,6 @@ void nxp_draft_merge(nxp_clusterer *c, uint32_t a, uint32_t b) {
   x->reads += y->reads;
   x->n_roots += y->n_roots;
   x->full_roots = x->full_roots || y->full_roots;
-  x->low = x->low < y->low ? x->low : y->low;
-  x->high = x->high > y->high ? x->high : y->high;
 }
 
 bool nxp_index_users(nxp_clusterer *c) {

@@ -22,13 +22,27 @@ typedef struct nxp_draft {
   uint32_t reduced;              /* 0: nothing folded yet */
   uint32_t parent;               /* union-find; itself if alive */
   uint32_t members, last_member; /* list: nodes computed here and nowhere else, roots included */
-  uint32_t readers;              /* list: groups that read what this one stores */
+  uint32_t readers, last_reader; /* list: groups that read what this one stores */
+  uint32_t sources, last_source; /* list: groups of which this one reads something */
   uint32_t size, weight, reads, n_roots; /* weight: size in code */
-  uint32_t low, high;                    /* smallest stored node, largest node */
-  uint32_t stamp;
-  bool scans;      /* `reduced` is the axis that scans run along; nothing is folded */
-  bool full_roots; /* stores at the points of the full shape */
+  uint32_t before, after; /* neighbours in the order of all groups (cluster_order.c) */
+  uint64_t label;         /* rises along that order */
+  uint64_t stamp;         /* the last search that found it, and which way */
+  bool scans;             /* `reduced` is the axis that scans run along; nothing is folded */
+  bool full_roots;        /* stores at the points of the full shape */
 } nxp_draft;
+
+/* A group with the label that it had. */
+typedef struct nxp_ordered {
+  uint64_t label;
+  uint32_t group;
+} nxp_ordered;
+/* What a search has found one way; what is from `next` on has not been looked at. */
+typedef struct nxp_front {
+  nxp_ordered *found;
+  uint32_t n, cap, next;
+  uint32_t link; /* the next edge to follow, of the group before `next` */
+} nxp_front;
 
 typedef struct nxp_node_state {
   uint32_t contexts[NXP_MAX_CONTEXTS];
@@ -51,7 +65,10 @@ typedef struct nxp_clusterer {
   uint32_t n_links, cap_links;
   nxp_member *members;
   uint32_t n_members, cap_members;
-  uint32_t stamp;
+  uint32_t first_draft; /* of the order */
+  uint64_t stamp;
+  nxp_front fronts[2];
+  int64_t search_budget; /* edges that searches may still follow; each node placed adds some */
   bool failed;
 } nxp_clusterer;
 
@@ -76,12 +93,27 @@ uint32_t nxp_draft_find(nxp_clusterer *c, uint32_t group);
 /* NXP_NO_GROUP and c->failed without memory, as below. */
 uint32_t nxp_draft_new(nxp_clusterer *c, nxp_group_kind kind, const nxp_shape *full,
                        uint32_t reduced);
+/* `reader`, which `group` does not depend on, reads what `group` stores. */
 void nxp_draft_add_reader(nxp_clusterer *c, uint32_t group, uint32_t reader);
 void nxp_draft_add_member(nxp_clusterer *c, uint32_t group, uint32_t node);
-/* Whether `to` reads, directly or through others, what `from` stores; undecided after a long search: yes. */
-bool nxp_draft_reaches(nxp_clusterer *c, uint32_t from, uint32_t to);
+/* b becomes a part of a: after nxp_order_adjoin, which says that it may. */
 void nxp_draft_merge(nxp_clusterer *c, uint32_t a, uint32_t b);
 /* The finished groups, in an order in which each comes after those it reads. */
 nx_status nxp_drafts_write(nxp_clusterer *c, nxp_clusters *out, nxi_diag *d);
+
+/* ---- cluster_order.c: which groups depend on which. The answers are exact. Only in a graph of thousands of groups that is
+ * made to be searched for long may an answer be "they depend", undecided: a fusion less. */
+
+/* Edges that all searches of a graph may follow together: so many, and more for each node. */
+enum { NXP_SEARCH_BASE = 1 << 22, NXP_SEARCH_NODE = 64 };
+/* A new group, which reads nothing yet, comes before all others. */
+void nxp_order_first(nxp_clusterer *c, uint32_t group);
+void nxp_order_remove(nxp_clusterer *c, uint32_t group);
+/* Whether `a` may come before `b`, because it does not depend on it; then it does so from now on. */
+bool nxp_order_before(nxp_clusterer *c, uint32_t a, uint32_t b);
+/* The same where it is known that it may. */
+void nxp_order_read(nxp_clusterer *c, uint32_t group, uint32_t reader);
+/* Whether two groups may become one, because neither depends on the other; then they are neighbours from now on. */
+bool nxp_order_adjoin(nxp_clusterer *c, uint32_t a, uint32_t b);
 
 #endif

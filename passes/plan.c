@@ -93,10 +93,10 @@ static nx_status show_plan(const nxp_plan *p, const char *name, nxi_diag *d) {
 static nx_status build_from(nxp_builder *b, const nxi_poll *poll) {
   size_t n = (size_t)b->g->n_nodes + 1;
   b->where = nxi_calloc(n, sizeof *b->where);
-  b->is_output = nxi_calloc(n, sizeof *b->is_output);
+  b->output_of = nxi_calloc(n, sizeof *b->output_of);
   b->nontemporal = nxi_calloc(n, sizeof *b->nontemporal);
-  if (b->where == NULL || b->is_output == NULL || b->nontemporal == NULL) return nxi_oom(b->d);
-  for (uint32_t i = 0; i < b->g->n_outputs; i++) b->is_output[b->g->outputs[i].node] = true;
+  if (b->where == NULL || b->output_of == NULL || b->nontemporal == NULL) return nxi_oom(b->d);
+  for (uint32_t i = b->g->n_outputs; i-- > 0;) b->output_of[b->g->outputs[i].node] = i + 1;
   for (size_t i = 0; i < n; i++) b->where[i].window = NXP_NO_WINDOW;
   nxp_lower_options lower = {&b->plan->target, b->plan->options.fuse, b->nontemporal};
   nx_status status = nxp_lowering_create(b->g, b->clusters, &lower, &b->lowering, b->d);
@@ -124,7 +124,7 @@ static nx_status create_steps(nxp_plan *p, const nxg_graph *recorded, const nxi_
     status = build_from(&b, poll);
     nxp_lowering_destroy(b.lowering);
     nxi_free(b.where);
-    nxi_free(b.is_output);
+    nxi_free(b.output_of);
     nxi_free(b.nontemporal);
   }
   nxp_clusters_destroy(clusters);

@@ -82,7 +82,7 @@ static void choose_nontemporal(nxp_building *s) {
   int64_t cache = b->plan->target.l3_bytes;
   bool passes = footprint(s) >= (double)cache * 0.75;
   for (uint32_t i = 0; i < b->g->n_nodes; i++)
-    b->nontemporal[i] = passes && b->is_output[i] && s->group_order[i] == 0 &&
+    b->nontemporal[i] = passes && b->output_of[i] && s->group_order[i] == 0 &&
                         b->g->nodes[i].op != NXG_update && b->g->nodes[i].op != NXG_pair &&
                         node_bytes(s, i) >= cache / 4;
 }

@@ -151,7 +151,7 @@ typedef struct nxp_builder {
   nxp_location *where; /* node -> its memory */
   uint32_t
       *last_read; /* node -> last step that reads its memory; temporaries are free afterwards */
-  bool *is_output;
+  uint32_t *output_of; /* node -> number of the first output that it is, + 1; 0: it is none */
   bool *nontemporal;
   nxp_compile_report *report;
   nxi_diag *d;

@@ -30,7 +30,7 @@ static uint32_t group_to_stage(const nxp_building *s, uint32_t product, int i) {
   uint32_t base = nxp_operand_base(s, n->args[i]), group = s->b->clusters->group_of[base];
   if (group == NXP_NONE || base == nxp_operand_base(s, n->args[1 - i])) return NXP_NONE;
   const nxp_group *members = &s->b->clusters->groups[group];
-  bool only_read = members->n_roots == 1 && !s->b->is_output[base] &&
+  bool only_read = members->n_roots == 1 && !s->b->output_of[base] &&
                    s->deferred[group] == NXP_NONE && s->check_of[base] == NXP_NONE;
   return only_read && is_elementwise(s, base, members) ? group : NXP_NONE;
 }

@@ -98,7 +98,7 @@ bool nxp_defer_products(nxp_building *s) {
   const nxp_clusters *c = s->b->clusters;
   for (uint32_t i = 0; i < c->n_groups; i++) {
     uint32_t node = c->groups[i].roots[0].node;
-    if (c->groups[i].kind != NXP_GROUP_MATMUL || s->readers[node] != 1 || s->b->is_output[node] ||
+    if (c->groups[i].kind != NXP_GROUP_MATMUL || s->readers[node] != 1 || s->b->output_of[node] ||
         !s->b->plan->options.fuse || (s->b->plan->target.block_threads > 0 && !gpu))
       continue;
     uint32_t reader = s->group_order[node] - 1;

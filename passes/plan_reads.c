@@ -106,7 +106,7 @@ bool nxp_takes_over(const nxp_building *s, uint32_t node) {
   uint32_t itself =
       g->nodes[node].op == NXG_update; /* an update knows how to read what it writes */
   if (s->updated_by[old] != node || last_reader(s, old) > s->b->clusters->group_of[node] + itself ||
-      s->b->is_output[old])
+      s->b->output_of[old])
     return false;
   if (g->nodes[old].op != NXG_input) return true;
   /* What fails must find the inputs as they were. */

@@ -19,13 +19,10 @@ bool nxp_new_memory(nxp_building *s, uint32_t node, nxp_location *where) {
   while (s->updated_by[holder] != NXP_NONE && s->updated_by[holder] != holder &&
          nxp_takes_over(s, s->updated_by[holder]))
     holder = s->updated_by[holder];
-  for (uint32_t i = 0; i < s->b->g->n_outputs; i++) {
-    if (s->b->is_output[holder] && s->b->g->outputs[i].node == holder) {
-      *where = (nxp_location){NXP_OUTPUT, i, 0, NXP_NO_WINDOW, 0};
-      return true;
-    }
-  }
-  return nxp_new_temporary(s, node_bytes(s, node), where);
+  uint32_t output = s->b->output_of[holder];
+  if (output == 0) return nxp_new_temporary(s, node_bytes(s, node), where);
+  *where = (nxp_location){NXP_OUTPUT, output - 1, 0, NXP_NO_WINDOW, 0};
+  return true;
 }
 
 /* ---- steps */
