@@ -464,8 +464,9 @@ static bool store_with_reader(nxp_clusterer *c, uint32_t node, const usage *u) {
 /* Results of one call are one group. No circle comes of it: what they need is what each of them needs. */
 static bool store_with_sibling(nxp_clusterer *c, uint32_t node, const usage *u) {
   const nxg_node *n = &c->g->nodes[node];
-  uint32_t first = n->args[0];
-  for (uint32_t i = c->first_user[first]; i < c->first_user[first + 1]; i++) {
+  if (nxg_call_results((nxg_op)n->op) == 1) return false;
+  uint32_t shared = nxp_rarest_operand(c, n);
+  for (uint32_t i = c->first_user[shared]; i < c->first_user[shared + 1]; i++) {
     uint32_t other = c->user[i];
     if (other == node || !c->nodes[other].stored || !nxg_same_call(n, &c->g->nodes[other]))
       continue;

@@ -106,6 +106,15 @@ bool nxp_index_users(nxp_clusterer *c) {
   return true;
 }
 
+uint32_t nxp_rarest_operand(const nxp_clusterer *c, const nxg_node *n) {
+  uint32_t best = n->args[0], fewest = UINT32_MAX;
+  for (uint32_t a = 0; a < n->n_args; a++) {
+    uint32_t users = c->first_user[n->args[a] + 1] - c->first_user[n->args[a]];
+    if (users < fewest) best = n->args[a], fewest = users;
+  }
+  return best;
+}
+
 bool nxp_rests_on_fold(const nxp_clusterer *c, uint32_t node, const nxp_shape *full,
                        uint32_t reduced, int *budget) {
   const nxg_node *n = &c->g->nodes[node];

@@ -85,6 +85,8 @@ static inline bool nxp_is_library(const nxp_clusterer *c, const nxg_node *n) {
 
 /* Fills nodes (zero), first_user and user. False without memory. */
 bool nxp_index_users(nxp_clusterer *c);
+/* The operand of a node that the fewest nodes read. */
+uint32_t nxp_rarest_operand(const nxp_clusterer *c, const nxg_node *n);
 /* Whether a fold from which this value of the kept points is made will join the group that walks `full`: then the value is
  * computed once for each of them, outside the inner loops. Looks at a few nodes only. */
 bool nxp_rests_on_fold(const nxp_clusterer *c, uint32_t node, const nxp_shape *full,

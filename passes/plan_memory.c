@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: ISC */
 /* Packs the temporaries of a plan into one block: best fit over free ranges, in the order of first use, a range free again
- * after the last step that touches it. */
+ * after the last step that touches it. Free ranges stand in two treaps, one by offset, in which neighbours are found, and
+ * one by size: a range is taken or given back in logarithmic time however many there are. */
 #include "plan_internal.h"
 
 #include <string.h>
 
 enum { ALIGNMENT = 64 };
 
+enum { BY_OFFSET, BY_SIZE, TREES };
+#define NO_RANGE UINT32_MAX
+
 typedef struct range {
   int64_t offset, bytes;
+  uint32_t priority, below[TREES][2]; /* in each tree: what is less, what is more */
 } range;
 
 typedef struct packer {
-  range *free;
-  uint32_t n_free, cap_free; /* by offset */
+  range *ranges;
+  uint32_t n_ranges, cap_ranges, unused; /* a list through below[0][0] */
+  uint32_t root[TREES];
+  uint64_t random;
   int64_t end;
   bool too_large; /* more than 63 bits say: no machine has it */
 } packer;
@@ -22,42 +29,128 @@ static int64_t round_up(int64_t bytes) {
   return (bytes + ALIGNMENT - 1) & ~(int64_t)(ALIGNMENT - 1);
 }
 
+/* ---- free ranges */
+
+static bool is_less(int tree, const range *a, const range *b) {
+  if (tree == BY_SIZE && a->bytes != b->bytes) return a->bytes < b->bytes;
+  return a->offset < b->offset;
+}
+
+/* Parts a tree into what is less than `key` and the rest. */
+static void part(packer *p, int tree, uint32_t at, const range *key, uint32_t *less,
+                 uint32_t *rest) {
+  uint32_t *ends[2] = {less, rest};
+  while (at != NO_RANGE) {
+    bool more = !is_less(tree, &p->ranges[at], key);
+    *ends[more] = at;
+    ends[more] = &p->ranges[at].below[tree][!more];
+    at = *ends[more];
+  }
+  *ends[0] = NO_RANGE;
+  *ends[1] = NO_RANGE;
+}
+
+/* One tree of two, all of `less` being less than all of `more`. */
+static uint32_t join(packer *p, int tree, uint32_t less, uint32_t more) {
+  uint32_t root, *end = &root;
+  while (less != NO_RANGE && more != NO_RANGE) {
+    bool left = p->ranges[less].priority > p->ranges[more].priority;
+    uint32_t top = left ? less : more;
+    *end = top;
+    end = &p->ranges[top].below[tree][left];
+    if (left) less = *end;
+    else more = *end;
+  }
+  *end = less != NO_RANGE ? less : more;
+  return root;
+}
+
+static void enter(packer *p, int tree, uint32_t i) {
+  uint32_t less, rest;
+  part(p, tree, p->root[tree], &p->ranges[i], &less, &rest);
+  p->ranges[i].below[tree][0] = p->ranges[i].below[tree][1] = NO_RANGE;
+  p->root[tree] = join(p, tree, join(p, tree, less, i), rest);
+}
+
+static void leave(packer *p, int tree, uint32_t i) {
+  uint32_t *at = &p->root[tree];
+  while (*at != i) at = &p->ranges[*at].below[tree][is_less(tree, &p->ranges[*at], &p->ranges[i])];
+  *at = join(p, tree, p->ranges[i].below[tree][0], p->ranges[i].below[tree][1]);
+}
+
+/* The first range that is not less than `key`, or (`before`) the last that is less; NO_RANGE. */
+static uint32_t find(const packer *p, int tree, const range *key, bool before) {
+  uint32_t found = NO_RANGE;
+  for (uint32_t at = p->root[tree]; at != NO_RANGE;) {
+    bool less = is_less(tree, &p->ranges[at], key);
+    if (less == before) found = at;
+    at = p->ranges[at].below[tree][less];
+  }
+  return found;
+}
+
+static void drop_range(packer *p, uint32_t i) {
+  leave(p, BY_OFFSET, i);
+  leave(p, BY_SIZE, i);
+  p->ranges[i].below[0][0] = p->unused;
+  p->unused = i;
+}
+
+static bool add_range(packer *p, int64_t offset, int64_t bytes) {
+  uint32_t i = p->unused;
+  if (i != NO_RANGE) {
+    p->unused = p->ranges[i].below[0][0];
+  } else {
+    if (!nxi_grow(&p->ranges, &p->cap_ranges, p->n_ranges + 1, sizeof *p->ranges)) return false;
+    i = p->n_ranges++;
+  }
+  p->random = p->random * 0x5851f42d4c957f2du + 0x14057b7ef767814fu;
+  p->ranges[i] = (range){.offset = offset, .bytes = bytes, .priority = (uint32_t)(p->random >> 32)};
+  enter(p, BY_OFFSET, i);
+  enter(p, BY_SIZE, i);
+  return true;
+}
+
+/* ---- packing */
+
 static int64_t take(packer *p, int64_t bytes) {
-  uint32_t best = UINT32_MAX;
-  for (uint32_t i = 0; i < p->n_free; i++)
-    if (p->free[i].bytes >= bytes && (best == UINT32_MAX || p->free[i].bytes < p->free[best].bytes))
-      best = i;
-  if (best == UINT32_MAX) {
+  uint32_t best = find(p, BY_SIZE, &(range){.bytes = bytes, .offset = -1}, false);
+  if (best == NO_RANGE) {
     int64_t offset = p->end;
-    if (p->n_free > 0 && p->free[p->n_free - 1].offset + p->free[p->n_free - 1].bytes == p->end)
-      offset = p->free[--p->n_free].offset; /* the last range grows */
+    uint32_t last = find(p, BY_OFFSET, &(range){.offset = INT64_MAX}, true);
+    if (last != NO_RANGE && p->ranges[last].offset + p->ranges[last].bytes == p->end) {
+      offset = p->ranges[last].offset; /* the last range grows */
+      drop_range(p, last);
+    }
     p->too_large = __builtin_add_overflow(offset, bytes, &p->end);
     return offset;
   }
-  int64_t offset = p->free[best].offset;
-  p->free[best].offset += bytes;
-  p->free[best].bytes -= bytes;
-  if (p->free[best].bytes == 0)
-    memmove(&p->free[best], &p->free[best + 1], (--p->n_free - best) * sizeof *p->free);
+  range *r = &p->ranges[best];
+  int64_t offset = r->offset;
+  if (r->bytes == bytes) {
+    drop_range(p, best);
+    return offset;
+  }
+  leave(p, BY_SIZE, best);
+  r->offset += bytes; /* no other range begins between the two: its place by offset stays */
+  r->bytes -= bytes;
+  enter(p, BY_SIZE, best);
   return offset;
 }
 
 static bool give(packer *p, int64_t offset, int64_t bytes) {
-  if (!nxi_grow(&p->free, &p->cap_free, p->n_free + 1, sizeof *p->free)) return false;
-  uint32_t i = 0;
-  while (i < p->n_free && p->free[i].offset < offset) i++;
-  memmove(&p->free[i + 1], &p->free[i], (p->n_free - i) * sizeof *p->free);
-  p->free[i] = (range){offset, bytes};
-  p->n_free++;
-  if (i + 1 < p->n_free && offset + bytes == p->free[i + 1].offset) {
-    p->free[i].bytes += p->free[i + 1].bytes;
-    memmove(&p->free[i + 1], &p->free[i + 2], (--p->n_free - i - 1) * sizeof *p->free);
+  range key = {.offset = offset};
+  uint32_t before = find(p, BY_OFFSET, &key, true), after = find(p, BY_OFFSET, &key, false);
+  if (after != NO_RANGE && offset + bytes == p->ranges[after].offset) {
+    bytes += p->ranges[after].bytes;
+    drop_range(p, after);
   }
-  if (i > 0 && p->free[i - 1].offset + p->free[i - 1].bytes == offset) {
-    p->free[i - 1].bytes += p->free[i].bytes;
-    memmove(&p->free[i], &p->free[i + 1], (--p->n_free - i) * sizeof *p->free);
+  if (before != NO_RANGE && p->ranges[before].offset + p->ranges[before].bytes == offset) {
+    offset = p->ranges[before].offset;
+    bytes += p->ranges[before].bytes;
+    drop_range(p, before);
   }
-  return true;
+  return add_range(p, offset, bytes);
 }
 
 /* Temporaries by the step that ends (or begins) them: heads[step], linked through next. */
@@ -92,7 +185,7 @@ static void resolve(nxp_step *step, const nxp_temporary *t) {
 }
 
 nx_status nxp_assign_temporaries(nxp_plan *plan, nxp_temporary *t, uint32_t n, nxi_diag *d) {
-  packer p = {0};
+  packer p = {.unused = NO_RANGE, .root = {NO_RANGE, NO_RANGE}};
   uint32_t *heads = nxi_malloc((2 * (size_t)plan->n_steps + 1) * sizeof *heads);
   uint32_t *next = nxi_malloc((2 * (size_t)n + 1) * sizeof *next);
   bool ok = heads != NULL && next != NULL && pack(plan, t, n, &p, heads, next);
@@ -111,6 +204,6 @@ nx_status nxp_assign_temporaries(nxp_plan *plan, nxp_temporary *t, uint32_t n, n
     plan->temporary_bytes = INT64_MAX; /* a launch cannot have them, and says so */
   nxi_free(heads);
   nxi_free(next);
-  nxi_free(p.free);
+  nxi_free(p.ranges);
   return ok ? NX_OK : nxi_oom(d);
 }
