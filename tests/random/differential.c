@@ -187,12 +187,12 @@ static bool free_memory(const nxg_graph *g, memory *m, const memory *pristine) {
 }
 
 static void make_params(nxt_trial *t) {
-  nxt_random r = {t->seed ^ 0x9a7a};
   must(t->g->n_params <= sizeof t->params / sizeof t->params[0], "too many parameters");
   for (uint32_t i = 0; i < t->g->n_nodes; i++) {
     const nxg_node *n = &t->g->nodes[i];
     if (n->op != NXG_full || n->attrs[1] < 0) continue;
     unsigned char element[8];
+    nxt_random r = {(t->seed ^ 0x9a7a) + (uint64_t)n->attrs[1] * 0x9e3779b97f4a7c15u};
     nxt_random_fill(&r, n->dtype, element, 1);
     t->params[n->attrs[1]] = nxi_load_element(element, n->dtype);
   }
@@ -274,21 +274,48 @@ static nx_status run_plan(nxt_trial *t, const nxt_config *config, int32_t thread
   return status;
 }
 
+/* Whether two outputs of one type have the same bits, all NaNs being one. *at: where they differ, and with what. */
+static bool same_elements(const nxg_node *n, const void *a, const void *b, int64_t *at,
+                          uint64_t bits[2]) {
+  nx_dtype part = nxi_part_dtype(n->dtype);
+  for (*at = 0; *at < nxg_node_elements(n) * nxi_parts(n->dtype); ++*at) {
+    bits[0] = nxi_load_at(a, part, *at);
+    bits[1] = nxi_load_at(b, part, *at);
+    if (!nxi_same_bits(bits[0], bits[1], part)) return false;
+  }
+  return true;
+}
+
 static bool same_outputs(nxt_trial *t, const memory *b, char *why, size_t size) {
   for (uint32_t i = 0; i < t->g->n_outputs; i++) {
     const nxg_node *n = &t->g->nodes[t->g->outputs[i].node];
-    nx_dtype part = nxi_part_dtype(n->dtype);
-    for (int64_t e = 0; e < nxg_node_elements(n) * nxi_parts(n->dtype); e++) {
-      uint64_t x = nxi_load_at(t->want.outputs[i], part, e);
-      uint64_t y = nxi_load_at(b->outputs[i], part, e);
-      if (nxi_same_bits(x, y, part)) continue;
-      snprintf(why, size, "output %u (%%%u, %s) element %lld: interpreter %llx, here %llx", i,
-               t->g->outputs[i].node, nxg_ops[n->op].name, (long long)e, (unsigned long long)x,
-               (unsigned long long)y);
-      return false;
-    }
+    int64_t e;
+    uint64_t bits[2];
+    if (same_elements(n, t->want.outputs[i], b->outputs[i], &e, bits)) continue;
+    snprintf(why, size, "output %u (%%%u, %s) element %lld: interpreter %llx, here %llx", i,
+             t->g->outputs[i].node, nxg_ops[n->op].name, (long long)e, (unsigned long long)bits[0],
+             (unsigned long long)bits[1]);
+    return false;
   }
   return true;
+}
+
+bool nxt_trial_same(const nxt_trial *t, const nxt_trial *other, const uint32_t *order, char *why,
+                    size_t size) {
+  bool same = t->status == other->status;
+  if (!same)
+    snprintf(why, size, "%s; in another order %s", nx_status_name(other->status),
+             nx_status_name(t->status));
+  for (uint32_t i = 0; same && t->status == NX_OK && i < t->g->n_outputs; i++) {
+    int64_t e;
+    uint64_t bits[2];
+    same = same_elements(&t->g->nodes[t->g->outputs[i].node], other->want.outputs[order[i]],
+                         t->want.outputs[i], &e, bits);
+    if (!same)
+      snprintf(why, size, "output %u element %lld: %llx, in another order %llx", order[i],
+               (long long)e, (unsigned long long)bits[0], (unsigned long long)bits[1]);
+  }
+  return same;
 }
 
 static void count_nan(nxt_trial *t) {

@@ -43,5 +43,8 @@ void nxt_trial_destroy(nxt_trial *t);
 /* True if `config` gives the bits of the interpreter. If not, `why` says where. A refusal that both share
  * (NX_UNSUPPORTED...) counts as agreement. */
 bool nxt_trial_agrees(nxt_trial *t, const nxt_config *config, char *why, size_t size);
+/* True if the interpreter made of output i what it made of output order[i] of another graph over the same inputs. */
+bool nxt_trial_same(const nxt_trial *t, const nxt_trial *other, const uint32_t *order, char *why,
+                    size_t size);
 
 #endif

@@ -31,6 +31,9 @@ uint32_t nxt_matching(nxt_generator *gen, nx_dtype t, int32_t rank, const int64_
 /* An elementwise operation of which x is an operand. */
 uint32_t nxt_add_map_on(nxt_generator *gen, uint32_t x);
 
+/* What is known of an input: nothing, or that it may be overwritten or is aligned. */
+uint32_t nxt_input_flags(nxt_generator *gen);
+
 /* ---- random_moves.c */
 
 /* The view, read from node `base` as it lies. */
@@ -46,6 +49,11 @@ uint32_t nxt_add_indexed(nxt_generator *gen);
 uint32_t nxt_add_update(nxt_generator *gen);
 /* Two inputs that share memory, and an update of the one that the other says the place of. */
 uint32_t nxt_add_window_update(nxt_generator *gen);
+
+/* ---- random_results.c */
+
+/* The whole of a graph of several results. */
+void nxt_add_results(nxt_generator *gen);
 
 /* ---- random_calls.c */
 

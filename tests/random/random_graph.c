@@ -295,6 +295,8 @@ nxt_graph_options nxt_graph_options_of(uint64_t seed) {
     o.nodes = 4;
     o.elements = 300000;
     o.least_size = 140000;
+  } else if (seed % 10 == 7) {
+    o.results = true;
   }
   return o;
 }
@@ -312,6 +314,11 @@ static void large_shape(nxt_generator *gen, int32_t *rank, int64_t *shape) {
   }
 }
 
+uint32_t nxt_input_flags(nxt_generator *gen) {
+  uint32_t flags = nxt_chance(&gen->r, 20) ? NXG_INPUT_OVERWRITE : 0;
+  return nxt_chance(&gen->r, 25) ? flags | NXG_INPUT_ALIGNED : flags;
+}
+
 static void add_inputs(nxt_generator *gen) {
   int64_t n = 1 + nxt_below(&gen->r, gen->o.inputs - 4);
   for (int64_t i = 0; i < n; i++) {
@@ -319,7 +326,7 @@ static void add_inputs(nxt_generator *gen) {
     int64_t shape[NXG_MAX_RANK];
     random_shape(gen, &rank, shape);
     if (i == 0 && gen->o.least_size > 0) large_shape(gen, &rank, shape);
-    uint32_t flags = nxt_chance(&gen->r, 20) ? NXG_INPUT_OVERWRITE : 0;
+    uint32_t flags = nxt_input_flags(gen);
     if (gen->o.elementwise && i > 0) { /* the same points for most */
       const nxg_node *first = nxt_node_of(gen, 0);
       rank = first->rank;
@@ -333,17 +340,24 @@ static void add_inputs(nxt_generator *gen) {
   }
 }
 
+/* Anything, of all operations. */
+static void add_mixture(nxt_generator *gen) {
+  const nxt_graph_options *o = &gen->o;
+  add_inputs(gen);
+  if (o->least_size > 0) fold(gen, 0, nxt_chance(&gen->r, 60));
+  uint32_t target = gen->g->n_nodes + 1 + (uint32_t)nxt_below(&gen->r, 2 * (int64_t)o->nodes);
+  for (int attempts = 0; gen->g->n_nodes < target && attempts < 1000 && !gen->g->failed; attempts++)
+    add_something(gen);
+  nxg_add_output(gen->g, gen->g->n_nodes - 1, "last");
+  int64_t outputs = nxt_below(&gen->r, nxt_chance(&gen->r, 10) ? 14 : 4);
+  for (int64_t i = 0; i < outputs; i++) nxg_add_output(gen->g, nxt_pick(gen), NULL);
+}
+
 nxg_graph *nxt_random_graph(uint64_t seed, const nxt_graph_options *o) {
   nxt_generator gen = {{seed * 0x2545f4914f6cdd1du + 1}, nxg_create("random"), *o, 0};
   if (gen.g == NULL) return NULL;
-  add_inputs(&gen);
-  if (o->least_size > 0) fold(&gen, 0, nxt_chance(&gen.r, 60));
-  uint32_t target = gen.g->n_nodes + 1 + (uint32_t)nxt_below(&gen.r, 2 * (int64_t)o->nodes);
-  for (int attempts = 0; gen.g->n_nodes < target && attempts < 1000 && !gen.g->failed; attempts++)
-    add_something(&gen);
-  nxg_add_output(gen.g, gen.g->n_nodes - 1, "last");
-  int64_t outputs = nxt_below(&gen.r, nxt_chance(&gen.r, 10) ? 14 : 4);
-  for (int64_t i = 0; i < outputs; i++) nxg_add_output(gen.g, nxt_pick(&gen), NULL);
+  if (o->results) nxt_add_results(&gen);
+  else add_mixture(&gen);
   if (!gen.g->failed) return gen.g;
   nxg_destroy(gen.g);
   return NULL;

@@ -2,6 +2,7 @@
 /* Random graphs: every executor, fusion on and off, one and two threads, kernels compiled, kept and loaded give the same bits.
  * Arguments: first seed, how many (0: until one fails), a file for a failing graph. NX_RANDOM=n overrides the number.
  * `part`, k, n, a file: the k-th of n parts of the graphs from 1 on, for n processes side by side; NX_RANDOM counts them all.
+ * `orders`, first seed, how many: graphs of several results are planned with their outputs in every order; none is run.
  * `census`, first seed, how many: what occurs in the graphs, and none is run.
  * `self`: finds a fault that is put in on purpose, and makes the graph that shows it small. */
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include "minimise.h"
 #include "random_census.h"
 #include "random_graph.h"
+#include "random_orders.h"
 #include "tests/util/runner.h"
 
 static void save(const nxg_graph *g, const char *file) {
@@ -46,6 +48,12 @@ static bool try_seed(nxt_lab *lab, uint64_t seed, const char *file) {
     nxg_destroy(small);
   }
   nxt_trial_destroy(t);
+  char why[600] = "";
+  if (good && o.results && !nxt_orders_agree(lab, g, seed, why, sizeof why)) {
+    fprintf(stderr, "seed %llu, outputs in another order: %s\n", (unsigned long long)seed, why);
+    save(g, file);
+    good = false;
+  }
   nxg_destroy(g);
   return good;
 }
@@ -109,6 +117,8 @@ static uint64_t number(int argc, char **argv, int i, uint64_t otherwise) {
 NXT_MAIN(random) {
   if (argc > 1 && strcmp(argv[1], "census") == 0)
     return !nxt_random_census(number(argc, argv, 2, 1), number(argc, argv, 3, 3000));
+  if (argc > 1 && strcmp(argv[1], "orders") == 0)
+    return !nxt_random_orders(number(argc, argv, 2, 1), number(argc, argv, 3, 3000));
   bool part = argc > 3 && strcmp(argv[1], "part") == 0;
   uint64_t first = number(argc, argv, part ? 2 : 1, 1), step = part ? number(argc, argv, 3, 1) : 1,
            count = part ? 300 : number(argc, argv, 2, 300), failures = 0;
