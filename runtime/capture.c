@@ -11,9 +11,10 @@ static nxi_session *session_of_thread(nx_context *c) {
 
 void nxi_captured_drop(nx_context *c, nxi_captured_assign *a) {
   nxi_node_unref(c, a->value);
-  if (!(a->storage->flags & NXI_STORAGE_PLACEHOLDER)) nxi_storage_unref(c, a->storage);
+  if (a->held) nxi_storage_unref(c, a->storage);
 }
 
+/* Nobody records into it any more. */
 static void session_end(nx_context *c, nxi_session *session) {
   nxi_session **at = &c->sessions;
   while (*at != session) at = &(*at)->next;
@@ -22,9 +23,33 @@ static void session_end(nx_context *c, nxi_session *session) {
   for (uint32_t i = 0; i < session->cells.n; i++) nxi_storage_unref(c, session->cells.items[i]);
   for (uint32_t i = 0; i < session->n_assigns; i++)
     nxi_captured_drop(c, &session->assigns[i]); /* no function was made */
+  session->cells.n = session->n_assigns = 0;
+  session->ended = true;
+}
+
+static void session_free(nx_context *c, nxi_session *session) {
+  if (!session->ended) session_end(c, session);
   nxi_free(session->cells.items);
   nxi_free(session->assigns);
   nxi_free(session);
+}
+
+bool nx_capturing(const nx_context *context) {
+  nx_context *c = (nx_context *)context;
+  if (!c || !nxi_have_context("capturing", 0, c)) return false;
+  if (!atomic_load_explicit(&c->capturing, memory_order_relaxed)) return false;
+  nxi_record_lock(c);
+  bool capturing = session_of_thread(c) != NULL;
+  nxi_record_unlock(c);
+  return capturing;
+}
+
+void nx_capture_end(nx_context *c) {
+  if (!c || !nxi_have_context("capture_end", 0, c)) return;
+  nxi_record_lock(c);
+  nxi_session *session = session_of_thread(c);
+  if (session) session_end(c, session);
+  nxi_record_unlock(c);
 }
 
 bool nxi_capture_placeholder(nx_context *c, nxi_storage *s) {
@@ -58,7 +83,7 @@ void nxi_capture_forget(nx_context *c, nxi_storage *s) {
   if (!session) return;
   s->session = NULL;
   drop_assign(c, session, s);
-  if (--session->placeholders == 0) session_end(c, session);
+  if (--session->placeholders == 0) session_free(c, session);
 }
 
 nxi_storage *nxi_capture_cell(const nxi_session *session, uint64_t id) {
@@ -119,8 +144,9 @@ bool nxi_capture_assign(nx_context *c, nxi_storage *s, nxi_node *value, bool *ca
   if (!nxi_grow(&session->assigns, &session->cap_assigns, session->n_assigns + 1,
                 sizeof *session->assigns))
     return false;
-  session->assigns[session->n_assigns++] = (nxi_captured_assign){s, value, ++c->next_id};
-  if (!placeholder) s->refs++;
+  bool held = s->session != session; /* its own placeholders leave it when they die */
+  session->assigns[session->n_assigns++] = (nxi_captured_assign){s, held, value, ++c->next_id};
+  if (held) s->refs++;
   s->flags |= NXI_STORAGE_ASSIGNED;
   return true;
 }

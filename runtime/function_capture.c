@@ -203,6 +203,9 @@ static nx_status trace(capture *k, nx_tensor *const *in, uint32_t n_in, nxi_node
     if (n->op != NXI_OP_PLACEHOLDER)
       return nxi_fail(k->d, NX_INVALID_ARGUMENT, "function",
                       "function: input %u was assigned outside of its capture", i);
+    if (s->session && s->session->ended)
+      return nxi_fail(k->d, NX_INVALID_ARGUMENT, "function",
+                      "function: the capture of input %u was ended by nx_capture_end", i);
     if (!nxg_same_shape(in[i]->rank, nxi_shape(in[i]), n->rank, nxi_node_shape(n)))
       return nxi_fail(k->d, NX_INVALID_ARGUMENT, "function",
                       "function: input %u is a view of a placeholder in another shape", i);

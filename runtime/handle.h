@@ -482,7 +482,8 @@ bool nxi_one_axis(const char *op, const nx_tensor *x, int32_t axis, int64_t *out
 /* ---- capture.c: a session lasts from a thread's first placeholder until its function is created, or until its
  * placeholders are gone. All with record_lock. */
 typedef struct nxi_captured_assign {
-  nxi_storage *storage; /* one reference, but for placeholders */
+  nxi_storage *storage; /* one reference, but for placeholders of this session */
+  bool held;            /* that reference */
   nxi_node *value;      /* what the session's thread reads; one reference */
   uint64_t id;          /* of the time when it was first assigned */
 } nxi_captured_assign;
@@ -491,7 +492,8 @@ struct nxi_session {
   pthread_t thread;
   uint64_t start;        /* storages of lower ids existed before: they are read at each call */
   uint32_t placeholders; /* storages that are alive */
-  nxi_list cells;        /* storages that were read, one reference each */
+  bool ended;     /* by nx_capture_end: in no list, and empty; only its placeholders refer to it */
+  nxi_list cells; /* storages that were read, one reference each */
   nxi_captured_assign *assigns;
   uint32_t n_assigns, cap_assigns;
 };

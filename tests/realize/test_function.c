@@ -3,6 +3,8 @@
  * text. */
 #include "tests/util/api.h"
 
+#include <pthread.h>
+
 static nx_tensor_info describe(nx_tensor *t) {
   nx_tensor_info i = {.size = sizeof i};
   nx_tensor_describe(t, &i);
@@ -337,6 +339,66 @@ static const char softmax[] = "nxir 1\n"
                               "  %y = div %e, %s : f32[2,3]\n"
                               "}\n";
 
+/* A placeholder that nobody can release, as a collected exception keeps one: later assigns are only noted until the
+ * capture is ended. */
+static void ended_captures(void **state) {
+  (void)state;
+  nx_tensor *cell = vector(3, 1, 1), *kept = GOOD(nx_placeholder(ctx, 0, NX_F32, NX_SHAPE(3)));
+  nx_tensor *y = GOOD(nx_add(kept, cell));
+  nx_function *f = NULL;
+  assert_true(nx_capturing(ctx));
+  OK(nx_assign(cell, constant(3, 5)));
+  OK(nx_assign(kept, constant(3, 6)));
+  nx_capture_end(ctx);
+  assert_false(nx_capturing(ctx));
+  EXPECT(cell, 1, 2, 3); /* what was captured never happens */
+  OK(nx_assign(cell, constant(3, 7)));
+  EXPECT(cell, 7, 7, 7);
+  FAILS(NX_INVALID_ARGUMENT, nx_function_create(ctx, &kept, 1, &y, 1, NULL, &f));
+  FAILS(NX_UNBOUND, nx_realize(ctx, &y, 1, NULL));
+  /* A new capture beside the old placeholder, which it assigns and which dies before it. */
+  nx_tensor *x = GOOD(nx_placeholder(ctx, 0, NX_F32, NX_SHAPE(3)));
+  assert_true(nx_capturing(ctx));
+  OK(nx_assign(kept, x));
+  OK(nx_assign(cell, x));
+  nx_tensor *z = GOOD(nx_add(kept, kept));
+  release(nx_keep(kept));
+  nx_context_collect(ctx);
+  OK(nx_function_create(ctx, &x, 1, &z, 1, NULL, &f));
+  assert_false(nx_capturing(ctx));
+  EXPECT(cell, 7, 7, 7);
+  nx_tensor *in = vector(3, 1, 1), *out = NULL;
+  OK(nx_function_call(f, &in, &out, NULL));
+  EXPECT(out, 2, 4, 6);
+  EXPECT(cell, 1, 2, 3);
+  release(out);
+  nx_function_release(f);
+  nx_capture_end(ctx); /* where there is none */
+  nx_capture_end(NULL);
+  assert_false(nx_capturing(NULL));
+}
+
+static void *capture_elsewhere(void *unused) {
+  (void)unused;
+  bool before = nx_capturing(ctx);
+  nx_capture_end(ctx); /* not this thread's */
+  return before ? (void *)1 : NULL;
+}
+
+static void captures_of_other_threads(void **state) {
+  (void)state;
+  pthread_t thread;
+  void *result;
+  nx_tensor *x = GOOD(nx_placeholder(ctx, 0, NX_F32, NX_SHAPE(3))), *y = GOOD(nx_neg(x));
+  nx_function *f;
+  assert_int_equal(pthread_create(&thread, NULL, capture_elsewhere, NULL), 0);
+  assert_int_equal(pthread_join(thread, &result), 0);
+  assert_null(result);
+  assert_true(nx_capturing(ctx));
+  OK(nx_function_create(ctx, &x, 1, &y, 1, NULL, &f));
+  nx_function_release(f);
+}
+
 static void from_text(void **state) {
   (void)state;
   nx_function *f = NULL;
@@ -390,6 +452,8 @@ NXT_MAIN(function) {
       IN_SCOPE(inlined),
       IN_SCOPE(failed_calls_change_nothing),
       IN_SCOPE(wrong_creation),
+      IN_SCOPE(ended_captures),
+      IN_SCOPE(captures_of_other_threads),
       IN_SCOPE(from_text),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
