@@ -33,7 +33,11 @@ void nxi_action_begin(nxi_action *a, nx_context *c, const nx_run_options *o) {
   a->context = c;
   a->filled = (nx_run_options){.size = sizeof a->filled};
   nxi_diag_clear(&a->diag);
-  a->refused = nxi_take(&a->filled, o, sizeof a->filled, "", &a->diag) != NX_OK;
+  nx_status fault = nxi_take(&a->filled, o, sizeof a->filled, "nx_run_options", "", &a->diag);
+  if (!fault && a->filled.report)
+    fault = nxi_size_check(a->filled.report, "nx_report", "", &a->diag);
+  if (fault) a->filled.report = NULL;
+  a->refused = fault != NX_OK;
   a->options = &a->filled;
   a->asked = (nxi_poll){a->filled.poll, a->filled.user};
   if (a->filled.poll) {
@@ -64,7 +68,7 @@ nx_status nxi_action_end(nxi_action *a, nx_status status) {
     a->report.size = sizeof a->report;
     a->report.peak_bytes = (uint64_t)memory.peak;
     a->report.total_ms = nxi_now_ms() - a->began;
-    nxi_fill(a->filled.report, &a->report, sizeof a->report);
+    nxi_fill(a->filled.report, &a->report, sizeof a->report, "nx_report", "");
   }
   if (status && a->diag.status == NX_OK)
     nxi_fail(&a->diag, status, "", "%s", nx_status_sentence(status));

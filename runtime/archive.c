@@ -302,8 +302,7 @@ nx_status nx_archive_describe(const nx_archive *a, size_t i, nx_array_info *out)
                         .offset = x.offset,
                         .bytes = x.bytes};
   memcpy(info.shape, x.shape, sizeof info.shape);
-  nxi_fill(out, &info, sizeof info);
-  return NX_OK;
+  return nxi_fill(out, &info, sizeof info, "nx_array_info", opening);
 }
 
 static nx_status load(nxi_action *action, const nx_archive *a, const char *name, nx_tensor **out) {

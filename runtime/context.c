@@ -103,7 +103,8 @@ nx_status nx_context_create(const nx_context_options *options, nx_context **out)
   nxi_diag d;
   nxi_diag_clear(&d);
   if (!out) return nxi_error_null("context", 1), NX_INVALID_ARGUMENT;
-  if (nxi_take(&o, options, sizeof o, "context", &d)) return nxi_error_report(&d);
+  if (nxi_take(&o, options, sizeof o, "nx_context_options", "context", &d))
+    return nxi_error_report(&d);
   if (o.flags & ~(uint32_t)(NX_MANUAL_COLLECT | NX_MANUAL_DUE | NX_UNORDERED_SUMS)) {
     nxi_fail(&d, NX_INVALID_ARGUMENT, "context",
              "context: the flags 0x%x hold more than NX_MANUAL_COLLECT, NX_MANUAL_DUE and "
@@ -212,5 +213,5 @@ void nx_context_stats(const nx_context *context, nx_stats *out) {
   stats.pinned_bytes = pinned_bytes(c);
   nxi_record_unlock(c);
   nxi_run_unlock(c);
-  nxi_fill(out, &stats, sizeof stats);
+  nxi_fill(out, &stats, sizeof stats, "nx_stats", "stats");
 }

@@ -288,7 +288,10 @@ nx_status nx_debug_set(const char *text) {
 void nxi_debug_run(const nxi_run *run, uint32_t nodes, const char *miss, bool interpreted,
                    double ms) {
   uint32_t f = nxi_debug_flags();
-  if (f & NXI_DEBUG_cache && miss) fprintf(stderr, "nx: new plan: %s\n", miss);
+  if (f & NXI_DEBUG_cache && miss) {
+    const char *detail = run->report->miss_detail;
+    fprintf(stderr, "nx: new plan: %s%s%s\n", miss, *detail ? "; " : "", detail);
+  }
   if (f & NXI_DEBUG_time)
     fprintf(stderr, "nx: %u nodes, %u inputs, %u outputs, %s: %.3f ms\n", nodes, run->n_inputs,
             run->n_outputs, interpreted ? "interpreted" : "kernels", ms);

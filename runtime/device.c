@@ -169,8 +169,7 @@ nx_status nx_device_describe(const nx_context *c, nx_device device, nx_device_in
   } else if (pages > 0 && page > 0) {
     info.memory = (uint64_t)pages * (uint64_t)page;
   }
-  nxi_fill(out, &info, sizeof info);
-  return NX_OK;
+  return nxi_fill(out, &info, sizeof info, "nx_device_info", "device");
 }
 
 /* Actions on the processor have ended when they return; a GPU may still be at work. */
@@ -222,8 +221,7 @@ nx_status nx_device_memory(const nx_context *c, nx_device device, nx_memory *out
     memory = (nx_memory){sizeof memory, (uint64_t)s.live, (uint64_t)s.peak, (uint64_t)s.cached,
                          s.allocations};
   }
-  nxi_fill(out, &memory, sizeof memory);
-  return NX_OK;
+  return nxi_fill(out, &memory, sizeof memory, "nx_memory", "device");
 }
 
 nx_status nx_device_trim(nx_context *c, nx_device device) {

@@ -60,19 +60,47 @@ void *nxi_error_null(const char *op, int32_t operand) {
   return NULL;
 }
 
-nx_status nxi_take(void *to, const void *given, size_t known, const char *op, nxi_diag *d) {
+static size_t size_of(const void *given) {
   size_t size;
-  if (!given) return NX_OK;
   memcpy(&size, given, sizeof size);
-  if (size < sizeof size)
-    return nxi_fail(d, NX_INVALID_ARGUMENT, op,
-                    "%s%sthe size of a struct that was given is %zu; it has to be its sizeof", op,
-                    *op ? ": " : "", size);
-  memcpy(to, given, size < known ? size : known);
+  return size;
+}
+
+nx_status nxi_size_check(const void *given, const char *type, const char *op, nxi_diag *d) {
+  size_t size = size_of(given);
+  if (size >= sizeof size) return NX_OK;
+  return nxi_fail(d, NX_INVALID_ARGUMENT, op,
+                  "%s%sthe size of the %s that was given is %zu: set .size = sizeof(%s)", op,
+                  *op ? ": " : "", type, size, type);
+}
+
+nx_status nxi_take(void *to, const void *given, size_t known, const char *type, const char *op,
+                   nxi_diag *d) {
+  if (!given) return NX_OK;
+  nx_status status = nxi_size_check(given, type, op, d);
+  if (!status) memcpy(to, given, size_of(given) < known ? size_of(given) : known);
+  return status;
+}
+
+static void fill(void *out, size_t size, const void *from, size_t known) {
+  size_t own = sizeof size;
+  if (size > own)
+    memcpy((char *)out + own, (const char *)from + own, (size < known ? size : known) - own);
+}
+
+nx_status nxi_fill(void *out, const void *from, size_t known, const char *type, const char *op) {
+  nxi_diag d;
+  if (!out) return NX_OK;
+  nxi_diag_clear(&d);
+  if (nxi_size_check(out, type, op, &d)) return nxi_error_report(&d);
+  fill(out, size_of(out), from, known);
   return NX_OK;
 }
 
 nx_status nxi_error_status(void) { return error_slot.status; }
+
+/* Of nx_error in its first version: a size of 0 is taken as that, so that an error is not lost to its own report. */
+enum { FIRST_SIZE = offsetof(nx_error, output) + sizeof(int32_t) };
 
 nx_status nx_error_take(nx_error *out) {
   slot *s = &error_slot;
@@ -81,7 +109,8 @@ nx_status nx_error_take(nx_error *out) {
   if (status != NX_OK)
     e = (nx_error){sizeof e, status,   s->op,      s->message, s->has_tag_text ? s->tag_text : NULL,
                    s->tag,   s->index, s->operand, s->output};
-  if (out) nxi_fill(out, &e, sizeof e);
+  size_t size = out ? size_of(out) : 0;
+  if (out) fill(out, size ? size : FIRST_SIZE, &e, sizeof e);
   s->status = NX_OK;
   return status;
 }

@@ -461,7 +461,7 @@ static bool materialise_cells(nxi_run *run) {
 
 /* The nodes of the recording may be gone when a graph is made of the key. */
 static bool keep_tags(nxi_run *run) {
-  if (!run->tagged && !run->debugging) return true;
+  if (!run->tagged && !run->debugging && !(nxi_debug_flags() & NXI_DEBUG_nan)) return true;
   if (!nxi_grow(&run->tags, &run->cap_tags, run->n_slots + 1, sizeof *run->tags)) return false;
   run->n_tags = run->n_slots;
   memset(run->tags, 0, run->n_tags * sizeof *run->tags);

@@ -66,15 +66,14 @@ void nx_function_describe(const nx_function *f, nx_function_info *out) {
   nx_function_info info = {.size = sizeof info};
   if (f && nxi_have_function("function", 0, f))
     info = (nx_function_info){sizeof info, f->graph->name, f->n_in, f->n_out};
-  nxi_fill(out, &info, sizeof info);
+  nxi_fill(out, &info, sizeof info, "nx_function_info", "function");
 }
 
 static nx_status describe_port(const nx_function *f, uint32_t node, const char *name,
                                const char *otherwise, nx_port_info *out) {
   const nxg_node *n = &f->graph->nodes[node];
   nx_port_info info = {sizeof info, name ? name : otherwise, n->dtype, n->rank, n->shape};
-  nxi_fill(out, &info, sizeof info);
-  return NX_OK;
+  return nxi_fill(out, &info, sizeof info, "nx_port_info", "function");
 }
 
 static nx_status no_port(const char *what, size_t i, uint32_t n) {

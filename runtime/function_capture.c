@@ -320,7 +320,8 @@ nx_status nx_function_create(nx_context *c, nx_tensor *const *in, size_t n_in,
              "function: a list is null, or longer than a million");
     return nxi_error_report(&d);
   }
-  if (nxi_take(&o, options, sizeof o, "function", &d)) return nxi_error_report(&d);
+  if (nxi_take(&o, options, sizeof o, "nx_function_options", "function", &d))
+    return nxi_error_report(&d);
   nx_status status = create(c, in, (uint32_t)n_in, out, (uint32_t)n_out, &o, f, &d);
   return nxi_oom_in(&d, status, "function") ? nxi_error_report(&d) : NX_OK;
 }

@@ -147,8 +147,9 @@ typedef struct reader {
   const nx_function *f;
   nxg_graph *g;
   const uint64_t *at;
-  uint32_t *numbers; /* node of the function -> of g */
-  uint32_t *finals;  /* node of g that is each output, new ones first */
+  uint32_t *numbers;  /* node of the function -> of g */
+  uint32_t *finals;   /* node of g that is each output, new ones first */
+  const char **names; /* of the new ones, as the function calls them */
   uint32_t n_new, n_targets;
   uint32_t *targets; /* node of g that each holds now, NXI_NONE: the old value */
 } reader;
@@ -196,6 +197,17 @@ static bool read_inputs(reader *r, uint32_t n_olds, uint32_t n_windows) {
   return good;
 }
 
+/* Name and tag of a node: for who reads a dump or a message. */
+static bool keep_words(nxg_graph *g, uint32_t number, const nxg_node *from) {
+  if ((from->tag || from->tag_text) && !nxg_set_tag(g, number, from->tag, from->tag_text))
+    return false;
+  nxg_node *n = &g->nodes[number];
+  n->called = from->called;
+  if (!from->name || n->name) return true;
+  n->name = nxi_arena_copy(&g->arena, from->name, strlen(from->name) + 1);
+  return n->name != NULL;
+}
+
 static bool read_body(reader *r, uint32_t *args) {
   const nxg_graph *from = r->f->graph;
   for (uint32_t i = 0; i < from->n_nodes; i++) {
@@ -206,6 +218,7 @@ static bool read_body(reader *r, uint32_t *args) {
                             n->rank, n->shape);
     if (r->numbers[i] == UINT32_MAX) return false;
     r->g->nodes[r->numbers[i]].origin = i;
+    if (!keep_words(r->g, r->numbers[i], n)) return false;
   }
   return true;
 }
@@ -244,11 +257,15 @@ static uint32_t read_part(reader *r, uint32_t target, uint32_t number) {
 static bool read_results(reader *r) {
   uint32_t all = r->f->graph->n_outputs, n_out = r->f->n_out;
   for (uint32_t j = 0; j < all; j++) {
-    uint32_t number = r->numbers[r->f->graph->outputs[(n_out + j) % all].node];
+    const nxg_output *o = &r->f->graph->outputs[(n_out + j) % all];
+    uint32_t number = r->numbers[o->node];
     uint64_t head = *r->at++ & 0xff;
     uint32_t target = (uint32_t)(r->at[-1] >> 8);
-    if (head == NEW) r->finals[r->n_new++] = number;
-    else if (head == WHOLE) r->targets[target] = number;
+    if (head == NEW) {
+      r->names[r->n_new] = o->name;
+      r->finals[r->n_new++] = number;
+    }
+    if (head == WHOLE) r->targets[target] = number;
     else if (head == VIEW) r->targets[target] = read_view(r, number);
     else if (head == PART) r->targets[target] = read_part(r, target, number);
     if (r->g->failed) return false;
@@ -267,13 +284,13 @@ static bool add_outputs(reader *r) {
     if (n->op == NXG_input || taken[number])
       number = nxg_add(g, NXG_copy, 1, &number, NULL, 0, n->dtype, n->rank, n->shape);
     taken[r->finals[i]] = 1;
-    if (number != UINT32_MAX) nxg_add_output(g, number, NULL);
+    if (number != UINT32_MAX) nxg_add_output(g, number, i < r->n_new ? r->names[i] : NULL);
   }
   nxi_free(taken);
   return taken != NULL;
 }
 
-/* Outputs have no names here: a key does not say which of the function's they are. */
+/* New tensors have the names of the function's outputs, which the key says; what is assigned has none. */
 static nx_status make_graph(nxi_run *run, nxg_graph **out, nxi_diag *d) {
   const nx_function *f = run->user;
   const nxg_graph *from = f->graph;
@@ -284,7 +301,9 @@ static nx_status make_graph(nxi_run *run, nxg_graph **out, nxi_diag *d) {
   reader r = {.f = f, .g = nxg_create(from->name), .at = run->key + 4};
   size_t words = (size_t)from->n_nodes + most + 2 * (size_t)all;
   r.numbers = nxi_malloc(words * sizeof *r.numbers);
-  bool good = r.g && r.numbers && read_inputs(&r, (uint32_t)extra, (uint32_t)(extra >> 32)) &&
+  r.names = nxi_calloc((size_t)all + 1, sizeof *r.names);
+  bool good = r.g && r.numbers && r.names &&
+              read_inputs(&r, (uint32_t)extra, (uint32_t)(extra >> 32)) &&
               read_body(&r, r.numbers + from->n_nodes);
   if (good) {
     r.finals = r.numbers + from->n_nodes + most;
@@ -294,6 +313,7 @@ static nx_status make_graph(nxi_run *run, nxg_graph **out, nxi_diag *d) {
     good = read_results(&r) && add_outputs(&r);
   }
   nxi_free(r.numbers);
+  nxi_free(r.names);
   if (good && !r.g->failed) {
     *out = r.g;
     return NX_OK;

@@ -175,17 +175,6 @@ struct nx_mapping {
   bool watched;
 };
 
-/* Fills a struct that the caller sized in its first field; fields that the caller does not know are left out,
- * fields that the library does not know are left alone. NULL: nobody wants to know. */
-static inline void nxi_fill(void *out, const void *from, size_t known) {
-  size_t size;
-  if (!out) return;
-  memcpy(&size, out, sizeof size);
-  if (size > sizeof size)
-    memcpy((char *)out + sizeof size, (const char *)from + sizeof size,
-           (size < known ? size : known) - sizeof size);
-}
-
 /* ---- lists of dynamic size */
 typedef struct nxi_list {
   void **items;
@@ -281,9 +270,15 @@ nx_status nxi_error_report_tagged(const nxi_diag *d, uint64_t tag, const char *t
                                   int32_t output);
 /* A null operand: fills an empty slot only. Always NULL. */
 void *nxi_error_null(const char *op, int32_t operand);
-/* Copies what the caller gave of an options struct over the defaults in *to; NULL: nothing. NX_INVALID_ARGUMENT: its
- * size is not set, so that all of it would go unheard. */
-nx_status nxi_take(void *to, const void *given, size_t known, const char *op, nxi_diag *d);
+/* Whether the first field of a struct of this type, its size, is set. NX_INVALID_ARGUMENT in d if it is not: all of
+ * the struct would go unheard, or stay empty. */
+nx_status nxi_size_check(const void *given, const char *type, const char *op, nxi_diag *d);
+/* Copies what the caller gave of an options struct over the defaults in *to; NULL: nothing. Fails as above. */
+nx_status nxi_take(void *to, const void *given, size_t known, const char *type, const char *op,
+                   nxi_diag *d);
+/* Fills a struct that the caller sized in its first field; fields that the caller does not know are left out,
+ * fields that the library does not know are left alone. NULL: nobody wants to know. Fails as above, and reports it. */
+nx_status nxi_fill(void *out, const void *from, size_t known, const char *type, const char *op);
 /* From here to its end, this thread records what `op` is made of: nodes that are made are its parts, and failures are
  * its own. Within another operation nothing changes. Returns what the end is given. */
 uint16_t nxi_called_begin(uint32_t op);

@@ -136,7 +136,8 @@ nx_status nx_import(nx_context *c, const nx_import_desc *desc, nx_tensor **out) 
   if (!nxi_have_context("import", 0, c)) return NX_INVALID_ARGUMENT;
   nxi_diag d;
   nxi_diag_clear(&d);
-  if (nxi_take(&source.desc, desc, sizeof source.desc, source.op, &d)) return nxi_error_report(&d);
+  if (nxi_take(&source.desc, desc, sizeof source.desc, "nx_import_desc", source.op, &d))
+    return nxi_error_report(&d);
   if (check_import(&source, &d)) return nxi_error_report(&d);
   return nxi_import(c, &source, out);
 }

@@ -168,7 +168,7 @@ nx_status nx_import_file(nx_context *c, const nx_import_file_desc *desc, nx_tens
   nxi_diag d;
   nxi_diag_clear(&d);
   nxi_file *file = NULL;
-  nx_status status = nxi_take(&f.desc, desc, sizeof f.desc, operation, &d);
+  nx_status status = nxi_take(&f.desc, desc, sizeof f.desc, "nx_import_file_desc", operation, &d);
   if (!status) status = check(&f, &d);
   if (!status) status = open_file(&f, &d);
   if (!status) status = measure(&f, &d);

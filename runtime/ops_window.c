@@ -21,7 +21,7 @@ static nx_status refuse_dtype(const char *op, const nx_tensor *x, nxi_diag *d) {
 static nx_status read_window(const char *op, const nx_window *given, windows *w, nxi_diag *d) {
   nx_window g = {0};
   if (!given) return nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: the window is null", op);
-  if (nxi_take(&g, given, sizeof g, op, d)) return d->status;
+  if (nxi_take(&g, given, sizeof g, "nx_window", op, d)) return d->status;
   if (g.n < 1 || g.n > NXG_MAX_RANK || !g.kernel)
     return nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: a window of rank %d, or without a kernel", op,
                     g.n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Plans by key: bounded, the longest unused one goes first. The whole key is compared. On a miss it also says what
- * was new, by comparing with a plan of the same operations. Everything here under run_lock. */
+/* Plans by key: bounded, the longest unused one goes first. The whole key is compared. What was new on a
+ * miss plan_miss.c says. Everything here under run_lock. */
 #include "runtime/plan_cache.h"
 
 #define XXH_INLINE_ALL
@@ -63,8 +63,6 @@ static void trim(nxi_plan_cache *cache) {
   }
 }
 
-/* ---- why a key is new */
-
 /* Operations alone: no shapes, attributes, flags. */
 static uint64_t skeleton_of(const nxi_run *run) {
   uint64_t hash = run->device + 1;
@@ -72,31 +70,6 @@ static uint64_t skeleton_of(const nxi_run *run) {
   if (run->make_graph) return w[1];
   for (; *w != UINT64_MAX; w = nxi_key_next(w)) hash = XXH3_64bits_withSeed(w, 2, hash);
   return hash;
-}
-
-static const char *difference(const nxi_plan *p, const nxi_run *run) {
-  if (p->debugging != run->debugging) return "NX_DEBUG asks for something else";
-  if (run->make_graph) return "inputs of the function differ";
-  const uint64_t *a = p->key, *b = run->key;
-  for (; *a != UINT64_MAX && *b != UINT64_MAX; a = nxi_key_next(a), b = nxi_key_next(b)) {
-    uint32_t rank = a[0] >> 24 & 0xff;
-    if ((a[0] ^ b[0]) & 0xff0000) return "a dtype differs";
-    if ((a[0] ^ b[0]) & 0xff000000 || memcmp(a + 2, b + 2, rank * sizeof *a))
-      return "a shape differs";
-    if ((uint32_t)a[1] != (uint32_t)b[1]) return "an attribute differs";
-    if (!memcmp(a + 2 + rank, b + 2 + rank, (uint32_t)a[1] * sizeof *a)) continue;
-    if ((a[0] & 0xffff) == NXG_input)
-      return "alignment, aliasing or what may be overwritten differs";
-    if ((a[0] & 0xffff) == NXG_full) return "a constant differs";
-    return (a[0] & 0xffff) == NXG_view ? "strides differ" : "an attribute differs";
-  }
-  return "the operands or outputs differ";
-}
-
-static const char *reason_of(const nxi_plan_cache *cache, const nxi_run *run, uint64_t skeleton) {
-  for (const nxi_plan *p = cache->newest; p; p = p->older)
-    if (p->skeleton == skeleton) return difference(p, run);
-  return "these operations are new";
 }
 
 /* ---- look-up */
@@ -128,7 +101,8 @@ nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **
   p->hash[1] = hash.high64;
   p->skeleton = skeleton_of(run);
   p->users = 1;
-  *miss = reason_of(cache, run, p->skeleton);
+  p->function = run->make_graph != NULL;
+  *miss = nxi_plan_miss(cache->newest, run, p->skeleton, run->report->miss_detail);
   p->next = *bucket;
   *bucket = p;
   link_newest(cache, p);

@@ -13,6 +13,7 @@ struct nxi_plan {
   uint32_t debugging;    /* nxi_debug_key, of the runs it is for */
   uint32_t users;        /* runs that hold it */
   bool busy;             /* one of them is making a plan */
+  bool function;         /* of a call: the key is not a graph */
   bool tiny;             /* worth interpreting at first */
   double interpreted_ms; /* spent in the interpreter so far */
   nxp_plan *interpreted, *compiled;
@@ -26,5 +27,11 @@ void nxi_plan_cache_destroy(nxi_plan_cache *cache);
  * users until nxi_plan_leave. NULL without memory. */
 nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **miss, nxi_diag *d);
 void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p);
+
+/* plan_miss.c. Why there is no plan for a run: the kind of the difference, static, and in detail the first node that
+ * differs from the nearest plan, "" if there is none. */
+enum { NXI_MISS_TEXT = sizeof((nx_report *)0)->miss_detail };
+const char *nxi_plan_miss(const nxi_plan *newest, const nxi_run *run, uint64_t skeleton,
+                          char detail[NXI_MISS_TEXT]);
 
 #endif

@@ -165,7 +165,7 @@ void nx_tensor_describe(const nx_tensor *t, nx_tensor_info *out) {
     nxi_record_unlock(t->context);
     if (t->contiguous) info.flags |= NX_C_CONTIGUOUS;
   }
-  nxi_fill(out, &info, sizeof info);
+  nxi_fill(out, &info, sizeof info, "nx_tensor_info", "describe");
 }
 
 void nx_hold(nx_tensor *t, bool on) {

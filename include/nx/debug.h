@@ -39,6 +39,9 @@ typedef struct nx_report {
   uint64_t
       host_calls; /* of the library calls, those for which a GPU's operands went to the host and back */
   uint64_t graph_launches; /* of the runs, those that were one launch of a CUDA graph */
+  /* Of the last plan miss: the first node that differs from the nearest plan there is, with its number in the text of the
+   * graph: "node 7: mul f32[3,4], in the nearest plan f32[3,5]". "" if nothing is near. */
+  char miss_detail[192];
 } nx_report;
 
 /* The table of words that NX_DEBUG knows. Static. */

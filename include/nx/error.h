@@ -19,7 +19,8 @@ extern "C" {
 #endif
 
 typedef struct nx_error {
-  size_t size; /* sizeof(nx_error), set by the caller; later versions may append fields */
+  size_t
+      size; /* sizeof(nx_error), set by the caller; later versions may append fields. 0: the fields below */
   nx_status status;
   const char *op;       /* as called: "lstsq", not the "svd" in it; "" if none is to blame */
   const char *message;  /* one sentence that names the operation, the operand and both shapes */

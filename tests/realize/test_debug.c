@@ -99,20 +99,38 @@ static int make_nan(void) {
     status = nx_write(x, values, sizeof values, NULL);
     nx_tensor *z = nx_cast(x, types[i]);
     if (!status) status = nx_realize(ctx, &z, 1, NULL);
-    nx_tensor *y = nx_neg(nx_sub(z, z));
+    nx_tag_set(12, "line 12");
+    nx_tensor *difference = nx_sub(z, z);
+    nx_tag_set(0, NULL);
+    nx_tensor *y = nx_neg(difference);
     if (!status) status = nx_realize(ctx, &y, 1, NULL);
     nx_scope_end(scope);
   }
   return status ? complain() : 0;
 }
 
+/* Of a text: names, an output, and an operation that is not elementwise. */
+static int make_nan_sum(void) {
+  static const char text[] = "nxir 1\ngraph @f(%x: f32[2,2]) -> (%s) {\n"
+                             "  %s = reduce_sum %x axes=[1] : f32[2]\n}\n";
+  static const float values[] = {1, 2, INFINITY, -INFINITY};
+  nx_function *f;
+  nx_tensor *s = NULL, *x = nx_empty(ctx, 0, NX_F32, NX_SHAPE(2, 2));
+  nx_write(x, values, sizeof values, NULL);
+  if (nx_function_parse(ctx, text, sizeof text - 1, &f)) return complain();
+  nx_status status = nx_function_call(f, &x, &s, NULL);
+  nx_tensor_release(x);
+  nx_tensor_release(s);
+  nx_function_release(f);
+  return status ? complain() : 0;
+}
+
 static const struct program {
   const char *name;
   int (*run)(void);
-} programs[] = {{"large", run_large},     {"small", run_small},
-                {"words", change_words},  {"function", call_function},
-                {"lose", lose_directory}, {"nothing", compare_nothing},
-                {"nan", make_nan}};
+} programs[] = {{"large", run_large},        {"small", run_small},     {"words", change_words},
+                {"function", call_function}, {"lose", lose_directory}, {"nothing", compare_nothing},
+                {"nan", make_nan},           {"nan_sum", make_nan_sum}};
 
 static int run_program(const char *name) {
   int result = 1;
@@ -338,7 +356,13 @@ static void views_of_nothing(void **state) {
 static void where_a_nan_is_made(void **state) {
   (void)state;
   assert_int_equal(RUN("nan", "NX_DEBUG", "nan"), 0);
-  assert_int_equal(count("nx: NaN first made by node 1, sub\n"), 3);
+  assert_int_equal(count("nx: NaN first made by node 1, sub: %1: "), 3);
+  expect("sub: %1: f32[4] at [2], tag 12 \"line 12\"; operands: %0 = inf, %0 = inf\n");
+  expect("sub: %1: c64[4] at [2], tag 12 \"line 12\"; operands: %0 = inf");
+  assert_int_equal(RUN("nan_sum", "NX_DEBUG", "nan"), 0);
+  expect(
+      "nx: NaN first made by node 1, reduce_sum: %s: f32[2] at [1], output s; operands: %x holds "
+      "inf at [1,0]\n");
   assert_int_equal(RUN("nan", "NX_DEBUG", ""), 0);
   assert_string_equal(output, "");
 }

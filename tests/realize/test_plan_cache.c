@@ -104,18 +104,60 @@ static void reasons(void **state) {
   turned = nx_reshape(nx_permute(square, NX_AXES(1, 0)), NX_SHAPE(3, 2));
   nx_tensor *a = nx_tanh(nx_sinh(x)), *b = nx_tanh(nx_sinh(z)), *c = nx_tanh(nx_cosh(x));
   assert_string_equal(run(a).miss_reason, "these operations are new");
-  assert_string_equal(run(b).miss_reason, "a shape differs");
-  assert_string_equal(run(c).miss_reason, "these operations are new");
+  nx_report r = run(b);
+  assert_string_equal(r.miss_reason, "a shape differs");
+  assert_string_equal(r.miss_detail, "node 0: input f32[8], in the nearest plan f32[6]");
+  r = run(c);
+  assert_string_equal(r.miss_reason, "these operations are new");
+  assert_string_equal(r.miss_detail, "node 1: cosh f32[6], in the nearest plan sinh f32[6]");
   nx_tensor *d = nx_neg(part(x, 0, 3, 2)), *e = nx_neg(part(x, 5, 3, -2)),
             *f = nx_neg(part(x, 1, 3, 2));
   assert_non_null(run(d).miss_reason);
-  assert_string_equal(run(e).miss_reason, "strides differ");
-  assert_null(run(f).miss_reason);
+  r = run(e);
+  assert_string_equal(r.miss_reason, "strides differ");
+  assert_non_null(strstr(r.miss_detail, ", in the nearest plan "));
+  r = run(f);
+  assert_null(r.miss_reason);
+  assert_string_equal(r.miss_detail, "");
   EXPECT(e, -5, -3, -1);
   EXPECT(f, -1, -3, -5);
   nx_report again = run(f);
   assert_int_equal(again.runs, 0);
   release(turned);
+}
+
+/* The first node that differs, whatever differs in it. */
+static void details(void **state) {
+  (void)state;
+  nx_tensor *x = vector(6, 0, 1), *y = vector(6, 1, 1), *wide, *half;
+  OK(nx_realize(ctx, (nx_tensor *[]){x, y}, 2, NULL));
+  wide = nx_reshape(nx_contiguous(x), NX_SHAPE(2, 3));
+  half = nx_reshape(nx_contiguous(y), NX_SHAPE(2, 3));
+  (void)run(nx_asinh(nx_mul(nx_atanh(x), nx_expm1(y))));
+  nx_report r = run(nx_asinh(nx_mul(nx_expm1(y), nx_atanh(x))));
+  assert_non_null(strstr(r.miss_detail, "node "));
+  r = run(nx_asinh(nx_mul(nx_atanh(x), nx_atanh(x))));
+  assert_non_null(strstr(r.miss_detail, "node "));
+  (void)run(nx_atanh(nx_reduce_sum(nx_log1p(wide), NX_AXES(0), NX_KEEPDIMS)));
+  r = run(nx_atanh(nx_reduce_sum(nx_log1p(half), NX_AXES(1), NX_KEEPDIMS)));
+  assert_string_equal(r.miss_reason, "a shape differs");
+  assert_string_equal(r.miss_detail, "node 2: reduce_sum f32[2,1], in the nearest plan f32[1,3]");
+  (void)run(nx_erf(nx_cast(x, NX_F64)));
+  r = run(nx_neg(nx_erf(nx_cast(x, NX_F64))));
+  assert_non_null(strstr(r.miss_detail, "node 3: neg f64[6], where the nearest plan ends"));
+  nx_tensor *in = GOOD(nx_placeholder(ctx, device(), NX_F32, NX_SHAPE(3))), *out = nx_atan(in);
+  nx_function *f;
+  nx_run_options o = {.size = sizeof o, .report = &r};
+  OK(nx_function_create(ctx, &in, 1, &out, 1, NULL, &f));
+  nx_tensor *arg[2] = {part(x, 0, 3, 1), part(x, 0, 3, 2)}, *result = NULL;
+  OK(nx_function_call(f, &arg[0], &result, &o));
+  release(result), result = NULL;
+  OK(nx_function_call(f, &arg[1], &result, &o));
+  assert_string_equal(
+      r.miss_detail,
+      "input 0 of f: whether its elements lie densely differs from the nearest plan");
+  release(result);
+  nx_function_release(f);
 }
 
 /* More plans than the cache keeps: the oldest go, and are made again. */
@@ -132,9 +174,13 @@ static void bounded(void **state) {
 
 NXT_MAIN(plan_cache) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(a_thousand_steps), IN_SCOPE(plans_that_overwrite),
-      IN_SCOPE(reasons),          IN_SCOPE(special_scalars_are_constants),
-      IN_SCOPE(bounded),          IN_SCOPE(scalars_are_parameters),
+      IN_SCOPE(a_thousand_steps),
+      IN_SCOPE(plans_that_overwrite),
+      IN_SCOPE(reasons),
+      IN_SCOPE(details),
+      IN_SCOPE(special_scalars_are_constants),
+      IN_SCOPE(bounded),
+      IN_SCOPE(scalars_are_parameters),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }
