@@ -400,51 +400,6 @@ static void ranges_outside(void **state) {
   INVALID("cast", -1, nx_cast(x, -3), "no dtype -3");
 }
 
-/* ---- structs whose size is not set: the sentence names the struct */
-
-static void expect_size(int line, const char *type) {
-  nx_error e = {0}; /* whose own size may be left out */
-  nx_error_take(&e);
-  char words[96];
-  snprintf(words, sizeof words, "the size of the %s that was given is 0: set .size = sizeof(%s)",
-           type, type);
-  bool good = e.status == NX_INVALID_ARGUMENT && e.message && strstr(e.message, words);
-  if (!good) explain(&e, line, words);
-  assert_true(good);
-}
-#define NO_SIZE(type, call)       \
-  do {                            \
-    type none = {0};              \
-    (void)(call);                 \
-    expect_size(__LINE__, #type); \
-  } while (0)
-
-static void sizes_that_are_not_set(void **state) {
-  (void)state;
-  nx_tensor *x = of(NX_F32, NX_SHAPE(2, 3)), *out;
-  nx_function *f;
-  nx_context *c;
-  float data[6];
-  const char *text = "nxir 1\ngraph @f(%x: f32[2,3]) -> (%x) {\n}\n";
-  OK(nx_function_parse(ctx, text, strlen(text), &f));
-  NO_SIZE(nx_tensor_info, nx_tensor_describe(x, &none));
-  NO_SIZE(nx_stats, nx_context_stats(ctx, &none));
-  NO_SIZE(nx_memory, nx_device_memory(ctx, 0, &none));
-  NO_SIZE(nx_device_info, nx_device_describe(ctx, 0, &none));
-  NO_SIZE(nx_function_info, nx_function_describe(f, &none));
-  NO_SIZE(nx_port_info, nx_function_input(f, 0, &none));
-  NO_SIZE(nx_port_info, nx_function_output(f, 0, &none));
-  NO_SIZE(nx_run_options, nx_read(x, data, sizeof data, &none));
-  NO_SIZE(nx_context_options, nx_context_create(&none, &c));
-  NO_SIZE(nx_function_options, nx_function_create(ctx, NULL, 0, &x, 1, &none, &f));
-  NO_SIZE(nx_import_desc, nx_import(ctx, &none, &out));
-  NO_SIZE(nx_import_file_desc, nx_import_file(ctx, &none, &out));
-  NO_SIZE(nx_window, nx_unfold(x, &none));
-  NO_SIZE(nx_report, nx_read(x, data, sizeof data,
-                             &((nx_run_options){.size = sizeof(nx_run_options), .report = &none})));
-  nx_function_release(f);
-}
-
 /* ---- sizes. Nothing here allocates: views of one element, and refusals. */
 
 static void sizes_beyond_63_bits(void **state) {
@@ -616,7 +571,6 @@ NXT_MAIN(bad_input) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
   const struct CMUnitTest tests[] = {
       TEST(null_operands),
-      TEST(sizes_that_are_not_set),
       TEST(null_lists),
       TEST(the_first_error_stays),
       TEST(dtypes_that_are_not_admitted),
