@@ -123,3 +123,67 @@ nx_tensor *bench_rms_norm(const bench_lab *lab, nx_tensor **x) {
   nx_tensor *s = nx_div(nx_reduce_sum(nx_mul(x[0], x[0]), NX_AXES(1), NX_KEEPDIMS), n);
   return nx_div(x[0], nx_sqrt(nx_add(s, number(lab, x[0], 1e-5))));
 }
+
+/* ---- joined, rolled and padded arrays */
+
+nx_tensor *bench_concat(const bench_lab *lab, nx_tensor **x) {
+  return nx_mul(nx_cat(x, 4, 0), number(lab, x[0], 2));
+}
+nx_tensor *bench_concat_inner(const bench_lab *lab, nx_tensor **x) {
+  return nx_mul(nx_cat(x, 4, 1), number(lab, x[0], 2));
+}
+
+/* The elements from `start` on along an axis, `count` of them. */
+static nx_tensor *range_of(nx_tensor *x, int32_t axis, int64_t start, int64_t count) {
+  const nx_tensor_info info = info_of(x);
+  int64_t from[8] = {0}, to[8];
+  for (int32_t i = 0; i < info.rank; i++) to[i] = info.shape[i];
+  from[axis] = start;
+  to[axis] = start + count;
+  return nx_shrink(x, from, to);
+}
+
+static nx_tensor *rolled(nx_tensor *x, int32_t axis, int64_t by) {
+  int64_t n = info_of(x).shape[axis], cut = by > 0 ? n - by : -by;
+  if (by == 0) return x;
+  nx_tensor *pieces[] = {range_of(x, axis, cut, n - cut), range_of(x, axis, 0, cut)};
+  return nx_cat(pieces, 2, axis);
+}
+
+nx_tensor *bench_roll_add(const bench_lab *lab, nx_tensor **x) {
+  return (void)lab, nx_add(x[0], rolled(x[0], 0, 1));
+}
+nx_tensor *bench_stack_mean(const bench_lab *lab, nx_tensor **x) {
+  nx_tensor *rows[4];
+  int64_t n = info_of(x[0]).shape[0];
+  for (int i = 0; i < 4; i++) rows[i] = nx_reshape(x[i], NX_SHAPE(1, n));
+  return nx_mul(nx_reduce_sum(nx_cat(rows, 4, 0), NX_AXES(0), 0), number(lab, x[0], 0.25));
+}
+nx_tensor *bench_neighbours(const bench_lab *lab, nx_tensor **x) {
+  nx_tensor *sum = NULL;
+  (void)lab;
+  for (int64_t i = -1; i <= 1; i++)
+    for (int64_t j = -1; j <= 1; j++) {
+      if (i == 0 && j == 0) continue;
+      nx_tensor *y = rolled(rolled(x[0], 0, i), 1, j);
+      sum = sum == NULL ? y : nx_add(sum, y);
+    }
+  return sum;
+}
+nx_tensor *bench_stencil_1(const bench_lab *lab, nx_tensor **x) {
+  const int64_t n = info_of(x[0]).shape[0], one[] = {1};
+  nx_tensor *p = nx_pad(x[0], one, one, NX_NUMBER(0));
+  nx_tensor *sides = nx_add(range_of(p, 0, 0, n), range_of(p, 0, 2, n));
+  return nx_sub(sides, nx_mul(x[0], number(lab, x[0], 2)));
+}
+nx_tensor *bench_stencil_2(const bench_lab *lab, nx_tensor **x) {
+  const nx_tensor_info info = info_of(x[0]);
+  const int64_t one[] = {1, 1};
+  nx_tensor *p = nx_pad(x[0], one, one, NX_NUMBER(0)), *sum = NULL;
+  for (int64_t i = 0; i < 3; i++)
+    for (int64_t j = 0; j < 3; j++) {
+      nx_tensor *y = range_of(range_of(p, 0, i, info.shape[0]), 1, j, info.shape[1]);
+      sum = sum == NULL ? y : nx_add(sum, y);
+    }
+  return nx_mul(sum, number(lab, x[0], 1.0 / 9));
+}

@@ -13,7 +13,8 @@ typedef nx_tensor *bench_expression(const bench_lab *lab, nx_tensor **x);
 bench_expression bench_polynomial, bench_chain, bench_rms_norm, bench_exponential, bench_tanh_of,
     bench_gelu, bench_softmax, bench_layer_norm, bench_sum_0, bench_sum_1, bench_max_1,
     bench_argmax_1, bench_transposed, bench_cumsum_0, bench_cumsum_1, bench_cummax_0,
-    bench_cummax_1, bench_gather_rows, bench_scatter_rows;
+    bench_cummax_1, bench_gather_rows, bench_scatter_rows, bench_concat, bench_concat_inner,
+    bench_roll_add, bench_stack_mean, bench_neighbours, bench_stencil_1, bench_stencil_2;
 
 /* Of gather_rows and scatter_rows: so many of the rows of a table. */
 enum { BENCH_TABLE = 50000, BENCH_TAKEN = 8192, BENCH_WIDTH = 512 };

@@ -242,7 +242,7 @@ static void end_for(nxl_emitter *e, nxk_value v) {
 
 /* ---- rare blocks */
 
-static nxl_ref any_lane(nxl_emitter *e, nxl_ref predicate) {
+nxl_ref nxl_any_lane(nxl_emitter *e, nxl_ref predicate) {
   uint32_t lanes = nxl_lanes_of(predicate);
   if (lanes == 1) return predicate;
   LLVMTypeRef bits = LLVMIntTypeInContext(e->context, lanes);
@@ -262,7 +262,7 @@ static void mark_unlikely(nxl_emitter *e, nxl_ref branch) {
 static void begin_rare(nxl_emitter *e, nxk_value v) {
   nxl_block *block = &e->blocks[v];
   block->predicate = e->values[e->k->instrs[v].args[0]];
-  nxl_ref any = any_lane(e, block->predicate);
+  nxl_ref any = nxl_any_lane(e, block->predicate);
   block->before = LLVMGetInsertBlock(e->builder);
   block->body = LLVMAppendBasicBlockInContext(e->context, e->function, "rare");
   block->after = LLVMAppendBasicBlockInContext(e->context, e->function, "");

@@ -54,6 +54,7 @@ LLVMTypeRef nxl_scalar_type(nxl_emitter *e, nx_dtype t); /* of a value: bool i1,
 LLVMTypeRef nxl_type(nxl_emitter *e, nx_dtype t, uint32_t lanes);
 LLVMTypeRef nxl_vector_of(LLVMTypeRef scalar, uint32_t lanes); /* the scalar itself if lanes is 1 */
 uint32_t nxl_lanes_of(nxl_ref v);
+nxl_ref nxl_any_lane(nxl_emitter *e, nxl_ref predicate); /* i1 */
 nxl_ref nxl_int(nxl_emitter *e, LLVMTypeRef scalar, uint32_t lanes,
                 uint64_t value); /* a splat constant */
 nxl_ref nxl_i64(nxl_emitter *e, int64_t value);

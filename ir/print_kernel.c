@@ -64,6 +64,7 @@ static void print_access(const nxk_kernel *k, nxi_text *out, uint64_t number) {
   if (a->other != NXK_NONE) nxi_text_add(out, " else %%%u", a->other);
   if (a->flags & NXK_NONTEMPORAL) nxi_text_add(out, " nontemporal");
   if (a->flags & NXK_WHOLE) nxi_text_add(out, " whole");
+  if (a->flags & NXK_SKIPS) nxi_text_add(out, " skips");
 }
 
 static void print_bound(nxi_text *out, nxk_bound_value b) {

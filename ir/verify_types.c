@@ -211,6 +211,8 @@ static void check_load(nxi_checker *c, nxk_value v) {
   if (in->dtype != c->k->buffers[a->buffer].dtype)
     nxi_fault(c, v, "the result has not the type of the memory");
   if (a->flags & NXK_NONTEMPORAL) nxi_fault(c, v, "a nontemporal load");
+  if ((a->flags & NXK_SKIPS) && (in->lanes == 1 || a->mask == NXK_NONE || c->k->threads > 0))
+    nxi_fault(c, v, "skips, but not under a mask with lanes");
   check_whole(c, v, a);
 }
 
@@ -222,6 +224,7 @@ static void check_store(nxi_checker *c, nxk_value v) {
   check_address(c, v, a);
   check_mask(c, v, a);
   if (c->k->buffers[a->buffer].kind == NXK_IN) nxi_fault(c, v, "a store to an input");
+  if (a->flags & NXK_SKIPS) nxi_fault(c, v, "a store that skips");
   if (value->dtype != c->k->buffers[a->buffer].dtype)
     nxi_fault(c, v, "the value has not the type of the memory");
   if (value->lanes != in->lanes) nxi_fault(c, v, "the value has not the lanes of the store");

@@ -150,6 +150,12 @@ typedef nxk_kernel *(*kernel_pass)(const nxk_kernel *k, const subject *s);
 static nxk_kernel *simplify(const nxk_kernel *k, const subject *s) {
   return nxk_pass_simplify(k, s->d);
 }
+static nxk_kernel *unroll(const nxk_kernel *k, const subject *s) {
+  return nxk_pass_unroll(k, s->d);
+}
+static nxk_kernel *regions(const nxk_kernel *k, const subject *s) {
+  return nxk_pass_regions(k, s->o->target, s->d);
+}
 static nxk_kernel *expand(const nxk_kernel *k, const subject *s) {
   return nxk_pass_expand(k, s->d);
 }
@@ -182,6 +188,8 @@ static nx_status run_kernel_pass(subject *s, kernel_pass pass, nxk_level level) 
 }
 
 static nx_status pass_simplify(subject *s) { return run_kernel_pass(s, simplify, NXK_LOGICAL); }
+static nx_status pass_unroll(subject *s) { return run_kernel_pass(s, unroll, NXK_LOGICAL); }
+static nx_status pass_regions(subject *s) { return run_kernel_pass(s, regions, NXK_LOGICAL); }
 static nx_status pass_expand(subject *s) { return run_kernel_pass(s, expand, NXK_LOGICAL); }
 static nx_status pass_legalize(subject *s) { return run_kernel_pass(s, legalize, NXK_BOUND); }
 static nx_status pass_narrow(subject *s) { return run_kernel_pass(s, narrow, NXK_BOUND); }

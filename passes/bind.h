@@ -61,6 +61,7 @@ typedef struct nxb_binder {
   uint32_t *local;    /* LOCAL buffer -> the bound one of the part being written, NXK_NONE */
   const nxb_part *part;
   uint16_t threads; /* of a block, on a GPU; else 0 */
+  double pending;   /* cycles of the only task of a part that is still open (bind_nest.c); 0: none is */
   bool failed;      /* memory is exhausted */
 } nxb_binder;
 
@@ -196,12 +197,16 @@ typedef struct nxb_nest {
   uint32_t n;
   nxb_dim dims[NXB_MAX_DIMS];
   uint32_t open; /* blocks to end */
+  double cycles; /* of the part, if it has one task; else 0 */
 } nxb_nest;
 
 /* Opens a part with its task loop and the loops over all dims, and sets the indices of the POINT ones in view.
  * unit_cycles: work of one unit of every dim. */
 void nxb_open(nxb_binder *b, nxb_nest *nest, nxb_view *view, double unit_cycles);
 void nxb_close(nxb_binder *b, nxb_nest *nest);
+/* Ends the part that waits for others to share its only task, if there is one: after the last part, and before one that is
+ * opened otherwise. */
+void nxb_close_pending(nxb_binder *b);
 
 /* What is done with less than a vector at the end of a loop. */
 typedef enum nxb_tail {

@@ -21,6 +21,7 @@ static void copy_top(nxb_binder *b, nxk_value v) {
 }
 
 static void bind_nothing(nxb_binder *b) {
+  nxb_close_pending(b);
   nxk_begin_part(b->to);
   nxk_begin_range(b->to, NXK_TASK, 0);
   nxk_end(b->to);
@@ -57,6 +58,7 @@ static bool bind_all(nxb_binder *b, void (*bind)(nxb_binder *b)) {
     bind_part(b, v, bind);
     v = b->end_of[v];
   }
+  nxb_close_pending(b);
   return !b->failed && !b->to->failed;
 }
 

@@ -95,16 +95,42 @@ static void open_unknown(nxb_binder *b, nxb_nest *nest, double unit_cycles) {
   d->hi = nxb_op(b, NXK_min, nxb_add(b, d->lo, divisor), end);
 }
 
-void nxb_open(nxb_binder *b, nxb_nest *nest, nxb_view *view, double unit_cycles) {
-  nest->open = 1;
+static double work_of(const nxb_nest *nest, double unit_cycles) {
+  for (uint32_t i = 0; i < nest->n; i++) unit_cycles *= (double)units_of(&nest->dims[i]);
+  return unit_cycles;
+}
+
+/* Opens a part and its task loop. Parts of one task that follow each other share it while there is little in it: handing
+ * out tasks costs more than a few rows at the border of an array. Returns the number of the task. */
+static nxk_value open_tasks(nxb_binder *b, nxb_nest *nest, int64_t tasks, double unit_cycles) {
+  double cycles = work_of(nest, unit_cycles);
+  nest->cycles = tasks == 1 ? cycles : 0;
+  nest->open = 0;
+  if (b->pending > 0 && tasks == 1 && b->pending + cycles <= TASK_CYCLES) return nxb_int(b, 0);
+  nxb_close_pending(b);
+  nest->open = 2;
   nxk_begin_part(b->to);
+  return nxk_begin_range(b->to, NXK_TASK, tasks);
+}
+
+void nxb_close_pending(nxb_binder *b) {
+  if (b->pending == 0) return;
+  nxk_end(b->to);
+  nxk_end(b->to);
+  b->pending = 0;
+}
+
+void nxb_open(nxb_binder *b, nxb_nest *nest, nxb_view *view, double unit_cycles) {
   if (nest->n > 0 && nest->dims[0].loop.extent < 0) {
+    nxb_close_pending(b);
+    nest->open = 1;
+    nest->cycles = 0;
+    nxk_begin_part(b->to);
     open_unknown(b, nest, unit_cycles);
     return;
   }
   cut c = choose_cut(nest, unit_cycles);
-  nxk_value task = nxk_begin_range(b->to, NXK_TASK, c.tasks), rest = task;
-  nest->open++;
+  nxk_value task = open_tasks(b, nest, c.tasks, unit_cycles), rest = task;
   if (nest->n == 0) return;
   nxk_value number[NXB_MAX_DIMS] = {0};
   for (uint32_t i = c.at + 1; i-- > 0;) {
@@ -122,7 +148,9 @@ void nxb_open(nxb_binder *b, nxb_nest *nest, nxb_view *view, double unit_cycles)
 }
 
 void nxb_close(nxb_binder *b, nxb_nest *nest) {
-  for (; nest->open > 0; nest->open--) nxk_end(b->to);
+  uint32_t kept = nest->cycles == 0 ? 0 : b->pending > 0 ? 0 : 2; /* the part and its task loop */
+  for (; nest->open > kept; nest->open--) nxk_end(b->to);
+  if (nest->cycles > 0) b->pending += nest->cycles;
 }
 
 /* ---- lanes */

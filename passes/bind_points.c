@@ -332,7 +332,7 @@ void nxb_bind_literal(nxb_binder *b) {
   nxb_view view;
   if (!nxb_view_init(b, &view)) return;
   nxb_add_locals(b, 1);
-  nxb_open(b, &nest, &view, 1);
+  nxb_open(b, &nest, &view, 1e30); /* nobody knows how long it takes */
   nxb_write_body(b, &view, 1, b->part->first + 1, b->part->last - 1, NULL, NULL);
   nxb_close(b, &nest);
 }

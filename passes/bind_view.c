@@ -361,6 +361,7 @@ static void write_load(nxb_binder *b, nxb_view *view, nxk_value v) {
   if (p.wide) {
     uint16_t lanes = thread_lanes(b, view, &p.access);
     finish_wide(b, view, &p.access);
+    if (a->mask != NXK_NONE && b->threads == 0) p.access.flags |= NXK_SKIPS;
     if (lanes != view->lanes) p.access.group = 0;
     else mark_whole(b, view, a, &p.access);
     set(view, v, nxk_load(b->to, &p.access, lanes), 0);

@@ -28,6 +28,19 @@ enum { NXK_GPU_STRIPS = 264, NXK_GPU_COLUMNS = 8 };
 bool nxk_split_reduction(const nxk_kernel *k, const nxi_target *t, nxk_kernel **first,
                          nxk_kernel **second, int64_t *partial_elements, nx_dtype *partial_types,
                          int *n_partials, nxi_diag *d);
+/* Whether there is a load that depends on a condition. */
+bool nxk_loads_under_masks(const nxk_kernel *k);
+/* Writes out short reductions whose loop decides which operand is loaded. Logical level. New kernel. */
+nxk_kernel *nxk_pass_unroll(const nxk_kernel *k, nxi_diag *d);
+/* Cuts parts into regions in which conditions on outer loops are decided, a part each. Logical level. New kernel. */
+nxk_kernel *nxk_pass_regions(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
+/* Merges adjacent outer loops that every access walks as one. Logical level. New kernel; NULL: out of memory. */
+nxk_kernel *nxk_merge_loops(const nxk_kernel *k, nxi_diag *d);
+/* nxk_copy_instr where operands may have become constants: decided conditions choose and drop masks, and constants in an
+ * address become part of its offset. Logical level, loads, stores and scalars; others are copied as they are. */
+nxk_value nxk_copy_decided(nxk_kernel *k, const nxk_kernel *from, nxk_value v, nxk_value *map);
+/* An empty kernel with the same level, name, buffers and parameters. NULL: out of memory. */
+nxk_kernel *nxk_create_like(const nxk_kernel *k);
 /* Logical -> bound for a CPU. New kernel. */
 nxk_kernel *nxk_pass_bind_cpu(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
 /* Logical -> bound for blocks of threads. New kernel. */

@@ -51,21 +51,8 @@ void nxk_mark_needed(const nxk_kernel *k, uint8_t *needed) {
   }
 }
 
-/* An empty copy with the same buffers and parameters. */
-static nxk_kernel *like(const nxk_kernel *k) {
-  nxk_kernel *copy = nxk_create(k->level, k->name);
-  if (copy == NULL) return NULL;
-  copy->threads = k->threads;
-  for (uint32_t i = 0; i < k->n_buffers; i++) {
-    nxk_add_buffer(copy, k->buffers[i].kind, k->buffers[i].dtype, k->buffers[i].elements);
-    if (!copy->failed) copy->buffers[i] = k->buffers[i];
-  }
-  for (uint32_t i = 0; i < k->n_params; i++) nxk_add_param(copy, k->param_types[i]);
-  return copy;
-}
-
 static nxk_kernel *rewrite(const nxk_kernel *k, bool expand, nxi_diag *d) {
-  nxk_kernel *copy = like(k);
+  nxk_kernel *copy = nxk_create_like(k);
   uint8_t *needed = nxi_calloc((size_t)k->n_instrs + 1, 1);
   nxk_value *map = nxi_malloc(((size_t)k->n_instrs + 1) * sizeof *map);
   bool ok = copy != NULL && needed != NULL && map != NULL;

@@ -118,6 +118,10 @@ bool nxw_unravel(nxw_lower *l, const nxw_affine *position, int32_t rank, const i
  * them is computed, and the position alone would no longer tell. */
 void nxw_remember(nxw_lower *l, const nxw_affine *position, int32_t rank, const int64_t *shape,
                   uint32_t guard, const nxw_affine *indices);
+/* For a view of node `view` at indices `inner`: remembers what the indices in its operand's storage are where the guard says
+ * that the element exists. Nothing, if there is no guard, or the view's strides do not tell. */
+void nxw_remember_through(nxw_lower *l, const nxg_node *view, uint32_t guard,
+                          const nxw_affine *inner, const nxw_affine *position);
 /* The reverse, with any strides. */
 void nxw_ravel(nxw_lower *l, int32_t rank, const nxw_affine *indices, const int64_t *strides,
                int64_t offset, nxw_affine *position);

@@ -231,6 +231,47 @@ static bool unravel_by_nearest(const nxw_lower *l, const nxw_affine *position, i
   return true;
 }
 
+/* The indices in storage of this shape that a view's element of indices `inner` names. False: its strides do not tell, or
+ * an index is computed. */
+static bool indices_through(const nxg_node *view, const nxw_affine *inner, int32_t rank,
+                            const int64_t *shape, nxw_affine *indices) {
+  int64_t strides[NXG_MAX_RANK], low[NXG_MAX_RANK], high[NXG_MAX_RANK];
+  nxg_contiguous_strides(rank, shape, strides);
+  digits(view->attrs[0], rank, shape, strides, low);
+  for (int32_t m = 0; m < rank; m++) {
+    nxw_affine_zero(&indices[m]);
+    indices[m].constant = high[m] = low[m];
+  }
+  for (int32_t i = 0; i < view->rank; i++) {
+    int64_t rest = view->attrs[1 + i], last = view->shape[i] - 1;
+    if (last == 0) continue; /* its index is 0 wherever the element exists */
+    for (int32_t m = 0; m < rank; m++) {
+      if (shape[m] == 1) continue;
+      int64_t digit = nearest_digit(&rest, strides[m]);
+      if (digit == 0) continue;
+      if (inner[i].extra != NXW_NONE) return false;
+      indices[m].constant += digit * inner[i].constant;
+      for (uint32_t j = 0; j < NXW_MAX_DIMS; j++)
+        indices[m].coefficient[j] += digit * inner[i].coefficient[j];
+      *(digit < 0 ? &low[m] : &high[m]) += digit * last;
+    }
+    if (rest != 0) return false;
+  }
+  for (int32_t m = 0; m < rank; m++)
+    if (low[m] < 0 || high[m] >= shape[m]) return false;
+  return true;
+}
+
+void nxw_remember_through(nxw_lower *l, const nxg_node *view, uint32_t guard,
+                          const nxw_affine *inner, const nxw_affine *position) {
+  const nxg_node *x = &l->g->nodes[view->args[0]];
+  if (guard == NXW_NONE || l->failed) return;
+  nxw_affine *indices = nxi_arena_alloc(&l->arena, ((size_t)x->rank + 1) * sizeof *indices);
+  l->failed = indices == NULL;
+  if (!l->failed && indices_through(view, inner, x->rank, x->shape, indices))
+    nxw_remember(l, position, x->rank, x->shape, guard, indices);
+}
+
 /* Axes first .. end - 1 as one number of extent *all; its last axis has this stride. */
 static int32_t block_end(int32_t first, int32_t rank, const int64_t *shape, const bool *begins,
                          int64_t *all) {

@@ -479,6 +479,7 @@ static bool through_view(nxw_lower *l, const nxg_node *n, const nxw_frame *f, nx
   }
   if (!nxw_unravel(l, f->position, n->rank, n->shape, f->guard, l->axes)) return false;
   nxw_ravel(l, n->rank, l->axes, n->attrs + 1, n->attrs[0], at);
+  nxw_remember_through(l, n, f->guard, l->axes, at);
   return !l->failed;
 }
 

@@ -181,9 +181,21 @@ static nx_status next_kernel(const char *pass, nxk_kernel **k, nxk_kernel *resul
   return check_kernel(result, pass, d);
 }
 
+/* What processors want of the loops before they are bound. *k: NULL, or the result. */
+static nx_status arrange_loops(const nxk_kernel *from, const nxi_target *t, nxk_kernel **k,
+                               nxi_diag *d) {
+  nx_status status = NX_OK;
+  if (t->block_threads > 0 || !nxk_loads_under_masks(from)) return NX_OK;
+  if (!is_skipped(NXP_PASS_unroll)) status = next_kernel("unroll", k, nxk_pass_unroll(from, d), d);
+  if (status != NX_OK || is_skipped(NXP_PASS_regions)) return status;
+  return next_kernel("regions", k, nxk_pass_regions(*k != NULL ? *k : from, t, d), d);
+}
+
 nx_status nxp_bind_kernel(const nxk_kernel *k, const nxi_target *t, nxk_kernel **out, nxi_diag *d) {
   nxk_kernel *work = NULL;
-  nx_status status = next_kernel("expand", &work, nxk_pass_expand(k, d), d);
+  nx_status status = arrange_loops(k, t, &work, d);
+  if (status == NX_OK)
+    status = next_kernel("expand", &work, nxk_pass_expand(work != NULL ? work : k, d), d);
   if (status == NX_OK) {
     nxk_kernel *bound =
         t->block_threads > 0 ? nxk_pass_bind_gpu(work, t, d) : nxk_pass_bind_cpu(work, t, d);
@@ -305,6 +317,8 @@ static nx_status compile(nxp_plan *plan, const nxk_kernel *k, nxp_step *step,
   nxi_text_add(&key, "\n%s l1=%lld l2=%lld l3=%lld\n", plan->target.isa,
                (long long)plan->target.l1_bytes, (long long)plan->target.l2_bytes,
                (long long)plan->target.l3_bytes);
+  if (is_skipped(NXP_PASS_unroll)) nxi_text_add(&key, "no unroll\n");
+  if (is_skipped(NXP_PASS_regions)) nxi_text_add(&key, "no regions\n");
   nx_status status = NX_OK;
   if (key.failed) status = nxi_oom(d);
   else

@@ -112,6 +112,52 @@ def scatter_add():
     return run
 
 
+def concat(axis):
+    def setup(*shape):
+        x = [random(*map(int, shape)) for _ in range(4)]
+        return lambda: np.concatenate(x, axis=axis) * np.float32(2)
+    return setup
+
+
+def roll(*shape):
+    x = random(*map(int, shape))
+    return lambda: x + np.roll(x, 1, axis=0)
+
+
+def stack_mean(n):
+    x = [random(int(n)) for _ in range(4)]
+    return lambda: np.mean(np.stack(x), axis=0)
+
+
+def neighbours(*shape):
+    x = random(*map(int, shape)).astype(np.int8)
+    return lambda: sum(np.roll(x, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j)
+
+
+def stencil1(n):
+    x = random(int(n))
+
+    def run():
+        p = np.pad(x, 1)
+        return p[:-2] + p[2:] - x * np.float32(2)
+    return run
+
+
+def stencil2(*shape):
+    h, w = map(int, shape)
+    x = random(h, w)
+
+    def run():
+        p = np.pad(x, 1)
+        t = p[:h, :w].copy()
+        for i in range(3):
+            for j in range(3):
+                if i or j:
+                    t += p[i:i + h, j:j + w]
+        return t * np.float32(1 / 9)
+    return run
+
+
 def fft(kind, dtype, rows, n, repeat):
     """KIND DTYPE ROWS N REPEAT: transforms of rows, or of both axes; NumPy's own are of f64."""
     rows, n, repeat = int(rows), int(n), int(repeat)
@@ -174,6 +220,8 @@ WORKLOADS = {
     "cumsumall": lambda: (lambda x: (lambda: np.cumsum(x)))(random(10000000)),
     "gather": gather,
     "scatteradd": scatter_add,
+    "concat": concat(0), "concat1": concat(1), "roll": roll, "stackmean": stack_mean, "neighbours": neighbours,
+    "stencil1": stencil1, "stencil2": stencil2,
     "transpose": lambda: square(lambda x: np.ascontiguousarray(x.T)),
     "sgemm": lambda n: sgemm(int(n)),
     "conv1": lambda *shape: convolution(1, *map(int, shape)),
