@@ -347,6 +347,14 @@ static uint16_t thread_lanes(const nxb_binder *b, const nxb_view *view, const nx
   return a->group > 1 && a->lane_stride == 0 && mask && other && active ? threads : view->lanes;
 }
 
+/* Whether a vector is the whole loop and its mask differs from lane to lane: there is hardly a vector without a lane then. */
+static bool sees_all(const nxb_binder *b, const nxb_view *view, nxk_value mask) {
+  if (view->vector == NXK_NONE || mask == NXK_NONE || lanes_of(b, mask) == 1) return false;
+  const nxk_loop *loop = &b->from->loops[b->from->instrs[view->vector].imm];
+  return loop->upper.value == NXK_NONE && loop->lower.value == NXK_NONE &&
+         loop->upper.constant - loop->lower.constant <= view->lanes * loop->step;
+}
+
 static void write_load(nxb_binder *b, nxb_view *view, nxk_value v) {
   const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
   placed p;
@@ -360,8 +368,9 @@ static void write_load(nxb_binder *b, nxb_view *view, nxk_value v) {
   nxk_value other = p.access.other;
   if (p.wide) {
     uint16_t lanes = thread_lanes(b, view, &p.access);
+    bool always_some = sees_all(b, view, p.access.mask);
     finish_wide(b, view, &p.access);
-    if (a->mask != NXK_NONE && b->threads == 0) p.access.flags |= NXK_SKIPS;
+    if (a->mask != NXK_NONE && b->threads == 0 && !always_some) p.access.flags |= NXK_SKIPS;
     if (lanes != view->lanes) p.access.group = 0;
     else mark_whole(b, view, a, &p.access);
     set(view, v, nxk_load(b->to, &p.access, lanes), 0);

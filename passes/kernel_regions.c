@@ -24,7 +24,8 @@ enum {
   SMALL_SHARE = 32,
   MOST_CUTS = 1024,
   DEPTH = 12,
-  LINE = 64
+  LINE = 64,
+  SHORT_ROW = 256
 };
 
 typedef struct form {
@@ -51,6 +52,8 @@ typedef struct cutter {
   uint32_t n_regions;
   int64_t points; /* of the part */
   int64_t line;   /* > 1: elements of a cache line, along the last outer loop */
+  bool
+      short_rows; /* the last outer loop is a few cache lines: pieces of it would go over memory again and again */
   nxk_kernel *to;
   nxk_value *map;
 } cutter;
@@ -183,6 +186,7 @@ static bool is_small_region(const cutter *c, const region *r) {
 static uint32_t find_cuts(const cutter *c, const region *r, uint32_t d, int64_t *cuts) {
   uint32_t n = 0;
   int64_t cut, line = d + 1 == c->part.n_outer ? c->line : 1;
+  if (c->short_rows && d > 0 && d + 1 == c->part.n_outer) return 0;
   for (uint32_t i = 0; i < c->n_conditions; i++) {
     if (!find_cut(c, &c->conditions[i], r, d, &cut)) continue;
     int64_t low = cut / line * line, high = low == cut ? cut : low + line;
@@ -257,6 +261,11 @@ static int64_t line_of_stores(const cutter *c) {
   return line;
 }
 
+static int64_t last_loop_bytes(const cutter *c) {
+  int64_t widest = nxb_widest(&c->b, c->part.first, c->part.last, NXK_NONE);
+  return c->part.outer[c->part.n_outer - 1].extent * widest;
+}
+
 static bool has_plain_loops(const cutter *c) {
   const nxb_part *p = &c->part;
   bool plain = p->regular && p->n_outer > 0;
@@ -281,6 +290,7 @@ static bool find_regions(cutter *c, nxk_value v) {
   if (c->b.failed) return false;
   for (nxk_value i = c->part.first; i < c->part.last; i++) note_condition(c, i);
   c->line = line_of_stores(c);
+  c->short_rows = last_loop_bytes(c) < SHORT_ROW;
   uint32_t code = nxb_code_cost(&c->b, c->part.first, c->part.last) + 1;
   uint32_t most = MOST_CODE / code < MOST_REGIONS ? MOST_CODE / code : MOST_REGIONS;
   bool worth = c->n_conditions > 0 && c->points >= LEAST_POINTS && most > 1;

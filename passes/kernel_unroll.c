@@ -106,13 +106,19 @@ static void write_out(unroller *u, const nxb_stage *s) {
     u->map[s->reduce[i]] = in_order(u, s->reduce[i], u->elements + i * MOST_ELEMENTS, s->points);
 }
 
+/* Whether the outermost loop of a run begins at v. */
+static bool begins_run(const nxk_kernel *k, nxk_value v) {
+  const nxk_instr *in = &k->instrs[v], *around = &k->instrs[in->block];
+  if (in->op != NXK_for || k->loops[in->imm].kind != NXK_REDUCE) return false;
+  return around->op != NXK_for || k->loops[around->imm].kind != NXK_REDUCE;
+}
+
 /* True if something was written out. */
 static bool write_all(unroller *u) {
   const nxk_kernel *from = u->b.from;
   bool any = false;
   for (nxk_value v = 0; v < from->n_instrs && !u->to->failed && !u->b.failed; v++) {
-    const nxk_instr *in = &from->instrs[v];
-    if (in->op == NXK_for && from->loops[in->imm].kind == NXK_REDUCE) {
+    if (begins_run(from, v)) {
       nxb_stage s;
       nxb_analyze_stage(&u->b, v, &s);
       if (!u->b.failed && fits(&u->b, &s)) {

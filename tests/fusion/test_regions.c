@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: ISC */
+/* Arrays that are joined, rolled or padded on their way into a kernel: each region of the result has a loop of its own that
+ * loads what lies there, without a mask, and every way to run it has the bits of the graph interpreter.
+ *
+ * In the texts $T is the dtype, $1 and $2 the extents; $3 = $1 - 1, $4 = $2 - 1, $5 = 4 * $1, $6 = 4 * $2, $7 = $1 + 1,
+ * $8 = $2 + 1. */
+#include "shop.h"
+#include "tests/util/runner.h"
+
+typedef struct row {
+  const char *name, *inputs, *body;
+} row;
+#define X   "%tame0: $T[$1,$2]"
+#define XYZ X ", %tame1: $T[$1,$2], %tame2: $T[$1,$2], %tame3: $T[$1,$2]"
+
+/* The result is %z. */
+static const row rows[] = {
+    {"cat along rows", XYZ,
+     "%c = cat %tame0, %tame1, %tame2, %tame3 axis=0\n %z = add %c, %c\n"},
+    {"cat along the last axis", XYZ,
+     "%c = cat %tame0, %tame1, %tame2, %tame3 axis=1\n %z = add %c, %c\n"},
+    {"two cats", XYZ,
+     "%c = cat %tame0, %tame1 axis=0\n %d = cat %tame2, %tame3 axis=0\n %e = cat %tame3, %tame1 "
+     "axis=0\n %f = mul %c, %d\n %z = add %f, %e\n"},
+    {"cat of cats", XYZ,
+     "%c = cat %tame0, %tame1 axis=0\n %d = cat %tame2, %tame3 axis=0\n %e = cat %c, %d axis=1\n "
+     "%z = neg %e\n"},
+    {"roll of rows", X,
+     "%s = shrink %tame0 start=[$3,0] stop=[$1,$2]\n %t = shrink %tame0 start=[0,0] "
+     "stop=[$3,$2]\n %r = cat %s, %t axis=0\n %z = add %r, %tame0\n"},
+    {"roll of both axes", X,
+     "%s = shrink %tame0 start=[$3,0] stop=[$1,$2]\n %t = shrink %tame0 start=[0,0] "
+     "stop=[$3,$2]\n %r = cat %s, %t axis=0\n %u = shrink %r start=[0,1] stop=[$1,$2]\n %v = "
+     "shrink %r start=[0,0] stop=[$1,1]\n %w = cat %u, %v axis=1\n %z = add %w, %tame0\n"},
+    {"sum of a stack", "%tame0: $T[1,$2], %tame1: $T[1,$2], %tame2: $T[1,$2], %tame3: $T[1,$2]",
+     "%c = cat %tame0, %tame1, %tame2, %tame3, %tame2, %tame0 axis=0\n %z = reduce_sum %c "
+     "axes=[0]\n"},
+    {"greatest of a stack", "%tame0: $T[$1,$2,1], %tame1: $T[$1,$2,1], %tame2: $T[$1,$2,1]",
+     "%c = cat %tame0, %tame1, %tame2 axis=2\n %z = reduce_max %c axes=[2]\n"},
+    {"stencil of a row", X,
+     "%p = pad %tame0 value=1 before=[0,1] after=[0,1]\n %l = shrink %p start=[0,0] stop=[$1,$2]\n "
+     "%r = shrink %p start=[0,2] stop=[$1,$8+1]\n %s = add %l, %r\n %z = sub %s, %tame0\n"},
+    {"stencil of both axes", X,
+     "%p = pad %tame0 before=[1,1] after=[1,1]\n %a = shrink %p start=[0,0] stop=[$1,$2]\n %b = "
+     "shrink %p start=[1,0] stop=[$7,$2]\n %c = shrink %p start=[1,1] stop=[$7,$8]\n %d = shrink "
+     "%p start=[0,1] stop=[$1,$8]\n %e = add %a, %b\n %f = add %c, %d\n %z = mul %e, %f\n"},
+};
+
+/* Reductions over what is joined keep their masks, and their order. */
+static const row folds[] = {
+    {"sum over rows that are joined", XYZ,
+     "%c = cat %tame0, %tame1, %tame2 axis=0\n %z = reduce_sum %c axes=[0]\n"},
+    {"sum along rows that are joined", XYZ,
+     "%c = cat %tame0, %tame1, %tame2 axis=1\n %z = reduce_sum %c axes=[1]\n"},
+    {"sum of everything that is joined", XYZ,
+     "%c = cat %tame0, %tame1 axis=1\n %z = reduce_sum %c axes=[0,1]\n"},
+    {"share of a padded row", X,
+     "%p = pad %tame0 before=[2,3] after=[1,5]\n %s = reduce_sum %p axes=[1] keepdims\n %z = add "
+     "%p, %s\n"},
+    {"place of the greatest", XYZ,
+     "%c = cat %tame0, %tame1, %tame2 axis=0\n %z = argmax %c axis=0\n"},
+    {"running sum along what is joined", XYZ,
+     "%c = cat %tame0, %tame1 axis=1\n %z = scan_sum %c axis=1\n"},
+    {"many narrow pieces", X,
+     "%a = shrink %tame0 start=[0,0] stop=[$1,1]\n %b = shrink %tame0 start=[0,1] stop=[$1,3]\n %c "
+     "= cat %a, %b, %a, %b, %a, %b, %a, %b, %a, %b, %a, %b, %a, %b, %a, %b, %a, %b, %a, %b, %a, "
+     "%b axis=1\n %z = neg %c\n"},
+};
+
+static nxg_graph *graph_of(const row *r, nx_dtype t, int64_t n, int64_t m) {
+  const int64_t numbers[9] = {n, m, n - 1, m - 1, 4 * n, 4 * m, n + 1, m + 1, m + 2};
+  char text[2048];
+  snprintf(text, sizeof text, "nxir 1\ngraph @g(%s) -> (%%z) {\n %s}\n", r->inputs, r->body);
+  char *sum = strstr(text, "$8+1");
+  if (sum != NULL) memcpy(sum, "$9  ", 4);
+  return nxt_parse(text, t, numbers);
+}
+
+/* Loads under a mask in the kernels of a graph. */
+static int masked_loads(nxg_graph *g, const char *isa, char **kernels) {
+  const nxi_target *target = nxi_target_find(isa);
+  nxp_options o = {.executor = NXP_KERNEL_INTERP, .fuse = true, .target = target, .threads = 2};
+  nxi_text text = {0};
+  nxi_diag d;
+  int n = 0;
+  nxi_diag_clear(&d);
+  assert_non_null(g);
+  assert_int_equal(nxp_dump(g, &o, "bound", &text, &d), NX_OK);
+  nxg_destroy(g);
+  for (const char *line = text.data; line != NULL && *line; line = strchr(line, '\n')) {
+    line += *line == '\n';
+    size_t length = strcspn(line, "\n");
+    n += memmem(line, length, "= load ", 7) != NULL && memmem(line, length, "mask=", 5) != NULL;
+  }
+  *kernels = strdup(text.data);
+  nxi_text_free(&text);
+  return n;
+}
+
+static void no_masks(void **state) {
+  (void)state;
+  static const char *const isas[] = {"avx2", "avx512"};
+  static const nx_dtype types[] = {NX_F32, NX_I8, NX_F64};
+  for (size_t i = 0; i < COUNT(rows); i++)
+    for (size_t k = 0; k < 6; k++) {
+      char *kernels = NULL;
+      int n = masked_loads(graph_of(&rows[i], types[k / 2], 512, 1024), isas[k % 2], &kernels);
+      if (n > 0) fprintf(stderr, "%s, %s:\n%s", rows[i].name, isas[k % 2], kernels);
+      free(kernels);
+      assert_int_equal(n, 0);
+    }
+}
+
+static void compare(const row *r, size_t i) {
+  static const nx_dtype types[] = {NX_F32, NX_I8, NX_F64, NX_BF16, NX_I32, NX_C64, NX_U16};
+  static const int64_t shapes[][2] = {{37, 61}, {40, 128}, {2, 1031}, {1030, 3}, {130, 515}};
+  for (size_t k = 0; k < COUNT(shapes); k++) {
+    nx_dtype t = types[(i + 3 * k) % COUNT(types)];
+    bool ordered = strstr(r->body, "max") == NULL;
+    nxt_compare(shop, graph_of(r, t == NX_C64 && !ordered ? NX_F32 : t, shapes[k][0], shapes[k][1]),
+                r->name, NXT_LLVM | NXT_LLVM_AVX2 | (k < 3 ? NXT_ALL : NXT_LLVM_ALONE));
+  }
+}
+
+static void same_bits(void **state) {
+  (void)state;
+  for (size_t i = 0; i < COUNT(rows); i++) compare(&rows[i], i);
+  for (size_t i = 0; i < COUNT(folds); i++) compare(&folds[i], i + 2);
+  assert_int_equal(nxt_differences(shop), 0);
+}
+
+/* Beyond the caches stores are whole cache lines: pieces begin and end with them. */
+static void past_the_caches(void **state) {
+  (void)state;
+  static const int64_t shapes[][2] = {{1, 12000000}, {3000, 4096}, {3001, 4001}};
+  for (size_t i = 4; i < COUNT(rows); i++) {
+    if (strstr(rows[i].name, "stack") != NULL) continue;
+    for (size_t k = 0; k < COUNT(shapes); k++)
+      nxt_compare(shop, graph_of(&rows[i], NX_F32, shapes[k][0], shapes[k][1]), rows[i].name,
+                  k == 1 ? NXT_LLVM : NXT_LLVM_AVX2);
+  }
+  assert_int_equal(nxt_differences(shop), 0);
+}
+
+NXT_MAIN(regions) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(no_masks),
+      cmocka_unit_test(same_bits),
+      cmocka_unit_test(past_the_caches),
+  };
+  return cmocka_run_group_tests_name("regions", tests, open_shop, close_shop);
+}
