@@ -15,8 +15,7 @@ typedef struct row {
 
 /* The result is %z. */
 static const row rows[] = {
-    {"cat along rows", XYZ,
-     "%c = cat %tame0, %tame1, %tame2, %tame3 axis=0\n %z = add %c, %c\n"},
+    {"cat along rows", XYZ, "%c = cat %tame0, %tame1, %tame2, %tame3 axis=0\n %z = add %c, %c\n"},
     {"cat along the last axis", XYZ,
      "%c = cat %tame0, %tame1, %tame2, %tame3 axis=1\n %z = add %c, %c\n"},
     {"two cats", XYZ,
@@ -78,8 +77,9 @@ static nxg_graph *graph_of(const row *r, nx_dtype t, int64_t n, int64_t m) {
 
 /* Loads under a mask in the kernels of a graph. */
 static int masked_loads(nxg_graph *g, const char *isa, char **kernels) {
-  const nxi_target *target = nxi_target_find(isa);
-  nxp_options o = {.executor = NXP_KERNEL_INTERP, .fuse = true, .target = target, .threads = 2};
+  nxi_target target;
+  assert_true(nxi_target_for_isa(isa, &target));
+  nxp_options o = {.executor = NXP_KERNEL_INTERP, .fuse = true, .target = &target, .threads = 2};
   nxi_text text = {0};
   nxi_diag d;
   int n = 0;
