@@ -87,6 +87,7 @@ static int masked_loads(nxg_graph *g, const char *isa, char **kernels) {
   assert_non_null(g);
   assert_int_equal(nxp_dump(g, &o, "bound", &text, &d), NX_OK);
   nxg_destroy(g);
+  assert_non_null(text.data);
   for (const char *line = text.data; line != NULL && *line; line = strchr(line, '\n')) {
     line += *line == '\n';
     size_t length = strcspn(line, "\n");
