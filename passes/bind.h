@@ -61,8 +61,9 @@ typedef struct nxb_binder {
   uint32_t *local;    /* LOCAL buffer -> the bound one of the part being written, NXK_NONE */
   const nxb_part *part;
   uint16_t threads; /* of a block, on a GPU; else 0 */
-  double pending;   /* cycles of the only task of a part that is still open (bind_nest.c); 0: none is */
-  bool failed;      /* memory is exhausted */
+  double
+      pending; /* cycles of the only task of a part that is still open (bind_nest.c); 0: none is */
+  bool failed; /* memory is exhausted */
 } nxb_binder;
 
 void *nxb_alloc(nxb_binder *b, size_t bytes); /* zeroed; NULL sets failed */
