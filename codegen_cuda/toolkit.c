@@ -20,6 +20,9 @@ static void *open_file(const char *file) {
   void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (handle == NULL && toolkit != NULL) handle = open_in(toolkit, "/lib64/", file);
   for (size_t i = 0; i < 3 && handle == NULL; i++) handle = open_in(folders[i], "", file);
+  char packaged[PATH_MAX];
+  if (handle == NULL && nxu_find_packaged(file, packaged))
+    handle = dlopen(packaged, RTLD_NOW | RTLD_LOCAL);
   return handle;
 }
 

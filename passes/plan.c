@@ -103,10 +103,29 @@ static nx_status build_from(nxp_builder *b, const nxi_poll *poll) {
   return status == NX_OK ? nxp_build_steps(b, poll) : status;
 }
 
+/* Of a GPU that is not here: as if it had all libraries. */
+static bool is_imagined(const nxp_options *o) {
+  return nxp_options_for_gpu(o) && o->printed && o->gpu == NULL;
+}
+
 nxp_products nxp_products_for(const nxp_options *o) {
   if (!nxp_options_for_gpu(o)) return nxi_blas_get(NULL) != NULL ? NXP_PRODUCTS_OF_BLAS : 0;
-  bool there = o->printed || nxi_gpu_blas_missing() == NULL;
+  bool there = is_imagined(o) || nxi_gpu_blas_missing() == NULL;
   return NXP_ON_GPU | (there ? nxi_gpu_blas_dtypes(o->target->isa) : 0);
+}
+
+/* How many products are generated code for no other reason than that a library is missing, and that reason. */
+static void count_missing(nxp_builder *b, nxp_products products) {
+  const nxp_options *o = &b->plan->options;
+  bool gpu = nxp_options_for_gpu(o);
+  nxp_products all = gpu ? NXP_ON_GPU | nxi_gpu_blas_dtypes(o->target->isa) : NXP_PRODUCTS_OF_BLAS;
+  if ((products & ~NXP_ON_GPU) != 0 || is_imagined(o)) return;
+  for (uint32_t i = 0; i < b->g->n_nodes; i++)
+    b->plan->generated_products +=
+        b->g->nodes[i].op == NXG_matmul && !nxp_matmul_generated(b->g, &b->g->nodes[i], all);
+  if (b->plan->generated_products == 0) return;
+  b->plan->no_library = gpu ? nxi_gpu_blas_missing() : nxi_blas_missing();
+  nxp_count_missing(b, b->plan->generated_products, b->plan->no_library);
 }
 
 static nx_status create_steps(nxp_plan *p, const nxg_graph *recorded, const nxi_poll *poll,
@@ -121,6 +140,7 @@ static nx_status create_steps(nxp_plan *p, const nxg_graph *recorded, const nxi_
   if (status == NX_OK) {
     nxp_builder b = {.plan = p, .g = g, .clusters = clusters, .report = report, .d = d};
     count_work(p, g);
+    count_missing(&b, products);
     status = build_from(&b, poll);
     nxp_lowering_destroy(b.lowering);
     nxi_free(b.where);

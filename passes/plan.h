@@ -36,6 +36,10 @@ typedef struct nxp_compile_report {
   uint32_t nodes, kernels, library_calls,
       host_calls; /* host_calls: of a GPU's plan, done by the host */
   uint32_t kernel_hits, kernel_disk_hits, kernel_misses;
+  /* Products that are generated code, and calls that the host does for a GPU, because a library is missing; the sentence that
+   * says which and why, of the last of them. Static, or NULL. */
+  uint32_t without_library;
+  const char *missing_library;
   double pass_ms, compile_ms;
 } nxp_compile_report;
 

@@ -48,6 +48,7 @@ static nx_status prepare(const nxp_building *s, nxp_call *call) {
   const nxi_gpu_functions *own = NULL;
   if (gpu != NULL && nxp_plans_for_gpu(b->plan)) own = nxi_gpu_call_functions(gpu, &call->call);
   if (own == NULL && nxg_is_scan(call->call.op)) return NX_OK; /* a plan that is only printed */
+  if (own == NULL && gpu != NULL) call->missing = nxi_gpu_call_lacks(&call->call);
   if (own == NULL) return nxg_call_prepare(&call->call, &call->functions, &call->work, b->d);
   nx_status status = own->prepare(gpu, &call->call, &call->gpu_work, b->d);
   if (status == NX_OK) call->gpu_functions = own;
@@ -101,5 +102,6 @@ nx_status nxp_add_call_group(nxp_building *s, uint32_t group) {
     return nxi_oom(b->d);
   nxp_more_work(b->plan, call->work.cost);
   nxp_count_library_call(b, call->gpu_functions == NULL);
+  nxp_count_missing(b, 1, call->missing);
   return NX_OK;
 }

@@ -42,6 +42,8 @@ typedef struct nxp_call {
   nxg_call_work work;
   const nxi_gpu_functions *gpu_functions;
   nxi_gpu_call_work gpu_work;
+  const char
+      *missing;    /* the library for which the host does it: a sentence. NULL: none is missing */
   uint32_t origin; /* nxg_node.origin: to whom a failure is put down */
 } nxp_call;
 
@@ -132,6 +134,8 @@ struct nxp_plan {
   int64_t temporary_bytes, scratch_offset, scratch_bytes;
   int32_t threads;
   int64_t work;
+  uint32_t generated_products; /* for want of a library: no_library says why (static) */
+  const char *no_library;
   bool checks;               /* a step may find a bad index */
   struct nxp_graphs *graphs; /* plan_graphs.c; NULL: there will be none */
 };
@@ -166,6 +170,13 @@ static inline void nxp_count_library_call(const nxp_builder *b, bool on_host) {
   if (b->report == NULL) return;
   b->report->library_calls++;
   b->report->host_calls += on_host && nxp_plans_for_gpu(b->plan);
+}
+
+/* n products or calls are done otherwise, because a library is missing. */
+static inline void nxp_count_missing(const nxp_builder *b, uint32_t n, const char *why) {
+  if (b->report == NULL || n == 0 || why == NULL) return;
+  b->report->without_library += n;
+  b->report->missing_library = why;
 }
 
 /* plan_launch.c: what a check of indices found: the position of the first bad one, INT64_MAX if there is none. */

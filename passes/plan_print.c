@@ -109,6 +109,8 @@ static void put_call(nxi_text *out, const nxp_step *s) {
   }
   if (phases > NXG_CALL_PHASES) nxi_text_add(out, " + .. in %u phases", phases);
   if (s->call->gpu_functions != NULL) nxi_text_add(out, ", by %s\n", s->call->gpu_functions->by);
+  else if (s->call->missing != NULL)
+    nxi_text_add(out, " tasks, by the host, because %s\n", s->call->missing);
   else nxi_text_add(out, " tasks\n");
 }
 
@@ -119,6 +121,9 @@ void nxp_plan_print(const nxp_plan *p, nxi_text *out) {
   }
   nxi_text_add(out, "plan: %u steps, %lld temporary bytes\n", p->n_steps,
                (long long)p->scratch_offset);
+  if (p->generated_products > 0 && p->no_library != NULL)
+    nxi_text_add(out, "  products that are generated kernels: %u, because %s\n",
+                 p->generated_products, p->no_library);
   for (uint32_t i = 0; i < p->n_steps; i++) {
     const nxp_step *s = &p->steps[i];
     nxi_text_add(out, "  step %u: ", i);

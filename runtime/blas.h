@@ -38,6 +38,8 @@ typedef struct nxi_blas {
  * moment; a value that the user has set is left alone. If the process uses the same library file
  * already, it is shared, and its thread count becomes 1 for everybody. */
 const nxi_blas *nxi_blas_get(nxi_diag *d);
+/* NULL if there is one, else the same reason. Static. */
+const char *nxi_blas_missing(void);
 /* Another function of the loaded library, NULL if there is none (LAPACK lives in the same file). */
 void *nxi_blas_symbol(const char *name);
 

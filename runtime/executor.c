@@ -379,6 +379,10 @@ static void count_run(nxi_run *run, const nxi_plan *p, const nxp_plan *plan, boo
   r->library_calls += interpret ? 0 : p->report.library_calls;
   r->host_calls += interpret ? 0 : p->report.host_calls;
   r->interpreted += interpret;
+  if (!interpret && p->report.missing_library) {
+    r->without_library += p->report.without_library;
+    r->missing_library = p->report.missing_library;
+  }
   if (miss) {
     r->plan_misses++;
     r->miss_reason = miss;

@@ -39,7 +39,7 @@ static struct {
   nxi_blas table;
   void *handle;
   bool usable;
-  char file[512], corename[64], config[256], reason[256];
+  char file[512], corename[64], config[256], reason[256], sentence[300];
 } library;
 
 /* ---- what the processor can do, and what the library took it for */
@@ -174,7 +174,7 @@ static bool try_library(const char *name) {
   return true;
 }
 
-static void load_once(void) {
+static void look_for_it(void) {
   if (!NX_HAVE_BLAS) {
     snprintf(library.reason, sizeof library.reason, "the library was built without it");
     return;
@@ -190,13 +190,21 @@ static void load_once(void) {
     library.usable = try_library(library_names[i]);
 }
 
+static void load_once(void) {
+  look_for_it();
+  snprintf(library.sentence, sizeof library.sentence, "OpenBLAS cannot be used: %s",
+           library.reason);
+}
+
 const nxi_blas *nxi_blas_get(nxi_diag *d) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, load_once);
   if (library.usable) return &library.table;
-  nxi_fail(d, NX_DEVICE_UNAVAILABLE, "matmul", "OpenBLAS cannot be used: %s", library.reason);
+  nxi_fail(d, NX_DEVICE_UNAVAILABLE, "matmul", "%s", library.sentence);
   return NULL;
 }
+
+const char *nxi_blas_missing(void) { return nxi_blas_get(NULL) ? NULL : library.sentence; }
 
 void *nxi_blas_symbol(const char *name) {
   return nxi_blas_get(NULL) ? dlsym(library.handle, name) : NULL;

@@ -42,6 +42,10 @@ typedef struct nx_report {
   /* Of the last plan miss: the first node that differs from the nearest plan there is, with its number in the text of the
    * graph: "node 7: mul f32[3,4], in the nearest plan f32[3,5]". "" if nothing is near. */
   char miss_detail[192];
+  /* Products that were generated kernels, and library calls that the host did for a GPU, because a library is missing; and a
+   * sentence that says which one and why, of the last of them. Static; NULL if there was none. */
+  uint64_t without_library;
+  const char *missing_library;
 } nx_report;
 
 /* The table of words that NX_DEBUG knows. Static. */

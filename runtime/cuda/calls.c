@@ -11,3 +11,10 @@ const nxi_gpu_functions *nxi_gpu_call_functions(const nxi_gpu *g, const nxg_call
     if (all[i]->takes(g, call)) return all[i];
   return NULL;
 }
+
+const char *nxi_gpu_call_lacks(const nxg_call *call) {
+  const char *why = NULL;
+  for (int i = 0; all[i] != NULL && why == NULL; i++)
+    if (all[i]->lacks != NULL) why = all[i]->lacks(call);
+  return why;
+}

@@ -27,6 +27,8 @@ typedef struct nxi_gpu_functions {
   const char *by; /* "cuFFT" */
   /* Whether it does this call. What it needs is there. */
   bool (*takes)(const nxi_gpu *g, const nxg_call *call);
+  /* Why a library that it would use for this call is not there (static text); NULL: it is, or this is no call of it. */
+  const char *(*lacks)(const nxg_call *call);
   nx_status (*prepare)(nxi_gpu *g, const nxg_call *call, nxi_gpu_call_work *work, nxi_diag *d);
   /* Starts everything on the GPU's stream. Only a call that may fail on what it reads waits. Runs of one work may overlap. */
   nx_status (*run)(nxi_gpu_call_run *r, nxi_diag *d);
@@ -46,5 +48,7 @@ extern const nxi_gpu_functions nxi_gpu_factor_functions, nxi_gpu_vector_function
 
 /* Who does the call. NULL: the host. */
 const nxi_gpu_functions *nxi_gpu_call_functions(const nxi_gpu *g, const nxg_call *call);
+/* Of a call that the host does: the library that is missing for it, as a sentence. NULL: none is. Static. */
+const char *nxi_gpu_call_lacks(const nxg_call *call);
 
 #endif

@@ -304,7 +304,12 @@ nx_status nxi_cusolver_eigh(const nxi_cusolver_job *j, bool vectors, uint64_t va
   return leave(&w, status, result, d);
 }
 
-bool nxi_cusolver_has_eig(void) { return nxi_cusolver_missing() == NULL && none_newer[0] == 0; }
+const char *nxi_cusolver_lacks_eig(void) {
+  const char *why = nxi_cusolver_missing();
+  return why == NULL && none_newer[0] != 0 ? none_newer : why;
+}
+
+bool nxi_cusolver_has_eig(void) { return nxi_cusolver_lacks_eig() == NULL; }
 
 nx_status nxi_cusolver_eig(const nxi_cusolver_job *j, bool vectors, uint64_t values, uint64_t v,
                            nxi_diag *d) {

@@ -31,6 +31,8 @@ nx_status nxi_cusolver_eigh(const nxi_cusolver_job *j, bool vectors, uint64_t va
 /* Whether there is this: values are pairs; vectors are as LAPACK has them, of real matrices real and imaginary parts of pairs of
  * values in two columns. a becomes anything. */
 bool nxi_cusolver_has_eig(void);
+/* NULL if there is, else the reason: no cuSOLVER, or an older one. Static. */
+const char *nxi_cusolver_lacks_eig(void);
 nx_status nxi_cusolver_eig(const nxi_cusolver_job *j, bool vectors, uint64_t values, uint64_t v,
                            nxi_diag *d);
 /* m >= n. a becomes anything; values of the type of the parts, descending. u: m x m if full, or m x n; v: V^H, n x n. */

@@ -23,6 +23,13 @@ static bool takes(const nxi_gpu *g, const nxg_call *call) {
   }
 }
 
+/* triangular_solve needs no library, and small matrices do not; those never come here. */
+static const char *lacks(const nxg_call *call) {
+  bool uses = call->op == NXG_cholesky || call->op == NXG_solve || call->op == NXG_inv ||
+              call->op == NXG_det || call->op == NXG_slogdet;
+  return uses ? nxi_cusolver_missing() : NULL;
+}
+
 enum { FACTORS, PIVOTS, TURNED };
 
 static nx_status prepare(nxi_gpu *g, const nxg_call *call, nxi_gpu_call_work *work, nxi_diag *d) {
@@ -181,6 +188,7 @@ static nx_status run(nxi_gpu_call_run *r, nxi_diag *d) {
 
 const nxi_gpu_functions nxi_gpu_factor_functions = {.by = "cuSOLVER",
                                                     .takes = takes,
+                                                    .lacks = lacks,
                                                     .prepare = prepare,
                                                     .run = run,
                                                     .release = nxi_linalg_release};

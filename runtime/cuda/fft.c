@@ -35,11 +35,18 @@ typedef struct fft {
 
 enum { SINGLE_MOST = 512000000, DOUBLE_MOST = 256000000 }; /* lengths that cuFFT has */
 
+static bool is_ours(const nxg_call *call) {
+  return call->op == NXG_fft || call->op == NXG_ifft || call->op == NXG_rfft ||
+         call->op == NXG_irfft;
+}
+
+static const char *lacks(const nxg_call *call) {
+  return is_ours(call) ? nxi_cufft_missing() : NULL;
+}
+
 static bool takes(const nxi_gpu *g, const nxg_call *call) {
   (void)g;
-  bool ours =
-      call->op == NXG_fft || call->op == NXG_ifft || call->op == NXG_rfft || call->op == NXG_irfft;
-  if (!ours || nxi_cufft_missing() != NULL) return false;
+  if (!is_ours(call) || nxi_cufft_missing() != NULL) return false;
   int64_t most = nxi_part_dtype(call->operands[0].dtype) == NX_F64 ? DOUBLE_MOST : SINGLE_MOST;
   for (int32_t i = 0; i < call->operands[0].rank; i++)
     if (call->attrs[0] >> i & 1 &&
@@ -296,5 +303,9 @@ static nx_status run(nxi_gpu_call_run *r, nxi_diag *d) {
 }
 
 /* No graph has transforms: a plan that makes room for another would take its tables from under them. */
-const nxi_gpu_functions nxi_gpu_fft_functions = {
-    .by = "cuFFT", .takes = takes, .prepare = prepare, .run = run, .release = release};
+const nxi_gpu_functions nxi_gpu_fft_functions = {.by = "cuFFT",
+                                                 .takes = takes,
+                                                 .lacks = lacks,
+                                                 .prepare = prepare,
+                                                 .run = run,
+                                                 .release = release};

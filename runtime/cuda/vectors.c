@@ -17,6 +17,13 @@ static bool takes(const nxi_gpu *g, const nxg_call *call) {
   return ours && nxi_cusolver_missing() == NULL;
 }
 
+static const char *lacks(const nxg_call *call) {
+  if (call->op == NXG_eig || call->op == NXG_eigvals) return nxi_cusolver_lacks_eig();
+  bool uses =
+      call->op == NXG_eigh || call->op == NXG_eigvalsh || call->op == NXG_svd || call->op == NXG_qr;
+  return uses ? nxi_cusolver_missing() : NULL;
+}
+
 /* A copy of operand 0 that is finite; what is not is flagged. */
 static void take(nxi_linalg_run *run, uint64_t to, int lower) {
   const nxi_linalg *l = run->l;
@@ -254,6 +261,7 @@ static nx_status run(nxi_gpu_call_run *r, nxi_diag *d) {
 
 const nxi_gpu_functions nxi_gpu_vector_functions = {.by = "cuSOLVER",
                                                     .takes = takes,
+                                                    .lacks = lacks,
                                                     .prepare = prepare,
                                                     .run = run,
                                                     .release = nxi_linalg_release};

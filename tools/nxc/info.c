@@ -10,6 +10,10 @@
 #include "runtime/blas.h"
 #include "runtime/cache_kernel.h"
 #include "runtime/cpus.h"
+#include "runtime/cuda/blas.h"
+#include "runtime/cuda/cufft.h"
+#include "runtime/cuda/cusolver.h"
+#include "runtime/cuda/driver.h"
 #include "runtime/sort_core.h"
 
 static void print_size(const char *name, int64_t bytes) {
@@ -66,6 +70,25 @@ static void print_devices(nx_context *context) {
   }
 }
 
+/* Libraries of a GPU are asked for where there is a driver: without one none is used, and the device says why. */
+static void print_nvidia(void) {
+  static const struct {
+    const char *name, *without;
+    const char *(*missing)(void);
+  } libraries[] = {
+      {"cuBLASLt", "matrix products are generated kernels", nxi_gpu_blas_missing},
+      {"cuFFT", "the host does Fourier transforms", nxi_cufft_missing},
+      {"cuSOLVER", "the host factors large matrices", nxi_cusolver_missing},
+  };
+  const char *why;
+  if (nxi_cuda_get(&why) == NULL) return;
+  for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+    const char *missing = libraries[i].missing();
+    if (missing == NULL) printf("%-12syes\n", libraries[i].name);
+    else printf("%-12sno: %s; %s\n", libraries[i].name, missing, libraries[i].without);
+  }
+}
+
 static void print_cache(void) {
   nxi_disk_cache *cache = NULL;
   nxi_disk_stats stats;
@@ -94,6 +117,7 @@ int nxc_info(int argc, char **argv) {
   print_processor();
   print_libraries();
   print_devices(context);
+  print_nvidia();
   print_cache();
   nx_context_release(context);
   return NXC_OK;

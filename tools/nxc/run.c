@@ -272,6 +272,9 @@ static void print_first(const nx_report *r) {
           r->total_ms, r->plan_ms, r->compile_ms, r->run_ms, (unsigned long long)r->kernels,
           (unsigned long long)r->kernel_misses, (unsigned long long)r->kernel_disk_hits,
           (unsigned long long)r->library_calls, r->interpreted ? "; interpreted" : "");
+  if (r->missing_library != NULL)
+    fprintf(stderr, "%llu products or calls without their library: %s\n",
+            (unsigned long long)r->without_library, r->missing_library);
 }
 
 /* Runs again for a while; the last outputs stay. */
