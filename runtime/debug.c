@@ -11,6 +11,7 @@
 
 #include "codegen_cuda/codegen_cuda.h"
 #include "passes/pipeline.h"
+#include "runtime/file.h"
 
 static const struct word {
   const char *name, *sentence;
@@ -87,7 +88,7 @@ static const char *suffix_of(const char *stage) {
 
 static nx_status write_file(const char *stage, const char *name, const char *text,
                             char path[PATH_MAX], nxi_diag *d) {
-  char clean[64], reason[128];
+  char clean[64];
   size_t n = 0;
   for (; name && name[n] && n < sizeof clean - 1; n++) {
     bool plain = (name[n] >= 'a' && name[n] <= 'z') || (name[n] >= 'A' && name[n] <= 'Z') ||
@@ -98,12 +99,10 @@ static nx_status write_file(const char *stage, const char *name, const char *tex
   unsigned number = atomic_fetch_add(&dumped, 1);
   snprintf(path, PATH_MAX, "%s/%05u-%s-%s.%s", dump_directory, number, clean[0] ? clean : "f",
            stage, suffix_of(stage));
-  FILE *f = fopen(path, "w");
-  bool good = f && fputs(text, f) >= 0;
-  if (f && fclose(f)) good = false;
-  if (good) return NX_OK;
-  return nxi_fail(d, NX_IO, "dump", "NX_DUMP_DIR: %.300s cannot be written: %s", path,
-                  strerror_r(errno, reason, sizeof reason));
+  nxi_diag own;
+  nxi_diag_clear(&own);
+  if (nxi_file_write_text("dump", path, text, &own) == NX_OK) return NX_OK;
+  return nxi_fail(d, own.status, "dump", "NX_DUMP_DIR: %s", own.message);
 }
 
 /* A source that NVRTC refuses, with what it says of it. */

@@ -175,7 +175,7 @@ static nx_status sync_folder(nxi_file_writer *w, int folder, nxi_diag *d) {
 
 nx_status nxi_file_write_end(nxi_file_writer *w, nx_status status, nxi_diag *d) {
   int folder = -1;
-  if (w->target && !status) status = prepare_rename(w, &folder, d);
+  if (w->target && !w->unsynced && !status) status = prepare_rename(w, &folder, d);
   if (close(w->fd) != 0 && !status) status = nxi_file_error(w->op, "write", w->path, d);
   if (!w->target) return status;
   if (!status && rename(w->temporary, w->target) != 0)
@@ -185,4 +185,12 @@ nx_status nxi_file_write_end(nxi_file_writer *w, nx_status status, nxi_diag *d) 
   if (folder >= 0) close(folder);
   nxi_free(w->target);
   return status;
+}
+
+nx_status nxi_file_write_text(const char *op, const char *path, const char *text, nxi_diag *d) {
+  nxi_file_writer w;
+  nx_status status = nxi_file_write_begin(&w, op, path, d);
+  if (status) return status;
+  w.unsynced = true;
+  return nxi_file_write_end(&w, nxi_file_write(&w, text, (int64_t)strlen(text), d), d);
 }

@@ -76,11 +76,14 @@ typedef struct nxi_file_writer {
   const char *op, *path;
   char *temporary, *target, *folder; /* NULL: written directly */
   int fd;
+  bool unsynced; /* a power cut may lose it: set it where that harms nobody */
 } nxi_file_writer;
 nx_status nxi_file_write_begin(nxi_file_writer *w, const char *op, const char *path, nxi_diag *d);
 nx_status nxi_file_write(nxi_file_writer *w, const void *data, int64_t bytes, nxi_diag *d);
 /* If status is NX_OK the file goes to the disk, takes its name, and its folder goes to the disk; else the file is removed.
  * Returns the first failure. After all of them the old file is there, but for the folder's: then it is the new one. */
 nx_status nxi_file_write_end(nxi_file_writer *w, nx_status status, nxi_diag *d);
+/* A text for people, such as a dump, unsynced. */
+nx_status nxi_file_write_text(const char *op, const char *path, const char *text, nxi_diag *d);
 
 #endif

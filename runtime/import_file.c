@@ -15,6 +15,7 @@ typedef struct opened {
   nx_import_file_desc desc;
   const char *name; /* for failures */
   int fd;
+  bool made;    /* there was no file of this name */
   int64_t size; /* of the file */
   int64_t elements, bytes;
   int64_t shape[NX_MAX_RANK];
@@ -93,12 +94,19 @@ static nx_status measure(opened *f, nxi_diag *d) {
 
 /* ---- the file */
 
+/* The file that is there, or, where that is wanted, a new one. */
+static int open_path(opened *f) {
+  int flags = (f->desc.mode == NX_FILE_SHARED ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK;
+  if (!(f->desc.flags & NX_FILE_CREATE)) return open(f->desc.path, flags);
+  int fd = open(f->desc.path, flags | O_CREAT | O_EXCL, 0666);
+  f->made = fd >= 0;
+  return fd >= 0 || errno != EEXIST ? fd : open(f->desc.path, flags | O_CREAT, 0666);
+}
+
 static nx_status open_file(opened *f, nxi_diag *d) {
   static char numbered[] = "the file";
-  int flags = f->desc.mode == NX_FILE_SHARED ? O_RDWR : O_RDONLY;
-  if (f->desc.flags & NX_FILE_CREATE) flags |= O_CREAT;
   f->name = f->desc.path ? f->desc.path : numbered;
-  f->fd = f->desc.path ? open(f->desc.path, flags | O_CLOEXEC | O_NONBLOCK, 0666) : f->desc.fd;
+  f->fd = f->desc.path ? open_path(f) : f->desc.fd;
   struct stat s;
   if (f->fd < 0 || fstat(f->fd, &s) != 0) {
     if (!f->desc.path) errno = EBADF;
@@ -184,6 +192,8 @@ nx_status nx_import_file(nx_context *c, const nx_import_file_desc *desc, nx_tens
     status = nxi_file_window(operation, f.name, f.fd, (nxi_file_access)f.desc.mode, f.desc.offset,
                              f.bytes, &file, &d);
   if (f.desc.path && f.fd >= 0) close(f.fd);
-  if (status) return nxi_oom_in(&d, status, operation), nxi_error_report(&d);
-  return import(c, &f, file, out);
+  if (status) nxi_oom_in(&d, status, operation), nxi_error_report(&d);
+  else status = import(c, &f, file, out);
+  if (status && f.made && f.desc.path) unlink(f.desc.path);
+  return status;
 }

@@ -2,12 +2,12 @@
 /* Traces: see trace.h. */
 #include "trace.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "ir/alloc.h"
 #include "passes/pipeline.h"
+#include "runtime/file.h"
 
 typedef struct span {
   char name[64];
@@ -45,34 +45,40 @@ void nxc_trace_steps(nxc_trace *t) {
   nxp_debugging.step = step;
 }
 
-static void put_string(FILE *f, const char *text) {
-  fputc('"', f);
+static void put_string(nxi_text *out, const char *text) {
+  nxi_text_put(out, "\"", 1);
   for (; *text; text++) {
-    if (*text == '"' || *text == '\\') fputc('\\', f);
-    if ((unsigned char)*text < ' ') fprintf(f, "\\u%04x", *text);
-    else fputc(*text, f);
+    if (*text == '"' || *text == '\\') nxi_text_put(out, "\\", 1);
+    if ((unsigned char)*text < ' ') nxi_text_add(out, "\\u%04x", *text);
+    else nxi_text_put(out, text, 1);
   }
-  fputc('"', f);
+  nxi_text_put(out, "\"", 1);
+}
+
+static void put_trace(const nxc_trace *t, nxi_text *out) {
+  double origin = t != NULL && t->n > 0 ? t->spans[0].began_ms : 0;
+  nxi_text_add(out, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [");
+  for (uint32_t i = 0; t != NULL && i < t->n; i++) {
+    const span *s = &t->spans[i];
+    nxi_text_add(out, "%s\n  {\"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"cat\": ", i ? "," : "");
+    put_string(out, s->category);
+    nxi_text_add(out, ", \"name\": ");
+    put_string(out, s->name);
+    nxi_text_add(out, ", \"ts\": %.3f, \"dur\": %.3f}", (s->began_ms - origin) * 1e3,
+                 (s->ended_ms - s->began_ms) * 1e3);
+  }
+  nxi_text_add(out, "\n]}\n");
 }
 
 int nxc_trace_save(const nxc_trace *t, const char *path) {
-  double origin = t != NULL && t->n > 0 ? t->spans[0].began_ms : 0;
-  FILE *f = fopen(path, "w");
-  if (f == NULL) return nxc_complain(path, "cannot be written: %s", strerror(errno));
-  fprintf(f, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [");
-  for (uint32_t i = 0; t != NULL && i < t->n; i++) {
-    const span *s = &t->spans[i];
-    fprintf(f, "%s\n  {\"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"cat\": ", i ? "," : "");
-    put_string(f, s->category);
-    fprintf(f, ", \"name\": ");
-    put_string(f, s->name);
-    fprintf(f, ", \"ts\": %.3f, \"dur\": %.3f}", (s->began_ms - origin) * 1e3,
-            (s->ended_ms - s->began_ms) * 1e3);
-  }
-  fprintf(f, "\n]}\n");
-  bool bad = ferror(f) != 0;
-  if (fclose(f) != 0 || bad) return nxc_complain(path, "cannot be written: %s", strerror(errno));
-  return NXC_OK;
+  nxi_text text = {0};
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  put_trace(t, &text);
+  if (text.failed) nxi_oom_in(&d, nxi_oom(&d), "trace");
+  else nxi_file_write_text("trace", path, text.data, &d);
+  nxi_text_free(&text);
+  return d.status ? nxc_failure("nxc", &d) : NXC_OK;
 }
 
 void nxc_trace_free(nxc_trace *t) {
