@@ -6,6 +6,7 @@
 
 #include "cluster.h"
 #include "graph_passes.h"
+#include "ir/near.h"
 #include "kernel_passes.h"
 #include "pipeline.h"
 #include "read.h"
@@ -238,15 +239,50 @@ static const struct {
 #undef NXP_PASS
 };
 
+static void print_subject(const subject *s, nxi_text *out) {
+  if (s->ir.g != NULL) nxg_print(s->ir.g, out);
+  if (s->clusters != NULL) nxp_clusters_print(s->ir.g, s->clusters, out);
+  for (uint32_t i = 0; i < s->ir.n_kernels; i++) {
+    if (i > 0) nxi_text_add(out, "\n");
+    nxk_print(s->ir.kernels[i], out);
+  }
+}
+
+/* For who wants to see each pass. */
+static void show_passed(const subject *s) {
+  nxi_text text = {0};
+  if (nxp_debugging.passed == NULL) return;
+  print_subject(s, &text);
+  nxp_debugging.passed(s->pass, &text);
+  nxi_text_free(&text);
+}
+
+static nx_status no_pass(subject *s, const char *name, size_t length) {
+  const char *known[sizeof passes / sizeof passes[0]];
+  char near[NXI_NEAR_TEXT];
+  nxi_text all = {0};
+  for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
+    known[i] = passes[i].name;
+    nxi_text_add(&all, "%s%s", i > 0 ? " " : "", known[i]);
+  }
+  nxi_near_text(name, length, known, sizeof known / sizeof known[0], near);
+  nx_status status = all.failed ? nxi_oom(s->d)
+                                : nxi_fail(s->d, NX_INVALID_ARGUMENT, "",
+                                           "there is no pass \"%.*s\"%s; the passes are: %s",
+                                           length < 40 ? (int)length : 40, name, near, all.data);
+  nxi_text_free(&all);
+  return status;
+}
+
 static nx_status run_named(subject *s, const char *name, size_t length) {
   for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
     if (strlen(passes[i].name) != length || memcmp(passes[i].name, name, length) != 0) continue;
     s->pass = passes[i].name;
-    return passes[i].run(s);
+    nx_status status = passes[i].run(s);
+    if (status == NX_OK) show_passed(s);
+    return status;
   }
-  return nxi_fail(s->d, NX_INVALID_ARGUMENT, "",
-                  "there is no pass \"%.*s\"; pass_list.def has them all",
-                  length < 40 ? (int)length : 40, name);
+  return no_pass(s, name, length);
 }
 
 static nx_status run_list(subject *s, const char *list) {
@@ -259,15 +295,6 @@ static nx_status run_list(subject *s, const char *list) {
     list += n;
   }
   return status;
-}
-
-static void print_subject(const subject *s, nxi_text *out) {
-  if (s->ir.g != NULL) nxg_print(s->ir.g, out);
-  if (s->clusters != NULL) nxp_clusters_print(s->ir.g, s->clusters, out);
-  for (uint32_t i = 0; i < s->ir.n_kernels; i++) {
-    if (i > 0) nxi_text_add(out, "\n");
-    nxk_print(s->ir.kernels[i], out);
-  }
 }
 
 nx_status nxp_apply(const char *text, size_t size, const char *list, const nxp_apply_options *o,

@@ -73,6 +73,9 @@ bool nxp_gemm_layout(const nxg_view *v, bool *transposed, int64_t *ld);
 nx_status nxp_cluster(const nxg_graph *g, const nxp_cluster_options *o, nxp_clusters **out,
                       nxi_diag *d);
 void nxp_clusters_destroy(nxp_clusters *c);
+/* Whether a group becomes kernels, and their name. */
+bool nxp_group_is_kernel(const nxp_group *group);
+void nxp_group_name(const nxg_graph *g, const nxp_group *group, char *name, size_t size);
 void nxp_clusters_print(const nxg_graph *g, const nxp_clusters *c, nxi_text *out);
 
 /* ---- lowering a group (lower_to_kernel.c) */

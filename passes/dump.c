@@ -8,6 +8,7 @@
 
 #include "codegen_cuda/codegen_cuda.h"
 #include "codegen_llvm/codegen_llvm.h"
+#include "dump_assembly.h"
 #include "kernel_passes.h"
 #include "read.h"
 
@@ -16,6 +17,7 @@ typedef struct dump {
   const nxp_options *options;
   nxi_text *out;
   nxi_diag *d;
+  nxp_assembly *assembly; /* what was printed of it so far */
 } dump;
 
 typedef nx_status (*show_fn)(const dump *u);
@@ -105,7 +107,9 @@ static nx_status print_llvm(const dump *u, const nxk_kernel *k) {
   return print_code(u, k, NXL_IR_OPTIMIZED);
 }
 static nx_status print_assembly(const dump *u, const nxk_kernel *k) {
-  return print_code(u, k, NXL_ASM);
+  nxl_target target = {0};
+  memcpy(target.isa, u->options->target->isa, sizeof target.isa);
+  return nxp_assembly_add(u->assembly, k, &target, u->out, u->d);
 }
 
 static nx_status print_cuda(const dump *u, const nxk_kernel *k) {
@@ -225,17 +229,20 @@ nx_status nxp_dump(const nxg_graph *g, const nxp_options *o, const char *stage, 
                    nxi_diag *d) {
   nxi_diag own;
   nxi_diag_clear(&own);
-  dump u = {g, o, out, d != NULL ? d : &own};
+  nxp_assembly assembly = {0};
+  dump u = {g, o, out, d != NULL ? d : &own, &assembly};
   const struct stage *s = find_stage(stage, false, u.d);
   if (s == NULL) return u.d->status;
   nx_status status = s->of_graph(&u);
+  nxp_assembly_free(&assembly);
   return status == NX_OK && out->failed ? nxi_oom(u.d) : status;
 }
 
 nx_status nxp_dump_text(const char *text, size_t size, const nxp_options *o, const char *stage,
                         nxi_text *out, nxi_diag *d) {
   nxp_ir ir = {0};
-  dump u = {NULL, o, out, d};
+  nxp_assembly assembly = {0};
+  dump u = {NULL, o, out, d, &assembly};
   nx_status status = nxp_ir_read(text, size, &ir, d);
   const struct stage *s = status == NX_OK && ir.g == NULL ? find_stage(stage, true, d) : NULL;
   if (status == NX_OK && ir.g != NULL) status = nxp_dump(ir.g, o, stage, out, d);
@@ -245,5 +252,6 @@ nx_status nxp_dump_text(const char *text, size_t size, const nxp_options *o, con
     status = s->of_kernel(&u, ir.kernels[i]);
   }
   nxp_ir_free(&ir);
+  nxp_assembly_free(&assembly);
   return status == NX_OK && out->failed ? nxi_oom(d) : status;
 }

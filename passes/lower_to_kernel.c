@@ -239,15 +239,10 @@ static bool lower_parts(nxw_lower *l, const nxp_group *group, uint32_t *operand)
   return true;
 }
 
-static void kernel_name(const nxw_lower *l, const nxp_group *group, char *name, size_t size) {
-  const nxg_node *n = &l->g->nodes[group->roots[group->n_roots - 1].node];
-  snprintf(name, size, "%s_%u", nxg_ops[n->op].name, group->size);
-}
-
 static void begin_kernel(nxw_lower *l, const nxp_group *group, nxp_kernel_binding *binding,
                          nxi_diag *d) {
   char name[64];
-  kernel_name(l, group, name, sizeof name);
+  nxp_group_name(l->g, group, name, sizeof name);
   l->kernel = nxk_create(NXK_LOGICAL, name);
   l->d = d;
   l->binding = binding;

@@ -86,6 +86,14 @@ static nx_status check_kernel(const nxk_kernel *k, const char *pass, nxi_diag *d
   return status != NX_OK ? status : same;
 }
 
+void nxp_passed(const char *pass, const nxg_graph *g) {
+  nxi_text text = {0};
+  if (nxp_debugging.passed == NULL) return;
+  nxg_print(g, &text);
+  nxp_debugging.passed(pass, &text);
+  nxi_text_free(&text);
+}
+
 nx_status nxp_ask(const nxi_poll *poll, nxi_diag *d) {
   if (poll == NULL || poll->fn == NULL || poll->fn(poll->user) == 0) return NX_OK;
   return nxi_fail(d, NX_INTERRUPTED, "", "%s", nx_status_sentence(NX_INTERRUPTED));
@@ -109,10 +117,14 @@ static nx_status run_graph_pass(int row, nxg_pass pass, nxp_products products, c
   nxg_graph *next = NULL;
   nx_status status = apply_pass(row, pass, products, *g, &next, d);
   if (status != NX_OK) return status;
-  if (next == *g) return NX_OK; /* checked already */
+  if (next == *g) { /* checked already */
+    nxp_passed(nxp_passes[row].name, next);
+    return NX_OK;
+  }
   if (*owned) nxg_destroy((nxg_graph *)*g);
   *g = next;
   *owned = true;
+  nxp_passed(nxp_passes[row].name, next);
   return nxp_check_graph(next, nxp_passes[row].name, d);
 }
 

@@ -23,10 +23,14 @@ typedef struct nxp_debug {
   /* Runs a kernel of threads in place of the interpreter; NULL: that does. */
   nx_status (*run_threads)(const nxk_kernel *k, void *const *buffers, const uint64_t *params,
                            nxi_diag *d);
+  /* Called after each pass with what it left, which may be taken; NULL: not. For nxc opt alone, which has one thread. */
+  void (*passed)(const char *pass, nxi_text *text);
   /* Called before (begin) and after each step of a launch, on its thread; NULL: not. */
   void (*step)(const char *name, bool begin);
 } nxp_debug;
 extern nxp_debug nxp_debugging;
+/* Shows a graph after a pass to who wants to see it. */
+void nxp_passed(const char *pass, const nxg_graph *g);
 
 /* The rows of pass_list.def. */
 typedef struct nxp_pass_row {

@@ -39,7 +39,7 @@ static nx_status create_program(nxp_plan *p, const nxg_graph *g, nxi_diag *d) {
   p->work = nxg_program_work(p->program);
   for (uint32_t i = 0; i < g->n_outputs; i++) {
     const nxg_node *n = &g->nodes[g->outputs[i].node];
-    p->outputs[i] = (nxp_output){-1, nxi_dtype_bytes(n->dtype, nxg_node_elements(n))};
+    p->outputs[i] = (nxp_output){-1, nxi_dtype_bytes(n->dtype, nxg_node_elements(n)), NULL};
   }
   return find_windows(p, g, d);
 }

@@ -52,6 +52,7 @@ void nxp_plan_destroy(nxp_plan *p);
 typedef struct nxp_output {
   int32_t in_place_of; /* >= 0: the output lies in that input's memory (an update done in place) */
   int64_t bytes;       /* else: memory of this size, 64-byte aligned, C order from its first byte */
+  const char *name;    /* for prints; NULL: it has none */
 } nxp_output;
 const nxp_output *nxp_plan_outputs(const nxp_plan *p, uint32_t *n);
 /* Temporary memory a launch needs (one block, 64-byte aligned), planned with reuse of dead buffers. */

@@ -92,6 +92,9 @@ static nx_status place_outputs(nxp_building *s) {
   for (uint32_t i = 0; i < b->g->n_outputs; i++) {
     uint32_t node = b->g->outputs[i].node;
     nxp_output *o = &b->plan->outputs[i];
+    const char *name = b->g->outputs[i].name;
+    if (name != NULL) o->name = nxi_arena_copy(&b->plan->arena, name, strlen(name) + 1);
+    if (name != NULL && o->name == NULL) return nxi_oom(b->d);
     nxp_location where = b->where[node], own = {NXP_OUTPUT, i, 0, NXP_NO_WINDOW, 0};
     o->bytes = node_bytes(s, node);
     o->in_place_of = where.kind == NXP_INPUT ? (int32_t)where.number : -1;

@@ -79,6 +79,7 @@ typedef struct nxp_step {
   bool overwrites;   /* writes memory of an input */
   bool stores;       /* writes memory of an output */
   uint32_t tag_node; /* for errors and prints: the node it ends in */
+  uint32_t group;    /* for prints: the group of that node, NXP_NONE if it is in none */
   uint32_t n_buffers;
   nxp_location *
       buffers; /* kernel: launch buffers; matmul: a, b, c, and scratch if it needs some, or on a GPU what is added;

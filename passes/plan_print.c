@@ -27,6 +27,12 @@ static void put_buffers(nxi_text *out, const nxp_step *s) {
   }
 }
 
+/* The end of a step's line: the group of the stage `clusters` that it is of. */
+static void put_group(nxi_text *out, const nxp_step *s) {
+  if (s->group != UINT32_MAX) nxi_text_add(out, ", group %u", s->group);
+  nxi_text_add(out, "\n");
+}
+
 /* What is known before a launch: interpreted forms say it themselves, compiled ones have it in the step. */
 static void put_kernel(nxi_text *out, const nxp_step *s) {
   int64_t tasks = s->tasks, scratch = s->scratch_bytes;
@@ -49,7 +55,7 @@ static void put_kernel(nxi_text *out, const nxp_step *s) {
   for (uint32_t i = 0; i < s->n_params; i++, before = " ")
     nxi_text_add(out, s->params[i] & NXP_PARAM_AXIS ? "%saxis %u" : "%s%u", before,
                  s->params[i] & ~NXP_PARAM_AXIS);
-  nxi_text_add(out, "\n");
+  put_group(out, s);
 }
 
 static void put_matmul(nxi_text *out, const nxp_step *s) {
@@ -61,7 +67,7 @@ static void put_matmul(nxi_text *out, const nxp_step *s) {
   if (s->transposed[1]) nxi_text_add(out, ", second transposed");
   if (s->added != NXI_GPU_ADD_NOTHING)
     nxi_text_add(out, s->added == NXI_GPU_ADD_ROW ? ", plus a row" : ", plus a matrix");
-  nxi_text_add(out, "\n");
+  put_group(out, s);
   const nxp_staging *g = s->staging;
   for (int32_t i = 0; g != NULL && i < g->n_parts; i++) {
     const nxp_panel_part *part = &g->parts[i];
@@ -108,10 +114,11 @@ static void put_call(nxi_text *out, const nxp_step *s) {
     nxi_text_add(out, i == 0 ? ", %lld" : " + %lld", (long long)tasks);
   }
   if (phases > NXG_CALL_PHASES) nxi_text_add(out, " + .. in %u phases", phases);
-  if (s->call->gpu_functions != NULL) nxi_text_add(out, ", by %s\n", s->call->gpu_functions->by);
+  if (s->call->gpu_functions != NULL) nxi_text_add(out, ", by %s", s->call->gpu_functions->by);
   else if (s->call->missing != NULL)
-    nxi_text_add(out, " tasks, by the host, because %s\n", s->call->missing);
-  else nxi_text_add(out, " tasks\n");
+    nxi_text_add(out, " tasks, by the host, because %s", s->call->missing);
+  else nxi_text_add(out, " tasks");
+  put_group(out, s);
 }
 
 void nxp_plan_print(const nxp_plan *p, nxi_text *out) {
@@ -131,14 +138,21 @@ void nxp_plan_print(const nxp_plan *p, nxi_text *out) {
     else if (s->kind == NXP_STEP_MATMUL) put_matmul(out, s);
     else if (s->kind == NXP_STEP_CALL) put_call(out, s);
     else if (s->kind == NXP_STEP_CHECK) nxi_text_add(out, "check the indices of %s\n", s->op);
-    else if (s->kind == NXP_STEP_SCATTER)
-      nxi_text_add(out, s->gpu_scatter != NULL ? "scatter, by own kernels\n" : "scatter\n");
-    else nxi_text_add(out, "copy %lld bytes\n", (long long)s->bytes);
+    else if (s->kind == NXP_STEP_SCATTER) {
+      nxi_text_add(out, s->gpu_scatter != NULL ? "scatter, by own kernels" : "scatter");
+      put_group(out, s);
+    } else nxi_text_add(out, "copy %lld bytes\n", (long long)s->bytes);
     put_buffers(out, s);
+    if (s->epilogue == NULL) continue;
+    nxi_text_add(out, "    then, row by row: ");
+    put_kernel(out, s->epilogue);
+    put_buffers(out, s->epilogue);
   }
   for (uint32_t i = 0; i < p->n_outputs; i++) {
-    if (p->outputs[i].in_place_of >= 0)
-      nxi_text_add(out, "  output %u: in place of input %d\n", i, p->outputs[i].in_place_of);
-    else nxi_text_add(out, "  output %u: %lld bytes\n", i, (long long)p->outputs[i].bytes);
+    const nxp_output *o = &p->outputs[i];
+    nxi_text_add(out, "  output %u", i);
+    if (o->name != NULL) nxi_text_add(out, " (%s)", o->name);
+    if (o->in_place_of >= 0) nxi_text_add(out, ": in place of input %d\n", o->in_place_of);
+    else nxi_text_add(out, ": %lld bytes\n", (long long)o->bytes);
   }
 }

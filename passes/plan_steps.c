@@ -32,6 +32,7 @@ nxp_step *nxp_add_step(nxp_building *s, nxp_step_kind kind, uint32_t node, uint3
   if (!nxi_grow(&p->steps, &p->cap_steps, p->n_steps + 1, sizeof *p->steps)) return NULL;
   nxp_step *step = &p->steps[p->n_steps];
   *step = (nxp_step){.kind = kind, .tag_node = node, .n_buffers = n_buffers};
+  step->group = s->b->clusters->group_of[node];
   step->buffers = nxi_arena_alloc(&p->arena, (n_buffers + 1) * sizeof *step->buffers);
   step->writes = nxi_arena_alloc(&p->arena, (n_buffers + 1) * sizeof *step->writes);
   if (step->buffers == NULL || step->writes == NULL) return NULL;

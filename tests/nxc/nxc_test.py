@@ -192,7 +192,7 @@ class BadInput(Case):
         self.assertIn("usage:", self.nxc(status=2)[1])
         for pattern, *arguments in (
             ('no command "walk"', "walk"), ("run wants a file", "run"), ("opt wants a file", "opt"),
-            ("dump wants --stage", "dump", "softmax.nxir"), ("no option --fast", "run", "softmax.nxir", "--fast"),
+            ("dump wants --stage", "dump", "softmax.nxir"), ("no option --fast here; the options are: --input, --output", "run", "softmax.nxir", "--fast"), ("there is no option --inptu here; did you mean --input", "run", "softmax.nxir", "--inptu", "x=1"), ("did you mean dump", "dupm", "softmax.nxir"),
             ("--input wants NAME=VALUE", "run", "softmax.nxir", "--input", "x.npy"), ("--input wants a value", "run", "softmax.nxir", "--input"),
             ("given twice for x", "run", "softmax.nxir", "--input", "x=x.npy", "--input", "x=x.npy"),
             ("one argument too many", "run", "softmax.nxir", "more"), ("--time takes no value", "run", "softmax.nxir", "--time=yes"),
@@ -414,6 +414,65 @@ graph @f(%x: f32[100,50], %y: f32[100,50]) -> (%a, %b) {
         for stage in set(stages) & {"graph", "clusters", "kernels", "bound"}:
             self.assertIn("nxir 1", self.nxc("opt", stages[stage], "--passes", "")[0])
             self.nxc("dump", stages[stage], "--stage", "bound")
+
+    def test_assembly_of_several_kernels(self):
+        """One file: symbols and local labels of all kernels differ."""
+        if not self.compiles:
+            return
+        text = """nxir 1
+graph @f(%x: f32[64,1024], %y: f32[32,32], %z: f32[50]) -> (%a, %b, %c) {
+  %a = exp %x : f32[64,1024]
+  %b = exp %y : f32[32,32]
+  %c = exp %z : f32[50]
+}
+"""
+        for isa in ["avx2", "avx512"] if os.uname().machine == "x86_64" else [None]:
+            assembly = self.nxc("dump", "-", "--stage", "asm", *(["--isa", isa] if isa else []), text=text)[0]
+            self.file("all.s", assembly)
+            self.assertEqual(len(set(re.findall(r"^(exp_1\S*):", assembly, re.M))), 3)
+            cc = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+            if cc:
+                subprocess.run([cc, "-c", "all.s", "-o", "all.o"], cwd=self.dir, check=True)
+
+    def test_clusters_and_plan_name_each_other(self):
+        text = """nxir 1
+graph @f(%x: f32[64,1024], %w: f32[1024,32], %i: i32[64,32]) -> (%a as first, %c, %g) {
+  %a = exp %x : f32[64,1024]
+  %q = matmul %a, %w : f32[64,32]
+  %c = sin %q : f32[64,32]
+  %g = scatter %c, %i, %c axis=0 mode=1 : f32[64,32]
+}
+"""
+        clusters = self.nxc("dump", "-", "--stage", "clusters", text=text)[0]
+        plan = self.nxc("dump", "-", "--stage", "plan", text=text)[0]
+        groups = dict(re.findall(r"^; group (\d+): kernel @(\S+) over", clusters, re.M))
+        steps = {group: name for name, group in re.findall(r"kernel (\S+), .*, group (\d+)$", plan, re.M)}
+        self.assertEqual(groups, steps)
+        self.assertGreaterEqual(len(groups), 2)
+        self.assertRegex(clusters, r"; group \d+: scatter over")
+        self.assertRegex(plan, r"matmul .*, group \d+\n")
+        self.assertRegex(plan, r"output 0 \(first\): 262144 bytes")
+
+    def test_each_pass(self):
+        text = """nxir 1
+graph @f(%x: f32[4]) -> (%c) {
+  %a = exp %x : f32[4]
+  %b = exp %x : f32[4]
+  %dead = sin %x : f32[4]
+  %c = add %a, %b : f32[4]
+}
+"""
+        self.file("f.nxir", text)
+        out = self.nxc("opt", "f.nxir", "--passes", "views,cse,dce", "--each")[0]
+        self.assertIn("; views changes nothing\n", out)
+        self.assertRegex(out, r"; cse:\n; -   %b = exp %x : f32\[4\]\n")
+        self.assertIn("; -   %c = add %a, %b : f32[4]\n; +   %c = add %a, %a : f32[4]\n", out)
+        self.assertIn("; dce:\n; -   %dead = sin %x : f32[4]\n", out)
+        self.assertEqual(self.nxc("opt", "-", "--passes", "", text=out)[0], self.nxc("opt", "f.nxir", "--passes", "views,cse,dce")[0])
+        self.assertIn("; dce:\n", self.nxc("opt", "f.nxir", "--each")[0])
+        lowered = self.nxc("opt", "f.nxir", "--passes", "lower,simplify,bind", "--each")[0]
+        self.assertIn("; +   part", lowered)
+        self.refused('there is no pass "viws"; did you mean views\\?; the passes are: types small_types .* narrow$', "opt", "f.nxir", "--passes", "viws")
 
     def test_opt(self):
         everything = self.nxc("opt", "softmax.nxir")[0]

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "ir/alloc.h"
+#include "ir/near.h"
 #include "nx/nx.h"
 
 /* ---- complaints */
@@ -77,12 +78,29 @@ static const nxc_option *find_option(const nxc_option *options, size_t n, const 
   return NULL;
 }
 
+/* Says which there are. */
+static bool no_option(const char *name, size_t length, const nxc_option *options, size_t n) {
+  const char *known[16];
+  char near[NXI_NEAR_TEXT];
+  nxi_text all = {0};
+  for (size_t i = 0; i < n && i < 16; i++) {
+    known[i] = options[i].name;
+    nxi_text_add(&all, "%s--%s", i ? ", " : "", known[i]);
+  }
+  int i = nxi_near(name, length, known, n < 16 ? n : 16);
+  snprintf(near, sizeof near, i < 0 ? "" : "; did you mean --%s?", i < 0 ? "" : known[i]);
+  nxc_misuse("there is no option --%.*s here%s%s%s", (int)length, name, near,
+             n ? "; the options are: " : "; it takes none", all.data ? all.data : "");
+  nxi_text_free(&all);
+  return false;
+}
+
 /* One argument that starts with --; *i moves on if its value is the next one. */
 static bool parse_option(int argc, char **argv, int *i, const nxc_option *options, size_t n) {
   const char *name = argv[*i] + 2, *value = strchr(name, '=');
   size_t length = value ? (size_t)(value - name) : strlen(name);
   const nxc_option *o = find_option(options, n, name, length);
-  if (o == NULL) return nxc_misuse("there is no option --%.*s here", (int)length, name), false;
+  if (o == NULL) return no_option(name, length, options, n);
   if (o->flag != NULL) {
     *o->flag = true;
     return value == NULL || (nxc_misuse("--%s takes no value", o->name), false);

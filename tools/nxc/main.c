@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ir/near.h"
 #include "nx/nx.h"
 #include "nxc.h"
 
@@ -23,9 +24,15 @@ static const command commands[] = {
      "                  outputs that no file is named for are printed. --trace: for "
      "chrome://tracing\n"},
     {"opt", nxc_opt,
-     "  opt FILE.nxir [--passes NAME,NAME...] [--isa ISA]\n"
+     "  opt FILE.nxir [--passes NAME,NAME...] [--each] [--isa ISA]\n"
      "                  print a graph or a kernel after the passes named; without names a graph\n"
-     "                  after all graph passes. Names: passes/pass_list.def\n"},
+     "                  after all graph passes. --each: with what each pass changed, as remarks "
+     "in front\n"
+     "                  Passes:"
+#define NXP_PASS(name, level, optional, needs, keeps) " " #name
+#include "passes/pass_list.def"
+#undef NXP_PASS
+     "\n"},
     {"dump", nxc_dump,
      "  dump FILE.nxir --stage graph|clusters|kernels|bound|plan|llvm|asm|gpu|cuda|dot\n"
      "      [--isa ISA]\n"
@@ -69,6 +76,22 @@ static bool asks_for_help(const char *word) {
   return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
+static int no_command(const char *name) {
+  enum { N = sizeof commands / sizeof commands[0] };
+  const char *known[N];
+  char near[NXI_NEAR_TEXT];
+  nxi_text all = {0};
+  for (size_t i = 0; i < N; i++) {
+    known[i] = commands[i].name;
+    nxi_text_add(&all, "%s%s", i ? ", " : "", known[i]);
+  }
+  nxi_near_text(name, strlen(name), known, N, near);
+  nxc_misuse("there is no command \"%s\"%s; the commands are %s", name, near,
+             all.data ? all.data : "");
+  nxi_text_free(&all);
+  return NXC_USAGE;
+}
+
 static int dispatch(int argc, char **argv) {
   if (argc < 2) return help(stderr, NULL, NXC_USAGE);
   const char *name = argv[1];
@@ -77,7 +100,7 @@ static int dispatch(int argc, char **argv) {
   if (asks && argc == 2) return help(stdout, NULL, NXC_OK);
   if (asks) name = argv[2];
   const command *c = find_command(name);
-  if (c == NULL) return nxc_misuse("there is no command \"%s\"", name);
+  if (c == NULL) return no_command(name);
   for (int i = 2; i < argc; i++) asks |= asks_for_help(argv[i]);
   return asks ? help(stdout, c, NXC_OK) : c->run(argc - 2, argv + 2);
 }
