@@ -17,8 +17,8 @@ typedef struct range {
 } range;
 
 typedef struct packer {
-  range *ranges;
-  uint32_t n_ranges, cap_ranges, unused; /* a list through below[0][0] */
+  range *ranges;             /* as many as there are temporaries, and one */
+  uint32_t n_ranges, unused; /* a list through below[0][0] */
   uint32_t root[TREES];
   uint64_t random;
   int64_t end;
@@ -66,7 +66,7 @@ static uint32_t join(packer *p, int tree, uint32_t less, uint32_t more) {
 }
 
 static void enter(packer *p, int tree, uint32_t i) {
-  uint32_t less, rest;
+  uint32_t less = NO_RANGE, rest = NO_RANGE;
   part(p, tree, p->root[tree], &p->ranges[i], &less, &rest);
   p->ranges[i].below[tree][0] = p->ranges[i].below[tree][1] = NO_RANGE;
   p->root[tree] = join(p, tree, join(p, tree, less, i), rest);
@@ -96,19 +96,13 @@ static void drop_range(packer *p, uint32_t i) {
   p->unused = i;
 }
 
-static bool add_range(packer *p, int64_t offset, int64_t bytes) {
-  uint32_t i = p->unused;
-  if (i != NO_RANGE) {
-    p->unused = p->ranges[i].below[0][0];
-  } else {
-    if (!nxi_grow(&p->ranges, &p->cap_ranges, p->n_ranges + 1, sizeof *p->ranges)) return false;
-    i = p->n_ranges++;
-  }
+static void add_range(packer *p, int64_t offset, int64_t bytes) {
+  uint32_t i = p->unused != NO_RANGE ? p->unused : p->n_ranges++;
+  if (i == p->unused) p->unused = p->ranges[i].below[0][0];
   p->random = p->random * 0x5851f42d4c957f2du + 0x14057b7ef767814fu;
   p->ranges[i] = (range){.offset = offset, .bytes = bytes, .priority = (uint32_t)(p->random >> 32)};
   enter(p, BY_OFFSET, i);
   enter(p, BY_SIZE, i);
-  return true;
 }
 
 /* ---- packing */
@@ -138,7 +132,7 @@ static int64_t take(packer *p, int64_t bytes) {
   return offset;
 }
 
-static bool give(packer *p, int64_t offset, int64_t bytes) {
+static void give(packer *p, int64_t offset, int64_t bytes) {
   range key = {.offset = offset};
   uint32_t before = find(p, BY_OFFSET, &key, true), after = find(p, BY_OFFSET, &key, false);
   if (after != NO_RANGE && offset + bytes == p->ranges[after].offset) {
@@ -150,11 +144,11 @@ static bool give(packer *p, int64_t offset, int64_t bytes) {
     bytes += p->ranges[before].bytes;
     drop_range(p, before);
   }
-  return add_range(p, offset, bytes);
+  add_range(p, offset, bytes);
 }
 
 /* Temporaries by the step that ends (or begins) them: heads[step], linked through next. */
-static bool pack(nxp_plan *plan, nxp_temporary *t, uint32_t n, packer *p, uint32_t *heads,
+static void pack(nxp_plan *plan, nxp_temporary *t, uint32_t n, packer *p, uint32_t *heads,
                  uint32_t *next) {
   uint32_t *begins = heads, *ends = heads + plan->n_steps, *next_end = next + n;
   memset(heads, 0xff, 2 * (size_t)plan->n_steps * sizeof *heads);
@@ -168,14 +162,13 @@ static bool pack(nxp_plan *plan, nxp_temporary *t, uint32_t n, packer *p, uint32
   for (uint32_t step = 0; step < plan->n_steps; step++) {
     for (uint32_t i = begins[step]; i != UINT32_MAX; i = next[i]) {
       p->too_large = p->too_large || t[i].bytes > INT64_MAX - ALIGNMENT;
-      if (p->too_large) return true;
+      if (p->too_large) return;
       if (t[i].bytes > 0) t[i].offset = take(p, round_up(t[i].bytes));
     }
-    if (p->too_large) return true;
+    if (p->too_large) return;
     for (uint32_t i = ends[step]; i != UINT32_MAX; i = next_end[i])
-      if (t[i].bytes > 0 && !give(p, t[i].offset, round_up(t[i].bytes))) return false;
+      if (t[i].bytes > 0) give(p, t[i].offset, round_up(t[i].bytes));
   }
-  return true;
 }
 
 static void resolve(nxp_step *step, const nxp_temporary *t) {
@@ -188,7 +181,9 @@ nx_status nxp_assign_temporaries(nxp_plan *plan, nxp_temporary *t, uint32_t n, n
   packer p = {.unused = NO_RANGE, .root = {NO_RANGE, NO_RANGE}};
   uint32_t *heads = nxi_malloc((2 * (size_t)plan->n_steps + 1) * sizeof *heads);
   uint32_t *next = nxi_malloc((2 * (size_t)n + 1) * sizeof *next);
-  bool ok = heads != NULL && next != NULL && pack(plan, t, n, &p, heads, next);
+  p.ranges = nxi_malloc(((size_t)n + 1) * sizeof *p.ranges);
+  bool ok = heads != NULL && next != NULL && p.ranges != NULL;
+  if (ok) pack(plan, t, n, &p, heads, next);
   for (uint32_t i = 0; ok && !p.too_large && i < plan->n_steps; i++) {
     resolve(&plan->steps[i], t);
     if (plan->steps[i].epilogue != NULL) resolve(plan->steps[i].epilogue, t);

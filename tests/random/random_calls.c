@@ -88,7 +88,10 @@ uint32_t nxt_add_call(nxt_generator *gen) {
   bool sound = nxg_call_fails(op) || nxt_chance(&gen->r, 30);
   args[0] = sound ? sound_matrix(gen, wide[nxt_below(&gen->r, 4)]) : any_operand(gen);
   if (args[0] == UINT32_MAX) return UINT32_MAX;
-  for (uint32_t i = 1; i < n; i++) args[i] = right_side(gen, args[0]);
+  if (sound && nxt_chance(&gen->r, 40)) args[0] = nxt_read_matrix_oddly(gen, args[0]);
+  if (args[0] == UINT32_MAX) return UINT32_MAX;
+  for (uint32_t i = 1; i < n; i++)
+    args[i] = nxt_chance(&gen->r, 12) ? args[0] : right_side(gen, args[0]);
   for (uint32_t i = 1; i < n; i++)
     if (args[i] == UINT32_MAX) return UINT32_MAX;
   for (int attempt = 0; attempt < 8; attempt++) {

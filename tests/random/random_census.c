@@ -36,6 +36,25 @@
   X(dtypes, 400, "four dtypes or more")                                 \
   X(long_chain, 8, "more than 128 elementwise operations")              \
   X(many_inputs, 5, "more than 24 inputs")                              \
+  X(output_input, 20, "an input as an output")                          \
+  X(output_of_input, 10, "a view of an input as an output")             \
+  X(output_of_output, 10, "a view of another output as an output")      \
+  X(output_operand, 200, "an output that other nodes use")              \
+  X(output_leaf, 10, "an output that is made of nothing")               \
+  X(output_shapes, 100, "outputs of several shapes of one value")       \
+  X(update_and_outputs, 50, "an update, and three outputs or more")     \
+  X(aligned, 100, "an input that is aligned")                           \
+  X(folds_in_turn, 50, "a reduction along other axes than one before")  \
+  X(fold_of_joined, 20, "a reduction of what was joined or padded")     \
+  X(scan_of_folded, 5, "a scan of what a reduction is a part of")       \
+  X(scan_first, 5, "a scan along an axis that is not the last")         \
+  X(cast_between, 20, "a cast between elementwise operations")          \
+  X(complex_fold, 20, "a reduction of complex numbers")                 \
+  X(product_chain, 10, "a product of a product")                        \
+  X(product_repeated, 5, "a product of which an operand is repeated")   \
+  X(product_followed, 40, "an elementwise operation on a product")      \
+  X(nibble_middle, 2, "nibbles from the middle of a byte on")           \
+  X(results, 20, "results of one shape, a call and reductions between") \
   X(large, 10, "a reduction of more than 2^17 elements")                \
   X(odd_extent, 200, "an extent next to a power of two from 32 on")
 
@@ -53,8 +72,37 @@ static const struct {
 #undef FEATURE
 };
 
+/* In what ways an operation meets its operands and users: every operation but those that cannot, in every way. */
+#define WAYS(X)                                      \
+  X(computed, "of a computed value")                 \
+  X(transposed, "of a view, axes exchanged")         \
+  X(reversed, "of a view, backwards")                \
+  X(repeated, "of a view, repeated")                 \
+  X(overlapping, "of a view, windows that overlap")  \
+  X(offset, "of a view, not from the first element") \
+  X(twice, "of one value twice")                     \
+  X(rank_0, "rank 0")                                \
+  X(rank_above_8, "rank above 8")                    \
+  X(empty, "of nothing")                             \
+  X(parameter, "of a launch parameter")              \
+  X(output, "as an output")                          \
+  X(shared, "used by several")                       \
+  X(updated, "then updated")
+
+enum {
+#define WAY(name, sentence) W_##name,
+  WAYS(WAY) WAY_COUNT
+#undef WAY
+};
+static const char *const ways[WAY_COUNT] = {
+#define WAY(name, sentence) sentence,
+    WAYS(WAY)
+#undef WAY
+};
+
 typedef struct census {
   uint64_t operations[NXG_OP_COUNT][NXI_DTYPE_COUNT];
+  uint64_t met[NXG_OP_COUNT][WAY_COUNT]; /* elementwise operations all in the row of NXG_neg */
   uint64_t graphs[FEATURE_COUNT], nodes;
 } census;
 
@@ -102,6 +150,36 @@ static bool is_fold_and_back(const nxg_graph *g, const nxg_node *n) {
   return nxg_ops[fold->op].kind == NXG_KIND_FOLD && fold->args[0] == n->args[0];
 }
 
+/* Whether an operation that `is` of this kind is among what a node is made of, a few steps back. */
+static const nxg_node *made_of(const nxg_graph *g, uint32_t node, bool (*is)(const nxg_node *),
+                               int depth) {
+  const nxg_node *n = &g->nodes[node], *found = is(n) ? n : NULL;
+  for (uint32_t a = 0; found == NULL && depth > 0 && a < n->n_args; a++)
+    found = made_of(g, n->args[a], is, depth - 1);
+  return found;
+}
+static bool is_fold(const nxg_node *n) { return nxg_ops[n->op].kind == NXG_KIND_FOLD; }
+static bool is_joined(const nxg_node *n) { return n->op == NXG_cat || n->op == NXG_pad; }
+static bool is_product(const nxg_node *n) { return n->op == NXG_matmul; }
+
+static void look_at_sources(const nxg_graph *g, const nxg_node *n, bool *has) {
+  has[F_nibble_middle] |=
+      n->op == NXG_view && nxi_dtypes[n->dtype].bits == 4 && n->attrs[0] % 2 != 0;
+  if (n->n_args == 0) return;
+  const nxg_node *x = &g->nodes[n->args[0]], *before = made_of(g, n->args[0], is_fold, 4);
+  bool map = nxg_ops[n->op].kind == NXG_KIND_MAP, fold = is_fold(n), scan = nxg_is_scan(n->op);
+  has[F_folds_in_turn] |= fold && before != NULL && before->attrs[0] != n->attrs[0];
+  has[F_fold_of_joined] |= fold && made_of(g, n->args[0], is_joined, 3) != NULL;
+  has[F_complex_fold] |= fold && nxi_is_complex(x->dtype);
+  has[F_scan_of_folded] |= scan && before != NULL;
+  has[F_scan_first] |= scan && n->attrs[0] + 1 < n->rank;
+  has[F_cast_between] |= map && x->op == NXG_cast && is_computed(g, x->args[0]);
+  has[F_product_chain] |= is_product(n) && made_of(g, n->args[0], is_product, 2) != NULL;
+  has[F_product_followed] |= map && is_product(x);
+  for (int32_t i = 0; is_product(n) && x->op == NXG_view && i < x->rank; i++)
+    has[F_product_repeated] |= x->shape[i] > 1 && x->attrs[1 + i] == 0;
+}
+
 static void look_at_node(const nxg_graph *g, uint32_t i, bool *has) {
   const nxg_node *n = &g->nodes[i];
   has[F_rank_0] |= n->rank == 0;
@@ -121,6 +199,104 @@ static void look_at_node(const nxg_graph *g, uint32_t i, bool *has) {
   has[F_fold_and_back] |= is_fold_and_back(g, n);
   if (nxg_ops[n->op].kind == NXG_KIND_FOLD) look_at_fold(g, n, has);
   if (n->op == NXG_update) look_at_update(g, n, has);
+  look_at_sources(g, n, has);
+}
+
+static bool is_output(const nxg_graph *g, uint32_t node) {
+  for (uint32_t i = 0; i < g->n_outputs; i++)
+    if (g->outputs[i].node == node) return true;
+  return false;
+}
+
+static void look_at_output(const nxg_graph *g, uint32_t node, bool *has) {
+  const nxg_node *n = &g->nodes[node];
+  bool view = n->op == NXG_view;
+  has[F_output_input] |= n->op == NXG_input;
+  has[F_output_leaf] |= nxg_ops[n->op].kind == NXG_KIND_LEAF && n->op != NXG_input;
+  has[F_output_of_input] |= view && g->nodes[under_views(g, node)].op == NXG_input;
+  has[F_output_of_output] |= view && is_output(g, n->args[0]);
+  for (uint32_t i = 0; i < g->n_nodes; i++)
+    for (uint32_t a = 0; a < g->nodes[i].n_args; a++) {
+      const nxg_node *user = &g->nodes[i];
+      if (user->args[a] != node) continue;
+      has[F_output_operand] = true;
+      has[F_output_shapes] |=
+          is_output(g, i) && !nxg_same_shape(n->rank, n->shape, user->rank, user->shape);
+    }
+}
+
+/* Two outputs of one shape, two reductions that go back, and a call. */
+static bool has_results(const nxg_graph *g) {
+  int back = 0, calls = 0;
+  bool alike = false;
+  for (uint32_t i = 0; i < g->n_nodes; i++) {
+    const nxg_node *n = &g->nodes[i];
+    back += n->op == NXG_view && is_fold(&g->nodes[n->args[0]]);
+    calls += nxg_ops[n->op].kind == NXG_KIND_CALL || n->op == NXG_scatter || is_product(n);
+  }
+  for (uint32_t i = 1; i < g->n_outputs; i++) {
+    const nxg_node *x = &g->nodes[g->outputs[0].node], *y = &g->nodes[g->outputs[i].node];
+    alike |= x != y && nxg_same_shape(x->rank, x->shape, y->rank, y->shape);
+  }
+  return alike && back > 1 && calls > 0;
+}
+
+/* ---- ways */
+
+/* How a view reads what it is a view of. */
+static void look_at_view(const nxg_graph *g, uint32_t node, bool *met) {
+  nxg_view v;
+  int64_t below = INT64_MAX;
+  nxg_node_view(g, node, &v);
+  bool empty = nxg_elements(v.rank, v.shape) == 0, zero = false;
+  for (int32_t i = 0; i < v.rank && !empty; i++) {
+    if (v.shape[i] == 1) continue;
+    int64_t stride = v.strides[i] < 0 ? -v.strides[i] : v.strides[i];
+    met[W_reversed] |= v.strides[i] < 0;
+    met[W_repeated] |= stride == 0;
+    met[W_transposed] |= stride > below;
+    zero = zero || stride == 0;
+    if (stride != 0) below = stride;
+  }
+  met[W_overlapping] |= !empty && !zero && nxg_view_overlaps_itself(&v);
+  met[W_offset] |= !empty && v.offset != 0;
+}
+
+static void look_at_operand(const nxg_graph *g, uint32_t node, bool *met) {
+  const nxg_node *x = &g->nodes[node];
+  met[W_rank_0] |= x->rank == 0;
+  met[W_rank_above_8] |= x->rank > 8;
+  met[W_empty] |= nxg_node_elements(x) == 0;
+  if (x->op == NXG_view) look_at_view(g, node, met);
+  met[W_computed] |= nxg_ops[x->op].kind != NXG_KIND_LEAF && x->op != NXG_view;
+  x = &g->nodes[under_views(g, node)];
+  met[W_parameter] |= x->op == NXG_full && x->attrs[1] >= 0;
+}
+
+static uint32_t row_of(uint32_t op) {
+  return nxg_ops[op].kind == NXG_KIND_MAP ? (uint32_t)NXG_neg : op;
+}
+
+static void count_ways(census *c, const nxg_graph *g) {
+  uint32_t *users = calloc((size_t)g->n_nodes + 1, sizeof *users);
+  if (users == NULL) abort();
+  for (uint32_t i = 0; i < g->n_nodes; i++) {
+    const nxg_node *n = &g->nodes[i];
+    bool met[WAY_COUNT] = {false};
+    for (uint32_t a = 0; a < n->n_args; a++) {
+      look_at_operand(g, n->args[a], met);
+      met[W_twice] |= a > 0 && n->args[a] == n->args[0];
+      users[n->args[a]]++;
+    }
+    if (n->n_args == 0) look_at_operand(g, i, met);
+    for (int w = 0; w < WAY_COUNT; w++) c->met[row_of(n->op)][w] += met[w];
+    if (n->op == NXG_update) c->met[row_of(g->nodes[n->args[0]].op)][W_updated]++;
+  }
+  for (uint32_t i = 0; i < g->n_nodes; i++)
+    c->met[row_of(g->nodes[i].op)][W_shared] += users[i] > 1;
+  for (uint32_t i = 0; i < g->n_outputs; i++)
+    c->met[row_of(g->nodes[g->outputs[i].node].op)][W_output]++;
+  free(users);
 }
 
 static void look_at_users(const nxg_graph *g, bool *has) {
@@ -151,7 +327,13 @@ static void look_at_whole(const nxg_graph *g, bool *has) {
   has[F_long_chain] = maps > 128;
   has[F_many_inputs] = g->n_inputs > 24;
   has[F_several_outputs] = g->n_outputs > 1;
+  has[F_results] = has_results(g);
+  for (uint32_t i = 0; i < g->n_inputs; i++)
+    has[F_aligned] |= (g->inputs[i].flags & NXG_INPUT_ALIGNED) != 0;
+  for (uint32_t i = 0; i < g->n_nodes; i++)
+    has[F_update_and_outputs] |= g->nodes[i].op == NXG_update && g->n_outputs > 2;
   for (uint32_t i = 0; i < g->n_outputs; i++) {
+    look_at_output(g, g->outputs[i].node, has);
     has[F_output_view] |= g->nodes[g->outputs[i].node].op == NXG_view;
     for (uint32_t k = 0; k < i; k++)
       has[F_output_twice] |= g->outputs[i].node == g->outputs[k].node;
@@ -166,6 +348,7 @@ static void count(census *c, const nxg_graph *g) {
   }
   look_at_users(g, has);
   look_at_whole(g, has);
+  count_ways(c, g);
   for (int f = 0; f < FEATURE_COUNT; f++) c->graphs[f] += has[f];
   c->nodes += g->n_nodes;
 }
@@ -212,6 +395,47 @@ static bool print_operations(const census *c) {
   return complete;
 }
 
+/* Leaves have no operands, some operations take one, of some rank, or nothing that a parameter can be. */
+static bool can_meet(int op, int way) {
+  bool leaf = nxg_ops[op].kind == NXG_KIND_LEAF, call = nxg_ops[op].kind == NXG_KIND_CALL;
+  switch (way) {
+    case W_rank_0:
+      return op == NXG_neg || op == NXG_view || op == NXG_copy || op == NXG_pad ||
+             op == NXG_input || op == NXG_full || op == NXG_update;
+    case W_rank_above_8:
+    case W_empty: return op != NXG_arange && op != NXG_eye;
+    case W_output:
+    case W_shared: return true;
+    case W_updated: return op != NXG_view;
+    case W_twice: return (nxg_ops[op].args > 1 || nxg_ops[op].args < 0) && op != NXG_gather;
+    case W_overlapping: /* such a matrix may be singular */
+      return !leaf && !(call && (nxg_call_fails((nxg_op)op) || op == NXG_det || op == NXG_slogdet));
+    case W_parameter: return op == NXG_full || (!leaf && !call);
+    default: return !leaf;
+  }
+}
+
+static bool print_ways(const census *c) {
+  bool complete = true;
+  for (int w = 0; w < WAY_COUNT; w++) printf("%c: %s\n", 'a' + w, ways[w]);
+  printf("%-16s", "");
+  for (int w = 0; w < WAY_COUNT; w++) printf("%7c", 'a' + w);
+  printf("\n");
+  for (int op = 0; op < NXG_OP_COUNT; op++) {
+    if ((int)row_of((uint32_t)op) != op) continue;
+    printf("%-16s", op == NXG_neg ? "elementwise" : nxg_ops[op].name);
+    for (int w = 0; w < WAY_COUNT; w++) {
+      bool can = can_meet(op, w);
+      if (can) printf("%7llu", (unsigned long long)c->met[op][w]);
+      else printf("%7s", "");
+      complete = complete && (!can || c->met[op][w] > 0);
+    }
+    printf("\n");
+  }
+  if (!complete) printf("an operation never occurs in a way in which it can\n");
+  return complete;
+}
+
 static bool print_features(const census *c, uint64_t graphs) {
   bool enough = true;
   for (int f = 0; f < FEATURE_COUNT; f++) {
@@ -240,6 +464,6 @@ bool nxt_random_census(uint64_t first, uint64_t graphs) {
     nxg_destroy(g);
   }
   printf("%llu nodes\n", (unsigned long long)c.nodes);
-  bool complete = print_operations(&c), enough = print_features(&c, graphs);
-  return sound && complete && enough;
+  bool complete = print_operations(&c), all = print_ways(&c), enough = print_features(&c, graphs);
+  return sound && complete && all && enough;
 }

@@ -10,7 +10,8 @@ typedef struct nxt_generator {
   nxt_random r;
   nxg_graph *g;
   nxt_graph_options o;
-  uint32_t hub; /* a node that many others use; another one now and then */
+  uint32_t hub;              /* a node that many others use; another one now and then */
+  uint32_t forced, n_forced; /* a node that the next so many picks give */
 } nxt_generator;
 
 static inline const nxg_node *nxt_node_of(const nxt_generator *gen, uint32_t i) {
@@ -22,6 +23,8 @@ uint32_t nxt_pick(nxt_generator *gen);
 uint32_t nxt_pick_computed(nxt_generator *gen);
 nx_dtype nxt_random_dtype(nxt_generator *gen);
 uint64_t nxt_random_scalar(nxt_generator *gen, nx_dtype t);
+/* One number for all elements, sometimes a launch parameter. */
+uint32_t nxt_add_full(nxt_generator *gen, nx_dtype t, int32_t rank, const int64_t *shape);
 /* Adds a node if its type can be inferred and it is not too large. */
 uint32_t nxt_try(nxt_generator *gen, nxg_op op, uint32_t n_args, const uint32_t *args,
                  const int64_t *attrs, uint32_t n_attrs, nx_dtype given, int32_t rank,
@@ -33,6 +36,20 @@ uint32_t nxt_add_map_on(nxt_generator *gen, uint32_t x);
 
 /* What is known of an input: nothing, or that it may be overwritten or is aligned. */
 uint32_t nxt_input_flags(nxt_generator *gen);
+
+/* A reduction, a product, a copy. */
+uint32_t nxt_add_fold(nxt_generator *gen);
+uint32_t nxt_add_matmul(nxt_generator *gen);
+uint32_t nxt_add_copy(nxt_generator *gen);
+
+/* ---- random_ways.c */
+
+/* x through a view: exchanged axes, backwards, repeated, overlapping windows, from the middle on, of high rank, nothing of it. */
+uint32_t nxt_read_oddly(nxt_generator *gen, uint32_t x);
+/* The same of square matrices, which stay far from singular if they are. */
+uint32_t nxt_read_matrix_oddly(nxt_generator *gen, uint32_t x);
+/* Any operation on what is read so, and sometimes an update of what it gives. */
+uint32_t nxt_add_in_a_way(nxt_generator *gen);
 
 /* ---- random_moves.c */
 
@@ -47,6 +64,9 @@ uint32_t nxt_add_scan(nxt_generator *gen);
 /* gather or scatter, with indices that are in range whatever they are made of. */
 uint32_t nxt_add_indexed(nxt_generator *gen);
 uint32_t nxt_add_update(nxt_generator *gen);
+/* Writes `source` into `old` through v. `window`: the input that says where v begins, or UINT32_MAX. */
+uint32_t nxt_write_through(nxt_generator *gen, uint32_t old, uint32_t source, uint32_t window,
+                           const nxg_view *v);
 /* Two inputs that share memory, and an update of the one that the other says the place of. */
 uint32_t nxt_add_window_update(nxt_generator *gen);
 

@@ -17,6 +17,10 @@ nx_dtype nxt_random_dtype(nxt_generator *gen) {
 
 uint32_t nxt_pick(nxt_generator *gen) {
   uint32_t n = gen->g->n_nodes;
+  if (gen->n_forced > 0) {
+    gen->n_forced--;
+    return gen->forced;
+  }
   if (nxt_chance(&gen->r, 2)) gen->hub = (uint32_t)nxt_below(&gen->r, n);
   if (nxt_chance(&gen->r, 22)) return gen->hub;
   int64_t a = nxt_below(&gen->r, n), b = nxt_below(&gen->r, n);
@@ -76,7 +80,7 @@ uint64_t nxt_random_scalar(nxt_generator *gen, nx_dtype t) {
 }
 
 /* Some of them are launch parameters. */
-static uint32_t add_full(nxt_generator *gen, nx_dtype t, int32_t rank, const int64_t *shape) {
+uint32_t nxt_add_full(nxt_generator *gen, nx_dtype t, int32_t rank, const int64_t *shape) {
   int64_t attrs[3] = {(int64_t)nxt_random_scalar(gen, t), -1};
   if (nxi_is_complex(t)) {
     attrs[2] = (int64_t)nxt_random_scalar(gen, t);
@@ -111,7 +115,7 @@ uint32_t nxt_matching(nxt_generator *gen, nx_dtype t, int32_t rank, const int64_
     x = broadcast(gen, x, rank, shape);
     if (x != UINT32_MAX) return x;
   }
-  return add_full(gen, t, rank, shape);
+  return nxt_add_full(gen, t, rank, shape);
 }
 
 /* One of the operations that the dtype admits, often one that does not end in NaN or 0 soon. */
@@ -196,24 +200,26 @@ static void add_fold_and_back(nxt_generator *gen) {
   nxt_try(gen, op, 2, pair, NULL, 0, 0, 0, NULL);
 }
 
-static void add_matmul(nxt_generator *gen) {
+uint32_t nxt_add_matmul(nxt_generator *gen) {
   uint32_t args[2] = {nxt_pick(gen)};
   const nxg_node *a = nxt_node_of(gen, args[0]);
   int64_t most = gen->o.matmul ? 70 : 30;
-  if (a->rank < 2 || a->shape[a->rank - 1] > 200) return;
+  if (a->rank < 2 || a->shape[a->rank - 1] > 200) return UINT32_MAX;
   int64_t shape[NXG_MAX_RANK];
   int32_t rank = a->rank;
   memcpy(shape, a->shape, (size_t)rank * sizeof shape[0]);
   shape[rank - 2] = a->shape[rank - 1];
   shape[rank - 1] = 1 + nxt_below(&gen->r, most);
-  args[1] = nxt_matching(gen, a->dtype, rank, shape);
+  bool square = a->shape[rank - 1] == a->shape[rank - 2];
+  args[1] = square && nxt_chance(&gen->r, 15) ? args[0] : nxt_matching(gen, a->dtype, rank, shape);
   uint32_t product =
       args[1] == UINT32_MAX ? UINT32_MAX : nxt_try(gen, NXG_matmul, 2, args, NULL, 0, 0, 0, NULL);
-  if (product == UINT32_MAX || nxt_chance(&gen->r, 40)) return;
+  if (product == UINT32_MAX || nxt_chance(&gen->r, 40)) return product;
   const nxg_node *n = nxt_node_of(gen, product); /* what usually follows: a bias */
   memcpy(shape, n->shape, n->rank * sizeof shape[0]);
   uint32_t sum[2] = {product, nxt_matching(gen, n->dtype, n->rank, shape)};
   if (sum[1] != UINT32_MAX) nxt_try(gen, NXG_add, 2, sum, NULL, 0, 0, 0, NULL);
+  return product;
 }
 
 static void add_leaf(nxt_generator *gen) {
@@ -233,7 +239,7 @@ static void add_leaf(nxt_generator *gen) {
       attrs[0] = nxt_below(&gen->r, 9) - 4;
       nxt_try(gen, NXG_eye, 0, NULL, attrs, 1, t, 2, shape);
       break;
-    default: add_full(gen, t, rank, shape);
+    default: nxt_add_full(gen, t, rank, shape);
   }
 }
 
@@ -245,36 +251,40 @@ static void add_threefry(nxt_generator *gen) {
     nxt_try(gen, NXG_threefry, 2, (uint32_t[]){key, counter}, NULL, 0, 0, 0, NULL);
 }
 
-static void add_copy(nxt_generator *gen) {
+uint32_t nxt_add_copy(nxt_generator *gen) {
   uint32_t x = nxt_pick(gen);
-  nxt_try(gen, NXG_copy, 1, &x, NULL, 0, 0, 0, NULL);
+  return nxt_try(gen, NXG_copy, 1, &x, NULL, 0, 0, 0, NULL);
 }
 
-static void add_fold(nxt_generator *gen) {
+uint32_t nxt_add_fold(nxt_generator *gen) {
   uint32_t x = nxt_pick(gen);
-  fold(gen, x, nxt_chance(&gen->r, 60));
+  return fold(gen, x, nxt_chance(&gen->r, 60));
 }
 
 static void add_something(nxt_generator *gen) {
-  int64_t dice = nxt_below(&gen->r, 104);
+  int64_t dice = nxt_below(&gen->r, 126);
   if (gen->o.elementwise && nxt_chance(&gen->r, 80)) dice = 0;
   if (dice < 42) nxt_add_map_on(gen, nxt_pick(gen));
   else if (dice < 58) nxt_add_movement(gen);
   else if (dice < 60) nxt_add_shifted(gen);
-  else if (dice < 69) add_fold(gen);
+  else if (dice < 69) nxt_add_fold(gen);
   else if (dice < 74) add_fold_and_back(gen);
   else if (dice < 79) nxt_add_pad(gen);
   else if (dice < 85) nxt_add_cat(gen);
   else if (dice < 89) nxt_add_update(gen);
   else if (dice < 91) nxt_add_indexed(gen);
   else if (dice < 93) add_leaf(gen);
-  else if (dice < 95) add_copy(gen);
+  else if (dice < 95) nxt_add_copy(gen);
   else if (dice < 97) nxt_add_window_update(gen);
-  else if (dice < 98) add_matmul(gen);
+  else if (dice < 98) nxt_add_matmul(gen);
   else if (dice < 99) nxt_add_scan(gen);
   else if (dice < 100) add_threefry(gen);
   else if (dice < 103) nxt_add_call(gen);
-  else nxt_add_pair(gen);
+  else if (dice < 104) nxt_add_pair(gen);
+  else if (dice < 108) nxt_add_pad(gen);
+  else if (dice < 112) nxt_add_cat(gen);
+  else if (dice < 114) nxt_add_window_update(gen);
+  else nxt_add_in_a_way(gen);
 }
 
 /* ---- whole graphs */
@@ -354,7 +364,7 @@ static void add_mixture(nxt_generator *gen) {
 }
 
 nxg_graph *nxt_random_graph(uint64_t seed, const nxt_graph_options *o) {
-  nxt_generator gen = {{seed * 0x2545f4914f6cdd1du + 1}, nxg_create("random"), *o, 0};
+  nxt_generator gen = {.r = {seed * 0x2545f4914f6cdd1du + 1}, .g = nxg_create("random"), .o = *o};
   if (gen.g == NULL) return NULL;
   if (o->results) nxt_add_results(&gen);
   else add_mixture(&gen);

@@ -210,9 +210,8 @@ uint32_t nxt_add_indexed(nxt_generator *gen) {
 
 /* ---- updates */
 
-/* Writes `source` into `old` through v. `window`: the input that says where v begins, or UINT32_MAX. */
-static uint32_t write_through(nxt_generator *gen, uint32_t old, uint32_t source, uint32_t window,
-                              const nxg_view *v) {
+uint32_t nxt_write_through(nxt_generator *gen, uint32_t old, uint32_t source, uint32_t window,
+                           const nxg_view *v) {
   uint32_t args[3] = {old, source, window}, n = window == UINT32_MAX ? 2 : 3;
   int64_t attrs[2 + 2 * NXG_MAX_RANK] = {v->offset, v->rank};
   memcpy(attrs + 2, v->shape, (size_t)v->rank * sizeof attrs[0]);
@@ -259,7 +258,7 @@ uint32_t nxt_add_update(nxt_generator *gen) {
   } else {
     source = nxt_matching(gen, nxt_node_of(gen, old)->dtype, v.rank, v.shape);
   }
-  return source == UINT32_MAX ? source : write_through(gen, old, source, UINT32_MAX, &v);
+  return source == UINT32_MAX ? source : nxt_write_through(gen, old, source, UINT32_MAX, &v);
 }
 
 uint32_t nxt_add_window_update(nxt_generator *gen) {
@@ -280,5 +279,5 @@ uint32_t nxt_add_window_update(nxt_generator *gen) {
   } else {
     source = nxt_matching(gen, t, 1, v.shape);
   }
-  return source == UINT32_MAX ? source : write_through(gen, old, source, window, &v);
+  return source == UINT32_MAX ? source : nxt_write_through(gen, old, source, window, &v);
 }
