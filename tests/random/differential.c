@@ -111,7 +111,8 @@ bool nxt_in_turn(const nxt_config *config, uint64_t seed) {
 
 typedef struct memory {
   void *inputs[NXT_MOST_INPUTS], *outputs[NXT_MOST_INPUTS];
-  bool window[NXT_MOST_INPUTS]; /* the input lies in another one's memory */
+  int64_t shift[NXT_MOST_INPUTS]; /* of inputs, in bytes from a multiple of 64 */
+  bool window[NXT_MOST_INPUTS];   /* the input lies in another one's memory */
 } memory;
 
 struct nxt_trial {
@@ -147,10 +148,17 @@ static void place_window(const nxg_graph *g, const nxg_node *update, nxt_random 
   if (own - 1 > high) high = own - 1;
   if (high - low >= whole) return;
   int64_t offset = -low + nxt_below(r, whole - (high - low));
-  nxt_guarded_free(m->inputs[window->attrs[0]]);
+  nxt_guarded_free_at(m->inputs[window->attrs[0]], m->shift[window->attrs[0]]);
   m->inputs[window->attrs[0]] =
       (char *)m->inputs[old->attrs[0]] + offset * nxi_dtype_size(old->dtype);
   m->window[window->attrs[0]] = true;
+}
+
+/* Where an input begins that need not be aligned: often at an odd element. */
+static int64_t shift_of(const nxg_graph *g, uint32_t i, nxt_random *r) {
+  int64_t size = nxi_dtype_size(nxi_part_dtype(g->nodes[g->inputs[i].node].dtype));
+  if (g->inputs[i].flags & NXG_INPUT_ALIGNED || nxt_chance(r, 60)) return 0;
+  return size * nxt_below(r, NXT_GUARD / size);
 }
 
 static void make_memory(const nxg_graph *g, uint64_t seed, memory *m) {
@@ -158,7 +166,8 @@ static void make_memory(const nxg_graph *g, uint64_t seed, memory *m) {
   memset(m, 0, sizeof *m);
   for (uint32_t i = 0; i < g->n_inputs; i++) {
     const nxg_node *n = &g->nodes[g->inputs[i].node];
-    m->inputs[i] = nxt_guarded(input_bytes(g, i));
+    m->shift[i] = shift_of(g, i, &r);
+    m->inputs[i] = nxt_guarded_at(input_bytes(g, i), m->shift[i]);
     (nxt_chance(&r, 50) ? nxt_random_fill : nxt_random_fill_plain)(&r, n->dtype, m->inputs[i],
                                                                    nxg_node_elements(n));
   }
@@ -178,7 +187,7 @@ static bool free_memory(const nxg_graph *g, memory *m, const memory *pristine) {
       hold = hold && memcmp(m->inputs[i], pristine->inputs[i], (size_t)input_bytes(g, i)) == 0;
   }
   for (uint32_t i = 0; i < g->n_inputs; i++)
-    if (!m->window[i]) nxt_guarded_free(m->inputs[i]);
+    if (!m->window[i]) nxt_guarded_free_at(m->inputs[i], m->shift[i]);
   for (uint32_t i = 0; i < g->n_outputs; i++) {
     hold = hold && nxt_guards_hold(m->outputs[i], output_bytes(g, i));
     nxt_guarded_free(m->outputs[i]);

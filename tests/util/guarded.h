@@ -11,16 +11,18 @@
 
 enum { NXT_GUARD = 64 };
 
-/* Filled with guard bytes throughout. A test without memory for its harness says nothing: it ends. */
-static inline void *nxt_guarded(int64_t bytes) {
+/* Filled with guard bytes throughout. It begins `shift` bytes, fewer than NXT_GUARD, after a multiple of 64, and is freed with that.
+ * A test without memory for its harness says nothing: it ends. */
+static inline void *nxt_guarded_at(int64_t bytes, int64_t shift) {
   unsigned char *p = NULL;
-  if (posix_memalign((void **)&p, 64, (size_t)(bytes + 2 * NXT_GUARD)) != 0) {
+  if (posix_memalign((void **)&p, 64, (size_t)(bytes + shift + 2 * NXT_GUARD)) != 0) {
     fprintf(stderr, "out of memory\n");
     exit(1);
   }
-  memset(p, 0xa5, (size_t)(bytes + 2 * NXT_GUARD));
-  return p + NXT_GUARD;
+  memset(p, 0xa5, (size_t)(bytes + shift + 2 * NXT_GUARD));
+  return p + NXT_GUARD + shift;
 }
+static inline void *nxt_guarded(int64_t bytes) { return nxt_guarded_at(bytes, 0); }
 
 static inline bool nxt_guards_hold(const void *memory, int64_t bytes) {
   const unsigned char *p = memory;
@@ -29,8 +31,9 @@ static inline bool nxt_guards_hold(const void *memory, int64_t bytes) {
   return true;
 }
 
-static inline void nxt_guarded_free(void *memory) {
-  if (memory != NULL) free((char *)memory - NXT_GUARD);
+static inline void nxt_guarded_free_at(void *memory, int64_t shift) {
+  if (memory != NULL) free((char *)memory - NXT_GUARD - shift);
 }
+static inline void nxt_guarded_free(void *memory) { nxt_guarded_free_at(memory, 0); }
 
 #endif
