@@ -5,6 +5,7 @@
 /* What an operand reads, fit to be a storage's value: memory that is the host's, or that host code may write,
  * is copied. One reference; NULL without memory. record_lock. */
 nxi_node *nxi_operand_value(nx_context *c, const nxi_operand *o) {
+  NXI_HELD(&c->record_lock);
   nxi_node *value = nxi_operand_node(c, o);
   if (!value) return NULL;
   uint8_t flags = atomic_load_explicit(&value->flags, memory_order_relaxed);
@@ -143,6 +144,7 @@ static void move_on(nx_context *c, nxi_storage *s, nxi_node *value, nxi_assigned
 
 nx_status nxi_assign_locked(nx_context *c, nx_tensor *dst, const nxi_operand *src, bool *exposed,
                             nxi_assigned *a, nxi_diag *d) {
+  NXI_HELD(&c->record_lock);
   nxi_storage *s = dst->storage;
   uint16_t outer = nxi_called_begin(NXI_CALLED_assign);
   nxi_node *value = new_value(c, dst, src);
@@ -184,10 +186,12 @@ static void take_back(nx_context *c, nxi_assigned *a) {
 }
 
 void nxi_assigns_back_locked(nx_context *c, nxi_assigned *a, uint32_t n) {
+  NXI_HELD(&c->record_lock);
   while (n-- > 0) take_back(c, &a[n]);
 }
 
 bool nxi_assigns_back(nx_context *c, nxi_assigned *a, uint32_t n) {
+  NXI_NO_LOCK();
   uint32_t current, computed;
   nxi_run_lock(c);
   for (bool again = true; again;) {
@@ -209,6 +213,7 @@ bool nxi_assigns_back(nx_context *c, nxi_assigned *a, uint32_t n) {
 }
 
 void nxi_assigns_done(nx_context *c, nxi_assigned *a, uint32_t n) {
+  NXI_NO_LOCK();
   nxi_record_lock(c);
   for (uint32_t i = 0; i < n; i++) {
     if (!a[i].before) continue;

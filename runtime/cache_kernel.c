@@ -18,6 +18,7 @@
 #include "code_id.h"
 #include "exit.h"
 #include "fork.h"
+#include "lock.h"
 
 enum { DEFAULT_KERNELS = 4096, BUCKETS = 1024 };
 static const size_t default_code_bytes = (size_t)128 << 20;
@@ -43,7 +44,7 @@ struct nxi_kernel {
 struct nxi_kernel_cache {
   const nxi_code_maker *maker;
   void *user;
-  pthread_mutex_t lock;
+  nxi_lock lock;
   pthread_cond_t settled;       /* some kernel is no longer pending */
   pthread_rwlock_t inside_llvm; /* held for reading by whoever is; fork waits until nobody is */
   nxi_fork_entry fork_entry;
@@ -123,6 +124,7 @@ static nxi_kernel *make_kernel(const nxi_code_maker *maker, const char *isa, con
 
 static nxi_kernel *find(const nxi_kernel_cache *c, const char *isa, const void *key,
                         size_t key_size, uint64_t hash) {
+  NXI_HELD(&c->lock);
   nxi_kernel *k = c->buckets[hash % BUCKETS];
   while (k && !(k->hash == hash && k->key_size == key_size && memcmp(k->key, key, key_size) == 0 &&
                 strcmp(k->isa, isa) == 0))
@@ -131,6 +133,7 @@ static nxi_kernel *find(const nxi_kernel_cache *c, const char *isa, const void *
 }
 
 static void enter(nxi_kernel_cache *c, nxi_kernel *k) {
+  NXI_HELD(&c->lock);
   nxi_kernel **head = &c->buckets[k->hash % BUCKETS];
   k->chain = *head;
   *head = k;
@@ -138,6 +141,7 @@ static void enter(nxi_kernel_cache *c, nxi_kernel *k) {
 }
 
 static void link_newest(nxi_kernel_cache *c, nxi_kernel *k) {
+  NXI_HELD(&c->lock);
   k->newer = NULL;
   k->older = c->newest;
   if (c->newest) c->newest->newer = k;
@@ -146,6 +150,7 @@ static void link_newest(nxi_kernel_cache *c, nxi_kernel *k) {
 }
 
 static void unlink_use(nxi_kernel_cache *c, nxi_kernel *k) {
+  NXI_HELD(&c->lock);
   if (k->newer) k->newer->older = k->older;
   else c->newest = k->older;
   if (k->older) k->older->newer = k->newer;
@@ -153,6 +158,7 @@ static void unlink_use(nxi_kernel_cache *c, nxi_kernel *k) {
 }
 
 static void remove_listed(nxi_kernel_cache *c, nxi_kernel *k) {
+  NXI_HELD(&c->lock);
   nxi_kernel **at = &c->buckets[k->hash % BUCKETS];
   while (*at != k) at = &(*at)->chain;
   *at = k->chain;
@@ -167,6 +173,7 @@ static void keep_ready(nxi_kernel_cache *c, nxi_kernel *k) {
 
 /* Takes the longest unused kernels out until the limits hold; the chain of them is released without the lock. */
 static nxi_kernel *evict(nxi_kernel_cache *c) {
+  NXI_HELD(&c->lock);
   nxi_kernel *gone = NULL;
   while (c->oldest && c->oldest != c->newest &&
          (c->stats.kernels > c->max_kernels || c->stats.code_bytes > (int64_t)c->max_bytes)) {
@@ -206,12 +213,12 @@ static void init_llvm_lock(nxi_kernel_cache *c) {
 static void before_fork(void *object) {
   nxi_kernel_cache *c = object;
   pthread_rwlock_wrlock(&c->inside_llvm);
-  pthread_mutex_lock(&c->lock);
+  nxi_lock_take(&c->lock);
 }
 
 static void after_fork(void *object) {
   nxi_kernel_cache *c = object;
-  pthread_mutex_unlock(&c->lock);
+  nxi_lock_give(&c->lock);
   pthread_rwlock_unlock(&c->inside_llvm);
 }
 
@@ -228,7 +235,7 @@ static void after_fork_in_child(void *object) {
       k->listed = false;
     }
   pthread_cond_init(&c->settled, NULL);
-  pthread_mutex_unlock(&c->lock);
+  nxi_lock_give(&c->lock);
   init_llvm_lock(c); /* the one who holds it has another name here */
 }
 
@@ -255,7 +262,7 @@ nx_status nxi_kernel_disk_open(const char *directory, nxi_disk_cache **out, nxi_
 static void destroy_locks(nxi_kernel_cache *c) {
   pthread_rwlock_destroy(&c->inside_llvm);
   pthread_cond_destroy(&c->settled);
-  pthread_mutex_destroy(&c->lock);
+  nxi_lock_destroy(&c->lock);
 }
 
 nx_status nxi_kernel_cache_create(const char *cache_dir, nxi_kernel_cache **out, nxi_diag *d) {
@@ -268,7 +275,7 @@ nx_status nxi_kernel_cache_create_for(const nxi_code_maker *maker, void *user,
   if (!c) return nxi_oom(d);
   c->maker = maker;
   c->user = user;
-  pthread_mutex_init(&c->lock, NULL);
+  nxi_lock_init(&c->lock);
   pthread_cond_init(&c->settled, NULL);
   init_llvm_lock(c);
   nxi_exit_watch();
@@ -295,18 +302,18 @@ void nxi_kernel_cache_destroy(nxi_kernel_cache *c) {
 }
 
 void nxi_kernel_cache_limit(nxi_kernel_cache *c, uint32_t kernels, size_t code_bytes) {
-  pthread_mutex_lock(&c->lock);
+  nxi_lock_take(&c->lock);
   c->max_kernels = kernels ? kernels : 1;
   c->max_bytes = code_bytes ? code_bytes : 1;
   nxi_kernel *gone = evict(c);
-  pthread_mutex_unlock(&c->lock);
+  nxi_lock_give(&c->lock);
   release_chain(gone);
 }
 
 void nxi_kernel_cache_stats(nxi_kernel_cache *c, nxi_kernel_stats *out) {
-  pthread_mutex_lock(&c->lock);
+  nxi_lock_take(&c->lock);
   *out = c->stats;
-  pthread_mutex_unlock(&c->lock);
+  nxi_lock_give(&c->lock);
 }
 
 /* ---- what is on disk: this, then the object */
@@ -455,7 +462,7 @@ static nx_status fill(nxi_kernel_cache *c, nxi_kernel *k, const material *m,
 static void settle(nxi_kernel_cache *c, nxi_kernel *k, nx_status s, nxi_kernel_outcome how,
                    const nxi_diag *d) {
   nxi_kernel *gone = NULL;
-  pthread_mutex_lock(&c->lock);
+  nxi_lock_take(&c->lock);
   if (how == NXI_KERNEL_COMPILED) {
     c->stats.misses++;
     c->stats.compile_ms += k->info.compile_ms;
@@ -474,14 +481,15 @@ static void settle(nxi_kernel_cache *c, nxi_kernel *k, nx_status s, nxi_kernel_o
     gone = k; /* the map's reference */
   }
   pthread_cond_broadcast(&c->settled);
-  pthread_mutex_unlock(&c->lock);
+  nxi_lock_give(&c->lock);
   release_chain(gone);
 }
 
 /* A kernel that is there or coming; called with the lock, which it leaves. */
 static nx_status take_found(nxi_kernel_cache *c, nxi_kernel *k, nxi_kernel **out, nxi_diag *d) {
+  NXI_HELD(&c->lock);
   nxi_kernel_retain(k);
-  while (k->state == PENDING) pthread_cond_wait(&c->settled, &c->lock);
+  while (k->state == PENDING) nxi_lock_wait(&c->settled, &c->lock, NULL);
   nx_status s = k->state == READY ? NX_OK : k->fault.status;
   if (s == NX_OK) {
     c->stats.hits++;
@@ -490,7 +498,7 @@ static nx_status take_found(nxi_kernel_cache *c, nxi_kernel *k, nxi_kernel **out
       link_newest(c, k);
     }
   }
-  pthread_mutex_unlock(&c->lock);
+  nxi_lock_give(&c->lock);
   if (s == NX_OK) {
     *out = k;
     return NX_OK;
@@ -506,13 +514,13 @@ static nx_status get(nxi_kernel_cache *c, const char *isa, const void *key, size
   nxi_kernel_outcome outcome = NXI_KERNEL_HIT;
   nxi_diag own;
   nxi_diag_clear(&own);
-  pthread_mutex_lock(&c->lock);
+  nxi_lock_take(&c->lock);
   nxi_kernel *k = find(c, isa, key, key_size, hash);
   if (how) *how = outcome;
   if (k) return take_found(c, k, out, d);
   k = make_kernel(c->maker, isa, key, key_size, hash);
   if (k) enter(c, k);
-  pthread_mutex_unlock(&c->lock);
+  nxi_lock_give(&c->lock);
   if (!k) return nxi_oom(d);
   pthread_rwlock_rdlock(&c->inside_llvm);
   bool inside = nxi_exit_go_inside();

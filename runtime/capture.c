@@ -10,6 +10,7 @@ static nxi_session *session_of_thread(nx_context *c) {
 }
 
 void nxi_captured_drop(nx_context *c, nxi_captured_assign *a) {
+  NXI_HELD(&c->record_lock);
   nxi_node_unref(c, a->value);
   if (a->held) nxi_storage_unref(c, a->storage);
 }
@@ -53,6 +54,7 @@ void nx_capture_end(nx_context *c) {
 }
 
 bool nxi_capture_placeholder(nx_context *c, nxi_storage *s) {
+  NXI_HELD(&c->record_lock);
   nxi_session *session = session_of_thread(c);
   if (!session) {
     session = nxi_calloc(1, sizeof *session);
@@ -79,6 +81,7 @@ static void drop_assign(nx_context *c, nxi_session *session, nxi_storage *s) {
 }
 
 void nxi_capture_forget(nx_context *c, nxi_storage *s) {
+  NXI_HELD(&c->record_lock);
   nxi_session *session = s->session;
   if (!session) return;
   s->session = NULL;
@@ -102,6 +105,7 @@ static nxi_captured_assign *find_assign(const nxi_session *session, const nxi_st
 }
 
 nxi_node *nxi_capture_read(nx_context *c, nxi_storage *s, nxi_node *value) {
+  NXI_HELD(&c->record_lock);
   nxi_session *session = session_of_thread(c);
   if (!session) return value;
   const nxi_captured_assign *a = find_assign(session, s);
@@ -131,6 +135,7 @@ nxi_node *nxi_capture_read(nx_context *c, nxi_storage *s, nxi_node *value) {
 }
 
 bool nxi_capture_assign(nx_context *c, nxi_storage *s, nxi_node *value, bool *captured) {
+  NXI_HELD(&c->record_lock);
   nxi_session *session = session_of_thread(c);
   bool placeholder = (s->flags & NXI_STORAGE_PLACEHOLDER) != 0;
   *captured = session && (s->id < session->start || placeholder);

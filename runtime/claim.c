@@ -8,11 +8,13 @@
 #include <time.h>
 
 nx_status nxi_poll_now(const nx_run_options *o, nxi_diag *d) {
+  NXI_NO_LOCK();
   if (!o || !o->poll || !o->poll(o->user)) return NX_OK;
   return nxi_fail(d, NX_INTERRUPTED, "", "%s", nx_status_sentence(NX_INTERRUPTED));
 }
 
 nx_status nxi_wait_change(nx_context *c, const nx_run_options *o, nxi_diag *d) {
+  NXI_HELD(&c->run_lock);
   struct timespec until;
   clock_gettime(CLOCK_MONOTONIC, &until);
   until.tv_nsec += 10000000;
@@ -20,7 +22,7 @@ nx_status nxi_wait_change(nx_context *c, const nx_run_options *o, nxi_diag *d) {
     until.tv_nsec -= 1000000000;
     until.tv_sec++;
   }
-  pthread_cond_timedwait(&c->changed, &c->run_lock, &until);
+  nxi_lock_wait(&c->changed, &c->run_lock, &until);
   if (!o || !o->poll) return NX_OK;
   nxi_run_unlock(c);
   nx_status status = nxi_poll_now(o, d);
@@ -147,6 +149,8 @@ static nx_status plan_landings(nxi_run *run) {
 }
 
 void nxi_commit(nxi_run *run) {
+  NXI_HELD(&run->context->run_lock);
+  NXI_HELD(&run->context->record_lock);
   nx_context *c = run->context;
   for (uint32_t i = 0; i < run->n_outputs; i++) {
     nxi_run_output *o = &run->outputs[i];
@@ -172,6 +176,7 @@ void nxi_commit(nxi_run *run) {
 }
 
 nx_status nxi_claim(nxi_run *run, nxi_diag *d) {
+  NXI_HELD(&run->context->run_lock);
   nx_context *c = run->context;
   nxi_record_lock(c);
   bool pinned = false;
@@ -253,6 +258,7 @@ static void attach_output(nxi_run *run, nxi_run_output *o) {
 }
 
 void nxi_attach(nxi_run *run) {
+  NXI_NO_LOCK();
   nx_context *c = run->context;
   nxi_run_lock(c);
   nxi_record_lock(c);
@@ -268,6 +274,8 @@ void nxi_attach(nxi_run *run) {
 /* Nodes go back to what they were; a leaf that a call was to fill, or memory half overwritten when its thread
  * was lost in a fork, cannot. Both locks. */
 void nxi_abandon_locked(nxi_run *run, nx_status failure) {
+  NXI_HELD(&run->context->run_lock);
+  NXI_HELD(&run->context->record_lock);
   nx_context *c = run->context;
   for (uint32_t i = 0; i < run->n_outputs; i++) {
     nxi_run_output *o = &run->outputs[i];
@@ -291,6 +299,7 @@ void nxi_abandon_locked(nxi_run *run, nx_status failure) {
 }
 
 void nxi_abandon(nxi_run *run, nx_status failure) {
+  NXI_NO_LOCK();
   nx_context *c = run->context;
   nxi_run_lock(c);
   nxi_record_lock(c);

@@ -13,14 +13,14 @@ void nxi_callbacks_orphan(nx_context *c);
 
 static void fork_prepare(void *object) {
   nx_context *c = object;
-  pthread_mutex_lock(&c->run_lock);
-  pthread_mutex_lock(&c->record_lock);
+  nxi_lock_take(&c->run_lock);
+  nxi_lock_take(&c->record_lock);
 }
 
 static void fork_parent(void *object) {
   nx_context *c = object;
-  pthread_mutex_unlock(&c->record_lock);
-  pthread_mutex_unlock(&c->run_lock);
+  nxi_lock_give(&c->record_lock);
+  nxi_lock_give(&c->run_lock);
 }
 
 static bool init_condition(nx_context *c) {
@@ -40,8 +40,8 @@ static void fork_child(void *object) {
     if (!pthread_equal(run->thread, pthread_self())) nxi_abandon_locked(run, NX_INTERRUPTED);
   }
   nxi_plans_unbusy(c);
-  pthread_mutex_unlock(&c->record_lock);
-  pthread_mutex_unlock(&c->run_lock);
+  nxi_lock_give(&c->record_lock);
+  nxi_lock_give(&c->run_lock);
 }
 
 static const nxi_fork_hooks fork_hooks = {fork_prepare, fork_parent, fork_child};
@@ -92,8 +92,8 @@ static void destroy(nx_context *c) {
   nxi_free(c->scratch);
   nxi_slabs_free(c);
   pthread_cond_destroy(&c->changed);
-  pthread_mutex_destroy(&c->run_lock);
-  pthread_mutex_destroy(&c->record_lock);
+  nxi_lock_destroy(&c->run_lock);
+  nxi_lock_destroy(&c->record_lock);
   if (c->watched) nxi_watch_released(c, false);
   nxi_handle_free(c, c->watched);
 }
@@ -119,8 +119,8 @@ nx_status nx_context_create(const nx_context_options *options, nx_context **out)
   atomic_init(&c->refs, 1);
   c->watched = watched;
   c->flags = o.flags;
-  pthread_mutex_init(&c->run_lock, NULL);
-  pthread_mutex_init(&c->record_lock, NULL);
+  nxi_lock_init(&c->run_lock);
+  nxi_lock_init(&c->record_lock);
   nx_status status = init_condition(c) ? create(c, &o, &d) : nxi_oom(&d);
   if (nxi_oom_in(&d, status, "context")) {
     destroy(c);
@@ -132,6 +132,7 @@ nx_status nx_context_create(const nx_context_options *options, nx_context **out)
 }
 
 void nxi_context_unref(nx_context *c) {
+  NXI_NO_LOCK();
   if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1) destroy(c);
 }
 
@@ -146,7 +147,7 @@ nx_context *nx_context_retain(nx_context *c) {
 void nx_context_release(nx_context *c) {
   if (!c || !nxi_have_context("release", 0, c)) return;
   if (c->watched && !nxi_watch_give_up(c)) return;
-  if (!pthread_mutex_trylock(&c->record_lock)) {
+  if (nxi_lock_try(&c->record_lock)) {
     nxi_drain(c, 64);
     nxi_record_unlock(c);
   }

@@ -13,6 +13,7 @@ static bool is_wanted(const nxi_due *e) {
 }
 
 void nxi_due_settle(nx_context *c) {
+  NXI_HELD(&c->record_lock);
   uint32_t left = 0;
   for (uint32_t i = 0; i < c->due_used; i++) {
     nxi_due e = c->due[i];
@@ -28,6 +29,7 @@ void nxi_due_settle(nx_context *c) {
 }
 
 bool nxi_due_collect(nx_context *c, nxi_list *nodes) {
+  NXI_HELD(&c->record_lock);
   for (uint32_t i = 0; i < c->due_used; i++) {
     if (!is_wanted(&c->due[i])) continue;
     if (!nxi_list_add(nodes, c->due[i].node)) return false;
@@ -76,6 +78,7 @@ static nx_status realize(nxi_action *a, nxi_storage *const *storages, uint32_t n
 
 nx_status nxi_carry_out(nx_context *c, nxi_storage *const *storages, uint32_t n, nxi_assigned *a,
                         uint32_t n_assigned) {
+  NXI_NO_LOCK();
   if (c->flags & NX_MANUAL_DUE && make_all_due(c, storages, n))
     return NX_OK; /* without memory it is carried out now */
   nxi_action action;

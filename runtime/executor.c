@@ -135,6 +135,7 @@ static nx_status make_plan(nxi_run *run, double interpreted_ms, made *m, nxi_dia
 
 /* The plan that exists and should run now; NULL: it has to be made. run_lock. */
 static nxp_plan *ready_plan(const nxi_run *run, const nxi_plan *p, bool *interpret) {
+  NXI_HELD(&run->context->run_lock);
   *interpret = interprets(kind_of(run->context, run->device), p->tiny, p->interpreted_ms);
   return *interpret ? p->interpreted : p->compiled;
 }
@@ -419,6 +420,7 @@ bool nxi_poll_briefly;
 
 /* run_lock. */
 static bool is_brief(const nxi_run *run, const nxi_plan *p) {
+  NXI_HELD(&run->context->run_lock);
   bool interpret;
   const nxp_plan *plan = ready_plan(run, p, &interpret);
   if (!plan)
@@ -461,6 +463,7 @@ static nx_status carry_out(void *arg) {
 }
 
 nx_status nxi_execute(nxi_run *run, nxi_action *a) {
+  NXI_NO_LOCK();
   nx_context *c = run->context;
   execution e = {.run = run, .d = &a->diag};
   nxi_run_lock(c);

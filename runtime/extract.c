@@ -59,6 +59,7 @@ bool nxi_run_add_input(nxi_run *run, nxi_buffer *b, int64_t offset, int64_t byte
 }
 
 int32_t nxi_run_alias(nxi_run *run, nxi_buffer *b) {
+  NXI_HELD(&run->context->run_lock);
   if (b->epoch != run->context->epoch) {
     b->epoch = run->context->epoch;
     b->alias = (int32_t)run->n_aliases++;
@@ -475,6 +476,7 @@ static bool keep_tags(nxi_run *run) {
 }
 
 nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag *d) {
+  NXI_HELD(&run->context->run_lock);
   nxi_run_reset(run);
   run->debugging = nxi_debug_key();
   run->context->epoch++;
@@ -548,6 +550,7 @@ static void decode_all(const nxi_run *run, nxg_graph *g, uint32_t *nodes, uint32
 }
 
 nx_status nxi_decode(const nxi_run *run, bool with_values, nxg_graph **out, nxi_diag *d) {
+  NXI_NO_LOCK();
   if (run->make_graph) return run->make_graph((nxi_run *)run, out, d);
   nxg_graph *g = nxg_create("f");
   uint32_t most = 1;

@@ -32,6 +32,7 @@ static bool take_siblings(nxi_run *run, nxi_node *n) {
 }
 
 bool nxi_run_take_siblings(nxi_run *run) {
+  NXI_HELD(&run->context->run_lock);
   nxi_run_drop_siblings(run);
   for (uint32_t i = 0; i < run->n_order; i++) {
     nxi_node *n = run->order[i];

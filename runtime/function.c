@@ -34,6 +34,7 @@ nx_function *nxi_function_new(nx_context *c, nxg_graph *g, uint32_t n_in, uint32
 }
 
 void nxi_function_drop(nx_context *c, nx_function *f) {
+  NXI_HELD(&c->record_lock);
   for (uint32_t i = 0; i < f->n_sources; i++) {
     if (f->sources[i].cell) nxi_storage_unref(c, f->sources[i].cell);
     if (f->sources[i].node) nxi_node_unref(c, f->sources[i].node);

@@ -111,6 +111,7 @@ static bool prepare(nxi_call *k) {
 
 /* The present values, with references. record_lock. */
 static void take_values(nxi_call *k) {
+  NXI_HELD(&k->a->context->record_lock);
   for (uint32_t i = 0; i < k->n_values; i++) {
     nxi_storage *s = k->storages[i];
     k->values[i] = s ? s->value : k->f->sources[i - k->f->n_in].node;
@@ -181,6 +182,7 @@ static void lock_donated(nxi_call *k, nxi_state state) {
 
 /* What donated inputs become, made before anything is changed. record_lock. */
 static bool make_gone(nxi_call *k) {
+  NXI_HELD(&k->a->context->record_lock);
   nx_context *c = k->a->context;
   for (uint32_t i = 0; i < k->f->n_in; i++) {
     nxi_storage *s = k->in[i]->storage;
@@ -243,6 +245,7 @@ static bool make_results(nxi_call *k) {
 
 /* Leaves that no storage names, of an attempt that came to nothing. record_lock. */
 static void drop_leaves(nxi_call *k) {
+  NXI_HELD(&k->a->context->record_lock);
   for (uint32_t i = 0; i < k->n_targets; i++) {
     if (k->targets[i].leaf) nxi_node_unref(k->a->context, k->targets[i].leaf);
     k->targets[i].leaf = NULL;
@@ -278,6 +281,7 @@ static nx_status land(nxi_call *k, uint32_t i) {
 
 /* The storages move on to their new values. Nothing can fail here. record_lock. */
 static void assign_targets(nxi_call *k) {
+  NXI_HELD(&k->a->context->record_lock);
   for (uint32_t i = 0; i < k->n_targets; i++) {
     nxi_assignee *t = &k->targets[i];
     nxi_storage *s = t->storage;
@@ -295,6 +299,7 @@ static void assign_targets(nxi_call *k) {
 
 /* back: the storages name their old values again, but where somebody has assigned meanwhile. record_lock. */
 static void settle_targets(nxi_call *k, bool back) {
+  NXI_HELD(&k->a->context->record_lock);
   nx_context *c = k->a->context;
   for (uint32_t i = 0; i < k->n_targets; i++) {
     nxi_assignee *t = &k->targets[i];
@@ -334,12 +339,12 @@ static nx_status begin(nxi_call *k) {
     drop_values(k);
   }
   nxi_record_unlock(c);
-  if (status) drop_results(k);
   if (status == NXI_WAIT) {
     nx_status waited = nxi_wait_change(c, k->a->options, &k->a->diag);
     if (waited) status = waited;
   }
   nxi_run_unlock(c);
+  if (status) drop_results(k);
   return status;
 }
 

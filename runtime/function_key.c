@@ -119,6 +119,7 @@ static bool add_result(nxi_call *k, uint32_t i) {
 static nx_status make_graph(nxi_run *run, nxg_graph **out, nxi_diag *d);
 
 bool nxi_call_key(nxi_call *k) {
+  NXI_HELD(&k->run->context->run_lock);
   nxi_run *run = k->run;
   nxi_run_reset(run);
   run->context->epoch++;

@@ -25,6 +25,7 @@
 #include "ir/library.h"
 #include "nx/nx.h"
 #include "runtime/fork.h"
+#include "runtime/lock.h"
 #include "runtime/memory.h"
 #include "runtime/threads.h"
 #include "runtime/watch.h"
@@ -221,7 +222,7 @@ struct nx_context {
   _Atomic uint32_t refs; /* the user's, and one for each tensor, mapping, function and action */
   uint32_t flags;
   int32_t threads;
-  pthread_mutex_t run_lock;
+  nxi_lock run_lock;
   pthread_cond_t changed; /* with run_lock: a run or a compile ended */
   nxi_run *runs;          /* that have claimed something; run_lock */
   uint64_t epoch;         /* run_lock */
@@ -230,7 +231,7 @@ struct nx_context {
   struct nxi_devices *devices; /* GPUs that were asked for; device.c */
   nxi_run *spare_run;          /* a workspace for the next run; run_lock */
 
-  pthread_mutex_t record_lock;
+  nxi_lock record_lock;
   nxi_table table;
   uint64_t *scratch; /* key of the node being recorded */
   uint32_t scratch_capacity;
@@ -299,9 +300,12 @@ const char *nxi_op_name(uint32_t op);
 void nxi_called_diag(nxi_diag *d, uint16_t op);
 
 /* ---- objects.c: locks, pool, teardown */
-static inline void nxi_run_lock(nx_context *c) { pthread_mutex_lock(&c->run_lock); }
-static inline void nxi_run_unlock(nx_context *c) { pthread_mutex_unlock(&c->run_lock); }
-static inline void nxi_record_lock(nx_context *c) { pthread_mutex_lock(&c->record_lock); }
+static inline void nxi_run_lock(nx_context *c) {
+  NXI_NOT_HELD(&c->record_lock); /* the order of the two */
+  nxi_lock_take(&c->run_lock);
+}
+static inline void nxi_run_unlock(nx_context *c) { nxi_lock_give(&c->run_lock); }
+static inline void nxi_record_lock(nx_context *c) { nxi_lock_take(&c->record_lock); }
 /* Also frees the buffers that died under the lock. */
 void nxi_record_unlock(nx_context *c);
 void *nxi_block_take(nx_context *c, size_t bytes);         /* record_lock; contents arbitrary */

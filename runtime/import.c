@@ -107,6 +107,7 @@ static nx_tensor *tensor_over(nx_context *c, const nxi_import_source *source, nx
 }
 
 nx_status nxi_import(nx_context *c, nxi_import_source *source, nx_tensor **out) {
+  NXI_NO_LOCK();
   const nx_import_desc *i = &source->desc;
   nxi_diag d;
   nxi_diag_clear(&d);

@@ -20,6 +20,7 @@
 
 #include "fork.h"
 #include "ir/alloc.h"
+#include "lock.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define UNDER_ASAN 1
@@ -82,7 +83,7 @@ _Static_assert(sizeof(node) <= NODE_BYTES,
 _Static_assert(sizeof(slab) <= ALIGNMENT, "a slab's header is one cache line");
 
 struct nxi_allocator {
-  pthread_mutex_t lock;
+  nxi_lock lock;
   nxi_fork_entry fork_entry;
   int64_t memory_limit, cache_limit;
   nxi_memory_stats stats;
@@ -169,6 +170,7 @@ static slab *new_slab(nxi_allocator *a, uint32_t class) {
 }
 
 static void *small_alloc(nxi_allocator *a, int64_t bytes) {
+  NXI_HELD(&a->lock);
   uint32_t class = small_class(bytes);
   slab *s = a->partial[class];
   if (!s && !(s = new_slab(a, class))) return NULL;
@@ -187,6 +189,7 @@ static void *small_alloc(nxi_allocator *a, int64_t bytes) {
 }
 
 static void small_free(nxi_allocator *a, void *p) {
+  NXI_HELD(&a->lock);
   slab *s = (slab *)((uintptr_t)p & ~((uintptr_t)SLAB - 1));
   bool was_full = !s->free && s->fresh == SLAB;
   UNPOISON(p, sizeof(free_block));
@@ -231,11 +234,13 @@ static void *map_large(size_t bytes) {
 }
 
 static void *fresh_block(int64_t bytes) {
+  NXI_NO_LOCK();
   return is_large(bytes) ? map_large((size_t)bytes) : aligned_alloc(ALIGNMENT, (size_t)bytes);
 }
 
 /* Returns a list of blocks that left the allocator, linked by bin_next, to the system. No lock is held. */
 static void give_back(node *list) {
+  NXI_NO_LOCK();
   for (node *n = list, *next; n; n = next) {
     /* The analyser cannot see that unlinking gave the list another head: no node is in it twice. */
     next = n->bin_next; /* NOLINT(clang-analyzer-unix.Malloc) */
@@ -247,6 +252,7 @@ static void give_back(node *list) {
 }
 
 static void unlink_cached(nxi_allocator *a, node *n) {
+  NXI_HELD(&a->lock);
   if (n->older) n->older->newer = n->newer;
   else a->oldest = n->newer;
   if (n->newer) n->newer->older = n->older;
@@ -264,6 +270,7 @@ static void *take_cached(nxi_allocator *a, int64_t bytes) {
 }
 
 static void put_cached(nxi_allocator *a, void *p, int64_t bytes) {
+  NXI_HELD(&a->lock);
   node *n = p;
   *n = (node){.bytes = bytes, .bin = bin_of(bytes), .older = a->newest};
   n->bin_next = a->bins[n->bin];
@@ -278,6 +285,7 @@ static void put_cached(nxi_allocator *a, void *p, int64_t bytes) {
 
 /* Takes the longest unused blocks out of the cache until `keep` bytes are left. */
 static node *shrink_cache(nxi_allocator *a, int64_t keep) {
+  NXI_HELD(&a->lock);
   node *list = NULL;
   while (a->oldest && a->stats.cached > keep) {
     node *n = a->oldest;
@@ -291,8 +299,8 @@ static node *shrink_cache(nxi_allocator *a, int64_t keep) {
 
 /* ---- the interface */
 
-static void lock_all(void *object) { pthread_mutex_lock(&((nxi_allocator *)object)->lock); }
-static void unlock_all(void *object) { pthread_mutex_unlock(&((nxi_allocator *)object)->lock); }
+static void lock_all(void *object) { nxi_lock_take(&((nxi_allocator *)object)->lock); }
+static void unlock_all(void *object) { nxi_lock_give(&((nxi_allocator *)object)->lock); }
 static const nxi_fork_hooks fork_hooks = {lock_all, unlock_all, unlock_all};
 
 static int64_t default_cache_limit(void) {
@@ -311,7 +319,7 @@ nx_status nxi_allocator_create(const nxi_allocator_options *options, nxi_allocat
   a->cache_limit = o.cache_limit > 0   ? o.cache_limit
                    : o.cache_limit < 0 ? 0
                                        : default_cache_limit();
-  pthread_mutex_init(&a->lock, NULL);
+  nxi_lock_init(&a->lock);
   if (nxi_fork_register(&a->fork_entry, &fork_hooks, a) != NX_OK) {
     nxi_free(a);
     return nxi_oom(d);
@@ -323,14 +331,17 @@ nx_status nxi_allocator_create(const nxi_allocator_options *options, nxi_allocat
 void nxi_allocator_destroy(nxi_allocator *a) {
   if (!a) return;
   nxi_fork_unregister(&a->fork_entry);
-  give_back(shrink_cache(a, 0));
+  nxi_lock_take(&a->lock);
+  node *cached = shrink_cache(a, 0);
+  nxi_lock_give(&a->lock);
+  give_back(cached);
   for (chunk *c = a->chunks, *next; c; c = next) {
     next = c->next;
     UNPOISON(c->map, c->map_bytes);
     munmap(c->map, c->map_bytes);
     nxi_free(c);
   }
-  pthread_mutex_destroy(&a->lock);
+  nxi_lock_destroy(&a->lock);
   nxi_free(a);
 }
 
@@ -338,6 +349,7 @@ void nxi_allocator_destroy(nxi_allocator *a) {
  * a fresh one is needed; it is counted already, so that others see it. */
 static bool alloc_locked(nxi_allocator *a, int64_t bytes, int64_t rounded, void **block,
                          node **drop) {
+  NXI_HELD(&a->lock);
   if (bytes > a->memory_limit - a->stats.live) return false;
   *block = rounded ? take_cached(a, rounded) : small_alloc(a, bytes);
   if (!*block && !rounded) return true;
@@ -360,7 +372,7 @@ static void *fresh_and_settle(nxi_allocator *a, int64_t bytes, int64_t rounded) 
     nxi_allocator_trim(a, 0);
     p = fresh_block(rounded);
   }
-  pthread_mutex_lock(&a->lock);
+  nxi_lock_take(&a->lock);
   if (!p) {
     a->stats.live -= bytes;
     a->stats.allocations--;
@@ -368,7 +380,7 @@ static void *fresh_and_settle(nxi_allocator *a, int64_t bytes, int64_t rounded) 
   } else if (a->stats.live > a->stats.peak) {
     a->stats.peak = a->stats.live;
   }
-  pthread_mutex_unlock(&a->lock);
+  nxi_lock_give(&a->lock);
   return p;
 }
 
@@ -382,9 +394,9 @@ nx_status nxi_buffer_alloc(nxi_allocator *a, int64_t bytes, void **out, nxi_diag
   int64_t rounded = is_small(bytes) ? 0 : block_bytes(bytes);
   void *p = NULL;
   node *drop = NULL;
-  pthread_mutex_lock(&a->lock);
+  nxi_lock_take(&a->lock);
   bool within_limit = alloc_locked(a, bytes, rounded, &p, &drop);
-  pthread_mutex_unlock(&a->lock);
+  nxi_lock_give(&a->lock);
   if (drop) give_back(drop);
   if (!within_limit)
     return nxi_fail(d, NX_OUT_OF_MEMORY, "",
@@ -401,7 +413,7 @@ nx_status nxi_buffer_alloc(nxi_allocator *a, int64_t bytes, void **out, nxi_diag
 void nxi_buffer_free(nxi_allocator *a, void *buffer, int64_t bytes) {
   if (!buffer) return;
   node *drop = NULL;
-  pthread_mutex_lock(&a->lock);
+  nxi_lock_take(&a->lock);
   a->stats.live -= bytes;
   if (is_small(bytes)) {
     small_free(a, buffer);
@@ -410,26 +422,26 @@ void nxi_buffer_free(nxi_allocator *a, void *buffer, int64_t bytes) {
     int64_t room = a->memory_limit - a->stats.live;
     drop = shrink_cache(a, room < a->cache_limit ? room : a->cache_limit);
   }
-  pthread_mutex_unlock(&a->lock);
+  nxi_lock_give(&a->lock);
   if (drop) give_back(drop);
 }
 
 void nxi_allocator_trim(nxi_allocator *a, int64_t keep) {
-  pthread_mutex_lock(&a->lock);
+  nxi_lock_take(&a->lock);
   node *drop = shrink_cache(a, keep < 0 ? 0 : keep);
   retire_idle_slabs(a);
-  pthread_mutex_unlock(&a->lock);
+  nxi_lock_give(&a->lock);
   give_back(drop);
 }
 
 void nxi_allocator_stats(nxi_allocator *a, nxi_memory_stats *out) {
-  pthread_mutex_lock(&a->lock);
+  nxi_lock_take(&a->lock);
   *out = a->stats;
-  pthread_mutex_unlock(&a->lock);
+  nxi_lock_give(&a->lock);
 }
 
 void nxi_allocator_reset_peak(nxi_allocator *a) {
-  pthread_mutex_lock(&a->lock);
+  nxi_lock_take(&a->lock);
   a->stats.peak = a->stats.live;
-  pthread_mutex_unlock(&a->lock);
+  nxi_lock_give(&a->lock);
 }

@@ -36,6 +36,7 @@ static void *cut_block(nx_context *c, size_t bytes) {
 }
 
 void *nxi_block_take(nx_context *c, size_t bytes) {
+  NXI_HELD(&c->record_lock);
   size_t steps = (bytes + NXI_POOL_STEP - 1) / NXI_POOL_STEP;
   if (steps >= NXI_POOL_CLASSES) return nxi_malloc(bytes);
   void *block = c->free_blocks[steps];
@@ -45,6 +46,7 @@ void *nxi_block_take(nx_context *c, size_t bytes) {
 }
 
 void nxi_block_give(nx_context *c, void *p, size_t bytes) {
+  NXI_HELD(&c->record_lock);
   size_t steps = (bytes + NXI_POOL_STEP - 1) / NXI_POOL_STEP;
   if (steps >= NXI_POOL_CLASSES) {
     nxi_free(p);
@@ -85,7 +87,7 @@ void nxi_buffer_unref(nx_context *c, nxi_buffer *b) {
 void nxi_record_unlock(nx_context *c) {
   nxi_buffer *dead = c->dead_buffers;
   c->dead_buffers = NULL;
-  pthread_mutex_unlock(&c->record_lock);
+  nxi_lock_give(&c->record_lock);
   for (nxi_buffer *next; dead; dead = next) {
     next = dead->next;
     buffer_free(c, dead);
@@ -109,6 +111,7 @@ static void run_queue(_Atomic(nxi_buffer *) *queue) {
 }
 
 void nxi_run_callbacks(nx_context *c, bool collecting) {
+  NXI_NO_LOCK();
   uint16_t outer = nxi_called_pause();
   run_queue(&orphans[0]);
   if (collecting) run_queue(&orphans[1]);
@@ -129,6 +132,7 @@ void nxi_callbacks_orphan(nx_context *c) {
 /* ---- references of nodes and storages */
 
 void nxi_node_unref(nx_context *c, nxi_node *n) {
+  NXI_HELD(&c->record_lock);
   if (--n->refs) return;
   nxi_table_remove(c, n);
   n->next = c->garbage;
@@ -136,6 +140,7 @@ void nxi_node_unref(nx_context *c, nxi_node *n) {
 }
 
 void nxi_storage_unref(nx_context *c, nxi_storage *s) {
+  NXI_HELD(&c->record_lock);
   if (--s->refs) return;
   if (s->previous) s->previous->next = s->next;
   else c->storages = s->next;
@@ -145,6 +150,7 @@ void nxi_storage_unref(nx_context *c, nxi_storage *s) {
 }
 
 void nxi_storage_set(nx_context *c, nxi_storage *s, nxi_node *value) {
+  NXI_HELD(&c->record_lock);
   nxi_node *old = s->value;
   if (old && old->home == s) old->home = NULL;
   s->value = value;
@@ -178,7 +184,10 @@ static void node_teardown(nx_context *c, nxi_node *n) {
   nxi_block_give(c, n, n->size);
 }
 
-void nxi_node_discard(nx_context *c, nxi_node *n) { node_teardown(c, n); }
+void nxi_node_discard(nx_context *c, nxi_node *n) {
+  NXI_HELD(&c->record_lock);
+  node_teardown(c, n);
+}
 
 /* ---- handles */
 
@@ -213,6 +222,7 @@ static void take_dead(nx_context *c) {
 }
 
 void nxi_drain(nx_context *c, uint32_t budget) {
+  NXI_HELD(&c->record_lock);
   take_dead(c);
   while (budget--) {
     if (c->dying) {
@@ -258,7 +268,7 @@ bool nxi_head_drop(nx_context *c, nxi_head *h) {
 
 void nxi_bury(nx_context *c) {
   for (int tries = 0; tries < 4 && atomic_load_explicit(&c->dead, memory_order_seq_cst); tries++) {
-    if (pthread_mutex_trylock(&c->record_lock)) break;
+    if (!nxi_lock_try(&c->record_lock)) break;
     nxi_drain(c, DRAIN_PIECE);
     nxi_record_unlock(c);
   }

@@ -54,6 +54,7 @@ static bool host_may_write(const nxi_buffer *b) {
 
 nx_status nxi_buffer_create_on(nx_context *c, nxi_gpu *g, int64_t bytes, nxi_buffer **out,
                                nxi_diag *d) {
+  NXI_NO_LOCK();
   nxi_buffer *b = nxi_buffer_without_memory(c, bytes);
   if (!b) return nxi_oom(d);
   nx_status status = nxi_gpu_alloc(g, bytes, &b->on_gpu, d);

@@ -75,6 +75,7 @@ static uint64_t skeleton_of(const nxi_run *run) {
 /* ---- look-up */
 
 nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **miss, nxi_diag *d) {
+  NXI_HELD(&run->context->run_lock);
   XXH128_hash_t hash = XXH3_128bits(run->key, run->n_key * sizeof *run->key);
   nxi_plan **bucket = &cache->buckets[hash.low64 % BUCKETS];
   *miss = NULL;
@@ -119,5 +120,6 @@ void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p) {
 
 /* In a child of fork: the threads that were making plans are gone. */
 void nxi_plans_unbusy(nx_context *c) {
+  NXI_HELD(&c->run_lock);
   for (nxi_plan *p = c->plans->newest; p; p = p->older) p->busy = false;
 }

@@ -55,6 +55,7 @@ static bool needs(nx_context *c, nxi_node *n, const nxi_node *culprit) {
 /* The first of the nodes that is not there and needs the culprit, or else is not there; -1: all are. run_lock. */
 static int32_t first_to_fail(nx_context *c, nxi_node *const *nodes, uint32_t n,
                              const nxi_node *culprit) {
+  NXI_HELD(&c->run_lock);
   int32_t missing = -1, failed = -1;
   nxi_record_lock(c);
   c->epoch++;
@@ -69,6 +70,7 @@ static int32_t first_to_fail(nx_context *c, nxi_node *const *nodes, uint32_t n,
 
 /* The operation to blame for a failure, and the first of the nodes that fails for it. run_lock. */
 static void blame(nxi_action *a, const nxi_run *run, nxi_node *const *nodes, uint32_t n) {
+  NXI_HELD(&a->context->run_lock);
   nxi_node *culprit = run->culprit;
   for (uint32_t i = 0; !culprit && a->diag.node >= 0 && i < run->n_order; i++)
     if (run->slots[i] == (uint32_t)a->diag.node) culprit = run->order[i];
@@ -86,6 +88,7 @@ static void blame(nxi_action *a, const nxi_run *run, nxi_node *const *nodes, uin
 /* One attempt for the nodes of one device. NX_OK with *claimed false: nothing is left to do. run_lock. */
 static nx_status attempt(nxi_run *run, nxi_node *const *nodes, uint32_t n, nxi_node **roots,
                          bool *claimed, nxi_diag *d) {
+  NXI_HELD(&run->context->run_lock);
   uint32_t wanted = 0;
   *claimed = false;
   for (uint32_t i = 0; i < n; i++)
@@ -156,7 +159,7 @@ enum { FEW_NODES = 1 << 14 }; /* are extracted in a millisecond or two */
 
 /* Whether even what surrounds compiling and running, or waiting for the lock, may last. */
 static bool may_last(nx_context *c) {
-  if (pthread_mutex_trylock(&c->run_lock)) return true;
+  if (!nxi_lock_try(&c->run_lock)) return true;
   nxi_run_unlock(c);
   nxi_record_lock(c);
   bool many = c->pending_nodes > FEW_NODES || c->live_storages > FEW_NODES;

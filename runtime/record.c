@@ -55,6 +55,7 @@ static nxi_node *intern(nx_context *c, nxi_node *n, bool alone) {
 }
 
 nxi_node *nxi_record_node(const nxi_recording *r, bool alone) {
+  NXI_HELD(&r->context->record_lock);
   nx_context *c = r->context;
   nxi_node *n = node_create(c, r, r->n_operands);
   if (!n) return NULL;
@@ -72,6 +73,7 @@ nxi_node *nxi_record_node(const nxi_recording *r, bool alone) {
 
 nxi_node *nxi_record_nodes(const nxi_recording *r, nxi_node *const *operands, uint32_t n,
                            bool alone) {
+  NXI_HELD(&r->context->record_lock);
   nxi_node *node = node_create(r->context, r, n);
   if (!node) {
     for (uint32_t i = 0; i < n; i++) nxi_node_unref(r->context, operands[i]);
@@ -83,19 +85,23 @@ nxi_node *nxi_record_nodes(const nxi_recording *r, nxi_node *const *operands, ui
 }
 
 nxi_node *nxi_record_unary(const nxi_recording *r, nxi_node *operand) {
+  NXI_HELD(&r->context->record_lock);
   return nxi_record_nodes(r, &operand, 1, false);
 }
 nxi_node *nxi_record_unary_alone(const nxi_recording *r, nxi_node *operand) {
+  NXI_HELD(&r->context->record_lock);
   return nxi_record_nodes(r, &operand, 1, true);
 }
 
 nxi_node *nxi_record_binary(const nxi_recording *r, nxi_node *a, nxi_node *b, bool alone) {
+  NXI_HELD(&r->context->record_lock);
   nxi_node *operands[2] = {a, b};
   return nxi_record_nodes(r, operands, 2, alone);
 }
 
 nxi_node *nxi_node_view(nx_context *c, nxi_node *value, int32_t rank, const int64_t *shape,
                         const int64_t *strides, int64_t offset) {
+  NXI_HELD(&c->record_lock);
   int64_t attrs[1 + NXG_MAX_RANK];
   bool empty = false;
   attrs[0] = offset;
@@ -130,6 +136,7 @@ static bool is_identity(const nxi_operand *o, nxi_node *value) {
 }
 
 nxi_node *nxi_operand_node(nx_context *c, const nxi_operand *o) {
+  NXI_HELD(&c->record_lock);
   nxi_storage *s = o->tensor->storage;
   nxi_node *value = s->value;
   value->refs++;
@@ -148,6 +155,7 @@ static bool is_constant(const nxi_node *n) {
 }
 
 nxi_node *nxi_operand_on(nx_context *c, const nxi_operand *o, int32_t device) {
+  NXI_HELD(&c->record_lock);
   nxi_node *value = o->tensor->storage->value;
   nxi_recording r = {.context = c, .dtype = value->dtype, .device = device};
   if (value->device == device) return nxi_operand_node(c, o);

@@ -12,6 +12,7 @@ nxi_buffer *nxi_buffer_without_memory(nx_context *c, int64_t bytes) {
 }
 
 nx_status nxi_buffer_create(nx_context *c, int64_t bytes, nxi_buffer **out, nxi_diag *d) {
+  NXI_NO_LOCK();
   nxi_buffer *b = nxi_buffer_without_memory(c, bytes);
   if (!b) return nxi_oom(d);
   nx_status status = nxi_buffer_alloc(c->allocator, bytes, &b->data, d);
@@ -22,6 +23,7 @@ nx_status nxi_buffer_create(nx_context *c, int64_t bytes, nxi_buffer **out, nxi_
 
 nxi_node *nxi_leaf_create(nx_context *c, uint16_t op, int32_t device, nx_dtype dtype, int32_t rank,
                           const int64_t *shape, nxi_buffer *b) {
+  NXI_HELD(&c->record_lock);
   uint32_t size = (uint32_t)(sizeof(nxi_node) + (size_t)rank * sizeof(int64_t));
   nxi_node *n = nxi_block_take(c, size);
   if (!n) {
@@ -47,6 +49,7 @@ nxi_node *nxi_leaf_create(nx_context *c, uint16_t op, int32_t device, nx_dtype d
 }
 
 nxi_storage *nxi_storage_create(nx_context *c, nxi_node *value) {
+  NXI_HELD(&c->record_lock);
   nxi_storage *s = nxi_block_take(c, sizeof *s);
   if (!s) {
     nxi_node_unref(c, value);
@@ -78,6 +81,7 @@ static void watch(nx_context *c, const nx_tensor *t) {
 
 nx_tensor *nxi_tensor_create(nx_context *c, nxi_storage *s, int32_t rank, const int64_t *shape,
                              const int64_t *strides, int64_t offset) {
+  NXI_HELD(&c->record_lock);
   size_t bytes = sizeof(nx_tensor) + 2 * (size_t)rank * sizeof(int64_t);
   bool watched = nxi_watch_on();
   nx_tensor *t = watched ? nxi_handle_alloc(bytes, &watched) : nxi_block_take(c, bytes);
@@ -119,6 +123,7 @@ nx_tensor *nxi_tensor_create(nx_context *c, nxi_storage *s, int32_t rank, const 
 }
 
 nx_tensor *nxi_tensor_of_node(nx_context *c, nxi_node *value) {
+  NXI_HELD(&c->record_lock);
   nxi_storage *s = nxi_storage_create(c, value);
   return s ? nxi_tensor_create(c, s, value->rank, nxi_node_shape(value), NULL, 0) : NULL;
 }

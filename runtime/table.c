@@ -151,6 +151,7 @@ static void remove_from_rest(nxi_table *t, const nxi_node *n, uint32_t tag) {
 /* ---- both */
 
 bool nxi_table_add(nx_context *c, nxi_node *n, nxi_node **equal) {
+  NXI_HELD(&c->record_lock);
   nxi_table *t = &c->table;
   *equal = NULL;
   if (!hash_node(c, n)) return false;
@@ -188,6 +189,7 @@ static nxi_node *find(nx_context *c, nxi_node *n) {
 
 /* Results may differ in type: what is wanted has the type that the call gives it. */
 nxi_node *nxi_table_result(nx_context *c, nxi_node *n, const nxg_call *call, uint32_t result) {
+  NXI_HELD(&c->record_lock);
   const nxg_array *type = &call->results[result];
   uint32_t words = (uint32_t)type->rank + n->n_attrs + n->n_args;
   nxi_node *like = nxi_malloc(sizeof *like + words * sizeof(int64_t));
@@ -206,6 +208,7 @@ nxi_node *nxi_table_result(nx_context *c, nxi_node *n, const nxg_call *call, uin
 }
 
 void nxi_table_remove(nx_context *c, nxi_node *n) {
+  NXI_HELD(&c->record_lock);
   if (!(atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_LISTED)) return;
   atomic_fetch_and_explicit(&n->flags, (uint8_t)~NXI_NODE_LISTED, memory_order_relaxed);
   nxi_table *t = &c->table;

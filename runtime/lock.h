@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: ISC */
+/* Mutexes that know who holds them, where the build checks the rules of locks (the option `checks`: in debug builds). There a
+ * function says first what it wants of its caller, and a rule that is broken ends the process with the place:
+ *
+ *   NXI_HELD(lock)      this thread holds it
+ *   NXI_NOT_HELD(lock)  it does not
+ *   NXI_NO_LOCK()       it holds none of these locks: for what takes long, allocates tensor memory, or calls back
+ *
+ * To take a lock that the thread holds already is such a rule too: it would wait for itself. In other builds nothing of this is
+ * compiled. A lock that is held around fork belongs to the forking thread in the child as well. */
+#ifndef NXI_LOCK_H
+#define NXI_LOCK_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "config.h"
+
+#if NX_CHECKS
+#include <stdatomic.h>
+#include <stdint.h>
+#endif
+
+typedef struct nxi_lock {
+  pthread_mutex_t mutex;
+#if NX_CHECKS
+  _Atomic uintptr_t owner; /* 0: nobody */
+#endif
+} nxi_lock;
+
+#if NX_CHECKS
+extern _Thread_local int nxi_locks_held;
+_Noreturn void nxi_rule_broken(const char *file, int line, const char *function, const char *rule);
+static inline bool nxi_lock_is_held(const nxi_lock *l) {
+  return atomic_load_explicit(&((nxi_lock *)(uintptr_t)l)->owner, memory_order_relaxed) ==
+         (uintptr_t)pthread_self();
+}
+static inline void nxi_lock_own(nxi_lock *l, bool held) {
+  atomic_store_explicit(&l->owner, held ? (uintptr_t)pthread_self() : 0, memory_order_relaxed);
+  nxi_locks_held += held ? 1 : -1;
+}
+#define NXI_RULE(condition, rule) \
+  ((condition) ? (void)0 : nxi_rule_broken(__FILE__, __LINE__, __func__, rule))
+#else
+#define nxi_lock_own(l, held)     ((void)0)
+#define NXI_RULE(condition, rule) ((void)0)
+#endif
+#define NXI_HELD(lock)     NXI_RULE(nxi_lock_is_held(lock), #lock " is not held")
+#define NXI_NOT_HELD(lock) NXI_RULE(!nxi_lock_is_held(lock), #lock " is held")
+#define NXI_NO_LOCK()      NXI_RULE(nxi_locks_held == 0, "a lock is held")
+
+#define NXI_LOCK_INITIALIZER {.mutex = PTHREAD_MUTEX_INITIALIZER}
+static inline void nxi_lock_init(nxi_lock *l) {
+  *l = (nxi_lock)NXI_LOCK_INITIALIZER;
+  pthread_mutex_init(&l->mutex, NULL);
+}
+static inline void nxi_lock_destroy(nxi_lock *l) { pthread_mutex_destroy(&l->mutex); }
+static inline void nxi_lock_take(nxi_lock *l) {
+  NXI_NOT_HELD(l);
+  pthread_mutex_lock(&l->mutex);
+  nxi_lock_own(l, true);
+}
+static inline bool nxi_lock_try(nxi_lock *l) {
+  if (pthread_mutex_trylock(&l->mutex) != 0) return false;
+  nxi_lock_own(l, true);
+  return true;
+}
+static inline void nxi_lock_give(nxi_lock *l) {
+  NXI_HELD(l);
+  nxi_lock_own(l, false);
+  pthread_mutex_unlock(&l->mutex);
+}
+/* Gives it up while it waits, until the time of the condition's clock; NULL: for ever. */
+static inline void nxi_lock_wait(pthread_cond_t *condition, nxi_lock *l,
+                                 const struct timespec *until) {
+  NXI_HELD(l);
+  nxi_lock_own(l, false);
+  if (until) pthread_cond_timedwait(condition, &l->mutex, until);
+  else pthread_cond_wait(condition, &l->mutex);
+  nxi_lock_own(l, true);
+}
+
+#endif
