@@ -186,7 +186,8 @@ nx_status nx_item(nx_tensor *t, const int64_t *index, nx_scalar *out, const nx_r
   nxi_action_begin(&a, c, o);
   nxi_node *node;
   nxi_buffer *b;
-  nx_status status = nxi_borrow(&a, s, &node, &b);
+  nx_status status = nxi_action_asked(&a, &t, 1);
+  if (!status) status = nxi_borrow(&a, s, &node, &b);
   if (!status) {
     to_scalar(s->dtype, b, offset, out);
     nxi_give_back(c, node, b);
@@ -216,7 +217,8 @@ nx_status nx_read(nx_tensor *t, void *dst, size_t bytes, const nx_run_options *o
   nxi_action_begin(&a, c, o);
   nxi_node *node;
   nxi_buffer *b;
-  nx_status status = nxi_borrow(&a, t->storage, &node, &b);
+  nx_status status = nxi_action_asked(&a, &t, 1);
+  if (!status) status = nxi_borrow(&a, t->storage, &node, &b);
   if (!status) {
     nxg_view v;
     nxi_view_of(t, &v);
@@ -253,8 +255,10 @@ nx_status nx_write(nx_tensor *t, const void *src, size_t bytes, const nx_run_opt
   if (d.status || check_bytes("write", t, src, bytes, &d)) return nxi_error_report(&d);
   nxi_action a;
   nxi_action_begin(&a, t->context, o);
-  nx_tensor *source = nxi_action_stopped(&a) ? NULL : tensor_of_bytes(&a, t, src);
-  if (!source) return nxi_action_end(&a, nxi_oom_in(&a.diag, a.diag.status, "write"));
+  nx_status asked = nxi_action_asked(&a, NULL, 0);
+  nx_tensor *source = asked ? NULL : tensor_of_bytes(&a, t, src);
+  if (!source)
+    return nxi_action_end(&a, nxi_oom_in(&a.diag, asked ? asked : a.diag.status, "write"));
   nxi_assigned assigned;
   uint16_t outer = nxi_called_begin(NXI_CALLED_write);
   nx_status status = nxi_assign(t, source, &assigned);
@@ -265,5 +269,8 @@ nx_status nx_write(nx_tensor *t, const void *src, size_t bytes, const nx_run_opt
     if (status && nxi_assigns_back(t->context, &assigned, 1)) status = NX_OK;
   }
   nxi_assigns_done(t->context, &assigned, 1);
+  nxi_record_lock(t->context);
+  if (t->context->due_used) nxi_due_settle(t->context); /* what it wrote is due no more */
+  nxi_record_unlock(t->context);
   return nxi_action_end(&a, nxi_oom_in(&a.diag, status, "write"));
 }

@@ -329,7 +329,7 @@ nx_status nx_archive_load(const nx_archive *a, nx_context *c, const char *name,
     return NX_INVALID_ARGUMENT;
   nxi_action action;
   nxi_action_begin(&action, c, o);
-  nx_status status = nxi_action_stopped(&action);
+  nx_status status = nxi_action_asked(&action, NULL, 0);
   if (!status) status = load(&action, a, name, out);
   return nxi_action_end(&action, nxi_oom_in(&action.diag, status, loading));
 }

@@ -46,10 +46,8 @@ static nxi_node *updated_leaf(nxi_node *n) {
  * has no other user goes with them. First all of them leave the table, so that nobody finds one again. */
 static bool find_what_goes(nxi_run *run) {
   nx_context *c = run->context;
-  uint32_t n = run->n_order;
-  if (!nxi_grow(&run->edges, &run->cap_edges, n ? n : 1, sizeof *run->edges)) return false;
-  memset(run->edges, 0, n * sizeof *run->edges);
-  for (uint32_t i = n; i-- > 0;) {
+  if (!nxi_run_clear_edges(run)) return false;
+  for (uint32_t i = run->n_order; i-- > 0;) {
     nxi_node *node = run->order[i];
     bool stored = run->stored[i] & STORED;
     if (node->state == NXI_PENDING) nxi_table_remove(c, node);
@@ -57,10 +55,7 @@ static bool find_what_goes(nxi_run *run) {
     if (leaf && leaf->epoch == c->epoch) run->stored[leaf->index] |= UPDATED;
     if (!stored && node->refs != run->edges[i]) continue;
     run->stored[i] |= GOES;
-    if (node->state == NXI_REALIZED) continue;
-    nxi_node **args = nxi_node_args(node);
-    for (uint32_t k = 0; k < node->n_args; k++)
-      if (args[k]->epoch == c->epoch) run->edges[args[k]->index]++;
+    nxi_run_let_go(run, i);
   }
   return true;
 }
@@ -73,8 +68,7 @@ static bool goes(const nxi_run *run, const nxi_node *n) {
  * imported again. Nothing else knows that they alias, so what is written there is moved there when all has been read. */
 
 static bool add_span(nxi_run *run, const nxi_buffer *b) {
-  bool host = b && b->bytes > 0 && (b->pinner || (!b->allocator && !b->immutable));
-  if (!host) return true;
+  if (!b || !b->bytes || !nxi_buffer_is_hosts(b)) return true;
   if (!nxi_grow(&run->spans, &run->cap_spans, run->n_spans + 1, sizeof *run->spans)) return false;
   uintptr_t begin = (uintptr_t)b->data;
   run->spans[run->n_spans++] = (struct nxi_span){begin, begin + (uintptr_t)b->bytes, b};
@@ -205,6 +199,32 @@ static void unlist(nxi_run *run) {
   run->claimed = false;
 }
 
+static void drop_operands(nx_context *c, nxi_node *n) {
+  nxi_node **args = nxi_node_args(n);
+  for (uint32_t i = 0; i < n->n_args; i++) nxi_node_unref(c, args[i]);
+  n->n_args = 0;
+}
+
+/* back: the donated value is the storage's again, unless that has been assigned meanwhile; otherwise whoever needs it
+ * fails. */
+static void settle_donated(nx_context *c, nxi_run_input *in, bool back, nx_status failure) {
+  nxi_node *gone = in->gone;
+  if (!gone) return;
+  gone->state = back ? NXI_PENDING : NXI_FAILED;
+  if (!back) {
+    gone->failure = (uint8_t)failure;
+    nxi_pending_end(c, gone);
+    drop_operands(c, gone);
+  } else if (in->donor->value == gone) {
+    nxi_node *value = nxi_node_args(gone)[0];
+    value->refs++;
+    nxi_storage_set(c, in->donor, value);
+  }
+  nxi_node_unref(c, gone);
+  nxi_storage_unref(c, in->donor);
+  in->gone = NULL;
+}
+
 static void release_inputs(nxi_run *run) {
   for (uint32_t i = 0; i < run->n_inputs; i++) {
     run->inputs[i].buffer->reading--;
@@ -214,9 +234,11 @@ static void release_inputs(nxi_run *run) {
 
 /* b becomes the memory of n; takes the reference. */
 static void set_buffer(nx_context *c, nxi_node *n, nxi_buffer *b) {
+  nxi_pinned_out(c, n);
   if (n->buffer) nxi_buffer_unref(c, n->buffer);
   n->buffer = b;
   if (b) b->occupant = n;
+  nxi_pinned_in(c, n);
 }
 
 static void attach_output(nxi_run *run, nxi_run_output *o) {
@@ -249,11 +271,9 @@ static void attach_output(nxi_run *run, nxi_run_output *o) {
   }
   nxi_table_remove(c, n);
   set_buffer(c, n, b);
-  c->pending_nodes--;
+  nxi_pending_end(c, n);
   n->state = NXI_REALIZED;
-  nxi_node **args = nxi_node_args(n);
-  for (uint32_t i = 0; i < n->n_args; i++) nxi_node_unref(c, args[i]);
-  n->n_args = 0;
+  drop_operands(c, n);
   nxi_node_unref(c, n);
 }
 
@@ -263,6 +283,8 @@ void nxi_attach(nxi_run *run) {
   nxi_run_lock(c);
   nxi_record_lock(c);
   for (uint32_t i = 0; i < run->n_outputs; i++) attach_output(run, &run->outputs[i]);
+  for (uint32_t i = 0; i < run->n_inputs; i++)
+    settle_donated(c, &run->inputs[i], false, NX_DONATED);
   release_inputs(run);
   unlist(run);
   nxi_drain(c, 64 + 4 * run->n_outputs);
@@ -282,7 +304,7 @@ void nxi_abandon_locked(nxi_run *run, nx_status failure) {
     bool lost = o->node->op == NXI_OP_LEAF || (run->overwriting && o->in_place_of >= 0);
     o->node->state = lost ? NXI_FAILED : NXI_PENDING;
     o->node->failure = lost ? (uint8_t)failure : 0;
-    c->pending_nodes -= lost;
+    if (lost) nxi_pending_end(c, o->node);
     if (o->occupant) {
       o->occupant->state = NXI_REALIZED;
       nxi_node_unref(c, o->occupant);
@@ -292,8 +314,11 @@ void nxi_abandon_locked(nxi_run *run, nx_status failure) {
       nxi_buffer_unref(c, o->land);
     }
     if (o->buffer) nxi_buffer_unref(c, o->buffer);
+    if (run->overwriting && o->in_place_of >= 0)
+      settle_donated(c, &run->inputs[o->in_place_of], false, failure);
     nxi_node_unref(c, o->node);
   }
+  for (uint32_t i = 0; i < run->n_inputs; i++) settle_donated(c, &run->inputs[i], true, failure);
   release_inputs(run);
   unlist(run);
 }

@@ -173,30 +173,6 @@ void nx_context_collect(nx_context *c) {
 
 /* ---- statistics */
 
-/* Adds the bytes of realised operands that no storage names, each once. */
-static void add_operands(nx_context *c, nxi_node *n, uint64_t *bytes) {
-  nxi_node **args = nxi_node_args(n);
-  for (uint32_t k = 0; k < n->n_args; k++) {
-    nxi_node *a = args[k];
-    if (a->state != NXI_REALIZED || a->epoch == c->epoch || !a->buffer->allocator) continue;
-    a->epoch = c->epoch;
-    *bytes += (uint64_t)a->buffer->bytes;
-  }
-}
-
-/* Bytes of values that only recorded operations keep. */
-static uint64_t pinned_bytes(nx_context *c) {
-  const nxi_table *t = &c->table;
-  uint64_t bytes = 0;
-  c->epoch++;
-  for (nxi_storage *s = c->storages; s; s = s->next) s->value->epoch = c->epoch;
-  for (size_t i = 0; t->tags && i <= t->mask; i++)
-    if (t->tags[i]) add_operands(c, t->nodes[i], &bytes);
-  for (size_t i = 0; t->set_tags && i < ((size_t)t->set_mask + 1) * NXI_SET; i++)
-    if (t->set_tags[i]) add_operands(c, t->set_nodes[i], &bytes);
-  return bytes;
-}
-
 void nx_context_stats(const nx_context *context, nx_stats *out) {
   nx_context *c = (nx_context *)context;
   if (!c || !out || !nxi_have_context("stats", 0, c)) return;
@@ -208,11 +184,7 @@ void nx_context_stats(const nx_context *context, nx_stats *out) {
                     .kernels_compiled = nxi_executor_compiled(c)};
   uint64_t before = atomic_load(&c->peak_bytes);
   if (before > stats.peak_bytes) stats.peak_bytes = before;
-  nxi_run_lock(c);
-  nxi_record_lock(c);
-  stats.pending_nodes = c->pending_nodes;
-  stats.pinned_bytes = pinned_bytes(c);
-  nxi_record_unlock(c);
-  nxi_run_unlock(c);
+  stats.pending_nodes = nx_pending(c, &stats.pending_bytes);
+  stats.pinned_bytes = atomic_load_explicit(&c->pinned_bytes, memory_order_relaxed);
   nxi_fill(out, &stats, sizeof stats, "nx_stats", "stats");
 }

@@ -16,7 +16,7 @@ void nxi_run_drop_tags(nxi_run *run) {
 void nxi_run_reset(nxi_run *run) {
   nxi_run_drop_tags(run);
   run->n_key = run->n_inputs = run->n_params = run->n_outputs = run->n_stack = run->n_order = 0;
-  run->n_slots = run->n_aliases = run->n_updates = 0;
+  run->n_slots = run->n_aliases = run->n_updates = run->n_states = run->n_kept = 0;
   run->claimed = run->overwriting = run->entangled = false;
   run->make_graph = NULL;
   run->culprit = NULL;
@@ -38,6 +38,7 @@ void nxi_run_free(nxi_run *run) {
   nxi_free(run->edges);
   nxi_free(run->pointers);
   nxi_free(run->spans);
+  nxi_free(run->lineages);
   nxi_free(run);
 }
 
@@ -221,8 +222,7 @@ static nxi_node *through_cells(nxi_node *n) {
   return n;
 }
 
-/* The realised node that a view, or an update's old value, lies on; NULL if it is computed in this run. */
-static nxi_node *leaf_under(const nxi_node *user) {
+nxi_node *nxi_leaf_under(const nxi_node *user) {
   nxi_node *n = through_cells(nxi_node_args((nxi_node *)user)[0]);
   return n->state == NXI_REALIZED ? n : NULL;
 }
@@ -378,12 +378,12 @@ static bool emit(nxi_run *run, nxi_node *n) {
     case NXI_OP_TRANSFER: return emit_copy(run, n, slot_of(run, nxi_node_args(n)[0]));
     case NXG_full: return emit_full_like(run, n, n->rank, nxi_node_shape(n));
     case NXG_view:
-      leaf = leaf_under(n);
+      leaf = nxi_leaf_under(n);
       if (leaf) return emit_leaf_view(run, n, leaf);
       leaf = full_under(n);
       return leaf ? emit_full_like(run, leaf, n->rank, nxi_node_shape(n)) : emit_plain(run, n);
     case NXG_update:
-      leaf = leaf_under(n);
+      leaf = nxi_leaf_under(n);
       if (leaf && nxi_is_nibble(n->dtype)) run->n_updates++;
       return leaf && !nxi_is_nibble(n->dtype) ? emit_window_update(run, n, leaf)
                                               : emit_plain(run, n);
@@ -406,7 +406,7 @@ static nx_status refuse(nxi_run *run, nxi_node *n, nxi_diag *d) {
 
 /* The next operand that has to be done before n; NULL if there is none. */
 static nxi_node *next_operand(const nxi_run *run, nxi_node *n, uint32_t *next) {
-  if (n->state == NXI_REALIZED || (n->op == NXG_view && (leaf_under(n) || full_under(n))))
+  if (n->state == NXI_REALIZED || (n->op == NXG_view && (nxi_leaf_under(n) || full_under(n))))
     return NULL;
   nxi_node **args = nxi_node_args(n);
   while (*next < n->n_args) {
@@ -434,13 +434,14 @@ static nx_status visit(nxi_run *run, nxi_node *root, nxi_diag *d) {
     }
     run->n_stack--;
     bool cell = n->op == NXI_OP_CELL && n->state == NXI_PENDING;
+    run->n_states += n->lineage && n->state == NXI_PENDING;
     if (!cell && !emit(run, n)) return nxi_oom(d);
     if (!place(run, n, cell ? slot_of(run, nxi_node_args(n)[0]) : run->slot)) return nxi_oom(d);
   }
   return NX_OK;
 }
 
-static bool add_output(nxi_run *run, nxi_node *n) {
+bool nxi_run_add_output(nxi_run *run, nxi_node *n) {
   if (run->stored[n->index]) return true;
   if (!nxi_grow(&run->outputs, &run->cap_outputs, run->n_outputs + 1, sizeof *run->outputs))
     return false;
@@ -453,7 +454,7 @@ static bool add_output(nxi_run *run, nxi_node *n) {
 static bool materialise_cells(nxi_run *run) {
   for (uint32_t i = 0; i < run->n_outputs; i++) {
     nxi_node *n = run->outputs[i].node;
-    if (n->op != NXI_OP_CELL && !(n->op == NXG_view && leaf_under(n))) continue;
+    if (n->op != NXI_OP_CELL && !(n->op == NXG_view && nxi_leaf_under(n))) continue;
     if (!emit_copy(run, n, slot_of(run, n))) return false;
     run->slots[n->index] = run->slot;
   }
@@ -485,18 +486,19 @@ nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag
     if (status) return status;
   }
   for (uint32_t i = 0; i < n; i++)
-    if (roots[i]->state == NXI_PENDING && !add_output(run, roots[i])) return nxi_oom(d);
+    if (roots[i]->state == NXI_PENDING && !nxi_run_add_output(run, roots[i])) return nxi_oom(d);
   if (!nxi_run_take_siblings(run)) return nxi_oom(d);
   for (uint32_t i = 0; i < run->n_siblings; i++) {
     nx_status status = visit(run, run->siblings[i], d);
     if (status) return status;
-    if (!add_output(run, run->siblings[i])) return nxi_oom(d);
+    if (!nxi_run_add_output(run, run->siblings[i])) return nxi_oom(d);
   }
   for (uint32_t i = 0; i < run->n_order; i++) {
     nxi_node *held = run->order[i];
     bool hold = atomic_load_explicit(&held->flags, memory_order_relaxed) & NXI_NODE_HOLD;
-    if (hold && held->state == NXI_PENDING && !add_output(run, held)) return nxi_oom(d);
+    if (hold && held->state == NXI_PENDING && !nxi_run_add_output(run, held)) return nxi_oom(d);
   }
+  if (run->n_states && !run->frugal && !nxi_run_keep_states(run)) return nxi_oom(d);
   if (!materialise_cells(run) || !keep_tags(run)) return nxi_oom(d);
   uint64_t tail[2] = {UINT64_MAX, run->n_outputs}; /* no head of a node looks like this */
   if (!nxi_key_words(run, tail, 2)) return nxi_oom(d);

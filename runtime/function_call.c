@@ -149,7 +149,8 @@ static nx_status realize_inputs(nxi_call *k) {
 }
 
 /* ---- what may be overwritten: the old value of a storage that the call assigns, and what is donated, if nothing
- * else knows it. Both locks. `known` is how many references are the call's and the storage's own. */
+ * else knows it. Both locks. `known` is how many references are the call's, and the storage's own or those of what it
+ * names instead. */
 
 static void allow_overwrite(nxi_call *k, uint32_t i, uint32_t known) {
   nxi_run_input *in = &k->run->inputs[i];
@@ -165,50 +166,56 @@ static void allow_overwrite(nxi_call *k, uint32_t i, uint32_t known) {
 static void allow_overwrites(nxi_call *k) {
   nx_function *f = k->f;
   for (uint32_t i = 0; i < f->n_in; i++)
-    if (f->donate[i] && !k->in[i]->storage->pins) allow_overwrite(k, i, 2);
+    if (k->run->inputs[i].gone) allow_overwrite(k, i, 2);
   for (uint32_t n = 0; n < k->n_targets; n++) {
     const nxi_assignee *t = &k->targets[n];
     if (t->input != NXI_NONE) allow_overwrite(k, t->input, 1 + t->reads);
   }
 }
 
-/* Nobody else reads a donated value that is being overwritten; if the call fails it is what it was. Both locks. */
-static void lock_donated(nxi_call *k, nxi_state state) {
-  for (uint32_t i = 0; i < k->f->n_in; i++) {
-    bool given = k->f->donate[i] && k->run->key[k->run->inputs[i].flags_at] & NXG_INPUT_OVERWRITE;
-    if (given && k->values[i]->state != NXI_FAILED) k->values[i]->state = (uint8_t)state;
-  }
-}
-
-/* What donated inputs become, made before anything is changed. record_lock. */
+/* What the storages of donated inputs are to name: made before anything is changed. record_lock. */
 static bool make_gone(nxi_call *k) {
   NXI_HELD(&k->a->context->record_lock);
   nx_context *c = k->a->context;
   for (uint32_t i = 0; i < k->f->n_in; i++) {
-    nxi_storage *s = k->in[i]->storage;
-    if (!k->f->donate[i] || k->gone[i]) continue;
-    k->gone[i] = nxi_leaf_create(c, NXI_OP_LEAF, s->device, s->dtype, 1, &s->elements, NULL);
+    nxi_node *value = k->values[i];
+    if (!k->f->donate[i]) continue;
+    nxi_recording r = {.context = c,
+                       .op = NXG_copy,
+                       .dtype = value->dtype,
+                       .device = value->device,
+                       .rank = value->rank,
+                       .shape = nxi_node_shape(value)};
+    value->refs++;
+    k->gone[i] = nxi_record_unary_alone(&r, value);
     if (!k->gone[i]) return false;
-    k->gone[i]->state = NXI_FAILED;
-    k->gone[i]->failure = NX_DONATED;
-    c->pending_nodes--;
   }
   return true;
 }
 
-/* Donated inputs are gone, but for one that has been given a result. */
-static void donate(nxi_call *k) {
-  nx_context *c = k->a->context;
-  nxi_record_lock(c);
+static void drop_gone(nxi_call *k) {
   for (uint32_t i = 0; i < k->f->n_in; i++) {
-    nxi_storage *s = k->in[i]->storage;
-    bool target = false;
-    for (uint32_t n = 0; k->gone[i] && n < k->n_targets; n++) target |= k->targets[n].storage == s;
-    if (!k->gone[i] || s->pins || target) continue;
-    nxi_storage_set(c, s, k->gone[i]);
+    if (k->gone[i]) nxi_node_unref(k->a->context, k->gone[i]);
     k->gone[i] = NULL;
   }
-  nxi_record_unlock(c);
+}
+
+/* From this moment on nobody else finds the donated values, so that no other call takes them too. A storage that is given
+ * twice goes once; one that gets a result keeps that, and one that is mapped its value. record_lock. */
+static void donate(nxi_call *k) {
+  for (uint32_t i = 0; i < k->f->n_in; i++) {
+    nxi_storage *s = k->in[i]->storage;
+    nxi_node *gone = k->gone[i];
+    if (!gone || s->pins || s->value != k->values[i]) continue;
+    gone->state = NXI_RUNNING;
+    gone->refs++;
+    s->refs++;
+    k->run->inputs[i].donor = s;
+    k->run->inputs[i].gone = gone;
+    nxi_storage_set(k->a->context, s, gone);
+    k->gone[i] = NULL;
+  }
+  drop_gone(k);
 }
 
 /* ---- outputs: new leaves, which the run fills */
@@ -331,10 +338,11 @@ static nx_status begin(nxi_call *k) {
     status = nxi_oom_during(&k->a->diag, NX_OUT_OF_MEMORY, "planning");
   if (!status) {
     assign_targets(k);
+    donate(k);
     allow_overwrites(k);
     nxi_commit(k->run);
-    lock_donated(k, NXI_RUNNING);
   } else {
+    drop_gone(k);
     drop_leaves(k);
     drop_values(k);
   }
@@ -360,7 +368,6 @@ static void end(nxi_call *k, nx_status status) {
   }
   nxi_run_lock(c);
   nxi_record_lock(c);
-  lock_donated(k, NXI_REALIZED);
   settle_targets(k, false);
   drop_values(k);
   nxi_record_unlock(c);
@@ -387,9 +394,8 @@ static nx_status run_call(nxi_call *k) {
   nx_status status;
   k->run->options = k->a->options;
   k->run->report = &k->a->report;
-  if (!k->n_results) return NX_OK;
-  status = nxi_action_stopped(k->a);
-  if (status) return status;
+  status = nxi_action_asked(k->a, k->in, k->f->n_in);
+  if (status || !k->n_results) return status;
   do {
     status = realize_inputs(k);
     if (!status) status = begin(k);
@@ -398,16 +404,10 @@ static nx_status run_call(nxi_call *k) {
   status = nxi_execute(k->run, k->a);
   if (status) blame(k);
   end(k, status);
-  if (!status) donate(k);
   return status;
 }
 
 static void let_go(nxi_call *k, nx_tensor **out, nx_status status) {
-  nx_context *c = k->a->context;
-  nxi_record_lock(c);
-  for (uint32_t i = 0; k->storages && i < k->f->n_in; i++)
-    if (k->gone[i]) nxi_node_unref(c, k->gone[i]);
-  nxi_record_unlock(c);
   for (uint32_t i = 0; k->storages && i < k->f->n_out; i++) {
     if (!status && !out[i]) out[i] = k->results[i];
     else nx_tensor_release(k->results[i]);

@@ -57,7 +57,7 @@ enum {
 /* Flags of a storage. */
 enum {
   NXI_STORAGE_READ_ONLY = 1,
-  NXI_STORAGE_SHARED = 2, /* a shared import: pinned and exposed for life */
+  NXI_STORAGE_SHARED = 2, /* a shared import: pinned and exposed until sharing ends */
   NXI_STORAGE_PLACEHOLDER = 4,
   NXI_STORAGE_HOLD = 8,
   NXI_STORAGE_ASSIGNED = 32 /* in some session, once */
@@ -72,9 +72,14 @@ typedef struct nxi_plan nxi_plan;
 
 struct nxi_buffer {
   _Atomic uint32_t refs;
-  bool immutable;   /* never written */
-  bool writing;     /* a run is about to write it; run_lock */
-  uint32_t reading; /* runs and copies that read it now; run_lock */
+  bool immutable;     /* never written */
+  bool file;          /* pages of a file, which shows what is written there */
+  _Atomic bool given; /* imported memory that host code has given to the library (sharing.c) */
+  uint32_t
+      shown; /* how often host code knows this memory: as an import, or as pinned; record_lock */
+  nxi_buffer *next_shown, *previous_shown; /* of the context's list of those that it knows */
+  bool writing;                            /* a run is about to write it; run_lock */
+  uint32_t reading;                        /* runs and copies that read it now; run_lock */
   void *data;
   int64_t bytes;
   nxi_allocator *allocator; /* NULL: foreign memory */
@@ -117,7 +122,9 @@ struct nxi_node {
   uint16_t called; /* the operation of the caller's that it is a part of; 0: it is that itself */
   uint64_t epoch;
   uint64_t id;
-  uint64_t hash[2];
+  uint64_t hash;
+  uint32_t named;   /* storages with references whose value it is */
+  uint32_t lineage; /* of the storage that it was assigned to; 0: of none. pending.c */
   int64_t elements;
   nxi_buffer *buffer;
   union {
@@ -138,6 +145,7 @@ struct nxi_storage {
   uint32_t refs; /* record_lock, like everything that changes here */
   uint8_t dtype, device;
   _Atomic uint8_t flags; /* changed under record_lock; some never change and are read without */
+  bool listed;           /* is in the list of pending storages */
   uint64_t id;
   nx_context *context;
   nxi_node *value;
@@ -147,7 +155,7 @@ struct nxi_storage {
   uint32_t pins, write_pins;    /* mappings; a shared import counts as one of each */
   nxi_buffer *pinned;           /* while pins > 0: the memory they show, one reference */
   nxi_session *session;         /* of a placeholder; weak */
-  nxi_storage *next, *previous; /* all live storages; `next` also of garbage */
+  nxi_storage *next, *previous; /* of the list of pending storages; `next` also of garbage */
 };
 
 struct nx_tensor {
@@ -240,14 +248,17 @@ struct nx_context {
   struct nxi_slab *slabs;
   char *slab_next;
   size_t slab_left;
-  nxi_storage *storages;
-  nxi_node *garbage; /* nodes without references, operands not yet dropped */
+  nxi_buffer *shown;    /* memory that host code knows */
+  nxi_storage *pending; /* the list of storages whose value may be pending; pending.c */
+  nxi_node *garbage;    /* nodes without references, operands not yet dropped */
   nxi_storage *garbage_storages;
   nxi_head *dying;          /* handles taken from the stack below */
   nxi_buffer *dead_buffers; /* freed when the lock is let go */
   nxi_session *sessions;
   _Atomic uint32_t capturing; /* sessions */
-  uint64_t pending_nodes, live_nodes, live_storages;
+  uint64_t live_nodes, live_storages;
+  /* pending.c: changed under record_lock, read without */
+  _Atomic uint64_t pending_nodes, record_bytes, pinned_bytes;
   nxi_due *due; /* what is due */
   uint32_t due_used, due_capacity;
   _Atomic uint32_t due_count;
@@ -337,6 +348,18 @@ static inline void nxi_buffer_ref(nxi_buffer *b) {
   atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
 }
 
+/* ---- sharing.c: memory that host code knows; record_lock */
+void nxi_buffer_show(nx_context *c, nxi_buffer *b);
+void nxi_buffer_hide(nx_context *c, nxi_buffer *b);
+/* Host code may write it, or may have imported it twice. */
+static inline bool nxi_buffer_is_hosts(const nxi_buffer *b) {
+  return b->pinner ||
+         (!b->allocator && !b->immutable && !atomic_load_explicit(&b->given, memory_order_relaxed));
+}
+/* A storage without pins keeps this memory in its place from here on, for one that shows it; and takes one pin back. */
+void nxi_storage_pin(nx_context *c, nxi_storage *s, nxi_buffer *b, bool write);
+void nxi_storage_unpin(nx_context *c, nxi_storage *s, bool write);
+
 /* ---- storage.c: making what objects.c tears down */
 /* One that has no memory yet. NULL: there is none for it. */
 nxi_buffer *nxi_buffer_without_memory(nx_context *c, int64_t bytes);
@@ -352,6 +375,22 @@ nx_tensor *nxi_tensor_create(nx_context *c, nxi_storage *s, int32_t rank, const 
 /* A tensor that is the whole of a new storage of this value. */
 nx_tensor *nxi_tensor_of_node(nx_context *c, nxi_node *value);
 
+/* ---- pending.c: what is recorded and not computed; record_lock */
+/* A node becomes pending, or is so no more. */
+void nxi_pending_begin(nx_context *c, const nxi_node *n);
+void nxi_pending_end(nx_context *c, const nxi_node *n);
+/* Counts, or counts no more, the memory of a node that no storage names. Whoever changes what that depends on (its
+ * buffer, `named`, whether it has references) takes it out before and puts it back after. */
+void nxi_pinned_in(nx_context *c, const nxi_node *n);
+void nxi_pinned_out(nx_context *c, const nxi_node *n);
+/* A storage names n from here on; and no more. */
+void nxi_storage_name(nxi_storage *s, nxi_node *n);
+void nxi_storage_unname(nxi_storage *s, nxi_node *n);
+/* Live tensors that can be realised and that no recorded operation consumes: their node has no more references than there
+ * are storages of it. A reference of each. False without memory; then some are there. */
+bool nxi_pending_collect(nx_context *c, nxi_list *nodes);
+void nxi_storage_unlist(nxi_storage *s); /* from the list of pending storages, if it is there */
+
 /* ---- import.c */
 typedef struct nxi_import_source {
   const char *op;      /* whose failures are reported */
@@ -361,6 +400,7 @@ typedef struct nxi_import_source {
   bool pack;        /* a copy holds the view's elements alone, in C order, where that is less */
   bool owned;       /* mode NX_IMPORT_COPY, without a copy: nobody else will ever use the memory */
   bool read_only;   /* not to be assigned, a copy neither */
+  bool file;        /* the memory is pages of a file that shows what is written */
 } nxi_import_source;
 /* The tensor of a description that has been checked; a base that is copied need not be aligned. Reports failures, which
  * leave *out and the release callback alone. No lock. */

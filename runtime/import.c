@@ -55,13 +55,12 @@ static void mark(const nxi_import_source *source, nxi_storage *s, nxi_node *n, n
   uint8_t flags = NXI_NODE_FOREIGN;
   if (mode == NX_IMPORT_IMMUTABLE) {
     s->flags |= NXI_STORAGE_READ_ONLY;
+    nxi_buffer_show(s->context, b);
   } else {
     flags |= NXI_NODE_EXPOSED;
     s->flags |= NXI_STORAGE_SHARED;
-    s->pins = s->write_pins = 1;
-    s->pinned = b;
-    b->pinner = s;
-    nxi_buffer_ref(b);
+    b->file = source->file;
+    nxi_storage_pin(s->context, s, b, true);
   }
   atomic_store_explicit(&n->flags, flags, memory_order_relaxed);
 }

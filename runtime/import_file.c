@@ -150,6 +150,7 @@ static nx_status import(nx_context *c, const opened *f, nxi_file *file, nx_tenso
                               .elements = f->elements,
                               .owned = aligned && f->desc.mode == NX_FILE_PRIVATE,
                               .read_only = f->desc.mode == NX_FILE_READ,
+                              .file = f->desc.mode == NX_FILE_SHARED,
                               .desc = {.mode = aligned ? modes[f->desc.mode] : NX_IMPORT_COPY,
                                        .dtype = dtype,
                                        .base = file->data,

@@ -46,9 +46,11 @@ static nx_status separate(nx_context *c, nxi_storage *s, nxi_node *value, nxi_bu
     return NX_OUT_OF_MEMORY;
   }
   if (stay) {
+    nxi_pinned_out(c, value);
     nxi_buffer_unref(c, own);
     value->buffer = copy;
     copy->occupant = value;
+    nxi_pinned_in(c, value);
     uint8_t kept = NXI_NODE_FOREIGN | NXI_NODE_EXPOSED;
     uint8_t flags = atomic_load_explicit(&value->flags, memory_order_relaxed);
     atomic_store_explicit(&leaf->flags, flags & kept, memory_order_relaxed);
@@ -84,19 +86,15 @@ static nx_status copy_out(nxi_action *a, nxi_storage *s, nxi_node *value, uint32
   return status;
 }
 
-static void pin(nxi_storage *s, nxi_node *value, nx_mapping *m) {
+static void pin(nx_context *c, nxi_storage *s, nxi_node *value, nx_mapping *m) {
   nxi_buffer *b = value->buffer;
+  bool write = m->access & NX_MAP_WRITE;
   m->buffer = b;
   m->pins = !(s->flags & NXI_STORAGE_READ_ONLY);
   nxi_buffer_ref(b);
   if (!m->pins) return;
-  if (!s->pins++) {
-    s->pinned = b;
-    b->pinner = s;
-    nxi_buffer_ref(b);
-  }
-  if (!(m->access & NX_MAP_WRITE)) return;
-  s->write_pins++;
+  nxi_storage_pin(c, s, b, write);
+  if (!write) return;
   if (value->op == NXG_full) value->op = NXI_OP_LEAF; /* no constant any more */
   atomic_fetch_or_explicit(&value->flags, NXI_NODE_EXPOSED, memory_order_relaxed);
 }
@@ -115,7 +113,7 @@ static nx_status map_value(nxi_action *a, nxi_storage *s, nxi_node *value, nx_ma
   if (!wait && is.copy && !(s->flags & NXI_STORAGE_READ_ONLY)) {
     status = copy_out(a, s, value, m->access);
   } else if (!wait) {
-    pin(s, value, m);
+    pin(c, s, value, m);
     *done = true;
   }
   nxi_record_unlock(c);
@@ -158,9 +156,10 @@ static nx_status bring_to_host(nxi_action *a, nxi_node *value) {
   return status;
 }
 
-static nx_status map(nxi_action *a, nxi_storage *s, nx_mapping *m) {
+static nx_status map(nxi_action *a, nx_tensor *t, nx_mapping *m) {
   nx_context *c = a->context;
-  nx_status status = nxi_action_stopped(a);
+  nxi_storage *s = t->storage;
+  nx_status status = nxi_action_asked(a, &t, 1);
   if (status) return status;
   nxi_record_lock(c);
   bool empty = s->value->op == NXI_OP_EMPTY && s->value->state == NXI_PENDING;
@@ -201,7 +200,7 @@ nx_status nxi_map(const char *op, nx_tensor *t, uint32_t access, const nx_run_op
   m->context = c;
   m->storage = t->storage;
   m->access = access;
-  nx_status status = map(&a, t->storage, m);
+  nx_status status = map(&a, t, m);
   if (status) {
     nxi_handle_free(m, watched);
   } else {
@@ -228,13 +227,7 @@ nx_status nx_map(nx_tensor *t, uint32_t access, const nx_run_options *o, nx_mapp
 void nxi_mapping_teardown(nx_context *c, nx_mapping *m) {
   nxi_storage *s = m->storage;
   if (m->pins && m->access & NX_MAP_WRITE) nxi_buffer_host_written(m->buffer);
-  if (m->pins && m->access & NX_MAP_WRITE && --s->write_pins == 0)
-    atomic_fetch_and_explicit(&s->value->flags, (uint8_t)~NXI_NODE_EXPOSED, memory_order_relaxed);
-  if (m->pins && --s->pins == 0) {
-    s->pinned->pinner = NULL;
-    nxi_buffer_unref(c, s->pinned);
-    s->pinned = NULL;
-  }
+  if (m->pins) nxi_storage_unpin(c, s, m->access & NX_MAP_WRITE);
   nxi_buffer_unref(c, m->buffer);
   nxi_storage_unref(c, s);
   nxi_handle_free(m, m->watched);

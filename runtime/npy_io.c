@@ -41,7 +41,8 @@ nx_status nx_save_npy(nx_tensor *t, const char *path, const nx_run_options *o) {
   nxi_node *node;
   nxi_buffer *b;
   nxi_action_begin(&a, c, o);
-  nx_status status = nxi_borrow(&a, t->storage, &node, &b);
+  nx_status status = nxi_action_asked(&a, &t, 1);
+  if (!status) status = nxi_borrow(&a, t->storage, &node, &b);
   if (status) return nxi_action_end(&a, nxi_oom_in(&a.diag, status, "save"));
   saving s = {&a, t, path, b};
   status = nxi_action_work(&a, write_file, &s);

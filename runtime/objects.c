@@ -80,6 +80,10 @@ static void buffer_free(nx_context *c, nxi_buffer *b) {
 
 void nxi_buffer_unref(nx_context *c, nxi_buffer *b) {
   if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1) return;
+  if (b->shown) {
+    b->shown = 1;
+    nxi_buffer_hide(c, b);
+  }
   b->next = c->dead_buffers;
   c->dead_buffers = b;
 }
@@ -133,7 +137,12 @@ void nxi_callbacks_orphan(nx_context *c) {
 
 void nxi_node_unref(nx_context *c, nxi_node *n) {
   NXI_HELD(&c->record_lock);
-  if (--n->refs) return;
+  if (n->refs > 1) {
+    n->refs--;
+    return;
+  }
+  nxi_pinned_out(c, n);
+  n->refs = 0;
   nxi_table_remove(c, n);
   n->next = c->garbage;
   c->garbage = n;
@@ -142,9 +151,8 @@ void nxi_node_unref(nx_context *c, nxi_node *n) {
 void nxi_storage_unref(nx_context *c, nxi_storage *s) {
   NXI_HELD(&c->record_lock);
   if (--s->refs) return;
-  if (s->previous) s->previous->next = s->next;
-  else c->storages = s->next;
-  if (s->next) s->next->previous = s->previous;
+  nxi_storage_unname(s, s->value);
+  nxi_storage_unlist(s);
   s->next = c->garbage_storages;
   c->garbage_storages = s;
 }
@@ -153,6 +161,8 @@ void nxi_storage_set(nx_context *c, nxi_storage *s, nxi_node *value) {
   NXI_HELD(&c->record_lock);
   nxi_node *old = s->value;
   if (old && old->home == s) old->home = NULL;
+  if (old) nxi_storage_unname(s, old);
+  nxi_storage_name(s, value);
   s->value = value;
   if (s->flags & NXI_STORAGE_HOLD)
     atomic_fetch_or_explicit(&value->flags, NXI_NODE_HOLD, memory_order_relaxed);
@@ -161,9 +171,9 @@ void nxi_storage_set(nx_context *c, nxi_storage *s, nxi_node *value) {
 
 static void storage_teardown(nx_context *c, nxi_storage *s) {
   if (s->session) nxi_capture_forget(c, s);
-  if (s->pinned) {
-    s->pinned->pinner = NULL;
-    nxi_buffer_unref(c, s->pinned);
+  if (s->pinned) { /* a shared import */
+    s->pins = 1;
+    nxi_storage_unpin(c, s, false);
   }
   if (s->value->home == s) s->value->home = NULL;
   nxi_node_unref(c, s->value);
@@ -179,7 +189,7 @@ static void node_teardown(nx_context *c, nxi_node *n) {
     nxi_buffer_unref(c, n->buffer);
   }
   nxi_tag_release(n->tag);
-  if (n->state == NXI_PENDING) c->pending_nodes--;
+  if (n->state == NXI_PENDING) nxi_pending_end(c, n);
   c->live_nodes--;
   nxi_block_give(c, n, n->size);
 }

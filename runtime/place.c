@@ -48,9 +48,7 @@ static void set_stale(nxi_buffer *b, bool host, bool gpu) {
   pthread_mutex_unlock(&places);
 }
 
-static bool host_may_write(const nxi_buffer *b) {
-  return (b->allocator == NULL && !b->immutable) || b->pinner != NULL;
-}
+static bool host_may_write(const nxi_buffer *b) { return nxi_buffer_is_hosts(b); }
 
 nx_status nxi_buffer_create_on(nx_context *c, nxi_gpu *g, int64_t bytes, nxi_buffer **out,
                                nxi_diag *d) {

@@ -117,6 +117,12 @@ static nx_status run_device(nxi_action *a, nxi_run *run, nxi_node *const *nodes,
     if (!claimed) continue;
     if (a->filled.report) a->report.record_ms += nxi_now_ms() - began;
     status = nxi_execute(run, a);
+    if (status == NX_OUT_OF_MEMORY && run->n_kept) { /* it may be enough for what was asked for */
+      nxi_abandon(run, status);
+      nxi_diag_clear(&a->diag);
+      run->frugal = true;
+      continue;
+    }
     if (status) {
       nxi_run_lock(c);
       blame(a, run, nodes, n); /* while the run's outputs keep its nodes alive */
@@ -146,6 +152,7 @@ static nx_status realize_nodes(void *arg) {
   if (!run || !roots) status = nxi_oom_during(&a->diag, NX_OUT_OF_MEMORY, "planning");
   for (int32_t device = 0; !status && device < nx_device_count(c); device++) {
     run->device = device;
+    run->frugal = false;
     run->options = a->options;
     run->report = &a->report;
     status = run_device(a, run, nodes, n, roots);
@@ -157,21 +164,17 @@ static nx_status realize_nodes(void *arg) {
 
 enum { FEW_NODES = 1 << 14 }; /* are extracted in a millisecond or two */
 
-/* Whether even what surrounds compiling and running, or waiting for the lock, may last. */
-static bool may_last(nx_context *c) {
+bool nxi_may_last(nx_context *c) {
   if (!nxi_lock_try(&c->run_lock)) return true;
   nxi_run_unlock(c);
-  nxi_record_lock(c);
-  bool many = c->pending_nodes > FEW_NODES || c->live_storages > FEW_NODES;
-  nxi_record_unlock(c);
-  return many;
+  return nx_pending(c, NULL) > FEW_NODES;
 }
 
 nx_status nxi_realize_nodes(nxi_action *a, nxi_node *const *nodes, uint32_t n) {
   wanted w = {a, nodes, n};
   nx_status status = nxi_action_stopped(a);
   if (status) return status;
-  bool lasts = a->asked.fn && !a->deputed && may_last(a->context);
+  bool lasts = a->asked.fn && !a->deputed && nxi_may_last(a->context);
   return lasts ? nxi_action_work(a, realize_nodes, &w) : realize_nodes(&w);
 }
 
@@ -197,83 +200,6 @@ nx_status nxi_realize_storage(nxi_action *a, nxi_storage *s, nxi_node **node) {
 
 /* ---- nx_realize */
 
-static bool add_value(nxi_list *nodes, nxi_storage *s) {
-  if (s->value->state == NXI_REALIZED) return true;
-  if (!nxi_list_add(nodes, s->value)) return false;
-  s->value->refs++;
-  return true;
-}
-
-/* Live tensors that can be realised and that no recorded operation consumes: their node has no more references
- * than there are storages of it. The marks of extraction count those; both locks. */
-static bool add_pending(nx_context *c, nxi_list *nodes) {
-  c->epoch++;
-  for (nxi_storage *s = c->storages; s; s = s->next) {
-    if (s->value->epoch != c->epoch) s->value->index = 0;
-    s->value->epoch = c->epoch;
-    s->value->index++;
-  }
-  for (nxi_storage *s = c->storages; s; s = s->next) {
-    nxi_node *n = s->value;
-    bool traced = atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_TRACED;
-    bool wanted =
-        n->state == NXI_PENDING && n->op != NXI_OP_EMPTY && n->refs == n->index && !traced;
-    if (n->index && wanted) {
-      n->index = 0; /* once */
-      if (!add_value(nodes, s)) return false;
-    }
-  }
-  return true;
-}
-
-static nx_status collect_roots(nx_context *c, nx_tensor *const *t, size_t n, uint32_t flags,
-                               nxi_list *nodes) {
-  bool good = true;
-  if (flags & NX_DO_PENDING) nxi_run_lock(c);
-  nxi_record_lock(c);
-  nxi_drain(c, 64);
-  if (good && flags & NX_DO_PENDING) good = add_pending(c, nodes);
-  for (size_t i = 0; good && i < n; i++) good = add_value(nodes, t[i]->storage);
-  if (good && flags & (NX_DO_DUE | NX_DO_PENDING)) good = nxi_due_collect(c, nodes);
-  nxi_record_unlock(c);
-  if (flags & NX_DO_PENDING) nxi_run_unlock(c);
-  return good ? NX_OK : NX_OUT_OF_MEMORY;
-}
-
-/* The number of the first tensor with a value; -1: none. record_lock. */
-static int32_t number_of(const nxi_node *value, nx_tensor *const *t, size_t n) {
-  for (size_t i = 0; i < n && i <= INT32_MAX; i++)
-    if (t[i]->storage->value == value) return (int32_t)i;
-  return -1;
-}
-
-typedef struct request {
-  nxi_action *a;
-  nx_tensor *const *tensors;
-  size_t n;
-} request;
-
-static nx_status realize(void *arg) {
-  const request *r = arg;
-  nxi_action *a = r->a;
-  nx_tensor *const *t = r->tensors;
-  size_t n = r->n;
-  nx_context *c = a->context;
-  nxi_list nodes = {0};
-  nx_status status = nxi_action_stopped(a);
-  if (status) return status;
-  status = collect_roots(c, t, n, a->filled.flags, &nodes);
-  if (!status && nodes.n) status = nxi_realize_nodes(a, (nxi_node **)nodes.items, nodes.n);
-  nxi_oom_in(&a->diag, nxi_oom_during(&a->diag, status, "planning"), "realize");
-  nxi_record_lock(c);
-  if (status && a->blamed && a->output >= 0) a->output = number_of(nodes.items[a->output], t, n);
-  for (uint32_t i = 0; i < nodes.n; i++) nxi_node_unref(c, nodes.items[i]);
-  if (c->due_used) nxi_due_settle(c);
-  nxi_record_unlock(c);
-  nxi_free(nodes.items);
-  return status;
-}
-
 nx_status nx_realize(nx_context *c, nx_tensor *const *t, size_t n, const nx_run_options *o) {
   if (!nxi_have_context("realize", 0, c)) return NX_INVALID_ARGUMENT;
   for (size_t i = 0; i < n; i++) {
@@ -287,7 +213,5 @@ nx_status nx_realize(nx_context *c, nx_tensor *const *t, size_t n, const nx_run_
   }
   nxi_action a;
   nxi_action_begin(&a, c, o);
-  request r = {&a, t, n};
-  bool lasts = a.asked.fn && may_last(c);
-  return nxi_action_end(&a, lasts ? nxi_action_work(&a, realize, &r) : realize(&r));
+  return nxi_action_end(&a, nxi_oom_in(&a.diag, nxi_realize_tensors(&a, t, n), "realize"));
 }

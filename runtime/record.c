@@ -22,7 +22,7 @@ static nxi_node *node_create(nx_context *c, const nxi_recording *r, uint32_t n_a
   n->elements = elements;
   for (uint32_t i = 0; i < r->n_attrs; i++) n->tail[r->rank + i] = r->attrs[i];
   c->live_nodes++;
-  c->pending_nodes++;
+  nxi_pending_begin(c, n);
   return n;
 }
 

@@ -24,6 +24,11 @@ typedef struct nxi_run_input {
   uint32_t flags_at; /* the word of the key that holds its flags */
   uint32_t words_at; /* where its words begin in the key */
   uint32_t slot;     /* its node of the key */
+  /* of a donated input: the storage, and what it names from the moment of the call on; one reference each. A copy of the
+   * value, which counts as being computed: whoever needs it waits. It fails with NX_DONATED when the call has succeeded;
+   * if the call fails the storage gets its value back. */
+  nxi_storage *donor;
+  nxi_node *gone;
 } nxi_run_input;
 
 typedef struct nxi_run_output {
@@ -67,6 +72,11 @@ struct nxi_run {
   uint32_t *edges;  /* uses by nodes that go with this run */
   uint32_t n_order, cap_order, cap_slots, cap_stored, cap_edges;
   uint32_t n_slots, n_aliases, n_updates;
+  uint32_t n_states;  /* pending values of the order that were assigned */
+  uint32_t n_kept;    /* of them outputs that nobody asked for */
+  bool frugal;        /* memory is short: nothing is kept */
+  uint32_t *lineages; /* extract_states.c */
+  uint32_t cap_lineages;
   uint32_t slot;       /* the node of the key that was written, or found again, last */
   nxi_node *culprit;   /* that cannot be computed, if extraction failed */
   bool tagged;         /* tags are wanted: somebody will see the graph */
@@ -97,6 +107,15 @@ struct nxi_run {
  * failure of a failed node; NX_OUT_OF_MEMORY. */
 nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag *d);
 void nxi_run_reset(nxi_run *run);
+/* extract_states.c. What this run computes of storages that were assigned, and others need later, becomes its output too:
+ * nothing that is assigned is computed twice. run_lock. False without memory. */
+bool nxi_run_keep_states(nxi_run *run);
+/* Whoever is below node `at` of the order loses what it counts of it: the node goes, or lets go of its operands. */
+void nxi_run_let_go(nxi_run *run, uint32_t at);
+bool nxi_run_clear_edges(nxi_run *run);             /* false without memory */
+bool nxi_run_add_output(nxi_run *run, nxi_node *n); /* if it is none yet; false without memory */
+/* The realised node that a view, or an update's old value, lies on; NULL if it is computed in this run. */
+nxi_node *nxi_leaf_under(const nxi_node *user);
 /* extract_calls.c. Fills `siblings` of what is in `order`; run_lock. False without memory. */
 bool nxi_run_take_siblings(nxi_run *run);
 /* Not the record lock. */
@@ -195,6 +214,14 @@ nx_status nxi_action_bytes(nxi_action *a, void *to, const void *from, int64_t by
 /* ---- realize.c */
 /* Realises nodes; the caller holds a reference of each. No lock. */
 nx_status nxi_realize_nodes(nxi_action *a, nxi_node *const *nodes, uint32_t n);
+/* Whether even what surrounds compiling and running, or waiting for the lock, may last. */
+bool nxi_may_last(nx_context *c);
+/* leftovers.c. Realises the values of tensors, and what the flags of the action's options ask for besides. Of other
+ * tensors' failures the first is reported when the rest is done. No lock. */
+nx_status nxi_realize_tensors(nxi_action *a, nx_tensor *const *t, size_t n);
+/* What every other action that takes options does first, with the tensors that it is about: the same if there are such
+ * flags. NX_INTERRUPTED; NX_INVALID_ARGUMENT: there are no such options. No lock. */
+nx_status nxi_action_asked(nxi_action *a, nx_tensor *const *t, size_t n);
 /* Realises a storage's present value; if node is not NULL it gets it, with a reference. No lock. */
 nx_status nxi_realize_storage(nxi_action *a, nxi_storage *s, nxi_node **node);
 /* The realised value of a storage, kept in place until it is given back: no run writes over it meanwhile. No lock. */

@@ -13,6 +13,7 @@ typedef struct job {
   const nx_named_tensor *tensors;
   size_t n;
   uint32_t *order; /* of their elements in the file */
+  nx_tensor **handles;
   nxi_node **nodes;
   nxi_buffer **buffers;
   const char *path;
@@ -152,21 +153,13 @@ static nx_status check(const job *j, const nx_text_pair *metadata, size_t n, nxi
 /* Realises all tensors in one run, and keeps their values in place. */
 static nx_status borrow(job *j) {
   nxi_action *a = j->a;
-  nx_context *c = a->context;
   j->order = nxi_calloc(j->n, sizeof *j->order);
+  j->handles = nxi_calloc(j->n, sizeof *j->handles);
   j->nodes = nxi_calloc(j->n, sizeof *j->nodes);
   j->buffers = nxi_calloc(j->n, sizeof *j->buffers);
-  if (!j->order || !j->nodes || !j->buffers) return nxi_oom(&a->diag);
-  nxi_record_lock(c);
-  for (size_t i = 0; i < j->n; i++) {
-    j->nodes[i] = j->tensors[i].tensor->storage->value;
-    j->nodes[i]->refs++;
-  }
-  nxi_record_unlock(c);
-  nx_status status = nxi_realize_nodes(a, j->nodes, (uint32_t)j->n);
-  nxi_record_lock(c);
-  for (size_t i = 0; i < j->n; i++) nxi_node_unref(c, j->nodes[i]);
-  nxi_record_unlock(c);
+  if (!j->order || !j->handles || !j->nodes || !j->buffers) return nxi_oom(&a->diag);
+  for (size_t i = 0; i < j->n; i++) j->handles[i] = j->tensors[i].tensor;
+  nx_status status = nxi_realize_tensors(a, j->handles, j->n);
   for (size_t i = 0; i < j->n && !status; i++)
     status = nxi_borrow(a, j->tensors[i].tensor->storage, &j->nodes[i], &j->buffers[i]);
   return status;
@@ -186,6 +179,7 @@ static nx_status save(job *j, const nx_text_pair *metadata, size_t n) {
     if (j->buffers[i]) nxi_give_back(a->context, j->nodes[i], j->buffers[i]);
   nxi_text_free(&j->header);
   nxi_free(j->order);
+  nxi_free(j->handles);
   nxi_free(j->nodes);
   nxi_free(j->buffers);
   return status;

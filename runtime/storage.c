@@ -43,7 +43,8 @@ nxi_node *nxi_leaf_create(nx_context *c, uint16_t op, int32_t device, nx_dtype d
   n->state = b ? NXI_REALIZED : NXI_PENDING;
   n->tag = nxi_tag_current();
   if (b) b->occupant = n;
-  else c->pending_nodes++;
+  else nxi_pending_begin(c, n);
+  nxi_pinned_in(c, n);
   c->live_nodes++;
   return n;
 }
@@ -61,10 +62,8 @@ nxi_storage *nxi_storage_create(nx_context *c, nxi_node *value) {
                      .id = ++c->next_id,
                      .context = c,
                      .value = value,
-                     .elements = value->elements,
-                     .next = c->storages};
-  if (s->next) s->next->previous = s;
-  c->storages = s;
+                     .elements = value->elements};
+  nxi_storage_name(s, value);
   c->live_storages++;
   return s;
 }

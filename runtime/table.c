@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The table that merges equal operations. Equal means: opcode, dtype, device, shape, attributes and operands (the
- * very same nodes). The 128-bit hash only finds candidates; the whole key is compared. The table holds no
+ * very same nodes). The 64-bit hash only finds candidates; the whole key is compared. The table holds no
  * references: a node leaves it when its last reference goes, and when it is realised. All with record_lock. */
 #include "runtime/handle.h"
 
@@ -8,10 +8,9 @@
 #include <xxhash.h>
 
 static bool same_key(nxi_node *a, nxi_node *b) {
-  return a->hash[0] == b->hash[0] && a->hash[1] == b->hash[1] && a->op == b->op &&
-         a->dtype == b->dtype && a->rank == b->rank && a->device == b->device &&
-         a->n_args == b->n_args && a->n_attrs == b->n_attrs && a->size == b->size &&
-         !memcmp(a->tail, b->tail, a->size - sizeof *a);
+  return a->hash == b->hash && a->op == b->op && a->dtype == b->dtype && a->rank == b->rank &&
+         a->device == b->device && a->n_args == b->n_args && a->n_attrs == b->n_attrs &&
+         a->size == b->size && !memcmp(a->tail, b->tail, a->size - sizeof *a);
 }
 
 /* The hash is over operand ids, not addresses, so that it is the same in every run. */
@@ -24,15 +23,11 @@ static bool hash_node(nx_context *c, nxi_node *n) {
   for (uint32_t i = 0; i < n->rank + n->n_attrs; i++) *w++ = (uint64_t)n->tail[i];
   nxi_node **args = nxi_node_args(n);
   for (uint32_t i = 0; i < n->n_args; i++) *w++ = args[i]->id; /* NOLINT: operands are there */
-  XXH128_hash_t hash = XXH3_128bits(c->scratch, words * sizeof *c->scratch);
-  n->hash[0] = hash.low64;
-  n->hash[1] = hash.high64;
+  n->hash = XXH3_64bits(c->scratch, words * sizeof *c->scratch);
   return true;
 }
 
-static uint32_t tag_of(const nxi_node *n) {
-  return (uint32_t)n->hash[0] ? (uint32_t)n->hash[0] : 1;
-}
+static uint32_t tag_of(const nxi_node *n) { return (uint32_t)n->hash ? (uint32_t)n->hash : 1; }
 
 void nxi_table_free(nxi_table *t) {
   nxi_free(t->tags);

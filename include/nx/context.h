@@ -55,6 +55,8 @@ typedef struct nx_stats {
   uint64_t live_bytes;       /* tensor data in use, imports not counted */
   uint64_t peak_bytes;       /* the most live_bytes ever was */
   uint64_t kernels_compiled; /* since the context was created */
+  uint64_t
+      pending_bytes; /* memory of the pending operations' records, and pinned_bytes: nx_pending */
 } nx_stats;
 
 /* NULL options: all defaults. *out is one reference, the caller's; untouched on failure.
@@ -68,6 +70,7 @@ NX_API void nx_context_release(nx_context *context);
 /* Frees what releases have deferred and runs queued release callbacks, here, on this thread, with no lock
  * held. NULL: those left over from contexts that are gone. */
 NX_API void nx_context_collect(nx_context *context);
+/* Costs the same whatever the context holds. */
 NX_API void nx_context_stats(const nx_context *context, nx_stats *out);
 
 /* ---- devices */

@@ -135,7 +135,8 @@ NX_API void nx_hold(nx_tensor *tensor, bool on);
 
 enum {
   NX_IMPORT_COPY,     /* copied at once; the callback is queued at once */
-  NX_IMPORT_SHARED,   /* memory stays the host's to read and write: exposed until released */
+  NX_IMPORT_SHARED,   /* memory stays the host's to read and write: exposed until released, or until
+                         nx_end_sharing */
   NX_IMPORT_IMMUTABLE /* a promise that it never changes; never exposed, never written */
 };
 typedef struct nx_import_desc {
@@ -157,9 +158,13 @@ NX_API nx_status nx_import(nx_context *context, const nx_import_desc *desc, nx_t
 /* ---- actions: may block, compile and allocate. NULL options: defaults. */
 
 enum {
-  NX_DO_DUE = 1,    /* also what is due */
-  NX_DO_PENDING = 2 /* also every live tensor that no recorded operation consumes */
+  NX_DO_DUE = 1, /* also what is due */
+  NX_DO_PENDING =
+      2 /* also what is due, and every live tensor that no recorded operation consumes */
 };
+/* Every action that takes options obeys both flags. What they ask for is computed together with what the action is about
+ * as far as they share recorded operations, the rest in runs of its own after that; then the action goes on. If some of
+ * the rest fails the others are computed all the same, and the action fails with the first failure. */
 typedef struct nx_run_options {
   size_t size; /* sizeof(nx_run_options) */
   uint32_t flags;
@@ -175,8 +180,19 @@ typedef struct nx_run_options {
  * be realised again. NX_OUT_OF_MEMORY, NX_INTERRUPTED, NX_UNBOUND, NX_DONATED, NX_COMPILE_FAILED, ... */
 NX_API nx_status nx_realize(nx_context *context, nx_tensor *const *tensors, size_t n,
                             const nx_run_options *options);
+/* The host is done with the memory of a shared import: it neither reads nor writes it from here on, and the memory is the
+ * library's until the release callback. The storage is like any other then: not exposed, operations that read it
+ * are fused, and it may be written in place, which the bytes show, or move. While it is mapped it stays exposed. If another
+ * import or mapping of other storage lies in the same memory, or the memory is a file, the storage leaves it and gets a
+ * copy of its own (NX_INVALID_ARGUMENT if it is mapped itself meanwhile: nothing changes). NX_OK if it is no
+ * import, or sharing has ended; NX_READ_ONLY for an immutable import; NX_OUT_OF_MEMORY, NX_INTERRUPTED. */
+NX_API nx_status nx_end_sharing(nx_tensor *tensor, const nx_run_options *options);
 /* True if something is due (NX_MANUAL_DUE). One atomic load. */
 NX_API bool nx_due(const nx_context *context);
+/* How many recorded operations wait to be computed. *bytes (NULL is allowed): the memory that they hold, which is tensor
+ * data that nothing else needs, imports not counted, and their records. Two atomic loads, on any thread: a frontend can
+ * ask after each operation, and realise with NX_DO_PENDING when either is too much (embedding.md). 0 for NULL. */
+NX_API uint64_t nx_pending(const nx_context *context, uint64_t *bytes);
 /* One element of a tensor: `index` has rank entries (NULL for rank 0), negative ones count from the end.
  * Integers and bool as I64 (u64 as U64), floats as F64. NX_INDEX_OUT_OF_RANGE. */
 NX_API nx_status nx_item(nx_tensor *tensor, const int64_t *index, nx_scalar *out,

@@ -93,3 +93,39 @@ void step_window(world *w) {
   say(w, "t%u = import(%s [%ld], shared, from element %ld of the memory of import %ld), import %u",
       new->name, nx_dtype_name(t), (long)n, (long)start, (long)(from - w->hosts), w->n_hosts - 1);
 }
+
+/* A handle of the memory's storage; NULL if none is alive. */
+static handle *handle_of(world *w, const model_storage *s) {
+  for (uint32_t i = 0; i < w->n_handles; i++)
+    if (w->handles[i].v.storage == s) return &w->handles[i];
+  return NULL;
+}
+
+/* The storage's contents in memory of its own: what is assigned to it is no longer seen in that of others. */
+static void leave(model_storage *s) {
+  if (!s->within) return;
+  void *own = malloc(model_bytes(s->dtype, s->elements));
+  for (int64_t i = 0; i < s->elements; i++) model_copy_element(s->dtype, own, i, s->data, i);
+  model_unref(s->within);
+  s->within = NULL;
+  s->data = own;
+}
+
+/* The host is done with what it shared. Others that lie in the same memory keep it. */
+void step_end_sharing(world *w) {
+  if (!w->n_hosts) return;
+  host *h = &w->hosts[below(w, w->n_hosts)];
+  handle *x = h->s && h->mode == NX_IMPORT_SHARED ? handle_of(w, h->s) : NULL;
+  if (!x || x->v.storage->frozen || (h->overlapped && (!h->borrowed || h->s->pins > 1))) return;
+  say(w, "end_sharing(t%u)", x->name);
+  EXPECT_OK(w, nx_end_sharing(x->t, NULL));
+  model_storage *s = h->s;
+  leave(s);
+  s->pins--, s->write_pins--;
+  h->s = NULL;
+  nx_tensor_info i = {.size = sizeof i};
+  nx_tensor_describe(x->t, &i);
+  if (!w->shared && !!(i.flags & NX_EXPOSED) != (s->write_pins > 0))
+    fault(w, "t%u is exposed, or not, after its sharing ended", x->name);
+  model_unref(s);
+}

@@ -112,6 +112,33 @@ void step_realize(world *w) {
   }
 }
 
+/* Every action obeys the flags: a read, a write of what is there, a mapping. */
+void step_pending(world *w) {
+  handle *h = any_handle(w);
+  if (!h || w->capturing) return;
+  nx_run_options o = {.size = sizeof o, .flags = 1 + (uint32_t)below(w, 3)};
+  int64_t n = model_elements(&h->v);
+  nx_dtype t = h->v.storage->dtype;
+  void *packed = malloc(model_bytes(t, n));
+  size_t bytes = (size_t)nxi_dtype_bytes(t, n);
+  int action = (int)below(w, 3);
+  say(w, "%s(t%u, flags %u)",
+      action == 0   ? "read"
+      : action == 1 ? "write"
+                    : "map",
+      h->name, o.flags);
+  model_read(&h->v, packed);
+  if (action == 1 && is_assignable(h)) EXPECT_OK(w, nx_write(h->t, packed, bytes, &o));
+  else if (action == 2) {
+    nx_mapping *m = NULL;
+    EXPECT_OK(w, nx_map(h->t, NX_MAP_READ, &o, &m));
+    nx_mapping_release(m);
+  } else EXPECT_OK(w, nx_read(h->t, packed, bytes, &o));
+  if (!w->shared && nx_due(w->c)) fault(w, "something is still due");
+  free(packed);
+  check_handle(w, h);
+}
+
 void step_item(world *w) {
   handle *h = any_handle(w);
   if (!h) return;

@@ -498,15 +498,16 @@ void random_step(world *w) {
   static const struct {
     void (*step)(world *);
     int weight;
-  } steps[] = {
-      {step_source, 6},  {step_empty, 2},  {step_import, 3},  {step_window, 2},  {step_view, 14},
-      {step_binary, 9},  {step_unary, 6},  {step_where, 2},   {step_cast, 3},    {step_reduce, 3},
-      {step_pad, 2},     {step_cat, 2},    {step_matmul, 2},  {step_copy, 5},    {step_device, 1},
-      {step_assign, 10}, {step_update, 8}, {step_write, 3},   {step_realize, 5}, {step_item, 3},
-      {step_read, 4},    {step_hold, 2},   {step_map, 4},     {step_unmap, 2},   {step_host, 6},
-      {step_release, 9}, {step_scope, 3},  {step_tag, 1},     {step_unbound, 1}, {step_function, 3},
-      {step_call, 6},    {step_gather, 3}, {step_scatter, 5}, {step_scan, 2},    {step_qr, 2},
-      {step_bad, 1},     {step_fusion, 1}, {step_overlap, 8}};
+  } steps[] = {{step_source, 6},      {step_empty, 2},   {step_import, 3},  {step_window, 2},
+               {step_end_sharing, 3}, {step_pending, 2}, {step_view, 14},   {step_binary, 9},
+               {step_unary, 6},       {step_where, 2},   {step_cast, 3},    {step_reduce, 3},
+               {step_pad, 2},         {step_cat, 2},     {step_matmul, 2},  {step_copy, 5},
+               {step_device, 1},      {step_assign, 10}, {step_update, 8},  {step_write, 3},
+               {step_realize, 5},     {step_item, 3},    {step_read, 4},    {step_hold, 2},
+               {step_map, 4},         {step_unmap, 2},   {step_host, 6},    {step_release, 9},
+               {step_scope, 3},       {step_tag, 1},     {step_unbound, 1}, {step_function, 3},
+               {step_call, 6},        {step_gather, 3},  {step_scatter, 5}, {step_scan, 2},
+               {step_qr, 2},          {step_bad, 1},     {step_fusion, 1},  {step_overlap, 8}};
   int total = 0;
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) total += steps[i].weight;
   int64_t at = below(w, total);

@@ -142,6 +142,8 @@ void set_fusion(bool fused);
 void random_step(world *w);
 void step_import(world *w);
 void step_window(world *w);
+void step_end_sharing(world *w);
+void step_pending(world *w);
 void step_assign(world *w);
 void step_update(world *w);
 void step_write(world *w);

@@ -258,6 +258,74 @@ static void donation(void **state) {
   nx_function_release(f);
 }
 
+static void expect_donated(nx_tensor *t) {
+  nx_scalar v;
+  FAILS(NX_DONATED, nx_item(t, (int64_t[]){0}, &v, NULL));
+}
+
+/* The same tensor twice in one call, a view of it, what the function reads by itself, what somebody else names. */
+static void donated_in_several_ways(void **state) {
+  (void)state;
+  const uint8_t both[2] = {1, 1}, first[2] = {1, 0};
+  nx_tensor *x = input(4), *y = input(4), *z = nx_sub(nx_mul(x, number(3)), y), *out = NULL;
+  nx_tensor *in[2] = {x, y};
+  nx_function *f = make(in, 2, &z, 1, both), *g = make(in, 2, &z, 1, first);
+  nx_tensor *a = vector(4, 1, 1), *same[2] = {a, a};
+  OK(nx_function_call(f, same, &out, NULL));
+  EXPECT(out, 2, 4, 6, 8);
+  expect_donated(a);
+  nx_tensor *b = vector(4, 1, 1), *half[2] = {b, b};
+  out = NULL;
+  OK(nx_function_call(g, half, &out, NULL)); /* given and lent */
+  EXPECT(out, 2, 4, 6, 8);
+  expect_donated(b);
+  nx_tensor *wide = vector(8, 0, 1), *views[2] = {part(wide, 1, 4, 1), part(wide, 7, 4, -1)};
+  out = NULL;
+  OK(nx_function_call(f, views, &out, NULL));
+  EXPECT(out, -4, 0, 4, 8);
+  expect_donated(wide);
+  nx_tensor *c = vector(4, 1, 1), *d = constant(4, 0), *kept = nx_neg(c);
+  OK(nx_realize(ctx, &c, 1, NULL));
+  OK(nx_assign(d, c)); /* names the same value */
+  nx_tensor *pair[2] = {c, number(1)};
+  pair[1] = GOOD(nx_copy(nx_expand(pair[1], NX_SHAPE(4))));
+  out = NULL;
+  OK(nx_function_call(f, pair, &out, NULL));
+  EXPECT(out, 2, 5, 8, 11);
+  EXPECT(d, 1, 2, 3, 4);
+  EXPECT(kept, -1, -2, -3, -4);
+  expect_donated(c);
+  expect_donated(pair[1]);
+  nx_tensor *w = vector(4, 1, 1), *p = input(4), *q = nx_add(p, w); /* w is read at each call */
+  nx_function *h = make(&p, 1, &q, 1, both);
+  EXPECT(call1(h, w), 2, 4, 6, 8);
+  out = NULL;
+  nx_tensor *other = vector(4, 0, 1);
+  FAILS(NX_DONATED, nx_function_call(h, &other, &out, NULL));
+  EXPECT(other, 0, 1, 2, 3); /* a call that fails takes nothing */
+  nx_function_release(f), nx_function_release(g), nx_function_release(h);
+}
+
+/* A failed call gives back what it was given, also to whoever has come to need it meanwhile. */
+static void a_failed_call_takes_nothing(void **state) {
+  (void)state;
+  const uint8_t first[2] = {1, 0};
+  nx_tensor *x = input(3), *at = GOOD(nx_placeholder(ctx, device(), NX_I32, NX_SHAPE(3)));
+  nx_tensor *in[2] = {x, at}, *y = nx_add(nx_gather(x, at, 0), number(1)), *out = NULL;
+  nx_function *f = make(in, 2, &y, 1, first);
+  nx_tensor *a = vector(3, 1, 1), *bad = GOOD(nx_cast(vector(3, 7, 1), NX_I32));
+  nx_tensor *good = GOOD(nx_cast(vector(3, 2, -1), NX_I32)), *given[2] = {a, bad};
+  OK(nx_realize(ctx, &a, 1, NULL));
+  FAILS(NX_INDEX_OUT_OF_RANGE, nx_function_call(f, given, &out, NULL));
+  assert_true(describe(a).flags & NX_REALIZED);
+  EXPECT(a, 1, 2, 3);
+  given[1] = good;
+  OK(nx_function_call(f, given, &out, NULL));
+  EXPECT(out, 4, 3, 2);
+  expect_donated(a);
+  nx_function_release(f);
+}
+
 static void inlined(void **state) {
   (void)state;
   nx_tensor *w = constant(3, 2), *x = input(3);
@@ -449,6 +517,8 @@ NXT_MAIN(function) {
       IN_SCOPE(outputs_beside_their_input),
       IN_SCOPE(old_values_that_others_need),
       IN_SCOPE(donation),
+      IN_SCOPE(donated_in_several_ways),
+      IN_SCOPE(a_failed_call_takes_nothing),
       IN_SCOPE(inlined),
       IN_SCOPE(failed_calls_change_nothing),
       IN_SCOPE(wrong_creation),

@@ -320,6 +320,137 @@ static void imports_that_overlap(void **state) {
   }
 }
 
+/* ---- the end of sharing */
+
+static bool is_exposed(nx_tensor *t) {
+  nx_tensor_info i = {.size = sizeof i};
+  nx_tensor_describe(t, &i);
+  return i.flags & NX_EXPOSED;
+}
+
+static bool is_realized(nx_tensor *t) {
+  nx_tensor_info i = {.size = sizeof i};
+  nx_tensor_describe(t, &i);
+  return i.flags & NX_REALIZED;
+}
+
+/* Operations are recorded again and fused, assigns are too, and the memory comes back when nothing needs it. */
+static void sharing_ends(void **state) {
+  (void)state;
+  float memory[4] = {1, 2, 3, 4};
+  released = 0;
+  nx_tensor *x = import(NX_IMPORT_SHARED, memory, 4), *before = nx_neg(x);
+  assert_true(is_exposed(x) && is_realized(before));
+  OK(nx_end_sharing(x, NULL));
+  OK(nx_end_sharing(x, NULL)); /* nothing happens */
+  assert_true(!is_exposed(x) && is_realized(x) && released == 0);
+  nx_tensor *a = nx_neg(x), *b = nx_mul(nx_add(a, number(1)), x);
+  assert_true(!is_realized(a) && !is_realized(b));
+  nx_report r = {.size = sizeof r};
+  nx_run_options o = {.size = sizeof o, .report = &r};
+  OK(nx_realize(ctx, &b, 1, &o));
+  assert_true(r.runs == 1 && !is_realized(a));
+  EXPECT(b, 0, -2, -6, -12);
+  float read[4];
+  nx_scalar v;
+  OK(nx_read(x, read, sizeof read, NULL));
+  OK(nx_item(x, (int64_t[]){2}, &v, NULL));
+  assert_true(v.v.f[0] == 3 && !is_exposed(x)); /* reading exposes nothing */
+  EXPECT(a, -1, -2, -3, -4);
+  OK(nx_assign(part(x, 1, 1, 1), number(9)));
+  assert_false(is_realized(x));
+  EXPECT(x, 1, 9, 3, 4);
+  nx_tensor *same = constant(4, 0);
+  OK(nx_assign(same, x)); /* shares the value, and so the memory */
+  OK(nx_assign(x, constant(4, 5)));
+  OK(nx_realize(ctx, &x, 1, NULL));
+  EXPECT(same, 1, 9, 3, 4);
+  OK(nx_assign(same, constant(4, 6)));
+  OK(nx_realize(ctx, &same, 1, NULL));
+  nx_context_collect(ctx);
+  assert_int_equal(released, 1);
+  memset(memory, 0, sizeof memory);
+  EXPECT(x, 5, 5, 5, 5);
+  EXPECT(before, -1, -2, -3, -4);
+}
+
+/* A mapping keeps it exposed until it ends; a file, and memory of another import, is left. */
+static void sharing_ends_beside_others(void **state) {
+  (void)state;
+  float memory[6] = {1, 2, 3, 4, 5, 6};
+  nx_mapping *m;
+  released = 0;
+  nx_tensor *x = import(NX_IMPORT_SHARED, memory, 4);
+  OK(nx_map(x, NX_MAP_READ | NX_MAP_WRITE, NULL, &m));
+  OK(nx_end_sharing(x, NULL));
+  assert_true(is_exposed(x) && nx_mapping_base(m, NULL) == memory);
+  OK(nx_assign(x, constant(4, 7)));
+  assert_true(memory[3] == 7);
+  nx_mapping_release(m);
+  nx_context_collect(ctx);
+  assert_false(is_exposed(x));
+  nx_tensor *sum = nx_add(x, number(1));
+  assert_false(is_realized(sum));
+  EXPECT(sum, 8, 8, 8, 8);
+
+  float other[6] = {1, 2, 3, 4, 5, 6};
+  nx_tensor *a = import(NX_IMPORT_SHARED, other, 4), *b = import(NX_IMPORT_SHARED, other + 2, 4);
+  nx_tensor *apart = import(NX_IMPORT_IMMUTABLE, memory + 4, 2);
+  OK(nx_map(a, NX_MAP_READ, NULL, &m));
+  FAILS(NX_INVALID_ARGUMENT, nx_end_sharing(a, NULL));
+  assert_true(is_exposed(a));
+  nx_mapping_release(m);
+  OK(nx_end_sharing(a, NULL));
+  assert_true(!is_exposed(a) && is_exposed(b));
+  OK(nx_assign(b, constant(4, 0)));
+  EXPECT(a, 1, 2, 3, 4); /* its own by now */
+  OK(nx_assign(a, constant(4, 9)));
+  EXPECT(a, 9, 9, 9, 9);
+  assert_true(other[0] == 1 && other[2] == 0);
+  OK(nx_end_sharing(b, NULL)); /* alone there */
+  OK(nx_assign(part(b, 0, 1, 1), number(3)));
+  EXPECT(b, 3, 0, 0, 0);
+  FAILS(NX_READ_ONLY, nx_end_sharing(apart, NULL));
+  OK(nx_end_sharing(sum, NULL)); /* no import */
+  FAILS(NX_INVALID_ARGUMENT, nx_end_sharing(NULL, NULL));
+}
+
+/* What is shown here and imported again is the library's other storage: the import leaves it. */
+static void sharing_ends_in_mapped_memory(void **state) {
+  (void)state;
+  nx_tensor *own = vector(4, 1, 1);
+  nx_mapping *m;
+  OK(nx_map(own, NX_MAP_READ, NULL, &m));
+  nx_tensor *again = import(NX_IMPORT_SHARED, nx_mapping_base(m, NULL), 4);
+  OK(nx_end_sharing(again, NULL));
+  OK(nx_assign(part(again, 0, 2, 1), constant(2, 8)));
+  EXPECT(again, 8, 8, 3, 4);
+  EXPECT(own, 1, 2, 3, 4);
+  nx_mapping_release(m);
+}
+
+/* With NX_MANUAL_DUE work may be due when sharing ends: values are the same. */
+static void sharing_ends_while_work_is_due(void **state) {
+  (void)state;
+  nx_context *outer = ctx;
+  nx_context_options o = {.size = sizeof o, .flags = NX_MANUAL_DUE, .cache_dir = ""};
+  OK(nx_context_create(&o, &ctx));
+  nx_scope *s = nx_scope_begin(ctx);
+  float memory[3] = {1, 2, 3};
+  nx_tensor *x = import(NX_IMPORT_SHARED, memory, 3), *y = nx_neg(x);
+  OK(nx_assign(part(x, 1, 1, 1), number(5)));
+  nx_tensor *z = nx_add(x, y);
+  OK(nx_end_sharing(x, NULL));
+  EXPECT(z, 0, 3, 0);
+  EXPECT(y, -1, -2, -3);
+  OK(nx_assign(x, nx_mul(x, x)));
+  EXPECT(x, 1, 25, 9);
+  EXPECT(z, 0, 3, 0);
+  nx_scope_end(s);
+  nx_context_release(ctx);
+  ctx = outer;
+}
+
 /* Bytes of bools that are neither 0 nor 1 stay in memory of the host. */
 static void bytes_of_bools(void **state) {
   (void)state;
@@ -398,6 +529,10 @@ NXT_MAIN(mappings) {
       IN_SCOPE(immutable_import),
       IN_SCOPE(copied_import),
       IN_SCOPE(imports_that_overlap),
+      IN_SCOPE(sharing_ends),
+      IN_SCOPE(sharing_ends_beside_others),
+      IN_SCOPE(sharing_ends_in_mapped_memory),
+      IN_SCOPE(sharing_ends_while_work_is_due),
       IN_SCOPE(bytes_of_bools),
       IN_SCOPE(manual_due),
       IN_SCOPE(release_in_every_order),

@@ -122,6 +122,76 @@ static void calls(void **state) {
   assert_int_equal(atomic_load(&faults), 0);
 }
 
+/* ---- a tensor that is donated goes to one call. The value that others name too is not overwritten, so that no call has to
+ * wait for another; some threads read it meanwhile, and some record with it. */
+
+typedef struct gift {
+  nx_function *f;
+  nx_tensor *given;
+  int64_t n;
+  pthread_barrier_t barrier;
+  atomic_int taken, refused, turn;
+} gift;
+
+static void take(gift *g) {
+  nx_tensor *out = NULL;
+  nx_scalar v = {0};
+  nx_status status = nx_function_call(g->f, &g->given, &out, NULL);
+  if (status == NX_DONATED) {
+    nx_error_take(NULL);
+    atomic_fetch_add(&g->refused, 1);
+    return;
+  }
+  expect(status == NX_OK, "a call with a donated tensor");
+  expect(out && nx_item(out, (int64_t[]){g->n - 1}, &v, NULL) == NX_OK && v.v.f[0] == 2,
+         "its value");
+  nx_tensor_release(out);
+  atomic_fetch_add(&g->taken, 1);
+}
+
+static void see(gift *g) {
+  nx_tensor *y = nx_neg(g->given);
+  nx_scalar v = {0};
+  nx_status status = nx_item(y, (int64_t[]){0}, &v, NULL);
+  if (status) nx_error_take(NULL);
+  expect(status == NX_DONATED || (status == NX_OK && v.v.f[0] == -1), "a reader");
+  nx_tensor_release(y);
+}
+
+static void *take_or_see(void *arg) {
+  gift *g = arg;
+  bool reads = atomic_fetch_add(&g->turn, 1) % THREADS == 0;
+  pthread_barrier_wait(&g->barrier);
+  for (int i = 0; i < 3; i++) reads ? see(g) : take(g);
+  return NULL;
+}
+
+static void one_call_takes_what_is_donated(void **state) {
+  (void)state;
+  static const int64_t sizes[] = {16, 1000, 200000};
+  const uint8_t donate = 1;
+  nx_function_options o = {.size = sizeof o, .donate = &donate};
+  for (int round = 0; round < 120; round++) {
+    gift g = {.n = sizes[round % 3]};
+    bool named_twice = round % 2;
+    nx_tensor *x = GOOD(nx_placeholder(ctx, 0, NX_F32, NX_SHAPE(g.n))), *y = GOOD(nx_add(x, x));
+    OK(nx_function_create(ctx, &x, 1, &y, 1, &o, &g.f));
+    nx_tensor *one = constant(g.n, 1), *other = constant(g.n, 0);
+    g.given = GOOD(nx_copy(one));
+    OK(nx_realize(ctx, &g.given, 1, NULL));
+    if (named_twice) OK(nx_assign(other, g.given));
+    pthread_barrier_init(&g.barrier, NULL, THREADS);
+    together(take_or_see, &g);
+    pthread_barrier_destroy(&g.barrier);
+    assert_int_equal(atomic_load(&g.taken), 1);
+    assert_int_equal(atomic_load(&g.refused), 3 * (THREADS - 1) - 1);
+    assert_true(!named_twice || first_of(other) == 1);
+    nx_function_release(g.f);
+    release(x), release(y), release(one), release(other), release(g.given);
+  }
+  assert_int_equal(atomic_load(&faults), 0);
+}
+
 /* ---- mappings come and go while others read and assign */
 
 static void *map_often(void *arg) {
@@ -436,6 +506,7 @@ NXT_MAIN(threads_api) {
       T(one_value_for_all),
       T(assigns),
       T(calls),
+      T(one_call_takes_what_is_donated),
       T(mappings),
       T(progress),
       T(writing_waits_for_readers),

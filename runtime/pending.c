@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: ISC */
+/* What is recorded and not computed: how much there is, and which storages wait for it.
+ *
+ * Two counters are kept as things change, so that asking costs nothing: the pending operations with the memory of their
+ * records, and the tensor data of nodes that no storage names, which only recorded operations can still need.
+ *
+ * Storages whose value is pending are in a list. When a value has been computed its storages are still there, since a
+ * node does not know its storages; the next walk through the list takes them out. So a walk costs what is pending,
+ * and a step for each storage that was computed since the last one. */
+#include "runtime/handle.h"
+
+/* The counters change under record_lock alone. */
+static void add(_Atomic uint64_t *counter, uint64_t n) {
+  uint64_t before = atomic_load_explicit(counter, memory_order_relaxed);
+  atomic_store_explicit(counter, before + n, memory_order_relaxed);
+}
+
+void nxi_pending_begin(nx_context *c, const nxi_node *n) {
+  add(&c->pending_nodes, 1);
+  add(&c->record_bytes, n->size);
+}
+
+void nxi_pending_end(nx_context *c, const nxi_node *n) {
+  add(&c->pending_nodes, UINT64_MAX);
+  add(&c->record_bytes, -(uint64_t)n->size);
+}
+
+static uint64_t pinned_by(const nxi_node *n) {
+  bool pinned = n->refs && !n->named && n->buffer && n->buffer->allocator;
+  return pinned ? (uint64_t)n->buffer->bytes : 0;
+}
+
+void nxi_pinned_in(nx_context *c, const nxi_node *n) { add(&c->pinned_bytes, pinned_by(n)); }
+void nxi_pinned_out(nx_context *c, const nxi_node *n) { add(&c->pinned_bytes, -pinned_by(n)); }
+
+/* ---- storages */
+
+static void list(nxi_storage *s) {
+  nx_context *c = s->context;
+  s->previous = NULL;
+  s->next = c->pending;
+  if (s->next) s->next->previous = s;
+  c->pending = s;
+  s->listed = true;
+}
+
+void nxi_storage_unlist(nxi_storage *s) {
+  if (!s->listed) return;
+  if (s->previous) s->previous->next = s->next;
+  else s->context->pending = s->next;
+  if (s->next) s->next->previous = s->previous;
+  s->listed = false;
+}
+
+/* Empty memory and what depends on placeholders is never computed for itself. */
+static bool waits(const nxi_node *n) {
+  bool traced = atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_TRACED;
+  return (n->state == NXI_PENDING || n->state == NXI_RUNNING) && n->op != NXI_OP_EMPTY && !traced;
+}
+
+void nxi_storage_name(nxi_storage *s, nxi_node *n) {
+  nxi_pinned_out(s->context, n);
+  n->named++;
+  nxi_pinned_in(s->context, n);
+  if (!s->listed && waits(n)) list(s);
+}
+
+void nxi_storage_unname(nxi_storage *s, nxi_node *n) {
+  nxi_pinned_out(s->context, n);
+  n->named--;
+  nxi_pinned_in(s->context, n);
+}
+
+bool nxi_pending_collect(nx_context *c, nxi_list *nodes) {
+  for (nxi_storage *s = c->pending, *next; s; s = next) {
+    nxi_node *n = s->value;
+    next = s->next;
+    if (!waits(n)) {
+      nxi_storage_unlist(s);
+      continue;
+    }
+    if (n->state != NXI_PENDING || n->refs != n->named) continue;
+    if (!nxi_list_add(nodes, n)) return false;
+    n->refs++; /* of several storages of it only the first adds it */
+  }
+  return true;
+}
+
+/* ---- for the caller */
+
+uint64_t nx_pending(const nx_context *context, uint64_t *bytes) {
+  nx_context *c = (nx_context *)context;
+  if (bytes) *bytes = 0;
+  if (!c) return 0;
+  if (bytes)
+    *bytes = atomic_load_explicit(&c->record_bytes, memory_order_relaxed) +
+             atomic_load_explicit(&c->pinned_bytes, memory_order_relaxed);
+  return atomic_load_explicit(&c->pending_nodes, memory_order_relaxed);
+}
