@@ -51,6 +51,14 @@ nx_status nxi_fail(nxi_diag *d, nx_status status, const char *op, const char *fo
   return status;
 }
 
+void nxi_fail_in_file(nxi_diag *d, const char *path) {
+  char message[sizeof d->message];
+  if (d->status == NX_OK || d->status == NX_OUT_OF_MEMORY || !path) return;
+  if (strstr(d->message, path)) return;
+  snprintf(message, sizeof message, "%.200s: %s", path, d->message);
+  memcpy(d->message, message, sizeof message);
+}
+
 void nxi_oom_record(nxi_diag *d) {
   nxi_fail(d, NX_OUT_OF_MEMORY, "", "memory is exhausted: %zu bytes could not be had",
            nxi_alloc_refused());

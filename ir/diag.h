@@ -26,6 +26,8 @@ nx_status nxi_fail(nxi_diag *d, nx_status status, const char *op, const char *fo
     __attribute__((format(printf, 4, 5)));
 /* NX_INDEX_OUT_OF_RANGE: element `index`, in C order, of the indices of this operation, which is `node` of its graph. */
 nx_status nxi_fail_index(nxi_diag *d, int64_t node, const char *op, int64_t index);
+/* If a failure is recorded whose sentence does not name this file: puts "PATH: " in front of it. */
+void nxi_fail_in_file(nxi_diag *d, const char *path);
 /* With the bytes that this thread asked for last in vain (alloc.h). */
 void nxi_oom_record(nxi_diag *d);
 static inline nx_status nxi_oom(nxi_diag *d) {

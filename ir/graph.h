@@ -109,6 +109,8 @@ nx_status nxg_infer(nxg_op op, uint32_t n_args, const nxg_type *args, const int6
                     int64_t *shape, nxi_diag *d);
 /* Whether operands of this dtype are admitted. */
 bool nxg_op_admits(nxg_op op, nx_dtype t);
+/* admits.c. The failure of an operand whose dtype is not admitted: with what is, and what to do. */
+nx_status nxg_fail_dtype(nxg_op op, uint32_t operand, nx_dtype t, nxi_diag *d);
 /* Appends a node; copies everything. Type must be what nxg_infer gave. UINT32_MAX and g->failed without memory.
  * Does not merge equal nodes (passes/graph_cse.c does). */
 uint32_t nxg_add(nxg_graph *g, nxg_op op, uint32_t n_args, const uint32_t *args,

@@ -123,17 +123,13 @@ static nx_status check_dtypes(const inference *in) {
     if (status) return status;
     if (done) continue;
     bool narrow = in->op == NXG_threefry && t != NX_I32 && t != NX_U32;
-    if (!admits(in, t) || narrow)
-      return fail_operand(in,
-                          FAIL(in, NX_UNSUPPORTED_DTYPE,
-                               "%s: operand %u has dtype %s, which the operation does not admit",
-                               in->name, i, dtype_text(t)),
-                          (int32_t)i);
+    if (!admits(in, t) || narrow) return nxg_fail_dtype(in->op, i, t, in->d);
     if (t != in->args[first].dtype)
       return fail_operand(in,
                           FAIL(in, NX_INVALID_ARGUMENT,
-                               "%s: operand %u has dtype %s, operand %u has %s", in->name, i,
-                               dtype_text(t), first, dtype_text(in->args[first].dtype)),
+                               "%s: operand %u has dtype %s, operand %u has %s: cast one of them",
+                               in->name, i, dtype_text(t), first,
+                               dtype_text(in->args[first].dtype)),
                           (int32_t)i);
   }
   return NX_OK;

@@ -554,6 +554,8 @@ nx_status nxg_build_statement(nxg_parser *p, uint32_t *node) {
     if (strlen(nxg_move_names[m]) == s->word_length &&
         !memcmp(nxg_move_names[m], s->at, s->word_length))
       return build_move(p, (nxg_move)m, node);
-  return MALFORMED(p, s->at, "there is no operation %.*s",
-                   s->word_length > 40 ? 40 : (int)s->word_length, s->at);
+  char near[NXI_NEAR_TEXT];
+  nxg_hint_op(s->at, s->word_length, near);
+  return MALFORMED(p, s->at, "there is no operation %.*s%s",
+                   s->word_length > 40 ? 40 : (int)s->word_length, s->at, near);
 }

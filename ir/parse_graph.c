@@ -30,7 +30,7 @@ nx_status nxg_parse_fail(nxg_parser *p, const char *at, nx_status status, const 
   va_start(arguments, format);
   vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
-  nxi_fail(p->d, status, "parse", "%s", message);
+  nxi_fail(p->d, status, "parse", "%s%s", message, nxg_hint_remark(at, p->end));
   return nxg_parse_locate(p, at, status);
 }
 
@@ -141,8 +141,12 @@ static nx_status take_type(nxg_parser *p, nx_dtype *dtype, int32_t *rank, int64_
   uint32_t n = take_word(p, &word);
   snprintf(name, sizeof name, "%.*s", n < sizeof name ? (int)n : 0, word);
   *dtype = nx_dtype_from_name(name);
-  if (!*dtype)
-    return MALFORMED(p, word, "%.*s is no element type", n ? shown(n) : 4, n ? word : "this");
+  if (!*dtype) {
+    char near[NXI_NEAR_TEXT];
+    nxg_hint_dtype(word, n, near);
+    return MALFORMED(p, word, "%.*s is no element type%s", n ? shown(n) : 4, n ? word : "this",
+                     near);
+  }
   return take_list(p, shape, rank);
 }
 
@@ -230,7 +234,11 @@ static nx_status take_attribute(nxg_parser *p) {
   }
   int key = 0;
   while (key < NXG_KEYS && !word_is(word, n, nxg_key_names[key])) key++;
-  if (key == NXG_KEYS) return MALFORMED(p, word, "there is no attribute %.*s", shown(n), word);
+  if (key == NXG_KEYS) {
+    char near[NXI_NEAR_TEXT];
+    nxg_hint_attribute(word, n, near);
+    return MALFORMED(p, word, "there is no attribute %.*s%s", shown(n), word, near);
+  }
   nxg_value *v = &p->s.values[key];
   if (v->at) return MALFORMED(p, word, "the attribute %s is given twice", nxg_key_names[key]);
   v->at = word;
@@ -287,7 +295,12 @@ static nx_status take_operands(nxg_parser *p, bool is_full) {
   for (;;) {
     nx_status status = take_operand(p);
     if (status || !take(p, ',')) return status;
-    if (!at_char(p, '%')) return MALFORMED(p, p->at, "an operand is missing after the comma");
+    if (at_char(p, '%')) continue;
+    const char *at = p->at, *scalar;
+    char number[NXI_NEAR_TEXT];
+    uint32_t n = take_scalar(p, &scalar);
+    nxg_hint_number(scalar, n, number);
+    return MALFORMED(p, at, "an operand is missing after the comma%s", number);
   }
 }
 

@@ -5,6 +5,7 @@
 #define NXG_PARSE_GRAPH_H
 
 #include "graph_text.h"
+#include "near.h"
 
 /* Attributes that the text has, in the order of their names in parse_build.c. */
 typedef enum nxg_key {
@@ -77,6 +78,15 @@ typedef struct nxg_parser {
   nxg_view view; /* scratch of the statement being built */
   nxg_statement s;
 } nxg_parser;
+
+/* parse_hints.c. "; did you mean WORD?" and the like, or nothing: for an unknown operation, dtype, attribute, and for a number
+ * where an operand is wanted. */
+void nxg_hint_op(const char *word, uint32_t n, char out[NXI_NEAR_TEXT]);
+void nxg_hint_dtype(const char *word, uint32_t n, char out[NXI_NEAR_TEXT]);
+void nxg_hint_attribute(const char *word, uint32_t n, char out[NXI_NEAR_TEXT]);
+void nxg_hint_number(const char *word, uint32_t n, char out[NXI_NEAR_TEXT]);
+/* For what stands at a place that the grammar does not admit. */
+const char *nxg_hint_remark(const char *at, const char *end);
 
 /* Records a failure at a place of the text; nxi_fail's rule (the first stays) holds. */
 nx_status nxg_parse_fail(nxg_parser *p, const char *at, nx_status status, const char *format, ...)

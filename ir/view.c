@@ -105,6 +105,13 @@ bool nxg_same_shape(int32_t rank_a, const int64_t *a, int32_t rank_b, const int6
   return true;
 }
 
+/* Whether the shorter shape is how the longer one begins: as if axes at its end had been reduced away. */
+static bool is_lead(int32_t rank, const int64_t *shorter, const int64_t *longer) {
+  for (int32_t i = 0; i < rank; i++)
+    if (shorter[i] != longer[i]) return false;
+  return true;
+}
+
 nx_status nxg_broadcast(const char *op, int32_t rank_a, const int64_t *a, int32_t rank_b,
                         const int64_t *b, int32_t *rank, int64_t *shape, nxi_diag *d) {
   int32_t result = rank_a > rank_b ? rank_a : rank_b;
@@ -113,9 +120,15 @@ nx_status nxg_broadcast(const char *op, int32_t rank_a, const int64_t *a, int32_
     int64_t x = i < rank_a ? a[rank_a - 1 - i] : 1, y = i < rank_b ? b[rank_b - 1 - i] : 1;
     if (x != y && x != 1 && y != 1) {
       char text_a[NXG_SHAPE_TEXT], text_b[NXG_SHAPE_TEXT];
-      return nxi_fail(d, NX_INVALID_ARGUMENT, op,
-                      "%s: the shapes %s and %s do not broadcast together", op,
-                      nxg_format_shape(text_a, rank_a, a), nxg_format_shape(text_b, rank_b, b));
+      bool lost =
+          rank_a < rank_b ? is_lead(rank_a, a, b) : rank_b < rank_a && is_lead(rank_b, b, a);
+      return nxi_fail(
+          d, NX_INVALID_ARGUMENT, op,
+          "%s: the shapes %s and %s do not broadcast together: in axis %d, %lld meets "
+          "%lld%s",
+          op, nxg_format_shape(text_a, rank_a, a), nxg_format_shape(text_b, rank_b, b),
+          result - 1 - i, (long long)x, (long long)y,
+          lost ? " (axes align at the last one; a reduction with keepdims keeps its own)" : "");
     }
     extents[result - 1 - i] = x == 1 ? y : x;
   }
@@ -138,7 +151,9 @@ static nx_status normalize_axis(const char *op, int32_t rank, int32_t axis, int3
                                 nxi_diag *d) {
   if (axis < -rank || axis >= rank)
     return fail_axis(d, nxi_fail(d, NX_INVALID_ARGUMENT, op,
-                                 "%s: axis %d is out of range for rank %d", op, axis, rank));
+                                 rank ? "%s: axis %d is out of range for rank %d: axes are %d to %d"
+                                      : "%s: axis %d is out of range for rank %d: it has no axes",
+                                 op, axis, rank, -rank, rank - 1));
   *out = axis < 0 ? axis + rank : axis;
   return NX_OK;
 }

@@ -106,7 +106,14 @@ nx_status nx_archive_open(const char *path, nx_archive **out) {
   nxi_diag_clear(&d);
   nxi_file *file;
   nx_status status = nxi_file_open(opening, path, &file, &d);
-  if (!status) status = nxi_archive_read(file, out, &d);
+  nx_archive *a = NULL;
+  if (!status) status = nxi_archive_read(file, &a, &d);
+  if (!status) {
+    a->path = nxi_arena_copy(&a->arena, path, strlen(path) + 1);
+    if (!a->path) status = nxi_oom(&d), nx_archive_close(a);
+  }
+  if (!status) *out = a;
+  nxi_fail_in_file(&d, path);
   return status ? (nxi_oom_in(&d, status, opening), nxi_error_report(&d)) : NX_OK;
 }
 
@@ -293,6 +300,7 @@ nx_status nx_archive_describe(const nx_archive *a, size_t i, nx_array_info *out)
   } else {
     plain_array(a, e, &x, &d);
   }
+  nxi_fail_in_file(&d, a->path);
   if (d.status) return nxi_oom_in(&d, d.status, loading), nxi_error_report(&d);
   nx_array_info info = {.size = sizeof info,
                         .name = e->name,
@@ -331,5 +339,6 @@ nx_status nx_archive_load(const nx_archive *a, nx_context *c, const char *name,
   nxi_action_begin(&action, c, o);
   nx_status status = nxi_action_asked(&action, NULL, 0);
   if (!status) status = load(&action, a, name, out);
+  nxi_fail_in_file(&action.diag, a->path);
   return nxi_action_end(&action, nxi_oom_in(&action.diag, status, loading));
 }

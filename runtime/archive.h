@@ -42,6 +42,7 @@ struct nx_archive {
   uint32_t n, capacity, n_metadata, metadata_capacity;
   uint32_t *order; /* entries by name */
   bool watched;
+  const char *path; /* as it was opened, in the arena; or NULL */
 };
 
 /* Opens what is in a file, whose reference it takes, also on failure. NX_PARSE, NX_OUT_OF_MEMORY. */

@@ -458,6 +458,7 @@ static nx_status carry_out(void *arg) {
   double began = nxi_now_ms();
   status = launch(e->run, e->plan, e->brief && !nxi_poll_briefly, e->d);
   e->ms = nxi_now_ms() - began;
+  if (status == NX_INDEX_OUT_OF_RANGE) nxi_explain_index(e->run, e->d);
   if (!status) nxi_debug_run(e->run, nodes, e->miss, e->interpret, e->ms);
   return status;
 }

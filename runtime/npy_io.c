@@ -12,6 +12,7 @@ nx_status nx_load_npy(nx_context *c, const char *path, nx_tensor **out) {
   nxi_action_begin(&a, c, NULL);
   nx_status status = nxi_npy_map(path, &npy, &a.diag);
   if (!status) status = nxi_load_array(&a, "load", &npy, out);
+  nxi_fail_in_file(&a.diag, path);
   return nxi_action_end(&a, nxi_oom_in(&a.diag, status, "load"));
 }
 

@@ -124,6 +124,8 @@ void nxi_run_drop_tags(nxi_run *run);
 void nxi_run_free(nxi_run *run);
 /* The graph that a key says. with_values: parameters become the constants they are now. No lock. */
 nx_status nxi_decode(const nxi_run *run, bool with_values, nxg_graph **out, nxi_diag *d);
+/* bad_index.c. Adds to the failure of an index what the index was. The arrays of the launch are still there. No lock. */
+void nxi_explain_index(const nxi_run *run, nxi_diag *d);
 /* The words of the next node; a node's first word is its head: operation, dtype, rank, number of operands. */
 static inline const uint64_t *nxi_key_next(const uint64_t *w) {
   return w + 2 + (w[0] >> 24 & 0xff) + (uint32_t)w[1] + (w[0] >> 32);

@@ -44,7 +44,10 @@ int nxc_failure(const char *where, const nxi_diag *d) {
 int nxc_public_failure(const char *where) {
   nx_error e = {.size = sizeof e};
   nx_error_take(&e);
-  return nxc_complain(where, "%s", e.status == NX_OK ? "failed for an unknown reason" : e.message);
+  const char *message = e.status == NX_OK ? "failed for an unknown reason" : e.message;
+  size_t n = strlen(where); /* which the sentence may begin with already */
+  if (strncmp(message, where, n) == 0 && strncmp(message + n, ": ", 2) == 0) message += n + 2;
+  return nxc_complain(where, "%s", message);
 }
 
 /* ---- options */
