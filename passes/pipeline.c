@@ -128,6 +128,40 @@ static nx_status run_graph_pass(int row, nxg_pass pass, nxp_products products, c
   return nxp_check_graph(next, nxp_passes[row].name, d);
 }
 
+static bool may_fail(const nxg_node *n) {
+  return n->op == NXG_gather || n->op == NXG_scatter || nxg_ops[n->op].kind == NXG_KIND_CALL;
+}
+
+/* Whether something that no output needs could fail; texts have such nodes, recorded graphs have not. */
+static nx_status find_dead_failure(const nxg_graph *g, bool *found, nxi_diag *d) {
+  uint32_t n = g->n_nodes;
+  *found = false;
+  while (n > 0 && !may_fail(&g->nodes[n - 1])) n--;
+  if (n == 0) return NX_OK;
+  uint8_t *live = nxi_calloc((size_t)g->n_nodes, 1);
+  if (live == NULL) return nxi_oom(d);
+  for (uint32_t i = 0; i < g->n_outputs; i++) live[g->outputs[i].node] = 1;
+  for (uint32_t i = g->n_nodes; i-- > 0;) {
+    for (uint32_t a = 0; live[i] && a < g->nodes[i].n_args; a++) live[g->nodes[i].args[a]] = 1;
+    *found = *found || (!live[i] && may_fail(&g->nodes[i]));
+  }
+  nxi_free(live);
+  return NX_OK;
+}
+
+/* What no output needs is not run, whichever passes are left out: the interpreter does not run it, and it might fail. */
+static nx_status drop_dead_failures(const nxg_graph **g, bool *owned, nxi_diag *d) {
+  bool found = false;
+  nxg_graph *next = NULL;
+  nx_status status = find_dead_failure(*g, &found, d);
+  if (status != NX_OK || !found) return status;
+  status = nxg_pass_dce(*g, &next, &found, d);
+  if (status != NX_OK) return status;
+  *owned = next != *g;
+  *g = next;
+  return nxp_check_graph(next, nxp_passes[NXP_PASS_dce].name, d);
+}
+
 nx_status nxp_run_graph_passes(const nxg_graph *recorded, bool optimise, nxp_products products,
                                const nxi_poll *poll, nxg_graph **out, nxi_diag *d) {
   const struct {
@@ -151,6 +185,7 @@ nx_status nxp_run_graph_passes(const nxg_graph *recorded, bool optimise, nxp_pro
   const nxg_graph *g = recorded;
   bool owned = false;
   nx_status status = nxp_check_graph(g, "recording", d);
+  if (status == NX_OK) status = drop_dead_failures(&g, &owned, d);
   for (size_t i = 0; i < sizeof passes / sizeof passes[0] && status == NX_OK; i++) {
     if (!optimise && !passes[i].always) continue;
     status = nxp_ask(poll, d);
