@@ -3,6 +3,7 @@
  * words composed into views, types checked against what is written. A name stands for the value of a node; a
  * view node made by a movement word also stands for its operand seen through that view, so that the next
  * movement word starts from there and as_strided addresses the whole storage. */
+#include <stdio.h>
 #include <string.h>
 
 #include "library.h"
@@ -71,11 +72,17 @@ static uint32_t keys_of_op(nxg_op op) {
 }
 
 static nx_status check_keys(nxg_parser *p, uint32_t allowed) {
-  for (int key = 0; key < NXG_KEYS; key++)
-    if (p->s.values[key].at && !(allowed >> key & 1))
-      return MALFORMED(p, p->s.values[key].at, "%.*s has no attribute %s", (int)p->s.word_length,
-                       p->s.at, nxg_key_names[key]);
-  return NX_OK;
+  int key = 0;
+  while (key < NXG_KEYS && (!p->s.values[key].at || allowed >> key & 1)) key++;
+  if (key == NXG_KEYS) return NX_OK;
+  char own[160] = "";
+  size_t used = 0;
+  for (int k = 0; k < NXG_KEYS && used < sizeof own; k++)
+    if (allowed >> k & 1)
+      used += (size_t)snprintf(own + used, sizeof own - used, "%s%s", used ? ", " : "; it has ",
+                               nxg_key_names[k]);
+  return MALFORMED(p, p->s.values[key].at, "%.*s has no attribute %s%s", (int)p->s.word_length,
+                   p->s.at, nxg_key_names[key], own);
 }
 
 static nx_status missing(nxg_parser *p, nxg_key key) {

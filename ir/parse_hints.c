@@ -121,6 +121,7 @@ void nxg_hint_attribute(const char *word, uint32_t n, char out[NXI_NEAR_TEXT]) {
 }
 
 const char *nxg_hint_remark(const char *at, const char *end) {
+  if (at < end && *at == '(') return "; operands stand without parentheses: exp %x";
   bool other =
       at < end && (*at == '#' || (*at == '/' && end - at > 1 && (at[1] == '/' || at[1] == '*')));
   return other ? "; a remark begins with a semicolon" : "";

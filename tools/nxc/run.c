@@ -317,7 +317,7 @@ static int choose_device(job *j) {
                ? NXC_OK
                : nxc_complain("nxc", "the device %s is not available: %s", info.name, info.reason);
   }
-  return nxc_misuse("there is no device \"%s\"", j->device);
+  return nxc_misuse("there is no device \"%s\"; the devices are cpu, interp and cuda", j->device);
 }
 
 static int create_context(job *j) {
