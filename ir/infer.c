@@ -343,6 +343,23 @@ static nx_status infer_cat(const inference *in) {
   return NX_OK;
 }
 
+/* Without elements an update leads nowhere, and its numbers stay small all the same, so that whoever computes with them does not
+ * overflow: no offset, and strides that a dense array of these extents, those of 0 left out, could have. */
+static nx_status check_empty_update(const inference *in, const nxg_view *v) {
+  int64_t most = 1;
+  bool fits = in->attrs[0] == 0;
+  if (nxg_elements(v->rank, v->shape) != 0) return NX_OK;
+  for (int32_t i = 0; i < v->rank; i++) most *= v->shape[i] ? v->shape[i] : 1;
+  for (int32_t i = 0; i < v->rank; i++) {
+    int64_t stride = in->attrs[2 + v->rank + i];
+    fits = fits && stride >= -most && stride <= most;
+  }
+  if (fits) return NX_OK;
+  return FAIL(in, NX_INVALID_ARGUMENT,
+              "update: without elements its view has offset 0 and no stride beyond %lld",
+              (long long)most);
+}
+
 /* The view that operand 1 is written through lies in operand 0's storage and names no element twice. With an
  * operand 2 the offset is known at launch only: then the view must fit somewhere. */
 static nx_status infer_update(const inference *in) {
@@ -381,6 +398,7 @@ static nx_status infer_update(const inference *in) {
   }
   nxg_view v;
   status = nxg_view_as_strided(storage, r, shape, strides, offset, &v, in->d);
+  if (!status) status = check_empty_update(in, &v);
   if (status) return status;
   if (nxg_view_overlaps_itself(&v))
     return FAIL(in, NX_INVALID_ARGUMENT,

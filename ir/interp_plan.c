@@ -57,7 +57,6 @@ nx_status nxg_plan_access(nxg_planner *b, nxg_place place, nx_dtype t, int32_t r
   int64_t extents[NXG_MAX_RANK], steps[NXG_MAX_RANK], size = nxi_dtype_size(t),
                                                       elements = nxg_elements(rank, shape);
   int32_t n = 0;
-  if (!elements) rank = 0; /* strides that lead nowhere may be any number */
   for (int32_t i = 0; i < rank; i++) {
     if (shape[i] == 1) continue;
     if (n && steps[n - 1] == strides[i] * shape[i]) {

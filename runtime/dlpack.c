@@ -72,9 +72,10 @@ static nx_status take_memory(const nxi_dlpack_tensor *x, nxi_import_source *sour
   nxg_view *v = &source->view;
   if (nxg_elements(v->rank, v->shape) == 0) return NX_OK; /* no memory, whatever the pointer */
   if (!x->data) return nxi_fail(d, NX_INVALID_ARGUMENT, taking, "%s: the data is null", taking);
-  int64_t bits = nxi_dtypes[i->dtype].bits, size = bits / 8, low, high, before, after;
+  int64_t bits = nxi_dtypes[i->dtype].bits, size = bits / 8, low, high, before, after, span;
   uintptr_t first;
-  bool good = reach(v, &low, &high) && bytes_of(bits, -low, &before) &&
+  bool good = reach(v, &low, &high) && !__builtin_sub_overflow(high, low, &span) &&
+              span < INT64_MAX - 1 && bytes_of(bits, -low, &before) &&
               !__builtin_add_overflow(high, 1, &after) && bytes_of(bits, after, &after) &&
               after <= INT64_MAX - before &&
               !__builtin_add_overflow((uintptr_t)x->data, x->byte_offset, &first) &&

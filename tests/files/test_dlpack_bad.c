@@ -47,12 +47,17 @@ SPOIL(stride_huge, p->strides[0] = INT64_MAX)
 SPOIL(stride_lowest, p->strides[0] = INT64_MIN)
 SPOIL(stride_bytes, p->strides[0] = INT64_MAX / 4)
 SPOIL(strides_apart, p->strides[0] = INT64_MAX / 8 - 1; p->strides[1] = -1)
+/* Fewer bytes than 63 bits count, and more elements. */
+SPOIL(nibbles_apart, t->dtype = (nxi_dlpack_dtype){.code = 0, .bits = 4, .lanes = 1};
+      t->byte_offset = UINT64_C(1) << 62; p->shape[0] = 2; p->shape[1] = 2;
+      p->strides[0] = INT64_C(1) << 62; p->strides[1] = -(INT64_C(1) << 62))
 SPOIL(below_zero, p->strides[1] = -(int64_t)((uintptr_t)p->data / sizeof(float)))
 SPOIL(offset_wraps, t->byte_offset = UINT64_MAX - 3)
 SPOIL(offset_far, t->byte_offset = UINT64_MAX - (uintptr_t)p->data - 7)
 
 static const fault faults[] = {
     {"a newer version", NX_INVALID_ARGUMENT, newer, NX_IMPORT_COPY},
+    {"nibbles apart", NX_INVALID_ARGUMENT, nibbles_apart, NX_IMPORT_IMMUTABLE},
     {"an older version", NX_INVALID_ARGUMENT, older, NX_IMPORT_COPY},
     {"an unknown flag", NX_INVALID_ARGUMENT, flagged, NX_IMPORT_COPY},
     {"read only", NX_READ_ONLY, read_only, NX_IMPORT_SHARED},

@@ -30,7 +30,7 @@ static uint64_t take(input *in, size_t n) {
 static int64_t take_number(input *in) {
   int8_t small = (int8_t)take(in, 1);
   if (small == 0x7f) return (int64_t)take(in, 8);
-  if (small == 0x7e) return INT64_MIN + (int64_t)take(in, 1) - 1;
+  if (small == 0x7e) return INT64_MIN + (int64_t)take(in, 1);
   return small;
 }
 
@@ -72,19 +72,27 @@ static nx_dtype dtype_of(nxi_dlpack_dtype x) {
   return 0;
 }
 
+/* Whatever is beyond memory many times over is as good as this, and 128 bits hold its sums and products. */
+static wide bounded(wide x) {
+  const wide most = (wide)1 << 63;
+  return x > most ? most : x < -most ? -most : x;
+}
+
 static void measure(tried *t) {
   int32_t rank = t->x->rank;
   t->shaped = rank >= 0 && rank <= NX_MAX_RANK && (rank == 0 || t->x->shape);
   t->elements = 1;
   for (int32_t i = 0; t->shaped && i < rank; i++) {
     if (t->l.shape[i] < 0) t->shaped = false;
-    else if (t->elements < (wide)1 << 64) t->elements *= t->l.shape[i];
+    else t->elements = t->l.shape[i] ? bounded(t->elements) * t->l.shape[i] : 0;
   }
   wide stride = 1;
   for (int32_t i = rank; t->shaped && t->elements && i-- > 0;) {
-    wide s = t->x->strides ? t->l.strides[i] : stride, way = s * (t->l.shape[i] - 1);
-    stride *= t->l.shape[i];
-    *(way < 0 ? &t->low : &t->high) += way;
+    wide s = t->x->strides ? t->l.strides[i] : stride, *end;
+    wide way = bounded(bounded(s) * bounded((wide)t->l.shape[i] - 1));
+    end = way < 0 ? &t->low : &t->high;
+    *end = bounded(*end + way);
+    stride = bounded(stride * t->l.shape[i]);
   }
 }
 
@@ -204,7 +212,8 @@ void fuzz_dlpack(const uint8_t *data, size_t n) {
   decode(&t, &in);
   bool inside = t.dtype && t.shaped && t.x->data && is_inside(&t) && t.elements <= MOST_ELEMENTS;
   bool reads = t.mode == NX_IMPORT_COPY && t.elements;
-  if (reads && !inside && t.dtype && t.shaped && t.high - t.low < (wide)1 << 62) return;
+  wide bits = t.dtype ? nxi_dtypes[t.dtype].bits : 0;
+  if (reads && !inside && t.shaped && (t.high - t.low) * bits < (wide)8 << 63) return;
   nx_tensor *x = NULL;
   nx_status status = t.v0 ? nx_from_dlpack_v0(c, &t.l.v0, t.mode, &x)
                           : nx_from_dlpack(c, &t.l.versioned, t.mode, &x);
