@@ -4,6 +4,7 @@
  * used. Also: where packages are looked for. */
 #include "fake_device.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,8 +29,9 @@ static const char *place(const char *target, const char *format, ...) {
     *p = 0;
     mkdir(path, 0777);
   }
+  int fd = target == NULL ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666) : -1;
   if (target != NULL) assert_int_equal(symlink(target, path), 0);
-  else fclose(fopen(path, "w"));
+  else assert_int_equal(close(fd), 0);
   return path;
 }
 
@@ -118,9 +120,9 @@ static nx_report realised(nx_tensor *t, const char *sentence) {
   nx_report r = {.size = sizeof r};
   nx_run_options o = {.size = sizeof o, .report = &r};
   OK(nx_dump(&t, 1, "plan", &text));
-  if ((strstr(text, ", because ") != NULL) != (sentence != NULL) ||
+  if (text == NULL || (strstr(text, ", because ") != NULL) != (sentence != NULL) ||
       (sentence != NULL && strstr(text, sentence) == NULL))
-    fail_msg("%s", text);
+    fail_msg("%s", text != NULL ? text : "no plan");
   nx_string_free(text);
   OK(nx_realize(ctx, &t, 1, &o));
   OK(nx_wait(ctx, CUDA));
@@ -130,7 +132,7 @@ static nx_report realised(nx_tensor *t, const char *sentence) {
 static void expect_said(const nx_report *r, uint64_t n, const char *library) {
   assert_int_equal(r->without_library, found ? 0 : n);
   assert_int_equal(r->missing_library == NULL, found);
-  if (!found) assert_non_null(strstr(r->missing_library, library));
+  if (!found && r->missing_library != NULL) assert_non_null(strstr(r->missing_library, library));
 }
 
 static void products(void **state) {

@@ -63,7 +63,10 @@ static nx_status (*const writers[])(nx_tensor *t, const char *to) = {save_npy, s
 static float stored(int64_t elements) {
   float values[64] = {0};
   FILE *f = fopen(path, "rb");
-  assert_non_null(f);
+  if (f == NULL) {
+    fail();
+    return 0;
+  }
   assert_int_equal(fseek(f, -4 * (long)elements, SEEK_END), 0);
   assert_int_equal(fread(values, 4, (size_t)elements, f), elements);
   fclose(f);
@@ -73,7 +76,10 @@ static float stored(int64_t elements) {
 static int count_in(const char *folder) {
   int n = 0;
   DIR *d = opendir(folder);
-  assert_non_null(d);
+  if (d == NULL) {
+    fail();
+    return 0;
+  }
   while (readdir(d) != NULL) n++;
   closedir(d);
   return n;

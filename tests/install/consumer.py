@@ -160,7 +160,9 @@ class Installed:
                 self.run(*command, f"shared-{suffix}", *self.flags("--cflags", "--libs"))
                 self.is_first(self.scratch / f"shared-{suffix}", True)
             if self.static: # beside a shared library a linker wants to be told
-                static = ["-l:libnx.a" if word == "-lnx" else word for word in self.flags("--static", "--cflags", "--libs")]
+                static = self.flags(*["--static"] * self.shared, "--cflags", "--libs")
+                check("/llvm" not in " ".join(word for word in static if word[:2] in ("-I", "-i")), f"headers of others: {static}")
+                static = ["-l:libnx.a" if word == "-lnx" else word for word in static]
                 self.run(*command, f"static-{suffix}", *static)
                 self.is_first(self.scratch / f"static-{suffix}", False)
 
