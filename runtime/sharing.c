@@ -48,7 +48,7 @@ void nxi_storage_unpin(nx_context *c, nxi_storage *s, bool write) {
   nxi_buffer *b = s->pinned;
   if (write && --s->write_pins == 0)
     atomic_fetch_and_explicit(&s->value->flags, (uint8_t)~NXI_NODE_EXPOSED, memory_order_relaxed);
-  if (--s->pins) return;
+  if (--s->pins || !b) return;
   if (s->value->home == s) s->value->home = NULL;
   s->pinned = NULL;
   b->pinner = NULL;
