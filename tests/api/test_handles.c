@@ -18,7 +18,7 @@ static FILE *caught;
 static void catch_begin(void) {
   fflush(stderr);
   caught = tmpfile();
-  assert_non_null(caught);
+  if (!caught) abort();
   saved_error = dup(STDERR_FILENO);
   dup2(fileno(caught), STDERR_FILENO);
 }
@@ -26,8 +26,9 @@ static void catch_end(void) {
   fflush(stderr);
   dup2(saved_error, STDERR_FILENO);
   close(saved_error);
-  rewind(caught);
+  if (fseek(caught, 0, SEEK_SET)) abort();
   size_t n = fread(printed, 1, sizeof printed - 1, caught);
+  if (ferror(caught)) abort();
   printed[n] = 0;
   fclose(caught);
   caught = NULL;
