@@ -119,10 +119,22 @@ static bool run_load(run *r, nxk_value v) {
   return true;
 }
 
+/* A store past the caches is of whole cache lines (the verifier looks at its lanes). */
+static bool check_line(run *r, nxk_value v, const nxk_access *a, int64_t base) {
+  int64_t size = nxi_dtype_size(r->kernel->buffers[a->buffer].dtype);
+  if (!(a->flags & NXK_NONTEMPORAL) || r->kernel->level == NXK_LOGICAL ||
+      base * size % NXK_LINE == 0)
+    return true;
+  nxi_fail(r->diag, NX_INTERNAL, "", "%%%u stores past the caches from the middle of a cache line",
+           v);
+  return false;
+}
+
 static bool run_store(run *r, nxk_value v) {
   const nxk_instr *in = &r->kernel->instrs[v];
   const nxk_access *a = &r->kernel->accesses[in->imm];
   int64_t base = base_element(r, a);
+  if (!check_line(r, v, a, base)) return false;
   const uint64_t *value = slots_of(r, in->args[0]);
   for (uint32_t l = 0; l < in->lanes; l++) {
     if (!is_on(r, in, a, l)) continue;

@@ -116,9 +116,10 @@ typedef struct nxk_term {
 
 enum { NXK_MAX_LANES = 128, NXK_MAX_THREADS = 1024, NXK_MOST_LANES = 16 * NXK_MAX_THREADS };
 
-/* nontemporal: a store past the caches; the address is aligned to the vector. whole (threads): the lanes of one thread lie
+/* nontemporal: a store past the caches of one or several whole cache lines of 64 bytes. whole (threads): the lanes of one thread lie
  * beside each other, and begin at a multiple of their number. skips (no threads): a load whose mask is mostly true, or
  * false, in all lanes at once, and which is jumped over where it is false. */
+enum { NXK_LINE = 64 }; /* bytes of a cache line */
 enum { NXK_NONTEMPORAL = 1, NXK_WHOLE = 2, NXK_SKIPS = 4 };
 typedef struct nxk_access {
   uint32_t buffer;

@@ -216,6 +216,17 @@ static void check_load(nxi_checker *c, nxk_value v) {
   check_whole(c, v, a);
 }
 
+/* The lanes must be whole lines; that they begin with one nobody can tell from an address that is computed, but where it is
+ * known it is checked. */
+static void check_nontemporal(nxi_checker *c, nxk_value v, const nxk_access *a) {
+  const nxk_buffer *buffer = &c->k->buffers[a->buffer];
+  int64_t size = nxi_dtype_size(buffer->dtype), line = NXK_LINE / size;
+  bool whole = buffer->aligned && a->lane_stride == 1 && a->index == NXK_NONE &&
+               a->mask == NXK_NONE && c->k->instrs[v].lanes % line == 0 && a->offset % line == 0;
+  if ((a->flags & NXK_NONTEMPORAL) && c->k->level == NXK_BOUND && !whole)
+    nxi_fault(c, v, "a nontemporal store that leaves part of a cache line");
+}
+
 static void check_store(nxi_checker *c, nxk_value v) {
   const nxk_instr *in = &c->k->instrs[v];
   const nxk_access *a = nxi_has_args(c, v, 1) ? find_access(c, v, in->imm) : NULL;
@@ -225,6 +236,7 @@ static void check_store(nxi_checker *c, nxk_value v) {
   check_mask(c, v, a);
   if (c->k->buffers[a->buffer].kind == NXK_IN) nxi_fault(c, v, "a store to an input");
   if (a->flags & NXK_SKIPS) nxi_fault(c, v, "a store that skips");
+  check_nontemporal(c, v, a);
   if (value->dtype != c->k->buffers[a->buffer].dtype)
     nxi_fault(c, v, "the value has not the type of the memory");
   if (value->lanes != in->lanes) nxi_fault(c, v, "the value has not the lanes of the store");

@@ -91,6 +91,9 @@ int64_t nxb_widest(const nxb_binder *b, nxk_value first, nxk_value last, nxk_val
 /* Lanes for code that varies along `loop`: `registers` a value when little is alive, fewer under pressure. */
 uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop,
                           uint32_t registers);
+/* Lanes along `loop` with which the stores past the caches in [first, last] are whole cache lines; 1: they cannot be, or there
+ * is none. */
+int64_t nxb_line_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop);
 /* Cycles one outer point takes, roughly, when everything is vectorised well. */
 double nxb_point_cycles(const nxb_binder *b);
 /* Vector operations one run of the code [first, last] takes, by the cost column of the scalar ops; loops in it count once. */

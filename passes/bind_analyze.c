@@ -308,6 +308,30 @@ bool nxb_reads_pass_cache(const nxb_binder *b, const nxb_stage *stage) {
   return bytes >= b->target->l3_bytes / 4 * 3;
 }
 
+/* Whether vectors along the loop, if they are long enough, are whole cache lines of what the access writes. */
+static bool walks_lines(const nxb_binder *b, const nxk_access *a, nxk_value loop, int64_t line) {
+  bool along = false;
+  if (!b->from->buffers[a->buffer].aligned || a->index != NXK_NONE || a->mask != NXK_NONE ||
+      a->offset % line != 0)
+    return false;
+  for (uint32_t i = 0; i < a->n_terms; i++) {
+    along = along || (a->terms[i].index == loop && a->terms[i].stride == 1);
+    if (a->terms[i].index != loop && a->terms[i].stride % line != 0) return false;
+  }
+  return along;
+}
+
+int64_t nxb_line_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop) {
+  int64_t lanes = 1;
+  for (nxk_value v = first; v <= last; v++) {
+    if (b->from->instrs[v].op != NXK_store) continue;
+    const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
+    int64_t line = NXK_LINE / nxi_dtype_size(b->from->buffers[a->buffer].dtype);
+    if ((a->flags & NXK_NONTEMPORAL) && walks_lines(b, a, loop, line) && line > lanes) lanes = line;
+  }
+  return lanes;
+}
+
 uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop,
                           uint32_t registers) {
   int64_t lanes = b->target->vector_bytes / nxb_widest(b, first, last, loop);
@@ -317,6 +341,7 @@ uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, 
   if (registers > most) registers = most;
   while (registers > room && registers > 1) registers /= 2;
   lanes *= registers;
+  if (cost <= 16 && lanes * 2 == nxb_line_lanes(b, first, last, loop)) lanes *= 2;
   if (lanes < 4) lanes = 4;
   return lanes > NXB_MAX_LANES ? NXB_MAX_LANES : (uint16_t)lanes;
 }

@@ -165,12 +165,16 @@ static bool stands_alone(const nxk_access *a) {
   return a->mask == NXK_NONE && a->index == NXK_NONE;
 }
 
-/* The one load that crosses, if blocks fill both loops and the code for one is short enough to be written out. */
+/* The one load that crosses, if blocks fill both loops, the code for one is short enough to be written out, and a row of a
+ * block is a whole cache line where it is stored past the caches. */
 static nxk_value choose_direct(const nxb_binder *b, const map_plan *m) {
   nxk_value load = NXK_NONE;
   bool whole = is_unit_loop(&m->vector.loop, 1) && is_unit_loop(&m->tile.loop, 1) &&
                m->vector.loop.extent % m->side == 0 && m->tile.loop.extent % m->side == 0;
-  if (!whole || nxb_code_cost(b, b->part->first, b->part->last) > 6) return NXK_NONE;
+  nxk_value along = m->vector.loop.value;
+  if (!whole || nxb_code_cost(b, b->part->first, b->part->last) > 6 ||
+      nxb_line_lanes(b, b->part->first, b->part->last, along) > m->side)
+    return NXK_NONE;
   for (nxk_value v = b->part->first; v < b->part->last; v++) {
     if (!crosses(b, v, m->staged.column, m->staged.row)) continue;
     bool single = load == NXK_NONE && b->from->instrs[v].op == NXK_load;

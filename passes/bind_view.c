@@ -383,14 +383,15 @@ static void write_load(nxb_binder *b, nxb_view *view, nxk_value v) {
   set(view, v, loaded, 0);
 }
 
-/* True if the address of every vector is a multiple of the vector (of 64 bytes, for long ones). */
-static bool is_aligned(const nxb_binder *b, const nxb_view *view, const nxk_access *from,
-                       const nxk_access *a) {
+/* True if every vector is one or several whole cache lines. A store past the caches that leaves part of a line waits for the
+ * rest, and goes to memory in pieces if that does not follow at once: several times as slow as a plain one. */
+static bool is_whole_lines(const nxb_binder *b, const nxb_view *view, const nxk_access *from,
+                           const nxk_access *a) {
   const nxk_buffer *buffer = &b->from->buffers[from->buffer];
   int64_t bytes = view->lanes * nxi_dtype_size(buffer->dtype);
-  int64_t unit = (bytes < 64 ? bytes : 64) / nxi_dtype_size(buffer->dtype);
-  if (!buffer->aligned || a->lane_stride != 1 || a->index != NXK_NONE || a->mask != NXK_NONE ||
-      a->offset % unit != 0)
+  int64_t unit = NXK_LINE / nxi_dtype_size(buffer->dtype);
+  if (bytes % NXK_LINE != 0 || !buffer->aligned || a->lane_stride != 1 || a->index != NXK_NONE ||
+      a->mask != NXK_NONE || a->offset % unit != 0)
     return false;
   for (uint32_t i = 0; i < a->n_terms; i++) {
     bool base = view->vector != NXK_NONE && a->terms[i].index == view->map[view->vector];
@@ -414,7 +415,7 @@ static void write_store(nxb_binder *b, nxb_view *view, nxk_value v) {
   if (view->storing != NXK_NONE && b->from->buffers[a->buffer].kind != NXK_LOCAL)
     p.access.mask = p.access.mask == NXK_NONE ? view->storing
                                               : nxb_op(b, NXK_and, p.access.mask, view->storing);
-  if ((p.access.flags & NXK_NONTEMPORAL) && !is_aligned(b, view, a, &p.access))
+  if ((p.access.flags & NXK_NONTEMPORAL) && !is_whole_lines(b, view, a, &p.access))
     p.access.flags &= ~(uint32_t)NXK_NONTEMPORAL;
   if (b->threads) p.access.flags &= ~(uint32_t)NXK_NONTEMPORAL;
   bool alone = b->threads && !p.wide && lanes_of(b, value) == 1; /* one thread stores it for all */

@@ -24,7 +24,6 @@ enum {
   SMALL_SHARE = 32,
   MOST_CUTS = 1024,
   DEPTH = 12,
-  LINE = 64,
   SHORT_ROW = 256
 };
 
@@ -247,7 +246,7 @@ static int64_t line_of_stores(const cutter *c) {
     const nxk_access *a = &k->accesses[k->instrs[v].imm];
     const nxk_buffer *buffer = &k->buffers[a->buffer];
     if (buffer->kind == NXK_LOCAL) continue;
-    int64_t unit = LINE / nxi_dtype_size(buffer->dtype);
+    int64_t unit = NXK_LINE / nxi_dtype_size(buffer->dtype);
     bool along = false;
     if (!(a->flags & NXK_NONTEMPORAL) || !buffer->aligned || a->offset % unit != 0) return 1;
     for (uint32_t i = 0; i < a->n_terms; i++) {
