@@ -157,6 +157,9 @@ static nxk_kernel *unroll(const nxk_kernel *k, const subject *s) {
 static nxk_kernel *regions(const nxk_kernel *k, const subject *s) {
   return nxk_pass_regions(k, s->o->target, s->d);
 }
+static nxk_kernel *interleave(const nxk_kernel *k, const subject *s) {
+  return nxk_pass_interleave(k, s->d);
+}
 static nxk_kernel *expand(const nxk_kernel *k, const subject *s) {
   return nxk_pass_expand(k, s->d);
 }
@@ -191,6 +194,7 @@ static nx_status run_kernel_pass(subject *s, kernel_pass pass, nxk_level level) 
 static nx_status pass_simplify(subject *s) { return run_kernel_pass(s, simplify, NXK_LOGICAL); }
 static nx_status pass_unroll(subject *s) { return run_kernel_pass(s, unroll, NXK_LOGICAL); }
 static nx_status pass_regions(subject *s) { return run_kernel_pass(s, regions, NXK_LOGICAL); }
+static nx_status pass_interleave(subject *s) { return run_kernel_pass(s, interleave, NXK_LOGICAL); }
 static nx_status pass_expand(subject *s) { return run_kernel_pass(s, expand, NXK_LOGICAL); }
 static nx_status pass_legalize(subject *s) { return run_kernel_pass(s, legalize, NXK_BOUND); }
 static nx_status pass_narrow(subject *s) { return run_kernel_pass(s, narrow, NXK_BOUND); }

@@ -34,6 +34,10 @@ bool nxk_loads_under_masks(const nxk_kernel *k);
 nxk_kernel *nxk_pass_unroll(const nxk_kernel *k, nxi_diag *d);
 /* Cuts parts into regions in which conditions on outer loops are decided, a part each. Logical level. New kernel. */
 nxk_kernel *nxk_pass_regions(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
+/* Writes out last loops of two points or elements that lie beside each other. Logical level. New kernel. */
+nxk_kernel *nxk_pass_interleave(const nxk_kernel *k, nxi_diag *d);
+/* Whether there is a loop of two. */
+bool nxk_has_pairs(const nxk_kernel *k);
 /* Merges adjacent outer loops that every access walks as one. Logical level. New kernel; NULL: out of memory. */
 nxk_kernel *nxk_merge_loops(const nxk_kernel *k, nxi_diag *d);
 /* nxk_copy_instr where operands may have become constants: decided conditions choose and drop masks, and constants in an

@@ -232,10 +232,15 @@ static nx_status next_kernel(const char *pass, nxk_kernel **k, nxk_kernel *resul
 static nx_status arrange_loops(const nxk_kernel *from, const nxi_target *t, nxk_kernel **k,
                                nxi_diag *d) {
   nx_status status = NX_OK;
-  if (t->block_threads > 0 || !nxk_loads_under_masks(from)) return NX_OK;
-  if (!is_skipped(NXP_PASS_unroll)) status = next_kernel("unroll", k, nxk_pass_unroll(from, d), d);
-  if (status != NX_OK || is_skipped(NXP_PASS_regions)) return status;
-  return next_kernel("regions", k, nxk_pass_regions(*k != NULL ? *k : from, t, d), d);
+  bool masks = nxk_loads_under_masks(from), pairs = nxk_has_pairs(from);
+  if (t->block_threads > 0) return NX_OK;
+  if (masks && !is_skipped(NXP_PASS_unroll))
+    status = next_kernel("unroll", k, nxk_pass_unroll(from, d), d);
+  if (status == NX_OK && masks && !is_skipped(NXP_PASS_regions))
+    status = next_kernel("regions", k, nxk_pass_regions(*k != NULL ? *k : from, t, d), d);
+  if (status == NX_OK && pairs && !is_skipped(NXP_PASS_interleave))
+    status = next_kernel("interleave", k, nxk_pass_interleave(*k != NULL ? *k : from, d), d);
+  return status;
 }
 
 nx_status nxp_bind_kernel(const nxk_kernel *k, const nxi_target *t, nxk_kernel **out, nxi_diag *d) {
@@ -366,6 +371,7 @@ static nx_status compile(nxp_plan *plan, const nxk_kernel *k, nxp_step *step,
                (long long)plan->target.l3_bytes);
   if (is_skipped(NXP_PASS_unroll)) nxi_text_add(&key, "no unroll\n");
   if (is_skipped(NXP_PASS_regions)) nxi_text_add(&key, "no regions\n");
+  if (is_skipped(NXP_PASS_interleave)) nxi_text_add(&key, "no interleave\n");
   nx_status status = NX_OK;
   if (key.failed) status = nxi_oom(d);
   else
