@@ -45,7 +45,7 @@ struct nxt_shop {
   nxi_kernel_cache *kernels;
   int differences, reports;
   uint64_t outputs, plans;
-  int64_t l2_bytes; /* 0: this machine's */
+  int64_t l2_bytes, l3_bytes; /* 0: this machine's */
 };
 
 /* A test without its harness says nothing. */
@@ -78,6 +78,8 @@ void nxt_shop_close(nxt_shop *s) {
 }
 
 void nxt_shop_second_level(nxt_shop *s, int64_t bytes) { s->l2_bytes = bytes; }
+
+void nxt_shop_last_level(nxt_shop *s, int64_t bytes) { s->l3_bytes = bytes; }
 
 int nxt_differences(nxt_shop *s) {
   int n = s->differences;
@@ -271,6 +273,7 @@ static nx_status run(nxt_shop *s, const nxg_graph *g, const way *w, memory *m, n
   if (w->isa != NULL && !nxi_target_for_isa(w->isa, &target))
     snprintf(target.isa, sizeof target.isa, "%s", w->isa);
   if (s->l2_bytes > 0) target.l2_bytes = s->l2_bytes;
+  if (s->l3_bytes > 0) target.l3_bytes = s->l3_bytes;
   nxp_options o = {.executor = w->executor,
                    .fuse = w->fuse,
                    .bound_interp = w->bound,

@@ -30,6 +30,8 @@ nxt_shop *nxt_shop_open(void);
 void nxt_shop_close(nxt_shop *s);
 /* From now on plans are made for a second-level cache of so many bytes; 0: for this machine's. */
 void nxt_shop_second_level(nxt_shop *s, int64_t bytes);
+/* The same of the last-level cache: results that pass it are stored past the caches. */
+void nxt_shop_last_level(nxt_shop *s, int64_t bytes);
 /* Runs `g` (which it destroys) the ways of the mask. What differs is printed with `label` and a graph of that output alone;
  * the number of outputs that differ is added up in the shop. NULL counts as a difference. */
 void nxt_compare(nxt_shop *s, nxg_graph *g, const char *label, unsigned ways);

@@ -75,10 +75,12 @@ static nxg_graph *graph_of(const row *r, nx_dtype t, int64_t n, int64_t m) {
   return nxt_parse(text, t, numbers);
 }
 
-/* Loads under a mask in the kernels of a graph. */
-static int masked_loads(nxg_graph *g, const char *isa, char **kernels) {
+/* Lines of the bound kernels of a graph that hold both words. */
+static int lines_with(nxg_graph *g, const char *isa, int64_t l3_bytes, const char *first,
+                      const char *second, char **kernels) {
   nxi_target target;
   assert_true(nxi_target_for_isa(isa, &target));
+  if (l3_bytes > 0) target.l3_bytes = l3_bytes;
   nxp_options o = {.executor = NXP_KERNEL_INTERP, .fuse = true, .target = &target, .threads = 2};
   nxi_text text = {0};
   nxi_diag d;
@@ -91,7 +93,8 @@ static int masked_loads(nxg_graph *g, const char *isa, char **kernels) {
   for (const char *line = text.data; line != NULL && *line; line = strchr(line, '\n')) {
     line += *line == '\n';
     size_t length = strcspn(line, "\n");
-    n += memmem(line, length, "= load ", 7) != NULL && memmem(line, length, "mask=", 5) != NULL;
+    n += memmem(line, length, first, strlen(first)) != NULL &&
+         memmem(line, length, second, strlen(second)) != NULL;
   }
   *kernels = strdup(text.data);
   nxi_text_free(&text);
@@ -105,7 +108,8 @@ static void no_masks(void **state) {
   for (size_t i = 0; i < COUNT(rows); i++)
     for (size_t k = 0; k < 6; k++) {
       char *kernels = NULL;
-      int n = masked_loads(graph_of(&rows[i], types[k / 2], 512, 1024), isas[k % 2], &kernels);
+      int n = lines_with(graph_of(&rows[i], types[k / 2], 512, 1024), isas[k % 2], 0, "= load ",
+                         "mask=", &kernels);
       if (n > 0) fprintf(stderr, "%s, %s:\n%s", rows[i].name, isas[k % 2], kernels);
       free(kernels);
       assert_int_equal(n, 0);
@@ -143,11 +147,77 @@ static void past_the_caches(void **state) {
   assert_int_equal(nxt_differences(shop), 0);
 }
 
+/* The verifier looks at the lanes of stores past the caches, the interpreter of bound kernels at their addresses. */
+static const row lines[] = {
+    {"transposed", X, "%t = permute %tame0 axes=[1,0]\n %z = neg %t\n"},
+    {"transposed sum", "%tame0: $T[$1,$2], %tame1: $T[$2,$1]",
+     "%t = permute %tame0 axes=[1,0]\n %z = add %t, %tame1\n"},
+    {"one-hot", "%tame0: $T[$1,1]",
+     "%j = arange start=0 step=1 : $T[$2]\n %i = reshape %j shape=[1,$2]\n %c = cmpeq %tame0, %i\n "
+     "%z = cast %c : $T[$1,$2]\n"},
+    {"broadcast row", X ", %tame1: $T[$2]", "%z = add %tame0, %tame1\n"},
+    {"comparison", X, "%c = cmplt %tame0, %tame0\n %z = copy %c\n"},
+    {"sum and its parts", X, "%s = reduce_sum %tame0 axes=[1] keepdims\n %z = add %tame0, %s\n"},
+    {"rolled", X,
+     "%s = shrink %tame0 start=[$3,0] stop=[$1,$2]\n %t = shrink %tame0 start=[0,0] "
+     "stop=[$3,$2]\n %z = cat %s, %t axis=0\n"},
+    {"padded", X, "%p = pad %tame0 before=[1,1] after=[3,7]\n %z = neg %p\n"},
+};
+
+static void whole_lines(void **state) {
+  (void)state;
+  static const nx_dtype types[] = {NX_F32, NX_I8, NX_F64, NX_I16};
+  static const int64_t shapes[][2] = {{64, 128}, {60, 100}, {128, 72}, {33, 65}, {1, 4096}};
+  int marked = 0;
+  nxt_shop_last_level(shop, 1024);
+  for (size_t i = 0; i < COUNT(lines); i++)
+    for (size_t k = 0; k < COUNT(types) * COUNT(shapes); k++) {
+      nx_dtype t = types[k % COUNT(types)];
+      const int64_t *shape = shapes[k / COUNT(types)];
+      char *kernels = NULL;
+      marked += lines_with(graph_of(&lines[i], t, shape[0], shape[1]), "avx2", 1024, "store",
+                           "nontemporal", &kernels);
+      free(kernels);
+      nxt_compare(shop, graph_of(&lines[i], t, shape[0], shape[1]), lines[i].name,
+                  NXT_BOUND | NXT_BOUND_AVX2 | NXT_LLVM | NXT_LLVM_AVX2);
+    }
+  nxt_shop_last_level(shop, 0);
+  assert_true(marked >= 40);
+  assert_int_equal(nxt_differences(shop), 0);
+}
+
+/* Two elements in a byte are no reason to read bytes that lie apart. */
+static const row nibbles[] = {
+    {"cast", X, "%z = cast %tame0 : f32[$1,$2]\n"},
+    {"sum along rows", X, "%c = cast %tame0 : i32[$1,$2]\n %z = reduce_sum %c axes=[1]\n"},
+    {"sum of rows", X, "%c = cast %tame0 : i32[$1,$2]\n %z = reduce_sum %c axes=[0]\n"},
+    {"greatest", X, "%z = reduce_max %tame0 axes=[1]\n"},
+    {"sum", X ", %tame1: $T[$1,$2]", "%z = add %tame0, %tame1\n"},
+};
+
+static void nibbles_along_rows(void **state) {
+  (void)state;
+  static const int64_t shapes[][2] = {{37, 62}, {64, 256}, {3, 1030}, {1030, 6}, {5, 7}};
+  for (size_t i = 0; i < COUNT(nibbles); i++)
+    for (size_t k = 0; k < COUNT(shapes); k++) {
+      nx_dtype t = (i + k) % 2 ? NX_U4 : NX_I4;
+      char *kernels = NULL;
+      int apart = lines_with(graph_of(&nibbles[i], t, 512, 1024), k % 2 ? "avx2" : "avx512", 0,
+                             "= load u8", " stride=512", &kernels);
+      if (apart > 0) fprintf(stderr, "%s:\n%s", nibbles[i].name, kernels);
+      free(kernels);
+      assert_int_equal(apart, 0);
+      nxt_compare(shop, graph_of(&nibbles[i], t, shapes[k][0], shapes[k][1]), nibbles[i].name,
+                  NXT_ALL);
+    }
+  assert_int_equal(nxt_differences(shop), 0);
+}
+
 NXT_MAIN(regions) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(no_masks),
-      cmocka_unit_test(same_bits),
-      cmocka_unit_test(past_the_caches),
+      cmocka_unit_test(no_masks),           cmocka_unit_test(same_bits),
+      cmocka_unit_test(past_the_caches),    cmocka_unit_test(whole_lines),
+      cmocka_unit_test(nibbles_along_rows),
   };
   return cmocka_run_group_tests_name("regions", tests, open_shop, close_shop);
 }

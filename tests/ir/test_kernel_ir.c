@@ -105,7 +105,7 @@ static const char *const everything =
     "nxir 1\n"
     "kernel @all bound {\n"
     "  b0: in f32[64]\n"
-    "  b1: inout f32[?] restricted\n"
+    "  b1: inout f32[?] aligned restricted\n"
     "  b2: in i64[64]\n"
     "  b3: local f32[256]\n"
     "  b4: local i64[256]\n"
@@ -120,7 +120,7 @@ static const char *const everything =
     "      %6 = lanes i64x16 %4\n"
     "      %7 = active boolx16 %4, %0\n"
     "      %8 = load f32x16 b0[0] stride=1 mask=%7 else %5\n"
-    "      %9 = load f32x16 b0[3 + -1*%4 + idx %6] mask=%7\n"
+    "      %9 = load f32x16 b0[3 + -1*%4 + idx %6] mask=%7 skips\n"
     "      %10 = for seq 0..%0 step 16 {\n"
     "        %11 = carry f32x16 %5\n"
     "        %12 = carry f32x16 %8\n"
@@ -141,7 +141,8 @@ static const char *const everything =
     "      %26 = fold f32 sum %23\n"
     "      %27 = fold i64 argmax %23, %25\n"
     "      store %26, b1[0 + 1*%27]\n"
-    "      store lanes=16 %11, b1[0 + 16*%4] stride=1 mask=%7 nontemporal\n"
+    "      store lanes=16 %11, b1[0 + 16*%4] stride=1 mask=%7\n"
+    "      store lanes=16 %11, b1[0 + 16*%4] stride=1 nontemporal\n"
     "    }\n"
     "  }\n"
     "}\n";
@@ -193,8 +194,8 @@ static const change changes[] = {
     {"b0: in f32[64]", "b0: in f32[65]"},
     {"b0: in f32[64]", "b0: inout f32[64]"},
     {"b0: in f32[64]", "b0: in f32[64] aligned"},
-    {"f32[?] restricted", "f32[?]"},
-    {"f32[?] restricted", "f64[?] restricted"},
+    {"f32[?] aligned restricted", "f32[?] aligned"},
+    {"f32[?] aligned restricted", "f64[?] aligned restricted"},
     {"p1: f16", "p1: bf16"},
     {"p1: f16", "p1: f16\n  p2: f16"},
     {"const f32 -0", "const f32 0"},
@@ -222,6 +223,7 @@ static const change changes[] = {
     {"fold f32 sum", "fold f32 prod"},
     {"1*%27", "1*%4"},
     {" nontemporal", ""},
+    {" skips", ""},
     {"reduce f32 max lanes", "reduce f32 max plain"},
     {"reduce f32 max lanes", "reduce f32 min lanes"},
     {"outer 0..5", "outer 0..6"},
@@ -434,6 +436,10 @@ static const bad_kernel bad_kernels[] = {
     {"bound", TASK "%x = load f32 b0[0] else %c\n" CLOSE, "else without"},
     {"bound", TASK "%x = load f32x4 b0[0]\n" CLOSE, "one element"},
     {"bound", TASK "%x = load f32 b0[0] nontemporal\n" CLOSE, "nontemporal"},
+    {"bound", TASK "%x = splat f32x8 %c\nstore lanes=8 %x, b1[0] stride=1 nontemporal\n" CLOSE,
+     "part of a cache line"},
+    {"bound", TASK "%x = load f32 b0[0] skips\n" CLOSE, "skips"},
+    {"bound", TASK "store %c, b1[0] skips\n" CLOSE, "skips"},
     {"bound", TASK "%x = carry f32 %c\n" CLOSE, "not stand in a seq loop"},
     {"bound", TASK "%i = for seq 0..2 {\n%d = const f32 1\n%x = carry f32 %c\n}\n" CLOSE,
      "start of its loop"},
