@@ -90,13 +90,14 @@ static int lines_with(nxg_graph *g, const char *isa, int64_t l3_bytes, const cha
   assert_int_equal(nxp_dump(g, &o, "bound", &text, &d), NX_OK);
   nxg_destroy(g);
   assert_non_null(text.data);
-  for (const char *line = text.data; line != NULL && *line; line = strchr(line, '\n')) {
+  const char *at = text.data != NULL ? text.data : "";
+  for (const char *line = at; line != NULL && *line; line = strchr(line, '\n')) {
     line += *line == '\n';
     size_t length = strcspn(line, "\n");
     n += memmem(line, length, first, strlen(first)) != NULL &&
          memmem(line, length, second, strlen(second)) != NULL;
   }
-  *kernels = strdup(text.data);
+  *kernels = strdup(at);
   nxi_text_free(&text);
   return n;
 }
