@@ -27,11 +27,34 @@ nx_status nxl_check_object(const void *object, size_t size, uint16_t machine, si
                            nxi_diag *d);
 extern const uint16_t nxl_host_machine;
 
+/* Writes a checked object into `memory`, as many zeroed bytes as the check said, so that it runs at `address`, a multiple
+ * of 4096. *offset: where its function `entry` begins. */
+nx_status nxl_link_object(const void *object, size_t size, const char *entry, void *memory,
+                          uint64_t address, uint64_t *offset, nxi_diag *d);
+
 /* The library functions that code may call where the machine lacks an instruction; NULL after the last. */
 typedef struct nxl_symbol {
   const char *name;
   uintptr_t address;
 } nxl_symbol;
 extern const nxl_symbol nxl_symbols[];
+
+/* One relocation of an object for `machine`: bytes at `at`, of which `room` may be written, become what refers to `value`
+ * (symbol and addend) from address `place`. False: of another type, or out of reach. */
+typedef struct nxl_reference {
+  uint16_t machine;
+  uint32_t type;
+  uint64_t value, place;
+  unsigned char *at;
+  uint64_t room;
+} nxl_reference;
+bool nxl_relocate(const nxl_reference *r);
+
+/* Code that jumps to a function however far it is. */
+enum { NXL_STUB = 16 };
+void nxl_write_stub(uint16_t machine, void *at, uint64_t function);
+
+/* Why memory cannot be made executable in this process, NULL if it can. Tries it. */
+const char *nxl_execution_refused(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* What an ELF object asks for, read before it is loaded: a stored object may be of another machine or cut
- * short, and code that calls a library function by surprise must not be loaded. Reads nothing outside the
- * bytes given. */
+/* ELF objects of one kernel each: what such an object asks for is read before it is loaded, since a stored one may be of
+ * another machine or cut short, and code that calls a library function by surprise must not be loaded. Then its sections
+ * are laid out in one block and its references resolved (relocate.c). Nothing outside the bytes given is read. */
 #include <elf.h>
 #include <math.h>
 #include <string.h>
@@ -13,6 +13,7 @@ const nxl_symbol nxl_symbols[] = {
     {"fmaf", (uintptr_t)(float (*)(float, float, float))fmaf},
     {NULL, 0},
 };
+enum { PAGE = 4096 };
 
 #if defined(__x86_64__)
 const uint16_t nxl_host_machine = EM_X86_64;
@@ -47,48 +48,223 @@ static bool read_header(object *o, uint16_t machine) {
          inside(o, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr));
 }
 
-static bool known(const char *name) {
+/* The strings of a section; NULL unless they are whole and end with one that is terminated. */
+static const char *read_strings(const object *o, uint32_t i, Elf64_Shdr *s) {
+  if (!read_section(o, i, s) || s->sh_type != SHT_STRTAB || s->sh_size == 0) return NULL;
+  const char *text = (const char *)o->bytes + s->sh_offset;
+  return text[s->sh_size - 1] == '\0' ? text : NULL;
+}
+
+/* Frames are not registered: no exception passes through a kernel. */
+static bool is_loaded(const object *o, const Elf64_Shdr *s) {
+  Elf64_Shdr table;
+  const char *names = read_strings(o, o->header.e_shstrndx, &table);
+  if (!(s->sh_flags & SHF_ALLOC)) return false;
+  return !names || s->sh_name >= table.sh_size || strcmp(names + s->sh_name, ".eh_frame") != 0;
+}
+
+/* ---- checks */
+
+static const nxl_symbol *known(const char *name) {
   for (const nxl_symbol *s = nxl_symbols; s->name; s++)
-    if (strcmp(s->name, name) == 0) return true;
-  return false;
+    if (strcmp(s->name, name) == 0) return s;
+  return NULL;
 }
 
 /* NULL, or the fault of a symbol table; `name`: the symbol it is about. */
 static const char *check_symbols(const object *o, const Elf64_Shdr *table, const char **name) {
-  Elf64_Shdr strings;
-  if (table->sh_entsize != sizeof(Elf64_Sym) || !read_section(o, table->sh_link, &strings))
-    return "a symbol table is malformed";
-  const char *text = (const char *)o->bytes + strings.sh_offset;
-  if (strings.sh_type != SHT_STRTAB || strings.sh_size == 0 || text[strings.sh_size - 1] != '\0')
-    return "a string table is malformed";
+  Elf64_Shdr strings, home;
+  const char *text = read_strings(o, table->sh_link, &strings);
+  if (table->sh_entsize != sizeof(Elf64_Sym)) return "a symbol table is malformed";
+  if (!text) return "a string table is malformed";
   for (uint64_t i = 1; i < table->sh_size / sizeof(Elf64_Sym); i++) {
     Elf64_Sym symbol;
     memcpy(&symbol, o->bytes + table->sh_offset + i * sizeof symbol, sizeof symbol);
-    if (symbol.st_shndx != SHN_UNDEF) continue;
     if (symbol.st_name >= strings.sh_size) return "a symbol has no name";
     *name = text + symbol.st_name;
-    if (!known(*name)) return "it calls a function that is not part of it";
+    if (symbol.st_shndx == SHN_UNDEF && !known(*name))
+      return "it calls a function that is not part of it";
+    if (symbol.st_shndx != SHN_UNDEF && symbol.st_shndx < SHN_LORESERVE &&
+        (!read_section(o, symbol.st_shndx, &home) || symbol.st_value > home.sh_size))
+      return "a symbol lies outside its section";
   }
   *name = "";
   return NULL;
 }
 
+static const char *check_relocations(const object *o, const Elf64_Shdr *s) {
+  Elf64_Shdr target, symbols;
+  if (!read_section(o, s->sh_info, &target)) return "relocations have no section";
+  if (s->sh_entsize != sizeof(Elf64_Rela) || !read_section(o, s->sh_link, &symbols) ||
+      symbols.sh_type != SHT_SYMTAB)
+    return "a table of relocations is malformed";
+  return NULL;
+}
+
+/* Adds a section that is loaded to the block, at its alignment. */
+static const char *place(const Elf64_Shdr *s, uint64_t *end, uint64_t *offset) {
+  uint64_t align = s->sh_addralign ? s->sh_addralign : 1;
+  if (align > PAGE || (align & (align - 1)))
+    return "a section's alignment is no small power of two";
+  *offset = (*end + align - 1) & ~(align - 1);
+  if (s->sh_size > INT32_MAX || *offset > INT32_MAX) return "a section is too large";
+  *end = *offset + s->sh_size;
+  return NULL;
+}
+
+static const char *check_section(const object *o, const Elf64_Shdr *s, uint64_t *end,
+                                 const char **name) {
+  uint64_t offset;
+  if (s->sh_type == SHT_SYMTAB) return check_symbols(o, s, name);
+  if (s->sh_type == SHT_REL) return "its relocations are of another form";
+  if (s->sh_type == SHT_RELA) return check_relocations(o, s);
+  if (!is_loaded(o, s)) return NULL;
+  if ((s->sh_flags & SHF_WRITE) && s->sh_size) return "it has variables";
+  return place(s, end, &offset);
+}
+
+/* One stub a function that code may call, behind the sections. */
+static uint64_t stubs_offset(uint64_t end) { return (end + 15) & ~UINT64_C(15); }
+
 nx_status nxl_check_object(const void *bytes, size_t size, uint16_t machine, size_t *loaded,
                            nxi_diag *d) {
   object o = {.bytes = bytes, .size = size};
   const char *fault = NULL, *name = "";
-  size_t total = 0;
+  uint64_t end = 0;
   if (!read_header(&o, machine))
     return nxi_fail(d, NX_COMPILE_FAILED, "", "an object is not for this machine");
   for (uint32_t i = 1; i < o.header.e_shnum && !fault; i++) {
     Elf64_Shdr s;
-    if (!read_section(&o, i, &s)) fault = "a section lies outside it";
-    else if (s.sh_type == SHT_SYMTAB) fault = check_symbols(&o, &s, &name);
-    else if (s.sh_flags & SHF_ALLOC) total += (s.sh_size + 4095) & ~(size_t)4095;
+    fault =
+        read_section(&o, i, &s) ? check_section(&o, &s, &end, &name) : "a section lies outside it";
   }
   if (fault)
     return nxi_fail(d, NX_COMPILE_FAILED, "", "an object cannot be loaded: %s%s%s", fault,
                     *name ? ": " : "", name);
-  *loaded = total;
+  *loaded = (stubs_offset(end) + sizeof nxl_symbols / sizeof *nxl_symbols * NXL_STUB + PAGE - 1) &
+            ~(size_t)(PAGE - 1);
   return NX_OK;
+}
+
+/* ---- linking. What follows takes an object that has passed the checks. */
+
+typedef struct link {
+  object o;
+  unsigned char *memory; /* the block as it is written */
+  uint64_t address;      /* where it will run */
+  uint64_t *offset;      /* of each section in the block; UINT64_MAX: not loaded */
+  uint64_t stubs;
+} link;
+
+static bool copy_sections(link *l) {
+  uint64_t end = 0;
+  for (uint32_t i = 0; i < l->o.header.e_shnum; i++) {
+    Elf64_Shdr s;
+    l->offset[i] = UINT64_MAX;
+    if (i == 0 || !read_section(&l->o, i, &s) || !is_loaded(&l->o, &s) || s.sh_type == SHT_RELA ||
+        s.sh_type == SHT_SYMTAB)
+      continue;
+    if (place(&s, &end, &l->offset[i])) return false;
+    if (s.sh_type != SHT_NOBITS && s.sh_size)
+      memcpy(l->memory + l->offset[i], l->o.bytes + s.sh_offset, s.sh_size);
+  }
+  l->stubs = stubs_offset(end);
+  for (const nxl_symbol *s = nxl_symbols; s->name; s++)
+    nxl_write_stub(l->o.header.e_machine, l->memory + l->stubs + (s - nxl_symbols) * NXL_STUB,
+                   s->address);
+  return true;
+}
+
+static bool address_of(const link *l, const Elf64_Sym *symbol, const char *name, uint64_t *out) {
+  if (symbol->st_shndx == SHN_UNDEF) {
+    const nxl_symbol *s = known(name);
+    if (s) *out = l->address + l->stubs + (uint64_t)(s - nxl_symbols) * NXL_STUB;
+    return s != NULL;
+  }
+  if (symbol->st_shndx >= l->o.header.e_shnum || l->offset[symbol->st_shndx] == UINT64_MAX)
+    return false;
+  *out = l->address + l->offset[symbol->st_shndx] + symbol->st_value;
+  return true;
+}
+
+static bool read_symbol(const object *o, const Elf64_Shdr *table, uint64_t i, Elf64_Sym *symbol,
+                        const char **name) {
+  Elf64_Shdr strings;
+  const char *text = read_strings(o, table->sh_link, &strings);
+  if (!text || i >= table->sh_size / sizeof *symbol) return false;
+  memcpy(symbol, o->bytes + table->sh_offset + i * sizeof *symbol, sizeof *symbol);
+  *name = text + symbol->st_name;
+  return symbol->st_name < strings.sh_size;
+}
+
+static bool resolve_one(const link *l, const Elf64_Shdr *symbols, const Elf64_Shdr *target,
+                        uint64_t base, const Elf64_Rela *r) {
+  Elf64_Sym symbol;
+  const char *name;
+  uint64_t value;
+  if (r->r_offset > target->sh_size) return false;
+  if (!read_symbol(&l->o, symbols, ELF64_R_SYM(r->r_info), &symbol, &name) ||
+      !address_of(l, &symbol, name, &value))
+    return false;
+  nxl_reference reference = {.machine = l->o.header.e_machine,
+                             .type = (uint32_t)ELF64_R_TYPE(r->r_info),
+                             .value = value + (uint64_t)r->r_addend,
+                             .place = l->address + base + r->r_offset,
+                             .at = l->memory + base + r->r_offset,
+                             .room = target->sh_size - r->r_offset};
+  return nxl_relocate(&reference);
+}
+
+/* The first relocation that cannot be made gives its type. */
+static bool resolve(const link *l, uint32_t *type) {
+  for (uint32_t i = 1; i < l->o.header.e_shnum; i++) {
+    Elf64_Shdr s, symbols, target;
+    if (!read_section(&l->o, i, &s) || s.sh_type != SHT_RELA) continue;
+    if (!read_section(&l->o, s.sh_link, &symbols) || !read_section(&l->o, s.sh_info, &target))
+      return false;
+    uint64_t base = l->offset[s.sh_info];
+    if (base == UINT64_MAX) continue; /* of debug information, of frames */
+    for (uint64_t k = 0; k < s.sh_size / sizeof(Elf64_Rela); k++) {
+      Elf64_Rela r;
+      memcpy(&r, l->o.bytes + s.sh_offset + k * sizeof r, sizeof r);
+      *type = (uint32_t)ELF64_R_TYPE(r.r_info);
+      if (!resolve_one(l, &symbols, &target, base, &r)) return false;
+    }
+  }
+  return true;
+}
+
+static bool find_entry(const link *l, const char *entry, uint64_t *offset) {
+  for (uint32_t i = 1; i < l->o.header.e_shnum; i++) {
+    Elf64_Shdr s, home;
+    Elf64_Sym symbol;
+    const char *name;
+    if (!read_section(&l->o, i, &s) || s.sh_type != SHT_SYMTAB) continue;
+    for (uint64_t k = 1; read_symbol(&l->o, &s, k, &symbol, &name); k++) {
+      if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || strcmp(name, entry) != 0) continue;
+      if (!read_section(&l->o, symbol.st_shndx, &home) || !(home.sh_flags & SHF_EXECINSTR) ||
+          !address_of(l, &symbol, name, offset))
+        return false;
+      *offset -= l->address;
+      return true;
+    }
+  }
+  return false;
+}
+
+nx_status nxl_link_object(const void *bytes, size_t size, const char *entry, void *memory,
+                          uint64_t address, uint64_t *offset, nxi_diag *d) {
+  link l = {.o = {.bytes = bytes, .size = size}, .memory = memory, .address = address};
+  uint32_t type = 0;
+  memcpy(&l.o.header, bytes, sizeof l.o.header);
+  l.offset = nxi_malloc(((size_t)l.o.header.e_shnum + 1) * sizeof *l.offset);
+  if (!l.offset) return nxi_oom(d);
+  nx_status s = NX_OK;
+  if (!copy_sections(&l) || !resolve(&l, &type))
+    s = nxi_fail(d, NX_COMPILE_FAILED, "",
+                 "an object cannot be loaded: a relocation of type %u has no meaning here", type);
+  else if (!find_entry(&l, entry, offset))
+    s = nxi_fail(d, NX_COMPILE_FAILED, "", "an object has no entry %s", entry);
+  nxi_free(l.offset);
+  return s;
 }
