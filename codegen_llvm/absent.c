@@ -8,6 +8,10 @@ static const char reason[] = "this build has no LLVM";
 
 const char *nxl_unavailable(void) { return reason; }
 
+const char *nxl_lost(void) { return reason; }
+
+nx_status nxl_start(nxi_diag *d) { return nxi_fail(d, NX_DEVICE_UNAVAILABLE, "", "%s", reason); }
+
 const char *nxl_environment(const char *isa) {
   (void)isa;
   return "no LLVM";

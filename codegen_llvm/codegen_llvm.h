@@ -18,8 +18,15 @@ typedef struct nxl_target {
   char isa[16]; /* "avx512", "avx2", "generic", "neon": decides features when features is "" */
 } nxl_target;
 
-/* NULL if code can be compiled and run here, else the reason. Static. */
+/* Starts LLVM, once in a process: registers its targets and finds out about the host. NX_OUT_OF_MEMORY: there is too
+ * little memory now; it may be tried again. */
+nx_status nxl_start(nxi_diag *d);
+/* NULL if code can be compiled and run here, else the reason. Static. Starts LLVM, and tries whether memory can be made
+ * executable. */
 const char *nxl_unavailable(void);
+/* The same of what has been found out so far, with no more than two loads: a process may forbid itself executable memory
+ * at any time, and LLVM is not used again after a lack of memory that left it in the middle of a kernel. */
+const char *nxl_lost(void);
 /* "LLVM 19.1.7; avx512; znver5; +avx512f,..." for cache keys and `nxc info`. Static per isa; isa as above, "" for
  * an unknown one. Of isa "": this machine with all it has, which every code made here depends on. */
 const char *nxl_environment(const char *isa);

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /* From a bound kernel to an object or to text: print, a short list of passes, LLVM's code generator. Every
  * compilation has a context of its own, so any number may run at once. */
-#include <pthread.h>
-#include <setjmp.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Error.h>
-#include <llvm-c/ErrorHandling.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 
+#include "guard.h"
 #include "jit.h"
 
 /* What the printer leaves is nearly in its final form: folding and merging alone is the fastest, and the code is
@@ -22,26 +20,10 @@ static _Atomic bool verify_modules;
 
 void nxl_set_verify(bool on) { verify_modules = on; }
 
-/* ---- LLVM's own failures. Its fatal errors would end the process; on a thread that is compiling here they
- * end the compilation instead, and leak what it held. */
-
-static _Thread_local struct {
-  jmp_buf *escape;
-  char message[256];
-} fatal;
-
-static void on_fatal_error(const char *reason) {
-  if (!fatal.escape) return;
-  snprintf(fatal.message, sizeof fatal.message, "%s", reason);
-  longjmp(*fatal.escape, 1);
-}
-
-static void install_handler(void) { LLVMInstallFatalErrorHandler(on_fatal_error); }
-
 static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
   if (LLVMGetDiagInfoSeverity(info) != LLVMDSError) return;
   char *text = LLVMGetDiagInfoDescription(info);
-  nxi_fail(user, NX_COMPILE_FAILED, "", "LLVM: %s", text);
+  nxi_fail(user, NX_COMPILE_FAILED, "", "LLVM: %s", text ? text : "an error");
   LLVMDisposeMessage(text);
 }
 
@@ -76,6 +58,7 @@ static nx_status give(const char *bytes, size_t n, void **data, size_t *size, nx
 
 static nx_status give_ir(LLVMModuleRef module, void **data, size_t *size, nxi_diag *d) {
   char *text = LLVMPrintModuleToString(module);
+  if (!text) return nxi_oom(d);
   nx_status s = give(text, strlen(text), data, size, d);
   LLVMDisposeMessage(text);
   return s;
@@ -147,33 +130,43 @@ static nx_status compile(const nxk_kernel *k, const nxl_machine *m, nxl_form for
   return s;
 }
 
-/* compile(), with LLVM's fatal errors brought back. The machine of a failure may be in any state. */
-static nx_status compile_guarded(const nxk_kernel *k, nxl_machine *m, nxl_form form, void **data,
-                                 size_t *size, nxi_diag *d) {
-  jmp_buf escape;
-  if (setjmp(escape)) {
-    fatal.escape = NULL;
-    return NX_COMPILE_FAILED;
-  }
-  fatal.escape = &escape;
-  fatal.message[0] = '\0';
-  nx_status s = compile(k, m, form, data, size, d);
-  fatal.escape = NULL;
-  nxl_return_machine(m);
+/* ---- one stay in LLVM */
+
+typedef struct request {
+  const nxk_kernel *kernel;
+  const nxl_target *target;
+  nxl_form form;
+  void **data;
+  size_t *size;
+} request;
+
+static nx_status compile_inside(void *arg, nxi_diag *d) {
+  request *r = arg;
+  nxl_machine m;
+  nx_status s = nxl_take_machine(r->target, &m, d);
+  if (s != NX_OK) return s;
+  s = compile(r->kernel, &m, r->form, r->data, r->size, d);
+  nxl_return_machine(&m);
+  if (s == NX_OK && r->form >= NXL_ASM) nxl_guard_warm();
   return s;
+}
+
+/* Bytes that LLVM may want for a kernel; docs/decisions.md has the measurements. */
+static size_t memory_for(const nxk_kernel *k) {
+  return ((size_t)16 << 20) + (size_t)k->n_instrs * 8192;
 }
 
 nx_status nxl_compile(const nxk_kernel *k, const nxl_target *t, nxl_form form, void **data,
                       size_t *size, nxi_diag *diag) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
   nxi_diag own, *d = diag ? diag : &own;
   if (!diag) nxi_diag_clear(&own);
   if (k->threads != 0)
     return nxi_fail(d, NX_INVALID_ARGUMENT, "", "kernel %s is bound to threads, of a GPU", k->name);
-  nxl_machine m;
-  nx_status s = nxl_take_machine(t, &m, d);
+  request r = {k, t, form, data, size};
+  nx_status s = nxl_start(d);
   if (s != NX_OK) return s;
-  pthread_once(&once, install_handler);
-  s = compile_guarded(k, &m, form, data, size, d);
-  return s != NX_OK && fatal.message[0] ? nxi_fail(d, s, "", "LLVM: %s", fatal.message) : s;
+  void *before = *data;
+  s = nxl_guarded(compile_inside, &r, memory_for(k), d);
+  if (s != NX_OK && *data != before) nxi_free(*data), *data = before;
+  return s;
 }

@@ -16,8 +16,7 @@ typedef struct nxl_machine {
   const char *features; /* static, or of the caller's nxl_target */
 } nxl_machine;
 
-/* Registers LLVM's targets and finds out about the host, once. */
-void nxl_setup(void);
+/* Inside LLVM, after nxl_start. */
 nx_status nxl_take_machine(const nxl_target *t, nxl_machine *m, nxi_diag *d);
 void nxl_return_machine(nxl_machine *m);
 
@@ -56,5 +55,7 @@ void nxl_write_stub(uint16_t machine, void *at, uint64_t function);
 
 /* Why memory cannot be made executable in this process, NULL if it can. Tries it. */
 const char *nxl_execution_refused(void);
+/* The same of what was tried before. */
+const char *nxl_execution_was_refused(void);
 
 #endif

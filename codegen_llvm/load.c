@@ -52,6 +52,8 @@ static bool seal_block(void *block, size_t bytes) {
   return false;
 }
 
+const char *nxl_execution_was_refused(void) { return refusal(atomic_load(&refused)); }
+
 /* Does once what every load does. */
 const char *nxl_execution_refused(void) {
   size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
@@ -61,7 +63,7 @@ const char *nxl_execution_refused(void) {
     seal_block(block, bytes);
     munmap(block, bytes);
   }
-  return refusal(atomic_load(&refused));
+  return nxl_execution_was_refused();
 }
 
 /* ---- loading */
@@ -75,7 +77,7 @@ static nx_status fill_block(nxl_code *c, const void *object, size_t size, const 
   if (s != NX_OK) return s;
   c->entry = (nxi_kernel_fn)((uintptr_t)c->block + offset);
   if (seal_block(c->block, c->bytes)) return NX_OK;
-  const char *why = refusal(atomic_load(&refused));
+  const char *why = nxl_execution_was_refused();
   return why ? nxi_fail(d, NX_DEVICE_UNAVAILABLE, "", "%s", why) : nxi_oom(d);
 }
 

@@ -3,15 +3,18 @@
  * pool of target machines (making one takes as long as compiling a small kernel; they are not shared
  * between threads). */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <llvm-c/Target.h>
 
 #include "config.h"
+#include "guard.h"
 #include "jit.h"
 
 enum { MAX_FEATURES = 4096, MAX_ENVIRONMENT = MAX_FEATURES + 256, MAX_POOL = 8 };
+enum { SETUP_MEMORY = 16 << 20 };
 
 static const char *const isa_names[NXL_ISAS] = {"generic", "avx2", "avx512", "neon"};
 
@@ -22,7 +25,8 @@ static struct {
   const char *unavailable;
 } host;
 static char environment[NXL_ISAS][MAX_ENVIRONMENT], whole_environment[MAX_ENVIRONMENT];
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic bool started;
 
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
@@ -72,13 +76,21 @@ static void describe_x86(const char *features) {
   if (!host_has(features, "sse4.1")) host.unavailable = "the CPU lacks SSE4.1";
 }
 
-static void setup(void) {
+/* Safe to do again if it was left in the middle for lack of memory that was not there at first. */
+static nx_status setup(void *arg, nxi_diag *d) {
+  (void)arg;
   LLVMInitializeAllTargetInfos();
   LLVMInitializeAllTargets();
   LLVMInitializeAllTargetMCs();
   LLVMInitializeAllAsmPrinters();
   char *triple = LLVMGetDefaultTargetTriple(), *cpu = LLVMGetHostCPUName(),
        *features = LLVMGetHostCPUFeatures();
+  if (!triple || !cpu || !features) {
+    LLVMDisposeMessage(triple);
+    LLVMDisposeMessage(cpu);
+    LLVMDisposeMessage(features);
+    return nxi_oom(d);
+  }
   snprintf(host.triple, sizeof host.triple, "%s", triple);
   snprintf(host.cpu, sizeof host.cpu, "%s", cpu);
   snprintf(whole_environment, sizeof whole_environment, "LLVM %s; %s; %s; %s", NX_LLVM_VERSION,
@@ -96,13 +108,32 @@ static void setup(void) {
   LLVMDisposeMessage(triple);
   LLVMDisposeMessage(cpu);
   LLVMDisposeMessage(features);
+  return NX_OK;
 }
 
-void nxl_setup(void) { pthread_once(&once, setup); }
+nx_status nxl_start(nxi_diag *d) {
+  if (atomic_load_explicit(&started, memory_order_acquire)) return NX_OK;
+  pthread_mutex_lock(&start_lock);
+  nx_status s = started ? NX_OK : nxl_guarded(setup, NULL, SETUP_MEMORY, d);
+  if (s == NX_OK) atomic_store_explicit(&started, true, memory_order_release);
+  pthread_mutex_unlock(&start_lock);
+  return s;
+}
+
+const char *nxl_lost(void) {
+  const char *why = nxl_abandoned();
+  return why ? why : nxl_execution_was_refused();
+}
 
 const char *nxl_unavailable(void) {
-  nxl_setup();
-  return host.unavailable;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  nx_status s = nxl_start(&d);
+  const char *why = nxl_lost();
+  if (why) return why;
+  if (s != NX_OK)
+    return s == NX_OUT_OF_MEMORY ? "there was no memory to start LLVM" : "the process ends";
+  return host.unavailable ? host.unavailable : nxl_execution_refused();
 }
 
 static bool find_isa(const char *name, nxl_isa *isa) {
@@ -116,7 +147,7 @@ static bool find_isa(const char *name, nxl_isa *isa) {
 
 const char *nxl_environment(const char *isa) {
   nxl_isa number;
-  nxl_setup();
+  if (nxl_start(NULL) != NX_OK) return "";
   if (!isa[0]) return whole_environment;
   return find_isa(isa, &number) ? environment[number] : "";
 }
@@ -151,7 +182,6 @@ static LLVMTargetMachineRef take_pooled(nxl_isa isa) {
 }
 
 nx_status nxl_take_machine(const nxl_target *t, nxl_machine *m, nxi_diag *d) {
-  nxl_setup();
   memset(m, 0, sizeof *m);
   if (!find_isa(t->isa, &m->isa))
     return nxi_fail(d, NX_INVALID_ARGUMENT, "", "\"%s\" is no instruction set", t->isa);

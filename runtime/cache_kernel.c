@@ -16,8 +16,8 @@
 
 #include "cache_disk.h"
 #include "code_id.h"
-#include "exit.h"
 #include "fork.h"
+#include "ir/exit.h"
 #include "lock.h"
 
 enum { DEFAULT_KERNELS = 4096, BUCKETS = 1024 };
@@ -278,7 +278,6 @@ nx_status nxi_kernel_cache_create_for(const nxi_code_maker *maker, void *user,
   nxi_lock_init(&c->lock);
   pthread_cond_init(&c->settled, NULL);
   init_llvm_lock(c);
-  nxi_exit_watch();
   c->max_kernels = DEFAULT_KERNELS;
   c->max_bytes = default_code_bytes;
   if (nxi_fork_register(&c->fork_entry, &fork_hooks, c) != NX_OK) {
@@ -523,13 +522,14 @@ static nx_status get(nxi_kernel_cache *c, const char *isa, const void *key, size
   nxi_lock_give(&c->lock);
   if (!k) return nxi_oom(d);
   pthread_rwlock_rdlock(&c->inside_llvm);
-  bool inside = nxi_exit_go_inside();
-  nx_status s = inside ? fill(c, k, m, &outcome, &own)
-                       : nxi_fail(&own, NX_COMPILE_FAILED, "",
-                                  "the process ends: no kernel is compiled any more");
+  bool inside = nxi_exit_enter();
+  nx_status s = inside             ? fill(c, k, m, &outcome, &own)
+                : nxi_exit_begun() ? nxi_fail(&own, NX_COMPILE_FAILED, "",
+                                              "the process ends: no kernel is compiled any more")
+                                   : nxi_oom(&own);
   if (s != NX_OK && own.status == NX_OK) nxi_fail(&own, s, "", "a kernel could not be made");
   settle(c, k, s, outcome, &own);
-  if (inside) nxi_exit_come_out();
+  if (inside) nxi_exit_leave();
   pthread_rwlock_unlock(&c->inside_llvm);
   if (how) *how = outcome;
   if (s == NX_OK) {

@@ -286,7 +286,12 @@ nx_status nx_debug_set(const char *text) {
 
 void nxi_debug_run(const nxi_run *run, uint32_t nodes, const char *miss, bool interpreted,
                    double ms) {
+  static _Atomic bool said;
   uint32_t f = nxi_debug_flags();
+  const char *reason = interpreted ? run->report->interpreted_reason : NULL;
+  if (f & (NXI_DEBUG_time | NXI_DEBUG_cache | NXI_DEBUG_plan) && reason &&
+      !atomic_exchange(&said, true))
+    fprintf(stderr, "nx: kernels are interpreted: %s\n", reason);
   if (f & NXI_DEBUG_cache && miss) {
     const char *detail = run->report->miss_detail;
     fprintf(stderr, "nx: new plan: %s%s%s\n", miss, *detail ? "; " : "", detail);

@@ -158,6 +158,7 @@ nx_status nx_device_describe(const nx_context *c, nx_device device, nx_device_in
                          .name = name_of(device),
                          .reason = why,
                          .available = !why,
+                         .interpreted = device == 0 ? nxi_executor_missing(c) : NULL,
                          .dlpack_type = device >= NXI_DEVICE_CUDA ? 2 : 1,
                          .ordinal = device >= NXI_DEVICE_CUDA ? device - NXI_DEVICE_CUDA : 0};
   nxi_gpu_info gpu;

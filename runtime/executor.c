@@ -6,10 +6,10 @@
 #include "runtime/plan_cache.h"
 
 #include "codegen_llvm/codegen_llvm.h"
+#include "ir/exit.h"
 #include "ir/op.h"
 #include "runtime/cache_kernel.h"
 #include "runtime/debug.h"
-#include "runtime/exit.h"
 #include "runtime/place.h"
 
 enum { TINY_NODES = 16, TINY_WORK = 4096 };
@@ -19,8 +19,23 @@ struct nxi_executor {
   nxp_executor kind;         /* of the device "cpu" */
   nxi_kernel_cache *kernels; /* NULL unless kind is NXP_LLVM */
   nxi_target target;
+  const char *
+      missing; /* why kernels are interpreted that LLVM was to compile, since the beginning; else NULL */
   _Atomic uint64_t compiled;
 };
+
+/* A lack of memory passes; whatever else is missing does so for good. */
+static nx_status find_llvm(struct nxi_executor *e, nxi_diag *d) {
+  nxi_diag own;
+  nxi_diag_clear(&own);
+  if (nxl_start(&own) == NX_OUT_OF_MEMORY) return nxi_oom(d);
+  e->missing = nxl_unavailable();
+  if (!e->missing) return NX_OK;
+  e->kind = NXP_GRAPH_INTERP;
+  if (!nxi_debug_llvm_wanted()) return NX_OK;
+  return nxi_fail(d, NX_DEVICE_UNAVAILABLE, "context", "NX_EXECUTOR: llvm is not there: %s",
+                  e->missing);
+}
 
 nx_status nxi_executor_create(nx_context *c, const char *cache_dir, nxi_diag *d) {
   struct nxi_executor *e = nxi_calloc(1, sizeof *e);
@@ -30,11 +45,10 @@ nx_status nxi_executor_create(nx_context *c, const char *cache_dir, nxi_diag *d)
   e->target = *nxi_target_host();
   e->target.threads = nxi_pool_size(c->pool);
   e->kind = nxi_debug_executor();
-  const char *missing = nxl_unavailable();
-  if (missing && nxi_debug_llvm_wanted())
-    return nxi_fail(d, NX_DEVICE_UNAVAILABLE, "context", "NX_EXECUTOR: llvm is not there: %s",
-                    missing);
-  if (e->kind == NXP_LLVM && missing) e->kind = NXP_GRAPH_INTERP;
+  if (e->kind == NXP_LLVM) {
+    nx_status status = find_llvm(e, d);
+    if (status) return status;
+  }
   if (e->kind != NXP_LLVM) return NX_OK;
   return nxi_kernel_cache_create(cache_dir, &e->kernels, d);
 }
@@ -49,11 +63,18 @@ uint64_t nxi_executor_compiled(nx_context *c) {
   return atomic_load_explicit(&c->executor->compiled, memory_order_relaxed);
 }
 
-/* Nothing is compiled once the process ends. */
+const char *nxi_executor_missing(const nx_context *c) {
+  const struct nxi_executor *e = c->executor;
+  return e->kind == NXP_LLVM ? nxl_lost() : e->missing;
+}
+
+/* Nothing is compiled once the process ends, or once LLVM cannot be used any more: unless nothing else will do. */
 static nxp_executor kind_of(const nx_context *c, int32_t device) {
   if (device >= NXI_DEVICE_CUDA) return NXP_CUDA;
   nxp_executor kind = c->executor->kind;
-  bool interpreted = device == NXI_DEVICE_INTERP || (kind == NXP_LLVM && nxi_exit_begun());
+  bool interpreted =
+      device == NXI_DEVICE_INTERP ||
+      (kind == NXP_LLVM && (nxi_exit_begun() || (nxl_lost() && !nxi_debug_llvm_wanted())));
   return interpreted ? NXP_GRAPH_INTERP : kind;
 }
 
@@ -109,8 +130,7 @@ typedef struct made {
   bool interpret, tiny;
 } made;
 
-/* No lock; p is not touched: other threads look at it. */
-static nx_status make_plan(nxi_run *run, double interpreted_ms, made *m, nxi_diag *d) {
+static nx_status try_plan(nxi_run *run, double interpreted_ms, made *m, nxi_diag *d) {
   nx_context *c = run->context;
   nxp_options options;
   nxi_executor_options(c, run->device, &options);
@@ -133,10 +153,22 @@ static nx_status make_plan(nxi_run *run, double interpreted_ms, made *m, nxi_dia
   return NX_OK;
 }
 
+/* No lock; p is not touched: other threads look at it. If LLVM is lost in the middle the plan is made once more, for the
+ * interpreter; what a lack of memory has ended is reported. */
+static nx_status make_plan(nxi_run *run, double interpreted_ms, made *m, nxi_diag *d) {
+  nxp_executor kind = kind_of(run->context, run->device);
+  nx_status status = try_plan(run, interpreted_ms, m, d);
+  bool lost = status == NX_DEVICE_UNAVAILABLE || status == NX_COMPILE_FAILED;
+  if (!lost || kind == kind_of(run->context, run->device)) return status;
+  nxi_diag_clear(d);
+  return try_plan(run, interpreted_ms, m, d);
+}
+
 /* The plan that exists and should run now; NULL: it has to be made. run_lock. */
 static nxp_plan *ready_plan(const nxi_run *run, const nxi_plan *p, bool *interpret) {
   NXI_HELD(&run->context->run_lock);
-  *interpret = interprets(kind_of(run->context, run->device), p->tiny, p->interpreted_ms);
+  bool useful = !p->compiled; /* code that is there runs also where no more can be made */
+  *interpret = useful && interprets(kind_of(run->context, run->device), p->tiny, p->interpreted_ms);
   return *interpret ? p->interpreted : p->compiled;
 }
 
@@ -459,8 +491,11 @@ static nx_status carry_out(void *arg) {
   status = launch(e->run, e->plan, e->brief && !nxi_poll_briefly, e->d);
   e->ms = nxi_now_ms() - began;
   if (status == NX_INDEX_OUT_OF_RANGE) nxi_explain_index(e->run, e->d);
-  if (!status) nxi_debug_run(e->run, nodes, e->miss, e->interpret, e->ms);
-  return status;
+  if (status) return status;
+  if (e->interpret && e->run->device == NXI_DEVICE_CPU)
+    e->run->report->interpreted_reason = nxi_executor_missing(c);
+  nxi_debug_run(e->run, nodes, e->miss, e->interpret, e->ms);
+  return NX_OK;
 }
 
 nx_status nxi_execute(nxi_run *run, nxi_action *a) {

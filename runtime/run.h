@@ -166,6 +166,8 @@ nx_status nxi_wait_change(nx_context *c, const nx_run_options *o, nxi_diag *d);
 /* ---- executor.c: plans and how they run */
 nx_status nxi_executor_create(nx_context *c, const char *cache_dir, nxi_diag *d);
 void nxi_executor_destroy(nx_context *c);
+/* Why graphs for the processor are interpreted that were to be compiled, NULL if they are compiled. Static. */
+const char *nxi_executor_missing(const nx_context *c);
 uint64_t nxi_executor_compiled(nx_context *c); /* kernels compiled so far */
 /* Finds or makes the plan of a run that its action has claimed, reserves its memory, runs it. No lock. */
 nx_status nxi_execute(nxi_run *run, nxi_action *a);

@@ -83,6 +83,10 @@ typedef struct nx_device_info {
   uint8_t dlpack_type; /* DLDeviceType: 1 for memory of the host */
   int32_t ordinal;     /* which one of its type */
   uint64_t memory;     /* bytes it has, 0 if unknown */
+  /* Of "cpu": why its kernels are interpreted, which takes some hundred times as long, though they were to be compiled
+   * (no LLVM, a process that may not make memory executable, LLVM left in the middle of a kernel for lack of memory);
+   * else NULL. Static. It may become true at any time. */
+  const char *interpreted;
 } nx_device_info;
 
 /* How many there are, unavailable ones included. "interp" computes node by node without fusion or machine

@@ -46,6 +46,8 @@ typedef struct nx_report {
    * sentence that says which one and why, of the last of them. Static; NULL if there was none. */
   uint64_t without_library;
   const char *missing_library;
+  /* Why graphs for the CPU were interpreted though they were to be compiled (nx_device_info), else NULL. Static. */
+  const char *interpreted_reason;
 } nx_report;
 
 /* The table of words that NX_DEBUG knows. Static. */

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: ISC */
+/* What LLVM imports is replaced for LLVM alone (imports.h): allocations that find no memory get the reserve of their
+ * thread, and destructors of LLVM's global objects are not registered, so that exit() destroys nothing that a thread may
+ * be using. operator new lives in the C++ library and asks the process's new-handler, which is ours, too. Only a lack
+ * that outlasts the reserve leaves LLVM in the middle, with longjmp: locks and half-made global objects stay behind, so
+ * LLVM is not entered again. On threads that are not inside, all of this does what it did before.
+ *
+ * The first stay that generates code makes global objects; others wait for it, so that nobody is inside with locks that
+ * it leaves behind. */
+#include "guard.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <llvm-c/Core.h>
+#include <llvm-c/ErrorHandling.h>
+
+#include "imports.h"
+#include "ir/exit.h"
+#include "ir/op.h"
+
+enum { MAIN_STACK = 1 << 20 }; /* bytes that the first thread's stack may grow by inside LLVM */
+
+typedef struct stay {
+  jmp_buf escape;
+  void *reserve; /* NULL once it is given away */
+  size_t reserve_bytes;
+  bool starved;
+  char message[256];
+} stay;
+
+/* No memory is allocated to reach it, which there may be none for. */
+static _Thread_local stay *current __attribute__((tls_model("initial-exec")));
+
+static _Atomic(const char *) abandoned;
+static _Atomic bool warm;
+static bool imports_replaced;
+static pthread_mutex_t warming = PTHREAD_MUTEX_INITIALIZER;
+
+const char *nxl_abandoned(void) { return atomic_load_explicit(&abandoned, memory_order_relaxed); }
+
+/* ---- lack of memory */
+
+/* False: it is given away already. */
+static bool give_reserve(stay *s) {
+  if (!s || !s->reserve) return false;
+  munmap(s->reserve, s->reserve_bytes);
+  s->reserve = NULL;
+  return true;
+}
+
+_Noreturn static void starve(stay *s) {
+  s->starved = true;
+  longjmp(s->escape, 1);
+}
+
+static void *malloc_again(size_t bytes) {
+  void *p = malloc(bytes);
+  return p || !give_reserve(current) ? p : malloc(bytes);
+}
+
+static void *calloc_again(size_t count, size_t bytes) {
+  void *p = calloc(count, bytes);
+  return p || !give_reserve(current) ? p : calloc(count, bytes);
+}
+
+static void *realloc_again(void *old, size_t bytes) {
+  void *p = realloc(old, bytes);
+  return p || !give_reserve(current) ? p : realloc(old, bytes);
+}
+
+/* LLVM goes on as if that had been done. Memory of its global objects is given back by the end of the process. */
+static int register_nothing(void (*destroy)(void *), void *object, void *library) {
+  extern int __cxa_atexit(void (*f)(void *), void *o, void *dso); /* NOLINT */
+  return current ? 0 : __cxa_atexit(destroy, object, library);
+}
+
+/* The new-handler before ours, and what operator new does without one. */
+static void (*previous_handler)(void);
+static void (*throw_bad_alloc)(void);
+
+static void on_no_memory(void) {
+  if (give_reserve(current)) return;
+  if (current) starve(current);
+  if (previous_handler) previous_handler();
+  else if (throw_bad_alloc) throw_bad_alloc();
+  else abort(); /* no thread of ours: what the C++ library would come to */
+}
+
+static void on_bad_alloc(void *user, const char *reason, bool dump) {
+  (void)user, (void)dump;
+  if (current) starve(current);
+  fprintf(stderr, "LLVM ERROR: out of memory\n%s\n", reason); /* as LLVM does without a handler */
+  abort();
+}
+
+/* ---- LLVM's other failures. Its fatal errors would end the process; here they end the stay, and leak what it held. */
+
+static void on_fatal_error(const char *reason) {
+  stay *s = current;
+  if (!s) return;
+  snprintf(s->message, sizeof s->message, "%s", reason);
+  longjmp(s->escape, 1);
+}
+
+/* ---- installation, once */
+
+static void *address(void *library, const char *symbol) {
+  void *at = library ? dlsym(library, symbol) : NULL;
+  return at;
+}
+
+/* This code must outlive LLVM's imports, which point to it, also where it is part of a plugin that is unloaded. */
+static void stay_loaded(void) {
+  Dl_info own;
+  if (dladdr((const void *)(uintptr_t)stay_loaded, &own) && own.dli_fname)
+    dlopen(own.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+static void install_handlers(void *llvm) {
+  typedef void handler(void);
+  handler *(*set_new_handler)(handler *);
+  void (*set_bad_alloc)(void (*)(void *, const char *, bool), void *);
+  void *set_new = address(llvm, "_ZSt15set_new_handlerPFvvE"),
+       *throw_it = address(llvm, "_ZSt17__throw_bad_allocv"),
+       *set_bad = address(llvm, "_ZN4llvm31install_bad_alloc_error_handlerEPFvPvPKcbES0_");
+  memcpy(&throw_bad_alloc, &throw_it, sizeof throw_it);
+  memcpy(&set_new_handler, &set_new, sizeof set_new);
+  memcpy(&set_bad_alloc, &set_bad, sizeof set_bad);
+  if (set_new) previous_handler = set_new_handler(on_no_memory);
+  if (set_bad) set_bad_alloc(on_bad_alloc, NULL);
+  LLVMInstallFatalErrorHandler(on_fatal_error);
+}
+
+static void install(void) {
+  const void *inside = (const void *)(uintptr_t)LLVMContextCreate;
+  const nxl_import imports[] = {
+      {"malloc", (void *)(uintptr_t)malloc_again},
+      {"calloc", (void *)(uintptr_t)calloc_again},
+      {"realloc", (void *)(uintptr_t)realloc_again},
+      {"__cxa_atexit", (void *)(uintptr_t)register_nothing},
+  };
+  Dl_info info;
+  void *llvm = NULL;
+  if (dladdr(inside, &info) && info.dli_fname)
+    llvm = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  stay_loaded();
+  install_handlers(llvm);
+  if (llvm) dlclose(llvm);
+  imports_replaced = nxl_replace_imports(inside, imports, sizeof imports / sizeof *imports);
+}
+
+/* ---- the stay */
+
+extern void *__libc_stack_end __attribute__((weak)); /* NOLINT */
+
+/* Whether this runs on the process's first stack, which has room to grow by so much: a fiber has a stack of its own. */
+static bool on_first_stack(uintptr_t here) {
+  struct rlimit limit;
+  if (!&__libc_stack_end || getrlimit(RLIMIT_STACK, &limit) != 0) return false;
+  uintptr_t used = (uintptr_t)__libc_stack_end - here;
+  return used < limit.rlim_cur && limit.rlim_cur - used > 2 * (rlim_t)MAIN_STACK;
+}
+
+/* The first stack grows by page faults, and one that finds no memory is a signal. So it grows while there is memory, to as
+ * far as it has not before. Stacks of other threads are there as a whole. */
+static bool grow_stack(void) {
+  static _Atomic uintptr_t lowest = UINTPTR_MAX;
+  char here;
+  if ((uintptr_t)&here >= atomic_load(&lowest) || syscall(SYS_gettid) != getpid() ||
+      !on_first_stack((uintptr_t)&here))
+    return true;
+  void *room = mmap(NULL, MAIN_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) return false;
+  munmap(room, MAIN_STACK);
+  volatile char *pages = __builtin_alloca(MAIN_STACK - 16384);
+  for (int at = MAIN_STACK - 16384 - 4096; at > 0; at -= 4096) pages[at] = 0;
+  atomic_store(&lowest, (uintptr_t)&here);
+  return true;
+}
+
+static bool set_reserve(stay *s, size_t bytes) {
+  s->reserve_bytes = bytes;
+  s->reserve = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (s->reserve == MAP_FAILED) s->reserve = NULL;
+  return s->reserve != NULL;
+}
+
+static nx_status escaped(const stay *s, nxi_diag *d) {
+  if (!s->starved) return nxi_fail(d, NX_COMPILE_FAILED, "", "LLVM: %s", s->message);
+  atomic_store(&abandoned, "LLVM found no memory in the middle of a kernel and is not used again");
+  return nxi_oom(d);
+}
+
+static nx_status run_work(nxl_work *work, void *arg, stay *s, nxi_diag *d) {
+  if (setjmp(s->escape)) {
+    current = NULL;
+    return escaped(s, d);
+  }
+  current = s;
+  nx_status status = work(arg, d);
+  current = NULL;
+  return status;
+}
+
+static nx_status run_warm(nxl_work *work, void *arg, stay *s, nxi_diag *d) {
+  if (atomic_load(&warm)) return run_work(work, arg, s, d);
+  pthread_mutex_lock(&warming);
+  const char *why = nxl_abandoned();
+  nx_status status =
+      why ? nxi_fail(d, NX_DEVICE_UNAVAILABLE, "", "%s", why) : run_work(work, arg, s, d);
+  pthread_mutex_unlock(&warming);
+  return status;
+}
+
+void nxl_guard_warm(void) {
+  if (!atomic_exchange(&warm, true) && !imports_replaced) nxi_exit_watch_again();
+}
+
+nx_status nxl_guarded(nxl_work *work, void *arg, size_t reserve, nxi_diag *d) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  stay s = {.starved = false};
+  if (!nxi_exit_enter())
+    return nxi_exit_begun() ? nxi_fail(d, NX_COMPILE_FAILED, "",
+                                       "the process ends: no kernel is compiled any more")
+                            : nxi_oom(d);
+  pthread_once(&once, install);
+  const char *why = nxl_abandoned();
+  nx_status status = NX_OK;
+  uint32_t environment = nxi_fp_enter();
+  if (why) status = nxi_fail(d, NX_DEVICE_UNAVAILABLE, "", "%s", why);
+  else if (!set_reserve(&s, reserve) || !grow_stack()) status = nxi_oom(d);
+  else status = run_warm(work, arg, &s, d);
+  give_reserve(&s);
+  nxi_fp_leave(environment);
+  nxi_exit_leave();
+  return status;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: ISC */
+/* The import table of a loaded ELF library. A library calls what it imports through words of its own data, one a
+ * function, which relocations describe: the table of calls first, which is short, and where a library has none (built
+ * without lazy binding), the one of addresses. Words that have been made read-only after loading are writable only while
+ * they are written. */
+#include "imports.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+enum { CALL = R_X86_64_JUMP_SLOT, ADDRESS = R_X86_64_GLOB_DAT };
+#elif defined(__aarch64__)
+enum { CALL = R_AARCH64_JUMP_SLOT, ADDRESS = R_AARCH64_GLOB_DAT };
+#else
+enum { CALL = -1, ADDRESS = -2 };
+#endif
+
+typedef struct tables {
+  uintptr_t base;
+  const ElfW(Sym) * symbols;
+  const char *strings;
+  const ElfW(Rela) * calls, *addresses;
+  size_t n_calls, n_addresses;
+  uintptr_t sealed, sealed_end; /* read-only since loading */
+} tables;
+
+typedef struct search {
+  uintptr_t inside;
+  tables found;
+  bool done;
+} search;
+
+/* Loaders differ in whether they write the address into the entry. */
+static const void *pointer_of(uintptr_t base, ElfW(Addr) value) {
+  uintptr_t address = value < base ? base + value : value;
+  return (const void *)address; /* NOLINT(performance-no-int-to-ptr) */
+}
+
+static void read_dynamic(tables *t, const ElfW(Dyn) * entry) {
+  for (; entry->d_tag != DT_NULL; entry++) {
+    const void *at = pointer_of(t->base, entry->d_un.d_ptr);
+    switch (entry->d_tag) {
+      case DT_SYMTAB: t->symbols = at; break;
+      case DT_STRTAB: t->strings = at; break;
+      case DT_JMPREL: t->calls = at; break;
+      case DT_PLTRELSZ: t->n_calls = entry->d_un.d_val / sizeof(ElfW(Rela)); break;
+      case DT_RELA: t->addresses = at; break;
+      case DT_RELASZ: t->n_addresses = entry->d_un.d_val / sizeof(ElfW(Rela)); break;
+      default: break;
+    }
+  }
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *user) {
+  search *s = user;
+  (void)size;
+  for (int i = 0; i < info->dlpi_phnum && !s->done; i++) {
+    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+    s->done = p->p_type == PT_LOAD && s->inside - (info->dlpi_addr + p->p_vaddr) < p->p_memsz;
+  }
+  if (!s->done) return 0;
+  s->found.base = info->dlpi_addr;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+    uintptr_t at = info->dlpi_addr + p->p_vaddr;
+    if (p->p_type == PT_DYNAMIC)
+      read_dynamic(&s->found, (const void *)at); /* NOLINT(performance-no-int-to-ptr) */
+    if (p->p_type == PT_GNU_RELRO) s->found.sealed = at, s->found.sealed_end = at + p->p_memsz;
+  }
+  return 1;
+}
+
+static bool write_word(const tables *t, void **word, void *value) {
+  uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)word, page = at & ~(size - 1);
+  void *start = (char *)word - (at - page);
+  bool sealed = at >= t->sealed && page + size <= t->sealed_end;
+  if (sealed && mprotect(start, size, PROT_READ | PROT_WRITE) != 0) return false;
+  __atomic_store_n(word, value, __ATOMIC_RELEASE);
+  if (sealed) mprotect(start, size, PROT_READ);
+  return true;
+}
+
+static bool replace_in(const tables *t, const ElfW(Rela) * table, size_t n, uint32_t type,
+                       const nxl_import *import) {
+  for (size_t i = 0; i < n; i++) {
+    if (ELF64_R_TYPE(table[i].r_info) != type) continue;
+    const char *name = t->strings + t->symbols[ELF64_R_SYM(table[i].r_info)].st_name;
+    if (strcmp(name, import->name) != 0) continue;
+    uintptr_t word = t->base + table[i].r_offset;
+    return write_word(t, (void **)word,
+                      import->replacement); /* NOLINT(performance-no-int-to-ptr) */
+  }
+  return false;
+}
+
+bool nxl_replace_imports(const void *inside, const nxl_import *imports, size_t n) {
+  search s = {.inside = (uintptr_t)inside};
+  dl_iterate_phdr(visit, &s);
+  const tables *t = &s.found;
+  if (!s.done || !t->symbols || !t->strings) return false;
+  bool all = true;
+  for (size_t i = 0; i < n; i++)
+    all &= replace_in(t, t->calls, t->calls ? t->n_calls : 0, CALL, &imports[i]) ||
+           replace_in(t, t->addresses, t->addresses ? t->n_addresses : 0, ADDRESS, &imports[i]);
+  return all;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: ISC */
+/* One counter of the threads inside, and one flag that closes the door. Whoever enters counts itself before it looks at
+ * the flag, and the handler sets the flag before it looks at the counter, so that one of them always sees the other.
+ * Nothing here is a lock that fork could leave held. */
+#include "exit.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { LEAVE_MS = 5000 };
+
+static _Atomic uint32_t inside; /* threads, not stays */
+static _Atomic bool leaving, watched;
+static _Thread_local uint32_t stays; /* of this thread */
+
+/* A thread that ends the process from within a stay, in a signal's handler, does not wait for itself. */
+static void at_exit(void) {
+  uint32_t own = stays > 0;
+  atomic_store(&leaving, true);
+  for (int ms = 0; atomic_load(&inside) > own && ms < LEAVE_MS; ms++)
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+/* The other threads of the parent are not in the child. */
+static void in_child(void) { atomic_store(&inside, stays > 0); }
+
+/* Two threads that come here at once register two handlers, which does no harm. */
+static bool watch_exit(void) {
+  if (atomic_load_explicit(&watched, memory_order_acquire)) return true;
+  if (atexit(at_exit) != 0 || pthread_atfork(NULL, NULL, in_child) != 0) return false;
+  atomic_store_explicit(&watched, true, memory_order_release);
+  return true;
+}
+
+bool nxi_exit_enter(void) {
+  if (stays == 0) {
+    if (!watch_exit()) return false;
+    atomic_fetch_add(&inside, 1);
+    if (atomic_load(&leaving)) {
+      atomic_fetch_sub(&inside, 1);
+      return false;
+    }
+  }
+  stays++;
+  return true;
+}
+
+void nxi_exit_leave(void) {
+  if (--stays == 0) atomic_fetch_sub(&inside, 1);
+}
+
+void nxi_exit_watch_again(void) { atexit(at_exit); }
+
+bool nxi_exit_begun(void) { return atomic_load_explicit(&leaving, memory_order_relaxed); }
