@@ -25,6 +25,7 @@
 #include <llvm-c/ErrorHandling.h>
 
 #include "imports.h"
+#include "ir/alloc.h"
 #include "ir/exit.h"
 #include "ir/op.h"
 
@@ -180,7 +181,7 @@ static bool grow_stack(void) {
       !on_first_stack((uintptr_t)&here))
     return true;
   void *room = mmap(NULL, MAIN_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (room == MAP_FAILED) return false;
+  if (room == MAP_FAILED) return nxi_alloc_refuse(MAIN_STACK) != NULL;
   munmap(room, MAIN_STACK);
   volatile char *pages = __builtin_alloca(MAIN_STACK - 16384);
   for (int at = MAIN_STACK - 16384 - 4096; at > 0; at -= 4096) pages[at] = 0;
@@ -191,7 +192,7 @@ static bool grow_stack(void) {
 static bool set_reserve(stay *s, size_t bytes) {
   s->reserve_bytes = bytes;
   s->reserve = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (s->reserve == MAP_FAILED) s->reserve = NULL;
+  if (s->reserve == MAP_FAILED) s->reserve = nxi_alloc_refuse(bytes);
   return s->reserve != NULL;
 }
 

@@ -40,7 +40,7 @@ static void note_error(int error) {
 
 static void *map_block(size_t bytes) {
   void *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return block == MAP_FAILED ? NULL : block;
+  return block == MAP_FAILED ? nxi_alloc_refuse(bytes) : block;
 }
 
 static bool seal_block(void *block, size_t bytes) {
@@ -49,6 +49,7 @@ static bool seal_block(void *block, size_t bytes) {
     return true;
   }
   note_error(errno);
+  nxi_alloc_refuse(bytes);
   return false;
 }
 

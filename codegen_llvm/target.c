@@ -14,7 +14,7 @@
 #include "jit.h"
 
 enum { MAX_FEATURES = 4096, MAX_ENVIRONMENT = MAX_FEATURES + 256, MAX_POOL = 8 };
-enum { SETUP_MEMORY = 16 << 20 };
+enum { SETUP_MEMORY = 1 << 20 }; /* bytes; LLVM takes a tenth of that */
 
 static const char *const isa_names[NXL_ISAS] = {"generic", "avx2", "avx512", "neon"};
 

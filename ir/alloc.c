@@ -51,7 +51,7 @@ static void note(size_t bytes) {
 
 size_t nxi_alloc_largest(void) { return atomic_exchange(&largest, 0); }
 
-static void *refuse(size_t bytes) {
+void *nxi_alloc_refuse(size_t bytes) {
   refused = bytes;
   return NULL;
 }
@@ -59,26 +59,26 @@ static void *refuse(size_t bytes) {
 /* Zero bytes are rounded up to one, so that NULL always means failure. */
 void *nxi_malloc(size_t bytes) {
   note(bytes);
-  if (nxi_alloc_should_fail()) return refuse(bytes);
+  if (nxi_alloc_should_fail()) return nxi_alloc_refuse(bytes);
   void *p = malloc(bytes ? bytes : 1);
-  if (!p) return refuse(bytes);
+  if (!p) return nxi_alloc_refuse(bytes);
   return bytes < LARGE_PAGE ? p : advised(p, bytes);
 }
 
 void *nxi_calloc(size_t count, size_t bytes) {
   size_t all = bytes && count > SIZE_MAX / bytes ? SIZE_MAX : count * bytes;
   note(all);
-  if (nxi_alloc_should_fail()) return refuse(all);
+  if (nxi_alloc_should_fail()) return nxi_alloc_refuse(all);
   void *p = count && bytes ? calloc(count, bytes) : calloc(1, 1);
-  if (!p) return refuse(all);
+  if (!p) return nxi_alloc_refuse(all);
   return all < LARGE_PAGE ? p : advised(p, all);
 }
 
 void *nxi_realloc(void *p, size_t bytes) {
   note(bytes);
-  if (nxi_alloc_should_fail()) return refuse(bytes);
+  if (nxi_alloc_should_fail()) return nxi_alloc_refuse(bytes);
   void *grown = realloc(p, bytes ? bytes : 1);
-  if (!grown) return refuse(bytes);
+  if (!grown) return nxi_alloc_refuse(bytes);
   return bytes < LARGE_PAGE ? grown : advised(grown, bytes);
 }
 
@@ -95,7 +95,7 @@ bool nxi_grow_array(void *array_pointer, uint32_t *capacity, uint32_t need, size
   uint32_t doubled = *capacity > UINT32_MAX / 2 ? UINT32_MAX : *capacity * 2;
   uint32_t wanted = doubled > need ? doubled : need;
   if (wanted < 8) wanted = 8;
-  if (element > SIZE_MAX / wanted) return refuse(SIZE_MAX);
+  if (element > SIZE_MAX / wanted) return nxi_alloc_refuse(SIZE_MAX);
   void *old; /* the caller's pointer has its own type: read and written as bytes */
   memcpy(&old, array_pointer, sizeof old);
   void *grown = nxi_realloc(old, wanted * element);
