@@ -128,13 +128,26 @@ static void count_missing(nxp_builder *b, nxp_products products) {
   nxp_count_missing(b, b->plan->generated_products, b->plan->no_library);
 }
 
+/* A plan that is made while there is no memory to load the library would be without it for ever. */
+static nx_status find_products(const nxp_options *o, const nxg_graph *g, nxi_diag *d) {
+  bool multiplies = false;
+  nxi_diag why;
+  nxi_diag_clear(&why);
+  for (uint32_t i = 0; i < g->n_nodes && !multiplies; i++)
+    multiplies = g->nodes[i].op == NXG_matmul;
+  if (!multiplies || nxp_options_for_gpu(o) || nxi_blas_get(&why)) return NX_OK;
+  return why.status == NX_OUT_OF_MEMORY ? nxi_oom_during(d, nxi_oom(d), "loading OpenBLAS") : NX_OK;
+}
+
 static nx_status create_steps(nxp_plan *p, const nxg_graph *recorded, const nxi_poll *poll,
                               nxp_compile_report *report, nxi_diag *d) {
+  nx_status status = find_products(&p->options, recorded, d);
+  if (status != NX_OK) return status;
   nxp_products products = nxp_products_for(&p->options);
   nxg_graph *g = NULL;
   nxp_clusters *clusters = NULL;
   nxp_cluster_options cluster = {p->options.fuse, products, &p->target};
-  nx_status status = nxp_run_graph_passes(recorded, p->options.fuse, products, poll, &g, d);
+  status = nxp_run_graph_passes(recorded, p->options.fuse, products, poll, &g, d);
   if (status == NX_OK) status = nxp_cluster(g, &cluster, &clusters, d);
   if (status == NX_OK) status = show_clusters(g, clusters, d);
   if (status == NX_OK) {

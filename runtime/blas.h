@@ -32,7 +32,7 @@ typedef struct nxi_blas {
 } nxi_blas;
 
 /* The library, the same table every time; NULL with NX_DEVICE_UNAVAILABLE and the reason if there is
- * none. Loads it at the first call: from NX_BLAS (a file name) if set, else from where systems put
+ * none, and with NX_OUT_OF_MEMORY if there is too little memory to load it now. Loads it at the first call: from NX_BLAS (a file name) if set, else from where systems put
  * it, a build with POSIX threads preferred (it is told to use one, and bears calls from several).
  * If it took this processor for a weaker one it is loaded again with OPENBLAS_CORETYPE set for that
  * moment; a value that the user has set is left alone. If the process uses the same library file
@@ -43,8 +43,8 @@ const char *nxi_blas_missing(void);
 /* Another function of the loaded library, NULL if there is none (LAPACK lives in the same file). */
 void *nxi_blas_symbol(const char *name);
 
-/* Around every call of a library function but nxi_gemm, which does it itself. Takes no time for a library that may
- * be called from several threads; for others, a lock. */
+/* Around every call of a library function but nxi_gemm, which does it itself. Two atomic operations for a library that may
+ * be called from several threads, as long as it has work memory for each (blas_buffers.h); for others, a lock. */
 void nxi_blas_enter(const nxi_blas *blas);
 void nxi_blas_leave(const nxi_blas *blas);
 

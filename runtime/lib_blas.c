@@ -6,11 +6,13 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "blas_buffers.h"
 #include "config.h"
 #include "ir/alloc.h"
 #include "ir/op.h"
@@ -34,11 +36,17 @@ static const char *const library_names[] = {
     SYSTEM_DIRECTORY "openblas-serial/libopenblas.so.0",
 };
 
-/* Owned by load_once; read only afterwards. */
+/* The file, and one buffer of work memory. */
+static const size_t load_bytes = (size_t)224 << 20;
+
+/* Written under load_lock until `tried`; read only afterwards. */
+static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
   nxi_blas table;
   void *handle;
   bool usable;
+  bool starved; /* it is there, and there is no memory for it now */
+  _Atomic bool tried;
   char file[512], corename[64], config[256], reason[256], sentence[300];
 } library;
 
@@ -166,6 +174,11 @@ static bool try_library(const char *name) {
   }
   if (!handle) return false;
   one_thread(handle);
+  if (!nxi_blas_buffers_init(dlsym(handle, "blas_memory_alloc"),
+                             dlsym(handle, "blas_memory_free"))) {
+    library.starved = true;
+    return false;
+  }
   if (name != library.file) snprintf(library.file, sizeof library.file, "%s", name);
   library.handle = handle;
   library.table.file = library.file;
@@ -174,7 +187,11 @@ static bool try_library(const char *name) {
   return true;
 }
 
+/* A lack of addresses is told from a missing library beforehand: the loader's sentence is the same. */
 static void look_for_it(void) {
+  library.reason[0] = '\0';
+  library.starved = NX_HAVE_BLAS && !nxi_addresses_left(load_bytes);
+  if (library.starved) return;
   if (!NX_HAVE_BLAS) {
     snprintf(library.reason, sizeof library.reason, "the library was built without it");
     return;
@@ -190,15 +207,24 @@ static void look_for_it(void) {
     library.usable = try_library(library_names[i]);
 }
 
-static void load_once(void) {
-  look_for_it();
-  snprintf(library.sentence, sizeof library.sentence, "OpenBLAS cannot be used: %s",
-           library.reason);
+/* What memory was lacking for is tried again the next time. */
+static bool find_library(nxi_diag *d) {
+  if (atomic_load_explicit(&library.tried, memory_order_acquire)) return true;
+  pthread_mutex_lock(&load_lock);
+  if (!library.tried) {
+    look_for_it();
+    snprintf(library.sentence, sizeof library.sentence, "OpenBLAS cannot be used: %s",
+             library.reason);
+  }
+  bool tried = library.usable || !library.starved;
+  if (tried) atomic_store_explicit(&library.tried, true, memory_order_release);
+  pthread_mutex_unlock(&load_lock);
+  if (!tried) nxi_oom_during(d, nxi_oom(d), "loading OpenBLAS");
+  return tried;
 }
 
 const nxi_blas *nxi_blas_get(nxi_diag *d) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, load_once);
+  if (!find_library(d)) return NULL;
   if (library.usable) return &library.table;
   nxi_fail(d, NX_DEVICE_UNAVAILABLE, "matmul", "%s", library.sentence);
   return NULL;
@@ -215,11 +241,13 @@ void *nxi_blas_symbol(const char *name) {
 static pthread_mutex_t one_call = PTHREAD_MUTEX_INITIALIZER;
 
 void nxi_blas_enter(const nxi_blas *blas) {
+  nxi_blas_buffers_enter();
   if (blas->one_at_a_time) pthread_mutex_lock(&one_call);
 }
 
 void nxi_blas_leave(const nxi_blas *blas) {
   if (blas->one_at_a_time) pthread_mutex_unlock(&one_call);
+  nxi_blas_buffers_leave();
 }
 
 /* ---- one product */

@@ -44,11 +44,12 @@ static void load_once(void) {
 }
 
 nx_status nxi_lapack_ready(const char *op, nxi_diag *d) {
-  load_once();
-  if (lapack.blas && !lapack.missing) return NX_OK;
   nxi_diag why;
   nxi_diag_clear(&why);
-  if (!lapack.blas) nxi_blas_get(&why);
+  if (!nxi_blas_get(&why) && why.status == NX_OUT_OF_MEMORY)
+    return nxi_oom_during(d, nxi_oom(d), "loading OpenBLAS");
+  load_once();
+  if (lapack.blas && !lapack.missing) return NX_OK;
   return nxi_fail(d, NX_DEVICE_UNAVAILABLE, op, "%s: LAPACK cannot be used: %s%s", op,
                   lapack.blas ? "the BLAS that was found lacks " : why.message,
                   lapack.blas ? lapack.missing : "");
