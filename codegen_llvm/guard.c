@@ -237,7 +237,7 @@ nx_status nxl_guarded(nxl_work *work, void *arg, size_t reserve, nxi_diag *d) {
   pthread_once(&once, install);
   const char *why = nxl_abandoned();
   nx_status status = NX_OK;
-  uint32_t environment = nxi_fp_enter();
+  nxi_fp environment = nxi_fp_enter();
   if (why) status = nxi_fail(d, NX_DEVICE_UNAVAILABLE, "", "%s", why);
   else if (!set_reserve(&s, reserve) || !grow_stack()) status = nxi_oom(d);
   else status = run_warm(work, arg, &s, d);

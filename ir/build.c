@@ -306,7 +306,7 @@ static bool fold_constant(const nxk_kernel *k, nxk_op op, nx_dtype result, const
   if (info->arity < 1 || (info->flags & NXK_FUNC)) return false;
   for (int i = 0; i < info->arity; i++)
     if (!constant_bits(k, args[i], &values[i])) return false;
-  uint32_t saved = nxi_fp_enter();
+  nxi_fp saved = nxi_fp_enter();
   *bits = nxk_eval(op, nxk_dtype(k, args[info->arity - 1]), result, values);
   nxi_fp_leave(saved);
   return true;

@@ -36,7 +36,7 @@ static void give_memory(nxg_program *p, void *memory) {
 }
 
 static nx_status run_steps(const nxg_program *p, nxg_run_state *r, const uint64_t *params) {
-  uint32_t saved = nxi_fp_enter();
+  nxi_fp saved = nxi_fp_enter();
   for (uint32_t i = 0; i < p->n_slots; i++) {
     const nxg_param_slot *slot = &p->slots[i];
     nxi_store_element(r->scratch + slot->byte, slot->dtype, params[slot->param]);

@@ -564,7 +564,7 @@ nx_status nxk_interpret_within(const nxk_kernel *k, void *const *buffers, const 
   } else {
     place_buffers(&r, buffers, placed);
     r.buffers = placed;
-    uint32_t saved = nxi_fp_enter();
+    nxi_fp saved = nxi_fp_enter();
     if (!run_range(&r, 0, k->n_instrs)) status = r.steps > 0 ? NX_INTERNAL : NX_INTERRUPTED;
     nxi_fp_leave(saved);
   }

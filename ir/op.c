@@ -33,28 +33,55 @@ nxk_op nxk_op_from_name(const char *name, size_t length) {
   return NXK_OP_COUNT;
 }
 
-/* ---- floating-point environment: round to nearest, no flushing, all exceptions masked */
+/* ---- floating-point environment */
 
 #if defined(__x86_64__)
-uint32_t nxi_fp_enter(void) {
-  uint32_t saved = __builtin_ia32_stmxcsr();
-  __builtin_ia32_ldmxcsr(0x1f80);
+enum { MXCSR_DEFAULT = 0x1f80, X87_DEFAULT = 0x37f, X87_FLAGS = 0x3f };
+
+/* The x87 computes what is long double here, and parts of OpenBLAS. */
+nxi_fp nxi_fp_enter(void) {
+  uint16_t control, status, standard = X87_DEFAULT;
+  nxi_fp saved = {.control = __builtin_ia32_stmxcsr()};
+  __builtin_ia32_ldmxcsr(MXCSR_DEFAULT);
+  __asm__ volatile("fnstcw %0\n\tfnstsw %1" : "=m"(control), "=m"(status));
+  if (control != X87_DEFAULT) __asm__ volatile("fldcw %0" : : "m"(standard));
+  saved.flags = control | (uint64_t)status << 16;
   return saved;
 }
 
-void nxi_fp_leave(uint32_t saved) { __builtin_ia32_ldmxcsr(saved); }
-#elif defined(__aarch64__)
-uint32_t nxi_fp_enter(void) {
-  uint64_t saved;
-  __asm__ volatile("mrs %0, fpcr" : "=r"(saved));
-  __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)0));
-  return (uint32_t)saved;
+/* Flags can be set back only with the whole environment of the x87, which takes longer; a trap that is on again must not
+ * find a new one. */
+static void restore_x87_flags(uint16_t flags) {
+  struct {
+    uint16_t control, unused, status, rest[11];
+  } environment;
+  __asm__ volatile("fnstenv %0" : "=m"(environment));
+  environment.status = (uint16_t)((environment.status & ~X87_FLAGS) | (flags & X87_FLAGS));
+  __asm__ volatile("fldenv %0" : : "m"(environment));
 }
 
-void nxi_fp_leave(uint32_t saved) { __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)saved)); }
+void nxi_fp_leave(nxi_fp saved) {
+  uint16_t control = (uint16_t)saved.flags, status;
+  __asm__ volatile("fnstsw %0" : "=m"(status));
+  if ((status ^ saved.flags >> 16) & X87_FLAGS) restore_x87_flags((uint16_t)(saved.flags >> 16));
+  if (control != X87_DEFAULT) __asm__ volatile("fldcw %0" : : "m"(control));
+  __builtin_ia32_ldmxcsr((uint32_t)saved.control);
+}
+#elif defined(__aarch64__)
+nxi_fp nxi_fp_enter(void) {
+  nxi_fp saved;
+  __asm__ volatile("mrs %0, fpcr\n\tmrs %1, fpsr" : "=r"(saved.control), "=r"(saved.flags));
+  if (saved.control) __asm__ volatile("msr fpcr, %0" : : "r"(UINT64_C(0)));
+  return saved;
+}
+
+void nxi_fp_leave(nxi_fp saved) {
+  if (saved.control) __asm__ volatile("msr fpcr, %0" : : "r"(saved.control));
+  __asm__ volatile("msr fpsr, %0" : : "r"(saved.flags));
+}
 #else
-uint32_t nxi_fp_enter(void) { return 0; }
-void nxi_fp_leave(uint32_t saved) { (void)saved; }
+nxi_fp nxi_fp_enter(void) { return (nxi_fp){0, 0}; }
+void nxi_fp_leave(nxi_fp saved) { (void)saved; }
 #endif
 
 /* ---- reductions */

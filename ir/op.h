@@ -40,9 +40,15 @@ uint64_t nxk_eval(nxk_op op, nx_dtype type, nx_dtype result, const uint64_t *arg
  * Only functions need it (nxk_eval does it itself, and gives 0 if memory is exhausted). False: out of memory. */
 bool nxk_eval_ready(nxk_op op, nx_dtype type);
 
-/* Default floating-point environment for kernels, interpreters and folding; returns what to restore. */
-uint32_t nxi_fp_enter(void);
-void nxi_fp_leave(uint32_t saved);
+/* The default floating-point environment, under which everything here is computed: to nearest, in full precision, nothing
+ * flushed to zero, no exception trapped. Around each of those parts of a call that compute with floating-point numbers:
+ * nxi_fp_enter returns what the caller had, and nxi_fp_leave restores all of it, exception flags included. */
+typedef struct nxi_fp {
+  uint64_t control; /* x86-64: MXCSR; AArch64: FPCR */
+  uint64_t flags; /* x86-64: the x87's control word, and its status above 16 bits; AArch64: FPSR */
+} nxi_fp;
+nxi_fp nxi_fp_enter(void);
+void nxi_fp_leave(nxi_fp saved);
 
 /* Reductions. `lanes` order: the run holds the last axis; `plain`: any other run; `sequential`: one
  * element after the other (dot). numerics.md, "Reduction order". */

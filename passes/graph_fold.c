@@ -52,7 +52,7 @@ static bool is_view_of_full(const nxg_rewrite *r, const nxg_node *n) {
 
 nx_status nxg_pass_fold(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d) {
   nxg_rewrite r;
-  uint32_t saved = nxi_fp_enter();
+  nxi_fp saved = nxi_fp_enter();
   nx_status status = nxg_rewrite_begin(&r, g, d);
   for (uint32_t i = 0; status == NX_OK && i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
     const nxg_node *n = &g->nodes[i];

@@ -245,7 +245,7 @@ nx_status nxp_plan_launch_gpu(const nxp_plan *p, const nxp_launch *l, nxi_diag *
   bool done = false;
   nx_status status = nxi_gpu_enter(l->gpu, d);
   if (status != NX_OK) return status;
-  uint32_t saved = nxi_fp_enter();
+  nxi_fp saved = nxi_fp_enter();
   status = nxp_launch_graph(p, l, &done, d);
   if (status == NX_OK && !done) status = nxp_start_steps(p, l, &poll, d);
   nxi_fp_leave(saved);

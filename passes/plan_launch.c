@@ -274,7 +274,7 @@ static int32_t ask_in_vain(void *user) {
 
 nx_status nxp_plan_launch(const nxp_plan *p, const nxp_launch *l, nxi_diag *d) {
   if (l->gpu != NULL) return nxp_plan_launch_gpu(p, l, d);
-  uint32_t saved = nxi_fp_enter();
+  nxi_fp saved = nxi_fp_enter();
   nx_status status = NX_OK;
   if (p->program != NULL) {
     status = interpret_graph(p, l, d);

@@ -152,18 +152,21 @@ static nx_status element_offset(const nx_tensor *t, const int64_t *index, int64_
 /* The element of that number. */
 static void to_scalar(nx_dtype t, const nxi_buffer *b, int64_t offset, nx_scalar *out) {
   nx_dtype part = nxi_part_dtype(t);
+  nxi_fp environment = nxi_fp_enter();
   uint64_t bits = nxi_load_at(b->data, part, offset * nxi_parts(t));
   memset(out, 0, sizeof *out);
   if (nxi_is_float(part)) {
     out->kind = part == t ? NX_SCALAR_F64 : NX_SCALAR_C128;
     out->v.f[0] = nxi_f64_bits(nxi_cast_bits(bits, part, NX_F64));
-    if (part == t) return;
-    bits = nxi_load_at(b->data, part, 2 * offset + 1);
-    out->v.f[1] = nxi_f64_bits(nxi_cast_bits(bits, part, NX_F64));
+    if (part != t) {
+      bits = nxi_load_at(b->data, part, 2 * offset + 1);
+      out->v.f[1] = nxi_f64_bits(nxi_cast_bits(bits, part, NX_F64));
+    }
   } else {
     out->kind = t == NX_U64 ? NX_SCALAR_U64 : NX_SCALAR_I64;
     out->v.u = t == NX_U64 ? bits : nxi_cast_bits(bits, t, NX_I64);
   }
+  nxi_fp_leave(environment);
 }
 
 nx_status nx_item(nx_tensor *t, const int64_t *index, nx_scalar *out, const nx_run_options *o) {

@@ -8,6 +8,7 @@
  * So a poll may use the library, even wait for what its own action computes: the action never stands still for it. */
 #include <time.h>
 
+#include "ir/op.h"
 #include "runtime/deputy.h"
 #include "runtime/run.h"
 
@@ -28,7 +29,23 @@ static int32_t ask(void *user) {
   return atomic_load_explicit(&a->stop, memory_order_relaxed);
 }
 
+/* What the caller's functions do to its floating-point environment stays. */
+static int32_t ask_caller(void *user) {
+  nxi_action *a = user;
+  nxi_fp_leave(a->environment);
+  int32_t answer = a->caller.fn(a->caller.user);
+  a->environment = nxi_fp_enter();
+  return answer;
+}
+
+static void run_callbacks(nxi_action *a) {
+  nxi_fp_leave(a->environment);
+  nxi_run_callbacks(a->context, false);
+  a->environment = nxi_fp_enter();
+}
+
 void nxi_action_begin(nxi_action *a, nx_context *c, const nx_run_options *o) {
+  a->environment = nxi_fp_enter();
   nxi_context_ref(c);
   a->context = c;
   a->filled = (nx_run_options){.size = sizeof a->filled};
@@ -39,7 +56,8 @@ void nxi_action_begin(nxi_action *a, nx_context *c, const nx_run_options *o) {
   if (fault) a->filled.report = NULL;
   a->refused = fault != NX_OK;
   a->options = &a->filled;
-  a->asked = (nxi_poll){a->filled.poll, a->filled.user};
+  a->caller = (nxi_poll){a->filled.poll, a->filled.user};
+  a->asked = (nxi_poll){a->filled.poll ? ask_caller : NULL, a};
   if (a->filled.poll) {
     a->filled.poll = ask;
     a->filled.user = a;
@@ -49,7 +67,7 @@ void nxi_action_begin(nxi_action *a, nx_context *c, const nx_run_options *o) {
   a->began = a->filled.report ? nxi_now_ms() : 0;
   a->blamed = false;
   memset(&a->report, 0, sizeof a->report);
-  if (!(c->flags & NX_MANUAL_COLLECT)) nxi_run_callbacks(c, false);
+  if (!(c->flags & NX_MANUAL_COLLECT)) run_callbacks(a);
   if (a->asked.fn) ask(a);
   if (!a->filled.report) return;
   nxi_memory_stats memory;
@@ -76,6 +94,7 @@ nx_status nxi_action_end(nxi_action *a, nx_status status) {
     nxi_error_report_tagged(&a->diag, a->tag, a->tag_text[0] ? a->tag_text : NULL, a->output);
   else if (status) nxi_error_report(&a->diag);
   nxi_context_unref(c);
+  nxi_fp_leave(a->environment);
   return status;
 }
 

@@ -45,6 +45,7 @@ bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_
     return false;
   }
   bool pair = nxi_is_complex(dtype);
+  nxi_fp environment = nxi_fp_enter();
   dtype = nxi_part_dtype(dtype);
   bits[1] =
       pair && v->kind == NX_SCALAR_C128 ? nxi_cast_bits(nxi_bits_f64(v->v.f[1]), NX_F64, dtype) : 0;
@@ -54,5 +55,6 @@ bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_
     default: *bits = nxi_cast_bits(nxi_bits_f64(v->v.f[0]), NX_F64, dtype);
   }
   if (v->kind == NX_SCALAR_C128 && dtype == NX_BOOL && v->v.f[1] != 0) *bits = 1;
+  nxi_fp_leave(environment);
   return true;
 }

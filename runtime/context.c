@@ -98,7 +98,7 @@ static void destroy(nx_context *c) {
   nxi_handle_free(c, c->watched);
 }
 
-nx_status nx_context_create(const nx_context_options *options, nx_context **out) {
+static nx_status create_context(const nx_context_options *options, nx_context **out) {
   nx_context_options o = {.size = sizeof o};
   nxi_diag d;
   nxi_diag_clear(&d);
@@ -129,6 +129,13 @@ nx_status nx_context_create(const nx_context_options *options, nx_context **out)
   if (watched) nxi_watch_made(c, NXI_CONTEXT, c, "of %d threads", nxi_pool_size(c->pool));
   *out = c;
   return NX_OK;
+}
+
+nx_status nx_context_create(const nx_context_options *options, nx_context **out) {
+  nxi_fp environment = nxi_fp_enter();
+  nx_status status = create_context(options, out);
+  nxi_fp_leave(environment);
+  return status;
 }
 
 void nxi_context_unref(nx_context *c) {

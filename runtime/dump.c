@@ -74,7 +74,9 @@ nx_status nx_function_dump(const nx_function *f, const char *stage, char **text)
   if (!nxi_have_function("dump", 0, f)) return NX_INVALID_ARGUMENT;
   nxi_diag d;
   nxi_diag_clear(&d);
+  nxi_fp environment = nxi_fp_enter();
   nx_status status = text_of(f->context, f->device, f->graph, stage, text, &d);
+  nxi_fp_leave(environment);
   return nxi_oom_in(&d, status, "dump") ? nxi_error_report(&d) : NX_OK;
 }
 

@@ -349,7 +349,9 @@ nx_status nx_function_parse_on(nx_context *c, nx_device device, const char *text
   if (!nxi_have_context("parse", 0, c)) return NX_INVALID_ARGUMENT;
   if (!nxi_device_usable(c, "parse", device, &d)) return nxi_error_report(&d);
   nxg_graph *g = NULL;
+  nxi_fp environment = nxi_fp_enter();
   nx_status status = nxg_parse_closed(text, size, &g, &d);
+  nxi_fp_leave(environment);
   if (status && d.line) { /* the position leads the sentence */
     char message[sizeof d.message];
     snprintf(message, sizeof message, "line %d, column %d: %.400s", d.line, d.column, d.message);

@@ -23,6 +23,7 @@
 #include "ir/alloc.h"
 #include "ir/dtype.h"
 #include "ir/library.h"
+#include "ir/op.h"
 #include "nx/nx.h"
 #include "runtime/fork.h"
 #include "runtime/lock.h"

@@ -112,7 +112,7 @@ static void *open_library(const char *name, const char *core) {
   char *saved = threads ? nxi_strdup(threads) : NULL;
   bool changed = (!threads || saved) && setenv(threads_name, "1", 1) == 0;
   if (core) core = setenv(core_name, core, 0) == 0 ? core : NULL;
-  uint32_t environment = nxi_fp_enter(); /* initialisers of libraries have been seen to change it */
+  nxi_fp environment = nxi_fp_enter(); /* initialisers of libraries have been seen to change it */
   void *handle = dlopen(name, load_flags());
   nxi_fp_leave(environment);
   if (core) unsetenv(core_name);
@@ -191,7 +191,10 @@ static bool try_library(const char *name) {
 static void look_for_it(void) {
   library.reason[0] = '\0';
   library.starved = NX_HAVE_BLAS && !nxi_addresses_left(load_bytes);
-  if (library.starved) return;
+  if (library.starved) {
+    snprintf(library.reason, sizeof library.reason, "there is too little memory to load it");
+    return;
+  }
   if (!NX_HAVE_BLAS) {
     snprintf(library.reason, sizeof library.reason, "the library was built without it");
     return;

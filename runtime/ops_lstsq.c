@@ -57,9 +57,16 @@ static double usual_rcond(const nx_tensor *a) {
          (double)(shape[0] > shape[1] ? shape[0] : shape[1]);
 }
 
+static double wanted_rcond(const nx_tensor *a, const volatile double *rcond) {
+  nxi_fp environment = nxi_fp_enter();
+  volatile double wanted = *rcond < 0 ? usual_rcond(a) : *rcond;
+  nxi_fp_leave(environment);
+  return wanted;
+}
+
 static bool is_number(const char *op, double rcond) {
   nxi_diag d;
-  if (rcond == rcond) return true;
+  if ((nxi_bits_f64(rcond) << 1) <= UINT64_C(0x7ff) << 53) return true;
   nxi_diag_clear(&d);
   nxi_fail(&d, NX_INVALID_ARGUMENT, op, "%s: rcond is NaN", op);
   nxi_fail_null(&d);
@@ -71,7 +78,7 @@ nx_tensor *nx_pinv(nx_tensor *a, double rcond) {
   if (!nxi_check_matrices("pinv", &a, 1) || !is_number("pinv", rcond)) return NULL;
   nxi_steps s = nxi_steps_of(NXI_CALLED_pinv, a);
   nx_tensor *wide = nxi_step(&s, nxi_widened(a, false)),
-            *x = pseudo_solve(&s, wide, NULL, rcond < 0 ? usual_rcond(a) : rcond);
+            *x = pseudo_solve(&s, wide, NULL, wanted_rcond(a, &rcond));
   return nxi_steps_end(&s, nxi_narrowed(x, a->storage->dtype));
 }
 
@@ -85,6 +92,6 @@ nx_tensor *nx_lstsq(nx_tensor *a, nx_tensor *b, double rcond) {
   nx_tensor *wide = nxi_step(&s, nxi_widened(a, false)),
             *columns = nxi_step(&s, nxi_as_columns(a, b, &vector)),
             *right = columns ? nxi_step(&s, nxi_widened(columns, false)) : NULL, *x = NULL;
-  if (wide && right) x = pseudo_solve(&s, wide, right, rcond < 0 ? usual_rcond(a) : rcond);
+  if (wide && right) x = pseudo_solve(&s, wide, right, wanted_rcond(a, &rcond));
   return nxi_steps_end(&s, nxi_without_column(nxi_narrowed(x, a->storage->dtype), vector));
 }

@@ -187,9 +187,11 @@ struct nxi_action {
   const nx_run_options
       *options; /* its poll may be called anywhere in the action, and costs little */
   nx_run_options filled;
-  nxi_poll asked;    /* the caller's poll */
-  bool deputed;      /* a deputy is at work: the caller's poll is not for it to call */
-  _Atomic bool stop; /* the caller's poll has said stop: it is not asked again */
+  nxi_fp environment; /* the caller's, under which its poll is called */
+  nxi_poll caller;    /* its poll */
+  nxi_poll asked;     /* calls it */
+  bool deputed;       /* a deputy is at work: the caller's poll is not for it to call */
+  _Atomic bool stop;  /* the caller's poll has said stop: it is not asked again */
   nx_report report;
   double began;
   nxi_diag diag;

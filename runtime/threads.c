@@ -143,7 +143,7 @@ static void ask(run *r) {
 /* A share of a run that has a poll, so that nobody is busy for long once it has said stop: nothing is known
  * about the cost of a task, so chunks start at one grain and double while they are cheap. The poll may run
  * anything, so it runs under the caller's own floating-point environment, `saved`. */
-static void run_chunks_polled(run *r, int32_t worker, uint32_t saved) {
+static void run_chunks_polled(run *r, int32_t worker, nxi_fp saved) {
   bool asks = pthread_equal(pthread_self(), r->caller);
   int64_t begin, end, size = 1, polled = nxi_now_ns(), started = polled;
   while (take_chunk(r, worker, size, &begin, &end)) {
@@ -162,7 +162,7 @@ static void run_chunks_polled(run *r, int32_t worker, uint32_t saved) {
 }
 
 static void run_share(run *r, int32_t worker) {
-  uint32_t saved = nxi_fp_enter();
+  nxi_fp saved = nxi_fp_enter();
   if (r->poll) run_chunks_polled(r, worker, saved);
   else run_chunks(r, worker);
   nxi_fp_leave(saved);

@@ -342,7 +342,7 @@ static void environment(void **state) {
   uint64_t args[3] = {3, F(0.5f), 0};
   uint32_t before = __builtin_ia32_stmxcsr(), flushing = before | 0x8040;
   __builtin_ia32_ldmxcsr(flushing);
-  uint32_t saved = nxi_fp_enter();
+  nxi_fp saved = nxi_fp_enter();
   uint64_t product = nxk_eval(NXK_mul, NX_F32, NX_F32, args);
   nxi_fp_leave(saved);
   uint32_t after = __builtin_ia32_stmxcsr();

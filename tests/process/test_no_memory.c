@@ -5,7 +5,7 @@
  * Two lacks are tried. A limit of addresses above what the process has (RLIMIT_AS), in steps; and, with the library
  * starve.c loaded first, each n-th allocation of the whole process failing, alone or with all that follow. NX_STARVE in
  * the environment says how many n are tried, 0 all of them. */
-#include "../util/api.h"
+#include "tests/util/api.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: ISC */
+/* The end of a process while its threads compile: by a return from main, by exit() of a thread that has never called the
+ * library, of the one that waits in a poll, after the context is released, by quick_exit, and by an end of the first thread
+ * alone. The process must end by itself with the status that it was given. Delays reach from before the first kernel to
+ * after it. */
+#include "tests/util/api.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { COMPILERS = 3, STATUS = 7, SECONDS = 60, STEP_US = 1000, LAST_US = 30000 };
+
+static nx_context *shared;
+
+/* Kernels that are all different. */
+static void *compile_for_ever(void *user) {
+  uint32_t random = (uint32_t)(uintptr_t)user;
+  for (;;) {
+    random = random * 1664525u + 1013904223u;
+    int64_t n = 5000 + (random >> 10) % 100000;
+    nx_tensor *x = nx_arange(shared, 0, NX_F32, NX_NUMBER(0), NX_NUMBER(1e-3), n), *y = x;
+    for (uint32_t i = 0; i < 2 + (random >> 5) % 12; i++) {
+      nx_tensor *z = random >> i % 20 & 1 ? nx_sin(y) : nx_add(y, x);
+      if (y != x) nx_tensor_release(y);
+      y = z;
+    }
+    float value;
+    nx_tensor *sum = nx_reduce_sum(y, NX_AXES(0), 0);
+    nx_read(sum, &value, sizeof value, NULL);
+    nx_tensor_release(sum);
+    if (y != x) nx_tensor_release(y);
+    nx_tensor_release(x);
+  }
+}
+
+static useconds_t delay;
+
+static void *end_elsewhere(void *unused) {
+  (void)unused;
+  usleep(delay);
+  exit(STATUS);
+}
+
+static int32_t end_in_poll(void *unused) {
+  (void)unused;
+  usleep(delay);
+  exit(STATUS);
+}
+
+static void end_while_polling(void) {
+  nx_run_options o = {.size = sizeof o, .poll = end_in_poll};
+  nx_tensor *x = nx_arange(shared, 0, NX_F32, NX_NUMBER(0), NX_NUMBER(1), 100000);
+  nx_realize(shared, &x, 1, &o);
+}
+
+static void run(char mode) {
+  pthread_t thread;
+  nx_context_options o = {.size = sizeof o, .threads = 2, .cache_dir = ""};
+  alarm(SECONDS);
+  if (nx_context_create(&o, &shared) != NX_OK) _exit(1);
+  for (uintptr_t i = 0; i < COMPILERS; i++)
+    pthread_create(&thread, NULL, compile_for_ever, (void *)(i + delay));
+  if (mode == 'e' || mode == 't') pthread_create(&thread, NULL, end_elsewhere, NULL);
+  if (mode == 'e') compile_for_ever((void *)(uintptr_t)77);
+  if (mode == 't') pthread_exit(NULL);
+  if (mode == 'p') end_while_polling();
+  usleep(delay);
+  if (mode == 'c') nx_context_release(shared);
+  if (mode == 'q') quick_exit(STATUS);
+  exit(STATUS);
+}
+
+static void end(char mode) {
+  for (delay = 0; delay <= LAST_US; delay += STEP_US) {
+    int status = 0;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) run(mode);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != STATUS)
+      fail_msg("after %u us: status %x", (unsigned)delay, (unsigned)status);
+  }
+}
+
+#define ENDS(name, mode)                  \
+  static void test_##name(void **state) { \
+    (void)state;                          \
+    end(mode);                            \
+  }
+ENDS(return, 'r')
+ENDS(thread_without_context, 'e')
+ENDS(poll, 'p')
+ENDS(released_context, 'c')
+ENDS(quick_exit, 'q')
+ENDS(first_thread_ends, 't')
+
+NXT_MAIN(process_end) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_return),     cmocka_unit_test(test_thread_without_context),
+      cmocka_unit_test(test_poll),       cmocka_unit_test(test_released_context),
+      cmocka_unit_test(test_quick_exit), cmocka_unit_test(test_first_thread_ends),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
