@@ -156,6 +156,39 @@ static void test_undefined_symbol(void **state) {
 }
 #endif
 
+/* ---- relocations, by hand: what the supplements of ELF say */
+
+static uint64_t relocated(uint16_t machine, uint32_t type, uint64_t value, uint64_t place,
+                          uint64_t before) {
+  uint64_t word = before;
+  nxl_reference r = {machine, type, value, place, (unsigned char *)&word, sizeof word};
+  return nxl_relocate(&r) ? word : UINT64_MAX;
+}
+
+static void test_relocations(void **state) {
+  (void)state;
+  const uint64_t at = 0x10000;
+  assert_int_equal(relocated(EM_X86_64, R_X86_64_PC32, at + 0x1234, at, 0), 0x1234);
+  assert_int_equal(relocated(EM_X86_64, R_X86_64_PLT32, at - 4, at, 0), 0xfffffffc);
+  assert_int_equal(relocated(EM_X86_64, R_X86_64_64, at, 0, 0), at);
+  assert_true(relocated(EM_X86_64, R_X86_64_PC32, at + (UINT64_C(1) << 31), at, 0) == UINT64_MAX);
+  assert_true(relocated(EM_X86_64, R_X86_64_TPOFF32, at, at, 0) == UINT64_MAX);
+  /* bl .+8; adrp x0, two pages on; add x0, x0, #0x678; ldr q0, [x0, #0x20] */
+  assert_int_equal(relocated(EM_AARCH64, R_AARCH64_CALL26, at + 8, at, 0x94000000), 0x94000002);
+  assert_int_equal(relocated(EM_AARCH64, R_AARCH64_CALL26, at - 4, at, 0x94000000), 0x97ffffff);
+  assert_int_equal(relocated(EM_AARCH64, R_AARCH64_ADR_PREL_PG_HI21, at + 0x2345, at, 0x90000000),
+                   0xd0000000);
+  assert_int_equal(relocated(EM_AARCH64, R_AARCH64_ADR_PREL_PG_HI21, at + 0x5345, at, 0x90000000),
+                   0xb0000020);
+  assert_int_equal(relocated(EM_AARCH64, R_AARCH64_ADD_ABS_LO12_NC, 0x5678, at, 0x91000000),
+                   0x9119e000);
+  assert_int_equal(relocated(EM_AARCH64, R_AARCH64_LDST128_ABS_LO12_NC, 0x5020, at, 0x3dc00000),
+                   0x3dc00800);
+  assert_true(relocated(EM_AARCH64, R_AARCH64_LDST64_ABS_LO12_NC, 0x5021, at, 0) == UINT64_MAX);
+  assert_true(relocated(EM_AARCH64, R_AARCH64_CALL26, at + (UINT64_C(1) << 27), at, 0) ==
+              UINT64_MAX);
+}
+
 /* ---- another architecture: objects for AArch64 are made everywhere and need no library */
 
 static void test_aarch64(void **state) {
@@ -192,6 +225,12 @@ static void test_aarch64(void **state) {
       if (nxl_check_object(object, size, EM_AARCH64, &bytes, &d) != NX_OK)
         fail_msg("%s", d.message);
       assert_true(bytes > 0);
+      void *linked = calloc(1, bytes);
+      uint64_t entry = bytes;
+      if (nxl_link_object(object, size, k->name, linked, UINT64_C(1) << 40, &entry, &d) != NX_OK)
+        fail_msg("%s: %s", k->name, d.message);
+      assert_true(entry < bytes);
+      free(linked);
       nxi_free(object);
       nxk_destroy(l);
       nxk_destroy(k);
@@ -298,6 +337,7 @@ NXT_MAIN(llvm_jit) {
       cmocka_unit_test(test_forms),
       cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_bad_objects),
+      cmocka_unit_test(test_relocations),
 #if defined(__x86_64__)
       cmocka_unit_test(test_undefined_symbol),
 #endif
