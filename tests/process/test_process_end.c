@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { COMPILERS = 3, STATUS = 7, SECONDS = 60, STEP_US = 1000, LAST_US = 30000 };
+enum { COMPILERS = 3, STATUS = 7, SECONDS = 60, STEP_US = 3000, LAST_US = 30000 };
 
 static nx_context *shared;
 
@@ -32,6 +32,7 @@ static void *compile_for_ever(void *user) {
     if (y != x) nx_tensor_release(y);
     nx_tensor_release(x);
   }
+  return NULL;
 }
 
 static useconds_t delay;
