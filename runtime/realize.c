@@ -203,8 +203,9 @@ nx_status nxi_realize_storage(nxi_action *a, nxi_storage *s, nxi_node **node) {
 nx_status nx_realize(nx_context *c, nx_tensor *const *t, size_t n, const nx_run_options *o) {
   if (!nxi_have_context("realize", 0, c)) return NX_INVALID_ARGUMENT;
   for (size_t i = 0; i < n; i++) {
-    if (!nxi_have_tensor("realize", (int32_t)i, t ? t[i] : NULL)) return NX_INVALID_ARGUMENT;
-    if (t[i]->context == c) continue;
+    const nx_tensor *x = t ? t[i] : NULL;
+    if (!nxi_have_tensor("realize", (int32_t)i, x) || !x) return NX_INVALID_ARGUMENT;
+    if (x->context == c) continue;
     nxi_diag d;
     nxi_diag_clear(&d);
     nxi_fail(&d, NX_INVALID_ARGUMENT, "realize", "realize: tensor %zu belongs to another context",
