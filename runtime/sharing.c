@@ -60,7 +60,7 @@ void nxi_storage_unpin(nx_context *c, nxi_storage *s, bool write) {
 
 static void forget_foreign(nxi_node *n) {
   /* A bool's bytes are normal after a copy only, so that its values are copied as before. */
-  if (n && n->dtype != NX_BOOL)
+  if (n->dtype != NX_BOOL)
     atomic_fetch_and_explicit(&n->flags, (uint8_t)~NXI_NODE_FOREIGN, memory_order_relaxed);
 }
 
@@ -75,8 +75,8 @@ static void take_memory(nx_context *c, nxi_storage *s) {
   nxi_buffer *b = s->pinned;
   nxi_node *there = b->occupant;
   atomic_store_explicit(&b->given, true, memory_order_relaxed);
-  forget_foreign(there);
-  if (s->value != there) forget_foreign(s->value);
+  if (there) forget_foreign(there);
+  forget_foreign(s->value);
   end_pin(c, s);
   if (there && !b->pinner)
     atomic_fetch_and_explicit(&there->flags, (uint8_t)~NXI_NODE_EXPOSED, memory_order_relaxed);

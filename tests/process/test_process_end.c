@@ -60,6 +60,7 @@ static void run(char mode) {
   nx_context_options o = {.size = sizeof o, .threads = 2, .cache_dir = ""};
   alarm(SECONDS);
   if (nx_context_create(&o, &shared) != NX_OK) _exit(1);
+  nx_context_retain(shared); /* the threads' own: they may begin after the release of the other */
   for (uintptr_t i = 0; i < COMPILERS; i++)
     pthread_create(&thread, NULL, compile_for_ever, (void *)(i + delay));
   if (mode == 'e' || mode == 't') pthread_create(&thread, NULL, end_elsewhere, NULL);
