@@ -223,7 +223,8 @@ static nx_status take_attribute(nxg_parser *p) {
   uint32_t n = take_word(p, &word);
   if (!n)
     return MALFORMED(p, p->at,
-                     "an operand, an attribute, a type or the end of the line is expected here");
+                     "an operand, an attribute, a type or the end of the line is expected here%s",
+                     at_char(p, '%') ? "; operands are separated by commas" : "");
   if (word_is(word, n, "tag")) {
     nx_status status = expect(p, '=', "after tag");
     return status ? status : take_tag(p);

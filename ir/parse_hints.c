@@ -118,11 +118,13 @@ void nxg_hint_attribute(const char *word, uint32_t n, char out[NXI_NEAR_TEXT]) {
   for (int i = 0; i < NXG_KEYS; i++) known[i] = nxg_key_names[i];
   nxg_hint_number(word, n, out);
   if (!out[0]) nxi_near_text(word, n, known, NXG_KEYS, out);
+  if (!out[0]) snprintf(out, NXI_NEAR_TEXT, "; the name of an operand begins with %%");
 }
 
 const char *nxg_hint_remark(const char *at, const char *end) {
-  if (at < end && *at == '(') return "; operands stand without parentheses: exp %x";
-  bool other =
-      at < end && (*at == '#' || (*at == '/' && end - at > 1 && (at[1] == '/' || at[1] == '*')));
+  if (at == end) return "";
+  if (*at == '(') return "; lists stand in [ ], operands stand without parentheses: exp %x";
+  if (*at == '=') return "; no '=' belongs here: full 1, and keepdims alone";
+  bool other = *at == '#' || (*at == '/' && end - at > 1 && (at[1] == '/' || at[1] == '*'));
   return other ? "; a remark begins with a semicolon" : "";
 }

@@ -122,8 +122,21 @@ static void folder_of(const char *path, char *folder) {
   folder[length] = 0;
 }
 
-/* A file beside the one that it is to replace, so that nobody ever sees half of it. */
-static nx_status open_beside(nxi_file_writer *w, const char *target, nxi_diag *d) {
+/* The file that takes the place of another is that one's owner's, and who could not read or write the old one cannot the
+ * new one. Where the owner cannot be kept, his permissions are still no wider than they were. */
+static void take_after(int fd, const struct stat *old) {
+  struct stat s;
+  bool kept = fstat(fd, &s) == 0 && ((s.st_uid == old->st_uid && s.st_gid == old->st_gid) ||
+                                     fchown(fd, old->st_uid, old->st_gid) == 0);
+  if (fchmod(fd, old->st_mode & (kept ? 07777 : 0777)) != 0)
+    errno = 0; /* not on this file system */
+}
+
+enum { NAME_PART = 200 }; /* of a name of at most 255 bytes: the rest of a temporary one has room */
+
+/* A file beside the one that it is to replace, so that nobody ever sees half of it. old: that file; NULL: there is none. */
+static nx_status open_beside(nxi_file_writer *w, const char *target, const struct stat *old,
+                             nxi_diag *d) {
   static _Atomic unsigned counter;
   size_t length = strlen(target), size = 2 * length + 64;
   char *names = nxi_malloc(size + length + 2); /* the target, the temporary name, the folder */
@@ -133,21 +146,46 @@ static nx_status open_beside(nxi_file_writer *w, const char *target, nxi_diag *d
   w->temporary = names + length + 1;
   w->folder = names + size;
   folder_of(target, w->folder);
-  snprintf(w->temporary, size - length - 1, "%s.tmp-%lx-%x", target, (long)getpid(),
+  const char *slash = strrchr(target, '/');
+  size_t folder = slash ? (size_t)(slash - target) + 1 : 0, name = length - folder;
+  snprintf(w->temporary, size - length - 1, "%.*s.tmp-%lx-%x",
+           (int)(folder + (name < NAME_PART ? name : NAME_PART)), target, (long)getpid(),
            atomic_fetch_add(&counter, 1));
-  w->fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (w->fd >= 0) return NX_OK;
-  nxi_free(names);
-  return nxi_file_error(w->op, "write", w->path, d);
+  w->fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old ? 0600 : 0666);
+  if (w->fd < 0) {
+    nxi_free(names);
+    return nxi_file_error(w->op, "write", w->path, d);
+  }
+  if (old) take_after(w->fd, old);
+  return NX_OK;
+}
+
+/* Where a path leads to if its last part is a link, which may be to a file that is not there yet. False: errno. */
+static bool follow(const char *path, char target[PATH_MAX]) {
+  enum { MOST_LINKS = 40 };
+  char link[PATH_MAX];
+  if (snprintf(target, PATH_MAX, "%s", path) >= PATH_MAX) return errno = ENAMETOOLONG, false;
+  for (int i = 0; i < MOST_LINKS; i++) {
+    ssize_t n = readlink(target, link, sizeof link - 1);
+    if (n < 0) return errno == EINVAL || errno == ENOENT;
+    link[n] = 0;
+    char *slash = strrchr(target, '/');
+    size_t kept = link[0] == '/' || !slash ? 0 : (size_t)(slash - target) + 1;
+    if (kept + (size_t)n >= PATH_MAX) return errno = ENAMETOOLONG, false;
+    memcpy(target + kept, link, (size_t)n + 1);
+  }
+  return errno = ELOOP, false;
 }
 
 nx_status nxi_file_write_begin(nxi_file_writer *w, const char *op, const char *path, nxi_diag *d) {
   *w = (nxi_file_writer){.op = op, .path = path};
   struct stat s;
   char target[PATH_MAX];
-  if (stat(path, &s) != 0) return open_beside(w, path, d);
-  /* A link to a file stays a link. */
-  if (S_ISREG(s.st_mode)) return open_beside(w, realpath(path, target) ? target : path, d);
+  bool is_there = stat(path, &s) == 0;
+  if (!is_there || S_ISREG(s.st_mode)) { /* a link stays a link */
+    if (!follow(path, target)) return nxi_file_error(op, "write", path, d);
+    return open_beside(w, target, is_there ? &s : NULL, d);
+  }
   w->fd = open(path, O_WRONLY | O_CLOEXEC);
   return w->fd < 0 ? nxi_file_error(op, "write", path, d) : NX_OK;
 }

@@ -91,7 +91,7 @@ bool nxi_pending_collect(nx_context *c, nxi_list *nodes) {
 uint64_t nx_pending(const nx_context *context, uint64_t *bytes) {
   nx_context *c = (nx_context *)context;
   if (bytes) *bytes = 0;
-  if (!c) return 0;
+  if (!c || !nxi_have_context("pending", 0, c)) return 0;
   if (bytes)
     *bytes = atomic_load_explicit(&c->record_bytes, memory_order_relaxed) +
              atomic_load_explicit(&c->pinned_bytes, memory_order_relaxed);

@@ -64,7 +64,9 @@ NX_API nx_status nx_import_file(nx_context *context, const nx_import_file_desc *
 NX_API nx_status nx_load_npy(nx_context *context, const char *path, nx_tensor **out);
 /* Realises and writes in C order, to a temporary file that is synced and then takes the name: if the machine stops there is
  * the old file or the new one, whole, and the new one once this has returned. After a failure the old file is there (the new one
- * only if it was the folder that could not be synced). What is no regular file, a pipe for instance, is written as it is.
+ * only if it was the folder that could not be synced). A link stays a link, to the file that it leads to, whether that is there
+ * already or not; permissions of a file that is replaced, and where possible its owner, stay. What is no regular file, a pipe
+ * for instance, is written as it is.
  * bf16 is written as '<V2'; the other types that NumPy lacks are NX_UNSUPPORTED_DTYPE. NX_IO; what realising gives. */
 NX_API nx_status nx_save_npy(nx_tensor *tensor, const char *path, const nx_run_options *options);
 

@@ -165,6 +165,7 @@ static void actions(void **state) {
   REFUSED(nx_save_safetensors(ctx, "/nowhere", &named, 1, NULL, 0, NULL), said);
   REFUSED(nx_to_dlpack(x, NX_MAP_READ, -1, (void *)&m), said);
   REFUSED(nx_to_dlpack_v0(x, -1, (void *)&m), said);
+  REFUSED(nx_end_sharing(x, NULL), "end_sharing: operand 0 was released:");
   REFUSED(nx_hold(x, true), "hold: operand 0 was released:");
   REFUSED(nx_keep(x), "keep: operand 0 was released:");
   REFUSED(nx_tensor_retain(x), "retain: operand 0 was released:");
@@ -288,6 +289,11 @@ static void contexts(void **state) {
   REFUSED(nx_device_trim(c, 0), was);
   REFUSED(nx_wait(c, 0), was);
   REFUSED(nx_due(c), was);
+  REFUSED(nx_pending(c, NULL), was);
+  REFUSED(nx_capture_end(c), was);
+  REFUSED(nx_capturing(c), was);
+  REFUSED(nx_device_memory(c, 0, NULL), was);
+  REFUSED(nx_import_file(c, &(nx_import_file_desc){.size = sizeof(nx_import_file_desc)}, &t), was);
   REFUSED(nx_realize(c, &t, 1, NULL), was);
   REFUSED(nx_import(c, &import, &t), was);
   REFUSED(nx_load_npy(c, "x.npy", &t), was);

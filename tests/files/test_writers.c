@@ -130,6 +130,69 @@ static void folders(void **state) {
   release(t);
 }
 
+/* A link to a file that is not there yet is followed as well, and one that leads nowhere is said. */
+static void links(void **state) {
+  (void)state;
+  char far[300], link[300], round[300];
+  struct stat s;
+  nx_tensor *t = vector(3, 5, 1);
+  snprintf(far, sizeof far, "%s/far", root);
+  snprintf(link, sizeof link, "%s/far/link", root);
+  snprintf(round, sizeof round, "%s/far/round", root);
+  assert_int_equal(mkdir(far, 0700), 0);
+  assert_int_equal(symlink("../new.npy", link), 0);
+  assert_int_equal(symlink("round", round), 0);
+  for (size_t w = 0; w < 2; w++) {
+    snprintf(path, sizeof path, "%s/new.npy", root);
+    note_anew(-1, 0);
+    OK(writers[w](t, link));
+    assert_int_equal(stored(3), 5);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(writers[w](t, round), NX_IO);
+    nx_error e = {.size = sizeof e};
+    nx_error_take(&e);
+    assert_non_null(strstr(e.message, round));
+    assert_int_equal(lstat(round, &s), 0);
+    assert_true(S_ISLNK(s.st_mode));
+  }
+  assert_int_equal(unlink(link) | unlink(round) | rmdir(far), 0);
+  snprintf(path, sizeof path, "%s/file", root);
+  release(t);
+}
+
+/* Who could not read the old file cannot read the new one. */
+static void permissions(void **state) {
+  (void)state;
+  static const mode_t modes[] = {0600, 0640, 0664, 0400};
+  nx_tensor *t = vector(3, 5, 1);
+  for (size_t i = 0; i < 2 * sizeof modes / sizeof modes[0]; i++) {
+    struct stat s;
+    note_anew(-1, 0);
+    OK(writers[i % 2](t, path));
+    assert_int_equal(chmod(path, modes[i / 2]), 0);
+    OK(writers[i % 2](t, path));
+    assert_int_equal(stat(path, &s), 0);
+    assert_int_equal(s.st_mode & 07777, modes[i / 2]);
+    assert_int_equal(unlink(path), 0);
+  }
+  release(t);
+}
+
+/* The longest name that a folder can have. */
+static void long_names(void **state) {
+  (void)state;
+  char name[256], file[512];
+  nx_tensor *t = vector(3, 5, 1);
+  memset(name, 'n', 255);
+  name[255] = 0;
+  snprintf(file, sizeof file, "%s/%s", root, name);
+  note_anew(-1, 0);
+  OK(nx_save_npy(t, file, NULL));
+  assert_int_equal(count_in(root), 3);
+  assert_int_equal(unlink(file), 0);
+  release(t);
+}
+
 /* Each call in turn: it is said, the old file stays but where only its folder was left, and no other file and no descriptor
  * does. */
 static void each_call_fails(void **state) {
@@ -202,6 +265,9 @@ NXT_MAIN(writers) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(order),
       IN_SCOPE(folders),
+      IN_SCOPE(links),
+      IN_SCOPE(permissions),
+      IN_SCOPE(long_names),
       IN_SCOPE(each_call_fails),
       IN_SCOPE(no_descriptor_for_the_folder),
   };

@@ -206,6 +206,7 @@ class BadInput(Case):
         """Asked for, it is on standard output and no failure, wherever the question stands."""
         everything = self.nxc("help")[0]
         self.assertEqual([self.nxc(word) for word in ("--help", "-h")], [(everything, "")] * 2)
+        self.assertEqual([self.nxc(*words) for words in (("help", "--help"), ("--help", "-h"))], [(everything, "")] * 2)
         for command in "run", "opt", "dump", "info", "cache":
             text = self.nxc("help", command)[0]
             self.assertTrue(text.startswith(f"usage: nxc {command} ") and len(text) < len(everything), text)

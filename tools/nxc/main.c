@@ -97,7 +97,7 @@ static int dispatch(int argc, char **argv) {
   const char *name = argv[1];
   if (strcmp(name, "--version") == 0) return printf("nxc %s\n", nx_version()) < 0;
   bool asks = asks_for_help(name) || strcmp(name, "help") == 0;
-  if (asks && argc == 2) return help(stdout, NULL, NXC_OK);
+  if (asks && (argc == 2 || asks_for_help(argv[2]))) return help(stdout, NULL, NXC_OK);
   if (asks) name = argv[2];
   const command *c = find_command(name);
   if (c == NULL) return no_command(name);
