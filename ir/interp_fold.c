@@ -15,7 +15,8 @@ enum { LANES = 16, LANES_BLOCK = 256, PLAIN_BLOCK = 16, LEVELS = 60 };
   static inline T combine_##kind##_##name(T x, T y) { return (T)(combination); }                     \
   /* b's lanes join a's, of which all 16 (or the one of plain order) exist; b has `width` of them */ \
   static void join_##kind##_##name(T *b, const T *a, int width, int all) {                           \
-    for (int l = 0; l < all; l++) b[l] = l < width ? combine_##kind##_##name(a[l], b[l]) : a[l];     \
+    for (int l = 0; l < all && l < LANES; l++)                                                       \
+      b[l] = l < width ? combine_##kind##_##name(a[l], b[l]) : a[l];                                 \
   }                                                                                                  \
   static int block_##kind##_##name(T *part, const T *x, int64_t n, int lanes) {                      \
     int width = n < lanes ? (int)n : lanes;                                                          \

@@ -60,6 +60,16 @@ def embed(scratch, source, prefix):
     return build
 
 
+def is_left_alone(scratch, name="odd"):
+    """What a project around nx does with its own files, joining them and taking warnings for errors, it does not do with nx's."""
+    text = EMBEDDER.replace("'c')", "'c', default_options: ['werror=true', 'unity=on'])")
+    (scratch / "meson.build").write_text(text)
+    consumer.run("meson", "setup", scratch / name, scratch, "--force-fallback-for=nx", "-Dnx:llvm=disabled")
+    commands = json.loads((scratch / name / "compile_commands.json").read_text())
+    strange = [c["file"] for c in commands if "subprojects" in c["output"] and ("unity" in c["file"] or "-Werror" in c["command"])]
+    consumer.check(len(commands) > 100 and not strange, f"compiled as the embedder's own: {strange[:9]}")
+
+
 def main():
     source, around, scratch = (Path(argument).resolve() for argument in sys.argv[1:4])
     shutil.rmtree(scratch, ignore_errors=True)
@@ -82,6 +92,8 @@ def main():
     consumer.check("libnx.so.0" not in consumer.needed(build / "first")[0], "default_library=static links the shared library")
     consumer.check(consumer.is_softmax(consumer.run(build / "first")), "the static embedder prints something else")
     print("static subproject: good")
+    is_left_alone(scratch)
+    print("options of the project around it: good")
     return 0
 
 
