@@ -43,13 +43,16 @@ static const char *other_way(nxg_op op, nx_dtype t) {
     case NXG_reduce_max:
     case NXG_reduce_min:
       return complex ? "complex numbers have no order: compare real or abs of it" : NULL;
-    case NXG_add: return t == NX_BOOL ? "cast it first, or take or" : NULL;
-    case NXG_mul: return t == NX_BOOL ? "cast it first, or take and" : NULL;
+    case NXG_add:
+      return t == NX_BOOL ? "cast it first; the sum of bools is the operation `or`" : NULL;
+    case NXG_mul:
+      return t == NX_BOOL ? "cast it first; the product of bools is the operation `and`" : NULL;
     case NXG_sub:
-    case NXG_neg: return t == NX_BOOL ? "cast it first, or take xor" : NULL;
+    case NXG_neg: return t == NX_BOOL ? "cast it first; bools have `xor`" : NULL;
     case NXG_reduce_sum:
-      return t == NX_BOOL ? "cast it first to count, or take reduce_max for any" : NULL;
-    case NXG_reduce_prod: return t == NX_BOOL ? "cast it first, or take reduce_min for all" : NULL;
+      return t == NX_BOOL ? "cast it first to count; whether any is true is reduce_max" : NULL;
+    case NXG_reduce_prod:
+      return t == NX_BOOL ? "cast it first; whether all are true is reduce_min" : NULL;
     case NXG_and:
     case NXG_or:
     case NXG_xor: return nxi_is_float(t) ? "compare it first, or bitcast it" : NULL;

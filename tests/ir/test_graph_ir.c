@@ -293,7 +293,7 @@ static const refusal refusals[] = {
      STATEMENT("%a = add %x, %i")},
     {NX_UNSUPPORTED_DTYPE, 3, 12,
      "add: operand 0 has dtype bool, but add takes integers, floats and complex numbers: cast it "
-     "first, or take or",
+     "first; the sum of bools is the operation `or`",
      STATEMENT("%a = add %b, %b")},
     {NX_UNSUPPORTED_DTYPE, 3, 12, "exp: operand 0 has dtype i32", STATEMENT("%a = exp %i")},
     {NX_UNSUPPORTED_DTYPE, 3, 12, "and: operand 0 has dtype f32", STATEMENT("%a = and %x, %x")},
@@ -329,7 +329,7 @@ static const refusal refusals[] = {
      STATEMENT("%a = arange : f32[2,2]")},
     {NX_UNSUPPORTED_DTYPE, 3, 12,
      "neg: operand 0 has dtype bool, but neg takes integers, floats and complex numbers: cast it "
-     "first, or take xor",
+     "first; bools have `xor`",
      STATEMENT("%a = neg %b")},
     {NX_INVALID_ARGUMENT, 3, 8, "reshape: the operand of shape [4,5] cannot become [3]",
      STATEMENT("%a = reshape %x shape=[3]")},
