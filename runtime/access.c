@@ -273,7 +273,7 @@ nx_status nx_write(nx_tensor *t, const void *src, size_t bytes, const nx_run_opt
   }
   nxi_assigns_done(t->context, &assigned, 1);
   nxi_record_lock(t->context);
-  if (t->context->due_used) nxi_due_settle(t->context); /* what it wrote is due no more */
+  nxi_due_settle(t->context); /* what it wrote is due no more */
   nxi_record_unlock(t->context);
   return nxi_action_end(&a, nxi_oom_in(&a.diag, status, "write"));
 }

@@ -76,7 +76,7 @@ static void destroy(nx_context *c) {
   nxi_record_lock(c);
   for (uint32_t i = 0; i < c->due_used; i++) {
     nxi_node_unref(c, c->due[i].node);
-    nxi_storage_unref(c, c->due[i].storage);
+    if (c->due[i].storage) nxi_storage_unref(c, c->due[i].storage);
   }
   nxi_drain(c, UINT32_MAX);
   nxi_record_unlock(c);
@@ -168,12 +168,11 @@ void nx_context_collect(nx_context *c) {
   }
   if (!nxi_have_context("collect", 0, c)) return;
   nxi_context_ref(c);
-  for (bool more = true; more;) { /* in pieces, so that nobody waits for long */
-    nxi_record_lock(c);
-    nxi_drain(c, 4096);
-    more = c->dying || c->garbage || c->garbage_storages || atomic_load(&c->dead);
-    nxi_record_unlock(c);
-  }
+  nxi_drain_all(c);
+  nxi_record_lock(c);
+  nxi_due_settle(c);
+  nxi_record_unlock(c);
+  nxi_drain_all(c);
   nxi_run_callbacks(c, true);
   nxi_context_unref(c);
 }

@@ -6,26 +6,43 @@
 
 /* Somebody reads the value besides the list, or host memory has to show it. record_lock. */
 static bool is_wanted(const nxi_due *e) {
-  bool named = e->storage->value == e->node;
+  bool named = e->storage && e->storage->value == e->node;
   if (e->node->state == NXI_REALIZED) return false;
   return e->node->refs > 1 + (uint32_t)named ||
          (named && (e->storage->refs > 1 || e->storage->pins));
 }
 
+/* A storage that has moved on is not kept for the value that it had: it would keep its new one, and with it all that
+ * this one reads. record_lock. */
+static void leave_storages(nx_context *c) {
+  for (uint32_t i = 0; i < c->due_used; i++) {
+    nxi_storage *s = c->due[i].storage;
+    if (!s || s->value == c->due[i].node) continue;
+    c->due[i].storage = NULL;
+    nxi_storage_unref(c, s);
+  }
+  nxi_drain(c, 64);
+}
+
+/* The newest first: what goes may have been all that read an older one. */
 void nxi_due_settle(nx_context *c) {
   NXI_HELD(&c->record_lock);
-  uint32_t left = 0;
-  for (uint32_t i = 0; i < c->due_used; i++) {
+  uint32_t first = c->due_used;
+  if (!first) return;
+  leave_storages(c);
+  for (uint32_t i = c->due_used; i-- > 0;) {
     nxi_due e = c->due[i];
     if (is_wanted(&e)) {
-      c->due[left++] = e;
+      c->due[--first] = e;
       continue;
     }
     nxi_node_unref(c, e.node);
-    nxi_storage_unref(c, e.storage);
+    if (e.storage) nxi_storage_unref(c, e.storage);
+    nxi_drain(c, 64);
   }
-  c->due_used = left;
-  atomic_store_explicit(&c->due_count, left, memory_order_release);
+  c->due_used -= first;
+  memmove(c->due, c->due + first, c->due_used * sizeof *c->due);
+  atomic_store_explicit(&c->due_count, c->due_used, memory_order_release);
 }
 
 bool nxi_due_collect(nx_context *c, nxi_list *nodes) {

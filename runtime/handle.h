@@ -196,7 +196,7 @@ static inline bool nxi_list_add(nxi_list *l, void *item) {
   return true;
 }
 
-/* A value that is due, and the storage that it was recorded for: a reference of each. */
+/* A value that is due, and the storage that it was recorded for, NULL if that has moved on: a reference of each. */
 typedef struct nxi_due {
   nxi_storage *storage;
   nxi_node *node;
@@ -336,6 +336,8 @@ bool nxi_head_drop(nx_context *c, nxi_head *h);
 void nxi_bury(nx_context *c);
 /* Tears down at most `budget` dead objects. record_lock; the caller holds a reference of the context. */
 void nxi_drain(nx_context *c, uint32_t budget);
+/* All of what is dead, in pieces, so that nobody waits for long. No lock. */
+void nxi_drain_all(nx_context *c);
 void nxi_node_unref(nx_context *c, nxi_node *n);       /* record_lock */
 void nxi_node_discard(nx_context *c, nxi_node *n);     /* one that nothing refers to; record_lock */
 void nxi_storage_unref(nx_context *c, nxi_storage *s); /* record_lock */

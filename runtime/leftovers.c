@@ -26,16 +26,6 @@ typedef struct request {
 
 /* ---- collecting */
 
-/* Whoever is dead needs nothing, and must not look as if it consumed something. */
-static void drain_all(nx_context *c) {
-  for (bool more = true; more;) {
-    nxi_record_lock(c);
-    nxi_drain(c, 4096);
-    more = c->dying || c->garbage || c->garbage_storages;
-    nxi_record_unlock(c);
-  }
-}
-
 static bool add_values(request *r) {
   for (size_t i = 0; i < r->n; i++) {
     nxi_node *value = r->tensors[i]->storage->value;
@@ -51,7 +41,7 @@ static bool collect(request *r) {
   nx_context *c = r->a->context;
   uint32_t flags = r->a->filled.flags;
   nxi_list leftovers = {0};
-  if (flags & NX_DO_PENDING) drain_all(c);
+  if (flags & NX_DO_PENDING) nxi_drain_all(c); /* the dead must not look like consumers */
   nxi_record_lock(c);
   nxi_drain(c, 64);
   bool good = !(flags & NX_DO_PENDING) || nxi_pending_collect(c, &leftovers);
@@ -212,7 +202,7 @@ static nx_status realize(void *arg) {
   nxi_oom_during(&a->diag, status, "planning");
   nxi_record_lock(c);
   for (uint32_t i = 0; i < r->nodes.n; i++) nxi_node_unref(c, r->nodes.items[i]);
-  if (c->due_used) nxi_due_settle(c);
+  nxi_due_settle(c);
   nxi_record_unlock(c);
   nxi_free(r->nodes.items);
   nxi_free(r->roots);

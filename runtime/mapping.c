@@ -106,7 +106,7 @@ static nx_status map_value(nxi_action *a, nxi_storage *s, nxi_node *value, nx_ma
   nx_status status = NX_OK;
   nxi_run_lock(c);
   nxi_record_lock(c);
-  if (c->due_used) nxi_due_settle(c);
+  nxi_due_settle(c);
   nxi_drain(c, 1024); /* what is dead already reads nothing */
   situation is = look(s, value, m->access);
   bool wait = is.wait || is.retry, changed = s->value != value;

@@ -253,6 +253,15 @@ void nxi_drain(nx_context *c, uint32_t budget) {
   }
 }
 
+void nxi_drain_all(nx_context *c) {
+  for (bool more = true; more;) {
+    nxi_record_lock(c);
+    nxi_drain(c, 4096);
+    more = c->dying || c->garbage || c->garbage_storages || atomic_load(&c->dead);
+    nxi_record_unlock(c);
+  }
+}
+
 /* Each call tears down a little more than one release can add, so that what is put off does not pile up. A
  * thread that finds the lock taken leaves the work to the next call; the lock is tried again if something was
  * pushed while it was held. */

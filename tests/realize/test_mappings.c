@@ -256,6 +256,38 @@ static void manual_due(void **state) {
   ctx = other;
 }
 
+/* What nobody reads any more is due no more, though nothing was realised since, and though the list named a storage twice. */
+static void released_work_is_not_due(void **state) {
+  (void)state;
+  nx_context *other = ctx;
+  nx_context_options o = {.size = sizeof o, .flags = NX_MANUAL_DUE};
+  OK(nx_context_create(&o, &ctx));
+  float memory[2] = {1, 2};
+  released = 0;
+  nx_scope *s = nx_scope_begin(ctx);
+  nx_tensor *x = import(NX_IMPORT_SHARED, memory, 2), *y = GOOD(nx_neg(x)), *z = GOOD(nx_add(x, y));
+  GOOD(nx_mul(z, y));
+  nx_scope_end(s);
+  nx_context_collect(ctx);
+  assert_false(nx_due(ctx));
+  assert_int_equal(nx_pending(ctx, NULL), 0);
+  assert_int_equal(released, 1);
+  s = nx_scope_begin(ctx);
+  nx_tensor *w = GOOD(nx_copy(number(1)));
+  nx_mapping *m = NULL;
+  OK(nx_map(w, NX_MAP_WRITE, NULL, &m));
+  OK(nx_assign(w, nx_add(w, number(2))));
+  OK(nx_assign(w, nx_mul(w, number(3))));
+  nx_scope_end(s);
+  assert_true(nx_due(ctx));
+  nx_mapping_release(m);
+  nx_context_collect(ctx);
+  assert_false(nx_due(ctx));
+  assert_int_equal(nx_pending(ctx, NULL), 0);
+  nx_context_release(ctx);
+  ctx = other;
+}
+
 /* ---- releases in every order */
 
 /* A tensor, a view of it, two expressions, a mapping, and the memory of an import that one of them reads; the last handle
@@ -535,6 +567,7 @@ NXT_MAIN(mappings) {
       IN_SCOPE(sharing_ends_while_work_is_due),
       IN_SCOPE(bytes_of_bools),
       IN_SCOPE(manual_due),
+      IN_SCOPE(released_work_is_not_due),
       IN_SCOPE(release_in_every_order),
       IN_SCOPE(written_constant),
       IN_SCOPE(file_that_is_mapped_again),
