@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "tests/util/api.h"
+#include "tests/util/share.h"
 
 static bool is_realized(nx_tensor *t) {
   nx_tensor_info i = {.size = sizeof i};
@@ -237,7 +238,8 @@ static void hours_of_recording_in_bounded_memory(void **state) {
   nx_context_collect(ctx);
   nx_context_stats(ctx, &s);
   assert_true(s.live_bytes < 100000 && s.pending_bytes < 200000);
-  assert_true(resident() < settled + (8u << 20));
+  /* A sanitizer keeps what was freed, up to 256 MB. */
+  if (!SANITIZED) assert_true(resident() < settled + (8u << 20));
 }
 
 /* ---- what actions are asked for */
