@@ -160,12 +160,16 @@ static nxk_kernel *regions(const nxk_kernel *k, const subject *s) {
 static nxk_kernel *interleave(const nxk_kernel *k, const subject *s) {
   return nxk_pass_interleave(k, s->d);
 }
+static nxk_kernel *jam(const nxk_kernel *k, const subject *s) { return nxk_pass_jam(k, s->d); }
 static nxk_kernel *expand(const nxk_kernel *k, const subject *s) {
   return nxk_pass_expand(k, s->d);
 }
 static nxk_kernel *bind(const nxk_kernel *k, const subject *s) {
   const nxi_target *t = s->o->target;
   return t->block_threads > 0 ? nxk_pass_bind_gpu(k, t, s->d) : nxk_pass_bind_cpu(k, t, s->d);
+}
+static nxk_kernel *ranges(const nxk_kernel *k, const subject *s) {
+  return nxk_pass_ranges(k, s->d);
 }
 static nxk_kernel *legalize(const nxk_kernel *k, const subject *s) {
   return nxk_pass_legalize(k, s->o->target, s->d);
@@ -195,7 +199,9 @@ static nx_status pass_simplify(subject *s) { return run_kernel_pass(s, simplify,
 static nx_status pass_unroll(subject *s) { return run_kernel_pass(s, unroll, NXK_LOGICAL); }
 static nx_status pass_regions(subject *s) { return run_kernel_pass(s, regions, NXK_LOGICAL); }
 static nx_status pass_interleave(subject *s) { return run_kernel_pass(s, interleave, NXK_LOGICAL); }
+static nx_status pass_jam(subject *s) { return run_kernel_pass(s, jam, NXK_LOGICAL); }
 static nx_status pass_expand(subject *s) { return run_kernel_pass(s, expand, NXK_LOGICAL); }
+static nx_status pass_ranges(subject *s) { return run_kernel_pass(s, ranges, NXK_BOUND); }
 static nx_status pass_legalize(subject *s) { return run_kernel_pass(s, legalize, NXK_BOUND); }
 static nx_status pass_narrow(subject *s) { return run_kernel_pass(s, narrow, NXK_BOUND); }
 

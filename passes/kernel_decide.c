@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Copying instructions of a logical kernel to where more is known: an index that has become a constant, or a loop that
+/* Copying instructions of a kernel to where more is known: an index that has become a constant, or a loop that
  * starts elsewhere, decides conditions, and what they guard becomes plain. */
 #include "kernel_passes.h"
 
 static bool is_bool_constant(const nxk_kernel *k, nxk_value v, bool *truth) {
   if (k->failed || v == NXK_NONE) return false;
   const nxk_instr *in = &k->instrs[v];
+  if (in->op == NXK_splat) in = &k->instrs[in->args[0]];
   if (in->op != NXK_const || in->dtype != NX_BOOL) return false;
   *truth = in->imm != 0;
   return true;
@@ -37,6 +38,11 @@ static void add_term(const nxk_kernel *k, nxk_access *a, nxk_value v, int64_t st
   if (in->op == NXK_add && is_integer_constant(k, in->args[1], &x)) {
     a->offset += stride * x;
     v = in->args[0];
+    in = &k->instrs[v];
+  }
+  if (in->op == NXK_mul && is_integer_constant(k, in->args[1], &x)) {
+    stride *= x;
+    v = in->args[0];
   }
   a->terms[a->n_terms++] = (nxk_term){v, stride};
 }
@@ -64,8 +70,13 @@ static nxk_value copy_memory(nxk_kernel *k, const nxk_kernel *from, const nxk_in
   if (!moved_access(k, &from->accesses[in->imm], map, &a)) return NXK_NONE;
   if (is_bool_constant(k, a.mask, &truth)) a.mask = NXK_NONE;
   bool load = in->op == NXK_load;
-  if (!truth) return !load ? NXK_NONE : a.other != NXK_NONE ? a.other : nxk_const(k, in->dtype, 0);
-  if (a.mask == NXK_NONE) a.other = NXK_NONE;
+  if (!truth && !load) return NXK_NONE;
+  if (!truth)
+    return nxk_splat(k, a.other != NXK_NONE ? a.other : nxk_const(k, in->dtype, 0), in->lanes);
+  if (a.mask == NXK_NONE) {
+    a.other = NXK_NONE;
+    a.flags &= ~(uint32_t)NXK_SKIPS;
+  }
   if (load) return nxk_load(k, &a, in->lanes);
   nxk_store(k, &a, map[in->args[0]]);
   return NXK_NONE;
@@ -80,7 +91,9 @@ nxk_value nxk_copy_decided(nxk_kernel *k, const nxk_kernel *from, nxk_value v, n
   if ((in->op == NXK_and || in->op == NXK_or) && in->dtype == NX_BOOL)
     decided = decided_logic(k, (nxk_op)in->op, map[in->args[0]], map[in->args[1]]);
   if (in->op == NXK_select && is_bool_constant(k, map[in->args[0]], &truth))
-    decided = map[in->args[truth ? 1 : 2]];
+    decided = nxk_splat(k, map[in->args[truth ? 1 : 2]], in->lanes);
+  if (in->op == NXK_not && in->dtype == NX_BOOL && is_bool_constant(k, map[in->args[0]], &truth))
+    decided = nxk_splat(k, nxk_const(k, NX_BOOL, !truth), in->lanes);
   return decided != NXK_NONE ? (map[v] = decided) : nxk_copy_instr(k, from, v, map);
 }
 

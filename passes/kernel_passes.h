@@ -38,10 +38,14 @@ nxk_kernel *nxk_pass_regions(const nxk_kernel *k, const nxi_target *t, nxi_diag 
 nxk_kernel *nxk_pass_interleave(const nxk_kernel *k, nxi_diag *d);
 /* Whether there is a loop of two. */
 bool nxk_has_pairs(const nxk_kernel *k);
+/* Computes several rows at once where they load the same elements. Logical level. New kernel. */
+nxk_kernel *nxk_pass_jam(const nxk_kernel *k, nxi_diag *d);
+/* Whether two loads of an input differ in where they begin. */
+bool nxk_has_shared_loads(const nxk_kernel *k);
 /* Merges adjacent outer loops that every access walks as one. Logical level. New kernel; NULL: out of memory. */
 nxk_kernel *nxk_merge_loops(const nxk_kernel *k, nxi_diag *d);
 /* nxk_copy_instr where operands may have become constants: decided conditions choose and drop masks, and constants in an
- * address become part of its offset. Logical level, loads, stores and scalars; others are copied as they are. */
+ * address become part of its offset. Both levels, loads, stores and scalars; others are copied as they are. */
 nxk_value nxk_copy_decided(nxk_kernel *k, const nxk_kernel *from, nxk_value v, nxk_value *map);
 /* An empty kernel with the same level, name, buffers and parameters. NULL: out of memory. */
 nxk_kernel *nxk_create_like(const nxk_kernel *k);
@@ -53,6 +57,8 @@ nxk_kernel *nxk_pass_bind_gpu(const nxk_kernel *k, const nxi_target *t, nxi_diag
  * double rounding, saturating float -> integer), integer division by zero, total shifts, max and min
  * with NaN and signed zeros. What a target does in one exact instruction (nxi_target) is kept. New kernel. */
 nxk_kernel *nxk_pass_legalize(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
+/* Cuts sequential loops where masks of loads change. Bound level; kernels of threads stay as they are. New kernel. */
+nxk_kernel *nxk_pass_ranges(const nxk_kernel *k, nxi_diag *d);
 /* Index arithmetic of a kernel of threads in 32 bits, where that gives the same. New kernel. */
 nxk_kernel *nxk_pass_narrow(const nxk_kernel *k, nxi_diag *d);
 

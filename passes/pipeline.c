@@ -233,6 +233,7 @@ static nx_status arrange_loops(const nxk_kernel *from, const nxi_target *t, nxk_
                                nxi_diag *d) {
   nx_status status = NX_OK;
   bool masks = nxk_loads_under_masks(from), pairs = nxk_has_pairs(from);
+  bool shares = nxk_has_shared_loads(from);
   if (t->block_threads > 0) return NX_OK;
   if (masks && !is_skipped(NXP_PASS_unroll))
     status = next_kernel("unroll", k, nxk_pass_unroll(from, d), d);
@@ -240,6 +241,8 @@ static nx_status arrange_loops(const nxk_kernel *from, const nxi_target *t, nxk_
     status = next_kernel("regions", k, nxk_pass_regions(*k != NULL ? *k : from, t, d), d);
   if (status == NX_OK && pairs && !is_skipped(NXP_PASS_interleave))
     status = next_kernel("interleave", k, nxk_pass_interleave(*k != NULL ? *k : from, d), d);
+  if (status == NX_OK && shares && !is_skipped(NXP_PASS_jam))
+    status = next_kernel("jam", k, nxk_pass_jam(*k != NULL ? *k : from, d), d);
   return status;
 }
 
@@ -253,6 +256,8 @@ nx_status nxp_bind_kernel(const nxk_kernel *k, const nxi_target *t, nxk_kernel *
         t->block_threads > 0 ? nxk_pass_bind_gpu(work, t, d) : nxk_pass_bind_cpu(work, t, d);
     status = next_kernel("bind", &work, bound, d);
   }
+  if (status == NX_OK && work->threads == 0 && !is_skipped(NXP_PASS_ranges))
+    status = next_kernel("ranges", &work, nxk_pass_ranges(work, d), d);
   if (status == NX_OK) status = next_kernel("legalize", &work, nxk_pass_legalize(work, t, d), d);
   if (status == NX_OK && work->threads > 0 && !is_skipped(NXP_PASS_narrow))
     status = next_kernel("narrow", &work, nxk_pass_narrow(work, d), d);
@@ -371,6 +376,8 @@ static nx_status compile(nxp_plan *plan, const nxk_kernel *k, nxp_step *step,
                (long long)plan->target.l3_bytes);
   if (is_skipped(NXP_PASS_unroll)) nxi_text_add(&key, "no unroll\n");
   if (is_skipped(NXP_PASS_regions)) nxi_text_add(&key, "no regions\n");
+  if (is_skipped(NXP_PASS_jam)) nxi_text_add(&key, "no jam\n");
+  if (is_skipped(NXP_PASS_ranges)) nxi_text_add(&key, "no ranges\n");
   if (is_skipped(NXP_PASS_interleave)) nxi_text_add(&key, "no interleave\n");
   nx_status status = NX_OK;
   if (key.failed) status = nxi_oom(d);

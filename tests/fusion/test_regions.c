@@ -45,7 +45,7 @@ static const row rows[] = {
      "%p start=[0,1] stop=[$1,$8]\n %e = add %a, %b\n %f = add %c, %d\n %z = mul %e, %f\n"},
 };
 
-/* Reductions over what is joined keep their masks, and their order. */
+/* Reductions over what is joined keep their order; masks are left where a vector lies across a border. */
 static const row folds[] = {
     {"sum over rows that are joined", XYZ,
      "%c = cat %tame0, %tame1, %tame2 axis=0\n %z = reduce_sum %c axes=[0]\n"},
@@ -115,6 +115,20 @@ static void no_masks(void **state) {
       free(kernels);
       assert_int_equal(n, 0);
     }
+}
+
+/* Vectors of a run that lie in one operand are loaded from that one, without a mask: two that lie across a border are left, and
+ * the last one, where rows of the operands are no multiple of a vector. */
+static void few_masks_along_runs(void **state) {
+  (void)state;
+  for (size_t i = 0; i < 2; i++) {
+    char *kernels = NULL;
+    int n = lines_with(graph_of(&folds[1], NX_F32, 512, 1000), i ? "avx2" : "avx512", 0, "= load ",
+                       "mask=", &kernels);
+    if (n > 5) fprintf(stderr, "%s", kernels);
+    free(kernels);
+    assert_in_range(n, 1, 5);
+  }
 }
 
 static void compare(const row *r, size_t i) {
@@ -218,7 +232,7 @@ NXT_MAIN(regions) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_masks),           cmocka_unit_test(same_bits),
       cmocka_unit_test(past_the_caches),    cmocka_unit_test(whole_lines),
-      cmocka_unit_test(nibbles_along_rows),
+      cmocka_unit_test(nibbles_along_rows), cmocka_unit_test(few_masks_along_runs),
   };
   return cmocka_run_group_tests_name("regions", tests, open_shop, close_shop);
 }
