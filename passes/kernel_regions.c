@@ -24,7 +24,9 @@ enum {
   SMALL_SHARE = 32,
   MOST_CUTS = 1024,
   DEPTH = 12,
-  SHORT_ROW = 256
+  SHORT_ROW = 256,
+  LONG_ROW = 1 << 15,
+  MANY_ROWS = 64
 };
 
 typedef struct form {
@@ -49,8 +51,9 @@ typedef struct cutter {
   uint32_t n_conditions;
   region regions[MOST_REGIONS];
   uint32_t n_regions;
-  int64_t points; /* of the part */
-  int64_t line;   /* > 1: elements of a cache line, along the last outer loop */
+  int64_t points;    /* of the part */
+  int64_t line;      /* > 1: elements of a cache line, along the last outer loop */
+  int64_t row_bytes; /* of the last outer loop */
   bool
       short_rows; /* the last outer loop is a few cache lines: pieces of it would go over memory again and again */
   nxk_kernel *to;
@@ -195,6 +198,22 @@ static uint32_t find_cuts(const cutter *c, const region *r, uint32_t d, int64_t 
   return n;
 }
 
+/* Whether pieces of the last loop stay together: rows of joined arrays. Loops over a piece each would write every row at several
+ * times, from where lines do not begin. The pass `ranges` cuts them within the row. Borders of a row, which leave nearly all
+ * of it in one piece, are cut off. */
+static bool is_written_at_once(const cutter *c, const region *r, uint32_t d, const int64_t *cuts,
+                               uint32_t n) {
+  int64_t longest = 0, row = r->count[d];
+  if (d == 0 || d + 1 < c->part.n_outer || c->row_bytes > LONG_ROW ||
+      points_of(c, r) < MANY_ROWS * row)
+    return false;
+  for (uint32_t i = 0; i <= n; i++) {
+    int64_t piece = (i < n ? cuts[i] : r->low[d] + row) - (i > 0 ? cuts[i - 1] : r->low[d]);
+    longest = piece > longest ? piece : longest;
+  }
+  return longest < row - row / 4;
+}
+
 /* Cuts a region along loop d and then its pieces along the next ones, into `most` regions. */
 static void cut_region(cutter *c, const region *r, uint32_t d, uint32_t most, int64_t *cuts) {
   if (d == c->part.n_outer || most == 1) {
@@ -202,6 +221,7 @@ static void cut_region(cutter *c, const region *r, uint32_t d, uint32_t most, in
     return;
   }
   uint32_t n = find_cuts(c, r, d, cuts), n_small = 0;
+  if (is_written_at_once(c, r, d, cuts, n)) n = 0;
   merge_pieces(cuts, &n, r, d, most);
   region pieces[MOST_REGIONS];
   for (uint32_t i = 0; i <= n; i++) {
@@ -289,7 +309,8 @@ static bool find_regions(cutter *c, nxk_value v) {
   if (c->b.failed) return false;
   for (nxk_value i = c->part.first; i < c->part.last; i++) note_condition(c, i);
   c->line = line_of_stores(c);
-  c->short_rows = last_loop_bytes(c) < SHORT_ROW;
+  c->row_bytes = last_loop_bytes(c);
+  c->short_rows = c->row_bytes < SHORT_ROW;
   uint32_t code = nxb_code_cost(&c->b, c->part.first, c->part.last) + 1;
   uint32_t most = MOST_CODE / code < MOST_REGIONS ? MOST_CODE / code : MOST_REGIONS;
   bool worth = c->n_conditions > 0 && c->points >= LEAST_POINTS && most > 1;
