@@ -54,21 +54,21 @@ void nxi_storage_unlist(nxi_storage *s) {
 
 /* Empty memory and what depends on placeholders is never computed for itself. */
 static bool waits(const nxi_node *n) {
+  if (n->state != NXI_PENDING && n->state != NXI_RUNNING) return false;
   bool traced = atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_TRACED;
-  return (n->state == NXI_PENDING || n->state == NXI_RUNNING) && n->op != NXI_OP_EMPTY && !traced;
+  return n->op != NXI_OP_EMPTY && !traced;
 }
 
+/* A node that a storage names is not counted as pinned, so only the first and the last name change the counter. */
 void nxi_storage_name(nxi_storage *s, nxi_node *n) {
-  nxi_pinned_out(s->context, n);
+  if (n->buffer) nxi_pinned_out(s->context, n);
   n->named++;
-  nxi_pinned_in(s->context, n);
   if (!s->listed && waits(n)) list(s);
 }
 
 void nxi_storage_unname(nxi_storage *s, nxi_node *n) {
-  nxi_pinned_out(s->context, n);
   n->named--;
-  nxi_pinned_in(s->context, n);
+  if (n->buffer) nxi_pinned_in(s->context, n);
 }
 
 bool nxi_pending_collect(nx_context *c, nxi_list *nodes) {
