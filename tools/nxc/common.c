@@ -91,7 +91,8 @@ static bool no_option(const char *name, size_t length, const nxc_option *options
     nxi_text_add(&all, "%s--%s", i ? ", " : "", known[i]);
   }
   int i = nxi_near(name, length, known, n < 16 ? n : 16);
-  snprintf(near, sizeof near, i < 0 ? "" : "; did you mean --%s?", i < 0 ? "" : known[i]);
+  snprintf(near, sizeof near, "%s%s%s", i < 0 ? "" : "; did you mean --", i < 0 ? "" : known[i],
+           i < 0 ? "" : "?");
   nxc_misuse("there is no option --%.*s here%s%s%s", (int)length, name, near,
              n ? "; the options are: " : "; it takes none", all.data ? all.data : "");
   nxi_text_free(&all);
