@@ -41,6 +41,7 @@ static nx_status create_program(nxp_plan *p, const nxg_graph *g, nxi_diag *d) {
     const nxg_node *n = &g->nodes[g->outputs[i].node];
     p->outputs[i] = (nxp_output){-1, nxi_dtype_bytes(n->dtype, nxg_node_elements(n)), NULL};
   }
+  if (!nxp_note_interpreted(p, g)) return nxi_oom(d);
   return find_windows(p, g, d);
 }
 
@@ -151,7 +152,8 @@ static nx_status create_steps(nxp_plan *p, const nxg_graph *recorded, const nxi_
   if (status == NX_OK) status = nxp_cluster(g, &cluster, &clusters, d);
   if (status == NX_OK) status = show_clusters(g, clusters, d);
   if (status == NX_OK) {
-    nxp_builder b = {.plan = p, .g = g, .clusters = clusters, .report = report, .d = d};
+    nxp_builder b = {
+        .plan = p, .g = g, .recorded = recorded, .clusters = clusters, .report = report, .d = d};
     count_work(p, g);
     count_missing(&b, products);
     status = build_from(&b, poll);
@@ -237,6 +239,11 @@ void nxp_plan_destroy(nxp_plan *p) {
 const nxp_output *nxp_plan_outputs(const nxp_plan *p, uint32_t *n) {
   *n = p->n_outputs;
   return p->outputs;
+}
+
+const uint32_t *nxp_plan_stored(const nxp_plan *p, uint32_t *n) {
+  *n = p->n_stored;
+  return p->stored;
 }
 
 int64_t nxp_plan_temporary_bytes(const nxp_plan *p) { return p->temporary_bytes; }

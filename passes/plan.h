@@ -55,6 +55,9 @@ typedef struct nxp_output {
   const char *name;    /* for prints; NULL: it has none */
 } nxp_output;
 const nxp_output *nxp_plan_outputs(const nxp_plan *p, uint32_t *n);
+/* Values that a launch leaves whole in temporary memory: the `origin` of each of these nodes of the graph, rising. With one of
+ * them as another output a plan of the same graph stores no more than this one. */
+const uint32_t *nxp_plan_stored(const nxp_plan *p, uint32_t *n);
 /* Temporary memory a launch needs (one block, 64-byte aligned), planned with reuse of dead buffers. */
 int64_t nxp_plan_temporary_bytes(const nxp_plan *p);
 /* Whether nothing but an interruption can end a launch: interpreters allocate, compiled steps do not; library calls may

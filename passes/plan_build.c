@@ -163,6 +163,7 @@ static nx_status build(nxp_building *s, const nxi_poll *poll) {
     if (status != NX_OK) return status;
   }
   nx_status status = place_outputs(s);
+  if (status == NX_OK && !nxp_note_stored(s)) status = nxi_oom(b->d);
   return status == NX_OK ? find_lifetimes(s) : status;
 }
 

@@ -42,6 +42,8 @@ static inline int64_t node_bytes(const nxp_building *s, uint32_t node) {
   return nxg_node_elements(n) * nxi_dtype_size(n->dtype);
 }
 
+/* plan_stored.c: fills `stored` of the plan, once its steps are there. False without memory. */
+bool nxp_note_stored(nxp_building *s);
 /* plan_reads.c */
 /* Finds who reads what and what is updated. False without memory. */
 bool nxp_examine(nxp_building *s);

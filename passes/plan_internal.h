@@ -132,6 +132,8 @@ struct nxp_plan {
   uint32_t n_steps, cap_steps;
   nxp_output *outputs;
   uint32_t n_outputs;
+  uint32_t *stored; /* nxp_plan_stored */
+  uint32_t n_stored;
   int64_t temporary_bytes, scratch_offset, scratch_bytes;
   int32_t threads;
   int64_t work;
@@ -147,10 +149,14 @@ nxp_products nxp_products_for(const nxp_options *o);
 /* Adds instructions, up to what an integer holds. */
 void nxp_more_work(nxp_plan *p, double work);
 
+/* plan_stored.c: the same for a plan that is interpreted node by node. False without memory. */
+bool nxp_note_interpreted(nxp_plan *p, const nxg_graph *g);
+
 /* plan_build.c */
 typedef struct nxp_builder {
   nxp_plan *plan;
   const nxg_graph *g;
+  const nxg_graph *recorded; /* what the passes made it of */
   const nxp_clusters *clusters;
   nxp_lowering *lowering;
   nxp_location *where; /* node -> its memory */

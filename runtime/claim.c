@@ -181,9 +181,11 @@ nx_status nxi_claim(nxi_run *run, nxi_diag *d) {
     if (!find_what_goes(run)) status = nxi_oom(d);
     if (!status) status = plan_landings(run);
     if (!status && !nxi_untangle(run)) status = nxi_oom(d);
-    for (uint32_t i = 0; !status && i < run->n_inputs; i++)
-      if (may_overwrite(run, &run->inputs[i]))
-        run->key[run->inputs[i].flags_at] |= NXG_INPUT_OVERWRITE;
+    for (uint32_t i = 0; !status && i < run->n_inputs; i++) {
+      if (!may_overwrite(run, &run->inputs[i])) continue;
+      run->key[run->inputs[i].flags_at] |= NXG_INPUT_OVERWRITE;
+      run->hashed = false;
+    }
   }
   if (!status) nxi_commit(run);
   nxi_record_unlock(c);

@@ -485,6 +485,7 @@ static nx_status carry_out(void *arg) {
   nx_status status = obtain(e->run, e->p, &e->plan, &e->interpret, e->d);
   nxi_oom_during(e->d, status, "planning");
   uint32_t nodes = e->p->report.nodes;
+  if (!status && nxi_run_reconsider(e->run, e->plan)) status = NXI_AGAIN;
   nxi_run_unlock(c);
   if (status) return status;
   double began = nxi_now_ms();

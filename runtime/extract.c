@@ -16,7 +16,8 @@ void nxi_run_drop_tags(nxi_run *run) {
 void nxi_run_reset(nxi_run *run) {
   nxi_run_drop_tags(run);
   run->n_key = run->n_inputs = run->n_params = run->n_outputs = run->n_stack = run->n_order = 0;
-  run->n_slots = run->n_aliases = run->n_updates = run->n_states = run->n_kept = 0;
+  run->n_slots = run->n_aliases = run->n_updates = run->n_states = run->n_kept = run->n_held = 0;
+  run->weighed = run->hashed = false;
   run->claimed = run->overwriting = run->entangled = false;
   run->make_graph = NULL;
   run->culprit = NULL;
@@ -476,6 +477,18 @@ static bool keep_tags(nxi_run *run) {
   return true;
 }
 
+/* After its nodes a key has the outputs and the device. False without memory. */
+static bool end_key(nxi_run *run) {
+  uint64_t tail[2] = {UINT64_MAX, run->n_outputs}; /* no head of a node looks like this */
+  if (!nxi_key_words(run, tail, 2)) return false;
+  for (uint32_t i = 0; i < run->n_outputs; i++) {
+    uint64_t slot = slot_of(run, run->outputs[i].node);
+    if (!nxi_key_words(run, &slot, 1)) return false;
+  }
+  uint64_t device = (uint64_t)run->device | (uint64_t)run->debugging << 32;
+  return nxi_key_words(run, &device, 1);
+}
+
 nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag *d) {
   NXI_HELD(&run->context->run_lock);
   nxi_run_reset(run);
@@ -500,14 +513,12 @@ nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag
   }
   if (run->n_states && !run->frugal && !nxi_run_keep_states(run)) return nxi_oom(d);
   if (!materialise_cells(run) || !keep_tags(run)) return nxi_oom(d);
-  uint64_t tail[2] = {UINT64_MAX, run->n_outputs}; /* no head of a node looks like this */
-  if (!nxi_key_words(run, tail, 2)) return nxi_oom(d);
-  for (uint32_t i = 0; i < run->n_outputs; i++) {
-    uint64_t slot = slot_of(run, run->outputs[i].node);
-    if (!nxi_key_words(run, &slot, 1)) return nxi_oom(d);
-  }
-  uint64_t device = (uint64_t)run->device | (uint64_t)run->debugging << 32;
-  return nxi_key_words(run, &device, 1) ? NX_OK : nxi_oom(d);
+  uint32_t words = run->n_key;
+  bool more = false;
+  if (!end_key(run) || !nxi_run_keep_stored(run, &more)) return nxi_oom(d);
+  if (!more) return NX_OK;
+  run->n_key = words;
+  return end_key(run) ? NX_OK : nxi_oom(d);
 }
 
 /* ---- back to a graph */

@@ -21,8 +21,7 @@ void nxi_run_let_go(nxi_run *run, uint32_t at) {
     if (args[i]->epoch == run->context->epoch) run->edges[args[i]->index]++;
 }
 
-/* Constants, and views of what is in memory, cost no more the second time. */
-static bool is_cheap(const nxi_node *n) {
+bool nxi_node_is_cheap(const nxi_node *n) {
   if (n->op == NXG_view) {
     if (nxi_leaf_under(n)) return true;
     n = nxi_node_args((nxi_node *)n)[0];
@@ -33,7 +32,7 @@ static bool is_cheap(const nxi_node *n) {
 static bool is_state(const nxi_run *run, const nxi_node *n) {
   uint8_t flags = atomic_load_explicit(&n->flags, memory_order_relaxed);
   return n->lineage && n->state == NXI_PENDING && n->device == run->device &&
-         !(flags & NXI_NODE_TRACED) && !is_cheap(n);
+         !(flags & NXI_NODE_TRACED) && !nxi_node_is_cheap(n);
 }
 
 /* The lineages that have been met: open addressing, at least half of the places free. */

@@ -6,13 +6,14 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { MOST_PLANS = 512, MOST_WORDS = 1 << 23, BUCKETS = 1024 };
+enum { MOST_PLANS = 512, MOST_WORDS = 1 << 23, BUCKETS = 1024, SETS = 256, WAYS = 8 };
 
 struct nxi_plan_cache {
   nxi_plan *buckets[BUCKETS];
   nxi_plan *newest, *oldest;
   uint32_t plans;
   uint64_t words;
+  nxi_stored *stored[SETS][WAYS]; /* of each set the newest first */
 };
 
 nxi_plan_cache *nxi_plan_cache_create(void) { return nxi_calloc(1, sizeof(nxi_plan_cache)); }
@@ -52,6 +53,8 @@ static void drop(nxi_plan_cache *cache, nxi_plan *p) {
 void nxi_plan_cache_destroy(nxi_plan_cache *cache) {
   if (!cache) return;
   while (cache->newest) drop(cache, cache->newest);
+  for (int i = 0; i < SETS; i++)
+    for (int k = 0; k < WAYS; k++) nxi_free(cache->stored[i][k]);
   nxi_free(cache);
 }
 
@@ -76,7 +79,8 @@ static uint64_t skeleton_of(const nxi_run *run) {
 
 nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **miss, nxi_diag *d) {
   NXI_HELD(&run->context->run_lock);
-  XXH128_hash_t hash = XXH3_128bits(run->key, run->n_key * sizeof *run->key);
+  XXH128_hash_t hash = {run->bare[0], run->bare[1]};
+  if (!run->hashed) hash = XXH3_128bits(run->key, run->n_key * sizeof *run->key);
   nxi_plan **bucket = &cache->buckets[hash.low64 % BUCKETS];
   *miss = NULL;
   for (nxi_plan *p = *bucket; p; p = p->next) {
@@ -116,6 +120,40 @@ nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **
 void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p) {
   p->users--;
   if (!p->users && !p->compiled && !p->interpreted) drop(cache, p); /* making it failed */
+}
+
+/* ---- what plans store */
+
+static void to_front(nxi_stored **set, int k) {
+  nxi_stored *s = set[k];
+  memmove(set + 1, set, (size_t)k * sizeof *set);
+  set[0] = s;
+}
+
+const nxi_stored *nxi_plan_stored(nxi_plan_cache *cache, const uint64_t hash[2]) {
+  nxi_stored **set = cache->stored[hash[0] % SETS];
+  for (int k = 0; k < WAYS && set[k]; k++) {
+    if (set[k]->hash[0] != hash[0] || set[k]->hash[1] != hash[1]) continue;
+    to_front(set, k);
+    return set[0];
+  }
+  return NULL;
+}
+
+bool nxi_plan_note_stored(nxi_plan_cache *cache, const uint64_t hash[2], const uint32_t *slots,
+                          uint32_t n) {
+  nxi_stored **set = cache->stored[hash[0] % SETS];
+  if (nxi_plan_stored(cache, hash)) return true;
+  nxi_stored *s = nxi_malloc(sizeof *s + n * sizeof *slots);
+  if (!s) return false;
+  s->hash[0] = hash[0];
+  s->hash[1] = hash[1];
+  s->n = n;
+  if (n) memcpy(s->slots, slots, n * sizeof *slots);
+  nxi_free(set[WAYS - 1]);
+  set[WAYS - 1] = s;
+  to_front(set, WAYS - 1);
+  return true;
 }
 
 /* In a child of fork: the threads that were making plans are gone. */

@@ -28,6 +28,18 @@ void nxi_plan_cache_destroy(nxi_plan_cache *cache);
 nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **miss, nxi_diag *d);
 void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p);
 
+/* What plans store anyway, by the hash of a run's key: numbers of nodes of the key, rising. Bounded; what is forgotten is found
+ * out again. NULL: not known. */
+typedef struct nxi_stored {
+  uint64_t hash[2];
+  uint32_t n;
+  uint32_t slots[];
+} nxi_stored;
+const nxi_stored *nxi_plan_stored(nxi_plan_cache *cache, const uint64_t hash[2]);
+/* False without memory. */
+bool nxi_plan_note_stored(nxi_plan_cache *cache, const uint64_t hash[2], const uint32_t *slots,
+                          uint32_t n);
+
 /* plan_miss.c. Why there is no plan for a run: the kind of the difference, static, and in detail the first node that
  * differs from the nearest plan, "" if there is none. */
 enum { NXI_MISS_TEXT = sizeof((nx_report *)0)->miss_detail };

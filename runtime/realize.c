@@ -117,6 +117,10 @@ static nx_status run_device(nxi_action *a, nxi_run *run, nxi_node *const *nodes,
     if (!claimed) continue;
     if (a->filled.report) a->report.record_ms += nxi_now_ms() - began;
     status = nxi_execute(run, a);
+    if (status == NXI_AGAIN) {
+      nxi_abandon(run, status);
+      continue;
+    }
     if (status == NX_OUT_OF_MEMORY && run->n_kept) { /* it may be enough for what was asked for */
       nxi_abandon(run, status);
       nxi_diag_clear(&a->diag);

@@ -13,8 +13,13 @@
 
 /* Besides the statuses of the interface: another run has what is needed; wait for a change and start again. */
 #define NXI_WAIT ((nx_status)1000)
+/* The plan stores values that somebody holds: the run is given up, and extracted again with them as outputs. */
+#define NXI_AGAIN ((nx_status)1001)
 
 typedef struct nxi_action nxi_action;
+
+/* A bit of nxi_run.stored: a value that the run is not asked for and that will be needed. */
+enum { NXI_RUN_HELD = 8 };
 
 typedef struct nxi_run_input {
   nxi_buffer *buffer;
@@ -68,12 +73,16 @@ struct nxi_run {
   uint32_t n_stack, cap_stack;
   nxi_node **order; /* operands before users */
   uint32_t *slots;  /* of each, its number in the key */
-  uint8_t *stored;  /* 1: an output */
+  uint8_t *stored;  /* 1: an output; NXI_RUN_HELD; claim.c has more */
   uint32_t *edges;  /* uses by nodes that go with this run */
   uint32_t n_order, cap_order, cap_slots, cap_stored, cap_edges;
   uint32_t n_slots, n_aliases, n_updates;
   uint32_t n_states;  /* pending values of the order that were assigned */
-  uint32_t n_kept;    /* of them outputs that nobody asked for */
+  uint32_t n_kept;    /* outputs that nobody asked for */
+  uint32_t n_held;    /* NXI_RUN_HELD in `stored` */
+  bool weighed;       /* `bare` is there, and what a plan stores of this key is not known yet */
+  uint64_t bare[2];   /* hash of the key before values are kept that a plan stores in any case */
+  bool hashed;        /* it is that of the key as it is now */
   bool frugal;        /* memory is short: nothing is kept */
   uint32_t *lineages; /* extract_states.c */
   uint32_t cap_lineages;
@@ -110,10 +119,17 @@ void nxi_run_reset(nxi_run *run);
 /* extract_states.c. What this run computes of storages that were assigned, and others need later, becomes its output too:
  * nothing that is assigned is computed twice. run_lock. False without memory. */
 bool nxi_run_keep_states(nxi_run *run);
+/* What a plan of this run stores in any case, and others need later, becomes its output too, once that plan is known; until then
+ * such values are marked. The key is complete; *more: its outputs are not any more. run_lock. False without memory. */
+bool nxi_run_keep_stored(nxi_run *run, bool *more);
+/* A plan without them has been found: true if it stores marked values; they are known from now on. run_lock. */
+bool nxi_run_reconsider(nxi_run *run, const nxp_plan *plan);
 /* Whoever is below node `at` of the order loses what it counts of it: the node goes, or lets go of its operands. */
 void nxi_run_let_go(nxi_run *run, uint32_t at);
 bool nxi_run_clear_edges(nxi_run *run);             /* false without memory */
 bool nxi_run_add_output(nxi_run *run, nxi_node *n); /* if it is none yet; false without memory */
+/* Constants, and views of what is in memory, cost no more the second time. */
+bool nxi_node_is_cheap(const nxi_node *n);
 /* The realised node that a view, or an update's old value, lies on; NULL if it is computed in this run. */
 nxi_node *nxi_leaf_under(const nxi_node *user);
 /* extract_calls.c. Fills `siblings` of what is in `order`; run_lock. False without memory. */
