@@ -10,7 +10,7 @@
 #include "passes/pipeline.h"
 #include "random_graph.h"
 
-enum { NO_GROUP = UINT32_MAX };
+static const uint32_t NO_GROUP = UINT32_MAX;
 
 /* ---- fusion groups, looked at from outside */
 
