@@ -38,6 +38,8 @@ typedef struct nxi_blas {
  * moment; a value that the user has set is left alone. If the process uses the same library file
  * already, it is shared, and its thread count becomes 1 for everybody. */
 const nxi_blas *nxi_blas_get(nxi_diag *d);
+/* Before the first context registers for forks: loading happens under locks of contexts. */
+nx_status nxi_blas_prepare(void);
 /* NULL if there is one, else the same reason. Static. */
 const char *nxi_blas_missing(void);
 /* Another function of the loaded library, NULL if there is none (LAPACK lives in the same file). */

@@ -23,6 +23,7 @@ nx_status nxi_wait_change(nx_context *c, const nx_run_options *o, nxi_diag *d) {
     until.tv_sec++;
   }
   nxi_lock_wait(&c->changed, &c->run_lock, &until);
+  atomic_store_explicit(&c->run_holder, (uintptr_t)pthread_self(), memory_order_relaxed);
   if (!o || !o->poll) return NX_OK;
   nxi_run_unlock(c);
   nx_status status = nxi_poll_now(o, d);

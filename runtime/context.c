@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Contexts: creation, the end, statistics, fork. */
+#include "runtime/blas.h"
 #include "runtime/debug.h"
 #include "runtime/deputy.h"
 #include "runtime/place.h"
@@ -57,7 +58,8 @@ static nx_status create(nx_context *c, const nx_context_options *o, nxi_diag *d)
                     "context: the memory limit does not fit in 63 bits");
   nxi_allocator_options memory = {.memory_limit = (int64_t)o->memory_limit};
   nxi_pool_options pool = {.threads = o->threads};
-  nx_status status = nxi_watch_prepare();
+  nx_status status = nxi_blas_prepare();
+  if (!status) status = nxi_watch_prepare();
   if (!status) status = nxi_allocator_create(&memory, &c->allocator, d);
   if (!status) status = nxi_pool_create(&pool, &c->pool, d);
   if (!status) status = nxi_deputies_create(&c->deputies, d);

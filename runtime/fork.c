@@ -28,18 +28,29 @@ static void after_fork_child(void) {
   pthread_mutex_unlock(&list_lock);
 }
 
+/* Under list_lock. */
+static nx_status add(nxi_fork_entry *entry, const nxi_fork_hooks *hooks, void *object) {
+  if (!installed) installed = pthread_atfork(before_fork, after_fork_parent, after_fork_child) == 0;
+  if (!installed) return NX_OUT_OF_MEMORY;
+  *entry = (nxi_fork_entry){.hooks = hooks, .object = object, .older = newest};
+  if (newest) newest->newer = entry;
+  else oldest = entry;
+  newest = entry;
+  return NX_OK;
+}
+
 nx_status nxi_fork_register(nxi_fork_entry *entry, const nxi_fork_hooks *hooks, void *object) {
   pthread_mutex_lock(&list_lock);
-  if (!installed) installed = pthread_atfork(before_fork, after_fork_parent, after_fork_child) == 0;
-  bool usable = installed;
-  if (usable) {
-    *entry = (nxi_fork_entry){.hooks = hooks, .object = object, .older = newest};
-    if (newest) newest->newer = entry;
-    else oldest = entry;
-    newest = entry;
-  }
+  nx_status status = add(entry, hooks, object);
   pthread_mutex_unlock(&list_lock);
-  return usable ? NX_OK : NX_OUT_OF_MEMORY;
+  return status;
+}
+
+nx_status nxi_fork_register_once(nxi_fork_entry *entry, const nxi_fork_hooks *hooks) {
+  pthread_mutex_lock(&list_lock);
+  nx_status status = entry->hooks ? NX_OK : add(entry, hooks, NULL);
+  pthread_mutex_unlock(&list_lock);
+  return status;
 }
 
 void nxi_fork_unregister(nxi_fork_entry *entry) {

@@ -28,5 +28,7 @@ typedef struct nxi_fork_entry {
  * by the caller of either. */
 nx_status nxi_fork_register(nxi_fork_entry *entry, const nxi_fork_hooks *hooks, void *object);
 void nxi_fork_unregister(nxi_fork_entry *entry);
+/* For a lock of the process, with a static entry: the second registration does nothing. */
+nx_status nxi_fork_register_once(nxi_fork_entry *entry, const nxi_fork_hooks *hooks);
 
 #endif

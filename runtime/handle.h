@@ -237,8 +237,10 @@ struct nx_context {
   uint64_t epoch;         /* run_lock */
   struct nxi_plan_cache *plans;
   struct nxi_executor *executor;
-  struct nxi_devices *devices; /* GPUs that were asked for; device.c */
-  nxi_run *spare_run;          /* a workspace for the next run; run_lock */
+  struct nxi_devices *devices;  /* GPUs that were asked for; device.c */
+  nxi_run *spare_run;           /* a workspace for the next run; run_lock */
+  _Atomic uintptr_t run_holder; /* the thread that has run_lock; 0: none, or one that only waits */
+  nxi_buffer *dead_in_run;      /* freed when run_lock is let go; run_lock */
 
   nxi_lock record_lock;
   nxi_table table;
@@ -315,11 +317,13 @@ void nxi_called_diag(nxi_diag *d, uint16_t op);
 static inline void nxi_run_lock(nx_context *c) {
   NXI_NOT_HELD(&c->record_lock); /* the order of the two */
   nxi_lock_take(&c->run_lock);
+  atomic_store_explicit(&c->run_holder, (uintptr_t)pthread_self(), memory_order_relaxed);
 }
-static inline void nxi_run_unlock(nx_context *c) { nxi_lock_give(&c->run_lock); }
 static inline void nxi_record_lock(nx_context *c) { nxi_lock_take(&c->record_lock); }
-/* Also frees the buffers that died under the lock. */
+/* Both also free the buffers that died under the lock. What dies under both is freed when the outer one, run_lock, is
+ * let go: giving memory back to the system takes long. */
 void nxi_record_unlock(nx_context *c);
+void nxi_run_unlock(nx_context *c);
 void *nxi_block_take(nx_context *c, size_t bytes);         /* record_lock; contents arbitrary */
 void nxi_block_give(nx_context *c, void *p, size_t bytes); /* record_lock */
 /* Tests: blocks are allocated one by one, so that each may fail for want of memory. */

@@ -14,6 +14,7 @@
 
 #include "blas_buffers.h"
 #include "config.h"
+#include "fork.h"
 #include "ir/alloc.h"
 #include "ir/op.h"
 
@@ -49,6 +50,23 @@ static struct {
   _Atomic bool tried;
   char file[512], corename[64], config[256], reason[256], sentence[300];
 } library;
+
+/* ---- fork: a child that is made while a thread loads the library waits for nobody */
+
+static void fork_prepare(void *object) {
+  (void)object;
+  pthread_mutex_lock(&load_lock);
+}
+static void fork_end(void *object) {
+  (void)object;
+  pthread_mutex_unlock(&load_lock);
+}
+
+nx_status nxi_blas_prepare(void) {
+  static const nxi_fork_hooks hooks = {fork_prepare, fork_end, fork_end};
+  static nxi_fork_entry entry;
+  return nxi_fork_register_once(&entry, &hooks);
+}
 
 /* ---- what the processor can do, and what the library took it for */
 

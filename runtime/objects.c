@@ -88,14 +88,40 @@ void nxi_buffer_unref(nx_context *c, nxi_buffer *b) {
   c->dead_buffers = b;
 }
 
-void nxi_record_unlock(nx_context *c) {
-  nxi_buffer *dead = c->dead_buffers;
-  c->dead_buffers = NULL;
-  nxi_lock_give(&c->record_lock);
+static void free_dead(nx_context *c, nxi_buffer *dead) {
   for (nxi_buffer *next; dead; dead = next) {
     next = dead->next;
     buffer_free(c, dead);
   }
+}
+
+/* Whether this thread has run_lock too. */
+static bool has_run_lock(nx_context *c) {
+  uintptr_t holder = atomic_load_explicit(&c->run_holder, memory_order_relaxed);
+  return holder == (uintptr_t)pthread_self();
+}
+
+void nxi_record_unlock(nx_context *c) {
+  nxi_buffer *dead = c->dead_buffers;
+  c->dead_buffers = NULL;
+  nxi_lock_give(&c->record_lock);
+  if (!dead) return;
+  if (!has_run_lock(c)) {
+    free_dead(c, dead);
+    return;
+  }
+  nxi_buffer **end = &dead->next;
+  while (*end) end = &(*end)->next;
+  *end = c->dead_in_run;
+  c->dead_in_run = dead;
+}
+
+void nxi_run_unlock(nx_context *c) {
+  nxi_buffer *dead = c->dead_in_run;
+  c->dead_in_run = NULL;
+  atomic_store_explicit(&c->run_holder, 0, memory_order_relaxed);
+  nxi_lock_give(&c->run_lock);
+  free_dead(c, dead);
 }
 
 /* ---- callbacks of contexts that are gone wait here: the first for any later action, the second, of contexts that

@@ -170,7 +170,7 @@ enum { FEW_NODES = 1 << 14 }; /* are extracted in a millisecond or two */
 
 bool nxi_may_last(nx_context *c) {
   if (!nxi_lock_try(&c->run_lock)) return true;
-  nxi_run_unlock(c);
+  nxi_lock_give(&c->run_lock);
   return nx_pending(c, NULL) > FEW_NODES;
 }
 

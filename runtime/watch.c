@@ -62,13 +62,7 @@ static void fork_end(void *object) {
 nx_status nxi_watch_prepare(void) {
   static const nxi_fork_hooks hooks = {fork_prepare, fork_end, fork_end};
   static nxi_fork_entry entry;
-  static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
-  static bool registered;
-  pthread_mutex_lock(&once);
-  nx_status status = registered ? NX_OK : nxi_fork_register(&entry, &hooks, NULL);
-  registered = status == NX_OK;
-  pthread_mutex_unlock(&once);
-  return status;
+  return nxi_fork_register_once(&entry, &hooks);
 }
 
 /* ---- the table; under the lock */
