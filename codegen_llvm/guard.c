@@ -79,6 +79,21 @@ static void *realloc_again(void *old, size_t bytes) {
   return p || !give_reserve(current) ? p : realloc(old, bytes);
 }
 
+/* What operator new of the C++ library gets. A new-handler of the host, installed after ours, would throw out of LLVM and
+ * through C, with LLVM's locks held; so on threads inside no handler is asked. */
+static void *malloc_or_starve(size_t bytes) {
+  void *p = malloc_again(bytes);
+  if (!p && current) starve(current);
+  return p;
+}
+
+static void *aligned_or_starve(size_t alignment, size_t bytes) {
+  void *p = aligned_alloc(alignment, bytes);
+  if (p || !current) return p;
+  if (!give_reserve(current) || !(p = aligned_alloc(alignment, bytes))) starve(current);
+  return p;
+}
+
 /* LLVM goes on as if that had been done. Memory of its global objects is given back by the end of the process. */
 static int register_nothing(void (*destroy)(void *), void *object, void *library) {
   extern int __cxa_atexit(void (*f)(void *), void *o, void *dso); /* NOLINT */
@@ -138,6 +153,11 @@ static void install_handlers(void *llvm) {
   memcpy(&set_new_handler, &set_new, sizeof set_new);
   memcpy(&set_bad_alloc, &set_bad, sizeof set_bad);
   if (set_new) previous_handler = set_new_handler(on_no_memory);
+  const nxl_import imports[] = {
+      {"malloc", (void *)(uintptr_t)malloc_or_starve},
+      {"aligned_alloc", (void *)(uintptr_t)aligned_or_starve},
+  };
+  if (set_new) nxl_replace_imports(set_new, imports, sizeof imports / sizeof *imports);
   if (set_bad) set_bad_alloc(on_bad_alloc, NULL);
   LLVMInstallFatalErrorHandler(on_fatal_error);
 }

@@ -98,11 +98,13 @@ static bool replace_in(const tables *t, const ElfW(Rela) * table, size_t n, uint
   return false;
 }
 
+/* A replacement that calls what it replaces must not be in the same object, or it would call itself. */
 bool nxl_replace_imports(const void *inside, const nxl_import *imports, size_t n) {
-  search s = {.inside = (uintptr_t)inside};
+  search s = {.inside = (uintptr_t)inside}, own = {.inside = (uintptr_t)nxl_replace_imports};
   dl_iterate_phdr(visit, &s);
+  dl_iterate_phdr(visit, &own);
   const tables *t = &s.found;
-  if (!s.done || !t->symbols || !t->strings) return false;
+  if (!s.done || !t->symbols || !t->strings || t->base == own.found.base) return false;
   bool all = true;
   for (size_t i = 0; i < n; i++)
     all &= replace_in(t, t->calls, t->calls ? t->n_calls : 0, CALL, &imports[i]) ||
