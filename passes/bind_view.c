@@ -116,6 +116,7 @@ nxk_value nxb_wide(nxb_binder *b, const nxb_view *view, nxk_value v) {
 }
 
 static void set(nxb_view *view, nxk_value v, nxk_value bound, int64_t step) {
+  if (!view->map || !view->step) return; /* no memory, which the binder knows */
   view->map[v] = bound;
   view->step[v] = step;
 }

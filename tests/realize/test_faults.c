@@ -273,7 +273,7 @@ static void expect_nothing_left(void) {
  * by node. Kernels are made anew for each point, so the other executors, which share most of the code, try some. */
 static int64_t step_of(const char *executor) {
   int64_t share = SANITIZED ? 1 : nxt_share();
-  if (executor != NULL && strcmp(executor, "llvm") == 0) return share < 5 ? 5 : share;
+  if (executor != NULL && strcmp(executor, "llvm") == 0) return share < 29 ? 29 : share;
   if (executor != NULL && strcmp(executor, "kernel-interp") == 0) return share < 3 ? 3 : share;
   return share;
 }
