@@ -15,6 +15,7 @@ typedef struct file_outcome {
   size_t largest;         /* ... and until all was loaded */
   size_t count, loaded;   /* arrays there, arrays that could be read */
   nx_status worst;        /* of those that could not */
+  size_t packed;          /* neither: compressed, in a library without zlib, which says so */
 } file_outcome;
 
 /* The bytes may be freed when it returns. */

@@ -308,6 +308,17 @@ static int64_t resident(void) {
   return pages * sysconf(_SC_PAGESIZE);
 }
 
+/* A thread that was joined is listed for a moment longer. */
+static int64_t count_threads(void) {
+  int64_t least = INT64_MAX;
+  for (int i = 0; i < 5; i++) {
+    int64_t n = count_in("/proc/self/task", "", true);
+    if (n < least) least = n;
+    usleep(2000);
+  }
+  return least;
+}
+
 static void measure(int64_t out[MEASURED]) {
   char cache[600];
   nx_stats s = {.size = sizeof s};
@@ -325,7 +336,7 @@ static void measure(int64_t out[MEASURED]) {
   out[live_row] = (int64_t)s.live_bytes;
   out[pending_row] = (int64_t)s.pending_nodes;
   out[descriptors_row] = count_in("/proc/self/fd", "", true);
-  out[threads_row] = count_in("/proc/self/task", "", true);
+  out[threads_row] = count_threads();
   out[strange_row] = count_in(cache, ".nxe", false);
   out[files_row] = count_in(folder, "", true);
 }
@@ -358,18 +369,67 @@ static int judge(int64_t rounds[][MEASURED], const int64_t *compiled, int n) {
   return bad;
 }
 
+/* ---- the threads of the context that lasts: those of its pool, and one for each action that is polled at the same time. They are
+ * made when they are first wanted and then kept, which in a short run may be near its end. So all of them are made first. */
+
+static int64_t without_actions; /* threads of the process before any action is polled */
+static _Atomic bool all_work;
+
+/* Asked while an action's own thread works, or would if there were one: keeps it there until the others have theirs, too, but not
+ * for long, for the others may be waiting for something of this one. */
+static int32_t wait_for_others(void *unused) {
+  (void)unused;
+  for (int i = 0; i < 50 && !atomic_load(&all_work); i++) {
+    if (count_in("/proc/self/task", "", true) >= without_actions + 2 * THREADS)
+      atomic_store(&all_work, true);
+    usleep(1000);
+  }
+  return 0;
+}
+
+/* Of no other thread's numbers: equal operations are one, and whoever comes second waits. */
+static void realise_large(worker *w, int64_t n, const nx_run_options *o) {
+  nx_scalar first = number((double)below(w, 1 << 30)), one = number(1);
+  nx_scope *scope = nx_scope_begin(w->c);
+  nx_tensor *x = nx_arange(w->c, 0, NX_F32, &first, &one, n);
+  for (int i = 0; i < 4; i++) x = nx_sin(nx_exp(x));
+  x = nx_reduce_sum(x, (const int32_t[]){0}, 1, 0);
+  must(nx_realize(w->c, &x, 1, o), "realize");
+  nx_scope_end(scope);
+}
+
+/* An action that is over too soon to be polled is followed by a larger one. */
+static void *warm_up(void *arg) {
+  nx_run_options o = {.size = sizeof o, .poll = wait_for_others};
+  time_t began = time(NULL);
+  for (int64_t n = 1 << 17; !atomic_load(&all_work); n += n < 1 << 22 ? n / 2 : 1) {
+    realise_large(arg, n, &o);
+    if (time(NULL) > began + 60) wrong("actions that are polled share a thread");
+  }
+  return NULL;
+}
+
+static void in_threads(void *(*function)(void *), worker w[THREADS]) {
+  pthread_t thread[THREADS];
+  for (int i = 0; i < THREADS; i++)
+    if (pthread_create(&thread[i], NULL, function, &w[i])) wrong("no thread");
+  for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+}
+
 /* Two threads in the context that lasts, then one in a context of its own. */
 static void one_round(int round, int64_t quota) {
   static worker w[THREADS + 1];
-  pthread_t thread[THREADS];
-  for (int i = 0; i < THREADS; i++) {
+  for (int i = 0; i < THREADS; i++)
     w[i] = (worker){.c = shared,
                     .novel = novel,
                     .r = {(uint64_t)(round * 10 + i) * 7919},
                     .quota = quota * 2 / 5};
-    if (pthread_create(&thread[i], NULL, work, &w[i])) wrong("no thread");
+  if (round == 0) {
+    realise_large(w, 1 << 20, NULL);
+    without_actions = count_threads();
+    in_threads(warm_up, w);
   }
-  for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+  in_threads(work, w);
   for (int i = 0; i < 2; i++) {
     w[THREADS] = (worker){
         .c = open_context(1 + i, true), .r = {(uint64_t)round * 31 + 7}, .quota = quota / 10};
