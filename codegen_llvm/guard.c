@@ -135,13 +135,6 @@ static void *address(void *library, const char *symbol) {
   return at;
 }
 
-/* This code must outlive LLVM's imports, which point to it, also where it is part of a plugin that is unloaded. */
-static void stay_loaded(void) {
-  Dl_info own;
-  if (dladdr((const void *)(uintptr_t)stay_loaded, &own) && own.dli_fname)
-    dlopen(own.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-}
-
 static void install_handlers(void *llvm) {
   typedef void handler(void);
   handler *(*set_new_handler)(handler *);
@@ -174,7 +167,7 @@ static void install(void) {
   void *llvm = NULL;
   if (dladdr(inside, &info) && info.dli_fname)
     llvm = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  stay_loaded();
+  nxi_stay_loaded(); /* LLVM's imports will point to this code */
   install_handlers(llvm);
   if (llvm) dlclose(llvm);
   imports_replaced = nxl_replace_imports(inside, imports, sizeof imports / sizeof *imports);

@@ -4,6 +4,8 @@
  * Nothing here is a lock that fork could leave held. */
 #include "exit.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -55,3 +57,19 @@ void nxi_exit_leave(void) {
 void nxi_exit_watch_again(void) { atexit(at_exit); }
 
 bool nxi_exit_begun(void) { return atomic_load_explicit(&leaving, memory_order_relaxed); }
+
+/* ---- the end of the library */
+
+/* The program itself has no name there, and is never unloaded. */
+static void pin(void) {
+  Dl_info info;
+  struct link_map *own = NULL;
+  if (dladdr1((const void *)(uintptr_t)pin, &info, (void **)&own, RTLD_DL_LINKMAP) &&
+      own->l_name[0])
+    dlopen(own->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+void nxi_stay_loaded(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, pin);
+}

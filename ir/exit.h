@@ -20,4 +20,8 @@ bool nxi_exit_begun(void);
  * which could not be kept from registering its own. */
 void nxi_exit_watch_again(void);
 
+/* This code is not unloaded any more, whoever closes the library, or the plugin that it is part of: threads of ours may be in
+ * it, and the C library and LLVM keep addresses of functions that they call later. Before the first of these exists. */
+void nxi_stay_loaded(void);
+
 #endif

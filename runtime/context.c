@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Contexts: creation, the end, statistics, fork. */
+#include "ir/exit.h"
 #include "runtime/blas.h"
 #include "runtime/debug.h"
 #include "runtime/deputy.h"
@@ -135,6 +136,7 @@ static nx_status create_context(const nx_context_options *options, nx_context **
 
 nx_status nx_context_create(const nx_context_options *options, nx_context **out) {
   nxi_fp environment = nxi_fp_enter();
+  nxi_stay_loaded();
   nx_status status = create_context(options, out);
   nxi_fp_leave(environment);
   return status;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The error slot and the tag of each thread. Nothing here allocates but tag texts, so that exhausted memory
  * can be reported. */
+#include "ir/exit.h"
 #include "runtime/handle.h"
 
 #include <stdio.h>
@@ -146,7 +147,10 @@ uint16_t nxi_called_pause(void) {
 }
 
 static void release_at_exit(void *tag) { nxi_tag_release(tag); }
-static void make_key(void) { have_key = pthread_key_create(&tag_key, release_at_exit) == 0; }
+static void make_key(void) {
+  nxi_stay_loaded();
+  have_key = pthread_key_create(&tag_key, release_at_exit) == 0;
+}
 
 /* Without memory there is no tag: it is a hint. */
 void nx_tag_set(uint64_t tag, const char *text) {
