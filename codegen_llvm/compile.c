@@ -86,13 +86,14 @@ static nx_status run_passes(LLVMModuleRef module, LLVMTargetMachineRef machine, 
 static nx_status give_code(LLVMModuleRef module, LLVMTargetMachineRef machine, bool text,
                            void **data, size_t *size, nxi_diag *d) {
   char *message = NULL;
-  LLVMMemoryBufferRef buffer;
+  LLVMMemoryBufferRef buffer = NULL;
   if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, text ? LLVMAssemblyFile : LLVMObjectFile,
                                           &message, &buffer)) {
     nx_status s = nxi_fail(d, NX_COMPILE_FAILED, "", "LLVM: %s", message ? message : "no code");
     LLVMDisposeMessage(message);
     return s;
   }
+  if (!buffer) return nxi_oom(d);
   bool failed = d && d->status != NX_OK; /* said through the diagnostic handler */
   nx_status s = failed ? d->status
                        : give(LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), data, size, d);

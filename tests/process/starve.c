@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /* A library to be loaded before all others (LD_PRELOAD): allocations of the whole process, those of other libraries
  * included, fail from the moment on that a program calls starve(). By default each works; starve(n, false) lets the n-th
- * from now on fail, starve(n, true) that and all that follow. starve_count() says how many there were. */
+ * from now on fail, starve(n, true) that and all that follow; starve_within(function) those that an exported function of a library,
+ * or what it calls, makes. starve_count() says how many there were, or how many of these. */
 #undef _FILE_OFFSET_BITS /* both names of mmap are defined here */
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
+#include <link.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,10 +20,14 @@ extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_real
     *__libc_memalign(size_t, size_t); /* NOLINT */
 
 __attribute__((visibility("default"))) void starve(int64_t n, bool sticky);
+__attribute__((visibility("default"))) void starve_within(const char *function);
 __attribute__((visibility("default"))) int64_t starve_count(void);
 
 static _Atomic bool counting, all_after;
 static _Atomic int64_t count, failing;
+static _Atomic uintptr_t within, within_end; /* 0: everywhere */
+
+enum { FRAMES = 12 };
 
 void starve(int64_t n, bool sticky) {
   atomic_store(&count, 0);
@@ -29,12 +36,35 @@ void starve(int64_t n, bool sticky) {
   atomic_store(&counting, n >= 0);
 }
 
+/* The first look at the stack loads a library. */
+void starve_within(const char *function) {
+  void *frame, *begin = dlsym(RTLD_DEFAULT, function);
+  const ElfW(Sym) *symbol = NULL;
+  Dl_info info;
+  backtrace(&frame, 1);
+  if (!begin || !dladdr1(begin, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol) return;
+  atomic_store(&count, 0);
+  atomic_store(&within, (uintptr_t)begin);
+  atomic_store(&within_end, (uintptr_t)begin + symbol->st_size);
+  atomic_store(&counting, true);
+}
+
+static bool is_within(uintptr_t begin, uintptr_t end) {
+  void *frames[FRAMES];
+  int n = backtrace(frames, FRAMES);
+  for (int i = 0; i < n; i++)
+    if ((uintptr_t)frames[i] > begin && (uintptr_t)frames[i] <= end) return true;
+  return false;
+}
+
 int64_t starve_count(void) { return atomic_load(&count); }
 
 static bool fails(void) {
   if (!atomic_load_explicit(&counting, memory_order_relaxed)) return false;
+  uintptr_t begin = atomic_load(&within);
+  if (begin && !is_within(begin, atomic_load(&within_end))) return false;
   int64_t number = atomic_fetch_add(&count, 1) + 1, n = atomic_load(&failing);
-  if (n == 0 || !(number == n || (number > n && atomic_load(&all_after)))) return false;
+  if (!begin && (n == 0 || !(number == n || (number > n && atomic_load(&all_after))))) return false;
   errno = ENOMEM;
   return true;
 }

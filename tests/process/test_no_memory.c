@@ -18,7 +18,14 @@ enum { N = 3000, SIDE = 130, SECONDS = 60 };
 
 /* ---- the program: what a process does with little memory. Its exit status is 0, or the step that went wrong. */
 
-enum { FINE = 0, WRONG_VALUE = 1, WRONG_STATUS = 2, NEVER_WORKED = 3 };
+enum {
+  FINE = 0,
+  WRONG_VALUE = 1,
+  WRONG_STATUS = 2,
+  NEVER_WORKED = 3,
+  HOST_ASKED = 4,
+  HOST_NOT_ASKED = 5
+};
 
 static int32_t lacks; /* calls that found no memory */
 
@@ -122,6 +129,43 @@ static void run_steps(nx_context *c, int rounds) {
   run_solver(c);
 }
 
+/* ---- a host in C++, which has a new-handler of its own: asked when the host lacks memory, never for what LLVM lacks */
+
+typedef void handler(void);
+static bool host_asks;
+static int host_asked;
+
+static void *cxx(const char *symbol) {
+  void *at = dlsym(RTLD_DEFAULT, symbol);
+  if (!at) _exit(NEVER_WORKED);
+  return at;
+}
+
+static void set_handler(handler *h) {
+  handler *(*set)(handler *);
+  void *at = cxx("_ZSt15set_new_handlerPFvvE");
+  memcpy(&set, &at, sizeof set);
+  set(h);
+}
+
+/* What a handler that gives up does. */
+static void on_host_lack(void) {
+  if (!host_asks) _exit(HOST_ASKED);
+  host_asked++;
+  set_handler(NULL);
+}
+
+/* `new (std::nothrow) char[2^62]` */
+static bool host_is_asked(void) {
+  void *(*new_nothrow)(size_t, const void *);
+  void *at = cxx("_ZnamRKSt9nothrow_t");
+  memcpy(&new_nothrow, &at, sizeof new_nothrow);
+  host_asks = true;
+  return !new_nothrow((size_t)1 << 62, cxx("_ZSt7nothrow")) && host_asked == 1;
+}
+
+/* ---- the whole program */
+
 /* With a context made under the lack, or, `late`, before it. Returns the exit status. */
 static int run_program(void (*begin)(void), bool late) {
   nx_context *c = NULL;
@@ -204,34 +248,47 @@ static bool starving_all;
 static void (*starve)(int64_t n, bool sticky);
 static int64_t (*starve_count)(void);
 
-static void begin_starving(void) { starve(starving, starving_all); }
+static bool with_handler;
+static const char *starving_in; /* a function of LLVM; NULL: everywhere */
+static void (*starve_within)(const char *function);
 
-/* `self` under starve.c: "starved N KIND", KIND of e(arly) or l(ate) and 1 or a(ll). N = 0 prints how many there are. */
+static void begin_starving(void) {
+  if (with_handler) set_handler(on_host_lack);
+  if (starving_in) starve_within(starving_in);
+  else starve(starving, starving_all);
+}
+
+/* `self` under starve.c: "starved N KIND", KIND of e(arly) or l(ate), 1 or a(ll), and perhaps h for a host with a new-handler,
+ * which it installs before the library is used, or once it has compiled. N = 0 prints how many there are. With w for 1 or a, N is
+ * the name of a function in which no allocation works. */
 static int run_starved(char **argv) {
-  void *begin = dlsym(RTLD_DEFAULT, "starve"), *counted = dlsym(RTLD_DEFAULT, "starve_count");
-  if (!begin || !counted) return NEVER_WORKED;
+  void *begin = dlsym(RTLD_DEFAULT, "starve"), *counted = dlsym(RTLD_DEFAULT, "starve_count"),
+       *within = dlsym(RTLD_DEFAULT, "starve_within");
+  if (!begin || !counted || !within) return NEVER_WORKED;
   memcpy(&starve, &begin, sizeof begin);
   memcpy(&starve_count, &counted, sizeof counted);
+  memcpy(&starve_within, &within, sizeof within);
   starving = strtoll(argv[2], NULL, 10);
   starving_all = argv[3][1] == 'a';
+  with_handler = argv[3][2] == 'h';
+  starving_in = argv[3][1] == 'w' ? argv[2] : NULL;
   alarm(SECONDS);
   int status = run_program(begin_starving, argv[3][0] == 'l');
   int64_t n = starve_count();
   starve(-1, false);
-  if (starving == 0) printf("%lld\n", (long long)n);
-  return status;
+  if (starving_in && !n) return NEVER_WORKED;
+  if (starving == 0 && !starving_in) printf("%lld\n", (long long)n);
+  return with_handler && status == FINE && !host_is_asked() ? HOST_NOT_ASKED : status;
 }
 
 /* The child's standard output, if `out` is not NULL. */
-static pid_t start_starved(int64_t n, const char *kind, int out) {
-  char number[24];
-  snprintf(number, sizeof number, "%lld", (long long)n);
+static pid_t start_starved(const char *n, const char *kind, int out) {
   fflush(NULL);
   pid_t child = fork();
   if (child != 0) return child;
   if (out >= 0) dup2(out, 1);
   setenv("LD_PRELOAD", NXT_STARVE, 1);
-  execl(nxt_program(), nxt_program(), "no_memory", "starved", number, kind, (char *)NULL);
+  execl(nxt_program(), nxt_program(), "no_memory", "starved", n, kind, (char *)NULL);
   _exit(NEVER_WORKED);
 }
 
@@ -239,7 +296,7 @@ static int64_t count_allocations(const char *kind) {
   int ends[2];
   char text[80] = "";
   assert_int_equal(pipe(ends), 0);
-  pid_t child = start_starved(0, kind, ends[1]);
+  pid_t child = start_starved("0", kind, ends[1]);
   close(ends[1]);
   FILE *f = fdopen(ends[0], "r");
   long long n = 0;
@@ -253,8 +310,9 @@ static void try_starving(const char *kind, int64_t most) {
   int64_t total = count_allocations(kind), step = most && total > most ? total / most : 1;
   assert_true(total > 1000);
   for (int64_t n = 1; n <= total + 1; n += step > 1 ? 1 + (n * 7919) % (2 * step - 1) : 1) {
-    char text[80];
-    const char *end = fate(start_starved(n, kind, -1), text);
+    char text[80], number[24];
+    snprintf(number, sizeof number, "%lld", (long long)n);
+    const char *end = fate(start_starved(number, kind, -1), text);
     if (end)
       fail_msg("no_memory starved %lld %s, of %lld: %s", (long long)n, kind, (long long)total, end);
   }
@@ -271,6 +329,26 @@ static void test_starving(void **state) {
   try_starving("la", most);
 }
 
+/* What LLVM gives as NULL, and does not report. */
+static void test_starving_function(void **state) {
+  (void)state;
+  const char *function = "LLVMCreateMemoryBufferWithMemoryRangeCopy";
+  if (is_sanitized()) skip();
+  for (int late = 0; late < 2; late++) {
+    char text[80];
+    const char *end = fate(start_starved(function, late ? "lw" : "ew", -1), text);
+    if (end) fail_msg("no_memory starved %s, %d: %s", function, late, end);
+  }
+}
+
+static void test_host_with_handler(void **state) {
+  (void)state;
+  if (is_sanitized()) skip();
+  try_starving("eah", 20);
+  try_starving("lah", 20);
+  try_starving("l1h", 20);
+}
+
 NXT_MAIN(no_memory) {
   if (argc == 4 && strcmp(argv[1], "starved") == 0) return run_starved(argv);
   if (argc == 4 && strcmp(argv[1], "limited") == 0)
@@ -279,6 +357,8 @@ NXT_MAIN(no_memory) {
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_limits_late),
       cmocka_unit_test(test_starving),
+      cmocka_unit_test(test_starving_function),
+      cmocka_unit_test(test_host_with_handler),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
