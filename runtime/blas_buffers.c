@@ -45,8 +45,7 @@ static bool make_buffers(uint32_t n) {
   return true;
 }
 
-/* Calls of other threads are not under way in the child, but their buffers are taken there for good. */
-static void in_child(void) {
+void nxi_blas_buffers_in_child(void) {
   uint32_t had = atomic_load(&b.buffers), lost = atomic_exchange(&b.calls, 0);
   if (b.take) atomic_store(&b.buffers, had > lost ? had - lost : 1);
   pthread_mutex_init(&b.lock, NULL);
@@ -57,7 +56,7 @@ bool nxi_blas_buffers_init(void *take, void *give) {
   memcpy(&b.give, &give, sizeof give);
   if (!take || !give) return true; /* another library: as many calls as there are threads */
   atomic_store(&b.buffers, 0);
-  return pthread_atfork(NULL, NULL, in_child) == 0 && make_buffers(1);
+  return make_buffers(1);
 }
 
 /* ---- calls */

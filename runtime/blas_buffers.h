@@ -14,6 +14,9 @@ bool nxi_blas_buffers_init(void *take, void *give);
 void nxi_blas_buffers_enter(void);
 void nxi_blas_buffers_leave(void);
 
+/* In the child of a fork: calls of other threads are not under way there, but their buffers are taken for good. */
+void nxi_blas_buffers_in_child(void);
+
 /* Whether the system would give so many bytes now. They are noted as refused if not (ir/alloc.h). */
 bool nxi_addresses_left(size_t bytes);
 
