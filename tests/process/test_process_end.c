@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/util/share.h"
+
 enum {
   COMPILERS = 3,
   STATUS = 7,
@@ -122,7 +124,7 @@ static void run(char mode) {
 /* With a fork what matters are the moments of loading, of which each is short. */
 static void end(char mode) {
   const useconds_t last = mode == 'f' ? LOADED_US : LAST_US,
-                   step = mode == 'f' ? LOAD_STEP_US : STEP_US;
+                   step = mode == 'f' ? LOAD_STEP_US * (SANITIZED ? 5 : 1) : STEP_US;
   for (delay = 0; delay <= last; delay += step) {
     int status = 0;
     fflush(NULL);
