@@ -165,7 +165,7 @@ nx_status nxl_compile(const nxk_kernel *k, const nxl_target *t, nxl_form form, v
   if (k->threads != 0)
     return nxi_fail(d, NX_INVALID_ARGUMENT, "", "kernel %s is bound to threads, of a GPU", k->name);
   request r = {k, t, form, data, size};
-  nx_status s = nxl_start(d);
+  nx_status s = nxl_start_for(t, d);
   if (s != NX_OK) return s;
   void *before = *data;
   s = nxl_guarded(compile_inside, &r, memory_for(k), d);

@@ -163,10 +163,9 @@ static void install(void) {
       {"realloc", (void *)(uintptr_t)realloc_again},
       {"__cxa_atexit", (void *)(uintptr_t)register_nothing},
   };
-  Dl_info info;
-  void *llvm = NULL;
-  if (dladdr(inside, &info) && info.dli_fname)
-    llvm = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  const char *name = nxl_library_name(
+      inside); /* NULL: LLVM is part of the program, whose symbols are found as well */
+  void *llvm = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
   nxi_stay_loaded(); /* LLVM's imports will point to this code */
   install_handlers(llvm);
   if (llvm) dlclose(llvm);
@@ -186,7 +185,8 @@ static bool on_first_stack(uintptr_t here) {
 }
 
 /* The first stack grows by page faults, and one that finds no memory is a signal. So it grows while there is memory, to as
- * far as it has not before. Stacks of other threads are there as a whole. */
+ * far as it has not before. One write at the far end makes all of it part of the stack's mapping, which is what limits of
+ * addresses count. Stacks of other threads are there as a whole. */
 static bool grow_stack(void) {
   static _Atomic uintptr_t lowest = UINTPTR_MAX;
   char here;
@@ -196,8 +196,8 @@ static bool grow_stack(void) {
   void *room = mmap(NULL, MAIN_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED) return nxi_alloc_refuse(MAIN_STACK) != NULL;
   munmap(room, MAIN_STACK);
-  volatile char *pages = __builtin_alloca(MAIN_STACK - 16384);
-  for (int at = MAIN_STACK - 16384 - 4096; at > 0; at -= 4096) pages[at] = 0;
+  volatile char *far = __builtin_alloca(MAIN_STACK - 16384);
+  *far = 0;
   atomic_store(&lowest, (uintptr_t)&here);
   return true;
 }

@@ -32,6 +32,7 @@ typedef struct tables {
 typedef struct search {
   uintptr_t inside;
   tables found;
+  const char *name;
   bool done;
 } search;
 
@@ -65,6 +66,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *user) {
   }
   if (!s->done) return 0;
   s->found.base = info->dlpi_addr;
+  s->name = info->dlpi_name;
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *p = &info->dlpi_phdr[i];
     uintptr_t at = info->dlpi_addr + p->p_vaddr;
@@ -110,4 +112,10 @@ bool nxl_replace_imports(const void *inside, const nxl_import *imports, size_t n
     all &= replace_in(t, t->calls, t->calls ? t->n_calls : 0, CALL, &imports[i]) ||
            replace_in(t, t->addresses, t->addresses ? t->n_addresses : 0, ADDRESS, &imports[i]);
   return all;
+}
+
+const char *nxl_library_name(const void *inside) {
+  search s = {.inside = (uintptr_t)inside};
+  dl_iterate_phdr(visit, &s);
+  return s.name && s.name[0] ? s.name : NULL;
 }

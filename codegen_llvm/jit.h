@@ -16,7 +16,9 @@ typedef struct nxl_machine {
   const char *features; /* static, or of the caller's nxl_target */
 } nxl_machine;
 
-/* Inside LLVM, after nxl_start. */
+/* Starts LLVM, as nxl_start, with what is needed to compile for t: of another triple than the host's, every target. */
+nx_status nxl_start_for(const nxl_target *t, nxi_diag *d);
+/* Inside LLVM, after that. */
 nx_status nxl_take_machine(const nxl_target *t, nxl_machine *m, nxi_diag *d);
 void nxl_return_machine(nxl_machine *m);
 

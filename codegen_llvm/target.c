@@ -26,7 +26,8 @@ static struct {
 } host;
 static char environment[NXL_ISAS][MAX_ENVIRONMENT], whole_environment[MAX_ENVIRONMENT];
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic bool started;
+static _Atomic bool started, all_started;
+static LLVMTargetRef host_target;
 
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
@@ -76,13 +77,24 @@ static void describe_x86(const char *features) {
   if (!host_has(features, "sse4.1")) host.unavailable = "the CPU lacks SSE4.1";
 }
 
-/* Safe to do again if it was left in the middle for lack of memory that was not there at first. */
+static LLVMTargetRef find_target(const char *triple, nxi_diag *d) {
+  LLVMTargetRef target = NULL;
+  char *message = NULL;
+  if (LLVMGetTargetFromTriple(triple, &target, &message)) {
+    nxi_fail(d, NX_COMPILE_FAILED, "", "%s", message ? message : "unknown target");
+    LLVMDisposeMessage(message);
+    return NULL;
+  }
+  return target;
+}
+
+/* Safe to do again if it was left in the middle for lack of memory that was not there at first. The host's target alone:
+ * all that LLVM has take longer than the rest of this. It is looked up here, once, so that the list of targets is read by
+ * nobody while others are added. */
 static nx_status setup(void *arg, nxi_diag *d) {
   (void)arg;
-  LLVMInitializeAllTargetInfos();
-  LLVMInitializeAllTargets();
-  LLVMInitializeAllTargetMCs();
-  LLVMInitializeAllAsmPrinters();
+  LLVMInitializeNativeTarget();
+  LLVMInitializeNativeAsmPrinter();
   char *triple = LLVMGetDefaultTargetTriple(), *cpu = LLVMGetHostCPUName(),
        *features = LLVMGetHostCPUFeatures();
   if (!triple || !cpu || !features) {
@@ -91,6 +103,7 @@ static nx_status setup(void *arg, nxi_diag *d) {
     LLVMDisposeMessage(features);
     return nxi_oom(d);
   }
+  host_target = find_target(triple, NULL);
   snprintf(host.triple, sizeof host.triple, "%s", triple);
   snprintf(host.cpu, sizeof host.cpu, "%s", cpu);
   snprintf(whole_environment, sizeof whole_environment, "LLVM %s; %s; %s; %s", NX_LLVM_VERSION,
@@ -108,16 +121,33 @@ static nx_status setup(void *arg, nxi_diag *d) {
   LLVMDisposeMessage(triple);
   LLVMDisposeMessage(cpu);
   LLVMDisposeMessage(features);
+  if (!host_target) host.unavailable = "LLVM has no target for this machine";
   return NX_OK;
 }
 
-nx_status nxl_start(nxi_diag *d) {
-  if (atomic_load_explicit(&started, memory_order_acquire)) return NX_OK;
+static nx_status setup_all(void *arg, nxi_diag *d) {
+  (void)arg, (void)d;
+  LLVMInitializeAllTargetInfos();
+  LLVMInitializeAllTargets();
+  LLVMInitializeAllTargetMCs();
+  LLVMInitializeAllAsmPrinters();
+  return NX_OK;
+}
+
+static nx_status start_once(_Atomic bool *done, nxl_work *work, nxi_diag *d) {
+  if (atomic_load_explicit(done, memory_order_acquire)) return NX_OK;
   pthread_mutex_lock(&start_lock);
-  nx_status s = started ? NX_OK : nxl_guarded(setup, NULL, SETUP_MEMORY, d);
-  if (s == NX_OK) atomic_store_explicit(&started, true, memory_order_release);
+  nx_status s = *done ? NX_OK : nxl_guarded(work, NULL, SETUP_MEMORY, d);
+  if (s == NX_OK) atomic_store_explicit(done, true, memory_order_release);
   pthread_mutex_unlock(&start_lock);
   return s;
+}
+
+nx_status nxl_start(nxi_diag *d) { return start_once(&started, setup, d); }
+
+nx_status nxl_start_for(const nxl_target *t, nxi_diag *d) {
+  nx_status s = nxl_start(d);
+  return s || !t->triple[0] ? s : start_once(&all_started, setup_all, d);
 }
 
 const char *nxl_lost(void) {
@@ -154,14 +184,9 @@ const char *nxl_environment(const char *isa) {
 
 /* ---- machines */
 
-static LLVMTargetMachineRef make_machine(const nxl_machine *m, nxi_diag *d) {
-  LLVMTargetRef target;
-  char *message = NULL;
-  if (LLVMGetTargetFromTriple(m->triple, &target, &message)) {
-    nxi_fail(d, NX_COMPILE_FAILED, "", "%s", message ? message : "unknown target");
-    LLVMDisposeMessage(message);
-    return NULL;
-  }
+static LLVMTargetMachineRef make_machine(const nxl_machine *m, bool named, nxi_diag *d) {
+  LLVMTargetRef target = named ? find_target(m->triple, d) : host_target;
+  if (!target) return NULL;
   LLVMTargetMachineRef handle =
       LLVMCreateTargetMachine(target, m->triple, m->cpu, m->features, LLVMCodeGenLevelDefault,
                               LLVMRelocPIC, LLVMCodeModelSmall);
@@ -195,7 +220,7 @@ nx_status nxl_take_machine(const nxl_target *t, nxl_machine *m, nxi_diag *d) {
                      : host.cpus[m->isa]);
   m->features = t->features[0] ? t->features : foreign ? "" : host.features[m->isa];
   if (m->pooled) m->handle = take_pooled(m->isa);
-  if (!m->handle) m->handle = make_machine(m, d);
+  if (!m->handle) m->handle = make_machine(m, t->triple[0], d);
   return m->handle ? NX_OK : NX_COMPILE_FAILED;
 }
 

@@ -8,7 +8,7 @@
 #include "runtime/file_load.h"
 #include "runtime/npy.h"
 
-static const char opening[] = "open", loading[] = "load";
+static const char opening[] = "open", describing[] = "describe", loading[] = "load";
 
 nx_status nxi_archive_bad(nxi_diag *d, nx_status status, int64_t position, const char *format,
                           ...) {
@@ -159,24 +159,24 @@ size_t nx_archive_metadata(const nx_archive *a, size_t i, const char **key, cons
 
 enum { HEADER = 1 << 16, PIECE = 1 << 18 };
 
-/* Names the member, and moves the offset into the file, where that has a meaning. */
-static nx_status member_failure(const nx_archive *a, const nxi_entry *e, const nxi_diag *inner,
-                                nxi_diag *d) {
+/* A failure of `op`: names the member, and moves the offset into the file, where that has a meaning. */
+static nx_status member_failure(const char *op, const nx_archive *a, const nxi_entry *e,
+                                const nxi_diag *inner, nxi_diag *d) {
   bool stored = a->format == NXI_NPZ && !e->deflated;
   if (inner->status == NX_OUT_OF_MEMORY) return *d = *inner, inner->status;
   bool first = d->status == NX_OK;
-  nxi_fail(d, inner->status, loading, "member %.80s, %s", e->name, inner->message);
+  nxi_fail(d, inner->status, op, "member %.80s, %s", e->name, inner->message);
   if (first) d->index = e->offset + (stored && inner->index >= 0 ? inner->index : 0);
   return inner->status;
 }
 
 /* The array of a member that is stored: a part of the file. Borrows the file. */
-static nx_status stored_array(const nx_archive *a, const nxi_entry *e, nxi_file_array *x,
-                              nxi_diag *d) {
+static nx_status stored_array(const char *op, const nx_archive *a, const nxi_entry *e,
+                              nxi_file_array *x, nxi_diag *d) {
   nxi_diag inner;
   nxi_diag_clear(&inner);
   if (nxi_npy_parse(a->file->data + e->offset, (size_t)e->bytes, x, &inner))
-    return member_failure(a, e, &inner, d);
+    return member_failure(op, a, e, &inner, d);
   x->offset += e->offset;
   x->file = a->file;
   return NX_OK;
@@ -254,7 +254,7 @@ static nx_status load_deflated(nxi_action *action, const nx_archive *a, const nx
     nxi_buffer_unref(c, b);
     nxi_record_unlock(c);
     return status == NX_INTERRUPTED ? nxi_action_stopped(action)
-                                    : member_failure(a, e, &u.inner, &action->diag);
+                                    : member_failure(loading, a, e, &u.inner, &action->diag);
   }
   nx_tensor *t = nxi_load_tensor(c, &u.x, b);
   if (!t) return nxi_oom(&action->diag);
@@ -265,9 +265,9 @@ static nx_status load_deflated(nxi_action *action, const nx_archive *a, const nx
 /* ---- describing and loading */
 
 /* The array of an entry whose elements, or whose .npy file, lie in the file as they are. Borrows the file. */
-static nx_status plain_array(const nx_archive *a, const nxi_entry *e, nxi_file_array *x,
-                             nxi_diag *d) {
-  if (a->format == NXI_NPZ) return stored_array(a, e, x, d);
+static nx_status plain_array(const char *op, const nx_archive *a, const nxi_entry *e,
+                             nxi_file_array *x, nxi_diag *d) {
+  if (a->format == NXI_NPZ) return stored_array(op, a, e, x, d);
   *x = (nxi_file_array){.dtype = e->dtype, .rank = e->rank, .file = a->file};
   if (e->rank) memcpy(x->shape, e->shape, (size_t)e->rank * sizeof *x->shape);
   x->offset = e->offset;
@@ -280,12 +280,12 @@ static nx_status plain_array(const nx_archive *a, const nxi_entry *e, nxi_file_a
 }
 
 nx_status nx_archive_describe(const nx_archive *a, size_t i, nx_array_info *out) {
-  if (!nxi_have_archive(opening, 0, a)) return NX_INVALID_ARGUMENT;
-  if (!out) return nxi_error_null(opening, 2), NX_INVALID_ARGUMENT;
+  if (!nxi_have_archive(describing, 0, a)) return NX_INVALID_ARGUMENT;
+  if (!out) return nxi_error_null(describing, 2), NX_INVALID_ARGUMENT;
   nxi_diag d;
   nxi_diag_clear(&d);
   if (i >= a->n) {
-    nxi_fail(&d, NX_INVALID_ARGUMENT, opening, "there is no array %zu among %u", i, a->n);
+    nxi_fail(&d, NX_INVALID_ARGUMENT, describing, "there is no array %zu among %u", i, a->n);
     return nxi_error_report(&d);
   }
   const nxi_entry *e = &a->entries[i];
@@ -293,15 +293,15 @@ nx_status nx_archive_describe(const nx_archive *a, size_t i, nx_array_info *out)
   if (e->deflated) {
     unpacking u = {.a = a, .e = e};
     nxi_diag_clear(&u.inner);
-    if (unpack_head(&u)) member_failure(a, e, &u.inner, &d);
+    if (unpack_head(&u)) member_failure(describing, a, e, &u.inner, &d);
     unpack_end(&u);
     x = u.x;
     x.offset = -1;
   } else {
-    plain_array(a, e, &x, &d);
+    plain_array(describing, a, e, &x, &d);
   }
   nxi_fail_in_file(&d, a->path);
-  if (d.status) return nxi_oom_in(&d, d.status, loading), nxi_error_report(&d);
+  if (d.status) return nxi_oom_in(&d, d.status, describing), nxi_error_report(&d);
   nx_array_info info = {.size = sizeof info,
                         .name = e->name,
                         .type = e->type ? e->type : nx_dtype_name(x.dtype),
@@ -310,7 +310,7 @@ nx_status nx_archive_describe(const nx_archive *a, size_t i, nx_array_info *out)
                         .offset = x.offset,
                         .bytes = x.bytes};
   memcpy(info.shape, x.shape, sizeof info.shape);
-  return nxi_fill(out, &info, sizeof info, "nx_array_info", opening);
+  return nxi_fill(out, &info, sizeof info, "nx_array_info", describing);
 }
 
 static nx_status load(nxi_action *action, const nx_archive *a, const char *name, nx_tensor **out) {
@@ -321,7 +321,7 @@ static nx_status load(nxi_action *action, const nx_archive *a, const char *name,
   const nxi_entry *e = &a->entries[i];
   if (e->deflated) return load_deflated(action, a, e, out);
   nxi_file_array x;
-  if (plain_array(a, e, &x, &action->diag)) return action->diag.status;
+  if (plain_array(loading, a, e, &x, &action->diag)) return action->diag.status;
   if (!x.dtype)
     return nxi_fail(&action->diag, NX_UNSUPPORTED_DTYPE, loading,
                     "load: the elements of %.120s, %s, have no counterpart here", name, e->type);

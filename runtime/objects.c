@@ -297,17 +297,23 @@ static bool last_reference(nxi_head *h) {
   return atomic_fetch_sub_explicit(&h->refs, 1, memory_order_acq_rel) == 1;
 }
 
-static void push_dead(nx_context *c, nxi_head *h) {
+static inline void push_dead(nx_context *c, nxi_head *h) {
   if (h->kind == NXI_TENSOR) nxi_scope_forget((nx_tensor *)h);
   h->next = atomic_load_explicit(&c->dead, memory_order_relaxed);
   while (!atomic_compare_exchange_weak_explicit(&c->dead, &h->next, h, memory_order_release,
                                                 memory_order_relaxed)) {}
 }
 
+/* Apart, so that the usual way saves no registers for it. */
+__attribute__((noinline)) static void push_watched(nx_context *c, nxi_head *h, bool by_scope) {
+  nxi_watch_released(h, by_scope);
+  push_dead(c, h);
+}
+
 bool nxi_head_drop(nx_context *c, nxi_head *h) {
   if (!last_reference(h)) return false;
-  if (nxi_watch_on()) nxi_watch_released(h, true);
-  push_dead(c, h);
+  if (nxi_watch_on()) push_watched(c, h, true);
+  else push_dead(c, h);
   return true;
 }
 
@@ -321,9 +327,9 @@ void nxi_bury(nx_context *c) {
 
 void nxi_head_release(nx_context *c, nxi_head *h) {
   if (!last_reference(h)) return;
-  if (nxi_watch_on()) nxi_watch_released(h, false);
   nxi_context_ref(c); /* the teardown below gives up the one that h holds */
-  push_dead(c, h);
+  if (nxi_watch_on()) push_watched(c, h, false);
+  else push_dead(c, h);
   nxi_bury(c);
   nxi_context_unref(c);
 }

@@ -9,30 +9,6 @@
  * and a step for each storage that was computed since the last one. */
 #include "runtime/handle.h"
 
-/* The counters change under record_lock alone. */
-static void add(_Atomic uint64_t *counter, uint64_t n) {
-  uint64_t before = atomic_load_explicit(counter, memory_order_relaxed);
-  atomic_store_explicit(counter, before + n, memory_order_relaxed);
-}
-
-void nxi_pending_begin(nx_context *c, const nxi_node *n) {
-  add(&c->pending_nodes, 1);
-  add(&c->record_bytes, n->size);
-}
-
-void nxi_pending_end(nx_context *c, const nxi_node *n) {
-  add(&c->pending_nodes, UINT64_MAX);
-  add(&c->record_bytes, -(uint64_t)n->size);
-}
-
-static uint64_t pinned_by(const nxi_node *n) {
-  bool pinned = n->refs && !n->named && n->buffer && n->buffer->allocator;
-  return pinned ? (uint64_t)n->buffer->bytes : 0;
-}
-
-void nxi_pinned_in(nx_context *c, const nxi_node *n) { add(&c->pinned_bytes, pinned_by(n)); }
-void nxi_pinned_out(nx_context *c, const nxi_node *n) { add(&c->pinned_bytes, -pinned_by(n)); }
-
 /* ---- storages */
 
 static void list(nxi_storage *s) {
@@ -44,8 +20,7 @@ static void list(nxi_storage *s) {
   s->listed = true;
 }
 
-void nxi_storage_unlist(nxi_storage *s) {
-  if (!s->listed) return;
+void nxi_storage_unlist_listed(nxi_storage *s) {
   if (s->previous) s->previous->next = s->next;
   else s->context->pending = s->next;
   if (s->next) s->next->previous = s->previous;
@@ -59,16 +34,8 @@ static bool waits(const nxi_node *n) {
   return n->op != NXI_OP_EMPTY && !traced;
 }
 
-/* A node that a storage names is not counted as pinned, so only the first and the last name change the counter. */
-void nxi_storage_name(nxi_storage *s, nxi_node *n) {
-  if (n->buffer) nxi_pinned_out(s->context, n);
-  n->named++;
-  if (!s->listed && waits(n)) list(s);
-}
-
-void nxi_storage_unname(nxi_storage *s, nxi_node *n) {
-  n->named--;
-  if (n->buffer) nxi_pinned_in(s->context, n);
+void nxi_storage_list(nxi_storage *s, const nxi_node *n) {
+  if (waits(n)) list(s);
 }
 
 bool nxi_pending_collect(nx_context *c, nxi_list *nodes) {

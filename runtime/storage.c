@@ -78,17 +78,28 @@ static void watch(nx_context *c, const nx_tensor *t) {
                  nxg_format_shape(shape, t->rank, nxi_shape(t)));
 }
 
+static nx_tensor *alloc_watched(size_t bytes) {
+  bool watched;
+  nx_tensor *t = nxi_handle_alloc(bytes, &watched);
+  if (t) t->watched = watched;
+  return t;
+}
+
+static nx_tensor *alloc_pooled(nx_context *c, size_t bytes) {
+  nx_tensor *t = nxi_block_take(c, bytes);
+  if (t) t->watched = false;
+  return t;
+}
+
 nx_tensor *nxi_tensor_create(nx_context *c, nxi_storage *s, int32_t rank, const int64_t *shape,
                              const int64_t *strides, int64_t offset) {
   NXI_HELD(&c->record_lock);
   size_t bytes = sizeof(nx_tensor) + 2 * (size_t)rank * sizeof(int64_t);
-  bool watched = nxi_watch_on();
-  nx_tensor *t = watched ? nxi_handle_alloc(bytes, &watched) : nxi_block_take(c, bytes);
+  nx_tensor *t = nxi_watch_on() ? alloc_watched(bytes) : alloc_pooled(c, bytes);
   if (!t) {
     nxi_storage_unref(c, s);
     return NULL;
   }
-  t->watched = watched;
   t->head.kind = NXI_TENSOR;
   t->head.next = NULL;
   atomic_init(&t->head.refs, 1);
@@ -111,13 +122,13 @@ nx_tensor *nxi_tensor_create(nx_context *c, nxi_storage *s, int32_t rank, const 
   t->whole = contiguous && offset == 0 && elements == s->elements;
   nxi_context_ref(c);
   if (!nxi_scope_add(t)) {
-    if (watched) nxi_handle_free(t, true);
+    if (t->watched) nxi_handle_free(t, true);
     else nxi_block_give(c, t, bytes);
     nxi_storage_unref(c, s);
     atomic_fetch_sub_explicit(&c->refs, 1, memory_order_relaxed);
     return NULL;
   }
-  if (watched) watch(c, t);
+  if (t->watched) watch(c, t);
   return t;
 }
 

@@ -60,11 +60,29 @@ static uint32_t set_of(const nxi_table *t, const nxi_node *n) {
   return (uint32_t)(newest / NXI_SET) & t->set_mask;
 }
 
+typedef uint32_t four __attribute__((vector_size(16)));
+typedef uint64_t two __attribute__((vector_size(16)));
+
+/* Whether one of the set's tags is this; nearly never. */
+static inline bool has_tag(const uint32_t *tags, uint32_t tag) {
+  four first, last;
+  memcpy(&first, tags, sizeof first);
+  memcpy(&last, tags + NXI_SET / 2, sizeof last);
+  two same = (two)((first == tag) | (last == tag));
+  return (same[0] | same[1]) != 0;
+}
+
 /* The first free place of the set, or -1. */
 static int32_t free_place(const uint32_t *tags) {
   for (int32_t i = 0; i < NXI_SET; i++)
     if (!tags[i]) return i;
   return -1;
+}
+
+static nxi_node *find_in_set(const nxi_table *t, size_t set, nxi_node *n, uint32_t tag) {
+  for (size_t i = set; i < set + NXI_SET; i++)
+    if (t->set_tags[i] == tag && same_key(n, t->set_nodes[i])) return t->set_nodes[i];
+  return NULL;
 }
 
 enum { SMALLEST_TABLE = 1024 };
@@ -154,11 +172,7 @@ bool nxi_table_add(nx_context *c, nxi_node *n, nxi_node **equal) {
   if (n->n_args == 0) return add_to_rest(t, n, tag, equal);
   if ((!t->set_tags || t->set_used / (NXI_SET / 2) > t->set_mask) && !grow_sets(t)) return false;
   size_t set = (size_t)set_of(t, n) * NXI_SET;
-  for (size_t i = set; i < set + NXI_SET; i++) {
-    if (t->set_tags[i] != tag || !same_key(n, t->set_nodes[i])) continue;
-    *equal = t->set_nodes[i];
-    return true;
-  }
+  if (has_tag(t->set_tags + set, tag) && (*equal = find_in_set(t, set, n, tag))) return true;
   int32_t place = free_place(t->set_tags + set);
   if (place < 0) return add_to_rest(t, n, tag, equal);
   t->set_tags[set + (size_t)place] = tag;
@@ -172,9 +186,8 @@ static nxi_node *find(nx_context *c, nxi_node *n) {
   if (!hash_node(c, n)) return NULL;
   uint32_t tag = tag_of(n);
   if (t->set_tags) {
-    size_t set = (size_t)set_of(t, n) * NXI_SET;
-    for (size_t i = set; i < set + NXI_SET; i++)
-      if (t->set_tags[i] == tag && same_key(n, t->set_nodes[i])) return t->set_nodes[i];
+    nxi_node *found = find_in_set(t, (size_t)set_of(t, n) * NXI_SET, n, tag);
+    if (found) return found;
   }
   if (t->tags)
     for (uint32_t at = tag & t->mask; t->tags[at]; at = (at + 1) & t->mask)

@@ -4,12 +4,14 @@
 Includes follow the direction in which data flows (docs/ir.md): a code generator that included the graph
 would sooner or later decide something there. Also: each source file names its licence in its first line,
 none names a path or a host of somebody's machine, none is longer than 600 lines, pages of docs/ that are
-named exist, and every test program is built.
+named exist, and every test program is built. What git does not track counts if its name ends as a source's does.
 
 Usage: check_tree.py SOURCE_ROOT. Prints each fault as file:line: sentence; the exit status is 1 if any.
 """
 
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -80,7 +82,11 @@ def include_faults(root, path, lines):
 
 
 def faults(root, path):
-    lines = path.read_text(encoding="utf-8").splitlines()
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        yield path.read_bytes()[: error.start].count(b"\n") + 1, "this is no text in UTF-8"
+        return
     if path.suffix in LICENSED or path.name == "dev":
         if not any("SPDX-License-Identifier: ISC" in line for line in lines[:2]):
             yield 1, "the first lines do not name the licence (SPDX-License-Identifier: ISC)"
@@ -111,6 +117,17 @@ def unbuilt_tests(root):
         yield path.relative_to(root).as_posix(), 1, "a test belongs into the folder of its subject"
 
 
+def strays(root):
+    """Files without a suffix that git does not track: what programs leave behind, of any bytes. None are known without git."""
+    command = ["git", "-C", str(root), "ls-files", "-z", "--others"]
+    try:
+        told = subprocess.run(command, capture_output=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return set()
+    names = (root / os.fsdecode(name) for name in told.split(b"\0") if name)
+    return {path for path in names if not path.suffix}
+
+
 def main():
     root = Path(sys.argv[1]).resolve()
     top = [root / name for name in (*ALLOWED, "docs", ".ci")]
@@ -118,6 +135,7 @@ def main():
     files += [p for d in top if d.is_dir() for p in d.rglob("*") if p.is_file()]
     count = 0
     apart = ("__pycache__", "corpus")  # corpus: inputs of the fuzz targets, of any bytes
+    files = set(files) - strays(root)
     for path in sorted(p for p in files if p.suffix in TEXT and not set(apart) & set(p.parts)):
         for number, sentence in faults(root, path):
             print(f"{path.relative_to(root)}:{number}: {sentence}")

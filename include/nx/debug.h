@@ -29,8 +29,9 @@ typedef struct nx_report {
   uint64_t interpreted; /* of those, run by the interpreter: tiny, or nothing else is available */
   uint64_t plan_hits, plan_misses;
   uint64_t kernel_hits, kernel_disk_hits, kernel_misses; /* while making the missed plans */
-  /* Of the last plan miss, for a person: "these operations are new", "a shape differs", "strides differ", ... NULL if
-   * there was none. Static. */
+  /* Of the last plan miss, for a person, the kind of the difference from the nearest plan of the same operations: "a shape
+   * differs", "strides differ", "a constant differs", ... or that there is no such plan; miss_detail says which node
+   * differs. NULL if there was no miss. Static. */
   const char *miss_reason;
   uint64_t bytes;         /* read from inputs and written to outputs */
   uint64_t planned_bytes; /* outputs and temporaries, as planned, of the largest graph */

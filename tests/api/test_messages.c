@@ -129,10 +129,32 @@ static void files_by_name(void **state) {
   unlink(path);
 }
 
+/* Each call on an archive fails in its own name. */
+static void calls_of_archives(void **state) {
+  (void)state;
+  static const char path[] = "messages.safetensors";
+  nx_named_tensor named = {"t", made(NX_F32)};
+  nx_array_info info = {.size = sizeof info};
+  nx_archive *a;
+  nx_tensor *t;
+  nx_error e = {.size = sizeof e};
+  OK(nx_save_safetensors(ctx, path, &named, 1, NULL, 0, NULL));
+  OK(nx_archive_open(path, &a));
+  assert_int_equal(nx_archive_describe(a, 1, &info), NX_INVALID_ARGUMENT);
+  nx_error_take(&e);
+  assert_string_equal(e.op, "describe");
+  assert_int_equal(nx_archive_load(a, ctx, "u", NULL, &t), NX_INVALID_ARGUMENT);
+  nx_error_take(&e);
+  assert_string_equal(e.op, "load");
+  nx_archive_close(a);
+  unlink(path);
+}
+
 NXT_MAIN(messages) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(sizes_that_are_not_set), IN_SCOPE(dtypes_that_are_taken), IN_SCOPE(shapes_and_axes),
-      IN_SCOPE(indices_outside),        IN_SCOPE(files_by_name),
+      IN_SCOPE(sizes_that_are_not_set), IN_SCOPE(dtypes_that_are_taken),
+      IN_SCOPE(shapes_and_axes),        IN_SCOPE(indices_outside),
+      IN_SCOPE(files_by_name),          IN_SCOPE(calls_of_archives),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

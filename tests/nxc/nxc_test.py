@@ -219,8 +219,8 @@ class BadInput(Case):
     def test_files_that_are_not_there(self):
         self.refused("^none.nxir: cannot be read: No such file", "run", "none.nxir")
         self.refused("^none.nxir: cannot be read: No such file", "dump", "none.nxir", "--stage", "graph")
-        self.run_refused(r"^none.npy: .*No such file", "--input", "x=none.npy")
-        self.run_refused(r"^no/y.npy: ", "--input", "x=x.npy", "--output", "y=no/y.npy")
+        self.run_refused(r"^none.npy: cannot open: No such file", "--input", "x=none.npy")
+        self.run_refused(r"^no/y.npy: cannot write: No such file", "--input", "x=x.npy", "--output", "y=no/y.npy")
 
     def test_names(self):
         self.run_refused(r"no --input for x: f32\[256,64\]")
@@ -311,7 +311,7 @@ class BadInput(Case):
 
     def test_input_that_is_no_file(self):
         os.mkfifo(self.dir / "pipe")
-        self.refused("^pipe: pipe is no regular file", "run", "softmax.nxir", "--input", "x=pipe")
+        self.refused("^pipe is no regular file$", "run", "softmax.nxir", "--input", "x=pipe")
 
     def test_passes_and_stages(self):
         self.refused('no pass "nap"', "opt", "softmax.nxir", "--passes", "cse,nap")

@@ -41,12 +41,21 @@ int nxc_failure(const char *where, const nxi_diag *d) {
   return NXC_FAILED;
 }
 
+/* The path is said once: "cannot write y.npy: ..." becomes "y.npy: cannot write: ...". */
 int nxc_public_failure(const char *where) {
   nx_error e = {.size = sizeof e};
   nx_error_take(&e);
   const char *message = e.status == NX_OK ? "failed for an unknown reason" : e.message;
-  size_t n = strlen(where); /* which the sentence may begin with already */
-  if (strncmp(message, where, n) == 0 && strncmp(message + n, ": ", 2) == 0) message += n + 2;
+  size_t n = strlen(where);
+  const char *said = strstr(message, where);
+  char after = said ? said[n] : '\0';
+  if (said == message && after == ':') return nxc_complain(where, "%s", message + n + 2);
+  if (said == message && after == ' ') {
+    fprintf(stderr, "%s\n", message);
+    return NXC_FAILED;
+  }
+  if (said && said[-1] == ' ' && after == ':')
+    return nxc_complain(where, "%.*s%s", (int)(said - 1 - message), message, said + n);
   return nxc_complain(where, "%s", message);
 }
 
