@@ -163,8 +163,8 @@ static void install(void) {
       {"realloc", (void *)(uintptr_t)realloc_again},
       {"__cxa_atexit", (void *)(uintptr_t)register_nothing},
   };
-  const char *name = nxl_library_name(
-      inside); /* NULL: LLVM is part of the program, whose symbols are found as well */
+  /* NULL: LLVM is part of the program, whose symbols are found as well */
+  const char *name = nxl_library_name(inside);
   void *llvm = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
   nxi_stay_loaded(); /* LLVM's imports will point to this code */
   install_handlers(llvm);
