@@ -3,10 +3,12 @@
  * LLVM itself, memory given back, and many threads at once. */
 #include <elf.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "codegen_llvm/jit.h"
 #include "tests/util/llvm_util.h"
+#include "tests/util/random_values.h"
 #include "tests/util/runner.h"
 
 /* out[i] = f(in[i]) + constant, over 4 * lanes floats. */
@@ -129,6 +131,110 @@ static void test_bad_objects(void **state) {
   nxi_free(object);
   nxk_destroy(l);
   nxk_destroy(k);
+}
+
+/* ---- damaged objects: refused, or linked inside of the block that the check asked for. Nothing of them is run. */
+
+enum { ROOM = 1 << 20, CHANGES = 60000 };
+
+/* Ends where memory cannot be touched. */
+static unsigned char *guarded_room(void) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  unsigned char *p = mmap(NULL, ROOM + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_true(p != MAP_FAILED);
+  assert_int_equal(mprotect(p + page, ROOM, PROT_READ | PROT_WRITE), 0);
+  return p + page + ROOM;
+}
+
+typedef struct damage {
+  const unsigned char *object;
+  size_t size;
+  uint16_t machine;
+  unsigned char *input, *block; /* the ends of their rooms */
+  int refused, unlinked, linked;
+} damage;
+
+/* The copy of the object lies before the end of the input. */
+static void try_damaged(damage *d, size_t size) {
+  nxi_diag diag = {0};
+  size_t bytes = 0;
+  uint64_t entry = 0;
+  nx_status status = nxl_check_object(d->input - size, size, d->machine, &bytes, &diag);
+  assert_true(status == NX_OK || (status == NX_COMPILE_FAILED && diag.message[0]));
+  d->refused += status != NX_OK;
+  if (status != NX_OK || bytes > ROOM) return;
+  memset(d->block - bytes, 0, bytes);
+  status = nxl_link_object(d->input - size, size, "object", d->block - bytes, UINT64_C(1) << 40,
+                           &entry, &diag);
+  assert_true(status == NX_COMPILE_FAILED || (status == NX_OK && entry < bytes));
+  d->linked += status == NX_OK;
+  d->unlinked += status != NX_OK;
+}
+
+static void cut_object(damage *d) {
+  for (size_t cut = 0; cut < d->size; cut++) {
+    memcpy(d->input - cut, d->object, cut);
+    try_damaged(d, cut);
+  }
+}
+
+static void change_each_byte(damage *d) {
+  unsigned char *copy = d->input - d->size;
+  memcpy(copy, d->object, d->size);
+  for (size_t at = 0; at < d->size; at++) {
+    const unsigned char old = copy[at], values[] = {old ^ 1, old ^ 0x80, 0, 0xff, old + 1};
+    for (size_t i = 0; i < sizeof values; i++) {
+      copy[at] = values[i];
+      try_damaged(d, d->size);
+    }
+    copy[at] = old;
+  }
+}
+
+/* Fields of up to 8 bytes become numbers that matter. */
+static void change_fields(damage *d) {
+  const uint64_t numbers[] = {0,           1,       2,           4,          8,         0xfff1,
+                              0xffff,      0x10000, INT32_MAX,   UINT32_MAX, INT64_MAX, UINT64_MAX,
+                              d->size - 1, d->size, d->size + 1, 1u << 20};
+  unsigned char *copy = d->input - d->size;
+  nxt_random r = {7};
+  for (int i = 0; i < CHANGES; i++) {
+    memcpy(copy, d->object, d->size);
+    for (int64_t k = nxt_below(&r, 3); k >= 0; k--) {
+      size_t width = (size_t)1 << nxt_below(&r, 4),
+             at = (size_t)nxt_below(&r, (int64_t)(d->size / width)) * width;
+      memcpy(copy + at, &numbers[nxt_below(&r, sizeof numbers / sizeof *numbers)], width);
+    }
+    try_damaged(d, d->size);
+  }
+}
+
+static void damage_object(const nxl_target *t, const char *isa, uint16_t machine) {
+  static unsigned char *input, *block;
+  if (!input) input = guarded_room();
+  if (!block) block = guarded_room();
+  nxk_kernel *k = simple_kernel("object", NXK_exp, 1, 8), *l = legalized(k, isa);
+  void *object;
+  size_t size;
+  nxi_diag diag = {0};
+  assert_int_equal(nxl_compile(l, t, NXL_OBJECT, &object, &size, &diag), NX_OK);
+  damage d = {object, size, machine, input, block, 0, 0, 0};
+  cut_object(&d);
+  change_each_byte(&d);
+  change_fields(&d);
+  assert_true(d.refused > 1000 && d.unlinked > 100 && d.linked > 1000);
+  nxi_free(object);
+  nxk_destroy(l);
+  nxk_destroy(k);
+}
+
+static void test_damaged_objects(void **state) {
+  (void)state;
+  if (nxl_unavailable()) skip();
+  nxl_target host = {.cpu = ""}, cross = {.triple = "aarch64-linux-gnu", .isa = "neon"};
+  snprintf(host.isa, sizeof host.isa, "%s", best_isa());
+  damage_object(&host, host.isa, nxl_host_machine);
+  damage_object(&cross, cross.isa, EM_AARCH64);
 }
 
 #if defined(__x86_64__)
@@ -337,6 +443,7 @@ NXT_MAIN(llvm_jit) {
       cmocka_unit_test(test_forms),
       cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_bad_objects),
+      cmocka_unit_test(test_damaged_objects),
       cmocka_unit_test(test_relocations),
 #if defined(__x86_64__)
       cmocka_unit_test(test_undefined_symbol),
