@@ -9,7 +9,7 @@
 
 #include "float_environment.h"
 
-enum { MOST_BYTES = 1 << 17, LENGTHS = 7 };
+enum { MOST_BYTES = 1 << 20, LENGTHS = 7 };
 
 /* Everything that a run gives, in order. */
 typedef struct outcome {
@@ -107,13 +107,71 @@ static bool run_texts(nx_context *c, outcome *o) {
   return good;
 }
 
+/* Numbers of the host in every type: written by value, as a step, outside of an array, and read again. */
+static bool run_scalars(nx_context *c, outcome *o) {
+  static const nx_dtype types[] = {NX_F8E4M3, NX_F8E5M2, NX_F16, NX_BF16, NX_F32, NX_F64,
+                                   NX_C64,    NX_C128,   NX_I8,  NX_U64,  NX_I64};
+  static const double numbers[] = {0x1.999999999999ap-4, -0x1.5555555555555p+1,
+                                   0x1.8p-150,           0x1.fffffffffffffp-1023,
+                                   0x1.ffffffp+6,        0x1.0000020000001p+3};
+  bool good = true;
+  for (size_t i = 0; i < sizeof types / sizeof *types && good; i++)
+    for (size_t j = 0; j < sizeof numbers / sizeof *numbers && good; j++) {
+      nx_scalar value = {NX_SCALAR_F64, {.f = {numbers[j], 0}}}, read;
+      nx_tensor *x = nx_full(c, 0, types[i], NX_SHAPE(3), &value),
+                *padded = x ? nx_pad(x, (int64_t[]){1}, (int64_t[]){2}, &value) : NULL,
+                *ramp = nx_arange(c, 0, types[i], &value, &value, 7);
+      nx_error_take(NULL); /* what a type cannot hold is refused, alike */
+      keep(o, (char[]){x != NULL, padded != NULL, ramp != NULL}, 3);
+      size_t bytes = nx_dtype_bits(types[i]) / 8;
+      if (padded) good = keep_tensor(o, padded, 6 * bytes);
+      if (ramp && good) good = keep_tensor(o, nx_copy(ramp), 7 * bytes);
+      if (ramp && good && (good = ok(nx_item(ramp, (int64_t[]){6}, &read, NULL))))
+        keep(o, &read.v, sizeof read.v);
+    }
+  return good;
+}
+
+static bool run_random(nx_context *c, outcome *o) {
+  static const nx_dtype types[] = {NX_F16, NX_BF16, NX_F32, NX_F64};
+  nx_tensor *key = nx_arange(c, 0, NX_U32, NX_NUMBER(3), NX_NUMBER(4), 2),
+            *random = nx_rand(key, NX_F64, NX_SHAPE(12, 12)), *sign = NULL, *log = NULL;
+  bool good = keep_tensor(o, nx_permutation(key, 50), 200);
+  for (int i = 0; i < 4 && good; i++) {
+    size_t bytes = 300 * nx_dtype_bits(types[i]) / 8;
+    good = keep_tensor(o, nx_rand(key, types[i], NX_SHAPE(300)), bytes) &&
+           keep_tensor(o, nx_randn(key, types[i], NX_SHAPE(300)), bytes);
+  }
+  return good && ok(nx_slogdet(random, &sign, &log)) && keep_tensor(o, log, 8) &&
+         keep_tensor(o, nx_lstsq(random, random, -1), 12 * 12 * 8) &&
+         keep_tensor(o, nx_irfft(nx_rfft(random, NX_AXES(1)), NX_AXES(1), NULL), 12 * 12 * 8) &&
+         keep_tensor(o, nx_associative_scan(random, NX_SCAN_SUM, 1), 12 * 12 * 8);
+}
+
+/* What there is of the stages; the code generator's texts hold constants, too. */
+static bool run_stages(nx_context *c, outcome *o) {
+  static const char *const stages[] = {"graph", "clusters", "kernels", "bound",
+                                       "llvm",  "asm",      "cuda"};
+  nx_tensor *x = nx_arange(c, 0, NX_F32, NX_NUMBER(0.1), NX_NUMBER(0.3), 1000),
+            *y = nx_tanh(nx_add(nx_mul(x, nx_full(c, 0, NX_F32, NX_SHAPE(1000), NX_NUMBER(0.7))),
+                                nx_full(c, 0, NX_F32, NX_SHAPE(1000), NX_NUMBER(1e-42))));
+  for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+    char *text = NULL;
+    if (nx_dump(&y, 1, stages[i], &text) == NX_OK) keep(o, text, strlen(text));
+    nx_error_take(NULL);
+    nx_string_free(text);
+  }
+  return true;
+}
+
 /* Handles are left to the context. */
 static bool run_all(outcome *o) {
   nx_context *c = NULL;
   nx_context_options options = {.size = sizeof options, .threads = 2, .cache_dir = ""};
   o->size = 0;
   bool good = ok(nx_context_create(&options, &c)) && run_transforms(c, o) && run_numbers(c, o) &&
-              run_matrices(c, o) && run_texts(c, o);
+              run_matrices(c, o) && run_texts(c, o) && run_scalars(c, o) && run_random(c, o) &&
+              run_stages(c, o);
   nx_context_release(c);
   return good;
 }
@@ -127,6 +185,7 @@ static void test_each(void **state) {
   (void)state;
   for (int i = 0; i < 2200; i++) input[i] = (i * 7919) % 1000 / 500.0 - 1;
   if (!run_all(&expected)) explain();
+  assert_true(expected.size > 60000);
   for (int i = 0; i < NXT_ENVIRONMENTS; i++) {
     const nxt_environment *e = &nxt_environments[i];
     nxt_enter_environment(e);
