@@ -161,9 +161,6 @@ nxi_deputy_end nxi_deputy_run(nxi_deputies *all, nxi_deputy_work work, void *arg
 
 /* ---- life */
 
-static void before_fork(void *object) { pthread_mutex_lock(&((nxi_deputies *)object)->lock); }
-static void after_fork(void *object) { pthread_mutex_unlock(&((nxi_deputies *)object)->lock); }
-
 static void after_fork_in_child(void *object) {
   nxi_deputies *all = object;
   while (all->idle) {
@@ -174,17 +171,14 @@ static void after_fork_in_child(void *object) {
   }
   all->n_idle = 0;
   atomic_fetch_add_explicit(&all->forks, 1, memory_order_relaxed);
-  pthread_mutex_unlock(&all->lock);
 }
-
-static const nxi_fork_hooks fork_hooks = {before_fork, after_fork, after_fork_in_child};
 
 nx_status nxi_deputies_create(nxi_deputies **out, nxi_diag *d) {
   nxi_deputies *all = nxi_calloc(1, sizeof *all);
   if (!all) return nxi_oom(d);
   pthread_mutex_init(&all->lock, NULL);
   nxi_cpus_read(&all->cpus);
-  if (nxi_fork_register(&all->fork_entry, &fork_hooks, all) == NX_OK) {
+  if (nxi_fork_register_mutex(&all->fork_entry, &all->lock, after_fork_in_child, all) == NX_OK) {
     *out = all;
     return NX_OK;
   }

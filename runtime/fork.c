@@ -10,29 +10,37 @@ static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static nxi_fork_entry *oldest, *newest;
 static bool installed; /* under list_lock */
 
+static void run(void (*hook)(void *), void *object) {
+  if (hook) hook(object);
+}
+
 static void before_fork(void) {
   pthread_mutex_lock(&list_lock);
   for (nxi_fork_entry *e = newest; e; e = e->older)
-    if (e->hooks->prepare) e->hooks->prepare(e->object);
+    if (e->mutex) pthread_mutex_lock(e->mutex);
+    else run(e->hooks->prepare, e->object);
 }
 
 static void after_fork_parent(void) {
   for (nxi_fork_entry *e = oldest; e; e = e->newer)
-    if (e->hooks->parent) e->hooks->parent(e->object);
+    if (e->mutex) pthread_mutex_unlock(e->mutex);
+    else run(e->hooks->parent, e->object);
   pthread_mutex_unlock(&list_lock);
 }
 
 static void after_fork_child(void) {
-  for (nxi_fork_entry *e = oldest; e; e = e->newer)
-    if (e->hooks->child) e->hooks->child(e->object);
+  for (nxi_fork_entry *e = oldest; e; e = e->newer) {
+    run(e->mutex ? e->child : e->hooks->child, e->object);
+    if (e->mutex) pthread_mutex_unlock(e->mutex);
+  }
   pthread_mutex_unlock(&list_lock);
 }
 
 /* Under list_lock. */
-static nx_status add(nxi_fork_entry *entry, const nxi_fork_hooks *hooks, void *object) {
+static nx_status add(nxi_fork_entry *entry) {
   if (!installed) installed = pthread_atfork(before_fork, after_fork_parent, after_fork_child) == 0;
   if (!installed) return NX_OUT_OF_MEMORY;
-  *entry = (nxi_fork_entry){.hooks = hooks, .object = object, .older = newest};
+  entry->older = newest;
   if (newest) newest->newer = entry;
   else oldest = entry;
   newest = entry;
@@ -40,15 +48,22 @@ static nx_status add(nxi_fork_entry *entry, const nxi_fork_hooks *hooks, void *o
 }
 
 nx_status nxi_fork_register(nxi_fork_entry *entry, const nxi_fork_hooks *hooks, void *object) {
+  *entry = (nxi_fork_entry){.hooks = hooks, .object = object};
   pthread_mutex_lock(&list_lock);
-  nx_status status = add(entry, hooks, object);
+  nx_status status = add(entry);
   pthread_mutex_unlock(&list_lock);
   return status;
 }
 
-nx_status nxi_fork_register_once(nxi_fork_entry *entry, const nxi_fork_hooks *hooks) {
+nx_status nxi_fork_register_mutex(nxi_fork_entry *entry, pthread_mutex_t *mutex,
+                                  void (*child)(void *object), void *object) {
+  nx_status status = NX_OK;
   pthread_mutex_lock(&list_lock);
-  nx_status status = entry->hooks ? NX_OK : add(entry, hooks, NULL);
+  if (!entry->mutex) {
+    *entry = (nxi_fork_entry){.mutex = mutex, .child = child, .object = object};
+    status = add(entry);
+    if (status) entry->mutex = NULL;
+  }
   pthread_mutex_unlock(&list_lock);
   return status;
 }

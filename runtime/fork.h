@@ -9,6 +9,8 @@
 #ifndef NXI_FORK_H
 #define NXI_FORK_H
 
+#include <pthread.h>
+
 #include "nx/status.h"
 
 typedef struct nxi_fork_hooks {
@@ -19,7 +21,9 @@ typedef struct nxi_fork_hooks {
 
 /* Part of the object; it stays where it is while registered. */
 typedef struct nxi_fork_entry {
-  const nxi_fork_hooks *hooks;
+  const nxi_fork_hooks *hooks; /* or NULL: the mutex is held around fork */
+  pthread_mutex_t *mutex;
+  void (*child)(void *object); /* with the mutex held; may be NULL */
   void *object;
   struct nxi_fork_entry *older, *newer;
 } nxi_fork_entry;
@@ -28,7 +32,10 @@ typedef struct nxi_fork_entry {
  * by the caller of either. */
 nx_status nxi_fork_register(nxi_fork_entry *entry, const nxi_fork_hooks *hooks, void *object);
 void nxi_fork_unregister(nxi_fork_entry *entry);
-/* For a lock of the process, with a static entry: the second registration does nothing. */
-nx_status nxi_fork_register_once(nxi_fork_entry *entry, const nxi_fork_hooks *hooks);
+/* The same of an object whose only lock is a mutex; of a mutex of the process, with a static entry. The child runs
+ * `child`, which may be NULL, before it gives the mutex back. An entry that is registered already stays as it is; others are
+ * zero. */
+nx_status nxi_fork_register_mutex(nxi_fork_entry *entry, pthread_mutex_t *mutex,
+                                  void (*child)(void *object), void *object);
 
 #endif

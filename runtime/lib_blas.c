@@ -58,25 +58,15 @@ static pthread_mutex_t one_call = PTHREAD_MUTEX_INITIALIZER;
 /* ---- fork: a child that is made while a thread loads or calls the library waits for nobody. The handlers must be there
  * before the library is loaded: those that are added while a fork is about to happen do not run in its child. */
 
-static void fork_prepare(void *object) {
-  (void)object;
-  pthread_mutex_lock(&load_lock);
-}
-static void fork_end(void *object) {
-  (void)object;
-  pthread_mutex_unlock(&load_lock);
-}
-
 static void fork_child(void *object) {
+  (void)object;
   pthread_mutex_init(&one_call, NULL);
   nxi_blas_buffers_in_child();
-  fork_end(object);
 }
 
 nx_status nxi_blas_prepare(void) {
-  static const nxi_fork_hooks hooks = {fork_prepare, fork_end, fork_child};
   static nxi_fork_entry entry;
-  return nxi_fork_register_once(&entry, &hooks);
+  return nxi_fork_register_mutex(&entry, &load_lock, fork_child, NULL);
 }
 
 /* ---- what the processor can do, and what the library took it for */

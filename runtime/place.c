@@ -10,19 +10,17 @@ static pthread_mutex_t places = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
 static uint32_t era = 1;
 
-static void before_fork(void *object) { (void)object, pthread_mutex_lock(&places); }
-static void in_parent(void *object) { (void)object, pthread_mutex_unlock(&places); }
 static void in_child(void *object) {
   (void)object;
   era++;
   pthread_cond_init(&moved, NULL);
-  pthread_mutex_unlock(&places);
 }
-static const nxi_fork_hooks fork_hooks = {before_fork, in_parent, in_child};
 static nxi_fork_entry fork_entry;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static nx_status registered;
-static void start(void) { registered = nxi_fork_register(&fork_entry, &fork_hooks, NULL); }
+static void start(void) {
+  registered = nxi_fork_register_mutex(&fork_entry, &places, in_child, NULL);
+}
 
 static nx_status claim(nxi_buffer *b, nxi_diag *d) {
   pthread_once(&once, start);

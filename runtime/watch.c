@@ -50,19 +50,9 @@ void nxi_watch_set(bool on, bool from_start) {
 
 /* ---- fork */
 
-static void fork_prepare(void *object) {
-  (void)object;
-  pthread_mutex_lock(&lock);
-}
-static void fork_end(void *object) {
-  (void)object;
-  pthread_mutex_unlock(&lock);
-}
-
 nx_status nxi_watch_prepare(void) {
-  static const nxi_fork_hooks hooks = {fork_prepare, fork_end, fork_end};
   static nxi_fork_entry entry;
-  return nxi_fork_register_once(&entry, &hooks);
+  return nxi_fork_register_mutex(&entry, &lock, NULL, NULL);
 }
 
 /* ---- the table; under the lock */

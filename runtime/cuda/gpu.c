@@ -128,16 +128,12 @@ bool nxi_gpu_describe(int32_t number, nxi_gpu_info *out, const char **why) {
 
 /* ---- life. After a fork the driver's context is the parent's. */
 
-static void before_fork(void *object) { pthread_mutex_lock(&((nxi_gpu *)object)->lock); }
-static void in_parent(void *object) { pthread_mutex_unlock(&((nxi_gpu *)object)->lock); }
 static void lose_in_child(void *object) {
   nxi_gpu *g = object;
   snprintf(g->why_lost, sizeof g->why_lost, "the process was forked");
   g->forked = true;
   atomic_store(&g->lost, true);
-  pthread_mutex_unlock(&g->lock);
 }
-static const nxi_fork_hooks fork_hooks = {before_fork, in_parent, lose_in_child};
 
 static nx_status open_context(nxi_gpu *g, nxi_diag *d) {
   int result = g->cuda->context_retain(&g->context, g->device);
@@ -176,7 +172,8 @@ nx_status nxi_gpu_open(int32_t number, int64_t memory_limit, nxi_gpu **out, nxi_
         nxi_fail(d, NX_DEVICE_UNAVAILABLE, "", "the GPU %s is of no kind that is known", info.name);
   g->target.shared_bytes = info.shared_bytes;
   if (status == NX_OK) status = open_context(g, d);
-  if (status == NX_OK && nxi_fork_register(&g->fork_entry, &fork_hooks, g) != NX_OK)
+  if (status == NX_OK &&
+      nxi_fork_register_mutex(&g->fork_entry, &g->lock, lose_in_child, g) != NX_OK)
     status = nxi_oom(d);
   else if (status == NX_OK) g->fork_registered = true;
   if (status != NX_OK) nxi_gpu_close(g);
