@@ -362,6 +362,13 @@ static nxl_ref zip(nxl_emitter *e, const nxk_instr *in) {
                 LLVMBuildShuffleVector(e->builder, a, b, LLVMConstVector(order, in->lanes), ""));
 }
 
+static nxl_ref join(nxl_emitter *e, const nxk_instr *in) {
+  nxl_ref order[128];
+  for (uint32_t l = 0; l < in->lanes; l++) order[l] = nxl_int(e, e->i32, 1, l);
+  nxl_ref a = e->values[in->args[0]], b = e->values[in->args[1]];
+  return LLVMBuildShuffleVector(e->builder, a, b, LLVMConstVector(order, in->lanes), "");
+}
+
 static nxl_ref fold(nxl_emitter *e, const nxk_instr *in) {
   nx_dtype type = nxk_dtype(e->k, in->args[0]);
   nxk_reduce_kind kind = (nxk_reduce_kind)in->kind;
@@ -415,6 +422,7 @@ static void instruction(nxl_emitter *e, nxk_value v) {
     case NXK_active: e->values[v] = active(e, in); break;
     case NXK_zip_low:
     case NXK_zip_high: e->values[v] = zip(e, in); break;
+    case NXK_join: e->values[v] = join(e, in); break;
     case NXK_fold: e->values[v] = fold(e, in); break;
     case NXK_tree_push: nxl_tree_push(e, in); break;
     case NXK_tree_join: e->values[v] = nxl_tree_join(e, in); break;

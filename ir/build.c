@@ -88,6 +88,7 @@ static bool is_numbered(const nxk_kernel *k, const nxk_instr *in) {
     case NXK_active:
     case NXK_zip_low:
     case NXK_zip_high:
+    case NXK_join:
     case NXK_swap:
     case NXK_fold: return true;
     case NXK_load: {
@@ -527,6 +528,14 @@ nxk_value nxk_active(nxk_kernel *k, nxk_value base, nxk_value end, uint16_t lane
 nxk_value nxk_zip(nxk_kernel *k, bool high, nxk_value a, nxk_value b) {
   if (!usable(k, a) || !usable(k, b)) return NXK_NONE;
   nxk_instr in = instr_of(high ? NXK_zip_high : NXK_zip_low, nxk_dtype(k, a), k->instrs[a].lanes);
+  set_args(&in, a, b, NXK_NONE);
+  return number(k, &in);
+}
+
+nxk_value nxk_join(nxk_kernel *k, nxk_value a, nxk_value b) {
+  if (!usable(k, a) || !usable(k, b)) return NXK_NONE;
+  uint16_t lanes = (uint16_t)(k->instrs[a].lanes * 2);
+  nxk_instr in = instr_of(NXK_join, nxk_dtype(k, a), lanes);
   set_args(&in, a, b, NXK_NONE);
   return number(k, &in);
 }

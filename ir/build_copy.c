@@ -115,6 +115,7 @@ static nxk_value copy_instr(nxk_kernel *k, const nxk_kernel *source, const nxk_i
     case NXK_active: return nxk_active(k, a, b, in->lanes);
     case NXK_zip_low:
     case NXK_zip_high: return nxk_zip(k, in->op == NXK_zip_high, a, b);
+    case NXK_join: return nxk_join(k, a, b);
     case NXK_swap: return nxk_swap(k, a, (uint32_t)in->imm);
     case NXK_barrier: nxk_barrier(k); return NXK_NONE;
     case NXK_fold: return nxk_fold(k, (nxk_reduce_kind)in->kind, a, b);

@@ -286,6 +286,13 @@ static void run_zip(const run *r, nxk_value v) {
     slots_of(r, v)[l] = slots_of(r, in->args[l % 2])[first + l / 2];
 }
 
+static void run_join(const run *r, nxk_value v) {
+  const nxk_instr *in = &r->kernel->instrs[v];
+  uint32_t half = in->lanes / 2u;
+  for (uint32_t l = 0; l < in->lanes; l++)
+    slots_of(r, v)[l] = slots_of(r, in->args[l / half])[l % half];
+}
+
 static void run_swap(const run *r, nxk_value v) {
   const nxk_instr *in = &r->kernel->instrs[v];
   for (uint32_t l = 0; l < in->lanes; l++)
@@ -475,6 +482,7 @@ static bool run_one(run *r, nxk_value v) {
     case NXK_active: return run_lanes(r, v);
     case NXK_zip_low:
     case NXK_zip_high: run_zip(r, v); return true;
+    case NXK_join: run_join(r, v); return true;
     case NXK_swap: run_swap(r, v); return true;
     case NXK_fold: run_fold(r, v); return true;
     case NXK_tree_push: return run_tree_push(r, v);

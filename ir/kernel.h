@@ -48,6 +48,7 @@
  *   active         bool lanes: arg0 + lane < arg1 (arguments i64, lanes 1; threads: or i32)
  *   zip_low        the lower halves of arg0 and arg1 (n lanes each, n > 1), lane by lane: arg0[0], arg1[0], arg0[1], ...
  *   zip_high       the same of the upper halves: arg0[n/2], arg1[n/2], arg0[n/2 + 1], ... Any dtype
+ *   join           the lanes of arg0, then those of arg1 (n / 2 lanes each, for the n of this instruction). Any dtype
  *   swap           threads: lane l is lane l ^ imm of arg0
  *   barrier        threads: what any thread of the block stored before is seen by all of them after it
  *   fold           no threads: arg0 (and arg1, the i64 indices, for argmax/argmin): lanes l and l + n/2, then n/4, ... 1
@@ -254,6 +255,7 @@ nxk_value nxk_splat(nxk_kernel *k, nxk_value a,
 nxk_value nxk_lanes(nxk_kernel *k, nxk_value base, uint16_t lanes);
 nxk_value nxk_active(nxk_kernel *k, nxk_value base, nxk_value end, uint16_t lanes);
 nxk_value nxk_zip(nxk_kernel *k, bool high, nxk_value a, nxk_value b); /* zip_low or zip_high */
+nxk_value nxk_join(nxk_kernel *k, nxk_value a, nxk_value b); /* twice the lanes of a and b */
 nxk_value nxk_swap(nxk_kernel *k, nxk_value a, uint32_t distance);
 void nxk_barrier(nxk_kernel *k);
 nxk_value nxk_fold(nxk_kernel *k, nxk_reduce_kind kind, nxk_value a, nxk_value index);

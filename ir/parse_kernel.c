@@ -432,6 +432,7 @@ static void read_operands(parser *p, nxk_instr *in) {
     case NXK_next:
     case NXK_zip_low:
     case NXK_zip_high:
+    case NXK_join:
     case NXK_active: read_args(p, in, 2); break;
     case NXK_swap:
       read_args(p, in, 1);

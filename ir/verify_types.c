@@ -320,15 +320,18 @@ static void check_barrier(nxi_checker *c, nxk_value v) {
   if (!c->k->threads) nxi_fault(c, v, "a barrier in a kernel without threads");
 }
 
+/* A zip or a join. */
 static void check_zip(nxi_checker *c, nxk_value v) {
   const nxk_instr *in = &c->k->instrs[v];
+  bool join = in->op == NXK_join;
+  const char *what = join ? "join" : "zip", *lanes = join ? "half the lanes" : "lanes";
   if (!nxi_has_args(c, v, 2)) return;
-  if (in->lanes == 1) nxi_fault(c, v, "a zip of one lane");
-  if (c->k->threads) nxi_fault(c, v, "a zip in a kernel of threads");
+  if (in->lanes == 1) nxi_fault(c, v, "a %s of one lane", what);
+  if (c->k->threads) nxi_fault(c, v, "a %s in a kernel of threads", what);
   for (int i = 0; i < 2; i++) {
     const nxk_instr *a = nxi_operand(c, v, in->args[i]);
-    if (a && (a->dtype != in->dtype || a->lanes != in->lanes))
-      nxi_fault(c, v, "operand %d has not the type and lanes of the result", i + 1);
+    if (a && (a->dtype != in->dtype || a->lanes != (join ? in->lanes / 2 : in->lanes)))
+      nxi_fault(c, v, "operand %d has not the type and %s of the result", i + 1, lanes);
   }
 }
 
@@ -356,7 +359,8 @@ void nxi_check_types(nxi_checker *c, nxk_value v) {
     case NXK_reduce: check_reduce(c, v); break;
     case NXK_scan: check_scan(c, v); break;
     case NXK_zip_low:
-    case NXK_zip_high: check_zip(c, v); break;
+    case NXK_zip_high:
+    case NXK_join: check_zip(c, v); break;
     case NXK_swap: check_swap(c, v); break;
     case NXK_barrier: check_barrier(c, v); break;
     case NXK_fold: check_fold(c, v); break;

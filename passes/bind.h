@@ -82,6 +82,11 @@ bool nxb_analyze_part(nxb_binder *b, nxk_value part, nxb_part *p);
 static inline bool nxb_depends(const nxb_binder *b, nxk_value v, nxk_value loop) {
   return v != NXK_NONE && (b->depends[v] & b->loop_bit[loop]) != 0;
 }
+/* True if the last loop of a stage has two points and the one around it may be joined with it, as the halves of bytes of i4
+ * and the bytes may be. */
+bool nxb_in_pairs(const nxb_stage *s);
+/* The same, and vectors of `lanes` points stay within two loops. */
+bool nxb_pairs_fill(const nxb_stage *s, int64_t lanes);
 /* Distance in elements between neighbouring points of the loop; `computed` if there is no one distance. */
 int64_t nxb_stride(const nxb_binder *b, const nxk_access *a, nxk_value loop, bool *computed);
 /* True if the order of this reduction cannot change a bit of its result. */
@@ -136,6 +141,9 @@ typedef struct nxb_view {
   nxk_value
       slot; /* LOCAL arrays hold elements of each thread alone, in rows of one element a thread: this row (i64,
                            one lane); NXK_NONE: they do not */
+  /* Lanes that run along a loop of two points and the one around it: lane l is at the point l % 2 of `pair`, in iteration
+   * twice_base + l / 2 of `twice`. NXK_NONE: they do not. Both are in the map as well. */
+  nxk_value twice, pair, twice_base;
   const nxb_tile *tile; /* or NULL */
   nxk_value given;      /* a load whose value is in the map already, NXK_NONE */
 } nxb_view;

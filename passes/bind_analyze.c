@@ -211,6 +211,18 @@ bool nxb_analyze_part(nxb_binder *b, nxk_value part, nxb_part *p) {
 
 /* ---- accesses */
 
+bool nxb_in_pairs(const nxb_stage *s) {
+  if (s->n_loops < 2) return false;
+  const nxb_loop *pair = &s->loops[s->n_loops - 1], *around = pair - 1;
+  return pair->lower == 0 && pair->step == 1 && pair->extent == 2 && around->lower == 0 &&
+         around->step == 1 && around->extent > 0;
+}
+
+bool nxb_pairs_fill(const nxb_stage *s, int64_t lanes) {
+  return nxb_in_pairs(s) &&
+         (s->n_loops == 2 || s->loops[s->n_loops - 2].extent * 2 % lanes == 0 /* NOLINT: > 0 */);
+}
+
 int64_t nxb_stride(const nxb_binder *b, const nxk_access *a, nxk_value loop, bool *computed) {
   int64_t stride = 0;
   *computed = nxb_depends(b, a->index, loop);
@@ -386,7 +398,8 @@ double nxb_point_cycles(const nxb_binder *b) {
   return cycles;
 }
 
-static double access_cycles(const nxb_binder *b, nxk_value v, nxk_value loop) {
+/* pair: a loop of two points inside `loop` that lanes run along too, or NXK_NONE. */
+static double access_cycles(const nxb_binder *b, nxk_value v, nxk_value loop, nxk_value pair) {
   const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
   const nxk_buffer *buffer = &b->from->buffers[a->buffer];
   double size = (double)nxi_dtype_size(buffer->dtype),
@@ -395,6 +408,8 @@ static double access_cycles(const nxb_binder *b, nxk_value v, nxk_value loop) {
   int64_t stride = nxb_stride(b, a, loop, &computed);
   if (buffer->kind == NXK_LOCAL && outer) return contiguous;
   if (computed) return 2;
+  bool far;
+  if (pair != NXK_NONE && stride == 2 && nxb_stride(b, a, pair, &far) == 1) return contiguous;
   if (stride == 0) return nxb_depends(b, v, loop) ? 1 : contiguous;
   int64_t distance = stride < 0 ? -stride : stride;
   if (distance == 1) return contiguous;
@@ -418,9 +433,22 @@ static double stage_overhead(const nxb_binder *b, const nxb_stage *s, bool rows)
     else if (order.lanes == 16 && !order.exact)
       cycles += 24 * size / (double)b->target->vector_bytes;
   }
-  bool straddles =
-      rows && s->n_loops > 1 && s->reduces && s->loops[s->n_loops - 1].extent % 16 != 0;
+  bool straddles = rows && s->n_loops > 1 && s->reduces &&
+                   s->loops[s->n_loops - 1].extent % 16 != 0 && !nxb_pairs_fill(s, 16);
   return cycles + (straddles ? 3.0 * (double)s->points : 0);
+}
+
+/* What lanes run along in a stage, and how far. */
+typedef struct lane_run {
+  nxk_value along, pair; /* NXK_NONE: nothing; no loop of two points inside */
+  int64_t extent;
+} lane_run;
+
+static lane_run run_of_row(const nxb_stage *s) {
+  if (s == NULL) return (lane_run){NXK_NONE, NXK_NONE, 0};
+  const nxb_loop *last = &s->loops[s->n_loops - 1];
+  if (!s->reduces || !nxb_pairs_fill(s, 16)) return (lane_run){last->value, NXK_NONE, last->extent};
+  return (lane_run){last[-1].value, last->value, 2 * last[-1].extent};
 }
 
 double nxb_lane_cycles(const nxb_binder *b, nxk_value loop) {
@@ -434,21 +462,19 @@ double nxb_lane_cycles(const nxb_binder *b, nxk_value loop) {
     if (b->part->outer[i].value == loop) extent = b->part->outer[i].extent;
   while (next_instr(&w)) {
     const nxk_instr *in = &b->from->instrs[w.v];
-    nxk_value along = loop;
-    if (rows) along = w.stage ? w.stage->loops[w.stage->n_loops - 1].value : NXK_NONE;
+    lane_run run = rows ? run_of_row(w.stage) : (lane_run){loop, NXK_NONE, extent};
     bool memory = in->op == NXK_load || in->op == NXK_store;
     if (!memory && in->op >= NXK_SCALAR_COUNT) continue;
     double one = 1, size = memory ? 4 : (double)nxi_dtype_size(in->dtype);
-    if (along == NXK_NONE) { /* row code: one value at a time */
+    if (run.along == NXK_NONE) { /* row code: one value at a time */
       cycles += memory ? 1 : nxk_scalars[in->op].cost;
       continue;
     }
-    int64_t n = rows ? w.stage->loops[w.stage->n_loops - 1].extent : extent;
     int64_t lanes =
         rows && w.stage->reduces ? 16 : nxb_ceil(b->target->vector_bytes, (int64_t)size);
-    if (memory) one = access_cycles(b, w.v, along);
+    if (memory) one = access_cycles(b, w.v, run.along, run.pair);
     else one = nxk_scalars[in->op].cost * size / (double)b->target->vector_bytes;
-    cycles += w.trips * one / use_of_lanes(n, lanes);
+    cycles += w.trips * one / use_of_lanes(run.extent, lanes);
   }
   return cycles;
 }

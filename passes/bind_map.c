@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { TILE_BYTES = 256, TILE_MOST = 128 };
+enum { TILE_BYTES = 256, TILE_MOST = 128, FAR_TILES = 4 };
 
 typedef struct map_plan {
   nxb_dim tile, vector;
@@ -17,6 +17,7 @@ typedef struct map_plan {
   uint16_t lanes;
   int64_t side;     /* of the blocks that are turned over in registers */
   nxk_value direct; /* the only load that crosses, if what it feeds is short: no array */
+  int64_t beside;   /* blocks along the vector loop that are computed as one: whole cache lines */
   nxb_tile staged;
 } map_plan;
 
@@ -67,18 +68,28 @@ static void copy_block(nxb_binder *b, nxb_view *view, map_plan *m, nxk_value loa
   }
 }
 
-/* Computes one square block straight from registers. */
+/* The rows of one or two blocks that lie beside each other along the vector loop. */
+static void load_direct(nxb_binder *b, nxb_view *view, map_plan *m, nxk_value along,
+                        nxk_value across, nxk_value *rows) {
+  load_block(b, view, m, m->direct, along, across, rows);
+  if (m->beside == 1 || b->to->failed || b->failed) return;
+  nxk_value more[16] = {0};
+  load_block(b, view, m, m->direct, nxb_add(b, along, m->side), across, more);
+  for (int64_t q = 0; q < m->side; q++) rows[q] = nxk_join(b->to, rows[q], more[q]);
+}
+
+/* Computes such blocks straight from registers. */
 static void write_block(nxb_binder *b, nxb_view *view, map_plan *m, nxk_value along,
                         nxk_value across) {
   nxb_view before;
   nxk_value rows[16] = {0};
   if (!nxb_view_copy(b, &before, view)) return;
-  load_block(b, view, m, m->direct, along, across, rows);
+  load_direct(b, view, m, along, across, rows);
   for (int64_t q = 0; q < m->side && !b->to->failed && !b->failed; q++) {
     nxb_view_assign(b, view, &before);
-    view->lanes = (uint16_t)m->side;
+    view->lanes = (uint16_t)(m->side * m->beside);
     view->vector = m->vector.loop.value;
-    view->base_multiple = m->vector.loop.lower == 0 ? m->side : 1;
+    view->base_multiple = m->vector.loop.lower == 0 ? view->lanes : 1;
     nxb_set_index(b, view, &m->vector.loop, along, true);
     nxb_set_index(b, view, &m->tile.loop, nxb_add(b, across, q), false);
     view->map[m->direct] = rows[q];
@@ -114,7 +125,8 @@ static void write_tile_rows(nxb_binder *b, nxb_view *views, uint32_t n_views, vo
 }
 
 static void write_direct(nxb_binder *b, nxb_view *view, map_plan *m) {
-  nxk_value along = open_blocks(b, &m->vector, m->side), across = open_blocks(b, &m->tile, m->side);
+  nxk_value along = open_blocks(b, &m->vector, m->side * m->beside),
+            across = open_blocks(b, &m->tile, m->side);
   if (!b->to->failed) write_block(b, view, m, along, across);
   nxk_end(b->to);
   nxk_end(b->to);
@@ -165,15 +177,15 @@ static bool stands_alone(const nxk_access *a) {
   return a->mask == NXK_NONE && a->index == NXK_NONE;
 }
 
-/* The one load that crosses, if blocks fill both loops, the code for one is short enough to be written out, and a row of a
- * block is a whole cache line where it is stored past the caches. */
+/* The one load that crosses, if blocks fill both loops, and the code for one, or for two that make whole cache lines, is
+ * short enough to be written out. */
 static nxk_value choose_direct(const nxb_binder *b, const map_plan *m) {
   nxk_value load = NXK_NONE;
+  int64_t along = m->side * m->beside;
   bool whole = is_unit_loop(&m->vector.loop, 1) && is_unit_loop(&m->tile.loop, 1) &&
-               m->vector.loop.extent % m->side == 0 && m->tile.loop.extent % m->side == 0;
-  nxk_value along = m->vector.loop.value;
-  if (!whole || nxb_code_cost(b, b->part->first, b->part->last) > 6 ||
-      nxb_line_lanes(b, b->part->first, b->part->last, along) > m->side)
+               m->vector.loop.extent % along == 0 && m->vector.unit % along == 0 &&
+               m->tile.loop.extent % m->side == 0;
+  if (!whole || m->beside > 2 || nxb_code_cost(b, b->part->first, b->part->last) > 6)
     return NXK_NONE;
   for (nxk_value v = b->part->first; v < b->part->last; v++) {
     if (!crosses(b, v, m->staged.column, m->staged.row)) continue;
@@ -201,7 +213,12 @@ static void plan_tile(nxb_binder *b, map_plan *m) {
   m->side = b->target->vector_bytes / widest < 16 ? b->target->vector_bytes / widest : 16;
   t->margin = m->side;
   t->pitch = m->vector.unit + m->side + 64 / widest;
+  int64_t line = nxb_line_lanes(b, b->part->first, b->part->last, t->column);
+  m->beside = line <= m->side ? 1 : line / m->side;
   m->direct = choose_direct(b, m);
+  /* Every line that a pair of blocks reads or writes is used up at once, so the tile need not fit into a cache, and memory is
+   * fetched ahead along long pieces of what is read. */
+  if (m->direct != NXK_NONE && m->beside > 1) m->tile.unit *= FAR_TILES;
   if (m->direct != NXK_NONE) return;
   if (!is_unit_loop(&m->vector.loop, m->side) || !is_unit_loop(&m->tile.loop, m->side)) return;
   for (nxk_value v = b->part->first; v < b->part->last; v++) {
@@ -261,12 +278,12 @@ void nxb_bind_map(nxb_binder *b) {
   }
   nest.n += plan_dims(b, &m, tile_at, vector_at);
   nxb_dim *along = &nest.dims[nest.n - 1], *tile = along - m.tiles;
-  *tile = m.tile;
-  *along = m.vector;
   nxb_view view;
   if (!nxb_view_init(b, &view)) return;
   nxb_add_locals(b, m.lanes);
   if (m.tiles) plan_tile(b, &m);
+  *tile = m.tile;
+  *along = m.vector;
   nxb_open(b, &nest, &view,
            nxb_point_cycles(b) * (double)(m.vector.unit * (m.tiles ? m.tile.unit : 1)));
   m.tile = *tile;

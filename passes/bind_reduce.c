@@ -147,6 +147,23 @@ void nxb_set_result(nxb_binder *b, nxb_view *view, nxk_value reduce, nxk_value v
   view->step[reduce] = 0;
 }
 
+/* Vector operations of one run of a stage's code. Where lanes run along the last loop, of two points, and the one around it,
+ * what depends on nothing but the last loop is done once, and work on bytes takes a quarter of the vectors. */
+static uint32_t cost_of_stage(const nxb_binder *b, const nxb_stage *s) {
+  uint32_t cost = nxb_code_cost(b, s->first, s->last), saved = 0;
+  if (!nxb_in_pairs(s)) return cost;
+  nxk_value pair = s->loops[s->n_loops - 1].value;
+  for (nxk_value v = s->first; v <= s->last; v++) {
+    const nxk_instr *in = &b->from->instrs[v];
+    if (in->op >= NXK_SCALAR_COUNT) continue;
+    uint32_t quarters = (uint32_t)nxi_dtype_size(in->dtype);
+    if (quarters > 4) quarters = 4;
+    if (b->depends[v] == b->loop_bit[pair]) quarters = 0;
+    saved += nxb_code_cost(b, v, v) * (4 - quarters);
+  }
+  return cost - saved / 4;
+}
+
 uint32_t nxb_choose_chains(const nxb_binder *b, const nxb_stage *s, const nxk_value *reduce,
                            uint32_t width, uint16_t lanes, int64_t items) {
   int64_t registers = 0, least = 1;
@@ -158,7 +175,7 @@ uint32_t nxb_choose_chains(const nxb_binder *b, const nxb_stage *s, const nxk_va
     int64_t joining = nxb_is_arg(b->from, reduce[i]) ? 8 : 4; /* chains costs as many items */
     if (joining > least) least = joining;
   }
-  uint32_t cost = nxb_code_cost(b, s->first, s->last), chains = 4;
+  uint32_t cost = cost_of_stage(b, s), chains = 4;
   /* several are there to hide the latency of an addition; long code hides it by itself */
   while (chains > 1 && (chains * registers > 8 || chains * cost > 30 || chains * least > items))
     chains /= 2;
@@ -257,7 +274,7 @@ static void close_carrying(folding *f, nxb_partial *p, uint32_t n) {
  * is compiled anew. */
 static int64_t unrolling(const folding *f, uint32_t chains) {
   uint32_t bodies = chains * f->n_views;
-  uint32_t cost = nxb_code_cost(f->b, f->fold->stage->first, f->fold->stage->last) * bodies;
+  uint32_t cost = cost_of_stage(f->b, f->fold->stage) * bodies;
   int64_t unroll = 1;
   while (unroll * bodies < 4 && 2 * unroll * cost <= 16) unroll *= 2;
   return unroll;

@@ -189,7 +189,7 @@ static void write_part_of(strips *s, nxb_view *view, nxk_value first, nxk_value 
     bool rare = s->b->from->instrs[v].op == NXK_rare,
          here = s->varies[v] == varying && view->map[v] == NXK_NONE;
     nxk_value written = rare ? last_pick(s, v) : v;
-    if (here) nxb_write(s->b, view, v);
+    if (here) written = nxb_write(s->b, view, v);
     for (nxk_value i = v; varying && here && i <= written; i++)
       if (s->home[i] != NXK_NONE) store_column(s, s->home[i], NXK_NONE, nxb_wide(s->b, view, i));
     v = written;

@@ -105,19 +105,30 @@ static uint32_t wrapped(unpacking *u, nx_dtype t, uint32_t a) {
   return with(u, NXG_shr, with(u, NXG_shl, a, 4), 4);
 }
 
-/* The n elements in the halves of bytes [m], in that shape. */
+/* a where `turn` is not 0, b elsewhere. */
+static uint32_t either(unpacking *u, uint32_t turn, uint32_t a, uint32_t b) {
+  nxg_node n = node_of(u, a);
+  uint32_t args[3] = {turn, constant(u, NX_U8, 0, n.rank, n.shape), b};
+  args[0] = add(u, NXG_cmpne, 2, args, NULL, 0, NX_BOOL, n.rank, n.shape);
+  args[1] = a;
+  return add(u, NXG_where, 3, args, NULL, 0, n.dtype, n.rank, n.shape);
+}
+
+/* The n elements in the halves of bytes [m], in that shape. i4 chooses whether to shift rather than how far: vectors of bytes
+ * have no shift by another amount for each. u4 would need two operations more for that, too many to be done again for
+ * each of several readers. */
 static uint32_t unpacked(unpacking *u, nx_dtype t, uint32_t bytes, int64_t m, int32_t rank,
                          const int64_t *shape) {
   nxg_view twice = {.rank = 2, .shape = {m, 2}, .strides = {1, 0}}, in_turn = twice;
-  int64_t two = 2, counts[2] = {t == NX_I4 ? 4 : 0, t == NX_I4 ? -4 & 0xff : 4};
+  int64_t two = 2, counts[2] = {0, 4};
   if (nxg_elements(rank, shape) == 0) return constant(u, wide(t), 0, rank, shape);
   in_turn.strides[0] = 0;
   in_turn.strides[1] = 1;
-  uint32_t shift = add(u, NXG_arange, 0, NULL, counts, 2, NX_U8, 1, &two);
-  shift = view(u, shift, &in_turn);
-  uint32_t both = view(u, bytes, &twice);
-  if (t == NX_U4) both = with(u, NXG_and, binary(u, NXG_shr, both, shift), 15);
-  else both = with(u, NXG_shr, cast(u, NX_I8, binary(u, NXG_shl, both, shift)), 4);
+  uint32_t turn = add(u, NXG_arange, 0, NULL, counts, 2, NX_U8, 1, &two);
+  turn = view(u, turn, &in_turn);
+  uint32_t both = cast(u, wide(t), view(u, bytes, &twice));
+  if (t == NX_U4) both = with(u, NXG_and, binary(u, NXG_shr, both, turn), 15);
+  else both = with(u, NXG_shr, either(u, turn, both, with(u, NXG_shl, both, 4)), 4);
   return shaped(u, both, rank, shape);
 }
 

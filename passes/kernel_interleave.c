@@ -101,9 +101,40 @@ static void write_woven(interleaver *w, const nxb_part *p) {
   }
 }
 
-static void write_combined(interleaver *w, const nxb_stage *s, nxk_value pair) {
+/* Bits that hold every value of an integer: fewer than its type has where the others were shifted or masked out. */
+static int64_t bits_of(const nxk_kernel *k, nxk_value v) {
+  const nxk_instr *in = &k->instrs[v];
+  int64_t bits = nxi_dtypes[in->dtype].bits, by;
+  if (in->n_args < 2 || !nxb_is_constant(k, in->args[1], &by)) return bits;
+  if (in->op == NXK_shr && by > 0 && by < bits) return bits - by;
+  if (in->op == NXK_and && by > 0 && !nxi_is_signed(in->dtype))
+    return 64 - __builtin_clzll((uint64_t)by);
+  return bits;
+}
+
+/* Both elements combined, before they are made wider if their own type holds the result. */
+static nxk_value combined(interleaver *w, nxk_reduce_kind kind, nxk_value x, nxk_value y) {
   static const nxk_op ops[] = {
       [NXK_SUM] = NXK_add, [NXK_PROD] = NXK_mul, [NXK_MAX] = NXK_max, [NXK_MIN] = NXK_min};
+  if (w->to->failed) return NXK_NONE;
+  const nxk_instr *a = &w->to->instrs[x], *b = &w->to->instrs[y];
+  nx_dtype wide = a->dtype;
+  bool casts = a->op == NXK_cast && b->op == NXK_cast && nxi_is_integer(wide);
+  nx_dtype narrow = casts ? nxk_dtype(w->to, a->args[0]) : wide;
+  if (casts && nxi_is_integer(narrow) && narrow == nxk_dtype(w->to, b->args[0]) &&
+      nxi_dtypes[narrow].bits < nxi_dtypes[wide].bits) {
+    int64_t left = bits_of(w->to, a->args[0]), right = bits_of(w->to, b->args[0]);
+    int64_t most = left > right ? left : right, need = kind == NXK_SUM    ? most + 1
+                                                       : kind == NXK_PROD ? left + right
+                                                                          : most;
+    if (need <= nxi_dtypes[narrow].bits)
+      return nxk_cast_to(w->to, wide,
+                         nxk_scalar(w->to, ops[kind], 0, a->args[0], b->args[0], NXK_NONE));
+  }
+  return nxk_scalar(w->to, ops[kind], 0, x, y, NXK_NONE);
+}
+
+static void write_combined(interleaver *w, const nxb_stage *s, nxk_value pair) {
   const nxk_kernel *k = w->b.from;
   for (nxk_value v = s->first; v <= s->last && !w->to->failed; v++) {
     const nxk_instr *in = &k->instrs[v];
@@ -112,8 +143,8 @@ static void write_combined(interleaver *w, const nxb_stage *s, nxk_value pair) {
     } else if (in->op == NXK_for) {
       map_both(w, v, nxk_copy_instr(w->to, k, v, w->map[0]));
     } else if (in->op == NXK_reduce) {
-      nxk_value both = nxk_scalar(w->to, ops[in->kind], 0, w->map[0][in->args[0]],
-                                  w->map[1][in->args[0]], NXK_NONE);
+      nxk_value both =
+          combined(w, (nxk_reduce_kind)in->kind, w->map[0][in->args[0]], w->map[1][in->args[0]]);
       map_both(w, v, nxk_reduce(w->to, in->kind, in->order, both, NXK_NONE));
     } else if (in->op != NXK_end) {
       copy_both(w, v);

@@ -9,7 +9,8 @@
  *
  * What is stored at every element of the run (the exp of a softmax beside its sum) the first kernel stores.
  *
- * Requires: a simplified logical kernel of one part with one reduce stage over one loop. */
+ * Requires: a simplified logical kernel of one part with one reduce stage over one loop, or, for processors, one loop
+ * around a loop of two points (the halves of a byte of i4), which is kept: its points are elements beside each other. */
 #include <string.h>
 
 #include "bind.h"
@@ -25,6 +26,7 @@ typedef struct splitter {
   nxb_part part;
   const nxb_stage *stage;
   bool lanes;            /* 16 partials a chunk */
+  bool pair;             /* an iteration of the run's first loop is two elements */
   int64_t points;        /* outer points */
   int64_t chunk, chunks; /* elements of a chunk; how many, the last may be shorter */
   int n_partials;
@@ -45,8 +47,15 @@ static bool is_plain_loop(const nxb_loop *loop) {
   return loop->lower == 0 && loop->step == 1 && loop->extent > 0;
 }
 
-/* One part, one stage, one loop in it, nothing unusual. */
-static bool fits(splitter *s) {
+/* One loop, or, for processors, one around a loop of two points. */
+static bool fits_loops(splitter *s, const nxi_target *t) {
+  if (!is_plain_loop(&s->stage->loops[0])) return false;
+  s->pair = nxb_in_pairs(s->stage) && t->block_threads == 0;
+  return s->stage->n_loops == (s->pair ? 2 : 1);
+}
+
+/* One part, one stage, nothing unusual. */
+static bool fits(splitter *s, const nxi_target *t) {
   nxb_binder *b = &s->b;
   nxk_value part = NXK_NONE;
   if (b->from->n_parts != 1 || has_locals(b->from) || !nxb_analyze_kernel(b)) return false;
@@ -55,8 +64,7 @@ static bool fits(splitter *s) {
   if (part == NXK_NONE || !nxb_analyze_part(b, part, &s->part)) return false;
   b->part = &s->part;
   s->stage = s->part.stages;
-  bool good = s->part.regular && s->part.n_stages == 1 && s->stage->reduces &&
-              s->stage->n_loops == 1 && is_plain_loop(&s->stage->loops[0]);
+  bool good = s->part.regular && s->part.n_stages == 1 && s->stage->reduces && fits_loops(s, t);
   s->points = 1;
   for (uint32_t i = 0; good && i < s->part.n_outer; i++) {
     good = is_plain_loop(&s->part.outer[i]) &&
@@ -138,7 +146,8 @@ typedef struct writer {
   nxk_kernel *k;
   nxk_value *map;
   nxk_value chunk; /* its number: a loop, or a constant for the last one */
-  nxk_value lane;  /* NXK_NONE: no lanes */
+  nxk_value lane;  /* of 16, or of 8 around a loop of two points; NXK_NONE: no lanes */
+  nxk_value pair;  /* the loop of two points, if the run has one; else NXK_NONE */
   int64_t valid;   /* elements of the chunk, if not all of those written exist; else 0 */
 } writer;
 
@@ -195,12 +204,25 @@ static nxk_access partial_access(const writer *w, int number, nxk_term *terms) {
   return a;
 }
 
-/* The element of the run that stage loop index `i` of the chunk stands for: chunk * size + i, or i * 16 + lane. */
+/* Iterations of the run's first loop that are so many elements. */
+static int64_t iterations(const writer *w, int64_t elements) {
+  return w->s->pair ? elements / 2 : elements;
+}
+
+/* The iteration of the run's first loop that loop index `i` of the chunk stands for: chunk * size + i, or i * 16 + lane. */
 static nxk_value run_index(writer *w, nxk_value i) {
-  nxk_value at = scaled(w, w->chunk, w->s->chunk);
+  nxk_value at = scaled(w, w->chunk, iterations(w, w->s->chunk));
   if (w->lane != NXK_NONE)
-    return binary(w, NXK_add, at, binary(w, NXK_add, scaled(w, i, 16), w->lane));
+    return binary(w, NXK_add, at, binary(w, NXK_add, scaled(w, i, iterations(w, 16)), w->lane));
   return binary(w, NXK_add, at, i);
+}
+
+/* Whether item `i` of the lane exists, in a chunk of `elements`. */
+static nxk_value exists(writer *w, nxk_value i, int64_t elements) {
+  nxk_value lane = w->lane;
+  if (w->pair != NXK_NONE) lane = binary(w, NXK_add, scaled(w, lane, 2), w->pair);
+  nxk_value element = binary(w, NXK_add, scaled(w, i, 16), lane);
+  return binary(w, NXK_lt, element, integer(w, elements));
 }
 
 /* A load or a store of the stage. */
@@ -222,9 +244,9 @@ static void write_access(writer *w, nxk_value v, nxk_value i, nxk_value valid) {
       continue;
     }
     if (w->k->instrs[w->chunk].op == NXK_const)
-      out.offset += stride * w->s->chunk * (int64_t)w->k->instrs[w->chunk].imm;
-    else terms[out.n_terms++] = (nxk_term){w->chunk, stride * w->s->chunk};
-    terms[out.n_terms++] = (nxk_term){i, w->lane == NXK_NONE ? stride : stride * 16};
+      out.offset += stride * iterations(w, w->s->chunk) * (int64_t)w->k->instrs[w->chunk].imm;
+    else terms[out.n_terms++] = (nxk_term){w->chunk, stride * iterations(w, w->s->chunk)};
+    terms[out.n_terms++] = (nxk_term){i, w->lane == NXK_NONE ? stride : stride * iterations(w, 16)};
     if (w->lane != NXK_NONE) terms[out.n_terms++] = (nxk_term){w->lane, stride};
   }
   if (a->index != NXK_NONE) out.index = w->map[a->index];
@@ -286,36 +308,49 @@ static void copy_top(writer *w) {
     nxk_copy_instr(w->k, w->s->b.from, v, w->map);
 }
 
+/* Opens the loops of the lanes and of the run for `elements` of a chunk; returns the index of the latter's first. */
+static nxk_value open_run(writer *w, int64_t elements) {
+  const splitter *s = w->s;
+  int64_t items = s->lanes ? nxb_ceil(elements, 16) : iterations(w, elements);
+  w->lane = s->lanes ? nxk_begin_range(w->k, NXK_OUTER, iterations(w, 16)) : NXK_NONE;
+  w->pair = s->lanes && s->pair ? nxk_begin_range(w->k, NXK_OUTER, 2) : NXK_NONE;
+  nxk_value i = nxk_begin_range(w->k, NXK_REDUCE, items);
+  if (s->pair && !s->lanes) w->pair = nxk_begin_range(w->k, NXK_REDUCE, 2);
+  if (w->k->failed) return i;
+  w->map[s->stage->loops[0].value] = run_index(w, i);
+  if (s->pair) w->map[s->stage->loops[1].value] = w->pair;
+  return i;
+}
+
+static void store_partial(writer *w, int number, nxk_value result) {
+  const splitter *s = w->s;
+  nxk_term terms[NXB_MAX_DIMS + 3];
+  nxk_access a = partial_access(w, number, terms);
+  terms[a.n_terms++] = (nxk_term){w->chunk, s->lanes ? 16 : s->points};
+  if (s->lanes) terms[a.n_terms++] = (nxk_term){w->lane, s->pair ? 2 : 1};
+  if (s->lanes && s->pair) terms[a.n_terms++] = (nxk_term){w->pair, 1};
+  if (s->is_index[number]) result = binary(w, NXK_add, result, scaled(w, w->chunk, s->chunk));
+  nxk_store(w->k, &a, result);
+}
+
 /* A part for `count` chunks from number `start` on, of `elements` each. */
 static void write_chunks(writer *w, int64_t start, int64_t count, int64_t elements) {
   const splitter *s = w->s;
-  int64_t items = s->lanes ? nxb_ceil(elements, 16) : elements;
   nxk_value results[NXK_MAX_PARTIALS] = {0};
   w->valid = s->lanes && elements % 16 != 0 ? elements : 0;
   nxk_begin_part(w->k);
   w->chunk = count > 1 ? nxk_begin_range(w->k, NXK_OUTER, count) : integer(w, start);
   open_outer(w, false);
-  w->lane = s->lanes ? nxk_begin_range(w->k, NXK_OUTER, 16) : NXK_NONE;
-  nxk_value i = nxk_begin_range(w->k, NXK_REDUCE, items), valid = NXK_NONE;
+  nxk_value i = open_run(w, elements), valid = NXK_NONE;
   if (w->k->failed) return;
-  if (w->valid) {
-    nxk_value element = binary(w, NXK_add, scaled(w, i, 16), w->lane);
-    valid = binary(w, NXK_lt, element, integer(w, w->valid));
-  }
-  w->map[s->stage->loops[0].value] = run_index(w, i);
+  if (w->valid) valid = exists(w, i, w->valid);
   copy_code(w, s->stage->first, s->stage->last, i, valid, true);
   for (int n = 0; n < s->n_partials && !w->k->failed; n++)
     results[n] = write_reduce(w, s->reduce[n], s->is_index[n], valid);
-  nxk_end(w->k);
-  for (int n = 0; n < s->n_partials && !w->k->failed; n++) {
-    nxk_term terms[NXB_MAX_DIMS + 2];
-    nxk_access a = partial_access(w, n, terms);
-    terms[a.n_terms++] = (nxk_term){w->chunk, s->lanes ? 16 : s->points};
-    if (s->lanes) terms[a.n_terms++] = (nxk_term){w->lane, 1};
-    if (s->is_index[n]) results[n] = binary(w, NXK_add, results[n], scaled(w, w->chunk, s->chunk));
-    nxk_store(w->k, &a, results[n]);
-  }
-  for (uint32_t n = s->part.n_outer + s->lanes + (count > 1) + 1; n > 0; n--) nxk_end(w->k);
+  for (int n = s->pair && !s->lanes; n >= 0; n--) nxk_end(w->k);
+  for (int n = 0; n < s->n_partials && !w->k->failed; n++) store_partial(w, n, results[n]);
+  uint32_t lanes = s->lanes ? 1u + s->pair : 0;
+  for (uint32_t n = s->part.n_outer + lanes + (count > 1) + 1; n > 0; n--) nxk_end(w->k);
 }
 
 static void write_first(writer *w) {
@@ -366,7 +401,7 @@ bool nxk_split_reduction(const nxk_kernel *k, const nxi_target *t, nxk_kernel **
                          nxk_kernel **second, int64_t *partial_elements, nx_dtype *partial_types,
                          int *n_partials, nxi_diag *d) {
   splitter s = {.b = {.from = k, .target = t}};
-  bool split = fits(&s) && plan_partials(&s) && worth_it(&s, t);
+  bool split = fits(&s, t) && plan_partials(&s) && worth_it(&s, t);
   bool failed = s.b.failed;
   if (split) {
     nxk_kernel *a = write_half(&s, true), *b = write_half(&s, false);

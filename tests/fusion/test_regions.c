@@ -201,6 +201,27 @@ static void whole_lines(void **state) {
   assert_int_equal(nxt_differences(shop), 0);
 }
 
+/* Blocks of half a line are turned over two at a time, and go from registers into whole lines. */
+static void blocks_beside_each_other(void **state) {
+  (void)state;
+  static const nx_dtype types[] = {NX_F32, NX_F64, NX_I32, NX_U16};
+  nxt_shop_last_level(shop, 1024);
+  for (size_t i = 0; i < 2; i++)
+    for (size_t k = 0; k < COUNT(types); k++) {
+      char *kernels = NULL;
+      const char *isa = types[k] == NX_U16 ? "avx512" : "avx2";
+      int stores = lines_with(graph_of(&lines[i], types[k], 128, 192), isa, 1024,
+                              "store lanes=", "nontemporal", &kernels);
+      bool staged = strstr(kernels, "local") != NULL, joins = strstr(kernels, " = join ") != NULL;
+      free(kernels);
+      assert_true(stores > 0 && joins && !staged);
+      nxt_compare(shop, graph_of(&lines[i], types[k], 128, 192), lines[i].name,
+                  NXT_BOUND | NXT_BOUND_AVX2 | NXT_LLVM | NXT_LLVM_AVX2);
+    }
+  nxt_shop_last_level(shop, 0);
+  assert_int_equal(nxt_differences(shop), 0);
+}
+
 /* Two elements in a byte are no reason to read bytes that lie apart. */
 static const row nibbles[] = {
     {"cast", X, "%z = cast %tame0 : f32[$1,$2]\n"},
@@ -208,7 +229,48 @@ static const row nibbles[] = {
     {"sum of rows", X, "%c = cast %tame0 : i32[$1,$2]\n %z = reduce_sum %c axes=[0]\n"},
     {"greatest", X, "%z = reduce_max %tame0 axes=[1]\n"},
     {"sum", X ", %tame1: $T[$1,$2]", "%z = add %tame0, %tame1\n"},
+    {"float sum along rows", X, "%c = cast %tame0 : f32[$1,$2]\n %z = reduce_sum %c axes=[1]\n"},
+    {"weighted", X ", %tame1: f32[$1,$2]",
+     "%c = cast %tame0 : f32[$1,$2]\n %w = mul %c, %tame1\n %z = reduce_sum %w axes=[1]\n"},
+    {"product with the last axis of a block", "%tame0: $T[$1,4,$2], %tame1: f32[4,$2]",
+     "%c = cast %tame0 : f32[$1,4,$2]\n %w = mul %c, %tame1\n %z = reduce_sum %w axes=[1,2]\n"},
 };
+
+/* Sums of everything, which are split: a run in order, and one in any order. */
+static const row nibble_sums[] = {
+    {"float sum", X, "%c = cast %tame0 : f32[$1,$2]\n %z = reduce_sum %c axes=[0,1]\n"},
+    {"integer sum", X, "%c = cast %tame0 : i32[$1,$2]\n %z = reduce_sum %c axes=[0,1]\n"},
+    {"place of the least", X,
+     "%s = reshape %tame0 shape=[$1,1,$2]\n %r = argmin %s axis=2\n %z = neg %r\n"},
+};
+
+static int nibble_lines(const row *r, nx_dtype t, size_t k, const char *first, const char *second) {
+  char *kernels = NULL;
+  int n =
+      lines_with(graph_of(r, t, 512, 1024), k % 2 ? "avx2" : "avx512", 0, first, second, &kernels);
+  free(kernels);
+  return n;
+}
+
+/* Both elements of a byte are lanes beside each other, of loads and of stores, and their sums are split among threads. */
+static void nibbles_beside_each_other(void **state) {
+  (void)state;
+  for (size_t k = 0; k < 2; k++) {
+    for (size_t i = 0; i < COUNT(nibbles); i++)
+      assert_int_equal(nibble_lines(&nibbles[i], k ? NX_U4 : NX_I4, i, "= load u8x", "idx"), 0);
+    assert_int_equal(nibble_lines(&nibbles[0], NX_I4, k, "store", "stride=2"), 0);
+  }
+  for (size_t i = 0; i < 2; i++)
+    for (size_t k = 0; k < 2; k++)
+      assert_int_equal(nibble_lines(&nibble_sums[i], NX_I4, k, "kernel @", "_a bound"), 1);
+  for (size_t i = 0; i < COUNT(nibble_sums); i++) {
+    nxt_compare(shop, graph_of(&nibble_sums[i], i % 2 ? NX_U4 : NX_I4, 300, 1030),
+                nibble_sums[i].name, NXT_LLVM | NXT_LLVM_AVX2 | NXT_BOUND | NXT_BOUND_AVX2);
+    nxt_compare(shop, graph_of(&nibble_sums[i], i % 2 ? NX_I4 : NX_U4, 1, 262144 + 6),
+                nibble_sums[i].name, NXT_LLVM | NXT_LLVM_AVX2);
+  }
+  assert_int_equal(nxt_differences(shop), 0);
+}
 
 static void nibbles_along_rows(void **state) {
   (void)state;
@@ -230,9 +292,14 @@ static void nibbles_along_rows(void **state) {
 
 NXT_MAIN(regions) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(no_masks),           cmocka_unit_test(same_bits),
-      cmocka_unit_test(past_the_caches),    cmocka_unit_test(whole_lines),
-      cmocka_unit_test(nibbles_along_rows), cmocka_unit_test(few_masks_along_runs),
+      cmocka_unit_test(no_masks),
+      cmocka_unit_test(same_bits),
+      cmocka_unit_test(past_the_caches),
+      cmocka_unit_test(whole_lines),
+      cmocka_unit_test(nibbles_along_rows),
+      cmocka_unit_test(nibbles_beside_each_other),
+      cmocka_unit_test(blocks_beside_each_other),
+      cmocka_unit_test(few_masks_along_runs),
   };
   return cmocka_run_group_tests_name("regions", tests, open_shop, close_shop);
 }
