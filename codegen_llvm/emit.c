@@ -489,7 +489,17 @@ static void free_tables(nxl_emitter *e) {
   nxi_free(e->other_scopes);
 }
 
+/* Loads that are jumped over. */
+enum { MOST_JUMPS = 64 };
+
+static bool has_many_skips(const nxk_kernel *k) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < k->n_accesses; i++) n += (k->accesses[i].flags & NXK_SKIPS) != 0;
+  return n > MOST_JUMPS;
+}
+
 static void print_kernel(nxl_emitter *e) {
+  e->clamps = has_many_skips(e->k);
   make_function(e);
   LLVMBasicBlockRef code = LLVMGetInsertBlock(e->builder);
   nxl_make_scopes(e);

@@ -41,6 +41,7 @@ typedef struct nxl_emitter {
   nxl_ref task_base;                 /* first task number of the part being emitted */
   nxl_ref task_lower, task_upper;    /* tasks to run of the part being emitted, from 0 */
   nxk_value stored;                  /* a store that the one before it was emitted with */
+  bool clamps;                       /* loads that skip are not jumped over: there are too many */
 } nxl_emitter;
 
 /* Prints the kernel as function `k->name` of e->module; the fields up to builder are set. */

@@ -405,6 +405,16 @@ static nxl_ref load_active(nxl_emitter *e, const site *s) {
   return load_if(e, s, nxl_any_lane(e, s->mask), s->other, load_vector);
 }
 
+/* The same without a jump: where no lane is active, the lanes are those from where the buffer begins, which is mapped. A few
+ * instructions more at each load, but the code stays in one piece, which the compiler is quick with. */
+static nxl_ref load_clamped(nxl_emitter *e, const site *s) {
+  nxl_ref mapped = e->bases[s->access->buffer];
+  site there = *s;
+  if (s->access->lane_stride == -1) mapped = at_element(e, s, mapped, nxl_i64(e, s->lanes - 1));
+  there.base = LLVMBuildSelect(e->builder, nxl_any_lane(e, s->mask), s->base, mapped, "");
+  return load_vector(e, &there);
+}
+
 static nxl_ref load_skipping(nxl_emitter *e, const site *s) {
   const nxk_instr *mask = &e->k->instrs[s->access->mask];
   int64_t stride = s->access->lane_stride;
@@ -413,15 +423,27 @@ static nxl_ref load_skipping(nxl_emitter *e, const site *s) {
   whole.mask = NULL;
   if (mask->op == NXK_splat)
     return load_if(e, &whole, e->values[mask->args[0]], s->other, load_vector);
-  if (adjacent && has_masked(e, s)) return load_active(e, s);
+  if (adjacent && has_masked(e, s)) return e->clamps ? load_clamped(e, s) : load_active(e, s);
   nxl_ref none = nxl_any_lane(e, LLVMBuildNot(e->builder, s->mask, ""));
   nxl_ref some = load_if(e, s, none, LLVMConstNull(s->type), load_active);
   nxl_ref all = LLVMBuildNot(e->builder, none, "");
   return load_if(e, &whole, all, some, load_vector);
 }
 
+/* Asks for the lines that will be needed soon. */
+static void fetch_ahead(nxl_emitter *e, const site *s, bool writes) {
+  if (s->access->ahead == 0 || s->index || s->access->lane_stride != 1) return;
+  for (uint32_t i = 0; i < s->lanes; i += NXK_LINE / s->bytes) {
+    nxl_ref to = at_element(e, s, s->base, nxl_i64(e, s->access->ahead + i));
+    nxl_ref args[4] = {to, nxl_int(e, e->i32, 1, writes), nxl_int(e, e->i32, 1, 3),
+                       nxl_int(e, e->i32, 1, 1)};
+    nxl_intrinsic(e, "llvm.prefetch", &e->pointer, 1, args, 4);
+  }
+}
+
 nxl_ref nxl_emit_load(nxl_emitter *e, const nxk_access *a, uint32_t lanes, nxl_ref displacement) {
   site s = make_site(e, a, lanes, displacement);
+  if (lanes > 1) fetch_ahead(e, &s, false);
   if (lanes > 1 && s.mask && (a->flags & NXK_SKIPS))
     return from_memory(e, &s, load_skipping(e, &s));
   return from_memory(e, &s, lanes == 1 ? load_one(e, &s) : load_vector(e, &s));
@@ -429,6 +451,7 @@ nxl_ref nxl_emit_load(nxl_emitter *e, const nxk_access *a, uint32_t lanes, nxl_r
 
 void nxl_emit_store(nxl_emitter *e, const nxk_access *a, nxl_ref value, nxl_ref displacement) {
   site s = make_site(e, a, nxl_lanes_of(value), displacement);
+  if (s.lanes > 1 && (a->flags & NXK_NONTEMPORAL) == 0) fetch_ahead(e, &s, true);
   value = to_memory(e, &s, value);
   if (s.lanes == 1) store_one(e, &s, value);
   else store_vector(e, &s, value);

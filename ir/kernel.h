@@ -140,6 +140,9 @@ typedef struct nxk_access {
       group; /* threads: 0, or how many neighbouring lanes, those of a thread, are at one computed index: lane l
                           is (l % group) * lane_stride from index l / group */
   uint32_t flags;
+  int64_t
+      ahead; /* no threads: 0, or elements from here to what is needed soon, which lanes that lie
+                    beside each other bring into the cache; that memory may not exist */
 } nxk_access;
 
 /* NXK_EXACT (threads): add, sub, mul of i32 that overflows in no lane. */
@@ -204,7 +207,7 @@ uint32_t nxk_add_param(nxk_kernel *k, nx_dtype t);
 uint32_t nxk_add_access(nxk_kernel *k, const nxk_access *a); /* copies the terms */
 /* An access to element `offset` of a buffer: no terms, index or mask. */
 static inline nxk_access nxk_access_at(uint32_t buffer, int64_t offset) {
-  nxk_access a = {buffer, offset, 0, NULL, NXK_NONE, NXK_NONE, NXK_NONE, 0, 0, 0, 0};
+  nxk_access a = {buffer, offset, 0, NULL, NXK_NONE, NXK_NONE, NXK_NONE, 0, 0, 0, 0, 0};
   return a;
 }
 nxk_value nxk_const(nxk_kernel *k, nx_dtype t, uint64_t bits);

@@ -32,7 +32,8 @@ static void put_access(const nxk_kernel *k, nxi_text *out, uint64_t number) {
                       both(a->other, a->flags),
                       (uint64_t)a->lane_stride,
                       (uint64_t)a->tree_stride,
-                      a->group};
+                      a->group,
+                      (uint64_t)a->ahead};
   put(out, words, sizeof words / sizeof *words);
   for (uint32_t i = 0; i < a->n_terms; i++)
     put(out, (uint64_t[]){a->terms[i].index, (uint64_t)a->terms[i].stride}, 2);

@@ -304,7 +304,7 @@ static void read_terms(parser *p, nxk_access *a) {
   }
 }
 
-/* "b0[5 + 16*%3 + idx %4] stride=1 group=4 tree=16 mask=%5 else %6 nontemporal whole skips" */
+/* "b0[5 + 16*%3 + idx %4] stride=1 group=4 tree=16 mask=%5 else %6 nontemporal whole skips ahead=64" */
 static uint32_t read_access(parser *p) {
   nxk_access a = nxk_access_at(read_numbered(p, 'b', p->kernel->n_buffers), 0);
   expect(p, '[');
@@ -319,6 +319,7 @@ static uint32_t read_access(parser *p) {
   if (accept_word(p, "nontemporal")) a.flags |= NXK_NONTEMPORAL;
   if (accept_word(p, "whole")) a.flags |= NXK_WHOLE;
   if (accept_word(p, "skips")) a.flags |= NXK_SKIPS;
+  if (accept_word(p, "ahead") && expect(p, '=')) a.ahead = read_int(p, 1, INT64_C(1) << 40);
   if (p->failed) return 0;
   a.n_terms = p->n_terms;
   a.terms = p->terms;

@@ -65,6 +65,7 @@ static void print_access(const nxk_kernel *k, nxi_text *out, uint64_t number) {
   if (a->flags & NXK_NONTEMPORAL) nxi_text_add(out, " nontemporal");
   if (a->flags & NXK_WHOLE) nxi_text_add(out, " whole");
   if (a->flags & NXK_SKIPS) nxi_text_add(out, " skips");
+  if (a->ahead) nxi_text_add(out, " ahead=%lld", (long long)a->ahead);
 }
 
 static void print_bound(nxi_text *out, nxk_bound_value b) {

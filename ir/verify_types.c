@@ -160,6 +160,8 @@ static void check_address(nxi_checker *c, nxk_value v, const nxk_access *a) {
     if (index) type = index->dtype;
     if (a->terms[i].stride == INT64_MIN) nxi_fault(c, v, "a stride has no opposite in 64 bits");
   }
+  if (a->ahead < 0 || (a->ahead > 0 && c->k->threads > 0))
+    nxi_fault(c, v, "an access ahead, of a kernel of threads or backwards");
   if (c->k->buffers[a->buffer].own) check_own(c, v, a);
   const nxk_instr *index = a->index == NXK_NONE ? NULL : nxi_operand(c, v, a->index);
   bool grouped = a->group != 0;

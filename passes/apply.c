@@ -160,7 +160,9 @@ static nxk_kernel *regions(const nxk_kernel *k, const subject *s) {
 static nxk_kernel *interleave(const nxk_kernel *k, const subject *s) {
   return nxk_pass_interleave(k, s->d);
 }
-static nxk_kernel *jam(const nxk_kernel *k, const subject *s) { return nxk_pass_jam(k, s->d); }
+static nxk_kernel *jam(const nxk_kernel *k, const subject *s) {
+  return nxk_pass_jam(k, s->o->target, s->d);
+}
 static nxk_kernel *expand(const nxk_kernel *k, const subject *s) {
   return nxk_pass_expand(k, s->d);
 }

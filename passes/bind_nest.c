@@ -257,6 +257,16 @@ bool nxb_masks_well(const nxb_binder *b, nxk_value first, nxk_value last) {
   return well;
 }
 
+/* Whether a store that is to go past the caches can be of whole lines; else it is plain. */
+static bool may_be_whole(const nxb_binder *b, const nxk_access *to) {
+  const nxk_buffer *buffer = &b->from->buffers[to->buffer];
+  int64_t unit = NXK_LINE / nxi_dtype_size(buffer->dtype);
+  bool whole = buffer->aligned && to->offset % unit == 0;
+  for (uint32_t i = 0; i < to->n_terms; i++)
+    whole = whole && (to->terms[i].stride == 1 || to->terms[i].stride % unit == 0);
+  return whole;
+}
+
 bool nxb_repeats(const nxb_binder *b, nxk_value first, nxk_value last) {
   for (nxk_value v = first; v <= last; v++) {
     const nxk_instr *in = &b->from->instrs[v];
@@ -264,7 +274,7 @@ bool nxb_repeats(const nxb_binder *b, nxk_value first, nxk_value last) {
     const nxk_access *to = &b->from->accesses[in->imm];
     bool alone =
         b->from->buffers[to->buffer].kind == NXK_LOCAL || b->from->buffers[to->buffer].restricted;
-    if (!alone || (to->flags & NXK_NONTEMPORAL)) return false;
+    if (!alone || ((to->flags & NXK_NONTEMPORAL) && may_be_whole(b, to))) return false;
     for (nxk_value i = first; i <= last; i++)
       if (b->from->instrs[i].op == NXK_load &&
           b->from->accesses[b->from->instrs[i].imm].buffer == to->buffer)

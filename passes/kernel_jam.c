@@ -3,6 +3,9 @@
  * one iteration, row by row, and what they share is loaded once. Loads at every element of a row cross cache lines half of the
  * time or always, so they are what such code takes its time for. Rows that are left over get a part of their own.
  *
+ * A processor looks a few lines ahead in such code, since each takes it some ten instructions, and fetches none early enough. So
+ * what the next rows load for the first time, and where they store, is asked for while these rows are computed.
+ *
  * Only independent points are put together, each with its own operations, so bits stay.
  * Needs: logical level. Keeps: bits. */
 #include <string.h>
@@ -86,6 +89,56 @@ static bool fits(const nxb_binder *b, const nxb_part *p) {
          shares_loads(b, p, row->value, column->value);
 }
 
+/* Whether what the kernel walks is more than a core has cache of its own for. */
+static bool is_past_caches(const nxb_binder *b, const nxi_target *t) {
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < b->from->n_buffers; i++) {
+    const nxk_buffer *buffer = &b->from->buffers[i];
+    if (buffer->kind != NXK_LOCAL) bytes += buffer->elements * nxi_dtype_size(buffer->dtype);
+  }
+  return bytes > t->l2_bytes;
+}
+
+/* ---- what the next rows need */
+
+/* Whether a load of the part in some of the rows lies from `low` to below `high` elements behind load a of row r. */
+static bool loads_between(const jammer *w, const nxb_part *p, const nxk_access *a, int64_t r,
+                          int64_t low, int64_t high) {
+  const nxk_kernel *k = w->b.from;
+  bool far;
+  int64_t stride = nxb_stride(&w->b, a, p->outer[p->n_outer - 2].value, &far);
+  for (nxk_value v = p->first; v < p->last; v++) {
+    if (k->instrs[v].op != NXK_load) continue;
+    const nxk_access *other = &k->accesses[k->instrs[v].imm];
+    if (!same_terms(a, other)) continue;
+    for (int64_t i = 0; i < ROWS; i++) {
+      int64_t distance = other->offset - a->offset + (i - r) * stride;
+      if (distance >= low && distance < high) return true;
+    }
+  }
+  return false;
+}
+
+/* How far ahead the access of row r looks in the rows that come next: to where nothing is loaded yet, once a line. 0: not. */
+static int64_t distance_ahead(const jammer *w, const nxb_part *p, nxk_value v, int64_t r) {
+  const nxk_kernel *k = w->b.from;
+  const nxk_access *a = &k->accesses[k->instrs[v].imm];
+  bool far, computed;
+  int64_t next = ROWS * nxb_stride(&w->b, a, p->outer[p->n_outer - 2].value, &far);
+  int64_t line = NXK_LINE / nxi_dtype_size(k->buffers[a->buffer].dtype);
+  if (next < line || nxb_stride(&w->b, a, p->outer[p->n_outer - 1].value, &computed) != 1) return 0;
+  bool again = k->instrs[v].op == NXK_load &&
+               (loads_between(w, p, a, r, 1, line) || loads_between(w, p, a, r, next, next + line));
+  return again ? 0 : next;
+}
+
+static void look_ahead(jammer *w, const nxb_part *p, nxk_value v, int64_t r) {
+  nxk_op op = (nxk_op)w->b.from->instrs[v].op;
+  if (w->to->failed || (op != NXK_load && op != NXK_store)) return;
+  nxk_value to = op == NXK_load ? w->map[r][v] : w->to->n_instrs - 1;
+  w->to->accesses[w->to->instrs[to].imm].ahead = distance_ahead(w, p, v, r);
+}
+
 /* ---- writing */
 
 static void copy_rows(jammer *w, nxk_value v, int64_t rows) {
@@ -111,6 +164,7 @@ static void open_rows(jammer *w, nxk_value row, int64_t first, int64_t count, in
 
 static void write_part(jammer *w, const nxb_part *p, int64_t first, int64_t count, int64_t rows) {
   const nxk_kernel *k = w->b.from;
+  bool ahead = rows == ROWS && is_past_caches(&w->b, w->b.target);
   nxk_value row = p->outer[p->n_outer - 2].value, column = p->outer[p->n_outer - 1].value;
   for (nxk_value v = p->first; v <= p->last && !w->to->failed; v++) {
     const nxk_instr *in = &k->instrs[v];
@@ -123,7 +177,10 @@ static void write_part(jammer *w, const nxb_part *p, int64_t first, int64_t coun
     nxk_value end = v + 1;
     while (k->instrs[end].op != NXK_end) end++;
     for (int64_t r = 0; r < rows; r++)
-      for (nxk_value i = v + 1; i < end; i++) nxk_copy_decided(w->to, k, i, w->map[r]);
+      for (nxk_value i = v + 1; i < end; i++) {
+        nxk_copy_decided(w->to, k, i, w->map[r]);
+        if (ahead) look_ahead(w, p, i, r);
+      }
     v = end - 1;
   }
 }
@@ -147,8 +204,8 @@ static bool write_all(jammer *w) {
   return any;
 }
 
-nxk_kernel *nxk_pass_jam(const nxk_kernel *k, nxi_diag *d) {
-  jammer w = {.b = {.from = k}, .to = nxk_create_like(k)};
+nxk_kernel *nxk_pass_jam(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
+  jammer w = {.b = {.from = k, .target = t}, .to = nxk_create_like(k)};
   size_t n = (size_t)k->n_instrs + 1;
   bool any = false;
   for (int i = 0; i < ROWS; i++) {

@@ -39,7 +39,7 @@ nxk_kernel *nxk_pass_interleave(const nxk_kernel *k, nxi_diag *d);
 /* Whether there is a loop of two. */
 bool nxk_has_pairs(const nxk_kernel *k);
 /* Computes several rows at once where they load the same elements. Logical level. New kernel. */
-nxk_kernel *nxk_pass_jam(const nxk_kernel *k, nxi_diag *d);
+nxk_kernel *nxk_pass_jam(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
 /* Whether two loads of an input differ in where they begin. */
 bool nxk_has_shared_loads(const nxk_kernel *k);
 /* Merges adjacent outer loops that every access walks as one. Logical level. New kernel; NULL: out of memory. */

@@ -11,7 +11,7 @@
 #include "kernel_passes.h"
 
 /* Pieces of a loop; instructions of the result for each of the source, and at most; operands that are looked through. */
-enum { MOST_PIECES = 16, MOST_GROWTH = 16, MOST_CODE = 6000, DEPTH = 16 };
+enum { MOST_PIECES = 16, MOST_GROWTH = 16, MOST_CODE = 2400, DEPTH = 16 };
 
 typedef struct interval {
   int64_t low, high; /* both inclusive */

@@ -19,7 +19,7 @@
  * share of all points is small. */
 enum {
   MOST_REGIONS = 16,
-  MOST_CODE = 4000,
+  MOST_CODE = 2000,
   LEAST_POINTS = 1024,
   SMALL_SHARE = 32,
   MOST_CUTS = 1024,

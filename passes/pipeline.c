@@ -242,7 +242,7 @@ static nx_status arrange_loops(const nxk_kernel *from, const nxi_target *t, nxk_
   if (status == NX_OK && pairs && !is_skipped(NXP_PASS_interleave))
     status = next_kernel("interleave", k, nxk_pass_interleave(*k != NULL ? *k : from, d), d);
   if (status == NX_OK && shares && !is_skipped(NXP_PASS_jam))
-    status = next_kernel("jam", k, nxk_pass_jam(*k != NULL ? *k : from, d), d);
+    status = next_kernel("jam", k, nxk_pass_jam(*k != NULL ? *k : from, t, d), d);
   return status;
 }
 

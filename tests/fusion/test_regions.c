@@ -131,6 +131,60 @@ static void few_masks_along_runs(void **state) {
   }
 }
 
+/* What a group of rows needs next is asked for once a line where a core's cache cannot hold the arrays, and else not at all:
+ * four rows of the operand, and where four rows of the result go. */
+static void looks_ahead(void **state) {
+  (void)state;
+  static const struct {
+    int64_t n, m;
+    int expected;
+  } cases[] = {{2048, 2048, 4}, {64, 64, 0}};
+  const row *stencil = &rows[COUNT(rows) - 1];
+  for (size_t i = 0; i < 2 * COUNT(cases); i++) {
+    const char *isa = i % 2 ? "avx2" : "avx512";
+    for (size_t k = 0; k < 2; k++) {
+      char *kernels = NULL;
+      int n = lines_with(graph_of(stencil, NX_F64, cases[i / 2].n, cases[i / 2].m), isa, 1 << 30,
+                         k ? "store" : "= load ", " ahead=", &kernels);
+      if (n != cases[i / 2].expected) fprintf(stderr, "%s", kernels);
+      free(kernels);
+      assert_int_equal(n, cases[i / 2].expected);
+    }
+  }
+}
+
+/* The sum of one image padded in 32 ways: 63 borders along each axis. */
+static nxg_graph *many_pads(void) {
+  char text[8192];
+  size_t n =
+      (size_t)snprintf(text, sizeof text, "nxir 1\ngraph @g(%%tame0: f32[200,200]) -> (%%z) {\n");
+  for (int i = 0; i < 32; i++) {
+    n += (size_t)snprintf(text + n, sizeof text - n,
+                          " %%p%d = pad %%tame0 before=[%d,%d] after=[%d,%d]\n", i, i, 31 - i,
+                          31 - i, i);
+    if (i > 0)
+      n += (size_t)snprintf(text + n, sizeof text - n, " %%%c%d = add %%%c%d, %%p%d\n",
+                            i < 31 ? 's' : 'z', i, i > 1 ? 's' : 'p', i - 1, i);
+  }
+  char *last = strstr(text, "%z31");
+  memcpy(last, "%z  ", 4);
+  strcpy(text + n, "}\n");
+  return nxt_parse(text, NX_F32, (const int64_t[9]){0});
+}
+
+/* Much code is cut into few regions, so that the compiler has a few times as much to do as without, not 16 times. */
+static void code_is_bounded(void **state) {
+  (void)state;
+  for (size_t i = 0; i < 2; i++) {
+    char *kernels = NULL;
+    int n = lines_with(many_pads(), i ? "avx2" : "avx512", 0, "= load ", "", &kernels);
+    free(kernels);
+    assert_in_range(n, 5 * 32, 24 * 32);
+  }
+  nxt_compare(shop, many_pads(), "sum of 32 pads", NXT_ALL);
+  assert_int_equal(nxt_differences(shop), 0);
+}
+
 static void compare(const row *r, size_t i) {
   static const nx_dtype types[] = {NX_F32, NX_I8, NX_F64, NX_BF16, NX_I32, NX_C64, NX_U16};
   static const int64_t shapes[][2] = {{37, 61}, {40, 128}, {2, 1031}, {1030, 3}, {130, 515}};
@@ -300,6 +354,8 @@ NXT_MAIN(regions) {
       cmocka_unit_test(nibbles_beside_each_other),
       cmocka_unit_test(blocks_beside_each_other),
       cmocka_unit_test(few_masks_along_runs),
+      cmocka_unit_test(looks_ahead),
+      cmocka_unit_test(code_is_bounded),
   };
   return cmocka_run_group_tests_name("regions", tests, open_shop, close_shop);
 }

@@ -120,7 +120,7 @@ static const char *const everything =
     "      %6 = lanes i64x16 %4\n"
     "      %7 = active boolx16 %4, %0\n"
     "      %8 = load f32x16 b0[0] stride=1 mask=%7 else %5\n"
-    "      %9 = load f32x16 b0[3 + -1*%4 + idx %6] mask=%7 skips\n"
+    "      %9 = load f32x16 b0[3 + -1*%4 + idx %6] mask=%7 skips ahead=32\n"
     "      %10 = for seq 0..%0 step 16 {\n"
     "        %11 = carry f32x16 %5\n"
     "        %12 = carry f32x16 %8\n"
@@ -224,6 +224,8 @@ static const change changes[] = {
     {"1*%27", "1*%4"},
     {" nontemporal", ""},
     {" skips", ""},
+    {" ahead=32", ""},
+    {"ahead=32", "ahead=33"},
     {"reduce f32 max lanes", "reduce f32 max plain"},
     {"reduce f32 max lanes", "reduce f32 min lanes"},
     {"outer 0..5", "outer 0..6"},

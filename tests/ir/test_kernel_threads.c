@@ -160,6 +160,7 @@ static const bad_kernel bad_kernels[] = {
     {T32, "%x = load f32x32 b2[0 + 8*%n] stride=1\n", "keep to their own"},
     {T32, WIDE "%x = load f32x32 b2[0 + idx %l]\n", "keep to their own"},
     {T0, "%x = load f32x4 b2[0] stride=1\n", "no local array of threads"},
+    {T32, "%x = load f32x32 b0[0] stride=1 ahead=64\n", "ahead, of a kernel of threads"},
     {T32, "%x = add i64 %n, %n exact\n", "exact, and no"},
     {T32, "%x = add f32 %c, %c exact\n", "exact, and no"},
     {T32, "%i = const i32 1\n%x = and i32 %i, %i exact\n", "exact, and no"},
