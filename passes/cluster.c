@@ -77,7 +77,7 @@ static int64_t element_bytes(const nxp_clusterer *c, uint32_t node) {
 /* Whether a group that folds runs that do not fit the cache may also store at each of their elements: it walks them once.
  * All threads must have a share: strips, or the runs are split, which takes one axis and folds that fit (kernel_split.c). */
 static bool stores_in_runs(const nxp_clusterer *c, const nxp_draft *d) {
-  bool last = d->reduced >> (d->full.rank - 1) & 1, arg = false, sum = false;
+  bool last = d->reduced >> (nxp_draft_full(c, d)->rank - 1) & 1, arg = false, sum = false;
   int partials = 0;
   for (uint32_t i = d->members; i != NXP_NO_GROUP; i = c->members[i].next) {
     const nxg_node *n = &c->g->nodes[c->members[i].node];
@@ -90,7 +90,7 @@ static bool stores_in_runs(const nxp_clusterer *c, const nxp_draft *d) {
   }
   bool gpu = c->o->target->block_threads > 0;
   int64_t columns = last ? 1 : gpu ? NXK_GPU_COLUMNS : NXK_SPLIT_COLUMNS;
-  int64_t strips = nxp_points(&d->full, d->reduced, true) / columns;
+  int64_t strips = nxp_points(nxp_draft_full(c, d), d->reduced, true) / columns;
   bool one_axis = (d->reduced & (d->reduced - 1)) == 0;
   return strips >= (gpu ? NXK_GPU_STRIPS : NXK_SPLIT_STRIPS) ||
          (one_axis && !(arg && sum) && partials <= NXK_MAX_PARTIALS);
@@ -107,14 +107,15 @@ static bool may_walk(const nxp_clusterer *c, const nxp_draft *folding, const nxp
 static bool may_merge(nxp_clusterer *c, uint32_t a, uint32_t b, uint32_t node) {
   const nxp_draft *x = &c->drafts[a], *y = &c->drafts[b];
   if (x->kind != NXP_GROUP_KERNEL || y->kind != NXP_GROUP_KERNEL ||
-      !nxp_shape_equal(&x->full, &y->full))
+      !nxp_shape_equal(nxp_draft_full(c, x), nxp_draft_full(c, y)))
     return false;
   if (x->scans || y->scans) { /* elementwise work may go along, folds and other axes may not */
     if (x->reduced && y->reduced && (x->reduced != y->reduced || x->scans != y->scans))
       return false;
   } else if (x->reduced != y->reduced) {
     uint32_t reduced = x->reduced | y->reduced;
-    if ((x->reduced && y->reduced) || !may_walk(c, x->reduced ? x : y, &x->full, reduced, node))
+    if ((x->reduced && y->reduced) ||
+        !may_walk(c, x->reduced ? x : y, nxp_draft_full(c, x), reduced, node))
       return false;
   }
   if (x->weight + y->weight > MAX_SIZE || x->reads + y->reads > MAX_READS ||
@@ -190,7 +191,8 @@ static void add_use(nxp_clusterer *c, usage *u, uint32_t node, uint32_t user,
   for (uint32_t i = 0; i < s->n_contexts; i++) add_context(c, u, s->contexts[i]);
   nxp_place at = reading_place(c, user);
   if (u->n_contexts == 1)
-    at = nxp_operand_place(c->g, &c->drafts[u->contexts[0]].full, at, view, &c->g->nodes[node]);
+    at = nxp_operand_place(c->g, nxp_draft_full(c, &c->drafts[u->contexts[0]]), at, view,
+                           &c->g->nodes[node]);
   else if (view != NULL || at.space != NXP_SPACE_FULL) at = (nxp_place){NXP_SPACE_ANY, 0};
   add_place(u, at);
 }
@@ -291,7 +293,7 @@ static void become_fold(nxp_clusterer *c, uint32_t group, const nxp_shape *full,
     if (p->space == NXP_SPACE_FULL) *p = (nxp_place){NXP_SPACE_OUTER, reduced};
     else *p = (nxp_place){NXP_SPACE_ANY, 0};
   }
-  d->full = *full;
+  nxp_draft_set_full(c, d, full);
   d->reduced = reduced;
   d->full_roots = false;
 }
@@ -305,8 +307,9 @@ static bool join_fold(nxp_clusterer *c, uint32_t node, const nxp_shape *full, ui
   nxp_shape kept;
   if (d->kind != NXP_GROUP_KERNEL || d->weight >= MAX_SIZE || d->scans) return false;
   nxp_kept(full, reduced, &kept);
-  bool same = nxp_shape_equal(&d->full, full);
-  if (d->reduced == 0 && u->place.space == NXP_SPACE_FULL && nxp_shape_equal(&d->full, &kept)) {
+  bool same = nxp_shape_equal(nxp_draft_full(c, d), full);
+  if (d->reduced == 0 && u->place.space == NXP_SPACE_FULL &&
+      nxp_shape_equal(nxp_draft_full(c, d), &kept)) {
     become_fold(c, group, full, reduced);
     u->place = (nxp_place){NXP_SPACE_OUTER, reduced};
     return true;
@@ -436,7 +439,7 @@ static bool may_store(const nxp_clusterer *c, uint32_t node, uint32_t group, nxp
   if (place.space == NXP_SPACE_ANY) return false;
   if (d->scans) return place.space == NXP_SPACE_FULL;
   if (place.space == NXP_SPACE_OUTER) return place.broadcast == d->reduced;
-  return d->reduced == 0 || may_walk(c, d, &d->full, d->reduced, node);
+  return d->reduced == 0 || may_walk(c, d, nxp_draft_full(c, d), d->reduced, node);
 }
 
 /* A stored node joins a group that reads it point by point, if no other one has to run before that. */
@@ -487,10 +490,11 @@ static bool should_store(const nxp_clusterer *c, uint32_t node, const usage *u) 
   if (u->broadcast && u->place.space == NXP_SPACE_OUTER && s->expense > RECOMPUTE_COST) {
     /* Hoisted out of the inner loops if what is left out are the last axes, or the axes that the group folds. */
     const nxp_draft *d = &c->drafts[u->contexts[0]];
-    uint32_t last = (uint32_t)1 << (d->full.rank - 1);
+    uint32_t last = (uint32_t)1 << (nxp_draft_full(c, d)->rank - 1);
     int budget = 32;
     return !(u->place.broadcast & last) && d->reduced != u->place.broadcast &&
-           (d->reduced != 0 || !nxp_rests_on_fold(c, node, &d->full, u->place.broadcast, &budget));
+           (d->reduced != 0 ||
+            !nxp_rests_on_fold(c, node, nxp_draft_full(c, d), u->place.broadcast, &budget));
   }
   for (uint32_t i = 0; i < u->n_contexts; i++)
     if (c->drafts[u->contexts[i]].weight + u->ways * nxp_weight(&c->g->nodes[node]) > MAX_SIZE ||
@@ -517,7 +521,7 @@ static void place_scan(nxp_clusterer *c, uint32_t node, const nxp_shape *full, u
                        const usage *u) {
   nxp_draft *d = u->n_contexts == 1 ? &c->drafts[u->contexts[0]] : NULL;
   bool joins = c->o->fuse && d != NULL && u->place.space == NXP_SPACE_FULL &&
-               d->kind == NXP_GROUP_KERNEL && nxp_shape_equal(&d->full, full) &&
+               d->kind == NXP_GROUP_KERNEL && nxp_shape_equal(nxp_draft_full(c, d), full) &&
                (d->reduced == 0 || (d->scans && d->reduced == axis)) && d->weight < MAX_SIZE &&
                d->n_roots < MAX_ROOTS;
   if (!joins) {
@@ -576,14 +580,7 @@ nx_status nxp_cluster(const nxg_graph *g, const nxp_cluster_options *o, nxp_clus
   for (uint32_t i = g->n_nodes; i-- > 0 && !c.failed; c.search_budget += NXP_SEARCH_NODE)
     if (!is_view(&c, i)) place(&c, i);
   nx_status status = c.failed ? nxi_oom(d) : nxp_drafts_write(&c, result, d);
-  nxi_free(c.nodes);
-  nxi_free(c.first_user);
-  nxi_free(c.user);
-  nxi_free(c.drafts);
-  nxi_free(c.links);
-  nxi_free(c.fronts[0].found);
-  nxi_free(c.fronts[1].found);
-  nxi_free(c.members);
+  nxp_clusterer_free(&c);
   if (status == NX_OK) *out = result;
   else nxp_clusters_destroy(result);
   return status;

@@ -12,6 +12,16 @@ uint32_t nxp_draft_find(nxp_clusterer *c, uint32_t group) {
   return group;
 }
 
+void nxp_draft_set_full(nxp_clusterer *c, nxp_draft *d, const nxp_shape *full) {
+  bool there = c->n_shapes && nxp_shape_equal(&c->shapes[c->n_shapes - 1], full);
+  if (!there && !nxi_grow(&c->shapes, &c->cap_shapes, c->n_shapes + 1, sizeof *c->shapes)) {
+    c->failed = true;
+    return;
+  }
+  if (!there) c->shapes[c->n_shapes++] = *full;
+  d->full = c->n_shapes - 1;
+}
+
 uint32_t nxp_draft_new(nxp_clusterer *c, nxp_group_kind kind, const nxp_shape *full,
                        uint32_t reduced) {
   if (!nxi_grow(&c->drafts, &c->cap_drafts, c->n_drafts + 1, sizeof *c->drafts)) {
@@ -19,7 +29,6 @@ uint32_t nxp_draft_new(nxp_clusterer *c, nxp_group_kind kind, const nxp_shape *f
     return NXP_NO_GROUP;
   }
   c->drafts[c->n_drafts] = (nxp_draft){.kind = kind,
-                                       .full = *full,
                                        .reduced = reduced,
                                        .parent = c->n_drafts,
                                        .members = NXP_NO_GROUP,
@@ -28,6 +37,8 @@ uint32_t nxp_draft_new(nxp_clusterer *c, nxp_group_kind kind, const nxp_shape *f
                                        .last_reader = NXP_NO_GROUP,
                                        .sources = NXP_NO_GROUP,
                                        .last_source = NXP_NO_GROUP};
+  nxp_draft_set_full(c, &c->drafts[c->n_drafts], full);
+  if (c->failed) return NXP_NO_GROUP;
   nxp_order_first(c, c->n_drafts);
   return c->n_drafts++;
 }
@@ -144,8 +155,8 @@ static bool write_group(nxp_clusterer *c, nxp_clusters *out, uint32_t draft_numb
                         nxp_group *group) {
   const nxp_draft *d = &c->drafts[draft_number];
   group->kind = d->kind;
-  group->rank = d->full.rank;
-  memcpy(group->shape, d->full.extent, sizeof group->shape);
+  group->rank = nxp_draft_full(c, d)->rank;
+  memcpy(group->shape, nxp_draft_full(c, d)->extent, sizeof group->shape);
   group->reduced = d->reduced;
   group->size = d->size;
   group->roots = nxi_arena_alloc(&out->arena, d->n_roots * sizeof *group->roots);
@@ -222,4 +233,16 @@ nx_status nxp_drafts_write(nxp_clusterer *c, nxp_clusters *out, nxi_diag *d) {
   nxi_free(order);
   nxi_free(number);
   return ok ? NX_OK : nxi_oom(d);
+}
+
+void nxp_clusterer_free(nxp_clusterer *c) {
+  nxi_free(c->nodes);
+  nxi_free(c->first_user);
+  nxi_free(c->user);
+  nxi_free(c->drafts);
+  nxi_free(c->shapes);
+  nxi_free(c->links);
+  nxi_free(c->fronts[0].found);
+  nxi_free(c->fronts[1].found);
+  nxi_free(c->members);
 }

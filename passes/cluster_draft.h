@@ -18,7 +18,7 @@ typedef struct nxp_member {
 
 typedef struct nxp_draft {
   nxp_group_kind kind;
-  nxp_shape full;
+  uint32_t full;                 /* its shape: nxp_draft_full */
   uint32_t reduced;              /* 0: nothing folded yet */
   uint32_t parent;               /* union-find; itself if alive */
   uint32_t members, last_member; /* list: nodes computed here and nowhere else, roots included */
@@ -61,6 +61,8 @@ typedef struct nxp_clusterer {
   uint32_t *first_user, *user; /* users of node i: user[first_user[i]] .. user[first_user[i + 1]] */
   nxp_draft *drafts;
   uint32_t n_drafts, cap_drafts;
+  nxp_shape *shapes; /* of drafts: neighbours mostly have the same */
+  uint32_t n_shapes, cap_shapes;
   nxp_link *links;
   uint32_t n_links, cap_links;
   nxp_member *members;
@@ -83,8 +85,15 @@ static inline bool nxp_is_library(const nxp_clusterer *c, const nxg_node *n) {
          (n->op == NXG_matmul && !nxp_matmul_generated(c->g, n, c->o->products));
 }
 
+static inline const nxp_shape *nxp_draft_full(const nxp_clusterer *c, const nxp_draft *d) {
+  return &c->shapes[d->full];
+}
+/* Without memory it keeps the shape that it had, and the clusterer has failed. */
+void nxp_draft_set_full(nxp_clusterer *c, nxp_draft *d, const nxp_shape *full);
+
 /* Fills nodes (zero), first_user and user. False without memory. */
 bool nxp_index_users(nxp_clusterer *c);
+void nxp_clusterer_free(nxp_clusterer *c);
 /* The operand of a node that the fewest nodes read. */
 uint32_t nxp_rarest_operand(const nxp_clusterer *c, const nxg_node *n);
 /* Whether a fold from which this value of the kept points is made will join the group that walks `full`: then the value is
