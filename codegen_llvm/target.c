@@ -145,9 +145,21 @@ static nx_status start_once(_Atomic bool *done, nxl_work *work, nxi_diag *d) {
 
 nx_status nxl_start(nxi_diag *d) { return start_once(&started, setup, d); }
 
+/* The triple that t names, or one of the other architecture if t's instruction set is of that. "": the host's. */
+static const char *foreign_triple(const nxl_target *t) {
+  if (t->triple[0]) return t->triple;
+#if defined(__x86_64__)
+  return strcmp(t->isa, "neon") == 0 ? "aarch64-linux-gnu" : "";
+#elif defined(__aarch64__)
+  return strncmp(t->isa, "avx", 3) == 0 ? "x86_64-linux-gnu" : "";
+#else
+  return "";
+#endif
+}
+
 nx_status nxl_start_for(const nxl_target *t, nxi_diag *d) {
   nx_status s = nxl_start(d);
-  return s || !t->triple[0] ? s : start_once(&all_started, setup_all, d);
+  return s || !foreign_triple(t)[0] ? s : start_once(&all_started, setup_all, d);
 }
 
 const char *nxl_lost(void) {
@@ -211,7 +223,8 @@ nx_status nxl_take_machine(const nxl_target *t, nxl_machine *m, nxi_diag *d) {
   if (!find_isa(t->isa, &m->isa))
     return nxi_fail(d, NX_INVALID_ARGUMENT, "", "\"%s\" is no instruction set", t->isa);
   m->pooled = !t->triple[0] && !t->cpu[0] && !t->features[0];
-  snprintf(m->triple, sizeof m->triple, "%s", t->triple[0] ? t->triple : host.triple);
+  const char *triple = foreign_triple(t);
+  snprintf(m->triple, sizeof m->triple, "%s", triple[0] ? triple : host.triple);
   /* the host's model says nothing about another architecture */
   bool foreign = t->triple[0] && strncmp(t->triple, host.triple, 5) != 0;
   snprintf(m->cpu, sizeof m->cpu, "%s",
@@ -220,7 +233,7 @@ nx_status nxl_take_machine(const nxl_target *t, nxl_machine *m, nxi_diag *d) {
                      : host.cpus[m->isa]);
   m->features = t->features[0] ? t->features : foreign ? "" : host.features[m->isa];
   if (m->pooled) m->handle = take_pooled(m->isa);
-  if (!m->handle) m->handle = make_machine(m, t->triple[0], d);
+  if (!m->handle) m->handle = make_machine(m, triple[0], d);
   return m->handle ? NX_OK : NX_COMPILE_FAILED;
 }
 

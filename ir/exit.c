@@ -37,6 +37,10 @@ static bool watch_exit(void) {
   return true;
 }
 
+/* When the library is loaded: LLVM, which it needs, has been by then, so its handlers run after ours; and a thread that makes
+ * the first context while the process ends finds the door closed. Without memory it is tried again at each stay. */
+__attribute__((constructor)) static void watch_from_the_start(void) { watch_exit(); }
+
 bool nxi_exit_enter(void) {
   if (stays == 0) {
     if (!watch_exit()) return false;

@@ -566,7 +566,7 @@ typedef struct nxi_captured_assign {
 } nxi_captured_assign;
 struct nxi_session {
   nxi_session *next;
-  pthread_t thread;
+  uint64_t thread;
   uint64_t start;        /* storages of lower ids existed before: they are read at each call */
   uint32_t placeholders; /* storages that are alive */
   bool ended;     /* by nx_capture_end: in no list, and empty; only its placeholders refer to it */

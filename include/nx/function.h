@@ -33,7 +33,8 @@ typedef struct nx_function_options {
 } nx_function_options;
 
 /* in: placeholders, each once. out: any tensors, views included; each must depend on no other placeholder
- * (NX_UNBOUND). *f is one reference; untouched on failure. */
+ * (NX_UNBOUND). A tensor from before the capture is read at each call: one whose value then depends on a placeholder makes the
+ * call NX_UNBOUND. *f is one reference; untouched on failure. */
 NX_API nx_status nx_function_create(nx_context *context, nx_tensor *const *in, size_t n_in,
                                     nx_tensor *const *out, size_t n_out,
                                     const nx_function_options *options, nx_function **f);

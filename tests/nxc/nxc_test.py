@@ -498,6 +498,9 @@ graph @f(%x: f32[4]) -> (%c) {
             self.assertTrue("zmm" in self.dump("asm", "--isa", "avx512"))
             self.assertTrue("zmm" not in self.dump("asm", "--isa", "avx2"))
             self.assertTrue("ymm" in self.dump("asm", "--isa", "avx2"))
+            self.assertTrue("ymm" not in self.dump("asm", "--isa", "neon"))
+        self.assertTrue('target triple = "aarch64' in self.dump("llvm", "--isa", "neon"))
+        self.assertTrue("x86_64" in self.dump("llvm", "--isa", "avx2"))
 
 
 class Info(Case):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The end of a process while its threads compile: by a return from main, by exit() of a thread that has never called the
- * library, of the one that waits in a poll, after the context is released, by quick_exit, and by an end of the first thread
- * alone. The process must end by itself with the status that it was given. Delays reach from before the first kernel to
+ * library, of the one that waits in a poll, after the context is released, by quick_exit, by an end of the first thread
+ * alone, and while a thread makes the first context. The process must end by itself with the status that it was given. Delays reach from before the first kernel to
  * after it. */
 #include "tests/util/api.h"
 
@@ -11,15 +11,7 @@
 
 #include "tests/util/share.h"
 
-enum {
-  COMPILERS = 3,
-  STATUS = 7,
-  SECONDS = 60,
-  STEP_US = 3000,
-  LAST_US = 30000,
-  LOAD_STEP_US = 100,
-  LOADED_US = 10000
-};
+enum { COMPILERS = 3, STATUS = 7, SECONDS = 60 };
 
 static nx_context *shared;
 
@@ -101,11 +93,27 @@ static void fork_meanwhile(void) {
   exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
+static const nx_context_options options = {.size = sizeof options, .threads = 2, .cache_dir = ""};
+
+static void *make_context(void *unused) {
+  nx_context *own = NULL;
+  (void)unused;
+  if (nx_context_create(&options, &own) == NX_OK) nx_context_release(own);
+  return NULL;
+}
+
+static void end_while_beginning(void) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, make_context, NULL);
+  usleep(delay);
+  exit(STATUS);
+}
+
 static void run(char mode) {
   pthread_t thread;
-  nx_context_options o = {.size = sizeof o, .threads = 2, .cache_dir = ""};
   alarm(SECONDS);
-  if (nx_context_create(&o, &shared) != NX_OK) _exit(1);
+  if (mode == 'n') end_while_beginning();
+  if (nx_context_create(&options, &shared) != NX_OK) _exit(1);
   if (mode == 'f') fork_meanwhile();
   nx_context_retain(shared); /* the threads' own: they may begin after the release of the other */
   for (uintptr_t i = 0; i < COMPILERS; i++)
@@ -121,10 +129,8 @@ static void run(char mode) {
   exit(STATUS);
 }
 
-/* With a fork what matters are the moments of loading, of which each is short. */
-static void end(char mode) {
-  const useconds_t last = mode == 'f' ? LOADED_US : LAST_US,
-                   step = mode == 'f' ? LOAD_STEP_US * (SANITIZED ? 5 : 1) : STEP_US;
+static void end_at(char mode, useconds_t last, useconds_t step) {
+  if (SANITIZED) step *= 5;
   for (delay = 0; delay <= last; delay += step) {
     int status = 0;
     fflush(NULL);
@@ -136,25 +142,27 @@ static void end(char mode) {
   }
 }
 
-#define ENDS(name, mode)                  \
+#define ENDS(name, mode, last, step)      \
   static void test_##name(void **state) { \
     (void)state;                          \
-    end(mode);                            \
+    end_at(mode, last, step);             \
   }
-ENDS(return, 'r')
-ENDS(thread_without_context, 'e')
-ENDS(poll, 'p')
-ENDS(released_context, 'c')
-ENDS(quick_exit, 'q')
-ENDS(first_thread_ends, 't')
-ENDS(fork_meanwhile, 'f')
+ENDS(return, 'r', 30000, 3000)
+ENDS(thread_without_context, 'e', 30000, 3000)
+ENDS(poll, 'p', 30000, 3000)
+ENDS(released_context, 'c', 30000, 3000)
+ENDS(quick_exit, 'q', 30000, 3000)
+ENDS(first_thread_ends, 't', 30000, 3000)
+/* What matters here are the moments in which libraries are loaded and begin, of which each is short. */
+ENDS(fork_meanwhile, 'f', 10000, 100)
+ENDS(first_context, 'n', 3000, 20)
 
 NXT_MAIN(process_end) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_return),         cmocka_unit_test(test_thread_without_context),
       cmocka_unit_test(test_poll),           cmocka_unit_test(test_released_context),
       cmocka_unit_test(test_quick_exit),     cmocka_unit_test(test_first_thread_ends),
-      cmocka_unit_test(test_fork_meanwhile),
+      cmocka_unit_test(test_fork_meanwhile), cmocka_unit_test(test_first_context),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -467,6 +467,34 @@ static void captures_of_other_threads(void **state) {
   nx_function_release(f);
 }
 
+static void *begin_capture(void *kept) {
+  *(nx_tensor **)kept = nx_placeholder(ctx, 0, NX_F32, NX_SHAPE(3));
+  return NULL;
+}
+
+static void *assign_twice(void *given) {
+  nx_tensor *w = given, *twice = nx_add(w, w);
+  bool good = !nx_capturing(ctx) && nx_assign(w, twice) == NX_OK;
+  nx_tensor_release(twice);
+  return good ? w : NULL;
+}
+
+/* The system gives the next thread what it knew the ended one by; the capture that the ended one left open is not its own. */
+static void threads_that_end_in_a_capture(void **state) {
+  (void)state;
+  pthread_t thread;
+  void *result;
+  nx_tensor *w = vector(3, 1, 1), *kept = NULL;
+  assert_int_equal(pthread_create(&thread, NULL, begin_capture, &kept), 0);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_non_null(kept);
+  assert_int_equal(pthread_create(&thread, NULL, assign_twice, w), 0);
+  assert_int_equal(pthread_join(thread, &result), 0);
+  assert_ptr_equal(result, w);
+  EXPECT(w, 2, 4, 6);
+  release(w), release(kept);
+}
+
 static void from_text(void **state) {
   (void)state;
   nx_function *f = NULL;
@@ -524,6 +552,7 @@ NXT_MAIN(function) {
       IN_SCOPE(wrong_creation),
       IN_SCOPE(ended_captures),
       IN_SCOPE(captures_of_other_threads),
+      IN_SCOPE(threads_that_end_in_a_capture),
       IN_SCOPE(from_text),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
