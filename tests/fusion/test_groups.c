@@ -105,6 +105,7 @@ static world *new_world(uint64_t seed) {
 static void free_world(world *w) {
   assert_false(w->c.failed);
   nxi_free(w->c.drafts);
+  nxi_free(w->c.shapes);
   nxi_free(w->c.links);
   nxi_free(w->c.fronts[0].found);
   nxi_free(w->c.fronts[1].found);
