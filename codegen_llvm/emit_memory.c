@@ -475,7 +475,7 @@ bool nxl_emit_woven_stores(nxl_emitter *e, nxk_value v) {
   if (nxl_lanes_of(even) != nxl_lanes_of(odd) || !lies_between(a, &e->k->accesses[next->imm]))
     return false;
   site s = make_site(e, a, nxl_lanes_of(even), NULL);
-  if (!is_woven(&s) || s.dtype == NX_BOOL) return false;
-  store_woven(e, &s, even, odd);
+  if (!is_woven(&s)) return false;
+  store_woven(e, &s, to_memory(e, &s, even), to_memory(e, &s, odd));
   return true;
 }
