@@ -222,15 +222,22 @@ static void same_bits(void **state) {
 
 static int32_t stop_later(void *user) { return ++*(int *)user > 1; }
 
-/* Time between polls is cut, so that a sort sees some however late the caller wakes. */
+/* Time between polls is cut, so that a sort sees some; on a busy machine the caller may wake after it all the same, and then it
+ * is tried again. */
 static void interrupted(void **state) {
   (void)state;
-  nx_tensor *x = scrambled(NX_SHAPE(2000000)), *y = GOOD(nx_argsort(x, 0, false));
+  nx_tensor *x = scrambled(NX_SHAPE(2000000)), *y = NULL;
   OK(nx_realize(ctx, &x, 1, NULL));
   int polls = 0;
+  nx_status status = NX_OK;
   nx_run_options o = {.size = sizeof o, .poll = stop_later, .user = &polls};
   atomic_store(&nxi_deputy_poll_ns, 50 * 1000);
-  FAILS(NX_INTERRUPTED, nx_realize(ctx, &y, 1, &o));
+  for (int tries = 0; tries < 20 && status == NX_OK; tries++) {
+    polls = 0;
+    y = GOOD(nx_argsort(x, 0, false));
+    status = nx_realize(ctx, &y, 1, &o);
+  }
+  FAILS(NX_INTERRUPTED, status);
   atomic_store(&nxi_deputy_poll_ns, 10 * 1000 * 1000);
   assert_true(polls >= 2);
   OK(nx_realize(ctx, &y, 1, NULL));

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: ISC */
 /* How much of a test a build runs. Builds that differ in how the library was compiled need not have LLVM compile each
- * graph of the systematic tests once more: with NXT_SHARE=n in the environment every n-th is, and all are interpreted. */
+ * graph of the systematic tests once more: with NXT_SHARE=n in the environment every n-th is, and all are interpreted. With
+ * NXT_KERNEL_SHARE=n the kernels of every n-th are interpreted, and all graphs, node by node. */
 #ifndef NXT_SHARE_H
 #define NXT_SHARE_H
 
 #include <stdint.h>
 #include <stdlib.h>
 
-static inline int64_t nxt_share(void) {
-  const char *wish = getenv("NXT_SHARE");
+static inline int64_t nxt_share_in(const char *variable) {
+  const char *wish = getenv(variable);
   int64_t n = wish ? atoll(wish) : 1;
   return n > 1 ? n : 1;
 }
+static inline int64_t nxt_share(void) { return nxt_share_in("NXT_SHARE"); }
+static inline int64_t nxt_kernel_share(void) { return nxt_share_in("NXT_KERNEL_SHARE"); }
 
 /* Whether leaks are looked for, and stacks are large. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
