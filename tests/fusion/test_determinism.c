@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "runtime/target.h"
+#include "tests/util/share.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 enum { PROGRAMS = 16, MOST = 4 };
@@ -327,7 +328,7 @@ static void any_instructions_and_executor(void **state) {
                                             {"NX_DEBUG", "nofuse"},
                                             {"NX_SKIP", "cse,algebra,fold,dce,simplify"},
                                             {"NX_ISA", "avx2", "NX_DEBUG", "nofuse"}};
-  for (size_t i = 0; i < COUNT(settings); i++) {
+  for (size_t i = 0; i < COUNT(settings); i += (size_t)nxt_kernel_share()) {
     nxi_target ignored;
     bool isa = strcmp(settings[i][0], "NX_ISA") == 0;
     if (isa && !nxi_target_for_isa(settings[i][1], &ignored)) continue; /* not on this machine */

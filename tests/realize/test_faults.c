@@ -297,11 +297,11 @@ static void each_fails_once(const char *cache_dir, int64_t step) {
 static int64_t at_least(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* Graphs that are interpreted node by node are quick: with the address sanitizer, which sees what leaks, none is left out.
- * Where kernels are interpreted or compiled it is each `others`-th, with that sanitizer a quarter of them. */
+ * Where kernels are interpreted or compiled it is each `others`-th, with that sanitizer an eighth of them. */
 static int64_t step_of(int64_t others) {
   const char *executor = getenv("NX_EXECUTOR");
   if (executor != NULL && strcmp(executor, "interp") == 0) return SANITIZED ? 1 : nxt_share();
-  return SANITIZED ? others * 4 : at_least(nxt_share(), others);
+  return SANITIZED ? others * 8 : at_least(nxt_share(), others);
 }
 
 /* Kernels come from the directory that the tests share, where there are compiled ones. */
