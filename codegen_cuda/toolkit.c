@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/loading.h"
+
 static void *open_in(const char *folder, const char *inner, const char *file) {
   char path[600];
   int length = snprintf(path, sizeof path, "%s%s%s", folder, inner, file);
@@ -36,7 +38,7 @@ static int order(int i, int n) {
   return older > 0 && older < n ? (i + older) % n : i;
 }
 
-bool nxu_load_library(const nxu_library *l, void *table, char missing[NXU_SENTENCE]) {
+static bool load(const nxu_library *l, void *table, char missing[NXU_SENTENCE]) {
   const char *wish = getenv(l->variable), *why = NULL;
   bool wished = wish != NULL && wish[0] != 0;
   int n = 0;
@@ -61,4 +63,11 @@ bool nxu_load_library(const nxu_library *l, void *table, char missing[NXU_SENTEN
     memcpy((char *)table + (size_t)i * sizeof symbol, &symbol, sizeof symbol);
   }
   return true;
+}
+
+bool nxu_load_library(const nxu_library *l, void *table, char missing[NXU_SENTENCE]) {
+  nxi_loading_enter();
+  bool loaded = load(l, table, missing);
+  nxi_loading_leave();
+  return loaded;
 }

@@ -27,6 +27,7 @@
 #include "imports.h"
 #include "ir/alloc.h"
 #include "ir/exit.h"
+#include "ir/loading.h"
 #include "ir/op.h"
 
 enum { MAIN_STACK = 1 << 20 }; /* bytes that the first thread's stack may grow by inside LLVM */
@@ -165,10 +166,12 @@ static void install(void) {
   };
   /* NULL: LLVM is part of the program, whose symbols are found as well */
   const char *name = nxl_library_name(inside);
-  void *llvm = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
   nxi_stay_loaded(); /* LLVM's imports will point to this code */
+  nxi_loading_enter();
+  void *llvm = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
   install_handlers(llvm);
   if (llvm) dlclose(llvm);
+  nxi_loading_leave();
   imports_replaced = nxl_replace_imports(inside, imports, sizeof imports / sizeof *imports);
 }
 

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "loading.h"
+
 enum { LEAVE_MS = 5000 };
 
 static _Atomic uint32_t inside; /* threads, not stays */
@@ -75,5 +77,7 @@ static void pin(void) {
 
 void nxi_stay_loaded(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
+  nxi_loading_enter();
   pthread_once(&once, pin);
+  nxi_loading_leave();
 }

@@ -16,6 +16,7 @@
 #include "config.h"
 #include "fork.h"
 #include "ir/alloc.h"
+#include "ir/loading.h"
 #include "ir/op.h"
 
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 }; /* the values of CBLAS */
@@ -234,7 +235,9 @@ static bool find_library(nxi_diag *d) {
   if (atomic_load_explicit(&library.tried, memory_order_acquire)) return true;
   pthread_mutex_lock(&load_lock);
   if (!library.tried) {
+    nxi_loading_enter();
     look_for_it();
+    nxi_loading_leave();
     snprintf(library.sentence, sizeof library.sentence, "OpenBLAS cannot be used: %s",
              library.reason);
   }
@@ -255,7 +258,11 @@ const nxi_blas *nxi_blas_get(nxi_diag *d) {
 const char *nxi_blas_missing(void) { return nxi_blas_get(NULL) ? NULL : library.sentence; }
 
 void *nxi_blas_symbol(const char *name) {
-  return nxi_blas_get(NULL) ? dlsym(library.handle, name) : NULL;
+  if (!nxi_blas_get(NULL)) return NULL;
+  nxi_loading_enter();
+  void *symbol = dlsym(library.handle, name);
+  nxi_loading_leave();
+  return symbol;
 }
 
 void nxi_blas_enter(const nxi_blas *blas) {

@@ -146,8 +146,8 @@ class Installed:
 
     def defined(self, option, file):
         lines = self.run("nm", option, "--defined-only", file).splitlines()
-        # Weak ones are the same in all who have them.
-        return {line.split()[2] for line in lines if len(line.split()) == 3 and line.split()[1] not in "VW"}
+        # Weak ones are the same in all who have them. Small letters are local: GNU ld lists those of a thread, too.
+        return {line.split()[2] for line in lines if len(line.split()) == 3 and line.split()[1].isupper() and line.split()[1] not in "VW"}
 
     # ---- programs
 
@@ -175,7 +175,7 @@ class Installed:
         if self.variables: # CMake asks pkg-config without them
             text = text[:text.index("find_package(PkgConfig")]
         (self.scratch / "CMakeLists.txt").write_text(text)
-        self.run("cmake", "-S", ".", "-B", "cmake")
+        self.run("cmake", "-G", "Ninja", "-S", ".", "-B", "cmake")
         self.run("cmake", "--build", "cmake", "-j2")
         for program in sorted((self.scratch / "cmake").glob("cmake-*-*")):
             self.is_first(program, self.shared and "static" not in program.name)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """The rules of the source tree, on files that are no text. Usage: check_tree_test.py SOURCE_ROOT."""
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -44,4 +45,7 @@ class CheckTree(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    if not shutil.which("git"):
+        print("git is not installed")
+        sys.exit(77)
     unittest.main(argv=sys.argv[:1])

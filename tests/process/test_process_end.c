@@ -155,6 +155,7 @@ ENDS(quick_exit, 'q', 30000, 3000)
 ENDS(first_thread_ends, 't', 30000, 3000)
 /* What matters here are the moments in which libraries are loaded and begin, of which each is short. */
 ENDS(fork_meanwhile, 'f', 10000, 100)
+ENDS(fork_at_first_call, 'f', 300, 3)
 ENDS(first_context, 'n', 3000, 20)
 
 NXT_MAIN(process_end) {
@@ -162,7 +163,8 @@ NXT_MAIN(process_end) {
       cmocka_unit_test(test_return),         cmocka_unit_test(test_thread_without_context),
       cmocka_unit_test(test_poll),           cmocka_unit_test(test_released_context),
       cmocka_unit_test(test_quick_exit),     cmocka_unit_test(test_first_thread_ends),
-      cmocka_unit_test(test_fork_meanwhile), cmocka_unit_test(test_first_context),
+      cmocka_unit_test(test_fork_meanwhile), cmocka_unit_test(test_fork_at_first_call),
+      cmocka_unit_test(test_first_context),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

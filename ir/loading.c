@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: ISC */
+/* Threads that load are the readers of one lock, and fork() is its writer. The lock prefers readers, which is the C
+ * library's default: a reader that came while a fork waits may be the one for which the others wait in the linker. The
+ * handlers are registered when this library is loaded, before any other of ours, so that fork() takes this lock last:
+ * it is taken under others. */
+#include "loading.h"
+
+#include <pthread.h>
+
+static pthread_rwlock_t loading = PTHREAD_RWLOCK_INITIALIZER;
+static _Thread_local int depth; /* of this thread */
+
+/* A library's initialiser that forks cannot wait for its own end. */
+static void before_fork(void) {
+  if (!depth) pthread_rwlock_wrlock(&loading);
+}
+
+static void in_parent(void) {
+  if (!depth) pthread_rwlock_unlock(&loading);
+}
+
+/* The threads that held it are not here. */
+static void in_child(void) {
+  pthread_rwlock_init(&loading, NULL);
+  if (depth) pthread_rwlock_rdlock(&loading);
+}
+
+__attribute__((constructor)) static void watch_fork(void) {
+  pthread_atfork(before_fork, in_parent, in_child);
+}
+
+void nxi_loading_enter(void) {
+  if (depth++ == 0) pthread_rwlock_rdlock(&loading);
+}
+
+void nxi_loading_leave(void) {
+  if (--depth == 0) pthread_rwlock_unlock(&loading);
+}
