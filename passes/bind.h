@@ -99,6 +99,10 @@ uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, 
 /* Lanes along `loop` with which the stores past the caches in [first, last] are whole cache lines; 1: they cannot be, or there
  * is none. */
 int64_t nxb_line_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop);
+/* A store past the caches with lanes along `loop`, if rows begin in the middle of cache lines and vectors can be shifted so that
+ * all such stores in [first, last] are whole lines; else NULL. */
+const nxk_access *nxb_shifted_store(const nxb_binder *b, nxk_value first, nxk_value last,
+                                    nxk_value loop);
 /* Cycles one outer point takes, roughly, when everything is vectorised well. */
 double nxb_point_cycles(const nxb_binder *b);
 /* Vector operations one run of the code [first, last] takes, by the cost column of the scalar ops; loops in it count once. */
@@ -130,7 +134,9 @@ typedef struct nxb_view {
   uint16_t lanes;
   nxk_value active;      /* bool lanes that exist; NXK_NONE: all */
   int64_t base_multiple; /* what the base of the vector loop's index is a multiple of */
-  nxk_value vector;      /* logical loop that lanes run along, NXK_NONE */
+  bool
+      on_line; /* the vectors of stores past the caches begin at cache lines, whatever the loops' indices are */
+  nxk_value vector; /* logical loop that lanes run along, NXK_NONE */
   /* LOCAL arrays hold columns of their outer points: element e of column c is at e * columns + c. */
   int64_t columns; /* 0: one outer point, arrays as they are */
   int64_t column_offset;
@@ -172,6 +178,10 @@ void nxb_write_code(nxb_binder *b, nxb_view *view, nxk_value first, nxk_value la
 void nxb_write_ready(nxb_binder *b, nxb_view *view);
 uint32_t nxb_add_local(nxb_binder *b, nx_dtype t, int64_t elements);
 
+/* Lanes from iteration `from` of `loop` to the next cache line of a store whose lanes run along it; loops around it have their
+ * indices in the view. */
+nxk_value nxb_lanes_to_line(nxb_binder *b, nxb_view *view, const nxk_access *a,
+                            const nxb_loop *loop, nxk_value from);
 /* A power of two, up to 64, that divides all lanes of an integer. */
 int64_t nxb_multiple(const nxb_binder *b, nxk_value v);
 bool nxb_is_code(
@@ -240,6 +250,10 @@ typedef void (*nxb_body)(nxb_binder *b, nxb_view *views, uint32_t n_views, void 
  * before when it returns. */
 void nxb_vector_loops(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_dim *dim,
                       uint16_t lanes, nxb_tail tail, nxb_body body, void *user);
+/* The same in rows that begin in the middle of cache lines: what comes before the first line of `to`, then whole lines, then the
+ * rest. Both ends are written as a tail is. lanes: whole lines. */
+void nxb_shifted_loops(nxb_binder *b, nxb_view *view, const nxb_dim *dim, uint16_t lanes,
+                       nxb_tail tail, const nxk_access *to, nxb_body body, void *user);
 /* The same for what is left over alone: dim->lo is where it starts, less than `lanes` before the end. */
 void nxb_tail_loop(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_dim *dim,
                    uint16_t lanes, nxb_tail tail, nxb_body body, void *user);

@@ -344,6 +344,36 @@ int64_t nxb_line_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk
   return lanes;
 }
 
+/* Both begin a line at the same iterations of all loops. */
+static bool lies_alike(const nxb_binder *b, const nxk_access *x, const nxk_access *y,
+                       int64_t line) {
+  bool alike = nxi_dtype_size(b->from->buffers[x->buffer].dtype) ==
+                   nxi_dtype_size(b->from->buffers[y->buffer].dtype) &&
+               (x->offset - y->offset) % line == 0 && x->n_terms == y->n_terms;
+  for (uint32_t i = 0; alike && i < x->n_terms; i++)
+    alike = x->terms[i].index == y->terms[i].index &&
+            (x->terms[i].stride - y->terms[i].stride) % line == 0;
+  return alike;
+}
+
+const nxk_access *nxb_shifted_store(const nxb_binder *b, nxk_value first, nxk_value last,
+                                    nxk_value loop) {
+  const nxk_access *to = NULL;
+  for (nxk_value v = first; v <= last; v++) {
+    if (b->from->instrs[v].op != NXK_store) continue;
+    const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
+    int64_t line = NXK_LINE / nxi_dtype_size(b->from->buffers[a->buffer].dtype);
+    bool computed;
+    if (!(a->flags & NXK_NONTEMPORAL)) continue;
+    if (!b->from->buffers[a->buffer].aligned || a->index != NXK_NONE || a->mask != NXK_NONE ||
+        nxb_stride(b, a, loop, &computed) != 1 || computed || walks_lines(b, a, loop, line) ||
+        (to && !lies_alike(b, to, a, line)))
+      return NULL;
+    to = a;
+  }
+  return to;
+}
+
 uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop,
                           uint32_t registers) {
   int64_t lanes = b->target->vector_bytes / nxb_widest(b, first, last, loop);

@@ -18,6 +18,7 @@ typedef struct map_plan {
   int64_t side;     /* of the blocks that are turned over in registers */
   nxk_value direct; /* the only load that crosses, if what it feeds is short: no array */
   int64_t beside;   /* blocks along the vector loop that are computed as one: whole cache lines */
+  const nxk_access *shifted; /* the store that rows are shifted for, or NULL */
   nxb_tile staged;
 } map_plan;
 
@@ -262,6 +263,27 @@ static uint32_t plan_dims(nxb_binder *b, map_plan *m, uint32_t tile_at, uint32_t
   return 2;
 }
 
+/* Rows that begin in the middle of cache lines, of which results pass the caches: worth two more loops where rows are long. Rows
+ * that share what they load are put together afterwards (passes/kernel_jam.c), which needs the same vectors in each. */
+static void plan_shift(const nxb_binder *b, map_plan *m, const nxb_loop *vector) {
+  const nxb_part *part = b->part;
+  enum { LEAST_LINES = 16, MOST_COST = 16, MOST_LOADS = 4 };
+  int64_t loads = 0;
+  for (nxk_value v = part->body_first; v <= part->body_last; v++)
+    loads += b->from->instrs[v].op == NXK_load;
+  if (m->tiles || vector->extent < 0 || vector->step != 1 || loads > MOST_LOADS ||
+      nxb_code_cost(b, part->body_first, part->body_last) > MOST_COST ||
+      !nxb_masks_well(b, part->body_first, part->body_last))
+    return;
+  const nxk_access *to = nxb_shifted_store(b, part->body_first, part->body_last, vector->value);
+  if (!to) return;
+  int64_t line = NXK_LINE / nxi_dtype_size(b->from->buffers[to->buffer].dtype);
+  if (vector->extent < LEAST_LINES * line) return;
+  m->shifted = to;
+  m->tail = NXB_TAIL_MASKED;
+  if (m->lanes < line) m->lanes = (uint16_t)line;
+}
+
 void nxb_bind_map(nxb_binder *b) {
   const nxb_part *part = b->part;
   nxk_value vector = choose_vector_loop(b);
@@ -277,6 +299,7 @@ void nxb_bind_map(nxb_binder *b) {
     else if (i != tile_at) nest.dims[nest.n++] = nxb_outer_dim(b, i, NXB_POINT, 1);
   }
   nest.n += plan_dims(b, &m, tile_at, vector_at);
+  plan_shift(b, &m, &part->outer[vector_at]);
   nxb_dim *along = &nest.dims[nest.n - 1], *tile = along - m.tiles;
   nxb_view view;
   if (!nxb_view_init(b, &view)) return;
@@ -289,6 +312,8 @@ void nxb_bind_map(nxb_binder *b) {
   m.tile = *tile;
   m.vector = *along;
   if (!b->to->failed && !b->failed && m.tiles) write_tile(b, &view, &m);
+  else if (!b->to->failed && !b->failed && m.shifted)
+    nxb_shifted_loops(b, &view, &m.vector, m.lanes, m.tail, m.shifted, write_element, &m);
   else if (!b->to->failed && !b->failed)
     nxb_vector_loops(b, &view, 1, &m.vector, m.lanes, m.tail, write_element, &m);
   nxb_close(b, &nest);

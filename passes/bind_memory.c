@@ -301,14 +301,27 @@ static bool is_whole_lines(const nxb_binder *b, const nxb_view *view, const nxk_
   int64_t bytes = view->lanes * nxi_dtype_size(buffer->dtype);
   int64_t unit = NXK_LINE / nxi_dtype_size(buffer->dtype);
   if (bytes % NXK_LINE != 0 || !buffer->aligned || a->lane_stride != 1 || a->index != NXK_NONE ||
-      a->mask != NXK_NONE || a->offset % unit != 0)
+      a->mask != NXK_NONE || (a->offset % unit != 0 && !view->on_line))
     return false;
-  for (uint32_t i = 0; i < a->n_terms; i++) {
+  for (uint32_t i = 0; i < a->n_terms && !view->on_line; i++) {
     bool base = view->vector != NXK_NONE && a->terms[i].index == view->map[view->vector];
     int64_t multiple = base ? view->base_multiple : 1;
     if (a->terms[i].stride * multiple % unit != 0) return false;
   }
   return true;
+}
+
+nxk_value nxb_lanes_to_line(nxb_binder *b, nxb_view *view, const nxk_access *a,
+                            const nxb_loop *loop, nxk_value from) {
+  int64_t line = NXK_LINE / nxi_dtype_size(b->from->buffers[a->buffer].dtype);
+  nxb_set_index(b, view, loop, from, false);
+  nxk_value at = nxb_int(b, a->offset % line);
+  for (uint32_t i = 0; i < a->n_terms; i++) {
+    nxk_value index = nxb_base_of(b, view, a->terms[i].index);
+    if (a->terms[i].stride % line != 0)
+      at = nxb_op(b, NXK_add, at, nxb_mul(b, index, a->terms[i].stride % line));
+  }
+  return nxb_op(b, NXK_and, nxb_op(b, NXK_sub, nxb_int(b, 0), at), nxb_int(b, line - 1));
 }
 
 /* Two values that were made wider by casts of one kind: what is put together before them needs fewer instructions. */

@@ -162,6 +162,7 @@ typedef struct lane_loop {
   const nxb_dim *dim;
   nxb_body body;
   void *user;
+  bool on_line; /* vectors that all exist begin at lines */
 } lane_loop;
 
 /* How one loop over vectors goes on: lanes at or past `end` do not exist (NXK_NONE: all do), and no vector starts past
@@ -183,6 +184,7 @@ static void write_lanes(lane_loop *l, nxk_value lo, nxk_value hi, int64_t lanes,
     view->lanes = (uint16_t)lanes;
     view->vector = loop->value;
     view->base_multiple = whole ? lanes * loop->step : 1;
+    view->on_line = l->on_line && limits.end == NXK_NONE && lanes > 1;
     view->active = limits.end == NXK_NONE || lanes == 1
                        ? NXK_NONE
                        : nxk_active(b->to, i, limits.end, (uint16_t)lanes);
@@ -234,16 +236,35 @@ static void write_main_and_tail(lane_loop *l, int64_t lanes, nxb_tail tail) {
 
 void nxb_tail_loop(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_dim *dim,
                    uint16_t lanes, nxb_tail tail, nxb_body body, void *user) {
-  lane_loop l = {b, views, nxb_alloc(b, n_views * sizeof *views), n_views, dim, body, user};
+  lane_loop l = {b, views, nxb_alloc(b, n_views * sizeof *views), n_views, dim, body, user, false};
   for (uint32_t n = 0; n < n_views && !b->failed; n++) nxb_view_copy(b, &l.saved[n], &views[n]);
   if (!b->failed) write_tail(&l, dim->lo, dim->loop.extent % lanes, tail);
 }
 
 void nxb_vector_loops(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_dim *dim,
                       uint16_t lanes, nxb_tail tail, nxb_body body, void *user) {
-  lane_loop l = {b, views, nxb_alloc(b, n_views * sizeof *views), n_views, dim, body, user};
+  lane_loop l = {b, views, nxb_alloc(b, n_views * sizeof *views), n_views, dim, body, user, false};
   for (uint32_t n = 0; n < n_views && !b->failed; n++) nxb_view_copy(b, &l.saved[n], &views[n]);
   if (!b->failed) write_main_and_tail(&l, lanes, tail);
+}
+
+void nxb_shifted_loops(nxb_binder *b, nxb_view *view, const nxb_dim *dim, uint16_t lanes,
+                       nxb_tail tail, const nxk_access *to, nxb_body body, void *user) {
+  nxb_view saved;
+  lane_loop l = {b, view, &saved, 1, dim, body, user, true};
+  int64_t line = NXK_LINE / nxi_dtype_size(b->from->buffers[to->buffer].dtype);
+  if (!nxb_view_copy(b, &saved, view)) return;
+  nxk_value before = nxb_lanes_to_line(b, view, to, &dim->loop, dim->lo);
+  nxb_view_assign(b, view, &saved);
+  nxk_value first = nxb_op(b, NXK_min, nxb_op(b, NXK_add, dim->lo, before), dim->hi);
+  nxk_value length = nxb_op(b, NXK_sub, dim->hi, first);
+  nxk_value last =
+      nxb_op(b, NXK_add, first, nxb_op(b, NXK_and, length, nxb_int(b, -(int64_t)lanes)));
+  bool single = tail == NXB_TAIL_SINGLE;
+  int64_t n = single ? 1 : line;
+  write_lanes(&l, dim->lo, first, n, (lane_limits){single ? NXK_NONE : first, NXK_NONE});
+  write_lanes(&l, first, last, lanes, no_limits);
+  write_lanes(&l, last, dim->hi, n, (lane_limits){single ? NXK_NONE : dim->hi, NXK_NONE});
 }
 
 bool nxb_masks_well(const nxb_binder *b, nxk_value first, nxk_value last) {

@@ -276,6 +276,39 @@ static void blocks_beside_each_other(void **state) {
   assert_int_equal(nxt_differences(shop), 0);
 }
 
+/* Rows that begin in the middle of cache lines: whole lines from the first one on, past the caches. */
+static const row shifted[] = {
+    {"broadcast row", X ", %tame1: $T[$2]", "%z = add %tame0, %tame1\n"},
+    {"part of rows", X, "%s = shrink %tame0 start=[0,1] stop=[$1,$2]\n %z = add %s, %s\n"},
+    {"flipped", X, "%f = flip %tame0 axes=[1]\n %z = sub %f, %tame0\n"},
+    {"two results", X ", %tame1: $T[$2]",
+     "%a = add %tame0, %tame1\n %b = mul %tame0, %tame1\n %s = cat %a, %b axis=0\n %z = neg %s\n"},
+    {"comparison", X ", %tame1: $T[$2]", "%z = cmplt %tame0, %tame1\n"},
+};
+
+static void rows_from_the_middle_of_lines(void **state) {
+  (void)state;
+  static const nx_dtype types[] = {NX_F32, NX_F64, NX_I16, NX_I8, NX_I64};
+  static const int64_t shapes[][2] = {{5, 1001}, {3, 2003}, {40, 517}, {2, 20011}};
+  nxt_shop_last_level(shop, 1024);
+  for (size_t i = 0; i < COUNT(shifted); i++)
+    for (size_t k = 0; k < COUNT(types) * COUNT(shapes); k++) {
+      const int64_t *shape = shapes[k / COUNT(types)];
+      nx_dtype t = types[k % COUNT(types)];
+      char *kernels = NULL;
+      int marked =
+          lines_with(graph_of(&shifted[i], t, shape[0], shape[1]), k % 2 ? "avx2" : "avx512", 1024,
+                     "store lanes=", "nontemporal", &kernels);
+      if (t == NX_F32 && i < 3 && marked == 0) fprintf(stderr, "%s: %s", shifted[i].name, kernels);
+      free(kernels);
+      if (t == NX_F32 && i < 3) assert_true(marked > 0);
+      nxt_compare(shop, graph_of(&shifted[i], t, shape[0], shape[1]), shifted[i].name,
+                  NXT_BOUND | NXT_BOUND_AVX2 | NXT_LLVM | NXT_LLVM_AVX2);
+    }
+  nxt_shop_last_level(shop, 0);
+  assert_int_equal(nxt_differences(shop), 0);
+}
+
 /* Two elements in a byte are no reason to read bytes that lie apart. */
 static const row nibbles[] = {
     {"cast", X, "%z = cast %tame0 : f32[$1,$2]\n"},
@@ -352,6 +385,7 @@ NXT_MAIN(regions) {
       cmocka_unit_test(whole_lines),
       cmocka_unit_test(nibbles_along_rows),
       cmocka_unit_test(nibbles_beside_each_other),
+      cmocka_unit_test(rows_from_the_middle_of_lines),
       cmocka_unit_test(blocks_beside_each_other),
       cmocka_unit_test(few_masks_along_runs),
       cmocka_unit_test(looks_ahead),
