@@ -18,6 +18,8 @@ typedef struct map_plan {
   int64_t side;     /* of the blocks that are turned over in registers */
   nxk_value direct; /* the only load that crosses, if what it feeds is short: no array */
   int64_t beside;   /* blocks along the vector loop that are computed as one: whole cache lines */
+  bool
+      halves; /* every second row begins in the middle of a line; these are written from the first whole line on */
   const nxk_access *shifted; /* the store that rows are shifted for, or NULL */
   nxb_tile staged;
 } map_plan;
@@ -69,33 +71,41 @@ static void copy_block(nxb_binder *b, nxb_view *view, map_plan *m, nxk_value loa
   }
 }
 
-/* The rows of one or two blocks that lie beside each other along the vector loop. */
-static void load_direct(nxb_binder *b, nxb_view *view, map_plan *m, nxk_value along,
-                        nxk_value across, nxk_value *rows) {
-  load_block(b, view, m, m->direct, along, across, rows);
-  if (m->beside == 1 || b->to->failed || b->failed) return;
-  nxk_value more[16] = {0};
-  load_block(b, view, m, m->direct, nxb_add(b, along, m->side), across, more);
-  for (int64_t q = 0; q < m->side; q++) rows[q] = nxk_join(b->to, rows[q], more[q]);
+/* Which rows of a block are written. */
+typedef enum rows_of { ALL_ROWS, EVEN_ROWS, ODD_ROWS } rows_of;
+
+/* Computes one row of a block, of which the load that crosses is `value`, from `along` on. */
+static void write_row(nxb_binder *b, nxb_view *view, map_plan *m, nxk_value along, nxk_value row,
+                      nxk_value value) {
+  view->lanes = b->to->failed ? 1 : b->to->instrs[value].lanes;
+  view->vector = m->vector.loop.value;
+  view->on_line = m->halves && view->lanes > m->side;
+  view->base_multiple = m->vector.loop.lower == 0 ? view->lanes : 1;
+  nxb_set_index(b, view, &m->vector.loop, along, true);
+  nxb_set_index(b, view, &m->tile.loop, row, false);
+  view->map[m->direct] = value;
+  view->given = m->direct;
+  write_element(b, view, 1, NULL);
 }
 
-/* Computes such blocks straight from registers. */
+/* Computes blocks that lie beside each other straight from registers: `beside` of them; rows that begin in the middle of a line,
+ * one block later. */
 static void write_block(nxb_binder *b, nxb_view *view, map_plan *m, nxk_value along,
-                        nxk_value across) {
+                        nxk_value across, int64_t beside, rows_of which) {
   nxb_view before;
-  nxk_value rows[16] = {0};
+  nxk_value blocks[3][16] = {{0}};
+  bool later = m->halves && beside > 1;
   if (!nxb_view_copy(b, &before, view)) return;
-  load_direct(b, view, m, along, across, rows);
+  for (int64_t i = 0; i < beside + later && !b->to->failed && !b->failed; i++)
+    load_block(b, view, m, m->direct, nxb_add(b, along, i * m->side), across, blocks[i]);
+  nxk_value next = nxb_add(b, along, m->side);
   for (int64_t q = 0; q < m->side && !b->to->failed && !b->failed; q++) {
+    bool odd = q % 2 == 1, shift = later && odd;
+    if ((which == EVEN_ROWS && odd) || (which == ODD_ROWS && !odd)) continue;
+    nxk_value value = blocks[shift][q];
+    if (beside > 1) value = nxk_join(b->to, value, blocks[1 + shift][q]);
     nxb_view_assign(b, view, &before);
-    view->lanes = (uint16_t)(m->side * m->beside);
-    view->vector = m->vector.loop.value;
-    view->base_multiple = m->vector.loop.lower == 0 ? view->lanes : 1;
-    nxb_set_index(b, view, &m->vector.loop, along, true);
-    nxb_set_index(b, view, &m->tile.loop, nxb_add(b, across, q), false);
-    view->map[m->direct] = rows[q];
-    view->given = m->direct;
-    write_element(b, view, 1, NULL);
+    write_row(b, view, m, shift ? next : along, nxb_add(b, across, q), value);
   }
   nxb_view_assign(b, view, &before);
 }
@@ -125,12 +135,32 @@ static void write_tile_rows(nxb_binder *b, nxb_view *views, uint32_t n_views, vo
   nxk_end(b->to);
 }
 
-static void write_direct(nxb_binder *b, nxb_view *view, map_plan *m) {
-  nxk_value along = open_blocks(b, &m->vector, m->side * m->beside),
+static void write_blocks(nxb_binder *b, nxb_view *view, map_plan *m, const nxb_dim *columns,
+                         int64_t beside, rows_of which) {
+  nxk_value along = open_blocks(b, columns, m->side * beside),
             across = open_blocks(b, &m->tile, m->side);
-  if (!b->to->failed) write_block(b, view, m, along, across);
+  if (!b->to->failed) write_block(b, view, m, along, across, beside, which);
   nxk_end(b->to);
   nxk_end(b->to);
+}
+
+/* Rows with lines of two halves, every second of which begins with the second half: that half of the first tile, and the half
+ * that is left at the end of the other rows, are written alone. */
+static void write_halves(nxb_binder *b, nxb_view *view, map_plan *m) {
+  nxb_dim first = m->vector, lines = m->vector, last = m->vector;
+  first.hi = nxb_op(b, NXK_min, first.hi, nxb_int(b, m->side));
+  lines.hi = nxb_op(b, NXK_and, lines.hi, nxb_int(b, -2 * m->side));
+  last.lo = lines.hi;
+  first.loop.extent = lines.loop.extent = last.loop.extent =
+      2 * m->side; /* blocks do not overlap */
+  write_blocks(b, view, m, &first, 1, ODD_ROWS);
+  write_blocks(b, view, m, &lines, 2, ALL_ROWS);
+  write_blocks(b, view, m, &last, 1, EVEN_ROWS);
+}
+
+static void write_direct(nxb_binder *b, nxb_view *view, map_plan *m) {
+  if (m->halves) write_halves(b, view, m);
+  else write_blocks(b, view, m, &m->vector, m->beside, ALL_ROWS);
 }
 
 static void write_tile(nxb_binder *b, nxb_view *view, map_plan *m) {
@@ -182,7 +212,7 @@ static bool stands_alone(const nxk_access *a) {
  * short enough to be written out. */
 static nxk_value choose_direct(const nxb_binder *b, const map_plan *m) {
   nxk_value load = NXK_NONE;
-  int64_t along = m->side * m->beside;
+  int64_t along = m->halves ? m->side : m->side * m->beside;
   bool whole = is_unit_loop(&m->vector.loop, 1) && is_unit_loop(&m->tile.loop, 1) &&
                m->vector.loop.extent % along == 0 && m->vector.unit % along == 0 &&
                m->tile.loop.extent % m->side == 0;
@@ -195,6 +225,22 @@ static nxk_value choose_direct(const nxb_binder *b, const map_plan *m) {
     load = v;
   }
   return load;
+}
+
+/* Whether a block is half a line, and every second row begins in the middle of one and ends where one ends. */
+static bool has_halves(const nxb_binder *b, const map_plan *m) {
+  const nxb_loop *vector = &m->vector.loop, *tile = &m->tile.loop;
+  const nxk_access *to =
+      nxb_shifted_store(b, b->part->body_first, b->part->body_last, vector->value);
+  if (!to || vector->lower != 0 || tile->lower != 0) return false;
+  int64_t line = NXK_LINE / nxi_dtype_size(b->from->buffers[to->buffer].dtype);
+  bool halves = line == 2 * m->side && vector->extent % line == m->side && to->offset % line == 0;
+  for (uint32_t i = 0; i < to->n_terms; i++) {
+    int64_t rest = to->terms[i].stride % line;
+    nxk_value index = to->terms[i].index;
+    if (index != vector->value) halves = halves && rest == (index == tile->value ? m->side : 0);
+  }
+  return halves && m->side % 2 == 0;
 }
 
 /* The loads that go through an array: those that cross and stand alone. */
@@ -216,6 +262,8 @@ static void plan_tile(nxb_binder *b, map_plan *m) {
   t->pitch = m->vector.unit + m->side + 64 / widest;
   int64_t line = nxb_line_lanes(b, b->part->first, b->part->last, t->column);
   m->beside = line <= m->side ? 1 : line / m->side;
+  m->halves = has_halves(b, m);
+  if (m->halves) m->beside = 2;
   m->direct = choose_direct(b, m);
   /* Every line that a pair of blocks reads or writes is used up at once, so the tile need not fit into a cache, and memory is
    * fetched ahead along long pieces of what is read. */
