@@ -301,7 +301,7 @@ static int64_t at_least(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t step_of(int64_t others) {
   const char *executor = getenv("NX_EXECUTOR");
   if (executor != NULL && strcmp(executor, "interp") == 0) return SANITIZED ? 1 : nxt_share();
-  return SANITIZED ? others * 8 : at_least(nxt_share(), others);
+  return SANITIZED ? others * 8 : at_least(nxt_share(), others * nxt_kernel_share());
 }
 
 /* Kernels come from the directory that the tests share, where there are compiled ones. */
