@@ -321,7 +321,8 @@ nxk_value nxb_lanes_to_line(nxb_binder *b, nxb_view *view, const nxk_access *a,
     if (a->terms[i].stride % line != 0)
       at = nxb_op(b, NXK_add, at, nxb_mul(b, index, a->terms[i].stride % line));
   }
-  return nxb_op(b, NXK_and, nxb_op(b, NXK_sub, nxb_int(b, 0), at), nxb_int(b, line - 1));
+  nxk_value back = nxb_op(b, NXK_sub, nxb_int(b, 0), at);
+  return nxb_op(b, NXK_and, back, nxb_int(b, line - 1));
 }
 
 /* Two values that were made wider by casts of one kind: what is put together before them needs fewer instructions. */
