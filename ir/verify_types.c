@@ -224,7 +224,8 @@ static void check_nontemporal(nxi_checker *c, nxk_value v, const nxk_access *a) 
   const nxk_buffer *buffer = &c->k->buffers[a->buffer];
   int64_t size = nxi_dtype_size(buffer->dtype), line = NXK_LINE / size;
   bool whole = buffer->aligned && a->lane_stride == 1 && a->index == NXK_NONE &&
-               a->mask == NXK_NONE && c->k->instrs[v].lanes % line == 0 && a->offset % line == 0;
+               a->mask == NXK_NONE && c->k->instrs[v].lanes % line == 0 &&
+               (a->n_terms > 0 || a->offset % line == 0);
   if ((a->flags & NXK_NONTEMPORAL) && c->k->level == NXK_BOUND && !whole)
     nxi_fault(c, v, "a nontemporal store that leaves part of a cache line");
 }
