@@ -389,10 +389,6 @@ nx_status nxg_view_as_strided(int64_t storage_elements, int32_t rank, const int6
         nxg_format_shape(text, rank, shape), nxg_format_shape(stride_text, rank, strides),
         (long long)offset, (long long)storage_elements);
   }
-  /* Nobody steps along an axis of one element, but passes compute with its stride. */
-  for (int32_t i = 0; i < rank; i++)
-    if (shape[i] == 1 && (strides[i] > storage_elements || strides[i] < -storage_elements))
-      result.strides[i] = 0;
   settle(&result, out);
   return NX_OK;
 }

@@ -214,9 +214,9 @@ static uint32_t half_of_leaf(unpacking *u, uint32_t old, int p) {
   half_shape(n, p, v.shape);
   if (nxg_elements(v.rank, v.shape) == 0) return constant(u, wide(t), 0, v.rank, v.shape);
   v.offset += p * v.strides[v.rank - 1];
-  v.strides[v.rank - 1] *= 2;
   for (int32_t i = 0; i < v.rank; i++)
     if (v.shape[i] == 1) v.strides[i] = 0;
+  v.strides[v.rank - 1] *= 2;
   if (nxi_is_nibble(t) && u->bytes[base] != NONE && in_one_half(&v))
     return half_of_bytes(u, t, u->bytes[base], &v);
   return view(u, value_of(u, base), &v);

@@ -45,7 +45,8 @@ static uint32_t part_of_woven(nxg_types *t, uint32_t woven, nx_dtype dtype, cons
                               int k) {
   nxg_view doubled = *v;
   doubled.offset = 2 * v->offset + k;
-  for (int32_t a = 0; a < v->rank; a++) doubled.strides[a] = 2 * v->strides[a];
+  for (int32_t a = 0; a < v->rank; a++) /* along one element a stride may be any number */
+    doubled.strides[a] = v->shape[a] == 1 ? 0 : 2 * v->strides[a];
   return nxg_types_view(t, woven, nxi_part_dtype(dtype), &doubled);
 }
 

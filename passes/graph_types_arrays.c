@@ -126,7 +126,7 @@ static uint32_t rows_of_parts(nxg_types *t, uint32_t node, nx_dtype p) {
     base = nxg_types_woven(t, node);
   }
   v.offset *= 2;
-  for (int32_t i = 0; i < last; i++) v.strides[i] *= 2;
+  for (int32_t i = 0; i < last; i++) v.strides[i] = v.shape[i] == 1 ? 0 : 2 * v.strides[i];
   v.shape[last] *= 2;
   v.strides[last] = 1;
   return nxg_types_view(t, base, p, &v);
