@@ -14,9 +14,9 @@
 #include <time.h>
 
 #include "codegen_llvm/codegen_llvm.h"
-#include "ir/kernel.h"
-#include "passes/kernel_passes.h"
-#include "runtime/target.h"
+#include "ir/kernel/kernel.h"
+#include "passes/kernel/passes.h"
+#include "ir/target.h"
 
 enum { ELEMENTS = 16384, ROUNDS = 200 };
 

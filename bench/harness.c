@@ -14,8 +14,8 @@
 #include <immintrin.h>
 #endif
 
-#include "runtime/handle.h"
-#include "runtime/threads.h"
+#include "runtime/record/handle.h"
+#include "runtime/platform/threads.h"
 
 double bench_now(void) {
   struct timespec t;

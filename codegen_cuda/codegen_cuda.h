@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* The CUDA code generator: bound kernel IR of threads (ir/kernel.h) -> CUDA C. It prints what the binder decided
- * (passes/kernel_bind_gpu.c) and decides nothing. The text has no #include: it begins with prelude.cuh. */
+/* The CUDA code generator: bound kernel IR of threads (ir/kernel/kernel.h) -> CUDA C. It prints what the binder decided
+ * (passes/bind/gpu/bind_gpu.c) and decides nothing. The text has no #include: it begins with prelude.cuh. */
 #ifndef NXI_CODEGEN_CUDA_H
 #define NXI_CODEGEN_CUDA_H
 
 #include <stddef.h>
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 /* How the kernel is launched. Its arguments are the launch buffers, then the parameters, then, if scratch_bytes is not 0,
  * a pointer to that many bytes for each block of the grid. Any grid does: blocks take tasks in turn. */

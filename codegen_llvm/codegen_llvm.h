@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "ir/kernel.h"
-#include "runtime/kernel_abi.h"
+#include "ir/kernel/kernel.h"
+#include "ir/kernel_abi.h"
 
 /* Which machine code is made for. */
 typedef struct nxl_target {

@@ -107,7 +107,7 @@ nxl_ref nxl_emit_modulo(nxl_emitter *e, const nxl_operands *o) {
 }
 
 /* ---- the high half of a 64-bit product: four 32-bit multiplications, which vectors have; one scalar
- * multiplication otherwise. Of narrower types it is 0 (ir/eval.c). */
+ * multiplication otherwise. Of narrower types it is 0 (ir/kernel/eval.c). */
 
 static nxl_ref umulh_scalar(nxl_emitter *e, const nxl_operands *o) {
   LLVMBuilderRef b = e->builder;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Scalar operations as LLVM IR: the table of scalar_llvm.def, and the float operations and conversions that
  * are more than one instruction. Nothing here may be poison or undefined for any operand: every result is
- * the bits of nxk_eval (ir/eval.c), NaNs counting as one value. No fast-math flag is ever set. */
+ * the bits of nxk_eval (ir/kernel/eval.c), NaNs counting as one value. No fast-math flag is ever set. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -257,7 +257,7 @@ static nxl_ref cast_integer(nxl_emitter *e, const nxl_operands *o) {
 }
 
 /* f16 and f32, where the machine does it in one instruction. All other conversions of small floats have
- * been rewritten (passes/kernel_legalize.c). */
+ * been rewritten (passes/kernel/legalize.c). */
 static nxl_ref cast_half(nxl_emitter *e, const nxl_operands *o) {
   LLVMBuilderRef b = e->builder;
   LLVMTypeRef type = nxl_type(e, o->result, o->lanes),

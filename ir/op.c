@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The operation tables as data, names, the floating-point environment, and what reductions combine with.
- * The evaluator of scalar operations is in ir/eval.c. */
+ * The evaluator of scalar operations is in ir/kernel/eval.c. */
 #include "op.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ const nxk_scalar_info nxk_scalars[NXK_SCALAR_COUNT] = {
 
 static const char *const structural_names[] = {
 #define KOP(name, level, opens) #name,
-#include "kernel_ops.def"
+#include "ir/kernel/kernel_ops.def"
 #undef KOP
 };
 

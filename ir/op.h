@@ -12,7 +12,7 @@ typedef enum nxk_op {
   NXK_SCALAR_COUNT,
   NXK_BEFORE_STRUCTURAL = NXK_SCALAR_COUNT - 1,
 #define KOP(name, level, opens) NXK_##name,
-#include "kernel_ops.def"
+#include "ir/kernel/kernel_ops.def"
 #undef KOP
   NXK_OP_COUNT
 } nxk_op;

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-#include "cluster.h"
-#include "graph_passes.h"
-#include "ir/near.h"
-#include "kernel_passes.h"
+#include "passes/fuse/cluster.h"
+#include "passes/graph/passes.h"
+#include "ir/text/near.h"
+#include "passes/kernel/passes.h"
 #include "pipeline.h"
 #include "read.h"
 

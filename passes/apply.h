@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "ir/diag.h"
-#include "runtime/target.h"
+#include "ir/target.h"
 
 typedef struct nxp_apply_options {
   const nxi_target *target;

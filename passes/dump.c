@@ -9,7 +9,7 @@
 #include "codegen_cuda/codegen_cuda.h"
 #include "codegen_llvm/codegen_llvm.h"
 #include "dump_assembly.h"
-#include "kernel_passes.h"
+#include "passes/kernel/passes.h"
 #include "read.h"
 
 typedef struct dump {

@@ -6,7 +6,7 @@
 
 #include "codegen_cuda/codegen_cuda.h"
 #include "codegen_llvm/codegen_llvm.h"
-#include "graph_passes.h"
+#include "passes/graph/passes.h"
 
 nxp_debug nxp_debugging;
 

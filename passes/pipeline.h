@@ -6,8 +6,8 @@
 
 #include <stdatomic.h>
 
-#include "kernel_passes.h"
-#include "plan_internal.h"
+#include "passes/kernel/passes.h"
+#include "passes/plan/internal.h"
 
 /* What the process wants to see. runtime/debug.c fills it before anything is compiled; nx_debug_set changes verify and
  * roundtrip, and what `wants` says, at any time. */

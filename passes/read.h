@@ -3,8 +3,8 @@
 #ifndef NXP_READ_H
 #define NXP_READ_H
 
-#include "ir/graph.h"
-#include "ir/kernel.h"
+#include "ir/graph/graph.h"
+#include "ir/kernel/kernel.h"
 
 typedef struct nxp_ir {
   nxg_graph *g;         /* NULL: kernels */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* Contexts: creation, the end, statistics, fork. */
 #include "ir/exit.h"
-#include "runtime/blas.h"
+#include "runtime/library/blas/blas.h"
 #include "runtime/debug.h"
-#include "runtime/deputy.h"
-#include "runtime/place.h"
+#include "runtime/realize/deputy.h"
+#include "runtime/realize/place.h"
 
 /* objects.c */
 void nxi_slabs_free(nx_context *c);

@@ -11,7 +11,7 @@
 
 #include "codegen_cuda/codegen_cuda.h"
 #include "passes/pipeline.h"
-#include "runtime/file.h"
+#include "runtime/files/file.h"
 
 static const struct word {
   const char *name, *sentence;

@@ -4,7 +4,7 @@
 #define NXI_DEBUG_H
 
 #include "config.h"
-#include "runtime/run.h"
+#include "runtime/realize/run.h"
 
 #if NX_HAVE_CUDA
 #define NXI_NO_CUDA

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /* The devices of a context: the processor, the interpreter beside it, GPUs, and those that are missing, with the reason. A GPU
  * is opened when something is first recorded for it. */
-#include "runtime/run.h"
+#include "runtime/realize/run.h"
 
 #include <unistd.h>
 
 #include "codegen_cuda/codegen_cuda.h"
 #include "runtime/debug.h"
 #include "runtime/cuda/maker.h"
-#include "runtime/place.h"
+#include "runtime/realize/place.h"
 
 struct nxi_devices {
   pthread_mutex_t lock;

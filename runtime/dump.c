@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Stages of graphs as text, for a person. */
-#include "runtime/function.h"
+#include "runtime/realize/function.h"
 
 static nx_status text_of(nx_context *c, int32_t device, const nxg_graph *g, const char *stage,
                          char **out, nxi_diag *d) {

@@ -12,15 +12,19 @@ import hashlib
 import sys
 from pathlib import Path
 
-# Every source in these directories, and these files.
+# Every source below these directories, and these files.
 DIRECTORIES = ("codegen_llvm", "ir", "passes")
-FILES = ("include/nx/dtype.h", "runtime/cache_kernel.c", "runtime/kernel_abi.h")
+FILES = ("include/nx/dtype.h", "runtime/cache/kernel.c")
 SOURCES = {".c", ".h", ".def"}
 
 
 def sources(root):
-    found = [path for name in DIRECTORIES for path in (root / name).iterdir() if path.suffix in SOURCES]
+    found = [path for name in DIRECTORIES for path in (root / name).rglob("*") if path.suffix in SOURCES]
     return sorted(found + [root / name for name in FILES])
+
+
+def folders(root):
+    return sorted(path for name in DIRECTORIES for path in (root / name, *(root / name).rglob("*/")) if path.is_dir())
 
 
 def code_id(root, words):
@@ -36,7 +40,7 @@ def main():
         "/* SPDX-License-Identifier: ISC */\n"
         f'/* Written by tools/code_id.py. */\n#define NX_CODE_ID "{code_id(root, sys.argv[4:])}"\n')
     # Directories too: a file that appears or goes changes them.
-    inputs = [*sources(root), *(root / name for name in DIRECTORIES)]
+    inputs = [*sources(root), *folders(root)]
     depfile.write_text(f"{header.name}: " + " ".join(str(path).replace(" ", "\\ ") for path in inputs) + "\n")
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Fits the polynomials of the function expansions and prints passes/expand_coefficients.h.
+"""Fits the polynomials of the function expansions and prints ir/expand/coefficients.h.
 
-    python3 tools/fit_coefficients.py | clang-format-19 > passes/expand_coefficients.h
+    python3 tools/fit_coefficients.py | clang-format-19 > ir/expand/coefficients.h
 
 (needs mpmath; a quarter of a minute).
 

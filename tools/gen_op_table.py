@@ -54,16 +54,16 @@ def scalar_lines(root):
 
 
 def kernel_lines(root):
-    for name, level, opens in rows(root / "ir/kernel_ops.def", "KOP"):
+    for name, level, opens in rows(root / "ir/kernel/kernel_ops.def", "KOP"):
         yield [f"`{name}`", LEVELS[level], "opens a block" if opens == "1" else ""]
 
 
 def graph_lines(root):
-    for name, args, kind, scalar, admits, out in rows(root / "ir/graph_ops.def", "GOP"):
+    for name, args, kind, scalar, admits, out in rows(root / "ir/graph/graph_ops.def", "GOP"):
         operands = "any" if args == "-1" else args
         scalar = "" if scalar == "none" else f"`{scalar}`"
         yield [f"`{name}`", operands, KINDS.get(kind, kind.lower()), scalar, classes(admits), result(out)]
-    for name, args, results, admits, keys, fails in rows(root / "ir/library.def", "LIB"):
+    for name, args, results, admits, keys, fails in rows(root / "ir/library/library.def", "LIB"):
         out = "as `infer` says" if results == "1" else f"{results}, a node each"
         yield [f"`{name}`", args, "call", "", classes(admits), out]
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* Library calls (ir/library.h) that a GPU carries out itself, with one of NVIDIA's libraries or with kernels of our own. What is
+/* Library calls (ir/library/library.h) that a GPU carries out itself, with one of NVIDIA's libraries or with kernels of our own. What is
  * taken by none is done by the host, which the report counts. */
 #ifndef NXI_GPU_CALLS_H
 #define NXI_GPU_CALLS_H
 
-#include "ir/library.h"
+#include "ir/library/library.h"
 #include "runtime/cuda/gpu.h"
 
 typedef struct nxi_gpu_call_work {

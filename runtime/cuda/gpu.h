@@ -5,8 +5,8 @@
 #define NXI_GPU_H
 
 #include "ir/diag.h"
-#include "runtime/target.h"
-#include "runtime/threads.h"
+#include "ir/target.h"
+#include "runtime/platform/threads.h"
 
 typedef struct nxi_gpu nxi_gpu;
 

@@ -5,7 +5,7 @@
 #ifndef NXI_OWN_CODE_H
 #define NXI_OWN_CODE_H
 
-#include "runtime/cache_kernel.h"
+#include "runtime/cache/kernel.h"
 #include "runtime/cuda/gpu.h"
 
 typedef struct nxi_own_code {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* runtime/scatter.h on a GPU: the same bits, unless sums of floats may come in any order. */
+/* runtime/library/scatter.h on a GPU: the same bits, unless sums of floats may come in any order. */
 #ifndef NXI_GPU_SCATTER_H
 #define NXI_GPU_SCATTER_H
 
 #include "runtime/cuda/gpu.h"
-#include "runtime/scatter.h"
+#include "runtime/library/scatter.h"
 
 typedef struct nxi_gpu_scatter nxi_gpu_scatter;
 

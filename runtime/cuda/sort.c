@@ -9,7 +9,7 @@
 #include "ir/alloc.h"
 #include "ir/dtype.h"
 #include "own_code.h"
-#include "runtime/sort_core.h"
+#include "runtime/library/sort/core.h"
 
 enum {
   FEW_THREADS = 128, /* of a block that sorts short rows, and that sorts longer ones */

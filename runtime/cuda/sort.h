@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Stable sorts on a GPU, as runtime/lib_sort.c does them on processors: the same bits. */
+/* Stable sorts on a GPU, as runtime/library/sort/sort.c does them on processors: the same bits. */
 #ifndef NXI_GPU_SORT_H
 #define NXI_GPU_SORT_H
 

@@ -8,7 +8,7 @@
 
 #include "driver.h"
 #include "internal.h"
-#include "runtime/fork.h"
+#include "runtime/platform/fork.h"
 
 /* Of the driver's enumerations. */
 enum {

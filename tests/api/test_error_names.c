@@ -6,8 +6,8 @@
 #include <math.h>
 
 #include "ir/alloc.h"
-#include "runtime/handle.h"
-#include "runtime/lapack.h"
+#include "runtime/record/handle.h"
+#include "runtime/library/linalg/lapack.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 

@@ -4,7 +4,7 @@
  * or its result is realised, where that is small. Without sanitizers this shows no more than that nothing crashes. */
 #include "tests/util/api.h"
 
-#include "runtime/dlpack_abi.h"
+#include "runtime/files/dlpack_abi.h"
 
 enum { RANK = 3, DRAWS = 3000, SMALL = 4096 };
 

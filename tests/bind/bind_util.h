@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "passes/kernel_passes.h"
+#include "passes/kernel/passes.h"
 #ifdef NXT_COMPILED /* bound forms are compiled, every n-th kernel, instead of interpreted */
 #include "tests/util/llvm_util.h"
 #endif

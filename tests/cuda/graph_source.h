@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 typedef struct nxt_graph_source {
   uint64_t first, count; /* seeds; or numbers of files, from 0 */

@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "codegen_cuda/codegen_cuda.h"
-#include "passes/plan.h"
+#include "passes/plan/plan.h"
 #include "tests/random/random_graph.h"
 #include "tests/util/runner.h"
 

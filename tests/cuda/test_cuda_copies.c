@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "runtime/place.h"
+#include "runtime/realize/place.h"
 #include "tests/util/runner.h"
 
 enum { LARGE = 5 << 18, ROUNDS = 12 }; /* floats: more than fits all slots of a lane */

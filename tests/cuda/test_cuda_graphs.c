@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "runtime/cuda/state.h"
-#include "runtime/place.h"
+#include "runtime/realize/place.h"
 #include "tests/util/runner.h"
 
 enum { ROWS = 40, N = ROWS * ROWS, CALLS = 6 };

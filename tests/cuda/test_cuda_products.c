@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "passes/cluster.h"
+#include "passes/fuse/cluster.h"
 #include "runtime/cuda/blas.h"
 #include "tests/util/runner.h"
 

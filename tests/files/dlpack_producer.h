@@ -5,7 +5,7 @@
 #define NXT_DLPACK_PRODUCER_H
 
 #include "tests/util/api.h"
-#include "runtime/dlpack_abi.h"
+#include "runtime/files/dlpack_abi.h"
 
 typedef struct DLManagedTensorVersioned managed;
 typedef struct DLManagedTensor managed_v0;

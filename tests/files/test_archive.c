@@ -12,8 +12,8 @@
 
 #include "ir/alloc.h"
 #include "ir/dtype.h"
-#include "runtime/archive.h"
-#include "runtime/safetensors.h"
+#include "runtime/files/archive.h"
+#include "runtime/files/safetensors.h"
 
 static char root[] = "/tmp/nx_archive_XXXXXX";
 

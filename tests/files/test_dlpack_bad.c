@@ -3,7 +3,7 @@
 #include "dlpack_producer.h"
 
 #include "ir/alloc.h"
-#include "runtime/handle.h"
+#include "runtime/record/handle.h"
 #include "tests/util/runner.h"
 
 /* ---- what must be refused. Each case spoils a good structure. */

@@ -5,7 +5,7 @@
 #include "tests/util/api.h"
 #include "file_seeds.h"
 #include "tests/fuzz/fuzz_files.h"
-#include "runtime/archive.h"
+#include "runtime/files/archive.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

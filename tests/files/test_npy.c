@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "ir/alloc.h"
-#include "runtime/npy.h"
+#include "runtime/files/npy.h"
 #include "tests/util/runner.h"
 
 static char root[] = "/tmp/nx_npy_XXXXXX";

@@ -10,9 +10,9 @@
 #include "tests/util/guarded.h"
 #include "tests/util/random_values.h"
 #include "tests/util/share.h"
-#include "runtime/cache_kernel.h"
+#include "runtime/cache/kernel.h"
 #include "runtime/debug.h"
-#include "runtime/threads.h"
+#include "runtime/platform/threads.h"
 
 enum { MOST_REPORTS = 12, MOST_NASTY = 64 };
 

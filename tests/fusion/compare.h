@@ -7,7 +7,7 @@
 #ifndef NXT_COMPARE_H
 #define NXT_COMPARE_H
 
-#include "passes/plan.h"
+#include "passes/plan/plan.h"
 
 enum {
   NXT_LLVM = 1, /* this machine's widest vectors, two threads */

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/target.h"
+#include "ir/target.h"
 #include "tests/util/share.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])

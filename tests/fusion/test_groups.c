@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Which fusion groups depend on which (passes/cluster_order.c): random groups are formed the way clustering does, new ones
+/* Which fusion groups depend on which (passes/fuse/order.c): random groups are formed the way clustering does, new ones
  * first, edges and merges as they are allowed, and every answer is compared with a search of the whole graph. Also that
  * wide graphs, of many results, inputs, updates, calls, and temporaries, are planned in linear time. */
 #include "shop.h"
 
 #include <time.h>
 
-#include "passes/cluster_draft.h"
+#include "passes/fuse/draft.h"
 #include "tests/util/random_values.h"
 #include "tests/util/runner.h"
 

@@ -4,7 +4,7 @@
 #include "shop.h"
 
 #include "ir/alloc.h"
-#include "runtime/blas.h"
+#include "runtime/library/blas/blas.h"
 #include "tests/util/runner.h"
 
 enum { SECOND_LEVEL = 16 << 10 };

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "ir/alloc.h"
-#include "runtime/archive.h"
-#include "runtime/file_load.h"
-#include "runtime/npy.h"
+#include "runtime/files/archive.h"
+#include "runtime/files/file_load.h"
+#include "runtime/files/npy.h"
 
 /* Memory as if it were a mapped file. */
 static nxi_file *file_of(const void *data, size_t size) {

@@ -18,7 +18,7 @@
 #include "faulty.h"
 #include "ir/alloc.h"
 #include "nx/nx.h"
-#include "runtime/cache_disk.h"
+#include "runtime/cache/disk.h"
 
 static char folder[3000], path[PATH_MAX], dumps[PATH_MAX];
 static nx_context *ctx;

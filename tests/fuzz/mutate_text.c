@@ -12,7 +12,7 @@
 
 static const char *const graph_words[] = {
 #define GOP(name, ...) #name,
-#include "ir/graph_ops.def"
+#include "ir/graph/graph_ops.def"
 #undef GOP
     "expand", "reshape", "permute", "shrink", "flip", "slice", "as_strided", "contiguous"};
 static const char *const kernel_words[] = {
@@ -20,7 +20,7 @@ static const char *const kernel_words[] = {
 #include "ir/scalar_ops.def"
 #undef SOP
 #define KOP(name, ...) #name,
-#include "ir/kernel_ops.def"
+#include "ir/kernel/kernel_ops.def"
 #undef KOP
 };
 static const char *const graph_extras[] = {"axes=[0]",

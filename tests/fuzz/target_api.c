@@ -6,8 +6,8 @@
 
 #include "tests/random/model_world.h"
 #include "fuzz.h"
-#include "runtime/libraries.h"
-#include "runtime/run.h"
+#include "runtime/library/libraries.h"
+#include "runtime/realize/run.h"
 
 enum { MOST_STEPS = 100 };
 

@@ -8,7 +8,7 @@
 #include "fuzz.h"
 #include "ir/dtype.h"
 #include "nx/nx.h"
-#include "runtime/dlpack_abi.h"
+#include "runtime/files/dlpack_abi.h"
 
 enum { MEMORY = 4096, AXES = 36, MOST_ELEMENTS = 4096 };
 

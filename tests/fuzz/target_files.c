@@ -11,9 +11,9 @@
 #include "fuzz_files.h"
 #include "fuzz.h"
 #include "ir/alloc.h"
-#include "runtime/archive.h"
-#include "runtime/cache_disk.h"
-#include "runtime/npy.h"
+#include "runtime/files/archive.h"
+#include "runtime/cache/disk.h"
+#include "runtime/files/npy.h"
 
 /* ---- arrays */
 

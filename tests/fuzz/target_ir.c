@@ -10,8 +10,8 @@
 #include "tests/random/random_graph.h"
 #include "codegen_llvm/codegen_llvm.h"
 #include "fuzz.h"
-#include "ir/graph.h"
-#include "ir/kernel.h"
+#include "ir/graph/graph.h"
+#include "ir/kernel/kernel.h"
 #include "passes/apply.h"
 
 enum { MOST_NODES = 120, MOST_ELEMENTS = 4096, MOST_WORK = 200000, MOST_KERNEL_STEPS = 200000 };

@@ -24,10 +24,10 @@
 #include <string.h>
 
 #include "codegen_llvm/codegen_llvm.h"
-#include "ir/scalar_text.h"
+#include "ir/text/scalar_text.h"
 #include "passes/apply.h"
-#include "passes/plan.h"
-#include "runtime/cache_kernel.h"
+#include "passes/plan/plan.h"
+#include "runtime/cache/kernel.h"
 #include "tests/util/runner.h"
 
 enum { MAX_FILES = 256, MAX_PORTS = 8, MAX_BYTES = 4096 };

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 static uint32_t random_state = 1;
 static inline float random_float(

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "tests/util/runner.h"
 
 static nxg_graph *parse(const char *text) {

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "ir/graph.h"
-#include "ir/interp.h"
+#include "ir/graph/graph.h"
+#include "ir/interp/interp.h"
 #include "tests/util/runner.h"
 
 static nxg_graph *parse(const char *text) {

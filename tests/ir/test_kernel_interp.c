@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 #include "kernel_util.h"
 #include "tests/util/runner.h"
 

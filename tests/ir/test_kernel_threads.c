@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "kernel_util.h"
-#include "passes/kernel_passes.h"
+#include "passes/kernel/passes.h"
 #include "tests/util/runner.h"
 
 /* Everything that only kernels of threads have. b1 = the negative of pairs of b0, exchanged; b2: rows of each thread. */

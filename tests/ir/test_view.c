@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "ir/view.h"
+#include "ir/graph/view.h"
 #include "tests/util/runner.h"
 
 #define A(...) ((const int64_t[]){__VA_ARGS__})

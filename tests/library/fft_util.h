@@ -16,8 +16,8 @@
 #include <cmocka.h>
 
 #include "ir/alloc.h"
-#include "runtime/lib_fft.h"
-#include "runtime/libraries.h"
+#include "runtime/library/fft/fft.h"
+#include "runtime/library/libraries.h"
 
 typedef long double real;
 enum { F32 = 4, F64 = 8 };

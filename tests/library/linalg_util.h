@@ -9,8 +9,8 @@
 #include <complex.h>
 #include <math.h>
 
-#include "runtime/handle.h"
-#include "runtime/lapack.h"
+#include "runtime/record/handle.h"
+#include "runtime/library/linalg/lapack.h"
 
 typedef double complex cd;
 

@@ -17,8 +17,8 @@
 #include <cmocka.h>
 
 #include "ir/alloc.h"
-#include "runtime/blas.h"
-#include "runtime/target.h"
+#include "runtime/library/blas/blas.h"
+#include "ir/target.h"
 #include "tests/util/runner.h"
 
 static const nxi_blas *blas; /* NULL: not installed */

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "runtime/target.h"
+#include "ir/target.h"
 
 /* Images [n, channels, size[0], size[1]], or the same with channels last; `out` channels of results. */
 typedef struct convolution {

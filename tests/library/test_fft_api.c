@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "call_util.h"
-#include "runtime/deputy.h"
-#include "runtime/handle.h"
+#include "runtime/realize/deputy.h"
+#include "runtime/record/handle.h"
 #include "tests/util/runner.h"
 
 /* ---- tensors and their values */

@@ -3,7 +3,7 @@
  * empty tensors and exhausted memory. */
 #include "fft_util.h"
 
-#include "passes/plan_internal.h"
+#include "passes/plan/internal.h"
 #include "tests/util/runner.h"
 
 /* ---- the same bits */

@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-#include "runtime/handle.h"
-#include "runtime/lapack.h"
+#include "runtime/record/handle.h"
+#include "runtime/library/linalg/lapack.h"
 #include "tests/util/runner.h"
 
 static bool available; /* there is a LAPACK */

@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "runtime/handle.h"
-#include "runtime/lapack.h"
+#include "runtime/record/handle.h"
+#include "runtime/library/linalg/lapack.h"
 
 typedef double complex cd;
 

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "runtime/lapack.h"
+#include "runtime/library/linalg/lapack.h"
 
 /* Numbers of (-1, 1), other ones each time. */
 static nx_tensor *tensor(nx_dtype t, int32_t rank, const int64_t *shape) {

@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "ir/dtype.h"
-#include "ir/library.h"
-#include "runtime/libraries.h"
-#include "runtime/sort_core.h"
+#include "ir/library/library.h"
+#include "runtime/library/libraries.h"
+#include "runtime/library/sort/core.h"
 #include "tests/util/runner.h"
 
 static uint64_t seed = 1;

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdatomic.h>
 
-#include "runtime/deputy.h"
+#include "runtime/realize/deputy.h"
 #include "tests/util/runner.h"
 
 static nx_tensor *tensor_of(nx_dtype t, int32_t rank, const int64_t *shape, const void *data,

@@ -38,8 +38,8 @@ class CodeId(unittest.TestCase):
 
     def test_edits(self):
         seen = {self.made()[0]}
-        for name in ("ir/scalar_ops.def", "ir/kernel.c", "ir/kernel.h", "passes/bind_map.c", "passes/expand_exp_log.c",
-                     "passes/kernel_legalize.c", "codegen_llvm/emit.c", "runtime/kernel_abi.h", "runtime/cache_kernel.c"):
+        for name in ("ir/scalar_ops.def", "ir/kernel/kernel.c", "ir/kernel/kernel.h", "passes/bind/cpu/map.c", "ir/expand/exp_log.c",
+                     "passes/kernel/legalize.c", "codegen_llvm/emit.c", "ir/kernel_abi.h", "runtime/cache/kernel.c"):
             path = self.root / name
             path.write_bytes(path.read_bytes() + b"\n")
             seen.add(self.made()[0])
@@ -54,7 +54,7 @@ class CodeId(unittest.TestCase):
     def test_the_build_looks_at_all_of_them(self):
         depfile = self.made()[1]
         self.assertTrue(depfile.startswith("code_id.h: "))
-        for name in "ir/op.h", "codegen_llvm", "passes/pass_list.def", "runtime/kernel_abi.h":
+        for name in "ir/op.h", "codegen_llvm", "passes/pass_list.def", "ir/kernel_abi.h":
             self.assertIn(f"{self.root}/{name}".replace(" ", "\\ "), depfile)
 
 

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <mpfr.h>
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 typedef int (*unary_reference)(mpfr_t, const mpfr_t, mpfr_rnd_t);
 typedef int (*binary_reference)(mpfr_t, const mpfr_t, const mpfr_t, mpfr_rnd_t);

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/graph.h"
-#include "runtime/libraries.h"
+#include "ir/graph/graph.h"
+#include "runtime/library/libraries.h"
 
 static bool take(void *p, size_t n) { return n == 0 || fread(p, n, 1, stdin) == 1; }
 

@@ -10,9 +10,9 @@
 #include "codegen_llvm/codegen_llvm.h"
 #include "tests/util/guarded.h"
 #include "tests/util/random_values.h"
-#include "runtime/cache_kernel.h"
+#include "runtime/cache/kernel.h"
 #include "runtime/debug.h"
-#include "runtime/libraries.h"
+#include "runtime/library/libraries.h"
 
 /* Some graphs are planned for a machine with a last-level cache so small that their results pass it. */
 enum { MAX_CONFIGS = 16, SMALL_CACHE = 2048 };

@@ -3,8 +3,8 @@
 #ifndef NXT_DIFFERENTIAL_H
 #define NXT_DIFFERENTIAL_H
 
-#include "passes/plan.h"
-#include "runtime/threads.h"
+#include "passes/plan/plan.h"
+#include "runtime/platform/threads.h"
 
 /* One way to run a graph. Compiled ones run it four times: compiled anew with an empty cache on disk, for one thread; with the
  * kernels in memory, on two threads; with kernels that a new cache in memory finds on disk; and those on one thread. */

@@ -4,7 +4,7 @@
 #ifndef NXT_MODEL_H
 #define NXT_MODEL_H
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 typedef struct model_storage {
   uint32_t refs;

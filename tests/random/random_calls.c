@@ -3,7 +3,7 @@
  * cannot fail with: which of several failures a run names is not promised. */
 #include <string.h>
 
-#include "ir/library.h"
+#include "ir/library/library.h"
 #include "random_generator.h"
 
 static uint32_t map(nxt_generator *gen, nxg_op op, uint32_t a, uint32_t b) {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/graph.h"
-#include "ir/library.h"
+#include "ir/graph/graph.h"
+#include "ir/library/library.h"
 #include "random_graph.h"
 
 /* What a graph may have: name, and in how many of 1,000 graphs it must be. */

@@ -3,7 +3,7 @@
 #ifndef NXT_RANDOM_GRAPH_H
 #define NXT_RANDOM_GRAPH_H
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "tests/util/random_values.h"
 
 typedef struct nxt_graph_options {

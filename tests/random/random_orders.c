@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "passes/cluster.h"
+#include "passes/fuse/cluster.h"
 #include "passes/pipeline.h"
 #include "random_graph.h"
 

@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #include "model_world.h"
-#include "runtime/libraries.h"
-#include "runtime/run.h"
+#include "runtime/library/libraries.h"
+#include "runtime/realize/run.h"
 #include "tests/util/runner.h"
 
 enum { MOST_STEPS = 400, SECONDS = 20 };

@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #include "ir/alloc.h"
-#include "runtime/cache_disk.h"
+#include "runtime/cache/disk.h"
 #include "tests/util/runner.h"
 
 static char root[] = "/tmp/nx_cache_XXXXXX";

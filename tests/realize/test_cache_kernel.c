@@ -6,9 +6,9 @@
 
 #include "tests/util/llvm_util.h"
 #include "tests/util/runner.h"
-#include "passes/plan.h"
-#include "runtime/cache_disk_private.h"
-#include "runtime/cache_kernel.h"
+#include "passes/plan/plan.h"
+#include "runtime/cache/disk_private.h"
+#include "runtime/cache/kernel.h"
 
 /* ---- a kernel that adds a number, asked for by the number */
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "ir/alloc.h"
-#include "runtime/handle.h"
+#include "runtime/record/handle.h"
 #include "tests/util/share.h"
 
 static int released;

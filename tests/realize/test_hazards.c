@@ -3,7 +3,7 @@
  * what was recorded after it the new ones, in every order of recording, realising and releasing. */
 #include "tests/util/api.h"
 
-#include "runtime/run.h"
+#include "runtime/realize/run.h"
 
 /* ---- equal values are one value, but storages are not one storage */
 

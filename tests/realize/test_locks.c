@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The rules of locks (runtime/lock.h): each that is broken ends the process with a sentence. Builds that do not check them skip
+/* The rules of locks (runtime/platform/lock.h): each that is broken ends the process with a sentence. Builds that do not check them skip
  * this. A child breaks the rule, since it is what ends. */
 #include "tests/util/api.h"
 
@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/handle.h"
-#include "runtime/run.h"
+#include "runtime/record/handle.h"
+#include "runtime/realize/run.h"
 
 static void nothing_held(void) { nxi_drain(ctx, 1); }
 static void other_order(void) {

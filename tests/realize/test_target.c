@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "runtime/cpus.h"
-#include "runtime/target.h"
+#include "runtime/platform/cpus.h"
+#include "ir/target.h"
 #include "tests/util/runner.h"
 
 /* What nxi_target_host says in a process with NX_ISA=wish: vector bytes. */

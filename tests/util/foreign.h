@@ -3,7 +3,7 @@
 #ifndef NXT_FOREIGN_H
 #define NXT_FOREIGN_H
 
-#include "ir/kernel.h"
+#include "ir/kernel/kernel.h"
 
 /* NULL: kernels can be run; else what there is not. The first call looks for the tools and builds what they need. */
 const char *nxt_foreign_missing(void);

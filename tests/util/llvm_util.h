@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "codegen_llvm/codegen_llvm.h"
-#include "passes/kernel_passes.h"
+#include "passes/kernel/passes.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define WITH_ASAN 1

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "nxc.h"
-#include "runtime/cache_kernel.h"
+#include "runtime/cache/kernel.h"
 
 static void show_entry(void *user, const nxi_disk_entry *e) {
   static const char *const states[] = {"good", "foreign", "bad"};

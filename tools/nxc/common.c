@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "ir/alloc.h"
-#include "ir/near.h"
+#include "ir/text/near.h"
 #include "nx/nx.h"
 
 /* ---- complaints */

@@ -2,7 +2,7 @@
 /* nxc dump: one stage of the compiler, from the text of a graph or of kernels. */
 #include "ir/alloc.h"
 #include "nxc.h"
-#include "passes/plan.h"
+#include "passes/plan/plan.h"
 #include "runtime/debug.h"
 
 int nxc_dump(int argc, char **argv) {

@@ -6,15 +6,15 @@
 #include "codegen_llvm/codegen_llvm.h"
 #include "nx/nx.h"
 #include "nxc.h"
-#include "runtime/archive.h"
-#include "runtime/blas.h"
-#include "runtime/cache_kernel.h"
-#include "runtime/cpus.h"
+#include "runtime/files/archive.h"
+#include "runtime/library/blas/blas.h"
+#include "runtime/cache/kernel.h"
+#include "runtime/platform/cpus.h"
 #include "runtime/cuda/blas.h"
 #include "runtime/cuda/cufft.h"
 #include "runtime/cuda/cusolver.h"
 #include "runtime/cuda/driver.h"
-#include "runtime/sort_core.h"
+#include "runtime/library/sort/core.h"
 
 static void print_size(const char *name, int64_t bytes) {
   if (bytes % (1 << 20) == 0 && bytes > 0) printf("%s %lld MiB", name, (long long)(bytes >> 20));

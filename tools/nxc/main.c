@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ir/near.h"
+#include "ir/text/near.h"
 #include "nx/nx.h"
 #include "nxc.h"
 

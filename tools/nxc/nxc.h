@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "ir/diag.h"
-#include "runtime/target.h"
+#include "ir/target.h"
 
 /* Exit statuses. */
 enum { NXC_OK = 0, NXC_FAILED = 1, NXC_USAGE = 2 };

@@ -6,7 +6,7 @@
 #include "nxc.h"
 #include "passes/apply.h"
 #include "passes/pipeline.h"
-#include "runtime/blas.h"
+#include "runtime/library/blas/blas.h"
 #include "runtime/debug.h"
 
 /* ---- --each */

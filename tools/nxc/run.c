@@ -6,8 +6,8 @@
 
 #include "ir/alloc.h"
 #include "ir/dtype.h"
-#include "ir/graph.h"
-#include "ir/scalar_text.h"
+#include "ir/graph/graph.h"
+#include "ir/text/scalar_text.h"
 #include "nx/nx.h"
 #include "nxc.h"
 #include "trace.h"

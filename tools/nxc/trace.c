@@ -7,7 +7,7 @@
 
 #include "ir/alloc.h"
 #include "passes/pipeline.h"
-#include "runtime/file.h"
+#include "runtime/files/file.h"
 
 typedef struct span {
   char name[64];

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: ISC */
+/* exp, expm1, log, log1p, and the pieces of them that other expansions build on: argument
+ * reductions, pairs of floats, polynomials. */
+#include "expand.h"
+
+#include "coefficients.h"
+
+nxk_value nxi_expand_poly(const expand *e, nxk_value x, const double *c, int count) {
+  nxk_value p = x_f(e, c[count - 1]);
+  for (int j = count - 2; j >= 0; j--) p = x_fma(e, p, x, x_f(e, c[j]));
+  return p;
+}
+
+nxk_value nxi_expand_clamp(const expand *e, nxk_value x, double low, double high) {
+  nxk_value lowest = x_f(e, low), highest = x_f(e, high);
+  x = x_select(e, x_lt(e, x, lowest), lowest, x);
+  return x_select(e, x_lt(e, highest, x), highest, x);
+}
+
+expand_pair nxi_expand_fast_sum(const expand *e, nxk_value a, nxk_value b) {
+  nxk_value high = x_add(e, a, b);
+  expand_pair s = {high, x_sub(e, b, x_sub(e, high, a))};
+  return s;
+}
+
+expand_pair nxi_expand_product(const expand *e, nxk_value a, nxk_value b) {
+  nxk_value high = x_mul(e, a, b);
+  expand_pair p = {high, x_fma(e, a, b, x_neg(e, high))};
+  return p;
+}
+
+/* Minus the low part of ln2. */
+static nxk_value ln2_low(const expand *e) { return x_f2(e, 0x1.05c61p-29, -0x1.abc9e3b39803fp-56); }
+
+/* n times the high part of ln2 is subtracted exactly (fma, and the difference is below 1/2). */
+expand_reduced nxi_expand_reduce_ln2(const expand *e, nxk_value x) {
+  nxk_value n = x_rint(e, x_mul(e, x, x_f2(e, 0x1.715476p+0, 0x1.71547652b82fep+0)));
+  nxk_value high = x_fma(e, n, x_f2(e, -0x1.62e43p-1, -0x1.62e42fefa39efp-1), x);
+  expand_reduced out = {n, x_fma(e, n, ln2_low(e), high), high};
+  return out;
+}
+
+nxk_value nxi_expand_reduced_low(const expand *e, expand_reduced a) {
+  return x_mul(e, a.n, ln2_low(e));
+}
+
+/* e^r - 1 for |r| <= ln2 / 2, without the rounding of r. */
+static nxk_value expm1_reduced(const expand *e, expand_reduced a) {
+  return x_add(e, a.high,
+               x_fma(e, X_POLY(e, a.r, exp), x_mul(e, a.r, a.r), nxi_expand_reduced_low(e, a)));
+}
+
+/* Clamped to where the result is already 0 or infinite, so that ldexp does the rest. e^r = 1 + r (1 + r p): the error
+ * of the inner sum is a third of half an ulp, as r is; that of 1 + (r + r^2 p) would be more than an ulp in all. */
+nxk_value nxi_expand_exp(const expand *e, nxk_value x) {
+  x = nxi_expand_clamp(e, x, e->wide ? -746 : -105, e->wide ? 710 : 89);
+  expand_reduced a = nxi_expand_reduce_ln2(e, x);
+  nxk_value one = x_f(e, 1), p = X_POLY(e, a.r, exp);
+  return x_ldexp(e, x_fma(e, x_fma(e, p, a.r, one), a.r, one), a.n);
+}
+
+/* 2^n ((e^r - 1) + (1 - 2^-n)). The sum in brackets leaves the range of ldexp only for n = 0, where
+ * ldexp is the identity. */
+nxk_value nxi_expand_expm1(const expand *e, nxk_value x) {
+  nxk_value c = nxi_expand_clamp(e, x, e->wide ? -40 : -19, e->wide ? 710 : 89), one = x_f(e, 1);
+  expand_reduced a = nxi_expand_reduce_ln2(e, c);
+  nxk_value rest = x_sub(e, one, x_ldexp(e, one, x_neg(e, a.n)));
+  nxk_value y = x_ldexp(e, x_add(e, expm1_reduced(e, a), rest), a.n);
+  return x_copysign(e, y, x);
+}
+
+/* Both forms add a bias to the exponent so that k comes from an unsigned shift; f64 turns k into a
+ * float by placing it in the low bits of 2^52, since few machines convert 64-bit integers. */
+expand_split nxi_expand_split(const expand *e, nxk_value x) {
+  const uint64_t base = e->wide ? 0x3fe6a09e667f3bcdu : 0x3f3504f3u, bias = e->wide ? 1100 : 160;
+  nxk_value width = x_u(e, e->wide ? 52 : 23);
+  nxk_value fraction = x_u(e, e->wide ? 0xfffffffffffffu : 0x7fffffu);
+  uint64_t shift = e->wide ? (bias << 52) - base : (uint32_t)((bias << 23) - base);
+  nxk_value t = x_add(e, x_bits(e, e->u, x), x_u(e, shift));
+  nxk_value biased = x_shr(e, t, width);
+  nxk_value m = x_add(e, x_and(e, t, fraction), x_u(e, base));
+  nxk_value two = x_u(e, e->wide ? 0x4330000000000000u : 0x4b000000u);
+  nxk_value k = x_sub(e, x_bits(e, e->f, x_or(e, biased, two)),
+                      x_f(e, (e->wide ? 0x1p52 : 0x1p23) + (double)bias));
+  expand_split s = {k, x_bits(e, e->f, m)};
+  return s;
+}
+
+/* log(1 + f) - f = f^2 (-1/2 + f P(f)). k times the high part of ln2 is exact; what its sum with f
+ * rounds away goes into the tail, so that only the last addition rounds at the result's size. */
+nxk_value nxi_expand_log_sum(const expand *e, nxk_value k, nxk_value f, nxk_value low) {
+  nxk_value square = x_mul(e, f, f);
+  nxk_value tail = x_fma(e, X_POLY(e, f, log), f, x_f(e, -0.5));
+  nxk_value ln2 = x_f2(e, 0x1.62e4p-1, 0x1.62e42ffp-1);
+  nxk_value high = x_fma(e, k, ln2, f);
+  nxk_value lost = x_sub(e, f, x_fnma(e, k, ln2, high));
+  if (low != NXK_NONE) lost = x_add(e, lost, low);
+  lost = x_fma(e, k, x_f2(e, 0x1.7f7d1cp-20, -0x1.718432a1b0e26p-35), lost);
+  return x_add(e, high, x_fma(e, square, tail, lost));
+}
+
+/* For x > 0, and what C wants elsewhere: -infinity at zeros, NaN below, infinity and NaN as they
+ * are. `y` is the logarithm of a finite positive x. */
+static nxk_value log_special(const expand *e, nxk_value x, nxk_value y) {
+  nxk_value zero = x_f(e, 0);
+  y = x_select(e, x_lt(e, x, x_f(e, INFINITY)), y, x);
+  nxk_value pole = x_select(e, x_eq(e, x, zero), x_f(e, -INFINITY), x_f(e, NAN));
+  return x_select(e, x_le(e, x, zero), pole, y);
+}
+
+static nxk_value log_normal(const expand *e, nxk_value x, nxk_value less) {
+  expand_split s = nxi_expand_split(e, x);
+  nxk_value k = less == NXK_NONE ? s.k : x_sub(e, s.k, less);
+  return nxi_expand_log_sum(e, k, x_sub(e, s.m, x_f(e, 1)), NXK_NONE);
+}
+
+/* Everything but positive normal numbers goes through a rare region. */
+nxk_value nxi_expand_log(const expand *e, nxk_value x) {
+  uint64_t least = e->wide ? 0x0010000000000000u : 0x00800000u,
+           most = e->wide ? 0x7ff0000000000000u : 0x7f800000u;
+  nxk_value usual = log_normal(e, x, NXK_NONE), rank = x_sub(e, x_bits(e, e->u, x), x_u(e, least));
+  nxk_value rare = nxk_begin_rare(e->k, x_le(e, x_u(e, most - least), rank));
+  nxk_value scaled = x_mul(e, x, x_f2(e, 0x1p25, 0x1p54));
+  nxk_value inside = log_special(e, x, log_normal(e, scaled, x_f2(e, 25, 54)));
+  nxk_end(e->k);
+  return nxk_pick(e->k, rare, inside, usual);
+}
+
+/* u + c = 2^k (m + 2^-k c), so f = (m - 1) + 2^-k c, exact for k = 0 where it matters most. 2^-k
+ * comes from the difference of the bits of u and m; k = 128 (1024), where c is 0, must not make it
+ * infinite. */
+nxk_value nxi_expand_log_pair(const expand *e, nxk_value u, nxk_value c, nxk_value low,
+                              nxk_value more) {
+  expand_split s = nxi_expand_split(e, u);
+  nxk_value shifted = x_sub(e, x_bits(e, e->u, u), x_bits(e, e->u, s.m));
+  nxk_value scale = x_sub(e, x_u(e, e->wide ? 0x3ff0000000000000u : 0x3f800000u), shifted);
+  scale = x_bits(e, e->f,
+                 x_op2(e, NXK_min, scale, x_u(e, e->wide ? 0x7fe0000000000000u : 0x7f000000u)));
+  nxk_value f = x_fma(e, c, scale, x_sub(e, s.m, x_f(e, 1)));
+  if (low != NXK_NONE) low = x_mul(e, low, scale);
+  return nxi_expand_log_sum(e, more == NXK_NONE ? s.k : x_add(e, s.k, more), f, low);
+}
+
+nxk_value nxi_expand_log1p(const expand *e, nxk_value x) {
+  nxk_value one = x_f(e, 1), u = x_add(e, x, one);
+  nxk_value lost = x_sub(e, x, x_sub(e, u, one));
+  nxk_value y = nxi_expand_log_pair(e, u, lost, NXK_NONE, NXK_NONE);
+  y = x_select(e, x_lt(e, x, x_f(e, INFINITY)), y, x);
+  nxk_value pole = x_select(e, x_eq(e, u, x_f(e, 0)), x_f(e, INFINITY), x_f(e, NAN));
+  y = x_select(e, x_le(e, u, x_f(e, 0)), pole, y);
+  return x_copysign(e, y, x);
+}
+
+nxk_value nxi_expand_log_wide(const expand *e, nxk_value x) {
+  expand_split s = nxi_expand_split(e, x);
+  nxk_value f = x_sub(e, s.m, x_f(e, 1));
+  nxk_value tail = x_fma(e, X_POLY_OF(e, f, nxi_log_wide), f, x_f(e, -0.5));
+  return x_fma(e, s.k, x_f(e, 0x1.62e42fefa39efp-1), x_fma(e, x_mul(e, f, f), tail, f));
+}

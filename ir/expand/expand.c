@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: ISC */
+/* Functions as other instructions: the one definition that every executor runs, so that bits agree.
+ * This file dispatches, and holds the functions that are a line or two; the others are in
+ * passes/expand_*.c. */
+#include "expand.h"
+
+/* +0 for zeros of either sign, NaN for NaN. */
+static nxk_value expand_sign(const expand *e, nxk_value x) {
+  nxk_value zero = x_f(e, 0), otherwise = x_add(e, x, zero);
+  return x_select(e, x_ne(e, x, zero), x_select(e, x_eq(e, x, x), x_copysign(e, x_f(e, 1), x), x),
+                  otherwise);
+}
+
+/* Half away from zero: the fraction is exact. */
+static nxk_value expand_round(const expand *e, nxk_value x) {
+  nxk_value whole = x_trunc(e, x), fraction = x_abs(e, x_sub(e, x, whole));
+  nxk_value away = x_add(e, whole, x_copysign(e, x_f(e, 1), x));
+  return x_select(e, x_le(e, x_f(e, 0.5), fraction), away, whole);
+}
+
+static nxk_value expand_integer(nxk_kernel *k, nx_dtype t, nxk_op op, nxk_value x, nxk_value y) {
+  const expand d = {k, t, t, t, false}, *e = &d;
+  const bool is_signed = nxi_is_signed(t);
+  nxk_value zero = nxk_const_i(k, t, 0), one = nxk_const_i(k, t, 1), minus = nxk_const_i(k, t, -1);
+  switch (op) {
+    case NXK_sign: {
+      nxk_value y0 = x_select(e, x_eq(e, x, zero), zero, one);
+      return is_signed ? x_select(e, x_lt(e, x, zero), minus, y0) : y0;
+    }
+    case NXK_recip: { /* truncated: only 1 and -1 have a whole inverse */
+      nxk_value unit = x_eq(e, x, one);
+      if (is_signed) unit = x_or(e, unit, x_eq(e, x, minus));
+      return x_select(e, unit, x, zero);
+    }
+    case NXK_round: return x;
+    case NXK_pow: return nxi_expand_pow_integer(k, t, x, y);
+    default: return NXK_NONE;
+  }
+}
+
+nxk_value nxk_expand_function(nxk_kernel *k, nxk_op op, const nxk_value *args) {
+  nxk_value a = args[0], b = nxk_scalars[op].arity > 1 ? args[1] : NXK_NONE;
+  if (k->failed || a >= k->n_instrs) return NXK_NONE;
+  const nx_dtype t = nxk_dtype(k, a);
+  if (nxi_is_integer(t)) return expand_integer(k, t, op, a, b);
+  const expand d = expand_as(k, t), *e = &d;
+  switch (op) {
+    case NXK_sign: return expand_sign(e, a);
+    case NXK_recip: return x_div(e, x_f(e, 1), a);
+    case NXK_round: return expand_round(e, a);
+    case NXK_exp: return nxi_expand_exp(e, a);
+    case NXK_log: return nxi_expand_log(e, a);
+    case NXK_sin:
+    case NXK_cos:
+    case NXK_tan: return nxi_expand_trig(e, op, a);
+    case NXK_asin: return nxi_expand_asin(e, a);
+    case NXK_acos: return nxi_expand_acos(e, a);
+    case NXK_atan: return nxi_expand_atan(e, a);
+    case NXK_sinh: return nxi_expand_sinh(e, a);
+    case NXK_cosh: return nxi_expand_cosh(e, a);
+    case NXK_tanh: return nxi_expand_tanh(e, a);
+    case NXK_erf: return nxi_expand_erf(e, a);
+    case NXK_log1p: return nxi_expand_log1p(e, a);
+    case NXK_expm1: return nxi_expand_expm1(e, a);
+    case NXK_asinh: return nxi_expand_asinh(e, a);
+    case NXK_acosh: return nxi_expand_acosh(e, a);
+    case NXK_atanh: return nxi_expand_atanh(e, a);
+    case NXK_pow: return nxi_expand_pow(e, a, b);
+    case NXK_atan2: return nxi_expand_atan2(e, a, b);
+    default: return nxi_expand_complex(e, op, args);
+  }
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: ISC */
+/* sinh, cosh, tanh and erf. */
+#include "expand.h"
+
+#include "coefficients.h"
+
+/* |x| = n ln2 + r and small = 2^-2n:
+ *   2 sinh |x| = 2^n ((1 - small) cosh r + (1 + small) sinh r)
+ *   2 cosh |x| = 2^n ((1 + small) cosh r + (1 - small) sinh r)
+ * without a division, and exact where it matters near 0, since small = 1 there. */
+typedef struct hyperbolic {
+  nxk_value n, high, low, less, more, cosh_tail, sinh_tail;
+} hyperbolic;
+
+static hyperbolic split(const expand *e, nxk_value x, double limit) {
+  nxk_value a = x_abs(e, x), highest = x_f(e, limit), one = x_f(e, 1);
+  expand_reduced red = nxi_expand_reduce_ln2(e, x_select(e, x_lt(e, highest, a), highest, a));
+  nxk_value small = x_ldexp(e, one, x_mul(e, red.n, x_f(e, -2))), square = x_mul(e, red.r, red.r);
+  hyperbolic h = {.n = red.n, .high = red.high};
+  h.low = nxi_expand_reduced_low(e, red);
+  h.less = x_sub(e, one, small);
+  h.more = x_add(e, one, small);
+  h.cosh_tail = x_mul(e, square, X_POLY(e, square, cosh));                  /* cosh r - 1 */
+  h.sinh_tail = x_mul(e, x_mul(e, square, red.r), X_POLY(e, square, sinh)); /* sinh r - r */
+  return h;
+}
+
+/* p cosh r + q sinh r: p + q r, what that sum lost, and the small terms. */
+static nxk_value combine(const expand *e, const hyperbolic *h, nxk_value p, nxk_value q) {
+  nxk_value sum = x_fma(e, q, h->high, p), lost = x_fma(e, q, h->high, x_sub(e, p, sum));
+  nxk_value tail = x_fma(e, q, x_add(e, h->low, h->sinh_tail), x_fma(e, p, h->cosh_tail, lost));
+  return x_add(e, sum, tail);
+}
+
+nxk_value nxi_expand_sinh(const expand *e, nxk_value x) {
+  hyperbolic h = split(e, x, e->wide ? 712 : 91);
+  nxk_value y = x_ldexp(e, combine(e, &h, h.less, h.more), x_sub(e, h.n, x_f(e, 1)));
+  return x_copysign(e, y, x);
+}
+
+nxk_value nxi_expand_cosh(const expand *e, nxk_value x) {
+  hyperbolic h = split(e, x, e->wide ? 712 : 91);
+  return x_ldexp(e, combine(e, &h, h.more, h.less), x_sub(e, h.n, x_f(e, 1)));
+}
+
+/* Near 0 a polynomial; beyond, 1 - 2 / (e^2|x| + 1), whose second term is below 1/2. e^2|x| + 1 is
+ * 2^n (e^r - 1) + (2^n + 1), so that it is rounded once. */
+nxk_value nxi_expand_tanh(const expand *e, nxk_value x) {
+  nxk_value a = x_abs(e, x), square = x_mul(e, x, x), one = x_f(e, 1), highest = x_f2(e, 10, 22);
+  nxk_value lower = x_fma(e, x_mul(e, x, square), X_POLY(e, square, tanh), x);
+  nxk_value t = x_select(e, x_lt(e, highest, a), highest, a);
+  expand_reduced red = nxi_expand_reduce_ln2(e, x_add(e, t, t));
+  nxk_value power = x_fma(e, X_POLY(e, red.r, exp), x_mul(e, red.r, red.r), red.r),
+            scale = x_ldexp(e, one, red.n);
+  nxk_value upper =
+      x_sub(e, one, x_div(e, x_f(e, 2), x_fma(e, scale, power, x_add(e, scale, one))));
+  return x_copysign(e, x_select(e, x_lt(e, a, x_f(e, 0.6)), lower, upper), x); /* keeps -0 */
+}
+
+/* Near 0 x + x P(x^2); beyond, 1 - exp(-Q(|x|)), Q = -log erfc, whose errors shrink with erfc. */
+nxk_value nxi_expand_erf(const expand *e, nxk_value x) {
+  nxk_value a = x_abs(e, x), border = x_f2(e, 0.925, 1), highest = x_f2(e, 4, 6),
+            square = x_mul(e, x, x);
+  nxk_value lower = x_fma(e, X_POLY(e, square, erf), x, x);
+  nxk_value t = x_select(e, x_lt(e, highest, a), highest, a);
+  expand_reduced red = nxi_expand_reduce_ln2(e, x_neg(e, X_POLY(e, t, erfc)));
+  nxk_value power = x_fma(e, X_POLY(e, red.r, exp), x_mul(e, red.r, red.r), red.r);
+  nxk_value scale = x_ldexp(e, x_f(e, 1), red.n);
+  nxk_value upper = x_sub(e, x_sub(e, x_f(e, 1), scale), x_mul(e, power, scale));
+  return x_select(e, x_lt(e, a, border), lower, x_copysign(e, upper, x));
+}

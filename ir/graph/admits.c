@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: ISC */
+/* What an operation admits, in words, from the classes of its row in graph_ops.def or library.def; and what to do about an
+ * operand of another dtype. */
+#include <stdio.h>
+
+#include "ir/library/library.h"
+
+static const struct {
+  uint32_t class;
+  const char *name;
+} classes[] = {{NXI_B, "bool"}, {NXI_I, "integers"}, {NXI_F, "floats"}, {NXI_C, "complex numbers"}};
+
+/* "integers, floats and complex numbers" */
+static void list_classes(nxg_op op, char *text, size_t size) {
+  uint32_t left = nxg_ops[op].admits;
+  size_t used = 0;
+  text[0] = 0;
+  for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
+    if (!(left & classes[i].class)) continue;
+    left &= ~classes[i].class;
+    used += (size_t)snprintf(text + used, size - used, "%s%s",
+                             used == 0 ? ""
+                             : left    ? ", "
+                                       : " and ",
+                             classes[i].name);
+  }
+}
+
+/* Where a cast is not what is wanted. */
+static const char *other_way(nxg_op op, nx_dtype t) {
+  bool complex = nxi_is_complex(t);
+  switch (op) {
+    case NXG_fft: return complex ? NULL : "rfft is of real numbers";
+    case NXG_ifft: return complex ? NULL : "irfft gives real numbers; or cast it to c64";
+    case NXG_rfft: return complex ? "fft is of complex numbers" : NULL;
+    case NXG_irfft: return complex ? NULL : "it takes what rfft gives";
+    case NXG_cmplt:
+    case NXG_cmple:
+    case NXG_max:
+    case NXG_min:
+    case NXG_argmax:
+    case NXG_argmin:
+    case NXG_reduce_max:
+    case NXG_reduce_min:
+      return complex ? "complex numbers have no order: compare real or abs of it" : NULL;
+    case NXG_add:
+      return t == NX_BOOL ? "cast it first; the sum of bools is the operation `or`" : NULL;
+    case NXG_mul:
+      return t == NX_BOOL ? "cast it first; the product of bools is the operation `and`" : NULL;
+    case NXG_sub:
+    case NXG_neg: return t == NX_BOOL ? "cast it first; bools have `xor`" : NULL;
+    case NXG_reduce_sum:
+      return t == NX_BOOL ? "cast it first to count; whether any is true is reduce_max" : NULL;
+    case NXG_reduce_prod:
+      return t == NX_BOOL ? "cast it first; whether all are true is reduce_min" : NULL;
+    case NXG_and:
+    case NXG_or:
+    case NXG_xor: return nxi_is_float(t) ? "compare it first, or bitcast it" : NULL;
+    default: return NULL;
+  }
+}
+
+nx_status nxg_fail_dtype(nxg_op op, uint32_t operand, nx_dtype t, nxi_diag *d) {
+  char takes[64];
+  const char *name = nxg_ops[op].name, *way = other_way(op, t);
+  const char *is = nxi_dtype_valid(t) ? nxi_dtypes[t].name : "?";
+  list_classes(op, takes, sizeof takes);
+  if (op == NXG_threefry) snprintf(takes, sizeof takes, "i32 and u32");
+  if (op == NXG_complex) snprintf(takes, sizeof takes, "f32 and f64");
+  if (t == NX_C32) way = "c32 is for storage alone: cast it to c64";
+  nx_status status =
+      nxi_fail(d, NX_UNSUPPORTED_DTYPE, name, "%s: operand %u has dtype %s, but %s takes %s: %s",
+               name, operand, is, name, takes, way != NULL ? way : "cast it first");
+  if (d != NULL && d->operand < 0) d->operand = (int32_t)operand;
+  return status;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: ISC */
+/* Shapes and views: pure arithmetic on extents, strides and offsets (in elements). Also used at record time. */
+#ifndef NXG_VIEW_H
+#define NXG_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "ir/diag.h"
+
+enum { NXG_MAX_RANK = 32 };
+
+typedef struct nxg_view {
+  int32_t rank;
+  int64_t offset;
+  int64_t shape[NXG_MAX_RANK];
+  int64_t strides[NXG_MAX_RANK];
+} nxg_view;
+
+/* Checks rank and extents (>= 0) and that count and bytes fit 63 bits (zero extents count as 1 there, so that
+ * no partial product overflows). *elements is the product. */
+nx_status nxg_shape_check(nx_status bad, const char *op, int32_t rank, const int64_t *shape,
+                          int64_t element_bits, int64_t *elements, nxi_diag *d);
+int64_t nxg_elements(int32_t rank, const int64_t *shape);
+/* "[4,5]" for messages; long ones end in "...". Returns text. */
+enum { NXG_SHAPE_TEXT = 144 };
+const char *nxg_format_shape(char text[NXG_SHAPE_TEXT], int32_t rank, const int64_t *shape);
+/* Canonical C-contiguous strides: strides[rank-1] = 1. Extents of 0 count as 1. */
+void nxg_contiguous_strides(int32_t rank, const int64_t *shape, int64_t *strides);
+void nxg_view_contiguous(nxg_view *v, int32_t rank, const int64_t *shape);
+bool nxg_view_is_contiguous(
+    const nxg_view *v); /* strides canonical (dimensions of size 1 included), any offset */
+bool nxg_same_shape(int32_t rank_a, const int64_t *a, int32_t rank_b, const int64_t *b);
+/* Broadcast of two shapes as in NumPy. */
+nx_status nxg_broadcast(const char *op, int32_t rank_a, const int64_t *a, int32_t rank_b,
+                        const int64_t *b, int32_t *rank, int64_t *shape, nxi_diag *d);
+
+/* Movement: out may be v. Errors name `op` and both shapes; NX_NEEDS_COPY if reshape cannot be expressed.
+ * A result with a zero extent has offset 0. */
+nx_status nxg_view_expand(const nxg_view *v, int32_t rank, const int64_t *shape, nxg_view *out,
+                          nxi_diag *d);
+nx_status nxg_view_reshape(const nxg_view *v, int32_t rank, const int64_t *shape, nxg_view *out,
+                           nxi_diag *d);
+nx_status nxg_view_permute(const nxg_view *v, const int32_t *axes, size_t n, nxg_view *out,
+                           nxi_diag *d);
+nx_status nxg_view_shrink(const nxg_view *v, const int64_t *start, const int64_t *stop,
+                          nxg_view *out, nxi_diag *d);
+nx_status nxg_view_flip(const nxg_view *v, const int32_t *axes, size_t n, nxg_view *out,
+                        nxi_diag *d);
+/* count elements from start, step apart; step may be negative, not 0; every index in range. */
+nx_status nxg_view_slice(const nxg_view *v, const int64_t *start, const int64_t *count,
+                         const int64_t *step, nxg_view *out, nxi_diag *d);
+/* Of the whole storage (elements long), whatever v: checks that every index lies in it. */
+nx_status nxg_view_as_strided(int64_t storage_elements, int32_t rank, const int64_t *shape,
+                              const int64_t *strides, int64_t offset, nxg_view *out, nxi_diag *d);
+/* True if two indices of the view may name one element (exact for the usual cases; if undecided, true). */
+bool nxg_view_overlaps_itself(const nxg_view *v);
+/* Lowest and highest element touched; false if none is. */
+bool nxg_view_range(const nxg_view *v, int64_t *low, int64_t *high);
+/* Axes: each in [-rank, rank), no repeats -> bit mask. */
+nx_status nxg_axes_mask(const char *op, int32_t rank, const int32_t *axes, size_t n, uint32_t *mask,
+                        nxi_diag *d);
+
+#endif

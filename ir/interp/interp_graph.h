@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: ISC */
+/* Inside the graph interpreter. A program is a list of steps, each with everything looked up beforehand: which
+ * function, where operands and result lie, how they are walked. interp_plan.c makes it, interp_graph.c runs it,
+ * interp_map.c, interp_cast.c, interp_fold.c, interp_library.c and interp_call.c hold what steps do. */
+#ifndef NXG_INTERP_GRAPH_H
+#define NXG_INTERP_GRAPH_H
+
+#include <stdatomic.h>
+
+#include "ir/library/library.h"
+
+/* Where a value's first element is. */
+typedef enum nxg_region { NXG_SCRATCH, NXG_CONSTANT, NXG_INPUT, NXG_OUTPUT } nxg_region;
+typedef struct nxg_place {
+  nxg_region region;
+  uint32_t number; /* of the input or output */
+  int64_t byte;
+} nxg_place;
+
+/* Elements in C order of some shape, which is coalesced: no dimension of size 1, none that continues the next. */
+typedef struct nxg_access {
+  nxg_place place;
+  int32_t rank; /* 0: one element, or one for every index */
+  int32_t size; /* bytes of an element; 0: a bool, whose byte counts as 1 unless 0 */
+  bool dense;   /* the elements follow one another */
+  int64_t *shape;
+  int64_t *strides; /* bytes */
+} nxg_access;
+
+/* One run of a program. */
+typedef struct nxg_run_state {
+  char *scratch;
+  const char *constants;
+  void *const *inputs;
+  void *const *outputs;
+  const int64_t *windows;
+  nxi_diag *d;
+  nx_status status;
+  int32_t (*poll)(void *user); /* NULL: none */
+  void *user;
+  int64_t polled_ns;
+} nxg_run_state;
+/* True if the run is over. Every loop that may last asks now and then; the caller's poll hears of it each 10 ms. */
+bool nxg_stopped(nxg_run_state *r);
+
+typedef struct nxg_step nxg_step;
+/* result[i] of operands[.][i], dense, in the dtype the kernel computes in. */
+typedef void (*nxg_map_kernel)(const nxg_step *s, void *result, const void *const *operands,
+                               int64_t n);
+/* Folds n elements, which *source gives, in lanes or plain order. */
+struct nxg_source;
+typedef void (*nxg_fold_kernel)(struct nxg_source *source, int64_t n, bool lanes, void *result);
+
+/* A library call, in the program's arena. */
+typedef struct nxg_program_call {
+  nxg_call call;
+  const nxg_functions *functions;
+  nxg_call_work work;
+  nxg_place operands[NXG_CALL_OPERANDS], results[NXG_CALL_RESULTS], shared, own;
+  uint32_t origin; /* of the node */
+  struct nxg_program_call *next;
+} nxg_program_call;
+
+struct nxg_step {
+  void (*run)(const nxg_step *s, nxg_run_state *r);
+  int64_t n;              /* elements of the result, or that are moved */
+  nx_dtype dtype, result; /* of the operands (the last one) and of the result */
+  uint32_t n_args;
+  nxk_op scalar;
+  bool direct;        /* map: all operands dense, no conversion: one call of the kernel */
+  bool widen, narrow; /* map: operands are small floats computed in f32; the result is one */
+  bool lanes;         /* fold */
+  nxg_map_kernel kernel;
+  nxg_fold_kernel fold;
+  nxg_access to;       /* the result */
+  nxg_access *args;    /* of a fold: what walks to the first elements of the runs, and a run */
+  int64_t *numbers;    /* what else the step needs */
+  nxg_place temporary; /* matmul of small floats */
+  const nxg_program_call *call;
+  uint32_t window; /* update: input whose distance is added to `to`; UINT32_MAX: none */
+};
+
+/* A scalar parameter is stored in the scratch memory before the first step. */
+typedef struct nxg_param_slot {
+  uint32_t param;
+  nx_dtype dtype;
+  int64_t byte;
+} nxg_param_slot;
+
+struct nxg_program {
+  nxi_arena arena;
+  nxg_step *steps;
+  uint32_t n_steps, cap_steps;
+  nxg_param_slot *slots;
+  uint32_t n_slots, cap_slots;
+  char *constants;
+  uint32_t n_constants, cap_constants; /* 8 bytes each */
+  nxg_program_call *calls;
+  int64_t scratch_bytes;
+  int64_t work;
+  _Atomic(void *) spare; /* scratch memory of a run that is over */
+};
+
+static inline char *nxg_address(const nxg_run_state *r, nxg_place p) {
+  switch (p.region) {
+    case NXG_SCRATCH: return r->scratch + p.byte;
+    case NXG_CONSTANT: return (char *)(uintptr_t)r->constants + p.byte;
+    case NXG_INPUT: return (char *)r->inputs[p.number] + p.byte;
+    default: return (char *)r->outputs[p.number] + p.byte;
+  }
+}
+
+/* ---- walking (interp_walk.c) */
+typedef struct nxg_cursor {
+  char *at;
+  const nxg_access *access;
+  int64_t index[NXG_MAX_RANK];
+} nxg_cursor;
+void nxg_cursor_start(nxg_cursor *c, const nxg_access *a, char *first);
+void nxg_cursor_next(nxg_cursor *c);                    /* one element on */
+void nxg_gather(nxg_cursor *c, void *dense, int64_t n); /* the next n elements */
+void nxg_scatter(nxg_cursor *c, const void *dense, int64_t n);
+void nxg_widen(nx_dtype small, const void *from, float *to, int64_t n);
+void nxg_narrow(nx_dtype small, const float *from, void *to, int64_t n);
+/* Bytes whose lower halves are nibbles, made such as nxi_store_element leaves. */
+void nxg_wrap_nibbles(nx_dtype t, void *elements, int64_t n);
+enum { NXG_CHUNK = 256 };
+
+/* Elements for a fold, in the dtype it computes in. */
+typedef struct nxg_source {
+  nxg_cursor cursor;
+  nx_dtype dtype;
+  nxg_run_state *run;
+  int64_t taken; /* elements since the run was asked whether it is over */
+} nxg_source;
+/* The next n <= NXG_CHUNK elements; buffer has room for them. */
+const void *nxg_source_next(nxg_source *s, void *buffer, int64_t n);
+/* Before the next n: whether the run is over. Cheap enough for blocks of 16. */
+static inline bool nxg_source_stopped(nxg_source *s, int64_t n) {
+  s->taken += n;
+  if (s->taken < 4096) return false;
+  s->taken = 0;
+  return nxg_stopped(s->run);
+}
+
+/* ---- kernels and what steps do */
+nxg_map_kernel nxg_find_map(nxk_op op, nx_dtype type); /* cast, bitcast, select excepted */
+nxg_map_kernel nxg_find_cast(nx_dtype from, nx_dtype to);
+nxg_map_kernel nxg_find_select(nx_dtype type);
+nxg_map_kernel nxg_find_bitcast(nx_dtype from, nx_dtype to);
+nxg_fold_kernel nxg_find_fold(nxk_reduce_kind kind, nx_dtype type);
+
+void nxg_step_map(const nxg_step *s, nxg_run_state *r);
+void nxg_step_move(const nxg_step *s, nxg_run_state *r); /* args[0] to `to` */
+/* Nibbles of an input or for an output, two in a byte there: args[0] to `to`. */
+void nxg_step_unpack(const nxg_step *s, nxg_run_state *r);
+void nxg_step_pack(const nxg_step *s, nxg_run_state *r);
+void nxg_step_fill(const nxg_step *s, nxg_run_state *r);   /* args[0], one element, everywhere */
+void nxg_step_arange(const nxg_step *s, nxg_run_state *r); /* numbers: start, step */
+void nxg_step_eye(const nxg_step *s, nxg_run_state *r);    /* numbers: rows, columns, k */
+void nxg_step_fold(const nxg_step *s, nxg_run_state *r);   /* numbers: elements of the run */
+/* numbers: elements of a run, bytes from one to the next in the result, kind, order. args[0] walks the elements run by
+ * run, `to` the first elements of the runs. */
+void nxg_step_scan(const nxg_step *s, nxg_run_state *r);
+/* numbers: extent of the axis, bytes along it (from element to element of args[0]'s or the result's), node. args[0]:
+ * elements of the data whose index along the axis is 0; args[1]: indices. */
+void nxg_step_gather(const nxg_step *s, nxg_run_state *r);
+/* The same; also: whether it adds; `to` walks the elements of the result, in the dtype that is added in, from which the
+ * indices count; 2 if they are pairs, then bytes from a number of an update to the second one. args[0]: updates. */
+void nxg_step_scatter(const nxg_step *s, nxg_run_state *r);
+void nxg_step_threefry(const nxg_step *s, nxg_run_state *r);
+void nxg_step_matmul(const nxg_step *s, nxg_run_state *r); /* numbers: see interp_library.c */
+void nxg_step_call(const nxg_step *s, nxg_run_state *r);
+void nxg_release_calls(nxg_program *p);
+
+#endif

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: ISC */
+/* The kernel IR: one parallel program over buffers, as a flat list of SSA instructions with nested blocks.
+ *
+ * Both levels share this structure. LOGICAL says what is computed: loops are outer (independent points),
+ * map or reduce; every value is one element; `reduce` names a fold in the order of docs/numerics.md.
+ * BOUND says exactly how a target does it: loops are task, seq or vector; values have lanes; masks, the
+ * order of additions, partial sums and tails are explicit. A code generator prints the bound form and
+ * decides nothing.
+ *
+ * A bound kernel with `threads` is one for a GPU. A task is then a block of that many threads, and a value of several lanes
+ * lies in them: lane l of n belongs to thread l / (n / threads). Values of one lane are the same in all threads. Every value
+ * has 1, threads, or threads times 2, 4, 8 or 16 lanes; LOCAL arrays are shared by the block. What is stored to one may
+ * be loaded by another thread only after a barrier.
+ * Integer arithmetic on 64 bits is dear there, so indices may be i32: where those of an access are, the whole address is
+ * computed in 32 bits, and no part of it is beyond them. An add, sub or mul of i32 may be `exact`: it does not overflow.
+ *
+ * A value is named by the index of its instruction. It is visible after it, to the end of its block, with
+ * three exceptions: a `reduce` is visible after the outermost reduce loop that holds it, to the end of
+ * the block that holds that loop; a `carry` is visible in its loop (the current value) and after the end
+ * of its loop (the final value); a value defined in a `rare` block may be an argument of the `pick`s
+ * right after the block's end.
+ *
+ *   const          imm: scalar bits. Lanes 1
+ *   param          imm: number of a scalar parameter, read from the launch arguments. Lanes 1
+ *   part           opens a part: an independent piece with tasks of its own. Top level holds only params,
+ *                  constants and parts. Parts may run in any order and in parallel
+ *   for            opens a loop; the result is its index, i64, lanes 1: lower, lower + step, ... < upper
+ *   rare           arg0: bool. Opens a block whose code has effects on no memory. Its values matter only in
+ *                  lanes where arg0 is true, and it may be skipped if no lane is
+ *   end            closes the innermost block
+ *   pick           args: the rare instruction, value inside it, value otherwise: select(pred, inside, other)
+ *   load, store    through access `imm`; store: arg0 is the value. Memory holds small floats and bool bytes as
+ *                  they are: the value of a load has the memory's dtype, bool as a truth value
+ *   reduce         arg0 (and arg1 for dot: the factors) folded over all reduce loops around it, as one run in
+ *                  row-major order. `kind`, `order`. Result: arg0's dtype; i64 index of the run for
+ *                  argmax/argmin (arg1, if given, is the i64 index that element stands for, in place of its
+ *                  number in the run). dot: c = fma(a, b, c) from +0 for floats, a*b + c for integers
+ *   scan           arg0 scanned over all map loops around it, as one run in row-major order: the elements up to this
+ *                  one folded. `kind`: sum prod max min, and prod_real, prod_imag: a part of the product of
+ *                  pairs arg0, arg1, in which the first element is taken as it is. `order`: plain: blocks of 1024 one element after the other,
+ *                  carry + that, carry = carry + block; sequential: one after the other. Their loops run in order
+ *   carry          arg0: initial value. Directly after its `for` (carries form a prefix of the loop body)
+ *   next           arg0: a carry of the innermost loop, arg1: its value for the next iteration. Carries with
+ *                  no `next` keep their value. All nexts stand at the end of the loop's body, just before `end`
+ *   splat          arg0, of m lanes, each of them n / m times in a row, for the n lanes of this instruction. m is 1 where
+ *                  there are no threads
+ *   lanes          i64 lanes: arg0 + 0, arg0 + 1, ... (threads: or i32, of an i32; never more than that can hold)
+ *   active         bool lanes: arg0 + lane < arg1 (arguments i64, lanes 1; threads: or i32)
+ *   zip_low        the lower halves of arg0 and arg1 (n lanes each, n > 1), lane by lane: arg0[0], arg1[0], arg0[1], ...
+ *   zip_high       the same of the upper halves: arg0[n/2], arg1[n/2], arg0[n/2 + 1], ... Any dtype
+ *   join           the lanes of arg0, then those of arg1 (n / 2 lanes each, for the n of this instruction). Any dtype
+ *   swap           threads: lane l is lane l ^ imm of arg0
+ *   barrier        threads: what any thread of the block stored before is seen by all of them after it
+ *   fold           no threads: arg0 (and arg1, the i64 indices, for argmax/argmin): lanes l and l + n/2, then n/4, ... 1
+ *                  combined. Result lanes 1: the value, for argmax/argmin the index. `kind`
+ *   tree_push      adds the partial number arg0 (i64, counted from 0 in order) to a binary counter of
+ *                  partials: v = arg1 (arg2: index part for argmax/argmin); for (level = 0; n >> level & 1;
+ *                  level++) v = combine(array[level], v); array[level] = v, where array[level] is at element
+ *                  level * access.tree_stride + the access's address. Access `imm` (values), `imm2` (indices)
+ *   tree_join      arg0: how many partials were pushed (>= 1). From the lowest set bit up: acc = array[level]
+ *                  first, then acc = combine(array[level], acc). Result: the value; with `imm2` use a second
+ *                  tree_join with flag NXK_INDEX_PART, which returns the index part of the same join */
+#ifndef NXI_KERNEL_H
+#define NXI_KERNEL_H
+
+#include "ir/alloc.h"
+#include "ir/diag.h"
+#include "ir/op.h"
+
+typedef enum nxk_level { NXK_LOGICAL, NXK_BOUND } nxk_level;
+typedef uint32_t nxk_value;
+#define NXK_NONE UINT32_MAX
+
+typedef enum nxk_loop_kind {
+  NXK_OUTER,  /* logical: points are independent */
+  NXK_MAP,    /* logical: inner loop of a stage, independent elements */
+  NXK_REDUCE, /* logical: inner loop of a stage, folded by its reduce instructions */
+  NXK_TASK,   /* bound: the one outermost loop of a part; the executor gives a range of it */
+  NXK_SEQ,    /* bound: in order */
+  NXK_LOOP_KINDS
+} nxk_loop_kind;
+
+typedef struct nxk_bound_value {
+  nxk_value value;  /* i64, or NXK_NONE */
+  int64_t constant; /* used if value is NXK_NONE */
+} nxk_bound_value;
+
+typedef struct nxk_loop {
+  nxk_loop_kind kind;
+  nxk_bound_value lower, upper; /* task: the whole range, lower constant 0 */
+  int64_t step;
+  bool unroll; /* threads: the code generator writes out all iterations */
+} nxk_loop;
+
+typedef enum nxk_buffer_kind {
+  NXK_IN,
+  NXK_OUT,
+  NXK_INOUT,
+  NXK_LOCAL,
+  NXK_BUFFER_KINDS
+} nxk_buffer_kind;
+typedef struct nxk_buffer {
+  nxk_buffer_kind kind;
+  nx_dtype dtype;
+  int64_t
+      elements; /* LOCAL: size of the array, private to one outer point (logical) or one task (bound) */
+  bool aligned;    /* bound: the base is 64-byte aligned */
+  bool restricted; /* no other buffer of the kernel overlaps it */
+  bool
+      own; /* threads, LOCAL: each thread uses only elements of its own, row after row of one element a thread */
+} nxk_buffer;
+
+typedef struct nxk_term {
+  nxk_value index;
+  int64_t stride;
+} nxk_term; /* index: i64, lanes 1; threads: or i32, as all indices of the access */
+
+enum { NXK_MAX_LANES = 128, NXK_MAX_THREADS = 1024, NXK_MOST_LANES = 16 * NXK_MAX_THREADS };
+
+/* nontemporal: a store past the caches of one or several whole cache lines of 64 bytes. whole (threads): the lanes of one thread lie
+ * beside each other, and begin at a multiple of their number. skips (no threads): a load whose mask is mostly true, or
+ * false, in all lanes at once, and which is jumped over where it is false. */
+enum { NXK_LINE = 64 }; /* bytes of a cache line */
+enum { NXK_NONTEMPORAL = 1, NXK_WHOLE = 2, NXK_SKIPS = 4 };
+typedef struct nxk_access {
+  uint32_t buffer;
+  int64_t offset; /* elements, as all below */
+  uint32_t n_terms;
+  nxk_term *terms;
+  nxk_value index; /* further i64 index of stride 1 (lanes as the access), or NXK_NONE */
+  nxk_value
+      mask; /* bool, lanes as the access (threads: or one for each thread): false = do not touch memory; or
+                      NXK_NONE */
+  nxk_value other; /* load: value where the mask is false; NXK_NONE: zero */
+  int64_t
+      lane_stride; /* bound, lanes > 1: distance of neighbouring lanes; 1 = contiguous. Lanes are never
+                            loaded with stride 0: load lanes 1 and splat */
+  int64_t tree_stride; /* tree_push and tree_join */
+  uint32_t
+      group; /* threads: 0, or how many neighbouring lanes, those of a thread, are at one computed index: lane l
+                          is (l % group) * lane_stride from index l / group */
+  uint32_t flags;
+  int64_t
+      ahead; /* no threads: 0, or elements from here to what is needed soon, which lanes that lie
+                    beside each other bring into the cache; that memory may not exist */
+} nxk_access;
+
+/* NXK_EXACT (threads): add, sub, mul of i32 that overflows in no lane. */
+enum { NXK_INDEX_PART = 1, NXK_EXACT = 2 };
+typedef struct nxk_instr {
+  uint16_t op; /* nxk_op */
+  uint16_t
+      lanes; /* 1 at the logical level; a power of two up to NXK_MAX_LANES, of threads up to NXK_MOST_LANES */
+  uint8_t dtype; /* of the result; 0: none */
+  uint8_t kind;  /* reduce, fold, tree_*: nxk_reduce_kind */
+  uint8_t order; /* reduce: nxk_order */
+  uint8_t n_args;
+  uint8_t flags;
+  nxk_value args[4];
+  uint64_t imm;   /* const bits; number of a param, loop, access */
+  uint32_t imm2;  /* second access of tree_push/tree_join; UINT32_MAX: none */
+  uint32_t block; /* the for/rare/part that holds it; NXK_NONE at top level */
+} nxk_instr;
+
+typedef struct nxk_part {
+  nxk_value instr;     /* its `part` instruction */
+  int64_t tasks;       /* bound: number of tasks if constant */
+  int32_t tasks_param; /* bound: >= 0: tasks = ceil(that i64 scalar parameter / tasks_divisor) */
+  int64_t tasks_divisor;
+} nxk_part;
+
+typedef struct nxk_kernel {
+  nxi_arena arena;
+  nxk_level level;
+  uint32_t
+      threads; /* bound, for a GPU: threads of a block, a power of two from 32 to NXK_MAX_THREADS; else 0 */
+  char name[64];
+  nxk_instr *instrs;
+  uint32_t n_instrs, cap_instrs;
+  nxk_loop *loops;
+  uint32_t n_loops, cap_loops;
+  nxk_access *accesses;
+  uint32_t n_accesses, cap_accesses;
+  nxk_buffer *buffers;
+  uint32_t n_buffers, cap_buffers; /* those of the launch first, LOCAL ones after them */
+  nxk_part *parts;
+  uint32_t n_parts, cap_parts;
+  uint8_t *param_types;
+  uint32_t n_params, cap_params; /* dtypes of the scalar parameters */
+  struct nxi_builder *
+      builder; /* open blocks and value numbers (ir/kernel/build.c); NULL until something is appended */
+  bool failed; /* an allocation failed while building; the kernel is unusable */
+} nxk_kernel;
+
+/* ---- life */
+nxk_kernel *nxk_create(nxk_level level, const char *name); /* NULL: out of memory */
+void nxk_destroy(nxk_kernel *k);
+nxk_kernel *nxk_clone(const nxk_kernel *k);
+
+/* ---- building. Appends at the end; on exhausted memory sets k->failed and returns NXK_NONE, so callers
+ * check once. Pure scalar ops fold when all operands are constants, and are merged with an equal
+ * instruction that is visible (so is a load of an IN buffer). Algebraic rules live in
+ * passes/kernel/simplify.c, not here. */
+uint32_t nxk_add_buffer(nxk_kernel *k, nxk_buffer_kind kind, nx_dtype t,
+                        int64_t elements); /* its number */
+uint32_t nxk_add_param(nxk_kernel *k, nx_dtype t);
+uint32_t nxk_add_access(nxk_kernel *k, const nxk_access *a); /* copies the terms */
+/* An access to element `offset` of a buffer: no terms, index or mask. */
+static inline nxk_access nxk_access_at(uint32_t buffer, int64_t offset) {
+  nxk_access a = {buffer, offset, 0, NULL, NXK_NONE, NXK_NONE, NXK_NONE, 0, 0, 0, 0, 0};
+  return a;
+}
+nxk_value nxk_const(nxk_kernel *k, nx_dtype t, uint64_t bits);
+nxk_value nxk_const_f(nxk_kernel *k, nx_dtype t, double x);  /* rounded to t */
+nxk_value nxk_const_i(nxk_kernel *k, nx_dtype t, int64_t x); /* wrapped to t */
+nxk_value nxk_param(nxk_kernel *k, uint32_t param);
+/* A scalar op on operands of equal lanes (an operand of lanes 1 beside wider ones is splatted).
+ * `result` is used by cast and bitcast alone. c may be NXK_NONE, as arity demands. */
+nxk_value nxk_scalar(nxk_kernel *k, nxk_op op, nx_dtype result, nxk_value a, nxk_value b,
+                     nxk_value c);
+/* The same with up to four operands; those past the arity do not count. */
+nxk_value nxk_scalar_of(nxk_kernel *k, nxk_op op, nx_dtype result, const nxk_value operands[4]);
+/* add, sub or mul of i32 with NXK_EXACT. */
+nxk_value nxk_exact(nxk_kernel *k, nxk_op op, nxk_value a, nxk_value b);
+/* The same on one, two, three operands whose evaluation appends instructions in its turn: here it goes from the left. The
+ * arguments of a function are evaluated in an order that each compiler chooses, which shows in the kernel's text. */
+#define NXK_SCALAR1(k, op, a) nxk_scalar((k), (op), 0, (a), NXK_NONE, NXK_NONE)
+#define NXK_SCALAR2(k, op, a, b)                        \
+  __extension__({                                       \
+    nxk_value nxk_a_ = (a);                             \
+    nxk_value nxk_b_ = (b);                             \
+    nxk_scalar((k), (op), 0, nxk_a_, nxk_b_, NXK_NONE); \
+  })
+#define NXK_SCALAR3(k, op, a, b, c)                   \
+  __extension__({                                     \
+    nxk_value nxk_a_ = (a);                           \
+    nxk_value nxk_b_ = (b);                           \
+    nxk_value nxk_c_ = (c);                           \
+    nxk_scalar((k), (op), 0, nxk_a_, nxk_b_, nxk_c_); \
+  })
+nxk_value nxk_cast_to(nxk_kernel *k, nx_dtype t, nxk_value a); /* a itself if it has that dtype */
+nxk_value nxk_begin_part(nxk_kernel *k);
+nxk_value nxk_begin_for(nxk_kernel *k, nxk_loop_kind kind, nxk_bound_value lower,
+                        nxk_bound_value upper, int64_t step);
+nxk_value nxk_begin_range(nxk_kernel *k, nxk_loop_kind kind, int64_t extent); /* 0 .. extent - 1 */
+nxk_value nxk_begin_rare(nxk_kernel *k, nxk_value pred);
+void nxk_end(nxk_kernel *k);
+nxk_value nxk_pick(nxk_kernel *k, nxk_value rare, nxk_value inside, nxk_value other);
+nxk_value nxk_load(nxk_kernel *k, const nxk_access *a, uint16_t lanes);
+void nxk_store(nxk_kernel *k, const nxk_access *a, nxk_value value);
+nxk_value nxk_reduce(nxk_kernel *k, nxk_reduce_kind kind, nxk_order order, nxk_value a,
+                     nxk_value b);
+nxk_value nxk_scan(nxk_kernel *k, nxk_reduce_kind kind, nxk_order order, nxk_value a, nxk_value b);
+nxk_value nxk_carry(nxk_kernel *k, nxk_value initial);
+void nxk_next(nxk_kernel *k, nxk_value carry, nxk_value value);
+nxk_value nxk_splat(nxk_kernel *k, nxk_value a,
+                    uint16_t lanes); /* a itself if it has those lanes */
+nxk_value nxk_lanes(nxk_kernel *k, nxk_value base, uint16_t lanes);
+nxk_value nxk_active(nxk_kernel *k, nxk_value base, nxk_value end, uint16_t lanes);
+nxk_value nxk_zip(nxk_kernel *k, bool high, nxk_value a, nxk_value b); /* zip_low or zip_high */
+nxk_value nxk_join(nxk_kernel *k, nxk_value a, nxk_value b); /* twice the lanes of a and b */
+nxk_value nxk_swap(nxk_kernel *k, nxk_value a, uint32_t distance);
+void nxk_barrier(nxk_kernel *k);
+nxk_value nxk_fold(nxk_kernel *k, nxk_reduce_kind kind, nxk_value a, nxk_value index);
+void nxk_tree_push(nxk_kernel *k, nxk_reduce_kind kind, nxk_value number, nxk_value a,
+                   nxk_value index, const nxk_access *values, const nxk_access *indices);
+nxk_value nxk_tree_join(nxk_kernel *k, nxk_reduce_kind kind, nxk_value count, uint16_t lanes,
+                        const nxk_access *values, const nxk_access *indices, bool index_part);
+/* Appends a copy of instruction `from` of kernel `source` with operands replaced: map[v] is the value here of
+ * value v there (loops, accesses, and params are copied; blocks are opened and closed). Records map[from]. */
+nxk_value nxk_copy_instr(nxk_kernel *k, const nxk_kernel *source, nxk_value from, nxk_value *map);
+
+static inline nx_dtype nxk_dtype(const nxk_kernel *k, nxk_value v) { return k->instrs[v].dtype; }
+static inline nxk_bound_value nxk_bound_const(int64_t c) {
+  nxk_bound_value b = {NXK_NONE, c};
+  return b;
+}
+static inline nxk_bound_value nxk_bound_of(nxk_value v) {
+  nxk_bound_value b = {v, 0};
+  return b;
+}
+
+/* ---- text (docs/ir.md). What is printed parses back to the same bytes. */
+void nxk_print(const nxk_kernel *k, nxi_text *out);
+/* The same in binary, quicker: of two valid kernels, equal bytes if and only if they print the same (kernel_key.c). */
+void nxk_put_key(const nxk_kernel *k, nxi_text *out);
+nx_status nxk_parse(const char *text, size_t length, nxk_kernel **out, nxi_diag *d);
+
+/* ---- verifier: all faults, under their lines, in `out` (may be NULL). True if there are none. */
+bool nxk_verify(const nxk_kernel *k, nxi_text *out);
+
+/* ---- the interpreter: both levels, slow and obvious. buffers: base pointers of the launch buffers; params:
+ * scalar bits. Runs tasks [begin, end) at the bound level, everything at the logical level (begin = 0,
+ * end = INT64_MAX). */
+nx_status nxk_interpret(const nxk_kernel *k, void *const *buffers, const uint64_t *params,
+                        int64_t begin, int64_t end, nxi_diag *d);
+/* The same for kernels that nobody vouches for: NX_INTERRUPTED after about so many steps, one for each lane of an
+ * instruction and each 64 bytes of LOCAL arrays that are cleared. */
+nx_status nxk_interpret_within(const nxk_kernel *k, void *const *buffers, const uint64_t *params,
+                               int64_t begin, int64_t end, int64_t steps, nxi_diag *d);
+/* Number of tasks of a bound kernel for these parameters. */
+int64_t nxk_task_count(const nxk_kernel *k, const uint64_t *params);
+/* Bytes of LOCAL arrays a task needs, each array aligned to 64. */
+int64_t nxk_scratch_bytes(const nxk_kernel *k);
+
+/* ---- function expansion (ir/expand/expand.c): the value of function `op` on its operands (dtype f32 or f64; or an
+ * integer for sign recip round pow) as other instructions, appended to k. Any lanes. */
+nxk_value nxk_expand_function(nxk_kernel *k, nxk_op op, const nxk_value *args);
+
+#endif

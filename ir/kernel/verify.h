@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: ISC */
+/* Inside the verifier of kernels. */
+#ifndef NXI_VERIFY_H
+#define NXI_VERIFY_H
+
+#include "build.h"
+#include "ir/text/print_kernel.h"
+
+typedef struct nxi_fault_row {
+  nxk_value at; /* the instruction; NXK_NONE: the declarations */
+  char text[124];
+} nxi_fault_row;
+
+/* What is known of an instruction that was passed. */
+typedef struct nxi_place {
+  nxk_value block;     /* that holds it */
+  nxk_value scope;     /* the block to whose end its value is visible; NXK_NONE: everywhere */
+  nxk_value hidden_in; /* reduce: the loop after whose end it is visible; NXK_NONE: at once */
+  nxk_value closes;    /* an end, and the picks after it: the opener */
+  bool open;           /* an opener whose block is not closed yet */
+  bool has_next;       /* a carry with a next */
+} nxi_place;
+
+typedef struct nxi_checker {
+  const nxk_kernel *k;
+  nxi_place *places;
+  nxk_value open[NXI_MAX_DEPTH];
+  uint32_t depth, rare_depth, task_loops;
+  bool too_deep;
+  nxi_fault_row *faults;
+  uint32_t n_faults, cap_faults, n_found; /* found: also those that memory was too short to keep */
+} nxi_checker;
+
+void nxi_fault(nxi_checker *c, nxk_value v, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+bool nxi_visible(const nxi_checker *c, nxk_value at, nxk_value v);
+/* The instruction of an operand; NULL after recording that it is not visible. */
+const nxk_instr *nxi_operand(nxi_checker *c, nxk_value at, nxk_value v);
+nxk_value nxi_parent(const nxi_checker *c); /* the innermost open block */
+bool nxi_is_loop(const nxk_kernel *k, nxk_value v, nxk_loop_kind kind);
+
+/* ir/kernel/verify_types.c: the number of operands is n, else a fault; operands, element types, lanes and accesses of one instruction. */
+bool nxi_has_args(nxi_checker *c, nxk_value v, int n);
+void nxi_check_types(nxi_checker *c, nxk_value v);
+
+#endif

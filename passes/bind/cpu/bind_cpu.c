@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: ISC */
+/* The CPU binder: from what a kernel computes to how a processor does it. Every part of a logical kernel gets
+ * the template that suits its shape; tasks, lanes, masks, the order of additions, partial sums and tails are
+ * explicit afterwards, and a code generator has nothing left to decide.
+ *
+ * Requires: a verified logical kernel without functions (ir/expand/expand.c).
+ * Every choice follows from the kernel and the target's registers and caches, never from the thread count. */
+#include "passes/bind/bind.h"
+
+#include <string.h>
+
+#include "passes/kernel/passes.h"
+
+/* ---- the choice of a template */
+
+/* True if memory is walked element by element along the loop. */
+static bool is_contiguous(const nxb_binder *b, nxk_value loop) {
+  for (nxk_value v = b->part->first; v <= b->part->last; v++) {
+    const nxk_instr *in = &b->from->instrs[v];
+    bool computed;
+    if (in->op != NXK_load || b->from->buffers[b->from->accesses[in->imm].buffer].kind == NXK_LOCAL)
+      continue;
+    int64_t stride = nxb_stride(b, &b->from->accesses[in->imm], loop, &computed);
+    if (!computed && (stride == 1 || stride == -1)) return true;
+  }
+  return false;
+}
+
+/* STRIPS pay for long runs of rows; short ones are better kept in registers. */
+static bool wants_strips(const nxb_binder *b, const nxb_loop *loop) {
+  int64_t rows = 0, widest = nxb_widest(b, b->part->first, b->part->last, loop->value);
+  for (uint32_t i = 0; i < b->part->n_stages; i++) {
+    const nxb_stage *s = &b->part->stages[i];
+    if (s->points > rows) rows = s->points;
+    for (uint32_t j = 0; j < s->n_reduces; j++) {
+      nxb_order order = nxb_order_of(b->from, s->reduce[j]);
+      if (b->from->instrs[s->reduce[j]].kind == NXK_DOT && !order.exact) return false;
+    }
+  }
+  int64_t vector = b->target->vector_bytes / widest;
+  if (rows <= 4 || loop->extent < 8 * vector || !is_contiguous(b, loop->value)) return false;
+  return b->part->n_stages == 1 || rows * vector * widest > b->target->l1_bytes / 4;
+}
+
+/* True if a store of the part writes one element for all points of the loop. */
+static bool stores_one(const nxb_binder *b, nxk_value loop) {
+  for (nxk_value v = b->part->first; v <= b->part->last; v++) {
+    bool computed;
+    if (b->from->instrs[v].op != NXK_store) continue;
+    const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
+    if (b->from->buffers[a->buffer].kind == NXK_LOCAL) continue;
+    if (nxb_stride(b, a, loop, &computed) == 0 && !computed) return true;
+  }
+  return false;
+}
+
+static void bind_stages(nxb_binder *b) {
+  const nxb_part *p = b->part;
+  const nxb_loop *best = NULL;
+  double rows = nxb_lane_cycles(b, NXK_NONE), least = 1e29;
+  for (uint32_t i = p->n_outer; i-- > 0;) {
+    if (p->outer[i].extent < 2 || stores_one(b, p->outer[i].value)) continue;
+    double cycles = nxb_lane_cycles(b, p->outer[i].value);
+    if (cycles >= least) continue;
+    least = cycles;
+    best = &p->outer[i];
+  }
+  if (rows <= least && rows < 1e29) nxb_bind_rows(b);
+  else if (!best) nxb_bind_points(b, NXK_NONE);
+  else if (wants_strips(b, best)) nxb_bind_strips(b, best->value);
+  else nxb_bind_points(b, best->value);
+}
+
+static void bind_part(nxb_binder *b) {
+  const nxb_part *part = b->part;
+  if (!part->regular) nxb_bind_literal(b);
+  else if (nxb_scans(b, part->first, part->last)) nxb_bind_scans(b);
+  else if (part->n_stages == 0) nxb_bind_map(b);
+  else bind_stages(b);
+}
+
+nxk_kernel *nxk_pass_bind_cpu(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
+  return nxb_bind_kernel(k, t, 0, bind_part, d);
+}

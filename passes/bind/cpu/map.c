@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: ISC */
+/* Template MAP of the CPU binder: parts without stages. Lanes run along the loop that most accesses walk
+ * element by element. Where a load walks another loop element by element (a transpose), both loops are cut
+ * into tiles, and a tile of the load is turned over into a LOCAL array first, in square blocks that fit into
+ * registers: so memory is read and written in long pieces. The array's rows are a cache line longer than the
+ * tile, or its columns would share few sets of the cache. */
+#include "passes/bind/bind.h"
+
+#include <string.h>
+
+enum { TILE_BYTES = 256, TILE_MOST = 128, FAR_TILES = 4 };
+
+typedef struct map_plan {
+  nxb_dim tile, vector;
+  bool tiles;
+  nxb_tail tail;
+  uint16_t lanes;
+  int64_t side;     /* of the blocks that are turned over in registers */
+  nxk_value direct; /* the only load that crosses, if what it feeds is short: no array */
+  int64_t beside;   /* blocks along the vector loop that are computed as one: whole cache lines */
+  bool
+      halves; /* every second row begins in the middle of a line; these are written from the first whole line on */
+  const nxk_access *shifted; /* the store that rows are shifted for, or NULL */
+  nxb_tile staged;
+} map_plan;
+
+static void write_element(nxb_binder *b, nxb_view *views, uint32_t n_views, void *user) {
+  (void)user;
+  for (uint32_t i = 0; i < n_views; i++) nxb_write_ready(b, &views[i]);
+  nxb_write_body(b, views, n_views, b->part->body_first, b->part->body_last, NULL, NULL);
+}
+
+/* ---- tiles */
+
+/* Rows become columns: each step brings one bit of the row number to the lanes, and one of the lane number back. */
+void nxb_turn_over(nxb_binder *b, nxk_value *rows, int64_t n) {
+  nxk_value next[16];
+  for (int64_t done = 1; done < n; done *= 2) {
+    for (int64_t i = 0; i < n / 2 && !b->to->failed; i++) {
+      next[2 * i] = nxk_zip(b->to, false, rows[i], rows[i + n / 2]);
+      next[2 * i + 1] = nxk_zip(b->to, true, rows[i], rows[i + n / 2]);
+    }
+    memcpy(rows, next, (size_t)n * sizeof *rows);
+  }
+}
+
+/* Loads one square block as `side` vectors along the tile's loop and turns it over: rows[q] is then the vector
+ * along the vector loop at the q-th index of the tile's loop. */
+static void load_block(nxb_binder *b, nxb_view *view, map_plan *m, nxk_value load, nxk_value along,
+                       nxk_value across, nxk_value *rows) {
+  view->lanes = (uint16_t)m->side;
+  nxb_set_index(b, view, &m->tile.loop, across, true);
+  for (int64_t q = 0; q < m->side && !b->to->failed && !b->failed; q++) {
+    nxb_set_index(b, view, &m->vector.loop, nxb_add(b, along, q), false);
+    nxb_write(b, view, load);
+    rows[q] = nxb_wide(b, view, load);
+  }
+  if (b->to->failed || b->failed) return;
+  nxb_turn_over(b, rows, m->side);
+  nxb_set_index(b, view, &m->vector.loop, along, true);
+}
+
+static void copy_block(nxb_binder *b, nxb_view *view, map_plan *m, nxk_value load, nxk_value along,
+                       nxk_value across) {
+  nxk_value rows[16] = {0};
+  load_block(b, view, m, load, along, across, rows);
+  for (int64_t q = 0; q < m->side && !b->to->failed && !b->failed; q++) {
+    nxb_set_index(b, view, &m->tile.loop, nxb_add(b, across, q), false);
+    nxk_access a = nxb_tile_access(b, view, &m->staged, load);
+    if (!b->failed) nxk_store(b->to, &a, rows[q]);
+  }
+}
+
+/* Which rows of a block are written. */
+typedef enum rows_of { ALL_ROWS, EVEN_ROWS, ODD_ROWS } rows_of;
+
+/* Computes one row of a block, of which the load that crosses is `value`, from `along` on. */
+static void write_row(nxb_binder *b, nxb_view *view, map_plan *m, nxk_value along, nxk_value row,
+                      nxk_value value) {
+  view->lanes = b->to->failed ? 1 : b->to->instrs[value].lanes;
+  view->vector = m->vector.loop.value;
+  view->on_line = m->halves && view->lanes > m->side;
+  view->base_multiple = m->vector.loop.lower == 0 ? view->lanes : 1;
+  nxb_set_index(b, view, &m->vector.loop, along, true);
+  nxb_set_index(b, view, &m->tile.loop, row, false);
+  view->map[m->direct] = value;
+  view->given = m->direct;
+  write_element(b, view, 1, NULL);
+}
+
+/* Computes blocks that lie beside each other straight from registers: `beside` of them; rows that begin in the middle of a line,
+ * one block later. */
+static void write_block(nxb_binder *b, nxb_view *view, map_plan *m, nxk_value along,
+                        nxk_value across, int64_t beside, rows_of which) {
+  nxb_view before;
+  nxk_value blocks[3][16] = {{0}};
+  bool later = m->halves && beside > 1;
+  if (!nxb_view_copy(b, &before, view)) return;
+  for (int64_t i = 0; i < beside + later && !b->to->failed && !b->failed; i++)
+    load_block(b, view, m, m->direct, nxb_add(b, along, i * m->side), across, blocks[i]);
+  nxk_value next = nxb_add(b, along, m->side);
+  for (int64_t q = 0; q < m->side && !b->to->failed && !b->failed; q++) {
+    bool odd = q % 2 == 1, shift = later && odd;
+    if ((which == EVEN_ROWS && odd) || (which == ODD_ROWS && !odd)) continue;
+    nxk_value value = blocks[shift][q];
+    if (beside > 1) value = nxk_join(b->to, value, blocks[1 + shift][q]);
+    nxb_view_assign(b, view, &before);
+    write_row(b, view, m, shift ? next : along, nxb_add(b, across, q), value);
+  }
+  nxb_view_assign(b, view, &before);
+}
+
+/* First iterations of the blocks of a dimension; the last block ends at the end of the tile, and may overlap. */
+static nxk_value open_blocks(nxb_binder *b, const nxb_dim *d, int64_t side) {
+  nxk_value at = nxk_begin_for(b->to, NXK_SEQ, nxk_bound_of(d->lo), nxk_bound_of(d->hi), side);
+  return d->loop.extent % side == 0 /* NOLINT: side > 0 */ ? at
+                                                           : nxb_op(b, NXK_min, at,
+                                                                    nxb_add(b, d->hi, -side));
+}
+
+static void copy_tile(nxb_binder *b, nxb_view *view, map_plan *m, nxk_value load) {
+  nxk_value along = open_blocks(b, &m->vector, m->side), across = open_blocks(b, &m->tile, m->side);
+  if (!b->to->failed) copy_block(b, view, m, load, along, across);
+  nxk_end(b->to);
+  nxk_end(b->to);
+}
+
+/* The other loop of a tile for one vector. */
+static void write_tile_rows(nxb_binder *b, nxb_view *views, uint32_t n_views, void *user) {
+  map_plan *m = user;
+  nxk_value i =
+      nxk_begin_for(b->to, NXK_SEQ, nxk_bound_of(m->tile.lo), nxk_bound_of(m->tile.hi), 1);
+  nxb_set_index(b, &views[0], &m->tile.loop, i, false);
+  if (!b->to->failed) write_element(b, views, n_views, NULL);
+  nxk_end(b->to);
+}
+
+static void write_blocks(nxb_binder *b, nxb_view *view, map_plan *m, const nxb_dim *columns,
+                         int64_t beside, rows_of which) {
+  nxk_value along = open_blocks(b, columns, m->side * beside),
+            across = open_blocks(b, &m->tile, m->side);
+  if (!b->to->failed) write_block(b, view, m, along, across, beside, which);
+  nxk_end(b->to);
+  nxk_end(b->to);
+}
+
+/* Rows with lines of two halves, every second of which begins with the second half: that half of the first tile, and the half
+ * that is left at the end of the other rows, are written alone. */
+static void write_halves(nxb_binder *b, nxb_view *view, map_plan *m) {
+  nxb_dim first = m->vector, lines = m->vector, last = m->vector;
+  first.hi = nxb_op(b, NXK_min, first.hi, nxb_int(b, m->side));
+  lines.hi = nxb_op(b, NXK_and, lines.hi, nxb_int(b, -2 * m->side));
+  last.lo = lines.hi;
+  first.loop.extent = lines.loop.extent = last.loop.extent =
+      2 * m->side; /* blocks do not overlap */
+  write_blocks(b, view, m, &first, 1, ODD_ROWS);
+  write_blocks(b, view, m, &lines, 2, ALL_ROWS);
+  write_blocks(b, view, m, &last, 1, EVEN_ROWS);
+}
+
+static void write_direct(nxb_binder *b, nxb_view *view, map_plan *m) {
+  if (m->halves) write_halves(b, view, m);
+  else write_blocks(b, view, m, &m->vector, m->beside, ALL_ROWS);
+}
+
+static void write_tile(nxb_binder *b, nxb_view *view, map_plan *m) {
+  nxb_view before;
+  if (m->direct != NXK_NONE) {
+    write_direct(b, view, m);
+    return;
+  }
+  if (!nxb_view_copy(b, &before, view)) return;
+  m->staged.row_origin = nxb_add(b, nxb_mul(b, m->tile.lo, m->tile.loop.step), m->tile.loop.lower);
+  m->staged.column_origin =
+      nxb_add(b, nxb_mul(b, m->vector.lo, m->vector.loop.step), m->vector.loop.lower);
+  for (nxk_value v = b->part->first; v < b->part->last && !b->to->failed && !b->failed; v++)
+    if (m->staged.array[v] != NXK_NONE) copy_tile(b, &before, m, v);
+  view->tile = &m->staged;
+  if (!b->to->failed && !b->failed)
+    nxb_vector_loops(b, view, 1, &m->vector, m->lanes, m->tail, write_tile_rows, m);
+}
+
+/* True if a load or store walks `loop` element by element, and jumps along `vector`. */
+static bool crosses(const nxb_binder *b, nxk_value v, nxk_value vector, nxk_value loop) {
+  const nxk_instr *in = &b->from->instrs[v];
+  if (in->op != NXK_load && in->op != NXK_store) return false;
+  const nxk_access *a = &b->from->accesses[in->imm];
+  bool computed_along, computed;
+  int64_t along = nxb_stride(b, a, vector, &computed_along),
+          stride = nxb_stride(b, a, loop, &computed);
+  if (computed || computed_along || b->from->buffers[a->buffer].kind == NXK_LOCAL) return false;
+  return (along < -8 || along > 8) && (stride == 1 || stride == -1);
+}
+
+static uint32_t choose_tile_loop(const nxb_binder *b, nxk_value vector) {
+  const nxb_part *p = b->part;
+  for (nxk_value v = p->first; v <= p->last; v++)
+    for (uint32_t i = 0; i < p->n_outer; i++)
+      if (p->outer[i].extent >= 8 && crosses(b, v, vector, p->outer[i].value)) return i;
+  return NXK_NONE;
+}
+
+static bool is_unit_loop(const nxb_loop *loop, int64_t least) {
+  return loop->step == 1 && loop->extent >= least;
+}
+
+static bool stands_alone(const nxk_access *a) {
+  return a->mask == NXK_NONE && a->index == NXK_NONE;
+}
+
+/* The one load that crosses, if blocks fill both loops, and the code for one, or for two that make whole cache lines, is
+ * short enough to be written out. */
+static nxk_value choose_direct(const nxb_binder *b, const map_plan *m) {
+  nxk_value load = NXK_NONE;
+  int64_t along = m->halves ? m->side : m->side * m->beside;
+  bool whole = is_unit_loop(&m->vector.loop, 1) && is_unit_loop(&m->tile.loop, 1) &&
+               m->vector.loop.extent % along == 0 && m->vector.unit % along == 0 &&
+               m->tile.loop.extent % m->side == 0;
+  if (!whole || m->beside > 2 || nxb_code_cost(b, b->part->first, b->part->last) > 6)
+    return NXK_NONE;
+  for (nxk_value v = b->part->first; v < b->part->last; v++) {
+    if (!crosses(b, v, m->staged.column, m->staged.row)) continue;
+    bool single = load == NXK_NONE && b->from->instrs[v].op == NXK_load;
+    if (!single || !stands_alone(&b->from->accesses[b->from->instrs[v].imm])) return NXK_NONE;
+    load = v;
+  }
+  return load;
+}
+
+/* Whether a block is half a line, and every second row begins in the middle of one and ends where one ends. */
+static bool has_halves(const nxb_binder *b, const map_plan *m) {
+  const nxb_loop *vector = &m->vector.loop, *tile = &m->tile.loop;
+  const nxk_access *to =
+      nxb_shifted_store(b, b->part->body_first, b->part->body_last, vector->value);
+  if (!to || vector->lower != 0 || tile->lower != 0) return false;
+  int64_t line = NXK_LINE / nxi_dtype_size(b->from->buffers[to->buffer].dtype);
+  bool halves = line == 2 * m->side && vector->extent % line == m->side && to->offset % line == 0;
+  for (uint32_t i = 0; i < to->n_terms; i++) {
+    int64_t rest = to->terms[i].stride % line;
+    nxk_value index = to->terms[i].index;
+    if (index != vector->value) halves = halves && rest == (index == tile->value ? m->side : 0);
+  }
+  return halves && m->side % 2 == 0;
+}
+
+/* The loads that go through an array: those that cross and stand alone. */
+static void plan_tile(nxb_binder *b, map_plan *m) {
+  size_t n = b->from->n_instrs;
+  nxb_tile *t = &m->staged;
+  int64_t widest = 1;
+  t->array = nxb_alloc(b, n * sizeof *t->array);
+  if (b->failed) return;
+  memset(t->array, 0xff, n * sizeof *t->array);
+  t->row = m->tile.loop.value;
+  t->column = m->vector.loop.value;
+  for (nxk_value v = b->part->first; v < b->part->last; v++) {
+    int64_t size = b->from->instrs[v].op == NXK_load ? nxi_dtype_size(b->from->instrs[v].dtype) : 1;
+    if (size > widest) widest = size;
+  }
+  m->side = b->target->vector_bytes / widest < 16 ? b->target->vector_bytes / widest : 16;
+  t->margin = m->side;
+  t->pitch = m->vector.unit + m->side + 64 / widest;
+  int64_t line = nxb_line_lanes(b, b->part->first, b->part->last, t->column);
+  m->beside = line <= m->side ? 1 : line / m->side;
+  m->halves = has_halves(b, m);
+  if (m->halves) m->beside = 2;
+  m->direct = choose_direct(b, m);
+  /* Every line that a pair of blocks reads or writes is used up at once, so the tile need not fit into a cache, and memory is
+   * fetched ahead along long pieces of what is read. */
+  if (m->direct != NXK_NONE && m->beside > 1) m->tile.unit *= FAR_TILES;
+  if (m->direct != NXK_NONE) return;
+  if (!is_unit_loop(&m->vector.loop, m->side) || !is_unit_loop(&m->tile.loop, m->side)) return;
+  for (nxk_value v = b->part->first; v < b->part->last; v++) {
+    const nxk_instr *in = &b->from->instrs[v];
+    if (in->op != NXK_load || !crosses(b, v, t->column, t->row)) continue;
+    const nxk_access *a = &b->from->accesses[in->imm];
+    if (stands_alone(a))
+      t->array[v] = nxb_add_local(b, in->dtype, (m->tile.unit + t->margin) * t->pitch);
+  }
+}
+
+/* ---- the template */
+
+static nxk_value choose_vector_loop(const nxb_binder *b) {
+  nxk_value best = NXK_NONE;
+  double least = 1e30;
+  for (uint32_t i = 0; i < b->part->n_outer; i++) {
+    double cycles = nxb_lane_cycles(b, b->part->outer[i].value);
+    if (b->part->outer[i].extent == 1 || cycles > least) continue;
+    least = cycles;
+    best = b->part->outer[i].value;
+  }
+  return best;
+}
+
+/* Both loops of a tile, the vector loop last; returns how many dims that are. */
+static uint32_t plan_dims(nxb_binder *b, map_plan *m, uint32_t tile_at, uint32_t vector_at) {
+  const nxb_part *part = b->part;
+  int64_t extent = part->outer[vector_at].extent,
+          widest = nxb_widest(b, part->first, part->last, part->outer[vector_at].value);
+  m->tiles = tile_at != NXK_NONE && extent != -1;
+  m->lanes = nxb_choose_lanes(b, part->first, part->last, part->outer[vector_at].value, 4);
+  m->lanes = nxb_fit_lanes(b, m->lanes, widest, extent);
+  /* a tile's vectors stay within the tile */
+  m->tail = nxb_choose_tail(b, part->first, part->last, m->tiles ? -1 : extent, m->lanes);
+  m->vector = nxb_outer_dim(b, vector_at, NXB_RANGE, m->lanes);
+  if (!m->tiles) return 1;
+  int64_t side = TILE_BYTES / widest < TILE_MOST ? TILE_BYTES / widest : TILE_MOST;
+  m->vector = nxb_outer_dim(b, vector_at, NXB_BLOCK, side < m->lanes ? m->lanes : side);
+  m->tile = nxb_outer_dim(b, tile_at, NXB_BLOCK, side);
+  return 2;
+}
+
+/* Rows that begin in the middle of cache lines, of which results pass the caches: worth two more loops where rows are long. Rows
+ * that share what they load are put together afterwards (passes/kernel/jam.c), which needs the same vectors in each. */
+static void plan_shift(const nxb_binder *b, map_plan *m, const nxb_loop *vector) {
+  const nxb_part *part = b->part;
+  enum { LEAST_LINES = 16, MOST_COST = 16, MOST_LOADS = 4 };
+  int64_t loads = 0;
+  for (nxk_value v = part->body_first; v <= part->body_last; v++)
+    loads += b->from->instrs[v].op == NXK_load;
+  if (m->tiles || vector->extent < 0 || vector->step != 1 || loads > MOST_LOADS ||
+      nxb_code_cost(b, part->body_first, part->body_last) > MOST_COST ||
+      !nxb_masks_well(b, part->body_first, part->body_last))
+    return;
+  const nxk_access *to = nxb_shifted_store(b, part->body_first, part->body_last, vector->value);
+  if (!to) return;
+  int64_t line = NXK_LINE / nxi_dtype_size(b->from->buffers[to->buffer].dtype);
+  if (vector->extent < LEAST_LINES * line) return;
+  m->shifted = to;
+  m->tail = NXB_TAIL_MASKED;
+  if (m->lanes < line) m->lanes = (uint16_t)line;
+}
+
+void nxb_bind_map(nxb_binder *b) {
+  const nxb_part *part = b->part;
+  nxk_value vector = choose_vector_loop(b);
+  if (vector == NXK_NONE) {
+    nxb_bind_points(b, NXK_NONE);
+    return;
+  }
+  map_plan m = {.tiles = false, .direct = NXK_NONE};
+  nxb_nest nest = {.n = 0};
+  uint32_t vector_at = 0, tile_at = choose_tile_loop(b, vector);
+  for (uint32_t i = 0; i < part->n_outer; i++) {
+    if (part->outer[i].value == vector) vector_at = i;
+    else if (i != tile_at) nest.dims[nest.n++] = nxb_outer_dim(b, i, NXB_POINT, 1);
+  }
+  nest.n += plan_dims(b, &m, tile_at, vector_at);
+  plan_shift(b, &m, &part->outer[vector_at]);
+  nxb_dim *along = &nest.dims[nest.n - 1], *tile = along - m.tiles;
+  nxb_view view;
+  if (!nxb_view_init(b, &view)) return;
+  nxb_add_locals(b, m.lanes);
+  if (m.tiles) plan_tile(b, &m);
+  *tile = m.tile;
+  *along = m.vector;
+  nxb_open(b, &nest, &view,
+           nxb_point_cycles(b) * (double)(m.vector.unit * (m.tiles ? m.tile.unit : 1)));
+  m.tile = *tile;
+  m.vector = *along;
+  if (!b->to->failed && !b->failed && m.tiles) write_tile(b, &view, &m);
+  else if (!b->to->failed && !b->failed && m.shifted)
+    nxb_shifted_loops(b, &view, &m.vector, m.lanes, m.tail, m.shifted, write_element, &m);
+  else if (!b->to->failed && !b->failed)
+    nxb_vector_loops(b, &view, 1, &m.vector, m.lanes, m.tail, write_element, &m);
+  nxb_close(b, &nest);
+}

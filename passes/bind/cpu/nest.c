@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: ISC */
+/* Tasks and loops of the CPU binder. The outer dimensions of a part are cut at one of them: those before it
+ * and chunks of it are numbered as tasks, those after it are loops inside a task. Where the cut lies follows
+ * from the shape alone, so that no result and no cache key depends on the number of threads. */
+#include "passes/bind/bind.h"
+
+/* Work of a task: about 25 microseconds, so that handing it out costs little and many fit into a kernel. */
+static const double TASK_CYCLES = 100000;
+
+static int64_t units_of(const nxb_dim *d) {
+  return d->walk == NXB_POINT ? d->loop.extent : nxb_ceil(d->loop.extent, d->unit);
+}
+
+/* The dimension to cut, and how many of its units make a chunk. */
+typedef struct cut {
+  uint32_t at;
+  int64_t chunk, chunks, tasks;
+} cut;
+
+static cut choose_cut(const nxb_nest *nest, double unit_cycles) {
+  cut c = {0, 1, 1, 1};
+  double work = unit_cycles;
+  if (nest->n == 0) return c;
+  for (c.at = nest->n - 1; c.at > 0; c.at--) {
+    if (work * (double)units_of(&nest->dims[c.at]) >= TASK_CYCLES) break;
+    work *= (double)units_of(&nest->dims[c.at]);
+  }
+  int64_t units = units_of(&nest->dims[c.at]);
+  double wanted = TASK_CYCLES / work;
+  c.chunk = wanted >= (double)units ? units : wanted < 1 ? 1 : (int64_t)wanted;
+  c.chunks = nxb_ceil(units, c.chunk);
+  c.chunk = nxb_ceil(units, c.chunks);
+  c.chunks = nxb_ceil(units, c.chunk);
+  c.tasks = c.chunks;
+  for (uint32_t i = 0; i < c.at; i++) c.tasks *= units_of(&nest->dims[i]);
+  return c;
+}
+
+static nxk_bound_value bound(const nxb_binder *b, nxk_value v) {
+  int64_t x;
+  return nxb_is_constant(b->to, v, &x) ? nxk_bound_const(x) : nxk_bound_of(v);
+}
+
+static nxk_value open_loop(nxb_binder *b, nxb_nest *nest, nxk_value lo, nxk_value hi) {
+  nest->open++;
+  return nxk_begin_for(b->to, NXK_SEQ, bound(b, lo), bound(b, hi), 1);
+}
+
+/* The elements [lo, lo + n) of a dimension, cut off at its end. */
+static void set_range(nxb_binder *b, nxb_dim *d, nxk_value lo, int64_t n) {
+  d->lo = lo;
+  d->hi = nxb_add(b, lo, n);
+  if (d->loop.extent % n != 0) d->hi = nxb_op(b, NXK_min, d->hi, nxb_int(b, d->loop.extent));
+}
+
+/* One unit of a dimension. */
+static void set_unit(nxb_binder *b, nxb_dim *d, nxb_view *view, nxk_value unit) {
+  if (d->walk == NXB_POINT) nxb_set_index(b, view, &d->loop, unit, false);
+  else set_range(b, d, nxb_mul(b, unit, d->unit), d->unit);
+}
+
+/* Units [first, first + n) of a dimension, cut off at its end. */
+static void open_units(nxb_binder *b, nxb_nest *nest, nxb_dim *d, nxb_view *view, nxk_value first,
+                       int64_t n) {
+  int64_t units = units_of(d);
+  if (d->walk == NXB_RANGE) {
+    set_range(b, d, nxb_mul(b, first, d->unit), n * d->unit);
+    if (n >= units) d->hi = nxb_int(b, d->loop.extent);
+    return;
+  }
+  if (n == 1) {
+    set_unit(b, d, view, first);
+    return;
+  }
+  nxk_value end = n >= units ? nxb_int(b, units) : nxb_add(b, first, n);
+  if (n < units && units % n != 0) end = nxb_op(b, NXK_min, end, nxb_int(b, units));
+  set_unit(b, d, view, open_loop(b, nest, first, end));
+}
+
+/* One dimension with a parameter for its extent, in chunks of a fixed size. */
+static void open_unknown(nxb_binder *b, nxb_nest *nest, double unit_cycles) {
+  nxb_dim *d = &nest->dims[0];
+  int64_t chunk = (int64_t)(TASK_CYCLES / unit_cycles) + 1;
+  int64_t divisor = chunk * d->unit;
+  nxk_value end = b->top[d->loop.upper];
+  if (b->to->failed || b->to->n_parts == 0) return;
+  nxk_part *part = &b->to->parts[b->to->n_parts - 1];
+  part->tasks_param = (int32_t)b->from->instrs[d->loop.upper].imm;
+  part->tasks_divisor = divisor;
+  nxk_value reach = nxb_add(b, end, divisor - 1), by = nxb_int(b, divisor);
+  nxk_value tasks = nxb_op(b, NXK_div, reach, by);
+  nxk_value task = nxk_begin_for(b->to, NXK_TASK, nxk_bound_const(0), nxk_bound_of(tasks), 1);
+  nest->open++;
+  d->lo = nxb_mul(b, task, divisor);
+  d->hi = nxb_op(b, NXK_min, nxb_add(b, d->lo, divisor), end);
+}
+
+static double work_of(const nxb_nest *nest, double unit_cycles) {
+  for (uint32_t i = 0; i < nest->n; i++) unit_cycles *= (double)units_of(&nest->dims[i]);
+  return unit_cycles;
+}
+
+/* Opens a part and its task loop. Parts of one task that follow each other share it while there is little in it: handing
+ * out tasks costs more than a few rows at the border of an array. Returns the number of the task. */
+static nxk_value open_tasks(nxb_binder *b, nxb_nest *nest, int64_t tasks, double unit_cycles) {
+  double cycles = work_of(nest, unit_cycles);
+  nest->cycles = tasks == 1 ? cycles : 0;
+  nest->open = 0;
+  if (b->pending > 0 && tasks == 1 && b->pending + cycles <= TASK_CYCLES) return nxb_int(b, 0);
+  nxb_close_pending(b);
+  nest->open = 2;
+  nxk_begin_part(b->to);
+  return nxk_begin_range(b->to, NXK_TASK, tasks);
+}
+
+void nxb_close_pending(nxb_binder *b) {
+  if (b->pending == 0) return;
+  nxk_end(b->to);
+  nxk_end(b->to);
+  b->pending = 0;
+}
+
+void nxb_open(nxb_binder *b, nxb_nest *nest, nxb_view *view, double unit_cycles) {
+  if (nest->n > 0 && nest->dims[0].loop.extent < 0) {
+    nxb_close_pending(b);
+    nest->open = 1;
+    nest->cycles = 0;
+    nxk_begin_part(b->to);
+    open_unknown(b, nest, unit_cycles);
+    return;
+  }
+  cut c = choose_cut(nest, unit_cycles);
+  nxk_value task = open_tasks(b, nest, c.tasks, unit_cycles), rest = task;
+  if (nest->n == 0) return;
+  nxk_value number[NXB_MAX_DIMS] = {0};
+  for (uint32_t i = c.at + 1; i-- > 0;) {
+    int64_t n = i == c.at ? c.chunks : units_of(&nest->dims[i]);
+    number[i] = n == 1 ? nxb_int(b, 0) : i == 0 ? rest : nxb_mod(b, rest, n);
+    if (i > 0) rest = nxb_div(b, rest, n);
+  }
+  for (uint32_t i = 0; i < nest->n && !b->to->failed; i++) {
+    nxb_dim *d = &nest->dims[i];
+    if (i < c.at) open_units(b, nest, d, view, number[i], 1);
+    else if (i == c.at) open_units(b, nest, d, view, nxb_mul(b, number[i], c.chunk), c.chunk);
+    else open_units(b, nest, d, view, nxb_int(b, 0), units_of(d));
+    nxb_write_ready(b, view);
+  }
+}
+
+void nxb_close(nxb_binder *b, nxb_nest *nest) {
+  uint32_t kept = nest->cycles == 0 ? 0 : b->pending > 0 ? 0 : 2; /* the part and its task loop */
+  for (; nest->open > kept; nest->open--) nxk_end(b->to);
+  if (nest->cycles > 0) b->pending += nest->cycles;
+}
+
+/* ---- lanes */
+
+typedef struct lane_loop {
+  nxb_binder *b;
+  nxb_view *views, *saved;
+  uint32_t n_views;
+  const nxb_dim *dim;
+  nxb_body body;
+  void *user;
+  bool on_line; /* vectors that all exist begin at lines */
+} lane_loop;
+
+/* How one loop over vectors goes on: lanes at or past `end` do not exist (NXK_NONE: all do), and no vector starts past
+ * `latest` (NXK_NONE: no such limit). */
+typedef struct lane_limits {
+  nxk_value end, latest;
+} lane_limits;
+
+/* for (i = lo; i < hi; i += lanes) body */
+static void write_lanes(lane_loop *l, nxk_value lo, nxk_value hi, int64_t lanes,
+                        lane_limits limits) {
+  nxb_binder *b = l->b;
+  const nxb_loop *loop = &l->dim->loop;
+  nxk_value i = nxk_begin_for(b->to, NXK_SEQ, bound(b, lo), bound(b, hi), lanes);
+  bool whole = limits.latest == NXK_NONE && loop->lower == 0 && l->dim->unit % lanes == 0;
+  if (limits.latest != NXK_NONE) i = nxb_op(b, NXK_min, i, limits.latest);
+  for (uint32_t n = 0; n < l->n_views; n++) {
+    nxb_view *view = &l->views[n];
+    view->lanes = (uint16_t)lanes;
+    view->vector = loop->value;
+    view->base_multiple = whole ? lanes * loop->step : 1;
+    view->on_line = l->on_line && limits.end == NXK_NONE && lanes > 1;
+    view->active = limits.end == NXK_NONE || lanes == 1
+                       ? NXK_NONE
+                       : nxk_active(b->to, i, limits.end, (uint16_t)lanes);
+    nxb_set_index(b, view, loop, i, lanes > 1);
+  }
+  if (!b->to->failed) l->body(b, l->views, l->n_views, l->user);
+  nxk_end(b->to);
+  for (uint32_t n = 0; n < l->n_views; n++) nxb_view_assign(b, &l->views[n], &l->saved[n]);
+}
+
+static const lane_limits no_limits = {NXK_NONE, NXK_NONE};
+
+static int64_t power_of_two_from(int64_t n) {
+  int64_t p = 1;
+  while (p < n) p *= 2;
+  return p;
+}
+
+/* From `start` to the end of the dimension, which leaves `rest` lanes of the last vector. */
+static void write_tail(lane_loop *l, nxk_value start, int64_t rest, nxb_tail tail) {
+  const nxb_dim *d = l->dim;
+  int64_t n = tail == NXB_TAIL_SINGLE ? 1 : power_of_two_from(rest);
+  if (d->loop.extent < 0 && n > 16) n = 16;
+  lane_limits limits = {d->loop.extent >= 0 && rest % n == 0 ? NXK_NONE : d->hi, NXK_NONE};
+  write_lanes(l, start, d->hi, n, limits);
+}
+
+static void write_main_and_tail(lane_loop *l, int64_t lanes, nxb_tail tail) {
+  nxb_binder *b = l->b;
+  const nxb_dim *d = l->dim;
+  int64_t lo, hi, rest = d->loop.extent < 0 ? lanes - 1 : d->loop.extent % lanes;
+  bool constant = nxb_is_constant(b->to, d->lo, &lo) && nxb_is_constant(b->to, d->hi, &hi);
+  if (constant) rest = (hi - lo) % lanes;
+  if (rest == 0) {
+    write_lanes(l, d->lo, d->hi, lanes, no_limits);
+    return;
+  }
+  if (tail == NXB_TAIL_AGAIN) {
+    lane_limits limits = {NXK_NONE, nxb_add(b, d->hi, -lanes)};
+    write_lanes(l, d->lo, d->hi, lanes, limits);
+    return;
+  }
+  if (!constant) write_lanes(l, d->lo, nxb_add(b, d->hi, 1 - lanes), lanes, no_limits);
+  else if (hi - lo >= lanes) write_lanes(l, d->lo, nxb_int(b, hi - rest), lanes, no_limits);
+  nxk_value start =
+      constant ? nxb_int(b, hi - rest) : nxb_op(b, NXK_and, d->hi, nxb_int(b, -lanes));
+  write_tail(l, start, rest, tail);
+}
+
+void nxb_tail_loop(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_dim *dim,
+                   uint16_t lanes, nxb_tail tail, nxb_body body, void *user) {
+  lane_loop l = {b, views, nxb_alloc(b, n_views * sizeof *views), n_views, dim, body, user, false};
+  for (uint32_t n = 0; n < n_views && !b->failed; n++) nxb_view_copy(b, &l.saved[n], &views[n]);
+  if (!b->failed) write_tail(&l, dim->lo, dim->loop.extent % lanes, tail);
+}
+
+void nxb_vector_loops(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_dim *dim,
+                      uint16_t lanes, nxb_tail tail, nxb_body body, void *user) {
+  lane_loop l = {b, views, nxb_alloc(b, n_views * sizeof *views), n_views, dim, body, user, false};
+  for (uint32_t n = 0; n < n_views && !b->failed; n++) nxb_view_copy(b, &l.saved[n], &views[n]);
+  if (!b->failed) write_main_and_tail(&l, lanes, tail);
+}
+
+void nxb_shifted_loops(nxb_binder *b, nxb_view *view, const nxb_dim *dim, uint16_t lanes,
+                       nxb_tail tail, const nxk_access *to, nxb_body body, void *user) {
+  nxb_view saved;
+  lane_loop l = {b, view, &saved, 1, dim, body, user, true};
+  int64_t line = NXK_LINE / nxi_dtype_size(b->from->buffers[to->buffer].dtype);
+  if (!nxb_view_copy(b, &saved, view)) return;
+  nxk_value before = nxb_lanes_to_line(b, view, to, &dim->loop, dim->lo);
+  nxb_view_assign(b, view, &saved);
+  nxk_value first = nxb_op(b, NXK_min, nxb_op(b, NXK_add, dim->lo, before), dim->hi);
+  nxk_value length = nxb_op(b, NXK_sub, dim->hi, first);
+  nxk_value last =
+      nxb_op(b, NXK_add, first, nxb_op(b, NXK_and, length, nxb_int(b, -(int64_t)lanes)));
+  bool single = tail == NXB_TAIL_SINGLE;
+  int64_t n = single ? 1 : line;
+  write_lanes(&l, dim->lo, first, n, (lane_limits){single ? NXK_NONE : first, NXK_NONE});
+  write_lanes(&l, first, last, lanes, no_limits);
+  write_lanes(&l, last, dim->hi, n, (lane_limits){single ? NXK_NONE : dim->hi, NXK_NONE});
+}
+
+bool nxb_masks_well(const nxb_binder *b, nxk_value first, nxk_value last) {
+  bool well = b->target->vector_bytes >= 32;
+  for (nxk_value v = first; v <= last && b->target->vector_bytes < 64; v++) {
+    const nxk_instr *in = &b->from->instrs[v];
+    if (in->op != NXK_load && in->op != NXK_store) continue;
+    int64_t size = nxi_dtype_size(b->from->buffers[b->from->accesses[in->imm].buffer].dtype);
+    well = well && size >= 4 && size <= 8;
+  }
+  return well;
+}
+
+/* Whether a store that is to go past the caches can be of whole lines; else it is plain. */
+static bool may_be_whole(const nxb_binder *b, const nxk_access *to) {
+  const nxk_buffer *buffer = &b->from->buffers[to->buffer];
+  int64_t unit = NXK_LINE / nxi_dtype_size(buffer->dtype);
+  bool whole = buffer->aligned && to->offset % unit == 0;
+  for (uint32_t i = 0; i < to->n_terms; i++)
+    whole = whole && (to->terms[i].stride == 1 || to->terms[i].stride % unit == 0);
+  return whole;
+}
+
+bool nxb_repeats(const nxb_binder *b, nxk_value first, nxk_value last) {
+  for (nxk_value v = first; v <= last; v++) {
+    const nxk_instr *in = &b->from->instrs[v];
+    if (in->op != NXK_store) continue;
+    const nxk_access *to = &b->from->accesses[in->imm];
+    bool alone =
+        b->from->buffers[to->buffer].kind == NXK_LOCAL || b->from->buffers[to->buffer].restricted;
+    if (!alone || ((to->flags & NXK_NONTEMPORAL) && may_be_whole(b, to))) return false;
+    for (nxk_value i = first; i <= last; i++)
+      if (b->from->instrs[i].op == NXK_load &&
+          b->from->accesses[b->from->instrs[i].imm].buffer == to->buffer)
+        return false;
+  }
+  return true;
+}
+
+nxb_tail nxb_choose_tail(const nxb_binder *b, nxk_value first, nxk_value last, int64_t extent,
+                         uint16_t lanes) {
+  if (extent >= lanes && nxb_repeats(b, first, last)) return NXB_TAIL_AGAIN;
+  return nxb_masks_well(b, first, last) ? NXB_TAIL_MASKED : NXB_TAIL_SINGLE;
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: ISC */
+/* Template POINTS of the CPU binder: lanes run along an outer loop, everything of these points stays in
+ * registers, and the inner loops run as they stand. For short runs, for dot, and, with one lane, for whatever
+ * no other template takes.
+ *
+ * A dot shares one factor between neighbouring points of another outer loop: several of them are written side
+ * by side, one view each, so that the shared loads are merged. */
+#include "passes/bind/bind.h"
+
+#include <string.h>
+
+/* ---- code with its loops */
+
+static const nxk_loop *loop_of(const nxb_binder *b, nxk_value v) {
+  return &b->from->loops[b->from->instrs[v].imm];
+}
+
+/* The partials of a run in 16 lanes, for a reduction that has them one after the other. */
+typedef struct lane_partials {
+  nxb_binder *b;
+  nxb_view *views;
+  uint32_t n_views, n;
+  nxb_fold fold;
+  uint32_t *array; /* LOCAL: 16 rows of the views' lanes, for each partial */
+  nxb_partial *out;
+} lane_partials;
+
+static nxk_access lane_access(const lane_partials *l, uint32_t i, nxk_value row, int64_t offset) {
+  uint16_t lanes = l->views[i / l->n].lanes;
+  nxk_access a = nxk_access_at(l->array[i], offset * lanes);
+  a.lane_stride = lanes > 1;
+  if (row != NXK_NONE) {
+    a.n_terms = 1;
+    a.terms = nxb_alloc(l->b, sizeof *a.terms);
+    if (a.terms) a.terms[0] = (nxk_term){row, lanes};
+    else a.n_terms = 0;
+  }
+  return a;
+}
+
+/* Lanes [first, end) of the run, which have `items` elements each. */
+static void fold_lanes(lane_partials *l, int64_t first, int64_t end, int64_t items) {
+  nxb_binder *b = l->b;
+  if (first >= end || items == 0) return;
+  nxk_value lane = nxk_begin_for(b->to, NXK_SEQ, nxk_bound_const(first), nxk_bound_const(end), 1);
+  l->fold.items = items;
+  l->fold.shift = lane;
+  nxb_write_fold(b, l->views, l->n_views, &l->fold, l->out);
+  for (uint32_t i = 0; i < l->n_views * l->n && !b->to->failed; i++) {
+    nxk_access a = lane_access(l, i, lane, 0);
+    nxk_store(b->to, &a, l->out[i].value);
+  }
+  nxk_end(b->to);
+}
+
+static void fold_in_lanes(lane_partials *l) {
+  nxb_binder *b = l->b;
+  int64_t points = l->fold.stage->points, each = points / 16, longer = points % 16;
+  for (uint32_t i = 0; i < l->n_views * l->n; i++) {
+    nx_dtype type = nxk_dtype(b->from, b->from->instrs[l->fold.reduce[i % l->n]].args[0]);
+    l->array[i] = nxb_add_local(b, type, 16 * l->views[i / l->n].lanes);
+  }
+  fold_lanes(l, 0, longer, each + 1);
+  fold_lanes(l, longer, 16, each);
+  int64_t lanes = points < 16 ? points : 16;
+  for (uint32_t i = 0; i < l->n_views * l->n && !b->to->failed; i++) {
+    nxb_partial p[16];
+    for (int64_t j = 0; j < lanes; j++) {
+      nxk_access a = lane_access(l, i, NXK_NONE, j);
+      p[j] = (nxb_partial){nxk_load(b->to, &a, l->views[i / l->n].lanes), NXK_NONE};
+    }
+    for (int64_t half = 8; half > 0; half /= 2)
+      for (int64_t j = 0; j < half && j + half < lanes; j++)
+        p[j] = nxb_combine(b, l->fold.reduce[i % l->n], p[j], p[j + half], false);
+    l->out[i] = p[0];
+  }
+}
+
+static void write_group(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s,
+                        const nxk_value *group, uint32_t n, nxb_order order) {
+  nxb_fold fold = {.stage = s,
+                   .reduce = group,
+                   .n = n,
+                   .items = s->points,
+                   .block = order.block,
+                   .exact = order.exact,
+                   .scale = order.lanes,
+                   .shift = NXK_NONE,
+                   .vector = 1};
+  fold.chains = nxb_choose_chains(b, s, group, n, views[0].lanes, nxb_ceil(s->points, order.lanes));
+  if (n_views > 1) fold.chains = 1;
+  lane_partials l = {b,
+                     views,
+                     n_views,
+                     n,
+                     fold,
+                     nxb_alloc(b, n_views * n * sizeof *l.array),
+                     nxb_alloc(b, n_views * n * sizeof *l.out)};
+  if (b->failed) return;
+  if (order.lanes == 16) fold_in_lanes(&l);
+  else nxb_write_fold(b, views, n_views, &fold, l.out);
+  for (uint32_t i = 0; i < n_views * n && !b->to->failed && !b->failed; i++) {
+    const nxb_partial *p = &l.out[i];
+    nxb_set_result(b, &views[i / n], group[i % n], p->item != NXK_NONE ? p->item : p->value);
+  }
+}
+
+static void write_reductions(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s) {
+  bool *done = nxb_alloc(b, s->n_reduces * sizeof *done), stores = views[0].stores;
+  nxk_value *group = nxb_alloc(b, s->n_reduces * sizeof *group);
+  nxb_order order;
+  uint32_t n;
+  while (!b->failed && (n = nxb_next_group(b, s, done, group, &order)) > 0) {
+    if (s->points > 0) write_group(b, views, n_views, s, group, n, order);
+    for (uint32_t i = 0; s->points == 0 && i < n_views * n; i++)
+      nxb_set_result(b, &views[i / n], group[i % n], nxb_empty_result(b, group[i % n]));
+    for (uint32_t i = 0; i < n_views; i++) views[i].stores = false; /* once is enough */
+  }
+  for (uint32_t i = 0; i < n_views; i++) views[i].stores = stores;
+}
+
+static nxk_bound_value bound_of(nxb_binder *b, const nxb_view *view, nxk_bound_value x) {
+  return x.value == NXK_NONE ? x : nxk_bound_of(nxb_operand(b, view, x.value));
+}
+
+/* A map loop, or an outer one that no template took. */
+static void write_loop(nxb_binder *b, nxb_view *views, uint32_t n_views, nxk_value v,
+                       nxb_stage_writer writer, void *user) {
+  const nxk_loop *loop = loop_of(b, v);
+  nxk_bound_value lower = bound_of(b, views, loop->lower), upper = bound_of(b, views, loop->upper);
+  nxk_value index = nxk_begin_for(b->to, NXK_SEQ, lower, upper, loop->step);
+  for (uint32_t i = 0; i < n_views; i++) {
+    views[i].map[v] = index;
+    views[i].step[v] = 0;
+  }
+  nxb_write_body(b, views, n_views, v + 1, b->end_of[v] - 1, writer, user);
+  nxk_end(b->to);
+}
+
+static void write_stage(nxb_binder *b, nxb_view *views, uint32_t n_views, nxk_value v,
+                        nxb_stage_writer writer, void *user) {
+  nxb_stage s;
+  nxb_analyze_stage(b, v, &s);
+  if (b->failed || (writer && writer(b, views, n_views, &s, user))) return;
+  if (!s.reduces && nxb_scans(b, s.first, s.last)) nxb_write_scans(b, views, n_views, &s);
+  else if (!s.reduces) write_loop(b, views, n_views, v, writer, user);
+  else if (s.simple) write_reductions(b, views, n_views, &s);
+  else
+    nxi_fail(b->diag, NX_INTERNAL, "",
+             "kernel %s: the reduce loops of %%%u are not one nest with constant bounds",
+             b->from->name, v);
+}
+
+void nxb_write_body(nxb_binder *b, nxb_view *views, uint32_t n_views, nxk_value first,
+                    nxk_value last, nxb_stage_writer writer, void *user) {
+  for (nxk_value v = first; v <= last && !b->to->failed && !b->failed; v++) {
+    nxk_op op = (nxk_op)b->from->instrs[v].op;
+    if (op == NXK_for) {
+      write_stage(b, views, n_views, v, writer, user);
+      v = b->end_of[v];
+    } else if (op != NXK_end) {
+      nxk_value written = v;
+      for (uint32_t i = 0; i < n_views; i++) written = nxb_write(b, &views[i], v);
+      v = written;
+    }
+  }
+}
+
+/* ---- shared by templates */
+
+void nxb_add_locals(nxb_binder *b, int64_t columns) {
+  for (uint32_t i = 0; i < b->from->n_buffers; i++) {
+    b->local[i] = NXK_NONE;
+    if (b->from->buffers[i].kind != NXK_LOCAL) continue;
+    bool used = false;
+    for (nxk_value v = b->part->first; v < b->part->last; v++) {
+      const nxk_instr *in = &b->from->instrs[v];
+      used = used || ((in->op == NXK_load || in->op == NXK_store) &&
+                      b->from->accesses[in->imm].buffer == i);
+    }
+    if (used)
+      b->local[i] =
+          nxb_add_local(b, b->from->buffers[i].dtype, b->from->buffers[i].elements * columns);
+  }
+}
+
+nxb_dim nxb_outer_dim(const nxb_binder *b, uint32_t i, nxb_walk walk, int64_t unit) {
+  return (nxb_dim){b->part->outer[i], walk, unit, NXK_NONE, NXK_NONE};
+}
+
+uint16_t nxb_fit_lanes(const nxb_binder *b, uint16_t lanes, int64_t widest, int64_t extent) {
+  int64_t least = b->target->vector_bytes / widest, n = lanes;
+  if (extent < 0 || extent > INT64_MAX / 1024) return lanes;
+  while (n > least && nxb_ceil(extent, n) * n * 5 > nxb_ceil(extent, least) * least * 6) n /= 2;
+  while (n > 2 && n / 2 >= extent) n /= 2;
+  return (uint16_t)n;
+}
+
+/* ---- the template */
+
+typedef struct points {
+  nxb_dim jam_dim, vector_dim;
+  bool jams, vectors;
+  nxb_tail tail;
+  uint32_t jam; /* points of the jammed loop side by side */
+  uint16_t lanes;
+} points;
+
+static void write_points(nxb_binder *b, nxb_view *views, uint32_t n_views, void *user) {
+  (void)user;
+  for (uint32_t i = 0; i < n_views; i++) {
+    views[i].columns = views[i].lanes;
+    nxb_write_ready(b, &views[i]);
+  }
+  nxb_write_body(b, views, n_views, b->part->body_first, b->part->body_last, NULL, NULL);
+}
+
+static void write_vectors(nxb_binder *b, nxb_view *views, uint32_t n_views, points *p) {
+  if (p->vectors)
+    nxb_vector_loops(b, views, n_views, &p->vector_dim, p->lanes, p->tail, write_points, NULL);
+  else write_points(b, views, n_views, NULL);
+}
+
+/* Iterations lo .. hi of the jammed loop, `n` side by side. */
+static void write_jam(nxb_binder *b, const nxb_view *view, points *p, nxk_value lo, nxk_value hi,
+                      uint32_t n) {
+  nxb_view *views = nxb_alloc(b, n * sizeof *views);
+  nxk_value i = nxk_begin_for(b->to, NXK_SEQ, nxk_bound_of(lo), nxk_bound_of(hi), n);
+  for (uint32_t q = 0; q < n && !b->failed; q++) {
+    nxb_view_copy(b, &views[q], view);
+    nxb_set_index(b, &views[q], &p->jam_dim.loop, nxb_add(b, i, q), false);
+    nxb_write_ready(b, &views[q]);
+  }
+  if (!b->failed && !b->to->failed) write_vectors(b, views, n, p);
+  nxk_end(b->to);
+}
+
+static void write_jams(nxb_binder *b, nxb_view *view, points *p) {
+  const nxb_dim *d = &p->jam_dim;
+  int64_t rest = d->loop.extent % p->jam;
+  nxk_value main_end = rest == 0 ? d->hi : nxb_op(b, NXK_and, d->hi, nxb_int(b, -(int64_t)p->jam));
+  write_jam(b, view, p, d->lo, main_end, p->jam);
+  if (rest) write_jam(b, view, p, main_end, d->hi, 1);
+}
+
+/* True if a dot of the part has a factor that varies along `vector` but not along `other`, and one the other way. */
+static bool shares_factor(const nxb_binder *b, nxk_value vector, nxk_value other) {
+  bool shares = false;
+  for (uint32_t i = 0; i < b->part->n_stages; i++)
+    for (uint32_t j = 0; j < b->part->stages[i].n_reduces; j++) {
+      const nxk_instr *in = &b->from->instrs[b->part->stages[i].reduce[j]];
+      if (in->kind != NXK_DOT) continue;
+      bool first = nxb_depends(b, in->args[0], vector) && !nxb_depends(b, in->args[0], other);
+      bool second = nxb_depends(b, in->args[1], vector) && !nxb_depends(b, in->args[1], other);
+      shares = shares || first || second;
+    }
+  return shares;
+}
+
+static bool has_locals(const nxb_binder *b) {
+  for (uint32_t i = 0; i < b->from->n_buffers; i++)
+    if (b->from->buffers[i].kind == NXK_LOCAL) return true;
+  return false;
+}
+
+static void choose_jam(nxb_binder *b, nxk_value vector, points *p, uint32_t *jam_at) {
+  for (uint32_t i = b->part->n_outer; i-- > 0 && !p->jams;) {
+    const nxb_loop *loop = &b->part->outer[i];
+    if (loop->value == vector || loop->extent < 2 || has_locals(b) ||
+        !shares_factor(b, vector, loop->value))
+      continue;
+    p->jams = true;
+    p->jam = b->target->vector_bytes >= 64 ? 8 : 4;
+    while (p->jam > loop->extent) p->jam /= 2;
+    p->jam_dim = nxb_outer_dim(b, i, NXB_RANGE, p->jam);
+    *jam_at = i;
+  }
+}
+
+/* Points of the last outer loop side by side: a scan waits for the element before, others need not wait for it. */
+static void jam_scans(nxb_binder *b, points *p, uint32_t *jam_at) {
+  for (uint32_t i = b->part->n_outer; i-- > 0 && !p->jams && !has_locals(b);) {
+    const nxb_loop *loop = &b->part->outer[i];
+    if (loop->extent < 2) continue;
+    p->jams = true;
+    p->jam = 4;
+    while (p->jam > loop->extent) p->jam /= 2;
+    p->jam_dim = nxb_outer_dim(b, i, NXB_RANGE, p->jam);
+    *jam_at = i;
+  }
+}
+
+void nxb_bind_points(nxb_binder *b, nxk_value vector_loop) {
+  const nxb_part *part = b->part;
+  points p = {.lanes = 1, .jam = 1};
+  nxb_nest nest = {.n = 0};
+  nxb_view view;
+  uint32_t vector_at = NXK_NONE, jam_at = NXK_NONE;
+  int64_t widest = nxb_widest(b, part->first, part->last, vector_loop);
+  if (vector_loop != NXK_NONE) choose_jam(b, vector_loop, &p, &jam_at);
+  else if (nxb_scans(b, part->first, part->last)) jam_scans(b, &p, &jam_at);
+  for (uint32_t i = 0; i < part->n_outer; i++) {
+    if (part->outer[i].value == vector_loop) vector_at = i;
+    else if (i != jam_at) nest.dims[nest.n++] = nxb_outer_dim(b, i, NXB_POINT, 1);
+  }
+  if (vector_at != NXK_NONE) {
+    bool scans = nxb_scans(b, part->first, part->last); /* each row is a few lines: more of them */
+    p.lanes = nxb_choose_lanes(b, part->first, part->last, vector_loop, p.jams ? 2 : scans ? 8 : 4);
+    p.lanes = nxb_fit_lanes(b, p.lanes, widest, part->outer[vector_at].extent);
+    p.vectors = p.lanes > 1;
+    p.tail = nxb_choose_tail(b, part->first, part->last, part->outer[vector_at].extent, p.lanes);
+    p.vector_dim = nxb_outer_dim(b, vector_at, NXB_RANGE, p.lanes);
+  }
+  nxb_dim *jam_dim = &nest.dims[nest.n], *vector_dim = jam_dim + p.jams;
+  if (p.jams) *jam_dim = p.jam_dim;
+  if (p.vectors) *vector_dim = p.vector_dim;
+  nest.n += (uint32_t)p.jams + (uint32_t)p.vectors;
+  if (!nxb_view_init(b, &view)) return;
+  nxb_add_locals(b, p.lanes);
+  nxb_open(b, &nest, &view, nxb_point_cycles(b) * p.lanes * p.jam);
+  p.jam_dim = *jam_dim;
+  p.vector_dim = *vector_dim;
+  if (!b->to->failed && !b->failed) {
+    if (p.jams) write_jams(b, &view, &p);
+    else write_vectors(b, &view, 1, &p);
+  }
+  nxb_close(b, &nest);
+}
+
+void nxb_bind_literal(nxb_binder *b) {
+  nxb_nest nest = {.n = 0};
+  nxb_view view;
+  if (!nxb_view_init(b, &view)) return;
+  nxb_add_locals(b, 1);
+  nxb_open(b, &nest, &view, 1e30); /* nobody knows how long it takes */
+  nxb_write_body(b, &view, 1, b->part->first + 1, b->part->last - 1, NULL, NULL);
+  nxb_close(b, &nest);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: ISC */
+/* Template ROWS of the CPU binder: outer points one after the other, lanes along the inner loops of their
+ * stages. For runs that hold the last axis and anything else that is contiguous along the inner loops. */
+#include "passes/bind/bind.h"
+
+/* ---- map stages */
+
+typedef struct row_map {
+  const nxb_stage *stage;
+  uint32_t vector; /* number of the loop that becomes lanes */
+} row_map;
+
+/* The loops of the stage in order, the vector loop last. */
+static uint32_t choose_loop(const nxb_binder *b, const nxb_stage *s) {
+  uint32_t best = s->n_loops - 1;
+  int64_t most = -1;
+  for (uint32_t i = s->n_loops; i-- > 0;) {
+    int64_t score = 0;
+    for (nxk_value v = s->first; v <= s->last; v++) {
+      const nxk_instr *in = &b->from->instrs[v];
+      bool computed;
+      if (in->op != NXK_load && in->op != NXK_store) continue;
+      int64_t stride = nxb_stride(b, &b->from->accesses[in->imm], s->loops[i].value, &computed);
+      if (!computed && (stride == 1 || stride == -1)) score += in->op == NXK_store ? 3 : 2;
+      if (!computed && stride == 0) score += 1;
+    }
+    if (s->loops[i].extent < 4) score /= 4;
+    if (score <= most) continue;
+    most = score;
+    best = i;
+  }
+  return best;
+}
+
+static void write_element(nxb_binder *b, nxb_view *views, uint32_t n_views, void *user) {
+  const row_map *m = user;
+  const nxb_stage *s = m->stage;
+  (void)n_views;
+  bool last = m->vector + 1 == s->n_loops;
+  nxb_write_code(b, views, last ? s->loops[m->vector].value : s->first, s->last);
+}
+
+static void write_map(nxb_binder *b, nxb_view *view, const nxb_stage *s) {
+  row_map m = {s, choose_loop(b, s)};
+  bool last = m.vector + 1 == s->n_loops;
+  const nxb_loop *vector = &s->loops[m.vector];
+  uint32_t open = 0;
+  for (uint32_t i = 0; i < s->n_loops && !b->to->failed; i++) {
+    if (i == m.vector) continue;
+    nxb_set_index(b, view, &s->loops[i], nxk_begin_range(b->to, NXK_SEQ, s->loops[i].extent),
+                  false);
+    open++;
+    nxk_value inner = i + 1 < s->n_loops ? s->loops[i + 1].value : s->last;
+    if (last) nxb_write_code(b, view, s->loops[i].value + 1, inner - 1);
+  }
+  int64_t widest = nxb_widest(b, s->first, s->last, vector->value);
+  uint16_t lanes = nxb_choose_lanes(b, s->first, s->last, vector->value, 4);
+  nxk_value from = nxb_int(b, 0), to = nxb_int(b, vector->extent);
+  nxb_dim dim = {*vector, NXB_RANGE, nxb_fit_lanes(b, lanes, widest, vector->extent), from, to};
+  if (!b->to->failed)
+    nxb_vector_loops(b, view, 1, &dim, (uint16_t)dim.unit,
+                     nxb_choose_tail(b, s->first, s->last, vector->extent, (uint16_t)dim.unit),
+                     write_element, &m);
+  for (; open > 0; open--) nxk_end(b->to);
+}
+
+/* ---- reductions */
+
+/* Lanes for reductions that may go in any order. */
+static uint16_t free_lanes(const nxb_binder *b, const nxb_stage *s) {
+  bool arg = false; /* its index is folded as i64 */
+  for (uint32_t i = 0; i < s->n_reduces; i++) arg = arg || nxb_is_arg(b->from, s->reduce[i]);
+  int64_t lanes = nxb_choose_lanes(b, s->first, s->last, NXK_NONE, arg ? 1 : 2);
+  if (lanes < 16) lanes = 16;
+  while (lanes > 16 && lanes / 2 >= s->points) lanes /= 2;
+  while (lanes > 8 && s->n_loops > 1 && !nxb_pairs_fill(s, lanes) &&
+         s->loops[s->n_loops - 1].extent % lanes != 0)
+    lanes /= 2;
+  return (uint16_t)lanes;
+}
+
+static void write_group(nxb_binder *b, nxb_view *view, const nxb_stage *s, const nxk_value *group,
+                        uint32_t n, nxb_order order) {
+  uint16_t lanes = order.exact ? free_lanes(b, s) : 16;
+  nxb_fold fold = {.stage = s,
+                   .reduce = group,
+                   .n = n,
+                   .items = nxb_ceil(s->points, lanes),
+                   .block = order.block,
+                   .exact = order.exact,
+                   .scale = lanes,
+                   .shift = NXK_NONE,
+                   .vector = lanes,
+                   .last = s->points % lanes};
+  fold.chains = nxb_choose_chains(b, s, group, n, lanes, fold.items);
+  nxb_partial *out = nxb_alloc(b, n * sizeof *out);
+  if (b->failed) return;
+  nxb_write_fold(b, view, 1, &fold, out);
+  for (uint32_t i = 0; i < n && !b->to->failed && !b->failed; i++) {
+    nxk_value index = NXK_NONE;
+    if (out[i].item != NXK_NONE) { /* of the element: item * lanes + lane */
+      index = nxb_mul(b, nxk_cast_to(b->to, NX_I64, out[i].item), lanes);
+      index = nxb_op(b, NXK_add, index, nxk_lanes(b->to, nxb_int(b, 0), lanes));
+    }
+    nxk_reduce_kind kind = (nxk_reduce_kind)b->from->instrs[group[i]].kind;
+    nxb_set_result(b, view, group[i],
+                   nxk_fold(b->to, kind == NXK_DOT ? NXK_SUM : kind, out[i].value, index));
+  }
+}
+
+static void write_reductions(nxb_binder *b, nxb_view *view, const nxb_stage *s) {
+  bool *done = nxb_alloc(b, s->n_reduces * sizeof *done), stores = view->stores;
+  nxk_value *group = nxb_alloc(b, s->n_reduces * sizeof *group);
+  nxb_order order;
+  uint32_t n;
+  while (!b->failed && (n = nxb_next_group(b, s, done, group, &order)) > 0) {
+    if (s->points > 0) write_group(b, view, s, group, n, order);
+    for (uint32_t i = 0; s->points == 0 && i < n; i++)
+      nxb_set_result(b, view, group[i], nxb_empty_result(b, group[i]));
+    view->stores = false; /* once is enough */
+  }
+  view->stores = stores;
+}
+
+/* ---- the template */
+
+static bool write_stage(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s,
+                        void *user) {
+  (void)user;
+  (void)n_views;
+  if (s->reduces) write_reductions(b, views, s);
+  else if (s->points > 0) write_map(b, views, s);
+  return true;
+}
+
+void nxb_bind_rows(nxb_binder *b) {
+  nxb_nest nest = {.n = 0};
+  nxb_view view;
+  for (uint32_t i = 0; i < b->part->n_outer; i++)
+    nest.dims[nest.n++] = nxb_outer_dim(b, i, NXB_POINT, 1);
+  if (!nxb_view_init(b, &view)) return;
+  nxb_add_locals(b, 1);
+  nxb_open(b, &nest, &view, nxb_point_cycles(b));
+  nxb_write_ready(b, &view);
+  if (!b->to->failed && !b->failed)
+    nxb_write_body(b, &view, 1, b->part->body_first, b->part->body_last, write_stage, NULL);
+  nxb_close(b, &nest);
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: ISC */
+/* Scans in the CPU binder: the loops of their stage run in order and carry the sum before the block and the sum within
+ * it; a block ends after 1024 elements (docs/numerics.md). Lanes run along an outer loop that memory is contiguous along,
+ * several registers wide, so that a step reads a few cache lines. Where memory is contiguous along the scan itself, lanes
+ * are rows: square blocks of what is loaded are turned over in registers, and of what is stored turned back. */
+#include <string.h>
+
+#include "passes/bind/bind.h"
+
+bool nxb_scans(const nxb_binder *b, nxk_value first, nxk_value last) {
+  for (nxk_value v = first; v <= last; v++)
+    if (b->from->instrs[v].op == NXK_scan) return true;
+  return false;
+}
+
+/* Rows side by side, one a lane. */
+typedef struct rows {
+  nxb_loop across; /* their loop */
+  nxk_value first; /* iteration of lane 0 */
+  int64_t side;    /* rows, and elements of each, of a square block */
+  bool *turned;    /* loads and stores that go through blocks */
+  nxk_value (*tile)
+      [16]; /* of a turned load what its lanes hold at each element; of a store what they are to hold */
+} rows;
+
+/* What the scans of a stage carry, for each view: a number each, products of pairs two, which both of their parts share. */
+typedef struct carried {
+  uint32_t n;                 /* numbers */
+  nxk_value *scan;            /* the first scan that a number belongs to */
+  uint32_t *slot;             /* of each scan, in order: its number, or the first of two */
+  nxk_value *before, *within; /* [view * n + slot] */
+  bool pairs;
+  nxk_value lo;        /* for pairs: the first element of the block */
+  nxk_value starts[2]; /* whether this element is that, or the first of all */
+  nxk_value opens;     /* whether the block is the first one; NXK_NONE: it is */
+  rows *rows;          /* or NULL */
+  int64_t at;          /* element of the block that is being written */
+} carried;
+
+static bool takes_pairs(const nxb_binder *b, nxk_value scan) {
+  return nxk_takes_pairs(b->from->instrs[scan].kind);
+}
+static uint32_t width_of(const nxb_binder *b, nxk_value scan) {
+  return takes_pairs(b, scan) ? 2 : 1;
+}
+
+/* x combined with y; where `first` holds there is nothing in x, which of pairs is no number. */
+static void combine(nxb_binder *b, nxk_value scan, nxk_value first, const nxk_value *x,
+                    const nxk_value *y, nxk_value *out) {
+  static const nxk_op ops[] = {NXK_add, NXK_mul, NXK_max, NXK_min};
+  if (!takes_pairs(b, scan)) {
+    *out = nxb_op(b, ops[b->from->instrs[scan].kind], *x, *y);
+    return;
+  }
+  nxk_value args[4] = {x[0], x[1], y[0], y[1]}, made[2];
+  made[0] = nxk_expand_function(b->to, NXK_mul_real, args);
+  made[1] = nxk_expand_function(b->to, NXK_mul_imag, args);
+  for (int k = 0; k < 2 && !b->to->failed; k++)
+    out[k] = NXK_SCALAR3(b->to, NXK_select, first, args[2 + k], made[k]);
+}
+
+static nxk_value identity(nxb_binder *b, nxk_value scan, uint16_t lanes) {
+  const nxk_instr *in = &b->from->instrs[scan];
+  nxk_reduce_kind kind = takes_pairs(b, scan) ? NXK_PROD : (nxk_reduce_kind)in->kind;
+  nxk_value one = nxk_const(b->to, in->dtype, nxk_reduce_identity(kind, (nx_dtype)in->dtype));
+  return nxk_splat(b->to, one, lanes);
+}
+
+/* The other part of the same products. */
+static bool share(const nxb_binder *b, nxk_value u, nxk_value v) {
+  const nxk_instr *x = &b->from->instrs[u], *y = &b->from->instrs[v];
+  return takes_pairs(b, u) && takes_pairs(b, v) && x->order == y->order &&
+         x->args[0] == y->args[0] && x->args[1] == y->args[1];
+}
+
+static bool collect(nxb_binder *b, const nxb_stage *s, uint32_t n_views, carried *c) {
+  uint32_t scans = 0;
+  for (nxk_value v = s->first; v <= s->last; v++) scans += b->from->instrs[v].op == NXK_scan;
+  c->scan = nxb_alloc(b, 2 * scans * sizeof *c->scan);
+  c->slot = nxb_alloc(b, scans * sizeof *c->slot);
+  if (b->failed) return false;
+  scans = 0;
+  for (nxk_value v = s->first; v <= s->last; v++) {
+    if (b->from->instrs[v].op != NXK_scan) continue;
+    uint32_t slot = 0;
+    while (slot < c->n && !share(b, c->scan[slot], v)) slot++;
+    c->slot[scans++] = slot;
+    c->pairs = c->pairs || takes_pairs(b, v);
+    for (uint32_t k = 0; slot + k == c->n && k < width_of(b, v); k++) c->scan[c->n++] = v;
+  }
+  c->before = nxb_alloc(b, (size_t)n_views * c->n * sizeof *c->before);
+  c->within = nxb_alloc(b, (size_t)n_views * c->n * sizeof *c->within);
+  c->opens = NXK_NONE;
+  return !b->failed;
+}
+
+/* Of one element after the other: blocks do not matter, and what is before is in `within`. */
+static bool in_order(const nxb_binder *b, nxk_value scan) {
+  return b->from->instrs[scan].order == NXK_ORDER_SEQUENTIAL;
+}
+
+/* Loops begin with their carries, those of all views. */
+static void open_carries(nxb_binder *b, uint32_t n, const nxk_value *initial, nxk_value *current) {
+  for (uint32_t i = 0; i < n && !b->to->failed; i++) current[i] = nxk_carry(b->to, initial[i]);
+}
+
+static void set_value(nxb_view *view, nxk_value scan, nxk_value value) {
+  view->map[scan] = value;
+  view->step[scan] = 0;
+}
+
+/* What one view carries on from the element, and the scan's value there. */
+static void write_scan(nxb_binder *b, nxb_view *view, const carried *c, nxk_value scan,
+                       uint32_t slot, nxk_value *within, nxk_value *before, nxk_value *next) {
+  const nxk_instr *in = &b->from->instrs[scan];
+  nxk_value x[2] = {nxb_wide(b, view, in->args[0]), NXK_NONE}, y[2];
+  uint32_t width = width_of(b, scan);
+  if (width == 2) x[1] = nxb_wide(b, view, in->args[1]);
+  if (c->scan[slot] == scan) combine(b, scan, c->starts[in_order(b, scan)], within, x, next);
+  memcpy(y, next, width * sizeof *y);
+  if (!in_order(b, scan) && (width == 1 || c->opens != NXK_NONE))
+    combine(b, scan, c->opens, before, next, y);
+  set_value(view, scan, y[in->kind == NXK_PROD_IMAG]);
+}
+
+/* One element of each view; next[i]: what the carries become. */
+static void write_element(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s,
+                          const carried *c, nxk_value *next) {
+  uint32_t scan = 0;
+  for (nxk_value v = s->first; v <= s->last && !b->to->failed && !b->failed; v++) {
+    nxk_op op = (nxk_op)b->from->instrs[v].op;
+    nxk_value written = v;
+    if (c->at >= 0 && c->rows->turned[v]) {
+      if (op == NXK_load) set_value(views, v, c->rows->tile[v][c->at]);
+      else c->rows->tile[v][c->at] = nxb_wide(b, views, b->from->instrs[v].args[0]);
+      continue;
+    }
+    for (uint32_t i = 0; i < n_views && nxb_is_code(op); i++) written = nxb_write(b, &views[i], v);
+    for (uint32_t i = 0; i < n_views && op == NXK_scan && !b->to->failed; i++) {
+      uint32_t at = i * c->n + c->slot[scan];
+      write_scan(b, &views[i], c, v, c->slot[scan], c->within + at, c->before + at, next + at);
+    }
+    scan += op == NXK_scan;
+    v = written;
+  }
+}
+
+/* A view of one row of the square block at element `at`, lanes along the scan. */
+static void show_row(nxb_binder *b, nxb_view *row, const nxb_stage *s, const rows *r, nxk_value at,
+                     int64_t number) {
+  row->lanes = (uint16_t)r->side;
+  row->vector = s->loops[0].value;
+  row->base_multiple = r->side; /* square blocks begin at multiples of it */
+  nxb_set_index(b, row, &s->loops[0], at, true);
+  nxb_set_index(b, row, &r->across, nxb_add(b, r->first, number), false);
+}
+
+static void load_tiles(nxb_binder *b, const nxb_view *view, const nxb_stage *s, const rows *r,
+                       nxk_value at) {
+  for (nxk_value v = s->first; v <= s->last && !b->to->failed && !b->failed; v++) {
+    nxb_view row;
+    if (!r->turned[v] || b->from->instrs[v].op != NXK_load || !nxb_view_copy(b, &row, view))
+      continue;
+    for (int64_t q = 0; q < r->side && !b->to->failed && !b->failed; q++) {
+      show_row(b, &row, s, r, at, q);
+      nxb_write(b, &row, v);
+      r->tile[v][q] = nxb_wide(b, &row, v);
+    }
+    if (!b->to->failed && !b->failed) nxb_turn_over(b, r->tile[v], r->side);
+  }
+}
+
+static void store_tiles(nxb_binder *b, const nxb_view *view, const nxb_stage *s, const rows *r,
+                        nxk_value at) {
+  for (nxk_value v = s->first; v <= s->last && !b->to->failed && !b->failed; v++) {
+    nxb_view row;
+    if (!r->turned[v] || b->from->instrs[v].op != NXK_store || !nxb_view_copy(b, &row, view))
+      continue;
+    nxb_turn_over(b, r->tile[v], r->side);
+    for (int64_t q = 0; q < r->side && !b->to->failed && !b->failed; q++) {
+      show_row(b, &row, s, r, at, q);
+      set_value(&row, b->from->instrs[v].args[0], r->tile[v][q]);
+      nxb_write(b, &row, v);
+    }
+  }
+}
+
+/* The element at `at`, or a square block from there on; next[i]: what the carries become. */
+static void write_step(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s,
+                       carried *c, bool square, nxk_value at, nxk_value *next) {
+  uint32_t n = n_views * c->n;
+  if (square) load_tiles(b, views, s, c->rows, at);
+  for (int64_t q = 0; q < (square ? c->rows->side : 1) && !b->to->failed && !b->failed; q++) {
+    c->at = square ? q : -1;
+    nxk_value element = nxb_add(b, at, q);
+    for (uint32_t i = 0; i < n_views; i++) nxb_set_point(b, &views[i], s, element, 1);
+    if (c->pairs) {
+      c->starts[0] = nxb_op(b, NXK_eq, element, c->lo);
+      c->starts[1] = nxb_op(b, NXK_eq, element, nxb_int(b, 0));
+    }
+    write_element(b, views, n_views, s, c, next);
+    for (uint32_t i = 0; square && i < n; i++) c->within[i] = next[i];
+  }
+  c->at = -1;
+  if (square) store_tiles(b, views, s, c->rows, at);
+}
+
+/* Elements lo .. hi of the run, or as many square blocks, from c->within on, which has the carries afterwards. */
+static void write_loop(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s,
+                       carried *c, bool square, nxk_bound_value lo, nxk_bound_value hi) {
+  uint32_t n = n_views * c->n;
+  nxk_value *next = nxb_alloc(b, n * sizeof *next), *current = nxb_alloc(b, n * sizeof *current),
+            *passed = nxb_alloc(b, n * sizeof *passed), *initial = c->within;
+  if (b->failed) return;
+  nxk_value at = nxk_begin_for(b->to, NXK_SEQ, lo, hi, square ? c->rows->side : 1);
+  open_carries(b, n, initial, current);
+  memcpy(passed, current, n * sizeof *passed);
+  c->within = passed;
+  write_step(b, views, n_views, s, c, square, at, next);
+  for (uint32_t i = 0; i < n && !b->to->failed; i++) nxk_next(b->to, current[i], next[i]);
+  nxk_end(b->to);
+  memcpy(initial, current, n * sizeof *initial); /* visible after their loop */
+  c->within = initial;
+}
+
+static nxk_value value_of(nxb_binder *b, nxk_bound_value x) {
+  return x.value == NXK_NONE ? nxb_int(b, x.constant) : x.value;
+}
+
+static nxk_bound_value bound_of(const nxb_binder *b, nxk_value v) {
+  int64_t x;
+  return nxb_is_constant(b->to, v, &x) ? nxk_bound_const(x) : nxk_bound_of(v);
+}
+
+/* lo is a multiple of the side of a square block. */
+static void write_run(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s,
+                      carried *c, nxk_bound_value lo, nxk_bound_value hi) {
+  int64_t side = c->rows != NULL ? c->rows->side : 1;
+  if (side > 1) {
+    nxk_value squares = nxb_op(b, NXK_and, value_of(b, hi), nxb_int(b, -side));
+    if (b->to->failed) return;
+    write_loop(b, views, n_views, s, c, true, lo, bound_of(b, squares));
+    lo = bound_of(b, squares);
+    if (s->points % side == 0) return;
+  }
+  write_loop(b, views, n_views, s, c, false, lo, hi);
+}
+
+static void start(nxb_binder *b, const nxb_view *views, uint32_t n_views, const carried *c,
+                  nxk_value *values) {
+  for (uint32_t i = 0; i < n_views * c->n && !b->to->failed; i++)
+    values[i] = identity(b, c->scan[i % c->n], views[i / c->n].lanes);
+}
+
+/* Whether a scan of the stage begins a block after each 1024 elements. */
+static bool in_blocks(const nxb_binder *b, const carried *c, const nxb_stage *s) {
+  bool any = false;
+  for (uint32_t i = 0; i < c->n; i++) any = any || !in_order(b, c->scan[i]);
+  return any && s->points > NXK_SCAN_BLOCK;
+}
+
+static void write_blocks(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s,
+                         carried *c) {
+  uint32_t n = n_views * c->n;
+  nxk_value *initial = nxb_alloc(b, n * sizeof *initial), *next = nxb_alloc(b, n * sizeof *next);
+  if (b->failed) return;
+  start(b, views, n_views, c, initial);
+  nxk_value block = nxk_begin_for(b->to, NXK_SEQ, nxk_bound_const(0),
+                                  nxk_bound_const(nxb_ceil(s->points, NXK_SCAN_BLOCK)), 1);
+  open_carries(b, n, initial, c->before);
+  nxk_value lo = nxb_mul(b, block, NXK_SCAN_BLOCK), hi = nxb_add(b, lo, NXK_SCAN_BLOCK);
+  if (s->points % NXK_SCAN_BLOCK != 0) hi = nxb_op(b, NXK_min, hi, nxb_int(b, s->points));
+  start(b, views, n_views, c, c->within);
+  for (uint32_t i = 0; i < n; i++)
+    if (in_order(b, c->scan[i % c->n])) c->within[i] = c->before[i];
+  c->lo = lo;
+  c->opens = nxb_op(b, NXK_eq, block, nxb_int(b, 0));
+  write_run(b, views, n_views, s, c, nxk_bound_of(lo), nxk_bound_of(hi));
+  for (uint32_t i = 0; i < n && !b->to->failed; i += width_of(b, c->scan[i % c->n])) {
+    nxk_value scan = c->scan[i % c->n];
+    memcpy(next + i, c->within + i, width_of(b, scan) * sizeof *next);
+    if (!in_order(b, scan)) combine(b, scan, c->opens, c->before + i, c->within + i, next + i);
+  }
+  for (uint32_t i = 0; i < n && !b->to->failed; i++) nxk_next(b->to, c->before[i], next[i]);
+  nxk_end(b->to);
+}
+
+static void write_scans(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s,
+                        rows *r) {
+  carried c = {.rows = r, .at = -1};
+  if (!s->simple) {
+    nxi_fail(b->diag, NX_INTERNAL, "", "kernel %s: the loops of %%%u are not one nest",
+             b->from->name, s->first);
+    return;
+  }
+  if (!collect(b, s, n_views, &c)) return;
+  if (in_blocks(b, &c, s)) {
+    write_blocks(b, views, n_views, s, &c);
+    return;
+  }
+  start(b, views, n_views, &c, c.before);
+  start(b, views, n_views, &c, c.within);
+  c.lo = nxb_int(b, 0);
+  write_run(b, views, n_views, s, &c, nxk_bound_const(0), nxk_bound_const(s->points));
+}
+
+void nxb_write_scans(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s) {
+  write_scans(b, views, n_views, s, NULL);
+}
+
+/* ---- a part */
+
+/* True if most accesses walk memory element by element along the loop, and none jumps. */
+static bool contiguous_along(const nxb_binder *b, nxk_value loop) {
+  for (nxk_value v = b->part->first; v <= b->part->last; v++) {
+    const nxk_instr *in = &b->from->instrs[v];
+    bool computed;
+    if (in->op != NXK_load && in->op != NXK_store) continue;
+    int64_t stride = nxb_stride(b, &b->from->accesses[in->imm], loop, &computed);
+    if (!computed && (stride < -1 || stride > 1)) return false;
+  }
+  return true;
+}
+
+/* Whether this load or store is one vector along the scan, and nothing else. */
+static bool is_turned(const nxb_binder *b, nxk_value v, const nxb_loop *loop) {
+  const nxk_instr *in = &b->from->instrs[v];
+  bool computed;
+  if (in->op != NXK_load && in->op != NXK_store) return false;
+  const nxk_access *a = &b->from->accesses[in->imm];
+  if (a->mask != NXK_NONE || a->index != NXK_NONE ||
+      b->from->buffers[a->buffer].kind == NXK_LOCAL ||
+      nxb_stride(b, a, loop->value, &computed) != 1)
+    return false;
+  nxk_op value = in->op == NXK_store ? (nxk_op)b->from->instrs[in->args[0]].op : NXK_load;
+  return !computed && value != NXK_const && value != NXK_param;
+}
+
+/* Code for a square block is written out for each of its elements. */
+enum { LONG_CODE = 48 };
+
+/* Rows, if there are enough of them; false: none. */
+static bool plan_rows(nxb_binder *b, rows *r, uint32_t *at) {
+  const nxb_part *p = b->part;
+  const nxb_stage *s = p->stages;
+  int64_t widest = 1;
+  bool any = false;
+  if (p->n_stages != 1 || !s->simple || s->n_loops != 1 || s->loops[0].lower != 0 ||
+      s->loops[0].step != 1 || p->n_outer == 0 || nxb_code_cost(b, s->first, s->last) > LONG_CODE)
+    return false;
+  r->turned = nxb_alloc(b, b->from->n_instrs * sizeof *r->turned);
+  r->tile = nxb_alloc(b, b->from->n_instrs * sizeof *r->tile);
+  if (b->failed) return false;
+  for (nxk_value v = s->first; v <= s->last; v++) {
+    const nxk_instr *in = &b->from->instrs[v];
+    if (in->op == NXK_scan && takes_pairs(b, v)) return false; /* much code */
+    r->turned[v] = is_turned(b, v, &s->loops[0]);
+    any = any || r->turned[v];
+    nx_dtype t = in->op == NXK_store ? nxk_dtype(b->from, in->args[0]) : (nx_dtype)in->dtype;
+    int64_t size = r->turned[v] || in->op == NXK_scan ? nxi_dtype_size(t) : 1;
+    if (size > widest) widest = size;
+  }
+  r->side = b->target->vector_bytes / widest < 16 ? b->target->vector_bytes / widest : 16;
+  for (*at = p->n_outer; (*at)-- > 0;)
+    if (p->outer[*at].extent >= r->side && p->outer[*at].step == 1 && p->outer[*at].lower == 0)
+      break;
+  return any && *at < p->n_outer && r->side >= 4 && s->points >= r->side &&
+         (p->outer[*at].extent % r->side == 0 || nxb_repeats(b, p->first, p->last));
+}
+
+static bool write_stage(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s,
+                        void *user) {
+  if (!nxb_scans(b, s->first, s->last)) return false;
+  write_scans(b, views, n_views, s, user);
+  return true;
+}
+
+/* `side` rows at a time; the last ones may be some of those before them again. */
+static void bind_rows(nxb_binder *b, rows *r, uint32_t at) {
+  const nxb_part *p = b->part;
+  nxb_nest nest = {.n = 0};
+  nxb_view view;
+  for (uint32_t i = 0; i < p->n_outer; i++)
+    if (i != at) nest.dims[nest.n++] = nxb_outer_dim(b, i, NXB_POINT, 1);
+  nxb_dim *rows_dim = &nest.dims[nest.n++];
+  *rows_dim = nxb_outer_dim(b, at, NXB_RANGE, r->side);
+  if (!nxb_view_init(b, &view)) return;
+  nxb_open(b, &nest, &view, nxb_point_cycles(b) * (double)r->side);
+  if (!b->to->failed && !b->failed) {
+    nxk_value lo = rows_dim->lo, hi = rows_dim->hi,
+              last = r->across.extent % r->side != 0 ? nxb_add(b, hi, -r->side) : NXK_NONE;
+    r->first = nxk_begin_for(b->to, NXK_SEQ, bound_of(b, lo), bound_of(b, hi), r->side);
+    if (last != NXK_NONE) r->first = nxb_op(b, NXK_min, r->first, last);
+    view.lanes = (uint16_t)r->side;
+    view.vector = r->across.value;
+    nxb_set_index(b, &view, &r->across, r->first, true);
+    nxb_write_ready(b, &view);
+    nxb_write_body(b, &view, 1, p->body_first, p->body_last, write_stage, r);
+    nxk_end(b->to);
+  }
+  nxb_close(b, &nest);
+}
+
+void nxb_bind_scans(nxb_binder *b) {
+  const nxb_part *p = b->part;
+  nxk_value best = NXK_NONE;
+  rows r = {.side = 1};
+  uint32_t at;
+  for (uint32_t i = 0; i < p->n_outer; i++)
+    if (p->outer[i].extent > 1 && contiguous_along(b, p->outer[i].value)) best = p->outer[i].value;
+  if (best == NXK_NONE && plan_rows(b, &r, &at)) {
+    r.across = p->outer[at];
+    bind_rows(b, &r, at);
+  } else if (!b->failed) {
+    nxb_bind_points(b, best);
+  }
+}

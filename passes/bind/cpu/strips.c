@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: ISC */
+/* Template STRIPS of the CPU binder: lanes run along an outer loop that memory is contiguous along, over long
+ * runs of rows. A strip of some thousand bytes of columns is taken through all rows, a few rows at a time, so
+ * that memory is read in long pieces; what belongs to a column (partials, results, values that later code
+ * needs) lives in LOCAL arrays of one element a column.
+ *
+ * Code is cut into segments at loops. Each segment becomes a loop over the columns of the strip of its own;
+ * what is the same for all columns is written once, before it. */
+#include "passes/bind/bind.h"
+
+#include <string.h>
+
+enum { STRIP_BYTES = 4096, MAX_ROWS = 16 };
+
+typedef struct strips {
+  nxb_binder *b;
+  nxb_view view;  /* values that all columns share */
+  nxb_view saved; /* of view, while a loop over the columns is open */
+  nxb_view rows[MAX_ROWS];
+  nxb_dim dim;
+  nxk_value end; /* of the whole vectors of the strip */
+  int64_t width; /* columns of a strip */
+  bool shifted;  /* the last strip is as wide as all, and begins in the one before it */
+  uint16_t lanes;
+  bool *varies;      /* value -> differs from column to column */
+  uint32_t *segment; /* value -> its segment */
+  uint32_t *home;    /* value -> LOCAL array that keeps it for other segments, NXK_NONE */
+} strips;
+
+/* Reductions of one stage that share an order. */
+typedef struct strip_fold {
+  const nxb_stage *stage;
+  const nxk_value *reduce;
+  uint32_t n;
+  int64_t block, scale;
+  nxk_value shift;
+  nx_dtype item_type;
+  uint32_t *value, *item,
+      *tree;         /* LOCAL arrays of each reduce: partial of the block, its item, tree */
+  uint32_t *out;     /* where results go, at element out_row * width + column */
+  nxk_value out_row; /* NXK_NONE: row 0 */
+  uint32_t rows;     /* done at a time */
+} strip_fold;
+
+/* ---- what varies, and what must be kept */
+
+typedef void (*operand_visitor)(strips *s, nxk_value user, nxk_value operand);
+
+static void visit_operands(strips *s, nxk_value v, operand_visitor visit) {
+  const nxk_instr *in = &s->b->from->instrs[v];
+  for (int i = 0; i < in->n_args; i++) visit(s, v, in->args[i]);
+  if (in->op != NXK_load && in->op != NXK_store) return;
+  const nxk_access *a = &s->b->from->accesses[in->imm];
+  const nxk_value others[3] = {a->index, a->mask, a->other};
+  for (uint32_t i = 0; i < a->n_terms; i++) visit(s, v, a->terms[i].index);
+  for (int i = 0; i < 3; i++)
+    if (others[i] != NXK_NONE) visit(s, v, others[i]);
+}
+
+static void inherit(strips *s, nxk_value v, nxk_value operand) {
+  s->varies[v] = s->varies[v] || s->varies[operand];
+}
+
+static bool is_local(const strips *s, nxk_value v) {
+  const nxk_instr *in = &s->b->from->instrs[v];
+  bool memory = in->op == NXK_load || in->op == NXK_store;
+  return memory && s->b->from->buffers[s->b->from->accesses[in->imm].buffer].kind == NXK_LOCAL;
+}
+
+static nxk_value last_pick(const strips *s, nxk_value rare) {
+  const nxk_kernel *k = s->b->from;
+  nxk_value last = s->b->end_of[rare];
+  while (k->instrs[last + 1].op == NXK_pick && k->instrs[last + 1].args[0] == rare) last++;
+  return last;
+}
+
+static void find_varying(strips *s) {
+  const nxk_kernel *k = s->b->from;
+  const nxb_part *p = s->b->part;
+  s->varies[s->dim.loop.value] = true;
+  for (nxk_value v = p->first + 1; v < p->last; v++) {
+    s->varies[v] = s->varies[v] || k->instrs[v].op == NXK_reduce || is_local(s, v);
+    visit_operands(s, v, inherit);
+  }
+  for (nxk_value v = p->first + 1; v < p->last; v++) { /* a rare block and its picks go together */
+    bool any = false;
+    if (k->instrs[v].op != NXK_rare) continue;
+    nxk_value last = last_pick(s, v);
+    for (nxk_value i = v; i <= last; i++) any = any || s->varies[i];
+    for (nxk_value i = v; i <= last; i++) s->varies[i] = any;
+    v = last;
+  }
+  for (nxk_value v = p->first + 1; v < p->last; v++) visit_operands(s, v, inherit);
+}
+
+static void keep(strips *s, nxk_value v, nxk_value operand) {
+  const nxk_instr *in = &s->b->from->instrs[operand];
+  bool value = in->op < NXK_SCALAR_COUNT || in->op == NXK_load || in->op == NXK_pick;
+  if (!value || !s->varies[operand] || s->segment[v] == s->segment[operand] ||
+      s->home[operand] != NXK_NONE)
+    return;
+  s->home[operand] = nxb_add_local(s->b, in->dtype, s->width);
+}
+
+/* Segments are numbered by where they start; the nest of a reduction is one. */
+static void find_segments(strips *s) {
+  const nxk_kernel *k = s->b->from;
+  const nxb_part *p = s->b->part;
+  uint32_t segment = p->body_first;
+  for (nxk_value v = p->body_first; v < p->last; v++) {
+    bool loop = k->instrs[v].op == NXK_for;
+    bool end = k->instrs[v].op == NXK_end && k->instrs[k->instrs[v].block].op != NXK_rare;
+    nxk_value last = loop && k->loops[k->instrs[v].imm].kind == NXK_REDUCE ? s->b->end_of[v] : v;
+    if (loop || end) segment = v;
+    for (nxk_value i = v; i <= last; i++) s->segment[i] = segment;
+    if (last > v) segment = last;
+    v = last;
+  }
+}
+
+static void find_homes(strips *s) {
+  const nxb_part *p = s->b->part;
+  for (nxk_value v = p->first + 1; v < p->last; v++) {
+    visit_operands(s, v, keep);
+    if (s->b->from->instrs[v].op == NXK_reduce)
+      s->home[v] = nxb_add_local(s->b, s->b->from->instrs[v].dtype, s->width);
+  }
+}
+
+/* ---- loops over the columns */
+
+static nxk_access column_access(strips *s, uint32_t array, nxk_value row) {
+  nxk_access a = nxk_access_at(array, 0);
+  a.terms = nxb_alloc(s->b, 3 * sizeof *a.terms);
+  if (s->b->failed) return a;
+  a.terms[a.n_terms++] = (nxk_term){s->view.column, 1};
+  a.terms[a.n_terms++] = (nxk_term){s->view.column_origin, -1};
+  if (row != NXK_NONE) a.terms[a.n_terms++] = (nxk_term){row, s->width};
+  a.lane_stride = 1;
+  return a;
+}
+
+static nxk_value load_column(strips *s, uint32_t array, nxk_value row) {
+  nxk_access a = column_access(s, array, row);
+  return s->b->failed ? NXK_NONE : nxk_load(s->b->to, &a, s->lanes);
+}
+
+static void store_column(strips *s, uint32_t array, nxk_value row, nxk_value value) {
+  nxk_access a = column_access(s, array, row);
+  if (!s->b->failed && !s->b->to->failed)
+    nxk_store(s->b->to, &a, nxk_splat(s->b->to, value, s->lanes));
+}
+
+static void set_column(strips *s, nxb_view *view, nxk_value column) {
+  view->lanes = s->lanes;
+  view->vector = s->dim.loop.value;
+  view->base_multiple = s->dim.loop.lower == 0 && !s->shifted ? s->lanes * s->dim.loop.step : 1;
+  view->columns = s->width;
+  view->column = column;
+  view->column_origin = s->dim.lo;
+  nxb_set_index(s->b, view, &s->dim.loop, column, true);
+}
+
+static void open_columns(strips *s) {
+  nxb_view_assign(s->b, &s->saved, &s->view);
+  set_column(
+      s, &s->view,
+      nxk_begin_for(s->b->to, NXK_SEQ, nxk_bound_of(s->dim.lo), nxk_bound_of(s->end), s->lanes));
+}
+
+static void close_columns(strips *s) {
+  nxk_end(s->b->to);
+  nxb_view_assign(s->b, &s->view, &s->saved);
+}
+
+/* Brings a kept value back into the open loop over the columns. */
+static void fetch(strips *s, nxk_value v, nxk_value operand) {
+  if (s->segment[v] == s->segment[operand]) return;
+  if (s->home[operand] == NXK_NONE || s->view.map[operand] != NXK_NONE || s->b->to->failed) return;
+  s->view.map[operand] = load_column(s, s->home[operand], NXK_NONE);
+  s->view.step[operand] = 0;
+}
+
+/* Code of [first, last] that varies (or does not), but for what the view has already. */
+static void write_part_of(strips *s, nxb_view *view, nxk_value first, nxk_value last,
+                          bool varying) {
+  for (nxk_value v = first; v <= last && !s->b->to->failed && !s->b->failed; v++) {
+    if (!nxb_is_code((nxk_op)s->b->from->instrs[v].op)) continue;
+    bool rare = s->b->from->instrs[v].op == NXK_rare,
+         here = s->varies[v] == varying && view->map[v] == NXK_NONE;
+    nxk_value written = rare ? last_pick(s, v) : v;
+    if (here) written = nxb_write(s->b, view, v);
+    for (nxk_value i = v; varying && here && i <= written; i++)
+      if (s->home[i] != NXK_NONE) store_column(s, s->home[i], NXK_NONE, nxb_wide(s->b, view, i));
+    v = written;
+  }
+}
+
+static bool any_varying(const strips *s, nxk_value first, nxk_value last) {
+  for (nxk_value v = first; v <= last; v++)
+    if (s->varies[v] && s->view.map[v] == NXK_NONE && nxb_is_code((nxk_op)s->b->from->instrs[v].op))
+      return true;
+  return false;
+}
+
+static void write_segment(strips *s, nxk_value first, nxk_value last) {
+  write_part_of(s, &s->view, first, last, false);
+  if (!any_varying(s, first, last)) return;
+  open_columns(s);
+  for (nxk_value v = first; v <= last; v++) visit_operands(s, v, fetch);
+  write_part_of(s, &s->view, first, last, true);
+  close_columns(s);
+}
+
+/* ---- reductions */
+
+typedef enum finish { KEEP, STORE, PUSH } finish;
+
+static nxb_partial take_partial(strips *s, const strip_fold *f, uint32_t i, bool first,
+                                nxk_value item) {
+  if (first) return nxb_identity(s->b, f->reduce[i], s->lanes, item, f->item_type);
+  nxb_partial p = {load_column(s, f->value[i], NXK_NONE), NXK_NONE};
+  if (nxb_is_arg(s->b->from, f->reduce[i])) p.item = load_column(s, f->item[i], NXK_NONE);
+  return p;
+}
+
+static void store_result(strips *s, const strip_fold *f, uint32_t i, nxb_partial p) {
+  bool arg = p.item != NXK_NONE;
+  if (!s->b->to->failed)
+    store_column(s, f->out[i], f->out_row, arg ? nxk_cast_to(s->b->to, NX_I64, p.item) : p.value);
+}
+
+static nxk_access tree_access(strips *s, const strip_fold *f, uint32_t i) {
+  nxk_access a = column_access(s, f->tree[i], NXK_NONE);
+  a.tree_stride = s->width;
+  return a;
+}
+
+static nxk_reduce_kind kind_of(const strips *s, const strip_fold *f, uint32_t i) {
+  return (nxk_reduce_kind)s->b->from->instrs[f->reduce[i]].kind;
+}
+
+static void leave_partial(strips *s, const strip_fold *f, uint32_t i, nxb_partial p, finish how,
+                          nxk_value number) {
+  if (how == STORE) {
+    store_result(s, f, i, p);
+  } else if (how == PUSH) {
+    nxk_access a = tree_access(s, f, i);
+    if (!s->b->failed)
+      nxk_tree_push(s->b->to, kind_of(s, f, i), number, p.value, NXK_NONE, &a, NULL);
+  } else {
+    store_column(s, f->value[i], NXK_NONE, p.value);
+    if (p.item != NXK_NONE) store_column(s, f->item[i], NXK_NONE, p.item);
+  }
+}
+
+/* From memory, a whole block is taken at once: each column is read from 16 rows and added in registers. */
+static uint32_t rows_at_once(const nxb_binder *b, const nxb_stage *stage) {
+  uint32_t cost = nxb_code_cost(b, stage->first, stage->last);
+  if (cost <= 12) return nxb_reads_pass_cache(b, stage) ? MAX_ROWS : 4;
+  return cost <= 30 ? 2 : 1;
+}
+
+/* Then one vector of columns is enough side by side: with four, 64 lines of 16 rows are under way, and memory gives a
+ * quarter less. */
+static uint32_t registers_of_columns(const nxb_binder *b) {
+  for (uint32_t i = 0; i < b->part->n_stages; i++) {
+    const nxb_stage *stage = &b->part->stages[i];
+    if (stage->reduces && stage->points >= MAX_ROWS && rows_at_once(b, stage) == MAX_ROWS) return 1;
+  }
+  return 4;
+}
+
+/* Folds rows item, item + 1, ... item + n - 1 into the partials of all columns. */
+static void write_pass(strips *s, const strip_fold *f, nxk_value item, uint32_t n, bool first,
+                       finish how, nxk_value number) {
+  nxb_binder *b = s->b;
+  nxk_value items[MAX_ROWS] = {0};
+  for (uint32_t q = 0; q < n && !b->failed && !b->to->failed; q++) {
+    items[q] = nxb_add(b, item, q);
+    nxk_value point = nxb_mul(b, items[q], f->scale);
+    if (f->shift != NXK_NONE) point = nxb_op(b, NXK_add, point, f->shift);
+    nxb_view_assign(b, &s->rows[q], &s->view);
+    nxb_set_point(b, &s->rows[q], f->stage, point, 1);
+    write_part_of(s, &s->rows[q], f->stage->first, f->stage->last, false);
+  }
+  open_columns(s);
+  for (nxk_value v = f->stage->first; v < f->stage->last; v++) visit_operands(s, v, fetch);
+  nxb_partial *p = nxb_alloc(b, f->n * sizeof *p);
+  for (uint32_t i = 0; i < f->n && !b->failed; i++) p[i] = take_partial(s, f, i, first, items[0]);
+  for (uint32_t q = 0; q < n && !b->failed && !b->to->failed; q++) {
+    nxb_view *row = &s->rows[q];
+    set_column(s, row, s->view.column);
+    for (nxk_value v = b->part->first; v < b->part->last; v++) /* what was fetched */
+      if (s->home[v] != NXK_NONE && row->map[v] == NXK_NONE) {
+        row->map[v] = s->view.map[v];
+        row->step[v] = 0;
+      }
+    write_part_of(s, row, f->stage->first, f->stage->last, true);
+    for (uint32_t i = 0; i < f->n && !b->to->failed; i++)
+      p[i] = nxb_accumulate(b, row, f->reduce[i], p[i], items[q], f->item_type, NXK_NONE);
+  }
+  for (uint32_t i = 0; i < f->n && !b->failed && !b->to->failed; i++)
+    leave_partial(s, f, i, p[i], how, number);
+  close_columns(s);
+}
+
+/* Stores the partials of nothing. */
+static void reset(strips *s, const strip_fold *f, nxk_value item) {
+  open_columns(s);
+  for (uint32_t i = 0; i < f->n && !s->b->to->failed && !s->b->failed; i++)
+    leave_partial(s, f, i, take_partial(s, f, i, true, item), KEEP, NXK_NONE);
+  close_columns(s);
+}
+
+/* Hands on the partials of a block, and where `again` stores those of nothing for the next one. */
+static void hand_on(strips *s, const strip_fold *f, finish how, nxk_value number, bool again) {
+  open_columns(s);
+  for (uint32_t i = 0; i < f->n && !s->b->to->failed && !s->b->failed; i++) {
+    leave_partial(s, f, i, take_partial(s, f, i, false, NXK_NONE), how, number);
+    if (again)
+      leave_partial(s, f, i, take_partial(s, f, i, true, nxb_int(s->b, 0)), KEEP, NXK_NONE);
+  }
+  close_columns(s);
+}
+
+/* Folds items first .. first + count - 1, `rows` at a time; of `some` (NXK_NONE: of count), a multiple of the rows, in
+ * their stead. All but the shortest blocks go through memory, so that the rows are written out once: what that costs is
+ * little beside reading them. */
+static void write_block(strips *s, const strip_fold *f, nxk_value first, int64_t count,
+                        nxk_value some, finish how, nxk_value number) {
+  nxb_binder *b = s->b;
+  int64_t done = count - count % f->rows;
+  if (count <= f->rows) {
+    bool apart =
+        count == MAX_ROWS && how == PUSH; /* the tree's levels would be streams of their own */
+    write_pass(s, f, first, (uint32_t)count, true, apart ? KEEP : how, number);
+    if (apart) hand_on(s, f, how, number, false);
+    return;
+  }
+  nxk_bound_value end = some == NXK_NONE ? nxk_bound_const(done) : nxk_bound_of(some);
+  nxk_value j = nxk_begin_for(b->to, NXK_SEQ, nxk_bound_const(0), end, f->rows);
+  write_pass(s, f, nxb_op(b, NXK_add, first, j), f->rows, false, KEEP, NXK_NONE);
+  nxk_end(b->to);
+  if (done < count)
+    write_pass(s, f, nxb_add(b, first, done), (uint32_t)(count - done), false, KEEP, NXK_NONE);
+  hand_on(s, f, how, number, how == PUSH);
+}
+
+static void join_blocks(strips *s, const strip_fold *f, int64_t count) {
+  open_columns(s);
+  for (uint32_t i = 0; i < f->n && !s->b->to->failed && !s->b->failed; i++) {
+    nxk_access a = tree_access(s, f, i);
+    nxk_value joined =
+        nxk_tree_join(s->b->to, kind_of(s, f, i), nxb_int(s->b, count), s->lanes, &a, NULL, false);
+    store_result(s, f, i, (nxb_partial){joined, NXK_NONE});
+  }
+  close_columns(s);
+}
+
+/* Folds a run of `items`. */
+static void write_run(strips *s, strip_fold *f, int64_t items) {
+  nxb_binder *b = s->b;
+  if (f->block > f->rows && items > f->rows) reset(s, f, nxb_int(b, 0));
+  if (f->block >= items) {
+    write_block(s, f, nxb_int(b, 0), items, NXK_NONE, STORE, NXK_NONE);
+    return;
+  }
+  int64_t blocks = items / f->block, rest = items % f->block, all = blocks + (rest > 0);
+  bool alike = rest > 0 && f->block > f->rows && f->block % f->rows == 0 && rest % f->rows == 0;
+  int64_t looped = alike ? all : blocks;
+  nxk_value block = looped > 1 ? nxk_begin_range(b->to, NXK_SEQ, looped) : nxb_int(b, 0);
+  nxk_value first = nxb_mul(b, block, f->block), some = NXK_NONE;
+  if (alike) {
+    some = nxb_op(b, NXK_sub, nxb_int(b, items), first);
+    some = nxb_op(b, NXK_min, some, nxb_int(b, f->block));
+  }
+  write_block(s, f, first, f->block, some, PUSH, block);
+  if (looped > 1) nxk_end(b->to);
+  if (looped < all) {
+    nxk_value at = nxb_int(b, blocks * f->block);
+    write_block(s, f, at, rest, NXK_NONE, PUSH, nxb_int(b, blocks));
+  }
+  join_blocks(s, f, all);
+}
+
+static void write_lane_range(strips *s, strip_fold *f, int64_t first, int64_t end, int64_t items) {
+  if (first >= end || items == 0) return;
+  f->shift = f->out_row =
+      nxk_begin_for(s->b->to, NXK_SEQ, nxk_bound_const(first), nxk_bound_const(end), 1);
+  write_run(s, f, items);
+  nxk_end(s->b->to);
+}
+
+/* 16 lanes one after the other, then their halves combined. */
+static void write_lane_runs(strips *s, strip_fold *f, uint32_t *home) {
+  nxb_binder *b = s->b;
+  int64_t points = f->stage->points, lanes = points < 16 ? points : 16;
+  f->scale = 16;
+  for (uint32_t i = 0; i < f->n; i++)
+    f->out[i] =
+        nxb_add_local(b, nxk_dtype(b->from, b->from->instrs[f->reduce[i]].args[0]), 16 * s->width);
+  write_lane_range(s, f, 0, points % 16, points / 16 + 1);
+  write_lane_range(s, f, points % 16, 16, points / 16);
+  open_columns(s);
+  for (uint32_t i = 0; i < f->n && !b->to->failed && !b->failed; i++) {
+    nxb_partial p[16];
+    for (int64_t j = 0; j < lanes; j++)
+      p[j] = (nxb_partial){load_column(s, f->out[i], nxb_int(b, j)), NXK_NONE};
+    for (int64_t half = 8; half > 0; half /= 2)
+      for (int64_t j = 0; j < half && j + half < lanes && !b->to->failed; j++)
+        p[j] = nxb_combine(b, f->reduce[i], p[j], p[j + half], false);
+    store_column(s, home[i], NXK_NONE, p[0].value);
+  }
+  close_columns(s);
+}
+
+static void write_group(strips *s, const nxb_stage *stage, const nxk_value *group, uint32_t n,
+                        nxb_order order) {
+  nxb_binder *b = s->b;
+  strip_fold f = {.stage = stage,
+                  .reduce = group,
+                  .n = n,
+                  .block = order.block,
+                  .scale = 1,
+                  .shift = NXK_NONE,
+                  .out_row = NXK_NONE,
+                  .item_type = nxb_item_type(stage->points),
+                  .rows = rows_at_once(b, stage)};
+  uint32_t *arrays = nxb_alloc(b, 5 * n * sizeof *arrays), *home = arrays;
+  if (b->failed) return;
+  f.value = arrays + n;
+  f.item = arrays + 2 * n;
+  f.tree = arrays + 3 * n;
+  f.out = arrays + 4 * n;
+  for (uint32_t i = 0; i < n; i++) {
+    nx_dtype type = nxk_dtype(b->from, b->from->instrs[group[i]].args[0]);
+    int64_t items = nxb_ceil(stage->points, order.lanes),
+            partials = items > order.block ? nxb_ceil(items, order.block) : 0;
+    home[i] = f.out[i] = s->home[group[i]];
+    f.value[i] = nxb_add_local(b, type, s->width);
+    if (nxb_is_arg(b->from, group[i])) f.item[i] = nxb_add_local(b, f.item_type, s->width);
+    if (partials > 0)
+      f.tree[i] = nxb_add_local(b, type, (64 - __builtin_clzll((uint64_t)partials)) * s->width);
+  }
+  if (order.lanes == 16) write_lane_runs(s, &f, home);
+  else write_run(s, &f, stage->points);
+}
+
+static void write_empty(strips *s, const nxb_stage *stage) {
+  open_columns(s);
+  for (uint32_t i = 0; i < stage->n_reduces; i++)
+    store_column(s, s->home[stage->reduce[i]], NXK_NONE, nxb_empty_result(s->b, stage->reduce[i]));
+  close_columns(s);
+}
+
+static void write_reductions(strips *s, const nxb_stage *stage) {
+  nxb_binder *b = s->b;
+  bool *done = nxb_alloc(b, stage->n_reduces * sizeof *done);
+  nxk_value *group = nxb_alloc(b, stage->n_reduces * sizeof *group);
+  nxb_order order;
+  uint32_t n;
+  if (stage->points == 0) {
+    write_empty(s, stage);
+    return;
+  }
+  while (!b->failed && (n = nxb_next_group(b, stage, done, group, &order)) > 0) {
+    write_group(s, stage, group, n, order);
+    s->view.stores = false; /* once is enough */
+  }
+  s->view.stores = true;
+}
+
+/* ---- the template */
+
+static const nxb_stage *stage_at(const nxb_binder *b, nxk_value first) {
+  for (uint32_t i = 0; i < b->part->n_stages; i++)
+    if (b->part->stages[i].first == first) return &b->part->stages[i];
+  return NULL;
+}
+
+static void write_strip(strips *s, nxk_value first, nxk_value last) {
+  nxb_binder *b = s->b;
+  for (nxk_value v = first; v <= last && !b->failed && !b->to->failed; v++) {
+    nxk_op op = (nxk_op)b->from->instrs[v].op;
+    const nxb_stage *stage = op == NXK_for ? stage_at(b, v) : NULL;
+    if (stage && stage->reduces) {
+      write_reductions(s, stage);
+      v = stage->last;
+    } else if (op == NXK_for) {
+      const nxk_loop *loop = &b->from->loops[b->from->instrs[v].imm];
+      s->view.map[v] = nxk_begin_for(b->to, NXK_SEQ, loop->lower, loop->upper, loop->step);
+      write_strip(s, v + 1, b->end_of[v] - 1);
+      nxk_end(b->to);
+      v = b->end_of[v];
+    } else if (op != NXK_end) {
+      nxk_value end = v;
+      while (end < last && b->from->instrs[end + 1].op != NXK_for) end++;
+      write_segment(s, v, end);
+      v = end;
+    }
+  }
+}
+
+/* What is left of the last strip: less than a vector of columns. */
+static void write_left_over(nxb_binder *b, nxb_view *views, uint32_t n_views, void *user) {
+  (void)user;
+  views[0].columns = views[0].lanes;
+  nxb_write_ready(b, &views[0]);
+  nxb_write_body(b, views, n_views, b->part->body_first, b->part->body_last, NULL, NULL);
+}
+
+static int64_t choose_width(const nxb_binder *b, int64_t extent, int64_t lanes, int64_t widest,
+                            int64_t others) {
+  int64_t rows = 1, width = STRIP_BYTES / widest;
+  for (uint32_t i = 0; i < b->part->n_stages; i++)
+    if (b->part->stages[i].points > rows) rows = b->part->stages[i].points;
+  if (b->part->n_stages > 1) { /* the strip is read again: it should still be in the cache */
+    int64_t fits = b->target->l2_bytes / 2 / (rows * widest);
+    if (fits < width) width = fits;
+    if (width < 256 / widest) width = 256 / widest;
+  }
+  while (others * nxb_ceil(extent, width) < 4 && width * widest > 1024) width /= 2;
+  if (width < lanes) width = lanes;
+  width = nxb_ceil(extent, nxb_ceil(extent, width));
+  return nxb_ceil(width, lanes) * lanes;
+}
+
+/* Instead of less than a vector of columns at the end, written out once more: all strips are whole, and the last one does
+ * some columns again, if that is little. */
+static void choose_shift(strips *s, int64_t extent) {
+  const nxb_part *part = s->b->part;
+  if (extent % s->lanes == 0 || !nxb_repeats(s->b, part->first, part->last)) return;
+  int64_t width = s->width <= extent ? s->width : nxb_ceil(extent, 2 * s->lanes) * s->lanes;
+  s->shifted = width <= extent && nxb_ceil(extent, width) * width <= extent + extent / 16;
+  if (s->shifted) s->width = width;
+}
+
+static bool prepare(nxb_binder *b, strips *s) {
+  size_t n = b->from->n_instrs;
+  s->b = b;
+  s->varies = nxb_alloc(b, n * sizeof *s->varies);
+  s->segment = nxb_alloc(b, n * sizeof *s->segment);
+  s->home = nxb_alloc(b, n * sizeof *s->home);
+  bool ok = nxb_view_init(b, &s->view) && nxb_view_init(b, &s->saved);
+  for (int i = 0; i < MAX_ROWS; i++) ok = ok && nxb_view_init(b, &s->rows[i]);
+  if (!ok) return false;
+  memset(s->home, 0xff, n * sizeof *s->home);
+  find_varying(s);
+  find_segments(s);
+  find_homes(s);
+  nxb_add_locals(b, s->width);
+  return !b->failed && !b->to->failed;
+}
+
+void nxb_bind_strips(nxb_binder *b, nxk_value vector_loop) {
+  const nxb_part *part = b->part;
+  strips s = {.b = b, .lanes = 1};
+  nxb_nest nest = {.n = 0};
+  uint32_t at = 0;
+  int64_t widest = nxb_widest(b, part->first, part->last, vector_loop), others = 1;
+  for (uint32_t i = 0; i < part->n_outer; i++) {
+    if (part->outer[i].value == vector_loop) at = i;
+    else nest.dims[nest.n++] = nxb_outer_dim(b, i, NXB_POINT, 1);
+    if (part->outer[i].value != vector_loop) others *= part->outer[i].extent;
+  }
+  int64_t extent = part->outer[at].extent;
+  s.lanes = nxb_choose_lanes(b, part->first, part->last, vector_loop, registers_of_columns(b));
+  while (s.lanes > 4 && s.lanes > extent) s.lanes /= 2;
+  s.width = choose_width(b, extent, s.lanes, widest, others);
+  choose_shift(&s, extent);
+  s.dim = nxb_outer_dim(b, at, NXB_BLOCK, s.width);
+  if (!prepare(b, &s)) return;
+  nest.dims[nest.n++] = s.dim;
+  nxb_open(b, &nest, &s.view, nxb_point_cycles(b) * (double)s.width);
+  s.dim = nest.dims[nest.n - 1];
+  bool left_over = extent % s.lanes != 0 && !s.shifted;
+  if (s.shifted) {
+    s.dim.lo = nxb_op(b, NXK_min, s.dim.lo, nxb_int(b, extent - s.width));
+    s.dim.hi = nxb_add(b, s.dim.lo, s.width);
+  }
+  s.end = left_over ? nxb_op(b, NXK_and, s.dim.hi, nxb_int(b, -(int64_t)s.lanes)) : s.dim.hi;
+  nxb_view before = s.view;
+  if (!nxb_view_copy(b, &before, &s.view) || b->to->failed) return;
+  write_segment(&s, part->first + 1, part->body_first - 1);
+  write_strip(&s, part->body_first, part->body_last);
+  if (left_over) {
+    nxb_dim left = s.dim;
+    left.lo = s.end;
+    nxb_tail_loop(b, &before, 1, &left, s.lanes, nxb_choose_tail(b, part->first, part->last, -1, 0),
+                  write_left_over, NULL);
+  }
+  nxb_close(b, &nest);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: ISC */
+/* The GPU binder: from what a kernel computes to how blocks of threads do it. Lanes are threads, a task is a block; what
+ * threads say to each other, and in which order, is explicit afterwards: swaps, barriers, masks.
+ *
+ * Sums are added in the order of docs/numerics.md, as on a processor, so all results have the same bits there.
+ * Requires: a verified logical kernel without functions (ir/expand/expand.c). */
+#include "passes/bind/bind.h"
+#include "passes/kernel/passes.h"
+
+/* Any part: one thread does all of it. */
+static void bind_literal(nxb_binder *b) {
+  nxb_view view;
+  if (!nxb_view_init(b, &view)) return;
+  view.lanes = b->threads;
+  view.columns = b->threads;
+  nxb_add_locals(b, b->threads);
+  nxk_begin_part(b->to);
+  nxk_begin_range(b->to, NXK_TASK, 1);
+  nxk_value from = nxb_int(b, 0), to = nxb_int(b, 1);
+  view.active = nxk_active(b->to, from, to, b->threads);
+  nxb_write_body(b, &view, 1, b->part->first + 1, b->part->last - 1, NULL, NULL);
+  nxk_end(b->to);
+  nxk_end(b->to);
+}
+
+/* ---- loops that are written out, so that their loads go out together */
+
+enum { MOST_ITERATIONS = 16, MOST_WRITTEN = 512 };
+
+/* Instructions of an innermost loop; 0: it is none, or most of it is rarely run. */
+static int64_t innermost_length(const nxk_kernel *k, nxk_value loop) {
+  for (nxk_value v = loop + 1; v < k->n_instrs; v++) {
+    if (k->instrs[v].op == NXK_for || k->instrs[v].op == NXK_rare) return 0;
+    if (k->instrs[v].op == NXK_end && k->instrs[v].block == loop) return v - loop;
+  }
+  return 0;
+}
+
+static void write_out_loops(nxk_kernel *k) {
+  for (nxk_value v = 0; v < k->n_instrs; v++) {
+    if (k->instrs[v].op != NXK_for) continue;
+    nxk_loop *loop = &k->loops[k->instrs[v].imm];
+    if (loop->kind != NXK_SEQ || loop->lower.value != NXK_NONE || loop->upper.value != NXK_NONE)
+      continue;
+    int64_t times = nxb_ceil(loop->upper.constant - loop->lower.constant, loop->step);
+    if (times <= MOST_ITERATIONS && times * innermost_length(k, v) <= MOST_WRITTEN &&
+        innermost_length(k, v) > 0)
+      loop->unroll = true;
+  }
+}
+
+/* ---- the pass */
+
+static void bind_part(nxb_binder *b) {
+  if (!b->part->regular) bind_literal(b);
+  else if (nxb_gpu_rows_fit(b)) nxb_gpu_rows(b);
+  else if (nxb_gpu_scans_fit(b)) nxb_gpu_scans(b);
+  else if (nxb_gpu_tiles_fit(b)) nxb_gpu_tiles(b);
+  else nxb_gpu_points(b);
+}
+
+nxk_kernel *nxk_pass_bind_gpu(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
+  nxk_kernel *bound = nxb_bind_kernel(k, t, (uint16_t)t->block_threads, bind_part, d);
+  if (bound != NULL) write_out_loops(bound);
+  return bound;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: ISC */
+/* Template POINTS of the GPU binder: each thread has a point of the outer loops, or some neighbours along the innermost of
+ * them where those are moved as one word, or some that lie as far apart as there are threads; stages run within the thread. For elementwise work, for runs that no memory is
+ * contiguous along, short runs and scans. LOCAL arrays have a column for each thread. */
+#include "passes/bind/bind.h"
+
+enum { WORD_BYTES = 16, MOST_CODE = 200, FEW_BLOCKS = 256, MOST_PASSES = 4 };
+
+typedef struct points {
+  int64_t n;        /* points of the part; -1: up to a parameter */
+  int64_t inner;    /* extent of the innermost loop */
+  uint16_t each;    /* neighbours a thread has */
+  int64_t passes;   /* times that a block does that, so that more loads are on their way */
+  bool in_one_line; /* the points of a block lie in one line of the innermost loop */
+} points;
+
+/* Bytes of the widest element that moves along the loop one by one; 0: nothing does. */
+static int64_t widest_neighbours(const nxb_binder *b, nxk_value loop) {
+  int64_t widest = 0;
+  for (nxk_value v = b->part->first; v <= b->part->last; v++) {
+    const nxk_instr *in = &b->from->instrs[v];
+    bool computed;
+    if (in->op != NXK_load && in->op != NXK_store) continue;
+    const nxk_access *a = &b->from->accesses[in->imm];
+    int64_t size = nxi_dtype_size(b->from->buffers[a->buffer].dtype);
+    if (nxb_stride(b, a, loop, &computed) == 1 && !computed && size > widest) widest = size;
+  }
+  return widest;
+}
+
+/* Whether the elements of `each` neighbours are a word wherever they lie beside each other, and nowhere apart. */
+static bool are_words(const nxb_binder *b, nxk_value loop, int64_t each) {
+  for (nxk_value v = b->part->first; v <= b->part->last; v++) {
+    const nxk_instr *in = &b->from->instrs[v];
+    bool computed;
+    if (in->op != NXK_load && in->op != NXK_store) continue;
+    const nxk_access *a = &b->from->accesses[in->imm];
+    int64_t stride = nxb_stride(b, a, loop, &computed);
+    if (computed || stride == 0) continue;
+    if (stride != 1 || !b->from->buffers[a->buffer].aligned || a->offset % each != 0) return false;
+    for (uint32_t i = 0; i < a->n_terms; i++)
+      if (a->terms[i].index != loop && a->terms[i].stride % each != 0) return false;
+  }
+  return true;
+}
+
+static uint16_t neighbours(const nxb_binder *b, const points *p) {
+  const nxb_part *part = b->part;
+  if (part->n_outer == 0 || part->n_stages > 0) return 1;
+  int64_t widest = widest_neighbours(b, part->outer[part->n_outer - 1].value),
+          code = nxb_code_cost(b, part->body_first, part->body_last);
+  int64_t each = widest ? WORD_BYTES / widest : 1;
+  while (each > 1 && part->n_outer > 1 && p->inner % each != 0) each /= 2;
+  while (each > 1 &&
+         (each * code > MOST_CODE || (p->n >= 0 && p->n / each < FEW_BLOCKS * b->threads)))
+    each /= 2;
+  while (each > 1 && !are_words(b, part->outer[part->n_outer - 1].value, each)) each /= 2;
+  return (uint16_t)(each < 1 ? 1 : each);
+}
+
+/* Elements one by one leave little on its way: a thread does some of them, a block apart. */
+static int64_t passes_of(const nxb_binder *b, const points *p) {
+  const nxb_part *part = b->part;
+  int64_t code = nxb_code_cost(b, part->body_first, part->body_last), passes = MOST_PASSES;
+  if (p->each > 2 || part->n_outer == 0 || part->n_stages > 0 || p->n < 0) return 1;
+  while (passes > 1 &&
+         (passes * p->each * code > MOST_CODE || p->n / passes / p->each < FEW_BLOCKS * b->threads))
+    passes /= 2;
+  if (p->in_one_line && part->n_outer > 1) /* no mask is made for what is past the last line */
+    while (p->n % (b->threads * p->each * passes) != 0) passes /= 2;
+  return passes;
+}
+
+static points plan(const nxb_binder *b) {
+  const nxb_part *part = b->part;
+  points p = {.n = 1, .inner = 1};
+  for (uint32_t i = 0; i < part->n_outer; i++) {
+    p.inner = part->outer[i].extent;
+    p.n = p.inner < 0 ? -1 : p.n * p.inner;
+  }
+  p.each = neighbours(b, &p);
+  p.in_one_line = part->n_outer < 2 || p.inner % ((int64_t)b->threads * p.each) == 0;
+  p.passes = passes_of(b, &p);
+  return p;
+}
+
+/* Opens the part and its task loop. */
+static nxk_value open_tasks(nxb_binder *b, const points *p) {
+  int64_t size = (int64_t)b->threads * p->each * p->passes;
+  nxk_begin_part(b->to);
+  if (p->n >= 0) return nxk_begin_range(b->to, NXK_TASK, nxb_ceil(p->n, size));
+  nxk_value upper = b->part->outer[0].upper, end = b->top[upper];
+  if (b->to->failed || b->to->n_parts == 0) return NXK_NONE;
+  nxk_part *part = &b->to->parts[b->to->n_parts - 1];
+  part->tasks_param = (int32_t)b->from->instrs[upper].imm;
+  part->tasks_divisor = size;
+  nxk_value reach = nxb_add(b, end, size - 1), by = nxb_int(b, size);
+  nxk_value tasks = nxb_op(b, NXK_div, reach, by);
+  return nxk_begin_for(b->to, NXK_TASK, nxk_bound_const(0), nxk_bound_of(tasks), 1);
+}
+
+/* All lanes follow each other along the innermost loop. */
+static void set_line(nxb_binder *b, nxb_view *view, const points *p, nxk_value task) {
+  const nxb_part *part = b->part;
+  int64_t size = view->lanes, blocks = part->n_outer > 1 ? p->inner / size : 0;
+  nxk_value block = blocks ? nxb_mod(b, task, blocks) : task,
+            rest = blocks ? nxb_div(b, task, blocks) : task, base = nxb_mul(b, block, size);
+  for (uint32_t i = part->n_outer; i-- > 0;) {
+    bool last = i + 1 == part->n_outer;
+    nxk_value index = last ? base : i > 0 ? nxb_mod(b, rest, part->outer[i].extent) : rest;
+    nxb_set_index(b, view, &part->outer[i], index, last);
+    if (!last) rest = nxb_div(b, rest, part->outer[i].extent);
+  }
+  if (p->n >= 0 && p->n % (size * p->passes) == 0) return;
+  nxk_value end = p->n >= 0 ? nxb_int(b, p->n) : b->top[part->outer[0].upper];
+  view->active = nxk_active(b->to, base, end, view->lanes);
+}
+
+/* Each thread finds its own place. */
+static void set_scattered(nxb_binder *b, nxb_view *view, const points *p, nxk_value task) {
+  const nxb_part *part = b->part;
+  nxk_value thread = nxk_lanes(b->to, nxb_mul(b, task, b->threads), b->threads), rest = thread;
+  if (p->n < INT64_C(0xff000000)) rest = nxk_cast_to(b->to, NX_U32, rest);
+  rest = nxb_mul(b, rest, p->each);
+  view->group = p->each > 1 ? p->each : 0;
+  for (uint32_t i = part->n_outer; i-- > 0;) {
+    nxk_value index = i > 0 ? nxb_mod(b, rest, part->outer[i].extent) : rest;
+    nxb_set_index(b, view, &part->outer[i], nxk_cast_to(b->to, NX_I64, index),
+                  i + 1 == part->n_outer && p->each > 1);
+    if (i > 0) rest = nxb_div(b, rest, part->outer[i].extent);
+  }
+  if (p->n % (view->lanes * p->passes) == 0) return;
+  view->active = nxb_op(b, NXK_lt, thread, nxb_int(b, p->n / p->each));
+}
+
+void nxb_gpu_points(nxb_binder *b) {
+  points p = plan(b);
+  nxb_view view;
+  if (!nxb_view_init(b, &view)) return;
+  nxb_add_locals(b, b->threads);
+  nxk_value task = open_tasks(b, &p);
+  view.lanes = (uint16_t)(b->threads * p.each);
+  view.columns = view.lanes;
+  if (p.passes > 1) {
+    nxk_value first = nxb_mul(b, task, p.passes), pass = nxk_begin_range(b->to, NXK_SEQ, p.passes);
+    if (!b->to->failed) b->to->loops[b->to->instrs[pass].imm].unroll = true;
+    task = nxb_op(b, NXK_add, first, pass);
+  }
+  if (!b->to->failed) {
+    if (p.in_one_line) set_line(b, &view, &p, task);
+    else set_scattered(b, &view, &p, task);
+    nxb_write_ready(b, &view);
+    nxb_write_body(b, &view, 1, b->part->body_first, b->part->body_last, NULL, NULL);
+  }
+  if (p.passes > 1) nxk_end(b->to);
+  nxk_end(b->to);
+  nxk_end(b->to);
+}

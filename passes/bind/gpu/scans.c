@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: ISC */
+/* Template SCANS of the GPU binder. A thread goes along a line, one element after the other as the order has it. Where memory is
+ * contiguous along the lines, neighbouring threads move for it what it reads and writes, a tile of some elements of each
+ * line at a time, through a LOCAL array. Elsewhere neighbouring threads have neighbouring lines (columns), and each moves
+ * its own elements, some at once.
+ *
+ * In the plain order the elements of a block of 1024 are folded apart from all others: so each block of a row is a line of its
+ * own, after a first walk that only finds what each of them adds up to. Rows of many blocks take several rounds. In the sequential
+ * order a row is one line, walked once. */
+#include "passes/bind/bind.h"
+
+#include <string.h>
+
+enum {
+  SIDE = 64,
+  MOST_SCANS = 4,
+  STRETCH = 16, /* elements of a tile's row that are written out */
+  SHORT_LINE = 32,
+  AT_ONCE = 32,     /* elements of a column */
+  MOST_CODE = 1000, /* that is written out for those */
+  LEAST_COLUMNS = 8,
+  MANY_TASKS = 200
+};
+
+typedef struct scans {
+  const nxb_stage *stage;
+  uint32_t n;
+  nxk_value scan[MOST_SCANS];
+  uint8_t *needed; /* code that what is scanned needs */
+  int64_t rows, length;
+  int64_t columns; /* rows of a task that neighbouring threads have; 0: lines go through tiles */
+  int64_t
+      width; /* elements of a line in a tile, where a row of the array is one longer, or at once */
+  int64_t lines;     /* of a task */
+  int64_t of_row;    /* lines of a row */
+  int64_t task_rows; /* rows of a task */
+  int64_t rounds;    /* of a row that has more blocks than lines that fit */
+  int64_t steps;     /* tiles of a block */
+  uint32_t tile[MOST_SCANS], total[MOST_SCANS]; /* LOCAL arrays */
+} scans;
+
+/* The place of each thread in a tile, and where the rounds and steps of the loops around are. */
+typedef struct walk {
+  nxk_value task, round, step; /* i64, one lane */
+} walk;
+
+static nxk_value op_of(nxb_binder *b, nxk_value scan, nxk_value x, nxk_value y) {
+  static const nxk_op ops[] = {NXK_add, NXK_mul, NXK_max, NXK_min};
+  return nxb_op(b, ops[b->from->instrs[scan].kind], x, y);
+}
+
+/* ---- what fits */
+
+static void mark(scans *s, nxk_value v) {
+  if (v != NXK_NONE) s->needed[v] = 1;
+}
+
+/* Marks what is computed before the scans. False: it cannot be written apart from them. */
+static bool mark_needed(const nxb_binder *b, scans *s) {
+  for (uint32_t i = 0; i < s->n; i++) mark(s, b->from->instrs[s->scan[i]].args[0]);
+  for (nxk_value v = s->stage->last; v-- > s->stage->first;) {
+    const nxk_instr *in = &b->from->instrs[v];
+    bool inside = v > s->stage->first && in->block == s->stage->first;
+    if (!s->needed[v] || v == s->stage->first) continue;
+    if (!inside || !(in->op < NXK_SCALAR_COUNT || in->op == NXK_load || in->op == NXK_const))
+      return false;
+    for (int i = 0; i < in->n_args; i++) mark(s, in->args[i]);
+    if (in->op != NXK_load) continue;
+    const nxk_access *a = &b->from->accesses[in->imm];
+    for (uint32_t i = 0; i < a->n_terms; i++) mark(s, a->terms[i].index);
+    mark(s, a->index);
+    mark(s, a->mask);
+    mark(s, a->other);
+  }
+  return true;
+}
+
+/* Loads and stores that go along the lines, less those that go across them. */
+static int64_t along_lines(const nxb_binder *b, const nxb_stage *stage) {
+  const nxb_part *part = b->part;
+  int64_t more = 0, stride;
+  for (nxk_value v = stage->first; v <= stage->last; v++) {
+    const nxk_instr *in = &b->from->instrs[v];
+    bool computed;
+    if (in->op != NXK_load && in->op != NXK_store) continue;
+    const nxk_access *a = &b->from->accesses[in->imm];
+    stride = nxb_stride(b, a, stage->loops[0].value, &computed);
+    more += !computed && (stride == 1 || stride == -1);
+    if (part->n_outer == 0) continue;
+    stride = nxb_stride(b, a, part->outer[part->n_outer - 1].value, &computed);
+    more -= !computed && (stride == 1 || stride == -1);
+  }
+  return more;
+}
+
+static bool collect(const nxb_binder *b, scans *s) {
+  bool ordered = false, plain = false;
+  for (nxk_value v = s->stage->first; v <= s->stage->last; v++) {
+    const nxk_instr *in = &b->from->instrs[v];
+    if (in->op != NXK_scan) continue;
+    if (s->n == MOST_SCANS || in->kind > NXK_MIN || in->block != s->stage->first) return false;
+    *(in->order == NXK_ORDER_PLAIN ? &plain : &ordered) = true;
+    s->scan[s->n++] = v;
+  }
+  s->of_row = plain && !ordered ? nxb_ceil(s->length, NXK_SCAN_BLOCK) : 1;
+  s->rounds = 1;
+  return s->n > 0 && !(plain && ordered);
+}
+
+/* Lines side by side: as many as there are threads for, fewer where that would leave processors idle. */
+static void plan_columns(const nxb_binder *b, scans *s) {
+  int64_t code = nxb_code_cost(b, s->stage->first, s->stage->last);
+  s->columns = b->threads;
+  while (s->columns > LEAST_COLUMNS &&
+         (s->columns * s->of_row > b->threads || s->rows / s->columns < MANY_TASKS))
+    s->columns /= 2;
+  s->task_rows = s->columns;
+  s->lines = s->columns * s->of_row;
+  s->width = AT_ONCE;
+  while (s->width > 1 && s->width * code > MOST_CODE) s->width /= 2;
+}
+
+/* How rows become lines, lines tasks, and blocks tiles. */
+static void plan_lines(const nxb_binder *b, scans *s, bool tiles) {
+  bool plain = b->from->instrs[s->scan[0]].order == NXK_ORDER_PLAIN;
+  int64_t block = plain && s->length > NXK_SCAN_BLOCK ? NXK_SCAN_BLOCK : s->length;
+  int64_t most = tiles ? (b->threads < SIDE ? b->threads : SIDE) : b->threads / LEAST_COLUMNS;
+  if (s->of_row > most) {
+    s->rounds = nxb_ceil(s->of_row, most);
+    s->of_row = most;
+  }
+  if (tiles) {
+    s->lines = s->width = most;
+    s->task_rows = s->lines / s->of_row;
+  } else {
+    plan_columns(b, s);
+  }
+  s->steps = nxb_ceil(block, s->width);
+}
+
+/* Code that stands in the part but not in its stage: none but scalars that come before. */
+static bool only_stage(const nxb_binder *b, const nxb_stage *stage) {
+  for (nxk_value v = b->part->body_first; v <= b->part->body_last; v++) {
+    nxk_op op = (nxk_op)b->from->instrs[v].op;
+    if (v >= stage->first && v <= stage->last) continue;
+    if (v > stage->last || op == NXK_store || op == NXK_rare) return false;
+  }
+  return true;
+}
+
+static bool plan(nxb_binder *b, scans *s) {
+  const nxb_part *part = b->part;
+  *s = (scans){.rows = 1};
+  if (part->n_stages != 1) return false;
+  const nxb_stage *stage = s->stage = part->stages;
+  if (stage->reduces || !stage->simple || stage->n_loops != 1 || stage->loops[0].lower != 0 ||
+      stage->loops[0].step != 1 || stage->points < SHORT_LINE || !only_stage(b, stage))
+    return false;
+  for (uint32_t i = 0; i < b->from->n_buffers; i++)
+    if (b->from->buffers[i].kind == NXK_LOCAL) return false;
+  for (uint32_t i = 0; i < part->n_outer; i++) {
+    if (part->outer[i].extent < 0) return false;
+    s->rows *= part->outer[i].extent;
+  }
+  s->length = stage->points;
+  s->needed = nxb_alloc(b, b->from->n_instrs);
+  if (b->failed || !collect(b, s) || !mark_needed(b, s)) return false;
+  plan_lines(b, s, along_lines(b, stage) > 0);
+  return true;
+}
+
+bool nxb_gpu_scans_fit(nxb_binder *b) {
+  scans s;
+  return plan(b, &s);
+}
+
+/* ---- places */
+
+static nxk_value thread_of(nxb_binder *b) { return nxk_lanes(b->to, nxb_int(b, 0), b->threads); }
+
+/* What both conditions allow; NXK_NONE is anything. */
+static nxk_value both(nxb_binder *b, nxk_value x, nxk_value y) {
+  return x == NXK_NONE ? y : y == NXK_NONE ? x : nxb_op(b, NXK_and, x, y);
+}
+
+static nxk_value below(nxb_binder *b, nxk_value x, int64_t end) {
+  return nxb_op(b, NXK_lt, x, nxb_int(b, end));
+}
+
+/* Sets the indices of the view for line `line` of the task, and the element of the block's tile there. */
+static void set_element(nxb_binder *b, nxb_view *view, const scans *s, const walk *w,
+                        nxk_value line, nxk_value element) {
+  const nxb_part *part = b->part;
+  nxk_value row = s->columns ? nxb_mod(b, line, s->columns) : nxb_div(b, line, s->of_row),
+            block = s->columns ? nxb_div(b, line, s->columns) : nxb_mod(b, line, s->of_row);
+  nxk_value number = nxb_op(b, NXK_add, nxb_mul(b, w->task, s->task_rows), row), rest = number;
+  nxk_value earlier = nxb_mul(b, w->round, s->of_row);
+  nxk_value whole_blocks = nxb_mul(b, nxb_op(b, NXK_add, block, earlier), NXK_SCAN_BLOCK);
+  nxk_value steps = nxb_mul(b, w->step, s->width), before = nxb_op(b, NXK_add, whole_blocks, steps);
+  nxk_value at = nxb_op(b, NXK_add, before, element);
+  bool narrow = part->n_outer > 1 && s->rows < INT64_C(0x7f000000);
+  if (narrow) rest = nxk_cast_to(b->to, NX_U32, rest);
+  for (uint32_t i = part->n_outer; i-- > 0;) {
+    nxk_value index = i > 0 ? nxb_mod(b, rest, part->outer[i].extent) : rest;
+    nxb_set_index(b, view, &part->outer[i], nxk_cast_to(b->to, NX_I64, index), false);
+    if (i > 0) rest = nxb_div(b, rest, part->outer[i].extent);
+  }
+  nxb_set_index(b, view, &s->stage->loops[0], at, false);
+  bool whole = s->length % (s->steps * s->width) == 0 &&
+               (s->rounds == 1 || s->length % (s->rounds * s->of_row * NXK_SCAN_BLOCK) == 0);
+  view->active = whole ? NXK_NONE : below(b, at, s->length);
+  if (s->rows % s->task_rows != 0) view->active = both(b, view->active, below(b, number, s->rows));
+  if (s->columns && s->lines < b->threads)
+    view->active = both(b, view->active, below(b, line, s->lines));
+  else if (s->task_rows * s->of_row < s->lines)
+    view->active = both(b, view->active, below(b, row, s->task_rows));
+}
+
+static nxk_access tile_access(uint32_t array, nxk_value index, int64_t offset) {
+  nxk_access a = nxk_access_at(array, offset);
+  a.index = index;
+  return a;
+}
+
+static nxk_value open_loop(nxb_binder *b, int64_t extent, bool unrolled) {
+  nxk_value v = nxk_begin_range(b->to, NXK_SEQ, extent);
+  if (!b->to->failed) b->to->loops[b->to->instrs[v].imm].unroll = unrolled;
+  return v;
+}
+
+/* ---- a tile: read, walked along, written */
+
+/* What stands before the stage, and in it before the scans. */
+static void write_needed(nxb_binder *b, nxb_view *view, const scans *s) {
+  for (nxk_value v = s->stage->first + 1; v < s->stage->last && !b->to->failed; v++)
+    if (s->needed[v]) nxb_write(b, view, v);
+}
+
+static void write_leading(nxb_binder *b, nxb_view *view, const scans *s) {
+  nxb_write_ready(b, view);
+  for (nxk_value v = b->part->body_first; v < s->stage->first && !b->to->failed; v++)
+    if (nxb_is_code((nxk_op)b->from->instrs[v].op)) nxb_write(b, view, v);
+}
+
+/* All threads: sets a copy of the view at the elements of one pass over the tile; *place: of each thread in it. */
+static bool open_pass(nxb_binder *b, const nxb_view *from, nxb_view *view, const scans *s,
+                      const walk *w, nxk_value *place) {
+  int64_t passes = s->lines * s->width / b->threads;
+  nxk_value pass = open_loop(b, passes, passes <= 16), thread = thread_of(b);
+  if (b->to->failed || !nxb_view_copy(b, view, from)) return false;
+  nxk_value line = nxb_div(b, thread, s->width), more = nxb_mul(b, pass, b->threads / s->width);
+  line = nxb_op(b, NXK_add, line, more);
+  nxk_value element = nxb_mod(b, thread, s->width);
+  *place = nxb_op(b, NXK_add, nxb_mul(b, line, s->width + 1), element);
+  set_element(b, view, s, w, line, element);
+  write_leading(b, view, s);
+  return !b->to->failed && !b->failed;
+}
+
+/* What is scanned. */
+static void read_tile(nxb_binder *b, const nxb_view *from, const scans *s, const walk *w) {
+  nxb_view view;
+  nxk_value place;
+  if (open_pass(b, from, &view, s, w, &place)) {
+    write_needed(b, &view, s);
+    for (uint32_t i = 0; i < s->n && !b->to->failed && !b->failed; i++) {
+      nxk_access a = tile_access(s->tile[i], place, 0);
+      a.mask = view.active;
+      nxk_store(b->to, &a, nxb_wide(b, &view, b->from->instrs[s->scan[i]].args[0]));
+    }
+  }
+  nxk_end(b->to);
+  nxk_barrier(b->to);
+}
+
+/* The rest of the code, with what the scans gave. */
+static void write_tile(nxb_binder *b, const nxb_view *from, const scans *s, const walk *w) {
+  nxb_view view;
+  nxk_value place;
+  if (open_pass(b, from, &view, s, w, &place)) {
+    for (uint32_t i = 0; i < s->n && !b->to->failed; i++) {
+      nxk_access a = tile_access(s->tile[i], place, 0);
+      a.mask = view.active;
+      view.map[s->scan[i]] = nxk_load(b->to, &a, b->threads);
+      view.step[s->scan[i]] = 0;
+    }
+    if (!b->to->failed) nxb_write_code(b, &view, s->stage->first, s->stage->last);
+  }
+  nxk_end(b->to);
+  nxk_barrier(b->to);
+}
+
+/* What the scan gives at an element. */
+static nxk_value result_of(nxb_binder *b, nxk_value scan, nxk_value before, nxk_value within) {
+  bool blocks = b->from->instrs[scan].order == NXK_ORDER_PLAIN;
+  return blocks ? op_of(b, scan, before, within) : within;
+}
+
+/* Each thread goes along its line: within[i] becomes what follows. before: NULL where only that is wanted. */
+static void walk_tile(nxb_binder *b, const scans *s, const nxk_value *before, nxk_value *within) {
+  nxk_value thread = thread_of(b), first = nxb_mul(b, thread, s->width + 1), carry[MOST_SCANS];
+  nxk_value there = s->lines < b->threads ? below(b, thread, s->lines) : NXK_NONE;
+  nxk_value outer[MOST_SCANS], from = open_loop(b, s->width / STRETCH, false);
+  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) outer[i] = nxk_carry(b->to, within[i]);
+  nxk_value e = open_loop(b, STRETCH, true);
+  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) carry[i] = nxk_carry(b->to, outer[i]);
+  nxk_value place = nxb_op(b, NXK_add, nxb_op(b, NXK_add, first, nxb_mul(b, from, STRETCH)), e);
+  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) {
+    nxk_access a = tile_access(s->tile[i], place, 0);
+    a.mask = there;
+    within[i] = op_of(b, s->scan[i], carry[i], nxk_load(b->to, &a, b->threads));
+    if (before == NULL) continue;
+    nxk_store(b->to, &a, result_of(b, s->scan[i], before[i], within[i]));
+  }
+  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) nxk_next(b->to, carry[i], within[i]);
+  nxk_end(b->to);
+  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) nxk_next(b->to, outer[i], carry[i]);
+  nxk_end(b->to);
+  memcpy(within, outer, sizeof outer);
+}
+
+/* Each thread reads, goes along and writes some elements of its column. */
+static void walk_column(nxb_binder *b, const nxb_view *from, const scans *s, const walk *w,
+                        const nxk_value *before, nxk_value *within) {
+  nxk_value carry[MOST_SCANS], e = open_loop(b, s->width, s->width > 1);
+  nxb_view view;
+  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) carry[i] = nxk_carry(b->to, within[i]);
+  if (b->to->failed || !nxb_view_copy(b, &view, from)) return;
+  set_element(b, &view, s, w, thread_of(b), e);
+  write_leading(b, &view, s);
+  write_needed(b, &view, s);
+  for (uint32_t i = 0; i < s->n && !b->to->failed && !b->failed; i++) {
+    nxk_value x = nxb_wide(b, &view, b->from->instrs[s->scan[i]].args[0]);
+    within[i] = op_of(b, s->scan[i], carry[i], x);
+    if (before == NULL) continue;
+    view.map[s->scan[i]] = result_of(b, s->scan[i], before[i], within[i]);
+    view.step[s->scan[i]] = 0;
+  }
+  if (before && !b->to->failed) nxb_write_code(b, &view, s->stage->first, s->stage->last);
+  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) nxk_next(b->to, carry[i], within[i]);
+  nxk_end(b->to);
+  memcpy(within, carry, sizeof carry);
+}
+
+static void identities(nxb_binder *b, const scans *s, nxk_value *out) {
+  for (uint32_t i = 0; i < s->n; i++) {
+    const nxk_instr *in = &b->from->instrs[s->scan[i]];
+    uint64_t bits = nxk_reduce_identity((nxk_reduce_kind)in->kind, (nx_dtype)in->dtype);
+    out[i] = nxk_splat(b->to, nxk_const(b->to, (nx_dtype)in->dtype, bits), b->threads);
+  }
+}
+
+/* ---- a block of each line */
+
+/* within: becomes what the block adds up to. before: NULL where only that is wanted. */
+static void walk_block(nxb_binder *b, const nxb_view *view, const scans *s, walk *w,
+                       const nxk_value *before, nxk_value *within) {
+  nxk_value carry[MOST_SCANS];
+  identities(b, s, within);
+  w->step = open_loop(b, s->steps, false);
+  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) carry[i] = nxk_carry(b->to, within[i]);
+  memcpy(within, carry, sizeof carry);
+  if (b->to->failed) return;
+  if (s->columns) {
+    walk_column(b, view, s, w, before, within);
+  } else {
+    read_tile(b, view, s, w);
+    walk_tile(b, s, before, within);
+    nxk_barrier(b->to);
+    if (before) write_tile(b, view, s, w);
+  }
+  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) nxk_next(b->to, carry[i], within[i]);
+  nxk_end(b->to);
+  memcpy(within, carry, sizeof carry);
+}
+
+static void leave_totals(nxb_binder *b, const scans *s, const nxk_value *totals, nxk_value there) {
+  if (s->rounds > 1) nxk_barrier(b->to); /* those of the round before may be in use */
+  for (uint32_t i = 0; i < s->n; i++) {
+    nxk_access a = nxk_access_at(s->total[i], 0);
+    a.lane_stride = 1;
+    a.mask = there;
+    nxk_store(b->to, &a, totals[i]);
+  }
+  nxk_barrier(b->to);
+}
+
+/* What is before each line's block, from the totals of the lines before it in its row, and what is after the last one. start: what
+ * is before the first line. */
+static void find_before(nxb_binder *b, const scans *s, const nxk_value *start,
+                        const nxk_value *totals, nxk_value *before, nxk_value *after) {
+  nxk_value thread = thread_of(b), carry[MOST_SCANS], all[MOST_SCANS];
+  nxk_value there = s->lines < b->threads ? below(b, thread, s->lines) : NXK_NONE;
+  leave_totals(b, s, totals, there);
+  int64_t apart = s->columns ? s->columns : 1; /* lines of a row from each other */
+  nxk_value own = s->columns ? nxb_div(b, thread, apart) : nxb_mod(b, thread, s->of_row);
+  nxk_value first = nxb_op(b, NXK_sub, thread, nxb_mul(b, own, apart));
+  nxk_value at = open_loop(b, s->rounds > 1 ? s->of_row : s->of_row - 1, false);
+  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) {
+    carry[i] = nxk_carry(b->to, start[i]);
+    all[i] = nxk_carry(b->to, start[i]);
+  }
+  nxk_value earlier = nxb_op(b, NXK_lt, at, own),
+            place = nxb_op(b, NXK_add, first, nxb_mul(b, at, apart));
+  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) {
+    nxk_access a = tile_access(s->total[i], place, 0);
+    a.mask = there;
+    nxk_value total = nxk_load(b->to, &a, b->threads);
+    nxk_value more = op_of(b, s->scan[i], carry[i], total);
+    before[i] = nxk_scalar(b->to, NXK_select, 0, earlier, more, carry[i]);
+    after[i] = op_of(b, s->scan[i], all[i], total);
+  }
+  for (uint32_t i = 0; i < s->n && !b->to->failed; i++) {
+    nxk_next(b->to, carry[i], before[i]);
+    nxk_next(b->to, all[i], after[i]);
+  }
+  nxk_end(b->to);
+  memcpy(before, carry, sizeof carry);
+  memcpy(after, all, sizeof all);
+}
+
+/* ---- the template */
+
+static bool add_arrays(nxb_binder *b, scans *s) {
+  for (uint32_t i = 0; i < s->n; i++) {
+    nx_dtype t = (nx_dtype)b->from->instrs[s->scan[i]].dtype;
+    s->tile[i] = s->columns ? NXK_NONE : nxb_add_local(b, t, s->lines * (s->width + 1));
+    s->total[i] =
+        s->of_row > 1 ? nxb_add_local(b, t, s->lines + s->of_row * (s->columns + 1)) : NXK_NONE;
+  }
+  return !b->to->failed;
+}
+
+void nxb_gpu_scans(nxb_binder *b) {
+  scans s;
+  nxb_view view;
+  nxk_value start[MOST_SCANS], before[MOST_SCANS], within[MOST_SCANS], carry[MOST_SCANS];
+  if (!plan(b, &s) || !add_arrays(b, &s) || !nxb_view_init(b, &view)) return;
+  view.lanes = b->threads;
+  nxk_begin_part(b->to);
+  walk w = {.round = nxb_int(b, 0)};
+  w.task = nxk_begin_range(b->to, NXK_TASK, nxb_ceil(s.rows, s.task_rows));
+  identities(b, &s, start);
+  bool rounds = s.rounds > 1;
+  if (rounds) w.round = open_loop(b, s.rounds, false);
+  for (uint32_t i = 0; i < s.n && rounds && !b->to->failed; i++)
+    start[i] = carry[i] = nxk_carry(b->to, start[i]);
+  memcpy(before, start, sizeof start);
+  if (s.of_row > 1 && !b->to->failed) {
+    walk_block(b, &view, &s, &w, NULL, within);
+    find_before(b, &s, start, within, before, start);
+  }
+  if (!b->to->failed && !b->failed) walk_block(b, &view, &s, &w, before, within);
+  for (uint32_t i = 0; i < s.n && rounds && !b->to->failed; i++)
+    nxk_next(b->to, carry[i], start[i]);
+  if (rounds) nxk_end(b->to);
+  nxk_end(b->to);
+  nxk_end(b->to);
+}

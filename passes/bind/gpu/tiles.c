@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: ISC */
+/* Template TILES of the GPU binder: elementwise work that reads memory along another loop than it writes (transposes). A block
+ * has a square of both loops. It reads with neighbouring threads along the one, leaves the elements in a LOCAL array, and goes
+ * on with neighbouring threads along the other, so that both ways whole cache lines move. Rows of the array are one element
+ * longer than the square: the 32 banks of shared memory are never asked for the same bank twice, along rows or columns. */
+#include "passes/bind/bind.h"
+
+enum { SIDE = 32, PITCH = SIDE + 1, MOST_LOADS = 4, LEAST_EXTENT = 8, MOST_WRITTEN_OUT = 16 };
+
+typedef struct tiles {
+  uint32_t row,
+      column; /* outer loops: memory that is read lies along row, the innermost one is column */
+  uint32_t n;
+  nxk_value loads[MOST_LOADS];
+  uint8_t *needed; /* code of the body that loads need, themselves too */
+  nxb_tile tile;
+  nxk_value place; /* of each thread in the LOCAL arrays */
+} tiles;
+
+/* ---- what fits */
+
+static nxk_value body_of(const nxb_binder *b) { return b->part->outer[b->part->n_outer - 1].value; }
+
+static void mark(tiles *t, nxk_value v) {
+  if (v != NXK_NONE) t->needed[v] = 1;
+}
+
+static void mark_operands(const nxb_binder *b, tiles *t, nxk_value v) {
+  const nxk_instr *in = &b->from->instrs[v];
+  for (int i = 0; i < in->n_args; i++) mark(t, in->args[i]);
+  if (in->op != NXK_load) return;
+  const nxk_access *a = &b->from->accesses[in->imm];
+  for (uint32_t i = 0; i < a->n_terms; i++) mark(t, a->terms[i].index);
+  mark(t, a->index);
+  mark(t, a->mask);
+  mark(t, a->other);
+}
+
+/* Marks what the loads need in the body. False: something that cannot be written apart from the rest. */
+static bool mark_needed(const nxb_binder *b, tiles *t) {
+  for (uint32_t i = 0; i < t->n; i++) mark(t, t->loads[i]);
+  for (nxk_value v = b->part->body_last + 1; v-- > b->part->body_first;) {
+    const nxk_instr *in = &b->from->instrs[v];
+    if (!t->needed[v]) continue;
+    bool plain = in->op < NXK_SCALAR_COUNT || in->op == NXK_load || in->op == NXK_const;
+    if (!plain || in->block != body_of(b)) return false;
+    mark_operands(b, t, v);
+  }
+  return true;
+}
+
+/* The outer loop that neighbouring elements of the access lie along; n_outer: none. */
+static uint32_t contiguous_along(const nxb_binder *b, const nxk_access *a) {
+  for (uint32_t i = 0; i < b->part->n_outer; i++) {
+    bool computed;
+    int64_t stride = nxb_stride(b, a, b->part->outer[i].value, &computed);
+    if (!computed && (stride == 1 || stride == -1) && b->part->outer[i].extent > 1) return i;
+  }
+  return b->part->n_outer;
+}
+
+/* Whether v loads what lies far apart for neighbours of the innermost loop, and beside each other along t->row. */
+static bool is_across(const nxb_binder *b, tiles *t, nxk_value v) {
+  const nxk_instr *in = &b->from->instrs[v];
+  if (in->op != NXK_load || in->block != body_of(b)) return false;
+  const nxk_access *a = &b->from->accesses[in->imm];
+  bool computed;
+  int64_t stride = nxb_stride(b, a, b->part->outer[t->column].value, &computed);
+  uint32_t along = contiguous_along(b, a);
+  if (computed || a->index != NXK_NONE || (stride > -LEAST_EXTENT && stride < LEAST_EXTENT) ||
+      b->from->buffers[a->buffer].kind != NXK_IN || along >= t->column ||
+      b->part->outer[along].extent < LEAST_EXTENT)
+    return false;
+  if (t->n == 0) t->row = along;
+  return along == t->row;
+}
+
+static bool plan(nxb_binder *b, tiles *t) {
+  const nxb_part *part = b->part;
+  *t = (tiles){0};
+  if (part->n_stages > 0 || part->n_outer < 2) return false;
+  for (uint32_t i = 0; i < part->n_outer; i++)
+    if (part->outer[i].extent < 0 || part->outer[i].step != 1) return false;
+  t->column = part->n_outer - 1;
+  if (part->outer[t->column].extent < LEAST_EXTENT) return false;
+  t->needed = nxb_alloc(b, b->from->n_instrs);
+  for (nxk_value v = part->body_first; v <= part->body_last && !b->failed; v++)
+    if (t->n < MOST_LOADS && is_across(b, t, v)) t->loads[t->n++] = v;
+  return !b->failed && t->n > 0 && mark_needed(b, t);
+}
+
+bool nxb_gpu_tiles_fit(nxb_binder *b) {
+  tiles t;
+  return plan(b, &t);
+}
+
+/* ---- writing */
+
+static bool add_arrays(nxb_binder *b, tiles *t) {
+  t->tile.array = nxb_alloc(b, b->from->n_instrs * sizeof *t->tile.array);
+  t->tile.place = &t->place;
+  if (b->failed) return false;
+  for (nxk_value v = 0; v < b->from->n_instrs; v++) t->tile.array[v] = NXK_NONE;
+  for (uint32_t i = 0; i < t->n; i++) {
+    nx_dtype type = nxk_dtype(b->from, t->loads[i]);
+    t->tile.array[t->loads[i]] = nxb_add_local(b, type, SIDE * PITCH);
+  }
+  return !b->to->failed;
+}
+
+static int64_t tiles_along(const nxb_binder *b, uint32_t loop) {
+  return nxb_ceil(b->part->outer[loop].extent, SIDE);
+}
+
+/* Opens the task loop and sets the indices of all loops but two; origins: of those, in iterations. */
+static void open_tasks(nxb_binder *b, nxb_view *view, const tiles *t, nxk_value *origins) {
+  const nxb_part *part = b->part;
+  int64_t tasks = 1;
+  for (uint32_t i = 0; i < part->n_outer; i++) {
+    bool tiled = i == t->row || i == t->column;
+    tasks *= tiled ? tiles_along(b, i) : part->outer[i].extent;
+  }
+  nxk_begin_part(b->to);
+  nxk_value rest = nxk_begin_range(b->to, NXK_TASK, tasks);
+  for (uint32_t i = part->n_outer; i-- > 0;) {
+    bool tiled = i == t->row || i == t->column;
+    int64_t extent = tiled ? tiles_along(b, i) : part->outer[i].extent;
+    nxk_value index = i > 0 ? nxb_mod(b, rest, extent) : rest;
+    if (i > 0) rest = nxb_div(b, rest, extent);
+    if (tiled) origins[i == t->column] = nxb_mul(b, index, SIDE);
+    else nxb_set_index(b, view, &part->outer[i], index, false);
+  }
+}
+
+/* Sets the indices of both loops: neighbouring threads along `along`, others, and steps of the loop `pass`, across. */
+static void set_place(nxb_binder *b, nxb_view *view, tiles *t, const nxk_value *origins,
+                      bool along_column, nxk_value pass) {
+  nxk_value thread = nxk_lanes(b->to, nxb_int(b, 0), b->threads), at[2];
+  nxk_value line = nxb_div(b, thread, SIDE), more = nxb_mul(b, pass, b->threads / SIDE);
+  line = nxb_op(b, NXK_add, line, more);
+  at[along_column] = nxb_mod(b, thread, SIDE);
+  at[!along_column] = line;
+  t->place = nxb_op(b, NXK_add, nxb_mul(b, at[0], PITCH), at[1]);
+  view->active = NXK_NONE;
+  for (int i = 0; i < 2 && !b->to->failed; i++) {
+    const nxb_loop *loop = &b->part->outer[i ? t->column : t->row];
+    nxk_value index = nxb_op(b, NXK_add, origins[i], at[i]);
+    nxb_set_index(b, view, loop, index, false);
+    if (loop->extent % SIDE == 0) continue;
+    nxk_value exists = nxb_op(b, NXK_lt, index, nxb_int(b, loop->extent));
+    view->active = view->active == NXK_NONE ? exists : nxb_op(b, NXK_and, view->active, exists);
+  }
+}
+
+static nxk_value open_passes(nxb_binder *b) {
+  int64_t n = SIDE * SIDE / b->threads;
+  if (n <= 1) return nxb_int(b, 0);
+  nxk_value v = nxk_begin_range(b->to, NXK_SEQ, n);
+  if (!b->to->failed) b->to->loops[b->to->instrs[v].imm].unroll = n <= MOST_WRITTEN_OUT;
+  return v;
+}
+
+static void close_passes(nxb_binder *b) {
+  if (SIDE * SIDE / b->threads > 1) nxk_end(b->to);
+}
+
+/* The loads, and with them what they need. */
+static void read_tile(nxb_binder *b, nxb_view *view, const tiles *t) {
+  nxb_write_ready(b, view);
+  for (nxk_value v = b->part->body_first; v <= b->part->body_last && !b->to->failed; v++)
+    if (t->needed[v]) nxb_write(b, view, v);
+  for (uint32_t i = 0; i < t->n && !b->to->failed && !b->failed; i++) {
+    nxk_access a = nxb_tile_access(b, view, &t->tile, t->loads[i]);
+    nxk_value value = nxb_wide(b, view, t->loads[i]);
+    if (!b->failed) nxk_store(b->to, &a, value);
+  }
+}
+
+void nxb_gpu_tiles(nxb_binder *b) {
+  tiles t;
+  nxb_view view, reading, writing;
+  nxk_value origins[2] = {NXK_NONE, NXK_NONE};
+  if (!plan(b, &t) || !add_arrays(b, &t) || !nxb_view_init(b, &view)) return;
+  view.lanes = b->threads;
+  open_tasks(b, &view, &t, origins);
+  if (!b->to->failed && nxb_view_copy(b, &reading, &view) && nxb_view_copy(b, &writing, &view)) {
+    nxk_value pass = open_passes(b);
+    set_place(b, &reading, &t, origins, false, pass);
+    read_tile(b, &reading, &t);
+    close_passes(b);
+    nxk_barrier(b->to);
+    pass = open_passes(b);
+    writing.tile = &t.tile;
+    set_place(b, &writing, &t, origins, true, pass);
+    nxb_write_ready(b, &writing);
+    nxb_write_body(b, &writing, 1, b->part->body_first, b->part->body_last, NULL, NULL);
+    close_passes(b);
+  }
+  nxk_end(b->to);
+  nxk_end(b->to);
+}

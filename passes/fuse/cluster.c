@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: ISC */
+/* Decides what is computed together. Nodes are visited from the last to the first, so that all users of a node are placed
+ * before it. A node that needs no memory of its own is computed inside the groups that use it; the others are
+ * stored, in a group of their own or in one that already walks the same points.
+ *
+ * The cost model, in vector operations a result (scalar_ops.def):
+ *  - A value used by several groups that cannot become one is computed in each if that costs at most RECOMPUTE_COST:
+ *    storing and loading an element again costs about as much, and an allocation less is an allocation less.
+ *  - A value read at several positions of one group (x and x shifted) is stored if computing it again at each
+ *    costs more than RECOMPUTE_COST a position.
+ *  - A dear value that is broadcast along outer axes would be computed again for every point there; it is stored if it
+ *    has at most a quarter of the points.
+ *  - A reduction joins the group of its users if they walk its kept axes, or its own full shape with the result
+ *    broadcast back, and then only if the run fits the cache and there are points for all threads
+ *    (nxp_rows_fit): later stages read the run again.
+ *  - Longer runs are walked once by a group: what it stores at their elements is the values that are folded, and others
+ *    that read the same memory (stores_in_runs). So the exp of a softmax over few long rows is stored where it is
+ *    summed: five passes over memory instead of six.
+ *  - Groups that read a common value point by point become one, if no third group lies between them.
+ *  - A group holds at most MAX_SIZE operations (a function counts as several), MAX_READS distinct reads and MAX_ROOTS stored nodes: registers,
+ *    compile time, and linear time for graphs of any size. */
+#include "draft.h"
+#include "ir/library/library.h"
+#include "passes/kernel/passes.h"
+
+#include <string.h>
+
+enum { MAX_SIZE = 128, MAX_READS = 24, MAX_ROOTS = 8, MAX_CAT_INLINE = 4, RECOMPUTE_COST = 6 };
+
+static bool is_leaf(const nxp_clusterer *c, uint32_t node) {
+  return nxg_ops[c->g->nodes[node].op].kind == NXG_KIND_LEAF;
+}
+static bool is_view(const nxp_clusterer *c, uint32_t node) {
+  return c->g->nodes[node].op == NXG_view;
+}
+
+/* ---- preparation */
+
+static void store_operand(nxp_clusterer *c, uint32_t node) {
+  while (is_view(c, node)) node = c->g->nodes[node].args[0];
+  if (c->g->nodes[node].op != NXG_input) c->nodes[node].must_store = true;
+}
+
+/* What must have memory, and what a value costs from loads. */
+static void examine(nxp_clusterer *c) {
+  const nxg_graph *g = c->g;
+  for (uint32_t i = 0; i < g->n_nodes; i++) {
+    const nxg_node *n = &g->nodes[i];
+    nxp_node_state *s = &c->nodes[i];
+    uint64_t expense = nxp_own_cost(n);
+    for (uint32_t a = 0; a < n->n_args; a++)
+      expense += c->nodes[n->args[a]].must_store ? 1 : c->nodes[n->args[a]].expense;
+    nxp_shape full;
+    uint32_t reduced;
+    if (nxp_fold_space(g, n, c->o->products, &full, &reduced) || nxp_scan_space(n, &full, &reduced))
+      expense = 100000;
+    s->expense = (uint32_t)(expense > 100000 ? 100000 : expense);
+    s->group = NXP_NO_GROUP;
+    bool library = nxp_is_library(c, n);
+    s->must_store = library || n->op == NXG_update || n->op == NXG_pair || n->op == NXG_scatter ||
+                    (n->op == NXG_cat && n->n_args > MAX_CAT_INLINE);
+    if (library)
+      for (uint32_t a = 0; a < n->n_args; a++) store_operand(c, n->args[a]);
+    if (n->op == NXG_update) store_operand(c, n->args[0]);
+    if (n->op == NXG_gather && n->n_args == 3) store_operand(c, n->args[2]);
+    if (n->op == NXG_scatter)
+      for (uint32_t a = 0; a < n->n_args; a++) store_operand(c, n->args[a]);
+    if (!c->o->fuse && !is_leaf(c, i) && !is_view(c, i)) s->must_store = true;
+  }
+  for (uint32_t i = 0; i < g->n_outputs; i++) c->nodes[g->outputs[i].node].must_store = true;
+}
+
+static int64_t element_bytes(const nxp_clusterer *c, uint32_t node) {
+  return nxi_dtype_size(nxi_compute_dtype(c->g->nodes[node].dtype));
+}
+
+/* Whether a group that folds runs that do not fit the cache may also store at each of their elements: it walks them once.
+ * All threads must have a share: strips, or the runs are split, which takes one axis and folds that fit (kernel/split.c). */
+static bool stores_in_runs(const nxp_clusterer *c, const nxp_draft *d) {
+  bool last = d->reduced >> (nxp_draft_full(c, d)->rank - 1) & 1, arg = false, sum = false;
+  int partials = 0;
+  for (uint32_t i = d->members; i != NXP_NO_GROUP; i = c->members[i].next) {
+    const nxg_node *n = &c->g->nodes[c->members[i].node];
+    if (n->op == NXG_matmul) return false;
+    if (nxg_ops[n->op].kind != NXG_KIND_FOLD) continue;
+    bool is_arg = n->op == NXG_argmax || n->op == NXG_argmin;
+    arg = arg || is_arg;
+    sum = sum || ((n->op == NXG_reduce_sum || n->op == NXG_reduce_prod) && nxi_is_float(n->dtype));
+    partials += 1 + is_arg;
+  }
+  bool gpu = c->o->target->block_threads > 0;
+  int64_t columns = last ? 1 : gpu ? NXK_GPU_COLUMNS : NXK_SPLIT_COLUMNS;
+  int64_t strips = nxp_points(nxp_draft_full(c, d), d->reduced, true) / columns;
+  bool one_axis = (d->reduced & (d->reduced - 1)) == 0;
+  return strips >= (gpu ? NXK_GPU_STRIPS : NXK_SPLIT_STRIPS) ||
+         (one_axis && !(arg && sum) && partials <= NXK_MAX_PARTIALS);
+}
+
+/* Whether a group may walk `full` at its points for other ends than the folding of `reduced` axes, which `folding` does. */
+static bool may_walk(const nxp_clusterer *c, const nxp_draft *folding, const nxp_shape *full,
+                     uint32_t reduced, uint32_t node) {
+  return nxp_rows_fit(full, reduced, element_bytes(c, node), c->o->target) ||
+         stores_in_runs(c, folding);
+}
+
+/* If so, they are neighbours in the order of all groups. */
+static bool may_merge(nxp_clusterer *c, uint32_t a, uint32_t b, uint32_t node) {
+  const nxp_draft *x = &c->drafts[a], *y = &c->drafts[b];
+  if (x->kind != NXP_GROUP_KERNEL || y->kind != NXP_GROUP_KERNEL ||
+      !nxp_shape_equal(nxp_draft_full(c, x), nxp_draft_full(c, y)))
+    return false;
+  if (x->scans || y->scans) { /* elementwise work may go along, folds and other axes may not */
+    if (x->reduced && y->reduced && (x->reduced != y->reduced || x->scans != y->scans))
+      return false;
+  } else if (x->reduced != y->reduced) {
+    uint32_t reduced = x->reduced | y->reduced;
+    if ((x->reduced && y->reduced) ||
+        !may_walk(c, x->reduced ? x : y, nxp_draft_full(c, x), reduced, node))
+      return false;
+  }
+  if (x->weight + y->weight > MAX_SIZE || x->reads + y->reads > MAX_READS ||
+      x->n_roots + y->n_roots > MAX_ROOTS)
+    return false;
+  return nxp_order_adjoin(c, a, b);
+}
+
+/* ---- a node's uses */
+
+typedef struct usage {
+  uint32_t contexts[NXP_MAX_CONTEXTS + 1];
+  uint32_t n_contexts; /* NXP_MAX_CONTEXTS + 1: too many */
+  nxp_place place;     /* of all uses alike, else ANY */
+  bool first;
+  uint32_t ways;  /* distinct readings */
+  bool broadcast; /* read through a broadcast along axes that come before some it depends on */
+} usage;
+
+static void add_context(nxp_clusterer *c, usage *u, uint32_t group) {
+  group = nxp_draft_find(c, group);
+  for (uint32_t i = 0; i < u->n_contexts; i++)
+    if (u->contexts[i] == group) return;
+  if (u->n_contexts <= NXP_MAX_CONTEXTS) u->contexts[u->n_contexts++] = group;
+}
+
+static void add_place(usage *u, nxp_place p) {
+  if (u->first) u->place = p;
+  else if (u->place.space != p.space || u->place.broadcast != p.broadcast)
+    u->place = (nxp_place){NXP_SPACE_ANY, 0};
+  u->first = false;
+}
+
+/* Place at which `user` reads its operands. */
+static nxp_place reading_place(const nxp_clusterer *c, uint32_t user) {
+  const nxg_node *n = &c->g->nodes[user];
+  const nxp_node_state *s = &c->nodes[user];
+  nxg_kind kind = (nxg_kind)nxg_ops[n->op].kind;
+  if (n->op == NXG_copy || n->op == NXG_pair || kind == NXG_KIND_MAP || nxg_is_scan(n->op))
+    return s->place;
+  if (n->op == NXG_update) return (nxp_place){NXP_SPACE_FULL, 0};
+  if (kind == NXG_KIND_FOLD) {
+    nxp_shape full;
+    uint32_t reduced;
+    if (!nxp_fold_space(c->g, n, c->o->products, &full, &reduced)) return s->place;
+    return (nxp_place){s->place.space == NXP_SPACE_ANY ? NXP_SPACE_ANY : NXP_SPACE_FULL, 0};
+  }
+  return (nxp_place){NXP_SPACE_ANY, 0};
+}
+
+/* Whether what a user reads is at another position than that of its users' points: computed there it is computed again. */
+static bool reads_elsewhere(const nxp_clusterer *c, uint32_t user) {
+  return c->nodes[user].place.space == NXP_SPACE_ANY ||
+         reading_place(c, user).space == NXP_SPACE_ANY;
+}
+
+static void add_use(nxp_clusterer *c, usage *u, uint32_t node, uint32_t user,
+                    const nxg_node *view) {
+  const nxp_node_state *s = &c->nodes[user];
+  const nxg_node *n = &c->g->nodes[user];
+  if (nxp_is_library(c, n)) {
+    add_context(c, u, s->group);
+    add_place(u, (nxp_place){NXP_SPACE_ANY, 0});
+    return;
+  }
+  if (n->op == NXG_update && n->args[1] != node &&
+      (view == NULL || c->g->nodes[n->args[1]].args != view->args)) {
+    add_context(c, u, s->group); /* the memory that is updated, not a value that is read */
+    add_place(u, (nxp_place){NXP_SPACE_ANY, 0});
+    return;
+  }
+  if (s->stored) add_context(c, u, s->group);
+  for (uint32_t i = 0; i < s->n_contexts; i++) add_context(c, u, s->contexts[i]);
+  nxp_place at = reading_place(c, user);
+  if (u->n_contexts == 1)
+    at = nxp_operand_place(c->g, nxp_draft_full(c, &c->drafts[u->contexts[0]]), at, view,
+                           &c->g->nodes[node]);
+  else if (view != NULL || at.space != NXP_SPACE_FULL) at = (nxp_place){NXP_SPACE_ANY, 0};
+  add_place(u, at);
+}
+
+static bool is_placed(const nxp_clusterer *c, uint32_t user) {
+  return c->nodes[user].stored || c->nodes[user].n_contexts > 0;
+}
+
+static void collect_uses(nxp_clusterer *c, uint32_t node, usage *u) {
+  *u = (usage){.first = true};
+  for (uint32_t i = c->first_user[node]; i < c->first_user[node + 1]; i++) {
+    uint32_t user = c->user[i];
+    if (i > c->first_user[node] && user == c->user[i - 1]) { /* twice an operand of one */
+      u->ways += c->g->nodes[user].op == NXG_cat && is_placed(c, user);
+      continue;
+    }
+    if (!is_view(c, user)) {
+      if (!is_placed(c, user)) continue;
+      u->ways += u->ways == 0 || reads_elsewhere(c, user);
+      u->broadcast = u->broadcast || nxp_reads_again(c->g, user, node, c->nodes[node].expense);
+      add_use(c, u, node, user, NULL);
+      continue;
+    }
+    bool used = false;
+    for (uint32_t j = c->first_user[user]; j < c->first_user[user + 1]; j++) {
+      if (!is_placed(c, c->user[j]) && !is_view(c, c->user[j])) continue;
+      used = true;
+      if (is_view(
+              c, c->user[j])) { /* views are composed before this; if not, only the place is lost */
+        u->n_contexts = NXP_MAX_CONTEXTS + 1;
+        continue;
+      }
+      add_use(c, u, node, c->user[j], &c->g->nodes[user]);
+      u->broadcast =
+          u->broadcast || nxp_reads_again(c->g, c->user[j], user, c->nodes[node].expense);
+    }
+    u->ways += used;
+    if (used && nxg_node_elements(&c->g->nodes[user]) / 4 >= nxg_node_elements(&c->g->nodes[node]))
+      u->broadcast = true;
+  }
+}
+
+/* ---- placing */
+
+/* The groups in which one user of a stored node is computed read its group. */
+static void add_readers_through(nxp_clusterer *c, uint32_t node, uint32_t group, uint32_t user,
+                                const nxg_node *view) {
+  usage one = {.first = true};
+  if (!is_placed(c, user)) return;
+  add_use(c, &one, node, user, view);
+  for (uint32_t k = 0; k < one.n_contexts; k++) nxp_draft_add_reader(c, group, one.contexts[k]);
+}
+
+static void store_in(nxp_clusterer *c, uint32_t node, uint32_t group, nxp_place place,
+                     const usage *u) {
+  nxp_node_state *s = &c->nodes[node];
+  nxp_draft *d = &c->drafts[group];
+  s->stored = true;
+  s->group = group;
+  s->place = place;
+  s->n_contexts = 0;
+  d->n_roots++;
+  d->size++;
+  d->weight += nxp_weight(&c->g->nodes[node]);
+  d->full_roots = d->full_roots || place.space == NXP_SPACE_FULL;
+  nxp_draft_add_member(c, group, node);
+  for (uint32_t i = 0; i < u->n_contexts && i < NXP_MAX_CONTEXTS; i++)
+    nxp_draft_add_reader(c, group, u->contexts[i]);
+  if (u->n_contexts <= NXP_MAX_CONTEXTS) return;
+  for (uint32_t i = c->first_user[node]; i < c->first_user[node + 1];
+       i++) { /* all of them, one by one */
+    uint32_t user = c->user[i];
+    if (!is_view(c, user)) add_readers_through(c, node, group, user, NULL);
+    for (uint32_t j = c->first_user[user]; is_view(c, user) && j < c->first_user[user + 1]; j++)
+      if (!is_view(c, c->user[j]))
+        add_readers_through(c, node, group, c->user[j], &c->g->nodes[user]);
+  }
+}
+
+static void inline_in(nxp_clusterer *c, uint32_t node, const usage *u) {
+  nxp_node_state *s = &c->nodes[node];
+  s->n_contexts = (uint8_t)u->n_contexts;
+  s->place = u->place;
+  for (uint32_t i = 0; i < u->n_contexts; i++) {
+    s->contexts[i] = u->contexts[i];
+    uint32_t times = u->place.space == NXP_SPACE_ANY ? u->ways : 1;
+    c->drafts[u->contexts[i]].size += times;
+    c->drafts[u->contexts[i]].weight += times * nxp_weight(&c->g->nodes[node]);
+  }
+  if (u->n_contexts == 1) nxp_draft_add_member(c, u->contexts[0], node);
+}
+
+/* The group starts to fold: what it walked so far becomes the kept axes of a larger shape. */
+static void become_fold(nxp_clusterer *c, uint32_t group, const nxp_shape *full, uint32_t reduced) {
+  nxp_draft *d = &c->drafts[group];
+  for (uint32_t i = d->members; i != NXP_NO_GROUP; i = c->members[i].next) {
+    nxp_place *p = &c->nodes[c->members[i].node].place;
+    if (p->space == NXP_SPACE_FULL) *p = (nxp_place){NXP_SPACE_OUTER, reduced};
+    else *p = (nxp_place){NXP_SPACE_ANY, 0};
+  }
+  nxp_draft_set_full(c, d, full);
+  d->reduced = reduced;
+  d->full_roots = false;
+}
+
+/* Tries to compute a fold in the group of its users. */
+static bool join_fold(nxp_clusterer *c, uint32_t node, const nxp_shape *full, uint32_t reduced,
+                      usage *u) {
+  if (u->n_contexts != 1 || u->place.space == NXP_SPACE_ANY) return false;
+  uint32_t group = u->contexts[0];
+  nxp_draft *d = &c->drafts[group];
+  nxp_shape kept;
+  if (d->kind != NXP_GROUP_KERNEL || d->weight >= MAX_SIZE || d->scans) return false;
+  nxp_kept(full, reduced, &kept);
+  bool same = nxp_shape_equal(nxp_draft_full(c, d), full);
+  if (d->reduced == 0 && u->place.space == NXP_SPACE_FULL &&
+      nxp_shape_equal(nxp_draft_full(c, d), &kept)) {
+    become_fold(c, group, full, reduced);
+    u->place = (nxp_place){NXP_SPACE_OUTER, reduced};
+    return true;
+  }
+  if (!same || u->place.space != NXP_SPACE_OUTER || u->place.broadcast != reduced) return false;
+  if (d->reduced != 0 && d->reduced != reduced) return false;
+  if (c->g->nodes[node].op == NXG_matmul ||
+      !nxp_rows_fit(full, reduced, element_bytes(c, c->g->nodes[node].args[0]), c->o->target))
+    return false;
+  d->reduced = reduced;
+  return true;
+}
+
+/* Reductions that walk the same points and read a common value share a kernel too: they meet in may_merge. */
+static void meet(nxp_clusterer *c, uint32_t node, usage *u) {
+  for (uint32_t i = 0; i < u->n_contexts && i < NXP_MAX_CONTEXTS; i++) {
+    for (uint32_t j = i + 1; j < u->n_contexts && j < NXP_MAX_CONTEXTS;) {
+      if (!may_merge(c, u->contexts[i], u->contexts[j], node)) {
+        j++;
+        continue;
+      }
+      nxp_draft_merge(c, u->contexts[i], u->contexts[j]);
+      u->contexts[j] = u->contexts[--u->n_contexts];
+    }
+  }
+}
+
+/* Of more groups than a usage holds: each tries those that came just before it. */
+typedef struct meeting {
+  uint32_t recent[NXP_MAX_CONTEXTS], n;
+} meeting;
+
+static void meet_recent(nxp_clusterer *c, uint32_t node, meeting *m, uint32_t group) {
+  group = nxp_draft_find(c, group);
+  for (uint32_t i = 0; i < NXP_MAX_CONTEXTS && i < m->n; i++) {
+    uint32_t other = nxp_draft_find(c, m->recent[i]);
+    if (other == group) return;
+    if (may_merge(c, other, group, node)) {
+      nxp_draft_merge(c, other, group);
+      return;
+    }
+  }
+  m->recent[m->n++ % NXP_MAX_CONTEXTS] = group;
+}
+
+static void meet_user(nxp_clusterer *c, uint32_t node, meeting *m, uint32_t user) {
+  const nxp_node_state *s = &c->nodes[user];
+  if (s->stored) meet_recent(c, node, m, s->group);
+  for (uint32_t i = 0; i < s->n_contexts && i < NXP_MAX_CONTEXTS; i++)
+    meet_recent(c, node, m, s->contexts[i]);
+}
+
+static void meet_many(nxp_clusterer *c, uint32_t node) {
+  meeting m = {.n = 0};
+  for (uint32_t i = c->first_user[node]; i < c->first_user[node + 1]; i++) {
+    uint32_t user = c->user[i];
+    if (!is_view(c, user)) meet_user(c, node, &m, user);
+    for (uint32_t j = c->first_user[user]; is_view(c, user) && j < c->first_user[user + 1]; j++)
+      meet_user(c, node, &m, c->user[j]);
+  }
+}
+
+static void new_group_for(nxp_clusterer *c, uint32_t node, const usage *u) {
+  const nxg_node *n = &c->g->nodes[node];
+  nxp_shape full;
+  uint32_t reduced = 0;
+  nxp_group_kind kind = NXP_GROUP_KERNEL;
+  nxp_place place = {NXP_SPACE_FULL, 0};
+  bool scans = false;
+  if (n->op == NXG_update) {
+    kind = NXP_GROUP_UPDATE;
+    nxp_squeeze((int32_t)n->attrs[1], n->attrs + 2, &full);
+  } else if (nxp_is_library(c, n)) {
+    kind = nxp_is_call(c, n) ? NXP_GROUP_CALL : NXP_GROUP_MATMUL;
+    nxp_squeeze(n->rank, n->shape, &full);
+  } else if (n->op == NXG_scatter) {
+    kind = NXP_GROUP_SCATTER;
+    nxp_squeeze(n->rank, n->shape, &full);
+  } else if (nxp_fold_space(c->g, n, c->o->products, &full, &reduced)) {
+    place = (nxp_place){NXP_SPACE_OUTER, reduced};
+  } else if (nxp_scan_space(n, &full, &reduced)) {
+    scans = true;
+  } else {
+    const nxg_node *walked =
+        n->op == NXG_pair ? &c->g->nodes[n->args[0]] : n; /* two stores a point */
+    nxp_squeeze(walked->rank, walked->shape, &full);
+    kind = n->op == NXG_cat ? NXP_GROUP_CAT : NXP_GROUP_KERNEL;
+  }
+  uint32_t group = nxp_draft_new(c, kind, &full, reduced);
+  if (c->failed) return;
+  c->drafts[group].scans = scans;
+  store_in(c, node, group, place, u);
+}
+
+/* Adds a use by `user` if it is in this group and no other. */
+static bool add_use_in(nxp_clusterer *c, usage *one, uint32_t node, uint32_t user,
+                       const nxg_node *view, uint32_t group) {
+  usage his = {.first = true};
+  if (!is_placed(c, user)) return true;
+  add_use(c, &his, node, user, view);
+  bool here = false;
+  for (uint32_t i = 0; i < his.n_contexts; i++) here = here || his.contexts[i] == group;
+  if (!here) return true;
+  if (his.n_contexts == 1) add_place(one, his.place);
+  return his.n_contexts == 1;
+}
+
+/* Where one of several groups that use a node reads it. */
+static nxp_place place_in(nxp_clusterer *c, uint32_t node, uint32_t group) {
+  usage one = {.first = true};
+  bool known = true;
+  for (uint32_t i = c->first_user[node]; known && i < c->first_user[node + 1]; i++) {
+    uint32_t user = c->user[i];
+    if (!is_view(c, user)) known = add_use_in(c, &one, node, user, NULL, group);
+    for (uint32_t j = c->first_user[user]; is_view(c, user) && known && j < c->first_user[user + 1];
+         j++)
+      known = !is_view(c, c->user[j]) &&
+              add_use_in(c, &one, node, c->user[j], &c->g->nodes[user], group);
+  }
+  return known && !one.first ? one.place : (nxp_place){NXP_SPACE_ANY, 0};
+}
+
+/* Whether a group that reads a node point by point may store it. */
+static bool may_store(const nxp_clusterer *c, uint32_t node, uint32_t group, nxp_place place) {
+  const nxp_draft *d = &c->drafts[group];
+  if (d->kind != NXP_GROUP_KERNEL || d->weight >= MAX_SIZE || d->n_roots >= MAX_ROOTS) return false;
+  if (place.space == NXP_SPACE_ANY) return false;
+  if (d->scans) return place.space == NXP_SPACE_FULL;
+  if (place.space == NXP_SPACE_OUTER) return place.broadcast == d->reduced;
+  return d->reduced == 0 || may_walk(c, d, nxp_draft_full(c, d), d->reduced, node);
+}
+
+/* A stored node joins a group that reads it point by point, if no other one has to run before that. */
+static bool store_with_reader(nxp_clusterer *c, uint32_t node, const usage *u) {
+  const nxg_node *n = &c->g->nodes[node];
+  if (!c->o->fuse || u->n_contexts > NXP_MAX_CONTEXTS || n->op == NXG_update ||
+      n->op == NXG_scatter || n->op == NXG_matmul || n->op == NXG_cat || n->op == NXG_pair ||
+      nxp_is_call(c, n))
+    return false;
+  if (nxg_node_elements(n) == 0)
+    return false; /* a reader that reduces it away has points, it has none */
+  for (uint32_t i = 0; i < u->n_contexts; i++) {
+    uint32_t group = u->contexts[i];
+    nxp_place place = u->n_contexts == 1 ? u->place : place_in(c, node, group);
+    bool first = may_store(c, node, group, place);
+    for (uint32_t k = 0; first && k < u->n_contexts; k++)
+      first = k == i || nxp_order_before(c, group, u->contexts[k]);
+    if (!first) continue;
+    store_in(c, node, group, place, u);
+    return true;
+  }
+  return false;
+}
+
+/* Results of one call are one group. No circle comes of it: what they need is what each of them needs. */
+static bool store_with_sibling(nxp_clusterer *c, uint32_t node, const usage *u) {
+  const nxg_node *n = &c->g->nodes[node];
+  if (nxg_call_results((nxg_op)n->op) == 1) return false;
+  uint32_t shared = nxp_rarest_operand(c, n);
+  for (uint32_t i = c->first_user[shared]; i < c->first_user[shared + 1]; i++) {
+    uint32_t other = c->user[i];
+    if (other == node || !c->nodes[other].stored || !nxg_same_call(n, &c->g->nodes[other]))
+      continue;
+    store_in(c, node, nxp_draft_find(c, c->nodes[other].group), (nxp_place){NXP_SPACE_FULL, 0}, u);
+    return true;
+  }
+  return false;
+}
+
+static bool should_store(const nxp_clusterer *c, uint32_t node, const usage *u) {
+  const nxp_node_state *s = &c->nodes[node];
+  if (u->n_contexts > NXP_MAX_CONTEXTS) return true; /* a node does not remember so many */
+  if (u->n_contexts > 1 && s->expense > RECOMPUTE_COST) return true;
+  /* Both words of a block of random bits come from one computation. */
+  uint32_t ways = c->g->nodes[node].op == NXG_threefry ? (u->ways + 1) / 2 : u->ways;
+  if (u->place.space == NXP_SPACE_ANY && ways > 1 && s->expense > RECOMPUTE_COST) return true;
+  if (u->broadcast && u->place.space == NXP_SPACE_ANY && s->expense > RECOMPUTE_COST) return true;
+  if (u->broadcast && u->place.space == NXP_SPACE_OUTER && s->expense > RECOMPUTE_COST) {
+    /* Hoisted out of the inner loops if what is left out are the last axes, or the axes that the group folds. */
+    const nxp_draft *d = &c->drafts[u->contexts[0]];
+    uint32_t last = (uint32_t)1 << (nxp_draft_full(c, d)->rank - 1);
+    int budget = 32;
+    return !(u->place.broadcast & last) && d->reduced != u->place.broadcast &&
+           (d->reduced != 0 ||
+            !nxp_rests_on_fold(c, node, nxp_draft_full(c, d), u->place.broadcast, &budget));
+  }
+  for (uint32_t i = 0; i < u->n_contexts; i++)
+    if (c->drafts[u->contexts[i]].weight + u->ways * nxp_weight(&c->g->nodes[node]) > MAX_SIZE ||
+        c->drafts[u->contexts[i]].kind == NXP_GROUP_MATMUL ||
+        c->drafts[u->contexts[i]].kind == NXP_GROUP_SCATTER ||
+        c->drafts[u->contexts[i]].kind == NXP_GROUP_CALL)
+      return true;
+  return false;
+}
+
+static void place_fold(nxp_clusterer *c, uint32_t node, const nxp_shape *full, uint32_t reduced,
+                       usage *u) {
+  bool must = c->nodes[node].must_store;
+  if (c->o->fuse && join_fold(c, node, full, reduced, u)) {
+    if (must) store_in(c, node, u->contexts[0], u->place, u);
+    else inline_in(c, node, u);
+    return;
+  }
+  new_group_for(c, node, u);
+}
+
+/* A scan is computed in the group that uses it point by point, if that folds nothing and scans along no other axis. */
+static void place_scan(nxp_clusterer *c, uint32_t node, const nxp_shape *full, uint32_t axis,
+                       const usage *u) {
+  nxp_draft *d = u->n_contexts == 1 ? &c->drafts[u->contexts[0]] : NULL;
+  bool joins = c->o->fuse && d != NULL && u->place.space == NXP_SPACE_FULL &&
+               d->kind == NXP_GROUP_KERNEL && nxp_shape_equal(nxp_draft_full(c, d), full) &&
+               (d->reduced == 0 || (d->scans && d->reduced == axis)) && d->weight < MAX_SIZE &&
+               d->n_roots < MAX_ROOTS;
+  if (!joins) {
+    new_group_for(c, node, u);
+    return;
+  }
+  d->reduced = axis;
+  d->scans = true;
+  if (c->nodes[node].must_store) store_in(c, node, u->contexts[0], u->place, u);
+  else inline_in(c, node, u);
+}
+
+static void place(nxp_clusterer *c, uint32_t node) {
+  usage u;
+  nxp_shape full;
+  uint32_t reduced;
+  bool must = c->nodes[node].must_store;
+  collect_uses(c, node, &u);
+  if (u.n_contexts == 0 && !must) return;
+  bool read = !is_leaf(c, node) || c->g->nodes[node].op == NXG_input;
+  if (c->o->fuse && read && u.n_contexts > NXP_MAX_CONTEXTS) {
+    meet_many(c, node);
+    collect_uses(c, node, &u);
+  } else if (c->o->fuse && read && u.n_contexts > 1) {
+    meet(c, node, &u);
+    if (u.n_contexts == 1) collect_uses(c, node, &u);
+  }
+  if (is_leaf(c, node) && !must) {
+    for (uint32_t i = 0; i < u.n_contexts && i < NXP_MAX_CONTEXTS; i++)
+      c->drafts[u.contexts[i]].reads++;
+    return;
+  }
+  if (nxp_fold_space(c->g, &c->g->nodes[node], c->o->products, &full, &reduced)) {
+    place_fold(c, node, &full, reduced, &u);
+    return;
+  }
+  if (!nxp_is_call(c, &c->g->nodes[node]) && nxp_scan_space(&c->g->nodes[node], &full, &reduced)) {
+    place_scan(c, node, &full, reduced, &u);
+    return;
+  }
+  if (!must && !should_store(c, node, &u)) {
+    inline_in(c, node, &u);
+    return;
+  }
+  if (nxg_ops[c->g->nodes[node].op].kind == NXG_KIND_CALL && store_with_sibling(c, node, &u))
+    return;
+  if (u.n_contexts == 0 || !store_with_reader(c, node, &u)) new_group_for(c, node, &u);
+}
+
+nx_status nxp_cluster(const nxg_graph *g, const nxp_cluster_options *o, nxp_clusters **out,
+                      nxi_diag *d) {
+  nxp_clusterer c = {.g = g, .o = o, .first_draft = NXP_NO_GROUP, .search_budget = NXP_SEARCH_BASE};
+  nxp_clusters *result = nxi_calloc(1, sizeof *result);
+  c.failed = result == NULL || !nxp_index_users(&c);
+  if (!c.failed) examine(&c);
+  for (uint32_t i = g->n_nodes; i-- > 0 && !c.failed; c.search_budget += NXP_SEARCH_NODE)
+    if (!is_view(&c, i)) place(&c, i);
+  nx_status status = c.failed ? nxi_oom(d) : nxp_drafts_write(&c, result, d);
+  nxp_clusterer_free(&c);
+  if (status == NX_OK) *out = result;
+  else nxp_clusters_destroy(result);
+  return status;
+}
+
+void nxp_clusters_destroy(nxp_clusters *c) {
+  if (c == NULL) return;
+  nxi_arena_destroy(&c->arena);
+  nxi_free(c);
+}

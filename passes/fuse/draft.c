@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: ISC */
+/* Drafts of fusion groups: merging, reachability, and the order in which they run. */
+#include "draft.h"
+
+#include <string.h>
+
+uint32_t nxp_draft_find(nxp_clusterer *c, uint32_t group) {
+  while (c->drafts[group].parent != group) {
+    c->drafts[group].parent = c->drafts[c->drafts[group].parent].parent;
+    group = c->drafts[group].parent;
+  }
+  return group;
+}
+
+void nxp_draft_set_full(nxp_clusterer *c, nxp_draft *d, const nxp_shape *full) {
+  bool there = c->n_shapes && nxp_shape_equal(&c->shapes[c->n_shapes - 1], full);
+  if (!there && !nxi_grow(&c->shapes, &c->cap_shapes, c->n_shapes + 1, sizeof *c->shapes)) {
+    c->failed = true;
+    return;
+  }
+  if (!there) c->shapes[c->n_shapes++] = *full;
+  d->full = c->n_shapes - 1;
+}
+
+uint32_t nxp_draft_new(nxp_clusterer *c, nxp_group_kind kind, const nxp_shape *full,
+                       uint32_t reduced) {
+  if (!nxi_grow(&c->drafts, &c->cap_drafts, c->n_drafts + 1, sizeof *c->drafts)) {
+    c->failed = true;
+    return NXP_NO_GROUP;
+  }
+  c->drafts[c->n_drafts] = (nxp_draft){.kind = kind,
+                                       .reduced = reduced,
+                                       .parent = c->n_drafts,
+                                       .members = NXP_NO_GROUP,
+                                       .last_member = NXP_NO_GROUP,
+                                       .readers = NXP_NO_GROUP,
+                                       .last_reader = NXP_NO_GROUP,
+                                       .sources = NXP_NO_GROUP,
+                                       .last_source = NXP_NO_GROUP};
+  nxp_draft_set_full(c, &c->drafts[c->n_drafts], full);
+  if (c->failed) return NXP_NO_GROUP;
+  nxp_order_first(c, c->n_drafts);
+  return c->n_drafts++;
+}
+
+/* Puts a link at the head of a list. */
+static void link_to(nxp_clusterer *c, uint32_t group, uint32_t *first, uint32_t *last) {
+  c->links[c->n_links] = (nxp_link){group, *first};
+  *first = c->n_links++;
+  if (*last == NXP_NO_GROUP) *last = *first;
+}
+
+/* Appends list y to list x. */
+static void append_links(nxp_clusterer *c, uint32_t *x, uint32_t *last_x, uint32_t y,
+                         uint32_t last_y) {
+  if (y == NXP_NO_GROUP) return;
+  if (*x == NXP_NO_GROUP) *x = y;
+  else c->links[*last_x].next = y;
+  *last_x = last_y;
+}
+
+void nxp_draft_add_reader(nxp_clusterer *c, uint32_t group, uint32_t reader) {
+  if (group == reader) return;
+  if (!nxi_grow(&c->links, &c->cap_links, c->n_links + 2, sizeof *c->links)) {
+    c->failed = true;
+    return;
+  }
+  nxp_order_read(c, group, reader);
+  link_to(c, reader, &c->drafts[group].readers, &c->drafts[group].last_reader);
+  link_to(c, group, &c->drafts[reader].sources, &c->drafts[reader].last_source);
+}
+
+void nxp_draft_add_member(nxp_clusterer *c, uint32_t group, uint32_t node) {
+  if (!nxi_grow(&c->members, &c->cap_members, c->n_members + 1, sizeof *c->members)) {
+    c->failed = true;
+    return;
+  }
+  nxp_draft *d = &c->drafts[group];
+  c->members[c->n_members] = (nxp_member){node, NXP_NO_GROUP};
+  if (d->members == NXP_NO_GROUP) d->members = c->n_members;
+  else c->members[d->last_member].next = c->n_members;
+  d->last_member = c->n_members++;
+}
+
+void nxp_draft_merge(nxp_clusterer *c, uint32_t a, uint32_t b) {
+  nxp_draft *x = &c->drafts[a], *y = &c->drafts[b];
+  y->parent = a;
+  if (x->members == NXP_NO_GROUP) x->members = y->members;
+  else if (y->members != NXP_NO_GROUP) c->members[x->last_member].next = y->members;
+  if (y->last_member != NXP_NO_GROUP) x->last_member = y->last_member;
+  append_links(c, &x->readers, &x->last_reader, y->readers, y->last_reader);
+  append_links(c, &x->sources, &x->last_source, y->sources, y->last_source);
+  nxp_order_remove(c, b);
+  x->reduced |= y->reduced;
+  x->scans = x->scans || y->scans;
+  x->size += y->size;
+  x->weight += y->weight;
+  x->reads += y->reads;
+  x->n_roots += y->n_roots;
+  x->full_roots = x->full_roots || y->full_roots;
+}
+
+bool nxp_index_users(nxp_clusterer *c) {
+  const nxg_graph *g = c->g;
+  uint64_t edges = 0;
+  for (uint32_t i = 0; i < g->n_nodes; i++) edges += g->nodes[i].n_args;
+  c->nodes = nxi_calloc((size_t)g->n_nodes + 1, sizeof *c->nodes);
+  c->first_user = nxi_calloc((size_t)g->n_nodes + 2, sizeof *c->first_user);
+  c->user = nxi_malloc((edges + 1) * sizeof *c->user);
+  if (c->nodes == NULL || c->first_user == NULL || c->user == NULL) return false;
+  for (uint32_t i = 0; i < g->n_nodes; i++)
+    for (uint32_t a = 0; a < g->nodes[i].n_args; a++) c->first_user[g->nodes[i].args[a] + 2]++;
+  for (uint32_t i = 0; i < g->n_nodes; i++) c->first_user[i + 2] += c->first_user[i + 1];
+  for (uint32_t i = 0; i < g->n_nodes; i++)
+    for (uint32_t a = 0; a < g->nodes[i].n_args; a++)
+      c->user[c->first_user[g->nodes[i].args[a] + 1]++] = i;
+  return true;
+}
+
+uint32_t nxp_rarest_operand(const nxp_clusterer *c, const nxg_node *n) {
+  uint32_t best = n->args[0], fewest = UINT32_MAX;
+  for (uint32_t a = 0; a < n->n_args; a++) {
+    uint32_t users = c->first_user[n->args[a] + 1] - c->first_user[n->args[a]];
+    if (users < fewest) best = n->args[a], fewest = users;
+  }
+  return best;
+}
+
+bool nxp_rests_on_fold(const nxp_clusterer *c, uint32_t node, const nxp_shape *full,
+                       uint32_t reduced, int *budget) {
+  const nxg_node *n = &c->g->nodes[node];
+  nxp_shape walked;
+  uint32_t mask;
+  if (--*budget < 0) return false;
+  if (nxg_ops[n->op].kind == NXG_KIND_FOLD)
+    return nxp_fold_space(c->g, n, c->o->products, &walked, &mask) && mask == reduced &&
+           nxp_shape_equal(&walked, full) &&
+           nxp_rows_fit(full, reduced,
+                        nxi_dtype_size(nxi_compute_dtype(c->g->nodes[n->args[0]].dtype)),
+                        c->o->target);
+  if (nxg_ops[n->op].kind != NXG_KIND_MAP) return false;
+  for (uint32_t i = 0; i < n->n_args; i++) {
+    uint32_t from =
+        c->g->nodes[n->args[i]].op == NXG_view ? c->g->nodes[n->args[i]].args[0] : n->args[i];
+    if (nxg_node_elements(&c->g->nodes[from]) == nxg_node_elements(n) &&
+        nxp_rests_on_fold(c, from, full, reduced, budget))
+      return true;
+  }
+  return false;
+}
+
+/* ---- result */
+
+static bool write_group(nxp_clusterer *c, nxp_clusters *out, uint32_t draft_number,
+                        nxp_group *group) {
+  const nxp_draft *d = &c->drafts[draft_number];
+  group->kind = d->kind;
+  group->rank = nxp_draft_full(c, d)->rank;
+  memcpy(group->shape, nxp_draft_full(c, d)->extent, sizeof group->shape);
+  group->reduced = d->reduced;
+  group->size = d->size;
+  group->roots = nxi_arena_alloc(&out->arena, d->n_roots * sizeof *group->roots);
+  return group->roots != NULL;
+}
+
+static bool writes_over(const nxp_draft *d) {
+  return d->kind == NXP_GROUP_UPDATE || d->kind == NXP_GROUP_SCATTER;
+}
+
+/* Groups in an order that respects who reads whom; updates come as late as they can, so that what reads the old
+ * contents has run and they may write in place. */
+static bool order_groups(nxp_clusterer *c, uint32_t *order, uint32_t *n_order) {
+  uint32_t *waiting = nxi_calloc(c->n_drafts + 1, sizeof *waiting),
+           *late = nxi_malloc((c->n_drafts + 1) * sizeof *late);
+  uint32_t head = 0, tail = 0, n_late = 0;
+  if (waiting == NULL || late == NULL) {
+    nxi_free(waiting);
+    nxi_free(late);
+    return !(c->failed = true);
+  }
+  for (uint32_t i = 0; i < c->n_drafts; i++)
+    for (uint32_t j = c->drafts[i].parent == i ? c->drafts[i].readers : NXP_NO_GROUP;
+         j != NXP_NO_GROUP; j = c->links[j].next)
+      waiting[nxp_draft_find(c, c->links[j].group)] += nxp_draft_find(c, c->links[j].group) != i;
+  for (uint32_t i = c->n_drafts; i-- > 0;) {
+    if (c->drafts[i].parent != i || waiting[i] != 0) continue;
+    if (writes_over(&c->drafts[i])) late[n_late++] = i;
+    else order[tail++] = i;
+  }
+  while (head < tail || n_late > 0) {
+    if (head == tail) order[tail++] = late[--n_late];
+    uint32_t i = order[head++];
+    for (uint32_t j = c->drafts[i].readers; j != NXP_NO_GROUP; j = c->links[j].next) {
+      uint32_t reader = nxp_draft_find(c, c->links[j].group);
+      if (reader == i || --waiting[reader] != 0) continue;
+      if (writes_over(&c->drafts[reader])) late[n_late++] = reader;
+      else order[tail++] = reader;
+    }
+  }
+  *n_order = tail;
+  nxi_free(waiting);
+  nxi_free(late);
+  return true;
+}
+
+nx_status nxp_drafts_write(nxp_clusterer *c, nxp_clusters *out, nxi_diag *d) {
+  uint32_t n_order = 0, alive = 0;
+  uint32_t *order = nxi_malloc((c->n_drafts + 1) * sizeof *order),
+           *number = nxi_malloc((c->n_drafts + 1) * sizeof *number);
+  for (uint32_t i = 0; i < c->n_drafts; i++) alive += c->drafts[i].parent == i;
+  bool ok = order != NULL && number != NULL && order_groups(c, order, &n_order);
+  if (ok && n_order != alive) {
+    nxi_free(order);
+    nxi_free(number);
+    return nxi_fail(d, NX_INTERNAL, "", "fusion groups depend on each other in a circle");
+  }
+  out->groups = ok ? nxi_arena_alloc(&out->arena, (alive + 1) * sizeof *out->groups) : NULL;
+  out->group_of =
+      ok ? nxi_arena_alloc(&out->arena, (c->g->n_nodes + 1) * sizeof *out->group_of) : NULL;
+  ok = ok && out->groups != NULL && out->group_of != NULL;
+  for (uint32_t i = 0; ok && i < alive; i++) {
+    number[order[i]] = i;
+    ok = write_group(c, out, order[i], &out->groups[i]);
+  }
+  out->n_groups = ok ? alive : 0;
+  for (uint32_t i = 0; ok && i < c->g->n_nodes; i++) {
+    out->group_of[i] = NXP_NO_GROUP;
+    if (!c->nodes[i].stored) continue;
+    nxp_group *group =
+        &out->groups[out->group_of[i] = number[nxp_draft_find(c, c->nodes[i].group)]];
+    group->roots[group->n_roots++] = (nxp_root){i, c->nodes[i].place.space};
+  }
+  nxi_free(order);
+  nxi_free(number);
+  return ok ? NX_OK : nxi_oom(d);
+}
+
+void nxp_clusterer_free(nxp_clusterer *c) {
+  nxi_free(c->nodes);
+  nxi_free(c->first_user);
+  nxi_free(c->user);
+  nxi_free(c->drafts);
+  nxi_free(c->shapes);
+  nxi_free(c->links);
+  nxi_free(c->fronts[0].found);
+  nxi_free(c->fronts[1].found);
+  nxi_free(c->members);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: ISC */
+/* Shapes, places and costs of fusion groups: pure arithmetic. */
+#include "space.h"
+
+#include <string.h>
+
+void nxp_squeeze(int32_t rank, const int64_t *shape, nxp_shape *out) {
+  memset(out, 0, sizeof *out);
+  for (int32_t i = 0; i < rank; i++)
+    if (shape[i] != 1) out->extent[out->rank++] = shape[i];
+}
+
+bool nxp_shape_equal(const nxp_shape *a, const nxp_shape *b) {
+  return a->rank == b->rank &&
+         memcmp(a->extent, b->extent, (size_t)a->rank * sizeof a->extent[0]) == 0;
+}
+
+void nxp_kept(const nxp_shape *full, uint32_t mask, nxp_shape *out) {
+  memset(out, 0, sizeof *out);
+  for (int32_t i = 0; i < full->rank; i++)
+    if (!(mask >> i & 1)) out->extent[out->rank++] = full->extent[i];
+}
+
+int64_t nxp_points(const nxp_shape *s, uint32_t mask, bool kept) {
+  int64_t n = 1;
+  for (int32_t i = 0; i < s->rank; i++)
+    if (kept != (bool)(mask >> i & 1)) n *= s->extent[i];
+  return n;
+}
+
+/* A view without offset whose strides, extents of 1 aside, are those of `operand` in order, with 0 on the axes it adds:
+ * the mask of those among the view's own squeezed axes. */
+static bool broadcast_mask(const nxg_node *view, const nxg_node *operand, uint32_t *mask) {
+  int64_t expected = 1;
+  int32_t axis = 0;
+  *mask = 0;
+  if (view->attrs[0] != 0) return false;
+  for (int32_t i = 0; i < view->rank; i++) axis += view->shape[i] != 1;
+  for (int32_t i = view->rank; i-- > 0;) {
+    if (view->shape[i] == 1) continue;
+    axis--;
+    if (view->attrs[1 + i] == 0) {
+      *mask |= (uint32_t)1 << axis;
+    } else {
+      if (view->attrs[1 + i] != expected) return false;
+      expected *= view->shape[i];
+    }
+  }
+  return expected == nxg_node_elements(operand);
+}
+
+nxp_place nxp_operand_place(const nxg_graph *g, const nxp_shape *full, nxp_place user,
+                            const nxg_node *view, const nxg_node *operand) {
+  static const nxp_place anywhere = {NXP_SPACE_ANY, 0};
+  (void)g;
+  if (user.space == NXP_SPACE_ANY || view == NULL) return user;
+  nxp_shape walked, shape;
+  uint32_t mask;
+  nxp_kept(full, user.space == NXP_SPACE_OUTER ? user.broadcast : 0, &walked);
+  nxp_squeeze(view->rank, view->shape, &shape);
+  if (!nxp_shape_equal(&walked, &shape) || !broadcast_mask(view, operand, &mask)) return anywhere;
+  nxp_shape kept, own;
+  nxp_kept(&walked, mask, &kept);
+  nxp_squeeze(operand->rank, operand->shape, &own);
+  if (!nxp_shape_equal(&kept, &own)) return anywhere;
+  if (mask == 0) return user;
+  return user.space == NXP_SPACE_FULL ? (nxp_place){NXP_SPACE_OUTER, mask} : anywhere;
+}
+
+bool nxp_matmul_generated(const nxg_graph *g, const nxg_node *n, nxp_products products) {
+  const nxg_node *a = &g->nodes[n->args[0]];
+  int64_t inner = a->shape[a->rank - 1], rows = n->shape[n->rank - 2],
+          columns = n->shape[n->rank - 1];
+  bool library = (products & ~NXP_ON_GPU) != 0;
+  if (!library || !nxi_is_float(n->dtype) || inner == 0) return true;
+  int64_t largest = rows > columns ? rows : columns;
+  if (inner > largest) largest = inner;
+  if (largest > NXP_SMALL_MATMUL) return false;
+  return !(products & NXP_ON_GPU) || largest <= NXP_SMALL_ON_GPU ||
+         nxg_node_elements(n) <= NXP_FEW_ON_GPU / inner;
+}
+
+static bool matmul_space(const nxg_graph *g, const nxg_node *n, nxp_shape *full,
+                         uint32_t *reduced) {
+  const nxg_node *a = &g->nodes[n->args[0]];
+  int64_t inner = a->shape[a->rank - 1];
+  nxp_squeeze(n->rank, n->shape, full);
+  if (inner <= 1 || full->rank == NXG_MAX_RANK) return false;
+  *reduced = (uint32_t)1 << full->rank;
+  full->extent[full->rank++] = inner;
+  return true;
+}
+
+bool nxp_fold_space(const nxg_graph *g, const nxg_node *n, nxp_products products, nxp_shape *full,
+                    uint32_t *reduced) {
+  if (n->op == NXG_matmul)
+    return nxp_matmul_generated(g, n, products) && matmul_space(g, n, full, reduced);
+  if (nxg_ops[n->op].kind != NXG_KIND_FOLD) return false;
+  const nxg_node *x = &g->nodes[n->args[0]];
+  uint32_t mask = n->op == NXG_argmax || n->op == NXG_argmin ? (uint32_t)1 << n->attrs[0]
+                                                             : (uint32_t)n->attrs[0];
+  int32_t axis = 0;
+  *reduced = 0;
+  for (int32_t i = 0; i < x->rank; i++) {
+    if (x->shape[i] == 0) return false;
+    if (x->shape[i] == 1) continue;
+    if (mask >> i & 1) *reduced |= (uint32_t)1 << axis;
+    axis++;
+  }
+  nxp_squeeze(x->rank, x->shape, full);
+  return *reduced != 0;
+}
+
+bool nxp_scan_space(const nxg_node *n, nxp_shape *full, uint32_t *axis) {
+  if (!nxg_is_scan(n->op) || n->shape[n->attrs[0]] <= 1 || nxg_node_elements(n) == 0) return false;
+  uint32_t at = 0;
+  for (int64_t i = 0; i < n->attrs[0]; i++) at += n->shape[i] != 1;
+  nxp_squeeze(n->rank, n->shape, full);
+  *axis = (uint32_t)1 << at;
+  return true;
+}
+
+enum { NARROWEST = 128 }; /* bytes of the narrowest strip worth its loop, but 32 columns at most */
+/* On a GPU a block of threads has a row, or some columns: enough of them, or rows so short (bytes) that one is soon done. */
+enum { GPU_BLOCKS = 132, GPU_COLUMNS = 8, GPU_ROW = 128 << 10 };
+
+bool nxp_rows_fit(const nxp_shape *full, uint32_t reduced, int64_t element_bytes,
+                  const nxi_target *t) {
+  int64_t points = nxp_points(full, reduced, true), run = nxp_points(full, reduced, false);
+  if (points * run <= 1 << 15) return true;
+  bool last = full->rank > 0 && (reduced >> (full->rank - 1) & 1);
+  if (t->block_threads > 0)
+    return run * element_bytes <= GPU_ROW || points / (last ? 1 : GPU_COLUMNS) >= GPU_BLOCKS;
+  int64_t columns = last ? 1 : element_bytes > 4 ? NARROWEST / element_bytes : 32;
+  return run * element_bytes * columns <= t->l2_bytes / 2 && points / columns >= 8;
+}
+
+enum {
+  DEAR_FACTOR = 12
+}; /* of a generated product; both parts of a complex one beside each other are not */
+
+bool nxp_reads_again(const nxg_graph *g, uint32_t reader, uint32_t operand, uint32_t expense) {
+  const nxg_node *n = &g->nodes[reader];
+  if (n->op == NXG_matmul && expense <= DEAR_FACTOR) return false;
+  if (n->op == NXG_matmul)
+    return (n->args[0] == operand && n->shape[n->rank - 1] > 1) ||
+           (n->args[1] == operand && n->shape[n->rank - 2] > 1);
+  return n->op == NXG_gather && n->args[0] == operand &&
+         nxg_node_elements(n) > nxg_node_elements(&g->nodes[operand]);
+}
+
+uint32_t nxp_own_cost(const nxg_node *n) {
+  if (nxg_ops[n->op].kind == NXG_KIND_MAP)
+    return nxk_scalars[nxg_ops[n->op].scalar].cost + (nxi_is_small_float(n->dtype) ? 3 : 0);
+  switch (n->op) {
+    case NXG_threefry: return 60;
+    case NXG_pair: return 1;
+    case NXG_pad: return 3;
+    case NXG_gather: return 8;
+    case NXG_cat: return 3 * n->n_args;
+    case NXG_arange:
+    case NXG_eye: return 3;
+    default: return 0;
+  }
+}
+
+uint32_t nxp_weight(const nxg_node *n) {
+  return nxg_ops[n->op].kind == NXG_KIND_FOLD ? 5 : 1 + nxp_own_cost(n) / 8;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: ISC */
+/* Algebraic identities that hold for every value, bit for bit (all NaNs being one value). Of the usual ones the following do
+ * not and are left alone: x + 0 (-0 + 0 is +0), x * 0 and x - x (NaN, infinities, -0), pow(x, 2), x / c for a c that
+ * is no power of two. Keeps: bits. */
+#include "rewrite.h"
+
+#include <math.h>
+
+#include "ir/alloc.h"
+
+static bool constant_of(const nxg_rewrite *r, uint32_t node, uint64_t *bits, nx_dtype *t) {
+  const nxg_node *n = &r->to->nodes[node];
+  if (n->op != NXG_full || n->attrs[1] >= 0 || nxi_is_complex(n->dtype)) return false;
+  *bits = (uint64_t)n->attrs[0];
+  *t = n->dtype;
+  return true;
+}
+
+static double as_double(uint64_t bits, nx_dtype t) {
+  return nxi_f64_bits(nxi_cast_bits(bits, t, NX_F64));
+}
+
+/* Whether constant node b leaves a unchanged in `a op b`. */
+static bool is_right_neutral(const nxg_rewrite *r, nxg_op op, uint32_t b) {
+  uint64_t bits;
+  nx_dtype t;
+  if (!constant_of(r, b, &bits, &t)) return false;
+  bool is_float = nxi_is_float(t);
+  double x = is_float ? as_double(bits, t) : 0;
+  switch (op) {
+    case NXG_add: /* only -0 */ return is_float ? x == 0 && signbit(x) : bits == 0;
+    case NXG_sub: /* only +0 */ return is_float ? x == 0 && !signbit(x) : bits == 0;
+    case NXG_mul:
+    case NXG_div: return is_float ? x == 1 : bits == 1;
+    case NXG_or:
+    case NXG_xor:
+    case NXG_shl:
+    case NXG_shr: return bits == 0;
+    case NXG_and: return bits == nxi_cast_bits(UINT64_MAX, NX_I64, t);
+    default: return false;
+  }
+}
+
+static bool commutes(nxg_op op) {
+  return nxg_ops[op].scalar >= 0 && (nxk_scalars[nxg_ops[op].scalar].flags & NXK_COMM);
+}
+
+/* The new node that old node i equals, UINT32_MAX if there is none. */
+static uint32_t equal_node(const nxg_rewrite *r, const nxg_node *n) {
+  uint32_t a = n->n_args > 0 ? r->map[n->args[0]] : UINT32_MAX,
+           b = n->n_args > 1 ? r->map[n->args[1]] : UINT32_MAX;
+  uint64_t bits;
+  nx_dtype t;
+  if (n->n_args == 2 && nxg_ops[n->op].kind == NXG_KIND_MAP) {
+    if (is_right_neutral(r, (nxg_op)n->op, b)) return a;
+    if (commutes((nxg_op)n->op) && is_right_neutral(r, (nxg_op)n->op, a)) return b;
+    bool idempotent = n->op == NXG_max || n->op == NXG_min || n->op == NXG_and || n->op == NXG_or;
+    return idempotent && a == b ? a : UINT32_MAX;
+  }
+  if (n->op == NXG_where) {
+    if (constant_of(r, a, &bits, &t)) return bits ? b : r->map[n->args[2]];
+    return b == r->map[n->args[2]] ? b : UINT32_MAX;
+  }
+  if (n->n_args != 1) return UINT32_MAX;
+  const nxg_node *x = &r->to->nodes[a];
+  switch (n->op) {
+    case NXG_neg: return x->op == NXG_neg ? x->args[0] : UINT32_MAX;
+    case NXG_abs:
+    case NXG_copy:
+    case NXG_rint:
+    case NXG_trunc:
+    case NXG_floor:
+    case NXG_ceil:
+    case NXG_round: /* once is enough */ return x->op == n->op ? a : UINT32_MAX;
+    case NXG_cast: { /* there and back through a dtype that holds every value */
+      if (x->dtype == n->dtype) return a;
+      bool back = x->op == NXG_cast && r->to->nodes[x->args[0]].dtype == n->dtype;
+      bool exact = (n->dtype == NX_F32 && x->dtype == NX_F64) ||
+                   (nxi_is_small_float(n->dtype) && (x->dtype == NX_F32 || x->dtype == NX_F64)) ||
+                   (nxi_is_integer(n->dtype) && nxi_is_integer(x->dtype) &&
+                    nxi_dtype_size(x->dtype) >= nxi_dtype_size(n->dtype));
+      return back && exact ? x->args[0] : UINT32_MAX;
+    }
+    case NXG_bitcast: return x->dtype == n->dtype ? a : UINT32_MAX;
+    default: return UINT32_MAX;
+  }
+}
+
+/* x / 2^k is x * 2^-k: both round the same real number once. */
+static bool divide_by_power(nxg_rewrite *r, uint32_t i) {
+  const nxg_node *n = &r->from->nodes[i];
+  uint64_t bits;
+  nx_dtype t;
+  int exponent;
+  if (n->op != NXG_div || !nxi_is_float(n->dtype) || !constant_of(r, r->map[n->args[1]], &bits, &t))
+    return false;
+  double x = as_double(bits, t);
+  if (!isfinite(x) || x == 0 || fabs(frexp(x, &exponent)) != 0.5) return false;
+  uint64_t inverse = nxi_cast_bits(nxi_bits_f64(1 / x), NX_F64, t);
+  if (!isfinite(1 / x) || as_double(inverse, t) != 1 / x) return false;
+  int64_t attrs[2] = {(int64_t)inverse, -1};
+  uint32_t args[2] = {r->map[n->args[0]],
+                      nxg_rewrite_add(r, i, NXG_full, 0, NULL, attrs, 2, t, n->rank, n->shape)};
+  nxg_rewrite_map(r, i,
+                  nxg_rewrite_add(r, i, NXG_mul, 2, args, NULL, 0, n->dtype, n->rank, n->shape));
+  return true;
+}
+
+/* Marks what products read, through views: its place in memory decides which of a library's loops runs, and so its bits. */
+static bool *read_by_products(const nxg_graph *g) {
+  bool *read = nxi_calloc(g->n_nodes, sizeof *read);
+  for (uint32_t i = 0; read != NULL && i < g->n_nodes; i++)
+    for (uint32_t a = 0; g->nodes[i].op == NXG_matmul && a < 2; a++) {
+      uint32_t node = g->nodes[i].args[a];
+      while (g->nodes[node].op == NXG_view) node = g->nodes[node].args[0];
+      read[node] = nxi_is_float(g->nodes[i].dtype);
+    }
+  return read;
+}
+
+/* In place of node i: what it equals, dense as it was for a product. */
+static void take_equal(nxg_rewrite *r, uint32_t i, uint32_t equal, bool dense) {
+  const nxg_node *n = &r->from->nodes[i];
+  if (dense && r->to->nodes[equal].op == NXG_view)
+    equal = nxg_rewrite_add(r, i, NXG_copy, 1, &equal, NULL, 0, n->dtype, n->rank, n->shape);
+  nxg_rewrite_map(r, i, equal);
+}
+
+nx_status nxg_pass_algebra(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d) {
+  nxg_rewrite r;
+  nx_status status = nxg_rewrite_begin(&r, g, d);
+  if (status != NX_OK) return status;
+  bool *dense = read_by_products(g);
+  r.failed = r.failed || (dense == NULL && g->n_nodes > 0);
+  for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
+    if (g->nodes[i].op == NXG_input) continue;
+    uint32_t equal = equal_node(&r, &g->nodes[i]);
+    if (equal != UINT32_MAX) take_equal(&r, i, equal, dense[i]);
+    else if (!divide_by_power(&r, i)) nxg_rewrite_copy(&r, i);
+    else equal = r.map[i];
+    r.changed = r.changed || equal != UINT32_MAX;
+  }
+  nxi_free(dense);
+  return nxg_rewrite_end(&r, out, changed);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: ISC */
+/* Indices of gather and scatter are checked by a graph of their own: the lowest position, in C order, of an index that
+ * is outside of its axis, or INT64_MAX. The plan looks at it before anything relies on the indices (plan/launch.c). All
+ * indices are checked, whatever of the result is used; those that a view repeats are checked once. Sums of small floats
+ * in scatter become sums in f32, rounded once. */
+#include "rewrite.h"
+
+#include <string.h>
+
+typedef struct checked {
+  nxg_rewrite *r;
+  uint32_t node; /* old one, in whose place nodes are added */
+  int32_t rank;
+  int64_t shape[NXG_MAX_RANK]; /* of the indices that are looked at */
+} checked;
+
+static uint32_t add(const checked *c, nxg_op op, uint32_t n, const uint32_t *args,
+                    const int64_t *attrs, uint32_t n_attrs, nx_dtype t) {
+  return nxg_rewrite_add(c->r, c->node, op, n, args, attrs, n_attrs, t, c->rank, c->shape);
+}
+
+static uint32_t full(const checked *c, nx_dtype t, int64_t value) {
+  int64_t attrs[2] = {t == NX_I32 ? (int64_t)(uint32_t)value : value, -1};
+  return add(c, NXG_full, 0, NULL, attrs, 2, t);
+}
+
+/* Axes along which the indices repeat, as they were before a view repeated them; the mapped indices. */
+static uint32_t distinct(checked *c, uint32_t indices, int64_t *mask) {
+  const nxg_node *n = &c->r->from->nodes[indices];
+  *mask = 0;
+  c->rank = n->rank;
+  memcpy(c->shape, n->shape, n->rank * sizeof *c->shape);
+  for (int32_t i = 0; n->op == NXG_view && i < n->rank; i++)
+    if (n->attrs[1 + i] == 0 && n->shape[i] > 1) *mask |= (int64_t)1 << i;
+  if (!*mask) return c->r->map[indices];
+  for (int32_t i = 0; i < c->rank; i++)
+    if (*mask >> i & 1) c->shape[i] = 1;
+  return add(c, NXG_view, 1, &c->r->map[n->args[0]], n->attrs, n->n_attrs, n->dtype);
+}
+
+/* 0, 1, ... in C order. */
+static uint32_t positions(const checked *c) {
+  int64_t n = nxg_elements(c->rank, c->shape), count[2] = {0, 1}, view[1 + NXG_MAX_RANK] = {0};
+  uint32_t line = nxg_rewrite_add(c->r, c->node, NXG_arange, 0, NULL, count, 2, NX_I64, 1, &n);
+  nxg_contiguous_strides(c->rank, c->shape, view + 1);
+  return add(c, NXG_view, 1, &line, view, 1 + (uint32_t)c->rank, NX_I64);
+}
+
+/* The first bad one of the indices of an axis of `extent`: i64, rank 0. */
+static uint32_t first_bad(checked *c, uint32_t indices, int64_t extent, int64_t *mask) {
+  nx_dtype t = c->r->from->nodes[indices].dtype;
+  int64_t least = t == NX_I32 ? INT32_MIN : INT64_MIN, most = t == NX_I32 ? INT32_MAX : INT64_MAX;
+  uint32_t index = distinct(c, indices, mask), pair[2], good[2], choice[3];
+  pair[0] = full(c, t, -extent > least ? -extent : least);
+  pair[1] = index;
+  good[0] = add(c, NXG_cmple, 2, pair, NULL, 0, NX_BOOL);
+  pair[0] = index;
+  pair[1] = full(c, t, extent - 1 < most ? extent - 1 : most);
+  good[1] = add(c, NXG_cmple, 2, pair, NULL, 0, NX_BOOL);
+  choice[0] = add(c, NXG_and, 2, good, NULL, 0, NX_BOOL);
+  choice[1] = full(c, NX_I64, INT64_MAX);
+  choice[2] = positions(c);
+  uint32_t position = add(c, NXG_where, 3, choice, NULL, 0, NX_I64);
+  int64_t fold[2] = {(int64_t)(((uint64_t)1 << c->rank) - 1), 0};
+  return nxg_rewrite_add(c->r, c->node, NXG_reduce_min, 1, &position, fold, 2, NX_I64, 0, NULL);
+}
+
+static uint32_t cast(nxg_rewrite *r, uint32_t node, uint32_t value, nx_dtype t) {
+  if (nxg_rewrite_failed(r)) return UINT32_MAX;
+  const nxg_node n = r->to->nodes[value]; /* a copy: nodes move */
+  return nxg_rewrite_add(r, node, NXG_cast, 1, &value, NULL, 0, t, n.rank, n.shape);
+}
+
+static void rewrite(nxg_rewrite *r, uint32_t i) {
+  const nxg_node *n = &r->from->nodes[i];
+  bool gathers = n->op == NXG_gather;
+  uint32_t own = gathers ? 2 : 3, args[4];
+  bool wide = !gathers && n->attrs[1] == NXG_SCATTER_ADDS && nxi_is_small_float(n->dtype);
+  int64_t attrs[3 + NXG_MAX_RANK];
+  checked c = {.r = r, .node = i};
+  nx_dtype t = wide ? NX_F32 : n->dtype;
+  const int64_t *shape = gathers ? r->from->nodes[n->args[0]].shape : nxg_scatter_shape(n);
+  memcpy(attrs, n->attrs, n->n_attrs * sizeof *attrs);
+  for (uint32_t a = 0; a < own; a++) args[a] = r->map[n->args[a]];
+  args[own] = first_bad(&c, n->args[1], shape[n->attrs[0]], &attrs[n->n_attrs]);
+  if (nxg_rewrite_failed(r)) return;
+  if (wide) {
+    args[0] = cast(r, i, args[0], t);
+    args[2] = cast(r, i, args[2], t);
+  }
+  uint32_t value = nxg_rewrite_add(r, i, (nxg_op)n->op, own + 1, args, attrs, n->n_attrs + 1, t,
+                                   n->rank, n->shape);
+  if (wide) value = cast(r, i, value, n->dtype);
+  nxg_rewrite_map(r, i, value);
+  r->changed = true;
+}
+
+/* Nothing is scattered. */
+static void copy_template(nxg_rewrite *r, uint32_t i) {
+  const nxg_node *n = &r->from->nodes[i];
+  uint32_t value =
+      nxg_rewrite_add(r, i, NXG_copy, 1, &r->map[n->args[0]], NULL, 0, n->dtype, n->rank, n->shape);
+  nxg_rewrite_map(r, i, value);
+  r->changed = true;
+}
+
+nx_status nxg_pass_checks(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d) {
+  nxg_rewrite r;
+  nx_status status = nxg_rewrite_begin(&r, g, d);
+  if (status != NX_OK) return status;
+  for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
+    const nxg_node *n = &g->nodes[i];
+    bool indexed =
+        (n->op == NXG_gather && n->n_args == 2) || (n->op == NXG_scatter && n->n_args == 3);
+    bool empty = indexed && nxg_node_elements(&g->nodes[n->args[1]]) == 0;
+    if (indexed && !empty) rewrite(&r, i);
+    else if (empty && n->op == NXG_scatter) copy_template(&r, i);
+    else nxg_rewrite_copy(&r, i);
+  }
+  return nxg_rewrite_end(&r, out, changed);
+}

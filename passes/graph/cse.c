@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: ISC */
+/* Merges nodes that compute the same value: same operation, operands, attributes and type. Keeps: bits. */
+#include "rewrite.h"
+
+#include <string.h>
+
+static uint64_t mix(uint64_t h, uint64_t x) {
+  h = (h ^ x) * 0x9e3779b97f4a7c15u;
+  return h ^ (h >> 31);
+}
+
+static uint64_t hash_node(const nxg_node *n, const uint64_t *hashes) {
+  uint64_t h = mix(n->op, (uint64_t)n->dtype << 32 | (uint64_t)n->rank << 16 | n->n_attrs);
+  for (uint32_t i = 0; i < n->n_args; i++) h = mix(h, hashes[n->args[i]]);
+  for (uint32_t i = 0; i < n->n_attrs; i++) h = mix(h, (uint64_t)n->attrs[i]);
+  for (uint32_t i = 0; i < n->rank; i++) h = mix(h, (uint64_t)n->shape[i]);
+  return h;
+}
+
+/* Whether new node `made` is what old node n would become. */
+static bool same(const nxg_rewrite *r, const nxg_node *n, const nxg_node *made) {
+  if (n->op != made->op || n->dtype != made->dtype || n->rank != made->rank ||
+      n->n_args != made->n_args || n->n_attrs != made->n_attrs ||
+      memcmp(n->shape, made->shape, n->rank * sizeof *n->shape) != 0)
+    return false;
+  for (uint32_t i = 0; i < n->n_args; i++)
+    if (r->map[n->args[i]] != made->args[i]) return false;
+  return n->n_attrs == 0 || memcmp(n->attrs, made->attrs, n->n_attrs * sizeof *n->attrs) == 0;
+}
+
+/* Which nodes may have an equal: a hash of everything below each node, which equal nodes share, and bits for the values
+ * that it takes. Nearly all nodes of a large graph have no equal; a table of all of them would not stay in the caches. */
+typedef struct suspects {
+  uint64_t *hash, *met, *met_again; /* by node; bits */
+  uint64_t mask;
+} suspects;
+
+static bool bit(const uint64_t *bits, uint64_t i) { return bits[i / 64] >> (i % 64) & 1; }
+
+static bool suspects_create(suspects *s, uint32_t n) {
+  uint64_t bits = 512;
+  while (bits < (uint64_t)n * 8) bits *= 2;
+  *s = (suspects){.mask = bits - 1};
+  s->hash = nxi_malloc(((size_t)n + 1) * sizeof *s->hash);
+  s->met = nxi_calloc(bits / 32, sizeof *s->met);
+  s->met_again = s->met != NULL ? s->met + bits / 64 : NULL;
+  return s->hash != NULL && s->met != NULL;
+}
+
+/* Gives their number. */
+static uint32_t find_suspects(suspects *s, const nxg_graph *g) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < g->n_nodes; i++) {
+    uint64_t h = hash_node(&g->nodes[i], s->hash), at = h & s->mask;
+    s->hash[i] = h;
+    if (!bit(s->met, at)) s->met[at / 64] |= (uint64_t)1 << (at % 64);
+    else s->met_again[at / 64] |= (uint64_t)1 << (at % 64);
+  }
+  for (uint32_t i = 0; i < g->n_nodes; i++) n += bit(s->met_again, s->hash[i] & s->mask);
+  return n;
+}
+
+nx_status nxg_pass_cse(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d) {
+  nxg_rewrite r;
+  suspects s;
+  nx_status status = nxg_rewrite_begin(&r, g, d);
+  if (status != NX_OK) return status;
+  uint64_t size = 64, n_suspects = suspects_create(&s, g->n_nodes) ? find_suspects(&s, g) : 0;
+  while (size < n_suspects * 2) size *= 2;
+  uint32_t *table = nxi_malloc(size * sizeof *table);
+  if (table == NULL || s.hash == NULL || s.met == NULL) r.failed = true;
+  else memset(table, 0xff, size * sizeof *table);
+  for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
+    const nxg_node *n = &g->nodes[i];
+    if (n->op == NXG_input) continue;
+    if (!bit(s.met_again, s.hash[i] & s.mask)) {
+      nxg_rewrite_copy(&r, i);
+      continue;
+    }
+    uint64_t slot = (s.hash[i] >> 8) & (size - 1);
+    while (table[slot] != UINT32_MAX && !same(&r, n, &r.to->nodes[table[slot]]))
+      slot = (slot + 1) & (size - 1);
+    if (table[slot] != UINT32_MAX) {
+      nxg_rewrite_map(&r, i, table[slot]);
+      r.changed = true;
+    } else {
+      table[slot] = nxg_rewrite_copy(&r, i);
+    }
+  }
+  nxi_free(table);
+  nxi_free(s.hash);
+  nxi_free(s.met);
+  return nxg_rewrite_end(&r, out, changed);
+}

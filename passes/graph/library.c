@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: ISC */
+/* Gives library calls and outputs the forms they need. A product on floats that the library does not multiply becomes one in f32, rounded at the end; a
+ * matrix whose strides the library cannot take is copied first; so is an operand of a call that is not dense memory; an output that is a view or an input becomes
+ * a copy, and so does a view that is updated. Needs: composed views. Keeps: values. */
+#include "passes/fuse/cluster.h"
+#include "rewrite.h"
+
+#include <string.h>
+
+#include "ir/library/library.h"
+
+bool nxp_gemm_layout(const nxg_view *v, bool *transposed, int64_t *ld) {
+  int64_t rows = v->shape[v->rank - 2], columns = v->shape[v->rank - 1];
+  int64_t row_stride = v->strides[v->rank - 2], column_stride = v->strides[v->rank - 1];
+  if ((column_stride == 1 || columns <= 1) && (row_stride >= columns || rows <= 1)) {
+    *transposed = false;
+    *ld = row_stride > columns ? row_stride : columns;
+    return true;
+  }
+  if ((row_stride == 1 || rows <= 1) && (column_stride >= rows || columns <= 1)) {
+    *transposed = true;
+    *ld = column_stride > rows ? column_stride : rows;
+    return true;
+  }
+  return false;
+}
+
+static uint32_t cast_to_f32(nxg_rewrite *r, uint32_t i, uint32_t node) {
+  const nxg_node *n = &r->to->nodes[node];
+  int64_t shape[NXG_MAX_RANK];
+  for (int32_t a = 0; a < n->rank; a++) shape[a] = n->shape[a];
+  return nxg_rewrite_add(r, i, NXG_cast, 1, &node, NULL, 0, NX_F32, n->rank, shape);
+}
+
+static uint32_t copy_of(nxg_rewrite *r, uint32_t i, uint32_t node) {
+  const nxg_node n = r->to->nodes[node];
+  int64_t shape[NXG_MAX_RANK];
+  for (int32_t a = 0; a < n.rank; a++) shape[a] = n.shape[a];
+  r->changed = true;
+  return nxg_rewrite_add(r, i, NXG_copy, 1, &node, NULL, 0, n.dtype, n.rank, shape);
+}
+
+/* The same for a product: columns that lie next to each other do so in the copy, for the bits of a library follow that. */
+static uint32_t copy_matrix(nxg_rewrite *r, uint32_t i, uint32_t node) {
+  const nxg_node n = r->to->nodes[node];
+  const int32_t rank = n.rank, swapped = rank - 2;
+  nxg_view v;
+  bool transposed;
+  int64_t ld, attrs[1 + NXG_MAX_RANK], shape[NXG_MAX_RANK];
+  nxg_node_view(r->to, node, &v);
+  if (n.op != NXG_view || !nxp_gemm_layout(&v, &transposed, &ld) || !transposed)
+    return copy_of(r, i, node);
+  const uint32_t base = n.args[0];
+  memcpy(shape, v.shape, (size_t)rank * sizeof *shape);
+  const int64_t rows = v.shape[swapped], row_stride = v.strides[swapped];
+  v.shape[swapped] = v.shape[swapped + 1], v.shape[swapped + 1] = rows;
+  v.strides[swapped] = v.strides[swapped + 1], v.strides[swapped + 1] = row_stride;
+  attrs[0] = v.offset;
+  memcpy(attrs + 1, v.strides, (size_t)rank * sizeof *attrs);
+  uint32_t columns =
+      nxg_rewrite_add(r, i, NXG_view, 1, &base, attrs, 1 + (uint32_t)rank, n.dtype, rank, v.shape);
+  if (nxg_rewrite_failed(r)) return columns;
+  uint32_t copy = copy_of(r, i, columns);
+  if (nxg_rewrite_failed(r)) return copy;
+  nxg_view_contiguous(&v, rank, v.shape);
+  const int64_t row = v.strides[swapped];
+  v.strides[swapped] = v.strides[swapped + 1], v.strides[swapped + 1] = row;
+  attrs[0] = 0;
+  memcpy(attrs + 1, v.strides, (size_t)rank * sizeof *attrs);
+  return nxg_rewrite_add(r, i, NXG_view, 1, &copy, attrs, 1 + (uint32_t)rank, n.dtype, rank, shape);
+}
+
+/* Leaves without memory have none that a library could read. */
+static bool library_can_read(const nxg_graph *g, uint32_t node) {
+  nxg_view v;
+  bool transposed;
+  int64_t ld;
+  nxg_node_view(g, node, &v);
+  uint32_t base = g->nodes[node].op == NXG_view ? g->nodes[node].args[0] : node;
+  bool leaf = nxg_ops[g->nodes[base].op].kind == NXG_KIND_LEAF && g->nodes[base].op != NXG_input;
+  return !leaf && nxp_gemm_layout(&v, &transposed, &ld);
+}
+
+static void rewrite_matmul(nxg_rewrite *r, uint32_t i, nxp_products products) {
+  const nxg_node *n = &r->from->nodes[i];
+  uint32_t args[2] = {r->map[n->args[0]], r->map[n->args[1]]};
+  bool convert = !(products >> n->dtype & 1);
+  for (int a = 0; a < 2 && !nxg_rewrite_failed(r); a++) {
+    if (convert) args[a] = cast_to_f32(r, i, args[a]);
+    else if (!library_can_read(r->to, args[a])) args[a] = copy_matrix(r, i, args[a]);
+  }
+  if (args[0] == r->map[n->args[0]] && args[1] == r->map[n->args[1]]) {
+    nxg_rewrite_copy(r, i);
+    return;
+  }
+  r->changed = true;
+  uint32_t value = nxg_rewrite_add(r, i, NXG_matmul, 2, args, NULL, 0, convert ? NX_F32 : n->dtype,
+                                   n->rank, n->shape);
+  if (convert)
+    value = nxg_rewrite_add(r, i, NXG_cast, 1, &value, NULL, 0, n->dtype, n->rank, n->shape);
+  nxg_rewrite_map(r, i, value);
+}
+
+/* Operands of a call are memory, dense from some element on; whatever else computes them writes it. */
+static bool call_can_read(const nxg_graph *g, uint32_t node) {
+  nxg_view v;
+  nxg_node_view(g, node, &v);
+  uint32_t base = g->nodes[node].op == NXG_view ? g->nodes[node].args[0] : node;
+  v.offset = 0;
+  bool leaf = nxg_ops[g->nodes[base].op].kind == NXG_KIND_LEAF && g->nodes[base].op != NXG_input;
+  return !leaf && nxg_view_is_contiguous(&v);
+}
+
+static void rewrite_call(nxg_rewrite *r, uint32_t i) {
+  const nxg_node *n = &r->from->nodes[i];
+  uint32_t args[NXG_CALL_OPERANDS];
+  bool same = true;
+  for (uint32_t a = 0; a < n->n_args && !nxg_rewrite_failed(r); a++) {
+    args[a] = r->map[n->args[a]];
+    if (call_can_read(r->to, args[a])) continue;
+    args[a] = copy_of(r, i, args[a]);
+    same = false;
+  }
+  if (same) {
+    nxg_rewrite_copy(r, i);
+    return;
+  }
+  uint32_t node = nxg_rewrite_add(r, i, (nxg_op)n->op, n->n_args, args, n->attrs, n->n_attrs,
+                                  n->dtype, n->rank, n->shape);
+  nxg_rewrite_map(r, i, node);
+}
+
+/* Complex updates of a scatter are a row in memory. */
+static void copy_row(nxg_rewrite *r, uint32_t i) {
+  const nxg_node *n = &r->from->nodes[i];
+  uint32_t updates = n->args[2], mapped = r->map[updates];
+  if (nxg_scatters_pairs(n) && !call_can_read(r->to, mapped))
+    r->map[updates] = copy_of(r, i, mapped);
+  nxg_rewrite_copy(r, i);
+  r->map[updates] = mapped;
+}
+
+/* The memory that an update or a scatter writes is that of a whole value, not of a view. */
+static void rewrite_update(nxg_rewrite *r, uint32_t i) {
+  uint32_t old = r->from->nodes[i].args[0], mapped = r->map[old];
+  if (r->to->nodes[mapped].op == NXG_view) r->map[old] = copy_of(r, i, mapped);
+  if (r->from->nodes[i].op == NXG_scatter) copy_row(r, i);
+  else nxg_rewrite_copy(r, i);
+  r->map[old] = mapped;
+}
+
+/* The product that an output is in another form, which is the same memory; UINT32_MAX: it is none. */
+static uint32_t product_of_output(const nxg_graph *g, uint32_t node) {
+  const nxg_node *n = &g->nodes[node];
+  if (n->op != NXG_view || g->nodes[n->args[0]].op != NXG_matmul) return UINT32_MAX;
+  nxg_view v;
+  nxg_node_view(g, node, &v);
+  bool whole = nxg_node_elements(n) == nxg_node_elements(&g->nodes[n->args[0]]);
+  return whole && nxg_view_is_contiguous(&v) ? n->args[0] : UINT32_MAX;
+}
+
+nx_status nxg_pass_library(const nxg_graph *g, nxp_products products, nxg_graph **out,
+                           bool *changed, nxi_diag *d) {
+  nxg_rewrite r;
+  nx_status status = nxg_rewrite_begin(&r, g, d);
+  if (status != NX_OK) return status;
+  for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
+    if (g->nodes[i].op == NXG_matmul && !nxp_matmul_generated(g, &g->nodes[i], products))
+      rewrite_matmul(&r, i, products);
+    else if (nxg_ops[g->nodes[i].op].kind == NXG_KIND_CALL ||
+             nxp_scan_called(&g->nodes[i], products))
+      rewrite_call(&r, i);
+    else if (g->nodes[i].op == NXG_update || g->nodes[i].op == NXG_scatter) rewrite_update(&r, i);
+    else nxg_rewrite_copy(&r, i);
+  }
+  for (uint32_t i = 0; i < g->n_outputs && !nxg_rewrite_failed(&r); i++) {
+    uint32_t node = g->outputs[i].node, product = product_of_output(g, node);
+    if (product != UINT32_MAX) nxg_rewrite_map(&r, node, r.map[product]), r.changed = true;
+    else if (g->nodes[node].op == NXG_view || g->nodes[node].op == NXG_input)
+      if (r.to->nodes[r.map[node]].op != NXG_copy)
+        nxg_rewrite_map(&r, node, copy_of(&r, node, r.map[node]));
+  }
+  return nxg_rewrite_end(&r, out, changed);
+}

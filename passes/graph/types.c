@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: ISC */
+/* Complex values become pairs of real ones: what is left computes, moves and stores elements that machines have, and all of
+ * it fuses. A value is known by its two parts, or as `woven`, one row of parts in turn: that is what inputs and outputs are,
+ * and what an update writes. Parts of a woven value are views of it with doubled strides; a value is woven, by a `pair`,
+ * only where it needs memory. Functions of complex numbers become functions of their parts (ir/scalar_ops.def).
+ * Keeps: values, by definition: the interpreter of graphs runs this pass first. */
+#include <string.h>
+
+#include "passes.h"
+#include "types.h"
+
+/* ---- new nodes, of the shape of the old one */
+
+static uint32_t add_two(nxg_types *t, nxg_op op, nx_dtype dtype, uint32_t a, uint32_t b) {
+  uint32_t args[2] = {a, b};
+  return nxg_types_add(t, op, dtype, 2, args);
+}
+
+static uint32_t add_cast(nxg_types *t, uint32_t a, nx_dtype from, nx_dtype to) {
+  return from == to ? a : nxg_types_add(t, NXG_cast, to, 1, &a);
+}
+
+uint32_t nxg_types_constant(nxg_types *t, nx_dtype dtype, uint64_t bits) {
+  int64_t attrs[2] = {(int64_t)bits, -1};
+  return nxg_types_add_like(t, t->i, NXG_full, dtype, 0, NULL, attrs, 2);
+}
+
+/* A view of new node `base`; without elements it has one form. */
+uint32_t nxg_types_view(nxg_types *t, uint32_t base, nx_dtype dtype, const nxg_view *v) {
+  int64_t attrs[1 + NXG_MAX_RANK] = {v->offset};
+  if (base == NXG_TYPES_NONE) return NXG_TYPES_NONE;
+  memcpy(attrs + 1, v->strides, (size_t)v->rank * sizeof *attrs);
+  if (nxg_elements(v->rank, v->shape) == 0) {
+    attrs[0] = 0;
+    nxg_contiguous_strides(v->rank, v->shape, attrs + 1);
+  }
+  return nxg_rewrite_add(&t->r, t->i, NXG_view, 1, &base, attrs, 1 + (uint32_t)v->rank, dtype,
+                         v->rank, v->shape);
+}
+
+/* ---- parts of old values, and both */
+
+/* Part k of what a view shows of a woven value. */
+static uint32_t part_of_woven(nxg_types *t, uint32_t woven, nx_dtype dtype, const nxg_view *v,
+                              int k) {
+  nxg_view doubled = *v;
+  doubled.offset = 2 * v->offset + k;
+  for (int32_t a = 0; a < v->rank; a++) /* along one element a stride may be any number */
+    doubled.strides[a] = v->shape[a] == 1 ? 0 : 2 * v->strides[a];
+  return nxg_types_view(t, woven, nxi_part_dtype(dtype), &doubled);
+}
+
+/* Part k of an old value; a real one has itself and nothing. */
+uint32_t nxg_types_part(nxg_types *t, uint32_t node, int k) {
+  const nxg_node *n = nxg_types_old(t, node);
+  if (!nxi_is_complex(n->dtype)) return t->r.map[node];
+  if (t->part[k][node] == NXG_TYPES_NONE) {
+    nxg_view v;
+    nxg_view_contiguous(&v, n->rank, n->shape);
+    t->part[k][node] = part_of_woven(t, t->woven[node], n->dtype, &v, k);
+  }
+  return t->part[k][node];
+}
+
+/* What a dense view shows of a woven value is a piece of its row. */
+static uint32_t piece_of_woven(nxg_types *t, uint32_t node) {
+  const nxg_node *n = nxg_types_old(t, node);
+  uint32_t whole = n->op == NXG_view ? t->woven[n->args[0]] : NXG_TYPES_NONE;
+  nxg_view v, row = {.rank = 1};
+  nxg_node_view(t->g, node, &v);
+  if (whole == NXG_TYPES_NONE || !nxg_view_is_contiguous(&v)) return NXG_TYPES_NONE;
+  row.offset = 2 * v.offset;
+  row.shape[0] = 2 * nxg_node_elements(n);
+  row.strides[0] = 1;
+  return nxg_types_view(t, whole, nxi_part_dtype(n->dtype), &row);
+}
+
+uint32_t nxg_types_woven(nxg_types *t, uint32_t node) {
+  const nxg_node *n = nxg_types_old(t, node);
+  if (t->woven[node] == NXG_TYPES_NONE) t->woven[node] = piece_of_woven(t, node);
+  if (t->woven[node] == NXG_TYPES_NONE) {
+    uint32_t parts[2] = {t->part[0][node], t->part[1][node]};
+    int64_t twice = 2 * nxg_node_elements(n);
+    t->woven[node] = nxg_rewrite_add(&t->r, t->i, NXG_pair, 2, parts, NULL, 0,
+                                     nxi_part_dtype(n->dtype), 1, &twice);
+  }
+  return t->woven[node];
+}
+
+void nxg_types_set_parts(nxg_types *t, uint32_t a, uint32_t b) {
+  t->part[0][t->i] = a;
+  t->part[1][t->i] = b;
+}
+
+void nxg_types_set_real(nxg_types *t, uint32_t node) { nxg_rewrite_map(&t->r, t->i, node); }
+
+/* ---- what computes nothing */
+
+/* The same operation on each part of every operand; attributes of the parts follow each other. */
+static void each_part(nxg_types *t, uint32_t n_attrs) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  uint32_t made[2];
+  for (int k = 0; k < 2; k++) {
+    for (uint32_t a = 0; a < n->n_args; a++) t->r.args[a] = nxg_types_part(t, n->args[a], k);
+    made[k] =
+        nxg_types_add_like(t, t->i, (nxg_op)n->op, nxi_part_dtype(n->dtype), n->n_args, t->r.args,
+                           n->attrs + (n_attrs < n->n_attrs ? (uint32_t)k * n_attrs : 0), n_attrs);
+  }
+  nxg_types_set_parts(t, made[0], made[1]);
+}
+
+static void rewrite_leaf(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  nx_dtype p = nxi_part_dtype(n->dtype);
+  if (n->op == NXG_full) {
+    uint32_t first = nxg_types_constant(t, p, (uint64_t)n->attrs[0]);
+    nxg_types_set_parts(t, first, nxg_types_constant(t, p, (uint64_t)n->attrs[2]));
+  } else if (n->op == NXG_arange) {
+    each_part(t, 2);
+  } else {
+    uint32_t ones = nxg_types_add_like(t, t->i, NXG_eye, p, 0, NULL, n->attrs, n->n_attrs);
+    nxg_types_set_parts(t, ones, nxg_types_constant(t, p, 0));
+  }
+}
+
+static void rewrite_view(nxg_types *t) {
+  uint32_t operand = nxg_types_old(t, t->i)->args[0];
+  nxg_view v;
+  nxg_node_view(t->g, t->i, &v);
+  if (t->woven[operand] == NXG_TYPES_NONE) {
+    each_part(t, 1 + (uint32_t)v.rank);
+    return;
+  }
+  nx_dtype dtype = nxg_types_old(t, operand)->dtype;
+  uint32_t first = part_of_woven(t, t->woven[operand], dtype, &v, 0);
+  nxg_types_set_parts(t, first, part_of_woven(t, t->woven[operand], dtype, &v, 1));
+}
+
+static void rewrite_pad(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  uint32_t made[2], n_attrs = 1 + 2 * (uint32_t)n->rank;
+  int64_t attrs[1 + 2 * NXG_MAX_RANK];
+  memcpy(attrs, n->attrs, n_attrs * sizeof *attrs);
+  for (int k = 0; k < 2; k++) {
+    uint32_t x = nxg_types_part(t, n->args[0], k);
+    if (k == 1) attrs[0] = n->attrs[n_attrs];
+    made[k] = nxg_types_add_like(t, t->i, NXG_pad, nxi_part_dtype(n->dtype), 1, &x, attrs, n_attrs);
+  }
+  nxg_types_set_parts(t, made[0], made[1]);
+}
+
+/* A copy is the value itself: where it needs memory it is woven, or copied by the pass that looks after outputs. */
+static void rewrite_copy(nxg_types *t) {
+  uint32_t operand = nxg_types_old(t, t->i)->args[0];
+  nxg_types_set_parts(t, t->part[0][operand], t->part[1][operand]);
+  t->woven[t->i] = t->woven[operand];
+}
+
+/* An update of woven memory: a last axis of two is added to the view, those of extent 1 leave room for it. */
+static void rewrite_update(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  nx_dtype p = nxi_part_dtype(n->dtype);
+  int64_t attrs[2 + 2 * NXG_MAX_RANK] = {2 * n->attrs[0]}, rank = n->attrs[1];
+  const int64_t *shape = n->attrs + 2, *strides = shape + rank;
+  nxg_view v = {0};
+  int64_t apart[NXG_MAX_RANK];
+  for (int64_t a = 0; a < rank; a++) {
+    if (shape[a] == 1) continue;
+    if (v.rank == NXG_MAX_RANK - 1) { /* 2^31 elements at the least, in more axes than there are */
+      t->status =
+          nxi_fail(t->r.d, NX_UNSUPPORTED_DTYPE, "assign",
+                   "assign: a complex tensor is assigned through %d axes of more than one element",
+                   NXG_MAX_RANK);
+      t->r.failed = true;
+      return;
+    }
+    apart[v.rank] = 2 * strides[a];
+    v.shape[v.rank++] = shape[a];
+  }
+  apart[v.rank] = 1;
+  v.shape[v.rank++] = 2;
+  nxg_contiguous_strides(v.rank, v.shape, v.strides);
+  attrs[1] = v.rank;
+  memcpy(attrs + 2, v.shape, (size_t)v.rank * sizeof *attrs);
+  memcpy(attrs + 2 + v.rank, apart, (size_t)v.rank * sizeof *attrs);
+  uint32_t args[3] = {nxg_types_woven(t, n->args[0])};
+  args[1] = nxg_types_view(t, nxg_types_woven(t, n->args[1]), p, &v);
+  if (n->n_args == 3) args[2] = t->woven[n->args[2]];
+  int64_t twice = 2 * nxg_node_elements(n);
+  t->woven[t->i] = nxg_rewrite_add(&t->r, t->i, NXG_update, n->n_args, args, attrs,
+                                   2 + 2 * (uint32_t)v.rank, p, 1, &twice);
+}
+
+/* ---- conversions */
+
+static void rewrite_cast(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i), *x = nxg_types_old(t, n->args[0]);
+  nx_dtype from = nxi_part_dtype(x->dtype), to = nxi_part_dtype(n->dtype);
+  uint32_t first = add_cast(t, nxg_types_part(t, n->args[0], 0), from, to);
+  if (nxi_is_complex(n->dtype)) {
+    uint32_t second = nxi_is_complex(x->dtype)
+                          ? add_cast(t, nxg_types_part(t, n->args[0], 1), from, to)
+                          : nxg_types_constant(t, to, 0);
+    nxg_types_set_parts(t, first, second);
+  } else if (n->dtype == NX_BOOL) {
+    nxg_types_set_real(t, add_two(t, NXG_or, NX_BOOL, first,
+                                  add_cast(t, nxg_types_part(t, n->args[0], 1), from, to)));
+  } else {
+    nxg_types_set_real(t, first);
+  }
+}
+
+/* c64 and the types of 64 bits; others have none of their size. The real part is in the low half. */
+static void rewrite_bitcast(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i), *x = nxg_types_old(t, n->args[0]);
+  if (n->dtype == x->dtype) {
+    rewrite_copy(t);
+  } else if (nxi_is_complex(x->dtype)) {
+    uint32_t half[2];
+    for (int k = 0; k < 2; k++) {
+      uint32_t p = nxg_types_part(t, n->args[0], k);
+      half[k] = nxg_types_add(t, NXG_bitcast, NX_U32, 1, &p);
+      half[k] = nxg_types_add(t, NXG_cast, NX_U64, 1, &half[k]);
+    }
+    uint32_t high = add_two(t, NXG_shl, NX_U64, half[1], nxg_types_constant(t, NX_U64, 32));
+    uint32_t bits = add_two(t, NXG_or, NX_U64, half[0], high);
+    nxg_types_set_real(t, n->dtype == NX_U64 ? bits
+                                             : nxg_types_add(t, NXG_bitcast, n->dtype, 1, &bits));
+  } else {
+    uint32_t bits = t->r.map[n->args[0]], half[2];
+    if (x->dtype != NX_U64) bits = nxg_types_add(t, NXG_bitcast, NX_U64, 1, &bits);
+    half[0] = bits;
+    half[1] = add_two(t, NXG_shr, NX_U64, bits, nxg_types_constant(t, NX_U64, 32));
+    for (int k = 0; k < 2; k++) {
+      half[k] = nxg_types_add(t, NXG_cast, NX_U32, 1, &half[k]);
+      half[k] = nxg_types_add(t, NXG_bitcast, NX_F32, 1, &half[k]);
+    }
+    nxg_types_set_parts(t, half[0], half[1]);
+  }
+}
+
+static void rewrite_complex(nxg_types *t) {
+  const uint32_t *args = nxg_types_old(t, t->i)->args;
+  nxg_types_set_parts(t, t->r.map[args[0]], t->r.map[args[1]]);
+}
+
+/* real, imag and conj, of floats too. */
+static void rewrite_part(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  uint32_t x = n->args[0];
+  if (!nxg_types_is_pair(t, x)) {
+    nxg_types_set_real(t, n->op == NXG_imag ? nxg_types_constant(t, n->dtype, 0) : t->r.map[x]);
+  } else if (n->op == NXG_conj) {
+    uint32_t first = nxg_types_part(t, x, 0), second = nxg_types_part(t, x, 1);
+    nxg_types_set_parts(t, first, nxg_types_add(t, NXG_neg, nxi_part_dtype(n->dtype), 1, &second));
+  } else {
+    nxg_types_set_real(t, nxg_types_part(t, x, n->op == NXG_imag));
+  }
+}
+
+/* ---- arithmetic */
+
+static void rewrite_compare(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  uint32_t same[2];
+  for (int k = 0; k < 2; k++) {
+    uint32_t args[2];
+    for (int a = 0; a < 2; a++) args[a] = nxg_types_part(t, n->args[a], k);
+    same[k] = nxg_types_add(t, (nxg_op)n->op, NX_BOOL, 2, args);
+  }
+  nxg_types_set_real(t,
+                     add_two(t, n->op == NXG_cmpeq ? NXG_and : NXG_or, NX_BOOL, same[0], same[1]));
+}
+
+static void rewrite_where(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  uint32_t made[2];
+  for (int k = 0; k < 2; k++) {
+    uint32_t args[3] = {t->r.map[n->args[0]]};
+    for (int a = 1; a < 3; a++) args[a] = nxg_types_part(t, n->args[a], k);
+    made[k] = nxg_types_add(t, NXG_where, nxi_part_dtype(n->dtype), 3, args);
+  }
+  nxg_types_set_parts(t, made[0], made[1]);
+}
+
+/* Both parts of a function of one or two complex numbers. */
+static void rewrite_function(nxg_types *t, nxg_op first, nxg_op second) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  nx_dtype p = nxi_part_dtype(n->dtype);
+  uint32_t args[4];
+  for (uint32_t a = 0; a < 2 * n->n_args; a++) args[a] = nxg_types_part(t, n->args[a / 2], a % 2);
+  uint32_t real = nxg_types_add(t, first, p, 2 * n->n_args, args);
+  nxg_types_set_parts(t, real, nxg_types_add(t, second, p, 2 * n->n_args, args));
+}
+
+/* Functions of which each part is a function of the parts. */
+static const struct {
+  uint16_t op, real, imag;
+} functions[] = {
+    {NXG_mul, NXG_mul_real, NXG_mul_imag},    {NXG_div, NXG_div_real, NXG_div_imag},
+    {NXG_pow, NXG_pow_real, NXG_pow_imag},    {NXG_sqrt, NXG_sqrt_real, NXG_sqrt_imag},
+    {NXG_exp, NXG_exp_real, NXG_exp_imag},    {NXG_sinh, NXG_sinh_real, NXG_sinh_imag},
+    {NXG_cosh, NXG_cosh_real, NXG_cosh_imag}, {NXG_tanh, NXG_tanh_real, NXG_tanh_imag},
+    {NXG_asin, NXG_asin_real, NXG_asin_imag}, {NXG_acos, NXG_acos_real, NXG_acos_imag}};
+
+static bool rewrite_plain_function(nxg_types *t) {
+  for (size_t k = 0; k < sizeof functions / sizeof functions[0]; k++)
+    if (functions[k].op == nxg_types_old(t, t->i)->op) {
+      rewrite_function(t, (nxg_op)functions[k].real, (nxg_op)functions[k].imag);
+      return true;
+    }
+  return false;
+}
+
+/* -i f(iz) for an odd f: sin, tan, atan; cos is cosh of iz. */
+static void rewrite_turned(nxg_types *t, nxg_op first, nxg_op second, bool back) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  nx_dtype p = nxi_part_dtype(n->dtype);
+  uint32_t x = nxg_types_part(t, n->args[0], 0), y = nxg_types_part(t, n->args[0], 1);
+  uint32_t turned = nxg_types_add(t, NXG_neg, p, 1, &y);
+  uint32_t re = add_two(t, first, p, turned, x), im = add_two(t, second, p, turned, x);
+  if (back) nxg_types_set_parts(t, im, nxg_types_add(t, NXG_neg, p, 1, &re));
+  else nxg_types_set_parts(t, re, im);
+}
+
+static void rewrite_log(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  nx_dtype p = nxi_part_dtype(n->dtype);
+  uint32_t x = nxg_types_part(t, n->args[0], 0), y = nxg_types_part(t, n->args[0], 1);
+  uint32_t modulus = add_two(t, NXG_log_real, p, x, y);
+  y = add_cast(t, y, p, NX_F64);
+  x = add_cast(t, x, p, NX_F64);
+  nxg_types_set_parts(t, modulus, add_cast(t, add_two(t, NXG_atan2, NX_F64, y, x), NX_F64, p));
+}
+
+static void rewrite_modulus(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  nx_dtype p = nxi_part_dtype(n->dtype);
+  uint32_t x = nxg_types_part(t, n->args[0], 0), y = nxg_types_part(t, n->args[0], 1);
+  if (n->op == NXG_abs) {
+    uint32_t modulus = add_two(t, NXG_hypot, p, x, y);
+    nxg_types_set_parts(t, modulus, nxg_types_constant(t, p, 0));
+  } else {
+    uint32_t re = add_two(t, NXG_sign_real, p, x, y);
+    nxg_types_set_parts(t, re, add_two(t, NXG_sign_real, p, y, x));
+  }
+}
+
+static void rewrite_recip(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  nx_dtype p = nxi_part_dtype(n->dtype);
+  uint32_t args[4] = {nxg_types_constant(t, p, nxi_cast_bits(1, NX_I64, p))};
+  args[1] = nxg_types_constant(t, p, 0);
+  for (int k = 0; k < 2; k++) args[2 + k] = nxg_types_part(t, n->args[0], k);
+  uint32_t re = nxg_types_add(t, NXG_div_real, p, 4, args);
+  nxg_types_set_parts(t, re, nxg_types_add(t, NXG_div_imag, p, 4, args));
+}
+
+static void rewrite(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  if (nxg_ops[n->op].kind == NXG_KIND_CALL) {
+    nxg_types_call(t);
+    return;
+  }
+  switch ((int)n->op) {
+    case NXG_full:
+    case NXG_arange:
+    case NXG_eye: rewrite_leaf(t); break;
+    case NXG_view: rewrite_view(t); break;
+    case NXG_pad: rewrite_pad(t); break;
+    case NXG_copy: rewrite_copy(t); break;
+    case NXG_update: rewrite_update(t); break;
+    case NXG_cast: rewrite_cast(t); break;
+    case NXG_bitcast: rewrite_bitcast(t); break;
+    case NXG_complex: rewrite_complex(t); break;
+    case NXG_real:
+    case NXG_imag:
+    case NXG_conj: rewrite_part(t); break;
+    case NXG_cmpeq:
+    case NXG_cmpne: rewrite_compare(t); break;
+    case NXG_where: rewrite_where(t); break;
+    case NXG_sin: rewrite_turned(t, NXG_sinh_real, NXG_sinh_imag, true); break;
+    case NXG_tan: rewrite_turned(t, NXG_tanh_real, NXG_tanh_imag, true); break;
+    case NXG_atan: rewrite_turned(t, NXG_atanh_real, NXG_atanh_imag, true); break;
+    case NXG_cos: rewrite_turned(t, NXG_cosh_real, NXG_cosh_imag, false); break;
+    case NXG_log: rewrite_log(t); break;
+    case NXG_reduce_prod: nxg_types_product_over_axes(t); break;
+    case NXG_scan_prod: nxg_types_products_so_far(t); break;
+    case NXG_matmul: nxg_types_matmul(t); break;
+    case NXG_gather: nxg_types_gather(t); break;
+    case NXG_scatter: nxg_types_scatter(t); break;
+    case NXG_abs:
+    case NXG_sign: rewrite_modulus(t); break;
+    case NXG_recip: rewrite_recip(t); break;
+    default: /* add sub neg, sums, their scans, cat */
+      if (!rewrite_plain_function(t)) each_part(t, n->n_attrs);
+      break;
+  }
+}
+
+/* ---- the graph */
+
+/* Operations that exist before this pass alone. */
+static bool is_of_types(const nxg_graph *g, const nxg_node *n) {
+  if (nxi_is_complex(n->dtype) || n->op == NXG_real || n->op == NXG_imag || n->op == NXG_conj)
+    return true;
+  for (uint32_t a = 0; a < n->n_args; a++)
+    if (nxi_is_complex(g->nodes[n->args[a]].dtype)) return true;
+  return false;
+}
+
+/* Complex inputs are rows of parts. */
+static bool retype_inputs(nxg_types *t) {
+  if (!nxg_rewrite_own(&t->r)) return false;
+  for (uint32_t k = 0; k < t->g->n_inputs; k++) {
+    uint32_t node = t->g->inputs[k].node;
+    if (!nxg_types_is_pair(t, node)) continue;
+    nxg_node *n = &t->r.own->nodes[t->r.map[node]];
+    int64_t twice = 2 * nxg_node_elements(n);
+    n->shape = nxi_arena_copy(&t->r.own->arena, &twice, sizeof twice);
+    if (n->shape == NULL) return false;
+    n->dtype = (uint8_t)nxi_part_dtype(n->dtype);
+    n->rank = 1;
+    t->woven[node] = t->r.map[node];
+  }
+  return true;
+}
+
+static void rewrite_all(nxg_types *t) {
+  const nxg_graph *g = t->g;
+  if (!retype_inputs(t)) t->r.failed = true;
+  t->r.changed = true;
+  for (t->i = 0; t->i < g->n_nodes && !nxg_rewrite_failed(&t->r); t->i++) {
+    const nxg_node *n = &g->nodes[t->i];
+    if (n->op == NXG_input) continue;
+    if (is_of_types(g, n)) rewrite(t);
+    else nxg_rewrite_copy(&t->r, t->i);
+  }
+  for (uint32_t k = 0; k < g->n_outputs && !nxg_rewrite_failed(&t->r); k++) {
+    t->i = g->outputs[k].node;
+    if (nxg_types_is_pair(t, t->i)) nxg_rewrite_map(&t->r, t->i, nxg_types_woven(t, t->i));
+  }
+}
+
+nx_status nxg_pass_types(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d) {
+  return nxg_pass_types_for(g, 0, out, changed, d);
+}
+
+nx_status nxg_pass_types_for(const nxg_graph *g, uint32_t joined, nxg_graph **out, bool *changed,
+                             nxi_diag *d) {
+  uint32_t first = 0;
+  while (first < g->n_nodes && !is_of_types(g, &g->nodes[first])) first++;
+  if (first == g->n_nodes) {
+    *out = (nxg_graph *)g;
+    return NX_OK;
+  }
+  nxg_types t = {.g = g, .joined = joined};
+  nx_status status = nxg_rewrite_begin(&t.r, g, d);
+  if (status != NX_OK) return status;
+  uint32_t *tables = nxi_malloc((size_t)g->n_nodes * 3 * sizeof *tables);
+  if (tables != NULL) {
+    memset(tables, 0xff, (size_t)g->n_nodes * 3 * sizeof *tables);
+    t.part[0] = tables;
+    t.part[1] = tables + g->n_nodes;
+    t.woven = tables + 2 * (size_t)g->n_nodes;
+    rewrite_all(&t);
+  }
+  t.r.failed = t.r.failed || tables == NULL;
+  status = nxg_rewrite_end(&t.r, out, changed);
+  nxi_free(tables);
+  return t.status != NX_OK ? t.status : status;
+}

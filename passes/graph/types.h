@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: ISC */
+/* Shared by the two files of the pass that makes pairs of complex values: passes/graph/types.c, passes/graph/types_arrays.c. */
+#ifndef NXI_GRAPH_TYPES_H
+#define NXI_GRAPH_TYPES_H
+
+#include "rewrite.h"
+
+#define NXG_TYPES_NONE UINT32_MAX
+
+typedef struct nxg_types {
+  nxg_rewrite r;
+  const nxg_graph *g;
+  uint32_t *part[2]; /* old complex node -> new node of a part, NXG_TYPES_NONE: not made yet */
+  uint32_t *woven;   /* old complex node -> new node of both */
+  uint32_t i;        /* the old node that is rewritten */
+  uint32_t joined;   /* dtypes whose matrix products are one real one, a bit 1 << dtype each */
+  nx_status status;  /* what went wrong, if that is not memory */
+} nxg_types;
+
+static inline const nxg_node *nxg_types_old(const nxg_types *t, uint32_t node) {
+  return &t->g->nodes[node];
+}
+static inline bool nxg_types_is_pair(const nxg_types *t, uint32_t node) {
+  return nxi_is_complex(nxg_types_old(t, node)->dtype);
+}
+
+/* New nodes of the shape of an old one. */
+static inline uint32_t nxg_types_add_like(nxg_types *t, uint32_t like, nxg_op op, nx_dtype dtype,
+                                          uint32_t n_args, const uint32_t *args,
+                                          const int64_t *attrs, uint32_t n_attrs) {
+  const nxg_node *n = nxg_types_old(t, like);
+  return nxg_rewrite_add(&t->r, t->i, op, n_args, args, attrs, n_attrs, dtype, n->rank, n->shape);
+}
+
+static inline uint32_t nxg_types_add(nxg_types *t, nxg_op op, nx_dtype dtype, uint32_t n_args,
+                                     const uint32_t *args) {
+  return nxg_types_add_like(t, t->i, op, dtype, n_args, args, NULL, 0);
+}
+
+uint32_t nxg_types_constant(nxg_types *t, nx_dtype dtype, uint64_t bits);
+/* A view of new node `base`; without elements it has one form. */
+uint32_t nxg_types_view(nxg_types *t, uint32_t base, nx_dtype dtype, const nxg_view *v);
+/* Part k of an old value; a real one has itself and nothing. */
+uint32_t nxg_types_part(nxg_types *t, uint32_t node, int k);
+/* Both parts of an old value as memory. */
+uint32_t nxg_types_woven(nxg_types *t, uint32_t node);
+/* What the old node that is rewritten becomes. */
+void nxg_types_set_parts(nxg_types *t, uint32_t a, uint32_t b);
+void nxg_types_set_real(nxg_types *t, uint32_t node);
+
+void nxg_types_product_over_axes(nxg_types *t);
+void nxg_types_products_so_far(nxg_types *t);
+void nxg_types_matmul(nxg_types *t);
+void nxg_types_gather(nxg_types *t);
+void nxg_types_scatter(nxg_types *t);
+void nxg_types_call(nxg_types *t);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: ISC */
+/* Complex values become pairs of real ones: operations that are more than a function of their elements. Products over axes and
+ * products so far, matrix products, elements by number, library calls. */
+#include <string.h>
+
+#include "passes.h"
+#include "types.h"
+
+#include "ir/library/library.h"
+
+/* ---- products over axes. A product rounds, and cannot be two folds, so the order is one of its own (docs/numerics.md): an axis
+ * after the other, the last first; of n elements those from p on, the greatest power of two that is not above n, are
+ * multiplied into the first ones, then the upper half into the lower until one is left. */
+
+typedef struct complex_nodes {
+  uint32_t part[2];
+  int32_t rank;
+  int64_t shape[NXG_MAX_RANK];
+} complex_nodes;
+
+/* Elements [start, start + count) of an axis. */
+static complex_nodes slice_of(nxg_types *t, const complex_nodes *x, int32_t axis, int64_t start,
+                              int64_t count, nx_dtype p) {
+  complex_nodes out = *x;
+  nxg_view v;
+  nxg_view_contiguous(&v, x->rank, x->shape);
+  v.offset = start * v.strides[axis];
+  v.shape[axis] = out.shape[axis] = count;
+  for (int k = 0; k < 2; k++) out.part[k] = nxg_types_view(t, x->part[k], p, &v);
+  return out;
+}
+
+static complex_nodes product_of(nxg_types *t, const complex_nodes *a, const complex_nodes *b,
+                                nx_dtype p) {
+  complex_nodes out = *a;
+  uint32_t args[4] = {a->part[0], a->part[1], b->part[0], b->part[1]};
+  for (int k = 0; k < 2; k++)
+    out.part[k] = nxg_rewrite_add(&t->r, t->i, k ? NXG_mul_imag : NXG_mul_real, 4, args, NULL, 0, p,
+                                  a->rank, a->shape);
+  return out;
+}
+
+static complex_nodes fold_axis(nxg_types *t, complex_nodes x, int32_t axis, nx_dtype p) {
+  int64_t n = x.shape[axis], half = 1;
+  while (half <= n / 2) half *= 2;
+  if (half < n) {
+    complex_nodes low = slice_of(t, &x, axis, 0, n - half, p),
+                  high = slice_of(t, &x, axis, half, n - half, p),
+                  rest = slice_of(t, &x, axis, n - half, 2 * half - n, p);
+    low = product_of(t, &low, &high, p);
+    int64_t at = axis;
+    x.shape[axis] = half;
+    for (int k = 0; k < 2; k++) {
+      uint32_t both[2] = {low.part[k], rest.part[k]};
+      x.part[k] = nxg_rewrite_add(&t->r, t->i, NXG_cat, 2, both, &at, 1, p, x.rank, x.shape);
+    }
+  }
+  for (half /= 2; half > 0; half /= 2) {
+    complex_nodes low = slice_of(t, &x, axis, 0, half, p),
+                  high = slice_of(t, &x, axis, half, half, p);
+    x = product_of(t, &low, &high, p);
+  }
+  return x;
+}
+
+void nxg_types_product_over_axes(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i), *operand = nxg_types_old(t, n->args[0]);
+  nx_dtype p = nxi_part_dtype(n->dtype);
+  complex_nodes x = {.rank = operand->rank};
+  bool empty = false;
+  memcpy(x.shape, operand->shape, (size_t)x.rank * sizeof *x.shape);
+  for (int k = 0; k < 2; k++) x.part[k] = nxg_types_part(t, n->args[0], k);
+  for (int32_t axis = x.rank; axis-- > 0;) {
+    if (!(n->attrs[0] >> axis & 1)) continue;
+    empty = empty || x.shape[axis] == 0;
+    if (!empty) x = fold_axis(t, x, axis, p);
+  }
+  if (empty) {
+    uint32_t one = nxg_types_constant(t, p, nxi_cast_bits(1, NX_I64, p));
+    nxg_types_set_parts(t, one, nxg_types_constant(t, p, 0));
+    return;
+  }
+  nxg_view v;
+  nxg_view_contiguous(&v, n->rank, n->shape);
+  for (int k = 0; k < 2; k++) x.part[k] = nxg_types_view(t, x.part[k], p, &v);
+  nxg_types_set_parts(t, x.part[0], x.part[1]);
+}
+
+void nxg_types_products_so_far(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  nx_dtype p = nxi_part_dtype(n->dtype);
+  uint32_t args[2], made[2];
+  for (int k = 0; k < 2; k++) args[k] = nxg_types_part(t, n->args[0], k);
+  for (int k = 0; k < 2; k++)
+    made[k] = nxg_types_add_like(t, t->i, k ? NXG_scan_prod_imag : NXG_scan_prod_real, p, 2, args,
+                                 n->attrs, n->n_attrs);
+  nxg_types_set_parts(t, made[0], made[1]);
+}
+
+/* ---- matrix products. Two real ones over twice the inner extent, which do as many multiplications as a complex one. Or one,
+ * as many again: of the rows of the first as they lie in memory, (re, im, re, im ..), with a matrix of twice the rows and columns,
+ * which for each element of the second has (re, im) and below (-im, re). Its rows are those of the complex result. */
+
+/* Both parts beside each other along an axis; `minus`: the second one turned. */
+static uint32_t beside(nxg_types *t, uint32_t node, int32_t axis, int first, bool minus) {
+  const nxg_node *n = nxg_types_old(t, node);
+  nx_dtype p = nxi_part_dtype(n->dtype);
+  int64_t shape[NXG_MAX_RANK], at = axis;
+  memcpy(shape, n->shape, n->rank * sizeof *shape);
+  uint32_t both[2] = {nxg_types_part(t, node, first), NXG_TYPES_NONE};
+  both[1] = nxg_types_part(t, node, 1 - first);
+  if (minus) both[1] = nxg_types_add_like(t, node, NXG_neg, p, 1, &both[1], NULL, 0);
+  shape[axis] *= 2;
+  return nxg_rewrite_add(&t->r, t->i, NXG_cat, 2, both, &at, 1, p, n->rank, shape);
+}
+
+/* The first operand as a matrix of parts: as it lies, if its rows are dense, else it is written. */
+static uint32_t rows_of_parts(nxg_types *t, uint32_t node, nx_dtype p) {
+  const nxg_node *n = nxg_types_old(t, node);
+  int32_t last = n->rank - 1;
+  uint32_t base = n->op == NXG_view ? t->woven[n->args[0]] : NXG_TYPES_NONE;
+  nxg_view v;
+  if (base != NXG_TYPES_NONE) nxg_node_view(t->g, node, &v);
+  if (base == NXG_TYPES_NONE || v.strides[last] != 1) {
+    nxg_view_contiguous(&v, n->rank, n->shape);
+    base = nxg_types_woven(t, node);
+  }
+  v.offset *= 2;
+  for (int32_t i = 0; i < last; i++) v.strides[i] = v.shape[i] == 1 ? 0 : 2 * v.strides[i];
+  v.shape[last] *= 2;
+  v.strides[last] = 1;
+  return nxg_types_view(t, base, p, &v);
+}
+
+/* Part k of an operand [.., k, n], with `minus` turned, as [.., k, 1, n, 1]. */
+static uint32_t spread(nxg_types *t, uint32_t node, int k, bool minus) {
+  const nxg_node *n = nxg_types_old(t, node);
+  nx_dtype p = nxi_part_dtype(n->dtype);
+  int32_t last = n->rank - 1;
+  uint32_t part = nxg_types_part(t, node, k);
+  nxg_view v;
+  if (minus) part = nxg_types_add_like(t, node, NXG_neg, p, 1, &part, NULL, 0);
+  nxg_view_contiguous(&v, n->rank, n->shape);
+  v.shape[last + 1] = n->shape[last];
+  v.strides[last + 1] = 1;
+  v.shape[last] = v.shape[last + 2] = 1;
+  v.strides[last] = n->shape[last];
+  v.strides[last + 2] = 1;
+  v.rank += 2;
+  return nxg_types_view(t, part, p, &v);
+}
+
+/* That part of each element and the other beside it: [.., k, 1, n, 2] */
+static uint32_t weave(nxg_types *t, uint32_t node, int first, bool minus) {
+  const nxg_node *n = nxg_types_old(t, node);
+  int64_t shape[NXG_MAX_RANK], axis = n->rank + 1;
+  uint32_t both[2] = {spread(t, node, first, minus), NXG_TYPES_NONE};
+  both[1] = spread(t, node, 1 - first, false);
+  memcpy(shape, n->shape, n->rank * sizeof *shape);
+  shape[n->rank] = n->shape[n->rank - 1];
+  shape[n->rank - 1] = 1;
+  shape[n->rank + 1] = 2;
+  return nxg_rewrite_add(&t->r, t->i, NXG_cat, 2, both, &axis, 1, nxi_part_dtype(n->dtype),
+                         n->rank + 2, shape);
+}
+
+/* The second operand: [.., 2 k, 2 n] */
+static uint32_t squares_of_parts(nxg_types *t, uint32_t node, nx_dtype p) {
+  const nxg_node *n = nxg_types_old(t, node);
+  int64_t shape[NXG_MAX_RANK], axis = n->rank - 1;
+  uint32_t both[2] = {weave(t, node, 0, false), NXG_TYPES_NONE};
+  nxg_view v;
+  both[1] = weave(t, node, 1, true);
+  memcpy(shape, n->shape, n->rank * sizeof *shape);
+  shape[n->rank] = n->shape[n->rank - 1];
+  shape[n->rank - 1] = 2;
+  shape[n->rank + 1] = 2;
+  uint32_t all = nxg_rewrite_add(&t->r, t->i, NXG_cat, 2, both, &axis, 1, p, n->rank + 2, shape);
+  memcpy(shape, n->shape, n->rank * sizeof *shape);
+  shape[n->rank - 2] *= 2;
+  shape[n->rank - 1] *= 2;
+  nxg_view_contiguous(&v, n->rank, shape);
+  return nxg_types_view(t, all, p, &v);
+}
+
+/* Whether the product is better one: what a library multiplies. */
+static bool is_joined(const nxg_types *t, const nxg_node *n) {
+  const nxg_node *a = nxg_types_old(t, n->args[0]);
+  int64_t rows = n->shape[n->rank - 2], columns = n->shape[n->rank - 1],
+          inner = 2 * a->shape[n->rank - 1];
+  bool small = rows <= NXP_SMALL_MATMUL && columns <= NXP_SMALL_MATMUL && inner <= NXP_SMALL_MATMUL;
+  return (t->joined >> n->dtype & 1) && !small && n->rank + 2 <= NXG_MAX_RANK && inner > 0 &&
+         nxg_node_elements(n) > 0;
+}
+
+static void join_matmul(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  nx_dtype p = nxi_part_dtype(n->dtype);
+  int64_t shape[NXG_MAX_RANK];
+  nxg_view row = {.rank = 1, .shape = {2 * nxg_node_elements(n)}, .strides = {1}};
+  uint32_t args[2] = {rows_of_parts(t, n->args[0], p), NXG_TYPES_NONE};
+  args[1] = squares_of_parts(t, n->args[1], p);
+  memcpy(shape, n->shape, n->rank * sizeof *shape);
+  shape[n->rank - 1] *= 2;
+  uint32_t made = nxg_rewrite_add(&t->r, t->i, NXG_matmul, 2, args, NULL, 0, p, n->rank, shape);
+  t->woven[t->i] = nxg_types_view(t, made, p, &row);
+}
+
+void nxg_types_matmul(nxg_types *t) {
+  if (is_joined(t, nxg_types_old(t, t->i))) {
+    join_matmul(t);
+    return;
+  }
+  const nxg_node *n = nxg_types_old(t, t->i);
+  nx_dtype p = nxi_part_dtype(n->dtype);
+  uint32_t made[2];
+  for (int k = 0; k < 2; k++) {
+    uint32_t args[2] = {beside(t, n->args[0], n->rank - 1, 0, k == 0), NXG_TYPES_NONE};
+    args[1] = beside(t, n->args[1], n->rank - 2, k, false);
+    made[k] = nxg_types_add(t, NXG_matmul, p, 2, args);
+  }
+  nxg_types_set_parts(t, made[0], made[1]);
+}
+
+/* ---- elements by number: each part has the same one */
+
+void nxg_types_gather(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  uint32_t made[2], args[3];
+  for (uint32_t a = 1; a < n->n_args; a++) args[a] = t->r.map[n->args[a]];
+  for (int k = 0; k < 2; k++) {
+    args[0] = nxg_types_part(t, n->args[0], k);
+    made[k] = nxg_types_add_like(t, t->i, NXG_gather, nxi_part_dtype(n->dtype), n->n_args, args,
+                                 n->attrs, n->n_attrs);
+  }
+  nxg_types_set_parts(t, made[0], made[1]);
+}
+
+/* In memory, so that it can be done in place. */
+void nxg_types_scatter(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  int64_t attrs[3 + NXG_MAX_RANK], twice = 2 * nxg_node_elements(n);
+  uint32_t args[4], rank = n->rank;
+  attrs[0] = n->attrs[0];
+  attrs[1] = n->attrs[1] | NXG_SCATTER_PAIRS;
+  memcpy(attrs + 2, n->shape, rank * sizeof *attrs);
+  if (n->n_args == 4) attrs[2 + rank] = n->attrs[2];
+  for (uint32_t a = 0; a < n->n_args; a++)
+    args[a] = a % 2 == 0 ? nxg_types_woven(t, n->args[a]) : t->r.map[n->args[a]];
+  t->woven[t->i] = nxg_rewrite_add(&t->r, t->i, NXG_scatter, n->n_args, args, attrs,
+                                   rank + n->n_attrs, nxi_part_dtype(n->dtype), 1, &twice);
+}
+
+/* Operands and results of a library call are memory: complex ones rows of parts, and their shapes attributes. */
+void nxg_types_call(nxg_types *t) {
+  const nxg_node *n = nxg_types_old(t, t->i);
+  int64_t attrs[NXG_CALL_MOST_ATTRS], twice = 2 * nxg_node_elements(n);
+  uint32_t args[NXG_CALL_OPERANDS], n_attrs = n->n_attrs;
+  memcpy(attrs, n->attrs, n_attrs * sizeof *attrs);
+  for (uint32_t a = 0; a < n->n_args; a++) {
+    const nxg_node *x = nxg_types_old(t, n->args[a]);
+    bool row = nxi_is_complex(x->dtype);
+    args[a] = row ? nxg_types_woven(t, n->args[a]) : t->r.map[n->args[a]];
+    attrs[n_attrs++] = row ? x->rank : -1;
+    for (int32_t k = 0; row && k < x->rank; k++) attrs[n_attrs++] = x->shape[k];
+  }
+  if (nxi_is_complex(n->dtype))
+    t->woven[t->i] = nxg_rewrite_add(&t->r, t->i, (nxg_op)n->op, n->n_args, args, attrs, n_attrs,
+                                     nxi_part_dtype(n->dtype), 1, &twice);
+  else
+    nxg_types_set_real(
+        t, nxg_types_add_like(t, t->i, (nxg_op)n->op, n->dtype, n->n_args, args, attrs, n_attrs));
+}

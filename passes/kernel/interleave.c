@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: ISC */
+/* Writes out loops of two: where the last outer loop has two points that lie beside each other in what is stored, as the halves
+ * of a byte of i4 do, both are computed in one iteration of the loop before it, and their stores stand side by side, which
+ * code generators write as two whole vectors. Where the last loop of a run has two elements, and any order of them gives the
+ * same bits, both are combined first, so that lanes run along memory.
+ * Needs: logical level. Keeps: bits. */
+#include <string.h>
+
+#include "passes/bind/bind.h"
+#include "passes.h"
+
+typedef struct interleaver {
+  nxb_binder b;
+  nxk_kernel *to;
+  nxk_value *map[2]; /* of either point */
+} interleaver;
+
+/* ---- what is written out */
+
+static bool is_pair(const nxb_loop *loop) {
+  return loop->lower == 0 && loop->step == 1 && loop->extent == 2;
+}
+
+static bool is_plain(const nxk_kernel *k, nxk_value v) {
+  const nxk_instr *in = &k->instrs[v];
+  if (in->op == NXK_load || in->op == NXK_store)
+    return k->buffers[k->accesses[in->imm].buffer].kind != NXK_LOCAL;
+  return in->op < NXK_SCALAR_COUNT || in->op == NXK_const || in->op == NXK_param ||
+         in->op == NXK_for || in->op == NXK_end || in->op == NXK_reduce;
+}
+
+/* Whether the store writes both points beside each other, and those of the loop before it next. */
+static bool weaves(const nxb_binder *b, nxk_value v, nxk_value pair, nxk_value before) {
+  const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
+  bool computed, far;
+  int64_t stride = nxb_stride(b, a, pair, &computed), next = nxb_stride(b, a, before, &far);
+  return !computed && !far && stride == 1 && next == 2 && a->mask == NXK_NONE;
+}
+
+static bool weaves_part(const nxb_binder *b, const nxb_part *p) {
+  if (!p->regular || p->n_outer < 2 || !is_pair(&p->outer[p->n_outer - 1])) return false;
+  nxk_value pair = p->outer[p->n_outer - 1].value, before = p->outer[p->n_outer - 2].value;
+  bool stores = false;
+  for (nxk_value v = p->first + 1; v < p->last; v++) {
+    if (!is_plain(b->from, v)) return false;
+    if (b->from->instrs[v].op != NXK_store) continue;
+    stores = true;
+    if (!weaves(b, v, pair, before) || b->from->instrs[v].block != pair) return false;
+  }
+  return stores && nxb_code_cost(b, p->first, p->last) <= 100;
+}
+
+static bool is_exact_fold(const nxk_kernel *k, nxk_value v) {
+  const nxk_instr *in = &k->instrs[v];
+  bool kind =
+      in->kind == NXK_SUM || in->kind == NXK_PROD || in->kind == NXK_MAX || in->kind == NXK_MIN;
+  return kind && in->order <= NXK_ORDER_SEQUENTIAL && nxb_exact(k, v);
+}
+
+/* The last loop of a run that can be written out; NXK_NONE: it is not of that kind. */
+static nxk_value pair_of_run(const nxb_binder *b, const nxb_stage *s) {
+  if (!s->simple || !s->reduces || s->n_loops < 2 || !is_pair(&s->loops[s->n_loops - 1]))
+    return NXK_NONE;
+  nxk_value pair = s->loops[s->n_loops - 1].value;
+  for (nxk_value v = s->first; v < s->last; v++) {
+    const nxk_instr *in = &b->from->instrs[v];
+    if (!is_plain(b->from, v) || in->op == NXK_store) return NXK_NONE;
+    if (in->op == NXK_reduce && (!is_exact_fold(b->from, v) || in->block != pair)) return NXK_NONE;
+  }
+  return pair;
+}
+
+/* ---- writing */
+
+static void copy_both(interleaver *w, nxk_value v) {
+  for (int i = 0; i < 2; i++) nxk_copy_decided(w->to, w->b.from, v, w->map[i]);
+}
+
+static void map_both(interleaver *w, nxk_value v, nxk_value to) {
+  w->map[0][v] = w->map[1][v] = to;
+}
+
+static void map_points(interleaver *w, nxk_value pair) {
+  for (int i = 0; i < 2; i++) w->map[i][pair] = nxk_const_i(w->to, NX_I64, i);
+}
+
+/* The part with both points of its last outer loop in one iteration; blocks are shared, stores come last. */
+static void write_woven(interleaver *w, const nxb_part *p) {
+  const nxk_kernel *k = w->b.from;
+  nxk_value pair = p->outer[p->n_outer - 1].value;
+  for (nxk_value v = p->first; v <= p->last && !w->to->failed; v++) {
+    const nxk_instr *in = &k->instrs[v];
+    if (v == pair) map_points(w, pair);
+    else if (in->op == NXK_store) continue;
+    else if (in->op == NXK_part || in->op == NXK_for)
+      map_both(w, v, nxk_copy_instr(w->to, k, v, w->map[0]));
+    else if (in->op != NXK_end) copy_both(w, v);
+    else if (in->block != pair) nxk_copy_instr(w->to, k, v, w->map[0]);
+    for (nxk_value s = pair; in->op == NXK_end && in->block == pair && s < v; s++)
+      if (k->instrs[s].op == NXK_store) copy_both(w, s);
+  }
+}
+
+/* Bits that hold every value of an integer: fewer than its type has where the others were shifted or masked out. */
+static int64_t bits_of(const nxk_kernel *k, nxk_value v) {
+  const nxk_instr *in = &k->instrs[v];
+  int64_t bits = nxi_dtypes[in->dtype].bits, by;
+  if (in->n_args < 2 || !nxb_is_constant(k, in->args[1], &by)) return bits;
+  if (in->op == NXK_shr && by > 0 && by < bits) return bits - by;
+  if (in->op == NXK_and && by > 0 && !nxi_is_signed(in->dtype))
+    return 64 - __builtin_clzll((uint64_t)by);
+  return bits;
+}
+
+/* Both elements combined, before they are made wider if their own type holds the result. */
+static nxk_value combined(interleaver *w, nxk_reduce_kind kind, nxk_value x, nxk_value y) {
+  static const nxk_op ops[] = {
+      [NXK_SUM] = NXK_add, [NXK_PROD] = NXK_mul, [NXK_MAX] = NXK_max, [NXK_MIN] = NXK_min};
+  if (w->to->failed) return NXK_NONE;
+  const nxk_instr *a = &w->to->instrs[x], *b = &w->to->instrs[y];
+  nx_dtype wide = a->dtype;
+  bool casts = a->op == NXK_cast && b->op == NXK_cast && nxi_is_integer(wide);
+  nx_dtype narrow = casts ? nxk_dtype(w->to, a->args[0]) : wide;
+  if (casts && nxi_is_integer(narrow) && narrow == nxk_dtype(w->to, b->args[0]) &&
+      nxi_dtypes[narrow].bits < nxi_dtypes[wide].bits) {
+    int64_t left = bits_of(w->to, a->args[0]), right = bits_of(w->to, b->args[0]);
+    int64_t most = left > right ? left : right, need = kind == NXK_SUM    ? most + 1
+                                                       : kind == NXK_PROD ? left + right
+                                                                          : most;
+    if (need <= nxi_dtypes[narrow].bits)
+      return nxk_cast_to(w->to, wide,
+                         nxk_scalar(w->to, ops[kind], 0, a->args[0], b->args[0], NXK_NONE));
+  }
+  return nxk_scalar(w->to, ops[kind], 0, x, y, NXK_NONE);
+}
+
+static void write_combined(interleaver *w, const nxb_stage *s, nxk_value pair) {
+  const nxk_kernel *k = w->b.from;
+  for (nxk_value v = s->first; v <= s->last && !w->to->failed; v++) {
+    const nxk_instr *in = &k->instrs[v];
+    if (v == pair) {
+      map_points(w, pair);
+    } else if (in->op == NXK_for) {
+      map_both(w, v, nxk_copy_instr(w->to, k, v, w->map[0]));
+    } else if (in->op == NXK_reduce) {
+      nxk_value both =
+          combined(w, (nxk_reduce_kind)in->kind, w->map[0][in->args[0]], w->map[1][in->args[0]]);
+      map_both(w, v, nxk_reduce(w->to, in->kind, in->order, both, NXK_NONE));
+    } else if (in->op != NXK_end) {
+      copy_both(w, v);
+    } else if (in->block != pair) {
+      nxk_copy_instr(w->to, k, v, w->map[0]);
+    }
+  }
+}
+
+/* Writes out what begins at v; returns its last instruction, v itself if nothing was. */
+static nxk_value write_out(interleaver *w, nxk_value v) {
+  const nxk_kernel *k = w->b.from;
+  const nxk_instr *in = &k->instrs[v], *around = in->block != NXK_NONE ? &k->instrs[in->block] : in;
+  if (in->op == NXK_part) {
+    nxb_part p;
+    if (!nxb_analyze_part(&w->b, v, &p) || !weaves_part(&w->b, &p)) return v;
+    write_woven(w, &p);
+    return p.last;
+  }
+  bool run = in->op == NXK_for && k->loops[in->imm].kind == NXK_REDUCE &&
+             (around->op != NXK_for || k->loops[around->imm].kind != NXK_REDUCE);
+  if (!run) return v;
+  nxb_stage s;
+  nxb_analyze_stage(&w->b, v, &s);
+  nxk_value pair = w->b.failed ? NXK_NONE : pair_of_run(&w->b, &s);
+  if (pair == NXK_NONE) return v;
+  write_combined(w, &s, pair);
+  return s.last;
+}
+
+static bool write_all(interleaver *w) {
+  const nxk_kernel *k = w->b.from;
+  bool any = false;
+  for (nxk_value v = 0; v < k->n_instrs && !w->to->failed && !w->b.failed; v++) {
+    nxk_value last = write_out(w, v);
+    any = any || last != v;
+    if (last == v) map_both(w, v, nxk_copy_instr(w->to, k, v, w->map[0]));
+    v = last;
+  }
+  return any;
+}
+
+nxk_kernel *nxk_pass_interleave(const nxk_kernel *k, nxi_diag *d) {
+  interleaver w = {.b = {.from = k}, .to = nxk_create_like(k)};
+  size_t n = (size_t)k->n_instrs + 1;
+  bool any = false;
+  for (int i = 0; i < 2; i++) {
+    w.map[i] = nxb_alloc(&w.b, n * sizeof *w.map[i]);
+    if (w.map[i] != NULL) memset(w.map[i], 0xff, n * sizeof *w.map[i]);
+  }
+  bool ok = w.to != NULL && !w.b.failed && nxb_analyze_kernel(&w.b);
+  if (ok) any = write_all(&w);
+  ok = ok && !w.b.failed && !w.to->failed;
+  nxi_arena_destroy(&w.b.arena);
+  nxk_kernel *out = ok && any ? nxk_pass_simplify(w.to, d) : w.to;
+  if (out != w.to || !ok) nxk_destroy(w.to);
+  if (!ok) nxi_oom(d);
+  return ok ? out : NULL;
+}
+
+bool nxk_has_pairs(const nxk_kernel *k) {
+  for (uint32_t i = 0; i < k->n_loops; i++)
+    if (k->loops[i].upper.value == NXK_NONE && k->loops[i].upper.constant == 2) return true;
+  return false;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: ISC */
+/* Unroll and jam: where rows beside each other read the same elements, as those of a stencil do, several of them are computed in
+ * one iteration, row by row, and what they share is loaded once. Loads at every element of a row cross cache lines half of the
+ * time or always, so they are what such code takes its time for. Rows that are left over get a part of their own.
+ *
+ * A processor looks a few lines ahead in such code, since each takes it some ten instructions, and fetches none early enough. So
+ * what the next rows load for the first time, and where they store, is asked for while these rows are computed.
+ *
+ * Only independent points are put together, each with its own operations, so bits stay.
+ * Needs: logical level. Keeps: bits. */
+#include <string.h>
+
+#include "passes/bind/bind.h"
+#include "passes.h"
+
+/* Rows at once; loads that are looked at; vector operations of a row; rows below which it is not worth it. */
+enum { ROWS = 4, MOST_LOADS = 32, MOST_COST = 60, LEAST_ROWS = 4 * ROWS };
+
+typedef struct jammer {
+  nxb_binder b;
+  nxk_kernel *to;
+  nxk_value *map[ROWS];
+} jammer;
+
+/* ---- what is put together */
+
+static bool is_plain(const nxb_binder *b, nxk_value v, nxk_value column) {
+  const nxk_kernel *k = b->from;
+  const nxk_instr *in = &k->instrs[v];
+  bool computed;
+  if (in->op != NXK_load && in->op != NXK_store)
+    return in->op < NXK_SCALAR_COUNT || in->op == NXK_const || in->op == NXK_param ||
+           in->op == NXK_for || in->op == NXK_end;
+  const nxk_access *a = &k->accesses[in->imm];
+  bool along = nxb_stride(b, a, column, &computed) == 1 && !computed && a->index == NXK_NONE;
+  return a->mask == NXK_NONE &&
+         (in->op == NXK_load ? k->buffers[a->buffer].kind == NXK_IN
+                             : along && k->buffers[a->buffer].kind != NXK_LOCAL);
+}
+
+static bool same_terms(const nxk_access *a, const nxk_access *b) {
+  bool same = a->buffer == b->buffer && a->n_terms == b->n_terms;
+  for (uint32_t i = 0; same && i < a->n_terms; i++)
+    same = a->terms[i].index == b->terms[i].index && a->terms[i].stride == b->terms[i].stride;
+  return same;
+}
+
+/* Whether load a of the row `rows` further on is load b of some row from 0 to that. */
+static bool is_loaded(const nxk_access *a, const nxk_access *b, int64_t stride, int64_t rows) {
+  int64_t distance = a->offset + stride * rows - b->offset;
+  return same_terms(a, b) && (stride == 0 ? distance == 0
+                                          : distance % stride == 0 && distance / stride >= 0 &&
+                                                distance / stride < rows);
+}
+
+/* Whether ROWS rows together load at most 2/3 of what they load alone, of elements that differ along the row. */
+static bool shares_loads(const nxb_binder *b, const nxb_part *p, nxk_value row, nxk_value column) {
+  const nxk_access *loads[MOST_LOADS];
+  uint32_t n = 0, all = 0, distinct = 0;
+  bool computed, far;
+  for (nxk_value v = p->first; v < p->last; v++) {
+    if (b->from->instrs[v].op != NXK_load) continue;
+    const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
+    if (n == MOST_LOADS) return false;
+    if (nxb_stride(b, a, column, &computed) == 1 && !computed && a->index == NXK_NONE)
+      loads[n++] = a;
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    int64_t stride = nxb_stride(b, loads[i], row, &far);
+    if (far) return false;
+    for (int64_t r = 0; r < ROWS; r++) {
+      bool found = false;
+      for (uint32_t j = 0; j < n && !found; j++) found = is_loaded(loads[i], loads[j], stride, r);
+      all++;
+      distinct += !found;
+    }
+  }
+  return n > 1 && 3 * distinct <= 2 * all;
+}
+
+static bool fits(const nxb_binder *b, const nxb_part *p) {
+  if (!p->regular || p->n_stages > 0 || p->n_outer < 2) return false;
+  const nxb_loop *row = &p->outer[p->n_outer - 2], *column = &p->outer[p->n_outer - 1];
+  for (uint32_t i = 0; i < p->n_outer; i++)
+    if (p->outer[i].lower != 0 || p->outer[i].step != 1 || p->outer[i].extent < 1) return false;
+  for (nxk_value v = p->first + 1; v < p->last; v++)
+    if (!is_plain(b, v, column->value)) return false;
+  return row->extent >= LEAST_ROWS && nxb_code_cost(b, p->first, p->last) <= MOST_COST &&
+         shares_loads(b, p, row->value, column->value);
+}
+
+/* Whether what the kernel walks is more than a core has cache of its own for. */
+static bool is_past_caches(const nxb_binder *b, const nxi_target *t) {
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < b->from->n_buffers; i++) {
+    const nxk_buffer *buffer = &b->from->buffers[i];
+    if (buffer->kind != NXK_LOCAL) bytes += buffer->elements * nxi_dtype_size(buffer->dtype);
+  }
+  return bytes > t->l2_bytes;
+}
+
+/* ---- what the next rows need */
+
+/* Whether a load of the part in some of the rows lies from `low` to below `high` elements behind load a of row r. */
+static bool loads_between(const jammer *w, const nxb_part *p, const nxk_access *a, int64_t r,
+                          int64_t low, int64_t high) {
+  const nxk_kernel *k = w->b.from;
+  bool far;
+  int64_t stride = nxb_stride(&w->b, a, p->outer[p->n_outer - 2].value, &far);
+  for (nxk_value v = p->first; v < p->last; v++) {
+    if (k->instrs[v].op != NXK_load) continue;
+    const nxk_access *other = &k->accesses[k->instrs[v].imm];
+    if (!same_terms(a, other)) continue;
+    for (int64_t i = 0; i < ROWS; i++) {
+      int64_t distance = other->offset - a->offset + (i - r) * stride;
+      if (distance >= low && distance < high) return true;
+    }
+  }
+  return false;
+}
+
+/* How far ahead the access of row r looks in the rows that come next: to where nothing is loaded yet, once a line. 0: not. */
+static int64_t distance_ahead(const jammer *w, const nxb_part *p, nxk_value v, int64_t r) {
+  const nxk_kernel *k = w->b.from;
+  const nxk_access *a = &k->accesses[k->instrs[v].imm];
+  bool far, computed;
+  int64_t next = ROWS * nxb_stride(&w->b, a, p->outer[p->n_outer - 2].value, &far);
+  int64_t line = NXK_LINE / nxi_dtype_size(k->buffers[a->buffer].dtype);
+  if (next < line || nxb_stride(&w->b, a, p->outer[p->n_outer - 1].value, &computed) != 1) return 0;
+  bool again = k->instrs[v].op == NXK_load &&
+               (loads_between(w, p, a, r, 1, line) || loads_between(w, p, a, r, next, next + line));
+  return again ? 0 : next;
+}
+
+static void look_ahead(jammer *w, const nxb_part *p, nxk_value v, int64_t r) {
+  nxk_op op = (nxk_op)w->b.from->instrs[v].op;
+  if (w->to->failed || (op != NXK_load && op != NXK_store)) return;
+  nxk_value to = op == NXK_load ? w->map[r][v] : w->to->n_instrs - 1;
+  w->to->accesses[w->to->instrs[to].imm].ahead = distance_ahead(w, p, v, r);
+}
+
+/* ---- writing */
+
+static void copy_rows(jammer *w, nxk_value v, int64_t rows) {
+  for (int64_t r = 0; r < rows; r++) nxk_copy_decided(w->to, w->b.from, v, w->map[r]);
+}
+
+static void map_rows(jammer *w, nxk_value v, nxk_value to) {
+  for (int64_t r = 0; r < ROWS; r++) w->map[r][v] = to;
+}
+
+/* The loop over rows: `count` times `rows` of them, from row `first` on. */
+static void open_rows(jammer *w, nxk_value row, int64_t first, int64_t count, int64_t rows) {
+  nxk_value i = nxk_begin_range(w->to, NXK_OUTER, count);
+  nxk_value base =
+      rows == 1 ? i : nxk_scalar(w->to, NXK_mul, 0, i, nxk_const_i(w->to, NX_I64, rows), NXK_NONE);
+  for (int64_t r = 0; r < rows; r++) {
+    bool moves = first + r > 0;
+    w->map[r][row] =
+        moves ? nxk_scalar(w->to, NXK_add, 0, base, nxk_const_i(w->to, NX_I64, first + r), NXK_NONE)
+              : base;
+  }
+}
+
+static void write_part(jammer *w, const nxb_part *p, int64_t first, int64_t count, int64_t rows) {
+  const nxk_kernel *k = w->b.from;
+  bool ahead = rows == ROWS && is_past_caches(&w->b, w->b.target);
+  nxk_value row = p->outer[p->n_outer - 2].value, column = p->outer[p->n_outer - 1].value;
+  for (nxk_value v = p->first; v <= p->last && !w->to->failed; v++) {
+    const nxk_instr *in = &k->instrs[v];
+    if (v == row) open_rows(w, row, first, count, rows);
+    else if (in->op == NXK_part || in->op == NXK_for)
+      map_rows(w, v, nxk_copy_instr(w->to, k, v, w->map[0]));
+    else if (in->op == NXK_end) nxk_end(w->to);
+    else copy_rows(w, v, rows);
+    if (v != column) continue;
+    nxk_value end = v + 1;
+    while (k->instrs[end].op != NXK_end) end++;
+    for (int64_t r = 0; r < rows; r++)
+      for (nxk_value i = v + 1; i < end; i++) {
+        nxk_copy_decided(w->to, k, i, w->map[r]);
+        if (ahead) look_ahead(w, p, i, r);
+      }
+    v = end - 1;
+  }
+}
+
+static bool write_all(jammer *w) {
+  const nxk_kernel *k = w->b.from;
+  bool any = false;
+  for (nxk_value v = 0; v < k->n_instrs && !w->to->failed && !w->b.failed; v++) {
+    nxb_part p;
+    bool part = k->instrs[v].op == NXK_part && nxb_analyze_part(&w->b, v, &p);
+    if (!part || !fits(&w->b, &p)) {
+      map_rows(w, v, nxk_copy_instr(w->to, k, v, w->map[0]));
+      continue;
+    }
+    int64_t extent = p.outer[p.n_outer - 2].extent, rest = extent % ROWS;
+    write_part(w, &p, 0, extent / ROWS, ROWS);
+    if (rest > 0) write_part(w, &p, extent - rest, rest, 1);
+    any = true;
+    v = p.last;
+  }
+  return any;
+}
+
+nxk_kernel *nxk_pass_jam(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
+  jammer w = {.b = {.from = k, .target = t}, .to = nxk_create_like(k)};
+  size_t n = (size_t)k->n_instrs + 1;
+  bool any = false;
+  for (int i = 0; i < ROWS; i++) {
+    w.map[i] = nxb_alloc(&w.b, n * sizeof *w.map[i]);
+    if (w.map[i] != NULL) memset(w.map[i], 0xff, n * sizeof *w.map[i]);
+  }
+  bool ok = w.to != NULL && !w.b.failed && nxb_analyze_kernel(&w.b);
+  if (ok) any = write_all(&w);
+  ok = ok && !w.b.failed && !w.to->failed;
+  nxi_arena_destroy(&w.b.arena);
+  nxk_kernel *out = ok && any ? nxk_pass_simplify(w.to, d) : w.to;
+  if (out != w.to || !ok) nxk_destroy(w.to);
+  if (!ok) nxi_oom(d);
+  return ok ? out : NULL;
+}
+
+/* Two loads of an input that the kernel walks in the same way, from different elements. */
+bool nxk_has_shared_loads(const nxk_kernel *k) {
+  for (uint32_t i = 0; i < k->n_accesses; i++)
+    for (uint32_t j = i + 1; j < k->n_accesses && j <= i + MOST_LOADS; j++)
+      if (k->accesses[i].offset != k->accesses[j].offset &&
+          k->accesses[i].buffer == k->accesses[j].buffer &&
+          k->buffers[k->accesses[i].buffer].kind == NXK_IN)
+        return true;
+  return false;
+}

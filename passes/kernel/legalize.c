@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: ISC */
+/* Rewrites what targets do wrongly, or in different ways, into basic operations with one meaning:
+ *  - conversions to and from small floats, rounded once from every type. Only f16 <-> f32 is left, and only
+ *    where the target has it in one exact instruction;
+ *  - vectors of 64-bit integers to f32 on AArch64, where they go through f64 and are rounded twice;
+ *  - comparisons of small floats, which widen;
+ *  - the remainder of floats, exact for all operands, without a library.
+ * What is left of them is legal, so a second run changes nothing. Bound level.
+ * Total integer division and shifts, max and min, saturating conversions and ldexp stay: they are one or two
+ * instructions of each target, which its code generator knows (codegen_llvm/emit_scalar.c).
+ * Requires: no functions (expand/expand.c). Keeps: everything else, and the numbers of buffers and params. */
+#include <math.h>
+#include <string.h>
+
+#include "passes.h"
+
+typedef struct legalizer {
+  nxk_kernel *k;
+  bool half;  /* the target converts f16 <-> f32 */
+  bool twice; /* it rounds vectors of 64-bit integers twice on their way to f32 */
+} legalizer;
+
+/* ---- words for the builder */
+
+#define op1 NXK_SCALAR1
+#define op2 NXK_SCALAR2
+#define op3 NXK_SCALAR3
+static nxk_value bits_as(nxk_kernel *k, nx_dtype t, nxk_value a) {
+  return nxk_scalar(k, NXK_bitcast, t, a, NXK_NONE, NXK_NONE);
+}
+static nxk_value u32(nxk_kernel *k, uint32_t x) { return nxk_const(k, NX_U32, x); }
+static nxk_value u64(nxk_kernel *k, uint64_t x) { return nxk_const(k, NX_U64, x); }
+static nxk_value f64(nxk_kernel *k, double x) { return nxk_const_f(k, NX_F64, x); }
+
+static nx_dtype dtype_of(const nxk_kernel *k, nxk_value v) {
+  return k->failed ? NX_F32 : nxk_dtype(k, v);
+}
+static nxk_value is_nan(nxk_kernel *k, nxk_value a) { return op2(k, NXK_ne, a, a); }
+
+/* ---- small floats from f32 and to it */
+
+/* The upper half of f32, rounded to even; a NaN keeps its upper half and becomes quiet. */
+static nxk_value f32_to_bf16(nxk_kernel *k, nxk_value a) {
+  nxk_value bits = bits_as(k, NX_U32, a), upper = op2(k, NXK_shr, bits, u32(k, 16));
+  nxk_value even = op2(k, NXK_add, op2(k, NXK_and, upper, u32(k, 1)), u32(k, 0x7fff));
+  nxk_value rounded = op2(k, NXK_shr, op2(k, NXK_add, bits, even), u32(k, 16));
+  nxk_value r = op3(k, NXK_select, is_nan(k, a), op2(k, NXK_or, upper, u32(k, 0x40)), rounded);
+  return bits_as(k, NX_BF16, nxk_cast_to(k, NX_U16, r));
+}
+
+static nxk_value bf16_to_f32(nxk_kernel *k, nxk_value a) {
+  nxk_value bits = nxk_cast_to(k, NX_U32, bits_as(k, NX_U16, a));
+  return bits_as(k, NX_F32, op2(k, NXK_shl, bits, u32(k, 16)));
+}
+
+/* A small float with a sign, an exponent of its own bias, and subnormals. Magnitudes are patterns without the sign. */
+typedef struct small_format {
+  int bits, fraction, bias;
+  uint32_t special; /* the first magnitude that is no number: infinity, or NaN */
+  uint32_t limit;   /* as f32: the first that rounds beyond the largest number */
+  uint32_t beyond;  /* what that becomes: the magnitude of infinity, or of NaN */
+  uint32_t nan;
+} small_format;
+
+static small_format format_of(nx_dtype t) {
+  switch (t) {
+    case NX_F8E4M3: return (small_format){8, 3, 7, 0x7f, 0x43e80001, 0x7f, 0x7f};
+    case NX_F8E5M2: return (small_format){8, 2, 15, 0x7c, 0x47700000, 0x7c, 0x7e};
+    case NX_BF16: return (small_format){16, 7, 127, 0x7f80, 0x7f7f8000, 0x7f80, 0x7fc0};
+    default: return (small_format){16, 10, 15, 0x7c00, 0x477ff000, 0x7c00, 0x7e00};
+  }
+}
+
+static nx_dtype bits_of(small_format f) { return f.bits == 8 ? NX_U8 : NX_U16; }
+
+/* The magnitude, moved to f32's fields, is 2^(127 - bias) too small; the product is exact for subnormals too. */
+static nxk_value small_to_f32(nxk_kernel *k, nxk_value a) {
+  small_format f = format_of(dtype_of(k, a));
+  uint32_t sign_bit = 1u << (f.bits - 1);
+  nxk_value bits = nxk_cast_to(k, NX_U32, bits_as(k, bits_of(f), a));
+  nxk_value magnitude = op2(k, NXK_and, bits, u32(k, sign_bit - 1)),
+            field = op2(k, NXK_shl, magnitude, u32(k, (uint32_t)(23 - f.fraction)));
+  nxk_value scale = nxk_const_f(k, NX_F32, ldexp(1, 127 - f.bias));
+  nxk_value finite = bits_as(k, NX_U32, op2(k, NXK_mul, bits_as(k, NX_F32, field), scale));
+  nxk_value special = op2(k, NXK_or, field, u32(k, 0x7f800000));
+  nxk_value r = op3(k, NXK_select, op2(k, NXK_lt, magnitude, u32(k, f.special)), finite, special);
+  nxk_value sign =
+      op2(k, NXK_shl, op2(k, NXK_and, bits, u32(k, sign_bit)), u32(k, (uint32_t)(32 - f.bits)));
+  return bits_as(k, NX_F32, op2(k, NXK_or, r, sign));
+}
+
+/* Normal results: the upper bits rounded to even, with the exponent moved. Subnormal ones: adding a power of two whose
+ * last bit is the format's least number rounds. Past the largest number: infinity, or NaN where there is none. */
+static nxk_value f32_to_small(nxk_kernel *k, nx_dtype to, nxk_value a) {
+  small_format f = format_of(to);
+  uint32_t dropped = (uint32_t)(23 - f.fraction), less = (uint32_t)(127 - f.bias);
+  nxk_value bits = bits_as(k, NX_U32, a), magnitude = op2(k, NXK_and, bits, u32(k, 0x7fffffff));
+  nxk_value even = op2(k, NXK_and, op2(k, NXK_shr, magnitude, u32(k, dropped)), u32(k, 1));
+  nxk_value moved = op2(k, NXK_add, op2(k, NXK_sub, magnitude, u32(k, less << 23)),
+                        u32(k, (1u << (dropped - 1)) - 1));
+  nxk_value normal = op2(k, NXK_shr, op2(k, NXK_add, moved, even), u32(k, dropped));
+  nxk_value magic = nxk_const_f(k, NX_F32, ldexp(1, 24 - f.bias - f.fraction)),
+            sum = op2(k, NXK_add, bits_as(k, NX_F32, magnitude), magic);
+  nxk_value subnormal = op2(k, NXK_sub, bits_as(k, NX_U32, sum), bits_as(k, NX_U32, magic));
+  nxk_value r =
+      op3(k, NXK_select, op2(k, NXK_lt, magnitude, u32(k, (less + 1) << 23)), subnormal, normal);
+  r = op3(k, NXK_select, op2(k, NXK_lt, magnitude, u32(k, f.limit)), r, u32(k, f.beyond));
+  if (f.nan != f.beyond) r = op3(k, NXK_select, is_nan(k, a), u32(k, f.nan), r);
+  nxk_value sign = op2(k, NXK_and, op2(k, NXK_shr, bits, u32(k, (uint32_t)(32 - f.bits))),
+                       u32(k, 1u << (f.bits - 1)));
+  return bits_as(k, to, nxk_cast_to(k, bits_of(f), op2(k, NXK_or, r, sign)));
+}
+
+/* The upper half of an f16. */
+static nxk_value e5m2_to_f16(nxk_kernel *k, nxk_value a) {
+  nxk_value bits = nxk_cast_to(k, NX_U16, bits_as(k, NX_U8, a));
+  return bits_as(k, NX_F16, op2(k, NXK_shl, bits, nxk_const(k, NX_U16, 8)));
+}
+
+static nxk_value widen(const legalizer *l, nxk_value a) {
+  nx_dtype from = dtype_of(l->k, a);
+  if (from == NX_BF16) return bf16_to_f32(l->k, a);
+  if (from == NX_F8E4M3 || !l->half) return small_to_f32(l->k, a);
+  return nxk_cast_to(l->k, NX_F32, from == NX_F8E5M2 ? e5m2_to_f16(l->k, a) : a);
+}
+
+static nxk_value narrow(const legalizer *l, nx_dtype to, nxk_value a) {
+  if (to == NX_BF16) return f32_to_bf16(l->k, a);
+  return l->half && to == NX_F16 ? nxk_cast_to(l->k, to, a) : f32_to_small(l->k, to, a);
+}
+
+/* ---- small floats from wider types, rounded once */
+
+/* An f64 rounded to the numbers of small float `to`, but not to its largest: that is left to the conversions
+ * to f32 and `to`, which are exact but for overflow. */
+static nxk_value round_for(nxk_kernel *k, nx_dtype to, nxk_value a) {
+  small_format f = format_of(to);
+  int dropped = 52 - f.fraction; /* bits of the mantissa */
+  double least_normal = ldexp(1, 1 - f.bias);
+  double magic = ldexp(1.5, 53 - f.bias - f.fraction); /* its last bit is the least subnormal */
+  nxk_value bits = bits_as(k, NX_U64, a), magnitude = op1(k, NXK_abs, a);
+  nxk_value even = op2(k, NXK_and, op2(k, NXK_shr, bits, u64(k, (uint64_t)dropped)), u64(k, 1));
+  nxk_value below_half = u64(k, (UINT64_C(1) << (dropped - 1)) - 1);
+  nxk_value sum = op2(k, NXK_add, bits, op2(k, NXK_add, even, below_half));
+  nxk_value normal =
+      bits_as(k, NX_F64, op2(k, NXK_and, sum, u64(k, ~((UINT64_C(1) << dropped) - 1))));
+  nxk_value subnormal = op2(k, NXK_sub, op2(k, NXK_add, magnitude, f64(k, magic)), f64(k, magic));
+  nxk_value r = op3(k, NXK_select, op2(k, NXK_lt, magnitude, f64(k, least_normal)),
+                    op2(k, NXK_copysign, subnormal, a), normal);
+  return op3(k, NXK_select, is_nan(k, a), a, r);
+}
+
+/* A 64-bit integer as f64 that rounds to a shorter format as the integer does: from 2^exact_bits on the lower bits matter
+ * only as zero or not, because the ties of the format are multiples of 2^low_bits (or beyond its largest). */
+static nxk_value wide_to_f64(nxk_kernel *k, nxk_value a, int exact_bits, int low_bits) {
+  nx_dtype t = dtype_of(k, a);
+  nxk_value zero = nxk_const_i(k, t, 0),
+            low = op2(k, NXK_and, a, nxk_const_i(k, t, (1 << low_bits) - 1));
+  nxk_value sticky =
+      op3(k, NXK_select, op2(k, NXK_eq, low, zero), zero, nxk_const_i(k, t, 1 << (low_bits - 1)));
+  nxk_value reduced = op2(k, NXK_or, op2(k, NXK_xor, a, low), sticky);
+  nxk_value magnitude =
+      op1(k, NXK_abs, a); /* of the least i64 itself: below, and kept, which is exact */
+  nxk_value exact = op2(k, NXK_lt, magnitude, nxk_const_i(k, t, INT64_C(1) << exact_bits));
+  return nxk_cast_to(k, NX_F64, op3(k, NXK_select, exact, a, reduced));
+}
+
+static nxk_value cast_to_small(const legalizer *l, nx_dtype to, nxk_value a) {
+  nxk_kernel *k = l->k;
+  nx_dtype from = dtype_of(k, a);
+  bool wide_integer = nxi_is_integer(from) && nxi_dtypes[from].bits >= 32;
+  if (from != NX_F64 && !wide_integer)
+    return narrow(l, to, nxk_cast_to(k, NX_F32, a)); /* exact in f32 */
+  if (wide_integer)
+    a = nxi_dtypes[from].bits == 64 ? wide_to_f64(k, a, 24, 16) : nxk_cast_to(k, NX_F64, a);
+  return narrow(l, to, nxk_cast_to(k, NX_F32, round_for(k, to, a)));
+}
+
+static nxk_value legal_cast(const legalizer *l, nx_dtype to, nxk_value a) {
+  nx_dtype from = dtype_of(l->k, a);
+  if (from == to) return a;
+  if (nxi_is_small_float(from)) a = widen(l, a);
+  return nxi_is_small_float(to) ? cast_to_small(l, to, a) : nxk_cast_to(l->k, to, a);
+}
+
+/* ---- fmod. All in f64; the remainder of f32 numbers is an f32 number.
+ * One step: for x / y < 2^52 the rounded quotient, truncated, is right or one too large, the fma is exact,
+ * and a negative result needs y once. Farther apart, x is reduced first by y * 2^51i for falling i, each of
+ * them a step; a factor that overflows is larger than x and does nothing. */
+
+static nxk_value reduce_step(nxk_kernel *k, nxk_value x, nxk_value y) {
+  nxk_value q = op1(k, NXK_trunc, op2(k, NXK_div, x, y));
+  nxk_value r = op3(k, NXK_fma, op1(k, NXK_neg, q), y, x);
+  r = op3(k, NXK_select, op2(k, NXK_lt, r, f64(k, 0)), op2(k, NXK_add, r, y), r);
+  return op3(k, NXK_select, op2(k, NXK_le, y, x), r, x);
+}
+
+/* y * 2^exponent, where the exponent (i64, lanes 1) may be beyond what one factor can say. */
+static nxk_value scaled(nxk_kernel *k, nxk_value y, nxk_value exponent) {
+  for (int i = 0; i < 3; i++) {
+    nxk_value part = op2(k, NXK_min, exponent, nxk_const_i(k, NX_I64, 1000));
+    nxk_value field = op2(k, NXK_shl, op2(k, NXK_add, part, nxk_const_i(k, NX_I64, 1023)),
+                          nxk_const_i(k, NX_I64, 52));
+    y = op2(k, NXK_mul, y, bits_as(k, NX_F64, field));
+    exponent = op2(k, NXK_sub, exponent, part);
+  }
+  return y;
+}
+
+static nxk_value reduce_far(nxk_kernel *k, nxk_value x, nxk_value y, int64_t steps) {
+  nxk_value i = nxk_begin_range(k, NXK_SEQ, steps), carry = nxk_carry(k, x);
+  nxk_value left = op2(k, NXK_sub, nxk_const_i(k, NX_I64, steps), i);
+  nxk_value next =
+      reduce_step(k, carry, scaled(k, y, op2(k, NXK_mul, left, nxk_const_i(k, NX_I64, 51))));
+  nxk_next(k, carry, next);
+  nxk_end(k);
+  return carry;
+}
+
+static nxk_value float_mod(nxk_kernel *k, nxk_value a, nxk_value b) {
+  nx_dtype t = dtype_of(k, a);
+  int64_t steps = t == NX_F64 ? 41 : 5; /* quotients are below 2^2098 and 2^277 */
+  nxk_value wide_a = nxk_cast_to(k, NX_F64, a), wide_b = nxk_cast_to(k, NX_F64, b);
+  nxk_value x = op1(k, NXK_abs, wide_a), y = op1(k, NXK_abs, wide_b);
+  nxk_value far = op2(k, NXK_le, op2(k, NXK_mul, y, f64(k, 0x1p52)), x);
+  nxk_value rare = nxk_begin_rare(k, far);
+  nxk_value reduced = reduce_far(k, x, y, steps);
+  nxk_end(k);
+  x = reduce_step(k, nxk_pick(k, rare, reduced, x), y);
+  x = op3(k, NXK_select, is_nan(k, wide_b), wide_b, x);
+  return nxk_cast_to(k, t, op2(k, NXK_copysign, x, wide_a));
+}
+
+/* ---- the pass */
+
+static bool is_comparison(nxk_op op) {
+  return op < NXK_SCALAR_COUNT && nxk_scalars[op].result == NXK_RESULT_BOOL;
+}
+
+/* Rewrites instruction v; false if it is legal as it is. */
+static bool rewrite(const legalizer *l, const nxk_kernel *source, nxk_value v, nxk_value *map) {
+  const nxk_instr *in = &source->instrs[v];
+  if (in->op >= NXK_SCALAR_COUNT) return false;
+  nx_dtype type = nxk_dtype(source, in->args[0]);
+  nxk_value a = map[in->args[0]], b = in->n_args > 1 ? map[in->args[1]] : NXK_NONE;
+  if (in->op == NXK_cast && (nxi_is_small_float(type) || nxi_is_small_float(in->dtype)))
+    map[v] = legal_cast(l, in->dtype, a);
+  else if (in->op == NXK_cast && l->twice && in->lanes > 1 && in->dtype == NX_F32 &&
+           nxi_is_integer(type) && nxi_dtypes[type].bits == 64)
+    map[v] = nxk_cast_to(l->k, NX_F32, wide_to_f64(l->k, a, 53, 12));
+  else if (in->op == NXK_mod && (type == NX_F32 || type == NX_F64)) map[v] = float_mod(l->k, a, b);
+  else if (is_comparison((nxk_op)in->op) && nxi_is_small_float(type))
+    map[v] = op2(l->k, (nxk_op)in->op, widen(l, a), widen(l, b));
+  else return false;
+  return true;
+}
+
+static void copy_tables(nxk_kernel *k, const nxk_kernel *source) {
+  k->threads = source->threads;
+  for (uint32_t i = 0; i < source->n_buffers && !k->failed; i++) {
+    const nxk_buffer *b = &source->buffers[i];
+    nxk_add_buffer(k, b->kind, b->dtype, b->elements);
+    if (!k->failed) k->buffers[i] = *b;
+  }
+  for (uint32_t i = 0; i < source->n_params && !k->failed; i++)
+    nxk_add_param(k, source->param_types[i]);
+}
+
+/* F16C on x86-64, always on AArch64. */
+static bool converts_half(const nxi_target *t) { return strcmp(t->isa, "generic") != 0; }
+
+nxk_kernel *nxk_pass_legalize(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
+  nxk_value *map = nxi_calloc((size_t)k->n_instrs + 1, sizeof *map);
+  uint8_t *needed = nxi_calloc((size_t)k->n_instrs + 1, 1);
+  legalizer l = {nxk_create(k->level, k->name), converts_half(t), strcmp(t->isa, "neon") == 0};
+  bool ok = map && needed && l.k;
+  if (ok) copy_tables(l.k, k);
+  if (ok) nxk_mark_needed(k, needed);
+  for (nxk_value v = 0; ok && v < k->n_instrs && !l.k->failed; v++)
+    if (needed[v] && !rewrite(&l, k, v, map)) nxk_copy_instr(l.k, k, v, map);
+  ok = ok && !l.k->failed;
+  nxi_free(map);
+  nxi_free(needed);
+  if (ok) return l.k;
+  nxk_destroy(l.k);
+  nxi_oom(d);
+  return NULL;
+}

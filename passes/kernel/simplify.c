@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: ISC */
+/* Drops instructions of a logical kernel that nothing needs and merges equal ones (the builder does that while copying).
+ * Loops that all accesses walk as one are merged earlier, while lowering places expressions.
+ * Needs: logical level. Keeps: bits. */
+#include "passes.h"
+
+#include <string.h>
+
+/* Instructions that stay whether or not something uses their result. A carry stays with its loop. */
+static bool has_effect(const nxk_instr *in) {
+  switch (in->op) {
+    case NXK_store:
+    case NXK_part:
+    case NXK_for:
+    case NXK_end:
+    case NXK_rare:
+    case NXK_carry:
+    case NXK_next:
+    case NXK_barrier:
+    case NXK_tree_push: return true;
+    default: return false;
+  }
+}
+
+static void need(uint8_t *needed, nxk_value v) {
+  if (v != NXK_NONE) needed[v] = 1;
+}
+
+static void need_access(uint8_t *needed, const nxk_access *at) {
+  for (uint32_t t = 0; t < at->n_terms; t++) need(needed, at->terms[t].index);
+  need(needed, at->index);
+  need(needed, at->mask);
+  need(needed, at->other);
+}
+
+/* Backwards: operands stand before their users. */
+void nxk_mark_needed(const nxk_kernel *k, uint8_t *needed) {
+  for (uint32_t i = k->n_instrs; i-- > 0;) {
+    const nxk_instr *in = &k->instrs[i];
+    needed[i] = needed[i] || has_effect(in);
+    if (!needed[i]) continue;
+    for (int a = 0; a < in->n_args; a++) need(needed, in->args[a]);
+    if (in->op == NXK_for) {
+      need(needed, k->loops[in->imm].lower.value);
+      need(needed, k->loops[in->imm].upper.value);
+    }
+    bool tree = in->op == NXK_tree_push || in->op == NXK_tree_join;
+    if (tree || in->op == NXK_load || in->op == NXK_store)
+      need_access(needed, &k->accesses[in->imm]);
+    if (tree && in->imm2 != UINT32_MAX) need_access(needed, &k->accesses[in->imm2]);
+  }
+}
+
+static nxk_kernel *rewrite(const nxk_kernel *k, bool expand, nxi_diag *d) {
+  nxk_kernel *copy = nxk_create_like(k);
+  uint8_t *needed = nxi_calloc((size_t)k->n_instrs + 1, 1);
+  nxk_value *map = nxi_malloc(((size_t)k->n_instrs + 1) * sizeof *map);
+  bool ok = copy != NULL && needed != NULL && map != NULL;
+  if (ok) {
+    memset(map, 0xff, ((size_t)k->n_instrs + 1) * sizeof *map);
+    nxk_mark_needed(k, needed);
+  }
+  for (uint32_t i = 0; ok && i < k->n_instrs; i++) {
+    const nxk_instr *in = &k->instrs[i];
+    if (!needed[i]) continue;
+    bool function = in->op < NXK_SCALAR_COUNT && (nxk_scalars[in->op].flags & NXK_FUNC);
+    if (expand && function) {
+      nxk_value args[4] = {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE};
+      for (int a = 0; a < in->n_args; a++) args[a] = map[in->args[a]];
+      map[i] = nxk_expand_function(copy, (nxk_op)in->op, args);
+    } else {
+      nxk_copy_instr(copy, k, i, map);
+    }
+    ok = !copy->failed;
+  }
+  nxi_free(needed);
+  nxi_free(map);
+  if (ok) return copy;
+  nxk_destroy(copy);
+  nxi_oom(d);
+  return NULL;
+}
+
+nxk_kernel *nxk_pass_simplify(const nxk_kernel *k, nxi_diag *d) { return rewrite(k, false, d); }
+
+nxk_kernel *nxk_pass_expand(const nxk_kernel *k, nxi_diag *d) { return rewrite(k, true, d); }

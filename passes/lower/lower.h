@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: ISC */
+/* The border between the graph IR and the kernel IR, inside. A part of a kernel is lowered in two steps: nodes
+ * become a DAG of scalar expressions over the part's dimensions (lower/nodes.c), then the expressions are
+ * placed at the shallowest loop they depend on and written out (lower/schedule.c). */
+#ifndef NXP_LOWER_H
+#define NXP_LOWER_H
+
+#include "passes/fuse/cluster.h"
+#include "ir/graph/graph.h"
+#include "ir/kernel/kernel.h"
+
+enum { NXW_MAX_DIMS = 48 };
+#define NXW_NONE UINT32_MAX
+
+/* The dimensions of a part: outer ones first (independent points), then inner ones (reduced, or walked again by
+ * later stages). Each comes from an axis of the part's full shape; an axis may be split into several,
+ * outermost first. */
+typedef struct nxw_dims {
+  uint32_t n, n_outer;
+  int64_t extent[NXW_MAX_DIMS];
+  uint8_t axis[NXW_MAX_DIMS];
+} nxw_dims;
+
+/* constant + sum of coefficient * dimension + the value of an expression. Used for positions in linear storage
+ * and for indices of one axis. */
+typedef struct nxw_affine {
+  int64_t constant;
+  uint32_t extra; /* i64 expression, NXW_NONE: none */
+  int64_t coefficient[NXW_MAX_DIMS];
+} nxw_affine;
+
+typedef enum nxw_kind {
+  NXW_CONST,
+  NXW_PARAM,
+  NXW_DIM,
+  NXW_SCALAR,
+  NXW_LOAD,
+  NXW_REDUCE,
+  NXW_SCAN
+} nxw_kind;
+
+typedef struct nxw_expr {
+  uint8_t kind, dtype, reduce, order;
+  uint16_t op;
+  uint8_t n_args;
+  bool inner;          /* depends on an inner dimension */
+  uint32_t args[4];    /* expressions */
+  uint64_t imm;        /* constant bits; number of a parameter, dimension */
+  uint32_t buffer;     /* load: launch buffer */
+  nxw_affine *at;      /* load */
+  uint32_t mask;       /* load: bool expression or NXW_NONE */
+  uint64_t dims;       /* set of dimensions it depends on */
+  int16_t stage;       /* reductions that must be done before it: 0 none, s + 1: those of stage s.
+                          A reduce of stage s has stage s + 1 */
+  uint16_t cost;       /* of computing it once from loads, saturating */
+  nxk_value value;     /* while writing out */
+  uint32_t written_in; /* stage it was last written out in, for inner ones */
+  uint32_t local;      /* LOCAL array that keeps it for later stages, or NXW_NONE */
+  int16_t local_stage; /* stage that fills it */
+} nxw_expr;
+
+typedef struct nxw_store {
+  uint32_t value; /* expression */
+  uint32_t buffer;
+  nxw_affine *at;
+  bool inner; /* walks the inner dimensions */
+  uint32_t flags;
+} nxw_store;
+
+typedef struct nxw_lower {
+  const nxg_graph *g;
+  const nxp_clusters *clusters;
+  const nxp_lower_options *options;
+  nxk_kernel *kernel;
+  nxi_diag *d;
+  nxi_arena arena; /* of this part */
+  nxw_dims dims;
+  const nxp_part *part;
+  nxw_expr *exprs;
+  uint32_t n_exprs, cap_exprs;
+  uint32_t *expr_table;
+  uint32_t expr_table_size; /* open addressing over exprs */
+  struct nxw_memo *memo;
+  uint32_t n_memo, cap_memo;
+  uint32_t *memo_heads; /* node -> newest memo, NXW_NONE */
+  uint32_t *memo_nodes;
+  uint32_t n_memo_nodes, cap_memo_nodes; /* those with a memo */
+  struct nxw_frame *frames; /* values that are being found, each for the one before it */
+  uint32_t n_frames, cap_frames;
+  nxw_affine *axes;        /* room for the indices of one node */
+  struct nxw_known *known; /* newest first */
+  nxw_affine *kept;        /* the position that was kept last, or NULL */
+  nxw_store *stores;
+  uint32_t n_stores, cap_stores;
+  uint32_t *buffer_of_node; /* launch buffer of a node in this kernel, NXW_NONE */
+  nxp_kernel_binding *binding;
+  int32_t outside; /* axes without loops, the first ones of the part: buffers are moved instead */
+  bool no_rows;    /* that turned out to be impossible */
+  bool split;      /* a dimension was split: start the part again */
+  bool failed;     /* memory */
+  uint32_t splits;
+} nxw_lower;
+
+/* ---- lower/index.c */
+void nxw_affine_zero(nxw_affine *a);
+/* A copy that lives as long as the part; NULL without memory. One after the other, equal ones share it: most nodes of a
+ * part are asked for at one position. */
+nxw_affine *nxw_affine_keep(nxw_lower *l, const nxw_affine *a);
+void nxw_affine_add_scaled(nxw_lower *l, nxw_affine *a, const nxw_affine *b, int64_t scale);
+bool nxw_affine_equal(const nxw_lower *l, const nxw_affine *a, const nxw_affine *b);
+/* The index of one axis of the part's full shape. */
+void nxw_axis_index(const nxw_lower *l, uint32_t axis, nxw_affine *a);
+/* Position in C order of `shape` -> one index an axis. False if the part must start again with a split
+ * dimension (l->split), or on exhausted memory. */
+bool nxw_unravel(nxw_lower *l, const nxw_affine *position, int32_t rank, const int64_t *shape,
+                 uint32_t guard, nxw_affine *indices);
+/* Remembers that, where `guard` holds, `position` has these indices: outside the guard they leave their axes, or one of
+ * them is computed, and the position alone would no longer tell. */
+void nxw_remember(nxw_lower *l, const nxw_affine *position, int32_t rank, const int64_t *shape,
+                  uint32_t guard, const nxw_affine *indices);
+/* For a view of node `view` at indices `inner`: remembers what the indices in its operand's storage are where the guard says
+ * that the element exists. Nothing, if there is no guard, or the view's strides do not tell. */
+void nxw_remember_through(nxw_lower *l, const nxg_node *view, uint32_t guard,
+                          const nxw_affine *inner, const nxw_affine *position);
+/* The reverse, with any strides. */
+void nxw_ravel(nxw_lower *l, int32_t rank, const nxw_affine *indices, const int64_t *strides,
+               int64_t offset, nxw_affine *position);
+/* Which element of an axis of n an index means. Those that mean none have been found before this runs, unless host code
+ * changes them meanwhile: even then nothing else is read than the axis has. */
+uint32_t nxw_element_number(nxw_lower *l, uint32_t index, int64_t n);
+/* Smallest and largest value over the whole iteration space; false if it has a computed part. */
+bool nxw_affine_range(const nxw_lower *l, const nxw_affine *a, int64_t *low, int64_t *high);
+
+/* ---- lower/expr.c: hash-consed expressions. NXW_NONE after a failure. */
+uint32_t nxw_const(nxw_lower *l, nx_dtype t, uint64_t bits);
+uint32_t nxw_const_i64(nxw_lower *l, int64_t x);
+uint32_t nxw_param(nxw_lower *l, nx_dtype t, uint32_t launch_param);
+uint32_t nxw_scalar(nxw_lower *l, nxk_op op, nx_dtype result, uint32_t a, uint32_t b, uint32_t c);
+uint32_t nxw_scalar_of(nxw_lower *l, nxk_op op, nx_dtype result, const uint32_t operands[4]);
+uint32_t nxw_load(nxw_lower *l, nx_dtype t, uint32_t buffer, const nxw_affine *at, uint32_t mask);
+uint32_t nxw_reduce(nxw_lower *l, nxk_reduce_kind kind, nxk_order order, uint32_t a, uint32_t b,
+                    nx_dtype t);
+uint32_t nxw_scan(nxw_lower *l, nxk_reduce_kind kind, nxk_order order, uint32_t a, uint32_t b);
+uint32_t nxw_affine_value(nxw_lower *l, const nxw_affine *a); /* i64 */
+
+/* ---- lower/nodes.c: value of a node at a position of its linear storage, where `guard` (bool or NXW_NONE) holds */
+uint32_t nxw_node_value(nxw_lower *l, uint32_t node, const nxw_affine *position, uint32_t guard);
+uint32_t nxw_buffer(nxw_lower *l, uint32_t node, nxk_buffer_kind kind);
+
+/* ---- lower/schedule.c: writes the part out. */
+bool nxw_write_part(nxw_lower *l);
+
+#endif

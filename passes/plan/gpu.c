@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: ISC */
+/* Runs the steps of a plan on a GPU. Addresses are the GPU's. Kernels and copies are started one after the other, and
+ * nobody waits for them here; a check of indices waits for what it looks at. What is left to functions of the host (some
+ * library calls) brings their operands there and the results back. */
+#include "passes/pipeline.h"
+
+#include <string.h>
+
+enum { MOST_ARGUMENTS = 680, BLOCKS_A_PROCESSOR = 8 };
+
+typedef struct gpu_run {
+  const nxp_plan *plan;
+  const nxp_launch *launch;
+  const nxp_step *step;
+  const nxi_poll *poll;
+  nxi_diag *d;
+} gpu_run;
+
+static uint64_t address(const gpu_run *r, const nxp_location *l) {
+  const nxp_launch *launch = r->launch;
+  uint64_t base = 0;
+  if (l->kind == NXP_INPUT) base = (uint64_t)(uintptr_t)launch->inputs[l->number];
+  else if (l->kind == NXP_OUTPUT) base = (uint64_t)(uintptr_t)launch->outputs[l->number];
+  else if (l->kind == NXP_TEMPORARY) base = (uint64_t)(uintptr_t)launch->temporary;
+  if (l->window != NXP_NO_WINDOW)
+    base += (uint64_t)(uintptr_t)launch->inputs[l->window] -
+            (uint64_t)(uintptr_t)launch->inputs[l->window_of];
+  return base == 0 ? 0 : base + (uint64_t)l->offset;
+}
+
+/* ---- kernels */
+
+static int64_t task_count(const nxp_step *s, const nxp_launch *l) {
+  if (s->tasks_param < 0) return s->tasks;
+  int64_t n = (int64_t)l->params[s->params[s->tasks_param]];
+  return n <= 0 ? 0 : (n - 1) / s->tasks_divisor + 1;
+}
+
+static nx_status run_kernel(const gpu_run *r) {
+  const nxp_step *s = r->step;
+  nxi_gpu *gpu = r->launch->gpu;
+  const nxi_kernel_info *info = nxi_kernel_describe(s->code);
+  uint64_t values[MOST_ARGUMENTS], scratch = 0;
+  void *arguments[MOST_ARGUMENTS];
+  uint32_t n = 0;
+  int64_t blocks = task_count(s, r->launch);
+  for (uint32_t i = 0; i < s->n_buffers; i++) values[n++] = address(r, &s->buffers[i]);
+  for (uint32_t i = 0; i < s->n_params; i++) values[n++] = r->launch->params[s->params[i]];
+  nx_status status = NX_OK;
+  if (info->scratch_bytes > 0) {
+    int64_t most = (int64_t)nxi_gpu_properties(gpu)->processors * BLOCKS_A_PROCESSOR;
+    if (blocks > most) blocks = most;
+    status = nxi_gpu_alloc(gpu, info->scratch_bytes * blocks, &scratch, r->d);
+    if (status != NX_OK) return status;
+    values[n++] = scratch;
+  }
+  for (uint32_t i = 0; i < n; i++) arguments[i] = &values[i];
+  status = nxi_gpu_launch(nxi_kernel_code(s->code), blocks, info->threads, arguments, r->d);
+  if (scratch != 0) nxi_gpu_free(gpu, scratch, info->scratch_bytes * blocks);
+  return status;
+}
+
+/* ---- steps of the host */
+
+/* Memory of the GPU that a function of the host reads or writes: bytes from `low` on, which may be before the address. */
+typedef struct span {
+  uint64_t at;
+  int64_t low, bytes;
+  bool reads, writes;
+  char *host; /* of the address itself */
+} span;
+
+enum { MOST_SPANS = NXG_CALL_OPERANDS + NXG_CALL_RESULTS + 2 };
+
+static int64_t padded(int64_t bytes) { return (bytes + 63) & ~(int64_t)63; }
+
+static nx_status bring(const gpu_run *r, span *spans, uint32_t n, void **memory) {
+  int64_t bytes = 64, used = 0;
+  for (uint32_t i = 0; i < n; i++) bytes += padded(spans[i].bytes);
+  char *block = nxi_malloc((size_t)bytes);
+  if ((*memory = block) == NULL) return nxi_oom(r->d);
+  block += -(uintptr_t)block & 63;
+  for (uint32_t i = 0; i < n; i++) {
+    spans[i].host = block + used - spans[i].low;
+    used += padded(spans[i].bytes);
+    if (!spans[i].reads) continue;
+    nx_status status = nxi_gpu_download(r->launch->gpu, spans[i].host + spans[i].low,
+                                        spans[i].at + (uint64_t)spans[i].low, spans[i].bytes,
+                                        NXI_GPU_NOW, r->poll, r->d);
+    if (status != NX_OK) return status;
+  }
+  return NX_OK;
+}
+
+static nx_status bring_back(const gpu_run *r, const span *spans, uint32_t n) {
+  nx_status status = NX_OK;
+  for (uint32_t i = 0; i < n && status == NX_OK; i++)
+    if (spans[i].writes)
+      status = nxi_gpu_upload(r->launch->gpu, spans[i].at + (uint64_t)spans[i].low,
+                              spans[i].host + spans[i].low, spans[i].bytes, NXI_GPU_NOW, r->d);
+  return status;
+}
+
+static nx_status run_call_on_host(const gpu_run *r) {
+  const nxp_step *s = r->step;
+  const nxg_call *call = &s->call->call;
+  span spans[MOST_SPANS] = {{0}};
+  void *host[MOST_SPANS], *memory = NULL;
+  uint32_t n = call->n_operands + call->n_results;
+  for (uint32_t i = 0; i < n; i++) {
+    bool operand = i < call->n_operands;
+    const nxg_array *a = operand ? &call->operands[i] : &call->results[i - call->n_operands];
+    spans[i] = (span){.at = address(r, &s->buffers[i]),
+                      .bytes = nxg_elements(a->rank, a->shape) * nxi_dtype_size(a->dtype),
+                      .reads = operand,
+                      .writes = !operand};
+  }
+  spans[n].bytes = s->call->work.shared_bytes;
+  spans[n + 1].bytes = padded(s->call->work.own_bytes) * r->plan->threads;
+  nx_status status = bring(r, spans, n + 2, &memory);
+  for (uint32_t i = 0; i < n + 2; i++) host[i] = spans[i].host;
+  if (status == NX_OK) status = nxp_run_call(s->call, host, r->launch->pool, r->poll, r->d);
+  if (status == NX_OK) status = bring_back(r, spans, n);
+  nxi_free(memory);
+  return status;
+}
+
+static nx_status run_call(const gpu_run *r) {
+  const nxp_call *c = r->step->call;
+  const nxg_call *call = &c->call;
+  uint64_t at[MOST_SPANS];
+  uint32_t n = call->n_operands + call->n_results;
+  if (c->gpu_functions == NULL) return run_call_on_host(r);
+  for (uint32_t i = 0; i <= n; i++) at[i] = address(r, &r->step->buffers[i]);
+  nxi_gpu_call_run run = {.gpu = r->launch->gpu,
+                          .call = call,
+                          .work = &c->gpu_work,
+                          .operands = at,
+                          .results = at + call->n_operands,
+                          .scratch = at[n],
+                          .poll = r->poll};
+  nx_status status = c->gpu_functions->run(&run, r->d);
+  if (status != NX_OK || run.why == NX_OK) return status;
+  if (r->d != NULL) r->d->node = (int32_t)c->origin;
+  nxg_call_work batch = {.split = 1};
+  return nxg_call_failed(call, &batch, run.why, run.failed, r->d);
+}
+
+/* The bytes that elements of these strides reach, from the one of index 0. */
+static void reach(span *out, int32_t rank, const int64_t *shape, const int64_t *strides,
+                  int32_t axis, int64_t extent, int64_t size) {
+  int64_t low = 0, high = 0;
+  for (int32_t i = 0; i < rank; i++) {
+    int64_t farthest = ((i == axis ? extent : shape[i]) - 1) * strides[i];
+    *(farthest < 0 ? &low : &high) += farthest;
+  }
+  out->low = low * size;
+  out->bytes = (high - low + 1) * size;
+}
+
+static nx_status run_scatter_on_host(const gpu_run *r) {
+  const nxp_step *s = r->step;
+  const nxi_scatter *c = s->scatter;
+  int64_t size = nxi_dtype_size(c->dtype) * (c->pairs ? 2 : 1);
+  span spans[3] = {{.reads = true, .writes = true}, {.reads = true}, {.reads = true}};
+  void *memory = NULL;
+  for (int32_t i = 0; i < c->rank; i++)
+    if (c->shape[i] == 0) return NX_OK;
+  for (uint32_t i = 0; i < 3; i++) spans[i].at = address(r, &s->buffers[i]);
+  reach(&spans[0], c->rank, c->shape, c->to, c->axis, c->extent, size);
+  reach(&spans[1], c->rank, c->shape, c->indices, -1, 0, c->wide_indices ? 8 : 4);
+  reach(&spans[2], c->rank, c->shape, c->updates, -1, 0, size);
+  nx_status status = bring(r, spans, 3, &memory);
+  if (status == NX_OK)
+    status =
+        nxi_scatter_run(c, r->launch->pool, r->poll, spans[0].host, spans[1].host, spans[2].host);
+  if (status == NX_OK) status = bring_back(r, spans, 3);
+  nxi_free(memory);
+  return status;
+}
+
+static nx_status run_scatter(const gpu_run *r) {
+  const nxp_step *s = r->step;
+  if (s->gpu_scatter == NULL) return run_scatter_on_host(r);
+  return nxi_gpu_scatter_run(s->gpu_scatter, r->launch->gpu, address(r, &s->buffers[0]),
+                             address(r, &s->buffers[1]), address(r, &s->buffers[2]),
+                             address(r, &s->buffers[3]), r->d);
+}
+
+static nx_status run_check(const gpu_run *r) {
+  int64_t found;
+  nx_status status = nxi_gpu_download(r->launch->gpu, &found, address(r, &r->step->buffers[0]),
+                                      sizeof found, NXI_GPU_NOW, r->poll, r->d);
+  return status != NX_OK ? status : nxp_report_check(r->step, found, r->d);
+}
+
+static nx_status run_matmul(const gpu_run *r) {
+  uint64_t at[4] = {0};
+  for (uint32_t i = 0; i < r->step->n_buffers; i++) at[i] = address(r, &r->step->buffers[i]);
+  return nxp_run_gpu_product(r->step, r->launch->gpu, at, r->d);
+}
+
+/* ---- all */
+
+static nx_status run_step(const gpu_run *r) {
+  const nxp_step *s = r->step;
+  switch (s->kind) {
+    case NXP_STEP_KERNEL: return run_kernel(r);
+    case NXP_STEP_CHECK: return run_check(r);
+    case NXP_STEP_SCATTER: return run_scatter(r);
+    case NXP_STEP_CALL: return run_call(r);
+    case NXP_STEP_COPY:
+      return nxi_gpu_copy(r->launch->gpu, address(r, &s->buffers[1]), address(r, &s->buffers[0]),
+                          s->bytes, r->d);
+    default: return run_matmul(r);
+  }
+}
+
+/* A library says that it fails, not why: where the GPU is broken, that is why. */
+static nx_status reason(const nxp_launch *l, nxi_diag *d) {
+  nxi_diag lost;
+  nxi_diag_clear(&lost);
+  if (nxi_gpu_fault(l->gpu, &lost) == NX_OK) return NX_INTERNAL;
+  if (d != NULL) *d = lost;
+  return NX_DEVICE_LOST;
+}
+
+nx_status nxp_start_steps(const nxp_plan *p, const nxp_launch *l, const nxi_poll *poll,
+                          nxi_diag *d) {
+  nxi_poll none = {NULL, NULL};
+  gpu_run r = {.plan = p, .launch = l, .poll = poll, .d = d};
+  nx_status status = NX_OK;
+  for (uint32_t i = 0; i < p->n_steps && status == NX_OK; i++) {
+    r.step = &p->steps[i];
+    if (r.step->overwrites || (l->keep_outputs && r.step->stores)) r.poll = &none;
+    if (r.poll == poll) status = nxp_ask(poll, d);
+    if (status == NX_OK) status = run_step(&r);
+    if (status == NX_INTERNAL) status = reason(l, d);
+  }
+  return status;
+}
+
+nx_status nxp_plan_launch_gpu(const nxp_plan *p, const nxp_launch *l, nxi_diag *d) {
+  nxi_poll poll = {l->poll, l->poll_user};
+  bool done = false;
+  nx_status status = nxi_gpu_enter(l->gpu, d);
+  if (status != NX_OK) return status;
+  nxi_fp saved = nxi_fp_enter();
+  status = nxp_launch_graph(p, l, &done, d);
+  if (status == NX_OK && !done) status = nxp_start_steps(p, l, &poll, d);
+  nxi_fp_leave(saved);
+  nxi_gpu_leave(l->gpu);
+  return status;
+}

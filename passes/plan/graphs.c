@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: ISC */
+/* CUDA graphs of a GPU's plan: its steps started by one call. A graph has the addresses and parameters of its launch in it, so a
+ * plan keeps one for each of a few sets of them; memory that is freed and asked for again comes back at the same place, so
+ * who runs a plan again and again has few. A set is captured when it is seen for the second time: what comes once costs
+ * nothing more, and what the first run prepares (code that is loaded, choices of libraries) is there when the second one is
+ * captured.
+ *
+ * Only plans whose steps do nothing but start work have graphs: no checks of indices, nothing of the host's. */
+#include "passes/pipeline.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum {
+  FEWEST_STEPS = 3, /* a graph costs about as much as two launches */
+  MOST_KEPT = 8,
+  MOST_SEEN = 32,
+  WORTH = 4, /* launches of a graph that make up for its making */
+  MOST_WASTED = 8
+};
+
+typedef struct kept {
+  uint64_t *key;
+  nxi_gpu_graph *graph; /* NULL: the entry is free */
+  uint64_t last;        /* launch of the plan */
+  uint32_t launches;
+} kept;
+
+struct nxp_graphs {
+  pthread_mutex_t lock;
+  uint32_t inputs, outputs, params, words; /* of a key */
+  uint64_t *key;                           /* the present launch's */
+  uint64_t seen[MOST_SEEN];                /* hashes of keys */
+  uint32_t next_seen, wasted;
+  uint64_t launches;
+  kept kept[MOST_KEPT];
+};
+
+/* ---- life */
+
+static bool may_be_captured(const nxp_step *s) {
+  if (s->kind == NXP_STEP_CALL)
+    return s->call->gpu_functions != NULL && s->call->gpu_functions->captured;
+  if (s->kind == NXP_STEP_SCATTER) return s->gpu_scatter != NULL;
+  return s->kind == NXP_STEP_KERNEL || s->kind == NXP_STEP_COPY || s->kind == NXP_STEP_MATMUL;
+}
+
+static void at_least(uint32_t *n, uint32_t number) {
+  if (*n <= number) *n = number + 1;
+}
+
+/* How many inputs, outputs and parameters of the plan its steps name. */
+static void measure(const nxp_plan *p, struct nxp_graphs *all) {
+  for (uint32_t i = 0; i < p->n_steps; i++) {
+    const nxp_step *s = &p->steps[i];
+    for (uint32_t b = 0; b < s->n_buffers; b++) {
+      const nxp_location *l = &s->buffers[b];
+      if (l->kind == NXP_INPUT) at_least(&all->inputs, l->number);
+      if (l->kind == NXP_OUTPUT) at_least(&all->outputs, l->number);
+      if (l->window == NXP_NO_WINDOW) continue;
+      at_least(&all->inputs, l->window);
+      at_least(&all->inputs, l->window_of);
+    }
+    for (uint32_t k = 0; k < s->n_params; k++) at_least(&all->params, s->params[k]);
+  }
+  all->words = all->inputs + all->outputs + all->params + 1;
+}
+
+bool nxp_graphs_create(nxp_plan *p) {
+  if (p->options.gpu == NULL || p->n_steps < FEWEST_STEPS) return true;
+  for (uint32_t i = 0; i < p->n_steps; i++)
+    if (!may_be_captured(&p->steps[i])) return true;
+  struct nxp_graphs *all = nxi_calloc(1, sizeof *all);
+  if (all == NULL) return false;
+  measure(p, all);
+  all->key = nxi_calloc((size_t)all->words * (MOST_KEPT + 1), sizeof *all->key);
+  if (all->key == NULL || pthread_mutex_init(&all->lock, NULL) != 0) {
+    nxi_free(all->key);
+    nxi_free(all);
+    return false;
+  }
+  for (uint32_t i = 0; i < MOST_KEPT; i++)
+    all->kept[i].key = all->key + (size_t)all->words * (i + 1);
+  p->graphs = all;
+  return true;
+}
+
+void nxp_graphs_destroy(struct nxp_graphs *all) {
+  if (all == NULL) return;
+  for (uint32_t i = 0; i < MOST_KEPT; i++) nxi_gpu_graph_destroy(all->kept[i].graph);
+  pthread_mutex_destroy(&all->lock);
+  nxi_free(all->key);
+  nxi_free(all);
+}
+
+/* ---- keys */
+
+static uint64_t make_key(const nxp_launch *l, const struct nxp_graphs *all) {
+  uint64_t *word = all->key, hash = 0;
+  for (uint32_t i = 0; i < all->inputs; i++) *word++ = (uint64_t)(uintptr_t)l->inputs[i];
+  for (uint32_t i = 0; i < all->outputs; i++) *word++ = (uint64_t)(uintptr_t)l->outputs[i];
+  *word++ = (uint64_t)(uintptr_t)l->temporary;
+  if (all->params > 0) memcpy(word, l->params, all->params * sizeof *word);
+  for (uint32_t i = 0; i < all->words; i++) {
+    hash = (hash ^ all->key[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    hash ^= hash >> 29;
+  }
+  return hash | 1;
+}
+
+static kept *find(struct nxp_graphs *all) {
+  for (uint32_t i = 0; i < MOST_KEPT; i++) {
+    kept *k = &all->kept[i];
+    if (k->graph != NULL && memcmp(k->key, all->key, all->words * sizeof *all->key) == 0) return k;
+  }
+  return NULL;
+}
+
+/* Whether this key was seen before; now it has been. */
+static bool is_known(struct nxp_graphs *all, uint64_t hash) {
+  for (uint32_t i = 0; i < MOST_SEEN; i++)
+    if (all->seen[i] == hash) return true;
+  all->seen[all->next_seen++ % MOST_SEEN] = hash;
+  return false;
+}
+
+static void forget(struct nxp_graphs *all, kept *k) {
+  all->wasted += k->launches < WORTH;
+  nxi_gpu_graph_destroy(k->graph);
+  k->graph = NULL;
+}
+
+/* The entry that was launched longest ago makes room. */
+static kept *room(struct nxp_graphs *all) {
+  kept *oldest = &all->kept[0];
+  for (uint32_t i = 0; i < MOST_KEPT; i++) {
+    kept *k = &all->kept[i];
+    if (k->graph == NULL) return k;
+    if (k->last < oldest->last) oldest = k;
+  }
+  forget(all, oldest);
+  return oldest;
+}
+
+/* ---- launches */
+
+/* NULL: there is no graph of this launch, and a failure, if there was one, is told by the steps themselves. */
+static kept *capture(const nxp_plan *p, const nxp_launch *l) {
+  struct nxp_graphs *all = p->graphs;
+  nxi_poll nobody = {NULL, NULL};
+  nxi_diag ignored;
+  nxi_diag_clear(&ignored);
+  if (!nxi_gpu_capture_begin(l->gpu)) return NULL;
+  nx_status status = nxp_start_steps(p, l, &nobody, &ignored);
+  nxi_gpu_graph *graph = nxi_gpu_capture_end(l->gpu, status == NX_OK);
+  if (graph == NULL) {
+    all->wasted++;
+    return NULL;
+  }
+  kept *k = room(all);
+  memcpy(k->key, all->key, all->words * sizeof *all->key);
+  k->graph = graph;
+  k->launches = 0;
+  return k;
+}
+
+/* Lock. */
+static nx_status launch(const nxp_plan *p, const nxp_launch *l, bool *done, nxi_diag *d) {
+  struct nxp_graphs *all = p->graphs;
+  nxi_poll poll = {l->poll, l->poll_user};
+  uint64_t hash = make_key(l, all);
+  kept *k = find(all);
+  if (k == NULL && is_known(all, hash)) k = capture(p, l);
+  if (k == NULL) return NX_OK;
+  nx_status status = nxp_ask(&poll, d);
+  if (status != NX_OK) return status;
+  nxi_diag own;
+  nxi_diag_clear(&own);
+  if (nxi_gpu_graph_launch(k->graph, &own) != NX_OK) {
+    forget(all, k); /* the steps do it, or say why not */
+    return NX_OK;
+  }
+  k->last = ++all->launches;
+  if (++k->launches == WORTH && all->wasted > 0) all->wasted--;
+  *done = true;
+  if (l->graph_launches != NULL) ++*l->graph_launches;
+  return NX_OK;
+}
+
+nx_status nxp_launch_graph(const nxp_plan *p, const nxp_launch *l, bool *done, nxi_diag *d) {
+  struct nxp_graphs *all = p->graphs;
+  if (all == NULL || atomic_load_explicit(&nxp_debugging.step_by_step, memory_order_relaxed))
+    return NX_OK;
+  if (pthread_mutex_trylock(&all->lock) != 0) return NX_OK; /* another thread is at it */
+  nx_status status = all->wasted < MOST_WASTED ? launch(p, l, done, d) : NX_OK;
+  pthread_mutex_unlock(&all->lock);
+  return status;
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: ISC */
+/* Runs the steps of a plan. Everything that can fail has happened before: code is there, memory is reserved. What is left is
+ * an interruption, and that is not looked at once memory whose contents somebody may want back is being overwritten. */
+#include "passes/pipeline.h"
+
+#include <string.h>
+
+enum { MAX_BUFFERS = 336, MAX_PARAMS = 336 }; /* a group holds fewer operations, see cluster.c */
+
+typedef struct run {
+  const nxp_plan *plan;
+  const nxp_launch *launch;
+  const nxp_step *step;
+  void *buffers[MAX_BUFFERS];
+  uint64_t params[MAX_PARAMS];
+  nxi_diag *d;
+  _Atomic bool failed; /* a kernel inside of a product had no memory: only interpreters need any */
+} run;
+
+static char *address(const run *r, const nxp_location *l) {
+  char *base = NULL;
+  if (l->kind == NXP_INPUT) base = r->launch->inputs[l->number];
+  else if (l->kind == NXP_OUTPUT) base = r->launch->outputs[l->number];
+  else if (l->kind == NXP_TEMPORARY) base = r->launch->temporary;
+  if (l->window != NXP_NO_WINDOW)
+    base += (char *)r->launch->inputs[l->window] - (char *)r->launch->inputs[l->window_of];
+  return base == NULL ? NULL : base + l->offset;
+}
+
+static char *scratch_of(const run *r, int worker) {
+  int64_t stride = (r->plan->scratch_bytes + 63) & ~(int64_t)63;
+  if (stride == 0) return NULL;
+  return (char *)r->launch->temporary + r->plan->scratch_offset + stride * worker;
+}
+
+static void run_tasks(void *arg, int worker, int64_t begin, int64_t end) {
+  const run *r = arg;
+  nxl_entry(nxi_kernel_code(r->step->code))(r->buffers, r->params, begin, end,
+                                            scratch_of(r, worker));
+}
+
+static int64_t task_count(const run *r) {
+  const nxp_step *s = r->step;
+  if (s->tasks_param < 0) return s->tasks;
+  int64_t n = (int64_t)r->params[s->tasks_param];
+  return (n + s->tasks_divisor - 1) / s->tasks_divisor;
+}
+
+static nx_status interpret_kernel(const nxk_kernel *k, void *const *buffers, const uint64_t *params,
+                                  nxi_diag *d) {
+  if (k->threads > 0 && nxp_debugging.run_threads != NULL)
+    return nxp_debugging.run_threads(k, buffers, params, d);
+  return nxk_interpret(k, buffers, params, 0, INT64_MAX, d);
+}
+
+static nx_status run_kernel(run *r, const nxi_poll *poll) {
+  const nxp_step *s = r->step;
+  for (uint32_t i = 0; i < s->n_buffers; i++) r->buffers[i] = address(r, &s->buffers[i]);
+  for (uint32_t i = 0; i < s->n_params; i++) r->params[i] = r->launch->params[s->params[i]];
+  if (s->code == NULL) return interpret_kernel(s->ir, r->buffers, r->params, r->d);
+  int64_t tasks = task_count(r);
+  if (tasks <= 1) {
+    run_tasks(r, 0, 0, tasks);
+    return NX_OK;
+  }
+  if (poll->fn != NULL) return nxi_pool_run_polled(r->launch->pool, poll, run_tasks, r, tasks, 1);
+  nxi_pool_run(r->launch->pool, run_tasks, r, tasks, 1);
+  return NX_OK;
+}
+
+/* One run, on this thread, of a kernel that is part of a product. */
+static void run_inside(run *product, run *own, int worker) {
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  if (own->step->code != NULL) run_tasks(own, worker, 0, task_count(own));
+  else if (interpret_kernel(own->step->ir, own->buffers, own->params, &d) != NX_OK)
+    product->failed = true;
+}
+
+/* Where buffer i of a kernel inside of a product is for these indices of its outer axes. */
+static char *moved_address(const run *r, const nxp_step *s, uint32_t i, const int64_t *index) {
+  char *at = address(r, &s->buffers[i]);
+  for (int32_t a = 0; a < s->row_rank; a++)
+    at += index[a] * s->row_bytes[(int64_t)i * s->row_rank + a];
+  return at;
+}
+
+/* One row after the other, on the thread that finished the panel. */
+static void run_epilogue(void *user, int worker, int64_t batch, int64_t row_begin,
+                         int64_t row_end) {
+  run *r = user;
+  const nxp_step *product = r->step, *s = product->epilogue;
+  run own = {.plan = r->plan, .launch = r->launch, .step = s};
+  for (uint32_t i = 0; i < s->n_params; i++) own.params[i] = r->launch->params[s->params[i]];
+  for (int64_t row = batch * product->m + row_begin; row < batch * product->m + row_end; row++) {
+    int64_t rest = row, index[NXG_MAX_RANK] = {0};
+    for (int32_t a = s->row_rank; a-- > 0; rest /= s->row_shape[a])
+      index[a] = rest % s->row_shape[a];
+    for (uint32_t i = 0; i < s->n_buffers; i++) own.buffers[i] = moved_address(r, s, i, index);
+    run_inside(r, &own, worker);
+  }
+}
+
+/* One unit of a panel, written to `to`; index: of the outer axes. */
+static void stage_unit(run *r, run *own, int worker, const nxp_panel_part *part,
+                       const int64_t *index, char *to) {
+  const nxp_step *s = part->kernel;
+  for (uint32_t i = 0; i < s->n_params; i++)
+    own->params[i] = s->params[i] & NXP_PARAM_AXIS ? (uint64_t)index[s->params[i] & ~NXP_PARAM_AXIS]
+                                                   : r->launch->params[s->params[i]];
+  for (uint32_t i = 0; i < s->n_buffers; i++) own->buffers[i] = moved_address(r, s, i, index);
+  own->buffers[part->buffer] = to;
+  run_inside(r, own, worker);
+}
+
+static void split_index(int64_t number, const int64_t *shape, int32_t begin, int32_t end,
+                        int64_t *index) {
+  for (int32_t a = end; a-- > begin; number /= shape[a]) index[a] = number % shape[a];
+}
+
+/* Where the unit that has element `at` begins, and the indices begin .. end - 1 that say so. */
+static int64_t unit_at(const nxp_units *u, int64_t at, const int64_t *shape, int32_t begin,
+                       int32_t end, int64_t *index) {
+  int64_t line = at / u->line, in = 0;
+  if (u->step > 0) {
+    int64_t last = u->line - u->unit;
+    in = at % u->line / u->step * u->step;
+    in = in < last ? in : last;
+    index[--end] = in / u->step;
+  }
+  split_index(line, shape, begin, end, index);
+  return line * u->line + in;
+}
+
+/* Elements begin .. end - 1 of the inner extent, all in one part. Units at the ends reach into the margins. */
+static void stage_part(run *r, int worker, const nxp_panel_part *part, const nxi_panel *panel,
+                       int64_t begin, int64_t end, char *base) {
+  const nxp_staging *p = r->step->staging;
+  const nxp_step *s = part->kernel;
+  int32_t columns = part->batch_axes + part->column_axes;
+  run own = {.plan = r->plan, .launch = r->launch, .step = s};
+  int64_t index[NXG_MAX_RANK + 1] = {0};
+  split_index(panel->batch, s->row_shape, 0, part->batch_axes, index);
+  for (int64_t d = begin; d < end;) {
+    int64_t deep = part->begin + unit_at(&part->depth, d - part->begin, s->row_shape, columns,
+                                         s->row_rank, index);
+    for (int64_t c = panel->first; c < panel->last;) {
+      int64_t first = unit_at(&part->columns, c, s->row_shape, part->batch_axes, columns, index);
+      stage_unit(r, &own, worker, part, index,
+                 base + (first - panel->first) * p->column_bytes +
+                     (deep - panel->begin) * p->depth_bytes);
+      c = first + part->columns.unit;
+    }
+    d = deep + part->depth.unit;
+  }
+}
+
+static void run_staging(void *user, int worker, const nxi_panel *panel, void **base) {
+  run *r = user;
+  const nxp_staging *p = r->step->staging;
+  char *first =
+      address(r, &r->step->buffers[p->operand]) + worker * p->panel_bytes + p->margin_bytes;
+  for (int32_t i = 0; i < p->n_parts; i++) {
+    const nxp_panel_part *part = &p->parts[i];
+    int64_t begin = panel->begin > part->begin ? panel->begin : part->begin,
+            end = panel->end < part->end ? panel->end : part->end;
+    stage_part(r, worker, part, panel, begin, end, first);
+  }
+  *base = first;
+}
+
+static nx_status run_matmul(run *r, const nxi_poll *poll) {
+  const nxp_step *s = r->step;
+  const nxi_blas *blas = nxi_blas_get(r->d);
+  if (blas == NULL) return r->d->status;
+  nxi_matmul p = {.type = s->dtype,
+                  .m = s->m,
+                  .n = s->n,
+                  .k = s->k,
+                  .batch_rank = s->batch_rank,
+                  .batch_shape = s->batch_shape};
+  nxi_matrix *matrix[3] = {&p.a, &p.b, &p.c};
+  for (int i = 0; i < 3; i++)
+    *matrix[i] = (nxi_matrix){address(r, &s->buffers[i]), i < 2 && s->transposed[i], s->ld[i],
+                              s->batch_strides[i]};
+  nxi_epilogue epilogue = {run_epilogue, r};
+  if (s->n_buffers > 3) p.scratch = address(r, &s->buffers[3]);
+  nxi_staging staging = {s->staging != NULL ? s->staging->operand : 0, run_staging, r};
+  if (s->staging != NULL) p.staging = &staging;
+  r->failed = false;
+  nx_status status = nxi_matmul_panels(blas, r->launch->pool, poll, &p,
+                                       s->epilogue != NULL ? &epilogue : NULL, r->d);
+  return status == NX_OK && r->failed ? nxi_oom(r->d) : status;
+}
+
+static nx_status run_call(run *r, const nxi_poll *poll) {
+  const nxp_step *s = r->step;
+  for (uint32_t i = 0; i < s->n_buffers; i++) r->buffers[i] = address(r, &s->buffers[i]);
+  return nxp_run_call(s->call, r->buffers, r->launch->pool, poll, r->d);
+}
+
+static const char *step_name(const nxp_step *s) {
+  if (s->name != NULL) return s->name;
+  return s->kind == NXP_STEP_MATMUL ? "matmul" : "copy";
+}
+
+/* The position of the first bad index counts in a shape without the axes along which indices repeat. */
+nx_status nxp_report_check(const nxp_step *s, int64_t found, nxi_diag *d) {
+  int64_t position = 0, stride = 1;
+  if (found == INT64_MAX) return NX_OK;
+  for (int32_t i = s->rank; i-- > 0; stride *= s->shape[i]) {
+    position += found % s->looked_at[i] * stride;
+    found /= s->looked_at[i];
+  }
+  return nxi_fail_index(d, s->origin, s->op, position);
+}
+
+static nx_status run_check(const run *r) {
+  int64_t found;
+  memcpy(&found, address(r, &r->step->buffers[0]), sizeof found);
+  return nxp_report_check(r->step, found, r->d);
+}
+
+static nx_status run_scatter(const run *r, const nxi_poll *poll) {
+  const nxp_step *s = r->step;
+  const char *from[2] = {address(r, &s->buffers[1]), address(r, &s->buffers[2])};
+  return nxi_scatter_run(s->scatter, r->launch->pool, poll, address(r, &s->buffers[0]), from[0],
+                         from[1]);
+}
+
+static nx_status run_step(run *r, const nxi_poll *poll) {
+  const nxp_step *s = r->step;
+  if (s->kind == NXP_STEP_CHECK) return run_check(r);
+  if (s->kind == NXP_STEP_SCATTER) return run_scatter(r, poll);
+  if (s->kind == NXP_STEP_KERNEL) return run_kernel(r, poll);
+  if (s->kind == NXP_STEP_MATMUL) return run_matmul(r, poll);
+  if (s->kind == NXP_STEP_CALL) return run_call(r, poll);
+  char *from = address(r, &s->buffers[0]), *to = address(r, &s->buffers[1]);
+  if (from != to) memmove(to, from, (size_t)s->bytes);
+  return NX_OK;
+}
+
+static nx_status run_and_show(run *r, const nxi_poll *poll) {
+  void (*show)(const char *, bool) = nxp_debugging.step;
+  if (show != NULL) show(step_name(r->step), true);
+  nx_status status = run_step(r, poll);
+  if (show != NULL) show(step_name(r->step), false);
+  return status;
+}
+
+static nx_status interpret_graph(const nxp_plan *p, const nxp_launch *l, nxi_diag *d) {
+  int64_t offsets[64], *windows = NULL, *heap = NULL;
+  if (p->window_of != NULL) {
+    windows = offsets;
+    if (p->n_inputs > 64 && (windows = heap = nxi_malloc(p->n_inputs * sizeof *heap)) == NULL)
+      return nxi_oom(d);
+    for (uint32_t i = 0; i < p->n_inputs; i++)
+      windows[i] =
+          ((char *)l->inputs[i] - (char *)l->inputs[p->window_of[i]]) / p->element_bytes[i];
+  }
+  nx_status status = nxg_program_run_polled(p->program, l->inputs, l->params, windows, l->outputs,
+                                            l->poll, l->poll_user, d);
+  nxi_free(heap);
+  return status;
+}
+
+/* Once memory that must not be lost is being overwritten the plan goes on to its end, so that nothing is lost: the caller still hears of it
+ * as often as promised, and its answer counts again afterwards. */
+static int32_t ask_in_vain(void *user) {
+  const nxi_poll *poll = user;
+  poll->fn(poll->user);
+  return 0;
+}
+
+nx_status nxp_plan_launch(const nxp_plan *p, const nxp_launch *l, nxi_diag *d) {
+  if (l->gpu != NULL) return nxp_plan_launch_gpu(p, l, d);
+  nxi_fp saved = nxi_fp_enter();
+  nx_status status = NX_OK;
+  if (p->program != NULL) {
+    status = interpret_graph(p, l, d);
+    nxi_fp_leave(saved);
+    return status;
+  }
+  run r = {.plan = p, .launch = l, .d = d};
+  nxi_poll poll = {l->poll, l->poll_user};
+  nxi_poll deaf = {l->poll != NULL ? ask_in_vain : NULL, &poll};
+  bool overwriting = false;
+  for (uint32_t i = 0; i < p->n_steps && status == NX_OK; i++) {
+    r.step = &p->steps[i];
+    overwriting = overwriting || r.step->overwrites || (l->keep_outputs && r.step->stores);
+    if (!overwriting && poll.fn != NULL && poll.fn(poll.user) != 0) status = NX_INTERRUPTED;
+    else status = run_and_show(&r, overwriting ? &deaf : &poll);
+  }
+  nxi_fp_leave(saved);
+  if (status == NX_INTERRUPTED) nxi_fail(d, NX_INTERRUPTED, "", "the poll callback asked to stop");
+  return status;
+}

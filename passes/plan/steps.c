@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: ISC */
+/* Memory of nodes and the steps of a plan, one at a time. */
+#include "build.h"
+
+#include <string.h>
+
+/* ---- memory */
+
+bool nxp_new_temporary(nxp_building *s, int64_t bytes, nxp_location *where) {
+  if (!nxi_grow(&s->temporaries, &s->cap_temporaries, s->n_temporaries + 1, sizeof *s->temporaries))
+    return false;
+  s->temporaries[s->n_temporaries] = (nxp_temporary){.bytes = bytes, .first = NXP_NONE};
+  *where = (nxp_location){NXP_TEMPORARY, s->n_temporaries++, 0, NXP_NO_WINDOW, 0};
+  return true;
+}
+
+bool nxp_new_memory(nxp_building *s, uint32_t node, nxp_location *where) {
+  uint32_t holder = node;
+  while (s->updated_by[holder] != NXP_NONE && s->updated_by[holder] != holder &&
+         nxp_takes_over(s, s->updated_by[holder]))
+    holder = s->updated_by[holder];
+  uint32_t output = s->b->output_of[holder];
+  if (output == 0) return nxp_new_temporary(s, node_bytes(s, node), where);
+  *where = (nxp_location){NXP_OUTPUT, output - 1, 0, NXP_NO_WINDOW, 0};
+  return true;
+}
+
+/* ---- steps */
+
+nxp_step *nxp_add_step(nxp_building *s, nxp_step_kind kind, uint32_t node, uint32_t n_buffers) {
+  nxp_plan *p = s->b->plan;
+  if (!nxi_grow(&p->steps, &p->cap_steps, p->n_steps + 1, sizeof *p->steps)) return NULL;
+  nxp_step *step = &p->steps[p->n_steps];
+  *step = (nxp_step){.kind = kind, .tag_node = node, .n_buffers = n_buffers};
+  step->group = s->b->clusters->group_of[node];
+  step->buffers = nxi_arena_alloc(&p->arena, (n_buffers + 1) * sizeof *step->buffers);
+  step->writes = nxi_arena_alloc(&p->arena, (n_buffers + 1) * sizeof *step->writes);
+  if (step->buffers == NULL || step->writes == NULL) return NULL;
+  p->n_steps++;
+  return step;
+}
+
+bool nxp_add_copy(nxp_building *s, uint32_t node, nxp_location from, nxp_location to,
+                  int64_t bytes) {
+  if (bytes == 0) return true;
+  nxp_step *step = nxp_add_step(s, NXP_STEP_COPY, node, 2);
+  if (step == NULL) return false;
+  step->buffers[0] = from;
+  step->buffers[1] = to;
+  step->writes[1] = true;
+  step->bytes = bytes;
+  step->overwrites = to.kind == NXP_INPUT;
+  step->stores = to.kind == NXP_OUTPUT;
+  return true;
+}
+
+/* Makes the code of one kernel and the step that runs it. */
+nx_status nxp_add_kernel(nxp_building *s, const nxk_kernel *k, const nxp_location *buffers,
+                         const uint32_t *params, uint32_t n_params, uint32_t node) {
+  nxp_builder *b = s->b;
+  uint32_t n_launch = 0;
+  while (n_launch < k->n_buffers && k->buffers[n_launch].kind != NXK_LOCAL) n_launch++;
+  nxp_step *step = nxp_add_step(s, NXP_STEP_KERNEL, node, n_launch);
+  if (step == NULL) return nxi_oom(b->d);
+  for (uint32_t i = 0; i < n_launch; i++) {
+    step->buffers[i] = buffers[i];
+    step->writes[i] = k->buffers[i].kind != NXK_IN;
+    step->overwrites = step->overwrites || (step->writes[i] && buffers[i].kind == NXP_INPUT);
+    step->stores = step->stores || (step->writes[i] && buffers[i].kind == NXP_OUTPUT);
+  }
+  step->n_params = n_params;
+  step->params = nxi_arena_copy(&b->plan->arena, params, n_params * sizeof *params);
+  if (n_params > 0 && step->params == NULL) return nxi_oom(b->d);
+  step->name = nxi_arena_copy(&b->plan->arena, k->name, strlen(k->name) + 1);
+  if (step->name == NULL) return nxi_oom(b->d);
+  nx_status status = nxp_make_code(b->plan, k, step, b->report, b->d);
+  nxi_oom_during(b->d, status, "compiling kernel %.64s", k->name);
+  if (status == NX_OK && step->scratch_bytes > b->plan->scratch_bytes)
+    b->plan->scratch_bytes = step->scratch_bytes;
+  return status;
+}
+
+/* A kernel whose few points could not feed all threads becomes two, with partial results between them. */
+static nx_status add_split(nxp_building *s, const nxp_split *split, const nxk_kernel *whole,
+                           const nxp_location *buffers, const nxp_kernel_binding *binding,
+                           uint32_t node) {
+  nxp_location all[NXP_MAX_BUFFERS + NXK_MAX_PARTIALS];
+  uint32_t n = 0;
+  for (; n < whole->n_buffers && whole->buffers[n].kind != NXK_LOCAL; n++) all[n] = buffers[n];
+  for (int i = 0; i < split->n_partials; i++)
+    if (!nxp_new_temporary(s, split->partial_bytes[i], &all[n++])) return nxi_oom(s->b->d);
+  nx_status status = nxp_add_kernel(s, split->first, all, binding->params, binding->n_params, node);
+  return status == NX_OK
+             ? nxp_add_kernel(s, split->second, all, binding->params, binding->n_params, node)
+             : status;
+}
+
+/* Outputs and temporaries begin at multiples of 64 bytes, inputs where the graph says so. Of what is read only a GPU wants
+ * to know: elsewhere it would make kernels differ that need not. */
+static bool is_aligned(const nxp_building *s, const nxk_buffer *b, const nxp_location *at) {
+  if (at->window != NXP_NO_WINDOW || at->offset != 0) return false;
+  if (b->kind != NXK_OUT && s->b->plan->target.block_threads == 0) return false;
+  if (at->kind == NXP_INPUT) return (s->b->g->inputs[at->number].flags & NXG_INPUT_ALIGNED) != 0;
+  return at->kind == NXP_OUTPUT || at->kind == NXP_TEMPORARY;
+}
+
+nx_status nxp_add_logical(nxp_building *s, nxk_kernel *k, const nxp_location *buffers,
+                          const nxp_kernel_binding *binding, uint32_t node) {
+  for (uint32_t i = 0; i < binding->n_buffers; i++)
+    k->buffers[i].aligned = is_aligned(s, &k->buffers[i], &buffers[i]);
+  nxp_split split;
+  nx_status status = nxp_split_kernel(s->b->plan, k, &split, s->b->d);
+  if (status == NX_OK && split.first != NULL)
+    status = add_split(s, &split, k, buffers, binding, node);
+  else if (status == NX_OK)
+    status = nxp_add_kernel(s, k, buffers, binding->params, binding->n_params, node);
+  nxk_destroy(split.first);
+  nxk_destroy(split.second);
+  return status;
+}

@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: ISC */
+/* The map of compiled kernels: a chained hash table and a list in the order of use, under one lock. Whoever
+ * does not find a key enters it as pending and compiles without the lock; others wait for it. */
+#include "kernel.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "disk.h"
+#include "code_id.h"
+#include "runtime/platform/fork.h"
+#include "ir/exit.h"
+#include "runtime/platform/lock.h"
+
+enum { DEFAULT_KERNELS = 4096, BUCKETS = 1024 };
+static const size_t default_code_bytes = (size_t)128 << 20;
+
+typedef enum kernel_state { PENDING, READY, FAILED } kernel_state;
+
+struct nxi_kernel {
+  _Atomic uint32_t references; /* the map's, and one each user's */
+  kernel_state state;          /* under the cache's lock until READY */
+  bool listed;                 /* in the map */
+  nxi_diag fault;              /* FAILED: why */
+  const nxi_code_maker *maker;
+  void *code;
+  nxi_kernel_info info;
+  uint64_t hash;
+  nxi_kernel *chain;         /* of its bucket */
+  nxi_kernel *newer, *older; /* in the order of use; READY ones alone */
+  char isa[16];
+  size_t key_size;
+  unsigned char key[];
+};
+
+struct nxi_kernel_cache {
+  const nxi_code_maker *maker;
+  void *user;
+  nxi_lock lock;
+  pthread_cond_t settled;       /* some kernel is no longer pending */
+  pthread_rwlock_t inside_llvm; /* held for reading by whoever is; fork waits until nobody is */
+  nxi_fork_entry fork_entry;
+  nxi_kernel *buckets[BUCKETS];
+  nxi_kernel *newest, *oldest;
+  uint32_t max_kernels;
+  size_t max_bytes;
+  nxi_kernel_stats stats;
+  nxi_disk_cache *disk; /* NULL: none */
+};
+
+static double now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* ---- code for processors */
+
+static const char *llvm_environment(void) { return nxl_environment(""); }
+
+static nx_status llvm_compile(void *user, const nxk_kernel *bound, const char *isa, void **object,
+                              size_t *size, char entry[72], nxi_kernel_info *info, nxi_diag *d) {
+  nxl_target target = {0};
+  (void)user;
+  snprintf(target.isa, sizeof target.isa, "%s", isa);
+  snprintf(entry, 72, "%s", bound->name);
+  info->scratch_bytes = nxk_scratch_bytes(bound);
+  return nxl_compile(bound, &target, NXL_OBJECT, object, size, d);
+}
+
+static nx_status llvm_load(void *user, const void *object, size_t size, const char *entry,
+                           const nxi_kernel_info *info, void **code, nxi_diag *d) {
+  nxl_code *own = NULL;
+  (void)user;
+  (void)info;
+  nx_status s = nxl_load(object, size, entry, &own, d);
+  *code = own;
+  return s;
+}
+
+static void llvm_unload(void *code) { nxl_unload(code); }
+static size_t llvm_bytes(const void *code) { return nxl_code_bytes(code); }
+
+const nxi_code_maker nxi_llvm_maker = {llvm_environment, llvm_compile, NULL,
+                                       llvm_load,        llvm_unload,  llvm_bytes};
+
+/* ---- kernels */
+
+void nxi_kernel_retain(nxi_kernel *k) {
+  atomic_fetch_add_explicit(&k->references, 1, memory_order_relaxed);
+}
+
+void nxi_kernel_release(nxi_kernel *k) {
+  if (!k || atomic_fetch_sub_explicit(&k->references, 1, memory_order_acq_rel) != 1) return;
+  k->maker->unload(k->code);
+  nxi_free(k);
+}
+
+const nxi_kernel_info *nxi_kernel_describe(const nxi_kernel *k) { return &k->info; }
+const void *nxi_kernel_code(const nxi_kernel *k) { return k->code; }
+
+static nxi_kernel *make_kernel(const nxi_code_maker *maker, const char *isa, const void *key,
+                               size_t key_size, uint64_t hash) {
+  nxi_kernel *k = nxi_calloc(1, sizeof *k + key_size);
+  if (!k) return NULL;
+  atomic_init(&k->references, 2);
+  k->maker = maker;
+  k->hash = hash;
+  snprintf(k->isa, sizeof k->isa, "%s", isa);
+  k->key_size = key_size;
+  memcpy(k->key, key, key_size);
+  return k;
+}
+
+/* ---- the map; all under the lock */
+
+static nxi_kernel *find(const nxi_kernel_cache *c, const char *isa, const void *key,
+                        size_t key_size, uint64_t hash) {
+  NXI_HELD(&c->lock);
+  nxi_kernel *k = c->buckets[hash % BUCKETS];
+  while (k && !(k->hash == hash && k->key_size == key_size && memcmp(k->key, key, key_size) == 0 &&
+                strcmp(k->isa, isa) == 0))
+    k = k->chain;
+  return k;
+}
+
+static void enter(nxi_kernel_cache *c, nxi_kernel *k) {
+  NXI_HELD(&c->lock);
+  nxi_kernel **head = &c->buckets[k->hash % BUCKETS];
+  k->chain = *head;
+  *head = k;
+  k->listed = true;
+}
+
+static void link_newest(nxi_kernel_cache *c, nxi_kernel *k) {
+  NXI_HELD(&c->lock);
+  k->newer = NULL;
+  k->older = c->newest;
+  if (c->newest) c->newest->newer = k;
+  else c->oldest = k;
+  c->newest = k;
+}
+
+static void unlink_use(nxi_kernel_cache *c, nxi_kernel *k) {
+  NXI_HELD(&c->lock);
+  if (k->newer) k->newer->older = k->older;
+  else c->newest = k->older;
+  if (k->older) k->older->newer = k->newer;
+  else c->oldest = k->newer;
+}
+
+static void remove_listed(nxi_kernel_cache *c, nxi_kernel *k) {
+  NXI_HELD(&c->lock);
+  nxi_kernel **at = &c->buckets[k->hash % BUCKETS];
+  while (*at != k) at = &(*at)->chain;
+  *at = k->chain;
+  k->listed = false;
+}
+
+static void keep_ready(nxi_kernel_cache *c, nxi_kernel *k) {
+  link_newest(c, k);
+  c->stats.kernels++;
+  c->stats.code_bytes += (int64_t)k->info.code_bytes;
+}
+
+/* Takes the longest unused kernels out until the limits hold; the chain of them is released without the lock. */
+static nxi_kernel *evict(nxi_kernel_cache *c) {
+  NXI_HELD(&c->lock);
+  nxi_kernel *gone = NULL;
+  while (c->oldest && c->oldest != c->newest &&
+         (c->stats.kernels > c->max_kernels || c->stats.code_bytes > (int64_t)c->max_bytes)) {
+    nxi_kernel *k = c->oldest;
+    unlink_use(c, k);
+    remove_listed(c, k);
+    c->stats.kernels--;
+    c->stats.code_bytes -= (int64_t)k->info.code_bytes;
+    c->stats.evictions++;
+    k->chain = gone;
+    gone = k;
+  }
+  return gone;
+}
+
+static void release_chain(nxi_kernel *k) {
+  while (k) {
+    nxi_kernel *next = k->chain;
+    nxi_kernel_release(k);
+    k = next;
+  }
+}
+
+/* ---- fork: LLVM's own locks and tables would be left as a lost thread had them, so nobody is inside LLVM meanwhile.
+ * What the parent's threads were about to make is not coming in the child. */
+
+static void init_llvm_lock(nxi_kernel_cache *c) {
+  pthread_rwlockattr_t attributes;
+  pthread_rwlockattr_init(&attributes);
+#if defined(__GLIBC__)
+  pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+#endif
+  pthread_rwlock_init(&c->inside_llvm, &attributes);
+  pthread_rwlockattr_destroy(&attributes);
+}
+
+static void before_fork(void *object) {
+  nxi_kernel_cache *c = object;
+  pthread_rwlock_wrlock(&c->inside_llvm);
+  nxi_lock_take(&c->lock);
+}
+
+static void after_fork(void *object) {
+  nxi_kernel_cache *c = object;
+  nxi_lock_give(&c->lock);
+  pthread_rwlock_unlock(&c->inside_llvm);
+}
+
+static void after_fork_in_child(void *object) {
+  nxi_kernel_cache *c = object;
+  for (uint32_t i = 0; i < BUCKETS; i++)
+    for (nxi_kernel **at = &c->buckets[i]; *at;) {
+      nxi_kernel *k = *at;
+      if (k->state != PENDING) {
+        at = &k->chain;
+        continue;
+      }
+      *at = k->chain; /* its maker's reference is lost */
+      k->listed = false;
+    }
+  pthread_cond_init(&c->settled, NULL);
+  nxi_lock_give(&c->lock);
+  init_llvm_lock(c); /* the one who holds it has another name here */
+}
+
+static const nxi_fork_hooks fork_hooks = {before_fork, after_fork, after_fork_in_child};
+
+/* ---- life of a cache */
+
+/* Entries of another LLVM, processor, calling convention or version of what generates code are never found. */
+static nx_status open_disk(const nxi_code_maker *maker, const char *directory, nxi_disk_cache **out,
+                           nxi_diag *d) {
+  nxi_text environment = {0};
+  nxi_text_add(&environment, "abi %d; code %s; %s", NXI_KERNEL_ABI, NX_CODE_ID,
+               maker->environment());
+  nxi_disk_options options = {.directory = directory, .environment = environment.data};
+  nx_status s = environment.failed ? nxi_oom(d) : nxi_disk_open(&options, out, d);
+  nxi_text_free(&environment);
+  return s;
+}
+
+nx_status nxi_kernel_disk_open(const char *directory, nxi_disk_cache **out, nxi_diag *d) {
+  return open_disk(&nxi_llvm_maker, directory, out, d);
+}
+
+static void destroy_locks(nxi_kernel_cache *c) {
+  pthread_rwlock_destroy(&c->inside_llvm);
+  pthread_cond_destroy(&c->settled);
+  nxi_lock_destroy(&c->lock);
+}
+
+nx_status nxi_kernel_cache_create(const char *cache_dir, nxi_kernel_cache **out, nxi_diag *d) {
+  return nxi_kernel_cache_create_for(&nxi_llvm_maker, NULL, cache_dir, out, d);
+}
+
+nx_status nxi_kernel_cache_create_for(const nxi_code_maker *maker, void *user,
+                                      const char *cache_dir, nxi_kernel_cache **out, nxi_diag *d) {
+  nxi_kernel_cache *c = nxi_calloc(1, sizeof *c);
+  if (!c) return nxi_oom(d);
+  c->maker = maker;
+  c->user = user;
+  nxi_lock_init(&c->lock);
+  pthread_cond_init(&c->settled, NULL);
+  init_llvm_lock(c);
+  c->max_kernels = DEFAULT_KERNELS;
+  c->max_bytes = default_code_bytes;
+  if (nxi_fork_register(&c->fork_entry, &fork_hooks, c) != NX_OK) {
+    destroy_locks(c);
+    nxi_free(c);
+    return nxi_oom(d);
+  }
+  nx_status s = cache_dir && !cache_dir[0] ? NX_OK : open_disk(maker, cache_dir, &c->disk, d);
+  if (s == NX_OK) *out = c;
+  else nxi_kernel_cache_destroy(c);
+  return s;
+}
+
+void nxi_kernel_cache_destroy(nxi_kernel_cache *c) {
+  if (!c) return;
+  nxi_fork_unregister(&c->fork_entry);
+  for (uint32_t i = 0; i < BUCKETS; i++) release_chain(c->buckets[i]);
+  nxi_disk_close(c->disk);
+  destroy_locks(c);
+  nxi_free(c);
+}
+
+void nxi_kernel_cache_limit(nxi_kernel_cache *c, uint32_t kernels, size_t code_bytes) {
+  nxi_lock_take(&c->lock);
+  c->max_kernels = kernels ? kernels : 1;
+  c->max_bytes = code_bytes ? code_bytes : 1;
+  nxi_kernel *gone = evict(c);
+  nxi_lock_give(&c->lock);
+  release_chain(gone);
+}
+
+void nxi_kernel_cache_stats(nxi_kernel_cache *c, nxi_kernel_stats *out) {
+  nxi_lock_take(&c->lock);
+  *out = c->stats;
+  nxi_lock_give(&c->lock);
+}
+
+/* ---- what is on disk: this, then the object */
+
+typedef struct stored_header {
+  int64_t scratch_bytes, tasks, tasks_divisor, shared_bytes;
+  int32_t tasks_param, threads;
+  char entry[72];
+} stored_header;
+
+/* The key on disk names the instruction set too. NULL: out of memory. */
+static unsigned char *disk_key(const nxi_kernel *k, size_t *size) {
+  size_t isa = strlen(k->isa) + 1;
+  unsigned char *key = nxi_malloc(isa + k->key_size);
+  if (!key) return NULL;
+  memcpy(key, k->isa, isa);
+  memcpy(key + isa, k->key, k->key_size);
+  *size = isa + k->key_size;
+  return key;
+}
+
+static bool load_stored(nxi_kernel_cache *c, nxi_kernel *k, const unsigned char *data,
+                        size_t size) {
+  stored_header h;
+  if (size <= sizeof h) return false;
+  memcpy(&h, data, sizeof h);
+  if (memchr(h.entry, '\0', sizeof h.entry) == NULL) return false;
+  k->info = (nxi_kernel_info){.scratch_bytes = h.scratch_bytes,
+                              .tasks = h.tasks,
+                              .tasks_param = h.tasks_param,
+                              .tasks_divisor = h.tasks_divisor,
+                              .threads = h.threads,
+                              .shared_bytes = h.shared_bytes,
+                              .object_bytes = size - sizeof h};
+  return c->maker->load(c->user, data + sizeof h, size - sizeof h, h.entry, &k->info, &k->code,
+                        NULL) == NX_OK;
+}
+
+static bool load_from_disk(nxi_kernel_cache *c, nxi_kernel *k) {
+  size_t key_size, size;
+  unsigned char *key = c->disk ? disk_key(k, &key_size) : NULL;
+  if (!key) return false;
+  unsigned char *data = nxi_disk_lookup(c->disk, key, key_size, &size);
+  bool found = data && load_stored(c, k, data, size);
+  nxi_free(data);
+  nxi_free(key);
+  return found;
+}
+
+/* Failing to store is no failure. */
+static void store_on_disk(nxi_kernel_cache *c, const nxi_kernel *k, const char *entry,
+                          const void *object, size_t size) {
+  size_t key_size;
+  unsigned char *key = c->disk ? disk_key(k, &key_size) : NULL,
+                *data = key ? nxi_malloc(sizeof(stored_header) + size) : NULL;
+  if (data) {
+    stored_header h = {.scratch_bytes = k->info.scratch_bytes,
+                       .tasks = k->info.tasks,
+                       .tasks_divisor = k->info.tasks_divisor,
+                       .tasks_param = k->info.tasks_param,
+                       .threads = k->info.threads,
+                       .shared_bytes = k->info.shared_bytes};
+    snprintf(h.entry, sizeof h.entry, "%s", entry);
+    memcpy(data, &h, sizeof h);
+    memcpy(data + sizeof h, object, size);
+    nxi_disk_store(c->disk, key, key_size, data, sizeof h + size);
+  }
+  nxi_free(data);
+  nxi_free(key);
+}
+
+/* ---- making a kernel */
+
+static nx_status count_tasks(nxi_kernel_info *info, const nxk_kernel *bound, nxi_diag *d) {
+  for (uint32_t i = 0; i < bound->n_parts; i++) {
+    const nxk_part *p = &bound->parts[i];
+    if (p->tasks_param < 0) {
+      info->tasks += p->tasks;
+    } else if (bound->n_parts == 1) {
+      info->tasks_param = p->tasks_param;
+      info->tasks_divisor = p->tasks_divisor;
+    } else {
+      return nxi_fail(d, NX_INTERNAL, "",
+                      "kernel %s: parts beside one whose tasks depend on a parameter", bound->name);
+    }
+  }
+  return NX_OK;
+}
+
+/* What a kernel is made of. */
+typedef struct material {
+  nxi_kernel_produce *produce;
+  void *user;
+  const nxi_kernel_text *text; /* or NULL */
+} material;
+
+static nx_status compile_text(nxi_kernel_cache *c, nxi_kernel *k, const nxi_kernel_text *text,
+                              char entry[72], void **object, size_t *size, nxi_diag *d) {
+  snprintf(entry, 72, "%s", text->name);
+  k->info.threads = text->threads;
+  k->info.shared_bytes = text->shared_bytes;
+  return c->maker->compile_text(c->user, text->text, text->name, k->isa, object, size, d);
+}
+
+static nx_status compile_bound(nxi_kernel_cache *c, nxi_kernel *k, const material *m,
+                               char entry[72], void **object, size_t *size, nxi_diag *d) {
+  nxk_kernel *bound = NULL;
+  nx_status s = m->produce(m->user, &bound, d);
+  if (s == NX_OK) s = count_tasks(&k->info, bound, d);
+  if (s == NX_OK) s = c->maker->compile(c->user, bound, k->isa, object, size, entry, &k->info, d);
+  nxk_destroy(bound);
+  return s;
+}
+
+static nx_status compile(nxi_kernel_cache *c, nxi_kernel *k, const material *m, nxi_diag *d) {
+  void *object = NULL;
+  size_t size = 0;
+  char entry[72];
+  k->info = (nxi_kernel_info){.tasks_param = -1, .tasks_divisor = 1};
+  nx_status s = m->text ? compile_text(c, k, m->text, entry, &object, &size, d)
+                        : compile_bound(c, k, m, entry, &object, &size, d);
+  if (s == NX_OK) s = c->maker->load(c->user, object, size, entry, &k->info, &k->code, d);
+  if (s == NX_OK) {
+    k->info.object_bytes = size;
+    store_on_disk(c, k, entry, object, size);
+  }
+  nxi_free(object);
+  return s;
+}
+
+static nx_status fill(nxi_kernel_cache *c, nxi_kernel *k, const material *m,
+                      nxi_kernel_outcome *how, nxi_diag *d) {
+  double start = now_ms();
+  nx_status s = NX_OK;
+  *how = NXI_KERNEL_DISK_HIT;
+  if (!load_from_disk(c, k)) {
+    *how = NXI_KERNEL_COMPILED;
+    s = compile(c, k, m, d);
+  }
+  if (k->code) k->info.code_bytes = c->maker->bytes(k->code);
+  k->info.compile_ms = now_ms() - start;
+  return s;
+}
+
+/* Publishes what became of a pending kernel. The caller keeps its reference, unless it failed. */
+static void settle(nxi_kernel_cache *c, nxi_kernel *k, nx_status s, nxi_kernel_outcome how,
+                   const nxi_diag *d) {
+  nxi_kernel *gone = NULL;
+  nxi_lock_take(&c->lock);
+  if (how == NXI_KERNEL_COMPILED) {
+    c->stats.misses++;
+    c->stats.compile_ms += k->info.compile_ms;
+  } else {
+    c->stats.disk_hits++;
+  }
+  if (s == NX_OK) {
+    k->state = READY;
+    keep_ready(c, k);
+    gone = evict(c);
+  } else {
+    k->state = FAILED;
+    k->fault = *d;
+    remove_listed(c, k);
+    k->chain = NULL;
+    gone = k; /* the map's reference */
+  }
+  pthread_cond_broadcast(&c->settled);
+  nxi_lock_give(&c->lock);
+  release_chain(gone);
+}
+
+/* A kernel that is there or coming; called with the lock, which it leaves. */
+static nx_status take_found(nxi_kernel_cache *c, nxi_kernel *k, nxi_kernel **out, nxi_diag *d) {
+  NXI_HELD(&c->lock);
+  nxi_kernel_retain(k);
+  while (k->state == PENDING) nxi_lock_wait(&c->settled, &c->lock, NULL);
+  nx_status s = k->state == READY ? NX_OK : k->fault.status;
+  if (s == NX_OK) {
+    c->stats.hits++;
+    if (k->listed) {
+      unlink_use(c, k);
+      link_newest(c, k);
+    }
+  }
+  nxi_lock_give(&c->lock);
+  if (s == NX_OK) {
+    *out = k;
+    return NX_OK;
+  }
+  if (d && d->status == NX_OK) *d = k->fault;
+  nxi_kernel_release(k);
+  return s;
+}
+
+static nx_status get(nxi_kernel_cache *c, const char *isa, const void *key, size_t key_size,
+                     const material *m, nxi_kernel **out, nxi_kernel_outcome *how, nxi_diag *d) {
+  uint64_t hash = XXH3_64bits(key, key_size);
+  nxi_kernel_outcome outcome = NXI_KERNEL_HIT;
+  nxi_diag own;
+  nxi_diag_clear(&own);
+  nxi_lock_take(&c->lock);
+  nxi_kernel *k = find(c, isa, key, key_size, hash);
+  if (how) *how = outcome;
+  if (k) return take_found(c, k, out, d);
+  k = make_kernel(c->maker, isa, key, key_size, hash);
+  if (k) enter(c, k);
+  nxi_lock_give(&c->lock);
+  if (!k) return nxi_oom(d);
+  pthread_rwlock_rdlock(&c->inside_llvm);
+  bool inside = nxi_exit_enter();
+  nx_status s = inside             ? fill(c, k, m, &outcome, &own)
+                : nxi_exit_begun() ? nxi_fail(&own, NX_COMPILE_FAILED, "",
+                                              "the process ends: no kernel is compiled any more")
+                                   : nxi_oom(&own);
+  if (s != NX_OK && own.status == NX_OK) nxi_fail(&own, s, "", "a kernel could not be made");
+  settle(c, k, s, outcome, &own);
+  if (inside) nxi_exit_leave();
+  pthread_rwlock_unlock(&c->inside_llvm);
+  if (how) *how = outcome;
+  if (s == NX_OK) {
+    *out = k;
+    return NX_OK;
+  }
+  if (d && d->status == NX_OK) *d = own;
+  nxi_kernel_release(k);
+  return s;
+}
+
+nx_status nxi_kernel_get(nxi_kernel_cache *c, const char *isa, const void *key, size_t key_size,
+                         nxi_kernel_produce *produce, void *user, nxi_kernel **out,
+                         nxi_kernel_outcome *how, nxi_diag *d) {
+  return get(c, isa, key, key_size, &(material){produce, user, NULL}, out, how, d);
+}
+
+nx_status nxi_kernel_get_text(nxi_kernel_cache *c, const char *isa, const nxi_kernel_text *text,
+                              nxi_kernel **out, nxi_kernel_outcome *how, nxi_diag *d) {
+  return get(c, isa, text->text, strlen(text->text), &(material){NULL, NULL, text}, out, how, d);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: ISC */
+/* Compiled kernels by what they compute: a bounded map in memory, over the cache on disk. Thread-safe; several
+ * requests for one key at once compile once. A kernel in use is never freed: eviction drops it from the map,
+ * and its code goes with its last user. */
+#ifndef NXI_CACHE_KERNEL_H
+#define NXI_CACHE_KERNEL_H
+
+#include "disk.h"
+#include "codegen_llvm/codegen_llvm.h"
+
+typedef struct nxi_kernel_cache nxi_kernel_cache;
+typedef struct nxi_kernel nxi_kernel;
+
+typedef enum nxi_kernel_outcome {
+  NXI_KERNEL_HIT,      /* in memory, or compiled by another thread meanwhile */
+  NXI_KERNEL_DISK_HIT, /* loaded */
+  NXI_KERNEL_COMPILED
+} nxi_kernel_outcome;
+
+typedef struct nxi_kernel_info {
+  int64_t scratch_bytes; /* a thread needs for LOCAL arrays (nxk_scratch_bytes) */
+  int64_t tasks;         /* of all parts, if tasks_param < 0 */
+  int32_t tasks_param;   /* >= 0: tasks = ceil(that scalar parameter / tasks_divisor) */
+  int64_t tasks_divisor;
+  double
+      compile_ms; /* binding, legalising, compiling and loading; of loading alone after a disk hit */
+  size_t object_bytes, code_bytes; /* of the object; of memory once loaded */
+  int32_t threads;                 /* of a block, on a GPU; scratch_bytes is then that of a block */
+  int64_t shared_bytes;            /* of a block, on a GPU */
+} nxi_kernel_info;
+
+/* Who makes machine code of bound kernels, and loads it. */
+typedef struct nxi_code_maker {
+  /* All that the code depends on besides the kernel and the instruction set. */
+  const char *(*environment)(void);
+  /* The object, nxi_malloc'd, the name of its function, and what the launch needs (fields of info). */
+  nx_status (*compile)(void *user, const nxk_kernel *bound, const char *isa, void **object,
+                       size_t *size, char entry[72], nxi_kernel_info *info, nxi_diag *d);
+  /* The same of a text that has a function of this name. NULL: it knows no texts. */
+  nx_status (*compile_text)(void *user, const char *text, const char *name, const char *isa,
+                            void **object, size_t *size, nxi_diag *d);
+  nx_status (*load)(void *user, const void *object, size_t size, const char *entry,
+                    const nxi_kernel_info *info, void **code, nxi_diag *d);
+  void (*unload)(void *code); /* NULL is allowed */
+  size_t (*bytes)(const void *code);
+} nxi_code_maker;
+extern const nxi_code_maker nxi_llvm_maker; /* code is an nxl_code */
+
+/* cache_dir: where the disk cache is; NULL: where nxi_disk_open looks by default; "": none. A directory that
+ * cannot be used is as good as none. NX_OUT_OF_MEMORY only. */
+nx_status nxi_kernel_cache_create(const char *cache_dir, nxi_kernel_cache **out, nxi_diag *d);
+/* The same for code of another maker, which gets `user`. */
+nx_status nxi_kernel_cache_create_for(const nxi_code_maker *maker, void *user,
+                                      const char *cache_dir, nxi_kernel_cache **out, nxi_diag *d);
+/* Kernels handed out stay valid. NULL is allowed. */
+void nxi_kernel_cache_destroy(nxi_kernel_cache *c);
+/* The disk cache as a kernel cache of this process uses it, for the tool. */
+nx_status nxi_kernel_disk_open(const char *directory, nxi_disk_cache **out, nxi_diag *d);
+/* How much the map keeps, at least 1 kernel and 1 byte; at first 4096 kernels and 128 MiB of code. */
+void nxi_kernel_cache_limit(nxi_kernel_cache *c, uint32_t kernels, size_t code_bytes);
+
+/* Makes the bound, legalised kernel of the key, which the cache then owns. Runs on the caller's thread, without
+ * locks; must not call the cache. */
+typedef nx_status nxi_kernel_produce(void *user, nxk_kernel **bound, nxi_diag *d);
+/* The kernel of a key (text of the logical kernel, and of everything else that binding depends on) for an
+ * instruction set. Reference to *out: the caller's, given back with nxi_kernel_release. On failure *out is
+ * untouched and nothing is kept. how may be NULL. */
+nx_status nxi_kernel_get(nxi_kernel_cache *c, const char *isa, const void *key, size_t key_size,
+                         nxi_kernel_produce *produce, void *user, nxi_kernel **out,
+                         nxi_kernel_outcome *how, nxi_diag *d);
+/* A kernel that is a text, which is its key. */
+typedef struct nxi_kernel_text {
+  const char *text, *name; /* name: of its function */
+  int32_t threads;         /* of a block */
+  int64_t shared_bytes;
+} nxi_kernel_text;
+nx_status nxi_kernel_get_text(nxi_kernel_cache *c, const char *isa, const nxi_kernel_text *text,
+                              nxi_kernel **out, nxi_kernel_outcome *how, nxi_diag *d);
+void nxi_kernel_retain(nxi_kernel *k);
+void nxi_kernel_release(nxi_kernel *k); /* NULL is allowed */
+const nxi_kernel_info *nxi_kernel_describe(const nxi_kernel *k);
+const void *nxi_kernel_code(const nxi_kernel *k); /* what the maker loaded */
+
+typedef struct nxi_kernel_stats {
+  int64_t hits, disk_hits, misses; /* requests; a miss compiled, or failed to */
+  int64_t evictions;
+  int64_t kernels, code_bytes; /* in the map now */
+  double compile_ms;           /* of all misses */
+} nxi_kernel_stats;
+void nxi_kernel_cache_stats(nxi_kernel_cache *c, nxi_kernel_stats *out);
+
+#endif

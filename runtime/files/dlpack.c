@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: ISC */
+/* DLPack: foreign tensors as imports (import.c), tensors lent as mappings (mapping.c). A foreign structure is a
+ * stranger's: every number of it is checked before an address is made of it. */
+#include "dlpack_abi.h"
+#include "runtime/realize/run.h"
+
+static const uint8_t codes[NXI_DTYPE_COUNT] = {
+    [NX_BOOL] = NXI_DLPACK_BOOL,     [NX_I4] = NXI_DLPACK_INT,
+    [NX_U4] = NXI_DLPACK_UINT,       [NX_I8] = NXI_DLPACK_INT,
+    [NX_U8] = NXI_DLPACK_UINT,       [NX_I16] = NXI_DLPACK_INT,
+    [NX_U16] = NXI_DLPACK_UINT,      [NX_I32] = NXI_DLPACK_INT,
+    [NX_U32] = NXI_DLPACK_UINT,      [NX_I64] = NXI_DLPACK_INT,
+    [NX_U64] = NXI_DLPACK_UINT,      [NX_F8E4M3] = NXI_DLPACK_F8E4M3FN,
+    [NX_F8E5M2] = NXI_DLPACK_F8E5M2, [NX_F16] = NXI_DLPACK_FLOAT,
+    [NX_BF16] = NXI_DLPACK_BFLOAT,   [NX_F32] = NXI_DLPACK_FLOAT,
+    [NX_F64] = NXI_DLPACK_FLOAT,     [NX_C32] = NXI_DLPACK_COMPLEX,
+    [NX_C64] = NXI_DLPACK_COMPLEX,   [NX_C128] = NXI_DLPACK_COMPLEX,
+};
+
+/* ---- taking */
+
+static const char taking[] = "from_dlpack";
+
+static nx_status take_dtype(nxi_dlpack_dtype x, nx_dtype *dtype, nxi_diag *d) {
+  for (nx_dtype t = 1; t < NXI_DTYPE_COUNT; t++) {
+    if (x.lanes != 1 || codes[t] != x.code || nxi_dtypes[t].bits != x.bits) continue;
+    *dtype = t;
+    return NX_OK;
+  }
+  return nxi_fail(d, NX_UNSUPPORTED_DTYPE, taking,
+                  "%s: the element type of code %d, %d bits and %d lanes is not admitted", taking,
+                  x.code, x.bits, x.lanes);
+}
+
+/* The view as given, relative to the element with all indices 0; strides that lead nowhere become those of C order. */
+static nx_status take_view(const nxi_dlpack_tensor *x, nx_dtype dtype, nxg_view *v, nxi_diag *d) {
+  if (x->rank > 0 && !x->shape)
+    return nxi_fail(d, NX_INVALID_ARGUMENT, taking, "%s: the shape is null", taking);
+  int64_t elements;
+  if (nxg_shape_check(NX_INVALID_ARGUMENT, taking, x->rank, x->shape, nxi_dtypes[dtype].bits,
+                      &elements, d))
+    return d->status;
+  nxg_view_contiguous(v, x->rank, x->shape);
+  for (int32_t i = 0; x->strides && elements && i < x->rank; i++)
+    if (v->shape[i] > 1) v->strides[i] = x->strides[i];
+  return NX_OK;
+}
+
+/* The lowest and the highest element, from the one with all indices 0. False if they, or the distance down to the lowest, do not
+ * fit in 63 bits. */
+static bool reach(const nxg_view *v, int64_t *low, int64_t *high) {
+  *low = *high = 0;
+  for (int32_t i = 0; i < v->rank; i++) {
+    int64_t way, *end = v->strides[i] < 0 ? low : high;
+    if (__builtin_mul_overflow(v->shape[i] - 1, v->strides[i], &way)) return false;
+    if (__builtin_add_overflow(*end, way, end)) return false;
+  }
+  return *low > INT64_MIN;
+}
+
+/* The bytes that hold n elements, n not negative, the last one of sub-byte types not full. False if they do not fit. */
+static bool bytes_of(int64_t bits, int64_t n, int64_t *bytes) {
+  if (bits >= 8) return n >= 0 && !__builtin_mul_overflow(n, bits / 8, bytes);
+  int64_t each = 8 / bits;
+  *bytes = n / each + (n % each != 0);
+  return n >= 0;
+}
+
+/* The storage: the bytes from the lowest to the highest element, which must not wrap around in memory. */
+static nx_status take_memory(const nxi_dlpack_tensor *x, nxi_import_source *source, nxi_diag *d) {
+  nx_import_desc *i = &source->desc;
+  nxg_view *v = &source->view;
+  if (nxg_elements(v->rank, v->shape) == 0) return NX_OK; /* no memory, whatever the pointer */
+  if (!x->data) return nxi_fail(d, NX_INVALID_ARGUMENT, taking, "%s: the data is null", taking);
+  int64_t bits = nxi_dtypes[i->dtype].bits, size = bits / 8, low, high, before, after, span;
+  uintptr_t first;
+  bool good = reach(v, &low, &high) && !__builtin_sub_overflow(high, low, &span) &&
+              span < INT64_MAX - 1 && bytes_of(bits, -low, &before) &&
+              !__builtin_add_overflow(high, 1, &after) && bytes_of(bits, after, &after) &&
+              after <= INT64_MAX - before &&
+              !__builtin_add_overflow((uintptr_t)x->data, x->byte_offset, &first) &&
+              first >= (uintptr_t)before && first <= UINTPTR_MAX - (uintptr_t)after;
+  if (!good)
+    return nxi_fail(d, NX_INVALID_ARGUMENT, taking,
+                    "%s: shape, strides and byte offset reach beyond what memory can hold", taking);
+  if (i->mode != NX_IMPORT_COPY && first % nxi_dtype_alignment(i->dtype))
+    return nxi_fail(d, NX_INVALID_ARGUMENT, taking,
+                    "%s: the data is not aligned to its elements of %lld bytes; it can be copied",
+                    taking, (long long)size);
+  i->base = (char *)x->data + x->byte_offset - before;
+  i->bytes = (size_t)(before + after);
+  v->offset = size ? -low : before * (8 / bits);
+  source->elements = v->offset + high + 1;
+  return NX_OK;
+}
+
+static nx_status take(nx_context *c, const nxi_dlpack_tensor *x, uint64_t flags,
+                      nxi_import_source *source, nx_tensor **out) {
+  nx_import_desc *i = &source->desc;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  if (i->mode > NX_IMPORT_IMMUTABLE)
+    nxi_fail(&d, NX_INVALID_ARGUMENT, taking, "%s: there is no mode %u", taking, i->mode);
+  else if (x->device.type != NXI_DLPACK_CPU)
+    nxi_fail(&d, NX_DEVICE_UNAVAILABLE, taking,
+             "%s: the tensor is on a device of type %d; memory of the host is type 1", taking,
+             x->device.type);
+  else if (flags & NXI_DLPACK_READ_ONLY && i->mode == NX_IMPORT_SHARED)
+    nxi_fail(&d, NX_READ_ONLY, taking,
+             "%s: the tensor is read only; import it as a copy or as immutable", taking);
+  if (!d.status && !take_dtype(x->dtype, &i->dtype, &d) && flags & NXI_DLPACK_SUBBYTE_PADDED &&
+      nxi_dtypes[i->dtype].bits < 8)
+    nxi_fail(&d, NX_UNSUPPORTED_DTYPE, taking,
+             "%s: elements of %d bits that take a byte each are not read; packed ones are", taking,
+             nxi_dtypes[i->dtype].bits);
+  if (d.status || take_view(x, i->dtype, &source->view, &d) || take_memory(x, source, &d))
+    return nxi_error_report(&d);
+  return nxi_import(c, source, out);
+}
+
+static void release_versioned(void *user) {
+  struct DLManagedTensorVersioned *m = user;
+  if (m->deleter) m->deleter(m);
+}
+
+static void release_v0(void *user) {
+  struct DLManagedTensor *m = user;
+  if (m->deleter) m->deleter(m);
+}
+
+nx_status nx_from_dlpack(nx_context *c, struct DLManagedTensorVersioned *m, uint32_t mode,
+                         nx_tensor **out) {
+  if (!c || !m || !out) return nxi_error_null(taking, !c ? 0 : !m ? 1 : 3), NX_INVALID_ARGUMENT;
+  if (!nxi_have_context(taking, 0, c)) return NX_INVALID_ARGUMENT;
+  const uint64_t known = NXI_DLPACK_READ_ONLY | NXI_DLPACK_IS_COPIED | NXI_DLPACK_SUBBYTE_PADDED;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  if (m->major != NXI_DLPACK_MAJOR) /* then only the deleter has its place for sure */
+    nxi_fail(&d, NX_INVALID_ARGUMENT, taking, "%s: version %u.%u of the structure is not %d.x",
+             taking, m->major, m->minor, NXI_DLPACK_MAJOR);
+  else if (m->flags & ~known)
+    nxi_fail(&d, NX_INVALID_ARGUMENT, taking, "%s: the flags 0x%llx are not known", taking,
+             (unsigned long long)(m->flags & ~known));
+  if (d.status) return nxi_error_report(&d);
+  nxi_import_source source = {
+      .op = taking, .desc = {.mode = mode, .release = release_versioned, .user = m}, .pack = true};
+  return take(c, &m->tensor, m->flags, &source, out);
+}
+
+nx_status nx_from_dlpack_v0(nx_context *c, struct DLManagedTensor *m, uint32_t mode,
+                            nx_tensor **out) {
+  if (!c || !m || !out) return nxi_error_null(taking, !c ? 0 : !m ? 1 : 3), NX_INVALID_ARGUMENT;
+  if (!nxi_have_context(taking, 0, c)) return NX_INVALID_ARGUMENT;
+  nxi_import_source source = {
+      .op = taking, .desc = {.mode = mode, .release = release_v0, .user = m}, .pack = true};
+  return take(c, &m->tensor, 0, &source, out);
+}
+
+/* ---- lending */
+
+static const char lending[] = "to_dlpack";
+
+/* A structure that is lent, with its shape and strides. */
+typedef struct loan {
+  nx_mapping *mapping;
+  union {
+    struct DLManagedTensorVersioned versioned;
+    struct DLManagedTensor v0;
+  } managed;
+  int64_t dims[]; /* shape[rank], strides[rank] */
+} loan;
+
+static void end(void *manager) {
+  loan *l = manager;
+  nx_mapping_release(l->mapping);
+  nxi_free(l);
+}
+static void delete_versioned(struct DLManagedTensorVersioned *self) { end(self->manager); }
+static void delete_v0(struct DLManagedTensor *self) { end(self->manager); }
+
+/* The mapped tensor as DLPack describes one. */
+static nxi_dlpack_tensor tensor_of(const nx_tensor *t, loan *l) {
+  nx_dtype dtype = t->storage->dtype;
+  size_t rank = t->rank;
+  memcpy(l->dims, t->dims, 2 * rank * sizeof *l->dims);
+  nxi_dlpack_tensor x = {
+      .device = {.type = NXI_DLPACK_CPU},
+      .rank = t->rank,
+      .dtype = {.code = codes[dtype], .bits = nxi_dtypes[dtype].bits, .lanes = 1}};
+  if (rank) x.shape = l->dims, x.strides = l->dims + rank;
+  if (t->elements)
+    x.data = (char *)nx_mapping_base(l->mapping, NULL) + t->offset * nxi_dtypes[dtype].bits / 8;
+  return x;
+}
+
+/* A loan that holds a mapping, or NULL. */
+static nx_status lend(nx_tensor *t, uint32_t access, int64_t stream, loan **out) {
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  if (stream != NX_DLPACK_NO_STREAM) {
+    nxi_fail(&d, NX_INVALID_ARGUMENT, lending, "%s: the device has no stream %lld, only -1, none",
+             lending, (long long)stream);
+    nxi_error_report(&d);
+    return NX_INVALID_ARGUMENT;
+  }
+  if (t->offset * nxi_dtypes[t->storage->dtype].bits % 8) {
+    nxi_fail(
+        &d, NX_NEEDS_COPY, lending,
+        "%s: the view begins in the middle of a byte, which no pointer says; make it contiguous",
+        lending);
+    nxi_error_report(&d);
+    return NX_NEEDS_COPY;
+  }
+  loan *l = nxi_calloc(1, sizeof *l + 2 * (size_t)t->rank * sizeof *l->dims);
+  if (!l) {
+    nxi_oom_in(&d, NX_OUT_OF_MEMORY, lending);
+    nxi_error_report(&d);
+    return NX_OUT_OF_MEMORY;
+  }
+  nx_status status = nxi_map(lending, t, access, NULL, &l->mapping);
+  if (status) nxi_free(l);
+  else *out = l;
+  return status;
+}
+
+nx_status nx_to_dlpack(nx_tensor *t, uint32_t access, int64_t stream,
+                       struct DLManagedTensorVersioned **out) {
+  loan *l;
+  if (!nxi_have_tensor(lending, 0, t)) return NX_INVALID_ARGUMENT;
+  if (!out) return nxi_error_null(lending, 3), NX_INVALID_ARGUMENT;
+  nx_status status = lend(t, access, stream, &l);
+  if (status) return status;
+  l->managed.versioned =
+      (struct DLManagedTensorVersioned){.major = NXI_DLPACK_MAJOR,
+                                        .minor = NXI_DLPACK_MINOR,
+                                        .manager = l,
+                                        .deleter = delete_versioned,
+                                        .flags = access & NX_MAP_WRITE ? 0 : NXI_DLPACK_READ_ONLY,
+                                        .tensor = tensor_of(t, l)};
+  *out = &l->managed.versioned;
+  return NX_OK;
+}
+
+nx_status nx_to_dlpack_v0(nx_tensor *t, int64_t stream, struct DLManagedTensor **out) {
+  loan *l;
+  if (!nxi_have_tensor(lending, 0, t)) return NX_INVALID_ARGUMENT;
+  if (!out) return nxi_error_null(lending, 2), NX_INVALID_ARGUMENT;
+  nx_status status = lend(t, NX_MAP_READ | NX_MAP_WRITE, stream, &l);
+  if (status) return status;
+  l->managed.v0 =
+      (struct DLManagedTensor){.tensor = tensor_of(t, l), .manager = l, .deleter = delete_v0};
+  *out = &l->managed.v0;
+  return NX_OK;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: ISC */
+/* Work memory of OpenBLAS. Each call takes a buffer of the library's, which has as many as calls were ever under way at
+ * once and keeps them; where it finds no memory for another one it tries again for ever. So buffers are made here, while
+ * no call is under way and after the system has shown that it has the addresses, and no more calls run at once than there
+ * are buffers: with little memory products wait for each other. */
+#include "buffers.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "ir/alloc.h"
+
+enum { MOST_BUFFERS = 64, RETRY_NS = 100 * 1000 * 1000 };
+/* One on x86-64 and AArch64 is 128 MiB of addresses, of which a call touches little. */
+static const size_t buffer_bytes = (size_t)160 << 20;
+
+static struct {
+  void *(*take)(int);
+  void (*give)(void *);
+  pthread_mutex_t lock;   /* of whoever makes more */
+  struct timespec failed; /* when that was tried in vain last */
+  _Atomic uint32_t calls, buffers;
+} b = {.lock = PTHREAD_MUTEX_INITIALIZER, .buffers = UINT32_MAX};
+
+bool nxi_addresses_left(size_t bytes) {
+  void *p =
+      mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (p == MAP_FAILED) return nxi_alloc_refuse(bytes) != NULL;
+  munmap(p, bytes);
+  return true;
+}
+
+/* No call is under way. */
+static bool make_buffers(uint32_t n) {
+  void *taken[MOST_BUFFERS];
+  uint32_t had = atomic_load(&b.buffers);
+  if (!nxi_addresses_left((n - had) * buffer_bytes)) return false;
+  for (uint32_t i = 0; i < n; i++) taken[i] = b.take(0);
+  for (uint32_t i = 0; i < n; i++) b.give(taken[i]);
+  atomic_store(&b.buffers, n);
+  return true;
+}
+
+void nxi_blas_buffers_in_child(void) {
+  uint32_t had = atomic_load(&b.buffers), lost = atomic_exchange(&b.calls, 0);
+  if (b.take) atomic_store(&b.buffers, had > lost ? had - lost : 1);
+  pthread_mutex_init(&b.lock, NULL);
+}
+
+bool nxi_blas_buffers_init(void *take, void *give) {
+  memcpy(&b.take, &take, sizeof take);
+  memcpy(&b.give, &give, sizeof give);
+  if (!take || !give) return true; /* another library: as many calls as there are threads */
+  atomic_store(&b.buffers, 0);
+  return make_buffers(1);
+}
+
+/* ---- calls */
+
+static bool enter_at_once(void) {
+  uint32_t calls = atomic_load_explicit(&b.calls, memory_order_relaxed);
+  while (calls < atomic_load_explicit(&b.buffers, memory_order_acquire))
+    if (atomic_compare_exchange_weak_explicit(&b.calls, &calls, calls + 1, memory_order_acquire,
+                                              memory_order_relaxed))
+      return true;
+  return false;
+}
+
+static void pause_briefly(void) { nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL); }
+
+static bool failed_lately(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  int64_t ns =
+      (now.tv_sec - b.failed.tv_sec) * INT64_C(1000000000) + now.tv_nsec - b.failed.tv_nsec;
+  return b.failed.tv_sec && ns < RETRY_NS;
+}
+
+/* Twice as many, once the calls under way are done; nobody begins one meanwhile. Lock. */
+static void grow(void) {
+  uint32_t had = atomic_load(&b.buffers), n = had < MOST_BUFFERS / 2 ? 2 * had : MOST_BUFFERS;
+  if (n == had || failed_lately()) return;
+  atomic_store(&b.buffers, 0);
+  while (atomic_load(&b.calls) > 0) pause_briefly();
+  atomic_store(&b.buffers, had);
+  if (!make_buffers(n)) clock_gettime(CLOCK_MONOTONIC, &b.failed);
+}
+
+void nxi_blas_buffers_enter(void) {
+  if (enter_at_once()) return;
+  pthread_mutex_lock(&b.lock);
+  while (!enter_at_once()) {
+    grow();
+    if (enter_at_once()) break;
+    pause_briefly();
+  }
+  pthread_mutex_unlock(&b.lock);
+}
+
+void nxi_blas_buffers_leave(void) { atomic_fetch_sub_explicit(&b.calls, 1, memory_order_release); }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: ISC */
+/* Products and triangular systems for what is factored in blocks: matrices stored by columns, sizes in elements, on the calling
+ * thread. What may take long is cut into pieces, by its shape alone, between which it is asked whether to stop. */
+#ifndef NXI_LEVEL3_H
+#define NXI_LEVEL3_H
+
+#include "runtime/library/linalg/lapack.h"
+
+/* Asks `part` whether to stop; what is computed then does not matter. NULL: nobody is asked. */
+static inline bool nxi_told_to_stop(const nxg_call_part *part) {
+  return part && part->stopped(part->user);
+}
+static inline void *nxi_at(nx_dtype t, const void *a, int64_t row, int64_t column, int ld) {
+  return (char *)(uintptr_t)a + (row + column * ld) * nxi_dtype_size(t);
+}
+
+/* An operand of a product; op: "N", "T", or "C" for the adjoint. */
+typedef struct nxi_factor {
+  const char *op;
+  const void *at;
+  int ld;
+} nxi_factor;
+
+/* C (m x n) -= a b, over k. False: told to stop. */
+bool nxi_subtract_product(const nxg_call_part *part, nx_dtype t, int m, int n, int k, nxi_factor a,
+                          nxi_factor b, void *c, int ld);
+/* C (m x n) = a b, over k >= 1; at once. */
+void nxi_product(nx_dtype t, int m, int n, int k, nxi_factor a, nxi_factor b, void *c, int ld);
+/* A X = B or X A = B (side "L", "R"), B being m x n; as the routine of BLAS. At once. */
+void nxi_triangular(nx_dtype t, const char *side, const char *uplo, const char *trans,
+                    const char *diag, int m, int n, const void *a, int lda, void *b, int ldb);
+/* X op(A) = B, B being m x n, for any n. False: told to stop. */
+bool nxi_solve_right(const nxg_call_part *part, nx_dtype t, const char *uplo, const char *trans,
+                     const char *diag, int m, int n, const void *a, int lda, void *b, int ldb);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: ISC */
+/* Makes the kernels of one instruction set: included by fft/generic.c, fft/avx2.c and fft/avx512.c, which define ISA (a part
+ * of the tables' names), FFT_BYTES (of the widest vectors) and FFT_FMA. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels.h"
+
+#define INLINE inline __attribute__((always_inline, unused))
+/* Checked loops that are unrolled take a compiler minutes. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define FFT_CHECKED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
+#define FFT_CHECKED 1
+#endif
+#endif
+#if defined(FFT_CHECKED)
+#define UNROLL
+#elif defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 32")
+#endif
+#define JOIN_(a, b, c) a##_##b##x##c
+#define JOIN(a, b, c)  JOIN_(a, b, c)
+#define NAME(name)     JOIN(name, BITS, WIDTH)
+
+/* ---- f32 */
+#define REAL  float
+#define BITS  32
+#define WIDTH 4
+#include "vector.h"
+#include "butterfly.h"
+#include "pass.h"
+#include "halves.h"
+#include "narrow.h"
+#if FFT_BYTES == 16
+#include "move.h"
+#endif
+#undef WIDTH
+#if FFT_BYTES >= 32
+#define WIDTH 8
+#include "vector.h"
+#include "butterfly.h"
+#include "pass.h"
+#include "halves.h"
+#if FFT_BYTES == 32
+#include "move.h"
+#endif
+#undef WIDTH
+#endif
+#if FFT_BYTES >= 64
+#define WIDTH 16
+#include "vector.h"
+#include "butterfly.h"
+#include "pass.h"
+#include "halves.h"
+#include "move.h"
+#undef WIDTH
+#endif
+#undef REAL
+#undef BITS
+
+/* ---- f64 */
+#define REAL  double
+#define BITS  64
+#define WIDTH 2
+#include "vector.h"
+#include "butterfly.h"
+#include "pass.h"
+#include "halves.h"
+#include "narrow.h"
+#if FFT_BYTES == 16
+#include "move.h"
+#endif
+#undef WIDTH
+#if FFT_BYTES >= 32
+#define WIDTH 4
+#include "vector.h"
+#include "butterfly.h"
+#include "pass.h"
+#include "halves.h"
+#if FFT_BYTES == 32
+#include "move.h"
+#endif
+#undef WIDTH
+#endif
+#if FFT_BYTES >= 64
+#define WIDTH 8
+#include "vector.h"
+#include "butterfly.h"
+#include "pass.h"
+#include "halves.h"
+#include "move.h"
+#undef WIDTH
+#endif
+
+/* ---- the tables, in the order of nxi_fft_radices */
+#define WIDE(b, w)                                                                            \
+  {pass_1_##b##x##w, pass_2_##b##x##w, pass_3_##b##x##w, pass_4_##b##x##w,  pass_5_##b##x##w, \
+   pass_7_##b##x##w, pass_8_##b##x##w, pass_9_##b##x##w, pass_16_##b##x##w, pass_0_##b##x##w}
+#define LAST_TO_4(b, w)  {[3] = last_4_##b##x##w, [6] = last_8_##b##x##w, [8] = last_16_##b##x##w}
+#define LAST_TO_8(b, w)  {[6] = last_8_##b##x##w, [8] = last_16_##b##x##w}
+#define LAST_TO_16(b, w) {[8] = last_16_##b##x##w}
+#define NARROW(b, w)    \
+  {NULL,                \
+   narrow_2_##b##x##w,  \
+   narrow_3_##b##x##w,  \
+   narrow_4_##b##x##w,  \
+   narrow_5_##b##x##w,  \
+   narrow_7_##b##x##w,  \
+   narrow_8_##b##x##w,  \
+   narrow_9_##b##x##w,  \
+   narrow_16_##b##x##w, \
+   narrow_0_##b##x##w}
+#define MOVES(b, w)                                                                         \
+  .gather = gather_##b##x##w, .scatter = scatter_##b##x##w, .multiply = multiply_##b##x##w, \
+  .split = split_##b##x##w, .join = join_##b##x##w
+#define TABLE_(isa, type) nxi_fft_##isa##_##type
+#define TABLE(isa, type)  TABLE_(isa, type)
+
+#if FFT_BYTES == 64
+const nxi_fft_kernels TABLE(ISA, f32) = {
+    .widths = 3,
+    .width = {16, 8, 4},
+    .wide = {WIDE(32, 16), WIDE(32, 8), WIDE(32, 4)},
+    .last = {LAST_TO_16(32, 16), LAST_TO_8(32, 8), LAST_TO_4(32, 4)},
+    .narrow = NARROW(32, 4),
+    MOVES(32, 16),
+    .split_lanes = {split_lanes_32x16, split_lanes_32x8, split_lanes_32x4},
+    .join_lanes = {join_lanes_32x16, join_lanes_32x8, join_lanes_32x4},
+};
+const nxi_fft_kernels TABLE(ISA, f64) = {
+    .widths = 3,
+    .width = {8, 4, 2},
+    .wide = {WIDE(64, 8), WIDE(64, 4), WIDE(64, 2)},
+    .last = {LAST_TO_8(64, 8), LAST_TO_4(64, 4), LAST_TO_4(64, 2)},
+    .narrow = NARROW(64, 2),
+    MOVES(64, 8),
+    .split_lanes = {split_lanes_64x8, split_lanes_64x4, split_lanes_64x2},
+    .join_lanes = {join_lanes_64x8, join_lanes_64x4, join_lanes_64x2},
+};
+#elif FFT_BYTES == 32
+const nxi_fft_kernels TABLE(ISA, f32) = {
+    .widths = 2,
+    .width = {8, 4},
+    .wide = {WIDE(32, 8), WIDE(32, 4)},
+    .last = {LAST_TO_8(32, 8), LAST_TO_4(32, 4)},
+    .narrow = NARROW(32, 4),
+    MOVES(32, 8),
+    .split_lanes = {split_lanes_32x8, split_lanes_32x4},
+    .join_lanes = {join_lanes_32x8, join_lanes_32x4},
+};
+const nxi_fft_kernels TABLE(ISA, f64) = {
+    .widths = 2,
+    .width = {4, 2},
+    .wide = {WIDE(64, 4), WIDE(64, 2)},
+    .last = {LAST_TO_4(64, 4), LAST_TO_4(64, 2)},
+    .narrow = NARROW(64, 2),
+    MOVES(64, 4),
+    .split_lanes = {split_lanes_64x4, split_lanes_64x2},
+    .join_lanes = {join_lanes_64x4, join_lanes_64x2},
+};
+#else
+const nxi_fft_kernels TABLE(ISA, f32) = {
+    .widths = 1,
+    .width = {4},
+    .wide = {WIDE(32, 4)},
+    .last = {LAST_TO_4(32, 4)},
+    .narrow = NARROW(32, 4),
+    MOVES(32, 4),
+    .split_lanes = {split_lanes_32x4},
+    .join_lanes = {join_lanes_32x4},
+};
+const nxi_fft_kernels TABLE(ISA, f64) = {
+    .widths = 1,
+    .width = {2},
+    .wide = {WIDE(64, 2)},
+    .last = {LAST_TO_4(64, 2)},
+    .narrow = NARROW(64, 2),
+    MOVES(64, 2),
+    .split_lanes = {split_lanes_64x2},
+    .join_lanes = {join_lanes_64x2},
+};
+#endif

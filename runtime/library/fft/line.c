@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: ISC */
+/* Running complex transforms of one length: passes over lanes or over one transform, the strips of two steps, chirps. */
+#include "line.h"
+
+#include <string.h>
+
+/* Rows that are so short go to lanes, several together; those with narrow passes, up to NARROW. Others are faster
+ * alone. */
+enum { SHORT = 64, NARROW = 4096, STRIP_BYTES = 1 << 14, CHUNK_PAIRS = 8192 };
+
+static void *at(const nxi_fft_line *l, const void *p, int64_t reals) {
+  return (char *)(uintptr_t)p + reals * l->real_bytes;
+}
+
+/* Calls the kernel, number `kernel` of its width. Rows without gaps on both sides are one long row. */
+static void run_pass(const nxi_fft_kernels *k, int32_t kernel, nxi_fft_pass *p) {
+  bool dense =
+      p->source.im && p->target.im && p->source.pitch == p->lanes && p->target.pitch == p->lanes;
+  if (dense && !p->by_row) {
+    p->lanes *= p->groups;
+    p->source.pitch = p->target.pitch = p->lanes;
+    p->groups = 1;
+  }
+  k->wide[nxi_fft_width_for(k, p->lanes)][kernel](p);
+}
+
+/* ---- two working copies, planar, the imaginary parts a bit apart from the real ones: at a distance of a power of
+ * two both would compete for the same lines of the cache */
+
+static int64_t planar_reals(const nxi_fft_line *l, int64_t elements) {
+  int64_t line = 64 / l->real_bytes;
+  return (elements + line - 1) / line * line + 5 * line;
+}
+
+static nxi_fft_rows planar(const nxi_fft_line *l, void *scratch, int32_t copy, int64_t elements,
+                           int64_t pitch) {
+  int64_t size = planar_reals(l, elements);
+  void *re = at(l, scratch, 2 * copy * size);
+  return (nxi_fft_rows){re, at(l, re, size), pitch, false};
+}
+
+static int64_t copies_bytes(const nxi_fft_line *l, int64_t elements) {
+  return 4 * planar_reals(l, elements) * l->real_bytes;
+}
+
+/* ---- lanes */
+
+typedef struct lanes_run {
+  nxi_fft_rows source, target;
+  int64_t lanes;
+  void *scratch;      /* two copies of n * lanes */
+  int32_t first_copy; /* the copy that the first pass may write */
+  const void *by_row, *by_lane;
+} lanes_run;
+
+/* One pass alone could overwrite what it still has to read: its result is copied, unless it is a working copy. */
+static void run_lanes(const nxi_fft_line *l, const lanes_run *r) {
+  int64_t elements = l->n * r->lanes;
+  nxi_fft_rows from = r->source;
+  int32_t copy = r->first_copy, alone = l->passes == 0 || (l->passes == 1 && !r->target.im);
+  for (int32_t i = 0; i < l->passes + alone; i++) {
+    static const nxi_fft_stage copying = {.radix = 1, .done = 1, .groups = 1};
+    const nxi_fft_stage *s = i < l->passes ? &l->stage[i] : &copying;
+    bool ends = i == l->passes - 1 + alone;
+    nxi_fft_rows to = ends ? r->target : planar(l, r->scratch, copy, elements, r->lanes);
+    nxi_fft_pass p = {
+        .source = from, .target = to, .done = s->done, .groups = s->groups, .lanes = r->lanes};
+    p.twiddles = s->broad;
+    p.prime = s->prime;
+    p.radix = s->radix;
+    if (ends) {
+      if (alone) *(r->by_row ? &p.done : &p.groups) = l->n;
+      p.by_row = r->by_row;
+      p.by_lane = r->by_lane;
+      p.lane_block = nxi_fft_lanes(l);
+    }
+    run_pass(l->kernels, s->kernel, &p);
+    from = to;
+    copy = 1 - copy;
+  }
+}
+
+int64_t nxi_fft_column_lanes(const nxi_fft_line *l) {
+  int64_t lanes = nxi_fft_lanes(l), pairs = STRIP_BYTES / (2 * l->real_bytes);
+  return l->n * lanes >= pairs ? lanes : pairs / l->n / lanes * lanes;
+}
+
+void nxi_fft_columns(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t lanes, void *scratch) {
+  lanes_run r = {.source = {at(l, b->source, 0), NULL, b->source_pitch, b->inverse},
+                 .target = {b->target, NULL, b->target_pitch, b->inverse},
+                 .lanes = lanes,
+                 .scratch = scratch};
+  run_lanes(l, &r);
+}
+
+/* Even rows are the real parts of what is transformed, odd ones the imaginary parts. */
+void nxi_fft_real_columns(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t lanes,
+                          const void *unit, void *scratch) {
+  const nxi_fft_kernels *k = l->kernels;
+  int64_t elements = l->n * lanes, pitch = b->inverse ? b->target_pitch : b->source_pitch;
+  void *even = at(l, b->inverse ? b->target : b->source, 0), *odd = at(l, even, pitch);
+  nxi_fft_half_lanes h = {.half = l->n, .lanes = lanes, .unit = unit};
+  lanes_run r = {.lanes = lanes, .scratch = scratch};
+  if (b->inverse) {
+    h.planar = planar(l, scratch, 0, elements, lanes);
+    h.pairs = (nxi_fft_rows){at(l, b->source, 0), NULL, b->source_pitch, false};
+    k->join_lanes[nxi_fft_width_for(k, lanes)](&h);
+    r.source = (nxi_fft_rows){h.planar.im, h.planar.re, lanes,
+                              false}; /* exchanged, which inverts the transform */
+    r.target = (nxi_fft_rows){odd, even, 2 * pitch, false};
+    r.first_copy = 1;
+    run_lanes(l, &r);
+    return;
+  }
+  r.source = (nxi_fft_rows){even, odd, 2 * pitch, false};
+  r.target = h.planar =
+      planar(l, scratch, l->passes > 0 ? (l->passes - 1) % 2 : 0, elements, lanes);
+  h.pairs = (nxi_fft_rows){b->target, NULL, b->target_pitch, false};
+  run_lanes(l, &r);
+  k->split_lanes[nxi_fft_width_for(k, lanes)](&h);
+}
+
+/* Short rows: to lanes and back. */
+static void run_short(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t row, int64_t lanes,
+                      void *scratch) {
+  int64_t elements = l->n * lanes;
+  nxi_fft_rows source = {at(l, b->source, row * b->source_pitch), NULL, b->source_pitch,
+                         b->inverse};
+  nxi_fft_rows target = {at(l, b->target, row * b->target_pitch), NULL, b->target_pitch,
+                         b->inverse};
+  lanes_run r = {.lanes = lanes, .scratch = scratch, .first_copy = 1};
+  r.source = planar(l, scratch, 0, elements, lanes);
+  l->kernels->gather(&source, &r.source, l->n, lanes);
+  r.target = planar(l, scratch, l->passes % 2, elements, lanes);
+  run_lanes(l, &r);
+  l->kernels->scatter(&r.target, &target, l->n, lanes);
+}
+
+/* ---- one row */
+
+static void copy_slowly(const nxi_fft_line *l, const nxi_fft_rows *from, const nxi_fft_rows *to) {
+  bool in = !from->im;
+  void *re = in ? to->re : from->re, *im = in ? to->im : from->im;
+  if (in ? from->swapped : to->swapped) {
+    void *other = re;
+    re = im, im = other;
+  }
+  size_t size = (size_t)l->real_bytes;
+  for (int64_t j = 0; j < l->n; j++) {
+    void *pair = at(l, in ? from->re : to->re, 2 * j), *second = at(l, pair, 1);
+    memcpy(in ? at(l, re, j) : pair, in ? pair : at(l, re, j), size);
+    memcpy(in ? at(l, im, j) : second, in ? second : at(l, im, j), size);
+  }
+}
+
+/* Between pairs and planar. */
+static void convert_row(const nxi_fft_line *l, nxi_fft_rows from, nxi_fft_rows to) {
+  if (l->n < nxi_fft_least_lanes(l)) {
+    copy_slowly(l, &from, &to);
+    return;
+  }
+  nxi_fft_pass p = {
+      .source = from, .target = to, .done = 1, .groups = 1, .lanes = l->n, .radix = 1};
+  run_pass(l->kernels, 0, &p);
+}
+
+static void run_row(const nxi_fft_line *l, nxi_fft_rows data, nxi_fft_rows target, void *scratch) {
+  if (l->passes == 0 || !l->stage[0].row) {
+    nxi_fft_rows first = planar(l, scratch, 1, l->n, 0);
+    convert_row(l, data, first);
+    data = first;
+  }
+  for (int32_t i = 0; i < l->passes; i++) {
+    const nxi_fft_stage *s = &l->stage[i];
+    nxi_fft_rows to = planar(l, scratch, i % 2, l->n, s->groups);
+    if (s->row) {
+      data.pitch = data.im ? s->groups : 2 * s->groups;
+      nxi_fft_pass p = {.source = data,
+                        .target = to,
+                        .done = s->done,
+                        .groups = 1,
+                        .lanes = s->groups,
+                        .twiddles = s->broad,
+                        .prime = s->prime,
+                        .radix = s->radix};
+      s->row(&p);
+    } else {
+      nxi_fft_tail t = {.source = data,
+                        .target = s->last ? target : to,
+                        .done = s->done,
+                        .groups = s->groups,
+                        .twiddles = s->flat,
+                        .prime = s->prime,
+                        .radix = s->radix};
+      (s->last ? s->last : s->narrow)(&t);
+      if (s->last) return;
+    }
+    data = to;
+  }
+  convert_row(l, data, target);
+}
+
+/* ---- chirps */
+
+static void multiply(const nxi_fft_line *l, const void *source, bool from_swapped,
+                     const void *factor, void *target, bool to_swapped, int64_t begin,
+                     int64_t end) {
+  nxi_fft_rows from = {at(l, source, 2 * begin), NULL, 0, from_swapped};
+  nxi_fft_rows to = {at(l, target, 2 * begin), NULL, 0, to_swapped};
+  l->kernels->multiply(&from, at(l, factor, 2 * begin), &to, end - begin);
+}
+
+static void clear(const nxi_fft_line *l, void *p, int64_t begin, int64_t end) {
+  memset(at(l, p, 2 * begin), 0, (size_t)((end - begin) * 2 * l->real_bytes));
+}
+
+/* The three products of a convolution, for elements begin .. end - 1 of the inner length. The second leaves its result
+ * swapped, so that the second transform is an inverse one. */
+typedef enum nxi_chirp_step { TO_WAVE, THROUGH, FROM_WAVE } nxi_chirp_step;
+static void chirp_product(const nxi_fft_line *l, nxi_chirp_step step, const void *source,
+                          void *wave, void *target, bool inverse, int64_t begin, int64_t end) {
+  int64_t own = end < l->n ? end : l->n;
+  if (step == THROUGH) {
+    multiply(l, wave, false, l->chirp_result, wave, true, begin, end);
+  } else if (step == TO_WAVE) {
+    if (own > begin) multiply(l, source, inverse, l->chirp, wave, false, begin, own);
+    if (end > l->n) clear(l, wave, begin > l->n ? begin : l->n, end);
+  } else if (own > begin) multiply(l, wave, true, l->chirp, target, inverse, begin, own);
+}
+
+static int64_t wave_bytes(const nxi_fft_line *l) {
+  return (2 * l->inner->n * l->real_bytes + 63) / 64 * 64;
+}
+
+static void run_chirp(const nxi_fft_line *l, const void *source, void *target, bool inverse,
+                      char *scratch) {
+  int64_t m = l->inner->n;
+  nxi_fft_batch b = {scratch, scratch, 2 * m, 2 * m, 1, false};
+  chirp_product(l, TO_WAVE, source, scratch, target, inverse, 0, m);
+  nxi_fft_batch_here(l->inner, &b, scratch + wave_bytes(l));
+  chirp_product(l, THROUGH, source, scratch, target, inverse, 0, m);
+  nxi_fft_batch_here(l->inner, &b, scratch + wave_bytes(l));
+  chirp_product(l, FROM_WAVE, source, scratch, target, inverse, 0, m);
+}
+
+/* ---- batches on this thread */
+
+bool nxi_fft_line_local(const nxi_fft_line *l) {
+  return l->way == NXI_FFT_PASSES || (l->way == NXI_FFT_CHIRP && nxi_fft_line_local(l->inner));
+}
+
+static bool goes_to_lanes(const nxi_fft_line *l) {
+  return l->way == NXI_FFT_PASSES &&
+         (l->n <= SHORT || (l->n <= NARROW && l->stage[l->passes - 1].narrow));
+}
+
+void nxi_fft_batch_here(const nxi_fft_line *l, const nxi_fft_batch *b, void *scratch) {
+  int64_t row = 0, least = nxi_fft_lanes(l);
+  while (b->count - row >= least && goes_to_lanes(l)) {
+    int64_t lanes = nxi_fft_column_lanes(l);
+    int64_t some = (b->count - row) / least * least;
+    if (some > lanes) some = lanes;
+    run_short(l, b, row, some, scratch);
+    row += some;
+  }
+  for (; row < b->count; row++) {
+    const void *source = at(l, b->source, row * b->source_pitch);
+    void *target = at(l, b->target, row * b->target_pitch);
+    if (l->way == NXI_FFT_CHIRP) {
+      run_chirp(l, source, target, b->inverse, scratch);
+      continue;
+    }
+    nxi_fft_rows from = {at(l, source, 0), NULL, 0, b->inverse}, to = {target, NULL, 0, b->inverse};
+    run_row(l, from, to, scratch);
+  }
+}
+
+/* ---- strips */
+
+int64_t nxi_fft_strips(int64_t total, int64_t lanes) { return (total + lanes - 1) / lanes; }
+
+void nxi_fft_strip(int64_t total, int64_t lanes, int64_t least, int64_t strip, int64_t *begin,
+                   int64_t *count) {
+  int64_t rest = total % lanes, full = total / lanes;
+  *begin = strip * lanes;
+  *count = strip < full ? lanes : rest;
+  if (rest == 0 || rest >= least || full == 0 || strip < full - 1) return;
+  /* The last two share what is left. */
+  int64_t left = lanes + rest, first = (left + 1) / 2;
+  *begin = (full - 1) * lanes + (strip == full ? first : 0);
+  *count = strip == full ? left - first : first;
+}
+
+/* ---- two steps, shared by tasks */
+
+typedef struct shared_run {
+  const nxi_fft_line *l; /* two steps, or a chirp over them */
+  const nxi_fft_batch *b;
+  char *own, *shared;
+} shared_run;
+
+/* Gaps between the rows that the first step leaves keep them out of one another's cache lines. */
+static int64_t middle_pitch(const nxi_fft_line *l) {
+  return 2 * (l->second->n + 3 * nxi_fft_lanes(l) / 2);
+}
+static int64_t middle_bytes(const nxi_fft_line *l) {
+  return (l->first->n * middle_pitch(l) * l->real_bytes + 63) / 64 * 64;
+}
+/* Of one transform: what lies between the steps, or the wave of a chirp. */
+static int64_t each_bytes(const nxi_fft_line *l) {
+  return l->way == NXI_FFT_CHIRP ? wave_bytes(l) : middle_bytes(l);
+}
+static char *middle(const shared_run *r, int64_t transform) {
+  return r->shared + transform * each_bytes(r->l);
+}
+static int64_t least_rows(const nxi_fft_line *l) { return 16 / l->real_bytes; }
+static int64_t strips_of(const nxi_fft_line *l, int64_t total) {
+  return nxi_fft_strips(total, nxi_fft_lanes(l));
+}
+
+static void first_step(const shared_run *r, int64_t begin, int64_t end) {
+  const nxi_fft_line *l = r->l;
+  int64_t columns = l->second->n, lanes = nxi_fft_lanes(l), strips = strips_of(l, columns);
+  for (int64_t task = begin; task < end; task++) {
+    int64_t transform = task / strips, strip = task % strips, first, count;
+    nxi_fft_strip(columns, lanes, least_rows(l), strip, &first, &count);
+    const void *source = at(l, r->b->source, transform * r->b->source_pitch + 2 * first);
+    lanes_run run = {
+        .source = {at(l, source, 0), NULL, 2 * columns, r->b->inverse},
+        .target = {at(l, middle(r, transform), 2 * first), NULL, middle_pitch(l), false},
+        .lanes = count,
+        .scratch = r->own,
+        .by_row = at(l, l->by_row, 2 * strip * l->first->n),
+        .by_lane = l->by_lane};
+    run_lanes(l->first, &run);
+  }
+}
+
+static void second_step(const shared_run *r, int64_t begin, int64_t end) {
+  const nxi_fft_line *l = r->l, *line = l->second;
+  int64_t rows = l->first->n, lanes = nxi_fft_lanes(l), strips = strips_of(l, rows);
+  for (int64_t task = begin; task < end; task++) {
+    int64_t transform = task / strips, first, count;
+    nxi_fft_strip(rows, lanes, least_rows(l), task % strips, &first, &count);
+    nxi_fft_rows source = {at(l, middle(r, transform), first * middle_pitch(l)), NULL,
+                           middle_pitch(l), false};
+    void *target = at(l, r->b->target, transform * r->b->target_pitch + 2 * first);
+    lanes_run run = {.source = planar(line, r->own, 0, line->n * count, count),
+                     .target = {target, NULL, 2 * rows, r->b->inverse},
+                     .lanes = count,
+                     .scratch = r->own,
+                     .first_copy = 1};
+    line->kernels->gather(&source, &run.source, line->n, count);
+    run_lanes(line, &run);
+  }
+}
+
+static int64_t chunks_of(const nxi_fft_line *l) {
+  return (l->inner->n + CHUNK_PAIRS - 1) / CHUNK_PAIRS;
+}
+
+static void chirp_tasks(const shared_run *r, nxi_chirp_step step, int64_t begin, int64_t end) {
+  const nxi_fft_line *l = r->l;
+  int64_t m = l->inner->n, chunks = chunks_of(l);
+  for (int64_t task = begin; task < end; task++) {
+    int64_t transform = task / chunks, from = task % chunks * CHUNK_PAIRS;
+    int64_t to = from + CHUNK_PAIRS < m ? from + CHUNK_PAIRS : m;
+    chirp_product(l, step, at(l, r->b->source, transform * r->b->source_pitch),
+                  middle(r, transform), at(l, r->b->target, transform * r->b->target_pitch),
+                  r->b->inverse, from, to);
+  }
+}
+
+/* Two steps are two phases; a chirp's are a product, two steps, a product, two steps, a product. */
+enum { STEPS = 2, CHIRP_PHASES = 3 + 2 * STEPS };
+
+uint32_t nxi_fft_phases(const nxi_fft_line *l) {
+  return l->way == NXI_FFT_CHIRP ? CHIRP_PHASES : STEPS;
+}
+
+static bool is_product(uint32_t phase) { return phase % (1 + STEPS) == 0; }
+
+int64_t nxi_fft_tasks(const nxi_fft_line *l, uint32_t phase, int64_t transforms) {
+  if (l->way != NXI_FFT_CHIRP)
+    return transforms * strips_of(l, phase == 0 ? l->second->n : l->first->n);
+  if (is_product(phase)) return transforms * chunks_of(l);
+  return nxi_fft_tasks(l->inner, phase % (1 + STEPS) - 1, transforms);
+}
+
+void nxi_fft_batch_shared(const nxi_fft_line *l, const nxi_fft_batch *b, uint32_t phase,
+                          int64_t begin, int64_t end, void *own, void *shared) {
+  shared_run r = {.l = l, .b = b, .own = own, .shared = shared};
+  if (l->way != NXI_FFT_CHIRP) {
+    (phase == 0 ? first_step : second_step)(&r, begin, end);
+  } else if (is_product(phase)) {
+    chirp_tasks(&r, (nxi_chirp_step)(phase / (1 + STEPS)), begin, end);
+  } else { /* the waves in place, with the part of the shared memory behind them */
+    int64_t pitch = each_bytes(l) / l->real_bytes;
+    nxi_fft_batch waves = {shared, shared, pitch, pitch, b->count, false};
+    nxi_fft_batch_shared(l->inner, &waves, phase % (1 + STEPS) - 1, begin, end, own,
+                         middle(&r, b->count));
+  }
+}
+
+/* ---- memory */
+
+int64_t nxi_fft_own_bytes(const nxi_fft_line *l) {
+  if (l->way == NXI_FFT_CHIRP)
+    return nxi_fft_own_bytes(l->inner) + (nxi_fft_line_local(l->inner) ? wave_bytes(l) : 0);
+  if (l->way == NXI_FFT_TWO_STEPS) {
+    int64_t longer = l->first->n > l->second->n ? l->first->n : l->second->n;
+    return copies_bytes(l, longer * nxi_fft_lanes(l));
+  }
+  return copies_bytes(l, l->n * nxi_fft_column_lanes(l));
+}
+
+int64_t nxi_fft_shared_bytes(const nxi_fft_line *l, int64_t groups) {
+  if (nxi_fft_line_local(l)) return 0;
+  int64_t inner = l->way == NXI_FFT_CHIRP ? each_bytes(l->inner) : 0;
+  return groups * (each_bytes(l) + inner);
+}

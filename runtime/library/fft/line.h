@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: ISC */
+/* Complex transforms of one length: their plan (radices, factors, chirps) and how many of them are run. What a transform
+ * computes follows from its length and precision alone: not from the instruction set, the number of threads, or the
+ * transforms beside it.
+ *
+ * Lengths with prime factors up to 31 are done in passes (fft/kernels.h); from a certain length on as two steps of about
+ * sqrt(n), columns then rows of a matrix, so that each strip of neighbours fits a cache. Other lengths are convolutions with
+ * a chirp (Bluestein), by transforms of a length that is done in passes. */
+#ifndef NXI_FFT_LINE_H
+#define NXI_FFT_LINE_H
+
+#include "kernels.h"
+#include "ir/diag.h"
+
+enum { NXI_FFT_MAX_PASSES = 40, NXI_FFT_MAX_TABLES = 2 * NXI_FFT_MAX_PASSES };
+
+typedef enum nxi_fft_way { NXI_FFT_PASSES, NXI_FFT_TWO_STEPS, NXI_FFT_CHIRP } nxi_fft_way;
+
+/* One pass: for lanes, and how a single transform does it. */
+typedef struct nxi_fft_stage {
+  int32_t radix;
+  int64_t done, groups;
+  const void *broad; /* nxi_fft_pass.twiddles */
+  const void *flat;  /* nxi_fft_tail.twiddles */
+  const void *prime;
+  int32_t kernel;                    /* the radix's place in nxi_fft_radices */
+  void (*row)(const nxi_fft_pass *); /* a single transform: one of these three */
+  void (*last)(const nxi_fft_tail *);
+  void (*narrow)(const nxi_fft_tail *);
+} nxi_fft_stage;
+
+typedef struct nxi_fft_line {
+  int64_t n;
+  nxi_fft_way way;
+  int32_t real_bytes; /* 4 or 8 */
+  const nxi_fft_kernels *kernels;
+  /* passes */
+  int32_t passes;
+  nxi_fft_stage stage[NXI_FFT_MAX_PASSES];
+  /* two steps: n = first->n * second->n. chirp: inner->n >= 2 n - 1 */
+  struct nxi_fft_line *first, *second, *inner;
+  const void *by_row, *by_lane;     /* by_row: one table of first->n pairs for each strip */
+  const void *chirp, *chirp_result; /* n and inner->n pairs */
+  void *tables[NXI_FFT_MAX_TABLES]; /* what to free */
+  int32_t n_tables;
+} nxi_fft_line;
+
+/* Lanes of a strip: 128 bytes of pairs. Part of what bits depend on (factors between two steps). */
+static inline int64_t nxi_fft_lanes(const nxi_fft_line *l) { return 64 / l->real_bytes; }
+static inline int64_t nxi_fft_least_lanes(const nxi_fft_line *l) {
+  return l->kernels->width[l->kernels->widths - 1];
+}
+
+/* The number of the widest vectors of at most `lanes` elements; the narrowest if there are none. */
+static inline int32_t nxi_fft_width_for(const nxi_fft_kernels *k, int64_t lanes) {
+  int32_t width = 0;
+  while (width < k->widths - 1 && k->width[width] > lanes) width++;
+  return width;
+}
+
+/* n >= 1. NX_OUT_OF_MEMORY. */
+nx_status nxi_fft_line_create(int64_t n, int32_t real_bytes, const nxi_fft_kernels *kernels,
+                              nxi_fft_line **out, nxi_diag *d);
+void nxi_fft_line_destroy(nxi_fft_line *l); /* NULL is allowed */
+/* exp(-2 pi i k / n) for k < count, pairs, padded so that any vector may be read. A table of l, NULL: no memory. */
+const void *nxi_fft_line_unit(nxi_fft_line *l, int64_t n, int64_t count);
+
+/* True if one task does whole transforms; else a transform's parts are shared by tasks. */
+bool nxi_fft_line_local(const nxi_fft_line *l);
+/* Bytes for each thread, and for `groups` transforms that are shared by tasks; multiples of 64. */
+int64_t nxi_fft_own_bytes(const nxi_fft_line *l);
+int64_t nxi_fft_shared_bytes(const nxi_fft_line *l, int64_t groups);
+
+/* Transforms that are rows: of n pairs each, one every pitch reals. Source and target may be the same rows. */
+typedef struct nxi_fft_batch {
+  const void *source;
+  void *target;
+  int64_t source_pitch, target_pitch, count;
+  bool inverse;
+} nxi_fft_batch;
+/* l is local. */
+void nxi_fft_batch_here(const nxi_fft_line *l, const nxi_fft_batch *b, void *own);
+
+/* l is not local: phases one after the other, the tasks of each in any order. The batch has at most as many transforms as
+ * `shared` has memory for, and the same memory serves all phases. */
+uint32_t nxi_fft_phases(const nxi_fft_line *l);
+int64_t nxi_fft_tasks(const nxi_fft_line *l, uint32_t phase, int64_t transforms);
+void nxi_fft_batch_shared(const nxi_fft_line *l, const nxi_fft_batch *b, uint32_t phase,
+                          int64_t begin, int64_t end, void *own, void *shared);
+
+/* `lanes` neighbouring columns (at least nxi_fft_least_lanes); l's way is passes. */
+void nxi_fft_columns(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t lanes, void *own);
+/* The same for columns of 2 n real numbers: to n + 1 pairs, or back with b->inverse. Pitches count reals, from row to row. */
+void nxi_fft_real_columns(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t lanes,
+                          const void *unit, void *own);
+/* Lanes that a strip of columns should have at best. */
+int64_t nxi_fft_column_lanes(const nxi_fft_line *l);
+
+/* The strips of `total` columns, as wide as `lanes` but for the last two. None is narrower than `least` if total is not. */
+int64_t nxi_fft_strips(int64_t total, int64_t lanes);
+void nxi_fft_strip(int64_t total, int64_t lanes, int64_t least, int64_t strip, int64_t *begin,
+                   int64_t *count);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: ISC */
+/* Rows and lanes change places; products; spectra of real numbers. Included once a precision, for its widest vectors. */
+
+enum { NAME(pairs) = WIDTH / 2 }; /* in a vector */
+
+/* ---- transforms that are rows of pairs, to lanes of planar rows and back */
+
+static void NAME(gather_slowly)(const nxi_fft_rows *t, const nxi_fft_rows *p, int64_t begin,
+                                int64_t n, int64_t first, int64_t lanes) {
+  REAL *re = t->swapped ? p->im : p->re, *im = t->swapped ? p->re : p->im;
+  for (int64_t lane = first; lane < lanes; lane++) {
+    const REAL *from = (const REAL *)t->re + lane * t->pitch;
+    for (int64_t j = begin; j < n; j++) {
+      re[j * p->pitch + lane] = from[2 * j];
+      im[j * p->pitch + lane] = from[2 * j + 1];
+    }
+  }
+}
+
+static void NAME(scatter_slowly)(const nxi_fft_rows *p, const nxi_fft_rows *t, int64_t begin,
+                                 int64_t n, int64_t first, int64_t lanes) {
+  const REAL *re = t->swapped ? p->im : p->re, *im = t->swapped ? p->re : p->im;
+  for (int64_t lane = first; lane < lanes; lane++) {
+    REAL *to = (REAL *)t->re + lane * t->pitch;
+    for (int64_t j = begin; j < n; j++) {
+      to[2 * j] = re[j * p->pitch + lane];
+      to[2 * j + 1] = im[j * p->pitch + lane];
+    }
+  }
+}
+
+static void NAME(gather)(const nxi_fft_rows *t, const nxi_fft_rows *p, int64_t n, int64_t lanes) {
+  enum { H = NAME(pairs) };
+  REAL *re = t->swapped ? p->im : p->re, *im = t->swapped ? p->re : p->im;
+  int64_t lane = 0, whole = n / H * H;
+  for (; lane + WIDTH <= lanes; lane += WIDTH) {
+    const REAL *from = (const REAL *)t->re + lane * t->pitch;
+    for (int64_t j = 0; j < whole; j += H) {
+      V a[H], b[H];
+      UNROLL for (int i = 0; i < H; i++) {
+        a[i] = NAME(load)(from + i * t->pitch + 2 * j);
+        b[i] = NAME(load)(from + (i + H) * t->pitch + 2 * j);
+      }
+      NAME(transpose_pairs)(a);
+      NAME(transpose_pairs)(b);
+      UNROLL for (int i = 0; i < H; i++) {
+        NAME(store)(re + (j + i) * p->pitch + lane, NAME(even)(a[i], b[i]));
+        NAME(store)(im + (j + i) * p->pitch + lane, NAME(odd)(a[i], b[i]));
+      }
+    }
+  }
+  NAME(gather_slowly)(t, p, whole, n, 0, lane);
+  NAME(gather_slowly)(t, p, 0, n, lane, lanes);
+}
+
+static void NAME(scatter)(const nxi_fft_rows *p, const nxi_fft_rows *t, int64_t n, int64_t lanes) {
+  enum { H = NAME(pairs) };
+  const REAL *re = t->swapped ? p->im : p->re, *im = t->swapped ? p->re : p->im;
+  int64_t lane = 0, whole = n / H * H;
+  for (; lane + WIDTH <= lanes; lane += WIDTH) {
+    REAL *to = (REAL *)t->re + lane * t->pitch;
+    for (int64_t j = 0; j < whole; j += H) {
+      V a[H], b[H];
+      UNROLL for (int i = 0; i < H; i++) {
+        V x = NAME(load)(re + (j + i) * p->pitch + lane),
+          y = NAME(load)(im + (j + i) * p->pitch + lane);
+        a[i] = NAME(zip0)(x, y);
+        b[i] = NAME(zip1)(x, y);
+      }
+      NAME(transpose_pairs)(a);
+      NAME(transpose_pairs)(b);
+      UNROLL for (int i = 0; i < H; i++) {
+        NAME(store)(to + i * t->pitch + 2 * j, a[i]);
+        NAME(store)(to + (i + H) * t->pitch + 2 * j, b[i]);
+      }
+    }
+  }
+  NAME(scatter_slowly)(p, t, whole, n, 0, lane);
+  NAME(scatter_slowly)(p, t, 0, n, lane, lanes);
+}
+
+/* ---- products */
+
+static INLINE C NAME(order)(C a, bool swapped) { return swapped ? (C){a.im, a.re} : a; }
+
+static void NAME(multiply)(const nxi_fft_rows *source, const void *factor,
+                           const nxi_fft_rows *target, int64_t n) {
+  const REAL *from = source->re, *by = factor;
+  REAL *to = target->re;
+  int64_t j = 0;
+  for (; j + WIDTH <= n; j += WIDTH) {
+    C a = NAME(order)(NAME(load_pairs)(from + 2 * j), source->swapped);
+    a = NAME(times)(a, NAME(load_pairs)(by + 2 * j));
+    NAME(store_pairs)(to + 2 * j, NAME(order)(a, target->swapped));
+  }
+  if (j == n) return;
+  REAL x[2 * WIDTH] = {0}, y[2 * WIDTH] = {0};
+  memcpy(x, from + 2 * j, (size_t)(n - j) * 2 * sizeof *x);
+  memcpy(y, by + 2 * j, (size_t)(n - j) * 2 * sizeof *y);
+  C a = NAME(times)(NAME(order)(NAME(load_pairs)(x), source->swapped), NAME(load_pairs)(y));
+  NAME(store_pairs)(x, NAME(order)(a, target->swapped));
+  memcpy(to + 2 * j, x, (size_t)(n - j) * 2 * sizeof *x);
+}
+
+/* ---- spectra of real numbers (fft/halves.h) in rows. Vectors hold neighbouring k; those of half - k are turned round. */
+
+static INLINE V NAME(reversed)(V a) {
+#define BACK(i) (WIDTH - 1 - (i))
+#if WIDTH == 2
+  return __builtin_shufflevector(a, a, X2(BACK));
+#elif WIDTH == 4
+  return __builtin_shufflevector(a, a, X4(BACK));
+#elif WIDTH == 8
+  return __builtin_shufflevector(a, a, X8(BACK));
+#else
+  return __builtin_shufflevector(a, a, X16(BACK));
+#endif
+#undef BACK
+}
+
+static INLINE C NAME(back)(C a) { return (C){NAME(reversed)(a.re), NAME(reversed)(a.im)}; }
+
+/* Fewer than a vector of them. */
+static INLINE void NAME(few_halves)(const nxi_fft_half *p, const bool join, int64_t k, int count) {
+  const REAL *from = p->source, *unit = p->unit;
+  REAL *to = p->target, x[2 * WIDTH] = {0}, y[2 * WIDTH] = {0}, z[2 * WIDTH] = {0};
+  for (int i = 0; i < 2 * count; i++) {
+    x[i] = from[2 * k + i];
+    y[i] = from[2 * (p->half - k - i / 2) + i % 2];
+    z[i] = unit[2 * k + i];
+  }
+  C a = NAME(load_pairs)(x), b = NAME(load_pairs)(y);
+  if (join) NAME(join_step)(&a, &b, NAME(load_pairs)(z));
+  else NAME(split_step)(&a, &b, NAME(load_pairs)(z));
+  NAME(store_pairs)(x, a);
+  NAME(store_pairs)(y, b);
+  for (int i = 0; i < 2 * count; i++) {
+    to[2 * k + i] = x[i];
+    to[2 * (p->half - k - i / 2) + i % 2] = y[i];
+  }
+}
+
+static INLINE void NAME(halves)(const nxi_fft_half *p, const bool join) {
+  const REAL *from = p->source, *unit = p->unit;
+  REAL *to = p->target;
+  int64_t h = p->half, k = p->begin ? p->begin : 1;
+  if (p->begin == 0) {
+    REAL first = from[0], other = join ? from[2 * h] : from[1];
+    to[0] = first + other;
+    to[1] = join ? first - other : 0;
+    if (!join) to[2 * h] = first - other, to[2 * h + 1] = 0;
+  }
+  for (; k + WIDTH <= p->end && k + 2 * WIDTH - 1 <= h - k; k += WIDTH) {
+    C a = NAME(load_pairs)(from + 2 * k), w = NAME(load_pairs)(unit + 2 * k);
+    C b = NAME(back)(NAME(load_pairs)(from + 2 * (h - k - WIDTH + 1)));
+    if (join) NAME(join_step)(&a, &b, w);
+    else NAME(split_step)(&a, &b, w);
+    NAME(store_pairs)(to + 2 * k, a);
+    NAME(store_pairs)(to + 2 * (h - k - WIDTH + 1), NAME(back)(b));
+  }
+  for (; k < p->end; k += WIDTH)
+    NAME(few_halves)(p, join, k, (int)(p->end - k < WIDTH ? p->end - k : WIDTH));
+}
+
+static void NAME(split)(const nxi_fft_half *p) { NAME(halves)(p, false); }
+static void NAME(join)(const nxi_fft_half *p) { NAME(halves)(p, true); }

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: ISC */
+/* The passes of fft/kernels.h; included once for each width, after fft/vector.h and fft/butterfly.h. A pass of radix 16
+ * works on four elements at a time, or its numbers would not fit the registers. */
+
+/* Where the k-th result of a radix stands. */
+static INLINE int NAME(place)(const int r, int k) {
+  return r == 16 ? k % 4 * 4 + k / 4 : r == 9 ? k % 3 * 3 + k / 3 : k;
+}
+
+/* ---- rows of any layout, as wide passes see them */
+
+#define PLANAR  0
+#define PAIRS   1
+#define SWAPPED 2
+/* The widest vectors get a loop for each combination of layouts. */
+#if defined(FFT_CHECKED)
+#define FFT_EACH false
+#else
+#define FFT_EACH (WIDTH * BITS == FFT_BYTES * 8)
+#endif
+
+typedef struct NAME(side) {
+  REAL *re;
+  int64_t gap;         /* to the imaginary parts, if they are apart */
+  int64_t pitch, step; /* of rows; reals from one lane to the next */
+  int layout;          /* PLANAR, PAIRS, SWAPPED */
+} NAME(side);
+
+static INLINE NAME(side) NAME(side_of)(const nxi_fft_rows *rows) {
+  REAL *re = rows->re, *im = rows->im;
+  return (NAME(side)){re, im ? im - re : 0, rows->pitch, im ? 1 : 2,
+                      im              ? PLANAR
+                      : rows->swapped ? SWAPPED
+                                      : PAIRS};
+}
+
+static INLINE C NAME(load_pairs)(const REAL *p) {
+  V a = NAME(load)(p), b = NAME(load)(p + WIDTH);
+  return (C){NAME(even)(a, b), NAME(odd)(a, b)};
+}
+static INLINE void NAME(store_pairs)(REAL *p, C a) {
+  NAME(store)(p, NAME(zip0)(a.re, a.im));
+  NAME(store)(p + WIDTH, NAME(zip1)(a.re, a.im));
+}
+
+/* Rows `at`, at + by, ... : count of them, to x[0], x[each], ... One pointer walks over them, and the imaginary parts are
+ * at one distance from it: with an address for each row there are too many for the registers. */
+static INLINE void NAME(read)(const NAME(side) * s, int64_t at, int64_t by, C *x, const int count,
+                              const int each) {
+  const REAL *p = s->re + at;
+  if (s->layout == PLANAR) {
+    UNROLL for (int l = 0; l < count; l++, p += by) x[l * each] =
+        (C){NAME(load)(p), NAME(load)(p + s->gap)};
+  } else if (s->layout == SWAPPED) {
+    UNROLL for (int l = 0; l < count; l++, p += by) {
+      C a = NAME(load_pairs)(p);
+      x[l * each] = (C){a.im, a.re};
+    }
+  } else {
+    UNROLL for (int l = 0; l < count; l++, p += by) x[l * each] = NAME(load_pairs)(p);
+  }
+}
+
+static INLINE void NAME(write)(const NAME(side) * s, int64_t at, int64_t by, const C *x,
+                               const int count) {
+  REAL *p = s->re + at;
+  if (s->layout == PLANAR) {
+    UNROLL for (int l = 0; l < count; l++, p += by) {
+      NAME(store)(p, x[l].re);
+      NAME(store)(p + s->gap, x[l].im);
+    }
+  } else if (s->layout == SWAPPED) {
+    UNROLL for (int l = 0; l < count; l++, p += by) NAME(store_pairs)(p, (C){x[l].im, x[l].re});
+  } else {
+    UNROLL for (int l = 0; l < count; l++, p += by) NAME(store_pairs)(p, x[l]);
+  }
+}
+
+/* ---- passes with lanes */
+
+/* Factors of result rows row, row + by, ... */
+static INLINE void NAME(by_tables)(const nxi_fft_pass *p, int64_t row, int64_t by, int64_t lane,
+                                   C *x, const int count) {
+  const REAL *rows = p->by_row, *lanes = (const REAL *)p->by_lane + lane;
+  int64_t block = p->lane_block;
+  UNROLL for (int l = 0; l < count; l++, row += by) {
+    C w = {NAME(load)(lanes + 2 * block * row), NAME(load)(lanes + 2 * block * row + block)};
+    x[l] = NAME(times)(x[l], NAME(times_scalars)(w, rows[2 * row], rows[2 * row + 1]));
+  }
+}
+
+static INLINE void NAME(twiddle)(C *x, const REAL *w) { *x = NAME(times_scalars)(*x, w[0], w[1]); }
+
+/* One vector of one group: where its first elements are, and how far the next. */
+typedef struct NAME(place_in) {
+  int64_t from, by, to, next;
+} NAME(place_in);
+
+static INLINE void NAME(wide_16)(const nxi_fft_pass *p, const REAL *w, int64_t k, int64_t lane,
+                                 const NAME(side) * s, const NAME(side) * t, NAME(place_in) at) {
+  C x[16];
+  UNROLL for (int q = 0; q < 4; q++) {
+    NAME(read)(s, at.from + q * at.by, 4 * at.by, x + q, 4, 4);
+    if (w) {
+      UNROLL for (int l = q; l < 16; l += 4) if (l) NAME(twiddle)(&x[l], w + 2 * (l - 1));
+    }
+    NAME(fft16_first)(x, q);
+  }
+  UNROLL for (int q = 0; q < 4; q++) {
+    C y[4] = {x[4 * q], x[4 * q + 1], x[4 * q + 2], x[4 * q + 3]};
+    NAME(fft4)(&y[0], &y[1], &y[2], &y[3]);
+    if (p->by_row) NAME(by_tables)(p, k + q * p->done, 4 * p->done, lane, y, 4);
+    NAME(write)(t, at.to + q * at.next, 4 * at.next, y, 4);
+  }
+}
+
+static INLINE void NAME(wide_few)(const nxi_fft_pass *p, const int radix, const REAL *w, int64_t k,
+                                  int64_t lane, const NAME(side) * s, const NAME(side) * t,
+                                  NAME(place_in) at) {
+  C x[9], y[9];
+  NAME(read)(s, at.from, at.by, x, radix, 1);
+  if (w) {
+    UNROLL for (int l = 1; l < radix; l++) NAME(twiddle)(&x[l], w + 2 * (l - 1));
+  }
+  NAME(fft_radix)(x, radix, 0, NULL);
+  UNROLL for (int l = 0; l < radix; l++) y[l] = x[NAME(place)(radix, l)];
+  if (p->by_row) NAME(by_tables)(p, k, p->done, lane, y, radix);
+  NAME(write)(t, at.to, at.next, y, radix);
+}
+
+static INLINE void NAME(wide_prime)(const nxi_fft_pass *p, const REAL *w, int64_t k, int64_t lane,
+                                    const NAME(side) * s, const NAME(side) * t, NAME(place_in) at) {
+  C x[NXI_FFT_MAX_PRIME];
+  for (int l = 0; l < p->radix; l++) {
+    NAME(read)(s, at.from + l * at.by, 0, x + l, 1, 1);
+    if (w && l) NAME(twiddle)(&x[l], w + 2 * (l - 1));
+  }
+  NAME(fft_prime)(x, p->radix, p->prime);
+  for (int l = 0; l < p->radix; l++) {
+    if (p->by_row) NAME(by_tables)(p, k + l * p->done, 0, lane, x + l, 1);
+    NAME(write)(t, at.to + l * at.next, 0, x + l, 1);
+  }
+}
+
+/* The last vector of a row may overlap the one before it: it is computed twice. The pass is copied, since stores could
+ * change the caller's for all that a compiler knows. */
+static INLINE void NAME(wide)(const nxi_fft_pass *pass, const int radix, NAME(side) s,
+                              NAME(side) t) {
+  const nxi_fft_pass p = *pass;
+  const REAL *w = p.twiddles;
+  const int64_t by = p.groups * s.pitch, next = p.done * p.groups * t.pitch,
+                r = radix ? radix : p.radix;
+  for (int64_t k = 0; k < p.done; k++) {
+    for (int64_t g = 0; g < p.groups; g++) {
+      NAME(place_in) at = {k * r * by + g * s.pitch, by, (k * p.groups + g) * t.pitch, next};
+      for (int64_t lane = 0;;) {
+        if (radix == 16) NAME(wide_16)(&p, w, k, lane, &s, &t, at);
+        else if (radix) NAME(wide_few)(&p, radix, w, k, lane, &s, &t, at);
+        else NAME(wide_prime)(&p, w, k, lane, &s, &t, at);
+        if (lane + WIDTH >= p.lanes) break;
+        int64_t further = lane + 2 * WIDTH <= p.lanes ? WIDTH : p.lanes - lane - WIDTH;
+        lane += further;
+        at.from += further * s.step;
+        at.to += further * t.step;
+      }
+    }
+    if (w) w += 2 * (r - 1);
+  }
+}
+
+/* The layouts as constants, for the combinations that occur most. */
+static INLINE void NAME(pass)(const nxi_fft_pass *p, const int radix, const bool each) {
+  NAME(side) s = NAME(side_of)(&p->source), t = NAME(side_of)(&p->target);
+#define FORM(from, to, a, b)                                \
+  if (s.layout == from && t.layout == to) {                 \
+    s.layout = from, t.layout = to, s.step = a, t.step = b; \
+    NAME(wide)(p, radix, s, t);                             \
+    return;                                                 \
+  }
+  if (each) {
+    FORM(PLANAR, PLANAR, 1, 1)
+    FORM(PAIRS, PLANAR, 2, 1)
+    FORM(SWAPPED, PLANAR, 2, 1)
+    FORM(PLANAR, PAIRS, 1, 2)
+    FORM(PLANAR, SWAPPED, 1, 2)
+  }
+#undef FORM
+  NAME(wide)(p, radix, s, t);
+}
+
+/* clang-format off: it takes the list for one declaration */
+#define WIDE(radix, each) \
+  static void NAME(pass_##radix)(const nxi_fft_pass *p) { NAME(pass)(p, radix, each); }
+WIDE(1, false)
+WIDE(2, false)
+WIDE(3, false)
+WIDE(4, FFT_EACH)
+WIDE(5, FFT_EACH)
+WIDE(7, false)
+WIDE(8, FFT_EACH)
+WIDE(9, false)
+WIDE(16, FFT_EACH)
+WIDE(0, false)
+#undef WIDE
+/* clang-format on */
+
+/* ---- the last pass of a single transform: vectors hold WIDTH neighbouring k */
+
+/* radix neighbours of WIDTH rows: v[l] has number l of each. */
+static INLINE void NAME(columns)(const REAL *p, const int radix, V *v) {
+  UNROLL for (int l = 0; l < radix; l += WIDTH) {
+    UNROLL for (int i = 0; i < WIDTH; i++) v[l + i] = NAME(load)(p + i * radix + l);
+    NAME(transpose)(v + l);
+  }
+}
+
+static INLINE C NAME(table_at)(const REAL *w, int64_t count, int l) {
+  const REAL *at = w + 2 * count * (l - 1);
+  return (C){NAME(load)(at), NAME(load)(at + count)};
+}
+
+static INLINE void NAME(last)(const nxi_fft_tail *p, const int radix) {
+  const NAME(side) t = NAME(side_of)(&p->target);
+  const REAL *re = p->source.re, *im = p->source.im, *w = p->twiddles;
+  int64_t count = p->done;
+  for (int64_t k = 0;;) {
+    V a[16], b[16];
+    C x[16];
+    NAME(columns)(re + k * radix, radix, a);
+    NAME(columns)(im + k * radix, radix, b);
+    UNROLL for (int l = 0; l < radix; l++) x[l] = (C){a[l], b[l]};
+    if (radix == 16) {
+      UNROLL for (int q = 0; q < 4; q++) {
+        UNROLL for (int l = q; l < 16; l += 4) if (l) x[l] =
+            NAME(times)(x[l], NAME(table_at)(w + k, count, l));
+        NAME(fft16_first)(x, q);
+      }
+      UNROLL for (int q = 0; q < 4; q++) {
+        C y[4] = {x[4 * q], x[4 * q + 1], x[4 * q + 2], x[4 * q + 3]};
+        NAME(fft4)(&y[0], &y[1], &y[2], &y[3]);
+        NAME(write)(&t, 2 * (k + q * count), 8 * count, y, 4);
+      }
+    } else {
+      UNROLL for (int l = 1; l < radix; l++) x[l] =
+          NAME(times)(x[l], NAME(table_at)(w + k, count, l));
+      NAME(fft_radix)(x, radix, 0, NULL);
+      NAME(write)(&t, 2 * k, 2 * count, x, radix);
+    }
+    if (k + WIDTH >= count) break;
+    k += k + 2 * WIDTH <= count ? WIDTH : count - k - WIDTH;
+  }
+}
+
+#define LAST(radix) \
+  static void NAME(last_##radix)(const nxi_fft_tail *p) { NAME(last)(p, radix); }
+#if WIDTH <= 4
+LAST(4)
+#endif
+#if WIDTH <= 8
+LAST(8)
+#endif
+LAST(16)
+#undef LAST

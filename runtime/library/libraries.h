@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: ISC */
+/* The functions that carry out library calls (ir/library/library.h), and their installation. One table a library; operations of a
+ * library that is not there are refused when a plan is made, with the reason. */
+#ifndef NXI_LIBRARIES_H
+#define NXI_LIBRARIES_H
+
+#include "ir/library/library.h"
+
+/* Installs them all; once in a process, before anything is planned. */
+void nxi_use_libraries(void);
+
+/* linalg/cholesky.c */
+extern const nxg_functions nxi_cholesky_functions;
+/* linalg/qr.c, linalg/svd.c */
+extern const nxg_functions nxi_qr_functions, nxi_svd_functions;
+/* linalg/eigh.c, linalg/eig.c */
+extern const nxg_functions nxi_eigh_functions, nxi_eig_functions;
+/* linalg/solve.c, linalg/det.c */
+extern const nxg_functions nxi_triangular_solve_functions, nxi_solve_functions, nxi_inv_functions,
+    nxi_det_functions;
+/* sort/sort.c: sort and argsort */
+extern const nxg_functions nxi_sort_functions;
+
+/* fft/fft.c: fft, ifft, rfft, irfft */
+extern const nxg_functions nxi_fft_functions;
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: ISC */
+/* cholesky of a large matrix, in the place of the result. As LAPACK sees it, by columns, that is U^H U, or L L^H for `upper`: the
+ * same steps with rows and columns exchanged. Panel k is factored, then what is beside it becomes a part of the factor, in
+ * chunks; then what is behind both is brought up to date, in chunks, of which the first one goes on to factor panel k + 1. */
+#include "cholesky_large.h"
+
+#include <string.h>
+
+#include "ir/alloc.h"
+#include "ir/op.h"
+#include "runtime/library/blas/level3.h"
+
+typedef void (*potrf_fn)(const char *uplo, const int *n, void *a, const int *lda, int *info,
+                         size_t uplo_length);
+
+enum { PANEL = 128 }; /* and chunks */
+
+typedef struct large {
+  nxi_stages stages; /* first */
+  nx_dtype t;
+  bool low; /* L L^H */
+  int n, panels;
+} large;
+
+/* Stage 0 copies, then two of each panel but the last, one that looks at the diagonal, one that clears the other triangle. */
+static int64_t tasks_of(const nxi_stages *stages, uint32_t stage) {
+  const large *l = (const void *)stages;
+  const int looks = 2 * l->panels - 1;
+  if (stage == 0 || (int)stage > looks) return l->panels;
+  return (int)stage == looks ? 1 : l->panels - 1 - ((int)stage - 1) / 2;
+}
+
+static int width_of(const large *l, int panel) {
+  return l->n - panel * PANEL < PANEL ? l->n - panel * PANEL : PANEL;
+}
+
+/* Where panel i meets panel j, i <= j: of U in rows of i, of L in columns of i. */
+static void *meeting(const large *l, char *a, int i, int j) {
+  return l->low ? nxi_at(l->t, a, j * PANEL, i * PANEL, l->n)
+                : nxi_at(l->t, a, i * PANEL, j * PANEL, l->n);
+}
+
+static void factor(const large *l, char *a, int panel, int *failed) {
+  const int width = width_of(l, panel);
+  int info = 0;
+  nxi_lapack_enter();
+  ((potrf_fn)nxi_lapack(NXI_LAPACK_potrf, l->t))(l->low ? "L" : "U", &width,
+                                                 meeting(l, a, panel, panel), &l->n, &info, 1);
+  nxi_lapack_leave();
+  *failed |= info != 0;
+}
+
+/* What is beside a panel. */
+static void divide(const large *l, char *a, int panel, int chunk) {
+  const int width = width_of(l, chunk);
+  if (l->low)
+    nxi_triangular(l->t, "R", "L", "C", "N", width, PANEL, meeting(l, a, panel, panel), l->n,
+                   meeting(l, a, panel, chunk), l->n);
+  else
+    nxi_triangular(l->t, "L", "U", "C", "N", PANEL, width, meeting(l, a, panel, panel), l->n,
+                   meeting(l, a, panel, chunk), l->n);
+}
+
+/* Behind it: what its part `chunk` contributes together with the parts before that. */
+static void update(const large *l, const nxg_call_part *part, char *a, int panel, int chunk) {
+  const int first = (panel + 1) * PANEL, width = width_of(l, chunk),
+            before = chunk * PANEL + width - first;
+  const nxi_factor mine = {"N", meeting(l, a, panel, chunk), l->n},
+                   theirs = {"C", meeting(l, a, panel, panel + 1), l->n};
+  void *to = meeting(l, a, panel + 1, chunk);
+  if (l->low) nxi_subtract_product(part, l->t, width, before, PANEL, mine, theirs, to, l->n);
+  else nxi_subtract_product(part, l->t, before, width, PANEL, theirs, mine, to, l->n);
+}
+
+/* The triangle that is read, of which the rest is not. `low` exchanges rows and columns. */
+static void copy(const large *l, const char *from, char *a, int chunk) {
+  const int first = chunk * PANEL, width = width_of(l, chunk), count = first + width;
+  const char *rows = from + (int64_t)first * l->n * nxi_dtype_size(l->t);
+  if (l->low)
+    nxi_transpose(l->t, width, count, rows, l->n, nxi_at(l->t, a, first, 0, l->n), l->n, true);
+  else
+    memcpy(nxi_at(l->t, a, 0, first, l->n), rows,
+           (size_t)width * (size_t)l->n * (size_t)nxi_dtype_size(l->t));
+}
+
+/* The other triangle of columns of a chunk. */
+static void clear(const large *l, char *a, int chunk) {
+  const size_t size = (size_t)nxi_dtype_size(l->t);
+  for (int j = chunk * PANEL; j < chunk * PANEL + width_of(l, chunk); j++) {
+    const int first = l->low ? 0 : j + 1, end = l->low ? j : l->n;
+    memset(nxi_at(l->t, a, first, j, l->n), 0, (size_t)(end - first) * size);
+  }
+}
+
+static nx_status run(const nxi_stage_task *task) {
+  const large *l = (const void *)task->stages;
+  const nxg_call_part *part = task->part;
+  const int stage = (int)task->stage, i = (int)task->task, looks = 2 * l->panels - 1;
+  const int panel = (stage - 1) / 2, chunk = panel + 1 + i;
+  char *a = nxi_item(&part->call->results[0], part->results[0], 2, task->index);
+  int *failed = task->memory;
+  if (stage == looks)
+    return *failed || !nxi_good_diagonal(l->t, l->n, a) ? NX_NOT_POSITIVE_DEFINITE : NX_OK;
+  if (stage > looks) {
+    clear(l, a, i);
+  } else if (stage == 0) {
+    copy(l, nxi_item(&part->call->operands[0], part->operands[0], 2, task->index), a, i);
+    if (i > 0) return NX_OK;
+    *failed = 0;
+    factor(l, a, 0, failed);
+  } else if (stage % 2 == 1) {
+    divide(l, a, panel, chunk);
+  } else {
+    update(l, part, a, panel, chunk);
+    if (i == 0 && !nxi_told_to_stop(part)) factor(l, a, chunk, failed);
+  }
+  return NX_OK;
+}
+
+nx_status nxi_cholesky_large_prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {
+  const nxg_array *a = &call->operands[0];
+  const double n = (double)a->shape[a->rank - 1];
+  large *l = nxi_calloc(1, sizeof *l);
+  if (!l) return nxi_oom_in(d, nxi_oom(d), "cholesky");
+  l->t = a->dtype;
+  l->low = call->attrs[0] != 0;
+  l->n = (int)n;
+  l->panels = (l->n + PANEL - 1) / PANEL;
+  l->stages = (nxi_stages){.batches = nxi_batches(a, 2),
+                           .count = 2 * (uint32_t)l->panels + 1,
+                           .bytes = (int64_t)sizeof(int),
+                           .tasks = tasks_of,
+                           .run = run};
+  work->state = l;
+  if (nxi_stages_work(&l->stages, work, n * n * n / 3)) return NX_OK;
+  nxi_work_release(l);
+  work->state = NULL;
+  return nxi_fail(d, NX_INVALID_ARGUMENT, "cholesky", "cholesky: a matrix is too large");
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: ISC */
+/* LAPACK, which lives in the file of the BLAS that is loaded at run time (blas.h), and what the functions over it share.
+ *
+ * LAPACK stores matrices by columns. A matrix in C order is the transposed one there; each function says how it deals with
+ * that. Calls are single-threaded and cannot be interrupted: polls are answered between the matrices of a batch, and between the
+ * tasks of those that are cut into some (stages.h). */
+#ifndef NXI_LAPACK_H
+#define NXI_LAPACK_H
+
+#include "runtime/library/blas/blas.h"
+#include "runtime/library/libraries.h"
+
+typedef enum nxi_lapack_routine {
+#define LAPACK(name, s, d, c, z) NXI_LAPACK_##name,
+#include "lapack_routines.def"
+#undef LAPACK
+  NXI_LAPACK_ROUTINES
+} nxi_lapack_routine;
+
+/* To be converted to the routine's type; lengths of strings follow the other arguments, as Fortran passes them. */
+typedef void (*nxi_lapack_fn)(void);
+/* The routine for a dtype; NULL without LAPACK. */
+nxi_lapack_fn nxi_lapack(nxi_lapack_routine routine, nx_dtype t);
+/* NX_OK if all is there; else NX_DEVICE_UNAVAILABLE with the reason, in the name of the operation. */
+nx_status nxi_lapack_ready(const char *op, nxi_diag *d);
+/* Around every call. */
+void nxi_lapack_enter(void);
+void nxi_lapack_leave(void);
+
+/* ---- matrices. Sizes in elements. */
+
+/* to[j][i] = from[i][j], conjugated if asked; rows and columns are those of `from`. */
+void nxi_transpose(nx_dtype t, int64_t rows, int64_t columns, const void *from, int64_t from_ld,
+                   void *to, int64_t to_ld, bool conjugate);
+/* Makes the strict upper triangle (lower: the strict lower one) zero; rows x columns, dense. */
+void nxi_zero_triangle(nx_dtype t, int64_t rows, int64_t columns, void *a, bool lower);
+/* Whether all n elements are finite. */
+bool nxi_all_finite(nx_dtype t, int64_t n, const void *a);
+
+static inline bool nxi_lapack_complex(nx_dtype t) { return t == NX_C64 || t == NX_C128; }
+static inline bool nxi_lapack_single(nx_dtype t) { return t == NX_F32 || t == NX_C64; }
+/* 1 at *to; the identity, of rows x columns, dense. */
+void nxi_store_one(nx_dtype t, void *to);
+void nxi_identity(nx_dtype t, int64_t rows, int64_t columns, void *a);
+
+/* ---- batches */
+
+/* Product of all extents but the last `matrix` ones. */
+int64_t nxi_batches(const nxg_array *a, int32_t matrix);
+/* Number `index` of the batch, whose items have `rank` dimensions. */
+void *nxi_item(const nxg_array *a, void *base, int32_t rank, int64_t index);
+/* Does one item after the other, until the poll says stop or one fails. */
+nx_status nxi_each_item(nxg_call_part *part,
+                        nx_status (*one)(const nxg_call_part *part, int64_t index));
+/* One phase over the matrices of a batch, each of so many floating-point operations and so many elements moved. */
+void nxi_batch_work(nxg_call_work *work, int64_t batches, double flops, double elements);
+
+/* ---- arrays that an item needs for itself. Their lengths are in elements of one dtype, known when the call is prepared. */
+
+enum { NXI_WORK_ARRAYS = 6 };
+/* Sets the call's state and scratch memory. NX_OUT_OF_MEMORY; NX_INVALID_ARGUMENT if an array is longer than the 32-bit
+ * integers of LAPACK can say. */
+nx_status nxi_work_state(const nxg_call *call, nxg_call_work *work, nx_dtype t,
+                         const double *lengths, uint32_t n, nxi_diag *d);
+/* Array i; its length, unless that is NULL. */
+void *nxi_work_array(const nxg_call_part *part, uint32_t i, int *length);
+void nxi_work_release(void *state);
+/* The length that a routine has put into the first element of its work array when it was asked. */
+double nxi_work_length(nx_dtype t, const void *first);
+
+#endif

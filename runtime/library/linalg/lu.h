@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: ISC */
+/* P A = L U with row exchanges of a large matrix that is stored by columns, in stages for stages.h. Panels of columns are
+ * factored one after the other, the next one as soon as its columns are up to date, while other threads still do the columns
+ * to the right of it. How the matrix is cut follows from its size and dtype alone. */
+#ifndef NXI_LU_H
+#define NXI_LU_H
+
+#include "runtime/library/stages.h"
+
+enum { NXI_LU_LEAST = 256 }; /* smaller matrices are left to LAPACK */
+
+typedef struct nxi_lu {
+  nx_dtype t;
+  int n, panel, panels, chunk;
+  int64_t pivots_at, bytes;
+} nxi_lu;
+
+typedef struct nxi_lu_call {
+  nxi_stages stages; /* first: the state is seen as them */
+  nxi_lu lu;
+  /* The caller says: */
+  bool determinant; /* nothing can fail, and only the diagonal counts */
+  int64_t tasks;    /* that follow the factors of a matrix */
+  void (*finish)(const nxi_stage_task *task, const nxi_lu *lu); /* one of them */
+} nxi_lu_call;
+
+/* Whether calls on such a matrix take this way: their state then is a nxi_lu_call, run by nxi_stages_run. */
+static inline bool nxi_lu_is_large(const nxg_array *a) {
+  return a->shape[a->rank - 1] >= NXI_LU_LEAST;
+}
+/* Prepares a call whose first operand is to be factored. */
+nx_status nxi_lu_prepare(const nxg_call *call, nxg_call_work *work, const nxi_lu_call *what,
+                         double flops, nxi_diag *d);
+/* The factors are in a task's memory, and after them the pivots, which count from 1. */
+static inline int *nxi_lu_pivots(const nxi_lu *lu, void *memory) {
+  return (int *)(void *)((char *)memory + lu->pivots_at);
+}
+
+/* ---- what is done with factors, by whomever they were made */
+
+/* X P A = B, B being `width` x n: X in the place of B. */
+void nxi_lu_solve(const nxg_call_part *part, nx_dtype t, int n, int width, const void *factors,
+                  const int *pivots, void *x, int ld);
+/* Rows first .. first + width - 1 of the inverse, at x. */
+void nxi_lu_inverse(const nxg_call_part *part, nx_dtype t, int n, int first, int width,
+                    const void *factors, const int *pivots, void *x, int ld);
+bool nxi_zero_on_diagonal(nx_dtype t, int n, const void *a);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: ISC */
+/* Blocks of reflections: laid down, joined, applied. */
+#include "reflections.h"
+
+#include <string.h>
+
+#include "runtime/library/blas/level3.h"
+
+enum { BLOCK = NXI_REFLECTIONS };
+
+int nxi_reflections_blocks(const nxi_reflections *r) { return (r->count + BLOCK - 1) / BLOCK; }
+
+static int64_t matrix_bytes(const nxi_reflections *r, int64_t rows, int64_t columns) {
+  return (rows * columns * nxi_dtype_size(r->t) + 63) & ~(int64_t)63;
+}
+
+/* V, then V T: `length` x `count` each. */
+int64_t nxi_reflections_bytes(const nxi_reflections *r) {
+  return 2 * matrix_bytes(r, r->length, r->count);
+}
+
+int64_t nxi_reflections_own_bytes(const nxi_reflections *r, int width) {
+  const int64_t make = 2 * matrix_bytes(r, BLOCK, BLOCK), apply = matrix_bytes(r, BLOCK, width);
+  return make > apply ? make : apply;
+}
+
+/* A block: which reflections, in the order of the product, and the rows that they change. */
+typedef struct block {
+  int begin, count, low, high;
+  char *v, *vt; /* from row `low` on; r->length elements from column to column */
+} block;
+
+static block block_of(const nxi_reflections *r, int number, const void *blocks) {
+  block b = {.begin = number * BLOCK, .count = BLOCK, .high = r->length};
+  if (r->count - b.begin < BLOCK) b.count = r->count - b.begin;
+  if (r->form == NXI_REFLECT_BACKWARDS) b.high = r->count - b.begin;
+  else b.low = r->first + b.begin;
+  b.v = nxi_at(r->t, blocks, b.low, b.begin, r->length);
+  b.vt = b.v + matrix_bytes(r, r->length, r->count);
+  return b;
+}
+
+/* The number that LAPACK gives reflection i of the product. */
+static int number_of(const nxi_reflections *r, int i) {
+  return r->form == NXI_REFLECT_BACKWARDS ? r->count - 1 - i : i;
+}
+
+/* The vector of reflection i of the product, from row `low` on. */
+static void lay_down(const nxi_reflections *r, const block *b, int i, const void *a, char *to) {
+  const size_t size = (size_t)nxi_dtype_size(r->t);
+  const int k = number_of(r, i), one = r->form == NXI_REFLECT_BACKWARDS ? k : r->first + k;
+  memset(to, 0, (size_t)(b->high - b->low) * size);
+  nxi_store_one(r->t, to + (size_t)(one - b->low) * size);
+  if (r->form == NXI_REFLECT_BACKWARDS)
+    memcpy(to, nxi_at(r->t, a, 0, k + 1, r->ld), (size_t)one * size);
+  char *rest = to + (size_t)(one + 1 - b->low) * size;
+  const int after = r->length - one - 1;
+  if (r->form == NXI_REFLECT_COLUMNS)
+    memcpy(rest, nxi_at(r->t, a, one + 1, k, r->ld), (size_t)after * size);
+  if (r->form == NXI_REFLECT_ROWS) /* a row is a matrix of one row */
+    nxi_transpose(r->t, after, 1, nxi_at(r->t, a, k, one + 1, r->ld), r->ld, rest,
+                  after > 0 ? after : 1, true);
+}
+
+/* x = -tau x, of n elements; *at = tau. */
+static void scale_by_tau(nx_dtype t, const void *tau, int i, int n, void *x, void *at) {
+  const float *tau_f = tau;
+  const double *tau_d = tau;
+  float *f = x;
+  double *d = x;
+  memcpy(at, (const char *)tau + (size_t)i * (size_t)nxi_dtype_size(t), (size_t)nxi_dtype_size(t));
+  for (int k = 0; k < n; k++) switch (t) {
+      case NX_F32: f[k] *= -tau_f[i]; break;
+      case NX_F64: d[k] *= -tau_d[i]; break;
+      case NX_C64: {
+        const float re = f[2 * k], im = f[2 * k + 1], p = -tau_f[2 * i], q = -tau_f[2 * i + 1];
+        f[2 * k] = re * p - im * q;
+        f[2 * k + 1] = re * q + im * p;
+        break;
+      }
+      default: {
+        const double re = d[2 * k], im = d[2 * k + 1], p = -tau_d[2 * i], q = -tau_d[2 * i + 1];
+        d[2 * k] = re * p - im * q;
+        d[2 * k + 1] = re * q + im * p;
+      }
+    }
+}
+
+/* T, upper triangular, of (I - V' T' V'^H) (I - tau v v^H): its next column is -tau T' V'^H v, then tau. gram: V^H V. */
+static void join(const nxi_reflections *r, const block *b, const void *tau, char *gram, char *t) {
+  memset(t, 0, (size_t)matrix_bytes(r, BLOCK, BLOCK));
+  for (int i = 0; i < b->count; i++) {
+    char *column = nxi_at(r->t, t, 0, i, BLOCK), *with = nxi_at(r->t, gram, 0, i, BLOCK);
+    const int k = number_of(r, b->begin + i);
+    if (i > 0)
+      nxi_product(r->t, i, 1, i, (nxi_factor){"N", t, BLOCK}, (nxi_factor){"N", with, BLOCK},
+                  column, BLOCK);
+    scale_by_tau(r->t, tau, k, i, column, nxi_at(r->t, column, i, 0, BLOCK));
+  }
+}
+
+void nxi_reflections_make(const nxi_reflections *r, int number, const void *a, const void *tau,
+                          void *blocks, void *own) {
+  const block b = block_of(r, number, blocks);
+  const int rows = b.high - b.low;
+  char *gram = own, *t = gram + matrix_bytes(r, BLOCK, BLOCK);
+  for (int i = 0; i < b.count; i++)
+    lay_down(r, &b, b.begin + i, a, nxi_at(r->t, b.v, 0, i, r->length));
+  nxi_product(r->t, b.count, b.count, rows, (nxi_factor){"C", b.v, r->length},
+              (nxi_factor){"N", b.v, r->length}, gram, BLOCK);
+  join(r, &b, tau, gram, t);
+  nxi_product(r->t, rows, b.count, b.count, (nxi_factor){"N", b.v, r->length},
+              (nxi_factor){"N", t, BLOCK}, b.vt, r->length);
+}
+
+/* C (width rows) -= (C X) Y^H, X and Y being V and V T or the other way round. */
+static void from_right(const nxi_reflections *r, const nxg_call_part *part, const block *b,
+                       const char *x, const char *y, int width, void *c, int ld, void *own) {
+  void *at = nxi_at(r->t, c, 0, b->low, ld);
+  const int rows = b->high - b->low;
+  nxi_product(r->t, width, b->count, rows, (nxi_factor){"N", at, ld},
+              (nxi_factor){"N", x, r->length}, own, width);
+  nxi_subtract_product(part, r->t, width, rows, b->count, (nxi_factor){"N", own, width},
+                       (nxi_factor){"C", y, r->length}, at, ld);
+}
+
+void nxi_reflections_apply(const nxi_reflections *r, const nxg_call_part *part, bool right,
+                           int count, const void *blocks, int width, void *c, int ld, void *own) {
+  for (int i = count; i-- > 0;) {
+    const block b = block_of(r, i, blocks);
+    const int rows = b.high - b.low;
+    if (nxi_told_to_stop(part)) return;
+    if (right) {
+      from_right(r, part, &b, b.v, b.vt, width, c, ld, own);
+      continue;
+    }
+    void *at = nxi_at(r->t, c, b.low, 0, ld);
+    nxi_product(r->t, b.count, width, rows, (nxi_factor){"C", b.v, r->length},
+                (nxi_factor){"N", at, ld}, own, BLOCK);
+    nxi_subtract_product(part, r->t, rows, width, b.count, (nxi_factor){"N", b.vt, r->length},
+                         (nxi_factor){"N", own, BLOCK}, at, ld);
+  }
+}
+
+void nxi_reflections_apply_block(const nxi_reflections *r, const nxg_call_part *part, int number,
+                                 const void *blocks, int width, void *c, int ld, void *own) {
+  const block b = block_of(r, number, blocks);
+  from_right(r, part, &b, b.vt, b.v, width, c, ld, own);
+}

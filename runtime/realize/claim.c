@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: ISC */
+/* Claims: what a run is about to compute, read and overwrite, decided at once under the locks, so that no run
+ * ever holds one thing while it waits for another; and what happens to it when the run has ended. */
+#include "run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+nx_status nxi_poll_now(const nx_run_options *o, nxi_diag *d) {
+  NXI_NO_LOCK();
+  if (!o || !o->poll || !o->poll(o->user)) return NX_OK;
+  return nxi_fail(d, NX_INTERRUPTED, "", "%s", nx_status_sentence(NX_INTERRUPTED));
+}
+
+nx_status nxi_wait_change(nx_context *c, const nx_run_options *o, nxi_diag *d) {
+  NXI_HELD(&c->run_lock);
+  struct timespec until;
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_nsec += 10000000;
+  if (until.tv_nsec >= 1000000000) {
+    until.tv_nsec -= 1000000000;
+    until.tv_sec++;
+  }
+  nxi_lock_wait(&c->changed, &c->run_lock, &until);
+  atomic_store_explicit(&c->run_holder, (uintptr_t)pthread_self(), memory_order_relaxed);
+  if (!o || !o->poll) return NX_OK;
+  nxi_run_unlock(c);
+  nx_status status = nxi_poll_now(o, d);
+  nxi_run_lock(c);
+  return status;
+}
+
+/* ---- what may be overwritten */
+
+/* Bits of nxi_run.stored. */
+enum { STORED = 1, UPDATED = 2, GOES = 4 };
+
+static nxi_node *updated_leaf(nxi_node *n) {
+  if ((n->op != NXG_update && n->op != NXG_scatter) || n->state != NXI_PENDING) return NULL;
+  nxi_node *old = nxi_node_args(n)[0];
+  while (old->op == NXI_OP_CELL && old->state == NXI_PENDING) old = nxi_node_args(old)[0];
+  return old->state == NXI_REALIZED ? old : NULL;
+}
+
+/* Marks the nodes that nobody can need after this run: those it stores let go of their operands, and whoever
+ * has no other user goes with them. First all of them leave the table, so that nobody finds one again. */
+static bool find_what_goes(nxi_run *run) {
+  nx_context *c = run->context;
+  if (!nxi_run_clear_edges(run)) return false;
+  for (uint32_t i = run->n_order; i-- > 0;) {
+    nxi_node *node = run->order[i];
+    bool stored = run->stored[i] & STORED;
+    if (node->state == NXI_PENDING) nxi_table_remove(c, node);
+    nxi_node *leaf = updated_leaf(node);
+    if (leaf && leaf->epoch == c->epoch) run->stored[leaf->index] |= UPDATED;
+    if (!stored && node->refs != run->edges[i]) continue;
+    run->stored[i] |= GOES;
+    nxi_run_let_go(run, i);
+  }
+  return true;
+}
+
+static bool goes(const nxi_run *run, const nxi_node *n) {
+  return n->epoch == run->context->epoch && run->stored[n->index] & GOES;
+}
+
+/* ---- host memory of which two buffers are parts: imports of an array and of its slice, or what is mapped here and
+ * imported again. Nothing else knows that they alias, so what is written there is moved there when all has been read. */
+
+static bool add_span(nxi_run *run, const nxi_buffer *b) {
+  if (!b || !b->bytes || !nxi_buffer_is_hosts(b)) return true;
+  if (!nxi_grow(&run->spans, &run->cap_spans, run->n_spans + 1, sizeof *run->spans)) return false;
+  uintptr_t begin = (uintptr_t)b->data;
+  run->spans[run->n_spans++] = (struct nxi_span){begin, begin + (uintptr_t)b->bytes, b};
+  return true;
+}
+
+/* By where they begin; those of one buffer, which are equal, next to each other. */
+static int compare_spans(const void *left, const void *right) {
+  const struct nxi_span *a = left, *b = right;
+  if (a->begin != b->begin) return a->begin < b->begin ? -1 : 1;
+  if (a->end != b->end) return a->end < b->end ? -1 : 1;
+  return ((uintptr_t)a->buffer > (uintptr_t)b->buffer) -
+         ((uintptr_t)a->buffer < (uintptr_t)b->buffer);
+}
+
+bool nxi_untangle(nxi_run *run) {
+  bool lands = false, good = true;
+  run->n_spans = 0;
+  for (uint32_t i = 0; i < run->n_outputs; i++) lands |= run->outputs[i].land != NULL;
+  if (!lands) return true;
+  for (uint32_t i = 0; good && i < run->n_inputs; i++) good = add_span(run, run->inputs[i].buffer);
+  for (uint32_t i = 0; good && i < run->n_outputs; i++) good = add_span(run, run->outputs[i].land);
+  if (!good) return false;
+  if (run->n_spans > 1) qsort(run->spans, run->n_spans, sizeof *run->spans, compare_spans);
+  uintptr_t reach = 0;
+  for (uint32_t i = 0; i < run->n_spans; i++) {
+    const struct nxi_span *s = &run->spans[i];
+    if (i > 0 && s->buffer == s[-1].buffer) continue;
+    run->entangled = run->entangled || s->begin < reach;
+    if (s->end > reach) reach = s->end;
+  }
+  for (uint32_t i = 0; run->entangled && i < run->n_outputs; i++) run->outputs[i].direct = false;
+  return true;
+}
+
+/* ---- landings */
+
+/* The pinned storage whose memory must show this output, or NULL. */
+static nxi_storage *home_of(const nxi_node *n) {
+  nxi_storage *s = n->home;
+  return s && s->pins && s->value == n ? s : NULL;
+}
+
+static bool may_overwrite(const nxi_run *run, const nxi_run_input *in) {
+  nxi_buffer *b = in->buffer;
+  /* What is read through views alone is no node of this run, and its index one of another run. */
+  if (!in->node || in->node->epoch != run->context->epoch) return false;
+  if (run->stored[in->node->index] != (UPDATED | GOES)) return false;
+  if (b->immutable || !nxi_buffer_idle(b) || (run->entangled && b->pinner)) return false;
+  if (!b->pinner) return atomic_load_explicit(&b->refs, memory_order_relaxed) == 1;
+  for (uint32_t i = 0; i < run->n_outputs; i++)
+    if (home_of(run->outputs[i].node) == b->pinner) return true;
+  return false;
+}
+
+/* Finds where pinned outputs land and who has to move out. Changes nothing; NXI_WAIT. */
+static nx_status plan_landings(nxi_run *run) {
+  for (uint32_t i = 0; i < run->n_outputs; i++) {
+    nxi_run_output *o = &run->outputs[i];
+    nxi_storage *s = home_of(o->node);
+    if (!s) continue;
+    nxi_buffer *b = s->pinned;
+    nxi_node *there = b->occupant;
+    if (!nxi_buffer_idle(b) || (there && there->state == NXI_RUNNING)) return NXI_WAIT;
+    bool kept = there && s->former == there && there->refs == 1; /* if the run succeeds it goes */
+    o->land = b;
+    o->occupant = there && !kept && !goes(run, there) ? there : NULL;
+    o->direct = !there || kept;
+    o->precious = kept;
+  }
+  return NX_OK;
+}
+
+void nxi_commit(nxi_run *run) {
+  NXI_HELD(&run->context->run_lock);
+  NXI_HELD(&run->context->record_lock);
+  nx_context *c = run->context;
+  for (uint32_t i = 0; i < run->n_outputs; i++) {
+    nxi_run_output *o = &run->outputs[i];
+    o->node->state = NXI_RUNNING;
+    o->node->refs++;
+    if (o->occupant) {
+      o->occupant->state = NXI_RUNNING;
+      o->occupant->refs++;
+    }
+    if (o->land) {
+      o->land->writing = true;
+      nxi_buffer_ref(o->land);
+    }
+  }
+  for (uint32_t i = 0; i < run->n_inputs; i++) {
+    nxi_buffer_ref(run->inputs[i].buffer);
+    run->inputs[i].buffer->reading++;
+  }
+  run->thread = pthread_self();
+  run->claimed = true;
+  run->next = c->runs;
+  c->runs = run;
+}
+
+nx_status nxi_claim(nxi_run *run, nxi_diag *d) {
+  NXI_HELD(&run->context->run_lock);
+  nx_context *c = run->context;
+  nxi_record_lock(c);
+  bool pinned = false;
+  for (uint32_t i = 0; i < run->n_outputs; i++) pinned |= home_of(run->outputs[i].node) != NULL;
+  nx_status status = NX_OK;
+  if (run->n_updates || pinned) {
+    nxi_drain(c, 1024); /* what is dead already needs nothing */
+    if (!find_what_goes(run)) status = nxi_oom(d);
+    if (!status) status = plan_landings(run);
+    if (!status && !nxi_untangle(run)) status = nxi_oom(d);
+    for (uint32_t i = 0; !status && i < run->n_inputs; i++) {
+      if (!may_overwrite(run, &run->inputs[i])) continue;
+      run->key[run->inputs[i].flags_at] |= NXG_INPUT_OVERWRITE;
+      run->hashed = false;
+    }
+  }
+  if (!status) nxi_commit(run);
+  nxi_record_unlock(c);
+  return status;
+}
+
+/* ---- the end */
+
+static void unlist(nxi_run *run) {
+  nxi_run **at = &run->context->runs;
+  while (*at != run) at = &(*at)->next;
+  *at = run->next;
+  run->claimed = false;
+}
+
+static void drop_operands(nx_context *c, nxi_node *n) {
+  nxi_node **args = nxi_node_args(n);
+  for (uint32_t i = 0; i < n->n_args; i++) nxi_node_unref(c, args[i]);
+  n->n_args = 0;
+}
+
+/* back: the donated value is the storage's again, unless that has been assigned meanwhile; otherwise whoever needs it
+ * fails. */
+static void settle_donated(nx_context *c, nxi_run_input *in, bool back, nx_status failure) {
+  nxi_node *gone = in->gone;
+  if (!gone) return;
+  gone->state = back ? NXI_PENDING : NXI_FAILED;
+  if (!back) {
+    gone->failure = (uint8_t)failure;
+    nxi_pending_end(c, gone);
+    drop_operands(c, gone);
+  } else if (in->donor->value == gone) {
+    nxi_node *value = nxi_node_args(gone)[0];
+    value->refs++;
+    nxi_storage_set(c, in->donor, value);
+  }
+  nxi_node_unref(c, gone);
+  nxi_storage_unref(c, in->donor);
+  in->gone = NULL;
+}
+
+static void release_inputs(nxi_run *run) {
+  for (uint32_t i = 0; i < run->n_inputs; i++) {
+    run->inputs[i].buffer->reading--;
+    nxi_buffer_unref(run->context, run->inputs[i].buffer);
+  }
+}
+
+/* b becomes the memory of n; takes the reference. */
+static void set_buffer(nx_context *c, nxi_node *n, nxi_buffer *b) {
+  nxi_pinned_out(c, n);
+  if (n->buffer) nxi_buffer_unref(c, n->buffer);
+  n->buffer = b;
+  if (b) b->occupant = n;
+  nxi_pinned_in(c, n);
+}
+
+static void attach_output(nxi_run *run, nxi_run_output *o) {
+  nx_context *c = run->context;
+  nxi_node *n = o->node;
+  nxi_buffer *b = o->buffer;
+  if (o->in_place_of >= 0) { /* the old value is gone, its memory is ours */
+    nxi_run_input *in = &run->inputs[o->in_place_of];
+    if (!b) { /* else it has moved out again */
+      b = in->buffer;
+      nxi_buffer_ref(b);
+    }
+    in->node->state = NXI_FAILED;
+    in->node->failure = NX_INTERNAL;
+    set_buffer(c, in->node, NULL);
+  }
+  if (o->land && o->land != b) { /* the contents were moved or exchanged */
+    if (o->occupant) set_buffer(c, o->occupant, b);
+    else nxi_buffer_unref(c, b);
+    b = o->land;
+    nxi_buffer_ref(b);
+  }
+  if (o->occupant) {
+    o->occupant->state = NXI_REALIZED;
+    nxi_node_unref(c, o->occupant);
+  }
+  if (o->land) {
+    o->land->writing = false;
+    nxi_buffer_unref(c, o->land);
+  }
+  nxi_table_remove(c, n);
+  set_buffer(c, n, b);
+  nxi_pending_end(c, n);
+  n->state = NXI_REALIZED;
+  drop_operands(c, n);
+  nxi_node_unref(c, n);
+}
+
+void nxi_attach(nxi_run *run) {
+  NXI_NO_LOCK();
+  nx_context *c = run->context;
+  nxi_run_lock(c);
+  nxi_record_lock(c);
+  for (uint32_t i = 0; i < run->n_outputs; i++) attach_output(run, &run->outputs[i]);
+  for (uint32_t i = 0; i < run->n_inputs; i++)
+    settle_donated(c, &run->inputs[i], false, NX_DONATED);
+  release_inputs(run);
+  unlist(run);
+  nxi_drain(c, 64 + 4 * run->n_outputs);
+  nxi_record_unlock(c);
+  pthread_cond_broadcast(&c->changed);
+  nxi_run_unlock(c);
+}
+
+/* Nodes go back to what they were; a leaf that a call was to fill, or memory half overwritten when its thread
+ * was lost in a fork, cannot. Both locks. */
+void nxi_abandon_locked(nxi_run *run, nx_status failure) {
+  NXI_HELD(&run->context->run_lock);
+  NXI_HELD(&run->context->record_lock);
+  nx_context *c = run->context;
+  for (uint32_t i = 0; i < run->n_outputs; i++) {
+    nxi_run_output *o = &run->outputs[i];
+    bool lost = o->node->op == NXI_OP_LEAF || (run->overwriting && o->in_place_of >= 0);
+    o->node->state = lost ? NXI_FAILED : NXI_PENDING;
+    o->node->failure = lost ? (uint8_t)failure : 0;
+    if (lost) nxi_pending_end(c, o->node);
+    if (o->occupant) {
+      o->occupant->state = NXI_REALIZED;
+      nxi_node_unref(c, o->occupant);
+    }
+    if (o->land) {
+      o->land->writing = false;
+      nxi_buffer_unref(c, o->land);
+    }
+    if (o->buffer) nxi_buffer_unref(c, o->buffer);
+    if (run->overwriting && o->in_place_of >= 0)
+      settle_donated(c, &run->inputs[o->in_place_of], false, failure);
+    nxi_node_unref(c, o->node);
+  }
+  for (uint32_t i = 0; i < run->n_inputs; i++) settle_donated(c, &run->inputs[i], true, failure);
+  release_inputs(run);
+  unlist(run);
+}
+
+void nxi_abandon(nxi_run *run, nx_status failure) {
+  NXI_NO_LOCK();
+  nx_context *c = run->context;
+  nxi_run_lock(c);
+  nxi_record_lock(c);
+  nxi_abandon_locked(run, failure);
+  nxi_record_unlock(c);
+  pthread_cond_broadcast(&c->changed);
+  nxi_run_unlock(c);
+}

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: ISC */
+/* How a claimed run is executed: its plan is found or made, all memory is reserved, the plan is launched, and
+ * values of pinned storages are moved to where they belong.
+ *
+ * Tiny graphs are interpreted until that has cost about as much as compiling them would. */
+#include "plan_cache.h"
+
+#include "codegen_llvm/codegen_llvm.h"
+#include "ir/exit.h"
+#include "ir/op.h"
+#include "runtime/cache/kernel.h"
+#include "runtime/debug.h"
+#include "place.h"
+
+enum { TINY_NODES = 16, TINY_WORK = 4096 };
+static const double compile_cost_ms = 5;
+
+struct nxi_executor {
+  nxp_executor kind;         /* of the device "cpu" */
+  nxi_kernel_cache *kernels; /* NULL unless kind is NXP_LLVM */
+  nxi_target target;
+  const char *
+      missing; /* why kernels are interpreted that LLVM was to compile, since the beginning; else NULL */
+  _Atomic uint64_t compiled;
+};
+
+/* A lack of memory passes; whatever else is missing does so for good. */
+static nx_status find_llvm(struct nxi_executor *e, nxi_diag *d) {
+  nxi_diag own;
+  nxi_diag_clear(&own);
+  if (nxl_start(&own) == NX_OUT_OF_MEMORY) return nxi_oom(d);
+  e->missing = nxl_unavailable();
+  if (!e->missing) return NX_OK;
+  e->kind = NXP_GRAPH_INTERP;
+  if (!nxi_debug_llvm_wanted()) return NX_OK;
+  return nxi_fail(d, NX_DEVICE_UNAVAILABLE, "context", "NX_EXECUTOR: llvm is not there: %s",
+                  e->missing);
+}
+
+nx_status nxi_executor_create(nx_context *c, const char *cache_dir, nxi_diag *d) {
+  struct nxi_executor *e = nxi_calloc(1, sizeof *e);
+  c->plans = nxi_plan_cache_create();
+  c->executor = e;
+  if (!e || !c->plans) return nxi_oom(d);
+  e->target = *nxi_target_host();
+  e->target.threads = nxi_pool_size(c->pool);
+  e->kind = nxi_debug_executor();
+  if (e->kind == NXP_LLVM) {
+    nx_status status = find_llvm(e, d);
+    if (status) return status;
+  }
+  if (e->kind != NXP_LLVM) return NX_OK;
+  return nxi_kernel_cache_create(cache_dir, &e->kernels, d);
+}
+
+void nxi_executor_destroy(nx_context *c) {
+  nxi_plan_cache_destroy(c->plans);
+  if (c->executor) nxi_kernel_cache_destroy(c->executor->kernels);
+  nxi_free(c->executor);
+}
+
+uint64_t nxi_executor_compiled(nx_context *c) {
+  return atomic_load_explicit(&c->executor->compiled, memory_order_relaxed);
+}
+
+const char *nxi_executor_missing(const nx_context *c) {
+  const struct nxi_executor *e = c->executor;
+  return e->kind == NXP_LLVM ? nxl_lost() : e->missing;
+}
+
+/* Nothing is compiled once the process ends, or once LLVM cannot be used any more: unless nothing else will do. */
+static nxp_executor kind_of(const nx_context *c, int32_t device) {
+  if (device >= NXI_DEVICE_CUDA) return NXP_CUDA;
+  nxp_executor kind = c->executor->kind;
+  bool interpreted =
+      device == NXI_DEVICE_INTERP ||
+      (kind == NXP_LLVM && (nxi_exit_begun() || (nxl_lost() && !nxi_debug_llvm_wanted())));
+  return interpreted ? NXP_GRAPH_INTERP : kind;
+}
+
+void nxi_executor_options(const nx_context *c, int32_t device, nxp_options *out) {
+  struct nxi_executor *e = c->executor;
+  *out = (nxp_options){.executor = kind_of(c, device),
+                       .fuse = nxi_debug_fuse(),
+                       .target = &e->target,
+                       .threads = e->target.threads,
+                       .kernels = e->kernels,
+                       .whole = nxi_debug_whole()};
+  if (out->executor == NXP_CUDA) nxi_device_options(c, device, out);
+  else if (out->executor != NXP_LLVM) out->kernels = NULL;
+}
+
+/* ---- plans */
+
+static bool is_tiny(const nxg_graph *g) {
+  double work = 0; /* products of extents fit */
+  int64_t nodes = 0;
+  for (uint32_t i = 0; i < g->n_nodes && work < TINY_WORK; i++) {
+    const nxg_node *n = &g->nodes[i];
+    if (n->op == NXG_input) continue;
+    nodes++;
+    const nxg_node *x = n->n_args ? &g->nodes[n->args[0]] : n;
+    double elements = (double)nxg_node_elements(n);
+    work += elements;
+    if (nxg_ops[n->op].kind == NXG_KIND_FOLD) work += (double)nxg_node_elements(x);
+    if (n->op == NXG_matmul) work += elements * (double)x->shape[x->rank - 1];
+    if (nxg_ops[n->op].kind == NXG_KIND_CALL) work += (double)TINY_WORK;
+  }
+  return nodes < TINY_NODES && work < TINY_WORK;
+}
+
+static void count_plan(nx_report *report, const nxp_compile_report *made) {
+  report->kernel_hits += made->kernel_hits;
+  report->kernel_disk_hits += made->kernel_disk_hits;
+  report->kernel_misses += made->kernel_misses;
+  report->plan_ms += made->pass_ms;
+  report->compile_ms += made->compile_ms;
+}
+
+/* Whether a graph of this kind is interpreted the next time it runs. */
+static bool interprets(nxp_executor kind, bool tiny, double interpreted_ms) {
+  if (kind != NXP_LLVM) return kind == NXP_GRAPH_INTERP;
+  return tiny && interpreted_ms < compile_cost_ms && nxi_debug_interpret_tiny();
+}
+
+/* What one making of a plan gives. */
+typedef struct made {
+  nxp_plan *plan;
+  nxp_compile_report report;
+  bool interpret, tiny;
+} made;
+
+static nx_status try_plan(nxi_run *run, double interpreted_ms, made *m, nxi_diag *d) {
+  nx_context *c = run->context;
+  nxp_options options;
+  nxi_executor_options(c, run->device, &options);
+  options.fuse = !(run->debugging & NXI_KEY_UNFUSED);
+  options.whole = run->debugging & NXI_KEY_WHOLE;
+  nxg_graph *g = NULL;
+  nx_status status = nxi_debug_graph(run, d);
+  if (!status) status = nxi_decode(run, false, &g, d);
+  if (status) return status;
+  m->tiny = is_tiny(g);
+  m->interpret = interprets(options.executor, m->tiny, interpreted_ms);
+  if (m->interpret) options.executor = NXP_GRAPH_INTERP;
+  const nx_run_options *o = run->options;
+  status =
+      nxp_plan_create(g, &options, o ? o->poll : NULL, o ? o->user : NULL, &m->plan, &m->report, d);
+  nxg_destroy(g);
+  if (status) return status;
+  atomic_fetch_add_explicit(&c->executor->compiled, m->report.kernel_misses, memory_order_relaxed);
+  count_plan(run->report, &m->report);
+  return NX_OK;
+}
+
+/* No lock; p is not touched: other threads look at it. If LLVM is lost in the middle the plan is made once more, for the
+ * interpreter; what a lack of memory has ended is reported. */
+static nx_status make_plan(nxi_run *run, double interpreted_ms, made *m, nxi_diag *d) {
+  nxp_executor kind = kind_of(run->context, run->device);
+  nx_status status = try_plan(run, interpreted_ms, m, d);
+  bool lost = status == NX_DEVICE_UNAVAILABLE || status == NX_COMPILE_FAILED;
+  if (!lost || kind == kind_of(run->context, run->device)) return status;
+  nxi_diag_clear(d);
+  return try_plan(run, interpreted_ms, m, d);
+}
+
+/* The plan that exists and should run now; NULL: it has to be made. run_lock. */
+static nxp_plan *ready_plan(const nxi_run *run, const nxi_plan *p, bool *interpret) {
+  NXI_HELD(&run->context->run_lock);
+  bool useful = !p->compiled; /* code that is there runs also where no more can be made */
+  *interpret = useful && interprets(kind_of(run->context, run->device), p->tiny, p->interpreted_ms);
+  return *interpret ? p->interpreted : p->compiled;
+}
+
+/* run_lock, given up while a plan is made. */
+static nx_status obtain(nxi_run *run, nxi_plan *p, nxp_plan **out, bool *interpret, nxi_diag *d) {
+  nx_context *c = run->context;
+  while (!(*out = ready_plan(run, p, interpret))) {
+    if (p->busy) {
+      nx_status status = nxi_wait_change(c, run->options, d);
+      if (status) return status;
+      continue;
+    }
+    p->busy = true;
+    double interpreted_ms = p->interpreted_ms;
+    made m = {0};
+    nxi_run_unlock(c);
+    nx_status status = make_plan(run, interpreted_ms, &m, d);
+    nxi_run_lock(c);
+    p->busy = false;
+    pthread_cond_broadcast(&c->changed);
+    if (status) return status;
+    p->tiny = m.tiny;
+    p->report = m.report;
+    *(m.interpret ? &p->interpreted : &p->compiled) = m.plan;
+  }
+  return NX_OK;
+}
+
+/* ---- memory */
+
+static void add_bytes(uint64_t *sum, int64_t bytes) {
+  if (__builtin_add_overflow(*sum, (uint64_t)bytes, sum)) *sum = UINT64_MAX;
+}
+
+static uint64_t total_bytes(const nxi_run *run, const nxp_plan *plan) {
+  uint32_t n;
+  const nxp_output *outputs = nxp_plan_outputs(plan, &n);
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < run->n_inputs; i++) add_bytes(&bytes, run->inputs[i].bytes);
+  for (uint32_t i = 0; i < n; i++)
+    add_bytes(&bytes, outputs[i].in_place_of < 0 ? outputs[i].bytes : 0);
+  return bytes;
+}
+
+/* Whether a value that took over an input's memory has to leave it: a pinned storage gets another value there. */
+static bool has_to_leave(const nxi_run *run, const nxi_run_output *o) {
+  const nxi_buffer *taken = run->inputs[o->in_place_of].buffer;
+  if (o->land == taken) return false;
+  for (uint32_t i = 0; i < run->n_outputs; i++)
+    if (run->outputs[i].land == taken) return true;
+  return false;
+}
+
+static nx_status no_result(nxi_run *run, nxi_node *n, nx_status status, nxi_diag *d) {
+  char shape[NXG_SHAPE_TEXT];
+  run->culprit = n;
+  return nxi_oom_during(d, status, "its result, %s%.64s", nxi_dtypes[n->dtype].name,
+                        nxg_format_shape(shape, n->rank, nxi_node_shape(n)));
+}
+
+static nx_status reserve(nxi_run *run, const nxp_plan *plan, nxi_gpu *gpu, int64_t *planned,
+                         nxi_diag *d) {
+  uint32_t n;
+  const nxp_output *outputs = nxp_plan_outputs(plan, &n);
+  for (uint32_t i = 0; i < n; i++) {
+    nxi_run_output *o = &run->outputs[i];
+    o->in_place_of = outputs[i].in_place_of;
+    if (o->in_place_of >= 0 && !has_to_leave(run, o)) continue;
+    bool aligned = o->land && ((uintptr_t)o->land->data & 63) == 0; /* plans count on it */
+    if (o->in_place_of < 0 && o->direct && aligned && (!o->precious || nxp_plan_sure(plan))) {
+      o->buffer = o->land;
+      nxi_buffer_ref(o->land);
+      continue;
+    }
+    nx_status status =
+        gpu && o->in_place_of < 0
+            ? nxi_buffer_create_on(run->context, gpu, outputs[i].bytes, &o->buffer, d)
+            : nxi_buffer_create(run->context, outputs[i].bytes, &o->buffer, d);
+    if (status) return no_result(run, o->node, status, d);
+    if (__builtin_add_overflow(*planned, outputs[i].bytes, planned)) *planned = INT64_MAX;
+  }
+  return NX_OK;
+}
+
+/* Where a buffer is for the run: in host memory, or on the GPU. */
+static nx_status place(nxi_run *run, nxi_gpu *gpu, nxi_buffer *b, bool contents, char **at,
+                       nxi_diag *d) {
+  uint64_t address = 0;
+  nx_status status = NX_OK;
+  if (gpu) status = nxi_buffer_to_gpu(run->context, b, gpu, contents, &address, d);
+  else status = nxi_buffer_to_host(run->context, b, NULL, d);
+  *at = gpu ? (char *)(uintptr_t)address : b->data;
+  return status;
+}
+
+static nxi_buffer *nth_buffer(nxi_run *run, uint32_t i) {
+  return i < run->n_inputs ? run->inputs[i].buffer : run->outputs[i - run->n_inputs].buffer;
+}
+
+/* Addresses of inputs, then of outputs. *placed: how many of them. */
+static nx_status addresses(nxi_run *run, nxi_gpu *gpu, uint32_t *placed, nxi_diag *d) {
+  uint32_t n = run->n_inputs + run->n_outputs;
+  nx_status status = NX_OK;
+  if (!nxi_grow(&run->pointers, &run->cap_pointers, n ? n : 1, sizeof *run->pointers))
+    return nxi_oom(d);
+  for (uint32_t i = 0; i < n && !status; i++) {
+    bool input = i < run->n_inputs;
+    nxi_buffer *b = nth_buffer(run, i);
+    char *base = NULL;
+    if (b) status = place(run, gpu, b, input, &base, d);
+    if (!status) *placed = i + 1;
+    run->pointers[i] = input && base ? base + run->inputs[i].offset : base;
+  }
+  return status;
+}
+
+/* All that uses these buffers on a GPU is started, whatever came of it. */
+static void gpu_done(nxi_run *run, uint32_t placed, uint64_t mark) {
+  for (uint32_t i = 0; i < placed; i++)
+    if (nth_buffer(run, i)) nxi_buffer_gpu_done(nth_buffer(run, i), mark);
+}
+
+/* What a GPU has written is newer there. */
+static nx_status written(nxi_run *run, uint64_t mark, const nxi_poll *poll, nxi_diag *d) {
+  nx_status status = NX_OK;
+  for (uint32_t i = 0; i < run->n_outputs && !status; i++) {
+    nxi_run_output *o = &run->outputs[i];
+    nxi_buffer *taken = o->in_place_of >= 0 ? run->inputs[o->in_place_of].buffer : NULL;
+    if (taken) status = nxi_buffer_on_gpu_written(run->context, taken, mark, poll, d);
+    else if (o->buffer) status = nxi_buffer_on_gpu_written(run->context, o->buffer, mark, poll, d);
+    bool leaves = taken && o->buffer; /* land moves it, in host memory */
+    if (status || (!leaves && (!o->land || o->land == o->buffer))) continue;
+    status = nxi_buffer_to_host(run->context, taken ? taken : o->buffer, poll, d);
+    if (!status && o->land) status = nxi_buffer_to_host(run->context, o->land, poll, d);
+  }
+  return status;
+}
+
+static void exchange(char *a, char *b, int64_t n) {
+  char piece[4096];
+  for (int64_t at = 0; at < n; at += (int64_t)sizeof piece) {
+    size_t part = n - at < (int64_t)sizeof piece ? (size_t)(n - at) : sizeof piece;
+    memcpy(piece, a + at, part);
+    memcpy(a + at, b + at, part);
+    memcpy(b + at, piece, part);
+  }
+}
+
+/* Values of pinned storages go to the memory that shows them; what lay there moves out if it is needed. */
+static void land(nxi_run *run) {
+  for (uint32_t i = 0; i < run->n_outputs; i++) {
+    nxi_run_output *o = &run->outputs[i];
+    if (o->in_place_of < 0 || !o->buffer || !o->buffer->bytes) continue;
+    memcpy(o->buffer->data, run->inputs[o->in_place_of].buffer->data, (size_t)o->buffer->bytes);
+    nxi_buffer_host_written(o->buffer);
+  }
+  for (uint32_t i = 0; i < run->n_outputs; i++) {
+    nxi_run_output *o = &run->outputs[i];
+    nxi_buffer *from =
+        o->buffer || o->in_place_of < 0 ? o->buffer : run->inputs[o->in_place_of].buffer;
+    if (!o->land || !from || from == o->land) continue;
+    int64_t bytes = from->bytes < o->land->bytes ? from->bytes : o->land->bytes;
+    if (o->occupant) exchange(o->land->data, from->data, bytes);
+    else if (bytes) memcpy(o->land->data, from->data, (size_t)bytes);
+    nxi_buffer_host_written(o->land);
+    nxi_buffer_host_written(from);
+  }
+}
+
+static bool lands_on_precious(const nxi_run *run) {
+  for (uint32_t i = 0; i < run->n_outputs; i++)
+    if (run->outputs[i].precious && run->outputs[i].buffer == run->outputs[i].land) return true;
+  return false;
+}
+
+static nx_status temporary_alloc(nx_context *c, nxi_gpu *gpu, int64_t bytes, void **out,
+                                 nxi_diag *d) {
+  uint64_t at = 0;
+  if (!gpu) return nxi_buffer_alloc(c->allocator, bytes, out, d);
+  nx_status status = nxi_gpu_alloc(gpu, bytes, &at, d);
+  *out = (void *)(uintptr_t)at;
+  return status;
+}
+
+/* On a GPU in the order of its stream: kernels that use it come before whatever gets it next. */
+static void temporary_free(nx_context *c, nxi_gpu *gpu, int64_t bytes, void *at, uint64_t mark) {
+  if (gpu) nxi_gpu_free_after(gpu, (uintptr_t)at, bytes, mark);
+  else nxi_buffer_free(c->allocator, at, bytes);
+}
+
+/* deaf: nobody is asked. */
+static nx_status launch(nxi_run *run, const nxp_plan *plan, bool deaf, nxi_diag *d) {
+  int64_t temporary_bytes = nxp_plan_temporary_bytes(plan), planned = temporary_bytes;
+  void *temporary = NULL;
+  nx_context *c = run->context;
+  nxi_gpu *gpu = NULL;
+  uint32_t placed = 0;
+  nx_status status = nxi_device_gpu(c, run->device, &gpu, d);
+  if (!status) status = reserve(run, plan, gpu, &planned, d);
+  if (!status) status = addresses(run, gpu, &placed, d);
+  if (!status && temporary_bytes)
+    status = nxi_oom_during(d, temporary_alloc(c, gpu, temporary_bytes, &temporary, d),
+                            "intermediate results");
+  if (status) {
+    if (gpu) gpu_done(run, placed, NXI_GPU_NOW);
+    return nxi_oom_during(d, status, "launching");
+  }
+  run->overwriting = true;
+  nxp_launch l = {.inputs = run->pointers,
+                  .params = run->params,
+                  .outputs = run->pointers + run->n_inputs,
+                  .temporary = temporary,
+                  .gpu = gpu,
+                  .pool = c->pool,
+                  .keep_outputs = lands_on_precious(run),
+                  .graph_launches = &run->report->graph_launches};
+  if (run->options && !deaf) {
+    l.poll = run->options->poll;
+    l.poll_user = run->options->user;
+  }
+  status = nxp_plan_launch(plan, &l, d);
+  nxi_poll poll = {l.poll, l.poll_user};
+  uint64_t mark = gpu ? nxi_gpu_mark(gpu) : 0;
+  if (gpu) gpu_done(run, placed, mark);
+  if (!status && gpu) status = written(run, mark, &poll, d);
+  nxi_oom_during(d, status, "interpreting");
+  if (status) run->overwriting = false; /* nothing is overwritten once something can fail */
+  else land(run);
+  if (temporary) temporary_free(c, gpu, temporary_bytes, temporary, mark);
+  if ((uint64_t)planned > run->report->planned_bytes)
+    run->report->planned_bytes = (uint64_t)planned;
+  return status;
+}
+
+static void count_run(nxi_run *run, const nxi_plan *p, const nxp_plan *plan, bool interpret,
+                      const char *miss, double ms) {
+  nx_report *r = run->report;
+  r->runs++;
+  r->nodes += p->report.nodes;
+  r->kernels += interpret ? 0 : p->report.kernels;
+  r->library_calls += interpret ? 0 : p->report.library_calls;
+  r->host_calls += interpret ? 0 : p->report.host_calls;
+  r->interpreted += interpret;
+  if (!interpret && p->report.missing_library) {
+    r->without_library += p->report.without_library;
+    r->missing_library = p->report.missing_library;
+  }
+  if (miss) {
+    r->plan_misses++;
+    r->miss_reason = miss;
+  } else {
+    r->plan_hits++;
+  }
+  r->bytes += total_bytes(run, plan);
+  r->run_ms += ms;
+}
+
+/* ---- whether the caller's thread can do without asking its poll for as long as the run takes */
+
+static const int64_t brief_work =
+    1 << 18; /* vector instructions, if each did one element: a millisecond or two */
+static const int64_t brief_interpreted = 1 << 14;
+static const uint64_t brief_bytes = 8 << 20;
+
+/* Finds nothing tiny that is_tiny does not, and needs no graph. */
+static bool has_tiny_key(const nxi_run *run) {
+  int64_t most = 1, elements = 0, folds = 0;
+  if (run->make_graph || run->n_slots >= TINY_NODES) return false;
+  for (const uint64_t *w = run->key; *w != UINT64_MAX; w = nxi_key_next(w)) {
+    uint32_t op = w[0] & 0xffff;
+    int64_t n = nxg_elements((int32_t)(w[0] >> 24 & 0xff), (const int64_t *)(w + 2));
+    if (op == NXG_matmul || nxg_ops[op].kind == NXG_KIND_CALL || n >= TINY_WORK) return false;
+    folds += nxg_ops[op].kind == NXG_KIND_FOLD;
+    elements += n;
+    most = n > most ? n : most;
+  }
+  return elements + folds * most < TINY_WORK;
+}
+
+bool nxi_poll_briefly;
+
+/* run_lock. */
+static bool is_brief(const nxi_run *run, const nxi_plan *p) {
+  NXI_HELD(&run->context->run_lock);
+  bool interpret;
+  const nxp_plan *plan = ready_plan(run, p, &interpret);
+  if (!plan)
+    return !p->busy && has_tiny_key(run) &&
+           interprets(kind_of(run->context, run->device), true, p->interpreted_ms);
+  uint64_t bytes = total_bytes(run, plan);
+  add_bytes(&bytes, nxp_plan_temporary_bytes(plan));
+  return nxp_plan_work(plan) <= (nxp_plan_sure(plan) ? brief_work : brief_interpreted) &&
+         bytes <= brief_bytes;
+}
+
+/* ---- the whole */
+
+typedef struct execution {
+  nxi_run *run;
+  bool brief;
+  nxi_plan *p;
+  nxi_diag *d;
+  nxp_plan *plan;
+  const char *miss;
+  bool interpret;
+  double ms;
+} execution;
+
+/* With its own plan and memory: on any thread. */
+static nx_status carry_out(void *arg) {
+  execution *e = arg;
+  nx_context *c = e->run->context;
+  nxi_run_lock(c);
+  nx_status status = obtain(e->run, e->p, &e->plan, &e->interpret, e->d);
+  nxi_oom_during(e->d, status, "planning");
+  uint32_t nodes = e->p->report.nodes;
+  if (!status && nxi_run_reconsider(e->run, e->plan)) status = NXI_AGAIN;
+  nxi_run_unlock(c);
+  if (status) return status;
+  double began = nxi_now_ms();
+  status = launch(e->run, e->plan, e->brief && !nxi_poll_briefly, e->d);
+  e->ms = nxi_now_ms() - began;
+  if (status == NX_INDEX_OUT_OF_RANGE) nxi_explain_index(e->run, e->d);
+  if (status) return status;
+  if (e->interpret && e->run->device == NXI_DEVICE_CPU)
+    e->run->report->interpreted_reason = nxi_executor_missing(c);
+  nxi_debug_run(e->run, nodes, e->miss, e->interpret, e->ms);
+  return NX_OK;
+}
+
+nx_status nxi_execute(nxi_run *run, nxi_action *a) {
+  NXI_NO_LOCK();
+  nx_context *c = run->context;
+  execution e = {.run = run, .d = &a->diag};
+  nxi_run_lock(c);
+  e.p = nxi_plan_find(c->plans, run, &e.miss, e.d);
+  e.brief = e.p && is_brief(run, e.p);
+  nxi_run_unlock(c);
+  if (!e.p) return nxi_oom_during(e.d, NX_OUT_OF_MEMORY, "planning");
+  nx_status status = e.brief ? carry_out(&e) : nxi_action_work(a, carry_out, &e);
+  nxi_run_lock(c);
+  if (!status) count_run(run, e.p, e.plan, e.interpret, e.miss, e.ms);
+  if (e.interpret) e.p->interpreted_ms += e.ms;
+  nxi_plan_leave(c->plans, e.p);
+  nxi_run_unlock(c);
+  return status;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: ISC */
+/* A function: a graph, and where its inputs come from and its outputs go to. */
+#ifndef NXI_FUNCTION_H
+#define NXI_FUNCTION_H
+
+#include "run.h"
+
+/* An input of the graph beyond the function's own. */
+typedef struct nxi_source {
+  nxi_storage *cell; /* read at each call; one reference; or NULL and */
+  nxi_node *node;    /* a value from the time of capture; one reference */
+} nxi_source;
+
+/* An output of the graph beyond the function's own: an assign that was captured. */
+typedef struct nxi_effect {
+  nxi_storage *storage; /* one reference; or NULL and */
+  uint32_t input;       /* the number of an input that is assigned */
+  uint32_t source;      /* graph input that reads the storage, UINT32_MAX if none */
+} nxi_effect;
+
+struct nx_function {
+  nxi_head head;
+  nx_context *context;
+  uint64_t id;
+  int32_t device;
+  nxg_graph *graph; /* inputs: n_in, then sources; outputs: n_out, then effects */
+  uint32_t n_in, n_out, n_sources, cap_sources, n_effects, cap_effects;
+  nxi_source *sources;
+  nxi_effect *effects;
+  uint8_t *donate;   /* n_in flags */
+  char (*names)[16]; /* of inputs and outputs without a name of their own */
+  bool watched;
+};
+
+/* function.c. A function with its context and graph, one reference; takes neither on failure. */
+nx_function *nxi_function_new(nx_context *c, nxg_graph *g, uint32_t n_in, uint32_t n_out,
+                              nxi_diag *d);
+/* in and out of a call or a record; false: reported in d. */
+bool nxi_function_check(const nx_function *f, nx_tensor *const *in, nx_tensor **out, nxi_diag *d);
+/* function_capture.c. Sources and effects of a failed or dead function; record_lock. */
+void nxi_function_drop(nx_context *c, nx_function *f);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: ISC */
+/* What is recorded and not computed: how much there is, and which storages wait for it.
+ *
+ * Two counters are kept as things change, so that asking costs nothing: the pending operations with the memory of their
+ * records, and the tensor data of nodes that no storage names, which only recorded operations can still need.
+ *
+ * Storages whose value is pending are in a list. When a value has been computed its storages are still there, since a
+ * node does not know its storages; the next walk through the list takes them out. So a walk costs what is pending,
+ * and a step for each storage that was computed since the last one. */
+#include "runtime/record/handle.h"
+
+/* ---- storages */
+
+static void list(nxi_storage *s) {
+  nx_context *c = s->context;
+  s->previous = NULL;
+  s->next = c->pending;
+  if (s->next) s->next->previous = s;
+  c->pending = s;
+  s->listed = true;
+}
+
+void nxi_storage_unlist_listed(nxi_storage *s) {
+  if (s->previous) s->previous->next = s->next;
+  else s->context->pending = s->next;
+  if (s->next) s->next->previous = s->previous;
+  s->listed = false;
+}
+
+/* Empty memory and what depends on placeholders is never computed for itself. */
+static bool waits(const nxi_node *n) {
+  if (n->state != NXI_PENDING && n->state != NXI_RUNNING) return false;
+  bool traced = atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_TRACED;
+  return n->op != NXI_OP_EMPTY && !traced;
+}
+
+void nxi_storage_list(nxi_storage *s, const nxi_node *n) {
+  if (waits(n)) list(s);
+}
+
+bool nxi_pending_collect(nx_context *c, nxi_list *nodes) {
+  for (nxi_storage *s = c->pending, *next; s; s = next) {
+    nxi_node *n = s->value;
+    next = s->next;
+    if (!waits(n)) {
+      nxi_storage_unlist(s);
+      continue;
+    }
+    if (n->state != NXI_PENDING || n->refs != n->named) continue;
+    if (!nxi_list_add(nodes, n)) return false;
+    n->refs++; /* of several storages of it only the first adds it */
+  }
+  return true;
+}
+
+/* ---- for the caller */
+
+uint64_t nx_pending(const nx_context *context, uint64_t *bytes) {
+  nx_context *c = (nx_context *)context;
+  if (bytes) *bytes = 0;
+  if (!c || !nxi_have_context("pending", 0, c)) return 0;
+  if (bytes)
+    *bytes = atomic_load_explicit(&c->record_bytes, memory_order_relaxed) +
+             atomic_load_explicit(&c->pinned_bytes, memory_order_relaxed);
+  return atomic_load_explicit(&c->pending_nodes, memory_order_relaxed);
+}

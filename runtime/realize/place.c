@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: ISC */
+#include "place.h"
+
+#include "runtime/platform/fork.h"
+
+/* Where the contents of a buffer are changes under one lock, held for a moment; while bytes are copied the buffer is claimed, and
+ * others wait for that one alone. A claim of a thread that is not in this process, because it was forked, is of an era that is
+ * over. */
+static pthread_mutex_t places = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
+static uint32_t era = 1;
+
+static void in_child(void *object) {
+  (void)object;
+  era++;
+  pthread_cond_init(&moved, NULL);
+}
+static nxi_fork_entry fork_entry;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static nx_status registered;
+static void start(void) {
+  registered = nxi_fork_register_mutex(&fork_entry, &places, in_child, NULL);
+}
+
+static nx_status claim(nxi_buffer *b, nxi_diag *d) {
+  pthread_once(&once, start);
+  if (registered) return nxi_oom(d);
+  pthread_mutex_lock(&places);
+  while (b->moving == era) pthread_cond_wait(&moved, &places);
+  b->moving = era;
+  pthread_mutex_unlock(&places);
+  return NX_OK;
+}
+
+static void let_go(nxi_buffer *b) {
+  pthread_mutex_lock(&places);
+  b->moving = 0;
+  pthread_cond_broadcast(&moved);
+  pthread_mutex_unlock(&places);
+}
+
+static void set_stale(nxi_buffer *b, bool host, bool gpu) {
+  pthread_mutex_lock(&places);
+  b->host_stale = host;
+  b->gpu_stale = gpu;
+  pthread_mutex_unlock(&places);
+}
+
+static bool host_may_write(const nxi_buffer *b) { return nxi_buffer_is_hosts(b); }
+
+nx_status nxi_buffer_create_on(nx_context *c, nxi_gpu *g, int64_t bytes, nxi_buffer **out,
+                               nxi_diag *d) {
+  NXI_NO_LOCK();
+  nxi_buffer *b = nxi_buffer_without_memory(c, bytes);
+  if (!b) return nxi_oom(d);
+  nx_status status = nxi_gpu_alloc(g, bytes, &b->on_gpu, d);
+  if (status) {
+    nxi_free(b);
+    return status;
+  }
+  b->gpu = g;
+  b->host_stale = true;
+  b->after = NXI_GPU_NOW;
+  *out = b;
+  return NX_OK;
+}
+
+/* Claimed. */
+static nx_status to_host(nx_context *c, nxi_buffer *b, const nxi_poll *poll, nxi_diag *d) {
+  nx_status status = NX_OK;
+  if (!b->gpu || !b->host_stale) return NX_OK;
+  if (!b->data) status = nxi_buffer_alloc(c->allocator, b->bytes, &b->data, d);
+  if (!status) status = nxi_gpu_download(b->gpu, b->data, b->on_gpu, b->bytes, b->after, poll, d);
+  if (status) return status;
+  pthread_mutex_lock(&places);
+  b->host_stale = false;
+  pthread_mutex_unlock(&places);
+  return NX_OK;
+}
+
+nx_status nxi_buffer_to_host(nx_context *c, nxi_buffer *b, const nxi_poll *poll, nxi_diag *d) {
+  if (!b->gpu) return NX_OK;
+  nx_status status = claim(b, d);
+  if (status) return status;
+  status = to_host(c, b, poll, d);
+  let_go(b);
+  return status;
+}
+
+/* Memory on a GPU that the buffer has left while runs there had its address. */
+typedef struct nxi_former {
+  struct nxi_former *next;
+  nxi_gpu *gpu;
+  uint64_t at;
+} nxi_former;
+
+/* Leaves its GPU for another one. Takes f. */
+static void leave(nxi_buffer *b, nxi_former *f) {
+  *f = (nxi_former){NULL, b->gpu, b->on_gpu};
+  pthread_mutex_lock(&places);
+  bool free_now = b->gpu_users == 0;
+  uint64_t used = b->used;
+  if (!free_now) {
+    f->next = b->formers;
+    b->formers = f;
+  }
+  b->used = 0; /* marks of the GPU that it has left */
+  pthread_mutex_unlock(&places);
+  if (!free_now) return;
+  nxi_gpu_free_after(f->gpu, f->at, b->bytes, used);
+  nxi_free(f);
+}
+
+static void free_formers(const nxi_buffer *b, nxi_former *f) {
+  while (f) {
+    nxi_former *next = f->next;
+    nxi_gpu_free(f->gpu, f->at, b->bytes);
+    nxi_free(f);
+    f = next;
+  }
+}
+
+/* Claimed. From another GPU through the host. *after: when nothing uses the room any more. */
+static nx_status take_room(nx_context *c, nxi_buffer *b, nxi_gpu *g, uint64_t *after, nxi_diag *d) {
+  *after = NXI_GPU_NOW; /* kernels that were started before may read what is there */
+  if (b->gpu == g) return NX_OK;
+  nxi_former *former = b->gpu ? nxi_malloc(sizeof *former) : NULL;
+  nx_status status = b->gpu && !former ? nxi_oom(d) : to_host(c, b, NULL, d);
+  uint64_t at = 0;
+  if (!status) status = nxi_gpu_alloc_after(g, b->bytes, &at, after, d);
+  if (status) {
+    nxi_free(former);
+    return status;
+  }
+  if (b->gpu) leave(b, former);
+  b->gpu = g;
+  b->on_gpu = at;
+  set_stale(b, false, true);
+  return NX_OK;
+}
+
+nx_status nxi_buffer_to_gpu(nx_context *c, nxi_buffer *b, nxi_gpu *g, bool contents, uint64_t *at,
+                            nxi_diag *d) {
+  uint64_t after;
+  nx_status status = claim(b, d);
+  if (status) return status;
+  status = take_room(c, b, g, &after, d);
+  bool newer = b->gpu_stale || (host_may_write(b) && !b->host_stale);
+  if (!status && contents && newer) {
+    set_stale(b, false, false); /* what the host writes meanwhile makes it stale again */
+    status = nxi_gpu_upload(g, b->on_gpu, b->data, b->bytes, after, d);
+    if (status) set_stale(b, false, true);
+    b->after = NXI_GPU_NOW;
+  }
+  *at = b->on_gpu;
+  if (!status) {
+    pthread_mutex_lock(&places);
+    b->gpu_users++;
+    pthread_mutex_unlock(&places);
+  }
+  let_go(b);
+  return status;
+}
+
+static void note_use(nxi_buffer *b, uint64_t mark) {
+  if (mark > b->used)
+    b->used = mark; /* a later one than needed does no harm, nor one of another GPU */
+}
+
+nx_status nxi_buffer_on_gpu_written(nx_context *c, nxi_buffer *b, uint64_t mark,
+                                    const nxi_poll *poll, nxi_diag *d) {
+  nx_status status = claim(b, d);
+  if (status) return status;
+  set_stale(b, true, false);
+  b->after = mark;
+  pthread_mutex_lock(&places);
+  note_use(b, mark);
+  pthread_mutex_unlock(&places);
+  if (host_may_write(b)) status = to_host(c, b, poll, d);
+  let_go(b);
+  return status;
+}
+
+void nxi_buffer_gpu_done(nxi_buffer *b, uint64_t mark) {
+  nxi_former *formers = NULL;
+  pthread_mutex_lock(&places);
+  note_use(b, mark);
+  if (--b->gpu_users == 0) {
+    formers = b->formers;
+    b->formers = NULL;
+  }
+  pthread_mutex_unlock(&places);
+  free_formers(b, formers);
+}
+
+void nxi_buffer_host_written(nxi_buffer *b) {
+  if (b->gpu) set_stale(b, false, true);
+}
+
+void nxi_buffer_leave_gpu(nxi_buffer *b) {
+  if (b->gpu) nxi_gpu_free_after(b->gpu, b->on_gpu, b->bytes, b->used);
+  b->gpu = NULL;
+}

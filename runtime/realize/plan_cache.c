@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: ISC */
+/* Plans by key: bounded, the longest unused one goes first. The whole key is compared. What was new on a
+ * miss plan_miss.c says. Everything here under run_lock. */
+#include "plan_cache.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { MOST_PLANS = 512, MOST_WORDS = 1 << 23, BUCKETS = 1024, SETS = 256, WAYS = 8 };
+
+struct nxi_plan_cache {
+  nxi_plan *buckets[BUCKETS];
+  nxi_plan *newest, *oldest;
+  uint32_t plans;
+  uint64_t words;
+  nxi_stored *stored[SETS][WAYS]; /* of each set the newest first */
+};
+
+nxi_plan_cache *nxi_plan_cache_create(void) { return nxi_calloc(1, sizeof(nxi_plan_cache)); }
+
+static void plan_free(nxi_plan *p) {
+  nxp_plan_destroy(p->interpreted);
+  nxp_plan_destroy(p->compiled);
+  nxi_free(p->key);
+  nxi_free(p);
+}
+
+static void unlink_use(nxi_plan_cache *cache, nxi_plan *p) {
+  if (p->newer) p->newer->older = p->older;
+  else cache->newest = p->older;
+  if (p->older) p->older->newer = p->newer;
+  else cache->oldest = p->newer;
+}
+
+static void link_newest(nxi_plan_cache *cache, nxi_plan *p) {
+  p->newer = NULL;
+  p->older = cache->newest;
+  if (cache->newest) cache->newest->newer = p;
+  else cache->oldest = p;
+  cache->newest = p;
+}
+
+static void drop(nxi_plan_cache *cache, nxi_plan *p) {
+  nxi_plan **at = &cache->buckets[p->hash[0] % BUCKETS];
+  while (*at != p) at = &(*at)->next;
+  *at = p->next;
+  unlink_use(cache, p);
+  cache->plans--;
+  cache->words -= p->n_key;
+  plan_free(p);
+}
+
+void nxi_plan_cache_destroy(nxi_plan_cache *cache) {
+  if (!cache) return;
+  while (cache->newest) drop(cache, cache->newest);
+  for (int i = 0; i < SETS; i++)
+    for (int k = 0; k < WAYS; k++) nxi_free(cache->stored[i][k]);
+  nxi_free(cache);
+}
+
+static void trim(nxi_plan_cache *cache) {
+  for (nxi_plan *p = cache->oldest, *newer;
+       p && (cache->plans > MOST_PLANS || cache->words > MOST_WORDS); p = newer) {
+    newer = p->newer;
+    if (p->users == 0) drop(cache, p);
+  }
+}
+
+/* Operations alone: no shapes, attributes, flags. */
+static uint64_t skeleton_of(const nxi_run *run) {
+  uint64_t hash = run->device + 1;
+  const uint64_t *w = run->key;
+  if (run->make_graph) return w[1];
+  for (; *w != UINT64_MAX; w = nxi_key_next(w)) hash = XXH3_64bits_withSeed(w, 2, hash);
+  return hash;
+}
+
+/* ---- look-up */
+
+nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **miss, nxi_diag *d) {
+  NXI_HELD(&run->context->run_lock);
+  XXH128_hash_t hash = {run->bare[0], run->bare[1]};
+  if (!run->hashed) hash = XXH3_128bits(run->key, run->n_key * sizeof *run->key);
+  nxi_plan **bucket = &cache->buckets[hash.low64 % BUCKETS];
+  *miss = NULL;
+  for (nxi_plan *p = *bucket; p; p = p->next) {
+    if (p->hash[0] != hash.low64 || p->hash[1] != hash.high64 || p->n_key != run->n_key) continue;
+    if (memcmp(p->key, run->key, run->n_key * sizeof *run->key)) continue;
+    unlink_use(cache, p);
+    link_newest(cache, p);
+    p->users++;
+    return p;
+  }
+  nxi_plan *p = nxi_calloc(1, sizeof *p);
+  uint64_t *key = p ? nxi_malloc(run->n_key * sizeof *key) : NULL;
+  if (!key) {
+    nxi_free(p);
+    nxi_oom(d);
+    return NULL;
+  }
+  memcpy(key, run->key, run->n_key * sizeof *key);
+  p->key = key;
+  p->n_key = run->n_key;
+  p->debugging = run->debugging;
+  p->hash[0] = hash.low64;
+  p->hash[1] = hash.high64;
+  p->skeleton = skeleton_of(run);
+  p->users = 1;
+  p->function = run->make_graph != NULL;
+  *miss = nxi_plan_miss(cache->newest, run, p->skeleton, run->report->miss_detail);
+  p->next = *bucket;
+  *bucket = p;
+  link_newest(cache, p);
+  cache->plans++;
+  cache->words += p->n_key;
+  trim(cache);
+  return p;
+}
+
+void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p) {
+  p->users--;
+  if (!p->users && !p->compiled && !p->interpreted) drop(cache, p); /* making it failed */
+}
+
+/* ---- what plans store */
+
+static void to_front(nxi_stored **set, int k) {
+  nxi_stored *s = set[k];
+  memmove(set + 1, set, (size_t)k * sizeof *set);
+  set[0] = s;
+}
+
+const nxi_stored *nxi_plan_stored(nxi_plan_cache *cache, const uint64_t hash[2]) {
+  nxi_stored **set = cache->stored[hash[0] % SETS];
+  for (int k = 0; k < WAYS && set[k]; k++) {
+    if (set[k]->hash[0] != hash[0] || set[k]->hash[1] != hash[1]) continue;
+    to_front(set, k);
+    return set[0];
+  }
+  return NULL;
+}
+
+bool nxi_plan_note_stored(nxi_plan_cache *cache, const uint64_t hash[2], const uint32_t *slots,
+                          uint32_t n) {
+  nxi_stored **set = cache->stored[hash[0] % SETS];
+  if (nxi_plan_stored(cache, hash)) return true;
+  nxi_stored *s = nxi_malloc(sizeof *s + n * sizeof *slots);
+  if (!s) return false;
+  s->hash[0] = hash[0];
+  s->hash[1] = hash[1];
+  s->n = n;
+  if (n) memcpy(s->slots, slots, n * sizeof *slots);
+  nxi_free(set[WAYS - 1]);
+  set[WAYS - 1] = s;
+  to_front(set, WAYS - 1);
+  return true;
+}
+
+/* In a child of fork: the threads that were making plans are gone. */
+void nxi_plans_unbusy(nx_context *c) {
+  NXI_HELD(&c->run_lock);
+  for (nxi_plan *p = c->plans->newest; p; p = p->older) p->busy = false;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: ISC */
+/* The cache of plans of a context. All functions with run_lock. */
+#ifndef NXI_PLAN_CACHE_H
+#define NXI_PLAN_CACHE_H
+
+#include "run.h"
+
+struct nxi_plan {
+  nxi_plan *next, *newer, *older;
+  uint64_t hash[2], skeleton;
+  uint64_t *key;
+  uint32_t n_key;
+  uint32_t debugging;    /* nxi_debug_key, of the runs it is for */
+  uint32_t users;        /* runs that hold it */
+  bool busy;             /* one of them is making a plan */
+  bool function;         /* of a call: the key is not a graph */
+  bool tiny;             /* worth interpreting at first */
+  double interpreted_ms; /* spent in the interpreter so far */
+  nxp_plan *interpreted, *compiled;
+  nxp_compile_report report; /* of the newest of both */
+};
+
+typedef struct nxi_plan_cache nxi_plan_cache;
+nxi_plan_cache *nxi_plan_cache_create(void);
+void nxi_plan_cache_destroy(nxi_plan_cache *cache);
+/* The plan of a run's key, entered if it is new (*miss then says why, else NULL); the caller is one of its
+ * users until nxi_plan_leave. NULL without memory. */
+nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **miss, nxi_diag *d);
+void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p);
+
+/* What plans store anyway, by the hash of a run's key: numbers of nodes of the key, rising. Bounded; what is forgotten is found
+ * out again. NULL: not known. */
+typedef struct nxi_stored {
+  uint64_t hash[2];
+  uint32_t n;
+  uint32_t slots[];
+} nxi_stored;
+const nxi_stored *nxi_plan_stored(nxi_plan_cache *cache, const uint64_t hash[2]);
+/* False without memory. */
+bool nxi_plan_note_stored(nxi_plan_cache *cache, const uint64_t hash[2], const uint32_t *slots,
+                          uint32_t n);
+
+/* plan_miss.c. Why there is no plan for a run: the kind of the difference, static, and in detail the first node that
+ * differs from the nearest plan, "" if there is none. */
+enum { NXI_MISS_TEXT = sizeof((nx_report *)0)->miss_detail };
+const char *nxi_plan_miss(const nxi_plan *newest, const nxi_run *run, uint64_t skeleton,
+                          char detail[NXI_MISS_TEXT]);
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: ISC */
+/* Realising. A realise claims what it computes in one step; if another run is computing something that it needs, it
+ * claims nothing, waits for a change, and looks again. */
+#include "run.h"
+
+/* ---- workspaces: one is kept for the next run */
+
+nxi_run *nxi_run_take(nx_context *c, nxi_diag *d) {
+  nxi_run_lock(c);
+  nxi_run *run = c->spare_run;
+  c->spare_run = NULL;
+  nxi_run_unlock(c);
+  if (!run) run = nxi_calloc(1, sizeof *run);
+  if (!run) nxi_oom(d);
+  else run->context = c;
+  return run;
+}
+
+enum { SPARE_WORDS = 1 << 20 }; /* a workspace that grew beyond this is not kept */
+
+void nxi_run_give(nxi_run *run) {
+  if (!run) return;
+  nx_context *c = run->context;
+  nxi_run *spare = run;
+  nxi_run_drop_tags(run);
+  nxi_run_drop_siblings(run);
+  run->tagged = false;
+  if (run->cap_key <= SPARE_WORDS) {
+    nxi_run_lock(c);
+    spare = c->spare_run;
+    c->spare_run = run;
+    nxi_run_unlock(c);
+  }
+  nxi_run_free(spare);
+}
+
+/* ---- realising nodes */
+
+/* Whether n needs culprit. Nodes of this epoch do not. False without memory, too. Both locks. */
+static bool needs(nx_context *c, nxi_node *n, const nxi_node *culprit) {
+  nxi_list stack = {0};
+  bool found = false, good = nxi_list_add(&stack, n);
+  while (good && !found && stack.n) {
+    n = stack.items[--stack.n];
+    found = n == culprit;
+    if (n->epoch == c->epoch || n->state == NXI_REALIZED) continue;
+    n->epoch = c->epoch;
+    for (uint32_t i = 0; good && i < n->n_args; i++)
+      good = nxi_list_add(&stack, nxi_node_args(n)[i]);
+  }
+  nxi_free(stack.items);
+  return found;
+}
+
+/* The first of the nodes that is not there and needs the culprit, or else is not there; -1: all are. run_lock. */
+static int32_t first_to_fail(nx_context *c, nxi_node *const *nodes, uint32_t n,
+                             const nxi_node *culprit) {
+  NXI_HELD(&c->run_lock);
+  int32_t missing = -1, failed = -1;
+  nxi_record_lock(c);
+  c->epoch++;
+  for (uint32_t i = 0; failed < 0 && i < n; i++) {
+    if (nodes[i]->state == NXI_REALIZED) continue;
+    if (missing < 0) missing = (int32_t)i;
+    if (culprit && needs(c, nodes[i], culprit)) failed = (int32_t)i;
+  }
+  nxi_record_unlock(c);
+  return failed < 0 ? missing : failed;
+}
+
+/* The operation to blame for a failure, and the first of the nodes that fails for it. run_lock. */
+static void blame(nxi_action *a, const nxi_run *run, nxi_node *const *nodes, uint32_t n) {
+  NXI_HELD(&a->context->run_lock);
+  nxi_node *culprit = run->culprit;
+  for (uint32_t i = 0; !culprit && a->diag.node >= 0 && i < run->n_order; i++)
+    if (run->slots[i] == (uint32_t)a->diag.node) culprit = run->order[i];
+  a->output = first_to_fail(a->context, nodes, n, culprit);
+  if (!culprit && a->output >= 0) culprit = nodes[a->output];
+  a->blamed = culprit != NULL;
+  if (!culprit) return;
+  nxi_oom_in(&a->diag, a->diag.status, nxi_op_name(culprit->op));
+  nxi_called_diag(&a->diag, culprit->called);
+  const nxi_tag *tag = culprit->tag;
+  a->tag = tag ? tag->number : 0;
+  snprintf(a->tag_text, sizeof a->tag_text, "%s", tag ? tag->text : "");
+}
+
+/* One attempt for the nodes of one device. NX_OK with *claimed false: nothing is left to do. run_lock. */
+static nx_status attempt(nxi_run *run, nxi_node *const *nodes, uint32_t n, nxi_node **roots,
+                         bool *claimed, nxi_diag *d) {
+  NXI_HELD(&run->context->run_lock);
+  uint32_t wanted = 0;
+  *claimed = false;
+  for (uint32_t i = 0; i < n; i++)
+    if (nodes[i]->state != NXI_REALIZED && nodes[i]->device == run->device)
+      roots[wanted++] = nodes[i];
+  if (!wanted) return NX_OK;
+  nx_status status = nxi_extract(run, roots, wanted, d);
+  if (!status) status = nxi_claim(run, d);
+  *claimed = !status;
+  return nxi_oom_during(d, status, "planning");
+}
+
+static nx_status run_device(nxi_action *a, nxi_run *run, nxi_node *const *nodes, uint32_t n,
+                            nxi_node **roots) {
+  nx_context *c = a->context;
+  for (;;) {
+    bool claimed;
+    double began = a->filled.report ? nxi_now_ms() : 0;
+    nxi_run_lock(c);
+    nx_status status = attempt(run, nodes, n, roots, &claimed, &a->diag);
+    if (status == NXI_WAIT) status = nxi_wait_change(c, a->options, &a->diag);
+    else if (!status && !claimed) return nxi_run_unlock(c), NX_OK;
+    if (status) blame(a, run, nodes, n);
+    nxi_run_unlock(c);
+    if (status) return status;
+    if (!claimed) continue;
+    if (a->filled.report) a->report.record_ms += nxi_now_ms() - began;
+    status = nxi_execute(run, a);
+    if (status == NXI_AGAIN) {
+      nxi_abandon(run, status);
+      continue;
+    }
+    if (status == NX_OUT_OF_MEMORY && run->n_kept) { /* it may be enough for what was asked for */
+      nxi_abandon(run, status);
+      nxi_diag_clear(&a->diag);
+      run->frugal = true;
+      continue;
+    }
+    if (status) {
+      nxi_run_lock(c);
+      blame(a, run, nodes, n); /* while the run's outputs keep its nodes alive */
+      nxi_run_unlock(c);
+      nxi_abandon(run, status);
+      return status;
+    }
+    nxi_attach(run);
+  }
+}
+
+typedef struct wanted {
+  nxi_action *a;
+  nxi_node *const *nodes;
+  uint32_t n;
+} wanted;
+
+static nx_status realize_nodes(void *arg) {
+  const wanted *w = arg;
+  nxi_action *a = w->a;
+  nxi_node *const *nodes = w->nodes;
+  uint32_t n = w->n;
+  nx_context *c = a->context;
+  nx_status status = NX_OK;
+  nxi_run *run = nxi_run_take(c, &a->diag);
+  nxi_node *few[16], **roots = n <= 16 ? few : nxi_malloc(n * sizeof *roots);
+  if (!run || !roots) status = nxi_oom_during(&a->diag, NX_OUT_OF_MEMORY, "planning");
+  for (int32_t device = 0; !status && device < nx_device_count(c); device++) {
+    run->device = device;
+    run->frugal = false;
+    run->options = a->options;
+    run->report = &a->report;
+    status = run_device(a, run, nodes, n, roots);
+  }
+  if (roots != few) nxi_free(roots);
+  nxi_run_give(run);
+  return status;
+}
+
+enum { FEW_NODES = 1 << 14 }; /* are extracted in a millisecond or two */
+
+bool nxi_may_last(nx_context *c) {
+  if (!nxi_lock_try(&c->run_lock)) return true;
+  nxi_lock_give(&c->run_lock);
+  return nx_pending(c, NULL) > FEW_NODES;
+}
+
+nx_status nxi_realize_nodes(nxi_action *a, nxi_node *const *nodes, uint32_t n) {
+  wanted w = {a, nodes, n};
+  nx_status status = nxi_action_stopped(a);
+  if (status) return status;
+  bool lasts = a->asked.fn && !a->deputed && nxi_may_last(a->context);
+  return lasts ? nxi_action_work(a, realize_nodes, &w) : realize_nodes(&w);
+}
+
+nx_status nxi_realize_storage(nxi_action *a, nxi_storage *s, nxi_node **node) {
+  nx_context *c = a->context;
+  nx_status status = nxi_action_stopped(a); /* also if the value is there */
+  if (status) return status;
+  nxi_record_lock(c);
+  nxi_node *value = s->value;
+  value->refs++;
+  bool done = value->state == NXI_REALIZED;
+  nxi_record_unlock(c);
+  if (!done) status = nxi_realize_nodes(a, &value, 1);
+  if (!status && node) {
+    *node = value;
+    return NX_OK;
+  }
+  nxi_record_lock(c);
+  nxi_node_unref(c, value);
+  nxi_record_unlock(c);
+  return status;
+}
+
+/* ---- nx_realize */
+
+nx_status nx_realize(nx_context *c, nx_tensor *const *t, size_t n, const nx_run_options *o) {
+  if (!nxi_have_context("realize", 0, c)) return NX_INVALID_ARGUMENT;
+  for (size_t i = 0; i < n; i++) {
+    const nx_tensor *x = t ? t[i] : NULL;
+    if (!nxi_have_tensor("realize", (int32_t)i, x) || !x) return NX_INVALID_ARGUMENT;
+    if (x->context == c) continue;
+    nxi_diag d;
+    nxi_diag_clear(&d);
+    nxi_fail(&d, NX_INVALID_ARGUMENT, "realize", "realize: tensor %zu belongs to another context",
+             i);
+    return nxi_error_report(&d);
+  }
+  nxi_action a;
+  nxi_action_begin(&a, c, o);
+  return nxi_action_end(&a, nxi_oom_in(&a.diag, nxi_realize_tensors(&a, t, n), "realize"));
+}

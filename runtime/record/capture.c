@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: ISC */
+/* Sessions in which a function is captured: which tensors that existed before were read or assigned. */
+#include "handle.h"
+
+/* A number of this thread that no other one has had: the C library gives what pthread_self says of a thread that has ended to
+ * the next one, which is not in the capture that the other left open. */
+static uint64_t this_thread(void) {
+  static _Atomic uint64_t numbers;
+  static _Thread_local uint64_t number;
+  if (!number) number = atomic_fetch_add_explicit(&numbers, 1, memory_order_relaxed) + 1;
+  return number;
+}
+
+static nxi_session *session_of_thread(nx_context *c) {
+  if (!c->sessions) return NULL;
+  uint64_t self = this_thread();
+  for (nxi_session *s = c->sessions; s; s = s->next)
+    if (s->thread == self) return s;
+  return NULL;
+}
+
+void nxi_captured_drop(nx_context *c, nxi_captured_assign *a) {
+  NXI_HELD(&c->record_lock);
+  nxi_node_unref(c, a->value);
+  if (a->held) nxi_storage_unref(c, a->storage);
+}
+
+/* Nobody records into it any more. */
+static void session_end(nx_context *c, nxi_session *session) {
+  nxi_session **at = &c->sessions;
+  while (*at != session) at = &(*at)->next;
+  *at = session->next;
+  atomic_fetch_sub_explicit(&c->capturing, 1, memory_order_relaxed);
+  for (uint32_t i = 0; i < session->cells.n; i++) nxi_storage_unref(c, session->cells.items[i]);
+  for (uint32_t i = 0; i < session->n_assigns; i++)
+    nxi_captured_drop(c, &session->assigns[i]); /* no function was made */
+  session->cells.n = session->n_assigns = 0;
+  session->ended = true;
+}
+
+static void session_free(nx_context *c, nxi_session *session) {
+  if (!session->ended) session_end(c, session);
+  nxi_free(session->cells.items);
+  nxi_free(session->assigns);
+  nxi_free(session);
+}
+
+bool nx_capturing(const nx_context *context) {
+  nx_context *c = (nx_context *)context;
+  if (!c || !nxi_have_context("capturing", 0, c)) return false;
+  if (!atomic_load_explicit(&c->capturing, memory_order_relaxed)) return false;
+  nxi_record_lock(c);
+  bool capturing = session_of_thread(c) != NULL;
+  nxi_record_unlock(c);
+  return capturing;
+}
+
+void nx_capture_end(nx_context *c) {
+  if (!c || !nxi_have_context("capture_end", 0, c)) return;
+  nxi_record_lock(c);
+  nxi_session *session = session_of_thread(c);
+  if (session) session_end(c, session);
+  nxi_record_unlock(c);
+}
+
+bool nxi_capture_placeholder(nx_context *c, nxi_storage *s) {
+  NXI_HELD(&c->record_lock);
+  nxi_session *session = session_of_thread(c);
+  if (!session) {
+    session = nxi_calloc(1, sizeof *session);
+    if (!session) return false;
+    session->thread = this_thread();
+    session->start = s->id;
+    session->next = c->sessions;
+    c->sessions = session;
+    atomic_fetch_add_explicit(&c->capturing, 1, memory_order_relaxed);
+  }
+  session->placeholders++;
+  s->session = session;
+  return true;
+}
+
+/* A placeholder that was assigned is in the session without a reference: it goes. */
+static void drop_assign(nx_context *c, nxi_session *session, nxi_storage *s) {
+  for (uint32_t i = 0; i < session->n_assigns; i++) {
+    if (session->assigns[i].storage != s) continue;
+    nxi_captured_drop(c, &session->assigns[i]);
+    session->assigns[i] = session->assigns[--session->n_assigns];
+    return;
+  }
+}
+
+void nxi_capture_forget(nx_context *c, nxi_storage *s) {
+  NXI_HELD(&c->record_lock);
+  nxi_session *session = s->session;
+  if (!session) return;
+  s->session = NULL;
+  drop_assign(c, session, s);
+  if (--session->placeholders == 0) session_free(c, session);
+}
+
+nxi_storage *nxi_capture_cell(const nxi_session *session, uint64_t id) {
+  for (uint32_t i = 0; i < session->cells.n; i++) {
+    nxi_storage *s = session->cells.items[i];
+    if (s->id == id) return s;
+  }
+  return NULL;
+}
+
+static nxi_captured_assign *find_assign(const nxi_session *session, const nxi_storage *s) {
+  if (!(s->flags & NXI_STORAGE_ASSIGNED)) return NULL;
+  for (uint32_t i = 0; i < session->n_assigns; i++)
+    if (session->assigns[i].storage == s) return &session->assigns[i];
+  return NULL;
+}
+
+nxi_node *nxi_capture_read(nx_context *c, nxi_storage *s, nxi_node *value) {
+  NXI_HELD(&c->record_lock);
+  nxi_session *session = session_of_thread(c);
+  if (!session) return value;
+  const nxi_captured_assign *a = find_assign(session, s);
+  if (a) {
+    nxi_node_unref(c, value);
+    a->value->refs++;
+    return a->value;
+  }
+  if (s->id >= session->start) return value;
+  if (!nxi_capture_cell(session, s->id)) {
+    if (!nxi_list_add(&session->cells, s)) {
+      nxi_node_unref(c, value);
+      return NULL;
+    }
+    s->refs++;
+  }
+  int64_t id = (int64_t)s->id;
+  nxi_recording r = {.context = c,
+                     .op = NXI_OP_CELL,
+                     .dtype = value->dtype,
+                     .device = value->device,
+                     .rank = value->rank,
+                     .shape = nxi_node_shape(value),
+                     .attrs = &id,
+                     .n_attrs = 1};
+  return nxi_record_unary(&r, value);
+}
+
+bool nxi_capture_assign(nx_context *c, nxi_storage *s, nxi_node *value, bool *captured) {
+  NXI_HELD(&c->record_lock);
+  nxi_session *session = session_of_thread(c);
+  bool placeholder = (s->flags & NXI_STORAGE_PLACEHOLDER) != 0;
+  *captured = session && (s->id < session->start || placeholder);
+  if (!*captured) return true;
+  nxi_captured_assign *a = find_assign(session, s);
+  if (a) {
+    nxi_node_unref(c, a->value);
+    a->value = value;
+    return true;
+  }
+  if (!nxi_grow(&session->assigns, &session->cap_assigns, session->n_assigns + 1,
+                sizeof *session->assigns))
+    return false;
+  bool held = s->session != session; /* its own placeholders leave it when they die */
+  session->assigns[session->n_assigns++] = (nxi_captured_assign){s, held, value, ++c->next_id};
+  if (held) s->refs++;
+  s->flags |= NXI_STORAGE_ASSIGNED;
+  return true;
+}

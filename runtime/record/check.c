@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: ISC */
+/* Checks that every operation shares: null operands, contexts, dtypes, scalars. */
+#include "handle.h"
+
+nx_tensor *nxi_fail_null(const nxi_diag *d) {
+  nxi_error_report(d);
+  return NULL;
+}
+
+void *nxi_no_memory(const char *op) {
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  nxi_oom_in(&d, NX_OUT_OF_MEMORY, op);
+  return nxi_fail_null(&d);
+}
+
+/* What nearly every call finds, in few steps: nothing is watched, and all operands are live tensors of one context. */
+static inline bool are_plain(nx_tensor *const *t, uint32_t n) {
+  bool good = !nxi_watch_on();
+  for (uint32_t i = 0; good && i < n; i++)
+    good = t[i] && t[i]->head.kind == NXI_TENSOR &&
+           atomic_load_explicit(&t[i]->head.refs, memory_order_relaxed) &&
+           t[i]->context == t[0]->context;
+  return good;
+}
+
+/* Each check for itself; false: the failure is reported. */
+__attribute__((noinline)) static bool check_each(const char *op, nx_tensor *const *t, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++)
+    if (!nxi_have_tensor(op, (int32_t)i, t[i])) return false;
+  for (uint32_t i = 1; i < n; i++) {
+    if (t[i]->context == t[0]->context) continue;
+    nxi_diag d;
+    nxi_diag_clear(&d);
+    nxi_fail(&d, NX_INVALID_ARGUMENT, op,
+             "%s: operand %u belongs to another context than operand 0", op, i);
+    d.operand = (int32_t)i;
+    nxi_error_report(&d);
+    return false;
+  }
+  return true;
+}
+
+bool nxi_check_operands(const char *op, nx_tensor *const *t, uint32_t n) {
+  return are_plain(t, n) || check_each(op, t, n);
+}
+
+bool nxi_dtype_exists(const char *op, nx_dtype dtype, nxi_diag *d) {
+  if (nxi_dtype_valid(dtype)) return true;
+  nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: there is no dtype %d", op, (int)dtype);
+  return false;
+}
+
+/* Integers wrap, floats round once; of a complex number a real dtype takes the real part, but bool is true if it is not 0. */
+bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_t bits[2],
+                     nxi_diag *d) {
+  if (!v || (unsigned)v->kind > NX_SCALAR_C128) {
+    nxi_fail(d, NX_INVALID_ARGUMENT, op,
+             v ? "%s: the scalar is of no known kind" : "%s: the scalar is null", op);
+    return false;
+  }
+  bool pair = nxi_is_complex(dtype);
+  nxi_fp environment = nxi_fp_enter();
+  dtype = nxi_part_dtype(dtype);
+  bits[1] =
+      pair && v->kind == NX_SCALAR_C128 ? nxi_cast_bits(nxi_bits_f64(v->v.f[1]), NX_F64, dtype) : 0;
+  switch (v->kind) {
+    case NX_SCALAR_I64: *bits = nxi_cast_bits((uint64_t)v->v.i, NX_I64, dtype); break;
+    case NX_SCALAR_U64: *bits = nxi_cast_bits(v->v.u, NX_U64, dtype); break;
+    default: *bits = nxi_cast_bits(nxi_bits_f64(v->v.f[0]), NX_F64, dtype);
+  }
+  if (v->kind == NX_SCALAR_C128 && dtype == NX_BOOL && v->v.f[1] != 0) *bits = 1;
+  nxi_fp_leave(environment);
+  return true;
+}

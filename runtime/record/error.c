@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: ISC */
+/* The error slot and the tag of each thread. Nothing here allocates but tag texts, so that exhausted memory
+ * can be reported. */
+#include "ir/exit.h"
+#include "handle.h"
+
+#include <stdio.h>
+
+typedef struct slot {
+  nx_status status; /* NX_OK: empty */
+  uint64_t tag;
+  int64_t index;
+  int32_t operand, output;
+  bool has_tag_text;
+  char op[sizeof((nxi_diag *)0)->op], message[sizeof((nxi_diag *)0)->message], tag_text[256];
+} slot;
+
+static _Thread_local slot error_slot;
+static _Thread_local nxi_tag *current;
+static _Thread_local uint16_t called; /* called.c */
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static pthread_key_t tag_key; /* frees current when its thread ends */
+static bool have_key;
+
+nx_status nxi_error_report_tagged(const nxi_diag *d, uint64_t tag, const char *text,
+                                  int32_t output) {
+  slot *s = &error_slot;
+  if (d->status == NX_OK || s->status != NX_OK) return d->status;
+  s->status = d->status;
+  s->tag = tag;
+  s->index = d->index;
+  s->operand = d->operand;
+  s->output = output;
+  s->has_tag_text = text != NULL;
+  snprintf(s->op, sizeof s->op, "%s", d->op);
+  snprintf(s->message, sizeof s->message, "%s",
+           d->message[0] ? d->message : nx_status_sentence(d->status));
+  snprintf(s->tag_text, sizeof s->tag_text, "%s", text ? text : "");
+  return d->status;
+}
+
+nx_status nxi_error_report(const nxi_diag *d) {
+  nxi_diag own;
+  if (nxi_called() && d->status != NX_OK) {
+    own = *d;
+    nxi_called_diag(&own, nxi_called());
+    d = &own;
+  }
+  return nxi_error_report_tagged(d, current ? current->number : 0,
+                                 current && current->has_text ? current->text : NULL, -1);
+}
+
+void *nxi_error_null(const char *op, int32_t operand) {
+  if (error_slot.status == NX_OK) {
+    nxi_diag d;
+    nxi_diag_clear(&d);
+    nxi_fail(&d, NX_INVALID_ARGUMENT, op, "%s: operand %d is null", op, operand);
+    d.operand = operand;
+    nxi_error_report(&d);
+  }
+  return NULL;
+}
+
+static size_t size_of(const void *given) {
+  size_t size;
+  memcpy(&size, given, sizeof size);
+  return size;
+}
+
+nx_status nxi_size_check(const void *given, const char *type, const char *op, nxi_diag *d) {
+  size_t size = size_of(given);
+  if (size >= sizeof size) return NX_OK;
+  return nxi_fail(d, NX_INVALID_ARGUMENT, op,
+                  "%s%sthe size of the %s that was given is %zu: set .size = sizeof(%s)", op,
+                  *op ? ": " : "", type, size, type);
+}
+
+nx_status nxi_take(void *to, const void *given, size_t known, const char *type, const char *op,
+                   nxi_diag *d) {
+  if (!given) return NX_OK;
+  nx_status status = nxi_size_check(given, type, op, d);
+  if (!status) memcpy(to, given, size_of(given) < known ? size_of(given) : known);
+  return status;
+}
+
+static void fill(void *out, size_t size, const void *from, size_t known) {
+  size_t own = sizeof size;
+  if (size > own)
+    memcpy((char *)out + own, (const char *)from + own, (size < known ? size : known) - own);
+}
+
+nx_status nxi_fill(void *out, const void *from, size_t known, const char *type, const char *op) {
+  nxi_diag d;
+  if (!out) return NX_OK;
+  nxi_diag_clear(&d);
+  if (nxi_size_check(out, type, op, &d)) return nxi_error_report(&d);
+  fill(out, size_of(out), from, known);
+  return NX_OK;
+}
+
+nx_status nxi_error_status(void) { return error_slot.status; }
+
+/* Of nx_error in its first version: a size of 0 is taken as that, so that an error is not lost to its own report. */
+enum { FIRST_SIZE = offsetof(nx_error, output) + sizeof(int32_t) };
+
+nx_status nx_error_take(nx_error *out) {
+  slot *s = &error_slot;
+  nx_status status = s->status;
+  nx_error e = {.size = sizeof e};
+  if (status != NX_OK)
+    e = (nx_error){sizeof e, status,   s->op,      s->message, s->has_tag_text ? s->tag_text : NULL,
+                   s->tag,   s->index, s->operand, s->output};
+  size_t size = out ? size_of(out) : 0;
+  if (out) fill(out, size ? size : FIRST_SIZE, &e, sizeof e);
+  s->status = NX_OK;
+  return status;
+}
+
+void nxi_tag_release(nxi_tag *t) {
+  if (t && atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) == 1) nxi_free(t);
+}
+
+nxi_tag *nxi_tag_current(void) {
+  if (current) atomic_fetch_add_explicit(&current->refs, 1, memory_order_relaxed);
+  return current;
+}
+
+void nxi_node_sign(nxi_node *n) {
+  n->tag = nxi_tag_current();
+  if (!n->called) n->called = called;
+}
+
+uint16_t nxi_called(void) { return called; }
+
+uint16_t nxi_called_begin(uint32_t op) {
+  uint16_t outer = called;
+  if (!outer) called = (uint16_t)op;
+  return outer;
+}
+
+void nxi_called_end(uint16_t outer) { called = outer; }
+
+uint16_t nxi_called_pause(void) {
+  uint16_t outer = called;
+  called = 0;
+  return outer;
+}
+
+static void release_at_exit(void *tag) { nxi_tag_release(tag); }
+static void make_key(void) {
+  nxi_stay_loaded();
+  have_key = pthread_key_create(&tag_key, release_at_exit) == 0;
+}
+
+/* Without memory there is no tag: it is a hint. */
+void nx_tag_set(uint64_t tag, const char *text) {
+  pthread_once(&key_once, make_key);
+  if (!have_key || (!current && !tag && !text)) return;
+  pthread_setspecific(tag_key, NULL);
+  nxi_tag_release(current);
+  current = NULL;
+  if (!tag && !text) return;
+  size_t bytes = text ? strlen(text) + 1 : 1;
+  nxi_tag *t = nxi_malloc(sizeof *t + bytes);
+  if (!t) return;
+  atomic_init(&t->refs, 1);
+  t->number = tag;
+  t->has_text = text != NULL;
+  memcpy(t->text, text ? text : "", bytes);
+  if (pthread_setspecific(tag_key, t)) nxi_tag_release(t);
+  else current = t;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: ISC */
+/* Recording of Fourier transforms. Sizes of all axes but the real one are recorded around the node, as a cut or as zeros. */
+#include "nx/fft.h"
+#include "linalg.h"
+
+typedef struct transform {
+  nxg_op op;
+  uint32_t mask; /* of the axes */
+  int32_t last;  /* the one of the real numbers */
+  int64_t size;  /* of irfft along it; 0: the default */
+} transform;
+
+static nx_tensor *record(const transform *t, nx_tensor *x) {
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  int64_t attrs[3] = {t->mask, 0, 0};
+  if (t->op == NXG_rfft || t->op == NXG_irfft) attrs[1] = t->last;
+  if (t->op == NXG_irfft) attrs[2] = t->size;
+  nxi_operand o = nxi_operand_of(x);
+  return nxi_record_inferred(t->op, &o, 1, attrs, nxg_call_attrs(t->op), &d);
+}
+
+/* ---- the functions */
+
+static bool find_axes(transform *t, const nx_tensor *x, const int32_t *axes, size_t n) {
+  const char *name = nxg_ops[t->op].name;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  if (n && !axes) nxi_fail(&d, NX_INVALID_ARGUMENT, name, "%s: the list of axes is null", name);
+  else nxg_axes_mask(name, x->rank, axes, n, &t->mask, &d);
+  if (d.status) {
+    nxi_fail_null(&d);
+    return false;
+  }
+  if (n && axes) t->last = axes[n - 1] < 0 ? axes[n - 1] + x->rank : axes[n - 1];
+  return true;
+}
+
+static nx_tensor *complex_transform(nxg_op op, nx_tensor *x, const int32_t *axes, size_t n) {
+  transform t = {.op = op};
+  if (!nxi_have_tensor(nxg_ops[op].name, 0, x)) return NULL;
+  return find_axes(&t, x, axes, n) ? record(&t, x) : NULL;
+}
+
+nx_tensor *nx_fft(nx_tensor *x, const int32_t *axes, size_t n_axes) {
+  return complex_transform(NXG_fft, x, axes, n_axes);
+}
+
+nx_tensor *nx_ifft(nx_tensor *x, const int32_t *axes, size_t n_axes) {
+  return complex_transform(NXG_ifft, x, axes, n_axes);
+}
+
+nx_tensor *nx_rfft(nx_tensor *x, const int32_t *axes, size_t n_axes) {
+  transform t = {.op = NXG_rfft};
+  if (!nxi_have_tensor("rfft", 0, x)) return NULL;
+  if (!find_axes(&t, x, axes, n_axes)) return NULL;
+  uint16_t outer = nxi_called_begin(NXG_rfft);
+  nx_tensor *wide = nxi_widened(x, false), *result = wide ? record(&t, wide) : NULL;
+  nx_tensor_release(wide);
+  nxi_called_end(outer);
+  return result;
+}
+
+/* ---- sizes */
+
+/* x with the extent of one axis cut or filled with zeros; takes the reference. */
+static nx_tensor *with_extent(nx_tensor *x, int32_t axis, int64_t extent) {
+  int64_t start[NXG_MAX_RANK] = {0}, stop[NXG_MAX_RANK];
+  if (!x || nxi_shape(x)[axis] == extent) return x;
+  bool longer = extent > nxi_shape(x)[axis];
+  for (int32_t i = 0; i < x->rank; i++)
+    stop[i] = i == axis ? (longer ? extent - nxi_shape(x)[i] : extent)
+              : longer  ? 0
+                        : nxi_shape(x)[i];
+  nx_tensor *y = longer ? nx_pad(x, start, stop, NX_NUMBER(0)) : nx_shrink(x, start, stop);
+  nx_tensor_release(x);
+  return y;
+}
+
+static bool check_sizes(const int64_t *sizes, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (sizes[i] >= 1) continue;
+    nxi_diag d;
+    nxi_diag_clear(&d);
+    nxi_fail(&d, NX_INVALID_ARGUMENT, "irfft", "irfft: size %zu of the list is %lld, below 1", i,
+             (long long)sizes[i]);
+    nxi_fail_null(&d);
+    return false;
+  }
+  return true;
+}
+
+nx_tensor *nx_irfft(nx_tensor *x, const int32_t *axes, size_t n_axes, const int64_t *sizes) {
+  transform t = {.op = NXG_irfft};
+  if (!nxi_have_tensor("irfft", 0, x)) return NULL;
+  if (!find_axes(&t, x, axes, n_axes)) return NULL;
+  if (!sizes) return record(&t, x);
+  if (!check_sizes(sizes, n_axes)) return NULL;
+  uint16_t outer = nxi_called_begin(NXG_irfft);
+  nx_tensor *fitting = nx_tensor_retain(x);
+  for (size_t i = 0; i + 1 < n_axes; i++)
+    fitting = with_extent(fitting, axes[i] < 0 ? axes[i] + x->rank : axes[i], sizes[i]);
+  if (n_axes) t.size = sizes[n_axes - 1];
+  nx_tensor *result = fitting ? record(&t, fitting) : NULL;
+  nx_tensor_release(fitting);
+  nxi_called_end(outer);
+  return result;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: ISC */
+/* Recording of elementwise operations: dtypes are checked, shapes are broadcast through views. */
+#include "handle.h"
+
+/* True if the dtypes are what the operation admits; the reason comes from nxg_infer. */
+static bool plain_dtypes(nxg_op op, nx_tensor *const *t, uint32_t n) {
+  uint32_t first = op == NXG_where;
+  if (first && t[0]->storage->dtype != NX_BOOL) return false;
+  nx_dtype dtype = t[first]->storage->dtype;
+  for (uint32_t i = first + 1; i < n; i++)
+    if (t[i]->storage->dtype != dtype) return false;
+  return nxg_op_admits(op, dtype);
+}
+
+/* One operand as a view of the common shape: strides of 0 where it repeats. */
+static void broadcast(nxi_operand *o, int32_t rank, const int64_t *shape, int64_t *strides) {
+  int32_t lead = rank - o->rank;
+  for (int32_t i = 0; i < rank; i++) {
+    bool repeats = i < lead || (o->shape[i - lead] == 1 && shape[i] != 1);
+    strides[i] = repeats ? 0 : o->strides[i - lead];
+  }
+  o->rank = rank;
+  o->shape = shape;
+  o->strides = strides;
+}
+
+static bool common_shape(const char *op, const nxi_operand *o, uint32_t n, int32_t *rank,
+                         int64_t *shape, nxi_diag *d) {
+  *rank = o[0].rank;
+  if (*rank) memcpy(shape, o[0].shape, (size_t)*rank * sizeof *shape);
+  for (uint32_t i = 1; i < n; i++) {
+    if (nxg_broadcast(op, *rank, shape, o[i].rank, o[i].shape, rank, shape, d)) {
+      if (d->operand < 0) d->operand = (int32_t)i;
+      return false;
+    }
+  }
+  return true;
+}
+
+static nx_tensor *record_map(nxg_op op, nx_tensor *const *t, uint32_t n, nx_dtype given) {
+  const char *name = nxg_ops[op].name;
+  if (!nxi_check_operands(name, t, n)) return NULL;
+  nxi_diag d;
+  nxi_operand o[3];
+  int64_t shape[NXG_MAX_RANK], strides[3][NXG_MAX_RANK];
+  int32_t rank = t[0]->rank;
+  bool same = true;
+  for (uint32_t i = 0; i < n; i++) {
+    o[i] = nxi_operand_of(t[i]);
+    same = same && o[i].rank == rank &&
+           (!i || !memcmp(o[i].shape, o[0].shape, (size_t)rank * sizeof *shape));
+  }
+  const int64_t *common = nxi_shape(t[0]);
+  if (!same || given || !plain_dtypes(op, t, n)) {
+    nxi_diag_clear(&d);
+    nxg_type types[3];
+    nx_dtype dtype;
+    if (!common_shape(name, o, n, &rank, shape, &d)) return nxi_fail_null(&d);
+    for (uint32_t i = 0; i < n; i++) {
+      if (!nxg_same_shape(rank, shape, o[i].rank, o[i].shape))
+        broadcast(&o[i], rank, shape, strides[i]);
+      types[i] = (nxg_type){t[i]->storage->dtype, rank, shape};
+    }
+    int64_t inferred[NXG_MAX_RANK];
+    if (nxg_infer(op, n, types, NULL, 0, given, &dtype, &rank, inferred, &d))
+      return nxi_fail_null(&d);
+    common = shape;
+  }
+  nx_dtype result = given ? given : t[n - 1]->storage->dtype;
+  if (nxg_ops[op].result == NXG_RESULT_BOOL) result = NX_BOOL;
+  if (nxg_ops[op].result == NXG_RESULT_PART) result = nxi_part_dtype(result);
+  if (nxg_ops[op].result == NXG_RESULT_PAIR) result = nxi_pair_dtype(result);
+  int32_t device = t[0]->storage->device;
+  for (uint32_t i = 1; i < n; i++) {
+    if (t[i]->storage->device == device) continue;
+    nxi_diag_clear(&d);
+    device = nxi_common_device(name, t, n, &d);
+    if (device < 0) return nxi_fail_null(&d);
+    break;
+  }
+  nxi_recording r = {.context = t[0]->context,
+                     .op = (uint16_t)op,
+                     .dtype = (uint8_t)result,
+                     .device = device,
+                     .rank = rank,
+                     .shape = common,
+                     .n_operands = n,
+                     .operands = o};
+  return nxi_record(&r);
+}
+
+static nx_tensor *record_unary(nxg_op op, nx_tensor *x) { return record_map(op, &x, 1, 0); }
+
+static nx_tensor *record_binary(nxg_op op, nx_tensor *a, nx_tensor *b) {
+  nx_tensor *t[2] = {a, b};
+  return record_map(op, t, 2, 0);
+}
+
+/* clang-format off */
+#define UNARY(name) \
+  nx_tensor *nx_##name(nx_tensor *x) { return record_unary(NXG_##name, x); }
+UNARY(neg) UNARY(abs) UNARY(sign) UNARY(recip) UNARY(sqrt) UNARY(exp) UNARY(log) UNARY(sin) UNARY(cos)
+UNARY(tan) UNARY(asin) UNARY(acos) UNARY(atan) UNARY(sinh) UNARY(cosh) UNARY(tanh) UNARY(erf) UNARY(log1p)
+UNARY(expm1) UNARY(asinh) UNARY(acosh) UNARY(atanh) UNARY(rint) UNARY(trunc) UNARY(ceil) UNARY(floor)
+UNARY(round) UNARY(real) UNARY(imag) UNARY(conj)
+
+#define BINARY(name) \
+  nx_tensor *nx_##name(nx_tensor *a, nx_tensor *b) { return record_binary(NXG_##name, a, b); }
+BINARY(add) BINARY(sub) BINARY(mul) BINARY(div) BINARY(mod) BINARY(pow) BINARY(atan2) BINARY(cmpeq)
+BINARY(cmpne) BINARY(cmplt) BINARY(cmple) BINARY(max) BINARY(min) BINARY(xor) BINARY(or) BINARY(and)
+BINARY(shl) BINARY(shr) BINARY(complex)
+    /* clang-format on */
+
+    nx_tensor *nx_where(nx_tensor *cond, nx_tensor *a, nx_tensor *b) {
+  nx_tensor *t[3] = {cond, a, b};
+  return record_map(NXG_where, t, 3, 0);
+}
+
+/* A dtype that does not exist must not look like "none given". */
+static nx_tensor *convert(nxg_op op, nx_tensor *x, nx_dtype dtype) {
+  if (!x || nxi_dtype_valid(dtype)) return record_map(op, &x, 1, dtype);
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  nxi_dtype_exists(nxg_ops[op].name, dtype, &d);
+  return nxi_fail_null(&d);
+}
+nx_tensor *nx_cast(nx_tensor *x, nx_dtype dtype) { return convert(NXG_cast, x, dtype); }
+nx_tensor *nx_bitcast(nx_tensor *x, nx_dtype dtype) { return convert(NXG_bitcast, x, dtype); }

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: ISC */
+/* Recording: the one path by which operations enter the recording. */
+#include "handle.h"
+
+/* ---- nodes */
+
+static nxi_node *node_create(nx_context *c, const nxi_recording *r, uint32_t n_args) {
+  size_t words = (size_t)r->rank + r->n_attrs + n_args,
+         size = sizeof(nxi_node) + words * sizeof(int64_t);
+  nxi_node *n = nxi_block_take(c, size);
+  if (!n) return NULL;
+  *n = (nxi_node){.refs = 1,
+                  .op = r->op,
+                  .dtype = r->dtype,
+                  .rank = (uint8_t)r->rank,
+                  .device = (uint8_t)r->device,
+                  .n_attrs = r->n_attrs,
+                  .size = (uint32_t)size,
+                  .called = r->called};
+  int64_t elements = 1;
+  for (int32_t i = 0; i < r->rank; i++) elements *= n->tail[i] = r->shape[i];
+  n->elements = elements;
+  for (uint32_t i = 0; i < r->n_attrs; i++) n->tail[r->rank + i] = r->attrs[i];
+  c->live_nodes++;
+  nxi_pending_begin(c, n);
+  return n;
+}
+
+/* The node itself, or an equal one instead of it. */
+static nxi_node *intern(nx_context *c, nxi_node *n, bool alone) {
+  nxi_node **args = nxi_node_args(n);
+  uint8_t flags = n->op == NXI_OP_CELL || n->op == NXI_OP_PLACEHOLDER ? NXI_NODE_TRACED : 0;
+  for (uint32_t i = 0; i < n->n_args; i++) {
+    uint8_t f = atomic_load_explicit(&args[i]->flags, memory_order_relaxed);
+    flags |= f & NXI_NODE_TRACED;
+    alone |= (f & NXI_NODE_EXPOSED) != 0;
+  }
+  if (!alone) {
+    nxi_node *equal;
+    if (!nxi_table_add(c, n, &equal)) {
+      nxi_node_unref(c, n);
+      return NULL;
+    }
+    if (equal) {
+      equal->refs++;
+      nxi_node_discard(c, n);
+      return equal;
+    }
+    flags |= NXI_NODE_LISTED;
+  }
+  atomic_store_explicit(&n->flags, flags, memory_order_relaxed);
+  n->id = ++c->next_id;
+  nxi_node_sign(n);
+  return n;
+}
+
+nxi_node *nxi_record_node(const nxi_recording *r, bool alone) {
+  NXI_HELD(&r->context->record_lock);
+  nx_context *c = r->context;
+  nxi_node *n = node_create(c, r, r->n_operands);
+  if (!n) return NULL;
+  nxi_node **args = nxi_node_args(n);
+  for (uint32_t i = 0; i < r->n_operands; i++) {
+    args[i] = nxi_operand_node(c, &r->operands[i]);
+    if (!args[i]) {
+      nxi_node_unref(c, n);
+      return NULL;
+    }
+    n->n_args = i + 1; /* what is there is what teardown drops */
+  }
+  return intern(c, n, alone);
+}
+
+nxi_node *nxi_record_nodes(const nxi_recording *r, nxi_node *const *operands, uint32_t n,
+                           bool alone) {
+  NXI_HELD(&r->context->record_lock);
+  nxi_node *node = node_create(r->context, r, n);
+  if (!node) {
+    for (uint32_t i = 0; i < n; i++) nxi_node_unref(r->context, operands[i]);
+    return NULL;
+  }
+  node->n_args = n;
+  memcpy(nxi_node_args(node), operands, n * sizeof(nxi_node *));
+  return intern(r->context, node, alone);
+}
+
+nxi_node *nxi_record_unary(const nxi_recording *r, nxi_node *operand) {
+  NXI_HELD(&r->context->record_lock);
+  return nxi_record_nodes(r, &operand, 1, false);
+}
+nxi_node *nxi_record_unary_alone(const nxi_recording *r, nxi_node *operand) {
+  NXI_HELD(&r->context->record_lock);
+  return nxi_record_nodes(r, &operand, 1, true);
+}
+
+nxi_node *nxi_record_binary(const nxi_recording *r, nxi_node *a, nxi_node *b, bool alone) {
+  NXI_HELD(&r->context->record_lock);
+  nxi_node *operands[2] = {a, b};
+  return nxi_record_nodes(r, operands, 2, alone);
+}
+
+nxi_node *nxi_node_view(nx_context *c, nxi_node *value, int32_t rank, const int64_t *shape,
+                        const int64_t *strides, int64_t offset) {
+  NXI_HELD(&c->record_lock);
+  int64_t attrs[1 + NXG_MAX_RANK];
+  bool empty = false;
+  attrs[0] = offset;
+  for (int32_t i = 0; i < rank; i++) { /* equal views, equal keys */
+    attrs[1 + i] = shape[i] == 1 ? 0 : strides[i];
+    empty |= shape[i] == 0;
+  }
+  if (empty) { /* an operand that was broadcast to no elements: the form that movement gives */
+    attrs[0] = 0;
+    nxg_contiguous_strides(rank, shape, attrs + 1);
+  }
+  nxi_recording r = {.context = c,
+                     .op = NXG_view,
+                     .dtype = value->dtype,
+                     .device = value->device,
+                     .rank = rank,
+                     .shape = shape,
+                     .attrs = attrs,
+                     .n_attrs = 1 + (uint32_t)rank};
+  return nxi_record_unary(&r, value);
+}
+
+static bool is_identity(const nxi_operand *o, nxi_node *value) {
+  if (o->rank != value->rank || o->offset) return false;
+  const int64_t *shape = nxi_node_shape(value);
+  int64_t stride = 1;
+  for (int32_t i = o->rank; i-- > 0;) {
+    if (o->shape[i] != shape[i] || (o->strides[i] != stride && shape[i] > 1)) return false;
+    stride *= shape[i];
+  }
+  return true;
+}
+
+nxi_node *nxi_operand_node(nx_context *c, const nxi_operand *o) {
+  NXI_HELD(&c->record_lock);
+  nxi_storage *s = o->tensor->storage;
+  nxi_node *value = s->value;
+  value->refs++;
+  if (atomic_load_explicit(&c->capturing, memory_order_relaxed)) {
+    value = nxi_capture_read(c, s, value);
+    if (!value) return NULL;
+  }
+  if (is_identity(o, value)) return value;
+  return nxi_node_view(c, value, o->rank, o->shape, o->strides, o->offset);
+}
+
+/* ---- devices of operands. A rank-0 `full` may be an operand on any device: there it is made again. */
+
+static bool is_constant(const nxi_node *n) {
+  return n->op == NXG_full && n->rank == 0 && (n->state == NXI_PENDING || n->state == NXI_REALIZED);
+}
+
+nxi_node *nxi_operand_on(nx_context *c, const nxi_operand *o, int32_t device) {
+  NXI_HELD(&c->record_lock);
+  nxi_node *value = o->tensor->storage->value;
+  nxi_recording r = {.context = c, .dtype = value->dtype, .device = device};
+  if (value->device == device) return nxi_operand_node(c, o);
+  if (!is_constant(value) || atomic_load_explicit(&c->capturing, memory_order_relaxed)) {
+    r.op = NXI_OP_TRANSFER;
+    r.rank = o->rank;
+    r.shape = o->shape;
+    value = nxi_operand_node(c, o);
+    return value ? nxi_record_unary(&r, value) : NULL;
+  }
+  r.op = NXG_full;
+  r.shape = nxi_node_shape(value);
+  r.attrs = nxi_node_attrs(value);
+  r.n_attrs = value->n_attrs;
+  value = nxi_record_node(&r, false);
+  if (!value || is_identity(o, value)) return value;
+  return nxi_node_view(c, value, o->rank, o->shape, o->strides, o->offset);
+}
+
+int32_t nxi_common_device(const char *op, nx_tensor *const *t, uint32_t n, nxi_diag *d) {
+  int32_t device = t[0]->storage->device;
+  bool same = true;
+  for (uint32_t i = 1; i < n; i++) same &= t[i]->storage->device == device;
+  if (same) return device;
+  bool found = false; /* the device of the first operand that is no scalar constant */
+  nxi_record_lock(t[0]->context);
+  for (uint32_t i = 0; i < n; i++) {
+    nxi_storage *s = t[i]->storage;
+    if (t[i]->rank == 0 && is_constant(s->value)) continue;
+    if (found && s->device != device) {
+      nxi_record_unlock(t[0]->context);
+      nxi_fail(d, NX_INVALID_ARGUMENT, op,
+               "%s: operand %u is on device %d, another one on device %d", op, i, s->device,
+               device);
+      d->operand = (int32_t)i;
+      return -1;
+    }
+    found = true;
+    device = s->device;
+  }
+  nxi_record_unlock(t[0]->context);
+  return device;
+}
+
+/* ---- the path of all recording */
+
+static nxi_node *record_locked(const nxi_recording *r, bool *exposed) {
+  nx_context *c = r->context;
+  nxi_node *n = node_create(c, r, r->n_operands);
+  if (!n) return NULL;
+  nxi_node **args = nxi_node_args(n);
+  n->n_args = 0;
+  for (uint32_t i = 0; i < r->n_operands; i++) {
+    nxi_storage *s = r->operands[i].tensor->storage;
+    args[i] = r->op == NXI_OP_TRANSFER ? nxi_operand_node(c, &r->operands[i])
+                                       : nxi_operand_on(c, &r->operands[i], r->device);
+    if (!args[i]) {
+      nxi_node_unref(c, n);
+      return NULL;
+    }
+    n->n_args = i + 1;
+    *exposed |= s->write_pins > 0;
+  }
+  return intern(c, n, false);
+}
+
+nx_tensor *nxi_record(const nxi_recording *r) {
+  nx_context *c = r->context;
+  bool exposed = false;
+  nx_tensor *result = NULL;
+  nxi_record_lock(c);
+  nxi_drain(c, 8);
+  nxi_node *n = record_locked(r, &exposed);
+  if (n) {
+    exposed = exposed && !(atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_TRACED);
+    result = nxi_tensor_of_node(c, n);
+  }
+  nxi_record_unlock(c);
+  if (!result) return nxi_no_memory(nxi_op_name(r->op));
+  if (exposed && nxi_carry_out(c, &result->storage, 1, NULL, 0) != NX_OK) {
+    nx_tensor_release(result);
+    return NULL;
+  }
+  return result;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: ISC */
+/* The table that merges equal operations. Equal means: opcode, dtype, device, shape, attributes and operands (the
+ * very same nodes). The 64-bit hash only finds candidates; the whole key is compared. The table holds no
+ * references: a node leaves it when its last reference goes, and when it is realised. All with record_lock. */
+#include "handle.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+static bool same_key(nxi_node *a, nxi_node *b) {
+  return a->hash == b->hash && a->op == b->op && a->dtype == b->dtype && a->rank == b->rank &&
+         a->device == b->device && a->n_args == b->n_args && a->n_attrs == b->n_attrs &&
+         a->size == b->size && !memcmp(a->tail, b->tail, a->size - sizeof *a);
+}
+
+/* The hash is over operand ids, not addresses, so that it is the same in every run. */
+static bool hash_node(nx_context *c, nxi_node *n) {
+  uint32_t words = 2 + (uint32_t)n->rank + n->n_attrs + n->n_args;
+  if (!nxi_grow(&c->scratch, &c->scratch_capacity, words, sizeof *c->scratch)) return false;
+  uint64_t *w = c->scratch;
+  *w++ = n->op | (uint64_t)n->dtype << 16 | (uint64_t)n->rank << 24 | (uint64_t)n->device << 32;
+  *w++ = n->n_args | (uint64_t)n->n_attrs << 32;
+  for (uint32_t i = 0; i < n->rank + n->n_attrs; i++) *w++ = (uint64_t)n->tail[i];
+  nxi_node **args = nxi_node_args(n);
+  for (uint32_t i = 0; i < n->n_args; i++) *w++ = args[i]->id; /* NOLINT: operands are there */
+  n->hash = XXH3_64bits(c->scratch, words * sizeof *c->scratch);
+  return true;
+}
+
+static uint32_t tag_of(const nxi_node *n) { return (uint32_t)n->hash ? (uint32_t)n->hash : 1; }
+
+void nxi_table_free(nxi_table *t) {
+  nxi_free(t->tags);
+  nxi_free(t->nodes);
+  nxi_free(t->set_tags);
+  nxi_free(t->set_nodes);
+  *t = (nxi_table){0};
+}
+
+/* Arrays for `places` entries, all free. */
+static bool make_arrays(size_t places, uint32_t **tags, nxi_node ***nodes) {
+  *tags = places >> 31 ? NULL : nxi_calloc(places, sizeof **tags);
+  *nodes = *tags ? nxi_malloc(places * sizeof **nodes) : NULL;
+  if (!*nodes) {
+    nxi_free(*tags);
+    return false;
+  }
+  return true;
+}
+
+/* ---- sets by the newest operand */
+
+/* An operation takes two numbers, its own and its storage's: a set is about half full when the operations of a
+ * chain fill it. */
+static uint32_t set_of(const nxi_table *t, const nxi_node *n) {
+  nxi_node **args = nxi_node_args((nxi_node *)n);
+  uint64_t newest = args[0]->id;
+  for (uint32_t i = 1; i < n->n_args; i++)
+    if (args[i]->id > newest) newest = args[i]->id;
+  return (uint32_t)(newest / NXI_SET) & t->set_mask;
+}
+
+typedef uint32_t four __attribute__((vector_size(16)));
+typedef uint64_t two __attribute__((vector_size(16)));
+
+/* Whether one of the set's tags is this; nearly never. */
+static inline bool has_tag(const uint32_t *tags, uint32_t tag) {
+  four first, last;
+  memcpy(&first, tags, sizeof first);
+  memcpy(&last, tags + NXI_SET / 2, sizeof last);
+  two same = (two)((first == tag) | (last == tag));
+  return (same[0] | same[1]) != 0;
+}
+
+/* The first free place of the set, or -1. */
+static int32_t free_place(const uint32_t *tags) {
+  for (int32_t i = 0; i < NXI_SET; i++)
+    if (!tags[i]) return i;
+  return -1;
+}
+
+static nxi_node *find_in_set(const nxi_table *t, size_t set, nxi_node *n, uint32_t tag) {
+  for (size_t i = set; i < set + NXI_SET; i++)
+    if (t->set_tags[i] == tag && same_key(n, t->set_nodes[i])) return t->set_nodes[i];
+  return NULL;
+}
+
+enum { SMALLEST_TABLE = 1024 };
+
+/* Nodes that find no place any more are not merged with later ones. */
+static bool grow_sets(nxi_table *t) {
+  nxi_table grown = *t;
+  grown.set_mask = t->set_tags ? t->set_mask * 2 + 1 : SMALLEST_TABLE / NXI_SET - 1;
+  size_t places = ((size_t)grown.set_mask + 1) * NXI_SET;
+  if (!make_arrays(places, &grown.set_tags, &grown.set_nodes)) return false;
+  grown.set_used = 0;
+  for (size_t i = 0; t->set_tags && i < places / 2; i++) {
+    if (!t->set_tags[i]) continue;
+    nxi_node *n = t->set_nodes[i];
+    size_t set = (size_t)set_of(&grown, n) * NXI_SET;
+    int32_t place = free_place(grown.set_tags + set);
+    if (place < 0) {
+      atomic_fetch_and_explicit(&n->flags, (uint8_t)~NXI_NODE_LISTED, memory_order_relaxed);
+      continue;
+    }
+    grown.set_tags[set + (size_t)place] = t->set_tags[i];
+    grown.set_nodes[set + (size_t)place] = n;
+    grown.set_used++;
+  }
+  nxi_free(t->set_tags);
+  nxi_free(t->set_nodes);
+  *t = grown;
+  return true;
+}
+
+/* ---- the rest: linear probing, removal by shifting back, at most three quarters full */
+
+static bool grow_rest(nxi_table *t) {
+  nxi_table grown = *t;
+  grown.mask = t->tags ? t->mask * 2 + 1 : SMALLEST_TABLE - 1;
+  if (!make_arrays((size_t)grown.mask + 1, &grown.tags, &grown.nodes)) return false;
+  for (size_t i = 0; t->tags && i <= t->mask; i++) {
+    if (!t->tags[i]) continue;
+    uint32_t at = t->tags[i] & grown.mask;
+    while (grown.tags[at]) at = (at + 1) & grown.mask;
+    grown.tags[at] = t->tags[i];
+    grown.nodes[at] = t->nodes[i];
+  }
+  nxi_free(t->tags);
+  nxi_free(t->nodes);
+  *t = grown;
+  return true;
+}
+
+static bool add_to_rest(nxi_table *t, nxi_node *n, uint32_t tag, nxi_node **equal) {
+  if ((!t->tags || t->used > t->mask / 4 * 3) && !grow_rest(t)) return false;
+  uint32_t at = tag & t->mask;
+  for (; t->tags[at]; at = (at + 1) & t->mask) {
+    if (t->tags[at] != tag || !same_key(n, t->nodes[at])) continue;
+    *equal = t->nodes[at];
+    return true;
+  }
+  t->tags[at] = tag;
+  t->nodes[at] = n;
+  t->used++;
+  return true;
+}
+
+static void remove_from_rest(nxi_table *t, const nxi_node *n, uint32_t tag) {
+  uint32_t at = tag & t->mask;
+  while (t->tags[at] != tag || t->nodes[at] != n) at = (at + 1) & t->mask;
+  for (uint32_t next = (at + 1) & t->mask; t->tags[next]; next = (next + 1) & t->mask) {
+    uint32_t wanted = t->tags[next] & t->mask;
+    if (((next - wanted) & t->mask) < ((next - at) & t->mask))
+      continue; /* it may not move before its place */
+    t->tags[at] = t->tags[next];
+    t->nodes[at] = t->nodes[next];
+    at = next;
+  }
+  t->tags[at] = 0;
+  t->used--;
+}
+
+/* ---- both */
+
+bool nxi_table_add(nx_context *c, nxi_node *n, nxi_node **equal) {
+  NXI_HELD(&c->record_lock);
+  nxi_table *t = &c->table;
+  *equal = NULL;
+  if (!hash_node(c, n)) return false;
+  uint32_t tag = tag_of(n);
+  if (n->n_args == 0) return add_to_rest(t, n, tag, equal);
+  if ((!t->set_tags || t->set_used / (NXI_SET / 2) > t->set_mask) && !grow_sets(t)) return false;
+  size_t set = (size_t)set_of(t, n) * NXI_SET;
+  if (has_tag(t->set_tags + set, tag) && (*equal = find_in_set(t, set, n, tag))) return true;
+  int32_t place = free_place(t->set_tags + set);
+  if (place < 0) return add_to_rest(t, n, tag, equal);
+  t->set_tags[set + (size_t)place] = tag;
+  t->set_nodes[set + (size_t)place] = n;
+  t->set_used++;
+  return true;
+}
+
+static nxi_node *find(nx_context *c, nxi_node *n) {
+  const nxi_table *t = &c->table;
+  if (!hash_node(c, n)) return NULL;
+  uint32_t tag = tag_of(n);
+  if (t->set_tags) {
+    nxi_node *found = find_in_set(t, (size_t)set_of(t, n) * NXI_SET, n, tag);
+    if (found) return found;
+  }
+  if (t->tags)
+    for (uint32_t at = tag & t->mask; t->tags[at]; at = (at + 1) & t->mask)
+      if (t->tags[at] == tag && same_key(n, t->nodes[at])) return t->nodes[at];
+  return NULL;
+}
+
+/* Results may differ in type: what is wanted has the type that the call gives it. */
+nxi_node *nxi_table_result(nx_context *c, nxi_node *n, const nxg_call *call, uint32_t result) {
+  NXI_HELD(&c->record_lock);
+  const nxg_array *type = &call->results[result];
+  uint32_t words = (uint32_t)type->rank + n->n_attrs + n->n_args;
+  nxi_node *like = nxi_malloc(sizeof *like + words * sizeof(int64_t));
+  if (!like) return NULL; /* then it is computed by a call of its own */
+  memcpy(like, n, sizeof *like);
+  like->dtype = (uint8_t)type->dtype;
+  like->rank = (uint8_t)type->rank;
+  like->size = (uint32_t)(sizeof *like + words * sizeof(int64_t));
+  if (type->rank) memcpy(like->tail, type->shape, (size_t)type->rank * sizeof *like->tail);
+  memcpy(nxi_node_attrs(like), nxi_node_attrs(n), n->n_attrs * sizeof(int64_t));
+  nxi_node_attrs(like)[n->n_attrs - 1] = result;
+  memcpy(nxi_node_args(like), nxi_node_args(n), n->n_args * sizeof(nxi_node *));
+  nxi_node *found = find(c, like);
+  nxi_free(like);
+  return found;
+}
+
+void nxi_table_remove(nx_context *c, nxi_node *n) {
+  NXI_HELD(&c->record_lock);
+  if (!(atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_LISTED)) return;
+  atomic_fetch_and_explicit(&n->flags, (uint8_t)~NXI_NODE_LISTED, memory_order_relaxed);
+  nxi_table *t = &c->table;
+  uint32_t tag = tag_of(n);
+  if (n->n_args && t->set_tags) {
+    size_t set = (size_t)set_of(t, n) * NXI_SET;
+    for (size_t i = set; i < set + NXI_SET; i++) {
+      if (t->set_tags[i] != tag || t->set_nodes[i] != n) continue;
+      t->set_tags[i] = 0;
+      t->set_used--;
+      return;
+    }
+  }
+  remove_from_rest(t, n, tag);
+}
