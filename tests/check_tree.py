@@ -4,7 +4,8 @@
 Includes follow the direction in which data flows (docs/ir.md): a code generator that included the graph
 would sooner or later decide something there. Also: each source file names its licence in its first line,
 none names a path or a host of somebody's machine, none is longer than 600 lines, pages of docs/ that are
-named exist, and every test program is built. What git does not track counts if its name ends as a source's does.
+named exist, every test program is built, and the entries of docs/decisions.md have dates. What git does not
+track counts if its name ends as a source's does.
 
 Usage: check_tree.py SOURCE_ROOT. Prints each fault as file:line: sentence; the exit status is 1 if any.
 """
@@ -119,6 +120,24 @@ def unbuilt_tests(root):
         yield path.relative_to(root).as_posix(), 1, "a test belongs into the folder of its subject"
 
 
+def decision_faults(root):
+    """Each subject of docs/decisions.md is in its table of contents, each entry has a date and stands there once."""
+    name = "docs/decisions.md"
+    text = (root / name).read_text(encoding="utf-8") if (root / name).is_file() else ""
+    subjects, listed = re.findall(r"^## (.+)$", text, re.MULTILINE), re.findall(r"^- \[(.+)\]\(#", text, re.MULTILINE)
+    if subjects != listed:
+        yield name, 1, "the table of contents does not name the subjects (## ..) in their order"
+    seen = set()
+    for match in re.finditer(r"^\*\*(.+?)\*\*(.{14})", text, re.MULTILINE | re.DOTALL):
+        number = text.count("\n", 0, match.start()) + 1
+        words = " ".join(match.group(1).split())
+        if not re.match(r"\s\(\d{4}-\d\d-\d\d\)", match.group(2)):
+            yield name, number, "an entry begins with **bold words.** and its date, (YYYY-MM-DD), under its subject"
+        if words in seen:
+            yield name, number, f"a second entry '{words}'"
+        seen.add(words)
+
+
 def strays(root):
     """Files without a suffix that git does not track: what programs leave behind, of any bytes. None are known without git."""
     command = ["git", "-C", str(root), "ls-files", "-z", "--others"]
@@ -142,7 +161,7 @@ def main():
         for number, sentence in faults(root, path):
             print(f"{path.relative_to(root)}:{number}: {sentence}")
             count += 1
-    for name, number, sentence in unbuilt_tests(root):
+    for name, number, sentence in [*unbuilt_tests(root), *decision_faults(root)]:
         print(f"{name}:{number}: {sentence}")
         count += 1
     return 1 if count else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""The rules of the source tree, on files that are no text. Usage: check_tree_test.py SOURCE_ROOT."""
+"""The rules of the source tree, on small trees. Usage: check_tree_test.py SOURCE_ROOT."""
 
 import shutil
 import subprocess
@@ -42,6 +42,18 @@ class CheckTree(unittest.TestCase):
                 self.git("init")
             (self.root / "tests/odd.py").write_bytes(b"# SPDX-License-Identifier: ISC\n" + BYTES)
             self.assertEqual(self.check(), ["tests/odd.py:2: this is no text in UTF-8"])
+
+    def test_decisions(self):
+        (self.root / "docs").mkdir()
+        page = self.root / "docs/decisions.md"
+        good = "- [One](#one)\n\n## One\n\n**A.** (2026-01-02) Why.\n\n**B** (2026-01-03), why.\n"
+        page.write_text(good)
+        self.assertEqual(self.check(), [])
+        page.write_text(good + "\n**A.** (2026-01-02) Why.\n\n**C.** Why it is so.\n")
+        dated = "an entry begins with **bold words.** and its date, (YYYY-MM-DD), under its subject"
+        self.assertEqual(self.check(), ["docs/decisions.md:9: a second entry 'A.'", f"docs/decisions.md:11: {dated}"])
+        page.write_text(good + "\n## Two\n")
+        self.assertEqual(self.check(), ["docs/decisions.md:1: the table of contents does not name the subjects (## ..) in their order"])
 
 
 if __name__ == "__main__":
