@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Loads, stores, trees of partials, and values that threads swap. The elements of one thread that lie beside each other and
- * are aligned are moved in words of up to 16 bytes. */
+/* CUDA C for loads, stores, trees of partial results, and values that threads exchange. Elements
+ * of one thread that are adjacent and aligned are moved in words of up to 16 bytes. */
 #include <stdio.h>
 
 #include "emit.h"
@@ -15,14 +15,15 @@ static nx_dtype dtype_at(const nxu_emitter *e, const nxk_access *a) {
 
 /* ---- addresses */
 
-/* Whether the address is computed in 32 bits: as its indices say; without any, if it fits. */
+/* Whether the address is computed in 32 bits. Its indices decide; an access without indices is,
+ * if its offset fits. */
 static bool is_narrow(const nxu_emitter *e, const nxk_access *a) {
   nxk_value index = a->n_terms ? a->terms[0].index : a->index;
   if (index != NXK_NONE) return e->k->instrs[index].dtype == NX_I32;
   return a->offset == (int16_t)a->offset && a->lane_stride == (int16_t)a->lane_stride;
 }
 
-/* A number that counts elements: of 32 bits, or of 64. */
+/* A count of elements as a literal of 32 or 64 bits. */
 static void put_count(nxu_emitter *e, const nxk_access *a, int64_t n) {
   nxu_put(e, is_narrow(e, a) ? "%lld" : "(nx_i64)%lld", (long long)n);
 }
@@ -34,7 +35,7 @@ static void put_times(nxu_emitter *e, const nxk_access *a, const char *what, int
   put_count(e, a, n);
 }
 
-/* The element of the thread's first lane, with the computed index of that of lane `copy`. */
+/* Prints the position in the buffer of the thread's lane `copy`. */
 static void put_base(nxu_emitter *e, const nxk_access *a, uint32_t copies, bool lanes,
                      uint32_t copy) {
   const char *plus = "";
@@ -58,7 +59,8 @@ static void put_base(nxu_emitter *e, const nxk_access *a, uint32_t copies, bool 
   put_count(e, a, offset);
 }
 
-/* The row of an array of which each thread has its own. */
+/* Prints an element of a LOCAL array that is divided among the threads: each thread has an array
+ * of its own of one element for each row. */
 static void put_own(nxu_emitter *e, const nxk_access *a) {
   int64_t threads = e->k->threads;
   nxu_put(e, "b%u[%lld", a->buffer, (long long)(a->offset / threads));
@@ -68,7 +70,7 @@ static void put_own(nxu_emitter *e, const nxk_access *a) {
   nxu_put(e, "]");
 }
 
-/* b3[...], for lane `copy` of the thread. */
+/* Prints the element of the thread's lane `copy`, as in b3[...]. */
 static void put_element(nxu_emitter *e, const nxk_access *a, uint32_t copies, bool lanes,
                         uint32_t copy) {
   if (e->k->buffers[a->buffer].own) {
@@ -96,7 +98,8 @@ static const char *word_type(const words *w) {
   return w->bytes == 8 ? "uint2" : w->bytes == 4 ? "nx_u32" : "nx_u16";
 }
 
-/* The part of word `w` (a variable) that holds element i of it, as an unsigned number of 16, 32 or 64 bits. */
+/* Prints the unsigned number of 16, 32 or 64 bits in word `w` (a variable) that contains element
+ * i of it. */
 static void put_part(nxu_emitter *e, const words *w, const char *variable, uint32_t number,
                      uint32_t i) {
   uint32_t unit = w->size == 8 ? 8 : 4, at = i * w->size;
@@ -113,7 +116,7 @@ static void put_words_address(nxu_emitter *e, const nxk_access *a, uint32_t copi
   nxu_put(e, ";");
 }
 
-/* An element from the bits that a word has of it: bool is a byte. */
+/* Prints an element, converted from its bits in a word; bool is a byte there. */
 static void open_bits(nxu_emitter *e, nx_dtype t) {
   static const char *const bits[] = {[1] = "nx_u8", [2] = "nx_u16", [4] = "nx_u32", [8] = "nx_u64"};
   if (t == NX_BOOL) nxu_put(e, "(nx_u8)(");
@@ -140,7 +143,7 @@ static void load_words(nxu_emitter *e, nxk_value v, const nxk_access *a) {
   }
 }
 
-/* The bits of an element as a number of the word's unit. */
+/* Prints the bits of an element as an unsigned number of the size of a word's unit. */
 static void put_bits(nxu_emitter *e, nx_dtype t, const char *value) {
   if (t == NX_BOOL) nxu_put(e, "(nx_u32)%s", value);
   else if (nxi_dtype_size(t) == 8) nxu_put(e, "nx_bitcast<nx_u64>(%s)", value);
@@ -148,7 +151,7 @@ static void put_bits(nxu_emitter *e, nx_dtype t, const char *value) {
   else nxu_put(e, "(nx_u32)%s(%s)", nxi_dtype_size(t) == 2 ? "(nx_u16)" : "(nx_u8)", value);
 }
 
-/* The unit that begins with element `first`. */
+/* Prints the unit of a word that begins with element `first`. */
 static void put_unit(nxu_emitter *e, nx_dtype t, nxk_value value, uint32_t first, uint32_t n) {
   uint32_t size = (uint32_t)nxi_dtype_size(t);
   for (uint32_t i = 0; i < n; i++) {
@@ -182,7 +185,8 @@ static void store_words(nxu_emitter *e, nxk_value v, const nxk_access *a, uint32
 
 /* ---- masks */
 
-/* A mask of one lane, or one for each thread; `all`: of all lanes of the thread. */
+/* Prints the mask of one lane, or of the thread if it has one mask; all: the conjunction over
+ * the thread's lanes. */
 static void put_mask(nxu_emitter *e, const nxk_access *a, bool all) {
   uint32_t copies = nxu_copies(e, a->mask);
   for (uint32_t i = 0; i < (all ? copies : 1); i++)
@@ -233,7 +237,7 @@ static void close_block(nxu_emitter *e) {
   nxu_put(e, "}");
 }
 
-/* if (all lanes of the thread are there) {, or { without a mask. */
+/* Prints `if (mask of all lanes of the thread) {`, or `{` if there is no mask. */
 static void open_whole(nxu_emitter *e, const nxk_access *a) {
   if (a->mask == NXK_NONE) {
     open_block(e, "");
@@ -267,7 +271,7 @@ void nxu_load(nxu_emitter *e, nxk_value v) {
 
 /* ---- stores */
 
-/* Values of one lane are stored by one thread: all have the same. */
+/* A value of one lane is equal in all threads, so one thread stores it. */
 static void store_elements(nxu_emitter *e, nxk_value v, const nxk_access *a, uint32_t copies) {
   const nxk_instr *in = &e->k->instrs[v];
   bool lanes = in->lanes > 1;
@@ -299,7 +303,7 @@ void nxu_store(nxu_emitter *e, nxk_value v) {
   close_block(e);
 }
 
-/* ---- swaps */
+/* ---- exchanges between threads */
 
 void nxu_swap(nxu_emitter *e, nxk_value v) {
   const nxk_instr *in = &e->k->instrs[v];
@@ -314,7 +318,7 @@ void nxu_swap(nxu_emitter *e, nxk_value v) {
   }
 }
 
-/* ---- trees of partials: a binary counter of them in memory */
+/* ---- trees of partial results, kept as a binary counter in memory */
 
 static void put_combination(nxu_emitter *e, const nxk_instr *in, nx_dtype t, const char *a,
                             const char *b) {
@@ -329,7 +333,7 @@ static void put_combination(nxu_emitter *e, const nxk_instr *in, nx_dtype t, con
 
 static bool is_arg(const nxk_instr *in) { return in->kind == NXK_ARGMAX || in->kind == NXK_ARGMIN; }
 
-/* Level `level` (a variable) of the tree. */
+/* Prints the element of the tree at level `level` (a variable). */
 static void put_level(nxu_emitter *e, const nxk_access *a, uint32_t copies, bool lanes,
                       uint32_t i) {
   nxu_put(e, "(&");
@@ -339,7 +343,8 @@ static void put_level(nxu_emitter *e, const nxk_access *a, uint32_t copies, bool
   nxu_put(e, ")[level * (nx_i64)%lld]", (long long)stride);
 }
 
-/* x (and j) = level combined with it; the level comes first. */
+/* Prints x = combine(level, x), for argmax and argmin also of the index j; the level is the left
+ * operand. */
 static void combine_level(nxu_emitter *e, const nxk_instr *in, uint32_t copies, uint32_t i) {
   const nxk_access *values = access_of(e, in->imm);
   nx_dtype t = dtype_at(e, values);
@@ -381,7 +386,7 @@ void nxu_tree_push(nxu_emitter *e, nxk_value v) {
   const nxk_instr *in = &e->k->instrs[v];
   uint32_t copies = in->lanes > e->k->threads ? in->lanes / e->k->threads : 1;
   nx_dtype t = dtype_at(e, access_of(e, in->imm));
-  if (in->lanes == 1) { /* all threads would count at once */
+  if (in->lanes == 1) { /* each thread would push the same value */
     nxu_refuse(e, "a tree of values without lanes");
     return;
   }

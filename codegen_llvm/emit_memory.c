@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Loads, stores and the trees of partial results. An address is claimed to be aligned to its element, or to
- * the vector where the kernel promises it for non-temporal stores, never to more. Lanes whose mask is false
- * touch no memory. Where the machine has no masked or scattered access of a width, a small loop goes over
- * the lanes through an array on the stack: compact code for what only tails and rare accesses need. */
+/* LLVM IR for loads and stores. LLVM is told that an address is aligned to its element; only for
+ * non-temporal stores, where the kernel guarantees it, to the vector. Lanes whose mask is false
+ * access no memory. If the target has no masked, gather or scatter instruction of the width, a
+ * small loop copies lane by lane through an array on the stack: compact code, which only tails
+ * and uncommon accesses need. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +15,8 @@ static LLVMMetadataRef md_string(nxl_emitter *e, const char *s, uint32_t n) {
   return LLVMMDStringInContext2(e->context, s, n);
 }
 
-/* Every access names the scopes of all other buffers, so past this many the facts cost more than they give. */
+/* Each access lists the scopes of all other buffers, so metadata grows with the square of their
+ * number. With more buffers than this it costs more compile time than the better code is worth. */
 enum { MAX_SCOPED_BUFFERS = 64 };
 
 void nxl_make_scopes(nxl_emitter *e) {
@@ -49,7 +51,7 @@ static void set_metadata(nxl_emitter *e, nxl_ref instruction, const char *kind, 
                   value);
 }
 
-/* Marks a memory instruction as touching this buffer alone. */
+/* Tells LLVM that a memory instruction accesses this buffer and no other. */
 static nxl_ref annotate(nxl_emitter *e, nxl_ref instruction, uint32_t buffer) {
   if (e->own_scope[buffer]) set_metadata(e, instruction, "alias.scope", e->own_scope[buffer]);
   if (e->other_scopes[buffer]) set_metadata(e, instruction, "noalias", e->other_scopes[buffer]);
@@ -81,8 +83,8 @@ static nxl_ref at_element(nxl_emitter *e, const site *s, nxl_ref base, nxl_ref i
   return LLVMBuildGEP2(e->builder, s->scalar, base, &index, 1, "");
 }
 
-/* Terms of outer loops first and the constant last, so that what inner loops and neighbouring accesses share
- * is a common prefix. */
+/* The address of lane 0. Terms of outer loops are added first and the constant offset last, so that
+ * accesses in the same inner loop share a common prefix, which LLVM computes once. */
 static nxl_ref address(nxl_emitter *e, const site *s, nxl_ref displacement) {
   const nxk_access *a = s->access;
   nxl_ref p = e->bases[a->buffer];
@@ -116,9 +118,10 @@ static site make_site(nxl_emitter *e, const nxk_access *a, uint32_t lanes, nxl_r
   return s;
 }
 
-/* ---- lanes 1 */
+/* ---- accesses of one lane */
 
-/* Opens a block that runs where the mask is true; returns the block it leaves. */
+/* Begins a basic block that runs if the condition holds. Returns the block before the branch;
+ * *after is the block that follows both ways. */
 static LLVMBasicBlockRef open_if(nxl_emitter *e, nxl_ref condition, LLVMBasicBlockRef *after) {
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
   LLVMBasicBlockRef inside = LLVMAppendBasicBlockInContext(e->context, e->function, "");
@@ -213,7 +216,8 @@ static bool is_woven(const site *s) {
   return s->access->lane_stride == 2 && !s->index && !s->mask && s->lanes >= 4;
 }
 
-/* Two vectors that end with the first and the last lane: nothing beside those is touched. */
+/* Lanes two elements apart: two vector loads, one that begins at the first lane and one that
+ * ends at the last, so that nothing outside the accessed range is read. */
 static nxl_ref load_every_second(nxl_emitter *e, const site *s) {
   uint32_t from[128], n = s->lanes;
   nxl_ref later = at_element(e, s, s->base, nxl_i64(e, n - 1));
@@ -222,7 +226,7 @@ static nxl_ref load_every_second(nxl_emitter *e, const site *s) {
   return shuffle(e, first, second, from, n);
 }
 
-/* Lanes of both in turn. */
+/* Stores two vectors interleaved, as two whole vectors. */
 static void store_woven(nxl_emitter *e, const site *s, nxl_ref even, nxl_ref odd) {
   for (uint32_t half = 0; half < 2; half++) {
     uint32_t from[128], n = s->lanes;
@@ -232,9 +236,9 @@ static void store_woven(nxl_emitter *e, const site *s, nxl_ref even, nxl_ref odd
   }
 }
 
-/* ---- lanes anywhere */
+/* ---- lanes at arbitrary addresses */
 
-/* Elements from s->base to each lane, as a vector. */
+/* The distance in elements from s->base to each lane, as a vector. */
 static nxl_ref lane_offsets(nxl_emitter *e, const site *s) {
   nxl_ref steps[128];
   for (uint32_t i = 0; i < s->lanes; i++)
@@ -249,7 +253,7 @@ static nxl_ref lane_address(nxl_emitter *e, const site *s, nxl_ref offsets, nxl_
 
 static nxl_ref all_true(nxl_emitter *e, const site *s) { return nxl_int(e, e->i1, s->lanes, 1); }
 
-/* Short vectors lane by lane, in line. */
+/* Short vectors: one scalar access for each lane, without a loop. */
 static nxl_ref load_inline(nxl_emitter *e, const site *s) {
   nxl_ref offsets = lane_offsets(e, s), v = LLVMGetPoison(s->type);
   for (uint32_t i = 0; i < s->lanes; i++) {
@@ -287,7 +291,7 @@ static void store_scatter(nxl_emitter *e, const site *s, nxl_ref value) {
   annotate(e, nxl_intrinsic(e, "llvm.masked.scatter", types, 2, args, 4), s->access->buffer);
 }
 
-/* ---- the loop over lanes */
+/* ---- a loop over the lanes */
 
 /* An array on the stack that holds one vector. */
 static nxl_ref stack_array(nxl_emitter *e, LLVMTypeRef type) {
@@ -344,8 +348,9 @@ static void store_loop(nxl_emitter *e, const site *s, nxl_ref value) {
   copy_lanes(e, s, spill(e, value), false);
 }
 
-/* ---- choice by what the machine has. Measured on Zen 5, lane by lane in line beats gathers (by 1.5) and
- * scatters (by 1 to 2) wherever no lane is masked and no index must be taken apart. */
+/* ---- the choice among these forms, by what the target has. On Zen 5, scalar accesses without a
+ * loop are 1.5 times as fast as gathers and 1 to 2 times as fast as scatters, if no lane is
+ * masked and the lanes' addresses need not be extracted from a vector. */
 
 enum { MAX_INLINE_LANES = 32 };
 
@@ -385,10 +390,10 @@ static void store_vector(nxl_emitter *e, const site *s, nxl_ref value) {
   }
 }
 
-/* ---- loads that are jumped over where no lane is active: a masked load without one takes a microsecond on some processors
- * if its address is not mapped */
+/* ---- loads that are skipped with a branch if no lane is active: on some processors a masked
+ * load without an active lane takes a microsecond if its address is not mapped */
 
-/* The load where the condition holds, else `other`. */
+/* The loaded value if the condition holds, else `other`. */
 static nxl_ref load_if(nxl_emitter *e, const site *s, nxl_ref condition, nxl_ref other,
                        nxl_ref (*load)(nxl_emitter *e, const site *s)) {
   LLVMBasicBlockRef after, before = open_if(e, condition, &after);
@@ -405,8 +410,9 @@ static nxl_ref load_active(nxl_emitter *e, const site *s) {
   return load_if(e, s, nxl_any_lane(e, s->mask), s->other, load_vector);
 }
 
-/* The same without a jump: where no lane is active, the lanes are those from where the buffer begins, which is mapped. A few
- * instructions more at each load, but the code stays in one piece, which the compiler is quick with. */
+/* The same without a branch: if no lane is active, the address is that of the buffer's
+ * beginning, which is mapped. Each load takes a few more instructions, but the basic block is
+ * not divided, so LLVM compiles it faster. */
 static nxl_ref load_clamped(nxl_emitter *e, const site *s) {
   nxl_ref mapped = e->bases[s->access->buffer];
   site there = *s;
@@ -430,7 +436,7 @@ static nxl_ref load_skipping(nxl_emitter *e, const site *s) {
   return load_if(e, &whole, all, some, load_vector);
 }
 
-/* Asks for the lines that will be needed soon. */
+/* Prefetches the cache lines that will be accessed soon. */
 static void fetch_ahead(nxl_emitter *e, const site *s, bool writes) {
   if (s->access->ahead == 0 || s->index || s->access->lane_stride != 1) return;
   for (uint32_t i = 0; i < s->lanes; i += NXK_LINE / s->bytes) {
@@ -457,7 +463,8 @@ void nxl_emit_store(nxl_emitter *e, const nxk_access *a, nxl_ref value, nxl_ref 
   else store_vector(e, &s, value);
 }
 
-/* Whether a store writes the elements between those of the one before it. */
+/* Whether a store writes the elements between those of the store before it, so that both can be
+ * written as whole vectors. */
 static bool lies_between(const nxk_access *a, const nxk_access *b) {
   bool same = a->buffer == b->buffer && b->offset == a->offset + 1 && a->n_terms == b->n_terms &&
               b->lane_stride == 2 && b->mask == NXK_NONE && b->index == NXK_NONE &&

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* The graph IR: what was recorded, extracted from the recording for one realise, or read from text. An immutable
- * value a node, operands before users, everything in the graph's arena. All passes above the kernel IR
- * work on it. Node values are dense: C order of their shape. */
+/* The graph IR: the operations that one realise extracts from the recording, or that were read
+ * from text. Each node is one immutable value. Nodes are numbered, and operands come before
+ * their users. All memory belongs to the graph's arena. A node's value is dense: C order of its
+ * shape. Graph passes, fusion and lowering read it; code generators never see it. */
 #ifndef NXG_GRAPH_H
 #define NXG_GRAPH_H
 
@@ -58,17 +59,17 @@ typedef struct nxg_node {
   uint8_t dtype;
   uint8_t rank;
   uint32_t n_args, n_attrs;
-  uint16_t called; /* of the recording: its number of what this is a part of, 0 if none */
+  uint16_t called; /* number of the composite operation that recorded this node; 0: none */
   uint32_t *args;  /* node numbers, all below this one's */
   int64_t *shape;
   int64_t *attrs;   /* layout: graph_ops.def */
-  const char *name; /* of the text, or NULL: printed as %number */
-  uint64_t tag;     /* of the recording */
-  uint32_t origin;  /* the node of the first graph, before all passes, that it comes from */
+  const char *name; /* the name it has in text; NULL: printed as %number */
+  uint64_t tag;     /* the caller's, see nx_tag_set */
+  uint32_t origin;  /* number of the node that it comes from in the graph before all passes */
   const char *tag_text;
 } nxg_node;
 
-/* What is known of an input beyond its type; part of every plan key. */
+/* What is known about an input beyond its type. It is part of the key of each plan. */
 enum {
   NXG_INPUT_OVERWRITE =
       1, /* nothing outside this run needs its old contents: an update may write in place */
@@ -101,25 +102,29 @@ nxg_graph *nxg_create(const char *name);
 void nxg_destroy(nxg_graph *g);
 
 /* Result type of an operation; checks operands and attributes as contract.md sections 3 and 4 say. Operands of
- * MAP ops must have equal shapes here (recording broadcasts through views first). `given` is the dtype of
- * cast and bitcast and of leaves; for leaves, view and update's shape see below. shape (NXG_MAX_RANK) is filled.
- * Leaves and view: *rank and shape are inputs, checked. */
+ * MAP ops must have equal shapes here, since recording broadcasts through views first. given:
+ * the dtype of the result of cast, bitcast and leaves; other operations ignore it. Fills *dtype,
+ * *rank and shape, which has room for NXG_MAX_RANK extents. For leaves and view, *rank and shape
+ * are inputs, which are checked. */
 nx_status nxg_infer(nxg_op op, uint32_t n_args, const nxg_type *args, const int64_t *attrs,
                     uint32_t n_attrs, nx_dtype given, nx_dtype *dtype, int32_t *rank,
                     int64_t *shape, nxi_diag *d);
 /* Whether operands of this dtype are admitted. */
 bool nxg_op_admits(nxg_op op, nx_dtype t);
-/* admits.c. The failure of an operand whose dtype is not admitted: with what is, and what to do. */
+/* Reports that an operand has a dtype that is not admitted; names those that are, and what to
+ * do. */
 nx_status nxg_fail_dtype(nxg_op op, uint32_t operand, nx_dtype t, nxi_diag *d);
-/* Appends a node; copies everything. Type must be what nxg_infer gave. UINT32_MAX and g->failed without memory.
- * Does not merge equal nodes (passes/graph/cse.c does). */
+/* Appends a node and copies all arguments. The type must be that of nxg_infer. Returns
+ * UINT32_MAX and sets g->failed if memory is exhausted. Equal nodes are not merged
+ * (passes/graph/cse.c does that). */
 uint32_t nxg_add(nxg_graph *g, nxg_op op, uint32_t n_args, const uint32_t *args,
                  const int64_t *attrs, uint32_t n_attrs, nx_dtype dtype, int32_t rank,
                  const int64_t *shape);
-/* An input node: registers it, attrs[0] is its number. */
+/* Appends an input: a node whose attrs[0] is the number of the entry that is added to g->inputs. */
 uint32_t nxg_add_input(nxg_graph *g, nx_dtype dtype, int32_t rank, const int64_t *shape,
                        uint32_t flags, int32_t alias, const char *name);
-/* Of the recording; text may be NULL, and is cut after NXG_NOTE_MOST bytes. False without memory. */
+/* Gives a node the caller's tag. text may be NULL; it is cut after NXG_NOTE_MOST bytes. Returns
+ * false if memory is exhausted. */
 enum { NXG_NOTE_MOST = 255 };
 bool nxg_set_tag(nxg_graph *g, uint32_t node, uint64_t number, const char *text);
 void nxg_add_output(nxg_graph *g, uint32_t node, const char *name);
@@ -129,7 +134,9 @@ static inline int64_t nxg_node_elements(const nxg_node *n) {
 /* The view of a NXG_view node (or the identity view of any other node, over its own storage). */
 void nxg_node_view(const nxg_graph *g, uint32_t node, nxg_view *v);
 
-/* Scatter, its mode, and the shape of its result, which of rows of parts is an attribute. */
+/* The mode of a scatter (attrs[1], a set of flags). With NXG_SCATTER_PAIRS its rows are complex
+ * numbers, stored as pairs of real ones; the shape of the template, in complex numbers, then
+ * follows the mode. */
 enum { NXG_SCATTER_ADDS = 1, NXG_SCATTER_PAIRS = 2 };
 static inline bool nxg_scatters_pairs(const nxg_node *n) {
   return (n->attrs[1] & NXG_SCATTER_PAIRS) != 0;
@@ -138,7 +145,7 @@ static inline const int64_t *nxg_scatter_shape(const nxg_node *n) {
   return nxg_scatters_pairs(n) ? n->attrs + 2 : n->shape;
 }
 
-/* Whether an operation is one of scan_*, and what it folds. */
+/* Whether an operation is one of scan_*, and how that combines elements. */
 static inline bool nxg_is_scan(uint32_t op) {
   return op >= NXG_scan_sum && op <= NXG_scan_prod_imag;
 }
@@ -147,9 +154,11 @@ static inline nxk_reduce_kind nxg_scan_kind(uint32_t op) {
                                               : NXK_PROD_REAL + (op - NXG_scan_prod_real));
 }
 
-/* The runs of a reduction, outermost first; they are folded from the last to the first (docs/numerics.md).
- * Axes of size 1 are dropped from the shape first; reduced axes that are then neighbours are one run, and the run
- * that holds what is then the last axis has lanes order. runs: room for NXG_MAX_RANK. */
+/* The runs of a reduction: sets of adjacent reduced axes, each folded as one sequence of
+ * elements. Axes of size 1 are ignored, so axes that are separated only by such axes are
+ * adjacent. The run with the last axis has lanes order, all others plain order
+ * (docs/numerics.md). Runs are listed from the outermost to the innermost and folded from the
+ * innermost to the outermost. runs: room for NXG_MAX_RANK. Returns their number. */
 typedef struct nxg_run {
   uint32_t axes;
   nxk_order order;
@@ -161,41 +170,50 @@ void nxg_print(const nxg_graph *g, nxi_text *out);
 /* Also accepts movement operations (expand reshape permute shrink flip slice as_strided, contiguous) and
  * broadcasting operands, which become view nodes. First line `nxir 1`. */
 nx_status nxg_parse(const char *text, size_t length, nxg_graph **out, nxi_diag *d);
-/* Texts of callers: NX_INVALID_ARGUMENT for what has a value inside of a run alone, parameters and third operands of
- * updates (an input that stands for another one's memory cannot be checked). */
+/* The same for text from callers. Refuses, with NX_INVALID_ARGUMENT, what only the runtime can
+ * give a meaning at launch: launch parameters, and the third operand of an update (an input that
+ * stands for part of another one's memory, which cannot be checked here). */
 nx_status nxg_parse_closed(const char *text, size_t length, nxg_graph **out, nxi_diag *d);
 void nxg_print_dot(const nxg_graph *g, nxi_text *out); /* Graphviz */
 bool nxg_verify(const nxg_graph *g,
                 nxi_text *out); /* all faults under their lines; out may be NULL */
 
-/* The pass that makes pairs of real values of complex ones (passes/graph/types.c), of the form of all passes
- * (passes/graph/passes.h): *out is g itself if there are none. Afterwards a complex input is a row of its parts in turn,
- * and so is an output. */
+/* The pass that replaces complex values by pairs of real ones (passes/graph/types.c). It has the
+ * form of all graph passes (passes/graph/passes.h): *out is g itself if nothing is complex.
+ * Afterwards a complex input or output is a real array with the real and imaginary parts side by
+ * side. */
 nx_status nxg_pass_types(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
 
-/* ---- node-by-node evaluation: the oracle of lowering and fusion, and the executor of tiny graphs. A program is
- * prepared once from a graph and run many times; runs are independent (a program is immutable). */
+/* ---- node-by-node evaluation: the reference for tests of lowering and fusion, and the executor
+ * of tiny graphs. A program is prepared once from a graph and is immutable, so it may run many
+ * times, and on several threads at once. */
 typedef struct nxg_program nxg_program;
 nx_status nxg_program_create(const nxg_graph *g, nxg_program **out, nxi_diag *d);
 void nxg_program_destroy(nxg_program *p);
-/* inputs: first element of each input, C order; params: scalar bits; outputs: memory for each output, C order, never
- * overlapping inputs (an in-place update copies first). For update with operand 2, window_offsets[input] is the
- * element distance from operand 0's first element to that input's, of a complex one in parts; NULL if no node has one. */
+/* inputs: the first element of each input, C order. params: scalar bits. outputs: memory for
+ * each output, C order, which never overlaps an input (an in-place update copies first).
+ * window_offsets[input]: for an update whose operand 2 is that input, the distance in elements
+ * from the first element of operand 0 to that of the input (for complex ones, counted in parts);
+ * NULL if no update has an operand 2. */
 nx_status nxg_program_run(const nxg_program *p, void *const *inputs, const uint64_t *params,
                           const int64_t *window_offsets, void *const *outputs, nxi_diag *d);
-/* The same, and asks poll (NULL: none) every 10 ms or so; where it answers nonzero the run ends with NX_INTERRUPTED and
- * outputs hold nothing. A product that a library computes is not interrupted. */
+/* The same, with a poll (NULL: none) that is called about every 10 ms. If it returns nonzero the
+ * run ends with NX_INTERRUPTED, and the contents of the outputs are undefined. A product that a
+ * library computes is not interrupted. */
 nx_status nxg_program_run_polled(const nxg_program *p, void *const *inputs, const uint64_t *params,
                                  const int64_t *window_offsets, void *const *outputs,
                                  int32_t (*poll)(void *user), void *user, nxi_diag *d);
-/* Elements that one run computes, all nodes together (a reduction counts what it reads, a matmul its products). */
+/* The work of one run: elements computed by all nodes together. A reduction counts the elements
+ * that it reads, a matmul its scalar multiplications. */
 int64_t nxg_program_work(const nxg_program *p);
 
-/* What multiplies float matrices: the runtime sets it to the BLAS that its plans call, so that both give the same
- * bits. dtype is f32 or f64 (smaller floats come as f32); strides in elements; c dense, m rows of n. batches: of how
- * many products this is one. Only asked for products of which an extent exceeds NXG_SMALL_MATMUL; smaller and integer
- * ones, and those it returns NX_DEVICE_UNAVAILABLE for, are c = fma(a, b, c) over k in order from +0. Other failures, which
- * d tells of, end the run. Set it before programs run. */
+/* The function that multiplies float matrices in a program. The runtime sets it to the BLAS that
+ * its plans call, so that both give the same bits; it must be set before programs run. dtype:
+ * f32 or f64 (smaller floats are converted to f32). Strides are in elements; c is dense, m rows
+ * of n. batches: the number of products in the batch that this one belongs to. It is called only
+ * if an extent exceeds NXG_SMALL_MATMUL. Smaller products, integer ones, and those for which it
+ * returns NX_DEVICE_UNAVAILABLE are computed as c = fma(a, b, c) over k in order, from +0. Any
+ * other failure is described in d and ends the run. */
 enum { NXG_SMALL_MATMUL = 32 };
 typedef nx_status (*nxg_matmul_fn)(nx_dtype dtype, int64_t batches, int64_t m, int64_t n, int64_t k,
                                    const void *a, int64_t a_row, int64_t a_column, const void *b,

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: ISC */
-/* The order of every reduction (docs/numerics.md, "Reduction order"), written once and streaming.
+/* The order in which reductions combine elements (docs/numerics.md, "Reduction order"), as a
+ * reducer that is given one element at a time. The kernel interpreter uses it; compiled kernels
+ * and the graph interpreter (interp_fold.c) must give the same bits.
  *
- * lanes: element k lies in block k / 256, lane k mod 16; a lane takes its 16 elements in order, blocks join
- * in a pairwise tree, then the lanes by halves. plain: blocks of 16 elements in order, then the tree. The
- * orders that join partial results have smaller blocks: one element of each lane, or one element. A tree is a
- * binary counter of partial results: a missing partner passes through. A lane without elements holds the
- * identity, which changes no bit of what it meets. */
+ * Order `lanes`: element k is in block k / 256 and lane k mod 16. Each lane combines its 16
+ * elements of a block in order; the blocks are combined in a pairwise tree, and the 16 lanes are
+ * then combined by halves. Order `plain`: blocks of 16 elements in order, then the tree. The two
+ * `join` orders combine partial results of a split reduction: their blocks have 16 partials (one
+ * for each lane), or one.
+ *
+ * The tree is a binary counter: level i holds the partial result of 2^i blocks, or is empty. At
+ * the end the levels that are not empty are combined. A lane that gets no element holds the
+ * identity, and combining with that changes no bit. */
 #include <string.h>
 
 #include "interp.h"
@@ -14,7 +20,7 @@ static int lanes_of(const nxi_reducer *r) {
   return r->order == NXK_ORDER_LANES || r->order == NXK_ORDER_JOIN_LANES ? NXI_REDUCE_LANES : 1;
 }
 
-/* Elements that become one partial result of each lane. */
+/* Elements of a block: what becomes one partial result (in each lane). */
 static int64_t block_size(nxk_order order) {
   switch (order) {
     case NXK_ORDER_LANES: return 256;
@@ -56,7 +62,8 @@ static void combine_partials(const nxi_reducer *r, nxi_partial *a, const nxi_par
     nxi_combine(r->kind, r->type, &a->value[l], &a->index[l], b->value[l], b->index[l]);
 }
 
-/* Partial number n joins what it completes. */
+/* Adds partial result number n to the counter: each full level is combined with it and carried
+ * up. */
 static void push_block(nxi_reducer *r, int64_t n) {
   nxi_partial p = r->block;
   int level = 0;
@@ -87,7 +94,8 @@ void nxi_reducer_add(nxi_reducer *r, uint64_t a, uint64_t b) {
   }
 }
 
-/* All partials of the binary counter, the newest first on the right. */
+/* Combines the levels of the counter from the newest partial result to the oldest; the older one is
+ * always the left operand. */
 static nxi_partial join_tree(nxi_reducer *r, int64_t n) {
   nxi_partial joined;
   bool any = false;

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: ISC */
-/* Splits a reduction that has too few points to feed all threads: a run is cut into chunks that are whole
- * subtrees of its order, a first kernel reduces each chunk, a second one the partials.
+/* Splits a reduction that has too few outer points to give all threads work. The run of elements
+ * is cut into chunks, each of which is a whole subtree of the order of additions, so no bit
+ * changes. A first kernel reduces each chunk to a partial result, and a second kernel reduces
+ * the partial results.
  *
- * A float reduction in 16 lanes leaves 16 partials a chunk: lane l of the chunk is a run of its own, elements
- * l, l + 16, ... in blocks of 16, so its partial is a plain reduction, and the second kernel joins chunks lane
- * by lane, then lanes. All others leave one partial a chunk. argmax and argmin leave the best value and where
- * it was; the second kernel finds the chunk, then looks there.
+ * A float reduction in 16 lanes has 16 partial results for each chunk: lane l is a run of its
+ * own, of the elements l, l + 16, ... in blocks of 16, so its partial result is a reduction in
+ * plain order. The second kernel combines the chunks of each lane and then the lanes. All other
+ * reductions have one partial result for each chunk. For argmax and argmin it is the best value
+ * and its index: the second kernel finds the chunk with the best value and reads the index
+ * there.
  *
- * What is stored at every element of the run (the exp of a softmax beside its sum) the first kernel stores.
+ * Stores of every element of the run (the exp of a softmax, beside its sum) go to the first
+ * kernel.
  *
- * Requires: a simplified logical kernel of one part with one reduce stage over one loop, or, for processors, one loop
- * around a loop of two points (the halves of a byte of i4), which is kept: its points are elements beside each other. */
+ * Requires: a simplified logical kernel of one part with one reduce stage over one loop. On
+ * processors that loop may contain a loop of two iterations over neighbouring elements (the
+ * halves of a byte of i4), which is kept. */
 #include <string.h>
 
 #include "passes/bind/bind.h"
@@ -18,7 +24,8 @@
 
 enum { LEAST_ELEMENTS = 1 << 17, LEAST_RUN = 1 << 11 };
 
-/* A GPU: blocks of threads that keep all its processors (132 of the largest) busy, and a chunk that is work enough for one. */
+/* On a GPU: the number of thread blocks that keeps 132 multiprocessors busy, the most that a GPU
+ * has today, and the elements that are enough work for one block. */
 enum { GPU_BLOCKS = 4 * 132, GPU_CHUNK = 4096 };
 
 typedef struct splitter {
@@ -35,7 +42,7 @@ typedef struct splitter {
   bool is_index[NXK_MAX_PARTIALS];    /* it is the index of an argmax or argmin */
 } splitter;
 
-/* ---- whether, and how */
+/* ---- whether a kernel is split, and how */
 
 static bool has_locals(const nxk_kernel *k) {
   for (uint32_t i = 0; i < k->n_buffers; i++)
@@ -47,14 +54,14 @@ static bool is_plain_loop(const nxb_loop *loop) {
   return loop->lower == 0 && loop->step == 1 && loop->extent > 0;
 }
 
-/* One loop, or, for processors, one around a loop of two points. */
+/* One loop; on processors also one that contains a loop of two iterations. */
 static bool fits_loops(splitter *s, const nxi_target *t) {
   if (!is_plain_loop(&s->stage->loops[0])) return false;
   s->pair = nxb_in_pairs(s->stage) && t->block_threads == 0;
   return s->stage->n_loops == (s->pair ? 2 : 1);
 }
 
-/* One part, one stage, nothing unusual. */
+/* Whether the kernel has the form that the head of this file requires. */
 static bool fits(splitter *s, const nxi_target *t) {
   nxb_binder *b = &s->b;
   nxk_value part = NXK_NONE;
@@ -82,7 +89,8 @@ static bool add_partial(splitter *s, nxk_value reduce, nx_dtype type, bool index
   return true;
 }
 
-/* The partials of every reduction; false if they do not go together. */
+/* Lists the partial results of all reductions. Returns false if the reductions have orders that
+ * cannot be split together. */
 static bool plan_partials(splitter *s) {
   const nxk_kernel *k = s->b.from;
   bool plain = false, arg = false;
@@ -100,7 +108,9 @@ static bool plan_partials(splitter *s) {
   return s->n_partials > 0 && !(s->lanes && (plain || arg));
 }
 
-/* Columns of an input that lies along an outer loop are reduced side by side, in strips of so many. */
+/* Independent units of work before splitting. If an input is contiguous along an outer loop,
+ * neighbouring points are reduced side by side, `columns` of them as one unit; otherwise each
+ * point is a unit. */
 static int64_t units_of(const splitter *s, int64_t columns) {
   for (nxk_value v = s->stage->first; v <= s->stage->last; v++) {
     const nxk_instr *in = &s->b.from->instrs[v];
@@ -191,7 +201,8 @@ static bool start_kernel(writer *w, const char *suffix, bool is_first) {
   return !w->k->failed;
 }
 
-/* The partial `number` of a point: terms for the outer loops; 16 lanes lie together, else points do. */
+/* The access to partial result `number`. Neighbouring elements are the 16 lanes if there are
+ * lanes, else neighbouring outer points. terms: room for one for each outer loop. */
 static nxk_access partial_access(const writer *w, int number, nxk_term *terms) {
   const splitter *s = w->s;
   nxk_access a = nxk_access_at(s->b.from->n_buffers + (uint32_t)number, 0);
@@ -204,12 +215,13 @@ static nxk_access partial_access(const writer *w, int number, nxk_term *terms) {
   return a;
 }
 
-/* Iterations of the run's first loop that are so many elements. */
+/* The iterations of the run's first loop that cover this number of elements. */
 static int64_t iterations(const writer *w, int64_t elements) {
   return w->s->pair ? elements / 2 : elements;
 }
 
-/* The iteration of the run's first loop that loop index `i` of the chunk stands for: chunk * size + i, or i * 16 + lane. */
+/* The iteration of the original loop for index `i` of the loop over a chunk: chunk * size + i,
+ * or with lanes chunk * size + i * 16 + lane. */
 static nxk_value run_index(writer *w, nxk_value i) {
   nxk_value at = scaled(w, w->chunk, iterations(w, w->s->chunk));
   if (w->lane != NXK_NONE)
@@ -217,7 +229,7 @@ static nxk_value run_index(writer *w, nxk_value i) {
   return binary(w, NXK_add, at, i);
 }
 
-/* Whether item `i` of the lane exists, in a chunk of `elements`. */
+/* Whether element `i` of the current lane is inside a chunk of `elements`. */
 static nxk_value exists(writer *w, nxk_value i, int64_t elements) {
   nxk_value lane = w->lane;
   if (w->pair != NXK_NONE) lane = binary(w, NXK_add, scaled(w, lane, 2), w->pair);

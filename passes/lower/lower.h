@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* The border between the graph IR and the kernel IR, inside. A part of a kernel is lowered in two steps: nodes
- * become a DAG of scalar expressions over the part's dimensions (lower/nodes.c), then the expressions are
- * placed at the shallowest loop they depend on and written out (lower/schedule.c). */
+/* Inside the lowering from the graph IR to the kernel IR. A part of a kernel is lowered in two
+ * steps. First the group's nodes become a DAG of scalar expressions over the part's dimensions
+ * (lower/nodes.c). Then each expression is placed in the outermost loop in which all its
+ * dimensions are known, and written as instructions (lower/schedule.c). */
 #ifndef NXP_LOWER_H
 #define NXP_LOWER_H
 
@@ -12,9 +13,10 @@
 enum { NXW_MAX_DIMS = 48 };
 #define NXW_NONE UINT32_MAX
 
-/* The dimensions of a part: outer ones first (independent points), then inner ones (reduced, or walked again by
- * later stages). Each comes from an axis of the part's full shape; an axis may be split into several,
- * outermost first. */
+/* The dimensions of a part, which become its loops: first the outer ones, whose points are
+ * independent, then the inner ones, which are reduced or which later stages iterate over again.
+ * Each comes from an axis of the part's full shape. An axis may be split into several
+ * dimensions, outermost first. */
 typedef struct nxw_dims {
   uint32_t n, n_outer;
   int64_t extent[NXW_MAX_DIMS];
@@ -85,7 +87,7 @@ typedef struct nxw_lower {
   uint32_t *memo_heads; /* node -> newest memo, NXW_NONE */
   uint32_t *memo_nodes;
   uint32_t n_memo_nodes, cap_memo_nodes; /* those with a memo */
-  struct nxw_frame *frames; /* values that are being found, each for the one before it */
+  struct nxw_frame *frames; /* stack of values being lowered, each needed by the one below it */
   uint32_t n_frames, cap_frames;
   nxw_affine *axes;        /* room for the indices of one node */
   struct nxw_known *known; /* newest first */
@@ -94,39 +96,44 @@ typedef struct nxw_lower {
   uint32_t n_stores, cap_stores;
   uint32_t *buffer_of_node; /* launch buffer of a node in this kernel, NXW_NONE */
   nxp_kernel_binding *binding;
-  int32_t outside; /* axes without loops, the first ones of the part: buffers are moved instead */
-  bool no_rows;    /* that turned out to be impossible */
-  bool split;      /* a dimension was split: start the part again */
+  int32_t outside; /* leading axes without loops: the caller moves the buffers instead */
+  bool no_rows;    /* `outside` cannot be done for this group */
+  bool split;      /* a dimension was split, so the part has to be lowered again */
   bool failed;     /* memory */
   uint32_t splits;
 } nxw_lower;
 
 /* ---- lower/index.c */
 void nxw_affine_zero(nxw_affine *a);
-/* A copy that lives as long as the part; NULL without memory. One after the other, equal ones share it: most nodes of a
- * part are asked for at one position. */
+/* Returns a copy that lives as long as the part, or NULL if memory is exhausted. If the previous
+ * call kept an equal form it returns that one: most nodes of a part are read at the same
+ * position. */
 nxw_affine *nxw_affine_keep(nxw_lower *l, const nxw_affine *a);
 void nxw_affine_add_scaled(nxw_lower *l, nxw_affine *a, const nxw_affine *b, int64_t scale);
 bool nxw_affine_equal(const nxw_lower *l, const nxw_affine *a, const nxw_affine *b);
 /* The index of one axis of the part's full shape. */
 void nxw_axis_index(const nxw_lower *l, uint32_t axis, nxw_affine *a);
-/* Position in C order of `shape` -> one index an axis. False if the part must start again with a split
- * dimension (l->split), or on exhausted memory. */
+/* From a position in C order of `shape` to one index for each axis. Returns false if a dimension
+ * had to be split, so that the part has to be lowered again (l->split), or if memory is
+ * exhausted. */
 bool nxw_unravel(nxw_lower *l, const nxw_affine *position, int32_t rank, const int64_t *shape,
                  uint32_t guard, nxw_affine *indices);
-/* Remembers that, where `guard` holds, `position` has these indices: outside the guard they leave their axes, or one of
- * them is computed, and the position alone would no longer tell. */
+/* Records that `position` has these indices where `guard` holds, for nxw_unravel to find.
+ * Indices cannot always be recovered from the position: where the guard does not hold they may
+ * be outside their axes, and one of them may be a computed value. */
 void nxw_remember(nxw_lower *l, const nxw_affine *position, int32_t rank, const int64_t *shape,
                   uint32_t guard, const nxw_affine *indices);
-/* For a view of node `view` at indices `inner`: remembers what the indices in its operand's storage are where the guard says
- * that the element exists. Nothing, if there is no guard, or the view's strides do not tell. */
+/* Records in the same way the indices in the operand of `view`, for the element that has the
+ * indices `inner` in the view. Records nothing if there is no guard, or if the view's strides do
+ * not say to which axis of the operand each index belongs. */
 void nxw_remember_through(nxw_lower *l, const nxg_node *view, uint32_t guard,
                           const nxw_affine *inner, const nxw_affine *position);
-/* The reverse, with any strides. */
+/* From indices to a position, for any strides: the reverse of nxw_unravel. */
 void nxw_ravel(nxw_lower *l, int32_t rank, const nxw_affine *indices, const int64_t *strides,
                int64_t offset, nxw_affine *position);
-/* Which element of an axis of n an index means. Those that mean none have been found before this runs, unless host code
- * changes them meanwhile: even then nothing else is read than the axis has. */
+/* The element of an axis of n elements that an index of a gather refers to: negative ones count
+ * from the end, and the result is clamped to the axis. Bad indices are reported before the
+ * kernel runs; the clamp is for memory that host code changes after that check. */
 uint32_t nxw_element_number(nxw_lower *l, uint32_t index, int64_t n);
 /* Smallest and largest value over the whole iteration space; false if it has a computed part. */
 bool nxw_affine_range(const nxw_lower *l, const nxw_affine *a, int64_t *low, int64_t *high);

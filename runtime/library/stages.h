@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* Calls that work on each matrix of a batch in stages, one after the other, each of tasks that threads may share: large
- * matrices. Few matrices go through the stages together, a phase of the call a stage; of many, a thread does one at a time,
- * all stages of it. Tasks are the same either way, and so are the bits. */
+/* Library calls on batches of large matrices. The work on one matrix is a sequence of stages,
+ * and each stage is a set of independent tasks.
+ *
+ * There are two schedules. If the batch has few matrices, all of them go through the stages
+ * together: a stage is a phase of the call, and threads share its tasks. If it has many, each
+ * thread takes whole matrices and runs all stages of one before it takes the next. The tasks,
+ * and so the bits of the result, are the same in both. */
 #ifndef NXI_STAGES_H
 #define NXI_STAGES_H
 
@@ -12,12 +16,12 @@ typedef struct nxi_stages nxi_stages;
 /* One task of a stage of a matrix. */
 typedef struct nxi_stage_task {
   const nxi_stages *stages;
-  const nxg_call_part *part; /* its operands and results; who is asked whether to stop */
+  const nxg_call_part *part; /* operands and results of the call, and its poll */
   int64_t index;             /* of the matrix in the batch */
   uint32_t stage;
   int64_t task;
-  void *memory; /* of the matrix: `bytes` */
-  void *own;    /* of the thread: `own_bytes`; what is in it lasts for the task */
+  void *memory; /* `bytes` that belong to the matrix: they last from its first stage to its last */
+  void *own;    /* `own_bytes` that belong to the thread: they last for this task only */
 } nxi_stage_task;
 
 struct nxi_stages {
@@ -27,12 +31,13 @@ struct nxi_stages {
   int64_t (*tasks)(const nxi_stages *stages, uint32_t stage);
   /* Only a stage of one task may fail. May leave early when told to stop. */
   nx_status (*run)(const nxi_stage_task *task);
-  bool together; /* the rest is filled by nxi_stages_work */
+  bool together; /* the first schedule; set by nxi_stages_work */
 };
 
-/* Fills all of *work but its state, for what takes `cost` operations a matrix. False: too much memory. */
+/* Fills *work, except for its state. cost: operations for each matrix.
+ * Returns false if the memory of all matrices does not fit 63 bits. */
 bool nxi_stages_work(nxi_stages *stages, nxg_call_work *work, double cost);
-/* Runs tasks of a phase. */
+/* Runs the tasks part->begin .. part->end - 1 of a phase. */
 nx_status nxi_stages_run(const nxi_stages *stages, nxg_call_part *part);
 
 #endif

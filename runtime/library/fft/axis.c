@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: ISC */
-/* Transforms along one axis: which of them make a task, and how they come from where they are and go back.
- *   rows      the axis is the last one: each transform is contiguous
- *   columns   neighbouring columns go through the passes side by side
- *   staged    everything else: up to COLUMNS neighbours are copied to rows, transformed there and copied back
- * Real numbers of even n are transformed as n / 2 pairs. */
+/* Fourier transforms along one axis of a tensor: how they are divided into tasks, and how their
+ * elements are accessed. There are three layouts:
+ *   rows      the axis is the last one, so each transform is contiguous
+ *   columns   the axis is not the last one: neighbouring columns are transformed side by side
+ *   staged    all other cases: up to COLUMNS neighbouring transforms are copied to rows of scratch
+ *             memory, transformed there and copied back
+ * A transform of an even number n of reals is done as one of n / 2 complex numbers, with a step
+ * before or after it that is called "halves" here. */
 #include "axis.h"
 
 #include <string.h>
 
-/* Columns staged together; pairs that a task should have; elements of a chunk of a long row. */
+/* COLUMNS: transforms staged together. TASK_PAIRS: complex numbers that make a task. CHUNK:
+ * elements of a task within one long row. GROUP_PAIRS: complex numbers of the transforms that
+ * threads share at a time. TILE: elements copied at a time. */
 enum { COLUMNS = 16, TASK_PAIRS = 4096, CHUNK = 4096, GROUP_PAIRS = 1 << 17, TILE = 64 };
 
 typedef struct axis_run {
@@ -19,7 +24,7 @@ typedef struct axis_run {
   int64_t first, count; /* staged: these transforms */
 } axis_run;
 
-/* By numbers: an operand without elements may be null. */
+/* In integers, because the pointer to an operand without elements may be null. */
 static char *at(const nxi_fft_axis *a, const void *p, int64_t reals) {
   return (char *)((uintptr_t)p + (uintptr_t)(reals * a->line->real_bytes));
 }
@@ -36,7 +41,7 @@ static layout layout_of(const nxi_fft_axis *a) {
   return whole && lanes && (a->form == NXI_FFT_COMPLEX || is_half(a)) ? SIDE_BY_SIDE : STAGED;
 }
 
-/* ---- halves of real transforms, elements begin .. end - 1 of 1 + n / 4 */
+/* ---- the step from or to the transform of half length, elements begin .. end - 1 of 1 + n / 4 */
 
 static void half_step(const nxi_fft_axis *a, const void *source, void *target, int64_t begin,
                       int64_t end) {
@@ -57,7 +62,8 @@ static nxi_fft_batch rows_batch(const axis_run *r, int64_t row, int64_t count) {
   return b;
 }
 
-/* What comes before the transforms, then they work in place, or after them. */
+/* The step before the complex transform (to reals), which then works in place, or after it (from
+ * reals). */
 static void rows_halves(const axis_run *r, int64_t row, int64_t begin, int64_t end) {
   nxi_fft_batch b = rows_batch(r, row, 1);
   bool joins = r->a->form == NXI_FFT_TO_REAL;
@@ -87,14 +93,14 @@ static void halves_tasks(const axis_run *r, int64_t begin, int64_t end) {
   }
 }
 
-/* Transforms that are shared by tasks and done together: enough work for all threads, in bounded memory. */
+/* How many transforms threads share at a time: enough work for all threads, in bounded memory. */
 static int64_t group_size(const nxi_fft_axis *a) {
   int64_t size = a->line->n < GROUP_PAIRS ? GROUP_PAIRS / a->line->n : 1,
           count = a->outer * a->inner;
   return size < count ? size : count;
 }
 
-/* Transforms of the group that is number i. */
+/* The transforms of group number i; the last group may have fewer. */
 static int64_t group_count(const nxi_fft_axis *a, int64_t i) {
   int64_t size = group_size(a), left = a->outer - i * size;
   return left < size ? left : size;
@@ -111,7 +117,7 @@ static void shared_rows_tasks(const axis_run *r, int64_t group, uint32_t phase, 
   nxi_fft_batch_shared(a->line, &b, phase, begin, end, r->own, r->shared);
 }
 
-/* ---- columns side by side */
+/* ---- neighbouring columns */
 
 static int64_t column_strips(const nxi_fft_axis *a) {
   return nxi_fft_strips(a->inner, nxi_fft_column_lanes(a->line));
@@ -146,13 +152,14 @@ static int64_t stage_bytes(const nxi_fft_axis *a) {
   return COLUMNS * stage_pitch(a) * a->line->real_bytes;
 }
 
-/* The first element of transform t, in reals. */
+/* The position of the first element of transform t, counted in real numbers. */
 static int64_t start(const nxi_fft_axis *a, int64_t t, int64_t extent, int64_t reals) {
   return (t / a->inner * extent * a->inner + t % a->inner) * reals;
 }
 
-/* How elements are copied: a number, a pair, a number that becomes a pair, a pair that is conjugated, zeros. Steps
- * count reals. */
+/* How elements are copied. ONE: a real number; PAIR: a complex number; WIDEN: a real number
+ * becomes a complex one; MIRROR: the conjugate of a complex number; ZERO: complex zeros. Steps
+ * are counted in real numbers. */
 typedef enum move { ONE, PAIR, WIDEN, MIRROR, ZERO } move;
 #define MOVE(type)                                                                        \
   static void move_##type(type *to, int64_t to_step, const type *from, int64_t from_step, \
@@ -170,7 +177,7 @@ MOVE(double)
 
 static void move_elements(const nxi_fft_axis *a, char *to, int64_t to_step, const char *from,
                           int64_t from_step, int64_t count, move m) {
-  if (m == ZERO) from = to, from_step = to_step; /* what there is to read may be null */
+  if (m == ZERO) from = to, from_step = to_step; /* `from` may be null */
   if (a->line->real_bytes == 4)
     move_float((float *)(void *)to, to_step, (const float *)(const void *)from, from_step, count,
                m);
@@ -179,8 +186,9 @@ static void move_elements(const nxi_fft_axis *a, char *to, int64_t to_step, cons
                 m);
 }
 
-/* Elements begin .. end - 1 of one transform: given ones, then zeros, then, for an odd number of reals, the conjugates
- * of those before. */
+/* Copies elements begin .. end - 1 of one transform to its row. A spectrum that is shorter than
+ * the transform is continued with zeros. For an odd number of reals the second half follows, the
+ * conjugates of the first in reverse order. */
 static void load_row(const nxi_fft_axis *a, char *row, const char *source, int64_t begin,
                      int64_t end) {
   int64_t reals = source_reals(a), step = a->inner * reals, half = a->n / 2,
@@ -201,7 +209,7 @@ static void load_row(const nxi_fft_axis *a, char *row, const char *source, int64
                   PAIR);
   if (begin == 0 && given > 0) memset(at(a, row, 1), 0, (size_t)a->line->real_bytes);
   int64_t zeros = begin > given ? begin : given,
-          mirrors = a->n - given + 1; /* n - j < given from here on */
+          mirrors = a->n - given + 1; /* from here on n - j < given */
   stop = end < mirrors || is_half(a) ? end : mirrors;
   if (zeros < stop) move_elements(a, at(a, row, 2 * zeros), 2, source, 0, stop - zeros, ZERO);
   if (is_half(a)) return;
@@ -211,7 +219,8 @@ static void load_row(const nxi_fft_axis *a, char *row, const char *source, int64
                   end - mirrors, MIRROR);
 }
 
-/* All transforms of the stage, some elements at a time: their lines are still in the cache for the neighbours. */
+/* Copies all transforms of a stage, TILE elements of each at a time: neighbouring transforms
+ * share cache lines, which are then still in the cache. */
 static void load_stage(const axis_run *r, char *stage, int64_t begin, int64_t end) {
   const nxi_fft_axis *a = r->a;
   for (int64_t j = begin; j < end; j += TILE)
@@ -234,7 +243,7 @@ static void store_stage(const axis_run *r, const char *stage, int64_t begin, int
   }
 }
 
-/* How many elements are loaded and stored. */
+/* How many elements of each transform are copied to its row. */
 static int64_t loads(const nxi_fft_axis *a) {
   return a->form == NXI_FFT_TO_REAL && is_half(a) ? a->n / 2 + 1 : a->n;
 }
@@ -271,8 +280,10 @@ static void staged_tasks(const axis_run *run, int64_t begin, int64_t end) {
   }
 }
 
-/* ---- phases. A transform that is shared by tasks has several: halves before it, its own, and halves after it; staged, a
- * block of them is loaded, then they are done one after the other, and stored. */
+/* ---- phases. If threads share each transform, the axis takes several phases, with all threads
+ * waiting between them: the step of half length before it, the phases of the transform, and the
+ * step after it. In the staged layout a block of transforms is copied to rows, they are
+ * transformed one after the other, and are copied back. */
 
 typedef enum step { WHOLE, HALVES, TRANSFORM, LOAD, STORE } step;
 typedef struct phase {
@@ -363,7 +374,7 @@ void nxi_fft_axis_phase(const nxi_fft_axis *a, int64_t number, int64_t *tasks, i
   }
 }
 
-/* Chunks of a stage in shared memory; one row of it. */
+/* Runs tasks of a phase of the staged layout, whose rows are in shared memory. */
 static void stage_tasks(const axis_run *r, const phase *p, int64_t begin, int64_t end) {
   const nxi_fft_axis *a = r->a;
   int64_t pitch = stage_pitch(a), first = begin * CHUNK, last = end * CHUNK;

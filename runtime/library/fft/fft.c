@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Fourier transforms over several axes as library calls: plans of the axes, memory, and the order in which they are done.
+/* Fourier transforms over several axes, as library calls: the order of the axes, and their
+ * memory.
  *
- * Axes are done from the last one to the first; rfft begins with the one of its real numbers, irfft ends with it. All but the
- * first work in place in the result, those of irfft but the last in a spectrum of their own. The numbers of a transform
- * depend on its length and precision alone: not on threads, the instruction set, or where in the tensor it lies. */
+ * Axes are transformed from the last one to the first, but rfft begins with its real axis, and
+ * irfft ends with it. The first axis writes to the result, and all later ones work in place
+ * there. For irfft all axes but the last work in a spectrum in scratch memory. The bits of a
+ * transform depend on its length and precision alone: not on the number of threads, the
+ * instruction set, or its position in the tensor. */
 #include "fft.h"
 
 #include <string.h>
@@ -35,7 +38,8 @@ static const nxi_fft_kernels *kernels_for(const nxi_target *t, bool wide) {
 
 /* ---- plans */
 
-/* The line of axis i: an earlier one of the same length, or a new one; and the table for halves of n real numbers. */
+/* Finds the tables of axis i: those of an earlier axis of the same length, or new ones; and the
+ * table of roots for the step of half length, if the transform is real and n even. */
 static nx_status find_line(fft *f, int32_t i, nxi_diag *d) {
   nxi_fft_axis *a = &f->axes[i];
   int64_t n = a->n;
@@ -53,7 +57,8 @@ static nx_status find_line(fft *f, int32_t i, nxi_diag *d) {
   return a->unit ? NX_OK : nxi_oom(d);
 }
 
-/* Axis i of the order; shape is that of what is read, and becomes that of what is written. */
+/* Fills axis number i, in the order in which they are done. shape: that of the operand of this
+ * step; it becomes that of its result. */
 static nx_status plan_axis(fft *f, int32_t i, const nxg_call *c, int32_t axis, bool real,
                            int64_t *shape, nxi_diag *d) {
   nxi_fft_axis *a = &f->axes[i];
@@ -77,7 +82,8 @@ static nx_status plan_axis(fft *f, int32_t i, const nxg_call *c, int32_t axis, b
   return NX_OK;
 }
 
-/* Axes in their order. Spectra without a number, of irfft with a size, make zeros: no other axis has anything to do. */
+/* Fills all axes in order. If irfft is given a size and an empty spectrum the result is zeros,
+ * and only the real axis is done. */
 static nx_status plan_axes(fft *f, const nxg_call *c, nxi_diag *d) {
   bool real = c->op == NXG_rfft || c->op == NXG_irfft;
   int32_t real_axis = real ? (int32_t)c->attrs[1] : -1;
@@ -111,7 +117,7 @@ static void release(void *state) {
   nxi_free(f);
 }
 
-/* The axis of a phase, whose number becomes that among the axis' own. */
+/* The axis to which a phase of the call belongs. *own: the number of the phase within that axis. */
 static int32_t axis_of(const fft *f, uint32_t phase, int64_t *own) {
   int32_t i = 0;
   while (phase >= f->phases[i]) i++;
