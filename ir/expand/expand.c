@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Functions as other instructions: the one definition that every executor runs, so that bits agree.
- * This file dispatches, and holds the functions that are a line or two; the others are in
- * passes/expand_*.c. */
+/* Expands functions into basic instructions: the one definition that every executor runs, so
+ * that all give the same bits. This file dispatches, and has the functions of a line or two; the
+ * others are in the files beside it. */
 #include "expand.h"
 
 /* +0 for zeros of either sign, NaN for NaN. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The graph interpreter's hands: elements gathered from and scattered to strided memory, small floats to f32 and
- * back, and the steps that only move or make elements. */
+/* Strided memory in the graph interpreter: elements are gathered from it and scattered to it,
+ * small floats are converted to f32 and back. Also the steps that only move or make elements. */
 #include <string.h>
 
 #include "interp_graph.h"

@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: ISC */
-/* Decides what is computed together. Nodes are visited from the last to the first, so that all users of a node are placed
- * before it. A node that needs no memory of its own is computed inside the groups that use it; the others are
- * stored, in a group of their own or in one that already walks the same points.
+/* Decides which nodes are computed in one kernel. Nodes are visited from the last to the first,
+ * so that all users of a node have their group before the node gets one. A node that needs no
+ * memory of its own is computed inside each group that uses it. All others are stored: in a
+ * group of their own, or in one that already iterates over the same points.
  *
- * The cost model, in vector operations a result (scalar_ops.def):
- *  - A value used by several groups that cannot become one is computed in each if that costs at most RECOMPUTE_COST:
- *    storing and loading an element again costs about as much, and an allocation less is an allocation less.
- *  - A value read at several positions of one group (x and x shifted) is stored if computing it again at each
- *    costs more than RECOMPUTE_COST a position.
- *  - A dear value that is broadcast along outer axes would be computed again for every point there; it is stored if it
- *    has at most a quarter of the points.
- *  - A reduction joins the group of its users if they walk its kept axes, or its own full shape with the result
- *    broadcast back, and then only if the run fits the cache and there are points for all threads
- *    (nxp_rows_fit): later stages read the run again.
- *  - Longer runs are walked once by a group: what it stores at their elements is the values that are folded, and others
- *    that read the same memory (stores_in_runs). So the exp of a softmax over few long rows is stored where it is
- *    summed: five passes over memory instead of six.
- *  - Groups that read a common value point by point become one, if no third group lies between them.
- *  - A group holds at most MAX_SIZE operations (a function counts as several), MAX_READS distinct reads and MAX_ROOTS stored nodes: registers,
- *    compile time, and linear time for graphs of any size. */
+ * The cost model, in vector operations for each element (scalar_ops.def):
+ *  - A value used by several groups that cannot be merged is computed in each of them if that
+ *    costs at most RECOMPUTE_COST. Storing and loading an element costs about as much, and needs
+ *    an allocation.
+ *  - A value read at several positions of one group (x and x shifted) is stored if computing it
+ *    at each costs more than RECOMPUTE_COST a position.
+ *  - An expensive value that is broadcast along outer axes would be computed again at every
+ *    point there. It is stored if it has at most a quarter of the points.
+ *  - A reduction joins the group of its users if they iterate over its kept axes, or over its
+ *    full shape with the result broadcast back. In that case the run must fit the cache, because
+ *    later stages read it again, and there must be points for all threads (nxp_rows_fit).
+ *  - A group iterates over a longer run only once. It may store at the run's elements only the
+ *    values that it reduces, and values that read the same memory (stores_in_runs). So a softmax
+ *    over few long rows stores the exp where it is summed: five passes over memory instead of
+ *    six.
+ *  - Groups that read a common value at the same points are merged, if no third group depends on
+ *    one of them and is needed by the other.
+ *  - A group has at most MAX_SIZE operations (a function counts as several), MAX_READS distinct
+ *    reads and MAX_ROOTS stored nodes. This bounds register pressure and compile time, and keeps
+ *    the time of this pass linear in the size of the graph. */
 #include "draft.h"
 #include "ir/library/library.h"
 #include "passes/kernel/passes.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Indices of gather and scatter are checked by a graph of their own: the lowest position, in C order, of an index that
- * is outside of its axis, or INT64_MAX. The plan looks at it before anything relies on the indices (plan/launch.c). All
- * indices are checked, whatever of the result is used; those that a view repeats are checked once. Sums of small floats
- * in scatter become sums in f32, rounded once. */
+/* Adds the checks of the indices of gather and scatter. A check is a reduction: the lowest
+ * position, in C order, of an index that is outside its axis, or INT64_MAX if there is none. The
+ * plan looks at it before any kernel that uses the indices runs. All indices are checked,
+ * whatever part of the result is used; indices that a view repeats are checked once. The pass
+ * also makes sums of small floats in scatter sums in f32, rounded once. */
 #include "rewrite.h"
 
 #include <string.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Gives library calls and outputs the forms they need. A product on floats that the library does not multiply becomes one in f32, rounded at the end; a
- * matrix whose strides the library cannot take is copied first; so is an operand of a call that is not dense memory; an output that is a view or an input becomes
- * a copy, and so does a view that is updated. Needs: composed views. Keeps: values. */
+/* Brings matrix products, library calls and outputs into the form that plans need. A product on
+ * floats that the library does not multiply becomes a product in f32, rounded at the end. A
+ * matrix whose strides the library cannot take is copied first, and so is an operand of a call
+ * that is not dense. An output that is a view or an input becomes a copy, and so does a view
+ * that is updated. Needs: composed views. Keeps: values. */
 #include "passes/fuse/cluster.h"
 #include "rewrite.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Long scans of few lines become several that all threads can share: blocks of 1024 elements are scanned, each one by
- * itself; then what their last elements hold, which gives what is before each block; then the two are combined. That is
- * how the order is defined (docs/numerics.md). Small floats stay in f32 until the end.
- * Keeps: bits. */
+/* Splits long scans of few lines, so that all threads have work. Blocks of 1024 elements are
+ * scanned independently; a second scan over the blocks' totals gives what comes before each
+ * block; then the two are combined. The order of additions is defined in this way
+ * (docs/numerics.md). Small floats stay in f32 until the end. Keeps: bits. */
 #include <string.h>
 
 #include "rewrite.h"

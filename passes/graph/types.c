@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* Complex values become pairs of real ones: what is left computes, moves and stores elements that machines have, and all of
- * it fuses. A value is known by its two parts, or as `woven`, one row of parts in turn: that is what inputs and outputs are,
- * and what an update writes. Parts of a woven value are views of it with doubled strides; a value is woven, by a `pair`,
- * only where it needs memory. Functions of complex numbers become functions of their parts (ir/scalar_ops.def).
- * Keeps: values, by definition: the interpreter of graphs runs this pass first. */
+/* Replaces complex values by pairs of real ones, so that later passes know real elements only,
+ * and everything fuses. Inside a graph a complex value is two nodes, its real and its imaginary
+ * part. Where it has memory (inputs, outputs, what an update writes) it is "woven": one real
+ * array with both parts side by side. The parts of a woven value are views of it with doubled
+ * strides; the operation `pair` makes a woven value of two parts. Functions of complex numbers
+ * become functions of their parts (ir/scalar_ops.def). Keeps: values, by definition: the
+ * interpreter of graphs runs this pass first. */
 #include <string.h>
 
 #include "passes.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Complex values become pairs of real ones: operations that are more than a function of their elements. Products over axes and
- * products so far, matrix products, elements by number, library calls. */
+/* The pass of types.c for operations that combine several elements: products over axes,
+ * cumulative products, matrix products, gather and scatter, library calls. */
 #include <string.h>
 
 #include "passes.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* Writes out loops of two: where the last outer loop has two points that lie beside each other in what is stored, as the halves
- * of a byte of i4 do, both are computed in one iteration of the loop before it, and their stores stand side by side, which
- * code generators write as two whole vectors. Where the last loop of a run has two elements, and any order of them gives the
- * same bits, both are combined first, so that lanes run along memory.
- * Needs: logical level. Keeps: bits. */
+/* Unrolls loops of two iterations. If the last outer loop has two points whose results are
+ * adjacent in memory (the two halves of a byte of i4), both are computed in one iteration of the
+ * loop around it, with adjacent stores that code generators write as two whole vectors. If the
+ * last loop of a reduction has two iterations, and any order of them gives the same bits, the
+ * two elements are combined first, so that lanes run along contiguous memory. Needs: logical
+ * level. Keeps: bits. */
 #include <string.h>
 
 #include "passes/bind/bind.h"

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* Unroll and jam: where rows beside each other read the same elements, as those of a stencil do, several of them are computed in
- * one iteration, row by row, and what they share is loaded once. Loads at every element of a row cross cache lines half of the
- * time or always, so they are what such code takes its time for. Rows that are left over get a part of their own.
+/* Unroll and jam. In a stencil neighbouring rows read the same elements. Such rows are computed
+ * four at a time in one iteration, one after the other, and the elements that they share are
+ * loaded once. These loads take most of the time of such code, since at least half of them cross
+ * a cache line. Rows left over become a part of their own.
  *
- * A processor looks a few lines ahead in such code, since each takes it some ten instructions, and fetches none early enough. So
- * what the next rows load for the first time, and where they store, is asked for while these rows are computed.
+ * The pass also adds prefetches: each row takes so many instructions that a processor does not
+ * look far enough ahead to fetch the next rows in time. So what the next rows load for the first
+ * time, and where they store, is prefetched while the current rows are computed.
  *
- * Only independent points are put together, each with its own operations, so bits stay.
+ * Only independent points are combined, and each keeps its own operations, so no bit changes.
  * Needs: logical level. Keeps: bits. */
 #include <string.h>
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: ISC */
-/* Index arithmetic of kernels of threads in 32 bits, where 64 bits would give the same: a GPU has no 64-bit multiplication or
- * division of its own.
+/* Index arithmetic of GPU kernels in 32 bits, where that gives the same values: a GPU has no
+ * instructions that multiply or divide 64-bit integers.
  *
- * What each integer can be follows from the bounds of loops, from lanes, constants and masks. Where an i64 and what it is made of
- * fit in 32 bits, it is computed there; sums and products are then `exact`. Divisions of what is not negative are done
- * unsigned, which is quicker. The address of an access is narrow if its parts are, in whatever order they are added.
- * What can be one number alone is that number, a comparison that always holds is true, and a mask of that is none.
- * Who needs 64 bits (stores of i64, loop bounds, carries) gets the value widened.
- * Bound level, threads. Keeps: all values. What the pass claims, the interpreter checks. */
+ * An interval for each integer follows from loop bounds, lanes, constants and masks. If an i64
+ * and its operands fit in 32 bits it is computed there; sums and products are then marked
+ * `exact`. Divisions of non-negative numbers become unsigned, which is faster. The address of an
+ * access is narrow if all its terms are, in whatever order they are added. An integer that can
+ * have one value only becomes a constant, a comparison that always holds becomes true, and a
+ * mask that is always true is dropped. Users that need 64 bits (stores of i64, loop bounds,
+ * carries) get the value widened. Needs: bound level, threads. Keeps: all values. The
+ * interpreter checks what the pass claims. */
 #include <string.h>
 
 #include "passes.h"

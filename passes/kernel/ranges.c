@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Cuts the sequential loops of a bound kernel where the masks of its loads change: a reduction along joined arrays, or rows of
- * theirs that are walked in vectors, become a loop for each operand and single vectors in between. The pieces run one after
- * the other with the values that the loop carries, so every operation takes place as before, in the same order.
+/* Cuts sequential loops of a bound kernel where the masks of its loads change. A reduction along
+ * joined arrays, or a vector loop along their rows, becomes one loop for each operand, with
+ * single masked vectors in between. The pieces run one after the other and pass on the values
+ * that the loop carries, so all operations are done as before and in the same order.
  *
- * A condition is decided over a piece by the bounds of its operands there. Where to cut is found by halving, since index
- * arithmetic is monotone in a loop; a cut at a place of no use would only cost code.
- * Needs: bound level, of a processor. Keeps: bits. */
+ * Whether a condition is constant in a piece is decided by the bounds of its operands there.
+ * Where to cut is found by bisection, which assumes that index arithmetic is monotone in a loop;
+ * where it is not, a cut is useless but harmless. Needs: bound level, processors. Keeps: bits. */
 #include <string.h>
 
 #include "passes.h"

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: ISC */
-/* Index set splitting: the points of a part are cut where conditions on the outer loops change, and each region becomes a
- * part of its own, in which those conditions are decided. So what joins arrays, pads or rolls them is written as one loop
- * for each operand, without masks, where lowering makes one loop over all points that looks at every operand.
+/* Index set splitting. Arrays that are joined, padded or rolled are lowered to one loop over all
+ * points with conditions that choose the operand. This pass cuts the outer loops of a part where
+ * such conditions change. Each region becomes a part of its own, in which the conditions are
+ * constant, so that its loads need no masks.
  *
- * A condition counts if it compares affine forms of the outer loops that differ in one loop alone. Loops are cut from the
- * outermost on. The number of regions is bounded by the amount of code; what exceeds the bound, and what a small region
- * would be cut into further, keeps its masks. Along the loop that stores walk element by element a cut becomes two, around
- * the cache line that it lies in, where the stores go past the caches, so that all others keep whole lines.
+ * A condition counts if it compares affine forms of the outer loops that differ in one loop
+ * only. Loops are cut from the outermost on. The number of regions is bounded by the amount of
+ * code that they produce; beyond that bound, and in regions too small to be cut further, loads
+ * keep their masks. A cut of the loop along which stores are contiguous is moved to the cache
+ * lines on both sides of it if the stores go past the caches, so that all other stores are whole
+ * cache lines.
  *
- * Runs are left alone: only independent points are cut, so no order of additions changes.
+ * Loops of reductions are not cut: only independent points are, so the order of additions stays.
  * Needs: logical level. Keeps: bits. */
 #include <string.h>
 

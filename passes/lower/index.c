@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Index arithmetic of lowering: affine positions over the dimensions of a part, and their decomposition into
- * one index an axis. Where the axes of a reshape do not line up with the dimensions, a dimension is split
- * (the common factorisation); where that cannot work the indices that carry into each other are computed by division. */
+/* Index arithmetic of lowering: affine positions over the dimensions of a part, and their
+ * decomposition into one index for each axis. If the axes of a reshape do not line up with the
+ * dimensions, a dimension is split (the common factorisation of both shapes). If no
+ * factorisation exists, the affected indices are computed by division. */
 #include "lower.h"
 
 #include <string.h>

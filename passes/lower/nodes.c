@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* Graph nodes as expressions: the value of a node at a position of its linear storage. Views become positions, pad
- * and cat become predicates, small floats are widened for arithmetic and rounded after each operation.
+/* From graph nodes to expressions: the value of a node at a position of its linear storage.
+ * Views become positions, pad and cat become predicates, and small floats are widened for
+ * arithmetic and rounded after each operation.
  *
- * Values need others first: a value that is being found is a frame on a stack of l's own, so that the thread's stack does
- * not grow with the size of a kernel. */
+ * A value needs the values of its operands first. The values in progress are frames on an
+ * explicit stack, so that the thread's stack does not grow with the size of a kernel. */
 #include "lower.h"
 
 #include <string.h>

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* CUDA graphs of a GPU's plan: its steps started by one call. A graph has the addresses and parameters of its launch in it, so a
- * plan keeps one for each of a few sets of them; memory that is freed and asked for again comes back at the same place, so
- * who runs a plan again and again has few. A set is captured when it is seen for the second time: what comes once costs
- * nothing more, and what the first run prepares (code that is loaded, choices of libraries) is there when the second one is
- * captured.
+/* CUDA graphs: all steps of a plan started by one call. A CUDA graph contains the addresses and
+ * parameters of a launch, so a plan keeps one graph for each of a few sets of them. Few are
+ * enough for a plan that runs repeatedly, because memory that is freed and allocated again comes
+ * back at the same address. A set is captured when it is seen for the second time: launches that
+ * do not repeat cost nothing, and what the first run prepares (loaded code, choices of
+ * libraries) is ready for the capture.
  *
- * Only plans whose steps do nothing but start work have graphs: no checks of indices, nothing of the host's. */
+ * Only plans whose steps do nothing but start work on the GPU have graphs: plans with checks of
+ * indices, or with functions that run on the host, have none. */
 #include "passes/pipeline.h"
 
 #include <pthread.h>

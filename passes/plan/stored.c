@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Which values of the recorded graph a launch leaves whole in a temporary of its own. Who runs the plan may ask for such a
- * value as an output, if somebody holds it: the plan stores no more for that.
+/* Lists the values of the recorded graph that a launch leaves complete in a temporary of their
+ * own. If somebody holds such a value, the runtime may ask for it as an output, and the plan
+ * stores nothing that it would not have stored anyway.
  *
- * A value is found again by `origin`: of the nodes that the passes have made of a recorded one the last has its value. If it
- * has another dtype or number of elements it is another form of that value, and does not count. A mistake here could cost
- * a store and no more, since what is asked for is an output of the next plan like all others. */
+ * A node that passes made from a recorded node has that node's number in `origin`; the last node
+ * with that origin has its value. If its dtype or number of elements differs it is another form
+ * of the value, and is not listed. A mistake here could cost an unnecessary store but never a
+ * wrong value, because what is asked for is an ordinary output of the next plan. */
 #include "build.h"
 
 /* Tables by origin, and by number of a temporary. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* Template POINTS of the CPU binder: lanes run along an outer loop, everything of these points stays in
- * registers, and the inner loops run as they stand. For short runs, for dot, and, with one lane, for whatever
- * no other template takes.
+/* Template POINTS of the CPU binder: lanes run along an outer loop, all values of these points
+ * stay in registers, and the inner loops are kept as they are. Used for short runs, for dot,
+ * and, with one lane, for parts that no other template takes.
  *
- * A dot shares one factor between neighbouring points of another outer loop: several of them are written side
- * by side, one view each, so that the shared loads are merged. */
+ * A dot shares one factor between neighbouring points of another outer loop. Several of these
+ * are written next to each other in one iteration, so that the shared loads are merged. */
 #include "passes/bind/bind.h"
 
 #include <string.h>

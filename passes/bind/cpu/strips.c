@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Template STRIPS of the CPU binder: lanes run along an outer loop that memory is contiguous along, over long
- * runs of rows. A strip of some thousand bytes of columns is taken through all rows, a few rows at a time, so
- * that memory is read in long pieces; what belongs to a column (partials, results, values that later code
- * needs) lives in LOCAL arrays of one element a column.
+/* Template STRIPS of the CPU binder, for reductions over long runs of rows where memory is
+ * contiguous along an outer loop: lanes run along that loop. A strip is some thousand bytes of
+ * columns. All rows of a strip are processed a few at a time, so that memory is read in long
+ * pieces. Values that belong to a column (partial results, results, values for later code) are
+ * kept in LOCAL arrays of one element a column.
  *
- * Code is cut into segments at loops. Each segment becomes a loop over the columns of the strip of its own;
- * what is the same for all columns is written once, before it. */
+ * Code is divided into segments at loops. Each segment becomes a loop of its own over the
+ * columns of the strip; values that are equal for all columns are computed once, before it. */
 #include "passes/bind/bind.h"
 
 #include <string.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Template POINTS of the GPU binder: each thread has a point of the outer loops, or some neighbours along the innermost of
- * them where those are moved as one word, or some that lie as far apart as there are threads; stages run within the thread. For elementwise work, for runs that no memory is
- * contiguous along, short runs and scans. LOCAL arrays have a column for each thread. */
+/* Template POINTS of the GPU binder. Each thread computes one point of the outer loops; or
+ * several neighbours along the innermost one, where these are moved as one word; or several
+ * points that are as far apart as there are threads. Inner loops run within the thread. Used for
+ * elementwise work, for reductions without contiguous memory along their run, for short runs and
+ * for scans. LOCAL arrays have a column for each thread. */
 #include "passes/bind/bind.h"
 
 enum { WORD_BYTES = 16, MOST_CODE = 200, FEW_BLOCKS = 256, MOST_PASSES = 4 };

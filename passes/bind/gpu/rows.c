@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* Template ROWS of the GPU binder: some threads share the run of one outer point, and what they keep of it stays with them
- * from stage to stage. Where memory is contiguous along the outer points, not along the runs, neighbouring threads have
- * neighbouring points (columns), and those farther apart share their runs.
+/* Template ROWS of the GPU binder: several threads share the run of one outer point, and each
+ * keeps its elements in registers from stage to stage. If memory is contiguous along the outer
+ * points instead of along the runs, neighbouring threads compute neighbouring points (columns),
+ * and threads farther apart share a run.
  *
- * The order of additions says which elements a thread has: element k of a run lies in block k / (lanes * items), and there
- * in lane k mod lanes. A thread has one lane of some neighbouring blocks, so that it adds whole subtrees; then blocks are
- * joined from thread to thread, then lanes. Where no order is asked for, threads take the elements in turn. */
+ * The order of additions decides which elements a thread has. Element k of a run is in block k /
+ * (lanes * items) and lane k mod lanes. A thread has one lane of several neighbouring blocks, so
+ * that it adds whole subtrees; then blocks are combined across threads, then lanes. Where any
+ * order gives the same bits, elements are dealt to threads in turn. */
 #include "passes/bind/bind.h"
 
 #include <string.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* Template SCANS of the GPU binder. A thread goes along a line, one element after the other as the order has it. Where memory is
- * contiguous along the lines, neighbouring threads move for it what it reads and writes, a tile of some elements of each
- * line at a time, through a LOCAL array. Elsewhere neighbouring threads have neighbouring lines (columns), and each moves
- * its own elements, some at once.
+/* Template SCANS of the GPU binder. Each thread computes one line, element by element in the
+ * order of the scan. If memory is contiguous along the lines, neighbouring threads load and
+ * store a tile of several elements of each line together, through a LOCAL array. Otherwise
+ * neighbouring threads have neighbouring lines (columns), and each accesses its own elements,
+ * several at a time.
  *
- * In the plain order the elements of a block of 1024 are folded apart from all others: so each block of a row is a line of its
- * own, after a first walk that only finds what each of them adds up to. Rows of many blocks take several rounds. In the sequential
- * order a row is one line, walked once. */
+ * In plain order each block of 1024 elements is folded independently. So each block is a line of
+ * its own, after a first pass that computes only the blocks' totals. Rows of many blocks take
+ * several rounds. In sequential order a row is one line, read once. */
 #include "passes/bind/bind.h"
 
 #include <string.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* Template TILES of the GPU binder: elementwise work that reads memory along another loop than it writes (transposes). A block
- * has a square of both loops. It reads with neighbouring threads along the one, leaves the elements in a LOCAL array, and goes
- * on with neighbouring threads along the other, so that both ways whole cache lines move. Rows of the array are one element
- * longer than the square: the 32 banks of shared memory are never asked for the same bank twice, along rows or columns. */
+/* Template TILES of the GPU binder: elementwise work that is contiguous along one loop where it
+ * reads and along another where it writes (a transpose). A block of threads computes a square of
+ * the two loops. It reads with neighbouring threads along the one loop, writes the elements to a
+ * LOCAL array, and continues with neighbouring threads along the other, so that both directions
+ * move whole cache lines. Rows of the array are one element longer than the square, so that no
+ * two threads access the same of the 32 banks of shared memory, along rows or columns. */
 #include "passes/bind/bind.h"
 
 enum { SIDE = 32, PITCH = SIDE + 1, MOST_LOADS = 4, LEAST_EXTENT = 8, MOST_WRITTEN_OUT = 16 };
