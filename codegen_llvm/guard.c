@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* What LLVM imports is replaced for LLVM alone (imports.h): allocations that find no memory get the reserve of their
- * thread, and destructors of LLVM's global objects are not registered, so that exit() destroys nothing that a thread may
- * be using. operator new lives in the C++ library and asks the process's new-handler, which is ours, too. Only a lack
- * that outlasts the reserve leaves LLVM in the middle, with longjmp: locks and half-made global objects stay behind, so
- * LLVM is not entered again. On threads that are not inside, all of this does what it did before.
+/* Replaces functions that LLVM imports, for LLVM alone (imports.h). Allocations that find no
+ * memory take it from a reserve of their thread, and destructors of LLVM's global objects are
+ * not registered, so that exit() destroys nothing that a thread may be using. operator new is in
+ * the C++ library and calls the process's new-handler, which is replaced too. If memory is
+ * exhausted even after the reserve is used up, LLVM is left by longjmp; its locks and unfinished
+ * global objects stay as they are, so LLVM is never entered again. On threads that are not
+ * inside the guard the replaced functions behave as the originals.
  *
- * The first stay that generates code makes global objects; others wait for it, so that nobody is inside with locks that
- * it leaves behind. */
+ * The first call that generates code creates LLVM's global objects. Other threads wait for it,
+ * so that no thread is inside LLVM and waits for a lock that the first one might leave held. */
 #include "guard.h"
 
 #include <dlfcn.h>

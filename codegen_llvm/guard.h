@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Everything that is done inside LLVM is done through here: LLVM takes a lack of memory and each failure of its own as a
- * reason to end the process, and destroys its global objects in exit() while threads may use them. Neither happens on a
- * thread that is inside nxl_guarded. */
+/* The guard around LLVM; all calls of LLVM are made inside it. LLVM ends the process when memory
+ * is exhausted or when it finds a fault in itself, and its global objects are destroyed in
+ * exit() while other threads may use them. On a thread inside nxl_guarded neither happens. */
 #ifndef NXI_LLVM_GUARD_H
 #define NXI_LLVM_GUARD_H
 

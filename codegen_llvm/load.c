@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Objects loaded into this process: a block of pages each, written and then made executable, never both at once. A
- * process may be forbidden to do that (SELinux, systemd's MemoryDenyWriteExecute): then nothing that is compiled here can
- * run, which is found out before anything is compiled, and remembered, since no such rule is ever lifted. Neighbouring
+/* Loads object files into this process. Each gets a block of pages that is written first and
+ * then made executable, never both at once. A process may be forbidden to make memory executable
+ * (SELinux, systemd's MemoryDenyWriteExecute). Then no compiled code can run; this is found out
+ * before anything is compiled, and remembered, since such rules are never lifted. Adjacent
  * blocks have the same protection, so that the system counts them as one mapping. */
 #include <errno.h>
 #include <stdatomic.h>

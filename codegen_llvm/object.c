@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* ELF objects of one kernel each: what such an object asks for is read before it is loaded, since a stored one may be of
- * another machine or cut short, and code that calls a library function by surprise must not be loaded. Then its sections
- * are laid out in one block and its references resolved (relocate.c). Nothing outside the bytes given is read. */
+/* ELF object files of one kernel each. An object is checked before it is loaded: one from the
+ * disk cache may be truncated or for another machine, and code that unexpectedly calls a library
+ * function must not be loaded. Then its sections are laid out in one block of memory, and its
+ * references are resolved (relocate.c). Nothing outside the given bytes is read. */
 #include <elf.h>
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* One counter of the threads inside, and one flag that closes the door. Whoever enters counts itself before it looks at
- * the flag, and the handler sets the flag before it looks at the counter, so that one of them always sees the other.
- * Nothing here is a lock that fork could leave held. */
+/* A counter of the threads inside a compiler, and a flag that lets no more threads enter. A
+ * thread that enters raises the counter before it reads the flag, and the exit handler sets the
+ * flag before it reads the counter, so at least one of them sees the other. There is no lock
+ * here that fork could leave held. */
 #include "exit.h"
 
 #include <dlfcn.h>

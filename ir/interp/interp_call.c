@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Library calls in the graph interpreter: operands that are not dense are copied, every result but the node's own goes to
- * scratch memory, tasks run one after the other. Each result of an operation is a call of its own here. */
+/* Library calls in the graph interpreter. Operands that are not dense are copied, and tasks run
+ * one after the other. If a call has several results, each result's node makes a call of its own
+ * and writes the other results to scratch memory. */
 #include <string.h>
 
 #include "interp_plan.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the compiled side leaves to a library or to code of its own: matrix products and random bits. */
+/* Matrix products and random bits in the graph interpreter. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* A kernel made ready to be interpreted: where its blocks end, and which slots its values have. */
+/* Prepares a kernel for the kernel interpreter: finds where its blocks end, and gives its values
+ * slots in memory. */
 #include <string.h>
 
 #include "ir/kernel/build.h"

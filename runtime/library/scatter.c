@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* The axis is walked in order, in pieces between which the caller's poll is asked. Within a piece the work is cut among
- * tasks by columns (points of the other axes), and where there are few of them by target elements: then every task
- * reads all indices and takes those that are its own. */
+/* Scatter on processors. The axis is processed in order, in pieces, and the caller's poll is
+ * called between two pieces. Within a piece tasks divide the columns (the points of the other
+ * axes). If there are few columns, tasks divide the target elements instead: each task then
+ * reads all indices and uses those of its own elements. */
 #include "scatter.h"
 
 #include <string.h>

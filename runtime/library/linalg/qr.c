@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* qr. What LAPACK sees of a matrix A in C order is A^T; its factors L and Q' with A^T = L Q' are R^T and Q^T of A = Q R, and lie
- * in memory as R and Q in C order. So nothing is transposed: the operand is copied to where a result goes, and factored there.
- * Householder reflections: nothing can fail, and what is not finite spreads. */
+/* The operation qr. LAPACK expects columns, so a matrix A in C order is A^T to it. Its LQ
+ * factors of that, A^T = L Q', are the transposes of ours: L = R^T and Q' = Q^T of A = Q R. In
+ * memory they are R and Q in C order, so nothing is transposed: the operand is copied to the
+ * memory of a result and factored there. Householder reflections cannot fail; values that are
+ * not finite propagate. */
 #include <string.h>
 
 #include "lapack.h"

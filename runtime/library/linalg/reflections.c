@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Blocks of reflections: laid down, joined, applied. */
+/* Blocks of Householder reflections: forming V and V T, and multiplying by them. */
 #include "reflections.h"
 
 #include <string.h>

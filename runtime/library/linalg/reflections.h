@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Products of Householder reflections as LAPACK leaves them in a matrix that it has reduced, Q = H(0) H(1) .. with
- * H = I - tau v v^H, applied by products of matrices: neighbours are joined to I - V T V^H, of which V and V T are laid
- * down once, and then multiply panels that threads share. Blocks follow from the sizes alone. */
+/* Products of Householder reflections, Q = H(0) H(1) .. with H = I - tau v v^H, in the form in
+ * which LAPACK leaves them in a matrix that it has reduced. They are applied by matrix products:
+ * neighbouring reflections are combined into a block I - V T V^H. V and V T of a block are
+ * written to memory once and then multiply panels of the other matrix, which threads share. How
+ * reflections are divided into blocks follows from the sizes alone. */
 #ifndef NXI_REFLECTIONS_H
 #define NXI_REFLECTIONS_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* triangular_solve and solve. What LAPACK sees of A and B in C order is A^T and B^T, so A X = B reads X^T A^T = B^T there, and is
- * solved from the right, in place of a copy of B: nothing is transposed. Rows of X^T do not depend on each other, so many of
- * them are cut into panels, by their number alone. */
+/* The operations triangular_solve and solve. LAPACK expects columns, so matrices A and B in C
+ * order are A^T and B^T to it, and A X = B is X^T A^T = B^T. That is solved from the right, in
+ * place in a copy of B, so nothing is transposed. The rows of X^T are independent; if there are
+ * many they are divided into panels, by their number alone. */
 #include <math.h>
 #include <string.h>
 

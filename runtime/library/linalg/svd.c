@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* svd, by divide and conquer. What LAPACK sees of A in C order is A^T = (V^H)^T S U^T: its left vectors lie in memory as V^H in
- * C order, its right ones as U, so nothing is transposed. A matrix that is not finite does not converge. */
+/* The operation svd, by divide and conquer. LAPACK expects columns, so a matrix A in C order is
+ * A^T = (V^H)^T S U^T to it: its left vectors are V^H in C order in memory, and its right ones
+ * U, so nothing is transposed. A matrix that is not finite does not converge. */
 #include <string.h>
 
 #include "lapack.h"

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* Many short rows of one length: a vector holds an element of each of several rows, and a network of exchanges sorts all of
- * them at once, without a branch. Rows are turned into columns before and back afterwards. Equal elements are equal bits, or
- * there are none, so networks are as good as stable.
+/* Sorts many short rows of one length at once. A vector holds one element of each of several
+ * rows, and a sorting network of vector minima and maxima sorts all these rows without a branch.
+ * Rows are transposed to columns of vectors before, and back afterwards. The network is not
+ * stable, but either equal elements have equal bits or no elements are equal, so the result is
+ * that of a stable sort.
  *
- * Turning uses that the words of each 16 bytes of two vectors can be taken by turns: done log2(words) times with the first
- * half of the vectors and the second one, that transposes each 16 bytes. */
+ * The transposition works within each 16 bytes of the vectors: interleaving the words of the
+ * first half of the vectors with those of the second half, log2(words) times, transposes each
+ * block of 16 bytes. */
 #include <string.h>
 
 #include "core.h"

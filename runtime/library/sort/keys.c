@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Elements to keys and back. A float's key is its bits with the sign bit turned if it is positive and all bits turned if it is
- * negative; zeros share one key, NaNs have the highest. Tests are written as shifts and subtractions of the bits,
- * chunks are of fixed size: both so that compilers find vector instructions. */
+/* From elements to sort keys and back. The key of a float is its bits, with the sign bit
+ * inverted if it is positive and all bits inverted if it is negative. Both zeros have the same
+ * key, and all NaNs have the highest. Comparisons are written as shifts and subtractions of
+ * bits, and chunks have a fixed size, so that compilers vectorise the loops. */
 #include <string.h>
 
 #include "ir/dtype.h"

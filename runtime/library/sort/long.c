@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Rows of any length. A row is cut by the leading bits of its keys into buckets that follow each other, and buckets that
- * fit the cache are sorted. Neighbouring values of the leading bits share a bucket while they are few; a bucket that is still
- * too large is cut again by the bits that follow.
+/* Sorts rows of any length. A row is divided by the leading bits of its keys into consecutive
+ * buckets, and a bucket that fits the cache is sorted. Adjacent values of the leading bits share
+ * a bucket as long as it is small. A bucket that is still too large is divided again by the bits
+ * that follow.
  *
- * Few long rows are cut by all threads: they make the keys of blocks of a row, count and move them, then sort the
- * buckets. One thread does the same with a row of its own, or with a bucket that is too large, in nxi_sort_stretch_of. */
+ * Few long rows are divided by all threads together: they compute the keys of blocks of a row,
+ * count them, move them to their buckets, and then sort the buckets. A row, or a bucket that is
+ * too large, is treated in the same way by one thread in nxi_sort_stretch_of. */
 #include <string.h>
 
 #include "core.h"

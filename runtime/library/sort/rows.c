@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Many rows, each sorted by one thread: what it does, in which memory. Rows along an inner axis are taken a cache line of
- * columns at a time: their keys are written column by column into memory of the thread, so the operand is read once, in
- * order. Short rows are taken by the hundred, and sorted together where vectors are wide: their keys are made together, and their results. */
+/* Sorts many rows, each on one thread: the work and memory of such a task. Rows along an inner
+ * axis are read a cache line of columns at a time, and their keys are written to memory of the
+ * thread column by column, so the operand is read once and in order. Short rows are processed by
+ * the hundred: their keys are made together, they are sorted together where vectors are wide
+ * enough, and their results are written together. */
 #include <string.h>
 
 #include "ir/dtype.h"
