@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Scalar operations as expressions: the rows of scalar_cuda.def filled in, and conversions. */
+#include <assert.h>
 #include <string.h>
 
 #include "emit.h"
@@ -10,6 +11,15 @@ static const char *const table[NXK_SCALAR_COUNT][COLUMNS] = {
 #include "scalar_cuda.def"
 #undef COP
 };
+
+enum {
+  ROWS = 0
+#define COP(name, b, s, u, f) +1
+#include "scalar_cuda.def"
+#undef COP
+};
+static_assert((int)ROWS == (int)NXK_SCALAR_COUNT,
+              "scalar_cuda.def and scalar_ops.def have a row for the same operations");
 
 static int column_of(nx_dtype t) {
   switch (nxi_dtype_class(t)) {
