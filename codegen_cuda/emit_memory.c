@@ -322,16 +322,11 @@ void nxu_swap(nxu_emitter *e, nxk_value v) {
 
 static void put_combination(nxu_emitter *e, const nxk_instr *in, nx_dtype t, const char *a,
                             const char *b) {
-  static const nxk_op ops[] = {[NXK_SUM] = NXK_add,
-                               [NXK_PROD] = NXK_mul,
-                               [NXK_MAX] = NXK_max,
-                               [NXK_MIN] = NXK_min,
-                               [NXK_DOT] = NXK_add};
-  nxu_operation o = {ops[in->kind], t, t, false, 0};
+  nxu_operation o = {nxk_reduce_op(in->kind), t, t, false, 0};
   nxu_scalar(e, &o, a, b, "");
 }
 
-static bool is_arg(const nxk_instr *in) { return in->kind == NXK_ARGMAX || in->kind == NXK_ARGMIN; }
+static bool is_arg(const nxk_instr *in) { return nxk_finds_index(in->kind); }
 
 /* Prints the element of the tree at level `level` (a variable). */
 static void put_level(nxu_emitter *e, const nxk_access *a, uint32_t copies, bool lanes,
@@ -365,7 +360,7 @@ static void combine_level(nxu_emitter *e, const nxk_instr *in, uint32_t copies, 
   nxu_put(e, ";");
   nxu_line(e);
   nxu_put(e, "if (!nx_arg_better(%s, y, i, x, j)) { x = y; j = i; }",
-          in->kind == NXK_ARGMAX ? "true" : "false");
+          nxk_reduce_op(in->kind) == NXK_max ? "true" : "false");
 }
 
 static void store_level(nxu_emitter *e, const nxk_instr *in, uint32_t copies, uint32_t i) {

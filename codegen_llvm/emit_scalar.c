@@ -355,22 +355,15 @@ static nxl_ref binary(nxl_emitter *e, nxk_op op, nx_dtype type, nx_dtype result,
 }
 
 nxl_ref nxl_combine(nxl_emitter *e, nxk_reduce_kind kind, nx_dtype type, nxl_ref a, nxl_ref b) {
-  switch (kind) {
-    case NXK_SUM:
-    case NXK_DOT: return binary(e, NXK_add, type, type, a, b);
-    case NXK_PROD: return binary(e, NXK_mul, type, type, a, b);
-    case NXK_MAX:
-    case NXK_ARGMAX: return binary(e, NXK_max, type, type, a, b);
-    default: return binary(e, NXK_min, type, type, a, b);
-  }
+  return binary(e, nxk_reduce_op(kind), type, type, a, b);
 }
 
 nxl_ref nxl_arg_better(nxl_emitter *e, nxk_reduce_kind kind, nx_dtype type, nxl_ref a, nxl_ref ia,
                        nxl_ref b, nxl_ref ib) {
   LLVMBuilderRef s = e->builder;
   nxl_ref earlier = LLVMBuildICmp(s, LLVMIntSLT, ib, ia, "");
-  nxl_ref ahead = kind == NXK_ARGMAX ? binary(e, NXK_lt, type, NX_BOOL, a, b)
-                                     : binary(e, NXK_lt, type, NX_BOOL, b, a);
+  nxl_ref ahead = nxk_reduce_op(kind) == NXK_max ? binary(e, NXK_lt, type, NX_BOOL, a, b)
+                                                 : binary(e, NXK_lt, type, NX_BOOL, b, a);
   nxl_ref equal = binary(e, NXK_eq, type, NX_BOOL, a, b);
   if (!nxi_is_float(type)) return LLVMBuildOr(s, ahead, LLVMBuildAnd(s, equal, earlier, ""), "");
   nxl_ref a_nan = binary(e, NXK_ne, type, NX_BOOL, a, a),

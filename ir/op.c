@@ -3,6 +3,7 @@
  * The evaluator of scalar operations is in ir/kernel/eval.c. */
 #include "op.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { B = NXI_B, I = NXI_I, F = NXI_F, COMM = NXK_COMM, FUNC = NXK_FUNC };
@@ -86,11 +87,34 @@ void nxi_fp_leave(nxi_fp saved) { (void)saved; }
 
 /* ---- reductions */
 
-const char *nxk_reduce_name(nxk_reduce_kind kind) {
-  static const char *const names[NXK_KINDS] = {"sum",    "prod", "max",       "min",      "argmax",
-                                               "argmin", "dot",  "prod_real", "prod_imag"};
-  return (uint32_t)kind < NXK_KINDS ? names[kind] : "?";
-}
+enum { ROUNDS = NXK_ROUNDS, INDEX = NXK_INDEX, PAIRS = NXK_PAIRS, REPEAT = NXK_REPEAT };
+const nxk_reduction nxk_reductions[NXK_KINDS + 1] = {
+#define ROP(name, kind, args, admits, combine, partial, identity, empty, flags, cost, floats)     \
+  {#name, args, admits, NXK_##combine, NXK_##partial, NXK_IDENTITY_##identity, NXK_EMPTY_##empty, \
+   flags, cost, floats},
+#include "reduce_ops.def"
+#undef ROP
+    {.name = "?"},
+};
+
+enum {
+  CHAINS = 0
+#define ROP(name, kind, args, admits, combine, partial, identity, empty, flags, ...) \
+  +((args) == 1 && !((flags) & INDEX))
+#include "reduce_ops.def"
+#undef ROP
+  ,
+  OF_PAIRS = 0
+#define ROP(name, kind, args, admits, combine, partial, identity, empty, flags, ...) \
+  +(((flags) & PAIRS) != 0)
+#include "reduce_ops.def"
+#undef ROP
+};
+static_assert((int)CHAINS == (int)NXK_CHAIN_KINDS, "chains of a scalar operation come first");
+static_assert((int)OF_PAIRS == NXK_KINDS - NXK_REDUCE_KINDS, "kinds of pairs come last");
+static_assert(NXK_SCALAR_COUNT <= UINT8_MAX, "rows have a byte for the scalar operation");
+
+const char *nxk_reduce_name(nxk_reduce_kind kind) { return nxk_reduction_of(kind)->name; }
 
 const char *nxk_order_name(nxk_order order) {
   static const char *const names[NXK_ORDERS] = {"lanes", "plain", "sequential", "join_lanes",
@@ -113,27 +137,25 @@ static uint64_t extreme(nx_dtype type, bool highest) {
 }
 
 uint64_t nxk_reduce_identity(nxk_reduce_kind kind, nx_dtype type) {
-  switch (kind) {
-    case NXK_SUM: return nxi_is_float(type) ? nxi_cast_bits(nxi_bits_f64(-0.0), NX_F64, type) : 0;
-    case NXK_PROD: return nxi_cast_bits(1, NX_I64, type);
-    case NXK_MAX:
-    case NXK_ARGMAX: return extreme(type, false);
-    case NXK_MIN:
-    case NXK_ARGMIN: return extreme(type, true);
-    default: return 0; /* dot starts from +0 */
+  switch (nxk_reduction_of(kind)->identity) {
+    case NXK_IDENTITY_NEG_ZERO:
+      return nxi_is_float(type) ? nxi_cast_bits(nxi_bits_f64(-0.0), NX_F64, type) : 0;
+    case NXK_IDENTITY_ONE: return nxi_cast_bits(1, NX_I64, type);
+    case NXK_IDENTITY_LOWEST: return extreme(type, false);
+    case NXK_IDENTITY_HIGHEST: return extreme(type, true);
+    default: return 0;
   }
+}
+
+uint64_t nxk_reduce_empty(nxk_reduce_kind kind, nx_dtype type) {
+  const nxk_reduction *row = nxk_reduction_of(kind);
+  bool zero = row->empty == NXK_EMPTY_ZERO || row->empty == NXK_EMPTY_NONE;
+  return zero ? 0 : nxk_reduce_identity(kind, type);
 }
 
 uint64_t nxk_reduce_combine(nxk_reduce_kind kind, nx_dtype type, uint64_t a, uint64_t b) {
   uint64_t args[3] = {a, b, 0};
-  switch (kind) {
-    case NXK_SUM:
-    case NXK_DOT: return nxk_eval(NXK_add, type, type, args);
-    case NXK_PROD: return nxk_eval(NXK_mul, type, type, args);
-    case NXK_MAX:
-    case NXK_ARGMAX: return nxk_eval(NXK_max, type, type, args);
-    default: return nxk_eval(NXK_min, type, type, args);
-  }
+  return nxk_eval(nxk_reduce_op(kind), type, type, args);
 }
 
 void nxk_multiply_pairs(nx_dtype part, const uint64_t a[2], const uint64_t b[2], uint64_t out[2]) {
@@ -151,7 +173,7 @@ bool nxk_arg_better(nxk_reduce_kind kind, nx_dtype type, uint64_t a, int64_t a_i
                     int64_t b_index) {
   bool a_nan = compare(NXK_ne, type, a, a), b_nan = compare(NXK_ne, type, b, b);
   if (a_nan || b_nan) return b_nan && (!a_nan || b_index < a_index);
-  bool max = kind == NXK_ARGMAX;
+  bool max = nxk_reduce_op(kind) == NXK_max;
   if (compare(NXK_lt, type, max ? a : b, max ? b : a)) return true;
   if (compare(NXK_lt, type, max ? b : a, max ? a : b)) return false;
   return b_index < a_index;

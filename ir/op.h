@@ -50,26 +50,62 @@ typedef struct nxi_fp {
 nxi_fp nxi_fp_enter(void);
 void nxi_fp_leave(nxi_fp saved);
 
-/* Reductions. `lanes` order: the run holds the last axis; `plain`: any other run; `sequential`: one
- * element after the other (dot). numerics.md, "Reduction order". */
+/* ---- reductions: the rows of reduce_ops.def */
+
 typedef enum nxk_reduce_kind {
-  NXK_SUM,
-  NXK_PROD,
-  NXK_MAX,
-  NXK_MIN,
-  NXK_ARGMAX,
-  NXK_ARGMIN,
-  NXK_DOT,
-  NXK_REDUCE_KINDS,
-  NXK_PROD_REAL = NXK_REDUCE_KINDS, /* of scans alone: a part of products of pairs */
-  NXK_PROD_IMAG,
-  NXK_KINDS
+#define ROP(name, kind, ...) NXK_##kind,
+#include "reduce_ops.def"
+#undef ROP
+  NXK_KINDS,
+  NXK_CHAIN_KINDS = NXK_ARGMAX,    /* those before are a chain of a scalar operation */
+  NXK_REDUCE_KINDS = NXK_PROD_REAL /* those before can be reduced, the others are of scans alone */
 } nxk_reduce_kind;
-static inline bool nxk_takes_pairs(uint32_t kind) { return kind >= NXK_PROD_REAL; }
-/* Values that a fold or a scan takes. */
-static inline int nxk_kind_args(uint32_t kind) {
-  return kind == NXK_DOT || nxk_takes_pairs(kind) ? 2 : 1;
+enum { NXK_ROUNDS = 1, NXK_INDEX = 2, NXK_PAIRS = 4, NXK_REPEAT = 8 };
+typedef enum nxk_identity {
+  NXK_IDENTITY_ZERO,
+  NXK_IDENTITY_NEG_ZERO,
+  NXK_IDENTITY_ONE,
+  NXK_IDENTITY_LOWEST,
+  NXK_IDENTITY_HIGHEST
+} nxk_identity;
+typedef enum nxk_empty {
+  NXK_EMPTY_NONE,
+  NXK_EMPTY_ZERO,
+  NXK_EMPTY_IDENTITY,
+  NXK_EMPTY_BOOLS
+} nxk_empty;
+
+typedef struct nxk_reduction {
+  const char *name;
+  uint8_t args, admits, combine, partial, identity, empty, flags, cost, cost_of_floats;
+} nxk_reduction;
+extern const nxk_reduction nxk_reductions[NXK_KINDS + 1];
+/* The row of a kind; what is no kind has one that admits nothing. */
+static inline const nxk_reduction *nxk_reduction_of(uint32_t kind) {
+  return &nxk_reductions[kind < NXK_KINDS ? kind : NXK_KINDS];
 }
+static inline bool nxk_takes_pairs(uint32_t kind) {
+  return (nxk_reduction_of(kind)->flags & NXK_PAIRS) != 0;
+}
+/* Whether the result is where an element is. */
+static inline bool nxk_finds_index(uint32_t kind) {
+  return (nxk_reduction_of(kind)->flags & NXK_INDEX) != 0;
+}
+/* Whether the result of the elements is what the scalar operation makes of one after the other. */
+static inline bool nxk_is_chain(uint32_t kind) { return kind < NXK_CHAIN_KINDS; }
+/* The scalar operation that combines two values. */
+static inline nxk_op nxk_reduce_op(uint32_t kind) {
+  return (nxk_op)nxk_reduction_of(kind)->combine;
+}
+/* Values that a fold or a scan takes. */
+static inline int nxk_kind_args(uint32_t kind) { return nxk_reduction_of(kind)->args; }
+/* Whether every order of the elements gives the same bits. */
+static inline bool nxk_any_order(uint32_t kind, nx_dtype type) {
+  return !(nxk_reduction_of(kind)->flags & NXK_ROUNDS) || !nxi_is_float(type);
+}
+
+/* `lanes` order: the run holds the last axis; `plain`: any other run; `sequential`: one element after
+ * the other (dot). numerics.md, "Reduction order". */
 typedef enum nxk_order {
   NXK_ORDER_LANES,      /* text: lanes */
   NXK_ORDER_PLAIN,      /* plain */
@@ -84,11 +120,12 @@ const char *nxk_reduce_name(nxk_reduce_kind kind); /* "sum" ... "prod_imag" */
 /* out = a times b, of complex numbers in two parts. */
 void nxk_multiply_pairs(nx_dtype part, const uint64_t a[2], const uint64_t b[2], uint64_t out[2]);
 const char *nxk_order_name(nxk_order order); /* "lanes" ... */
-/* The value whose combination with x gives x bit for bit: -0.0 for a float sum, 0 for an integer one, 1,
- * the lowest or highest value (infinities for floats; for argmax and argmin of the value part). */
+/* The value whose combination with x gives x bit for bit; for argmax and argmin of the value part. */
 uint64_t nxk_reduce_identity(nxk_reduce_kind kind, nx_dtype type);
-/* a combined with b. sum prod max min, and the value part of argmax/argmin (ties and NaN by index: see
- * nxk_arg_combine). */
+/* The result over nothing; of an index 0. */
+uint64_t nxk_reduce_empty(nxk_reduce_kind kind, nx_dtype type);
+/* a combined with b; not of pairs. Of argmax and argmin the value part (ties and NaN by index: see
+ * nxk_arg_better). */
 uint64_t nxk_reduce_combine(nxk_reduce_kind kind, nx_dtype type, uint64_t a, uint64_t b);
 /* True if (b, b_index) replaces (a, a_index) in argmax/argmin: the first NaN wins, else the better value,
  * else the lower index. Associative and commutative. Indices are signed. */

@@ -10,6 +10,17 @@ import sys
 from pathlib import Path
 
 CLASSES = {"B": "bool", "I": "integers", "F": "floats", "ARITH": "numbers"}
+VALUES = {
+    "ZERO": "0",
+    "NEG_ZERO": "-0.0; 0 of integers",
+    "ONE": "1",
+    "LOWEST": "the lowest",
+    "HIGHEST": "the highest",
+    "IDENTITY": "the identity",
+    "BOOLS": "of bools the identity",
+    "NONE": "none",
+}
+FLAGS = (("ROUNDS", "the order counts"), ("INDEX", "gives an index"), ("PAIRS", "of pairs"), ("REPEAT", "elements may repeat"))
 LEVELS = {"L": "logical", "B": "bound", "A": "both"}
 KINDS = {
     "LEAF": "leaf",
@@ -58,11 +69,17 @@ def kernel_lines(root):
         yield [f"`{name}`", LEVELS[level], "opens a block" if opens == "1" else ""]
 
 
+def reduction_lines(root):
+    for name, _, args, admits, combine, _, identity, empty, flags, cost, floats in rows(root / "ir/reduce_ops.def", "ROP"):
+        notes = [text for flag, text in FLAGS if flag in flags]
+        yield [f"`{name}`", args, classes(admits), f"`{combine}`", VALUES[identity], VALUES[empty], "; ".join(notes), f"{cost}, {floats}"]
+
+
 def graph_lines(root):
-    for name, args, kind, scalar, admits, out in rows(root / "ir/graph/graph_ops.def", "GOP"):
+    for name, args, kind, kernel, admits, out in rows(root / "ir/graph/graph_ops.def", "GOP"):
         operands = "any" if args == "-1" else args
-        scalar = "" if scalar == "none" else f"`{scalar}`"
-        yield [f"`{name}`", operands, KINDS.get(kind, kind.lower()), scalar, classes(admits), result(out)]
+        kernel = "" if kernel == "none" else f"`{kernel.lower()}`"
+        yield [f"`{name}`", operands, KINDS.get(kind, kind.lower()), kernel, classes(admits), result(out)]
     for name, args, results, admits, keys, fails in rows(root / "ir/library/library.def", "LIB"):
         out = "as `infer` says" if results == "1" else f"{results}, a node each"
         yield [f"`{name}`", args, "call", "", classes(admits), out]
@@ -76,13 +93,19 @@ def page(root):
     yield ""
     yield "## Graph"
     yield ""
-    yield from table(["operation", "operands", "kind", "scalar", "admits", "result"], graph_lines(root))
+    yield from table(["operation", "operands", "kind", "in kernels", "admits", "result"], graph_lines(root))
     yield "## Scalars"
     yield ""
     yield "Arithmetic of kernels never sees small floats: lowering widens them to f32 and rounds back. Functions are"
     yield "expanded into the other rows. Cost: vector instructions a result roughly takes."
     yield ""
     yield from table(["operation", "operands", "admits", "result", "", "cost"], scalar_lines(root))
+    yield "## Reductions"
+    yield ""
+    yield "What a `reduce`, a `scan` or a `fold` of a kernel folds elements with. Cost: of one combination, of integers and of"
+    yield "floats."
+    yield ""
+    yield from table(["kind", "operands", "admits", "combines by", "identity", "over nothing", "", "cost"], reduction_lines(root))
     yield "## Structure of kernels"
     yield ""
     yield from table(["operation", "level", ""], kernel_lines(root))

@@ -26,23 +26,22 @@ static void list_classes(nxg_op op, char *text, size_t size) {
   }
 }
 
+/* Whether an operation, or what it folds elements with, is one of an order. */
+static bool compares(nxg_op op) {
+  int scalar = nxg_ops[op].scalar;
+  if (nxg_ops[op].reduce >= 0) scalar = (int)nxk_reduce_op(nxg_reduce_kind(op));
+  return scalar == NXK_max || scalar == NXK_min || scalar == NXK_lt || scalar == NXK_le;
+}
+
 /* Where a cast is not what is wanted. */
 static const char *other_way(nxg_op op, nx_dtype t) {
   bool complex = nxi_is_complex(t);
+  if (complex && compares(op)) return "complex numbers have no order: compare real or abs of it";
   switch (op) {
     case NXG_fft: return complex ? NULL : "rfft is of real numbers";
     case NXG_ifft: return complex ? NULL : "irfft gives real numbers; or cast it to c64";
     case NXG_rfft: return complex ? "fft is of complex numbers" : NULL;
     case NXG_irfft: return complex ? NULL : "it takes what rfft gives";
-    case NXG_cmplt:
-    case NXG_cmple:
-    case NXG_max:
-    case NXG_min:
-    case NXG_argmax:
-    case NXG_argmin:
-    case NXG_reduce_max:
-    case NXG_reduce_min:
-      return complex ? "complex numbers have no order: compare real or abs of it" : NULL;
     case NXG_add:
       return t == NX_BOOL ? "cast it first; the sum of bools is the operation `or`" : NULL;
     case NXG_mul:

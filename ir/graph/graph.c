@@ -12,8 +12,15 @@
 #define C        NXI_C
 #define NXK_none -1
 const nxg_op_info nxg_ops[NXG_OP_COUNT] = {
-#define GOP(name, args, kind, scalar, admits, result) \
-  {#name, args, NXG_KIND_##kind, admits, NXG_RESULT_##result, NXK_##scalar},
+#define IS_MAP(kind) (NXG_KIND_##kind == NXG_KIND_MAP)
+#define GOP(name, args, kind, kernel, admits, result) \
+  {#name,                                             \
+   args,                                              \
+   NXG_KIND_##kind,                                   \
+   admits,                                            \
+   NXG_RESULT_##result,                               \
+   IS_MAP(kind) ? (int)NXK_##kernel : -1,             \
+   IS_MAP(kind) ? -1 : (int)NXK_##kernel},
 #include "graph_ops.def"
 #undef GOP
 };
@@ -22,6 +29,7 @@ const nxg_op_info nxg_ops[NXG_OP_COUNT] = {
 #undef F
 #undef C
 #undef NXK_none
+#undef IS_MAP
 
 nxg_op nxg_op_from_name(const char *name, size_t length) {
   for (int op = 0; op < NXG_OP_COUNT; op++) {
@@ -30,6 +38,12 @@ nxg_op nxg_op_from_name(const char *name, size_t length) {
       return (nxg_op)op;
   }
   return NXG_OP_COUNT;
+}
+
+nxg_op nxg_op_of_scalar(nxk_op scalar) {
+  int op = 0;
+  while (op < NXG_OP_COUNT && nxg_ops[op].scalar != (int)scalar) op++;
+  return (nxg_op)op;
 }
 
 nxg_graph *nxg_create(const char *name) {

@@ -12,7 +12,7 @@
 #include "view.h"
 
 typedef enum nxg_op {
-#define GOP(name, args, kind, scalar, admits, result) NXG_##name,
+#define GOP(name, args, kind, kernel, admits, result) NXG_##name,
 #include "graph_ops.def"
 #undef GOP
   NXG_OP_COUNT
@@ -44,9 +44,11 @@ typedef struct nxg_op_info {
   int8_t args;
   uint8_t kind, admits, result;
   int16_t scalar; /* nxk_op of a MAP, else -1 */
+  int8_t reduce;  /* nxk_reduce_kind of a FOLD or a scan, else -1 */
 } nxg_op_info;
 extern const nxg_op_info nxg_ops[NXG_OP_COUNT];
 nxg_op nxg_op_from_name(const char *name, size_t length); /* NXG_OP_COUNT if there is none */
+nxg_op nxg_op_of_scalar(nxk_op scalar);                   /* the MAP of it, or NXG_OP_COUNT */
 
 typedef struct nxg_type {
   nx_dtype dtype;
@@ -145,13 +147,23 @@ static inline const int64_t *nxg_scatter_shape(const nxg_node *n) {
   return nxg_scatters_pairs(n) ? n->attrs + 2 : n->shape;
 }
 
-/* Whether an operation is one of scan_*, and how that combines elements. */
+/* ---- reductions: the kinds of ir/reduce_ops.def */
+
+/* Whether an operation is one of scan_*. */
 static inline bool nxg_is_scan(uint32_t op) {
-  return op >= NXG_scan_sum && op <= NXG_scan_prod_imag;
+  return nxg_ops[op].kind == NXG_KIND_MOVE && nxg_ops[op].reduce >= 0;
 }
-static inline nxk_reduce_kind nxg_scan_kind(uint32_t op) {
-  return (nxk_reduce_kind)(op <= NXG_scan_min ? NXK_SUM + (op - NXG_scan_sum)
-                                              : NXK_PROD_REAL + (op - NXG_scan_prod_real));
+/* Of a FOLD or a scan. */
+static inline nxk_reduce_kind nxg_reduce_kind(uint32_t op) {
+  return (nxk_reduce_kind)nxg_ops[op].reduce;
+}
+/* Whether an operation is a FOLD whose result is where an element is. */
+static inline bool nxg_finds_index(uint32_t op) {
+  return nxg_ops[op].kind == NXG_KIND_FOLD && nxk_finds_index(nxg_reduce_kind(op));
+}
+/* The reduced axes of a FOLD. */
+static inline uint32_t nxg_fold_mask(const nxg_node *n) {
+  return nxg_finds_index(n->op) ? (uint32_t)1 << n->attrs[0] : (uint32_t)n->attrs[0];
 }
 
 /* The runs of a reduction: sets of adjacent reduced axes, each folded as one sequence of

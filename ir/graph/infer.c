@@ -231,9 +231,9 @@ static void remove_axes(const inference *in, uint32_t mask, bool keep) {
 /* max and min of no numbers do not exist, unless none is asked for; of bools they are "any" and "all". */
 static nx_status check_not_empty(const inference *in, uint32_t mask) {
   const nxg_type *a = &in->args[0];
-  bool arg = in->op == NXG_argmax || in->op == NXG_argmin;
-  if (in->op == NXG_reduce_sum || in->op == NXG_reduce_prod || (a->dtype == NX_BOOL && !arg))
-    return NX_OK;
+  nxk_empty empty = (nxk_empty)nxk_reduction_of(nxg_reduce_kind(in->op))->empty;
+  bool refused = empty == NXK_EMPTY_NONE || (empty == NXK_EMPTY_BOOLS && a->dtype != NX_BOOL);
+  if (!refused) return NX_OK;
   int64_t folded = 1, kept = 1;
   for (int32_t i = 0; i < a->rank; i++) *(mask >> i & 1 ? &folded : &kept) *= a->shape[i] != 0;
   if (folded || !kept) return NX_OK;
@@ -243,7 +243,7 @@ static nx_status check_not_empty(const inference *in, uint32_t mask) {
 }
 
 static nx_status infer_fold(const inference *in) {
-  bool arg = in->op == NXG_argmax || in->op == NXG_argmin;
+  bool arg = nxg_finds_index(in->op);
   const nxg_type *a = &in->args[0];
   nx_status status = need_attrs(in, 2);
   if (status) return status;

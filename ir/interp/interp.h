@@ -49,8 +49,4 @@ void nxi_combine(nxk_reduce_kind kind, nx_dtype type, uint64_t *a, int64_t *a_in
 void nxi_scan_pairs(uint64_t held[4], int64_t count, bool blocks, nx_dtype part,
                     const uint64_t element[2], uint64_t y[2]);
 
-static inline bool nxi_is_arg(nxk_reduce_kind kind) {
-  return kind == NXK_ARGMAX || kind == NXK_ARGMIN;
-}
-
 #endif

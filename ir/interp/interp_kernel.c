@@ -249,7 +249,7 @@ static void run_scalar(const run *r, nxk_value v) {
 /* Lanes l and l + n/2, then n/4, ... 1. */
 static void run_fold(const run *r, nxk_value v) {
   const nxk_instr *in = &r->kernel->instrs[v], *a = &r->kernel->instrs[in->args[0]];
-  bool arg = nxi_is_arg((nxk_reduce_kind)in->kind);
+  bool arg = nxk_finds_index(in->kind);
   uint64_t value[128] = {0};
   int64_t index[128] = {0};
   for (uint32_t l = 0; l < a->lanes && l < 128; l++) {

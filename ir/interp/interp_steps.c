@@ -149,7 +149,7 @@ static nx_status plan_scan(nxg_planner *b, uint32_t node) {
   s->dtype = s->result = n->dtype;
   s->numbers[0] = n->shape[axis];
   s->numbers[1] = dense[axis] * nxi_dtype_size(n->dtype);
-  s->numbers[2] = nxg_scan_kind(n->op);
+  s->numbers[2] = nxg_reduce_kind(n->op);
   s->numbers[3] = n->attrs[1];
   nx_status status = NX_OK;
   for (uint32_t arg = 0; !status && arg < n->n_args; arg++) {
@@ -322,23 +322,12 @@ static nx_status plan_fold_step(nxg_planner *b, nxk_reduce_kind kind, nxg_run ru
   return nxg_plan_access(b, in->first, in->t, rank, shape, strides, &s->args[1]);
 }
 
-static nxk_reduce_kind kind_of(nxg_op op) {
-  switch (op) {
-    case NXG_reduce_sum: return NXK_SUM;
-    case NXG_reduce_prod: return NXK_PROD;
-    case NXG_reduce_max: return NXK_MAX;
-    case NXG_reduce_min: return NXK_MIN;
-    case NXG_argmax: return NXK_ARGMAX;
-    default: return NXK_ARGMIN;
-  }
-}
-
 static nx_status plan_fold(nxg_planner *b, uint32_t node) {
   const nxg_node *n = node_of(b, node), *a = node_of(b, n->args[0]);
   nxg_run runs[NXG_MAX_RANK];
   fold_input in = {.t = a->dtype};
-  nxk_reduce_kind kind = kind_of((nxg_op)n->op);
-  bool arg = kind == NXK_ARGMAX || kind == NXK_ARGMIN;
+  nxk_reduce_kind kind = nxg_reduce_kind(n->op);
+  bool arg = nxk_finds_index(kind);
   int32_t left = arg ? 1 : nxg_reduce_runs(a->rank, a->shape, (uint32_t)n->attrs[0], runs);
   if (arg) runs[0] = (nxg_run){1u << n->attrs[0], NXK_ORDER_PLAIN};
   if (left == 0) /* nothing to fold: the shape may change, the elements do not */

@@ -33,7 +33,7 @@ static int64_t block_size(nxk_order order) {
 
 void nxi_combine(nxk_reduce_kind kind, nx_dtype type, uint64_t *a, int64_t *a_index, uint64_t b,
                  int64_t b_index) {
-  if (!nxi_is_arg(kind)) {
+  if (!nxk_finds_index(kind)) {
     *a = nxk_reduce_combine(kind, type, *a, b);
   } else if (nxk_arg_better(kind, type, *a, *a_index, b, b_index)) {
     *a = b;
@@ -111,17 +111,14 @@ static nxi_partial join_tree(nxi_reducer *r, int64_t n) {
 }
 
 uint64_t nxi_reducer_finish(nxi_reducer *r) {
-  if (r->count == 0) {
-    if (nxi_is_arg(r->kind) || r->kind == NXK_SUM) return 0;
-    return nxk_reduce_identity(r->kind, r->type);
-  }
+  if (r->count == 0) return nxk_reduce_empty(r->kind, r->type);
   int64_t size = block_size(r->order), n = r->count / size;
   if (r->count % size != 0) push_block(r, n++);
   nxi_partial p = join_tree(r, n);
   for (int half = lanes_of(r) / 2; half > 0; half /= 2)
     for (int l = 0; l < half; l++)
       nxi_combine(r->kind, r->type, &p.value[l], &p.index[l], p.value[l + half], p.index[l + half]);
-  return nxi_is_arg(r->kind) ? (uint64_t)p.index[0] : p.value[0];
+  return nxk_finds_index(r->kind) ? (uint64_t)p.index[0] : p.value[0];
 }
 
 void nxi_scan_pairs(uint64_t held[4], int64_t count, bool blocks, nx_dtype part,

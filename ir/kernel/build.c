@@ -469,12 +469,12 @@ void nxk_store(nxk_kernel *k, const nxk_access *a, nxk_value value) {
 
 nxk_value nxk_reduce(nxk_kernel *k, nxk_reduce_kind kind, nxk_order order, nxk_value a,
                      nxk_value b) {
-  if (!usable(k, a) || (kind == NXK_DOT && !usable(k, b))) return NXK_NONE;
-  bool arg = kind == NXK_ARGMAX || kind == NXK_ARGMIN;
-  nxk_instr in = instr_of(NXK_reduce, arg ? NX_I64 : nxk_dtype(k, a), 1);
+  bool two = nxk_kind_args(kind) == 2;
+  if (!usable(k, a) || (two && !usable(k, b))) return NXK_NONE;
+  nxk_instr in = instr_of(NXK_reduce, nxk_finds_index(kind) ? NX_I64 : nxk_dtype(k, a), 1);
   in.kind = (uint8_t)kind;
   in.order = (uint8_t)order;
-  set_args(&in, a, kind == NXK_DOT ? b : NXK_NONE, NXK_NONE);
+  set_args(&in, a, two ? b : NXK_NONE, NXK_NONE);
   return nxi_append(k, &in);
 }
 
@@ -554,7 +554,7 @@ void nxk_barrier(nxk_kernel *k) {
 }
 
 nxk_value nxk_fold(nxk_kernel *k, nxk_reduce_kind kind, nxk_value a, nxk_value index) {
-  bool arg = kind == NXK_ARGMAX || kind == NXK_ARGMIN;
+  bool arg = nxk_finds_index(kind);
   if (!usable(k, a) || (arg && !usable(k, index))) return NXK_NONE;
   nxk_instr in = instr_of(NXK_fold, arg ? NX_I64 : nxk_dtype(k, a), 1);
   in.kind = (uint8_t)kind;

@@ -71,7 +71,7 @@ static void check_scalar(nxi_checker *c, nxk_value v) {
 
 /* ---- reductions */
 
-static bool is_arg(const nxk_instr *in) { return in->kind == NXK_ARGMAX || in->kind == NXK_ARGMIN; }
+static bool is_arg(const nxk_instr *in) { return nxk_finds_index(in->kind); }
 
 static void check_kind(nxi_checker *c, nxk_value v, nx_dtype type) {
   const nxk_instr *in = &c->k->instrs[v];
@@ -80,9 +80,8 @@ static void check_kind(nxi_checker *c, nxk_value v, nx_dtype type) {
     nxi_fault(c, v, "no such kind of reduction");
     return;
   }
-  bool ordered = in->kind == NXK_MAX || in->kind == NXK_MIN || is_arg(in);
-  bool pairs = nxk_takes_pairs(in->kind);
-  if (nxi_is_small_float(type) || (type == NX_BOOL && !ordered) || (pairs && !nxi_is_float(type)))
+  bool admitted = (nxi_dtypes[type].cls & nxk_reduction_of(in->kind)->admits) != 0;
+  if (!admitted || nxi_is_small_float(type))
     nxi_fault(c, v, "%s does not admit %s", nxk_reduce_name((nxk_reduce_kind)in->kind),
               nxi_dtypes[type].name);
   if (in->kind == NXK_DOT && in->op != NXK_reduce) nxi_fault(c, v, "dot is a kind of reduce alone");
@@ -92,7 +91,7 @@ static void check_reduce(nxi_checker *c, nxk_value v) {
   const nxk_instr *in = &c->k->instrs[v];
   if (!nxi_is_loop(c->k, nxi_parent(c), NXK_REDUCE))
     nxi_fault(c, v, "a reduce does not stand in a reduce loop");
-  if (!nxi_has_args(c, v, in->kind == NXK_DOT ? 2 : 1)) return;
+  if (!nxi_has_args(c, v, nxk_kind_args(in->kind))) return;
   const nxk_instr *a = nxi_operand(c, v, in->args[0]);
   if (!a) return;
   check_kind(c, v, a->dtype);
@@ -109,7 +108,7 @@ static void check_scan(nxi_checker *c, nxk_value v) {
   const nxk_instr *in = &c->k->instrs[v];
   if (!nxi_is_loop(c->k, nxi_parent(c), NXK_MAP))
     nxi_fault(c, v, "a scan does not stand in a map loop");
-  if (in->kind > NXK_MIN && !nxk_takes_pairs(in->kind))
+  if (!nxk_is_chain(in->kind) && !nxk_takes_pairs(in->kind))
     nxi_fault(c, v, "this kind cannot be scanned");
   if (in->order != NXK_ORDER_PLAIN && in->order != NXK_ORDER_SEQUENTIAL)
     nxi_fault(c, v, "scans are plain or sequential");

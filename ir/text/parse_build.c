@@ -58,8 +58,6 @@ static uint32_t keys_of_op(nxg_op op) {
     case NXG_arange: return KEY(start) | KEY(step);
     case NXG_eye: return KEY(k);
     case NXG_view: return KEY(offset) | KEY(strides);
-    case NXG_argmax:
-    case NXG_argmin: return KEY(axis) | KEY(keepdims);
     case NXG_pad: return KEY(value) | KEY(before) | KEY(after);
     case NXG_cat: return KEY(axis);
     case NXG_gather: return KEY(axis) | KEY(axes);
@@ -67,6 +65,7 @@ static uint32_t keys_of_op(nxg_op op) {
     case NXG_update: return KEY(offset) | KEY(shape) | KEY(strides);
     default:
       if (nxg_is_scan(op)) return KEY(axis) | KEY(mode);
+      if (nxg_finds_index(op)) return KEY(axis) | KEY(keepdims);
       return nxg_ops[op].kind == NXG_KIND_FOLD ? KEY(axes) | KEY(keepdims) : 0;
   }
 }
@@ -348,7 +347,7 @@ static nx_status fold_attrs(nxg_parser *p, nxg_op op, const nxg_node *a, int64_t
   int32_t axes[NXG_MAX_RANK] = {0}, n = 1;
   uint32_t mask = 0;
   int64_t axis = 0;
-  bool arg = op == NXG_argmax || op == NXG_argmin;
+  bool arg = nxg_finds_index(op);
   nx_status status = arg ? get_integer(p, NXG_KEY_axis, NULL, &axis) : get_axes(p, axes, &n);
   if (status) return status;
   if (arg) axes[0] = saturate(axis);

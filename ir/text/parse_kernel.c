@@ -394,8 +394,6 @@ static void read_order(parser *p, nxk_instr *in) {
   in->order = (uint8_t)order;
 }
 
-static bool is_arg(const nxk_instr *in) { return in->kind == NXK_ARGMAX || in->kind == NXK_ARGMIN; }
-
 /* values, then an access, then for argmax and argmin the access of the indices */
 static void read_memory(parser *p, nxk_instr *in, int n_args) {
   read_args(p, in, n_args);
@@ -443,11 +441,11 @@ static void read_operands(parser *p, nxk_instr *in) {
     case NXK_barrier: break;
     case NXK_fold:
       read_reduce_kind(p, in);
-      read_args(p, in, is_arg(in) ? 2 : 1);
+      read_args(p, in, nxk_finds_index(in->kind) ? 2 : 1);
       break;
     case NXK_tree_push:
       read_reduce_kind(p, in);
-      read_memory(p, in, is_arg(in) ? 3 : 2);
+      read_memory(p, in, nxk_finds_index(in->kind) ? 3 : 2);
       break;
     case NXK_tree_join:
       read_reduce_kind(p, in);

@@ -231,10 +231,29 @@ static void print_scalar(nxi_text *out, nx_dtype t, int64_t re, int64_t im) {
   else nxi_print_scalar(out, t, (uint64_t)re);
 }
 
+static void print_fold(nxi_text *out, const nxg_node *n) {
+  if (nxg_finds_index(n->op)) nxi_text_add(out, " axis=%lld", (long long)n->attrs[0]);
+  else print_mask(out, (uint64_t)n->attrs[0]);
+  if (n->attrs[1]) put(out, " keepdims");
+}
+
+static void print_scan(nxi_text *out, const nxg_node *n) {
+  nxi_text_add(out, " axis=%lld", (long long)n->attrs[0]);
+  if (n->attrs[1]) nxi_text_add(out, " mode=%lld", (long long)n->attrs[1]);
+}
+
 static void print_attrs(nxi_text *out, const nxg_node *n, nx_dtype operand) {
   const int64_t *a = n->attrs;
   if (nxg_ops[n->op].kind == NXG_KIND_CALL) {
     print_call(out, n);
+    return;
+  }
+  if (nxg_ops[n->op].kind == NXG_KIND_FOLD) {
+    print_fold(out, n);
+    return;
+  }
+  if (nxg_is_scan(n->op)) {
+    print_scan(out, n);
     return;
   }
   switch (n->op) {
@@ -253,22 +272,7 @@ static void print_attrs(nxi_text *out, const nxg_node *n, nx_dtype operand) {
       print_scalar(out, n->dtype, a[1], a[nxi_is_complex(n->dtype) ? 3 : 0]);
       break;
     case NXG_eye: nxi_text_add(out, " k=%lld", (long long)a[0]); break;
-    case NXG_reduce_sum:
-    case NXG_reduce_prod:
-    case NXG_reduce_max:
-    case NXG_reduce_min: print_mask(out, (uint64_t)a[0]); break;
-    case NXG_argmax:
-    case NXG_argmin: nxi_text_add(out, " axis=%lld", (long long)a[0]); break;
     case NXG_cat: nxi_text_add(out, " axis=%lld", (long long)a[0]); break;
-    case NXG_scan_sum:
-    case NXG_scan_prod:
-    case NXG_scan_max:
-    case NXG_scan_min:
-    case NXG_scan_prod_real:
-    case NXG_scan_prod_imag:
-      nxi_text_add(out, " axis=%lld", (long long)a[0]);
-      if (a[1]) nxi_text_add(out, " mode=%lld", (long long)a[1]);
-      break;
     case NXG_gather:
     case NXG_scatter: print_indexed(out, n); break;
     case NXG_pad:
@@ -284,7 +288,6 @@ static void print_attrs(nxi_text *out, const nxg_node *n, nx_dtype operand) {
       break;
     default: break;
   }
-  if (nxg_ops[n->op].kind == NXG_KIND_FOLD && a[1]) put(out, " keepdims");
 }
 
 /* Attributes that print_attrs reads: fewer (a broken graph under the verifier) are printed raw. */

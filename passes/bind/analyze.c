@@ -235,8 +235,7 @@ int64_t nxb_stride(const nxb_binder *b, const nxk_access *a, nxk_value loop, boo
 
 bool nxb_exact(const nxk_kernel *k, nxk_value reduce) {
   const nxk_instr *in = &k->instrs[reduce];
-  bool inexact = in->kind == NXK_SUM || in->kind == NXK_PROD || in->kind == NXK_DOT;
-  return !(inexact && nxi_is_float(k->instrs[in->args[0]].dtype));
+  return nxk_any_order(in->kind, (nx_dtype)k->instrs[in->args[0]].dtype);
 }
 
 /* ---- costs */
@@ -293,9 +292,8 @@ static uint32_t pressure(const nxb_binder *b, nxk_value first, nxk_value last, n
 }
 
 static uint32_t reduce_cost(const nxk_kernel *k, const nxk_instr *in) {
-  bool number = nxi_is_float(k->instrs[in->args[0]].dtype);
-  if (in->kind == NXK_MAX || in->kind == NXK_MIN) return number ? 5 : 1;
-  return in->kind == NXK_ARGMAX || in->kind == NXK_ARGMIN ? 4 : 1;
+  const nxk_reduction *row = nxk_reduction_of(in->kind);
+  return nxi_is_float(k->instrs[in->args[0]].dtype) ? row->cost_of_floats : row->cost;
 }
 
 uint32_t nxb_code_cost(const nxb_binder *b, nxk_value first, nxk_value last) {

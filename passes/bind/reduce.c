@@ -8,7 +8,7 @@
 #include <string.h>
 
 bool nxb_is_arg(const nxk_kernel *k, nxk_value reduce) {
-  return k->instrs[reduce].kind == NXK_ARGMAX || k->instrs[reduce].kind == NXK_ARGMIN;
+  return nxk_finds_index(k->instrs[reduce].kind);
 }
 
 static nxk_reduce_kind kind_of(const nxb_binder *b, nxk_value reduce) {
@@ -56,7 +56,8 @@ uint32_t nxb_next_group(const nxb_binder *b, const nxb_stage *s, bool *done, nxk
  * a lower item. Without, x is of a later item in every lane. */
 static nxk_value is_better(nxb_binder *b, nxk_value reduce, nxb_partial acc, nxb_partial x,
                            bool ties) {
-  bool most = kind_of(b, reduce) == NXK_ARGMAX, number = nxi_is_float(type_of(b, reduce));
+  bool most = nxk_reduce_op(kind_of(b, reduce)) == NXK_max,
+       number = nxi_is_float(type_of(b, reduce));
   nxk_value low = most ? acc.value : x.value, high = most ? x.value : acc.value;
   nxk_value strictly;
   if (number) { /* not (x no better than acc), and acc is no NaN */
@@ -79,13 +80,9 @@ static nxk_value is_better(nxb_binder *b, nxk_value reduce, nxb_partial acc, nxb
 
 nxb_partial nxb_combine(nxb_binder *b, nxk_value reduce, nxb_partial acc, nxb_partial x,
                         bool ties) {
-  static const nxk_op ops[] = {[NXK_SUM] = NXK_add,
-                               [NXK_PROD] = NXK_mul,
-                               [NXK_MAX] = NXK_max,
-                               [NXK_MIN] = NXK_min,
-                               [NXK_DOT] = NXK_add};
   if (!nxb_is_arg(b->from, reduce))
-    return (nxb_partial){nxb_op(b, ops[kind_of(b, reduce)], acc.value, x.value), NXK_NONE};
+    return (nxb_partial){nxb_op(b, nxk_reduce_op(kind_of(b, reduce)), acc.value, x.value),
+                         NXK_NONE};
   nxk_value better = is_better(b, reduce, acc, x, ties);
   nxb_partial best;
   best.value = nxk_scalar(b->to, NXK_select, 0, better, x.value, acc.value);
@@ -105,7 +102,7 @@ nx_dtype nxb_item_type(int64_t items) { return items < INT32_MAX ? NX_I32 : NX_I
 nxb_partial nxb_identity(nxb_binder *b, nxk_value reduce, uint16_t lanes, nxk_value item,
                          nx_dtype item_type) {
   nx_dtype type = type_of(b, reduce);
-  uint64_t bits = kind_of(b, reduce) == NXK_DOT ? 0 : nxk_reduce_identity(kind_of(b, reduce), type);
+  uint64_t bits = nxk_reduce_identity(kind_of(b, reduce), type);
   nxb_partial p = {nxk_splat(b->to, nxk_const(b->to, type, bits), lanes), NXK_NONE};
   if (nxb_is_arg(b->from, reduce))
     p.item = nxk_splat(b->to, nxk_cast_to(b->to, item_type, item), lanes);
@@ -113,10 +110,9 @@ nxb_partial nxb_identity(nxb_binder *b, nxk_value reduce, uint16_t lanes, nxk_va
 }
 
 nxk_value nxb_empty_result(nxb_binder *b, nxk_value reduce) {
-  nxk_reduce_kind kind = kind_of(b, reduce);
+  nx_dtype type = type_of(b, reduce);
   if (nxb_is_arg(b->from, reduce)) return nxb_int(b, 0);
-  if (kind == NXK_SUM || kind == NXK_DOT) return nxk_const(b->to, type_of(b, reduce), 0);
-  return nxk_const(b->to, type_of(b, reduce), nxk_reduce_identity(kind, type_of(b, reduce)));
+  return nxk_const(b->to, type, nxk_reduce_empty(kind_of(b, reduce), type));
 }
 
 /* c = fma(x, y, c), or x * y + c for integers. */
@@ -316,10 +312,8 @@ static void tree_of_chains(folding *f, uint32_t chains, bool ties) {
 static bool is_idempotent(const folding *f) {
   const nxb_stage *s = f->fold->stage;
   bool may = f->fold->vector > 1 && s->n_loops == 1 && nxb_repeats(f->b, s->first, s->last);
-  for (uint32_t i = 0; i < f->fold->n; i++) {
-    nxk_reduce_kind kind = kind_of(f->b, f->fold->reduce[i]);
-    may = may && (kind == NXK_MAX || kind == NXK_MIN);
-  }
+  for (uint32_t i = 0; i < f->fold->n; i++)
+    may = may && (nxk_reduction_of(kind_of(f->b, f->fold->reduce[i]))->flags & NXK_REPEAT);
   return may;
 }
 

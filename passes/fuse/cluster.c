@@ -88,9 +88,9 @@ static bool stores_in_runs(const nxp_clusterer *c, const nxp_draft *d) {
     const nxg_node *n = &c->g->nodes[c->members[i].node];
     if (n->op == NXG_matmul) return false;
     if (nxg_ops[n->op].kind != NXG_KIND_FOLD) continue;
-    bool is_arg = n->op == NXG_argmax || n->op == NXG_argmin;
+    bool is_arg = nxg_finds_index(n->op);
     arg = arg || is_arg;
-    sum = sum || ((n->op == NXG_reduce_sum || n->op == NXG_reduce_prod) && nxi_is_float(n->dtype));
+    sum = sum || !nxk_any_order(nxg_reduce_kind(n->op), n->dtype);
     partials += 1 + is_arg;
   }
   bool gpu = c->o->target->block_threads > 0;

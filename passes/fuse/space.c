@@ -97,8 +97,7 @@ bool nxp_fold_space(const nxg_graph *g, const nxg_node *n, nxp_products products
     return nxp_matmul_generated(g, n, products) && matmul_space(g, n, full, reduced);
   if (nxg_ops[n->op].kind != NXG_KIND_FOLD) return false;
   const nxg_node *x = &g->nodes[n->args[0]];
-  uint32_t mask = n->op == NXG_argmax || n->op == NXG_argmin ? (uint32_t)1 << n->attrs[0]
-                                                             : (uint32_t)n->attrs[0];
+  uint32_t mask = nxg_fold_mask(n);
   int32_t axis = 0;
   *reduced = 0;
   for (int32_t i = 0; i < x->rank; i++) {

@@ -5,7 +5,7 @@
 #include "rewrite.h"
 
 static bool is_reduction(const nxg_node *n) {
-  return n->op >= NXG_reduce_sum && n->op <= NXG_reduce_min;
+  return nxg_ops[n->op].kind == NXG_KIND_FOLD && !nxg_finds_index(n->op);
 }
 
 /* The runs of a reduction; the innermost takes the axes of extent 1 along. */

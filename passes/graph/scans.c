@@ -11,7 +11,7 @@ enum { LONG = 1 << 15, FEW_ROWS = 16, FEW_COLUMNS = 256, CALLED_ROWS = 256 };
 
 /* Along contiguous memory, of numbers that are one. */
 bool nxp_scan_called(const nxg_node *n, nxp_products products) {
-  if (!(products & NXP_ON_GPU) || !nxg_is_scan(n->op) || nxk_takes_pairs(nxg_scan_kind(n->op)))
+  if (!(products & NXP_ON_GPU) || !nxg_is_scan(n->op) || nxk_takes_pairs(nxg_reduce_kind(n->op)))
     return false;
   int64_t axis = n->attrs[0], length = n->shape[axis],
           rows = nxg_node_elements(n) / (length ? length : 1);
@@ -89,11 +89,11 @@ static uint32_t scan(const apart *a, uint32_t value, int32_t axis, int64_t exten
 
 static uint32_t combine(const apart *a, uint32_t before, uint32_t within, int64_t extent,
                         int64_t inner) {
-  static const nxg_op ops[] = {NXG_add, NXG_mul, NXG_max, NXG_min};
+  nxg_op op = nxg_op_of_scalar(nxk_reduce_op(nxg_reduce_kind(a->n->op)));
   int64_t shape[NXG_MAX_RANK];
   uint32_t args[2] = {before, within};
   int32_t rank = shape_of(a, extent, inner, shape);
-  return add(a, ops[a->n->op - NXG_scan_sum], args, 2, NULL, 0, rank, shape);
+  return add(a, op, args, 2, NULL, 0, rank, shape);
 }
 
 /* What is before each block, the one of the rest included: the identity before the first. */
@@ -104,7 +104,7 @@ static uint32_t carries(const apart *a, uint32_t local, int64_t n) {
   uint32_t totals =
                view(a, local, strides, (NXK_SCAN_BLOCK - 1) * inner, n - 1, strides[a->axis], 0, 0),
            sums = scan(a, totals, a->axis, n - 1, 0);
-  attrs[0] = (int64_t)nxk_reduce_identity(nxg_scan_kind(a->n->op), a->t);
+  attrs[0] = (int64_t)nxk_reduce_identity(nxg_reduce_kind(a->n->op), a->t);
   attrs[1 + a->axis] = 1;
   int32_t rank = shape_of(a, n, 0, shape);
   return add(a, NXG_pad, &sums, 1, attrs, 1 + 2 * (uint32_t)rank, rank, shape);
@@ -256,7 +256,7 @@ nx_status nxg_pass_scans(const nxg_graph *g, nxp_products products, nxg_graph **
     bool called = nxp_scan_called(n, products);
     if (called && nxi_is_small_float(n->dtype)) widen(&r, i);
     else if (called || !nxg_is_scan(n->op) || !worth_it(n)) nxg_rewrite_copy(&r, i);
-    else if (nxk_takes_pairs(nxg_scan_kind(n->op))) take_pairs_apart(&r, i);
+    else if (nxk_takes_pairs(nxg_reduce_kind(n->op))) take_pairs_apart(&r, i);
     else take_apart(&r, i);
   }
   return nxg_rewrite_end(&r, out, changed);

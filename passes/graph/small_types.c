@@ -393,13 +393,11 @@ static bool may_leave(const nxg_node *n) {
     case NXG_abs:
     case NXG_cast:
     case NXG_bitcast:
-    case NXG_reduce_sum:
-    case NXG_reduce_prod:
-    case NXG_scan_sum:
-    case NXG_scan_prod:
     case NXG_matmul: return true;
     case NXG_scatter: return n->attrs[1] == 1; /* adds */
-    default: return false;
+    default:
+      return nxg_ops[n->op].reduce >= 0 &&
+             (nxk_reduction_of(nxg_reduce_kind(n->op))->flags & NXK_ROUNDS);
   }
 }
 

@@ -53,9 +53,7 @@ static bool weaves_part(const nxb_binder *b, const nxb_part *p) {
 
 static bool is_exact_fold(const nxk_kernel *k, nxk_value v) {
   const nxk_instr *in = &k->instrs[v];
-  bool kind =
-      in->kind == NXK_SUM || in->kind == NXK_PROD || in->kind == NXK_MAX || in->kind == NXK_MIN;
-  return kind && in->order <= NXK_ORDER_SEQUENTIAL && nxb_exact(k, v);
+  return nxk_is_chain(in->kind) && in->order <= NXK_ORDER_SEQUENTIAL && nxb_exact(k, v);
 }
 
 /* The last loop of a run that can be written out; NXK_NONE: it is not of that kind. */
@@ -115,8 +113,7 @@ static int64_t bits_of(const nxk_kernel *k, nxk_value v) {
 
 /* Both elements combined, before they are made wider if their own type holds the result. */
 static nxk_value combined(interleaver *w, nxk_reduce_kind kind, nxk_value x, nxk_value y) {
-  static const nxk_op ops[] = {
-      [NXK_SUM] = NXK_add, [NXK_PROD] = NXK_mul, [NXK_MAX] = NXK_max, [NXK_MIN] = NXK_min};
+  nxk_op op = nxk_reduce_op(kind);
   if (w->to->failed) return NXK_NONE;
   const nxk_instr *a = &w->to->instrs[x], *b = &w->to->instrs[y];
   nx_dtype wide = a->dtype;
@@ -125,14 +122,12 @@ static nxk_value combined(interleaver *w, nxk_reduce_kind kind, nxk_value x, nxk
   if (casts && nxi_is_integer(narrow) && narrow == nxk_dtype(w->to, b->args[0]) &&
       nxi_dtypes[narrow].bits < nxi_dtypes[wide].bits) {
     int64_t left = bits_of(w->to, a->args[0]), right = bits_of(w->to, b->args[0]);
-    int64_t most = left > right ? left : right, need = kind == NXK_SUM    ? most + 1
-                                                       : kind == NXK_PROD ? left + right
-                                                                          : most;
+    int64_t most = left > right ? left : right;
+    int64_t need = op == NXK_add ? most + 1 : op == NXK_mul ? left + right : most;
     if (need <= nxi_dtypes[narrow].bits)
-      return nxk_cast_to(w->to, wide,
-                         nxk_scalar(w->to, ops[kind], 0, a->args[0], b->args[0], NXK_NONE));
+      return nxk_cast_to(w->to, wide, nxk_scalar(w->to, op, 0, a->args[0], b->args[0], NXK_NONE));
   }
-  return nxk_scalar(w->to, ops[kind], 0, x, y, NXK_NONE);
+  return nxk_scalar(w->to, op, 0, x, y, NXK_NONE);
 }
 
 static void write_combined(interleaver *w, const nxb_stage *s, nxk_value pair) {

@@ -276,9 +276,8 @@ static nxk_value write_reduce(writer *w, nxk_value v, bool index, nxk_value vali
   const nxk_kernel *from = w->s->b.from;
   const nxk_instr *in = &from->instrs[v];
   nxk_value x = w->map[in->args[0]];
-  nxk_reduce_kind kind = (nxk_reduce_kind)in->kind;
-  if (kind == NXK_ARGMAX && !index) kind = NXK_MAX;
-  if (kind == NXK_ARGMIN && !index) kind = NXK_MIN;
+  nxk_reduce_kind kind =
+      index ? (nxk_reduce_kind)in->kind : (nxk_reduce_kind)nxk_reduction_of(in->kind)->partial;
   nx_dtype type = nxk_dtype(from, in->args[0]);
   if (valid != NXK_NONE)
     x = nxk_scalar(w->k, NXK_select, 0, valid, x,

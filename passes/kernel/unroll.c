@@ -25,8 +25,7 @@ static bool is_plain_reduce(const nxk_kernel *k, nxk_value v) {
   const nxk_instr *in = &k->instrs[v];
   bool order = in->order == NXK_ORDER_LANES || in->order == NXK_ORDER_PLAIN ||
                in->order == NXK_ORDER_SEQUENTIAL;
-  return order && (in->kind == NXK_SUM || in->kind == NXK_PROD || in->kind == NXK_MAX ||
-                   in->kind == NXK_MIN);
+  return order && nxk_is_chain(in->kind);
 }
 
 static bool chooses_operand(const nxb_binder *b, const nxb_stage *s) {
@@ -51,9 +50,7 @@ static bool fits(const nxb_binder *b, const nxb_stage *s) {
 /* ---- the order of the elements */
 
 static nxk_value combined(unroller *u, nxk_value reduce, nxk_value x, nxk_value y) {
-  static const nxk_op ops[] = {
-      [NXK_SUM] = NXK_add, [NXK_PROD] = NXK_mul, [NXK_MAX] = NXK_max, [NXK_MIN] = NXK_min};
-  return nxk_scalar(u->to, ops[u->b.from->instrs[reduce].kind], 0, x, y, NXK_NONE);
+  return nxk_scalar(u->to, nxk_reduce_op(u->b.from->instrs[reduce].kind), 0, x, y, NXK_NONE);
 }
 
 /* Elements first, first + step, ... of n, one after the other. */

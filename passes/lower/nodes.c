@@ -243,29 +243,11 @@ static void cat_step(nxw_lower *l, nxw_frame *f) {
 /* The dtype a fold runs in. */
 static nx_dtype fold_dtype(nx_dtype t) { return t == NX_BOOL ? NX_U8 : nxi_compute_dtype(t); }
 
-static nxk_reduce_kind fold_kind(nxg_op op) {
-  switch (op) {
-    case NXG_reduce_sum: return NXK_SUM;
-    case NXG_reduce_prod: return NXK_PROD;
-    case NXG_reduce_max: return NXK_MAX;
-    case NXG_reduce_min: return NXK_MIN;
-    case NXG_argmax: return NXK_ARGMAX;
-    default: return NXK_ARGMIN;
-  }
-}
-
-/* The fold of nothing. A sum starts from -0, but nothing adds up to +0. */
+/* The fold of nothing. */
 static uint32_t fold_identity(nxw_lower *l, const nxg_node *n) {
   nx_dtype t = nxi_compute_dtype(n->dtype);
-  nxk_reduce_kind kind = fold_kind((nxg_op)n->op);
-  uint64_t bits = kind == NXK_SUM ? 0 : nxk_reduce_identity(kind, t);
+  uint64_t bits = nxk_reduce_empty(nxg_reduce_kind(n->op), t);
   return cast_expr(l, nxw_const(l, t, bits), n->dtype);
-}
-
-static bool is_arg(const nxg_node *n) { return n->op == NXG_argmax || n->op == NXG_argmin; }
-
-static uint32_t fold_mask(const nxg_node *n) {
-  return is_arg(n) ? (uint32_t)1 << n->attrs[0] : (uint32_t)n->attrs[0];
 }
 
 /* Indices of the operand: kept axes from the result's position, reduced ones from the part's inner dimensions. */
@@ -274,7 +256,7 @@ static bool fold_operand_position(nxw_lower *l, const nxg_node *n, const nxw_fra
   const nxg_node *x = node_of(l, n->args[0]);
   nxw_affine index;
   int64_t strides[NXG_MAX_RANK];
-  uint32_t mask = fold_mask(n);
+  uint32_t mask = nxg_fold_mask(n);
   if (!nxw_unravel(l, f->position, n->rank, n->shape, f->guard, l->axes)) return false;
   bool keepdims = n->rank == x->rank;
   int32_t from = 0;
@@ -294,10 +276,10 @@ static bool fold_operand_position(nxw_lower *l, const nxg_node *n, const nxw_fra
 
 static uint32_t folded(nxw_lower *l, const nxg_node *n, uint32_t value) {
   const nxg_node *x = node_of(l, n->args[0]);
-  nxk_reduce_kind kind = fold_kind((nxg_op)n->op);
-  nx_dtype t = fold_dtype(x->dtype), result = is_arg(n) ? NX_I64 : t;
+  nxk_reduce_kind kind = nxg_reduce_kind(n->op);
+  nx_dtype t = fold_dtype(x->dtype), result = nxk_finds_index(kind) ? NX_I64 : t;
   nxg_run runs[NXG_MAX_RANK];
-  int32_t n_runs = nxg_reduce_runs(x->rank, x->shape, fold_mask(n), runs);
+  int32_t n_runs = nxg_reduce_runs(x->rank, x->shape, nxg_fold_mask(n), runs);
   nxk_order order = runs[n_runs - 1].order; /* its only one */
   uint32_t reduced = nxw_reduce(l, kind, order, cast_expr(l, value, t), NXW_NONE, result);
   return cast_expr(l, reduced, n->dtype);
@@ -305,7 +287,7 @@ static uint32_t folded(nxw_lower *l, const nxg_node *n, uint32_t value) {
 
 static void fold_step(nxw_lower *l, nxw_frame *f) {
   const nxg_node *n = node_of(l, f->node), *x = node_of(l, n->args[0]);
-  uint32_t mask = fold_mask(n);
+  uint32_t mask = nxg_fold_mask(n);
   bool any = false, nothing = false;
   for (int32_t i = 0; i < x->rank; i++) {
     nothing = nothing || ((mask >> i & 1) && x->shape[i] == 0);
@@ -315,7 +297,7 @@ static void fold_step(nxw_lower *l, nxw_frame *f) {
   if (f->step > 0) f->value = any ? folded(l, n, f->got) : f->got;
   else if (nothing) f->value = fold_identity(l, n);
   else if (!fold_operand_position(l, n, f, &at)) return;
-  else if (!any && is_arg(n)) f->value = nxw_const(l, NX_I32, 0);
+  else if (!any && nxg_finds_index(n->op)) f->value = nxw_const(l, NX_I32, 0);
   else ask(l, f, n->args[0], &at, f->guard);
 }
 
@@ -325,7 +307,7 @@ static void scan_step(nxw_lower *l, nxw_frame *f) {
   const nxg_node *n = node_of(l, f->node);
   nx_dtype t = nxi_compute_dtype(n->dtype);
   nxk_order order = n->attrs[1] ? NXK_ORDER_SEQUENTIAL : NXK_ORDER_PLAIN;
-  nxk_reduce_kind kind = nxg_scan_kind(n->op);
+  nxk_reduce_kind kind = nxg_reduce_kind(n->op);
   bool alone = n->shape[n->attrs[0]] == 1, imag = kind == NXK_PROD_IMAG;
   if (f->step > 0) f->kept[f->step - 1] = f->got;
   if (f->step == 0 && alone) {

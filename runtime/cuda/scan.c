@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Scans of few long lines, by scan.cuh. */
+#include <assert.h>
+
 #include "calls.h"
 #include "codegen_cuda/codegen_cuda.h"
 #include "ir/alloc.h"
@@ -21,14 +23,16 @@ static bool takes(const nxi_gpu *g, const nxg_call *call) {
   return nxg_is_scan(call->op);
 }
 
-/* Whether the order of folding makes no difference. */
-static bool is_exact(nx_dtype t, nxk_reduce_kind kind) {
-  return !nxi_is_float(t) || kind == NXK_MAX || kind == NXK_MIN;
-}
+/* How scan.cuh names what it folds with. */
+static const char *const folds[] = {[NXK_SUM] = "NX_SCAN_SUM",
+                                    [NXK_PROD] = "NX_SCAN_PROD",
+                                    [NXK_MAX] = "NX_SCAN_MAX",
+                                    [NXK_MIN] = "NX_SCAN_MIN"};
+static_assert(sizeof folds / sizeof *folds == NXK_CHAIN_KINDS, "what can be scanned has a name");
 
 static nx_status get_kernel(nxi_gpu *g, const nxg_call *call, nxi_kernel **out, nxi_diag *d) {
   nx_dtype t = call->operands[0].dtype;
-  nxk_reduce_kind kind = nxg_scan_kind(call->op);
+  nxk_reduce_kind kind = nxg_reduce_kind(call->op);
   nxi_text text = {0};
   nxi_text_add(
       &text,
@@ -37,9 +41,9 @@ static nx_status get_kernel(nxi_gpu *g, const nxg_call *call, nxi_kernel **out, 
       "length, nx_u32 line_tiles, nx_u32 tiles, nx_u32 *ticket, nx_u32 *state, T *totals, T *all) "
       "{\n"
       "  extern __shared__ __align__(64) nx_u8 nx_shared[];\n"
-      "  nx_scan_lines<T, %d, %s>(from, to, length, line_tiles, tiles, ticket, "
+      "  nx_scan_lines<T, %s, %s>(from, to, length, line_tiles, tiles, ticket, "
       "nx_scan_shown<T>{state, totals, all}, (T *)nx_shared);\n}",
-      nxu_type(t), THREADS, (int)(kind - NXK_SUM), is_exact(t, kind) ? "true" : "false");
+      nxu_type(t), THREADS, folds[kind], nxk_any_order(kind, t) ? "true" : "false");
   nx_status status = text.failed ? nxi_oom(d) : NX_OK;
   int64_t shared = (BLOCKS * (BLOCK + 3) + 3) / 4 * 4 * nxi_dtype_size(t) + 8;
   nxi_own_code code = {nxu_scan_code(), text.data, "nx_scan", THREADS, shared};

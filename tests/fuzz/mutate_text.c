@@ -19,6 +19,9 @@ static const char *const kernel_words[] = {
 #define SOP(name, ...) #name,
 #include "ir/scalar_ops.def"
 #undef SOP
+#define ROP(name, ...) #name,
+#include "ir/reduce_ops.def"
+#undef ROP
 #define KOP(name, ...) #name,
 #include "ir/kernel/kernel_ops.def"
 #undef KOP

@@ -357,7 +357,7 @@ static void reductions(void **state) {
   static const uint64_t values32[] = {0,           0x80000000u, 1,          0x80000001u, 0x3f800000,
                                       0xff800000u, 0x7f800000,  0x7f7fffff, 0x7fc00000};
   static const nx_dtype types[] = {NX_F32, NX_I32, NX_U32};
-  for (int kind = NXK_SUM; kind <= NXK_MIN; kind++)
+  for (int kind = 0; kind < NXK_CHAIN_KINDS; kind++)
     for (int t = 0; t < 3; t++)
       for (size_t i = 0; i < sizeof values32 / sizeof *values32; i++) {
         uint64_t identity = nxk_reduce_identity((nxk_reduce_kind)kind, types[t]), x = values32[i];
@@ -387,6 +387,30 @@ static void reductions(void **state) {
   assert_false(nxk_arg_better(NXK_ARGMAX, NX_U8, 0xff, 0, 1, 1));
 }
 
+/* What the columns of reduce_ops.def say of each other. */
+static void reduction_rows(void **state) {
+  (void)state;
+  for (int kind = 0; kind < NXK_KINDS; kind++) {
+    const nxk_reduction *row = nxk_reduction_of((uint32_t)kind);
+    const nxk_reduction *partial = nxk_reduction_of(row->partial);
+    const nxk_scalar_info *combine = &nxk_scalars[row->combine];
+    assert_int_equal(combine->arity, nxk_takes_pairs((uint32_t)kind) ? 4 : 2);
+    assert_int_equal(row->admits & ~combine->admits, 0);
+    assert_int_equal(partial->combine, row->combine);
+    assert_true(row->partial == kind || nxk_is_chain(row->partial));
+    assert_false(nxk_is_chain((uint32_t)kind) && row->partial != kind);
+    assert_false((row->flags & NXK_ROUNDS) && (row->flags & NXK_REPEAT));
+  }
+  assert_string_equal(nxk_reduce_name(NXK_KINDS), "?");
+  assert_int_equal(nxk_reduction_of(200)->admits, 0);
+  assert_int_equal(nxk_reduce_empty(NXK_SUM, NX_F32), 0);
+  assert_int_equal(nxk_reduce_empty(NXK_PROD, NX_F32), F(1));
+  assert_int_equal(nxk_reduce_empty(NXK_MIN, NX_BOOL), 1);
+  assert_int_equal(nxk_reduce_empty(NXK_ARGMIN, NX_I8), 0);
+  assert_true(nxk_any_order(NXK_SUM, NX_I32) && nxk_any_order(NXK_ARGMAX, NX_F32));
+  assert_false(nxk_any_order(NXK_DOT, NX_F64));
+}
+
 NXT_MAIN(op) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(integers),
@@ -402,6 +426,7 @@ NXT_MAIN(op) {
       cmocka_unit_test(names),
       cmocka_unit_test(environment),
       cmocka_unit_test(reductions),
+      cmocka_unit_test(reduction_rows),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,9 +102,9 @@ static void write_group(nxb_binder *b, nxb_view *view, const nxb_stage *s, const
       index = nxb_mul(b, nxk_cast_to(b->to, NX_I64, out[i].item), lanes);
       index = nxb_op(b, NXK_add, index, nxk_lanes(b->to, nxb_int(b, 0), lanes));
     }
-    nxk_reduce_kind kind = (nxk_reduce_kind)b->from->instrs[group[i]].kind;
-    nxb_set_result(b, view, group[i],
-                   nxk_fold(b->to, kind == NXK_DOT ? NXK_SUM : kind, out[i].value, index));
+    uint32_t own = b->from->instrs[group[i]].kind;
+    uint32_t kind = nxk_finds_index(own) ? own : nxk_reduction_of(own)->partial;
+    nxb_set_result(b, view, group[i], nxk_fold(b->to, (nxk_reduce_kind)kind, out[i].value, index));
   }
 }
 

@@ -47,9 +47,8 @@ static uint32_t width_of(const nxb_binder *b, nxk_value scan) {
 /* x combined with y; where `first` holds there is nothing in x, which of pairs is no number. */
 static void combine(nxb_binder *b, nxk_value scan, nxk_value first, const nxk_value *x,
                     const nxk_value *y, nxk_value *out) {
-  static const nxk_op ops[] = {NXK_add, NXK_mul, NXK_max, NXK_min};
   if (!takes_pairs(b, scan)) {
-    *out = nxb_op(b, ops[b->from->instrs[scan].kind], *x, *y);
+    *out = nxb_op(b, nxk_reduce_op(b->from->instrs[scan].kind), *x, *y);
     return;
   }
   nxk_value args[4] = {x[0], x[1], y[0], y[1]}, made[2];
@@ -61,9 +60,8 @@ static void combine(nxb_binder *b, nxk_value scan, nxk_value first, const nxk_va
 
 static nxk_value identity(nxb_binder *b, nxk_value scan, uint16_t lanes) {
   const nxk_instr *in = &b->from->instrs[scan];
-  nxk_reduce_kind kind = takes_pairs(b, scan) ? NXK_PROD : (nxk_reduce_kind)in->kind;
-  nxk_value one = nxk_const(b->to, in->dtype, nxk_reduce_identity(kind, (nx_dtype)in->dtype));
-  return nxk_splat(b->to, one, lanes);
+  uint64_t bits = nxk_reduce_identity((nxk_reduce_kind)in->kind, (nx_dtype)in->dtype);
+  return nxk_splat(b->to, nxk_const(b->to, in->dtype, bits), lanes);
 }
 
 /* The other part of the same products. */

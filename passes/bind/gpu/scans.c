@@ -46,8 +46,7 @@ typedef struct walk {
 } walk;
 
 static nxk_value op_of(nxb_binder *b, nxk_value scan, nxk_value x, nxk_value y) {
-  static const nxk_op ops[] = {NXK_add, NXK_mul, NXK_max, NXK_min};
-  return nxb_op(b, ops[b->from->instrs[scan].kind], x, y);
+  return nxb_op(b, nxk_reduce_op(b->from->instrs[scan].kind), x, y);
 }
 
 /* ---- what fits */
@@ -99,7 +98,7 @@ static bool collect(const nxb_binder *b, scans *s) {
   for (nxk_value v = s->stage->first; v <= s->stage->last; v++) {
     const nxk_instr *in = &b->from->instrs[v];
     if (in->op != NXK_scan) continue;
-    if (s->n == MOST_SCANS || in->kind > NXK_MIN || in->block != s->stage->first) return false;
+    if (s->n == MOST_SCANS || !nxk_is_chain(in->kind) || in->block != s->stage->first) return false;
     *(in->order == NXK_ORDER_PLAIN ? &plain : &ordered) = true;
     s->scan[s->n++] = v;
   }
