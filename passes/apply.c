@@ -246,7 +246,7 @@ static const struct {
   const char *name;
   nx_status (*run)(subject *s);
 } passes[] = {
-#define NXP_PASS(name, level, optional, needs, keeps) {#name, pass_##name},
+#define NXP_PASS(name, stage, optional, gives) {#name, pass_##name},
 #include "pass_list.def"
 #undef NXP_PASS
 };

@@ -6,6 +6,7 @@
 
 #include "codegen_cuda/codegen_cuda.h"
 #include "codegen_llvm/codegen_llvm.h"
+#include "facts.h"
 #include "passes/graph/passes.h"
 
 nxp_debug nxp_debugging;
@@ -13,7 +14,7 @@ nxp_debug nxp_debugging;
 /* ---- around a pass */
 
 const nxp_pass_row nxp_passes[NXP_PASSES] = {
-#define NXP_PASS(name, level, optional, needs, keeps) {#name, optional},
+#define NXP_PASS(name, stage, optional, gives) {#name, optional},
 #include "pass_list.def"
 #undef NXP_PASS
 };
@@ -101,31 +102,77 @@ nx_status nxp_ask(const nxi_poll *poll, nxi_diag *d) {
 
 /* ---- graph passes */
 
-static nx_status apply_pass(int row, nxg_pass pass, nxp_products products, const nxg_graph *g,
-                            nxg_graph **next, nxi_diag *d) {
-  bool changed = false;
-  if (row == NXP_PASS_types) return nxg_pass_types_for(g, products, next, &changed, d);
-  if (row == NXP_PASS_scans) return nxg_pass_scans(g, products, next, &changed, d);
-  if (row == NXP_PASS_library) return nxg_pass_library(g, products, next, &changed, d);
-  return pass(g, next, &changed, d);
+static nx_status check_graph_facts(const nxg_graph *g, const char *pass, uint32_t facts,
+                                   nxi_diag *d) {
+  nxi_text faults = {0};
+  if (!nxp_debugging.verify) return NX_OK;
+  nx_status status = nxp_graph_has(g, facts, &faults) ? NX_OK : bad_ir(pass, &faults, d);
+  nxi_text_free(&faults);
+  return status;
 }
 
-/* Runs one pass on *g, which it replaces; `owned` says whether *g may be freed. NULL: one that asks for the products. */
-static nx_status run_graph_pass(int row, nxg_pass pass, nxp_products products, const nxg_graph **g,
-                                bool *owned, nxi_diag *d) {
-  if (is_skipped(row)) return NX_OK;
-  nxg_graph *next = NULL;
-  nx_status status = apply_pass(row, pass, products, *g, &next, d);
-  if (status != NX_OK) return status;
-  if (next == *g) { /* checked already */
-    nxp_passed(nxp_passes[row].name, next);
-    return NX_OK;
+typedef nx_status graph_pass(const nxg_graph *g, nxp_products products, nxg_graph **next,
+                             nxi_diag *d);
+
+/* Graph passes, and those that ask for the products. */
+#define PLAIN(name)                                                                        \
+  static nx_status run_##name(const nxg_graph *g, nxp_products products, nxg_graph **next, \
+                              nxi_diag *d) {                                               \
+    bool changed = false;                                                                  \
+    (void)products;                                                                        \
+    return nxg_pass_##name(g, next, &changed, d);                                          \
   }
-  if (*owned) nxg_destroy((nxg_graph *)*g);
-  *g = next;
-  *owned = true;
-  nxp_passed(nxp_passes[row].name, next);
-  return nxp_check_graph(next, nxp_passes[row].name, d);
+#define ASKING(name, function)                                                             \
+  static nx_status run_##name(const nxg_graph *g, nxp_products products, nxg_graph **next, \
+                              nxi_diag *d) {                                               \
+    bool changed = false;                                                                  \
+    return function(g, products, next, &changed, d);                                       \
+  }
+ASKING(types, nxg_pass_types_for)
+PLAIN(small_types)
+PLAIN(checks)
+ASKING(scans, nxg_pass_scans)
+PLAIN(views)
+PLAIN(runs)
+PLAIN(fold)
+PLAIN(algebra)
+ASKING(library, nxg_pass_library)
+PLAIN(cse)
+PLAIN(dce)
+#undef PLAIN
+#undef ASKING
+
+static const struct {
+  int row;
+  graph_pass *run;
+  uint32_t gives;
+} graph_passes[] = {
+#define ROW_graph(name, gives) {NXP_PASS_##name, run_##name, NXP_FACT_##gives},
+#define ROW_plan(name, gives)
+#define ROW_kernel(name, gives)
+#define NXP_PASS(name, stage, optional, gives) ROW_##stage(name, gives)
+#define NXP_AGAIN(name, stage, gives)          ROW_##stage(name, gives)
+#include "pass_list.def"
+#undef NXP_PASS
+#undef ROW_graph
+#undef ROW_kernel
+};
+
+/* Runs one pass on *g, which it replaces; `owned` says whether *g may be freed. facts: what holds afterwards. */
+static nx_status run_graph_pass(int row, graph_pass *run, nxp_products products, uint32_t facts,
+                                const nxg_graph **g, bool *owned, nxi_diag *d) {
+  const char *name = nxp_passes[row].name;
+  nxg_graph *next = NULL;
+  nx_status status = run(*g, products, &next, d);
+  if (status != NX_OK) return status;
+  nxp_passed(name, next);
+  if (next != *g) {
+    if (*owned) nxg_destroy((nxg_graph *)*g);
+    *g = next;
+    *owned = true;
+    status = nxp_check_graph(next, name, d);
+  }
+  return status == NX_OK ? check_graph_facts(next, name, facts, d) : status;
 }
 
 static bool may_fail(const nxg_node *n) {
@@ -164,33 +211,18 @@ static nx_status drop_dead_failures(const nxg_graph **g, bool *owned, nxi_diag *
 
 nx_status nxp_run_graph_passes(const nxg_graph *recorded, bool optimise, nxp_products products,
                                const nxi_poll *poll, nxg_graph **out, nxi_diag *d) {
-  const struct {
-    int row;
-    nxg_pass pass;
-    bool always;
-  } passes[] = {
-      {NXP_PASS_types, NULL, true},
-      {NXP_PASS_small_types, nxg_pass_small_types, true},
-      {NXP_PASS_checks, nxg_pass_checks, true},
-      {NXP_PASS_scans, NULL, false},
-      {NXP_PASS_views, nxg_pass_views, true},
-      {NXP_PASS_runs, nxg_pass_runs, true},
-      {NXP_PASS_fold, nxg_pass_fold, false},
-      {NXP_PASS_algebra, nxg_pass_algebra, false},
-      {NXP_PASS_library, NULL, true},
-      {NXP_PASS_views, nxg_pass_views, true},
-      {NXP_PASS_cse, nxg_pass_cse, false},
-      {NXP_PASS_dce, nxg_pass_dce, false},
-  };
   const nxg_graph *g = recorded;
+  uint32_t facts = NXP_FACT_none;
   bool owned = false;
   nx_status status = nxp_check_graph(g, "recording", d);
   if (status == NX_OK) status = drop_dead_failures(&g, &owned, d);
-  for (size_t i = 0; i < sizeof passes / sizeof passes[0] && status == NX_OK; i++) {
-    if (!optimise && !passes[i].always) continue;
+  for (size_t i = 0; i < sizeof graph_passes / sizeof *graph_passes && status == NX_OK; i++) {
+    int row = graph_passes[i].row;
+    facts |= graph_passes[i].gives;
+    if (nxp_passes[row].optional && (!optimise || is_skipped(row))) continue;
     status = nxp_ask(poll, d);
     if (status == NX_OK)
-      status = run_graph_pass(passes[i].row, passes[i].pass, products, &g, &owned, d);
+      status = run_graph_pass(row, graph_passes[i].run, products, facts, &g, &owned, d);
   }
   if (status == NX_OK) {
     *out = (nxg_graph *)g;
@@ -228,39 +260,70 @@ static nx_status next_kernel(const char *pass, nxk_kernel **k, nxk_kernel *resul
   return check_kernel(result, pass, d);
 }
 
-/* What processors want of the loops before they are bound. *k: NULL, or the result. */
-static nx_status arrange_loops(const nxk_kernel *from, const nxi_target *t, nxk_kernel **k,
-                               nxi_diag *d) {
-  nx_status status = NX_OK;
-  bool masks = nxk_loads_under_masks(from), pairs = nxk_has_pairs(from);
-  bool shares = nxk_has_shared_loads(from);
-  if (t->block_threads > 0) return NX_OK;
-  if (masks && !is_skipped(NXP_PASS_unroll))
-    status = next_kernel("unroll", k, nxk_pass_unroll(from, d), d);
-  if (status == NX_OK && masks && !is_skipped(NXP_PASS_regions))
-    status = next_kernel("regions", k, nxk_pass_regions(*k != NULL ? *k : from, t, d), d);
-  if (status == NX_OK && pairs && !is_skipped(NXP_PASS_interleave))
-    status = next_kernel("interleave", k, nxk_pass_interleave(*k != NULL ? *k : from, d), d);
-  if (status == NX_OK && shares && !is_skipped(NXP_PASS_jam))
-    status = next_kernel("jam", k, nxk_pass_jam(*k != NULL ? *k : from, t, d), d);
+static nx_status check_kernel_facts(const nxk_kernel *k, const char *pass, uint32_t facts,
+                                    nxi_diag *d) {
+  nxi_text faults = {0};
+  if (!nxp_debugging.verify) return NX_OK;
+  nx_status status = nxp_kernel_has(k, facts, &faults) ? NX_OK : bad_ir(pass, &faults, d);
+  nxi_text_free(&faults);
   return status;
 }
 
+/* Whether a pass has something to do: `from` is what the first pass was given, `now` the kernel so far. */
+typedef bool kernel_wants(const nxk_kernel *from, const nxk_kernel *now, const nxi_target *t);
+typedef nxk_kernel *kernel_pass(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
+
+#define KERNEL_PASS(name, wanted, result)                                                        \
+  static bool wants_##name(const nxk_kernel *from, const nxk_kernel *now, const nxi_target *t) { \
+    (void)from, (void)now, (void)t;                                                              \
+    return wanted;                                                                               \
+  }                                                                                              \
+  static nxk_kernel *run_##name(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {         \
+    (void)t;                                                                                     \
+    return result;                                                                               \
+  }
+#define OF_PROCESSORS (t->block_threads == 0)
+KERNEL_PASS(unroll, OF_PROCESSORS &&nxk_loads_under_masks(from), nxk_pass_unroll(k, d))
+KERNEL_PASS(regions, OF_PROCESSORS &&nxk_loads_under_masks(from), nxk_pass_regions(k, t, d))
+KERNEL_PASS(interleave, OF_PROCESSORS &&nxk_has_pairs(from), nxk_pass_interleave(k, d))
+KERNEL_PASS(jam, OF_PROCESSORS &&nxk_has_shared_loads(from), nxk_pass_jam(k, t, d))
+KERNEL_PASS(expand, true, nxk_pass_expand(k, d))
+KERNEL_PASS(bind, true, OF_PROCESSORS ? nxk_pass_bind_cpu(k, t, d) : nxk_pass_bind_gpu(k, t, d))
+KERNEL_PASS(ranges, now->threads == 0, nxk_pass_ranges(k, d))
+KERNEL_PASS(legalize, true, nxk_pass_legalize(k, t, d))
+KERNEL_PASS(narrow, now->threads > 0, nxk_pass_narrow(k, d))
+#undef KERNEL_PASS
+#undef OF_PROCESSORS
+
+static const struct {
+  int row;
+  kernel_wants *wants;
+  kernel_pass *run;
+  uint32_t gives;
+} kernel_passes[] = {
+#define ROW_graph(name, gives)
+#define ROW_kernel(name, gives)                {NXP_PASS_##name, wants_##name, run_##name, NXP_FACT_##gives},
+#define NXP_PASS(name, stage, optional, gives) ROW_##stage(name, gives)
+#include "pass_list.def"
+#undef NXP_PASS
+#undef ROW_graph
+#undef ROW_plan
+#undef ROW_kernel
+};
+enum { KERNEL_PASSES = sizeof kernel_passes / sizeof *kernel_passes };
+
 nx_status nxp_bind_kernel(const nxk_kernel *k, const nxi_target *t, nxk_kernel **out, nxi_diag *d) {
   nxk_kernel *work = NULL;
-  nx_status status = arrange_loops(k, t, &work, d);
-  if (status == NX_OK)
-    status = next_kernel("expand", &work, nxk_pass_expand(work != NULL ? work : k, d), d);
-  if (status == NX_OK) {
-    nxk_kernel *bound =
-        t->block_threads > 0 ? nxk_pass_bind_gpu(work, t, d) : nxk_pass_bind_cpu(work, t, d);
-    status = next_kernel("bind", &work, bound, d);
+  uint32_t facts = NXP_FACT_none;
+  nx_status status = NX_OK;
+  for (int i = 0; i < KERNEL_PASSES && status == NX_OK; i++) {
+    const char *name = nxp_passes[kernel_passes[i].row].name;
+    const nxk_kernel *now = work != NULL ? work : k;
+    facts |= kernel_passes[i].gives;
+    if (is_skipped(kernel_passes[i].row) || !kernel_passes[i].wants(k, now, t)) continue;
+    status = next_kernel(name, &work, kernel_passes[i].run(now, t, d), d);
+    if (status == NX_OK) status = check_kernel_facts(work, name, facts, d);
   }
-  if (status == NX_OK && work->threads == 0 && !is_skipped(NXP_PASS_ranges))
-    status = next_kernel("ranges", &work, nxk_pass_ranges(work, d), d);
-  if (status == NX_OK) status = next_kernel("legalize", &work, nxk_pass_legalize(work, t, d), d);
-  if (status == NX_OK && work->threads > 0 && !is_skipped(NXP_PASS_narrow))
-    status = next_kernel("narrow", &work, nxk_pass_narrow(work, d), d);
   if (status == NX_OK) {
     *out = work;
     return NX_OK;
@@ -374,11 +437,9 @@ static nx_status compile(nxp_plan *plan, const nxk_kernel *k, nxp_step *step,
   nxi_text_add(&key, "\n%s l1=%lld l2=%lld l3=%lld\n", plan->target.isa,
                (long long)plan->target.l1_bytes, (long long)plan->target.l2_bytes,
                (long long)plan->target.l3_bytes);
-  if (is_skipped(NXP_PASS_unroll)) nxi_text_add(&key, "no unroll\n");
-  if (is_skipped(NXP_PASS_regions)) nxi_text_add(&key, "no regions\n");
-  if (is_skipped(NXP_PASS_jam)) nxi_text_add(&key, "no jam\n");
-  if (is_skipped(NXP_PASS_ranges)) nxi_text_add(&key, "no ranges\n");
-  if (is_skipped(NXP_PASS_interleave)) nxi_text_add(&key, "no interleave\n");
+  for (int i = 0; i < KERNEL_PASSES; i++)
+    if (is_skipped(kernel_passes[i].row))
+      nxi_text_add(&key, "no %s\n", nxp_passes[kernel_passes[i].row].name);
   nx_status status = NX_OK;
   if (key.failed) status = nxi_oom(d);
   else

@@ -38,7 +38,7 @@ typedef struct nxp_pass_row {
   bool optional;
 } nxp_pass_row;
 enum {
-#define NXP_PASS(name, level, optional, needs, keeps) NXP_PASS_##name,
+#define NXP_PASS(name, stage, optional, gives) NXP_PASS_##name,
 #include "pass_list.def"
 #undef NXP_PASS
   NXP_PASSES

@@ -432,7 +432,7 @@ static bool does_something(const file *f, const char *arguments, const char *pas
  * noticed. */
 static void test_every_pass_has_a_file(void **state) {
   static const char *const passes[] = {
-#define NXP_PASS(name, level, optional, needs, keeps) #name,
+#define NXP_PASS(name, stage, optional, gives) #name,
 #include "passes/pass_list.def"
 #undef NXP_PASS
   };

@@ -29,7 +29,7 @@ static const command commands[] = {
      "                  after all graph passes. --each: with what each pass changed, as remarks "
      "in front\n"
      "                  Passes:"
-#define NXP_PASS(name, level, optional, needs, keeps) " " #name
+#define NXP_PASS(name, stage, optional, gives) " " #name
 #include "passes/pass_list.def"
 #undef NXP_PASS
      "\n"},

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: ISC */
+/* What passes promise to those after them: the column `gives` of pass_list.def. */
+#ifndef NXP_FACTS_H
+#define NXP_FACTS_H
+
+#include "ir/graph/graph.h"
+#include "ir/kernel/kernel.h"
+
+enum {
+  NXP_FACT_none = 0,
+  NXP_FACT_real = 1,     /* no node of a graph is complex */
+  NXP_FACT_one_run = 2,  /* each reduction folds one run of adjacent axes */
+  NXP_FACT_composed = 4, /* the operand of a view is no view */
+  NXP_FACT_basic = 8,    /* a kernel has no functions: all its scalar operations are basic ones */
+  NXP_FACT_bound = 16    /* it is bound to a machine */
+};
+
+/* Whether all of `facts` hold; else a sentence for each that does not, with the node or instruction, is appended to
+ * `faults`. */
+bool nxp_graph_has(const nxg_graph *g, uint32_t facts, nxi_text *faults);
+bool nxp_kernel_has(const nxk_kernel *k, uint32_t facts, nxi_text *faults);
+
+#endif
