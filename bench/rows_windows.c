@@ -28,7 +28,7 @@ static void run_convolution(void *state) {
 }
 
 static void run_whole(void *state) {
-  bench_check(nx_debug_set("nopanels"));
+  bench_check(nx_debug_set("nopacking"));
   run_convolution(state);
   bench_check(nx_debug_set(NULL));
 }

@@ -3,8 +3,8 @@
 #include "ir/exit.h"
 #include "runtime/library/blas/blas.h"
 #include "runtime/debug.h"
-#include "runtime/realize/deputy.h"
-#include "runtime/realize/place.h"
+#include "runtime/realize/offload.h"
+#include "runtime/realize/residency.h"
 
 /* objects.c */
 void nxi_slabs_free(nx_context *c);
@@ -39,7 +39,7 @@ static void fork_child(void *object) {
   init_condition(c); /* nobody waits here any more */
   for (nxi_run *run = c->runs, *next; run; run = next) {
     next = run->next;
-    if (!pthread_equal(run->thread, pthread_self())) nxi_abandon_locked(run, NX_INTERRUPTED);
+    if (!pthread_equal(run->thread, pthread_self())) nxi_release_locked(run, NX_INTERRUPTED);
   }
   nxi_plans_unbusy(c);
   nxi_lock_give(&c->record_lock);
@@ -63,7 +63,7 @@ static nx_status create(nx_context *c, const nx_context_options *o, nxi_diag *d)
   if (!status) status = nxi_watch_prepare();
   if (!status) status = nxi_allocator_create(&memory, &c->allocator, d);
   if (!status) status = nxi_pool_create(&pool, &c->pool, d);
-  if (!status) status = nxi_deputies_create(&c->deputies, d);
+  if (!status) status = nxi_offload_create(&c->offload, d);
   if (!status) status = nxi_executor_create(c, o->cache_dir, d);
   if (!status) status = nxi_devices_create(c, o, d);
   if (!status) status = nxi_fork_register(&c->fork_entry, &fork_hooks, c);
@@ -77,18 +77,18 @@ static void destroy(nx_context *c) {
   if (c->fork_registered) nxi_fork_unregister(&c->fork_entry);
   atomic_store(&c->refs, 1); /* teardown takes and gives references */
   nxi_record_lock(c);
-  for (uint32_t i = 0; i < c->due_used; i++) {
-    nxi_node_unref(c, c->due[i].node);
-    if (c->due[i].storage) nxi_storage_unref(c, c->due[i].storage);
+  for (uint32_t i = 0; i < c->deferred_used; i++) {
+    nxi_node_unref(c, c->deferred[i].node);
+    if (c->deferred[i].storage) nxi_storage_unref(c, c->deferred[i].storage);
   }
   nxi_drain(c, UINT32_MAX);
   nxi_record_unlock(c);
-  nxi_free(c->due);
+  nxi_free(c->deferred);
   nxi_callbacks_orphan(c);
   nxi_run_free(c->spare_run);
   nxi_executor_destroy(c);
   nxi_devices_destroy(c->devices);
-  nxi_deputies_destroy(c->deputies);
+  nxi_offload_destroy(c->offload);
   nxi_pool_destroy(c->pool);
   nxi_allocator_destroy(c->allocator);
   nxi_table_free(&c->table);
@@ -174,7 +174,7 @@ void nx_context_collect(nx_context *c) {
   nxi_context_ref(c);
   nxi_drain_all(c);
   nxi_record_lock(c);
-  nxi_due_settle(c);
+  nxi_deferred_settle(c);
   nxi_record_unlock(c);
   nxi_drain_all(c);
   nxi_run_callbacks(c, true);

@@ -47,7 +47,7 @@ nxp_executor nxi_debug_executor(void) { return executor; }
 bool nxi_debug_llvm_wanted(void) { return llvm_wanted; }
 bool nxi_debug_fuse(void) { return !(nxi_debug_flags() & NXI_DEBUG_nofuse); }
 
-bool nxi_debug_whole(void) { return nxi_debug_flags() & NXI_DEBUG_nopanels; }
+bool nxi_debug_whole(void) { return nxi_debug_flags() & NXI_DEBUG_nopacking; }
 
 bool nxi_debug_interpret_tiny(void) {
   return !llvm_wanted && !dump_directory[0] && !(nxi_debug_flags() & compiled_stages);

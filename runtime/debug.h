@@ -30,7 +30,7 @@
   X(nan, "interpret, and name the first operation that makes a NaN")     \
   X(handles, "look every handle up; name those that were released")      \
   X(nofuse, "one kernel an operation")                                   \
-  X(nopanels, "operands of products are written whole")                  \
+  X(nopacking, "operands of products are written whole")                 \
   X(nographs, "kernels of a GPU are launched one by one" NXI_NO_CUDA)    \
   X(help, "this table")
 
@@ -56,7 +56,7 @@ bool nxi_debug_llvm_wanted(void); /* NX_EXECUTOR=llvm: nothing else will do */
 bool nxi_debug_interpret_tiny(void);
 bool nxi_debug_fuse(void);
 bool nxi_debug_whole(void); /* nxp_options.whole */
-/* A part of the key of every plan: whether it fuses, makes panels, and which request for stages they were shown after, so that each
+/* A part of the key of every plan: whether it fuses, packs operands, and which request for stages they were shown after, so that each
  * graph that runs after a new request is planned, and shown, once more. */
 enum { NXI_KEY_UNFUSED = 1, NXI_KEY_WHOLE = 2 };
 uint32_t nxi_debug_key(void);

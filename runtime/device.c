@@ -8,7 +8,7 @@
 #include "codegen_cuda/codegen_cuda.h"
 #include "runtime/debug.h"
 #include "runtime/cuda/maker.h"
-#include "runtime/realize/place.h"
+#include "runtime/realize/residency.h"
 
 struct nxi_devices {
   pthread_mutex_t lock;

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "gpu.h"
-#include "runtime/realize/place.h"
+#include "runtime/realize/residency.h"
 
 void gpu_wait(const gpu_lab *lab) { bench_check(nx_wait(lab->lab.context, lab->lab.device)); }
 

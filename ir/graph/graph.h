@@ -204,16 +204,16 @@ nx_status nxg_program_create(const nxg_graph *g, nxg_program **out, nxi_diag *d)
 void nxg_program_destroy(nxg_program *p);
 /* inputs: the first element of each input, C order. params: scalar bits. outputs: memory for
  * each output, C order, which never overlaps an input (an in-place update copies first).
- * window_offsets[input]: for an update whose operand 2 is that input, the distance in elements
+ * alias_offsets[input]: for an update whose operand 2 is that input, the distance in elements
  * from the first element of operand 0 to that of the input (for complex ones, counted in parts);
  * NULL if no update has an operand 2. */
 nx_status nxg_program_run(const nxg_program *p, void *const *inputs, const uint64_t *params,
-                          const int64_t *window_offsets, void *const *outputs, nxi_diag *d);
+                          const int64_t *alias_offsets, void *const *outputs, nxi_diag *d);
 /* The same, with a poll (NULL: none) that is called about every 10 ms. If it returns nonzero the
  * run ends with NX_INTERRUPTED, and the contents of the outputs are undefined. A product that a
  * library computes is not interrupted. */
 nx_status nxg_program_run_polled(const nxg_program *p, void *const *inputs, const uint64_t *params,
-                                 const int64_t *window_offsets, void *const *outputs,
+                                 const int64_t *alias_offsets, void *const *outputs,
                                  int32_t (*poll)(void *user), void *user, nxi_diag *d);
 /* The work of one run: elements computed by all nodes together. A reduction counts the elements
  * that it reads, a matmul its scalar multiplications. */

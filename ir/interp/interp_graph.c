@@ -55,17 +55,17 @@ static nx_status run_on_stack(const nxg_program *p, nxg_run_state *r, const uint
 }
 
 nx_status nxg_program_run(const nxg_program *p, void *const *inputs, const uint64_t *params,
-                          const int64_t *window_offsets, void *const *outputs, nxi_diag *d) {
-  return nxg_program_run_polled(p, inputs, params, window_offsets, outputs, NULL, NULL, d);
+                          const int64_t *alias_offsets, void *const *outputs, nxi_diag *d) {
+  return nxg_program_run_polled(p, inputs, params, alias_offsets, outputs, NULL, NULL, d);
 }
 
 nx_status nxg_program_run_polled(const nxg_program *p, void *const *inputs, const uint64_t *params,
-                                 const int64_t *window_offsets, void *const *outputs,
+                                 const int64_t *alias_offsets, void *const *outputs,
                                  int32_t (*poll)(void *user), void *user, nxi_diag *d) {
   nxg_run_state r = {.constants = p->constants,
                      .inputs = inputs,
                      .outputs = outputs,
-                     .windows = window_offsets,
+                     .alias_offsets = alias_offsets,
                      .d = d,
                      .poll = poll,
                      .user = user};

@@ -33,7 +33,7 @@ typedef struct nxg_run_state {
   const char *constants;
   void *const *inputs;
   void *const *outputs;
-  const int64_t *windows;
+  const int64_t *alias_offsets;
   nxi_diag *d;
   nx_status status;
   int32_t (*poll)(void *user); /* NULL: none */
@@ -77,7 +77,7 @@ struct nxg_step {
   int64_t *numbers;    /* what else the step needs */
   nxg_place temporary; /* matmul of small floats */
   const nxg_program_call *call;
-  uint32_t window; /* update: input whose distance is added to `to`; UINT32_MAX: none */
+  uint32_t alias_range; /* update: input whose distance is added to `to`; UINT32_MAX: none */
 };
 
 /* A scalar parameter is stored in the scratch memory before the first step. */

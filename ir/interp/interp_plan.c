@@ -139,8 +139,12 @@ nxg_step *nxg_plan_step(nxg_planner *b, void (*run)(const nxg_step *, nxg_run_st
   }
   p->work = __builtin_add_overflow(p->work, n, &work) ? INT64_MAX : work;
   nxg_step *s = &p->steps[p->n_steps++];
-  *s = (nxg_step){
-      .run = run, .n = n, .n_args = n_args, .args = args, .numbers = numbers, .window = UINT32_MAX};
+  *s = (nxg_step){.run = run,
+                  .n = n,
+                  .n_args = n_args,
+                  .args = args,
+                  .numbers = numbers,
+                  .alias_range = UINT32_MAX};
   return s;
 }
 
@@ -182,7 +186,7 @@ static void mark_needed(nxg_planner *b) {
     const nxg_node *n = &b->g->nodes[i];
     uint32_t read = n->op == NXG_update && n->n_args == 3
                         ? 2
-                        : n->n_args; /* the window is a place, not a nxg_planned */
+                        : n->n_args; /* the alias range is a place, not a nxg_planned */
     for (uint32_t k = 0; b->values[i].needed && k < read; k++) b->values[n->args[k]].needed = true;
   }
 }

@@ -129,7 +129,7 @@ static nx_status plan_update(nxg_planner *b, uint32_t node) {
   status = nxg_plan_move(b, n->args[1], to, v.rank, shape, strides);
   if (status || n->n_args == 2) return status;
   nxg_step *s = &b->p->steps[b->p->n_steps - 1];
-  s->window = (uint32_t)node_of(b, n->args[2])->attrs[0];
+  s->alias_range = (uint32_t)node_of(b, n->args[2])->attrs[0];
   s->numbers[0] = low;
   s->numbers[1] = high;
   s->numbers[2] = nxg_node_elements(n);

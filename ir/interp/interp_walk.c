@@ -163,14 +163,14 @@ const void *nxg_source_next(nxg_source *s, void *buffer, int64_t n) {
 
 /* The place that an update writes through is known when it runs: still inside the storage? numbers: lowest and
  * highest element of the view relative to its first, elements of the storage. */
-static bool move_window(const nxg_step *s, nxg_run_state *r, char **to) {
-  int64_t offset = r->windows ? r->windows[s->window] : 0, low, high;
+static bool move_to_alias_range(const nxg_step *s, nxg_run_state *r, char **to) {
+  int64_t offset = r->alias_offsets ? r->alias_offsets[s->alias_range] : 0, low, high;
   if (__builtin_add_overflow(offset, s->numbers[0], &low) ||
       __builtin_add_overflow(offset, s->numbers[1], &high) || low < 0 || high >= s->numbers[2]) {
-    r->status =
-        nxi_fail(r->d, NX_INVALID_ARGUMENT, "update",
-                 "update: a window that starts at element %lld leaves the storage of shape [%lld]",
-                 (long long)offset, (long long)s->numbers[2]);
+    r->status = nxi_fail(
+        r->d, NX_INVALID_ARGUMENT, "update",
+        "update: an alias range that starts at element %lld leaves the storage of shape [%lld]",
+        (long long)offset, (long long)s->numbers[2]);
     return false;
   }
   *to += offset * nxi_dtype_size(s->dtype);
@@ -181,7 +181,7 @@ void nxg_step_move(const nxg_step *s, nxg_run_state *r) {
   const nxg_access *from = &s->args[0];
   if (s->n == 0) return;
   char *to = nxg_address(r, s->to.place);
-  if (s->window != UINT32_MAX && !move_window(s, r, &to)) return;
+  if (s->alias_range != UINT32_MAX && !move_to_alias_range(s, r, &to)) return;
   if (from->dense && s->to.dense && from->size) {
     memcpy(to, nxg_address(r, from->place), (size_t)(s->n * from->size));
     return;

@@ -11,7 +11,7 @@
  * lies in them: lane l of n belongs to thread l / (n / threads). Values of one lane are the same in all threads. Every value
  * has 1, threads, or threads times 2, 4, 8 or 16 lanes; LOCAL arrays are shared by the block. What is stored to one may
  * be loaded by another thread only after a barrier.
- * Integer arithmetic on 64 bits is dear there, so indices may be i32: where those of an access are, the whole address is
+ * Integer arithmetic on 64 bits is expensive there, so indices may be i32: where those of an access are, the whole address is
  * computed in 32 bits, and no part of it is beyond them. An add, sub or mul of i32 may be `exact`: it does not overflow.
  *
  * A value is named by the index of its instruction. It is visible after it, to the end of its block, with

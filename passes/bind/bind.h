@@ -3,8 +3,8 @@
  * templates write its bound form. For a GPU the lanes are the threads of a block, or some elements of each of them.
  *
  * A template decides which loop becomes lanes and in what nest the rest runs. Everything below that is
- * shared: a view says what each logical value is at the place being written, so writing a logical
- * instruction through a view gives it lanes where it varies along them and leaves it one value where it
+ * shared: a lane map says what each logical value is at the place being written, so writing a logical
+ * instruction through a lane map gives it lanes where it varies along them and leaves it one value where it
  * does not. */
 #ifndef NXB_BIND_H
 #define NXB_BIND_H
@@ -112,7 +112,7 @@ bool nxb_reads_pass_cache(const nxb_binder *b, const nxb_stage *stage);
 /* The same for a point when lanes run along `loop` of each stage (NXK_NONE: its last one) or of the outer loops. */
 double nxb_lane_cycles(const nxb_binder *b, nxk_value loop);
 
-/* ---- bind/view.c: values */
+/* ---- bind/lane_map.c: values */
 /* Loads that were copied to LOCAL arrays of a tile first: the element of indices (row, column) is at
  * (row - row_origin + margin) * pitch + column - column_origin + margin. */
 typedef struct nxb_tile {
@@ -124,11 +124,11 @@ typedef struct nxb_tile {
       *place; /* where each lane is in the arrays, in place of all that; NULL: as above */
 } nxb_tile;
 
-typedef struct nxb_view {
-  nxk_value
-      *map; /* logical value -> bound value, or the base of an affine one; NXK_NONE: not here yet */
+typedef struct nxb_lane_map {
+  nxk_value *
+      bound; /* logical value -> bound value, or the base of an affine one; NXK_NONE: not here yet */
   int64_t *
-      step; /* lane l of an affine value (i64) is base + l * step; 0: map is the value itself. A base with one lane for
+      step; /* lane l of an affine value (i64) is base + l * step; 0: `bound` is the value itself. A base with one lane for
                 each thread: base of the thread + (l % group) * step */
   uint16_t group; /* lanes of a thread, where bases differ from thread to thread; else 0 */
   uint16_t lanes;
@@ -148,39 +148,41 @@ typedef struct nxb_view {
       slot; /* LOCAL arrays hold elements of each thread alone, in rows of one element a thread: this row (i64,
                            one lane); NXK_NONE: they do not */
   /* Lanes that run along a loop of two points and the one around it: lane l is at the point l % 2 of `pair`, in iteration
-   * twice_base + l / 2 of `twice`. NXK_NONE: they do not. Both are in the map as well. */
+   * twice_base + l / 2 of `twice`. NXK_NONE: they do not. Both are in `bound` as well. */
   nxk_value twice, pair, twice_base;
   const nxb_tile *tile; /* or NULL */
-  nxk_value given;      /* a load whose value is in the map already, NXK_NONE */
-} nxb_view;
+  nxk_value given;      /* a load whose value is in `bound` already, NXK_NONE */
+} nxb_lane_map;
 
-bool nxb_view_init(nxb_binder *b, nxb_view *v); /* sees constants and params */
-bool nxb_view_copy(nxb_binder *b, nxb_view *to, const nxb_view *from); /* shares nothing */
-void nxb_view_assign(const nxb_binder *b, nxb_view *to,
-                     const nxb_view *from); /* to was initialised */
-/* The value with one lane if it is the same in all lanes, else with view->lanes. */
-nxk_value nxb_operand(nxb_binder *b, const nxb_view *view, nxk_value v);
-/* The value with view->lanes. */
-nxk_value nxb_wide(nxb_binder *b, const nxb_view *view, nxk_value v);
+bool nxb_lane_map_init(nxb_binder *b, nxb_lane_map *v); /* sees constants and params */
+bool nxb_lane_map_copy(nxb_binder *b, nxb_lane_map *to,
+                       const nxb_lane_map *from); /* shares nothing */
+void nxb_lane_map_assign(const nxb_binder *b, nxb_lane_map *to,
+                         const nxb_lane_map *from); /* to was initialised */
+/* The value with one lane if it is the same in all lanes, else with map->lanes. */
+nxk_value nxb_operand(nxb_binder *b, const nxb_lane_map *map, nxk_value v);
+/* The value with map->lanes. */
+nxk_value nxb_wide(nxb_binder *b, const nxb_lane_map *map, nxk_value v);
 /* Sets a loop's index: iteration `i` (i64, one lane), in the lanes i, i + 1, ... if `vector`. */
-void nxb_set_index(nxb_binder *b, nxb_view *view, const nxb_loop *loop, nxk_value i, bool vector);
+void nxb_set_index(nxb_binder *b, nxb_lane_map *map, const nxb_loop *loop, nxk_value i,
+                   bool vector);
 /* Sets the indices of all loops of a stage from a row-major number of their points. `lanes` > 1: lane l is point + l. */
-void nxb_set_point(nxb_binder *b, nxb_view *view, const nxb_stage *s, nxk_value point,
+void nxb_set_point(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s, nxk_value point,
                    uint16_t lanes);
 /* Writes one instruction (no block, no reduce), or a rare block with its picks. Returns the last one written. */
-nxk_value nxb_write(nxb_binder *b, nxb_view *view, nxk_value v);
-/* The place of a load in the tile, lanes along the columns where they do in the view. */
-nxk_access nxb_tile_access(nxb_binder *b, const nxb_view *view, const nxb_tile *tile,
+nxk_value nxb_write(nxb_binder *b, nxb_lane_map *map, nxk_value v);
+/* The place of a load in the tile, lanes along the columns where they do in the lane map. */
+nxk_access nxb_tile_access(nxb_binder *b, const nxb_lane_map *map, const nxb_tile *tile,
                            nxk_value load);
 /* Writes [first, last] without what opens and ends loops, without reduces, and without nested stages. */
-void nxb_write_code(nxb_binder *b, nxb_view *view, nxk_value first, nxk_value last);
+void nxb_write_code(nxb_binder *b, nxb_lane_map *map, nxk_value first, nxk_value last);
 /* Writes what stands in the outer loops but not in the innermost, as far as its operands are there. */
-void nxb_write_ready(nxb_binder *b, nxb_view *view);
+void nxb_write_ready(nxb_binder *b, nxb_lane_map *map);
 uint32_t nxb_add_local(nxb_binder *b, nx_dtype t, int64_t elements);
 
 /* Lanes from iteration `from` of `loop` to the next cache line of a store whose lanes run along it; loops around it have their
- * indices in the view. */
-nxk_value nxb_lanes_to_line(nxb_binder *b, nxb_view *view, const nxk_access *a,
+ * indices in the lane map. */
+nxk_value nxb_lanes_to_line(nxb_binder *b, nxb_lane_map *map, const nxk_access *a,
                             const nxb_loop *loop, nxk_value from);
 /* A power of two, up to 64, that divides all lanes of an integer. */
 int64_t nxb_multiple(const nxb_binder *b, nxk_value v);
@@ -222,9 +224,9 @@ typedef struct nxb_nest {
   double cycles; /* of the part, if it has one task; else 0 */
 } nxb_nest;
 
-/* Opens a part with its task loop and the loops over all dims, and sets the indices of the POINT ones in view.
+/* Opens a part with its task loop and the loops over all dims, and sets the indices of the POINT ones in `map`.
  * unit_cycles: work of one unit of every dim. */
-void nxb_open(nxb_binder *b, nxb_nest *nest, nxb_view *view, double unit_cycles);
+void nxb_open(nxb_binder *b, nxb_nest *nest, nxb_lane_map *map, double unit_cycles);
 void nxb_close(nxb_binder *b, nxb_nest *nest);
 /* Ends the part that waits for others to share its only task, if there is one: after the last part, and before one that is
  * opened otherwise. */
@@ -233,7 +235,7 @@ void nxb_close_pending(nxb_binder *b);
 /* What is done with less than a vector at the end of a loop. */
 typedef enum nxb_tail {
   NXB_TAIL_MASKED, /* written out once more, under a mask */
-  NXB_TAIL_SINGLE, /* written out once more, one lane at a time: where masks are dear */
+  NXB_TAIL_SINGLE, /* written out once more, one lane at a time: where masks are expensive */
   NXB_TAIL_AGAIN   /* the last vector ends where the loop ends, and does some elements again */
 } nxb_tail;
 /* The way that suits the code [first, last] in a loop over `extent` elements (-1: unknown). */
@@ -245,17 +247,17 @@ bool nxb_repeats(const nxb_binder *b, nxk_value first, nxk_value last);
 /* True if the target loads and stores under a mask well, for every access of [first, last]. */
 bool nxb_masks_well(const nxb_binder *b, nxk_value first, nxk_value last);
 
-typedef void (*nxb_body)(nxb_binder *b, nxb_view *views, uint32_t n_views, void *user);
-/* Runs body over lo .. hi of a RANGE or BLOCK dim, `lanes` at a time, then what is left over. The views are as
+typedef void (*nxb_body)(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, void *user);
+/* Runs body over lo .. hi of a RANGE or BLOCK dim, `lanes` at a time, then what is left over. The lane maps are as
  * before when it returns. */
-void nxb_vector_loops(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_dim *dim,
+void nxb_vector_loops(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_dim *dim,
                       uint16_t lanes, nxb_tail tail, nxb_body body, void *user);
 /* The same in rows that begin in the middle of cache lines: what comes before the first line of `to`, then whole lines, then the
  * rest. Both ends are written as a tail is. lanes: whole lines. */
-void nxb_shifted_loops(nxb_binder *b, nxb_view *view, const nxb_dim *dim, uint16_t lanes,
+void nxb_shifted_loops(nxb_binder *b, nxb_lane_map *map, const nxb_dim *dim, uint16_t lanes,
                        nxb_tail tail, const nxk_access *to, nxb_body body, void *user);
 /* The same for what is left over alone: dim->lo is where it starts, less than `lanes` before the end. */
-void nxb_tail_loop(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_dim *dim,
+void nxb_tail_loop(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_dim *dim,
                    uint16_t lanes, nxb_tail tail, nxb_body body, void *user);
 
 /* ---- bind/reduce.c: folds in the order of the numbers */
@@ -296,36 +298,36 @@ nxb_partial nxb_combine(nxb_binder *b, nxk_value reduce, nxb_partial acc, nxb_pa
 nxb_partial nxb_identity(nxb_binder *b, nxk_value reduce, uint16_t lanes, nxk_value item,
                          nx_dtype item_type);
 /* The element of the body just written, folded into acc as number `item`. active: lanes that count, or NXK_NONE. */
-nxb_partial nxb_accumulate(nxb_binder *b, const nxb_view *view, nxk_value reduce, nxb_partial acc,
-                           nxk_value item, nx_dtype item_type, nxk_value active);
+nxb_partial nxb_accumulate(nxb_binder *b, const nxb_lane_map *map, nxk_value reduce,
+                           nxb_partial acc, nxk_value item, nx_dtype item_type, nxk_value active);
 nx_dtype nxb_item_type(int64_t items);
 /* What a reduction over nothing gives. */
 nxk_value nxb_empty_result(nxb_binder *b, nxk_value reduce);
 /* Pairwise tree over n partials, a missing partner passes through; the result is in p[0]. stride: between partials. */
 void nxb_tree(nxb_binder *b, nxk_value reduce, nxb_partial *p, uint32_t n, uint32_t stride,
               bool ties);
-/* Writes the fold for each view; out has n_views * fold->n partials. */
-void nxb_write_fold(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_fold *fold,
+/* Writes the fold for each lane map; out has n_maps * fold->n partials. */
+void nxb_write_fold(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_fold *fold,
                     nxb_partial *out);
 
 /* How many partials to keep at once for one value of `lanes` lanes in each of `width` reductions. */
 uint32_t nxb_choose_chains(const nxb_binder *b, const nxb_stage *s, const nxk_value *reduce,
                            uint32_t width, uint16_t lanes, int64_t items);
-/* The value of a finished reduction is what the view shows for it. */
-void nxb_set_result(nxb_binder *b, nxb_view *view, nxk_value reduce, nxk_value value);
+/* The value of a finished reduction is what the lane map shows for it. */
+void nxb_set_result(nxb_binder *b, nxb_lane_map *map, nxk_value reduce, nxk_value value);
 
 /* ---- cpu/scan.c */
 bool nxb_scans(const nxb_binder *b, nxk_value first, nxk_value last);
 /* The loops of a stage in order, with what its scans carry along. */
-void nxb_write_scans(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s);
+void nxb_write_scans(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s);
 void nxb_bind_scans(nxb_binder *b); /* a whole part */
 
 /* ---- cpu/points.c: code with its loops, kept as they are */
 /* What a template does with a stage itself: true if it wrote it. */
-typedef bool (*nxb_stage_writer)(nxb_binder *b, nxb_view *views, uint32_t n_views,
+typedef bool (*nxb_stage_writer)(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps,
                                  const nxb_stage *s, void *user);
 /* Writes [first, last]: map loops in order, reductions one element at a time. writer may be NULL. */
-void nxb_write_body(nxb_binder *b, nxb_view *views, uint32_t n_views, nxk_value first,
+void nxb_write_body(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, nxk_value first,
                     nxk_value last, nxb_stage_writer writer, void *user);
 /* Gives the part's LOCAL arrays their bound ones, `columns` outer points in each. */
 void nxb_add_locals(nxb_binder *b, int64_t columns);

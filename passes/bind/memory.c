@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Loads and stores of the binders: the address of a logical access where some of its indices differ from lane to lane, lanes
  * beside each other as one vector, and stores past the caches as whole cache lines or not at all. */
-#include "view.h"
+#include "lane_map.h"
 
 /* ---- addresses */
 
@@ -53,7 +53,7 @@ static void add_term(addend *a, nxk_value x, int64_t stride) {
 }
 
 /* Adds stride * (bound value, one lane or several) to the address. */
-static void add_to_address(nxb_binder *b, const nxb_view *view, placed *p, nxk_value x,
+static void add_to_address(nxb_binder *b, const nxb_lane_map *map, placed *p, nxk_value x,
                            int64_t stride, int64_t step) {
   if (x == NXK_NONE || stride == 0 || b->to->failed) return;
   p->access.lane_stride += stride * step;
@@ -62,35 +62,35 @@ static void add_to_address(nxb_binder *b, const nxb_view *view, placed *p, nxk_v
     p->index = p->index == NXK_NONE ? scaled : nxb_op(b, NXK_add, p->index, scaled);
     return;
   }
-  bool known = view->base_multiple > 1 && view->vector != NXK_NONE;
-  addend a = {b, &p->access, known ? view->map[view->vector] : NXK_NONE, MOST_SUMS};
+  bool known = map->base_multiple > 1 && map->vector != NXK_NONE;
+  addend a = {b, &p->access, known ? map->bound[map->vector] : NXK_NONE, MOST_SUMS};
   add_term(&a, x, stride);
 }
 
-static void add_columns(nxb_binder *b, const nxb_view *view, placed *p) {
-  p->access.offset += view->column_offset;
-  if (view->column != NXK_NONE) add_to_address(b, view, p, view->column, 1, 0);
-  if (view->column_origin != NXK_NONE) add_to_address(b, view, p, view->column_origin, -1, 0);
-  if (view->lanes > 1) p->access.lane_stride += 1;
+static void add_columns(nxb_binder *b, const nxb_lane_map *map, placed *p) {
+  p->access.offset += map->column_offset;
+  if (map->column != NXK_NONE) add_to_address(b, map, p, map->column, 1, 0);
+  if (map->column_origin != NXK_NONE) add_to_address(b, map, p, map->column_origin, -1, 0);
+  if (map->lanes > 1) p->access.lane_stride += 1;
 }
 
 /* The thread's own element of a LOCAL array. */
-static void place_slot(nxb_binder *b, const nxb_view *view, placed *p) {
+static void place_slot(nxb_binder *b, const nxb_lane_map *map, placed *p) {
   p->access.offset = 0;
-  add_to_address(b, view, p, view->slot, view->lanes, 0);
+  add_to_address(b, map, p, map->slot, map->lanes, 0);
   p->access.lane_stride = 1;
 }
 
 /* A load or store of several lanes of a thread: where their distance is known but a lane has an index of its own, the
  * distance becomes part of that. */
-static void place_groups(nxb_binder *b, const nxb_view *view, placed *p) {
-  if (view->group < 2 || p->index == NXK_NONE) return;
-  if (nxb_lanes_of(b, p->index) == view->lanes / view->group) {
-    p->access.group = view->group;
+static void place_groups(nxb_binder *b, const nxb_lane_map *map, placed *p) {
+  if (map->group < 2 || p->index == NXK_NONE) return;
+  if (nxb_lanes_of(b, p->index) == map->lanes / map->group) {
+    p->access.group = map->group;
     return;
   }
   if (p->access.lane_stride == 0) return;
-  nxk_value along = nxb_mul(b, nxb_lanes_in_group(b, view), p->access.lane_stride);
+  nxk_value along = nxb_mul(b, nxb_lanes_in_group(b, map), p->access.lane_stride);
   p->index = nxb_op(b, NXK_add, p->index, along);
   p->access.lane_stride = 0;
 }
@@ -102,36 +102,36 @@ static bool is_even(const nxb_binder *b, nxk_value active) {
          nxb_multiple(b, in->args[1]) % 2 == 0;
 }
 
-/* An access whose lanes run along two loops (nxb_view.twice): elements beside each other, or one for each pair of lanes. False:
+/* An access whose lanes run along two loops (nxb_lane_map.twice): elements beside each other, or one for each pair of lanes. False:
  * each lane has an index of its own. */
-static bool place_pairs(nxb_binder *b, const nxb_view *view, const nxk_access *a, placed *p) {
+static bool place_pairs(nxb_binder *b, const nxb_lane_map *map, const nxk_access *a, placed *p) {
   int64_t around = 0, pair = 0;
-  bool local = b->from->buffers[a->buffer].kind == NXK_LOCAL && view->columns > 0;
-  if (view->twice == NXK_NONE || a->index != NXK_NONE || local) return false;
+  bool local = b->from->buffers[a->buffer].kind == NXK_LOCAL && map->columns > 0;
+  if (map->twice == NXK_NONE || a->index != NXK_NONE || local) return false;
   for (uint32_t i = 0; i < a->n_terms; i++) {
     nxk_value index = a->terms[i].index;
-    if (index == view->twice) around += a->terms[i].stride;
-    else if (index == view->pair) pair += a->terms[i].stride;
-    else if (nxb_step_of(view, index) != 0 || nxb_lanes_of(b, nxb_base_of(b, view, index)) > 1)
+    if (index == map->twice) around += a->terms[i].stride;
+    else if (index == map->pair) pair += a->terms[i].stride;
+    else if (nxb_step_of(map, index) != 0 || nxb_lanes_of(b, nxb_base_of(b, map, index)) > 1)
       return false;
   }
-  bool alone = a->mask == NXK_NONE && (view->active == NXK_NONE || is_even(b, view->active));
+  bool alone = a->mask == NXK_NONE && (map->active == NXK_NONE || is_even(b, map->active));
   if (around == 0 || (around != 2 * pair && (pair != 0 || !alone || !p->loads))) return false;
   p->twice = pair == 0;
   p->access.lane_stride = p->twice ? around : pair;
-  add_to_address(b, view, p, view->twice_base, around, 0);
+  add_to_address(b, map, p, map->twice_base, around, 0);
   for (uint32_t i = 0; i < a->n_terms; i++) {
     nxk_value index = a->terms[i].index;
-    if (index != view->twice && index != view->pair)
-      add_to_address(b, view, p, nxb_base_of(b, view, index), a->terms[i].stride, 0);
+    if (index != map->twice && index != map->pair)
+      add_to_address(b, map, p, nxb_base_of(b, map, index), a->terms[i].stride, 0);
   }
   return true;
 }
 
-static bool place_access(nxb_binder *b, const nxb_view *view, const nxk_access *a, bool loads,
+static bool place_access(nxb_binder *b, const nxb_lane_map *map, const nxk_access *a, bool loads,
                          placed *p) {
   bool local = b->from->buffers[a->buffer].kind == NXK_LOCAL;
-  int64_t scale = local && view->columns > 0 ? view->columns : 1;
+  int64_t scale = local && map->columns > 0 ? map->columns : 1;
   p->access = *a;
   p->access.terms = nxb_alloc(b, (a->n_terms + 3) * MOST_ADDENDS * sizeof *a->terms);
   if (b->failed) return false;
@@ -142,32 +142,32 @@ static bool place_access(nxb_binder *b, const nxb_view *view, const nxk_access *
   p->loads = loads;
   p->twice = false;
   if (local) p->access.buffer = b->local[a->buffer];
-  bool own = local && view->slot != NXK_NONE;
-  if (own) place_slot(b, view, p);
-  else own = place_pairs(b, view, a, p);
+  bool own = local && map->slot != NXK_NONE;
+  if (own) place_slot(b, map, p);
+  else own = place_pairs(b, map, a, p);
   for (uint32_t i = 0; i < a->n_terms && !own; i++) {
     nxk_value index = a->terms[i].index;
-    add_to_address(b, view, p, nxb_base_of(b, view, index), a->terms[i].stride * scale,
-                   nxb_step_of(view, index));
+    add_to_address(b, map, p, nxb_base_of(b, map, index), a->terms[i].stride * scale,
+                   nxb_step_of(map, index));
   }
   if (a->index != NXK_NONE && !own)
-    add_to_address(b, view, p, nxb_base_of(b, view, a->index), scale, nxb_step_of(view, a->index));
-  if (local && view->columns > 0) add_columns(b, view, p);
-  place_groups(b, view, p);
+    add_to_address(b, map, p, nxb_base_of(b, map, a->index), scale, nxb_step_of(map, a->index));
+  if (local && map->columns > 0) add_columns(b, map, p);
+  place_groups(b, map, p);
   p->access.index = p->index;
-  p->access.mask = a->mask == NXK_NONE ? NXK_NONE : nxb_operand(b, view, a->mask);
-  p->access.other = a->other == NXK_NONE ? NXK_NONE : nxb_operand(b, view, a->other);
+  p->access.mask = a->mask == NXK_NONE ? NXK_NONE : nxb_operand(b, map, a->mask);
+  p->access.other = a->other == NXK_NONE ? NXK_NONE : nxb_operand(b, map, a->other);
   p->wide = p->access.lane_stride != 0 || p->index != NXK_NONE ||
             (p->access.mask != NXK_NONE && nxb_lanes_of(b, p->access.mask) > 1);
   return true;
 }
 
 /* Brings a wide access into the form of the bound level: lanes that do not exist are masked off. */
-static void finish_wide(nxb_binder *b, const nxb_view *view, nxk_access *a) {
+static void finish_wide(nxb_binder *b, const nxb_lane_map *map, nxk_access *a) {
   if (a->lane_stride == 0 && a->index == NXK_NONE)
-    a->index = nxk_splat(b->to, nxb_int(b, 0), view->lanes);
-  if (view->active == NXK_NONE) return;
-  a->mask = a->mask == NXK_NONE ? view->active : nxb_op(b, NXK_and, a->mask, view->active);
+    a->index = nxk_splat(b->to, nxb_int(b, 0), map->lanes);
+  if (map->active == NXK_NONE) return;
+  a->mask = a->mask == NXK_NONE ? map->active : nxb_op(b, NXK_and, a->mask, map->active);
 }
 
 int64_t nxb_multiple(const nxb_binder *b, nxk_value v) {
@@ -190,9 +190,9 @@ int64_t nxb_multiple(const nxb_binder *b, nxk_value v) {
 }
 
 /* Whether the lanes of each thread lie beside each other, and begin where a word of their size may. */
-static bool is_whole(const nxb_binder *b, const nxb_view *view, const nxk_access *from,
+static bool is_whole(const nxb_binder *b, const nxb_lane_map *map, const nxk_access *from,
                      const nxk_access *a) {
-  int64_t unit = b->threads ? view->lanes / b->threads : 1;
+  int64_t unit = b->threads ? map->lanes / b->threads : 1;
   const nxk_buffer *buffer = &b->from->buffers[from->buffer];
   bool computed = a->index != NXK_NONE && a->group == 0;
   if (unit < 2 || a->lane_stride != 1 || computed || !buffer->aligned || a->offset % unit != 0 ||
@@ -205,54 +205,53 @@ static bool is_whole(const nxb_binder *b, const nxb_view *view, const nxk_access
   return a->index == NXK_NONE || nxb_multiple(b, a->index) % unit == 0;
 }
 
-static void mark_whole(const nxb_binder *b, const nxb_view *view, const nxk_access *from,
+static void mark_whole(const nxb_binder *b, const nxb_lane_map *map, const nxk_access *from,
                        nxk_access *a) {
-  if (is_whole(b, view, from, a)) a->flags |= NXK_WHOLE;
+  if (is_whole(b, map, from, a)) a->flags |= NXK_WHOLE;
 }
 
-nxk_access nxb_tile_access(nxb_binder *b, const nxb_view *view, const nxb_tile *tile,
+nxk_access nxb_tile_access(nxb_binder *b, const nxb_lane_map *map, const nxb_tile *tile,
                            nxk_value load) {
   placed p = {nxk_access_at(tile->array[load], tile->margin * (tile->pitch + 1)), NXK_NONE,
-              view->lanes > 1, true, false};
+              map->lanes > 1, true, false};
   p.access.terms = nxb_alloc(b, 4 * MOST_ADDENDS * sizeof *p.access.terms);
   if (b->failed) return p.access;
   if (tile->place != NULL) {
     p.access.index = *tile->place;
-    finish_wide(b, view, &p.access);
+    finish_wide(b, map, &p.access);
     return p.access;
   }
-  add_to_address(b, view, &p, nxb_base_of(b, view, tile->row), tile->pitch,
-                 nxb_step_of(view, tile->row));
-  add_to_address(b, view, &p, tile->row_origin, -tile->pitch, 0);
-  add_to_address(b, view, &p, nxb_base_of(b, view, tile->column), 1,
-                 nxb_step_of(view, tile->column));
-  add_to_address(b, view, &p, tile->column_origin, -1, 0);
-  if (p.wide) finish_wide(b, view, &p.access);
+  add_to_address(b, map, &p, nxb_base_of(b, map, tile->row), tile->pitch,
+                 nxb_step_of(map, tile->row));
+  add_to_address(b, map, &p, tile->row_origin, -tile->pitch, 0);
+  add_to_address(b, map, &p, nxb_base_of(b, map, tile->column), 1, nxb_step_of(map, tile->column));
+  add_to_address(b, map, &p, tile->column_origin, -1, 0);
+  if (p.wide) finish_wide(b, map, &p.access);
   return p.access;
 }
 
 /* Lanes of a load: one for each thread, where all its lanes are one element. */
-static uint16_t thread_lanes(const nxb_binder *b, const nxb_view *view, const nxk_access *a) {
-  uint16_t threads = view->group > 1 ? (uint16_t)(view->lanes / view->group) : view->lanes;
+static uint16_t thread_lanes(const nxb_binder *b, const nxb_lane_map *map, const nxk_access *a) {
+  uint16_t threads = map->group > 1 ? (uint16_t)(map->lanes / map->group) : map->lanes;
   bool mask = a->mask == NXK_NONE || nxb_lanes_of(b, a->mask) <= threads,
        other = a->other == NXK_NONE || nxb_lanes_of(b, a->other) <= threads,
-       active = view->active == NXK_NONE || nxb_lanes_of(b, view->active) <= threads;
-  return a->group > 1 && a->lane_stride == 0 && mask && other && active ? threads : view->lanes;
+       active = map->active == NXK_NONE || nxb_lanes_of(b, map->active) <= threads;
+  return a->group > 1 && a->lane_stride == 0 && mask && other && active ? threads : map->lanes;
 }
 
 /* Whether a vector is the whole loop and its mask differs from lane to lane: there is hardly a vector without a lane then. */
-static bool sees_all(const nxb_binder *b, const nxb_view *view, nxk_value mask) {
-  if (view->vector == NXK_NONE || mask == NXK_NONE || nxb_lanes_of(b, mask) == 1) return false;
-  const nxk_loop *loop = &b->from->loops[b->from->instrs[view->vector].imm];
+static bool sees_all(const nxb_binder *b, const nxb_lane_map *map, nxk_value mask) {
+  if (map->vector == NXK_NONE || mask == NXK_NONE || nxb_lanes_of(b, mask) == 1) return false;
+  const nxk_loop *loop = &b->from->loops[b->from->instrs[map->vector].imm];
   return loop->upper.value == NXK_NONE && loop->lower.value == NXK_NONE &&
-         loop->upper.constant - loop->lower.constant <= view->lanes * loop->step;
+         loop->upper.constant - loop->lower.constant <= map->lanes * loop->step;
 }
 
 /* Each element for two lanes. */
-static nxk_value load_twice(nxb_binder *b, const nxb_view *view, nxk_access *a) {
-  uint16_t half = view->lanes / 2;
-  if (view->active != NXK_NONE) {
-    const nxk_instr *in = &b->to->instrs[view->active];
+static nxk_value load_twice(nxb_binder *b, const nxb_lane_map *map, nxk_access *a) {
+  uint16_t half = map->lanes / 2;
+  if (map->active != NXK_NONE) {
+    const nxk_instr *in = &b->to->instrs[map->active];
     nxk_value from = in->args[0], end = in->args[1];
     a->mask = nxk_active(b->to, nxb_div(b, from, 2), nxb_div(b, end, 2), half);
   }
@@ -261,63 +260,63 @@ static nxk_value load_twice(nxb_binder *b, const nxb_view *view, nxk_access *a) 
   return nxk_zip(b->to, false, both, both);
 }
 
-void nxb_write_load(nxb_binder *b, nxb_view *view, nxk_value v) {
+void nxb_write_load(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
   placed p;
-  if (v == view->given) return;
-  if (view->tile && view->tile->array[v] != NXK_NONE) {
-    p.access = nxb_tile_access(b, view, view->tile, v);
-    if (!b->failed) nxb_set_value(view, v, nxk_load(b->to, &p.access, view->lanes), 0);
+  if (v == map->given) return;
+  if (map->tile && map->tile->array[v] != NXK_NONE) {
+    p.access = nxb_tile_access(b, map, map->tile, v);
+    if (!b->failed) nxb_set_value(map, v, nxk_load(b->to, &p.access, map->lanes), 0);
     return;
   }
-  if (!place_access(b, view, a, true, &p)) return;
+  if (!place_access(b, map, a, true, &p)) return;
   nxk_value other = p.access.other;
   if (p.twice) {
-    nxb_set_value(view, v, load_twice(b, view, &p.access), 0);
+    nxb_set_value(map, v, load_twice(b, map, &p.access), 0);
     return;
   }
   if (p.wide) {
-    uint16_t lanes = thread_lanes(b, view, &p.access);
-    bool always_some = sees_all(b, view, p.access.mask);
-    finish_wide(b, view, &p.access);
+    uint16_t lanes = thread_lanes(b, map, &p.access);
+    bool always_some = sees_all(b, map, p.access.mask);
+    finish_wide(b, map, &p.access);
     if (a->mask != NXK_NONE && b->threads == 0 && !always_some) p.access.flags |= NXK_SKIPS;
-    if (lanes != view->lanes) p.access.group = 0;
-    else mark_whole(b, view, a, &p.access);
-    nxb_set_value(view, v, nxk_load(b->to, &p.access, lanes), 0);
+    if (lanes != map->lanes) p.access.group = 0;
+    else mark_whole(b, map, a, &p.access);
+    nxb_set_value(map, v, nxk_load(b->to, &p.access, lanes), 0);
     return;
   }
   bool wide_other = other != NXK_NONE && nxb_lanes_of(b, other) > 1;
   if (wide_other) p.access.other = NXK_NONE;
   nxk_value loaded = nxk_load(b->to, &p.access, 1);
   if (wide_other) loaded = nxk_scalar(b->to, NXK_select, 0, p.access.mask, loaded, other);
-  nxb_set_value(view, v, loaded, 0);
+  nxb_set_value(map, v, loaded, 0);
 }
 
 /* True if every vector is one or several whole cache lines. A store past the caches that leaves part of a line waits for the
  * rest, and goes to memory in pieces if that does not follow at once: several times as slow as a plain one. */
-static bool is_whole_lines(const nxb_binder *b, const nxb_view *view, const nxk_access *from,
+static bool is_whole_lines(const nxb_binder *b, const nxb_lane_map *map, const nxk_access *from,
                            const nxk_access *a) {
   const nxk_buffer *buffer = &b->from->buffers[from->buffer];
-  int64_t bytes = view->lanes * nxi_dtype_size(buffer->dtype);
+  int64_t bytes = map->lanes * nxi_dtype_size(buffer->dtype);
   int64_t unit = NXK_LINE / nxi_dtype_size(buffer->dtype);
   if (bytes % NXK_LINE != 0 || !buffer->aligned || a->lane_stride != 1 || a->index != NXK_NONE ||
-      a->mask != NXK_NONE || (a->offset % unit != 0 && !view->on_line))
+      a->mask != NXK_NONE || (a->offset % unit != 0 && !map->on_line))
     return false;
-  for (uint32_t i = 0; i < a->n_terms && !view->on_line; i++) {
-    bool base = view->vector != NXK_NONE && a->terms[i].index == view->map[view->vector];
-    int64_t multiple = base ? view->base_multiple : 1;
+  for (uint32_t i = 0; i < a->n_terms && !map->on_line; i++) {
+    bool base = map->vector != NXK_NONE && a->terms[i].index == map->bound[map->vector];
+    int64_t multiple = base ? map->base_multiple : 1;
     if (a->terms[i].stride * multiple % unit != 0) return false;
   }
   return true;
 }
 
-nxk_value nxb_lanes_to_line(nxb_binder *b, nxb_view *view, const nxk_access *a,
+nxk_value nxb_lanes_to_line(nxb_binder *b, nxb_lane_map *map, const nxk_access *a,
                             const nxb_loop *loop, nxk_value from) {
   int64_t line = NXK_LINE / nxi_dtype_size(b->from->buffers[a->buffer].dtype);
-  nxb_set_index(b, view, loop, from, false);
+  nxb_set_index(b, map, loop, from, false);
   nxk_value at = nxb_int(b, a->offset % line);
   for (uint32_t i = 0; i < a->n_terms; i++) {
-    nxk_value index = nxb_base_of(b, view, a->terms[i].index);
+    nxk_value index = nxb_base_of(b, map, a->terms[i].index);
     if (a->terms[i].stride % line != 0)
       at = nxb_op(b, NXK_add, at, nxb_mul(b, index, a->terms[i].stride % line));
   }
@@ -354,42 +353,42 @@ static bool lies_between(const nxk_access *a, const nxk_access *next) {
 
 /* Two stores that lie between each other, written as whole vectors where these are whole cache lines that go past the caches,
  * or what they store was made wider last. False: they are left to the code generator, which weaves the others. */
-static bool write_woven(nxb_binder *b, nxb_view *view, nxk_value v) {
+static bool write_woven(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   const nxk_instr *in = &b->from->instrs[v], *next = in + 1;
-  if (b->threads || view->lanes == 1 || v + 1 >= b->from->n_instrs || next->op != NXK_store ||
-      !view->stores || view->active != NXK_NONE || view->storing != NXK_NONE)
+  if (b->threads || map->lanes == 1 || v + 1 >= b->from->n_instrs || next->op != NXK_store ||
+      !map->stores || map->active != NXK_NONE || map->storing != NXK_NONE)
     return false;
   const nxk_access *a = &b->from->accesses[in->imm];
   placed p;
-  if (!lies_between(a, &b->from->accesses[next->imm]) || !place_access(b, view, a, false, &p))
+  if (!lies_between(a, &b->from->accesses[next->imm]) || !place_access(b, map, a, false, &p))
     return false;
   if (p.access.lane_stride != 2 || p.index != NXK_NONE) return false;
   p.access.lane_stride = 1;
-  nxk_value even = nxb_wide(b, view, in->args[0]), odd = nxb_wide(b, view, next->args[0]);
-  bool lines = (a->flags & NXK_NONTEMPORAL) && is_whole_lines(b, view, a, &p.access);
+  nxk_value even = nxb_wide(b, map, in->args[0]), odd = nxb_wide(b, map, next->args[0]);
+  bool lines = (a->flags & NXK_NONTEMPORAL) && is_whole_lines(b, map, a, &p.access);
   if (!lines) p.access.flags &= ~(uint32_t)NXK_NONTEMPORAL;
   if (b->to->failed || (!lines && !are_widened(b, even, odd))) return false;
   nxk_store(b->to, &p.access, woven(b, false, even, odd));
-  p.access.offset += view->lanes;
+  p.access.offset += map->lanes;
   nxk_store(b->to, &p.access, woven(b, true, even, odd));
   return true;
 }
 
-static void write_plain_store(nxb_binder *b, nxb_view *view, nxk_value v) {
+static void write_plain_store(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   const nxk_instr *in = &b->from->instrs[v];
   const nxk_access *a = &b->from->accesses[in->imm];
-  nxk_value value = nxb_operand(b, view, in->args[0]);
+  nxk_value value = nxb_operand(b, map, in->args[0]);
   placed p;
-  if (!view->stores || !place_access(b, view, a, false, &p)) return;
+  if (!map->stores || !place_access(b, map, a, false, &p)) return;
   if (p.wide || nxb_lanes_of(b, value) > 1) {
-    finish_wide(b, view, &p.access);
-    value = nxk_splat(b->to, value, view->lanes);
-    mark_whole(b, view, a, &p.access);
+    finish_wide(b, map, &p.access);
+    value = nxk_splat(b->to, value, map->lanes);
+    mark_whole(b, map, a, &p.access);
   }
-  if (view->storing != NXK_NONE && b->from->buffers[a->buffer].kind != NXK_LOCAL)
-    p.access.mask = p.access.mask == NXK_NONE ? view->storing
-                                              : nxb_op(b, NXK_and, p.access.mask, view->storing);
-  if ((p.access.flags & NXK_NONTEMPORAL) && !is_whole_lines(b, view, a, &p.access))
+  if (map->storing != NXK_NONE && b->from->buffers[a->buffer].kind != NXK_LOCAL)
+    p.access.mask =
+        p.access.mask == NXK_NONE ? map->storing : nxb_op(b, NXK_and, p.access.mask, map->storing);
+  if ((p.access.flags & NXK_NONTEMPORAL) && !is_whole_lines(b, map, a, &p.access))
     p.access.flags &= ~(uint32_t)NXK_NONTEMPORAL;
   if (b->threads) p.access.flags &= ~(uint32_t)NXK_NONTEMPORAL;
   bool alone =
@@ -399,8 +398,8 @@ static void write_plain_store(nxb_binder *b, nxb_view *view, nxk_value v) {
   if (alone) nxk_barrier(b->to);
 }
 
-nxk_value nxb_write_store(nxb_binder *b, nxb_view *view, nxk_value v) {
-  if (write_woven(b, view, v)) return v + 1;
-  write_plain_store(b, view, v);
+nxk_value nxb_write_store(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
+  if (write_woven(b, map, v)) return v + 1;
+  write_plain_store(b, map, v);
   return v;
 }

@@ -116,31 +116,31 @@ nxk_value nxb_empty_result(nxb_binder *b, nxk_value reduce) {
 }
 
 /* c = fma(x, y, c), or x * y + c for integers. */
-static nxk_value multiply_add(nxb_binder *b, const nxb_view *view, nxk_value reduce, nxk_value c,
+static nxk_value multiply_add(nxb_binder *b, const nxb_lane_map *map, nxk_value reduce, nxk_value c,
                               nxk_value active) {
   const nxk_instr *in = &b->from->instrs[reduce];
-  nxk_value x = nxb_wide(b, view, in->args[0]), y = nxb_wide(b, view, in->args[1]);
+  nxk_value x = nxb_wide(b, map, in->args[0]), y = nxb_wide(b, map, in->args[1]);
   nxk_value sum;
   if (nxi_is_float(type_of(b, reduce))) sum = nxk_scalar(b->to, NXK_fma, 0, x, y, c);
   else sum = nxb_op(b, NXK_add, nxb_op(b, NXK_mul, x, y), c);
   return active == NXK_NONE ? sum : nxk_scalar(b->to, NXK_select, 0, active, sum, c);
 }
 
-nxb_partial nxb_accumulate(nxb_binder *b, const nxb_view *view, nxk_value reduce, nxb_partial acc,
-                           nxk_value item, nx_dtype item_type, nxk_value active) {
+nxb_partial nxb_accumulate(nxb_binder *b, const nxb_lane_map *map, nxk_value reduce,
+                           nxb_partial acc, nxk_value item, nx_dtype item_type, nxk_value active) {
   const nxk_instr *in = &b->from->instrs[reduce];
   if (in->kind == NXK_DOT)
-    return (nxb_partial){multiply_add(b, view, reduce, acc.value, active), NXK_NONE};
-  nxb_partial none = nxb_identity(b, reduce, view->lanes, item, item_type);
-  nxb_partial x = {nxb_wide(b, view, in->args[0]), none.item};
+    return (nxb_partial){multiply_add(b, map, reduce, acc.value, active), NXK_NONE};
+  nxb_partial none = nxb_identity(b, reduce, map->lanes, item, item_type);
+  nxb_partial x = {nxb_wide(b, map, in->args[0]), none.item};
   if (active != NXK_NONE) x.value = nxk_scalar(b->to, NXK_select, 0, active, x.value, none.value);
   return nxb_combine(b, reduce, acc, x, false);
 }
 
-void nxb_set_result(nxb_binder *b, nxb_view *view, nxk_value reduce, nxk_value value) {
+void nxb_set_result(nxb_binder *b, nxb_lane_map *map, nxk_value reduce, nxk_value value) {
   if (b->to->failed || value == NXK_NONE) return;
-  view->map[reduce] = nxb_is_arg(b->from, reduce) ? nxk_cast_to(b->to, NX_I64, value) : value;
-  view->step[reduce] = 0;
+  map->bound[reduce] = nxb_is_arg(b->from, reduce) ? nxk_cast_to(b->to, NX_I64, value) : value;
+  map->step[reduce] = 0;
 }
 
 /* Vector operations of one run of a stage's code. Where lanes run along the last loop, of two points, and the one around it,
@@ -183,16 +183,16 @@ uint32_t nxb_choose_chains(const nxb_binder *b, const nxb_stage *s, const nxk_va
 typedef struct folding {
   nxb_binder *b;
   const nxb_fold *fold;
-  nxb_view *views; /* [n_views] */
-  nxb_view *work;  /* [n_views]: with the indices of the item being written */
-  uint32_t n_views;
+  nxb_lane_map *maps; /* [n_maps] */
+  nxb_lane_map *work; /* [n_maps]: with the indices of the item being written */
+  uint32_t n_maps;
   nx_dtype item_type;
-  nxb_partial *partials; /* [chains][n_views * n] */
+  nxb_partial *partials; /* [chains][n_maps * n] */
   nxk_value *carries;    /* two a partial */
-  uint32_t *tree;        /* [n_views * n]: LOCAL array of the tree */
+  uint32_t *tree;        /* [n_maps * n]: LOCAL array of the tree */
 } folding;
 
-static uint32_t width_of(const folding *f) { return f->n_views * f->fold->n; }
+static uint32_t width_of(const folding *f) { return f->n_maps * f->fold->n; }
 
 /* The first point of an item. */
 static nxk_value point_of(const folding *f, nxk_value item) {
@@ -206,18 +206,18 @@ static void write_point(folding *f, nxk_value point, nxk_value item, nxk_value a
                         nxb_partial *p) {
   nxb_binder *b = f->b;
   const nxb_fold *fold = f->fold;
-  for (uint32_t w = 0; w < f->n_views; w++) {
-    nxb_view *view = &f->work[w];
+  for (uint32_t w = 0; w < f->n_maps; w++) {
+    nxb_lane_map *map = &f->work[w];
     if (fold->vector > 1) {
-      view->lanes = fold->vector;
-      view->active = active;
-      view->vector = NXK_NONE;
+      map->lanes = fold->vector;
+      map->active = active;
+      map->vector = NXK_NONE;
     }
-    nxb_set_point(b, view, fold->stage, point, fold->vector > 1 ? fold->vector : 1);
-    nxb_write_code(b, view, fold->stage->first, fold->stage->last);
+    nxb_set_point(b, map, fold->stage, point, fold->vector > 1 ? fold->vector : 1);
+    nxb_write_code(b, map, fold->stage->first, fold->stage->last);
     for (uint32_t i = 0; i < fold->n; i++)
       p[w * fold->n + i] =
-          nxb_accumulate(b, view, fold->reduce[i], p[w * fold->n + i], item, f->item_type, active);
+          nxb_accumulate(b, map, fold->reduce[i], p[w * fold->n + i], item, f->item_type, active);
   }
 }
 
@@ -234,10 +234,10 @@ static void write_last(folding *f, nxk_value item, nxb_partial *p) {
 
 static void set_identities(folding *f, nxb_partial *p, nxk_value first_item) {
   const nxb_fold *fold = f->fold;
-  for (uint32_t w = 0; w < f->n_views; w++)
+  for (uint32_t w = 0; w < f->n_maps; w++)
     for (uint32_t i = 0; i < fold->n; i++)
       p[w * fold->n + i] =
-          nxb_identity(f->b, fold->reduce[i], fold->vector > 1 ? fold->vector : f->views[w].lanes,
+          nxb_identity(f->b, fold->reduce[i], fold->vector > 1 ? fold->vector : f->maps[w].lanes,
                        first_item, f->item_type);
 }
 
@@ -269,7 +269,7 @@ static void close_carrying(folding *f, nxb_partial *p, uint32_t n) {
 /* Items written out in one iteration: enough of them to make the loop's own instructions few, and no more, because each
  * is compiled anew. */
 static int64_t unrolling(const folding *f, uint32_t chains) {
-  uint32_t bodies = chains * f->n_views;
+  uint32_t bodies = chains * f->n_maps;
   uint32_t cost = cost_of_stage(f->b, f->fold->stage) * bodies;
   int64_t unroll = 1;
   while (unroll * bodies < 4 && 2 * unroll * cost <= 16) unroll *= 2;
@@ -360,7 +360,7 @@ static void fold_all(folding *f) {
 
 static nxk_access tree_access(const folding *f, uint32_t i) {
   const nxb_fold *fold = f->fold;
-  uint16_t lanes = fold->vector > 1 ? fold->vector : f->views[i / fold->n].lanes;
+  uint16_t lanes = fold->vector > 1 ? fold->vector : f->maps[i / fold->n].lanes;
   nxk_access a = nxk_access_at(f->tree[i], 0);
   a.lane_stride = lanes > 1;
   a.tree_stride = lanes;
@@ -388,12 +388,12 @@ static void add_trees(folding *f, int64_t partials) {
   int64_t levels = 64 - __builtin_clzll((uint64_t)partials);
   for (uint32_t i = 0; i < width_of(f); i++) {
     nx_dtype type = type_of(f->b, f->fold->reduce[i % f->fold->n]);
-    uint16_t lanes = f->fold->vector > 1 ? f->fold->vector : f->views[i / f->fold->n].lanes;
+    uint16_t lanes = f->fold->vector > 1 ? f->fold->vector : f->maps[i / f->fold->n].lanes;
     f->tree[i] = nxb_add_local(f->b, type, levels * lanes);
   }
 }
 
-/* True if the body is dear enough to write it once for all items of the last block, under a mask. */
+/* True if the body is expensive enough to write it once for all items of the last block, under a mask. */
 static bool wants_masks(const folding *f) {
   const nxb_stage *s = f->fold->stage;
   return nxb_code_cost(f->b, s->first, s->last) > 12 && nxb_masks_well(f->b, s->first, s->last);
@@ -442,16 +442,16 @@ static void fold_blocks(folding *f) {
   if (partials > 1) join_partials(f, partials);
 }
 
-void nxb_write_fold(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_fold *fold,
+void nxb_write_fold(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_fold *fold,
                     nxb_partial *out) {
-  folding f = {.b = b, .fold = fold, .views = views, .n_views = n_views};
-  uint32_t width = n_views * fold->n, most = fold->chains;
-  f.work = nxb_alloc(b, n_views * sizeof *f.work);
+  folding f = {.b = b, .fold = fold, .maps = maps, .n_maps = n_maps};
+  uint32_t width = n_maps * fold->n, most = fold->chains;
+  f.work = nxb_alloc(b, n_maps * sizeof *f.work);
   f.partials = nxb_alloc(b, most * width * sizeof *f.partials);
   f.carries = nxb_alloc(b, 2 * most * width * sizeof *f.carries);
   f.tree = nxb_alloc(b, width * sizeof *f.tree);
   f.item_type = nxb_item_type(fold->items);
-  for (uint32_t w = 0; w < n_views && !b->failed; w++) nxb_view_copy(b, &f.work[w], &views[w]);
+  for (uint32_t w = 0; w < n_maps && !b->failed; w++) nxb_lane_map_copy(b, &f.work[w], &maps[w]);
   if (b->failed || b->to->failed) return;
   if (fold->exact || fold->block >= fold->items) fold_all(&f);
   else fold_blocks(&f);

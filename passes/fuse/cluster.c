@@ -412,14 +412,14 @@ static void new_group_for(nxp_clusterer *c, uint32_t node, const usage *u) {
 /* Adds a use by `user` if it is in this group and no other. */
 static bool add_use_in(nxp_clusterer *c, usage *one, uint32_t node, uint32_t user,
                        const nxg_node *view, uint32_t group) {
-  usage his = {.first = true};
+  usage own = {.first = true};
   if (!is_placed(c, user)) return true;
-  add_use(c, &his, node, user, view);
+  add_use(c, &own, node, user, view);
   bool here = false;
-  for (uint32_t i = 0; i < his.n_contexts; i++) here = here || his.contexts[i] == group;
+  for (uint32_t i = 0; i < own.n_contexts; i++) here = here || own.contexts[i] == group;
   if (!here) return true;
-  if (his.n_contexts == 1) add_place(one, his.place);
-  return his.n_contexts == 1;
+  if (own.n_contexts == 1) add_place(one, own.place);
+  return own.n_contexts == 1;
 }
 
 /* Where one of several groups that use a node reads it. */

@@ -135,12 +135,12 @@ bool nxp_rows_fit(const nxp_shape *full, uint32_t reduced, int64_t element_bytes
 }
 
 enum {
-  DEAR_FACTOR = 12
+  EXPENSIVE_FACTOR = 12
 }; /* of a generated product; both parts of a complex one beside each other are not */
 
 bool nxp_reads_again(const nxg_graph *g, uint32_t reader, uint32_t operand, uint32_t expense) {
   const nxg_node *n = &g->nodes[reader];
-  if (n->op == NXG_matmul && expense <= DEAR_FACTOR) return false;
+  if (n->op == NXG_matmul && expense <= EXPENSIVE_FACTOR) return false;
   if (n->op == NXG_matmul)
     return (n->args[0] == operand && n->shape[n->rank - 1] > 1) ||
            (n->args[1] == operand && n->shape[n->rank - 2] > 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Writes the expressions of a part as a logical kernel: outer loops, then one nest of inner loops a stage. Every
  * expression is placed at the shallowest loop it depends on; what a later stage needs again is computed
- * again, or, if that is dear, kept in a LOCAL array. */
+ * again, or, if that is expensive, kept in a LOCAL array. */
 #include "lower.h"
 
 #include <string.h>

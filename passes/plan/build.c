@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-static nx_status add_kernel_group(nxp_building *s, uint32_t group) {
-  nxp_builder *b = s->b;
+static nx_status add_kernel_group(nxp_step_builder *s, uint32_t group) {
+  nxp_plan_builder *b = s->b;
   const nxp_group *members = &b->clusters->groups[group];
   uint32_t operand = 0;
   nx_status status = NX_OK;
@@ -39,7 +39,7 @@ static nx_status add_kernel_group(nxp_building *s, uint32_t group) {
   return status;
 }
 
-static bool group_is_empty(const nxp_building *s, const nxp_group *group) {
+static bool group_is_empty(const nxp_step_builder *s, const nxp_group *group) {
   for (uint32_t i = 0; i < group->n_roots; i++) {
     const nxg_node *n = node_of(s, group->roots[i].node);
     if (group->kind == NXP_GROUP_UPDATE ? nxg_node_elements(node_of(s, n->args[1])) != 0
@@ -50,7 +50,7 @@ static bool group_is_empty(const nxp_building *s, const nxp_group *group) {
 }
 
 /* An update of nothing keeps the old contents; other empty nodes are only memory of no bytes. */
-static nx_status add_empty_group(nxp_building *s, const nxp_group *group) {
+static nx_status add_empty_group(nxp_step_builder *s, const nxp_group *group) {
   for (uint32_t i = 0; i < group->n_roots; i++) {
     uint32_t node = group->roots[i].node;
     const nxg_node *n = node_of(s, node);
@@ -65,8 +65,8 @@ static nx_status add_empty_group(nxp_building *s, const nxp_group *group) {
 }
 
 /* Bytes of all inputs and outputs, as far as doubles tell. */
-static double footprint(const nxp_building *s) {
-  const nxp_builder *b = s->b;
+static double footprint(const nxp_step_builder *s) {
+  const nxp_plan_builder *b = s->b;
   double bytes = 0;
   for (uint32_t i = 0; i < b->g->n_inputs; i++)
     bytes += (double)node_bytes(s, b->g->inputs[i].node);
@@ -77,8 +77,8 @@ static double footprint(const nxp_building *s) {
 
 /* Large results that leave the caches anyway, because the run passes more than they hold, and are not read again here
  * bypass them: otherwise each line would be read before it is written. */
-static void choose_nontemporal(nxp_building *s) {
-  const nxp_builder *b = s->b;
+static void choose_nontemporal(nxp_step_builder *s) {
+  const nxp_plan_builder *b = s->b;
   int64_t cache = b->plan->target.l3_bytes;
   bool passes = footprint(s) >= (double)cache * 0.75;
   for (uint32_t i = 0; i < b->g->n_nodes; i++)
@@ -87,15 +87,15 @@ static void choose_nontemporal(nxp_building *s) {
                         node_bytes(s, i) >= cache / 4;
 }
 
-static nx_status place_outputs(nxp_building *s) {
-  nxp_builder *b = s->b;
+static nx_status place_outputs(nxp_step_builder *s) {
+  nxp_plan_builder *b = s->b;
   for (uint32_t i = 0; i < b->g->n_outputs; i++) {
     uint32_t node = b->g->outputs[i].node;
     nxp_output *o = &b->plan->outputs[i];
     const char *name = b->g->outputs[i].name;
     if (name != NULL) o->name = nxi_arena_copy(&b->plan->arena, name, strlen(name) + 1);
     if (name != NULL && o->name == NULL) return nxi_oom(b->d);
-    nxp_location where = b->where[node], own = {NXP_OUTPUT, i, 0, NXP_NO_WINDOW, 0};
+    nxp_location where = b->where[node], own = {NXP_OUTPUT, i, 0, NXP_NO_ALIAS_RANGE, 0};
     o->bytes = node_bytes(s, node);
     o->in_place_of = where.kind == NXP_INPUT ? (int32_t)where.number : -1;
     if (where.kind == NXP_INPUT || (where.kind == NXP_OUTPUT && where.number == i)) continue;
@@ -104,7 +104,7 @@ static nx_status place_outputs(nxp_building *s) {
   return NX_OK;
 }
 
-static void note_lifetimes(nxp_building *s, const nxp_step *step, uint32_t number) {
+static void note_lifetimes(nxp_step_builder *s, const nxp_step *step, uint32_t number) {
   for (uint32_t j = 0; j < step->n_buffers; j++) {
     if (step->buffers[j].kind != NXP_TEMPORARY) continue;
     nxp_temporary *t = &s->temporaries[step->buffers[j].number];
@@ -113,7 +113,7 @@ static void note_lifetimes(nxp_building *s, const nxp_step *step, uint32_t numbe
   }
 }
 
-static nx_status find_lifetimes(nxp_building *s) {
+static nx_status find_lifetimes(nxp_step_builder *s) {
   nxp_plan *p = s->b->plan;
   for (uint32_t i = 0; i < p->n_steps; i++) {
     note_lifetimes(s, &p->steps[i], i);
@@ -126,14 +126,14 @@ static nx_status find_lifetimes(nxp_building *s) {
 }
 
 /* Whether a product is left to the group that follows it. */
-static bool waits(const nxp_building *s, uint32_t group) {
+static bool waits(const nxp_step_builder *s, uint32_t group) {
   const nxp_group *members = &s->b->clusters->groups[group];
   if (members->kind != NXP_GROUP_MATMUL) return false;
   uint32_t last = s->group_order[members->roots[0].node];
   return last > 0 && s->deferred[last - 1] == group && !group_is_empty(s, members);
 }
 
-static nx_status add_group(nxp_building *s, uint32_t i) {
+static nx_status add_group(nxp_step_builder *s, uint32_t i) {
   const nxp_group *group = &s->b->clusters->groups[i];
   nx_status status = NX_OK;
   if (s->deferred[i] != NXP_NONE && waits(s, s->deferred[i]))
@@ -145,10 +145,10 @@ static nx_status add_group(nxp_building *s, uint32_t i) {
   return group->kind == NXP_GROUP_MATMUL ? nxp_add_matmul_group(s, i) : add_kernel_group(s, i);
 }
 
-static nx_status build(nxp_building *s, const nxi_poll *poll) {
-  nxp_builder *b = s->b;
+static nx_status build(nxp_step_builder *s, const nxi_poll *poll) {
+  nxp_plan_builder *b = s->b;
   for (uint32_t i = 0; i < b->g->n_inputs; i++)
-    b->where[b->g->inputs[i].node] = (nxp_location){NXP_INPUT, i, 0, NXP_NO_WINDOW, 0};
+    b->where[b->g->inputs[i].node] = (nxp_location){NXP_INPUT, i, 0, NXP_NO_ALIAS_RANGE, 0};
   if (!nxp_examine(s)) return nxi_oom(b->d);
   choose_nontemporal(s);
   if (!nxp_defer_products(s)) return nxi_oom(b->d);
@@ -167,9 +167,9 @@ static nx_status build(nxp_building *s, const nxi_poll *poll) {
   return status == NX_OK ? find_lifetimes(s) : status;
 }
 
-nx_status nxp_build_steps(nxp_builder *b, const nxi_poll *poll) {
+nx_status nxp_build_steps(nxp_plan_builder *b, const nxi_poll *poll) {
   size_t n = (size_t)b->g->n_nodes + 1;
-  nxp_building s = {.b = b};
+  nxp_step_builder s = {.b = b};
   for (uint32_t i = 0; i < b->g->n_inputs; i++)
     if (b->g->inputs[i].alias >= (int32_t)s.n_aliases)
       s.n_aliases = (uint32_t)b->g->inputs[i].alias + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Inside plan building: what the files plan/aside.c, plan/build.c, plan/call.c, plan/panels.c, plan/panel_walk.c, plan/reads.c, plan/steps.c, plan/sum.c, plan/update.c and plan/product.c share. */
+/* Inside plan building: what the files plan/via_temporary.c, plan/build.c, plan/call.c, plan/packed_tiles.c, plan/packed_walk.c, plan/reads.c, plan/steps.c, plan/sum.c, plan/update.c and plan/product.c share. */
 #ifndef NXP_PLAN_BUILD_H
 #define NXP_PLAN_BUILD_H
 
@@ -10,16 +10,17 @@
 #define NXP_NONE UINT32_MAX
 enum { NXP_MAX_BUFFERS = 320 }; /* of one kernel: a group holds fewer operations, see cluster.c */
 
-typedef struct nxp_building {
-  nxp_builder *b;
+typedef struct nxp_step_builder {
+  nxp_plan_builder *b;
   uint32_t *group_order; /* node -> order of the last group that reads its memory, + 1; 0: none */
   uint32_t *alias_order; /* alias number -> the same over all its inputs */
   uint32_t *alias_base;  /* alias number -> the last group that updates one of its inputs, plus 1 */
   uint32_t n_aliases;
-  uint32_t *readers;  /* node -> how many groups read its memory */
-  uint32_t *deferred; /* group -> matmul group that runs with it, panel by panel; NXP_NONE */
-  uint32_t *staged;   /* group -> how many products make its values panel by panel */
-  uint32_t *stages;   /* matmul group -> the operand that it makes so; NXP_NONE */
+  uint32_t *readers; /* node -> how many groups read its memory */
+  uint32_t
+      *deferred;    /* group -> matmul group that runs with it, row panel by row panel; NXP_NONE */
+  uint32_t *staged; /* group -> how many products pack its values tile by tile */
+  uint32_t *stages; /* matmul group -> the operand that it makes so; NXP_NONE */
   uint32_t
       last_failing; /* order + 1 of the last group that may fail because of what it reads; 0: none */
   uint32_t *updated_by; /* node -> the only update of its memory, NXP_NONE */
@@ -29,75 +30,77 @@ typedef struct nxp_building {
   uint32_t n_stack, cap_stack;
   nxp_temporary *temporaries;
   uint32_t n_temporaries, cap_temporaries;
-} nxp_building;
+} nxp_step_builder;
 
-static inline const nxg_node *node_of(const nxp_building *s, uint32_t node) {
+static inline const nxg_node *node_of(const nxp_step_builder *s, uint32_t node) {
   return &s->b->g->nodes[node];
 }
-static inline bool has_memory(const nxp_building *s, uint32_t node) {
+static inline bool has_memory(const nxp_step_builder *s, uint32_t node) {
   return node_of(s, node)->op == NXG_input || s->b->clusters->group_of[node] != NXP_NONE;
 }
-static inline int64_t node_bytes(const nxp_building *s, uint32_t node) {
+static inline int64_t node_bytes(const nxp_step_builder *s, uint32_t node) {
   const nxg_node *n = node_of(s, node);
   return nxg_node_elements(n) * nxi_dtype_size(n->dtype);
 }
 
 /* plan/stored.c: fills `stored` of the plan, once its steps are there. False without memory. */
-bool nxp_note_stored(nxp_building *s);
+bool nxp_note_stored(nxp_step_builder *s);
 /* plan/reads.c */
 /* Finds who reads what and what is updated. False without memory. */
-bool nxp_examine(nxp_building *s);
+bool nxp_examine(nxp_step_builder *s);
 /* `group` runs as a part of the product of group `product`, when the later group `at` has its turn, and what it reads must
  * last until then: asked before memory is given to anything, for one turn of each product. False without memory. */
-bool nxp_read_later(nxp_building *s, uint32_t group, uint32_t product, uint32_t at);
+bool nxp_read_later(nxp_step_builder *s, uint32_t group, uint32_t product, uint32_t at);
 /* Inputs of one number, if that is not below 0, share memory. */
-int32_t nxp_alias_of(const nxp_building *s, uint32_t node);
+int32_t nxp_alias_of(const nxp_step_builder *s, uint32_t node);
 /* Whether update `node` may take over the memory of what it updates. */
-bool nxp_takes_over(const nxp_building *s, uint32_t node);
+bool nxp_takes_over(const nxp_step_builder *s, uint32_t node);
 /* plan/steps.c: memory and steps. False, NULL or NX_OUT_OF_MEMORY without memory. */
-bool nxp_new_temporary(nxp_building *s, int64_t bytes, nxp_location *where);
+bool nxp_new_temporary(nxp_step_builder *s, int64_t bytes, nxp_location *where);
 /* An output, if the node (or what updates it in the end) is one, else a temporary. */
-bool nxp_new_memory(nxp_building *s, uint32_t node, nxp_location *where);
-nxp_step *nxp_add_step(nxp_building *s, nxp_step_kind kind, uint32_t node, uint32_t n_buffers);
-bool nxp_add_copy(nxp_building *s, uint32_t node, nxp_location from, nxp_location to,
+bool nxp_new_memory(nxp_step_builder *s, uint32_t node, nxp_location *where);
+nxp_step *nxp_add_step(nxp_step_builder *s, nxp_step_kind kind, uint32_t node, uint32_t n_buffers);
+bool nxp_add_copy(nxp_step_builder *s, uint32_t node, nxp_location from, nxp_location to,
                   int64_t bytes);
 /* Makes the code of one simplified logical kernel and the step that runs it. */
-nx_status nxp_add_kernel(nxp_building *s, const nxk_kernel *k, const nxp_location *buffers,
+nx_status nxp_add_kernel(nxp_step_builder *s, const nxk_kernel *k, const nxp_location *buffers,
                          const uint32_t *params, uint32_t n_params, uint32_t node);
 /* The same, in two kernels if that pays. */
-nx_status nxp_add_logical(nxp_building *s, nxk_kernel *k, const nxp_location *buffers,
+nx_status nxp_add_logical(nxp_step_builder *s, nxk_kernel *k, const nxp_location *buffers,
                           const nxp_kernel_binding *binding, uint32_t node);
 /* plan/index.c */
 /* Looks at what `node` found of indices. */
-nx_status nxp_add_check(nxp_building *s, uint32_t node);
+nx_status nxp_add_check(nxp_step_builder *s, uint32_t node);
 /* The scatter of a group. */
-nx_status nxp_add_scatter_group(nxp_building *s, uint32_t group);
+nx_status nxp_add_scatter_group(nxp_step_builder *s, uint32_t group);
 /* plan/update.c */
-nx_status nxp_add_update(nxp_building *s, nxk_kernel *k, const nxp_kernel_binding *binding,
+nx_status nxp_add_update(nxp_step_builder *s, nxk_kernel *k, const nxp_kernel_binding *binding,
                          uint32_t node);
-/* plan/aside.c: the update through a temporary of as many elements as it writes. */
-nx_status nxp_add_aside(nxp_building *s, nxk_kernel *k, const nxp_kernel_binding *binding,
-                        const nxp_location *buffers, uint32_t node);
+/* plan/via_temporary.c: the update through a temporary of as many elements as it writes. */
+nx_status nxp_add_via_temporary(nxp_step_builder *s, nxk_kernel *k,
+                                const nxp_kernel_binding *binding, const nxp_location *buffers,
+                                uint32_t node);
 /* plan/call.c */
-nx_status nxp_add_call_group(nxp_building *s, uint32_t group);
+nx_status nxp_add_call_group(nxp_step_builder *s, uint32_t group);
 /* plan/product.c */
 /* A product alone. */
-nx_status nxp_add_matmul_group(nxp_building *s, uint32_t group);
+nx_status nxp_add_matmul_group(nxp_step_builder *s, uint32_t group);
 /* Finds products whose only reader is an elementwise group over the same points. False without memory. */
-bool nxp_defer_products(nxp_building *s);
-/* Tries to run group `group` on the panels of the product it waits for. *done: it is part of the plan now. */
-nx_status nxp_add_with_product(nxp_building *s, uint32_t group, bool *done);
+bool nxp_defer_products(nxp_step_builder *s);
+/* Tries to run group `group` on the row panels of the product it waits for. *done: it is part of the plan now. */
+nx_status nxp_add_with_product(nxp_step_builder *s, uint32_t group, bool *done);
 /* plan/sum.c: on a GPU the library adds to a product what the graph does. */
 /* Whether all that a group does is to add something in memory to `product`. */
-bool nxp_only_adds(const nxp_building *s, const nxp_group *e, uint32_t product);
+bool nxp_only_adds(const nxp_step_builder *s, const nxp_group *e, uint32_t product);
 /* The step of that product, made already, gives the group's sum. */
-void nxp_add_in_product(nxp_building *s, nxp_step *step, const nxp_group *e, uint32_t product);
-/* plan/panels.c */
-/* Finds operands that products make panel by panel. After nxp_defer_products. */
-nx_status nxp_defer_operands(nxp_building *s);
+void nxp_add_in_product(nxp_step_builder *s, nxp_step *step, const nxp_group *e, uint32_t product);
+/* plan/packed_tiles.c */
+/* Finds operands that products pack tile by tile. After nxp_defer_products. */
+nx_status nxp_defer_operands(nxp_step_builder *s);
 /* Which operand of a product that is; -1: none. */
-int nxp_staged_operand(const nxp_building *s, uint32_t product);
+int nxp_staged_operand(const nxp_step_builder *s, uint32_t product);
 /* Gives the step of a product, by its number, what makes that operand. */
-nx_status nxp_stage_operand(nxp_building *s, uint32_t product_step, uint32_t product, int operand);
+nx_status nxp_stage_operand(nxp_step_builder *s, uint32_t product_step, uint32_t product,
+                            int operand);
 
 #endif

@@ -3,7 +3,7 @@
 #include "build.h"
 
 /* Where an operand's first element is. */
-static nxp_location operand_location(const nxp_building *s, uint32_t node) {
+static nxp_location operand_location(const nxp_step_builder *s, uint32_t node) {
   nxg_view v;
   nxg_node_view(s->b->g, node, &v);
   uint32_t base = node_of(s, node)->op == NXG_view ? node_of(s, node)->args[0] : node;
@@ -23,14 +23,14 @@ static int64_t workers(const nxp_plan *p, const nxg_call_work *work) {
   return one ? 1 : p->threads;
 }
 
-static bool scratch(nxp_building *s, nxp_step *step, int64_t bytes, uint32_t buffer) {
+static bool scratch(nxp_step_builder *s, nxp_step *step, int64_t bytes, uint32_t buffer) {
   step->writes[buffer] = true;
-  step->buffers[buffer] = (nxp_location){.kind = NXP_NOWHERE, .window = NXP_NO_WINDOW};
+  step->buffers[buffer] = (nxp_location){.kind = NXP_NOWHERE, .alias_range = NXP_NO_ALIAS_RANGE};
   return bytes == 0 || nxp_new_temporary(s, bytes, &step->buffers[buffer]);
 }
 
 /* Two buffers: of the call and of its threads. What the host does for a GPU has its scratch memory there. */
-static bool all_scratch(nxp_building *s, nxp_step *step, uint32_t first) {
+static bool all_scratch(nxp_step_builder *s, nxp_step *step, uint32_t first) {
   const nxp_call *call = step->call;
   bool gpu = nxp_plans_for_gpu(s->b->plan);
   int64_t shared = call->work.shared_bytes, own = 0;
@@ -42,8 +42,8 @@ static bool all_scratch(nxp_building *s, nxp_step *step, uint32_t first) {
 }
 
 /* Who carries the call out. */
-static nx_status prepare(const nxp_building *s, nxp_call *call) {
-  nxp_builder *b = s->b;
+static nx_status prepare(const nxp_step_builder *s, nxp_call *call) {
+  nxp_plan_builder *b = s->b;
   nxi_gpu *gpu = b->plan->options.gpu;
   const nxi_gpu_functions *own = NULL;
   if (gpu != NULL && nxp_plans_for_gpu(b->plan)) own = nxi_gpu_call_functions(gpu, &call->call);
@@ -56,7 +56,7 @@ static nx_status prepare(const nxp_building *s, nxp_call *call) {
 }
 
 /* Memory of the results: that of their nodes, or a temporary for what nobody reads. */
-static bool place_results(nxp_building *s, nxp_step *step, const nxp_group *group) {
+static bool place_results(nxp_step_builder *s, nxp_step *step, const nxp_group *group) {
   const nxg_call *call = &step->call->call;
   for (uint32_t i = 0; i < call->n_results; i++) {
     uint32_t at = call->n_operands + i;
@@ -81,8 +81,8 @@ static bool place_results(nxp_building *s, nxp_step *step, const nxp_group *grou
   return true;
 }
 
-nx_status nxp_add_call_group(nxp_building *s, uint32_t group) {
-  nxp_builder *b = s->b;
+nx_status nxp_add_call_group(nxp_step_builder *s, uint32_t group) {
+  nxp_plan_builder *b = s->b;
   const nxp_group *members = &b->clusters->groups[group];
   uint32_t node = members->roots[0].node;
   const nxg_node *n = node_of(s, node);

@@ -22,9 +22,9 @@ static uint64_t address(const gpu_run *r, const nxp_location *l) {
   if (l->kind == NXP_INPUT) base = (uint64_t)(uintptr_t)launch->inputs[l->number];
   else if (l->kind == NXP_OUTPUT) base = (uint64_t)(uintptr_t)launch->outputs[l->number];
   else if (l->kind == NXP_TEMPORARY) base = (uint64_t)(uintptr_t)launch->temporary;
-  if (l->window != NXP_NO_WINDOW)
-    base += (uint64_t)(uintptr_t)launch->inputs[l->window] -
-            (uint64_t)(uintptr_t)launch->inputs[l->window_of];
+  if (l->alias_range != NXP_NO_ALIAS_RANGE)
+    base += (uint64_t)(uintptr_t)launch->inputs[l->alias_range] -
+            (uint64_t)(uintptr_t)launch->inputs[l->alias_range_of];
   return base == 0 ? 0 : base + (uint64_t)l->offset;
 }
 

@@ -59,9 +59,9 @@ static void measure(const nxp_plan *p, struct nxp_graphs *all) {
       const nxp_location *l = &s->buffers[b];
       if (l->kind == NXP_INPUT) at_least(&all->inputs, l->number);
       if (l->kind == NXP_OUTPUT) at_least(&all->outputs, l->number);
-      if (l->window == NXP_NO_WINDOW) continue;
-      at_least(&all->inputs, l->window);
-      at_least(&all->inputs, l->window_of);
+      if (l->alias_range == NXP_NO_ALIAS_RANGE) continue;
+      at_least(&all->inputs, l->alias_range);
+      at_least(&all->inputs, l->alias_range_of);
     }
     for (uint32_t k = 0; k < s->n_params; k++) at_least(&all->params, s->params[k]);
   }

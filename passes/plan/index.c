@@ -5,7 +5,7 @@
 
 #include "build.h"
 
-nx_status nxp_add_check(nxp_building *s, uint32_t node) {
+nx_status nxp_add_check(nxp_step_builder *s, uint32_t node) {
   nxp_plan *p = s->b->plan;
   const nxg_node *n = node_of(s, s->check_of[node]), *indices = node_of(s, n->args[1]);
   nxp_step *step = nxp_add_step(s, NXP_STEP_CHECK, s->check_of[node], 1);
@@ -27,7 +27,7 @@ nx_status nxp_add_check(nxp_building *s, uint32_t node) {
 }
 
 /* The memory of an operand, and its strides. */
-static nxp_location operand(const nxp_building *s, uint32_t node, int64_t *strides) {
+static nxp_location operand(const nxp_step_builder *s, uint32_t node, int64_t *strides) {
   nxg_view v;
   nxg_node_view(s->b->g, node, &v);
   uint32_t base = node_of(s, node)->op == NXG_view ? node_of(s, node)->args[0] : node;
@@ -38,8 +38,8 @@ static nxp_location operand(const nxp_building *s, uint32_t node, int64_t *strid
 }
 
 /* Makes the GPU's code ready, and its scratch memory. */
-static nx_status prepare_on_gpu(nxp_building *s, nxp_step *step) {
-  nxp_builder *b = s->b;
+static nx_status prepare_on_gpu(nxp_step_builder *s, nxp_step *step) {
+  nxp_plan_builder *b = s->b;
   const nxp_options *o = &b->plan->options;
   int64_t bytes = 0;
   if (!nxp_plans_for_gpu(b->plan) || o->gpu == NULL) return NX_OK;
@@ -50,8 +50,8 @@ static nx_status prepare_on_gpu(nxp_building *s, nxp_step *step) {
   return nxp_new_temporary(s, bytes, &step->buffers[3]) ? NX_OK : nxi_oom(b->d);
 }
 
-nx_status nxp_add_scatter_group(nxp_building *s, uint32_t group) {
-  nxp_builder *b = s->b;
+nx_status nxp_add_scatter_group(nxp_step_builder *s, uint32_t group) {
+  nxp_plan_builder *b = s->b;
   uint32_t node = b->clusters->groups[group].roots[0].node;
   const nxg_node *n = node_of(s, node), *indices = node_of(s, n->args[1]);
   const int64_t *shape = nxg_scatter_shape(n);
@@ -79,7 +79,7 @@ nx_status nxp_add_scatter_group(nxp_building *s, uint32_t group) {
   step->buffers[1] = operand(s, n->args[1], out->indices);
   step->buffers[2] = operand(s, n->args[2], out->updates);
   if (pairs) nxg_contiguous_strides(indices->rank, indices->shape, out->updates); /* of a row */
-  step->buffers[3] = (nxp_location){.kind = NXP_NOWHERE, .window = NXP_NO_WINDOW};
+  step->buffers[3] = (nxp_location){.kind = NXP_NOWHERE, .alias_range = NXP_NO_ALIAS_RANGE};
   step->writes[0] = true;
   step->overwrites = where[node].kind == NXP_INPUT;
   step->stores = where[node].kind == NXP_OUTPUT;

@@ -15,14 +15,14 @@
 
 typedef enum nxp_place_kind { NXP_NOWHERE, NXP_INPUT, NXP_OUTPUT, NXP_TEMPORARY } nxp_place_kind;
 
-/* Memory a step reads or writes: a base, and bytes from it. If `window` is not NXP_NO_WINDOW the address moves further by
- * the distance between two inputs, known at launch: that input's first element less `window_of`'s. */
-#define NXP_NO_WINDOW UINT32_MAX
+/* Memory a step reads or writes: a base, and bytes from it. If `alias_range` is not NXP_NO_ALIAS_RANGE the address moves further by
+ * the distance between two inputs, known at launch: that input's first element less `alias_range_of`'s. */
+#define NXP_NO_ALIAS_RANGE UINT32_MAX
 typedef struct nxp_location {
   nxp_place_kind kind;
   uint32_t number; /* of the input or output */
   int64_t offset;  /* bytes */
-  uint32_t window, window_of;
+  uint32_t alias_range, alias_range_of;
 } nxp_location;
 
 typedef enum nxp_step_kind {
@@ -47,7 +47,7 @@ typedef struct nxp_call {
   uint32_t origin; /* nxg_node.origin: to whom a failure is put down */
 } nxp_call;
 
-/* How the units of panels lie along one direction of the operand: in lines. They begin at multiples of `step` in a line; step
+/* How the units of packed tiles lie along one direction of the operand: in lines. They begin at multiples of `step` in a line; step
  * 0: a line is a unit. */
 typedef struct nxp_units {
   int64_t line, unit, step;
@@ -55,23 +55,23 @@ typedef struct nxp_units {
 
 /* What writes elements begin .. end - 1 of the inner extent. A unit is one run of the kernel, whose outer axes (row_shape)
  * number the batch, the unit of columns (its line, then where in that it begins) and the unit of the inner extent. */
-typedef struct nxp_panel_part {
+typedef struct nxp_packed_part {
   struct nxp_step *kernel;
-  uint32_t buffer; /* of the kernel: the panel */
+  uint32_t buffer; /* of the kernel: the packed tile */
   int32_t batch_axes, column_axes;
   nxp_units columns, depth;
   int64_t begin, end;
-} nxp_panel_part;
+} nxp_packed_part;
 
-/* How a product makes one of its operands panel by panel: columns of the second, or rows of the first, and a piece of the
+/* How a product packs one of its operands tile by tile: columns of the second, or rows of the first, and a piece of the
  * inner extent. */
 typedef struct nxp_staging {
   int operand;
   int32_t n_parts;
-  nxp_panel_part *parts;
-  int64_t width, depth;              /* columns of a panel, elements of each */
-  int64_t column_bytes, depth_bytes; /* from one to the next */
-  int64_t margin_bytes, panel_bytes; /* before the first element; of one thread's panel */
+  nxp_packed_part *parts;
+  int64_t width, depth;               /* columns of a packed tile, elements of each */
+  int64_t column_bytes, depth_bytes;  /* from one to the next */
+  int64_t margin_bytes, packed_bytes; /* before the first element; of one thread's packed tile */
 } nxp_staging;
 
 typedef struct nxp_step {
@@ -104,7 +104,7 @@ typedef struct nxp_step {
   int64_t *batch_shape, *batch_strides[3];
   struct nxp_step
       *epilogue; /* a kernel that computes one row from a finished row of the product, or NULL */
-  nxp_staging *staging; /* or NULL; the operand's buffer then is the panels of all threads */
+  nxp_staging *staging; /* or NULL; the operand's buffer then is the packed tiles of all threads */
   int32_t
       row_rank; /* of the epilogue and of what stages: the axes that number its rows, their extents, and how many bytes each
                                 buffer moves along each: row_bytes[buffer * row_rank + axis] */
@@ -126,7 +126,8 @@ struct nxp_plan {
   nxi_target target;
   nxg_program *program; /* GRAPH_INTERP: everything else is empty */
   uint32_t n_inputs;
-  uint32_t *window_of; /* GRAPH_INTERP: input -> input whose memory it is a window of, or itself */
+  uint32_t *
+      alias_range_of; /* GRAPH_INTERP: input -> input whose memory it is an alias range of, or itself */
   int64_t *element_bytes; /* of inputs */
   nxp_step *steps;
   uint32_t n_steps, cap_steps;
@@ -153,7 +154,7 @@ void nxp_more_work(nxp_plan *p, double work);
 bool nxp_note_interpreted(nxp_plan *p, const nxg_graph *g);
 
 /* plan/build.c */
-typedef struct nxp_builder {
+typedef struct nxp_plan_builder {
   nxp_plan *plan;
   const nxg_graph *g;
   const nxg_graph *recorded; /* what the passes made it of */
@@ -166,21 +167,21 @@ typedef struct nxp_builder {
   bool *nontemporal;
   nxp_compile_report *report;
   nxi_diag *d;
-} nxp_builder;
-nx_status nxp_build_steps(nxp_builder *b, const nxi_poll *poll);
+} nxp_plan_builder;
+nx_status nxp_build_steps(nxp_plan_builder *b, const nxi_poll *poll);
 static inline bool nxp_options_for_gpu(const nxp_options *o) {
   return o->executor == NXP_CUDA || (o->printed && o->target->block_threads > 0);
 }
 static inline bool nxp_plans_for_gpu(const nxp_plan *p) { return nxp_options_for_gpu(&p->options); }
 /* on_host: functions of this machine carry it out. */
-static inline void nxp_count_library_call(const nxp_builder *b, bool on_host) {
+static inline void nxp_count_library_call(const nxp_plan_builder *b, bool on_host) {
   if (b->report == NULL) return;
   b->report->library_calls++;
   b->report->host_calls += on_host && nxp_plans_for_gpu(b->plan);
 }
 
 /* n products or calls are done otherwise, because a library is missing. */
-static inline void nxp_count_missing(const nxp_builder *b, uint32_t n, const char *why) {
+static inline void nxp_count_missing(const nxp_plan_builder *b, uint32_t n, const char *why) {
   if (b->report == NULL || n == 0 || why == NULL) return;
   b->report->without_library += n;
   b->report->missing_library = why;

@@ -22,8 +22,9 @@ static char *address(const run *r, const nxp_location *l) {
   if (l->kind == NXP_INPUT) base = r->launch->inputs[l->number];
   else if (l->kind == NXP_OUTPUT) base = r->launch->outputs[l->number];
   else if (l->kind == NXP_TEMPORARY) base = r->launch->temporary;
-  if (l->window != NXP_NO_WINDOW)
-    base += (char *)r->launch->inputs[l->window] - (char *)r->launch->inputs[l->window_of];
+  if (l->alias_range != NXP_NO_ALIAS_RANGE)
+    base +=
+        (char *)r->launch->inputs[l->alias_range] - (char *)r->launch->inputs[l->alias_range_of];
   return base == NULL ? NULL : base + l->offset;
 }
 
@@ -85,7 +86,7 @@ static char *moved_address(const run *r, const nxp_step *s, uint32_t i, const in
   return at;
 }
 
-/* One row after the other, on the thread that finished the panel. */
+/* One row after the other, on the thread that finished the row panel. */
 static void run_epilogue(void *user, int worker, int64_t batch, int64_t row_begin,
                          int64_t row_end) {
   run *r = user;
@@ -101,8 +102,8 @@ static void run_epilogue(void *user, int worker, int64_t batch, int64_t row_begi
   }
 }
 
-/* One unit of a panel, written to `to`; index: of the outer axes. */
-static void stage_unit(run *r, run *own, int worker, const nxp_panel_part *part,
+/* One unit of a packed tile, written to `to`; index: of the outer axes. */
+static void stage_unit(run *r, run *own, int worker, const nxp_packed_part *part,
                        const int64_t *index, char *to) {
   const nxp_step *s = part->kernel;
   for (uint32_t i = 0; i < s->n_params; i++)
@@ -133,38 +134,38 @@ static int64_t unit_at(const nxp_units *u, int64_t at, const int64_t *shape, int
 }
 
 /* Elements begin .. end - 1 of the inner extent, all in one part. Units at the ends reach into the margins. */
-static void stage_part(run *r, int worker, const nxp_panel_part *part, const nxi_panel *panel,
-                       int64_t begin, int64_t end, char *base) {
+static void stage_part(run *r, int worker, const nxp_packed_part *part,
+                       const nxi_packed_tile *packed, int64_t begin, int64_t end, char *base) {
   const nxp_staging *p = r->step->staging;
   const nxp_step *s = part->kernel;
   int32_t columns = part->batch_axes + part->column_axes;
   run own = {.plan = r->plan, .launch = r->launch, .step = s};
   int64_t index[NXG_MAX_RANK + 1] = {0};
-  split_index(panel->batch, s->row_shape, 0, part->batch_axes, index);
+  split_index(packed->batch, s->row_shape, 0, part->batch_axes, index);
   for (int64_t d = begin; d < end;) {
     int64_t deep = part->begin + unit_at(&part->depth, d - part->begin, s->row_shape, columns,
                                          s->row_rank, index);
-    for (int64_t c = panel->first; c < panel->last;) {
+    for (int64_t c = packed->first; c < packed->last;) {
       int64_t first = unit_at(&part->columns, c, s->row_shape, part->batch_axes, columns, index);
       stage_unit(r, &own, worker, part, index,
-                 base + (first - panel->first) * p->column_bytes +
-                     (deep - panel->begin) * p->depth_bytes);
+                 base + (first - packed->first) * p->column_bytes +
+                     (deep - packed->begin) * p->depth_bytes);
       c = first + part->columns.unit;
     }
     d = deep + part->depth.unit;
   }
 }
 
-static void run_staging(void *user, int worker, const nxi_panel *panel, void **base) {
+static void run_staging(void *user, int worker, const nxi_packed_tile *packed, void **base) {
   run *r = user;
   const nxp_staging *p = r->step->staging;
   char *first =
-      address(r, &r->step->buffers[p->operand]) + worker * p->panel_bytes + p->margin_bytes;
+      address(r, &r->step->buffers[p->operand]) + worker * p->packed_bytes + p->margin_bytes;
   for (int32_t i = 0; i < p->n_parts; i++) {
-    const nxp_panel_part *part = &p->parts[i];
-    int64_t begin = panel->begin > part->begin ? panel->begin : part->begin,
-            end = panel->end < part->end ? panel->end : part->end;
-    stage_part(r, worker, part, panel, begin, end, first);
+    const nxp_packed_part *part = &p->parts[i];
+    int64_t begin = packed->begin > part->begin ? packed->begin : part->begin,
+            end = packed->end < part->end ? packed->end : part->end;
+    stage_part(r, worker, part, packed, begin, end, first);
   }
   *base = first;
 }
@@ -249,24 +250,24 @@ static nx_status run_and_show(run *r, const nxi_poll *poll) {
 }
 
 static nx_status interpret_graph(const nxp_plan *p, const nxp_launch *l, nxi_diag *d) {
-  int64_t offsets[64], *windows = NULL, *heap = NULL;
-  if (p->window_of != NULL) {
-    windows = offsets;
-    if (p->n_inputs > 64 && (windows = heap = nxi_malloc(p->n_inputs * sizeof *heap)) == NULL)
+  int64_t offsets[64], *alias_offsets = NULL, *heap = NULL;
+  if (p->alias_range_of != NULL) {
+    alias_offsets = offsets;
+    if (p->n_inputs > 64 && (alias_offsets = heap = nxi_malloc(p->n_inputs * sizeof *heap)) == NULL)
       return nxi_oom(d);
     for (uint32_t i = 0; i < p->n_inputs; i++)
-      windows[i] =
-          ((char *)l->inputs[i] - (char *)l->inputs[p->window_of[i]]) / p->element_bytes[i];
+      alias_offsets[i] =
+          ((char *)l->inputs[i] - (char *)l->inputs[p->alias_range_of[i]]) / p->element_bytes[i];
   }
-  nx_status status = nxg_program_run_polled(p->program, l->inputs, l->params, windows, l->outputs,
-                                            l->poll, l->poll_user, d);
+  nx_status status = nxg_program_run_polled(p->program, l->inputs, l->params, alias_offsets,
+                                            l->outputs, l->poll, l->poll_user, d);
   nxi_free(heap);
   return status;
 }
 
 /* Once memory that must not be lost is being overwritten the plan goes on to its end, so that nothing is lost: the caller still hears of it
  * as often as promised, and its answer counts again afterwards. */
-static int32_t ask_in_vain(void *user) {
+static int32_t ask_unheeded(void *user) {
   const nxi_poll *poll = user;
   poll->fn(poll->user);
   return 0;
@@ -283,13 +284,13 @@ nx_status nxp_plan_launch(const nxp_plan *p, const nxp_launch *l, nxi_diag *d) {
   }
   run r = {.plan = p, .launch = l, .d = d};
   nxi_poll poll = {l->poll, l->poll_user};
-  nxi_poll deaf = {l->poll != NULL ? ask_in_vain : NULL, &poll};
+  nxi_poll unheeded = {l->poll != NULL ? ask_unheeded : NULL, &poll};
   bool overwriting = false;
   for (uint32_t i = 0; i < p->n_steps && status == NX_OK; i++) {
     r.step = &p->steps[i];
     overwriting = overwriting || r.step->overwrites || (l->keep_outputs && r.step->stores);
     if (!overwriting && poll.fn != NULL && poll.fn(poll.user) != 0) status = NX_INTERRUPTED;
-    else status = run_and_show(&r, overwriting ? &deaf : &poll);
+    else status = run_and_show(&r, overwriting ? &unheeded : &poll);
   }
   nxi_fp_leave(saved);
   if (status == NX_INTERRUPTED) nxi_fail(d, NX_INTERRUPTED, "", "the poll callback asked to stop");

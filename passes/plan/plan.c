@@ -8,14 +8,14 @@
 
 /* ---- the node-by-node executor: one program, no steps */
 
-static nx_status find_windows(nxp_plan *p, const nxg_graph *g, nxi_diag *d) {
+static nx_status find_alias_ranges(nxp_plan *p, const nxg_graph *g, nxi_diag *d) {
   bool any = false;
   p->n_inputs = g->n_inputs;
-  p->window_of = nxi_arena_alloc(&p->arena, (g->n_inputs + 1) * sizeof *p->window_of);
+  p->alias_range_of = nxi_arena_alloc(&p->arena, (g->n_inputs + 1) * sizeof *p->alias_range_of);
   p->element_bytes = nxi_arena_alloc(&p->arena, (g->n_inputs + 1) * sizeof *p->element_bytes);
-  if (p->window_of == NULL || p->element_bytes == NULL) return nxi_oom(d);
+  if (p->alias_range_of == NULL || p->element_bytes == NULL) return nxi_oom(d);
   for (uint32_t i = 0; i < g->n_inputs; i++) {
-    p->window_of[i] = i;
+    p->alias_range_of[i] = i;
     p->element_bytes[i] = nxi_dtype_size(nxi_part_dtype(g->nodes[g->inputs[i].node].dtype));
   }
   for (uint32_t i = 0; i < g->n_nodes; i++) {
@@ -24,10 +24,10 @@ static nx_status find_windows(nxp_plan *p, const nxg_graph *g, nxi_diag *d) {
     const nxg_node *start = n;
     while (start->op == NXG_update) start = &g->nodes[start->args[0]];
     if (start->op != NXG_input) continue;
-    p->window_of[g->nodes[n->args[2]].attrs[0]] = (uint32_t)start->attrs[0];
+    p->alias_range_of[g->nodes[n->args[2]].attrs[0]] = (uint32_t)start->attrs[0];
     any = true;
   }
-  if (!any) p->window_of = NULL;
+  if (!any) p->alias_range_of = NULL;
   return NX_OK;
 }
 
@@ -42,7 +42,7 @@ static nx_status create_program(nxp_plan *p, const nxg_graph *g, nxi_diag *d) {
     p->outputs[i] = (nxp_output){-1, nxi_dtype_bytes(n->dtype, nxg_node_elements(n)), NULL};
   }
   if (!nxp_note_interpreted(p, g)) return nxi_oom(d);
-  return find_windows(p, g, d);
+  return find_alias_ranges(p, g, d);
 }
 
 /* ---- the compiled executors */
@@ -91,14 +91,14 @@ static nx_status show_plan(const nxp_plan *p, const char *name, nxi_diag *d) {
   return nxp_show("plan", name, &text, d);
 }
 
-static nx_status build_from(nxp_builder *b, const nxi_poll *poll) {
+static nx_status build_from(nxp_plan_builder *b, const nxi_poll *poll) {
   size_t n = (size_t)b->g->n_nodes + 1;
   b->where = nxi_calloc(n, sizeof *b->where);
   b->output_of = nxi_calloc(n, sizeof *b->output_of);
   b->nontemporal = nxi_calloc(n, sizeof *b->nontemporal);
   if (b->where == NULL || b->output_of == NULL || b->nontemporal == NULL) return nxi_oom(b->d);
   for (uint32_t i = b->g->n_outputs; i-- > 0;) b->output_of[b->g->outputs[i].node] = i + 1;
-  for (size_t i = 0; i < n; i++) b->where[i].window = NXP_NO_WINDOW;
+  for (size_t i = 0; i < n; i++) b->where[i].alias_range = NXP_NO_ALIAS_RANGE;
   nxp_lower_options lower = {&b->plan->target, b->plan->options.fuse, b->nontemporal};
   nx_status status = nxp_lowering_create(b->g, b->clusters, &lower, &b->lowering, b->d);
   return status == NX_OK ? nxp_build_steps(b, poll) : status;
@@ -116,7 +116,7 @@ nxp_products nxp_products_for(const nxp_options *o) {
 }
 
 /* How many products are generated code for no other reason than that a library is missing, and that reason. */
-static void count_missing(nxp_builder *b, nxp_products products) {
+static void count_missing(nxp_plan_builder *b, nxp_products products) {
   const nxp_options *o = &b->plan->options;
   bool gpu = nxp_options_for_gpu(o);
   nxp_products all = gpu ? NXP_ON_GPU | nxi_gpu_blas_dtypes(o->target->isa) : NXP_PRODUCTS_OF_BLAS;
@@ -152,7 +152,7 @@ static nx_status create_steps(nxp_plan *p, const nxg_graph *recorded, const nxi_
   if (status == NX_OK) status = nxp_cluster(g, &cluster, &clusters, d);
   if (status == NX_OK) status = show_clusters(g, clusters, d);
   if (status == NX_OK) {
-    nxp_builder b = {
+    nxp_plan_builder b = {
         .plan = p, .g = g, .recorded = recorded, .clusters = clusters, .report = report, .d = d};
     count_work(p, g);
     count_missing(&b, products);
@@ -247,9 +247,10 @@ const uint32_t *nxp_plan_stored(const nxp_plan *p, uint32_t *n) {
 }
 
 int64_t nxp_plan_temporary_bytes(const nxp_plan *p) { return p->temporary_bytes; }
-bool nxp_plan_sure(const nxp_plan *p) {
-  bool sure = p->options.executor == NXP_LLVM && !p->checks;
-  for (uint32_t i = 0; sure && i < p->n_steps; i++) sure = p->steps[i].kind != NXP_STEP_CALL;
-  return sure;
+bool nxp_plan_cannot_fail(const nxp_plan *p) {
+  bool cannot_fail = p->options.executor == NXP_LLVM && !p->checks;
+  for (uint32_t i = 0; cannot_fail && i < p->n_steps; i++)
+    cannot_fail = p->steps[i].kind != NXP_STEP_CALL;
+  return cannot_fail;
 }
 int64_t nxp_plan_work(const nxp_plan *p) { return p->work; }

@@ -62,7 +62,7 @@ const uint32_t *nxp_plan_stored(const nxp_plan *p, uint32_t *n);
 int64_t nxp_plan_temporary_bytes(const nxp_plan *p);
 /* Whether nothing but an interruption can end a launch: interpreters allocate, compiled steps do not; library calls may
  * fail on what they read, and indices may be bad. */
-bool nxp_plan_sure(const nxp_plan *p);
+bool nxp_plan_cannot_fail(const nxp_plan *p);
 
 typedef struct nxp_launch {
   void *const *inputs;    /* first element of each graph input */
@@ -77,7 +77,7 @@ typedef struct nxp_launch {
   uint64_t *graph_launches; /* counts the graphs of the GPU that were launched; NULL: nobody asks */
 } nxp_launch;
 /* Runs every step. Once memory of an input is being overwritten nothing in the plan can fail or be interrupted; with
- * keep_outputs the same is true of outputs, if the plan is sure. */
+ * keep_outputs the same is true of outputs, if the plan cannot fail. */
 nx_status nxp_plan_launch(const nxp_plan *p, const nxp_launch *l, nxi_diag *d);
 
 /* Dumps: stage is graph, clusters, kernels, bound, plan, llvm, asm or dot. */

@@ -11,7 +11,8 @@ static void put_location(nxi_text *out, const nxp_location *l) {
   if (l->kind == NXP_INPUT || l->kind == NXP_OUTPUT) nxi_text_add(out, "%u", l->number);
   if (l->kind == NXP_TEMPORARY) nxi_text_add(out, "+%lld", (long long)l->offset);
   else if (l->offset != 0) nxi_text_add(out, "+%lld", (long long)l->offset);
-  if (l->window != NXP_NO_WINDOW) nxi_text_add(out, " at the window of input %u", l->window);
+  if (l->alias_range != NXP_NO_ALIAS_RANGE)
+    nxi_text_add(out, " at the alias range of input %u", l->alias_range);
 }
 
 static void put_buffers(nxi_text *out, const nxp_step *s) {
@@ -70,8 +71,8 @@ static void put_matmul(nxi_text *out, const nxp_step *s) {
   put_group(out, s);
   const nxp_staging *g = s->staging;
   for (int32_t i = 0; g != NULL && i < g->n_parts; i++) {
-    const nxp_panel_part *part = &g->parts[i];
-    if (i == 0) nxi_text_add(out, "    makes panels of ");
+    const nxp_packed_part *part = &g->parts[i];
+    if (i == 0) nxi_text_add(out, "    packs tiles of ");
     else
       nxi_text_add(out, "    and, from element %lld of the inner extent, ", (long long)part->begin);
     nxi_text_add(out, "%lld %s", (long long)g->width,

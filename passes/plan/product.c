@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* Matrix products as library calls, alone or with what follows them run on each panel of finished rows. */
+/* Matrix products as library calls, alone or with what follows them run on each row panel that is finished. */
 #include "build.h"
 
 #include <string.h>
 
 /* One operand of a product as the library wants it. */
-static bool add_matrix(nxp_building *s, nxp_step *step, const nxg_node *product, int i) {
+static bool add_matrix(nxp_step_builder *s, nxp_step *step, const nxg_node *product, int i) {
   nxg_view v;
   uint32_t node = product->args[i], base = node;
   nxg_node_view(s->b->g, node, &v);
@@ -23,8 +23,8 @@ static bool add_matrix(nxp_building *s, nxp_step *step, const nxg_node *product,
 }
 
 /* The step of a product, NULL without memory. Operand `staged` is made by the step itself. */
-static nxp_step *add_matmul(nxp_building *s, uint32_t node, int staged) {
-  nxp_builder *b = s->b;
+static nxp_step *add_matmul(nxp_step_builder *s, uint32_t node, int staged) {
+  nxp_plan_builder *b = s->b;
   const nxg_node *n = node_of(s, node), *a = node_of(s, n->args[0]);
   nxp_step *step = nxp_add_step(s, NXP_STEP_MATMUL, node, 4);
   if (step == NULL) return NULL;
@@ -41,7 +41,7 @@ static nxp_step *add_matmul(nxp_building *s, uint32_t node, int staged) {
   if (step->batch_shape == NULL || step->batch_strides[2] == NULL || !add_matrix(s, step, n, 0) ||
       !add_matrix(s, step, n, 1))
     return NULL;
-  if (staged >= 0) step->buffers[staged] = (nxp_location){.window = NXP_NO_WINDOW};
+  if (staged >= 0) step->buffers[staged] = (nxp_location){.alias_range = NXP_NO_ALIAS_RANGE};
   step->buffers[2] = b->where[node];
   step->writes[2] = true;
   step->stores = b->where[node].kind == NXP_OUTPUT;
@@ -54,7 +54,7 @@ static nxp_step *add_matmul(nxp_building *s, uint32_t node, int staged) {
 }
 
 /* The same with what makes an operand, if one was left to it. *number: of the step. */
-static nx_status add_product(nxp_building *s, uint32_t node, uint32_t *number) {
+static nx_status add_product(nxp_step_builder *s, uint32_t node, uint32_t *number) {
   int staged = nxp_staged_operand(s, node);
   nxp_step *step = add_matmul(s, node, staged);
   if (step == NULL) return nxi_oom(s->b->d);
@@ -63,7 +63,7 @@ static nx_status add_product(nxp_building *s, uint32_t node, uint32_t *number) {
 }
 
 /* Where the run counts what is finished and adds up shares: memory of the plan, so that a launch needs no other. */
-static bool add_scratch(nxp_building *s, nxp_step *product) {
+static bool add_scratch(nxp_step_builder *s, nxp_step *product) {
   int64_t batches = 1;
   if (nxp_plans_for_gpu(s->b->plan)) return true; /* the library has memory of its own */
   for (int32_t d = 0; d < product->batch_rank; d++) batches *= product->batch_shape[d];
@@ -74,7 +74,7 @@ static bool add_scratch(nxp_building *s, nxp_step *product) {
   return nxp_new_temporary(s, bytes, &product->buffers[product->n_buffers++]);
 }
 
-nx_status nxp_add_matmul_group(nxp_building *s, uint32_t group) {
+nx_status nxp_add_matmul_group(nxp_step_builder *s, uint32_t group) {
   uint32_t node = s->b->clusters->groups[group].roots[0].node, number;
   if (!nxp_new_memory(s, node, &s->b->where[node])) return nxi_oom(s->b->d);
   nx_status status = add_product(s, node, &number);
@@ -82,10 +82,10 @@ nx_status nxp_add_matmul_group(nxp_building *s, uint32_t group) {
   return add_scratch(s, &s->b->plan->steps[number]) ? NX_OK : nxi_oom(s->b->d);
 }
 
-/* ---- a product and what follows it, panel by panel */
+/* ---- a product and what follows it, row panel by row panel */
 
 /* Whether a group walks the rows of a product in the product's own form. */
-static bool walks_rows(const nxp_building *s, const nxp_group *e, uint32_t product) {
+static bool walks_rows(const nxp_step_builder *s, const nxp_group *e, uint32_t product) {
   const nxg_node *n = node_of(s, product);
   nxp_shape own;
   nxp_squeeze(n->rank, n->shape, &own);
@@ -93,7 +93,7 @@ static bool walks_rows(const nxp_building *s, const nxp_group *e, uint32_t produ
          memcmp(e->shape, own.extent, (size_t)own.rank * sizeof own.extent[0]) == 0;
 }
 
-bool nxp_defer_products(nxp_building *s) {
+bool nxp_defer_products(nxp_step_builder *s) {
   bool gpu = nxp_plans_for_gpu(s->b->plan);
   const nxp_clusters *c = s->b->clusters;
   for (uint32_t i = 0; i < c->n_groups; i++) {
@@ -128,7 +128,7 @@ static bool reads_own_row(const nxk_kernel *k, uint32_t buffer, const nxp_kernel
 }
 
 /* Fills the step that runs a row kernel inside the product's step. */
-static nx_status make_epilogue(nxp_building *s, uint32_t product_number, const nxk_kernel *k,
+static nx_status make_epilogue(nxp_step_builder *s, uint32_t product_number, const nxk_kernel *k,
                                const nxp_kernel_binding *binding, const nxp_group *e,
                                uint32_t node) {
   nxp_plan *p = s->b->plan;
@@ -161,7 +161,7 @@ static nx_status make_epilogue(nxp_building *s, uint32_t product_number, const n
 
 /* The product in the memory of the group's result where the two have one form (that of a pair has twice the elements), so that
  * rows are finished in place. */
-static bool place_product(nxp_building *s, const nxp_group *e, uint32_t product) {
+static bool place_product(nxp_step_builder *s, const nxp_group *e, uint32_t product) {
   const nxg_node *n = node_of(s, product), *root = node_of(s, e->roots[0].node);
   for (uint32_t i = 0; i < e->n_roots; i++)
     if (!nxp_new_memory(s, e->roots[i].node, &s->b->where[e->roots[i].node])) return false;
@@ -173,7 +173,7 @@ static bool place_product(nxp_building *s, const nxp_group *e, uint32_t product)
 }
 
 /* The product of a GPU that gives the sum of group `group`. */
-static nx_status add_sum(nxp_building *s, uint32_t group) {
+static nx_status add_sum(nxp_step_builder *s, uint32_t group) {
   const nxp_group *e = &s->b->clusters->groups[group];
   uint32_t product = s->b->clusters->groups[s->deferred[group]].roots[0].node, number;
   nx_status status =
@@ -182,8 +182,8 @@ static nx_status add_sum(nxp_building *s, uint32_t group) {
   return status;
 }
 
-nx_status nxp_add_with_product(nxp_building *s, uint32_t group, bool *done) {
-  nxp_builder *b = s->b;
+nx_status nxp_add_with_product(nxp_step_builder *s, uint32_t group, bool *done) {
+  nxp_plan_builder *b = s->b;
   *done = nxp_plans_for_gpu(b->plan);
   if (*done) return add_sum(s, group);
   const nxp_group *e = &b->clusters->groups[group];

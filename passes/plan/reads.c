@@ -4,26 +4,26 @@
 
 #include <string.h>
 
-int32_t nxp_alias_of(const nxp_building *s, uint32_t node) {
+int32_t nxp_alias_of(const nxp_step_builder *s, uint32_t node) {
   const nxg_node *n = node_of(s, node);
   return n->op == NXG_input ? s->b->g->inputs[n->attrs[0]].alias : -1;
 }
 
 /* Group number `at` reads the memory of a node. */
-static void note_read(nxp_building *s, uint32_t node, uint32_t at) {
+static void note_read(nxp_step_builder *s, uint32_t node, uint32_t at) {
   int32_t alias = nxp_alias_of(s, node);
   if (s->group_order[node] < at + 1) s->group_order[node] = at + 1;
   if (alias >= 0 && s->alias_order[alias] < at + 1) s->alias_order[alias] = at + 1;
 }
 
-static bool visit(nxp_building *s, uint32_t node) {
+static bool visit(nxp_step_builder *s, uint32_t node) {
   if (!nxi_grow(&s->stack, &s->cap_stack, s->n_stack + 1, sizeof *s->stack)) return false;
   s->stack[s->n_stack++] = node;
   return true;
 }
 
 /* Notes all memory that the kernels of a group read when group number `at` has its turn. Stamps tell visits apart. */
-static bool scan_group(nxp_building *s, uint32_t group, uint32_t at, uint32_t stamp) {
+static bool scan_group(nxp_step_builder *s, uint32_t group, uint32_t at, uint32_t stamp) {
   const nxp_group *members = &s->b->clusters->groups[group];
   for (uint32_t i = 0; i < members->n_roots; i++) {
     const nxg_node *n = node_of(s, members->roots[i].node);
@@ -49,7 +49,7 @@ static bool scan_group(nxp_building *s, uint32_t group, uint32_t at, uint32_t st
 }
 
 /* Order + 1 of the last group that reads the memory of a node, whatever input names it. */
-static uint32_t last_reader(const nxp_building *s, uint32_t node) {
+static uint32_t last_reader(const nxp_step_builder *s, uint32_t node) {
   uint32_t last = s->group_order[node];
   int32_t alias = nxp_alias_of(s, node);
   return alias >= 0 && s->alias_order[alias] > last ? s->alias_order[alias] : last;
@@ -61,7 +61,7 @@ static uint32_t check_operand(const nxg_node *n) {
   return n->op == NXG_scatter && n->n_args == 4 ? n->args[3] : NXP_NONE;
 }
 
-static void find_checks(nxp_building *s) {
+static void find_checks(nxp_step_builder *s) {
   const nxg_graph *g = s->b->g;
   for (uint32_t i = 0; i < g->n_nodes; i++) {
     uint32_t check = check_operand(&g->nodes[i]);
@@ -74,7 +74,7 @@ static void find_checks(nxp_building *s) {
   }
 }
 
-bool nxp_examine(nxp_building *s) {
+bool nxp_examine(nxp_step_builder *s) {
   const nxp_clusters *c = s->b->clusters;
   find_checks(s);
   for (uint32_t i = 0; i < c->n_groups; i++)
@@ -92,12 +92,12 @@ bool nxp_examine(nxp_building *s) {
   return true;
 }
 
-bool nxp_read_later(nxp_building *s, uint32_t group, uint32_t product, uint32_t at) {
+bool nxp_read_later(nxp_step_builder *s, uint32_t group, uint32_t product, uint32_t at) {
   return scan_group(s, group, at, s->b->clusters->n_groups + 1 + product);
 }
 
 /* Whether update `node` may take over the memory of what it updates. */
-bool nxp_takes_over(const nxp_building *s, uint32_t node) {
+bool nxp_takes_over(const nxp_step_builder *s, uint32_t node) {
   const nxg_graph *g = s->b->g;
   uint32_t old = g->nodes[node].args[0];
   int32_t alias = nxp_alias_of(s, old);

@@ -6,28 +6,28 @@
 
 /* ---- memory */
 
-bool nxp_new_temporary(nxp_building *s, int64_t bytes, nxp_location *where) {
+bool nxp_new_temporary(nxp_step_builder *s, int64_t bytes, nxp_location *where) {
   if (!nxi_grow(&s->temporaries, &s->cap_temporaries, s->n_temporaries + 1, sizeof *s->temporaries))
     return false;
   s->temporaries[s->n_temporaries] = (nxp_temporary){.bytes = bytes, .first = NXP_NONE};
-  *where = (nxp_location){NXP_TEMPORARY, s->n_temporaries++, 0, NXP_NO_WINDOW, 0};
+  *where = (nxp_location){NXP_TEMPORARY, s->n_temporaries++, 0, NXP_NO_ALIAS_RANGE, 0};
   return true;
 }
 
-bool nxp_new_memory(nxp_building *s, uint32_t node, nxp_location *where) {
+bool nxp_new_memory(nxp_step_builder *s, uint32_t node, nxp_location *where) {
   uint32_t holder = node;
   while (s->updated_by[holder] != NXP_NONE && s->updated_by[holder] != holder &&
          nxp_takes_over(s, s->updated_by[holder]))
     holder = s->updated_by[holder];
   uint32_t output = s->b->output_of[holder];
   if (output == 0) return nxp_new_temporary(s, node_bytes(s, node), where);
-  *where = (nxp_location){NXP_OUTPUT, output - 1, 0, NXP_NO_WINDOW, 0};
+  *where = (nxp_location){NXP_OUTPUT, output - 1, 0, NXP_NO_ALIAS_RANGE, 0};
   return true;
 }
 
 /* ---- steps */
 
-nxp_step *nxp_add_step(nxp_building *s, nxp_step_kind kind, uint32_t node, uint32_t n_buffers) {
+nxp_step *nxp_add_step(nxp_step_builder *s, nxp_step_kind kind, uint32_t node, uint32_t n_buffers) {
   nxp_plan *p = s->b->plan;
   if (!nxi_grow(&p->steps, &p->cap_steps, p->n_steps + 1, sizeof *p->steps)) return NULL;
   nxp_step *step = &p->steps[p->n_steps];
@@ -40,7 +40,7 @@ nxp_step *nxp_add_step(nxp_building *s, nxp_step_kind kind, uint32_t node, uint3
   return step;
 }
 
-bool nxp_add_copy(nxp_building *s, uint32_t node, nxp_location from, nxp_location to,
+bool nxp_add_copy(nxp_step_builder *s, uint32_t node, nxp_location from, nxp_location to,
                   int64_t bytes) {
   if (bytes == 0) return true;
   nxp_step *step = nxp_add_step(s, NXP_STEP_COPY, node, 2);
@@ -55,9 +55,9 @@ bool nxp_add_copy(nxp_building *s, uint32_t node, nxp_location from, nxp_locatio
 }
 
 /* Makes the code of one kernel and the step that runs it. */
-nx_status nxp_add_kernel(nxp_building *s, const nxk_kernel *k, const nxp_location *buffers,
+nx_status nxp_add_kernel(nxp_step_builder *s, const nxk_kernel *k, const nxp_location *buffers,
                          const uint32_t *params, uint32_t n_params, uint32_t node) {
-  nxp_builder *b = s->b;
+  nxp_plan_builder *b = s->b;
   uint32_t n_launch = 0;
   while (n_launch < k->n_buffers && k->buffers[n_launch].kind != NXK_LOCAL) n_launch++;
   nxp_step *step = nxp_add_step(s, NXP_STEP_KERNEL, node, n_launch);
@@ -81,7 +81,7 @@ nx_status nxp_add_kernel(nxp_building *s, const nxk_kernel *k, const nxp_locatio
 }
 
 /* A kernel whose few points could not feed all threads becomes two, with partial results between them. */
-static nx_status add_split(nxp_building *s, const nxp_split *split, const nxk_kernel *whole,
+static nx_status add_split(nxp_step_builder *s, const nxp_split *split, const nxk_kernel *whole,
                            const nxp_location *buffers, const nxp_kernel_binding *binding,
                            uint32_t node) {
   nxp_location all[NXP_MAX_BUFFERS + NXK_MAX_PARTIALS];
@@ -97,14 +97,14 @@ static nx_status add_split(nxp_building *s, const nxp_split *split, const nxk_ke
 
 /* Outputs and temporaries begin at multiples of 64 bytes, inputs where the graph says so. Of what is read only a GPU wants
  * to know: elsewhere it would make kernels differ that need not. */
-static bool is_aligned(const nxp_building *s, const nxk_buffer *b, const nxp_location *at) {
-  if (at->window != NXP_NO_WINDOW || at->offset != 0) return false;
+static bool is_aligned(const nxp_step_builder *s, const nxk_buffer *b, const nxp_location *at) {
+  if (at->alias_range != NXP_NO_ALIAS_RANGE || at->offset != 0) return false;
   if (b->kind != NXK_OUT && s->b->plan->target.block_threads == 0) return false;
   if (at->kind == NXP_INPUT) return (s->b->g->inputs[at->number].flags & NXG_INPUT_ALIGNED) != 0;
   return at->kind == NXP_OUTPUT || at->kind == NXP_TEMPORARY;
 }
 
-nx_status nxp_add_logical(nxp_building *s, nxk_kernel *k, const nxp_location *buffers,
+nx_status nxp_add_logical(nxp_step_builder *s, nxk_kernel *k, const nxp_location *buffers,
                           const nxp_kernel_binding *binding, uint32_t node) {
   for (uint32_t i = 0; i < binding->n_buffers; i++)
     k->buffers[i].aligned = is_aligned(s, &k->buffers[i], &buffers[i]);

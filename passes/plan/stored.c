@@ -31,7 +31,7 @@ static uint32_t through_shapes(const nxg_graph *g, uint32_t node) {
   return node;
 }
 
-static void fill(const nxp_building *s, tables *t) {
+static void fill(const nxp_step_builder *s, tables *t) {
   const nxg_graph *g = s->b->g, *recorded = s->b->recorded;
   for (uint32_t i = 0; i < t->origins; i++) t->recorded[i] = t->made[i] = NXP_NONE;
   for (uint32_t i = 0; i < s->n_temporaries; i++) t->holder[i] = NXP_NONE;
@@ -45,7 +45,7 @@ static void fill(const nxp_building *s, tables *t) {
     if (n->op != NXG_input && n->origin < t->origins) t->made[n->origin] = i;
     if (where.kind == NXP_TEMPORARY) t->holder[where.number] = i;
   }
-  /* A product that something follows panel by panel would be made for itself if it were an output. */
+  /* A product that something follows row panel by row panel would be made for itself if it were an output. */
   for (uint32_t i = 0; i < s->b->plan->n_steps; i++) {
     const nxp_step *step = &s->b->plan->steps[i];
     nxp_location where = s->b->where[step->tag_node];
@@ -55,19 +55,19 @@ static void fill(const nxp_building *s, tables *t) {
   }
 }
 
-static bool is_stored(const nxp_building *s, const tables *t, uint32_t origin) {
+static bool is_stored(const nxp_step_builder *s, const tables *t, uint32_t origin) {
   if (t->recorded[origin] == NXP_NONE || t->made[origin] == NXP_NONE) return false;
   const nxg_node *was = &s->b->recorded->nodes[t->recorded[origin]];
   uint32_t node = through_shapes(s->b->g, t->made[origin]);
   const nxg_node *n = &s->b->g->nodes[node];
   nxp_location where = s->b->where[node];
-  if (where.kind != NXP_TEMPORARY || where.offset != 0 || where.window != NXP_NO_WINDOW)
+  if (where.kind != NXP_TEMPORARY || where.offset != 0 || where.alias_range != NXP_NO_ALIAS_RANGE)
     return false;
   return n->dtype == was->dtype && nxg_node_elements(n) == nxg_node_elements(was) &&
          nxg_node_elements(n) > 0 && t->holder[where.number] == node;
 }
 
-bool nxp_note_stored(nxp_building *s) {
+bool nxp_note_stored(nxp_step_builder *s) {
   nxp_plan *p = s->b->plan;
   tables t = {.origins = s->b->recorded->n_nodes};
   size_t n = t.origins, words = 2 * n + s->n_temporaries + 1;

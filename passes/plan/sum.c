@@ -14,7 +14,7 @@ typedef struct addend {
 } addend;
 
 /* Whether a node is the product, element by element. */
-static bool is_product(const nxp_building *s, uint32_t node, uint32_t product) {
+static bool is_product(const nxp_step_builder *s, uint32_t node, uint32_t product) {
   const nxg_node *n = node_of(s, node);
   nxg_view v;
   if (node == product) return true;
@@ -40,7 +40,8 @@ static bool is_matrix(const nxg_view *v) {
   return nxg_view_is_contiguous(&other);
 }
 
-static bool find_addend(const nxp_building *s, const nxp_group *e, uint32_t product, addend *out) {
+static bool find_addend(const nxp_step_builder *s, const nxp_group *e, uint32_t product,
+                        addend *out) {
   const nxg_node *sum = node_of(s, e->roots[0].node), *n = node_of(s, product);
   if (e->n_roots != 1 || sum->op != NXG_add || sum->dtype != n->dtype ||
       nxi_is_small_float(n->dtype))
@@ -58,12 +59,12 @@ static bool find_addend(const nxp_building *s, const nxp_group *e, uint32_t prod
   return true;
 }
 
-bool nxp_only_adds(const nxp_building *s, const nxp_group *e, uint32_t product) {
+bool nxp_only_adds(const nxp_step_builder *s, const nxp_group *e, uint32_t product) {
   addend a;
   return find_addend(s, e, product, &a);
 }
 
-void nxp_add_in_product(nxp_building *s, nxp_step *step, const nxp_group *e, uint32_t product) {
+void nxp_add_in_product(nxp_step_builder *s, nxp_step *step, const nxp_group *e, uint32_t product) {
   addend a;
   if (!find_addend(s, e, product, &a)) return;
   step->added = a.how;

@@ -11,7 +11,7 @@ static bool same_place(const nxk_access *a, const nxk_access *b) {
 }
 
 /* Whether the kernel reads the memory that the update writes at other points than the one it writes. */
-static bool reads_elsewhere(const nxp_building *s, const nxk_kernel *k,
+static bool reads_elsewhere(const nxp_step_builder *s, const nxk_kernel *k,
                             const nxp_kernel_binding *binding, uint32_t update) {
   const nxg_node *n = node_of(s, update);
   uint32_t old = n->args[0], exact = n->n_args == 3 ? n->args[2] : old;
@@ -31,18 +31,19 @@ static bool reads_elsewhere(const nxp_building *s, const nxk_kernel *k,
   return false;
 }
 
-/* The input at the start of a chain of updates: windows are inputs relative to it. */
-static uint32_t chain_start(const nxp_building *s, uint32_t node) {
+/* The input at the start of a chain of updates: alias ranges are inputs relative to it. */
+static uint32_t chain_start(const nxp_step_builder *s, uint32_t node) {
   while (node_of(s, node)->op == NXG_update) node = node_of(s, node)->args[0];
   return node;
 }
 
-static nxp_location moved_to_window(const nxp_building *s, uint32_t update, nxp_location where) {
+static nxp_location moved_to_alias_range(const nxp_step_builder *s, uint32_t update,
+                                         nxp_location where) {
   const nxg_node *n = node_of(s, update);
   uint32_t start = chain_start(s, update);
   if (n->n_args < 3 || node_of(s, start)->op != NXG_input) return where;
-  where.window = (uint32_t)node_of(s, n->args[2])->attrs[0];
-  where.window_of = (uint32_t)node_of(s, start)->attrs[0];
+  where.alias_range = (uint32_t)node_of(s, n->args[2])->attrs[0];
+  where.alias_range_of = (uint32_t)node_of(s, start)->attrs[0];
   return where;
 }
 
@@ -54,22 +55,22 @@ static bool runs_back(const nxg_node *n) {
   return false;
 }
 
-nx_status nxp_add_update(nxp_building *s, nxk_kernel *k, const nxp_kernel_binding *binding,
+nx_status nxp_add_update(nxp_step_builder *s, nxk_kernel *k, const nxp_kernel_binding *binding,
                          uint32_t node) {
   const nxg_node *n = node_of(s, node);
   nxp_location *where = s->b->where, buffers[NXP_MAX_BUFFERS];
-  bool over = nxp_takes_over(s, node), aside = over && reads_elsewhere(s, k, binding, node);
+  bool over = nxp_takes_over(s, node), via_temporary = over && reads_elsewhere(s, k, binding, node);
   if (over) where[node] = where[n->args[0]];
   else if (!nxp_new_memory(s, node, &where[node]) ||
            !nxp_add_copy(s, node, where[n->args[0]], where[node], node_bytes(s, node)))
     return nxi_oom(s->b->d);
   for (uint32_t i = 0; i < binding->n_buffers; i++) {
     buffers[i] = where[binding->buffer_nodes[i]];
-    if (binding->buffer_nodes[i] == node) buffers[i] = moved_to_window(s, node, where[node]);
+    if (binding->buffer_nodes[i] == node) buffers[i] = moved_to_alias_range(s, node, where[node]);
     k->buffers[i].restricted = false;
-    if (buffers[i].window != NXP_NO_WINDOW && runs_back(n))
+    if (buffers[i].alias_range != NXP_NO_ALIAS_RANGE && runs_back(n))
       k->buffers[i].elements = -1; /* not known from where it begins */
   }
-  return aside ? nxp_add_aside(s, k, binding, buffers, node)
-               : nxp_add_logical(s, k, buffers, binding, node);
+  return via_temporary ? nxp_add_via_temporary(s, k, binding, buffers, node)
+                       : nxp_add_logical(s, k, buffers, binding, node);
 }

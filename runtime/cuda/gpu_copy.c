@@ -54,7 +54,7 @@ uint64_t nxi_gpu_mark(nxi_gpu *g) {
   nxi_gpu_marks *m = &g->marks;
   if (nxi_gpu_captures(g) || nxi_gpu_enter(g, NULL) != NX_OK) return NXI_GPU_NOW;
   pthread_mutex_lock(&m->lock);
-  /* Counted first: who has read the number before has started before whatever he did. */
+  /* Counted first: a thread that has read the number before has started before whatever it did. */
   uint64_t number = atomic_fetch_add(&m->last, 1) + 1;
   uint64_t slot = number % NXI_GPU_MARKS;
   m->recorded[slot] = make_event(g, &m->events[slot]) == 0 &&

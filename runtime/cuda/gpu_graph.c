@@ -153,7 +153,7 @@ bool nxi_gpu_capture_begin(nxi_gpu *g) {
   return false;
 }
 
-/* What was reserved and not given back is somebody's: it stays his until he does. */
+/* What was reserved and not given back has an owner, which keeps it until it gives it back. */
 static bool lend(capture *c) {
   bool any = false;
   pthread_mutex_lock(&c->gpu->lock);

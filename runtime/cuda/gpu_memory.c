@@ -9,7 +9,7 @@
 enum { GRANULE = 512, STEPS = 32 };
 
 /* Sizes of pieces: of small ones four a doubling, so that what is freed fits requests near its own, eight from 1 MiB on, 32 from 64 MiB
- * on, where what is not used is dear. Each power of two has numbers for the finest steps. */
+ * on, where what is not used is expensive. Each power of two has numbers for the finest steps. */
 int nxi_gpu_class(int64_t bytes, int64_t *size) {
   *size = GRANULE;
   if (bytes <= GRANULE) return 0;

@@ -123,7 +123,7 @@ static void folder_of(const char *path, char *folder) {
 }
 
 /* The file that takes the place of another is that one's owner's, and who could not read or write the old one cannot the
- * new one. Where the owner cannot be kept, his permissions are still no wider than they were. */
+ * new one. Where the owner cannot be kept, the owner's permissions are still no wider than they were. */
 static void take_after(int fd, const struct stat *old) {
   struct stat s;
   bool kept = fstat(fd, &s) == 0 && ((s.st_uid == old->st_uid && s.st_gid == old->st_gid) ||

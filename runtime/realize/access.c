@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Reading and writing elements: item, read, write. */
 #include "run.h"
-#include "place.h"
+#include "residency.h"
 
 nx_status nxi_borrow(nxi_action *a, nxi_storage *s, nxi_node **node, nxi_buffer **buffer) {
   nx_context *c = a->context;
@@ -263,7 +263,7 @@ nx_status nx_write(nx_tensor *t, const void *src, size_t bytes, const nx_run_opt
   if (!source)
     return nxi_action_end(&a, nxi_oom_in(&a.diag, asked ? asked : a.diag.status, "write"));
   nxi_assigned assigned;
-  uint16_t outer = nxi_called_begin(NXI_CALLED_write);
+  uint16_t outer = nxi_called_begin(NXI_COMPOSITE_write);
   nx_status status = nxi_assign(t, source, &assigned);
   nxi_called_end(outer);
   nx_tensor_release(source);
@@ -273,7 +273,7 @@ nx_status nx_write(nx_tensor *t, const void *src, size_t bytes, const nx_run_opt
   }
   nxi_assigns_done(t->context, &assigned, 1);
   nxi_record_lock(t->context);
-  nxi_due_settle(t->context); /* what it wrote is due no more */
+  nxi_deferred_settle(t->context); /* what it wrote is deferred no more */
   nxi_record_unlock(t->context);
   return nxi_action_end(&a, nxi_oom_in(&a.diag, status, "write"));
 }

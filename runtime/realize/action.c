@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /* Actions: what comes before and after each, and how the caller is asked meanwhile.
  *
- * The caller's poll is called on the caller's thread alone: once when the action begins, while nothing is claimed; then,
- * if the work may last, every 10 ms, while a deputy does it (deputy.h). For whoever does the work, asking is looking
+ * The caller's poll is called on the caller's thread alone: once when the action begins, while nothing is acquired; then,
+ * if the work may last, every 10 ms, while an offload thread does it (offload.h). For whoever does the work, asking is looking
  * whether the caller's poll has said stop. Both go through the one poll in the action's options.
  *
  * So a poll may use the library, even wait for what its own action computes: the action never stands still for it. */
 #include <time.h>
 
 #include "ir/op.h"
-#include "deputy.h"
+#include "offload.h"
 #include "run.h"
 
 double nxi_now_ms(void) {
@@ -23,7 +23,7 @@ double nxi_now_ms(void) {
 /* The poll of the action's options. */
 static int32_t ask(void *user) {
   nxi_action *a = user;
-  if (!a->deputed && !atomic_load_explicit(&a->stop, memory_order_relaxed) &&
+  if (!a->offloaded && !atomic_load_explicit(&a->stop, memory_order_relaxed) &&
       a->asked.fn(a->asked.user))
     atomic_store_explicit(&a->stop, true, memory_order_relaxed);
   return atomic_load_explicit(&a->stop, memory_order_relaxed);
@@ -62,7 +62,7 @@ void nxi_action_begin(nxi_action *a, nx_context *c, const nx_run_options *o) {
     a->filled.poll = ask;
     a->filled.user = a;
   }
-  a->deputed = false;
+  a->offloaded = false;
   atomic_init(&a->stop, false);
   a->began = a->filled.report ? nxi_now_ms() : 0;
   a->blamed = false;
@@ -112,18 +112,20 @@ nx_status nxi_action_stopped(nxi_action *a) {
 }
 
 nx_status nxi_action_work(nxi_action *a, nx_status (*work)(void *arg), void *arg) {
-  if (!a->asked.fn || a->deputed) return work(arg);
+  if (!a->asked.fn || a->offloaded) return work(arg);
   nx_status status = NX_OK;
-  a->deputed = true;
-  nxi_deputy_end end =
-      nxi_deputy_run(a->context->deputies, work, arg, &a->asked, &a->stop, &status);
-  a->deputed = false;
-  if (end == NXI_DEPUTY_LOST) {
+  a->offloaded = true;
+  nxi_offload_end end =
+      nxi_offload_run(a->context->offload, work, arg, &a->asked, &a->stop, &status);
+  a->offloaded = false;
+  if (end == NXI_OFFLOAD_LOST) {
     nxi_diag_clear(&a->diag); /* it may be half written */
     atomic_store_explicit(&a->stop, true, memory_order_relaxed);
     return nxi_action_stopped(a);
   }
-  return end == NXI_DEPUTY_DONE ? status : work(arg); /* without a deputy it is asked more rarely */
+  return end == NXI_OFFLOAD_DONE
+             ? status
+             : work(arg); /* without an offload thread it is asked more rarely */
 }
 
 /* ---- copies of elements */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* How a claimed run is executed: its plan is found or made, all memory is reserved, the plan is launched, and
+/* How an acquired run is executed: its plan is found or made, all memory is reserved, the plan is launched, and
  * values of pinned storages are moved to where they belong.
  *
  * Tiny graphs are interpreted until that has cost about as much as compiling them would. */
@@ -10,7 +10,7 @@
 #include "ir/op.h"
 #include "runtime/cache/kernel.h"
 #include "runtime/debug.h"
-#include "place.h"
+#include "residency.h"
 
 enum { TINY_NODES = 16, TINY_WORK = 4096 };
 static const double compile_cost_ms = 5;
@@ -216,9 +216,9 @@ static uint64_t total_bytes(const nxi_run *run, const nxp_plan *plan) {
 /* Whether a value that took over an input's memory has to leave it: a pinned storage gets another value there. */
 static bool has_to_leave(const nxi_run *run, const nxi_run_output *o) {
   const nxi_buffer *taken = run->inputs[o->in_place_of].buffer;
-  if (o->land == taken) return false;
+  if (o->destination == taken) return false;
   for (uint32_t i = 0; i < run->n_outputs; i++)
-    if (run->outputs[i].land == taken) return true;
+    if (run->outputs[i].destination == taken) return true;
   return false;
 }
 
@@ -237,10 +237,12 @@ static nx_status reserve(nxi_run *run, const nxp_plan *plan, nxi_gpu *gpu, int64
     nxi_run_output *o = &run->outputs[i];
     o->in_place_of = outputs[i].in_place_of;
     if (o->in_place_of >= 0 && !has_to_leave(run, o)) continue;
-    bool aligned = o->land && ((uintptr_t)o->land->data & 63) == 0; /* plans count on it */
-    if (o->in_place_of < 0 && o->direct && aligned && (!o->precious || nxp_plan_sure(plan))) {
-      o->buffer = o->land;
-      nxi_buffer_ref(o->land);
+    bool aligned =
+        o->destination && ((uintptr_t)o->destination->data & 63) == 0; /* plans count on it */
+    if (o->in_place_of < 0 && o->direct && aligned &&
+        (!o->preserved || nxp_plan_cannot_fail(plan))) {
+      o->buffer = o->destination;
+      nxi_buffer_ref(o->destination);
       continue;
     }
     nx_status status =
@@ -299,10 +301,11 @@ static nx_status written(nxi_run *run, uint64_t mark, const nxi_poll *poll, nxi_
     nxi_buffer *taken = o->in_place_of >= 0 ? run->inputs[o->in_place_of].buffer : NULL;
     if (taken) status = nxi_buffer_on_gpu_written(run->context, taken, mark, poll, d);
     else if (o->buffer) status = nxi_buffer_on_gpu_written(run->context, o->buffer, mark, poll, d);
-    bool leaves = taken && o->buffer; /* land moves it, in host memory */
-    if (status || (!leaves && (!o->land || o->land == o->buffer))) continue;
+    bool leaves = taken && o->buffer; /* move_to_destinations moves it, in host memory */
+    if (status || (!leaves && (!o->destination || o->destination == o->buffer))) continue;
     status = nxi_buffer_to_host(run->context, taken ? taken : o->buffer, poll, d);
-    if (!status && o->land) status = nxi_buffer_to_host(run->context, o->land, poll, d);
+    if (!status && o->destination)
+      status = nxi_buffer_to_host(run->context, o->destination, poll, d);
   }
   return status;
 }
@@ -318,7 +321,7 @@ static void exchange(char *a, char *b, int64_t n) {
 }
 
 /* Values of pinned storages go to the memory that shows them; what lay there moves out if it is needed. */
-static void land(nxi_run *run) {
+static void move_to_destinations(nxi_run *run) {
   for (uint32_t i = 0; i < run->n_outputs; i++) {
     nxi_run_output *o = &run->outputs[i];
     if (o->in_place_of < 0 || !o->buffer || !o->buffer->bytes) continue;
@@ -329,18 +332,19 @@ static void land(nxi_run *run) {
     nxi_run_output *o = &run->outputs[i];
     nxi_buffer *from =
         o->buffer || o->in_place_of < 0 ? o->buffer : run->inputs[o->in_place_of].buffer;
-    if (!o->land || !from || from == o->land) continue;
-    int64_t bytes = from->bytes < o->land->bytes ? from->bytes : o->land->bytes;
-    if (o->occupant) exchange(o->land->data, from->data, bytes);
-    else if (bytes) memcpy(o->land->data, from->data, (size_t)bytes);
-    nxi_buffer_host_written(o->land);
+    if (!o->destination || !from || from == o->destination) continue;
+    int64_t bytes = from->bytes < o->destination->bytes ? from->bytes : o->destination->bytes;
+    if (o->displaced) exchange(o->destination->data, from->data, bytes);
+    else if (bytes) memcpy(o->destination->data, from->data, (size_t)bytes);
+    nxi_buffer_host_written(o->destination);
     nxi_buffer_host_written(from);
   }
 }
 
-static bool lands_on_precious(const nxi_run *run) {
+static bool overwrites_preserved(const nxi_run *run) {
   for (uint32_t i = 0; i < run->n_outputs; i++)
-    if (run->outputs[i].precious && run->outputs[i].buffer == run->outputs[i].land) return true;
+    if (run->outputs[i].preserved && run->outputs[i].buffer == run->outputs[i].destination)
+      return true;
   return false;
 }
 
@@ -359,8 +363,8 @@ static void temporary_free(nx_context *c, nxi_gpu *gpu, int64_t bytes, void *at,
   else nxi_buffer_free(c->allocator, at, bytes);
 }
 
-/* deaf: nobody is asked. */
-static nx_status launch(nxi_run *run, const nxp_plan *plan, bool deaf, nxi_diag *d) {
+/* no_poll: nobody is asked. */
+static nx_status launch(nxi_run *run, const nxp_plan *plan, bool no_poll, nxi_diag *d) {
   int64_t temporary_bytes = nxp_plan_temporary_bytes(plan), planned = temporary_bytes;
   void *temporary = NULL;
   nx_context *c = run->context;
@@ -383,9 +387,9 @@ static nx_status launch(nxi_run *run, const nxp_plan *plan, bool deaf, nxi_diag 
                   .temporary = temporary,
                   .gpu = gpu,
                   .pool = c->pool,
-                  .keep_outputs = lands_on_precious(run),
+                  .keep_outputs = overwrites_preserved(run),
                   .graph_launches = &run->report->graph_launches};
-  if (run->options && !deaf) {
+  if (run->options && !no_poll) {
     l.poll = run->options->poll;
     l.poll_user = run->options->user;
   }
@@ -396,7 +400,7 @@ static nx_status launch(nxi_run *run, const nxp_plan *plan, bool deaf, nxi_diag 
   if (!status && gpu) status = written(run, mark, &poll, d);
   nxi_oom_during(d, status, "interpreting");
   if (status) run->overwriting = false; /* nothing is overwritten once something can fail */
-  else land(run);
+  else move_to_destinations(run);
   if (temporary) temporary_free(c, gpu, temporary_bytes, temporary, mark);
   if ((uint64_t)planned > run->report->planned_bytes)
     run->report->planned_bytes = (uint64_t)planned;
@@ -460,7 +464,7 @@ static bool is_brief(const nxi_run *run, const nxi_plan *p) {
            interprets(kind_of(run->context, run->device), true, p->interpreted_ms);
   uint64_t bytes = total_bytes(run, plan);
   add_bytes(&bytes, nxp_plan_temporary_bytes(plan));
-  return nxp_plan_work(plan) <= (nxp_plan_sure(plan) ? brief_work : brief_interpreted) &&
+  return nxp_plan_work(plan) <= (nxp_plan_cannot_fail(plan) ? brief_work : brief_interpreted) &&
          bytes <= brief_bytes;
 }
 

@@ -4,7 +4,7 @@
  * transfers, empty tensors; views of realised storage become inputs of their own, so that their offsets are no
  * part of the key; so do most scalars, which become launch parameters. */
 #include "runtime/debug.h"
-#include "place.h"
+#include "residency.h"
 
 /* ---- growing pieces */
 
@@ -18,7 +18,7 @@ void nxi_run_reset(nxi_run *run) {
   run->n_key = run->n_inputs = run->n_params = run->n_outputs = run->n_stack = run->n_order = 0;
   run->n_slots = run->n_aliases = run->n_updates = run->n_states = run->n_kept = run->n_held = 0;
   run->weighed = run->hashed = false;
-  run->claimed = run->overwriting = run->entangled = false;
+  run->acquired = run->overwriting = run->may_alias = false;
   run->make_graph = NULL;
   run->culprit = NULL;
 }
@@ -245,11 +245,11 @@ static bool is_dense(int32_t rank, const int64_t *shape, const int64_t *strides)
   return true;
 }
 
-void nxi_window_of(const int64_t *attrs, nxi_window *out) {
+void nxi_alias_range_of(const int64_t *attrs, nxi_alias_range *out) {
   int32_t rank = (int32_t)attrs[1];
   const int64_t *shape = attrs + 2, *strides = attrs + 2 + rank;
   bool dense = is_dense(rank, shape, strides), rising = true;
-  *out = (nxi_window){.offset = attrs[0], .span = 1, .rank = rank, .shape = shape};
+  *out = (nxi_alias_range){.offset = attrs[0], .span = 1, .rank = rank, .shape = shape};
   for (int32_t i = 0; i < rank; i++) {
     rising = rising && strides[i] >= 0;
     out->span += (shape[i] - 1) * (strides[i] < 0 ? -strides[i] : strides[i]);
@@ -326,16 +326,16 @@ static bool emit_pad(nxi_run *run, nxi_node *n) {
 
 /* An update of realised memory: where its view begins is an input of its own. Not of nibbles, which may begin between
  * bytes: there the place is part of the key. */
-static bool emit_window_update(nxi_run *run, nxi_node *n, nxi_node *leaf) {
+static bool emit_alias_update(nxi_run *run, nxi_node *n, nxi_node *leaf) {
   const int64_t *attrs = nxi_node_attrs(n), size = nxi_dtype_size(n->dtype);
   nxi_node **args = nxi_node_args(n);
-  nxi_window at;
-  nxi_window_of(attrs, &at);
+  nxi_alias_range at;
+  nxi_alias_range_of(attrs, &at);
   bool whole = at.dense && at.span == leaf->elements;
   if (!emit_input(run, n->dtype, at.rank, at.shape, leaf->buffer, at.offset * size, at.span * size,
                   whole ? leaf : NULL))
     return false;
-  uint32_t window = run->slot;
+  uint32_t alias_range = run->slot;
   uint64_t *w = node_words(run, NXG_update, n->dtype, n->rank, nxi_node_shape(n), n->n_attrs, 3);
   if (!w) return false;
   memcpy(w, attrs, n->n_attrs * sizeof *w);
@@ -343,7 +343,7 @@ static bool emit_window_update(nxi_run *run, nxi_node *n, nxi_node *leaf) {
   w += n->n_attrs;
   w[0] = slot_of(run, through_cells(args[0]));
   w[1] = slot_of(run, args[1]);
-  w[2] = window;
+  w[2] = alias_range;
   run->n_updates++;
   return true;
 }
@@ -386,7 +386,7 @@ static bool emit(nxi_run *run, nxi_node *n) {
     case NXG_update:
       leaf = nxi_leaf_under(n);
       if (leaf && nxi_is_nibble(n->dtype)) run->n_updates++;
-      return leaf && !nxi_is_nibble(n->dtype) ? emit_window_update(run, n, leaf)
+      return leaf && !nxi_is_nibble(n->dtype) ? emit_alias_update(run, n, leaf)
                                               : emit_plain(run, n);
     case NXG_scatter: run->n_updates++; return emit_plain(run, n);
     case NXG_pad: return pads_specially(n) ? emit_plain(run, n) : emit_pad(run, n);

@@ -39,7 +39,7 @@ static void find_targets(nxi_call *k, const target_index *x) {
                                          .first = i,
                                          .partial = dst && writes_part(dst),
                                          .input = NXI_NONE,
-                                         .window = NXI_NONE};
+                                         .alias_range = NXI_NONE};
     }
     k->target_of[i] = *slot;
   }
@@ -54,7 +54,7 @@ static bool same_view(const nx_tensor *a, const nx_tensor *b) {
 }
 
 /* Nibbles may begin between bytes: where they do is part of the key. */
-static bool has_window(const nxi_assignee *t) { return !nxi_is_nibble(t->storage->dtype); }
+static bool has_alias_range(const nxi_assignee *t) { return !nxi_is_nibble(t->storage->dtype); }
 
 /* What the run reads, and what of that are old values of targets. */
 static void find_inputs(nxi_call *k, const target_index *x) {
@@ -67,9 +67,9 @@ static void find_inputs(nxi_call *k, const target_index *x) {
     nxi_assignee *t = &k->targets[number];
     t->reads++;
     if (t->input == NXI_NONE && (i >= f->n_in || k->in[i]->whole)) t->input = i;
-    if (t->window == NXI_NONE && t->partial && i < f->n_in && has_window(t) &&
+    if (t->alias_range == NXI_NONE && t->partial && i < f->n_in && has_alias_range(t) &&
         same_view(k->in[i], nxi_call_destination(k, t->first)))
-      t->window = i;
+      t->alias_range = i;
   }
   k->n_values = k->n_inputs;
   for (uint32_t n = 0; n < k->n_targets; n++) {
@@ -81,8 +81,8 @@ static void find_inputs(nxi_call *k, const target_index *x) {
   }
   for (uint32_t n = 0; n < k->n_targets; n++) {
     nxi_assignee *t = &k->targets[n];
-    if (t->partial && t->window == NXI_NONE && has_window(t))
-      t->window = k->n_values + k->n_windows++;
+    if (t->partial && t->alias_range == NXI_NONE && has_alias_range(t))
+      t->alias_range = k->n_values + k->n_alias_ranges++;
   }
 }
 
@@ -156,7 +156,7 @@ static void allow_overwrite(nxi_call *k, uint32_t i, uint32_t known) {
   nxi_run_input *in = &k->run->inputs[i];
   nxi_buffer *b = in->buffer;
   if (!in->node || in->node->refs != known || b->immutable || !nxi_buffer_idle(b)) return;
-  if (k->run->entangled && b->pinner) return;
+  if (k->run->may_alias && b->pinner) return;
   if (b->pinner ? b->pinner != k->storages[i]
                 : atomic_load_explicit(&b->refs, memory_order_relaxed) != 1)
     return;
@@ -271,18 +271,18 @@ static nxi_run_output *output_of(const nxi_call *k, uint32_t target) {
 
 /* What lies in the memory that shows a pinned target: it moves out if somebody needs it further, and the run may write
  * there at once if it does not read it itself. NXI_WAIT. Both locks. */
-static nx_status land(nxi_call *k, uint32_t i) {
+static nx_status find_destination(nxi_call *k, uint32_t i) {
   const nxi_assignee *t = &k->targets[i];
   nxi_run_output *o = output_of(k, i);
   nxi_buffer *b = t->storage->pinned;
   if (!b) return NX_OK;
-  nxi_node *there = b->occupant;
+  nxi_node *there = b->value;
   if (!nxi_buffer_idle(b) || (there && there->state == NXI_RUNNING)) return NXI_WAIT;
   bool old = there && there == t->storage->value && there->refs == 1 + t->reads; /* ours alone */
-  o->land = b;
-  o->occupant = old ? NULL : there;
+  o->destination = b;
+  o->displaced = old ? NULL : there;
   o->direct = !there || (old && !t->reads);
-  o->precious = there != NULL;
+  o->preserved = there != NULL;
   return NX_OK;
 }
 
@@ -333,14 +333,14 @@ static nx_status begin(nxi_call *k) {
   nx_status status = ready(k) ? NX_OK : NXI_WAIT;
   if (!status && !(nxi_call_key(k) && make_results(k) && make_gone(k)))
     status = nxi_oom_during(&k->a->diag, NX_OUT_OF_MEMORY, "planning");
-  for (uint32_t i = 0; !status && i < k->n_targets; i++) status = land(k, i);
-  if (!status && !nxi_untangle(k->run))
+  for (uint32_t i = 0; !status && i < k->n_targets; i++) status = find_destination(k, i);
+  if (!status && !nxi_find_aliases(k->run))
     status = nxi_oom_during(&k->a->diag, NX_OUT_OF_MEMORY, "planning");
   if (!status) {
     assign_targets(k);
     donate(k);
     allow_overwrites(k);
-    nxi_commit(k->run);
+    nxi_publish(k->run);
   } else {
     drop_gone(k);
     drop_leaves(k);
@@ -362,7 +362,7 @@ static void end(nxi_call *k, nx_status status) {
     nxi_record_lock(c);
     settle_targets(k, true);
     nxi_record_unlock(c);
-    nxi_abandon(k->run, status);
+    nxi_release(k->run, status);
   } else {
     nxi_attach(k->run);
   }

@@ -17,11 +17,11 @@ typedef struct nxi_assignee {
   bool partial;   /* that writes a part of it: the old value is read */
   uint32_t
       input; /* the run's input that is the whole of the old value, NXI_NONE if there is none */
-  uint32_t window;  /* the one that is the view which `first` writes, if that is a part
+  uint32_t alias_range; /* the one that is the view which `first` writes, if that is a part
                      * (NXI_NONE: the key says where) */
-  uint32_t reads;   /* inputs that read the storage */
-  nxi_node *leaf;   /* the new value: one reference until the storage names it */
-  nxi_node *before; /* the old value, from then on; one reference */
+  uint32_t reads;       /* inputs that read the storage */
+  nxi_node *leaf;       /* the new value: one reference until the storage names it */
+  nxi_node *before;     /* the old value, from then on; one reference */
 } nxi_assignee;
 
 typedef struct nxi_call {
@@ -31,9 +31,10 @@ typedef struct nxi_call {
   nx_tensor *const *in;
   nx_tensor *const *out; /* as the caller gave them */
   uint32_t n_results;    /* of the graph */
-  uint32_t n_inputs; /* of the graph; the run's go on with old values of targets, then windows */
-  uint32_t n_values; /* inputs that are a value: all but windows */
-  uint32_t n_windows;
+  uint32_t
+      n_inputs; /* of the graph; the run's go on with old values of targets, then alias ranges */
+  uint32_t n_values; /* inputs that are a value: all but alias ranges */
+  uint32_t n_alias_ranges;
   /* The block of all arrays here begins with these. */
   nxi_storage **storages; /* what these are read from; NULL: a source's own node */
   nxi_node **values;      /* what they hold at the moment of the call; one reference each */

@@ -3,7 +3,7 @@
  * tensors of the caller as updates of what they held. */
 #include "runtime/debug.h"
 #include "function_call.h"
-#include "place.h"
+#include "residency.h"
 
 #define CALL_MARK (UINT64_MAX - 1) /* no head of a node looks like this */
 
@@ -71,18 +71,18 @@ static bool is_dense(const nxg_view *v, const nxg_node *n) {
 }
 
 /* Where the first assign to a target begins, if it writes a part: an input of its own, so that this is no part of the key. */
-static bool add_window(nxi_call *k, const nxi_assignee *t) {
+static bool add_alias_range(nxi_call *k, const nxi_assignee *t) {
   nxi_run *run = k->run;
   const nx_tensor *dst = nxi_call_destination(k, t->first);
   nxi_buffer *b = k->values[t->input]->buffer;
   nx_dtype dtype = (nx_dtype)t->storage->dtype;
   int64_t size = nxi_dtype_size(dtype);
   nxi_assign_form form;
-  nxi_window at;
+  nxi_alias_range at;
   nxg_view v;
   nxg_view_contiguous(&v, dst->rank, nxi_shape(dst));
   nxi_assign_form_of(dst, &v, &form);
-  nxi_window_of(form.attrs, &at);
+  nxi_alias_range_of(form.attrs, &at);
   uint64_t words[2] = {(uint64_t)dtype | (uint64_t)at.rank << 8, (uint64_t)nxi_run_alias(run, b)};
   return nxi_run_add_input(run, b, at.offset * size, at.span * size, NULL) &&
          nxi_key_words(run, words, 2) && nxi_key_words(run, at.shape, (uint32_t)at.rank);
@@ -90,8 +90,8 @@ static bool add_window(nxi_call *k, const nxi_assignee *t) {
 
 static bool add_part(nxi_call *k, uint32_t i, const nxi_assignee *t, nxi_assign_form *form) {
   bool first = t->first == i;
-  uint64_t words[3] = {first ? t->input + 1 : 0, first ? t->window : 0, form->n_attrs};
-  if (first && t->window != NXI_NONE) form->attrs[0] = 0;
+  uint64_t words[3] = {first ? t->input + 1 : 0, first ? t->alias_range : 0, form->n_attrs};
+  if (first && t->alias_range != NXI_NONE) form->attrs[0] = 0;
   return nxi_key_words(k->run, words, 3) && nxi_key_words(k->run, form->attrs, form->n_attrs) &&
          add_view(k, &form->source);
 }
@@ -128,14 +128,14 @@ bool nxi_call_key(nxi_call *k) {
   run->user = k->f;
   run->debugging = nxi_debug_key();
   uint64_t head[4] = {CALL_MARK, k->f->id, (uint64_t)k->f->device | (uint64_t)run->debugging << 32,
-                      (uint64_t)(k->n_values - k->n_inputs) | (uint64_t)k->n_windows << 32};
+                      (uint64_t)(k->n_values - k->n_inputs) | (uint64_t)k->n_alias_ranges << 32};
   bool good = nxi_key_words(run, head, 4);
   for (uint32_t i = 0; good && i < k->n_inputs; i++) good = add_key_input(k, i);
   for (uint32_t i = k->n_inputs; good && i < k->n_values; i++) good = add_old_value(k, i);
   for (uint32_t i = 0; good && i < k->n_targets; i++)
-    if (k->targets[i].partial && k->targets[i].window >= k->n_values &&
-        k->targets[i].window != NXI_NONE)
-      good = add_window(k, &k->targets[i]);
+    if (k->targets[i].partial && k->targets[i].alias_range >= k->n_values &&
+        k->targets[i].alias_range != NXI_NONE)
+      good = add_alias_range(k, &k->targets[i]);
   uint64_t targets = k->n_targets;
   good = good && nxi_key_words(run, &targets, 1);
   for (uint32_t j = 0; good && j < k->n_results; j++) good = add_result(k, nxi_call_result(k, j));
@@ -173,7 +173,7 @@ static uint32_t read_input(reader *r, nx_dtype dtype, int32_t rank, const int64_
 }
 
 /* Inputs come first: then passes that change nothing need no copy. */
-static bool read_inputs(reader *r, uint32_t n_olds, uint32_t n_windows) {
+static bool read_inputs(reader *r, uint32_t n_olds, uint32_t n_alias_ranges) {
   const nxg_graph *from = r->f->graph;
   bool good = true;
   for (uint32_t i = 0; good && i < from->n_inputs; i++) {
@@ -189,7 +189,7 @@ static bool read_inputs(reader *r, uint32_t n_olds, uint32_t n_windows) {
     r->at += 1 + rank;
     good = read_input(r, dtype, rank, shape, NULL) != UINT32_MAX;
   }
-  for (uint32_t i = 0; good && i < n_windows; i++) {
+  for (uint32_t i = 0; good && i < n_alias_ranges; i++) {
     int32_t rank = (int32_t)(r->at[0] >> 8);
     good = nxg_add_input(r->g, (nx_dtype)(r->at[0] & 0xff), rank, (const int64_t *)(r->at + 2), 0,
                          (int32_t)r->at[1], NULL) != UINT32_MAX;
@@ -239,15 +239,15 @@ static uint32_t read_view(reader *r, uint32_t number) {
 }
 
 static uint32_t read_part(reader *r, uint32_t target, uint32_t number) {
-  uint64_t input = r->at[0], window = r->at[1];
+  uint64_t input = r->at[0], alias_range = r->at[1];
   uint32_t n_attrs = (uint32_t)r->at[2], args[3] = {r->targets[target]}, n_args = 2;
   const int64_t *attrs = (const int64_t *)(r->at + 3);
   nx_dtype dtype = r->g->nodes[number].dtype;
   r->at += 3 + n_attrs;
-  if (input) { /* the first one: of old memory, in its window */
+  if (input) { /* the first one: of old memory, in its alias range */
     args[0] = r->g->inputs[input - 1].node;
-    n_args = window != NXI_NONE ? 3 : 2;
-    if (n_args == 3) args[2] = r->g->inputs[window].node;
+    n_args = alias_range != NXI_NONE ? 3 : 2;
+    if (n_args == 3) args[2] = r->g->inputs[alias_range].node;
   }
   args[1] = read_view(r, number);
   if (r->g->failed || args[1] == UINT32_MAX) return UINT32_MAX;

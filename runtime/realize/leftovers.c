@@ -3,7 +3,7 @@
  *
  * Leftovers that share no recorded operation are computed in runs of their own. Together they would be one graph that
  * is different whenever one of them is, and kernels that are compiled for that graph and never used again; apart, each
- * graph comes again. The named tensors are one run, as always, and with it goes all that is due, or reads or
+ * graph comes again. The named tensors are one run, as always, and with it goes all deferred work, and whatever reads or
  * writes memory that host code may write: such memory may overlap, and one run reads all of it before it writes. */
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ typedef struct request {
   nxi_action *a;
   nx_tensor *const *tensors;
   size_t n;
-  nxi_list nodes; /* wanted: one reference each; the first `named` are named or due */
+  nxi_list nodes; /* wanted: one reference each; the first `named` are named or deferred */
   uint32_t named;
   root *roots;       /* of the nodes, in the order of groups */
   uint32_t *parents; /* of groups; a group that is its own parent stands for those below it */
@@ -36,7 +36,7 @@ static bool add_values(request *r) {
   return true;
 }
 
-/* Leftovers first: what is named or due looks consumed as soon as it is collected. */
+/* Leftovers first: what is named or deferred looks consumed as soon as it is collected. */
 static bool collect(request *r) {
   nx_context *c = r->a->context;
   uint32_t flags = r->a->filled.flags;
@@ -45,7 +45,7 @@ static bool collect(request *r) {
   nxi_record_lock(c);
   nxi_drain(c, 64);
   bool good = !(flags & NX_DO_PENDING) || nxi_pending_collect(c, &leftovers);
-  good = good && add_values(r) && (!flags || nxi_due_collect(c, &r->nodes));
+  good = good && add_values(r) && (!flags || nxi_deferred_collect(c, &r->nodes));
   r->named = r->nodes.n;
   uint32_t moved = 0;
   while (good && moved < leftovers.n && nxi_list_add(&r->nodes, leftovers.items[moved])) moved++;
@@ -202,7 +202,7 @@ static nx_status realize(void *arg) {
   nxi_oom_during(&a->diag, status, "planning");
   nxi_record_lock(c);
   for (uint32_t i = 0; i < r->nodes.n; i++) nxi_node_unref(c, r->nodes.items[i]);
-  nxi_due_settle(c);
+  nxi_deferred_settle(c);
   nxi_record_unlock(c);
   nxi_free(r->nodes.items);
   nxi_free(r->roots);
@@ -212,7 +212,7 @@ static nx_status realize(void *arg) {
 
 nx_status nxi_realize_tensors(nxi_action *a, nx_tensor *const *t, size_t n) {
   request r = {.a = a, .tensors = t, .n = n};
-  bool lasts = a->asked.fn && !a->deputed && nxi_may_last(a->context);
+  bool lasts = a->asked.fn && !a->offloaded && nxi_may_last(a->context);
   return lasts ? nxi_action_work(a, realize, &r) : realize(&r);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Mappings: host pointers into storages. A pinned storage keeps its memory: what is assigned to it later is computed
- * into that memory, and whoever still needs the old contents gets a copy (claim.c). Memory shows one pinned
+ * into that memory, and whoever still needs the old contents gets a copy (acquire.c). Memory shows one pinned
  * storage at most; a storage that shares a value with another pinned one is given a copy when it is mapped. */
 #include "run.h"
-#include "place.h"
+#include "residency.h"
 
 /* ---- making a storage's memory its own */
 
@@ -40,7 +40,7 @@ static nx_status separate(nx_context *c, nxi_storage *s, nxi_node *value, nxi_bu
                                    nxi_node_shape(value), own);
   if (!leaf) {
     if (stay) {
-      own->occupant = value;
+      own->value = value;
       nxi_buffer_unref(c, copy);
     }
     return NX_OUT_OF_MEMORY;
@@ -49,7 +49,7 @@ static nx_status separate(nx_context *c, nxi_storage *s, nxi_node *value, nxi_bu
     nxi_pinned_out(c, value);
     nxi_buffer_unref(c, own);
     value->buffer = copy;
-    copy->occupant = value;
+    copy->value = value;
     nxi_pinned_in(c, value);
     uint8_t kept = NXI_NODE_FOREIGN | NXI_NODE_EXPOSED;
     uint8_t flags = atomic_load_explicit(&value->flags, memory_order_relaxed);
@@ -106,7 +106,7 @@ static nx_status map_value(nxi_action *a, nxi_storage *s, nxi_node *value, nx_ma
   nx_status status = NX_OK;
   nxi_run_lock(c);
   nxi_record_lock(c);
-  nxi_due_settle(c);
+  nxi_deferred_settle(c);
   nxi_drain(c, 1024); /* what is dead already reads nothing */
   situation is = look(s, value, m->access);
   bool wait = is.wait || is.retry, changed = s->value != value;

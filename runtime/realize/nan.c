@@ -3,7 +3,7 @@
  * output, and the first one that makes a NaN from operands without one is named: with its name or number in the text of
  * the graph, its tag, the first element that is a NaN, and what its operands hold there. */
 #include "runtime/debug.h"
-#include "place.h"
+#include "residency.h"
 
 #include "ir/text/graph_text.h"
 #include "ir/op.h"
@@ -28,7 +28,7 @@ static bool has_nan(const void *data, nx_dtype t, int64_t elements) {
 static bool results_have_nan(const nxi_run *run) {
   for (uint32_t i = 0; i < run->n_outputs; i++) {
     const nxi_run_output *o = &run->outputs[i];
-    const nxi_buffer *b = o->land ? o->land : o->buffer;
+    const nxi_buffer *b = o->destination ? o->destination : o->buffer;
     if (b && nxi_buffer_to_host(run->context, (nxi_buffer *)b, NULL, NULL)) continue;
     if (b && has_nan(b->data, o->node->dtype, o->node->elements)) return true;
   }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Realising. A realise claims what it computes in one step; if another run is computing something that it needs, it
- * claims nothing, waits for a change, and looks again. */
+/* Realising. A realise acquires what it computes in one step; if another run is computing something that it needs, it
+ * acquires nothing, waits for a change, and looks again. */
 #include "run.h"
 
 /* ---- workspaces: one is kept for the next run */
@@ -85,19 +85,19 @@ static void blame(nxi_action *a, const nxi_run *run, nxi_node *const *nodes, uin
   snprintf(a->tag_text, sizeof a->tag_text, "%s", tag ? tag->text : "");
 }
 
-/* One attempt for the nodes of one device. NX_OK with *claimed false: nothing is left to do. run_lock. */
+/* One attempt for the nodes of one device. NX_OK with *acquired false: nothing is left to do. run_lock. */
 static nx_status attempt(nxi_run *run, nxi_node *const *nodes, uint32_t n, nxi_node **roots,
-                         bool *claimed, nxi_diag *d) {
+                         bool *acquired, nxi_diag *d) {
   NXI_HELD(&run->context->run_lock);
   uint32_t wanted = 0;
-  *claimed = false;
+  *acquired = false;
   for (uint32_t i = 0; i < n; i++)
     if (nodes[i]->state != NXI_REALIZED && nodes[i]->device == run->device)
       roots[wanted++] = nodes[i];
   if (!wanted) return NX_OK;
   nx_status status = nxi_extract(run, roots, wanted, d);
-  if (!status) status = nxi_claim(run, d);
-  *claimed = !status;
+  if (!status) status = nxi_acquire(run, d);
+  *acquired = !status;
   return nxi_oom_during(d, status, "planning");
 }
 
@@ -105,24 +105,24 @@ static nx_status run_device(nxi_action *a, nxi_run *run, nxi_node *const *nodes,
                             nxi_node **roots) {
   nx_context *c = a->context;
   for (;;) {
-    bool claimed;
+    bool acquired;
     double began = a->filled.report ? nxi_now_ms() : 0;
     nxi_run_lock(c);
-    nx_status status = attempt(run, nodes, n, roots, &claimed, &a->diag);
+    nx_status status = attempt(run, nodes, n, roots, &acquired, &a->diag);
     if (status == NXI_WAIT) status = nxi_wait_change(c, a->options, &a->diag);
-    else if (!status && !claimed) return nxi_run_unlock(c), NX_OK;
+    else if (!status && !acquired) return nxi_run_unlock(c), NX_OK;
     if (status) blame(a, run, nodes, n);
     nxi_run_unlock(c);
     if (status) return status;
-    if (!claimed) continue;
+    if (!acquired) continue;
     if (a->filled.report) a->report.record_ms += nxi_now_ms() - began;
     status = nxi_execute(run, a);
     if (status == NXI_AGAIN) {
-      nxi_abandon(run, status);
+      nxi_release(run, status);
       continue;
     }
     if (status == NX_OUT_OF_MEMORY && run->n_kept) { /* it may be enough for what was asked for */
-      nxi_abandon(run, status);
+      nxi_release(run, status);
       nxi_diag_clear(&a->diag);
       run->frugal = true;
       continue;
@@ -131,7 +131,7 @@ static nx_status run_device(nxi_action *a, nxi_run *run, nxi_node *const *nodes,
       nxi_run_lock(c);
       blame(a, run, nodes, n); /* while the run's outputs keep its nodes alive */
       nxi_run_unlock(c);
-      nxi_abandon(run, status);
+      nxi_release(run, status);
       return status;
     }
     nxi_attach(run);
@@ -178,7 +178,7 @@ nx_status nxi_realize_nodes(nxi_action *a, nxi_node *const *nodes, uint32_t n) {
   wanted w = {a, nodes, n};
   nx_status status = nxi_action_stopped(a);
   if (status) return status;
-  bool lasts = a->asked.fn && !a->deputed && nxi_may_last(a->context);
+  bool lasts = a->asked.fn && !a->offloaded && nxi_may_last(a->context);
   return lasts ? nxi_action_work(a, realize_nodes, &w) : realize_nodes(&w);
 }
 

@@ -38,11 +38,11 @@ typedef struct nxi_run_input {
 
 typedef struct nxi_run_output {
   nxi_node *node;
-  nxi_buffer
-      *land; /* memory of a pinned storage that must show the value, or NULL; one reference */
-  nxi_node *occupant; /* whose value lies there and is needed further: it moves out; claimed */
-  bool direct;        /* nothing lies in `land` that is needed: the plan may write there */
-  bool precious;      /* but it is needed again if the run fails */
+  nxi_buffer *
+      destination; /* memory of a pinned storage that must show the value, or NULL; one reference */
+  nxi_node *displaced; /* whose value lies there and is needed further: it moves out; acquired */
+  bool direct;         /* nothing lies in `destination` that is needed: the plan may write there */
+  bool preserved;      /* but it is needed again if the run fails */
   nxi_buffer *
       buffer; /* where the plan writes; NULL: in place of an input; else, in place: it moves here */
   int32_t in_place_of;
@@ -50,11 +50,11 @@ typedef struct nxi_run_output {
 
 struct nxi_run {
   nx_context *context;
-  nxi_run *next; /* of the context's claimed runs */
+  nxi_run *next; /* of the context's acquired runs */
   pthread_t thread;
   int32_t device;
-  uint32_t debugging;        /* nxi_debug_key; part of the key, like the device */
-  bool claimed, overwriting; /* overwriting: an input's memory may be half written */
+  uint32_t debugging;         /* nxi_debug_key; part of the key, like the device */
+  bool acquired, overwriting; /* overwriting: an input's memory may be half written */
 
   uint64_t *key;
   uint32_t n_key, cap_key;
@@ -73,7 +73,7 @@ struct nxi_run {
   uint32_t n_stack, cap_stack;
   nxi_node **order; /* operands before users */
   uint32_t *slots;  /* of each, its number in the key */
-  uint8_t *stored;  /* 1: an output; NXI_RUN_HELD; claim.c has more */
+  uint8_t *stored;  /* 1: an output; NXI_RUN_HELD; acquire.c has more */
   uint32_t *edges;  /* uses by nodes that go with this run */
   uint32_t n_order, cap_order, cap_slots, cap_stored, cap_edges;
   uint32_t n_slots, n_aliases, n_updates;
@@ -99,7 +99,7 @@ struct nxi_run {
   } *spans;
   uint32_t n_spans, cap_spans;
   bool
-      entangled; /* one buffer that is read or written lies across another: all is read before any is written */
+      may_alias; /* one buffer that is read or written lies across another: all is read before any is written */
   void **pointers; /* launch arrays */
   uint32_t cap_pointers;
 
@@ -151,29 +151,29 @@ bool nxi_key_words(nxi_run *run, const void *words, uint32_t n);
 bool nxi_run_add_input(nxi_run *run, nxi_buffer *b, int64_t offset, int64_t bytes, nxi_node *node);
 /* The place that an update with these attributes writes, in the form in which a reader of the same view has it as an
  * input of its own, if the view begins at its lowest element. In elements; shape points into attrs or into *out. */
-typedef struct nxi_window {
+typedef struct nxi_alias_range {
   int64_t offset, span;
   bool dense;
   int32_t rank;
   const int64_t *shape;
-} nxi_window;
-void nxi_window_of(const int64_t *attrs, nxi_window *out);
+} nxi_alias_range;
+void nxi_alias_range_of(const int64_t *attrs, nxi_alias_range *out);
 /* The number of a buffer among those of this run. run_lock. */
 int32_t nxi_run_alias(nxi_run *run, nxi_buffer *b);
 
-/* ---- claim.c */
+/* ---- acquire.c */
 /* Marks the outputs as running and the inputs as read, and settles what may be overwritten. run_lock. NXI_WAIT;
- * then nothing is claimed. */
-nx_status nxi_claim(nxi_run *run, nxi_diag *d);
-/* Once the outputs have their `land`: sets `entangled`, and then lets none be written directly. False without memory. */
-bool nxi_untangle(nxi_run *run);
-/* The last step of a claim, once nothing can go wrong; both locks. */
-void nxi_commit(nxi_run *run);
+ * then nothing is acquired. */
+nx_status nxi_acquire(nxi_run *run, nxi_diag *d);
+/* Once the outputs have their `destination`: sets `may_alias`, and then lets none be written directly. False without memory. */
+bool nxi_find_aliases(nxi_run *run);
+/* The last step of acquiring, once nothing can go wrong; both locks. */
+void nxi_publish(nxi_run *run);
 /* The values are in memory: attaches them and lets go of operands. No lock. */
 void nxi_attach(nxi_run *run);
-/* Undoes a claim. No lock; both locks. */
-void nxi_abandon(nxi_run *run, nx_status failure);
-void nxi_abandon_locked(nxi_run *run, nx_status failure);
+/* Undoes acquiring. No lock; both locks. */
+void nxi_release(nxi_run *run, nx_status failure);
+void nxi_release_locked(nxi_run *run, nx_status failure);
 /* True if no running kernel reads the buffer and none is about to write it. run_lock. */
 static inline bool nxi_buffer_idle(const nxi_buffer *b) { return !b->reading && !b->writing; }
 /* Waits for a change, for 10 ms at most, and polls. run_lock, which is given up meanwhile. */
@@ -185,7 +185,7 @@ void nxi_executor_destroy(nx_context *c);
 /* Why graphs for the processor are interpreted that were to be compiled, NULL if they are compiled. Static. */
 const char *nxi_executor_missing(const nx_context *c);
 uint64_t nxi_executor_compiled(nx_context *c); /* kernels compiled so far */
-/* Finds or makes the plan of a run that its action has claimed, reserves its memory, runs it. No lock. */
+/* Finds or makes the plan of a run that its action has acquired, reserves its memory, runs it. No lock. */
 nx_status nxi_execute(nxi_run *run, nxi_action *a);
 /* Tests: short runs ask too, between their steps, so that they can be interrupted there. */
 extern bool nxi_poll_briefly;
@@ -206,7 +206,7 @@ struct nxi_action {
   nxi_fp environment; /* the caller's, under which its poll is called */
   nxi_poll caller;    /* its poll */
   nxi_poll asked;     /* calls it */
-  bool deputed;       /* a deputy is at work: the caller's poll is not for it to call */
+  bool offloaded;     /* an offload thread is at work: the caller's poll is not for it to call */
   _Atomic bool stop;  /* the caller's poll has said stop: it is not asked again */
   nx_report report;
   double began;
@@ -223,7 +223,7 @@ nx_status nxi_action_end(nxi_action *a,
 /* NX_INTERRUPTED if the caller has said stop, NX_INVALID_ARGUMENT if its options are none. */
 nx_status nxi_action_stopped(nxi_action *a);
 double nxi_now_ms(void);
-/* Has work done that may last longer than polls may be apart: on this thread if there is no poll, else by a deputy,
+/* Has work done that may last longer than polls may be apart: on this thread if there is no poll, else by an offload thread,
  * which asks a->options as it goes. What the work does must not depend on the thread. No lock. */
 nx_status nxi_action_work(nxi_action *a, nx_status (*work)(void *arg), void *arg);
 /* nxi_copy_packed (access.c) as such work. NX_INTERRUPTED leaves part of it undone. */

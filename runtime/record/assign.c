@@ -147,7 +147,7 @@ nx_status nxi_assign_locked(nx_context *c, nx_tensor *dst, const nxi_operand *sr
                             nxi_assigned *a, nxi_diag *d) {
   NXI_HELD(&c->record_lock);
   nxi_storage *s = dst->storage;
-  uint16_t outer = nxi_called_begin(NXI_CALLED_assign);
+  uint16_t outer = nxi_called_begin(NXI_COMPOSITE_assign);
   nxi_node *value = new_value(c, dst, src);
   nxi_called_end(outer);
   *a = (nxi_assigned){0};

@@ -17,7 +17,7 @@ typedef struct slot {
 
 static _Thread_local slot error_slot;
 static _Thread_local nxi_tag *current;
-static _Thread_local uint16_t called; /* called.c */
+static _Thread_local uint16_t called; /* composite_ops.c */
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t tag_key; /* frees current when its thread ends */
 static bool have_key;

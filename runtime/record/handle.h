@@ -5,7 +5,7 @@
  * is a cell that names its current node. A tensor is a view of a storage. A buffer is memory.
  *
  * Two locks a context, always in this order:
- *  run_lock     what is claimed, running, realised: node state, buffer and operands change under both locks and
+ *  run_lock     what is acquired, running, realised: node state, buffer and operands change under both locks and
  *               may be read under either; buffers' readers and writers.
  *  record_lock  everything else: the table of nodes, reference counts of nodes and storages, storages' values,
  *               pins, lists, the object pool. Held for short stretches only.
@@ -39,9 +39,9 @@ enum {
   NXI_OP_CELL,     /* operand 0, read through storage attrs[0] while a function is captured */
   NXI_OP_TRANSFER, /* operand 0, on another device */
 /* What the caller called, where it is recorded as others: names alone, of no node. */
-#define CALLED(name, how) NXI_CALLED_##name,
-#include "called.def"
-#undef CALLED
+#define COMPOSITE_OP(name, how) NXI_COMPOSITE_##name,
+#include "composite_ops.def"
+#undef COMPOSITE_OP
 };
 
 typedef enum nxi_state { NXI_PENDING, NXI_RUNNING, NXI_REALIZED, NXI_FAILED } nxi_state;
@@ -84,7 +84,7 @@ struct nxi_buffer {
   void *data;
   int64_t bytes;
   nxi_allocator *allocator; /* NULL: foreign memory */
-  /* place.c: memory on a GPU, and which of the two places has not the newest contents. */
+  /* residency.c: memory on a GPU, and which of the two places has not the newest contents. */
   struct nxi_gpu *gpu;
   uint64_t on_gpu;
   uint64_t after,
@@ -96,7 +96,7 @@ struct nxi_buffer {
   void (*release)(void *user);
   void *user;
   nxi_storage *pinner; /* the one storage whose mappings show this memory; record_lock */
-  nxi_node *occupant;  /* the node whose value it is; both locks */
+  nxi_node *value;     /* the node whose value it is; both locks */
   nxi_buffer *next;    /* lists of the dead and of callbacks */
   uint64_t epoch;      /* extraction: alias is valid if equal to the context's */
   int32_t alias;
@@ -196,11 +196,11 @@ static inline bool nxi_list_add(nxi_list *l, void *item) {
   return true;
 }
 
-/* A value that is due, and the storage that it was recorded for, NULL if that has moved on: a reference of each. */
-typedef struct nxi_due {
+/* A deferred value (nx_due), and the storage that it was recorded for, NULL if that has moved on: a reference of each. */
+typedef struct nxi_deferred {
   nxi_storage *storage;
   nxi_node *node;
-} nxi_due;
+} nxi_deferred;
 
 /* Blocks of the object pool: sizes in steps of 32 bytes; larger ones come from nxi_malloc. */
 enum { NXI_POOL_STEP = 32, NXI_POOL_CLASSES = 17 };
@@ -233,7 +233,7 @@ struct nx_context {
   int32_t threads;
   nxi_lock run_lock;
   pthread_cond_t changed; /* with run_lock: a run or a compile ended */
-  nxi_run *runs;          /* that have claimed something; run_lock */
+  nxi_run *runs;          /* that have acquired something; run_lock */
   uint64_t epoch;         /* run_lock */
   struct nxi_plan_cache *plans;
   struct nxi_executor *executor;
@@ -262,16 +262,16 @@ struct nx_context {
   uint64_t live_nodes, live_storages;
   /* pending.c: changed under record_lock, read without */
   _Atomic uint64_t pending_nodes, record_bytes, pinned_bytes;
-  nxi_due *due; /* what is due */
-  uint32_t due_used, due_capacity;
-  _Atomic uint32_t due_count;
+  nxi_deferred *deferred; /* deferred work: what is due */
+  uint32_t deferred_used, deferred_capacity;
+  _Atomic uint32_t deferred_count;
 
   _Atomic(nxi_head *) dead;        /* handles whose last reference is gone */
   _Atomic(nxi_buffer *) callbacks; /* foreign buffers whose release is to be called */
   nxi_allocator *allocator;
   _Atomic uint64_t peak_bytes; /* before the allocator's peak was last started anew */
   nxi_pool *pool;
-  struct nxi_deputies *deputies;
+  struct nxi_offload *offload;
   nxi_fork_entry fork_entry;
   bool fork_registered, watched;
 };
@@ -307,7 +307,7 @@ void nxi_node_sign(nxi_node *n);
 nxi_tag *nxi_tag_current(void);
 void nxi_tag_release(nxi_tag *t);
 
-/* ---- called.c */
+/* ---- composite_ops.c */
 /* Of nodes too, and of the recording's own operations. Static. */
 const char *nxi_op_name(uint32_t op);
 /* Says a failure in the name of `op` (0: as it is), which recorded what failed as a part of it. */
@@ -530,10 +530,10 @@ void nxi_table_free(nxi_table *t);
 /* ---- record.c, more of it */
 /* The device of a result, or -1 and a failure. Only a rank-0 `full` may be elsewhere. No lock. */
 int32_t nxi_common_device(const char *op, nx_tensor *const *t, uint32_t n, nxi_diag *d);
-/* due.c. Lets go of what is done or of no use; adds the rest, with references. record_lock. */
-void nxi_due_settle(nx_context *c);
-bool nxi_due_collect(nx_context *c, nxi_list *nodes); /* false without memory */
-/* After recording on exposed storage, no lock: carries out what these storages hold now, in one run, or makes it due.
+/* deferred.c. Lets go of what is done or of no use; adds the rest, with references. record_lock. */
+void nxi_deferred_settle(nx_context *c);
+bool nxi_deferred_collect(nx_context *c, nxi_list *nodes); /* false without memory */
+/* After recording on exposed storage, no lock: carries out what these storages hold now, in one run, or defers it.
  * If it fails, the assigns are taken back. */
 nx_status nxi_carry_out(nx_context *c, nxi_storage *const *storages, uint32_t n, nxi_assigned *a,
                         uint32_t n_assigned);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The object pool of a context, and teardown: handles, storages, nodes and buffers whose last reference is
  * gone. Teardown walks lists, never the graph by recursion, and does a bounded piece at each call. */
-#include "runtime/realize/place.h"
+#include "runtime/realize/residency.h"
 #include "handle.h"
 
 /* ---- pool: blocks of a few sizes, cut from slabs, reused, returned when the context ends */
@@ -211,7 +211,7 @@ static void node_teardown(nx_context *c, nxi_node *n) {
   nxi_node **args = nxi_node_args(n);
   for (uint32_t i = 0; i < n->n_args; i++) nxi_node_unref(c, args[i]);
   if (n->buffer) {
-    if (n->buffer->occupant == n) n->buffer->occupant = NULL;
+    if (n->buffer->value == n) n->buffer->value = NULL;
     nxi_buffer_unref(c, n->buffer);
   }
   nxi_tag_release(n->tag);

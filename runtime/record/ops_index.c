@@ -60,7 +60,7 @@ nx_status nx_set(nx_tensor *x, const nx_range *ranges, size_t n, nx_tensor *src)
   if (view_ranges("set", x, ranges, n, &v, &d)) return nxi_error_report(&d);
   nx_tensor *part = nxi_view_tensor("set", x, &v);
   if (!part) return NX_OUT_OF_MEMORY;
-  uint16_t outer = nxi_called_begin(NXI_CALLED_set);
+  uint16_t outer = nxi_called_begin(NXI_COMPOSITE_set);
   nx_status status = nx_assign(part, src);
   nxi_called_end(outer);
   nx_tensor_release(part);
@@ -86,7 +86,7 @@ nx_tensor *nx_one_hot(nx_tensor *indices, int64_t n, nx_dtype dtype) {
   if (d.status) return nxi_fail_null(&d);
   memcpy(shape, nxi_shape(indices), (size_t)indices->rank * sizeof *shape);
   shape[indices->rank] = 1;
-  nxi_steps s = nxi_steps_of(NXI_CALLED_one_hot, indices);
+  nxi_steps s = nxi_steps_of(NXI_COMPOSITE_one_hot, indices);
   nx_tensor *index = nxi_step(&s, nx_reshape(indices, indices->rank + 1, shape)),
             *wide = nxi_step(&s, nx_cast(index, NX_I64)), *count = nxi_step_count(&s, NX_I64, n),
             *equal = nxi_step(&s, nx_cmpeq(wide, count));
@@ -134,7 +134,7 @@ nx_tensor *nx_associative_scan(nx_tensor *x, nx_scan_op op, int32_t axis) {
   if (d.status || !nxi_one_axis("associative_scan", x, axis, &attrs[0], &d))
     return nxi_fail_null(&d);
   nxi_operand o = nxi_operand_of(x);
-  uint16_t outer = nxi_called_begin(NXI_CALLED_associative_scan);
+  uint16_t outer = nxi_called_begin(NXI_COMPOSITE_associative_scan);
   nx_tensor *result = nxi_record_inferred((nxg_op)(NXG_scan_sum + op), &o, 1, attrs, 2, &d);
   nxi_called_end(outer);
   return result;
@@ -157,7 +157,7 @@ nx_tensor *nx_true_indices(nx_tensor *mask, int64_t n) {
              (long long)n);
   else nxg_shape_check(NX_INVALID_ARGUMENT, "true_indices", 1, &room, 64, NULL, &d);
   if (d.status) return nxi_fail_null(&d);
-  nxi_steps s = nxi_steps_of(NXI_CALLED_true_indices, mask);
+  nxi_steps s = nxi_steps_of(NXI_COMPOSITE_true_indices, mask);
   nx_scalar none = {NX_SCALAR_I64, {.i = -1}};
   nx_tensor *flat = nxi_step(&s, nx_reshape(nxi_step(&s, nx_contiguous(mask)), 1, &elements)),
             *ones = nxi_step(&s, nx_cast(flat, NX_I64)),

@@ -76,7 +76,7 @@ static bool is_number(const char *op, double rcond) {
 nx_tensor *nx_pinv(nx_tensor *a, double rcond) {
   if (!nxi_have_tensor("pinv", 0, a)) return NULL;
   if (!nxi_check_matrices("pinv", &a, 1) || !is_number("pinv", rcond)) return NULL;
-  nxi_steps s = nxi_steps_of(NXI_CALLED_pinv, a);
+  nxi_steps s = nxi_steps_of(NXI_COMPOSITE_pinv, a);
   nx_tensor *wide = nxi_step(&s, nxi_widened(a, false)),
             *x = pseudo_solve(&s, wide, NULL, wanted_rcond(a, &rcond));
   return nxi_steps_end(&s, nxi_narrowed(x, a->storage->dtype));
@@ -88,7 +88,7 @@ nx_tensor *nx_lstsq(nx_tensor *a, nx_tensor *b, double rcond) {
   if (!nxi_check_operands("lstsq", both, 2) || !nxi_check_matrices("lstsq", both, 2) ||
       !nxi_is_right_side("lstsq", a, b) || !is_number("lstsq", rcond))
     return NULL;
-  nxi_steps s = nxi_steps_of(NXI_CALLED_lstsq, a);
+  nxi_steps s = nxi_steps_of(NXI_COMPOSITE_lstsq, a);
   nx_tensor *wide = nxi_step(&s, nxi_widened(a, false)),
             *columns = nxi_step(&s, nxi_as_columns(a, b, &vector)),
             *right = columns ? nxi_step(&s, nxi_widened(columns, false)) : NULL, *x = NULL;

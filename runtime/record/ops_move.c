@@ -186,7 +186,7 @@ nx_tensor *nx_copy(nx_tensor *x) {
 
 nx_tensor *nx_contiguous(nx_tensor *x) {
   if (!nxi_have_tensor("contiguous", 0, x)) return NULL;
-  if (!x->contiguous || x->offset) return copy_of(NXI_CALLED_contiguous, x);
+  if (!x->contiguous || x->offset) return copy_of(NXI_COMPOSITE_contiguous, x);
   nxg_view v;
   nxi_view_of(x, &v);
   return nxi_view_tensor("contiguous", x, &v);

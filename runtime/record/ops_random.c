@@ -78,7 +78,7 @@ nx_tensor *nx_rand(nx_tensor *key, nx_dtype dtype, int32_t rank, const int64_t *
   int64_t n = 0;
   if (!nxi_have_tensor("rand", 0, key)) return NULL;
   if (!check("rand", key, dtype, rank, shape, &n, &d)) return nxi_fail_null(&d);
-  nxi_steps s = nxi_steps_of(NXI_CALLED_rand, key);
+  nxi_steps s = nxi_steps_of(NXI_COMPOSITE_rand, key);
   if (dtype == NX_F64) { /* a block an element */
     nx_tensor *rows = words(&s, key, n, false), *a = column(&s, rows, 0, rank, shape),
               *b = column(&s, rows, 1, rank, shape);
@@ -111,7 +111,7 @@ nx_tensor *nx_randn(nx_tensor *key, nx_dtype dtype, int32_t rank, const int64_t 
   int64_t n = 0;
   if (!nxi_have_tensor("randn", 0, key)) return NULL;
   if (!check("randn", key, dtype, rank, shape, &n, &d)) return nxi_fail_null(&d);
-  nxi_steps s = nxi_steps_of(NXI_CALLED_randn, key);
+  nxi_steps s = nxi_steps_of(NXI_COMPOSITE_randn, key);
   bool wide = dtype == NX_F64;
   nx_dtype t = wide ? NX_F64 : NX_F32;
   nx_tensor *word[4] = {NULL};
@@ -136,7 +136,7 @@ nx_tensor *nx_permutation(nx_tensor *key, int64_t n) {
     nxi_fail(&d, NX_INVALID_ARGUMENT, "permutation", "permutation: of %lld elements", (long long)n);
     return nxi_fail_null(&d);
   }
-  nxi_steps s = nxi_steps_of(NXI_CALLED_permutation, key);
+  nxi_steps s = nxi_steps_of(NXI_COMPOSITE_permutation, key);
   nx_tensor *rows = words(&s, key, n, false), *half[2];
   for (int i = 0; i < 2; i++) half[i] = nxi_step(&s, nx_cast(column(&s, rows, i, 1, &n), NX_U64));
   half[0] = nxi_step(&s, nx_shl(half[0], nxi_step_scalar(&s, NX_U64, 32)));

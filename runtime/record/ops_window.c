@@ -134,7 +134,7 @@ nx_tensor *nx_unfold(nx_tensor *x, const nx_window *window) {
   if (nxg_shape_check(NX_INVALID_ARGUMENT, "unfold", w.lead + 2, shape,
                       nxi_dtypes[x->storage->dtype].bits, NULL, &d))
     return nxi_fail_null(&d);
-  nxi_steps s = nxi_steps_of(NXI_CALLED_unfold, x);
+  nxi_steps s = nxi_steps_of(NXI_COMPOSITE_unfold, x);
   nx_tensor *padded = pad_axes(&s, x, w.lead, w.n, w.before, w.after),
             *view = view_windows(&s, padded, &w, &d),
             *own = view ? nxi_step(&s, nx_copy(view)) : NULL;
@@ -237,7 +237,7 @@ nx_tensor *nx_fold(nx_tensor *x, const int64_t *output, const nx_window *window)
     shape[w.lead + w.n + i] = w.count[i];
     axes[i] = w.lead + i;
   }
-  nxi_steps s = nxi_steps_of(NXI_CALLED_fold, x);
+  nxi_steps s = nxi_steps_of(NXI_COMPOSITE_fold, x);
   nx_tensor *apart = nxi_step(&s, nx_reshape(x, w.lead + 2 * w.n, shape)),
             *view = view_shifted(&s, spread(&s, apart, &w), &w, output, &d);
   return nxi_steps_end(&s, view ? nxi_step(&s, nx_reduce_sum(view, axes, (size_t)w.n, 0)) : NULL);

@@ -73,7 +73,7 @@ static void end_pin(nx_context *c, nxi_storage *s) {
 /* The memory becomes the library's. Both locks. */
 static void take_memory(nx_context *c, nxi_storage *s) {
   nxi_buffer *b = s->pinned;
-  nxi_node *there = b->occupant;
+  nxi_node *there = b->value;
   atomic_store_explicit(&b->given, true, memory_order_relaxed);
   if (there) forget_foreign(there);
   forget_foreign(s->value);

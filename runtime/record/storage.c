@@ -42,7 +42,7 @@ nxi_node *nxi_leaf_create(nx_context *c, uint16_t op, int32_t device, nx_dtype d
   if (rank) memcpy(n->tail, shape, (size_t)rank * sizeof *shape);
   n->state = b ? NXI_REALIZED : NXI_PENDING;
   n->tag = nxi_tag_current();
-  if (b) b->occupant = n;
+  if (b) b->value = n;
   else nxi_pending_begin(c, n);
   nxi_pinned_in(c, n);
   c->live_nodes++;

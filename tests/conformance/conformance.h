@@ -164,7 +164,7 @@ typedef enum layout {
 extern const char *const layout_names[LAYOUTS];
 /* A tensor with these elements behind a view of this layout. Of BROADCAST, `a` is changed. */
 nx_tensor *laid_out(trial *t, array *a, layout l);
-/* Whether case k of n is to be tried: all of them, or the one whose turn it is. Compiled kernels are dear. */
+/* Whether case k of n is to be tried: all of them, or the one whose turn it is. Compiled kernels are expensive. */
 bool is_due(const trial *t, size_t k, size_t n);
 /* As the host has it: C order, elements of 4 bits two in a byte. */
 unsigned char *packed(trial *t, const array *a, size_t *bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What tests of the device "cuda" over paper libraries share: a program in which each call of them fails once, and
+/* What tests of the device "cuda" over fake libraries share: a program in which each call of them fails once, and
  * numbers that are compared. */
 #ifndef NXT_CUDA_UTIL_H
 #define NXT_CUDA_UTIL_H
@@ -8,7 +8,7 @@
 
 #include "fake_device.h"
 
-/* Runs the program in new contexts, in each of which one more call of the paper libraries fails: in every way, or in one of them
+/* Runs the program in new contexts, in each of which one more call of the fake libraries fails: in every way, or in one of them
  * in turn; without memory (2) it works when it is run again. It checks its own results and leaves no error. */
 static inline void each_call_fails(nx_status (*program)(nx_context *c), bool every_way) {
   static const int results[] = {2, 719, 1};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A context whose device "cuda" is the one on paper (fake_cuda.h), for tests of the interface. */
+/* A context whose device "cuda" is the fake one (fake_cuda.h), for tests of the interface. */
 #ifndef NXT_FAKE_DEVICE_H
 #define NXT_FAKE_DEVICE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The device "cuda" over a driver on paper (fake_cuda.h): values come and go, every call of the driver may fail. */
+/* The device "cuda" over a fake driver (fake_cuda.h): values come and go, every call of the driver may fail. */
 #include "fake_device.h"
 #include "tests/util/runner.h"
 
@@ -238,11 +238,11 @@ static void a_source_is_refused(void **state) {
   char said[800], directory[] = "/tmp/nx-refused-XXXXXX", variables[100], text[20000];
   refusal("NX_DUMP_DIR=", said, sizeof said);
   assert_non_null(strstr(said, "NX_INTERNAL"));
-  assert_non_null(strstr(said, "kernel(1): error: on paper; with NX_DUMP_DIR=directory"));
+  assert_non_null(strstr(said, "kernel(1): error: a fake; with NX_DUMP_DIR=directory"));
   assert_non_null(mkdtemp(directory));
   snprintf(variables, sizeof variables, "NX_DUMP_DIR=%s", directory);
   refusal(variables, said, sizeof said);
-  assert_non_null(strstr(said, "kernel(1): error: on paper; its source is "));
+  assert_non_null(strstr(said, "kernel(1): error: a fake; its source is "));
   char *path = strstr(said, directory);
   assert_non_null(path);
   path[strcspn(path, "\n")] = 0;
@@ -251,7 +251,7 @@ static void a_source_is_refused(void **state) {
   text[fread(text, 1, sizeof text - 1, f)] = 0;
   fclose(f);
   assert_non_null(strstr(text, "__global__"));
-  assert_non_null(strstr(text, "kernel(1): error: on paper"));
+  assert_non_null(strstr(text, "kernel(1): error: a fake"));
   snprintf(text, sizeof text, "rm -r %s", directory);
   assert_int_equal(system(text), 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What goes wrong with a GPU, over the paper driver: it breaks while work is under way, has no memory, is too old, is the parent's. What
+/* What goes wrong with a GPU, over the fake driver: it breaks while work is under way, has no memory, is too old, is the parent's. What
  * is in host memory stays, and the other devices go on. */
 #include "fake_device.h"
 
@@ -96,7 +96,7 @@ static void it_has_no_memory(void **state) {
   nx_tensor *x = GOOD(nx_arange(ctx, CUDA, NX_F32, NX_NUMBER(0), NX_NUMBER(1), 1 << 20));
   assert_int_equal(nx_realize(ctx, &x, 1, NULL), NX_OUT_OF_MEMORY);
   nx_error e = take();
-  assert_non_null(strstr(e.message, "the GPU Paper 0 has no 4194304 bytes left"));
+  assert_non_null(strstr(e.message, "the GPU Fake 0 has no 4194304 bytes left"));
   fake->most_memory = 0;
   EXPECT(part(x, 0, 2, 1), 0, 1);
   EXPECT(part(kept, 0, 2, 1), 0, 2);

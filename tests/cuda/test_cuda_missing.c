@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* NVIDIA's libraries that are missing: the rest works, and the report of an action, the plan and the device say which one is, and
- * what is done without it. Run with "found" the same libraries, on paper, lie among the packages of a Python environment, and are
+ * what is done without it. Run with "found" the same fake libraries lie among the packages of a Python environment, and are
  * used. Also: where packages are looked for. */
 #include "fake_device.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Matrix products of the device "cuda" over a cuBLASLt on paper (fake_cublas.c), beside the same in f64 on the processor. */
+/* Matrix products of the device "cuda" over a fake cuBLASLt (fake_cublas.c), beside the same in f64 on the processor. */
 #include "fake_device.h"
 
 #include <math.h>

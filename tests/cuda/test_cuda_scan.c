@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Long scans of few lines on the paper device beside the processor's: the same bits, whatever the length is beside a tile's and
+/* Long scans of few lines on the fake device beside the processor's: the same bits, whatever the length is beside a tile's and
  * whoever of the tiles comes first. */
 #include "fake_device.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Scatter on the device "cuda" over a driver on paper (fake_cuda.h), beside that of the processor: the same bits in every way in
+/* Scatter on the device "cuda" over a fake driver (fake_cuda.h), beside that of the processor: the same bits in every way in
  * which it is done there, nothing done by the host, every call of the driver fails once. */
 #include "fake_device.h"
 

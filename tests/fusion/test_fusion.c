@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Fusion really happens, and stops where it would cost: each graph has the number of kernels it must have, each has the
- * bits of the graph interpreter, dear values are computed once, kernels stay small, and planning takes linear time.
+ * bits of the graph interpreter, expensive values are computed once, kernels stay small, and planning takes linear time.
  *
  * In the texts $T is the dtype, $1 and $2 the extents, $3 the reduced axis. */
 #include "shop.h"
@@ -275,7 +275,7 @@ static int occurrences(const char *text, const char *word) {
   return n;
 }
 
-static void dear_values_are_computed_once(void **state) {
+static void expensive_values_are_computed_once(void **state) {
   (void)state;
   static const char *const texts[] = {
       /* for two sums along different axes */
@@ -305,7 +305,7 @@ static void dear_values_are_computed_once(void **state) {
 }
 
 /* Two long rows feed two threads only by pieces; one kernel a row would leave the others idle. */
-/* A small product reads each element of a factor often: a dear one is stored, a cheap one computed again. */
+/* A small product reads each element of a factor often: an expensive one is stored, a cheap one computed again. */
 static void factors_of_small_products(void **state) {
   (void)state;
   static const struct {
@@ -439,7 +439,7 @@ NXT_MAIN(fusion) {
       cmocka_unit_test(rows_are_one_kernel),
       cmocka_unit_test(rows_with_more_axes),
       cmocka_unit_test(whole_sums_are_split),
-      cmocka_unit_test(dear_values_are_computed_once),
+      cmocka_unit_test(expensive_values_are_computed_once),
       cmocka_unit_test(factors_of_small_products),
       cmocka_unit_test(parallelism_is_kept),
       cmocka_unit_test(kernels_stay_small),

@@ -9,7 +9,7 @@ static const nx_dtype dtypes[] = {NX_F32,    NX_F64,    NX_BF16, NX_F16, NX_I32,
                                   NX_F8E4M3, NX_F8E5M2, NX_I4,   NX_U4,  NX_BOOL};
 enum { DTYPES = sizeof dtypes / sizeof dtypes[0] };
 
-/* One of the ways that are dear, by turns. */
+/* One of the ways that are expensive, by turns. */
 static unsigned turn(size_t i) {
   static const unsigned turns[] = {NXT_LLVM_AVX2,  NXT_LLVM_GENERIC, NXT_LLVM_UNFUSED,
                                    NXT_BOUND_AVX2, NXT_LLVM_ALONE,   NXT_BOUND_GENERIC};

@@ -54,9 +54,9 @@ static void print_and_parse_graph(const nxg_graph *g) {
   nxi_text_free(&faults);
 }
 
-/* Whether the harness has a place for its inputs and outputs, and running it takes milliseconds. windows: updates through
+/* Whether the harness has a place for its inputs and outputs, and running it takes milliseconds. alias_ranges: updates through
  * inputs that share memory are as the generator makes them; in other texts nobody knows where the input lies. */
-static bool is_small(const nxg_graph *g, bool windows) {
+static bool is_small(const nxg_graph *g, bool alias_ranges) {
   int64_t all = 0;
   if (g->n_nodes > MOST_NODES || g->n_inputs > NXT_MOST_INPUTS || g->n_outputs > NXT_MOST_INPUTS ||
       g->n_params > 4096)
@@ -65,7 +65,7 @@ static bool is_small(const nxg_graph *g, bool windows) {
     const nxg_node *n = &g->nodes[i];
     int64_t elements = nxg_node_elements(n);
     if (elements > MOST_ELEMENTS || (all += elements) > 8 * MOST_ELEMENTS) return false;
-    if (n->op == NXG_update && n->n_args > 2 && !windows) return false;
+    if (n->op == NXG_update && n->n_args > 2 && !alias_ranges) return false;
   }
   nxg_program *p = NULL;
   nxi_diag d;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Tests of the graph interpreter: results computed by hand, every elementwise operation against the scalar evaluator
- * and every reduction against the streaming reducer bit for bit, memory that is reused, runs side by side, windows,
+ * and every reduction against the streaming reducer bit for bit, memory that is reused, runs side by side, alias ranges,
  * the hook for matrix products, and exhausted memory. NumPy is compared in tests/numpy/numpy_ops.py. */
 #include <math.h>
 #include <pthread.h>
@@ -152,29 +152,29 @@ static void test_parameters(void **state) {
   nxg_destroy(g);
 }
 
-static void test_window(void **state) {
+static void test_alias_range(void **state) {
   (void)state;
   nxg_graph *g = parse("nxir 1\ngraph @g(%old: i32[10], %s: i32[2,2], %w: i32[4]) -> (%y) {\n"
                        "%y = update %old, %s, %w offset=0 shape=[2,2] strides=[3,-1]\n}\n");
   nxg_program *p = program(g);
   int32_t old[10] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, source[4] = {50, 51, 52, 53}, y[10];
   void *in[3] = {old, source, old}, *out[1] = {y};
-  int64_t windows[3] = {0, 0, 4};
+  int64_t alias_offsets[3] = {0, 0, 4};
   nxi_diag d;
   nxi_diag_clear(&d);
-  assert_int_equal(nxg_program_run(p, in, NULL, windows, out, &d), NX_OK);
+  assert_int_equal(nxg_program_run(p, in, NULL, alias_offsets, out, &d), NX_OK);
   assert_memory_equal(y, ((int32_t[]){0, 1, 2, 51, 50, 5, 53, 52, 8, 9}), sizeof y);
   for (int64_t bad = -2; bad <= 7;
        bad += 9) { /* 0 is too low: the view reaches one below its first element */
-    windows[2] = bad;
+    alias_offsets[2] = bad;
     nxi_diag_clear(&d);
-    assert_int_equal(nxg_program_run(p, in, NULL, windows, out, &d), NX_INVALID_ARGUMENT);
+    assert_int_equal(nxg_program_run(p, in, NULL, alias_offsets, out, &d), NX_INVALID_ARGUMENT);
     assert_non_null(strstr(d.message, "leaves the storage of shape [10]"));
   }
-  windows[2] = INT64_MAX;
-  assert_int_equal(nxg_program_run(p, in, NULL, windows, out, NULL), NX_INVALID_ARGUMENT);
-  windows[2] = 6;
-  assert_int_equal(nxg_program_run(p, in, NULL, windows, out, NULL), NX_OK);
+  alias_offsets[2] = INT64_MAX;
+  assert_int_equal(nxg_program_run(p, in, NULL, alias_offsets, out, NULL), NX_INVALID_ARGUMENT);
+  alias_offsets[2] = 6;
+  assert_int_equal(nxg_program_run(p, in, NULL, alias_offsets, out, NULL), NX_OK);
   assert_int_equal(y[9], 52);
   nxg_program_destroy(p);
   nxg_destroy(g);
@@ -433,7 +433,7 @@ static void test_fused_order(void **state) {
 
 /* ---- memory */
 
-/* A long chain in little memory: dead buffers are used again, and nothing recurs. */
+/* A long chain in little memory: dead buffers are used again, and nothing recurses. */
 static void test_chain(void **state) {
   (void)state;
   enum { LENGTH = 200000, WIDTH = 1000 };
@@ -588,7 +588,7 @@ NXT_MAIN(interp_graph) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_expressions), cmocka_unit_test(test_reductions_by_hand),
       cmocka_unit_test(test_threefry),    cmocka_unit_test(test_parameters),
-      cmocka_unit_test(test_window),      cmocka_unit_test(test_imported_bools),
+      cmocka_unit_test(test_alias_range), cmocka_unit_test(test_imported_bools),
       cmocka_unit_test(test_every_map),   cmocka_unit_test(test_every_fold),
       cmocka_unit_test(test_matmul_hook), cmocka_unit_test(test_fused_order),
       cmocka_unit_test(test_chain),       cmocka_unit_test(test_side_by_side),

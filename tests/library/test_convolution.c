@@ -115,7 +115,7 @@ static void check_case(const convolution *c, uint64_t *planned, uint64_t *planne
             *weights = filled(2, (const int64_t[]){c->out, taps(c)}, w);
   float *y = realised(record(c, images, weights), count, planned);
   check_values(c, y, x, w);
-  OK(nx_debug_set("nopanels"));
+  OK(nx_debug_set("nopacking"));
   float *whole = realised(record(c, images, weights), count, planned_whole);
   OK(nx_debug_set(NULL));
   assert_memory_equal(y, whole, (size_t)count * sizeof *y);
@@ -266,7 +266,7 @@ static int64_t temporaries(const user *u, char *values, size_t room) {
   return bytes;
 }
 
-/* Written whole the windows are in the plan's memory, else a panel for each thread is. */
+/* Written whole the windows are in the plan's memory, else a packed tile for each thread is. */
 static void memory_does_not_hold_the_windows(void **state) {
   (void)state;
   enum { ROOM = 16 << 20 };
@@ -281,16 +281,16 @@ static void memory_does_not_hold_the_windows(void **state) {
     const convolution *c = &u->of;
     int64_t unfolded = c->images * taps(c) * positions(c) * nx_dtype_bits(u->dtype) / 8;
     memset(values, 0, 2 * (size_t)ROOM);
-    int64_t panels = temporaries(u, values, ROOM);
-    OK(nx_debug_set("nopanels"));
+    int64_t packed = temporaries(u, values, ROOM);
+    OK(nx_debug_set("nopacking"));
     int64_t whole = temporaries(u, values + ROOM, ROOM);
     OK(nx_debug_set(NULL));
     if (memcmp(values, values + ROOM, ROOM) != 0) fail_msg("%s: other bits", u->label);
-    if (panels < whole) any = true;
+    if (packed < whole) any = true;
     else if (any && unfolded > nxi_target_host()->l2_bytes)
       fail_msg("%s: the windows are written whole", u->label);
-    if (panels < whole && panels > whole - unfolded / 2)
-      fail_msg("%s: %lld bytes of %lld", u->label, (long long)panels, (long long)whole);
+    if (packed < whole && packed > whole - unfolded / 2)
+      fail_msg("%s: %lld bytes of %lld", u->label, (long long)packed, (long long)whole);
   }
   free(values);
   nx_context_release(ctx);

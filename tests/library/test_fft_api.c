@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "call_util.h"
-#include "runtime/realize/deputy.h"
+#include "runtime/realize/offload.h"
 #include "runtime/record/handle.h"
 #include "tests/util/runner.h"
 
@@ -324,7 +324,7 @@ static void interrupted(void **state) {
   nx_tensor *x = tensor(0, NX_C128, 2, (int64_t[]){40000, 17}), *y = GOOD(nx_fft(x, NX_AXES(0)));
   polls p = {0};
   nx_run_options o = {.size = sizeof o, .poll = count_polls, .user = &p};
-  atomic_store(&nxi_deputy_poll_ns, 50 * 1000);
+  atomic_store(&nxi_offload_poll_ns, 50 * 1000);
   OK(nx_realize(ctx, &y, 1, &o));
   nx_tensor *z = NULL;
   for (int stop = 1; stop <= 3; stop++) {
@@ -337,7 +337,7 @@ static void interrupted(void **state) {
     FAILS(NX_INTERRUPTED, status);
     assert_int_equal(p.count, stop);
   }
-  atomic_store(&nxi_deputy_poll_ns, 10 * 1000 * 1000);
+  atomic_store(&nxi_offload_poll_ns, 10 * 1000 * 1000);
   same_as(z, nx_neg(y));
 }
 

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdatomic.h>
 
-#include "runtime/realize/deputy.h"
+#include "runtime/realize/offload.h"
 #include "tests/util/runner.h"
 
 static nx_tensor *tensor_of(nx_dtype t, int32_t rank, const int64_t *shape, const void *data,
@@ -231,14 +231,14 @@ static void interrupted(void **state) {
   int polls = 0;
   nx_status status = NX_OK;
   nx_run_options o = {.size = sizeof o, .poll = stop_later, .user = &polls};
-  atomic_store(&nxi_deputy_poll_ns, 50 * 1000);
+  atomic_store(&nxi_offload_poll_ns, 50 * 1000);
   for (int tries = 0; tries < 20 && status == NX_OK; tries++) {
     polls = 0;
     y = GOOD(nx_argsort(x, 0, false));
     status = nx_realize(ctx, &y, 1, &o);
   }
   FAILS(NX_INTERRUPTED, status);
-  atomic_store(&nxi_deputy_poll_ns, 10 * 1000 * 1000);
+  atomic_store(&nxi_offload_poll_ns, 10 * 1000 * 1000);
   assert_true(polls >= 2);
   OK(nx_realize(ctx, &y, 1, NULL));
 }

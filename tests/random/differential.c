@@ -112,8 +112,8 @@ bool nxt_in_turn(const nxt_config *config, uint64_t seed) {
 
 typedef struct memory {
   void *inputs[NXT_MOST_INPUTS], *outputs[NXT_MOST_INPUTS];
-  int64_t shift[NXT_MOST_INPUTS]; /* of inputs, in bytes from a multiple of 64 */
-  bool window[NXT_MOST_INPUTS];   /* the input lies in another one's memory */
+  int64_t shift[NXT_MOST_INPUTS];    /* of inputs, in bytes from a multiple of 64 */
+  bool alias_range[NXT_MOST_INPUTS]; /* the input lies in another one's memory */
 } memory;
 
 struct nxt_trial {
@@ -136,23 +136,25 @@ static int64_t output_bytes(const nxg_graph *g, uint32_t i) {
   return node_bytes(g, g->outputs[i].node);
 }
 
-/* An update through a window: that input lies in the memory of the one that is updated, where the view still fits. */
-static void place_window(const nxg_graph *g, const nxg_node *update, nxt_random *r, memory *m) {
-  const nxg_node *old = &g->nodes[update->args[0]], *window = &g->nodes[update->args[2]];
+/* An update through an alias range: that input lies in the memory of the one that is updated, where the view still fits. */
+static void place_alias_range(const nxg_graph *g, const nxg_node *update, nxt_random *r,
+                              memory *m) {
+  const nxg_node *old = &g->nodes[update->args[0]], *alias_range = &g->nodes[update->args[2]];
   while (old->op == NXG_update) old = &g->nodes[old->args[0]];
-  if (old->op != NXG_input || window->op != NXG_input || m->window[window->attrs[0]]) return;
+  if (old->op != NXG_input || alias_range->op != NXG_input || m->alias_range[alias_range->attrs[0]])
+    return;
   nxg_view v = {.rank = (int32_t)update->attrs[1]};
   memcpy(v.shape, update->attrs + 2, (size_t)v.rank * sizeof *v.shape);
   memcpy(v.strides, update->attrs + 2 + v.rank, (size_t)v.rank * sizeof *v.strides);
-  int64_t low = 0, high = 0, whole = nxg_node_elements(old), own = nxg_node_elements(window);
+  int64_t low = 0, high = 0, whole = nxg_node_elements(old), own = nxg_node_elements(alias_range);
   nxg_view_range(&v, &low, &high);
   if (own - 1 > high) high = own - 1;
   if (high - low >= whole) return;
   int64_t offset = -low + nxt_below(r, whole - (high - low));
-  nxt_guarded_free_at(m->inputs[window->attrs[0]], m->shift[window->attrs[0]]);
-  m->inputs[window->attrs[0]] =
+  nxt_guarded_free_at(m->inputs[alias_range->attrs[0]], m->shift[alias_range->attrs[0]]);
+  m->inputs[alias_range->attrs[0]] =
       (char *)m->inputs[old->attrs[0]] + offset * nxi_dtype_size(old->dtype);
-  m->window[window->attrs[0]] = true;
+  m->alias_range[alias_range->attrs[0]] = true;
 }
 
 /* Where an input begins that need not be aligned: often at an odd element. */
@@ -174,7 +176,7 @@ static void make_memory(const nxg_graph *g, uint64_t seed, memory *m) {
   }
   for (uint32_t i = 0; i < g->n_nodes; i++)
     if (g->nodes[i].op == NXG_update && g->nodes[i].n_args == 3)
-      place_window(g, &g->nodes[i], &r, m);
+      place_alias_range(g, &g->nodes[i], &r, m);
   for (uint32_t i = 0; i < g->n_outputs; i++) m->outputs[i] = nxt_guarded(output_bytes(g, i));
 }
 
@@ -182,13 +184,13 @@ static void make_memory(const nxg_graph *g, uint64_t seed, memory *m) {
 static bool free_memory(const nxg_graph *g, memory *m, const memory *pristine) {
   bool hold = true;
   for (uint32_t i = 0; i < g->n_inputs; i++) {
-    if (m->window[i]) continue;
+    if (m->alias_range[i]) continue;
     hold = hold && nxt_guards_hold(m->inputs[i], input_bytes(g, i));
     if (pristine != NULL && !(g->inputs[i].flags & NXG_INPUT_OVERWRITE))
       hold = hold && memcmp(m->inputs[i], pristine->inputs[i], (size_t)input_bytes(g, i)) == 0;
   }
   for (uint32_t i = 0; i < g->n_inputs; i++)
-    if (!m->window[i]) nxt_guarded_free_at(m->inputs[i], m->shift[i]);
+    if (!m->alias_range[i]) nxt_guarded_free_at(m->inputs[i], m->shift[i]);
   for (uint32_t i = 0; i < g->n_outputs; i++) {
     hold = hold && nxt_guards_hold(m->outputs[i], output_bytes(g, i));
     nxt_guarded_free(m->outputs[i]);

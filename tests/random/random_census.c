@@ -21,7 +21,7 @@
   X(several_positions, 100, "a value read through several views")       \
   X(update_of_update, 20, "an update of an update")                     \
   X(update_of_itself, 100, "an update from what it overwrites")         \
-  X(window, 100, "an update through a window")                          \
+  X(alias_range, 100, "an update through an alias range")               \
   X(overwritable, 100, "an update of an input that may be overwritten") \
   X(parameter, 150, "a launch parameter")                               \
   X(several_axes, 100, "a reduction over several axes")                 \
@@ -134,7 +134,7 @@ static void look_at_fold(const nxg_graph *g, const nxg_node *n, bool *has) {
 static void look_at_update(const nxg_graph *g, const nxg_node *n, bool *has) {
   const nxg_node *old = &g->nodes[n->args[0]];
   has[F_update_of_update] |= old->op == NXG_update;
-  has[F_window] |= n->n_args == 3;
+  has[F_alias_range] |= n->n_args == 3;
   has[F_overwritable] |=
       old->op == NXG_input && g->inputs[old->attrs[0]].flags & NXG_INPUT_OVERWRITE;
   const nxg_node *source = &g->nodes[n->args[1]];

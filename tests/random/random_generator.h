@@ -68,7 +68,7 @@ uint32_t nxt_add_update(nxt_generator *gen);
 uint32_t nxt_write_through(nxt_generator *gen, uint32_t old, uint32_t source, uint32_t window,
                            const nxg_view *v);
 /* Two inputs that share memory, and an update of the one that the other says the place of. */
-uint32_t nxt_add_window_update(nxt_generator *gen);
+uint32_t nxt_add_alias_update(nxt_generator *gen);
 
 /* ---- random_results.c */
 

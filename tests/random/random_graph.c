@@ -275,7 +275,7 @@ static void add_something(nxt_generator *gen) {
   else if (dice < 91) nxt_add_indexed(gen);
   else if (dice < 93) add_leaf(gen);
   else if (dice < 95) nxt_add_copy(gen);
-  else if (dice < 97) nxt_add_window_update(gen);
+  else if (dice < 97) nxt_add_alias_update(gen);
   else if (dice < 98) nxt_add_matmul(gen);
   else if (dice < 99) nxt_add_scan(gen);
   else if (dice < 100) add_threefry(gen);
@@ -283,7 +283,7 @@ static void add_something(nxt_generator *gen) {
   else if (dice < 104) nxt_add_pair(gen);
   else if (dice < 108) nxt_add_pad(gen);
   else if (dice < 112) nxt_add_cat(gen);
-  else if (dice < 114) nxt_add_window_update(gen);
+  else if (dice < 114) nxt_add_alias_update(gen);
   else nxt_add_in_a_way(gen);
 }
 

@@ -210,9 +210,9 @@ uint32_t nxt_add_indexed(nxt_generator *gen) {
 
 /* ---- updates */
 
-uint32_t nxt_write_through(nxt_generator *gen, uint32_t old, uint32_t source, uint32_t window,
+uint32_t nxt_write_through(nxt_generator *gen, uint32_t old, uint32_t source, uint32_t alias_range,
                            const nxg_view *v) {
-  uint32_t args[3] = {old, source, window}, n = window == UINT32_MAX ? 2 : 3;
+  uint32_t args[3] = {old, source, alias_range}, n = alias_range == UINT32_MAX ? 2 : 3;
   int64_t attrs[2 + 2 * NXG_MAX_RANK] = {v->offset, v->rank};
   memcpy(attrs + 2, v->shape, (size_t)v->rank * sizeof attrs[0]);
   memcpy(attrs + 2 + v->rank, v->strides, (size_t)v->rank * sizeof attrs[0]);
@@ -261,7 +261,7 @@ uint32_t nxt_add_update(nxt_generator *gen) {
   return source == UINT32_MAX ? source : nxt_write_through(gen, old, source, UINT32_MAX, &v);
 }
 
-uint32_t nxt_add_window_update(nxt_generator *gen) {
+uint32_t nxt_add_alias_update(nxt_generator *gen) {
   int64_t step = nxt_chance(&gen->r, 60) ? 1 : nxt_chance(&gen->r, 50) ? 2 : -1;
   int64_t count = 1 + nxt_below(&gen->r, nxt_chance(&gen->r, 20) ? 700 : 40),
           reach = (count - 1) * (step < 0 ? -step : step) + 1,
@@ -270,14 +270,14 @@ uint32_t nxt_add_window_update(nxt_generator *gen) {
   int32_t alias = (int32_t)gen->g->n_inputs;
   if (whole > gen->o.elements || gen->g->n_inputs + 2 > gen->o.inputs) return UINT32_MAX;
   uint32_t old = nxg_add_input(gen->g, t, 1, &whole, NXG_INPUT_OVERWRITE, alias, NULL),
-           window = nxg_add_input(gen->g, t, 1, &span, 0, alias, NULL), source;
+           alias_range = nxg_add_input(gen->g, t, 1, &span, 0, alias, NULL), source;
   nxg_view v = {.rank = 1, .shape = {count}, .strides = {step}};
   if (step > 0 && nxt_chance(&gen->r, 60)) {
-    source = nxt_add_view(gen, window, &v);
+    source = nxt_add_view(gen, alias_range, &v);
     uint32_t changed = source == UINT32_MAX ? source : nxt_add_map_on(gen, source);
     if (changed != UINT32_MAX && nxt_node_of(gen, changed)->dtype == t) source = changed;
   } else {
     source = nxt_matching(gen, t, 1, v.shape);
   }
-  return source == UINT32_MAX ? source : nxt_write_through(gen, old, source, window, &v);
+  return source == UINT32_MAX ? source : nxt_write_through(gen, old, source, alias_range, &v);
 }

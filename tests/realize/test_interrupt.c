@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "codegen_llvm/codegen_llvm.h"
-#include "runtime/realize/deputy.h"
+#include "runtime/realize/offload.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define THREAD_SANITIZER 1
@@ -181,7 +181,7 @@ enum { JOBS = sizeof jobs / sizeof jobs[0] };
 
 static int make_function(void **state) {
   if (open_context(state)) return 1;
-  atomic_store(&nxi_deputy_poll_ns, 50 * 1000);
+  atomic_store(&nxi_offload_poll_ns, 50 * 1000);
   count = constant(1 << 16, 0);
   OK(nx_realize(ctx, &count, 1, NULL));
   nx_tensor *x = GOOD(nx_placeholder(ctx, 0, NX_F32, NX_SHAPE(1 << 16)));
@@ -193,7 +193,7 @@ static int make_function(void **state) {
 }
 
 static int drop_function(void **state) {
-  atomic_store(&nxi_deputy_poll_ns, 10 * 1000 * 1000);
+  atomic_store(&nxi_offload_poll_ns, 10 * 1000 * 1000);
   nx_function_release(counting);
   release(count);
   return nothing_left(state) || close_context(state);
@@ -376,7 +376,7 @@ static void stopped_at_once(void **state) {
   nx_scope_end(s);
 }
 
-/* What fails while a deputy works is the caller's error, with the tag of what was recorded. */
+/* What fails while an offload thread works is the caller's error, with the tag of what was recorded. */
 static void failures(void **state) {
   (void)state;
   nx_context *shared = ctx;

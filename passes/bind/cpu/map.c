@@ -24,10 +24,10 @@ typedef struct map_plan {
   nxb_tile staged;
 } map_plan;
 
-static void write_element(nxb_binder *b, nxb_view *views, uint32_t n_views, void *user) {
+static void write_element(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, void *user) {
   (void)user;
-  for (uint32_t i = 0; i < n_views; i++) nxb_write_ready(b, &views[i]);
-  nxb_write_body(b, views, n_views, b->part->body_first, b->part->body_last, NULL, NULL);
+  for (uint32_t i = 0; i < n_maps; i++) nxb_write_ready(b, &maps[i]);
+  nxb_write_body(b, maps, n_maps, b->part->body_first, b->part->body_last, NULL, NULL);
 }
 
 /* ---- tiles */
@@ -46,27 +46,27 @@ void nxb_turn_over(nxb_binder *b, nxk_value *rows, int64_t n) {
 
 /* Loads one square block as `side` vectors along the tile's loop and turns it over: rows[q] is then the vector
  * along the vector loop at the q-th index of the tile's loop. */
-static void load_block(nxb_binder *b, nxb_view *view, map_plan *m, nxk_value load, nxk_value along,
-                       nxk_value across, nxk_value *rows) {
-  view->lanes = (uint16_t)m->side;
-  nxb_set_index(b, view, &m->tile.loop, across, true);
+static void load_block(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value load,
+                       nxk_value along, nxk_value across, nxk_value *rows) {
+  map->lanes = (uint16_t)m->side;
+  nxb_set_index(b, map, &m->tile.loop, across, true);
   for (int64_t q = 0; q < m->side && !b->to->failed && !b->failed; q++) {
-    nxb_set_index(b, view, &m->vector.loop, nxb_add(b, along, q), false);
-    nxb_write(b, view, load);
-    rows[q] = nxb_wide(b, view, load);
+    nxb_set_index(b, map, &m->vector.loop, nxb_add(b, along, q), false);
+    nxb_write(b, map, load);
+    rows[q] = nxb_wide(b, map, load);
   }
   if (b->to->failed || b->failed) return;
   nxb_turn_over(b, rows, m->side);
-  nxb_set_index(b, view, &m->vector.loop, along, true);
+  nxb_set_index(b, map, &m->vector.loop, along, true);
 }
 
-static void copy_block(nxb_binder *b, nxb_view *view, map_plan *m, nxk_value load, nxk_value along,
-                       nxk_value across) {
+static void copy_block(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value load,
+                       nxk_value along, nxk_value across) {
   nxk_value rows[16] = {0};
-  load_block(b, view, m, load, along, across, rows);
+  load_block(b, map, m, load, along, across, rows);
   for (int64_t q = 0; q < m->side && !b->to->failed && !b->failed; q++) {
-    nxb_set_index(b, view, &m->tile.loop, nxb_add(b, across, q), false);
-    nxk_access a = nxb_tile_access(b, view, &m->staged, load);
+    nxb_set_index(b, map, &m->tile.loop, nxb_add(b, across, q), false);
+    nxk_access a = nxb_tile_access(b, map, &m->staged, load);
     if (!b->failed) nxk_store(b->to, &a, rows[q]);
   }
 }
@@ -75,39 +75,39 @@ static void copy_block(nxb_binder *b, nxb_view *view, map_plan *m, nxk_value loa
 typedef enum rows_of { ALL_ROWS, EVEN_ROWS, ODD_ROWS } rows_of;
 
 /* Computes one row of a block, of which the load that crosses is `value`, from `along` on. */
-static void write_row(nxb_binder *b, nxb_view *view, map_plan *m, nxk_value along, nxk_value row,
+static void write_row(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value along, nxk_value row,
                       nxk_value value) {
-  view->lanes = b->to->failed ? 1 : b->to->instrs[value].lanes;
-  view->vector = m->vector.loop.value;
-  view->on_line = m->halves && view->lanes > m->side;
-  view->base_multiple = m->vector.loop.lower == 0 ? view->lanes : 1;
-  nxb_set_index(b, view, &m->vector.loop, along, true);
-  nxb_set_index(b, view, &m->tile.loop, row, false);
-  view->map[m->direct] = value;
-  view->given = m->direct;
-  write_element(b, view, 1, NULL);
+  map->lanes = b->to->failed ? 1 : b->to->instrs[value].lanes;
+  map->vector = m->vector.loop.value;
+  map->on_line = m->halves && map->lanes > m->side;
+  map->base_multiple = m->vector.loop.lower == 0 ? map->lanes : 1;
+  nxb_set_index(b, map, &m->vector.loop, along, true);
+  nxb_set_index(b, map, &m->tile.loop, row, false);
+  map->bound[m->direct] = value;
+  map->given = m->direct;
+  write_element(b, map, 1, NULL);
 }
 
 /* Computes blocks that lie beside each other straight from registers: `beside` of them; rows that begin in the middle of a line,
  * one block later. */
-static void write_block(nxb_binder *b, nxb_view *view, map_plan *m, nxk_value along,
+static void write_block(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value along,
                         nxk_value across, int64_t beside, rows_of which) {
-  nxb_view before;
+  nxb_lane_map before;
   nxk_value blocks[3][16] = {{0}};
   bool later = m->halves && beside > 1;
-  if (!nxb_view_copy(b, &before, view)) return;
+  if (!nxb_lane_map_copy(b, &before, map)) return;
   for (int64_t i = 0; i < beside + later && !b->to->failed && !b->failed; i++)
-    load_block(b, view, m, m->direct, nxb_add(b, along, i * m->side), across, blocks[i]);
+    load_block(b, map, m, m->direct, nxb_add(b, along, i * m->side), across, blocks[i]);
   nxk_value next = nxb_add(b, along, m->side);
   for (int64_t q = 0; q < m->side && !b->to->failed && !b->failed; q++) {
     bool odd = q % 2 == 1, shift = later && odd;
     if ((which == EVEN_ROWS && odd) || (which == ODD_ROWS && !odd)) continue;
     nxk_value value = blocks[shift][q];
     if (beside > 1) value = nxk_join(b->to, value, blocks[1 + shift][q]);
-    nxb_view_assign(b, view, &before);
-    write_row(b, view, m, shift ? next : along, nxb_add(b, across, q), value);
+    nxb_lane_map_assign(b, map, &before);
+    write_row(b, map, m, shift ? next : along, nxb_add(b, across, q), value);
   }
-  nxb_view_assign(b, view, &before);
+  nxb_lane_map_assign(b, map, &before);
 }
 
 /* First iterations of the blocks of a dimension; the last block ends at the end of the tile, and may overlap. */
@@ -118,66 +118,66 @@ static nxk_value open_blocks(nxb_binder *b, const nxb_dim *d, int64_t side) {
                                                                     nxb_add(b, d->hi, -side));
 }
 
-static void copy_tile(nxb_binder *b, nxb_view *view, map_plan *m, nxk_value load) {
+static void copy_tile(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value load) {
   nxk_value along = open_blocks(b, &m->vector, m->side), across = open_blocks(b, &m->tile, m->side);
-  if (!b->to->failed) copy_block(b, view, m, load, along, across);
+  if (!b->to->failed) copy_block(b, map, m, load, along, across);
   nxk_end(b->to);
   nxk_end(b->to);
 }
 
 /* The other loop of a tile for one vector. */
-static void write_tile_rows(nxb_binder *b, nxb_view *views, uint32_t n_views, void *user) {
+static void write_tile_rows(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, void *user) {
   map_plan *m = user;
   nxk_value i =
       nxk_begin_for(b->to, NXK_SEQ, nxk_bound_of(m->tile.lo), nxk_bound_of(m->tile.hi), 1);
-  nxb_set_index(b, &views[0], &m->tile.loop, i, false);
-  if (!b->to->failed) write_element(b, views, n_views, NULL);
+  nxb_set_index(b, &maps[0], &m->tile.loop, i, false);
+  if (!b->to->failed) write_element(b, maps, n_maps, NULL);
   nxk_end(b->to);
 }
 
-static void write_blocks(nxb_binder *b, nxb_view *view, map_plan *m, const nxb_dim *columns,
+static void write_blocks(nxb_binder *b, nxb_lane_map *map, map_plan *m, const nxb_dim *columns,
                          int64_t beside, rows_of which) {
   nxk_value along = open_blocks(b, columns, m->side * beside),
             across = open_blocks(b, &m->tile, m->side);
-  if (!b->to->failed) write_block(b, view, m, along, across, beside, which);
+  if (!b->to->failed) write_block(b, map, m, along, across, beside, which);
   nxk_end(b->to);
   nxk_end(b->to);
 }
 
 /* Rows with lines of two halves, every second of which begins with the second half: that half of the first tile, and the half
  * that is left at the end of the other rows, are written alone. */
-static void write_halves(nxb_binder *b, nxb_view *view, map_plan *m) {
+static void write_halves(nxb_binder *b, nxb_lane_map *map, map_plan *m) {
   nxb_dim first = m->vector, lines = m->vector, last = m->vector;
   first.hi = nxb_op(b, NXK_min, first.hi, nxb_int(b, m->side));
   lines.hi = nxb_op(b, NXK_and, lines.hi, nxb_int(b, -2 * m->side));
   last.lo = lines.hi;
   first.loop.extent = lines.loop.extent = last.loop.extent =
       2 * m->side; /* blocks do not overlap */
-  write_blocks(b, view, m, &first, 1, ODD_ROWS);
-  write_blocks(b, view, m, &lines, 2, ALL_ROWS);
-  write_blocks(b, view, m, &last, 1, EVEN_ROWS);
+  write_blocks(b, map, m, &first, 1, ODD_ROWS);
+  write_blocks(b, map, m, &lines, 2, ALL_ROWS);
+  write_blocks(b, map, m, &last, 1, EVEN_ROWS);
 }
 
-static void write_direct(nxb_binder *b, nxb_view *view, map_plan *m) {
-  if (m->halves) write_halves(b, view, m);
-  else write_blocks(b, view, m, &m->vector, m->beside, ALL_ROWS);
+static void write_direct(nxb_binder *b, nxb_lane_map *map, map_plan *m) {
+  if (m->halves) write_halves(b, map, m);
+  else write_blocks(b, map, m, &m->vector, m->beside, ALL_ROWS);
 }
 
-static void write_tile(nxb_binder *b, nxb_view *view, map_plan *m) {
-  nxb_view before;
+static void write_tile(nxb_binder *b, nxb_lane_map *map, map_plan *m) {
+  nxb_lane_map before;
   if (m->direct != NXK_NONE) {
-    write_direct(b, view, m);
+    write_direct(b, map, m);
     return;
   }
-  if (!nxb_view_copy(b, &before, view)) return;
+  if (!nxb_lane_map_copy(b, &before, map)) return;
   m->staged.row_origin = nxb_add(b, nxb_mul(b, m->tile.lo, m->tile.loop.step), m->tile.loop.lower);
   m->staged.column_origin =
       nxb_add(b, nxb_mul(b, m->vector.lo, m->vector.loop.step), m->vector.loop.lower);
   for (nxk_value v = b->part->first; v < b->part->last && !b->to->failed && !b->failed; v++)
     if (m->staged.array[v] != NXK_NONE) copy_tile(b, &before, m, v);
-  view->tile = &m->staged;
+  map->tile = &m->staged;
   if (!b->to->failed && !b->failed)
-    nxb_vector_loops(b, view, 1, &m->vector, m->lanes, m->tail, write_tile_rows, m);
+    nxb_vector_loops(b, map, 1, &m->vector, m->lanes, m->tail, write_tile_rows, m);
 }
 
 /* True if a load or store walks `loop` element by element, and jumps along `vector`. */
@@ -349,20 +349,20 @@ void nxb_bind_map(nxb_binder *b) {
   nest.n += plan_dims(b, &m, tile_at, vector_at);
   plan_shift(b, &m, &part->outer[vector_at]);
   nxb_dim *along = &nest.dims[nest.n - 1], *tile = along - m.tiles;
-  nxb_view view;
-  if (!nxb_view_init(b, &view)) return;
+  nxb_lane_map map;
+  if (!nxb_lane_map_init(b, &map)) return;
   nxb_add_locals(b, m.lanes);
   if (m.tiles) plan_tile(b, &m);
   *tile = m.tile;
   *along = m.vector;
-  nxb_open(b, &nest, &view,
+  nxb_open(b, &nest, &map,
            nxb_point_cycles(b) * (double)(m.vector.unit * (m.tiles ? m.tile.unit : 1)));
   m.tile = *tile;
   m.vector = *along;
-  if (!b->to->failed && !b->failed && m.tiles) write_tile(b, &view, &m);
+  if (!b->to->failed && !b->failed && m.tiles) write_tile(b, &map, &m);
   else if (!b->to->failed && !b->failed && m.shifted)
-    nxb_shifted_loops(b, &view, &m.vector, m.lanes, m.tail, m.shifted, write_element, &m);
+    nxb_shifted_loops(b, &map, &m.vector, m.lanes, m.tail, m.shifted, write_element, &m);
   else if (!b->to->failed && !b->failed)
-    nxb_vector_loops(b, &view, 1, &m.vector, m.lanes, m.tail, write_element, &m);
+    nxb_vector_loops(b, &map, 1, &m.vector, m.lanes, m.tail, write_element, &m);
   nxb_close(b, &nest);
 }

@@ -54,14 +54,14 @@ static void set_range(nxb_binder *b, nxb_dim *d, nxk_value lo, int64_t n) {
 }
 
 /* One unit of a dimension. */
-static void set_unit(nxb_binder *b, nxb_dim *d, nxb_view *view, nxk_value unit) {
-  if (d->walk == NXB_POINT) nxb_set_index(b, view, &d->loop, unit, false);
+static void set_unit(nxb_binder *b, nxb_dim *d, nxb_lane_map *map, nxk_value unit) {
+  if (d->walk == NXB_POINT) nxb_set_index(b, map, &d->loop, unit, false);
   else set_range(b, d, nxb_mul(b, unit, d->unit), d->unit);
 }
 
 /* Units [first, first + n) of a dimension, cut off at its end. */
-static void open_units(nxb_binder *b, nxb_nest *nest, nxb_dim *d, nxb_view *view, nxk_value first,
-                       int64_t n) {
+static void open_units(nxb_binder *b, nxb_nest *nest, nxb_dim *d, nxb_lane_map *map,
+                       nxk_value first, int64_t n) {
   int64_t units = units_of(d);
   if (d->walk == NXB_RANGE) {
     set_range(b, d, nxb_mul(b, first, d->unit), n * d->unit);
@@ -69,12 +69,12 @@ static void open_units(nxb_binder *b, nxb_nest *nest, nxb_dim *d, nxb_view *view
     return;
   }
   if (n == 1) {
-    set_unit(b, d, view, first);
+    set_unit(b, d, map, first);
     return;
   }
   nxk_value end = n >= units ? nxb_int(b, units) : nxb_add(b, first, n);
   if (n < units && units % n != 0) end = nxb_op(b, NXK_min, end, nxb_int(b, units));
-  set_unit(b, d, view, open_loop(b, nest, first, end));
+  set_unit(b, d, map, open_loop(b, nest, first, end));
 }
 
 /* One dimension with a parameter for its extent, in chunks of a fixed size. */
@@ -120,7 +120,7 @@ void nxb_close_pending(nxb_binder *b) {
   b->pending = 0;
 }
 
-void nxb_open(nxb_binder *b, nxb_nest *nest, nxb_view *view, double unit_cycles) {
+void nxb_open(nxb_binder *b, nxb_nest *nest, nxb_lane_map *map, double unit_cycles) {
   if (nest->n > 0 && nest->dims[0].loop.extent < 0) {
     nxb_close_pending(b);
     nest->open = 1;
@@ -140,10 +140,10 @@ void nxb_open(nxb_binder *b, nxb_nest *nest, nxb_view *view, double unit_cycles)
   }
   for (uint32_t i = 0; i < nest->n && !b->to->failed; i++) {
     nxb_dim *d = &nest->dims[i];
-    if (i < c.at) open_units(b, nest, d, view, number[i], 1);
-    else if (i == c.at) open_units(b, nest, d, view, nxb_mul(b, number[i], c.chunk), c.chunk);
-    else open_units(b, nest, d, view, nxb_int(b, 0), units_of(d));
-    nxb_write_ready(b, view);
+    if (i < c.at) open_units(b, nest, d, map, number[i], 1);
+    else if (i == c.at) open_units(b, nest, d, map, nxb_mul(b, number[i], c.chunk), c.chunk);
+    else open_units(b, nest, d, map, nxb_int(b, 0), units_of(d));
+    nxb_write_ready(b, map);
   }
 }
 
@@ -157,8 +157,8 @@ void nxb_close(nxb_binder *b, nxb_nest *nest) {
 
 typedef struct lane_loop {
   nxb_binder *b;
-  nxb_view *views, *saved;
-  uint32_t n_views;
+  nxb_lane_map *maps, *saved;
+  uint32_t n_maps;
   const nxb_dim *dim;
   nxb_body body;
   void *user;
@@ -179,20 +179,20 @@ static void write_lanes(lane_loop *l, nxk_value lo, nxk_value hi, int64_t lanes,
   nxk_value i = nxk_begin_for(b->to, NXK_SEQ, bound(b, lo), bound(b, hi), lanes);
   bool whole = limits.latest == NXK_NONE && loop->lower == 0 && l->dim->unit % lanes == 0;
   if (limits.latest != NXK_NONE) i = nxb_op(b, NXK_min, i, limits.latest);
-  for (uint32_t n = 0; n < l->n_views; n++) {
-    nxb_view *view = &l->views[n];
-    view->lanes = (uint16_t)lanes;
-    view->vector = loop->value;
-    view->base_multiple = whole ? lanes * loop->step : 1;
-    view->on_line = l->on_line && limits.end == NXK_NONE && lanes > 1;
-    view->active = limits.end == NXK_NONE || lanes == 1
-                       ? NXK_NONE
-                       : nxk_active(b->to, i, limits.end, (uint16_t)lanes);
-    nxb_set_index(b, view, loop, i, lanes > 1);
+  for (uint32_t n = 0; n < l->n_maps; n++) {
+    nxb_lane_map *map = &l->maps[n];
+    map->lanes = (uint16_t)lanes;
+    map->vector = loop->value;
+    map->base_multiple = whole ? lanes * loop->step : 1;
+    map->on_line = l->on_line && limits.end == NXK_NONE && lanes > 1;
+    map->active = limits.end == NXK_NONE || lanes == 1
+                      ? NXK_NONE
+                      : nxk_active(b->to, i, limits.end, (uint16_t)lanes);
+    nxb_set_index(b, map, loop, i, lanes > 1);
   }
-  if (!b->to->failed) l->body(b, l->views, l->n_views, l->user);
+  if (!b->to->failed) l->body(b, l->maps, l->n_maps, l->user);
   nxk_end(b->to);
-  for (uint32_t n = 0; n < l->n_views; n++) nxb_view_assign(b, &l->views[n], &l->saved[n]);
+  for (uint32_t n = 0; n < l->n_maps; n++) nxb_lane_map_assign(b, &l->maps[n], &l->saved[n]);
 }
 
 static const lane_limits no_limits = {NXK_NONE, NXK_NONE};
@@ -234,28 +234,28 @@ static void write_main_and_tail(lane_loop *l, int64_t lanes, nxb_tail tail) {
   write_tail(l, start, rest, tail);
 }
 
-void nxb_tail_loop(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_dim *dim,
+void nxb_tail_loop(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_dim *dim,
                    uint16_t lanes, nxb_tail tail, nxb_body body, void *user) {
-  lane_loop l = {b, views, nxb_alloc(b, n_views * sizeof *views), n_views, dim, body, user, false};
-  for (uint32_t n = 0; n < n_views && !b->failed; n++) nxb_view_copy(b, &l.saved[n], &views[n]);
+  lane_loop l = {b, maps, nxb_alloc(b, n_maps * sizeof *maps), n_maps, dim, body, user, false};
+  for (uint32_t n = 0; n < n_maps && !b->failed; n++) nxb_lane_map_copy(b, &l.saved[n], &maps[n]);
   if (!b->failed) write_tail(&l, dim->lo, dim->loop.extent % lanes, tail);
 }
 
-void nxb_vector_loops(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_dim *dim,
+void nxb_vector_loops(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_dim *dim,
                       uint16_t lanes, nxb_tail tail, nxb_body body, void *user) {
-  lane_loop l = {b, views, nxb_alloc(b, n_views * sizeof *views), n_views, dim, body, user, false};
-  for (uint32_t n = 0; n < n_views && !b->failed; n++) nxb_view_copy(b, &l.saved[n], &views[n]);
+  lane_loop l = {b, maps, nxb_alloc(b, n_maps * sizeof *maps), n_maps, dim, body, user, false};
+  for (uint32_t n = 0; n < n_maps && !b->failed; n++) nxb_lane_map_copy(b, &l.saved[n], &maps[n]);
   if (!b->failed) write_main_and_tail(&l, lanes, tail);
 }
 
-void nxb_shifted_loops(nxb_binder *b, nxb_view *view, const nxb_dim *dim, uint16_t lanes,
+void nxb_shifted_loops(nxb_binder *b, nxb_lane_map *map, const nxb_dim *dim, uint16_t lanes,
                        nxb_tail tail, const nxk_access *to, nxb_body body, void *user) {
-  nxb_view saved;
-  lane_loop l = {b, view, &saved, 1, dim, body, user, true};
+  nxb_lane_map saved;
+  lane_loop l = {b, map, &saved, 1, dim, body, user, true};
   int64_t line = NXK_LINE / nxi_dtype_size(b->from->buffers[to->buffer].dtype);
-  if (!nxb_view_copy(b, &saved, view)) return;
-  nxk_value before = nxb_lanes_to_line(b, view, to, &dim->loop, dim->lo);
-  nxb_view_assign(b, view, &saved);
+  if (!nxb_lane_map_copy(b, &saved, map)) return;
+  nxk_value before = nxb_lanes_to_line(b, map, to, &dim->loop, dim->lo);
+  nxb_lane_map_assign(b, map, &saved);
   nxk_value first = nxb_op(b, NXK_min, nxb_op(b, NXK_add, dim->lo, before), dim->hi);
   nxk_value length = nxb_op(b, NXK_sub, dim->hi, first);
   nxk_value last =

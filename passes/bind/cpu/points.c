@@ -18,15 +18,15 @@ static const nxk_loop *loop_of(const nxb_binder *b, nxk_value v) {
 /* The partials of a run in 16 lanes, for a reduction that has them one after the other. */
 typedef struct lane_partials {
   nxb_binder *b;
-  nxb_view *views;
-  uint32_t n_views, n;
+  nxb_lane_map *maps;
+  uint32_t n_maps, n;
   nxb_fold fold;
-  uint32_t *array; /* LOCAL: 16 rows of the views' lanes, for each partial */
+  uint32_t *array; /* LOCAL: 16 rows of the lane maps' lanes, for each partial */
   nxb_partial *out;
 } lane_partials;
 
 static nxk_access lane_access(const lane_partials *l, uint32_t i, nxk_value row, int64_t offset) {
-  uint16_t lanes = l->views[i / l->n].lanes;
+  uint16_t lanes = l->maps[i / l->n].lanes;
   nxk_access a = nxk_access_at(l->array[i], offset * lanes);
   a.lane_stride = lanes > 1;
   if (row != NXK_NONE) {
@@ -45,8 +45,8 @@ static void fold_lanes(lane_partials *l, int64_t first, int64_t end, int64_t ite
   nxk_value lane = nxk_begin_for(b->to, NXK_SEQ, nxk_bound_const(first), nxk_bound_const(end), 1);
   l->fold.items = items;
   l->fold.shift = lane;
-  nxb_write_fold(b, l->views, l->n_views, &l->fold, l->out);
-  for (uint32_t i = 0; i < l->n_views * l->n && !b->to->failed; i++) {
+  nxb_write_fold(b, l->maps, l->n_maps, &l->fold, l->out);
+  for (uint32_t i = 0; i < l->n_maps * l->n && !b->to->failed; i++) {
     nxk_access a = lane_access(l, i, lane, 0);
     nxk_store(b->to, &a, l->out[i].value);
   }
@@ -56,18 +56,18 @@ static void fold_lanes(lane_partials *l, int64_t first, int64_t end, int64_t ite
 static void fold_in_lanes(lane_partials *l) {
   nxb_binder *b = l->b;
   int64_t points = l->fold.stage->points, each = points / 16, longer = points % 16;
-  for (uint32_t i = 0; i < l->n_views * l->n; i++) {
+  for (uint32_t i = 0; i < l->n_maps * l->n; i++) {
     nx_dtype type = nxk_dtype(b->from, b->from->instrs[l->fold.reduce[i % l->n]].args[0]);
-    l->array[i] = nxb_add_local(b, type, 16 * l->views[i / l->n].lanes);
+    l->array[i] = nxb_add_local(b, type, 16 * l->maps[i / l->n].lanes);
   }
   fold_lanes(l, 0, longer, each + 1);
   fold_lanes(l, longer, 16, each);
   int64_t lanes = points < 16 ? points : 16;
-  for (uint32_t i = 0; i < l->n_views * l->n && !b->to->failed; i++) {
+  for (uint32_t i = 0; i < l->n_maps * l->n && !b->to->failed; i++) {
     nxb_partial p[16];
     for (int64_t j = 0; j < lanes; j++) {
       nxk_access a = lane_access(l, i, NXK_NONE, j);
-      p[j] = (nxb_partial){nxk_load(b->to, &a, l->views[i / l->n].lanes), NXK_NONE};
+      p[j] = (nxb_partial){nxk_load(b->to, &a, l->maps[i / l->n].lanes), NXK_NONE};
     }
     for (int64_t half = 8; half > 0; half /= 2)
       for (int64_t j = 0; j < half && j + half < lanes; j++)
@@ -76,7 +76,7 @@ static void fold_in_lanes(lane_partials *l) {
   }
 }
 
-static void write_group(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s,
+static void write_group(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
                         const nxk_value *group, uint32_t n, nxb_order order) {
   nxb_fold fold = {.stage = s,
                    .reduce = group,
@@ -87,80 +87,81 @@ static void write_group(nxb_binder *b, nxb_view *views, uint32_t n_views, const 
                    .scale = order.lanes,
                    .shift = NXK_NONE,
                    .vector = 1};
-  fold.chains = nxb_choose_chains(b, s, group, n, views[0].lanes, nxb_ceil(s->points, order.lanes));
-  if (n_views > 1) fold.chains = 1;
+  fold.chains = nxb_choose_chains(b, s, group, n, maps[0].lanes, nxb_ceil(s->points, order.lanes));
+  if (n_maps > 1) fold.chains = 1;
   lane_partials l = {b,
-                     views,
-                     n_views,
+                     maps,
+                     n_maps,
                      n,
                      fold,
-                     nxb_alloc(b, n_views * n * sizeof *l.array),
-                     nxb_alloc(b, n_views * n * sizeof *l.out)};
+                     nxb_alloc(b, n_maps * n * sizeof *l.array),
+                     nxb_alloc(b, n_maps * n * sizeof *l.out)};
   if (b->failed) return;
   if (order.lanes == 16) fold_in_lanes(&l);
-  else nxb_write_fold(b, views, n_views, &fold, l.out);
-  for (uint32_t i = 0; i < n_views * n && !b->to->failed && !b->failed; i++) {
+  else nxb_write_fold(b, maps, n_maps, &fold, l.out);
+  for (uint32_t i = 0; i < n_maps * n && !b->to->failed && !b->failed; i++) {
     const nxb_partial *p = &l.out[i];
-    nxb_set_result(b, &views[i / n], group[i % n], p->item != NXK_NONE ? p->item : p->value);
+    nxb_set_result(b, &maps[i / n], group[i % n], p->item != NXK_NONE ? p->item : p->value);
   }
 }
 
-static void write_reductions(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s) {
-  bool *done = nxb_alloc(b, s->n_reduces * sizeof *done), stores = views[0].stores;
+static void write_reductions(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps,
+                             const nxb_stage *s) {
+  bool *done = nxb_alloc(b, s->n_reduces * sizeof *done), stores = maps[0].stores;
   nxk_value *group = nxb_alloc(b, s->n_reduces * sizeof *group);
   nxb_order order;
   uint32_t n;
   while (!b->failed && (n = nxb_next_group(b, s, done, group, &order)) > 0) {
-    if (s->points > 0) write_group(b, views, n_views, s, group, n, order);
-    for (uint32_t i = 0; s->points == 0 && i < n_views * n; i++)
-      nxb_set_result(b, &views[i / n], group[i % n], nxb_empty_result(b, group[i % n]));
-    for (uint32_t i = 0; i < n_views; i++) views[i].stores = false; /* once is enough */
+    if (s->points > 0) write_group(b, maps, n_maps, s, group, n, order);
+    for (uint32_t i = 0; s->points == 0 && i < n_maps * n; i++)
+      nxb_set_result(b, &maps[i / n], group[i % n], nxb_empty_result(b, group[i % n]));
+    for (uint32_t i = 0; i < n_maps; i++) maps[i].stores = false; /* once is enough */
   }
-  for (uint32_t i = 0; i < n_views; i++) views[i].stores = stores;
+  for (uint32_t i = 0; i < n_maps; i++) maps[i].stores = stores;
 }
 
-static nxk_bound_value bound_of(nxb_binder *b, const nxb_view *view, nxk_bound_value x) {
-  return x.value == NXK_NONE ? x : nxk_bound_of(nxb_operand(b, view, x.value));
+static nxk_bound_value bound_of(nxb_binder *b, const nxb_lane_map *map, nxk_bound_value x) {
+  return x.value == NXK_NONE ? x : nxk_bound_of(nxb_operand(b, map, x.value));
 }
 
 /* A map loop, or an outer one that no template took. */
-static void write_loop(nxb_binder *b, nxb_view *views, uint32_t n_views, nxk_value v,
+static void write_loop(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, nxk_value v,
                        nxb_stage_writer writer, void *user) {
   const nxk_loop *loop = loop_of(b, v);
-  nxk_bound_value lower = bound_of(b, views, loop->lower), upper = bound_of(b, views, loop->upper);
+  nxk_bound_value lower = bound_of(b, maps, loop->lower), upper = bound_of(b, maps, loop->upper);
   nxk_value index = nxk_begin_for(b->to, NXK_SEQ, lower, upper, loop->step);
-  for (uint32_t i = 0; i < n_views; i++) {
-    views[i].map[v] = index;
-    views[i].step[v] = 0;
+  for (uint32_t i = 0; i < n_maps; i++) {
+    maps[i].bound[v] = index;
+    maps[i].step[v] = 0;
   }
-  nxb_write_body(b, views, n_views, v + 1, b->end_of[v] - 1, writer, user);
+  nxb_write_body(b, maps, n_maps, v + 1, b->end_of[v] - 1, writer, user);
   nxk_end(b->to);
 }
 
-static void write_stage(nxb_binder *b, nxb_view *views, uint32_t n_views, nxk_value v,
+static void write_stage(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, nxk_value v,
                         nxb_stage_writer writer, void *user) {
   nxb_stage s;
   nxb_analyze_stage(b, v, &s);
-  if (b->failed || (writer && writer(b, views, n_views, &s, user))) return;
-  if (!s.reduces && nxb_scans(b, s.first, s.last)) nxb_write_scans(b, views, n_views, &s);
-  else if (!s.reduces) write_loop(b, views, n_views, v, writer, user);
-  else if (s.simple) write_reductions(b, views, n_views, &s);
+  if (b->failed || (writer && writer(b, maps, n_maps, &s, user))) return;
+  if (!s.reduces && nxb_scans(b, s.first, s.last)) nxb_write_scans(b, maps, n_maps, &s);
+  else if (!s.reduces) write_loop(b, maps, n_maps, v, writer, user);
+  else if (s.simple) write_reductions(b, maps, n_maps, &s);
   else
     nxi_fail(b->diag, NX_INTERNAL, "",
              "kernel %s: the reduce loops of %%%u are not one nest with constant bounds",
              b->from->name, v);
 }
 
-void nxb_write_body(nxb_binder *b, nxb_view *views, uint32_t n_views, nxk_value first,
+void nxb_write_body(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, nxk_value first,
                     nxk_value last, nxb_stage_writer writer, void *user) {
   for (nxk_value v = first; v <= last && !b->to->failed && !b->failed; v++) {
     nxk_op op = (nxk_op)b->from->instrs[v].op;
     if (op == NXK_for) {
-      write_stage(b, views, n_views, v, writer, user);
+      write_stage(b, maps, n_maps, v, writer, user);
       v = b->end_of[v];
     } else if (op != NXK_end) {
       nxk_value written = v;
-      for (uint32_t i = 0; i < n_views; i++) written = nxb_write(b, &views[i], v);
+      for (uint32_t i = 0; i < n_maps; i++) written = nxb_write(b, &maps[i], v);
       v = written;
     }
   }
@@ -206,41 +207,41 @@ typedef struct points {
   uint16_t lanes;
 } points;
 
-static void write_points(nxb_binder *b, nxb_view *views, uint32_t n_views, void *user) {
+static void write_points(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, void *user) {
   (void)user;
-  for (uint32_t i = 0; i < n_views; i++) {
-    views[i].columns = views[i].lanes;
-    nxb_write_ready(b, &views[i]);
+  for (uint32_t i = 0; i < n_maps; i++) {
+    maps[i].columns = maps[i].lanes;
+    nxb_write_ready(b, &maps[i]);
   }
-  nxb_write_body(b, views, n_views, b->part->body_first, b->part->body_last, NULL, NULL);
+  nxb_write_body(b, maps, n_maps, b->part->body_first, b->part->body_last, NULL, NULL);
 }
 
-static void write_vectors(nxb_binder *b, nxb_view *views, uint32_t n_views, points *p) {
+static void write_vectors(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, points *p) {
   if (p->vectors)
-    nxb_vector_loops(b, views, n_views, &p->vector_dim, p->lanes, p->tail, write_points, NULL);
-  else write_points(b, views, n_views, NULL);
+    nxb_vector_loops(b, maps, n_maps, &p->vector_dim, p->lanes, p->tail, write_points, NULL);
+  else write_points(b, maps, n_maps, NULL);
 }
 
 /* Iterations lo .. hi of the jammed loop, `n` side by side. */
-static void write_jam(nxb_binder *b, const nxb_view *view, points *p, nxk_value lo, nxk_value hi,
+static void write_jam(nxb_binder *b, const nxb_lane_map *map, points *p, nxk_value lo, nxk_value hi,
                       uint32_t n) {
-  nxb_view *views = nxb_alloc(b, n * sizeof *views);
+  nxb_lane_map *maps = nxb_alloc(b, n * sizeof *maps);
   nxk_value i = nxk_begin_for(b->to, NXK_SEQ, nxk_bound_of(lo), nxk_bound_of(hi), n);
   for (uint32_t q = 0; q < n && !b->failed; q++) {
-    nxb_view_copy(b, &views[q], view);
-    nxb_set_index(b, &views[q], &p->jam_dim.loop, nxb_add(b, i, q), false);
-    nxb_write_ready(b, &views[q]);
+    nxb_lane_map_copy(b, &maps[q], map);
+    nxb_set_index(b, &maps[q], &p->jam_dim.loop, nxb_add(b, i, q), false);
+    nxb_write_ready(b, &maps[q]);
   }
-  if (!b->failed && !b->to->failed) write_vectors(b, views, n, p);
+  if (!b->failed && !b->to->failed) write_vectors(b, maps, n, p);
   nxk_end(b->to);
 }
 
-static void write_jams(nxb_binder *b, nxb_view *view, points *p) {
+static void write_jams(nxb_binder *b, nxb_lane_map *map, points *p) {
   const nxb_dim *d = &p->jam_dim;
   int64_t rest = d->loop.extent % p->jam;
   nxk_value main_end = rest == 0 ? d->hi : nxb_op(b, NXK_and, d->hi, nxb_int(b, -(int64_t)p->jam));
-  write_jam(b, view, p, d->lo, main_end, p->jam);
-  if (rest) write_jam(b, view, p, main_end, d->hi, 1);
+  write_jam(b, map, p, d->lo, main_end, p->jam);
+  if (rest) write_jam(b, map, p, main_end, d->hi, 1);
 }
 
 /* True if a dot of the part has a factor that varies along `vector` but not along `other`, and one the other way. */
@@ -294,7 +295,7 @@ void nxb_bind_points(nxb_binder *b, nxk_value vector_loop) {
   const nxb_part *part = b->part;
   points p = {.lanes = 1, .jam = 1};
   nxb_nest nest = {.n = 0};
-  nxb_view view;
+  nxb_lane_map map;
   uint32_t vector_at = NXK_NONE, jam_at = NXK_NONE;
   int64_t widest = nxb_widest(b, part->first, part->last, vector_loop);
   if (vector_loop != NXK_NONE) choose_jam(b, vector_loop, &p, &jam_at);
@@ -315,24 +316,24 @@ void nxb_bind_points(nxb_binder *b, nxk_value vector_loop) {
   if (p.jams) *jam_dim = p.jam_dim;
   if (p.vectors) *vector_dim = p.vector_dim;
   nest.n += (uint32_t)p.jams + (uint32_t)p.vectors;
-  if (!nxb_view_init(b, &view)) return;
+  if (!nxb_lane_map_init(b, &map)) return;
   nxb_add_locals(b, p.lanes);
-  nxb_open(b, &nest, &view, nxb_point_cycles(b) * p.lanes * p.jam);
+  nxb_open(b, &nest, &map, nxb_point_cycles(b) * p.lanes * p.jam);
   p.jam_dim = *jam_dim;
   p.vector_dim = *vector_dim;
   if (!b->to->failed && !b->failed) {
-    if (p.jams) write_jams(b, &view, &p);
-    else write_vectors(b, &view, 1, &p);
+    if (p.jams) write_jams(b, &map, &p);
+    else write_vectors(b, &map, 1, &p);
   }
   nxb_close(b, &nest);
 }
 
 void nxb_bind_literal(nxb_binder *b) {
   nxb_nest nest = {.n = 0};
-  nxb_view view;
-  if (!nxb_view_init(b, &view)) return;
+  nxb_lane_map map;
+  if (!nxb_lane_map_init(b, &map)) return;
   nxb_add_locals(b, 1);
-  nxb_open(b, &nest, &view, 1e30); /* nobody knows how long it takes */
-  nxb_write_body(b, &view, 1, b->part->first + 1, b->part->last - 1, NULL, NULL);
+  nxb_open(b, &nest, &map, 1e30); /* nobody knows how long it takes */
+  nxb_write_body(b, &map, 1, b->part->first + 1, b->part->last - 1, NULL, NULL);
   nxb_close(b, &nest);
 }

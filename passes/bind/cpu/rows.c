@@ -32,33 +32,32 @@ static uint32_t choose_loop(const nxb_binder *b, const nxb_stage *s) {
   return best;
 }
 
-static void write_element(nxb_binder *b, nxb_view *views, uint32_t n_views, void *user) {
+static void write_element(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, void *user) {
   const row_map *m = user;
   const nxb_stage *s = m->stage;
-  (void)n_views;
+  (void)n_maps;
   bool last = m->vector + 1 == s->n_loops;
-  nxb_write_code(b, views, last ? s->loops[m->vector].value : s->first, s->last);
+  nxb_write_code(b, maps, last ? s->loops[m->vector].value : s->first, s->last);
 }
 
-static void write_map(nxb_binder *b, nxb_view *view, const nxb_stage *s) {
+static void write_map(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s) {
   row_map m = {s, choose_loop(b, s)};
   bool last = m.vector + 1 == s->n_loops;
   const nxb_loop *vector = &s->loops[m.vector];
   uint32_t open = 0;
   for (uint32_t i = 0; i < s->n_loops && !b->to->failed; i++) {
     if (i == m.vector) continue;
-    nxb_set_index(b, view, &s->loops[i], nxk_begin_range(b->to, NXK_SEQ, s->loops[i].extent),
-                  false);
+    nxb_set_index(b, map, &s->loops[i], nxk_begin_range(b->to, NXK_SEQ, s->loops[i].extent), false);
     open++;
     nxk_value inner = i + 1 < s->n_loops ? s->loops[i + 1].value : s->last;
-    if (last) nxb_write_code(b, view, s->loops[i].value + 1, inner - 1);
+    if (last) nxb_write_code(b, map, s->loops[i].value + 1, inner - 1);
   }
   int64_t widest = nxb_widest(b, s->first, s->last, vector->value);
   uint16_t lanes = nxb_choose_lanes(b, s->first, s->last, vector->value, 4);
   nxk_value from = nxb_int(b, 0), to = nxb_int(b, vector->extent);
   nxb_dim dim = {*vector, NXB_RANGE, nxb_fit_lanes(b, lanes, widest, vector->extent), from, to};
   if (!b->to->failed)
-    nxb_vector_loops(b, view, 1, &dim, (uint16_t)dim.unit,
+    nxb_vector_loops(b, map, 1, &dim, (uint16_t)dim.unit,
                      nxb_choose_tail(b, s->first, s->last, vector->extent, (uint16_t)dim.unit),
                      write_element, &m);
   for (; open > 0; open--) nxk_end(b->to);
@@ -79,8 +78,8 @@ static uint16_t free_lanes(const nxb_binder *b, const nxb_stage *s) {
   return (uint16_t)lanes;
 }
 
-static void write_group(nxb_binder *b, nxb_view *view, const nxb_stage *s, const nxk_value *group,
-                        uint32_t n, nxb_order order) {
+static void write_group(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s,
+                        const nxk_value *group, uint32_t n, nxb_order order) {
   uint16_t lanes = order.exact ? free_lanes(b, s) : 16;
   nxb_fold fold = {.stage = s,
                    .reduce = group,
@@ -95,7 +94,7 @@ static void write_group(nxb_binder *b, nxb_view *view, const nxb_stage *s, const
   fold.chains = nxb_choose_chains(b, s, group, n, lanes, fold.items);
   nxb_partial *out = nxb_alloc(b, n * sizeof *out);
   if (b->failed) return;
-  nxb_write_fold(b, view, 1, &fold, out);
+  nxb_write_fold(b, map, 1, &fold, out);
   for (uint32_t i = 0; i < n && !b->to->failed && !b->failed; i++) {
     nxk_value index = NXK_NONE;
     if (out[i].item != NXK_NONE) { /* of the element: item * lanes + lane */
@@ -104,45 +103,45 @@ static void write_group(nxb_binder *b, nxb_view *view, const nxb_stage *s, const
     }
     uint32_t own = b->from->instrs[group[i]].kind;
     uint32_t kind = nxk_finds_index(own) ? own : nxk_reduction_of(own)->partial;
-    nxb_set_result(b, view, group[i], nxk_fold(b->to, (nxk_reduce_kind)kind, out[i].value, index));
+    nxb_set_result(b, map, group[i], nxk_fold(b->to, (nxk_reduce_kind)kind, out[i].value, index));
   }
 }
 
-static void write_reductions(nxb_binder *b, nxb_view *view, const nxb_stage *s) {
-  bool *done = nxb_alloc(b, s->n_reduces * sizeof *done), stores = view->stores;
+static void write_reductions(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s) {
+  bool *done = nxb_alloc(b, s->n_reduces * sizeof *done), stores = map->stores;
   nxk_value *group = nxb_alloc(b, s->n_reduces * sizeof *group);
   nxb_order order;
   uint32_t n;
   while (!b->failed && (n = nxb_next_group(b, s, done, group, &order)) > 0) {
-    if (s->points > 0) write_group(b, view, s, group, n, order);
+    if (s->points > 0) write_group(b, map, s, group, n, order);
     for (uint32_t i = 0; s->points == 0 && i < n; i++)
-      nxb_set_result(b, view, group[i], nxb_empty_result(b, group[i]));
-    view->stores = false; /* once is enough */
+      nxb_set_result(b, map, group[i], nxb_empty_result(b, group[i]));
+    map->stores = false; /* once is enough */
   }
-  view->stores = stores;
+  map->stores = stores;
 }
 
 /* ---- the template */
 
-static bool write_stage(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s,
+static bool write_stage(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
                         void *user) {
   (void)user;
-  (void)n_views;
-  if (s->reduces) write_reductions(b, views, s);
-  else if (s->points > 0) write_map(b, views, s);
+  (void)n_maps;
+  if (s->reduces) write_reductions(b, maps, s);
+  else if (s->points > 0) write_map(b, maps, s);
   return true;
 }
 
 void nxb_bind_rows(nxb_binder *b) {
   nxb_nest nest = {.n = 0};
-  nxb_view view;
+  nxb_lane_map map;
   for (uint32_t i = 0; i < b->part->n_outer; i++)
     nest.dims[nest.n++] = nxb_outer_dim(b, i, NXB_POINT, 1);
-  if (!nxb_view_init(b, &view)) return;
+  if (!nxb_lane_map_init(b, &map)) return;
   nxb_add_locals(b, 1);
-  nxb_open(b, &nest, &view, nxb_point_cycles(b));
-  nxb_write_ready(b, &view);
+  nxb_open(b, &nest, &map, nxb_point_cycles(b));
+  nxb_write_ready(b, &map);
   if (!b->to->failed && !b->failed)
-    nxb_write_body(b, &view, 1, b->part->body_first, b->part->body_last, write_stage, NULL);
+    nxb_write_body(b, &map, 1, b->part->body_first, b->part->body_last, write_stage, NULL);
   nxb_close(b, &nest);
 }

@@ -23,12 +23,12 @@ typedef struct rows {
       [16]; /* of a turned load what its lanes hold at each element; of a store what they are to hold */
 } rows;
 
-/* What the scans of a stage carry, for each view: a number each, products of pairs two, which both of their parts share. */
+/* What the scans of a stage carry, for each lane map: a number each, products of pairs two, which both of their parts share. */
 typedef struct carried {
   uint32_t n;                 /* numbers */
   nxk_value *scan;            /* the first scan that a number belongs to */
   uint32_t *slot;             /* of each scan, in order: its number, or the first of two */
-  nxk_value *before, *within; /* [view * n + slot] */
+  nxk_value *before, *within; /* [lane map * n + slot] */
   bool pairs;
   nxk_value lo;        /* for pairs: the first element of the block */
   nxk_value starts[2]; /* whether this element is that, or the first of all */
@@ -71,7 +71,7 @@ static bool share(const nxb_binder *b, nxk_value u, nxk_value v) {
          x->args[0] == y->args[0] && x->args[1] == y->args[1];
 }
 
-static bool collect(nxb_binder *b, const nxb_stage *s, uint32_t n_views, carried *c) {
+static bool collect(nxb_binder *b, const nxb_stage *s, uint32_t n_maps, carried *c) {
   uint32_t scans = 0;
   for (nxk_value v = s->first; v <= s->last; v++) scans += b->from->instrs[v].op == NXK_scan;
   c->scan = nxb_alloc(b, 2 * scans * sizeof *c->scan);
@@ -86,8 +86,8 @@ static bool collect(nxb_binder *b, const nxb_stage *s, uint32_t n_views, carried
     c->pairs = c->pairs || takes_pairs(b, v);
     for (uint32_t k = 0; slot + k == c->n && k < width_of(b, v); k++) c->scan[c->n++] = v;
   }
-  c->before = nxb_alloc(b, (size_t)n_views * c->n * sizeof *c->before);
-  c->within = nxb_alloc(b, (size_t)n_views * c->n * sizeof *c->within);
+  c->before = nxb_alloc(b, (size_t)n_maps * c->n * sizeof *c->before);
+  c->within = nxb_alloc(b, (size_t)n_maps * c->n * sizeof *c->within);
   c->opens = NXK_NONE;
   return !b->failed;
 }
@@ -97,55 +97,55 @@ static bool in_order(const nxb_binder *b, nxk_value scan) {
   return b->from->instrs[scan].order == NXK_ORDER_SEQUENTIAL;
 }
 
-/* Loops begin with their carries, those of all views. */
+/* Loops begin with their carries, those of all lane maps. */
 static void open_carries(nxb_binder *b, uint32_t n, const nxk_value *initial, nxk_value *current) {
   for (uint32_t i = 0; i < n && !b->to->failed; i++) current[i] = nxk_carry(b->to, initial[i]);
 }
 
-static void set_value(nxb_view *view, nxk_value scan, nxk_value value) {
-  view->map[scan] = value;
-  view->step[scan] = 0;
+static void set_value(nxb_lane_map *map, nxk_value scan, nxk_value value) {
+  map->bound[scan] = value;
+  map->step[scan] = 0;
 }
 
-/* What one view carries on from the element, and the scan's value there. */
-static void write_scan(nxb_binder *b, nxb_view *view, const carried *c, nxk_value scan,
+/* What one lane map carries on from the element, and the scan's value there. */
+static void write_scan(nxb_binder *b, nxb_lane_map *map, const carried *c, nxk_value scan,
                        uint32_t slot, nxk_value *within, nxk_value *before, nxk_value *next) {
   const nxk_instr *in = &b->from->instrs[scan];
-  nxk_value x[2] = {nxb_wide(b, view, in->args[0]), NXK_NONE}, y[2];
+  nxk_value x[2] = {nxb_wide(b, map, in->args[0]), NXK_NONE}, y[2];
   uint32_t width = width_of(b, scan);
-  if (width == 2) x[1] = nxb_wide(b, view, in->args[1]);
+  if (width == 2) x[1] = nxb_wide(b, map, in->args[1]);
   if (c->scan[slot] == scan) combine(b, scan, c->starts[in_order(b, scan)], within, x, next);
   memcpy(y, next, width * sizeof *y);
   if (!in_order(b, scan) && (width == 1 || c->opens != NXK_NONE))
     combine(b, scan, c->opens, before, next, y);
-  set_value(view, scan, y[in->kind == NXK_PROD_IMAG]);
+  set_value(map, scan, y[in->kind == NXK_PROD_IMAG]);
 }
 
-/* One element of each view; next[i]: what the carries become. */
-static void write_element(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s,
+/* One element of each lane map; next[i]: what the carries become. */
+static void write_element(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
                           const carried *c, nxk_value *next) {
   uint32_t scan = 0;
   for (nxk_value v = s->first; v <= s->last && !b->to->failed && !b->failed; v++) {
     nxk_op op = (nxk_op)b->from->instrs[v].op;
     nxk_value written = v;
     if (c->at >= 0 && c->rows->turned[v]) {
-      if (op == NXK_load) set_value(views, v, c->rows->tile[v][c->at]);
-      else c->rows->tile[v][c->at] = nxb_wide(b, views, b->from->instrs[v].args[0]);
+      if (op == NXK_load) set_value(maps, v, c->rows->tile[v][c->at]);
+      else c->rows->tile[v][c->at] = nxb_wide(b, maps, b->from->instrs[v].args[0]);
       continue;
     }
-    for (uint32_t i = 0; i < n_views && nxb_is_code(op); i++) written = nxb_write(b, &views[i], v);
-    for (uint32_t i = 0; i < n_views && op == NXK_scan && !b->to->failed; i++) {
+    for (uint32_t i = 0; i < n_maps && nxb_is_code(op); i++) written = nxb_write(b, &maps[i], v);
+    for (uint32_t i = 0; i < n_maps && op == NXK_scan && !b->to->failed; i++) {
       uint32_t at = i * c->n + c->slot[scan];
-      write_scan(b, &views[i], c, v, c->slot[scan], c->within + at, c->before + at, next + at);
+      write_scan(b, &maps[i], c, v, c->slot[scan], c->within + at, c->before + at, next + at);
     }
     scan += op == NXK_scan;
     v = written;
   }
 }
 
-/* A view of one row of the square block at element `at`, lanes along the scan. */
-static void show_row(nxb_binder *b, nxb_view *row, const nxb_stage *s, const rows *r, nxk_value at,
-                     int64_t number) {
+/* A lane map of one row of the square block at element `at`, lanes along the scan. */
+static void show_row(nxb_binder *b, nxb_lane_map *row, const nxb_stage *s, const rows *r,
+                     nxk_value at, int64_t number) {
   row->lanes = (uint16_t)r->side;
   row->vector = s->loops[0].value;
   row->base_multiple = r->side; /* square blocks begin at multiples of it */
@@ -153,11 +153,11 @@ static void show_row(nxb_binder *b, nxb_view *row, const nxb_stage *s, const row
   nxb_set_index(b, row, &r->across, nxb_add(b, r->first, number), false);
 }
 
-static void load_tiles(nxb_binder *b, const nxb_view *view, const nxb_stage *s, const rows *r,
+static void load_tiles(nxb_binder *b, const nxb_lane_map *map, const nxb_stage *s, const rows *r,
                        nxk_value at) {
   for (nxk_value v = s->first; v <= s->last && !b->to->failed && !b->failed; v++) {
-    nxb_view row;
-    if (!r->turned[v] || b->from->instrs[v].op != NXK_load || !nxb_view_copy(b, &row, view))
+    nxb_lane_map row;
+    if (!r->turned[v] || b->from->instrs[v].op != NXK_load || !nxb_lane_map_copy(b, &row, map))
       continue;
     for (int64_t q = 0; q < r->side && !b->to->failed && !b->failed; q++) {
       show_row(b, &row, s, r, at, q);
@@ -168,11 +168,11 @@ static void load_tiles(nxb_binder *b, const nxb_view *view, const nxb_stage *s, 
   }
 }
 
-static void store_tiles(nxb_binder *b, const nxb_view *view, const nxb_stage *s, const rows *r,
+static void store_tiles(nxb_binder *b, const nxb_lane_map *map, const nxb_stage *s, const rows *r,
                         nxk_value at) {
   for (nxk_value v = s->first; v <= s->last && !b->to->failed && !b->failed; v++) {
-    nxb_view row;
-    if (!r->turned[v] || b->from->instrs[v].op != NXK_store || !nxb_view_copy(b, &row, view))
+    nxb_lane_map row;
+    if (!r->turned[v] || b->from->instrs[v].op != NXK_store || !nxb_lane_map_copy(b, &row, map))
       continue;
     nxb_turn_over(b, r->tile[v], r->side);
     for (int64_t q = 0; q < r->side && !b->to->failed && !b->failed; q++) {
@@ -184,29 +184,29 @@ static void store_tiles(nxb_binder *b, const nxb_view *view, const nxb_stage *s,
 }
 
 /* The element at `at`, or a square block from there on; next[i]: what the carries become. */
-static void write_step(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s,
+static void write_step(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
                        carried *c, bool square, nxk_value at, nxk_value *next) {
-  uint32_t n = n_views * c->n;
-  if (square) load_tiles(b, views, s, c->rows, at);
+  uint32_t n = n_maps * c->n;
+  if (square) load_tiles(b, maps, s, c->rows, at);
   for (int64_t q = 0; q < (square ? c->rows->side : 1) && !b->to->failed && !b->failed; q++) {
     c->at = square ? q : -1;
     nxk_value element = nxb_add(b, at, q);
-    for (uint32_t i = 0; i < n_views; i++) nxb_set_point(b, &views[i], s, element, 1);
+    for (uint32_t i = 0; i < n_maps; i++) nxb_set_point(b, &maps[i], s, element, 1);
     if (c->pairs) {
       c->starts[0] = nxb_op(b, NXK_eq, element, c->lo);
       c->starts[1] = nxb_op(b, NXK_eq, element, nxb_int(b, 0));
     }
-    write_element(b, views, n_views, s, c, next);
+    write_element(b, maps, n_maps, s, c, next);
     for (uint32_t i = 0; square && i < n; i++) c->within[i] = next[i];
   }
   c->at = -1;
-  if (square) store_tiles(b, views, s, c->rows, at);
+  if (square) store_tiles(b, maps, s, c->rows, at);
 }
 
 /* Elements lo .. hi of the run, or as many square blocks, from c->within on, which has the carries afterwards. */
-static void write_loop(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s,
+static void write_loop(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
                        carried *c, bool square, nxk_bound_value lo, nxk_bound_value hi) {
-  uint32_t n = n_views * c->n;
+  uint32_t n = n_maps * c->n;
   nxk_value *next = nxb_alloc(b, n * sizeof *next), *current = nxb_alloc(b, n * sizeof *current),
             *passed = nxb_alloc(b, n * sizeof *passed), *initial = c->within;
   if (b->failed) return;
@@ -214,7 +214,7 @@ static void write_loop(nxb_binder *b, nxb_view *views, uint32_t n_views, const n
   open_carries(b, n, initial, current);
   memcpy(passed, current, n * sizeof *passed);
   c->within = passed;
-  write_step(b, views, n_views, s, c, square, at, next);
+  write_step(b, maps, n_maps, s, c, square, at, next);
   for (uint32_t i = 0; i < n && !b->to->failed; i++) nxk_next(b->to, current[i], next[i]);
   nxk_end(b->to);
   memcpy(initial, current, n * sizeof *initial); /* visible after their loop */
@@ -231,23 +231,23 @@ static nxk_bound_value bound_of(const nxb_binder *b, nxk_value v) {
 }
 
 /* lo is a multiple of the side of a square block. */
-static void write_run(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s,
+static void write_run(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
                       carried *c, nxk_bound_value lo, nxk_bound_value hi) {
   int64_t side = c->rows != NULL ? c->rows->side : 1;
   if (side > 1) {
     nxk_value squares = nxb_op(b, NXK_and, value_of(b, hi), nxb_int(b, -side));
     if (b->to->failed) return;
-    write_loop(b, views, n_views, s, c, true, lo, bound_of(b, squares));
+    write_loop(b, maps, n_maps, s, c, true, lo, bound_of(b, squares));
     lo = bound_of(b, squares);
     if (s->points % side == 0) return;
   }
-  write_loop(b, views, n_views, s, c, false, lo, hi);
+  write_loop(b, maps, n_maps, s, c, false, lo, hi);
 }
 
-static void start(nxb_binder *b, const nxb_view *views, uint32_t n_views, const carried *c,
+static void start(nxb_binder *b, const nxb_lane_map *maps, uint32_t n_maps, const carried *c,
                   nxk_value *values) {
-  for (uint32_t i = 0; i < n_views * c->n && !b->to->failed; i++)
-    values[i] = identity(b, c->scan[i % c->n], views[i / c->n].lanes);
+  for (uint32_t i = 0; i < n_maps * c->n && !b->to->failed; i++)
+    values[i] = identity(b, c->scan[i % c->n], maps[i / c->n].lanes);
 }
 
 /* Whether a scan of the stage begins a block after each 1024 elements. */
@@ -257,23 +257,23 @@ static bool in_blocks(const nxb_binder *b, const carried *c, const nxb_stage *s)
   return any && s->points > NXK_SCAN_BLOCK;
 }
 
-static void write_blocks(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s,
+static void write_blocks(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
                          carried *c) {
-  uint32_t n = n_views * c->n;
+  uint32_t n = n_maps * c->n;
   nxk_value *initial = nxb_alloc(b, n * sizeof *initial), *next = nxb_alloc(b, n * sizeof *next);
   if (b->failed) return;
-  start(b, views, n_views, c, initial);
+  start(b, maps, n_maps, c, initial);
   nxk_value block = nxk_begin_for(b->to, NXK_SEQ, nxk_bound_const(0),
                                   nxk_bound_const(nxb_ceil(s->points, NXK_SCAN_BLOCK)), 1);
   open_carries(b, n, initial, c->before);
   nxk_value lo = nxb_mul(b, block, NXK_SCAN_BLOCK), hi = nxb_add(b, lo, NXK_SCAN_BLOCK);
   if (s->points % NXK_SCAN_BLOCK != 0) hi = nxb_op(b, NXK_min, hi, nxb_int(b, s->points));
-  start(b, views, n_views, c, c->within);
+  start(b, maps, n_maps, c, c->within);
   for (uint32_t i = 0; i < n; i++)
     if (in_order(b, c->scan[i % c->n])) c->within[i] = c->before[i];
   c->lo = lo;
   c->opens = nxb_op(b, NXK_eq, block, nxb_int(b, 0));
-  write_run(b, views, n_views, s, c, nxk_bound_of(lo), nxk_bound_of(hi));
+  write_run(b, maps, n_maps, s, c, nxk_bound_of(lo), nxk_bound_of(hi));
   for (uint32_t i = 0; i < n && !b->to->failed; i += width_of(b, c->scan[i % c->n])) {
     nxk_value scan = c->scan[i % c->n];
     memcpy(next + i, c->within + i, width_of(b, scan) * sizeof *next);
@@ -283,7 +283,7 @@ static void write_blocks(nxb_binder *b, nxb_view *views, uint32_t n_views, const
   nxk_end(b->to);
 }
 
-static void write_scans(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s,
+static void write_scans(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
                         rows *r) {
   carried c = {.rows = r, .at = -1};
   if (!s->simple) {
@@ -291,19 +291,19 @@ static void write_scans(nxb_binder *b, nxb_view *views, uint32_t n_views, const 
              b->from->name, s->first);
     return;
   }
-  if (!collect(b, s, n_views, &c)) return;
+  if (!collect(b, s, n_maps, &c)) return;
   if (in_blocks(b, &c, s)) {
-    write_blocks(b, views, n_views, s, &c);
+    write_blocks(b, maps, n_maps, s, &c);
     return;
   }
-  start(b, views, n_views, &c, c.before);
-  start(b, views, n_views, &c, c.within);
+  start(b, maps, n_maps, &c, c.before);
+  start(b, maps, n_maps, &c, c.within);
   c.lo = nxb_int(b, 0);
-  write_run(b, views, n_views, s, &c, nxk_bound_const(0), nxk_bound_const(s->points));
+  write_run(b, maps, n_maps, s, &c, nxk_bound_const(0), nxk_bound_const(s->points));
 }
 
-void nxb_write_scans(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s) {
-  write_scans(b, views, n_views, s, NULL);
+void nxb_write_scans(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s) {
+  write_scans(b, maps, n_maps, s, NULL);
 }
 
 /* ---- a part */
@@ -366,10 +366,10 @@ static bool plan_rows(nxb_binder *b, rows *r, uint32_t *at) {
          (p->outer[*at].extent % r->side == 0 || nxb_repeats(b, p->first, p->last));
 }
 
-static bool write_stage(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s,
+static bool write_stage(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
                         void *user) {
   if (!nxb_scans(b, s->first, s->last)) return false;
-  write_scans(b, views, n_views, s, user);
+  write_scans(b, maps, n_maps, s, user);
   return true;
 }
 
@@ -377,23 +377,23 @@ static bool write_stage(nxb_binder *b, nxb_view *views, uint32_t n_views, const 
 static void bind_rows(nxb_binder *b, rows *r, uint32_t at) {
   const nxb_part *p = b->part;
   nxb_nest nest = {.n = 0};
-  nxb_view view;
+  nxb_lane_map map;
   for (uint32_t i = 0; i < p->n_outer; i++)
     if (i != at) nest.dims[nest.n++] = nxb_outer_dim(b, i, NXB_POINT, 1);
   nxb_dim *rows_dim = &nest.dims[nest.n++];
   *rows_dim = nxb_outer_dim(b, at, NXB_RANGE, r->side);
-  if (!nxb_view_init(b, &view)) return;
-  nxb_open(b, &nest, &view, nxb_point_cycles(b) * (double)r->side);
+  if (!nxb_lane_map_init(b, &map)) return;
+  nxb_open(b, &nest, &map, nxb_point_cycles(b) * (double)r->side);
   if (!b->to->failed && !b->failed) {
     nxk_value lo = rows_dim->lo, hi = rows_dim->hi,
               last = r->across.extent % r->side != 0 ? nxb_add(b, hi, -r->side) : NXK_NONE;
     r->first = nxk_begin_for(b->to, NXK_SEQ, bound_of(b, lo), bound_of(b, hi), r->side);
     if (last != NXK_NONE) r->first = nxb_op(b, NXK_min, r->first, last);
-    view.lanes = (uint16_t)r->side;
-    view.vector = r->across.value;
-    nxb_set_index(b, &view, &r->across, r->first, true);
-    nxb_write_ready(b, &view);
-    nxb_write_body(b, &view, 1, p->body_first, p->body_last, write_stage, r);
+    map.lanes = (uint16_t)r->side;
+    map.vector = r->across.value;
+    nxb_set_index(b, &map, &r->across, r->first, true);
+    nxb_write_ready(b, &map);
+    nxb_write_body(b, &map, 1, p->body_first, p->body_last, write_stage, r);
     nxk_end(b->to);
   }
   nxb_close(b, &nest);

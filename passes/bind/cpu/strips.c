@@ -15,9 +15,9 @@ enum { STRIP_BYTES = 4096, MAX_ROWS = 16 };
 
 typedef struct strips {
   nxb_binder *b;
-  nxb_view view;  /* values that all columns share */
-  nxb_view saved; /* of view, while a loop over the columns is open */
-  nxb_view rows[MAX_ROWS];
+  nxb_lane_map map;   /* values that all columns share */
+  nxb_lane_map saved; /* of `map`, while a loop over the columns is open */
+  nxb_lane_map rows[MAX_ROWS];
   nxb_dim dim;
   nxk_value end; /* of the whole vectors of the strip */
   int64_t width; /* columns of a strip */
@@ -134,8 +134,8 @@ static nxk_access column_access(strips *s, uint32_t array, nxk_value row) {
   nxk_access a = nxk_access_at(array, 0);
   a.terms = nxb_alloc(s->b, 3 * sizeof *a.terms);
   if (s->b->failed) return a;
-  a.terms[a.n_terms++] = (nxk_term){s->view.column, 1};
-  a.terms[a.n_terms++] = (nxk_term){s->view.column_origin, -1};
+  a.terms[a.n_terms++] = (nxk_term){s->map.column, 1};
+  a.terms[a.n_terms++] = (nxk_term){s->map.column_origin, -1};
   if (row != NXK_NONE) a.terms[a.n_terms++] = (nxk_term){row, s->width};
   a.lane_stride = 1;
   return a;
@@ -152,64 +152,65 @@ static void store_column(strips *s, uint32_t array, nxk_value row, nxk_value val
     nxk_store(s->b->to, &a, nxk_splat(s->b->to, value, s->lanes));
 }
 
-static void set_column(strips *s, nxb_view *view, nxk_value column) {
-  view->lanes = s->lanes;
-  view->vector = s->dim.loop.value;
-  view->base_multiple = s->dim.loop.lower == 0 && !s->shifted ? s->lanes * s->dim.loop.step : 1;
-  view->columns = s->width;
-  view->column = column;
-  view->column_origin = s->dim.lo;
-  nxb_set_index(s->b, view, &s->dim.loop, column, true);
+static void set_column(strips *s, nxb_lane_map *map, nxk_value column) {
+  map->lanes = s->lanes;
+  map->vector = s->dim.loop.value;
+  map->base_multiple = s->dim.loop.lower == 0 && !s->shifted ? s->lanes * s->dim.loop.step : 1;
+  map->columns = s->width;
+  map->column = column;
+  map->column_origin = s->dim.lo;
+  nxb_set_index(s->b, map, &s->dim.loop, column, true);
 }
 
 static void open_columns(strips *s) {
-  nxb_view_assign(s->b, &s->saved, &s->view);
+  nxb_lane_map_assign(s->b, &s->saved, &s->map);
   set_column(
-      s, &s->view,
+      s, &s->map,
       nxk_begin_for(s->b->to, NXK_SEQ, nxk_bound_of(s->dim.lo), nxk_bound_of(s->end), s->lanes));
 }
 
 static void close_columns(strips *s) {
   nxk_end(s->b->to);
-  nxb_view_assign(s->b, &s->view, &s->saved);
+  nxb_lane_map_assign(s->b, &s->map, &s->saved);
 }
 
 /* Brings a kept value back into the open loop over the columns. */
 static void fetch(strips *s, nxk_value v, nxk_value operand) {
   if (s->segment[v] == s->segment[operand]) return;
-  if (s->home[operand] == NXK_NONE || s->view.map[operand] != NXK_NONE || s->b->to->failed) return;
-  s->view.map[operand] = load_column(s, s->home[operand], NXK_NONE);
-  s->view.step[operand] = 0;
+  if (s->home[operand] == NXK_NONE || s->map.bound[operand] != NXK_NONE || s->b->to->failed) return;
+  s->map.bound[operand] = load_column(s, s->home[operand], NXK_NONE);
+  s->map.step[operand] = 0;
 }
 
-/* Code of [first, last] that varies (or does not), but for what the view has already. */
-static void write_part_of(strips *s, nxb_view *view, nxk_value first, nxk_value last,
+/* Code of [first, last] that varies (or does not), but for what the lane map has already. */
+static void write_part_of(strips *s, nxb_lane_map *map, nxk_value first, nxk_value last,
                           bool varying) {
   for (nxk_value v = first; v <= last && !s->b->to->failed && !s->b->failed; v++) {
     if (!nxb_is_code((nxk_op)s->b->from->instrs[v].op)) continue;
     bool rare = s->b->from->instrs[v].op == NXK_rare,
-         here = s->varies[v] == varying && view->map[v] == NXK_NONE;
+         here = s->varies[v] == varying && map->bound[v] == NXK_NONE;
     nxk_value written = rare ? last_pick(s, v) : v;
-    if (here) written = nxb_write(s->b, view, v);
+    if (here) written = nxb_write(s->b, map, v);
     for (nxk_value i = v; varying && here && i <= written; i++)
-      if (s->home[i] != NXK_NONE) store_column(s, s->home[i], NXK_NONE, nxb_wide(s->b, view, i));
+      if (s->home[i] != NXK_NONE) store_column(s, s->home[i], NXK_NONE, nxb_wide(s->b, map, i));
     v = written;
   }
 }
 
 static bool any_varying(const strips *s, nxk_value first, nxk_value last) {
   for (nxk_value v = first; v <= last; v++)
-    if (s->varies[v] && s->view.map[v] == NXK_NONE && nxb_is_code((nxk_op)s->b->from->instrs[v].op))
+    if (s->varies[v] && s->map.bound[v] == NXK_NONE &&
+        nxb_is_code((nxk_op)s->b->from->instrs[v].op))
       return true;
   return false;
 }
 
 static void write_segment(strips *s, nxk_value first, nxk_value last) {
-  write_part_of(s, &s->view, first, last, false);
+  write_part_of(s, &s->map, first, last, false);
   if (!any_varying(s, first, last)) return;
   open_columns(s);
   for (nxk_value v = first; v <= last; v++) visit_operands(s, v, fetch);
-  write_part_of(s, &s->view, first, last, true);
+  write_part_of(s, &s->map, first, last, true);
   close_columns(s);
 }
 
@@ -281,7 +282,7 @@ static void write_pass(strips *s, const strip_fold *f, nxk_value item, uint32_t 
     items[q] = nxb_add(b, item, q);
     nxk_value point = nxb_mul(b, items[q], f->scale);
     if (f->shift != NXK_NONE) point = nxb_op(b, NXK_add, point, f->shift);
-    nxb_view_assign(b, &s->rows[q], &s->view);
+    nxb_lane_map_assign(b, &s->rows[q], &s->map);
     nxb_set_point(b, &s->rows[q], f->stage, point, 1);
     write_part_of(s, &s->rows[q], f->stage->first, f->stage->last, false);
   }
@@ -290,11 +291,11 @@ static void write_pass(strips *s, const strip_fold *f, nxk_value item, uint32_t 
   nxb_partial *p = nxb_alloc(b, f->n * sizeof *p);
   for (uint32_t i = 0; i < f->n && !b->failed; i++) p[i] = take_partial(s, f, i, first, items[0]);
   for (uint32_t q = 0; q < n && !b->failed && !b->to->failed; q++) {
-    nxb_view *row = &s->rows[q];
-    set_column(s, row, s->view.column);
+    nxb_lane_map *row = &s->rows[q];
+    set_column(s, row, s->map.column);
     for (nxk_value v = b->part->first; v < b->part->last; v++) /* what was fetched */
-      if (s->home[v] != NXK_NONE && row->map[v] == NXK_NONE) {
-        row->map[v] = s->view.map[v];
+      if (s->home[v] != NXK_NONE && row->bound[v] == NXK_NONE) {
+        row->bound[v] = s->map.bound[v];
         row->step[v] = 0;
       }
     write_part_of(s, row, f->stage->first, f->stage->last, true);
@@ -467,9 +468,9 @@ static void write_reductions(strips *s, const nxb_stage *stage) {
   }
   while (!b->failed && (n = nxb_next_group(b, stage, done, group, &order)) > 0) {
     write_group(s, stage, group, n, order);
-    s->view.stores = false; /* once is enough */
+    s->map.stores = false; /* once is enough */
   }
-  s->view.stores = true;
+  s->map.stores = true;
 }
 
 /* ---- the template */
@@ -490,7 +491,7 @@ static void write_strip(strips *s, nxk_value first, nxk_value last) {
       v = stage->last;
     } else if (op == NXK_for) {
       const nxk_loop *loop = &b->from->loops[b->from->instrs[v].imm];
-      s->view.map[v] = nxk_begin_for(b->to, NXK_SEQ, loop->lower, loop->upper, loop->step);
+      s->map.bound[v] = nxk_begin_for(b->to, NXK_SEQ, loop->lower, loop->upper, loop->step);
       write_strip(s, v + 1, b->end_of[v] - 1);
       nxk_end(b->to);
       v = b->end_of[v];
@@ -504,11 +505,11 @@ static void write_strip(strips *s, nxk_value first, nxk_value last) {
 }
 
 /* What is left of the last strip: less than a vector of columns. */
-static void write_left_over(nxb_binder *b, nxb_view *views, uint32_t n_views, void *user) {
+static void write_left_over(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, void *user) {
   (void)user;
-  views[0].columns = views[0].lanes;
-  nxb_write_ready(b, &views[0]);
-  nxb_write_body(b, views, n_views, b->part->body_first, b->part->body_last, NULL, NULL);
+  maps[0].columns = maps[0].lanes;
+  nxb_write_ready(b, &maps[0]);
+  nxb_write_body(b, maps, n_maps, b->part->body_first, b->part->body_last, NULL, NULL);
 }
 
 static int64_t choose_width(const nxb_binder *b, int64_t extent, int64_t lanes, int64_t widest,
@@ -543,8 +544,8 @@ static bool prepare(nxb_binder *b, strips *s) {
   s->varies = nxb_alloc(b, n * sizeof *s->varies);
   s->segment = nxb_alloc(b, n * sizeof *s->segment);
   s->home = nxb_alloc(b, n * sizeof *s->home);
-  bool ok = nxb_view_init(b, &s->view) && nxb_view_init(b, &s->saved);
-  for (int i = 0; i < MAX_ROWS; i++) ok = ok && nxb_view_init(b, &s->rows[i]);
+  bool ok = nxb_lane_map_init(b, &s->map) && nxb_lane_map_init(b, &s->saved);
+  for (int i = 0; i < MAX_ROWS; i++) ok = ok && nxb_lane_map_init(b, &s->rows[i]);
   if (!ok) return false;
   memset(s->home, 0xff, n * sizeof *s->home);
   find_varying(s);
@@ -573,7 +574,7 @@ void nxb_bind_strips(nxb_binder *b, nxk_value vector_loop) {
   s.dim = nxb_outer_dim(b, at, NXB_BLOCK, s.width);
   if (!prepare(b, &s)) return;
   nest.dims[nest.n++] = s.dim;
-  nxb_open(b, &nest, &s.view, nxb_point_cycles(b) * (double)s.width);
+  nxb_open(b, &nest, &s.map, nxb_point_cycles(b) * (double)s.width);
   s.dim = nest.dims[nest.n - 1];
   bool left_over = extent % s.lanes != 0 && !s.shifted;
   if (s.shifted) {
@@ -581,8 +582,8 @@ void nxb_bind_strips(nxb_binder *b, nxk_value vector_loop) {
     s.dim.hi = nxb_add(b, s.dim.lo, s.width);
   }
   s.end = left_over ? nxb_op(b, NXK_and, s.dim.hi, nxb_int(b, -(int64_t)s.lanes)) : s.dim.hi;
-  nxb_view before = s.view;
-  if (!nxb_view_copy(b, &before, &s.view) || b->to->failed) return;
+  nxb_lane_map before = s.map;
+  if (!nxb_lane_map_copy(b, &before, &s.map) || b->to->failed) return;
   write_segment(&s, part->first + 1, part->body_first - 1);
   write_strip(&s, part->body_first, part->body_last);
   if (left_over) {

@@ -9,16 +9,16 @@
 
 /* Any part: one thread does all of it. */
 static void bind_literal(nxb_binder *b) {
-  nxb_view view;
-  if (!nxb_view_init(b, &view)) return;
-  view.lanes = b->threads;
-  view.columns = b->threads;
+  nxb_lane_map map;
+  if (!nxb_lane_map_init(b, &map)) return;
+  map.lanes = b->threads;
+  map.columns = b->threads;
   nxb_add_locals(b, b->threads);
   nxk_begin_part(b->to);
   nxk_begin_range(b->to, NXK_TASK, 1);
   nxk_value from = nxb_int(b, 0), to = nxb_int(b, 1);
-  view.active = nxk_active(b->to, from, to, b->threads);
-  nxb_write_body(b, &view, 1, b->part->first + 1, b->part->last - 1, NULL, NULL);
+  map.active = nxk_active(b->to, from, to, b->threads);
+  nxb_write_body(b, &map, 1, b->part->first + 1, b->part->last - 1, NULL, NULL);
   nxk_end(b->to);
   nxk_end(b->to);
 }

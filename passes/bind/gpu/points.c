@@ -102,57 +102,57 @@ static nxk_value open_tasks(nxb_binder *b, const points *p) {
 }
 
 /* All lanes follow each other along the innermost loop. */
-static void set_line(nxb_binder *b, nxb_view *view, const points *p, nxk_value task) {
+static void set_line(nxb_binder *b, nxb_lane_map *map, const points *p, nxk_value task) {
   const nxb_part *part = b->part;
-  int64_t size = view->lanes, blocks = part->n_outer > 1 ? p->inner / size : 0;
+  int64_t size = map->lanes, blocks = part->n_outer > 1 ? p->inner / size : 0;
   nxk_value block = blocks ? nxb_mod(b, task, blocks) : task,
             rest = blocks ? nxb_div(b, task, blocks) : task, base = nxb_mul(b, block, size);
   for (uint32_t i = part->n_outer; i-- > 0;) {
     bool last = i + 1 == part->n_outer;
     nxk_value index = last ? base : i > 0 ? nxb_mod(b, rest, part->outer[i].extent) : rest;
-    nxb_set_index(b, view, &part->outer[i], index, last);
+    nxb_set_index(b, map, &part->outer[i], index, last);
     if (!last) rest = nxb_div(b, rest, part->outer[i].extent);
   }
   if (p->n >= 0 && p->n % (size * p->passes) == 0) return;
   nxk_value end = p->n >= 0 ? nxb_int(b, p->n) : b->top[part->outer[0].upper];
-  view->active = nxk_active(b->to, base, end, view->lanes);
+  map->active = nxk_active(b->to, base, end, map->lanes);
 }
 
 /* Each thread finds its own place. */
-static void set_scattered(nxb_binder *b, nxb_view *view, const points *p, nxk_value task) {
+static void set_scattered(nxb_binder *b, nxb_lane_map *map, const points *p, nxk_value task) {
   const nxb_part *part = b->part;
   nxk_value thread = nxk_lanes(b->to, nxb_mul(b, task, b->threads), b->threads), rest = thread;
   if (p->n < INT64_C(0xff000000)) rest = nxk_cast_to(b->to, NX_U32, rest);
   rest = nxb_mul(b, rest, p->each);
-  view->group = p->each > 1 ? p->each : 0;
+  map->group = p->each > 1 ? p->each : 0;
   for (uint32_t i = part->n_outer; i-- > 0;) {
     nxk_value index = i > 0 ? nxb_mod(b, rest, part->outer[i].extent) : rest;
-    nxb_set_index(b, view, &part->outer[i], nxk_cast_to(b->to, NX_I64, index),
+    nxb_set_index(b, map, &part->outer[i], nxk_cast_to(b->to, NX_I64, index),
                   i + 1 == part->n_outer && p->each > 1);
     if (i > 0) rest = nxb_div(b, rest, part->outer[i].extent);
   }
-  if (p->n % (view->lanes * p->passes) == 0) return;
-  view->active = nxb_op(b, NXK_lt, thread, nxb_int(b, p->n / p->each));
+  if (p->n % (map->lanes * p->passes) == 0) return;
+  map->active = nxb_op(b, NXK_lt, thread, nxb_int(b, p->n / p->each));
 }
 
 void nxb_gpu_points(nxb_binder *b) {
   points p = plan(b);
-  nxb_view view;
-  if (!nxb_view_init(b, &view)) return;
+  nxb_lane_map map;
+  if (!nxb_lane_map_init(b, &map)) return;
   nxb_add_locals(b, b->threads);
   nxk_value task = open_tasks(b, &p);
-  view.lanes = (uint16_t)(b->threads * p.each);
-  view.columns = view.lanes;
+  map.lanes = (uint16_t)(b->threads * p.each);
+  map.columns = map.lanes;
   if (p.passes > 1) {
     nxk_value first = nxb_mul(b, task, p.passes), pass = nxk_begin_range(b->to, NXK_SEQ, p.passes);
     if (!b->to->failed) b->to->loops[b->to->instrs[pass].imm].unroll = true;
     task = nxb_op(b, NXK_add, first, pass);
   }
   if (!b->to->failed) {
-    if (p.in_one_line) set_line(b, &view, &p, task);
-    else set_scattered(b, &view, &p, task);
-    nxb_write_ready(b, &view);
-    nxb_write_body(b, &view, 1, b->part->body_first, b->part->body_last, NULL, NULL);
+    if (p.in_one_line) set_line(b, &map, &p, task);
+    else set_scattered(b, &map, &p, task);
+    nxb_write_ready(b, &map);
+    nxb_write_body(b, &map, 1, b->part->body_first, b->part->body_last, NULL, NULL);
   }
   if (p.passes > 1) nxk_end(b->to);
   nxk_end(b->to);

@@ -238,7 +238,7 @@ typedef struct element_loop {
 } element_loop;
 
 /* The number of the point that each thread is at, and the indices of the stage's loops there. */
-static nxk_value set_point(nxb_binder *b, nxb_view *view, const gpu_rows *r, const share *h,
+static nxk_value set_point(nxb_binder *b, nxb_lane_map *map, const gpu_rows *r, const share *h,
                            element_loop at) {
   int64_t items = r->s.items == INT64_MAX ? h->items : r->s.items;
   nxk_value own = nxb_op(b, NXK_add, nxb_mul(b, at.block, items), at.item);
@@ -250,15 +250,15 @@ static nxk_value set_point(nxb_binder *b, nxb_view *view, const gpu_rows *r, con
   for (uint32_t i = h->stage->n_loops; i-- > 0;) {
     const nxb_loop *loop = &h->stage->loops[i];
     nxk_value index = i > 0 ? nxb_mod(b, rest, loop->extent) : rest;
-    nxb_set_index(b, view, loop, nxk_cast_to(b->to, NX_I64, index), false);
+    nxb_set_index(b, map, loop, nxk_cast_to(b->to, NX_I64, index), false);
     if (i > 0) rest = nxb_div(b, rest, loop->extent);
   }
-  view->slot = nxb_op(b, NXK_add, nxb_mul(b, at.block, h->items), at.item);
-  view->storing = NXK_NONE;
-  view->active = r->row_active;
+  map->slot = nxb_op(b, NXK_add, nxb_mul(b, at.block, h->items), at.item);
+  map->storing = NXK_NONE;
+  map->active = r->row_active;
   if (!h->all) {
     nxk_value exists = nxb_op(b, NXK_lt, point, nxb_int(b, h->stage->points));
-    view->active = view->active == NXK_NONE ? exists : nxb_op(b, NXK_and, view->active, exists);
+    map->active = map->active == NXK_NONE ? exists : nxb_op(b, NXK_and, map->active, exists);
   }
   return point;
 }
@@ -274,9 +274,9 @@ static void close_loop(nxb_binder *b, int64_t extent) {
   if (extent > 1) nxk_end(b->to);
 }
 
-static void write_map(nxb_binder *b, const nxb_view *view, const gpu_rows *r, const share *h) {
-  nxb_view own;
-  if (!nxb_view_copy(b, &own, view)) return;
+static void write_map(nxb_binder *b, const nxb_lane_map *map, const gpu_rows *r, const share *h) {
+  nxb_lane_map own;
+  if (!nxb_lane_map_copy(b, &own, map)) return;
   element_loop at;
   at.block = open_loop(b, h->blocks, h->unrolled);
   at.item = open_loop(b, h->items, h->written);
@@ -366,10 +366,10 @@ static void join_blocks(nxb_binder *b, folding *f) {
 }
 
 /* What the thread's own elements give. */
-static void fold_own(nxb_binder *b, nxb_view *view, const gpu_rows *r, folding *f) {
+static void fold_own(nxb_binder *b, nxb_lane_map *map, const gpu_rows *r, folding *f) {
   const share *h = f->h;
-  nxb_view own;
-  if (!nxb_view_copy(b, &own, view)) return;
+  nxb_lane_map own;
+  if (!nxb_lane_map_copy(b, &own, map)) return;
   element_loop start = {nxb_int(b, 0), nxb_int(b, 0)}, at;
   nxk_value first = set_point(b, &own, r, h, start);
   start_partials(b, f, first, false);
@@ -398,7 +398,7 @@ static void join_at(nxb_binder *b, const spread *s, nxk_value reduce, nxb_partia
   *p = nxb_combine(b, reduce, *p, other, true);
 }
 
-static void write_reductions(nxb_binder *b, nxb_view *view, const gpu_rows *r, const share *h) {
+static void write_reductions(nxb_binder *b, nxb_lane_map *map, const gpu_rows *r, const share *h) {
   uint32_t n = h->stage->n_reduces;
   folding f = {.h = h,
                .partial = nxb_alloc(b, n * sizeof *f.partial),
@@ -414,31 +414,31 @@ static void write_reductions(nxb_binder *b, nxb_view *view, const gpu_rows *r, c
     f.tree[i] = pairs ? nxb_add_local(b, type, levels * b->threads) : NXK_NONE;
     if (pairs && f.tree[i] != NXK_NONE) b->to->buffers[f.tree[i]].own = h->unrolled;
   }
-  fold_own(b, view, r, &f);
+  fold_own(b, map, r, &f);
   for (uint32_t i = 0; i < n && !b->to->failed && !b->failed; i++) {
     for (int64_t d = r->s.lanes; d < r->s.threads; d *= 2)
       join_at(b, &r->s, reduce_of(&f, i), &f.partial[i], d);
     for (int64_t d = r->s.lanes / 2; d > 0; d /= 2)
       join_at(b, &r->s, reduce_of(&f, i), &f.partial[i], d);
     const nxb_partial *p = &f.partial[i];
-    nxb_set_result(b, view, reduce_of(&f, i), p->item != NXK_NONE ? p->item : p->value);
+    nxb_set_result(b, map, reduce_of(&f, i), p->item != NXK_NONE ? p->item : p->value);
   }
 }
 
 /* ---- the template */
 
-static bool write_stage(nxb_binder *b, nxb_view *views, uint32_t n_views, const nxb_stage *s,
+static bool write_stage(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
                         void *user) {
   const gpu_rows *r = user;
   share h = share_of(b, &r->s, s);
-  (void)n_views;
+  (void)n_maps;
   if (s->points == 0) {
     for (uint32_t i = 0; i < s->n_reduces; i++)
-      nxb_set_result(b, views, s->reduce[i], nxb_empty_result(b, s->reduce[i]));
+      nxb_set_result(b, maps, s->reduce[i], nxb_empty_result(b, s->reduce[i]));
   } else if (s->reduces) {
-    write_reductions(b, views, r, &h);
+    write_reductions(b, maps, r, &h);
   } else {
-    write_map(b, views, r, &h);
+    write_map(b, maps, r, &h);
   }
   return true;
 }
@@ -461,7 +461,7 @@ static void add_arrays(nxb_binder *b, const spread *s) {
   }
 }
 
-static void set_rows(nxb_binder *b, nxb_view *view, gpu_rows *r, nxk_value task) {
+static void set_rows(nxb_binder *b, nxb_lane_map *map, gpu_rows *r, nxk_value task) {
   const nxb_part *part = b->part;
   int64_t rows = rows_of(b), each = b->threads / r->s.threads; /* runs of a block */
   nxk_value thread = nxk_lanes(b->to, nxb_int(b, 0), b->threads);
@@ -481,26 +481,26 @@ static void set_rows(nxb_binder *b, nxb_view *view, gpu_rows *r, nxk_value task)
   if (narrow) rest = nxk_cast_to(b->to, NX_U32, rest);
   for (uint32_t i = part->n_outer; i-- > 0;) {
     nxk_value index = i > 0 ? nxb_mod(b, rest, part->outer[i].extent) : rest;
-    nxb_set_index(b, view, &part->outer[i], nxk_cast_to(b->to, NX_I64, index), false);
+    nxb_set_index(b, map, &part->outer[i], nxk_cast_to(b->to, NX_I64, index), false);
     if (i > 0) rest = nxb_div(b, rest, part->outer[i].extent);
   }
-  view->active = r->row_active;
-  view->storing = nxb_op(b, NXK_eq, in_row, nxb_int(b, 0));
+  map->active = r->row_active;
+  map->storing = nxb_op(b, NXK_eq, in_row, nxb_int(b, 0));
 }
 
 void nxb_gpu_rows(nxb_binder *b) {
   gpu_rows r = {.s = choose_spread(b)};
-  nxb_view view;
-  if (!nxb_view_init(b, &view)) return;
-  view.lanes = b->threads;
+  nxb_lane_map map;
+  if (!nxb_lane_map_init(b, &map)) return;
+  map.lanes = b->threads;
   add_arrays(b, &r.s);
   nxk_begin_part(b->to);
   int64_t tasks = nxb_ceil(rows_of(b), b->threads / r.s.threads);
   nxk_value task = nxk_begin_range(b->to, NXK_TASK, tasks);
   if (!b->to->failed && !b->failed) {
-    set_rows(b, &view, &r, task);
-    nxb_write_ready(b, &view);
-    nxb_write_body(b, &view, 1, b->part->body_first, b->part->body_last, write_stage, &r);
+    set_rows(b, &map, &r, task);
+    nxb_write_ready(b, &map);
+    nxb_write_body(b, &map, 1, b->part->body_first, b->part->body_last, write_stage, &r);
   }
   nxk_end(b->to);
   nxk_end(b->to);

@@ -187,8 +187,8 @@ static nxk_value below(nxb_binder *b, nxk_value x, int64_t end) {
   return nxb_op(b, NXK_lt, x, nxb_int(b, end));
 }
 
-/* Sets the indices of the view for line `line` of the task, and the element of the block's tile there. */
-static void set_element(nxb_binder *b, nxb_view *view, const scans *s, const walk *w,
+/* Sets the indices of the lane map for line `line` of the task, and the element of the block's tile there. */
+static void set_element(nxb_binder *b, nxb_lane_map *map, const scans *s, const walk *w,
                         nxk_value line, nxk_value element) {
   const nxb_part *part = b->part;
   nxk_value row = s->columns ? nxb_mod(b, line, s->columns) : nxb_div(b, line, s->of_row),
@@ -202,18 +202,18 @@ static void set_element(nxb_binder *b, nxb_view *view, const scans *s, const wal
   if (narrow) rest = nxk_cast_to(b->to, NX_U32, rest);
   for (uint32_t i = part->n_outer; i-- > 0;) {
     nxk_value index = i > 0 ? nxb_mod(b, rest, part->outer[i].extent) : rest;
-    nxb_set_index(b, view, &part->outer[i], nxk_cast_to(b->to, NX_I64, index), false);
+    nxb_set_index(b, map, &part->outer[i], nxk_cast_to(b->to, NX_I64, index), false);
     if (i > 0) rest = nxb_div(b, rest, part->outer[i].extent);
   }
-  nxb_set_index(b, view, &s->stage->loops[0], at, false);
+  nxb_set_index(b, map, &s->stage->loops[0], at, false);
   bool whole = s->length % (s->steps * s->width) == 0 &&
                (s->rounds == 1 || s->length % (s->rounds * s->of_row * NXK_SCAN_BLOCK) == 0);
-  view->active = whole ? NXK_NONE : below(b, at, s->length);
-  if (s->rows % s->task_rows != 0) view->active = both(b, view->active, below(b, number, s->rows));
+  map->active = whole ? NXK_NONE : below(b, at, s->length);
+  if (s->rows % s->task_rows != 0) map->active = both(b, map->active, below(b, number, s->rows));
   if (s->columns && s->lines < b->threads)
-    view->active = both(b, view->active, below(b, line, s->lines));
+    map->active = both(b, map->active, below(b, line, s->lines));
   else if (s->task_rows * s->of_row < s->lines)
-    view->active = both(b, view->active, below(b, row, s->task_rows));
+    map->active = both(b, map->active, below(b, row, s->task_rows));
 }
 
 static nxk_access tile_access(uint32_t array, nxk_value index, int64_t offset) {
@@ -231,42 +231,42 @@ static nxk_value open_loop(nxb_binder *b, int64_t extent, bool unrolled) {
 /* ---- a tile: read, walked along, written */
 
 /* What stands before the stage, and in it before the scans. */
-static void write_needed(nxb_binder *b, nxb_view *view, const scans *s) {
+static void write_needed(nxb_binder *b, nxb_lane_map *map, const scans *s) {
   for (nxk_value v = s->stage->first + 1; v < s->stage->last && !b->to->failed; v++)
-    if (s->needed[v]) nxb_write(b, view, v);
+    if (s->needed[v]) nxb_write(b, map, v);
 }
 
-static void write_leading(nxb_binder *b, nxb_view *view, const scans *s) {
-  nxb_write_ready(b, view);
+static void write_leading(nxb_binder *b, nxb_lane_map *map, const scans *s) {
+  nxb_write_ready(b, map);
   for (nxk_value v = b->part->body_first; v < s->stage->first && !b->to->failed; v++)
-    if (nxb_is_code((nxk_op)b->from->instrs[v].op)) nxb_write(b, view, v);
+    if (nxb_is_code((nxk_op)b->from->instrs[v].op)) nxb_write(b, map, v);
 }
 
-/* All threads: sets a copy of the view at the elements of one pass over the tile; *place: of each thread in it. */
-static bool open_pass(nxb_binder *b, const nxb_view *from, nxb_view *view, const scans *s,
+/* All threads: sets a copy of the lane map at the elements of one pass over the tile; *place: of each thread in it. */
+static bool open_pass(nxb_binder *b, const nxb_lane_map *from, nxb_lane_map *map, const scans *s,
                       const walk *w, nxk_value *place) {
   int64_t passes = s->lines * s->width / b->threads;
   nxk_value pass = open_loop(b, passes, passes <= 16), thread = thread_of(b);
-  if (b->to->failed || !nxb_view_copy(b, view, from)) return false;
+  if (b->to->failed || !nxb_lane_map_copy(b, map, from)) return false;
   nxk_value line = nxb_div(b, thread, s->width), more = nxb_mul(b, pass, b->threads / s->width);
   line = nxb_op(b, NXK_add, line, more);
   nxk_value element = nxb_mod(b, thread, s->width);
   *place = nxb_op(b, NXK_add, nxb_mul(b, line, s->width + 1), element);
-  set_element(b, view, s, w, line, element);
-  write_leading(b, view, s);
+  set_element(b, map, s, w, line, element);
+  write_leading(b, map, s);
   return !b->to->failed && !b->failed;
 }
 
 /* What is scanned. */
-static void read_tile(nxb_binder *b, const nxb_view *from, const scans *s, const walk *w) {
-  nxb_view view;
+static void read_tile(nxb_binder *b, const nxb_lane_map *from, const scans *s, const walk *w) {
+  nxb_lane_map map;
   nxk_value place;
-  if (open_pass(b, from, &view, s, w, &place)) {
-    write_needed(b, &view, s);
+  if (open_pass(b, from, &map, s, w, &place)) {
+    write_needed(b, &map, s);
     for (uint32_t i = 0; i < s->n && !b->to->failed && !b->failed; i++) {
       nxk_access a = tile_access(s->tile[i], place, 0);
-      a.mask = view.active;
-      nxk_store(b->to, &a, nxb_wide(b, &view, b->from->instrs[s->scan[i]].args[0]));
+      a.mask = map.active;
+      nxk_store(b->to, &a, nxb_wide(b, &map, b->from->instrs[s->scan[i]].args[0]));
     }
   }
   nxk_end(b->to);
@@ -274,17 +274,17 @@ static void read_tile(nxb_binder *b, const nxb_view *from, const scans *s, const
 }
 
 /* The rest of the code, with what the scans gave. */
-static void write_tile(nxb_binder *b, const nxb_view *from, const scans *s, const walk *w) {
-  nxb_view view;
+static void write_tile(nxb_binder *b, const nxb_lane_map *from, const scans *s, const walk *w) {
+  nxb_lane_map map;
   nxk_value place;
-  if (open_pass(b, from, &view, s, w, &place)) {
+  if (open_pass(b, from, &map, s, w, &place)) {
     for (uint32_t i = 0; i < s->n && !b->to->failed; i++) {
       nxk_access a = tile_access(s->tile[i], place, 0);
-      a.mask = view.active;
-      view.map[s->scan[i]] = nxk_load(b->to, &a, b->threads);
-      view.step[s->scan[i]] = 0;
+      a.mask = map.active;
+      map.bound[s->scan[i]] = nxk_load(b->to, &a, b->threads);
+      map.step[s->scan[i]] = 0;
     }
-    if (!b->to->failed) nxb_write_code(b, &view, s->stage->first, s->stage->last);
+    if (!b->to->failed) nxb_write_code(b, &map, s->stage->first, s->stage->last);
   }
   nxk_end(b->to);
   nxk_barrier(b->to);
@@ -320,23 +320,23 @@ static void walk_tile(nxb_binder *b, const scans *s, const nxk_value *before, nx
 }
 
 /* Each thread reads, goes along and writes some elements of its column. */
-static void walk_column(nxb_binder *b, const nxb_view *from, const scans *s, const walk *w,
+static void walk_column(nxb_binder *b, const nxb_lane_map *from, const scans *s, const walk *w,
                         const nxk_value *before, nxk_value *within) {
   nxk_value carry[MOST_SCANS], e = open_loop(b, s->width, s->width > 1);
-  nxb_view view;
+  nxb_lane_map map;
   for (uint32_t i = 0; i < s->n && !b->to->failed; i++) carry[i] = nxk_carry(b->to, within[i]);
-  if (b->to->failed || !nxb_view_copy(b, &view, from)) return;
-  set_element(b, &view, s, w, thread_of(b), e);
-  write_leading(b, &view, s);
-  write_needed(b, &view, s);
+  if (b->to->failed || !nxb_lane_map_copy(b, &map, from)) return;
+  set_element(b, &map, s, w, thread_of(b), e);
+  write_leading(b, &map, s);
+  write_needed(b, &map, s);
   for (uint32_t i = 0; i < s->n && !b->to->failed && !b->failed; i++) {
-    nxk_value x = nxb_wide(b, &view, b->from->instrs[s->scan[i]].args[0]);
+    nxk_value x = nxb_wide(b, &map, b->from->instrs[s->scan[i]].args[0]);
     within[i] = op_of(b, s->scan[i], carry[i], x);
     if (before == NULL) continue;
-    view.map[s->scan[i]] = result_of(b, s->scan[i], before[i], within[i]);
-    view.step[s->scan[i]] = 0;
+    map.bound[s->scan[i]] = result_of(b, s->scan[i], before[i], within[i]);
+    map.step[s->scan[i]] = 0;
   }
-  if (before && !b->to->failed) nxb_write_code(b, &view, s->stage->first, s->stage->last);
+  if (before && !b->to->failed) nxb_write_code(b, &map, s->stage->first, s->stage->last);
   for (uint32_t i = 0; i < s->n && !b->to->failed; i++) nxk_next(b->to, carry[i], within[i]);
   nxk_end(b->to);
   memcpy(within, carry, sizeof carry);
@@ -353,7 +353,7 @@ static void identities(nxb_binder *b, const scans *s, nxk_value *out) {
 /* ---- a block of each line */
 
 /* within: becomes what the block adds up to. before: NULL where only that is wanted. */
-static void walk_block(nxb_binder *b, const nxb_view *view, const scans *s, walk *w,
+static void walk_block(nxb_binder *b, const nxb_lane_map *map, const scans *s, walk *w,
                        const nxk_value *before, nxk_value *within) {
   nxk_value carry[MOST_SCANS];
   identities(b, s, within);
@@ -362,12 +362,12 @@ static void walk_block(nxb_binder *b, const nxb_view *view, const scans *s, walk
   memcpy(within, carry, sizeof carry);
   if (b->to->failed) return;
   if (s->columns) {
-    walk_column(b, view, s, w, before, within);
+    walk_column(b, map, s, w, before, within);
   } else {
-    read_tile(b, view, s, w);
+    read_tile(b, map, s, w);
     walk_tile(b, s, before, within);
     nxk_barrier(b->to);
-    if (before) write_tile(b, view, s, w);
+    if (before) write_tile(b, map, s, w);
   }
   for (uint32_t i = 0; i < s->n && !b->to->failed; i++) nxk_next(b->to, carry[i], within[i]);
   nxk_end(b->to);
@@ -433,10 +433,10 @@ static bool add_arrays(nxb_binder *b, scans *s) {
 
 void nxb_gpu_scans(nxb_binder *b) {
   scans s;
-  nxb_view view;
+  nxb_lane_map map;
   nxk_value start[MOST_SCANS], before[MOST_SCANS], within[MOST_SCANS], carry[MOST_SCANS];
-  if (!plan(b, &s) || !add_arrays(b, &s) || !nxb_view_init(b, &view)) return;
-  view.lanes = b->threads;
+  if (!plan(b, &s) || !add_arrays(b, &s) || !nxb_lane_map_init(b, &map)) return;
+  map.lanes = b->threads;
   nxk_begin_part(b->to);
   walk w = {.round = nxb_int(b, 0)};
   w.task = nxk_begin_range(b->to, NXK_TASK, nxb_ceil(s.rows, s.task_rows));
@@ -447,10 +447,10 @@ void nxb_gpu_scans(nxb_binder *b) {
     start[i] = carry[i] = nxk_carry(b->to, start[i]);
   memcpy(before, start, sizeof start);
   if (s.of_row > 1 && !b->to->failed) {
-    walk_block(b, &view, &s, &w, NULL, within);
+    walk_block(b, &map, &s, &w, NULL, within);
     find_before(b, &s, start, within, before, start);
   }
-  if (!b->to->failed && !b->failed) walk_block(b, &view, &s, &w, before, within);
+  if (!b->to->failed && !b->failed) walk_block(b, &map, &s, &w, before, within);
   for (uint32_t i = 0; i < s.n && rounds && !b->to->failed; i++)
     nxk_next(b->to, carry[i], start[i]);
   if (rounds) nxk_end(b->to);

@@ -115,7 +115,7 @@ static int64_t tiles_along(const nxb_binder *b, uint32_t loop) {
 }
 
 /* Opens the task loop and sets the indices of all loops but two; origins: of those, in iterations. */
-static void open_tasks(nxb_binder *b, nxb_view *view, const tiles *t, nxk_value *origins) {
+static void open_tasks(nxb_binder *b, nxb_lane_map *map, const tiles *t, nxk_value *origins) {
   const nxb_part *part = b->part;
   int64_t tasks = 1;
   for (uint32_t i = 0; i < part->n_outer; i++) {
@@ -130,12 +130,12 @@ static void open_tasks(nxb_binder *b, nxb_view *view, const tiles *t, nxk_value 
     nxk_value index = i > 0 ? nxb_mod(b, rest, extent) : rest;
     if (i > 0) rest = nxb_div(b, rest, extent);
     if (tiled) origins[i == t->column] = nxb_mul(b, index, SIDE);
-    else nxb_set_index(b, view, &part->outer[i], index, false);
+    else nxb_set_index(b, map, &part->outer[i], index, false);
   }
 }
 
 /* Sets the indices of both loops: neighbouring threads along `along`, others, and steps of the loop `pass`, across. */
-static void set_place(nxb_binder *b, nxb_view *view, tiles *t, const nxk_value *origins,
+static void set_place(nxb_binder *b, nxb_lane_map *map, tiles *t, const nxk_value *origins,
                       bool along_column, nxk_value pass) {
   nxk_value thread = nxk_lanes(b->to, nxb_int(b, 0), b->threads), at[2];
   nxk_value line = nxb_div(b, thread, SIDE), more = nxb_mul(b, pass, b->threads / SIDE);
@@ -143,14 +143,14 @@ static void set_place(nxb_binder *b, nxb_view *view, tiles *t, const nxk_value *
   at[along_column] = nxb_mod(b, thread, SIDE);
   at[!along_column] = line;
   t->place = nxb_op(b, NXK_add, nxb_mul(b, at[0], PITCH), at[1]);
-  view->active = NXK_NONE;
+  map->active = NXK_NONE;
   for (int i = 0; i < 2 && !b->to->failed; i++) {
     const nxb_loop *loop = &b->part->outer[i ? t->column : t->row];
     nxk_value index = nxb_op(b, NXK_add, origins[i], at[i]);
-    nxb_set_index(b, view, loop, index, false);
+    nxb_set_index(b, map, loop, index, false);
     if (loop->extent % SIDE == 0) continue;
     nxk_value exists = nxb_op(b, NXK_lt, index, nxb_int(b, loop->extent));
-    view->active = view->active == NXK_NONE ? exists : nxb_op(b, NXK_and, view->active, exists);
+    map->active = map->active == NXK_NONE ? exists : nxb_op(b, NXK_and, map->active, exists);
   }
 }
 
@@ -167,25 +167,26 @@ static void close_passes(nxb_binder *b) {
 }
 
 /* The loads, and with them what they need. */
-static void read_tile(nxb_binder *b, nxb_view *view, const tiles *t) {
-  nxb_write_ready(b, view);
+static void read_tile(nxb_binder *b, nxb_lane_map *map, const tiles *t) {
+  nxb_write_ready(b, map);
   for (nxk_value v = b->part->body_first; v <= b->part->body_last && !b->to->failed; v++)
-    if (t->needed[v]) nxb_write(b, view, v);
+    if (t->needed[v]) nxb_write(b, map, v);
   for (uint32_t i = 0; i < t->n && !b->to->failed && !b->failed; i++) {
-    nxk_access a = nxb_tile_access(b, view, &t->tile, t->loads[i]);
-    nxk_value value = nxb_wide(b, view, t->loads[i]);
+    nxk_access a = nxb_tile_access(b, map, &t->tile, t->loads[i]);
+    nxk_value value = nxb_wide(b, map, t->loads[i]);
     if (!b->failed) nxk_store(b->to, &a, value);
   }
 }
 
 void nxb_gpu_tiles(nxb_binder *b) {
   tiles t;
-  nxb_view view, reading, writing;
+  nxb_lane_map map, reading, writing;
   nxk_value origins[2] = {NXK_NONE, NXK_NONE};
-  if (!plan(b, &t) || !add_arrays(b, &t) || !nxb_view_init(b, &view)) return;
-  view.lanes = b->threads;
-  open_tasks(b, &view, &t, origins);
-  if (!b->to->failed && nxb_view_copy(b, &reading, &view) && nxb_view_copy(b, &writing, &view)) {
+  if (!plan(b, &t) || !add_arrays(b, &t) || !nxb_lane_map_init(b, &map)) return;
+  map.lanes = b->threads;
+  open_tasks(b, &map, &t, origins);
+  if (!b->to->failed && nxb_lane_map_copy(b, &reading, &map) &&
+      nxb_lane_map_copy(b, &writing, &map)) {
     nxk_value pass = open_passes(b);
     set_place(b, &reading, &t, origins, false, pass);
     read_tile(b, &reading, &t);

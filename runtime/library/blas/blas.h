@@ -74,16 +74,16 @@ typedef struct nxi_matrix {
 } nxi_matrix;
 
 /* Elements begin .. end - 1 of the inner extent of the rows of a, or of the columns of b, first .. last - 1. */
-typedef struct nxi_panel {
+typedef struct nxi_packed_tile {
   int64_t batch, first, last, begin, end;
-} nxi_panel;
+} nxi_packed_tile;
 
 /* Makes the part of one operand that a library call needs, just before it: of a (operand 0) or of b (1). Sets *base to where
- * its first element is until the same worker asks again; the ld is the operand's. Called once for each panel, or more often
- * where a panel takes long to multiply. */
+ * its first element is until the same worker asks again; the ld is the operand's. Called once for each packed tile, or more often
+ * where one takes long to multiply. */
 typedef struct nxi_staging {
   int operand;
-  void (*fn)(void *user, int worker, const nxi_panel *panel, void **base);
+  void (*fn)(void *user, int worker, const nxi_packed_tile *packed, void **base);
   void *user;
 } nxi_staging;
 

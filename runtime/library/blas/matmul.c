@@ -12,7 +12,7 @@ typedef struct matmul_run {
   const nxi_epilogue *epilogue;
   nxi_tiles tiles;
   int64_t batches, shares;
-  int64_t span;                /* tiles that a task of a staged product multiplies with one panel */
+  int64_t span; /* tiles that a task of a staged product multiplies with one packed tile */
   _Atomic int32_t *unfinished; /* column panels left of each row panel; NULL if each is one tile */
   _Atomic int32_t *open;       /* shares left of each tile; NULL if there is one */
   char *partials;              /* shares of tiles but the first, one after the other */
@@ -60,7 +60,7 @@ static int64_t panel(int64_t length, int64_t wanted) {
 }
 
 /* A tile much longer than wide packs the operand of its long side for few results; beyond a cache that is read from memory
- * twice. And who makes that operand panel by panel has it in the cache only so. */
+ * twice. And who makes that operand tile by tile has it in the cache only so. */
 static int64_t shortened(int64_t length, int64_t width, int64_t k) {
   return smaller(length, larger(LONG_SIDE_MAX / k, 2 * width));
 }
@@ -221,7 +221,7 @@ static char *result_at(const matmul_run *r, const tile *at, int64_t share, int64
   return r->partials + number * to_lines(t->rows * t->columns * nxi_dtype_size(p->type));
 }
 
-/* One library call: a piece of the inner extent, from `begin`. staged: the panel of the operand that is made for it, or NULL. */
+/* One library call: a piece of the inner extent, from `begin`. staged: the packed tile of the operand that is made for it, or NULL. */
 static void run_piece(const matmul_run *r, const tile *at, int64_t begin, void *staged) {
   const nxi_matmul *p = r->p;
   const nxi_tiles *t = &r->tiles;
@@ -282,22 +282,22 @@ static void run_tiles(void *arg, int worker, int64_t begin, int64_t end) {
   }
 }
 
-/* One panel after the other of a share of the inner extent; tiles first .. last - 1 beside each other take each. */
-static void run_span(const matmul_run *r, int worker, nxi_panel panel, int64_t share_end,
+/* One packed tile after the other of a share of the inner extent; tiles first .. last - 1 beside each other take each. */
+static void run_span(const matmul_run *r, int worker, nxi_packed_tile packed, int64_t share_end,
                      int64_t staged, int64_t first, int64_t last) {
   const nxi_matmul *p = r->p;
   bool rows = p->staging->operand == 0;
-  for (; panel.begin < share_end; panel.begin = panel.end) {
+  for (; packed.begin < share_end; packed.begin = packed.end) {
     void *base = NULL;
-    panel.end = smaller(panel.begin + r->tiles.depth, share_end);
-    p->staging->fn(p->staging->user, worker, &panel, &base);
+    packed.end = smaller(packed.begin + r->tiles.depth, share_end);
+    p->staging->fn(p->staging->user, worker, &packed, &base);
     for (int64_t j = first; j < last; j++) {
-      tile at = {panel.batch, rows ? staged : j, rows ? j : staged};
-      run_piece(r, &at, panel.begin, base);
+      tile at = {packed.batch, rows ? staged : j, rows ? j : staged};
+      run_piece(r, &at, packed.begin, base);
     }
   }
   for (int64_t j = first; j < last; j++) {
-    tile at = {panel.batch, rows ? staged : j, rows ? j : staged};
+    tile at = {packed.batch, rows ? staged : j, rows ? j : staged};
     finish_share(r, worker, &at);
   }
 }
@@ -315,16 +315,16 @@ static void run_staged(void *arg, int worker, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; i++) {
     int64_t staged = i % panels, share = i / panels % r->shares, number = i / panels / r->shares,
             first = number % spans * r->span;
-    nxi_panel panel = {.batch = number / spans,
-                       .first = staged * size,
-                       .last = smaller(staged * size + size, rows ? p->m : p->n),
-                       .begin = share * t->share};
-    run_span(r, worker, panel, smaller(panel.begin + t->share, p->k), staged, first,
+    nxi_packed_tile packed = {.batch = number / spans,
+                              .first = staged * size,
+                              .last = smaller(staged * size + size, rows ? p->m : p->n),
+                              .begin = share * t->share};
+    run_span(r, worker, packed, smaller(packed.begin + t->share, p->k), staged, first,
              smaller(others, first + r->span));
   }
 }
 
-/* How many tiles share a panel before it is made again: so many that making it hardly counts, so few that polls come and
+/* How many tiles share a packed tile before it is made again: so many that making it hardly counts, so few that polls come and
  * every thread has two tasks. */
 static int64_t tiles_a_task(const matmul_run *r, int64_t tasks, const nxi_pool *pool) {
   const nxi_tiles *t = &r->tiles;

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cholesky_large.h"
+#include "cholesky_blocked.h"
 #include "lapack.h"
 #include "small_matrix.h"
 
@@ -15,7 +15,7 @@ static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d)
   const nxg_array *a = &call->operands[0];
   double n = (double)a->shape[a->rank - 1];
   nx_status status = nxi_lapack_ready("cholesky", d);
-  if (!status && nxi_cholesky_is_large(call)) return nxi_cholesky_large_prepare(call, work, d);
+  if (!status && nxi_cholesky_is_blocked(call)) return nxi_cholesky_blocked_prepare(call, work, d);
   nxi_batch_work(work, n > 0 ? nxi_batches(a, 2) : 0, n * n * n / 3, 2 * n * n);
   return status;
 }
@@ -60,7 +60,7 @@ static nx_status one(const nxg_call_part *part, int64_t index) {
 }
 
 static nx_status run(nxg_call_part *part) {
-  if (nxi_cholesky_is_large(part->call)) return nxi_stages_run(part->state, part);
+  if (nxi_cholesky_is_blocked(part->call)) return nxi_stages_run(part->state, part);
   return nxi_each_item(part, one);
 }
 

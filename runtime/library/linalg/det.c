@@ -129,7 +129,7 @@ static nx_status prepare_det(const nxg_call *call, nxg_call_work *work, nxi_diag
   const double n = (double)a->shape[a->rank - 1], flops = 2 * n * n * n / 3;
   nx_status status = nxi_lapack_ready(nxg_ops[call->op].name, d);
   if (status) return status;
-  if (nxi_lu_is_large(a)) {
+  if (nxi_lu_is_blocked(a)) {
     const nxi_lu_call large = {.determinant = true, .tasks = 1, .finish = finish_det};
     return nxi_lu_prepare(call, work, &large, flops, d);
   }
@@ -139,7 +139,7 @@ static nx_status prepare_det(const nxg_call *call, nxg_call_work *work, nxi_diag
 }
 
 static nx_status run_det(nxg_call_part *part) {
-  if (nxi_lu_is_large(&part->call->operands[0])) return nxi_stages_run(part->state, part);
+  if (nxi_lu_is_blocked(&part->call->operands[0])) return nxi_stages_run(part->state, part);
   return nxi_each_item(part, one_det);
 }
 
@@ -164,7 +164,7 @@ static nx_status prepare_inv(const nxg_call *call, nxg_call_work *work, nxi_diag
   const double n = size, flops = 2 * n * n * n;
   nx_status status = nxi_lapack_ready("inv", d);
   if (status) return status;
-  if (nxi_lu_is_large(a)) {
+  if (nxi_lu_is_blocked(a)) {
     const nxi_lu_call large = {.tasks = (size + PANEL - 1) / PANEL, .finish = finish_inv};
     return nxi_lu_prepare(call, work, &large, flops, d);
   }
@@ -204,7 +204,7 @@ static nx_status one_inv(const nxg_call_part *part, int64_t index) {
 }
 
 static nx_status run_inv(nxg_call_part *part) {
-  if (nxi_lu_is_large(&part->call->operands[0])) return nxi_stages_run(part->state, part);
+  if (nxi_lu_is_blocked(&part->call->operands[0])) return nxi_stages_run(part->state, part);
   return nxi_each_item(part, one_inv);
 }
 

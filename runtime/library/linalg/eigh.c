@@ -3,7 +3,7 @@
  * conjugate of the matrix: the same values, conjugate vectors. A lower triangle that is not finite does not converge. */
 #include <string.h>
 
-#include "eigh_large.h"
+#include "eigh_blocked.h"
 #include "lapack.h"
 
 typedef void (*real_fn)(const char *jobz, const char *uplo, const int *n, void *a, const int *lda,
@@ -42,7 +42,7 @@ static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d)
   nx_status status = nxi_lapack_ready(nxg_ops[call->op].name, d);
   double n = size;
   if (status) return status;
-  if (nxi_eigh_is_large(call)) return nxi_eigh_large_prepare(call, work, d);
+  if (nxi_eigh_is_blocked(call)) return nxi_eigh_blocked_prepare(call, work, d);
   nxi_batch_work(work, size ? nxi_batches(a, 2) : 0, (vectors ? 9 : 4.0 / 3) * n * n * n,
                  2 * n * n);
   if (!size) return status;
@@ -78,7 +78,7 @@ static nx_status one(const nxg_call_part *part, int64_t index) {
 }
 
 static nx_status run(nxg_call_part *part) {
-  if (nxi_eigh_is_large(part->call)) return nxi_stages_run(part->state, part);
+  if (nxi_eigh_is_blocked(part->call)) return nxi_stages_run(part->state, part);
   return nxi_each_item(part, one);
 }
 

@@ -25,7 +25,7 @@ typedef struct nxi_lu_call {
 } nxi_lu_call;
 
 /* Whether calls on such a matrix take this way: their state then is a nxi_lu_call, run by nxi_stages_run. */
-static inline bool nxi_lu_is_large(const nxg_array *a) {
+static inline bool nxi_lu_is_blocked(const nxg_array *a) {
   return a->shape[a->rank - 1] >= NXI_LU_LEAST;
 }
 /* Prepares a call whose first operand is to be factored. */

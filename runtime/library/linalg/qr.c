@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lapack.h"
-#include "qr_large.h"
+#include "qr_blocked.h"
 
 typedef void (*gelqf_fn)(const int *m, const int *n, void *a, const int *lda, void *tau, void *work,
                          const int *lwork, int *info);
@@ -55,7 +55,7 @@ static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d)
   nx_status status = nxi_lapack_ready("qr", d);
   double m = s.m, n = s.n, k = s.least, q = m * s.inner;
   if (status) return status;
-  if (nxi_qr_is_large(call)) return nxi_qr_large_prepare(call, work, d);
+  if (nxi_qr_is_blocked(call)) return nxi_qr_blocked_prepare(call, work, d);
   nxi_batch_work(work, s.m ? nxi_batches(&call->operands[0], 2) : 0, 4 * m * n * k + 2 * q * k,
                  m * n + q);
   if (s.least == 0) return status;
@@ -107,7 +107,7 @@ static nx_status one(const nxg_call_part *part, int64_t index) {
 }
 
 static nx_status run(nxg_call_part *part) {
-  if (nxi_qr_is_large(part->call)) return nxi_stages_run(part->state, part);
+  if (nxi_qr_is_blocked(part->call)) return nxi_stages_run(part->state, part);
   return nxi_each_item(part, one);
 }
 

@@ -80,7 +80,7 @@ static nx_status prepare_solve(const nxg_call *call, nxg_call_work *work, nxi_di
   const double flops = 2 * n * n * n / 3 + 2 * n * n * k;
   nx_status status = nxi_lapack_ready("solve", d);
   if (status) return status;
-  if (nxi_lu_is_large(&call->operands[0])) {
+  if (nxi_lu_is_blocked(&call->operands[0])) {
     const nxi_lu_call large = {.tasks = panels_of((int64_t)k), .finish = solve_panel};
     return nxi_lu_prepare(call, work, &large, flops, d);
   }
@@ -113,7 +113,7 @@ static nx_status one_solve(const nxg_call_part *part, int64_t index) {
 }
 
 static nx_status run_solve(nxg_call_part *part) {
-  if (nxi_lu_is_large(&part->call->operands[0])) return nxi_stages_run(part->state, part);
+  if (nxi_lu_is_blocked(&part->call->operands[0])) return nxi_stages_run(part->state, part);
   return nxi_each_item(part, one_solve);
 }
 

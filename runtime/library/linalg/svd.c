@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lapack.h"
-#include "svd_large.h"
+#include "svd_blocked.h"
 
 typedef void (*real_fn)(const char *jobz, const int *m, const int *n, void *a, const int *lda,
                         void *s, void *u, const int *ldu, void *vt, const int *ldvt, void *work,
@@ -62,7 +62,7 @@ static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d)
   double m = s.m, n = s.n, k = s.least, q = m * s.u + n * (double)s.v;
   double longest = m > n ? m : n;
   if (status) return status;
-  if (nxi_svd_is_large(call)) return nxi_svd_large_prepare(call, work, d);
+  if (nxi_svd_is_blocked(call)) return nxi_svd_blocked_prepare(call, work, d);
   nxi_batch_work(work, s.m + s.n ? nxi_batches(&call->operands[0], 2) : 0,
                  4 * m * n * k + 22 * k * k * k + 2 * q * k, m * n + q);
   if (s.least == 0) return status;
@@ -108,7 +108,7 @@ static nx_status one(const nxg_call_part *part, int64_t index) {
 }
 
 static nx_status run(nxg_call_part *part) {
-  if (nxi_svd_is_large(part->call)) return nxi_stages_run(part->state, part);
+  if (nxi_svd_is_blocked(part->call)) return nxi_stages_run(part->state, part);
   return nxi_each_item(part, one);
 }
 

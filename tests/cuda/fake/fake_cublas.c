@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* cuBLASLt on paper: products one element after the other. It refuses what the library does not have, and a choice runs on
+/* A fake cuBLASLt: products one element after the other. It refuses what the library does not have, and a choice runs on
  * nothing but what it was made for. */
 #include <math.h>
 #include <stdlib.h>

@@ -67,7 +67,7 @@ EXPORT int cuDeviceGet(int *device, int number) {
 }
 EXPORT int cuDeviceGetName(char *name, int size, int device) {
   CALL;
-  snprintf(name, (size_t)size, "Paper %d", device);
+  snprintf(name, (size_t)size, "Fake %d", device);
   return 0;
 }
 EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device) {
@@ -250,7 +250,7 @@ static void *build_in(const char *directory, const char *text, const char *sourc
 }
 
 static void *compile(const char *text) {
-  const char *wish = getenv("NXT_PAPER_KEEP"), *directory = wish != NULL ? wish : NXT_KERNELS;
+  const char *wish = getenv("NXT_FAKE_KEEP"), *directory = wish != NULL ? wish : NXT_KERNELS;
   char *source = source_of(text);
   if (source == NULL) return NULL;
   if (wish == NULL) mkdir(directory, 0777);
@@ -414,12 +414,12 @@ EXPORT int nvrtcCompileProgram(void *p, int n_options, const char *const *option
 }
 EXPORT int nvrtcGetProgramLogSize(void *p, size_t *size) {
   (void)p;
-  *size = 28;
+  *size = 26;
   return 0;
 }
 EXPORT int nvrtcGetProgramLog(void *p, char *log) {
   (void)p;
-  memcpy(log, "kernel(1): error: on paper\n", 28);
+  memcpy(log, "kernel(1): error: a fake\n", 26);
   return 0;
 }
 EXPORT int nvrtcGetCUBINSize(void *given, size_t *size) {

@@ -7,7 +7,7 @@
  * drawn by chance, as far as streams, events and waits leave it open.
  *
  * Texts and what was made of them are kept in tests/cuda/kernels of the build folder for the processes that come later, under a
- * hash of all that they depend on. In the environment: NXT_PAPER_KEEP=DIRECTORY has them kept there, or, empty, nowhere; NXT_DELAY is `delay` to begin with; NXT_VERSION is the driver's (13000); NXT_KIND is
+ * hash of all that they depend on. In the environment: NXT_FAKE_KEEP=DIRECTORY has them kept there, or, empty, nowhere; NXT_DELAY is `delay` to begin with; NXT_VERSION is the driver's (13000); NXT_KIND is
  * that of the GPUs (90), of which the compiler knows 75, 80, 90 and 100. */
 #ifndef NXT_FAKE_CUDA_H
 #define NXT_FAKE_CUDA_H

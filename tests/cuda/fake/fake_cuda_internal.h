@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the parts of the paper CUDA share: the driver and compiler (fake_cuda.c), and NVIDIA's libraries, a file each. */
+/* What the parts of the fake CUDA share: the driver and compiler (fake_cuda.c), and NVIDIA's libraries, a file each. */
 #ifndef NXT_FAKE_CUDA_INTERNAL_H
 #define NXT_FAKE_CUDA_INTERNAL_H
 

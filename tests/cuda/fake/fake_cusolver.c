@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* cuSOLVER on paper: LAPACK, a matrix after the other. Strict: the stream is set, leading dimensions are long enough, memory to
+/* A fake cuSOLVER: LAPACK, a matrix after the other. Strict: the stream is set, leading dimensions are long enough, memory to
  * work in is of the size that was said; and what the library promises nothing of becomes NaN. */
 #include <dlfcn.h>
 #include <math.h>
@@ -27,7 +27,7 @@ static routine find(const char *name) {
   for (int i = 0; i < 3 && library == NULL; i++) library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
   if (library != NULL) *(void **)&found = dlsym(library, name);
   if (found == NULL) {
-    fprintf(stderr, "no %s on paper\n", name);
+    fprintf(stderr, "the fake cuSOLVER has no %s\n", name);
     abort();
   }
   return found;

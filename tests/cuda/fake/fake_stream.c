@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The paper driver's streams, events, graphs and copies: pieces of work that wait in their streams until somebody waits for
+/* The fake driver's streams, events, graphs and copies: pieces of work that wait in their streams until somebody waits for
  * them, or until chance has them done. */
 #include <pthread.h>
 #include <stdlib.h>

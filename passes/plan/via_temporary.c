@@ -66,7 +66,7 @@ static nxk_kernel *moving_kernel(const nxk_kernel *k, const nest *loops, const n
 }
 
 /* The kernel stores densely into a buffer of its own. */
-static bool turn_aside(nxk_kernel *k, const nest *loops, nxk_access *store) {
+static bool store_densely(nxk_kernel *k, const nest *loops, nxk_access *store) {
   nxk_term *terms = nxi_arena_alloc(&k->arena, (loops->n + 1) * sizeof *terms);
   if (terms == NULL) return false;
   dense_terms(loops, loops->loop, terms);
@@ -77,8 +77,9 @@ static bool turn_aside(nxk_kernel *k, const nest *loops, nxk_access *store) {
   return true;
 }
 
-nx_status nxp_add_aside(nxp_building *s, nxk_kernel *k, const nxp_kernel_binding *binding,
-                        const nxp_location *buffers, uint32_t node) {
+nx_status nxp_add_via_temporary(nxp_step_builder *s, nxk_kernel *k,
+                                const nxp_kernel_binding *binding, const nxp_location *buffers,
+                                uint32_t node) {
   nxp_location first[NXP_MAX_BUFFERS], second[2];
   nxp_kernel_binding two = {.n_buffers = 2};
   nxk_value store = 0;
@@ -89,7 +90,7 @@ nx_status nxp_add_aside(nxp_building *s, nxk_kernel *k, const nxp_kernel_binding
     return nxi_fail(s->b->d, NX_INTERNAL, "update", "an update has too many loops");
   nxk_kernel *move = moving_kernel(k, &loops, at);
   int64_t bytes = loops.points * nxi_dtype_size(k->buffers[at->buffer].dtype);
-  bool ok = move != NULL && turn_aside(k, &loops, at) && nxp_new_temporary(s, bytes, &second[0]);
+  bool ok = move != NULL && store_densely(k, &loops, at) && nxp_new_temporary(s, bytes, &second[0]);
   second[1] = buffers[at->buffer];
   for (uint32_t i = 0; i < binding->n_buffers; i++)
     first[i] = i == at->buffer ? second[0] : buffers[i];

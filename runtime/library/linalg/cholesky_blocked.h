@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: ISC */
 /* cholesky of large matrices, in stages that threads share. */
-#ifndef NXI_CHOLESKY_LARGE_H
-#define NXI_CHOLESKY_LARGE_H
+#ifndef NXI_CHOLESKY_BLOCKED_H
+#define NXI_CHOLESKY_BLOCKED_H
 
 #include "runtime/library/stages.h"
 
-enum { NXI_CHOLESKY_LARGE = 512 }; /* what threads would save of smaller ones, handing over costs */
+enum {
+  NXI_CHOLESKY_BLOCKED = 512
+}; /* what threads would save of smaller ones, handing over costs */
 
 /* Whether such a call takes this way: its state then are stages. */
-static inline bool nxi_cholesky_is_large(const nxg_call *call) {
+static inline bool nxi_cholesky_is_blocked(const nxg_call *call) {
   const nxg_array *a = &call->operands[0];
-  return a->shape[a->rank - 1] >= NXI_CHOLESKY_LARGE;
+  return a->shape[a->rank - 1] >= NXI_CHOLESKY_BLOCKED;
 }
-nx_status nxi_cholesky_large_prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d);
+nx_status nxi_cholesky_blocked_prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d);
 /* Whether the real parts of the diagonal are positive and finite, as they are if the matrix was positive definite. */
 bool nxi_good_diagonal(nx_dtype t, int64_t n, const void *a);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Views of the binders: a logical instruction written where some values differ from lane to lane.
+/* Lane maps of the binders: a logical instruction written where some values differ from lane to lane.
  *
  * An i64 that grows by a constant from lane to lane (a loop index, sums and multiples of it) is kept as its
  * base and step. So it can become the stride of an access or a mask without ever being a vector. */
-#include "view.h"
+#include "lane_map.h"
 
 #include <string.h>
 
@@ -51,12 +51,12 @@ uint32_t nxb_add_local(nxb_binder *b, nx_dtype t, int64_t elements) {
   return number;
 }
 
-/* ---- views */
+/* ---- lane maps */
 
-bool nxb_view_init(nxb_binder *b, nxb_view *v) {
+bool nxb_lane_map_init(nxb_binder *b, nxb_lane_map *v) {
   size_t n = b->from->n_instrs;
   memset(v, 0, sizeof *v);
-  v->map = nxb_alloc(b, n * sizeof *v->map);
+  v->bound = nxb_alloc(b, n * sizeof *v->bound);
   v->step = nxb_alloc(b, n * sizeof *v->step);
   v->lanes = 1;
   v->active = v->column = v->column_origin = v->vector = v->given = NXK_NONE;
@@ -64,141 +64,142 @@ bool nxb_view_init(nxb_binder *b, nxb_view *v) {
   v->base_multiple = 1;
   v->stores = true;
   if (b->failed) return false;
-  memset(v->map, 0xff, n * sizeof *v->map);
+  memset(v->bound, 0xff, n * sizeof *v->bound);
   return true;
 }
 
-void nxb_view_assign(const nxb_binder *b, nxb_view *to, const nxb_view *from) {
+void nxb_lane_map_assign(const nxb_binder *b, nxb_lane_map *to, const nxb_lane_map *from) {
   size_t n = b->from->n_instrs;
-  nxk_value *map = to->map;
+  nxk_value *bound = to->bound;
   int64_t *step = to->step;
-  memcpy(map, from->map, n * sizeof *map);
+  memcpy(bound, from->bound, n * sizeof *bound);
   memcpy(step, from->step, n * sizeof *step);
   *to = *from;
-  to->map = map;
+  to->bound = bound;
   to->step = step;
 }
 
-bool nxb_view_copy(nxb_binder *b, nxb_view *to, const nxb_view *from) {
-  if (!nxb_view_init(b, to)) return false;
-  nxb_view_assign(b, to, from);
+bool nxb_lane_map_copy(nxb_binder *b, nxb_lane_map *to, const nxb_lane_map *from) {
+  if (!nxb_lane_map_init(b, to)) return false;
+  nxb_lane_map_assign(b, to, from);
   return true;
 }
 
-nxk_value nxb_base_of(nxb_binder *b, const nxb_view *view, nxk_value v) {
+nxk_value nxb_base_of(nxb_binder *b, const nxb_lane_map *map, nxk_value v) {
   const nxk_instr *in = &b->from->instrs[v];
   if (in->op == NXK_const) return nxk_const(b->to, in->dtype, in->imm);
-  return view->map[v] != NXK_NONE ? view->map[v] : b->top[v];
+  return map->bound[v] != NXK_NONE ? map->bound[v] : b->top[v];
 }
 
-nxk_value nxb_lanes_in_group(nxb_binder *b, const nxb_view *view) {
-  return nxb_mod(b, nxk_lanes(b->to, nxb_int(b, 0), view->lanes), view->group);
+nxk_value nxb_lanes_in_group(nxb_binder *b, const nxb_lane_map *map) {
+  return nxb_mod(b, nxk_lanes(b->to, nxb_int(b, 0), map->lanes), map->group);
 }
 
-nxk_value nxb_operand(nxb_binder *b, const nxb_view *view, nxk_value v) {
-  nxk_value base = nxb_base_of(b, view, v);
-  int64_t step = nxb_step_of(view, v);
+nxk_value nxb_operand(nxb_binder *b, const nxb_lane_map *map, nxk_value v) {
+  nxk_value base = nxb_base_of(b, map, v);
+  int64_t step = nxb_step_of(map, v);
   if (step == 0 || base == NXK_NONE) return base;
   if (nxb_lanes_of(b, base) > 1)
-    return nxb_op(b, NXK_add, base, nxb_mul(b, nxb_lanes_in_group(b, view), step));
-  if (step == 1) return nxk_lanes(b->to, base, view->lanes);
-  return nxb_op(b, NXK_add, base, nxb_mul(b, nxk_lanes(b->to, nxb_int(b, 0), view->lanes), step));
+    return nxb_op(b, NXK_add, base, nxb_mul(b, nxb_lanes_in_group(b, map), step));
+  if (step == 1) return nxk_lanes(b->to, base, map->lanes);
+  return nxb_op(b, NXK_add, base, nxb_mul(b, nxk_lanes(b->to, nxb_int(b, 0), map->lanes), step));
 }
 
-nxk_value nxb_wide(nxb_binder *b, const nxb_view *view, nxk_value v) {
-  return nxk_splat(b->to, nxb_operand(b, view, v), view->lanes);
+nxk_value nxb_wide(nxb_binder *b, const nxb_lane_map *map, nxk_value v) {
+  return nxk_splat(b->to, nxb_operand(b, map, v), map->lanes);
 }
 
-void nxb_set_value(nxb_view *view, nxk_value v, nxk_value bound, int64_t step) {
-  if (!view->map || !view->step) return; /* no memory, which the binder knows */
-  view->map[v] = bound;
-  view->step[v] = step;
+void nxb_set_value(nxb_lane_map *map, nxk_value v, nxk_value bound, int64_t step) {
+  if (!map->bound || !map->step) return; /* no memory, which the binder knows */
+  map->bound[v] = bound;
+  map->step[v] = step;
 }
 
-void nxb_set_index(nxb_binder *b, nxb_view *view, const nxb_loop *loop, nxk_value i, bool vector) {
-  nxb_set_value(view, loop->value, nxb_add(b, nxb_mul(b, i, loop->step), loop->lower),
+void nxb_set_index(nxb_binder *b, nxb_lane_map *map, const nxb_loop *loop, nxk_value i,
+                   bool vector) {
+  nxb_set_value(map, loop->value, nxb_add(b, nxb_mul(b, i, loop->step), loop->lower),
                 vector ? loop->step : 0);
 }
 
 /* Points that lie in several rows of the innermost loop: an index for each lane. */
-static void set_scattered_point(nxb_binder *b, nxb_view *view, const nxb_stage *s, nxk_value point,
-                                uint16_t lanes) {
+static void set_scattered_point(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s,
+                                nxk_value point, uint16_t lanes) {
   nxk_value rest = nxk_lanes(b->to, point, lanes);
   if (s->points < INT64_C(0xffffff00)) rest = nxk_cast_to(b->to, NX_U32, rest);
   for (uint32_t i = s->n_loops; i-- > 0;) {
     nxk_value index = i > 0 ? nxb_mod(b, rest, s->loops[i].extent) : rest;
-    nxb_set_index(b, view, &s->loops[i], nxk_cast_to(b->to, NX_I64, index), false);
+    nxb_set_index(b, map, &s->loops[i], nxk_cast_to(b->to, NX_I64, index), false);
     rest = nxb_div(b, rest, s->loops[i].extent);
   }
 }
 
 /* The indices of loops[0 .. n) for iteration `rest` of all of them. */
-static void set_uniform_point(nxb_binder *b, nxb_view *view, const nxb_loop *loops, uint32_t n,
+static void set_uniform_point(nxb_binder *b, nxb_lane_map *map, const nxb_loop *loops, uint32_t n,
                               nxk_value rest) {
   for (uint32_t i = n; i-- > 0;) {
     nxk_value index = i > 0 ? nxb_mod(b, rest, loops[i].extent) : rest;
-    nxb_set_index(b, view, &loops[i], index, false);
+    nxb_set_index(b, map, &loops[i], index, false);
     if (i > 0) rest = nxb_div(b, rest, loops[i].extent);
   }
 }
 
 /* Lanes along the last loop, of two points, and the one around it. */
-static void set_paired_point(nxb_binder *b, nxb_view *view, const nxb_stage *s, nxk_value point,
+static void set_paired_point(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s, nxk_value point,
                              uint16_t lanes) {
   uint32_t around = s->n_loops - 2;
   nxk_value rest = nxb_div(b, point, 2), base = rest;
   if (around > 0) {
     base = nxb_mod(b, rest, s->loops[around].extent);
-    set_uniform_point(b, view, s->loops, around, nxb_div(b, rest, s->loops[around].extent));
+    set_uniform_point(b, map, s->loops, around, nxb_div(b, rest, s->loops[around].extent));
   }
   nxk_value lane = nxk_lanes(b->to, nxb_int(b, 0), lanes);
-  view->pair = s->loops[around + 1].value;
-  view->twice = s->loops[around].value;
-  view->twice_base = base;
-  nxb_set_value(view, view->pair, nxb_mod(b, lane, 2), 0);
-  nxb_set_value(view, view->twice, nxb_op(b, NXK_add, nxb_div(b, lane, 2), base), 0);
+  map->pair = s->loops[around + 1].value;
+  map->twice = s->loops[around].value;
+  map->twice_base = base;
+  nxb_set_value(map, map->pair, nxb_mod(b, lane, 2), 0);
+  nxb_set_value(map, map->twice, nxb_op(b, NXK_add, nxb_div(b, lane, 2), base), 0);
 }
 
-void nxb_set_point(nxb_binder *b, nxb_view *view, const nxb_stage *s, nxk_value point,
+void nxb_set_point(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s, nxk_value point,
                    uint16_t lanes) {
   const nxb_loop *last = &s->loops[s->n_loops - 1];
-  view->twice = view->pair = NXK_NONE;
+  map->twice = map->pair = NXK_NONE;
   if (lanes > 1 && b->threads == 0 && nxb_pairs_fill(s, lanes) && !b->to->failed &&
       nxb_multiple(b, point) % lanes == 0) {
-    set_paired_point(b, view, s, point, lanes);
+    set_paired_point(b, map, s, point, lanes);
     return;
   }
   if (lanes > 1 && s->n_loops > 1 && last->extent % lanes != 0) {
-    set_scattered_point(b, view, s, point, lanes);
+    set_scattered_point(b, map, s, point, lanes);
     return;
   }
   nxk_value index = s->n_loops > 1 ? nxb_mod(b, point, last->extent) : point;
-  nxb_set_index(b, view, last, index, lanes > 1);
+  nxb_set_index(b, map, last, index, lanes > 1);
   if (s->n_loops > 1)
-    set_uniform_point(b, view, s->loops, s->n_loops - 1, nxb_div(b, point, last->extent));
+    set_uniform_point(b, map, s->loops, s->n_loops - 1, nxb_div(b, point, last->extent));
 }
 
 /* ---- scalars */
 
 /* Sums, differences and constant multiples of affine values stay affine. */
-static bool write_affine(nxb_binder *b, nxb_view *view, nxk_value v) {
+static bool write_affine(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   const nxk_instr *in = &b->from->instrs[v];
   if (in->dtype != NX_I64 || (in->op != NXK_add && in->op != NXK_sub && in->op != NXK_mul))
     return false;
-  nxk_value x = nxb_base_of(b, view, in->args[0]), y = nxb_base_of(b, view, in->args[1]);
-  int64_t x_step = nxb_step_of(view, in->args[0]), y_step = nxb_step_of(view, in->args[1]), factor;
-  uint16_t most = view->group > 1 ? (uint16_t)(view->lanes / view->group) : 1;
+  nxk_value x = nxb_base_of(b, map, in->args[0]), y = nxb_base_of(b, map, in->args[1]);
+  int64_t x_step = nxb_step_of(map, in->args[0]), y_step = nxb_step_of(map, in->args[1]), factor;
+  uint16_t most = map->group > 1 ? (uint16_t)(map->lanes / map->group) : 1;
   if ((x_step == 0 && y_step == 0) || b->to->failed || nxb_lanes_of(b, x) > most ||
       nxb_lanes_of(b, y) > most)
     return false;
   if (in->op == NXK_add) {
-    nxb_set_value(view, v, nxb_op(b, NXK_add, x, y), x_step + y_step);
+    nxb_set_value(map, v, nxb_op(b, NXK_add, x, y), x_step + y_step);
   } else if (in->op == NXK_sub) {
-    nxb_set_value(view, v, nxb_op(b, NXK_sub, x, y), x_step - y_step);
+    nxb_set_value(map, v, nxb_op(b, NXK_sub, x, y), x_step - y_step);
   } else if (nxb_is_constant(b->to, y, &factor) && y_step == 0) {
-    nxb_set_value(view, v, nxb_op(b, NXK_mul, x, y), x_step * factor);
+    nxb_set_value(map, v, nxb_op(b, NXK_mul, x, y), x_step * factor);
   } else if (nxb_is_constant(b->to, x, &factor) && x_step == 0) {
-    nxb_set_value(view, v, nxb_op(b, NXK_mul, x, y), y_step * factor);
+    nxb_set_value(map, v, nxb_op(b, NXK_mul, x, y), y_step * factor);
   } else {
     return false;
   }
@@ -206,32 +207,32 @@ static bool write_affine(nxb_binder *b, nxb_view *view, nxk_value v) {
 }
 
 /* base + lane < end for one constant or uniform end. False: not of this form. */
-static bool write_active(nxb_binder *b, nxb_view *view, nxk_value v) {
+static bool write_active(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   const nxk_instr *in = &b->from->instrs[v];
   if ((in->op != NXK_lt && in->op != NXK_le) || nxk_dtype(b->from, in->args[0]) != NX_I64)
     return false;
-  bool index_left = nxb_step_of(view, in->args[0]) == 1;
+  bool index_left = nxb_step_of(map, in->args[0]) == 1;
   nxk_value index = in->args[index_left ? 0 : 1], end = in->args[index_left ? 1 : 0];
-  if (nxb_step_of(view, index) != 1 || nxb_step_of(view, end) != 0) return false;
-  nxk_value base = nxb_base_of(b, view, index), limit = nxb_base_of(b, view, end);
+  if (nxb_step_of(map, index) != 1 || nxb_step_of(map, end) != 0) return false;
+  nxk_value base = nxb_base_of(b, map, index), limit = nxb_base_of(b, map, end);
   if (b->to->failed || nxb_lanes_of(b, limit) > 1 || nxb_lanes_of(b, base) > 1) return false;
   int64_t constant;
   if ((in->op == NXK_le) == index_left) { /* index <= end, end < index: the limit is end + 1 */
     if (!nxb_is_constant(b->to, limit, &constant) || constant == INT64_MAX) return false;
     limit = nxb_int(b, constant + 1);
   }
-  nxk_value active = nxk_active(b->to, base, limit, view->lanes);
-  nxb_set_value(view, v,
+  nxk_value active = nxk_active(b->to, base, limit, map->lanes);
+  nxb_set_value(map, v,
                 index_left ? active : nxk_scalar(b->to, NXK_not, 0, active, NXK_NONE, NXK_NONE), 0);
   return true;
 }
 
-static void write_scalar(nxb_binder *b, nxb_view *view, nxk_value v) {
+static void write_scalar(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   const nxk_instr *in = &b->from->instrs[v];
   nxk_value args[4] = {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE};
-  if (view->lanes > 1 && (write_affine(b, view, v) || write_active(b, view, v))) return;
-  for (int i = 0; i < in->n_args; i++) args[i] = nxb_operand(b, view, in->args[i]);
-  nxb_set_value(view, v, nxk_scalar_of(b->to, (nxk_op)in->op, in->dtype, args), 0);
+  if (map->lanes > 1 && (write_affine(b, map, v) || write_active(b, map, v))) return;
+  for (int i = 0; i < in->n_args; i++) args[i] = nxb_operand(b, map, in->args[i]);
+  nxb_set_value(map, v, nxk_scalar_of(b->to, (nxk_op)in->op, in->dtype, args), 0);
 }
 
 /* ---- rare blocks */
@@ -242,36 +243,35 @@ static bool is_pick_of(const nxk_kernel *k, nxk_value v, nxk_value rare) {
 
 /* The block and the picks after it. Their operands get all lanes before the block ends, because nothing may
  * stand between it and its picks. */
-static nxk_value write_rare(nxb_binder *b, nxb_view *view, nxk_value v) {
+static nxk_value write_rare(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   const nxk_kernel *from = b->from;
   nxk_value end = b->end_of[v], last = end;
   for (nxk_value p = end + 1; is_pick_of(from, p, v); last = p++)
     if (!is_pick_of(from, from->instrs[p].args[2], v))
-      nxb_wide(b, view, from->instrs[p].args[2]); /* found again below */
-  nxk_value rare = nxk_begin_rare(b->to, nxb_wide(b, view, from->instrs[v].args[0]));
-  nxb_set_value(view, v, rare, 0);
-  for (nxk_value i = v + 1; i < end && !b->to->failed; i++) i = nxb_write(b, view, i);
+      nxb_wide(b, map, from->instrs[p].args[2]); /* found again below */
+  nxk_value rare = nxk_begin_rare(b->to, nxb_wide(b, map, from->instrs[v].args[0]));
+  nxb_set_value(map, v, rare, 0);
+  for (nxk_value i = v + 1; i < end && !b->to->failed; i++) i = nxb_write(b, map, i);
   for (nxk_value p = end + 1; p <= last; p++)
-    nxb_set_value(view, p, nxb_wide(b, view, from->instrs[p].args[1]), 0);
+    nxb_set_value(map, p, nxb_wide(b, map, from->instrs[p].args[1]), 0);
   nxk_end(b->to);
   for (nxk_value p = end + 1; p <= last && !b->to->failed; p++)
-    nxb_set_value(view, p,
-                  nxk_pick(b->to, rare, view->map[p], nxb_wide(b, view, from->instrs[p].args[2])),
-                  0);
+    nxb_set_value(
+        map, p, nxk_pick(b->to, rare, map->bound[p], nxb_wide(b, map, from->instrs[p].args[2])), 0);
   return last;
 }
 
 /* ---- code */
 
-nxk_value nxb_write(nxb_binder *b, nxb_view *view, nxk_value v) {
+nxk_value nxb_write(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   if (b->to->failed || b->failed) return v;
   switch (b->from->instrs[v].op) {
     case NXK_const:
     case NXK_param: return v;
-    case NXK_load: nxb_write_load(b, view, v); return v;
-    case NXK_store: return nxb_write_store(b, view, v);
-    case NXK_rare: return write_rare(b, view, v);
-    default: write_scalar(b, view, v); return v;
+    case NXK_load: nxb_write_load(b, map, v); return v;
+    case NXK_store: return nxb_write_store(b, map, v);
+    case NXK_rare: return write_rare(b, map, v);
+    default: write_scalar(b, map, v); return v;
   }
 }
 
@@ -279,39 +279,39 @@ bool nxb_is_code(nxk_op op) {
   return op < NXK_SCALAR_COUNT || op == NXK_load || op == NXK_store || op == NXK_rare;
 }
 
-void nxb_write_code(nxb_binder *b, nxb_view *view, nxk_value first, nxk_value last) {
+void nxb_write_code(nxb_binder *b, nxb_lane_map *map, nxk_value first, nxk_value last) {
   for (nxk_value v = first; v <= last; v++)
-    if (nxb_is_code((nxk_op)b->from->instrs[v].op)) v = nxb_write(b, view, v);
+    if (nxb_is_code((nxk_op)b->from->instrs[v].op)) v = nxb_write(b, map, v);
 }
 
-static bool is_here(const nxb_binder *b, const nxb_view *view, nxk_value v, nxk_value first,
+static bool is_here(const nxb_binder *b, const nxb_lane_map *map, nxk_value v, nxk_value first,
                     nxk_value last) {
   if (v == NXK_NONE || (v >= first && v <= last) || b->from->instrs[v].op == NXK_const) return true;
-  return view->map[v] != NXK_NONE || b->top[v] != NXK_NONE;
+  return map->bound[v] != NXK_NONE || b->top[v] != NXK_NONE;
 }
 
 /* Operands of one instruction; those within [first, last] are being written with it. */
-static bool operands_here(const nxb_binder *b, const nxb_view *view, nxk_value v, nxk_value first,
-                          nxk_value last) {
+static bool operands_here(const nxb_binder *b, const nxb_lane_map *map, nxk_value v,
+                          nxk_value first, nxk_value last) {
   const nxk_instr *in = &b->from->instrs[v];
   bool here = true;
-  for (int i = 0; i < in->n_args; i++) here = here && is_here(b, view, in->args[i], first, last);
+  for (int i = 0; i < in->n_args; i++) here = here && is_here(b, map, in->args[i], first, last);
   if (in->op != NXK_load && in->op != NXK_store) return here;
   const nxk_access *a = &b->from->accesses[in->imm];
   for (uint32_t i = 0; i < a->n_terms; i++)
-    here = here && is_here(b, view, a->terms[i].index, first, last);
-  return here && is_here(b, view, a->index, first, last) &&
-         is_here(b, view, a->mask, first, last) && is_here(b, view, a->other, first, last);
+    here = here && is_here(b, map, a->terms[i].index, first, last);
+  return here && is_here(b, map, a->index, first, last) && is_here(b, map, a->mask, first, last) &&
+         is_here(b, map, a->other, first, last);
 }
 
-void nxb_write_ready(nxb_binder *b, nxb_view *view) {
+void nxb_write_ready(nxb_binder *b, nxb_lane_map *map) {
   for (nxk_value v = b->part->first + 1; v < b->part->body_first && !b->to->failed; v++) {
     nxk_value last = v;
     if (!nxb_is_code((nxk_op)b->from->instrs[v].op)) continue;
     if (b->from->instrs[v].op == NXK_rare)
       for (last = b->end_of[v]; is_pick_of(b->from, last + 1, v);) last++;
-    bool here = view->map[v] == NXK_NONE;
-    for (nxk_value i = v; i <= last; i++) here = here && operands_here(b, view, i, v, last);
-    v = here ? nxb_write(b, view, v) : last;
+    bool here = map->bound[v] == NXK_NONE;
+    for (nxk_value i = v; i <= last; i++) here = here && operands_here(b, map, i, v, last);
+    v = here ? nxb_write(b, map, v) : last;
   }
 }

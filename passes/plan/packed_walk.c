@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: ISC */
-/* The geometry of panels: how the columns that a tile multiplies, and the inner extent, are cut into units, and the walk over the
+/* The geometry of packed tiles: how the columns that a tile multiplies, and the inner extent, are cut into units, and the walk over the
  * operand that makes one unit. What numbers batches and units stays outside of the walk; inside are a few columns beside each
  * other and a few elements of the inner extent of each. */
-#include "panels.h"
+#include "packed_tiles.h"
 
 enum {
-  LEAST_UNIT = 32, /* columns of a panel whose columns lie beside each other: two vectors */
+  LEAST_UNIT = 32, /* columns of a packed tile whose columns lie beside each other: two vectors */
   MOST_UNIT = 128,
   UNIT_ELEMENTS = 32 << 10, /* of a unit in all: some microseconds for a call of the kernel */
   LEAST_DEPTH = 64,         /* elements of the inner extent in a unit that divides it evenly */
-  DEPTH_UNITS = 8, /* in a panel, where none divides it: those at its ends are made in vain */
+  DEPTH_UNITS =
+      8, /* in a packed tile, where none divides it: those at its ends are computed and not used */
 };
 
 /* How pieces first .. end - 1 of a walk's axes are cut: a line is pieces `at` .. end - 1, units slide along piece `at`. */
@@ -34,7 +35,7 @@ static int64_t common_divisor(int64_t a, int64_t b) {
 /* ---- the matrices of an operand */
 
 /* What part i of an operand walks: the operand itself, or what is part i of a cat along the inner extent. */
-static void part_view(const nxp_building *s, uint32_t operand, int32_t i, nxg_view *v) {
+static void part_view(const nxp_step_builder *s, uint32_t operand, int32_t i, nxg_view *v) {
   const nxg_node *n = node_of(s, operand);
   if (n->op != NXG_cat) {
     nxg_node_view(s->b->g, operand, v);
@@ -63,12 +64,12 @@ static bool walk_matrices(const nxg_node *product, const nxg_view *v, int32_t al
   return repeats;
 }
 
-bool nxp_matrix_panels(const nxp_building *s, uint32_t product, int i, nxp_panels *g) {
+bool nxp_packed_matrix(const nxp_step_builder *s, uint32_t product, int i, nxp_packed_tiles *g) {
   const nxg_node *n = node_of(s, product), *operand = node_of(s, n->args[i]);
   nxg_view v;
   bool transposed;
   int64_t ld, batches = 1;
-  *g = (nxp_panels){.base = nxp_operand_base(s, n->args[i]), .n_parts = 1};
+  *g = (nxp_packed_tiles){.base = nxp_operand_base(s, n->args[i]), .n_parts = 1};
   nxg_node_view(s->b->g, n->args[i], &v);
   if (!nxp_gemm_layout(&v, &transposed, &ld)) return false;
   int32_t along = i == 0 ? v.rank - 2 : v.rank - 1, deep = i == 0 ? v.rank - 1 : v.rank - 2;
@@ -81,10 +82,10 @@ bool nxp_matrix_panels(const nxp_building *s, uint32_t product, int i, nxp_panel
   g->width = i == 0 ? tiles.rows : tiles.columns;
   g->piece = tiles.depth;
   if (operand->op == NXG_cat) g->n_parts = (int32_t)operand->n_args;
-  if (g->n_parts > NXP_PANEL_PARTS || (operand->op == NXG_cat && operand->attrs[0] != deep))
+  if (g->n_parts > NXP_PACKED_PARTS || (operand->op == NXG_cat && operand->attrs[0] != deep))
     return false;
   for (int32_t k = 0; k < g->n_parts; k++) {
-    nxp_panel_walk *part = &g->parts[k];
+    nxp_packed_walk *part = &g->parts[k];
     part_view(s, n->args[i], k, &v);
     g->repeats = walk_matrices(n, &v, along, deep, g->inner, &part->walk);
     part->walk.operand = operand->op == NXG_cat ? (uint32_t)k : NXP_NONE;
@@ -114,7 +115,7 @@ static void slide(const nxp_walk *factors, int32_t at, int64_t count, cut *c) {
 }
 
 /* Columns: lines are the innermost factors, as many as make a unit; units are lines, or slide along them. */
-static void cut_columns(const nxp_panels *g, const nxp_walk *factors, int64_t depth, cut *c) {
+static void cut_columns(const nxp_packed_tiles *g, const nxp_walk *factors, int64_t depth, cut *c) {
   int64_t least = g->inner ? LEAST_UNIT : 1, most = limited(g->width / 4, least, MOST_UNIT),
           wanted = limited(UNIT_ELEMENTS / depth, least, most);
   int32_t at = c->end - 1;
@@ -127,7 +128,7 @@ static void cut_columns(const nxp_panels *g, const nxp_walk *factors, int64_t de
   slide(factors, at, unit, c);
 }
 
-/* The inner extent of a part, of which a panel has `piece`, or less. Boundaries of pieces are multiples of `even` from the
+/* The inner extent of a part, of which a packed tile has `piece`, or less. Boundaries of pieces are multiples of `even` from the
  * beginning of the part. True: units lie evenly between them. */
 static bool cut_depth(const nxp_walk *factors, int64_t piece, int64_t even, bool whole, cut *c) {
   int64_t best = 0, step = 1, wanted = piece / DEPTH_UNITS;
@@ -156,7 +157,7 @@ static void add_axis(nxp_walk *walk, int64_t extent, int64_t from, int64_t to) {
   walk->to[walk->rank++] = to;
 }
 
-/* Adds pieces first .. end - 1 of the factors, of which the last one moves `stride` in the panel. */
+/* Adds pieces first .. end - 1 of the factors, of which the last one moves `stride` in the packed tile. */
 static void add_pieces(nxp_walk *walk, const nxp_walk *factors, int32_t first, int32_t end,
                        int64_t stride) {
   int64_t to[NXG_MAX_RANK] = {0};
@@ -173,7 +174,7 @@ static int32_t add_outside(nxp_walk *walk, const nxp_walk *factors, const cut *c
   return walk->rank - before;
 }
 
-/* What is inside of a unit; neighbours are `stride` apart in the panel. */
+/* What is inside of a unit; neighbours are `stride` apart in the packed tile. */
 static void add_inside(nxp_walk *walk, const nxp_walk *factors, const cut *c, int64_t stride) {
   bool slides = c->units.step > 0;
   if (slides)
@@ -190,7 +191,7 @@ static void pieces_of(const int32_t *axis, int32_t rank, int32_t which, cut *c) 
 }
 
 /* Cuts one part into units. False: more axes than a walk has. */
-static bool cut_part(nxp_panels *g, nxp_panel_walk *part, const int32_t *axis, int32_t batch,
+static bool cut_part(nxp_packed_tiles *g, nxp_packed_walk *part, const int32_t *axis, int32_t batch,
                      cut *columns, cut *depth) {
   const nxp_walk *factors = &part->walk;
   pieces_of(axis, factors->rank, g->inner ? batch + 1 : batch, columns);
@@ -212,8 +213,8 @@ static bool cut_part(nxp_panels *g, nxp_panel_walk *part, const int32_t *axis, i
   return true;
 }
 
-/* False: a panel of more elements than can be counted. */
-static bool lay_out(nxp_panels *g) {
+/* False: a packed tile of more elements than can be counted. */
+static bool lay_out(nxp_packed_tiles *g) {
   int64_t width = g->width + 2 * g->margin[0], deep = g->piece + 2 * g->margin[1];
   g->ld = g->inner ? (width + 15) / 16 * 16 : deep;
   /* lines a power of two apart share cache sets */
@@ -221,7 +222,7 @@ static bool lay_out(nxp_panels *g) {
   return !__builtin_mul_overflow(g->ld, g->inner ? deep : width, &g->elements);
 }
 
-static void write_walk(const nxp_panels *g, nxp_panel_walk *part, const cut *columns,
+static void write_walk(const nxp_packed_tiles *g, nxp_packed_walk *part, const cut *columns,
                        const cut *depth) {
   const nxp_walk factors = part->walk;
   nxp_walk *walk = &part->walk;
@@ -235,8 +236,9 @@ static void write_walk(const nxp_panels *g, nxp_panel_walk *part, const cut *col
   if (!g->inner) add_inside(walk, &factors, depth, 1);
 }
 
-nx_status nxp_panel_walks(nxp_building *s, uint32_t group, int32_t batch, nxp_panels *g, bool *ok) {
-  cut columns[NXP_PANEL_PARTS] = {{0}}, depth[NXP_PANEL_PARTS] = {{0}};
+nx_status nxp_packed_walks(nxp_step_builder *s, uint32_t group, int32_t batch, nxp_packed_tiles *g,
+                           bool *ok) {
+  cut columns[NXP_PACKED_PARTS] = {{0}}, depth[NXP_PACKED_PARTS] = {{0}};
   *ok = true;
   for (int32_t k = 0; k < g->n_parts && *ok; k++) {
     int32_t axis[NXG_MAX_RANK];

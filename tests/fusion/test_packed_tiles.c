@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Operands of products that are made panel by panel: the bits of the graph interpreter, which writes them whole, from every
+/* Operands of products that are packed tile by tile: the bits of the graph interpreter, which writes them whole, from every
  * executor, for one thread and two; and nothing is left out or lost. Skipped without a BLAS. */
 #include "shop.h"
 
@@ -25,8 +25,8 @@ static int occurrences(const char *text, const char *word) {
   return n;
 }
 
-/* How many operands a plan for two threads makes in panels. */
-static int panels_of(const char *text, bool whole) {
+/* How many operands a plan for two threads packs in tiles. */
+static int packed_tiles_of(const char *text, bool whole) {
   nxi_target target = small_target();
   nxp_options o = {
       .executor = NXP_KERNEL_INTERP, .fuse = true, .target = &target, .threads = 2, .whole = whole};
@@ -36,7 +36,7 @@ static int panels_of(const char *text, bool whole) {
   nxi_diag_clear(&d);
   assert_non_null(g);
   assert_int_equal(nxp_dump(g, &o, "plan", &plan, &d), NX_OK);
-  int n = occurrences(plan.data, "makes panels");
+  int n = occurrences(plan.data, "packs tiles");
   nxi_text_free(&plan);
   nxg_destroy(g);
   return n;
@@ -44,7 +44,7 @@ static int panels_of(const char *text, bool whole) {
 
 typedef struct sample {
   const char *label, *text;
-  int panels; /* operands that are made so */
+  int packed; /* operands that are made so */
 } sample;
 
 #define GRAPH(inputs, outputs, body) "nxir 1\ngraph @g(" inputs ") -> (" outputs ") {\n" body "}\n"
@@ -240,22 +240,23 @@ static const sample samples[] = {
 };
 
 /* What several products would make, each again. */
-static const sample dear[] = {
-    {"read by two products, and dear",
+static const sample expensive[] = {
+    {"read by two products, and expensive",
      GRAPH("%tame0: f32[20000,40], %tame1: f32[40,40], %tame2: f32[40,36]", "%y, %z",
            " %e = erf %tame0\n %y = matmul %e, %tame1\n %z = matmul %e, %tame2\n"),
      0},
-    {"the same for all batches, and dear",
+    {"the same for all batches, and expensive",
      GRAPH("%tame0: f32[4608,400], %tame1: f32[2,36,4608]", "%y",
            " %e = erf %tame0\n %y = matmul %tame1, %e\n"),
      0},
 };
 
-static void what_is_dear_is_made_once(void **state) {
+static void what_is_expensive_is_made_once(void **state) {
   (void)state;
   need_library();
-  for (size_t i = 0; i < COUNT(dear); i++)
-    if (panels_of(dear[i].text, false) != dear[i].panels) fail_msg("%s", dear[i].label);
+  for (size_t i = 0; i < COUNT(expensive); i++)
+    if (packed_tiles_of(expensive[i].text, false) != expensive[i].packed)
+      fail_msg("%s", expensive[i].label);
 }
 
 static void every_layout_has_the_same_bits(void **state) {
@@ -264,8 +265,9 @@ static void every_layout_has_the_same_bits(void **state) {
   nxt_shop_second_level(shop, SECOND_LEVEL);
   for (size_t i = 0; i < COUNT(samples); i++) {
     const sample *s = &samples[i];
-    if (panels_of(s->text, false) != s->panels) fail_msg("%s: wrong operands in panels", s->label);
-    assert_int_equal(panels_of(s->text, true), 0);
+    if (packed_tiles_of(s->text, false) != s->packed)
+      fail_msg("%s: wrong operands in packed tiles", s->label);
+    assert_int_equal(packed_tiles_of(s->text, true), 0);
     nxt_compare(shop, nxt_parse(s->text, 0, NULL), s->label,
                 NXT_LLVM | NXT_LLVM_ALONE | (i < 2 ? NXT_LLVM_AVX2 | NXT_INTERPRETED : 0));
   }
@@ -425,10 +427,12 @@ static void the_interpreter_says_it_too(void **state) {
   close_run(&r);
 }
 
-NXT_MAIN(panels) {
+NXT_MAIN(packed_tiles) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_layout_has_the_same_bits), cmocka_unit_test(what_is_dear_is_made_once),
-      cmocka_unit_test(operands_lie_as_recorded),       cmocka_unit_test(no_memory_is_said),
+      cmocka_unit_test(every_layout_has_the_same_bits),
+      cmocka_unit_test(what_is_expensive_is_made_once),
+      cmocka_unit_test(operands_lie_as_recorded),
+      cmocka_unit_test(no_memory_is_said),
       cmocka_unit_test(the_interpreter_says_it_too),
   };
   return cmocka_run_group_tests(tests, open_shop, close_shop);

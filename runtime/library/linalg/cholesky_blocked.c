@@ -2,7 +2,7 @@
 /* cholesky of a large matrix, in the place of the result. As LAPACK sees it, by columns, that is U^H U, or L L^H for `upper`: the
  * same steps with rows and columns exchanged. Panel k is factored, then what is beside it becomes a part of the factor, in
  * chunks; then what is behind both is brought up to date, in chunks, of which the first one goes on to factor panel k + 1. */
-#include "cholesky_large.h"
+#include "cholesky_blocked.h"
 
 #include <string.h>
 
@@ -15,32 +15,32 @@ typedef void (*potrf_fn)(const char *uplo, const int *n, void *a, const int *lda
 
 enum { PANEL = 128 }; /* and chunks */
 
-typedef struct large {
+typedef struct blocked {
   nxi_stages stages; /* first */
   nx_dtype t;
   bool low; /* L L^H */
   int n, panels;
-} large;
+} blocked;
 
 /* Stage 0 copies, then two of each panel but the last, one that looks at the diagonal, one that clears the other triangle. */
 static int64_t tasks_of(const nxi_stages *stages, uint32_t stage) {
-  const large *l = (const void *)stages;
+  const blocked *l = (const void *)stages;
   const int looks = 2 * l->panels - 1;
   if (stage == 0 || (int)stage > looks) return l->panels;
   return (int)stage == looks ? 1 : l->panels - 1 - ((int)stage - 1) / 2;
 }
 
-static int width_of(const large *l, int panel) {
+static int width_of(const blocked *l, int panel) {
   return l->n - panel * PANEL < PANEL ? l->n - panel * PANEL : PANEL;
 }
 
 /* Where panel i meets panel j, i <= j: of U in rows of i, of L in columns of i. */
-static void *meeting(const large *l, char *a, int i, int j) {
+static void *meeting(const blocked *l, char *a, int i, int j) {
   return l->low ? nxi_at(l->t, a, j * PANEL, i * PANEL, l->n)
                 : nxi_at(l->t, a, i * PANEL, j * PANEL, l->n);
 }
 
-static void factor(const large *l, char *a, int panel, int *failed) {
+static void factor(const blocked *l, char *a, int panel, int *failed) {
   const int width = width_of(l, panel);
   int info = 0;
   nxi_lapack_enter();
@@ -51,7 +51,7 @@ static void factor(const large *l, char *a, int panel, int *failed) {
 }
 
 /* What is beside a panel. */
-static void divide(const large *l, char *a, int panel, int chunk) {
+static void divide(const blocked *l, char *a, int panel, int chunk) {
   const int width = width_of(l, chunk);
   if (l->low)
     nxi_triangular(l->t, "R", "L", "C", "N", width, PANEL, meeting(l, a, panel, panel), l->n,
@@ -62,7 +62,7 @@ static void divide(const large *l, char *a, int panel, int chunk) {
 }
 
 /* Behind it: what its part `chunk` contributes together with the parts before that. */
-static void update(const large *l, const nxg_call_part *part, char *a, int panel, int chunk) {
+static void update(const blocked *l, const nxg_call_part *part, char *a, int panel, int chunk) {
   const int first = (panel + 1) * PANEL, width = width_of(l, chunk),
             before = chunk * PANEL + width - first;
   const nxi_factor mine = {"N", meeting(l, a, panel, chunk), l->n},
@@ -73,7 +73,7 @@ static void update(const large *l, const nxg_call_part *part, char *a, int panel
 }
 
 /* The triangle that is read, of which the rest is not. `low` exchanges rows and columns. */
-static void copy(const large *l, const char *from, char *a, int chunk) {
+static void copy(const blocked *l, const char *from, char *a, int chunk) {
   const int first = chunk * PANEL, width = width_of(l, chunk), count = first + width;
   const char *rows = from + (int64_t)first * l->n * nxi_dtype_size(l->t);
   if (l->low)
@@ -84,7 +84,7 @@ static void copy(const large *l, const char *from, char *a, int chunk) {
 }
 
 /* The other triangle of columns of a chunk. */
-static void clear(const large *l, char *a, int chunk) {
+static void clear(const blocked *l, char *a, int chunk) {
   const size_t size = (size_t)nxi_dtype_size(l->t);
   for (int j = chunk * PANEL; j < chunk * PANEL + width_of(l, chunk); j++) {
     const int first = l->low ? 0 : j + 1, end = l->low ? j : l->n;
@@ -93,7 +93,7 @@ static void clear(const large *l, char *a, int chunk) {
 }
 
 static nx_status run(const nxi_stage_task *task) {
-  const large *l = (const void *)task->stages;
+  const blocked *l = (const void *)task->stages;
   const nxg_call_part *part = task->part;
   const int stage = (int)task->stage, i = (int)task->task, looks = 2 * l->panels - 1;
   const int panel = (stage - 1) / 2, chunk = panel + 1 + i;
@@ -117,10 +117,10 @@ static nx_status run(const nxi_stage_task *task) {
   return NX_OK;
 }
 
-nx_status nxi_cholesky_large_prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {
+nx_status nxi_cholesky_blocked_prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {
   const nxg_array *a = &call->operands[0];
   const double n = (double)a->shape[a->rank - 1];
-  large *l = nxi_calloc(1, sizeof *l);
+  blocked *l = nxi_calloc(1, sizeof *l);
   if (!l) return nxi_oom_in(d, nxi_oom(d), "cholesky");
   l->t = a->dtype;
   l->low = call->attrs[0] != 0;

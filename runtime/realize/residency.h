@@ -2,8 +2,8 @@
 /* Where the contents of a buffer are: in memory of the host (nxi_buffer.data), on a GPU, or both. Each place is filled
  * when it is asked for. Buffers that host code may write at any time, because it lent them or maps them, count as newer
  * in host memory whenever a run asks. */
-#ifndef NXI_PLACE_H
-#define NXI_PLACE_H
+#ifndef NXI_RESIDENCY_H
+#define NXI_RESIDENCY_H
 
 #include "runtime/cuda/gpu.h"
 #include "runtime/record/handle.h"

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: ISC */
 /* eigh of large matrices, in stages that threads share as far as LAPACK's parts can be shared. */
-#ifndef NXI_EIGH_LARGE_H
-#define NXI_EIGH_LARGE_H
+#ifndef NXI_EIGH_BLOCKED_H
+#define NXI_EIGH_BLOCKED_H
 
 #include "runtime/library/stages.h"
 
-enum { NXI_EIGH_LARGE = 256 };
+enum { NXI_EIGH_BLOCKED = 256 };
 
 /* Whether such a call takes this way: its state then are stages. */
-static inline bool nxi_eigh_is_large(const nxg_call *call) {
+static inline bool nxi_eigh_is_blocked(const nxg_call *call) {
   const nxg_array *a = &call->operands[0];
-  return call->n_results > 1 && a->shape[a->rank - 1] >= NXI_EIGH_LARGE;
+  return call->n_results > 1 && a->shape[a->rank - 1] >= NXI_EIGH_BLOCKED;
 }
-nx_status nxi_eigh_large_prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d);
+nx_status nxi_eigh_blocked_prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d);
 /* Whether the lower triangle of an n x n matrix is finite. */
 bool nxi_lower_is_finite(nx_dtype t, int64_t n, const char *a);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Operands of products that are made panel by panel. An operand that no kernel has stored yet, of more bytes than a cache,
+/* Operands of products that are packed tile by tile. An operand that no kernel has stored yet, of more bytes than a cache,
  * is not written to memory and read again: the product's run makes, for each of its tiles, the columns (or rows) that the
  * tile multiplies, a piece of the inner extent after the other, in memory of the thread. The windows of a convolution and what
  * is cast for a product are the usual ones.
  *
  * The operand is a group of its own, with one elementwise root, or a cat along the inner extent; its kernels are lowered over
- * a walk (plan/panel_walk.c). Several products may read it, or all of a batch, if each makes it for itself and that is cheap. */
-#include "panels.h"
+ * a walk (plan/packed_walk.c). Several products may read it, or all of a batch, if each makes it for itself and that is cheap. */
+#include "packed_tiles.h"
 
 #include <string.h>
 
@@ -16,7 +16,7 @@ enum {
 
 /* ---- which operands */
 
-static bool is_elementwise(const nxp_building *s, uint32_t base, const nxp_group *members) {
+static bool is_elementwise(const nxp_step_builder *s, uint32_t base, const nxp_group *members) {
   const nxg_node *root = node_of(s, base);
   if (members->kind == NXP_GROUP_CAT) return true;
   return members->kind == NXP_GROUP_KERNEL && members->reduced == 0 && root->op != NXG_pair &&
@@ -25,7 +25,7 @@ static bool is_elementwise(const nxp_building *s, uint32_t base, const nxp_group
 }
 
 /* The group that would store operand i of a product, NXP_NONE if it cannot be left to the product. */
-static uint32_t group_to_stage(const nxp_building *s, uint32_t product, int i) {
+static uint32_t group_to_stage(const nxp_step_builder *s, uint32_t product, int i) {
   const nxg_node *n = node_of(s, product);
   uint32_t base = nxp_operand_base(s, n->args[i]), group = s->b->clusters->group_of[base];
   if (group == NXP_NONE || base == nxp_operand_base(s, n->args[1 - i])) return NXP_NONE;
@@ -35,28 +35,28 @@ static uint32_t group_to_stage(const nxp_building *s, uint32_t product, int i) {
   return only_read && is_elementwise(s, base, members) ? group : NXP_NONE;
 }
 
-/* Panels of all threads are at most half of what they stand for, and that is more than stays in a cache. */
-static bool pays(const nxp_building *s, const nxp_panels *g) {
+/* Packed tiles of all threads are at most half of what they stand for, and that is more than stays in a cache. */
+static bool pays(const nxp_step_builder *s, const nxp_packed_tiles *g) {
   const nxp_plan *p = s->b->plan;
   int64_t size = nxi_dtype_size(node_of(s, g->base)->dtype), bytes = node_bytes(s, g->base);
-  double panels = 2.0 * (double)p->threads * (double)g->elements * (double)size;
-  return bytes > p->target.l2_bytes && panels <= (double)bytes;
+  double packed = 2.0 * (double)p->threads * (double)g->elements * (double)size;
+  return bytes > p->target.l2_bytes && packed <= (double)bytes;
 }
 
-/* Finds how operand i of a product would be made panel by panel. *ok: whether it should. */
-static nx_status examine(nxp_building *s, uint32_t product, int i, uint32_t group, nxp_panels *g,
-                         bool *ok) {
+/* Finds how operand i of a product would be packed tile by tile. *ok: whether it should. */
+static nx_status examine(nxp_step_builder *s, uint32_t product, int i, uint32_t group,
+                         nxp_packed_tiles *g, bool *ok) {
   const nxg_node *n = node_of(s, product);
   *ok = node_bytes(s, nxp_operand_base(s, n->args[i])) > s->b->plan->target.l2_bytes &&
-        nxp_matrix_panels(s, product, i, g);
+        nxp_packed_matrix(s, product, i, g);
   if (!*ok) return NX_OK;
-  nx_status status = nxp_panel_walks(s, group, n->rank - 2, g, ok);
+  nx_status status = nxp_packed_walks(s, group, n->rank - 2, g, ok);
   *ok = status == NX_OK && *ok && pays(s, g);
   return status;
 }
 
-static nx_status lower_unit(nxp_building *s, uint32_t group, const nxp_walk *walk, nxk_kernel **out,
-                            nxp_kernel_binding *binding) {
+static nx_status lower_unit(nxp_step_builder *s, uint32_t group, const nxp_walk *walk,
+                            nxk_kernel **out, nxp_kernel_binding *binding) {
   nx_status status = nxp_lower_walk(s->b->lowering, group, walk, out, binding, s->b->d);
   for (uint32_t i = 0; status == NX_OK && *out != NULL && i < binding->n_buffers; i++)
     (*out)->buffers[i].elements = -1; /* a launch begins in the middle of them */
@@ -75,9 +75,9 @@ static int64_t cost_of(const nxk_kernel *k) {
 }
 
 /* Whether operand i is to be left to the product: everything is tried, so that nothing can be in the way later. */
-static nx_status try_operand(nxp_building *s, uint32_t product, int i, bool *ok) {
+static nx_status try_operand(nxp_step_builder *s, uint32_t product, int i, bool *ok) {
   uint32_t group = group_to_stage(s, product, i);
-  nxp_panels g = {0};
+  nxp_packed_tiles g = {0};
   *ok = false;
   if (group == NXP_NONE) return NX_OK;
   nx_status status = examine(s, product, i, group, &g, ok);
@@ -94,13 +94,13 @@ static nx_status try_operand(nxp_building *s, uint32_t product, int i, bool *ok)
 }
 
 /* When the product of a group has its turn: with the group that finishes its rows, if there is one. */
-static uint32_t turn_of(const nxp_building *s, uint32_t group, uint32_t product) {
+static uint32_t turn_of(const nxp_step_builder *s, uint32_t group, uint32_t product) {
   uint32_t last = s->group_order[product];
   return last > 0 && s->deferred[last - 1] == group ? last - 1 : group;
 }
 
 /* The product that a group is, NXP_NONE. */
-static uint32_t product_of(const nxp_building *s, uint32_t group) {
+static uint32_t product_of(const nxp_step_builder *s, uint32_t group) {
   const nxp_group *members = &s->b->clusters->groups[group];
   uint32_t product = members->roots[0].node;
   return members->kind == NXP_GROUP_MATMUL && nxg_node_elements(node_of(s, product)) > 0 ? product
@@ -108,7 +108,7 @@ static uint32_t product_of(const nxp_building *s, uint32_t group) {
 }
 
 /* What a product makes: the operand of more bytes, or else the other. shared: or what others read too. */
-static nx_status choose_operand(nxp_building *s, uint32_t group, bool shared) {
+static nx_status choose_operand(nxp_step_builder *s, uint32_t group, bool shared) {
   uint32_t product = product_of(s, group);
   const nxg_node *n = node_of(s, product);
   uint32_t base[2] = {nxp_operand_base(s, n->args[0]), nxp_operand_base(s, n->args[1])};
@@ -125,7 +125,7 @@ static nx_status choose_operand(nxp_building *s, uint32_t group, bool shared) {
   return status;
 }
 
-static uint32_t staged_group(const nxp_building *s, uint32_t group) {
+static uint32_t staged_group(const nxp_step_builder *s, uint32_t group) {
   uint32_t product = product_of(s, group);
   if (product == NXP_NONE || s->stages[group] == NXP_NONE) return NXP_NONE;
   uint32_t base = nxp_operand_base(s, node_of(s, product)->args[s->stages[group]]);
@@ -133,7 +133,7 @@ static uint32_t staged_group(const nxp_building *s, uint32_t group) {
 }
 
 /* How many products would make each group's value: if not all of its readers, none does. */
-static void count_makers(nxp_building *s) {
+static void count_makers(nxp_step_builder *s) {
   const nxp_clusters *c = s->b->clusters;
   memset(s->staged, 0, c->n_groups * sizeof *s->staged);
   for (uint32_t i = 0; i < c->n_groups; i++) {
@@ -142,12 +142,12 @@ static void count_makers(nxp_building *s) {
   }
 }
 
-static bool made_by_all(const nxp_building *s, uint32_t operand) {
+static bool made_by_all(const nxp_step_builder *s, uint32_t operand) {
   return s->staged[operand] == s->readers[s->b->clusters->groups[operand].roots[0].node];
 }
 
 /* What is read for an operand must last until each product that makes it. */
-static nx_status keep_what_they_read(nxp_building *s) {
+static nx_status keep_what_they_read(nxp_step_builder *s) {
   for (uint32_t i = 0; i < s->b->clusters->n_groups; i++) {
     uint32_t operand = staged_group(s, i);
     if (operand != NXP_NONE && !nxp_read_later(s, operand, i, turn_of(s, i, product_of(s, i))))
@@ -156,7 +156,7 @@ static nx_status keep_what_they_read(nxp_building *s) {
   return NX_OK;
 }
 
-nx_status nxp_defer_operands(nxp_building *s) {
+nx_status nxp_defer_operands(nxp_step_builder *s) {
   const nxp_clusters *c = s->b->clusters;
   const nxp_options *o = &s->b->plan->options;
   bool processor = s->b->plan->target.block_threads == 0;
@@ -178,26 +178,26 @@ nx_status nxp_defer_operands(nxp_building *s) {
 
 /* ---- the step */
 
-int nxp_staged_operand(const nxp_building *s, uint32_t product) {
+int nxp_staged_operand(const nxp_step_builder *s, uint32_t product) {
   uint32_t i = s->stages[s->b->clusters->group_of[product]];
   return i == NXP_NONE ? -1 : (int)i;
 }
 
 /* Makes the kernel's step, the last one, one that runs inside a product's: part `number`. */
-static nx_status take_kernel(nxp_building *s, const nxp_panels *g, int32_t number,
-                             const nxp_kernel_binding *binding, nxp_panel_part *out) {
+static nx_status take_kernel(nxp_step_builder *s, const nxp_packed_tiles *g, int32_t number,
+                             const nxp_kernel_binding *binding, nxp_packed_part *out) {
   nxp_plan *p = s->b->plan;
-  const nxp_panel_walk *part = &g->parts[number];
+  const nxp_packed_walk *part = &g->parts[number];
   nxp_step *own = nxi_arena_copy(&p->arena, &p->steps[p->n_steps - 1], sizeof *own);
   if (own == NULL) return nxi_oom(s->b->d);
   p->n_steps--;
-  *out = (nxp_panel_part){.kernel = own,
-                          .batch_axes = part->batch_axes,
-                          .column_axes = part->column_axes,
-                          .columns = part->columns,
-                          .depth = part->depth,
-                          .begin = part->begin,
-                          .end = part->end};
+  *out = (nxp_packed_part){.kernel = own,
+                           .batch_axes = part->batch_axes,
+                           .column_axes = part->column_axes,
+                           .columns = part->columns,
+                           .depth = part->depth,
+                           .begin = part->begin,
+                           .end = part->end};
   int32_t outside = part->walk.outside;
   own->row_rank = outside;
   own->row_shape =
@@ -215,21 +215,22 @@ static nx_status take_kernel(nxp_building *s, const nxp_panels *g, int32_t numbe
   return NX_OK;
 }
 
-/* Makes the kernel of a part, which writes to `panels`. */
-static nx_status add_part(nxp_building *s, uint32_t group, const nxp_panels *g, int32_t number,
-                          nxp_location panels, nxp_panel_part *out) {
-  nxp_builder *b = s->b;
+/* Makes the kernel of a part, which writes to `packed`. */
+static nx_status add_part(nxp_step_builder *s, uint32_t group, const nxp_packed_tiles *g,
+                          int32_t number, nxp_location packed, nxp_packed_part *out) {
+  nxp_plan_builder *b = s->b;
   nxk_kernel *k = NULL, *simple = NULL;
   nxp_kernel_binding binding;
   nxp_location buffers[NXP_MAX_BUFFERS] = {{0}};
   nx_status status = lower_unit(s, group, &g->parts[number].walk, &k, &binding);
   if (status != NX_OK || k == NULL)
-    return status != NX_OK ? status
-                           : nxi_fail(b->d, NX_INTERNAL, "matmul",
-                                      "an operand that was left to its product has no panels");
+    return status != NX_OK
+               ? status
+               : nxi_fail(b->d, NX_INTERNAL, "matmul",
+                          "an operand that was left to its product has no packed tiles");
   status = nxp_simplify_kernel(b->plan, k, &simple, b->d);
   for (uint32_t i = 0; i < binding.n_buffers; i++)
-    buffers[i] = binding.buffer_nodes[i] == g->base ? panels : b->where[binding.buffer_nodes[i]];
+    buffers[i] = binding.buffer_nodes[i] == g->base ? packed : b->where[binding.buffer_nodes[i]];
   if (status == NX_OK)
     status = nxp_add_kernel(s, simple, buffers, binding.params, binding.n_params, g->base);
   if (status == NX_OK) status = take_kernel(s, g, number, &binding, out);
@@ -239,16 +240,16 @@ static nx_status add_part(nxp_building *s, uint32_t group, const nxp_panels *g, 
   return status;
 }
 
-/* The memory of panels, one for each thread. NULL without memory. */
-static nxp_staging *add_staging(nxp_building *s, uint32_t product_step, int operand,
-                                const nxp_panels *g) {
+/* The memory of packed tiles, one for each thread. NULL without memory. */
+static nxp_staging *add_staging(nxp_step_builder *s, uint32_t product_step, int operand,
+                                const nxp_packed_tiles *g) {
   nxp_plan *p = s->b->plan;
   nxp_step *step = &p->steps[product_step];
   int64_t size = nxi_dtype_size(node_of(s, g->base)->dtype),
           bytes = (g->elements * size + 63) / 64 * 64, column = (g->inner ? 1 : g->ld) * size,
           deep = (g->inner ? g->ld : 1) * size;
   nxp_staging *staging = nxi_arena_alloc(&p->arena, sizeof *staging);
-  nxp_panel_part *parts = nxi_arena_alloc(&p->arena, (size_t)g->n_parts * sizeof *parts);
+  nxp_packed_part *parts = nxi_arena_alloc(&p->arena, (size_t)g->n_parts * sizeof *parts);
   if (staging == NULL || parts == NULL ||
       !nxp_new_temporary(s, bytes * p->threads, &step->buffers[operand]))
     return NULL;
@@ -260,21 +261,22 @@ static nxp_staging *add_staging(nxp_building *s, uint32_t product_step, int oper
                            .column_bytes = column,
                            .depth_bytes = deep,
                            .margin_bytes = g->margin[0] * column + g->margin[1] * deep,
-                           .panel_bytes = bytes};
+                           .packed_bytes = bytes};
   return step->staging = staging;
 }
 
-nx_status nxp_stage_operand(nxp_building *s, uint32_t product_step, uint32_t product, int operand) {
-  nxp_builder *b = s->b;
+nx_status nxp_stage_operand(nxp_step_builder *s, uint32_t product_step, uint32_t product,
+                            int operand) {
+  nxp_plan_builder *b = s->b;
   uint32_t group = b->clusters->group_of[nxp_operand_base(s, node_of(s, product)->args[operand])];
-  nxp_panels g = {0};
+  nxp_packed_tiles g = {0};
   bool ok;
   nx_status status = examine(s, product, operand, group, &g, &ok);
   nxp_staging *staging = status == NX_OK ? add_staging(s, product_step, operand, &g) : NULL;
   if (staging == NULL) return status != NX_OK ? status : nxi_oom(b->d);
-  nxp_location panels = b->plan->steps[product_step].buffers[operand];
+  nxp_location packed = b->plan->steps[product_step].buffers[operand];
   for (int32_t k = 0; k < g.n_parts && status == NX_OK; k++) {
-    status = add_part(s, group, &g, k, panels, &staging->parts[k]);
+    status = add_part(s, group, &g, k, packed, &staging->parts[k]);
     staging->n_parts += status == NX_OK;
   }
   return status;

@@ -10,10 +10,10 @@ const char *nxi_op_name(uint32_t op) {
     case NXI_OP_EMPTY: return "empty";
     case NXI_OP_PLACEHOLDER: return "placeholder";
     case NXI_OP_TRANSFER: return "to_device";
-#define CALLED(name, how) \
-  case NXI_CALLED_##name: return #name;
-#include "called.def"
-#undef CALLED
+#define COMPOSITE_OP(name, how) \
+  case NXI_COMPOSITE_##name: return #name;
+#include "composite_ops.def"
+#undef COMPOSITE_OP
     default: return "function"; /* a result of a call, or what a captured one reads */
   }
 }
@@ -22,10 +22,10 @@ static bool has_parts(uint16_t op) {
   enum { SAME, PARTS };
   switch (op) {
     case NXG_copy: return SAME; /* of a view, or of what the host may write */
-#define CALLED(name, how) \
-  case NXI_CALLED_##name: return how;
-#include "called.def"
-#undef CALLED
+#define COMPOSITE_OP(name, how) \
+  case NXI_COMPOSITE_##name: return how;
+#include "composite_ops.def"
+#undef COMPOSITE_OP
     default: return PARTS;
   }
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: ISC */
 /* svd of large matrices that are not much longer than wide, in stages that threads share as far as LAPACK's parts can be. */
-#ifndef NXI_SVD_LARGE_H
-#define NXI_SVD_LARGE_H
+#ifndef NXI_SVD_BLOCKED_H
+#define NXI_SVD_BLOCKED_H
 
 #include "runtime/library/stages.h"
 
-enum { NXI_SVD_LARGE = 256 };
+enum { NXI_SVD_BLOCKED = 256 };
 
 /* Whether such a call takes this way: its state then are stages. Of longer matrices LAPACK makes a triangle first. */
-static inline bool nxi_svd_is_large(const nxg_call *call) {
+static inline bool nxi_svd_is_blocked(const nxg_call *call) {
   const nxg_array *a = &call->operands[0];
   const int64_t m = a->shape[a->rank - 2], n = a->shape[a->rank - 1], least = m < n ? m : n;
-  return least >= NXI_SVD_LARGE && (m > n ? m : n) <= least + least / 2 + least / 4;
+  return least >= NXI_SVD_BLOCKED && (m > n ? m : n) <= least + least / 2 + least / 4;
 }
-nx_status nxi_svd_large_prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d);
+nx_status nxi_svd_blocked_prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* What is due: values that operations on exposed storage recorded under NX_MANUAL_DUE. They are to be computed before
+/* Deferred work: values that operations on exposed storage recorded under NX_MANUAL_DUE. They are to be computed before
  * host code goes on, whoever reads them by then: a handle, another storage, or only another recorded operation, which
  * must not see what the host writes later. */
 #include "run.h"
 
 /* Somebody reads the value besides the list, or host memory has to show it. record_lock. */
-static bool is_wanted(const nxi_due *e) {
+static bool is_wanted(const nxi_deferred *e) {
   bool named = e->storage && e->storage->value == e->node;
   if (e->node->state == NXI_REALIZED) return false;
   return e->node->refs > 1 + (uint32_t)named ||
@@ -15,62 +15,64 @@ static bool is_wanted(const nxi_due *e) {
 /* A storage that has moved on is not kept for the value that it had: it would keep its new one, and with it all that
  * this one reads. record_lock. */
 static void leave_storages(nx_context *c) {
-  for (uint32_t i = 0; i < c->due_used; i++) {
-    nxi_storage *s = c->due[i].storage;
-    if (!s || s->value == c->due[i].node) continue;
-    c->due[i].storage = NULL;
+  for (uint32_t i = 0; i < c->deferred_used; i++) {
+    nxi_storage *s = c->deferred[i].storage;
+    if (!s || s->value == c->deferred[i].node) continue;
+    c->deferred[i].storage = NULL;
     nxi_storage_unref(c, s);
   }
   nxi_drain(c, 64);
 }
 
 /* The newest first: what goes may have been all that read an older one. */
-void nxi_due_settle(nx_context *c) {
+void nxi_deferred_settle(nx_context *c) {
   NXI_HELD(&c->record_lock);
-  uint32_t first = c->due_used;
+  uint32_t first = c->deferred_used;
   if (!first) return;
   leave_storages(c);
-  for (uint32_t i = c->due_used; i-- > 0;) {
-    nxi_due e = c->due[i];
+  for (uint32_t i = c->deferred_used; i-- > 0;) {
+    nxi_deferred e = c->deferred[i];
     if (is_wanted(&e)) {
-      c->due[--first] = e;
+      c->deferred[--first] = e;
       continue;
     }
     nxi_node_unref(c, e.node);
     if (e.storage) nxi_storage_unref(c, e.storage);
     nxi_drain(c, 64);
   }
-  c->due_used -= first;
-  memmove(c->due, c->due + first, c->due_used * sizeof *c->due);
-  atomic_store_explicit(&c->due_count, c->due_used, memory_order_release);
+  c->deferred_used -= first;
+  memmove(c->deferred, c->deferred + first, c->deferred_used * sizeof *c->deferred);
+  atomic_store_explicit(&c->deferred_count, c->deferred_used, memory_order_release);
 }
 
-bool nxi_due_collect(nx_context *c, nxi_list *nodes) {
+bool nxi_deferred_collect(nx_context *c, nxi_list *nodes) {
   NXI_HELD(&c->record_lock);
-  for (uint32_t i = 0; i < c->due_used; i++) {
-    if (!is_wanted(&c->due[i])) continue;
-    if (!nxi_list_add(nodes, c->due[i].node)) return false;
-    c->due[i].node->refs++;
+  for (uint32_t i = 0; i < c->deferred_used; i++) {
+    if (!is_wanted(&c->deferred[i])) continue;
+    if (!nxi_list_add(nodes, c->deferred[i].node)) return false;
+    c->deferred[i].node->refs++;
   }
   return true;
 }
 
-static bool make_due(nx_context *c, nxi_storage *s) {
+static bool defer(nx_context *c, nxi_storage *s) {
   nxi_node *n = s->value;
-  if (n->state == NXI_REALIZED || (c->due_used && c->due[c->due_used - 1].node == n)) return true;
-  if (c->due_used == c->due_capacity) nxi_due_settle(c);
-  if (!nxi_grow(&c->due, &c->due_capacity, c->due_used + 1, sizeof *c->due)) return false;
-  c->due[c->due_used++] = (nxi_due){s, n};
+  if (n->state == NXI_REALIZED || (c->deferred_used && c->deferred[c->deferred_used - 1].node == n))
+    return true;
+  if (c->deferred_used == c->deferred_capacity) nxi_deferred_settle(c);
+  if (!nxi_grow(&c->deferred, &c->deferred_capacity, c->deferred_used + 1, sizeof *c->deferred))
+    return false;
+  c->deferred[c->deferred_used++] = (nxi_deferred){s, n};
   s->refs++;
   n->refs++;
-  atomic_store_explicit(&c->due_count, c->due_used, memory_order_release);
+  atomic_store_explicit(&c->deferred_count, c->deferred_used, memory_order_release);
   return true;
 }
 
-static bool make_all_due(nx_context *c, nxi_storage *const *storages, uint32_t n) {
+static bool defer_all(nx_context *c, nxi_storage *const *storages, uint32_t n) {
   bool kept = true;
   nxi_record_lock(c);
-  for (uint32_t i = 0; kept && i < n; i++) kept = make_due(c, storages[i]);
+  for (uint32_t i = 0; kept && i < n; i++) kept = defer(c, storages[i]);
   nxi_record_unlock(c);
   return kept;
 }
@@ -96,7 +98,7 @@ static nx_status realize(nxi_action *a, nxi_storage *const *storages, uint32_t n
 nx_status nxi_carry_out(nx_context *c, nxi_storage *const *storages, uint32_t n, nxi_assigned *a,
                         uint32_t n_assigned) {
   NXI_NO_LOCK();
-  if (c->flags & NX_MANUAL_DUE && make_all_due(c, storages, n))
+  if (c->flags & NX_MANUAL_DUE && defer_all(c, storages, n))
     return NX_OK; /* without memory it is carried out now */
   nxi_action action;
   nxi_action_begin(&action, c, NULL);
@@ -108,5 +110,5 @@ nx_status nxi_carry_out(nx_context *c, nxi_storage *const *storages, uint32_t n,
 
 bool nx_due(const nx_context *c) {
   if (c && !nxi_have_context("due", 0, c)) return false;
-  return c && atomic_load_explicit(&((nx_context *)c)->due_count, memory_order_acquire) != 0;
+  return c && atomic_load_explicit(&((nx_context *)c)->deferred_count, memory_order_acquire) != 0;
 }

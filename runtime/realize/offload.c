@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Threads that work in the place of callers. One word a deputy says who owns it: the caller, or the deputy while it is
+/* Threads that work in the place of callers. One word of each says who owns it: the caller, or the thread while it is
  * WORK. */
-#include "deputy.h"
+#include "offload.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -13,28 +13,28 @@
 #include "runtime/platform/fork.h"
 #include "runtime/platform/futex.h"
 
-_Atomic int64_t nxi_deputy_poll_ns = 10 * 1000 * 1000;
+_Atomic int64_t nxi_offload_poll_ns = 10 * 1000 * 1000;
 
 enum {
   MOST_IDLE = 4,        /* kept for later; more than that end with their work */
-  STACK_BYTES = 8 << 20 /* of addresses: LLVM recurs on large kernels */
+  STACK_BYTES = 8 << 20 /* of addresses: LLVM recurses on large kernels */
 };
 
 enum { IDLE, WORK, DONE, QUIT };
 
-typedef struct deputy {
-  struct deputy *next;
+typedef struct offload_thread {
+  struct offload_thread *next;
   pthread_t thread;
-  nxi_deputy_work work;
+  nxi_offload_work work;
   void *arg;
   nx_status status;
   _Atomic uint32_t state;
-} deputy;
+} offload_thread;
 
-struct nxi_deputies {
+struct nxi_offload {
   pthread_mutex_t lock; /* of the two lists; taken last, and never kept */
-  deputy *idle;
-  deputy *lost; /* of the parent, in a child: only their memory is left */
+  offload_thread *idle;
+  offload_thread *lost; /* of the parent, in a child: only their memory is left */
   int32_t n_idle;
   nxi_cpus
       cpus; /* where they may run: not where the thread that happened to start one is confined to */
@@ -44,8 +44,8 @@ struct nxi_deputies {
 
 /* ---- the thread */
 
-static void *deputy_main(void *argument) {
-  deputy *d = argument;
+static void *offload_main(void *argument) {
+  offload_thread *d = argument;
   nxi_fp_enter();
   for (;;) {
     uint32_t state = atomic_load_explicit(&d->state, memory_order_acquire);
@@ -60,20 +60,20 @@ static void *deputy_main(void *argument) {
   }
 }
 
-static void set_state(deputy *d, uint32_t state) {
+static void set_state(offload_thread *d, uint32_t state) {
   atomic_store_explicit(&d->state, state, memory_order_release);
   nxi_futex_wake(&d->state, 1);
 }
 
 /* With all signals blocked, which threads inherit: those of the host are not for it. */
-static bool start_thread(const nxi_deputies *all, deputy *d) {
+static bool start_thread(const nxi_offload *all, offload_thread *d) {
   pthread_attr_t attributes;
   sigset_t every, before;
   if (pthread_attr_init(&attributes) != 0) return false;
   pthread_attr_setstacksize(&attributes, STACK_BYTES);
   sigfillset(&every);
   pthread_sigmask(SIG_SETMASK, &every, &before);
-  bool started = pthread_create(&d->thread, &attributes, deputy_main, d) == 0;
+  bool started = pthread_create(&d->thread, &attributes, offload_main, d) == 0;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&attributes);
   if (started && all->cpus.ids_known) {
@@ -85,7 +85,7 @@ static bool start_thread(const nxi_deputies *all, deputy *d) {
   return started;
 }
 
-static void end_thread(deputy *d) {
+static void end_thread(offload_thread *d) {
   set_state(d, QUIT);
   pthread_join(d->thread, NULL);
   nxi_free(d);
@@ -93,9 +93,9 @@ static void end_thread(deputy *d) {
 
 /* ---- who is free */
 
-static deputy *take(nxi_deputies *all) {
+static offload_thread *take(nxi_offload *all) {
   pthread_mutex_lock(&all->lock);
-  deputy *d = all->idle;
+  offload_thread *d = all->idle;
   if (d) {
     all->idle = d->next;
     all->n_idle--;
@@ -108,7 +108,7 @@ static deputy *take(nxi_deputies *all) {
   return NULL;
 }
 
-static void give_back(nxi_deputies *all, deputy *d) {
+static void give_back(nxi_offload *all, offload_thread *d) {
   atomic_store_explicit(&d->state, IDLE, memory_order_relaxed);
   pthread_mutex_lock(&all->lock);
   bool kept = all->n_idle < MOST_IDLE;
@@ -123,48 +123,48 @@ static void give_back(nxi_deputies *all, deputy *d) {
 
 /* ---- the caller */
 
-/* False: this has become a child of fork, where the deputy is not. */
-static bool wait_polling(const nxi_deputies *all, deputy *d, const nxi_poll *poll,
+/* False: this has become a child of fork, where the offload thread is not. */
+static bool wait_polling(const nxi_offload *all, offload_thread *d, const nxi_poll *poll,
                          _Atomic bool *stop, uint32_t forks) {
-  int64_t interval = atomic_load_explicit(&nxi_deputy_poll_ns, memory_order_relaxed),
-          due = nxi_now_ns() + interval;
+  int64_t interval = atomic_load_explicit(&nxi_offload_poll_ns, memory_order_relaxed),
+          next_poll = nxi_now_ns() + interval;
   while (atomic_load_explicit(&all->forks, memory_order_relaxed) == forks) {
     if (atomic_load_explicit(&d->state, memory_order_acquire) == DONE) return true;
-    int64_t left = due - nxi_now_ns();
+    int64_t left = next_poll - nxi_now_ns();
     if (left > 0) {
       nxi_futex_wait(&d->state, WORK, left);
       continue;
     }
     if (!atomic_load_explicit(stop, memory_order_relaxed) && poll->fn(poll->user))
       atomic_store_explicit(stop, true, memory_order_relaxed);
-    due = nxi_now_ns() + interval;
+    next_poll = nxi_now_ns() + interval;
   }
   return false;
 }
 
-nxi_deputy_end nxi_deputy_run(nxi_deputies *all, nxi_deputy_work work, void *arg,
-                              const nxi_poll *poll, _Atomic bool *stop, nx_status *status) {
+nxi_offload_end nxi_offload_run(nxi_offload *all, nxi_offload_work work, void *arg,
+                                const nxi_poll *poll, _Atomic bool *stop, nx_status *status) {
   uint32_t forks = atomic_load_explicit(&all->forks, memory_order_relaxed);
-  deputy *d = take(all);
-  if (!d) return NXI_DEPUTY_ABSENT;
+  offload_thread *d = take(all);
+  if (!d) return NXI_OFFLOAD_ABSENT;
   d->work = work;
   d->arg = arg;
   set_state(d, WORK);
   if (!wait_polling(all, d, poll, stop, forks)) {
     nxi_free(d);
-    return NXI_DEPUTY_LOST;
+    return NXI_OFFLOAD_LOST;
   }
   *status = d->status;
   give_back(all, d);
-  return NXI_DEPUTY_DONE;
+  return NXI_OFFLOAD_DONE;
 }
 
 /* ---- life */
 
 static void after_fork_in_child(void *object) {
-  nxi_deputies *all = object;
+  nxi_offload *all = object;
   while (all->idle) {
-    deputy *d = all->idle;
+    offload_thread *d = all->idle;
     all->idle = d->next;
     d->next = all->lost;
     all->lost = d;
@@ -173,8 +173,8 @@ static void after_fork_in_child(void *object) {
   atomic_fetch_add_explicit(&all->forks, 1, memory_order_relaxed);
 }
 
-nx_status nxi_deputies_create(nxi_deputies **out, nxi_diag *d) {
-  nxi_deputies *all = nxi_calloc(1, sizeof *all);
+nx_status nxi_offload_create(nxi_offload **out, nxi_diag *d) {
+  nxi_offload *all = nxi_calloc(1, sizeof *all);
   if (!all) return nxi_oom(d);
   pthread_mutex_init(&all->lock, NULL);
   nxi_cpus_read(&all->cpus);
@@ -187,14 +187,14 @@ nx_status nxi_deputies_create(nxi_deputies **out, nxi_diag *d) {
   return nxi_oom(d);
 }
 
-void nxi_deputies_destroy(nxi_deputies *all) {
+void nxi_offload_destroy(nxi_offload *all) {
   if (!all) return;
   nxi_fork_unregister(&all->fork_entry);
-  for (deputy *d = all->idle, *next; d; d = next) {
+  for (offload_thread *d = all->idle, *next; d; d = next) {
     next = d->next;
     end_thread(d);
   }
-  for (deputy *d = all->lost, *next; d; d = next) {
+  for (offload_thread *d = all->lost, *next; d; d = next) {
     next = d->next;
     nxi_free(d);
   }

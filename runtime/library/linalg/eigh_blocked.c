@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* eigh of a large matrix: reduced to a tridiagonal one (half of that is memory-bound, one thread), whose vectors are found by
  * divide and conquer on one thread while others lay down the reflections, which then are applied to panels of vectors. */
-#include "eigh_large.h"
+#include "eigh_blocked.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "ir/alloc.h"
 #include "ir/op.h"
 #include "runtime/library/blas/level3.h"
-#include "range.h"
+#include "rescale.h"
 #include "reflections.h"
 
 typedef void (*sytrd_fn)(const char *uplo, const int *n, void *a, const int *lda, void *d, void *e,
@@ -24,13 +24,13 @@ enum {
   BLOCK = 64
 }; /* vectors of a task; columns that the reduction does together, at most */
 
-typedef struct large {
+typedef struct blocked {
   nxi_stages stages; /* first */
   nx_dtype t, real;
   int n, lwork, liwork;
   nxi_reflections q;
   nxi_layout matrix, tau, diagonal, beside, vectors, blocks, work, integers, state;
-} large;
+} blocked;
 
 /* What the stages tell each other. */
 typedef struct found {
@@ -38,7 +38,7 @@ typedef struct found {
 } found;
 
 static int64_t tasks_of(const nxi_stages *stages, uint32_t stage) {
-  const large *l = (const void *)stages;
+  const blocked *l = (const void *)stages;
   if (stage == SOLVE) return 1 + nxi_reflections_blocks(&l->q);
   return stage == APPLY ? (l->n + PANEL - 1) / PANEL : 1;
 }
@@ -50,7 +50,7 @@ bool nxi_lower_is_finite(nx_dtype t, int64_t n, const char *a) {
   return finite;
 }
 
-static nx_status reduce(const large *l, const nxi_stage_task *task, const char *from) {
+static nx_status reduce(const blocked *l, const nxi_stage_task *task, const char *from) {
   char *m = task->memory, *a = m + l->matrix.at;
   found *f = (void *)(m + l->state.at);
   int info;
@@ -72,7 +72,7 @@ static nx_status reduce(const large *l, const nxi_stage_task *task, const char *
   return NX_OK;
 }
 
-static void solve(const large *l, const nxi_stage_task *task) {
+static void solve(const blocked *l, const nxi_stage_task *task) {
   char *m = task->memory;
   found *f = (void *)(m + l->state.at);
   nxi_lapack_enter();
@@ -83,7 +83,7 @@ static void solve(const large *l, const nxi_stage_task *task) {
 }
 
 /* Values, if there are any. */
-static nx_status check(const large *l, const nxi_stage_task *task) {
+static nx_status check(const blocked *l, const nxi_stage_task *task) {
   const nxg_call_part *part = task->part;
   char *m = task->memory;
   const found *f = (void *)(m + l->state.at);
@@ -95,7 +95,7 @@ static nx_status check(const large *l, const nxi_stage_task *task) {
 }
 
 /* Vectors first .. of the matrix that LAPACK saw, and their conjugates as columns of the result. */
-static void apply(const large *l, const nxi_stage_task *task) {
+static void apply(const blocked *l, const nxi_stage_task *task) {
   const nxg_call_part *part = task->part;
   char *m = task->memory, *panel = task->own, *own = panel + nxi_layout_bytes(l->t, l->n, PANEL);
   const int first = (int)task->task * PANEL, width = l->n - first < PANEL ? l->n - first : PANEL;
@@ -108,7 +108,7 @@ static void apply(const large *l, const nxi_stage_task *task) {
 }
 
 static nx_status run(const nxi_stage_task *task) {
-  const large *l = (const void *)task->stages;
+  const blocked *l = (const void *)task->stages;
   const nxg_call_part *part = task->part;
   char *m = task->memory;
   switch (task->stage) {
@@ -125,7 +125,7 @@ static nx_status run(const nxi_stage_task *task) {
   }
 }
 
-static void lay_out(large *l) {
+static void lay_out(blocked *l) {
   const int64_t n = l->n;
   int64_t *all = &l->stages.bytes;
   const int64_t solving = 1 + 4 * n + n * n, reducing = n * BLOCK;
@@ -143,14 +143,14 @@ static void lay_out(large *l) {
   l->stages.own_bytes = nxi_layout_bytes(l->t, n, PANEL) + nxi_reflections_own_bytes(&l->q, PANEL);
 }
 
-nx_status nxi_eigh_large_prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {
+nx_status nxi_eigh_blocked_prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {
   const nxg_array *a = &call->operands[0];
   const char *name = nxg_ops[call->op].name;
   const double n = (double)a->shape[a->rank - 1];
   if (n * n > 0x1p30)
     return nxi_fail(d, NX_INVALID_ARGUMENT, name,
                     "%s: a matrix is too large: LAPACK counts with 32 bits", name);
-  large *l = nxi_calloc(1, sizeof *l);
+  blocked *l = nxi_calloc(1, sizeof *l);
   if (!l) return nxi_oom_in(d, nxi_oom(d), name);
   l->t = a->dtype;
   l->real = nxi_lapack_single(l->t) ? NX_F32 : NX_F64;

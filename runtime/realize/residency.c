@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-#include "place.h"
+#include "residency.h"
 
 #include "runtime/platform/fork.h"
 
-/* Where the contents of a buffer are changes under one lock, held for a moment; while bytes are copied the buffer is claimed, and
- * others wait for that one alone. A claim of a thread that is not in this process, because it was forked, is of an era that is
+/* Where the contents of a buffer are changes under one lock, held for a moment; while bytes are copied the buffer is acquired, and
+ * others wait for that one alone. What a thread acquired that is not in this process, because it was forked, is of an era that is
  * over. */
-static pthread_mutex_t places = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t residency_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
 static uint32_t era = 1;
 
@@ -19,31 +19,31 @@ static nxi_fork_entry fork_entry;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static nx_status registered;
 static void start(void) {
-  registered = nxi_fork_register_mutex(&fork_entry, &places, in_child, NULL);
+  registered = nxi_fork_register_mutex(&fork_entry, &residency_lock, in_child, NULL);
 }
 
-static nx_status claim(nxi_buffer *b, nxi_diag *d) {
+static nx_status acquire(nxi_buffer *b, nxi_diag *d) {
   pthread_once(&once, start);
   if (registered) return nxi_oom(d);
-  pthread_mutex_lock(&places);
-  while (b->moving == era) pthread_cond_wait(&moved, &places);
+  pthread_mutex_lock(&residency_lock);
+  while (b->moving == era) pthread_cond_wait(&moved, &residency_lock);
   b->moving = era;
-  pthread_mutex_unlock(&places);
+  pthread_mutex_unlock(&residency_lock);
   return NX_OK;
 }
 
-static void let_go(nxi_buffer *b) {
-  pthread_mutex_lock(&places);
+static void release(nxi_buffer *b) {
+  pthread_mutex_lock(&residency_lock);
   b->moving = 0;
   pthread_cond_broadcast(&moved);
-  pthread_mutex_unlock(&places);
+  pthread_mutex_unlock(&residency_lock);
 }
 
 static void set_stale(nxi_buffer *b, bool host, bool gpu) {
-  pthread_mutex_lock(&places);
+  pthread_mutex_lock(&residency_lock);
   b->host_stale = host;
   b->gpu_stale = gpu;
-  pthread_mutex_unlock(&places);
+  pthread_mutex_unlock(&residency_lock);
 }
 
 static bool host_may_write(const nxi_buffer *b) { return nxi_buffer_is_hosts(b); }
@@ -65,25 +65,25 @@ nx_status nxi_buffer_create_on(nx_context *c, nxi_gpu *g, int64_t bytes, nxi_buf
   return NX_OK;
 }
 
-/* Claimed. */
+/* Acquired. */
 static nx_status to_host(nx_context *c, nxi_buffer *b, const nxi_poll *poll, nxi_diag *d) {
   nx_status status = NX_OK;
   if (!b->gpu || !b->host_stale) return NX_OK;
   if (!b->data) status = nxi_buffer_alloc(c->allocator, b->bytes, &b->data, d);
   if (!status) status = nxi_gpu_download(b->gpu, b->data, b->on_gpu, b->bytes, b->after, poll, d);
   if (status) return status;
-  pthread_mutex_lock(&places);
+  pthread_mutex_lock(&residency_lock);
   b->host_stale = false;
-  pthread_mutex_unlock(&places);
+  pthread_mutex_unlock(&residency_lock);
   return NX_OK;
 }
 
 nx_status nxi_buffer_to_host(nx_context *c, nxi_buffer *b, const nxi_poll *poll, nxi_diag *d) {
   if (!b->gpu) return NX_OK;
-  nx_status status = claim(b, d);
+  nx_status status = acquire(b, d);
   if (status) return status;
   status = to_host(c, b, poll, d);
-  let_go(b);
+  release(b);
   return status;
 }
 
@@ -97,7 +97,7 @@ typedef struct nxi_former {
 /* Leaves its GPU for another one. Takes f. */
 static void leave(nxi_buffer *b, nxi_former *f) {
   *f = (nxi_former){NULL, b->gpu, b->on_gpu};
-  pthread_mutex_lock(&places);
+  pthread_mutex_lock(&residency_lock);
   bool free_now = b->gpu_users == 0;
   uint64_t used = b->used;
   if (!free_now) {
@@ -105,7 +105,7 @@ static void leave(nxi_buffer *b, nxi_former *f) {
     b->formers = f;
   }
   b->used = 0; /* marks of the GPU that it has left */
-  pthread_mutex_unlock(&places);
+  pthread_mutex_unlock(&residency_lock);
   if (!free_now) return;
   nxi_gpu_free_after(f->gpu, f->at, b->bytes, used);
   nxi_free(f);
@@ -120,7 +120,7 @@ static void free_formers(const nxi_buffer *b, nxi_former *f) {
   }
 }
 
-/* Claimed. From another GPU through the host. *after: when nothing uses the room any more. */
+/* Acquired. From another GPU through the host. *after: when nothing uses the room any more. */
 static nx_status take_room(nx_context *c, nxi_buffer *b, nxi_gpu *g, uint64_t *after, nxi_diag *d) {
   *after = NXI_GPU_NOW; /* kernels that were started before may read what is there */
   if (b->gpu == g) return NX_OK;
@@ -142,7 +142,7 @@ static nx_status take_room(nx_context *c, nxi_buffer *b, nxi_gpu *g, uint64_t *a
 nx_status nxi_buffer_to_gpu(nx_context *c, nxi_buffer *b, nxi_gpu *g, bool contents, uint64_t *at,
                             nxi_diag *d) {
   uint64_t after;
-  nx_status status = claim(b, d);
+  nx_status status = acquire(b, d);
   if (status) return status;
   status = take_room(c, b, g, &after, d);
   bool newer = b->gpu_stale || (host_may_write(b) && !b->host_stale);
@@ -154,11 +154,11 @@ nx_status nxi_buffer_to_gpu(nx_context *c, nxi_buffer *b, nxi_gpu *g, bool conte
   }
   *at = b->on_gpu;
   if (!status) {
-    pthread_mutex_lock(&places);
+    pthread_mutex_lock(&residency_lock);
     b->gpu_users++;
-    pthread_mutex_unlock(&places);
+    pthread_mutex_unlock(&residency_lock);
   }
-  let_go(b);
+  release(b);
   return status;
 }
 
@@ -169,27 +169,27 @@ static void note_use(nxi_buffer *b, uint64_t mark) {
 
 nx_status nxi_buffer_on_gpu_written(nx_context *c, nxi_buffer *b, uint64_t mark,
                                     const nxi_poll *poll, nxi_diag *d) {
-  nx_status status = claim(b, d);
+  nx_status status = acquire(b, d);
   if (status) return status;
   set_stale(b, true, false);
   b->after = mark;
-  pthread_mutex_lock(&places);
+  pthread_mutex_lock(&residency_lock);
   note_use(b, mark);
-  pthread_mutex_unlock(&places);
+  pthread_mutex_unlock(&residency_lock);
   if (host_may_write(b)) status = to_host(c, b, poll, d);
-  let_go(b);
+  release(b);
   return status;
 }
 
 void nxi_buffer_gpu_done(nxi_buffer *b, uint64_t mark) {
   nxi_former *formers = NULL;
-  pthread_mutex_lock(&places);
+  pthread_mutex_lock(&residency_lock);
   note_use(b, mark);
   if (--b->gpu_users == 0) {
     formers = b->formers;
     b->formers = NULL;
   }
-  pthread_mutex_unlock(&places);
+  pthread_mutex_unlock(&residency_lock);
   free_formers(b, formers);
 }
 

@@ -2,14 +2,14 @@
 /* svd of a large matrix: reduced to a bidiagonal one (half of that is memory-bound, one thread), whose vectors are found by
  * divide and conquer on one thread while others lay down the reflections of both sides, which then are applied to panels
  * of vectors. Rows and columns here are those that LAPACK sees (linalg/svd.c): A is transposed there. */
-#include "svd_large.h"
+#include "svd_blocked.h"
 
 #include <string.h>
 
 #include "ir/alloc.h"
 #include "ir/op.h"
 #include "runtime/library/blas/level3.h"
-#include "range.h"
+#include "rescale.h"
 #include "reflections.h"
 
 typedef void (*gebrd_fn)(const int *m, const int *n, void *a, const int *lda, void *d, void *e,
@@ -24,14 +24,14 @@ enum {
   BLOCK = 64
 }; /* vectors of a task; columns that the reduction does together, at most */
 
-typedef struct large {
+typedef struct blocked {
   nxi_stages stages; /* first */
   nx_dtype t, real;
   int rows, columns, least, left, right, lwork; /* left, right: how many vectors of each side */
   nxi_reflections q, p;
   nxi_layout matrix, tau_q, tau_p, diagonal, beside, u, vt, blocks_q, blocks_p, work, integers,
       state;
-} large;
+} blocked;
 
 /* What the stages tell each other. */
 typedef struct found {
@@ -41,12 +41,12 @@ typedef struct found {
 static int panels(int vectors) { return (vectors + PANEL - 1) / PANEL; }
 
 static int64_t tasks_of(const nxi_stages *stages, uint32_t stage) {
-  const large *l = (const void *)stages;
+  const blocked *l = (const void *)stages;
   if (stage == SOLVE) return 1 + nxi_reflections_blocks(&l->q) + nxi_reflections_blocks(&l->p);
   return stage == APPLY ? panels(l->left) + panels(l->right) : 1;
 }
 
-static nx_status reduce(const large *l, const nxi_stage_task *task, const char *from) {
+static nx_status reduce(const blocked *l, const nxi_stage_task *task, const char *from) {
   const int64_t count = (int64_t)l->rows * l->columns;
   char *m = task->memory, *a = m + l->matrix.at;
   found *f = (void *)(m + l->state.at);
@@ -65,7 +65,7 @@ static nx_status reduce(const large *l, const nxi_stage_task *task, const char *
 }
 
 /* Divide and conquer, or a block of the reflections of one side. */
-static void solve(const large *l, const nxi_stage_task *task) {
+static void solve(const blocked *l, const nxi_stage_task *task) {
   char *m = task->memory;
   found *f = (void *)(m + l->state.at);
   const int blocks = nxi_reflections_blocks(&l->q), i = (int)task->task - 1;
@@ -85,7 +85,7 @@ static void solve(const large *l, const nxi_stage_task *task) {
 }
 
 /* Values, if there are any. */
-static nx_status check(const large *l, const nxi_stage_task *task) {
+static nx_status check(const blocked *l, const nxi_stage_task *task) {
   const nxg_call_part *part = task->part;
   char *m = task->memory;
   const found *f = (void *)(m + l->state.at);
@@ -97,7 +97,7 @@ static nx_status check(const large *l, const nxi_stage_task *task) {
 }
 
 /* Columns first .. of the left vectors, which are the rows of V^H. */
-static void apply_left(const large *l, const nxi_stage_task *task, int first) {
+static void apply_left(const blocked *l, const nxi_stage_task *task, int first) {
   const nxg_call_part *part = task->part;
   char *m = task->memory;
   const int width = l->left - first < PANEL ? l->left - first : PANEL;
@@ -115,7 +115,7 @@ static void apply_left(const large *l, const nxi_stage_task *task, int first) {
 }
 
 /* Rows first .. of the right vectors' adjoint, which are the columns of U. */
-static void apply_right(const large *l, const nxi_stage_task *task, int first) {
+static void apply_right(const blocked *l, const nxi_stage_task *task, int first) {
   const nxg_call_part *part = task->part;
   char *m = task->memory;
   const int width = l->right - first < PANEL ? l->right - first : PANEL;
@@ -136,7 +136,7 @@ static void apply_right(const large *l, const nxi_stage_task *task, int first) {
 }
 
 static nx_status run(const nxi_stage_task *task) {
-  const large *l = (const void *)task->stages;
+  const blocked *l = (const void *)task->stages;
   const nxg_call_part *part = task->part;
   const int i = (int)task->task, left = panels(l->left);
   switch (task->stage) {
@@ -151,7 +151,7 @@ static nx_status run(const nxi_stage_task *task) {
   }
 }
 
-static void lay_out(large *l) {
+static void lay_out(blocked *l) {
   const int64_t k = l->least, solving = 3 * k * k + 4 * k,
                 reducing = (int64_t)(l->rows + l->columns) * BLOCK;
   int64_t *all = &l->stages.bytes;
@@ -171,14 +171,14 @@ static void lay_out(large *l) {
   l->stages.own_bytes = nxi_reflections_own_bytes(&l->q, PANEL);
 }
 
-nx_status nxi_svd_large_prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {
+nx_status nxi_svd_blocked_prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {
   const nxg_array *a = &call->operands[0], *u = &call->results[0], *v = &call->results[2];
   const char *name = nxg_ops[call->op].name;
   const double m = (double)a->shape[a->rank - 2], n = (double)a->shape[a->rank - 1];
   if (4 * m * n > 0x1p31)
     return nxi_fail(d, NX_INVALID_ARGUMENT, name,
                     "%s: a matrix is too large: LAPACK counts with 32 bits", name);
-  large *l = nxi_calloc(1, sizeof *l);
+  blocked *l = nxi_calloc(1, sizeof *l);
   if (!l) return nxi_oom_in(d, nxi_oom(d), name);
   const int rows = (int)n, columns = (int)m;
   const bool upper = rows >= columns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Claims: what a run is about to compute, read and overwrite, decided at once under the locks, so that no run
+/* Acquiring: what a run is about to compute, read and overwrite, decided at once under the locks, so that no run
  * ever holds one thing while it waits for another; and what happens to it when the run has ended. */
 #include "run.h"
 
@@ -85,27 +85,28 @@ static int compare_spans(const void *left, const void *right) {
          ((uintptr_t)a->buffer < (uintptr_t)b->buffer);
 }
 
-bool nxi_untangle(nxi_run *run) {
-  bool lands = false, good = true;
+bool nxi_find_aliases(nxi_run *run) {
+  bool any = false, good = true;
   run->n_spans = 0;
-  for (uint32_t i = 0; i < run->n_outputs; i++) lands |= run->outputs[i].land != NULL;
-  if (!lands) return true;
+  for (uint32_t i = 0; i < run->n_outputs; i++) any |= run->outputs[i].destination != NULL;
+  if (!any) return true;
   for (uint32_t i = 0; good && i < run->n_inputs; i++) good = add_span(run, run->inputs[i].buffer);
-  for (uint32_t i = 0; good && i < run->n_outputs; i++) good = add_span(run, run->outputs[i].land);
+  for (uint32_t i = 0; good && i < run->n_outputs; i++)
+    good = add_span(run, run->outputs[i].destination);
   if (!good) return false;
   if (run->n_spans > 1) qsort(run->spans, run->n_spans, sizeof *run->spans, compare_spans);
   uintptr_t reach = 0;
   for (uint32_t i = 0; i < run->n_spans; i++) {
     const struct nxi_span *s = &run->spans[i];
     if (i > 0 && s->buffer == s[-1].buffer) continue;
-    run->entangled = run->entangled || s->begin < reach;
+    run->may_alias = run->may_alias || s->begin < reach;
     if (s->end > reach) reach = s->end;
   }
-  for (uint32_t i = 0; run->entangled && i < run->n_outputs; i++) run->outputs[i].direct = false;
+  for (uint32_t i = 0; run->may_alias && i < run->n_outputs; i++) run->outputs[i].direct = false;
   return true;
 }
 
-/* ---- landings */
+/* ---- destinations */
 
 /* The pinned storage whose memory must show this output, or NULL. */
 static nxi_storage *home_of(const nxi_node *n) {
@@ -118,32 +119,32 @@ static bool may_overwrite(const nxi_run *run, const nxi_run_input *in) {
   /* What is read through views alone is no node of this run, and its index one of another run. */
   if (!in->node || in->node->epoch != run->context->epoch) return false;
   if (run->stored[in->node->index] != (UPDATED | GOES)) return false;
-  if (b->immutable || !nxi_buffer_idle(b) || (run->entangled && b->pinner)) return false;
+  if (b->immutable || !nxi_buffer_idle(b) || (run->may_alias && b->pinner)) return false;
   if (!b->pinner) return atomic_load_explicit(&b->refs, memory_order_relaxed) == 1;
   for (uint32_t i = 0; i < run->n_outputs; i++)
     if (home_of(run->outputs[i].node) == b->pinner) return true;
   return false;
 }
 
-/* Finds where pinned outputs land and who has to move out. Changes nothing; NXI_WAIT. */
-static nx_status plan_landings(nxi_run *run) {
+/* Finds the destinations of pinned outputs and the values they displace. Changes nothing; NXI_WAIT. */
+static nx_status find_destinations(nxi_run *run) {
   for (uint32_t i = 0; i < run->n_outputs; i++) {
     nxi_run_output *o = &run->outputs[i];
     nxi_storage *s = home_of(o->node);
     if (!s) continue;
     nxi_buffer *b = s->pinned;
-    nxi_node *there = b->occupant;
+    nxi_node *there = b->value;
     if (!nxi_buffer_idle(b) || (there && there->state == NXI_RUNNING)) return NXI_WAIT;
     bool kept = there && s->former == there && there->refs == 1; /* if the run succeeds it goes */
-    o->land = b;
-    o->occupant = there && !kept && !goes(run, there) ? there : NULL;
+    o->destination = b;
+    o->displaced = there && !kept && !goes(run, there) ? there : NULL;
     o->direct = !there || kept;
-    o->precious = kept;
+    o->preserved = kept;
   }
   return NX_OK;
 }
 
-void nxi_commit(nxi_run *run) {
+void nxi_publish(nxi_run *run) {
   NXI_HELD(&run->context->run_lock);
   NXI_HELD(&run->context->record_lock);
   nx_context *c = run->context;
@@ -151,13 +152,13 @@ void nxi_commit(nxi_run *run) {
     nxi_run_output *o = &run->outputs[i];
     o->node->state = NXI_RUNNING;
     o->node->refs++;
-    if (o->occupant) {
-      o->occupant->state = NXI_RUNNING;
-      o->occupant->refs++;
+    if (o->displaced) {
+      o->displaced->state = NXI_RUNNING;
+      o->displaced->refs++;
     }
-    if (o->land) {
-      o->land->writing = true;
-      nxi_buffer_ref(o->land);
+    if (o->destination) {
+      o->destination->writing = true;
+      nxi_buffer_ref(o->destination);
     }
   }
   for (uint32_t i = 0; i < run->n_inputs; i++) {
@@ -165,12 +166,12 @@ void nxi_commit(nxi_run *run) {
     run->inputs[i].buffer->reading++;
   }
   run->thread = pthread_self();
-  run->claimed = true;
+  run->acquired = true;
   run->next = c->runs;
   c->runs = run;
 }
 
-nx_status nxi_claim(nxi_run *run, nxi_diag *d) {
+nx_status nxi_acquire(nxi_run *run, nxi_diag *d) {
   NXI_HELD(&run->context->run_lock);
   nx_context *c = run->context;
   nxi_record_lock(c);
@@ -180,15 +181,15 @@ nx_status nxi_claim(nxi_run *run, nxi_diag *d) {
   if (run->n_updates || pinned) {
     nxi_drain(c, 1024); /* what is dead already needs nothing */
     if (!find_what_goes(run)) status = nxi_oom(d);
-    if (!status) status = plan_landings(run);
-    if (!status && !nxi_untangle(run)) status = nxi_oom(d);
+    if (!status) status = find_destinations(run);
+    if (!status && !nxi_find_aliases(run)) status = nxi_oom(d);
     for (uint32_t i = 0; !status && i < run->n_inputs; i++) {
       if (!may_overwrite(run, &run->inputs[i])) continue;
       run->key[run->inputs[i].flags_at] |= NXG_INPUT_OVERWRITE;
       run->hashed = false;
     }
   }
-  if (!status) nxi_commit(run);
+  if (!status) nxi_publish(run);
   nxi_record_unlock(c);
   return status;
 }
@@ -199,7 +200,7 @@ static void unlist(nxi_run *run) {
   nxi_run **at = &run->context->runs;
   while (*at != run) at = &(*at)->next;
   *at = run->next;
-  run->claimed = false;
+  run->acquired = false;
 }
 
 static void drop_operands(nx_context *c, nxi_node *n) {
@@ -240,7 +241,7 @@ static void set_buffer(nx_context *c, nxi_node *n, nxi_buffer *b) {
   nxi_pinned_out(c, n);
   if (n->buffer) nxi_buffer_unref(c, n->buffer);
   n->buffer = b;
-  if (b) b->occupant = n;
+  if (b) b->value = n;
   nxi_pinned_in(c, n);
 }
 
@@ -258,19 +259,19 @@ static void attach_output(nxi_run *run, nxi_run_output *o) {
     in->node->failure = NX_INTERNAL;
     set_buffer(c, in->node, NULL);
   }
-  if (o->land && o->land != b) { /* the contents were moved or exchanged */
-    if (o->occupant) set_buffer(c, o->occupant, b);
+  if (o->destination && o->destination != b) { /* the contents were moved or exchanged */
+    if (o->displaced) set_buffer(c, o->displaced, b);
     else nxi_buffer_unref(c, b);
-    b = o->land;
+    b = o->destination;
     nxi_buffer_ref(b);
   }
-  if (o->occupant) {
-    o->occupant->state = NXI_REALIZED;
-    nxi_node_unref(c, o->occupant);
+  if (o->displaced) {
+    o->displaced->state = NXI_REALIZED;
+    nxi_node_unref(c, o->displaced);
   }
-  if (o->land) {
-    o->land->writing = false;
-    nxi_buffer_unref(c, o->land);
+  if (o->destination) {
+    o->destination->writing = false;
+    nxi_buffer_unref(c, o->destination);
   }
   nxi_table_remove(c, n);
   set_buffer(c, n, b);
@@ -298,7 +299,7 @@ void nxi_attach(nxi_run *run) {
 
 /* Nodes go back to what they were; a leaf that a call was to fill, or memory half overwritten when its thread
  * was lost in a fork, cannot. Both locks. */
-void nxi_abandon_locked(nxi_run *run, nx_status failure) {
+void nxi_release_locked(nxi_run *run, nx_status failure) {
   NXI_HELD(&run->context->run_lock);
   NXI_HELD(&run->context->record_lock);
   nx_context *c = run->context;
@@ -308,13 +309,13 @@ void nxi_abandon_locked(nxi_run *run, nx_status failure) {
     o->node->state = lost ? NXI_FAILED : NXI_PENDING;
     o->node->failure = lost ? (uint8_t)failure : 0;
     if (lost) nxi_pending_end(c, o->node);
-    if (o->occupant) {
-      o->occupant->state = NXI_REALIZED;
-      nxi_node_unref(c, o->occupant);
+    if (o->displaced) {
+      o->displaced->state = NXI_REALIZED;
+      nxi_node_unref(c, o->displaced);
     }
-    if (o->land) {
-      o->land->writing = false;
-      nxi_buffer_unref(c, o->land);
+    if (o->destination) {
+      o->destination->writing = false;
+      nxi_buffer_unref(c, o->destination);
     }
     if (o->buffer) nxi_buffer_unref(c, o->buffer);
     if (run->overwriting && o->in_place_of >= 0)
@@ -326,12 +327,12 @@ void nxi_abandon_locked(nxi_run *run, nx_status failure) {
   unlist(run);
 }
 
-void nxi_abandon(nxi_run *run, nx_status failure) {
+void nxi_release(nxi_run *run, nx_status failure) {
   NXI_NO_LOCK();
   nx_context *c = run->context;
   nxi_run_lock(c);
   nxi_record_lock(c);
-  nxi_abandon_locked(run, failure);
+  nxi_release_locked(run, failure);
   nxi_record_unlock(c);
   pthread_cond_broadcast(&c->changed);
   nxi_run_unlock(c);

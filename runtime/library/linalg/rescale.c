@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Scaling by powers of two, and real arrays to others. */
-#include "range.h"
+#include "rescale.h"
 
 #include <float.h>
 #include <math.h>

@@ -2,14 +2,14 @@
 /* qr of a large matrix: what LAPACK sees is the transposed one, of which panels of rows become L Q' (linalg/qr.c), the next one as
  * soon as its rows are up to date, while other threads still do the rows below. Then panels of Q are made of the identity. Stage
  * k brings what is below panel k - 1 up to date; its first task factors panel k; the last stage makes R and Q. */
-#include "qr_large.h"
+#include "qr_blocked.h"
 
 #include <string.h>
 
 #include "ir/alloc.h"
 #include "ir/op.h"
 #include "runtime/library/blas/level3.h"
-#include "range.h"
+#include "rescale.h"
 #include "reflections.h"
 
 typedef void (*gelqf_fn)(const int *m, const int *n, void *a, const int *lda, void *tau, void *work,
@@ -17,26 +17,26 @@ typedef void (*gelqf_fn)(const int *m, const int *n, void *a, const int *lda, vo
 
 enum { PANEL = NXI_REFLECTIONS, CHUNK = 2 * PANEL }; /* rows */
 
-typedef struct large {
+typedef struct blocked {
   nxi_stages stages; /* first */
   nx_dtype t;
   int rows, columns, least, inner, panels; /* as LAPACK sees them; inner: rows of Q' */
   nxi_reflections q;
   nxi_layout matrix, tau, blocks;
   nxi_layout work; /* of a thread, after what the reflections take */
-} large;
+} blocked;
 
 static int chunks(int rows) { return rows > 0 ? (rows + CHUNK - 1) / CHUNK : 0; }
 
 static int64_t tasks_of(const nxi_stages *stages, uint32_t stage) {
-  const large *l = (const void *)stages;
+  const blocked *l = (const void *)stages;
   if (stage == 0) return chunks(l->rows);
   if (stage < (uint32_t)l->panels) return 1 + chunks(l->rows - ((int)stage + 1) * PANEL);
   return stage == (uint32_t)l->panels ? chunks(l->rows - l->least)
                                       : chunks(l->inner) + chunks(l->inner);
 }
 
-static void factor(const large *l, const nxi_stage_task *task, int panel) {
+static void factor(const blocked *l, const nxi_stage_task *task, int panel) {
   char *m = task->memory;
   const int first = panel * PANEL, count = l->least - first < PANEL ? l->least - first : PANEL,
             columns = l->columns - first, lwork = PANEL * PANEL;
@@ -51,14 +51,14 @@ static void factor(const large *l, const nxi_stage_task *task, int panel) {
 }
 
 /* Rows first .. of the matrix by the reflections of a panel. */
-static void update(const large *l, const nxi_stage_task *task, int panel, int first, int count) {
+static void update(const blocked *l, const nxi_stage_task *task, int panel, int first, int count) {
   char *m = task->memory;
   nxi_reflections_apply_block(&l->q, task->part, panel, m + l->blocks.at, count,
                               nxi_at(l->t, m + l->matrix.at, first, 0, l->rows), l->rows,
                               task->own);
 }
 
-static void copy_rows(const large *l, const nxi_stage_task *task, const char *from, int first,
+static void copy_rows(const blocked *l, const nxi_stage_task *task, const char *from, int first,
                       int count) {
   char *a = (char *)task->memory + l->matrix.at;
   for (int j = 0; j < l->columns; j++)
@@ -67,7 +67,7 @@ static void copy_rows(const large *l, const nxi_stage_task *task, const char *fr
 }
 
 /* Rows of R, which are columns of L: what is right of the diagonal, zeros before it. */
-static void make_r(const large *l, const nxi_stage_task *task, char *r, int first, int count) {
+static void make_r(const blocked *l, const nxi_stage_task *task, char *r, int first, int count) {
   const size_t size = (size_t)nxi_dtype_size(l->t), row = (size_t)l->rows * size;
   for (int j = first; j < first + count; j++) {
     const size_t zeros = j < l->least ? (size_t)j * size : row;
@@ -82,7 +82,7 @@ static void make_r(const large *l, const nxi_stage_task *task, char *r, int firs
 }
 
 /* Rows of Q': of the identity, by those reflections that change them. */
-static void make_q(const large *l, const nxi_stage_task *task, char *q, int first, int count) {
+static void make_q(const blocked *l, const nxi_stage_task *task, char *q, int first, int count) {
   char *to = nxi_at(l->t, q, first, 0, l->inner);
   const int blocks = (first + count + PANEL - 1) / PANEL;
   for (int j = 0; j < l->columns; j++) {
@@ -97,7 +97,7 @@ static void make_q(const large *l, const nxi_stage_task *task, char *q, int firs
 
 static int count_of(int first, int all) { return all - first < CHUNK ? all - first : CHUNK; }
 
-static void finish(const large *l, const nxi_stage_task *task, int i) {
+static void finish(const blocked *l, const nxi_stage_task *task, int i) {
   const nxg_call_part *part = task->part;
   const int all = chunks(l->inner), first = (i < all ? i : i - all) * CHUNK;
   const int which = i < all ? 0 : 1, count = count_of(first, l->inner);
@@ -107,7 +107,7 @@ static void finish(const large *l, const nxi_stage_task *task, int i) {
 }
 
 static nx_status run(const nxi_stage_task *task) {
-  const large *l = (const void *)task->stages;
+  const blocked *l = (const void *)task->stages;
   const nxg_call_part *part = task->part;
   const int stage = (int)task->stage, i = (int)task->task;
   int first = i * CHUNK;
@@ -131,11 +131,11 @@ static nx_status run(const nxi_stage_task *task) {
   return NX_OK;
 }
 
-nx_status nxi_qr_large_prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {
+nx_status nxi_qr_blocked_prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {
   const nxg_array *a = &call->operands[0], *q = &call->results[0];
   const char *name = nxg_ops[call->op].name;
   const double m = (double)a->shape[a->rank - 2], n = (double)a->shape[a->rank - 1];
-  large *l = nxi_calloc(1, sizeof *l);
+  blocked *l = nxi_calloc(1, sizeof *l);
   if (!l) return nxi_oom_in(d, nxi_oom(d), name);
   l->t = a->dtype;
   l->rows = (int)n;

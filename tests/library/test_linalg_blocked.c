@@ -457,7 +457,7 @@ static void interrupted(void **state) {
   nx_tensor_release(x);
 }
 
-NXT_MAIN(linalg_large) {
+NXT_MAIN(linalg_blocked) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(same_bits),  cmocka_unit_test(solve),      cmocka_unit_test(inv),
       cmocka_unit_test(det),        cmocka_unit_test(triangular), cmocka_unit_test(singular),
