@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What the benchmark rows share: interleaved timing, the machine's limits, peers, and one way to print. */
+/* What the benchmark rows share: interleaved timing, the machine's limits, peers, and one way to
+ * print. */
 #ifndef NX_BENCH_H
 #define NX_BENCH_H
 
@@ -20,13 +21,13 @@ typedef struct bench_way {
   double ratio;              /* median over the rounds of its time as a part of the first way's */
 } bench_way;
 double bench_now(void);
-/* Times the ways in turn, A B C A B C, `rounds` times each; a way that is quicker than `least` seconds runs several times a
- * round. */
+/* Times the ways in turn, A B C A B C, `rounds` times each; a way that is quicker than `least`
+ * seconds runs several times a round. */
 void bench_interleave(bench_way *ways, size_t n, int rounds, double least);
 
 /* ---- limits: work that moves bytes with all threads of the bench */
-/* A copy that reads and writes, or a pure read (writes 0): ways on the threads of the context, so that nobody is in the way
- * of the other. kind 0: plain stores; 1: past
+/* A copy that reads and writes, or a pure read (writes 0): ways on the threads of the context, so
+ * that nobody is in the way of the other. kind 0: plain stores; 1: past
  * the caches. */
 typedef struct bench_traffic {
   struct nxi_pool *pool;
@@ -37,7 +38,8 @@ typedef struct bench_traffic {
 void bench_traffic_free(bench_traffic *t);
 void bench_traffic_run(void *traffic);
 
-/* ---- the NumPy peer: a process that does named workloads on request. NULL if there is no NumPy. */
+/* ---- the NumPy peer: a process that does named workloads on request. NULL if there is no NumPy.
+ * */
 typedef struct bench_peer bench_peer;
 /* argument: of the script, or NULL. */
 bench_peer *bench_peer_start(const char *python, const char *script, const char *argument,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* nx-bench [--json] [--only TEXT] [--threads N] [--rounds N] [--python FILE]: the rows of docs/bench.md on this machine. */
+/* nx-bench [--json] [--only TEXT] [--threads N] [--rounds N] [--python FILE]: the rows of
+ * docs/bench.md on this machine. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -14,7 +14,8 @@ typedef struct fftw_peer {
   int repeat;
 } fftw_peer;
 
-/* `rows` transforms of n numbers side by side, or one of rows x n if `two`; planned by measuring. False: there is no FFTW. */
+/* `rows` transforms of n numbers side by side, or one of rows x n if `two`; planned by measuring.
+ * False: there is no FFTW. */
 bool fftw_peer_plan(fftw_peer *p, fftw_kind kind, bool wide, bool two, int64_t rows, int64_t n,
                     int threads);
 void fftw_peer_run(void *peer);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Elementwise, row-wise and reduction rows: recorded, realised and released each time, as a frontend would; those that end
- * in "called" are captured once and called, as a frontend's jit would. */
+/* Elementwise, row-wise and reduction rows: recorded, realised and released each time, as a
+ * frontend would; those that end in "called" are captured once and called, as a frontend's jit
+ * would. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,8 @@ typedef struct workload {
   int operands;  /* of that shape */
   double writes; /* outputs, in elements of an operand */
   double target;
-  double
-      traffic; /* elements read and written in all, if not those of the operands and outputs; 0 */
+  /* elements read and written in all, if not those of the operands and outputs; 0 */
+  double traffic;
   nx_dtype dtype; /* of operands and outputs; 0: f32 */
 } workload;
 
@@ -317,7 +318,8 @@ static void run_workload(bench_lab *lab, const workload *w) {
                    .target = w->target};
   row.compile_ms = report.compile_ms;
   row.kernels = (int64_t)report.kernels;
-  /* The bytes of the row as a copy of equal halves, or as a pure read where next to nothing is written. */
+  /* The bytes of the row as a copy of equal halves, or as a pure read where next to nothing is
+   * written. */
   int64_t bytes =
       (int64_t)((double)n * (double)nx_dtype_bits(type_of(w)) / 8 * (w->operands + w->writes));
   if (w->traffic > 0) bytes = (int64_t)(w->traffic * 4);

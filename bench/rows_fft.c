@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Fourier transforms, called as a captured function into its own result, beside NumPy's (which are of f64, whatever it is
- * given) and FFTW's. Short ones run many times a turn, or the turn would measure the pipe. */
+/* Fourier transforms, called as a captured function into its own result, beside NumPy's (which are
+ * of f64, whatever it is given) and FFTW's. Short ones run many times a turn, or the turn would
+ * measure the pipe. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Linear algebra in f64, a thousand matrices of 8 x 8 and one each of 64, 256 and 1024, beside NumPy with the same LAPACK. */
+/* Linear algebra in f64, a thousand matrices of 8 x 8 and one each of 64, 256 and 1024, beside
+ * NumPy with the same LAPACK. */
 #include <stdio.h>
 
 #include "bench.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Matrix products, beside OpenBLAS with its own threads and the right core type in a process of its own making: NumPy's. */
+/* Matrix products, beside OpenBLAS with its own threads and the right core type in a process of its
+ * own making: NumPy's. */
 #include "bench.h"
 
 typedef struct product {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Sorting, beside NumPy's quickest way, which is not stable: one long row, many short ones, columns. */
+/* Sorting, beside NumPy's quickest way, which is not stable: one long row, many short ones,
+ * columns. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Convolutions as unfold, reshape and matmul, and gradients of their weights, beside themselves with the unfolded operand
- * written whole, and beside NumPy: the same windows copied to memory that exists, and multiplied. */
+/* Convolutions as unfold, reshape and matmul, and gradients of their weights, beside themselves
+ * with the unfolded operand written whole, and beside NumPy: the same windows copied to memory that
+ * exists, and multiplied. */
 #include "bench.h"
 
 enum { RESULT = 1, GRADIENT = 2 };
@@ -44,7 +45,8 @@ static nx_tensor *random_of(bench_lab *lab, nx_dtype dtype, int32_t rank, const 
   return made;
 }
 
-/* x: images, channels, then n axes of `size`; as many channels come out, through windows of `kernel` on each axis. */
+/* x: images, channels, then n axes of `size`; as many channels come out, through windows of
+ * `kernel` on each axis. */
 static void run_row(bench_lab *lab, const char *name, int32_t n, int64_t images, int64_t channels,
                     int64_t size, int64_t kernel, nx_dtype dtype, int makes) {
   const int64_t shape[4] = {images, channels, size, size}, k[2] = {kernel, kernel},

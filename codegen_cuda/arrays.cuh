@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Work on dense arrays around calls of NVIDIA's libraries. T is float, double, or a pair of them. Blocks of 256 threads; any grid
- * does. */
+/* Work on dense arrays around calls of NVIDIA's libraries. T is float, double, or a pair of them.
+ * Blocks of 256 threads; any grid does. */
 template <class R> struct alignas(2 * sizeof(R)) nx_pair {
   R re, im;
 };
@@ -49,8 +49,8 @@ template <class T> NX_INLINE bool nx_is_zero(T a) { return nx_re(a) == 0 && nx_i
 
 /* ---- moves */
 
-/* Each matrix, rows x columns, to columns x rows, or to its adjoint, a tile of 32 x 32 at a time. Distances are from one matrix to
- * the next. */
+/* Each matrix, rows x columns, to columns x rows, or to its adjoint, a tile of 32 x 32 at a time.
+ * Distances are from one matrix to the next. */
 template <class T>
 NX_INLINE void nx_transpose(bool adjoint, T *tile, const T *from, T *to, nx_i64 matrices,
                             nx_i64 rows, nx_i64 columns, nx_i64 from_distance, nx_i64 to_distance) {
@@ -83,8 +83,8 @@ NX_INLINE void nx_to_double(const float *from, double *to, nx_i64 n) {
 
 /* ---- spectra of real numbers */
 
-/* [outer][extent][inner] to [outer][n / 2 + 1][inner]: cut, or zeros appended; and no imaginary part where that of n real
- * numbers has none. */
+/* [outer][extent][inner] to [outer][n / 2 + 1][inner]: cut, or zeros appended; and no imaginary
+ * part where that of n real numbers has none. */
 template <class R>
 NX_INLINE void nx_fit(const nx_pair<R> *from, nx_pair<R> *to, nx_i64 outer, nx_i64 extent,
                       nx_i64 inner, nx_i64 n) {
@@ -107,7 +107,8 @@ template <class R> NX_INLINE void nx_real_part(const nx_pair<R> *from, R *to, nx
   NX_EACH(i, n) to[i] = from[i].re;
 }
 
-/* ---- matrices in C order, one after the other; info has a number for each, which is not 0 where it is bad */
+/* ---- matrices in C order, one after the other; info has a number for each, which is not 0 where
+ * it is bad */
 
 template <class T>
 NX_INLINE void nx_flag(const T *a, int *info, nx_i64 n, nx_i64 rows, nx_i64 columns, int lower) {
@@ -144,7 +145,8 @@ NX_INLINE void nx_zero_pivots(const T *a, int *info, nx_i64 n, nx_i64 matrices) 
     if (nx_is_zero(a[i / n * n * n + i % n * (n + 1)])) info[i / n] = 1;
 }
 
-/* A block a matrix: L of A = L L^H in the lower triangle. Leaves the rest where a pivot is not positive. */
+/* A block a matrix: L of A = L L^H in the lower triangle. Leaves the rest where a pivot is not
+ * positive. */
 template <class T> NX_INLINE void nx_cholesky(T *all, nx_i64 n, nx_i64 matrices) {
   for (nx_i64 m = blockIdx.x; m < matrices; m += gridDim.x) {
     T *a = all + m * n * n;
@@ -219,8 +221,8 @@ NX_INLINE void nx_exchange_rows(T *x, const nx_i64 *pivots, nx_i64 n, nx_i64 k, 
     }
   }
 }
-/* x, n x k, becomes the solution of A y = x for triangular A; a block has 32 columns. upper: of what is inverted; adjoint: of
- * what is read. */
+/* x, n x k, becomes the solution of A y = x for triangular A; a block has 32 columns. upper: of
+ * what is inverted; adjoint: of what is read. */
 template <class T>
 NX_INLINE void nx_substitute(const T *all, T *x, nx_i64 n, nx_i64 k, nx_i64 matrices, int upper,
                              int adjoint, int unit) {
@@ -272,7 +274,8 @@ NX_INLINE void nx_multiply(nx_scaled *a, nx_scaled b, bool pairs) {
   a->exponent += b.exponent;
   nx_normalise(a);
 }
-/* A block a matrix, from its factors. split: `to` gets the sign alone, logs the rest. room: of 256. */
+/* A block a matrix, from its factors. split: `to` gets the sign alone, logs the rest. room: of 256.
+ * */
 template <class T, class R>
 NX_INLINE void nx_determinant(nx_scaled *room, const T *all, const nx_i64 *pivots, T *to, R *logs,
                               nx_i64 n, nx_i64 matrices, int split) {
@@ -305,7 +308,8 @@ NX_INLINE void nx_determinant(nx_scaled *room, const T *all, const nx_i64 *pivot
   }
 }
 
-/* R of matrices that are factored column by column, m x columns each, with zeros below the diagonal: rows x n. */
+/* R of matrices that are factored column by column, m x columns each, with zeros below the
+ * diagonal: rows x n. */
 template <class T>
 NX_INLINE void nx_upper_factor(const T *from, T *to, nx_i64 matrices, nx_i64 m, nx_i64 columns,
                                nx_i64 rows, nx_i64 n) {
@@ -343,7 +347,8 @@ NX_INLINE double nx_together(double *room, double mine, bool sum) {
   }
   return room[0];
 }
-/* The reflection of column j: its vector below the diagonal, in which the first element is 1 and is not there, and its factor. */
+/* The reflection of column j: its vector below the diagonal, in which the first element is 1 and is
+ * not there, and its factor. */
 template <class T>
 NX_INLINE T nx_reflection(double *room, T *a, nx_i64 m, nx_i64 n, nx_i64 j) {
   double most = 0, sum = 0;
@@ -366,7 +371,8 @@ NX_INLINE T nx_reflection(double *room, T *a, nx_i64 m, nx_i64 n, nx_i64 j) {
   if (threadIdx.x == 0) a[j * n + j] = nx_number<T>(beta);
   return nx_number<T>((beta - re) / beta, -im / beta);
 }
-/* x, a column with `step` elements from one row to the next: without the factor times its part in the reflection. */
+/* x, a column with `step` elements from one row to the next: without the factor times its part in
+ * the reflection. */
 template <class T>
 NX_INLINE void nx_reflect(const T *a, T factor, T *x, nx_i64 m, nx_i64 n, nx_i64 j, nx_i64 step) {
   T part = x[j * step];
@@ -375,8 +381,8 @@ NX_INLINE void nx_reflect(const T *a, T factor, T *x, nx_i64 m, nx_i64 n, nx_i64
   x[j * step] = x[j * step] - part;
   for (nx_i64 i = j + 1; i < m; i++) x[i * step] = x[i * step] - a[i * n + j] * part;
 }
-/* A block a matrix, m x n: R and the vectors of its reflections in its place, and the first `columns` columns of Q. factors: of
- * the smaller of m and n reflections. */
+/* A block a matrix, m x n: R and the vectors of its reflections in its place, and the first
+ * `columns` columns of Q. factors: of the smaller of m and n reflections. */
 template <class T>
 NX_INLINE void nx_qr(double *room, T *all, T *factors, T *all_q, nx_i64 m, nx_i64 n, nx_i64 columns,
                      nx_i64 matrices) {
@@ -399,8 +405,8 @@ NX_INLINE void nx_qr(double *room, T *all, T *factors, T *all_q, nx_i64 m, nx_i6
   }
 }
 
-/* Vectors of real matrices, a column each: two columns are the parts of those of a pair of values, of which the first has the
- * positive imaginary part. To rows of pairs. */
+/* Vectors of real matrices, a column each: two columns are the parts of those of a pair of values,
+ * of which the first has the positive imaginary part. To rows of pairs. */
 template <class R>
 NX_INLINE void nx_join(const R *from, const nx_pair<R> *values, nx_pair<R> *to, nx_i64 matrices,
                        nx_i64 n) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* A bound kernel as one CUDA function: tasks, parts, loops with their carries, rare blocks. One pass over the instructions in
- * order; each prints itself where it stands. Blocks of the IR are blocks of C, so names are visible where values are. */
+/* A bound kernel as one CUDA function: tasks, parts, loops with their carries, rare blocks. One
+ * pass over the instructions in order; each prints itself where it stands. Blocks of the IR are
+ * blocks of C, so names are visible where values are. */
 #include "emit.h"
 
 #include <math.h>
@@ -177,7 +178,8 @@ static void apply_nexts(nxu_emitter *e, nxk_value end) {
 
 /* ---- rare blocks */
 
-/* Values of rare blocks that their picks read stand before the block; so does what a splat of them repeats. */
+/* Values of rare blocks that their picks read stand before the block; so does what a splat of them
+ * repeats. */
 static void find_outliving(nxu_emitter *e) {
   for (nxk_value v = 0; v < e->k->n_instrs; v++) {
     const nxk_instr *in = &e->k->instrs[v];
@@ -342,8 +344,8 @@ int64_t nxu_shared_before(const nxk_kernel *k, uint32_t end) {
   return bytes;
 }
 
-/* LOCAL arrays: a thread's own are variables; others lie one after the other in shared memory or in the scratch of the
- * block. */
+/* LOCAL arrays: a thread's own are variables; others lie one after the other in shared memory or in
+ * the scratch of the block. */
 static void put_locals(nxu_emitter *e, const nxu_launch *launch) {
   int64_t arrays = nxu_shared_before(e->k, e->k->n_buffers);
   const char *base = launch->scratch_bytes > 0 ? "nx_mine" : "nx_shared";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Inside the CUDA code generator: the text being written, and how values are named in it.
  *
- * A thread holds lanes / threads elements of a value, each in a variable of its own: v12, or v12_0, v12_1, ... What is the
- * same in all threads is one variable. */
+ * A thread holds lanes / threads elements of a value, each in a variable of its own: v12, or v12_0,
+ * v12_1, ... What is the same in all threads is one variable. */
 #ifndef NXU_EMIT_H
 #define NXU_EMIT_H
 
@@ -32,7 +32,8 @@ nxu_name nxu_ref(nxu_emitter *e, nxk_value v, uint32_t copy);
 const char *nxu_memory_type(nx_dtype t); /* of an element in memory */
 /* Starts a line. */
 void nxu_line(nxu_emitter *e);
-/* Starts a line that defines a copy of v: "const float v3_1 = ", or "v3_1 = " where it stands declared. */
+/* Starts a line that defines a copy of v: "const float v3_1 = ", or "v3_1 = " where it stands
+ * declared. */
 void nxu_define(nxu_emitter *e, nxk_value v, uint32_t copy);
 #define nxu_put(e, ...) nxi_text_add((e)->out, __VA_ARGS__)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* CUDA C to machine code of a GPU, by NVIDIA's run-time compiler. It is loaded when it is first needed, so that the library
- * starts without it. */
+/* CUDA C to machine code of a GPU, by NVIDIA's run-time compiler. It is loaded when it is first
+ * needed, so that the library starts without it. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,8 @@ static struct nvrtc {
 } nvrtc;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char missing[NXU_SENTENCE], version[32];
-/* Whether it knows --minimal, from 12.4 on: no textures, no calls of the CUDA runtime, and so less to read. */
+/* Whether it knows --minimal, from 12.4 on: no textures, no calls of the CUDA runtime, and so less
+ * to read. */
 static bool minimal;
 /* The kinds of GPUs that it makes code for, 90 for sm_90. */
 enum { MOST_KINDS = 64 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* NVIDIA's libraries where package managers of Python put them: nvidia/NAME/lib of a folder of Python packages. Nobody tells a C
- * library which folder that is. It is asked of the environment that is active (VIRTUAL_ENV, CONDA_PREFIX), and of the place
- * where this library itself lies, which is such a folder if it came in a wheel. */
+/* NVIDIA's libraries where package managers of Python put them: nvidia/NAME/lib of a folder of
+ * Python packages. Nobody tells a C library which folder that is. It is asked of the environment
+ * that is active (VIRTUAL_ENV, CONDA_PREFIX), and of the place where this library itself lies,
+ * which is such a folder if it came in a wheel. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <limits.h>
@@ -19,7 +20,8 @@ static bool is_file(const char *folder, const char *file, char path[PATH_MAX]) {
   return PUT(path, "%s/%s", folder, file) && access(path, R_OK) == 0;
 }
 
-/* In FOLDER/PREFIX.../INNER, of folders in FOLDER whose names begin so: the one whose name is the least. */
+/* In FOLDER/PREFIX.../INNER, of folders in FOLDER whose names begin so: the one whose name is the
+ * least. */
 static bool find_below(const char *folder, const char *prefix, const char *inner, const char *file,
                        char found[PATH_MAX]) {
   char least[NAME_MAX + 1] = "", path[PATH_MAX], where[PATH_MAX];

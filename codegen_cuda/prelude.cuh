@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What generated kernels need besides CUDA C itself. Everything has one meaning for all operands: that of the table at the
- * head of ir/scalar_ops.def. */
+/* What generated kernels need besides CUDA C itself. Everything has one meaning for all operands:
+ * that of the table at the head of ir/scalar_ops.def. */
 typedef unsigned char nx_u8;
 typedef unsigned short nx_u16;
 typedef unsigned int nx_u32;
@@ -52,7 +52,8 @@ template <class T> NX_INLINE T nx_shr(T a, T b) {
   bool in = b >= 0 && (NX_WRAP(T))b < (NX_WRAP(T))(8 * sizeof(T));
   return in ? (T)(a >> (int)b) : a < 0 ? (T)-1 : (T)0;
 }
-/* Numbers of 8 and 16 bits are compared in 32: ptxas runs short of registers in long rows of narrow ones. */
+/* Numbers of 8 and 16 bits are compared in 32: ptxas runs short of registers in long rows of narrow
+ * ones. */
 template <class T> NX_INLINE T nx_most(T a, T b) { return a > b ? a : b; }
 template <class T> NX_INLINE T nx_least(T a, T b) { return a < b ? a : b; }
 #ifndef NX_ON_HOST
@@ -159,7 +160,8 @@ NX_INLINE nx_u16 nx_float_to_half(float a) {
 }
 #endif
 
-/* argmax and argmin: whether (b, j) is better than (a, i): ahead, the first NaN, or as good and earlier. */
+/* argmax and argmin: whether (b, j) is better than (a, i): ahead, the first NaN, or as good and
+ * earlier. */
 template <class T> NX_INLINE bool nx_arg_better(bool most, T a, nx_i64 i, T b, nx_i64 j) {
   bool ahead = most ? a < b : b < a, a_nan = a != a, b_nan = b != b;
   bool tie = a == b || (a_nan && b_nan);
@@ -173,7 +175,8 @@ NX_INLINE nx_i64 nx_tasks_of(nx_i64 n, nx_i64 divisor) {
   return n <= 0 ? 0 : (n - 1) / divisor + 1;
 }
 
-/* A function by which threads of a warp hand values of all types to each other, by one of CUDA's. */
+/* A function by which threads of a warp hand values of all types to each other, by one of CUDA's.
+ * */
 #define NX_OF_WARP(name, hand)                                                                 \
   template <class T> NX_INLINE T name(T a, int n) { return (T)hand(0xffffffffu, (int)a, n); } \
   NX_INLINE float name(float a, int n) { return hand(0xffffffffu, a, n); }                     \
@@ -184,7 +187,8 @@ NX_INLINE nx_i64 nx_tasks_of(nx_i64 n, nx_i64 divisor) {
 /* The value of the thread of the same warp whose number differs in the bits of n. */
 NX_OF_WARP(nx_shuffle, __shfl_xor_sync)
 
-/* The same among all threads of the block, through `room`, shared memory for a value of each thread. */
+/* The same among all threads of the block, through `room`, shared memory for a value of each
+ * thread. */
 template <class T> NX_INLINE T nx_exchange(T a, int distance, nx_u64 *room) {
   T *at = (T *)room;
   __syncthreads();

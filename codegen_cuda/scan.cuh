@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: ISC */
-/* Scans of few long lines in one reading, in the order of docs/numerics.md: blocks of 1024 elements are folded each by one
- * thread, and what is before a block is what was before the one in front of it, folded with that one's last value.
+/* Scans of few long lines in one reading, in the order of docs/numerics.md: blocks of 1024 elements
+ * are folded each by one
+ * thread, and what is before a block is what was before the one in front of it, folded with that
+ * one's last value.
  *
- * A block of threads has a tile of 7 blocks in shared memory, of which some GPUs have no more than 64 KiB. Tiles are numbered by a ticket, so that those before one are under
- * way already. Each shows first what its blocks add up to, later what is before the tile after it; a tile looks back (decoupled
- * look-back) to the nearest one that has shown the latter and folds the former of those between, in their order: so that it is the
- * same whoever was how quick. Where the order of additions makes no difference (EXACT) a tile's blocks are folded first. */
+ * A block of threads has a tile of 7 blocks in shared memory, of which some GPUs have no more than
+ * 64 KiB. Tiles are numbered by a ticket, so that those before one are under way already. Each
+ * shows first what its blocks add up to, later what is before the tile after it; a tile looks back
+ * (decoupled
+ * look-back) to the nearest one that has shown the latter and folds the former of those between, in
+ * their order: so that it is the
+ * same whoever was how quick. Where the order of additions makes no difference (EXACT) a tile's
+ * blocks are folded first. */
 enum { NX_SCAN_BLOCK = 1024, NX_SCAN_BLOCKS = 7, NX_SCAN_TILE = 7168, NX_SCAN_THREADS = 256 };
 enum { NX_SCAN_TOTALS = 1, NX_SCAN_ALL = 2 }; /* what a tile has shown */
 
@@ -30,13 +36,15 @@ template <int kind> struct nx_scan_fold {
 /* The value of thread n of the warp. */
 NX_OF_WARP(nx_lane, __shfl_sync)
 
-/* What tiles show each other: a word each, then NX_SCAN_BLOCKS totals and what is up to the tile's end. */
+/* What tiles show each other: a word each, then NX_SCAN_BLOCKS totals and what is up to the tile's
+ * end. */
 template <class T> struct nx_scan_shown {
   volatile nx_u32 *state;
   volatile T *totals, *all;
 };
 
-/* What is before tile `tile` of its line, of which `first` is the number of the first; not for that one. One warp. */
+/* What is before tile `tile` of its line, of which `first` is the number of the first; not for that
+ * one. One warp. */
 template <class T, class Fold, int n_totals>
 NX_INLINE T nx_scan_look_back(const nx_scan_shown<T> &shown, nx_u32 first, nx_u32 tile) {
   const int lane = threadIdx.x & 31;
@@ -73,8 +81,8 @@ NX_INLINE T nx_scan_look_back(const nx_scan_shown<T> &shown, nx_u32 first, nx_u3
   return before;
 }
 
-/* One tile. values: NX_SCAN_BLOCKS rows of NX_SCAN_BLOCK + 1 numbers, which keeps the threads that fold out of each other's
- * banks; then two rows of NX_SCAN_BLOCKS. */
+/* One tile. values: NX_SCAN_BLOCKS rows of NX_SCAN_BLOCK + 1 numbers, which keeps the threads that
+ * fold out of each other's banks; then two rows of NX_SCAN_BLOCKS. */
 template <class T, int kind, bool exact>
 NX_INLINE void nx_scan_tile(const T *from, T *to, nx_i64 length, nx_u32 line_tiles, nx_u32 tile,
                             const nx_scan_shown<T> &shown, T *values) {
@@ -133,8 +141,8 @@ NX_INLINE void nx_scan_tile(const T *from, T *to, nx_i64 length, nx_u32 line_til
   }
 }
 
-/* Tiles of all lines are numbered through; blocks take them in turn. room: shared memory, the values and numbers of a tile and
- * one word. */
+/* Tiles of all lines are numbered through; blocks take them in turn. room: shared memory, the
+ * values and numbers of a tile and one word. */
 template <class T, int kind, bool exact>
 NX_INLINE void nx_scan_lines(const T *from, T *to, nx_i64 length, nx_u32 line_tiles, nx_u32 tiles,
                              nx_u32 *ticket, const nx_scan_shown<T> &shown, T *room) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Updates written to, or added to, the elements that their indices name along one axis. An instance says what is moved (MOVE),
- * the types of indices (I) and of counts (N), and which axes there are besides: AXES(A) is A(number) for each, the
- * innermost first, and FREE(A) those along which the indices are the same, where these are walked apart. */
+/* Updates written to, or added to, the elements that their indices name along one axis. An instance
+ * says what is moved (MOVE), the types of indices (I) and of counts (N), and which axes there are
+ * besides: AXES(A) is A(number) for each, the innermost first, and FREE(A) those along which the
+ * indices are the same, where these are walked apart. */
 
 struct nx_place {
   nx_i64 to, index, update;
@@ -53,7 +54,8 @@ template <class I> NX_INLINE nx_i64 nx_element(I index, nx_i64 extent) {
 }
 NX_INLINE bool nx_in(nx_i64 element, nx_i64 extent) { return (nx_u64)element < (nx_u64)extent; }
 
-/* ---- a column by one thread, in order. Indices and updates are read ahead of what is written, which overlaps neither. */
+/* ---- a column by one thread, in order. Indices and updates are read ahead of what is written,
+ * which overlaps neither. */
 
 template <class Move, class I>
 NX_INLINE void nx_scatter_column(typename Move::T *__restrict__ to, const I *__restrict__ indices,
@@ -100,14 +102,16 @@ NX_INLINE void nx_scatter_sum(T *to, I index, T update, nx_i64 extent, nx_i64 to
   if (nx_in(e, extent)) nx_atomic_sum(to + e * to_step, update);
 }
 
-/* ---- by sorted elements: keys[j] is the element of update j, all ones if there is none; places: their stable order */
+/* ---- by sorted elements: keys[j] is the element of update j, all ones if there is none; places:
+ * their stable order */
 
 template <class K, class I> NX_INLINE K nx_scatter_key(I index, nx_i64 extent) {
   const nx_i64 e = nx_element(index, extent);
   return nx_in(e, extent) ? (K)e : (K) ~(K)0;
 }
 
-/* All updates of one element in their order, by the thread of the first, or the last one, where it stays. */
+/* All updates of one element in their order, by the thread of the first, or the last one, where it
+ * stays. */
 template <class Move, class K>
 NX_INLINE void nx_scatter_run(typename Move::T *to, const typename Move::T *updates, const K *keys,
                               const int *places, int i, int n, nx_i64 to_step, nx_i64 update_step) {

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: ISC */
 /* Stable sorts of rows: of the numbers themselves, or of their places in the row.
  *
- * What moves is the number with its bits as they are; its key, unsigned, is made of them wherever it is asked for, so that
- * zeros, whose signs have one key, and NaNs, which have the highest, keep their bits and their order.
+ * What moves is the number with its bits as they are; its key, unsigned, is made of them wherever
+ * it is asked for, so that zeros, whose signs have one key, and NaNs, which have the highest, keep
+ * their bits and their order.
  *
- * Rows that fit a block's shared memory are merged there (nx_sort_rows). Longer ones are moved once for each byte of the
- * keys, from the lowest on: counts of all bytes' values first (nx_sort_count, nx_sort_begin), then a pass for each
- * (nx_sort_pass), in which a tile learns from those before it how many numbers of each value they have, while these are
- * still under way. */
+ * Rows that fit a block's shared memory are merged there (nx_sort_rows). Longer ones are moved once
+ * for each byte of the keys, from the lowest on: counts of all bytes' values first (nx_sort_count,
+ * nx_sort_begin), then a pass for each (nx_sort_pass), in which a tile learns from those before it
+ * how many numbers of each value they have, while these are still under way. */
 
-/* How bits become a key: floats in sign and magnitude; `flip` has the direction, and the sign of integers. */
+/* How bits become a key: floats in sign and magnitude; `flip` has the direction, and the sign of
+ * integers. */
 struct nx_order {
   nx_u64 flip, largest; /* magnitudes above the largest are NaN */
 };
@@ -93,7 +95,8 @@ template <> struct nx_keys<nx_pair64, true> {
 
 /* ---- short rows: several of them, or one, in a block's shared memory */
 
-/* Where rows are: groups of so many, a row's elements `step` apart. 2^shift places are kept for a row. */
+/* Where rows are: groups of so many, a row's elements `step` apart. 2^shift places are kept for a
+ * row. */
 struct nx_rows {
   nx_i64 groups, rows, group_step, row_step, step;
   int length, shift;
@@ -127,8 +130,8 @@ NX_INLINE void nx_sort_own(R (&raw)[ITEMS], nx_u16 (&place)[ITEMS], nx_order o) 
     }
 }
 
-/* Of two sorted runs of `run` elements that follow each other, a thread's share of their merge. Of equal ones those of the first
- * run come first. */
+/* Of two sorted runs of `run` elements that follow each other, a thread's share of their merge. Of
+ * equal ones those of the first run come first. */
 template <class Keys, bool INDICES, class R, int ITEMS>
 NX_INLINE void nx_merge_share(const R *rows, const nx_u16 *places, int run, R (&raw)[ITEMS],
                               nx_u16 (&place)[ITEMS], nx_order o) {
@@ -233,8 +236,9 @@ template <class R, bool INDICES> struct nx_sort_sizes {
   };
 };
 
-/* How many elements of each row have each value of each byte: counts[row][byte][256], zeros before. A task is so many
- * elements of one row. shared: NX_SORT_COUNTERS numbers; neighbours in a warp have counters of their own. */
+/* How many elements of each row have each value of each byte: counts[row][byte][256], zeros before.
+ * A task is so many elements of one row. shared: NX_SORT_COUNTERS numbers; neighbours in a warp
+ * have counters of their own. */
 template <class R, bool FLOATS, class C>
 NX_INLINE void nx_sort_count(const R *__restrict__ from, C *counts, nx_i64 rows, nx_i64 length,
                              nx_i64 piece, nx_order o, nx_u32 *shared) {
@@ -272,7 +276,8 @@ NX_INLINE void nx_sort_count(const R *__restrict__ from, C *counts, nx_i64 rows,
   }
 }
 
-/* The sum of the values of the threads before. room: a value for each warp, which may be used again after a barrier. */
+/* The sum of the values of the threads before. room: a value for each warp, which may be used again
+ * after a barrier. */
 template <int WARPS, class C> NX_INLINE C nx_sum_before(C own, C *room) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   C sum = own;
@@ -295,8 +300,9 @@ template <class C> struct nx_begin_room {
   nx_u32 same;
 };
 
-/* Counts become places: how many elements of the row have a smaller value there. passes[row]: the bytes that order it: those
- * that are not the same everywhere, but one at least. A block of 256 threads takes rows in turn. */
+/* Counts become places: how many elements of the row have a smaller value there. passes[row]: the
+ * bytes that order it: those that are not the same everywhere, but one at least. A block of 256
+ * threads takes rows in turn. */
 template <class C>
 NX_INLINE void nx_sort_begin(C *counts, nx_u32 *passes, nx_i64 rows, nx_i64 length, int bytes,
                              nx_u8 *shared) {
@@ -320,17 +326,18 @@ NX_INLINE void nx_sort_begin(C *counts, nx_u32 *passes, nx_i64 rows, nx_i64 leng
   }
 }
 
-/* What a pass moves from where to where. The last of a row's passes writes `to`; passes of a row alternate between memories,
- * and rows have different numbers of passes. */
+/* What a pass moves from where to where. The last of a row's passes writes `to`; passes of a row
+ * alternate between memories, and rows have different numbers of passes. */
 template <class R, class C> struct nx_pass {
   const R *from; /* what the row's first pass reads */
   R *even, *odd; /* keys, written by even and odd passes; sorts of places only */
   void *to, *other;
   const C *starts;      /* [row][byte][256] */
   const nx_u32 *passes; /* of each row */
-  C *looks; /* [row][tile][256], zeros before: a count << 2, 1: of the tile; 2: with all before it */
-  nx_u32
-      *ticket; /* 0 before: tiles are begun in order, so that who waits waits for those that run */
+  /* [row][tile][256], zeros before: a count << 2, 1: of the tile; 2: with all before it */
+  C *looks;
+  /* 0 before: tiles are begun in order, so that who waits waits for those that run */
+  nx_u32 *ticket;
   nx_i64 rows, length;
   nx_u32 tiles; /* of a row */
   int byte;
@@ -365,8 +372,8 @@ NX_INLINE nx_u32 nx_same_digit(nx_u32 digit) {
   return same;
 }
 
-/* Of each of the thread's elements its value << 16, and how many of that come before it in its warp, whose counters count
- * them. */
+/* Of each of the thread's elements its value << 16, and how many of that come before it in its
+ * warp, whose counters count them. */
 template <class Keys, class R, int ITEMS>
 NX_INLINE void nx_rank_in_warp(const R (&raw)[ITEMS], nx_u32 (&rank)[ITEMS], nx_u32 *counters,
                                int byte, nx_order o) {
@@ -382,8 +389,8 @@ NX_INLINE void nx_rank_in_warp(const R (&raw)[ITEMS], nx_u32 (&rank)[ITEMS], nx_
   }
 }
 
-/* How many elements of one value the tiles before have. looks: of that value in the row's first tile. A few tiles are looked at
- * at once: at first all say no more than what is theirs. */
+/* How many elements of one value the tiles before have. looks: of that value in the row's first
+ * tile. A few tiles are looked at at once: at first all say no more than what is theirs. */
 template <class C> NX_INLINE C nx_look_back(volatile const C *looks, nx_u32 tile) {
   enum { AHEAD = 4 };
   C before = 0;
@@ -406,7 +413,8 @@ template <class C> NX_INLINE C nx_look_back(volatile const C *looks, nx_u32 tile
   return before;
 }
 
-/* Sets first and base: where the tile's elements of each value go. Counters of warps become sums of the warps before. */
+/* Sets first and base: where the tile's elements of each value go. Counters of warps become sums of
+ * the warps before. */
 template <class R, class C, bool INDICES>
 NX_INLINE void nx_place_values(nx_pass_room<R, C, INDICES> *room, const C *starts,
                                volatile C *looks, nx_u32 tile) {
@@ -501,7 +509,8 @@ NX_INLINE void nx_sort_pass(const nx_pass<R, C> &p, nx_order o, nx_u8 *shared) {
   }
 }
 
-/* ---- [groups][rows][columns] to [groups][columns][rows]: 256 threads, squares of 32; shared: 32 * 33 numbers */
+/* ---- [groups][rows][columns] to [groups][columns][rows]: 256 threads, squares of 32; shared: 32 *
+ * 33 numbers */
 
 template <class R>
 NX_INLINE void nx_turn(const R *from, R *to, nx_i64 groups, nx_i64 rows, nx_i64 columns,

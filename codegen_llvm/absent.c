@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The code generator of a build without LLVM: every function is there and says so; kernels are interpreted. */
+/* The code generator of a build without LLVM: every function is there and says so; kernels are
+ * interpreted. */
 #include <stddef.h>
 
 #include "codegen_llvm.h"

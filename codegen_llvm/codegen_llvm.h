@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The LLVM code generator: bound kernel IR -> LLVM IR -> object -> code in this process.
- * Thread-safe: any number of threads may compile at once. Without LLVM (HAVE_LLVM unset) the functions
- * exist and nxl_available says why not. */
+ * Thread-safe: any number of threads may compile at once. Without LLVM (HAVE_LLVM unset) the
+ * functions exist and nxl_available says why not. */
 #ifndef NXI_CODEGEN_LLVM_H
 #define NXI_CODEGEN_LLVM_H
 
@@ -18,25 +18,29 @@ typedef struct nxl_target {
   char isa[16]; /* "avx512", "avx2", "generic", "neon": decides features when features is "" */
 } nxl_target;
 
-/* Starts LLVM, once in a process: registers its targets and finds out about the host. NX_OUT_OF_MEMORY: there is too
- * little memory now; it may be tried again. */
+/* Starts LLVM, once in a process: registers its targets and finds out about the host.
+ * NX_OUT_OF_MEMORY: there is too little memory now; it may be tried again. */
 nx_status nxl_start(nxi_diag *d);
-/* NULL if code can be compiled and run here, else the reason. Static. Starts LLVM, and tries whether memory can be made
- * executable. */
+/* NULL if code can be compiled and run here, else the reason. Static. Starts LLVM, and tries
+ * whether memory can be made executable. */
 const char *nxl_unavailable(void);
-/* The same of what has been found out so far, with no more than two loads: a process may forbid itself executable memory
- * at any time, and LLVM is not used again after a lack of memory that left it in the middle of a kernel. */
+/* The same of what has been found out so far, with no more than two loads: a process may forbid
+ * itself executable memory at any time, and LLVM is not used again after a lack of memory that left
+ * it in the middle of a kernel. */
 const char *nxl_lost(void);
-/* "LLVM 19.1.7; avx512; znver5; +avx512f,..." for cache keys and `nxc info`. Static per isa; isa as above, "" for
- * an unknown one. Of isa "": this machine with all it has, which every code made here depends on. */
+/* "LLVM 19.1.7; avx512; znver5; +avx512f,..." for cache keys and `nxc info`. Static per isa; isa as
+ * above, "" for an unknown one. Of isa "": this machine with all it has, which every code made here
+ * depends on. */
 const char *nxl_environment(const char *isa);
 
-/* Kernels come expanded and legalised for the isa (nxk_pass_expand, nxk_pass_legalize); others are refused. */
+/* Kernels come expanded and legalised for the isa (nxk_pass_expand, nxk_pass_legalize); others are
+ * refused. */
 
 /* Whether every module is checked by LLVM's verifier before its passes run (off at first). */
 void nxl_set_verify(bool on);
 
-/* LLVM IR, assembly or object of a kernel. The text forms go to `out`; the object is nxi_malloc'd. */
+/* LLVM IR, assembly or object of a kernel. The text forms go to `out`; the object is nxi_malloc'd.
+ * */
 typedef enum nxl_form { NXL_IR, NXL_IR_OPTIMIZED, NXL_ASM, NXL_OBJECT } nxl_form;
 nx_status nxl_compile(const nxk_kernel *k, const nxl_target *t, nxl_form form, void **data,
                       size_t *size, nxi_diag *d);

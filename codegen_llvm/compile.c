@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* From a bound kernel to an object or to text: print, a short list of passes, LLVM's code generator. Every
- * compilation has a context of its own, so any number may run at once. */
+/* From a bound kernel to an object or to text: print, a short list of passes, LLVM's code
+ * generator. Every compilation has a context of its own, so any number may run at once. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,8 +12,9 @@
 #include "guard.h"
 #include "jit.h"
 
-/* What the printer leaves is nearly in its final form: folding and merging alone is the fastest, and the code is
- * the same or shorter. instcombine behind it costs another tenth or fifth of a compilation. */
+/* What the printer leaves is nearly in its final form: folding and merging alone is the fastest,
+ * and the code is the same or shorter. instcombine behind it costs another tenth or fifth of a
+ * compilation. */
 static const char passes[] = "function(early-cse)";
 
 static _Atomic bool verify_modules;
@@ -152,8 +153,8 @@ static nx_status compile_inside(void *arg, nxi_diag *d) {
   return s;
 }
 
-/* Bytes that LLVM may want for a kernel, more than twice what was measured: at most 0.9 MiB and 2,800 bytes an
- * instruction, for kernels of up to 5,600. */
+/* Bytes that LLVM may want for a kernel, more than twice what was measured: at most 0.9 MiB and
+ * 2,800 bytes an instruction, for kernels of up to 5,600. */
 static size_t memory_for(const nxk_kernel *k) {
   return ((size_t)4 << 20) + (size_t)k->n_instrs * 6144;
 }

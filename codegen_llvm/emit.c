@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* A bound kernel as one LLVM function: parts, loops with their carries, rare blocks, lanes. One pass over
- * the instructions in order; every instruction prints itself where it stands. */
+/* A bound kernel as one LLVM function: parts, loops with their carries, rare blocks, lanes. One
+ * pass over the instructions in order; every instruction prints itself where it stands. */
 #include "emit.h"
 
 #include <string.h>
@@ -166,9 +166,9 @@ static void begin_part(nxl_emitter *e, nxk_value v) {
 
 /* ---- loops, printed with the test at the end */
 
-/* The next value of a loop's index. llvm.expect changes nothing, but hides the induction from LLVM's loop
- * strength reduction, which takes a third of the compile time of a kernel and gains nothing: indices go into
- * addresses as they are, and what is invariant is hoisted without it. */
+/* The next value of a loop's index. llvm.expect changes nothing, but hides the induction from
+ * LLVM's loop strength reduction, which takes a third of the compile time of a kernel and gains
+ * nothing: indices go into addresses as they are, and what is invariant is hoisted without it. */
 nxl_ref nxl_advance(nxl_emitter *e, nxl_ref index, int64_t step) {
   nxl_ref args[2] = {LLVMBuildAdd(e->builder, index, nxl_i64(e, step), ""), nxl_i64(e, 0)};
   return nxl_intrinsic(e, "llvm.expect", &e->i64, 1, args, 2);
@@ -342,8 +342,9 @@ static nxl_ref opaque(nxl_emitter *e, nxl_ref v) {
   return LLVMBuildCall2(e->builder, function, nothing, &v, 1, "");
 }
 
-/* Where blocks are turned over, zips feed zips feed zips, and LLVM tries all ways to join them to fewer shuffles, of which
- * there are none: that was two thirds of the time such a kernel took to compile. So it sees two at a time. */
+/* Where blocks are turned over, zips feed zips feed zips, and LLVM tries all ways to join them to
+ * fewer shuffles, of which there are none: that was two thirds of the time such a kernel took to
+ * compile. So it sees two at a time. */
 static nxl_ref zipped(nxl_emitter *e, const nxk_instr *in, nxl_ref v) {
   static const uint32_t register_bits[NXL_ISAS] = {0, 256, 512, 128};
   uint32_t depth = 0, bits = in->lanes * (uint32_t)nxi_dtypes[in->dtype].bits;
@@ -449,7 +450,8 @@ static void make_function(nxl_emitter *e) {
   LLVMPositionBuilderAtEnd(e->builder, LLVMAppendBasicBlockInContext(e->context, e->function, ""));
 }
 
-/* Base pointers: launch buffers from the table, local arrays one after the other in the scratch memory. */
+/* Base pointers: launch buffers from the table, local arrays one after the other in the scratch
+ * memory. */
 static void load_bases(nxl_emitter *e) {
   int64_t offset = 0;
   for (uint32_t i = 0; i < e->k->n_buffers; i++) {

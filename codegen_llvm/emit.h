@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Inside the LLVM emitter: the state of one kernel being printed, and what its files share.
- * emit.c prints structure (parts, loops, blocks), emit_memory.c accesses, emit_scalar.c and emit_integer.c
+/* Inside the LLVM emitter: the state of one kernel being printed, and what its files share. emit.c
+ * prints structure (parts, loops, blocks), emit_memory.c accesses, emit_scalar.c and emit_integer.c
  * scalar operations, jit.c drives. All emitters print what they are given and decide nothing. */
 #ifndef NXI_LLVM_EMIT_H
 #define NXI_LLVM_EMIT_H

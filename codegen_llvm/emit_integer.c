@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Integer operations that are more than one LLVM instruction: total division and shifts, and the high half
- * of a product. Nothing may be poison for any operand, and nothing may become a library call. */
+/* Integer operations that are more than one LLVM instruction: total division and shifts, and the
+ * high half of a product. Nothing may be poison for any operand, and nothing may become a library
+ * call. */
 #include "emit.h"
 
 nxl_ref nxl_emit_negate(nxl_emitter *e, const nxl_operands *o) {
@@ -55,9 +56,9 @@ static nxl_ref undefined_division(nxl_emitter *e, const nxl_operands *o) {
   return LLVMBuildOr(b, bad, LLVMBuildAnd(b, overflow, minus_one, ""), "");
 }
 
-/* Quotients of up to 32 bits through floats: the quotient a / b of n-bit integers is at least 2^-n (relative)
- * below the next integer if it is not one, and the rounding of f32 (n <= 16) and f64 (n = 32) is finer.
- * `divisor` is neither 0 nor overflowing. */
+/* Quotients of up to 32 bits through floats: the quotient a / b of n-bit integers is at least 2^-n
+ * (relative) below the next integer if it is not one, and the rounding of f32 (n <= 16) and f64 (n
+ * = 32) is finer. `divisor` is neither 0 nor overflowing. */
 static nxl_ref divide_as_float(nxl_emitter *e, const nxl_operands *o, nxl_ref divisor) {
   LLVMBuilderRef b = e->builder;
   bool wide = nxi_dtypes[o->type].bits == 32, is_signed = nxi_is_signed(o->type);
@@ -106,8 +107,8 @@ nxl_ref nxl_emit_modulo(nxl_emitter *e, const nxl_operands *o) {
   return LLVMBuildSub(e->builder, o->a, LLVMBuildMul(e->builder, q, divisor, ""), "");
 }
 
-/* ---- the high half of a 64-bit product: four 32-bit multiplications, which vectors have; one scalar
- * multiplication otherwise. Of narrower types it is 0 (ir/kernel/eval.c). */
+/* ---- the high half of a 64-bit product: four 32-bit multiplications, which vectors have; one
+ * scalar multiplication otherwise. Of narrower types it is 0 (ir/kernel/eval.c). */
 
 static nxl_ref umulh_scalar(nxl_emitter *e, const nxl_operands *o) {
   LLVMBuilderRef b = e->builder;

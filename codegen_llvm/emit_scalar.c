@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Scalar operations as LLVM IR: the table of scalar_llvm.def, and the float operations and conversions that
- * are more than one instruction. Nothing here may be poison or undefined for any operand: every result is
- * the bits of nxk_eval (ir/kernel/eval.c), NaNs counting as one value. No fast-math flag is ever set. */
+/* Scalar operations as LLVM IR: the table of scalar_llvm.def, and the float operations and
+ * conversions that are more than one instruction. Nothing here may be poison or undefined for any
+ * operand: every result is the bits of nxk_eval (ir/kernel/eval.c), NaNs counting as one value. No
+ * fast-math flag is ever set. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -58,8 +59,8 @@ static nxl_ref nxl_emit_bits(nxl_emitter *e, const nxl_operands *o) {
   return LLVMBuildBitCast(e->builder, a, nxl_type(e, o->result, o->lanes), "");
 }
 
-/* ---- AVX-512 instructions that LLVM knows by name alone: one a register, so wider vectors are taken apart and
- * narrower ones padded to 128 bits. */
+/* ---- AVX-512 instructions that LLVM knows by name alone: one a register, so wider vectors are
+ * taken apart and narrower ones padded to 128 bits. */
 
 typedef struct register_op {
   const char *name; /* "scalef", "range" */
@@ -137,8 +138,8 @@ static nxl_ref extreme_range(nxl_emitter *e, const nxl_operands *o, bool max) {
                          by_registers(e, &range, o), "");
 }
 
-/* x86's older instruction returns its second operand where the two are equal or not ordered, so what is left is
- * to join the signs of equal operands and to put a NaN of the first one in. */
+/* x86's older instruction returns its second operand where the two are equal or not ordered, so
+ * what is left is to join the signs of equal operands and to put a NaN of the first one in. */
 static nxl_ref nxl_emit_extreme(nxl_emitter *e, const nxl_operands *o, bool max) {
   LLVMBuilderRef b = e->builder;
   if (e->isa == NXL_NEON)
@@ -165,8 +166,8 @@ static nxl_ref nxl_emit_minimum(nxl_emitter *e, const nxl_operands *o) {
 
 /* ---- ldexp */
 
-/* 2^x for integral |x| within the normal exponents: x + 1.5 * 2^(mantissa bits) + bias holds the exponent
- * field in its low bits. */
+/* 2^x for integral |x| within the normal exponents: x + 1.5 * 2^(mantissa bits) + bias holds the
+ * exponent field in its low bits. */
 static nxl_ref power_of_two(nxl_emitter *e, nx_dtype t, uint32_t lanes, nxl_ref x) {
   bool wide = t == NX_F64;
   LLVMTypeRef bits = wide ? e->i64 : e->i32;
@@ -177,8 +178,8 @@ static nxl_ref power_of_two(nxl_emitter *e, nx_dtype t, uint32_t lanes, nxl_ref 
   return LLVMBuildBitCast(e->builder, field, nxl_type(e, t, lanes), "");
 }
 
-/* Two multiplications by halves of the power. On the row's domain the first is exact, or the result 0 or
- * infinite anyway, so that it rounds once. */
+/* Two multiplications by halves of the power. On the row's domain the first is exact, or the result
+ * 0 or infinite anyway, so that it rounds once. */
 static nxl_ref ldexp_halves(nxl_emitter *e, const nxl_operands *o) {
   LLVMBuilderRef b = e->builder;
   double limit = o->type == NX_F64 ? 2044 : 252;
@@ -212,9 +213,10 @@ static nxl_ref cast_in_range(nxl_emitter *e, const nxl_operands *o, nxl_ref a) {
                                   : LLVMBuildFPToUI(e->builder, a, type, "");
 }
 
-/* Float to integer: truncated, saturated, NaN to 0. LLVM's own saturating conversion goes lane by lane.
- * The least value of the type is a float; so is the highest, or the highest + 1, which then stands for
- * all above. Comparisons are written so that a NaN becomes the least value, which for unsigned is 0. */
+/* Float to integer: truncated, saturated, NaN to 0. LLVM's own saturating conversion goes lane by
+ * lane. The least value of the type is a float; so is the highest, or the highest + 1, which then
+ * stands for all above. Comparisons are written so that a NaN becomes the least value, which for
+ * unsigned is 0. */
 static nxl_ref cast_float_to_integer(nxl_emitter *e, const nxl_operands *o) {
   LLVMBuilderRef b = e->builder;
   bool is_signed = nxi_is_signed(o->result);
@@ -256,8 +258,8 @@ static nxl_ref cast_integer(nxl_emitter *e, const nxl_operands *o) {
                                 : LLVMBuildZExt(b, o->a, type, "");
 }
 
-/* f16 and f32, where the machine does it in one instruction. All other conversions of small floats have
- * been rewritten (passes/kernel/legalize.c). */
+/* f16 and f32, where the machine does it in one instruction. All other conversions of small floats
+ * have been rewritten (passes/kernel/legalize.c). */
 static nxl_ref cast_half(nxl_emitter *e, const nxl_operands *o) {
   LLVMBuilderRef b = e->builder;
   LLVMTypeRef type = nxl_type(e, o->result, o->lanes),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The trees of partial results: a binary counter of arrays, level by level, in the order of ir/kernel/kernel.h. */
+/* The trees of partial results: a binary counter of arrays, level by level, in the order of
+ * ir/kernel/kernel.h. */
 #include "emit.h"
 
 /* A partial result: its value, and for argmax and argmin its index. */

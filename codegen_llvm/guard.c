@@ -82,8 +82,9 @@ static void *realloc_again(void *old, size_t bytes) {
   return p || !give_reserve(current) ? p : realloc(old, bytes);
 }
 
-/* What operator new of the C++ library gets. A new-handler of the host, installed after ours, would throw out of LLVM and
- * through C, with LLVM's locks held; so on threads inside no handler is asked. */
+/* What operator new of the C++ library gets. A new-handler of the host, installed after ours, would
+ * throw out of LLVM and through C, with LLVM's locks held; so on threads inside no handler is
+ * asked. */
 static void *malloc_or_starve(size_t bytes) {
   void *p = malloc_again(bytes);
   if (!p && current) starve(current);
@@ -97,7 +98,8 @@ static void *aligned_or_starve(size_t alignment, size_t bytes) {
   return p;
 }
 
-/* LLVM goes on as if that had been done. Memory of its global objects is given back by the end of the process. */
+/* LLVM goes on as if that had been done. Memory of its global objects is given back by the end of
+ * the process. */
 static int register_nothing(void (*destroy)(void *), void *object, void *library) {
   extern int __cxa_atexit(void (*f)(void *), void *o, void *dso); /* NOLINT */
   return current ? 0 : __cxa_atexit(destroy, object, library);
@@ -122,7 +124,8 @@ static void on_bad_alloc(void *user, const char *reason, bool dump) {
   abort();
 }
 
-/* ---- LLVM's other failures. Its fatal errors would end the process; here they end the stay, and leak what it held. */
+/* ---- LLVM's other failures. Its fatal errors would end the process; here they end the stay, and
+ * leak what it held. */
 
 static void on_fatal_error(const char *reason) {
   stay *s = current;
@@ -181,7 +184,8 @@ static void install(void) {
 
 extern void *__libc_stack_end __attribute__((weak)); /* NOLINT */
 
-/* Whether this runs on the process's first stack, which has room to grow by so much: a fiber has a stack of its own. */
+/* Whether this runs on the process's first stack, which has room to grow by so much: a fiber has a
+ * stack of its own. */
 static bool on_first_stack(uintptr_t here) {
   struct rlimit limit;
   if (!&__libc_stack_end || getrlimit(RLIMIT_STACK, &limit) != 0) return false;
@@ -189,9 +193,10 @@ static bool on_first_stack(uintptr_t here) {
   return used < limit.rlim_cur && limit.rlim_cur - used > 2 * (rlim_t)MAIN_STACK;
 }
 
-/* The first stack grows by page faults, and one that finds no memory is a signal. So it grows while there is memory, to as
- * far as it has not before. One write at the far end makes all of it part of the stack's mapping, which is what limits of
- * addresses count. Stacks of other threads are there as a whole. */
+/* The first stack grows by page faults, and one that finds no memory is a signal. So it grows while
+ * there is memory, to as far as it has not before. One write at the far end makes all of it part of
+ * the stack's mapping, which is what limits of addresses count. Stacks of other threads are there
+ * as a whole. */
 static bool grow_stack(void) {
   static _Atomic uintptr_t lowest = UINTPTR_MAX;
   char here;

@@ -8,12 +8,13 @@
 #include <stddef.h>
 #include "ir/diag.h"
 
-/* Runs work(arg) inside LLVM, under the default floating-point environment. `reserve`: bytes of memory that it may want;
- * they are set aside first, and given to LLVM once it finds no other.
+/* Runs work(arg) inside LLVM, under the default floating-point environment. `reserve`: bytes of
+ * memory that it may want; they are set aside first, and given to LLVM once it finds no other.
  *
- * NX_OUT_OF_MEMORY if they are not there, and then nothing was done, or if they did not suffice; after that LLVM, left in
- * the middle of something, is not entered again. NX_COMPILE_FAILED for a failure inside LLVM, and if the process ends.
- * NX_DEVICE_UNAVAILABLE if LLVM cannot be used any more. Else what work returns. */
+ * NX_OUT_OF_MEMORY if they are not there, and then nothing was done, or if they did not suffice;
+ * after that LLVM, left in the middle of something, is not entered again. NX_COMPILE_FAILED for a
+ * failure inside LLVM, and if the process ends. NX_DEVICE_UNAVAILABLE if LLVM cannot be used any
+ * more. Else what work returns. */
 typedef nx_status nxl_work(void *arg, nxi_diag *d);
 nx_status nxl_guarded(nxl_work *work, void *arg, size_t reserve, nxi_diag *d);
 

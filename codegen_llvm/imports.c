@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* The import table of a loaded ELF library. A library calls what it imports through words of its own data, one a
- * function, which relocations describe: the table of calls first, which is short, and where a library has none (built
- * without lazy binding), the one of addresses. Words that have been made read-only after loading are writable only while
- * they are written. */
+/* The import table of a loaded ELF library. A library calls what it imports through words of its
+ * own data, one a function, which relocations describe: the table of calls first, which is short,
+ * and where a library has none (built without lazy binding), the one of addresses. Words that have
+ * been made read-only after loading are writable only while they are written. */
 #include "imports.h"
 
 #include <elf.h>
@@ -100,7 +100,8 @@ static bool replace_in(const tables *t, const ElfW(Rela) * table, size_t n, uint
   return false;
 }
 
-/* A replacement that calls what it replaces must not be in the same object, or it would call itself. */
+/* A replacement that calls what it replaces must not be in the same object, or it would call
+ * itself. */
 bool nxl_replace_imports(const void *inside, const nxl_import *imports, size_t n) {
   search s = {.inside = (uintptr_t)inside}, own = {.inside = (uintptr_t)nxl_replace_imports};
   dl_iterate_phdr(visit, &s);

@@ -16,32 +16,35 @@ typedef struct nxl_machine {
   const char *features; /* static, or of the caller's nxl_target */
 } nxl_machine;
 
-/* Starts LLVM, as nxl_start, with what is needed to compile for t: of another triple than the host's, every target. */
+/* Starts LLVM, as nxl_start, with what is needed to compile for t: of another triple than the
+ * host's, every target. */
 nx_status nxl_start_for(const nxl_target *t, nxi_diag *d);
 /* Inside LLVM, after that. */
 nx_status nxl_take_machine(const nxl_target *t, nxl_machine *m, nxi_diag *d);
 void nxl_return_machine(nxl_machine *m);
 
-/* Checks that an ELF object is whole, for `machine` (EM_X86_64, ...), and needs nothing but nxl_symbols.
- * *bytes: memory it takes once loaded. */
+/* Checks that an ELF object is whole, for `machine` (EM_X86_64, ...), and needs nothing but
+ * nxl_symbols. *bytes: memory it takes once loaded. */
 nx_status nxl_check_object(const void *object, size_t size, uint16_t machine, size_t *bytes,
                            nxi_diag *d);
 extern const uint16_t nxl_host_machine;
 
-/* Writes a checked object into `memory`, as many zeroed bytes as the check said, so that it runs at `address`, a multiple
- * of 4096. *offset: where its function `entry` begins. */
+/* Writes a checked object into `memory`, as many zeroed bytes as the check said, so that it runs at
+ * `address`, a multiple of 4096. *offset: where its function `entry` begins. */
 nx_status nxl_link_object(const void *object, size_t size, const char *entry, void *memory,
                           uint64_t address, uint64_t *offset, nxi_diag *d);
 
-/* The library functions that code may call where the machine lacks an instruction; NULL after the last. */
+/* The library functions that code may call where the machine lacks an instruction; NULL after the
+ * last. */
 typedef struct nxl_symbol {
   const char *name;
   uintptr_t address;
 } nxl_symbol;
 extern const nxl_symbol nxl_symbols[];
 
-/* One relocation of an object for `machine`: bytes at `at`, of which `room` may be written, become what refers to `value`
- * (symbol and addend) from address `place`. False: of another type, or out of reach. */
+/* One relocation of an object for `machine`: bytes at `at`, of which `room` may be written, become
+ * what refers to `value` (symbol and addend) from address `place`. False: of another type, or out
+ * of reach. */
 typedef struct nxl_reference {
   uint16_t machine;
   uint32_t type;

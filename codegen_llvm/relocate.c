@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The relocations that position-independent code of one object has, as the ELF supplements for x86-64 and AArch64 define
- * them. Both are here on every machine: what they compute does not depend on the one that computes it. */
+/* The relocations that position-independent code of one object has, as the ELF supplements for
+ * x86-64 and AArch64 define them. Both are here on every machine: what they compute does not depend
+ * on the one that computes it. */
 #include <elf.h>
 #include <string.h>
 
@@ -89,7 +90,8 @@ bool nxl_relocate(const nxl_reference *r) {
   return r->machine == EM_AARCH64 && relocate_arm(r);
 }
 
-/* x86-64: jmp *(next), ud2; AArch64: ldr x16, (next); br x16. The address of the function is in the second half. */
+/* x86-64: jmp *(next), ud2; AArch64: ldr x16, (next); br x16. The address of the function is in the
+ * second half. */
 void nxl_write_stub(uint16_t machine, void *at, uint64_t function) {
   static const unsigned char x86[8] = {0xff, 0x25, 2, 0, 0, 0, 0x0f, 0x0b};
   static const uint32_t arm[2] = {0x58000050, 0xd61f0200};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The machines LLVM compiles for: the host as LLVM sees it, what each `isa` leaves of its features, and a
- * pool of target machines (making one takes as long as compiling a small kernel; they are not shared
- * between threads). */
+/* The machines LLVM compiles for: the host as LLVM sees it, what each `isa` leaves of its features,
+ * and a pool of target machines (making one takes as long as compiling a small kernel; they are not
+ * shared between threads). */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -64,7 +64,8 @@ static void set_isa(nxl_isa isa, const char *cpu, const char *features) {
            isa_names[isa], host.cpus[isa], host.features[isa]);
 }
 
-/* What each isa is on an x86-64 host; one that the host lacks is the plain form, good for its text alone. */
+/* What each isa is on an x86-64 host; one that the host lacks is the plain form, good for its text
+ * alone. */
 static void describe_x86(const char *features) {
   bool avx512 = host_has(features, "avx512f") && host_has(features, "avx512vl") &&
                 host_has(features, "avx512bw") && host_has(features, "avx512dq");
@@ -88,9 +89,9 @@ static LLVMTargetRef find_target(const char *triple, nxi_diag *d) {
   return target;
 }
 
-/* Safe to do again if it was left in the middle for lack of memory that was not there at first. The host's target alone:
- * all that LLVM has take longer than the rest of this. It is looked up here, once, so that the list of targets is read by
- * nobody while others are added. */
+/* Safe to do again if it was left in the middle for lack of memory that was not there at first. The
+ * host's target alone: all that LLVM has take longer than the rest of this. It is looked up here,
+ * once, so that the list of targets is read by nobody while others are added. */
 static nx_status setup(void *arg, nxi_diag *d) {
   (void)arg;
   LLVMInitializeNativeTarget();
@@ -145,7 +146,8 @@ static nx_status start_once(_Atomic bool *done, nxl_work *work, nxi_diag *d) {
 
 nx_status nxl_start(nxi_diag *d) { return start_once(&started, setup, d); }
 
-/* The triple that t names, or one of the other architecture if t's instruction set is of that. "": the host's. */
+/* The triple that t names, or one of the other architecture if t's instruction set is of that. "":
+ * the host's. */
 static const char *foreign_triple(const nxl_target *t) {
   if (t->triple[0]) return t->triple;
 #if defined(__x86_64__)

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: ISC */
-/* A small array language over nx: a complete frontend in one file, in the style that docs/embedding.md describes.
+/* A small array language over nx: a complete frontend in one file, in the style that
+ * docs/embedding.md describes.
  *
  *   let x = [[1, 2, 3], [4, 5, 6]]      a name for a value; nothing runs
  *   let w = load("weights.npz", "w")    the pages of a file
- *   x[0, 1:] = exp(x[1, :2])            assigns a part: what was computed from x before keeps the old numbers
+ *   x[0, 1:] = exp(x[1, :2])            assigns a part: what was computed from x before keeps the
+ *                                       old numbers
  *   sum(x @ w, 1) / 2                   prints, and so computes, in one kernel where it can
  *
- * Usage: example-embed [FILE]; else a program on standard input. An error is shown under its place in the program, the
- * library's own too: every operation is recorded under a tag that says where it was written. Then the next line goes on;
- * what an error left without a value is passed over in silence. Exit status: 1 after an error. */
+ * Usage: example-embed [FILE]; else a program on standard input. An error is shown under its place
+ * in the program, the library's own too: every operation is recorded under a tag that says where it
+ * was written. Then the next line goes on; what an error left without a value is passed over in
+ * silence. Exit status: 1 after an error. */
 #include <ctype.h>
 #include <nx/nx.h>
 #include <signal.h>
@@ -62,12 +65,14 @@ static nx_tensor *fail(program *p, const char *where, const char *format, ...) {
   return NULL;
 }
 
-/* Where the operations that are recorded next come from: an offset in the text, and 1, since 0 is no tag. */
+/* Where the operations that are recorded next come from: an offset in the text, and 1, since 0 is
+ * no tag. */
 static void mark(const program *p, const char *where) {
   nx_tag_set((uint64_t)(where - p->text) + 1, NULL);
 }
 
-/* The library's first error since the last one: recorded now, or on an earlier line whose value is needed only now. */
+/* The library's first error since the last one: recorded now, or on an earlier line whose value is
+ * needed only now. */
 static void check_library(program *p, const char *otherwise) {
   nx_error e = {.size = sizeof e};
   if (nx_error_take(&e) == NX_OK) return;
@@ -139,7 +144,8 @@ static variable *find(program *p, const char *name) {
   return NULL;
 }
 
-/* ---- tensor literals: [[1, 2], [3, 4]], read into one block of memory, which the library copies */
+/* ---- tensor literals: [[1, 2], [3, 4]], read into one block of memory, which the library copies
+ * */
 
 typedef struct literal {
   double *data;
@@ -518,7 +524,8 @@ static void let(program *p) {
     return;
   }
   nx_tensor *x = expect(p, '=') ? expression(p) : NULL;
-  /* A view of another variable would change with it: a value of its own, as far as anybody can tell. */
+  /* A view of another variable would change with it: a value of its own, as far as anybody can
+   * tell. */
   if (x) x = nx_copy(x);
   define(p, name, x);
 }

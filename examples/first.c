@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The first program: softmax of each row of a small matrix. Nothing runs until the result is read; then the
- * five operations are compiled as one kernel, or interpreted, since they are few and tiny. */
+/* The first program: softmax of each row of a small matrix. Nothing runs until the result is read;
+ * then the five operations are compiled as one kernel, or interpreted, since they are few and tiny.
+ * */
 #include <nx/nx.h>
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Heat spreading in a plate, 256 x 256: an explicit step of the 2-D heat equation, written with slices of a
- * padded plate. The edge is insulated, so the total heat stays what it was. One step is captured as a function
- * and called two thousand times, back and forth between two tensors. */
+/* Heat spreading in a plate, 256 x 256: an explicit step of the 2-D heat equation, written with
+ * slices of a padded plate. The edge is insulated, so the total heat stays what it was. One step is
+ * captured as a function and called two thousand times, back and forth between two tensors. */
 #include <nx/nx.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* A PNG file is a list of chunks, each with a CRC-32; the pixels are a zlib stream, here of stored blocks, one a
- * row, closed by an Adler-32 sum (PNG specification, sections 5 and 10; RFC 1950, RFC 1951). */
+/* A PNG file is a list of chunks, each with a CRC-32; the pixels are a zlib stream, here of stored
+ * blocks, one a row, closed by an Adler-32 sum (PNG specification, sections 5 and 10; RFC 1950, RFC
+ * 1951). */
 #include "png.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Softmax of the rows of a 4096 x 1024 matrix: what is recorded, the one kernel that it becomes, what that
- * costs to compile and to run, beside the speed at which this machine copies memory, and beside NumPy. */
+/* Softmax of the rows of a 4096 x 1024 matrix: what is recorded, the one kernel that it becomes,
+ * what that costs to compile and to run, beside the speed at which this machine copies memory, and
+ * beside NumPy. */
 #include <nx/nx.h>
 #include <pthread.h>
 #include <sched.h>
@@ -31,7 +32,8 @@ static double median(double *times, int n) {
   return times[n / 2];
 }
 
-/* The library keeps the first error of the thread: one look at the end of an expression is enough. */
+/* The library keeps the first error of the thread: one look at the end of an expression is enough.
+ * */
 static void fail(void) {
   nx_error e = {.size = sizeof e};
   nx_error_take(&e);
@@ -43,7 +45,8 @@ static void check(nx_status status) {
   if (status != NX_OK) fail();
 }
 
-/* ---- how fast this machine copies: all processors, plain and past the caches, whichever is faster */
+/* ---- how fast this machine copies: all processors, plain and past the caches, whichever is faster
+ * */
 
 typedef struct copier {
   pthread_barrier_t *barrier;

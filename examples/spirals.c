@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* A small network, 2-32-32-1, learns which of two spirals a point lies on. The forward pass, the backward pass
- * and Adam are written with nx operations and captured as one function: its assigns to the weights happen
- * at every call. The kernels are compiled in the first call and replayed ever after, though the learning
- * rate changes. Writes a picture of what the network believes.
+/* A small network, 2-32-32-1, learns which of two spirals a point lies on. The forward pass, the
+ * backward pass and Adam are written with nx operations and captured as one function: its assigns
+ * to the weights happen at every call. The kernels are compiled in the first call and replayed ever
+ * after, though the learning rate changes. Writes a picture of what the network believes.
  *
  * Usage: spirals [PICTURE.png] */
 #include <nx/nx.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Host allocation with failures on demand, growing arrays, and the arena. Every allocation takes a number
- * from one process-wide counter; a test names the number that fails. */
+/* Host allocation with failures on demand, growing arrays, and the arena. Every allocation takes a
+ * number from one process-wide counter; a test names the number that fails. */
 #include "alloc.h"
 
 #include <stdatomic.h>
@@ -32,8 +32,9 @@ bool nxi_alloc_should_fail(void) {
 
 int64_t nxi_alloc_count(void) { return atomic_load_explicit(&allocations, memory_order_relaxed); }
 
-/* What is large gets large pages where the system has them: touching a small one for the first time costs several times
- * what clearing it costs, and a graph of a million operations touches a hundred thousand. */
+/* What is large gets large pages where the system has them: touching a small one for the first time
+ * costs several times what clearing it costs, and a graph of a million operations touches a hundred
+ * thousand. */
 static void *advised(void *p, size_t bytes) {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)p & ~(page - 1),
             end = ((uintptr_t)p + bytes + page - 1) & ~(page - 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Every host allocation of the library that is not tensor data goes through here, so that a test can
- * fail the n-th one. Also a small arena. All return NULL when memory is exhausted; nothing aborts. */
+/* Every host allocation of the library that is not tensor data goes through here, so that a test
+ * can fail the n-th one. Also a small arena. All return NULL when memory is exhausted; nothing
+ * aborts. */
 #ifndef NXI_ALLOC_H
 #define NXI_ALLOC_H
 
@@ -14,8 +15,9 @@ void *nxi_realloc(void *p, size_t bytes);
 void nxi_free(void *p);
 char *nxi_strdup(const char *s);
 
-/* Tests: fail the allocation number `after` from now (0: the next one) and, if `sticky`, all after it;
- * negative: never. Also consulted by the tensor allocator (runtime/platform/memory.c). Process wide. */
+/* Tests: fail the allocation number `after` from now (0: the next one) and, if `sticky`, all after
+ * it; negative: never. Also consulted by the tensor allocator (runtime/platform/memory.c). Process
+ * wide. */
 void nxi_alloc_fail(int64_t after, bool sticky);
 /* True when the next tensor-data allocation must fail (counts as one allocation). */
 bool nxi_alloc_should_fail(void);
@@ -25,11 +27,12 @@ int64_t nxi_alloc_count(void);
 size_t nxi_alloc_largest(void);
 /* What this thread asked for in vain last, in bytes. */
 size_t nxi_alloc_refused(void);
-/* For memory that the system refused elsewhere: this thread wanted so much in vain. Returns NULL. */
+/* For memory that the system refused elsewhere: this thread wanted so much in vain. Returns NULL.
+ * */
 void *nxi_alloc_refuse(size_t bytes);
 
-/* Grows *array (element size bytes) so that it holds at least `need` elements. False: out of memory,
- * *array untouched. */
+/* Grows *array (element size bytes) so that it holds at least `need` elements. False: out of
+ * memory, *array untouched. */
 bool nxi_grow_array(void *array_pointer, uint32_t *capacity, uint32_t need, size_t element);
 static inline bool nxi_grow(void *array_pointer, uint32_t *capacity, uint32_t need,
                             size_t element) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* How a failure travels inside the library: a status and one sentence, filled by whoever fails first.
- * The runtime copies it to the thread's error slot. No allocation. */
+/* How a failure travels inside the library: a status and one sentence, filled by whoever fails
+ * first. The runtime copies it to the thread's error slot. No allocation. */
 #ifndef NXI_DIAG_H
 #define NXI_DIAG_H
 
@@ -24,7 +24,8 @@ void nxi_diag_clear(nxi_diag *d);
 /* Records the first failure; later ones are dropped. d may be NULL. Returns status. */
 nx_status nxi_fail(nxi_diag *d, nx_status status, const char *op, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* NX_INDEX_OUT_OF_RANGE: element `index`, in C order, of the indices of this operation, which is `node` of its graph. */
+/* NX_INDEX_OUT_OF_RANGE: element `index`, in C order, of the indices of this operation, which is
+ * `node` of its graph. */
 nx_status nxi_fail_index(nxi_diag *d, int64_t node, const char *op, int64_t index);
 /* If a failure is recorded whose sentence does not name this file: puts "PATH: " in front of it. */
 void nxi_fail_in_file(nxi_diag *d, const char *path);
@@ -34,13 +35,16 @@ static inline nx_status nxi_oom(nxi_diag *d) {
   nxi_oom_record(d);
   return NX_OUT_OF_MEMORY;
 }
-/* If it was memory that failed: what it was wanted for, in a few words, unless somebody nearer has said it. Returns status. */
+/* If it was memory that failed: what it was wanted for, in a few words, unless somebody nearer has
+ * said it. Returns status. */
 nx_status nxi_oom_during(nxi_diag *d, nx_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* If it was memory that failed, and nobody has named the operation: names it, and completes the sentence. Returns status. */
+/* If it was memory that failed, and nobody has named the operation: names it, and completes the
+ * sentence. Returns status. */
 nx_status nxi_oom_in(nxi_diag *d, nx_status status, const char *op);
 
-/* A growing text buffer: printers write here. On exhausted memory `failed` is set and text is dropped. */
+/* A growing text buffer: printers write here. On exhausted memory `failed` is set and text is
+ * dropped. */
 typedef struct nxi_text {
   char *data; /* NUL terminated once anything was written; free with nxi_free */
   uint32_t size, capacity;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The table of element types and the exact conversion of single scalars. All of it is integer arithmetic:
- * it gives the same bits under any rounding mode and flush flag of the caller, on any machine. */
+/* The table of element types and the exact conversion of single scalars. All of it is integer
+ * arithmetic: it gives the same bits under any rounding mode and flush flag of the caller, on any
+ * machine. */
 #include "dtype.h"
 
 #include <string.h>
@@ -99,8 +100,10 @@ static uint64_t pack(number n, float_format f) {
   }
   int field = n.exponent + exponent_bias(f);
   if (field >= exponent_mask(f) + f.finite) return sign | (f.finite ? all : infinity);
-  /* The rounded significand holds its hidden bit; added to the field below, a carry out of the fraction
-   * raises the exponent, up to infinity (or, and past it, to the NaN of a finite format), and a subnormal that rounds up becomes the first normal number. */
+  /* The rounded significand holds its hidden bit; added to the field below, a carry out of the
+   * fraction
+   * raises the exponent, up to infinity (or, and past it, to the NaN of a finite format), and a
+   * subnormal that rounds up becomes the first normal number. */
   int below = field < 1 ? 1 - field : 0;
   uint64_t rounded = shift_right_rounded(n.significand, 63 - f.fraction_bits + below);
   uint64_t magnitude = ((uint64_t)(field < 1 ? 0 : field - 1) << f.fraction_bits) + rounded;

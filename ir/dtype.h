@@ -41,7 +41,8 @@ static inline bool nxi_is_signed(nx_dtype t) { return nxi_dtypes[t].cls == NXI_I
 static inline bool nxi_is_integer(nx_dtype t) { return (nxi_dtypes[t].cls & NXI_I) != 0; }
 /* i4 and u4: two elements in a byte of a tensor's memory, the even one in the low half. */
 static inline bool nxi_is_nibble(nx_dtype t) { return nxi_dtypes[t].bits == 4; }
-/* Bytes of one element that has bytes of its own. Nibbles have one each inside of programs, i4 extended by its sign. */
+/* Bytes of one element that has bytes of its own. Nibbles have one each inside of programs, i4
+ * extended by its sign. */
 static inline int64_t nxi_dtype_size(nx_dtype t) { return (nxi_dtypes[t].bits + 7) / 8; }
 /* Bytes of n elements as tensors lie in memory. */
 static inline int64_t nxi_dtype_bytes(nx_dtype t, int64_t n) {
@@ -62,9 +63,9 @@ static inline bool nxi_is_small_float(nx_dtype t) {
 /* The dtype arithmetic runs in: f32 for small floats, else t itself. */
 static inline nx_dtype nxi_compute_dtype(nx_dtype t) { return nxi_is_small_float(t) ? NX_F32 : t; }
 
-/* Exact scalar conversions, contract.md section 3 "cast": truncate and saturate F -> I with NaN -> 0,
- * wrap I -> I, round once to nearest even I -> F and F -> F, x != 0 to bool with NaN true.
- * No complex dtypes. */
+/* Exact scalar conversions, contract.md section 3 "cast": truncate and saturate F -> I with NaN ->
+ * 0, wrap I -> I, round once to nearest even I -> F and F -> F, x != 0 to bool with NaN true. No
+ * complex dtypes. */
 uint64_t nxi_cast_bits(uint64_t bits, nx_dtype from, nx_dtype to);
 /* Small floats to and from f32/f64, to nearest even, NaN kept quiet. */
 uint16_t nxi_f32_to_bf16(float x);
@@ -73,7 +74,8 @@ uint16_t nxi_f64_to_bf16(double x);
 uint16_t nxi_f64_to_f16(double x);
 float nxi_bf16_to_f32(uint16_t h);
 float nxi_f16_to_f32(uint16_t h);
-/* One element that has bytes of its own, as scalar bits (a bool byte other than 0 reads as 1), and back. */
+/* One element that has bytes of its own, as scalar bits (a bool byte other than 0 reads as 1), and
+ * back. */
 uint64_t nxi_load_element(const void *p, nx_dtype t);
 void nxi_store_element(void *p, nx_dtype t, uint64_t bits);
 /* Element i of a tensor's memory. */

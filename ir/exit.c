@@ -21,7 +21,8 @@ static _Atomic uint32_t inside; /* threads, not stays */
 static _Atomic bool leaving, watched;
 static _Thread_local uint32_t stays; /* of this thread */
 
-/* A thread that ends the process from within a stay, in a signal's handler, does not wait for itself. */
+/* A thread that ends the process from within a stay, in a signal's handler, does not wait for
+ * itself. */
 static void at_exit(void) {
   uint32_t own = stays > 0;
   atomic_store(&leaving, true);
@@ -40,8 +41,9 @@ static bool watch_exit(void) {
   return true;
 }
 
-/* When the library is loaded: LLVM, which it needs, has been by then, so its handlers run after ours; and a thread that makes
- * the first context while the process ends finds the door closed. Without memory it is tried again at each stay. */
+/* When the library is loaded: LLVM, which it needs, has been by then, so its handlers run after
+ * ours; and a thread that makes the first context while the process ends finds the door closed.
+ * Without memory it is tried again at each stay. */
 __attribute__((constructor)) static void watch_from_the_start(void) { watch_exit(); }
 
 bool nxi_exit_enter(void) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Threads that load are the readers of one lock, and fork() is its writer. The lock prefers readers, which is the C
- * library's default: a reader that came while a fork waits may be the one for which the others wait in the linker. The
- * handlers are registered when this library is loaded, before any other of ours, so that fork() takes this lock last:
- * it is taken under others. */
+/* Threads that load are the readers of one lock, and fork() is its writer. The lock prefers
+ * readers, which is the C library's default: a reader that came while a fork waits may be the one
+ * for which the others wait in the linker. The handlers are registered when this library is loaded,
+ * before any other of ours, so that fork() takes this lock last: it is taken under others. */
 #include "loading.h"
 
 #include <pthread.h>

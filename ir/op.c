@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The operation tables as data, names, the floating-point environment, and what reductions combine with.
- * The evaluator of scalar operations is in ir/kernel/eval.c. */
+/* The operation tables as data, names, the floating-point environment, and what reductions combine
+ * with. The evaluator of scalar operations is in ir/kernel/eval.c. */
 #include "op.h"
 
 #include <assert.h>
@@ -50,8 +50,8 @@ nxi_fp nxi_fp_enter(void) {
   return saved;
 }
 
-/* Flags can be set back only with the whole environment of the x87, which takes longer; a trap that is on again must not
- * find a new one. */
+/* Flags can be set back only with the whole environment of the x87, which takes longer; a trap that
+ * is on again must not find a new one. */
 static void restore_x87_flags(uint16_t flags) {
   struct {
     uint16_t control, unused, status, rest[11];

@@ -31,18 +31,21 @@ const char *nxk_op_name(nxk_op op);
 /* The op of a name, NXK_OP_COUNT if there is none. */
 nxk_op nxk_op_from_name(const char *name, size_t length);
 
-/* The value of a scalar op: `type` is the dtype of the operands (of the last operand for select), `result`
- * that of the result (they differ for cast, bitcast and comparisons). Operands are scalar bits (ir/dtype.h).
- * Runs under the caller's rounding mode and flush flags: callers that may run user threads save and
- * restore them (nxi_fp_enter). Functions (NXK_FUNC) are evaluated by their expansion. */
+/* The value of a scalar op: `type` is the dtype of the operands (of the last operand for select),
+ * `result` that of the result (they differ for cast, bitcast and comparisons). Operands are scalar
+ * bits (ir/dtype.h). Runs under the caller's rounding mode and flush flags: callers that may run
+ * user threads save and restore them (nxi_fp_enter). Functions (NXK_FUNC) are evaluated by their
+ * expansion. */
 uint64_t nxk_eval(nxk_op op, nx_dtype type, nx_dtype result, const uint64_t *args);
-/* Builds what nxk_eval needs for `op` on `type`; after that evaluating allocates nothing and cannot fail.
- * Only functions need it (nxk_eval does it itself, and gives 0 if memory is exhausted). False: out of memory. */
+/* Builds what nxk_eval needs for `op` on `type`; after that evaluating allocates nothing and cannot
+ * fail. Only functions need it (nxk_eval does it itself, and gives 0 if memory is exhausted).
+ * False: out of memory. */
 bool nxk_eval_ready(nxk_op op, nx_dtype type);
 
-/* The default floating-point environment, under which everything here is computed: to nearest, in full precision, nothing
- * flushed to zero, no exception trapped. Around each of those parts of a call that compute with floating-point numbers:
- * nxi_fp_enter returns what the caller had, and nxi_fp_leave restores all of it, exception flags included. */
+/* The default floating-point environment, under which everything here is computed: to nearest, in
+ * full precision, nothing flushed to zero, no exception trapped. Around each of those parts of a
+ * call that compute with floating-point numbers: nxi_fp_enter returns what the caller had, and
+ * nxi_fp_leave restores all of it, exception flags included. */
 typedef struct nxi_fp {
   uint64_t control; /* x86-64: MXCSR; AArch64: FPCR */
   uint64_t flags; /* x86-64: the x87's control word, and its status above 16 bits; AArch64: FPSR */
@@ -104,14 +107,15 @@ static inline bool nxk_any_order(uint32_t kind, nx_dtype type) {
   return !(nxk_reduction_of(kind)->flags & NXK_ROUNDS) || !nxi_is_float(type);
 }
 
-/* `lanes` order: the run holds the last axis; `plain`: any other run; `sequential`: one element after
- * the other (dot). numerics.md, "Reduction order". */
+/* `lanes` order: the run holds the last axis; `plain`: any other run; `sequential`: one element
+ * after the other (dot). numerics.md, "Reduction order". */
 typedef enum nxk_order {
   NXK_ORDER_LANES,      /* text: lanes */
   NXK_ORDER_PLAIN,      /* plain */
   NXK_ORDER_SEQUENTIAL, /* sequential */
-  NXK_ORDER_JOIN_LANES, /* join_lanes: partials of a split `lanes` run, 16 a chunk: element k is lane k % 16 of chunk k / 16;
-                           a pairwise tree over the chunks lane by lane, then the lanes by halves */
+  /* join_lanes: partials of a split `lanes` run, 16 a chunk: element k is lane k % 16 of chunk
+   * k / 16; a pairwise tree over the chunks lane by lane, then the lanes by halves */
+  NXK_ORDER_JOIN_LANES,
   NXK_ORDER_JOIN, /* join: partials of a split `plain` run: a pairwise tree over the elements */
   NXK_ORDERS
 } nxk_order;
@@ -120,15 +124,16 @@ const char *nxk_reduce_name(nxk_reduce_kind kind); /* "sum" ... "prod_imag" */
 /* out = a times b, of complex numbers in two parts. */
 void nxk_multiply_pairs(nx_dtype part, const uint64_t a[2], const uint64_t b[2], uint64_t out[2]);
 const char *nxk_order_name(nxk_order order); /* "lanes" ... */
-/* The value whose combination with x gives x bit for bit; for argmax and argmin of the value part. */
+/* The value whose combination with x gives x bit for bit; for argmax and argmin of the value part.
+ * */
 uint64_t nxk_reduce_identity(nxk_reduce_kind kind, nx_dtype type);
 /* The result over nothing; of an index 0. */
 uint64_t nxk_reduce_empty(nxk_reduce_kind kind, nx_dtype type);
 /* a combined with b; not of pairs. Of argmax and argmin the value part (ties and NaN by index: see
  * nxk_arg_better). */
 uint64_t nxk_reduce_combine(nxk_reduce_kind kind, nx_dtype type, uint64_t a, uint64_t b);
-/* True if (b, b_index) replaces (a, a_index) in argmax/argmin: the first NaN wins, else the better value,
- * else the lower index. Associative and commutative. Indices are signed. */
+/* True if (b, b_index) replaces (a, a_index) in argmax/argmin: the first NaN wins, else the better
+ * value, else the lower index. Associative and commutative. Indices are signed. */
 bool nxk_arg_better(nxk_reduce_kind kind, nx_dtype type, uint64_t a, int64_t a_index, uint64_t b,
                     int64_t b_index);
 

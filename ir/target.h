@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 typedef struct nxi_target {
-  char isa
-      [16]; /* "avx512", "avx2", "generic" (x86-64 or unknown), "neon"; of a GPU "sm_90" or the like */
+  /* "avx512", "avx2", "generic" (x86-64 or unknown), "neon"; of a GPU "sm_90" or the like */
+  char isa[16];
   char cpu[64];         /* model, for keys and `nxc info`; "unknown" */
   int32_t vector_bytes; /* of one register: 64, 32, 16 */
   int32_t threads;      /* that a run may use */
@@ -20,8 +20,8 @@ typedef struct nxi_target {
 
 /* This machine, detected once; NX_ISA in the environment (avx2, generic) forbids wider vectors. */
 const nxi_target *nxi_target_host(void);
-/* The same machine restricted to `isa`; false if it is unknown or the machine lacks it. "sm_90": any GPU of that kind, here
- * or not; "sm_90:64": with blocks of 64 threads. */
+/* The same machine restricted to `isa`; false if it is unknown or the machine lacks it. "sm_90":
+ * any GPU of that kind, here or not; "sm_90:64": with blocks of 64 threads. */
 bool nxi_target_for_isa(const char *isa, nxi_target *out);
 
 #endif

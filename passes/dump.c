@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Stages of the compiler as text, of a graph or of kernels. The kernels of a graph come from a plan made for the
- * interpreter, which goes the same way as one that runs; nothing here is process wide, so any threads may dump at
- * once. */
+/* Stages of the compiler as text, of a graph or of kernels. The kernels of a graph come from a plan
+ * made for the interpreter, which goes the same way as one that runs; nothing here is process wide,
+ * so any threads may dump at once. */
 #include "pipeline.h"
 
 #include <string.h>
@@ -154,7 +154,8 @@ static nx_status show_logical(const dump *u, const nxk_kernel *k) {
                   "dump: the kernel %s is bound; the stage kernels comes before that", k->name);
 }
 
-/* A logical kernel is bound, a bound one made legal for the target, which changes nothing in one that is. */
+/* A logical kernel is bound, a bound one made legal for the target, which changes nothing in one
+ * that is. */
 static nx_status bind_and(const dump *u, const nxk_kernel *k, kernel_fn show) {
   nxk_kernel *bound = NULL;
   nx_status status = NX_OK;

@@ -11,7 +11,8 @@ typedef struct nxp_assembly {
   nxi_text symbols; /* theirs, each between two newlines */
 } nxp_assembly;
 
-/* Compiles a bound kernel and adds its text to `out`. A symbol that the file has already gets a number. */
+/* Compiles a bound kernel and adds its text to `out`. A symbol that the file has already gets a
+ * number. */
 nx_status nxp_assembly_add(nxp_assembly *a, const nxk_kernel *k, const nxl_target *target,
                            nxi_text *out, nxi_diag *d);
 void nxp_assembly_free(nxp_assembly *a);

@@ -15,8 +15,8 @@ enum {
   NXP_FACT_bound = 16    /* it is bound to a machine */
 };
 
-/* Whether all of `facts` hold; else a sentence for each node or instruction for which one does not is
- * appended to `faults`. */
+/* Whether all of `facts` hold; else a sentence for each node or instruction for which one does not
+ * is appended to `faults`. */
 bool nxp_graph_has(const nxg_graph *g, uint32_t facts, nxi_text *faults);
 bool nxp_kernel_has(const nxk_kernel *k, uint32_t facts, nxi_text *faults);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Runs passes in order and does around them what their bodies never do: skipping, verifying, round trips, showing stages. */
+/* Runs passes in order and does around them what their bodies never do: skipping, verifying, round
+ * trips, showing stages. */
 #include "pipeline.h"
 
 #include <string.h>
@@ -158,7 +159,8 @@ static const struct {
 #undef ROW_kernel
 };
 
-/* Runs one pass on *g, which it replaces; `owned` says whether *g may be freed. facts: what holds afterwards. */
+/* Runs one pass on *g, which it replaces; `owned` says whether *g may be freed. facts: what holds
+ * afterwards. */
 static nx_status run_graph_pass(int row, graph_pass *run, nxp_products products, uint32_t facts,
                                 const nxg_graph **g, bool *owned, nxi_diag *d) {
   const char *name = nxp_passes[row].name;
@@ -179,7 +181,8 @@ static bool may_fail(const nxg_node *n) {
   return n->op == NXG_gather || n->op == NXG_scatter || nxg_ops[n->op].kind == NXG_KIND_CALL;
 }
 
-/* Whether something that no output needs could fail; texts have such nodes, recorded graphs have not. */
+/* Whether something that no output needs could fail; texts have such nodes, recorded graphs have
+ * not. */
 static nx_status find_dead_failure(const nxg_graph *g, bool *found, nxi_diag *d) {
   uint32_t n = g->n_nodes;
   *found = false;
@@ -196,7 +199,8 @@ static nx_status find_dead_failure(const nxg_graph *g, bool *found, nxi_diag *d)
   return NX_OK;
 }
 
-/* What no output needs is not run, whichever passes are left out: the interpreter does not run it, and it might fail. */
+/* What no output needs is not run, whichever passes are left out: the interpreter does not run it,
+ * and it might fail. */
 static nx_status drop_dead_failures(const nxg_graph **g, bool *owned, nxi_diag *d) {
   bool found = false;
   nxg_graph *next = NULL;
@@ -269,7 +273,8 @@ static nx_status check_kernel_facts(const nxk_kernel *k, const char *pass, uint3
   return status;
 }
 
-/* Whether a pass has something to do: `from` is what the first pass was given, `now` the kernel so far. */
+/* Whether a pass has something to do: `from` is what the first pass was given, `now` the kernel so
+ * far. */
 typedef bool kernel_wants(const nxk_kernel *from, const nxk_kernel *now, const nxi_target *t);
 typedef nxk_kernel *kernel_pass(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
 
@@ -302,7 +307,8 @@ static const struct {
   uint32_t gives;
 } kernel_passes[] = {
 #define ROW_graph(name, gives)
-#define ROW_kernel(name, gives)                {NXP_PASS_##name, wants_##name, run_##name, NXP_FACT_##gives},
+#define ROW_kernel(name, g) {NXP_PASS_##name, wants_##name, run_##name, NXP_FACT_##g},
+
 #define NXP_PASS(name, stage, optional, gives) ROW_##stage(name, gives)
 #include "pass_list.def"
 #undef NXP_PASS
@@ -400,8 +406,8 @@ static nx_status show_cuda(const nxk_kernel *bound, const nxi_target *t, nxi_dia
   return nxp_show("ptx", bound->name, &shown, d);
 }
 
-/* Wherever the code of the kernel will come from: what is in a cache was made from the same text by the same passes, so
- * making it once more shows what runs. */
+/* Wherever the code of the kernel will come from: what is in a cache was made from the same text by
+ * the same passes, so making it once more shows what runs. */
 static nx_status show_code(const nxp_plan *plan, const nxk_kernel *k, nxi_diag *d) {
   bool code = plan->options.executor == NXP_LLVM && (nxp_wanted("llvm") || nxp_wanted("asm"));
   bool cuda = plan->options.executor == NXP_CUDA && (nxp_wanted("cuda") || nxp_wanted("ptx"));

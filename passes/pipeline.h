@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Runs the passes in the order of pass_list.def, and does around them what pass bodies never do: skipping, verifying, round
- * trips through text, showing stages. */
+/* Runs the passes in the order of pass_list.def, and does around them what pass bodies never do:
+ * skipping, verifying, round trips through text, showing stages. */
 #ifndef NXP_PIPELINE_H
 #define NXP_PIPELINE_H
 
@@ -9,21 +9,23 @@
 #include "passes/kernel/passes.h"
 #include "passes/plan/internal.h"
 
-/* What the process wants to see. runtime/debug.c fills it before anything is compiled; nx_debug_set changes verify and
- * roundtrip, and what `wants` says, at any time. */
+/* What the process wants to see. runtime/debug.c fills it before anything is compiled; nx_debug_set
+ * changes verify and roundtrip, and what `wants` says, at any time. */
 typedef struct nxp_debug {
   _Atomic bool verify;       /* verify the IR after every pass */
   _Atomic bool roundtrip;    /* print, parse and print again after every pass: the same bytes */
   _Atomic bool step_by_step; /* no launch of a GPU is a graph */
   uint32_t skip;             /* passes to leave out, a bit for each row of nxp_passes */
-  /* Called with every stage ("clusters", "kernels", "bound", "llvm", "asm", "plan") as it comes about if it `wants` it;
-   * both NULL: nothing is shown. A failure of `show` is one of what the stage belongs to. */
+  /* Called with every stage ("clusters", "kernels", "bound", "llvm", "asm", "plan") as it comes
+   * about if it `wants` it; both NULL: nothing is shown. A failure of `show` is one of what the
+   * stage belongs to. */
   bool (*wants)(const char *stage);
   nx_status (*show)(const char *stage, const char *name, const char *text, nxi_diag *d);
   /* Runs a kernel of threads in place of the interpreter; NULL: that does. */
   nx_status (*run_threads)(const nxk_kernel *k, void *const *buffers, const uint64_t *params,
                            nxi_diag *d);
-  /* Called after each pass with what it left, which may be taken; NULL: not. For nxc opt alone, which has one thread. */
+  /* Called after each pass with what it left, which may be taken; NULL: not. For nxc opt alone,
+   * which has one thread. */
   void (*passed)(const char *pass, nxi_text *text);
   /* Called before (begin) and after each step of a launch, on its thread; NULL: not. */
   void (*step)(const char *name, bool begin);
@@ -59,13 +61,15 @@ nx_status nxp_run_graph_passes(const nxg_graph *g, bool optimise, nxp_products p
                                const nxi_poll *poll, nxg_graph **out, nxi_diag *d);
 nx_status nxp_simplify_kernel(const nxp_plan *plan, const nxk_kernel *k, nxk_kernel **out,
                               nxi_diag *d);
-/* Simplified logical kernel -> what the plan's executor runs: fills code or ir, tasks and scratch of the step. */
+/* Simplified logical kernel -> what the plan's executor runs: fills code or ir, tasks and scratch
+ * of the step. */
 nx_status nxp_make_code(nxp_plan *plan, const nxk_kernel *k, nxp_step *step,
                         nxp_compile_report *report, nxi_diag *d);
 /* Simplified logical -> expanded, bound, legal. */
 nx_status nxp_bind_kernel(const nxk_kernel *k, const nxi_target *t, nxk_kernel **out, nxi_diag *d);
 
-/* Splits a reduction over few points in two kernels, if that pays; *first is NULL if it does not. */
+/* Splits a reduction over few points in two kernels, if that pays; *first is NULL if it does not.
+ * */
 typedef struct nxp_split {
   nxk_kernel *first, *second;
   int n_partials; /* buffers that follow those of the whole kernel in both */

@@ -24,7 +24,8 @@ static bool is_word(const char *word, size_t length, const char *wanted) {
   return length == strlen(wanted) && memcmp(word, wanted, length) == 0;
 }
 
-/* The first word after the version says what the text is; whatever is wrong before it is for the graph's parser. */
+/* The first word after the version says what the text is; whatever is wrong before it is for the
+ * graph's parser. */
 static bool is_kernel_text(const char *at, const char *end) {
   while (at < end) {
     size_t n;

@@ -12,8 +12,9 @@ typedef struct nxp_ir {
   uint32_t n_kernels, cap_kernels;
 } nxp_ir;
 
-/* Parses and verifies. Kernels may follow one another, each with its version line, as lowering a graph prints them.
- * NX_PARSE and others with line and column. Zero-initialise *out, and free it whatever comes back. */
+/* Parses and verifies. Kernels may follow one another, each with its version line, as lowering a
+ * graph prints them. NX_PARSE and others with line and column. Zero-initialise *out, and free it
+ * whatever comes back. */
 nx_status nxp_ir_read(const char *text, size_t size, nxp_ir *out, nxi_diag *d);
 /* Takes the kernel over, even if it fails. */
 nx_status nxp_ir_add(nxp_ir *ir, nxk_kernel *k, nxi_diag *d);

@@ -10,8 +10,8 @@
 void nxi_slabs_free(nx_context *c);
 void nxi_callbacks_orphan(nx_context *c);
 
-/* ---- fork: the child finds the locks free. Runs of other threads are lost: their values go back to what they
- * were, but for memory that was being overwritten. */
+/* ---- fork: the child finds the locks free. Runs of other threads are lost: their values go back
+ * to what they were, but for memory that was being overwritten. */
 
 static void fork_prepare(void *object) {
   nx_context *c = object;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* NX_DEBUG, NX_SKIP, NX_DUMP_DIR, NX_EXECUTOR: the one place that reads them, and, with nan.c, the only ones that print.
- * They are read once; what is wrong with them is kept, and every creation of a context fails with it. */
+/* NX_DEBUG, NX_SKIP, NX_DUMP_DIR, NX_EXECUTOR: the one place that reads them, and, with nan.c, the
+ * only ones that print. They are read once; what is wrong with them is kept, and every creation of
+ * a context fails with it. */
 #include "runtime/debug.h"
 
 #include <errno.h>

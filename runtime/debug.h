@@ -45,22 +45,25 @@ enum {
 #undef NXI_DEBUG_ROW
 };
 
-/* Reads the environment, once, before anything is compiled. A variable that says nothing sensible is a failure, each
- * time: NX_INVALID_ARGUMENT; NX_IO if the directory for dumps cannot be written. */
+/* Reads the environment, once, before anything is compiled. A variable that says nothing sensible
+ * is a failure, each time: NX_INVALID_ARGUMENT; NX_IO if the directory for dumps cannot be written.
+ * */
 nx_status nxi_debug_init(nxi_diag *d);
 uint32_t nxi_debug_flags(void);
 nxp_executor nxi_debug_executor(void);
 bool nxi_debug_llvm_wanted(void); /* NX_EXECUTOR=llvm: nothing else will do */
-/* Whether tiny graphs are interpreted at first; not under NX_EXECUTOR=llvm, nor where stages shall be shown that only
- * compiled graphs have. */
+/* Whether tiny graphs are interpreted at first; not under NX_EXECUTOR=llvm, nor where stages shall
+ * be shown that only compiled graphs have. */
 bool nxi_debug_interpret_tiny(void);
 bool nxi_debug_fuse(void);
 bool nxi_debug_whole(void); /* nxp_options.whole */
-/* A part of the key of every plan: whether it fuses, packs operands, and which request for stages they were shown after, so that each
- * graph that runs after a new request is planned, and shown, once more. */
+/* A part of the key of every plan: whether it fuses, packs operands, and which request for stages
+ * they were shown after, so that each graph that runs after a new request is planned, and shown,
+ * once more. */
 enum { NXI_KEY_UNFUSED = 1, NXI_KEY_WHOLE = 2 };
 uint32_t nxi_debug_key(void);
-/* Shows the graph of a run for which a plan is made, with the values that are parameters of the plan. */
+/* Shows the graph of a run for which a plan is made, with the values that are parameters of the
+ * plan. */
 nx_status nxi_debug_graph(const nxi_run *run, nxi_diag *d);
 /* nan.c. The arrays of the launch are still there. */
 void nxi_debug_nan(const nxi_run *run);

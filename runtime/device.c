@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The devices of a context: the processor, the interpreter beside it, GPUs, and those that are missing, with the reason. A GPU
- * is opened when something is first recorded for it. */
+/* The devices of a context: the processor, the interpreter beside it, GPUs, and those that are
+ * missing, with the reason. A GPU is opened when something is first recorded for it. */
 #include "runtime/realize/run.h"
 
 #include <unistd.h>
@@ -121,7 +121,8 @@ void nxi_device_options(const nx_context *c, int32_t device, nxp_options *out) {
   pthread_mutex_unlock(&all->lock);
 }
 
-/* What is open need not be asked of the driver again, which takes longer than recording an operation does. */
+/* What is open need not be asked of the driver again, which takes longer than recording an
+ * operation does. */
 static bool is_open(nx_context *c, nx_device device) {
   if (device < NXI_DEVICE_CUDA || device >= NXI_DEVICE_CUDA + NXI_MOST_GPUS) return false;
   pthread_mutex_lock(&c->devices->lock);
@@ -187,7 +188,8 @@ nx_status nx_wait(nx_context *c, nx_device device) {
 
 /* ---- memory */
 
-/* The GPU, if the device is one that is open; false: there is no such device, and that is reported. */
+/* The GPU, if the device is one that is open; false: there is no such device, and that is reported.
+ * */
 static bool opened_gpu(const nx_context *c, const char *op, nx_device device, nxi_gpu **out) {
   struct nxi_devices *all = c->devices;
   *out = NULL;

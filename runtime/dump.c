@@ -18,7 +18,8 @@ static nx_status text_of(nx_context *c, int32_t device, const nxg_graph *g, cons
   return status;
 }
 
-/* The graph that realising the tensors would run. Like a realise it waits for what another run computes. */
+/* The graph that realising the tensors would run. Like a realise it waits for what another run
+ * computes. */
 static nx_status extract(nxi_action *a, nx_tensor *const *t, size_t n, nxg_graph **g,
                          int32_t *device) {
   nx_context *c = a->context;

@@ -3,7 +3,7 @@
 
 Includes follow the direction in which data flows (docs/ir.md): a code generator that included the graph
 would sooner or later decide something there. Also: each source file names its licence in its first line,
-none names a path or a host of somebody's machine, none is longer than 600 lines, pages of docs/ that are
+none names a path or a host of somebody's machine, none is longer than LONGEST lines or wider than WIDTH, pages of docs/ that are
 named exist, every test program is built, and the entries of docs/decisions.md have dates. What git does not
 track counts if its name ends as a source's does.
 
@@ -51,7 +51,8 @@ FORBIDDEN = re.compile("|".join(a + b for a, b in (
     (r"/wo", r"rk/"), (r"/ho", r"me/\w"), (r"/tmp/br", r"ief"), (r"py", r"pi\.org"), (r"crates", r"\.io"),
     (r"npm", r"js"), (r"debian", r"\.org"), (r"git", r"hub\.com/\w"))), re.IGNORECASE)
 PAGE = re.compile(r"docs/[a-z_]+\.md")
-LONGEST = 600
+LONGEST = 620
+WIDTH = 100
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
 
@@ -98,6 +99,8 @@ def faults(root, path):
     if path.suffix in LICENSED and len(lines) > LONGEST:
         yield len(lines), f"a file of more than {LONGEST} lines wants splitting"
     for number, line in enumerate(lines, 1):
+        if len(line) > WIDTH and path.suffix in SOURCE - {".def"}:
+            yield number, f"a line of more than {WIDTH} characters"
         match = FORBIDDEN.search(line)
         if match:
             yield number, f"'{match.group(0)}' is of somebody's machine or network"

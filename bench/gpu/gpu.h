@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What the rows of a GPU share. Everything is started and not waited for, as often as a turn wants, and then waited for. */
+/* What the rows of a GPU share. Everything is started and not waited for, as often as a turn wants,
+ * and then waited for. */
 #ifndef NX_BENCH_GPU_H
 #define NX_BENCH_GPU_H
 
@@ -23,7 +24,8 @@ typedef struct gpu_job {
 void gpu_job_run(void *job);
 void gpu_job_wait(void *job);
 
-/* ---- limits: the bytes of a row, moved by the driver's copy or by a kernel that does nothing else; or only read */
+/* ---- limits: the bytes of a row, moved by the driver's copy or by a kernel that does nothing
+ * else; or only read */
 typedef enum gpu_traffic_kind {
   GPU_DRIVER_COPY,
   GPU_KERNEL_COPY,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The best that cuBLASLt has for a product, found by trying all that it proposes. It knows nothing of nx's own use of the
- * library (runtime/cuda/blas.c), so that it can be compared with. */
+/* The best that cuBLASLt has for a product, found by trying all that it proposes. It knows nothing
+ * of nx's own use of the library (runtime/cuda/blas.c), so that it can be compared with. */
 #include <stdlib.h>
 
 #include "codegen_cuda/toolkit.h"

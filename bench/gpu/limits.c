@@ -5,8 +5,8 @@
 #include "gpu.h"
 #include "runtime/cuda/own_code.h"
 
-/* Every thread moves 16 bytes at a time, 4 of them before it waits for any. What is read is used in a way that never
- * happens, so that it is read. */
+/* Every thread moves 16 bytes at a time, 4 of them before it waits for any. What is read is used in
+ * a way that never happens, so that it is read. */
 static const char body[] =
     "template <bool writes> NX_INLINE void traffic(const uint4 *from, uint4 *to, nx_i64 n) {\n"
     "  nx_i64 step = (nx_i64)gridDim.x * 256, i = (nx_i64)blockIdx.x * 256 + threadIdx.x;\n"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* nx-bench-gpu [--json] [--only TEXT] [--rounds N] [--python FILE] [--table FILE] [--shrink N]: the rows of docs/bench.md on
- * the first GPU, beside PyTorch and JAX where they are installed. Exit status 77: there is no GPU. */
+/* nx-bench-gpu [--json] [--only TEXT] [--rounds N] [--python FILE] [--table FILE] [--shrink N]: the
+ * rows of docs/bench.md on the first GPU, beside PyTorch and JAX where they are installed. Exit
+ * status 77: there is no GPU. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Elementwise, row-wise and reduction rows, scans, sorting and transforms on a GPU: captured and called, as a frontend's
- * jit would. */
+/* Elementwise, row-wise and reduction rows, scans, sorting and transforms on a GPU: captured and
+ * called, as a frontend's jit would. */
 #include <stdio.h>
 
 #include "gpu.h"
@@ -16,7 +16,8 @@ static nx_tensor *transform(const bench_lab *lab, nx_tensor **x) {
   return (void)lab, nx_fft(nx_complex(x[0], x[1]), NX_AXES(1));
 }
 
-/* peer: the workload's name for PyTorch and JAX; "" has none. The bytes of a row: operands once, results once. */
+/* peer: the workload's name for PyTorch and JAX; "" has none. The bytes of a row: operands once,
+ * results once. */
 typedef struct workload {
   const char *name, *peer;
   bench_expression *record;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What a GPU's work costs apart from the work: launches one after the other, kernels that are new. */
+/* What a GPU's work costs apart from the work: launches one after the other, kernels that are new.
+ * */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -47,7 +48,8 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Milliseconds of the i-th of several kernels, in a context; if it is compiled already, of planning and loading it. */
+/* Milliseconds of the i-th of several kernels, in a context; if it is compiled already, of planning
+ * and loading it. */
 static double compile(nx_context *context, nx_device device, int i) {
   int64_t shape[] = {64, 1024};
   nx_report report = {.size = sizeof report};

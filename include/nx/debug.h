@@ -2,14 +2,19 @@
 /* Looking inside: what a run did, and every stage of the compiler as text.
  *
  * Environment, read once when the first context is created:
- *   NX_DEBUG=word,word     what to print to standard error while running; NX_DEBUG=help prints the words
- *   NX_DUMP_DIR=directory  writes every stage of every graph for which a plan is made there; made if it is missing
+ *   NX_DEBUG=word,word     what to print to standard error while running; NX_DEBUG=help prints the
+ *                          words
+ *   NX_DUMP_DIR=directory  writes every stage of every graph for which a plan is made there; made
+ *                          if it is missing
  *   NX_SKIP=pass,pass      leaves out optional passes, to bisect a wrong result without a rebuild
- *   NX_EXECUTOR=llvm|kernel-interp|interp  what runs the device "cpu"; without it LLVM, where there is one, except
- *                          that tiny graphs are interpreted until that has cost more than compiling them
+ *   NX_EXECUTOR=llvm|kernel-interp|interp  what runs the device "cpu"; without it LLVM, where there
+ *                                          is one, except
+ *                          that tiny graphs are interpreted until that has cost more than compiling
+ *                          them
  *   NX_ISA=avx2|generic    forbids wider vectors
- * nx_context_create fails if one of them names what there is not, or a directory that cannot be written. Stages that
- * NX_DEBUG names appear wherever the code of a kernel comes from, caches included. */
+ * nx_context_create fails if one of them names what there is not, or a directory that cannot be
+ * written. Stages that NX_DEBUG names appear wherever the code of a kernel comes from, caches
+ * included. */
 #ifndef NX_DEBUG_H
 #define NX_DEBUG_H
 
@@ -29,37 +34,40 @@ typedef struct nx_report {
   uint64_t interpreted; /* of those, run by the interpreter: tiny, or nothing else is available */
   uint64_t plan_hits, plan_misses;
   uint64_t kernel_hits, kernel_disk_hits, kernel_misses; /* while making the missed plans */
-  /* Of the last plan miss, for a person, the kind of the difference from the nearest plan of the same operations: "a shape
-   * differs", "strides differ", "a constant differs", ... or that there is no such plan; miss_detail says which node
-   * differs. NULL if there was no miss. Static. */
+  /* Of the last plan miss, for a person, the kind of the difference from the nearest plan of the
+   * same operations: "a shape differs", "strides differ", "a constant differs", ... or that there
+   * is no such plan; miss_detail says which node differs. NULL if there was no miss. Static. */
   const char *miss_reason;
   uint64_t bytes;         /* read from inputs and written to outputs */
   uint64_t planned_bytes; /* outputs and temporaries, as planned, of the largest graph */
   uint64_t peak_bytes;    /* the most tensor data that was in use meanwhile, the whole context's */
   double record_ms, plan_ms, compile_ms, run_ms, total_ms; /* record_ms: extraction and keys */
-  uint64_t
-      host_calls; /* of the library calls, those for which a GPU's operands went to the host and back */
+  /* of the library calls, those for which a GPU's operands went to the host and back */
+  uint64_t host_calls;
   uint64_t graph_launches; /* of the runs, those that were one launch of a CUDA graph */
-  /* Of the last plan miss: the first node that differs from the nearest plan there is, with its number in the text of the
-   * graph: "node 7: mul f32[3,4], in the nearest plan f32[3,5]". "" if nothing is near. */
+  /* Of the last plan miss: the first node that differs from the nearest plan there is, with its
+   * number in the text of the graph: "node 7: mul f32[3,4], in the nearest plan f32[3,5]". "" if
+   * nothing is near. */
   char miss_detail[192];
-  /* Products that were generated kernels, and library calls that the host did for a GPU, because a library is missing; and a
-   * sentence that says which one and why, of the last of them. Static; NULL if there was none. */
+  /* Products that were generated kernels, and library calls that the host did for a GPU, because a
+   * library is missing; and a sentence that says which one and why, of the last of them. Static;
+   * NULL if there was none. */
   uint64_t without_library;
   const char *missing_library;
-  /* Why graphs for the CPU were interpreted though they were to be compiled (nx_device_info), else NULL. Static. */
+  /* Why graphs for the CPU were interpreted though they were to be compiled (nx_device_info), else
+   * NULL. Static. */
   const char *interpreted_reason;
 } nx_report;
 
 /* The table of words that NX_DEBUG knows. Static. */
 NX_API const char *nx_debug_help(void);
-/* Replaces what NX_DEBUG said, for the whole process. Stages that it names are shown the next time a graph runs, also of
- * graphs that ran before. NX_INVALID_ARGUMENT names the unknown word. */
+/* Replaces what NX_DEBUG said, for the whole process. Stages that it names are shown the next time
+ * a graph runs, also of graphs that ran before. NX_INVALID_ARGUMENT names the unknown word. */
 NX_API nx_status nx_debug_set(const char *words);
 
-/* The graph that realising these tensors would run, as text of one stage: graph, clusters, kernels, bound,
- * plan, llvm, asm, gpu (kernels bound for a GPU), cuda (CUDA C of those) or dot. Runs nothing. *text ends with NUL; free it
- * with nx_string_free. */
+/* The graph that realising these tensors would run, as text of one stage: graph, clusters, kernels,
+ * bound, plan, llvm, asm, gpu (kernels bound for a GPU), cuda (CUDA C of those) or dot. Runs
+ * nothing. *text ends with NUL; free it with nx_string_free. */
 NX_API nx_status nx_dump(nx_tensor *const *tensors, size_t n, const char *stage, char **text);
 NX_API nx_status nx_function_dump(const nx_function *f, const char *stage, char **text);
 NX_API void nx_string_free(char *text);

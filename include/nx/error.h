@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* Errors and tags: what went wrong, and where in the frontend's program it was recorded.
  *
- * Every thread has one error slot. The first failure on a thread fills it and stays there, whatever fails
- * after it, until nx_error_take clears it. A call that records returns NULL when it fails; NULL given to it
- * as an operand is passed on as NULL and leaves the slot alone. So a whole expression can be written without
- * a check, and one look at its end finds the first cause. Actions (realise, read, map, call, load, dump)
- * return their status and fill the slot as well. */
+ * Every thread has one error slot. The first failure on a thread fills it and stays there, whatever
+ * fails after it, until nx_error_take clears it. A call that records returns NULL when it fails;
+ * NULL given to it as an operand is passed on as NULL and leaves the slot alone. So a whole
+ * expression can be written without a check, and one look at its end finds the first cause. Actions
+ * (realise, read, map, call, load, dump) return their status and fill the slot as well. */
 #ifndef NX_ERROR_H
 #define NX_ERROR_H
 
@@ -19,8 +19,8 @@ extern "C" {
 #endif
 
 typedef struct nx_error {
-  size_t
-      size; /* sizeof(nx_error), set by the caller; later versions may append fields. 0: the fields below */
+  /* sizeof(nx_error), set by the caller; later versions may append fields. 0: the fields below */
+  size_t size;
   nx_status status;
   const char *op;       /* as called: "lstsq", not the "svd" in it; "" if none is to blame */
   const char *message;  /* one sentence that names the operation, the operand and both shapes */
@@ -31,14 +31,14 @@ typedef struct nx_error {
   int32_t output;       /* which requested tensor failed, -1 if none */
 } nx_error;
 
-/* Returns the status of this thread's first failure, fills *out (which may be NULL) and clears the slot;
- * NX_OK, and *out all zero but its size, when there was none. The strings live until this thread's next
- * failure. */
+/* Returns the status of this thread's first failure, fills *out (which may be NULL) and clears the
+ * slot; NX_OK, and *out all zero but its size, when there was none. The strings live until this
+ * thread's next failure. */
 NX_API nx_status nx_error_take(nx_error *out);
 
-/* Tags what this thread records from now on, until changed: `tag` is the frontend's own number (a source
- * position, say), `text` is copied and may be NULL. Errors and dumps carry both. Tags change neither results
- * nor caching: of equal operations the first one's tag stays. */
+/* Tags what this thread records from now on, until changed: `tag` is the frontend's own number (a
+ * source position, say), `text` is copied and may be NULL. Errors and dumps carry both. Tags change
+ * neither results nor caching: of equal operations the first one's tag stays. */
 NX_API void nx_tag_set(uint64_t tag, const char *text);
 
 #ifdef __cplusplus

@@ -8,13 +8,15 @@
  *   nx_function *f;
  *   nx_function_create(c, &x, 1, &y, 1, NULL, &f);
  *
- * Capture begins on a thread with its first placeholder and ends with nx_function_create. Tensors that existed
- * before (w) are not frozen: each call reads what they hold then. Assigns recorded during the capture do not
- * happen then, but at every call; if the placeholders are released before a function is made they never happen.
+ * Capture begins on a thread with its first placeholder and ends with nx_function_create. Tensors
+ * that existed before (w) are not frozen: each call reads what they hold then. Assigns recorded
+ * during the capture do not happen then, but at every call; if the placeholders are released before
+ * a function is made they never happen.
  *
- * A placeholder that is no input of the function keeps its capture going until it is released, or another function
- * takes it; what is made meanwhile belongs to that capture and is read as it is then. Where releases may come late (an
- * exception that a garbage collector keeps, and the placeholders with it) nx_capture_end ends the capture at once. */
+ * A placeholder that is no input of the function keeps its capture going until it is released, or
+ * another function takes it; what is made meanwhile belongs to that capture and is read as it is
+ * then. Where releases may come late (an exception that a garbage collector keeps, and the
+ * placeholders with it) nx_capture_end ends the capture at once. */
 #ifndef NX_FUNCTION_H
 #define NX_FUNCTION_H
 
@@ -32,20 +34,22 @@ typedef struct nx_function_options {
   const uint8_t *donate; /* n_in bytes, or NULL: nonzero gives the input's memory to the call */
 } nx_function_options;
 
-/* in: placeholders, each once. out: any tensors, views included; each must depend on no other placeholder
- * (NX_UNBOUND). A tensor from before the capture is read at each call: one whose value then depends on a placeholder makes the
- * call NX_UNBOUND. *f is one reference; untouched on failure. */
+/* in: placeholders, each once. out: any tensors, views included; each must depend on no other
+ * placeholder (NX_UNBOUND). A tensor from before the capture is read at each call: one whose value
+ * then depends on a placeholder makes the call NX_UNBOUND. *f is one reference; untouched on
+ * failure. */
 NX_API nx_status nx_function_create(nx_context *context, nx_tensor *const *in, size_t n_in,
                                     nx_tensor *const *out, size_t n_out,
                                     const nx_function_options *options, nx_function **f);
 /* Whether this thread is capturing: whether an assign that it records now is only noted. */
 NX_API bool nx_capturing(const nx_context *context);
-/* Ends this thread's capture, if it is in one, without a function: what it has assigned never happens, and what it
- * records from now on is recorded as without a capture. Placeholders stay what they are: values that depend on them are
- * NX_UNBOUND, and they are inputs of no function any more (NX_INVALID_ARGUMENT). Captures of other threads go on. */
+/* Ends this thread's capture, if it is in one, without a function: what it has assigned never
+ * happens, and what it records from now on is recorded as without a capture. Placeholders stay what
+ * they are: values that depend on them are NX_UNBOUND, and they are inputs of no function any more
+ * (NX_INVALID_ARGUMENT). Captures of other threads go on. */
 NX_API void nx_capture_end(nx_context *context);
-/* Runs. in: dtype, shape and device of the placeholders. out[i] NULL: becomes a new tensor; else it is assigned,
- * in place. Donated inputs become NX_DONATED. On failure nothing is changed. */
+/* Runs. in: dtype, shape and device of the placeholders. out[i] NULL: becomes a new tensor; else it
+ * is assigned, in place. Donated inputs become NX_DONATED. On failure nothing is changed. */
 NX_API nx_status nx_function_call(nx_function *f, nx_tensor *const *in, nx_tensor **out,
                                   const nx_run_options *options);
 /* Records what a call would do into the graph, inlined. out as for a call. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Operations that address elements: ranges, windows, one-hot rows, and random tensors, whose elements are a function
- * of their position. As in ops.h, each records and returns a new handle; NULL and this thread's error on a failure. */
+/* Operations that address elements: ranges, windows, one-hot rows, and random tensors, whose
+ * elements are a function of their position. As in ops.h, each records and returns a new handle;
+ * NULL and this thread's error on a failure. */
 #ifndef NX_INDEX_H
 #define NX_INDEX_H
 
@@ -10,9 +11,9 @@
 extern "C" {
 #endif
 
-/* ---- ranges: start, stop and step of an axis, as x[start:stop:step] in Python. Negative starts and stops count from
- * the end; both are then cut to the axis. NX_OPEN: left out, that end of the axis which the step comes from or goes
- * to. A step may be negative, not 0. */
+/* ---- ranges: start, stop and step of an axis, as x[start:stop:step] in Python. Negative starts
+ * and stops count from the end; both are then cut to the axis. NX_OPEN: left out, that end of the
+ * axis which the step comes from or goes to. A step may be negative, not 0. */
 #define NX_OPEN INT64_MIN
 typedef struct nx_range {
   int64_t start, stop, step;
@@ -22,68 +23,79 @@ NX_API nx_tensor *nx_get(nx_tensor *x, const nx_range *ranges, size_t n);
 /* Assigns src, broadcast, to that part of x. */
 NX_API nx_status nx_set(nx_tensor *x, const nx_range *ranges, size_t n, nx_tensor *src);
 
-/* ---- windows that slide over the last n axes. Window w begins at element w * stride of an axis that has `before` zeros
- * in front and `after` zeros behind; its element k lies k * dilation further. Only whole windows count, so an axis
- * with room for none has 0. NULL: stride 1, dilation 1, no zeros. */
+/* ---- windows that slide over the last n axes. Window w begins at element w * stride of an axis
+ * that has `before` zeros in front and `after` zeros behind; its element k lies k * dilation
+ * further. Only whole windows count, so an axis with room for none has 0. NULL: stride 1, dilation
+ * 1, no zeros. */
 typedef struct nx_window {
   size_t size; /* sizeof(nx_window) */
   int32_t n;
   const int64_t *kernel, *stride, *dilation, *before, *after; /* n entries each */
 } nx_window;
-/* All dtypes but c32. (lead.., spatial..) -> (lead.., product of kernel, product of the numbers of windows), both in C order.
- * A convolution is nx_matmul of weights [out, channels * kernel] and this, reshaped to [images, channels * kernel, windows];
- * pooling a reduction of it over the last axis but one. A reduction never stores the windows. Neither do products, of real or
- * complex numbers, forward or for the gradient of the weights, if nothing else reads the windows and they exceed the
- * second-level cache: each product makes them piece by piece. They are stored all the same where the pieces that the threads
- * hold at once would be more than half of them, and where a product multiplies them with themselves. */
+/* All dtypes but c32. (lead.., spatial..) -> (lead.., product of kernel, product of the numbers of
+ * windows), both in C order. A convolution is nx_matmul of weights [out, channels * kernel] and
+ * this, reshaped to [images, channels * kernel, windows]; pooling a reduction of it over the last
+ * axis but one. A reduction never stores the windows. Neither do products, of real or complex
+ * numbers, forward or for the gradient of the weights, if nothing else reads the windows and they
+ * exceed the second-level cache: each product makes them piece by piece. They are stored all the
+ * same where the pieces that the threads hold at once would be more than half of them, and where a
+ * product multiplies them with themselves. */
 NX_API nx_tensor *nx_unfold(nx_tensor *x, const nx_window *window);
-/* I F C. The inverse: (lead.., product of kernel, number of windows) -> (lead.., output..), where each element is the sum
- * of those that unfold would have copied it to, in the order of nx_reduce_sum over the kernel; 0 where there are none. */
+/* I F C. The inverse: (lead.., product of kernel, number of windows) -> (lead.., output..), where
+ * each element is the sum of those that unfold would have copied it to, in the order of
+ * nx_reduce_sum over the kernel; 0 where there are none. */
 NX_API nx_tensor *nx_fold(nx_tensor *x, const int64_t *output, const nx_window *window);
 
-/* ---- elements by number. Indices are i32 or i64, of the rank of the first operand, and no longer than it but along
- * `axis`; negative ones count from the end. All are checked when the result, or anything that needs it, is realised:
- * NX_INDEX_OUT_OF_RANGE, with the position of the first bad one, in C order, as nx_error.index. */
+/* ---- elements by number. Indices are i32 or i64, of the rank of the first operand, and no longer
+ * than it but along `axis`; negative ones count from the end. All are checked when the result, or
+ * anything that needs it, is realised: NX_INDEX_OUT_OF_RANGE, with the position of the first bad
+ * one, in C order, as nx_error.index. */
 
-/* All dtypes. Element (i.., j, k..) of the result, which has the shape of indices, is data[i.., indices[i.., j, k..], k..],
- * j and the index being along axis. Rows of a matrix: indices of shape [n, 1], expanded to [n, columns]. */
+/* All dtypes. Element (i.., j, k..) of the result, which has the shape of indices, is data[i..,
+ * indices[i.., j, k..], k..], j and the index being along axis. Rows of a matrix: indices of shape
+ * [n, 1], expanded to [n, columns]. */
 NX_API nx_tensor *nx_gather(nx_tensor *data, nx_tensor *indices, int32_t axis);
 
 typedef enum nx_scatter_mode {
   NX_SCATTER_SET, /* all dtypes: the last update of an element, in C order, stays */
-  NX_SCATTER_ADD /* I F C: updates are added in C order, those of small floats in f32, rounded once */
+  /* I F C: updates are added in C order, those of small floats in f32, rounded once */
+  NX_SCATTER_ADD
 } nx_scatter_mode;
 enum {
   NX_UNIQUE_INDICES = 1 /* a promise that no two updates have one element; changes no result */
 };
-/* x with updates, of the shape of indices, at the elements that nx_gather would read. nx_assign(x, nx_scatter(x, ..)) touches
- * these alone, if nothing else needs the old contents. */
+/* x with updates, of the shape of indices, at the elements that nx_gather would read. nx_assign(x,
+ * nx_scatter(x, ..)) touches these alone, if nothing else needs the old contents. */
 NX_API nx_tensor *nx_scatter(nx_tensor *x, nx_tensor *indices, nx_tensor *updates, int32_t axis,
                              nx_scatter_mode mode, uint32_t flags);
 
 /* ---- scans */
 
 typedef enum nx_scan_op { NX_SCAN_SUM, NX_SCAN_PROD, NX_SCAN_MAX, NX_SCAN_MIN } nx_scan_op;
-/* I F C (max, min: I F). Each element is the fold of those of its line along axis up to and with itself, in a fixed order (numerics.md).
- * Integers wrap; NaN propagates; f16 and bf16 are folded in f32, each result rounded once. */
+/* I F C (max, min: I F). Each element is the fold of those of its line along axis up to and with
+ * itself, in a fixed order (numerics.md). Integers wrap; NaN propagates; f16 and bf16 are folded in
+ * f32, each result rounded once. */
 NX_API nx_tensor *nx_associative_scan(nx_tensor *x, nx_scan_op op, int32_t axis);
 
-/* B. The first n numbers, in C order, of elements that are true: i64 of shape [n], -1 where there are no more. */
+/* B. The first n numbers, in C order, of elements that are true: i64 of shape [n], -1 where there
+ * are no more. */
 NX_API nx_tensor *nx_true_indices(nx_tensor *mask, int64_t n);
 
-/* ---- one-hot rows: 1 where the new last axis of n equals the index, else 0. Integer indices; any other index than
- * 0 .. n - 1 gives a row of zeros. */
+/* ---- one-hot rows: 1 where the new last axis of n equals the index, else 0. Integer indices; any
+ * other index than 0 .. n - 1 gives a row of zeros. */
 NX_API nx_tensor *nx_one_hot(nx_tensor *indices, int64_t n, nx_dtype dtype);
 
-/* ---- random tensors. The same key (i32 or u32, of shape [2]) gives the same elements for ever, on every device; element i in
- * C order is a function of key, dtype and i alone. f16, bf16, f32, f64. */
+/* ---- random tensors. The same key (i32 or u32, of shape [2]) gives the same elements for ever, on
+ * every device; element i in C order is a function of key, dtype and i alone. f16, bf16, f32, f64.
+ * */
 
 /* Uniform in [0, 1): multiples of 2^-11, 2^-8, 2^-24, 2^-53. */
 NX_API nx_tensor *nx_rand(nx_tensor *key, nx_dtype dtype, int32_t rank, const int64_t *shape);
 /* Normal, mean 0, deviation 1 (Box-Muller); f16 and bf16 are f32's, rounded. */
 NX_API nx_tensor *nx_randn(nx_tensor *key, nx_dtype dtype, int32_t rank, const int64_t *shape);
-/* 0 .. n - 1 in random order: i32 of shape [n], 0 <= n < 2^31. The argsort of 64 random bits each: element i of the order has
- * the threefry of the counter i, the first word above the second one. Unlike the others it depends on n. */
+/* 0 .. n - 1 in random order: i32 of shape [n], 0 <= n < 2^31. The argsort of 64 random bits each:
+ * element i of the order has the threefry of the counter i, the first word above the second one.
+ * Unlike the others it depends on n. */
 NX_API nx_tensor *nx_permutation(nx_tensor *key, int64_t n);
 
 #ifdef __cplusplus

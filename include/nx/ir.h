@@ -15,9 +15,10 @@
 extern "C" {
 #endif
 
-/* A function from text, `size` bytes of it (no NUL needed). Its inputs and outputs are in the text's order, with the
- * text's names. NX_PARSE with "line L, column C: what was expected" as the message. Text is never trusted:
- * nothing it says makes the library read out of bounds or allocate more than the text justifies. */
+/* A function from text, `size` bytes of it (no NUL needed). Its inputs and outputs are in the
+ * text's order, with the text's names. NX_PARSE with "line L, column C: what was expected" as the
+ * message. Text is never trusted: nothing it says makes the library read out of bounds or allocate
+ * more than the text justifies. */
 NX_API nx_status nx_function_parse(nx_context *context, const char *text, size_t size,
                                    nx_function **f);
 /* The same for tensors of a device other than 0: a text names none. Also NX_DEVICE_UNAVAILABLE. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* Operations. Each records one operation and returns its result, a new handle; nothing runs. On a failure
- * (null operand, dtype the operation does not admit, shapes that do not fit, axis out of range, operands on
- * two devices) the result is NULL and this thread's error says which operand and why (error.h). NULL in gives
- * NULL out.
+/* Operations. Each records one operation and returns its result, a new handle; nothing runs. On a
+ * failure (null operand, dtype the operation does not admit, shapes that do not fit, axis out of
+ * range, operands on two devices) the result is NULL and this thread's error says which operand and
+ * why (error.h). NULL in gives NULL out.
  *
- * Classes of dtypes below: B bool, I integers, F floats, C complex (c64 and c128; c32 is stored, moved by views, copied,
- * assigned and cast, nothing else). Binary operands have one dtype; shapes broadcast as
- * in NumPy. Axes count from 0, negative ones from the end. Every operation rounds to its dtype: small floats
- * compute in f32 and round each result to nearest even. */
+ * Classes of dtypes below: B bool, I integers, F floats, C complex (c64 and c128; c32 is stored,
+ * moved by views, copied, assigned and cast, nothing else). Binary operands have one dtype; shapes
+ * broadcast as in NumPy. Axes count from 0, negative ones from the end. Every operation rounds to
+ * its dtype: small floats compute in f32 and round each result to nearest even. */
 #ifndef NX_OPS_H
 #define NX_OPS_H
 
@@ -17,8 +17,8 @@
 extern "C" {
 #endif
 
-/* A list of axes as the two arguments `axes, n`: nx_reduce_sum(x, NX_AXES(0, -1), 0). No axes: `NULL, 0`.
- * In C++ the axes must be constants; pass array and count where they are not. */
+/* A list of axes as the two arguments `axes, n`: nx_reduce_sum(x, NX_AXES(0, -1), 0). No axes:
+ * `NULL, 0`. In C++ the axes must be constants; pass array and count where they are not. */
 #ifdef __cplusplus
 }
 template <int32_t... axis> struct nx_axes_of {
@@ -37,16 +37,18 @@ enum { NX_KEEPDIMS = 1 /* reduced axes stay, with extent 1 */ };
 
 /* ---- binary */
 
-/* I F C. Integers wrap. C: infinite products as in Annex G of C99, products of parts in f64 for c64. */
+/* I F C. Integers wrap. C: infinite products as in Annex G of C99, products of parts in f64 for
+ * c64. */
 NX_API nx_tensor *nx_add(nx_tensor *a, nx_tensor *b);
 NX_API nx_tensor *nx_sub(nx_tensor *a, nx_tensor *b);
 NX_API nx_tensor *nx_mul(nx_tensor *a, nx_tensor *b);
-/* I F C. Integers truncate toward zero; x/0 = 0, MIN/-1 = MIN. C: no overflow but of the quotient itself. */
+/* I F C. Integers truncate toward zero; x/0 = 0, MIN/-1 = MIN. C: no overflow but of the quotient
+ * itself. */
 NX_API nx_tensor *nx_div(nx_tensor *a, nx_tensor *b);
 /* I F. The sign of the dividend; x%0 = 0, MIN%-1 = 0; floats as C's fmod. */
 NX_API nx_tensor *nx_mod(nx_tensor *a, nx_tensor *b);
-/* I F C. Integers wrap, 0^0 = 1, a negative exponent gives 1 for 1, ±1 for -1, else 0; floats as C's pow; C: exp(b log a),
- * but 1 for b = 0, and 0 for a = 0 where b has a positive real part. */
+/* I F C. Integers wrap, 0^0 = 1, a negative exponent gives 1 for 1, ±1 for -1, else 0; floats as
+ * C's pow; C: exp(b log a), but 1 for b = 0, and 0 for a = 0 where b has a positive real part. */
 NX_API nx_tensor *nx_pow(nx_tensor *a, nx_tensor *b);
 /* F. The angle of the point (x, y), in (-pi, pi]; nx_atan2(y, x) as C's. */
 NX_API nx_tensor *nx_atan2(nx_tensor *y, nx_tensor *x);
@@ -71,13 +73,14 @@ NX_API nx_tensor *nx_shr(nx_tensor *a, nx_tensor *count);
 
 /* I F C. The negative of the lowest integer is that integer. */
 NX_API nx_tensor *nx_neg(nx_tensor *x);
-/* I F C. abs of the lowest integer is that integer; sign(NaN) = NaN, sign(±0) = 0. C: |z| + 0i, z / |z|. */
+/* I F C. abs of the lowest integer is that integer; sign(NaN) = NaN, sign(±0) = 0. C: |z| + 0i, z /
+ * |z|. */
 NX_API nx_tensor *nx_abs(nx_tensor *x);
 NX_API nx_tensor *nx_sign(nx_tensor *x);
 /* I F C. Integers: 1/x truncated, recip(0) = 0. */
 NX_API nx_tensor *nx_recip(nx_tensor *x);
-/* F C, to nx_tanh. Of floats at most 1 ulp for sqrt, exp, log, sin and cos, 2 for the others; special values and branch cuts as
- * C's (Annexes F and G). C: docs/math.md has the errors. */
+/* F C, to nx_tanh. Of floats at most 1 ulp for sqrt, exp, log, sin and cos, 2 for the others;
+ * special values and branch cuts as C's (Annexes F and G). C: docs/math.md has the errors. */
 NX_API nx_tensor *nx_sqrt(nx_tensor *x);
 NX_API nx_tensor *nx_exp(nx_tensor *x);
 NX_API nx_tensor *nx_log(nx_tensor *x);
@@ -106,8 +109,8 @@ NX_API nx_tensor *nx_round(nx_tensor *x);
 
 /* ---- complex numbers */
 
-/* F C. The parts of a complex number, f32 of c64 and f64 of c128. A float is its own real part and conjugate, and has the
- * imaginary part 0. */
+/* F C. The parts of a complex number, f32 of c64 and f64 of c128. A float is its own real part and
+ * conjugate, and has the imaginary part 0. */
 NX_API nx_tensor *nx_real(nx_tensor *x);
 NX_API nx_tensor *nx_imag(nx_tensor *x);
 NX_API nx_tensor *nx_conj(nx_tensor *x);
@@ -118,20 +121,21 @@ NX_API nx_tensor *nx_complex(nx_tensor *re, nx_tensor *im);
 
 /* cond is bool; a and b of one dtype; all three broadcast. */
 NX_API nx_tensor *nx_where(nx_tensor *cond, nx_tensor *a, nx_tensor *b);
-/* Every pair of dtypes. F -> I truncates and saturates, NaN -> 0; I -> I wraps; to bool: x != 0, NaN true;
- * I -> F and F -> F round to nearest even, once. Of a complex number a real dtype takes the real part (bool: whether
- * either part is not 0); a real one has the imaginary part 0. */
+/* Every pair of dtypes. F -> I truncates and saturates, NaN -> 0; I -> I wraps; to bool: x != 0,
+ * NaN true; I -> F and F -> F round to nearest even, once. Of a complex number a real dtype takes
+ * the real part (bool: whether either part is not 0); a real one has the imaginary part 0. */
 NX_API nx_tensor *nx_cast(nx_tensor *x, nx_dtype dtype);
 /* The same bits as another dtype of equal size. */
 NX_API nx_tensor *nx_bitcast(nx_tensor *x, nx_dtype dtype);
 
 /* ---- reductions over any set of axes; no axes reduce nothing. flags: NX_KEEPDIMS. */
 
-/* I F C; empty sum 0, empty product 1. The order of floats is fixed: the same bits on any number of threads. */
+/* I F C; empty sum 0, empty product 1. The order of floats is fixed: the same bits on any number of
+ * threads. */
 NX_API nx_tensor *nx_reduce_sum(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
 NX_API nx_tensor *nx_reduce_prod(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
-/* B I F (on bool: any, all). NaN propagates. Over an empty axis false and true of bools; of numbers an error, unless the result
- * is empty too. */
+/* B I F (on bool: any, all). NaN propagates. Over an empty axis false and true of bools; of numbers
+ * an error, unless the result is empty too. */
 NX_API nx_tensor *nx_reduce_max(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
 NX_API nx_tensor *nx_reduce_min(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
 /* B I F; one axis; i32. The first on ties; the first NaN wins. */
@@ -140,11 +144,13 @@ NX_API nx_tensor *nx_argmin(nx_tensor *x, int32_t axis, uint32_t flags);
 
 /* ---- order */
 
-/* I F C. The elements of each line along axis in ascending order, or in descending order; equal ones keep theirs (also in
- * descending order), and so do zeros of both signs, which are equal. NaNs come last in both directions, in their order, with their
- * bits. Complex numbers are ordered by their real parts, then by the imaginary ones; those with a NaN in either are last. */
+/* I F C. The elements of each line along axis in ascending order, or in descending order; equal
+ * ones keep theirs (also in descending order), and so do zeros of both signs, which are equal. NaNs
+ * come last in both directions, in their order, with their bits. Complex numbers are ordered by
+ * their real parts, then by the imaginary ones; those with a NaN in either are last. */
 NX_API nx_tensor *nx_sort(nx_tensor *x, int32_t axis, bool descending);
-/* I F C; i32, the places on the axis that nx_sort takes its elements from. At most 2^31 - 1 of them. */
+/* I F C; i32, the places on the axis that nx_sort takes its elements from. At most 2^31 - 1 of
+ * them. */
 NX_API nx_tensor *nx_argsort(nx_tensor *x, int32_t axis, bool descending);
 
 /* ---- movement: views of the same storage, no copy */
@@ -176,9 +182,9 @@ NX_API nx_tensor *nx_copy(nx_tensor *x);
 
 /* ---- sources */
 
-/* n elements start + i * step, where start and step become dtype first, as by nx_full. Integers wrap; f32 and f64 round
- * the product and the sum; small floats compute both in f32, which rounds each, and round the result to dtype; bool:
- * whether the sum, of integers, is not 0. B I F. */
+/* n elements start + i * step, where start and step become dtype first, as by nx_full. Integers
+ * wrap; f32 and f64 round the product and the sum; small floats compute both in f32, which rounds
+ * each, and round the result to dtype; bool: whether the sum, of integers, is not 0. B I F. */
 NX_API nx_tensor *nx_arange(nx_context *context, nx_device device, nx_dtype dtype,
                             const nx_scalar *start, const nx_scalar *step, int64_t n);
 /* n rows, m columns, 1 where column - row == k, else 0. */

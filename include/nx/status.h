@@ -16,9 +16,10 @@ extern "C" {
 
 /* One row a status: name, value, one sentence.
  *
- * Of element types: UNSUPPORTED_DTYPE means that an operand, or the result, may not have this one whatever the others are (a
- * condition that is not bool, indices that are not i32 or i64, a type that a file format lacks). INVALID_ARGUMENT means that
- * each may be, but they do not go together, or that there is no element type of this number. */
+ * Of element types: UNSUPPORTED_DTYPE means that an operand, or the result, may not have this one
+ * whatever the others are (a condition that is not bool, indices that are not i32 or i64, a type
+ * that a file format lacks). INVALID_ARGUMENT means that each may be, but they do not go together,
+ * or that there is no element type of this number. */
 #define NX_STATUS_TABLE(X)                                                           \
   X(OK, 0, "success")                                                                \
   X(INVALID_ARGUMENT, 1, "an argument is outside what the operation admits")         \

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Tensors: creation, views, mutation, realising, host access, scopes. Operations on them are in ops.h.
+/* Tensors: creation, views, mutation, realising, host access, scopes. Operations on them are in
+ * ops.h.
  *
- * A tensor handle is a view (shape, strides, offset, all in elements) of a storage. A storage is a cell that
- * names its current value: either memory, or an operation that was recorded and has not run. Nothing runs
- * until an action (realise, item, read, write, map, call) asks for a value. Views alias: they see what is
- * assigned through any other view of the storage, before and after it is realised.
+ * A tensor handle is a view (shape, strides, offset, all in elements) of a storage. A storage is a
+ * cell that names its current value: either memory, or an operation that was recorded and has not
+ * run. Nothing runs until an action (realise, item, read, write, map, call) asks for a value. Views
+ * alias: they see what is assigned through any other view of the storage, before and after it is
+ * realised.
  *
  * Ownership: operands are borrowed; a returned handle is one reference, the caller's. */
 #ifndef NX_TENSOR_H
@@ -27,8 +29,9 @@ typedef struct nx_scope nx_scope;
 
 enum { NX_MAX_RANK = 32 };
 
-/* A shape as the two arguments `rank, shape` of the functions below: nx_empty(c, 0, NX_F32, NX_SHAPE(2, 3)).
- * Rank 0 is `0, NULL`. In C++ the extents must be constants; pass rank and array where they are not. */
+/* A shape as the two arguments `rank, shape` of the functions below: nx_empty(c, 0, NX_F32,
+ * NX_SHAPE(2, 3)). Rank 0 is `0, NULL`. In C++ the extents must be constants; pass rank and array
+ * where they are not. */
 #ifdef __cplusplus
 }
 template <int64_t... extent> struct nx_shape_of {
@@ -62,7 +65,8 @@ typedef struct nx_scalar {
   } v;
 } nx_scalar;
 
-/* Pointers to a scalar of the enclosing block: nx_full(c, 0, NX_F32, 0, NULL, NX_NUMBER(0.5)). C only. */
+/* Pointers to a scalar of the enclosing block: nx_full(c, 0, NX_F32, 0, NULL, NX_NUMBER(0.5)). C
+ * only. */
 #define NX_NUMBER(x)  (&(const nx_scalar){NX_SCALAR_F64, {.f = {(x), 0}}})
 #define NX_INTEGER(x) (&(const nx_scalar){NX_SCALAR_I64, {.i = (x)}})
 
@@ -91,13 +95,15 @@ typedef struct nx_tensor_info {
   const int64_t *shape, *strides; /* live as long as the handle; never change */
 } nx_tensor_info;
 
-/* Any thread, finalisers included: neither waits, calls back, nor frees much at once. NULL is allowed. */
+/* Any thread, finalisers included: neither waits, calls back, nor frees much at once. NULL is
+ * allowed. */
 NX_API nx_tensor *nx_tensor_retain(nx_tensor *tensor);
 NX_API void nx_tensor_release(nx_tensor *tensor);
 /* Never realises anything. */
 NX_API void nx_tensor_describe(const nx_tensor *tensor, nx_tensor_info *out);
 
-/* ---- creation. Extents >= 0, rank 0 to 32, bytes within 63 bits. NULL and this thread's error on failure. */
+/* ---- creation. Extents >= 0, rank 0 to 32, bytes within 63 bits. NULL and this thread's error on
+ * failure. */
 
 /* Contents are unspecified; takes no memory until written, mapped or read. */
 NX_API nx_tensor *nx_empty(nx_context *context, nx_device device, nx_dtype dtype, int32_t rank,
@@ -123,10 +129,10 @@ NX_API nx_tensor *nx_to_device(nx_tensor *tensor, nx_device device);
 
 /* ---- mutation */
 
-/* Writes src, broadcast to dst's shape, through dst's view. What was recorded before reads the old contents,
- * what is recorded after it the new, through every view. src may read dst or overlap it: the result is as if
- * src had been computed first. Dtypes must be equal. NX_INVALID_ARGUMENT if the view maps two indices to one
- * element; NX_READ_ONLY for an immutable import. */
+/* Writes src, broadcast to dst's shape, through dst's view. What was recorded before reads the old
+ * contents, what is recorded after it the new, through every view. src may read dst or overlap it:
+ * the result is as if src had been computed first. Dtypes must be equal. NX_INVALID_ARGUMENT if the
+ * view maps two indices to one element; NX_READ_ONLY for an immutable import. */
 NX_API nx_status nx_assign(nx_tensor *dst, nx_tensor *src);
 /* on: store this tensor's value the first time a realise computes it for something else. */
 NX_API void nx_hold(nx_tensor *tensor, bool on);
@@ -162,55 +168,62 @@ enum {
   NX_DO_PENDING =
       2 /* also what is due, and every live tensor that no recorded operation consumes */
 };
-/* Every action that takes options obeys both flags. What they ask for is computed together with what the action is about
- * as far as they share recorded operations, the rest in runs of its own after that; then the action goes on. If some of
- * the rest fails the others are computed all the same, and the action fails with the first failure. */
+/* Every action that takes options obeys both flags. What they ask for is computed together with
+ * what the action is about as far as they share recorded operations, the rest in runs of its own
+ * after that; then the action goes on. If some of the rest fails the others are computed all the
+ * same, and the action fails with the first failure. */
 typedef struct nx_run_options {
   size_t size; /* sizeof(nx_run_options) */
   uint32_t flags;
-  /* Called on the caller's thread, with no lock held, when the action begins and then every 20 ms at most, whatever
-   * it is in the middle of. Nonzero: stop, with NX_INTERRUPTED; then it is not called again by this action. What had
-   * begun to overwrite memory, or was done by then, still succeeds. It may use the library. */
+  /* Called on the caller's thread, with no lock held, when the action begins and then every 20 ms
+   * at most, whatever it is in the middle of. Nonzero: stop, with NX_INTERRUPTED; then it is not
+   * called again by this action. What had begun to overwrite memory, or was done by then, still
+   * succeeds. It may use the library. */
   int32_t (*poll)(void *user);
   void *user;
   struct nx_report *report; /* debug.h; filled if not NULL */
 } nx_run_options;
 
-/* Computes and stores the tensors named. A failed realise loses nothing: what was realised stays, the rest can
- * be realised again. NX_OUT_OF_MEMORY, NX_INTERRUPTED, NX_UNBOUND, NX_DONATED, NX_COMPILE_FAILED, ... */
+/* Computes and stores the tensors named. A failed realise loses nothing: what was realised stays,
+ * the rest can be realised again. NX_OUT_OF_MEMORY, NX_INTERRUPTED, NX_UNBOUND, NX_DONATED,
+ * NX_COMPILE_FAILED, ... */
 NX_API nx_status nx_realize(nx_context *context, nx_tensor *const *tensors, size_t n,
                             const nx_run_options *options);
-/* The host is done with the memory of a shared import: it neither reads nor writes it from here on, and the memory is the
- * library's until the release callback. The storage is like any other then: not exposed, operations that read it
- * are fused, and it may be written in place, which the bytes show, or move. While it is mapped it stays exposed. If another
- * import or mapping of other storage lies in the same memory, or the memory is a file, the storage leaves it and gets a
- * copy of its own (NX_INVALID_ARGUMENT if it is mapped itself meanwhile: nothing changes). NX_OK if it is no
- * import, or sharing has ended; NX_READ_ONLY for an immutable import; NX_OUT_OF_MEMORY, NX_INTERRUPTED. */
+/* The host is done with the memory of a shared import: it neither reads nor writes it from here on,
+ * and the memory is the library's until the release callback. The storage is like any other then:
+ * not exposed, operations that read it are fused, and it may be written in place, which the bytes
+ * show, or move. While it is mapped it stays exposed. If another import or mapping of other storage
+ * lies in the same memory, or the memory is a file, the storage leaves it and gets a copy of its
+ * own (NX_INVALID_ARGUMENT if it is mapped itself meanwhile: nothing changes). NX_OK if it is no
+ * import, or sharing has ended; NX_READ_ONLY for an immutable import; NX_OUT_OF_MEMORY,
+ * NX_INTERRUPTED. */
 NX_API nx_status nx_end_sharing(nx_tensor *tensor, const nx_run_options *options);
 /* True if something is due (NX_MANUAL_DUE). One atomic load. */
 NX_API bool nx_due(const nx_context *context);
-/* How many recorded operations wait to be computed. *bytes (NULL is allowed): the memory that they hold, which is tensor
- * data that nothing else needs, imports not counted, and their records. Two atomic loads, on any thread: a frontend can
- * ask after each operation, and realise with NX_DO_PENDING when either is too much (embedding.md). 0 for NULL. */
+/* How many recorded operations wait to be computed. *bytes (NULL is allowed): the memory that they
+ * hold, which is tensor data that nothing else needs, imports not counted, and their records. Two
+ * atomic loads, on any thread: a frontend can ask after each operation, and realise with
+ * NX_DO_PENDING when either is too much (embedding.md). 0 for NULL. */
 NX_API uint64_t nx_pending(const nx_context *context, uint64_t *bytes);
-/* One element of a tensor: `index` has rank entries (NULL for rank 0), negative ones count from the end.
- * Integers and bool as I64 (u64 as U64), floats as F64. NX_INDEX_OUT_OF_RANGE. */
+/* One element of a tensor: `index` has rank entries (NULL for rank 0), negative ones count from the
+ * end. Integers and bool as I64 (u64 as U64), floats as F64. NX_INDEX_OUT_OF_RANGE. */
 NX_API nx_status nx_item(nx_tensor *tensor, const int64_t *index, nx_scalar *out,
                          const nx_run_options *options);
-/* Copies the elements of the view, packed, in C order, to memory that the tensor does not lie in. bytes must be
- * exactly what they take: of n elements of i4 or u4 (n + 1) / 2. */
+/* Copies the elements of the view, packed, in C order, to memory that the tensor does not lie in.
+ * bytes must be exactly what they take: of n elements of i4 or u4 (n + 1) / 2. */
 NX_API nx_status nx_read(nx_tensor *tensor, void *dst, size_t bytes, const nx_run_options *options);
 /* Assigns packed elements in C order; src is free for reuse on return. */
 NX_API nx_status nx_write(nx_tensor *tensor, const void *src, size_t bytes,
                           const nx_run_options *options);
 
-/* ---- mappings: host access to the whole storage of a tensor. A mapping outlives its tensor. While one exists
- * the storage neither moves nor is reused; while a write mapping exists the storage is exposed: operations
- * that read or assign it are carried out when recorded (see NX_MANUAL_DUE). A read mapping shows an assign
- * once that is realised. */
+/* ---- mappings: host access to the whole storage of a tensor. A mapping outlives its tensor. While
+ * one exists the storage neither moves nor is reused; while a write mapping exists the storage is
+ * exposed: operations that read or assign it are carried out when recorded (see NX_MANUAL_DUE). A
+ * read mapping shows an assign once that is realised. */
 
 enum { NX_MAP_READ = 1, NX_MAP_WRITE = 2 };
-/* Realises the storage; before writing is allowed, every recorded operation that reads it is settled. */
+/* Realises the storage; before writing is allowed, every recorded operation that reads it is
+ * settled. */
 NX_API nx_status nx_map(nx_tensor *tensor, uint32_t access, const nx_run_options *options,
                         nx_mapping **out);
 /* First byte of the storage, not of the view. */
@@ -225,8 +238,8 @@ NX_API void nx_mapping_release(nx_mapping *mapping);
 NX_API nx_scope *nx_scope_begin(nx_context *context);
 /* Takes a handle out of its scope: it is the caller's to release. Returns it; NULL gives NULL. */
 NX_API nx_tensor *nx_keep(nx_tensor *tensor);
-/* Releases every handle that this thread made since the scope began and did not keep. Scopes begun after it
- * and still open end with it. */
+/* Releases every handle that this thread made since the scope began and did not keep. Scopes begun
+ * after it and still open end with it. */
 NX_API void nx_scope_end(nx_scope *scope);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The version of the library. The build reads these lines: NX_ABI is the soname's number and goes up with
- * every change that breaks a compiled caller. */
+/* The version of the library. The build reads these lines: NX_ABI is the soname's number and goes
+ * up with every change that breaks a compiled caller. */
 #ifndef NX_VERSION_H
 #define NX_VERSION_H
 
@@ -16,7 +16,8 @@
 extern "C" {
 #endif
 
-/* "0.1.0": of the library that is running, where the macros tell of the one compiled against. Static. */
+/* "0.1.0": of the library that is running, where the macros tell of the one compiled against.
+ * Static. */
 NX_API const char *nx_version(void);
 
 #ifdef __cplusplus

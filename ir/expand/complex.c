@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Arithmetic of complex numbers, a part at a time: of f32 parts it is computed in f64 and rounded once. Infinities, NaNs and
- * signs of zeros follow Annex G of C99. What is rare is computed in rare regions; the builder merges what two parts share. */
+/* Arithmetic of complex numbers, a part at a time: of f32 parts it is computed in f64 and rounded
+ * once. Infinities, NaNs and signs of zeros follow Annex G of C99. What is rare is computed in rare
+ * regions; the builder merges what two parts share. */
 #include "complex.h"
 
 /* ---- pieces */
@@ -76,7 +77,8 @@ static nxk_value without_nan(const expand *e, nxk_value when, nxk_value x) {
   return x_select(e, x_and(e, when, x_is_nan(e, x)), x_f(e, 0), x);
 }
 
-/* A product of which both parts came out as NaN: infinite if a factor is, or if a product of two parts overflowed. */
+/* A product of which both parts came out as NaN: infinite if a factor is, or if a product of two
+ * parts overflowed. */
 static nxk_value recover_product(const expand *e, nxk_op op, complex_value z, complex_value w,
                                  nxk_value plain) {
   nxk_value z_infinite = x_either_infinite(e, z), w_infinite = x_either_infinite(e, w);
@@ -117,7 +119,8 @@ static nxk_value numerator(const expand *e, bool real, complex_value z, complex_
   return nxi_expand_dot(e, z.im, w.re, minus, w.im);
 }
 
-/* The usual case. Both are scaled by powers of two, so that nothing leaves the range but the quotient itself. */
+/* The usual case. Both are scaled by powers of two, so that nothing leaves the range but the
+ * quotient itself. */
 static nxk_value quotient(const expand *e, bool real, complex_value z, complex_value w,
                           bool narrow) {
   complex_scale s = {z, NXK_NONE}, t = {w, NXK_NONE};

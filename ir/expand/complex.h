@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Shared by the expansions of functions of complex numbers: ir/expand/complex.c, ir/expand/complex_functions.c. They
- * compute in f64; `narrow` says that the parts were f32, which squares cannot bring out of range. */
+/* Shared by the expansions of functions of complex numbers: ir/expand/complex.c,
+ * ir/expand/complex_functions.c. They compute in f64; `narrow` says that the parts were f32, which
+ * squares cannot bring out of range. */
 #ifndef NXI_EXPAND_COMPLEX_H
 #define NXI_EXPAND_COMPLEX_H
 

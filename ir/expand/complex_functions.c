@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Functions of complex numbers, a part at a time, in f64: exp, log, sqrt, pow, the hyperbolic ones and the inverse ones, of
- * which the others are turned copies (passes/graph/types.c). Special values and branch cuts are those of C99, Annex G; the
- * forms of asin, acos, tanh are Kahan's (Branch cuts for complex elementary functions, 1987). */
+/* Functions of complex numbers, a part at a time, in f64: exp, log, sqrt, pow, the hyperbolic ones
+ * and the inverse ones, of which the others are turned copies (passes/graph/types.c). Special
+ * values and branch cuts are those of C99, Annex G; the forms of asin, acos, tanh are Kahan's
+ * (Branch cuts for complex elementary functions, 1987). */
 #include "complex.h"
 
 static nxk_value half(const expand *e, nxk_value x) { return x_mul(e, x, x_f(e, 0.5)); }
@@ -35,7 +36,8 @@ static nxk_value expand_sqrt(const expand *e, bool real, complex_value z, bool n
 
 /* ---- exponential */
 
-/* Where e^x would overflow although its product with a sine does not, 700 is taken off x and brought in last. */
+/* Where e^x would overflow although its product with a sine does not, 700 is taken off x and
+ * brought in last. */
 typedef struct grown {
   nxk_value x, factor;
 } grown;
@@ -165,7 +167,8 @@ static complex_value root(const expand *e, complex_value z, bool narrow) {
   return out;
 }
 
-/* asin or acos from the roots of 1 - z and 1 + z; far out from the angle and the logarithm of 2 |z|. */
+/* asin or acos from the roots of 1 - z and 1 + z; far out from the angle and the logarithm of 2
+ * |z|. */
 static nxk_value expand_asin_acos(const expand *e, bool sine, bool real, complex_value z,
                                   bool narrow) {
   nxk_value one = x_f(e, 1), zero = x_f(e, 0), y, edge;

@@ -50,8 +50,9 @@ static nxk_value expm1_reduced(const expand *e, expand_reduced a) {
                x_fma(e, X_POLY(e, a.r, exp), x_mul(e, a.r, a.r), nxi_expand_reduced_low(e, a)));
 }
 
-/* Clamped to where the result is already 0 or infinite, so that ldexp does the rest. e^r = 1 + r (1 + r p): the error
- * of the inner sum is a third of half an ulp, as r is; that of 1 + (r + r^2 p) would be more than an ulp in all. */
+/* Clamped to where the result is already 0 or infinite, so that ldexp does the rest. e^r = 1 + r (1
+ * + r p): the error of the inner sum is a third of half an ulp, as r is; that of 1 + (r + r^2 p)
+ * would be more than an ulp in all. */
 nxk_value nxi_expand_exp(const expand *e, nxk_value x) {
   x = nxi_expand_clamp(e, x, e->wide ? -746 : -105, e->wide ? 710 : 89);
   expand_reduced a = nxi_expand_reduce_ln2(e, x);

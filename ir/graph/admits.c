@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What an operation admits, in words, from the classes of its row in graph_ops.def or library.def; and what to do about an
- * operand of another dtype. */
+/* What an operation admits, in words, from the classes of its row in graph_ops.def or library.def;
+ * and what to do about an operand of another dtype. */
 #include <stdio.h>
 
 #include "ir/library/library.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The graph IR as data: the operation table, and the life and growth of graphs. A node's arrays live in one piece
- * of the graph's arena. Nothing here checks types; ir/graph/infer.c does, before a node is added. */
+/* The graph IR as data: the operation table, and the life and growth of graphs. A node's arrays
+ * live in one piece of the graph's arena. Nothing here checks types; ir/graph/infer.c does, before
+ * a node is added. */
 #include "graph.h"
 
 #include <stdio.h>

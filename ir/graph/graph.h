@@ -103,8 +103,9 @@ typedef struct nxg_graph {
 nxg_graph *nxg_create(const char *name);
 void nxg_destroy(nxg_graph *g);
 
-/* Result type of an operation; checks operands and attributes as contract.md sections 3 and 4 say. Operands of
- * MAP ops must have equal shapes here, since recording broadcasts through views first. given:
+/* Result type of an operation; checks operands and attributes as contract.md sections 3 and 4 say.
+ * Operands of MAP ops must have equal shapes here, since recording broadcasts through views first.
+ * given:
  * the dtype of the result of cast, bitcast and leaves; other operations ignore it. Fills *dtype,
  * *rank and shape, which has room for NXG_MAX_RANK extents. For leaves and view, *rank and shape
  * are inputs, which are checked. */
@@ -179,8 +180,8 @@ int32_t nxg_reduce_runs(int32_t rank, const int64_t *shape, uint32_t mask, nxg_r
 
 /* ---- text. What is printed parses back to the same bytes. */
 void nxg_print(const nxg_graph *g, nxi_text *out);
-/* Also accepts movement operations (expand reshape permute shrink flip slice as_strided, contiguous) and
- * broadcasting operands, which become view nodes. First line `nxir 1`. */
+/* Also accepts movement operations (expand reshape permute shrink flip slice as_strided,
+ * contiguous) and broadcasting operands, which become view nodes. First line `nxir 1`. */
 nx_status nxg_parse(const char *text, size_t length, nxg_graph **out, nxi_diag *d);
 /* The same for text from callers. Refuses, with NX_INVALID_ARGUMENT, what only the runtime can
  * give a meaning at launch: launch parameters, and the third operand of an update (an input that

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Types of graph operations: what each admits and what it gives (docs/contract.md, sections 3 and 4). The one
- * place that refuses ill-typed operations, for recording, parsing and verifying alike. */
+/* Types of graph operations: what each admits and what it gives (docs/contract.md, sections 3 and
+ * 4). The one place that refuses ill-typed operations, for recording, parsing and verifying alike.
+ * */
 #include <string.h>
 
 #include "ir/library/library.h"
@@ -228,7 +229,8 @@ static void remove_axes(const inference *in, uint32_t mask, bool keep) {
   *in->rank = n;
 }
 
-/* max and min of no numbers do not exist, unless none is asked for; of bools they are "any" and "all". */
+/* max and min of no numbers do not exist, unless none is asked for; of bools they are "any" and
+ * "all". */
 static nx_status check_not_empty(const inference *in, uint32_t mask) {
   const nxg_type *a = &in->args[0];
   nxk_empty empty = (nxk_empty)nxk_reduction_of(nxg_reduce_kind(in->op))->empty;
@@ -343,8 +345,9 @@ static nx_status infer_cat(const inference *in) {
   return NX_OK;
 }
 
-/* Without elements an update leads nowhere, and its numbers stay small all the same, so that whoever computes with them does not
- * overflow: no offset, and strides that a dense array of these extents, those of 0 left out, could have. */
+/* Without elements an update leads nowhere, and its numbers stay small all the same, so that
+ * whoever computes with them does not overflow: no offset, and strides that a dense array of these
+ * extents, those of 0 left out, could have. */
 static nx_status check_empty_update(const inference *in, const nxg_view *v) {
   int64_t most = 1;
   bool fits = in->attrs[0] == 0;
@@ -360,8 +363,8 @@ static nx_status check_empty_update(const inference *in, const nxg_view *v) {
               (long long)most);
 }
 
-/* The view that operand 1 is written through lies in operand 0's storage and names no element twice. With an
- * operand 2 the offset is known at launch only: then the view must fit somewhere. */
+/* The view that operand 1 is written through lies in operand 0's storage and names no element
+ * twice. With an operand 2 the offset is known at launch only: then the view must fit somewhere. */
 static nx_status infer_update(const inference *in) {
   const nxg_type *old = &in->args[0], *source = &in->args[1];
   if (in->n_attrs < 2 || in->attrs[1] < 0 || in->attrs[1] > NXG_MAX_RANK)
@@ -408,8 +411,8 @@ static nx_status infer_update(const inference *in) {
   return NX_OK;
 }
 
-/* What gather and scatter share: an axis of operand 0, indices of its rank that exceed it on that axis alone, and, if
- * there is one more operand, what the check of the indices needs. */
+/* What gather and scatter share: an axis of operand 0, indices of its rank that exceed it on that
+ * axis alone, and, if there is one more operand, what the check of the indices needs. */
 static nx_status check_indexed(const inference *in, const nxg_type *a, uint32_t own_attrs,
                                uint32_t checked) {
   const nxg_type *b = &in->args[1];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The verifier of graphs: everything the rest of the library takes for granted. It collects all faults, and
- * prints the graph with each under its line. */
+/* The verifier of graphs: everything the rest of the library takes for granted. It collects all
+ * faults, and prints the graph with each under its line. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

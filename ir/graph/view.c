@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: ISC */
-/* Shapes and views: the arithmetic behind every movement operation, at record time, in the text form and in
- * the passes. A view that these functions return addresses only elements of the storage it came from; the
- * strides of dimensions that hold at most one element are carried along but address nothing, so arithmetic
- * on them wraps. */
+/* Shapes and views: the arithmetic behind every movement operation, at record time, in the text
+ * form and in the passes. A view that these functions return addresses only elements of the storage
+ * it came from; the strides of dimensions that hold at most one element are carried along but
+ * address nothing, so arithmetic on them wraps. */
 #include "view.h"
 
 #include <string.h>
 
 __extension__ typedef __int128 wide; /* no product or sum of what a caller gives overflows it */
 
-/* Products and sums on strides that may belong to dimensions of size 1, where any value is legal. */
+/* Products and sums on strides that may belong to dimensions of size 1, where any value is legal.
+ * */
 static int64_t wrap_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 static int64_t wrap_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 
@@ -105,7 +106,8 @@ bool nxg_same_shape(int32_t rank_a, const int64_t *a, int32_t rank_b, const int6
   return true;
 }
 
-/* Whether the shorter shape is how the longer one begins: as if axes at its end had been reduced away. */
+/* Whether the shorter shape is how the longer one begins: as if axes at its end had been reduced
+ * away. */
 static bool is_lead(int32_t rank, const int64_t *shorter, const int64_t *longer) {
   for (int32_t i = 0; i < rank; i++)
     if (shorter[i] != longer[i]) return false;
@@ -176,8 +178,8 @@ nx_status nxg_axes_mask(const char *op, int32_t rank, const int32_t *axes, size_
 
 /* ---- movement. `out` may be `v`: results are built in a local and copied at the end. */
 
-/* Without elements there is nothing to step over: no offset, and strides of C order whatever was given, so that nobody
- * after this computes with them. */
+/* Without elements there is nothing to step over: no offset, and strides of C order whatever was
+ * given, so that nobody after this computes with them. */
 static void settle(nxg_view *result, nxg_view *out) {
   for (int32_t i = 0; i < result->rank; i++) {
     if (result->shape[i]) continue;
@@ -218,8 +220,9 @@ nx_status nxg_view_expand(const nxg_view *v, int32_t rank, const int64_t *shape,
   return NX_OK;
 }
 
-/* Strides for result->shape over the same elements. Runs of old dimensions (those of size 1 left out) that
- * hold as many elements as runs of new ones correspond; an old run must be evenly spaced. False if it is not. */
+/* Strides for result->shape over the same elements. Runs of old dimensions (those of size 1 left
+ * out) that hold as many elements as runs of new ones correspond; an old run must be evenly spaced.
+ * False if it is not. */
 static bool reshape_strides(const nxg_view *v, nxg_view *result) {
   int64_t extents[NXG_MAX_RANK] = {0}, strides[NXG_MAX_RANK] = {0};
   int32_t n = 0;
@@ -233,7 +236,8 @@ static bool reshape_strides(const nxg_view *v, nxg_view *result) {
       result->strides[--new] = next;
       continue;
     }
-    /* the products of both runs grow until they meet; counts are equal, so both sides have dimensions left */
+    /* the products of both runs grow until they meet; counts are equal, so both sides have
+     * dimensions left */
     int64_t have = extents[--old], want = 1, stride = strides[old];
     int32_t first = new;
     for (want = result->shape[--first]; want != have;) {
@@ -405,7 +409,8 @@ bool nxg_view_range(const nxg_view *v, int64_t *low, int64_t *high) {
 
 enum { BITMAP_SPAN = 32768 }; /* elements that the exhaustive answer below looks at */
 
-/* Visits every index of extents x strides (all positive, span known to be small) and looks for a repeat. */
+/* Visits every index of extents x strides (all positive, span known to be small) and looks for a
+ * repeat. */
 static bool repeats_in_bitmap(int32_t n, const int64_t *extents, const int64_t *strides) {
   uint64_t seen[BITMAP_SPAN / 64] = {0};
   int64_t index[NXG_MAX_RANK] = {0}, at = 0;

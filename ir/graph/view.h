@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Shapes and views: pure arithmetic on extents, strides and offsets (in elements). Also used at record time. */
+/* Shapes and views: pure arithmetic on extents, strides and offsets (in elements). Also used at
+ * record time. */
 #ifndef NXG_VIEW_H
 #define NXG_VIEW_H
 
@@ -16,8 +17,8 @@ typedef struct nxg_view {
   int64_t strides[NXG_MAX_RANK];
 } nxg_view;
 
-/* Checks rank and extents (>= 0) and that count and bytes fit 63 bits (zero extents count as 1 there, so that
- * no partial product overflows). *elements is the product. */
+/* Checks rank and extents (>= 0) and that count and bytes fit 63 bits (zero extents count as 1
+ * there, so that no partial product overflows). *elements is the product. */
 nx_status nxg_shape_check(nx_status bad, const char *op, int32_t rank, const int64_t *shape,
                           int64_t element_bits, int64_t *elements, nxi_diag *d);
 int64_t nxg_elements(int32_t rank, const int64_t *shape);
@@ -34,8 +35,8 @@ bool nxg_same_shape(int32_t rank_a, const int64_t *a, int32_t rank_b, const int6
 nx_status nxg_broadcast(const char *op, int32_t rank_a, const int64_t *a, int32_t rank_b,
                         const int64_t *b, int32_t *rank, int64_t *shape, nxi_diag *d);
 
-/* Movement: out may be v. Errors name `op` and both shapes; NX_NEEDS_COPY if reshape cannot be expressed.
- * A result with a zero extent has offset 0. */
+/* Movement: out may be v. Errors name `op` and both shapes; NX_NEEDS_COPY if reshape cannot be
+ * expressed. A result with a zero extent has offset 0. */
 nx_status nxg_view_expand(const nxg_view *v, int32_t rank, const int64_t *shape, nxg_view *out,
                           nxi_diag *d);
 nx_status nxg_view_reshape(const nxg_view *v, int32_t rank, const int64_t *shape, nxg_view *out,
@@ -52,7 +53,8 @@ nx_status nxg_view_slice(const nxg_view *v, const int64_t *start, const int64_t 
 /* Of the whole storage (elements long), whatever v: checks that every index lies in it. */
 nx_status nxg_view_as_strided(int64_t storage_elements, int32_t rank, const int64_t *shape,
                               const int64_t *strides, int64_t offset, nxg_view *out, nxi_diag *d);
-/* True if two indices of the view may name one element (exact for the usual cases; if undecided, true). */
+/* True if two indices of the view may name one element (exact for the usual cases; if undecided,
+ * true). */
 bool nxg_view_overlaps_itself(const nxg_view *v);
 /* Lowest and highest element touched; false if none is. */
 bool nxg_view_range(const nxg_view *v, int64_t *low, int64_t *high);

@@ -5,11 +5,12 @@
 
 #include "ir/kernel/kernel.h"
 
-/* A kernel with a place for every value. Does not own the kernel, which must not change while it is in use. */
+/* A kernel with a place for every value. Does not own the kernel, which must not change while it is
+ * in use. */
 typedef struct nxi_program {
   const nxk_kernel *kernel;
-  uint32_t *
-      slot; /* of an instruction: its first slot; lanes slots each, a carry twice as many (current, next) */
+  /* of an instruction: its first slot; lanes slots each, a carry twice as many (current, next) */
+  uint32_t *slot;
   uint32_t *aux; /* of an opener: its `end`; of a reduce: its number among the reduces */
   uint32_t n_slots, n_reduces;
 } nxi_program;
@@ -17,11 +18,13 @@ typedef struct nxi_program {
 bool nxi_program_init(nxi_program *p,
                       const nxk_kernel *k); /* false: out of memory, or blocks do not nest */
 void nxi_program_free(nxi_program *p);
-/* Runs a kernel without memory and gives lane 0 of `result`. slots: n_slots of them, any content. */
+/* Runs a kernel without memory and gives lane 0 of `result`. slots: n_slots of them, any content.
+ * */
 uint64_t nxi_program_value(const nxi_program *p, const uint64_t *params, nxk_value result,
                            uint64_t *slots);
 
-/* A reduction in the order of docs/numerics.md, streaming: start, add each element in run order, finish. */
+/* A reduction in the order of docs/numerics.md, streaming: start, add each element in run order,
+ * finish. */
 enum { NXI_REDUCE_LANES = 16, NXI_REDUCE_LEVELS = 60 };
 typedef struct nxi_partial {
   uint64_t value[NXI_REDUCE_LANES];
@@ -44,8 +47,8 @@ uint64_t nxi_reducer_finish(nxi_reducer *r); /* the value; the run index for arg
 void nxi_combine(nxk_reduce_kind kind, nx_dtype type, uint64_t *a, int64_t *a_index, uint64_t b,
                  int64_t b_index);
 
-/* One more element of a scan of products of pairs; y is the product up to it. `count`: of those before it. `held`: both parts
- * of what is before the block, and of what is in it so far. */
+/* One more element of a scan of products of pairs; y is the product up to it. `count`: of those
+ * before it. `held`: both parts of what is before the block, and of what is in it so far. */
 void nxi_scan_pairs(uint64_t held[4], int64_t count, bool blocks, nx_dtype part,
                     const uint64_t element[2], uint64_t y[2]);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* Conversions of the graph interpreter, one loop a pair of element types (docs/contract.md, "cast"). Small floats
- * are widened to f32 by the caller; rounding to one from anything but f32 goes through the exact scalar conversion,
- * which rounds once. */
+/* Conversions of the graph interpreter, one loop a pair of element types (docs/contract.md,
+ * "cast"). Small floats are widened to f32 by the caller; rounding to one from anything but f32
+ * goes through the exact scalar conversion, which rounds once. */
 #include <string.h>
 
 #include "interp_graph.h"
 
-/* What a float gives: truncated, saturated, NaN 0. low and high are exact in a double, and high is one too many. */
+/* What a float gives: truncated, saturated, NaN 0. low and high are exact in a double, and high is
+ * one too many. */
 #define SATURATED(T, x, low, high, lowest, highest) \
   ((x) != (x)              ? (T)0                   \
    : (double)(x) <= (low)  ? (T)(lowest)            \
@@ -71,9 +72,10 @@ FROM_FLOAT(f64, double)
 /* clang-format off */
 #define TO(from, F, to, T) [F][T] = from##_to_##to,
 #define ROWS(from, F) \
-  TO(from, F, bool, NX_BOOL) TO(from, F, i8, NX_I8)   TO(from, F, u8, NX_U8)   TO(from, F, i16, NX_I16) \
-  TO(from, F, u16, NX_U16)   TO(from, F, i32, NX_I32) TO(from, F, u32, NX_U32) TO(from, F, i64, NX_I64) \
-  TO(from, F, u64, NX_U64)   TO(from, F, f32, NX_F32) TO(from, F, f64, NX_F64)
+  TO(from, F, bool, NX_BOOL) TO(from, F, f32, NX_F32) TO(from, F, f64, NX_F64) \
+  TO(from, F, i8, NX_I8)     TO(from, F, u8, NX_U8)   TO(from, F, i16, NX_I16) \
+  TO(from, F, u16, NX_U16)   TO(from, F, i32, NX_I32) TO(from, F, u32, NX_U32) \
+  TO(from, F, i64, NX_I64)   TO(from, F, u64, NX_U64)
 
 static const nxg_map_kernel casts[NXI_DTYPE_COUNT][NXI_DTYPE_COUNT] = {
   ROWS(i8, NX_I8)   ROWS(u8, NX_U8)   ROWS(i16, NX_I16) ROWS(u16, NX_U16) ROWS(i32, NX_I32)

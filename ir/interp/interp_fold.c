@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* Reductions of the graph interpreter, in the order of docs/numerics.md.
  *
- * lanes: element k lies in block k / 256, lane k mod 16. A lane takes its elements of a block in order, blocks join
- * in a pairwise tree, then the lanes by halves. plain: blocks of 16 elements in order, then the tree. What does not
- * exist is skipped. The tree is a binary counter of partial results, so no memory grows with the run. */
+ * lanes: element k lies in block k / 256, lane k mod 16. A lane takes its elements of a block in
+ * order, blocks join in a pairwise tree, then the lanes by halves. plain: blocks of 16 elements in
+ * order, then the tree. What does not exist is skipped. The tree is a binary counter of partial
+ * results, so no memory grows with the run. */
 #include <math.h>
 #include <string.h>
 
@@ -11,46 +12,46 @@
 
 enum { LANES = 16, LANES_BLOCK = 256, PLAIN_BLOCK = 16, LEVELS = 60 };
 
-#define FOLD(kind, name, T, identity, combination)                                                   \
-  static inline T combine_##kind##_##name(T x, T y) { return (T)(combination); }                     \
-  /* b's lanes join a's, of which all 16 (or the one of plain order) exist; b has `width` of them */ \
-  static void join_##kind##_##name(T *b, const T *a, int width, int all) {                           \
-    for (int l = 0; l < all && l < LANES; l++)                                                       \
-      b[l] = l < width ? combine_##kind##_##name(a[l], b[l]) : a[l];                                 \
-  }                                                                                                  \
-  static int block_##kind##_##name(T *part, const T *x, int64_t n, int lanes) {                      \
-    int width = n < lanes ? (int)n : lanes;                                                          \
-    for (int l = 0; l < width; l++) part[l] = x[l];                                                  \
-    for (int64_t k = lanes; k < n; k++)                                                              \
-      part[k % lanes] = combine_##kind##_##name(part[k % lanes], x[k]);                              \
-    return width;                                                                                    \
-  }                                                                                                  \
-  static void fold_##kind##_##name(nxg_source *source, int64_t n, bool in_lanes, void *result) {     \
-    T tree[LEVELS][LANES], buffer[NXG_CHUNK], part[LANES];                                           \
-    int lanes = in_lanes ? LANES : 1, size = in_lanes ? LANES_BLOCK : PLAIN_BLOCK, width = 0;        \
-    int64_t blocks = 0;                                                                              \
-    if (n == 0) {                                                                                    \
-      *(T *)result = (T)(identity);                                                                  \
-      return;                                                                                        \
-    }                                                                                                \
-    for (int64_t done = 0; done < n; done += size, blocks++) {                                       \
-      int64_t m = n - done < size ? n - done : size;                                                 \
-      int level = 0;                                                                                 \
-      if (nxg_source_stopped(source, m)) return;                                                     \
-      width = block_##kind##_##name(part, nxg_source_next(source, buffer, m), m, lanes);             \
-      for (; blocks >> level & 1; level++, width = lanes)                                            \
-        join_##kind##_##name(part, tree[level], width, lanes);                                       \
-      memcpy(tree[level], part, sizeof part);                                                        \
-    }                                                                                                \
-    for (int level = __builtin_ctzll((uint64_t)blocks) + 1; blocks >> level; level++)                \
-      if (blocks >> level & 1) {                                                                     \
-        join_##kind##_##name(part, tree[level], width, lanes);                                       \
-        width = lanes;                                                                               \
-      }                                                                                              \
-    for (int half = lanes / 2; half; half /= 2)                                                      \
-      for (int l = 0; l + half < width && l < half; l++)                                             \
-        part[l] = combine_##kind##_##name(part[l], part[l + half]);                                  \
-    *(T *)result = part[0];                                                                          \
+#define FOLD(kind, name, T, identity, combination)                                               \
+  static inline T combine_##kind##_##name(T x, T y) { return (T)(combination); }                 \
+  /* b's lanes join a's, of which all 16 (or the one of plain order) exist; b has `width` */     \
+  static void join_##kind##_##name(T *b, const T *a, int width, int all) {                       \
+    for (int l = 0; l < all && l < LANES; l++)                                                   \
+      b[l] = l < width ? combine_##kind##_##name(a[l], b[l]) : a[l];                             \
+  }                                                                                              \
+  static int block_##kind##_##name(T *part, const T *x, int64_t n, int lanes) {                  \
+    int width = n < lanes ? (int)n : lanes;                                                      \
+    for (int l = 0; l < width; l++) part[l] = x[l];                                              \
+    for (int64_t k = lanes; k < n; k++)                                                          \
+      part[k % lanes] = combine_##kind##_##name(part[k % lanes], x[k]);                          \
+    return width;                                                                                \
+  }                                                                                              \
+  static void fold_##kind##_##name(nxg_source *source, int64_t n, bool in_lanes, void *result) { \
+    T tree[LEVELS][LANES], buffer[NXG_CHUNK], part[LANES];                                       \
+    int lanes = in_lanes ? LANES : 1, size = in_lanes ? LANES_BLOCK : PLAIN_BLOCK, width = 0;    \
+    int64_t blocks = 0;                                                                          \
+    if (n == 0) {                                                                                \
+      *(T *)result = (T)(identity);                                                              \
+      return;                                                                                    \
+    }                                                                                            \
+    for (int64_t done = 0; done < n; done += size, blocks++) {                                   \
+      int64_t m = n - done < size ? n - done : size;                                             \
+      int level = 0;                                                                             \
+      if (nxg_source_stopped(source, m)) return;                                                 \
+      width = block_##kind##_##name(part, nxg_source_next(source, buffer, m), m, lanes);         \
+      for (; blocks >> level & 1; level++, width = lanes)                                        \
+        join_##kind##_##name(part, tree[level], width, lanes);                                   \
+      memcpy(tree[level], part, sizeof part);                                                    \
+    }                                                                                            \
+    for (int level = __builtin_ctzll((uint64_t)blocks) + 1; blocks >> level; level++)            \
+      if (blocks >> level & 1) {                                                                 \
+        join_##kind##_##name(part, tree[level], width, lanes);                                   \
+        width = lanes;                                                                           \
+      }                                                                                          \
+    for (int half = lanes / 2; half; half /= 2)                                                  \
+      for (int l = 0; l + half < width && l < half; l++)                                         \
+        part[l] = combine_##kind##_##name(part[l], part[l + half]);                              \
+    *(T *)result = part[0];                                                                      \
   }
 
 /* Numbers as in elementwise max and min: NaN wins, +0 is above -0. */
@@ -129,13 +130,15 @@ ARGS(f64, double)
 #define ROW(kind, K, name, T) [NXK_##K][T] = fold_##kind##_##name,
 #define SUM_ROWS(name, T) ROW(sum, SUM, name, T) ROW(prod, PROD, name, T)
 #define BEST_ROWS(name, T) \
-  ROW(max, MAX, name, T) ROW(min, MIN, name, T) ROW(argmax, ARGMAX, name, T) ROW(argmin, ARGMIN, name, T)
+  ROW(max, MAX, name, T) ROW(argmax, ARGMAX, name, T) \
+  ROW(min, MIN, name, T) ROW(argmin, ARGMIN, name, T)
 
 static const nxg_fold_kernel folds[NXK_REDUCE_KINDS][NXI_DTYPE_COUNT] = {
   SUM_ROWS(u8, NX_I8)    SUM_ROWS(u8, NX_U8)    SUM_ROWS(u16, NX_I16) SUM_ROWS(u16, NX_U16)
   SUM_ROWS(u32, NX_I32)  SUM_ROWS(u32, NX_U32)  SUM_ROWS(u64, NX_I64) SUM_ROWS(u64, NX_U64)
   SUM_ROWS(f32, NX_F32)  SUM_ROWS(f64, NX_F64)
-  ROW(max, MAX, truth, NX_BOOL) ROW(min, MIN, truth, NX_BOOL) ROW(argmax, ARGMAX, u8, NX_BOOL) ROW(argmin, ARGMIN, u8, NX_BOOL)
+  ROW(max, MAX, truth, NX_BOOL) ROW(min, MIN, truth, NX_BOOL)
+  ROW(argmax, ARGMAX, u8, NX_BOOL) ROW(argmin, ARGMIN, u8, NX_BOOL)
   BEST_ROWS(i8, NX_I8)   BEST_ROWS(u8, NX_U8)
   BEST_ROWS(i16, NX_I16) BEST_ROWS(u16, NX_U16) BEST_ROWS(i32, NX_I32) BEST_ROWS(u32, NX_U32)
   SUM_ROWS(u8, NX_I4)    SUM_ROWS(u8, NX_U4)    BEST_ROWS(i8, NX_I4)   BEST_ROWS(u8, NX_U4)

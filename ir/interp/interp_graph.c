@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Running a graph program: scratch memory, parameters, then one step after the other. Programs are immutable and
- * several threads may run one; the scratch memory of a run that is over is kept for the next. */
+/* Running a graph program: scratch memory, parameters, then one step after the other. Programs are
+ * immutable and several threads may run one; the scratch memory of a run that is over is kept for
+ * the next. */
 #include <string.h>
 #include <time.h>
 

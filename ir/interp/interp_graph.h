@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Inside the graph interpreter. A program is a list of steps, each with everything looked up beforehand: which
- * function, where operands and result lie, how they are walked. interp_plan.c makes it, interp_graph.c runs it,
- * interp_map.c, interp_cast.c, interp_fold.c, interp_library.c and interp_call.c hold what steps do. */
+/* Inside the graph interpreter. A program is a list of steps, each with everything looked up
+ * beforehand: which function, where operands and result lie, how they are walked. interp_plan.c
+ * makes it, interp_graph.c runs it, interp_map.c, interp_cast.c, interp_fold.c, interp_library.c
+ * and interp_call.c hold what steps do. */
 #ifndef NXG_INTERP_GRAPH_H
 #define NXG_INTERP_GRAPH_H
 
@@ -17,7 +18,8 @@ typedef struct nxg_place {
   int64_t byte;
 } nxg_place;
 
-/* Elements in C order of some shape, which is coalesced: no dimension of size 1, none that continues the next. */
+/* Elements in C order of some shape, which is coalesced: no dimension of size 1, none that
+ * continues the next. */
 typedef struct nxg_access {
   nxg_place place;
   int32_t rank; /* 0: one element, or one for every index */
@@ -40,7 +42,8 @@ typedef struct nxg_run_state {
   void *user;
   int64_t polled_ns;
 } nxg_run_state;
-/* True if the run is over. Every loop that may last asks now and then; the caller's poll hears of it each 10 ms. */
+/* True if the run is over. Every loop that may last asks now and then; the caller's poll hears of
+ * it each 10 ms. */
 bool nxg_stopped(nxg_run_state *r);
 
 typedef struct nxg_step nxg_step;
@@ -159,14 +162,16 @@ void nxg_step_fill(const nxg_step *s, nxg_run_state *r);   /* args[0], one eleme
 void nxg_step_arange(const nxg_step *s, nxg_run_state *r); /* numbers: start, step */
 void nxg_step_eye(const nxg_step *s, nxg_run_state *r);    /* numbers: rows, columns, k */
 void nxg_step_fold(const nxg_step *s, nxg_run_state *r);   /* numbers: elements of the run */
-/* numbers: elements of a run, bytes from one to the next in the result, kind, order. args[0] walks the elements run by
- * run, `to` the first elements of the runs. */
+/* numbers: elements of a run, bytes from one to the next in the result, kind, order. args[0] walks
+ * the elements run by run, `to` the first elements of the runs. */
 void nxg_step_scan(const nxg_step *s, nxg_run_state *r);
-/* numbers: extent of the axis, bytes along it (from element to element of args[0]'s or the result's), node. args[0]:
- * elements of the data whose index along the axis is 0; args[1]: indices. */
+/* numbers: extent of the axis, bytes along it (from element to element of args[0]'s or the
+ * result's), node. args[0]: elements of the data whose index along the axis is 0; args[1]: indices.
+ * */
 void nxg_step_gather(const nxg_step *s, nxg_run_state *r);
-/* The same; also: whether it adds; `to` walks the elements of the result, in the dtype that is added in, from which the
- * indices count; 2 if they are pairs, then bytes from a number of an update to the second one. args[0]: updates. */
+/* The same; also: whether it adds; `to` walks the elements of the result, in the dtype that is
+ * added in, from which the indices count; 2 if they are pairs, then bytes from a number of an
+ * update to the second one. args[0]: updates. */
 void nxg_step_scatter(const nxg_step *s, nxg_run_state *r);
 void nxg_step_threefry(const nxg_step *s, nxg_run_state *r);
 void nxg_step_matmul(const nxg_step *s, nxg_run_state *r); /* numbers: see interp_library.c */

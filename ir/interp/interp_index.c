@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Elements by number in the graph interpreter: gather, scatter, one element after the other in C order. */
+/* Elements by number in the graph interpreter: gather, scatter, one element after the other in C
+ * order. */
 #include <string.h>
 
 #include "interp_graph.h"

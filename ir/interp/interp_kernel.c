@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* The interpreter of verified kernels, both levels: slow and obvious, the oracle of every test. It computes
- * each instruction as ir/kernel/kernel.h says, lane by lane, and refuses accesses outside a buffer. LOCAL arrays
- * are filled with 0xff (NaN) at every outer point or task, so that nothing leaks from one to the next. */
+/* The interpreter of verified kernels, both levels: slow and obvious, the oracle of every test. It
+ * computes each instruction as ir/kernel/kernel.h says, lane by lane, and refuses accesses outside
+ * a buffer. LOCAL arrays are filled with 0xff (NaN) at every outer point or task, so that nothing
+ * leaks from one to the next. */
 #include <string.h>
 
 #include "ir/kernel/build.h"
@@ -43,7 +44,8 @@ static bool fail_at(const run *r, nxk_value v, const char *what, int64_t element
   return false;
 }
 
-/* The address of element `element` of the buffer of an access, checked. NULL: out of bounds, recorded. */
+/* The address of element `element` of the buffer of an access, checked. NULL: out of bounds,
+ * recorded. */
 static char *element_at(const run *r, nxk_value v, const nxk_access *a, int64_t element) {
   const nxk_buffer *b = &r->kernel->buffers[a->buffer];
   if (b->elements >= 0 && (element < 0 || element >= b->elements)) {
@@ -366,7 +368,8 @@ static void run_scan(const run *r, nxk_value v) {
   state->count++;
 }
 
-/* Carries of a loop: initial values at its start; after an iteration what `next` left takes effect. */
+/* Carries of a loop: initial values at its start; after an iteration what `next` left takes effect.
+ * */
 static void set_carries(const run *r, nxk_value loop, bool start) {
   for (nxk_value v = loop + 1; r->kernel->instrs[v].op == NXK_carry; v++) {
     const nxk_instr *in = &r->kernel->instrs[v];

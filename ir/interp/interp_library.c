@@ -5,7 +5,8 @@
 
 #include "interp_graph.h"
 
-/* ---- Threefry-2x32, 20 rounds (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3") */
+/* ---- Threefry-2x32, 20 rounds (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy
+ * as 1, 2, 3") */
 
 static uint32_t rotate(uint32_t x, int by) { return x << by | x >> (32 - by); }
 
@@ -42,8 +43,8 @@ void nxg_step_threefry(const nxg_step *s, nxg_run_state *r) {
   }
 }
 
-/* ---- matmul. numbers: m, n, k, then bytes from row to row and column to column of a and of b. args walk over the
- * matrices of the batch. */
+/* ---- matmul. numbers: m, n, k, then bytes from row to row and column to column of a and of b.
+ * args walk over the matrices of the batch. */
 
 enum { M, N, K, A_ROW, A_COLUMN, B_ROW, B_COLUMN };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Elementwise operations of the graph interpreter: a typed loop a basic operation, written as plainly as C allows
- * (the build forbids contraction), and the scalar evaluator for functions. One kernel call covers dense operands;
- * others come in chunks. */
+/* Elementwise operations of the graph interpreter: a typed loop a basic operation, written as
+ * plainly as C allows (the build forbids contraction), and the scalar evaluator for functions. One
+ * kernel call covers dense operands; others come in chunks. */
 #include <math.h>
 #include <string.h>
 
@@ -112,7 +112,8 @@ COMPARISONS(bool, uint8_t, x != 0, y != 0)
   ROW(mul, mul, name, T) ROW(div, div, name, T) ROW(mod, mod, name, T) ROW(max, max, name, T) \
   ROW(min, min, name, T) COMPARE_ROWS(name, T)
 #define SAME_ROWS(name, T) \
-  ROW(trunc, same, name, T) ROW(ceil, same, name, T) ROW(floor, same, name, T) ROW(round, same, name, T)
+  ROW(trunc, same, name, T) ROW(ceil, same, name, T) \
+  ROW(floor, same, name, T) ROW(round, same, name, T)
 #define INTEGER_ROWS(name, T) \
   BOTH_ROWS(name, T) ROW(not, not, name, T) ROW(and, and, name, T) ROW(or, or, name, T) \
   ROW(xor, xor, name, T) ROW(shl, shl, name, T) ROW(shr, shr, name, T) SAME_ROWS(name, T)
@@ -121,13 +122,15 @@ COMPARISONS(bool, uint8_t, x != 0, y != 0)
   ROW(trunc, trunc, name, T) ROW(floor, floor, name, T) ROW(ceil, ceil, name, T)
 
 static const nxg_map_kernel kernels[NXK_SCALAR_COUNT][NXI_DTYPE_COUNT] = {
-  INTEGER_ROWS(i8, NX_I8)   INTEGER_ROWS(i16, NX_I16) INTEGER_ROWS(i32, NX_I32) INTEGER_ROWS(i64, NX_I64)
-  INTEGER_ROWS(u8, NX_U8)   INTEGER_ROWS(u16, NX_U16) INTEGER_ROWS(u32, NX_U32) INTEGER_ROWS(u64, NX_U64)
+  INTEGER_ROWS(i8, NX_I8)   INTEGER_ROWS(i16, NX_I16) INTEGER_ROWS(i32, NX_I32)
+  INTEGER_ROWS(u8, NX_U8)   INTEGER_ROWS(u16, NX_U16) INTEGER_ROWS(u32, NX_U32)
+  INTEGER_ROWS(i64, NX_I64) INTEGER_ROWS(u64, NX_U64)
   FLOAT_ROWS(f32, NX_F32)   FLOAT_ROWS(f64, NX_F64)
   ROW(not, not, bool, NX_BOOL) ROW(max, max, bool, NX_BOOL) ROW(min, min, bool, NX_BOOL)
   ROW(and, min, bool, NX_BOOL) ROW(or, max, bool, NX_BOOL)  ROW(xor, xor, bool, NX_BOOL)
   COMPARE_ROWS(bool, NX_BOOL)
-  SAME_ROWS(i8, NX_I4) SAME_ROWS(u8, NX_U4) /* nibbles: all else is evaluated one scalar at a time */
+  /* nibbles: all else is evaluated one scalar at a time */
+  SAME_ROWS(i8, NX_I4) SAME_ROWS(u8, NX_U4)
 };
 /* clang-format on */
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: ISC */
-/* From a graph to the steps of a program: what is needed, where each value lies, which views are walked through and
- * which must be stored, when memory is free again. One pass from the first node to the last, no recursion. */
+/* From a graph to the steps of a program: what is needed, where each value lies, which views are
+ * walked through and which must be stored, when memory is free again. One pass from the first node
+ * to the last, no recursion. */
 #include <string.h>
 
 #include "interp_plan.h"
 
 static nx_status no_memory(nxg_planner *b) { return nxi_oom(b->d); }
 
-/* ---- scratch memory. Sizes are rounded up to classes, four to an octave, and blocks of a class are reused. */
+/* ---- scratch memory. Sizes are rounded up to classes, four to an octave, and blocks of a class
+ * are reused. */
 
 static int size_class(int64_t bytes, int64_t *rounded) {
   uint64_t units = ((uint64_t)bytes + 63) / 64, up;
@@ -191,8 +193,8 @@ static void mark_needed(nxg_planner *b) {
   }
 }
 
-/* A view of a stored value is walked through. So is a view of a view that is dense: offsets add. A view that is not
- * dense and has a view on it is stored itself. */
+/* A view of a stored value is walked through. So is a view of a view that is dense: offsets add. A
+ * view that is not dense and has a view on it is stored itself. */
 static void find_roots(nxg_planner *b) {
   for (uint32_t i = 0; i < b->g->n_nodes; i++) {
     const nxg_node *n = &b->g->nodes[i];

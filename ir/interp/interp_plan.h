@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Between the two halves of the graph interpreter's planner: memory and lifetimes (interp_plan.c), and the steps
- * that each operation becomes (interp_steps.c). */
+/* Between the two halves of the graph interpreter's planner: memory and lifetimes (interp_plan.c),
+ * and the steps that each operation becomes (interp_steps.c). */
 #ifndef NXG_INTERP_PLAN_H
 #define NXG_INTERP_PLAN_H
 

@@ -213,7 +213,8 @@ static nx_status plan_cast_step(nxg_planner *b, const nxg_access *from, int64_t 
   return nxk_eval_ready(NXK_cast, NX_F32) ? NX_OK : nxi_oom(b->d);
 }
 
-/* What a scatter walks: of rows of parts the first one of each number, and how far the second is in the updates. */
+/* What a scatter walks: of rows of parts the first one of each number, and how far the second is in
+ * the updates. */
 static nx_status plan_scatter_operands(nxg_planner *b, const nxg_node *n, nxg_place to, nx_dtype t,
                                        nxg_step *s) {
   const nxg_node *indices = node_of(b, n->args[1]);
@@ -338,7 +339,9 @@ static nx_status plan_fold(nxg_planner *b, uint32_t node) {
     nx_dtype t = arg ? NX_I32 : left ? nxi_compute_dtype(n->dtype) : n->dtype;
     nxg_place to = place_of(b, node), from = in.first;
     nxg_view next =
-        in.v; /* the run's axes stay, with extent 1: the masks of the runs outside it keep their meaning */
+        /* the run's axes stay, with extent 1: the masks of the runs outside it keep their meaning
+         * */
+        in.v;
     for (int32_t i = 0; i < next.rank; i++)
       if (runs[left].axes >> i & 1) next.shape[i] = 1;
     int64_t bytes = nxg_elements(next.rank, next.shape) * nxi_dtype_size(t);

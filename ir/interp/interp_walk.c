@@ -161,8 +161,8 @@ const void *nxg_source_next(nxg_source *s, void *buffer, int64_t n) {
 
 /* ---- moving */
 
-/* The place that an update writes through is known when it runs: still inside the storage? numbers: lowest and
- * highest element of the view relative to its first, elements of the storage. */
+/* The place that an update writes through is known when it runs: still inside the storage? numbers:
+ * lowest and highest element of the view relative to its first, elements of the storage. */
 static bool move_to_alias_range(const nxg_step *s, nxg_run_state *r, char **to) {
   int64_t offset = r->alias_offsets ? r->alias_offsets[s->alias_range] : 0, low, high;
   if (__builtin_add_overflow(offset, s->numbers[0], &low) ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The builder: appends instructions, folds constants, and merges equal visible values. Value numbers are
- * in a chained hash table used as a stack: what a block added is at the heads of its chains when the block
- * closes and leaves with it, so that whatever the table holds is visible. */
+/* The builder: appends instructions, folds constants, and merges equal visible values. Value
+ * numbers are in a chained hash table used as a stack: what a block added is at the heads of its
+ * chains when the block closes and leaves with it, so that whatever the table holds is visible. */
 #include "build.h"
 
 #include <string.h>

@@ -8,7 +8,8 @@
 enum { NXI_MAX_DEPTH = 256 }; /* blocks inside blocks */
 
 void nxi_builder_destroy(struct nxi_builder *b);
-/* Appends the instruction as given (only `block` is filled in) and follows the blocks it opens or closes.
+/* Appends the instruction as given (only `block` is filled in) and follows the blocks it opens or
+ * closes.
  * NXK_NONE: out of memory (k->failed is set). */
 nxk_value nxi_append(nxk_kernel *k, const nxk_instr *instr);
 uint32_t nxi_add_loop(nxk_kernel *k, const nxk_loop *loop);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Copying single instructions from one kernel into another with their operands replaced: what every pass
- * that rebuilds a kernel is made of. */
+/* Copying single instructions from one kernel into another with their operands replaced: what every
+ * pass that rebuilds a kernel is made of. */
 #include "build.h"
 
 /* The value here of a value there; NXK_NONE stays. */

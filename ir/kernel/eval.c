@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The value of every scalar operation on single scalars, exactly as ir/scalar_ops.def says. Functions are
- * evaluated by their expansion: one small kernel fragment for each function and dtype, built on first use
- * and kept for the life of the process. */
+/* The value of every scalar operation on single scalars, exactly as ir/scalar_ops.def says.
+ * Functions are evaluated by their expansion: one small kernel fragment for each function and
+ * dtype, built on first use and kept for the life of the process. */
 #include <math.h>
 #include <stdatomic.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The life of a kernel: create, copy, destroy. Its tables grow on their own; the terms of accesses live
- * in the kernel's arena. */
+/* The life of a kernel: create, copy, destroy. Its tables grow on their own; the terms of accesses
+ * live in the kernel's arena. */
 #include "kernel.h"
 
 #include <stdio.h>

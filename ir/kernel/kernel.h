@@ -1,65 +1,94 @@
 /* SPDX-License-Identifier: ISC */
-/* The kernel IR: one parallel program over buffers, as a flat list of SSA instructions with nested blocks.
+/* The kernel IR: one parallel program over buffers, as a flat list of SSA instructions with nested
+ * blocks.
  *
- * Both levels share this structure. LOGICAL says what is computed: loops are outer (independent points),
- * map or reduce; every value is one element; `reduce` names a fold in the order of docs/numerics.md.
- * BOUND says exactly how a target does it: loops are task, seq or vector; values have lanes; masks, the
- * order of additions, partial sums and tails are explicit. A code generator prints the bound form and
+ * Both levels share this structure. LOGICAL says what is computed: loops are outer (independent
+ * points),
+ * map or reduce; every value is one element; `reduce` names a fold in the order of
+ * docs/numerics.md.
+ * BOUND says exactly how a target does it: loops are task, seq or vector; values have lanes; masks,
+ * the
+ * order of additions, partial sums and tails are explicit. A code generator prints the bound form
+ * and
  * decides nothing.
  *
- * A bound kernel with `threads` is one for a GPU. A task is then a block of that many threads, and a value of several lanes
- * lies in them: lane l of n belongs to thread l / (n / threads). Values of one lane are the same in all threads. Every value
- * has 1, threads, or threads times 2, 4, 8 or 16 lanes; LOCAL arrays are shared by the block. What is stored to one may
- * be loaded by another thread only after a barrier.
- * Integer arithmetic on 64 bits is expensive there, so indices may be i32: where those of an access are, the whole address is
- * computed in 32 bits, and no part of it is beyond them. An add, sub or mul of i32 may be `exact`: it does not overflow.
+ * A bound kernel with `threads` is one for a GPU. A task is then a block of that many threads, and
+ * a value of several lanes lies in them: lane l of n belongs to thread l / (n / threads). Values of
+ * one lane are the same in all threads. Every value has 1, threads, or threads times 2, 4, 8 or 16
+ * lanes; LOCAL arrays are shared by the block. What is stored to one may be loaded by another
+ * thread only after a barrier.
+ * Integer arithmetic on 64 bits is expensive there, so indices may be i32: where those of an access
+ * are, the whole address is computed in 32 bits, and no part of it is beyond them. An add, sub or
+ * mul of i32 may be `exact`: it does not overflow.
  *
- * A value is named by the index of its instruction. It is visible after it, to the end of its block, with
- * three exceptions: a `reduce` is visible after the outermost reduce loop that holds it, to the end of
- * the block that holds that loop; a `carry` is visible in its loop (the current value) and after the end
- * of its loop (the final value); a value defined in a `rare` block may be an argument of the `pick`s
+ * A value is named by the index of its instruction. It is visible after it, to the end of its
+ * block, with
+ * three exceptions: a `reduce` is visible after the outermost reduce loop that holds it, to the end
+ * of
+ * the block that holds that loop; a `carry` is visible in its loop (the current value) and after
+ * the end
+ * of its loop (the final value); a value defined in a `rare` block may be an argument of the
+ * `pick`s
  * right after the block's end.
  *
  *   const          imm: scalar bits. Lanes 1
  *   param          imm: number of a scalar parameter, read from the launch arguments. Lanes 1
- *   part           opens a part: an independent piece with tasks of its own. Top level holds only params,
- *                  constants and parts. Parts may run in any order and in parallel
- *   for            opens a loop; the result is its index, i64, lanes 1: lower, lower + step, ... < upper
- *   rare           arg0: bool. Opens a block whose code has effects on no memory. Its values matter only in
- *                  lanes where arg0 is true, and it may be skipped if no lane is
+ *   part           opens a part: an independent piece with tasks of its own. Top level holds only
+ *                  params, constants and parts. Parts may run in any order and in parallel
+ *   for            opens a loop; the result is its index, i64, lanes 1: lower, lower + step, ... <
+ *                  upper
+ *   rare           arg0: bool. Opens a block whose code has effects on no memory. Its values matter
+ *                  only in lanes where arg0 is true, and it may be skipped if no lane is
  *   end            closes the innermost block
- *   pick           args: the rare instruction, value inside it, value otherwise: select(pred, inside, other)
- *   load, store    through access `imm`; store: arg0 is the value. Memory holds small floats and bool bytes as
- *                  they are: the value of a load has the memory's dtype, bool as a truth value
- *   reduce         arg0 (and arg1 for dot: the factors) folded over all reduce loops around it, as one run in
- *                  row-major order. `kind`, `order`. Result: arg0's dtype; i64 index of the run for
- *                  argmax/argmin (arg1, if given, is the i64 index that element stands for, in place of its
- *                  number in the run). dot: c = fma(a, b, c) from +0 for floats, a*b + c for integers
- *   scan           arg0 scanned over all map loops around it, as one run in row-major order: the elements up to this
- *                  one folded. `kind`: sum prod max min, and prod_real, prod_imag: a part of the product of
- *                  pairs arg0, arg1, in which the first element is taken as it is. `order`: plain: blocks of 1024 one element after the other,
- *                  carry + that, carry = carry + block; sequential: one after the other. Their loops run in order
- *   carry          arg0: initial value. Directly after its `for` (carries form a prefix of the loop body)
- *   next           arg0: a carry of the innermost loop, arg1: its value for the next iteration. Carries with
- *                  no `next` keep their value. All nexts stand at the end of the loop's body, just before `end`
- *   splat          arg0, of m lanes, each of them n / m times in a row, for the n lanes of this instruction. m is 1 where
- *                  there are no threads
- *   lanes          i64 lanes: arg0 + 0, arg0 + 1, ... (threads: or i32, of an i32; never more than that can hold)
+ *   pick           args: the rare instruction, value inside it, value otherwise: select(pred,
+ *                  inside, other)
+ *   load, store    through access `imm`; store: arg0 is the value. Memory holds small floats and
+ *                  bool bytes as they are: the value of a load has the memory's dtype, bool as a
+ *                  truth value
+ *   reduce         arg0 (and arg1 for dot: the factors) folded over all reduce loops around it, as
+ *                  one run in row-major order. `kind`, `order`. Result: arg0's dtype; i64 index of
+ *                  the run for argmax/argmin (arg1, if given, is the i64 index that element stands
+ *                  for, in place of its number in the run). dot: c = fma(a, b, c) from +0 for
+ *                  floats, a*b + c for integers
+ *   scan           arg0 scanned over all map loops around it, as one run in row-major order: the
+ *                  elements up to this one folded. `kind`: sum prod max min, and prod_real,
+ *                  prod_imag: a part of the product of pairs arg0, arg1, in which the first element
+ *                  is taken as it is. `order`: plain: blocks of 1024 one element after the other,
+ *                  carry + that, carry = carry + block; sequential: one after the other. Their
+ *                  loops run in order
+ *   carry          arg0: initial value. Directly after its `for` (carries form a prefix of the loop
+ *                  body)
+ *   next           arg0: a carry of the innermost loop, arg1: its value for the next iteration.
+ *                  Carries with
+ *                  no `next` keep their value. All nexts stand at the end of the loop's body, just
+ *                  before `end`
+ *   splat          arg0, of m lanes, each of them n / m times in a row, for the n lanes of this
+ *                  instruction. m is 1 where there are no threads
+ *   lanes          i64 lanes: arg0 + 0, arg0 + 1, ... (threads: or i32, of an i32; never more than
+ *                  that can hold)
  *   active         bool lanes: arg0 + lane < arg1 (arguments i64, lanes 1; threads: or i32)
- *   zip_low        the lower halves of arg0 and arg1 (n lanes each, n > 1), lane by lane: arg0[0], arg1[0], arg0[1], ...
+ *   zip_low        the lower halves of arg0 and arg1 (n lanes each, n > 1), lane by lane: arg0[0],
+ *                  arg1[0], arg0[1], ...
  *   zip_high       the same of the upper halves: arg0[n/2], arg1[n/2], arg0[n/2 + 1], ... Any dtype
- *   join           the lanes of arg0, then those of arg1 (n / 2 lanes each, for the n of this instruction). Any dtype
+ *   join           the lanes of arg0, then those of arg1 (n / 2 lanes each, for the n of this
+ *                  instruction). Any dtype
  *   swap           threads: lane l is lane l ^ imm of arg0
- *   barrier        threads: what any thread of the block stored before is seen by all of them after it
- *   fold           no threads: arg0 (and arg1, the i64 indices, for argmax/argmin): lanes l and l + n/2, then n/4, ... 1
- *                  combined. Result lanes 1: the value, for argmax/argmin the index. `kind`
- *   tree_push      adds the partial number arg0 (i64, counted from 0 in order) to a binary counter of
- *                  partials: v = arg1 (arg2: index part for argmax/argmin); for (level = 0; n >> level & 1;
- *                  level++) v = combine(array[level], v); array[level] = v, where array[level] is at element
- *                  level * access.tree_stride + the access's address. Access `imm` (values), `imm2` (indices)
- *   tree_join      arg0: how many partials were pushed (>= 1). From the lowest set bit up: acc = array[level]
- *                  first, then acc = combine(array[level], acc). Result: the value; with `imm2` use a second
- *                  tree_join with flag NXK_INDEX_PART, which returns the index part of the same join */
+ *   barrier        threads: what any thread of the block stored before is seen by all of them after
+ *                  it
+ *   fold           no threads: arg0 (and arg1, the i64 indices, for argmax/argmin): lanes l and l +
+ *                  n/2, then n/4, ... 1 combined. Result lanes 1: the value, for argmax/argmin the
+ *                  index. `kind`
+ *   tree_push      adds the partial number arg0 (i64, counted from 0 in order) to a binary counter
+ *                  of
+ *                  partials: v = arg1 (arg2: index part for argmax/argmin); for (level = 0; n >>
+ *                  level & 1;
+ *                  level++) v = combine(array[level], v); array[level] = v, where array[level] is
+ *                  at element level * access.tree_stride + the access's address. Access `imm`
+ *                  (values), `imm2` (indices)
+ *   tree_join      arg0: how many partials were pushed (>= 1). From the lowest set bit up: acc =
+ *                  array[level] first, then acc = combine(array[level], acc). Result: the value;
+ *                  with `imm2` use a second tree_join with flag NXK_INDEX_PART, which returns the
+ *                  index part of the same join */
 #ifndef NXI_KERNEL_H
 #define NXI_KERNEL_H
 
@@ -102,12 +131,13 @@ typedef enum nxk_buffer_kind {
 typedef struct nxk_buffer {
   nxk_buffer_kind kind;
   nx_dtype dtype;
-  int64_t
-      elements; /* LOCAL: size of the array, private to one outer point (logical) or one task (bound) */
+  /* LOCAL: size of the array, private to one outer point (logical) or one task (bound) */
+  int64_t elements;
   bool aligned;    /* bound: the base is 64-byte aligned */
   bool restricted; /* no other buffer of the kernel overlaps it */
-  bool
-      own; /* threads, LOCAL: each thread uses only elements of its own, row after row of one element a thread */
+  /* threads, LOCAL: each thread uses only elements of its own, row after row of one element a
+   * thread */
+  bool own;
 } nxk_buffer;
 
 typedef struct nxk_term {
@@ -117,9 +147,10 @@ typedef struct nxk_term {
 
 enum { NXK_MAX_LANES = 128, NXK_MAX_THREADS = 1024, NXK_MOST_LANES = 16 * NXK_MAX_THREADS };
 
-/* nontemporal: a store past the caches of one or several whole cache lines of 64 bytes. whole (threads): the lanes of one thread lie
- * beside each other, and begin at a multiple of their number. skips (no threads): a load whose mask is mostly true, or
- * false, in all lanes at once, and which is jumped over where it is false. */
+/* nontemporal: a store past the caches of one or several whole cache lines of 64 bytes. whole
+ * (threads): the lanes of one thread lie beside each other, and begin at a multiple of their
+ * number. skips (no threads): a load whose mask is mostly true, or false, in all lanes at once, and
+ * which is jumped over where it is false. */
 enum { NXK_LINE = 64 }; /* bytes of a cache line */
 enum { NXK_NONTEMPORAL = 1, NXK_WHOLE = 2, NXK_SKIPS = 4 };
 typedef struct nxk_access {
@@ -128,29 +159,29 @@ typedef struct nxk_access {
   uint32_t n_terms;
   nxk_term *terms;
   nxk_value index; /* further i64 index of stride 1 (lanes as the access), or NXK_NONE */
-  nxk_value
-      mask; /* bool, lanes as the access (threads: or one for each thread): false = do not touch memory; or
-                      NXK_NONE */
+  /* bool, lanes as the access (threads: or one for each thread): false = do not touch memory; or
+   * NXK_NONE */
+  nxk_value mask;
   nxk_value other; /* load: value where the mask is false; NXK_NONE: zero */
-  int64_t
-      lane_stride; /* bound, lanes > 1: distance of neighbouring lanes; 1 = contiguous. Lanes are never
-                            loaded with stride 0: load lanes 1 and splat */
+  /* bound, lanes > 1: distance of neighbouring lanes; 1 = contiguous. Lanes are never loaded with
+   * stride 0: load lanes 1 and splat */
+  int64_t lane_stride;
   int64_t tree_stride; /* tree_push and tree_join */
-  uint32_t
-      group; /* threads: 0, or how many neighbouring lanes, those of a thread, are at one computed index: lane l
-                          is (l % group) * lane_stride from index l / group */
+  /* threads: 0, or how many neighbouring lanes, those of a thread, are at one computed index: lane
+   * l is (l % group) * lane_stride from index l / group */
+  uint32_t group;
   uint32_t flags;
-  int64_t
-      ahead; /* no threads: 0, or elements from here to what is needed soon, which lanes that lie
-                    beside each other bring into the cache; that memory may not exist */
+  /* no threads: 0, or elements from here to what is needed soon, which lanes that lie beside each
+   * other bring into the cache; that memory may not exist */
+  int64_t ahead;
 } nxk_access;
 
 /* NXK_EXACT (threads): add, sub, mul of i32 that overflows in no lane. */
 enum { NXK_INDEX_PART = 1, NXK_EXACT = 2 };
 typedef struct nxk_instr {
   uint16_t op; /* nxk_op */
-  uint16_t
-      lanes; /* 1 at the logical level; a power of two up to NXK_MAX_LANES, of threads up to NXK_MOST_LANES */
+  /* 1 at the logical level; a power of two up to NXK_MAX_LANES, of threads up to NXK_MOST_LANES */
+  uint16_t lanes;
   uint8_t dtype; /* of the result; 0: none */
   uint8_t kind;  /* reduce, fold, tree_*: nxk_reduce_kind */
   uint8_t order; /* reduce: nxk_order */
@@ -172,8 +203,8 @@ typedef struct nxk_part {
 typedef struct nxk_kernel {
   nxi_arena arena;
   nxk_level level;
-  uint32_t
-      threads; /* bound, for a GPU: threads of a block, a power of two from 32 to NXK_MAX_THREADS; else 0 */
+  /* bound, for a GPU: threads of a block, a power of two from 32 to NXK_MAX_THREADS; else 0 */
+  uint32_t threads;
   char name[64];
   nxk_instr *instrs;
   uint32_t n_instrs, cap_instrs;
@@ -187,19 +218,24 @@ typedef struct nxk_kernel {
   uint32_t n_parts, cap_parts;
   uint8_t *param_types;
   uint32_t n_params, cap_params; /* dtypes of the scalar parameters */
-  struct nxi_builder *
-      builder; /* open blocks and value numbers (ir/kernel/build.c); NULL until something is appended */
+  /* open blocks and value numbers (ir/kernel/build.c); NULL until something is appended */
+  struct nxi_builder *builder;
   bool failed; /* an allocation failed while building; the kernel is unusable */
 } nxk_kernel;
+
+/* Elements of a cache line in the buffer of an access. */
+static inline int64_t nxk_line_of(const nxk_kernel *k, const nxk_access *a) {
+  return NXK_LINE / nxi_dtype_size(k->buffers[a->buffer].dtype);
+}
 
 /* ---- life */
 nxk_kernel *nxk_create(nxk_level level, const char *name); /* NULL: out of memory */
 void nxk_destroy(nxk_kernel *k);
 nxk_kernel *nxk_clone(const nxk_kernel *k);
 
-/* ---- building. Appends at the end; on exhausted memory sets k->failed and returns NXK_NONE, so callers
- * check once. Pure scalar ops fold when all operands are constants, and are merged with an equal
- * instruction that is visible (so is a load of an IN buffer). Algebraic rules live in
+/* ---- building. Appends at the end; on exhausted memory sets k->failed and returns NXK_NONE, so
+ * callers check once. Pure scalar ops fold when all operands are constants, and are merged with an
+ * equal instruction that is visible (so is a load of an IN buffer). Algebraic rules live in
  * passes/kernel/simplify.c, not here. */
 uint32_t nxk_add_buffer(nxk_kernel *k, nxk_buffer_kind kind, nx_dtype t,
                         int64_t elements); /* its number */
@@ -222,8 +258,9 @@ nxk_value nxk_scalar(nxk_kernel *k, nxk_op op, nx_dtype result, nxk_value a, nxk
 nxk_value nxk_scalar_of(nxk_kernel *k, nxk_op op, nx_dtype result, const nxk_value operands[4]);
 /* add, sub or mul of i32 with NXK_EXACT. */
 nxk_value nxk_exact(nxk_kernel *k, nxk_op op, nxk_value a, nxk_value b);
-/* The same on one, two, three operands whose evaluation appends instructions in its turn: here it goes from the left. The
- * arguments of a function are evaluated in an order that each compiler chooses, which shows in the kernel's text. */
+/* The same on one, two, three operands whose evaluation appends instructions in its turn: here it
+ * goes from the left. The arguments of a function are evaluated in an order that each compiler
+ * chooses, which shows in the kernel's text. */
 #define NXK_SCALAR1(k, op, a) nxk_scalar((k), (op), 0, (a), NXK_NONE, NXK_NONE)
 #define NXK_SCALAR2(k, op, a, b)                        \
   __extension__({                                       \
@@ -266,8 +303,9 @@ void nxk_tree_push(nxk_kernel *k, nxk_reduce_kind kind, nxk_value number, nxk_va
                    nxk_value index, const nxk_access *values, const nxk_access *indices);
 nxk_value nxk_tree_join(nxk_kernel *k, nxk_reduce_kind kind, nxk_value count, uint16_t lanes,
                         const nxk_access *values, const nxk_access *indices, bool index_part);
-/* Appends a copy of instruction `from` of kernel `source` with operands replaced: map[v] is the value here of
- * value v there (loops, accesses, and params are copied; blocks are opened and closed). Records map[from]. */
+/* Appends a copy of instruction `from` of kernel `source` with operands replaced: map[v] is the
+ * value here of value v there (loops, accesses, and params are copied; blocks are opened and
+ * closed). Records map[from]. */
 nxk_value nxk_copy_instr(nxk_kernel *k, const nxk_kernel *source, nxk_value from, nxk_value *map);
 
 static inline nx_dtype nxk_dtype(const nxk_kernel *k, nxk_value v) { return k->instrs[v].dtype; }
@@ -282,20 +320,21 @@ static inline nxk_bound_value nxk_bound_of(nxk_value v) {
 
 /* ---- text (docs/ir.md). What is printed parses back to the same bytes. */
 void nxk_print(const nxk_kernel *k, nxi_text *out);
-/* The same in binary, quicker: of two valid kernels, equal bytes if and only if they print the same (kernel_key.c). */
+/* The same in binary, quicker: of two valid kernels, equal bytes if and only if they print the same
+ * (kernel_key.c). */
 void nxk_put_key(const nxk_kernel *k, nxi_text *out);
 nx_status nxk_parse(const char *text, size_t length, nxk_kernel **out, nxi_diag *d);
 
 /* ---- verifier: all faults, under their lines, in `out` (may be NULL). True if there are none. */
 bool nxk_verify(const nxk_kernel *k, nxi_text *out);
 
-/* ---- the interpreter: both levels, slow and obvious. buffers: base pointers of the launch buffers; params:
- * scalar bits. Runs tasks [begin, end) at the bound level, everything at the logical level (begin = 0,
- * end = INT64_MAX). */
+/* ---- the interpreter: both levels, slow and obvious. buffers: base pointers of the launch
+ * buffers; params: scalar bits. Runs tasks [begin, end) at the bound level, everything at the
+ * logical level (begin = 0, end = INT64_MAX). */
 nx_status nxk_interpret(const nxk_kernel *k, void *const *buffers, const uint64_t *params,
                         int64_t begin, int64_t end, nxi_diag *d);
-/* The same for kernels that nobody vouches for: NX_INTERRUPTED after about so many steps, one for each lane of an
- * instruction and each 64 bytes of LOCAL arrays that are cleared. */
+/* The same for kernels that nobody vouches for: NX_INTERRUPTED after about so many steps, one for
+ * each lane of an instruction and each 64 bytes of LOCAL arrays that are cleared. */
 nx_status nxk_interpret_within(const nxk_kernel *k, void *const *buffers, const uint64_t *params,
                                int64_t begin, int64_t end, int64_t steps, nxi_diag *d);
 /* Number of tasks of a bound kernel for these parameters. */
@@ -303,8 +342,9 @@ int64_t nxk_task_count(const nxk_kernel *k, const uint64_t *params);
 /* Bytes of LOCAL arrays a task needs, each array aligned to 64. */
 int64_t nxk_scratch_bytes(const nxk_kernel *k);
 
-/* ---- function expansion (ir/expand/expand.c): the value of function `op` on its operands (dtype f32 or f64; or an
- * integer for sign recip round pow) as other instructions, appended to k. Any lanes. */
+/* ---- function expansion (ir/expand/expand.c): the value of function `op` on its operands (dtype
+ * f32 or f64; or an integer for sign recip round pow) as other instructions, appended to k. Any
+ * lanes. */
 nxk_value nxk_expand_function(nxk_kernel *k, nxk_op op, const nxk_value *args);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* A kernel as the key of a cache: what its text says, in binary. Printing numbers was a quarter of the time that planning
- * a long chain took, and two kernels have equal keys exactly if they print the same. */
+/* A kernel as the key of a cache: what its text says, in binary. Printing numbers was a quarter of
+ * the time that planning a long chain took, and two kernels have equal keys exactly if they print
+ * the same. */
 #include <string.h>
 
 #include "kernel.h"

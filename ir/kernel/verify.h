@@ -39,7 +39,8 @@ const nxk_instr *nxi_operand(nxi_checker *c, nxk_value at, nxk_value v);
 nxk_value nxi_parent(const nxi_checker *c); /* the innermost open block */
 bool nxi_is_loop(const nxk_kernel *k, nxk_value v, nxk_loop_kind kind);
 
-/* ir/kernel/verify_types.c: the number of operands is n, else a fault; operands, element types, lanes and accesses of one instruction. */
+/* ir/kernel/verify_types.c: the number of operands is n, else a fault; operands, element types,
+ * lanes and accesses of one instruction. */
 bool nxi_has_args(nxi_checker *c, nxk_value v, int n);
 void nxi_check_types(nxi_checker *c, nxk_value v);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The verifier of kernels: every rule of ir/kernel/kernel.h, all faults collected and shown under their lines.
- * Blocks, placement and visibility are here; the types of each operation in ir/kernel/verify_types.c. */
+/* The verifier of kernels: every rule of ir/kernel/kernel.h, all faults collected and shown under
+ * their lines. Blocks, placement and visibility are here; the types of each operation in
+ * ir/kernel/verify_types.c. */
 #include "verify.h"
 
 #include <stdarg.h>

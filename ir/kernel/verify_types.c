@@ -217,11 +217,11 @@ static void check_load(nxi_checker *c, nxk_value v) {
   check_whole(c, v, a);
 }
 
-/* The lanes must be whole lines; that they begin with one nobody can tell from an address that is computed, but where it is
- * known it is checked. */
+/* The lanes must be whole lines; that they begin with one nobody can tell from an address that is
+ * computed, but where it is known it is checked. */
 static void check_nontemporal(nxi_checker *c, nxk_value v, const nxk_access *a) {
   const nxk_buffer *buffer = &c->k->buffers[a->buffer];
-  int64_t size = nxi_dtype_size(buffer->dtype), line = NXK_LINE / size;
+  int64_t line = nxk_line_of(c->k, a);
   bool whole = buffer->aligned && a->lane_stride == 1 && a->index == NXK_NONE &&
                a->mask == NXK_NONE && c->k->instrs[v].lanes % line == 0 &&
                (a->n_terms > 0 || a->offset % line == 0);

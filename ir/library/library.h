@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: ISC */
-/* Library calls: operations on whole arrays that are not compiled but carried out by functions (LAPACK, FFT, sorting).
+/* Library calls: operations on whole arrays that are not compiled but carried out by functions
+ * (LAPACK, FFT, sorting).
  *
- * The table is library.def. In the graph such an operation is a node of kind CALL whose operands and result are dense, in C
- * order; a pass brings operands into that form, by the kernels that compute them. A plan runs the call as a step of its
- * own, the interpreter as one of its steps. Both use the same functions, which the runtime installs, so this directory knows
- * none of them.
+ * The table is library.def. In the graph such an operation is a node of kind CALL whose operands
+ * and result are dense, in C order; a pass brings operands into that form, by the kernels that
+ * compute them. A plan runs the call as a step of its own, the interpreter as one of its steps.
+ * Both use the same functions, which the runtime installs, so this directory knows none of them.
  *
- * A scan may be such a call too, where a device has a function for it (graph/scans.c); here none is installed.
+ * A scan may be such a call too, where a device has a function for it (graph/scans.c); here none is
+ * installed.
  *
- * A call is cut into tasks by its types and attributes alone, tasks run in any order and on any thread, and each computes the
- * same whoever runs it: so bits do not depend on threads. */
+ * A call is cut into tasks by its types and attributes alone, tasks run in any order and on any
+ * thread, and each computes the same whoever runs it: so bits do not depend on threads. */
 #ifndef NXG_LIBRARY_H
 #define NXG_LIBRARY_H
 
@@ -33,8 +35,9 @@ typedef struct nxg_call {
   int64_t attrs[NXG_CALL_ATTRS];
 } nxg_call;
 
-/* Of operations of kind CALL: how many results; whether what operands hold can make them fail; how many attributes, with
- * `result` if there are several results; their names, of which `result` is the last. */
+/* Of operations of kind CALL: how many results; whether what operands hold can make them fail; how
+ * many attributes, with `result` if there are several results; their names, of which `result` is
+ * the last. */
 uint32_t nxg_call_results(nxg_op op);
 bool nxg_call_fails(nxg_op op);
 uint32_t nxg_call_attrs(nxg_op op);
@@ -44,15 +47,17 @@ uint32_t nxg_result_number(nxg_op op, const int64_t *attrs);
 /* Whether two nodes are results of one call. */
 bool nxg_same_call(const nxg_node *a, const nxg_node *b);
 
-/* Where complex values have become rows of their parts (passes/graph/types.c) a call with a complex operand or result says what
- * its operands are: after its own attributes follow, for each operand, its rank and shape, or -1 if it is real and as it was.
- * Complex results of such a node are rows of parts too. */
+/* Where complex values have become rows of their parts (passes/graph/types.c) a call with a complex
+ * operand or result says what its operands are: after its own attributes follow, for each operand,
+ * its rank and shape, or -1 if it is real and as it was. Complex results of such a node are rows of
+ * parts too. */
 static inline bool nxg_call_has_rows(nxg_op op, uint32_t n_attrs) {
   return n_attrs > nxg_call_attrs(op);
 }
 
-/* Checks operands and attributes, and fills in everything, all results included, as they are in memory: complex
- * where they are. The one place that knows the types of calls; nxg_infer asks it. */
+/* Checks operands and attributes, and fills in everything, all results included, as they are in
+ * memory: complex where they are. The one place that knows the types of calls; nxg_infer asks it.
+ * */
 nx_status nxg_call_infer(nxg_op op, uint32_t n_args, const nxg_type *args, const int64_t *attrs,
                          uint32_t n_attrs, nxg_call *out, nxi_diag *d);
 /* The same of a node that is right. */
@@ -64,8 +69,8 @@ nx_status nxg_call_of_node(const nxg_graph *g, uint32_t node, nxg_call *out, nxi
 typedef struct nxg_call_work {
   uint32_t n_phases;              /* at least 1 */
   int64_t tasks[NXG_CALL_PHASES]; /* of each */
-  int64_t grain
-      [NXG_CALL_PHASES]; /* so many tasks at once are worth a hand-over to a thread: some 10 us, 10 ms at most */
+  /* so many tasks at once are worth a hand-over to a thread: some 10 us, 10 ms at most */
+  int64_t grain[NXG_CALL_PHASES];
   int64_t split; /* so many tasks in turn belong to one index of the batch; 0 is 1 */
   int64_t shared_bytes, own_bytes; /* scratch of the call, and of each thread */
   /* Gives tasks and grain of a phase where there are more phases than have room above. */
@@ -74,8 +79,9 @@ typedef struct nxg_call_work {
   void *state; /* what `prepare` made for all runs, or NULL */
 } nxg_call_work;
 
-/* Some tasks of one phase. Memory begins at multiples of 64 bytes, but that of operands, which is aligned to their elements.
- * An operand may be the memory of another one; results overlap nothing. */
+/* Some tasks of one phase. Memory begins at multiples of 64 bytes, but that of operands, which is
+ * aligned to their elements. An operand may be the memory of another one; results overlap nothing.
+ * */
 typedef struct nxg_call_part {
   const nxg_call *call;
   void *state;
@@ -91,12 +97,14 @@ typedef struct nxg_call_part {
 typedef struct nxg_functions {
   /* Fills *work, which is all zeros. Immutable afterwards; runs may overlap. */
   nx_status (*prepare)(const nxg_call *call, nxg_call_work *work, nxi_diag *d);
-  /* The default floating-point environment is in force. Every task that can fails by itself: of several failures the one of
-   * the lowest task is reported, so a function stops at its first and sets part->failed. */
+  /* The default floating-point environment is in force. Every task that can fails by itself: of
+   * several failures the one of the lowest task is reported, so a function stops at its first and
+   * sets part->failed. */
   nx_status (*run)(nxg_call_part *part);
   void (*release)(void *state); /* NULL: nothing to release */
 } nxg_functions;
-/* Installs the functions of an operation, which stay for ever; before programs and plans are made. */
+/* Installs the functions of an operation, which stay for ever; before programs and plans are made.
+ * */
 void nxg_set_functions(nxg_op op, const nxg_functions *f);
 /* NX_DEVICE_UNAVAILABLE if there are none. */
 nx_status nxg_call_prepare(const nxg_call *call, const nxg_functions **f, nxg_call_work *work,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Types of Fourier transforms. Attributes: the mask of the axes; rfft and irfft: the axis of the real numbers, which is one of
- * them; irfft: how many real numbers, 0 for 2 (n - 1). */
+/* Types of Fourier transforms. Attributes: the mask of the axes; rfft and irfft: the axis of the
+ * real numbers, which is one of them; irfft: how many real numbers, 0 for 2 (n - 1). */
 #include "library_types.h"
 
 static const char *name_of(const nxg_call *call) { return nxg_ops[call->op].name; }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* What the printer, the parser and the verifier of the graph's text share: names, labels of nodes, words.
- * The form itself is in docs/ir.md. */
+/* What the printer, the parser and the verifier of the graph's text share: names, labels of nodes,
+ * words. The form itself is in docs/ir.md. */
 #ifndef NXG_GRAPH_TEXT_H
 #define NXG_GRAPH_TEXT_H
 
 #include "ir/graph/graph.h"
 #include "scalar_text.h"
 
-/* ---- names: letters, digits, _ and . up to 63. One of digits alone is a number and belongs to nobody. */
+/* ---- names: letters, digits, _ and . up to 63. One of digits alone is a number and belongs to
+ * nobody. */
 enum { NXG_NAME_MOST = 63 };
 static inline bool nxg_is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||

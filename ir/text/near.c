@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Distances of words: insertions, deletions, substitutions, and exchanges of two neighbours, each counting one. */
+/* Distances of words: insertions, deletions, substitutions, and exchanges of two neighbours, each
+ * counting one. */
 #include "near.h"
 
 #include <stdint.h>

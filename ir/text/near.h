@@ -5,8 +5,9 @@
 
 #include <stddef.h>
 
-/* The number of the nearest of n words, -1 if none is near: at most one change for every three letters (one letter
- * more, less, other, or two exchanged), and for words of one or two letters none. The first of those that are equally near. */
+/* The number of the nearest of n words, -1 if none is near: at most one change for every three
+ * letters (one letter more, less, other, or two exchanged), and for words of one or two letters
+ * none. The first of those that are equally near. */
 int nxi_near(const char *word, size_t length, const char *const *known, size_t n);
 /* "; did you mean WORD?", or nothing. */
 enum { NXI_NEAR_TEXT = 64 };

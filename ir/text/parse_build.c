@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* The nodes that a statement of the text becomes: attributes into their places, operands broadcast, movement
- * words composed into views, types checked against what is written. A name stands for the value of a node; a
- * view node made by a movement word also stands for its operand seen through that view, so that the next
- * movement word starts from there and as_strided addresses the whole storage. */
+/* The nodes that a statement of the text becomes: attributes into their places, operands broadcast,
+ * movement words composed into views, types checked against what is written. A name stands for the
+ * value of a node; a view node made by a movement word also stands for its operand seen through
+ * that view, so that the next movement word starts from there and as_strided addresses the whole
+ * storage. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The graph from text: characters, names, and the parts of statements. The text may be hostile: every read is
- * bounded by its end, every list by the highest rank, and what is allocated is a fixed multiple of what was read.
- * One pass, no recursion; a name is looked up in a table. */
+/* The graph from text: characters, names, and the parts of statements. The text may be hostile:
+ * every read is bounded by its end, every list by the highest rank, and what is allocated is a
+ * fixed multiple of what was read. One pass, no recursion; a name is looked up in a table. */
 #include "parse_graph.h"
 
 #include <stdarg.h>
@@ -445,8 +445,8 @@ static nx_status take_inputs(nxg_parser *p) {
   }
 }
 
-/* Outputs are written before what they name: the first reading steps over them, the second, with every name
- * known, registers them. */
+/* Outputs are written before what they name: the first reading steps over them, the second, with
+ * every name known, registers them. */
 static nx_status take_output(nxg_parser *p, bool defined) {
   const char *at = p->at, *name, *word;
   char label[NXG_NAME_MOST + 1];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Between the two halves of the graph parser: characters and the parts of a statement (parse_graph.c), and the
- * nodes that a statement becomes (parse_build.c). */
+/* Between the two halves of the graph parser: characters and the parts of a statement
+ * (parse_graph.c), and the nodes that a statement becomes (parse_build.c). */
 #ifndef NXG_PARSE_GRAPH_H
 #define NXG_PARSE_GRAPH_H
 
@@ -79,8 +79,8 @@ typedef struct nxg_parser {
   nxg_statement s;
 } nxg_parser;
 
-/* parse_hints.c. "; did you mean WORD?" and the like, or nothing: for an unknown operation, dtype, attribute, and for a number
- * where an operand is wanted. */
+/* parse_hints.c. "; did you mean WORD?" and the like, or nothing: for an unknown operation, dtype,
+ * attribute, and for a number where an operand is wanted. */
 void nxg_hint_op(const char *word, uint32_t n, char out[NXI_NEAR_TEXT]);
 void nxg_hint_dtype(const char *word, uint32_t n, char out[NXI_NEAR_TEXT]);
 void nxg_hint_attribute(const char *word, uint32_t n, char out[NXI_NEAR_TEXT]);

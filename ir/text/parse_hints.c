@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Hints for texts that somebody wrote by hand: words of other libraries, misspelled ones, numbers in the place of operands, and
- * remarks that other languages begin otherwise. */
+/* Hints for texts that somebody wrote by hand: words of other libraries, misspelled ones, numbers
+ * in the place of operands, and remarks that other languages begin otherwise. */
 #include <stdio.h>
 #include <string.h>
 

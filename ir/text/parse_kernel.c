@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The parser of kernels (docs/ir.md). The text may be hostile: every read is bounded by its length, every
- * number and name is checked, and memory grows no faster than the text. Builds the instructions as
- * written, without folding or merging; nxk_verify judges what they mean. */
+/* The parser of kernels (docs/ir.md). The text may be hostile: every read is bounded by its length,
+ * every number and name is checked, and memory grows no faster than the text. Builds the
+ * instructions as written, without folding or merging; nxk_verify judges what they mean. */
 #include <string.h>
 
 #include "ir/kernel/build.h"
@@ -304,7 +304,8 @@ static void read_terms(parser *p, nxk_access *a) {
   }
 }
 
-/* "b0[5 + 16*%3 + idx %4] stride=1 group=4 tree=16 mask=%5 else %6 nontemporal whole skips ahead=64" */
+/* "b0[5 + 16*%3 + idx %4] stride=1 group=4 tree=16 mask=%5 else %6 nontemporal whole skips
+ * ahead=64" */
 static uint32_t read_access(parser *p) {
   nxk_access a = nxk_access_at(read_numbered(p, 'b', p->kernel->n_buffers), 0);
   expect(p, '[');

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* The graph as text, one node a line, and as a picture. The same graph prints the same bytes, and what is
- * printed parses back to them: nodes without a usable name of their own are numbered the way the parser would
- * number them (inputs first), and a view node is spelled with a movement word only if that word, applied to
- * its operand, gives exactly this view. */
+/* The graph as text, one node a line, and as a picture. The same graph prints the same bytes, and
+ * what is printed parses back to them: nodes without a usable name of their own are numbered the
+ * way the parser would number them (inputs first), and a view node is spelled with a movement word
+ * only if that word, applied to its operand, gives exactly this view. */
 #include <string.h>
 
 #include "graph_text.h"
@@ -101,7 +101,8 @@ static bool find_permutation(const nxg_view *whole, const nxg_view *v, int32_t *
   return true;
 }
 
-/* Start, stop and step of v on whole (of the same rank, dense), if it is a slice of it; checked by the caller. */
+/* Start, stop and step of v on whole (of the same rank, dense), if it is a slice of it; checked by
+ * the caller. */
 static void find_slice(const nxg_view *whole, const nxg_view *v, int64_t *start, int64_t *stop,
                        int64_t *step) {
   int64_t rest = v->offset;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Scalars as text. A decimal float is a whole number below 2^53 times or over a power of ten up to 10^22:
- * both are exact doubles, so one operation gives the correctly rounded value without a library. */
+/* Scalars as text. A decimal float is a whole number below 2^53 times or over a power of ten up to
+ * 10^22: both are exact doubles, so one operation gives the correctly rounded value without a
+ * library. */
 #include "scalar_text.h"
 
 #include <math.h>
@@ -74,7 +75,8 @@ void nxi_print_scalar(nxi_text *out, nx_dtype type, uint64_t bits) {
   else print_float(out, type, bits);
 }
 
-/* A NaN with the sign of a number would be read as one with a part of its own, so it is written by its bits. */
+/* A NaN with the sign of a number would be read as one with a part of its own, so it is written by
+ * its bits. */
 void nxi_print_complex(nxi_text *out, nx_dtype part, uint64_t re, uint64_t im) {
   nxi_print_scalar(out, part, re);
   bool minus = im >> (nxi_dtypes[part].bits - 1) && !is_nan(part, im);
@@ -101,8 +103,8 @@ static int digit_of(char c, int base) {
   return d < base ? d : -1;
 }
 
-/* Digits of a whole number with at most one point among them. Gives how many were read; 0: none, or the
- * number needs more than 64 bits. */
+/* Digits of a whole number with at most one point among them. Gives how many were read; 0: none, or
+ * the number needs more than 64 bits. */
 static uint32_t read_digits(const char *s, uint32_t n, int base, uint64_t *number,
                             int32_t *fraction) {
   uint32_t i = 0, digits = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* Scalars as text: what is printed parses back to the same bits, in every locale.
  *
- * Integers are decimal, bool is true or false. Floats are decimal where a short decimal is exact by the
- * parser's own rule, else hexadecimal (0x1.8p-3); also inf, nan, and nan:0x7fc00001 for other NaN bits. Complex numbers
- * are two floats, 1-0.5i or -0+infi; either part alone leaves the other +0. */
+ * Integers are decimal, bool is true or false. Floats are decimal where a short decimal is exact by
+ * the parser's own rule, else hexadecimal (0x1.8p-3); also inf, nan, and nan:0x7fc00001 for other
+ * NaN bits. Complex numbers are two floats, 1-0.5i or -0+infi; either part alone leaves the other
+ * +0. */
 #ifndef NXI_SCALAR_TEXT_H
 #define NXI_SCALAR_TEXT_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* What the CPU binder knows about a logical kernel before it writes anything: the shape of each part, which
- * value depends on which loop, and rough costs. Costs choose between ways that are all correct. */
+/* What the CPU binder knows about a logical kernel before it writes anything: the shape of each
+ * part, which value depends on which loop, and rough costs. Costs choose between ways that are all
+ * correct. */
 #include "bind.h"
 
 #include <string.h>
@@ -147,7 +148,8 @@ void nxb_analyze_stage(nxb_binder *b, nxk_value first, nxb_stage *s) {
   collect_reduces(b, s);
 }
 
-/* Finds the only outer loop of a block, NXK_NONE if there is none. False: several, or it has company. */
+/* Finds the only outer loop of a block, NXK_NONE if there is none. False: several, or it has
+ * company. */
 static bool only_outer(const nxb_binder *b, nxk_value first, nxk_value end, nxk_value *outer) {
   bool others = false;
   *outer = NXK_NONE;
@@ -318,7 +320,8 @@ bool nxb_reads_pass_cache(const nxb_binder *b, const nxb_stage *stage) {
   return bytes >= b->target->l3_bytes / 4 * 3;
 }
 
-/* Whether vectors along the loop, if they are long enough, are whole cache lines of what the access writes. */
+/* Whether vectors along the loop, if they are long enough, are whole cache lines of what the access
+ * writes. */
 static bool walks_lines(const nxb_binder *b, const nxk_access *a, nxk_value loop, int64_t line) {
   bool along = false;
   if (!b->from->buffers[a->buffer].aligned || a->index != NXK_NONE || a->mask != NXK_NONE ||
@@ -336,7 +339,7 @@ int64_t nxb_line_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk
   for (nxk_value v = first; v <= last; v++) {
     if (b->from->instrs[v].op != NXK_store) continue;
     const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
-    int64_t line = NXK_LINE / nxi_dtype_size(b->from->buffers[a->buffer].dtype);
+    int64_t line = nxk_line_of(b->from, a);
     if ((a->flags & NXK_NONTEMPORAL) && walks_lines(b, a, loop, line) && line > lanes) lanes = line;
   }
   return lanes;
@@ -360,7 +363,7 @@ const nxk_access *nxb_shifted_store(const nxb_binder *b, nxk_value first, nxk_va
   for (nxk_value v = first; v <= last; v++) {
     if (b->from->instrs[v].op != NXK_store) continue;
     const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
-    int64_t line = NXK_LINE / nxi_dtype_size(b->from->buffers[a->buffer].dtype);
+    int64_t line = nxk_line_of(b->from, a);
     bool computed;
     if (!(a->flags & NXK_NONTEMPORAL)) continue;
     if (!b->from->buffers[a->buffer].aligned || a->index != NXK_NONE || a->mask != NXK_NONE ||
@@ -386,7 +389,8 @@ uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, 
   return lanes > NXB_MAX_LANES ? NXB_MAX_LANES : (uint16_t)lanes;
 }
 
-/* Goes over the body of a part, keeping the number of times an instruction runs for one outer point. */
+/* Goes over the body of a part, keeping the number of times an instruction runs for one outer
+ * point. */
 typedef struct cost_walk {
   const nxb_binder *b;
   nxk_value v;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /* Inside the binders: what is known about a part of a logical kernel, and the tools with which the
- * templates write its bound form. For a GPU the lanes are the threads of a block, or some elements of each of them.
+ * templates write its bound form. For a GPU the lanes are the threads of a block, or some elements
+ * of each of them.
  *
- * A template decides which loop becomes lanes and in what nest the rest runs. Everything below that is
- * shared: a lane map says what each logical value is at the place being written, so writing a logical
- * instruction through a lane map gives it lanes where it varies along them and leaves it one value where it
- * does not. */
+ * A template decides which loop becomes lanes and in what nest the rest runs. Everything below that
+ * is shared: a lane map says what each logical value is at the place being written, so writing a
+ * logical instruction through a lane map gives it lanes where it varies along them and leaves it
+ * one value where it does not. */
 #ifndef NXB_BIND_H
 #define NXB_BIND_H
 
@@ -61,16 +62,16 @@ typedef struct nxb_binder {
   uint32_t *local;    /* LOCAL buffer -> the bound one of the part being written, NXK_NONE */
   const nxb_part *part;
   uint16_t threads; /* of a block, on a GPU; else 0 */
-  double
-      pending; /* cycles of the only task of a part that is still open (cpu/nest.c); 0: none is */
+  /* cycles of the only task of a part that is still open (cpu/nest.c); 0: none is */
+  double pending;
   bool failed; /* memory is exhausted */
 } nxb_binder;
 
 void *nxb_alloc(nxb_binder *b, size_t bytes); /* zeroed; NULL sets failed */
 
 /* ---- bind/kernel.c */
-/* Logical -> bound: copies what belongs to the launch, and has `bind` write each part that is not empty. threads: as in
- * nxk_kernel. New kernel; NULL: d says why. */
+/* Logical -> bound: copies what belongs to the launch, and has `bind` write each part that is not
+ * empty. threads: as in nxk_kernel. New kernel; NULL: d says why. */
 nxk_kernel *nxb_bind_kernel(const nxk_kernel *k, const nxi_target *t, uint16_t threads,
                             void (*bind)(nxb_binder *b), nxi_diag *d);
 
@@ -82,73 +83,79 @@ bool nxb_analyze_part(nxb_binder *b, nxk_value part, nxb_part *p);
 static inline bool nxb_depends(const nxb_binder *b, nxk_value v, nxk_value loop) {
   return v != NXK_NONE && (b->depends[v] & b->loop_bit[loop]) != 0;
 }
-/* True if the last loop of a stage has two points and the one around it may be joined with it, as the halves of bytes of i4
- * and the bytes may be. */
+/* True if the last loop of a stage has two points and the one around it may be joined with it, as
+ * the halves of bytes of i4 and the bytes may be. */
 bool nxb_in_pairs(const nxb_stage *s);
 /* The same, and vectors of `lanes` points stay within two loops. */
 bool nxb_pairs_fill(const nxb_stage *s, int64_t lanes);
-/* Distance in elements between neighbouring points of the loop; `computed` if there is no one distance. */
+/* Distance in elements between neighbouring points of the loop; `computed` if there is no one
+ * distance. */
 int64_t nxb_stride(const nxb_binder *b, const nxk_access *a, nxk_value loop, bool *computed);
 /* True if the order of this reduction cannot change a bit of its result. */
 bool nxb_exact(const nxk_kernel *k, nxk_value reduce);
 /* Bytes of the widest value computed along lanes of `loop` (NXK_NONE: any) in [first, last]. */
 int64_t nxb_widest(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop);
-/* Lanes for code that varies along `loop`: `registers` a value when little is alive, fewer under pressure. */
+/* Lanes for code that varies along `loop`: `registers` a value when little is alive, fewer under
+ * pressure. */
 uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop,
                           uint32_t registers);
-/* Lanes along `loop` with which the stores past the caches in [first, last] are whole cache lines; 1: they cannot be, or there
- * is none. */
+/* Lanes along `loop` with which the stores past the caches in [first, last] are whole cache lines;
+ * 1: they cannot be, or there is none. */
 int64_t nxb_line_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop);
-/* A store past the caches with lanes along `loop`, if rows begin in the middle of cache lines and vectors can be shifted so that
- * all such stores in [first, last] are whole lines; else NULL. */
+/* A store past the caches with lanes along `loop`, if rows begin in the middle of cache lines and
+ * vectors can be shifted so that all such stores in [first, last] are whole lines; else NULL. */
 const nxk_access *nxb_shifted_store(const nxb_binder *b, nxk_value first, nxk_value last,
                                     nxk_value loop);
 /* Cycles one outer point takes, roughly, when everything is vectorised well. */
 double nxb_point_cycles(const nxb_binder *b);
-/* Vector operations one run of the code [first, last] takes, by the cost column of the scalar ops; loops in it count once. */
+/* Vector operations one run of the code [first, last] takes, by the cost column of the scalar ops;
+ * loops in it count once. */
 uint32_t nxb_code_cost(const nxb_binder *b, nxk_value first, nxk_value last);
 /* Whether the buffers that a stage reads pass the cache, or nearly so. */
 bool nxb_reads_pass_cache(const nxb_binder *b, const nxb_stage *stage);
-/* The same for a point when lanes run along `loop` of each stage (NXK_NONE: its last one) or of the outer loops. */
+/* The same for a point when lanes run along `loop` of each stage (NXK_NONE: its last one) or of the
+ * outer loops. */
 double nxb_lane_cycles(const nxb_binder *b, nxk_value loop);
 
 /* ---- bind/lane_map.c: values */
-/* Loads that were copied to LOCAL arrays of a tile first: the element of indices (row, column) is at
- * (row - row_origin + margin) * pitch + column - column_origin + margin. */
+/* Loads that were copied to LOCAL arrays of a tile first: the element of indices (row, column) is
+ * at (row - row_origin + margin) * pitch + column - column_origin + margin. */
 typedef struct nxb_tile {
   uint32_t *array; /* logical load -> LOCAL array, NXK_NONE: loaded from its buffer */
   int64_t pitch, margin;
   nxk_value row, column;               /* logical loops */
   nxk_value row_origin, column_origin; /* bound values */
-  const nxk_value
-      *place; /* where each lane is in the arrays, in place of all that; NULL: as above */
+  /* where each lane is in the arrays, in place of all that; NULL: as above */
+  const nxk_value *place;
 } nxb_tile;
 
 typedef struct nxb_lane_map {
-  nxk_value *
-      bound; /* logical value -> bound value, or the base of an affine one; NXK_NONE: not here yet */
-  int64_t *
-      step; /* lane l of an affine value (i64) is base + l * step; 0: `bound` is the value itself. A base with one lane for
-                each thread: base of the thread + (l % group) * step */
+  /* logical value -> bound value, or the base of an affine one; NXK_NONE: not here yet */
+  nxk_value *bound;
+  /* lane l of an affine value (i64) is base + l * step; 0: `bound` is the value itself. A base with
+   * one lane for each thread: base of the thread + (l % group) * step */
+  int64_t *step;
   uint16_t group; /* lanes of a thread, where bases differ from thread to thread; else 0 */
   uint16_t lanes;
   nxk_value active;      /* bool lanes that exist; NXK_NONE: all */
   int64_t base_multiple; /* what the base of the vector loop's index is a multiple of */
-  bool
-      on_line; /* the vectors of stores past the caches begin at cache lines, whatever the loops' indices are */
+  /* the vectors of stores past the caches begin at cache lines, whatever the loops' indices are */
+  bool on_line;
   nxk_value vector; /* logical loop that lanes run along, NXK_NONE */
-  /* LOCAL arrays hold columns of their outer points: element e of column c is at e * columns + c. */
+  /* LOCAL arrays hold columns of their outer points: element e of column c is at e * columns + c.
+   * */
   int64_t columns; /* 0: one outer point, arrays as they are */
   int64_t column_offset;
   nxk_value column,
       column_origin; /* the column of lane 0 is column - column_origin + column_offset */
   bool stores;       /* write stores; false: leave them out */
   nxk_value storing; /* bool lanes that store, of those that are active; NXK_NONE: all */
-  nxk_value
-      slot; /* LOCAL arrays hold elements of each thread alone, in rows of one element a thread: this row (i64,
-                           one lane); NXK_NONE: they do not */
-  /* Lanes that run along a loop of two points and the one around it: lane l is at the point l % 2 of `pair`, in iteration
-   * twice_base + l / 2 of `twice`. NXK_NONE: they do not. Both are in `bound` as well. */
+  /* LOCAL arrays hold elements of each thread alone, in rows of one element a thread: this row
+   * (i64, one lane); NXK_NONE: they do not */
+  nxk_value slot;
+  /* Lanes that run along a loop of two points and the one around it: lane l is at the point l % 2
+   * of `pair`, in iteration twice_base + l / 2 of `twice`. NXK_NONE: they do not. Both are in
+   * `bound` as well. */
   nxk_value twice, pair, twice_base;
   const nxb_tile *tile; /* or NULL */
   nxk_value given;      /* a load whose value is in `bound` already, NXK_NONE */
@@ -166,22 +173,26 @@ nxk_value nxb_wide(nxb_binder *b, const nxb_lane_map *map, nxk_value v);
 /* Sets a loop's index: iteration `i` (i64, one lane), in the lanes i, i + 1, ... if `vector`. */
 void nxb_set_index(nxb_binder *b, nxb_lane_map *map, const nxb_loop *loop, nxk_value i,
                    bool vector);
-/* Sets the indices of all loops of a stage from a row-major number of their points. `lanes` > 1: lane l is point + l. */
+/* Sets the indices of all loops of a stage from a row-major number of their points. `lanes` > 1:
+ * lane l is point + l. */
 void nxb_set_point(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s, nxk_value point,
                    uint16_t lanes);
-/* Writes one instruction (no block, no reduce), or a rare block with its picks. Returns the last one written. */
+/* Writes one instruction (no block, no reduce), or a rare block with its picks. Returns the last
+ * one written. */
 nxk_value nxb_write(nxb_binder *b, nxb_lane_map *map, nxk_value v);
 /* The place of a load in the tile, lanes along the columns where they do in the lane map. */
 nxk_access nxb_tile_access(nxb_binder *b, const nxb_lane_map *map, const nxb_tile *tile,
                            nxk_value load);
-/* Writes [first, last] without what opens and ends loops, without reduces, and without nested stages. */
+/* Writes [first, last] without what opens and ends loops, without reduces, and without nested
+ * stages. */
 void nxb_write_code(nxb_binder *b, nxb_lane_map *map, nxk_value first, nxk_value last);
-/* Writes what stands in the outer loops but not in the innermost, as far as its operands are there. */
+/* Writes what stands in the outer loops but not in the innermost, as far as its operands are there.
+ * */
 void nxb_write_ready(nxb_binder *b, nxb_lane_map *map);
 uint32_t nxb_add_local(nxb_binder *b, nx_dtype t, int64_t elements);
 
-/* Lanes from iteration `from` of `loop` to the next cache line of a store whose lanes run along it; loops around it have their
- * indices in the lane map. */
+/* Lanes from iteration `from` of `loop` to the next cache line of a store whose lanes run along it;
+ * loops around it have their indices in the lane map. */
 nxk_value nxb_lanes_to_line(nxb_binder *b, nxb_lane_map *map, const nxk_access *a,
                             const nxb_loop *loop, nxk_value from);
 /* A power of two, up to 64, that divides all lanes of an integer. */
@@ -224,12 +235,12 @@ typedef struct nxb_nest {
   double cycles; /* of the part, if it has one task; else 0 */
 } nxb_nest;
 
-/* Opens a part with its task loop and the loops over all dims, and sets the indices of the POINT ones in `map`.
- * unit_cycles: work of one unit of every dim. */
+/* Opens a part with its task loop and the loops over all dims, and sets the indices of the POINT
+ * ones in `map`. unit_cycles: work of one unit of every dim. */
 void nxb_open(nxb_binder *b, nxb_nest *nest, nxb_lane_map *map, double unit_cycles);
 void nxb_close(nxb_binder *b, nxb_nest *nest);
-/* Ends the part that waits for others to share its only task, if there is one: after the last part, and before one that is
- * opened otherwise. */
+/* Ends the part that waits for others to share its only task, if there is one: after the last part,
+ * and before one that is opened otherwise. */
 void nxb_close_pending(nxb_binder *b);
 
 /* What is done with less than a vector at the end of a loop. */
@@ -241,22 +252,23 @@ typedef enum nxb_tail {
 /* The way that suits the code [first, last] in a loop over `extent` elements (-1: unknown). */
 nxb_tail nxb_choose_tail(const nxb_binder *b, nxk_value first, nxk_value last, int64_t extent,
                          uint16_t lanes);
-/* True if [first, last] may run twice for a point: nothing it reads is written by it, under another name either, and no
- * store counts on the alignment of whole vectors. */
+/* True if [first, last] may run twice for a point: nothing it reads is written by it, under another
+ * name either, and no store counts on the alignment of whole vectors. */
 bool nxb_repeats(const nxb_binder *b, nxk_value first, nxk_value last);
 /* True if the target loads and stores under a mask well, for every access of [first, last]. */
 bool nxb_masks_well(const nxb_binder *b, nxk_value first, nxk_value last);
 
 typedef void (*nxb_body)(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, void *user);
-/* Runs body over lo .. hi of a RANGE or BLOCK dim, `lanes` at a time, then what is left over. The lane maps are as
- * before when it returns. */
+/* Runs body over lo .. hi of a RANGE or BLOCK dim, `lanes` at a time, then what is left over. The
+ * lane maps are as before when it returns. */
 void nxb_vector_loops(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_dim *dim,
                       uint16_t lanes, nxb_tail tail, nxb_body body, void *user);
-/* The same in rows that begin in the middle of cache lines: what comes before the first line of `to`, then whole lines, then the
- * rest. Both ends are written as a tail is. lanes: whole lines. */
+/* The same in rows that begin in the middle of cache lines: what comes before the first line of
+ * `to`, then whole lines, then the rest. Both ends are written under a mask. lanes: whole lines. */
 void nxb_shifted_loops(nxb_binder *b, nxb_lane_map *map, const nxb_dim *dim, uint16_t lanes,
-                       nxb_tail tail, const nxk_access *to, nxb_body body, void *user);
-/* The same for what is left over alone: dim->lo is where it starts, less than `lanes` before the end. */
+                       const nxk_access *to, nxb_body body, void *user);
+/* The same for what is left over alone: dim->lo is where it starts, less than `lanes` before the
+ * end. */
 void nxb_tail_loop(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_dim *dim,
                    uint16_t lanes, nxb_tail tail, nxb_body body, void *user);
 
@@ -288,8 +300,8 @@ typedef struct nxb_order {
   bool exact;
 } nxb_order;
 nxb_order nxb_order_of(const nxk_kernel *k, nxk_value reduce);
-/* Groups the reduces of a stage by order: fills `group` (room for n_reduces) with those like the first one not
- * yet done; marks them in done. Returns their number. */
+/* Groups the reduces of a stage by order: fills `group` (room for n_reduces) with those like the
+ * first one not yet done; marks them in done. Returns their number. */
 uint32_t nxb_next_group(const nxb_binder *b, const nxb_stage *s, bool *done, nxk_value *group,
                         nxb_order *order);
 /* x combined after acc; `item` parts are compared only if `ties`. */
@@ -297,20 +309,23 @@ nxb_partial nxb_combine(nxb_binder *b, nxk_value reduce, nxb_partial acc, nxb_pa
 /* The partial that changes nothing; its item number is `item` (i64, one lane). */
 nxb_partial nxb_identity(nxb_binder *b, nxk_value reduce, uint16_t lanes, nxk_value item,
                          nx_dtype item_type);
-/* The element of the body just written, folded into acc as number `item`. active: lanes that count, or NXK_NONE. */
+/* The element of the body just written, folded into acc as number `item`. active: lanes that count,
+ * or NXK_NONE. */
 nxb_partial nxb_accumulate(nxb_binder *b, const nxb_lane_map *map, nxk_value reduce,
                            nxb_partial acc, nxk_value item, nx_dtype item_type, nxk_value active);
 nx_dtype nxb_item_type(int64_t items);
 /* What a reduction over nothing gives. */
 nxk_value nxb_empty_result(nxb_binder *b, nxk_value reduce);
-/* Pairwise tree over n partials, a missing partner passes through; the result is in p[0]. stride: between partials. */
+/* Pairwise tree over n partials, a missing partner passes through; the result is in p[0]. stride:
+ * between partials. */
 void nxb_tree(nxb_binder *b, nxk_value reduce, nxb_partial *p, uint32_t n, uint32_t stride,
               bool ties);
 /* Writes the fold for each lane map; out has n_maps * fold->n partials. */
 void nxb_write_fold(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_fold *fold,
                     nxb_partial *out);
 
-/* How many partials to keep at once for one value of `lanes` lanes in each of `width` reductions. */
+/* How many partials to keep at once for one value of `lanes` lanes in each of `width` reductions.
+ * */
 uint32_t nxb_choose_chains(const nxb_binder *b, const nxb_stage *s, const nxk_value *reduce,
                            uint32_t width, uint16_t lanes, int64_t items);
 /* The value of a finished reduction is what the lane map shows for it. */
@@ -326,7 +341,8 @@ void nxb_bind_scans(nxb_binder *b); /* a whole part */
 /* What a template does with a stage itself: true if it wrote it. */
 typedef bool (*nxb_stage_writer)(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps,
                                  const nxb_stage *s, void *user);
-/* Writes [first, last]: map loops in order, reductions one element at a time. writer may be NULL. */
+/* Writes [first, last]: map loops in order, reductions one element at a time. writer may be NULL.
+ * */
 void nxb_write_body(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, nxk_value first,
                     nxk_value last, nxb_stage_writer writer, void *user);
 /* Gives the part's LOCAL arrays their bound ones, `columns` outer points in each. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What binders for all targets do alike: the launch is copied, and each part that is not empty is written by a template. */
+/* What binders for all targets do alike: the launch is copied, and each part that is not empty is
+ * written by a template. */
 #include "bind.h"
 
 #include "passes/kernel/passes.h"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* Lane maps of the binders: a logical instruction written where some values differ from lane to lane.
+/* Lane maps of the binders: a logical instruction written where some values differ from lane to
+ * lane.
  *
- * An i64 that grows by a constant from lane to lane (a loop index, sums and multiples of it) is kept as its
- * base and step. So it can become the stride of an access or a mask without ever being a vector. */
+ * An i64 that grows by a constant from lane to lane (a loop index, sums and multiples of it) is
+ * kept as its base and step. So it can become the stride of an access or a mask without ever being
+ * a vector. */
 #include "lane_map.h"
 
 #include <string.h>
@@ -241,8 +243,8 @@ static bool is_pick_of(const nxk_kernel *k, nxk_value v, nxk_value rare) {
   return v < k->n_instrs && k->instrs[v].op == NXK_pick && k->instrs[v].args[0] == rare;
 }
 
-/* The block and the picks after it. Their operands get all lanes before the block ends, because nothing may
- * stand between it and its picks. */
+/* The block and the picks after it. Their operands get all lanes before the block ends, because
+ * nothing may stand between it and its picks. */
 static nxk_value write_rare(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   const nxk_kernel *from = b->from;
   nxk_value end = b->end_of[v], last = end;

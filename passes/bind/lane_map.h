@@ -21,7 +21,8 @@ static inline uint16_t nxb_lanes_of(const nxb_binder *b, nxk_value bound) {
 
 /* Writes a load. */
 void nxb_write_load(nxb_binder *b, nxb_lane_map *map, nxk_value v);
-/* Writes a store, and the one after it where both are whole vectors together. Returns the last one written. */
+/* Writes a store, and the one after it where both are whole vectors together. Returns the last one
+ * written. */
 nxk_value nxb_write_store(nxb_binder *b, nxb_lane_map *map, nxk_value v);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Loads and stores of the binders: the address of a logical access where some of its indices differ from lane to lane, lanes
- * beside each other as one vector, and stores past the caches as whole cache lines or not at all. */
+/* Loads and stores of the binders: the address of a logical access where some of its indices differ
+ * from lane to lane, lanes beside each other as one vector, and stores past the caches as whole
+ * cache lines or not at all. */
 #include "lane_map.h"
 
 /* ---- addresses */
@@ -10,8 +11,9 @@ typedef struct placed {
   nxk_value index; /* of each lane, or NXK_NONE */
   bool wide;
   bool loads;
-  bool
-      twice; /* each element is that of two lanes beside each other; lane_stride is from one such pair to the next */
+  /* each element is that of two lanes beside each other; lane_stride is from one such pair to the
+   * next */
+  bool twice;
 } placed;
 
 /* An index being added to an address. */
@@ -24,8 +26,8 @@ typedef struct addend {
 
 enum { MOST_SUMS = 7, MOST_ADDENDS = MOST_SUMS + 1 };
 
-/* Adds stride * x, x of one lane: a sum as its addends and a constant multiple as a longer stride, so that neighbouring
- * accesses share their terms and differ in the offset alone. */
+/* Adds stride * x, x of one lane: a sum as its addends and a constant multiple as a longer stride,
+ * so that neighbouring accesses share their terms and differ in the offset alone. */
 static void add_term(addend *a, nxk_value x, int64_t stride) {
   const nxk_instr *in = &a->b->to->instrs[x];
   nxk_access *access = a->access;
@@ -81,8 +83,8 @@ static void place_slot(nxb_binder *b, const nxb_lane_map *map, placed *p) {
   p->access.lane_stride = 1;
 }
 
-/* A load or store of several lanes of a thread: where their distance is known but a lane has an index of its own, the
- * distance becomes part of that. */
+/* A load or store of several lanes of a thread: where their distance is known but a lane has an
+ * index of its own, the distance becomes part of that. */
 static void place_groups(nxb_binder *b, const nxb_lane_map *map, placed *p) {
   if (map->group < 2 || p->index == NXK_NONE) return;
   if (nxb_lanes_of(b, p->index) == map->lanes / map->group) {
@@ -102,8 +104,8 @@ static bool is_even(const nxb_binder *b, nxk_value active) {
          nxb_multiple(b, in->args[1]) % 2 == 0;
 }
 
-/* An access whose lanes run along two loops (nxb_lane_map.twice): elements beside each other, or one for each pair of lanes. False:
- * each lane has an index of its own. */
+/* An access whose lanes run along two loops (nxb_lane_map.twice): elements beside each other, or
+ * one for each pair of lanes. False: each lane has an index of its own. */
 static bool place_pairs(nxb_binder *b, const nxb_lane_map *map, const nxk_access *a, placed *p) {
   int64_t around = 0, pair = 0;
   bool local = b->from->buffers[a->buffer].kind == NXK_LOCAL && map->columns > 0;
@@ -189,7 +191,8 @@ int64_t nxb_multiple(const nxb_binder *b, nxk_value v) {
   return (int64_t)(bits & -bits);
 }
 
-/* Whether the lanes of each thread lie beside each other, and begin where a word of their size may. */
+/* Whether the lanes of each thread lie beside each other, and begin where a word of their size may.
+ * */
 static bool is_whole(const nxb_binder *b, const nxb_lane_map *map, const nxk_access *from,
                      const nxk_access *a) {
   int64_t unit = b->threads ? map->lanes / b->threads : 1;
@@ -239,7 +242,8 @@ static uint16_t thread_lanes(const nxb_binder *b, const nxb_lane_map *map, const
   return a->group > 1 && a->lane_stride == 0 && mask && other && active ? threads : map->lanes;
 }
 
-/* Whether a vector is the whole loop and its mask differs from lane to lane: there is hardly a vector without a lane then. */
+/* Whether a vector is the whole loop and its mask differs from lane to lane: there is hardly a
+ * vector without a lane then. */
 static bool sees_all(const nxb_binder *b, const nxb_lane_map *map, nxk_value mask) {
   if (map->vector == NXK_NONE || mask == NXK_NONE || nxb_lanes_of(b, mask) == 1) return false;
   const nxk_loop *loop = &b->from->loops[b->from->instrs[map->vector].imm];
@@ -292,13 +296,14 @@ void nxb_write_load(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   nxb_set_value(map, v, loaded, 0);
 }
 
-/* True if every vector is one or several whole cache lines. A store past the caches that leaves part of a line waits for the
- * rest, and goes to memory in pieces if that does not follow at once: several times as slow as a plain one. */
+/* True if every vector is one or several whole cache lines. A store past the caches that leaves
+ * part of a line waits for the rest, and goes to memory in pieces if that does not follow at once:
+ * several times as slow as a plain one. */
 static bool is_whole_lines(const nxb_binder *b, const nxb_lane_map *map, const nxk_access *from,
                            const nxk_access *a) {
   const nxk_buffer *buffer = &b->from->buffers[from->buffer];
   int64_t bytes = map->lanes * nxi_dtype_size(buffer->dtype);
-  int64_t unit = NXK_LINE / nxi_dtype_size(buffer->dtype);
+  int64_t unit = nxk_line_of(b->from, from);
   if (bytes % NXK_LINE != 0 || !buffer->aligned || a->lane_stride != 1 || a->index != NXK_NONE ||
       a->mask != NXK_NONE || (a->offset % unit != 0 && !map->on_line))
     return false;
@@ -312,7 +317,7 @@ static bool is_whole_lines(const nxb_binder *b, const nxb_lane_map *map, const n
 
 nxk_value nxb_lanes_to_line(nxb_binder *b, nxb_lane_map *map, const nxk_access *a,
                             const nxb_loop *loop, nxk_value from) {
-  int64_t line = NXK_LINE / nxi_dtype_size(b->from->buffers[a->buffer].dtype);
+  int64_t line = nxk_line_of(b->from, a);
   nxb_set_index(b, map, loop, from, false);
   nxk_value at = nxb_int(b, a->offset % line);
   for (uint32_t i = 0; i < a->n_terms; i++) {
@@ -324,7 +329,8 @@ nxk_value nxb_lanes_to_line(nxb_binder *b, nxb_lane_map *map, const nxk_access *
   return nxb_op(b, NXK_and, back, nxb_int(b, line - 1));
 }
 
-/* Two values that were made wider by casts of one kind: what is put together before them needs fewer instructions. */
+/* Two values that were made wider by casts of one kind: what is put together before them needs
+ * fewer instructions. */
 static bool are_widened(const nxb_binder *b, nxk_value x, nxk_value y) {
   if (b->to->failed) return false;
   const nxk_instr *a = &b->to->instrs[x], *c = &b->to->instrs[y];
@@ -341,7 +347,8 @@ static nxk_value woven(nxb_binder *b, bool high, nxk_value even, nxk_value odd) 
   return nxk_cast_to(b->to, t, woven(b, high, x->args[0], y->args[0]));
 }
 
-/* The second of two stores to every second element writes those between: true if nothing else differs. */
+/* The second of two stores to every second element writes those between: true if nothing else
+ * differs. */
 static bool lies_between(const nxk_access *a, const nxk_access *next) {
   bool same = a->buffer == next->buffer && next->offset == a->offset + 1 &&
               a->n_terms == next->n_terms && a->mask == NXK_NONE && next->mask == NXK_NONE &&
@@ -351,8 +358,9 @@ static bool lies_between(const nxk_access *a, const nxk_access *next) {
   return same;
 }
 
-/* Two stores that lie between each other, written as whole vectors where these are whole cache lines that go past the caches,
- * or what they store was made wider last. False: they are left to the code generator, which weaves the others. */
+/* Two stores that lie between each other, written as whole vectors where these are whole cache
+ * lines that go past the caches, or what they store was made wider last. False: they are left to
+ * the code generator, which weaves the others. */
 static bool write_woven(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   const nxk_instr *in = &b->from->instrs[v], *next = in + 1;
   if (b->threads || map->lanes == 1 || v + 1 >= b->from->n_instrs || next->op != NXK_store ||

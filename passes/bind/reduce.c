@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Reductions of the CPU binder, in the order of docs/numerics.md. A run is cut into items: points of the run
- * one after the other, or vectors of them. Items are folded in blocks, blocks in a pairwise tree; several
- * blocks at once where the sums of one would wait for each other. A partial may start from the identity and
- * lanes that do not exist may hold it, because combining with it changes no bit. */
+/* Reductions of the CPU binder, in the order of docs/numerics.md. A run is cut into items: points
+ * of the run one after the other, or vectors of them. Items are folded in blocks, blocks in a
+ * pairwise tree; several blocks at once where the sums of one would wait for each other. A partial
+ * may start from the identity and lanes that do not exist may hold it, because combining with it
+ * changes no bit. */
 #include "bind.h"
 
 #include <string.h>
@@ -32,7 +33,8 @@ nxb_order nxb_order_of(const nxk_kernel *k, nxk_value reduce) {
   }
 }
 
-/* Exact reductions go with any others, but for argmax and argmin: their items would have to go through trees. */
+/* Exact reductions go with any others, but for argmax and argmin: their items would have to go
+ * through trees. */
 uint32_t nxb_next_group(const nxb_binder *b, const nxb_stage *s, bool *done, nxk_value *group,
                         nxb_order *order) {
   uint32_t n = 0;
@@ -52,8 +54,8 @@ uint32_t nxb_next_group(const nxb_binder *b, const nxb_stage *s, bool *done, nxk
 
 /* ---- combining */
 
-/* argmax and argmin: x replaces acc if it is the first NaN, or better; with `ties` also if it is as good and of
- * a lower item. Without, x is of a later item in every lane. */
+/* argmax and argmin: x replaces acc if it is the first NaN, or better; with `ties` also if it is as
+ * good and of a lower item. Without, x is of a later item in every lane. */
 static nxk_value is_better(nxb_binder *b, nxk_value reduce, nxb_partial acc, nxb_partial x,
                            bool ties) {
   bool most = nxk_reduce_op(kind_of(b, reduce)) == NXK_max,
@@ -143,8 +145,9 @@ void nxb_set_result(nxb_binder *b, nxb_lane_map *map, nxk_value reduce, nxk_valu
   map->step[reduce] = 0;
 }
 
-/* Vector operations of one run of a stage's code. Where lanes run along the last loop, of two points, and the one around it,
- * what depends on nothing but the last loop is done once, and work on bytes takes a quarter of the vectors. */
+/* Vector operations of one run of a stage's code. Where lanes run along the last loop, of two
+ * points, and the one around it, what depends on nothing but the last loop is done once, and work
+ * on bytes takes a quarter of the vectors. */
 static uint32_t cost_of_stage(const nxb_binder *b, const nxb_stage *s) {
   uint32_t cost = nxb_code_cost(b, s->first, s->last), saved = 0;
   if (!nxb_in_pairs(s)) return cost;
@@ -165,8 +168,9 @@ uint32_t nxb_choose_chains(const nxb_binder *b, const nxb_stage *s, const nxk_va
   int64_t registers = 0, least = 1;
   for (uint32_t i = 0; i < width; i++) {
     registers += nxb_ceil(lanes * nxi_dtype_size(type_of(b, reduce[i])), b->target->vector_bytes);
-    /* Blocks side by side would be as many streams through memory within one page, which processors do not fetch ahead:
-     * the sums of one block follow each other, and the processor overlaps the blocks by itself. */
+    /* Blocks side by side would be as many streams through memory within one page, which processors
+     * do not fetch ahead: the sums of one block follow each other, and the processor overlaps the
+     * blocks by itself. */
     if (!nxb_exact(b->from, reduce[i])) return 1;
     int64_t joining = nxb_is_arg(b->from, reduce[i]) ? 8 : 4; /* chains costs as many items */
     if (joining > least) least = joining;
@@ -200,8 +204,8 @@ static nxk_value point_of(const folding *f, nxk_value item) {
   return f->fold->shift == NXK_NONE ? point : nxb_op(f->b, NXK_add, point, f->fold->shift);
 }
 
-/* Writes the body for item `item`, whose first point is `point`, and folds it into p. active: lanes of it that exist, or
- * NXK_NONE. */
+/* Writes the body for item `item`, whose first point is `point`, and folds it into p. active: lanes
+ * of it that exist, or NXK_NONE. */
 static void write_point(folding *f, nxk_value point, nxk_value item, nxk_value active,
                         nxb_partial *p) {
   nxb_binder *b = f->b;
@@ -266,8 +270,8 @@ static void close_carrying(folding *f, nxb_partial *p, uint32_t n) {
   }
 }
 
-/* Items written out in one iteration: enough of them to make the loop's own instructions few, and no more, because each
- * is compiled anew. */
+/* Items written out in one iteration: enough of them to make the loop's own instructions few, and
+ * no more, because each is compiled anew. */
 static int64_t unrolling(const folding *f, uint32_t chains) {
   uint32_t bodies = chains * f->n_maps;
   uint32_t cost = cost_of_stage(f->b, f->fold->stage) * bodies;
@@ -276,7 +280,8 @@ static int64_t unrolling(const folding *f, uint32_t chains) {
   return unroll;
 }
 
-/* Folds `count` items in each of `chains` partials: item first + j * chains + q goes into partial q. */
+/* Folds `count` items in each of `chains` partials: item first + j * chains + q goes into partial
+ * q. */
 static void fold_chains(folding *f, nxk_value first, uint32_t chains, int64_t count) {
   nxb_binder *b = f->b;
   uint32_t width = width_of(f), n = chains * width;
@@ -317,7 +322,8 @@ static bool is_idempotent(const folding *f) {
   return may;
 }
 
-/* All points, a vector for each of `chains` partials at a time. The last ones end where the points end. */
+/* All points, a vector for each of `chains` partials at a time. The last ones end where the points
+ * end. */
 static void fold_again(folding *f, uint32_t chains) {
   nxb_binder *b = f->b;
   const nxb_fold *fold = f->fold;
@@ -393,7 +399,8 @@ static void add_trees(folding *f, int64_t partials) {
   }
 }
 
-/* True if the body is expensive enough to write it once for all items of the last block, under a mask. */
+/* True if the body is expensive enough to write it once for all items of the last block, under a
+ * mask. */
 static bool wants_masks(const folding *f) {
   const nxb_stage *s = f->fold->stage;
   return nxb_code_cost(f->b, s->first, s->last) > 12 && nxb_masks_well(f->b, s->first, s->last);

@@ -79,8 +79,9 @@ static int64_t element_bytes(const nxp_clusterer *c, uint32_t node) {
   return nxi_dtype_size(nxi_compute_dtype(c->g->nodes[node].dtype));
 }
 
-/* Whether a group that folds runs that do not fit the cache may also store at each of their elements: it walks them once.
- * All threads must have a share: strips, or the runs are split, which takes one axis and folds that fit (kernel/split.c). */
+/* Whether a group that folds runs that do not fit the cache may also store at each of their
+ * elements: it walks them once. All threads must have a share: strips, or the runs are split, which
+ * takes one axis and folds that fit (kernel/split.c). */
 static bool stores_in_runs(const nxp_clusterer *c, const nxp_draft *d) {
   bool last = d->reduced >> (nxp_draft_full(c, d)->rank - 1) & 1, arg = false, sum = false;
   int partials = 0;
@@ -101,7 +102,8 @@ static bool stores_in_runs(const nxp_clusterer *c, const nxp_draft *d) {
          (one_axis && !(arg && sum) && partials <= NXK_MAX_PARTIALS);
 }
 
-/* Whether a group may walk `full` at its points for other ends than the folding of `reduced` axes, which `folding` does. */
+/* Whether a group may walk `full` at its points for other ends than the folding of `reduced` axes,
+ * which `folding` does. */
 static bool may_walk(const nxp_clusterer *c, const nxp_draft *folding, const nxp_shape *full,
                      uint32_t reduced, uint32_t node) {
   return nxp_rows_fit(full, reduced, element_bytes(c, node), c->o->target) ||
@@ -171,7 +173,8 @@ static nxp_place reading_place(const nxp_clusterer *c, uint32_t user) {
   return (nxp_place){NXP_SPACE_ANY, 0};
 }
 
-/* Whether what a user reads is at another position than that of its users' points: computed there it is computed again. */
+/* Whether what a user reads is at another position than that of its users' points: computed there
+ * it is computed again. */
 static bool reads_elsewhere(const nxp_clusterer *c, uint32_t user) {
   return c->nodes[user].place.space == NXP_SPACE_ANY ||
          reading_place(c, user).space == NXP_SPACE_ANY;
@@ -328,7 +331,8 @@ static bool join_fold(nxp_clusterer *c, uint32_t node, const nxp_shape *full, ui
   return true;
 }
 
-/* Reductions that walk the same points and read a common value share a kernel too: they meet in may_merge. */
+/* Reductions that walk the same points and read a common value share a kernel too: they meet in
+ * may_merge. */
 static void meet(nxp_clusterer *c, uint32_t node, usage *u) {
   for (uint32_t i = 0; i < u->n_contexts && i < NXP_MAX_CONTEXTS; i++) {
     for (uint32_t j = i + 1; j < u->n_contexts && j < NXP_MAX_CONTEXTS;) {
@@ -447,7 +451,8 @@ static bool may_store(const nxp_clusterer *c, uint32_t node, uint32_t group, nxp
   return d->reduced == 0 || may_walk(c, d, nxp_draft_full(c, d), d->reduced, node);
 }
 
-/* A stored node joins a group that reads it point by point, if no other one has to run before that. */
+/* A stored node joins a group that reads it point by point, if no other one has to run before that.
+ * */
 static bool store_with_reader(nxp_clusterer *c, uint32_t node, const usage *u) {
   const nxg_node *n = &c->g->nodes[node];
   if (!c->o->fuse || u->n_contexts > NXP_MAX_CONTEXTS || n->op == NXG_update ||
@@ -469,7 +474,8 @@ static bool store_with_reader(nxp_clusterer *c, uint32_t node, const usage *u) {
   return false;
 }
 
-/* Results of one call are one group. No circle comes of it: what they need is what each of them needs. */
+/* Results of one call are one group. No circle comes of it: what they need is what each of them
+ * needs. */
 static bool store_with_sibling(nxp_clusterer *c, uint32_t node, const usage *u) {
   const nxg_node *n = &c->g->nodes[node];
   if (nxg_call_results((nxg_op)n->op) == 1) return false;
@@ -493,7 +499,8 @@ static bool should_store(const nxp_clusterer *c, uint32_t node, const usage *u) 
   if (u->place.space == NXP_SPACE_ANY && ways > 1 && s->expense > RECOMPUTE_COST) return true;
   if (u->broadcast && u->place.space == NXP_SPACE_ANY && s->expense > RECOMPUTE_COST) return true;
   if (u->broadcast && u->place.space == NXP_SPACE_OUTER && s->expense > RECOMPUTE_COST) {
-    /* Hoisted out of the inner loops if what is left out are the last axes, or the axes that the group folds. */
+    /* Hoisted out of the inner loops if what is left out are the last axes, or the axes that the
+     * group folds. */
     const nxp_draft *d = &c->drafts[u->contexts[0]];
     uint32_t last = (uint32_t)1 << (nxp_draft_full(c, d)->rank - 1);
     int budget = 32;
@@ -521,7 +528,8 @@ static void place_fold(nxp_clusterer *c, uint32_t node, const nxp_shape *full, u
   new_group_for(c, node, u);
 }
 
-/* A scan is computed in the group that uses it point by point, if that folds nothing and scans along no other axis. */
+/* A scan is computed in the group that uses it point by point, if that folds nothing and scans
+ * along no other axis. */
 static void place_scan(nxp_clusterer *c, uint32_t node, const nxp_shape *full, uint32_t axis,
                        const usage *u) {
   nxp_draft *d = u->n_contexts == 1 ? &c->drafts[u->contexts[0]] : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Fusion: which nodes get memory, and which are computed inside the kernels that use them. The rules and their
- * reasons stand at the head of cluster.c. */
+/* Fusion: which nodes get memory, and which are computed inside the kernels that use them. The
+ * rules and their reasons stand at the head of cluster.c. */
 #ifndef NXP_CLUSTER_H
 #define NXP_CLUSTER_H
 
@@ -46,9 +46,10 @@ typedef struct nxp_clusters {
   uint32_t *group_of; /* node -> group that stores it, UINT32_MAX: not stored */
 } nxp_clusters;
 
-/* The dtypes whose matrices a library multiplies, a bit 1 << dtype each; 0: there is none. Products of other floats are made of
- * those in f32. Of a complex dtype: its products are one of the parts' dtype, else two. And whether it is a GPU's: more
- * small products are generated code, and long scans of few lines are calls. */
+/* The dtypes whose matrices a library multiplies, a bit 1 << dtype each; 0: there is none. Products
+ * of other floats are made of those in f32. Of a complex dtype: its products are one of the parts'
+ * dtype, else two. And whether it is a GPU's: more small products are generated code, and long
+ * scans of few lines are calls. */
 typedef uint32_t nxp_products;
 #define NXP_PRODUCTS_OF_BLAS ((nxp_products)1 << NX_F32 | (nxp_products)1 << NX_F64)
 #define NXP_ON_GPU           ((nxp_products)1 << 31)
@@ -59,7 +60,8 @@ typedef struct nxp_cluster_options {
   const nxi_target *target;
 } nxp_cluster_options;
 
-/* Extents of products that are generated code. On a GPU many of the larger ones (multiplications) are the library's. */
+/* Extents of products that are generated code. On a GPU many of the larger ones (multiplications)
+ * are the library's. */
 enum { NXP_SMALL_MATMUL = 32, NXP_SMALL_ON_GPU = 16, NXP_FEW_ON_GPU = 1 << 22 };
 /* True if this matmul is computed by a generated kernel. */
 bool nxp_matmul_generated(const nxg_graph *g, const nxg_node *n, nxp_products products);
@@ -80,18 +82,19 @@ void nxp_clusters_print(const nxg_graph *g, const nxp_clusters *c, nxi_text *out
 
 /* ---- lowering a group (lower/to_kernel.c) */
 
-/* What a launch must pass: for each launch buffer of the kernel the node whose memory it is; for each scalar
- * parameter the graph's launch parameter. */
+/* What a launch must pass: for each launch buffer of the kernel the node whose memory it is; for
+ * each scalar parameter the graph's launch parameter. */
 typedef struct nxp_kernel_binding {
   uint32_t *buffer_nodes;
   uint32_t n_buffers, cap_buffers;
   uint32_t *params;
   uint32_t n_params, cap_params;
-  int64_t *
-      row_strides; /* of nxp_lower_rows and nxp_lower_walk: buffer i moves row_strides[i * outside + axis] elements from one
-                                index of an axis without a loop to the next; NULL otherwise */
+  /* of nxp_lower_rows and nxp_lower_walk: buffer i moves row_strides[i * outside + axis] elements
+   * from one index of an axis without a loop to the next; NULL otherwise */
+  int64_t *row_strides;
 } nxp_kernel_binding;
-/* A parameter that is no launch parameter, but the index of an axis outside of a walk: this and the axis. */
+/* A parameter that is no launch parameter, but the index of an axis outside of a walk: this and the
+ * axis. */
 #define NXP_PARAM_AXIS (UINT32_C(1) << 31)
 void nxp_kernel_binding_free(nxp_kernel_binding *b);
 
@@ -101,13 +104,13 @@ typedef struct nxp_lower_options {
   const bool *nontemporal; /* node -> its stores may bypass the caches; NULL: none */
 } nxp_lower_options;
 
-/* Another way over the elements of a stored node than C order, to write a part of them elsewhere. Axis i moves from[i]
- * elements in the node and to[i] in what is written. The first `outside` axes have no loops: a launch is for one index of
- * each. */
+/* Another way over the elements of a stored node than C order, to write a part of them elsewhere.
+ * Axis i moves from[i] elements in the node and to[i] in what is written. The first `outside` axes
+ * have no loops: a launch is for one index of each. */
 typedef struct nxp_walk {
   int32_t rank, outside;
-  uint32_t
-      operand;    /* of a cat, whose elements are walked instead of the node's; UINT32_MAX: none */
+  /* of a cat, whose elements are walked instead of the node's; UINT32_MAX: none */
+  uint32_t operand;
   int64_t offset; /* of the first element in the node */
   int64_t extent[NXG_MAX_RANK], from[NXG_MAX_RANK], to[NXG_MAX_RANK];
 } nxp_walk;
@@ -128,20 +131,23 @@ typedef struct nxp_lowering nxp_lowering;
 nx_status nxp_lowering_create(const nxg_graph *g, const nxp_clusters *c, const nxp_lower_options *o,
                               nxp_lowering **out, nxi_diag *d);
 void nxp_lowering_destroy(nxp_lowering *lowering);
-/* The logical kernel of a group that is not a library call. A cat of many operands takes several kernels:
- * *operand is where to start (0 the first time) and, afterwards, where to go on; 0: all is done. */
+/* The logical kernel of a group that is not a library call. A cat of many operands takes several
+ * kernels: *operand is where to start (0 the first time) and, afterwards, where to go on; 0: all is
+ * done. */
 nx_status nxp_lower_group(nxp_lowering *lowering, uint32_t group, uint32_t *operand,
                           nxk_kernel **out, nxp_kernel_binding *binding, nxi_diag *d);
-/* The kernel of one row (the last axis of the full shape) of an elementwise group, to be run row by row while something else
- * makes them. *out is NULL if a row cannot be told from another by addresses alone. */
+/* The kernel of one row (the last axis of the full shape) of an elementwise group, to be run row by
+ * row while something else makes them. *out is NULL if a row cannot be told from another by
+ * addresses alone. */
 nx_status nxp_lower_rows(nxp_lowering *lowering, uint32_t group, nxk_kernel **out,
                          nxp_kernel_binding *binding, nxi_diag *d);
-/* Splits the axes of a walk over the only root of an elementwise group where its value asks for finer ones. axis[i]: what
- * axis i is a part of; `to` is not looked at. *ok: false if that cannot be. */
+/* Splits the axes of a walk over the only root of an elementwise group where its value asks for
+ * finer ones. axis[i]: what axis i is a part of; `to` is not looked at. *ok: false if that cannot
+ * be. */
 nx_status nxp_lower_factors(nxp_lowering *lowering, uint32_t group, nxp_walk *walk, int32_t *axis,
                             bool *ok, nxi_diag *d);
-/* The kernel that writes that root as the walk says. *out is NULL if addresses and indices alone do not tell what is
- * outside. */
+/* The kernel that writes that root as the walk says. *out is NULL if addresses and indices alone do
+ * not tell what is outside. */
 nx_status nxp_lower_walk(nxp_lowering *lowering, uint32_t group, const nxp_walk *walk,
                          nxk_kernel **out, nxp_kernel_binding *binding, nxi_diag *d);
 

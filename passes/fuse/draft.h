@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Groups while they are being formed: a union-find of drafts, who reads whom, and their final order. */
+/* Groups while they are being formed: a union-find of drafts, who reads whom, and their final
+ * order. */
 #ifndef NXP_CLUSTER_DRAFT_H
 #define NXP_CLUSTER_DRAFT_H
 
@@ -96,8 +97,9 @@ bool nxp_index_users(nxp_clusterer *c);
 void nxp_clusterer_free(nxp_clusterer *c);
 /* The operand of a node that the fewest nodes read. */
 uint32_t nxp_rarest_operand(const nxp_clusterer *c, const nxg_node *n);
-/* Whether a fold from which this value of the kept points is made will join the group that walks `full`: then the value is
- * computed once for each of them, outside the inner loops. Looks at a few nodes only. */
+/* Whether a fold from which this value of the kept points is made will join the group that walks
+ * `full`: then the value is computed once for each of them, outside the inner loops. Looks at a few
+ * nodes only. */
 bool nxp_rests_on_fold(const nxp_clusterer *c, uint32_t node, const nxp_shape *full,
                        uint32_t reduced, int *budget);
 uint32_t nxp_draft_find(nxp_clusterer *c, uint32_t group);
@@ -112,19 +114,22 @@ void nxp_draft_merge(nxp_clusterer *c, uint32_t a, uint32_t b);
 /* The finished groups, in an order in which each comes after those it reads. */
 nx_status nxp_drafts_write(nxp_clusterer *c, nxp_clusters *out, nxi_diag *d);
 
-/* ---- fuse/order.c: which groups depend on which. The answers are exact. Only in a graph of thousands of groups that is
- * made to be searched for long may an answer be "they depend", undecided: a fusion less. */
+/* ---- fuse/order.c: which groups depend on which. The answers are exact. Only in a graph of
+ * thousands of groups that is made to be searched for long may an answer be "they depend",
+ * undecided: a fusion less. */
 
 /* Edges that all searches of a graph may follow together: so many, and more for each node. */
 enum { NXP_SEARCH_BASE = 1 << 22, NXP_SEARCH_NODE = 64 };
 /* A new group, which reads nothing yet, comes before all others. */
 void nxp_order_first(nxp_clusterer *c, uint32_t group);
 void nxp_order_remove(nxp_clusterer *c, uint32_t group);
-/* Whether `a` may come before `b`, because it does not depend on it; then it does so from now on. */
+/* Whether `a` may come before `b`, because it does not depend on it; then it does so from now on.
+ * */
 bool nxp_order_before(nxp_clusterer *c, uint32_t a, uint32_t b);
 /* The same where it is known that it may. */
 void nxp_order_read(nxp_clusterer *c, uint32_t group, uint32_t reader);
-/* Whether two groups may become one, because neither depends on the other; then they are neighbours from now on. */
+/* Whether two groups may become one, because neither depends on the other; then they are neighbours
+ * from now on. */
 bool nxp_order_adjoin(nxp_clusterer *c, uint32_t a, uint32_t b);
 
 #endif

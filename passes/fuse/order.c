@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: ISC */
-/* The order of fusion groups while they are formed, kept up to date as groups are merged, so that whether one group
- * depends on another is answered exactly and by looking at few groups.
+/* The order of fusion groups while they are formed, kept up to date as groups are merged, so that
+ * whether one group depends on another is answered exactly and by looking at few groups.
  *
- * All groups stand in one list in which every group comes before those that read it: a topological order. `a` depends on
- * `b` only if it comes after it, so a search looks at nothing outside of the two. The search goes both ways at once, an
- * edge forwards from the first of the two and an edge backwards from the second, until the two fronts meet (there is a
- * dependence) or one of them has nothing left (there is none, and that front is everything that must change its place).
- * Nodes are visited from the last to the first: a new group is read by old ones and reads none of them yet. So it comes
- * first in the order at no cost, and the search backwards from the newer groups ends after a few steps however many
- * groups follow them.
+ * All groups stand in one list in which every group comes before those that read it: a topological
+ * order. `a` depends on `b` only if it comes after it, so a search looks at nothing outside of the
+ * two. The search goes both ways at once, an edge forwards from the first of the two and an edge
+ * backwards from the second, until the two fronts meet (there is a dependence) or one of them has
+ * nothing left (there is none, and that front is everything that must change its place). Nodes are
+ * visited from the last to the first: a new group is read by old ones and reads none of them yet.
+ * So it comes first in the order at no cost, and the search backwards from the newer groups ends
+ * after a few steps however many groups follow them.
  *
- * Places in the list are compared by labels with gaps between them. Where a gap is used up, the labels of the smallest
- * range around it that is not crowded are spread evenly, which costs O(log n) steps a change of place on average. */
+ * Places in the list are compared by labels with gaps between them. Where a gap is used up, the
+ * labels of the smallest range around it that is not crowded are spread evenly, which costs O(log
+ * n) steps a change of place on average. */
 #include "draft.h"
 
 #include <stdlib.h>
@@ -43,7 +45,8 @@ static void spread(nxp_clusterer *c, uint32_t at) {
     c->drafts[i].label = label;
 }
 
-/* Puts `group` directly after `at` (NXP_NO_GROUP: first of all); `more` others will follow it there. */
+/* Puts `group` directly after `at` (NXP_NO_GROUP: first of all); `more` others will follow it
+ * there. */
 static void insert(nxp_clusterer *c, uint32_t at, uint32_t group, uint32_t more) {
   bool front = at == NXP_NO_GROUP;
   uint32_t next = front ? c->first_draft : c->drafts[at].after;
@@ -113,7 +116,8 @@ static outcome follow(nxp_clusterer *c, int way, uint64_t limit) {
   return reach(c, way, group) ? CONTINUES : MET;
 }
 
-/* Whether `first` reaches `last`, or the answer would take too long. Otherwise *exhausted is the way of which all is found. */
+/* Whether `first` reaches `last`, or the answer would take too long. Otherwise *exhausted is the
+ * way of which all is found. */
 static bool reaches(nxp_clusterer *c, uint32_t first, uint32_t last, bool bounded, int *exhausted) {
   c->stamp += 2;
   if (!start(c, FORWARD, first) || !start(c, BACKWARD, last)) return true;
@@ -151,7 +155,8 @@ static bool put_before(nxp_clusterer *c, uint32_t a, uint32_t b, bool bounded) {
   int exhausted = FORWARD;
   if (c->drafts[a].label < c->drafts[b].label) return true;
   if (reaches(c, b, a, bounded, &exhausted)) return false;
-  /* What is between the two and needed for `a` goes before `b`, or what is made of `b` goes after `a`. */
+  /* What is between the two and needed for `a` goes before `b`, or what is made of `b` goes after
+   * `a`. */
   uint32_t at = exhausted == FORWARD ? a : c->drafts[b].before;
   move_after(c, &c->fronts[exhausted], at);
   return true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Fusion groups as remarks, to stand after the text of their graph: nodes have the same labels there. */
+/* Fusion groups as remarks, to stand after the text of their graph: nodes have the same labels
+ * there. */
 #include "cluster.h"
 
 #include <stdio.h>

@@ -28,8 +28,8 @@ int64_t nxp_points(const nxp_shape *s, uint32_t mask, bool kept) {
   return n;
 }
 
-/* A view without offset whose strides, extents of 1 aside, are those of `operand` in order, with 0 on the axes it adds:
- * the mask of those among the view's own squeezed axes. */
+/* A view without offset whose strides, extents of 1 aside, are those of `operand` in order, with 0
+ * on the axes it adds: the mask of those among the view's own squeezed axes. */
 static bool broadcast_mask(const nxg_node *view, const nxg_node *operand, uint32_t *mask) {
   int64_t expected = 1;
   int32_t axis = 0;
@@ -120,7 +120,8 @@ bool nxp_scan_space(const nxg_node *n, nxp_shape *full, uint32_t *axis) {
 }
 
 enum { NARROWEST = 128 }; /* bytes of the narrowest strip worth its loop, but 32 columns at most */
-/* On a GPU a block of threads has a row, or some columns: enough of them, or rows so short (bytes) that one is soon done. */
+/* On a GPU a block of threads has a row, or some columns: enough of them, or rows so short (bytes)
+ * that one is soon done. */
 enum { GPU_BLOCKS = 132, GPU_COLUMNS = 8, GPU_ROW = 128 << 10 };
 
 bool nxp_rows_fit(const nxp_shape *full, uint32_t reduced, int64_t element_bytes,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Algebraic identities that hold for every value, bit for bit (all NaNs being one value). Of the usual ones the following do
- * not and are left alone: x + 0 (-0 + 0 is +0), x * 0 and x - x (NaN, infinities, -0), pow(x, 2), x / c for a c that
- * is no power of two. Keeps: bits. */
+/* Algebraic identities that hold for every value, bit for bit (all NaNs being one value). Of the
+ * usual ones the following do not and are left alone: x + 0 (-0 + 0 is +0), x * 0 and x - x (NaN,
+ * infinities, -0), pow(x, 2), x / c for a c that is no power of two. Keeps: bits. */
 #include "rewrite.h"
 
 #include <math.h>
@@ -106,7 +106,8 @@ static bool divide_by_power(nxg_rewrite *r, uint32_t i) {
   return true;
 }
 
-/* Marks what products read, through views: its place in memory decides which of a library's loops runs, and so its bits. */
+/* Marks what products read, through views: its place in memory decides which of a library's loops
+ * runs, and so its bits. */
 static bool *read_by_products(const nxg_graph *g) {
   bool *read = nxi_calloc(g->n_nodes, sizeof *read);
   for (uint32_t i = 0; read != NULL && i < g->n_nodes; i++)

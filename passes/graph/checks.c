@@ -25,7 +25,8 @@ static uint32_t full(const checked *c, nx_dtype t, int64_t value) {
   return add(c, NXG_full, 0, NULL, attrs, 2, t);
 }
 
-/* Axes along which the indices repeat, as they were before a view repeated them; the mapped indices. */
+/* Axes along which the indices repeat, as they were before a view repeated them; the mapped
+ * indices. */
 static uint32_t distinct(checked *c, uint32_t indices, int64_t *mask) {
   const nxg_node *n = &c->r->from->nodes[indices];
   *mask = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Merges nodes that compute the same value: same operation, operands, attributes and type. Keeps: bits. */
+/* Merges nodes that compute the same value: same operation, operands, attributes and type. Keeps:
+ * bits. */
 #include "rewrite.h"
 
 #include <string.h>
@@ -28,8 +29,9 @@ static bool same(const nxg_rewrite *r, const nxg_node *n, const nxg_node *made) 
   return n->n_attrs == 0 || memcmp(n->attrs, made->attrs, n->n_attrs * sizeof *n->attrs) == 0;
 }
 
-/* Which nodes may have an equal: a hash of everything below each node, which equal nodes share, and bits for the values
- * that it takes. Nearly all nodes of a large graph have no equal; a table of all of them would not stay in the caches. */
+/* Which nodes may have an equal: a hash of everything below each node, which equal nodes share, and
+ * bits for the values that it takes. Nearly all nodes of a large graph have no equal; a table of
+ * all of them would not stay in the caches. */
 typedef struct suspects {
   uint64_t *hash, *met, *met_again; /* by node; bits */
   uint64_t mask;

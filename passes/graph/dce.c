@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Drops nodes that no output needs. Inputs stay: launches pass all of them. Keeps: values of outputs. */
+/* Drops nodes that no output needs. Inputs stay: launches pass all of them. Keeps: values of
+ * outputs. */
 #include "rewrite.h"
 
 nx_status nxg_pass_dce(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d) {

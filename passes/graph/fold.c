@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Folds what is known when a graph is compiled: an elementwise operation on constants, a view, copy or update of one. A constant
- * stays a `full` node of its shape, which costs no memory. Launch parameters are not constants.
+/* Folds what is known when a graph is compiled: an elementwise operation on constants, a view, copy
+ * or update of one. A constant stays a `full` node of its shape, which costs no memory. Launch
+ * parameters are not constants.
  * Keeps: bits (the evaluator is the interpreter's). */
 #include "rewrite.h"
 

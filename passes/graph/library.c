@@ -42,7 +42,8 @@ static uint32_t copy_of(nxg_rewrite *r, uint32_t i, uint32_t node) {
   return nxg_rewrite_add(r, i, NXG_copy, 1, &node, NULL, 0, n.dtype, n.rank, shape);
 }
 
-/* The same for a product: columns that lie next to each other do so in the copy, for the bits of a library follow that. */
+/* The same for a product: columns that lie next to each other do so in the copy, for the bits of a
+ * library follow that. */
 static uint32_t copy_matrix(nxg_rewrite *r, uint32_t i, uint32_t node) {
   const nxg_node n = r->to->nodes[node];
   const int32_t rank = n.rank, swapped = rank - 2;
@@ -103,7 +104,8 @@ static void rewrite_matmul(nxg_rewrite *r, uint32_t i, nxp_products products) {
   nxg_rewrite_map(r, i, value);
 }
 
-/* Operands of a call are memory, dense from some element on; whatever else computes them writes it. */
+/* Operands of a call are memory, dense from some element on; whatever else computes them writes it.
+ * */
 static bool call_can_read(const nxg_graph *g, uint32_t node) {
   nxg_view v;
   nxg_node_view(g, node, &v);
@@ -151,7 +153,8 @@ static void rewrite_update(nxg_rewrite *r, uint32_t i) {
   r->map[old] = mapped;
 }
 
-/* The product that an output is in another form, which is the same memory; UINT32_MAX: it is none. */
+/* The product that an output is in another form, which is the same memory; UINT32_MAX: it is none.
+ * */
 static uint32_t product_of_output(const nxg_graph *g, uint32_t node) {
   const nxg_node *n = &g->nodes[node];
   if (n->op != NXG_view || g->nodes[n->args[0]].op != NXG_matmul) return UINT32_MAX;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Passes over the graph IR. A pass reads a graph and appends to a fresh one, in order, with nxg_rewrite helpers; true in
- * *changed if the result differs. Where nothing had to be changed *out is the graph that was given. None prints, times
- * or reads the environment. */
+/* Passes over the graph IR. A pass reads a graph and appends to a fresh one, in order, with
+ * nxg_rewrite helpers; true in *changed if the result differs. Where nothing had to be changed *out
+ * is the graph that was given. None prints, times or reads the environment. */
 #ifndef NXG_PASSES_H
 #define NXG_PASSES_H
 
@@ -25,7 +25,8 @@ nx_status nxg_pass_small_types(const nxg_graph *g, nxg_graph **out, bool *change
                                nxi_diag *d); /* i4 and u4 as bytes */
 nx_status nxg_pass_cse(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
 nx_status nxg_pass_dce(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
-/* The pass of ir/graph/graph.h; matrix products of the complex dtypes of the mask are one real one where a library multiplies. */
+/* The pass of ir/graph/graph.h; matrix products of the complex dtypes of the mask are one real one
+ * where a library multiplies. */
 nx_status nxg_pass_types_for(const nxg_graph *g, nxp_products joined, nxg_graph **out,
                              bool *changed, nxi_diag *d);
 nx_status nxg_pass_library(const nxg_graph *g, nxp_products products, nxg_graph **out,

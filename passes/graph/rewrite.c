@@ -10,7 +10,8 @@ static void free_tables(nxg_rewrite *r) {
   r->map = r->args = NULL;
 }
 
-/* In a new graph inputs come first, in their order: where they do already, nodes may keep their numbers. */
+/* In a new graph inputs come first, in their order: where they do already, nodes may keep their
+ * numbers. */
 static bool inputs_lead(const nxg_graph *g) {
   for (uint32_t i = 0; i < g->n_inputs; i++)
     if (g->inputs[i].node != i) return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Splits reductions so that each folds one run of adjacent axes, the innermost run first (docs/numerics.md). Extents of 1 do not
- * separate or end a run. Small floats stay in f32 from the first run to the last and are rounded once.
+/* Splits reductions so that each folds one run of adjacent axes, the innermost run first
+ * (docs/numerics.md). Extents of 1 do not separate or end a run. Small floats stay in f32 from the
+ * first run to the last and are rounded once.
  * Keeps: bits, by the definition of the order. */
 #include "rewrite.h"
 

@@ -27,8 +27,8 @@ static bool worth_it(const nxg_node *n) {
   return nxg_node_elements(n) / length < (n->attrs[0] + 1 == n->rank ? FEW_ROWS : FEW_COLUMNS);
 }
 
-/* A scan being taken apart; every value below has the shape of the scan but for its axis, and for one more axis where it
- * is in blocks. */
+/* A scan being taken apart; every value below has the shape of the scan but for its axis, and for
+ * one more axis where it is in blocks. */
 typedef struct apart {
   nxg_rewrite *r;
   uint32_t node;
@@ -43,7 +43,8 @@ static uint32_t add(const apart *a, nxg_op op, const uint32_t *args, uint32_t n_
   return nxg_rewrite_add(a->r, a->node, op, n_args, args, attrs, n_attrs, a->t, rank, shape);
 }
 
-/* The shape with `extent` along the axis, and after it `inner`, if that is not 0. Returns the rank. */
+/* The shape with `extent` along the axis, and after it `inner`, if that is not 0. Returns the rank.
+ * */
 static int32_t shape_of(const apart *a, int64_t extent, int64_t inner, int64_t *shape) {
   int32_t rank = 0;
   for (int32_t i = 0; i < a->n->rank; i++) {
@@ -53,7 +54,8 @@ static int32_t shape_of(const apart *a, int64_t extent, int64_t inner, int64_t *
   return rank;
 }
 
-/* A view of `value`, of which `strides` are the strides in C order, with other ones along the axis. */
+/* A view of `value`, of which `strides` are the strides in C order, with other ones along the axis.
+ * */
 static uint32_t view(const apart *a, uint32_t value, const int64_t *strides, int64_t offset,
                      int64_t extent, int64_t stride, int64_t inner, int64_t inner_stride) {
   int64_t attrs[1 + NXG_MAX_RANK], shape[NXG_MAX_RANK];
@@ -66,8 +68,8 @@ static uint32_t view(const apart *a, uint32_t value, const int64_t *strides, int
   return add(a, NXG_view, &value, 1, attrs, (uint32_t)k, rank, shape);
 }
 
-/* C-order strides of a value with `extent` along the axis, in the places of the scan's own axes; the one inside of the
- * axis, if there is one, goes to *inner_stride. */
+/* C-order strides of a value with `extent` along the axis, in the places of the scan's own axes;
+ * the one inside of the axis, if there is one, goes to *inner_stride. */
 static void strides_of(const apart *a, int64_t extent, int64_t inner, int64_t *strides,
                        int64_t *inner_stride) {
   int64_t stride = 1;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* i4 and u4 become i8 and u8. A tensor's memory holds two of them in a byte: an input is its bytes, unpacked by ordinary
- * operations, and an output is packed by such; between them each element has a byte, i4 extended by its sign. What may leave
- * four bits is wrapped after each operation. An update of memory rewrites the bytes that its view touches, from their lowest
- * to their highest, and keeps the halves that it does not name. Keeps: bits. */
+/* i4 and u4 become i8 and u8. A tensor's memory holds two of them in a byte: an input is its bytes,
+ * unpacked by ordinary operations, and an output is packed by such; between them each element has a
+ * byte, i4 extended by its sign. What may leave four bits is wrapped after each operation. An
+ * update of memory rewrites the bytes that its view touches, from their lowest to their highest,
+ * and keeps the halves that it does not name. Keeps: bits. */
 #include <string.h>
 
 #include "passes.h"
@@ -16,8 +17,8 @@ typedef struct unpacking {
   uint32_t *value;   /* old node -> elements, one in a byte; NONE: not made yet */
   uint32_t *bytes;   /* old node -> elements as in memory; NONE: not made yet */
   uint32_t *half[2]; /* old node -> elements whose last index is even, odd; NONE: not made yet */
-  uint8_t *
-      halved; /* old node: elementwise work that is packed, done on the halves; 2: and as a whole */
+  /* old node: elementwise work that is packed, done on the halves; 2: and as a whole */
+  uint8_t *halved;
   uint32_t *args;
 } unpacking;
 
@@ -114,9 +115,9 @@ static uint32_t either(unpacking *u, uint32_t turn, uint32_t a, uint32_t b) {
   return add(u, NXG_where, 3, args, NULL, 0, n.dtype, n.rank, n.shape);
 }
 
-/* The n elements in the halves of bytes [m], in that shape. i4 chooses whether to shift rather than how far: vectors of bytes
- * have no shift by another amount for each. u4 would need two operations more for that, too many to be done again for
- * each of several readers. */
+/* The n elements in the halves of bytes [m], in that shape. i4 chooses whether to shift rather than
+ * how far: vectors of bytes have no shift by another amount for each. u4 would need two operations
+ * more for that, too many to be done again for each of several readers. */
 static uint32_t unpacked(unpacking *u, nx_dtype t, uint32_t bytes, int64_t m, int32_t rank,
                          const int64_t *shape) {
   nxg_view twice = {.rank = 2, .shape = {m, 2}, .strides = {1, 0}}, in_turn = twice;
@@ -169,8 +170,9 @@ static uint32_t bytes_of(unpacking *u, uint32_t old) {
   return u->bytes[old] = joined(u, n->dtype, low, high);
 }
 
-/* ---- elementwise work whose result is packed. A byte of it is made from two of the bytes that are read, or from a part of
- * them: the work is done for the lower halves and for the upper ones, without the elements in between. */
+/* ---- elementwise work whose result is packed. A byte of it is made from two of the bytes that are
+ * read, or from a part of them: the work is done for the lower halves and for the upper ones,
+ * without the elements in between. */
 
 /* The elements of a node whose last index is p, p + 2, ... */
 static void half_shape(const nxg_node *n, int p, int64_t *shape) {
@@ -236,8 +238,8 @@ static bool writes_in_order(const nxg_node *n) {
   return true;
 }
 
-/* From the last node to the first: what is packed, and elementwise work that only packed results need (nibbles: also if
- * others do, they are cheap). */
+/* From the last node to the first: what is packed, and elementwise work that only packed results
+ * need (nibbles: also if others do, they are cheap). */
 static void find_halved(unpacking *u) {
   const nxg_graph *g = u->from;
   uint32_t *uses = u->half[0], *packing = u->half[1]; /* before they are needed */
@@ -266,7 +268,8 @@ static void find_halved(unpacking *u) {
 
 /* ---- updates of memory */
 
-/* Makes strides positive and falling, and src read in that order. False if the view leaves elements out. */
+/* Makes strides positive and falling, and src read in that order. False if the view leaves elements
+ * out. */
 static bool straighten(nxg_view *v, nxg_view *src) {
   int64_t strides[NXG_MAX_RANK], expected = 1;
   int32_t order[NXG_MAX_RANK], n = 0;
@@ -294,7 +297,8 @@ static bool straighten(nxg_view *v, nxg_view *src) {
   return true;
 }
 
-/* What the elements [2m] of the touched bytes become. old: these bytes; v: the view among their elements. */
+/* What the elements [2m] of the touched bytes become. old: these bytes; v: the view among their
+ * elements. */
 static uint32_t merged(unpacking *u, nx_dtype t, uint32_t old, int64_t m, const nxg_view *v,
                        uint32_t source) {
   nxg_view straight = *v, order;
@@ -332,7 +336,8 @@ static uint32_t laid(unpacking *u, nx_dtype t, uint32_t part, int64_t before, ui
   return add(u, NXG_where, 3, args, NULL, 0, wide(t), 1, &m);
 }
 
-/* The touched bytes, m of them, with all elements of a node from the first or the second half on. */
+/* The touched bytes, m of them, with all elements of a node from the first or the second half on.
+ * */
 static uint32_t filled(unpacking *u, nx_dtype t, uint32_t old, int64_t m, bool upper,
                        uint32_t source) {
   uint32_t first = half_of(u, source, 0), second = half_of(u, source, 1);

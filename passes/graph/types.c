@@ -151,14 +151,16 @@ static void rewrite_pad(nxg_types *t) {
   nxg_types_set_parts(t, made[0], made[1]);
 }
 
-/* A copy is the value itself: where it needs memory it is woven, or copied by the pass that looks after outputs. */
+/* A copy is the value itself: where it needs memory it is woven, or copied by the pass that looks
+ * after outputs. */
 static void rewrite_copy(nxg_types *t) {
   uint32_t operand = nxg_types_old(t, t->i)->args[0];
   nxg_types_set_parts(t, t->part[0][operand], t->part[1][operand]);
   t->woven[t->i] = t->woven[operand];
 }
 
-/* An update of woven memory: a last axis of two is added to the view, those of extent 1 leave room for it. */
+/* An update of woven memory: a last axis of two is added to the view, those of extent 1 leave room
+ * for it. */
 static void rewrite_update(nxg_types *t) {
   const nxg_node *n = nxg_types_old(t, t->i);
   nx_dtype p = nxi_part_dtype(n->dtype);
@@ -212,7 +214,8 @@ static void rewrite_cast(nxg_types *t) {
   }
 }
 
-/* c64 and the types of 64 bits; others have none of their size. The real part is in the low half. */
+/* c64 and the types of 64 bits; others have none of their size. The real part is in the low half.
+ * */
 static void rewrite_bitcast(nxg_types *t) {
   const nxg_node *n = nxg_types_old(t, t->i), *x = nxg_types_old(t, n->args[0]);
   if (n->dtype == x->dtype) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Shared by the two files of the pass that makes pairs of complex values: passes/graph/types.c, passes/graph/types_arrays.c. */
+/* Shared by the two files of the pass that makes pairs of complex values: passes/graph/types.c,
+ * passes/graph/types_arrays.c. */
 #ifndef NXI_GRAPH_TYPES_H
 #define NXI_GRAPH_TYPES_H
 

@@ -8,9 +8,10 @@
 
 #include "ir/library/library.h"
 
-/* ---- products over axes. A product rounds, and cannot be two folds, so the order is one of its own (docs/numerics.md): an axis
- * after the other, the last first; of n elements those from p on, the greatest power of two that is not above n, are
- * multiplied into the first ones, then the upper half into the lower until one is left. */
+/* ---- products over axes. A product rounds, and cannot be two folds, so the order is one of its
+ * own (docs/numerics.md): an axis after the other, the last first; of n elements those from p on,
+ * the greatest power of two that is not above n, are multiplied into the first ones, then the upper
+ * half into the lower until one is left. */
 
 typedef struct complex_nodes {
   uint32_t part[2];
@@ -97,9 +98,10 @@ void nxg_types_products_so_far(nxg_types *t) {
   nxg_types_set_parts(t, made[0], made[1]);
 }
 
-/* ---- matrix products. Two real ones over twice the inner extent, which do as many multiplications as a complex one. Or one,
- * as many again: of the rows of the first as they lie in memory, (re, im, re, im ..), with a matrix of twice the rows and columns,
- * which for each element of the second has (re, im) and below (-im, re). Its rows are those of the complex result. */
+/* ---- matrix products. Two real ones over twice the inner extent, which do as many multiplications
+ * as a complex one. Or one, as many again: of the rows of the first as they lie in memory, (re, im,
+ * re, im ..), with a matrix of twice the rows and columns, which for each element of the second has
+ * (re, im) and below (-im, re). Its rows are those of the complex result. */
 
 /* Both parts beside each other along an axis; `minus`: the second one turned. */
 static uint32_t beside(nxg_types *t, uint32_t node, int32_t axis, int first, bool minus) {
@@ -251,7 +253,8 @@ void nxg_types_scatter(nxg_types *t) {
                                    rank + n->n_attrs, nxi_part_dtype(n->dtype), 1, &twice);
 }
 
-/* Operands and results of a library call are memory: complex ones rows of parts, and their shapes attributes. */
+/* Operands and results of a library call are memory: complex ones rows of parts, and their shapes
+ * attributes. */
 void nxg_types_call(nxg_types *t) {
   const nxg_node *n = nxg_types_old(t, t->i);
   int64_t attrs[NXG_CALL_MOST_ATTRS], twice = 2 * nxg_node_elements(n);

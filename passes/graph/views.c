@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Composes views: afterwards the operand of a view is never a view or a copy of a contiguous value, and a view that changes
- * nothing is gone. A view of a view with strides that no single view has (the first one not contiguous, the
- * second not aligned with it) keeps a copy between the two. Keeps: bits. */
+/* Composes views: afterwards the operand of a view is never a view or a copy of a contiguous value,
+ * and a view that changes nothing is gone. A view of a view with strides that no single view has
+ * (the first one not contiguous, the second not aligned with it) keeps a copy between the two.
+ * Keeps: bits. */
 #include "rewrite.h"
 
 #include <string.h>

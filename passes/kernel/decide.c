@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Copying instructions of a kernel to where more is known: an index that has become a constant, or a loop that
- * starts elsewhere, decides conditions, and what they guard becomes plain. */
+/* Copying instructions of a kernel to where more is known: an index that has become a constant, or
+ * a loop that starts elsewhere, decides conditions, and what they guard becomes plain. */
 #include "passes.h"
 
 static bool is_bool_constant(const nxk_kernel *k, nxk_value v, bool *truth) {
@@ -19,7 +19,8 @@ static bool is_integer_constant(const nxk_kernel *k, nxk_value v, int64_t *x) {
   return true;
 }
 
-/* and, or: the other operand where one of them is decided, or that one itself. NXK_NONE: neither is. */
+/* and, or: the other operand where one of them is decided, or that one itself. NXK_NONE: neither
+ * is. */
 static nxk_value decided_logic(const nxk_kernel *k, nxk_op op, nxk_value a, nxk_value b) {
   bool truth;
   if (is_bool_constant(k, a, &truth)) return truth == (op == NXK_and) ? b : a;

@@ -83,7 +83,8 @@ static void map_points(interleaver *w, nxk_value pair) {
   for (int i = 0; i < 2; i++) w->map[i][pair] = nxk_const_i(w->to, NX_I64, i);
 }
 
-/* The part with both points of its last outer loop in one iteration; blocks are shared, stores come last. */
+/* The part with both points of its last outer loop in one iteration; blocks are shared, stores come
+ * last. */
 static void write_woven(interleaver *w, const nxb_part *p) {
   const nxk_kernel *k = w->b.from;
   nxk_value pair = p->outer[p->n_outer - 1].value;
@@ -100,7 +101,8 @@ static void write_woven(interleaver *w, const nxb_part *p) {
   }
 }
 
-/* Bits that hold every value of an integer: fewer than its type has where the others were shifted or masked out. */
+/* Bits that hold every value of an integer: fewer than its type has where the others were shifted
+ * or masked out. */
 static int64_t bits_of(const nxk_kernel *k, nxk_value v) {
   const nxk_instr *in = &k->instrs[v];
   int64_t bits = nxi_dtypes[in->dtype].bits, by;

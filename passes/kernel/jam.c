@@ -15,7 +15,8 @@
 #include "passes/bind/bind.h"
 #include "passes.h"
 
-/* Rows at once; loads that are looked at; vector operations of a row; rows below which it is not worth it. */
+/* Rows at once; loads that are looked at; vector operations of a row; rows below which it is not
+ * worth it. */
 enum { ROWS = 4, MOST_LOADS = 32, MOST_COST = 60, LEAST_ROWS = 4 * ROWS };
 
 typedef struct jammer {
@@ -55,7 +56,8 @@ static bool is_loaded(const nxk_access *a, const nxk_access *b, int64_t stride, 
                                                 distance / stride < rows);
 }
 
-/* Whether ROWS rows together load at most 2/3 of what they load alone, of elements that differ along the row. */
+/* Whether ROWS rows together load at most 2/3 of what they load alone, of elements that differ
+ * along the row. */
 static bool shares_loads(const nxb_binder *b, const nxb_part *p, nxk_value row, nxk_value column) {
   const nxk_access *loads[MOST_LOADS];
   uint32_t n = 0, all = 0, distinct = 0;
@@ -103,7 +105,8 @@ static bool is_past_caches(const nxb_binder *b, const nxi_target *t) {
 
 /* ---- what the next rows need */
 
-/* Whether a load of the part in some of the rows lies from `low` to below `high` elements behind load a of row r. */
+/* Whether a load of the part in some of the rows lies from `low` to below `high` elements behind
+ * load a of row r. */
 static bool loads_between(const jammer *w, const nxb_part *p, const nxk_access *a, int64_t r,
                           int64_t low, int64_t high) {
   const nxk_kernel *k = w->b.from;
@@ -121,13 +124,14 @@ static bool loads_between(const jammer *w, const nxb_part *p, const nxk_access *
   return false;
 }
 
-/* How far ahead the access of row r looks in the rows that come next: to where nothing is loaded yet, once a line. 0: not. */
+/* How far ahead the access of row r looks in the rows that come next: to where nothing is loaded
+ * yet, once a line. 0: not. */
 static int64_t distance_ahead(const jammer *w, const nxb_part *p, nxk_value v, int64_t r) {
   const nxk_kernel *k = w->b.from;
   const nxk_access *a = &k->accesses[k->instrs[v].imm];
   bool far, computed;
   int64_t next = ROWS * nxb_stride(&w->b, a, p->outer[p->n_outer - 2].value, &far);
-  int64_t line = NXK_LINE / nxi_dtype_size(k->buffers[a->buffer].dtype);
+  int64_t line = nxk_line_of(k, a);
   if (next < line || nxb_stride(&w->b, a, p->outer[p->n_outer - 1].value, &computed) != 1) return 0;
   bool again = k->instrs[v].op == NXK_load &&
                (loads_between(w, p, a, r, 1, line) || loads_between(w, p, a, r, next, next + line));

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /* Rewrites what targets do wrongly, or in different ways, into basic operations with one meaning:
- *  - conversions to and from small floats, rounded once from every type. Only f16 <-> f32 is left, and only
- *    where the target has it in one exact instruction;
+ *  - conversions to and from small floats, rounded once from every type. Only f16 <-> f32 is left,
+ *    and only where the target has it in one exact instruction;
  *  - vectors of 64-bit integers to f32 on AArch64, where they go through f64 and are rounded twice;
  *  - comparisons of small floats, which widen;
  *  - the remainder of floats, exact for all operands, without a library.
  * What is left of them is legal, so a second run changes nothing. Bound level.
- * Total integer division and shifts, max and min, saturating conversions and ldexp stay: they are one or two
- * instructions of each target, which its code generator knows (codegen_llvm/emit_scalar.c).
- * Requires: no functions (expand/expand.c). Keeps: everything else, and the numbers of buffers and params. */
+ * Total integer division and shifts, max and min, saturating conversions and ldexp stay: they are
+ * one or two instructions of each target, which its code generator knows
+ * (codegen_llvm/emit_scalar.c). Requires: no functions (expand/expand.c). Keeps: everything else,
+ * and the numbers of buffers and params. */
 #include <math.h>
 #include <string.h>
 
@@ -53,7 +54,8 @@ static nxk_value bf16_to_f32(nxk_kernel *k, nxk_value a) {
   return bits_as(k, NX_F32, op2(k, NXK_shl, bits, u32(k, 16)));
 }
 
-/* A small float with a sign, an exponent of its own bias, and subnormals. Magnitudes are patterns without the sign. */
+/* A small float with a sign, an exponent of its own bias, and subnormals. Magnitudes are patterns
+ * without the sign. */
 typedef struct small_format {
   int bits, fraction, bias;
   uint32_t special; /* the first magnitude that is no number: infinity, or NaN */
@@ -73,7 +75,8 @@ static small_format format_of(nx_dtype t) {
 
 static nx_dtype bits_of(small_format f) { return f.bits == 8 ? NX_U8 : NX_U16; }
 
-/* The magnitude, moved to f32's fields, is 2^(127 - bias) too small; the product is exact for subnormals too. */
+/* The magnitude, moved to f32's fields, is 2^(127 - bias) too small; the product is exact for
+ * subnormals too. */
 static nxk_value small_to_f32(nxk_kernel *k, nxk_value a) {
   small_format f = format_of(dtype_of(k, a));
   uint32_t sign_bit = 1u << (f.bits - 1);
@@ -89,8 +92,9 @@ static nxk_value small_to_f32(nxk_kernel *k, nxk_value a) {
   return bits_as(k, NX_F32, op2(k, NXK_or, r, sign));
 }
 
-/* Normal results: the upper bits rounded to even, with the exponent moved. Subnormal ones: adding a power of two whose
- * last bit is the format's least number rounds. Past the largest number: infinity, or NaN where there is none. */
+/* Normal results: the upper bits rounded to even, with the exponent moved. Subnormal ones: adding a
+ * power of two whose last bit is the format's least number rounds. Past the largest number:
+ * infinity, or NaN where there is none. */
 static nxk_value f32_to_small(nxk_kernel *k, nx_dtype to, nxk_value a) {
   small_format f = format_of(to);
   uint32_t dropped = (uint32_t)(23 - f.fraction), less = (uint32_t)(127 - f.bias);
@@ -131,8 +135,8 @@ static nxk_value narrow(const legalizer *l, nx_dtype to, nxk_value a) {
 
 /* ---- small floats from wider types, rounded once */
 
-/* An f64 rounded to the numbers of small float `to`, but not to its largest: that is left to the conversions
- * to f32 and `to`, which are exact but for overflow. */
+/* An f64 rounded to the numbers of small float `to`, but not to its largest: that is left to the
+ * conversions to f32 and `to`, which are exact but for overflow. */
 static nxk_value round_for(nxk_kernel *k, nx_dtype to, nxk_value a) {
   small_format f = format_of(to);
   int dropped = 52 - f.fraction; /* bits of the mantissa */
@@ -150,8 +154,9 @@ static nxk_value round_for(nxk_kernel *k, nx_dtype to, nxk_value a) {
   return op3(k, NXK_select, is_nan(k, a), a, r);
 }
 
-/* A 64-bit integer as f64 that rounds to a shorter format as the integer does: from 2^exact_bits on the lower bits matter
- * only as zero or not, because the ties of the format are multiples of 2^low_bits (or beyond its largest). */
+/* A 64-bit integer as f64 that rounds to a shorter format as the integer does: from 2^exact_bits on
+ * the lower bits matter only as zero or not, because the ties of the format are multiples of
+ * 2^low_bits (or beyond its largest). */
 static nxk_value wide_to_f64(nxk_kernel *k, nxk_value a, int exact_bits, int low_bits) {
   nx_dtype t = dtype_of(k, a);
   nxk_value zero = nxk_const_i(k, t, 0),
@@ -184,9 +189,9 @@ static nxk_value legal_cast(const legalizer *l, nx_dtype to, nxk_value a) {
 }
 
 /* ---- fmod. All in f64; the remainder of f32 numbers is an f32 number.
- * One step: for x / y < 2^52 the rounded quotient, truncated, is right or one too large, the fma is exact,
- * and a negative result needs y once. Farther apart, x is reduced first by y * 2^51i for falling i, each of
- * them a step; a factor that overflows is larger than x and does nothing. */
+ * One step: for x / y < 2^52 the rounded quotient, truncated, is right or one too large, the fma is
+ * exact, and a negative result needs y once. Farther apart, x is reduced first by y * 2^51i for
+ * falling i, each of them a step; a factor that overflows is larger than x and does nothing. */
 
 static nxk_value reduce_step(nxk_kernel *k, nxk_value x, nxk_value y) {
   nxk_value q = op1(k, NXK_trunc, op2(k, NXK_div, x, y));

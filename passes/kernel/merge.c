@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* Merges adjacent outer loops that every access walks as one: what lowering does for its dimensions, once more for the
- * regions that conditions kept it from seeing. Needs: logical level, nothing that is not needed. Keeps: bits. */
+/* Merges adjacent outer loops that every access walks as one: what lowering does for its
+ * dimensions, once more for the regions that conditions kept it from seeing. Needs: logical level,
+ * nothing that is not needed. Keeps: bits. */
 #include <string.h>
 
 #include "passes/bind/bind.h"
 #include "passes.h"
 
-/* Whether the loops do nothing but move accesses, and each moves on by `extent` steps of the inner at a step of the outer. */
+/* Whether the loops do nothing but move accesses, and each moves on by `extent` steps of the inner
+ * at a step of the outer. */
 static bool walks_as_one(const nxb_binder *b, const nxb_part *p, const nxb_loop *outer,
                          const nxb_loop *inner) {
   const nxk_kernel *k = b->from;

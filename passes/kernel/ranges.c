@@ -11,7 +11,8 @@
 
 #include "passes.h"
 
-/* Pieces of a loop; instructions of the result for each of the source, and at most; operands that are looked through. */
+/* Pieces of a loop; instructions of the result for each of the source, and at most; operands that
+ * are looked through. */
 enum { MOST_PIECES = 16, MOST_GROWTH = 16, MOST_CODE = 2400, DEPTH = 16 };
 
 typedef struct interval {
@@ -119,7 +120,8 @@ static int truth_at(ranger *r, nxk_value loop, nxk_value condition, int64_t inde
   return truth(r, condition);
 }
 
-/* How many iterations at the beginning (or, backwards, at the end) decide the condition as the first (the last) does. */
+/* How many iterations at the beginning (or, backwards, at the end) decide the condition as the
+ * first (the last) does. */
 static int64_t length_decided(ranger *r, nxk_value v, nxk_value condition, int64_t n, bool back) {
   const nxk_loop *loop = &r->from->loops[r->from->instrs[v].imm];
   int64_t first = loop->lower.constant + (back ? n - 1 : 0) * loop->step;
@@ -174,7 +176,8 @@ static nxk_value decided_value(ranger *r, bool x, uint16_t lanes) {
   return nxk_splat(r->to, nxk_const(r->to, NX_BOOL, x), lanes);
 }
 
-/* The carries of a loop, which stand at its head: from `initial` for the first piece, else from what the last one left. */
+/* The carries of a loop, which stand at its head: from `initial` for the first piece, else from
+ * what the last one left. */
 static nxk_value write_carries(ranger *r, nxk_value v, bool first) {
   nxk_value c = v + 1;
   for (; r->from->instrs[c].op == NXK_carry && !r->to->failed; c++) {

@@ -18,8 +18,8 @@
 #include "passes/bind/bind.h"
 #include "passes.h"
 
-/* Operations in all regions of a part together; points of a part that is not worth cutting; a region of less than a
- * share of all points is small. */
+/* Operations in all regions of a part together; points of a part that is not worth cutting; a
+ * region of less than a share of all points is small. */
 enum {
   MOST_REGIONS = 16,
   MOST_CODE = 2000,
@@ -57,8 +57,8 @@ typedef struct cutter {
   int64_t points;    /* of the part */
   int64_t line;      /* > 1: elements of a cache line, along the last outer loop */
   int64_t row_bytes; /* of the last outer loop */
-  bool
-      short_rows; /* the last outer loop is a few cache lines: pieces of it would go over memory again and again */
+  /* the last outer loop is a few cache lines: pieces of it would go over memory again and again */
+  bool short_rows;
   nxk_kernel *to;
   nxk_value *map;
 } cutter;
@@ -136,7 +136,8 @@ static int truth_in(const cutter *c, const condition *q, const region *r) {
 
 static int64_t floor_div(int64_t a, int64_t d) { /* d > 0 */ return a / d - (a % d < 0); }
 
-/* Where along loop d the condition changes in the region: the first index after. False: nowhere, or not along d alone. */
+/* Where along loop d the condition changes in the region: the first index after. False: nowhere, or
+ * not along d alone. */
 static bool find_cut(const cutter *c, const condition *q, const region *r, uint32_t d,
                      int64_t *cut) {
   int64_t a = q->difference.coefficient[d], rest = q->threshold - q->difference.constant;
@@ -161,7 +162,8 @@ static void insert_cut(int64_t *cuts, uint32_t *n, int64_t cut) {
   ++*n;
 }
 
-/* Takes out cuts until `most` pieces are left: each time the one between the two pieces that are shortest together. */
+/* Takes out cuts until `most` pieces are left: each time the one between the two pieces that are
+ * shortest together. */
 static void merge_pieces(int64_t *cuts, uint32_t *n, const region *r, uint32_t d, uint32_t most) {
   while (*n + 1 > most) {
     uint32_t best = 0;
@@ -201,9 +203,9 @@ static uint32_t find_cuts(const cutter *c, const region *r, uint32_t d, int64_t 
   return n;
 }
 
-/* Whether pieces of the last loop stay together: rows of joined arrays. Loops over a piece each would write every row at several
- * times, from where lines do not begin. The pass `ranges` cuts them within the row. Borders of a row, which leave nearly all
- * of it in one piece, are cut off. */
+/* Whether pieces of the last loop stay together: rows of joined arrays. Loops over a piece each
+ * would write every row at several times, from where lines do not begin. The pass `ranges` cuts
+ * them within the row. Borders of a row, which leave nearly all of it in one piece, are cut off. */
 static bool is_written_at_once(const cutter *c, const region *r, uint32_t d, const int64_t *cuts,
                                uint32_t n) {
   int64_t longest = 0, row = r->count[d];
@@ -260,7 +262,8 @@ static bool has_masked_load(const cutter *c) {
   return false;
 }
 
-/* The elements of a line, if stores past the caches walk the last outer loop in whole lines; else 1. */
+/* The elements of a line, if stores past the caches walk the last outer loop in whole lines; else
+ * 1. */
 static int64_t line_of_stores(const cutter *c) {
   const nxk_kernel *k = c->b.from;
   int64_t line = 1;
@@ -269,7 +272,7 @@ static int64_t line_of_stores(const cutter *c) {
     const nxk_access *a = &k->accesses[k->instrs[v].imm];
     const nxk_buffer *buffer = &k->buffers[a->buffer];
     if (buffer->kind == NXK_LOCAL) continue;
-    int64_t unit = NXK_LINE / nxi_dtype_size(buffer->dtype);
+    int64_t unit = nxk_line_of(k, a);
     bool along = false;
     if (!(a->flags & NXK_NONTEMPORAL) || !buffer->aligned || a->offset % unit != 0) return 1;
     for (uint32_t i = 0; i < a->n_terms; i++) {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* Drops instructions of a logical kernel that nothing needs and merges equal ones (the builder does that while copying).
- * Loops that all accesses walk as one are merged earlier, while lowering places expressions.
+/* Drops instructions of a logical kernel that nothing needs and merges equal ones (the builder does
+ * that while copying). Loops that all accesses walk as one are merged earlier, while lowering
+ * places expressions.
  * Needs: logical level. Keeps: bits. */
 #include "passes.h"
 
 #include <string.h>
 
-/* Instructions that stay whether or not something uses their result. A carry stays with its loop. */
+/* Instructions that stay whether or not something uses their result. A carry stays with its loop.
+ * */
 static bool has_effect(const nxk_instr *in) {
   switch (in->op) {
     case NXK_store:

@@ -286,8 +286,8 @@ static nxk_value write_reduce(writer *w, nxk_value v, bool index, nxk_value vali
                     NXK_NONE);
 }
 
-/* Copies the code of [first, last] that is no loop or reduction, with its stores or without; in the stage memory is
- * accessed at element `i` of the chunk. */
+/* Copies the code of [first, last] that is no loop or reduction, with its stores or without; in the
+ * stage memory is accessed at element `i` of the chunk. */
 static void copy_code(writer *w, nxk_value first, nxk_value last, nxk_value i, nxk_value valid,
                       bool stores) {
   const nxk_kernel *from = w->s->b.from;
@@ -319,7 +319,8 @@ static void copy_top(writer *w) {
     nxk_copy_instr(w->k, w->s->b.from, v, w->map);
 }
 
-/* Opens the loops of the lanes and of the run for `elements` of a chunk; returns the index of the latter's first. */
+/* Opens the loops of the lanes and of the run for `elements` of a chunk; returns the index of the
+ * latter's first. */
 static nxk_value open_run(writer *w, int64_t elements) {
   const splitter *s = w->s;
   int64_t items = s->lanes ? nxb_ceil(elements, 16) : iterations(w, elements);

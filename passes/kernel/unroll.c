@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Writes out short reductions over joined arrays: where the loop of a run decides which operand an element is loaded from,
- * as in the mean of a stack, each element gets code of its own, with one load and no mask. The elements are combined in the
- * order that the reduction says, so bits stay.
+/* Writes out short reductions over joined arrays: where the loop of a run decides which operand an
+ * element is loaded from, as in the mean of a stack, each element gets code of its own, with one
+ * load and no mask. The elements are combined in the order that the reduction says, so bits stay.
  * Needs: logical level. Keeps: bits. */
 #include <assert.h>
 #include <string.h>

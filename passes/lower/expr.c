@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The expression DAG of a part: hash-consed, so that a value used twice is computed once, and annotated with what it
- * depends on, so that it can be placed. Operands come before their users. */
+/* The expression DAG of a part: hash-consed, so that a value used twice is computed once, and
+ * annotated with what it depends on, so that it can be placed. Operands come before their users. */
 #include "lower.h"
 
 #include <string.h>

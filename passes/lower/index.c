@@ -79,7 +79,8 @@ static bool split_dimension(nxw_lower *l, uint32_t j, int64_t factor) {
   return true;
 }
 
-/* The narrowest type in which a position can be divided: vectors divide 32 bits many times as fast as 64. */
+/* The narrowest type in which a position can be divided: vectors divide 32 bits many times as fast
+ * as 64. */
 static nx_dtype division_type(const nxw_lower *l, const nxw_affine *position, int32_t rank,
                               const int64_t *shape) {
   int64_t low, high, all = 1;
@@ -145,8 +146,8 @@ static bool recall(const nxw_lower *l, const nxw_affine *position, int32_t rank,
   return false;
 }
 
-/* Digits of a number in the mixed radix of `shape`, none for extents of 1. The first takes what is left, rounded down:
- * only it can be negative, where a guard does not hold. */
+/* Digits of a number in the mixed radix of `shape`, none for extents of 1. The first takes what is
+ * left, rounded down: only it can be negative, where a guard does not hold. */
 static void digits(int64_t x, int32_t rank, const int64_t *shape, const int64_t *strides,
                    int64_t *digit) {
   bool first = true;
@@ -207,8 +208,9 @@ static int64_t nearest_digit(int64_t *x, int64_t stride) {
   return digit;
 }
 
-/* Digits of either sign: an axis may go up along one dimension and down along another, as where windows are folded back.
- * False if an index could leave its axis: then these are not the indices. */
+/* Digits of either sign: an axis may go up along one dimension and down along another, as where
+ * windows are folded back. False if an index could leave its axis: then these are not the indices.
+ * */
 static bool unravel_by_nearest(const nxw_lower *l, const nxw_affine *position, int32_t rank,
                                const int64_t *shape, const int64_t *strides, nxw_affine *indices) {
   int64_t low[NXG_MAX_RANK], high[NXG_MAX_RANK];
@@ -232,8 +234,8 @@ static bool unravel_by_nearest(const nxw_lower *l, const nxw_affine *position, i
   return true;
 }
 
-/* The indices in storage of this shape that a view's element of indices `inner` names. False: its strides do not tell, or
- * an index is computed. */
+/* The indices in storage of this shape that a view's element of indices `inner` names. False: its
+ * strides do not tell, or an index is computed. */
 static bool indices_through(const nxg_node *view, const nxw_affine *inner, int32_t rank,
                             const int64_t *shape, nxw_affine *indices) {
   int64_t strides[NXG_MAX_RANK], low[NXG_MAX_RANK], high[NXG_MAX_RANK];
@@ -281,8 +283,8 @@ static int32_t block_end(int32_t first, int32_t rank, const int64_t *shape, cons
   return end;
 }
 
-/* Writes each block's number at its first axis. Returns a block that may leave its extent, or -1: not the first, which
- * takes any value where a guard does not hold. */
+/* Writes each block's number at its first axis. Returns a block that may leave its extent, or -1:
+ * not the first, which takes any value where a guard does not hold. */
 static int32_t number_blocks(const nxw_lower *l, const nxw_affine *position, int32_t rank,
                              const int64_t *shape, const int64_t *strides, const bool *begins,
                              nxw_affine *indices) {
@@ -322,8 +324,9 @@ static bool unravel_block(nxw_lower *l, const nxw_affine *number, int32_t m, int
   return true;
 }
 
-/* Divides only where it must: axes between which nothing is carried are found by digits, those of a block that carries by
- * division of the block's own number, which is small and depends on few dimensions. */
+/* Divides only where it must: axes between which nothing is carried are found by digits, those of a
+ * block that carries by division of the block's own number, which is small and depends on few
+ * dimensions. */
 static bool unravel_by_blocks(nxw_lower *l, const nxw_affine *position, int32_t rank,
                               const int64_t *shape, nxw_affine *indices) {
   bool begins[NXG_MAX_RANK];
@@ -346,7 +349,8 @@ static int64_t elements_of(int32_t rank, const int64_t *shape) {
   return n;
 }
 
-/* Indices in another shape of as many elements that are known of this position where the guard holds, or NULL. */
+/* Indices in another shape of as many elements that are known of this position where the guard
+ * holds, or NULL. */
 static const nxw_known *known_otherwise(const nxw_lower *l, const nxw_affine *position,
                                         int32_t rank, const int64_t *shape, uint32_t guard) {
   int64_t n = elements_of(rank, shape);
@@ -357,8 +361,9 @@ static const nxw_known *known_otherwise(const nxw_lower *l, const nxw_affine *po
   return NULL;
 }
 
-/* From the indices in another shape, as where a guarded axis is cut in two: they tell what the position does not, which may
- * leave the axis where the guard does not hold. Division only within what the two shapes cut differently. */
+/* From the indices in another shape, as where a guarded axis is cut in two: they tell what the
+ * position does not, which may leave the axis where the guard does not hold. Division only within
+ * what the two shapes cut differently. */
 static bool unravel_from(nxw_lower *l, const nxw_known *k, int32_t rank, const int64_t *shape,
                          nxw_affine *indices) {
   for (int32_t from = 0, m = 0, end; m < rank; m = end) {

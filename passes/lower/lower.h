@@ -23,8 +23,8 @@ typedef struct nxw_dims {
   uint8_t axis[NXW_MAX_DIMS];
 } nxw_dims;
 
-/* constant + sum of coefficient * dimension + the value of an expression. Used for positions in linear storage
- * and for indices of one axis. */
+/* constant + sum of coefficient * dimension + the value of an expression. Used for positions in
+ * linear storage and for indices of one axis. */
 typedef struct nxw_affine {
   int64_t constant;
   uint32_t extra; /* i64 expression, NXW_NONE: none */
@@ -150,7 +150,8 @@ uint32_t nxw_reduce(nxw_lower *l, nxk_reduce_kind kind, nxk_order order, uint32_
 uint32_t nxw_scan(nxw_lower *l, nxk_reduce_kind kind, nxk_order order, uint32_t a, uint32_t b);
 uint32_t nxw_affine_value(nxw_lower *l, const nxw_affine *a); /* i64 */
 
-/* ---- lower/nodes.c: value of a node at a position of its linear storage, where `guard` (bool or NXW_NONE) holds */
+/* ---- lower/nodes.c: value of a node at a position of its linear storage, where `guard` (bool or
+ * NXW_NONE) holds */
 uint32_t nxw_node_value(nxw_lower *l, uint32_t node, const nxw_affine *position, uint32_t guard);
 uint32_t nxw_buffer(nxw_lower *l, uint32_t node, nxk_buffer_kind kind);
 

@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-/* A value that is being found. Each step of its node's function goes on until it asks for another value, and is taken up
- * again when that is there. */
+/* A value that is being found. Each step of its node's function goes on until it asks for another
+ * value, and is taken up again when that is there. */
 typedef struct nxw_frame {
   uint32_t node, guard;
   const nxw_affine *position;
@@ -165,7 +165,8 @@ static uint32_t inside(nxw_lower *l, const nxw_affine *index, int64_t extent) {
   return guard;
 }
 
-/* Asks for the element of `node`, in C order, that the indices name, wherever they are inside of it. */
+/* Asks for the element of `node`, in C order, that the indices name, wherever they are inside of
+ * it. */
 static void ask_inside(nxw_lower *l, nxw_frame *f, uint32_t node, const nxw_affine *index,
                        uint32_t inside_it) {
   const nxg_node *x = node_of(l, node);
@@ -201,7 +202,8 @@ static void pad_step(nxw_lower *l, nxw_frame *f) {
   ask_inside(l, f, n->args[0], index, in);
 }
 
-/* The piece at operand i, which ends where the one after it begins. kept: the value of the pieces after it, where it lies. */
+/* The piece at operand i, which ends where the one after it begins. kept: the value of the pieces
+ * after it, where it lies. */
 static void ask_piece(nxw_lower *l, nxw_frame *f, const nxg_node *n, uint32_t i) {
   const nxg_node *x = node_of(l, n->args[i]);
   int32_t axis = (int32_t)n->attrs[0];
@@ -250,7 +252,8 @@ static uint32_t fold_identity(nxw_lower *l, const nxg_node *n) {
   return cast_expr(l, nxw_const(l, t, bits), n->dtype);
 }
 
-/* Indices of the operand: kept axes from the result's position, reduced ones from the part's inner dimensions. */
+/* Indices of the operand: kept axes from the result's position, reduced ones from the part's inner
+ * dimensions. */
 static bool fold_operand_position(nxw_lower *l, const nxg_node *n, const nxw_frame *f,
                                   nxw_affine *at) {
   const nxg_node *x = node_of(l, n->args[0]);
@@ -395,7 +398,8 @@ static void gather_step(nxw_lower *l, nxw_frame *f) {
   }
 }
 
-/* ---- threefry: Threefry-2x32, 20 rounds (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers, SC 2011) */
+/* ---- threefry: Threefry-2x32, 20 rounds (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers, SC
+ * 2011) */
 
 static uint32_t u32_op(nxw_lower *l, nxk_op op, uint32_t a, uint32_t b) {
   return nxw_scalar(l, op, NX_U32, a, b, NXW_NONE);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* Writes the expressions of a part as a logical kernel: outer loops, then one nest of inner loops a stage. Every
- * expression is placed at the shallowest loop it depends on; what a later stage needs again is computed
- * again, or, if that is expensive, kept in a LOCAL array. */
+/* Writes the expressions of a part as a logical kernel: outer loops, then one nest of inner loops a
+ * stage. Every expression is placed at the shallowest loop it depends on; what a later stage needs
+ * again is computed again, or, if that is expensive, kept in a LOCAL array. */
 #include "lower.h"
 
 #include <string.h>
 
-/* An expression that costs more than this and is wanted by two stages goes through a LOCAL array: storing and
- * loading an element that stays in the cache costs about as much as ten vector operations. */
+/* An expression that costs more than this and is wanted by two stages goes through a LOCAL array:
+ * storing and loading an element that stays in the cache costs about as much as ten vector
+ * operations. */
 enum { KEEP_COST = 10, MAX_NESTS = 30 };
 
 typedef struct writer {
@@ -137,7 +138,8 @@ static void merge_dimensions(writer *w) {
     if (mergeable(w, j)) merge_with_next(w, j);
 }
 
-/* ---- axes outside: their dimensions become distances between launches, and parameters of a walk */
+/* ---- axes outside: their dimensions become distances between launches, and parameters of a walk
+ * */
 
 static bool row_stride(const nxw_lower *l, const nxw_affine *at, uint32_t axis, int64_t *stride) {
   bool first = true;
@@ -172,7 +174,8 @@ static void stay_inside(const nxw_lower *l, nxw_affine *at) {
     if (is_outside(l, i)) at->coefficient[i] = 0;
 }
 
-/* Whether a launch can say where along dimension `dim` it is: a walk has parameters for whole axes. */
+/* Whether a launch can say where along dimension `dim` it is: a walk has parameters for whole axes.
+ * */
 static bool has_param(const nxw_lower *l, uint32_t dim) {
   for (uint32_t i = 0; i < l->dims.n; i++)
     if (i != dim && l->dims.axis[i] == l->dims.axis[dim]) return false;
@@ -285,7 +288,8 @@ static uint32_t depth_of(uint64_t dims, uint32_t first, uint32_t last) {
   return first;
 }
 
-/* Expressions that depend on no inner dimension: those of `stage` whose loops are open at `depth`. */
+/* Expressions that depend on no inner dimension: those of `stage` whose loops are open at `depth`.
+ * */
 static void write_row_code(writer *w, int16_t stage, uint32_t depth) {
   nxw_lower *l = w->l;
   for (uint32_t i = 0; i < l->n_exprs; i++) {
@@ -325,8 +329,8 @@ static bool is_ready(const writer *w, const nxw_expr *e) {
   return ready && (e->kind != NXW_LOAD || (has_value(w, e->mask) && has_value(w, e->at->extra)));
 }
 
-/* Inner expressions of the nest whose loops are open at `depth`. LOCAL arrays are read at the full depth only, and so
- * is written what uses them. */
+/* Inner expressions of the nest whose loops are open at `depth`. LOCAL arrays are read at the full
+ * depth only, and so is written what uses them. */
 static void write_inner_code(writer *w, uint32_t depth) {
   nxw_lower *l = w->l;
   uint32_t here = (uint32_t)1 << w->nest;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The border: a fusion group of graph nodes becomes one logical kernel. Each part is tried with the dimensions of
- * its full shape; when a reshape asks for a finer factorisation the part starts again with a split one. */
+/* The border: a fusion group of graph nodes becomes one logical kernel. Each part is tried with the
+ * dimensions of its full shape; when a reshape asks for a finer factorisation the part starts again
+ * with a split one. */
 #include "lower.h"
 
 #include <stdio.h>
@@ -196,7 +197,8 @@ static void forget_values(nxw_lower *l) {
   nxi_arena_destroy(&l->arena);
 }
 
-/* Finds the expressions of a part and the dimensions that they need. False: l->failed, or d holds the reason. */
+/* Finds the expressions of a part and the dimensions that they need. False: l->failed, or d holds
+ * the reason. */
 static bool find_part(nxw_lower *l, const nxp_part *part, nxp_group_kind kind) {
   l->part = part;
   initial_dims(&l->dims, part);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The matrix product of the node-by-node interpreter: the same library calls, on the same tiles, as a plan makes, one matrix
- * after the other on one thread, so that both give the same bits. */
+/* The matrix product of the node-by-node interpreter: the same library calls, on the same tiles, as
+ * a plan makes, one matrix after the other on one thread, so that both give the same bits. */
 #include "internal.h"
 
 #include <pthread.h>

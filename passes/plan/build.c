@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Turns fusion groups into steps: lowers and compiles kernels, lays out library calls, and decides where every stored
- * node has its memory. Updates write in place where nothing reads the old contents later. */
+/* Turns fusion groups into steps: lowers and compiles kernels, lays out library calls, and decides
+ * where every stored node has its memory. Updates write in place where nothing reads the old
+ * contents later. */
 #include "build.h"
 
 #include <string.h>
@@ -75,8 +76,8 @@ static double footprint(const nxp_step_builder *s) {
   return bytes;
 }
 
-/* Large results that leave the caches anyway, because the run passes more than they hold, and are not read again here
- * bypass them: otherwise each line would be read before it is written. */
+/* Large results that leave the caches anyway, because the run passes more than they hold, and are
+ * not read again here bypass them: otherwise each line would be read before it is written. */
 static void choose_nontemporal(nxp_step_builder *s) {
   const nxp_plan_builder *b = s->b;
   int64_t cache = b->plan->target.l3_bytes;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Inside plan building: what the files plan/via_temporary.c, plan/build.c, plan/call.c, plan/packed_tiles.c, plan/packed_walk.c, plan/reads.c, plan/steps.c, plan/sum.c, plan/update.c and plan/product.c share. */
+/* Inside plan building: what the files plan/via_temporary.c, plan/build.c, plan/call.c,
+ * plan/packed_tiles.c, plan/packed_walk.c, plan/reads.c, plan/steps.c, plan/sum.c, plan/update.c
+ * and plan/product.c share. */
 #ifndef NXP_PLAN_BUILD_H
 #define NXP_PLAN_BUILD_H
 
@@ -17,12 +19,12 @@ typedef struct nxp_step_builder {
   uint32_t *alias_base;  /* alias number -> the last group that updates one of its inputs, plus 1 */
   uint32_t n_aliases;
   uint32_t *readers; /* node -> how many groups read its memory */
-  uint32_t
-      *deferred;    /* group -> matmul group that runs with it, row panel by row panel; NXP_NONE */
+  /* group -> matmul group that runs with it, row panel by row panel; NXP_NONE */
+  uint32_t *deferred;
   uint32_t *staged; /* group -> how many products pack its values tile by tile */
   uint32_t *stages; /* matmul group -> the operand that it makes so; NXP_NONE */
-  uint32_t
-      last_failing; /* order + 1 of the last group that may fail because of what it reads; 0: none */
+  /* order + 1 of the last group that may fail because of what it reads; 0: none */
+  uint32_t last_failing;
   uint32_t *updated_by; /* node -> the only update of its memory, NXP_NONE */
   uint32_t *check_of;   /* node -> a node whose indices it has looked at, NXP_NONE */
   uint32_t *stamp;      /* node -> last group that visited it */
@@ -48,8 +50,9 @@ bool nxp_note_stored(nxp_step_builder *s);
 /* plan/reads.c */
 /* Finds who reads what and what is updated. False without memory. */
 bool nxp_examine(nxp_step_builder *s);
-/* `group` runs as a part of the product of group `product`, when the later group `at` has its turn, and what it reads must
- * last until then: asked before memory is given to anything, for one turn of each product. False without memory. */
+/* `group` runs as a part of the product of group `product`, when the later group `at` has its turn,
+ * and what it reads must last until then: asked before memory is given to anything, for one turn of
+ * each product. False without memory. */
 bool nxp_read_later(nxp_step_builder *s, uint32_t group, uint32_t product, uint32_t at);
 /* Inputs of one number, if that is not below 0, share memory. */
 int32_t nxp_alias_of(const nxp_step_builder *s, uint32_t node);
@@ -85,9 +88,11 @@ nx_status nxp_add_call_group(nxp_step_builder *s, uint32_t group);
 /* plan/product.c */
 /* A product alone. */
 nx_status nxp_add_matmul_group(nxp_step_builder *s, uint32_t group);
-/* Finds products whose only reader is an elementwise group over the same points. False without memory. */
+/* Finds products whose only reader is an elementwise group over the same points. False without
+ * memory. */
 bool nxp_defer_products(nxp_step_builder *s);
-/* Tries to run group `group` on the row panels of the product it waits for. *done: it is part of the plan now. */
+/* Tries to run group `group` on the row panels of the product it waits for. *done: it is part of
+ * the plan now. */
 nx_status nxp_add_with_product(nxp_step_builder *s, uint32_t group, bool *done);
 /* plan/sum.c: on a GPU the library adds to a product what the graph does. */
 /* Whether all that a group does is to add something in memory to `product`. */

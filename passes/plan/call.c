@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Library calls as steps of a plan: operands are memory, every result has some, scratch is a temporary. */
+/* Library calls as steps of a plan: operands are memory, every result has some, scratch is a
+ * temporary. */
 #include "build.h"
 
 /* Where an operand's first element is. */
@@ -29,7 +30,8 @@ static bool scratch(nxp_step_builder *s, nxp_step *step, int64_t bytes, uint32_t
   return bytes == 0 || nxp_new_temporary(s, bytes, &step->buffers[buffer]);
 }
 
-/* Two buffers: of the call and of its threads. What the host does for a GPU has its scratch memory there. */
+/* Two buffers: of the call and of its threads. What the host does for a GPU has its scratch memory
+ * there. */
 static bool all_scratch(nxp_step_builder *s, nxp_step *step, uint32_t first) {
   const nxp_call *call = step->call;
   bool gpu = nxp_plans_for_gpu(s->b->plan);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Running a library call: its phases one after the other, the tasks of each on the pool. Of several failures that of the lowest
- * task counts, however many threads there are. */
+/* Running a library call: its phases one after the other, the tasks of each on the pool. Of several
+ * failures that of the lowest task counts, however many threads there are. */
 #include "internal.h"
 
 #include <stdatomic.h>

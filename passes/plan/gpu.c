@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Runs the steps of a plan on a GPU. Addresses are the GPU's. Kernels and copies are started one after the other, and
- * nobody waits for them here; a check of indices waits for what it looks at. What is left to functions of the host (some
- * library calls) brings their operands there and the results back. */
+/* Runs the steps of a plan on a GPU. Addresses are the GPU's. Kernels and copies are started one
+ * after the other, and nobody waits for them here; a check of indices waits for what it looks at.
+ * What is left to functions of the host (some library calls) brings their operands there and the
+ * results back. */
 #include "passes/pipeline.h"
 
 #include <string.h>
@@ -62,7 +63,8 @@ static nx_status run_kernel(const gpu_run *r) {
 
 /* ---- steps of the host */
 
-/* Memory of the GPU that a function of the host reads or writes: bytes from `low` on, which may be before the address. */
+/* Memory of the GPU that a function of the host reads or writes: bytes from `low` on, which may be
+ * before the address. */
 typedef struct span {
   uint64_t at;
   int64_t low, bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Runs a product of a plan on a GPU in as few calls of the library as its strides allow: axes of the batch that are one in
- * memory become one, matrices that follow each other and are multiplied by the same one become one, and of the axes that are
- * left the library has the longest. */
+/* Runs a product of a plan on a GPU in as few calls of the library as its strides allow: axes of
+ * the batch that are one in memory become one, matrices that follow each other and are multiplied
+ * by the same one become one, and of the axes that are left the library has the longest. */
 #include "passes/pipeline.h"
 
 #include "runtime/cuda/blas.h"
@@ -47,8 +47,8 @@ static void join_rows(nxi_gpu_product *p, batch *b) {
   }
 }
 
-/* The axis that the library has, -1: none. The longest of those that do not run backwards, which it does not know; where
- * something is added none but the last, so that a call's result is dense. */
+/* The axis that the library has, -1: none. The longest of those that do not run backwards, which it
+ * does not know; where something is added none but the last, so that a call's result is dense. */
 static int32_t library_axis(const nxi_gpu_product *p, const batch *b) {
   int32_t axis = -1;
   for (int32_t i = b->rank; i-- > 0;) {
@@ -72,7 +72,8 @@ static void take_axis(nxi_gpu_product *p, batch *b) {
   }
 }
 
-/* What all addresses of an operand are multiples of, 16 bytes at most: wider loads there are none. */
+/* What all addresses of an operand are multiples of, 16 bytes at most: wider loads there are none.
+ * */
 static int32_t alignment_of(const batch *b, int i, uint64_t at, int64_t size) {
   uint64_t bits = at | 16;
   for (int32_t axis = 0; axis < b->rank; axis++) bits |= (uint64_t)(b->strides[i][axis] * size);

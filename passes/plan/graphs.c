@@ -146,7 +146,8 @@ static kept *room(struct nxp_graphs *all) {
 
 /* ---- launches */
 
-/* NULL: there is no graph of this launch, and a failure, if there was one, is told by the steps themselves. */
+/* NULL: there is no graph of this launch, and a failure, if there was one, is told by the steps
+ * themselves. */
 static kept *capture(const nxp_plan *p, const nxp_launch *l) {
   struct nxp_graphs *all = p->graphs;
   nxi_poll nobody = {NULL, NULL};

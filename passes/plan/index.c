@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Steps of operations that address elements by number: looking at what a check of indices found, and scatter, which
- * writes over its template where nothing reads that later, as an update does. */
+/* Steps of operations that address elements by number: looking at what a check of indices found,
+ * and scatter, which writes over its template where nothing reads that later, as an update does. */
 #include <string.h>
 
 #include "build.h"

@@ -15,8 +15,9 @@
 
 typedef enum nxp_place_kind { NXP_NOWHERE, NXP_INPUT, NXP_OUTPUT, NXP_TEMPORARY } nxp_place_kind;
 
-/* Memory a step reads or writes: a base, and bytes from it. If `alias_range` is not NXP_NO_ALIAS_RANGE the address moves further by
- * the distance between two inputs, known at launch: that input's first element less `alias_range_of`'s. */
+/* Memory a step reads or writes: a base, and bytes from it. If `alias_range` is not
+ * NXP_NO_ALIAS_RANGE the address moves further by the distance between two inputs, known at launch:
+ * that input's first element less `alias_range_of`'s. */
 #define NXP_NO_ALIAS_RANGE UINT32_MAX
 typedef struct nxp_location {
   nxp_place_kind kind;
@@ -37,24 +38,25 @@ typedef enum nxp_step_kind {
 /* What a step of kind CALL runs. */
 typedef struct nxp_call {
   nxg_call call;
-  const nxg_functions
-      *functions; /* of the host, for a GPU's plan too, unless the GPU has its own */
+  /* of the host, for a GPU's plan too, unless the GPU has its own */
+  const nxg_functions *functions;
   nxg_call_work work;
   const nxi_gpu_functions *gpu_functions;
   nxi_gpu_call_work gpu_work;
-  const char
-      *missing;    /* the library for which the host does it: a sentence. NULL: none is missing */
+  /* the library for which the host does it: a sentence. NULL: none is missing */
+  const char *missing;
   uint32_t origin; /* nxg_node.origin: to whom a failure is put down */
 } nxp_call;
 
-/* How the units of packed tiles lie along one direction of the operand: in lines. They begin at multiples of `step` in a line; step
- * 0: a line is a unit. */
+/* How the units of packed tiles lie along one direction of the operand: in lines. They begin at
+ * multiples of `step` in a line; step 0: a line is a unit. */
 typedef struct nxp_units {
   int64_t line, unit, step;
 } nxp_units;
 
-/* What writes elements begin .. end - 1 of the inner extent. A unit is one run of the kernel, whose outer axes (row_shape)
- * number the batch, the unit of columns (its line, then where in that it begins) and the unit of the inner extent. */
+/* What writes elements begin .. end - 1 of the inner extent. A unit is one run of the kernel, whose
+ * outer axes (row_shape) number the batch, the unit of columns (its line, then where in that it
+ * begins) and the unit of the inner extent. */
 typedef struct nxp_packed_part {
   struct nxp_step *kernel;
   uint32_t buffer; /* of the kernel: the packed tile */
@@ -63,8 +65,8 @@ typedef struct nxp_packed_part {
   int64_t begin, end;
 } nxp_packed_part;
 
-/* How a product packs one of its operands tile by tile: columns of the second, or rows of the first, and a piece of the
- * inner extent. */
+/* How a product packs one of its operands tile by tile: columns of the second, or rows of the
+ * first, and a piece of the inner extent. */
 typedef struct nxp_staging {
   int operand;
   int32_t n_parts;
@@ -81,9 +83,9 @@ typedef struct nxp_step {
   uint32_t tag_node; /* for errors and prints: the node it ends in */
   uint32_t group;    /* for prints: the group of that node, NXP_NONE if it is in none */
   uint32_t n_buffers;
-  nxp_location *
-      buffers; /* kernel: launch buffers; matmul: a, b, c, and scratch if it needs some, or on a GPU what is added;
-                            copy: from, to; call: operands, results, scratch of the call, of threads */
+  /* kernel: launch buffers; matmul: a, b, c, and scratch if it needs some, or on a GPU what is
+   * added; copy: from, to; call: operands, results, scratch of the call, of threads */
+  nxp_location *buffers;
   bool *writes;     /* which of them it writes */
   int64_t *sizes;   /* bytes of each buffer, for liveness; 0: not planned here */
   const char *name; /* kernel, call */
@@ -102,12 +104,12 @@ typedef struct nxp_step {
   int64_t m, n, k, ld[3];
   int32_t batch_rank;
   int64_t *batch_shape, *batch_strides[3];
-  struct nxp_step
-      *epilogue; /* a kernel that computes one row from a finished row of the product, or NULL */
+  /* a kernel that computes one row from a finished row of the product, or NULL */
+  struct nxp_step *epilogue;
   nxp_staging *staging; /* or NULL; the operand's buffer then is the packed tiles of all threads */
-  int32_t
-      row_rank; /* of the epilogue and of what stages: the axes that number its rows, their extents, and how many bytes each
-                                buffer moves along each: row_bytes[buffer * row_rank + axis] */
+  /* of the epilogue and of what stages: the axes that number its rows, their extents, and how many
+   * bytes each buffer moves along each: row_bytes[buffer * row_rank + axis] */
+  int32_t row_rank;
   int64_t *row_shape, *row_bytes;
   int64_t bytes; /* copy */
   nxp_call *call;
@@ -126,8 +128,8 @@ struct nxp_plan {
   nxi_target target;
   nxg_program *program; /* GRAPH_INTERP: everything else is empty */
   uint32_t n_inputs;
-  uint32_t *
-      alias_range_of; /* GRAPH_INTERP: input -> input whose memory it is an alias range of, or itself */
+  /* GRAPH_INTERP: input -> input whose memory it is an alias range of, or itself */
+  uint32_t *alias_range_of;
   int64_t *element_bytes; /* of inputs */
   nxp_step *steps;
   uint32_t n_steps, cap_steps;
@@ -161,8 +163,8 @@ typedef struct nxp_plan_builder {
   const nxp_clusters *clusters;
   nxp_lowering *lowering;
   nxp_location *where; /* node -> its memory */
-  uint32_t
-      *last_read; /* node -> last step that reads its memory; temporaries are free afterwards */
+  /* node -> last step that reads its memory; temporaries are free afterwards */
+  uint32_t *last_read;
   uint32_t *output_of; /* node -> number of the first output that it is, + 1; 0: it is none */
   bool *nontemporal;
   nxp_compile_report *report;
@@ -187,7 +189,8 @@ static inline void nxp_count_missing(const nxp_plan_builder *b, uint32_t n, cons
   b->report->missing_library = why;
 }
 
-/* plan/launch.c: what a check of indices found: the position of the first bad one, INT64_MAX if there is none. */
+/* plan/launch.c: what a check of indices found: the position of the first bad one, INT64_MAX if
+ * there is none. */
 nx_status nxp_report_check(const nxp_step *s, int64_t found, nxi_diag *d);
 /* plan/gpu_product.c. at: of the operands, the result and what is added to it. */
 nx_status nxp_run_gpu_product(const nxp_step *s, nxi_gpu *gpu, const uint64_t at[4], nxi_diag *d);
@@ -209,8 +212,8 @@ nx_status nxp_run_call(const nxp_call *call, void *const *buffers, nxi_pool *poo
 /* plan/blas.c: the interpreter multiplies with the library too. */
 void nxp_use_blas(void);
 
-/* plan/memory.c: gives every temporary an offset; step buffers of kind NXP_TEMPORARY hold a temporary's number until
- * then. */
+/* plan/memory.c: gives every temporary an offset; step buffers of kind NXP_TEMPORARY hold a
+ * temporary's number until then. */
 typedef struct nxp_temporary {
   int64_t bytes;
   uint32_t first, last;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Runs the steps of a plan. Everything that can fail has happened before: code is there, memory is reserved. What is left is
- * an interruption, and that is not looked at once memory whose contents somebody may want back is being overwritten. */
+/* Runs the steps of a plan. Everything that can fail has happened before: code is there, memory is
+ * reserved. What is left is an interruption, and that is not looked at once memory whose contents
+ * somebody may want back is being overwritten. */
 #include "passes/pipeline.h"
 
 #include <string.h>
@@ -133,7 +134,8 @@ static int64_t unit_at(const nxp_units *u, int64_t at, const int64_t *shape, int
   return line * u->line + in;
 }
 
-/* Elements begin .. end - 1 of the inner extent, all in one part. Units at the ends reach into the margins. */
+/* Elements begin .. end - 1 of the inner extent, all in one part. Units at the ends reach into the
+ * margins. */
 static void stage_part(run *r, int worker, const nxp_packed_part *part,
                        const nxi_packed_tile *packed, int64_t begin, int64_t end, char *base) {
   const nxp_staging *p = r->step->staging;
@@ -205,7 +207,8 @@ static const char *step_name(const nxp_step *s) {
   return s->kind == NXP_STEP_MATMUL ? "matmul" : "copy";
 }
 
-/* The position of the first bad index counts in a shape without the axes along which indices repeat. */
+/* The position of the first bad index counts in a shape without the axes along which indices
+ * repeat. */
 nx_status nxp_report_check(const nxp_step *s, int64_t found, nxi_diag *d) {
   int64_t position = 0, stride = 1;
   if (found == INT64_MAX) return NX_OK;
@@ -265,8 +268,9 @@ static nx_status interpret_graph(const nxp_plan *p, const nxp_launch *l, nxi_dia
   return status;
 }
 
-/* Once memory that must not be lost is being overwritten the plan goes on to its end, so that nothing is lost: the caller still hears of it
- * as often as promised, and its answer counts again afterwards. */
+/* Once memory that must not be lost is being overwritten the plan goes on to its end, so that
+ * nothing is lost: the caller still hears of it as often as promised, and its answer counts again
+ * afterwards. */
 static int32_t ask_unheeded(void *user) {
   const nxi_poll *poll = user;
   poll->fn(poll->user);

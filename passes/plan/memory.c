@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Packs the temporaries of a plan into one block: best fit over free ranges, in the order of first use, a range free again
- * after the last step that touches it. Free ranges stand in two treaps, one by offset, in which neighbours are found, and
- * one by size: a range is taken or given back in logarithmic time however many there are. */
+/* Packs the temporaries of a plan into one block: best fit over free ranges, in the order of first
+ * use, a range free again after the last step that touches it. Free ranges stand in two treaps, one
+ * by offset, in which neighbours are found, and one by size: a range is taken or given back in
+ * logarithmic time however many there are. */
 #include "internal.h"
 
 #include <string.h>

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* Operands of products that are packed tile by tile. An operand that no kernel has stored yet, of more bytes than a cache,
- * is not written to memory and read again: the product's run makes, for each of its tiles, the columns (or rows) that the
- * tile multiplies, a piece of the inner extent after the other, in memory of the thread. The windows of a convolution and what
- * is cast for a product are the usual ones.
+/* Operands of products that are packed tile by tile. An operand that no kernel has stored yet, of
+ * more bytes than a cache, is not written to memory and read again: the product's run makes, for
+ * each of its tiles, the columns (or rows) that the tile multiplies, a piece of the inner extent
+ * after the other, in memory of the thread. The windows of a convolution and what is cast for a
+ * product are the usual ones.
  *
- * The operand is a group of its own, with one elementwise root, or a cat along the inner extent; its kernels are lowered over
- * a walk (plan/packed_walk.c). Several products may read it, or all of a batch, if each makes it for itself and that is cheap. */
+ * The operand is a group of its own, with one elementwise root, or a cat along the inner extent;
+ * its kernels are lowered over a walk (plan/packed_walk.c). Several products may read it, or all of
+ * a batch, if each makes it for itself and that is cheap. */
 #include "packed_tiles.h"
 
 #include <string.h>
@@ -24,7 +26,8 @@ static bool is_elementwise(const nxp_step_builder *s, uint32_t base, const nxp_g
          root->op != NXG_matmul;
 }
 
-/* The group that would store operand i of a product, NXP_NONE if it cannot be left to the product. */
+/* The group that would store operand i of a product, NXP_NONE if it cannot be left to the product.
+ * */
 static uint32_t group_to_stage(const nxp_step_builder *s, uint32_t product, int i) {
   const nxg_node *n = node_of(s, product);
   uint32_t base = nxp_operand_base(s, n->args[i]), group = s->b->clusters->group_of[base];
@@ -35,7 +38,8 @@ static uint32_t group_to_stage(const nxp_step_builder *s, uint32_t product, int 
   return only_read && is_elementwise(s, base, members) ? group : NXP_NONE;
 }
 
-/* Packed tiles of all threads are at most half of what they stand for, and that is more than stays in a cache. */
+/* Packed tiles of all threads are at most half of what they stand for, and that is more than stays
+ * in a cache. */
 static bool pays(const nxp_step_builder *s, const nxp_packed_tiles *g) {
   const nxp_plan *p = s->b->plan;
   int64_t size = nxi_dtype_size(node_of(s, g->base)->dtype), bytes = node_bytes(s, g->base);
@@ -74,7 +78,8 @@ static int64_t cost_of(const nxk_kernel *k) {
   return cost;
 }
 
-/* Whether operand i is to be left to the product: everything is tried, so that nothing can be in the way later. */
+/* Whether operand i is to be left to the product: everything is tried, so that nothing can be in
+ * the way later. */
 static nx_status try_operand(nxp_step_builder *s, uint32_t product, int i, bool *ok) {
   uint32_t group = group_to_stage(s, product, i);
   nxp_packed_tiles g = {0};
@@ -93,7 +98,8 @@ static nx_status try_operand(nxp_step_builder *s, uint32_t product, int i, bool 
   return status;
 }
 
-/* When the product of a group has its turn: with the group that finishes its rows, if there is one. */
+/* When the product of a group has its turn: with the group that finishes its rows, if there is one.
+ * */
 static uint32_t turn_of(const nxp_step_builder *s, uint32_t group, uint32_t product) {
   uint32_t last = s->group_order[product];
   return last > 0 && s->deferred[last - 1] == group ? last - 1 : group;
@@ -107,7 +113,8 @@ static uint32_t product_of(const nxp_step_builder *s, uint32_t group) {
                                                                                          : NXP_NONE;
 }
 
-/* What a product makes: the operand of more bytes, or else the other. shared: or what others read too. */
+/* What a product makes: the operand of more bytes, or else the other. shared: or what others read
+ * too. */
 static nx_status choose_operand(nxp_step_builder *s, uint32_t group, bool shared) {
   uint32_t product = product_of(s, group);
   const nxg_node *n = node_of(s, product);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Packed tiles of operands: what plan/packed_tiles.c, which decides and makes the steps, asks of plan/packed_walk.c, which knows the
- * geometry. */
+/* Packed tiles of operands: what plan/packed_tiles.c, which decides and makes the steps, asks of
+ * plan/packed_walk.c, which knows the geometry. */
 #ifndef NXP_PLAN_PACKED_TILES_H
 #define NXP_PLAN_PACKED_TILES_H
 
@@ -8,7 +8,8 @@
 
 enum { NXP_PACKED_PARTS = 2 }; /* a complex operand has two: its parts beside each other */
 
-/* A part of the inner extent, begin .. end - 1: the operand, or what one part of a cat is made of. */
+/* A part of the inner extent, begin .. end - 1: the operand, or what one part of a cat is made of.
+ * */
 typedef struct nxp_packed_walk {
   nxp_walk walk;
   int64_t begin, end;
@@ -26,8 +27,8 @@ typedef struct nxp_packed_tiles {
   int64_t piece;         /* of the inner extent, that a packed tile has */
   int32_t n_parts;
   nxp_packed_walk parts[NXP_PACKED_PARTS];
-  int64_t margin
-      [2]; /* columns, and elements of the inner extent, that units may write around those of a tile */
+  /* columns, and elements of the inner extent, that units may write around those of a tile */
+  int64_t margin[2];
   int64_t ld, elements;
 } nxp_packed_tiles;
 
@@ -35,8 +36,8 @@ static inline uint32_t nxp_operand_base(const nxp_step_builder *s, uint32_t node
   return node_of(s, node)->op == NXG_view ? node_of(s, node)->args[0] : node;
 }
 
-/* The matrices of operand i of a product, a walk over all of each part: batch, then what lies closer inside. False: they
- * cannot be made in packed tiles. */
+/* The matrices of operand i of a product, a walk over all of each part: batch, then what lies
+ * closer inside. False: they cannot be made in packed tiles. */
 bool nxp_packed_matrix(const nxp_step_builder *s, uint32_t product, int i, nxp_packed_tiles *g);
 /* Makes these walks those of one unit. batch: axes that number it. */
 nx_status nxp_packed_walks(nxp_step_builder *s, uint32_t group, int32_t batch, nxp_packed_tiles *g,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* The geometry of packed tiles: how the columns that a tile multiplies, and the inner extent, are cut into units, and the walk over the
- * operand that makes one unit. What numbers batches and units stays outside of the walk; inside are a few columns beside each
- * other and a few elements of the inner extent of each. */
+/* The geometry of packed tiles: how the columns that a tile multiplies, and the inner extent, are
+ * cut into units, and the walk over the operand that makes one unit. What numbers batches and units
+ * stays outside of the walk; inside are a few columns beside each other and a few elements of the
+ * inner extent of each. */
 #include "packed_tiles.h"
 
 enum {
@@ -13,7 +14,8 @@ enum {
       8, /* in a packed tile, where none divides it: those at its ends are computed and not used */
 };
 
-/* How pieces first .. end - 1 of a walk's axes are cut: a line is pieces `at` .. end - 1, units slide along piece `at`. */
+/* How pieces first .. end - 1 of a walk's axes are cut: a line is pieces `at` .. end - 1, units
+ * slide along piece `at`. */
 typedef struct cut {
   int32_t first, end, at;
   nxp_units units;
@@ -34,7 +36,8 @@ static int64_t common_divisor(int64_t a, int64_t b) {
 
 /* ---- the matrices of an operand */
 
-/* What part i of an operand walks: the operand itself, or what is part i of a cat along the inner extent. */
+/* What part i of an operand walks: the operand itself, or what is part i of a cat along the inner
+ * extent. */
 static void part_view(const nxp_step_builder *s, uint32_t operand, int32_t i, nxg_view *v) {
   const nxg_node *n = node_of(s, operand);
   if (n->op != NXG_cat) {
@@ -114,7 +117,8 @@ static void slide(const nxp_walk *factors, int32_t at, int64_t count, cut *c) {
   c->units.unit = count * c->units.step;
 }
 
-/* Columns: lines are the innermost factors, as many as make a unit; units are lines, or slide along them. */
+/* Columns: lines are the innermost factors, as many as make a unit; units are lines, or slide along
+ * them. */
 static void cut_columns(const nxp_packed_tiles *g, const nxp_walk *factors, int64_t depth, cut *c) {
   int64_t least = g->inner ? LEAST_UNIT : 1, most = limited(g->width / 4, least, MOST_UNIT),
           wanted = limited(UNIT_ELEMENTS / depth, least, most);
@@ -128,8 +132,8 @@ static void cut_columns(const nxp_packed_tiles *g, const nxp_walk *factors, int6
   slide(factors, at, unit, c);
 }
 
-/* The inner extent of a part, of which a packed tile has `piece`, or less. Boundaries of pieces are multiples of `even` from the
- * beginning of the part. True: units lie evenly between them. */
+/* The inner extent of a part, of which a packed tile has `piece`, or less. Boundaries of pieces are
+ * multiples of `even` from the beginning of the part. True: units lie evenly between them. */
 static bool cut_depth(const nxp_walk *factors, int64_t piece, int64_t even, bool whole, cut *c) {
   int64_t best = 0, step = 1, wanted = piece / DEPTH_UNITS;
   one_line(factors, c->first, c);
@@ -157,7 +161,8 @@ static void add_axis(nxp_walk *walk, int64_t extent, int64_t from, int64_t to) {
   walk->to[walk->rank++] = to;
 }
 
-/* Adds pieces first .. end - 1 of the factors, of which the last one moves `stride` in the packed tile. */
+/* Adds pieces first .. end - 1 of the factors, of which the last one moves `stride` in the packed
+ * tile. */
 static void add_pieces(nxp_walk *walk, const nxp_walk *factors, int32_t first, int32_t end,
                        int64_t stride) {
   int64_t to[NXG_MAX_RANK] = {0};

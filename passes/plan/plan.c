@@ -115,7 +115,8 @@ nxp_products nxp_products_for(const nxp_options *o) {
   return NXP_ON_GPU | (there ? nxi_gpu_blas_dtypes(o->target->isa) : 0);
 }
 
-/* How many products are generated code for no other reason than that a library is missing, and that reason. */
+/* How many products are generated code for no other reason than that a library is missing, and that
+ * reason. */
 static void count_missing(nxp_plan_builder *b, nxp_products products) {
   const nxp_options *o = &b->plan->options;
   bool gpu = nxp_options_for_gpu(o);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* From a graph to something that runs: the whole of passes/ behind one door. A plan is made once for a graph
- * structure and launched many times, from any thread. */
+/* From a graph to something that runs: the whole of passes/ behind one door. A plan is made once
+ * for a graph structure and launched many times, from any thread. */
 #ifndef NXP_PLAN_H
 #define NXP_PLAN_H
 
@@ -25,8 +25,8 @@ typedef struct nxp_options {
   bool whole; /* operands of products are written whole, however large (tests, measurements) */
   struct nxi_gpu *gpu;    /* that runs it; NULL: none, or the plan is only printed */
   bool sums_in_any_order; /* scatters of floats on a GPU */
-  bool
-      printed; /* and not run: for a GPU's target it shows the steps of a machine that has that GPU */
+  /* and not run: for a GPU's target it shows the steps of a machine that has that GPU */
+  bool printed;
 } nxp_options;
 
 typedef struct nxp_plan nxp_plan;
@@ -36,8 +36,8 @@ typedef struct nxp_compile_report {
   uint32_t nodes, kernels, library_calls,
       host_calls; /* host_calls: of a GPU's plan, done by the host */
   uint32_t kernel_hits, kernel_disk_hits, kernel_misses;
-  /* Products that are generated code, and calls that the host does for a GPU, because a library is missing; the sentence that
-   * says which and why, of the last of them. Static, or NULL. */
+  /* Products that are generated code, and calls that the host does for a GPU, because a library is
+   * missing; the sentence that says which and why, of the last of them. Static, or NULL. */
   uint32_t without_library;
   const char *missing_library;
   double pass_ms, compile_ms;
@@ -55,13 +55,15 @@ typedef struct nxp_output {
   const char *name;    /* for prints; NULL: it has none */
 } nxp_output;
 const nxp_output *nxp_plan_outputs(const nxp_plan *p, uint32_t *n);
-/* Values that a launch leaves whole in temporary memory: the `origin` of each of these nodes of the graph, rising. With one of
- * them as another output a plan of the same graph stores no more than this one. */
+/* Values that a launch leaves whole in temporary memory: the `origin` of each of these nodes of the
+ * graph, rising. With one of them as another output a plan of the same graph stores no more than
+ * this one. */
 const uint32_t *nxp_plan_stored(const nxp_plan *p, uint32_t *n);
-/* Temporary memory a launch needs (one block, 64-byte aligned), planned with reuse of dead buffers. */
+/* Temporary memory a launch needs (one block, 64-byte aligned), planned with reuse of dead buffers.
+ * */
 int64_t nxp_plan_temporary_bytes(const nxp_plan *p);
-/* Whether nothing but an interruption can end a launch: interpreters allocate, compiled steps do not; library calls may
- * fail on what they read, and indices may be bad. */
+/* Whether nothing but an interruption can end a launch: interpreters allocate, compiled steps do
+ * not; library calls may fail on what they read, and indices may be bad. */
 bool nxp_plan_cannot_fail(const nxp_plan *p);
 
 typedef struct nxp_launch {
@@ -76,15 +78,15 @@ typedef struct nxp_launch {
   struct nxi_gpu *gpu; /* all addresses are its; NULL: this machine's */
   uint64_t *graph_launches; /* counts the graphs of the GPU that were launched; NULL: nobody asks */
 } nxp_launch;
-/* Runs every step. Once memory of an input is being overwritten nothing in the plan can fail or be interrupted; with
- * keep_outputs the same is true of outputs, if the plan cannot fail. */
+/* Runs every step. Once memory of an input is being overwritten nothing in the plan can fail or be
+ * interrupted; with keep_outputs the same is true of outputs, if the plan cannot fail. */
 nx_status nxp_plan_launch(const nxp_plan *p, const nxp_launch *l, nxi_diag *d);
 
 /* Dumps: stage is graph, clusters, kernels, bound, plan, llvm, asm or dot. */
 nx_status nxp_dump(const nxg_graph *g, const nxp_options *o, const char *stage, nxi_text *out,
                    nxi_diag *d);
-/* The same of a text: of a graph, or of kernels, which have the stages kernels, bound, llvm and asm (a bound one all
- * but the first). Nothing of d may be set. */
+/* The same of a text: of a graph, or of kernels, which have the stages kernels, bound, llvm and asm
+ * (a bound one all but the first). Nothing of d may be set. */
 nx_status nxp_dump_text(const char *text, size_t size, const nxp_options *o, const char *stage,
                         nxi_text *out, nxi_diag *d);
 void nxp_plan_print(const nxp_plan *p, nxi_text *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Plans as text, for people: steps in order, where their memory is, what is reserved. No addresses: equal
- * plans print equally. */
+/* Plans as text, for people: steps in order, where their memory is, what is reserved. No addresses:
+ * equal plans print equally. */
 #include <string.h>
 
 #include "internal.h"
@@ -34,7 +34,8 @@ static void put_group(nxi_text *out, const nxp_step *s) {
   nxi_text_add(out, "\n");
 }
 
-/* What is known before a launch: interpreted forms say it themselves, compiled ones have it in the step. */
+/* What is known before a launch: interpreted forms say it themselves, compiled ones have it in the
+ * step. */
 static void put_kernel(nxi_text *out, const nxp_step *s) {
   int64_t tasks = s->tasks, scratch = s->scratch_bytes;
   const nxk_kernel *k = s->ir;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Matrix products as library calls, alone or with what follows them run on each row panel that is finished. */
+/* Matrix products as library calls, alone or with what follows them run on each row panel that is
+ * finished. */
 #include "build.h"
 
 #include <string.h>
@@ -62,7 +63,8 @@ static nx_status add_product(nxp_step_builder *s, uint32_t node, uint32_t *numbe
   return staged < 0 ? NX_OK : nxp_stage_operand(s, *number, node, staged);
 }
 
-/* Where the run counts what is finished and adds up shares: memory of the plan, so that a launch needs no other. */
+/* Where the run counts what is finished and adds up shares: memory of the plan, so that a launch
+ * needs no other. */
 static bool add_scratch(nxp_step_builder *s, nxp_step *product) {
   int64_t batches = 1;
   if (nxp_plans_for_gpu(s->b->plan)) return true; /* the library has memory of its own */
@@ -159,8 +161,8 @@ static nx_status make_epilogue(nxp_step_builder *s, uint32_t product_number, con
   return NX_OK;
 }
 
-/* The product in the memory of the group's result where the two have one form (that of a pair has twice the elements), so that
- * rows are finished in place. */
+/* The product in the memory of the group's result where the two have one form (that of a pair has
+ * twice the elements), so that rows are finished in place. */
 static bool place_product(nxp_step_builder *s, const nxp_group *e, uint32_t product) {
   const nxg_node *n = node_of(s, product), *root = node_of(s, e->roots[0].node);
   for (uint32_t i = 0; i < e->n_roots; i++)

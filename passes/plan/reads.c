@@ -22,7 +22,8 @@ static bool visit(nxp_step_builder *s, uint32_t node) {
   return true;
 }
 
-/* Notes all memory that the kernels of a group read when group number `at` has its turn. Stamps tell visits apart. */
+/* Notes all memory that the kernels of a group read when group number `at` has its turn. Stamps
+ * tell visits apart. */
 static bool scan_group(nxp_step_builder *s, uint32_t group, uint32_t at, uint32_t stamp) {
   const nxp_group *members = &s->b->clusters->groups[group];
   for (uint32_t i = 0; i < members->n_roots; i++) {

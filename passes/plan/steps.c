@@ -80,7 +80,8 @@ nx_status nxp_add_kernel(nxp_step_builder *s, const nxk_kernel *k, const nxp_loc
   return status;
 }
 
-/* A kernel whose few points could not feed all threads becomes two, with partial results between them. */
+/* A kernel whose few points could not feed all threads becomes two, with partial results between
+ * them. */
 static nx_status add_split(nxp_step_builder *s, const nxp_split *split, const nxk_kernel *whole,
                            const nxp_location *buffers, const nxp_kernel_binding *binding,
                            uint32_t node) {
@@ -95,8 +96,8 @@ static nx_status add_split(nxp_step_builder *s, const nxp_split *split, const nx
              : status;
 }
 
-/* Outputs and temporaries begin at multiples of 64 bytes, inputs where the graph says so. Of what is read only a GPU wants
- * to know: elsewhere it would make kernels differ that need not. */
+/* Outputs and temporaries begin at multiples of 64 bytes, inputs where the graph says so. Of what
+ * is read only a GPU wants to know: elsewhere it would make kernels differ that need not. */
 static bool is_aligned(const nxp_step_builder *s, const nxk_buffer *b, const nxp_location *at) {
   if (at->alias_range != NXP_NO_ALIAS_RANGE || at->offset != 0) return false;
   if (b->kind != NXK_OUT && s->b->plan->target.block_threads == 0) return false;

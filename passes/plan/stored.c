@@ -45,7 +45,8 @@ static void fill(const nxp_step_builder *s, tables *t) {
     if (n->op != NXG_input && n->origin < t->origins) t->made[n->origin] = i;
     if (where.kind == NXP_TEMPORARY) t->holder[where.number] = i;
   }
-  /* A product that something follows row panel by row panel would be made for itself if it were an output. */
+  /* A product that something follows row panel by row panel would be made for itself if it were an
+   * output. */
   for (uint32_t i = 0; i < s->b->plan->n_steps; i++) {
     const nxp_step *step = &s->b->plan->steps[i];
     nxp_location where = s->b->where[step->tag_node];
@@ -87,7 +88,8 @@ bool nxp_note_stored(nxp_step_builder *s) {
   return found == 0 || p->stored != NULL;
 }
 
-/* The interpreter stores all values, one after the other. What counts is what a compiled plan would store in any case. */
+/* The interpreter stores all values, one after the other. What counts is what a compiled plan would
+ * store in any case. */
 bool nxp_note_interpreted(nxp_plan *p, const nxg_graph *g) {
   uint32_t n = 0;
   for (int pass = 0; pass < 2; pass++) {

@@ -10,7 +10,8 @@ static bool same_place(const nxk_access *a, const nxk_access *b) {
   return same;
 }
 
-/* Whether the kernel reads the memory that the update writes at other points than the one it writes. */
+/* Whether the kernel reads the memory that the update writes at other points than the one it
+ * writes. */
 static bool reads_elsewhere(const nxp_step_builder *s, const nxk_kernel *k,
                             const nxp_kernel_binding *binding, uint32_t update) {
   const nxg_node *n = node_of(s, update);

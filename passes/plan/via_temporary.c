@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* An update in place whose source reads the memory it writes, at other points: the source is computed into a temporary, in
- * the order of the points, and moved from there. */
+/* An update in place whose source reads the memory it writes, at other points: the source is
+ * computed into a temporary, in the order of the points, and moved from there. */
 #include "build.h"
 
 /* The loops around an instruction, outermost first. */
@@ -37,7 +37,8 @@ static void dense_terms(const nest *loops, const nxk_value *index, nxk_term *ter
     terms[i] = (nxk_term){index[i], stride};
 }
 
-/* Buffer 0, which holds the points in order, to where `store` says in buffer 1. NULL without memory. */
+/* Buffer 0, which holds the points in order, to where `store` says in buffer 1. NULL without
+ * memory. */
 static nxk_kernel *moving_kernel(const nxk_kernel *k, const nest *loops, const nxk_access *store) {
   nxk_kernel *move = nxk_create(NXK_LOGICAL, k->name);
   if (move == NULL) return NULL;

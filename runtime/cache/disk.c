@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The disk cache's directory, lookups and stores. A file appears under its name whole or not at all: it is
- * written under a name of its own, synced, and renamed. */
+/* The disk cache's directory, lookups and stores. A file appears under its name whole or not at
+ * all: it is written under a name of its own, synced, and renamed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -151,8 +151,8 @@ static void checksum(const char *data, size_t size, uint64_t out[2]) {
   out[1] = h.high64;
 }
 
-/* Checks the bytes of a file and finds its parts. The header is copied out: the checksum is taken with its own
- * field zero. */
+/* Checks the bytes of a file and finds its parts. The header is copied out: the checksum is taken
+ * with its own field zero. */
 static const char *parse_file(char *data, size_t size, nxi_disk_file *out) {
   nxi_disk_header h;
   uint64_t sum[2];

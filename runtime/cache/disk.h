@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* The kernel cache on disk: bytes under a key, one file an entry. An entry is used only if everything about it
- * is as it should be: owner and mode of the file, header, environment, full key, checksum. Anything else,
- * and every failure of the system, is a miss. Any number of processes and threads may share a directory.
+/* The kernel cache on disk: bytes under a key, one file an entry. An entry is used only if
+ * everything about it is as it should be: owner and mode of the file, header, environment, full
+ * key, checksum. Anything else, and every failure of the system, is a miss. Any number of processes
+ * and threads may share a directory.
  *
- * The directory must be ours and writable by nobody else; where it is not, the cache is unusable (every lookup
- * misses, stores do nothing) and says why. */
+ * The directory must be ours and writable by nobody else; where it is not, the cache is unusable
+ * (every lookup misses, stores do nothing) and says why. */
 #ifndef NXI_CACHE_DISK_H
 #define NXI_CACHE_DISK_H
 
@@ -17,20 +18,22 @@
 typedef struct nxi_disk_cache nxi_disk_cache;
 
 typedef struct nxi_disk_options {
-  const char *
-      directory; /* NULL: $NX_CACHE_DIR; else nx below $XDG_CACHE_HOME, else below ~/.cache. An empty
-                               $NX_CACHE_DIR turns the cache off. Made, with parents, mode 0700, if missing */
+  /* NULL: $NX_CACHE_DIR; else nx below $XDG_CACHE_HOME, else below ~/.cache. An empty $NX_CACHE_DIR
+   * turns the cache off. Made, with parents, mode 0700, if missing */
+  const char *directory;
   const char
       *environment; /* what all entries depend on (LLVM's version, the processor and its features);
                                those of another environment are never found. NULL: "" */
   int64_t limit;    /* bytes of all entries; the longest unused ones go first. 0: 256 MiB */
 } nxi_disk_options;
 
-/* options may be NULL. NX_OUT_OF_MEMORY only: a directory that cannot be used makes an unusable cache. */
+/* options may be NULL. NX_OUT_OF_MEMORY only: a directory that cannot be used makes an unusable
+ * cache. */
 nx_status nxi_disk_open(const nxi_disk_options *options, nxi_disk_cache **out, nxi_diag *d);
 void nxi_disk_close(nxi_disk_cache *c); /* NULL is allowed, here and below */
 
-/* The payload stored under the key, *size bytes, which the caller frees with nxi_free; NULL: a miss. */
+/* The payload stored under the key, *size bytes, which the caller frees with nxi_free; NULL: a
+ * miss. */
 void *nxi_disk_lookup(nxi_disk_cache *c, const void *key, size_t key_size, size_t *size);
 /* Replaces what is stored under the key. False: not stored. On disk when it returns. */
 bool nxi_disk_store(nxi_disk_cache *c, const void *key, size_t key_size, const void *payload,
@@ -64,14 +67,14 @@ typedef struct nxi_disk_entry {
   const char *problem; /* BAD: what is wrong, one phrase; else NULL */
 } nxi_disk_entry;
 
-/* Calls visit for each entry, the longest unused one first; strings live during the call. Reads every file. False
- * (and perhaps some calls) if the directory cannot be listed. */
+/* Calls visit for each entry, the longest unused one first; strings live during the call. Reads
+ * every file. False (and perhaps some calls) if the directory cannot be listed. */
 bool nxi_disk_list(nxi_disk_cache *c, void (*visit)(void *user, const nxi_disk_entry *entry),
                    void *user);
 /* Removes bad entries; returns how many there were. */
 int64_t nxi_disk_verify(nxi_disk_cache *c);
-/* Removes the longest unused entries until at most `bytes` bytes are left (0: all of them, bad and foreign ones
- * too), and what killed processes have left behind. Returns how many entries went. */
+/* Removes the longest unused entries until at most `bytes` bytes are left (0: all of them, bad and
+ * foreign ones too), and what killed processes have left behind. Returns how many entries went. */
 int64_t nxi_disk_trim(nxi_disk_cache *c, int64_t bytes);
 static inline int64_t nxi_disk_clear(nxi_disk_cache *c) { return nxi_disk_trim(c, 0); }
 

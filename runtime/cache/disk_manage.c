@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The disk cache as a whole: listing, verifying, trimming. Other processes add and remove entries meanwhile, so
- * a file that is gone when its turn comes is nothing unusual. */
+/* The disk cache as a whole: listing, verifying, trimming. Other processes add and remove entries
+ * meanwhile, so a file that is gone when its turn comes is nothing unusual. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -43,7 +43,8 @@ static void remove_abandoned(const nxi_disk_cache *c, const char *name) {
   if (time(NULL) - s.st_mtim.tv_sec > ABANDONED_SECONDS) unlinkat(c->directory, name, 0);
 }
 
-/* All entries, the longest unused one first. False: the directory cannot be read, or memory is exhausted. */
+/* All entries, the longest unused one first. False: the directory cannot be read, or memory is
+ * exhausted. */
 static bool scan(const nxi_disk_cache *c, bool clean, found_list *out) {
   *out = (found_list){0};
   int fd =

@@ -38,13 +38,13 @@ typedef struct nxi_disk_file {
   bool other_version; /* sound, but of another ABI: the parts are not set */
 } nxi_disk_file;
 
-/* The file of a key. The name covers the environment, so that machines that share a home do not replace each other's
- * entries. */
+/* The file of a key. The name covers the environment, so that machines that share a home do not
+ * replace each other's entries. */
 void nxi_disk_name(const char *environment, size_t environment_size, const void *key,
                    size_t key_size, char name[NXI_DISK_NAME]);
 
-/* Reads and checks an entry. *fd is left open for the caller to close, -1 if the file could not be opened.
- * Returns NULL, or what is wrong; then *out holds nothing. */
+/* Reads and checks an entry. *fd is left open for the caller to close, -1 if the file could not be
+ * opened. Returns NULL, or what is wrong; then *out holds nothing. */
 extern const char nxi_disk_no_memory[]; /* one of the problems, which says nothing about the file */
 const char *nxi_disk_read(const nxi_disk_cache *c, const char *name, nxi_disk_file *out, int *fd);
 

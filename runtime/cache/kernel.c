@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The map of compiled kernels: a chained hash table and a list in the order of use, under one lock. Whoever
- * does not find a key enters it as pending and compiles without the lock; others wait for it. */
+/* The map of compiled kernels: a chained hash table and a list in the order of use, under one lock.
+ * Whoever does not find a key enters it as pending and compiles without the lock; others wait for
+ * it. */
 #include "kernel.h"
 
 #include <pthread.h>
@@ -171,7 +172,8 @@ static void keep_ready(nxi_kernel_cache *c, nxi_kernel *k) {
   c->stats.code_bytes += (int64_t)k->info.code_bytes;
 }
 
-/* Takes the longest unused kernels out until the limits hold; the chain of them is released without the lock. */
+/* Takes the longest unused kernels out until the limits hold; the chain of them is released without
+ * the lock. */
 static nxi_kernel *evict(nxi_kernel_cache *c) {
   NXI_HELD(&c->lock);
   nxi_kernel *gone = NULL;
@@ -197,8 +199,9 @@ static void release_chain(nxi_kernel *k) {
   }
 }
 
-/* ---- fork: LLVM's own locks and tables would be left as a lost thread had them, so nobody is inside LLVM meanwhile.
- * What the parent's threads were about to make is not coming in the child. */
+/* ---- fork: LLVM's own locks and tables would be left as a lost thread had them, so nobody is
+ * inside LLVM meanwhile. What the parent's threads were about to make is not coming in the child.
+ * */
 
 static void init_llvm_lock(nxi_kernel_cache *c) {
   pthread_rwlockattr_t attributes;
@@ -243,7 +246,8 @@ static const nxi_fork_hooks fork_hooks = {before_fork, after_fork, after_fork_in
 
 /* ---- life of a cache */
 
-/* Entries of another LLVM, processor, calling convention or version of what generates code are never found. */
+/* Entries of another LLVM, processor, calling convention or version of what generates code are
+ * never found. */
 static nx_status open_disk(const nxi_code_maker *maker, const char *directory, nxi_disk_cache **out,
                            nxi_diag *d) {
   nxi_text environment = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Compiled kernels by what they compute: a bounded map in memory, over the cache on disk. Thread-safe; several
- * requests for one key at once compile once. A kernel in use is never freed: eviction drops it from the map,
- * and its code goes with its last user. */
+/* Compiled kernels by what they compute: a bounded map in memory, over the cache on disk.
+ * Thread-safe; several requests for one key at once compile once. A kernel in use is never freed:
+ * eviction drops it from the map, and its code goes with its last user. */
 #ifndef NXI_CACHE_KERNEL_H
 #define NXI_CACHE_KERNEL_H
 
@@ -22,8 +22,8 @@ typedef struct nxi_kernel_info {
   int64_t tasks;         /* of all parts, if tasks_param < 0 */
   int32_t tasks_param;   /* >= 0: tasks = ceil(that scalar parameter / tasks_divisor) */
   int64_t tasks_divisor;
-  double
-      compile_ms; /* binding, legalising, compiling and loading; of loading alone after a disk hit */
+  /* binding, legalising, compiling and loading; of loading alone after a disk hit */
+  double compile_ms;
   size_t object_bytes, code_bytes; /* of the object; of memory once loaded */
   int32_t threads;                 /* of a block, on a GPU; scratch_bytes is then that of a block */
   int64_t shared_bytes;            /* of a block, on a GPU */
@@ -33,7 +33,8 @@ typedef struct nxi_kernel_info {
 typedef struct nxi_code_maker {
   /* All that the code depends on besides the kernel and the instruction set. */
   const char *(*environment)(void);
-  /* The object, nxi_malloc'd, the name of its function, and what the launch needs (fields of info). */
+  /* The object, nxi_malloc'd, the name of its function, and what the launch needs (fields of info).
+   * */
   nx_status (*compile)(void *user, const nxk_kernel *bound, const char *isa, void **object,
                        size_t *size, char entry[72], nxi_kernel_info *info, nxi_diag *d);
   /* The same of a text that has a function of this name. NULL: it knows no texts. */
@@ -46,8 +47,8 @@ typedef struct nxi_code_maker {
 } nxi_code_maker;
 extern const nxi_code_maker nxi_llvm_maker; /* code is an nxl_code */
 
-/* cache_dir: where the disk cache is; NULL: where nxi_disk_open looks by default; "": none. A directory that
- * cannot be used is as good as none. NX_OUT_OF_MEMORY only. */
+/* cache_dir: where the disk cache is; NULL: where nxi_disk_open looks by default; "": none. A
+ * directory that cannot be used is as good as none. NX_OUT_OF_MEMORY only. */
 nx_status nxi_kernel_cache_create(const char *cache_dir, nxi_kernel_cache **out, nxi_diag *d);
 /* The same for code of another maker, which gets `user`. */
 nx_status nxi_kernel_cache_create_for(const nxi_code_maker *maker, void *user,
@@ -56,15 +57,16 @@ nx_status nxi_kernel_cache_create_for(const nxi_code_maker *maker, void *user,
 void nxi_kernel_cache_destroy(nxi_kernel_cache *c);
 /* The disk cache as a kernel cache of this process uses it, for the tool. */
 nx_status nxi_kernel_disk_open(const char *directory, nxi_disk_cache **out, nxi_diag *d);
-/* How much the map keeps, at least 1 kernel and 1 byte; at first 4096 kernels and 128 MiB of code. */
+/* How much the map keeps, at least 1 kernel and 1 byte; at first 4096 kernels and 128 MiB of code.
+ * */
 void nxi_kernel_cache_limit(nxi_kernel_cache *c, uint32_t kernels, size_t code_bytes);
 
-/* Makes the bound, legalised kernel of the key, which the cache then owns. Runs on the caller's thread, without
- * locks; must not call the cache. */
+/* Makes the bound, legalised kernel of the key, which the cache then owns. Runs on the caller's
+ * thread, without locks; must not call the cache. */
 typedef nx_status nxi_kernel_produce(void *user, nxk_kernel **bound, nxi_diag *d);
-/* The kernel of a key (text of the logical kernel, and of everything else that binding depends on) for an
- * instruction set. Reference to *out: the caller's, given back with nxi_kernel_release. On failure *out is
- * untouched and nothing is kept. how may be NULL. */
+/* The kernel of a key (text of the logical kernel, and of everything else that binding depends on)
+ * for an instruction set. Reference to *out: the caller's, given back with nxi_kernel_release. On
+ * failure *out is untouched and nothing is kept. how may be NULL. */
 nx_status nxi_kernel_get(nxi_kernel_cache *c, const char *isa, const void *key, size_t key_size,
                          nxi_kernel_produce *produce, void *user, nxi_kernel **out,
                          nxi_kernel_outcome *how, nxi_diag *d);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Kernels of our own on dense arrays, around calls of NVIDIA's libraries: codegen_cuda/arrays.cuh says what they do. */
+/* Kernels of our own on dense arrays, around calls of NVIDIA's libraries: codegen_cuda/arrays.cuh
+ * says what they do. */
 #ifndef NXI_GPU_ARRAYS_H
 #define NXI_GPU_ARRAYS_H
 
@@ -27,7 +28,8 @@ void nxi_arrays_instance(nxi_arrays_kernel which, nx_dtype t, char entry[NXI_ARR
 /* Reference to *out: the caller's. t: of the element T; f32, f64, c64, c128. */
 nx_status nxi_arrays_get(nxi_gpu *g, nxi_arrays_kernel which, nx_dtype t, nxi_kernel **out,
                          nxi_diag *d);
-/* Starts it. arguments: addresses of the values, in order; items: so many threads have something to do. */
+/* Starts it. arguments: addresses of the values, in order; items: so many threads have something to
+ * do. */
 nx_status nxi_arrays_run(const nxi_kernel *k, int64_t items, void **arguments, nxi_diag *d);
 
 #endif

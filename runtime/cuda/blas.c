@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* cuBLASLt has matrices column by column, so it is told of transposed ones: c' = b' a'. Of each kind of product the library's
- * first choice is kept, and what is added to a product never changes it. Sums are in f32, of f64 in f64, to the end: no partial
- * sum is rounded to a type of fewer bits, and operands are none that they are not. */
+/* cuBLASLt has matrices column by column, so it is told of transposed ones: c' = b' a'. Of each
+ * kind of product the library's first choice is kept, and what is added to a product never changes
+ * it. Sums are in f32, of f64 in f64, to the end: no partial sum is rounded to a type of fewer
+ * bits, and operands are none that they are not. */
 #include "blas.h"
 
 #include <pthread.h>

@@ -6,29 +6,33 @@
 #include "ir/dtype.h"
 #include "runtime/cuda/gpu.h"
 
-/* What the library adds to the product: one row to all of its rows, or a matrix that lies as c does, batches too. c must be
- * dense then. The sum is rounded as one apart from the product would be, and the product in it has the same bits. */
+/* What the library adds to the product: one row to all of its rows, or a matrix that lies as c
+ * does, batches too. c must be dense then. The sum is rounded as one apart from the product would
+ * be, and the product in it has the same bits. */
 typedef enum nxi_gpu_added {
   NXI_GPU_ADD_NOTHING,
   NXI_GPU_ADD_ROW,
   NXI_GPU_ADD_MATRIX
 } nxi_gpu_added;
 
-/* c = a b with k > 0, row by row in memory, batch by batch. In elements. Small floats add up in f32 and are rounded once. */
+/* c = a b with k > 0, row by row in memory, batch by batch. In elements. Small floats add up in f32
+ * and are rounded once. */
 typedef struct nxi_gpu_product {
   nx_dtype dtype;      /* one of nxi_gpu_blas_dtypes */
   nxi_gpu_added added; /* of f32 and f64 alone */
-  int32_t alignment
-      [3]; /* of a, b, c: bytes that the addresses of this kind are multiples of, 1 to 16 */
+  /* of a, b, c: bytes that the addresses of this kind are multiples of, 1 to 16 */
+  int32_t alignment[3];
   int64_t m, n, k;
   bool transposed[2];                /* the operand's matrix lies column by column */
   int64_t ld[3];                     /* from one row (or column) to the next */
   int64_t batches, batch_strides[3]; /* batches: below 2^31 */
 } nxi_gpu_product;
 
-/* NULL if there is cuBLASLt, else the reason. NX_CUBLAS in the environment names another library. Static. */
+/* NULL if there is cuBLASLt, else the reason. NX_CUBLAS in the environment names another library.
+ * Static. */
 const char *nxi_gpu_blas_missing(void);
-/* The dtypes that it multiplies on a GPU of that kind ("sm_90"): a bit 1 << dtype each; complex ones as matrices of parts. */
+/* The dtypes that it multiplies on a GPU of that kind ("sm_90"): a bit 1 << dtype each; complex
+ * ones as matrices of parts. */
 uint32_t nxi_gpu_blas_dtypes(const char *arch);
 /* Starts the product. at: of a, b, c, and what is added. */
 nx_status nxi_gpu_matmul(nxi_gpu *g, const nxi_gpu_product *p, const uint64_t at[4], nxi_diag *d);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* cuFFT's plans: made when a transform of their form first comes, the least recently used one makes room for a new one. They
- * have no memory of their own: each run lends them some, which the stream gives back. */
+/* cuFFT's plans: made when a transform of their form first comes, the least recently used one makes
+ * room for a new one. They have no memory of their own: each run lends them some, which the stream
+ * gives back. */
 #include "cufft.h"
 
 #include <pthread.h>
@@ -105,7 +106,8 @@ static int make(plan *p, void *stream) {
   return result;
 }
 
-/* Where a new plan goes: behind the others, or in the place of the least recently used one, which may still be at work. */
+/* Where a new plan goes: behind the others, or in the place of the least recently used one, which
+ * may still be at work. */
 static nx_status make_room(nxi_gpu *g, plans *p, int *at, nxi_diag *d) {
   *at = p->n;
   if (p->n < MOST_PLANS) return NX_OK;

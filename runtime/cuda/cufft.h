@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Fourier transforms of cuFFT, which is loaded when it is first needed. Its plans are kept for the next transform of the same
- * form. */
+/* Fourier transforms of cuFFT, which is loaded when it is first needed. Its plans are kept for the
+ * next transform of the same form. */
 #ifndef NXI_GPU_CUFFT_H
 #define NXI_GPU_CUFFT_H
 
@@ -13,19 +13,21 @@ typedef enum nxi_cufft_form {
 } nxi_cufft_form;
 enum { NXI_CUFFT_RANK = 3 };
 
-/* Everything that a plan depends on. Transform b has its element (i, j, k) at b * distance + ((i * box[1] + j) * box[2] + k) *
- * stride, in elements of that side: pairs or reals. n: the real lengths, the last dimension is that of the real numbers. All
- * of it is zero where it is not used. */
+/* Everything that a plan depends on. Transform b has its element (i, j, k) at b * distance + ((i *
+ * box[1] + j) * box[2] + k) * stride, in elements of that side: pairs or reals. n: the real
+ * lengths, the last dimension is that of the real numbers. All of it is zero where it is not used.
+ * */
 typedef struct nxi_cufft_shape {
   int64_t form, wide, rank, batch;
   int64_t n[NXI_CUFFT_RANK], box[2][NXI_CUFFT_RANK]; /* of what is read, of what is written */
   int64_t stride[2], distance[2];
 } nxi_cufft_shape;
 
-/* NULL if there is cuFFT, else the reason. NX_CUFFT in the environment names another library. Static. */
+/* NULL if there is cuFFT, else the reason. NX_CUFFT in the environment names another library.
+ * Static. */
 const char *nxi_cufft_missing(void);
-/* Starts the transforms. from may be `to` in complex ones whose two sides are the same; TO_REAL leaves anything in `from`. Both
- * are multiples of a pair's size. */
+/* Starts the transforms. from may be `to` in complex ones whose two sides are the same; TO_REAL
+ * leaves anything in `from`. Both are multiples of a pair's size. */
 nx_status nxi_cufft_run(nxi_gpu *g, const nxi_cufft_shape *s, bool inverse, uint64_t from,
                         uint64_t to, nxi_diag *d);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* cuSOLVER's handle, its memory to work in, and its routines a matrix after the other, or all at once where it has that. */
+/* cuSOLVER's handle, its memory to work in, and its routines a matrix after the other, or all at
+ * once where it has that. */
 #include "cusolver.h"
 
 #include <pthread.h>
@@ -129,7 +130,8 @@ static nx_status start(nxi_gpu *g, nxi_gpu_shelf *shelf, nxi_diag *d) {
   return NX_OK;
 }
 
-/* ---- a routine at work: inside the GPU's context, with the shelf's lock and memory of both sides */
+/* ---- a routine at work: inside the GPU's context, with the shelf's lock and memory of both sides
+ * */
 
 typedef struct work {
   const nxi_cusolver_job *job;

@@ -14,8 +14,8 @@ typedef struct nxi_cuda {
 
 enum { NXI_CUDA_LEAST_VERSION = 12000 };
 
-/* The driver, initialised; the same table every time. NULL: *why says what is missing (static text). NX_CUDA in the
- * environment names another library. */
+/* The driver, initialised; the same table every time. NULL: *why says what is missing (static
+ * text). NX_CUDA in the environment names another library. */
 const nxi_cuda *nxi_cuda_get(const char **why);
 /* Of a driver that is there: 13000 is CUDA 13.0. */
 int nxi_cuda_version(void);

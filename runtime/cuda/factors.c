@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* cholesky, solve, inv, det, slogdet, triangular_solve on a GPU. Small matrices, and those of middle size in batches, are factored by
- * a kernel of our own, a block of threads each, in C order; large ones by cuSOLVER, one after the other. What that sees of a
- * matrix in C order is the transposed one: factors of A^T solve A X = B when they are transposed, and A^T has the transposed
+/* cholesky, solve, inv, det, slogdet, triangular_solve on a GPU. Small matrices, and those of
+ * middle size in batches, are factored by a kernel of our own, a block of threads each, in C order;
+ * large ones by cuSOLVER, one after the other. What that sees of a matrix in C order is the
+ * transposed one: factors of A^T solve A X = B when they are transposed, and A^T has the transposed
  * inverse, and the same determinant. */
 #include "ir/alloc.h"
 #include "linalg.h"

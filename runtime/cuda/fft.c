@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* Fourier transforms over several axes with cuFFT, in stages.
  *
- * Axes that lie side by side at the end of the tensor are one transform of up to three dimensions, others go one by one. One with
- * elements before and after it is no layout that cuFFT takes at once, so it is moved to the end and back. From half a spectrum
- * to real numbers goes a line at a time, from a copy, whose imaginary parts that real numbers do not have are 0: in several
+ * Axes that lie side by side at the end of the tensor are one transform of up to three dimensions,
+ * others go one by one. One with elements before and after it is no layout that cuFFT takes at
+ * once, so it is moved to the end and back. From half a spectrum to real numbers goes a line at a
+ * time, from a copy, whose imaginary parts that real numbers do not have are 0: in several
  * dimensions, and with these, cuFFT promises nothing; and it overwrites what it reads. */
 #include <string.h>
 
@@ -12,7 +13,8 @@
 #include "cufft.h"
 #include "ir/alloc.h"
 
-/* Where a stage reads and writes. Scratch memory: the spectrum of irfft, and what is moved, before and after the transform. */
+/* Where a stage reads and writes. Scratch memory: the spectrum of irfft, and what is moved, before
+ * and after the transform. */
 enum { OPERAND, RESULT, SPECTRUM, MOVED, DONE, PLACES };
 
 typedef struct stage {
@@ -90,7 +92,8 @@ typedef struct group {
   int64_t n[NXI_CUFFT_RANK], outer, inner;
 } group;
 
-/* Of the side that is read (0) or written (1): elements along the last dimension, of one transform, and their type. */
+/* Of the side that is read (0) or written (1): elements along the last dimension, of one transform,
+ * and their type. */
 static int64_t last_extent(const group *g, int side) {
   bool half = g->form == (side == 0 ? NXI_CUFFT_TO_REAL : NXI_CUFFT_FROM_REAL);
   return half ? g->n[g->rank - 1] / 2 + 1 : g->n[g->rank - 1];
@@ -263,7 +266,8 @@ static nx_status run_kernel(const stage *s, uint64_t from, uint64_t to, nxi_diag
   return nxi_arrays_run(s->code, s->items, arguments, d);
 }
 
-/* cuFFT wants real numbers where a pair could be; operands and results may be parts of larger tensors. */
+/* cuFFT wants real numbers where a pair could be; operands and results may be parts of larger
+ * tensors. */
 static nx_status run_transform(nxi_gpu *g, const fft *f, const stage *s, uint64_t from, uint64_t to,
                                nxi_diag *d) {
   bool first = s->shape.form == NXI_CUFFT_FROM_REAL;
@@ -302,7 +306,8 @@ static nx_status run(nxi_gpu_call_run *r, nxi_diag *d) {
   return status;
 }
 
-/* No graph has transforms: a plan that makes room for another would take its tables from under them. */
+/* No graph has transforms: a plan that makes room for another would take its tables from under
+ * them. */
 const nxi_gpu_functions nxi_gpu_fft_functions = {.by = "cuFFT",
                                                  .takes = takes,
                                                  .lacks = lacks,

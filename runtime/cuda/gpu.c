@@ -28,8 +28,8 @@ nx_status nxi_gpu_is_lost(const nxi_gpu *g, nxi_diag *d) {
   return nxi_fail(d, NX_DEVICE_LOST, "", "the GPU %s is lost: %s", g->info.name, g->why_lost);
 }
 
-/* After these the driver's context is of no use any more: faults of kernels, of memory and links, the driver's own end, a
- * context that is gone, a server between us and the GPU that is. */
+/* After these the driver's context is of no use any more: faults of kernels, of memory and links,
+ * the driver's own end, a context that is gone, a server between us and the GPU that is. */
 static bool is_for_good(int result) {
   static const int16_t all[] = {4,   46,  201, 214, 220, 226, 700, 702, 709, 710,
                                 714, 715, 716, 717, 718, 719, 721, 806, 810, 999};
@@ -62,8 +62,8 @@ nx_status nxi_gpu_fault(nxi_gpu *g, nxi_diag *d) {
   return is_for_good(result) ? nxi_gpu_refused(g, result, "running", d) : NX_OK;
 }
 
-/* ---- The driver's calls act on the context that is current on the thread. Who is inside already need not enter it, and most are:
- * a plan is, while its steps start. */
+/* ---- The driver's calls act on the context that is current on the thread. Who is inside already
+ * need not enter it, and most are: a plan is, while its steps start. */
 
 enum { DEEP = 8 };
 static _Thread_local const nxi_gpu *inside[DEEP];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* A GPU as a context uses it: the driver's primary context, one stream in which everything happens in order, and memory.
- * All functions may be called from any thread. */
+/* A GPU as a context uses it: the driver's primary context, one stream in which everything happens
+ * in order, and memory. All functions may be called from any thread. */
 #ifndef NXI_GPU_H
 #define NXI_GPU_H
 
@@ -22,22 +22,25 @@ typedef struct nxi_gpu_info {
 /* False with the reason. */
 bool nxi_gpu_describe(int32_t number, nxi_gpu_info *out, const char **why);
 
-/* memory_limit: most bytes that may be live at once, 0: no limit. NX_DEVICE_UNAVAILABLE, NX_OUT_OF_MEMORY. */
+/* memory_limit: most bytes that may be live at once, 0: no limit. NX_DEVICE_UNAVAILABLE,
+ * NX_OUT_OF_MEMORY. */
 nx_status nxi_gpu_open(int32_t number, int64_t memory_limit, nxi_gpu **out, nxi_diag *d);
 /* Waits for what was started; all memory must have been given back. NULL is allowed. */
 void nxi_gpu_close(nxi_gpu *g);
 const nxi_target *nxi_gpu_target(const nxi_gpu *g);
 const nxi_gpu_info *nxi_gpu_properties(const nxi_gpu *g);
 
-/* Makes the GPU's context current on the thread, until nxi_gpu_leave. Functions that need it do so themselves; who calls many of
- * them does it before and saves that. NX_DEVICE_LOST. */
+/* Makes the GPU's context current on the thread, until nxi_gpu_leave. Functions that need it do so
+ * themselves; who calls many of them does it before and saves that. NX_DEVICE_LOST. */
 nx_status nxi_gpu_enter(nxi_gpu *g, nxi_diag *d);
 void nxi_gpu_leave(nxi_gpu *g);
 
-/* Inside. When a library fails: NX_DEVICE_LOST if that is because the GPU does not work any more, else NX_OK and d as it was. */
+/* Inside. When a library fails: NX_DEVICE_LOST if that is because the GPU does not work any more,
+ * else NX_OK and d as it was. */
 nx_status nxi_gpu_fault(nxi_gpu *g, nxi_diag *d);
 
-/* Memory: addresses are multiples of 256. Freed memory is kept and given out again, in the order of the stream. */
+/* Memory: addresses are multiples of 256. Freed memory is kept and given out again, in the order of
+ * the stream. */
 nx_status nxi_gpu_alloc(nxi_gpu *g, int64_t bytes, uint64_t *at, nxi_diag *d);
 /* The same, to be filled from the host: no work uses it after that mark. */
 nx_status nxi_gpu_alloc_after(nxi_gpu *g, int64_t bytes, uint64_t *at, uint64_t *after,
@@ -54,12 +57,14 @@ typedef struct nxi_gpu_stats {
 } nxi_gpu_stats;
 void nxi_gpu_statistics(nxi_gpu *g, nxi_gpu_stats *out);
 
-/* A point of the stream of work: what has been started up to now. NXI_GPU_NOW stands for the one at which it is used. */
+/* A point of the stream of work: what has been started up to now. NXI_GPU_NOW stands for the one at
+ * which it is used. */
 #define NXI_GPU_NOW UINT64_MAX
 uint64_t nxi_gpu_mark(nxi_gpu *g);
 
-/* Copies. They begin when the work up to the mark `after` is done, beside what was started later; what is started after they have returned
- * finds the bytes. The host's memory may be used again when they return. */
+/* Copies. They begin when the work up to the mark `after` is done, beside what was started later;
+ * what is started after they have returned finds the bytes. The host's memory may be used again
+ * when they return. */
 nx_status nxi_gpu_upload(nxi_gpu *g, uint64_t to, const void *from, int64_t bytes, uint64_t after,
                          nxi_diag *d);
 nx_status nxi_gpu_download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, uint64_t after,
@@ -80,13 +85,15 @@ void nxi_gpu_unload(nxi_gpu_code *code); /* NULL is allowed */
 nx_status nxi_gpu_launch(const nxi_gpu_code *code, int64_t blocks, int32_t threads,
                          void **arguments, nxi_diag *d);
 
-/* Graphs: what was started once, with its addresses and values, to be started again by one call. From begin to end nothing that
- * this thread starts on the GPU is carried out; it may not wait or copy from or to the host meanwhile, and what memory it
- * reserves it gives back before the end. Other threads are not concerned. */
+/* Graphs: what was started once, with its addresses and values, to be started again by one call.
+ * From begin to end nothing that this thread starts on the GPU is carried out; it may not wait or
+ * copy from or to the host meanwhile, and what memory it reserves it gives back before the end.
+ * Other threads are not concerned. */
 typedef struct nxi_gpu_graph nxi_gpu_graph;
 /* False: not now. Nothing has happened then, and end must not be called. */
 bool nxi_gpu_capture_begin(nxi_gpu *g);
-/* NULL: there is no graph, for whatever reason; what was to be in it has to be started some other way. */
+/* NULL: there is no graph, for whatever reason; what was to be in it has to be started some other
+ * way. */
 nxi_gpu_graph *nxi_gpu_capture_end(nxi_gpu *g, bool wanted);
 nx_status nxi_gpu_graph_launch(nxi_gpu_graph *graph, nxi_diag *d);
 void nxi_gpu_graph_destroy(nxi_gpu_graph *graph); /* it may be running; NULL is allowed */

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: ISC */
 /* Waiting for a GPU, and copies between it and the host.
  *
- * Work runs on one stream. Copies to the GPU and from it have a stream each beside it, so that they overlap with work, where it is
- * known which of the work they must come after: a mark, an event that was recorded on the stream of work. Where that is not known,
- * or is not recorded yet, they go on the stream of work itself and are in order.
+ * Work runs on one stream. Copies to the GPU and from it have a stream each beside it, so that they
+ * overlap with work, where it is known which of the work they must come after: a mark, an event
+ * that was recorded on the stream of work. Where that is not known, or is not recorded yet, they go
+ * on the stream of work itself and are in order.
  *
- *   To the GPU: the mark is the one after the last use of the memory. The stream of work then waits for the copy before it goes on
- *   with what is started later; so whoever gets that memory next finds no copy under way.
- *   From the GPU: the mark is the one after what made the bytes. The host waits for the copy, so none is ever under way
- *   when its memory is given back.
+ *   To the GPU: the mark is the one after the last use of the memory. The stream of work then waits
+ *   for the copy before it goes on with what is started later; so whoever gets that memory next
+ *   finds no copy under way.
+ *   From the GPU: the mark is the one after what made the bytes. The host waits for the copy, so
+ *   none is ever under way when its memory is given back.
  *
- * Bytes go through pinned memory in pieces: one is copied by the host while others are on their way. */
+ * Bytes go through pinned memory in pieces: one is copied by the host while others are on their
+ * way. */
 #include "state.h"
 
 #include <string.h>
@@ -64,7 +67,8 @@ uint64_t nxi_gpu_mark(nxi_gpu *g) {
   return number;
 }
 
-/* The event of a mark, or of the first later one that is still there; NULL: there is none. The marks' lock. */
+/* The event of a mark, or of the first later one that is still there; NULL: there is none. The
+ * marks' lock. */
 static void *event_of(const nxi_gpu_marks *m, uint64_t mark) {
   uint64_t last = m->last;
   if (mark == 0 || mark > last) return NULL;
@@ -118,7 +122,8 @@ static void make_lane(const nxi_gpu *g, nxi_gpu_lane *lane) {
     lane->memory = memory;
 }
 
-/* Where a copy goes that comes after the mark: the lane's stream, which waits for it, or the stream of work. Lane's lock, inside. */
+/* Where a copy goes that comes after the mark: the lane's stream, which waits for it, or the stream
+ * of work. Lane's lock, inside. */
 static void *stream_for(nxi_gpu *g, const nxi_gpu_lane *lane, uint64_t after) {
   void *stream = g->stream;
   if (lane->memory == NULL) return stream;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* Graphs of a GPU: captured on a stream of their own, so that other threads go on with the one that runs.
+/* Graphs of a GPU: captured on a stream of their own, so that other threads go on with the one that
+ * runs.
  *
- * Memory that steps of a graph reserve and give back has its address in the graph for as long as that lives, so nobody else may
- * get it: it is scratch, a list of pieces of the GPU that no other memory is ever taken from. Graphs run one after the other
- * on one stream, and none expects anything of its scratch when it begins, so all of them may use the same pieces. */
+ * Memory that steps of a graph reserve and give back has its address in the graph for as long as
+ * that lives, so nobody else may get it: it is scratch, a list of pieces of the GPU that no other
+ * memory is ever taken from. Graphs run one after the other on one stream, and none expects
+ * anything of its scratch when it begins, so all of them may use the same pieces. */
 #include "state.h"
 
 #include <string.h>

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: ISC */
-/* Memory of a GPU. What is freed is kept and given out again, the last piece of its class first, so that who asks for the same again
- * and again gets the same addresses. That is safe without waiting because everything that uses memory is started on one
- * stream: what used a piece before comes before what uses it next. */
+/* Memory of a GPU. What is freed is kept and given out again, the last piece of its class first, so
+ * that who asks for the same again and again gets the same addresses. That is safe without waiting
+ * because everything that uses memory is started on one stream: what used a piece before comes
+ * before what uses it next. */
 #include "state.h"
 
 #include "ir/alloc.h"
 
 enum { GRANULE = 512, STEPS = 32 };
 
-/* Sizes of pieces: of small ones four a doubling, so that what is freed fits requests near its own, eight from 1 MiB on, 32 from 64 MiB
- * on, where what is not used is expensive. Each power of two has numbers for the finest steps. */
+/* Sizes of pieces: of small ones four a doubling, so that what is freed fits requests near its own,
+ * eight from 1 MiB on, 32 from 64 MiB on, where what is not used is expensive. Each power of two
+ * has numbers for the finest steps. */
 int nxi_gpu_class(int64_t bytes, int64_t *size) {
   *size = GRANULE;
   if (bytes <= GRANULE) return 0;

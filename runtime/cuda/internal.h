@@ -22,7 +22,8 @@ typedef struct nxi_gpu_shelf {
 nxi_gpu_shelf *nxi_gpu_shelf_lock(nxi_gpu *g, nxi_gpu_library which);
 void nxi_gpu_shelf_unlock(nxi_gpu_shelf *s);
 
-/* Inside. Waits, and gives what is kept of memory back to the driver: for a library that finds none. */
+/* Inside. Waits, and gives what is kept of memory back to the driver: for a library that finds
+ * none. */
 void nxi_gpu_free_all_kept(nxi_gpu *g);
 
 /* Where to start work. Of a thread that captures a graph that is another stream. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What calls of linear algebra on a GPU share: sizes, pieces of scratch memory, kernels that are made ready, and which matrix of the
- * batch failed. */
+/* What calls of linear algebra on a GPU share: sizes, pieces of scratch memory, kernels that are
+ * made ready, and which matrix of the batch failed. */
 #ifndef NXI_GPU_LINALG_H
 #define NXI_GPU_LINALG_H
 
@@ -14,14 +14,14 @@ typedef struct nxi_linalg {
   nx_dtype dtype, part;
   int64_t m, n, k, count; /* operand 0: count matrices of m x n; k: columns of operand 1 */
   int64_t at[NXI_LINALG_PIECES], scratch_bytes;
-  int64_t
-      info; /* an int for each matrix by cuSOLVER, as many flags of our own, and one that nobody reads */
+  /* an int for each matrix by cuSOLVER, as many flags of our own, and one that nobody reads */
+  int64_t info;
   bool needed[NXI_ARRAYS_KERNELS];
   nxi_kernel *code[NXI_ARRAYS_KERNELS];
 } nxi_linalg;
 
-/* Whether kernels of our own, a block of threads a matrix, do better than a call of the library for each: of that many rows and
- * columns at most. */
+/* Whether kernels of our own, a block of threads a matrix, do better than a call of the library for
+ * each: of that many rows and columns at most. */
 bool nxi_linalg_is_own(int64_t most, int64_t count);
 /* Fills in the sizes, and reserves info. NULL: no memory. */
 nxi_linalg *nxi_linalg_create(const nxg_call *call);
@@ -32,8 +32,8 @@ nx_status nxi_linalg_ready(nxi_gpu *g, nxi_linalg *l, nxi_gpu_call_work *work, n
 #define NXI_LINALG_NEED(l, which, condition) (l)->needed[NXI_ARRAYS_##which] |= (condition)
 void nxi_linalg_release(void *state);
 
-/* ---- a run. At the beginning of its scratch memory are an int for each matrix by cuSOLVER, as many flags of our own, and one that
- * nobody reads. */
+/* ---- a run. At the beginning of its scratch memory are an int for each matrix by cuSOLVER, as
+ * many flags of our own, and one that nobody reads. */
 typedef struct nxi_linalg_run {
   const nxi_linalg *l;
   nxi_gpu_call_run *r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* CUDA C of our own that no kernel IR stands behind: sorting, scattering, what stands around calls of NVIDIA's libraries. A text
- * of codegen_cuda/ (.cuh) has templates; an instance is a function made of them. It comes from the GPU's kernel cache like
- * any other kernel. */
+/* CUDA C of our own that no kernel IR stands behind: sorting, scattering, what stands around calls
+ * of NVIDIA's libraries. A text of codegen_cuda/ (.cuh) has templates; an instance is a function
+ * made of them. It comes from the GPU's kernel cache like any other kernel. */
 #ifndef NXI_OWN_CODE_H
 #define NXI_OWN_CODE_H
 
@@ -10,8 +10,8 @@
 
 typedef struct nxi_own_code {
   const char *body; /* comes after the prelude (prelude.cuh) */
-  const char *
-      instance; /* comes last: extern "C" __global__ void __launch_bounds__(threads) entry(...) { ... } */
+  /* comes last: extern "C" __global__ void __launch_bounds__(threads) entry(...) { ... } */
+  const char *instance;
   const char *entry;
   int32_t threads;      /* of a block */
   int64_t shared_bytes; /* dynamic */

@@ -12,7 +12,8 @@
 enum { TILE = 7168, BLOCKS = 7, BLOCK = 1024, THREADS = 256 };
 enum { RESIDENT = 8 }; /* blocks that a multiprocessor has at once, at most */
 
-/* What is in the scratch memory: a ticket, states of tiles, totals of their blocks, what is up to their ends. */
+/* What is in the scratch memory: a ticket, states of tiles, totals of their blocks, what is up to
+ * their ends. */
 typedef struct scan {
   nxi_kernel *kernel;
   int64_t length, line_tiles, tiles, totals_at, all_at, cleared;

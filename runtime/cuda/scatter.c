@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Which kernels of scatter.cuh do a scatter. Sums that come out the same in any order are added by atomics. Otherwise the
- * updates of an element keep their order: a thread walks a column, where columns are short or fill the GPU; else the
- * elements that indices name are sorted, with the places of their updates, and a thread walks the updates of one element.
- * Indices that are the same along an axis are sorted once. */
+/* Which kernels of scatter.cuh do a scatter. Sums that come out the same in any order are added by
+ * atomics. Otherwise the updates of an element keep their order: a thread walks a column, where
+ * columns are short or fill the GPU; else the elements that indices name are sorted, with the
+ * places of their updates, and a thread walks the updates of one element. Indices that are the same
+ * along an axis are sorted once. */
 #include "scatter.h"
 
 #include <string.h>
@@ -30,8 +31,8 @@ typedef struct axis {
 struct nxi_gpu_scatter {
   nxi_scatter shape;
   way way;
-  axis axes
-      [NXI_SCATTER_RANK]; /* outermost first; those along which the indices are the same come last ... */
+  /* outermost first; those along which the indices are the same come last ... */
+  axis axes[NXI_SCATTER_RANK];
   int32_t n_axes, n_free; /* ... as many of them, BY_ELEMENTS */
   int64_t n, points;      /* updates of a column; all points of the axes */
   int64_t free_points;
@@ -56,8 +57,8 @@ static void add_axis(nxi_gpu_scatter *s, int32_t first, axis a) {
   s->axes[s->n_axes++] = a;
 }
 
-/* Those along which indices differ; along which they do not; that of the elements, along which a kernel does not move in the
- * result. */
+/* Those along which indices differ; along which they do not; that of the elements, along which a
+ * kernel does not move in the result. */
 static void add_axes(nxi_gpu_scatter *s, bool keyed, bool free, bool own) {
   const nxi_scatter *h = &s->shape;
   int32_t first = s->n_axes;
@@ -209,7 +210,8 @@ void nxi_gpu_scatter_destroy(nxi_gpu_scatter *s) {
   nxi_free(s);
 }
 
-/* ---- runs. Arguments are 64-bit numbers, of which a kernel that wants fewer bits reads the low ones. */
+/* ---- runs. Arguments are 64-bit numbers, of which a kernel that wants fewer bits reads the low
+ * ones. */
 
 /* values: n of them, then points, then those of the axes. */
 static nx_status launch(const nxi_gpu_scatter *s, nxi_gpu *g, const nxi_kernel *k,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* runtime/library/scatter.h on a GPU: the same bits, unless sums of floats may come in any order. */
+/* runtime/library/scatter.h on a GPU: the same bits, unless sums of floats may come in any order.
+ * */
 #ifndef NXI_GPU_SCATTER_H
 #define NXI_GPU_SCATTER_H
 
@@ -8,8 +9,9 @@
 
 typedef struct nxi_gpu_scatter nxi_gpu_scatter;
 
-/* any_order: floats are added by atomics. *out stays NULL if it is left to the host, which happens where more than 2^31
- * updates of a column, or elements of an axis of 2^32, would have to be sorted. scratch_bytes: what a run needs. */
+/* any_order: floats are added by atomics. *out stays NULL if it is left to the host, which happens
+ * where more than 2^31 updates of a column, or elements of an axis of 2^32, would have to be
+ * sorted. scratch_bytes: what a run needs. */
 nx_status nxi_gpu_scatter_create(nxi_gpu *g, const nxi_scatter *s, bool any_order,
                                  nxi_gpu_scatter **out, int64_t *scratch_bytes, nxi_diag *d);
 /* Starts it. */

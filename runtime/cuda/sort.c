@@ -183,8 +183,8 @@ static int64_t tile_of_long(int64_t size, bool indices) { /* nx_sort_sizes */
   return LONG_THREADS * (indices ? both : numbers);
 }
 
-/* Rows side by side are read together; they are turned where a block would have less than a piece of memory of each
- * element, or few rows for its threads. */
+/* Rows side by side are read together; they are turned where a block would have less than a piece
+ * of memory of each element, or few rows for its threads. */
 static void choose_short(nxi_gpu_sort *s) {
   const nxi_gpu_sort_shape *h = &s->shape;
   s->items = items_of_short(s->size);
@@ -207,8 +207,9 @@ static void choose_long(nxi_gpu_sort *s, int32_t processors) {
   if (s->piece > MOST_PIECE) s->piece = MOST_PIECE;
 }
 
-/* Memory: passes alternate between the result and another one; keys of a sort of places between two of their own. Where rows
- * are turned the result's memory is that other one, and what was turned is free after the first pass. */
+/* Memory: passes alternate between the result and another one; keys of a sort of places between two
+ * of their own. Where rows are turned the result's memory is that other one, and what was turned is
+ * free after the first pass. */
 static void choose_memory(nxi_gpu_sort *s) {
   const nxi_gpu_sort_shape *h = &s->shape;
   int64_t n = h->outer * h->inner * h->length, rows = h->outer * h->inner;
@@ -277,7 +278,8 @@ void nxi_gpu_sort_destroy(nxi_gpu_sort *s) {
   nxi_free(s);
 }
 
-/* ---- runs. Arguments are 64-bit numbers, of which a kernel that wants fewer bits reads the low ones. */
+/* ---- runs. Arguments are 64-bit numbers, of which a kernel that wants fewer bits reads the low
+ * ones. */
 
 static nx_status launch(const nxi_kernel *k, int64_t blocks, uint64_t *values, uint32_t n,
                         nxi_diag *d) {

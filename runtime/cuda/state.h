@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What an opened GPU is, to the files that make it up: gpu.c (its life, its errors, code), gpu_memory.c, gpu_copy.c,
- * gpu_graph.c. */
+/* What an opened GPU is, to the files that make it up: gpu.c (its life, its errors, code),
+ * gpu_memory.c, gpu_copy.c, gpu_graph.c. */
 #ifndef NXI_GPU_STATE_H
 #define NXI_GPU_STATE_H
 
@@ -37,7 +37,8 @@ typedef struct nxi_gpu_marks {
   bool recorded[NXI_GPU_MARKS];
 } nxi_gpu_marks;
 
-/* A way between the host and the GPU: a stream of copies, and pinned memory that they go through, piece by piece. */
+/* A way between the host and the GPU: a stream of copies, and pinned memory that they go through,
+ * piece by piece. */
 enum { NXI_GPU_SLOTS = 8, NXI_GPU_SLOT_BYTES = 512 << 10 };
 typedef struct nxi_gpu_lane {
   pthread_mutex_t lock;        /* of the whole copy */
@@ -49,8 +50,8 @@ typedef struct nxi_gpu_lane {
   bool tried;
 } nxi_gpu_lane;
 
-/* Memory that graphs use from one of their steps to another, and that nothing else ever gets: they run one after the other, so
- * they share it. */
+/* Memory that graphs use from one of their steps to another, and that nothing else ever gets: they
+ * run one after the other, so they share it. */
 typedef struct nxi_gpu_scratch {
   struct nxi_gpu_scratch *next;
   uint64_t at;
@@ -89,7 +90,8 @@ struct nxi_gpu {
 /* What a result of the driver means. */
 nx_status nxi_gpu_refused(nxi_gpu *g, int result, const char *what, nxi_diag *d);
 nx_status nxi_gpu_is_lost(const nxi_gpu *g, nxi_diag *d);
-/* To give something back, which works as far as it does: false if the context is not to be entered. */
+/* To give something back, which works as far as it does: false if the context is not to be entered.
+ * */
 bool nxi_gpu_enter_to_free(nxi_gpu *g);
 
 /* ---- gpu_memory.c */
@@ -101,7 +103,8 @@ void nxi_gpu_free_kept(nxi_gpu *g); /* inside */
 void nxi_gpu_copies_init(nxi_gpu *g);
 void nxi_gpu_copies_destroy(nxi_gpu *g, bool entered); /* nothing is copied any more */
 
-/* ---- gpu_graph.c: whether this thread captures what it starts on the GPU; its memory is then scratch of the graph */
+/* ---- gpu_graph.c: whether this thread captures what it starts on the GPU; its memory is then
+ * scratch of the graph */
 bool nxi_gpu_captures(const nxi_gpu *g);
 void *nxi_gpu_captured_stream(const nxi_gpu *g); /* or NULL */
 nx_status nxi_gpu_captured_alloc(nxi_gpu *g, int64_t bytes, uint64_t *at, nxi_diag *d);

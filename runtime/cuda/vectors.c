@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* eigh, eigvalsh, eig, eigvals, svd, qr on a GPU, through cuSOLVER, which sees of a matrix in C order the transposed one. Matrices that are
- * not finite are no convergence, and the library gets zeros in their place. */
+/* eigh, eigvalsh, eig, eigvals, svd, qr on a GPU, through cuSOLVER, which sees of a matrix in C
+ * order the transposed one. Matrices that are not finite are no convergence, and the library gets
+ * zeros in their place. */
 #include "ir/alloc.h"
 #include "linalg.h"
 
@@ -42,8 +43,8 @@ static void widen(nxi_linalg_run *run, uint64_t result, int piece, int64_t n) {
   if (run->l->part != NX_F64) NXI_LINALG_START(run, to_double, n, &from, &result, &n);
 }
 
-/* ---- eigh. The lower triangle is the upper one of what the library sees, which is the conjugate: the same values, conjugate
- * vectors, a column each. */
+/* ---- eigh. The lower triangle is the upper one of what the library sees, which is the conjugate:
+ * the same values, conjugate vectors, a column each. */
 
 enum { VALUES, MATRIX, LEFT, RIGHT };
 
@@ -107,7 +108,8 @@ static nx_status run_eig(nxi_linalg_run *run) {
   return nxi_linalg_end(run, NX_NO_CONVERGENCE);
 }
 
-/* ---- svd: A^T = U' S V'^H has the transposed vectors, V^H = U'^T, and U is the conjugate of V', or V'^H as it lies */
+/* ---- svd: A^T = U' S V'^H has the transposed vectors, V^H = U'^T, and U is the conjugate of V',
+ * or V'^H as it lies */
 
 static bool is_small(const nxi_linalg *l) {
   return l->count > 1 && l->m <= NXI_CUSOLVER_SMALL && l->n <= NXI_CUSOLVER_SMALL;
@@ -179,7 +181,8 @@ static nx_status run_svd(nxi_linalg_run *run) {
   return nxi_linalg_end(run, NX_NO_CONVERGENCE);
 }
 
-/* ---- qr: of A turned, to columns that lie one after the other; Q takes the place of its reflections */
+/* ---- qr: of A turned, to columns that lie one after the other; Q takes the place of its
+ * reflections */
 
 enum { TAU };
 

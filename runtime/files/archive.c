@@ -159,7 +159,8 @@ size_t nx_archive_metadata(const nx_archive *a, size_t i, const char **key, cons
 
 enum { HEADER = 1 << 16, PIECE = 1 << 18 };
 
-/* A failure of `op`: names the member, and moves the offset into the file, where that has a meaning. */
+/* A failure of `op`: names the member, and moves the offset into the file, where that has a
+ * meaning. */
 static nx_status member_failure(const char *op, const nx_archive *a, const nxi_entry *e,
                                 const nxi_diag *inner, nxi_diag *d) {
   bool stored = a->format == NXI_NPZ && !e->deflated;
@@ -264,7 +265,8 @@ static nx_status load_deflated(nxi_action *action, const nx_archive *a, const nx
 
 /* ---- describing and loading */
 
-/* The array of an entry whose elements, or whose .npy file, lie in the file as they are. Borrows the file. */
+/* The array of an entry whose elements, or whose .npy file, lie in the file as they are. Borrows
+ * the file. */
 static nx_status plain_array(const char *op, const nx_archive *a, const nxi_entry *e,
                              nxi_file_array *x, nxi_diag *d) {
   if (a->format == NXI_NPZ) return stored_array(op, a, e, x, d);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* DLPack: foreign tensors as imports (import.c), tensors lent as mappings (mapping.c). A foreign structure is a
- * stranger's: every number of it is checked before an address is made of it. */
+/* DLPack: foreign tensors as imports (import.c), tensors lent as mappings (mapping.c). A foreign
+ * structure is a stranger's: every number of it is checked before an address is made of it. */
 #include "dlpack_abi.h"
 #include "runtime/realize/run.h"
 
@@ -32,7 +32,8 @@ static nx_status take_dtype(nxi_dlpack_dtype x, nx_dtype *dtype, nxi_diag *d) {
                   x.code, x.bits, x.lanes);
 }
 
-/* The view as given, relative to the element with all indices 0; strides that lead nowhere become those of C order. */
+/* The view as given, relative to the element with all indices 0; strides that lead nowhere become
+ * those of C order. */
 static nx_status take_view(const nxi_dlpack_tensor *x, nx_dtype dtype, nxg_view *v, nxi_diag *d) {
   if (x->rank > 0 && !x->shape)
     return nxi_fail(d, NX_INVALID_ARGUMENT, taking, "%s: the shape is null", taking);
@@ -46,8 +47,8 @@ static nx_status take_view(const nxi_dlpack_tensor *x, nx_dtype dtype, nxg_view 
   return NX_OK;
 }
 
-/* The lowest and the highest element, from the one with all indices 0. False if they, or the distance down to the lowest, do not
- * fit in 63 bits. */
+/* The lowest and the highest element, from the one with all indices 0. False if they, or the
+ * distance down to the lowest, do not fit in 63 bits. */
 static bool reach(const nxg_view *v, int64_t *low, int64_t *high) {
   *low = *high = 0;
   for (int32_t i = 0; i < v->rank; i++) {
@@ -58,7 +59,8 @@ static bool reach(const nxg_view *v, int64_t *low, int64_t *high) {
   return *low > INT64_MIN;
 }
 
-/* The bytes that hold n elements, n not negative, the last one of sub-byte types not full. False if they do not fit. */
+/* The bytes that hold n elements, n not negative, the last one of sub-byte types not full. False if
+ * they do not fit. */
 static bool bytes_of(int64_t bits, int64_t n, int64_t *bytes) {
   if (bits >= 8) return n >= 0 && !__builtin_mul_overflow(n, bits / 8, bytes);
   int64_t each = 8 / bits;
@@ -66,7 +68,8 @@ static bool bytes_of(int64_t bits, int64_t n, int64_t *bytes) {
   return n >= 0;
 }
 
-/* The storage: the bytes from the lowest to the highest element, which must not wrap around in memory. */
+/* The storage: the bytes from the lowest to the highest element, which must not wrap around in
+ * memory. */
 static nx_status take_memory(const nxi_dlpack_tensor *x, nxi_import_source *source, nxi_diag *d) {
   nx_import_desc *i = &source->desc;
   nxg_view *v = &source->view;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* The structures of DLPack, as its specification lays them out ("C API", DLPack 1.0 to 1.2, and the one without a
- * version of 0.x). Only the two tags are DLPack's names; tests hold the layout. They are written down here because
- * packaged headers are older than the versioned structure. */
+/* The structures of DLPack, as its specification lays them out ("C API", DLPack 1.0 to 1.2, and the
+ * one without a version of 0.x). Only the two tags are DLPack's names; tests hold the layout. They
+ * are written down here because packaged headers are older than the versioned structure. */
 #ifndef NXI_DLPACK_ABI_H
 #define NXI_DLPACK_ABI_H
 
 #include <stdint.h>
 
-/* A change of the major version changes the layout behind `flags`; a minor one adds values (1.1: the 8-bit floats). */
+/* A change of the major version changes the layout behind `flags`; a minor one adds values (1.1:
+ * the 8-bit floats). */
 enum { NXI_DLPACK_MAJOR = 1, NXI_DLPACK_MINOR = 1 };
 
 enum { NXI_DLPACK_CPU = 1 }; /* device type */
@@ -29,7 +30,9 @@ enum {
   NXI_DLPACK_READ_ONLY = 1,
   NXI_DLPACK_IS_COPIED = 2, /* the consumer is the only one that uses the memory */
   NXI_DLPACK_SUBBYTE_PADDED =
-      4 /* each element of a type of less than 8 bits has a byte of its own; without the flag they are packed */
+      /* each element of a type of less than 8 bits has a byte of its own; without the flag they are
+       * packed */
+  4
 };
 
 typedef struct nxi_dlpack_device {

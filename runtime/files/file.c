@@ -122,8 +122,9 @@ static void folder_of(const char *path, char *folder) {
   folder[length] = 0;
 }
 
-/* The file that takes the place of another is that one's owner's, and who could not read or write the old one cannot the
- * new one. Where the owner cannot be kept, the owner's permissions are still no wider than they were. */
+/* The file that takes the place of another is that one's owner's, and who could not read or write
+ * the old one cannot the new one. Where the owner cannot be kept, the owner's permissions are still
+ * no wider than they were. */
 static void take_after(int fd, const struct stat *old) {
   struct stat s;
   bool kept = fstat(fd, &s) == 0 && ((s.st_uid == old->st_uid && s.st_gid == old->st_gid) ||
@@ -134,7 +135,8 @@ static void take_after(int fd, const struct stat *old) {
 
 enum { NAME_PART = 200 }; /* of a name of at most 255 bytes: the rest of a temporary one has room */
 
-/* A file beside the one that it is to replace, so that nobody ever sees half of it. old: that file; NULL: there is none. */
+/* A file beside the one that it is to replace, so that nobody ever sees half of it. old: that file;
+ * NULL: there is none. */
 static nx_status open_beside(nxi_file_writer *w, const char *target, const struct stat *old,
                              nxi_diag *d) {
   static _Atomic unsigned counter;
@@ -160,7 +162,8 @@ static nx_status open_beside(nxi_file_writer *w, const char *target, const struc
   return NX_OK;
 }
 
-/* Where a path leads to if its last part is a link, which may be to a file that is not there yet. False: errno. */
+/* Where a path leads to if its last part is a link, which may be to a file that is not there yet.
+ * False: errno. */
 static bool follow(const char *path, char target[PATH_MAX]) {
   enum { MOST_LINKS = 40 };
   char link[PATH_MAX];
@@ -196,8 +199,8 @@ static bool synced(int fd) {
   return true;
 }
 
-/* All that can fail before the old file is gone: what was written is on the disk, and the folder is open, to be synced once it
- * has the new name. A folder that may not be read has -1. */
+/* All that can fail before the old file is gone: what was written is on the disk, and the folder is
+ * open, to be synced once it has the new name. A folder that may not be read has -1. */
 static nx_status prepare_rename(nxi_file_writer *w, int *folder, nxi_diag *d) {
   if (!synced(w->fd)) return nxi_file_error(w->op, "sync", w->path, d);
   *folder = open(w->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

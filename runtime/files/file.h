@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Files as memory: mapped, counted, so that several tensors may lie in one; arrays that lie in such files; and files
- * that are written as a whole or not at all.
+/* Files as memory: mapped, counted, so that several tensors may lie in one; arrays that lie in such
+ * files; and files that are written as a whole or not at all.
  *
- * A file that somebody shortens while it is mapped ends the process with SIGBUS when the lost pages are touched, as
- * every mapped file does. */
+ * A file that somebody shortens while it is mapped ends the process with SIGBUS when the lost pages
+ * are touched, as every mapped file does. */
 #ifndef NXI_FILE_H
 #define NXI_FILE_H
 
@@ -71,7 +71,8 @@ void nxi_swap_bytes(nx_dtype t, void *data, int64_t bytes);
 
 /* ---- files that appear whole or not at all */
 
-/* A file being written: beside the one whose name it will take, or, where that is a device or a pipe, into it. */
+/* A file being written: beside the one whose name it will take, or, where that is a device or a
+ * pipe, into it. */
 typedef struct nxi_file_writer {
   const char *op, *path;
   char *temporary, *target, *folder; /* NULL: written directly */
@@ -80,8 +81,9 @@ typedef struct nxi_file_writer {
 } nxi_file_writer;
 nx_status nxi_file_write_begin(nxi_file_writer *w, const char *op, const char *path, nxi_diag *d);
 nx_status nxi_file_write(nxi_file_writer *w, const void *data, int64_t bytes, nxi_diag *d);
-/* If status is NX_OK the file goes to the disk, takes its name, and its folder goes to the disk; else the file is removed.
- * Returns the first failure. After all of them the old file is there, but for the folder's: then it is the new one. */
+/* If status is NX_OK the file goes to the disk, takes its name, and its folder goes to the disk;
+ * else the file is removed. Returns the first failure. After all of them the old file is there, but
+ * for the folder's: then it is the new one. */
 nx_status nxi_file_write_end(nxi_file_writer *w, nx_status status, nxi_diag *d);
 /* A text for people, such as a dump, unsynced. */
 nx_status nxi_file_write_text(const char *op, const char *path, const char *text, nxi_diag *d);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Tensors of arrays that lie in files, whatever the format: over the file's own pages where those can serve, else copies. */
+/* Tensors of arrays that lie in files, whatever the format: over the file's own pages where those
+ * can serve, else copies. */
 #include "file_load.h"
 
 static void unmap(void *file) { nxi_file_unref(file); }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Arrays that lie in files without a header, mapped: what map_file of other array libraries does. A tensor that is
- * written in the file is a shared import of the mapped pages; one that is private owns them. */
+/* Arrays that lie in files without a header, mapped: what map_file of other array libraries does. A
+ * tensor that is written in the file is a shared import of the mapped pages; one that is private
+ * owns them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -118,8 +119,8 @@ static nx_status open_file(opened *f, nxi_diag *d) {
   return NX_OK;
 }
 
-/* Makes the file as long as the array needs. Space is taken on the disk at once where the file system can: a page that it
- * has no room for later would be SIGBUS. */
+/* Makes the file as long as the array needs. Space is taken on the disk at once where the file
+ * system can: a page that it has no room for later would be SIGBUS. */
 static nx_status grow(opened *f, nxi_diag *d) {
   int64_t end = f->desc.offset + f->bytes;
   if (end <= f->size) return NX_OK;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: ISC */
-/* Reading .npy: magic "\x93NUMPY", two bytes of version, the length of the header (two bytes in version 1, four
- * after it, little-endian), a Python dictionary of exactly descr, fortran_order and shape, then the elements.
- * The dictionary is read as the subset of Python that NumPy writes. */
+/* Reading .npy: magic "\x93NUMPY", two bytes of version, the length of the header (two bytes in
+ * version 1, four after it, little-endian), a Python dictionary of exactly descr, fortran_order and
+ * shape, then the elements. The dictionary is read as the subset of Python that NumPy writes. */
 #include "npy.h"
 
 #include <string.h>
 
 static const char operation[] = "npy";
 
-/* One row a type: what follows the byte order in descr. The first row of a dtype is the one that is written. */
+/* One row a type: what follows the byte order in descr. The first row of a dtype is the one that is
+ * written. */
 typedef struct npy_type {
   const char *code;
   nx_dtype dtype;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Writing .npy, version 1, with the header padded so that the elements start at a multiple of 64 bytes. */
+/* Writing .npy, version 1, with the header padded so that the elements start at a multiple of 64
+ * bytes. */
 #include <stdio.h>
 #include <string.h>
 

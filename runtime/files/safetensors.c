@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* The header of a .safetensors file: its length in 8 bytes, an object of JSON, then the elements. The parser knows the
- * objects that such a header is made of and no others, so nothing nests deeper than they do; it refuses what the format
- * forbids: names that are given twice, elements that overlap or leave a hole, a size that is not that of the shape. */
+/* The header of a .safetensors file: its length in 8 bytes, an object of JSON, then the elements.
+ * The parser knows the objects that such a header is made of and no others, so nothing nests deeper
+ * than they do; it refuses what the format forbids: names that are given twice, elements that
+ * overlap or leave a hole, a size that is not that of the shape. */
 #include <stdlib.h>
 #include <string.h>
 

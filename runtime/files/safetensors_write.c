@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Writing .safetensors. Tensors of wide elements come first, so that every one of them is aligned as its elements; among
- * equals the caller's order stays. */
+/* Writing .safetensors. Tensors of wide elements come first, so that every one of them is aligned
+ * as its elements; among equals the caller's order stays. */
 #include <stdlib.h>
 
 #include "file_load.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The functions that carry out library calls (ir/library/library.h), and their installation. One table a library; operations of a
- * library that is not there are refused when a plan is made, with the reason. */
+/* The functions that carry out library calls (ir/library/library.h), and their installation. One
+ * table a library; operations of a library that is not there are refused when a plan is made, with
+ * the reason. */
 #ifndef NXI_LIBRARIES_H
 #define NXI_LIBRARIES_H
 

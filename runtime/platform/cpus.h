@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* How many processors this process may really use: its affinity mask, cut by the CPU quota of its cgroup
- * (versions 1 and 2). */
+/* How many processors this process may really use: its affinity mask, cut by the CPU quota of its
+ * cgroup (versions 1 and 2). */
 #ifndef NXI_CPUS_H
 #define NXI_CPUS_H
 
@@ -16,11 +16,13 @@ typedef struct nxi_cpus {
   bool ids_known;           /* false: the mask could not be read, ids is empty */
 } nxi_cpus;
 
-/* Of the calling thread, which new threads inherit. Never fails: 1 processor if nothing can be learnt. */
+/* Of the calling thread, which new threads inherit. Never fails: 1 processor if nothing can be
+ * learnt. */
 void nxi_cpus_read(nxi_cpus *out);
 
-/* The quota in processors (1.5: one and a half), 0 if there is none. `cgroup_file` is the process's list of
- * cgroups, `mount` the directory where cgroup file systems are mounted; NULL for those of this process. */
+/* The quota in processors (1.5: one and a half), 0 if there is none. `cgroup_file` is the process's
+ * list of cgroups, `mount` the directory where cgroup file systems are mounted; NULL for those of
+ * this process. */
 double nxi_cpu_quota(const char *cgroup_file, const char *mount);
 
 #endif

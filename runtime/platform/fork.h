@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* What survives fork(): objects with a lock or with threads register here, so that a child made while
- * another thread was inside the library finds every lock free and knows that its threads are gone.
+/* What survives fork(): objects with a lock or with threads register here, so that a child made
+ * while another thread was inside the library finds every lock free and knows that its threads are
+ * gone.
  *
- * Around fork the hooks of all registered objects run on the forking thread: `prepare` of the newest
- * object first, then, in parent and child, the other hook of the oldest first. An object that takes its
- * lock while it holds that of another must therefore register after the other one: prepare then takes
- * both in the usual order. Hooks neither allocate nor register. */
+ * Around fork the hooks of all registered objects run on the forking thread: `prepare` of the
+ * newest object first, then, in parent and child, the other hook of the oldest first. An object
+ * that takes its lock while it holds that of another must therefore register after the other one:
+ * prepare then takes both in the usual order. Hooks neither allocate nor register. */
 #ifndef NXI_FORK_H
 #define NXI_FORK_H
 
@@ -28,13 +29,13 @@ typedef struct nxi_fork_entry {
   struct nxi_fork_entry *older, *newer;
 } nxi_fork_entry;
 
-/* NX_OUT_OF_MEMORY if the process cannot take another fork handler. No lock that a hook takes may be held
- * by the caller of either. */
+/* NX_OUT_OF_MEMORY if the process cannot take another fork handler. No lock that a hook takes may
+ * be held by the caller of either. */
 nx_status nxi_fork_register(nxi_fork_entry *entry, const nxi_fork_hooks *hooks, void *object);
 void nxi_fork_unregister(nxi_fork_entry *entry);
-/* The same of an object whose only lock is a mutex; of a mutex of the process, with a static entry. The child runs
- * `child`, which may be NULL, before it gives the mutex back. An entry that is registered already stays as it is; others are
- * zero. */
+/* The same of an object whose only lock is a mutex; of a mutex of the process, with a static entry.
+ * The child runs `child`, which may be NULL, before it gives the mutex back. An entry that is
+ * registered already stays as it is; others are zero. */
 nx_status nxi_fork_register_mutex(nxi_fork_entry *entry, pthread_mutex_t *mutex,
                                   void (*child)(void *object), void *object);
 

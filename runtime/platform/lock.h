@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: ISC */
-/* Mutexes that know who holds them, where the build checks the rules of locks (the option `checks`: in debug builds). There a
- * function says first what it wants of its caller, and a rule that is broken ends the process with the place:
+/* Mutexes that know who holds them, where the build checks the rules of locks (the option `checks`:
+ * in debug builds). There a function says first what it wants of its caller, and a rule that is
+ * broken ends the process with the place:
  *
  *   NXI_HELD(lock)      this thread holds it
  *   NXI_NOT_HELD(lock)  it does not
- *   NXI_NO_LOCK()       it holds none of these locks: for what takes long, allocates tensor memory, or calls back
+ *   NXI_NO_LOCK()       it holds none of these locks: for what takes long, allocates tensor memory,
+ *                       or calls back
  *
- * To take a lock that the thread holds already is such a rule too: it would wait for itself. In other builds nothing of this is
- * compiled. A lock that is held around fork belongs to the forking thread in the child as well. */
+ * To take a lock that the thread holds already is such a rule too: it would wait for itself. In
+ * other builds nothing of this is compiled. A lock that is held around fork belongs to the forking
+ * thread in the child as well. */
 #ifndef NXI_LOCK_H
 #define NXI_LOCK_H
 

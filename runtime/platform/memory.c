@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /* Three ways to hold memory under one lock:
  *
- *   slabs   64 KiB, aligned to their size, blocks of one size class after a header of one cache line. A
- *           block's slab is found by masking its address. Slabs are cut from 1 MiB chunks that live as long
- *           as the allocator; trimming gives the pages of empty ones back.
+ *   slabs   64 KiB, aligned to their size, blocks of one size class after a header of one cache
+ *           line. A block's slab is found by masking its address. Slabs are cut from 1 MiB chunks
+ *           that live as long as the allocator; trimming gives the pages of empty ones back.
  *   medium  size classes in four steps a doubling, from aligned_alloc.
  *   large   mapped, aligned to 2 MiB, in multiples of 2 MiB, eight steps a doubling.
  *
- * Freed medium and large blocks carry their list entry in their first bytes; the longest unused one goes
- * first when there are too many. Under the address sanitizer all bytes that nobody owns are poisoned. */
+ * Freed medium and large blocks carry their list entry in their first bytes; the longest unused one
+ * goes first when there are too many. Under the address sanitizer all bytes that nobody owns are
+ * poisoned. */
 #include "memory.h"
 
 #include <pthread.h>
@@ -108,7 +109,8 @@ static int64_t small_bytes(uint32_t class) {
 static bool is_small(int64_t bytes) { return bytes <= SMALL_MAX; }
 static bool is_large(int64_t bytes) { return bytes > MEDIUM_MAX; }
 
-/* Rounds up to one of `steps` sizes a doubling (a power of two), and at least to a multiple of `unit`. */
+/* Rounds up to one of `steps` sizes a doubling (a power of two), and at least to a multiple of
+ * `unit`. */
 static int64_t round_size(int64_t bytes, int64_t steps, int64_t unit) {
   int64_t top = (int64_t)1 << (63 - __builtin_clzll((uint64_t)bytes));
   int64_t step = top / steps > unit ? top / steps : unit;
@@ -238,7 +240,8 @@ static void *fresh_block(int64_t bytes) {
   return is_large(bytes) ? map_large((size_t)bytes) : aligned_alloc(ALIGNMENT, (size_t)bytes);
 }
 
-/* Returns a list of blocks that left the allocator, linked by bin_next, to the system. No lock is held. */
+/* Returns a list of blocks that left the allocator, linked by bin_next, to the system. No lock is
+ * held. */
 static void give_back(node *list) {
   NXI_NO_LOCK();
   for (node *n = list, *next; n; n = next) {
@@ -345,8 +348,8 @@ void nxi_allocator_destroy(nxi_allocator *a) {
   nxi_free(a);
 }
 
-/* The part of an allocation that the lock protects. False: the limit would be passed. *block stays NULL if
- * a fresh one is needed; it is counted already, so that others see it. */
+/* The part of an allocation that the lock protects. False: the limit would be passed. *block stays
+ * NULL if a fresh one is needed; it is counted already, so that others see it. */
 static bool alloc_locked(nxi_allocator *a, int64_t bytes, int64_t rounded, void **block,
                          node **drop) {
   NXI_HELD(&a->lock);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* The allocator of tensor buffers. Fresh pages cost several times the work that is done on them, so freed
- * buffers are kept, up to a bound, and given out again. Buffers are aligned to 64 bytes and hold exactly the
- * bytes asked for: nothing may read or write past them. Contents are arbitrary.
+/* The allocator of tensor buffers. Fresh pages cost several times the work that is done on them, so
+ * freed buffers are kept, up to a bound, and given out again. Buffers are aligned to 64 bytes and
+ * hold exactly the bytes asked for: nothing may read or write past them. Contents are arbitrary.
  *
- * Sizes below 4 KiB come from slabs of one size class each, up to 1 MiB from the C library, larger ones from
- * the system in pages of their own (2 MiB pages where the system grants them). All functions may be called
- * from any thread; fork() in another thread does no harm. */
+ * Sizes below 4 KiB come from slabs of one size class each, up to 1 MiB from the C library, larger
+ * ones from the system in pages of their own (2 MiB pages where the system grants them). All
+ * functions may be called from any thread; fork() in another thread does no harm. */
 #ifndef NXI_MEMORY_H
 #define NXI_MEMORY_H
 
@@ -18,12 +18,13 @@ typedef struct nxi_allocator nxi_allocator;
 
 typedef struct nxi_allocator_options {
   int64_t memory_limit; /* most bytes that may be live at once; 0: no limit */
-  int64_t
-      cache_limit; /* most bytes kept after they were freed; 0: a quarter of the machine's memory; -1: none */
+  /* most bytes kept after they were freed; 0: a quarter of the machine's memory; -1: none */
+  int64_t cache_limit;
 } nxi_allocator_options;
 
-/* Bytes, but for `allocations`. live and peak count what was asked for; cached is what freed buffers of
- * 4 KiB and more occupy; reserved is all that the allocator holds, live or not, rounding included. */
+/* Bytes, but for `allocations`. live and peak count what was asked for; cached is what freed
+ * buffers of 4 KiB and more occupy; reserved is all that the allocator holds, live or not, rounding
+ * included. */
 typedef struct nxi_memory_stats {
   int64_t live, peak, cached, reserved;
   uint64_t allocations;
@@ -35,9 +36,9 @@ nx_status nxi_allocator_create(const nxi_allocator_options *options, nxi_allocat
 /* Returns all memory; no buffer may be live. NULL is allowed. */
 void nxi_allocator_destroy(nxi_allocator *a);
 
-/* A buffer of `bytes` >= 0 bytes (0: a distinct address that holds nothing) in *out, which the caller frees
- * with the same size. NX_OUT_OF_MEMORY: the system has none, or the limit would be passed; *out is
- * untouched. */
+/* A buffer of `bytes` >= 0 bytes (0: a distinct address that holds nothing) in *out, which the
+ * caller frees with the same size. NX_OUT_OF_MEMORY: the system has none, or the limit would be
+ * passed; *out is untouched. */
 nx_status nxi_buffer_alloc(nxi_allocator *a, int64_t bytes, void **out, nxi_diag *d);
 void nxi_buffer_free(nxi_allocator *a, void *buffer, int64_t bytes);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Detecting the processor: instruction sets from the compiler's run time, which also asks whether the system
- * saves the registers; caches from the system's tables; the name from /proc. Nothing here can fail: what
- * cannot be learnt gets a value that is safe for small machines. */
+/* Detecting the processor: instruction sets from the compiler's run time, which also asks whether
+ * the system saves the registers; caches from the system's tables; the name from /proc. Nothing
+ * here can fail: what cannot be learnt gets a value that is safe for small machines. */
 #include "ir/target.h"
 
 #include <ctype.h>
@@ -139,7 +139,8 @@ static void fill_gaps(cache level[4]) {
 
 /* ---- the name and the features */
 
-/* The value of the first line of /proc/cpuinfo that starts with `key`; length 0 if there is none. */
+/* The value of the first line of /proc/cpuinfo that starts with `key`; length 0 if there is none.
+ * */
 static const char *cpuinfo_value(const char *text, const char *key, size_t *length) {
   size_t n = strlen(key);
   *length = 0;
@@ -156,8 +157,8 @@ static const char *cpuinfo_value(const char *text, const char *key, size_t *leng
   return text;
 }
 
-/* The model, and behind it a number that stands for everything that the system says of the processor: a model
- * name alone ("AMD EPYC") does not tell one generation from the next. */
+/* The model, and behind it a number that stands for everything that the system says of the
+ * processor: a model name alone ("AMD EPYC") does not tell one generation from the next. */
 static void name_cpu(nxi_target *out) {
   static const char *const names[] = {"model name", "cpu model", "Hardware", "CPU part"};
   static const char *const identity[] = {
@@ -224,7 +225,8 @@ static bool gpu_target(const char *isa, nxi_target *out) {
   snprintf(out->isa, sizeof out->isa, "sm_%d", major_minor);
   out->vector_bytes = 4 * threads;
   out->block_threads = threads;
-  /* What the CUDA programming guide's table of compute capabilities says that one block may ask for. */
+  /* What the CUDA programming guide's table of compute capabilities says that one block may ask
+   * for. */
   bool most = major_minor == 90 || major_minor == 100 || major_minor == 103;
   out->shared_bytes = most                                     ? 227 << 10
                       : major_minor == 80 || major_minor == 87 ? 163 << 10

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /* The pool. Two words carry all synchronisation:
  *
- *   signal  counts the runs announced. A worker that has seen value s waits (spinning, then in futex) for
- *           another value.
- *   state   OPEN while a run has chunks to hand out, plus the number of workers inside it. A worker enters
- *           by raising the number with OPEN set, so it reads the run only while the caller keeps it alive;
- *           the caller closes the run, then waits for the number to fall to zero. A worker that wakes too
- *           late finds the run closed and costs nobody a wait.
+ *   signal  counts the runs announced. A worker that has seen value s waits (spinning, then in
+ *           futex) for another value.
+ *   state   OPEN while a run has chunks to hand out, plus the number of workers inside it. A worker
+ *           enters by raising the number with OPEN set, so it reads the run only while the caller
+ *           keeps it alive; the caller closes the run, then waits for the number to fall to zero. A
+ *           worker that wakes too late finds the run closed and costs nobody a wait.
  *
- * `busy` says who may announce runs. Everything else of the pool is owned by the holder of `busy`. */
+ * `busy` says who may announce runs. Everything else of the pool is owned by the holder of `busy`.
+ * */
 #include "threads.h"
 
 #include <pthread.h>
@@ -38,9 +39,9 @@ enum {
 #define WAITED_FOR (UINT32_C(1) << 30) /* the caller sleeps until the number is zero */
 #define INSIDE     (WAITED_FOR - 1)
 
-/* Tasks of one worker that are not handed out, in grains: the first of them, and above 32 bits the end. It takes from the
- * front; whoever has none left takes from the end of others. So a worker does the same tasks of equal runs, and finds
- * what it used last time in its own cache. */
+/* Tasks of one worker that are not handed out, in grains: the first of them, and above 32 bits the
+ * end. It takes from the front; whoever has none left takes from the end of others. So a worker
+ * does the same tasks of equal runs, and finds what it used last time in its own cache. */
 typedef struct part {
   _Alignas(CACHE_LINE) _Atomic uint64_t rest;
 } part;
@@ -140,9 +141,10 @@ static void ask(run *r) {
   if (r->poll->fn(r->poll->user)) atomic_store_explicit(&r->stopped, true, memory_order_relaxed);
 }
 
-/* A share of a run that has a poll, so that nobody is busy for long once it has said stop: nothing is known
- * about the cost of a task, so chunks start at one grain and double while they are cheap. The poll may run
- * anything, so it runs under the caller's own floating-point environment, `saved`. */
+/* A share of a run that has a poll, so that nobody is busy for long once it has said stop: nothing
+ * is known about the cost of a task, so chunks start at one grain and double while they are cheap.
+ * The poll may run anything, so it runs under the caller's own floating-point environment, `saved`.
+ * */
 static void run_chunks_polled(run *r, int32_t worker, nxi_fp saved) {
   bool asks = pthread_equal(pthread_self(), r->caller);
   int64_t begin, end, size = 1, polled = nxi_now_ns(), started = polled;
@@ -180,7 +182,8 @@ static uint32_t wait_for_signal(nxi_pool *pool, uint32_t seen) {
       relax();
     }
     if (deadline && nxi_now_ns() < deadline) continue;
-    /* Announcing: signal, then look for sleepers. Here the other way round, and futex looks again. */
+    /* Announcing: signal, then look for sleepers. Here the other way round, and futex looks again.
+     * */
     atomic_fetch_add(&pool->sleepers, 1);
     while (atomic_load(&pool->signal) == seen) nxi_futex_wait(&pool->signal, seen, -1);
     atomic_fetch_sub(&pool->sleepers, 1);
@@ -248,7 +251,8 @@ static void place_workers(nxi_pool *pool) {
     pthread_setaffinity_np(pool->workers[i].thread, sizeof set, &set);
 }
 
-/* The caller is not ours to pin. If it moved to a worker's processor, the worker moves to the one it left. */
+/* The caller is not ours to pin. If it moved to a worker's processor, the worker moves to the one
+ * it left. */
 static void give_way(nxi_pool *pool) {
   int here = sched_getcpu();
   if (here < 0 || here == pool->vacant_cpu || pool->vacant_cpu < 0) return;
@@ -323,7 +327,8 @@ static void run_with_workers(nxi_pool *pool, run *r) {
 
 static void hook_body(void *argument, int32_t worker) { run_share(argument, worker); }
 
-/* Makes the grain so large that numbers of grains fit in 32 bits, and hands the parts out to as many as there are grains for. */
+/* Makes the grain so large that numbers of grains fit in 32 bits, and hands the parts out to as
+ * many as there are grains for. */
 static void prepare_run(run *r, part *parts, int32_t size) {
   if (r->grain < 1) r->grain = 1;
   if (r->grain > r->tasks) r->grain = r->tasks;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Acquiring: what a run is about to compute, read and overwrite, decided at once under the locks, so that no run
- * ever holds one thing while it waits for another; and what happens to it when the run has ended. */
+/* Acquiring: what a run is about to compute, read and overwrite, decided at once under the locks,
+ * so that no run ever holds one thing while it waits for another; and what happens to it when the
+ * run has ended. */
 #include "run.h"
 
 #include <errno.h>
@@ -43,8 +44,9 @@ static nxi_node *updated_leaf(nxi_node *n) {
   return old->state == NXI_REALIZED ? old : NULL;
 }
 
-/* Marks the nodes that nobody can need after this run: those it stores let go of their operands, and whoever
- * has no other user goes with them. First all of them leave the table, so that nobody finds one again. */
+/* Marks the nodes that nobody can need after this run: those it stores let go of their operands,
+ * and whoever has no other user goes with them. First all of them leave the table, so that nobody
+ * finds one again. */
 static bool find_what_goes(nxi_run *run) {
   nx_context *c = run->context;
   if (!nxi_run_clear_edges(run)) return false;
@@ -65,8 +67,9 @@ static bool goes(const nxi_run *run, const nxi_node *n) {
   return n->epoch == run->context->epoch && run->stored[n->index] & GOES;
 }
 
-/* ---- host memory of which two buffers are parts: imports of an array and of its slice, or what is mapped here and
- * imported again. Nothing else knows that they alias, so what is written there is moved there when all has been read. */
+/* ---- host memory of which two buffers are parts: imports of an array and of its slice, or what is
+ * mapped here and imported again. Nothing else knows that they alias, so what is written there is
+ * moved there when all has been read. */
 
 static bool add_span(nxi_run *run, const nxi_buffer *b) {
   if (!b || !b->bytes || !nxi_buffer_is_hosts(b)) return true;
@@ -126,7 +129,8 @@ static bool may_overwrite(const nxi_run *run, const nxi_run_input *in) {
   return false;
 }
 
-/* Finds the destinations of pinned outputs and the values they displace. Changes nothing; NXI_WAIT. */
+/* Finds the destinations of pinned outputs and the values they displace. Changes nothing; NXI_WAIT.
+ * */
 static nx_status find_destinations(nxi_run *run) {
   for (uint32_t i = 0; i < run->n_outputs; i++) {
     nxi_run_output *o = &run->outputs[i];
@@ -209,8 +213,8 @@ static void drop_operands(nx_context *c, nxi_node *n) {
   n->n_args = 0;
 }
 
-/* back: the donated value is the storage's again, unless that has been assigned meanwhile; otherwise whoever needs it
- * fails. */
+/* back: the donated value is the storage's again, unless that has been assigned meanwhile;
+ * otherwise whoever needs it fails. */
 static void settle_donated(nx_context *c, nxi_run_input *in, bool back, nx_status failure) {
   nxi_node *gone = in->gone;
   if (!gone) return;
@@ -297,8 +301,8 @@ void nxi_attach(nxi_run *run) {
   nxi_run_unlock(c);
 }
 
-/* Nodes go back to what they were; a leaf that a call was to fill, or memory half overwritten when its thread
- * was lost in a fork, cannot. Both locks. */
+/* Nodes go back to what they were; a leaf that a call was to fill, or memory half overwritten when
+ * its thread was lost in a fork, cannot. Both locks. */
 void nxi_release_locked(nxi_run *run, nx_status failure) {
   NXI_HELD(&run->context->run_lock);
   NXI_HELD(&run->context->record_lock);

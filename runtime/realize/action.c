@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /* Actions: what comes before and after each, and how the caller is asked meanwhile.
  *
- * The caller's poll is called on the caller's thread alone: once when the action begins, while nothing is acquired; then,
- * if the work may last, every 10 ms, while an offload thread does it (offload.h). For whoever does the work, asking is looking
- * whether the caller's poll has said stop. Both go through the one poll in the action's options.
+ * The caller's poll is called on the caller's thread alone: once when the action begins, while
+ * nothing is acquired; then, if the work may last, every 10 ms, while an offload thread does it
+ * (offload.h). For whoever does the work, asking is looking whether the caller's poll has said
+ * stop. Both go through the one poll in the action's options.
  *
- * So a poll may use the library, even wait for what its own action computes: the action never stands still for it. */
+ * So a poll may use the library, even wait for what its own action computes: the action never
+ * stands still for it. */
 #include <time.h>
 
 #include "ir/op.h"

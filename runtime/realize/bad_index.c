@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* After a gather or scatter has failed: the value of the first index that is out of range, its place, and the extent. A
- * kernel that checks indices leaves a position alone, so the indices are computed again, by the interpreter; what a run
- * reads is still there, for nothing is overwritten before all indices are checked. Where that would be much work the
- * position has to do. */
+/* After a gather or scatter has failed: the value of the first index that is out of range, its
+ * place, and the extent. A kernel that checks indices leaves a position alone, so the indices are
+ * computed again, by the interpreter; what a run reads is still there, for nothing is overwritten
+ * before all indices are checked. Where that would be much work the position has to do. */
 #include <string.h>
 
 #include "ir/interp/interp.h"
@@ -11,7 +11,8 @@
 
 enum { MOST_WORK = 1 << 24 };
 
-/* The graph of the indices alone, taken from that of the run. *extent: of the axis that they number. NULL: none. */
+/* The graph of the indices alone, taken from that of the run. *extent: of the axis that they
+ * number. NULL: none. */
 static nxg_graph *graph_of_indices(const nxi_run *run, int32_t origin, int64_t *extent) {
   nxi_diag d;
   nxi_diag_clear(&d);

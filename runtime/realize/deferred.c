@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Deferred work: values that operations on exposed storage recorded under NX_MANUAL_DUE. They are to be computed before
- * host code goes on, whoever reads them by then: a handle, another storage, or only another recorded operation, which
- * must not see what the host writes later. */
+/* Deferred work: values that operations on exposed storage recorded under NX_MANUAL_DUE. They are
+ * to be computed before host code goes on, whoever reads them by then: a handle, another storage,
+ * or only another recorded operation, which must not see what the host writes later. */
 #include "run.h"
 
 /* Somebody reads the value besides the list, or host memory has to show it. record_lock. */
@@ -12,8 +12,8 @@ static bool is_wanted(const nxi_deferred *e) {
          (named && (e->storage->refs > 1 || e->storage->pins));
 }
 
-/* A storage that has moved on is not kept for the value that it had: it would keep its new one, and with it all that
- * this one reads. record_lock. */
+/* A storage that has moved on is not kept for the value that it had: it would keep its new one, and
+ * with it all that this one reads. record_lock. */
 static void leave_storages(nx_context *c) {
   for (uint32_t i = 0; i < c->deferred_used; i++) {
     nxi_storage *s = c->deferred[i].storage;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* How an acquired run is executed: its plan is found or made, all memory is reserved, the plan is launched, and
- * values of pinned storages are moved to where they belong.
+/* How an acquired run is executed: its plan is found or made, all memory is reserved, the plan is
+ * launched, and values of pinned storages are moved to where they belong.
  *
  * Tiny graphs are interpreted until that has cost about as much as compiling them would. */
 #include "plan_cache.h"
@@ -19,8 +19,8 @@ struct nxi_executor {
   nxp_executor kind;         /* of the device "cpu" */
   nxi_kernel_cache *kernels; /* NULL unless kind is NXP_LLVM */
   nxi_target target;
-  const char *
-      missing; /* why kernels are interpreted that LLVM was to compile, since the beginning; else NULL */
+  /* why kernels are interpreted that LLVM was to compile, since the beginning; else NULL */
+  const char *missing;
   _Atomic uint64_t compiled;
 };
 
@@ -68,7 +68,8 @@ const char *nxi_executor_missing(const nx_context *c) {
   return e->kind == NXP_LLVM ? nxl_lost() : e->missing;
 }
 
-/* Nothing is compiled once the process ends, or once LLVM cannot be used any more: unless nothing else will do. */
+/* Nothing is compiled once the process ends, or once LLVM cannot be used any more: unless nothing
+ * else will do. */
 static nxp_executor kind_of(const nx_context *c, int32_t device) {
   if (device >= NXI_DEVICE_CUDA) return NXP_CUDA;
   nxp_executor kind = c->executor->kind;
@@ -153,8 +154,8 @@ static nx_status try_plan(nxi_run *run, double interpreted_ms, made *m, nxi_diag
   return NX_OK;
 }
 
-/* No lock; p is not touched: other threads look at it. If LLVM is lost in the middle the plan is made once more, for the
- * interpreter; what a lack of memory has ended is reported. */
+/* No lock; p is not touched: other threads look at it. If LLVM is lost in the middle the plan is
+ * made once more, for the interpreter; what a lack of memory has ended is reported. */
 static nx_status make_plan(nxi_run *run, double interpreted_ms, made *m, nxi_diag *d) {
   nxp_executor kind = kind_of(run->context, run->device);
   nx_status status = try_plan(run, interpreted_ms, m, d);
@@ -213,7 +214,8 @@ static uint64_t total_bytes(const nxi_run *run, const nxp_plan *plan) {
   return bytes;
 }
 
-/* Whether a value that took over an input's memory has to leave it: a pinned storage gets another value there. */
+/* Whether a value that took over an input's memory has to leave it: a pinned storage gets another
+ * value there. */
 static bool has_to_leave(const nxi_run *run, const nxi_run_output *o) {
   const nxi_buffer *taken = run->inputs[o->in_place_of].buffer;
   if (o->destination == taken) return false;
@@ -320,7 +322,8 @@ static void exchange(char *a, char *b, int64_t n) {
   }
 }
 
-/* Values of pinned storages go to the memory that shows them; what lay there moves out if it is needed. */
+/* Values of pinned storages go to the memory that shows them; what lay there moves out if it is
+ * needed. */
 static void move_to_destinations(nxi_run *run) {
   for (uint32_t i = 0; i < run->n_outputs; i++) {
     nxi_run_output *o = &run->outputs[i];

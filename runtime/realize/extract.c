@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Extraction: from recorded nodes to the key of a run. One pass over what the roots need and is not realised, with
- * an explicit stack; each node becomes a few words. Special forms of the recording disappear here: cells,
- * transfers, empty tensors; views of realised storage become inputs of their own, so that their offsets are no
- * part of the key; so do most scalars, which become launch parameters. */
+/* Extraction: from recorded nodes to the key of a run. One pass over what the roots need and is not
+ * realised, with an explicit stack; each node becomes a few words. Special forms of the recording
+ * disappear here: cells, transfers, empty tensors; views of realised storage become inputs of their
+ * own, so that their offsets are no part of the key; so do most scalars, which become launch
+ * parameters. */
 #include "runtime/debug.h"
 #include "residency.h"
 
@@ -91,8 +92,8 @@ static bool place(nxi_run *run, nxi_node *n, uint32_t slot) {
   return true;
 }
 
-/* ---- words of one node: head (op, dtype, rank, number of operands), number of attributes, shape, attributes,
- * operands */
+/* ---- words of one node: head (op, dtype, rank, number of operands), number of attributes, shape,
+ * attributes, operands */
 
 static uint64_t *node_words(nxi_run *run, uint32_t op, uint32_t dtype, int32_t rank,
                             const int64_t *shape, uint32_t n_attrs, uint32_t n_args) {
@@ -144,7 +145,8 @@ static bool emit_real_full(nxi_run *run, nx_dtype t, int32_t rank, const int64_t
   return true;
 }
 
-/* Both parts of a complex constant, and the pair of them. c32 cannot be made of two parts: its values are in the key. */
+/* Both parts of a complex constant, and the pair of them. c32 cannot be made of two parts: its
+ * values are in the key. */
 static bool emit_full(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *shape, uint64_t re,
                       uint64_t im) {
   nx_dtype part = nxi_part_dtype(t);
@@ -178,8 +180,8 @@ static bool emit_full_like(nxi_run *run, nxi_node *full, int32_t rank, const int
 
 /* ---- inputs */
 
-/* An input that is there already: the same memory in the same form. Then an update reads exactly what it writes, and
- * may write in place. Looks at the latest ones only. */
+/* An input that is there already: the same memory in the same form. Then an update reads exactly
+ * what it writes, and may write in place. Looks at the latest ones only. */
 static bool find_input(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *shape,
                        const nxi_buffer *b, int64_t offset, const nxi_node *whole) {
   uint32_t oldest = run->n_inputs > 16 ? run->n_inputs - 16 : 0;
@@ -228,8 +230,8 @@ nxi_node *nxi_leaf_under(const nxi_node *user) {
   return n->state == NXI_REALIZED ? n : NULL;
 }
 
-/* The constant that a view shows, all elements of which are one value: the view is a constant itself. NULL if there is
- * none, or if it has to be met because it is held. */
+/* The constant that a view shows, all elements of which are one value: the view is a constant
+ * itself. NULL if there is none, or if it has to be met because it is held. */
 static nxi_node *full_under(const nxi_node *view) {
   nxi_node *n = through_cells(nxi_node_args((nxi_node *)view)[0]);
   if (n->op != NXG_full || n->state != NXI_PENDING) return NULL;
@@ -261,8 +263,8 @@ void nxi_alias_range_of(const int64_t *attrs, nxi_alias_range *out) {
   out->dense = dense;
 }
 
-/* A view of realised memory: an input that begins at its lowest element (of nibbles: at the byte of it), and a view of that
- * if it is not dense. */
+/* A view of realised memory: an input that begins at its lowest element (of nibbles: at the byte of
+ * it), and a view of that if it is not dense. */
 static bool emit_leaf_view(nxi_run *run, nxi_node *view, nxi_node *leaf) {
   const int64_t *shape = nxi_node_shape(view), *attrs = nxi_node_attrs(view), *strides = attrs + 1;
   int64_t low = 0, span = 1;
@@ -293,7 +295,8 @@ static bool emit_leaf_view(nxi_run *run, nxi_node *view, nxi_node *leaf) {
 
 /* ---- forms that need several nodes */
 
-/* pad with a value that is no constant of the key: pad with zeros, and choose the value where the padding is. */
+/* pad with a value that is no constant of the key: pad with zeros, and choose the value where the
+ * padding is. */
 static bool emit_pad(nxi_run *run, nxi_node *n) {
   nxi_node *x = nxi_node_args(n)[0];
   const int64_t *attrs = nxi_node_attrs(n);
@@ -324,8 +327,8 @@ static bool emit_pad(nxi_run *run, nxi_node *n) {
   return true;
 }
 
-/* An update of realised memory: where its view begins is an input of its own. Not of nibbles, which may begin between
- * bytes: there the place is part of the key. */
+/* An update of realised memory: where its view begins is an input of its own. Not of nibbles, which
+ * may begin between bytes: there the place is part of the key. */
 static bool emit_alias_update(nxi_run *run, nxi_node *n, nxi_node *leaf) {
   const int64_t *attrs = nxi_node_attrs(n), size = nxi_dtype_size(n->dtype);
   nxi_node **args = nxi_node_args(n);
@@ -541,7 +544,8 @@ static void decode_node(const nxi_run *run, nxg_graph *g, const uint64_t *w, uin
   if (nodes[slot] != UINT32_MAX) g->nodes[nodes[slot]].origin = slot;
 }
 
-/* Inputs first: then passes that change nothing need no copy. nodes: slot -> node; args: room for one node's. */
+/* Inputs first: then passes that change nothing need no copy. nodes: slot -> node; args: room for
+ * one node's. */
 static void decode_all(const nxi_run *run, nxg_graph *g, uint32_t *nodes, uint32_t *args,
                        bool with_values) {
   for (uint32_t i = 0; i < run->n_inputs; i++) {

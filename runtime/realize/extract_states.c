@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* State that is assigned step after step, and read rarely: weights, moments, the key of a generator. A realise that has to
- * compute such a value on its way to something else stores it, if what is recorded needs it further; otherwise
- * the next realise would compute it again, and with it all steps since the last value in memory.
+/* State that is assigned step after step, and read rarely: weights, moments, the key of a
+ * generator. A realise that has to compute such a value on its way to something else stores it, if
+ * what is recorded needs it further; otherwise the next realise would compute it again, and with it
+ * all steps since the last value in memory.
  *
- * Of each storage the run keeps one value at most, the newest that it meets. The older ones are needed by results of
- * earlier steps alone, of which many may be waiting to be collected; each of them kept would be a copy of the state. */
+ * Of each storage the run keeps one value at most, the newest that it meets. The older ones are
+ * needed by results of earlier steps alone, of which many may be waiting to be collected; each of
+ * them kept would be a copy of the state. */
 #include "run.h"
 
 bool nxi_run_clear_edges(nxi_run *run) {

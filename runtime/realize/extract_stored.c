@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: ISC */
-/* Values that a plan stores for itself, as the result of a product that a reduction reads: if a tensor, or an operation that waits,
- * needs such a value when the run has ended, it is an output too. The next realise would compute it again otherwise.
+/* Values that a plan stores for itself, as the result of a product that a reduction reads: if a
+ * tensor, or an operation that waits, needs such a value when the run has ended, it is an output
+ * too. The next realise would compute it again otherwise.
  *
- * Which values these are only the plan says. So the plan of what was asked for is made first, and what it stores is
- * remembered by the hash of its key. If somebody needs one of these values the run is extracted once more, with them as
- * outputs: of the values that somebody holds only those are a part of a key that cost nothing to keep, and equal runs are the
- * same key again. What a plan does not store stays fused, whoever holds it.
+ * Which values these are only the plan says. So the plan of what was asked for is made first, and
+ * what it stores is remembered by the hash of its key. If somebody needs one of these values the
+ * run is extracted once more, with them as outputs: of the values that somebody holds only those
+ * are a part of a key that cost nothing to keep, and equal runs are the same key again. What a plan
+ * does not store stays fused, whoever holds it.
  *
- * Values of storages that are assigned are left to extract_states.c, which keeps one of each storage. */
+ * Values of storages that are assigned are left to extract_states.c, which keeps one of each
+ * storage. */
 #include "plan_cache.h"
 
 #define XXH_INLINE_ALL
@@ -29,7 +32,8 @@ static bool has(const nxi_stored *s, uint32_t slot) {
   return low < s->n && s->slots[low] == slot;
 }
 
-/* Users come before what they use. What is kept lets go of its operands; what is only marked may not. */
+/* Users come before what they use. What is kept lets go of its operands; what is only marked may
+ * not. */
 static bool keep(nxi_run *run, const nxi_stored *known) {
   for (uint32_t i = run->n_order; i-- > 0;) {
     nxi_node *n = run->order[i];

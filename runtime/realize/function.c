@@ -298,7 +298,8 @@ static void let_go(const nx_function *f, recorded *r, nx_tensor **out, bool good
   nxi_free(r->storages);
 }
 
-/* Whether what was recorded has to be carried out now: storage that the host may look at was read or assigned. */
+/* Whether what was recorded has to be carried out now: storage that the host may look at was read
+ * or assigned. */
 static bool is_traced(const nx_function *f, nxi_node *const *nodes) {
   for (uint32_t i = 0; i < f->n_out + f->n_effects; i++)
     if (atomic_load_explicit(&nodes[f->graph->outputs[i].node]->flags, memory_order_relaxed) &

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Calling functions. A call is one run: its inputs are read and its assigns take place at one moment, under the
- * locks; the storages that it assigns name its results from then on, and get their old values back if it fails. */
+/* Calling functions. A call is one run: its inputs are read and its assigns take place at one
+ * moment, under the locks; the storages that it assigns name its results from then on, and get
+ * their old values back if it fails. */
 #include "function_call.h"
 
 /* ---- what a call assigns */
@@ -148,9 +149,9 @@ static nx_status realize_inputs(nxi_call *k) {
   return status;
 }
 
-/* ---- what may be overwritten: the old value of a storage that the call assigns, and what is donated, if nothing
- * else knows it. Both locks. `known` is how many references are the call's, and the storage's own or those of what it
- * names instead. */
+/* ---- what may be overwritten: the old value of a storage that the call assigns, and what is
+ * donated, if nothing else knows it. Both locks. `known` is how many references are the call's, and
+ * the storage's own or those of what it names instead. */
 
 static void allow_overwrite(nxi_call *k, uint32_t i, uint32_t known) {
   nxi_run_input *in = &k->run->inputs[i];
@@ -200,8 +201,9 @@ static void drop_gone(nxi_call *k) {
   }
 }
 
-/* From this moment on nobody else finds the donated values, so that no other call takes them too. A storage that is given
- * twice goes once; one that gets a result keeps that, and one that is mapped its value. record_lock. */
+/* From this moment on nobody else finds the donated values, so that no other call takes them too. A
+ * storage that is given twice goes once; one that gets a result keeps that, and one that is mapped
+ * its value. record_lock. */
 static void donate(nxi_call *k) {
   for (uint32_t i = 0; i < k->f->n_in; i++) {
     nxi_storage *s = k->in[i]->storage;
@@ -269,8 +271,8 @@ static nxi_run_output *output_of(const nxi_call *k, uint32_t target) {
   return &k->run->outputs[k->run->n_outputs - k->n_targets + target];
 }
 
-/* What lies in the memory that shows a pinned target: it moves out if somebody needs it further, and the run may write
- * there at once if it does not read it itself. NXI_WAIT. Both locks. */
+/* What lies in the memory that shows a pinned target: it moves out if somebody needs it further,
+ * and the run may write there at once if it does not read it itself. NXI_WAIT. Both locks. */
 static nx_status find_destination(nxi_call *k, uint32_t i) {
   const nxi_assignee *t = &k->targets[i];
   nxi_run_output *o = output_of(k, i);
@@ -304,7 +306,8 @@ static void assign_targets(nxi_call *k) {
   }
 }
 
-/* back: the storages name their old values again, but where somebody has assigned meanwhile. record_lock. */
+/* back: the storages name their old values again, but where somebody has assigned meanwhile.
+ * record_lock. */
 static void settle_targets(nxi_call *k, bool back) {
   NXI_HELD(&k->a->context->record_lock);
   nx_context *c = k->a->context;
@@ -416,7 +419,8 @@ static void let_go(nxi_call *k, nx_tensor **out, nx_status status) {
   nxi_free(k->storages);
 }
 
-/* A placeholder of a capture that lasts has no memory: a call, which happens now, cannot assign it. */
+/* A placeholder of a capture that lasts has no memory: a call, which happens now, cannot assign it.
+ * */
 static bool are_bound(const nx_function *f, nx_tensor *const *out, nxi_diag *d) {
   const char *name = f->graph->name;
   bool bound = true;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* A call of a function while it lasts, shared by function_call.c (when what happens) and function_key.c (what is computed).
+/* A call of a function while it lasts, shared by function_call.c (when what happens) and
+ * function_key.c (what is computed).
  *
- * Everything that a call computes, what it assigns included, is one run. Results are those of the function's
- * graph: its outputs, then its effects. They take effect in the order of the body: effects first. */
+ * Everything that a call computes, what it assigns included, is one run. Results are those of the
+ * function's graph: its outputs, then its effects. They take effect in the order of the body:
+ * effects first. */
 #ifndef NXI_FUNCTION_CALL_H
 #define NXI_FUNCTION_CALL_H
 
@@ -15,8 +17,8 @@ typedef struct nxi_assignee {
   nxi_storage *storage;
   uint32_t first; /* the result that is assigned to it first */
   bool partial;   /* that writes a part of it: the old value is read */
-  uint32_t
-      input; /* the run's input that is the whole of the old value, NXI_NONE if there is none */
+  /* the run's input that is the whole of the old value, NXI_NONE if there is none */
+  uint32_t input;
   uint32_t alias_range; /* the one that is the view which `first` writes, if that is a part
                      * (NXI_NONE: the key says where) */
   uint32_t reads;       /* inputs that read the storage */
@@ -31,8 +33,8 @@ typedef struct nxi_call {
   nx_tensor *const *in;
   nx_tensor *const *out; /* as the caller gave them */
   uint32_t n_results;    /* of the graph */
-  uint32_t
-      n_inputs; /* of the graph; the run's go on with old values of targets, then alias ranges */
+  /* of the graph; the run's go on with old values of targets, then alias ranges */
+  uint32_t n_inputs;
   uint32_t n_values; /* inputs that are a value: all but alias ranges */
   uint32_t n_alias_ranges;
   /* The block of all arrays here begins with these. */
@@ -53,16 +55,17 @@ static inline uint32_t nxi_call_result(const nxi_call *k, uint32_t j) {
 static inline bool nxi_call_is_new(const nxi_call *k, uint32_t i) {
   return i < k->f->n_out && !k->out[i];
 }
-/* The tensor of the caller that gets a result: NULL for new tensors and for storages that the body assigns whole. */
+/* The tensor of the caller that gets a result: NULL for new tensors and for storages that the body
+ * assigns whole. */
 static inline nx_tensor *nxi_call_destination(const nxi_call *k, uint32_t i) {
   if (i < k->f->n_out) return k->out[i];
   const nxi_effect *e = &k->f->effects[i - k->f->n_out];
   return e->storage ? NULL : k->in[e->input];
 }
 
-/* function_key.c. The key of the run, which names the function, how its inputs lie in memory and where its results go,
- * so that a call costs nothing for each node; and the inputs. Outputs of the run are new tensors in the order of
- * effects, then targets. run_lock. False without memory. */
+/* function_key.c. The key of the run, which names the function, how its inputs lie in memory and
+ * where its results go, so that a call costs nothing for each node; and the inputs. Outputs of the
+ * run are new tensors in the order of effects, then targets. run_lock. False without memory. */
 bool nxi_call_key(nxi_call *k);
 
 #endif

@@ -20,7 +20,8 @@ static void set_done(capture *k, nxi_node *n, uint32_t number) {
 
 /* ---- inputs beyond the function's own */
 
-/* The same elements in the shape of `like`: a storage takes the shape of what was last assigned to the whole of it. */
+/* The same elements in the shape of `like`: a storage takes the shape of what was last assigned to
+ * the whole of it. */
 static uint32_t in_shape(nxg_graph *g, uint32_t number, nxi_node *like) {
   const nxg_node *n = &g->nodes[number];
   const int64_t *shape = nxi_node_shape(like);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: ISC */
-/* The key of a call, and the graph that it says: the function's own, on inputs as they lie in memory, with assigns to
- * tensors of the caller as updates of what they held. */
+/* The key of a call, and the graph that it says: the function's own, on inputs as they lie in
+ * memory, with assigns to tensors of the caller as updates of what they held. */
 #include "runtime/debug.h"
 #include "function_call.h"
 #include "residency.h"
 
 #define CALL_MARK (UINT64_MAX - 1) /* no head of a node looks like this */
 
-/* What becomes of a result: a new tensor, nothing, the whole of a target, a view of it (in the target's order) the whole of
- * a target, or a part. */
+/* What becomes of a result: a new tensor, nothing, the whole of a target, a view of it (in the
+ * target's order) the whole of a target, or a part. */
 enum { NEW, NOTHING, WHOLE, VIEW, PART };
 
 /* ---- writing */
 
-/* One input of the run, and its words: flags, alias, 0 if it is dense, else 1 and span, low, strides. */
+/* One input of the run, and its words: flags, alias, 0 if it is dense, else 1 and span, low,
+ * strides. */
 static bool add_key_input(nxi_call *k, uint32_t i) {
   nxi_node *value = k->values[i];
   nxi_run *run = k->run;
@@ -70,7 +71,8 @@ static bool is_dense(const nxg_view *v, const nxg_node *n) {
   return true;
 }
 
-/* Where the first assign to a target begins, if it writes a part: an input of its own, so that this is no part of the key. */
+/* Where the first assign to a target begins, if it writes a part: an input of its own, so that this
+ * is no part of the key. */
 static bool add_alias_range(nxi_call *k, const nxi_assignee *t) {
   nxi_run *run = k->run;
   const nx_tensor *dst = nxi_call_destination(k, t->first);
@@ -291,7 +293,8 @@ static bool add_outputs(reader *r) {
   return taken != NULL;
 }
 
-/* New tensors have the names of the function's outputs, which the key says; what is assigned has none. */
+/* New tensors have the names of the function's outputs, which the key says; what is assigned has
+ * none. */
 static nx_status make_graph(nxi_run *run, nxg_graph **out, nxi_diag *d) {
   const nx_function *f = run->user;
   const nxg_graph *from = f->graph;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* What an action computes besides what it is about: NX_DO_DUE and NX_DO_PENDING.
  *
- * Leftovers that share no recorded operation are computed in runs of their own. Together they would be one graph that
- * is different whenever one of them is, and kernels that are compiled for that graph and never used again; apart, each
- * graph comes again. The named tensors are one run, as always, and with it goes all deferred work, and whatever reads or
- * writes memory that host code may write: such memory may overlap, and one run reads all of it before it writes. */
+ * Leftovers that share no recorded operation are computed in runs of their own. Together they would
+ * be one graph that is different whenever one of them is, and kernels that are compiled for that
+ * graph and never used again; apart, each graph comes again. The named tensors are one run, as
+ * always, and with it goes all deferred work, and whatever reads or writes memory that host code
+ * may write: such memory may overlap, and one run reads all of it before it writes. */
 #include <stdlib.h>
 
 #include "run.h"
@@ -78,8 +79,8 @@ static bool is_exposed(const nxi_node *n) {
          !atomic_load_explicit(&n->buffer->given, memory_order_relaxed);
 }
 
-/* All that is pending below root `group` is of its group. What has no operands, constants and ranges, connects
- * nothing: everybody shares it. run_lock. */
+/* All that is pending below root `group` is of its group. What has no operands, constants and
+ * ranges, connects nothing: everybody shares it. run_lock. */
 static bool mark(nx_context *c, uint32_t *parents, nxi_node *n, uint32_t group, nxi_list *stack) {
   bool good = nxi_list_add(stack, n);
   while (good && stack->n) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Mappings: host pointers into storages. A pinned storage keeps its memory: what is assigned to it later is computed
- * into that memory, and whoever still needs the old contents gets a copy (acquire.c). Memory shows one pinned
- * storage at most; a storage that shares a value with another pinned one is given a copy when it is mapped. */
+/* Mappings: host pointers into storages. A pinned storage keeps its memory: what is assigned to it
+ * later is computed into that memory, and whoever still needs the old contents gets a copy
+ * (acquire.c). Memory shows one pinned storage at most; a storage that shares a value with another
+ * pinned one is given a copy when it is mapped. */
 #include "run.h"
 #include "residency.h"
 
@@ -30,8 +31,8 @@ static situation look(const nxi_storage *s, const nxi_node *value, uint32_t acce
   return is;
 }
 
-/* A leaf of the storage's own: with a copy of the memory, or with the memory itself while the old value keeps the
- * copy. Both locks; takes the copy's reference. */
+/* A leaf of the storage's own: with a copy of the memory, or with the memory itself while the old
+ * value keeps the copy. Both locks; takes the copy's reference. */
 static nx_status separate(nx_context *c, nxi_storage *s, nxi_node *value, nxi_buffer *copy,
                           bool stay) {
   nxi_buffer *own = stay ? value->buffer : copy;
@@ -60,7 +61,8 @@ static nx_status separate(nx_context *c, nxi_storage *s, nxi_node *value, nxi_bu
   return NX_OK;
 }
 
-/* Copies outside the locks, then looks again whether the copy is still wanted. Both locks, given up meanwhile. */
+/* Copies outside the locks, then looks again whether the copy is still wanted. Both locks, given up
+ * meanwhile. */
 static nx_status copy_out(nxi_action *a, nxi_storage *s, nxi_node *value, uint32_t access) {
   nx_context *c = a->context;
   nxi_buffer *from = value->buffer, *copy = NULL;
@@ -122,7 +124,8 @@ static nx_status map_value(nxi_action *a, nxi_storage *s, nxi_node *value, nx_ma
   return status;
 }
 
-/* Memory that nobody has written needs no contents: a mapping of an empty tensor gets it as it comes. */
+/* Memory that nobody has written needs no contents: a mapping of an empty tensor gets it as it
+ * comes. */
 static nx_status fill_empty(nxi_action *a, nxi_storage *s) {
   nx_context *c = a->context;
   nxi_buffer *b;

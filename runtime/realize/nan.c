@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: ISC */
-/* NX_DEBUG=nan: after a run whose results hold a NaN, the graph is run again by the interpreter with every node as an
- * output, and the first one that makes a NaN from operands without one is named: with its name or number in the text of
- * the graph, its tag, the first element that is a NaN, and what its operands hold there. */
+/* NX_DEBUG=nan: after a run whose results hold a NaN, the graph is run again by the interpreter
+ * with every node as an output, and the first one that makes a NaN from operands without one is
+ * named: with its name or number in the text of the graph, its tag, the first element that is a
+ * NaN, and what its operands hold there. */
 #include "runtime/debug.h"
 #include "residency.h"
 
 #include "ir/text/graph_text.h"
 #include "ir/op.h"
 
-/* The first element that is a NaN, or that is not finite; of complex numbers in either part. -1: there is none. */
+/* The first element that is a NaN, or that is not finite; of complex numbers in either part. -1:
+ * there is none. */
 static int64_t find_odd(const void *data, nx_dtype t, int64_t elements, bool only_nan) {
   const char *at = data;
   int64_t parts = nxi_parts(t);
@@ -52,7 +54,8 @@ static void say_element(nxi_text *out, const nxg_node *n, const void *data, int6
   else nxi_print_scalar(out, n->dtype, nxi_load_at(data, n->dtype, element));
 }
 
-/* What operand k holds: of an elementwise operation in the same place, else the first value that is not finite. */
+/* What operand k holds: of an elementwise operation in the same place, else the first value that is
+ * not finite. */
 static void say_operand(nxg_printer *p, const nxg_node *n, uint32_t k, int64_t element,
                         void *const *values) {
   nxi_text *out = p->out;

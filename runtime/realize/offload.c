@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Threads that work in the place of callers. One word of each says who owns it: the caller, or the thread while it is
- * WORK. */
+/* Threads that work in the place of callers. One word of each says who owns it: the caller, or the
+ * thread while it is WORK. */
 #include "offload.h"
 
 #include <pthread.h>
@@ -36,8 +36,8 @@ struct nxi_offload {
   offload_thread *idle;
   offload_thread *lost; /* of the parent, in a child: only their memory is left */
   int32_t n_idle;
-  nxi_cpus
-      cpus; /* where they may run: not where the thread that happened to start one is confined to */
+  /* where they may run: not where the thread that happened to start one is confined to */
+  nxi_cpus cpus;
   _Atomic uint32_t forks;
   nxi_fork_entry fork_entry;
 };

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /* What is recorded and not computed: how much there is, and which storages wait for it.
  *
- * Two counters are kept as things change, so that asking costs nothing: the pending operations with the memory of their
- * records, and the tensor data of nodes that no storage names, which only recorded operations can still need.
+ * Two counters are kept as things change, so that asking costs nothing: the pending operations with
+ * the memory of their records, and the tensor data of nodes that no storage names, which only
+ * recorded operations can still need.
  *
- * Storages whose value is pending are in a list. When a value has been computed its storages are still there, since a
- * node does not know its storages; the next walk through the list takes them out. So a walk costs what is pending,
- * and a step for each storage that was computed since the last one. */
+ * Storages whose value is pending are in a list. When a value has been computed its storages are
+ * still there, since a node does not know its storages; the next walk through the list takes them
+ * out. So a walk costs what is pending, and a step for each storage that was computed since the
+ * last one. */
 #include "runtime/record/handle.h"
 
 /* ---- storages */

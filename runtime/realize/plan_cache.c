@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Plans by key: bounded, the longest unused one goes first. The whole key is compared. What was new on a
- * miss plan_miss.c says. Everything here under run_lock. */
+/* Plans by key: bounded, the longest unused one goes first. The whole key is compared. What was new
+ * on a miss plan_miss.c says. Everything here under run_lock. */
 #include "plan_cache.h"
 
 #define XXH_INLINE_ALL

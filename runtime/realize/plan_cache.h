@@ -23,13 +23,13 @@ struct nxi_plan {
 typedef struct nxi_plan_cache nxi_plan_cache;
 nxi_plan_cache *nxi_plan_cache_create(void);
 void nxi_plan_cache_destroy(nxi_plan_cache *cache);
-/* The plan of a run's key, entered if it is new (*miss then says why, else NULL); the caller is one of its
- * users until nxi_plan_leave. NULL without memory. */
+/* The plan of a run's key, entered if it is new (*miss then says why, else NULL); the caller is one
+ * of its users until nxi_plan_leave. NULL without memory. */
 nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **miss, nxi_diag *d);
 void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p);
 
-/* What plans store anyway, by the hash of a run's key: numbers of nodes of the key, rising. Bounded; what is forgotten is found
- * out again. NULL: not known. */
+/* What plans store anyway, by the hash of a run's key: numbers of nodes of the key, rising.
+ * Bounded; what is forgotten is found out again. NULL: not known. */
 typedef struct nxi_stored {
   uint64_t hash[2];
   uint32_t n;
@@ -40,8 +40,8 @@ const nxi_stored *nxi_plan_stored(nxi_plan_cache *cache, const uint64_t hash[2])
 bool nxi_plan_note_stored(nxi_plan_cache *cache, const uint64_t hash[2], const uint32_t *slots,
                           uint32_t n);
 
-/* plan_miss.c. Why there is no plan for a run: the kind of the difference, static, and in detail the first node that
- * differs from the nearest plan, "" if there is none. */
+/* plan_miss.c. Why there is no plan for a run: the kind of the difference, static, and in detail
+ * the first node that differs from the nearest plan, "" if there is none. */
 enum { NXI_MISS_TEXT = sizeof((nx_report *)0)->miss_detail };
 const char *nxi_plan_miss(const nxi_plan *newest, const nxi_run *run, uint64_t skeleton,
                           char detail[NXI_MISS_TEXT]);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Why a plan was not found, for a person: the kind of the difference, and the first node that differs from the nearest
- * plan. The nearest one is that whose key agrees with the new one for longest; of plans of the same operations, if there
- * are any. Nodes have the numbers that they have in the text of the graph: inputs first. */
+/* Why a plan was not found, for a person: the kind of the difference, and the first node that
+ * differs from the nearest plan. The nearest one is that whose key agrees with the new one for
+ * longest; of plans of the same operations, if there are any. Nodes have the numbers that they have
+ * in the text of the graph: inputs first. */
 #include <stdarg.h>
 
 #include "function.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Realising. A realise acquires what it computes in one step; if another run is computing something that it needs, it
- * acquires nothing, waits for a change, and looks again. */
+/* Realising. A realise acquires what it computes in one step; if another run is computing something
+ * that it needs, it acquires nothing, waits for a change, and looks again. */
 #include "run.h"
 
 /* ---- workspaces: one is kept for the next run */
@@ -52,7 +52,8 @@ static bool needs(nx_context *c, nxi_node *n, const nxi_node *culprit) {
   return found;
 }
 
-/* The first of the nodes that is not there and needs the culprit, or else is not there; -1: all are. run_lock. */
+/* The first of the nodes that is not there and needs the culprit, or else is not there; -1: all
+ * are. run_lock. */
 static int32_t first_to_fail(nx_context *c, nxi_node *const *nodes, uint32_t n,
                              const nxi_node *culprit) {
   NXI_HELD(&c->run_lock);
@@ -85,7 +86,8 @@ static void blame(nxi_action *a, const nxi_run *run, nxi_node *const *nodes, uin
   snprintf(a->tag_text, sizeof a->tag_text, "%s", tag ? tag->text : "");
 }
 
-/* One attempt for the nodes of one device. NX_OK with *acquired false: nothing is left to do. run_lock. */
+/* One attempt for the nodes of one device. NX_OK with *acquired false: nothing is left to do.
+ * run_lock. */
 static nx_status attempt(nxi_run *run, nxi_node *const *nodes, uint32_t n, nxi_node **roots,
                          bool *acquired, nxi_diag *d) {
   NXI_HELD(&run->context->run_lock);

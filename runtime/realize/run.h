@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: ISC */
 /* One run: from roots to a key, from the key to a plan, from the plan to memory.
  *
- * The key is the graph itself, in words: nodes numbered in order from the roots, inputs with what a plan may
- * depend on (type, strides, alignment, aliasing, whether they may be overwritten) and nothing that it may not
- * (addresses, offsets of views, most scalars, tags). A hit in the plan cache needs no graph; a miss decodes one
- * from the key. So a plan cannot depend on something that the key lacks. */
+ * The key is the graph itself, in words: nodes numbered in order from the roots, inputs with what a
+ * plan may depend on (type, strides, alignment, aliasing, whether they may be overwritten) and
+ * nothing that it may not (addresses, offsets of views, most scalars, tags). A hit in the plan
+ * cache needs no graph; a miss decodes one from the key. So a plan cannot depend on something that
+ * the key lacks. */
 #ifndef NXI_RUN_H
 #define NXI_RUN_H
 
 #include "passes/plan/plan.h"
 #include "runtime/record/handle.h"
 
-/* Besides the statuses of the interface: another run has what is needed; wait for a change and start again. */
+/* Besides the statuses of the interface: another run has what is needed; wait for a change and
+ * start again. */
 #define NXI_WAIT ((nx_status)1000)
-/* The plan stores values that somebody holds: the run is given up, and extracted again with them as outputs. */
+/* The plan stores values that somebody holds: the run is given up, and extracted again with them as
+ * outputs. */
 #define NXI_AGAIN ((nx_status)1001)
 
 typedef struct nxi_action nxi_action;
@@ -29,22 +32,23 @@ typedef struct nxi_run_input {
   uint32_t flags_at; /* the word of the key that holds its flags */
   uint32_t words_at; /* where its words begin in the key */
   uint32_t slot;     /* its node of the key */
-  /* of a donated input: the storage, and what it names from the moment of the call on; one reference each. A copy of the
-   * value, which counts as being computed: whoever needs it waits. It fails with NX_DONATED when the call has succeeded;
-   * if the call fails the storage gets its value back. */
+  /* of a donated input: the storage, and what it names from the moment of the call on; one
+   * reference each. A copy of the value, which counts as being computed: whoever needs it waits. It
+   * fails with NX_DONATED when the call has succeeded; if the call fails the storage gets its value
+   * back. */
   nxi_storage *donor;
   nxi_node *gone;
 } nxi_run_input;
 
 typedef struct nxi_run_output {
   nxi_node *node;
-  nxi_buffer *
-      destination; /* memory of a pinned storage that must show the value, or NULL; one reference */
+  /* memory of a pinned storage that must show the value, or NULL; one reference */
+  nxi_buffer *destination;
   nxi_node *displaced; /* whose value lies there and is needed further: it moves out; acquired */
   bool direct;         /* nothing lies in `destination` that is needed: the plan may write there */
   bool preserved;      /* but it is needed again if the run fails */
-  nxi_buffer *
-      buffer; /* where the plan writes; NULL: in place of an input; else, in place: it moves here */
+  /* where the plan writes; NULL: in place of an input; else, in place: it moves here */
+  nxi_buffer *buffer;
   int32_t in_place_of;
 } nxi_run_output;
 
@@ -98,8 +102,8 @@ struct nxi_run {
     const nxi_buffer *buffer;
   } *spans;
   uint32_t n_spans, cap_spans;
-  bool
-      may_alias; /* one buffer that is read or written lies across another: all is read before any is written */
+  /* one buffer that is read or written lies across another: all is read before any is written */
+  bool may_alias;
   void **pointers; /* launch arrays */
   uint32_t cap_pointers;
 
@@ -112,25 +116,30 @@ struct nxi_run {
 };
 
 /* ---- extract.c */
-/* Fills key, inputs, params and outputs for the roots (pending nodes). run_lock. NXI_WAIT; NX_UNBOUND and the
- * failure of a failed node; NX_OUT_OF_MEMORY. */
+/* Fills key, inputs, params and outputs for the roots (pending nodes). run_lock. NXI_WAIT;
+ * NX_UNBOUND and the failure of a failed node; NX_OUT_OF_MEMORY. */
 nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag *d);
 void nxi_run_reset(nxi_run *run);
-/* extract_states.c. What this run computes of storages that were assigned, and others need later, becomes its output too:
- * nothing that is assigned is computed twice. run_lock. False without memory. */
+/* extract_states.c. What this run computes of storages that were assigned, and others need later,
+ * becomes its output too: nothing that is assigned is computed twice. run_lock. False without
+ * memory. */
 bool nxi_run_keep_states(nxi_run *run);
-/* What a plan of this run stores in any case, and others need later, becomes its output too, once that plan is known; until then
- * such values are marked. The key is complete; *more: its outputs are not any more. run_lock. False without memory. */
+/* What a plan of this run stores in any case, and others need later, becomes its output too, once
+ * that plan is known; until then such values are marked. The key is complete; *more: its outputs
+ * are not any more. run_lock. False without memory. */
 bool nxi_run_keep_stored(nxi_run *run, bool *more);
-/* A plan without them has been found: true if it stores marked values; they are known from now on. run_lock. */
+/* A plan without them has been found: true if it stores marked values; they are known from now on.
+ * run_lock. */
 bool nxi_run_reconsider(nxi_run *run, const nxp_plan *plan);
-/* Whoever is below node `at` of the order loses what it counts of it: the node goes, or lets go of its operands. */
+/* Whoever is below node `at` of the order loses what it counts of it: the node goes, or lets go of
+ * its operands. */
 void nxi_run_let_go(nxi_run *run, uint32_t at);
 bool nxi_run_clear_edges(nxi_run *run);             /* false without memory */
 bool nxi_run_add_output(nxi_run *run, nxi_node *n); /* if it is none yet; false without memory */
 /* Constants, and views of what is in memory, cost no more the second time. */
 bool nxi_node_is_cheap(const nxi_node *n);
-/* The realised node that a view, or an update's old value, lies on; NULL if it is computed in this run. */
+/* The realised node that a view, or an update's old value, lies on; NULL if it is computed in this
+ * run. */
 nxi_node *nxi_leaf_under(const nxi_node *user);
 /* extract_calls.c. Fills `siblings` of what is in `order`; run_lock. False without memory. */
 bool nxi_run_take_siblings(nxi_run *run);
@@ -140,17 +149,20 @@ void nxi_run_drop_tags(nxi_run *run);
 void nxi_run_free(nxi_run *run);
 /* The graph that a key says. with_values: parameters become the constants they are now. No lock. */
 nx_status nxi_decode(const nxi_run *run, bool with_values, nxg_graph **out, nxi_diag *d);
-/* bad_index.c. Adds to the failure of an index what the index was. The arrays of the launch are still there. No lock. */
+/* bad_index.c. Adds to the failure of an index what the index was. The arrays of the launch are
+ * still there. No lock. */
 void nxi_explain_index(const nxi_run *run, nxi_diag *d);
-/* The words of the next node; a node's first word is its head: operation, dtype, rank, number of operands. */
+/* The words of the next node; a node's first word is its head: operation, dtype, rank, number of
+ * operands. */
 static inline const uint64_t *nxi_key_next(const uint64_t *w) {
   return w + 2 + (w[0] >> 24 & 0xff) + (uint32_t)w[1] + (w[0] >> 32);
 }
 /* Building blocks of keys, for functions. */
 bool nxi_key_words(nxi_run *run, const void *words, uint32_t n);
 bool nxi_run_add_input(nxi_run *run, nxi_buffer *b, int64_t offset, int64_t bytes, nxi_node *node);
-/* The place that an update with these attributes writes, in the form in which a reader of the same view has it as an
- * input of its own, if the view begins at its lowest element. In elements; shape points into attrs or into *out. */
+/* The place that an update with these attributes writes, in the form in which a reader of the same
+ * view has it as an input of its own, if the view begins at its lowest element. In elements; shape
+ * points into attrs or into *out. */
 typedef struct nxi_alias_range {
   int64_t offset, span;
   bool dense;
@@ -162,10 +174,11 @@ void nxi_alias_range_of(const int64_t *attrs, nxi_alias_range *out);
 int32_t nxi_run_alias(nxi_run *run, nxi_buffer *b);
 
 /* ---- acquire.c */
-/* Marks the outputs as running and the inputs as read, and settles what may be overwritten. run_lock. NXI_WAIT;
- * then nothing is acquired. */
+/* Marks the outputs as running and the inputs as read, and settles what may be overwritten.
+ * run_lock. NXI_WAIT; then nothing is acquired. */
 nx_status nxi_acquire(nxi_run *run, nxi_diag *d);
-/* Once the outputs have their `destination`: sets `may_alias`, and then lets none be written directly. False without memory. */
+/* Once the outputs have their `destination`: sets `may_alias`, and then lets none be written
+ * directly. False without memory. */
 bool nxi_find_aliases(nxi_run *run);
 /* The last step of acquiring, once nothing can go wrong; both locks. */
 void nxi_publish(nxi_run *run);
@@ -182,10 +195,12 @@ nx_status nxi_wait_change(nx_context *c, const nx_run_options *o, nxi_diag *d);
 /* ---- executor.c: plans and how they run */
 nx_status nxi_executor_create(nx_context *c, const char *cache_dir, nxi_diag *d);
 void nxi_executor_destroy(nx_context *c);
-/* Why graphs for the processor are interpreted that were to be compiled, NULL if they are compiled. Static. */
+/* Why graphs for the processor are interpreted that were to be compiled, NULL if they are compiled.
+ * Static. */
 const char *nxi_executor_missing(const nx_context *c);
 uint64_t nxi_executor_compiled(nx_context *c); /* kernels compiled so far */
-/* Finds or makes the plan of a run that its action has acquired, reserves its memory, runs it. No lock. */
+/* Finds or makes the plan of a run that its action has acquired, reserves its memory, runs it. No
+ * lock. */
 nx_status nxi_execute(nxi_run *run, nxi_action *a);
 /* Tests: short runs ask too, between their steps, so that they can be interrupted there. */
 extern bool nxi_poll_briefly;
@@ -197,11 +212,12 @@ void nxi_executor_options(const nx_context *c, int32_t device, nxp_options *out)
 void nxi_plans_unbusy(nx_context *c); /* plan_cache.c; run_lock */
 
 /* ---- action.c */
-/* What every action does first: callbacks, deferred teardown, the context kept alive. And last: the report. */
+/* What every action does first: callbacks, deferred teardown, the context kept alive. And last: the
+ * report. */
 struct nxi_action {
   nx_context *context;
-  const nx_run_options
-      *options; /* its poll may be called anywhere in the action, and costs little */
+  /* its poll may be called anywhere in the action, and costs little */
+  const nx_run_options *options;
   nx_run_options filled;
   nxi_fp environment; /* the caller's, under which its poll is called */
   nxi_poll caller;    /* its poll */
@@ -223,8 +239,9 @@ nx_status nxi_action_end(nxi_action *a,
 /* NX_INTERRUPTED if the caller has said stop, NX_INVALID_ARGUMENT if its options are none. */
 nx_status nxi_action_stopped(nxi_action *a);
 double nxi_now_ms(void);
-/* Has work done that may last longer than polls may be apart: on this thread if there is no poll, else by an offload thread,
- * which asks a->options as it goes. What the work does must not depend on the thread. No lock. */
+/* Has work done that may last longer than polls may be apart: on this thread if there is no poll,
+ * else by an offload thread, which asks a->options as it goes. What the work does must not depend
+ * on the thread. No lock. */
 nx_status nxi_action_work(nxi_action *a, nx_status (*work)(void *arg), void *arg);
 /* nxi_copy_packed (access.c) as such work. NX_INTERRUPTED leaves part of it undone. */
 nx_status nxi_action_copy(nxi_action *a, void *to, const void *base, nx_dtype dtype,
@@ -238,15 +255,17 @@ nx_status nxi_action_bytes(nxi_action *a, void *to, const void *from, int64_t by
 nx_status nxi_realize_nodes(nxi_action *a, nxi_node *const *nodes, uint32_t n);
 /* Whether even what surrounds compiling and running, or waiting for the lock, may last. */
 bool nxi_may_last(nx_context *c);
-/* leftovers.c. Realises the values of tensors, and what the flags of the action's options ask for besides. Of other
- * tensors' failures the first is reported when the rest is done. No lock. */
+/* leftovers.c. Realises the values of tensors, and what the flags of the action's options ask for
+ * besides. Of other tensors' failures the first is reported when the rest is done. No lock. */
 nx_status nxi_realize_tensors(nxi_action *a, nx_tensor *const *t, size_t n);
-/* What every other action that takes options does first, with the tensors that it is about: the same if there are such
- * flags. NX_INTERRUPTED; NX_INVALID_ARGUMENT: there are no such options. No lock. */
+/* What every other action that takes options does first, with the tensors that it is about: the
+ * same if there are such flags. NX_INTERRUPTED; NX_INVALID_ARGUMENT: there are no such options. No
+ * lock. */
 nx_status nxi_action_asked(nxi_action *a, nx_tensor *const *t, size_t n);
 /* Realises a storage's present value; if node is not NULL it gets it, with a reference. No lock. */
 nx_status nxi_realize_storage(nxi_action *a, nxi_storage *s, nxi_node **node);
-/* The realised value of a storage, kept in place until it is given back: no run writes over it meanwhile. No lock. */
+/* The realised value of a storage, kept in place until it is given back: no run writes over it
+ * meanwhile. No lock. */
 nx_status nxi_borrow(nxi_action *a, nxi_storage *s, nxi_node **node, nxi_buffer **buffer);
 void nxi_give_back(nx_context *c, nxi_node *node, nxi_buffer *buffer);
 /* Elements of a view of `base` to `to`, in C order, packed; bool bytes become 0 or 1. access.c */

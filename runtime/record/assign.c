@@ -2,8 +2,8 @@
 /* Mutation: a storage moves on to a new value, and whoever read the old one keeps it. */
 #include "runtime/realize/run.h"
 
-/* What an operand reads, fit to be a storage's value: memory that is the host's, or that host code may write,
- * is copied. One reference; NULL without memory. record_lock. */
+/* What an operand reads, fit to be a storage's value: memory that is the host's, or that host code
+ * may write, is copied. One reference; NULL without memory. record_lock. */
 nxi_node *nxi_operand_value(nx_context *c, const nxi_operand *o) {
   NXI_HELD(&c->record_lock);
   nxi_node *value = nxi_operand_node(c, o);
@@ -21,8 +21,8 @@ nxi_node *nxi_operand_value(nx_context *c, const nxi_operand *o) {
   return nxi_record_unary(&r, value);
 }
 
-/* If dst names every element of its storage once, in some order: the view of src (which has dst's shape) whose C
- * order is the storage's order. */
+/* If dst names every element of its storage once, in some order: the view of src (which has dst's
+ * shape) whose C order is the storage's order. */
 static bool covers_storage(const nx_tensor *dst, const nxg_view *src, nxg_view *out) {
   int32_t n = 0, axes[NXG_MAX_RANK];
   const int64_t *extent = nxi_shape(dst), *stride = nxi_strides(dst);
@@ -127,8 +127,9 @@ static nxi_node *new_value(nx_context *c, nx_tensor *dst, const nxi_operand *src
   return nxi_record_binary(&r, old, value, s->pins > 0);
 }
 
-/* The storage moves on to a new value, whose reference is taken. The old one is kept for the case that the assign has
- * to be taken back; where its memory is shown to the host it is marked, so that it may be written all the same. */
+/* The storage moves on to a new value, whose reference is taken. The old one is kept for the case
+ * that the assign has to be taken back; where its memory is shown to the host it is marked, so that
+ * it may be written all the same. */
 static void move_on(nx_context *c, nxi_storage *s, nxi_node *value, nxi_assigned *a) {
   nxi_node *before = s->value;
   *a = (nxi_assigned){0};

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* Sessions in which a function is captured: which tensors that existed before were read or assigned. */
+/* Sessions in which a function is captured: which tensors that existed before were read or
+ * assigned. */
 #include "handle.h"
 
-/* A number of this thread that no other one has had: the C library gives what pthread_self says of a thread that has ended to
- * the next one, which is not in the capture that the other left open. */
+/* A number of this thread that no other one has had: the C library gives what pthread_self says of
+ * a thread that has ended to the next one, which is not in the capture that the other left open. */
 static uint64_t this_thread(void) {
   static _Atomic uint64_t numbers;
   static _Thread_local uint64_t number;

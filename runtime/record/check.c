@@ -14,7 +14,8 @@ void *nxi_no_memory(const char *op) {
   return nxi_fail_null(&d);
 }
 
-/* What nearly every call finds, in few steps: nothing is watched, and all operands are live tensors of one context. */
+/* What nearly every call finds, in few steps: nothing is watched, and all operands are live tensors
+ * of one context. */
 static inline bool are_plain(nx_tensor *const *t, uint32_t n) {
   bool good = !nxi_watch_on();
   for (uint32_t i = 0; good && i < n; i++)
@@ -51,7 +52,8 @@ bool nxi_dtype_exists(const char *op, nx_dtype dtype, nxi_diag *d) {
   return false;
 }
 
-/* Integers wrap, floats round once; of a complex number a real dtype takes the real part, but bool is true if it is not 0. */
+/* Integers wrap, floats round once; of a complex number a real dtype takes the real part, but bool
+ * is true if it is not 0. */
 bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_t bits[2],
                      nxi_diag *d) {
   if (!v || (unsigned)v->kind > NX_SCALAR_C128) {

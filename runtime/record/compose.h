@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Operations that are compositions of recorded ones: handles that a composition makes on its way are noted and
- * released at its end. NULL goes through every step, so that only the end is checked. Steps are recorded, and fail,
- * in the name of the operation that they make up (composite_ops.c). */
+/* Operations that are compositions of recorded ones: handles that a composition makes on its way
+ * are noted and released at its end. NULL goes through every step, so that only the end is checked.
+ * Steps are recorded, and fail, in the name of the operation that they make up (composite_ops.c).
+ * */
 #ifndef NXI_COMPOSE_H
 #define NXI_COMPOSE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Under which name operations fail: that of what the caller called, also where it is recorded as others. While such an
- * operation records, its thread knows its number (error.c), nodes that are made keep it for when they fail, and what is
- * reported is said in its name. */
+/* Under which name operations fail: that of what the caller called, also where it is recorded as
+ * others. While such an operation records, its thread knows its number (error.c), nodes that are
+ * made keep it for when they fail, and what is reported is said in its name. */
 #include "handle.h"
 
 const char *nxi_op_name(uint32_t op) {

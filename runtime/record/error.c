@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The error slot and the tag of each thread. Nothing here allocates but tag texts, so that exhausted memory
- * can be reported. */
+/* The error slot and the tag of each thread. Nothing here allocates but tag texts, so that
+ * exhausted memory can be reported. */
 #include "ir/exit.h"
 #include "handle.h"
 
@@ -100,7 +100,8 @@ nx_status nxi_fill(void *out, const void *from, size_t known, const char *type, 
 
 nx_status nxi_error_status(void) { return error_slot.status; }
 
-/* Of nx_error in its first version: a size of 0 is taken as that, so that an error is not lost to its own report. */
+/* Of nx_error in its first version: a size of 0 is taken as that, so that an error is not lost to
+ * its own report. */
 enum { FIRST_SIZE = offsetof(nx_error, output) + sizeof(int32_t) };
 
 nx_status nx_error_take(nx_error *out) {

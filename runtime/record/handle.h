@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: ISC */
 /* What is behind the public handles, and who may touch it when.
  *
- * A node is a recorded value: an operation with its operands, immutable, or memory once it is realised. A storage
- * is a cell that names its current node. A tensor is a view of a storage. A buffer is memory.
+ * A node is a recorded value: an operation with its operands, immutable, or memory once it is
+ * realised. A storage is a cell that names its current node. A tensor is a view of a storage. A
+ * buffer is memory.
  *
  * Two locks a context, always in this order:
- *  run_lock     what is acquired, running, realised: node state, buffer and operands change under both locks and
- *               may be read under either; buffers' readers and writers.
- *  record_lock  everything else: the table of nodes, reference counts of nodes and storages, storages' values,
- *               pins, lists, the object pool. Held for short stretches only.
- * No lock is held while anything compiles, runs, allocates tensor memory or calls back. References of tensors,
- * mappings, functions, contexts and buffers are atomic; the release that drops the last one of a handle pushes
- * it on a stack that any later call drains, a bounded piece at a time. */
+ *  run_lock     what is acquired, running, realised: node state, buffer and operands change under
+ *               both locks and may be read under either; buffers' readers and writers.
+ *  record_lock  everything else: the table of nodes, reference counts of nodes and storages,
+ *               storages' values, pins, lists, the object pool. Held for short stretches only.
+ * No lock is held while anything compiles, runs, allocates tensor memory or calls back. References
+ * of tensors, mappings, functions, contexts and buffers are atomic; the release that drops the last
+ * one of a handle pushes it on a stack that any later call drains, a bounded piece at a time. */
 #ifndef NXI_HANDLE_H
 #define NXI_HANDLE_H
 
@@ -76,8 +77,8 @@ struct nxi_buffer {
   bool immutable;     /* never written */
   bool file;          /* pages of a file, which shows what is written there */
   _Atomic bool given; /* imported memory that host code has given to the library (sharing.c) */
-  uint32_t
-      shown; /* how often host code knows this memory: as an import, or as pinned; record_lock */
+  /* how often host code knows this memory: as an import, or as pinned; record_lock */
+  uint32_t shown;
   nxi_buffer *next_shown, *previous_shown; /* of the context's list of those that it knows */
   bool writing;                            /* a run is about to write it; run_lock */
   uint32_t reading;                        /* runs and copies that read it now; run_lock */
@@ -150,8 +151,8 @@ struct nxi_storage {
   uint64_t id;
   nx_context *context;
   nxi_node *value;
-  nxi_node *
-      former; /* kept, by one reference, only to take an assign back; NULL: none. Not a reference */
+  /* kept, by one reference, only to take an assign back; NULL: none. Not a reference */
+  nxi_node *former;
   int64_t elements;
   uint32_t pins, write_pins;    /* mappings; a shared import counts as one of each */
   nxi_buffer *pinned;           /* while pins > 0: the memory they show, one reference */
@@ -196,7 +197,8 @@ static inline bool nxi_list_add(nxi_list *l, void *item) {
   return true;
 }
 
-/* A deferred value (nx_due), and the storage that it was recorded for, NULL if that has moved on: a reference of each. */
+/* A deferred value (nx_due), and the storage that it was recorded for, NULL if that has moved on: a
+ * reference of each. */
 typedef struct nxi_deferred {
   nxi_storage *storage;
   nxi_node *node;
@@ -205,13 +207,14 @@ typedef struct nxi_deferred {
 /* Blocks of the object pool: sizes in steps of 32 bytes; larger ones come from nxi_malloc. */
 enum { NXI_POOL_STEP = 32, NXI_POOL_CLASSES = 17 };
 
-/* The table of nodes by hash, in two parts; both hold 32 bits of each hash (0: free), so that a look-up that finds
- * nothing, the usual one, touches no node.
+/* The table of nodes by hash, in two parts; both hold 32 bits of each hash (0: free), so that a
+ * look-up that finds nothing, the usual one, touches no node.
  *
- * What is recorded together is looked up together: an operation lives in the set that its newest operand's number
- * says, so recording walks through the table instead of jumping in it. Operations without operands, and those for
- * which the set has no room, are in an open-addressed table by hash. (If a place in a set becomes free after an
- * equal operation had to go elsewhere, the two are not merged; nothing else depends on it.) */
+ * What is recorded together is looked up together: an operation lives in the set that its newest
+ * operand's number says, so recording walks through the table instead of jumping in it. Operations
+ * without operands, and those for which the set has no room, are in an open-addressed table by
+ * hash. (If a place in a set becomes free after an equal operation had to go elsewhere, the two are
+ * not merged; nothing else depends on it.) */
 enum { NXI_SET = 8 };
 typedef struct nxi_table {
   uint32_t *tags;
@@ -224,7 +227,8 @@ typedef struct nxi_table {
   uint32_t set_used; /* operations in sets */
 } nxi_table;
 
-/* From NXI_DEVICE_CUDA on: the first GPU, the second, ... The first has a number whether it is there or not. */
+/* From NXI_DEVICE_CUDA on: the first GPU, the second, ... The first has a number whether it is
+ * there or not. */
 enum { NXI_DEVICE_CPU = 0, NXI_DEVICE_INTERP = 1, NXI_DEVICE_CUDA = 2, NXI_MOST_GPUS = 16 };
 
 struct nx_context {
@@ -277,7 +281,8 @@ struct nx_context {
 };
 
 /* ---- error.c */
-/* Puts a failure into this thread's slot (unless it is full), with the thread's tag; returns d->status. */
+/* Puts a failure into this thread's slot (unless it is full), with the thread's tag; returns
+ * d->status. */
 nx_status nxi_error_report(const nxi_diag *d);
 nx_status nxi_error_status(void); /* of the thread; NX_OK if none waits to be taken */
 /* The same with the tag of the operation that failed, and the number of the requested tensor. */
@@ -285,17 +290,20 @@ nx_status nxi_error_report_tagged(const nxi_diag *d, uint64_t tag, const char *t
                                   int32_t output);
 /* A null operand: fills an empty slot only. Always NULL. */
 void *nxi_error_null(const char *op, int32_t operand);
-/* Whether the first field of a struct of this type, its size, is set. NX_INVALID_ARGUMENT in d if it is not: all of
- * the struct would go unheard, or stay empty. */
+/* Whether the first field of a struct of this type, its size, is set. NX_INVALID_ARGUMENT in d if
+ * it is not: all of the struct would go unheard, or stay empty. */
 nx_status nxi_size_check(const void *given, const char *type, const char *op, nxi_diag *d);
-/* Copies what the caller gave of an options struct over the defaults in *to; NULL: nothing. Fails as above. */
+/* Copies what the caller gave of an options struct over the defaults in *to; NULL: nothing. Fails
+ * as above. */
 nx_status nxi_take(void *to, const void *given, size_t known, const char *type, const char *op,
                    nxi_diag *d);
-/* Fills a struct that the caller sized in its first field; fields that the caller does not know are left out,
- * fields that the library does not know are left alone. NULL: nobody wants to know. Fails as above, and reports it. */
+/* Fills a struct that the caller sized in its first field; fields that the caller does not know are
+ * left out, fields that the library does not know are left alone. NULL: nobody wants to know. Fails
+ * as above, and reports it. */
 nx_status nxi_fill(void *out, const void *from, size_t known, const char *type, const char *op);
-/* From here to its end, this thread records what `op` is made of: nodes that are made are its parts, and failures are
- * its own. Within another operation nothing changes. Returns what the end is given. */
+/* From here to its end, this thread records what `op` is made of: nodes that are made are its
+ * parts, and failures are its own. Within another operation nothing changes. Returns what the end
+ * is given. */
 uint16_t nxi_called_begin(uint32_t op);
 void nxi_called_end(uint16_t outer);
 /* Until its end nothing is called: for what is no part of the operation, a caller's callback. */
@@ -320,8 +328,8 @@ static inline void nxi_run_lock(nx_context *c) {
   atomic_store_explicit(&c->run_holder, (uintptr_t)pthread_self(), memory_order_relaxed);
 }
 static inline void nxi_record_lock(nx_context *c) { nxi_lock_take(&c->record_lock); }
-/* Both also free the buffers that died under the lock. What dies under both is freed when the outer one, run_lock, is
- * let go: giving memory back to the system takes long. */
+/* Both also free the buffers that died under the lock. What dies under both is freed when the outer
+ * one, run_lock, is let go: giving memory back to the system takes long. */
 void nxi_record_unlock(nx_context *c);
 void nxi_run_unlock(nx_context *c);
 void *nxi_block_take(nx_context *c, size_t bytes);         /* record_lock; contents arbitrary */
@@ -332,13 +340,16 @@ static inline void nxi_context_ref(nx_context *c) {
   atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
 }
 void nxi_context_unref(nx_context *c); /* no lock; may destroy the context */
-/* Drops one reference of a handle; the last one puts it on the stack of the dead. No lock, does not wait. */
+/* Drops one reference of a handle; the last one puts it on the stack of the dead. No lock, does not
+ * wait. */
 void nxi_head_release(nx_context *c, nxi_head *h);
-/* The same in two steps, for who releases many and keeps the context alive: whether this was the last reference, so that
- * there is something to bury; and the burial, which is sure to be enough for eight of them. */
+/* The same in two steps, for who releases many and keeps the context alive: whether this was the
+ * last reference, so that there is something to bury; and the burial, which is sure to be enough
+ * for eight of them. */
 bool nxi_head_drop(nx_context *c, nxi_head *h);
 void nxi_bury(nx_context *c);
-/* Tears down at most `budget` dead objects. record_lock; the caller holds a reference of the context. */
+/* Tears down at most `budget` dead objects. record_lock; the caller holds a reference of the
+ * context. */
 void nxi_drain(nx_context *c, uint32_t budget);
 /* All of what is dead, in pieces, so that nobody waits for long. No lock. */
 void nxi_drain_all(nx_context *c);
@@ -348,7 +359,8 @@ void nxi_storage_unref(nx_context *c, nxi_storage *s); /* record_lock */
 void nxi_storage_set(nx_context *c, nxi_storage *s,
                      nxi_node *value);               /* record_lock; takes the reference */
 void nxi_buffer_unref(nx_context *c, nxi_buffer *b); /* record_lock */
-/* Queued release callbacks; no lock; c may be NULL. collecting: in nx_context_collect, not in an action. */
+/* Queued release callbacks; no lock; c may be NULL. collecting: in nx_context_collect, not in an
+ * action. */
 void nxi_run_callbacks(nx_context *c, bool collecting);
 
 static inline void nxi_buffer_ref(nxi_buffer *b) {
@@ -363,7 +375,8 @@ static inline bool nxi_buffer_is_hosts(const nxi_buffer *b) {
   return b->pinner ||
          (!b->allocator && !b->immutable && !atomic_load_explicit(&b->given, memory_order_relaxed));
 }
-/* A storage without pins keeps this memory in its place from here on, for one that shows it; and takes one pin back. */
+/* A storage without pins keeps this memory in its place from here on, for one that shows it; and
+ * takes one pin back. */
 void nxi_storage_pin(nx_context *c, nxi_storage *s, nxi_buffer *b, bool write);
 void nxi_storage_unpin(nx_context *c, nxi_storage *s, bool write);
 
@@ -372,8 +385,8 @@ void nxi_storage_unpin(nx_context *c, nxi_storage *s, bool write);
 nxi_buffer *nxi_buffer_without_memory(nx_context *c, int64_t bytes);
 nx_status nxi_buffer_create(nx_context *c, int64_t bytes, nxi_buffer **out,
                             nxi_diag *d); /* no lock */
-/* The rest with record_lock; NULL without memory. A reference to b, value or s goes to the result, also on
- * failure. */
+/* The rest with record_lock; NULL without memory. A reference to b, value or s goes to the result,
+ * also on failure. */
 nxi_node *nxi_leaf_create(nx_context *c, uint16_t op, int32_t device, nx_dtype dtype, int32_t rank,
                           const int64_t *shape, nxi_buffer *b);
 nxi_storage *nxi_storage_create(nx_context *c, nxi_node *value);
@@ -397,8 +410,9 @@ static inline void nxi_pending_end(nx_context *c, const nxi_node *n) {
   nxi_count(&c->pending_nodes, UINT64_MAX);
   nxi_count(&c->record_bytes, -(uint64_t)n->size);
 }
-/* Counts, or counts no more, the memory of a node that no storage names. Whoever changes what that depends on (its
- * buffer, `named`, whether it has references) takes it out before and puts it back after. */
+/* Counts, or counts no more, the memory of a node that no storage names. Whoever changes what that
+ * depends on (its buffer, `named`, whether it has references) takes it out before and puts it back
+ * after. */
 static inline bool nxi_pins(const nxi_node *n) {
   return n->buffer && n->buffer->allocator && n->refs && !n->named;
 }
@@ -408,14 +422,15 @@ static inline void nxi_pinned_in(nx_context *c, const nxi_node *n) {
 static inline void nxi_pinned_out(nx_context *c, const nxi_node *n) {
   if (nxi_pins(n)) nxi_count(&c->pinned_bytes, -(uint64_t)n->buffer->bytes);
 }
-/* Puts a storage into the list of pending ones if its value n is to be computed; takes one out that is there. */
+/* Puts a storage into the list of pending ones if its value n is to be computed; takes one out that
+ * is there. */
 void nxi_storage_list(nxi_storage *s, const nxi_node *n);
 void nxi_storage_unlist_listed(nxi_storage *s);
 static inline void nxi_storage_unlist(nxi_storage *s) {
   if (s->listed) nxi_storage_unlist_listed(s);
 }
-/* A storage names n from here on; and no more. A node that a storage names is not counted as pinned, so only the first
- * and the last name change the counter. */
+/* A storage names n from here on; and no more. A node that a storage names is not counted as
+ * pinned, so only the first and the last name change the counter. */
 static inline void nxi_storage_name(nxi_storage *s, nxi_node *n) {
   nxi_pinned_out(s->context, n);
   n->named++;
@@ -425,8 +440,9 @@ static inline void nxi_storage_unname(nxi_storage *s, nxi_node *n) {
   n->named--;
   nxi_pinned_in(s->context, n);
 }
-/* Live tensors that can be realised and that no recorded operation consumes: their node has no more references than there
- * are storages of it. A reference of each. False without memory; then some are there. */
+/* Live tensors that can be realised and that no recorded operation consumes: their node has no more
+ * references than there are storages of it. A reference of each. False without memory; then some
+ * are there. */
 bool nxi_pending_collect(nx_context *c, nxi_list *nodes);
 
 /* ---- import.c */
@@ -440,8 +456,8 @@ typedef struct nxi_import_source {
   bool read_only;   /* not to be assigned, a copy neither */
   bool file;        /* the memory is pages of a file that shows what is written */
 } nxi_import_source;
-/* The tensor of a description that has been checked; a base that is copied need not be aligned. Reports failures, which
- * leave *out and the release callback alone. No lock. */
+/* The tensor of a description that has been checked; a base that is copied need not be aligned.
+ * Reports failures, which leave *out and the release callback alone. No lock. */
 nx_status nxi_import(nx_context *c, nxi_import_source *source, nx_tensor **out);
 
 /* ---- record.c */
@@ -464,17 +480,18 @@ typedef struct nxi_recording {
   const nxi_operand *operands;
   uint16_t called; /* 0: what the thread says */
 } nxi_recording;
-/* Records an operation that has been checked. NULL and this thread's error without memory, or if storage it reads
- * is exposed and carrying it out failed. */
+/* Records an operation that has been checked. NULL and this thread's error without memory, or if
+ * storage it reads is exposed and carrying it out failed. */
 nx_tensor *nxi_record(const nxi_recording *r);
-/* Infers the type and records an operation on operands that are views already; a failure is reported. ops_move.c */
+/* Infers the type and records an operation on operands that are views already; a failure is
+ * reported. ops_move.c */
 nx_tensor *nxi_record_inferred(nxg_op op, const nxi_operand *o, uint32_t n, const int64_t *attrs,
                                uint32_t n_attrs, nxi_diag *d);
 /* The same of two operands of which all but the last `keep` dimensions broadcast. */
 nx_tensor *nxi_record_leading(nxg_op op, nx_tensor *a, nx_tensor *b, int32_t keep,
                               const int64_t *attrs, uint32_t n_attrs);
-/* The node of what a recording says, merged with an equal one; one reference. NULL without memory. record_lock.
- * alone: never merged. */
+/* The node of what a recording says, merged with an equal one; one reference. NULL without memory.
+ * record_lock. alone: never merged. */
 nxi_node *nxi_record_node(const nxi_recording *r, bool alone);
 /* The same with a node for its only operand; takes that reference. */
 nxi_node *nxi_record_unary(const nxi_recording *r, nxi_node *operand);
@@ -486,8 +503,9 @@ nxi_node *nxi_operand_node(nx_context *c, const nxi_operand *o);
 nxi_node *nxi_operand_on(nx_context *c, const nxi_operand *o, int32_t device);
 /* What an operand reads, fit to be the value of another storage (assign.c). */
 nxi_node *nxi_operand_value(nx_context *c, const nxi_operand *o);
-/* assign.c. What an assign writes: every element of the storage (whole), `source` being what is read, in the storage's
- * order; or, with n_attrs attributes of an update, some of them, `source` having the update's shape. */
+/* assign.c. What an assign writes: every element of the storage (whole), `source` being what is
+ * read, in the storage's order; or, with n_attrs attributes of an update, some of them, `source`
+ * having the update's shape. */
 typedef struct nxi_assign_form {
   bool whole;
   nxg_view source;
@@ -502,20 +520,23 @@ typedef struct nxi_assigned {
   uint64_t node;        /* the number of the value that it got */
   nxi_node *before; /* the value that it had; one reference. NULL: the new one is an update of it */
 } nxi_assigned;
-/* Records an assign that has been checked; record_lock. *exposed: it has to be carried out after the lock is let go. */
+/* Records an assign that has been checked; record_lock. *exposed: it has to be carried out after
+ * the lock is let go. */
 nx_status nxi_assign_locked(nx_context *c, nx_tensor *dst, const nxi_operand *src, bool *exposed,
                             nxi_assigned *a, nxi_diag *d);
 nx_status nxi_assign(nx_tensor *dst, nx_tensor *src, nxi_assigned *a); /* nx_assign */
 /* Takes assigns back, the last one first; record_lock, since before the first of them. */
 void nxi_assigns_back_locked(nx_context *c, nxi_assigned *a, uint32_t n);
-/* The same for assigns whose values could not be computed; no lock. They stay if somebody else has computed one of them
- * meanwhile, or has built on it. True: others have computed them all, and nothing has failed. */
+/* The same for assigns whose values could not be computed; no lock. They stay if somebody else has
+ * computed one of them meanwhile, or has built on it. True: others have computed them all, and
+ * nothing has failed. */
 bool nxi_assigns_back(nx_context *c, nxi_assigned *a, uint32_t n);
 void nxi_assigns_done(nx_context *c, nxi_assigned *a, uint32_t n); /* lets go. No lock */
 /* Nodes as operands; takes their references. */
 nxi_node *nxi_record_nodes(const nxi_recording *r, nxi_node *const *operands, uint32_t n,
                            bool alone);
-/* A view of a node's linear storage; takes the reference, gives one. NULL without memory. record_lock. */
+/* A view of a node's linear storage; takes the reference, gives one. NULL without memory.
+ * record_lock. */
 nxi_node *nxi_node_view(nx_context *c, nxi_node *value, int32_t rank, const int64_t *shape,
                         const int64_t *strides, int64_t offset);
 
@@ -533,8 +554,8 @@ int32_t nxi_common_device(const char *op, nx_tensor *const *t, uint32_t n, nxi_d
 /* deferred.c. Lets go of what is done or of no use; adds the rest, with references. record_lock. */
 void nxi_deferred_settle(nx_context *c);
 bool nxi_deferred_collect(nx_context *c, nxi_list *nodes); /* false without memory */
-/* After recording on exposed storage, no lock: carries out what these storages hold now, in one run, or defers it.
- * If it fails, the assigns are taken back. */
+/* After recording on exposed storage, no lock: carries out what these storages hold now, in one
+ * run, or defers it. If it fails, the assigns are taken back. */
 nx_status nxi_carry_out(nx_context *c, nxi_storage *const *storages, uint32_t n, nxi_assigned *a,
                         uint32_t n_assigned);
 
@@ -556,8 +577,8 @@ void nxi_view_of(const nx_tensor *t, nxg_view *v);
 /* The axis counted from 0; false: reported in d. ops_move.c */
 bool nxi_one_axis(const char *op, const nx_tensor *x, int32_t axis, int64_t *out, nxi_diag *d);
 
-/* ---- capture.c: a session lasts from a thread's first placeholder until its function is created, or until its
- * placeholders are gone. All with record_lock. */
+/* ---- capture.c: a session lasts from a thread's first placeholder until its function is created,
+ * or until its placeholders are gone. All with record_lock. */
 typedef struct nxi_captured_assign {
   nxi_storage *storage; /* one reference, but for placeholders of this session */
   bool held;            /* that reference */
@@ -574,12 +595,13 @@ struct nxi_session {
   nxi_captured_assign *assigns;
   uint32_t n_assigns, cap_assigns;
 };
-/* What a captured operation reads of s instead of `value`; takes a reference, gives one. NULL without memory. */
+/* What a captured operation reads of s instead of `value`; takes a reference, gives one. NULL
+ * without memory. */
 nxi_node *nxi_capture_read(nx_context *c, nxi_storage *s, nxi_node *value);
 bool nxi_capture_placeholder(nx_context *c, nxi_storage *s); /* false without memory */
 void nxi_capture_forget(nx_context *c, nxi_storage *s); /* s leaves its session, which may end */
-/* *captured: this thread is in a session, so the assign is only noted there, for calls, and nobody else sees it; the
- * reference of value is taken. False without memory. */
+/* *captured: this thread is in a session, so the assign is only noted there, for calls, and nobody
+ * else sees it; the reference of value is taken. False without memory. */
 bool nxi_capture_assign(nx_context *c, nxi_storage *s, nxi_node *value, bool *captured);
 void nxi_captured_drop(nx_context *c, nxi_captured_assign *a);
 nxi_storage *nxi_capture_cell(const nxi_session *session,

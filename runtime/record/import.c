@@ -2,7 +2,8 @@
 /* Host memory as tensors. */
 #include "runtime/realize/run.h"
 
-/* Fills in what the description leaves out: storage elements, and the view, which must lie inside. */
+/* Fills in what the description leaves out: storage elements, and the view, which must lie inside.
+ * */
 static nx_status check_import(nxi_import_source *source, nxi_diag *d) {
   const nx_import_desc *i = &source->desc;
   nxi_diag_clear(d);
@@ -65,7 +66,8 @@ static void mark(const nxi_import_source *source, nxi_storage *s, nxi_node *n, n
   atomic_store_explicit(&n->flags, flags, memory_order_relaxed);
 }
 
-/* The host's elements in memory of the library: all of the storage, or, packed, those of the view. */
+/* The host's elements in memory of the library: all of the storage, or, packed, those of the view.
+ * */
 static nx_status copy_in(nx_context *c, nxi_import_source *source, nxi_buffer **out, nxi_diag *d) {
   const nx_import_desc *i = &source->desc;
   nxg_view *v = &source->view;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What the recording of linear algebra shares. Handles that are given are one reference of the caller's; NULL: reported. */
+/* What the recording of linear algebra shares. Handles that are given are one reference of the
+ * caller's; NULL: reported. */
 #ifndef NXI_LINALG_H
 #define NXI_LINALG_H
 
@@ -9,12 +10,14 @@
 nx_tensor *nxi_widened(nx_tensor *x, bool most);
 /* `result`, whose reference it takes, as t if that is smaller than f32. */
 nx_tensor *nxi_narrowed(nx_tensor *result, nx_dtype t);
-/* The right side of A x = b as a matrix: b has one dimension less than A (a batch of vectors), or is one. */
+/* The right side of A x = b as a matrix: b has one dimension less than A (a batch of vectors), or
+ * is one. */
 nx_tensor *nxi_as_columns(const nx_tensor *a, nx_tensor *b, bool *vector);
-/* Whether the operands have one dtype, of F or C, and the first one is a matrix. False: reported. */
+/* Whether the operands have one dtype, of F or C, and the first one is a matrix. False: reported.
+ * */
 bool nxi_check_matrices(const char *op, nx_tensor *const *t, uint32_t n);
-/* Whether b has a row for each one of a, of rank 2 at least, and lies on its device. False: reported, with the shapes as the
- * caller has them. */
+/* Whether b has a row for each one of a, of rank 2 at least, and lies on its device. False:
+ * reported, with the shapes as the caller has them. */
 bool nxi_is_right_side(const char *op, nx_tensor *a, nx_tensor *b);
 /* Back; takes the reference. */
 nx_tensor *nxi_without_column(nx_tensor *x, bool vector);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* The object pool of a context, and teardown: handles, storages, nodes and buffers whose last reference is
- * gone. Teardown walks lists, never the graph by recursion, and does a bounded piece at each call. */
+/* The object pool of a context, and teardown: handles, storages, nodes and buffers whose last
+ * reference is gone. Teardown walks lists, never the graph by recursion, and does a bounded piece
+ * at each call. */
 #include "runtime/realize/residency.h"
 #include "handle.h"
 
 /* ---- pool: blocks of a few sizes, cut from slabs, reused, returned when the context ends */
 
-/* Slabs grow: a small context stays small, and a recording of a million nodes gets memory in pages of 2 MiB, which
- * saves it a fault and a translation miss for every few nodes. */
+/* Slabs grow: a small context stays small, and a recording of a million nodes gets memory in pages
+ * of 2 MiB, which saves it a fault and a translation miss for every few nodes. */
 enum { FIRST_SLAB = 1 << 16, LAST_SLAB = 1 << 23 };
 typedef struct nxi_slab {
   struct nxi_slab *next;
@@ -124,8 +125,8 @@ void nxi_run_unlock(nx_context *c) {
   free_dead(c, dead);
 }
 
-/* ---- callbacks of contexts that are gone wait here: the first for any later action, the second, of contexts that
- * were told NX_MANUAL_COLLECT, for nx_context_collect */
+/* ---- callbacks of contexts that are gone wait here: the first for any later action, the second,
+ * of contexts that were told NX_MANUAL_COLLECT, for nx_context_collect */
 static _Atomic(nxi_buffer *) orphans[2];
 
 static void run_list(nxi_buffer *list) {
@@ -288,9 +289,9 @@ void nxi_drain_all(nx_context *c) {
   }
 }
 
-/* Each call tears down a little more than one release can add, so that what is put off does not pile up. A
- * thread that finds the lock taken leaves the work to the next call; the lock is tried again if something was
- * pushed while it was held. */
+/* Each call tears down a little more than one release can add, so that what is put off does not
+ * pile up. A thread that finds the lock taken leaves the work to the next call; the lock is tried
+ * again if something was pushed while it was held. */
 enum { DRAIN_PIECE = 32 };
 
 static bool last_reference(nxi_head *h) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Recording of Fourier transforms. Sizes of all axes but the real one are recorded around the node, as a cut or as zeros. */
+/* Recording of Fourier transforms. Sizes of all axes but the real one are recorded around the node,
+ * as a cut or as zeros. */
 #include "nx/fft.h"
 #include "linalg.h"
 

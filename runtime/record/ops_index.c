@@ -140,7 +140,8 @@ nx_tensor *nx_associative_scan(nx_tensor *x, nx_scan_op op, int32_t axis) {
   return result;
 }
 
-/* ---- where a mask is true: how many there are up to each element is its place in the result, n + 1 at most */
+/* ---- where a mask is true: how many there are up to each element is its place in the result, n +
+ * 1 at most */
 
 nx_tensor *nx_true_indices(nx_tensor *mask, int64_t n) {
   nxi_diag d;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Recording of linear algebra that library calls carry out. Floats smaller than f32 are cast to it, and results cast back. */
+/* Recording of linear algebra that library calls carry out. Floats smaller than f32 are cast to it,
+ * and results cast back. */
 #include "linalg.h"
 
 nx_tensor *nxi_widened(nx_tensor *x, bool most) {
@@ -49,8 +50,8 @@ nx_tensor *nx_eigvals(nx_tensor *a) { return unary(NXG_eigvals, a, WIDEST, NULL,
 nx_tensor *nx_inv(nx_tensor *a) { return unary(NXG_inv, a, NARROW, NULL, 0); }
 nx_tensor *nx_det(nx_tensor *a) { return unary(NXG_det, a, NARROW, NULL, 0); }
 
-/* ---- several results. attrs: those of the operation, and room for the number of the result; narrow: results that have the
- * operand's dtype */
+/* ---- several results. attrs: those of the operation, and room for the number of the result;
+ * narrow: results that have the operand's dtype */
 
 static nx_status several(nxg_op op, nx_tensor *a, bool most, int64_t *attrs, uint32_t n_attrs,
                          uint32_t narrow, nx_tensor **const out[NXG_CALL_RESULTS]) {

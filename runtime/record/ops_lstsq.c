@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* pinv and lstsq, recorded as what they are made of: a singular value decomposition, and products with its parts. */
+/* pinv and lstsq, recorded as what they are made of: a singular value decomposition, and products
+ * with its parts. */
 #include "compose.h"
 #include "linalg.h"
 
@@ -49,7 +50,8 @@ static nx_tensor *pseudo_solve(nxi_steps *p, nx_tensor *a, nx_tensor *b, double 
   return nx_matmul(v, nxi_step(p, nx_mul(column, right)));
 }
 
-/* What counts as zero unless the caller says something else: the rounding unit times the larger extent of a. */
+/* What counts as zero unless the caller says something else: the rounding unit times the larger
+ * extent of a. */
 static double usual_rcond(const nx_tensor *a) {
   const int64_t *shape = nxi_shape(a) + a->rank - 2;
   nx_dtype t = a->storage->dtype;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Recording of everything that is neither elementwise, nor a view, nor a source: reductions, pad, cat, copies,
- * matmul, random bits. nxg_infer checks; what it gives is recorded. */
+/* Recording of everything that is neither elementwise, nor a view, nor a source: reductions, pad,
+ * cat, copies, matmul, random bits. nxg_infer checks; what it gives is recorded. */
 #include "handle.h"
 
 nx_tensor *nxi_record_inferred(nxg_op op, const nxi_operand *o, uint32_t n, const int64_t *attrs,
@@ -157,8 +157,8 @@ nx_tensor *nx_cat(nx_tensor *const *tensors, size_t n, int32_t axis) {
 
 /* ---- copies */
 
-/* A new storage of what the operand reads. Values are shared until one side is written; host memory, and what
- * host code may write, is copied. */
+/* A new storage of what the operand reads. Values are shared until one side is written; host
+ * memory, and what host code may write, is copied. */
 static nx_tensor *copy_of(uint32_t op, nx_tensor *x) {
   nx_context *c = x->context;
   nxi_operand o = nxi_operand_of(x);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Random tensors: threefry of the key and the number of an element's block, made uniform or normal, or an order. What is written
- * here is a format: programs rely on the bits, which golden values in the tests hold. */
+/* Random tensors: threefry of the key and the number of an element's block, made uniform or normal,
+ * or an order. What is written here is a format: programs rely on the bits, which golden values in
+ * the tests hold. */
 #include "compose.h"
 
-/* Words of `blocks` counters 0, 1, ..: u32 of shape [blocks, 2]. A counter is (low word, high word); those of the second
- * stream have the highest bit set, which no number of a block reaches. */
+/* Words of `blocks` counters 0, 1, ..: u32 of shape [blocks, 2]. A counter is (low word, high
+ * word); those of the second stream have the highest bit set, which no number of a block reaches.
+ * */
 static nx_tensor *words(nxi_steps *s, nx_tensor *key, int64_t blocks, bool second) {
   nx_dtype t = key->storage->dtype;
   int64_t column[2] = {blocks, 1};

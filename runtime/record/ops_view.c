@@ -17,7 +17,8 @@ static nx_tensor *end(const char *op, nx_status status, nx_tensor *x, const nxg_
   return nxi_fail_null(d);
 }
 
-/* Views that may have more elements than their storage: results of their shape must still be possible. */
+/* Views that may have more elements than their storage: results of their shape must still be
+ * possible. */
 static nx_status grown(nx_status status, const char *op, const nx_tensor *x, const nxg_view *v,
                        nxi_diag *d) {
   if (status) return status;

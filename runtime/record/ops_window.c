@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* Recording of sliding windows. unfold is a view of the padded value, fold a sum over a view of it in which the shift of
- * each element of the kernel is taken back: nothing but views and pads, which fusion turns into addresses. */
+/* Recording of sliding windows. unfold is a view of the padded value, fold a sum over a view of it
+ * in which the shift of each element of the kernel is taken back: nothing but views and pads, which
+ * fusion turns into addresses. */
 #include "compose.h"
 
-/* A window with what was left out filled in, for an operand whose axes before the spatial ones are `lead`. */
+/* A window with what was left out filled in, for an operand whose axes before the spatial ones are
+ * `lead`. */
 typedef struct windows {
   int32_t n, lead;
   int64_t kernel[NXG_MAX_RANK], stride[NXG_MAX_RANK], dilation[NXG_MAX_RANK], before[NXG_MAX_RANK],
@@ -160,8 +162,8 @@ static nx_tensor *spread(nxi_steps *s, nx_tensor *x, const windows *w) {
   return x;
 }
 
-/* Element p of an output axis is the sum over k of element p + before - k * dilation of row k: (lead.., kernel..,
- * output..) of rows with enough zeros around them. */
+/* Element p of an output axis is the sum over k of element p + before - k * dilation of row k:
+ * (lead.., kernel.., output..) of rows with enough zeros around them. */
 static nx_tensor *view_shifted(nxi_steps *s, nx_tensor *x, const windows *w, const int64_t *output,
                                nxi_diag *d) {
   int64_t before[NXG_MAX_RANK], after[NXG_MAX_RANK], strides[NXG_MAX_RANK], shape[NXG_MAX_RANK];

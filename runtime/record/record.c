@@ -148,7 +148,8 @@ nxi_node *nxi_operand_node(nx_context *c, const nxi_operand *o) {
   return nxi_node_view(c, value, o->rank, o->shape, o->strides, o->offset);
 }
 
-/* ---- devices of operands. A rank-0 `full` may be an operand on any device: there it is made again. */
+/* ---- devices of operands. A rank-0 `full` may be an operand on any device: there it is made
+ * again. */
 
 static bool is_constant(const nxi_node *n) {
   return n->op == NXG_full && n->rank == 0 && (n->state == NXI_PENDING || n->state == NXI_REALIZED);

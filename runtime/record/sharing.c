@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Memory that host code knows, because it lent it (imports) or was shown it (mappings); and the end of a shared import.
+/* Memory that host code knows, because it lent it (imports) or was shown it (mappings); and the end
+ * of a shared import.
  *
- * When sharing ends the storage keeps the host's memory, as its own: it may be written in place, handed to another
- * value, or left for other memory, and the release callback tells the host when nothing needs it. That works where
- * nobody else looks at these bytes. If another import or mapping lies in the memory, or it is a file that would show
- * what is written, the storage moves to memory of the library and leaves the host's to the others. */
+ * When sharing ends the storage keeps the host's memory, as its own: it may be written in place,
+ * handed to another value, or left for other memory, and the release callback tells the host when
+ * nothing needs it. That works where nobody else looks at these bytes. If another import or mapping
+ * lies in the memory, or it is a file that would show what is written, the storage moves to memory
+ * of the library and leaves the host's to the others. */
 #include "runtime/realize/run.h"
 
 /* ---- the list of what host code knows */

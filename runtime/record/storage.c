@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Making buffers, leaves, storages and handles; the public reference counts and descriptions of tensors. */
+/* Making buffers, leaves, storages and handles; the public reference counts and descriptions of
+ * tensors. */
 #include "handle.h"
 
 nxi_buffer *nxi_buffer_without_memory(nx_context *c, int64_t bytes) {

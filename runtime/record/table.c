@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* The table that merges equal operations. Equal means: opcode, dtype, device, shape, attributes and operands (the
- * very same nodes). The 64-bit hash only finds candidates; the whole key is compared. The table holds no
- * references: a node leaves it when its last reference goes, and when it is realised. All with record_lock. */
+/* The table that merges equal operations. Equal means: opcode, dtype, device, shape, attributes and
+ * operands (the very same nodes). The 64-bit hash only finds candidates; the whole key is compared.
+ * The table holds no references: a node leaves it when its last reference goes, and when it is
+ * realised. All with record_lock. */
 #include "handle.h"
 
 #define XXH_INLINE_ALL
@@ -50,8 +51,8 @@ static bool make_arrays(size_t places, uint32_t **tags, nxi_node ***nodes) {
 
 /* ---- sets by the newest operand */
 
-/* An operation takes two numbers, its own and its storage's: a set is about half full when the operations of a
- * chain fill it. */
+/* An operation takes two numbers, its own and its storage's: a set is about half full when the
+ * operations of a chain fill it. */
 static uint32_t set_of(const nxi_table *t, const nxi_node *n) {
   nxi_node **args = nxi_node_args((nxi_node *)n);
   uint64_t newest = args[0]->id;

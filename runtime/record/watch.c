@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Handles under NX_DEBUG=handles: see watch.h. One table for the process, by address. Its lock is taken under any other
- * and takes none; nothing is called under it. A note lies before its handle in one allocation, so that noting a handle
- * cannot fail. */
+/* Handles under NX_DEBUG=handles: see watch.h. One table for the process, by address. Its lock is
+ * taken under any other and takes none; nothing is called under it. A note lies before its handle
+ * in one allocation, so that noting a handle cannot fail. */
 #include "watch.h"
 
 #include <stdarg.h>

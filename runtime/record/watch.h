@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /* Whether a handle that a caller gives is alive. Two degrees:
  *
- *  - Always: handles begin with a count of references and a number that says what they are. A block of the pool that
- *    was given back does not look like that, so a released handle is refused unless its memory is another handle by
- *    now. This costs a comparison in a cache line that the call reads anyway.
- *  - NX_DEBUG=handles: every handle is an allocation of its own, is noted with a number, its tag and what it is, and
- *    its memory is kept and poisoned after its release (the last 2^18 of them). Each entry of the interface looks its
- *    handles up, and says which one was released, where it was made, and where it was released. What lives when a
- *    caller gives up its last reference of a context is listed.
+ *  - Always: handles begin with a count of references and a number that says what they are. A block
+ *    of the pool that was given back does not look like that, so a released handle is refused
+ *    unless its memory is another handle by now. This costs a comparison in a cache line that the
+ *    call reads anyway.
+ *  - NX_DEBUG=handles: every handle is an allocation of its own, is noted with a number, its tag
+ *    and what it is, and its memory is kept and poisoned after its release (the last 2^18 of them).
+ *    Each entry of the interface looks its handles up, and says which one was released, where it
+ *    was made, and where it was released. What lives when a caller gives up its last reference of a
+ *    context is listed.
  *
  * Scopes, archives and contexts are checked in the second degree alone. */
 #ifndef NXI_WATCH_H
@@ -21,8 +23,9 @@
 #include "ir/diag.h"
 #include "nx/context.h"
 
-/* What a handle is. The lower half of each is neither an operation nor a pair of dtype and device, and the upper half
- * is larger than the upper half of a pointer: nodes, storages and free blocks do not look like handles. */
+/* What a handle is. The lower half of each is neither an operation nor a pair of dtype and device,
+ * and the upper half is larger than the upper half of a pointer: nodes, storages and free blocks do
+ * not look like handles. */
 typedef enum nxi_kind {
   NXI_TENSOR = 0x6e78a3c1,
   NXI_MAPPING = 0x6e78a3c2,
@@ -49,26 +52,30 @@ void nxi_watch_set(bool on, bool from_start);
 /* Registers the lock with fork.c, once, before the locks of the first context. NX_OUT_OF_MEMORY. */
 nx_status nxi_watch_prepare(void);
 
-/* ---- the life of a handle. Each function is told by `watched` whether the handle is one of these. */
+/* ---- the life of a handle. Each function is told by `watched` whether the handle is one of these.
+ * */
 
-/* Zeroed memory; *watched: to be given to nxi_watch_made, then to nxi_handle_free. NULL: there is none. */
+/* Zeroed memory; *watched: to be given to nxi_watch_made, then to nxi_handle_free. NULL: there is
+ * none. */
 void *nxi_handle_alloc(size_t bytes, bool *watched);
 /* Notes a handle that is complete. `format` says what it is: "mul f32[2,3]". */
 void nxi_watch_made(const void *handle, nxi_kind kind, const nx_context *c, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Its last reference is gone; by_scope: a scope gave it up. Nothing happens if the handle is not watched. */
+/* Its last reference is gone; by_scope: a scope gave it up. Nothing happens if the handle is not
+ * watched. */
 void nxi_watch_released(const void *handle, bool by_scope);
 /* The memory is given up, or kept and poisoned for a while. */
 void nxi_handle_free(void *handle, bool watched);
-/* A reference of a context that a caller took or gives up. The last one lists what lives; false: it had none, and that
- * is reported. */
+/* A reference of a context that a caller took or gives up. The last one lists what lives; false: it
+ * had none, and that is reported. */
 void nxi_watch_retain(const nx_context *c);
 bool nxi_watch_give_up(const nx_context *c);
 
 /* ---- checks */
 
 bool nxi_watch_live(const void *handle, nxi_kind kind);
-/* A failure for a handle that is NULL or not alive, in d; and the same for the thread's error, as false. */
+/* A failure for a handle that is NULL or not alive, in d; and the same for the thread's error, as
+ * false. */
 void nxi_handle_fault(const char *op, int32_t operand, const void *handle, nxi_kind kind,
                       nxi_diag *d);
 bool nxi_handle_bad(const char *op, int32_t operand, const void *handle, nxi_kind kind);

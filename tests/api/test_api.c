@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The interface apart from mutation and functions: what each call gives, and what it says when it is used wrongly.
- * Values of operations are tested against the references elsewhere; here each one is recorded and run once. */
+/* The interface apart from mutation and functions: what each call gives, and what it says when it
+ * is used wrongly. Values of operations are tested against the references elsewhere; here each one
+ * is recorded and run once. */
 #include "tests/util/api.h"
 
 #include <math.h>
@@ -311,7 +312,8 @@ static void descriptions(void **state) {
   assert_int_equal(small.rank, 77);
 }
 
-/* Nobody steps along an axis of one element, or in a tensor without elements: strides there may be anything. */
+/* Nobody steps along an axis of one element, or in a tensor without elements: strides there may be
+ * anything. */
 static void strides_that_say_nothing(void **state) {
   (void)state;
   const int64_t wild[3] = {INT64_MIN, 1, INT64_MAX}, ones[3] = {1, 4, 1}, none[3] = {5, 0, 7};
@@ -490,7 +492,8 @@ static void reports_and_polls(void **state) {
   assert_false(describe(k).flags & NX_REALIZED);
 }
 
-/* Where the frontend recorded an operation is in what a person reads, and comes back from the text. */
+/* Where the frontend recorded an operation is in what a person reads, and comes back from the text.
+ * */
 static void tags_in_dumps(void **state) {
   (void)state;
   char *text = NULL, *again = NULL, longest[300] = {0}, wanted[300];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Every entry point with every element type in every operand. One rule holds for all of them (contract.md, section 4): a type
- * that the operand may not have is NX_UNSUPPORTED_DTYPE; types that it may have but that do not go together, and numbers of
- * which there is no type, are NX_INVALID_ARGUMENT. */
+/* Every entry point with every element type in every operand. One rule holds for all of them
+ * (contract.md, section 4): a type that the operand may not have is NX_UNSUPPORTED_DTYPE; types
+ * that it may have but that do not go together, and numbers of which there is no type, are
+ * NX_INVALID_ARGUMENT. */
 #include "tests/util/api.h"
 #include "tests/util/type_sets.h"
 

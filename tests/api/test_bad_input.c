@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Bad input through the public interface, row by row of the contract's table: every operation with null operands, dtypes it
- * does not admit, shapes that do not fit, axes out of range or repeated, results too large to exist. Each refusal returns NULL
- * and leaves a status, the operation, the operand, and a sentence with both shapes; the first error of a thread stays. */
+/* Bad input through the public interface, row by row of the contract's table: every operation with
+ * null operands, dtypes it does not admit, shapes that do not fit, axes out of range or repeated,
+ * results too large to exist. Each refusal returns NULL and leaves a status, the operation, the
+ * operand, and a sentence with both shapes; the first error of a thread stays. */
 #include "tests/util/api.h"
 #include "codegen_llvm/codegen_llvm.h"
 
@@ -438,7 +439,8 @@ static void sizes_beyond_63_bits(void **state) {
   assert_true(s.peak_bytes < 1 << 20);
 }
 
-/* Each tensor is legal, and no machine has the memory of all: sums of sizes and of work must not come round to little. */
+/* Each tensor is legal, and no machine has the memory of all: sums of sizes and of work must not
+ * come round to little. */
 static void sums_beyond_63_bits(void **state) {
   (void)state;
   const int64_t n = (int64_t)1 << 30;

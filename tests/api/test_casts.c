@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Casts to and from the element types of eight bits and less, through the interface, against the definition of the
- * formats: a small float is searched in the table of all its values, an integer is what C says of an exact number.
- * Sources of up to 16 bits go through all their values, wider ones around every point where a rounding changes. */
+/* Casts to and from the element types of eight bits and less, through the interface, against the
+ * definition of the formats: a small float is searched in the table of all its values, an integer
+ * is what C says of an exact number. Sources of up to 16 bits go through all their values, wider
+ * ones around every point where a rounding changes. */
 #include <math.h>
 
 #include "tests/util/api.h"
@@ -55,7 +56,8 @@ static long double value_of(uint64_t bits, nx_dtype t) {
   return is_signed(t) ? (long double)(int64_t)((bits ^ sign) - sign) : (long double)bits;
 }
 
-/* The magnitude nearest to x >= 0, of two the even one; one past the largest counts as if it were a number. */
+/* The magnitude nearest to x >= 0, of two the even one; one past the largest counts as if it were a
+ * number. */
 static uint64_t nearest(const format *f, long double x) {
   uint32_t low = 0, high = f->largest + 1; /* value(low) <= x < value(high) */
   if (x >= magnitude_of(f, high)) return high;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* A chain of a million operations records, prints, realises and is freed with a small, constant stack, and so do kernels as
- * large as they get: everything runs on a thread with 64 KiB. LLVM, which the default executor compiles with, needs more;
- * the tests are run once more with each interpreter. */
+/* A chain of a million operations records, prints, realises and is freed with a small, constant
+ * stack, and so do kernels as large as they get: everything runs on a thread with 64 KiB. LLVM,
+ * which the default executor compiles with, needs more; the tests are run once more with each
+ * interpreter. */
 #include "tests/util/api.h"
 
 #include <pthread.h>
@@ -10,7 +11,8 @@
 
 enum { LINKS = 1000000, OWN_STACK = 64 << 10, LLVM_STACK = 64 << 10 };
 
-/* Sanitizers surround every variable with a zone that must not be touched, hence their larger stacks. */
+/* Sanitizers surround every variable with a zone that must not be touched, hence their larger
+ * stacks. */
 static void on_small_stack(void *(*work)(void *)) {
   const char *executor = getenv("NX_EXECUTOR");
   bool interpreted = executor && strstr(executor, "interp");
@@ -122,7 +124,8 @@ static void large_kernels(void **state) {
   on_small_stack(compile_large);
 }
 
-/* A chain whose only handle is dropped goes away by and by, without collect, as other calls are made. */
+/* A chain whose only handle is dropped goes away by and by, without collect, as other calls are
+ * made. */
 static void teardown_in_pieces(void **state) {
   (void)state;
   nx_tensor *x = vector(2, 1, 1), *y = chain(x, 100000);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Complex tensors through the interface: scalars in and out, views that are assigned, what is refused, c32. Values of
- * operations are compared elsewhere: tests/fusion/test_ops.c (executors) and tests/numpy/numpy_complex.py (NumPy). */
+/* Complex tensors through the interface: scalars in and out, views that are assigned, what is
+ * refused, c32. Values of operations are compared elsewhere: tests/fusion/test_ops.c (executors)
+ * and tests/numpy/numpy_complex.py (NumPy). */
 #include <complex.h>
 #include <math.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Complex elements by number, in windows and in scans, through the interface, next to plain loops in C: what is checked, what
- * is done in place, and what threads share. Values in all layouts are compared by tests/numpy/numpy_complex.py. */
+/* Complex elements by number, in windows and in scans, through the interface, next to plain loops
+ * in C: what is checked, what is done in place, and what threads share. Values in all layouts are
+ * compared by tests/numpy/numpy_complex.py. */
 #include <complex.h>
 #include <math.h>
 
@@ -130,7 +131,8 @@ static void assign_of_scatter_is_in_place(void **state) {
          (c[]){CMPLXF(1, 1), CMPLXF(0, 5), 3, CMPLXF(0, 5)}, 4);
 }
 
-/* What nobody else uses is written over itself, from a template that is computed and with updates that it gives. */
+/* What nobody else uses is written over itself, from a template that is computed and with updates
+ * that it gives. */
 static void scatter_of_itself(void **state) {
   (void)state;
   c values[4] = {CMPLXF(1, -1), CMPLXF(2, -2), CMPLXF(3, -3), CMPLXF(4, -4)};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Errors name the operation that the caller called, not a part of which it is made: what is refused when it is recorded,
- * an allocation that fails at each point of recording and of realising, and numbers that cannot be computed with. */
+/* Errors name the operation that the caller called, not a part of which it is made: what is refused
+ * when it is recorded, an allocation that fails at each point of recording and of realising, and
+ * numbers that cannot be computed with. */
 #include "tests/util/api.h"
 
 #include <math.h>
@@ -146,7 +147,8 @@ static uint64_t pending(void) {
   return s.pending_nodes;
 }
 
-/* Allocations that fail while it is recorded; it is tried until it needs no more. What failed has left nothing behind. */
+/* Allocations that fail while it is recorded; it is tried until it needs no more. What failed has
+ * left nothing behind. */
 static void fail_recording(const struct call *c) {
   uint64_t before_all = pending();
   bool over = false;
@@ -198,7 +200,8 @@ static void memory(void **state) {
 
 /* ---- bad input */
 
-/* The error that waits has this status, operation and operand, and each of the words in its sentence. */
+/* The error that waits has this status, operation and operand, and each of the words in its
+ * sentence. */
 static void expect_error(int at, nx_status status, const char *op, int32_t operand,
                          const char *const *words) {
   nx_error e = {.size = sizeof e};
@@ -289,7 +292,8 @@ static void refused_ranks(void **state) {
   BAD(INVALID_ARGUMENT, "one_hot", -1, nx_one_hot(GOOD(nx_cast(deep, NX_I32)), 2, NX_F32), "32");
 }
 
-/* ---- numbers that cannot be computed with: the operation, the part of it that fails, the batch, the tensor, the tag */
+/* ---- numbers that cannot be computed with: the operation, the part of it that fails, the batch,
+ * the tensor, the tag */
 
 static nx_tensor *bad_matrices(nx_dtype t, bool nan) {
   const float numbers[8] = {2, 1, 1, 3, nan ? NAN : 1, 2, 2, nan ? 1 : 4};

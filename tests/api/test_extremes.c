@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* What a sanitizer has to see: every function that takes integers with the largest and smallest there are, in all combinations that
- * are drawn; and arrays without elements through every library call, each result asked for alone. A call is refused with a status
- * or its result is realised, where that is small. Without sanitizers this shows no more than that nothing crashes. */
+/* What a sanitizer has to see: every function that takes integers with the largest and smallest
+ * there are, in all combinations that are drawn; and arrays without elements through every library
+ * call, each result asked for alone. A call is refused with a status or its result is realised,
+ * where that is small. Without sanitizers this shows no more than that nothing crashes. */
 #include "tests/util/api.h"
 
 #include "runtime/files/dlpack_abi.h"
@@ -143,7 +144,8 @@ static void folds(void **state) {
   }
 }
 
-/* Strides along axes of one element lead nowhere, so they may be any number, in everything that is done with the view. */
+/* Strides along axes of one element lead nowhere, so they may be any number, in everything that is
+ * done with the view. */
 static void strides_that_lead_nowhere(void **state) {
   (void)state;
   static const nx_dtype types[] = {NX_F32, NX_U4, NX_C64, NX_I8};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* gather and scatter next to plain loops: every axis, layouts of all operands, both index types, fused with what makes
- * and uses them; what bad indices give, that nothing is lost by them, and that nothing is compiled again for others. */
+/* gather and scatter next to plain loops: every axis, layouts of all operands, both index types,
+ * fused with what makes and uses them; what bad indices give, that nothing is lost by them, and
+ * that nothing is compiled again for others. */
 #include "tests/util/api.h"
 
 enum { A = 4, B = 5, C = 6, ALL = A * B * C };
@@ -22,7 +23,8 @@ static nx_tensor *of_i64(const int64_t *values, int32_t rank, const int64_t *sha
   return t == NX_I64 ? x : GOOD(nx_cast(x, t));
 }
 
-/* The same values in another layout: 0 as it is, 1 turned over, 2 flipped, 3 a part of a larger tensor. */
+/* The same values in another layout: 0 as it is, 1 turned over, 2 flipped, 3 a part of a larger
+ * tensor. */
 static nx_tensor *laid_out(nx_tensor *x, int layout) {
   static const int64_t before[3] = {1, 2, 1}, after[3] = {2, 0, 3};
   int64_t start[3], stop[3];
@@ -113,7 +115,8 @@ static void scatter_is_the_loop(void **state) {
   }
 }
 
-/* Numbers of four and of eight bits, which views begin between two bytes with; sums wrap, or are rounded once. */
+/* Numbers of four and of eight bits, which views begin between two bytes with; sums wrap, or are
+ * rounded once. */
 static void few_bits(void **state) {
   (void)state;
   static const nx_dtype types[] = {NX_I4, NX_U4, NX_F8E4M3, NX_F8E5M2};
@@ -156,7 +159,8 @@ static void small_sums_round_once(void **state) {
   EXPECT(nx_cast(nx_scatter(x, i, u, 0, NX_SCATTER_ADD, 0), NX_F32), 2056);
 }
 
-/* Many updates of few elements: large enough for several threads. The order of additions is theirs in C order. */
+/* Many updates of few elements: large enough for several threads. The order of additions is theirs
+ * in C order. */
 static void sums_are_in_order(void **state) {
   (void)state;
   enum { N = 100000, M = 7 };
@@ -234,7 +238,8 @@ static void position_in_repeated_indices(void **state) {
   assert_int_equal(e.index, 4);
 }
 
-/* Nothing is lost: what could be realised is there, the rest works once the indices are good, in place too. */
+/* Nothing is lost: what could be realised is there, the rest works once the indices are good, in
+ * place too. */
 static void failure_loses_nothing(void **state) {
   (void)state;
   nx_tensor *x = GOOD(nx_copy(vector(4, 0, 1))),

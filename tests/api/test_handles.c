@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Handles that were released, forgotten, or are of another kind. With NX_DEBUG=handles every entry of the interface names
- * them, by number, tag and what they were, and reads nothing of their memory; what lives when a context ends is listed.
- * Without it a released handle whose memory is no other handle yet is refused as well. The environment is read once:
- * the second part is this program run again. */
+/* Handles that were released, forgotten, or are of another kind. With NX_DEBUG=handles every entry
+ * of the interface names them, by number, tag and what they were, and reads nothing of their
+ * memory; what lives when a context ends is listed. Without it a released handle whose memory is no
+ * other handle yet is refused as well. The environment is read once: the second part is this
+ * program run again. */
 #include "tests/util/api.h"
 
 #include <stdbool.h>

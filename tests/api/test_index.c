@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Ranges, windows, one-hot rows and random tensors: next to plain loops over the definitions, and, for random bits, next
- * to golden values computed elsewhere, which must never change. */
+/* Ranges, windows, one-hot rows and random tensors: next to plain loops over the definitions, and,
+ * for random bits, next to golden values computed elsewhere, which must never change. */
 #include "tests/util/api.h"
 
 #include <math.h>
@@ -103,7 +103,8 @@ static int64_t room(const shape2 *s, int i) {
   return n < 0 ? 0 : n / s->stride[i] + 1;
 }
 
-/* Calls with each element of (lead, kernel, windows) and the spatial element it stands for, -1: padding. */
+/* Calls with each element of (lead, kernel, windows) and the spatial element it stands for, -1:
+ * padding. */
 static int64_t each(const shape2 *s, int64_t *source) {
   int64_t n = 0;
   for (int64_t b = 0; b < s->lead; b++)
@@ -157,7 +158,8 @@ static void fold_is_the_sum(void **state) {
   }
 }
 
-/* Padding on one side only: as many ones come together at an element as there are windows that have it. */
+/* Padding on one side only: as many ones come together at an element as there are windows that have
+ * it. */
 static void fold_of_one_sided_padding(void **state) {
   (void)state;
   int64_t three = 3, two = 2, four = 4;
@@ -335,7 +337,8 @@ static void random_shapes_and_moments(void **state) {
               fabs(sum[2] / 1e5 - 0.5) < 0.01);
 }
 
-/* Of an array that no memory holds: an element far out is a function of its number, of which the high word counts. */
+/* Of an array that no memory holds: an element far out is a function of its number, of which the
+ * high word counts. */
 static void far_elements(void **state) {
   (void)state;
   nx_tensor *key = key_of(1234567, 0x89abcdef, NX_U32);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* i4 and u4 at the interface, next to plain arrays: elements in the halves of bytes, views that begin and end between
- * bytes, assigns that leave the other half alone, host memory in every mode, functions. */
+/* i4 and u4 at the interface, next to plain arrays: elements in the halves of bytes, views that
+ * begin and end between bytes, assigns that leave the other half alone, host memory in every mode,
+ * functions. */
 #include "tests/util/api.h"
 
 static uint64_t random_state = 11;
@@ -103,7 +104,8 @@ static void long_reads(void **state) {
   free(memory), free(is), free(turned);
 }
 
-/* A random view of n elements of storage: 1 or 2 axes, any order and sign. Where its elements lie. */
+/* A random view of n elements of storage: 1 or 2 axes, any order and sign. Where its elements lie.
+ * */
 typedef struct place {
   int32_t rank;
   int64_t shape[2], strides[2], offset, at[MOST], n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Scans next to the loop that defines their order, over every axis, long and short, fused with what makes and uses them;
- * the same bits from every executor are the business of the random graphs. */
+/* Scans next to the loop that defines their order, over every axis, long and short, fused with what
+ * makes and uses them; the same bits from every executor are the business of the random graphs. */
 #include "tests/util/api.h"
 
 #include <math.h>

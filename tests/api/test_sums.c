@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* How exact sums are: 2^25 ones in f32 are 2^25, over each axis; the error of sums of any numbers grows with the logarithm of
- * their count, where one after the other it grows with the count. Run with each executor, since each adds for itself. */
+/* How exact sums are: 2^25 ones in f32 are 2^25, over each axis; the error of sums of any numbers
+ * grows with the logarithm of their count, where one after the other it grows with the count. Run
+ * with each executor, since each adds for itself. */
 #include "tests/util/api.h"
 
 #include <math.h>
@@ -16,7 +17,8 @@ static float first(nx_tensor *t) {
   return (float)v.v.f[0];
 }
 
-/* 2^25, and a small part of it for the interpreter of kernels, which would take minutes under a sanitizer. */
+/* 2^25, and a small part of it for the interpreter of kernels, which would take minutes under a
+ * sanitizer. */
 static int most_power(void) {
   const char *executor = getenv("NX_EXECUTOR");
   return executor && strcmp(executor, "kernel-interp") == 0 ? 18 : 25;
@@ -34,8 +36,8 @@ static void ones_are_exact(void **state) {
               (float)n);
 }
 
-/* The worst of several sums of n numbers between 1 and 2, in units of the last place of what is right; `naive`: the same
- * of additions one after the other. */
+/* The worst of several sums of n numbers between 1 and 2, in units of the last place of what is
+ * right; `naive`: the same of additions one after the other. */
 static double worst_error(int64_t n, double *naive) {
   double worst = 0;
   *naive = 0;
@@ -69,7 +71,8 @@ static void errors_grow_like_the_logarithm(void **state) {
     double error = worst_error((int64_t)1 << power, &naive);
     print_message("2^%d numbers: %.1f units in the last place, one after the other %.1f\n", power,
                   error, naive);
-    /* 16 additions, then a tree: each level may round by half a unit of its result, which is below that of the whole */
+    /* 16 additions, then a tree: each level may round by half a unit of its result, which is below
+     * that of the whole */
     assert_true(error <= 0.5 * (16 + power));
     if (power >= 16) assert_true(error < 2); /* in fact the errors of a tree cancel */
   }

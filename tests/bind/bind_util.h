@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Shared by the tests of the CPU binder: random memory, running a logical kernel and its bound forms on equal
- * memory, and short ways to write kernels. */
+/* Shared by the tests of the CPU binder: random memory, running a logical kernel and its bound
+ * forms on equal memory, and short ways to write kernels. */
 #ifndef NXT_BIND_UTIL_H
 #define NXT_BIND_UTIL_H
 
@@ -55,8 +55,8 @@ static void *new_memory(size_t bytes) {
   return p;
 }
 
-/* Numbers of all sizes and signs, so that every order of additions differs; many equal ones. Every `nasty`-th
- * is an infinity or a NaN, 0: none. */
+/* Numbers of all sizes and signs, so that every order of additions differs; many equal ones. Every
+ * `nasty`-th is an infinity or a NaN, 0: none. */
 static uint64_t random_element(nx_dtype t, int64_t nasty) {
   if (nxi_is_float(t)) {
     static const double values[] = {0, -0.0, 1, -1, 0.5, 3, -7.25, 1e-3};

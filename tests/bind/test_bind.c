@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The CPU binder: whatever a logical kernel computes, its bound form computes bit for bit, for every target
- * and however its tasks are split. Both run in the interpreter, which also catches every access outside a
- * buffer. */
+/* The CPU binder: whatever a logical kernel computes, its bound form computes bit for bit, for
+ * every target and however its tasks are split. Both run in the interpreter, which also catches
+ * every access outside a buffer. */
 #include "bind_util.h"
 #include "tests/util/runner.h"
 
@@ -11,7 +11,8 @@
 
 /* ---- elementwise */
 
-/* A permutation, flips, and (but for the output) repeats: strides, and where the first element lies. */
+/* A permutation, flips, and (but for the output) repeats: strides, and where the first element
+ * lies. */
 static int64_t random_layout(bool output, int rank, const int64_t *extent, int64_t *stride) {
   int order[4] = {0, 1, 2, 3};
   for (int i = 0; !output && i < rank; i++) {
@@ -43,7 +44,8 @@ static void random_pad(nxk_kernel *k, nx_dtype t, nxk_value index, int64_t exten
   if (below(2)) a->other = nxk_const_i(k, t, 5);
 }
 
-/* y[i0, i1, ...] = x through any view, + z of another; the shape, order and signs of strides are random. */
+/* y[i0, i1, ...] = x through any view, + z of another; the shape, order and signs of strides are
+ * random. */
 static nxk_kernel *random_map(nx_dtype t) {
   nxk_kernel *k = nxk_create(NXK_LOGICAL, "map");
   int rank = (int)below(4) + 1;
@@ -91,7 +93,8 @@ static void test_maps(void **state) {
   for (int i = 0; i < 300; i++) check(random_map(every_type[i % TYPES]));
 }
 
-/* Large enough for several tasks, tiles and tails; cut along the first, the last, or no dimension. */
+/* Large enough for several tasks, tiles and tails; cut along the first, the last, or no dimension.
+ * */
 static void test_map_tasks(void **state) {
   (void)state;
   static const int64_t shapes[][2] = {{1, 40000}, {40000, 1}, {3, 20011}, {500, 66},
@@ -177,7 +180,8 @@ static void test_indices(void **state) {
   }
 }
 
-/* Each element over itself: no vector of them may be done twice, though nobody else has the memory. */
+/* Each element over itself: no vector of them may be done twice, though nobody else has the memory.
+ * */
 static void test_in_place(void **state) {
   (void)state;
   static const int64_t sizes[] = {5, 16, 70, 301, 20011};

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* What blocks of threads do in ways of their own: transposes through squares, scans of lines through tiles, columns that share
- * their runs. Every kernel runs on all targets, interpreted, against its logical form. */
+/* What blocks of threads do in ways of their own: transposes through squares, scans of lines
+ * through tiles, columns that share their runs. Every kernel runs on all targets, interpreted,
+ * against its logical form. */
 #include "bind_util.h"
 #include "tests/util/runner.h"
 
-/* ---- squares: z[a, i, j] = x[a, j, i] + y[a, i, j], where the loads may be masked, and the loops start elsewhere */
+/* ---- squares: z[a, i, j] = x[a, j, i] + y[a, i, j], where the loads may be masked, and the loops
+ * start elsewhere */
 
 static nxk_kernel *transpose(nx_dtype t, int64_t outer, int64_t rows, int64_t columns,
                              int64_t lower, bool masked) {
@@ -47,7 +49,8 @@ static bool has_op(const nxk_kernel *k, nxk_op op) {
   return found;
 }
 
-/* A barrier stands between what some threads leave and others take; nothing here is possible without. */
+/* A barrier stands between what some threads leave and others take; nothing here is possible
+ * without. */
 static bool meets(nxk_kernel *k, int target) {
   nxi_diag d;
   nxi_diag_clear(&d);
@@ -66,7 +69,8 @@ static void test_what_takes_squares(void **state) {
   assert_false(meets(transpose(NX_F32, 1, 7, 64, 0, false), 4));
 }
 
-/* ---- points: z[i, j] = x[i, j] less x from its end, where there are enough for several passes, or for words */
+/* ---- points: z[i, j] = x[i, j] less x from its end, where there are enough for several passes, or
+ * for words */
 
 static nxk_kernel *points(nx_dtype t, int64_t rows, int64_t columns, bool aligned, bool turned) {
   nxk_kernel *k = nxk_create(NXK_LOGICAL, "points");
@@ -212,7 +216,8 @@ static bool is_written_out(const nxk_kernel *k, nxk_op op) {
   return false;
 }
 
-/* Of long code that is written out for each element more is alive at once than there are registers. */
+/* Of long code that is written out for each element more is alive at once than there are registers.
+ * */
 static void test_long_code(void **state) {
   (void)state;
   for (int code = 1; code <= 40; code += 39) {

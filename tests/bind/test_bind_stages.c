@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The CPU binder on reductions and parts of several stages: the same bits as the logical form, which folds one
- * element after the other. See test_bind.c. */
+/* The CPU binder on reductions and parts of several stages: the same bits as the logical form,
+ * which folds one element after the other. See test_bind.c. */
 #include "bind_util.h"
 #include "tests/util/runner.h"
 
@@ -89,7 +89,8 @@ static void test_join_orders(void **state) {
     }
 }
 
-/* One run over two loops that are not one in memory, several reductions in it, some of their own order. */
+/* One run over two loops that are not one in memory, several reductions in it, some of their own
+ * order. */
 static void test_nested_runs(void **state) {
   (void)state;
   static const int64_t shapes[][2] = {{3, 5},  {16, 16}, {5, 32}, {4, 100},
@@ -128,8 +129,9 @@ static void test_nested_runs(void **state) {
     }
 }
 
-/* softmax, layer norm and the like: several stages over the same inner loop, row code between them, and
- * optionally an array that keeps a value of one stage for the next. along: 1 rows, else columns. */
+/* softmax, layer norm and the like: several stages over the same inner loop, row code between them,
+ * and optionally an array that keeps a value of one stage for the next. along: 1 rows, else
+ * columns. */
 static nxk_kernel *normalize_kernel(nx_dtype t, int64_t points, int64_t run, bool rows, bool keeps,
                                     bool twice) {
   nxk_kernel *k = nxk_create(NXK_LOGICAL, "normalize");

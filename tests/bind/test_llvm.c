@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Every scalar operation on every dtype, through legalisation and LLVM, against the evaluator: bit for bit on
- * tables of awkward values, for each instruction set and several numbers of lanes. */
+/* Every scalar operation on every dtype, through legalisation and LLVM, against the evaluator: bit
+ * for bit on tables of awkward values, for each instruction set and several numbers of lanes. */
 #include <math.h>
 
 #include "tests/util/foreign.h"

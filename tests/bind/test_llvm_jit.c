@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The driver of the LLVM code generator: forms, cross compilation, objects that must be refused, failures of
- * LLVM itself, memory given back, and many threads at once. */
+/* The driver of the LLVM code generator: forms, cross compilation, objects that must be refused,
+ * failures of LLVM itself, memory given back, and many threads at once. */
 #include <elf.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -133,7 +133,8 @@ static void test_bad_objects(void **state) {
   nxk_destroy(k);
 }
 
-/* ---- damaged objects: refused, or linked inside of the block that the check asked for. Nothing of them is run. */
+/* ---- damaged objects: refused, or linked inside of the block that the check asked for. Nothing of
+ * them is run. */
 
 enum { ROOM = 1 << 20, CHANGES = 60000 };
 
@@ -238,7 +239,8 @@ static void test_damaged_objects(void **state) {
 }
 
 #if defined(__x86_64__)
-/* A conversion this instruction set lacks becomes a call of a function of the compiler's own library. */
+/* A conversion this instruction set lacks becomes a call of a function of the compiler's own
+ * library. */
 static void test_undefined_symbol(void **state) {
   (void)state;
   if (nxl_unavailable()) skip();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The structure of kernels through LLVM against the interpreter: accesses of every form, loops and carries,
- * rare blocks, folds, trees, parts and task ranges, and random straight-line programs. */
+/* The structure of kernels through LLVM against the interpreter: accesses of every form, loops and
+ * carries, rare blocks, folds, trees, parts and task ranges, and random straight-line programs. */
 #include "tests/util/foreign.h"
 #include "tests/util/runner.h"
 #include "tests/util/llvm_util.h"
@@ -111,7 +111,8 @@ enum { CONTIGUOUS, REVERSED, STRIDED, BACKWARDS, INDEXED, FORMS };
 enum { NO_MASK, TAIL_MASK, ANY_MASK, ANY_MASK_OTHER, MASKS };
 enum { TASKS = 3 };
 
-/* An access of a form; all elements of task t of a buffer lie in [t * 4 * lanes, (t + 1) * 4 * lanes). */
+/* An access of a form; all elements of task t of a buffer lie in [t * 4 * lanes, (t + 1) * 4 *
+ * lanes). */
 static nxk_access form_of(nxk_kernel *k, int form, uint32_t buffer, nxk_value index, nxk_term *term,
                           uint8_t lanes) {
   nxk_access a = nxk_access_at(buffer, 0);
@@ -406,7 +407,8 @@ static void test_reductions(void **state) {
 
 /* ---- parts */
 
-/* Two parts and a parameter for the tasks of the first; every range of tasks runs exactly its own. */
+/* Two parts and a parameter for the tasks of the first; every range of tasks runs exactly its own.
+ * */
 static void test_parts(void **state) {
   (void)state;
   if (nxl_unavailable()) skip();
@@ -449,7 +451,8 @@ static const nx_dtype any_dtype[] = {NX_BOOL,   NX_I8,  NX_U8,   NX_I16, NX_U16,
                                      NX_F8E5M2, NX_F16, NX_BF16, NX_F32, NX_F64};
 enum { N_DTYPES = sizeof any_dtype / sizeof *any_dtype, MAX_POOL = 40 };
 
-/* Operations whose result on a NaN could show which NaN it was, or that have a narrower domain, are left out. */
+/* Operations whose result on a NaN could show which NaN it was, or that have a narrower domain, are
+ * left out. */
 static bool usable(nxk_op op, nx_dtype t) {
   if (nxk_scalars[op].flags & NXK_FUNC || !(nxk_scalars[op].admits & nxi_dtype_class(t)))
     return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* References on complex numbers: the C library's functions in long double, with the special values of C's Annex G. Quotients,
- * powers and signs are written out: compilers divide in ways of their own. */
+/* References on complex numbers: the C library's functions in long double, with the special values
+ * of C's Annex G. Quotients, powers and signs are written out: compilers divide in ways of their
+ * own. */
 #include <complex.h>
 #undef I
 #include <math.h>

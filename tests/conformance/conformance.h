@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* The conformance program: every operation of the contract, on every element type, on one device, through the public interface
- * alone, against references that share no code with the library.
+/* The conformance program: every operation of the contract, on every element type, on one device,
+ * through the public interface alone, against references that share no code with the library.
  *
- * A row (struct operation) says which types the contract admits and has a function that checks the operation on one type. Checks
- * record what they want, with what must come of it, in a queue; the queue is realised in few graphs and compared. A row on one
- * type is a cell of the matrix: it works, it is refused and the contract says so, or it is a gap with a reason. */
+ * A row (struct operation) says which types the contract admits and has a function that checks the
+ * operation on one type. Checks record what they want, with what must come of it, in a queue; the
+ * queue is realised in few graphs and compared. A row on one type is a cell of the matrix: it
+ * works, it is refused and the contract says so, or it is a gap with a reason. */
 #ifndef NXT_CONFORMANCE_H
 #define NXT_CONFORMANCE_H
 
@@ -35,8 +36,8 @@ const format *format_of(nx_dtype dtype);
 
 typedef uint32_t types; /* a set, ../type_sets.h */
 
-/* The bits of one element, the real part of a complex number first, and the number they stand for. A long double holds every
- * i64, u64 and f64. */
+/* The bits of one element, the real part of a complex number first, and the number they stand for.
+ * A long double holds every i64, u64 and f64. */
 typedef struct bits {
   uint64_t low, high;
 } bits;
@@ -57,7 +58,8 @@ bits converted(nx_dtype from, bits b, nx_dtype to);
 /* The distance of neighbours at x, of the type or its parts. */
 long double unit_at(nx_dtype dtype, long double x);
 
-/* ---- arrays of the reference: logical elements in C order. They live until the trial's queue is settled */
+/* ---- arrays of the reference: logical elements in C order. They live until the trial's queue is
+ * settled */
 
 typedef struct array {
   nx_dtype dtype;
@@ -88,10 +90,10 @@ typedef struct trial {
   struct block *memory;
   size_t queued;
   struct cell *cell; /* what is being checked, or compared */
-  const struct array
-      *operands[2]; /* of what is expected next, element by element, for its report; may be NULL */
-  bool all;         /* every layout and rank, else one of each, by turns */
-  unsigned turn;    /* other rows and types have other turns */
+  /* of what is expected next, element by element, for its report; may be NULL */
+  const struct array *operands[2];
+  bool all;      /* every layout and rank, else one of each, by turns */
+  unsigned turn; /* other rows and types have other turns */
 } trial;
 
 /* Of the matrix: one operation on one type. */
@@ -134,14 +136,16 @@ array *new_array(trial *t, nx_dtype dtype, int32_t rank, const int64_t *shape);
 
 /* Queues: `result` must have the type, shape and elements of `want`. Takes the reference. */
 void expect(trial *t, nx_tensor *result, const array *want, agreement how, const char *what);
-/* The same for functions: exact values; `bound` in units of the last place. size may be NULL, an infinite one accepts anything. `open`, which may be NULL, marks
- * elements whose zeros and infinities may have either sign. */
+/* The same for functions: exact values; `bound` in units of the last place. size may be NULL, an
+ * infinite one accepts anything. `open`, which may be NULL, marks elements whose zeros and
+ * infinities may have either sign. */
 void expect_near(trial *t, nx_tensor *result, const array *want, const value *exact, agreement how,
                  double bound, const long double *size, const bool *open, const char *what);
 /* Realises and compares what is queued. */
 void settle(trial *t);
-/* Realises and reads at once: for results that are checked by a property. NULL, and a fault, if that fails or the type or shape is
- * another. Where a library is missing the cell becomes UNAVAILABLE. */
+/* Realises and reads at once: for results that are checked by a property. NULL, and a fault, if
+ * that fails or the type or shape is another. Where a library is missing the cell becomes
+ * UNAVAILABLE. */
 array *result_of(trial *t, nx_tensor *result, nx_dtype dtype, int32_t rank, const int64_t *shape,
                  const char *what);
 /* The call must have failed with this status. */
@@ -164,7 +168,8 @@ typedef enum layout {
 extern const char *const layout_names[LAYOUTS];
 /* A tensor with these elements behind a view of this layout. Of BROADCAST, `a` is changed. */
 nx_tensor *laid_out(trial *t, array *a, layout l);
-/* Whether case k of n is to be tried: all of them, or the one whose turn it is. Compiled kernels are expensive. */
+/* Whether case k of n is to be tried: all of them, or the one whose turn it is. Compiled kernels
+ * are expensive. */
 bool is_due(const trial *t, size_t k, size_t n);
 /* As the host has it: C order, elements of 4 bits two in a byte. */
 unsigned char *packed(trial *t, const array *a, size_t *bytes);
@@ -172,7 +177,8 @@ nx_tensor *tensor_of(trial *t, const array *a);
 /* Element i of memory that is packed like that. */
 bits bits_at(nx_dtype dtype, const unsigned char *from, size_t i);
 void put_bits(nx_dtype dtype, unsigned char *to, size_t i, bits b);
-/* Values that matter to the type: corners, then random ones; NaNs left out if `tame`, and what overflows soon. */
+/* Values that matter to the type: corners, then random ones; NaNs left out if `tame`, and what
+ * overflows soon. */
 enum { SOME = 256 };
 array *some_values(trial *t, nx_dtype dtype, int32_t rank, const int64_t *shape, unsigned seed);
 array *tame_values(trial *t, nx_dtype dtype, int32_t rank, const int64_t *shape, unsigned seed);

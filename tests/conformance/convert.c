@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Conversion and choice: cast of every type to every type, bitcast, where, complex. The row's type is the operand's. */
+/* Conversion and choice: cast of every type to every type, bitcast, where, complex. The row's type
+ * is the operand's. */
 #include "conformance.h"
 
 #include <stdio.h>
@@ -8,7 +9,8 @@ static const int64_t plane[] = {SOME / 32, 32};
 
 /* ---- cast */
 
-/* The anchors of the contract: numbers halfway between two of a small float, and beyond its largest. */
+/* The anchors of the contract: numbers halfway between two of a small float, and beyond its
+ * largest. */
 static array *anchors(trial *t) {
   static const double numbers[] = {2049,         2051,
                                    65519,        65520,

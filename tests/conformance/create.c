@@ -82,7 +82,8 @@ static void check_empty(trial *t) {
                 "writing another number of bytes");
 }
 
-/* ---- imports: strides of every sign over the host's memory. They are the CPU's; other devices get copies */
+/* ---- imports: strides of every sign over the host's memory. They are the CPU's; other devices get
+ * copies */
 
 static void check_import(trial *t) {
   static const int64_t base_shape[] = {24}, shape[] = {2, 3, 2}, strides[] = {-12, 2, 0};

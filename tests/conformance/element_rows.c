@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The elementwise operations and their references on integers and floats. Those on complex numbers are in complex_reference.c. */
+/* The elementwise operations and their references on integers and floats. Those on complex numbers
+ * are in complex_reference.c. */
 #include "elements.h"
 
 #include <math.h>
@@ -125,7 +126,8 @@ FUNCTION(atanh, atanhl(a))
 #define INTEGERS(name)     .integer = integer_##name
 #define FLOATS(name)       .single = single_##name, .twice = twice_##name
 #define WITHIN(name, ulps) .function = function_##name, .bound = ulps
-/* A complex result is each part rounded once; or has parts within a bound; or lies within a bound of the modulus. */
+/* A complex result is each part rounded once; or has parts within a bound; or lies within a bound
+ * of the modulus. */
 #define PARTS(name) .complex_value = complex_##name, .complex_how = SAME
 #define PARTS_WITHIN(name, ulps) \
   .complex_value = complex_##name, .complex_how = NEAR, .complex_bound = ulps

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* How an elementwise operation is checked: all pairs of corner values, broadcast against each other; every layout; every rank;
- * no elements. */
+/* How an elementwise operation is checked: all pairs of corner values, broadcast against each
+ * other; every layout; every rank; no elements. */
 #include "elements.h"
 
 #include <math.h>
@@ -55,8 +55,8 @@ static double bound_of(const element *e, nx_dtype dtype) {
 
 static bool is_power(const element *e) { return e->binary == nx_pow; }
 
-/* What bounds the error of a power, which grows with the exponent that is rounded before it is one. Infinite: C leaves open
- * what comes of NaNs, and of infinite exponents. */
+/* What bounds the error of a power, which grows with the exponent that is rounded before it is one.
+ * Infinite: C leaves open what comes of NaNs, and of infinite exponents. */
 static real power_size(value a, value b, value power) {
   bool is_nan = isnan(a.re) || isnan(a.im) || isnan(b.re) || isnan(b.im);
   bool is_zero = b.re == 0 && b.im == 0;

@@ -25,7 +25,8 @@ typedef struct element {
   /* Functions: in long double, and how far results may be off, in units of the last place. */
   real (*function)(real a, real b);
   double bound;
-  /* On the exact parts; rounded once if `rounds`, else within `complex_bound` of each part, or of the modulus. */
+  /* On the exact parts; rounded once if `rounds`, else within `complex_bound` of each part, or of
+   * the modulus. */
   value (*complex_value)(value a, value b);
   agreement complex_how;
   double complex_bound; /* of c128; those of c64 are rounded once */

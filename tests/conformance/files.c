@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Files: .npy, .npz and .safetensors, written here byte by byte and read by the library, and what the library writes taken apart
- * here; arrays without a header, mapped in every mode. */
+/* Files: .npy, .npz and .safetensors, written here byte by byte and read by the library, and what
+ * the library writes taken apart here; arrays without a header, mapped in every mode. */
 #include "conformance.h"
 
 #include <stdio.h>
@@ -67,7 +67,8 @@ static void expect_loaded(trial *t, nx_tensor *x, const array *want, const char 
   nx_tensor_release(nx_keep(x));
 }
 
-/* Bytes of the elements: in C order, or with the first axis innermost, each part turned around if `swapped`. */
+/* Bytes of the elements: in C order, or with the first axis innermost, each part turned around if
+ * `swapped`. */
 static content elements_of(trial *t, const array *a, bool fortran, bool swapped) {
   content c = {0};
   array *order = new_array(t, a->dtype, a->rank, a->shape);

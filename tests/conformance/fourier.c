@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Fourier transforms against their definition, summed in long double, and random tensors against threefry written out. */
+/* Fourier transforms against their definition, summed in long double, and random tensors against
+ * threefry written out. */
 #include "conformance.h"
 
 #include <math.h>
@@ -8,7 +9,8 @@
 
 /* ---- the definition */
 
-/* Along one axis, with sign -1 or 1. n: of the result and of the sum; elements beyond the operand's are 0. */
+/* Along one axis, with sign -1 or 1. n: of the result and of the sum; elements beyond the operand's
+ * are 0. */
 static value *transformed(trial *t, const value *x, const int64_t *shape, int axis, int64_t n,
                           int sign) {
   int64_t to[3] = {shape[0], shape[1], shape[2]}, strides[3], index[3];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Captured functions: inputs of every layout, what they read and assign beyond their inputs, results that are given, inputs
- * that are donated. A call and its record must do the same. */
+/* Captured functions: inputs of every layout, what they read and assign beyond their inputs,
+ * results that are given, inputs that are donated. A call and its record must do the same. */
 #include "conformance.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Memory that is shared with the host, element by element behind every layout: mappings, and DLPack both ways. */
+/* Memory that is shared with the host, element by element behind every layout: mappings, and DLPack
+ * both ways. */
 #include "conformance.h"
 
 #include <stdlib.h>
@@ -83,7 +84,8 @@ static void write_view(const array *a, const nx_tensor_info *info, unsigned char
   for (size_t i = 0; i < a->n; i++) put_bits(a->dtype, base, place_of(info, i), a->at[i]);
 }
 
-/* What was recorded before keeps the old elements; what is recorded meanwhile reads those of that moment. */
+/* What was recorded before keeps the old elements; what is recorded meanwhile reads those of that
+ * moment. */
 static void check_writing(trial *t, layout l) {
   array *old = some_values(t, t->dtype, 2, shape, 3),
         *first = some_values(t, t->dtype, 2, shape, 4),

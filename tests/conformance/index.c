@@ -254,7 +254,8 @@ static nx_tensor *record_one_hot(trial *t, nx_dtype dtype) {
 
 static bool has_nan(value v) { return isnan(v.re) || isnan(v.im); }
 
-/* Whether a comes before b: NaNs last either way; equal ones, zeros of both signs too, keep their order. */
+/* Whether a comes before b: NaNs last either way; equal ones, zeros of both signs too, keep their
+ * order. */
 static bool comes_before(value a, value b, bool descending) {
   if (has_nan(a) || has_nan(b)) return !has_nan(a) && has_nan(b);
   bool less = a.re < b.re || (a.re == b.re && a.im < b.im),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Linear algebra: results are checked by what they must satisfy (Q R is A, Q has orthonormal columns), computed here in long
- * double; on types below f32 they must be those of f32, rounded. */
+/* Linear algebra: results are checked by what they must satisfy (Q R is A, Q has orthonormal
+ * columns), computed here in long double; on types below f32 they must be those of f32, rounded. */
 #include "linear.h"
 
 #include <math.h>
@@ -76,7 +76,8 @@ void expect_matrix(trial *t, const matrix *is, const matrix *want, const char *w
 
 /* ---- operands */
 
-/* Whole numbers; WELL ones have a heavy diagonal. Of Hermitian ones the upper triangle is junk: it must not be read. */
+/* Whole numbers; WELL ones have a heavy diagonal. Of Hermitian ones the upper triangle is junk: it
+ * must not be read. */
 static matrix some_matrix(trial *t, shape s, int number) {
   matrix m = {.rows = s == TALL ? M : N, .columns = N};
   uint64_t state = (uint64_t)number * 100 + s;
@@ -123,8 +124,8 @@ typedef struct call {
   nx_dtype (*dtype)(nx_dtype dtype, int result);
   extent result[3];
   void (*satisfy)(trial *t, const matrix *a, const matrix *b, array *const *r, int number);
-  nx_status
-      failure; /* of a second matrix that is zero (of NaN if that is NX_NO_CONVERGENCE); NX_OK: none */
+  /* of a second matrix that is zero (of NaN if that is NX_NO_CONVERGENCE); NX_OK: none */
+  nx_status failure;
 } call;
 
 static nx_dtype same_dtype(nx_dtype dtype, int result) {
@@ -408,7 +409,8 @@ static nx_tensor *record_linear(trial *t, nx_dtype dtype) {
   return c->record(a, a).tensor[0];
 }
 
-/* ---- matmul: exact numbers, so that every order gives the same; more than a library's threshold; no elements */
+/* ---- matmul: exact numbers, so that every order gives the same; more than a library's threshold;
+ * no elements */
 
 static void expect_product(trial *t, int64_t rows, int64_t inner, int64_t columns, layout l) {
   const int64_t left[] = {2, 1, rows, inner}, right[] = {3, inner, columns},

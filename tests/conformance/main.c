@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: ISC */
-/* conformance DEVICE [--all] [--only OPERATION] [--type DTYPE] [--verbose] [--markdown] [--check FILE]
+/* conformance DEVICE [--all] [--only OPERATION] [--type DTYPE] [--verbose] [--markdown]
+ *             [--check FILE]
+ * conformance --references
  *
- * Runs every row on every element type on a device, "cpu", "interp" or another that the library has, and prints the matrix.
- * --all tries every layout and rank on every type; without it each operation and each type meets all of them, but not together.
- * --markdown prints it as docs/coverage.md has it; --check compares it with such a file. The exit status is 1 if anything came out
- * wrong, was not refused, works although it is listed as a gap, or differs from the file; 2 if nothing could be run. * --references alone prints values of the references for check_references.py.
- */
+ * Runs every row on every element type on a device, "cpu", "interp" or another that the library
+ * has, and prints the matrix. --all tries every layout and rank on every type; without it each
+ * operation and each type meets all of them, but not together. --markdown prints the matrix as
+ * docs/coverage.md has it; --check compares it with such a file. The exit status is 1 if anything
+ * came out wrong, was not refused, works although it is listed as a gap, or differs from the file;
+ * 2 if nothing could be run. --references prints values of the references, which
+ * check_references.py compares with NumPy's. */
 #include "matrix.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Prints the matrix, as text and as the page docs/coverage.md. The list of families is here too: to add one, add its line. */
+/* Prints the matrix, as text and as the page docs/coverage.md. The list of families is here too: to
+ * add one, add its line. */
 #include "matrix.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Movement, views and memory: which element goes where. A row has a function that says, for a position of the result, which
- * position of the operand it shows; bits are compared, those of NaNs too. */
+/* Movement, views and memory: which element goes where. A row has a function that says, for a
+ * position of the result, which position of the operand it shows; bits are compared, those of NaNs
+ * too. */
 #include "conformance.h"
 
 #include <stdio.h>
@@ -243,7 +244,8 @@ static nx_tensor *record_cat(trial *t, nx_dtype dtype) {
 
 /* ---- assign and set, through views of every layout */
 
-/* Writes a row, broadcast, over a view of copied memory, and looks at all of the memory and at a value recorded before. */
+/* Writes a row, broadcast, over a view of copied memory, and looks at all of the memory and at a
+ * value recorded before. */
 static void check_assign(trial *t) {
   static const int64_t base_shape[] = {5, 11}, start[] = {4, 1}, count[] = {2, 5}, step[] = {-3, 2},
                        row[] = {1, 5};

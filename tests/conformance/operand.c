@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Operands: the values that matter to a type, and the same elements behind views of every layout. */
+/* Operands: the values that matter to a type, and the same elements behind views of every layout.
+ * */
 #include "conformance.h"
 
 #include <math.h>
@@ -138,7 +139,8 @@ array *some_values(trial *t, nx_dtype dtype, int32_t rank, const int64_t *shape,
   return a;
 }
 
-/* Whole numbers of -3 to 3, seldom 0: any sum or product of a few is exact in every type that holds it. */
+/* Whole numbers of -3 to 3, seldom 0: any sum or product of a few is exact in every type that holds
+ * it. */
 array *tame_values(trial *t, nx_dtype dtype, int32_t rank, const int64_t *shape, unsigned seed) {
   array *a = new_array(t, dtype, rank, shape);
   uint64_t state = seed;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The queue of expectations: what was recorded, what must come of it, and the comparison. One graph computes many of them, so
- * that compilers are asked seldom; where it fails, each is realised by itself to find the one to blame. */
+/* The queue of expectations: what was recorded, what must come of it, and the comparison. One graph
+ * computes many of them, so that compilers are asked seldom; where it fails, each is realised by
+ * itself to find the one to blame. */
 #include "conformance.h"
 
 #include <math.h>

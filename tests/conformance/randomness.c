@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Random bits, and tensors made of them, against Threefry-2x32 written out from its definition (Salmon et al., "Parallel random
- * numbers: as easy as 1, 2, 3", 2011), with the three vectors of its authors. */
+/* Random bits, and tensors made of them, against Threefry-2x32 written out from its definition
+ * (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011), with the three vectors of
+ * its authors. */
 #include "conformance.h"
 
 #include <math.h>
@@ -118,7 +119,8 @@ static nx_tensor *record_rand(trial *t, nx_dtype dtype) {
   return nx_rand(tensor_of(t, key_of(t, NX_U32)), dtype, 3, random_shape);
 }
 
-/* sqrt(-2 log u) cos(2 pi v) of exact u and v: what is computed in the type differs by a few units of the radius. */
+/* sqrt(-2 log u) cos(2 pi v) of exact u and v: what is computed in the type differs by a few units
+ * of the radius. */
 static void check_randn(trial *t) {
   array *want = new_array(t, t->dtype, 3, random_shape);
   value *exact = room(t, want->n * sizeof *exact);

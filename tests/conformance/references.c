@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Prints the references themselves, for check_references.py: a line a value, "function NAME a b result", "cast FROM bits TO bits",
- * "integer NAME TYPE a b result". Numbers are hexadecimal. */
+/* Prints the references themselves, for check_references.py: a line a value, "function NAME a b
+ * result", "cast FROM bits TO bits", "integer NAME TYPE a b result". Numbers are hexadecimal. */
 #include "elements.h"
 #include "matrix.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* A x = b in all its forms: triangles, transposed, with a diagonal of ones; right sides that are vectors, one column, several,
- * none, and batches that broadcast. What must not be read is NaN. Results are checked by what they must satisfy; on types
- * below f32 they must be those of f32, rounded. */
+/* A x = b in all its forms: triangles, transposed, with a diagonal of ones; right sides that are
+ * vectors, one column, several, none, and batches that broadcast. What must not be read is NaN.
+ * Results are checked by what they must satisfy; on types below f32 they must be those of f32,
+ * rounded. */
 #include "linear.h"
 
 #include <math.h>

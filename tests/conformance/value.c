@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Element types: what their bits mean, and how a number becomes one of them. Plain arithmetic on long doubles. */
+/* Element types: what their bits mean, and how a number becomes one of them. Plain arithmetic on
+ * long doubles. */
 #include "conformance.h"
 
 #include <math.h>

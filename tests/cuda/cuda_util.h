@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What tests of the device "cuda" over fake libraries share: a program in which each call of them fails once, and
- * numbers that are compared. */
+/* What tests of the device "cuda" over fake libraries share: a program in which each call of them
+ * fails once, and numbers that are compared. */
 #ifndef NXT_CUDA_UTIL_H
 #define NXT_CUDA_UTIL_H
 
@@ -8,8 +8,9 @@
 
 #include "fake_device.h"
 
-/* Runs the program in new contexts, in each of which one more call of the fake libraries fails: in every way, or in one of them
- * in turn; without memory (2) it works when it is run again. It checks its own results and leaves no error. */
+/* Runs the program in new contexts, in each of which one more call of the fake libraries fails: in
+ * every way, or in one of them in turn; without memory (2) it works when it is run again. It checks
+ * its own results and leaves no error. */
 static inline void each_call_fails(nx_status (*program)(nx_context *c), bool every_way) {
   static const int results[] = {2, 719, 1};
   for (int way = 0; way < (every_way ? 3 : 1); way++) {
@@ -77,7 +78,8 @@ static inline double *parts_of(nx_tensor *x, size_t *count) {
   return v;
 }
 
-/* As large as the largest of them, times that, is the most that two may differ; NaN where there is NaN. */
+/* As large as the largest of them, times that, is the most that two may differ; NaN where there is
+ * NaN. */
 static inline void close_to(nx_tensor *is, nx_tensor *wanted, double relative) {
   size_t n, m;
   double *a = parts_of(is, &n), *b = parts_of(wanted, &m), most = 0, wrong = 0;

@@ -15,7 +15,8 @@ typedef struct nxt_graph_source {
 /* FIRST COUNT, or a directory and any second word. False: the directory cannot be read. */
 bool nxt_graph_source_open(nxt_graph_source *s, const char *first, const char *count);
 void nxt_graph_source_close(nxt_graph_source *s);
-/* Graph i < count, NULL if the text is none, is refused, or is of too many elements for a test; *seed: of its inputs. */
+/* Graph i < count, NULL if the text is none, is refused, or is of too many elements for a test;
+ * *seed: of its inputs. */
 nxg_graph *nxt_graph_source_take(const nxt_graph_source *s, uint64_t i, uint64_t *seed);
 
 #endif

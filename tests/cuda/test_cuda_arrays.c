@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* NVIDIA's compiler takes every instance of codegen_cuda/arrays.cuh, and keeps their values in registers: what a division that is
- * called needs is all that is in memory. And its libraries have what is used of them. */
+/* NVIDIA's compiler takes every instance of codegen_cuda/arrays.cuh, and keeps their values in
+ * registers: what a division that is called needs is all that is in memory. And its libraries have
+ * what is used of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

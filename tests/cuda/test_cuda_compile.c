@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* NVRTC compiles kernels for the kind of GPU named, and none keeps values of its threads in memory.
  * test_cuda_compile ARCH FIRST COUNT [PROCESSES]: those of random graphs;
- * test_cuda_compile ARCH DIRECTORY - [PROCESSES]: those of all texts there: .nxir, graphs and kernels, and .cu, whole sources.
- * Equal sources count once. Without NVRTC: skipped, with the reason. */
+ * test_cuda_compile ARCH DIRECTORY - [PROCESSES]: those of all texts there: .nxir, graphs and
+ * kernels, and .cu, whole sources. Equal sources count once. Without NVRTC: skipped, with the
+ * reason. */
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -143,7 +144,8 @@ static bool add_directory(const char *directory, const nxi_target *target) {
   return true;
 }
 
-/* ---- compiling, by processes that share nothing but their tallies: NVRTC does one program at a time */
+/* ---- compiling, by processes that share nothing but their tallies: NVRTC does one program at a
+ * time */
 
 typedef struct tally {
   uint64_t compiled, refused, in_memory;

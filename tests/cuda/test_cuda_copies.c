@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Copies between host and GPU beside its work, over the fake driver with everything delayed as far as streams and events leave it
- * open: a wait that is missing is seen as wrong values. */
+/* Copies between host and GPU beside its work, over the fake driver with everything delayed as far
+ * as streams and events leave it open: a wait that is missing is seen as wrong values. */
 #include "fake_device.h"
 
 #include <pthread.h>
@@ -37,8 +37,8 @@ static void expect_all(nx_tensor *x, const float *from, int64_t n, float scale, 
   free(is);
 }
 
-/* Inputs go up while earlier results are still to be computed and to come down; memory of inputs goes round, that of results is of
- * another class. */
+/* Inputs go up while earlier results are still to be computed and to come down; memory of inputs
+ * goes round, that of results is of another class. */
 static void pipeline(nx_context *c, nx_device where, int64_t n, uint64_t seed) {
   float *values[ROUNDS];
   nx_tensor *results[ROUNDS];
@@ -70,7 +70,8 @@ static void copies_overlap_work(void **state) {
   pipeline(ctx, CUDA, LARGE, 3);
 }
 
-/* A result is there before what was started after it: the copy does not wait for all of the stream. */
+/* A result is there before what was started after it: the copy does not wait for all of the stream.
+ * */
 static void a_result_does_not_wait_for_later_work(void **state) {
   (void)state;
   enum { LATER = 40 };
@@ -197,7 +198,8 @@ static void what_is_freed_is_left_alone(void **state) {
     }
 }
 
-/* What the GPU has written to memory that is shown, and nobody has brought there yet, is not overwritten from there. */
+/* What the GPU has written to memory that is shown, and nobody has brought there yet, is not
+ * overwritten from there. */
 static void what_is_newer_stays(void **state) {
   (void)state;
   nxi_gpu *g = NULL;
@@ -297,7 +299,8 @@ static void two_at_once(void **state) {
   }
 }
 
-/* ---- failures: what has to do with streams, events and pinned memory; copies find another way, or say what is wrong */
+/* ---- failures: what has to do with streams, events and pinned memory; copies find another way, or
+ * say what is wrong */
 
 static void every_call_fails(void **state) {
   static const char *const names[] = {"Event", "Stream", "Host", "Memcpy"};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The device "cuda" over a fake driver (fake_cuda.h): values come and go, every call of the driver may fail. */
+/* The device "cuda" over a fake driver (fake_cuda.h): values come and go, every call of the driver
+ * may fail. */
 #include "fake_device.h"
 #include "tests/util/runner.h"
 
@@ -208,7 +209,8 @@ static void a_child_has_no_gpu(void **state) {
   assert_int_equal(status, 0);
 }
 
-/* ---- a source that is refused: the environment is read once, so each case is a process of its own */
+/* ---- a source that is refused: the environment is read once, so each case is a process of its own
+ * */
 
 static int show_refusal(void) {
   nx_error e = {.size = sizeof e};

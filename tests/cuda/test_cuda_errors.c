@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* What goes wrong with a GPU, over the fake driver: it breaks while work is under way, has no memory, is too old, is the parent's. What
- * is in host memory stays, and the other devices go on. */
+/* What goes wrong with a GPU, over the fake driver: it breaks while work is under way, has no
+ * memory, is too old, is the parent's. What is in host memory stays, and the other devices go on.
+ * */
 #include "fake_device.h"
 
 #include <sys/wait.h>
@@ -238,7 +239,8 @@ static void a_gpu_that_the_compiler_does_not_know(void **state) {
                             "may; NX_DEVICE_UNAVAILABLE\n");
 }
 
-/* ---- libraries of several versions: in the directory, one that is no NVRTC stands for that of CUDA 13 */
+/* ---- libraries of several versions: in the directory, one that is no NVRTC stands for that of
+ * CUDA 13 */
 
 static int show_libraries(void) {
   float out[3] = {0};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Fourier transforms of the device "cuda" through a fake cuFFT (fake_cufft.c), beside those of the device "cpu". */
+/* Fourier transforms of the device "cuda" through a fake cuFFT (fake_cufft.c), beside those of the
+ * device "cpu". */
 #include "cuda_util.h"
 #include "tests/util/runner.h"
 

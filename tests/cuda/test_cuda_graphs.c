@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Plans as CUDA graphs, over the fake driver: when there is one, and that nothing but the count of launches tells it from
- * steps that are started one by one. Each operation is a kernel of its own here. */
+/* Plans as CUDA graphs, over the fake driver: when there is one, and that nothing but the count of
+ * launches tells it from steps that are started one by one. Each operation is a kernel of its own
+ * here. */
 #include "fake_device.h"
 
 #include <pthread.h>
@@ -11,7 +12,8 @@
 
 enum { ROWS = 40, N = ROWS * ROWS, CALLS = 6 };
 
-/* Kernels that only read and write, a product with its workspace, a scan whose blocks share memory. */
+/* Kernels that only read and write, a product with its workspace, a scan whose blocks share memory.
+ * */
 static const char chain[] = "nxir 1\n"
                             "graph @chain(%x: f32[40,40]) -> (%y, %s) {\n"
                             "  %a = mul %x, %x : f32[40,40]\n"
@@ -110,7 +112,8 @@ static void other_addresses(void **state) {
   nx_function_release(f);
 }
 
-/* Memory that was given out between two launches of a graph is not the graph's any more: some of every size in turn. */
+/* Memory that was given out between two launches of a graph is not the graph's any more: some of
+ * every size in turn. */
 static void others_keep_their_memory(void **state) {
   static float first[2 * N], bits[2 * N];
   static unsigned char pattern[1 << 16], is[1 << 16];
@@ -202,7 +205,8 @@ static void what_waits_has_none(void **state) {
   nx_function_release(f);
 }
 
-/* Each call of the driver that has to do with graphs fails once: the steps are started one by one then. */
+/* Each call of the driver that has to do with graphs fails once: the steps are started one by one
+ * then. */
 static nx_status some_calls(nx_context *c, uint64_t *launched, float *bits) {
   nx_function *f = NULL;
   nx_report report = {.size = sizeof report};

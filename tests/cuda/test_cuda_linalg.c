@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Linear algebra of the device "cuda", through a fake cuSOLVER (fake_cusolver.c) and kernels of our own, beside that of the
- * interpreter and beside what its results have to fulfil. */
+/* Linear algebra of the device "cuda", through a fake cuSOLVER (fake_cusolver.c) and kernels of our
+ * own, beside that of the interpreter and beside what its results have to fulfil. */
 #include "cuda_util.h"
 #include "tests/util/runner.h"
 

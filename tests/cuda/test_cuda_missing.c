@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* NVIDIA's libraries that are missing: the rest works, and the report of an action, the plan and the device say which one is, and
- * what is done without it. Run with "found" the same fake libraries lie among the packages of a Python environment, and are
- * used. Also: where packages are looked for. */
+/* NVIDIA's libraries that are missing: the rest works, and the report of an action, the plan and
+ * the device say which one is, and what is done without it. Run with "found" the same fake
+ * libraries lie among the packages of a Python environment, and are used. Also: where packages are
+ * looked for. */
 #include "fake_device.h"
 
 #include <fcntl.h>
@@ -114,7 +115,8 @@ static void beside_the_library(void **state) {
 
 /* ---- what is said */
 
-/* The report of realising t, and that its plan has this sentence, or has none of a missing library. */
+/* The report of realising t, and that its plan has this sentence, or has none of a missing library.
+ * */
 static nx_report realised(nx_tensor *t, const char *sentence) {
   char *text = NULL;
   nx_report r = {.size = sizeof r};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* CUDA C of our own through the kernel cache: compiled once, launched, refused with the compiler's words. */
+/* CUDA C of our own through the kernel cache: compiled once, launched, refused with the compiler's
+ * words. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

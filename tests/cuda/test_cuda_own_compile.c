@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* NVRTC compiles CUDA C of our own, as the runtime instantiates it for operations on all types, and no kernel keeps values of its
- * threads in memory. A child of this process, in which driver and compiler are fakes (fake_cuda.h), collects the texts.
- * test_cuda_own_compile ARCH [EVERY]: one of so many texts. NXT_ONLY in the environment: those whose instance has this in it;
+/* NVRTC compiles CUDA C of our own, as the runtime instantiates it for operations on all types, and
+ * no kernel keeps values of its threads in memory. A child of this process, in which driver and
+ * compiler are fakes (fake_cuda.h), collects the texts. test_cuda_own_compile ARCH [EVERY]: one of
+ * so many texts. NXT_ONLY in the environment: those whose instance has this in it;
  * NXT_SHOW: say how many registers. Without NVRTC: skipped, with the reason. */
 #include <dlfcn.h>
 #include <stdio.h>

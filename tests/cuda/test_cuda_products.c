@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Matrix products of the device "cuda" over a fake cuBLASLt (fake_cublas.c), beside the same in f64 on the processor. */
+/* Matrix products of the device "cuda" over a fake cuBLASLt (fake_cublas.c), beside the same in f64
+ * on the processor. */
 #include "fake_device.h"
 
 #include <math.h>
@@ -316,7 +317,8 @@ static void plain_sum(nx_tensor *y, size_t bytes, void *fused) {
   free(fused);
   free(values);
 }
-/* Recorded twice, the second time in a scope after that of the first, so that nothing is there already. */
+/* Recorded twice, the second time in a scope after that of the first, so that nothing is there
+ * already. */
 #define SUM(how, type, elements, expression)                                 \
   do {                                                                       \
     nx_scope *first = nx_scope_begin(ctx);                                   \
@@ -368,7 +370,8 @@ static void matrices_are_added(void **state) {
   free(plain);
 }
 
-/* Products in a graph that is launched again and again: alone, with a row that the library adds, with one that is laid down. */
+/* Products in a graph that is launched again and again: alone, with a row that the library adds,
+ * with one that is laid down. */
 static void products_in_graphs(void **state) {
   static const char text[] =
       "nxir 1\n"

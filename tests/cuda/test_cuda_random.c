@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Graphs whose kernels run as CUDA C on this processor: the same bits as the interpreter of graphs gives.
- * test_cuda_random [FIRST COUNT [TARGET]], or [DIRECTORY - [TARGET]]: all graphs of the texts there. */
+/* Graphs whose kernels run as CUDA C on this processor: the same bits as the interpreter of graphs
+ * gives. test_cuda_random [FIRST COUNT [TARGET]], or [DIRECTORY - [TARGET]]: all graphs of the
+ * texts there. */
 #include <inttypes.h>
 #include <stdio.h>
 

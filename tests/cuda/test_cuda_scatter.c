@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Scatter on the device "cuda" over a fake driver (fake_cuda.h), beside that of the processor: the same bits in every way in
- * which it is done there, nothing done by the host, every call of the driver fails once. */
+/* Scatter on the device "cuda" over a fake driver (fake_cuda.h), beside that of the processor: the
+ * same bits in every way in which it is done there, nothing done by the host, every call of the
+ * driver fails once. */
 #include "fake_device.h"
 
 #include "ir/dtype.h"
@@ -35,7 +36,9 @@ typedef struct trial {
   unsigned keyed; /* axes along which the indices differ */
   bool backwards; /* updates */
   int launches;
-  int exact; /* the result is no longer than the updates, but along the axis: 1: these have gaps; 2: they have none */
+  /* the result is no longer than the updates, but along the axis: 1: these have gaps; 2: they have
+   * none */
+  int exact;
 } trial;
 
 /* Strides of such a shape in C order, of the axes that the mask holds; returns the elements. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* sort and argsort on the device "cuda" over a fake driver (fake_cuda.h): the bits of the processor in every way that the
- * runtime sorts, nothing done by the host, every call of the driver fails once. That kernels sort every kind of number
- * right is for cuda_sort.cc. */
+/* sort and argsort on the device "cuda" over a fake driver (fake_cuda.h): the bits of the processor
+ * in every way that the runtime sorts, nothing done by the host, every call of the driver fails
+ * once. That kernels sort every kind of number right is for cuda_sort.cc. */
 #include "fake_device.h"
 
 #include "ir/dtype.h"

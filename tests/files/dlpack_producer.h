@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* A producer of DLPack structures, for the tests that take them. Deleters free their structure, so that the address
- * sanitizer sees a second call, and they count. */
+/* A producer of DLPack structures, for the tests that take them. Deleters free their structure, so
+ * that the address sanitizer sees a second call, and they count. */
 #ifndef NXT_DLPACK_PRODUCER_H
 #define NXT_DLPACK_PRODUCER_H
 

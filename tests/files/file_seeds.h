@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Small valid files, for tests that break them: .npz made with NumPy's format and Python's zipfile (stored with sizes of
- * 64 bits in the members, a big-endian array; deflated; with an end record of 64 bits), .npy and .safetensors by hand. */
+/* Small valid files, for tests that break them: .npz made with NumPy's format and Python's zipfile
+ * (stored with sizes of 64 bits in the members, a big-endian array; deflated; with an end record of
+ * 64 bits), .npy and .safetensors by hand. */
 #ifndef NXT_FILE_SEEDS_H
 #define NXT_FILE_SEEDS_H
 

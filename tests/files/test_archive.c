@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Archives: .safetensors written and read, headers of both formats that are wrong in all ways, and .npz files as NumPy
- * writes them (NX_NUMPY_PYTHON, else /usr/bin/python3; without it those are skipped). */
+/* Archives: .safetensors written and read, headers of both formats that are wrong in all ways, and
+ * .npz files as NumPy writes them (NX_NUMPY_PYTHON, else /usr/bin/python3; without it those are
+ * skipped). */
 #include "tests/util/api.h"
 #include "file_seeds.h"
 
@@ -83,7 +84,8 @@ static void reading(void **state) {
   release(w), release(e);
 }
 
-/* Every dtype that the format has, from tensors that are packed, turned, in part, pending, and empty. */
+/* Every dtype that the format has, from tensors that are packed, turned, in part, pending, and
+ * empty. */
 static void writing(void **state) {
   (void)state;
   nx_named_tensor named[64];
@@ -382,7 +384,8 @@ static void deflated(void **state) {
   release(t);
 }
 
-/* Of a large file the header is read, and what is loaded when it is wanted; the rest never gets into memory. */
+/* Of a large file the header is read, and what is loaded when it is wanted; the rest never gets
+ * into memory. */
 static void touched_pages(void **state) {
   (void)state;
   enum { LARGE = 64 << 20 };

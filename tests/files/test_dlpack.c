@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* DLPack: foreign tensors in every mode, layout and type; tensors lent to others, and the end of the loan. */
+/* DLPack: foreign tensors in every mode, layout and type; tensors lent to others, and the end of
+ * the loan. */
 #include "dlpack_producer.h"
 #include "ir/dtype.h"
 #include "tests/util/runner.h"
@@ -268,7 +269,8 @@ static void element_types(void **state) {
   }
 }
 
-/* Elements of four bits, packed: views that begin in the middle of a byte come in, and have to be copied to go out. */
+/* Elements of four bits, packed: views that begin in the middle of a byte come in, and have to be
+ * copied to go out. */
 static void nibbles(void **state) {
   (void)state;
   for (uint32_t mode = NX_IMPORT_COPY; mode <= NX_IMPORT_IMMUTABLE; mode++) {

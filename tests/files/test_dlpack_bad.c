@@ -122,7 +122,8 @@ static void refused(void **state) {
   free(m);
 }
 
-/* Another major version may have another layout: nothing behind the deleter is read. The sanitizer looks. */
+/* Another major version may have another layout: nothing behind the deleter is read. The sanitizer
+ * looks. */
 static void other_layout(void **state) {
   (void)state;
   const managed head = {.major = 2, .deleter = delete_versioned};
@@ -139,7 +140,8 @@ static void other_layout(void **state) {
 static bool failing;
 static int failures;
 
-/* True if the call is to be made again: it failed for want of memory, and said so. op NULL: whatever it is called. */
+/* True if the call is to be made again: it failed for want of memory, and said so. op NULL:
+ * whatever it is called. */
 static bool again(const char *op, nx_status status) {
   nx_error e = {.size = sizeof e};
   assert_int_equal(nx_error_take(&e), status);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Host arrays of every kind that array libraries have, in both layouts, whole and in part: imported in every mode,
- * exported through mappings, and mapped from files. */
+/* Host arrays of every kind that array libraries have, in both layouts, whole and in part: imported
+ * in every mode, exported through mappings, and mapped from files. */
 #include "tests/util/api.h"
 
 #include <fcntl.h>
@@ -97,8 +97,8 @@ static int64_t place(const view *v, int64_t i) {
   return at;
 }
 
-/* A 3 x 4 x 5 array whole; what sub_left, slice_left, sub_right and slice_right take of it; views that only strides can
- * say; reshaped to every rank from 0 to 32. */
+/* A 3 x 4 x 5 array whole; what sub_left, slice_left, sub_right and slice_right take of it; views
+ * that only strides can say; reshaped to every rank from 0 to 32. */
 static int views_of(bool fortran, view *v) {
   const view whole = fortran ? (view){"whole", 3, {3, 4, 5}, {1, 3, 12}, 0}
                              : (view){"whole", 3, {3, 4, 5}, {20, 5, 1}, 0};
@@ -410,7 +410,8 @@ static void growing(void **state) {
   release(t);
 }
 
-/* An element in the middle of a page's word: copied, or refused where a copy would not be the file. */
+/* An element in the middle of a page's word: copied, or refused where a copy would not be the file.
+ * */
 static void misaligned(void **state) {
   (void)state;
   uint8_t file[64] = {0};
@@ -502,7 +503,8 @@ static void refused(void **state) {
   assert_int_equal(s.st_size, sizeof bytes);
 }
 
-/* No memory at any point of mapping a file: nothing of it is left, and it works when there is memory again. */
+/* No memory at any point of mapping a file: nothing of it is left, and it works when there is
+ * memory again. */
 static void without_memory(void **state) {
   (void)state;
   const float data[6] = {1, 2, 3, 4, 5, 6};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* .npy files: those that we write and those that NumPy writes, read by both; and headers that are wrong in all
- * ways, at the very end of readable memory, so that a byte read too many ends the test. NumPy is asked for with
- * NX_NUMPY_PYTHON, else /usr/bin/python3; without it those tests are skipped. */
+/* .npy files: those that we write and those that NumPy writes, read by both; and headers that are
+ * wrong in all ways, at the very end of readable memory, so that a byte read too many ends the
+ * test. NumPy is asked for with NX_NUMPY_PYTHON, else /usr/bin/python3; without it those tests are
+ * skipped. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -159,8 +159,8 @@ int64_t nxt_nasty_count(nx_dtype t) {
   return make_pool(nxi_part_dtype(t), pool);
 }
 
-/* Magnitudes around 1 with all bits of the mantissa, and odd integers: no sum is exact, so its order shows, and no product
- * runs into 0 soon. */
+/* Magnitudes around 1 with all bits of the mantissa, and odd integers: no sum is exact, so its
+ * order shows, and no product runs into 0 soon. */
 static uint64_t tame(nxt_random *r, nx_dtype t) {
   double unit = (double)(nxt_next(r) >> 11) * 0x1p-53,
          x = (0.7 + unit) * (nxt_chance(r, 50) ? 1 : -1);

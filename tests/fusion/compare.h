@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* One graph, many outputs, every way to run it: what the systematic tests share. The graph interpreter runs once and
- * the bits of each other way are compared with it, output by output.
+/* One graph, many outputs, every way to run it: what the systematic tests share. The graph
+ * interpreter runs once and the bits of each other way are compared with it, output by output.
  *
- * What an input holds follows from its name: `pair0...` and `pair1...` walk all pairs of nasty values; `nasty...` draws from them
- * and from random numbers; `tame...` has small numbers, so that sums and products say something; `mask...` is bool. */
+ * What an input holds follows from its name: `pair0...` and `pair1...` walk all pairs of nasty
+ * values; `nasty...` draws from them and from random numbers; `tame...` has small numbers, so that
+ * sums and products say something; `mask...` is bool. */
 #ifndef NXT_COMPARE_H
 #define NXT_COMPARE_H
 
@@ -32,24 +33,28 @@ void nxt_shop_close(nxt_shop *s);
 void nxt_shop_second_level(nxt_shop *s, int64_t bytes);
 /* The same of the last-level cache: results that pass it are stored past the caches. */
 void nxt_shop_last_level(nxt_shop *s, int64_t bytes);
-/* Runs `g` (which it destroys) the ways of the mask. What differs is printed with `label` and a graph of that output alone;
- * the number of outputs that differ is added up in the shop. NULL counts as a difference. */
+/* Runs `g` (which it destroys) the ways of the mask. What differs is printed with `label` and a
+ * graph of that output alone; the number of outputs that differ is added up in the shop. NULL
+ * counts as a difference. */
 void nxt_compare(nxt_shop *s, nxg_graph *g, const char *label, unsigned ways);
 /* Outputs that differed since the last call, all graphs together. */
 int nxt_differences(nxt_shop *s);
 /* Outputs compared so far, and plans made. */
 void nxt_summary(const nxt_shop *s, const char *what);
 
-/* ---- building. Each node is what nxg_infer says; one that it refuses is UINT32_MAX, as is any made from that. */
+/* ---- building. Each node is what nxg_infer says; one that it refuses is UINT32_MAX, as is any
+ * made from that. */
 uint32_t nxt_node(nxg_graph *g, nxg_op op, uint32_t n_args, const uint32_t *args, uint32_t n_attrs,
                   const int64_t *attrs, nx_dtype given);
 uint32_t nxt_input(nxg_graph *g, const char *name, nx_dtype t, int32_t rank, const int64_t *shape);
 uint32_t nxt_view(nxg_graph *g, uint32_t node, const nxg_view *v);
 /* How many values the pool of nasty ones has. */
 int64_t nxt_nasty_count(nx_dtype t);
-/* A graph from text in which `$T` stands for a dtype and `$1` .. `$9` for numbers; NULL, and a message, if it does not parse. */
+/* A graph from text in which `$T` stands for a dtype and `$1` .. `$9` for numbers; NULL, and a
+ * message, if it does not parse. */
 nxg_graph *nxt_parse(const char *text, nx_dtype t, const int64_t *numbers);
-/* Kernels and library calls of its plan for this machine, on an ideal one of `threads` threads; -1: no plan. Destroys g. */
+/* Kernels and library calls of its plan for this machine, on an ideal one of `threads` threads; -1:
+ * no plan. Destroys g. */
 typedef struct nxt_plan_size {
   int kernels, library_calls;
 } nxt_plan_size;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* A result depends on inputs, operations, dtypes and shapes, and on nothing else: the same bits with 1, 2 and 3 threads,
- * whatever the instruction set, executor and state of the cache, fused or not, and whatever the strides of imported memory.
+/* A result depends on inputs, operations, dtypes and shapes, and on nothing else: the same bits
+ * with 1, 2 and 3 threads, whatever the instruction set, executor and state of the cache, fused or
+ * not, and whatever the strides of imported memory.
  *
- * What the environment decides is decided once a process: the program runs itself, with the argument `print`, and compares
- * the digests that the children print with those of the first one. */
+ * What the environment decides is decided once a process: the program runs itself, with the
+ * argument `print`, and compares the digests that the children print with those of the first one.
+ * */
 #include "tests/util/api.h"
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What passes give to later ones (the column `gives` of pass_list.def): each fact has an IR that breaks
- * it, which the check refuses with a sentence, and one for which it holds. */
+/* What passes give to later ones (the column `gives` of pass_list.def): each fact has an IR that
+ * breaks it, which the check refuses with a sentence, and one for which it holds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Fusion really happens, and stops where it would cost: each graph has the number of kernels it must have, each has the
- * bits of the graph interpreter, expensive values are computed once, kernels stay small, and planning takes linear time.
+/* Fusion really happens, and stops where it would cost: each graph has the number of kernels it
+ * must have, each has the bits of the graph interpreter, expensive values are computed once,
+ * kernels stay small, and planning takes linear time.
  *
  * In the texts $T is the dtype, $1 and $2 the extents, $3 the reduced axis. */
 #include "shop.h"
@@ -305,7 +306,8 @@ static void expensive_values_are_computed_once(void **state) {
 }
 
 /* Two long rows feed two threads only by pieces; one kernel a row would leave the others idle. */
-/* A small product reads each element of a factor often: an expensive one is stored, a cheap one computed again. */
+/* A small product reads each element of a factor often: an expensive one is stored, a cheap one
+ * computed again. */
 static void factors_of_small_products(void **state) {
   (void)state;
   static const struct {
@@ -332,8 +334,8 @@ static void parallelism_is_kept(void **state) {
               1);
 }
 
-/* A product that is finished row by row by what follows it runs when that has its turn: what it reads must not be updated in
- * place before. */
+/* A product that is finished row by row by what follows it runs when that has its turn: what it
+ * reads must not be updated in place before. */
 static void products_that_wait_read_old_contents(void **state) {
   (void)state;
   static const char text[] =
@@ -411,8 +413,9 @@ static double planning_seconds(nxg_graph *(*make)(int64_t, bool), int64_t n, boo
   return (double)(clock() - begin) / CLOCKS_PER_SEC;
 }
 
-/* What a graph takes and a quarter of it, the best of several rounds each: others are at work on the machine, and a neighbour
- * can make one measurement twice as long. More rounds only if the first ones look bad. */
+/* What a graph takes and a quarter of it, the best of several rounds each: others are at work on
+ * the machine, and a neighbour can make one measurement twice as long. More rounds only if the
+ * first ones look bad. */
 static void planning_takes_linear_time(void **state) {
   (void)state;
   for (int i = 0; i < 4; i++) {

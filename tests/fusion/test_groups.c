@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Which fusion groups depend on which (passes/fuse/order.c): random groups are formed the way clustering does, new ones
- * first, edges and merges as they are allowed, and every answer is compared with a search of the whole graph. Also that
- * wide graphs, of many results, inputs, updates, calls, and temporaries, are planned in linear time. */
+/* Which fusion groups depend on which (passes/fuse/order.c): random groups are formed the way
+ * clustering does, new ones first, edges and merges as they are allowed, and every answer is
+ * compared with a search of the whole graph. Also that wide graphs, of many results, inputs,
+ * updates, calls, and temporaries, are planned in linear time. */
 #include "shop.h"
 
 #include <time.h>
@@ -14,7 +15,8 @@
 
 enum { MOST_GROUPS = 400 };
 
-/* reads[a][b]: b reads what a stores, as the test has recorded it; of groups merged away, nothing. */
+/* reads[a][b]: b reads what a stores, as the test has recorded it; of groups merged away, nothing.
+ * */
 typedef struct world {
   nxp_clusterer c;
   nxt_random r;
@@ -149,7 +151,8 @@ static void labels_make_room(void **state) {
   free_world(w);
 }
 
-/* Two long chains side by side, so that both fronts have far to go: a search that may not go so far gives up. */
+/* Two long chains side by side, so that both fronts have far to go: a search that may not go so far
+ * gives up. */
 static void searches_are_bounded(void **state) {
   (void)state;
   world *w = new_world(2);
@@ -271,8 +274,8 @@ static double planning_seconds(void (*make)(nxg_graph *, int64_t), int64_t n) {
   return (double)(clock() - begin) / CLOCKS_PER_SEC;
 }
 
-/* What a graph takes and an eighth of it, the best of several rounds each: others are at work on the machine. More rounds only
- * if the first ones look bad. */
+/* What a graph takes and an eighth of it, the best of several rounds each: others are at work on
+ * the machine. More rounds only if the first ones look bad. */
 static void wide_graphs_take_linear_time(void **state) {
   static const struct {
     const char *name;

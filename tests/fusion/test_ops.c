@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: ISC */
-/* Every operation of the graph IR on every dtype it admits, on operands of every layout: machine code of each instruction set
- * and both kernel interpreters give the bits of the graph interpreter (which numpy_ops.py compares with NumPy). All
- * operations of one dtype and layout are one graph with many outputs. */
+/* Every operation of the graph IR on every dtype it admits, on operands of every layout: machine
+ * code of each instruction set and both kernel interpreters give the bits of the graph interpreter
+ * (which numpy_ops.py compares with NumPy). All operations of one dtype and layout are one graph
+ * with many outputs. */
 #include "shop.h"
 #include "tests/util/runner.h"
 
 static bool
-    whole; /* every instruction set on every layout and dtype; else a quarter of them each, beside this machine's best */
+    /* every instruction set on every layout and dtype; else a quarter of them each, beside this
+     * machine's best */
+    whole;
 
 static const nx_dtype dtypes[] = {NX_BOOL, NX_I4,  NX_U4,  NX_I8,  NX_U8,     NX_I16,    NX_U16,
                                   NX_I32,  NX_U32, NX_I64, NX_U64, NX_F8E4M3, NX_F8E5M2, NX_F16,
@@ -180,7 +183,8 @@ static void add_products(nxg_graph *g, const operands *o, int32_t rank) {
   keep(g, nxt_node(g, NXG_matmul, 2, (uint32_t[]){back, o->a}, 0, NULL, 0));
 }
 
-/* One graph: operand k has the layout k places on. `pairs`: all pairs of nasty values, contiguous. */
+/* One graph: operand k has the layout k places on. `pairs`: all pairs of nasty values, contiguous.
+ * */
 static void all_operations(nx_dtype t, layout l, int32_t rank, const int64_t *shape, bool pairs,
                            const char *what, unsigned ways) {
   char label[96];
@@ -374,7 +378,8 @@ static void nothing_was_left_out(void **state) {
   assert_int_equal(accepted, expected);
 }
 
-/* Arguments: `all`: nothing is thinned out; `layouts` and `others`: the two halves of all cases, for two processors. */
+/* Arguments: `all`: nothing is thinned out; `layouts` and `others`: the two halves of all cases,
+ * for two processors. */
 NXT_MAIN(ops) {
   const char *part = argc > 1 ? argv[1] : "";
   whole = strcmp(part, "all") == 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Operands of products that are packed tile by tile: the bits of the graph interpreter, which writes them whole, from every
- * executor, for one thread and two; and nothing is left out or lost. Skipped without a BLAS. */
+/* Operands of products that are packed tile by tile: the bits of the graph interpreter, which
+ * writes them whole, from every executor, for one thread and two; and nothing is left out or lost.
+ * Skipped without a BLAS. */
 #include "shop.h"
 
 #include "ir/alloc.h"
@@ -275,7 +276,8 @@ static void every_layout_has_the_same_bits(void **state) {
   assert_int_equal(nxt_differences(shop), 0);
 }
 
-/* ---- what the library reads lies as it was recorded, for its loops for rows and for columns round differently */
+/* ---- what the library reads lies as it was recorded, for its loops for rows and for columns round
+ * differently */
 
 static const sample lying[] = {
     {"the batch runs backwards",
@@ -395,7 +397,8 @@ static void no_memory_is_said(void **state) {
   close_run(&r);
 }
 
-/* The interpreter of graphs asks for memory while it multiplies: it has the plan's bits or says that there is none. */
+/* The interpreter of graphs asks for memory while it multiplies: it has the plan's bits or says
+ * that there is none. */
 static void the_interpreter_says_it_too(void **state) {
   (void)state;
   need_library();

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* Arrays that are joined, rolled or padded on their way into a kernel: each region of the result has a loop of its own that
- * loads what lies there, without a mask, and every way to run it has the bits of the graph interpreter.
+/* Arrays that are joined, rolled or padded on their way into a kernel: each region of the result
+ * has a loop of its own that loads what lies there, without a mask, and every way to run it has the
+ * bits of the graph interpreter.
  *
- * In the texts $T is the dtype, $1 and $2 the extents; $3 = $1 - 1, $4 = $2 - 1, $5 = 4 * $1, $6 = 4 * $2, $7 = $1 + 1,
- * $8 = $2 + 1. */
+ * In the texts $T is the dtype, $1 and $2 the extents; $3 = $1 - 1, $4 = $2 - 1, $5 = 4 * $1, $6 =
+ * 4 * $2, $7 = $1 + 1, $8 = $2 + 1. */
 #include "shop.h"
 #include "tests/util/runner.h"
 
@@ -45,7 +46,8 @@ static const row rows[] = {
      "%p start=[0,1] stop=[$1,$8]\n %e = add %a, %b\n %f = add %c, %d\n %z = mul %e, %f\n"},
 };
 
-/* Reductions over what is joined keep their order; masks are left where a vector lies across a border. */
+/* Reductions over what is joined keep their order; masks are left where a vector lies across a
+ * border. */
 static const row folds[] = {
     {"sum over rows that are joined", XYZ,
      "%c = cat %tame0, %tame1, %tame2 axis=0\n %z = reduce_sum %c axes=[0]\n"},
@@ -117,8 +119,9 @@ static void no_masks(void **state) {
     }
 }
 
-/* Vectors of a run that lie in one operand are loaded from that one, without a mask: two that lie across a border are left, and
- * the last one, where rows of the operands are no multiple of a vector. */
+/* Vectors of a run that lie in one operand are loaded from that one, without a mask: two that lie
+ * across a border are left, and the last one, where rows of the operands are no multiple of a
+ * vector. */
 static void few_masks_along_runs(void **state) {
   (void)state;
   for (size_t i = 0; i < 2; i++) {
@@ -131,8 +134,8 @@ static void few_masks_along_runs(void **state) {
   }
 }
 
-/* What a group of rows needs next is asked for once a line where a core's cache cannot hold the arrays, and else not at all:
- * four rows of the operand, and where four rows of the result go. */
+/* What a group of rows needs next is asked for once a line where a core's cache cannot hold the
+ * arrays, and else not at all: four rows of the operand, and where four rows of the result go. */
 static void looks_ahead(void **state) {
   (void)state;
   static const struct {
@@ -172,7 +175,8 @@ static nxg_graph *many_pads(void) {
   return nxt_parse(text, NX_F32, (const int64_t[9]){0});
 }
 
-/* Much code is cut into few regions, so that the compiler has a few times as much to do as without, not 16 times. */
+/* Much code is cut into few regions, so that the compiler has a few times as much to do as without,
+ * not 16 times. */
 static void code_is_bounded(void **state) {
   (void)state;
   for (size_t i = 0; i < 2; i++) {
@@ -216,7 +220,8 @@ static void past_the_caches(void **state) {
   assert_int_equal(nxt_differences(shop), 0);
 }
 
-/* The verifier looks at the lanes of stores past the caches, the interpreter of bound kernels at their addresses. */
+/* The verifier looks at the lanes of stores past the caches, the interpreter of bound kernels at
+ * their addresses. */
 static const row lines[] = {
     {"transposed", X, "%t = permute %tame0 axes=[1,0]\n %z = neg %t\n"},
     {"transposed sum", "%tame0: $T[$1,$2], %tame1: $T[$2,$1]",
@@ -278,7 +283,8 @@ static void blocks_beside_each_other(void **state) {
   assert_int_equal(nxt_differences(shop), 0);
 }
 
-/* Rows that begin in the middle of cache lines: whole lines from the first one on, past the caches. */
+/* Rows that begin in the middle of cache lines: whole lines from the first one on, past the caches.
+ * */
 static const row shifted[] = {
     {"broadcast row", X ", %tame1: $T[$2]", "%z = add %tame0, %tame1\n"},
     {"part of rows", X, "%s = shrink %tame0 start=[0,1] stop=[$1,$2]\n %z = add %s, %s\n"},
@@ -341,7 +347,8 @@ static int nibble_lines(const row *r, nx_dtype t, size_t k, const char *first, c
   return n;
 }
 
-/* Both elements of a byte are lanes beside each other, of loads and of stores, and their sums are split among threads. */
+/* Both elements of a byte are lanes beside each other, of loads and of stores, and their sums are
+ * split among threads. */
 static void nibbles_beside_each_other(void **state) {
   (void)state;
   for (size_t k = 0; k < 2; k++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Reductions over every set of axes, moves with guards, reshapes that do not line up, products, updates: machine code and the
- * kernel interpreters against the graph interpreter, over extents around the sizes of vectors, blocks and tiles. */
+/* Reductions over every set of axes, moves with guards, reshapes that do not line up, products,
+ * updates: machine code and the kernel interpreters against the graph interpreter, over extents
+ * around the sizes of vectors, blocks and tiles. */
 #include "shop.h"
 #include "tests/util/runner.h"
 
@@ -106,7 +107,8 @@ static void long_runs(void **state) {
   assert_int_equal(nxt_differences(shop), 0);
 }
 
-/* Ties and NaN in every place: bool data are all ties, small integers mostly; nasty floats have many NaN. */
+/* Ties and NaN in every place: bool data are all ties, small integers mostly; nasty floats have
+ * many NaN. */
 static void first_of_the_best(void **state) {
   (void)state;
   static const int64_t extents[] = {1, 2, 15, 16, 17, 31, 33, 64, 255, 256, 257, 513, 4097};
@@ -267,7 +269,8 @@ static void all_products(void **state) {
   assert_int_equal(nxt_differences(shop), 0);
 }
 
-/* Products whose own value is wanted beside what follows them: that may not be written over them. */
+/* Products whose own value is wanted beside what follows them: that may not be written over them.
+ * */
 static void products_that_others_read(void **state) {
   (void)state;
   static const char *const texts[] = {

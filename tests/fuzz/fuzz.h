@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Fuzz targets: what each does with bytes, and how bytes become other bytes that go as deep. fuzz_libfuzzer.c runs one of them
- * under libFuzzer, fuzz_replay.c all of them on the corpus in this folder, in every build. */
+/* Fuzz targets: what each does with bytes, and how bytes become other bytes that go as deep.
+ * fuzz_libfuzzer.c runs one of them under libFuzzer, fuzz_replay.c all of them on the corpus in
+ * this folder, in every build. */
 #ifndef NXT_FUZZ_H
 #define NXT_FUZZ_H
 
@@ -53,7 +54,8 @@ size_t fuzz_cross_text(const uint8_t *a, size_t a_size, const uint8_t *b, size_t
 size_t fuzz_make_graph(uint8_t *data, size_t most, nxt_random *r);
 size_t fuzz_make_kernel(uint8_t *data, size_t most, nxt_random *r);
 
-/* ---- mutate_files.c: bytes changed, and what the format says of them (lengths, checksums) put right most times */
+/* ---- mutate_files.c: bytes changed, and what the format says of them (lengths, checksums) put
+ * right most times */
 size_t fuzz_mutate_npy(uint8_t *data, size_t n, size_t most, nxt_random *r);
 size_t fuzz_mutate_npz(uint8_t *data, size_t n, size_t most, nxt_random *r);
 size_t fuzz_mutate_safetensors(uint8_t *data, size_t n, size_t most, nxt_random *r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* One target under libFuzzer: fuzz TARGET [LIBFUZZER'S ARGUMENTS] [CORPUS..]. What libFuzzer starts itself finds the target's name
- * in the environment. */
+/* One target under libFuzzer: fuzz TARGET [LIBFUZZER'S ARGUMENTS] [CORPUS..]. What libFuzzer starts
+ * itself finds the target's name in the environment. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* All fuzz targets on what is kept of them, without a fuzzer, in every build.
  *
- *   fuzz_replay CORPUS [ROUNDS [TARGET]]   every file of CORPUS/TARGET, and ROUNDS mutations of each, the same ones each time
+ *   fuzz_replay CORPUS [ROUNDS [TARGET]]   every file of CORPUS/TARGET, and ROUNDS mutations of
+ *                                          each, the same ones each time
  *   fuzz_replay file TARGET FILE..         these files
- *   fuzz_replay make DIRECTORY N           writes N texts of both IRs and recipes, to begin a corpus with */
+ *   fuzz_replay make DIRECTORY N           writes N texts of both IRs and recipes, to begin a
+ *                                          corpus with */
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Every system call of everything that writes or reads files fails once, in every way: a full disk, a broken one, a signal, half of
- * what was asked for, no descriptor left. Afterwards the call has said so, with the path and what errno means, or it has worked;
- * the old file is there or the new one, whole; nothing lies beside it; no descriptor is open; and it works when it is tried again.
+/* Every system call of everything that writes or reads files fails once, in every way: a full disk,
+ * a broken one, a signal, half of what was asked for, no descriptor left. Afterwards the call has
+ * said so, with the path and what errno means, or it has worked; the old file is there or the new
+ * one, whole; nothing lies beside it; no descriptor is open; and it works when it is tried again.
  *
  *   io_faults FOLDER        FOLDER is made, and emptied */
 #include <dirent.h>

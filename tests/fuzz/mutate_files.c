@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Mutations of files: bytes change, and what the format says of them is put right most times, so that the next layer is
- * reached: the length of a header, sizes and checksums of the members of an archive, the checksum of a cache entry. */
+/* Mutations of files: bytes change, and what the format says of them is put right most times, so
+ * that the next layer is reached: the length of a header, sizes and checksums of the members of an
+ * archive, the checksum of a cache entry. */
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
@@ -84,7 +85,8 @@ static size_t change_text(uint8_t *data, size_t n, size_t most, nxt_random *r) {
   return n - old + length;
 }
 
-/* ---- .npy: 10 bytes, of which the last two (later versions: four) are the length of the text behind them */
+/* ---- .npy: 10 bytes, of which the last two (later versions: four) are the length of the text
+ * behind them */
 
 /* Where the text begins and ends; false: not even that. */
 static bool text_of(const uint8_t *data, size_t n, size_t *begin, size_t *end) {
@@ -129,7 +131,8 @@ size_t fuzz_mutate_safetensors(uint8_t *data, size_t n, size_t most, nxt_random 
   return 8 + text + after;
 }
 
-/* ---- .npz: members are taken out, changed, and put together again with sizes and checksums that are true, most of them */
+/* ---- .npz: members are taken out, changed, and put together again with sizes and checksums that
+ * are true, most of them */
 
 enum { MEMBERS = 8, MEMBER = 2048 };
 typedef struct member {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Mutations of texts of the IRs: lines, tokens, names, numbers, and words from the tables of operations. Types that a statement
- * need not say are left out most times, so that what was changed above them stays true. */
+/* Mutations of texts of the IRs: lines, tokens, names, numbers, and words from the tables of
+ * operations. Types that a statement need not say are left out most times, so that what was changed
+ * above them stays true. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,7 +161,8 @@ static bool is_dtype(const char *s, size_t n) {
   return false;
 }
 
-/* The token at `at`, of one byte at least: a name with its %, @ or b; a number with its sign; a word; a mark. */
+/* The token at `at`, of one byte at least: a name with its %, @ or b; a number with its sign; a
+ * word; a mark. */
 static token token_at(const text *t, size_t at) {
   token k = {at, 1};
   char c = t->data[at];
@@ -250,7 +252,8 @@ static void change_number(text *t) {
   splice(t, k.at, k.n, with, n);
 }
 
-/* Every token that is like one there becomes something else: an extent, an element type, a name, throughout. */
+/* Every token that is like one there becomes something else: an extent, an element type, a name,
+ * throughout. */
 static void change_everywhere(text *t, kind wanted) {
   char old[80], with[40];
   token k;

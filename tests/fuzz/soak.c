@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* A long life: realises of graphs that are always new, of some that come again and are compiled, assigns in place, functions,
- * imports, files, calls that fail, by two threads in one context and in contexts that come and go. Once it is warm nothing grows:
- * memory of the process and of the allocator, what the library counts, descriptors, threads, files of the cache.
+/* A long life: realises of graphs that are always new, of some that come again and are compiled,
+ * assigns in place, functions, imports, files, calls that fail, by two threads in one context and
+ * in contexts that come and go. Once it is warm nothing grows: memory of the process and of the
+ * allocator, what the library counts, descriptors, threads, files of the cache.
  *
- *   soak REALISES FOLDER      FOLDER is made: the cache, and a file that is written again and again. */
+ *   soak REALISES FOLDER      FOLDER is made: the cache, and a file that is written again and
+ *                             again. */
 #include <dirent.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -233,7 +235,8 @@ static void end(worker *w) {
   w->function = NULL;
 }
 
-/* A cache on disk is bounded by its bytes, which a test does not reach: what is always new is kept out of it. */
+/* A cache on disk is bounded by its bytes, which a test does not reach: what is always new is kept
+ * out of it. */
 static nx_context *open_context(int32_t threads, bool on_disk) {
   char cache[600] = "";
   nx_context *c = NULL;
@@ -251,8 +254,8 @@ static void *work(void *arg) {
   return NULL;
 }
 
-/* Compiled kernels are kept up to so many, and each is allowed its memory: how many of them there are depends on how long it
- * took to interpret a graph that came again. */
+/* Compiled kernels are kept up to so many, and each is allowed its memory: how many of them there
+ * are depends on how long it took to interpret a graph that came again. */
 enum { KEPT_KERNELS = 4096, OF_A_KERNEL = 48 << 10 };
 static int64_t kernels(void) {
   nx_stats s = {.size = sizeof s};
@@ -369,14 +372,16 @@ static int judge(int64_t rounds[][MEASURED], const int64_t *compiled, int n) {
   return bad;
 }
 
-/* ---- the threads of the context that lasts: those of its pool, and one for each action that is polled at the same time. They are
- * made when they are first wanted and then kept, which in a short run may be near its end. So all of them are made first. */
+/* ---- the threads of the context that lasts: those of its pool, and one for each action that is
+ * polled at the same time. They are made when they are first wanted and then kept, which in a short
+ * run may be near its end. So all of them are made first. */
 
 static int64_t without_actions; /* threads of the process before any action is polled */
 static _Atomic bool all_work;
 
-/* Asked while an action's own thread works, or would if there were one: keeps it there until the others have theirs, too, but not
- * for long, for the others may be waiting for something of this one. */
+/* Asked while an action's own thread works, or would if there were one: keeps it there until the
+ * others have theirs, too, but not for long, for the others may be waiting for something of this
+ * one. */
 static int32_t wait_for_others(void *unused) {
   (void)unused;
   for (int i = 0; i < 50 && !atomic_load(&all_work); i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* A byte string as a program over the interface: each decision of a random program (test_model.c) is a byte of it. The model
- * that runs beside it is eager, and every value that is read is compared; with the first bit, allocations fail now and then. */
+/* A byte string as a program over the interface: each decision of a random program (test_model.c)
+ * is a byte of it. The model that runs beside it is eager, and every value that is read is
+ * compared; with the first bit, allocations fail now and then. */
 #include <stdlib.h>
 #include <string.h>
 

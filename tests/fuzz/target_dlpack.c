@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Bytes as a DLPack structure over 4 KiB: version, flags, type, device, mode, byte offset, rank, then an extent and a stride an
- * axis. What lies inside is compared, element by element, and lent again; what reaches further than the memory is imported and
- * never read; what no memory could hold must be refused. */
+/* Bytes as a DLPack structure over 4 KiB: version, flags, type, device, mode, byte offset, rank,
+ * then an extent and a stride an axis. What lies inside is compared, element by element, and lent
+ * again; what reaches further than the memory is imported and never read; what no memory could hold
+ * must be refused. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,7 +73,8 @@ static nx_dtype dtype_of(nxi_dlpack_dtype x) {
   return 0;
 }
 
-/* Whatever is beyond memory many times over is as good as this, and 128 bits hold its sums and products. */
+/* Whatever is beyond memory many times over is as good as this, and 128 bits hold its sums and
+ * products. */
 static wide bounded(wide x) {
   const wide most = (wide)1 << 63;
   return x > most ? most : x < -most ? -most : x;

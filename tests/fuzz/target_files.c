@@ -70,7 +70,8 @@ void fuzz_npy(const uint8_t *data, size_t n) {
 void fuzz_npz(const uint8_t *data, size_t n) { use(data, n); }
 void fuzz_safetensors(const uint8_t *data, size_t n) { use(data, n); }
 
-/* ---- entries of the cache: magic, version, byte order, three sizes, a checksum; then environment, key, payload */
+/* ---- entries of the cache: magic, version, byte order, three sizes, a checksum; then environment,
+ * key, payload */
 
 static const char key[] = "key", environment[] = "environment";
 enum { SUM_AT = 40, HEADER = 56 };

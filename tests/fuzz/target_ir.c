@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Texts of both IRs, and graphs made of decisions. A text is refused at a place inside it, or it is valid, and prints as what
- * parses to the same. Graphs that are small are run by every executor beside the interpreter; kernels are interpreted, within
- * bounds, and go through the passes. */
+/* Texts of both IRs, and graphs made of decisions. A text is refused at a place inside it, or it is
+ * valid, and prints as what parses to the same. Graphs that are small are run by every executor
+ * beside the interpreter; kernels are interpreted, within bounds, and go through the passes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,8 +54,9 @@ static void print_and_parse_graph(const nxg_graph *g) {
   nxi_text_free(&faults);
 }
 
-/* Whether the harness has a place for its inputs and outputs, and running it takes milliseconds. alias_ranges: updates through
- * inputs that share memory are as the generator makes them; in other texts nobody knows where the input lies. */
+/* Whether the harness has a place for its inputs and outputs, and running it takes milliseconds.
+ * alias_ranges: updates through inputs that share memory are as the generator makes them; in other
+ * texts nobody knows where the input lies. */
 static bool is_small(const nxg_graph *g, bool alias_ranges) {
   int64_t all = 0;
   if (g->n_nodes > MOST_NODES || g->n_inputs > NXT_MOST_INPUTS || g->n_outputs > NXT_MOST_INPUTS ||
@@ -83,7 +84,8 @@ static nxt_lab *the_lab(void) {
   return lab;
 }
 
-/* Of the executors that take milliseconds the first, and one more; compiled code for one graph in 400. */
+/* Of the executors that take milliseconds the first, and one more; compiled code for one graph in
+ * 400. */
 static void run_graph(const nxg_graph *g, nxt_random r) {
   nxt_lab *lab = the_lab();
   size_t n;
@@ -197,7 +199,8 @@ static void print_and_parse_kernel(const nxk_kernel *k) {
   nxi_text_free(&second);
 }
 
-/* Passes on a valid kernel: what they leave is valid (nxp_apply looks), or they refuse it in a sentence. */
+/* Passes on a valid kernel: what they leave is valid (nxp_apply looks), or they refuse it in a
+ * sentence. */
 static void apply_passes(const nxk_kernel *k, const uint8_t *data, size_t n, nxt_random r) {
   static const char *const logical[] = {"simplify", "expand", "simplify,split",
                                         "simplify,expand,simplify"};

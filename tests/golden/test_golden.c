@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: ISC */
-/* Golden files: all .nxir of tests/golden (or of the directory given). Each is the text of a graph or a kernel whose
- * remarks say what must hold:
+/* Golden files: all .nxir of tests/golden (or of the directory given). Each is the text of a graph
+ * or a kernel whose remarks say what must hold:
  *
- *   ; test pass cse, dce            passes of pass_list.def on the text leave exactly the lines that follow
+ *   ; test pass cse, dce            passes of pass_list.def on the text leave exactly the lines
+ *                                   that follow
  *   ; test pass legalize isa=avx2   for another target than the one below
  *   ; test dump plan                a stage of nxp_dump is exactly the lines that follow
  *   ; check: ...                    one of those lines
  *   ; test run interp kernel bound llvm
  *   ; run: @f([1, 2], 3) == [4, 5]  on each executor named; elements in C order, bit for bit
- *   ... ; error: sentence           at the end of a line: the text is refused there, with this sentence
+ *   ... ; error: sentence           at the end of a line: the text is refused there, with this
+ *                                   sentence
  *
- * NX_BLESS=1 rewrites `check` lines and what stands after ==. Every text that is not refused survives a round trip, and
- * every pass has a file that shows what it does. */
+ * NX_BLESS=1 rewrites `check` lines and what stands after ==. Every text that is not refused
+ * survives a round trip, and every pass has a file that shows what it does. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -99,8 +101,8 @@ static void add_check_lines(nxi_text *out, const char *expected) {
 
 /* ---- what a command gives */
 
-/* The passes that a command names, up to `last` and with it or without; NULL: all. Words with = and the word noblas
- * are no passes. */
+/* The passes that a command names, up to `last` and with it or without; NULL: all. Words with = and
+ * the word noblas are no passes. */
 static size_t pass_names(const char *arguments, const char *last, bool with_last, char names[256]) {
   size_t n = 0;
   names[0] = '\0';
@@ -274,7 +276,8 @@ static void compare_outputs(const file *f, const char *line, const char *executo
   assert_string_equal(expected, "");
 }
 
-/* `@f(args) == results` on the executors named. The line as it should be, if it is to be rewritten. */
+/* `@f(args) == results` on the executors named. The line as it should be, if it is to be rewritten.
+ * */
 static char *check_run(const file *f, const char *line, const char *run, const char *names) {
   port in[MAX_PORTS], out[MAX_PORTS];
   nxg_graph *g = NULL;
@@ -428,8 +431,8 @@ static bool does_something(const file *f, const char *arguments, const char *pas
   return differ;
 }
 
-/* Every row of pass_list.def is in the command of some file whose lines it changes: a pass that did nothing would be
- * noticed. */
+/* Every row of pass_list.def is in the command of some file whose lines it changes: a pass that did
+ * nothing would be noticed. */
 static void test_every_pass_has_a_file(void **state) {
   static const char *const passes[] = {
 #define NXP_PASS(name, stage, optional, gives) #name,

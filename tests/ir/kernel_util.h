@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What tests of kernels share: checked parsing, verifying and running, and two kernels. Include after cmocka.h. */
+/* What tests of kernels share: checked parsing, verifying and running, and two kernels. Include
+ * after cmocka.h. */
 #ifndef NXT_KERNEL_UTIL_H
 #define NXT_KERNEL_UTIL_H
 
@@ -86,7 +87,8 @@ static inline void interpret(const nxk_kernel *k, void *const *buffers, const ui
   "  }\n"                                          \
   "}\n"
 
-/* The same by hand: 16 lanes, masked tail, tree of partials, fold. argmax for integers above the lowest. */
+/* The same by hand: 16 lanes, masked tail, tree of partials, fold. argmax for integers above the
+ * lowest. */
 static inline nxk_kernel *bound_reduction(nxk_reduce_kind kind, nx_dtype t, int64_t n) {
   nxk_kernel *k = nxk_create(NXK_BOUND, "bound");
   if (!k) return NULL;

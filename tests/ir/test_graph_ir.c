@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Tests of the graph IR as text: what is printed parses back to the same bytes, what is malformed or ill-typed is
- * refused with its place and a sentence, hostile text does no harm, exhausted memory is an error, and a chain of a
- * million nodes is a graph like any other. */
+/* Tests of the graph IR as text: what is printed parses back to the same bytes, what is malformed
+ * or ill-typed is refused with its place and a sentence, hostile text does no harm, exhausted
+ * memory is an error, and a chain of a million nodes is a graph like any other. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,8 @@ static void check_verifies(const nxg_graph *g) {
   nxi_text_free(&t);
 }
 
-/* text -> graph -> first print -> graph -> second print: both prints are equal. Returns the print. */
+/* text -> graph -> first print -> graph -> second print: both prints are equal. Returns the print.
+ * */
 static char *check_round_trip(const char *text) {
   nxg_graph *g = parse(text);
   check_verifies(g);
@@ -163,7 +164,8 @@ static void test_composition(void **state) {
   nxg_destroy(g);
 }
 
-/* Names that are unusable or taken, inputs that do not come first, and everything a program may build. */
+/* Names that are unusable or taken, inputs that do not come first, and everything a program may
+ * build. */
 static void test_print_built(void **state) {
   (void)state;
   nxg_graph *g = nxg_create("a name, with blanks");
@@ -391,7 +393,8 @@ static void test_refusals(void **state) {
   }
 }
 
-/* ---- hostile text. The copy ends where its memory does, so that the address sanitizer sees a read too many. */
+/* ---- hostile text. The copy ends where its memory does, so that the address sanitizer sees a read
+ * too many. */
 
 static uint64_t random_state = 88172645463325252u;
 static uint32_t next_random(uint32_t below) {
@@ -400,7 +403,8 @@ static uint32_t next_random(uint32_t below) {
   return (uint32_t)(random_state >> 20) % below;
 }
 
-/* Accepted or not, the text does no harm; what is accepted is a graph that verifies and round-trips. */
+/* Accepted or not, the text does no harm; what is accepted is a graph that verifies and
+ * round-trips. */
 static bool try_text(const char *text, size_t n) {
   char *copy = malloc(n ? n : 1);
   nxg_graph *g = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Tests of the graph interpreter: results computed by hand, every elementwise operation against the scalar evaluator
- * and every reduction against the streaming reducer bit for bit, memory that is reused, runs side by side, alias ranges,
- * the hook for matrix products, and exhausted memory. NumPy is compared in tests/numpy/numpy_ops.py. */
+/* Tests of the graph interpreter: results computed by hand, every elementwise operation against the
+ * scalar evaluator and every reduction against the streaming reducer bit for bit, memory that is
+ * reused, runs side by side, alias ranges, the hook for matrix products, and exhausted memory.
+ * NumPy is compared in tests/numpy/numpy_ops.py. */
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -100,7 +101,8 @@ static void test_reductions_by_hand(void **state) {
            "%o axes=[0]\n}\n",
            x, y);
   CHECK_FLOATS(y, 33554432.0f); /* exact: a plain loop would stop at 2^24 */
-  /* the order is visible: 2^24 + 1 + 1 is 2^24 one after the other, but lane 1 meets lane 9 first */
+  /* the order is visible: 2^24 + 1 + 1 is 2^24 one after the other, but lane 1 meets lane 9 first
+   * */
   for (int i = 0; i < 24; i++) x[i] = 0;
   x[0] = 16777216.0f, x[1] = x[9] = 1;
   run_text("nxir 1\ngraph @g(%x: f32[24]) -> (%y) {\n%y = reduce_sum %x axes=[0]\n}\n", x, y);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Tests of the interpreter of kernels: blocks, lanes, memory, tasks, and reductions. The bound trees of partials
- * must equal the logical reductions, and both an array version of the order. */
+/* Tests of the interpreter of kernels: blocks, lanes, memory, tasks, and reductions. The bound
+ * trees of partials must equal the logical reductions, and both an array version of the order. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

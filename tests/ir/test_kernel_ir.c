@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Tests of the kernel IR: building, copying, text and verifying, on small kernels made by hand, and what
- * exhausted memory does to each. */
+/* Tests of the kernel IR: building, copying, text and verifying, on small kernels made by hand, and
+ * what exhausted memory does to each. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,7 +78,8 @@ static void builder_folds_and_merges(void **state) {
   nxk_destroy(k);
 }
 
-/* Many equal and unequal values: a table that forgets or scans would show in what it finds, or in time. */
+/* Many equal and unequal values: a table that forgets or scans would show in what it finds, or in
+ * time. */
 static void builder_numbers_many(void **state) {
   (void)state;
   nxk_kernel *k = nxk_create(NXK_LOGICAL, "many");
@@ -345,8 +346,8 @@ static void bad_texts_are_refused(void **state) {
   }
 }
 
-/* Truncated and damaged texts neither crash nor read past their end (each copy is exactly as long as it says),
- * and the verifier stands whatever parses. */
+/* Truncated and damaged texts neither crash nor read past their end (each copy is exactly as long
+ * as it says), and the verifier stands whatever parses. */
 static void hostile_texts(void **state) {
   (void)state;
   const char *const texts[] = {everything, SOFTMAX, constants};
@@ -528,8 +529,8 @@ static void copies(void **state) {
     for (uint32_t v = 0; v < k->n_instrs; v++) nxk_copy_instr(copy, k, v, map);
     assert_verified(copy);
     char *printed = text_of(copy);
-    /* of `everything`, equal loads alone could merge, and there are none; a repeated load of softmax is
-     * in another loop */
+    /* of `everything`, equal loads alone could merge, and there are none; a repeated load of
+     * softmax is in another loop */
     assert_string_equal(printed, texts[i]);
     nxi_free(printed);
     free(map);

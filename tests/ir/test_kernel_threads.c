@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Kernels of threads: their text, their keys, what the verifier says of them, and what their operations mean. */
+/* Kernels of threads: their text, their keys, what the verifier says of them, and what their
+ * operations mean. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,8 @@
 #include "passes/kernel/passes.h"
 #include "tests/util/runner.h"
 
-/* Everything that only kernels of threads have. b1 = the negative of pairs of b0, exchanged; b2: rows of each thread. */
+/* Everything that only kernels of threads have. b1 = the negative of pairs of b0, exchanged; b2:
+ * rows of each thread. */
 static const char *const everything = "nxir 1\n"
                                       "kernel @all bound threads=32 {\n"
                                       "  b0: in f32[640] aligned\n"
@@ -245,7 +247,8 @@ static void copies(void **state) {
 
 /* ---- what they mean */
 
-/* b1[task * 64 + l] = b0[63 - l swapped by 3] + b0[32 + (63 - l) / 2], where the task's mask of each two lanes lets it. */
+/* b1[task * 64 + l] = b0[63 - l swapped by 3] + b0[32 + (63 - l) / 2], where the task's mask of
+ * each two lanes lets it. */
 static void swaps_splats_and_masks(void **state) {
   (void)state;
   nxk_kernel *k = parse(everything);
@@ -316,8 +319,8 @@ static void what_32_bits_do_not_hold_is_an_error(void **state) {
   }
 }
 
-/* Index arithmetic that fits is done in 32 bits, and nothing else is: of the rows of a kernel of `elements` elements whose data
- * are i64 too. */
+/* Index arithmetic that fits is done in 32 bits, and nothing else is: of the rows of a kernel of
+ * `elements` elements whose data are i64 too. */
 static uint32_t wide_operations(int64_t elements) {
   char text[2048];
   snprintf(
@@ -345,7 +348,8 @@ static uint32_t wide_operations(int64_t elements) {
   return found;
 }
 
-/* Whether the address of a load is narrow: offset + stride * task + lanes up to 31, of tasks up to 99. */
+/* Whether the address of a load is narrow: offset + stride * task + lanes up to 31, of tasks up to
+ * 99. */
 static bool has_narrow_address(int64_t offset, int64_t stride) {
   char text[1024];
   snprintf(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Tests of the scalar operations: tables of nasty values with the bits that are required, every pair of
- * 8-bit integers against plain arithmetic, and what reductions combine with. */
+/* Tests of the scalar operations: tables of nasty values with the bits that are required, every
+ * pair of 8-bit integers against plain arithmetic, and what reductions combine with. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* The order of additions that docs/numerics.md defines, written out: first by hand for few elements, then once more as the
- * page says it, in the plainest way, without anything of the library. The node-by-node interpreter, with which everything
- * else is compared, must follow it. Also which axes form a run, and in which order it is folded. */
+/* The order of additions that docs/numerics.md defines, written out: first by hand for few
+ * elements, then once more as the page says it, in the plainest way, without anything of the
+ * library. The node-by-node interpreter, with which everything else is compared, must follow it.
+ * Also which axes form a run, and in which order it is folded. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +31,8 @@ static void interpret(const char *text, const float *x, float *out) {
   nxg_destroy(g);
 }
 
-/* n elements that lie `columns` apart, the first column of a sum over axis 0. One column: the last axis. */
+/* n elements that lie `columns` apart, the first column of a sum over axis 0. One column: the last
+ * axis. */
 static float sum_of(const float *x, int64_t n, int64_t columns) {
   char text[200], shape[40];
   if (columns == 1) snprintf(shape, sizeof shape, "f32[%ld]", (long)n);
@@ -156,7 +158,8 @@ static void many_elements(void **state) {
   assert_true(others > all / 3); /* else they would show nothing; short sums are often equal */
 }
 
-/* Axes 0 and 2 of three: first the inner one, which is the last axis, then the outer one, which is not. */
+/* Axes 0 and 2 of three: first the inner one, which is the last axis, then the outer one, which is
+ * not. */
 static void two_runs(void **state) {
   (void)state;
   float x[20 * 2 * 30], wanted[2], is[2];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Tests of shapes and views: each movement word against an enumeration of all its indices, what is refused and with
- * which words, and the questions about views against brute force. */
+/* Tests of shapes and views: each movement word against an enumeration of all its indices, what is
+ * refused and with which words, and the questions about views against brute force. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -265,7 +265,8 @@ static void test_overlap(void **state) {
   assert_false(nxg_view_overlaps_itself(&wide));
 }
 
-/* Random chains of movement words stay inside the storage, and reshape keeps the order of elements. */
+/* Random chains of movement words stay inside the storage, and reshape keeps the order of elements.
+ * */
 static void test_random_chains(void **state) {
   (void)state;
   uint64_t random = 1181783497276652981u;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What tests of library calls through the interface share: how many kernels and calls a realise takes, and exhausted
- * memory at every point of one. */
+/* What tests of library calls through the interface share: how many kernels and calls a realise
+ * takes, and exhausted memory at every point of one. */
 #ifndef NXT_CALL_UTIL_H
 #define NXT_CALL_UTIL_H
 
@@ -8,7 +8,8 @@
 #include "codegen_llvm/codegen_llvm.h"
 #include "ir/alloc.h"
 
-/* Kernels are there to be counted: neither the graph interpreter nor a build without LLVM makes any of graphs so small. */
+/* Kernels are there to be counted: neither the graph interpreter nor a build without LLVM makes any
+ * of graphs so small. */
 static inline bool counts_kernels(void) {
   const char *executor = getenv("NX_EXECUTOR");
   return !(executor && !strcmp(executor, "interp")) && !nxl_unavailable();
@@ -34,8 +35,9 @@ static inline void counts(nx_tensor *(*operand)(void), nx_tensor *(*make)(nx_ten
   }
 }
 
-/* Runs `program` on operands that `prepare` makes, in a context for each point at which an allocation fails: it works,
- * or says that there was no memory. `finish` tries again, and releases what was made. */
+/* Runs `program` on operands that `prepare` makes, in a context for each point at which an
+ * allocation fails: it works, or says that there was no memory. `finish` tries again, and releases
+ * what was made. */
 static inline void each_allocation_fails(void (*prepare)(void), nx_status (*program)(void),
                                          void (*finish)(void)) {
   nx_context *kept = ctx;

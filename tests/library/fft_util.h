@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What the tests of the Fourier transforms share: numbers of either precision, calls in exactly as much memory as they may
- * use, lengths. */
+/* What the tests of the Fourier transforms share: numbers of either precision, calls in exactly as
+ * much memory as they may use, lengths. */
 #ifndef NX_TESTS_FFT_UTIL_H
 #define NX_TESTS_FFT_UTIL_H
 
@@ -84,8 +84,8 @@ static inline int64_t bytes_of(const nxg_array *a) {
   return nxg_elements(a->rank, a->shape) * nxi_dtype_size(a->dtype);
 }
 
-/* Each task by itself, with its own scratch memory of just the size; the tasks of a phase from the last to the first if
- * `backwards`. */
+/* Each task by itself, with its own scratch memory of just the size; the tasks of a phase from the
+ * last to the first if `backwards`. */
 static inline void run_phase(const nxg_call_work *w, nxg_call_part *part, bool backwards) {
   int64_t tasks, grain;
   nxg_call_phase(w, part->phase, &tasks, &grain);
@@ -142,7 +142,8 @@ static inline void *transform(nxg_op kind, int bytes, int64_t n, int64_t given,
   return run(&c, operand);
 }
 
-/* Beside all short ones: powers, products of small primes, primes and their doubles, below and above where two steps begin. */
+/* Beside all short ones: powers, products of small primes, primes and their doubles, below and
+ * above where two steps begin. */
 static const int64_t lengths[] = {
     67,    71,    97,    101,   127,   128,   131,   192,   240,   243,   256,   257,
     343,   360,   400,   500,   509,   512,   625,   640,   729,   768,   960,   1000,

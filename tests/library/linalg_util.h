@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* What test_linalg_blocked.c computes with: matrices of any dtype seen as complex ones, applied to vectors, and calls of the
- * functions below the interface, whose tasks run in an order of the test's choice. */
+/* What test_linalg_blocked.c computes with: matrices of any dtype seen as complex ones, applied to
+ * vectors, and calls of the functions below the interface, whose tasks run in an order of the
+ * test's choice. */
 #ifndef NXT_LINALG_UTIL_H
 #define NXT_LINALG_UTIL_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Matrix products through OpenBLAS: values, strides, batches, epilogues, and the same bits for every number of
- * threads, with and without an epilogue. Skipped without the library. `bench` as argument compares with the
- * library's own threads. */
+/* Matrix products through OpenBLAS: values, strides, batches, epilogues, and the same bits for
+ * every number of threads, with and without an epilogue. Skipped without the library. `bench` as
+ * argument compares with the library's own threads. */
 #include <dlfcn.h>
 #include <math.h>
 #include <setjmp.h>
@@ -83,7 +83,8 @@ static void test_library(void **state) {
   }
 }
 
-/* Loading changes the environment for a moment only. In a process of its own each time: it happens once. */
+/* Loading changes the environment for a moment only. In a process of its own each time: it happens
+ * once. */
 static void test_environment_restored(void **state) {
   (void)state;
   need_library();
@@ -142,8 +143,8 @@ static void test_gemm_refuses(void **state) {
 
 /* ---- tiles */
 
-/* Many small products at once, each with buffers of the library's own: with a build that does not bear it, and no
- * lock, some are wrong. */
+/* Many small products at once, each with buffers of the library's own: with a build that does not
+ * bear it, and no lock, some are wrong. */
 typedef struct crowd {
   const float *factor[2], *product[2]; /* factor[0] * factor[1], and the other way round */
   _Atomic int wrong;

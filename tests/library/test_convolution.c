@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: ISC */
-/* Convolution as unfold, reshape and matmul, through the interface: next to its definition in doubles, the same bits as with
- * the windows written whole, in memory that does not grow with them, and interruptible. */
+/* Convolution as unfold, reshape and matmul, through the interface: next to its definition in
+ * doubles, the same bits as with the windows written whole, in memory that does not grow with them,
+ * and interruptible. */
 #include "tests/util/api.h"
 
 #include <math.h>
 
 #include "ir/target.h"
 
-/* Images [n, channels, size[0], size[1]], or the same with channels last; `out` channels of results. */
+/* Images [n, channels, size[0], size[1]], or the same with channels last; `out` channels of
+ * results. */
 typedef struct convolution {
   const char *label;
   int64_t images, channels, size[2], out, kernel[2], stride[2], dilation[2], before[2], after[2];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Fourier transforms next to direct sums in long double: many lengths, both precisions and directions, real numbers, several
- * axes; and laws: Parseval, linearity, there and back, impulses. Prints the largest errors, in units of eps log2(n). */
+/* Fourier transforms next to direct sums in long double: many lengths, both precisions and
+ * directions, real numbers, several axes; and laws: Parseval, linearity, there and back, impulses.
+ * Prints the largest errors, in units of eps log2(n). */
 #include "fft_util.h"
 #include "tests/util/runner.h"
 

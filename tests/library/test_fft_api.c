@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Fourier transforms through the interface: values next to direct sums, operands of every layout, several axes, sizes, fusion
- * with what surrounds them, what is refused, the same bits on every executor and for every number of threads, polls, functions,
- * exhausted memory. Accuracy: test_fft.c. */
+/* Fourier transforms through the interface: values next to direct sums, operands of every layout,
+ * several axes, sizes, fusion with what surrounds them, what is refused, the same bits on every
+ * executor and for every number of threads, polls, functions, exhausted memory. Accuracy:
+ * test_fft.c. */
 #include <math.h>
 
 #include "call_util.h"
@@ -154,7 +155,8 @@ static void sizes_of_results(void **state) {
   }
 }
 
-/* The bits are those of the dense copy, whatever the strides of the operand; before and after the memory is there. */
+/* The bits are those of the dense copy, whatever the strides of the operand; before and after the
+ * memory is there. */
 static void layouts(void **state) {
   (void)state;
   nx_tensor *x = tensor(0, NX_C128, 3, box), *r = tensor(0, NX_F64, 3, box);
@@ -317,8 +319,9 @@ static int32_t count_polls(void *user) {
   return ++p->count == p->stop_at;
 }
 
-/* Wherever it stops nothing is lost, and nobody asks again. Time between polls is cut, so that a transform sees some; on a busy
- * machine the caller may wake after it all the same, and then it is tried again. */
+/* Wherever it stops nothing is lost, and nobody asks again. Time between polls is cut, so that a
+ * transform sees some; on a busy machine the caller may wake after it all the same, and then it is
+ * tried again. */
 static void interrupted(void **state) {
   (void)state;
   nx_tensor *x = tensor(0, NX_C128, 2, (int64_t[]){40000, 17}), *y = GOOD(nx_fft(x, NX_AXES(0)));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Fourier transforms have the same bits for every instruction set, order of tasks and place in a tensor. Also what is refused,
- * empty tensors and exhausted memory. */
+/* Fourier transforms have the same bits for every instruction set, order of tasks and place in a
+ * tensor. Also what is refused, empty tensors and exhausted memory. */
 #include "fft_util.h"
 
 #include "passes/plan/internal.h"

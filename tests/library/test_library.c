@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Library calls as such, on the example of cholesky: operands of every layout, fusion with what surrounds them, failures with
- * index and tag that lose nothing, the same bits on every executor and for every number of threads, plans replayed, functions,
- * polls. */
+/* Library calls as such, on the example of cholesky: operands of every layout, fusion with what
+ * surrounds them, failures with index and tag that lose nothing, the same bits on every executor
+ * and for every number of threads, plans replayed, functions, polls. */
 #include "call_util.h"
 
 #include <math.h>
@@ -128,7 +128,8 @@ static nx_tensor *surrounded(nx_tensor *a) {
 static nx_tensor *summed(nx_tensor *a) {
   return nx_reduce_sum(nx_log(nx_abs(nx_cholesky(nx_add(a, a), true))), NX_AXES(2), 0);
 }
-/* The kernel that stages the operand computes it, and the one that reads the result does what follows. */
+/* The kernel that stages the operand computes it, and the one that reads the result does what
+ * follows. */
 static void fused(void **state) {
   (void)state;
   if (!counts_kernels()) skip();
@@ -159,7 +160,8 @@ static void same_bits(void **state) {
   free(first);
 }
 
-/* Index and tag are those of the call, of several failures the first counts, and all can be read or tried again. */
+/* Index and tag are those of the call, of several failures the first counts, and all can be read or
+ * tried again. */
 static void failures(void **state) {
   (void)state;
   nx_tensor *a = matrices(0, 50, 9, 17), *half;
@@ -197,7 +199,8 @@ static void add_to_second(nx_tensor *a, double what) {
   nx_scope_end(s);
 }
 
-/* An update that would be done in place is not where what reads it fails and would lose the old contents. */
+/* An update that would be done in place is not where what reads it fails and would lose the old
+ * contents. */
 static void failing_loses_nothing(void **state) {
   (void)state;
   nx_tensor *a = matrices(0, 3, 40, -1), *l;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Linear algebra through the interface, in f32, f64 and bf16: results of one call, fused before and after, right sides of all
- * forms, and what is recorded as a composition. test_linalg.c has the functions below it. */
+/* Linear algebra through the interface, in f32, f64 and bf16: results of one call, fused before and
+ * after, right sides of all forms, and what is recorded as a composition. test_linalg.c has the
+ * functions below it. */
 #include "tests/util/api.h"
 
 #include <math.h>
@@ -36,7 +37,8 @@ static double largest(nx_tensor *x) {
 
 static nx_tensor *adjoint(nx_tensor *x) { return GOOD(nx_permute(x, NX_AXES(0, 2, 1))); }
 
-/* One call however the results are asked for: all at once, or one after the other while all are alive. */
+/* One call however the results are asked for: all at once, or one after the other while all are
+ * alive. */
 static void results_of_one_call(void **state) {
   (void)state;
   for (int together = 0; together < 2; together++) {
@@ -56,7 +58,8 @@ static void results_of_one_call(void **state) {
   }
 }
 
-/* A result that is recorded after the others were computed has the bits it would have had with them. */
+/* A result that is recorded after the others were computed has the bits it would have had with
+ * them. */
 static void results_apart(void **state) {
   (void)state;
   nx_tensor *a = tensor(NX_F32, 2, (int64_t[]){20, 20}), *q, *r, *again_q, *again_r;
@@ -359,7 +362,8 @@ static void complex_results(void **state) {
   assert_true(fabs(sums[0] - sums[1]) < 1e-12);
 }
 
-/* Operands that are parts of what is computed, and stored, in the same run: rows in the middle, and what skips some. */
+/* Operands that are parts of what is computed, and stored, in the same run: rows in the middle, and
+ * what skips some. */
 static void parts_of_results(void **state) {
   (void)state;
   nx_tensor *a = tensor(NX_F64, 3, (int64_t[]){4, 8, 8}), *y = GOOD(nx_neg(a)), *whole, *parts[2];
@@ -377,7 +381,8 @@ static void parts_of_results(void **state) {
   }
 }
 
-/* Singular values of at most rcond times the largest are zeros; the usual rcond grows with the larger extent. */
+/* Singular values of at most rcond times the largest are zeros; the usual rcond grows with the
+ * larger extent. */
 static void which_values_count(void **state) {
   (void)state;
   enum { ROWS = 1000 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Linear algebra of matrices large enough to be cut into tasks: each function against its definition, applied to a vector; the
- * same bits in whatever order tasks run, alone and in a batch that is done matrix by matrix; failures with their index;
- * stops between any two tasks. test_linalg.c has small matrices. */
+/* Linear algebra of matrices large enough to be cut into tasks: each function against its
+ * definition, applied to a vector; the same bits in whatever order tasks run, alone and in a batch
+ * that is done matrix by matrix; failures with their index; stops between any two tasks.
+ * test_linalg.c has small matrices. */
 #include "linalg_util.h"
 #include "tests/util/runner.h"
 
@@ -122,7 +123,8 @@ static void inv(void **state) {
   }
 }
 
-/* Of a product of triangles with known diagonals; det(A^T) would hide a sign, so rows are exchanged too. */
+/* Of a product of triangles with known diagonals; det(A^T) would hide a sign, so rows are exchanged
+ * too. */
 static void det(void **state) {
   (void)state;
   EACH {
@@ -175,7 +177,8 @@ static void triangular(void **state) {
   }
 }
 
-/* Hermitian in the lower triangle, what nobody may read above; of a size that squares leave the range of. */
+/* Hermitian in the lower triangle, what nobody may read above; of a size that squares leave the
+ * range of. */
 static matrices hermitian(nx_dtype t, int64_t n, int power) {
   matrices a = random_matrices(t, 1, n, n);
   for (int64_t i = 0; i < n; i++)
@@ -335,7 +338,8 @@ static void not_finite(void **state) {
     }
 }
 
-/* Zero from a pivot on that only the last panel meets: of several matrices the first bad one is named. */
+/* Zero from a pivot on that only the last panel meets: of several matrices the first bad one is
+ * named. */
 static void singular(void **state) {
   (void)state;
   for (int64_t batch = 4; batch <= 12; batch += 8) {

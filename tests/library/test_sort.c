@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* sort and argsort as library calls, against a merge sort of the numbers that the bits mean: all dtypes, both directions, all
- * lengths up to 70 and long ones, rows along any axis, tasks in any order, with and without vectors. */
+/* sort and argsort as library calls, against a merge sort of the numbers that the bits mean: all
+ * dtypes, both directions, all lengths up to 70 and long ones, rows along any axis, tasks in any
+ * order, with and without vectors. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -264,7 +265,8 @@ static void short_rows(void **state) {
     }
 }
 
-/* Enough rows for the longest vectors, and some that fill none; lengths about those at which networks grow. */
+/* Enough rows for the longest vectors, and some that fill none; lengths about those at which
+ * networks grow. */
 static void many_rows(void **state) {
   static const int64_t lengths[] = {2,  3,  4,  5,  7,   8,   9,   10,  15,  16,  17,  24,  25,  31,
                                     33, 47, 64, 65, 100, 127, 128, 129, 250, 257, 511, 600, 1024};

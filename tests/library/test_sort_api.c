@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* sort, argsort and permutation through the interface: directions, axes, layouts, dtypes that are no bytes or pairs in memory, what
- * is refused, fusion with what surrounds them, the same bits for every number of threads, polls, golden permutations. That
- * lines are sorted right is for test_sort.c. */
+/* sort, argsort and permutation through the interface: directions, axes, layouts, dtypes that are
+ * no bytes or pairs in memory, what is refused, fusion with what surrounds them, the same bits for
+ * every number of threads, polls, golden permutations. That lines are sorted right is for
+ * test_sort.c. */
 #include "call_util.h"
 
 #include <math.h>
@@ -183,7 +184,8 @@ static void refused(void **state) {
   }
 }
 
-/* The kernel that stages the operand computes it, and the one that reads the result does what follows. */
+/* The kernel that stages the operand computes it, and the one that reads the result does what
+ * follows. */
 static void fused(void **state) {
   (void)state;
   if (!counts_kernels()) skip();
@@ -222,8 +224,8 @@ static void same_bits(void **state) {
 
 static int32_t stop_later(void *user) { return ++*(int *)user > 1; }
 
-/* Time between polls is cut, so that a sort sees some; on a busy machine the caller may wake after it all the same, and then it
- * is tried again. */
+/* Time between polls is cut, so that a sort sees some; on a busy machine the caller may wake after
+ * it all the same, and then it is tried again. */
 static void interrupted(void **state) {
   (void)state;
   nx_tensor *x = scrambled(NX_SHAPE(2000000)), *y = NULL;

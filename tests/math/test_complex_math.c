@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Functions of complex numbers against the C library's: special values in each part as Annex G of C99 demands, and how far
- * ordinary results are off, by the C library's in long double. */
+/* Functions of complex numbers against the C library's: special values in each part as Annex G of
+ * C99 demands, and how far ordinary results are off, by the C library's in long double. */
 #include <complex.h>
 #include <math.h>
 
@@ -44,7 +44,8 @@ static z recovered(z over, z under) {
 
 static bool underflows; /* a part of the last quotient: its sign is lost with it */
 
-/* Compilers divide in their own ways, with other signs of zeros. Of finite numbers long double holds all that matters. */
+/* Compilers divide in their own ways, with other signs of zeros. Of finite numbers long double
+ * holds all that matters. */
 static z divided(z over, z under) {
   long double a = creal(over), b = cimag(over), c = creal(under), d = cimag(under);
   bool plain = isfinite(a) && isfinite(b) && isfinite(c) && isfinite(d) && (c != 0 || d != 0);
@@ -108,7 +109,8 @@ static const double specials[] = {0.0, -0.0, 1,  -1,         0.5,        -2,  IN
                                   NAN, 3,    40, 0x1p-1074L, -0x1p1023L, 1e9, -0x1p-600};
 enum { SPECIALS = sizeof specials / sizeof specials[0], PAIRS = SPECIALS * SPECIALS };
 
-/* Where Annex G leaves signs open: of zeros and infinities that come of a NaN, or of the angle of an infinity. */
+/* Where Annex G leaves signs open: of zeros and infinities that come of a NaN, or of the angle of
+ * an infinity. */
 static bool signs_are_open(z x) {
   double a = creal(x), b = cimag(x);
   return isnan(a) || isnan(b) || (isinf(a) && isinf(b)) || (a == 0 && isinf(b)) ||
@@ -179,8 +181,8 @@ static void special_values(void **state) {
 
 static z times(z a, z b) { return a * b; }
 
-/* Numbers beside which a part is nothing: it may underflow on the way where Annex G scales otherwise, or where the quotient is
- * infinite. */
+/* Numbers beside which a part is nothing: it may underflow on the way where Annex G scales
+ * otherwise, or where the quotient is infinite. */
 static bool is_extreme(z a, z b, z quotient) {
   const double parts[] = {creal(a), cimag(a), creal(b), cimag(b)};
   bool finite = isfinite(creal(quotient)) && isfinite(cimag(quotient)), far = false;
@@ -248,7 +250,8 @@ static double uniform(void) {
   return (double)(seed >> 11) * 0x1p-53;
 }
 
-/* Around 1, near the unit circle, near the points 1 and -1, and of all sizes that a function takes. */
+/* Around 1, near the unit circle, near the points 1 and -1, and of all sizes that a function takes.
+ * */
 static z random_number(int kind) {
   double turn = 6.283185307179586 * uniform(), apart = exp2(-50 * uniform());
   switch (kind % 4) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Every f32 argument of every unary function expansion, in compiled code, against the f64 function
- * of the C library (whose error is below 2^-28 ulp of f32), the worst case confirmed with MPFR. About
- * a minute a function:
+ * of the C library (whose error is below 2^-28 ulp of f32), the worst case confirmed with MPFR.
+ * About a minute a function:
  *
  *     meson test --suite long
  *     build/tests/run_math math_all long exp log     (these alone)

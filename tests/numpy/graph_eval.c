@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Evaluates graphs for a driver in another language (tests/numpy/numpy_ops.py), many in one process.
+/* Evaluates graphs for a driver in another language (tests/numpy/numpy_ops.py), many in one
+ * process.
  *
- * Standard input, until it ends, is a sequence of requests: u32 length of the text, the text, u32 number of scalar
- * parameters, their 64 bits each, u32 number of bytes and the elements of all inputs in C order, dense. For each request
- * standard output gets i32 status; for NX_OK the elements of each output, else u32 length and the message. Numbers
- * are in the machine's byte order. The exit status is 1 for input that ends early. */
+ * Standard input, until it ends, is a sequence of requests: u32 length of the text, the text, u32
+ * number of scalar parameters, their 64 bits each, u32 number of bytes and the elements of all
+ * inputs in C order, dense. For each request standard output gets i32 status; for NX_OK the
+ * elements of each output, else u32 length and the message. Numbers are in the machine's byte
+ * order. The exit status is 1 for input that ends early. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +32,8 @@ static size_t bytes_of(const nxg_node *n) {
   return (size_t)nxi_dtype_bytes((nx_dtype)n->dtype, nxg_node_elements(n));
 }
 
-/* Where each input lies in `bytes`, copied so that each is aligned; NULL if they are not exactly that many. */
+/* Where each input lies in `bytes`, copied so that each is aligned; NULL if they are not exactly
+ * that many. */
 static void **place_inputs(const nxg_graph *g, const char *bytes, size_t n) {
   void **memory = calloc(g->n_inputs + 1, sizeof *memory);
   for (uint32_t i = 0; memory && i < g->n_inputs; i++) {

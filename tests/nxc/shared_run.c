@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Runs a graph in text form with the shared library, all inputs zero, and prints where its kernels came from: for the
- * test that whoever uses the library shares compiled kernels with nxc. Usage: shared_run FILE.nxir */
+/* Runs a graph in text form with the shared library, all inputs zero, and prints where its kernels
+ * came from: for the test that whoever uses the library shares compiled kernels with nxc. Usage:
+ * shared_run FILE.nxir */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Floating-point environments that a host may have when it calls the library, each as a row: rounding, subnormal numbers,
- * precision of the x87, exceptions that are trapped. */
+/* Floating-point environments that a host may have when it calls the library, each as a row:
+ * rounding, subnormal numbers, precision of the x87, exceptions that are trapped. */
 #ifndef NXT_FLOAT_ENVIRONMENT_H
 #define NXT_FLOAT_ENVIRONMENT_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* A library to be loaded before all others (LD_PRELOAD): no memory becomes executable once a program has called
- * nxt_forbid_execution, or from the start where NXT_NOEXEC is set, as under SELinux or MemoryDenyWriteExecute. */
+/* A library to be loaded before all others (LD_PRELOAD): no memory becomes executable once a
+ * program has called nxt_forbid_execution, or from the start where NXT_NOEXEC is set, as under
+ * SELinux or MemoryDenyWriteExecute. */
 #undef _FILE_OFFSET_BITS /* both names of mmap are defined here */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* A plugin of a host: it uses the library, in one build the shared one, in another a copy of its own. */
+/* A plugin of a host: it uses the library, in one build the shared one, in another a copy of its
+ * own. */
 #include <stddef.h>
 
 #include "nx/nx.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* A library to be loaded before all others (LD_PRELOAD): allocations of the whole process, those of other libraries
- * included, fail from the moment on that a program calls starve(). By default each works; starve(n, false) lets the n-th
- * from now on fail, starve(n, true) that and all that follow; starve_within(function) those that an exported function of a library,
- * or what it calls, makes. starve_count() says how many there were, or how many of these. */
+/* A library to be loaded before all others (LD_PRELOAD): allocations of the whole process, those of
+ * other libraries included, fail from the moment on that a program calls starve(). By default each
+ * works; starve(n, false) lets the n-th from now on fail, starve(n, true) that and all that follow;
+ * starve_within(function) those that an exported function of a library, or what it calls, makes.
+ * starve_count() says how many there were, or how many of these. */
 #undef _FILE_OFFSET_BITS /* both names of mmap are defined here */
 #include <dlfcn.h>
 #include <errno.h>

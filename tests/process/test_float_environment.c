@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* The caller's floating-point environment neither matters nor changes. A program of the interface, which records, parses,
- * transforms, multiplies, solves, folds and prints, runs under each environment, contexts, threads and tables included;
- * what it gives, numbers and texts, is compared with what it gives by default. `conformance hostile` runs the whole
- * contract so (tests/conformance/hostile.py). */
+/* The caller's floating-point environment neither matters nor changes. A program of the interface,
+ * which records, parses, transforms, multiplies, solves, folds and prints, runs under each
+ * environment, contexts, threads and tables included; what it gives, numbers and texts, is compared
+ * with what it gives by default. `conformance hostile` runs the whole contract so
+ * (tests/conformance/hostile.py). */
 #include "tests/util/api.h"
 
 #include <math.h>
@@ -55,7 +56,8 @@ static bool run_transforms(nx_context *c, outcome *o) {
   return good;
 }
 
-/* Numbers that are rounded when they are recorded, folded when they are planned, computed when they run. */
+/* Numbers that are rounded when they are recorded, folded when they are planned, computed when they
+ * run. */
 static bool run_numbers(nx_context *c, outcome *o) {
   nx_tensor *third = nx_full(c, 0, NX_F32, NX_SHAPE(40), NX_NUMBER(0x1.5555555555555p-2)),
             *tiny = nx_full(c, 0, NX_F32, NX_SHAPE(40), NX_NUMBER(1e-40)),
@@ -107,7 +109,8 @@ static bool run_texts(nx_context *c, outcome *o) {
   return good;
 }
 
-/* Numbers of the host in every type: written by value, as a step, outside of an array, and read again. */
+/* Numbers of the host in every type: written by value, as a step, outside of an array, and read
+ * again. */
 static bool run_scalars(nx_context *c, outcome *o) {
   static const nx_dtype types[] = {NX_F8E4M3, NX_F8E5M2, NX_F16, NX_BF16, NX_F32, NX_F64,
                                    NX_C64,    NX_C128,   NX_I8,  NX_U64,  NX_I64};

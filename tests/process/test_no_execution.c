@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* A process that may not make memory executable, from the start or from some moment on: through a library that refuses it
- * (noexec.c), and through the kernel's own prctl where there is one. Kernels are then interpreted, and the device, the
- * report and NX_EXECUTOR=llvm say why. Each attempt is a process of its own. */
+/* A process that may not make memory executable, from the start or from some moment on: through a
+ * library that refuses it (noexec.c), and through the kernel's own prctl where there is one.
+ * Kernels are then interpreted, and the device, the report and NX_EXECUTOR=llvm say why. Each
+ * attempt is a process of its own. */
 #include "tests/util/api.h"
 
 #include <dlfcn.h>

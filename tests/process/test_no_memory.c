@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* A process that runs out of memory, wherever that happens: in this library, in LLVM, in OpenBLAS, in the C library. Each
- * attempt is a process of its own, which ends by itself, and each of its calls gives the right value or NX_OUT_OF_MEMORY.
+/* A process that runs out of memory, wherever that happens: in this library, in LLVM, in OpenBLAS,
+ * in the C library. Each attempt is a process of its own, which ends by itself, and each of its
+ * calls gives the right value or NX_OUT_OF_MEMORY.
  *
- * Two lacks are tried. A limit of addresses above what the process has (RLIMIT_AS), in steps; and, with the library
- * starve.c loaded first, each n-th allocation of the whole process failing, alone or with all that follow. NX_STARVE in
- * the environment says how many n are tried, 0 all of them. */
+ * Two lacks are tried. A limit of addresses above what the process has (RLIMIT_AS), in steps; and,
+ * with the library starve.c loaded first, each n-th allocation of the whole process failing, alone
+ * or with all that follow. NX_STARVE in the environment says how many n are tried, 0 all of them.
+ * */
 #include "tests/util/api.h"
 
 #include <dlfcn.h>
@@ -16,7 +18,8 @@
 
 enum { N = 3000, SIDE = 130, SECONDS = 60 };
 
-/* ---- the program: what a process does with little memory. Its exit status is 0, or the step that went wrong. */
+/* ---- the program: what a process does with little memory. Its exit status is 0, or the step that
+ * went wrong. */
 
 enum {
   FINE = 0,
@@ -29,7 +32,8 @@ enum {
 
 static int32_t lacks; /* calls that found no memory */
 
-/* True if there is nothing to compare, because there was no memory. Ends the process on another failure. */
+/* True if there is nothing to compare, because there was no memory. Ends the process on another
+ * failure. */
 static bool lacking(nx_status status) {
   nx_error e = {.size = sizeof e};
   nx_status first = nx_error_take(&e);
@@ -129,7 +133,8 @@ static void run_steps(nx_context *c, int rounds) {
   run_solver(c);
 }
 
-/* ---- a host in C++, which has a new-handler of its own: asked when the host lacks memory, never for what LLVM lacks */
+/* ---- a host in C++, which has a new-handler of its own: asked when the host lacks memory, never
+ * for what LLVM lacks */
 
 typedef void handler(void);
 static bool host_asks;
@@ -258,9 +263,10 @@ static void begin_starving(void) {
   else starve(starving, starving_all);
 }
 
-/* `self` under starve.c: "starved N KIND", KIND of e(arly) or l(ate), 1 or a(ll), and perhaps h for a host with a new-handler,
- * which it installs before the library is used, or once it has compiled. N = 0 prints how many there are. With w for 1 or a, N is
- * the name of a function in which no allocation works. */
+/* `self` under starve.c: "starved N KIND", KIND of e(arly) or l(ate), 1 or a(ll), and perhaps h for
+ * a host with a new-handler, which it installs before the library is used, or once it has compiled.
+ * N = 0 prints how many there are. With w for 1 or a, N is the name of a function in which no
+ * allocation works. */
 static int run_starved(char **argv) {
   void *begin = dlsym(RTLD_DEFAULT, "starve"), *counted = dlsym(RTLD_DEFAULT, "starve_count"),
        *within = dlsym(RTLD_DEFAULT, "starve_within");

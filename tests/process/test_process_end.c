@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* The end of a process while its threads compile: by a return from main, by exit() of a thread that has never called the
- * library, of the one that waits in a poll, after the context is released, by quick_exit, by an end of the first thread
- * alone, and while a thread makes the first context. The process must end by itself with the status that it was given. Delays reach from before the first kernel to
- * after it. */
+/* The end of a process while its threads compile: by a return from main, by exit() of a thread that
+ * has never called the
+ * library, of the one that waits in a poll, after the context is released, by quick_exit, by an end
+ * of the first thread
+ * alone, and while a thread makes the first context. The process must end by itself with the status
+ * that it was given. Delays reach from before the first kernel to after it. */
 #include "tests/util/api.h"
 
 #include <pthread.h>
@@ -15,7 +17,8 @@ enum { COMPILERS = 3, STATUS = 7, SECONDS = 60 };
 
 static nx_context *shared;
 
-/* Asked by the leak sanitizer at the end: what only the stack of a thread that has ended refers to is no leak. */
+/* Asked by the leak sanitizer at the end: what only the stack of a thread that has ended refers to
+ * is no leak. */
 static bool first_thread_ended;
 int __lsan_is_turned_off(void);                               /* NOLINT: the sanitizer's name */
 int __lsan_is_turned_off(void) { return first_thread_ended; } /* NOLINT */
@@ -62,7 +65,8 @@ static void end_while_polling(void) {
   nx_realize(shared, &x, 1, &o);
 }
 
-/* The first action of a process loads libraries; a child that is made meanwhile must find their locks free. */
+/* The first action of a process loads libraries; a child that is made meanwhile must find their
+ * locks free. */
 static bool adds_up(void) {
   float value = 0;
   nx_tensor *x = nx_full(shared, 0, NX_F32, NX_SHAPE(64, 64), NX_NUMBER(1));
@@ -153,7 +157,8 @@ ENDS(poll, 'p', 30000, 3000)
 ENDS(released_context, 'c', 30000, 3000)
 ENDS(quick_exit, 'q', 30000, 3000)
 ENDS(first_thread_ends, 't', 30000, 3000)
-/* What matters here are the moments in which libraries are loaded and begin, of which each is short. */
+/* What matters here are the moments in which libraries are loaded and begin, of which each is
+ * short. */
 ENDS(fork_meanwhile, 'f', 10000, 100)
 ENDS(fork_at_first_call, 'f', 300, 3)
 ENDS(first_context, 'n', 3000, 20)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Random graphs on a device beside the interpreter, through the interface: the same bits.
- * device_random DEVICE [FIRST COUNT], DEVICE a name such as "cuda". Exit status 77: there is no such device here. */
+ * device_random DEVICE [FIRST COUNT], DEVICE a name such as "cuda". Exit status 77: there is no
+ * such device here. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,7 +122,8 @@ static bool has_our_bits(const nxg_graph *g) {
   return true;
 }
 
-/* What is written for plans alone, launch parameters and places of updates, has no text that a function takes. */
+/* What is written for plans alone, launch parameters and places of updates, has no text that a
+ * function takes. */
 static bool is_closed(const nxg_graph *g) {
   for (uint32_t i = 0; i < g->n_nodes; i++)
     if (g->nodes[i].op == NXG_update && g->nodes[i].n_args == 3) return false;

@@ -14,7 +14,8 @@
 #include "runtime/debug.h"
 #include "runtime/library/libraries.h"
 
-/* Some graphs are planned for a machine with a last-level cache so small that their results pass it. */
+/* Some graphs are planned for a machine with a last-level cache so small that their results pass
+ * it. */
 enum { MAX_CONFIGS = 16, SMALL_CACHE = 2048 };
 
 struct nxt_lab {
@@ -32,7 +33,8 @@ static void must(bool good, const char *what) {
   exit(1);
 }
 
-/* In memory, where there is such a place: entries of the cache are synced, and here there are many. */
+/* In memory, where there is such a place: entries of the cache are synced, and here there are many.
+ * */
 static void make_directory(char *path, size_t size) {
   static const char *const places[] = {"/dev/shm", "/tmp"};
   for (size_t i = 0; i < 2; i++) {
@@ -136,7 +138,8 @@ static int64_t output_bytes(const nxg_graph *g, uint32_t i) {
   return node_bytes(g, g->outputs[i].node);
 }
 
-/* An update through an alias range: that input lies in the memory of the one that is updated, where the view still fits. */
+/* An update through an alias range: that input lies in the memory of the one that is updated, where
+ * the view still fits. */
 static void place_alias_range(const nxg_graph *g, const nxg_node *update, nxt_random *r,
                               memory *m) {
   const nxg_node *old = &g->nodes[update->args[0]], *alias_range = &g->nodes[update->args[2]];
@@ -288,7 +291,8 @@ static nx_status run_plan(nxt_trial *t, const nxt_config *config, int32_t thread
   return status;
 }
 
-/* Whether two outputs of one type have the same bits, all NaNs being one. *at: where they differ, and with what. */
+/* Whether two outputs of one type have the same bits, all NaNs being one. *at: where they differ,
+ * and with what. */
 static bool same_elements(const nxg_node *n, const void *a, const void *b, int64_t *at,
                           uint64_t bits[2]) {
   nx_dtype part = nxi_part_dtype(n->dtype);

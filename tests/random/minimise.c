@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Minimisation by three moves, tried until none helps: keep one node as the only output; leave an output out; make a node
- * an input. */
+/* Minimisation by three moves, tried until none helps: keep one node as the only output; leave an
+ * output out; make a node an input. */
 #include "minimise.h"
 
 #include <stdlib.h>
@@ -74,7 +74,8 @@ static bool try_smaller(nxt_lab *lab, nxg_graph **g, choice c, uint64_t seed,
   return true;
 }
 
-/* Nodes that may become inputs: memory that an update reaches through an alias range has to stay what it is. */
+/* Nodes that may become inputs: memory that an update reaches through an alias range has to stay
+ * what it is. */
 static bool may_be_input(const nxg_graph *g, uint32_t node) {
   if (g->nodes[node].op == NXG_input || g->nodes[node].n_args == 0) return false;
   for (uint32_t i = node + 1; i < g->n_nodes; i++)

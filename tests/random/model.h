@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* An eager model of the interface's semantics: a storage is a plain array, a handle is a view of one, and every
- * operation is computed at once, by the interpreter, on a graph of that one operation. */
+/* An eager model of the interface's semantics: a storage is a plain array, a handle is a view of
+ * one, and every operation is computed at once, by the interpreter, on a graph of that one
+ * operation. */
 #ifndef NXT_MODEL_H
 #define NXT_MODEL_H
 
@@ -14,9 +15,9 @@ typedef struct model_storage {
   int pins, write_pins; /* mappings; a shared import counts as one of each for ever */
   bool read_only;
   bool frozen; /* other threads read it: never assigned, never mapped for writing */
-  struct model_storage
-      *within; /* the one, with a reference, in whose memory this one lies; or NULL */
-  bool part;   /* stands for a part of a larger storage: nothing may look at the whole */
+  /* the one, with a reference, in whose memory this one lies; or NULL */
+  struct model_storage *within;
+  bool part; /* stands for a part of a larger storage: nothing may look at the whole */
 } model_storage;
 
 typedef struct model_view {
@@ -45,8 +46,9 @@ void model_read_from(const model_view *v, const void *base, void *packed);
 /* src, broadcast, to dst, as if read as a whole first. */
 void model_assign(const model_view *dst, const model_view *src);
 
-/* A new storage that holds the operation's result, and the whole of it as a view. Elementwise operations broadcast.
- * given, rank and shape: of leaves, the dtype also of casts. NULL if the operands do not fit. */
+/* A new storage that holds the operation's result, and the whole of it as a view. Elementwise
+ * operations broadcast. given, rank and shape: of leaves, the dtype also of casts. NULL if the
+ * operands do not fit. */
 model_storage *model_compute(nxg_op op, uint32_t n, const model_view *operands,
                              const int64_t *attrs, uint32_t n_attrs, nx_dtype given, int32_t rank,
                              const int64_t *shape, nxg_view *result);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* Steps with functions. One is captured from x, a placeholder, and w, a tensor of the program in the shape of x:
+/* Steps with functions. One is captured from x, a placeholder, and w, a tensor of the program in
+ * the shape of x:
  *
  *   y0 = first(x, w);  the assign;  y1 = second(w, x);  results y1 and the extra one
  *
- * A call does the same to the model: the body with its assigns first, then the outputs that the caller gave. */
+ * A call does the same to the model: the body with its assigns first, then the outputs that the
+ * caller gave. */
 #include "model_world.h"
 
 #include <stdlib.h>
@@ -148,7 +150,8 @@ static void model_body(const function *f, const model_view *given, model_view *r
   model_unref(y0.storage);
 }
 
-/* A donated tensor is an error until it is assigned as a whole, and so is what is computed from it. */
+/* A donated tensor is an error until it is assigned as a whole, and so is what is computed from it.
+ * */
 static void check_donated(world *w, handle *x) {
   model_storage *s = x->v.storage;
   nx_tensor *whole, *y;

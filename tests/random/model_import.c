@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Steps that import memory of the host: whole arrays in each mode and in any layout, and arrays in the memory of others. */
+/* Steps that import memory of the host: whole arrays in each mode and in any layout, and arrays in
+ * the memory of others. */
 #include "model_world.h"
 
 #include <stdlib.h>
@@ -10,11 +11,13 @@
 static void on_release(void *user) {
   host *h = user;
   __atomic_fetch_add(&h->released, 1, __ATOMIC_RELAXED);
-  /* Nobody may look any more. After a copy the importer writes there itself, maybe at this moment. */
+  /* Nobody may look any more. After a copy the importer writes there itself, maybe at this moment.
+   * */
   if (h->mode != NX_IMPORT_COPY && !h->overlapped) memset(h->memory, 0xee, h->bytes);
 }
 
-/* Imports the memory of the newest host as v of elements t; strides: v's, or NULL for those of C order. */
+/* Imports the memory of the newest host as v of elements t; strides: v's, or NULL for those of C
+ * order. */
 static nx_tensor *import_host(world *w, nx_dtype t, const nxg_view *v, const int64_t *strides) {
   host *h = &w->hosts[w->n_hosts];
   nx_import_desc d = {.size = sizeof d,
@@ -65,8 +68,9 @@ void step_import(world *w) {
       mode, w->n_hosts - 1);
 }
 
-/* A part of what is imported and shared already is imported once more: each sees what is assigned to the other. What
- * becomes due together has no order among them, so there are none where that happens. */
+/* A part of what is imported and shared already is imported once more: each sees what is assigned
+ * to the other. What becomes due together has no order among them, so there are none where that
+ * happens. */
 void step_window(world *w) {
   if (!w->n_hosts || w->n_hosts == MOST_HOSTS || w->shared || w->flags & NX_MANUAL_DUE) return;
   host *from = &w->hosts[below(w, w->n_hosts)], *h = &w->hosts[w->n_hosts];
@@ -101,7 +105,8 @@ static handle *handle_of(world *w, const model_storage *s) {
   return NULL;
 }
 
-/* The storage's contents in memory of its own: what is assigned to it is no longer seen in that of others. */
+/* The storage's contents in memory of its own: what is assigned to it is no longer seen in that of
+ * others. */
 static void leave(model_storage *s) {
   if (!s->within) return;
   void *own = malloc(model_bytes(s->dtype, s->elements));

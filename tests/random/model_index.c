@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Steps that number elements (gather, scatter, scatters that are assigned to what they read), scans, library calls, and
- * what fails when it is realised. */
+/* Steps that number elements (gather, scatter, scatters that are assigned to what they read),
+ * scans, library calls, and what fails when it is realised. */
 #include "model_world.h"
 
 #include <stdio.h>
@@ -87,7 +87,8 @@ void step_gather(world *w) {
   drop(&indices);
 }
 
-/* Updates of the shape of the indices: the start of another tensor, often of the same storage, or a number. */
+/* Updates of the shape of the indices: the start of another tensor, often of the same storage, or a
+ * number. */
 static pair updates_of(world *w, const handle *h, const nxg_view *like) {
   handle *from = h->v.storage->part || chance(w, 50) ? (handle *)(uintptr_t)h : similar(w, h);
   pair p = {0};
@@ -189,7 +190,8 @@ static nx_tensor *bad_value(world *w, handle *h, int64_t axis) {
   return x;
 }
 
-/* h is assigned what cannot be computed: every look at it fails, and nothing else does, until it is assigned as a whole. */
+/* h is assigned what cannot be computed: every look at it fails, and nothing else does, until it is
+ * assigned as a whole. */
 void step_bad(world *w) {
   handle *h = any_handle(w);
   if (!h || !h->v.view.rank || !model_elements(&h->v) || !is_assignable(h)) return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Steps that write, realise and look: assigns through random views, actions, mappings and memory of the host. */
+/* Steps that write, realise and look: assigns through random views, actions, mappings and memory of
+ * the host. */
 #include "model_world.h"
 
 #include <stdio.h>

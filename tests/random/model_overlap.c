@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The step that mutation is most easily wrong in: several assigns in a row, through views made for the purpose, from
- * expressions over views that overlap what is written, each other, and what is written next. */
+/* The step that mutation is most easily wrong in: several assigns in a row, through views made for
+ * the purpose, from expressions over views that overlap what is written, each other, and what is
+ * written next. */
 #include "model_world.h"
 
 #include <stdio.h>
@@ -55,7 +56,8 @@ static void choose_target(world *w, const handle *h, nxg_view *v) {
   nxg_view_slice(v, start, count, step, v, &d);
 }
 
-/* A view of a storage of n elements in the shape of `to`: `to` itself if that fits; as C order has it, backwards, repeated, by other strides. */
+/* A view of a storage of n elements in the shape of `to`: `to` itself if that fits; as C order has
+ * it, backwards, repeated, by other strides. */
 static void choose_source(world *w, int64_t n, bool fits, const nxg_view *to, nxg_view *v) {
   int64_t plain[NXG_MAX_RANK], low = 0, high = 0;
   nxg_contiguous_strides(to->rank, to->shape, plain);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The steps of a random program. Each chooses from what is alive, calls the interface, does the same to the model, and
- * says what it did; a call that cannot work must fail as the contract says. */
+/* The steps of a random program. Each chooses from what is alive, calls the interface, does the
+ * same to the model, and says what it did; a call that cannot work must fail as the contract says.
+ * */
 #include "model_world.h"
 
 #include <stdio.h>
@@ -78,7 +79,8 @@ static void step_empty(world *w) {
 
 /* ---- views */
 
-/* A random movement of a handle: the view it gives, the status it should have, and random numbers to draw on. */
+/* A random movement of a handle: the view it gives, the status it should have, and random numbers
+ * to draw on. */
 typedef struct movement {
   handle *h;
   nxg_view *out;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What every step of a random program uses: the log, calls that may lack memory, handles and their comparison with the
- * model, host memory, and the end. */
+/* What every step of a random program uses: the log, calls that may lack memory, handles and their
+ * comparison with the model, host memory, and the end. */
 #include "model_world.h"
 
 #include <stdarg.h>

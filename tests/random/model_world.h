@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* One random program: the live tensors, mappings, imports and functions of a thread, each next to what the model says of
- * it. model_world.c has what every step uses; model_steps.c, model_mutation.c and model_function.c have
- * the steps. */
+/* One random program: the live tensors, mappings, imports and functions of a thread, each next to
+ * what the model says of it. model_world.c has what every step uses; model_steps.c,
+ * model_mutation.c and model_function.c have the steps. */
 #ifndef NXT_MODEL_WORLD_H
 #define NXT_MODEL_WORLD_H
 
@@ -83,7 +83,8 @@ _Noreturn void fault(world *w, const char *format, ...) __attribute__((format(pr
 static inline int64_t below(world *w, int64_t n) { return nxt_below(&w->r, n); }
 static inline bool chance(world *w, int percent) { return nxt_chance(&w->r, percent); }
 
-/* ---- calls. With faults, an allocation may fail in each: then nothing has changed, and a second try works. */
+/* ---- calls. With faults, an allocation may fail in each: then nothing has changed, and a second
+ * try works. */
 void arm(world *w);
 /* True if the call that just failed did so for want of memory, and is to be tried again. */
 bool try_again(world *w, bool failed);
@@ -167,8 +168,8 @@ void step_bad(world *w);
 void result_of(world *w, nx_tensor *x, nxg_op op, uint32_t n, handle *const *h,
                const int64_t *attrs, uint32_t n_attrs, nx_dtype given);
 
-/* ---- the end: everything is read, then released; callbacks ran once each. With w->shared the context is not
- * looked at. */
+/* ---- the end: everything is read, then released; callbacks ran once each. With w->shared the
+ * context is not looked at. */
 void end_world(world *w);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The random graph generator: library calls, of whatever rows library.def has. One that can fail is given a matrix that it
- * cannot fail with: which of several failures a run names is not promised. */
+/* The random graph generator: library calls, of whatever rows library.def has. One that can fail is
+ * given a matrix that it cannot fail with: which of several failures a run names is not promised.
+ * */
 #include <string.h>
 
 #include "ir/library/library.h"
@@ -18,8 +19,8 @@ static uint32_t filled(nxt_generator *gen, nx_dtype t, int32_t rank, const int64
   return nxt_try(gen, NXG_full, 0, NULL, attrs, 2 + nxi_is_complex(t), t, rank, shape);
 }
 
-/* Something of absolute value 1 at most, no NaN, and n more on the diagonal: far from singular, and its lower triangle
- * makes a positive definite matrix. */
+/* Something of absolute value 1 at most, no NaN, and n more on the diagonal: far from singular, and
+ * its lower triangle makes a positive definite matrix. */
 static uint32_t sound_matrix(nxt_generator *gen, nx_dtype t) {
   int64_t n = nxt_below(&gen->r, nxt_chance(&gen->r, 15) ? 40 : 7), shape[3] = {1, n, n}, k = 0;
   int32_t rank = nxt_chance(&gen->r, 30) ? 3 : 2;

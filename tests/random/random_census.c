@@ -72,7 +72,8 @@ static const struct {
 #undef FEATURE
 };
 
-/* In what ways an operation meets its operands and users: every operation but those that cannot, in every way. */
+/* In what ways an operation meets its operands and users: every operation but those that cannot, in
+ * every way. */
 #define WAYS(X)                                      \
   X(computed, "of a computed value")                 \
   X(transposed, "of a view, axes exchanged")         \
@@ -355,7 +356,8 @@ static void count(census *c, const nxg_graph *g) {
 
 /* ---- the report */
 
-/* The classes of a row say too much: functions take some dtypes of them. The first attribute may be a mask that wants a bit. */
+/* The classes of a row say too much: functions take some dtypes of them. The first attribute may be
+ * a mask that wants a bit. */
 static bool call_admits(nxg_op op, nx_dtype t) {
   const int64_t shape[2] = {2, 2};
   int64_t attrs[NXG_CALL_MOST_ATTRS] = {0};
@@ -395,7 +397,8 @@ static bool print_operations(const census *c) {
   return complete;
 }
 
-/* Leaves have no operands, some operations take one, of some rank, or nothing that a parameter can be. */
+/* Leaves have no operands, some operations take one, of some rank, or nothing that a parameter can
+ * be. */
 static bool can_meet(int op, int way) {
   bool leaf = nxg_ops[op].kind == NXG_KIND_LEAF, call = nxg_ops[op].kind == NXG_KIND_CALL;
   switch (way) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What the files of the random graph generator share. Each function that adds something returns its node, or UINT32_MAX if
- * type inference did not accept it, or it would be too large. */
+/* What the files of the random graph generator share. Each function that adds something returns its
+ * node, or UINT32_MAX if type inference did not accept it, or it would be too large. */
 #ifndef NXT_RANDOM_GENERATOR_H
 #define NXT_RANDOM_GENERATOR_H
 
@@ -29,7 +29,8 @@ uint32_t nxt_add_full(nxt_generator *gen, nx_dtype t, int32_t rank, const int64_
 uint32_t nxt_try(nxt_generator *gen, nxg_op op, uint32_t n_args, const uint32_t *args,
                  const int64_t *attrs, uint32_t n_attrs, nx_dtype given, int32_t rank,
                  const int64_t *leaf_shape);
-/* A node of this dtype and exactly this shape: broadcast from one that fits, or made by a cast, or a constant. */
+/* A node of this dtype and exactly this shape: broadcast from one that fits, or made by a cast, or
+ * a constant. */
 uint32_t nxt_matching(nxt_generator *gen, nx_dtype t, int32_t rank, const int64_t *shape);
 /* An elementwise operation of which x is an operand. */
 uint32_t nxt_add_map_on(nxt_generator *gen, uint32_t x);
@@ -44,7 +45,8 @@ uint32_t nxt_add_copy(nxt_generator *gen);
 
 /* ---- random_ways.c */
 
-/* x through a view: exchanged axes, backwards, repeated, overlapping windows, from the middle on, of high rank, nothing of it. */
+/* x through a view: exchanged axes, backwards, repeated, overlapping windows, from the middle on,
+ * of high rank, nothing of it. */
 uint32_t nxt_read_oddly(nxt_generator *gen, uint32_t x);
 /* The same of square matrices, which stay far from singular if they are. */
 uint32_t nxt_read_matrix_oddly(nxt_generator *gen, uint32_t x);
@@ -55,7 +57,8 @@ uint32_t nxt_add_in_a_way(nxt_generator *gen);
 
 /* The view, read from node `base` as it lies. */
 uint32_t nxt_add_view(nxt_generator *gen, uint32_t base, const nxg_view *v);
-/* x read through v, a view of x's own elements: composed with x's view if x is one, or (`stacked`) on top of it. */
+/* x read through v, a view of x's own elements: composed with x's view if x is one, or (`stacked`)
+ * on top of it. */
 uint32_t nxt_add_movement(nxt_generator *gen);
 uint32_t nxt_add_shifted(nxt_generator *gen);
 uint32_t nxt_add_pad(nxt_generator *gen);
@@ -64,7 +67,8 @@ uint32_t nxt_add_scan(nxt_generator *gen);
 /* gather or scatter, with indices that are in range whatever they are made of. */
 uint32_t nxt_add_indexed(nxt_generator *gen);
 uint32_t nxt_add_update(nxt_generator *gen);
-/* Writes `source` into `old` through v. `window`: the input that says where v begins, or UINT32_MAX. */
+/* Writes `source` into `old` through v. `window`: the input that says where v begins, or
+ * UINT32_MAX. */
 uint32_t nxt_write_through(nxt_generator *gen, uint32_t old, uint32_t source, uint32_t window,
                            const nxg_view *v);
 /* Two inputs that share memory, and an update of the one that the other says the place of. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* The random graph generator. It proposes operations on nodes it has and keeps those that type inference accepts, so a new
- * operation needs one row here. What it prefers is what has been a fault somewhere: values that many others use, views on
- * views, updates of updates, extents around the sizes of vectors, blocks, strips and groups. */
+/* The random graph generator. It proposes operations on nodes it has and keeps those that type
+ * inference accepts, so a new operation needs one row here. What it prefers is what has been a
+ * fault somewhere: values that many others use, views on views, updates of updates, extents around
+ * the sizes of vectors, blocks, strips and groups. */
 #include "random_graph.h"
 
 #include <string.h>
@@ -131,7 +132,8 @@ static nxg_op random_map(nxt_generator *gen, nx_dtype t) {
   return op;
 }
 
-/* Whether a value is moved only, never computed: then the bits of its NaNs are those of an input. */
+/* Whether a value is moved only, never computed: then the bits of its NaNs are those of an input.
+ * */
 static bool is_moved(const nxt_generator *gen, uint32_t x, int depth) {
   const nxg_node *n = nxt_node_of(gen, x);
   bool moves = n->op == NXG_view || n->op == NXG_pad || n->op == NXG_cat || n->op == NXG_copy ||

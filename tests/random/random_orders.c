@@ -14,7 +14,8 @@ static const uint32_t NO_GROUP = UINT32_MAX;
 
 /* ---- fusion groups, looked at from outside */
 
-/* Whether the group of number `at` finds all that `node` is made of: what is stored comes from groups before it. */
+/* Whether the group of number `at` finds all that `node` is made of: what is stored comes from
+ * groups before it. */
 static bool finds(const nxg_graph *g, const nxp_clusters *c, uint32_t node, uint32_t at,
                   uint32_t *seen) {
   const nxg_node *n = &g->nodes[node];

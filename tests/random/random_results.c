@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* The random graph generator: several results that are made of the same values. All values have one small shape and one
- * dtype, so that any may become one kernel with any other, and between them is what no kernel takes in: products, sorts,
- * transforms, scatters, updates, and reductions along other axes, broadcast back. Where fusion decides which groups become one,
- * such graphs have the paths through third groups that it must see. Also the same graphs with their outputs in other orders. */
+/* The random graph generator: several results that are made of the same values. All values have one
+ * small shape and one dtype, so that any may become one kernel with any other, and between them is
+ * what no kernel takes in: products, sorts, transforms, scatters, updates, and reductions along
+ * other axes, broadcast back. Where fusion decides which groups become one, such graphs have the
+ * paths through third groups that it must see. Also the same graphs with their outputs in other
+ * orders. */
 #include <stdlib.h>
 #include <string.h>
 

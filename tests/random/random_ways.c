@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The random graph generator: any operation on an operand that is read in any way. Left to chance, most pairs of the two occur in
- * no graph or in one of 10,000: the census has a table of them. */
+/* The random graph generator: any operation on an operand that is read in any way. Left to chance,
+ * most pairs of the two occur in no graph or in one of 10,000: the census has a table of them. */
 #include <string.h>
 
 #include "random_generator.h"
@@ -93,7 +93,8 @@ uint32_t nxt_read_oddly(nxt_generator *gen, uint32_t x) {
   return ways[nxt_below(&gen->r, 8)](gen, &v) ? nxt_add_view(gen, x, &v) : UINT32_MAX;
 }
 
-/* A square matrix for each of a batch: so that what is true of the elements on the diagonal and of the others stays true. */
+/* A square matrix for each of a batch: so that what is true of the elements on the diagonal and of
+ * the others stays true. */
 uint32_t nxt_read_matrix_oddly(nxt_generator *gen, uint32_t x) {
   const nxg_node *n = nxt_node_of(gen, x);
   nxg_view v;

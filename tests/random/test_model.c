@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: ISC */
-/* Random programs over the whole interface, next to an eager model of it (model.h): views and mutation, laziness,
- * mappings and host writes, imports, functions, scopes, failing and interrupted realises, fusion on and off. Every value that is read is compared, nothing may be left at the
- * end. A program that fails is cut down, printed, and saved as failing.program.
+/* Random programs over the whole interface, next to an eager model of it (model.h): views and
+ * mutation, laziness,
+ * mappings and host writes, imports, functions, scopes, failing and interrupted realises, fusion on
+ * and off. Every value that is read is compared, nothing may be left at the end. A program that
+ * fails is cut down, printed, and saved as failing.program.
  *
  *   test_model [plain | faults | threads] [FIRST_SEED [COUNT [STEPS]]]
  *   test_model replay FILE
  *
- * COUNT 0: until one fails. NX_RANDOM=n in the environment: n / 3000 of them, but a fifth at least. A file holds mode, seed
- * and the numbers of the steps that are left, so it is one for this version of the steps; what they do follows as text.
+ * COUNT 0: until one fails. NX_RANDOM=n in the environment: n / 3000 of them, but a fifth at least.
+ * A file holds mode, seed
+ * and the numbers of the steps that are left, so it is one for this version of the steps; what they
+ * do follows as text.
  *
- * faults: allocations fail at random, after which nothing may have changed. threads: several programs at once in one
+ * faults: allocations fail at random, after which nothing may have changed. threads: several
+ * programs at once in one
  * context, with tensors that all of them read and one of which each assigns a part. */
 #include <pthread.h>
 #include <signal.h>
@@ -96,7 +101,8 @@ static void save(uint64_t seed, const bool *left_out) {
   if (fclose(f) == 0) printf("saved as %s\n", saved_as);
 }
 
-/* Leaves out what it fails without: pieces of the program, smaller and smaller, until no step can go. */
+/* Leaves out what it fails without: pieces of the program, smaller and smaller, until no step can
+ * go. */
 static void shrink(uint64_t seed) {
   bool left_out[MOST_STEPS] = {false}, again = true;
   int terminal = dup(2);

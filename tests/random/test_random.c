@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Random graphs: every executor, fusion on and off, one and two threads, kernels compiled, kept and loaded give the same bits.
- * Arguments: first seed, how many (0: until one fails), a file for a failing graph. NX_RANDOM=n overrides the number.
- * `part`, k, n, a file: the k-th of n parts of the graphs from 1 on, for n processes side by side; NX_RANDOM counts them all.
- * `orders`, first seed, how many: graphs of several results are planned with their outputs in every order; none is run.
+/* Random graphs: every executor, fusion on and off, one and two threads, kernels compiled, kept and
+ * loaded give the same bits. Arguments: first seed, how many (0: until one fails), a file for a
+ * failing graph. NX_RANDOM=n overrides the number. `part`, k, n, a file: the k-th of n parts of the
+ * graphs from 1 on, for n processes side by side; NX_RANDOM counts them all. `orders`, first seed,
+ * how many: graphs of several results are planned with their outputs in every order; none is run.
  * `census`, first seed, how many: what occurs in the graphs, and none is run.
  * `self`: finds a fault that is put in on purpose, and makes the graph that shows it small. */
 #include <stdio.h>
@@ -79,8 +80,8 @@ static bool fails(nxt_lab *lab, const nxg_graph *g, uint64_t seed, const nxt_con
   return !agrees;
 }
 
-/* Where cosines are computed for sines: some graph shows it, and what is left of that, saved and read again, is one of the
- * two operations on an input. */
+/* Where cosines are computed for sines: some graph shows it, and what is left of that, saved and
+ * read again, is one of the two operations on an input. */
 static bool self_test(nxt_lab *lab) {
   static const nxt_config faulty = {"exchanged", NXP_KERNEL_INTERP, true, false, NULL,
                                     1,           {NXG_sin, NXG_cos}};

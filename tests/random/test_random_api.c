@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Random programs against a model that computes everything at once: tensors, views of views, reads, assigns through any
- * view, mappings with host writes, copies, imports, realises in between, releases in any order. Whatever was
- * recorded must read what the model read at that moment. NX_RANDOM in the environment says how many programs. */
+/* Random programs against a model that computes everything at once: tensors, views of views, reads,
+ * assigns through any view, mappings with host writes, copies, imports, realises in between,
+ * releases in any order. Whatever was recorded must read what the model read at that moment.
+ * NX_RANDOM in the environment says how many programs. */
 #include "tests/util/api.h"
 
 enum { MOST_STORAGES = 6, MOST_HANDLES = 24, MOST_ELEMENTS = 12, STEPS = 60 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Several results of the same values through the interface: a random program is recorded anew for every order in which its
- * results are asked for, realised in one call or one result after the other, and all must have the same bits. What a run
- * records of a program, and which groups fusion makes of it, follows that order. NX_RANDOM in the environment says how many
- * programs, of which a tenth is compiled. */
+/* Several results of the same values through the interface: a random program is recorded anew for
+ * every order in which its results are asked for, realised in one call or one result after the
+ * other, and all must have the same bits. What a run records of a program, and which groups fusion
+ * makes of it, follows that order. NX_RANDOM in the environment says how many programs, of which a
+ * tenth is compiled. */
 #include "tests/util/api.h"
 #include "tests/util/random_values.h"
 
@@ -140,7 +141,8 @@ static void record(program *p, uint64_t seed) {
   }
 }
 
-/* The numbers of the results: the last values and some of the others, in an order that `r` draws. */
+/* The numbers of the results: the last values and some of the others, in an order that `r` draws.
+ * */
 static uint32_t choose_results(program *p, nxt_random *r, uint32_t *results) {
   uint32_t n = 2 + (uint32_t)nxt_below(&p->r, MOST_RESULTS - 1);
   for (uint32_t i = 0; i < n; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The disk cache: what is stored comes back, and nothing else ever does. Corruption of every byte, truncation at
- * every length, foreign and unsafe files and directories, trimming, processes and threads that race. */
+/* The disk cache: what is stored comes back, and nothing else ever does. Corruption of every byte,
+ * truncation at every length, foreign and unsafe files and directories, trimming, processes and
+ * threads that race. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The kernel cache: hits, the bound, code that outlives its entry, failures, threads that ask at once, the disk. */
+/* The kernel cache: hits, the bound, code that outlives its entry, failures, threads that ask at
+ * once, the disk. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -259,8 +260,8 @@ static nxi_kernel_outcome outcome_for(nxi_kernel_cache *c, const char *isa) {
   return how;
 }
 
-/* The instruction set is part of both keys, in memory and on disk; on disk also LLVM, the processor, and the version of
- * what generates code. */
+/* The instruction set is part of both keys, in memory and on disk; on disk also LLVM, the
+ * processor, and the version of what generates code. */
 static void test_keys(void **state) {
   (void)state;
   if (nxl_unavailable()) skip();
@@ -289,7 +290,8 @@ static void test_keys(void **state) {
   assert_int_equal(system(command), 0);
 }
 
-/* Machines that bind differently share no kernel, though it does the same and its instruction set is one. */
+/* Machines that bind differently share no kernel, though it does the same and its instruction set
+ * is one. */
 static void test_targets(void **state) {
   (void)state;
   if (nxl_unavailable()) skip();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* What NX_DEBUG, NX_SKIP, NX_EXECUTOR, NX_ISA and NX_DUMP_DIR do: what they name is shown wherever code comes from, and
- * what they name wrongly is an error. The environment is read once, so every case is a process of its own: this
- * program with the name of one of the programs below. */
+/* What NX_DEBUG, NX_SKIP, NX_EXECUTOR, NX_ISA and NX_DUMP_DIR do: what they name is shown wherever
+ * code comes from, and what they name wrongly is an error. The environment is read once, so every
+ * case is a process of its own: this program with the name of one of the programs below. */
 #include "tests/util/api.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* A representative program with an allocation failing at every point in turn: each time there is an error or the
- * right result, never anything else; what failed works when it is tried again; and nothing is leaked (the context
- * counts, and the address sanitizer looks too). */
+/* A representative program with an allocation failing at every point in turn: each time there is an
+ * error or the right result, never anything else; what failed works when it is tried again; and
+ * nothing is leaked (the context counts, and the address sanitizer looks too). */
 #include "tests/util/api.h"
 
 #include <unistd.h>
@@ -150,7 +150,8 @@ static void part_nibbles(void) {
   release(x), release(odd), release(twice);
 }
 
-/* State that is assigned and read late, with what nobody asked for computed beside it; and a call that takes it. */
+/* State that is assigned and read late, with what nobody asked for computed beside it; and a call
+ * that takes it. */
 static void part_state(nx_tensor *x) {
   nx_tensor *w, *y, *aside, *loss, *in, *out, *gone, *taken = NULL;
   const uint8_t donate = 1;
@@ -269,7 +270,8 @@ static void expect_nothing_left(void) {
   assert_int_equal(ctx->live_storages, 0);
 }
 
-/* Every step-th allocation fails, each in a new context, so that nothing is cached from the last one but what lies on disk. */
+/* Every step-th allocation fails, each in a new context, so that nothing is cached from the last
+ * one but what lies on disk. */
 static void each_fails_once(const char *cache_dir, int64_t step) {
   failures = 0;
   nxi_slab_each = true; /* handles, storages and nodes can fail too */
@@ -296,8 +298,9 @@ static void each_fails_once(const char *cache_dir, int64_t step) {
 
 static int64_t at_least(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* Graphs that are interpreted node by node are quick: with the address sanitizer, which sees what leaks, none is left out.
- * Where kernels are interpreted or compiled it is each `others`-th, with that sanitizer an eighth of them. */
+/* Graphs that are interpreted node by node are quick: with the address sanitizer, which sees what
+ * leaks, none is left out. Where kernels are interpreted or compiled it is each `others`-th, with
+ * that sanitizer an eighth of them. */
 static int64_t step_of(int64_t others) {
   const char *executor = getenv("NX_EXECUTOR");
   if (executor != NULL && strcmp(executor, "interp") == 0) return SANITIZED ? 1 : nxt_share();
@@ -316,7 +319,8 @@ static void with_nothing_stored(void **state) {
   each_fails_once("", step_of(29));
 }
 
-/* From some point on every allocation fails: errors, no leak, and the context works again afterwards. */
+/* From some point on every allocation fails: errors, no leak, and the context works again
+ * afterwards. */
 static void memory_stays_exhausted(void **state) {
   (void)state;
   nx_context_options o = {.size = sizeof o, .cache_dir = "", .threads = 1};
@@ -338,7 +342,8 @@ static void memory_stays_exhausted(void **state) {
   nx_context_release(ctx);
 }
 
-/* ---- at a realise the error says which operation's, with its tag, and what the memory was wanted for */
+/* ---- at a realise the error says which operation's, with its tag, and what the memory was wanted
+ * for */
 
 static const struct {
   const char *text, *op; /* op: NULL if it may be either */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Functions: capture, calls, assigns and captured tensors read at each call, outputs in place, donation, inlining,
- * text. */
+/* Functions: capture, calls, assigns and captured tensors read at each call, outputs in place,
+ * donation, inlining, text. */
 #include "tests/util/api.h"
 
 #include <pthread.h>
@@ -146,8 +146,9 @@ static void inputs_that_share_memory(void **state) {
   free(is);
 }
 
-/* One tensor for both inputs, of which the function assigns parts: each result is of the memory as it was, also where one
- * of them is made in it. In every order of the two, the second one needing the first or not. */
+/* One tensor for both inputs, of which the function assigns parts: each result is of the memory as
+ * it was, also where one of them is made in it. In every order of the two, the second one needing
+ * the first or not. */
 static void one_tensor_for_two_inputs(void **state) {
   (void)state;
   for (int form = 0; form < 8; form++) {
@@ -193,7 +194,8 @@ static void outputs_in_place(void **state) {
   nx_function_release(f);
 }
 
-/* Into another part of the storage that it reads, of the same form: the output lies where it was asked for. */
+/* Into another part of the storage that it reads, of the same form: the output lies where it was
+ * asked for. */
 static void outputs_beside_their_input(void **state) {
   (void)state;
   enum { COUNT = 3000, ALL = 2 * COUNT + 1 };
@@ -263,7 +265,8 @@ static void expect_donated(nx_tensor *t) {
   FAILS(NX_DONATED, nx_item(t, (int64_t[]){0}, &v, NULL));
 }
 
-/* The same tensor twice in one call, a view of it, what the function reads by itself, what somebody else names. */
+/* The same tensor twice in one call, a view of it, what the function reads by itself, what somebody
+ * else names. */
 static void donated_in_several_ways(void **state) {
   (void)state;
   const uint8_t both[2] = {1, 1}, first[2] = {1, 0};
@@ -407,8 +410,8 @@ static const char softmax[] = "nxir 1\n"
                               "  %y = div %e, %s : f32[2,3]\n"
                               "}\n";
 
-/* A placeholder that nobody can release, as a collected exception keeps one: later assigns are only noted until the
- * capture is ended. */
+/* A placeholder that nobody can release, as a collected exception keeps one: later assigns are only
+ * noted until the capture is ended. */
 static void ended_captures(void **state) {
   (void)state;
   nx_tensor *cell = vector(3, 1, 1), *kept = GOOD(nx_placeholder(ctx, 0, NX_F32, NX_SHAPE(3)));
@@ -479,7 +482,8 @@ static void *assign_twice(void *given) {
   return good ? w : NULL;
 }
 
-/* The system gives the next thread what it knew the ended one by; the capture that the ended one left open is not its own. */
+/* The system gives the next thread what it knew the ended one by; the capture that the ended one
+ * left open is not its own. */
 static void threads_that_end_in_a_capture(void **state) {
   (void)state;
   pthread_t thread;

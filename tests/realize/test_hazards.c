@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Laziness must not be seen: what was recorded before an assign, a mapping or a host write reads the old values,
- * what was recorded after it the new ones, in every order of recording, realising and releasing. */
+/* Laziness must not be seen: what was recorded before an assign, a mapping or a host write reads
+ * the old values, what was recorded after it the new ones, in every order of recording, realising
+ * and releasing. */
 #include "tests/util/api.h"
 
 #include "runtime/realize/run.h"
@@ -128,8 +129,8 @@ static void assign_then_read_through_views(void **state) {
   release(x), release(even), release(back), release(square), release(turned);
 }
 
-/* A run that updates one tensor, and is the last to need its old contents, reads another one as a whole through a view:
- * that one stays as it is, whatever it was in the run before. */
+/* A run that updates one tensor, and is the last to need its old contents, reads another one as a
+ * whole through a view: that one stays as it is, whatever it was in the run before. */
 static void whole_view_beside_an_update(void **state) {
   (void)state;
   for (int first = 0; first < 2; first++) {
@@ -196,8 +197,8 @@ static void many_assigns_in_place(void **state) {
   release(x);
 }
 
-/* One run that needs the old contents after it has computed the new ones: through the view that is assigned, through another
- * that overlaps it, and all of them. */
+/* One run that needs the old contents after it has computed the new ones: through the view that is
+ * assigned, through another that overlaps it, and all of them. */
 static void old_and_new_in_one_run(void **state) {
   (void)state;
   enum { COUNT = 3000 };
@@ -251,7 +252,8 @@ static void shifts_within_itself(void **state) {
   free(is);
 }
 
-/* A block of a matrix, turned: it begins where it is read and written alike, and nowhere else is it the same place. */
+/* A block of a matrix, turned: it begins where it is read and written alike, and nowhere else is it
+ * the same place. */
 static void turned_within_itself(void **state) {
   (void)state;
   enum { SIDE = 70, ALL = SIDE + 1 };
@@ -305,7 +307,8 @@ static void failed_realise_then_retry(void **state) {
   release(x), release(view);
 }
 
-/* Memory that is overwritten in place: whatever the poll that stops it, all of it happens once, or none. */
+/* Memory that is overwritten in place: whatever the poll that stops it, all of it happens once, or
+ * none. */
 static void failed_realise_in_place(void **state) {
   (void)state;
   enum { COUNT = 20000 };

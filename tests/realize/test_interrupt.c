@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Actions that are interrupted at a random poll: what was there before is there afterwards, trying again gives the bits
- * of a run that nobody disturbed, and nothing is left over. And what a poll may do: call back, fork. Also run under the
- * thread sanitizer. */
+/* Actions that are interrupted at a random poll: what was there before is there afterwards, trying
+ * again gives the bits of a run that nobody disturbed, and nothing is left over. And what a poll
+ * may do: call back, fork. Also run under the thread sanitizer. */
 #include "tests/util/api.h"
 
 #include <pthread.h>
@@ -49,8 +49,8 @@ static uint32_t next_random(uint32_t *seed) {
   return *seed >> 8;
 }
 
-/* ---- jobs: each does its work with the options, once more without if it was interrupted, and leaves a result.
- * A job gives the first status; on other failures the thread's error says what. */
+/* ---- jobs: each does its work with the options, once more without if it was interrupted, and
+ * leaves a result. A job gives the first status; on other failures the thread's error says what. */
 
 typedef nx_status (*job)(const nx_run_options *o, int variant, char *result);
 
@@ -376,7 +376,8 @@ static void stopped_at_once(void **state) {
   nx_scope_end(s);
 }
 
-/* What fails while an offload thread works is the caller's error, with the tag of what was recorded. */
+/* What fails while an offload thread works is the caller's error, with the tag of what was
+ * recorded. */
 static void failures(void **state) {
   (void)state;
   nx_context *shared = ctx;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Values that a plan stores in any case, and that somebody needs when the run has ended: they are kept, and what is fused stays
- * fused. */
+/* Values that a plan stores in any case, and that somebody needs when the run has ended: they are
+ * kept, and what is fused stays fused. */
 #include "ir/alloc.h"
 #include "tests/util/api.h"
 #include "tests/util/share.h"
@@ -67,7 +67,8 @@ static void what_is_stored_anyway_is_kept(void **state) {
   }
 }
 
-/* A step of a loop that reads its loss: the product of the step before is still there for the weights. */
+/* A step of a loop that reads its loss: the product of the step before is still there for the
+ * weights. */
 static void a_step_has_two_products(void **state) {
   (void)state;
   nx_tensor *w = wide(0.01), *x = wide(0.5);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The rules of locks (runtime/platform/lock.h): each that is broken ends the process with a sentence. Builds that do not check them skip
- * this. A child breaks the rule, since it is what ends. */
+/* The rules of locks (runtime/platform/lock.h): each that is broken ends the process with a
+ * sentence. Builds that do not check them skip this. A child breaks the rule, since it is what
+ * ends. */
 #include "tests/util/api.h"
 
 #include <signal.h>

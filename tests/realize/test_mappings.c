@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What the host sees and does: mappings and host writes among recorded reads and assigns, imported memory, due work, and
- * releases in every order. */
+/* What the host sees and does: mappings and host writes among recorded reads and assigns, imported
+ * memory, due work, and releases in every order. */
 #include "tests/util/api.h"
 
 #include <unistd.h>
@@ -84,7 +84,8 @@ static void two_equal_values_mapped_and_assigned(void **state) {
   release(a), release(b);
 }
 
-/* The address that a read mapping shows stays when the host is allowed to write: the reader gets the copy. */
+/* The address that a read mapping shows stays when the host is allowed to write: the reader gets
+ * the copy. */
 static void write_mapping_after_read_mapping(void **state) {
   (void)state;
   nx_tensor *x = vector(3, 1, 1), *twin = vector(3, 1, 1);
@@ -256,7 +257,8 @@ static void manual_due(void **state) {
   ctx = other;
 }
 
-/* What nobody reads any more is due no more, though nothing was realised since, and though the list named a storage twice. */
+/* What nobody reads any more is due no more, though nothing was realised since, and though the list
+ * named a storage twice. */
 static void released_work_is_not_due(void **state) {
   (void)state;
   nx_context *other = ctx;
@@ -290,8 +292,8 @@ static void released_work_is_not_due(void **state) {
 
 /* ---- releases in every order */
 
-/* A tensor, a view of it, two expressions, a mapping, and the memory of an import that one of them reads; the last handle
- * that goes may be any of them. */
+/* A tensor, a view of it, two expressions, a mapping, and the memory of an import that one of them
+ * reads; the last handle that goes may be any of them. */
 static void release_in_every_order(void **state) {
   (void)state;
   enum { HANDLES = 6, ORDERS = 720 };
@@ -325,7 +327,8 @@ static void release_in_every_order(void **state) {
   assert_int_equal(nothing_left(state), 0);
 }
 
-/* Two imports that share memory, as an array and a slice of it do: what is assigned counts as computed first. */
+/* Two imports that share memory, as an array and a slice of it do: what is assigned counts as
+ * computed first. */
 static void imports_that_overlap(void **state) {
   (void)state;
   enum { N = 5000, MOST = 3 };
@@ -366,7 +369,8 @@ static bool is_realized(nx_tensor *t) {
   return i.flags & NX_REALIZED;
 }
 
-/* Operations are recorded again and fused, assigns are too, and the memory comes back when nothing needs it. */
+/* Operations are recorded again and fused, assigns are too, and the memory comes back when nothing
+ * needs it. */
 static void sharing_ends(void **state) {
   (void)state;
   float memory[4] = {1, 2, 3, 4};
@@ -507,7 +511,8 @@ static void bytes_of_bools(void **state) {
   nx_mapping_release(m);
 }
 
-/* A constant that the host has written is none any more: not even an operand on another device is the old number. */
+/* A constant that the host has written is none any more: not even an operand on another device is
+ * the old number. */
 static void written_constant(void **state) {
   (void)state;
   nx_tensor *x = number(5), *there = GOOD(nx_to_device(vector(2, 1, 1), 1));
@@ -522,7 +527,8 @@ static void written_constant(void **state) {
   EXPECT(GOOD(nx_add(there, GOOD(nx_to_device(x, 1)))), 8, 9);
 }
 
-/* A file whose pages are not to be written: mapped, and assigned then, the mapping shows it and the file does not. */
+/* A file whose pages are not to be written: mapped, and assigned then, the mapping shows it and the
+ * file does not. */
 static void file_that_is_mapped_again(void **state) {
   (void)state;
   char path[] = "nx_mapped_XXXXXX.npy";

@@ -280,8 +280,9 @@ static void test_slabs_are_reused(void **state) {
   nxi_allocator_destroy(a);
 }
 
-/* ---- children made while another thread is inside the allocator. Small sizes and one chunk of slabs: nobody calls
- * malloc, whose state in such a child is not at issue (and under some sanitizers is not good). */
+/* ---- children made while another thread is inside the allocator. Small sizes and one chunk of
+ * slabs: nobody calls malloc, whose state in such a child is not at issue (and under some
+ * sanitizers is not good). */
 
 typedef struct hammer {
   nxi_allocator *a;

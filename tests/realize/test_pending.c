@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What is recorded and not computed: state that loops assign and rarely read, the flags that ask actions for more than
- * they are about, and the counters of what waits. */
+/* What is recorded and not computed: state that loops assign and rarely read, the flags that ask
+ * actions for more than they are about, and the counters of what waits. */
 #include <time.h>
 #include <unistd.h>
 
@@ -212,7 +212,8 @@ static uint64_t resident(void) {
   return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* As embedding.md says: what waits is looked at after each step, and computed when it is too much. */
+/* As embedding.md says: what waits is looked at after each step, and computed when it is too much.
+ * */
 static void hours_of_recording_in_bounded_memory(void **state) {
   (void)state;
   enum { LONG = 100000 };

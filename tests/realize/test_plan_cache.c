@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* What is in the key of a plan and what is not: a changing scalar, a sliding slice and moving buffers find the plan
- * of the step before; other shapes, strides and dtypes do not, and the report says why. */
+/* What is in the key of a plan and what is not: a changing scalar, a sliding slice and moving
+ * buffers find the plan of the step before; other shapes, strides and dtypes do not, and the report
+ * says why. */
 #include "tests/util/api.h"
 
 enum { ROWS = 2000, WIDTH = 7, BATCH = 700 }; /* beyond what is interpreted at first */
@@ -12,7 +13,8 @@ static nx_report run(nx_tensor *t) {
   return report;
 }
 
-/* One step of a training loop: w -= rate * mean of a slice of the data, and a running value kept by an assign. */
+/* One step of a training loop: w -= rate * mean of a slice of the data, and a running value kept by
+ * an assign. */
 static nx_report step(nx_tensor *data, nx_tensor *w, nx_tensor *log, int i) {
   int64_t start[2] = {i % (ROWS - BATCH), 0}, count[2] = {BATCH, WIDTH}, apart[2] = {1, 1};
   nx_scope *s = nx_scope_begin(ctx);
@@ -66,7 +68,8 @@ static void scalars_are_parameters(void **state) {
   release(x);
 }
 
-/* Values that passes know something about are in the key: they may not be mistaken for each other. */
+/* Values that passes know something about are in the key: they may not be mistaken for each other.
+ * */
 static void special_scalars_are_constants(void **state) {
   (void)state;
   nx_tensor *x = vector(3, 1, 1);

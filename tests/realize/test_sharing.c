@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The end of sharing beside everything else that can be done to memory of the host: it is given to function calls, mapped,
- * imported twice in part, seen through views, captured. A host's memory is poisoned when the library gives it back, so a value that
- * still lies there is seen. */
+/* The end of sharing beside everything else that can be done to memory of the host: it is given to
+ * function calls, mapped, imported twice in part, seen through views, captured. A host's memory is
+ * poisoned when the library gives it back, so a value that still lies there is seen. */
 #include "tests/util/api.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The detected processor: plausible values, cgroup quotas, and NX_ISA, each wish in a process of its
- * own since detection happens once. */
+/* The detected processor: plausible values, cgroup quotas, and NX_ISA, each wish in a process of
+ * its own since detection happens once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

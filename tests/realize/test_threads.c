@@ -97,7 +97,8 @@ static void test_every_task_once(void **state) {
   assert_int_equal(every_task_once(NULL, 16), 0);
 }
 
-/* As many tasks as threads, each of which waits for all others to have begun: only several threads end it soon. */
+/* As many tasks as threads, each of which waits for all others to have begun: only several threads
+ * end it soon. */
 typedef struct meeting {
   int size;
   _Atomic int present, alone;
@@ -129,7 +130,8 @@ static void test_workers_come(void **state) {
   }
 }
 
-/* Pinned workers make way for the caller, wherever it is, and do not inherit where it is confined. */
+/* Pinned workers make way for the caller, wherever it is, and do not inherit where it is confined.
+ * */
 typedef struct places {
   meeting meeting;
   _Atomic int on[NXI_CPU_MAX];
@@ -212,7 +214,8 @@ typedef struct caller {
   int bad;
 } caller;
 
-/* Allocates nothing while it runs: the allocators of some sanitizers do not survive a fork meanwhile. */
+/* Allocates nothing while it runs: the allocators of some sanitizers do not survive a fork
+ * meanwhile. */
 static void *call_often(void *arg) {
   caller *c = arg;
   for (int i = 0; i < 60; i++) c->bad += every_task_once_in(c->counts, c->pool, 64);
@@ -308,7 +311,8 @@ static void test_environment(void **state) {
 
 /* ---- polls */
 
-/* Nothing here depends on when the system lets a thread run: time between polls is that of the caller's own work. */
+/* Nothing here depends on when the system lets a thread run: time between polls is that of the
+ * caller's own work. */
 typedef struct poll_log {
   pthread_t thread;
   _Atomic int calls;
@@ -363,7 +367,8 @@ static void test_polls(void **state) {
   poll_with(0, 3);
 }
 
-/* The caller has nothing left to do and one worker is slow, until it has been asked: the caller still polls. */
+/* The caller has nothing left to do and one worker is slow, until it has been asked: the caller
+ * still polls. */
 typedef struct uneven {
   pthread_t caller;
   _Atomic int slow;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The interface from several threads: recording and release while others realise, realises that need each other's
- * values, that all make progress, assigns in one order, functions, mappings, fork. Also run under the thread
- * sanitizer. */
+/* The interface from several threads: recording and release while others realise, realises that
+ * need each other's values, that all make progress, assigns in one order, functions, mappings,
+ * fork. Also run under the thread sanitizer. */
 #include "tests/util/api.h"
 #include "tests/util/share.h"
 
@@ -123,8 +123,9 @@ static void calls(void **state) {
   assert_int_equal(atomic_load(&faults), 0);
 }
 
-/* ---- a tensor that is donated goes to one call. The value that others name too is not overwritten, so that no call has to
- * wait for another; some threads read it meanwhile, and some record with it. */
+/* ---- a tensor that is donated goes to one call. The value that others name too is not
+ * overwritten, so that no call has to wait for another; some threads read it meanwhile, and some
+ * record with it. */
 
 typedef struct gift {
   nx_function *f;
@@ -296,7 +297,8 @@ static nx_function *assigning(nx_tensor *x, int64_t n) {
   return f;
 }
 
-/* Sizes and delays change, so that each run is planned, and compiled, anew while somebody begins to write. */
+/* Sizes and delays change, so that each run is planned, and compiled, anew while somebody begins to
+ * write. */
 static void writing_waits_for_readers(void **state) {
   (void)state;
   enum { LEAST = 20000, ROUNDS = 32 };
@@ -451,8 +453,9 @@ static int end_while_compiling(int ms, bool warm) {
   return 42;
 }
 
-/* A handler of the host's own, registered before any of the library's: it runs when LLVM's objects are gone, while other
- * threads still want kernels. What it realises, with and without a poll, is interpreted. */
+/* A handler of the host's own, registered before any of the library's: it runs when LLVM's objects
+ * are gone, while other threads still want kernels. What it realises, with and without a poll, is
+ * interpreted. */
 static nx_tensor *wanted_at_exit[2];
 
 static int32_t goes_on(void *user) { return (void)user, 0; }

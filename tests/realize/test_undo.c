@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Actions that assign and fail, for want of memory or because they are interrupted, leave everything as it was: what the
- * host sees, what is read, what was recorded before. Tried again, they apply once. Each case at a size that is interpreted
- * and at one that is compiled. */
+/* Actions that assign and fail, for want of memory or because they are interrupted, leave
+ * everything as it was: what the host sees, what is read, what was recorded before. Tried again,
+ * they apply once. Each case at a size that is interpreted and at one that is compiled. */
 #include "tests/util/api.h"
 
 #include "ir/alloc.h"
@@ -51,7 +51,8 @@ static void hide(shown *s) {
   free(s->wanted);
 }
 
-/* Fails at allocation number `point`, or after `point` polls; then is tried again until it works. */
+/* Fails at allocation number `point`, or after `point` polls; then is tried again until it works.
+ * */
 typedef struct attempts {
   int64_t point;
   bool polls, over;
@@ -80,8 +81,9 @@ static bool failed(attempts *a, nx_status status) {
   return status != NX_OK;
 }
 
-/* ---- calls: w changes as a whole, x in part, three outputs go to mapped tensors, one of them to a part. They have several
- * shapes, so that there are several kernels, one of which has stored its result when the next one could fail */
+/* ---- calls: w changes as a whole, x in part, three outputs go to mapped tensors, one of them to a
+ * part. They have several shapes, so that there are several kernels, one of which has stored its
+ * result when the next one could fail */
 
 typedef struct called {
   nx_function *f;
@@ -219,8 +221,8 @@ static void writes(bool polls) {
 static void starved_writes(void **state) { (void)state, writes(false); }
 static void interrupted_writes(void **state) { (void)state, writes(true); }
 
-/* A write that fails leaves an assign before it that has not been carried out: when it is, memory that is mapped shows it.
- * Each time in a new context, where there is no plan for the write yet. */
+/* A write that fails leaves an assign before it that has not been carried out: when it is, memory
+ * that is mapped shows it. Each time in a new context, where there is no plan for the write yet. */
 static void pending_beneath_a_write(void **state) {
   (void)state;
   nx_context *outer = ctx;
@@ -250,7 +252,8 @@ static void pending_beneath_a_write(void **state) {
   assert_true(failures > 5);
 }
 
-/* ---- an output that slides over a tensor: in place, though its neighbour is read, and compiled once */
+/* ---- an output that slides over a tensor: in place, though its neighbour is read, and compiled
+ * once */
 
 static void sliding_output(void **state) {
   (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What tests of the interface share: short ways to make, read and compare small f32 tensors. Every failure of a
- * call that should work is reported with the thread's error. */
+/* What tests of the interface share: short ways to make, read and compare small f32 tensors. Every
+ * failure of a call that should work is reported with the thread's error. */
 #ifndef NXT_API_H
 #define NXT_API_H
 
@@ -18,7 +18,8 @@
 #include "tests/util/runner.h"
 
 static nx_context *ctx;
-/* The device of what these functions make: 0, or the number that NXT_DEVICE in the environment says. */
+/* The device of what these functions make: 0, or the number that NXT_DEVICE in the environment
+ * says. */
 static inline nx_device device(void) {
   const char *wish = getenv("NXT_DEVICE");
   return wish != NULL ? atoi(wish) : 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The host's side: objects are linked with foreign_main.c to programs of their own. $NXT_FOREIGN_MAIN says where that is. */
+/* The host's side: objects are linked with foreign_main.c to programs of their own.
+ * $NXT_FOREIGN_MAIN says where that is. */
 #include "foreign.h"
 
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* A program for another processor, run by an emulator: reads what a kernel needs from standard input, calls the kernel that it
- * is linked with, writes all buffers to standard output. Without a C library, so that a compiler and a linker for that
- * processor suffice to build it. foreign.c is the other side. */
+/* A program for another processor, run by an emulator: reads what a kernel needs from standard
+ * input, calls the kernel that it is linked with, writes all buffers to standard output. Without a
+ * C library, so that a compiler and a linker for that processor suffice to build it. foreign.c is
+ * the other side. */
 typedef unsigned long word;
 typedef long number;
 
@@ -38,8 +39,8 @@ static number read_word(void) {
   return n;
 }
 
-/* In: numbers of buffers and parameters, first and last task, bytes of scratch; parameters; bytes and contents of each
- * buffer. */
+/* In: numbers of buffers and parameters, first and last task, bytes of scratch; parameters; bytes
+ * and contents of each buffer. */
 void nxt_main(void) {
   void *buffers[MOST_BUFFERS];
   number bytes[MOST_BUFFERS], n_buffers = read_word(), n_params = read_word();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Memory that shows who writes outside of it: aligned to 64 bytes, with guard bytes on both sides. */
+/* Memory that shows who writes outside of it: aligned to 64 bytes, with guard bytes on both sides.
+ * */
 #ifndef NXT_GUARDED_H
 #define NXT_GUARDED_H
 
@@ -11,8 +12,9 @@
 
 enum { NXT_GUARD = 64 };
 
-/* Filled with guard bytes throughout. It begins `shift` bytes, fewer than NXT_GUARD, after a multiple of 64, and is freed with that.
- * A test without memory for its harness says nothing: it ends. */
+/* Filled with guard bytes throughout. It begins `shift` bytes, fewer than NXT_GUARD, after a
+ * multiple of 64, and is freed with that. A test without memory for its harness says nothing: it
+ * ends. */
 static inline void *nxt_guarded_at(int64_t bytes, int64_t shift) {
   unsigned char *p = NULL;
   if (posix_memalign((void **)&p, 64, (size_t)(bytes + shift + 2 * NXT_GUARD)) != 0) {

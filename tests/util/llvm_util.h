@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* For tests of the LLVM code generator: a kernel legalised, compiled, loaded and run, beside the interpreter. */
+/* For tests of the LLVM code generator: a kernel legalised, compiled, loaded and run, beside the
+ * interpreter. */
 #ifndef NXI_TEST_LLVM_UTIL_H
 #define NXI_TEST_LLVM_UTIL_H
 
@@ -30,7 +31,8 @@
 static const char *const isas[] = {"avx512", "avx2", "generic"};
 enum { N_ISAS = 3 };
 
-/* Whether this machine runs code of the isa (those it cannot run are compiled all the same elsewhere). */
+/* Whether this machine runs code of the isa (those it cannot run are compiled all the same
+ * elsewhere). */
 static inline bool runs_here(const char *isa) {
 #if defined(__x86_64__)
   if (strcmp(isa, "avx512") == 0)

@@ -12,14 +12,15 @@ uint64_t nxt_next(nxt_random *r);            /* 64 random bits */
 int64_t nxt_below(nxt_random *r, int64_t n); /* 0 .. n - 1 */
 bool nxt_chance(nxt_random *r, int percent);
 
-/* Fuzzing: while there are bytes here, decisions of every generator are made of them, and contents of arrays of one byte
- * each. at NULL: none. */
+/* Fuzzing: while there are bytes here, decisions of every generator are made of them, and contents
+ * of arrays of one byte each. at NULL: none. */
 typedef struct nxt_tape {
   const uint8_t *at, *end;
 } nxt_tape;
 extern nxt_tape nxt_decisions;
 
-/* Fills n elements of dtype t: small numbers mostly, now and then zeros of both signs, extremes, infinities, NaN, subnormals. */
+/* Fills n elements of dtype t: small numbers mostly, now and then zeros of both signs, extremes,
+ * infinities, NaN, subnormals. */
 void nxt_random_fill(nxt_random *r, nx_dtype t, void *data, int64_t n);
 /* Small finite numbers alone. */
 void nxt_random_fill_plain(nxt_random *r, nx_dtype t, void *data, int64_t n);

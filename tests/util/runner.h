@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* One program runs all tests of a subject: build/tests/run_SUBJECT [--case PATTERN] TEST [ARGUMENTS]. Each run is one test in a
- * process of its own. A test file, test_NAME.c, ends with
+/* One program runs all tests of a subject: build/tests/run_SUBJECT [--case PATTERN] TEST
+ * [ARGUMENTS]. Each run is one test in a process of its own. A test file, test_NAME.c, ends with
  *
  *     NXT_MAIN(NAME) {
  *       const struct CMUnitTest tests[] = {...};
  *       return cmocka_run_group_tests(tests, NULL, NULL);
  *     }
  *
- * which is its main function: it gets argc and argv, argv[0] being the name of the test, and returns the exit status. */
+ * which is its main function: it gets argc and argv, argv[0] being the name of the test, and
+ * returns the exit status. */
 #ifndef NXT_RUNNER_H
 #define NXT_RUNNER_H
 
@@ -20,7 +21,8 @@ typedef struct nxt_test {
 /* Adds a test to those that the program can run. */
 void nxt_add_test(nxt_test *test);
 
-/* The path of the program, for tests that run themselves: the name of the test comes first among the arguments. */
+/* The path of the program, for tests that run themselves: the name of the test comes first among
+ * the arguments. */
 const char *nxt_program(void);
 
 /* The same for a name that is a macro. */

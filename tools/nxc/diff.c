@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* What differs between two texts, line by line: a longest common subsequence. Lines of the same text that are only in
- * one of them are few where passes are looked at; where they are very many, their numbers are all that is printed. */
+/* What differs between two texts, line by line: a longest common subsequence. Lines of the same
+ * text that are only in one of them are few where passes are looked at; where they are very many,
+ * their numbers are all that is printed. */
 #include <string.h>
 
 #include "ir/alloc.h"
@@ -38,8 +39,8 @@ static void put(nxi_text *out, const char *mark, const lines *l, uint32_t i) {
   nxi_text_put(out, l->at[i], (uint32_t)length(l, i));
 }
 
-/* Lines [begin, a_end) of a and [begin, b_end) of b, of which the first differ and the last differ. cells[i][k] is how
- * many lines those from i and from k on have in common. */
+/* Lines [begin, a_end) of a and [begin, b_end) of b, of which the first differ and the last differ.
+ * cells[i][k] is how many lines those from i and from k on have in common. */
 static bool walk(const lines *a, uint32_t a_end, const lines *b, uint32_t b_end, uint32_t begin,
                  nxi_text *out) {
   size_t rows = a_end - begin + 1, columns = b_end - begin + 1;

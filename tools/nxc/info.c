@@ -70,7 +70,8 @@ static void print_devices(nx_context *context) {
   }
 }
 
-/* Libraries of a GPU are asked for where there is a driver: without one none is used, and the device says why. */
+/* Libraries of a GPU are asked for where there is a driver: without one none is used, and the
+ * device says why. */
 static void print_nvidia(void) {
   static const struct {
     const char *name, *without;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* What the subcommands of nxc share: options, files, complaints. A complaint is one line on standard error,
- * FILE:LINE:COLUMN: sentence where there is a place, FILE: sentence or nxc: sentence where there is none. */
+/* What the subcommands of nxc share: options, files, complaints. A complaint is one line on
+ * standard error, FILE:LINE:COLUMN: sentence where there is a place, FILE: sentence or nxc:
+ * sentence where there is none. */
 #ifndef NXC_H
 #define NXC_H
 
@@ -61,12 +62,14 @@ int nxc_public_failure(const char *where);
 char *nxc_read_text(const char *path, size_t *size);
 /* Prints a text and frees it; a complaint if it is incomplete or cannot be written. */
 int nxc_print_text(nxi_text *text);
-/* This machine, or it with the instruction set named, even one that it lacks. False after a complaint. */
+/* This machine, or it with the instruction set named, even one that it lacks. False after a
+ * complaint. */
 bool nxc_target(const char *isa, nxi_target *out);
 
 double nxc_now_ms(void);
 
-/* diff.c. The lines that only one of two texts has, as remarks: "; - LINE", "; + LINE". False without memory. */
+/* diff.c. The lines that only one of two texts has, as remarks: "; - LINE", "; + LINE". False
+ * without memory. */
 bool nxc_diff(const nxi_text *before, const nxi_text *after, nxi_text *out);
 
 #endif

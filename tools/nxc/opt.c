@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* nxc opt: a graph or a kernel after passes; with --each also what each of them changed, as remarks in front. */
+/* nxc opt: a graph or a kernel after passes; with --each also what each of them changed, as remarks
+ * in front. */
 #include <stdio.h>
 
 #include "ir/alloc.h"

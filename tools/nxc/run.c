@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* nxc run: a graph in text form over .npy files and arrays of archives, through the public interface, as any program would. */
+/* nxc run: a graph in text form over .npy files and arrays of archives, through the public
+ * interface, as any program would. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

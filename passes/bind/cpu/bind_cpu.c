@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* The CPU binder: from what a kernel computes to how a processor does it. Every part of a logical kernel gets
- * the template that suits its shape; tasks, lanes, masks, the order of additions, partial sums and tails are
- * explicit afterwards, and a code generator has nothing left to decide.
+/* The CPU binder: from what a kernel computes to how a processor does it. Every part of a logical
+ * kernel gets the template that suits its shape; tasks, lanes, masks, the order of additions,
+ * partial sums and tails are explicit afterwards, and a code generator has nothing left to decide.
  *
  * Requires: a verified logical kernel without functions (ir/expand/expand.c).
- * Every choice follows from the kernel and the target's registers and caches, never from the thread count. */
+ * Every choice follows from the kernel and the target's registers and caches, never from the thread
+ * count. */
 #include "passes/bind/bind.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Template MAP of the CPU binder: parts without stages. Lanes run along the loop that most accesses walk
- * element by element. Where a load walks another loop element by element (a transpose), both loops are cut
- * into tiles, and a tile of the load is turned over into a LOCAL array first, in square blocks that fit into
- * registers: so memory is read and written in long pieces. The array's rows are a cache line longer than the
- * tile, or its columns would share few sets of the cache. */
+/* Template MAP of the CPU binder: parts without stages. Lanes run along the loop that most accesses
+ * walk element by element. Where a load walks another loop element by element (a transpose), both
+ * loops are cut into tiles, and a tile of the load is turned over into a LOCAL array first, in
+ * square blocks that fit into registers: so memory is read and written in long pieces. The array's
+ * rows are a cache line longer than the tile, or its columns would share few sets of the cache. */
 #include "passes/bind/bind.h"
 
 #include <string.h>
@@ -18,8 +18,9 @@ typedef struct map_plan {
   int64_t side;     /* of the blocks that are turned over in registers */
   nxk_value direct; /* the only load that crosses, if what it feeds is short: no array */
   int64_t beside;   /* blocks along the vector loop that are computed as one: whole cache lines */
-  bool
-      halves; /* every second row begins in the middle of a line; these are written from the first whole line on */
+  /* every second row begins in the middle of a line; these are written from the first whole line on
+   * */
+  bool halves;
   const nxk_access *shifted; /* the store that rows are shifted for, or NULL */
   nxb_tile staged;
 } map_plan;
@@ -32,7 +33,8 @@ static void write_element(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, vo
 
 /* ---- tiles */
 
-/* Rows become columns: each step brings one bit of the row number to the lanes, and one of the lane number back. */
+/* Rows become columns: each step brings one bit of the row number to the lanes, and one of the lane
+ * number back. */
 void nxb_turn_over(nxb_binder *b, nxk_value *rows, int64_t n) {
   nxk_value next[16];
   for (int64_t done = 1; done < n; done *= 2) {
@@ -44,8 +46,8 @@ void nxb_turn_over(nxb_binder *b, nxk_value *rows, int64_t n) {
   }
 }
 
-/* Loads one square block as `side` vectors along the tile's loop and turns it over: rows[q] is then the vector
- * along the vector loop at the q-th index of the tile's loop. */
+/* Loads one square block as `side` vectors along the tile's loop and turns it over: rows[q] is then
+ * the vector along the vector loop at the q-th index of the tile's loop. */
 static void load_block(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value load,
                        nxk_value along, nxk_value across, nxk_value *rows) {
   map->lanes = (uint16_t)m->side;
@@ -88,8 +90,8 @@ static void write_row(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value a
   write_element(b, map, 1, NULL);
 }
 
-/* Computes blocks that lie beside each other straight from registers: `beside` of them; rows that begin in the middle of a line,
- * one block later. */
+/* Computes blocks that lie beside each other straight from registers: `beside` of them; rows that
+ * begin in the middle of a line, one block later. */
 static void write_block(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value along,
                         nxk_value across, int64_t beside, rows_of which) {
   nxb_lane_map before;
@@ -110,7 +112,8 @@ static void write_block(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value
   nxb_lane_map_assign(b, map, &before);
 }
 
-/* First iterations of the blocks of a dimension; the last block ends at the end of the tile, and may overlap. */
+/* First iterations of the blocks of a dimension; the last block ends at the end of the tile, and
+ * may overlap. */
 static nxk_value open_blocks(nxb_binder *b, const nxb_dim *d, int64_t side) {
   nxk_value at = nxk_begin_for(b->to, NXK_SEQ, nxk_bound_of(d->lo), nxk_bound_of(d->hi), side);
   return d->loop.extent % side == 0 /* NOLINT: side > 0 */ ? at
@@ -144,8 +147,8 @@ static void write_blocks(nxb_binder *b, nxb_lane_map *map, map_plan *m, const nx
   nxk_end(b->to);
 }
 
-/* Rows with lines of two halves, every second of which begins with the second half: that half of the first tile, and the half
- * that is left at the end of the other rows, are written alone. */
+/* Rows with lines of two halves, every second of which begins with the second half: that half of
+ * the first tile, and the half that is left at the end of the other rows, are written alone. */
 static void write_halves(nxb_binder *b, nxb_lane_map *map, map_plan *m) {
   nxb_dim first = m->vector, lines = m->vector, last = m->vector;
   first.hi = nxb_op(b, NXK_min, first.hi, nxb_int(b, m->side));
@@ -208,8 +211,8 @@ static bool stands_alone(const nxk_access *a) {
   return a->mask == NXK_NONE && a->index == NXK_NONE;
 }
 
-/* The one load that crosses, if blocks fill both loops, and the code for one, or for two that make whole cache lines, is
- * short enough to be written out. */
+/* The one load that crosses, if blocks fill both loops, and the code for one, or for two that make
+ * whole cache lines, is short enough to be written out. */
 static nxk_value choose_direct(const nxb_binder *b, const map_plan *m) {
   nxk_value load = NXK_NONE;
   int64_t along = m->halves ? m->side : m->side * m->beside;
@@ -227,13 +230,14 @@ static nxk_value choose_direct(const nxb_binder *b, const map_plan *m) {
   return load;
 }
 
-/* Whether a block is half a line, and every second row begins in the middle of one and ends where one ends. */
+/* Whether a block is half a line, and every second row begins in the middle of one and ends where
+ * one ends. */
 static bool has_halves(const nxb_binder *b, const map_plan *m) {
   const nxb_loop *vector = &m->vector.loop, *tile = &m->tile.loop;
   const nxk_access *to =
       nxb_shifted_store(b, b->part->body_first, b->part->body_last, vector->value);
   if (!to || vector->lower != 0 || tile->lower != 0) return false;
-  int64_t line = NXK_LINE / nxi_dtype_size(b->from->buffers[to->buffer].dtype);
+  int64_t line = nxk_line_of(b->from, to);
   bool halves = line == 2 * m->side && vector->extent % line == m->side && to->offset % line == 0;
   for (uint32_t i = 0; i < to->n_terms; i++) {
     int64_t rest = to->terms[i].stride % line;
@@ -265,8 +269,8 @@ static void plan_tile(nxb_binder *b, map_plan *m) {
   m->halves = has_halves(b, m);
   if (m->halves) m->beside = 2;
   m->direct = choose_direct(b, m);
-  /* Every line that a pair of blocks reads or writes is used up at once, so the tile need not fit into a cache, and memory is
-   * fetched ahead along long pieces of what is read. */
+  /* Every line that a pair of blocks reads or writes is used up at once, so the tile need not fit
+   * into a cache, and memory is fetched ahead along long pieces of what is read. */
   if (m->direct != NXK_NONE && m->beside > 1) m->tile.unit *= FAR_TILES;
   if (m->direct != NXK_NONE) return;
   if (!is_unit_loop(&m->vector.loop, m->side) || !is_unit_loop(&m->tile.loop, m->side)) return;
@@ -311,8 +315,9 @@ static uint32_t plan_dims(nxb_binder *b, map_plan *m, uint32_t tile_at, uint32_t
   return 2;
 }
 
-/* Rows that begin in the middle of cache lines, of which results pass the caches: worth two more loops where rows are long. Rows
- * that share what they load are put together afterwards (passes/kernel/jam.c), which needs the same vectors in each. */
+/* Rows that begin in the middle of cache lines, of which results pass the caches: worth two more
+ * loops where rows are long. Rows that share what they load are put together afterwards
+ * (passes/kernel/jam.c), which needs the same vectors in each. */
 static void plan_shift(const nxb_binder *b, map_plan *m, const nxb_loop *vector) {
   const nxb_part *part = b->part;
   enum { LEAST_LINES = 16, MOST_COST = 16, MOST_LOADS = 4 };
@@ -325,10 +330,9 @@ static void plan_shift(const nxb_binder *b, map_plan *m, const nxb_loop *vector)
     return;
   const nxk_access *to = nxb_shifted_store(b, part->body_first, part->body_last, vector->value);
   if (!to) return;
-  int64_t line = NXK_LINE / nxi_dtype_size(b->from->buffers[to->buffer].dtype);
+  int64_t line = nxk_line_of(b->from, to);
   if (vector->extent < LEAST_LINES * line) return;
   m->shifted = to;
-  m->tail = NXB_TAIL_MASKED;
   if (m->lanes < line) m->lanes = (uint16_t)line;
 }
 
@@ -361,7 +365,7 @@ void nxb_bind_map(nxb_binder *b) {
   m.vector = *along;
   if (!b->to->failed && !b->failed && m.tiles) write_tile(b, &map, &m);
   else if (!b->to->failed && !b->failed && m.shifted)
-    nxb_shifted_loops(b, &map, &m.vector, m.lanes, m.tail, m.shifted, write_element, &m);
+    nxb_shifted_loops(b, &map, &m.vector, m.lanes, m.shifted, write_element, &m);
   else if (!b->to->failed && !b->failed)
     nxb_vector_loops(b, &map, 1, &m.vector, m.lanes, m.tail, write_element, &m);
   nxb_close(b, &nest);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Tasks and loops of the CPU binder. The outer dimensions of a part are cut at one of them: those before it
- * and chunks of it are numbered as tasks, those after it are loops inside a task. Where the cut lies follows
- * from the shape alone, so that no result and no cache key depends on the number of threads. */
+/* Tasks and loops of the CPU binder. The outer dimensions of a part are cut at one of them: those
+ * before it and chunks of it are numbered as tasks, those after it are loops inside a task. Where
+ * the cut lies follows from the shape alone, so that no result and no cache key depends on the
+ * number of threads. */
 #include "passes/bind/bind.h"
 
-/* Work of a task: about 25 microseconds, so that handing it out costs little and many fit into a kernel. */
+/* Work of a task: about 25 microseconds, so that handing it out costs little and many fit into a
+ * kernel. */
 static const double TASK_CYCLES = 100000;
 
 static int64_t units_of(const nxb_dim *d) {
@@ -100,8 +102,9 @@ static double work_of(const nxb_nest *nest, double unit_cycles) {
   return unit_cycles;
 }
 
-/* Opens a part and its task loop. Parts of one task that follow each other share it while there is little in it: handing
- * out tasks costs more than a few rows at the border of an array. Returns the number of the task. */
+/* Opens a part and its task loop. Parts of one task that follow each other share it while there is
+ * little in it: handing out tasks costs more than a few rows at the border of an array. Returns the
+ * number of the task. */
 static nxk_value open_tasks(nxb_binder *b, nxb_nest *nest, int64_t tasks, double unit_cycles) {
   double cycles = work_of(nest, unit_cycles);
   nest->cycles = tasks == 1 ? cycles : 0;
@@ -165,8 +168,8 @@ typedef struct lane_loop {
   bool on_line; /* vectors that all exist begin at lines */
 } lane_loop;
 
-/* How one loop over vectors goes on: lanes at or past `end` do not exist (NXK_NONE: all do), and no vector starts past
- * `latest` (NXK_NONE: no such limit). */
+/* How one loop over vectors goes on: lanes at or past `end` do not exist (NXK_NONE: all do), and no
+ * vector starts past `latest` (NXK_NONE: no such limit). */
 typedef struct lane_limits {
   nxk_value end, latest;
 } lane_limits;
@@ -249,10 +252,10 @@ void nxb_vector_loops(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const 
 }
 
 void nxb_shifted_loops(nxb_binder *b, nxb_lane_map *map, const nxb_dim *dim, uint16_t lanes,
-                       nxb_tail tail, const nxk_access *to, nxb_body body, void *user) {
+                       const nxk_access *to, nxb_body body, void *user) {
   nxb_lane_map saved;
   lane_loop l = {b, map, &saved, 1, dim, body, user, true};
-  int64_t line = NXK_LINE / nxi_dtype_size(b->from->buffers[to->buffer].dtype);
+  int64_t line = nxk_line_of(b->from, to);
   if (!nxb_lane_map_copy(b, &saved, map)) return;
   nxk_value before = nxb_lanes_to_line(b, map, to, &dim->loop, dim->lo);
   nxb_lane_map_assign(b, map, &saved);
@@ -260,11 +263,9 @@ void nxb_shifted_loops(nxb_binder *b, nxb_lane_map *map, const nxb_dim *dim, uin
   nxk_value length = nxb_op(b, NXK_sub, dim->hi, first);
   nxk_value last =
       nxb_op(b, NXK_add, first, nxb_op(b, NXK_and, length, nxb_int(b, -(int64_t)lanes)));
-  bool single = tail == NXB_TAIL_SINGLE;
-  int64_t n = single ? 1 : line;
-  write_lanes(&l, dim->lo, first, n, (lane_limits){single ? NXK_NONE : first, NXK_NONE});
+  write_lanes(&l, dim->lo, first, line, (lane_limits){first, NXK_NONE});
   write_lanes(&l, first, last, lanes, no_limits);
-  write_lanes(&l, last, dim->hi, n, (lane_limits){single ? NXK_NONE : dim->hi, NXK_NONE});
+  write_lanes(&l, last, dim->hi, line, (lane_limits){dim->hi, NXK_NONE});
 }
 
 bool nxb_masks_well(const nxb_binder *b, nxk_value first, nxk_value last) {
@@ -281,7 +282,7 @@ bool nxb_masks_well(const nxb_binder *b, nxk_value first, nxk_value last) {
 /* Whether a store that is to go past the caches can be of whole lines; else it is plain. */
 static bool may_be_whole(const nxb_binder *b, const nxk_access *to) {
   const nxk_buffer *buffer = &b->from->buffers[to->buffer];
-  int64_t unit = NXK_LINE / nxi_dtype_size(buffer->dtype);
+  int64_t unit = nxk_line_of(b->from, to);
   bool whole = buffer->aligned && to->offset % unit == 0;
   for (uint32_t i = 0; i < to->n_terms; i++)
     whole = whole && (to->terms[i].stride == 1 || to->terms[i].stride % unit == 0);

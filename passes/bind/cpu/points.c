@@ -244,7 +244,8 @@ static void write_jams(nxb_binder *b, nxb_lane_map *map, points *p) {
   if (rest) write_jam(b, map, p, main_end, d->hi, 1);
 }
 
-/* True if a dot of the part has a factor that varies along `vector` but not along `other`, and one the other way. */
+/* True if a dot of the part has a factor that varies along `vector` but not along `other`, and one
+ * the other way. */
 static bool shares_factor(const nxb_binder *b, nxk_value vector, nxk_value other) {
   bool shares = false;
   for (uint32_t i = 0; i < b->part->n_stages; i++)
@@ -278,7 +279,8 @@ static void choose_jam(nxb_binder *b, nxk_value vector, points *p, uint32_t *jam
   }
 }
 
-/* Points of the last outer loop side by side: a scan waits for the element before, others need not wait for it. */
+/* Points of the last outer loop side by side: a scan waits for the element before, others need not
+ * wait for it. */
 static void jam_scans(nxb_binder *b, points *p, uint32_t *jam_at) {
   for (uint32_t i = b->part->n_outer; i-- > 0 && !p->jams && !has_locals(b);) {
     const nxb_loop *loop = &b->part->outer[i];

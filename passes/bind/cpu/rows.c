@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Template ROWS of the CPU binder: outer points one after the other, lanes along the inner loops of their
- * stages. For runs that hold the last axis and anything else that is contiguous along the inner loops. */
+/* Template ROWS of the CPU binder: outer points one after the other, lanes along the inner loops of
+ * their stages. For runs that hold the last axis and anything else that is contiguous along the
+ * inner loops. */
 #include "passes/bind/bind.h"
 
 /* ---- map stages */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Scans in the CPU binder: the loops of their stage run in order and carry the sum before the block and the sum within
- * it; a block ends after 1024 elements (docs/numerics.md). Lanes run along an outer loop that memory is contiguous along,
- * several registers wide, so that a step reads a few cache lines. Where memory is contiguous along the scan itself, lanes
- * are rows: square blocks of what is loaded are turned over in registers, and of what is stored turned back. */
+/* Scans in the CPU binder: the loops of their stage run in order and carry the sum before the block
+ * and the sum within it; a block ends after 1024 elements (docs/numerics.md). Lanes run along an
+ * outer loop that memory is contiguous along, several registers wide, so that a step reads a few
+ * cache lines. Where memory is contiguous along the scan itself, lanes are rows: square blocks of
+ * what is loaded are turned over in registers, and of what is stored turned back. */
 #include <string.h>
 
 #include "passes/bind/bind.h"
@@ -19,11 +20,13 @@ typedef struct rows {
   nxk_value first; /* iteration of lane 0 */
   int64_t side;    /* rows, and elements of each, of a square block */
   bool *turned;    /* loads and stores that go through blocks */
-  nxk_value (*tile)
-      [16]; /* of a turned load what its lanes hold at each element; of a store what they are to hold */
+  nxk_value(*tile)
+      /* of a turned load what its lanes hold at each element; of a store what they are to hold */
+      [16];
 } rows;
 
-/* What the scans of a stage carry, for each lane map: a number each, products of pairs two, which both of their parts share. */
+/* What the scans of a stage carry, for each lane map: a number each, products of pairs two, which
+ * both of their parts share. */
 typedef struct carried {
   uint32_t n;                 /* numbers */
   nxk_value *scan;            /* the first scan that a number belongs to */
@@ -203,7 +206,8 @@ static void write_step(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const
   if (square) store_tiles(b, maps, s, c->rows, at);
 }
 
-/* Elements lo .. hi of the run, or as many square blocks, from c->within on, which has the carries afterwards. */
+/* Elements lo .. hi of the run, or as many square blocks, from c->within on, which has the carries
+ * afterwards. */
 static void write_loop(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
                        carried *c, bool square, nxk_bound_value lo, nxk_bound_value hi) {
   uint32_t n = n_maps * c->n;

@@ -256,15 +256,16 @@ static void leave_partial(strips *s, const strip_fold *f, uint32_t i, nxb_partia
   }
 }
 
-/* From memory, a whole block is taken at once: each column is read from 16 rows and added in registers. */
+/* From memory, a whole block is taken at once: each column is read from 16 rows and added in
+ * registers. */
 static uint32_t rows_at_once(const nxb_binder *b, const nxb_stage *stage) {
   uint32_t cost = nxb_code_cost(b, stage->first, stage->last);
   if (cost <= 12) return nxb_reads_pass_cache(b, stage) ? MAX_ROWS : 4;
   return cost <= 30 ? 2 : 1;
 }
 
-/* Then one vector of columns is enough side by side: with four, 64 lines of 16 rows are under way, and memory gives a
- * quarter less. */
+/* Then one vector of columns is enough side by side: with four, 64 lines of 16 rows are under way,
+ * and memory gives a quarter less. */
 static uint32_t registers_of_columns(const nxb_binder *b) {
   for (uint32_t i = 0; i < b->part->n_stages; i++) {
     const nxb_stage *stage = &b->part->stages[i];
@@ -326,9 +327,9 @@ static void hand_on(strips *s, const strip_fold *f, finish how, nxk_value number
   close_columns(s);
 }
 
-/* Folds items first .. first + count - 1, `rows` at a time; of `some` (NXK_NONE: of count), a multiple of the rows, in
- * their stead. All but the shortest blocks go through memory, so that the rows are written out once: what that costs is
- * little beside reading them. */
+/* Folds items first .. first + count - 1, `rows` at a time; of `some` (NXK_NONE: of count), a
+ * multiple of the rows, in their stead. All but the shortest blocks go through memory, so that the
+ * rows are written out once: what that costs is little beside reading them. */
 static void write_block(strips *s, const strip_fold *f, nxk_value first, int64_t count,
                         nxk_value some, finish how, nxk_value number) {
   nxb_binder *b = s->b;
@@ -528,8 +529,8 @@ static int64_t choose_width(const nxb_binder *b, int64_t extent, int64_t lanes, 
   return nxb_ceil(width, lanes) * lanes;
 }
 
-/* Instead of less than a vector of columns at the end, written out once more: all strips are whole, and the last one does
- * some columns again, if that is little. */
+/* Instead of less than a vector of columns at the end, written out once more: all strips are whole,
+ * and the last one does some columns again, if that is little. */
 static void choose_shift(strips *s, int64_t extent) {
   const nxb_part *part = s->b->part;
   if (extent % s->lanes == 0 || !nxb_repeats(s->b, part->first, part->last)) return;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* The GPU binder: from what a kernel computes to how blocks of threads do it. Lanes are threads, a task is a block; what
- * threads say to each other, and in which order, is explicit afterwards: swaps, barriers, masks.
+/* The GPU binder: from what a kernel computes to how blocks of threads do it. Lanes are threads, a
+ * task is a block; what threads say to each other, and in which order, is explicit afterwards:
+ * swaps, barriers, masks.
  *
- * Sums are added in the order of docs/numerics.md, as on a processor, so all results have the same bits there.
- * Requires: a verified logical kernel without functions (ir/expand/expand.c). */
+ * Sums are added in the order of docs/numerics.md, as on a processor, so all results have the same
+ * bits there. Requires: a verified logical kernel without functions (ir/expand/expand.c). */
 #include "passes/bind/bind.h"
 #include "passes/kernel/passes.h"
 

@@ -30,7 +30,8 @@ static int64_t widest_neighbours(const nxb_binder *b, nxk_value loop) {
   return widest;
 }
 
-/* Whether the elements of `each` neighbours are a word wherever they lie beside each other, and nowhere apart. */
+/* Whether the elements of `each` neighbours are a word wherever they lie beside each other, and
+ * nowhere apart. */
 static bool are_words(const nxb_binder *b, nxk_value loop, int64_t each) {
   for (nxk_value v = b->part->first; v <= b->part->last; v++) {
     const nxk_instr *in = &b->from->instrs[v];

@@ -55,7 +55,8 @@ static int64_t power_of_two_from(int64_t n) {
 
 /* ---- what fits */
 
-/* The order that all reductions of the part can be done in. False: there is none, or it has no lanes to share. */
+/* The order that all reductions of the part can be done in. False: there is none, or it has no
+ * lanes to share. */
 static bool common_order(const nxb_binder *b, spread *s) {
   *s = (spread){.lanes = 1, .items = INT64_MAX, .columns = 1};
   for (uint32_t i = 0; i < b->part->n_stages; i++)
@@ -111,7 +112,8 @@ static bool locals_stay(const nxb_binder *b) {
   return true;
 }
 
-/* How many more accesses walk memory element by element along the runs than along the outer points. */
+/* How many more accesses walk memory element by element along the runs than along the outer points.
+ * */
 static int64_t along_runs(const nxb_binder *b) {
   const nxb_part *part = b->part;
   int64_t more = 0;
@@ -180,8 +182,8 @@ static int64_t cost_of(const nxb_binder *b, const nxb_stage *stage) {
   return cost > 1 ? cost : 1;
 }
 
-/* What one stage leaves for the next is in registers only if everything is written out, which compiles the longer. Of long
- * code so much is alive at once that registers do not suffice. */
+/* What one stage leaves for the next is in registers only if everything is written out, which
+ * compiles the longer. Of long code so much is alive at once that registers do not suffice. */
 static int64_t most_own(const nxb_binder *b) {
   int64_t own = b->part->n_stages < 2 ? WRITTEN_OUT : MOST_OWN, cost = 1;
   for (uint32_t i = 0; i < b->part->n_stages; i++)
@@ -443,7 +445,8 @@ static bool write_stage(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, cons
   return true;
 }
 
-/* LOCAL arrays: rows of one element for each thread, in registers where all loops over them are written out. */
+/* LOCAL arrays: rows of one element for each thread, in registers where all loops over them are
+ * written out. */
 static void add_arrays(nxb_binder *b, const spread *s) {
   for (uint32_t i = 0; i < b->from->n_buffers; i++) {
     b->local[i] = NXK_NONE;

@@ -30,8 +30,8 @@ typedef struct scans {
   uint8_t *needed; /* code that what is scanned needs */
   int64_t rows, length;
   int64_t columns; /* rows of a task that neighbouring threads have; 0: lines go through tiles */
-  int64_t
-      width; /* elements of a line in a tile, where a row of the array is one longer, or at once */
+  /* elements of a line in a tile, where a row of the array is one longer, or at once */
+  int64_t width;
   int64_t lines;     /* of a task */
   int64_t of_row;    /* lines of a row */
   int64_t task_rows; /* rows of a task */
@@ -107,7 +107,8 @@ static bool collect(const nxb_binder *b, scans *s) {
   return s->n > 0 && !(plain && ordered);
 }
 
-/* Lines side by side: as many as there are threads for, fewer where that would leave processors idle. */
+/* Lines side by side: as many as there are threads for, fewer where that would leave processors
+ * idle. */
 static void plan_columns(const nxb_binder *b, scans *s) {
   int64_t code = nxb_code_cost(b, s->stage->first, s->stage->last);
   s->columns = b->threads;
@@ -187,7 +188,8 @@ static nxk_value below(nxb_binder *b, nxk_value x, int64_t end) {
   return nxb_op(b, NXK_lt, x, nxb_int(b, end));
 }
 
-/* Sets the indices of the lane map for line `line` of the task, and the element of the block's tile there. */
+/* Sets the indices of the lane map for line `line` of the task, and the element of the block's tile
+ * there. */
 static void set_element(nxb_binder *b, nxb_lane_map *map, const scans *s, const walk *w,
                         nxk_value line, nxk_value element) {
   const nxb_part *part = b->part;
@@ -242,7 +244,8 @@ static void write_leading(nxb_binder *b, nxb_lane_map *map, const scans *s) {
     if (nxb_is_code((nxk_op)b->from->instrs[v].op)) nxb_write(b, map, v);
 }
 
-/* All threads: sets a copy of the lane map at the elements of one pass over the tile; *place: of each thread in it. */
+/* All threads: sets a copy of the lane map at the elements of one pass over the tile; *place: of
+ * each thread in it. */
 static bool open_pass(nxb_binder *b, const nxb_lane_map *from, nxb_lane_map *map, const scans *s,
                       const walk *w, nxk_value *place) {
   int64_t passes = s->lines * s->width / b->threads;
@@ -296,7 +299,8 @@ static nxk_value result_of(nxb_binder *b, nxk_value scan, nxk_value before, nxk_
   return blocks ? op_of(b, scan, before, within) : within;
 }
 
-/* Each thread goes along its line: within[i] becomes what follows. before: NULL where only that is wanted. */
+/* Each thread goes along its line: within[i] becomes what follows. before: NULL where only that is
+ * wanted. */
 static void walk_tile(nxb_binder *b, const scans *s, const nxk_value *before, nxk_value *within) {
   nxk_value thread = thread_of(b), first = nxb_mul(b, thread, s->width + 1), carry[MOST_SCANS];
   nxk_value there = s->lines < b->threads ? below(b, thread, s->lines) : NXK_NONE;
@@ -385,8 +389,8 @@ static void leave_totals(nxb_binder *b, const scans *s, const nxk_value *totals,
   nxk_barrier(b->to);
 }
 
-/* What is before each line's block, from the totals of the lines before it in its row, and what is after the last one. start: what
- * is before the first line. */
+/* What is before each line's block, from the totals of the lines before it in its row, and what is
+ * after the last one. start: what is before the first line. */
 static void find_before(nxb_binder *b, const scans *s, const nxk_value *start,
                         const nxk_value *totals, nxk_value *before, nxk_value *after) {
   nxk_value thread = thread_of(b), carry[MOST_SCANS], all[MOST_SCANS];

@@ -38,7 +38,8 @@ static void mark_operands(const nxb_binder *b, tiles *t, nxk_value v) {
   mark(t, a->other);
 }
 
-/* Marks what the loads need in the body. False: something that cannot be written apart from the rest. */
+/* Marks what the loads need in the body. False: something that cannot be written apart from the
+ * rest. */
 static bool mark_needed(const nxb_binder *b, tiles *t) {
   for (uint32_t i = 0; i < t->n; i++) mark(t, t->loads[i]);
   for (nxk_value v = b->part->body_last + 1; v-- > b->part->body_first;) {
@@ -61,7 +62,8 @@ static uint32_t contiguous_along(const nxb_binder *b, const nxk_access *a) {
   return b->part->n_outer;
 }
 
-/* Whether v loads what lies far apart for neighbours of the innermost loop, and beside each other along t->row. */
+/* Whether v loads what lies far apart for neighbours of the innermost loop, and beside each other
+ * along t->row. */
 static bool is_across(const nxb_binder *b, tiles *t, nxk_value v) {
   const nxk_instr *in = &b->from->instrs[v];
   if (in->op != NXK_load || in->block != body_of(b)) return false;
@@ -114,7 +116,8 @@ static int64_t tiles_along(const nxb_binder *b, uint32_t loop) {
   return nxb_ceil(b->part->outer[loop].extent, SIDE);
 }
 
-/* Opens the task loop and sets the indices of all loops but two; origins: of those, in iterations. */
+/* Opens the task loop and sets the indices of all loops but two; origins: of those, in iterations.
+ * */
 static void open_tasks(nxb_binder *b, nxb_lane_map *map, const tiles *t, nxk_value *origins) {
   const nxb_part *part = b->part;
   int64_t tasks = 1;
@@ -134,7 +137,8 @@ static void open_tasks(nxb_binder *b, nxb_lane_map *map, const tiles *t, nxk_val
   }
 }
 
-/* Sets the indices of both loops: neighbouring threads along `along`, others, and steps of the loop `pass`, across. */
+/* Sets the indices of both loops: neighbouring threads along `along`, others, and steps of the loop
+ * `pass`, across. */
 static void set_place(nxb_binder *b, nxb_lane_map *map, tiles *t, const nxk_value *origins,
                       bool along_column, nxk_value pass) {
   nxk_value thread = nxk_lanes(b->to, nxb_int(b, 0), b->threads), at[2];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Finding and loading OpenBLAS, and the one place that calls its gemm. Loading happens once in a process;
- * the library stays loaded until the process ends. */
+/* Finding and loading OpenBLAS, and the one place that calls its gemm. Loading happens once in a
+ * process; the library stays loaded until the process ends. */
 #include "blas.h"
 
 #include <dlfcn.h>
@@ -52,12 +52,13 @@ static struct {
   char file[512], corename[64], config[256], reason[256], sentence[300];
 } library;
 
-/* A build without threads hands out its work buffers without a lock: two calls at once got the same one, and
- * wrong numbers (OpenBLAS 0.3.21, 1 in 250 products of 40 x 40 on three threads). */
+/* A build without threads hands out its work buffers without a lock: two calls at once got the same
+ * one, and wrong numbers (OpenBLAS 0.3.21, 1 in 250 products of 40 x 40 on three threads). */
 static pthread_mutex_t one_call = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- fork: a child that is made while a thread loads or calls the library waits for nobody. The handlers must be there
- * before the library is loaded: those that are added while a fork is about to happen do not run in its child. */
+/* ---- fork: a child that is made while a thread loads or calls the library waits for nobody. The
+ * handlers must be there before the library is loaded: those that are added while a fork is about
+ * to happen do not run in its child. */
 
 static void fork_child(void *object) {
   (void)object;
@@ -88,8 +89,8 @@ static const char *deserved_core(bool *avx512) {
   return NULL;
 }
 
-/* True if the library's kernels for `core` use less than the processor has. Names that are not listed are newer
- * than this file: the library knew what it did. */
+/* True if the library's kernels for `core` use less than the processor has. Names that are not
+ * listed are newer than this file: the library knew what it did. */
 static bool is_weaker(const char *core, bool avx512) {
   static const char *const with_avx2[] = {"Haswell", "Zen", "Excavator"};
   static const char *const older[] = {
@@ -107,7 +108,8 @@ static bool is_weaker(const char *core, bool avx512) {
 
 /* ---- loading */
 
-/* The library should use its own symbols, whatever BLAS the program has linked. Sanitizers refuse that. */
+/* The library should use its own symbols, whatever BLAS the program has linked. Sanitizers refuse
+ * that. */
 static int load_flags(void) {
   int flags = RTLD_NOW | RTLD_LOCAL;
 #ifdef RTLD_DEEPBIND
@@ -207,7 +209,8 @@ static bool try_library(const char *name) {
   return true;
 }
 
-/* A lack of addresses is told from a missing library beforehand: the loader's sentence is the same. */
+/* A lack of addresses is told from a missing library beforehand: the loader's sentence is the same.
+ * */
 static void look_for_it(void) {
   library.reason[0] = '\0';
   library.starved = NX_HAVE_BLAS && !nxi_addresses_left(load_bytes);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* Matrix products through OpenBLAS, which is loaded when it is first needed.
  *
- * A product is cut into panels by its shape alone, each panel is one single-threaded library call, and our own
- * pool runs the calls. The bits of the result therefore depend on the shape, the library, its version and
- * its core type, and on nothing else: not on the number of threads, not on whether there is an epilogue. */
+ * A product is cut into panels by its shape alone, each panel is one single-threaded library call,
+ * and our own pool runs the calls. The bits of the result therefore depend on the shape, the
+ * library, its version and its core type, and on nothing else: not on the number of threads, not on
+ * whether there is an epilogue. */
 #ifndef NXI_BLAS_H
 #define NXI_BLAS_H
 
@@ -31,9 +32,11 @@ typedef struct nxi_blas {
   bool one_at_a_time;   /* a build that does not bear two calls at once: see nxi_blas_enter */
 } nxi_blas;
 
-/* The library, the same table every time; NULL with NX_DEVICE_UNAVAILABLE and the reason if there is
- * none, and with NX_OUT_OF_MEMORY if there is too little memory to load it now. Loads it at the first call: from NX_BLAS (a file name) if set, else from where systems put
- * it, a build with POSIX threads preferred (it is told to use one, and bears calls from several).
+/* The library, the same table every time; NULL with NX_DEVICE_UNAVAILABLE and the reason if there
+ * is
+ * none, and with NX_OUT_OF_MEMORY if there is too little memory to load it now. Loads it at the
+ * first call: from NX_BLAS (a file name) if set, else from where systems put it, a build with POSIX
+ * threads preferred (it is told to use one, and bears calls from several).
  * If it took this processor for a weaker one it is loaded again with OPENBLAS_CORETYPE set for that
  * moment; a value that the user has set is left alone. If the process uses the same library file
  * already, it is shared, and its thread count becomes 1 for everybody. */
@@ -45,16 +48,18 @@ const char *nxi_blas_missing(void);
 /* Another function of the loaded library, NULL if there is none (LAPACK lives in the same file). */
 void *nxi_blas_symbol(const char *name);
 
-/* Around every call of a library function but nxi_gemm, which does it itself. Two atomic operations for a library that may
- * be called from several threads, as long as it has work memory for each (blas/buffers.h); for others, a lock. */
+/* Around every call of a library function but nxi_gemm, which does it itself. Two atomic operations
+ * for a library that may be called from several threads, as long as it has work memory for each
+ * (blas/buffers.h); for others, a lock. */
 void nxi_blas_enter(const nxi_blas *blas);
 void nxi_blas_leave(const nxi_blas *blas);
 
-/* C = A * B on the calling thread, row-major: C is m x n, A is m x k (stored k x m if trans_a), B is k x n
- * (stored n x k if trans_b). Leading dimensions in elements, at least the length of a stored row (ignored if
- * there is one row or none). Type is NX_F32 or NX_F64. C is written only, also where it held NaN; k = 0
- * makes zeros. NX_INVALID_ARGUMENT, nothing written, if a size does not fit the library's 32-bit
- * integers or a leading dimension is too small; NX_UNSUPPORTED_DTYPE. */
+/* C = A * B on the calling thread, row-major: C is m x n, A is m x k (stored k x m if trans_a), B
+ * is k x n (stored n x k if trans_b). Leading dimensions in elements, at least the length of a
+ * stored row (ignored if there is one row or none). Type is NX_F32 or NX_F64. C is written only,
+ * also where it held NaN; k = 0 makes zeros. NX_INVALID_ARGUMENT, nothing written, if a size does
+ * not fit the library's 32-bit integers or a leading dimension is too small; NX_UNSUPPORTED_DTYPE.
+ * */
 nx_status nxi_gemm(const nxi_blas *blas, nx_dtype type, bool trans_a, bool trans_b, int64_t m,
                    int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
                    void *c, int64_t ldc);
@@ -69,25 +74,27 @@ typedef struct nxi_matrix {
   void *base;
   bool transposed; /* stored with rows and columns exchanged; not for c */
   int64_t ld;      /* elements from one stored row to the next */
-  const int64_t
-      *batch_strides; /* elements, one for each batch dimension; 0 broadcasts (not for c) */
+  /* elements, one for each batch dimension; 0 broadcasts (not for c) */
+  const int64_t *batch_strides;
 } nxi_matrix;
 
-/* Elements begin .. end - 1 of the inner extent of the rows of a, or of the columns of b, first .. last - 1. */
+/* Elements begin .. end - 1 of the inner extent of the rows of a, or of the columns of b, first ..
+ * last - 1. */
 typedef struct nxi_packed_tile {
   int64_t batch, first, last, begin, end;
 } nxi_packed_tile;
 
-/* Makes the part of one operand that a library call needs, just before it: of a (operand 0) or of b (1). Sets *base to where
- * its first element is until the same worker asks again; the ld is the operand's. Called once for each packed tile, or more often
- * where one takes long to multiply. */
+/* Makes the part of one operand that a library call needs, just before it: of a (operand 0) or of b
+ * (1). Sets *base to where its first element is until the same worker asks again; the ld is the
+ * operand's. Called once for each packed tile, or more often where one takes long to multiply. */
 typedef struct nxi_staging {
   int operand;
   void (*fn)(void *user, int worker, const nxi_packed_tile *packed, void **base);
   void *user;
 } nxi_staging;
 
-/* c[batch] = a[batch] * b[batch]. c overlaps neither a nor b, and its own matrices do not overlap. */
+/* c[batch] = a[batch] * b[batch]. c overlaps neither a nor b, and its own matrices do not overlap.
+ * */
 typedef struct nxi_matmul {
   nx_dtype type; /* NX_F32 or NX_F64 */
   int64_t m, n, k;
@@ -95,26 +102,28 @@ typedef struct nxi_matmul {
   const int64_t *batch_shape;
   int64_t among; /* products that these are some of, for how they are cut; 0: these are all */
   nxi_matrix a, b, c;
-  const nxi_staging
-      *staging; /* NULL: both operands are there; else base and batch_strides of one do not count */
+  /* NULL: both operands are there; else base and batch_strides of one do not count */
+  const nxi_staging *staging;
   void *scratch; /* nxi_matmul_scratch_bytes, aligned to 64 bytes; NULL: it is allocated */
 } nxi_matmul;
 
-/* Called once for each panel of finished rows, on the thread that finished it, while it is in its cache. All
- * columns are finished. `batch` counts in row-major order of the batch shape. */
+/* Called once for each panel of finished rows, on the thread that finished it, while it is in its
+ * cache. All columns are finished. `batch` counts in row-major order of the batch shape. */
 typedef struct nxi_epilogue {
   void (*fn)(void *user, int worker, int64_t batch, int64_t row_begin, int64_t row_end);
   void *user;
 } nxi_epilogue;
 
-/* pool, poll and epilogue may be NULL. NX_OK; NX_INTERRUPTED; NX_INVALID_ARGUMENT and NX_UNSUPPORTED_DTYPE as
- * nxi_gemm, before anything is written; NX_OUT_OF_MEMORY, likewise, and only without scratch. */
+/* pool, poll and epilogue may be NULL. NX_OK; NX_INTERRUPTED; NX_INVALID_ARGUMENT and
+ * NX_UNSUPPORTED_DTYPE as nxi_gemm, before anything is written; NX_OUT_OF_MEMORY, likewise, and
+ * only without scratch. */
 nx_status nxi_matmul_panels(const nxi_blas *blas, nxi_pool *pool, const nxi_poll *poll,
                             const nxi_matmul *p, const nxi_epilogue *epilogue, nxi_diag *d);
 
-/* How a product is cut: rows x columns of C and a piece of the inner extent a library call, and whole products a task if it
- * is small. The pieces of a tile are added up in order; where tiles are few, in shares of some pieces, each a task, and then
- * the shares in order. From the shape alone. For documentation and tests. */
+/* How a product is cut: rows x columns of C and a piece of the inner extent a library call, and
+ * whole products a task if it is small. The pieces of a tile are added up in order; where tiles are
+ * few, in shares of some pieces, each a task, and then the shares in order. From the shape alone.
+ * For documentation and tests. */
 typedef struct nxi_tiles {
   int64_t rows, columns; /* of a tile */
   int64_t depth;         /* of a piece, 1 at least; the last one may be shorter */
@@ -123,7 +132,8 @@ typedef struct nxi_tiles {
   int64_t products; /* in one task; 1 if a product has several tiles */
 } nxi_tiles;
 nxi_tiles nxi_matmul_tiles(int64_t batches, int64_t m, int64_t n, int64_t k);
-/* What a run needs to know which tiles and rows are finished, and for shares of the inner extent; 0: nothing. */
+/* What a run needs to know which tiles and rows are finished, and for shares of the inner extent;
+ * 0: nothing. */
 int64_t nxi_matmul_scratch_bytes(nx_dtype type, int64_t batches, int64_t m, int64_t n, int64_t k,
                                  bool epilogue);
 

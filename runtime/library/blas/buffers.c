@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Work memory of OpenBLAS. Each call takes a buffer of the library's, which has as many as calls were ever under way at
- * once and keeps them; where it finds no memory for another one it tries again for ever. So buffers are made here, while
- * no call is under way and after the system has shown that it has the addresses, and no more calls run at once than there
- * are buffers: with little memory products wait for each other. */
+/* Work memory of OpenBLAS. Each call takes a buffer of the library's, which has as many as calls
+ * were ever under way at once and keeps them; where it finds no memory for another one it tries
+ * again for ever. So buffers are made here, while no call is under way and after the system has
+ * shown that it has the addresses, and no more calls run at once than there are buffers: with
+ * little memory products wait for each other. */
 #include "buffers.h"
 
 #include <pthread.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Products and triangular systems for what is factored in blocks: matrices stored by columns, sizes in elements, on the calling
- * thread. What may take long is cut into pieces, by its shape alone, between which it is asked whether to stop. */
+/* Products and triangular systems for what is factored in blocks: matrices stored by columns, sizes
+ * in elements, on the calling thread. What may take long is cut into pieces, by its shape alone,
+ * between which it is asked whether to stop. */
 #ifndef NXI_LEVEL3_H
 #define NXI_LEVEL3_H
 

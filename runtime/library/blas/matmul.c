@@ -5,7 +5,8 @@
 #include "blas.h"
 #include "ir/alloc.h"
 
-/* One run. Tile number t of a batched product: batch, then row panel, then column panel, the last fastest. */
+/* One run. Tile number t of a batched product: batch, then row panel, then column panel, the last
+ * fastest. */
 typedef struct matmul_run {
   const nxi_blas *blas;
   const nxi_matmul *p;
@@ -26,8 +27,9 @@ static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* ---- how a product is cut. Every figure was tuned against OpenBLAS 0.3.21 with AVX-512 kernels; the library
- * packs its operands again for each tile, so tiles are as large as leaves enough of them. */
+/* ---- how a product is cut. Every figure was tuned against OpenBLAS 0.3.21 with AVX-512 kernels;
+ * the library packs its operands again for each tile, so tiles are as large as leaves enough of
+ * them. */
 
 enum {
   UNIT = 16, /* panels are multiples of this, which fills the library's kernels */
@@ -47,8 +49,8 @@ enum {
 };
 #define TILE_FLOPS_MAX (INT64_C(1200) << 20) /* some 7 ms: polls come between tiles */
 
-/* The length of the panels that `length` is cut into, of about `wanted`. Numbers of panels are powers of two
- * while they are small, so that threads get equal shares. */
+/* The length of the panels that `length` is cut into, of about `wanted`. Numbers of panels are
+ * powers of two while they are small, so that threads get equal shares. */
 static int64_t panel(int64_t length, int64_t wanted) {
   int64_t count = ceil_div(length, wanted > 0 ? wanted : 1);
   if (count <= 16) {
@@ -59,13 +61,15 @@ static int64_t panel(int64_t length, int64_t wanted) {
   return size < length ? size : larger(length, 1);
 }
 
-/* A tile much longer than wide packs the operand of its long side for few results; beyond a cache that is read from memory
- * twice. And who makes that operand tile by tile has it in the cache only so. */
+/* A tile much longer than wide packs the operand of its long side for few results; beyond a cache
+ * that is read from memory twice. And who makes that operand tile by tile has it in the cache only
+ * so. */
 static int64_t shortened(int64_t length, int64_t width, int64_t k) {
   return smaller(length, larger(LONG_SIDE_MAX / k, 2 * width));
 }
 
-/* Elements of C that a tile should have. A small C is cut less for the sake of threads if the inner extent can be. */
+/* Elements of C that a tile should have. A small C is cut less for the sake of threads if the inner
+ * extent can be. */
 static int64_t tile_area(double elements, int64_t k) {
   double area = elements / 8, small = (double)k / DEPTH_MAX / TASKS_WANTED * elements;
   if (small < elements / 4) small = elements / 4;
@@ -86,9 +90,10 @@ static int64_t skinny_panel(int64_t few, int64_t many, int64_t k, int64_t wanted
   return wanted < many ? larger(wanted / SKINNY_UNIT, 1) * SKINNY_UNIT : many;
 }
 
-/* The pieces of the inner extent, so that a panel of an operand is bounded in both directions. Small products that the
- * library does without packing are left whole. Their number is a power of two: what k counts (channels, positions, images)
- * usually divides into that evenly, and then so do the pieces. */
+/* The pieces of the inner extent, so that a panel of an operand is bounded in both directions.
+ * Small products that the library does without packing are left whole. Their number is a power of
+ * two: what k counts (channels, positions, images) usually divides into that evenly, and then so do
+ * the pieces. */
 static int64_t pieces_depth(const nxi_tiles *t, int64_t m, int64_t n, int64_t k) {
   int64_t most = DEPTH_MAX, count = 2;
   if (m <= SKINNY || n <= SKINNY)
@@ -98,7 +103,8 @@ static int64_t pieces_depth(const nxi_tiles *t, int64_t m, int64_t n, int64_t k)
   return k % count == 0 ? k / count : ceil_div(ceil_div(k, count), UNIT) * UNIT;
 }
 
-/* How much of the inner extent is added up apart, so that few tiles of a small C are enough tasks and no task is too short. */
+/* How much of the inner extent is added up apart, so that few tiles of a small C are enough tasks
+ * and no task is too short. */
 static int64_t share_of(const nxi_tiles *t, double elements, int64_t tiles, int64_t k) {
   int64_t pieces = ceil_div(k, t->depth), few = ceil_div(TASKS_WANTED, tiles);
   if (pieces == 1 || elements > SHARED_AREA_MAX) return larger(k, 1);
@@ -221,7 +227,8 @@ static char *result_at(const matmul_run *r, const tile *at, int64_t share, int64
   return r->partials + number * to_lines(t->rows * t->columns * nxi_dtype_size(p->type));
 }
 
-/* One library call: a piece of the inner extent, from `begin`. staged: the packed tile of the operand that is made for it, or NULL. */
+/* One library call: a piece of the inner extent, from `begin`. staged: the packed tile of the
+ * operand that is made for it, or NULL. */
 static void run_piece(const matmul_run *r, const tile *at, int64_t begin, void *staged) {
   const nxi_matmul *p = r->p;
   const nxi_tiles *t = &r->tiles;
@@ -248,8 +255,8 @@ static void add_rows(nx_dtype type, int64_t rows, int64_t columns, const void *x
   }
 }
 
-/* Whoever finishes the last share of a tile joins them in order, and whoever finishes the last tile of a row panel does its
- * epilogue; both see what the others wrote. */
+/* Whoever finishes the last share of a tile joins them in order, and whoever finishes the last tile
+ * of a row panel does its epilogue; both see what the others wrote. */
 static void finish_share(const matmul_run *r, int worker, const tile *at) {
   const nxi_tiles *t = &r->tiles;
   if (r->open) {
@@ -282,7 +289,8 @@ static void run_tiles(void *arg, int worker, int64_t begin, int64_t end) {
   }
 }
 
-/* One packed tile after the other of a share of the inner extent; tiles first .. last - 1 beside each other take each. */
+/* One packed tile after the other of a share of the inner extent; tiles first .. last - 1 beside
+ * each other take each. */
 static void run_span(const matmul_run *r, int worker, nxi_packed_tile packed, int64_t share_end,
                      int64_t staged, int64_t first, int64_t last) {
   const nxi_matmul *p = r->p;
@@ -302,8 +310,8 @@ static void run_span(const matmul_run *r, int worker, nxi_packed_tile packed, in
   }
 }
 
-/* Task: batch, then a span of the panels of the other operand, then share, then panel of the staged one, so that threads
- * beside each other read the same span. */
+/* Task: batch, then a span of the panels of the other operand, then share, then panel of the staged
+ * one, so that threads beside each other read the same span. */
 static void run_staged(void *arg, int worker, int64_t begin, int64_t end) {
   const matmul_run *r = arg;
   const nxi_matmul *p = r->p;
@@ -324,8 +332,8 @@ static void run_staged(void *arg, int worker, int64_t begin, int64_t end) {
   }
 }
 
-/* How many tiles share a packed tile before it is made again: so many that making it hardly counts, so few that polls come and
- * every thread has two tasks. */
+/* How many tiles share a packed tile before it is made again: so many that making it hardly counts,
+ * so few that polls come and every thread has two tasks. */
 static int64_t tiles_a_task(const matmul_run *r, int64_t tasks, const nxi_pool *pool) {
   const nxi_tiles *t = &r->tiles;
   int64_t others = r->p->staging->operand == 0 ? t->column_panels : t->row_panels;

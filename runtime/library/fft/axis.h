@@ -7,8 +7,8 @@
 
 typedef enum nxi_fft_form { NXI_FFT_COMPLEX, NXI_FFT_FROM_REAL, NXI_FFT_TO_REAL } nxi_fft_form;
 
-/* source [outer][source_extent][inner], target [outer][target_extent][inner]; the extents are numbers of elements, pairs or
- * reals. line has n elements, or n / 2 for real numbers of even n. */
+/* source [outer][source_extent][inner], target [outer][target_extent][inner]; the extents are
+ * numbers of elements, pairs or reals. line has n elements, or n / 2 for real numbers of even n. */
 typedef struct nxi_fft_axis {
   nxi_fft_form form;
   bool inverse;
@@ -21,7 +21,8 @@ typedef struct nxi_fft_axis {
 int64_t nxi_fft_axis_own_bytes(const nxi_fft_axis *a);
 int64_t nxi_fft_axis_shared_bytes(const nxi_fft_axis *a);
 
-/* Phases, one after the other, and the tasks of each, in any order; `grain` tasks are worth a thread. */
+/* Phases, one after the other, and the tasks of each, in any order; `grain` tasks are worth a
+ * thread. */
 int64_t nxi_fft_axis_phases(const nxi_fft_axis *a);
 void nxi_fft_axis_phase(const nxi_fft_axis *a, int64_t phase, int64_t *tasks, int64_t *grain);
 

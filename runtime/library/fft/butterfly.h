@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Transforms of 2, 3, 4, 5, 7, 8, 9 and 16 numbers and of any odd number, lane by lane, forward; included once for each
- * width. Arrays of vectors are registers: indices are constants after inlining. The order of operations here is part of
- * what a transform's bits depend on. */
+/* Transforms of 2, 3, 4, 5, 7, 8, 9 and 16 numbers and of any odd number, lane by lane, forward;
+ * included once for each width. Arrays of vectors are registers: indices are constants after
+ * inlining. The order of operations here is part of what a transform's bits depend on. */
 
 typedef struct NAME(complex) {
   V re, im;
@@ -67,7 +67,8 @@ static INLINE C NAME(turn16)(C a, const int k) {
   }
 }
 
-/* The two halves of a transform of 16 = 4 * 4: elements q, q + 4, q + 8, q + 12, then 4 k .. 4 k + 3. */
+/* The two halves of a transform of 16 = 4 * 4: elements q, q + 4, q + 8, q + 12, then 4 k .. 4 k +
+ * 3. */
 static INLINE void NAME(fft16_first)(C *x, const int q) {
   NAME(fft4)(&x[q], &x[q + 4], &x[q + 8], &x[q + 12]);
   UNROLL for (int k = 1; k < 4; k++) x[q + 4 * k] = NAME(turn16)(x[q + 4 * k], q * k);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* Spectra of n real numbers and transforms of half = n / 2 pairs of them; included once for each width.
+/* Spectra of n real numbers and transforms of half = n / 2 pairs of them; included once for each
+ * width.
  *
  * z is the transform of the pairs (x[2 j], x[2 j + 1]), s the spectrum, w = exp(-2 pi i k / n):
- *   s[k] = e + o, s[half - k] = conj(e - o), e = (z[k] + conj z[half - k]) / 2, o = -i w (z[k] - conj z[half - k]) / 2
- *   z[k] = e + o, z[half - k] = conj(e - o), e = s[k] + conj s[half - k], o = i conj(w) (s[k] - conj s[half - k])
+ *   s[k] = e + o, s[half - k] = conj(e - o), e = (z[k] + conj z[half - k]) / 2, o = -i w (z[k] -
+ *   conj z[half - k]) / 2 z[k] = e + o, z[half - k] = conj(e - o), e = s[k] + conj s[half - k], o =
+ *   i conj(w) (s[k] - conj s[half - k])
  * where the second is twice what the first undoes. */
 
 /* a, b: numbers k and half - k, before and after. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Makes the kernels of one instruction set: included by fft/generic.c, fft/avx2.c and fft/avx512.c, which define ISA (a part
- * of the tables' names), FFT_BYTES (of the widest vectors) and FFT_FMA. */
+/* Makes the kernels of one instruction set: included by fft/generic.c, fft/avx2.c and fft/avx512.c,
+ * which define ISA (a part of the tables' names), FFT_BYTES (of the widest vectors) and FFT_FMA. */
 #include <math.h>
 #include <string.h>
 

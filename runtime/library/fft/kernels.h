@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: ISC */
-/* The innermost loops of the Fourier transforms, one set for each instruction set and precision. They differ in the
- * width of their vectors alone: each element goes through the same operations, so the sets give the same bits.
+/* The innermost loops of the Fourier transforms, one set for each instruction set and precision.
+ * They differ in the width of their vectors alone: each element goes through the same operations,
+ * so the sets give the same bits.
  *
- * A transform of n = r1 r2 ... rk is k passes (Stockham, decimation in time). Before a pass of radix r, with
- * `done` = the product of the radices before it, the data are rows: row k * (n / done) + g is the k-th value of the
- * transform of the elements g, g + n / done, g + 2 n / done, ... A pass joins r of these shorter transforms:
+ * A transform of n = r1 r2 ... rk is k passes (Stockham, decimation in time). Before a pass of
+ * radix r, with `done` = the product of the radices before it, the data are rows: row k * (n /
+ * done) + g is the k-th value of the transform of the elements g, g + n / done, g + 2 n / done, ...
+ * A pass joins r of these shorter transforms:
  *
- *   row (k + done * m) * groups + g  =  sum over l < r of  w(r)^(l m) * w(done * r)^(l k) * row (k r + l) * groups + g
+ *   row (k + done * m) * groups + g  = sum over l < r of w(r)^(l m) * w(done * r)^(l k) * row (k r
+ *                                    + l) * groups + g
  *
- * with groups = n / (done * r), w(n) = exp(-2 pi i / n), and m < r. A row is one element of a single transform, or one
- * element of each of several transforms side by side (lanes). In memory a row is pairs (re, im), or it has its real
- * parts in one array and its imaginary parts in another (planar). */
+ * with groups = n / (done * r), w(n) = exp(-2 pi i / n), and m < r. A row is one element of a
+ * single transform, or one element of each of several transforms side by side (lanes). In memory a
+ * row is pairs (re, im), or it has its real parts in one array and its imaginary parts in another
+ * (planar). */
 #ifndef NXI_FFT_KERNELS_H
 #define NXI_FFT_KERNELS_H
 
@@ -33,11 +37,12 @@ typedef struct nxi_fft_pass {
   int64_t done, groups;
   int64_t lanes; /* contiguous elements of a row; at least the kernel's width, or 1 where said */
   const void *twiddles; /* [done][radix - 1] pairs; NULL: done is 1 */
-  const void *
-      prime; /* of other odd radices: (radix - 1) / 2 rows of as many pairs (cos, sin)(2 pi (i + 1)(j + 1) / radix) */
+  /* of other odd radices: (radix - 1) / 2 rows of as many pairs (cos, sin)(2 pi (i + 1)(j + 1) /
+   * radix) */
+  const void *prime;
   int32_t radix;
-  /* Factors of the rows of the result, by row (pairs) and by row and lane (lane_block real parts, then as many
-   * imaginary ones); NULL: none. */
+  /* Factors of the rows of the result, by row (pairs) and by row and lane (lane_block real parts,
+   * then as many imaginary ones); NULL: none. */
   const void *by_row, *by_lane;
   int64_t lane_block;
 } nxi_fft_pass;
@@ -46,8 +51,8 @@ typedef struct nxi_fft_pass {
 typedef struct nxi_fft_tail {
   nxi_fft_rows source, target; /* pitches unused; the source is planar */
   int64_t done, groups;
-  const void
-      *twiddles; /* for l = 1 .. radix - 1: done * groups real parts, as many imaginary ones */
+  /* for l = 1 .. radix - 1: done * groups real parts, as many imaginary ones */
+  const void *twiddles;
   const void *prime;
   int32_t radix;
 } nxi_fft_tail;
@@ -72,7 +77,8 @@ typedef struct nxi_fft_kernels {
   int32_t widths;                /* the widest first */
   int32_t width[NXI_FFT_WIDTHS]; /* elements */
   void (*wide[NXI_FFT_WIDTHS][NXI_FFT_RADICES])(const nxi_fft_pass *);
-  /* groups == 1 and done >= width; radix 4, 8, 16 (NULL where the width is larger than the radix). Pairs result. */
+  /* groups == 1 and done >= width; radix 4, 8, 16 (NULL where the width is larger than the radix).
+   * Pairs result. */
   void (*last[NXI_FFT_WIDTHS][NXI_FFT_RADICES])(const nxi_fft_tail *);
   /* Any groups, done and radix but 1; planar result; source and target differ. */
   void (*narrow[NXI_FFT_RADICES])(const nxi_fft_tail *);
@@ -85,8 +91,8 @@ typedef struct nxi_fft_kernels {
   void (*multiply)(const nxi_fft_rows *source, const void *factor, const nxi_fft_rows *target,
                    int64_t n);
   void (*split)(
-      const nxi_fft_half
-          *); /* half pairs of the packed transform -> half + 1 of the spectrum; in place */
+      /* half pairs of the packed transform -> half + 1 of the spectrum; in place */
+      const nxi_fft_half *);
   void (*join)(const nxi_fft_half *); /* the other way, times 2 */
   void (*split_lanes[NXI_FFT_WIDTHS])(
       const nxi_fft_half_lanes *); /* planar -> pairs; lanes >= width */

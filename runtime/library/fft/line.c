@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: ISC */
-/* Running complex transforms of one length: passes over lanes or over one transform, the strips of two steps, chirps. */
+/* Running complex transforms of one length: passes over lanes or over one transform, the strips of
+ * two steps, chirps. */
 #include "line.h"
 
 #include <string.h>
 
-/* Rows that are so short go to lanes, several together; those with narrow passes, up to NARROW. Others are faster
- * alone. */
+/* Rows that are so short go to lanes, several together; those with narrow passes, up to NARROW.
+ * Others are faster alone. */
 enum { SHORT = 64, NARROW = 4096, STRIP_BYTES = 1 << 14, CHUNK_PAIRS = 8192 };
 
 static void *at(const nxi_fft_line *l, const void *p, int64_t reals) {
   return (char *)(uintptr_t)p + reals * l->real_bytes;
 }
 
-/* Calls the kernel, number `kernel` of its width. Rows without gaps on both sides are one long row. */
+/* Calls the kernel, number `kernel` of its width. Rows without gaps on both sides are one long row.
+ * */
 static void run_pass(const nxi_fft_kernels *k, int32_t kernel, nxi_fft_pass *p) {
   bool dense =
       p->source.im && p->target.im && p->source.pitch == p->lanes && p->target.pitch == p->lanes;
@@ -24,8 +26,8 @@ static void run_pass(const nxi_fft_kernels *k, int32_t kernel, nxi_fft_pass *p) 
   k->wide[nxi_fft_width_for(k, p->lanes)][kernel](p);
 }
 
-/* ---- two working copies, planar, the imaginary parts a bit apart from the real ones: at a distance of a power of
- * two both would compete for the same lines of the cache */
+/* ---- two working copies, planar, the imaginary parts a bit apart from the real ones: at a
+ * distance of a power of two both would compete for the same lines of the cache */
 
 static int64_t planar_reals(const nxi_fft_line *l, int64_t elements) {
   int64_t line = 64 / l->real_bytes;
@@ -53,7 +55,8 @@ typedef struct lanes_run {
   const void *by_row, *by_lane;
 } lanes_run;
 
-/* One pass alone could overwrite what it still has to read: its result is copied, unless it is a working copy. */
+/* One pass alone could overwrite what it still has to read: its result is copied, unless it is a
+ * working copy. */
 static void run_lanes(const nxi_fft_line *l, const lanes_run *r) {
   int64_t elements = l->n * r->lanes;
   nxi_fft_rows from = r->source;
@@ -214,8 +217,8 @@ static void clear(const nxi_fft_line *l, void *p, int64_t begin, int64_t end) {
   memset(at(l, p, 2 * begin), 0, (size_t)((end - begin) * 2 * l->real_bytes));
 }
 
-/* The three products of a convolution, for elements begin .. end - 1 of the inner length. The second leaves its result
- * swapped, so that the second transform is an inverse one. */
+/* The three products of a convolution, for elements begin .. end - 1 of the inner length. The
+ * second leaves its result swapped, so that the second transform is an inverse one. */
 typedef enum nxi_chirp_step { TO_WAVE, THROUGH, FROM_WAVE } nxi_chirp_step;
 static void chirp_product(const nxi_fft_line *l, nxi_chirp_step step, const void *source,
                           void *wave, void *target, bool inverse, int64_t begin, int64_t end) {

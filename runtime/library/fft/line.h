@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Complex transforms of one length: their plan (radices, factors, chirps) and how many of them are run. What a transform
- * computes follows from its length and precision alone: not from the instruction set, the number of threads, or the
- * transforms beside it.
+/* Complex transforms of one length: their plan (radices, factors, chirps) and how many of them are
+ * run. What a transform computes follows from its length and precision alone: not from the
+ * instruction set, the number of threads, or the transforms beside it.
  *
- * Lengths with prime factors up to 31 are done in passes (fft/kernels.h); from a certain length on as two steps of about
- * sqrt(n), columns then rows of a matrix, so that each strip of neighbours fits a cache. Other lengths are convolutions with
- * a chirp (Bluestein), by transforms of a length that is done in passes. */
+ * Lengths with prime factors up to 31 are done in passes (fft/kernels.h); from a certain length on
+ * as two steps of about sqrt(n), columns then rows of a matrix, so that each strip of neighbours
+ * fits a cache. Other lengths are convolutions with a chirp (Bluestein), by transforms of a length
+ * that is done in passes. */
 #ifndef NXI_FFT_LINE_H
 #define NXI_FFT_LINE_H
 
@@ -62,7 +63,8 @@ static inline int32_t nxi_fft_width_for(const nxi_fft_kernels *k, int64_t lanes)
 nx_status nxi_fft_line_create(int64_t n, int32_t real_bytes, const nxi_fft_kernels *kernels,
                               nxi_fft_line **out, nxi_diag *d);
 void nxi_fft_line_destroy(nxi_fft_line *l); /* NULL is allowed */
-/* exp(-2 pi i k / n) for k < count, pairs, padded so that any vector may be read. A table of l, NULL: no memory. */
+/* exp(-2 pi i k / n) for k < count, pairs, padded so that any vector may be read. A table of l,
+ * NULL: no memory. */
 const void *nxi_fft_line_unit(nxi_fft_line *l, int64_t n, int64_t count);
 
 /* True if one task does whole transforms; else a transform's parts are shared by tasks. */
@@ -71,7 +73,8 @@ bool nxi_fft_line_local(const nxi_fft_line *l);
 int64_t nxi_fft_own_bytes(const nxi_fft_line *l);
 int64_t nxi_fft_shared_bytes(const nxi_fft_line *l, int64_t groups);
 
-/* Transforms that are rows: of n pairs each, one every pitch reals. Source and target may be the same rows. */
+/* Transforms that are rows: of n pairs each, one every pitch reals. Source and target may be the
+ * same rows. */
 typedef struct nxi_fft_batch {
   const void *source;
   void *target;
@@ -81,8 +84,8 @@ typedef struct nxi_fft_batch {
 /* l is local. */
 void nxi_fft_batch_here(const nxi_fft_line *l, const nxi_fft_batch *b, void *own);
 
-/* l is not local: phases one after the other, the tasks of each in any order. The batch has at most as many transforms as
- * `shared` has memory for, and the same memory serves all phases. */
+/* l is not local: phases one after the other, the tasks of each in any order. The batch has at most
+ * as many transforms as `shared` has memory for, and the same memory serves all phases. */
 uint32_t nxi_fft_phases(const nxi_fft_line *l);
 int64_t nxi_fft_tasks(const nxi_fft_line *l, uint32_t phase, int64_t transforms);
 void nxi_fft_batch_shared(const nxi_fft_line *l, const nxi_fft_batch *b, uint32_t phase,
@@ -90,13 +93,15 @@ void nxi_fft_batch_shared(const nxi_fft_line *l, const nxi_fft_batch *b, uint32_
 
 /* `lanes` neighbouring columns (at least nxi_fft_least_lanes); l's way is passes. */
 void nxi_fft_columns(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t lanes, void *own);
-/* The same for columns of 2 n real numbers: to n + 1 pairs, or back with b->inverse. Pitches count reals, from row to row. */
+/* The same for columns of 2 n real numbers: to n + 1 pairs, or back with b->inverse. Pitches count
+ * reals, from row to row. */
 void nxi_fft_real_columns(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t lanes,
                           const void *unit, void *own);
 /* Lanes that a strip of columns should have at best. */
 int64_t nxi_fft_column_lanes(const nxi_fft_line *l);
 
-/* The strips of `total` columns, as wide as `lanes` but for the last two. None is narrower than `least` if total is not. */
+/* The strips of `total` columns, as wide as `lanes` but for the last two. None is narrower than
+ * `least` if total is not. */
 int64_t nxi_fft_strips(int64_t total, int64_t lanes);
 void nxi_fft_strip(int64_t total, int64_t lanes, int64_t least, int64_t strip, int64_t *begin,
                    int64_t *count);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Rows and lanes change places; products; spectra of real numbers. Included once a precision, for its widest vectors. */
+/* Rows and lanes change places; products; spectra of real numbers. Included once a precision, for
+ * its widest vectors. */
 
 enum { NAME(pairs) = WIDTH / 2 }; /* in a vector */
 
@@ -102,7 +103,8 @@ static void NAME(multiply)(const nxi_fft_rows *source, const void *factor,
   memcpy(to + 2 * j, x, (size_t)(n - j) * 2 * sizeof *x);
 }
 
-/* ---- spectra of real numbers (fft/halves.h) in rows. Vectors hold neighbouring k; those of half - k are turned round. */
+/* ---- spectra of real numbers (fft/halves.h) in rows. Vectors hold neighbouring k; those of half -
+ * k are turned round. */
 
 static INLINE V NAME(reversed)(V a) {
 #define BACK(i) (WIDTH - 1 - (i))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Passes of fewer groups than the narrowest vector has lanes; included once a precision, for that width. Vectors hold
- * neighbours in the order of the result, gathered from where they are. */
+/* Passes of fewer groups than the narrowest vector has lanes; included once a precision, for that
+ * width. Vectors hold neighbours in the order of the result, gathered from where they are. */
 
 static INLINE V NAME(pick)(const REAL *p, const int64_t at[WIDTH]) {
   V v = {0};

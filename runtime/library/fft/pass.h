@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The passes of fft/kernels.h; included once for each width, after fft/vector.h and fft/butterfly.h. A pass of radix 16
- * works on four elements at a time, or its numbers would not fit the registers. */
+/* The passes of fft/kernels.h; included once for each width, after fft/vector.h and
+ * fft/butterfly.h. A pass of radix 16 works on four elements at a time, or its numbers would not
+ * fit the registers. */
 
 /* Where the k-th result of a radix stands. */
 static INLINE int NAME(place)(const int r, int k) {
@@ -43,8 +44,9 @@ static INLINE void NAME(store_pairs)(REAL *p, C a) {
   NAME(store)(p + WIDTH, NAME(zip1)(a.re, a.im));
 }
 
-/* Rows `at`, at + by, ... : count of them, to x[0], x[each], ... One pointer walks over them, and the imaginary parts are
- * at one distance from it: with an address for each row there are too many for the registers. */
+/* Rows `at`, at + by, ... : count of them, to x[0], x[each], ... One pointer walks over them, and
+ * the imaginary parts are at one distance from it: with an address for each row there are too many
+ * for the registers. */
 static INLINE void NAME(read)(const NAME(side) * s, int64_t at, int64_t by, C *x, const int count,
                               const int each) {
   const REAL *p = s->re + at;
@@ -142,8 +144,8 @@ static INLINE void NAME(wide_prime)(const nxi_fft_pass *p, const REAL *w, int64_
   }
 }
 
-/* The last vector of a row may overlap the one before it: it is computed twice. The pass is copied, since stores could
- * change the caller's for all that a compiler knows. */
+/* The last vector of a row may overlap the one before it: it is computed twice. The pass is copied,
+ * since stores could change the caller's for all that a compiler knows. */
 static INLINE void NAME(wide)(const nxi_fft_pass *pass, const int radix, NAME(side) s,
                               NAME(side) t) {
   const nxi_fft_pass p = *pass;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Plans of complex transforms of one length: which radices in which order, the factors between passes and between steps, the
- * chirps. Everything here follows from the length and the precision. */
+/* Plans of complex transforms of one length: which radices in which order, the factors between
+ * passes and between steps, the chirps. Everything here follows from the length and the precision.
+ * */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@
 /* The longest length done in passes alone: its two working copies fit a cache of 512 KB. */
 static int64_t most_in_passes(int32_t real_bytes) { return real_bytes == 4 ? 16384 : 8192; }
 
-/* ---- roots of unity, rounded once: products of two long doubles, in the first eighth of the circle */
+/* ---- roots of unity, rounded once: products of two long doubles, in the first eighth of the
+ * circle */
 
 typedef struct nxi_root {
   long double re, im;
@@ -124,8 +126,9 @@ static int32_t even_radices(int32_t twos, int32_t *radix) {
   return count;
 }
 
-/* Single transforms want a last radix of 4, 8 or 16 with at least as many groups; lengths without one end with their
- * largest odd radix, so that the passes before have more groups than a narrow vector has lanes. */
+/* Single transforms want a last radix of 4, 8 or 16 with at least as many groups; lengths without
+ * one end with their largest odd radix, so that the passes before have more groups than a narrow
+ * vector has lanes. */
 static bool choose_radices(nxi_fft_line *l) {
   int32_t twos = __builtin_ctzll((unsigned long long)l->n), odd[NXI_FFT_MAX_PASSES],
           even[NXI_FFT_MAX_PASSES];
@@ -208,7 +211,8 @@ static nx_status plan_passes(nxi_fft_line *l, nxi_diag *d) {
 
 /* ---- two steps */
 
-/* The divisor for the first step: near sqrt(n), and such that strips of both steps are full if that can be. */
+/* The divisor for the first step: near sqrt(n), and such that strips of both steps are full if that
+ * can be. */
 static int64_t first_length(const nxi_fft_line *l) {
   int64_t lanes = nxi_fft_lanes(l), root = (int64_t)sqrt((double)l->n), near = 1;
   while (root * root > l->n) root--;
@@ -286,7 +290,8 @@ static void transform_here(const nxi_fft_line *l, const nxi_fft_batch *b, char *
     nxi_fft_batch_shared(l, b, phase, 0, nxi_fft_tasks(l, phase, 1), own, shared);
 }
 
-/* The chirp exp(-pi i j^2 / n), and in the wave its conjugate over the inner length, wrapped around, divided by that length. */
+/* The chirp exp(-pi i j^2 / n), and in the wave its conjugate over the inner length, wrapped
+ * around, divided by that length. */
 static void fill_chirps(const nxi_fft_line *l, const nxi_roots *roots, void *chirp, void *wave) {
   int64_t m = l->inner->n, square = 0; /* j^2 modulo 2 n */
   for (int64_t j = 0; j < l->n; j++) {

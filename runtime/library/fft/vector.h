@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Vectors of WIDTH numbers of type REAL for the Fourier kernels; included once for each width. Every operation here is
- * one IEEE operation a lane, or moves lanes. Wants REAL, BITS (of REAL), WIDTH, and NAME(x), which makes names unique. */
+/* Vectors of WIDTH numbers of type REAL for the Fourier kernels; included once for each width.
+ * Every operation here is one IEEE operation a lane, or moves lanes. Wants REAL, BITS (of REAL),
+ * WIDTH, and NAME(x), which makes names unique. */
 #define V NAME(vector)
 
 typedef REAL V __attribute__((vector_size(WIDTH * BITS / 8)));
@@ -99,8 +100,9 @@ static INLINE V NAME(fms)(V a, V b, V c) { return NAME(fma)(a, b, -c); }
 static INLINE V NAME(fnma)(V a, V b, V c) { return NAME(fma)(-a, b, c); }
 #endif
 
-/* ---- lanes. low and high: blocks of d lanes of a and b in turn, from the even blocks of both and from the odd ones;
- * zip: lanes of a and b in turn, first and second half; even and odd: of a then b; reverse. */
+/* ---- lanes. low and high: blocks of d lanes of a and b in turn, from the even blocks of both and
+ * from the odd ones; zip: lanes of a and b in turn, first and second half; even and odd: of a then
+ * b; reverse. */
 #define X2(f)  f(0), f(1)
 #define X4(f)  X2(f), f(2), f(3)
 #define X8(f)  X4(f), f(4), f(5), f(6), f(7)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* cholesky. The lower triangle of a matrix in C order is the upper one of what LAPACK sees, so L comes out in place; for U
- * = L^H the conjugate of the lower triangle is laid down transposed, and LAPACK factors its lower triangle. */
+/* cholesky. The lower triangle of a matrix in C order is the upper one of what LAPACK sees, so L
+ * comes out in place; for U = L^H the conjugate of the lower triangle is laid down transposed, and
+ * LAPACK factors its lower triangle. */
 #include <math.h>
 #include <string.h>
 

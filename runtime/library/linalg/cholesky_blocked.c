@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* cholesky of a large matrix, in the place of the result. As LAPACK sees it, by columns, that is U^H U, or L L^H for `upper`: the
- * same steps with rows and columns exchanged. Panel k is factored, then what is beside it becomes a part of the factor, in
- * chunks; then what is behind both is brought up to date, in chunks, of which the first one goes on to factor panel k + 1. */
+/* cholesky of a large matrix, in the place of the result. As LAPACK sees it, by columns, that is
+ * U^H U, or L L^H for `upper`: the same steps with rows and columns exchanged. Panel k is factored,
+ * then what is beside it becomes a part of the factor, in chunks; then what is behind both is
+ * brought up to date, in chunks, of which the first one goes on to factor panel k + 1. */
 #include "cholesky_blocked.h"
 
 #include <string.h>
@@ -22,7 +23,8 @@ typedef struct blocked {
   int n, panels;
 } blocked;
 
-/* Stage 0 copies, then two of each panel but the last, one that looks at the diagonal, one that clears the other triangle. */
+/* Stage 0 copies, then two of each panel but the last, one that looks at the diagonal, one that
+ * clears the other triangle. */
 static int64_t tasks_of(const nxi_stages *stages, uint32_t stage) {
   const blocked *l = (const void *)stages;
   const int looks = 2 * l->panels - 1;

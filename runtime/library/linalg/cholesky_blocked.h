@@ -15,7 +15,8 @@ static inline bool nxi_cholesky_is_blocked(const nxg_call *call) {
   return a->shape[a->rank - 1] >= NXI_CHOLESKY_BLOCKED;
 }
 nx_status nxi_cholesky_blocked_prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d);
-/* Whether the real parts of the diagonal are positive and finite, as they are if the matrix was positive definite. */
+/* Whether the real parts of the diagonal are positive and finite, as they are if the matrix was
+ * positive definite. */
 bool nxi_good_diagonal(nx_dtype t, int64_t n, const void *a);
 
 #endif

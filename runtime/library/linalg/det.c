@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* det, slogdet and inv, from the factors of the matrix that LAPACK sees, which is the transposed one: it has the same
- * determinant, and the transposed inverse. A singular matrix has the determinant 0 and no inverse. */
+/* det, slogdet and inv, from the factors of the matrix that LAPACK sees, which is the transposed
+ * one: it has the same determinant, and the transposed inverse. A singular matrix has the
+ * determinant 0 and no inverse. */
 #include <math.h>
 #include <string.h>
 
@@ -63,7 +64,8 @@ static number times_power(number x, int64_t exponent) {
   return (number){ldexp(x.re, e), ldexp(x.im, e)};
 }
 
-/* Moves the exponent of the larger part out of x, if a product with another such number could leave the range. */
+/* Moves the exponent of the larger part out of x, if a product with another such number could leave
+ * the range. */
 static number normal(number x, int64_t *exponent) {
   double larger = fmax(fabs(x.re), fabs(x.im));
   int e = 0;

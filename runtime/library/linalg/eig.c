@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* eig, eigvals, of f64 and c128. The operand is transposed for LAPACK, vectors are transposed back; those of a real matrix, of
- * which LAPACK gives real and imaginary parts in two columns, become complex. A matrix that is not finite does not converge. */
+/* eig, eigvals, of f64 and c128. The operand is transposed for LAPACK, vectors are transposed back;
+ * those of a real matrix, of which LAPACK gives real and imaginary parts in two columns, become
+ * complex. A matrix that is not finite does not converge. */
 #include <string.h>
 
 #include "lapack.h"
@@ -44,7 +45,8 @@ static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d)
   return nxi_work_state(call, work, a->dtype, all, 4, d);
 }
 
-/* Column j of the vectors, or columns j and j + 1, which are conjugates, to rows of complex numbers. */
+/* Column j of the vectors, or columns j and j + 1, which are conjugates, to rows of complex
+ * numbers. */
 static void join_vectors(int n, const double *im, const double *v, double *to) {
   for (int j = 0; j < n; j++) {
     const double *re = v + (size_t)j * (size_t)n;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* eigh, eigvalsh, by divide and conquer. The lower triangle in C order is the upper one of what LAPACK sees, which is the
- * conjugate of the matrix: the same values, conjugate vectors. A lower triangle that is not finite does not converge. */
+/* eigh, eigvalsh, by divide and conquer. The lower triangle in C order is the upper one of what
+ * LAPACK sees, which is the conjugate of the matrix: the same values, conjugate vectors. A lower
+ * triangle that is not finite does not converge. */
 #include <string.h>
 
 #include "eigh_blocked.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* eigh of a large matrix: reduced to a tridiagonal one (half of that is memory-bound, one thread), whose vectors are found by
- * divide and conquer on one thread while others lay down the reflections, which then are applied to panels of vectors. */
+/* eigh of a large matrix: reduced to a tridiagonal one (half of that is memory-bound, one thread),
+ * whose vectors are found by divide and conquer on one thread while others lay down the
+ * reflections, which then are applied to panels of vectors. */
 #include "eigh_blocked.h"
 
 #include <math.h>

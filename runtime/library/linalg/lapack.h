@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* LAPACK, which lives in the file of the BLAS that is loaded at run time (blas.h), and what the functions over it share.
+/* LAPACK, which lives in the file of the BLAS that is loaded at run time (blas.h), and what the
+ * functions over it share.
  *
- * LAPACK stores matrices by columns. A matrix in C order is the transposed one there; each function says how it deals with
- * that. Calls are single-threaded and cannot be interrupted: polls are answered between the matrices of a batch, and between the
- * tasks of those that are cut into some (stages.h). */
+ * LAPACK stores matrices by columns. A matrix in C order is the transposed one there; each function
+ * says how it deals with that. Calls are single-threaded and cannot be interrupted: polls are
+ * answered between the matrices of a batch, and between the tasks of those that are cut into some
+ * (stages.h). */
 #ifndef NXI_LAPACK_H
 #define NXI_LAPACK_H
 
@@ -17,11 +19,13 @@ typedef enum nxi_lapack_routine {
   NXI_LAPACK_ROUTINES
 } nxi_lapack_routine;
 
-/* To be converted to the routine's type; lengths of strings follow the other arguments, as Fortran passes them. */
+/* To be converted to the routine's type; lengths of strings follow the other arguments, as Fortran
+ * passes them. */
 typedef void (*nxi_lapack_fn)(void);
 /* The routine for a dtype; NULL without LAPACK. */
 nxi_lapack_fn nxi_lapack(nxi_lapack_routine routine, nx_dtype t);
-/* NX_OK if all is there; else NX_DEVICE_UNAVAILABLE with the reason, in the name of the operation. */
+/* NX_OK if all is there; else NX_DEVICE_UNAVAILABLE with the reason, in the name of the operation.
+ * */
 nx_status nxi_lapack_ready(const char *op, nxi_diag *d);
 /* Around every call. */
 void nxi_lapack_enter(void);
@@ -52,14 +56,16 @@ void *nxi_item(const nxg_array *a, void *base, int32_t rank, int64_t index);
 /* Does one item after the other, until the poll says stop or one fails. */
 nx_status nxi_each_item(nxg_call_part *part,
                         nx_status (*one)(const nxg_call_part *part, int64_t index));
-/* One phase over the matrices of a batch, each of so many floating-point operations and so many elements moved. */
+/* One phase over the matrices of a batch, each of so many floating-point operations and so many
+ * elements moved. */
 void nxi_batch_work(nxg_call_work *work, int64_t batches, double flops, double elements);
 
-/* ---- arrays that an item needs for itself. Their lengths are in elements of one dtype, known when the call is prepared. */
+/* ---- arrays that an item needs for itself. Their lengths are in elements of one dtype, known when
+ * the call is prepared. */
 
 enum { NXI_WORK_ARRAYS = 6 };
-/* Sets the call's state and scratch memory. NX_OUT_OF_MEMORY; NX_INVALID_ARGUMENT if an array is longer than the 32-bit
- * integers of LAPACK can say. */
+/* Sets the call's state and scratch memory. NX_OUT_OF_MEMORY; NX_INVALID_ARGUMENT if an array is
+ * longer than the 32-bit integers of LAPACK can say. */
 nx_status nxi_work_state(const nxg_call *call, nxg_call_work *work, nx_dtype t,
                          const double *lengths, uint32_t n, nxi_diag *d);
 /* Array i; its length, unless that is NULL. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The stages of an LU factorisation: 0 copies the matrix, stage k brings what is right of panel k - 1 up to date, the last one
- * exchanges the rows of L. The first task of each but the last factors panel k when it has done its columns. */
+/* The stages of an LU factorisation: 0 copies the matrix, stage k brings what is right of panel k -
+ * 1 up to date, the last one exchanges the rows of L. The first task of each but the last factors
+ * panel k when it has done its columns. */
 #include "lu.h"
 
 #include <string.h>
@@ -54,7 +55,8 @@ static void exchange(const nxi_lu *lu, char *a, const int *pivots, int column, i
   nxi_lapack_leave();
 }
 
-/* Columns right of a panel: its exchanges, their part of U, and what the panel contributes to the rows below. */
+/* Columns right of a panel: its exchanges, their part of U, and what the panel contributes to the
+ * rows below. */
 static bool update(const nxi_lu *lu, const nxg_call_part *part, char *a, const int *pivots,
                    int panel, int column, int width) {
   const int first = panel * lu->panel, end = first + lu->panel, ld = lu->n;
@@ -94,7 +96,8 @@ static void run_stage(const nxi_lu *lu, const nxi_stage_task *task, const void *
   if (i == 0 && !nxi_told_to_stop(task->part)) factor_panel(lu, a, pivots, stage);
 }
 
-/* ---- calls: the stages of the factors, one that looks whether they are singular, one of what follows */
+/* ---- calls: the stages of the factors, one that looks whether they are singular, one of what
+ * follows */
 
 static int64_t tasks_of(const nxi_stages *stages, uint32_t stage) {
   const nxi_lu_call *c = (const void *)stages;

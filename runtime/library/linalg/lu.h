@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* P A = L U with row exchanges of a large matrix that is stored by columns, in stages for stages.h. Panels of columns are
- * factored one after the other, the next one as soon as its columns are up to date, while other threads still do the columns
- * to the right of it. How the matrix is cut follows from its size and dtype alone. */
+/* P A = L U with row exchanges of a large matrix that is stored by columns, in stages for stages.h.
+ * Panels of columns are factored one after the other, the next one as soon as its columns are up to
+ * date, while other threads still do the columns to the right of it. How the matrix is cut follows
+ * from its size and dtype alone. */
 #ifndef NXI_LU_H
 #define NXI_LU_H
 
@@ -24,7 +25,8 @@ typedef struct nxi_lu_call {
   void (*finish)(const nxi_stage_task *task, const nxi_lu *lu); /* one of them */
 } nxi_lu_call;
 
-/* Whether calls on such a matrix take this way: their state then is a nxi_lu_call, run by nxi_stages_run. */
+/* Whether calls on such a matrix take this way: their state then is a nxi_lu_call, run by
+ * nxi_stages_run. */
 static inline bool nxi_lu_is_blocked(const nxg_array *a) {
   return a->shape[a->rank - 1] >= NXI_LU_LEAST;
 }

@@ -31,8 +31,8 @@ static shape shape_of(const nxg_call *call) {
 /* Where the factoring takes place: elements from one row of A to the next. */
 static int stride_of(const shape *s) { return s->m >= s->n ? s->inner : s->n; }
 
-/* Complex matrices are factored apart from the results: the library's products of matrix and row read an element beyond the
- * row's last one, a whole column further, and there must be memory. */
+/* Complex matrices are factored apart from the results: the library's products of matrix and row
+ * read an element beyond the row's last one, a whole column further, and there must be memory. */
 enum { APART, TAU, WORK };
 static double elements_apart(const shape *s) {
   return nxi_lapack_complex(s->t) ? (s->m + 1.0) * stride_of(s) : 0;

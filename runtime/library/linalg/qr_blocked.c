@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* qr of a large matrix: what LAPACK sees is the transposed one, of which panels of rows become L Q' (linalg/qr.c), the next one as
- * soon as its rows are up to date, while other threads still do the rows below. Then panels of Q are made of the identity. Stage
- * k brings what is below panel k - 1 up to date; its first task factors panel k; the last stage makes R and Q. */
+/* qr of a large matrix: what LAPACK sees is the transposed one, of which panels of rows become L Q'
+ * (linalg/qr.c), the next one as soon as its rows are up to date, while other threads still do the
+ * rows below. Then panels of Q are made of the identity. Stage k brings what is below panel k - 1
+ * up to date; its first task factors panel k; the last stage makes R and Q. */
 #include "qr_blocked.h"
 
 #include <string.h>

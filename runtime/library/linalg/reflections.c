@@ -86,7 +86,8 @@ static void scale_by_tau(nx_dtype t, const void *tau, int i, int n, void *x, voi
     }
 }
 
-/* T, upper triangular, of (I - V' T' V'^H) (I - tau v v^H): its next column is -tau T' V'^H v, then tau. gram: V^H V. */
+/* T, upper triangular, of (I - V' T' V'^H) (I - tau v v^H): its next column is -tau T' V'^H v, then
+ * tau. gram: V^H V. */
 static void join(const nxi_reflections *r, const block *b, const void *tau, char *gram, char *t) {
   memset(t, 0, (size_t)matrix_bytes(r, BLOCK, BLOCK));
   for (int i = 0; i < b->count; i++) {

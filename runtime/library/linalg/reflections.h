@@ -10,9 +10,11 @@
 #include "lapack.h"
 
 typedef enum nxi_reflections_form {
-  NXI_REFLECT_COLUMNS, /* v(i): 1 at first + i, what follows in column i below its place; of bidiagonal forms, Q */
+  /* v(i): 1 at first + i, what follows in column i below its place; of bidiagonal forms, Q */
+  NXI_REFLECT_COLUMNS,
   NXI_REFLECT_ROWS, /* the same in rows, conjugated; P */
-  NXI_REFLECT_BACKWARDS /* Q = .. H(1) H(0), 1 at i, what is before it in column i + 1; of tridiagonal forms */
+  /* Q = .. H(1) H(0), 1 at i, what is before it in column i + 1; of tridiagonal forms */
+  NXI_REFLECT_BACKWARDS
 } nxi_reflections_form;
 
 typedef struct nxi_reflections {
@@ -31,8 +33,8 @@ int nxi_reflections_blocks(const nxi_reflections *r);
 /* Lays down a block of those in the matrix a. own: aligned scratch memory. */
 void nxi_reflections_make(const nxi_reflections *r, int block, const void *a, const void *tau,
                           void *blocks, void *own);
-/* C = Q C, of `width` columns; or C = C Q^H, of `width` rows; of the first `blocks` blocks alone. Leaves early when told to
- * stop. */
+/* C = Q C, of `width` columns; or C = C Q^H, of `width` rows; of the first `blocks` blocks alone.
+ * Leaves early when told to stop. */
 void nxi_reflections_apply(const nxi_reflections *r, const nxg_call_part *part, bool right,
                            int count, const void *blocks, int width, void *c, int ld, void *own);
 /* C = C B, of `width` rows, B being the product of one block. */

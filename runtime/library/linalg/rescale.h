@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* What the stages of eigenvalues and singular values share: where their arrays lie, and matrices whose elements are so small or
- * large that squares of them leave the range, which are scaled by a power of two meanwhile. */
+/* What the stages of eigenvalues and singular values share: where their arrays lie, and matrices
+ * whose elements are so small or large that squares of them leave the range, which are scaled by a
+ * power of two meanwhile. */
 #ifndef NXI_RESCALE_H
 #define NXI_RESCALE_H
 

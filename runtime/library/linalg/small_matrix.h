@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Factors of matrices so small that calling a library takes longer than the arithmetic: f32 and f64, in C order, in place. What
- * they do is settled by the size alone, like everything else that bits depend on. */
+/* Factors of matrices so small that calling a library takes longer than the arithmetic: f32 and
+ * f64, in C order, in place. What they do is settled by the size alone, like everything else that
+ * bits depend on. */
 #ifndef NXI_SMALL_MATRIX_H
 #define NXI_SMALL_MATRIX_H
 
@@ -19,8 +20,8 @@ static inline bool nxi_is_small_matrix(nx_dtype t, int64_t n) {
 
 /* The lower triangle becomes L; the other one is not touched. False if a pivot is not positive. */
 bool nxi_small_cholesky(nx_dtype t, int n, void *a);
-/* P A = L U, rows exchanged: pivots[i] >= i is the row that was exchanged with row i, counted from 0. False if a pivot is
- * zero; the factors are there all the same. */
+/* P A = L U, rows exchanged: pivots[i] >= i is the row that was exchanged with row i, counted from
+ * 0. False if a pivot is zero; the factors are there all the same. */
 bool nxi_small_lu(nx_dtype t, int n, void *a, int *pivots);
 /* b (n x columns) becomes x with A x = b. */
 void nxi_small_solve(nx_dtype t, int n, int columns, const void *lu, const int *pivots, void *b);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* svd of a large matrix: reduced to a bidiagonal one (half of that is memory-bound, one thread), whose vectors are found by
- * divide and conquer on one thread while others lay down the reflections of both sides, which then are applied to panels
- * of vectors. Rows and columns here are those that LAPACK sees (linalg/svd.c): A is transposed there. */
+/* svd of a large matrix: reduced to a bidiagonal one (half of that is memory-bound, one thread),
+ * whose vectors are found by divide and conquer on one thread while others lay down the reflections
+ * of both sides, which then are applied to panels of vectors. Rows and columns here are those that
+ * LAPACK sees (linalg/svd.c): A is transposed there. */
 #include "svd_blocked.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* svd of large matrices that are not much longer than wide, in stages that threads share as far as LAPACK's parts can be. */
+/* svd of large matrices that are not much longer than wide, in stages that threads share as far as
+ * LAPACK's parts can be. */
 #ifndef NXI_SVD_BLOCKED_H
 #define NXI_SVD_BLOCKED_H
 
@@ -7,7 +8,8 @@
 
 enum { NXI_SVD_BLOCKED = 256 };
 
-/* Whether such a call takes this way: its state then are stages. Of longer matrices LAPACK makes a triangle first. */
+/* Whether such a call takes this way: its state then are stages. Of longer matrices LAPACK makes a
+ * triangle first. */
 static inline bool nxi_svd_is_blocked(const nxg_call *call) {
   const nxg_array *a = &call->operands[0];
   const int64_t m = a->shape[a->rank - 2], n = a->shape[a->rank - 1], least = m < n ? m : n;

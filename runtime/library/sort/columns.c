@@ -15,8 +15,9 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-/* Rows are read, and written, a few bytes of each at a time, which hides from processors that memory is read in order. So they
- * are told: of the rows that come next, and of the places of these rows' results. */
+/* Rows are read, and written, a few bytes of each at a time, which hides from processors that
+ * memory is read in order. So they are told: of the rows that come next, and of the places of these
+ * rows' results. */
 static inline __attribute__((always_inline)) void fetch_ahead(const char *next, char *to,
                                                               int64_t at, int64_t bytes) {
   enum { LINE = 64 };

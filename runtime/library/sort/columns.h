@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: ISC */
-/* Rows as lanes, for one kind of element and one instruction set: included by sort/columns.c for each. No include guard.
+/* Rows as lanes, for one kind of element and one instruction set: included by sort/columns.c for
+ * each. No include guard.
  *
- * Before including: COLUMNS_TARGET (attributes), VECTOR, VECTOR_BYTES, WORD, SIGNED_WORD, WORD_BYTES, STEP (words an element),
- * NAME(what), EXCHANGE(a, b) (two elements in vectors: the lesser to *a), LOW(a, b) and HIGH(a, b) (words of the lower or
- * upper half of each 16 bytes by turns), PARTS(row, words, at) (a vector of 16 bytes each of every words-th row) and
- * STORE_PARTS, its opposite. */
+ * Before including: COLUMNS_TARGET (attributes), VECTOR, VECTOR_BYTES, WORD, SIGNED_WORD,
+ * WORD_BYTES, STEP (words an element), NAME(what), EXCHANGE(a, b) (two elements in vectors: the
+ * lesser to *a), LOW(a, b) and HIGH(a, b) (words of the lower or upper half of each 16 bytes by
+ * turns), PARTS(row, words, at) (a vector of 16 bytes each of every words-th row) and STORE_PARTS,
+ * its opposite. */
 
 enum {
   NAME(words) = 16 / WORD_BYTES,           /* in a part of 16 bytes */
   NAME(lanes) = VECTOR_BYTES / WORD_BYTES, /* rows */
 };
 
-/* Words of as many vectors as a part has words change places: word k of part g of vector i with word i of vector k. */
+/* Words of as many vectors as a part has words change places: word k of part g of vector i with
+ * word i of vector k. */
 COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(turn)(VECTOR *v) {
   for (int round = 1; round < NAME(words); round *= 2) {
     VECTOR next[NAME(words)];
@@ -23,7 +26,8 @@ COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(turn)(VECT
   }
 }
 
-/* The first column of each stretch of `words` columns; the last stretch overlaps the one before it. */
+/* The first column of each stretch of `words` columns; the last stretch overlaps the one before it.
+ * */
 static inline int64_t NAME(stretch)(int64_t columns, int64_t at) {
   return at + NAME(words) > columns ? columns - NAME(words) : at;
 }
@@ -136,9 +140,10 @@ COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(eight)(VEC
   for (int i = 0; i < 8 * STEP; i++) c[i] = v[i];
 }
 
-/* Batcher's odd-even merge of two sorted halves compares columns that lie half of them apart, then of what is left, without the
- * outermost, columns that lie 1/4 apart, and so on. Two such steps are done at once, so that columns are loaded and stored
- * half as often. Only the first n columns are there: the others count as higher than all. */
+/* Batcher's odd-even merge of two sorted halves compares columns that lie half of them apart, then
+ * of what is left, without the outermost, columns that lie 1/4 apart, and so on. Two such steps are
+ * done at once, so that columns are loaded and stored half as often. Only the first n columns are
+ * there: the others count as higher than all. */
 
 typedef struct NAME(element) {
   VECTOR words[STEP];

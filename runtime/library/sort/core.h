@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: ISC */
 /* The parts of sorting and how they fit together:
  *
- *   sort/sort.c     the library calls sort and argsort: what is sorted how, in which phases and tasks
- *   sort/keys.c    elements to keys, unsigned integers whose order is the wanted one, and sorted keys to results
+ *   sort/sort.c     the library calls sort and argsort: what is sorted how, in which phases and
+ *                   tasks
+ *   sort/keys.c    elements to keys, unsigned integers whose order is the wanted one, and sorted
+ *                  keys to results
  *   sort/engine.c  sorts keys that fit the cache, on one thread
  *   sort/rows.c    many rows, each on one thread; rows along other axes
  *   sort/long.c    few long rows, each on all threads
  *   sort/columns.c many short rows of one length together, a row a lane, where vectors are wide
  *   sort/vqsort.cc short rows by vector instructions, where Highway is there
  *
- * A key carries what makes the order of equal keys known or irrelevant: an index (argsort, complex numbers), or nothing
- * where equal keys are equal bits (numbers). The exceptions, zeros of both signs and NaNs, get one key each and are
- * written anew from the operand in its order afterwards. */
+ * A key carries what makes the order of equal keys known or irrelevant: an index (argsort, complex
+ * numbers), or nothing where equal keys are equal bits (numbers). The exceptions, zeros of both
+ * signs and NaNs, get one key each and are written anew from the operand in its order afterwards.
+ * */
 #ifndef NXI_SORT_CORE_H
 #define NXI_SORT_CORE_H
 
@@ -32,7 +35,8 @@ enum {
   SORT_BUCKETS = 512, /* ... into so many parts at most */
 };
 
-/* A function for every processor, and the same for those with wider vectors: `body` inlined in both. */
+/* A function for every processor, and the same for those with wider vectors: `body` inlined in
+ * both. */
 #define SORT_INLINE inline __attribute__((always_inline))
 #if defined(__x86_64__)
 #define SORT_BOTH(name, body, parameters, arguments) \
@@ -50,8 +54,8 @@ bool nxi_sort_wide(void);
 bool nxi_sort_wider(void);
 /* Whether Highway sorts short rows on it. */
 bool nxi_sort_has_networks(void);
-/* For tests: calls that are prepared from now on use vectors of so many bytes at most; below 32: nothing that a processor may
- * lack, nor Highway. */
+/* For tests: calls that are prepared from now on use vectors of so many bytes at most; below 32:
+ * nothing that a processor may lack, nor Highway. */
 void nxi_sort_set_most(int bytes);
 
 /* What is known of the keys of a stretch. */
@@ -67,9 +71,9 @@ static inline int nxi_sort_width(const nxi_sort_range *range) {
 
 /* ---- engines */
 
-/* How many digits of how many bits tell most of n keys of `width` bits apart. For that they need some bits more than log2 n:
- * 7, and 10 of long keys, which may begin with eleven bits of exponent. Counts of many values cost little where
- * there are as many elements. */
+/* How many digits of how many bits tell most of n keys of `width` bits apart. For that they need
+ * some bits more than log2 n: 7, and 10 of long keys, which may begin with eleven bits of exponent.
+ * Counts of many values cost little where there are as many elements. */
 static inline void nxi_sort_digits(int64_t n, int width, bool long_keys, int *passes, int *bits) {
   const int enough = 64 - __builtin_clzll((uint64_t)n);
   int wanted = enough + (long_keys && n >> 6 < 8 ? 10 : 7), most = SORT_DIGIT;
@@ -84,9 +88,9 @@ static inline void nxi_sort_digits(int64_t n, int width, bool long_keys, int *pa
   if (*bits < 2) *bits = 2; /* counts are added four at a time */
 }
 
-/* Whether one more digit costs less than inserting elements that the first `passes` digits do not tell apart: if an element has
- * these in common with another one on average. Guessed from the counts of the first digit, as if elements were spread evenly
- * below it. n < 2^32. */
+/* Whether one more digit costs less than inserting elements that the first `passes` digits do not
+ * tell apart: if an element has these in common with another one on average. Guessed from the
+ * counts of the first digit, as if elements were spread evenly below it. n < 2^32. */
 static inline bool nxi_sort_crowded(const uint32_t *counts, uint64_t n, int passes, int bits) {
   uint64_t pairs = 0;
   if (passes == SORT_DIGITS) return false;
@@ -108,11 +112,13 @@ typedef enum nxi_sort_element {
 
 typedef struct nxi_sort_engine {
   size_t size; /* bytes of an element */
-  /* Sorts n >= 0 elements, n < 2^32; returns where they are then, `elements` or `room`. counts: SORT_COUNTS of them. */
+  /* Sorts n >= 0 elements, n < 2^32; returns where they are then, `elements` or `room`. counts:
+   * SORT_COUNTS of them. */
   void *(*sort)(void *elements, void *room, int64_t n, uint32_t *counts);
   void (*scan)(const void *elements, int64_t n, nxi_sort_range *range); /* n >= 1 */
-  /* Adds to the counts of (key - least) >> shift, SORT_VALUES of them; n < 2^32. And moves elements to the buckets of these
-   * values, in order; next: of each bucket the place of its next element in `to`. */
+  /* Adds to the counts of (key - least) >> shift, SORT_VALUES of them; n < 2^32. And moves elements
+   * to the buckets of these values, in order; next: of each bucket the place of its next element in
+   * `to`. */
   void (*count_values)(const void *elements, int64_t n, uint64_t least, int shift,
                        uint32_t *counts);
   void (*scatter)(const void *elements, int64_t n, void *to, uint64_t least, int shift,
@@ -125,7 +131,8 @@ const nxi_sort_engine *nxi_sort_engine_of(nxi_sort_element element);
 
 enum { SORT_HAS_NAN = 1, SORT_HAS_MINUS_ZERO = 2 };
 
-/* How bits of a number become a key: floats in sign and magnitude, others by changing the bits `flip`. */
+/* How bits of a number become a key: floats in sign and magnitude, others by changing the bits
+ * `flip`. */
 typedef struct nxi_sort_keys {
   bool floats, descending;
   uint8_t bytes;      /* of a number; of one part of a complex one */
@@ -144,8 +151,9 @@ typedef struct nxi_sort_stretch {
   int64_t from_stride;
   char *to; /* the result's, likewise */
   int64_t to_stride;
-  int64_t
-      base; /* the index of the row's first element; others are counted from there in indices that are emitted */
+  /* the index of the row's first element; others are counted from there in indices that are emitted
+   * */
+  int64_t base;
 } nxi_sort_stretch;
 
 /* Elements begin .. begin + n - 1 of the row's operand become keys at `elements`. */
@@ -158,8 +166,8 @@ typedef void (*nxi_sort_emit)(const nxi_sort_keys *keys, const nxi_sort_stretch 
 typedef struct nxi_sort_form {
   nxi_sort_encode encode;
   nxi_sort_emit emit;
-  /* Complex numbers of 128 bits are sorted by their real parts, then those of equal ones by the imaginary parts: this makes the
-   * second keys. NULL: there are none. */
+  /* Complex numbers of 128 bits are sorted by their real parts, then those of equal ones by the
+   * imaginary parts: this makes the second keys. NULL: there are none. */
   void (*rekey)(const nxi_sort_keys *keys, const nxi_sort_stretch *row, int64_t n,
                 nxi_sort_pair *elements);
   nxi_sort_element element;
@@ -172,8 +180,8 @@ void nxi_sort_form_of(nxi_sort_form *form, nx_dtype dtype, bool indices);
 /* The form for rows as lanes: that of nxi_sort_form_of but for short numbers. */
 void nxi_sort_lanes_form_of(nxi_sort_form *form, nx_dtype dtype, bool indices);
 
-/* Zeros and NaNs of a stretch of the operand, and writing them into the result in order, zeros from *zero on and NaNs
- * from *nan on, which are moved on. Only for sorts of real floats. */
+/* Zeros and NaNs of a stretch of the operand, and writing them into the result in order, zeros from
+ * *zero on and NaNs from *nan on, which are moved on. Only for sorts of real floats. */
 void nxi_sort_count_special(const nxi_sort_keys *keys, const nxi_sort_stretch *row, int64_t begin,
                             int64_t n, int64_t *zeros, int64_t *nans);
 void nxi_sort_write_special(const nxi_sort_keys *keys, const nxi_sort_stretch *row, int64_t begin,
@@ -186,8 +194,8 @@ int64_t nxi_sort_first_zero(const nxi_sort_keys *keys, const nxi_sort_stretch *r
 typedef struct nxi_sort_columns {
   int64_t lanes, least; /* rows that are sorted together; elements of a row, at least */
   int64_t column_bytes; /* of an element of all of them */
-  /* Sorts `count` rows of n elements that lie one after the other, 1 <= count <= lanes. columns: memory of
-   * nxi_sort_columns_bytes, aligned to 64. */
+  /* Sorts `count` rows of n elements that lie one after the other, 1 <= count <= lanes. columns:
+   * memory of nxi_sort_columns_bytes, aligned to 64. */
   void (*sort_keys)(void *rows, int64_t count, int64_t n, void *columns);
   /* The same of numbers as large as elements, from the operand to the result; NULL for pairs. */
   void (*sort_numbers)(const nxi_sort_keys *keys, const void *from, void *to, int64_t count,
@@ -222,8 +230,8 @@ typedef struct nxi_sort {
   bool together;              /* threads work on a row together; else each has rows of its own */
   /* sort/rows.c */
   int64_t columns; /* neighbouring rows along `inner` that are done together */
-  int64_t
-      batch; /* short rows that follow each other and are done together; 0: rows are not short */
+  /* short rows that follow each other and are done together; 0: rows are not short */
+  int64_t batch;
   const nxi_sort_columns *lanes; /* how the rows of a batch are sorted together, if they are ... */
   bool numbers;                  /* ... straight from the operand to the result */
   int64_t row_bytes;             /* of the elements of a row, or of a batch */
@@ -240,15 +248,16 @@ nxi_sort_own nxi_sort_own_of(const nxi_sort *s, const nxg_call_part *part);
 
 /* Elements that an engine sorts at once; more are cut into parts first. */
 int64_t nxi_sort_longest(const nxi_sort *s);
-/* Sorts at most so many elements whose operand is `row`, by both keys if there are two; returns where they are then, `elements` or
- * `room`. */
+/* Sorts at most so many elements whose operand is `row`, by both keys if there are two; returns
+ * where they are then, `elements` or `room`. */
 char *nxi_sort_few(const nxi_sort *s, const nxi_sort_stretch *row, char *elements, char *room,
                    int64_t n, uint32_t *counts);
 
 /* sort/rows.c: the one phase of calls that are not `together`; false: sizes overflow. */
 bool nxi_sort_plan_rows(nxi_sort *s, nxg_call_work *work);
 void nxi_sort_run_rows(const nxi_sort *s, nxg_call_part *part);
-/* Restores zeros and NaNs of a row that is sorted; nothing to do for indices and complex numbers. */
+/* Restores zeros and NaNs of a row that is sorted; nothing to do for indices and complex numbers.
+ * */
 void nxi_sort_mend(const nxi_sort *s, const nxi_sort_stretch *row);
 static inline bool nxi_sort_mends(const nxi_sort *s) {
   return s->keys.floats && !s->indices && s->form.element != SORT_PAIRS;
@@ -257,8 +266,8 @@ static inline bool nxi_sort_mends(const nxi_sort *s) {
 /* sort/long.c: the phases of those that are; false: sizes overflow. */
 bool nxi_sort_plan_long(nxi_sort *s, nxg_call_work *work);
 void nxi_sort_run_long(const nxi_sort *s, nxg_call_part *part);
-/* Sorts n elements of any number, whose operand is `row`, and writes the results from place `begin` on. at, spare: the elements
- * of the whole row, and as much room. Leaves when told to stop. */
+/* Sorts n elements of any number, whose operand is `row`, and writes the results from place `begin`
+ * on. at, spare: the elements of the whole row, and as much room. Leaves when told to stop. */
 void nxi_sort_stretch_of(const nxi_sort *s, nxg_call_part *part, const nxi_sort_stretch *row,
                          char *at, char *spare, int64_t begin, int64_t n);
 int64_t nxi_sort_cutter_bytes(void);

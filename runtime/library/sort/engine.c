@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The engines: sort/engine.h for each kind of element and, on x86, once more with the instructions of 2013 and, where Highway
- * is, its vectors. */
+/* The engines: sort/engine.h for each kind of element and, on x86, once more with the instructions
+ * of 2013 and, where Highway is, its vectors. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -42,8 +42,8 @@ bool nxi_sort_has_networks(void) {
 #endif
 }
 
-/* SORT_RANKS: whether comparing keys of a type by vector instructions pays; SSE2 cannot compare 64 bits. VECTORS: whether
- * Highway is asked. */
+/* SORT_RANKS: whether comparing keys of a type by vector instructions pays; SSE2 cannot compare 64
+ * bits. VECTORS: whether Highway is asked. */
 #if defined(__x86_64__)
 #define SORT_RANKS(KEY)     (sizeof(KEY) == 4)
 #define VECTORS(bits, a, n) false

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: ISC */
-/* The sorting of keys, written once for every kind of element and included once for each by sort/engine.c. No include guard.
+/* The sorting of keys, written once for every kind of element and included once for each by
+ * sort/engine.c. No include guard.
  *
- * Before including: SORT_TARGET (attributes), ELEMENT (a type), KEY (an unsigned type), SIGNED_KEY, KEY_OF(element),
- * ELEMENT_NAME(function), ELEMENT_VECTORS(a, n) (sorts by vector instructions, or is false), ELEMENT_LANES (elements that
- * are looked at together). Everything here is stable: elements of equal keys keep their order.
+ * Before including: SORT_TARGET (attributes), ELEMENT (a type), KEY (an unsigned type), SIGNED_KEY,
+ * KEY_OF(element), ELEMENT_NAME(function), ELEMENT_VECTORS(a, n) (sorts by vector instructions, or
+ * is false), ELEMENT_LANES (elements that are looked at together). Everything here is stable:
+ * elements of equal keys keep their order.
  *
- * A radix sort looks only at as many leading bits of the keys (of their distance from the least key) as n elements
- * usually need to be told apart, so 64-bit keys cost little more than 32-bit ones. What is then still out of order
- * is moved by insertion; if that is too much, the remaining bits are looked at after all. */
+ * A radix sort looks only at as many leading bits of the keys (of their distance from the least
+ * key) as n elements usually need to be told apart, so 64-bit keys cost little more than 32-bit
+ * ones. What is then still out of order is moved by insertion; if that is too much, the remaining
+ * bits are looked at after all. */
 
 SORT_TARGET static void ELEMENT_NAME(insert)(ELEMENT *a, int64_t n) {
   for (int64_t i = 1; i < n; i++) {
@@ -18,7 +21,8 @@ SORT_TARGET static void ELEMENT_NAME(insert)(ELEMENT *a, int64_t n) {
   }
 }
 
-/* Few elements: an element's place is the number of lesser ones, counted without branches, and of equal ones before it. */
+/* Few elements: an element's place is the number of lesser ones, counted without branches, and of
+ * equal ones before it. */
 SORT_TARGET static void ELEMENT_NAME(rank)(ELEMENT *a, int64_t n) {
   typedef SIGNED_KEY vector __attribute__((vector_size(SORT_VECTOR)));
   enum { LANES = SORT_VECTOR / sizeof(SIGNED_KEY) };
@@ -59,7 +63,8 @@ SORT_TARGET static bool ELEMENT_NAME(sort_few)(ELEMENT *a, int64_t n) {
   return true;
 }
 
-/* Insertion where most elements are in place. False if it would take too long; then `a` is a little better sorted. */
+/* Insertion where most elements are in place. False if it would take too long; then `a` is a little
+ * better sorted. */
 SORT_TARGET static bool ELEMENT_NAME(finish)(ELEMENT *a, int64_t n) {
   int64_t moves = SORT_MOVES * n;
   KEY last = KEY_OF(a[0]);
@@ -122,8 +127,8 @@ SORT_TARGET static void ELEMENT_NAME(reverse)(ELEMENT *a, int64_t n) {
   }
 }
 
-/* Counts the values of several digits at once, those of the least significant digit last. `passes` is a constant where this
- * is inlined. */
+/* Counts the values of several digits at once, those of the least significant digit last. `passes`
+ * is a constant where this is inlined. */
 SORT_TARGET static SORT_INLINE void ELEMENT_NAME(count)(const ELEMENT *a, int64_t n, KEY least,
                                                         int shift, int passes, int bits,
                                                         uint32_t *counts) {
@@ -168,8 +173,10 @@ SORT_TARGET static SORT_INLINE void ELEMENT_NAME(move)(const ELEMENT *a, ELEMENT
   }
 }
 
-/* Sorts by digits of so many bits, in a and b by turns; returns the one that holds the result. The digits are the first
- * `passes` ones of keys of `width` bits, and more where these do not tell many elements apart. *all: whether they are all. The last digit may overlap the one before it. */
+/* Sorts by digits of so many bits, in a and b by turns; returns the one that holds the result. The
+ * digits are the first
+ * `passes` ones of keys of `width` bits, and more where these do not tell many elements apart.
+ * *all: whether they are all. The last digit may overlap the one before it. */
 SORT_TARGET static ELEMENT *ELEMENT_NAME(radix)(ELEMENT *a, ELEMENT *b, int64_t n, KEY least,
                                                 int width, int passes, int bits, uint32_t *counts,
                                                 bool *all) {

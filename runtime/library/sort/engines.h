@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* sort/engine.h for each kind of element. No include guard: sort/engine.c includes it once for each instruction set, with
- * SORT_TARGET and ENGINE(name). */
+/* sort/engine.h for each kind of element. No include guard: sort/engine.c includes it once for each
+ * instruction set, with SORT_TARGET and ENGINE(name). */
 
 #define ELEMENT               uint32_t
 #define KEY                   uint32_t

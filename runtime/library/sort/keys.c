@@ -61,8 +61,8 @@ NUMBERS(16)
 NUMBERS(32)
 NUMBERS(64)
 
-/* Numbers of N bits to elements: `element` says how, from `key` and `index`. A chunk is made in memory of its own, so that
- * it need not be asked whether operand and elements overlap. */
+/* Numbers of N bits to elements: `element` says how, from `key` and `index`. A chunk is made in
+ * memory of its own, so that it need not be asked whether operand and elements overlap. */
 #define ENCODE_CHUNK(N, element, key_of)           \
   for (int i = 0; i < CHUNK; i++) {                \
     const uint##N##_t x = from[i];                 \
@@ -180,7 +180,8 @@ static void emit_index(const nxi_sort_keys *keys, const nxi_sort_stretch *row, i
   }
 }
 
-/* ---- complex numbers: keys of both parts, all ones if either is NaN. Results are moved from the operand. */
+/* ---- complex numbers: keys of both parts, all ones if either is NaN. Results are moved from the
+ * operand. */
 
 static SORT_INLINE uint64_t c64_key(const nxi_sort_keys *keys, const char *number) {
   uint32_t part[2], found = 0;

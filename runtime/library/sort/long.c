@@ -20,8 +20,8 @@ enum {
   PART = 1 << 12,         /* elements that a task sorts, at least */
   MOST_PARTS = 256,       /* of a row */
   CHUNK = 1 << 11, /* elements that are encoded and looked at while they are in the nearest cache */
-  /* Each level takes SORT_VALUE_BITS off the keys' width, of the second keys after that of the first, or leaves buckets of at
-   * most 1/255 of the elements: 6 + 6 + 6 levels. */
+  /* Each level takes SORT_VALUE_BITS off the keys' width, of the second keys after that of the
+   * first, or leaves buckets of at most 1/255 of the elements: 6 + 6 + 6 levels. */
   LEVELS = 20,
 };
 
@@ -62,8 +62,8 @@ static int shift_of(const nxi_sort_range *range) {
   return width > SORT_VALUE_BITS ? width - SORT_VALUE_BITS : 0;
 }
 
-/* A bucket takes values until it would have more than 1/255 of the elements. Two neighbours together then have more, so there
- * are 511 at most; and one that has more is of one value. */
+/* A bucket takes values until it would have more than 1/255 of the elements. Two neighbours
+ * together then have more, so there are 511 at most; and one that has more is of one value. */
 static void choose_buckets(const nxi_sort *s, tally *t, int64_t begin, int64_t n, cut *c) {
   int64_t enough = n / 255 + 1, in_bucket = 0, before = begin, bucket = 0;
   if (enough < BUCKET_BYTES / (int64_t)s->form.engine->size)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* The library calls sort and argsort, over the middle axis of [outer, length, inner]. Stable in both directions: equal elements
- * keep their order, and so do the signs of zeros, which are equal. NaNs come last in both directions, with their bits,
- * in their order. Complex numbers are ordered by (re, im); a NaN in either part makes them a NaN.
+/* The library calls sort and argsort, over the middle axis of [outer, length, inner]. Stable in
+ * both directions: equal elements keep their order, and so do the signs of zeros, which are equal.
+ * NaNs come last in both directions, with their bits, in their order. Complex numbers are ordered
+ * by (re, im); a NaN in either part makes them a NaN.
  *
- * No task fails. Results do not depend on how the work is cut, nor on what the build sorts with: a stable sort has one
- * result. */
+ * No task fails. Results do not depend on how the work is cut, nor on what the build sorts with: a
+ * stable sort has one result. */
 #include "ir/alloc.h"
 #include "ir/dtype.h"
 #include "runtime/library/libraries.h"

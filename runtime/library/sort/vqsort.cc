@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Highway's vectorised quicksort, for short rows of unsigned keys (of floats it would need that none is NaN). This file is
- * compiled once for each instruction set that Highway knows: it includes itself through foreach_target.h. The
- * part for C comes last, once; it chooses by itself, so that neither Highway's library nor that of C++ is needed at run time.
+/* Highway's vectorised quicksort, for short rows of unsigned keys (of floats it would need that
+ * none is NaN). This file is compiled once for each instruction set that Highway knows: it includes
+ * itself through foreach_target.h. The part for C comes last, once; it chooses by itself, so that
+ * neither Highway's library nor that of C++ is needed at run time.
  *
- * Only rows that quicksort hands to its sorting networks at once come here, up to sixteen vectors of keys: a network sorts
- * them several times faster than anything else does. With partitions before it, the radix sort is as fast or faster
- * (docs/decisions.md). */
+ * Only rows that quicksort hands to its sorting networks at once come here, up to sixteen vectors
+ * of keys: a network sorts them several times faster than anything else does. With partitions
+ * before it, the radix sort is as fast or faster (docs/decisions.md). */
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "runtime/library/sort/vqsort.cc"
 #if defined(__x86_64__)
@@ -13,7 +14,8 @@
   (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL) /* no quicker here, or not chosen below */
 #endif
 #include <hwy/base.h>
-/* Its assertions, which builds without optimisation and those with sanitizers have, would call its library and abort. */
+/* Its assertions, which builds without optimisation and those with sanitizers have, would call its
+ * library and abort. */
 #undef HWY_ASSERT
 #undef HWY_DASSERT
 #define HWY_ASSERT(condition)  static_cast<void>(0)
@@ -31,7 +33,8 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/* What hwy::Sort does, but for its random numbers: those cost a system call, and no pivots are looked for here. */
+/* What hwy::Sort does, but for its random numbers: those cost a system call, and no pivots are
+ * looked for here. */
 template <typename T> bool Sort(T *keys, int64_t n) {
   if (n > static_cast<int64_t>(hwy::SortConstants::BaseCaseNum(HWY_LANES(T)))) return false;
   const hn::SortTag<T> d;

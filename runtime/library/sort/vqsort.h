@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The border to Highway's vectorised quicksort, which is C++. Ascending, in place, not stable; allocates nothing. n >= 2.
- * False: the keys are not touched, because this processor, this number of them or this build is better served by a radix sort. */
+/* The border to Highway's vectorised quicksort, which is C++. Ascending, in place, not stable;
+ * allocates nothing. n >= 2. False: the keys are not touched, because this processor, this number
+ * of them or this build is better served by a radix sort. */
 #ifndef NXI_SORT_VQSORT_H
 #define NXI_SORT_VQSORT_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Generated CUDA C on this processor: what a GPU gives a kernel, made of C++. A block's threads are contexts of one thread of
- * the system, switched where they wait for each other; which one goes on is drawn by chance, so that what depends on an order
- * that a GPU does not promise shows itself. A few blocks are under way at once, by turns: one goes on where another one waits
- * for it (__nanosleep), and now and then at a barrier.
+/* Generated CUDA C on this processor: what a GPU gives a kernel, made of C++. A block's threads are
+ * contexts of one thread of the system, switched where they wait for each other; which one goes on
+ * is drawn by chance, so that what depends on an order that a GPU does not promise shows itself. A
+ * few blocks are under way at once, by turns: one goes on where another one waits for it
+ * (__nanosleep), and now and then at a barrier.
  *
  * Comes before the prelude and the kernels of a file; nx_host_launch<kernel> runs one. */
 #include <cmath>
@@ -76,8 +77,8 @@ struct nx_host_resident {
   unsigned char shared[NX_HOST_SHARED]; /* while it is another one's turn */
   int number;                           /* -1: there is no block */
 };
-/* What all blocks need, 200 MB of addresses: pages come as they are touched, and malloc, which tests have fill what it gives, would
- * touch all of them for each kernel. */
+/* What all blocks need, 200 MB of addresses: pages come as they are touched, and malloc, which
+ * tests have fill what it gives, would touch all of them for each kernel. */
 struct nx_host_room {
   nx_host_resident residents[NX_HOST_BLOCKS];
   char stacks[NX_HOST_BLOCKS * NX_HOST_MOST][NX_HOST_STACK];
@@ -287,7 +288,8 @@ static void nx_host_grid(void (*entry)(void *), void *given, int blocks, int thr
   }
 }
 
-/* A kernel's arguments as the driver gets them: the addresses of values. What is a pointer is `offset` too high. */
+/* A kernel's arguments as the driver gets them: the addresses of values. What is a pointer is
+ * `offset` too high. */
 struct nx_host_arguments {
   void **values;
   unsigned long long offset;
@@ -328,8 +330,8 @@ static void nx_host_launch(void **values, unsigned blocks, unsigned threads,
   nx_host_arguments a = {values, offset};
   nx_host_grid(nx_host_kernel<kernel>::enter, &a, (int)blocks, (int)threads, seed);
 }
-/* How many arguments a kernel has, and the bytes of each. No static data: the linker makes one of what several libraries
- * have under one name. */
+/* How many arguments a kernel has, and the bytes of each. No static data: the linker makes one of
+ * what several libraries have under one name. */
 template <auto kernel> static unsigned nx_host_sizes(unsigned *out) {
   return nx_host_kernel<kernel>::sizes(out);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* A fake cuBLASLt: products one element after the other. It refuses what the library does not have, and a choice runs on
- * nothing but what it was made for. */
+/* A fake cuBLASLt: products one element after the other. It refuses what the library does not have,
+ * and a choice runs on nothing but what it was made for. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,7 +168,8 @@ EXPORT int cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, voi
   CALL;
   int bad = fits(p, all);
   if (bad || wanted < 1) return bad ? bad : INVALID_VALUE;
-  /* partial sums of 16 bits would not be within the bounds of a product in f32, and in place they start from what is added */
+  /* partial sums of 16 bits would not be within the bounds of a product in f32, and in place they
+   * start from what is added */
   if (wish->reductions & 5) return INVALID_VALUE;
   algorithm chosen = {.magic = MAGIC, .problem = problem_of(p, all)};
   memcpy(chosen.alignment, wish->alignment, sizeof chosen.alignment);

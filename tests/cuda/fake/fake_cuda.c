@@ -212,7 +212,8 @@ static bool write_text(const char *path, const char *text) {
   return fclose(f) == 0;
 }
 
-/* The libraries that code uses are there already: to leave them out saves the linker a third of the time. */
+/* The libraries that code uses are there already: to leave them out saves the linker a third of the
+ * time. */
 static void *build(const char *source, const char *path, const char *object) {
   char command[3000];
   if (!write_text(path, source)) return NULL;
@@ -233,7 +234,8 @@ static void *build_aside(const char *source) {
   return library;
 }
 
-/* What the directory has of the source, or has from now on: the text, and what was made of it. Other processes may do the same. */
+/* What the directory has of the source, or has from now on: the text, and what was made of it.
+ * Other processes may do the same. */
 static void *build_in(const char *directory, const char *text, const char *source) {
   char object[600], own[640], path[680];
   uint64_t hash = hash_more(hash_of_host(), source, strlen(source));

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: ISC */
-/* A CUDA driver and run-time compiler without a GPU, in one library that tests name with NX_CUDA and NX_NVRTC. "Compiling"
- * keeps the text; loading a module has the C++ compiler make code of it for this processor (cuda_host.h). Addresses of its
+/* A CUDA driver and run-time compiler without a GPU, in one library that tests name with NX_CUDA
+ * and NX_NVRTC. "Compiling"
+ * keeps the text; loading a module has the C++ compiler make code of it for this processor
+ * (cuda_host.h). Addresses of its
  * memory are none of the process, so host code that uses one crashes.
  *
- * Work of a stream is done when it is started; or, with `delay`, later: pieces of all streams one after the other in an order
+ * Work of a stream is done when it is started; or, with `delay`, later: pieces of all streams one
+ * after the other in an order
  * drawn by chance, as far as streams, events and waits leave it open.
  *
- * Texts and what was made of them are kept in tests/cuda/kernels of the build folder for the processes that come later, under a
- * hash of all that they depend on. In the environment: NXT_FAKE_KEEP=DIRECTORY has them kept there, or, empty, nowhere; NXT_DELAY is `delay` to begin with; NXT_VERSION is the driver's (13000); NXT_KIND is
- * that of the GPUs (90), of which the compiler knows 75, 80, 90 and 100. */
+ * Texts and what was made of them are kept in tests/cuda/kernels of the build folder for the
+ * processes that come later, under a
+ * hash of all that they depend on. In the environment: NXT_FAKE_KEEP=DIRECTORY has them kept there,
+ * or, empty, nowhere; NXT_DELAY is `delay` to begin with; NXT_VERSION is the driver's (13000);
+ * NXT_KIND is that of the GPUs (90), of which the compiler knows 75, 80, 90 and 100. */
 #ifndef NXT_FAKE_CUDA_H
 #define NXT_FAKE_CUDA_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What the parts of the fake CUDA share: the driver and compiler (fake_cuda.c), and NVIDIA's libraries, a file each. */
+/* What the parts of the fake CUDA share: the driver and compiler (fake_cuda.c), and NVIDIA's
+ * libraries, a file each. */
 #ifndef NXT_FAKE_CUDA_INTERNAL_H
 #define NXT_FAKE_CUDA_INTERNAL_H
 
@@ -23,8 +24,8 @@ void nxt_fake_enter(void);
 void nxt_fake_leave(const int *ignored);
 /* Everything that was started on the GPU of the thread's context is done. */
 int nxt_fake_settle(void);
-/* Starts work on a stream: act is called once, with a copy of these bytes; while the stream is captured, whenever the
- * graph runs. */
+/* Starts work on a stream: act is called once, with a copy of these bytes; while the stream is
+ * captured, whenever the graph runs. */
 typedef void nxt_fake_act(void *what);
 int nxt_fake_start(void *stream, nxt_fake_act *act, const void *what, size_t bytes);
 /* The GPU of the thread's context; -1: there is none. Whether it still works: 0 or a result. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* A fake cuFFT: sums in double, one dimension after the other. Strict: memory is lent, the stream is set, layouts hold what
- * they have to, spectra of real numbers are such; and what the library may overwrite it overwrites. */
+/* A fake cuFFT: sums in double, one dimension after the other. Strict: memory is lent, the stream
+ * is set, layouts hold what they have to, spectra of real numbers are such; and what the library
+ * may overwrite it overwrites. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

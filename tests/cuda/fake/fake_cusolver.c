@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* A fake cuSOLVER: LAPACK, a matrix after the other. Strict: the stream is set, leading dimensions are long enough, memory to
- * work in is of the size that was said; and what the library promises nothing of becomes NaN. */
+/* A fake cuSOLVER: LAPACK, a matrix after the other. Strict: the stream is set, leading dimensions
+ * are long enough, memory to work in is of the size that was said; and what the library promises
+ * nothing of becomes NaN. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>

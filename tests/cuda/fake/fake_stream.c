@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The fake driver's streams, events, graphs and copies: pieces of work that wait in their streams until somebody waits for
- * them, or until chance has them done. */
+/* The fake driver's streams, events, graphs and copies: pieces of work that wait in their streams
+ * until somebody waits for them, or until chance has them done. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,7 +225,8 @@ EXPORT int cuEventSynchronize(void *given) {
   return nxt_fake_fault();
 }
 
-/* ---- graphs: a list of pieces, one after the other, copied where it is instantiated and where it is launched */
+/* ---- graphs: a list of pieces, one after the other, copied where it is instantiated and where it
+ * is launched */
 
 static int copy_list(list *to, const list *from) {
   for (const piece *p = from->first; p != NULL; p = p->next) {
@@ -275,7 +276,8 @@ EXPORT int cuGraphLaunch(void *graph, void *to) {
   return 0;
 }
 
-/* ---- copies. Memory of the host that is not pinned is read at once, and written before the call returns. */
+/* ---- copies. Memory of the host that is not pinned is read at once, and written before the call
+ * returns. */
 
 static bool is_pinned(const void *at, size_t bytes) {
   for (const pinned *p = pins; p != NULL; p = p->next)
@@ -350,7 +352,8 @@ EXPORT int cuMemsetD8Async(uint64_t at, unsigned char value, size_t bytes, void 
   return nxt_fake_start(s, set_bytes, &all, sizeof all);
 }
 
-/* ---- what is given back is gone, also when the call says that something failed: that may be from before */
+/* ---- what is given back is gone, also when the call says that something failed: that may be from
+ * before */
 
 static int free_stream(void *given) {
   stream **at = &streams, *s = given;
