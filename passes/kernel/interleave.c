@@ -5,16 +5,10 @@
  * last loop of a reduction has two iterations, and any order of them gives the same bits, the
  * two elements are combined first, so that lanes run along contiguous memory. Needs: logical
  * level. Keeps: bits. */
-#include <string.h>
-
-#include "passes/bind/bind.h"
+#include "copies.h"
 #include "passes.h"
 
-typedef struct interleaver {
-  nxb_binder b;
-  nxk_kernel *to;
-  nxk_value *map[2]; /* of either point */
-} interleaver;
+enum { POINTS = 2 }; /* a copy for each */
 
 /* ---- what is written out */
 
@@ -71,33 +65,24 @@ static nxk_value pair_of_run(const nxb_binder *b, const nxb_stage *s) {
 
 /* ---- writing */
 
-static void copy_both(interleaver *w, nxk_value v) {
-  for (int i = 0; i < 2; i++) nxk_copy_decided(w->to, w->b.from, v, w->map[i]);
-}
-
-static void map_both(interleaver *w, nxk_value v, nxk_value to) {
-  w->map[0][v] = w->map[1][v] = to;
-}
-
-static void map_points(interleaver *w, nxk_value pair) {
-  for (int i = 0; i < 2; i++) w->map[i][pair] = nxk_const_i(w->to, NX_I64, i);
+static void map_points(nxk_copies *w, nxk_value pair) {
+  for (int i = 0; i < POINTS; i++) w->map[i][pair] = nxk_const_i(w->to, NX_I64, i);
 }
 
 /* The part with both points of its last outer loop in one iteration; blocks are shared, stores come
  * last. */
-static void write_woven(interleaver *w, const nxb_part *p) {
+static void write_woven(nxk_copies *w, const nxb_part *p) {
   const nxk_kernel *k = w->b.from;
   nxk_value pair = p->outer[p->n_outer - 1].value;
   for (nxk_value v = p->first; v <= p->last && !w->to->failed; v++) {
     const nxk_instr *in = &k->instrs[v];
     if (v == pair) map_points(w, pair);
     else if (in->op == NXK_store) continue;
-    else if (in->op == NXK_part || in->op == NXK_for)
-      map_both(w, v, nxk_copy_instr(w->to, k, v, w->map[0]));
-    else if (in->op != NXK_end) copy_both(w, v);
+    else if (in->op == NXK_part || in->op == NXK_for) nxk_copy_once(w, v);
+    else if (in->op != NXK_end) nxk_copy_each(w, v, POINTS);
     else if (in->block != pair) nxk_copy_instr(w->to, k, v, w->map[0]);
     for (nxk_value s = pair; in->op == NXK_end && in->block == pair && s < v; s++)
-      if (k->instrs[s].op == NXK_store) copy_both(w, s);
+      if (k->instrs[s].op == NXK_store) nxk_copy_each(w, s, POINTS);
   }
 }
 
@@ -114,7 +99,7 @@ static int64_t bits_of(const nxk_kernel *k, nxk_value v) {
 }
 
 /* Both elements combined, before they are made wider if their own type holds the result. */
-static nxk_value combined(interleaver *w, nxk_reduce_kind kind, nxk_value x, nxk_value y) {
+static nxk_value combined(nxk_copies *w, nxk_reduce_kind kind, nxk_value x, nxk_value y) {
   nxk_op op = nxk_reduce_op(kind);
   if (w->to->failed) return NXK_NONE;
   const nxk_instr *a = &w->to->instrs[x], *b = &w->to->instrs[y];
@@ -132,20 +117,20 @@ static nxk_value combined(interleaver *w, nxk_reduce_kind kind, nxk_value x, nxk
   return nxk_scalar(w->to, op, 0, x, y, NXK_NONE);
 }
 
-static void write_combined(interleaver *w, const nxb_stage *s, nxk_value pair) {
+static void write_combined(nxk_copies *w, const nxb_stage *s, nxk_value pair) {
   const nxk_kernel *k = w->b.from;
   for (nxk_value v = s->first; v <= s->last && !w->to->failed; v++) {
     const nxk_instr *in = &k->instrs[v];
     if (v == pair) {
       map_points(w, pair);
     } else if (in->op == NXK_for) {
-      map_both(w, v, nxk_copy_instr(w->to, k, v, w->map[0]));
+      nxk_copy_once(w, v);
     } else if (in->op == NXK_reduce) {
       nxk_value both =
           combined(w, (nxk_reduce_kind)in->kind, w->map[0][in->args[0]], w->map[1][in->args[0]]);
-      map_both(w, v, nxk_reduce(w->to, in->kind, in->order, both, NXK_NONE));
+      nxk_map_copies(w, v, nxk_reduce(w->to, in->kind, in->order, both, NXK_NONE));
     } else if (in->op != NXK_end) {
-      copy_both(w, v);
+      nxk_copy_each(w, v, POINTS);
     } else if (in->block != pair) {
       nxk_copy_instr(w->to, k, v, w->map[0]);
     }
@@ -153,7 +138,7 @@ static void write_combined(interleaver *w, const nxb_stage *s, nxk_value pair) {
 }
 
 /* Writes out what begins at v; returns its last instruction, v itself if nothing was. */
-static nxk_value write_out(interleaver *w, nxk_value v) {
+static nxk_value write_out(nxk_copies *w, nxk_value v) {
   const nxk_kernel *k = w->b.from;
   const nxk_instr *in = &k->instrs[v], *around = in->block != NXK_NONE ? &k->instrs[in->block] : in;
   if (in->op == NXK_part) {
@@ -173,34 +158,8 @@ static nxk_value write_out(interleaver *w, nxk_value v) {
   return s.last;
 }
 
-static bool write_all(interleaver *w) {
-  const nxk_kernel *k = w->b.from;
-  bool any = false;
-  for (nxk_value v = 0; v < k->n_instrs && !w->to->failed && !w->b.failed; v++) {
-    nxk_value last = write_out(w, v);
-    any = any || last != v;
-    if (last == v) map_both(w, v, nxk_copy_instr(w->to, k, v, w->map[0]));
-    v = last;
-  }
-  return any;
-}
-
 nxk_kernel *nxk_pass_interleave(const nxk_kernel *k, nxi_diag *d) {
-  interleaver w = {.b = {.from = k}, .to = nxk_create_like(k)};
-  size_t n = (size_t)k->n_instrs + 1;
-  bool any = false;
-  for (int i = 0; i < 2; i++) {
-    w.map[i] = nxb_alloc(&w.b, n * sizeof *w.map[i]);
-    if (w.map[i] != NULL) memset(w.map[i], 0xff, n * sizeof *w.map[i]);
-  }
-  bool ok = w.to != NULL && !w.b.failed && nxb_analyze_kernel(&w.b);
-  if (ok) any = write_all(&w);
-  ok = ok && !w.b.failed && !w.to->failed;
-  nxi_arena_destroy(&w.b.arena);
-  nxk_kernel *out = ok && any ? nxk_pass_simplify(w.to, d) : w.to;
-  if (out != w.to || !ok) nxk_destroy(w.to);
-  if (!ok) nxi_oom(d);
-  return ok ? out : NULL;
+  return nxk_write_copies(k, NULL, POINTS, write_out, d);
 }
 
 bool nxk_has_pairs(const nxk_kernel *k) {

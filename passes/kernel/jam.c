@@ -10,20 +10,12 @@
  *
  * Only independent points are combined, and each keeps its own operations, so no bit changes.
  * Needs: logical level. Keeps: bits. */
-#include <string.h>
-
-#include "passes/bind/bind.h"
+#include "copies.h"
 #include "passes.h"
 
 /* Rows at once; loads that are looked at; vector operations of a row; rows below which it is not
  * worth it. */
-enum { ROWS = 4, MOST_LOADS = 32, MOST_COST = 60, LEAST_ROWS = 4 * ROWS };
-
-typedef struct jammer {
-  nxb_binder b;
-  nxk_kernel *to;
-  nxk_value *map[ROWS];
-} jammer;
+enum { ROWS = NXK_MOST_COPIES, MOST_LOADS = 32, MOST_COST = 60, LEAST_ROWS = 4 * ROWS };
 
 /* ---- what is put together */
 
@@ -107,7 +99,7 @@ static bool is_past_caches(const nxb_binder *b, const nxi_target *t) {
 
 /* Whether a load of the part in some of the rows lies from `low` to below `high` elements behind
  * load a of row r. */
-static bool loads_between(const jammer *w, const nxb_part *p, const nxk_access *a, int64_t r,
+static bool loads_between(const nxk_copies *w, const nxb_part *p, const nxk_access *a, int64_t r,
                           int64_t low, int64_t high) {
   const nxk_kernel *k = w->b.from;
   bool far;
@@ -126,7 +118,7 @@ static bool loads_between(const jammer *w, const nxb_part *p, const nxk_access *
 
 /* How far ahead the access of row r looks in the rows that come next: to where nothing is loaded
  * yet, once a line. 0: not. */
-static int64_t distance_ahead(const jammer *w, const nxb_part *p, nxk_value v, int64_t r) {
+static int64_t distance_ahead(const nxk_copies *w, const nxb_part *p, nxk_value v, int64_t r) {
   const nxk_kernel *k = w->b.from;
   const nxk_access *a = &k->accesses[k->instrs[v].imm];
   bool far, computed;
@@ -138,7 +130,7 @@ static int64_t distance_ahead(const jammer *w, const nxb_part *p, nxk_value v, i
   return again ? 0 : next;
 }
 
-static void look_ahead(jammer *w, const nxb_part *p, nxk_value v, int64_t r) {
+static void look_ahead(nxk_copies *w, const nxb_part *p, nxk_value v, int64_t r) {
   nxk_op op = (nxk_op)w->b.from->instrs[v].op;
   if (w->to->failed || (op != NXK_load && op != NXK_store)) return;
   nxk_value to = op == NXK_load ? w->map[r][v] : w->to->n_instrs - 1;
@@ -147,16 +139,8 @@ static void look_ahead(jammer *w, const nxb_part *p, nxk_value v, int64_t r) {
 
 /* ---- writing */
 
-static void copy_rows(jammer *w, nxk_value v, int64_t rows) {
-  for (int64_t r = 0; r < rows; r++) nxk_copy_decided(w->to, w->b.from, v, w->map[r]);
-}
-
-static void map_rows(jammer *w, nxk_value v, nxk_value to) {
-  for (int64_t r = 0; r < ROWS; r++) w->map[r][v] = to;
-}
-
 /* The loop over rows: `count` times `rows` of them, from row `first` on. */
-static void open_rows(jammer *w, nxk_value row, int64_t first, int64_t count, int64_t rows) {
+static void open_rows(nxk_copies *w, nxk_value row, int64_t first, int64_t count, int64_t rows) {
   nxk_value i = nxk_begin_range(w->to, NXK_OUTER, count);
   nxk_value base =
       rows == 1 ? i : nxk_scalar(w->to, NXK_mul, 0, i, nxk_const_i(w->to, NX_I64, rows), NXK_NONE);
@@ -168,17 +152,17 @@ static void open_rows(jammer *w, nxk_value row, int64_t first, int64_t count, in
   }
 }
 
-static void write_part(jammer *w, const nxb_part *p, int64_t first, int64_t count, int64_t rows) {
+static void write_part(nxk_copies *w, const nxb_part *p, int64_t first, int64_t count,
+                       int64_t rows) {
   const nxk_kernel *k = w->b.from;
   bool ahead = rows == ROWS && is_past_caches(&w->b, w->b.target);
   nxk_value row = p->outer[p->n_outer - 2].value, column = p->outer[p->n_outer - 1].value;
   for (nxk_value v = p->first; v <= p->last && !w->to->failed; v++) {
     const nxk_instr *in = &k->instrs[v];
     if (v == row) open_rows(w, row, first, count, rows);
-    else if (in->op == NXK_part || in->op == NXK_for)
-      map_rows(w, v, nxk_copy_instr(w->to, k, v, w->map[0]));
+    else if (in->op == NXK_part || in->op == NXK_for) nxk_copy_once(w, v);
     else if (in->op == NXK_end) nxk_end(w->to);
-    else copy_rows(w, v, rows);
+    else nxk_copy_each(w, v, (uint32_t)rows);
     if (v != column) continue;
     nxk_value end = v + 1;
     while (k->instrs[end].op != NXK_end) end++;
@@ -191,41 +175,19 @@ static void write_part(jammer *w, const nxb_part *p, int64_t first, int64_t coun
   }
 }
 
-static bool write_all(jammer *w) {
-  const nxk_kernel *k = w->b.from;
-  bool any = false;
-  for (nxk_value v = 0; v < k->n_instrs && !w->to->failed && !w->b.failed; v++) {
-    nxb_part p;
-    bool part = k->instrs[v].op == NXK_part && nxb_analyze_part(&w->b, v, &p);
-    if (!part || !fits(&w->b, &p)) {
-      map_rows(w, v, nxk_copy_instr(w->to, k, v, w->map[0]));
-      continue;
-    }
-    int64_t extent = p.outer[p.n_outer - 2].extent, rest = extent % ROWS;
-    write_part(w, &p, 0, extent / ROWS, ROWS);
-    if (rest > 0) write_part(w, &p, extent - rest, rest, 1);
-    any = true;
-    v = p.last;
-  }
-  return any;
+/* Writes a part ROWS rows at a time; returns its end, v itself if it is not one that gains. */
+static nxk_value write_out(nxk_copies *w, nxk_value v) {
+  nxb_part p;
+  bool part = w->b.from->instrs[v].op == NXK_part && nxb_analyze_part(&w->b, v, &p);
+  if (!part || !fits(&w->b, &p)) return v;
+  int64_t extent = p.outer[p.n_outer - 2].extent, rest = extent % ROWS;
+  write_part(w, &p, 0, extent / ROWS, ROWS);
+  if (rest > 0) write_part(w, &p, extent - rest, rest, 1);
+  return p.last;
 }
 
 nxk_kernel *nxk_pass_jam(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
-  jammer w = {.b = {.from = k, .target = t}, .to = nxk_create_like(k)};
-  size_t n = (size_t)k->n_instrs + 1;
-  bool any = false;
-  for (int i = 0; i < ROWS; i++) {
-    w.map[i] = nxb_alloc(&w.b, n * sizeof *w.map[i]);
-    if (w.map[i] != NULL) memset(w.map[i], 0xff, n * sizeof *w.map[i]);
-  }
-  bool ok = w.to != NULL && !w.b.failed && nxb_analyze_kernel(&w.b);
-  if (ok) any = write_all(&w);
-  ok = ok && !w.b.failed && !w.to->failed;
-  nxi_arena_destroy(&w.b.arena);
-  nxk_kernel *out = ok && any ? nxk_pass_simplify(w.to, d) : w.to;
-  if (out != w.to || !ok) nxk_destroy(w.to);
-  if (!ok) nxi_oom(d);
-  return ok ? out : NULL;
+  return nxk_write_copies(k, t, ROWS, write_out, d);
 }
 
 /* Two loads of an input that the kernel walks in the same way, from different elements. */
