@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: ISC */
 /* Timing, limits, the NumPy process and printing. */
-#include "bench.h"
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +8,14 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "bench.h"
+#include "runtime/record/context.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
-#include "runtime/record/handle.h"
 #include "runtime/platform/threads.h"
 
 double bench_now(void) {

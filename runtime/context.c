@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /* Contexts: creation, the end, statistics, fork. */
 #include "ir/exit.h"
-#include "runtime/library/blas/blas.h"
 #include "runtime/debug.h"
+#include "runtime/library/blas/blas.h"
 #include "runtime/realize/offload.h"
 #include "runtime/realize/residency.h"
+#include "runtime/record/error.h"
+#include "runtime/record/objects.h"
+#include "runtime/record/pending.h"
+#include "runtime/record/record.h"
 
 /* objects.c */
 void nxi_slabs_free(nx_context *c);

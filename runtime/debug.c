@@ -6,13 +6,16 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "codegen_cuda/codegen_cuda.h"
 #include "passes/pipeline.h"
 #include "runtime/files/file.h"
+#include "runtime/record/error.h"
 
 static const struct word {
   const char *name, *sentence;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 /* The devices of a context: the processor, the interpreter beside it, GPUs, and those that are
  * missing, with the reason. A GPU is opened when something is first recorded for it. */
-#include "runtime/realize/run.h"
-
+#include <string.h>
 #include <unistd.h>
 
 #include "codegen_cuda/codegen_cuda.h"
-#include "runtime/debug.h"
 #include "runtime/cuda/maker.h"
+#include "runtime/debug.h"
 #include "runtime/realize/residency.h"
+#include "runtime/realize/run.h"
+#include "runtime/record/error.h"
+#include "runtime/record/record.h"
 
 struct nxi_devices {
   pthread_mutex_t lock;

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* Stages of graphs as text, for a person. */
+#include <string.h>
+
 #include "runtime/realize/function.h"
+#include "runtime/record/error.h"
+#include "runtime/record/objects.h"
+#include "runtime/record/record.h"
 
 static nx_status text_of(nx_context *c, int32_t device, const nxg_graph *g, const char *stage,
                          char **out, nxi_diag *d) {

@@ -9,6 +9,7 @@
 
 #include "gpu.h"
 #include "runtime/realize/residency.h"
+#include "runtime/record/node.h"
 
 void gpu_wait(const gpu_lab *lab) { bench_check(nx_wait(lab->lab.context, lab->lab.device)); }
 

@@ -3,10 +3,14 @@
 #include "archive.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "file_load.h"
 #include "npy.h"
+#include "runtime/record/error.h"
+#include "runtime/record/objects.h"
 
 static const char opening[] = "open", describing[] = "describe", loading[] = "load";
 

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /* DLPack: foreign tensors as imports (import.c), tensors lent as mappings (mapping.c). A foreign
  * structure is a stranger's: every number of it is checked before an address is made of it. */
+#include <string.h>
+
 #include "dlpack_abi.h"
 #include "runtime/realize/run.h"
+#include "runtime/record/context.h"
+#include "runtime/record/error.h"
+#include "runtime/record/import.h"
 
 static const uint8_t codes[NXI_DTYPE_COUNT] = {
     [NX_BOOL] = NXI_DLPACK_BOOL,     [NX_I4] = NXI_DLPACK_INT,

@@ -3,6 +3,9 @@
  * can serve, else copies. */
 #include "file_load.h"
 
+#include "runtime/record/objects.h"
+#include "runtime/record/record.h"
+
 static void unmap(void *file) { nxi_file_unref(file); }
 
 /* Takes the reference of the file. */

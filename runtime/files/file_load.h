@@ -5,6 +5,7 @@
 
 #include "file.h"
 #include "runtime/realize/run.h"
+#include "runtime/record/context.h"
 
 /* A tensor of the array: over its file's pages if they are aligned and in this machine's byte
  * order, else of a copy. Its storage is not read only: what is assigned to it goes to memory of its

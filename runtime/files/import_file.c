@@ -4,11 +4,15 @@
  * owns them. */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "file.h"
 #include "runtime/realize/run.h"
+#include "runtime/record/error.h"
+#include "runtime/record/import.h"
+#include "runtime/record/record.h"
 
 static const char operation[] = "import_file";
 

@@ -2,6 +2,8 @@
 /* Tensors from and to .npy files. */
 #include "file_load.h"
 #include "npy.h"
+#include "runtime/record/context.h"
+#include "runtime/record/error.h"
 
 nx_status nx_load_npy(nx_context *c, const char *path, nx_tensor **out) {
   if (!c || !path || !out)

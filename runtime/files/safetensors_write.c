@@ -2,8 +2,11 @@
 /* Writing .safetensors. Tensors of wide elements come first, so that every one of them is aligned
  * as its elements; among equals the caller's order stays. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "file_load.h"
+#include "runtime/record/context.h"
+#include "runtime/record/error.h"
 #include "safetensors.h"
 
 static const char saving[] = "save";

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /* Reading and writing elements: item, read, write. */
-#include "run.h"
+#include <string.h>
+
 #include "residency.h"
+#include "run.h"
+#include "runtime/record/assign.h"
+#include "runtime/record/error.h"
+#include "runtime/record/objects.h"
+#include "runtime/record/pending.h"
+#include "runtime/record/record.h"
 
 nx_status nxi_borrow(nxi_action *a, nxi_storage *s, nxi_node **node, nxi_buffer **buffer) {
   nx_context *c = a->context;

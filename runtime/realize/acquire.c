@@ -2,11 +2,14 @@
 /* Acquiring: what a run is about to compute, read and overwrite, decided at once under the locks,
  * so that no run ever holds one thing while it waits for another; and what happens to it when the
  * run has ended. */
-#include "run.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include "run.h"
+#include "runtime/record/objects.h"
+#include "runtime/record/pending.h"
+#include "runtime/record/record.h"
 
 nx_status nxi_poll_now(const nx_run_options *o, nxi_diag *d) {
   NXI_NO_LOCK();

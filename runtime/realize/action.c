@@ -8,11 +8,14 @@
  *
  * So a poll may use the library, even wait for what its own action computes: the action never
  * stands still for it. */
+#include <string.h>
 #include <time.h>
 
 #include "ir/op.h"
 #include "offload.h"
 #include "run.h"
+#include "runtime/record/error.h"
+#include "runtime/record/objects.h"
 
 double nxi_now_ms(void) {
   struct timespec t;

@@ -3,11 +3,13 @@
  * place, and the extent. A kernel that checks indices leaves a position alone, so the indices are
  * computed again, by the interpreter; what a run reads is still there, for nothing is overwritten
  * before all indices are checked. Where that would be much work the position has to do. */
+#include <stdio.h>
 #include <string.h>
 
 #include "ir/interp/interp.h"
 #include "passes/graph/passes.h"
 #include "runtime/debug.h"
+#include "runtime/record/context.h"
 
 enum { MOST_WORK = 1 << 24 };
 

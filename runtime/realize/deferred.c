@@ -2,7 +2,12 @@
 /* Deferred work: values that operations on exposed storage recorded under NX_MANUAL_DUE. They are
  * to be computed before host code goes on, whoever reads them by then: a handle, another storage,
  * or only another recorded operation, which must not see what the host writes later. */
+#include <string.h>
+
 #include "run.h"
+#include "runtime/record/assign.h"
+#include "runtime/record/objects.h"
+#include "runtime/record/pending.h"
 
 /* Somebody reads the value besides the list, or host memory has to show it. record_lock. */
 static bool is_wanted(const nxi_deferred *e) {

@@ -3,14 +3,16 @@
  * launched, and values of pinned storages are moved to where they belong.
  *
  * Tiny graphs are interpreted until that has cost about as much as compiling them would. */
-#include "plan_cache.h"
+#include <string.h>
 
 #include "codegen_llvm/codegen_llvm.h"
 #include "ir/exit.h"
 #include "ir/op.h"
+#include "plan_cache.h"
+#include "residency.h"
 #include "runtime/cache/kernel.h"
 #include "runtime/debug.h"
-#include "residency.h"
+#include "runtime/record/objects.h"
 
 enum { TINY_NODES = 16, TINY_WORK = 4096 };
 static const double compile_cost_ms = 5;

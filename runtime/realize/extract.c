@@ -4,8 +4,12 @@
  * disappear here: cells, transfers, empty tensors; views of realised storage become inputs of their
  * own, so that their offsets are no part of the key; so do most scalars, which become launch
  * parameters. */
-#include "runtime/debug.h"
+#include <string.h>
+
 #include "residency.h"
+#include "runtime/debug.h"
+#include "runtime/record/context.h"
+#include "runtime/record/error.h"
 
 /* ---- growing pieces */
 

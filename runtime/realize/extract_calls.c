@@ -3,6 +3,8 @@
  * gets the others too, and the call is not run again for them. They are found in the table of
  * nodes, by the one attribute in which they differ. */
 #include "run.h"
+#include "runtime/record/objects.h"
+#include "runtime/record/record.h"
 
 /* A result that is neither computed nor part of the run, and has a reference from here on; NULL if
  * there is none. */

@@ -7,7 +7,10 @@
  * Of each storage the run keeps one value at most, the newest that it meets. The older ones are
  * needed by results of earlier steps alone, of which many may be waiting to be collected; each of
  * them kept would be a copy of the state. */
+#include <string.h>
+
 #include "run.h"
+#include "runtime/record/objects.h"
 
 bool nxi_run_clear_edges(nxi_run *run) {
   uint32_t n = run->n_order;

@@ -2,6 +2,15 @@
 /* Functions: what creation from captures and from text share, descriptions, recording inline. */
 #include "function.h"
 
+#include <stdio.h>
+
+#include "runtime/record/assign.h"
+#include "runtime/record/capture.h"
+#include "runtime/record/error.h"
+#include "runtime/record/objects.h"
+#include "runtime/record/pending.h"
+#include "runtime/record/record.h"
+
 nx_function *nxi_function_new(nx_context *c, nxg_graph *g, uint32_t n_in, uint32_t n_out,
                               nxi_diag *d) {
   bool watched;

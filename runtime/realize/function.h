@@ -4,6 +4,7 @@
 #define NXI_FUNCTION_H
 
 #include "run.h"
+#include "runtime/record/context.h"
 
 /* An input of the graph beyond the function's own. */
 typedef struct nxi_source {

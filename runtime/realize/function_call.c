@@ -4,6 +4,14 @@
  * their old values back if it fails. */
 #include "function_call.h"
 
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/record/assign.h"
+#include "runtime/record/error.h"
+#include "runtime/record/objects.h"
+#include "runtime/record/record.h"
+
 /* ---- what a call assigns */
 
 /* Targets by storage. */

@@ -9,6 +9,7 @@
 #define NXI_FUNCTION_CALL_H
 
 #include "function.h"
+#include "runtime/record/node.h"
 
 #define NXI_NONE UINT32_MAX
 

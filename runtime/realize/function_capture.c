@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /* Making functions: from what was recorded on placeholders, and from text. */
+#include <stdio.h>
+#include <string.h>
+
 #include "function.h"
+#include "runtime/record/capture.h"
+#include "runtime/record/error.h"
+#include "runtime/record/objects.h"
+#include "runtime/record/record.h"
 
 typedef struct capture {
   nx_context *c;

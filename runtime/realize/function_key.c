@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /* The key of a call, and the graph that it says: the function's own, on inputs as they lie in
  * memory, with assigns to tensors of the caller as updates of what they held. */
-#include "runtime/debug.h"
+#include <string.h>
+
 #include "function_call.h"
 #include "residency.h"
+#include "runtime/debug.h"
+#include "runtime/record/assign.h"
 
 #define CALL_MARK (UINT64_MAX - 1) /* no head of a node looks like this */
 

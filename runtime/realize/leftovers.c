@@ -7,8 +7,11 @@
  * always, and with it goes all deferred work, and whatever reads or writes memory that host code
  * may write: such memory may overlap, and one run reads all of it before it writes. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "run.h"
+#include "runtime/record/objects.h"
+#include "runtime/record/pending.h"
 
 typedef struct root {
   nxi_node *node; /* one reference */

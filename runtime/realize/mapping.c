@@ -3,8 +3,11 @@
  * later is computed into that memory, and whoever still needs the old contents gets a copy
  * (acquire.c). Memory shows one pinned storage at most; a storage that shares a value with another
  * pinned one is given a copy when it is mapped. */
-#include "run.h"
 #include "residency.h"
+#include "run.h"
+#include "runtime/record/error.h"
+#include "runtime/record/objects.h"
+#include "runtime/record/pending.h"
 
 /* ---- making a storage's memory its own */
 

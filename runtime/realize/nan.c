@@ -3,11 +3,13 @@
  * with every node as an output, and the first one that makes a NaN from operands without one is
  * named: with its name or number in the text of the graph, its tag, the first element that is a
  * NaN, and what its operands hold there. */
-#include "runtime/debug.h"
-#include "residency.h"
+#include <stdio.h>
 
-#include "ir/text/graph_text.h"
 #include "ir/op.h"
+#include "ir/text/graph_text.h"
+#include "residency.h"
+#include "runtime/debug.h"
+#include "runtime/record/error.h"
 
 /* The first element that is a NaN, or that is not finite; of complex numbers in either part. -1:
  * there is none. */

@@ -9,7 +9,7 @@
  * still there, since a node does not know its storages; the next walk through the list takes them
  * out. So a walk costs what is pending, and a step for each storage that was computed since the
  * last one. */
-#include "runtime/record/handle.h"
+#include "runtime/record/pending.h"
 
 /* ---- storages */
 

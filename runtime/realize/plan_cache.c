@@ -3,7 +3,10 @@
  * on a miss plan_miss.c says. Everything here under run_lock. */
 #include "plan_cache.h"
 
+#include "runtime/record/context.h"
+
 #define XXH_INLINE_ALL
+#include <string.h>
 #include <xxhash.h>
 
 enum { MOST_PLANS = 512, MOST_WORDS = 1 << 23, BUCKETS = 1024, SETS = 256, WAYS = 8 };

@@ -5,6 +5,7 @@
 
 #include "run.h"
 
+typedef struct nxi_plan nxi_plan;
 struct nxi_plan {
   nxi_plan *next, *newer, *older;
   uint64_t hash[2], skeleton;

@@ -4,6 +4,8 @@
  * longest; of plans of the same operations, if there are any. Nodes have the numbers that they have
  * in the text of the graph: inputs first. */
 #include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "function.h"
 #include "plan_cache.h"

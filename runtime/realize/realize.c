@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* Realising. A realise acquires what it computes in one step; if another run is computing something
  * that it needs, it acquires nothing, waits for a change, and looks again. */
+#include <stdio.h>
+
 #include "run.h"
+#include "runtime/record/error.h"
+#include "runtime/record/objects.h"
 
 /* ---- workspaces: one is kept for the next run */
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-#include "residency.h"
-
-#include "runtime/platform/fork.h"
-
 /* Where the contents of a buffer are changes under one lock, held for a moment; while bytes are
  * copied the buffer is acquired, and others wait for that one alone. What a thread acquired that is
  * not in this process, because it was forked, is of an era that is over. */
+#include "residency.h"
+
+#include "runtime/platform/fork.h"
+#include "runtime/record/objects.h"
+
 static pthread_mutex_t residency_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
 static uint32_t era = 1;

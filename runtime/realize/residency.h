@@ -6,7 +6,7 @@
 #define NXI_RESIDENCY_H
 
 #include "runtime/cuda/gpu.h"
-#include "runtime/record/handle.h"
+#include "runtime/record/context.h"
 
 /* A buffer without contents that has memory on a GPU alone. */
 nx_status nxi_buffer_create_on(nx_context *c, nxi_gpu *g, int64_t bytes, nxi_buffer **out,

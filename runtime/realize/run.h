@@ -10,7 +10,7 @@
 #define NXI_RUN_H
 
 #include "passes/plan/plan.h"
-#include "runtime/record/handle.h"
+#include "runtime/record/context.h"
 
 /* Besides the statuses of the interface: another run has what is needed; wait for a change and
  * start again. */

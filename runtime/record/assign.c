@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /* Mutation: a storage moves on to a new value, and whoever read the old one keeps it. */
+#include "assign.h"
+
+#include <string.h>
+
+#include "capture.h"
+#include "error.h"
+#include "objects.h"
+#include "pending.h"
+#include "record.h"
 #include "runtime/realize/run.h"
 
 /* What an operand reads, fit to be a storage's value: memory that is the host's, or that host code

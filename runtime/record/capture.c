@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* Sessions in which a function is captured: which tensors that existed before were read or
  * assigned. */
-#include "handle.h"
+#include "capture.h"
+
+#include "objects.h"
+#include "record.h"
 
 /* A number of this thread that no other one has had: the C library gives what pthread_self says of
  * a thread that has ended to the next one, which is not in the capture that the other left open. */

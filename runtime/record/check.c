@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Checks that every operation shares: null operands, contexts, dtypes, scalars. */
-#include "handle.h"
+#include "error.h"
+#include "record.h"
 
 nx_tensor *nxi_fail_null(const nxi_diag *d) {
   nxi_error_report(d);

@@ -6,7 +6,8 @@
 #ifndef NXI_COMPOSE_H
 #define NXI_COMPOSE_H
 
-#include "handle.h"
+#include "context.h"
+#include "error.h"
 
 enum { NXI_MOST_STEPS = 96 };
 typedef struct nxi_steps {

@@ -2,7 +2,10 @@
 /* Under which name operations fail: that of what the caller called, also where it is recorded as
  * others. While such an operation records, its thread knows its number (error.c), nodes that are
  * made keep it for when they fail, and what is reported is said in its name. */
-#include "handle.h"
+#include <stdio.h>
+#include <string.h>
+
+#include "error.h"
 
 const char *nxi_op_name(uint32_t op) {
   if (op < NXG_OP_COUNT) return nxg_ops[op].name;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /* The error slot and the tag of each thread. Nothing here allocates but tag texts, so that
  * exhausted memory can be reported. */
-#include "ir/exit.h"
-#include "handle.h"
+#include "error.h"
 
+#include <pthread.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "ir/exit.h"
 
 typedef struct slot {
   nx_status status; /* NX_OK: empty */

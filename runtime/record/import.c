@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /* Host memory as tensors. */
+#include "import.h"
+
+#include <string.h>
+
+#include "error.h"
+#include "objects.h"
+#include "record.h"
 #include "runtime/realize/run.h"
 
 /* Fills in what the description leaves out: storage elements, and the view, which must lie inside.

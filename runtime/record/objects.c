@@ -2,8 +2,15 @@
 /* The object pool of a context, and teardown: handles, storages, nodes and buffers whose last
  * reference is gone. Teardown walks lists, never the graph by recursion, and does a bounded piece
  * at each call. */
+#include "objects.h"
+
+#include <string.h>
+
+#include "capture.h"
+#include "error.h"
+#include "pending.h"
+#include "record.h"
 #include "runtime/realize/residency.h"
-#include "handle.h"
 
 /* ---- pool: blocks of a few sizes, cut from slabs, reused, returned when the context ends */
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* Recording of Fourier transforms. Sizes of all axes but the real one are recorded around the node,
  * as a cut or as zeros. */
-#include "nx/fft.h"
+#include "error.h"
 #include "linalg.h"
+#include "nx/fft.h"
+#include "record.h"
 
 typedef struct transform {
   nxg_op op;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* Recording of operations that address elements by number: ranges of axes, one-hot rows. */
+#include <string.h>
+
 #include "compose.h"
+#include "error.h"
+#include "record.h"
 
 /* ---- ranges */
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /* pinv and lstsq, recorded as what they are made of: a singular value decomposition, and products
  * with its parts. */
+#include <string.h>
+
 #include "compose.h"
+#include "error.h"
 #include "linalg.h"
+#include "record.h"
 
 static nx_tensor *adjoint(nxi_steps *p, nx_tensor *x) {
   int32_t axes[NXG_MAX_RANK];

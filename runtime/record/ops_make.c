@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Sources: tensors that are made from nothing but numbers. */
-#include "handle.h"
+#include "capture.h"
+#include "error.h"
+#include "objects.h"
+#include "record.h"
 
 /* What every source checks. */
 static bool check_source(const char *op, nx_context *c, nx_device device, nx_dtype dtype,

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Recording of elementwise operations: dtypes are checked, shapes are broadcast through views. */
-#include "handle.h"
+#include <string.h>
+
+#include "error.h"
+#include "record.h"
 
 /* True if the dtypes are what the operation admits; the reason comes from nxg_infer. */
 static bool plain_dtypes(nxg_op op, nx_tensor *const *t, uint32_t n) {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* Recording of everything that is neither elementwise, nor a view, nor a source: reductions, pad,
  * cat, copies, matmul, random bits. nxg_infer checks; what it gives is recorded. */
-#include "handle.h"
+#include "error.h"
+#include "objects.h"
+#include "pending.h"
+#include "record.h"
 
 nx_tensor *nxi_record_inferred(nxg_op op, const nxi_operand *o, uint32_t n, const int64_t *attrs,
                                uint32_t n_attrs, nxi_diag *d) {

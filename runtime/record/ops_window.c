@@ -2,7 +2,11 @@
 /* Recording of sliding windows. unfold is a view of the padded value, fold a sum over a view of it
  * in which the shift of each element of the kernel is taken back: nothing but views and pads, which
  * fusion turns into addresses. */
+#include <string.h>
+
 #include "compose.h"
+#include "error.h"
+#include "record.h"
 
 /* A window with what was left out filled in, for an operand whose axes before the spatial ones are
  * `lead`. */

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /* Recording: the one path by which operations enter the recording. */
-#include "handle.h"
+#include "record.h"
+
+#include <string.h>
+
+#include "capture.h"
+#include "error.h"
+#include "objects.h"
+#include "pending.h"
 
 /* ---- nodes */
 

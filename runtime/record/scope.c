@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Scopes: the handles that a thread made since a scope began. A handle and its slot point at each
  * other; the slot is cleared when the handle is kept or dies first. */
-#include "handle.h"
+#include "error.h"
+#include "objects.h"
 
 enum { SLOTS = 62 };
 typedef struct block {

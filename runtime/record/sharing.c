@@ -7,6 +7,8 @@
  * nothing needs it. That works where nobody else looks at these bytes. If another import or mapping
  * lies in the memory, or it is a file that would show what is written, the storage moves to memory
  * of the library and leaves the host's to the others. */
+#include "error.h"
+#include "objects.h"
 #include "runtime/realize/run.h"
 
 /* ---- the list of what host code knows */

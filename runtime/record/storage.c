@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /* Making buffers, leaves, storages and handles; the public reference counts and descriptions of
  * tensors. */
-#include "handle.h"
+#include <string.h>
+
+#include "error.h"
+#include "objects.h"
+#include "pending.h"
+#include "record.h"
 
 nxi_buffer *nxi_buffer_without_memory(nx_context *c, int64_t bytes) {
   nxi_buffer *b = nxi_calloc(1, sizeof *b);

@@ -3,10 +3,12 @@
  * operands (the very same nodes). The 64-bit hash only finds candidates; the whole key is compared.
  * The table holds no references: a node leaves it when its last reference goes, and when it is
  * realised. All with record_lock. */
-#include "handle.h"
 
 #define XXH_INLINE_ALL
+#include <string.h>
 #include <xxhash.h>
+
+#include "record.h"
 
 static bool same_key(nxi_node *a, nxi_node *b) {
   return a->hash == b->hash && a->op == b->op && a->dtype == b->dtype && a->rank == b->rank &&

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "handle.h"
+#include "context.h"
+#include "error.h"
 
 enum { MOST_KEPT = 1 << 18, FIRST_BUCKETS = 256, POISON = 0xdb, MOST_LISTED = 100 };
 

@@ -2,13 +2,14 @@
 /* Errors name the operation that the caller called, not a part of which it is made: what is refused
  * when it is recorded, an allocation that fails at each point of recording and of realising, and
  * numbers that cannot be computed with. */
-#include "tests/util/api.h"
-
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "ir/alloc.h"
-#include "runtime/record/handle.h"
 #include "runtime/library/linalg/lapack.h"
+#include "runtime/record/objects.h"
+#include "tests/util/api.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 

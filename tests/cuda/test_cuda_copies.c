@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /* Copies between host and GPU beside its work, over the fake driver with everything delayed as far
  * as streams and events leave it open: a wait that is missing is seen as wrong values. */
-#include "fake_device.h"
-
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "fake_device.h"
 #include "runtime/realize/residency.h"
+#include "runtime/record/objects.h"
 #include "tests/util/runner.h"
 
 enum { LARGE = 5 << 18, ROUNDS = 12 }; /* floats: more than fits all slots of a lane */

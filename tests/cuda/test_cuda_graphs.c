@@ -2,12 +2,14 @@
 /* Plans as CUDA graphs, over the fake driver: when there is one, and that nothing but the count of
  * launches tells it from steps that are started one by one. Each operation is a kernel of its own
  * here. */
-#include "fake_device.h"
-
 #include <pthread.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "fake_device.h"
 #include "runtime/cuda/state.h"
 #include "runtime/realize/residency.h"
+#include "runtime/record/context.h"
 #include "tests/util/runner.h"
 
 enum { ROWS = 40, N = ROWS * ROWS, CALLS = 6 };

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* DLPack structures made to break the import, and no memory at any point of import and export. */
-#include "dlpack_producer.h"
+#include <stdio.h>
+#include <string.h>
 
+#include "dlpack_producer.h"
 #include "ir/alloc.h"
-#include "runtime/record/handle.h"
+#include "runtime/record/context.h"
 #include "tests/util/runner.h"
 
 /* ---- what must be refused. Each case spoils a good structure. */

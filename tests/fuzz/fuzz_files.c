@@ -10,6 +10,7 @@
 #include "runtime/files/archive.h"
 #include "runtime/files/file_load.h"
 #include "runtime/files/npy.h"
+#include "runtime/record/context.h"
 
 /* Memory as if it were a mapped file. */
 static nxi_file *file_of(const void *data, size_t size) {

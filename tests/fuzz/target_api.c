@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/random/model_world.h"
 #include "fuzz.h"
 #include "runtime/library/libraries.h"
 #include "runtime/realize/run.h"
+#include "runtime/record/objects.h"
+#include "tests/random/model_world.h"
 
 enum { MOST_STEPS = 100 };
 

@@ -5,12 +5,10 @@
 #ifndef NXT_LINALG_UTIL_H
 #define NXT_LINALG_UTIL_H
 
-#include "call_util.h"
-
 #include <complex.h>
 #include <math.h>
 
-#include "runtime/record/handle.h"
+#include "call_util.h"
 #include "runtime/library/linalg/lapack.h"
 
 typedef double complex cd;

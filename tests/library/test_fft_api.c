@@ -4,10 +4,11 @@
  * executor and for every number of threads, polls, functions, exhausted memory. Accuracy:
  * test_fft.c. */
 #include <math.h>
+#include <string.h>
 
 #include "call_util.h"
 #include "runtime/realize/offload.h"
-#include "runtime/record/handle.h"
+#include "runtime/record/context.h"
 #include "tests/util/runner.h"
 
 /* ---- tensors and their values */

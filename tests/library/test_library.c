@@ -2,12 +2,12 @@
 /* Library calls as such, on the example of cholesky: operands of every layout, fusion with what
  * surrounds them, failures with index and tag that lose nothing, the same bits on every executor
  * and for every number of threads, plans replayed, functions, polls. */
-#include "call_util.h"
-
 #include <math.h>
+#include <string.h>
 
-#include "runtime/record/handle.h"
+#include "call_util.h"
 #include "runtime/library/linalg/lapack.h"
+#include "runtime/record/context.h"
 #include "tests/util/runner.h"
 
 static bool available; /* there is a LAPACK */

@@ -3,15 +3,14 @@
  * orthogonality within a small multiple of n times the rounding unit, shapes without elements,
  * failures with their index. These are the functions of library calls by themselves;
  * test_linalg_api.c has the interface. */
-#include "tests/util/api.h"
-
 #include <complex.h>
 #include <math.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "runtime/record/handle.h"
 #include "runtime/library/linalg/lapack.h"
+#include "tests/util/api.h"
 
 typedef double complex cd;
 

@@ -3,7 +3,10 @@
  * definition, applied to a vector; the same bits in whatever order tasks run, alone and in a batch
  * that is done matrix by matrix; failures with their index; stops between any two tasks.
  * test_linalg.c has small matrices. */
+#include <string.h>
+
 #include "linalg_util.h"
+#include "runtime/record/context.h"
 #include "tests/util/runner.h"
 
 /* ---- whatever is computed: order of tasks, batches, stops */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "ir/dtype.h"
-#include "runtime/record/handle.h"
+#include "runtime/record/context.h"
 
 /* ---- text */
 

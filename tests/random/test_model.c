@@ -28,6 +28,7 @@
 #include "model_world.h"
 #include "runtime/library/libraries.h"
 #include "runtime/realize/run.h"
+#include "runtime/record/objects.h"
 #include "tests/util/runner.h"
 
 enum { MOST_STEPS = 400, SECONDS = 20 };

@@ -2,12 +2,13 @@
 /* A representative program with an allocation failing at every point in turn: each time there is an
  * error or the right result, never anything else; what failed works when it is tried again; and
  * nothing is leaked (the context counts, and the address sanitizer looks too). */
-#include "tests/util/api.h"
-
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "ir/alloc.h"
-#include "runtime/record/handle.h"
+#include "runtime/record/objects.h"
+#include "tests/util/api.h"
 #include "tests/util/share.h"
 
 static int released;

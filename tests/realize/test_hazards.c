@@ -2,9 +2,9 @@
 /* Laziness must not be seen: what was recorded before an assign, a mapping or a host write reads
  * the old values, what was recorded after it the new ones, in every order of recording, realising
  * and releasing. */
-#include "tests/util/api.h"
-
 #include "runtime/realize/run.h"
+#include "runtime/record/context.h"
+#include "tests/util/api.h"
 
 /* ---- equal values are one value, but storages are not one storage */
 

@@ -2,14 +2,14 @@
 /* The rules of locks (runtime/platform/lock.h): each that is broken ends the process with a
  * sentence. Builds that do not check them skip this. A child breaks the rule, since it is what
  * ends. */
-#include "tests/util/api.h"
-
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/record/handle.h"
 #include "runtime/realize/run.h"
+#include "runtime/record/objects.h"
+#include "tests/util/api.h"
 
 static void nothing_held(void) { nxi_drain(ctx, 1); }
 static void other_order(void) {

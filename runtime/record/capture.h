@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: ISC */
+/* Capture: what a thread records between its first placeholder and the function that it makes of
+ * it. The session notes which storages are read and assigned, so that the function can do both at
+ * each call. All with record_lock. */
+#ifndef NXI_CAPTURE_H
+#define NXI_CAPTURE_H
+
+#include "context.h"
+
+/* A session lasts from a thread's first placeholder until its function is created, or until its
+ * placeholders are gone. */
+typedef struct nxi_captured_assign {
+  nxi_storage *storage; /* one reference, but for placeholders of this session */
+  bool held;            /* that reference */
+  nxi_node *value;      /* what the session's thread reads; one reference */
+  uint64_t id;          /* of the time when it was first assigned */
+} nxi_captured_assign;
+struct nxi_session {
+  nxi_session *next;
+  uint64_t thread;
+  uint64_t start;        /* storages of lower ids existed before: they are read at each call */
+  uint32_t placeholders; /* storages that are alive */
+  bool ended;     /* by nx_capture_end: in no list, and empty; only its placeholders refer to it */
+  nxi_list cells; /* storages that were read, one reference each */
+  nxi_captured_assign *assigns;
+  uint32_t n_assigns, cap_assigns;
+};
+/* What a captured operation reads of s instead of `value`; takes a reference, gives one. NULL
+ * without memory. */
+nxi_node *nxi_capture_read(nx_context *c, nxi_storage *s, nxi_node *value);
+bool nxi_capture_placeholder(nx_context *c, nxi_storage *s); /* false without memory */
+void nxi_capture_forget(nx_context *c, nxi_storage *s); /* s leaves its session, which may end */
+/* *captured: this thread is in a session, so the assign is only noted there, for calls, and nobody
+ * else sees it; the reference of value is taken. False without memory. */
+bool nxi_capture_assign(nx_context *c, nxi_storage *s, nxi_node *value, bool *captured);
+void nxi_captured_drop(nx_context *c, nxi_captured_assign *a);
+nxi_storage *nxi_capture_cell(const nxi_session *session,
+                              uint64_t id); /* a storage of `cells`, or NULL */
+
+#endif

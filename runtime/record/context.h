@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: ISC */
+/* The context: its two locks, and all that they guard.
+ *
+ * Two locks a context, always in this order:
+ *  run_lock     what is acquired, running, realised: node state, buffer and operands change under
+ *               both locks and may be read under either; buffers' readers and writers.
+ *  record_lock  everything else: the table of nodes, reference counts of nodes and storages,
+ *               storages' values, pins, lists, the object pool. Held for short stretches only.
+ * No lock is held while anything compiles, runs, allocates tensor memory or calls back. References
+ * of tensors, mappings, functions, contexts and buffers are atomic; the release that drops the last
+ * one of a handle pushes it on a stack that any later call drains, a bounded piece at a time. */
+#ifndef NXI_CONTEXT_H
+#define NXI_CONTEXT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "ir/alloc.h"
+#include "node.h"
+#include "runtime/platform/fork.h"
+#include "runtime/platform/lock.h"
+#include "runtime/platform/threads.h"
+
+/* A list of dynamic size. */
+typedef struct nxi_list {
+  void **items;
+  uint32_t n, capacity;
+} nxi_list;
+static inline bool nxi_list_add(nxi_list *l, void *item) {
+  if (!nxi_grow(&l->items, &l->capacity, l->n + 1, sizeof *l->items)) return false;
+  l->items[l->n++] = item;
+  return true;
+}
+
+/* A deferred value (nx_due), and the storage that it was recorded for, NULL if that has moved on: a
+ * reference of each. */
+typedef struct nxi_deferred {
+  nxi_storage *storage;
+  nxi_node *node;
+} nxi_deferred;
+
+typedef struct nxi_run nxi_run;
+
+/* Blocks of the object pool: sizes in steps of 32 bytes; larger ones come from nxi_malloc. */
+enum { NXI_POOL_STEP = 32, NXI_POOL_CLASSES = 17 };
+
+/* The table of nodes by hash, in two parts; both hold 32 bits of each hash (0: free), so that a
+ * look-up that finds nothing, the usual one, touches no node.
+ *
+ * What is recorded together is looked up together: an operation lives in the set that its newest
+ * operand's number says, so recording walks through the table instead of jumping in it. Operations
+ * without operands, and those for which the set has no room, are in an open-addressed table by
+ * hash. (If a place in a set becomes free after an equal operation had to go elsewhere, the two are
+ * not merged; nothing else depends on it.) */
+enum { NXI_SET = 8 };
+typedef struct nxi_table {
+  uint32_t *tags;
+  nxi_node **nodes;
+  uint32_t mask; /* capacity - 1 */
+  uint32_t used;
+  uint32_t *set_tags; /* NXI_SET a set */
+  nxi_node **set_nodes;
+  uint32_t set_mask; /* number of sets - 1 */
+  uint32_t set_used; /* operations in sets */
+} nxi_table;
+
+/* From NXI_DEVICE_CUDA on: the first GPU, the second, ... The first has a number whether it is
+ * there or not. */
+enum { NXI_DEVICE_CPU = 0, NXI_DEVICE_INTERP = 1, NXI_DEVICE_CUDA = 2, NXI_MOST_GPUS = 16 };
+
+struct nx_context {
+  _Atomic uint32_t refs; /* the user's, and one for each tensor, mapping, function and action */
+  uint32_t flags;
+  int32_t threads;
+  nxi_lock run_lock;
+  pthread_cond_t changed; /* with run_lock: a run or a compile ended */
+  nxi_run *runs;          /* that have acquired something; run_lock */
+  uint64_t epoch;         /* run_lock */
+  struct nxi_plan_cache *plans;
+  struct nxi_executor *executor;
+  struct nxi_devices *devices;  /* GPUs that were asked for; device.c */
+  nxi_run *spare_run;           /* a workspace for the next run; run_lock */
+  _Atomic uintptr_t run_holder; /* the thread that has run_lock; 0: none, or one that only waits */
+  nxi_buffer *dead_in_run;      /* freed when run_lock is let go; run_lock */
+
+  nxi_lock record_lock;
+  nxi_table table;
+  uint64_t *scratch; /* key of the node being recorded */
+  uint32_t scratch_capacity;
+  uint64_t next_id;
+  void *free_blocks[NXI_POOL_CLASSES];
+  struct nxi_slab *slabs;
+  char *slab_next;
+  size_t slab_left;
+  nxi_buffer *shown;    /* memory that host code knows */
+  nxi_storage *pending; /* the list of storages whose value may be pending; pending.c */
+  nxi_node *garbage;    /* nodes without references, operands not yet dropped */
+  nxi_storage *garbage_storages;
+  nxi_head *dying;          /* handles taken from the stack below */
+  nxi_buffer *dead_buffers; /* freed when the lock is let go */
+  nxi_session *sessions;
+  _Atomic uint32_t capturing; /* sessions */
+  uint64_t live_nodes, live_storages;
+  /* pending.c: changed under record_lock, read without */
+  _Atomic uint64_t pending_nodes, record_bytes, pinned_bytes;
+  nxi_deferred *deferred; /* deferred work: what is due */
+  uint32_t deferred_used, deferred_capacity;
+  _Atomic uint32_t deferred_count;
+
+  _Atomic(nxi_head *) dead;        /* handles whose last reference is gone */
+  _Atomic(nxi_buffer *) callbacks; /* foreign buffers whose release is to be called */
+  nxi_allocator *allocator;
+  _Atomic uint64_t peak_bytes; /* before the allocator's peak was last started anew */
+  nxi_pool *pool;
+  struct nxi_offload *offload;
+  nxi_fork_entry fork_entry;
+  bool fork_registered, watched;
+};
+
+static inline void nxi_run_lock(nx_context *c) {
+  NXI_NOT_HELD(&c->record_lock); /* the order of the two */
+  nxi_lock_take(&c->run_lock);
+  atomic_store_explicit(&c->run_holder, (uintptr_t)pthread_self(), memory_order_relaxed);
+}
+static inline void nxi_record_lock(nx_context *c) { nxi_lock_take(&c->record_lock); }
+/* Both also free the buffers that died under the lock. What dies under both is freed when the outer
+ * one, run_lock, is let go: giving memory back to the system takes long. */
+void nxi_record_unlock(nx_context *c);
+void nxi_run_unlock(nx_context *c);
+static inline void nxi_context_ref(nx_context *c) {
+  atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
+}
+void nxi_context_unref(nx_context *c); /* no lock; may destroy the context */
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: ISC */
+/* What is behind the public handles.
+ *
+ * A node is a recorded value: an operation with its operands, immutable, or memory once it is
+ * realised. A storage is a cell that names its current node. A tensor is a view of a storage. A
+ * buffer is memory. This header has their fields and says which lock guards each; context.h has the
+ * two locks, objects.h what makes and releases these objects.
+ *
+ * What changes of a node or a storage is guarded by record_lock; a node's state, buffer and
+ * operands by both locks: they change under both and may be read under either. What extraction
+ * notes (epoch, index, alias) is guarded by run_lock. A buffer's place on a GPU belongs to the
+ * thread that has set `moving`. All else is written before another thread sees the object, and is
+ * read without a lock. */
+#ifndef NXI_NODE_H
+#define NXI_NODE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ir/graph/graph.h"
+#include "nx/nx.h"
+#include "runtime/platform/memory.h"
+#include "watch.h"
+
+/* Operations that exist only in the recording; extraction turns them into graph operations. */
+enum {
+  NXI_OP_EMPTY = NXG_OP_COUNT, /* contents unspecified (zeros, when read) */
+  NXI_OP_PLACEHOLDER,
+  NXI_OP_LEAF,     /* memory from the start: imports, results of calls, private copies */
+  NXI_OP_CELL,     /* operand 0, read through storage attrs[0] while a function is captured */
+  NXI_OP_TRANSFER, /* operand 0, on another device */
+/* What the caller called, where it is recorded as others: names alone, of no node. */
+#define COMPOSITE_OP(name, how) NXI_COMPOSITE_##name,
+#include "composite_ops.def"
+#undef COMPOSITE_OP
+};
+
+typedef enum nxi_state { NXI_PENDING, NXI_RUNNING, NXI_REALIZED, NXI_FAILED } nxi_state;
+
+/* Flags of a node. */
+enum {
+  NXI_NODE_LISTED = 1,  /* in the table */
+  NXI_NODE_HOLD = 2,    /* store it when a realise meets it */
+  NXI_NODE_TRACED = 4,  /* depends on a placeholder or on a captured cell */
+  NXI_NODE_EXPOSED = 8, /* host code may write it: operations that read it are not merged */
+  NXI_NODE_FOREIGN = 16 /* its memory is the host's: values are copied, never shared */
+};
+
+/* Flags of a storage. */
+enum {
+  NXI_STORAGE_READ_ONLY = 1,
+  NXI_STORAGE_SHARED = 2, /* a shared import: pinned and exposed until sharing ends */
+  NXI_STORAGE_PLACEHOLDER = 4,
+  NXI_STORAGE_HOLD = 8,
+  NXI_STORAGE_ASSIGNED = 32 /* in some session, once */
+};
+
+typedef struct nxi_node nxi_node;
+typedef struct nxi_storage nxi_storage;
+typedef struct nxi_buffer nxi_buffer;
+typedef struct nxi_session nxi_session;
+
+struct nxi_buffer {
+  _Atomic uint32_t refs;
+  bool immutable;     /* never written */
+  bool file;          /* pages of a file, which shows what is written there */
+  _Atomic bool given; /* imported memory that host code has given to the library (sharing.c) */
+  /* how often host code knows this memory: as an import, or as pinned; record_lock */
+  uint32_t shown;
+  nxi_buffer *next_shown, *previous_shown; /* of the context's list of those that it knows */
+  bool writing;                            /* a run is about to write it; run_lock */
+  uint32_t reading;                        /* runs and copies that read it now; run_lock */
+  void *data;
+  int64_t bytes;
+  nxi_allocator *allocator; /* NULL: foreign memory */
+  /* residency.c: memory on a GPU, and which of the two places has not the newest contents. */
+  struct nxi_gpu *gpu;
+  uint64_t on_gpu;
+  uint64_t after,
+      used; /* marks (cuda/gpu.h) after which the contents are there, and nothing uses them */
+  bool host_stale, gpu_stale;
+  uint32_t gpu_users;         /* runs that have its address on a GPU */
+  struct nxi_former *formers; /* its places on other GPUs, that such runs may still read */
+  uint32_t moving; /* who copies it from one to the other has it alone: the era; 0: nobody */
+  void (*release)(void *user);
+  void *user;
+  nxi_storage *pinner; /* the one storage whose mappings show this memory; record_lock */
+  nxi_node *value;     /* the node whose value it is; both locks */
+  nxi_buffer *next;    /* lists of the dead and of callbacks */
+  uint64_t epoch;      /* extraction: alias is valid if equal to the context's */
+  int32_t alias;
+};
+
+/* A tag, shared by what was recorded under it. Counted under no lock: atomic. */
+typedef struct nxi_tag {
+  _Atomic uint32_t refs;
+  bool has_text;
+  uint64_t number;
+  char text[];
+} nxi_tag;
+
+struct nxi_node {
+  uint32_t refs; /* record_lock */
+  uint16_t op;   /* nxg_op or one of the above */
+  uint8_t dtype, rank;
+  _Atomic uint8_t flags; /* changed under record_lock */
+  uint8_t state, device;
+  uint8_t failure; /* nx_status of a node that failed for good */
+  uint32_t n_args, n_attrs;
+  uint32_t size;   /* bytes, for the pool */
+  uint32_t index;  /* extraction: valid if epoch is the context's */
+  uint16_t called; /* the operation of the caller's that it is a part of; 0: it is that itself */
+  uint64_t epoch;
+  uint64_t id;
+  uint64_t hash;
+  uint32_t named;   /* storages with references whose value it is */
+  uint32_t lineage; /* of the storage that it was assigned to; 0: of none. pending.c */
+  int64_t elements;
+  nxi_buffer *buffer;
+  union {
+    nxi_storage *home; /* pinned storage whose memory must show this value; weak */
+    nxi_node *next;    /* list of garbage, without references */
+  };
+  nxi_tag *tag;   /* or NULL; one reference */
+  int64_t tail[]; /* shape[rank], attrs[n_attrs], then n_args pointers */
+};
+
+static inline int64_t *nxi_node_shape(nxi_node *n) { return n->tail; }
+static inline int64_t *nxi_node_attrs(nxi_node *n) { return n->tail + n->rank; }
+static inline nxi_node **nxi_node_args(nxi_node *n) {
+  return (nxi_node **)(void *)(n->tail + n->rank + n->n_attrs);
+}
+
+struct nxi_storage {
+  uint32_t refs; /* record_lock, like everything that changes here */
+  uint8_t dtype, device;
+  _Atomic uint8_t flags; /* changed under record_lock; some never change and are read without */
+  bool listed;           /* is in the list of pending storages */
+  uint64_t id;
+  nx_context *context;
+  nxi_node *value;
+  /* kept, by one reference, only to take an assign back; NULL: none. Not a reference */
+  nxi_node *former;
+  int64_t elements;
+  uint32_t pins, write_pins;    /* mappings; a shared import counts as one of each */
+  nxi_buffer *pinned;           /* while pins > 0: the memory they show, one reference */
+  nxi_session *session;         /* of a placeholder; weak */
+  nxi_storage *next, *previous; /* of the list of pending storages; `next` also of garbage */
+};
+
+struct nx_tensor {
+  nxi_head head;
+  nx_context *context;
+  nxi_storage *storage;
+  _Atomic(nx_tensor *) *_Atomic slot; /* in its scope, or NULL */
+  uint8_t rank;
+  bool contiguous; /* strides are canonical */
+  bool whole;      /* contiguous, offset 0, every element of the storage */
+  bool watched;    /* by watch.c; not of the pool */
+  int64_t offset, elements;
+  int64_t dims[]; /* shape[rank], strides[rank] */
+};
+
+static inline const int64_t *nxi_shape(const nx_tensor *t) { return t->dims; }
+static inline const int64_t *nxi_strides(const nx_tensor *t) { return t->dims + t->rank; }
+
+struct nx_mapping {
+  nxi_head head;
+  nx_context *context;
+  nxi_storage *storage; /* one reference */
+  nxi_buffer *buffer;   /* one reference */
+  uint32_t access;
+  bool pins; /* counted in the storage; not of an immutable import */
+  bool watched;
+};
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: ISC */
+/* How objects of the recording are made, shared and torn down: nodes, storages, tensors and buffers
+ * begin in storage.c and end in objects.c. A count of references that reaches zero only queues an
+ * object. What tears it down holds record_lock and takes a bounded number of objects at a time, so
+ * nobody waits for the end of a long chain. Every function names the lock that its caller holds. */
+#ifndef NXI_OBJECTS_H
+#define NXI_OBJECTS_H
+
+#include "context.h"
+
+/* ---- objects.c: memory of objects, and the end of each */
+void *nxi_block_take(nx_context *c, size_t bytes);         /* record_lock; contents arbitrary */
+void nxi_block_give(nx_context *c, void *p, size_t bytes); /* record_lock */
+/* Tests: blocks are allocated one by one, so that each may fail for want of memory. */
+extern bool nxi_slab_each;
+/* Drops one reference of a handle; the last one puts it on the stack of the dead. No lock, does not
+ * wait. */
+void nxi_head_release(nx_context *c, nxi_head *h);
+/* The same in two steps, for who releases many and keeps the context alive: whether this was the
+ * last reference, so that there is something to bury; and the burial, which is sure to be enough
+ * for eight of them. */
+bool nxi_head_drop(nx_context *c, nxi_head *h);
+void nxi_bury(nx_context *c);
+/* Tears down at most `budget` dead objects. record_lock; the caller holds a reference of the
+ * context. */
+void nxi_drain(nx_context *c, uint32_t budget);
+/* All of what is dead, in pieces, so that nobody waits for long. No lock. */
+void nxi_drain_all(nx_context *c);
+void nxi_node_unref(nx_context *c, nxi_node *n);       /* record_lock */
+void nxi_node_discard(nx_context *c, nxi_node *n);     /* one that nothing refers to; record_lock */
+void nxi_storage_unref(nx_context *c, nxi_storage *s); /* record_lock */
+void nxi_storage_set(nx_context *c, nxi_storage *s,
+                     nxi_node *value);               /* record_lock; takes the reference */
+void nxi_buffer_unref(nx_context *c, nxi_buffer *b); /* record_lock */
+/* Queued release callbacks; no lock; c may be NULL. collecting: in nx_context_collect, not in an
+ * action. */
+void nxi_run_callbacks(nx_context *c, bool collecting);
+
+static inline void nxi_buffer_ref(nxi_buffer *b) {
+  atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
+}
+
+/* ---- sharing.c: memory that host code knows; record_lock */
+void nxi_buffer_show(nx_context *c, nxi_buffer *b);
+void nxi_buffer_hide(nx_context *c, nxi_buffer *b);
+/* Host code may write it, or may have imported it twice. */
+static inline bool nxi_buffer_is_hosts(const nxi_buffer *b) {
+  return b->pinner ||
+         (!b->allocator && !b->immutable && !atomic_load_explicit(&b->given, memory_order_relaxed));
+}
+/* A storage without pins keeps this memory in its place from here on, for one that shows it; and
+ * takes one pin back. */
+void nxi_storage_pin(nx_context *c, nxi_storage *s, nxi_buffer *b, bool write);
+void nxi_storage_unpin(nx_context *c, nxi_storage *s, bool write);
+
+/* ---- storage.c: making what objects.c tears down */
+/* One that has no memory yet. NULL: there is none for it. */
+nxi_buffer *nxi_buffer_without_memory(nx_context *c, int64_t bytes);
+nx_status nxi_buffer_create(nx_context *c, int64_t bytes, nxi_buffer **out,
+                            nxi_diag *d); /* no lock */
+/* The rest with record_lock; NULL without memory. A reference to b, value or s goes to the result,
+ * also on failure. */
+nxi_node *nxi_leaf_create(nx_context *c, uint16_t op, int32_t device, nx_dtype dtype, int32_t rank,
+                          const int64_t *shape, nxi_buffer *b);
+nxi_storage *nxi_storage_create(nx_context *c, nxi_node *value);
+nx_tensor *nxi_tensor_create(nx_context *c, nxi_storage *s, int32_t rank, const int64_t *shape,
+                             const int64_t *strides, int64_t offset);
+/* A tensor that is the whole of a new storage of this value. */
+nx_tensor *nxi_tensor_of_node(nx_context *c, nxi_node *value);
+
+/* ---- scope.c */
+bool nxi_scope_add(nx_tensor *t);    /* false without memory */
+void nxi_scope_forget(nx_tensor *t); /* t dies */
+
+#endif

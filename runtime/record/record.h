@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: ISC */
+/* Recording an operation: operands that were checked become a node, merged with an equal one that
+ * the context's table has, and the node a tensor. The operations' files check what a caller gives
+ * with the functions at the end, which report failures to the thread's error. */
+#ifndef NXI_RECORD_H
+#define NXI_RECORD_H
+
+#include "context.h"
+#include "ir/library/library.h"
+
+/* ---- record.c */
+
+typedef struct nxi_operand {
+  nx_tensor *tensor;
+  int32_t rank;
+  int64_t offset;
+  const int64_t *shape, *strides; /* the view of the tensor's storage that is read */
+} nxi_operand;
+static inline nxi_operand nxi_operand_of(nx_tensor *t) {
+  return (nxi_operand){t, t->rank, t->offset, nxi_shape(t), nxi_strides(t)};
+}
+typedef struct nxi_recording {
+  nx_context *context;
+  uint16_t op;
+  uint8_t dtype;
+  int32_t device, rank;
+  const int64_t *shape, *attrs;
+  uint32_t n_attrs, n_operands;
+  const nxi_operand *operands;
+  uint16_t called; /* 0: what the thread says */
+} nxi_recording;
+/* Records an operation that has been checked. NULL and this thread's error without memory, or if
+ * storage it reads is exposed and carrying it out failed. */
+nx_tensor *nxi_record(const nxi_recording *r);
+/* Infers the type and records an operation on operands that are views already; a failure is
+ * reported. ops_move.c */
+nx_tensor *nxi_record_inferred(nxg_op op, const nxi_operand *o, uint32_t n, const int64_t *attrs,
+                               uint32_t n_attrs, nxi_diag *d);
+/* The same of two operands of which all but the last `keep` dimensions broadcast. */
+nx_tensor *nxi_record_leading(nxg_op op, nx_tensor *a, nx_tensor *b, int32_t keep,
+                              const int64_t *attrs, uint32_t n_attrs);
+/* The node of what a recording says, merged with an equal one; one reference. NULL without memory.
+ * record_lock. alone: never merged. */
+nxi_node *nxi_record_node(const nxi_recording *r, bool alone);
+/* The same with a node for its only operand; takes that reference. */
+nxi_node *nxi_record_unary(const nxi_recording *r, nxi_node *operand);
+nxi_node *nxi_record_unary_alone(const nxi_recording *r, nxi_node *operand); /* never merged */
+nxi_node *nxi_record_binary(const nxi_recording *r, nxi_node *a, nxi_node *b, bool alone);
+/* The node an operand reads, one reference. record_lock. */
+nxi_node *nxi_operand_node(nx_context *c, const nxi_operand *o);
+/* The same on this device; nxi_common_device has agreed to it. */
+nxi_node *nxi_operand_on(nx_context *c, const nxi_operand *o, int32_t device);
+/* What an operand reads, fit to be the value of another storage (assign.c). */
+nxi_node *nxi_operand_value(nx_context *c, const nxi_operand *o);
+/* Nodes as operands; takes their references. */
+nxi_node *nxi_record_nodes(const nxi_recording *r, nxi_node *const *operands, uint32_t n,
+                           bool alone);
+/* A view of a node's linear storage; takes the reference, gives one. NULL without memory.
+ * record_lock. */
+nxi_node *nxi_node_view(nx_context *c, nxi_node *value, int32_t rank, const int64_t *shape,
+                        const int64_t *strides, int64_t offset);
+/* The device of a result, or -1 and a failure. Only a rank-0 `full` may be elsewhere. No lock. */
+int32_t nxi_common_device(const char *op, nx_tensor *const *t, uint32_t n, nxi_diag *d);
+/* ---- table.c; record_lock */
+/* Adds n, or finds a node that equals it. False without memory. */
+bool nxi_table_add(nx_context *c, nxi_node *n, nxi_node **equal);
+void nxi_table_remove(nx_context *c, nxi_node *n); /* if it is listed */
+/* A listed node that is result `result` of the call of which n is one; NULL if there is none. */
+nxi_node *nxi_table_result(nx_context *c, nxi_node *n, const nxg_call *call, uint32_t result);
+void nxi_table_free(nxi_table *t);
+
+/* ---- the operations' files share these */
+/* NULL operands and operands of different contexts; false: reported. */
+bool nxi_check_operands(const char *op, nx_tensor *const *t, uint32_t n);
+/* bits: of a complex dtype those of both parts. */
+bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_t bits[2],
+                     nxi_diag *d);
+/* Or NX_INVALID_ARGUMENT. */
+bool nxi_dtype_exists(const char *op, nx_dtype dtype, nxi_diag *d);
+bool nxi_device_usable(nx_context *c, const char *op, nx_device device, nxi_diag *d); /* device.c */
+/* Another view of t's storage. */
+nx_tensor *nxi_view_tensor(const char *op, nx_tensor *t, const nxg_view *v);
+void nxi_view_of(const nx_tensor *t, nxg_view *v);
+
+/* The axis counted from 0; false: reported in d. ops_move.c */
+bool nxi_one_axis(const char *op, const nx_tensor *x, int32_t axis, int64_t *out, nxi_diag *d);
+
+#endif
