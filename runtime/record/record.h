@@ -33,7 +33,7 @@ typedef struct nxi_recording {
  * storage it reads is exposed and carrying it out failed. */
 nx_tensor *nxi_record(const nxi_recording *r);
 /* Infers the type and records an operation on operands that are views already; a failure is
- * reported. ops_move.c */
+ * reported. ops/move.c */
 nx_tensor *nxi_record_inferred(nxg_op op, const nxi_operand *o, uint32_t n, const int64_t *attrs,
                                uint32_t n_attrs, nxi_diag *d);
 /* The same of two operands of which all but the last `keep` dimensions broadcast. */
@@ -82,7 +82,7 @@ bool nxi_device_usable(nx_context *c, const char *op, nx_device device, nxi_diag
 nx_tensor *nxi_view_tensor(const char *op, nx_tensor *t, const nxg_view *v);
 void nxi_view_of(const nx_tensor *t, nxg_view *v);
 
-/* The axis counted from 0; false: reported in d. ops_move.c */
+/* The axis counted from 0; false: reported in d. ops/move.c */
 bool nxi_one_axis(const char *op, const nx_tensor *x, int32_t axis, int64_t *out, nxi_diag *d);
 
 #endif

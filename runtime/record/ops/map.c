@@ -2,8 +2,8 @@
 /* Recording of elementwise operations: dtypes are checked, shapes are broadcast through views. */
 #include <string.h>
 
-#include "error.h"
-#include "record.h"
+#include "runtime/record/error.h"
+#include "runtime/record/record.h"
 
 /* True if the dtypes are what the operation admits; the reason comes from nxg_infer. */
 static bool plain_dtypes(nxg_op op, nx_tensor *const *t, uint32_t n) {

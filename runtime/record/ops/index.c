@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "compose.h"
-#include "error.h"
-#include "record.h"
+#include "runtime/record/error.h"
+#include "runtime/record/record.h"
 
 /* ---- ranges */
 

@@ -3,8 +3,8 @@
  * or an order. What is written here is a format: programs rely on the bits, which golden values in
  * the tests hold. */
 #include "compose.h"
-#include "error.h"
-#include "record.h"
+#include "runtime/record/error.h"
+#include "runtime/record/record.h"
 
 /* Words of `blocks` counters 0, 1, ..: u32 of shape [blocks, 2]. A counter is (low word, high
  * word); those of the second stream have the highest bit set, which no number of a block reaches.

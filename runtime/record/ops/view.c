@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Movement that is a view of the same storage: nothing is recorded, only a handle is made. */
-#include "error.h"
-#include "record.h"
+#include "runtime/record/error.h"
+#include "runtime/record/record.h"
 
 /* What each function starts with and ends with. */
 static bool begin(const char *op, nx_tensor *x, nxg_view *v, nxi_diag *d) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /* Recording of linear algebra that library calls carry out. Floats smaller than f32 are cast to it,
  * and results cast back. */
+#include "linalg.h"
+
 #include <string.h>
 
-#include "error.h"
-#include "linalg.h"
-#include "record.h"
+#include "runtime/record/error.h"
+#include "runtime/record/record.h"
 
 nx_tensor *nxi_widened(nx_tensor *x, bool most) {
   nx_dtype t = x->storage->dtype;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* Recording of Fourier transforms. Sizes of all axes but the real one are recorded around the node,
  * as a cut or as zeros. */
-#include "error.h"
-#include "linalg.h"
 #include "nx/fft.h"
-#include "record.h"
+
+#include "linalg.h"
+#include "runtime/record/error.h"
+#include "runtime/record/record.h"
 
 typedef struct transform {
   nxg_op op;

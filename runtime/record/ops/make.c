@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Sources: tensors that are made from nothing but numbers. */
-#include "capture.h"
-#include "error.h"
-#include "objects.h"
-#include "record.h"
+#include "runtime/record/capture.h"
+#include "runtime/record/error.h"
+#include "runtime/record/objects.h"
+#include "runtime/record/record.h"
 
 /* What every source checks. */
 static bool check_source(const char *op, nx_context *c, nx_device device, nx_dtype dtype,

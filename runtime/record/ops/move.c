@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* Recording of everything that is neither elementwise, nor a view, nor a source: reductions, pad,
  * cat, copies, matmul, random bits. nxg_infer checks; what it gives is recorded. */
-#include "error.h"
-#include "objects.h"
-#include "pending.h"
-#include "record.h"
+#include "runtime/record/error.h"
+#include "runtime/record/objects.h"
+#include "runtime/record/pending.h"
+#include "runtime/record/record.h"
 
 nx_tensor *nxi_record_inferred(nxg_op op, const nxi_operand *o, uint32_t n, const int64_t *attrs,
                                uint32_t n_attrs, nxi_diag *d) {

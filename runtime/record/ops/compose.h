@@ -6,8 +6,8 @@
 #ifndef NXI_COMPOSE_H
 #define NXI_COMPOSE_H
 
-#include "context.h"
-#include "error.h"
+#include "runtime/record/context.h"
+#include "runtime/record/error.h"
 
 enum { NXI_MOST_STEPS = 96 };
 typedef struct nxi_steps {

@@ -4,7 +4,7 @@
 #ifndef NXI_LINALG_H
 #define NXI_LINALG_H
 
-#include "node.h"
+#include "runtime/record/node.h"
 
 /* The tensor as f32 if it is of a smaller float; `most`: as f64 or c128. */
 nx_tensor *nxi_widened(nx_tensor *x, bool most);

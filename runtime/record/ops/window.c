@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "compose.h"
-#include "error.h"
-#include "record.h"
+#include "runtime/record/error.h"
+#include "runtime/record/record.h"
 
 /* A window with what was left out filled in, for an operand whose axes before the spatial ones are
  * `lead`. */

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "compose.h"
-#include "error.h"
 #include "linalg.h"
-#include "record.h"
+#include "runtime/record/error.h"
+#include "runtime/record/record.h"
 
 static nx_tensor *adjoint(nxi_steps *p, nx_tensor *x) {
   int32_t axes[NXG_MAX_RANK];
