@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The best that cuBLASLt has for a product, found by trying all that it proposes. It knows nothing
- * of nx's own use of the library (runtime/cuda/blas.c), so that it can be compared with. */
+ * of nx's own use of the library (runtime/cuda/library/blas.c), so that it can be compared with. */
 #include <stdlib.h>
 
 #include "codegen_cuda/toolkit.h"
@@ -9,7 +9,7 @@
 
 static struct table {
 #define CUBLAS(name, symbol, arguments) int(*name) arguments;
-#include "runtime/cuda/blas.def"
+#include "runtime/cuda/library/blas.def"
 #undef CUBLAS
 } lt;
 
@@ -42,7 +42,7 @@ static bool load(void) {
   static const char *const files[] = {"libcublasLt.so.13", "libcublasLt.so.12", NULL};
   static const char *const symbols[] = {
 #define CUBLAS(name, symbol, arguments) #symbol,
-#include "runtime/cuda/blas.def"
+#include "runtime/cuda/library/blas.def"
 #undef CUBLAS
       NULL};
   static const nxu_library library = {"cuBLASLt", "NX_CUBLAS", files, symbols};

@@ -4,7 +4,7 @@
  * by the same one become one, and of the axes that are left the library has the longest. */
 #include "passes/pipeline.h"
 
-#include "runtime/cuda/blas.h"
+#include "runtime/cuda/library/blas.h"
 
 /* Most matrices of one call; a multiple of 16, so that the next call finds its own as aligned. */
 enum { MOST_BATCHES = 65520 };

@@ -8,9 +8,9 @@
 #include "plan.h"
 #include "runtime/library/blas/blas.h"
 #include "runtime/cache/kernel.h"
-#include "runtime/cuda/blas.h"
-#include "runtime/cuda/calls.h"
-#include "runtime/cuda/scatter.h"
+#include "runtime/cuda/library/blas.h"
+#include "runtime/cuda/library/calls.h"
+#include "runtime/cuda/library/scatter.h"
 #include "runtime/library/scatter.h"
 
 typedef enum nxp_place_kind { NXP_NOWHERE, NXP_INPUT, NXP_OUTPUT, NXP_TEMPORARY } nxp_place_kind;

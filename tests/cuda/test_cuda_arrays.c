@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 #include "codegen_cuda/codegen_cuda.h"
-#include "runtime/cuda/arrays.h"
-#include "runtime/cuda/cufft.h"
-#include "runtime/cuda/cusolver.h"
+#include "runtime/cuda/library/arrays.h"
+#include "runtime/cuda/library/cufft.h"
+#include "runtime/cuda/library/cusolver.h"
 #include "tests/util/runner.h"
 
 static void measure(nxi_arrays_kernel which, nx_dtype t) {

@@ -13,11 +13,11 @@
 
 #include "codegen_cuda/codegen_cuda.h"
 #include "tests/cuda/fake/fake_cuda.h"
-#include "runtime/cuda/calls.h"
+#include "runtime/cuda/library/calls.h"
 #include "runtime/cuda/maker.h"
 #include "runtime/cuda/own_code.h"
-#include "runtime/cuda/scatter.h"
-#include "runtime/cuda/sort.h"
+#include "runtime/cuda/library/scatter.h"
+#include "runtime/cuda/library/sort.h"
 #include "tests/util/runner.h"
 
 /* ---- the child */

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "passes/fuse/cluster.h"
-#include "runtime/cuda/blas.h"
+#include "runtime/cuda/library/blas.h"
 #include "tests/util/runner.h"
 
 /* ---- operands: numbers with a few digits, of both signs */

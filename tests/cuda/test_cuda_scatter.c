@@ -6,7 +6,7 @@
 
 #include "ir/dtype.h"
 #include "runtime/cuda/maker.h"
-#include "runtime/cuda/scatter.h"
+#include "runtime/cuda/library/scatter.h"
 #include "tests/util/runner.h"
 
 /* ---- beneath the interface: all layouts */

@@ -10,9 +10,9 @@
 #include "runtime/library/blas/blas.h"
 #include "runtime/cache/kernel.h"
 #include "runtime/platform/cpus.h"
-#include "runtime/cuda/blas.h"
-#include "runtime/cuda/cufft.h"
-#include "runtime/cuda/cusolver.h"
+#include "runtime/cuda/library/blas.h"
+#include "runtime/cuda/library/cufft.h"
+#include "runtime/cuda/library/cusolver.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/library/sort/core.h"
 

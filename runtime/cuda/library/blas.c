@@ -11,7 +11,7 @@
 
 #include "codegen_cuda/toolkit.h"
 #include "ir/alloc.h"
-#include "internal.h"
+#include "runtime/cuda/internal.h"
 
 /* Of the library's enumerations. */
 enum {

@@ -6,7 +6,7 @@
 #include "codegen_cuda/codegen_cuda.h"
 #include "ir/alloc.h"
 #include "ir/dtype.h"
-#include "own_code.h"
+#include "runtime/cuda/own_code.h"
 
 /* Of scan.cuh. */
 enum { TILE = 7168, BLOCKS = 7, BLOCK = 1024, THREADS = 256 };

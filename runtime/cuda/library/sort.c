@@ -8,7 +8,7 @@
 #include "codegen_cuda/codegen_cuda.h"
 #include "ir/alloc.h"
 #include "ir/dtype.h"
-#include "own_code.h"
+#include "runtime/cuda/own_code.h"
 #include "runtime/library/sort/core.h"
 
 enum {

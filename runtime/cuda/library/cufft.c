@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "codegen_cuda/toolkit.h"
-#include "internal.h"
+#include "runtime/cuda/internal.h"
 #include "ir/alloc.h"
 
 /* Of the library's enumerations. */
