@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: ISC
+"""The pages: links lead to files and headings that exist, docs/README.md names every page, code in C compiles, and each command of
+./dev that a page names is one. Usage: pages_test.py SOURCE_ROOT COMPILER [ARGUMENT...].
+
+A block of C that begins with #include is a file; every other one is the body of a function, with the variables of PRELUDE.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+DEV = re.compile(r"\./dev ([a-z]+)")
+PRELUDE = """\
+#include <nx/nx.h>
+#include <stdio.h>
+extern nx_context *context;
+extern nx_tensor *a, *b, *t, *w, *x, *y;
+extern nx_function *f;
+extern nx_status status;
+extern float data[100];
+extern int class_of(nx_status s);
+extern void collect_garbage(int all);
+extern void raise(int c, const char *message, unsigned long long tag, const char *tag_text);
+void block(void);
+void block(void) {
+"""
+
+
+def anchors(text):
+    """The names that code hosts give to headings."""
+    for heading in HEADING.findall(FENCE.sub("", text)):
+        yield re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def link_faults(root, page, text):
+    for target in LINK.findall(FENCE.sub("", text)):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        if not file.exists():
+            yield f"there is no {target}"
+        elif anchor and anchor not in anchors(file.read_text(encoding="utf-8")):
+            yield f"{target}: no such heading"
+
+
+def named_pages(root):
+    index = root / "docs/README.md"
+    links = LINK.findall(index.read_text(encoding="utf-8"))
+    return {(index.parent / link).resolve() for link in links if "://" not in link} | {index}
+
+
+def code_faults(page, text, compiler, root, folder):
+    files = []
+    for number, (language, block) in enumerate(FENCE.findall(text)):
+        if language == "c":
+            files.append(folder / f"{page.stem}_{number}.c")
+            whole = block.startswith(("#include", "/*"))
+            files[-1].write_text(block if whole else PRELUDE + block + "}\n", encoding="utf-8")
+    words = ["-std=gnu17", "-fsyntax-only", "-Wall", "-Werror", "-Wno-unused", f"-I{root}/include"]
+    if files:
+        done = subprocess.run([*compiler, *words, *map(str, files)], capture_output=True, text=True)
+        yield from (line.replace(f"{folder}/", "block ") for line in done.stderr.splitlines() if "error:" in line)
+
+
+def main():
+    root, compiler = Path(sys.argv[1]).resolve(), sys.argv[2:]
+    pages = [root / "README.md", *sorted(root.glob("docs/**/*.md"))]
+    commands = set(re.findall(r"^  ([a-z]+)\) ", (root / "dev").read_text(encoding="utf-8"), re.MULTILINE))
+    faults = [(root / "docs/README.md", f"does not name {page.name}") for page in pages[1:] if page not in named_pages(root)]
+    with tempfile.TemporaryDirectory() as folder:
+        for page in pages:
+            text = page.read_text(encoding="utf-8")
+            faults += [(page, fault) for fault in link_faults(root, page, text)]
+            faults += [(page, fault) for fault in code_faults(page, text, compiler, root, Path(folder))]
+            faults += [(page, f"./dev has no command {word}") for word in DEV.findall(text) if word not in commands]
+    for page, sentence in faults:
+        print(f"{page.relative_to(root)}: {sentence}")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
