@@ -468,11 +468,9 @@ static int32_t poll(void *user) {
 }
 
 static void print(const double *data, const int64_t *shape, int32_t rank, bool truth) {
-  if (!rank) {
-    if (truth) printf("%s", *data != 0 ? "true" : "false");
-    else printf("%.6g", *data);
-    return;
-  }
+  if (!rank && truth) printf("%s", *data != 0 ? "true" : "false");
+  else if (!rank) printf("%.6g", *data);
+  if (!rank) return;
   int64_t row = 1;
   for (int32_t i = 1; i < rank; i++) row *= shape[i];
   printf("[");
@@ -510,7 +508,6 @@ static void define(program *p, const char *name, nx_tensor *value) {
   if (!v) {
     v = &p->variables[p->n_variables++];
     memcpy(v->name, name, MOST_NAME);
-    v->value = NULL;
   }
   nx_tensor *old = v->value;
   v->value = value ? nx_keep(nx_tensor_retain(value)) : NULL;
@@ -524,8 +521,7 @@ static void let(program *p) {
     return;
   }
   nx_tensor *x = expect(p, '=') ? expression(p) : NULL;
-  /* A view of another variable would change with it: a value of its own, as far as anybody can
-   * tell. */
+  /* A copy, since a view of another variable would change with it. */
   if (x) x = nx_copy(x);
   define(p, name, x);
 }
@@ -541,12 +537,12 @@ static void statement(program *p) {
   nx_tensor *x = expression(p);
   skip(p);
   const char *where = p->at;
-  if (!x || !take(p, '=')) {
-    if (x && (*p->at == '\n' || !*p->at)) show(p, x);
-    return;
+  if (x && take(p, '=')) {
+    nx_tensor *y = expression(p);
+    if (y) mark(p, where), nx_assign(x, y);
+  } else if (x && (*p->at == '\n' || !*p->at)) {
+    show(p, x);
   }
-  nx_tensor *y = expression(p);
-  if (y) mark(p, where), nx_assign(x, y);
 }
 
 static void run(program *p) {

@@ -51,7 +51,7 @@ FORBIDDEN = re.compile("|".join(a + b for a, b in (
     (r"/wo", r"rk/"), (r"/ho", r"me/\w"), (r"/tmp/br", r"ief"), (r"py", r"pi\.org"), (r"crates", r"\.io"),
     (r"npm", r"js"), (r"debian", r"\.org"), (r"git", r"hub\.com/\w"))), re.IGNORECASE)
 PAGE = re.compile(r"docs/[a-z_]+\.md")
-LONGEST = 620
+LONGEST = 600
 WIDTH = 100
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 

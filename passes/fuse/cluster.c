@@ -30,50 +30,9 @@
 
 #include <string.h>
 
-enum { MAX_SIZE = 128, MAX_READS = 24, MAX_ROOTS = 8, MAX_CAT_INLINE = 4, RECOMPUTE_COST = 6 };
+enum { MAX_SIZE = 128, MAX_READS = 24, MAX_ROOTS = 8, RECOMPUTE_COST = 6 };
 
-static bool is_leaf(const nxp_clusterer *c, uint32_t node) {
-  return nxg_ops[c->g->nodes[node].op].kind == NXG_KIND_LEAF;
-}
-static bool is_view(const nxp_clusterer *c, uint32_t node) {
-  return c->g->nodes[node].op == NXG_view;
-}
-
-/* ---- preparation */
-
-static void store_operand(nxp_clusterer *c, uint32_t node) {
-  while (is_view(c, node)) node = c->g->nodes[node].args[0];
-  if (c->g->nodes[node].op != NXG_input) c->nodes[node].must_store = true;
-}
-
-/* What must have memory, and what a value costs from loads. */
-static void examine(nxp_clusterer *c) {
-  const nxg_graph *g = c->g;
-  for (uint32_t i = 0; i < g->n_nodes; i++) {
-    const nxg_node *n = &g->nodes[i];
-    nxp_node_state *s = &c->nodes[i];
-    uint64_t expense = nxp_own_cost(n);
-    for (uint32_t a = 0; a < n->n_args; a++)
-      expense += c->nodes[n->args[a]].must_store ? 1 : c->nodes[n->args[a]].expense;
-    nxp_shape full;
-    uint32_t reduced;
-    if (nxp_fold_space(g, n, c->o->products, &full, &reduced) || nxp_scan_space(n, &full, &reduced))
-      expense = 100000;
-    s->expense = (uint32_t)(expense > 100000 ? 100000 : expense);
-    s->group = NXP_NO_GROUP;
-    bool library = nxp_is_library(c, n);
-    s->must_store = library || n->op == NXG_update || n->op == NXG_pair || n->op == NXG_scatter ||
-                    (n->op == NXG_cat && n->n_args > MAX_CAT_INLINE);
-    if (library)
-      for (uint32_t a = 0; a < n->n_args; a++) store_operand(c, n->args[a]);
-    if (n->op == NXG_update) store_operand(c, n->args[0]);
-    if (n->op == NXG_gather && n->n_args == 3) store_operand(c, n->args[2]);
-    if (n->op == NXG_scatter)
-      for (uint32_t a = 0; a < n->n_args; a++) store_operand(c, n->args[a]);
-    if (!c->o->fuse && !is_leaf(c, i) && !is_view(c, i)) s->must_store = true;
-  }
-  for (uint32_t i = 0; i < g->n_outputs; i++) c->nodes[g->outputs[i].node].must_store = true;
-}
+/* ---- merging */
 
 static int64_t element_bytes(const nxp_clusterer *c, uint32_t node) {
   return nxi_dtype_size(nxi_compute_dtype(c->g->nodes[node].dtype));
@@ -217,7 +176,7 @@ static void collect_uses(nxp_clusterer *c, uint32_t node, usage *u) {
       u->ways += c->g->nodes[user].op == NXG_cat && is_placed(c, user);
       continue;
     }
-    if (!is_view(c, user)) {
+    if (!nxp_is_view(c, user)) {
       if (!is_placed(c, user)) continue;
       u->ways += u->ways == 0 || reads_elsewhere(c, user);
       u->broadcast = u->broadcast || nxp_reads_again(c->g, user, node, c->nodes[node].expense);
@@ -226,9 +185,9 @@ static void collect_uses(nxp_clusterer *c, uint32_t node, usage *u) {
     }
     bool used = false;
     for (uint32_t j = c->first_user[user]; j < c->first_user[user + 1]; j++) {
-      if (!is_placed(c, c->user[j]) && !is_view(c, c->user[j])) continue;
+      if (!is_placed(c, c->user[j]) && !nxp_is_view(c, c->user[j])) continue;
       used = true;
-      if (is_view(
+      if (nxp_is_view(
               c, c->user[j])) { /* views are composed before this; if not, only the place is lost */
         u->n_contexts = NXP_MAX_CONTEXTS + 1;
         continue;
@@ -273,9 +232,9 @@ static void store_in(nxp_clusterer *c, uint32_t node, uint32_t group, nxp_place 
   for (uint32_t i = c->first_user[node]; i < c->first_user[node + 1];
        i++) { /* all of them, one by one */
     uint32_t user = c->user[i];
-    if (!is_view(c, user)) add_readers_through(c, node, group, user, NULL);
-    for (uint32_t j = c->first_user[user]; is_view(c, user) && j < c->first_user[user + 1]; j++)
-      if (!is_view(c, c->user[j]))
+    if (!nxp_is_view(c, user)) add_readers_through(c, node, group, user, NULL);
+    for (uint32_t j = c->first_user[user]; nxp_is_view(c, user) && j < c->first_user[user + 1]; j++)
+      if (!nxp_is_view(c, c->user[j]))
         add_readers_through(c, node, group, c->user[j], &c->g->nodes[user]);
   }
 }
@@ -375,8 +334,8 @@ static void meet_many(nxp_clusterer *c, uint32_t node) {
   meeting m = {.n = 0};
   for (uint32_t i = c->first_user[node]; i < c->first_user[node + 1]; i++) {
     uint32_t user = c->user[i];
-    if (!is_view(c, user)) meet_user(c, node, &m, user);
-    for (uint32_t j = c->first_user[user]; is_view(c, user) && j < c->first_user[user + 1]; j++)
+    if (!nxp_is_view(c, user)) meet_user(c, node, &m, user);
+    for (uint32_t j = c->first_user[user]; nxp_is_view(c, user) && j < c->first_user[user + 1]; j++)
       meet_user(c, node, &m, c->user[j]);
   }
 }
@@ -432,10 +391,10 @@ static nxp_place place_in(nxp_clusterer *c, uint32_t node, uint32_t group) {
   bool known = true;
   for (uint32_t i = c->first_user[node]; known && i < c->first_user[node + 1]; i++) {
     uint32_t user = c->user[i];
-    if (!is_view(c, user)) known = add_use_in(c, &one, node, user, NULL, group);
-    for (uint32_t j = c->first_user[user]; is_view(c, user) && known && j < c->first_user[user + 1];
-         j++)
-      known = !is_view(c, c->user[j]) &&
+    if (!nxp_is_view(c, user)) known = add_use_in(c, &one, node, user, NULL, group);
+    for (uint32_t j = c->first_user[user];
+         nxp_is_view(c, user) && known && j < c->first_user[user + 1]; j++)
+      known = !nxp_is_view(c, c->user[j]) &&
               add_use_in(c, &one, node, c->user[j], &c->g->nodes[user], group);
   }
   return known && !one.first ? one.place : (nxp_place){NXP_SPACE_ANY, 0};
@@ -554,7 +513,7 @@ static void place(nxp_clusterer *c, uint32_t node) {
   bool must = c->nodes[node].must_store;
   collect_uses(c, node, &u);
   if (u.n_contexts == 0 && !must) return;
-  bool read = !is_leaf(c, node) || c->g->nodes[node].op == NXG_input;
+  bool read = !nxp_is_leaf(c, node) || c->g->nodes[node].op == NXG_input;
   if (c->o->fuse && read && u.n_contexts > NXP_MAX_CONTEXTS) {
     meet_many(c, node);
     collect_uses(c, node, &u);
@@ -562,7 +521,7 @@ static void place(nxp_clusterer *c, uint32_t node) {
     meet(c, node, &u);
     if (u.n_contexts == 1) collect_uses(c, node, &u);
   }
-  if (is_leaf(c, node) && !must) {
+  if (nxp_is_leaf(c, node) && !must) {
     for (uint32_t i = 0; i < u.n_contexts && i < NXP_MAX_CONTEXTS; i++)
       c->drafts[u.contexts[i]].reads++;
     return;
@@ -589,9 +548,9 @@ nx_status nxp_cluster(const nxg_graph *g, const nxp_cluster_options *o, nxp_clus
   nxp_clusterer c = {.g = g, .o = o, .first_draft = NXP_NO_GROUP, .search_budget = NXP_SEARCH_BASE};
   nxp_clusters *result = nxi_calloc(1, sizeof *result);
   c.failed = result == NULL || !nxp_index_users(&c);
-  if (!c.failed) examine(&c);
+  if (!c.failed) nxp_examine_nodes(&c);
   for (uint32_t i = g->n_nodes; i-- > 0 && !c.failed; c.search_budget += NXP_SEARCH_NODE)
-    if (!is_view(&c, i)) place(&c, i);
+    if (!nxp_is_view(&c, i)) place(&c, i);
   nx_status status = c.failed ? nxi_oom(d) : nxp_drafts_write(&c, result, d);
   nxp_clusterer_free(&c);
   if (status == NX_OK) *out = result;

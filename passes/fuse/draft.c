@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+enum { MAX_CAT_INLINE = 4 }; /* operands of a concatenation that is computed where it is read */
+
 uint32_t nxp_draft_find(nxp_clusterer *c, uint32_t group) {
   while (c->drafts[group].parent != group) {
     c->drafts[group].parent = c->drafts[c->drafts[group].parent].parent;
@@ -115,6 +117,39 @@ bool nxp_index_users(nxp_clusterer *c) {
     for (uint32_t a = 0; a < g->nodes[i].n_args; a++)
       c->user[c->first_user[g->nodes[i].args[a] + 1]++] = i;
   return true;
+}
+
+static void store_operand(nxp_clusterer *c, uint32_t node) {
+  while (nxp_is_view(c, node)) node = c->g->nodes[node].args[0];
+  if (c->g->nodes[node].op != NXG_input) c->nodes[node].must_store = true;
+}
+
+void nxp_examine_nodes(nxp_clusterer *c) {
+  const nxg_graph *g = c->g;
+  for (uint32_t i = 0; i < g->n_nodes; i++) {
+    const nxg_node *n = &g->nodes[i];
+    nxp_node_state *s = &c->nodes[i];
+    uint64_t expense = nxp_own_cost(n);
+    for (uint32_t a = 0; a < n->n_args; a++)
+      expense += c->nodes[n->args[a]].must_store ? 1 : c->nodes[n->args[a]].expense;
+    nxp_shape full;
+    uint32_t reduced;
+    if (nxp_fold_space(g, n, c->o->products, &full, &reduced) || nxp_scan_space(n, &full, &reduced))
+      expense = 100000;
+    s->expense = (uint32_t)(expense > 100000 ? 100000 : expense);
+    s->group = NXP_NO_GROUP;
+    bool library = nxp_is_library(c, n);
+    s->must_store = library || n->op == NXG_update || n->op == NXG_pair || n->op == NXG_scatter ||
+                    (n->op == NXG_cat && n->n_args > MAX_CAT_INLINE);
+    if (library)
+      for (uint32_t a = 0; a < n->n_args; a++) store_operand(c, n->args[a]);
+    if (n->op == NXG_update) store_operand(c, n->args[0]);
+    if (n->op == NXG_gather && n->n_args == 3) store_operand(c, n->args[2]);
+    if (n->op == NXG_scatter)
+      for (uint32_t a = 0; a < n->n_args; a++) store_operand(c, n->args[a]);
+    if (!c->o->fuse && !nxp_is_leaf(c, i) && !nxp_is_view(c, i)) s->must_store = true;
+  }
+  for (uint32_t i = 0; i < g->n_outputs; i++) c->nodes[g->outputs[i].node].must_store = true;
 }
 
 uint32_t nxp_rarest_operand(const nxp_clusterer *c, const nxg_node *n) {

@@ -75,6 +75,12 @@ typedef struct nxp_clusterer {
   bool failed;
 } nxp_clusterer;
 
+static inline bool nxp_is_leaf(const nxp_clusterer *c, uint32_t node) {
+  return nxg_ops[c->g->nodes[node].op].kind == NXG_KIND_LEAF;
+}
+static inline bool nxp_is_view(const nxp_clusterer *c, uint32_t node) {
+  return c->g->nodes[node].op == NXG_view;
+}
 /* Calls, and scans that are carried out as such. */
 static inline bool nxp_is_call(const nxp_clusterer *c, const nxg_node *n) {
   return nxg_ops[n->op].kind == NXG_KIND_CALL || nxp_scan_called(n, c->o->products);
@@ -94,6 +100,8 @@ void nxp_draft_set_full(nxp_clusterer *c, nxp_draft *d, const nxp_shape *full);
 
 /* Fills nodes (zero), first_user and user. False without memory. */
 bool nxp_index_users(nxp_clusterer *c);
+/* Decides of each node what must have memory, and what its value costs from loads. */
+void nxp_examine_nodes(nxp_clusterer *c);
 void nxp_clusterer_free(nxp_clusterer *c);
 /* The operand of a node that the fewest nodes read. */
 uint32_t nxp_rarest_operand(const nxp_clusterer *c, const nxg_node *n);

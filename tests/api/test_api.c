@@ -5,7 +5,6 @@
 #include "tests/util/api.h"
 
 #include <math.h>
-#include <unistd.h>
 
 /* ---- errors */
 
@@ -550,33 +549,6 @@ static void dumps(void **state) {
   assert_non_null(strstr(nx_debug_help(), "clusters"));
 }
 
-static void npy_files(void **state) {
-  (void)state;
-  char path[] = "nx_test_XXXXXX";
-  int file = mkstemp(path);
-  assert_true(file >= 0);
-  close(file);
-  nx_tensor *m = GOOD(nx_reshape(vector(6, 1, 1), NX_SHAPE(2, 3))),
-            *turned = GOOD(nx_permute(m, NX_AXES(1, 0))), *back = NULL;
-  OK(nx_save_npy(turned, path, NULL));
-  OK(nx_load_npy(ctx, path, &back));
-  assert_int_equal(describe(back).shape[0], 3);
-  EXPECT(back, 1, 4, 2, 5, 3, 6);
-  nx_mapping *mapping;
-  OK(nx_map(back, NX_MAP_READ, NULL, &mapping));
-  OK(nx_assign(back, nx_add(back, number(1)))); /* the file stays as it is */
-  EXPECT(back, 2, 5, 3, 6, 4, 7);
-  assert_true(*(float *)nx_mapping_base(mapping, NULL) == 2);
-  nx_mapping_release(mapping);
-  nx_tensor *again = NULL;
-  OK(nx_load_npy(ctx, path, &again));
-  OK(nx_assign(GOOD(nx_shrink(again, (int64_t[]){0, 0}, (int64_t[]){1, 2})), number(0)));
-  EXPECT(again, 0, 0, 2, 5, 3, 6);
-  release(back), release(again);
-  unlink(path);
-  FAILS(NX_IO, nx_load_npy(ctx, path, &back));
-}
-
 NXT_MAIN(api) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(first_error_stays),
@@ -597,7 +569,6 @@ NXT_MAIN(api) {
       IN_SCOPE(reports_and_polls),
       IN_SCOPE(tags_in_dumps),
       IN_SCOPE(dumps),
-      IN_SCOPE(npy_files),
   };
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

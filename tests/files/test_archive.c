@@ -133,30 +133,6 @@ static void writing(void **state) {
   nx_archive_close(a);
 }
 
-static void refused_writing(void **state) {
-  (void)state;
-  nx_tensor *x = constant(2, 1);
-  nx_named_tensor two[] = {{"a", x}, {"a", x}};
-  nx_text_pair pairs[] = {{"k", "1"}, {"k", "2"}};
-  FAILS(NX_INVALID_ARGUMENT, nx_save_safetensors(ctx, in_root("r"), two, 2, NULL, 0, NULL));
-  FAILS(NX_INVALID_ARGUMENT, nx_save_safetensors(ctx, in_root("r"), two, 1, pairs, 2, NULL));
-  pairs[1].key = NULL;
-  FAILS(NX_INVALID_ARGUMENT, nx_save_safetensors(ctx, in_root("r"), two, 1, pairs, 2, NULL));
-  two[0].name = "__metadata__";
-  FAILS(NX_INVALID_ARGUMENT, nx_save_safetensors(ctx, in_root("r"), two, 1, NULL, 0, NULL));
-  two[0].name = "\xff";
-  FAILS(NX_INVALID_ARGUMENT, nx_save_safetensors(ctx, in_root("r"), two, 1, NULL, 0, NULL));
-  two[0] = (nx_named_tensor){"x", NULL};
-  FAILS(NX_INVALID_ARGUMENT, nx_save_safetensors(ctx, in_root("r"), two, 1, NULL, 0, NULL));
-  FAILS(NX_INVALID_ARGUMENT, nx_save_safetensors(ctx, in_root("r"), NULL, 1, NULL, 0, NULL));
-  FAILS(NX_IO, nx_save_safetensors(ctx, in_root("no/such"), two, 0, NULL, 0, NULL));
-  assert_int_equal(access(in_root("r"), F_OK), -1);
-  OK(nx_save_safetensors(ctx, in_root("r"), NULL, 0, NULL, 0, NULL)); /* no tensors are legal */
-  nx_archive *a = opened(in_root("r"));
-  assert_int_equal(nx_archive_count(a), 0);
-  nx_archive_close(a);
-}
-
 /* ---- headers that are wrong */
 
 static void refuses(const void *data, size_t size, const char *why, int64_t index) {
@@ -590,13 +566,19 @@ static int remove_root(void **state) {
 
 NXT_MAIN(archive) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(reading),         IN_SCOPE(writing),
-      IN_SCOPE(refused_writing), IN_SCOPE(bad_json),
-      IN_SCOPE(bad_zip),         IN_SCOPE(bad_members),
-      IN_SCOPE(unknown_type),    IN_SCOPE(deflated),
-      IN_SCOPE(without_memory),  IN_SCOPE(touched_pages),
-      IN_SCOPE(several_threads), IN_SCOPE(interrupted),
-      IN_SCOPE(numpy_npz),       IN_SCOPE(python_safetensors),
+      IN_SCOPE(reading),
+      IN_SCOPE(writing),
+      IN_SCOPE(bad_json),
+      IN_SCOPE(bad_zip),
+      IN_SCOPE(bad_members),
+      IN_SCOPE(unknown_type),
+      IN_SCOPE(deflated),
+      IN_SCOPE(without_memory),
+      IN_SCOPE(touched_pages),
+      IN_SCOPE(several_threads),
+      IN_SCOPE(interrupted),
+      IN_SCOPE(numpy_npz),
+      IN_SCOPE(python_safetensors),
   };
   return cmocka_run_group_tests(tests, make_root, remove_root);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Host arrays of every kind that array libraries have, in both layouts, whole and in part: imported
- * in every mode, exported through mappings, and mapped from files. */
+ * in every mode, exported through mappings, mapped from files and written to them. */
 #include "tests/util/api.h"
 
 #include <fcntl.h>
@@ -537,6 +537,32 @@ static void without_memory(void **state) {
     }
 }
 
+/* A file that was written is read as a private mapping: assigns leave it as it is. */
+static void npy_files(void **state) {
+  (void)state;
+  nx_tensor *m = GOOD(nx_reshape(vector(6, 1, 1), NX_SHAPE(2, 3))),
+            *turned = GOOD(nx_permute(m, NX_AXES(1, 0))), *back = NULL;
+  OK(nx_save_npy(turned, path, NULL));
+  OK(nx_load_npy(ctx, path, &back));
+  nx_tensor_info info = {.size = sizeof info};
+  nx_tensor_describe(back, &info);
+  assert_int_equal(info.shape[0], 3);
+  EXPECT(back, 1, 4, 2, 5, 3, 6);
+  nx_mapping *mapping;
+  OK(nx_map(back, NX_MAP_READ, NULL, &mapping));
+  OK(nx_assign(back, nx_add(back, number(1)))); /* the file stays as it is */
+  EXPECT(back, 2, 5, 3, 6, 4, 7);
+  assert_true(*(float *)nx_mapping_base(mapping, NULL) == 2);
+  nx_mapping_release(mapping);
+  nx_tensor *again = NULL;
+  OK(nx_load_npy(ctx, path, &again));
+  OK(nx_assign(GOOD(nx_shrink(again, (int64_t[]){0, 0}, (int64_t[]){1, 2})), number(0)));
+  EXPECT(again, 0, 0, 2, 5, 3, 6);
+  release(back), release(again);
+  unlink(path);
+  FAILS(NX_IO, nx_load_npy(ctx, path, &back));
+}
+
 static int make_root(void **state) {
   if (!mkdtemp(root)) return -1;
   snprintf(path, sizeof path, "%s/array", root);
@@ -551,8 +577,9 @@ static int remove_root(void **state) {
 
 NXT_MAIN(host_arrays) {
   const struct CMUnitTest tests[] = {
-      IN_SCOPE(imports), IN_SCOPE(exports),    IN_SCOPE(fortran_reshape), IN_SCOPE(files),
-      IN_SCOPE(growing), IN_SCOPE(misaligned), IN_SCOPE(refused),         IN_SCOPE(without_memory),
+      IN_SCOPE(imports), IN_SCOPE(exports),        IN_SCOPE(fortran_reshape),
+      IN_SCOPE(files),   IN_SCOPE(growing),        IN_SCOPE(misaligned),
+      IN_SCOPE(refused), IN_SCOPE(without_memory), IN_SCOPE(npy_files),
   };
   return cmocka_run_group_tests(tests, make_root, remove_root);
 }

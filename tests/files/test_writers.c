@@ -253,6 +253,35 @@ static void no_descriptor_for_the_folder(void **state) {
   release(old), release(new);
 }
 
+/* What cannot be written is refused before there is a file. */
+static void refused(void **state) {
+  (void)state;
+  nx_tensor *x = constant(2, 1);
+  nx_named_tensor two[] = {{"a", x}, {"a", x}};
+  nx_text_pair pairs[] = {{"k", "1"}, {"k", "2"}};
+  char nowhere[sizeof path + 16];
+  snprintf(nowhere, sizeof nowhere, "%s/no/such", root);
+  FAILS(NX_INVALID_ARGUMENT, nx_save_safetensors(ctx, path, two, 2, NULL, 0, NULL));
+  FAILS(NX_INVALID_ARGUMENT, nx_save_safetensors(ctx, path, two, 1, pairs, 2, NULL));
+  pairs[1].key = NULL;
+  FAILS(NX_INVALID_ARGUMENT, nx_save_safetensors(ctx, path, two, 1, pairs, 2, NULL));
+  two[0].name = "__metadata__";
+  FAILS(NX_INVALID_ARGUMENT, nx_save_safetensors(ctx, path, two, 1, NULL, 0, NULL));
+  two[0].name = "\xff";
+  FAILS(NX_INVALID_ARGUMENT, nx_save_safetensors(ctx, path, two, 1, NULL, 0, NULL));
+  two[0] = (nx_named_tensor){"x", NULL};
+  FAILS(NX_INVALID_ARGUMENT, nx_save_safetensors(ctx, path, two, 1, NULL, 0, NULL));
+  FAILS(NX_INVALID_ARGUMENT, nx_save_safetensors(ctx, path, NULL, 1, NULL, 0, NULL));
+  FAILS(NX_IO, nx_save_safetensors(ctx, nowhere, two, 0, NULL, 0, NULL));
+  assert_int_equal(access(path, F_OK), -1);
+  OK(nx_save_safetensors(ctx, path, NULL, 0, NULL, 0, NULL)); /* no tensors are legal */
+  nx_archive *a = NULL;
+  OK(nx_archive_open(path, &a));
+  assert_int_equal(nx_archive_count(a), 0);
+  nx_archive_close(a);
+  assert_int_equal(unlink(path), 0);
+}
+
 static int setup(void **state) {
   assert_non_null(mkdtemp(root));
   snprintf(path, sizeof path, "%s/file", root);
@@ -273,6 +302,7 @@ NXT_MAIN(writers) {
       IN_SCOPE(long_names),
       IN_SCOPE(each_call_fails),
       IN_SCOPE(no_descriptor_for_the_folder),
+      IN_SCOPE(refused),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -422,17 +422,6 @@ static void test_matmul_hook(void **state) {
   check_product("f32", 33, false);
 }
 
-static void test_fused_order(void **state) {
-  (void)state;
-  /* a product that only fma keeps: (1 + e)^2 - (1 + 2 e) = e^2 */
-  float e = 0x1p-20f, x[4] = {-1, 1 + e, 1 + 2 * e, 1 + e}, y;
-  run_text("nxir 1\ngraph @g(%x: f32[2,2]) -> (%y) {\n%a = shrink %x start=[0,0] stop=[1,2]\n%b = "
-           "shrink %x start=[1,0] stop=[2,2]\n"
-           "%c = permute %b axes=[1,0]\n%y = matmul %a, %c\n}\n",
-           x, &y);
-  CHECK_FLOATS(&y, 0x1p-40f);
-}
-
 /* ---- memory */
 
 /* A long chain in little memory: dead buffers are used again, and nothing recurses. */
@@ -588,14 +577,13 @@ static void test_poll(void **state) {
 
 NXT_MAIN(interp_graph) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_expressions), cmocka_unit_test(test_reductions_by_hand),
-      cmocka_unit_test(test_threefry),    cmocka_unit_test(test_parameters),
-      cmocka_unit_test(test_alias_range), cmocka_unit_test(test_imported_bools),
-      cmocka_unit_test(test_every_map),   cmocka_unit_test(test_every_fold),
-      cmocka_unit_test(test_matmul_hook), cmocka_unit_test(test_fused_order),
-      cmocka_unit_test(test_chain),       cmocka_unit_test(test_side_by_side),
-      cmocka_unit_test(test_no_memory),   cmocka_unit_test(test_unneeded_and_empty),
-      cmocka_unit_test(test_poll),
+      cmocka_unit_test(test_expressions),        cmocka_unit_test(test_reductions_by_hand),
+      cmocka_unit_test(test_threefry),           cmocka_unit_test(test_parameters),
+      cmocka_unit_test(test_alias_range),        cmocka_unit_test(test_imported_bools),
+      cmocka_unit_test(test_every_map),          cmocka_unit_test(test_every_fold),
+      cmocka_unit_test(test_matmul_hook),        cmocka_unit_test(test_chain),
+      cmocka_unit_test(test_side_by_side),       cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_unneeded_and_empty), cmocka_unit_test(test_poll),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -212,10 +212,23 @@ static void runs(void **state) {
   }
 }
 
+/* A product that only fma keeps: (1 + e)^2 - (1 + 2 e) = e^2. */
+static void fused_products(void **state) {
+  (void)state;
+  float e = 0x1p-20f, x[4] = {-1, 1 + e, 1 + 2 * e, 1 + e}, y;
+  interpret("nxir 1\ngraph @g(%x: f32[2,2]) -> (%y) {\n%a = shrink %x start=[0,0] stop=[1,2]\n%b = "
+            "shrink %x start=[1,0] stop=[2,2]\n"
+            "%c = permute %b axes=[1,0]\n%y = matmul %a, %c\n}\n",
+            x, &y);
+  assert_true(y == 0x1p-40f);
+}
+
 NXT_MAIN(order) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(runs),
                                      cmocka_unit_test(few_elements_of_the_last_axis),
                                      cmocka_unit_test(few_elements_of_another_axis),
-                                     cmocka_unit_test(many_elements), cmocka_unit_test(two_runs)};
+                                     cmocka_unit_test(many_elements),
+                                     cmocka_unit_test(two_runs),
+                                     cmocka_unit_test(fused_products)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
