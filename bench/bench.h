@@ -38,8 +38,8 @@ typedef struct bench_traffic {
 void bench_traffic_free(bench_traffic *t);
 void bench_traffic_run(void *traffic);
 
-/* ---- the NumPy peer: a process that does named workloads on request. NULL if there is no NumPy.
- * */
+/* ---- the NumPy peer: a process that does named workloads on request. NULL if there is no
+ * NumPy. */
 typedef struct bench_peer bench_peer;
 /* argument: of the script, or NULL. */
 bench_peer *bench_peer_start(const char *python, const char *script, const char *argument,

@@ -26,8 +26,8 @@ nx_status nxu_print(const nxk_kernel *k, int64_t shared_most, nxi_text *out, nxu
 
 /* What every text begins with. Static. */
 const char *nxu_prelude(void);
-/* Code of our own that is no kernel IR, to come after it: sort.cuh, scatter.cuh, scan.cuh. Static.
- * */
+/* Code of our own that is no kernel IR, to come after it: sort.cuh, scatter.cuh, scan.cuh.
+ * Static. */
 const char *nxu_sort_code(void);
 const char *nxu_scatter_code(void);
 const char *nxu_scan_code(void);
@@ -39,8 +39,8 @@ const char *nxu_type(nx_dtype t);
 /* NULL if code can be compiled here, else the reason. NX_NVRTC in the environment: the library's
  * file. Static. */
 const char *nxu_unavailable(void);
-/* The same for an architecture such as "sm_90", which the compiler may be too new for, or too old.
- * */
+/* The same for an architecture such as "sm_90", which the compiler may be too new for, or too
+ * old. */
 const char *nxu_unavailable_for(const char *arch);
 /* "NVRTC 13.0", for keys of caches. Static. */
 const char *nxu_environment(void);

@@ -39,8 +39,8 @@ const char *nxl_environment(const char *isa);
 /* Whether every module is checked by LLVM's verifier before its passes run (off at first). */
 void nxl_set_verify(bool on);
 
-/* LLVM IR, assembly or object of a kernel. The text forms go to `out`; the object is nxi_malloc'd.
- * */
+/* LLVM IR, assembly or object of a kernel. The text forms go to `out`; the object is
+ * nxi_malloc'd. */
 typedef enum nxl_form { NXL_IR, NXL_IR_OPTIMIZED, NXL_ASM, NXL_OBJECT } nxl_form;
 nx_status nxl_compile(const nxk_kernel *k, const nxl_target *t, nxl_form form, void **data,
                       size_t *size, nxi_diag *d);

@@ -27,8 +27,8 @@ int64_t nxi_alloc_count(void);
 size_t nxi_alloc_largest(void);
 /* What this thread asked for in vain last, in bytes. */
 size_t nxi_alloc_refused(void);
-/* For memory that the system refused elsewhere: this thread wanted so much in vain. Returns NULL.
- * */
+/* For memory that the system refused elsewhere: this thread wanted so much in vain. Returns
+ * NULL. */
 void *nxi_alloc_refuse(size_t bytes);
 
 /* Grows *array (element size bytes) so that it holds at least `need` elements. False: out of

@@ -124,8 +124,8 @@ const char *nxk_reduce_name(nxk_reduce_kind kind); /* "sum" ... "prod_imag" */
 /* out = a times b, of complex numbers in two parts. */
 void nxk_multiply_pairs(nx_dtype part, const uint64_t a[2], const uint64_t b[2], uint64_t out[2]);
 const char *nxk_order_name(nxk_order order); /* "lanes" ... */
-/* The value whose combination with x gives x bit for bit; for argmax and argmin of the value part.
- * */
+/* The value whose combination with x gives x bit for bit; for argmax and argmin of the value
+ * part. */
 uint64_t nxk_reduce_identity(nxk_reduce_kind kind, nx_dtype type);
 /* The result over nothing; of an index 0. */
 uint64_t nxk_reduce_empty(nxk_reduce_kind kind, nx_dtype type);

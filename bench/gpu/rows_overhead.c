@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What a GPU's work costs apart from the work: launches one after the other, kernels that are new.
- * */
+/* What a GPU's work costs apart from the work: launches one after the other, kernels that are
+ * new. */
 #include <stdio.h>
 #include <stdlib.h>
 

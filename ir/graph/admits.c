@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What an operation admits, in words, from the classes of its row in graph_ops.def or library.def;
- * and what to do about an operand of another dtype. */
+/* Messages about operands of a dtype that an operation does not admit: they say which classes of
+ * dtypes it admits, from its row in graph_ops.def or library.def, and what to do instead. */
 #include <stdio.h>
 
 #include "ir/library/library.h"
@@ -26,14 +26,16 @@ static void list_classes(nxg_op op, char *text, size_t size) {
   }
 }
 
-/* Whether an operation, or what it folds elements with, is one of an order. */
+/* Whether an operation, or the one that a reduction combines elements with, needs an order of its
+ * operands. */
 static bool compares(nxg_op op) {
   int scalar = nxg_ops[op].scalar;
   if (nxg_ops[op].reduce >= 0) scalar = (int)nxk_reduce_op(nxg_reduce_kind(op));
   return scalar == NXK_max || scalar == NXK_min || scalar == NXK_lt || scalar == NXK_le;
 }
 
-/* Where a cast is not what is wanted. */
+/* What to do instead of a cast, for operations and dtypes where a cast is not what the caller
+ * wants; else NULL. */
 static const char *other_way(nxg_op op, nx_dtype t) {
   bool complex = nxi_is_complex(t);
   if (complex && compares(op)) return "complex numbers have no order: compare real or abs of it";

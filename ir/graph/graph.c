@@ -91,7 +91,8 @@ uint32_t nxg_add(nxg_graph *g, nxg_op op, uint32_t n_args, const uint32_t *args,
   return g->n_nodes++;
 }
 
-/* The text in the graph's arena; NULL stays NULL, and is what exhausted memory gives. */
+/* Copies the text into the graph's arena. Returns NULL if the text is NULL or memory is
+ * exhausted. */
 static const char *keep_text(nxg_graph *g, const char *text) {
   if (!text) return NULL;
   const char *kept = nxi_arena_copy(&g->arena, text, strlen(text) + 1);
@@ -116,7 +117,8 @@ uint32_t nxg_add_input(nxg_graph *g, nx_dtype dtype, int32_t rank, const int64_t
 
 bool nxg_set_tag(nxg_graph *g, uint32_t node, uint64_t number, const char *text) {
   size_t n = text ? strnlen(text, NXG_NOTE_MOST) : 0;
-  char *kept = n ? nxi_arena_alloc(&g->arena, n + 1) : NULL; /* zeroed: it ends there */
+  /* memory from the arena is zeroed, so the text is terminated */
+  char *kept = n ? nxi_arena_alloc(&g->arena, n + 1) : NULL;
   if (n && !kept) return false;
   if (n) memcpy(kept, text, n);
   g->nodes[node].tag = number;
@@ -143,7 +145,7 @@ void nxg_node_view(const nxg_graph *g, uint32_t node, nxg_view *v) {
 
 int32_t nxg_reduce_runs(int32_t rank, const int64_t *shape, uint32_t mask, nxg_run *runs) {
   int32_t n = 0;
-  bool open = false; /* the axis before, of those that count, is in runs[n - 1] */
+  bool open = false; /* the last axis before i whose size is not 1 is in runs[n - 1] */
   for (int32_t i = 0; i < rank; i++) {
     if (shape[i] == 1) continue;
     bool reduced = mask >> i & 1;

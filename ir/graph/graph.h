@@ -34,7 +34,7 @@ typedef enum nxg_result {
   NXG_RESULT_LAST,
   NXG_RESULT_I32,
   NXG_RESULT_CALL,
-  NXG_RESULT_PART, /* the dtype of one part, if the operand is complex */
+  NXG_RESULT_PART, /* if the operand is complex, the dtype of its parts */
   NXG_RESULT_PAIR, /* the complex dtype of two parts */
   NXG_RESULT_GIVEN
 } nxg_result;
@@ -154,11 +154,11 @@ static inline const int64_t *nxg_scatter_shape(const nxg_node *n) {
 static inline bool nxg_is_scan(uint32_t op) {
   return nxg_ops[op].kind == NXG_KIND_MOVE && nxg_ops[op].reduce >= 0;
 }
-/* Of a FOLD or a scan. */
+/* The kind of reduction of a FOLD or a scan. */
 static inline nxk_reduce_kind nxg_reduce_kind(uint32_t op) {
   return (nxk_reduce_kind)nxg_ops[op].reduce;
 }
-/* Whether an operation is a FOLD whose result is where an element is. */
+/* Whether an operation is a FOLD whose result is an index (argmax, argmin). */
 static inline bool nxg_finds_index(uint32_t op) {
   return nxg_ops[op].kind == NXG_KIND_FOLD && nxk_finds_index(nxg_reduce_kind(op));
 }

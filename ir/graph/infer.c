@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Types of graph operations: what each admits and what it gives (docs/contract.md, sections 3 and
- * 4). The one place that refuses ill-typed operations, for recording, parsing and verifying alike.
- * */
+ * 4). The one place that refuses ill-typed operations, for recording, parsing and verifying
+ * alike. */
 #include <string.h>
 
 #include "ir/library/library.h"
@@ -33,7 +33,7 @@ static const char *shape_text(char text[NXG_SHAPE_TEXT], const nxg_type *t) {
   return nxg_format_shape(text, t->rank, t->shape);
 }
 
-/* c32 is for storage alone. */
+/* The operations that admit c32, which is a type for storage alone. */
 static bool stores(nxg_op op) {
   return op == NXG_input || op == NXG_view || op == NXG_cast || op == NXG_copy ||
          op == NXG_update || op == NXG_full || op == NXG_eye;
@@ -47,7 +47,8 @@ bool nxg_op_admits(nxg_op op, nx_dtype t) {
   return (nxi_dtypes[t].cls & nxg_ops[op].admits) != 0;
 }
 
-/* A call on rows of parts has real operands, of which nxg_call_infer makes the complex ones. */
+/* After passes/graph/types.c a call on complex numbers has real operands, which are rows of parts.
+ * nxg_call_infer finds the complex types that they stand for. */
 static bool admits(const inference *in, nx_dtype t) {
   bool rows = nxg_ops[in->op].kind == NXG_KIND_CALL && nxg_call_has_rows(in->op, in->n_attrs);
   return nxg_op_admits(in->op, t) || (rows && nxi_pair_dtype(t) != 0);
@@ -94,7 +95,8 @@ static nx_status check_count(const inference *in) {
   return NX_OK;
 }
 
-/* Operands of gather and scatter that number elements: the indices, and which of them is bad. */
+/* Operands of gather and scatter that are integers whatever the data is: the indices, and the
+ * position of the first bad index. */
 static nx_status check_index_dtype(const inference *in, uint32_t i, bool *done) {
   bool indexed = in->op == NXG_gather || in->op == NXG_scatter,
        bad = indexed && i == (in->op == NXG_gather ? 2 : 3);
@@ -110,7 +112,7 @@ static nx_status check_index_dtype(const inference *in, uint32_t i, bool *done) 
 
 static nx_status check_dtypes(const inference *in) {
   uint32_t first =
-      in->op == NXG_where ? 1 : 0; /* the condition is apart from the dtype that is shared */
+      in->op == NXG_where ? 1 : 0; /* the condition is bool; it need not have the common dtype */
   if (first && in->args[0].dtype != NX_BOOL)
     return fail_operand(in,
                         FAIL(in, NX_UNSUPPORTED_DTYPE,
@@ -160,7 +162,8 @@ static nx_status infer_map(const inference *in) {
   return need_attrs(in, 0);
 }
 
-/* Bits above the element's own, or a bool that is neither 0 nor 1, are no scalar. */
+/* Refuses scalar bits that are not a value of the dtype: bits beyond the element's size, or a bool
+ * that is neither 0 nor 1. */
 static nx_status check_scalar(const inference *in, nx_dtype t, int64_t bits) {
   int width = t == NX_BOOL ? 1 : nxi_dtypes[t].bits;
   if (width == 64 || (uint64_t)bits >> width == 0) return NX_OK;
@@ -170,7 +173,7 @@ static nx_status check_scalar(const inference *in, nx_dtype t, int64_t bits) {
 
 enum { MOST_PARAMS = 1 << 24 };
 
-/* How many attributes a leaf has, and which of them are scalars. */
+/* Sets how many attributes a leaf has and returns which of them are scalars, as a mask. */
 static uint32_t leaf_scalars(const inference *in, uint32_t *n_attrs) {
   bool pair = nxi_is_complex(in->given);
   *n_attrs = in->op == NXG_full ? 2 + pair : in->op == NXG_arange ? 2 + 2 * pair : 1;
@@ -209,7 +212,8 @@ static nx_status infer_view(const inference *in) {
   status = nxg_view_as_strided(nxg_elements(in->args[0].rank, in->args[0].shape), *in->rank,
                                in->shape, in->attrs + 1, in->attrs[0], &v, in->d);
   if (status) return status;
-  /* Equal views have one form: texts and keys rely on it. */
+  /* Equal views have one canonical form, because texts and keys compare views by their
+   * attributes. */
   if (v.offset != in->attrs[0] ||
       memcmp(v.strides, in->attrs + 1, (size_t)v.rank * sizeof *v.strides))
     return FAIL(in, NX_INVALID_ARGUMENT,
@@ -229,8 +233,8 @@ static void remove_axes(const inference *in, uint32_t mask, bool keep) {
   *in->rank = n;
 }
 
-/* max and min of no numbers do not exist, unless none is asked for; of bools they are "any" and
- * "all". */
+/* Refuses max and min over an empty run, which have no value, unless the result has no elements.
+ * Those of bools are "any" and "all" and have one. */
 static nx_status check_not_empty(const inference *in, uint32_t mask) {
   const nxg_type *a = &in->args[0];
   nxk_empty empty = (nxk_empty)nxk_reduction_of(nxg_reduce_kind(in->op))->empty;
@@ -345,9 +349,9 @@ static nx_status infer_cat(const inference *in) {
   return NX_OK;
 }
 
-/* Without elements an update leads nowhere, and its numbers stay small all the same, so that
- * whoever computes with them does not overflow: no offset, and strides that a dense array of these
- * extents, those of 0 left out, could have. */
+/* An update without elements writes nothing. Its attributes are bounded all the same, so that
+ * arithmetic on them does not overflow: the offset is 0, and no stride exceeds those of a dense
+ * array with these extents, where an extent of 0 counts as 1. */
 static nx_status check_empty_update(const inference *in, const nxg_view *v) {
   int64_t most = 1;
   bool fits = in->attrs[0] == 0;
@@ -363,8 +367,9 @@ static nx_status check_empty_update(const inference *in, const nxg_view *v) {
               (long long)most);
 }
 
-/* The view that operand 1 is written through lies in operand 0's storage and names no element
- * twice. With an operand 2 the offset is known at launch only: then the view must fit somewhere. */
+/* Checks that the view through which operand 1 is written lies in operand 0's storage and addresses
+ * no element twice. With an operand 2 the offset is known at launch only, so the check is that some
+ * offset exists at which the view fits. */
 static nx_status infer_update(const inference *in) {
   const nxg_type *old = &in->args[0], *source = &in->args[1];
   if (in->n_attrs < 2 || in->attrs[1] < 0 || in->attrs[1] > NXG_MAX_RANK)
@@ -391,7 +396,7 @@ static nx_status infer_update(const inference *in) {
       return FAIL(in, NX_INVALID_ARGUMENT,
                   "update: with a third operand the offset is a launch parameter and must be 0");
     for (int32_t i = 0; i < r;
-         i++) { /* the lowest element first: only the distance to the highest one counts */
+         i++) { /* start at the lowest element, as only the distance to the highest matters */
       int64_t distance;
       if (shape[i] <= 1 || strides[i] >= 0) continue;
       if (strides[i] == INT64_MIN || __builtin_mul_overflow(shape[i] - 1, -strides[i], &distance) ||
@@ -411,8 +416,9 @@ static nx_status infer_update(const inference *in) {
   return NX_OK;
 }
 
-/* What gather and scatter share: an axis of operand 0, indices of its rank that exceed it on that
- * axis alone, and, if there is one more operand, what the check of the indices needs. */
+/* The checks that gather and scatter share: the axis is one of operand 0; the indices have its
+ * rank, and an extent above operand 0's on that axis only; and, if there is one more operand, it
+ * and its attribute are what the check of the indices needs. */
 static nx_status check_indexed(const inference *in, const nxg_type *a, uint32_t own_attrs,
                                uint32_t checked) {
   const nxg_type *b = &in->args[1];
@@ -445,7 +451,7 @@ static nx_status infer_gather(const inference *in) {
   return status;
 }
 
-/* A row of the parts of `elements` complex numbers. */
+/* Whether the type is a row of the 2 * elements parts of `elements` complex numbers. */
 static bool is_row(const nxg_type *t, int64_t elements) {
   int64_t twice;
   return nxi_pair_dtype(t->dtype) != 0 && t->rank == 1 &&
@@ -572,7 +578,7 @@ nx_status nxg_infer(nxg_op op, uint32_t n_args, const nxg_type *args, const int6
     case NXG_RESULT_BOOL: *dtype = NX_BOOL; break;
     case NXG_RESULT_LAST: *dtype = args[n_args - 1].dtype; break;
     case NXG_RESULT_I32: *dtype = NX_I32; break;
-    case NXG_RESULT_CALL: break; /* infer_call has given it */
+    case NXG_RESULT_CALL: break; /* already set by infer_call */
     case NXG_RESULT_PART: *dtype = nxi_part_dtype(args[0].dtype); break;
     case NXG_RESULT_PAIR: *dtype = nxi_pair_dtype(args[0].dtype); break;
     default: *dtype = given;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* The verifier of graphs: everything the rest of the library takes for granted. It collects all
- * faults, and prints the graph with each under its line. */
+/* The verifier of graphs. It checks everything that the rest of the library assumes, collects all
+ * faults, and prints the graph with each fault under the line of its node. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "ir/text/graph_text.h"
 
-/* A fault, and after which node's line it is printed; UINT32_MAX: after the head. */
+/* A fault, and the node after whose line it is printed; UINT32_MAX: after the first line. */
 typedef struct fault {
   uint32_t node;
   char message[200];
@@ -52,7 +52,7 @@ static bool check_operands(verifier *v, uint32_t i) {
   return ok;
 }
 
-/* The type the node has must be the one that its operands and attributes give. */
+/* Checks that the node has the type that nxg_infer gives for its operands and attributes. */
 static void check_type(verifier *v, uint32_t i) {
   const nxg_node *n = &v->g->nodes[i];
   int64_t shape[NXG_MAX_RANK];

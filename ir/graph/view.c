@@ -7,10 +7,11 @@
 
 #include <string.h>
 
-__extension__ typedef __int128 wide; /* no product or sum of what a caller gives overflows it */
+/* wide enough for products of any two numbers that a caller gives */
+__extension__ typedef __int128 wide;
 
-/* Products and sums on strides that may belong to dimensions of size 1, where any value is legal.
- * */
+/* Wrapping products and sums. The stride of a dimension of size 1 may have any value, and
+ * arithmetic on it may overflow without harm. */
 static int64_t wrap_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 static int64_t wrap_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 
@@ -106,8 +107,8 @@ bool nxg_same_shape(int32_t rank_a, const int64_t *a, int32_t rank_b, const int6
   return true;
 }
 
-/* Whether the shorter shape is how the longer one begins: as if axes at its end had been reduced
- * away. */
+/* Whether the shorter shape is a prefix of the longer one, as after a reduction of the last
+ * axes. */
 static bool is_lead(int32_t rank, const int64_t *shorter, const int64_t *longer) {
   for (int32_t i = 0; i < rank; i++)
     if (shorter[i] != longer[i]) return false;
@@ -178,8 +179,8 @@ nx_status nxg_axes_mask(const char *op, int32_t rank, const int32_t *axes, size_
 
 /* ---- movement. `out` may be `v`: results are built in a local and copied at the end. */
 
-/* Without elements there is nothing to step over: no offset, and strides of C order whatever was
- * given, so that nobody after this computes with them. */
+/* Copies a finished result to `out`. A view without elements gets offset 0 and the strides of C
+ * order, so that no later arithmetic uses strides that were never checked. */
 static void settle(nxg_view *result, nxg_view *out) {
   for (int32_t i = 0; i < result->rank; i++) {
     if (result->shape[i]) continue;
@@ -230,7 +231,7 @@ static bool reshape_strides(const nxg_view *v, nxg_view *result) {
     if (v->shape[i] != 1) extents[n] = v->shape[i], strides[n++] = v->strides[i];
   int32_t old = n, new = result->rank;
   int64_t next =
-      1; /* the stride that continues the dimension on the right; what a dimension of size 1 gets */
+      1; /* the stride that continues the dimension on the right; dimensions of size 1 get it too */
   while (new > 0) {
     if (result->shape[new - 1] == 1) {
       result->strides[--new] = next;
@@ -326,15 +327,16 @@ nx_status nxg_view_flip(const nxg_view *v, const int32_t *axes, size_t n, nxg_vi
   nxg_view result = *v;
   for (int32_t i = 0; i < v->rank; i++) {
     if (!(mask >> i & 1) || v->shape[i] <= 1)
-      continue; /* nothing to turn round: stays contiguous if it was */
+      continue; /* nothing to reverse; a contiguous view stays contiguous */
     result.offset = wrap_add(result.offset, wrap_mul(v->shape[i] - 1, v->strides[i]));
-    result.strides[i] = wrap_mul(v->strides[i], -1); /* without elements strides may be anything */
+    /* wraps: without elements a stride may have any value */
+    result.strides[i] = wrap_mul(v->strides[i], -1);
   }
   settle(&result, out);
   return NX_OK;
 }
 
-/* start, start + step, ... count of them inside [0, extent)? */
+/* Whether the `count` indices start, start + step, ... are all in [0, extent). */
 static bool slice_in_range(int64_t extent, int64_t start, int64_t count, int64_t step) {
   int64_t distance, last;
   if (step == 0 || count < 0) return false;
@@ -364,12 +366,13 @@ nx_status nxg_view_slice(const nxg_view *v, const int64_t *start, const int64_t 
   return NX_OK;
 }
 
-/* Lowest and highest element, in wide numbers: strides and offset may be anything. */
+/* Lowest and highest element, clamped to +-2^120. Strides and offset may have any value; the clamp
+ * keeps the sum over 32 dimensions from overflowing. */
 static bool wide_range(const nxg_view *v, wide *low, wide *high) {
   *low = *high = v->offset;
   for (int32_t i = 0; i < v->rank; i++) {
     if (v->shape[i] == 0) return false;
-    wide distance = (wide)(v->shape[i] - 1) * v->strides[i]; /* 32 of them, each below 2^126 */
+    wide distance = (wide)(v->shape[i] - 1) * v->strides[i]; /* below 2^126 */
     wide *end = distance < 0 ? low : high;
     const wide limit = (wide)1 << 120;
     *end = *end + distance > limit ? limit : *end + distance < -limit ? -limit : *end + distance;
@@ -407,7 +410,8 @@ bool nxg_view_range(const nxg_view *v, int64_t *low, int64_t *high) {
   return true;
 }
 
-enum { BITMAP_SPAN = 32768 }; /* elements that the exhaustive answer below looks at */
+/* largest span of elements for which overlap is decided exhaustively */
+enum { BITMAP_SPAN = 32768 };
 
 /* Visits every index of extents x strides (all positive, span known to be small) and looks for a
  * repeat. */
@@ -432,7 +436,7 @@ bool nxg_view_overlaps_itself(const nxg_view *v) {
   int32_t n = 0;
   for (int32_t i = 0; i < v->rank; i++)
     if (v->shape[i] == 0) return false;
-  for (int32_t i = 0; i < v->rank; i++) { /* insertion by size of stride */
+  for (int32_t i = 0; i < v->rank; i++) { /* insertion sort by the size of the stride */
     if (v->shape[i] == 1) continue;
     if (v->strides[i] == 0 || v->strides[i] == INT64_MIN) return true;
     int64_t stride = v->strides[i] < 0 ? -v->strides[i] : v->strides[i];
@@ -449,7 +453,7 @@ bool nxg_view_overlaps_itself(const nxg_view *v) {
     span += (wide)(extents[i] - 1) * strides[i];
   }
   if (nested) return false;
-  if (n == 2) { /* a * s0 == b * s1 first for a = s1 / g, b = s0 / g */
+  if (n == 2) { /* the least a, b with a * s0 == b * s1 are s1 / g and s0 / g */
     int64_t g = strides[0], r = strides[1];
     while (r) {
       int64_t t = g % r;

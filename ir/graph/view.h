@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Shapes and views: pure arithmetic on extents, strides and offsets (in elements). Also used at
- * record time. */
+/* Shapes and views: arithmetic on extents, strides and offsets (in elements), without any graph.
+ * Recording, the parser and the passes use it. */
 #ifndef NXG_VIEW_H
 #define NXG_VIEW_H
 
@@ -17,12 +17,13 @@ typedef struct nxg_view {
   int64_t strides[NXG_MAX_RANK];
 } nxg_view;
 
-/* Checks rank and extents (>= 0) and that count and bytes fit 63 bits (zero extents count as 1
- * there, so that no partial product overflows). *elements is the product. */
+/* Checks that the rank is in range, that no extent is negative, and that the number of elements and
+ * bytes fits 63 bits. Extents of 0 count as 1 in the latter check, so that no partial product
+ * overflows. *elements is the product of the extents. */
 nx_status nxg_shape_check(nx_status bad, const char *op, int32_t rank, const int64_t *shape,
                           int64_t element_bits, int64_t *elements, nxi_diag *d);
 int64_t nxg_elements(int32_t rank, const int64_t *shape);
-/* "[4,5]" for messages; long ones end in "...". Returns text. */
+/* Writes a shape as "[4,5]" for messages; a long one ends in "...". Returns `text`. */
 enum { NXG_SHAPE_TEXT = 144 };
 const char *nxg_format_shape(char text[NXG_SHAPE_TEXT], int32_t rank, const int64_t *shape);
 /* Canonical C-contiguous strides: strides[rank-1] = 1. Extents of 0 count as 1. */
@@ -50,15 +51,16 @@ nx_status nxg_view_flip(const nxg_view *v, const int32_t *axes, size_t n, nxg_vi
 /* count elements from start, step apart; step may be negative, not 0; every index in range. */
 nx_status nxg_view_slice(const nxg_view *v, const int64_t *start, const int64_t *count,
                          const int64_t *step, nxg_view *out, nxi_diag *d);
-/* Of the whole storage (elements long), whatever v: checks that every index lies in it. */
+/* A view of a whole storage of that many elements. Checks that every index addresses an element of
+ * it. */
 nx_status nxg_view_as_strided(int64_t storage_elements, int32_t rank, const int64_t *shape,
                               const int64_t *strides, int64_t offset, nxg_view *out, nxi_diag *d);
-/* True if two indices of the view may name one element (exact for the usual cases; if undecided,
- * true). */
+/* True if two indices of the view may address the same element. The answer is exact for the usual
+ * cases, and true for views where it is not decided. */
 bool nxg_view_overlaps_itself(const nxg_view *v);
-/* Lowest and highest element touched; false if none is. */
+/* Lowest and highest element that the view addresses; false if it addresses none. */
 bool nxg_view_range(const nxg_view *v, int64_t *low, int64_t *high);
-/* Axes: each in [-rank, rank), no repeats -> bit mask. */
+/* A bit mask of axes. Each must be in [-rank, rank), and none may be given twice. */
 nx_status nxg_axes_mask(const char *op, int32_t rank, const int32_t *axes, size_t n, uint32_t *mask,
                         nxi_diag *d);
 

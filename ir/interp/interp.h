@@ -18,8 +18,8 @@ typedef struct nxi_program {
 bool nxi_program_init(nxi_program *p,
                       const nxk_kernel *k); /* false: out of memory, or blocks do not nest */
 void nxi_program_free(nxi_program *p);
-/* Runs a kernel without memory and gives lane 0 of `result`. slots: n_slots of them, any content.
- * */
+/* Runs a kernel without memory and gives lane 0 of `result`. slots: n_slots of them, any
+ * content. */
 uint64_t nxi_program_value(const nxi_program *p, const uint64_t *params, nxk_value result,
                            uint64_t *slots);
 

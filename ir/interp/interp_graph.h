@@ -166,8 +166,8 @@ void nxg_step_fold(const nxg_step *s, nxg_run_state *r);   /* numbers: elements 
  * the elements run by run, `to` the first elements of the runs. */
 void nxg_step_scan(const nxg_step *s, nxg_run_state *r);
 /* numbers: extent of the axis, bytes along it (from element to element of args[0]'s or the
- * result's), node. args[0]: elements of the data whose index along the axis is 0; args[1]: indices.
- * */
+ * result's), node. args[0]: elements of the data whose index along the axis is 0; args[1]:
+ * indices. */
 void nxg_step_gather(const nxg_step *s, nxg_run_state *r);
 /* The same; also: whether it adds; `to` walks the elements of the result, in the dtype that is
  * added in, from which the indices count; 2 if they are pairs, then bytes from a number of an

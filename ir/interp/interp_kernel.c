@@ -368,8 +368,8 @@ static void run_scan(const run *r, nxk_value v) {
   state->count++;
 }
 
-/* Carries of a loop: initial values at its start; after an iteration what `next` left takes effect.
- * */
+/* Carries of a loop: initial values at its start; after an iteration what `next` left takes
+ * effect. */
 static void set_carries(const run *r, nxk_value loop, bool start) {
   for (nxk_value v = loop + 1; r->kernel->instrs[v].op == NXK_carry; v++) {
     const nxk_instr *in = &r->kernel->instrs[v];

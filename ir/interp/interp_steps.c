@@ -339,8 +339,8 @@ static nx_status plan_fold(nxg_planner *b, uint32_t node) {
     nx_dtype t = arg ? NX_I32 : left ? nxi_compute_dtype(n->dtype) : n->dtype;
     nxg_place to = place_of(b, node), from = in.first;
     nxg_view next =
-        /* the run's axes stay, with extent 1: the masks of the runs outside it keep their meaning
-         * */
+        /* the run's axes stay, with extent 1: the masks of the runs outside it keep their
+         * meaning */
         in.v;
     for (int32_t i = 0; i < next.rank; i++)
       if (runs[left].axes >> i & 1) next.shape[i] = 1;

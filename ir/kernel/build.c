@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: ISC */
 /* The builder: appends instructions, folds constants, and merges equal visible values. Value
- * numbers are in a chained hash table used as a stack: what a block added is at the heads of its
- * chains when the block closes and leaves with it, so that whatever the table holds is visible. */
+ * numbers are kept in a chained hash table that is used as a stack. Entries are pushed at the heads
+ * of their chains, so when a block closes, the entries that it added are at the heads and are
+ * popped. The table therefore holds visible values only. */
 #include "build.h"
 
 #include <string.h>
 
 typedef struct number_entry {
   nxk_value value;
-  uint32_t hash, next; /* next: of the same bucket, NXK_NONE at the end */
+  uint32_t hash, next; /* next: entry of the same bucket, or NXK_NONE */
 } number_entry;
 
 typedef struct open_block {
   nxk_value opener;
-  uint32_t n_entries; /* in the table when it opened */
+  uint32_t n_entries; /* entries in the table when the block was opened */
 } open_block;
 
 typedef struct nxi_builder {
@@ -21,7 +22,7 @@ typedef struct nxi_builder {
   uint32_t n_open, cap_open;
   number_entry *entries;
   uint32_t n_entries, cap_entries;
-  uint32_t *heads; /* a power of two of them */
+  uint32_t *heads; /* the number of heads is a power of two */
   uint32_t n_heads;
 } nxi_builder;
 
@@ -40,7 +41,8 @@ static uint32_t mix(uint32_t hash, uint64_t x) {
   return (uint32_t)(h >> 32) ^ (uint32_t)h;
 }
 
-/* Equal operands in equal order, or in any order for commutative operations, hash alike. */
+/* Instructions with equal operands have equal hashes; for commutative operations the order of the
+ * operands does not matter. */
 static uint32_t hash_instr(const nxk_instr *in, const nxk_access *access) {
   uint32_t hash = mix((uint32_t)in->op << 16 | (uint32_t)in->dtype << 8 | in->lanes, in->kind);
   nxk_value a = in->args[0], b = in->args[1];
@@ -69,7 +71,7 @@ static bool same_args(const nxk_instr *a, const nxk_instr *b) {
          a->args[0] == b->args[1] && a->args[1] == b->args[0];
 }
 
-/* access: of a load; its number (imm) does not count. */
+/* access: that of a load, which is compared by its contents and not by its number (imm). */
 static bool same_instr(const nxk_kernel *k, const nxk_instr *a, const nxk_instr *b,
                        const nxk_access *b_access) {
   if (a->op != b->op || a->dtype != b->dtype || a->lanes != b->lanes || a->kind != b->kind ||
@@ -106,7 +108,7 @@ static bool grow_heads(nxi_builder *b) {
   if (!heads) return false;
   memset(heads, 0xff, n * sizeof *heads);
   for (uint32_t i = 0; i < b->n_entries;
-       i++) { /* in the order of insertion, so chains stay stacks */
+       i++) { /* in order of insertion: the newest entry has to be the head */
     uint32_t *head = &heads[b->entries[i].hash & (n - 1)];
     b->entries[i].next = *head;
     *head = i;
@@ -133,7 +135,7 @@ static void leave_numbers(nxi_builder *b, uint32_t keep) {
   }
 }
 
-/* Follows one instruction that is in the kernel: blocks and value numbers. */
+/* Updates the stack of open blocks and the value numbers for one instruction of the kernel. */
 static bool follow(nxk_kernel *k, nxi_builder *b, nxk_value v) {
   const nxk_instr *in = &k->instrs[v];
   if (nxi_opens((nxk_op)in->op)) {
@@ -148,7 +150,8 @@ static bool follow(nxk_kernel *k, nxi_builder *b, nxk_value v) {
   return true;
 }
 
-/* The builder of a kernel; one that was cloned or parsed gets it here, from its instructions. */
+/* The builder of a kernel. A kernel that was cloned or parsed has none yet; it is made here from
+ * the kernel's instructions. */
 static nxi_builder *builder_of(nxk_kernel *k) {
   if (k->failed) return NULL;
   if (k->builder) return k->builder;
@@ -299,7 +302,7 @@ static bool constant_bits(const nxk_kernel *k, nxk_value v, uint64_t *bits) {
   return in->op == NXK_const;
 }
 
-/* The constant that a pure operation on constants is; false if it is none. */
+/* Evaluates a pure operation whose operands are constants; false if it is not one. */
 static bool fold_constant(const nxk_kernel *k, nxk_op op, nx_dtype result, const nxk_value *args,
                           uint64_t *bits) {
   const nxk_scalar_info *info = &nxk_scalars[op];
@@ -365,7 +368,8 @@ nxk_value nxk_begin_part(nxk_kernel *k) {
   return nxi_append(k, &in);
 }
 
-/* The tasks of the innermost part, from its task loop: constant, or a parameter itself. */
+/* Sets the number of tasks of the innermost part from the upper bound of its task loop, which is a
+ * constant or a parameter. */
 static void set_tasks(nxk_kernel *k, const nxk_loop *loop) {
   if (k->n_parts == 0) return;
   nxk_part *part = &k->parts[k->n_parts - 1];
@@ -405,7 +409,8 @@ void nxk_end(nxk_kernel *k) {
   nxi_append(k, &in);
 }
 
-/* No operand is splatted here: the splat would come between the block and its picks. */
+/* Operands are not splatted here: the splat would stand between the block and its picks, where
+ * nothing else may stand. */
 nxk_value nxk_pick(nxk_kernel *k, nxk_value rare, nxk_value inside, nxk_value other) {
   if (!usable(k, rare) || !usable(k, inside) || !usable(k, other)) return NXK_NONE;
   nxk_instr in = instr_of(NXK_pick, nxk_dtype(k, other), k->instrs[other].lanes);
@@ -425,7 +430,7 @@ static bool usable_access(nxk_kernel *k, const nxk_access *a) {
   return true;
 }
 
-/* The operands of an access with the lanes of the access. */
+/* Splats the operands of an access to the lanes of the access. */
 static nxk_access widen_access(nxk_kernel *k, const nxk_access *a, uint16_t lanes) {
   nxk_access w = *a;
   uint16_t groups = w.group > 1 ? (uint16_t)(lanes / w.group) : lanes;

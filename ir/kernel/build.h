@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Inside the builder: appending instructions as they are, for the parser and the builder itself. */
+/* Private to the builder and the parser: appending an instruction as it is, without folding or
+ * merging it. */
 #ifndef NXI_BUILD_H
 #define NXI_BUILD_H
 
 #include "kernel.h"
 
-enum { NXI_MAX_DEPTH = 256 }; /* blocks inside blocks */
+enum { NXI_MAX_DEPTH = 256 }; /* most blocks nested in each other */
 
 void nxi_builder_destroy(struct nxi_builder *b);
 /* Appends the instruction as given (only `block` is filled in) and follows the blocks it opens or

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Copying single instructions from one kernel into another with their operands replaced: what every
- * pass that rebuilds a kernel is made of. */
+/* Copies single instructions from one kernel into another with their operands replaced. Every pass
+ * that rebuilds a kernel is made of such copies. */
 #include "build.h"
 
-/* The value here of a value there; NXK_NONE stays. */
+/* The value of the new kernel that replaces v of the source; NXK_NONE stays NXK_NONE. */
 static nxk_value moved(const nxk_value *map, nxk_value v) {
   return v == NXK_NONE ? NXK_NONE : map[v];
 }
@@ -12,7 +12,8 @@ static nxk_bound_value moved_bound(const nxk_value *map, nxk_bound_value b) {
   return (nxk_bound_value){moved(map, b.value), b.constant};
 }
 
-/* Buffers and parameters keep their numbers; those that k lacks are taken over. */
+/* Buffers and parameters keep their numbers. Those up to `last` that k lacks are copied from the
+ * source. */
 static bool take_buffers(nxk_kernel *k, const nxk_kernel *source, uint32_t last) {
   while (!k->failed && k->n_buffers <= last && k->n_buffers < source->n_buffers) {
     const nxk_buffer *b = &source->buffers[k->n_buffers];
@@ -61,8 +62,7 @@ static nxk_value copy_block(nxk_kernel *k, const nxk_kernel *source, const nxk_i
   if (in->op == NXK_rare) return nxk_begin_rare(k, moved(map, in->args[0]));
   const nxk_loop *loop = &source->loops[in->imm];
   nxk_part *part = loop->kind == NXK_TASK && k->n_parts > 0 ? &k->parts[k->n_parts - 1] : NULL;
-  nxk_part kept =
-      part ? *part : (nxk_part){0, 0, 0, 0}; /* as copied with the part, not as the loop suggests */
+  nxk_part kept = part ? *part : (nxk_part){0, 0, 0, 0}; /* nxk_begin_for overwrites it */
   nxk_value v = nxk_begin_for(k, loop->kind, moved_bound(map, loop->lower),
                               moved_bound(map, loop->upper), loop->step);
   if (part) *part = kept;

@@ -16,7 +16,8 @@ static uint64_t wrap(nx_dtype t, uint64_t x) {
   return bits >= 64 ? x : x & ((UINT64_C(1) << bits) - 1);
 }
 
-/* The number that the bits of an integer stand for; u64 above the signed range keeps its bits. */
+/* The number that the bits of an integer stand for. A u64 above the signed range is returned as the
+ * i64 with the same bits. */
 static int64_t number(nx_dtype t, uint64_t x) {
   uint32_t unused = 64u - nxi_dtypes[t].bits;
   return nxi_is_signed(t) ? (int64_t)(x << unused) >> unused : (int64_t)x;
@@ -88,7 +89,8 @@ static uint64_t eval_bool(nxk_op op, uint64_t a, uint64_t b) {
   }
 }
 
-/* max and min of equal numbers: zeros may differ in sign. -0 & +0 is +0, -0 | +0 is -0. */
+/* Equal operands of max and min may be zeros of different sign. The `and` of their bits is then +0,
+ * the maximum, and the `or` is -0, the minimum. */
 static uint64_t max_f64(double a, double b) {
   if (a != a) return nxi_bits_f64(a);
   if (b != b) return nxi_bits_f64(b);
@@ -113,7 +115,7 @@ static uint64_t min_f32(float a, float b) {
   return a == b ? nxi_bits_f32(a) | nxi_bits_f32(b) : nxi_bits_f32(b < a ? b : a);
 }
 
-/* a * 2^exponent; outside the domain of the row (an exponent that is NaN) the result is NaN. */
+/* a * 2^exponent; NaN if the exponent is NaN. */
 static double scale(double a, double exponent, double limit) {
   if (exponent != exponent) return exponent;
   double clamped = exponent < -limit ? -limit : exponent > limit ? limit : exponent;
@@ -222,7 +224,8 @@ static fragment *find_fragment(nxk_op op, nx_dtype type) {
   f = build_fragment(op, type);
   fragment *expected = NULL;
   if (f && !atomic_compare_exchange_strong(&fragments[op][type], &expected, f)) {
-    destroy_fragment(f, (nxk_kernel *)f->program.kernel); /* another thread was first */
+    /* another thread has published its own first */
+    destroy_fragment(f, (nxk_kernel *)f->program.kernel);
     f = expected;
   }
   return f;
@@ -256,7 +259,8 @@ uint64_t nxk_eval(nxk_op op, nx_dtype type, nx_dtype result, const uint64_t *arg
     default: break;
   }
   if (type == NX_F64) return eval_f64(op, a, b, c);
-  if (nxi_is_small_float(type)) { /* comparisons alone: lowering widens before arithmetic */
+  /* only comparisons are left: lowering widens small floats before arithmetic */
+  if (nxi_is_small_float(type)) {
     a = nxi_cast_bits(a, type, NX_F32);
     b = nxi_cast_bits(b, type, NX_F32);
   }

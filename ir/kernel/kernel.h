@@ -2,34 +2,30 @@
 /* The kernel IR: one parallel program over buffers, as a flat list of SSA instructions with nested
  * blocks.
  *
- * Both levels share this structure. LOGICAL says what is computed: loops are outer (independent
- * points),
- * map or reduce; every value is one element; `reduce` names a fold in the order of
- * docs/numerics.md.
- * BOUND says exactly how a target does it: loops are task, seq or vector; values have lanes; masks,
- * the
- * order of additions, partial sums and tails are explicit. A code generator prints the bound form
- * and
- * decides nothing.
+ * There are two levels of it, which share this structure. The LOGICAL level says what is computed:
+ * a loop is outer (its points are independent), map or reduce; every value is one element; a
+ * `reduce` stands for a whole reduction, in the order of docs/numerics.md. The BOUND level says how
+ * a target computes it: a loop is task, seq or vector; values have lanes; masks, the order of
+ * additions, partial sums and tails are explicit. A code generator prints the bound form and makes
+ * no decision of its own.
  *
- * A bound kernel with `threads` is one for a GPU. A task is then a block of that many threads, and
- * a value of several lanes lies in them: lane l of n belongs to thread l / (n / threads). Values of
- * one lane are the same in all threads. Every value has 1, threads, or threads times 2, 4, 8 or 16
- * lanes; LOCAL arrays are shared by the block. What is stored to one may be loaded by another
- * thread only after a barrier.
- * Integer arithmetic on 64 bits is expensive there, so indices may be i32: where those of an access
- * are, the whole address is computed in 32 bits, and no part of it is beyond them. An add, sub or
- * mul of i32 may be `exact`: it does not overflow.
+ * A bound kernel whose `threads` is not 0 is a kernel for a GPU. Each of its tasks is then a block
+ * of that many threads, and the lanes of a value are spread over them: lane l of n belongs to
+ * thread l / (n / threads). A value of one lane is the same in all threads. Every value has 1,
+ * threads, or threads times 2, 4, 8 or 16 lanes. LOCAL arrays are shared by the block. A thread may
+ * load what another thread stored only after a barrier. 64-bit integer arithmetic is expensive on a
+ * GPU, so indices may be i32. If the indices of an access are i32, its whole address is computed in
+ * 32 bits, and no intermediate result leaves their range. An add, sub or mul of i32 may be `exact`,
+ * which says that it does not overflow.
  *
- * A value is named by the index of its instruction. It is visible after it, to the end of its
- * block, with
- * three exceptions: a `reduce` is visible after the outermost reduce loop that holds it, to the end
- * of
- * the block that holds that loop; a `carry` is visible in its loop (the current value) and after
- * the end
- * of its loop (the final value); a value defined in a `rare` block may be an argument of the
- * `pick`s
- * right after the block's end.
+ * A value is named by the index of its instruction. It is visible from there to the end of its
+ * block, with three exceptions. A `reduce` is visible after the outermost reduce loop that holds
+ * it, to the end of the block that holds that loop. A `carry` is visible in its loop (as the
+ * current value) and after the end of its loop (as the final value). A value defined in a `rare`
+ * block may be an argument of the `pick`s right after the end of that block.
+ *
+ * In the list below, n is the number of lanes of the instruction itself, and "threads:" marks what
+ * holds for GPU kernels alone.
  *
  *   const          imm: scalar bits. Lanes 1
  *   param          imm: number of a scalar parameter, read from the launch arguments. Lanes 1
@@ -37,58 +33,59 @@
  *                  params, constants and parts. Parts may run in any order and in parallel
  *   for            opens a loop; the result is its index, i64, lanes 1: lower, lower + step, ... <
  *                  upper
- *   rare           arg0: bool. Opens a block whose code has effects on no memory. Its values matter
- *                  only in lanes where arg0 is true, and it may be skipped if no lane is
+ *   rare           arg0: bool. Opens a block that writes no memory. The values defined in it matter
+ *                  only in lanes where arg0 is true, and the block may be skipped if arg0 is false
+ *                  in all lanes
  *   end            closes the innermost block
- *   pick           args: the rare instruction, value inside it, value otherwise: select(pred,
- *                  inside, other)
- *   load, store    through access `imm`; store: arg0 is the value. Memory holds small floats and
- *                  bool bytes as they are: the value of a load has the memory's dtype, bool as a
- *                  truth value
- *   reduce         arg0 (and arg1 for dot: the factors) folded over all reduce loops around it, as
- *                  one run in row-major order. `kind`, `order`. Result: arg0's dtype; i64 index of
- *                  the run for argmax/argmin (arg1, if given, is the i64 index that element stands
- *                  for, in place of its number in the run). dot: c = fma(a, b, c) from +0 for
- *                  floats, a*b + c for integers
- *   scan           arg0 scanned over all map loops around it, as one run in row-major order: the
- *                  elements up to this one folded. `kind`: sum prod max min, and prod_real,
- *                  prod_imag: a part of the product of pairs arg0, arg1, in which the first element
- *                  is taken as it is. `order`: plain: blocks of 1024 one element after the other,
- *                  carry + that, carry = carry + block; sequential: one after the other. Their
- *                  loops run in order
- *   carry          arg0: initial value. Directly after its `for` (carries form a prefix of the loop
- *                  body)
- *   next           arg0: a carry of the innermost loop, arg1: its value for the next iteration.
- *                  Carries with
- *                  no `next` keep their value. All nexts stand at the end of the loop's body, just
- *                  before `end`
- *   splat          arg0, of m lanes, each of them n / m times in a row, for the n lanes of this
- *                  instruction. m is 1 where there are no threads
- *   lanes          i64 lanes: arg0 + 0, arg0 + 1, ... (threads: or i32, of an i32; never more than
- *                  that can hold)
+ *   pick           args: the rare instruction, a value defined in its block, another value. The
+ *                  result is select(arg0 of the rare, the value inside, the other value)
+ *   load, store    through access `imm`; store: arg0 is the value. The value of a load has the
+ *                  dtype of the memory: small floats are not widened. A bool is a byte in memory
+ *                  and a truth value here
+ *   reduce         reduces arg0 (for dot, the products of arg0 and arg1) over all reduce loops
+ *                  around it, which form one run in row-major order. `kind` and `order` say how.
+ *                  Result: arg0's dtype; for argmax/argmin an i64, which is the position in the run
+ *                  or, if there is an arg1 (i64), the value of arg1 at that element. dot: c =
+ *                  fma(a, b, c) from +0 for floats, a*b + c for integers
+ *   scan           the inclusive scan of arg0 over all map loops around it, which form one run in
+ *                  row-major order: each result is the reduction of the elements up to this one.
+ *                  `kind`: sum, prod, max, min, and prod_real, prod_imag: one part of the product
+ *                  of the complex numbers (arg0, arg1), where the first element is taken as it is.
+ *                  `order`: plain: each block of 1024 elements is scanned sequentially from its own
+ *                  first element, each result is carry + that, and at the end of the block carry =
+ *                  carry + the reduction of the block; sequential: one element after the other. The
+ *                  iterations of these loops run in order
+ *   carry          arg0: initial value. Stands directly after its `for` (the carries are a prefix
+ *                  of the loop body)
+ *   next           arg0: a carry of the innermost loop, arg1: its value for the next iteration. A
+ *                  carry that has no `next` keeps its value. All nexts stand at the end of the
+ *                  loop's body, just before `end`
+ *   splat          each of the m lanes of arg0, n / m times in a row. m is 1 if there are no
+ *                  threads
+ *   lanes          i64 lanes: arg0 + 0, arg0 + 1, ... (threads: may be i32, of an i32 arg0; the
+ *                  largest lane fits i32)
  *   active         bool lanes: arg0 + lane < arg1 (arguments i64, lanes 1; threads: or i32)
- *   zip_low        the lower halves of arg0 and arg1 (n lanes each, n > 1), lane by lane: arg0[0],
- *                  arg1[0], arg0[1], ...
- *   zip_high       the same of the upper halves: arg0[n/2], arg1[n/2], arg0[n/2 + 1], ... Any dtype
- *   join           the lanes of arg0, then those of arg1 (n / 2 lanes each, for the n of this
- *                  instruction). Any dtype
- *   swap           threads: lane l is lane l ^ imm of arg0
- *   barrier        threads: what any thread of the block stored before is seen by all of them after
- *                  it
- *   fold           no threads: arg0 (and arg1, the i64 indices, for argmax/argmin): lanes l and l +
- *                  n/2, then n/4, ... 1 combined. Result lanes 1: the value, for argmax/argmin the
- *                  index. `kind`
- *   tree_push      adds the partial number arg0 (i64, counted from 0 in order) to a binary counter
- *                  of
- *                  partials: v = arg1 (arg2: index part for argmax/argmin); for (level = 0; n >>
- *                  level & 1;
- *                  level++) v = combine(array[level], v); array[level] = v, where array[level] is
- *                  at element level * access.tree_stride + the access's address. Access `imm`
- *                  (values), `imm2` (indices)
- *   tree_join      arg0: how many partials were pushed (>= 1). From the lowest set bit up: acc =
- *                  array[level] first, then acc = combine(array[level], acc). Result: the value;
- *                  with `imm2` use a second tree_join with flag NXK_INDEX_PART, which returns the
- *                  index part of the same join */
+ *   zip_low        interleaves the lower halves of arg0 and arg1 (n lanes each, n > 1): arg0[0],
+ *                  arg1[0], arg0[1], ... Any dtype
+ *   zip_high       interleaves the upper halves: arg0[n/2], arg1[n/2], arg0[n/2 + 1], ... Any dtype
+ *   join           the lanes of arg0, then those of arg1 (n / 2 lanes each). Any dtype
+ *   swap           threads: lane l of the result is lane l ^ imm of arg0
+ *   barrier        threads: whatever a thread of the block stored before it is visible to all
+ *                  threads of the block after it
+ *   fold           no threads: reduces the lanes of arg0 (and of arg1, the i64 indices, for
+ *                  argmax/argmin) to one: lanes l and l + n/2 are combined, then l and l + n/4, and
+ *                  so on, where n is the lanes of arg0. Result, lanes 1: the value; for
+ *                  argmax/argmin the index. `kind`
+ *   tree_push      adds one partial result, arg1 (arg2: its index, for argmax/argmin), to a binary
+ *                  counter of partial results, as in pairwise summation. arg0 (i64) is its number,
+ *                  counted from 0 in order: v = arg1; for (level = 0; arg0 >> level & 1; level++)
+ *                  v = combine(array[level], v); array[level] = v. array[level] is at element level
+ *                  * access.tree_stride from the access's address. Access `imm` (values), `imm2`
+ *                  (indices)
+ *   tree_join      the reduction of all partial results that were pushed; arg0: how many (>= 1).
+ *                  From the lowest set bit of arg0 up: acc = array[level] first, then acc =
+ *                  combine(array[level], acc). With flag NXK_INDEX_PART the result is not the value
+ *                  but the index: argmax/argmin have two tree_joins with the same arguments */
 #ifndef NXI_KERNEL_H
 #define NXI_KERNEL_H
 
@@ -147,10 +144,10 @@ typedef struct nxk_term {
 
 enum { NXK_MAX_LANES = 128, NXK_MAX_THREADS = 1024, NXK_MOST_LANES = 16 * NXK_MAX_THREADS };
 
-/* nontemporal: a store past the caches of one or several whole cache lines of 64 bytes. whole
- * (threads): the lanes of one thread lie beside each other, and begin at a multiple of their
- * number. skips (no threads): a load whose mask is mostly true, or false, in all lanes at once, and
- * which is jumped over where it is false. */
+/* nontemporal: a store of whole cache lines of 64 bytes that bypasses the caches. whole (threads):
+ * the lanes of each thread are contiguous, and their address is aligned to their total size. skips
+ * (no threads): a load whose mask is usually the same in all lanes; the code generator emits a
+ * branch that skips the load if no lane is active. */
 enum { NXK_LINE = 64 }; /* bytes of a cache line */
 enum { NXK_NONTEMPORAL = 1, NXK_WHOLE = 2, NXK_SKIPS = 4 };
 typedef struct nxk_access {
@@ -158,21 +155,21 @@ typedef struct nxk_access {
   int64_t offset; /* elements, as all below */
   uint32_t n_terms;
   nxk_term *terms;
-  nxk_value index; /* further i64 index of stride 1 (lanes as the access), or NXK_NONE */
-  /* bool, lanes as the access (threads: or one for each thread): false = do not touch memory; or
-   * NXK_NONE */
+  nxk_value index; /* one more i64 index, of stride 1, with the lanes of the access; or NXK_NONE */
+  /* bool with the lanes of the access (threads: or one lane for each thread); where it is false,
+   * memory is not accessed. Or NXK_NONE */
   nxk_value mask;
   nxk_value other; /* load: value where the mask is false; NXK_NONE: zero */
-  /* bound, lanes > 1: distance of neighbouring lanes; 1 = contiguous. Lanes are never loaded with
-   * stride 0: load lanes 1 and splat */
+  /* bound, lanes > 1: distance between neighbouring lanes; 1: contiguous. It is not 0 unless there
+   * is an `index`: an element that all lanes share is loaded with one lane and splatted */
   int64_t lane_stride;
   int64_t tree_stride; /* tree_push and tree_join */
-  /* threads: 0, or how many neighbouring lanes, those of a thread, are at one computed index: lane
-   * l is (l % group) * lane_stride from index l / group */
+  /* threads: 0, or the number of lanes that share one lane of `index`, which are those of a thread:
+   * lane l is at index[l / group] + (l % group) * lane_stride */
   uint32_t group;
   uint32_t flags;
-  /* no threads: 0, or elements from here to what is needed soon, which lanes that lie beside each
-   * other bring into the cache; that memory may not exist */
+  /* no threads: 0, or how many elements beyond the access the code generator prefetches, if its
+   * lanes are contiguous. The prefetched address may be outside the buffer */
   int64_t ahead;
 } nxk_access;
 
@@ -213,12 +210,12 @@ typedef struct nxk_kernel {
   nxk_access *accesses;
   uint32_t n_accesses, cap_accesses;
   nxk_buffer *buffers;
-  uint32_t n_buffers, cap_buffers; /* those of the launch first, LOCAL ones after them */
+  uint32_t n_buffers, cap_buffers; /* the buffers of the launch come first, LOCAL ones after them */
   nxk_part *parts;
   uint32_t n_parts, cap_parts;
   uint8_t *param_types;
   uint32_t n_params, cap_params; /* dtypes of the scalar parameters */
-  /* open blocks and value numbers (ir/kernel/build.c); NULL until something is appended */
+  /* open blocks and value numbers (ir/kernel/build.c); NULL until an instruction is appended */
   struct nxi_builder *builder;
   bool failed; /* an allocation failed while building; the kernel is unusable */
 } nxk_kernel;
@@ -235,8 +232,8 @@ nxk_kernel *nxk_clone(const nxk_kernel *k);
 
 /* ---- building. Appends at the end; on exhausted memory sets k->failed and returns NXK_NONE, so
  * callers check once. Pure scalar ops fold when all operands are constants, and are merged with an
- * equal instruction that is visible (so is a load of an IN buffer). Algebraic rules live in
- * passes/kernel/simplify.c, not here. */
+ * equal instruction that is visible (so is a load of an IN buffer). There are no algebraic rules
+ * here: those are applied to graphs (passes/graph/algebra.c). */
 uint32_t nxk_add_buffer(nxk_kernel *k, nxk_buffer_kind kind, nx_dtype t,
                         int64_t elements); /* its number */
 uint32_t nxk_add_param(nxk_kernel *k, nx_dtype t);
@@ -254,13 +251,13 @@ nxk_value nxk_param(nxk_kernel *k, uint32_t param);
  * `result` is used by cast and bitcast alone. c may be NXK_NONE, as arity demands. */
 nxk_value nxk_scalar(nxk_kernel *k, nxk_op op, nx_dtype result, nxk_value a, nxk_value b,
                      nxk_value c);
-/* The same with up to four operands; those past the arity do not count. */
+/* The same with up to four operands; those past the arity are ignored. */
 nxk_value nxk_scalar_of(nxk_kernel *k, nxk_op op, nx_dtype result, const nxk_value operands[4]);
 /* add, sub or mul of i32 with NXK_EXACT. */
 nxk_value nxk_exact(nxk_kernel *k, nxk_op op, nxk_value a, nxk_value b);
-/* The same on one, two, three operands whose evaluation appends instructions in its turn: here it
- * goes from the left. The arguments of a function are evaluated in an order that each compiler
- * chooses, which shows in the kernel's text. */
+/* The same for operands that are expressions which append instructions themselves. These macros
+ * evaluate them from left to right. In a plain call of nxk_scalar the C compiler chooses the order,
+ * and the text of the kernel would differ from compiler to compiler. */
 #define NXK_SCALAR1(k, op, a) nxk_scalar((k), (op), 0, (a), NXK_NONE, NXK_NONE)
 #define NXK_SCALAR2(k, op, a, b)                        \
   __extension__({                                       \
@@ -275,7 +272,7 @@ nxk_value nxk_exact(nxk_kernel *k, nxk_op op, nxk_value a, nxk_value b);
     nxk_value nxk_c_ = (c);                           \
     nxk_scalar((k), (op), 0, nxk_a_, nxk_b_, nxk_c_); \
   })
-nxk_value nxk_cast_to(nxk_kernel *k, nx_dtype t, nxk_value a); /* a itself if it has that dtype */
+nxk_value nxk_cast_to(nxk_kernel *k, nx_dtype t, nxk_value a); /* returns a if it has that dtype */
 nxk_value nxk_begin_part(nxk_kernel *k);
 nxk_value nxk_begin_for(nxk_kernel *k, nxk_loop_kind kind, nxk_bound_value lower,
                         nxk_bound_value upper, int64_t step);
@@ -291,7 +288,7 @@ nxk_value nxk_scan(nxk_kernel *k, nxk_reduce_kind kind, nxk_order order, nxk_val
 nxk_value nxk_carry(nxk_kernel *k, nxk_value initial);
 void nxk_next(nxk_kernel *k, nxk_value carry, nxk_value value);
 nxk_value nxk_splat(nxk_kernel *k, nxk_value a,
-                    uint16_t lanes); /* a itself if it has those lanes */
+                    uint16_t lanes); /* returns a if it has those lanes */
 nxk_value nxk_lanes(nxk_kernel *k, nxk_value base, uint16_t lanes);
 nxk_value nxk_active(nxk_kernel *k, nxk_value base, nxk_value end, uint16_t lanes);
 nxk_value nxk_zip(nxk_kernel *k, bool high, nxk_value a, nxk_value b); /* zip_low or zip_high */
@@ -320,8 +317,8 @@ static inline nxk_bound_value nxk_bound_of(nxk_value v) {
 
 /* ---- text (docs/ir.md). What is printed parses back to the same bytes. */
 void nxk_print(const nxk_kernel *k, nxi_text *out);
-/* The same in binary, quicker: of two valid kernels, equal bytes if and only if they print the same
- * (kernel_key.c). */
+/* The same information in binary, which is quicker to make. Two valid kernels have equal bytes if
+ * and only if they print the same text (kernel_key.c). */
 void nxk_put_key(const nxk_kernel *k, nxi_text *out);
 nx_status nxk_parse(const char *text, size_t length, nxk_kernel **out, nxi_diag *d);
 
@@ -333,8 +330,9 @@ bool nxk_verify(const nxk_kernel *k, nxi_text *out);
  * logical level (begin = 0, end = INT64_MAX). */
 nx_status nxk_interpret(const nxk_kernel *k, void *const *buffers, const uint64_t *params,
                         int64_t begin, int64_t end, nxi_diag *d);
-/* The same for kernels that nobody vouches for: NX_INTERRUPTED after about so many steps, one for
- * each lane of an instruction and each 64 bytes of LOCAL arrays that are cleared. */
+/* The same for kernels from outside, which may run for ever: returns NX_INTERRUPTED after about
+ * that many steps. Each lane of an instruction is a step, and so are each 64 bytes of LOCAL arrays
+ * that are cleared. */
 nx_status nxk_interpret_within(const nxk_kernel *k, void *const *buffers, const uint64_t *params,
                                int64_t begin, int64_t end, int64_t steps, nxi_diag *d);
 /* Number of tasks of a bound kernel for these parameters. */

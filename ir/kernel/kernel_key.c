@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* A kernel as the key of a cache: what its text says, in binary. Printing numbers was a quarter of
- * the time that planning a long chain took, and two kernels have equal keys exactly if they print
- * the same. */
+/* A kernel as the key of a cache: the contents of its text, in binary. Two kernels have equal keys
+ * exactly if they print the same text. The key is not the text itself because printing numbers took
+ * a quarter of the time of planning a long chain of operations. */
 #include <string.h>
 
 #include "kernel.h"

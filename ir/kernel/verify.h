@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Inside the verifier of kernels. */
+/* Private to the verifier of kernels: its state, and what its two files call of each other. */
 #ifndef NXI_VERIFY_H
 #define NXI_VERIFY_H
 
@@ -11,13 +11,13 @@ typedef struct nxi_fault_row {
   char text[124];
 } nxi_fault_row;
 
-/* What is known of an instruction that was passed. */
+/* What the verifier has found out about an instruction that it has visited. */
 typedef struct nxi_place {
-  nxk_value block;     /* that holds it */
+  nxk_value block;     /* the block that holds it */
   nxk_value scope;     /* the block to whose end its value is visible; NXK_NONE: everywhere */
   nxk_value hidden_in; /* reduce: the loop after whose end it is visible; NXK_NONE: at once */
   nxk_value closes;    /* an end, and the picks after it: the opener */
-  bool open;           /* an opener whose block is not closed yet */
+  bool open;           /* it opens a block that is not closed yet */
   bool has_next;       /* a carry with a next */
 } nxi_place;
 
@@ -28,7 +28,8 @@ typedef struct nxi_checker {
   uint32_t depth, rare_depth, task_loops;
   bool too_deep;
   nxi_fault_row *faults;
-  uint32_t n_faults, cap_faults, n_found; /* found: also those that memory was too short to keep */
+  /* n_found also counts faults for which there was no memory */
+  uint32_t n_faults, cap_faults, n_found;
 } nxi_checker;
 
 void nxi_fault(nxi_checker *c, nxk_value v, const char *format, ...)
@@ -39,8 +40,8 @@ const nxk_instr *nxi_operand(nxi_checker *c, nxk_value at, nxk_value v);
 nxk_value nxi_parent(const nxi_checker *c); /* the innermost open block */
 bool nxi_is_loop(const nxk_kernel *k, nxk_value v, nxk_loop_kind kind);
 
-/* ir/kernel/verify_types.c: the number of operands is n, else a fault; operands, element types,
- * lanes and accesses of one instruction. */
+/* ir/kernel/verify_types.c: whether the number of operands is n (else records a fault); and the
+ * check of one instruction's operands, element types, lanes and accesses. */
 bool nxi_has_args(nxi_checker *c, nxk_value v, int n);
 void nxi_check_types(nxi_checker *c, nxk_value v);
 

@@ -74,7 +74,7 @@ static void check_bound(nxi_checker *c, nxk_value v, nxk_bound_value b) {
     nxi_fault(c, v, "a bound of the loop is not an i64 of one lane");
 }
 
-/* What a loop of this kind may stand in directly. */
+/* Whether the innermost open block may directly contain a loop of this kind. */
 static bool parent_fits(const nxi_checker *c, nxk_loop_kind kind) {
   nxk_value parent = nxi_parent(c);
   if (parent == NXK_NONE) return false;
@@ -180,7 +180,8 @@ static void check_placement(nxi_checker *c, nxk_value v) {
     nxi_fault(c, v, "this stands outside the task loop of its part");
 }
 
-/* Where the value can be used: in its block, but for loop indices, carries and reduces. */
+/* Records where the value is visible: in its block, except for loop indices, carries and
+ * reduces. */
 static void place_value(nxi_checker *c, nxk_value v) {
   nxi_place *place = &c->places[v];
   nxk_op op = (nxk_op)c->k->instrs[v].op;
@@ -234,7 +235,7 @@ static void check_next(nxi_checker *c, nxk_value v) {
     nxi_fault(c, v, "the carry and its next value differ in type");
 }
 
-/* True if only picks of this rare block stand between its end and v. */
+/* True if nothing but picks of this rare block stands between the end of the block and v. */
 static bool follows_rare(const nxi_checker *c, nxk_value v, nxk_value rare) {
   const nxk_instr *before = &c->k->instrs[v - 1];
   return (before->op == NXK_end || before->op == NXK_pick) && c->places[v - 1].closes == rare;

@@ -6,7 +6,7 @@ static bool is_index(const nxk_instr *in, uint16_t lanes) {
   return in->dtype == NX_I64 && in->lanes == lanes;
 }
 
-/* i64, or of threads i32. */
+/* Whether the value can be an index: an i64, or in a kernel with threads also an i32. */
 static bool is_place(const nxi_checker *c, const nxk_instr *in, uint16_t lanes) {
   return in->lanes == lanes && (in->dtype == NX_I64 || (c->k->threads && in->dtype == NX_I32));
 }
@@ -139,7 +139,8 @@ static void check_fold(nxi_checker *c, nxk_value v) {
 
 /* ---- memory */
 
-/* Rows of one element for each thread. */
+/* Checks an access of an `own` array: it has one element for each thread, and all its rows have
+ * that length. */
 static void check_own(nxi_checker *c, nxk_value v, const nxk_access *a) {
   int64_t threads = c->k->threads;
   bool rows = threads != 0 && c->k->instrs[v].lanes == threads && a->lane_stride == 1 &&
@@ -187,7 +188,7 @@ static void check_mask(nxi_checker *c, nxk_value v, const nxk_access *a) {
     nxi_fault(c, v, "else has not the type of the load");
 }
 
-/* The access if it is in the tables. */
+/* The access of that number; a fault and NULL if the kernel has none. */
 static const nxk_access *find_access(nxi_checker *c, nxk_value v, uint64_t number) {
   if (number < c->k->n_accesses && c->k->accesses[number].buffer < c->k->n_buffers)
     return &c->k->accesses[number];
@@ -217,8 +218,8 @@ static void check_load(nxi_checker *c, nxk_value v) {
   check_whole(c, v, a);
 }
 
-/* The lanes must be whole lines; that they begin with one nobody can tell from an address that is
- * computed, but where it is known it is checked. */
+/* The lanes must be whole cache lines. Whether they start at a line is checked if the address is
+ * known; it is not if the address is computed. */
 static void check_nontemporal(nxi_checker *c, nxk_value v, const nxk_access *a) {
   const nxk_buffer *buffer = &c->k->buffers[a->buffer];
   int64_t line = nxk_line_of(c->k, a);
@@ -245,7 +246,7 @@ static void check_store(nxi_checker *c, nxk_value v) {
   check_whole(c, v, a);
 }
 
-/* One of the arrays of a tree of partials. */
+/* Checks the access of one of the arrays that hold a tree of partial results. */
 static void check_tree_access(nxi_checker *c, nxk_value v, uint64_t number, nx_dtype type) {
   const nxk_access *a = find_access(c, v, number);
   if (!a) return;

@@ -56,8 +56,8 @@ static inline bool nxg_call_has_rows(nxg_op op, uint32_t n_attrs) {
 }
 
 /* Checks operands and attributes, and fills in everything, all results included, as they are in
- * memory: complex where they are. The one place that knows the types of calls; nxg_infer asks it.
- * */
+ * memory: complex where they are. The one place that knows the types of calls; nxg_infer asks
+ * it. */
 nx_status nxg_call_infer(nxg_op op, uint32_t n_args, const nxg_type *args, const int64_t *attrs,
                          uint32_t n_attrs, nxg_call *out, nxi_diag *d);
 /* The same of a node that is right. */
@@ -80,8 +80,8 @@ typedef struct nxg_call_work {
 } nxg_call_work;
 
 /* Some tasks of one phase. Memory begins at multiples of 64 bytes, but that of operands, which is
- * aligned to their elements. An operand may be the memory of another one; results overlap nothing.
- * */
+ * aligned to their elements. An operand may be the memory of another one; results overlap
+ * nothing. */
 typedef struct nxg_call_part {
   const nxg_call *call;
   void *state;
@@ -103,8 +103,8 @@ typedef struct nxg_functions {
   nx_status (*run)(nxg_call_part *part);
   void (*release)(void *state); /* NULL: nothing to release */
 } nxg_functions;
-/* Installs the functions of an operation, which stay for ever; before programs and plans are made.
- * */
+/* Installs the functions of an operation, which stay for ever; before programs and plans are
+ * made. */
 void nxg_set_functions(nxg_op op, const nxg_functions *f);
 /* NX_DEVICE_UNAVAILABLE if there are none. */
 nx_status nxg_call_prepare(const nxg_call *call, const nxg_functions **f, nxg_call_work *work,

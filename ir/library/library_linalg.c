@@ -15,8 +15,8 @@ static nx_status fail_operand(const nxg_call *call, int32_t operand, const char 
   return NX_INVALID_ARGUMENT;
 }
 
-/* LAPACK has f32, f64, c64 and c128; smaller floats are cast to f32 when the operation is recorded.
- * */
+/* LAPACK has f32, f64, c64 and c128; smaller floats are cast to f32 when the operation is
+ * recorded. */
 static nx_status check_dtype(const nxg_call *call, nxi_diag *d) {
   nx_dtype t = call->operands[0].dtype;
   if (t == NX_F32 || t == NX_F64 || t == NX_C64 || t == NX_C128) return NX_OK;

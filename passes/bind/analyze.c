@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What the CPU binder knows about a logical kernel before it writes anything: the shape of each
- * part, which value depends on which loop, and rough costs. Costs choose between ways that are all
- * correct. */
+/* Analysis of a logical kernel before binding: the shape of each part, which value depends on which
+ * loop, and rough costs. Costs only choose between ways of binding that are all correct. */
 #include "bind.h"
 
 #include <string.h>
@@ -148,8 +147,8 @@ void nxb_analyze_stage(nxb_binder *b, nxk_value first, nxb_stage *s) {
   collect_reduces(b, s);
 }
 
-/* Finds the only outer loop of a block, NXK_NONE if there is none. False: several, or it has
- * company. */
+/* Finds the only outer loop of a block, NXK_NONE if there is none. False if there are several, or
+ * if other code stands beside it. */
 static bool only_outer(const nxb_binder *b, nxk_value first, nxk_value end, nxk_value *outer) {
   bool others = false;
   *outer = NXK_NONE;
@@ -242,7 +241,8 @@ bool nxb_exact(const nxk_kernel *k, nxk_value reduce) {
 
 /* ---- costs */
 
-/* i64 arithmetic on loop indices, which never becomes lanes of its own. */
+/* Whether v is i64 arithmetic on loop indices, which is kept as base and step and needs no
+ * vector. */
 static bool is_index_like(const nxk_kernel *k, nxk_value v, int depth) {
   const nxk_instr *in = &k->instrs[v];
   if (in->dtype != NX_I64 || depth == 0) return false;
@@ -268,13 +268,14 @@ int64_t nxb_widest(const nxb_binder *b, nxk_value first, nxk_value last, nxk_val
   return computed ? computed : moved;
 }
 
-/* Most values that vary along the loop and are alive at once. */
+/* The largest number of values that vary along the loop and are live at the same time. */
 static uint32_t pressure(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop) {
   const nxk_kernel *k = b->from;
   uint32_t n = last - first + 1, alive = 0, most = 1;
-  uint32_t *dies = nxi_calloc(n, sizeof *dies); /* at an instruction: how many values */
+  /* how many values are last used at an instruction */
+  uint32_t *dies = nxi_calloc(n, sizeof *dies);
   uint8_t *used = nxi_calloc(n, 1);
-  bool ok = dies && used; /* without memory: as if nothing were alive */
+  bool ok = dies && used; /* if memory is exhausted: as if nothing were live */
   for (nxk_value v = last + 1; ok && v-- > first;)
     for (int i = 0; i < k->instrs[v].n_args; i++) {
       nxk_value a = k->instrs[v].args[i];
@@ -320,8 +321,8 @@ bool nxb_reads_pass_cache(const nxb_binder *b, const nxb_stage *stage) {
   return bytes >= b->target->l3_bytes / 4 * 3;
 }
 
-/* Whether vectors along the loop, if they are long enough, are whole cache lines of what the access
- * writes. */
+/* Whether vectors along the loop of a multiple of `line` elements are whole cache lines of what the
+ * access writes. */
 static bool walks_lines(const nxb_binder *b, const nxk_access *a, nxk_value loop, int64_t line) {
   bool along = false;
   if (!b->from->buffers[a->buffer].aligned || a->index != NXK_NONE || a->mask != NXK_NONE ||
@@ -345,7 +346,7 @@ int64_t nxb_line_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk
   return lanes;
 }
 
-/* Both begin a line at the same iterations of all loops. */
+/* Whether both accesses are at the start of a cache line in the same iterations of all loops. */
 static bool lies_alike(const nxb_binder *b, const nxk_access *x, const nxk_access *y,
                        int64_t line) {
   bool alike = nxi_dtype_size(b->from->buffers[x->buffer].dtype) ==
@@ -389,13 +390,13 @@ uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, 
   return lanes > NXB_MAX_LANES ? NXB_MAX_LANES : (uint16_t)lanes;
 }
 
-/* Goes over the body of a part, keeping the number of times an instruction runs for one outer
+/* State of a walk over the body of a part: how many times an instruction runs for one outer
  * point. */
 typedef struct cost_walk {
   const nxb_binder *b;
   nxk_value v;
   double trips;
-  const nxb_stage *stage; /* that holds v, or NULL */
+  const nxb_stage *stage; /* the stage that holds v, or NULL */
 } cost_walk;
 
 static bool next_instr(cost_walk *w) {
@@ -449,7 +450,7 @@ static double access_cycles(const nxb_binder *b, nxk_value v, nxk_value loop, nx
   return b->from->instrs[v].op == NXK_store ? 1.5 * apart : apart;
 }
 
-/* Share of the lanes that work when n elements are done `lanes` at a time. */
+/* The share of lanes that are active when n elements are computed `lanes` at a time. */
 static double use_of_lanes(int64_t n, int64_t lanes) {
   return n <= 0 ? 1 : (double)n / ((double)nxb_ceil(n, lanes) * (double)lanes);
 }
@@ -470,9 +471,10 @@ static double stage_overhead(const nxb_binder *b, const nxb_stage *s, bool rows)
   return cycles + (straddles ? 3.0 * (double)s->points : 0);
 }
 
-/* What lanes run along in a stage, and how far. */
+/* The loops of a stage that lanes run along, and their extent. */
 typedef struct lane_run {
-  nxk_value along, pair; /* NXK_NONE: nothing; no loop of two points inside */
+  /* along: NXK_NONE: none; pair: a loop of two points inside it, or NXK_NONE */
+  nxk_value along, pair;
   int64_t extent;
 } lane_run;
 

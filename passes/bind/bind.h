@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Inside the binders: what is known about a part of a logical kernel, and the tools with which the
- * templates write its bound form. For a GPU the lanes are the threads of a block, or some elements
- * of each of them.
+/* Private to the binders: what is known about a part of a logical kernel, and the functions with
+ * which the templates write its bound form. For a GPU the lanes are the threads of a block, or
+ * several lanes belong to each thread.
  *
- * A template decides which loop becomes lanes and in what nest the rest runs. Everything below that
- * is shared: a lane map says what each logical value is at the place being written, so writing a
- * logical instruction through a lane map gives it lanes where it varies along them and leaves it
- * one value where it does not. */
+ * A template decides which loop becomes lanes and how the other loops are nested. All templates
+ * share the rest. A lane map gives the bound value that stands for each logical value at the place
+ * that is being written. An instruction written through a lane map gets lanes if it varies along
+ * the vector loop, and stays a single value if it does not. */
 #ifndef NXB_BIND_H
 #define NXB_BIND_H
 
@@ -14,7 +14,7 @@
 #include "ir/target.h"
 
 enum {
-  NXB_MAX_DIMS = 16, /* outer loops of a part, and blocks of them */
+  NXB_MAX_DIMS = 16, /* outer loops of a part, and loops over blocks of them */
   NXB_MAX_NEST = 16, /* loops of one stage */
   NXB_MAX_LANES = 128
 };
@@ -22,15 +22,15 @@ enum {
 typedef struct nxb_loop {
   nxk_value value; /* the logical `for` */
   int64_t lower, step;
-  int64_t extent; /* iterations; -1: up to the value `upper` */
+  int64_t extent; /* iterations; -1: unknown, the loop ends at the value `upper` */
   nxk_value upper;
 } nxb_loop;
 
-/* A nest of inner loops of one kind, one loop in the other. */
+/* A nest of inner loops of one kind. */
 typedef struct nxb_stage {
-  nxk_value first, last; /* its outermost `for`, and the end of that */
+  nxk_value first, last; /* its outermost `for` and the `end` of that */
   bool reduces;
-  bool simple; /* loops with constant bounds, one in the other, nothing but loops and code */
+  bool simple; /* perfectly nested loops with constant bounds */
   uint32_t n_loops;
   nxb_loop loops[NXB_MAX_NEST];
   int64_t points; /* product of the extents */
@@ -41,12 +41,12 @@ typedef struct nxb_stage {
 typedef struct nxb_part {
   nxk_value first, last; /* `part` and its end */
   nxk_value body_first,
-      body_last; /* what stands in the innermost outer loop (exclusive of it and its end) */
+      body_last; /* the code in the innermost outer loop (without its `for` and `end`) */
   uint32_t n_outer;
   nxb_loop outer[NXB_MAX_DIMS];
   uint32_t n_stages;
   nxb_stage *stages;
-  bool regular; /* perfect outer loops, simple stages: what the templates ask for */
+  bool regular; /* perfectly nested outer loops and simple stages, which most templates need */
 } nxb_part;
 
 typedef struct nxb_binder {
@@ -58,11 +58,13 @@ typedef struct nxb_binder {
   nxk_value *end_of;  /* opener -> its end */
   uint64_t *depends;  /* value -> loops it depends on, as bits of loop_bit */
   uint64_t *loop_bit; /* `for` -> its bit, 0 for all others */
-  nxk_value *top;     /* constants and params -> the bound value; NXK_NONE for all others */
-  uint32_t *local;    /* LOCAL buffer -> the bound one of the part being written, NXK_NONE */
+  nxk_value *top;     /* constants and params -> bound value; NXK_NONE for all others */
+  /* LOCAL buffer -> its bound one in the part that is being written, or NXK_NONE */
+  uint32_t *local;
   const nxb_part *part;
   uint16_t threads; /* of a block, on a GPU; else 0 */
-  /* cycles of the only task of a part that is still open (cpu/nest.c); 0: none is */
+  /* if a part with one task is still open so that further parts can be added to that task: the
+   * cycles in it so far (cpu/nest.c); else 0 */
   double pending;
   bool failed; /* memory is exhausted */
 } nxb_binder;
@@ -70,8 +72,8 @@ typedef struct nxb_binder {
 void *nxb_alloc(nxb_binder *b, size_t bytes); /* zeroed; NULL sets failed */
 
 /* ---- bind/kernel.c */
-/* Logical -> bound: copies what belongs to the launch, and has `bind` write each part that is not
- * empty. threads: as in nxk_kernel. New kernel; NULL: d says why. */
+/* Logical -> bound: copies buffers and parameters, and calls `bind` to write each part that is not
+ * empty. threads: as in nxk_kernel. Returns a new kernel; NULL: d says why. */
 nxk_kernel *nxb_bind_kernel(const nxk_kernel *k, const nxi_target *t, uint16_t threads,
                             void (*bind)(nxb_binder *b), nxi_diag *d);
 
@@ -83,122 +85,123 @@ bool nxb_analyze_part(nxb_binder *b, nxk_value part, nxb_part *p);
 static inline bool nxb_depends(const nxb_binder *b, nxk_value v, nxk_value loop) {
   return v != NXK_NONE && (b->depends[v] & b->loop_bit[loop]) != 0;
 }
-/* True if the last loop of a stage has two points and the one around it may be joined with it, as
- * the halves of bytes of i4 and the bytes may be. */
+/* True if the last loop of a stage has two points and lanes can run along it and the loop around it
+ * together, such as the loop over the halves of a byte of i4 and the loop over the bytes. */
 bool nxb_in_pairs(const nxb_stage *s);
-/* The same, and vectors of `lanes` points stay within two loops. */
+/* The same, and no vector of `lanes` points extends beyond these two loops. */
 bool nxb_pairs_fill(const nxb_stage *s, int64_t lanes);
-/* Distance in elements between neighbouring points of the loop; `computed` if there is no one
- * distance. */
+/* Distance in elements between neighbouring points of the loop. Sets `computed` if the distance is
+ * not constant. */
 int64_t nxb_stride(const nxb_binder *b, const nxk_access *a, nxk_value loop, bool *computed);
-/* True if the order of this reduction cannot change a bit of its result. */
+/* True if this reduction has the same bits in any order. */
 bool nxb_exact(const nxk_kernel *k, nxk_value reduce);
-/* Bytes of the widest value computed along lanes of `loop` (NXK_NONE: any) in [first, last]. */
+/* Bytes of the widest value in [first, last] that varies along `loop` (NXK_NONE: of any value). */
 int64_t nxb_widest(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop);
-/* Lanes for code that varies along `loop`: `registers` a value when little is alive, fewer under
- * pressure. */
+/* Lanes for code that varies along `loop`: each value takes `registers` vector registers if few
+ * values are live, fewer if many are. */
 uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop,
                           uint32_t registers);
-/* Lanes along `loop` with which the stores past the caches in [first, last] are whole cache lines;
- * 1: they cannot be, or there is none. */
+/* The number of lanes along `loop` with which all nontemporal stores in [first, last] are whole
+ * cache lines; 1 if there is no such number or no such store. */
 int64_t nxb_line_lanes(const nxb_binder *b, nxk_value first, nxk_value last, nxk_value loop);
-/* A store past the caches with lanes along `loop`, if rows begin in the middle of cache lines and
- * vectors can be shifted so that all such stores in [first, last] are whole lines; else NULL. */
+/* If rows along `loop` begin in the middle of cache lines, and the vectors can be shifted so that
+ * all nontemporal stores in [first, last] are whole lines: one of these stores. Else NULL. */
 const nxk_access *nxb_shifted_store(const nxb_binder *b, nxk_value first, nxk_value last,
                                     nxk_value loop);
-/* Cycles one outer point takes, roughly, when everything is vectorised well. */
+/* A rough estimate of the cycles that one outer point takes when all its code is vectorised. */
 double nxb_point_cycles(const nxb_binder *b);
-/* Vector operations one run of the code [first, last] takes, by the cost column of the scalar ops;
- * loops in it count once. */
+/* Vector operations that the code [first, last] takes, by the cost column of scalar_ops.def. The
+ * body of a loop counts once. */
 uint32_t nxb_code_cost(const nxb_binder *b, nxk_value first, nxk_value last);
-/* Whether the buffers that a stage reads pass the cache, or nearly so. */
+/* Whether the buffers that a stage reads are larger than 3/4 of the last-level cache. */
 bool nxb_reads_pass_cache(const nxb_binder *b, const nxb_stage *stage);
-/* The same for a point when lanes run along `loop` of each stage (NXK_NONE: its last one) or of the
- * outer loops. */
+/* The estimated cycles of one outer point if lanes run along `loop`, which is an outer loop;
+ * NXK_NONE: along the last loop of each stage. */
 double nxb_lane_cycles(const nxb_binder *b, nxk_value loop);
 
 /* ---- bind/lane_map.c: values */
-/* Loads that were copied to LOCAL arrays of a tile first: the element of indices (row, column) is
- * at (row - row_origin + margin) * pitch + column - column_origin + margin. */
+/* A tile of the iteration space whose loads were copied to LOCAL arrays before. The element for the
+ * indices (row, column) is at (row - row_origin + margin) * pitch + column - column_origin +
+ * margin. */
 typedef struct nxb_tile {
   uint32_t *array; /* logical load -> LOCAL array, NXK_NONE: loaded from its buffer */
   int64_t pitch, margin;
   nxk_value row, column;               /* logical loops */
   nxk_value row_origin, column_origin; /* bound values */
-  /* where each lane is in the arrays, in place of all that; NULL: as above */
+  /* if not NULL: the element of each lane, used instead of that formula */
   const nxk_value *place;
 } nxb_tile;
 
 typedef struct nxb_lane_map {
   /* logical value -> bound value, or the base of an affine one; NXK_NONE: not here yet */
   nxk_value *bound;
-  /* lane l of an affine value (i64) is base + l * step; 0: `bound` is the value itself. A base with
-   * one lane for each thread: base of the thread + (l % group) * step */
+  /* 0: `bound` is the value itself. Else the value is an affine i64: lane l is bound + l * step;
+   * or, if `bound` has one lane for each thread, bound of the thread + (l % group) * step */
   int64_t *step;
-  uint16_t group; /* lanes of a thread, where bases differ from thread to thread; else 0 */
+  uint16_t group; /* lanes of a thread, if bases differ from thread to thread; else 0 */
   uint16_t lanes;
-  nxk_value active;      /* bool lanes that exist; NXK_NONE: all */
+  nxk_value active;      /* bool: which lanes are inside the loop; NXK_NONE: all */
   int64_t base_multiple; /* what the base of the vector loop's index is a multiple of */
-  /* the vectors of stores past the caches begin at cache lines, whatever the loops' indices are */
+  /* nontemporal stores begin at cache lines even if that does not follow from the loops' indices */
   bool on_line;
   nxk_value vector; /* logical loop that lanes run along, NXK_NONE */
-  /* LOCAL arrays hold columns of their outer points: element e of column c is at e * columns + c.
-   * */
-  int64_t columns; /* 0: one outer point, arrays as they are */
+  /* LOCAL arrays hold several outer points side by side, as columns: element e of column c is at e
+   * * columns + c. */
+  int64_t columns; /* 0: they hold one outer point */
   int64_t column_offset;
   nxk_value column,
       column_origin; /* the column of lane 0 is column - column_origin + column_offset */
-  bool stores;       /* write stores; false: leave them out */
-  nxk_value storing; /* bool lanes that store, of those that are active; NXK_NONE: all */
-  /* LOCAL arrays hold elements of each thread alone, in rows of one element a thread: this row
-   * (i64, one lane); NXK_NONE: they do not */
+  bool stores;       /* false: stores are left out */
+  nxk_value storing; /* bool: which of the active lanes store; NXK_NONE: all */
+  /* If LOCAL arrays consist of rows with one element for each thread (`own`): the current row (i64,
+   * one lane). Else NXK_NONE */
   nxk_value slot;
-  /* Lanes that run along a loop of two points and the one around it: lane l is at the point l % 2
-   * of `pair`, in iteration twice_base + l / 2 of `twice`. NXK_NONE: they do not. Both are in
-   * `bound` as well. */
+  /* If lanes run along a loop of two points (`pair`) and the loop around it (`twice`): lane l is at
+   * the point l % 2 of `pair`, in iteration twice_base + l / 2 of `twice`. Else NXK_NONE. Both
+   * loops have their values in `bound` as well. */
   nxk_value twice, pair, twice_base;
   const nxb_tile *tile; /* or NULL */
-  nxk_value given;      /* a load whose value is in `bound` already, NXK_NONE */
+  nxk_value given;      /* a load whose value is in `bound` already, or NXK_NONE */
 } nxb_lane_map;
 
-bool nxb_lane_map_init(nxb_binder *b, nxb_lane_map *v); /* sees constants and params */
-bool nxb_lane_map_copy(nxb_binder *b, nxb_lane_map *to,
-                       const nxb_lane_map *from); /* shares nothing */
+bool nxb_lane_map_init(nxb_binder *b, nxb_lane_map *v); /* maps constants and params only */
+bool nxb_lane_map_copy(nxb_binder *b, nxb_lane_map *to, const nxb_lane_map *from); /* a deep copy */
 void nxb_lane_map_assign(const nxb_binder *b, nxb_lane_map *to,
-                         const nxb_lane_map *from); /* to was initialised */
+                         const nxb_lane_map *from); /* `to` has been initialised */
 /* The value with one lane if it is the same in all lanes, else with map->lanes. */
 nxk_value nxb_operand(nxb_binder *b, const nxb_lane_map *map, nxk_value v);
 /* The value with map->lanes. */
 nxk_value nxb_wide(nxb_binder *b, const nxb_lane_map *map, nxk_value v);
-/* Sets a loop's index: iteration `i` (i64, one lane), in the lanes i, i + 1, ... if `vector`. */
+/* Sets the index of a loop to iteration `i` (i64, one lane); if `vector`, to the iterations i, i +
+ * 1, ... in the lanes. */
 void nxb_set_index(nxb_binder *b, nxb_lane_map *map, const nxb_loop *loop, nxk_value i,
                    bool vector);
-/* Sets the indices of all loops of a stage from a row-major number of their points. `lanes` > 1:
- * lane l is point + l. */
+/* Sets the indices of all loops of a stage to those of a point, which is given by its row-major
+ * number. `lanes` > 1: lane l is at point + l. */
 void nxb_set_point(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s, nxk_value point,
                    uint16_t lanes);
-/* Writes one instruction (no block, no reduce), or a rare block with its picks. Returns the last
- * one written. */
+/* Writes one instruction that is neither a block nor a reduce, or a rare block with its picks.
+ * Returns the last instruction written. */
 nxk_value nxb_write(nxb_binder *b, nxb_lane_map *map, nxk_value v);
-/* The place of a load in the tile, lanes along the columns where they do in the lane map. */
+/* The access of a load in the tile's LOCAL array. Its lanes run along the columns if the lane map's
+ * do. */
 nxk_access nxb_tile_access(nxb_binder *b, const nxb_lane_map *map, const nxb_tile *tile,
                            nxk_value load);
-/* Writes [first, last] without what opens and ends loops, without reduces, and without nested
- * stages. */
+/* Writes the code of [first, last] that is neither a loop, a reduce nor part of a nested stage. */
 void nxb_write_code(nxb_binder *b, nxb_lane_map *map, nxk_value first, nxk_value last);
-/* Writes what stands in the outer loops but not in the innermost, as far as its operands are there.
- * */
+/* Writes the code that stands in the outer loops outside the innermost one, as far as its operands
+ * have been written. */
 void nxb_write_ready(nxb_binder *b, nxb_lane_map *map);
 uint32_t nxb_add_local(nxb_binder *b, nx_dtype t, int64_t elements);
 
-/* Lanes from iteration `from` of `loop` to the next cache line of a store whose lanes run along it;
- * loops around it have their indices in the lane map. */
+/* The number of iterations from `from` of `loop` to the next start of a cache line of a store along
+ * it. The loops around it must have their indices in the lane map. */
 nxk_value nxb_lanes_to_line(nxb_binder *b, nxb_lane_map *map, const nxk_access *a,
                             const nxb_loop *loop, nxk_value from);
 /* A power of two, up to 64, that divides all lanes of an integer. */
 int64_t nxb_multiple(const nxb_binder *b, nxk_value v);
 bool nxb_is_code(
-    nxk_op op); /* what nxb_write_code writes: all but loops, ends, reduces and leaves */
+    nxk_op op); /* whether nxb_write_code writes it: all but loops, ends, reduces and leaves */
 
 /* ---- small arithmetic on bound values */
 nxk_value nxb_int(nxb_binder *b, int64_t x);
@@ -216,9 +219,9 @@ static inline bool nxb_is_constant(const nxk_kernel *k, nxk_value v, int64_t *x)
 
 /* ---- cpu/nest.c: tasks and the loops in them */
 typedef enum nxb_walk {
-  NXB_POINT, /* one index after the other */
-  NXB_RANGE, /* the template walks lo .. hi itself; lo is a multiple of unit */
-  NXB_BLOCK  /* blocks of `unit`, each walked by the template from lo to hi */
+  NXB_POINT, /* one iteration after the other */
+  NXB_RANGE, /* the template writes the loop lo .. hi; lo is a multiple of unit */
+  NXB_BLOCK  /* a loop over blocks of `unit`; the template writes the loop lo .. hi in each */
 } nxb_walk;
 
 typedef struct nxb_dim {
@@ -232,138 +235,144 @@ typedef struct nxb_nest {
   uint32_t n;
   nxb_dim dims[NXB_MAX_DIMS];
   uint32_t open; /* blocks to end */
-  double cycles; /* of the part, if it has one task; else 0 */
+  double cycles; /* cycles of the part, if it has one task; else 0 */
 } nxb_nest;
 
 /* Opens a part with its task loop and the loops over all dims, and sets the indices of the POINT
- * ones in `map`. unit_cycles: work of one unit of every dim. */
+ * dims in `map`. unit_cycles: the cycles of one unit of every dim together. */
 void nxb_open(nxb_binder *b, nxb_nest *nest, nxb_lane_map *map, double unit_cycles);
 void nxb_close(nxb_binder *b, nxb_nest *nest);
-/* Ends the part that waits for others to share its only task, if there is one: after the last part,
- * and before one that is opened otherwise. */
+/* Ends the open part whose only task is kept for further parts (nxb_binder.pending), if there is
+ * one. Called after the last part, and before a part that cannot share the task. */
 void nxb_close_pending(nxb_binder *b);
 
-/* What is done with less than a vector at the end of a loop. */
+/* How the elements at the end of a loop are computed if they are fewer than a vector. */
 typedef enum nxb_tail {
-  NXB_TAIL_MASKED, /* written out once more, under a mask */
-  NXB_TAIL_SINGLE, /* written out once more, one lane at a time: where masks are expensive */
-  NXB_TAIL_AGAIN   /* the last vector ends where the loop ends, and does some elements again */
+  NXB_TAIL_MASKED, /* the body is written once more, under a mask */
+  NXB_TAIL_SINGLE, /* the body is written once more, for single lanes: where masks are expensive */
+  /* the last vector ends at the end of the loop; some elements are computed twice */
+  NXB_TAIL_AGAIN
 } nxb_tail;
-/* The way that suits the code [first, last] in a loop over `extent` elements (-1: unknown). */
+/* Chooses the tail for the code [first, last] in a loop over `extent` elements (-1: unknown). */
 nxb_tail nxb_choose_tail(const nxb_binder *b, nxk_value first, nxk_value last, int64_t extent,
                          uint16_t lanes);
-/* True if [first, last] may run twice for a point: nothing it reads is written by it, under another
- * name either, and no store counts on the alignment of whole vectors. */
+/* True if [first, last] may run twice for a point: it does not read what it writes (also not
+ * through another buffer of the same memory), and no store needs its vectors aligned. */
 bool nxb_repeats(const nxb_binder *b, nxk_value first, nxk_value last);
-/* True if the target loads and stores under a mask well, for every access of [first, last]. */
+/* True if the target has fast masked loads and stores for every access of [first, last]. */
 bool nxb_masks_well(const nxb_binder *b, nxk_value first, nxk_value last);
 
 typedef void (*nxb_body)(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, void *user);
-/* Runs body over lo .. hi of a RANGE or BLOCK dim, `lanes` at a time, then what is left over. The
- * lane maps are as before when it returns. */
+/* Writes a loop over lo .. hi of a RANGE or BLOCK dim, `lanes` at a time, with `body` as its body,
+ * and then the tail. Leaves the lane maps unchanged. */
 void nxb_vector_loops(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_dim *dim,
                       uint16_t lanes, nxb_tail tail, nxb_body body, void *user);
-/* The same in rows that begin in the middle of cache lines: what comes before the first line of
- * `to`, then whole lines, then the rest. Both ends are written under a mask. lanes: whole lines. */
+/* The same for rows that begin in the middle of cache lines: first the elements before the first
+ * line of `to`, then vectors of whole lines, then the rest. Both ends are written under a mask.
+ * `lanes` is a whole number of lines. */
 void nxb_shifted_loops(nxb_binder *b, nxb_lane_map *map, const nxb_dim *dim, uint16_t lanes,
                        const nxk_access *to, nxb_body body, void *user);
-/* The same for what is left over alone: dim->lo is where it starts, less than `lanes` before the
- * end. */
+/* Writes the tail alone: dim->lo is its start, less than `lanes` before the end. */
 void nxb_tail_loop(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_dim *dim,
                    uint16_t lanes, nxb_tail tail, nxb_body body, void *user);
 
 /* ---- bind/reduce.c: folds in the order of the numbers */
 typedef struct nxb_partial {
   nxk_value value;
-  nxk_value item; /* argmax, argmin: number of the item it came from; else NXK_NONE */
+  nxk_value item; /* argmax, argmin: number of the item that the value came from; else NXK_NONE */
 } nxb_partial;
 
-/* How the elements of a run are folded: item by item in blocks, blocks in a pairwise tree. */
+/* How the elements of a run are reduced: the items of a block sequentially, the blocks in a
+ * pairwise tree. */
 typedef struct nxb_fold {
   const nxb_stage *stage;
   const nxk_value *reduce; /* logical reduces that share this order */
   uint32_t n;
   int64_t items;
-  int64_t block;   /* items folded one after the other; INT64_MAX: all of them */
-  bool exact;      /* any order will do */
+  int64_t block;   /* items of a block; INT64_MAX: all of them are one block */
+  bool exact;      /* any order gives the same bits */
   int64_t scale;   /* item i is the point i * scale + shift of the stage */
   nxk_value shift; /* i64, one lane */
-  uint8_t vector;  /* > 1: an item is this many points */
-  int64_t last;    /* vector > 1: points of the last item if fewer, else 0 */
-  uint32_t chains; /* partials at once, a power of two; 1 unless exact */
+  uint8_t vector;  /* > 1: an item is a vector of this many points */
+  int64_t last;    /* vector > 1: points of the last item if they are fewer, else 0 */
+  uint32_t chains; /* independent partial results, a power of two; 1 unless exact */
 } nxb_fold;
 
 bool nxb_is_arg(const nxk_kernel *k, nxk_value reduce);
-/* Orders of one stage: 16 lanes or one, items a block. */
+/* The order of a reduction: its lanes, 16 or 1, and the items of a block. */
 typedef struct nxb_order {
   int64_t lanes, block;
   bool exact;
 } nxb_order;
 nxb_order nxb_order_of(const nxk_kernel *k, nxk_value reduce);
-/* Groups the reduces of a stage by order: fills `group` (room for n_reduces) with those like the
- * first one not yet done; marks them in done. Returns their number. */
+/* Groups the reduces of a stage by order: fills `group` (room for n_reduces) with the first reduce
+ * that is not yet in done and all others of the same order, and marks them in done. Returns their
+ * number. */
 uint32_t nxb_next_group(const nxb_binder *b, const nxb_stage *s, bool *done, nxk_value *group,
                         nxb_order *order);
-/* x combined after acc; `item` parts are compared only if `ties`. */
+/* Combines acc and x, where acc comes first in the order. If `ties`, equal values of an argmax or
+ * argmin are decided by their item numbers; otherwise acc wins. */
 nxb_partial nxb_combine(nxb_binder *b, nxk_value reduce, nxb_partial acc, nxb_partial x, bool ties);
-/* The partial that changes nothing; its item number is `item` (i64, one lane). */
+/* The identity of the reduction as a partial result; its item number is `item` (i64, one lane). */
 nxb_partial nxb_identity(nxb_binder *b, nxk_value reduce, uint16_t lanes, nxk_value item,
                          nx_dtype item_type);
-/* The element of the body just written, folded into acc as number `item`. active: lanes that count,
- * or NXK_NONE. */
+/* Combines acc with the element of the body that was written last, as item number `item`. active:
+ * the lanes that exist, or NXK_NONE. */
 nxb_partial nxb_accumulate(nxb_binder *b, const nxb_lane_map *map, nxk_value reduce,
                            nxb_partial acc, nxk_value item, nx_dtype item_type, nxk_value active);
 nx_dtype nxb_item_type(int64_t items);
-/* What a reduction over nothing gives. */
+/* The result of a reduction over no elements. */
 nxk_value nxb_empty_result(nxb_binder *b, nxk_value reduce);
-/* Pairwise tree over n partials, a missing partner passes through; the result is in p[0]. stride:
- * between partials. */
+/* Combines n partial results, `stride` apart in p, in a pairwise tree; one without a partner goes
+ * up a level unchanged. The result is in p[0]. */
 void nxb_tree(nxb_binder *b, nxk_value reduce, nxb_partial *p, uint32_t n, uint32_t stride,
               bool ties);
-/* Writes the fold for each lane map; out has n_maps * fold->n partials. */
+/* Writes the reduction for each lane map; `out` has room for n_maps * fold->n partial results. */
 void nxb_write_fold(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_fold *fold,
                     nxb_partial *out);
 
-/* How many partials to keep at once for one value of `lanes` lanes in each of `width` reductions.
- * */
+/* How many independent partial results to keep for each of `width` reductions of values with
+ * `lanes` lanes. */
 uint32_t nxb_choose_chains(const nxb_binder *b, const nxb_stage *s, const nxk_value *reduce,
                            uint32_t width, uint16_t lanes, int64_t items);
-/* The value of a finished reduction is what the lane map shows for it. */
+/* Enters the value of a finished reduction into the lane map. */
 void nxb_set_result(nxb_binder *b, nxb_lane_map *map, nxk_value reduce, nxk_value value);
 
 /* ---- cpu/scan.c */
 bool nxb_scans(const nxb_binder *b, nxk_value first, nxk_value last);
-/* The loops of a stage in order, with what its scans carry along. */
+/* Writes the loops of a stage sequentially, with the carries of its scans. */
 void nxb_write_scans(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s);
-void nxb_bind_scans(nxb_binder *b); /* a whole part */
+void nxb_bind_scans(nxb_binder *b); /* writes a whole part */
 
 /* ---- cpu/points.c: code with its loops, kept as they are */
-/* What a template does with a stage itself: true if it wrote it. */
+/* Writes a stage if the template has a way of its own for it; returns whether it did. */
 typedef bool (*nxb_stage_writer)(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps,
                                  const nxb_stage *s, void *user);
-/* Writes [first, last]: map loops in order, reductions one element at a time. writer may be NULL.
- * */
+/* Writes [first, last]: map loops sequentially, reductions one element at a time, unless `writer`
+ * (may be NULL) writes them. */
 void nxb_write_body(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, nxk_value first,
                     nxk_value last, nxb_stage_writer writer, void *user);
-/* Gives the part's LOCAL arrays their bound ones, `columns` outer points in each. */
+/* Adds bound arrays for the LOCAL arrays of the part, each with room for `columns` outer points. */
 void nxb_add_locals(nxb_binder *b, int64_t columns);
-/* A dimension of an outer loop. */
+/* The nxb_dim of outer loop i. */
 nxb_dim nxb_outer_dim(const nxb_binder *b, uint32_t i, nxb_walk walk, int64_t unit);
-/* Fewer lanes if the extent would leave many of them idle. */
+/* Returns `lanes`, or fewer if the extent would leave many of them inactive. */
 uint16_t nxb_fit_lanes(const nxb_binder *b, uint16_t lanes, int64_t widest, int64_t extent);
 
-/* cpu/map.c: n vectors of n lanes, n a power of two up to 16: rows become columns. */
+/* cpu/map.c: transposes n vectors of n lanes, where n is a power of two up to 16. */
 void nxb_turn_over(nxb_binder *b, nxk_value *rows, int64_t n);
 
 /* ---- bind_gpu_*.c. Each writes the whole part. */
-void nxb_gpu_points(nxb_binder *b); /* a point, or some neighbours, for each thread */
+/* each thread computes one point, or several neighbouring ones */
+void nxb_gpu_points(nxb_binder *b);
 bool nxb_gpu_rows_fit(nxb_binder *b);
-void nxb_gpu_rows(nxb_binder *b); /* the points of one run for some threads of a block */
+void nxb_gpu_rows(nxb_binder *b); /* several threads of a block share one run */
 bool nxb_gpu_scans_fit(nxb_binder *b);
 void nxb_gpu_scans(
-    nxb_binder *b); /* lines of contiguous memory, a thread each, through a LOCAL array */
+    nxb_binder *b); /* each thread scans one line; tiles of lines go through a LOCAL array */
 bool nxb_gpu_tiles_fit(nxb_binder *b);
-void nxb_gpu_tiles(nxb_binder *b); /* a square of two loops for a block, through a LOCAL array */
+/* a block transposes a square of two loops through a LOCAL array */
+void nxb_gpu_tiles(nxb_binder *b);
 
 /* ---- templates of the CPU. Each writes the whole part. */
 void nxb_bind_points(nxb_binder *b, nxk_value vector_loop); /* cpu/points.c; NXK_NONE: no lanes */

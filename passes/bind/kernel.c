@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What binders for all targets do alike: the launch is copied, and each part that is not empty is
- * written by a template. */
+/* The part of binding that all targets share: buffers and parameters are copied, and each part that
+ * is not empty is written by a template of the target. */
 #include "bind.h"
 
 #include "passes/kernel/passes.h"
@@ -51,7 +51,7 @@ static bool bind_all(nxb_binder *b, void (*bind)(nxb_binder *b)) {
   copy_launch(b);
   if (!nxb_analyze_kernel(b)) return false;
   for (nxk_value v = 0; v < b->from->n_instrs && !b->to->failed;
-       v++) /* also those read inside a part */
+       v++) /* including those inside parts */
     if (b->from->instrs[v].op == NXK_param) copy_top(b, v);
   for (nxk_value v = 0; v < b->from->n_instrs && !b->failed && !b->to->failed; v++) {
     copy_top(b, v);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* Lane maps of the binders: a logical instruction written where some values differ from lane to
- * lane.
+/* Lane maps of the binders: writing logical instructions at a place where some values differ from
+ * lane to lane.
  *
  * An i64 that grows by a constant from lane to lane (a loop index, sums and multiples of it) is
- * kept as its base and step. So it can become the stride of an access or a mask without ever being
- * a vector. */
+ * kept as its base and step. Used in an address it becomes the stride of an access, and used in a
+ * comparison it becomes an `active`; in neither case is a vector of indices computed. */
 #include "lane_map.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ nxk_value nxb_mul(nxb_binder *b, nxk_value a, int64_t x) {
   return x == 1 ? a : with_constant(b, NXK_mul, a, x);
 }
 
-/* Of values >= 0 by constants > 0. */
+/* Division and remainder of values >= 0 by constants > 0. */
 nxk_value nxb_div(nxb_binder *b, nxk_value a, int64_t x) {
   int64_t factor;
   if (x == 1 || a == NXK_NONE || b->to->failed) return a;
@@ -112,7 +112,7 @@ nxk_value nxb_wide(nxb_binder *b, const nxb_lane_map *map, nxk_value v) {
 }
 
 void nxb_set_value(nxb_lane_map *map, nxk_value v, nxk_value bound, int64_t step) {
-  if (!map->bound || !map->step) return; /* no memory, which the binder knows */
+  if (!map->bound || !map->step) return; /* out of memory; the binder has recorded that */
   map->bound[v] = bound;
   map->step[v] = step;
 }
@@ -123,7 +123,8 @@ void nxb_set_index(nxb_binder *b, nxb_lane_map *map, const nxb_loop *loop, nxk_v
                 vector ? loop->step : 0);
 }
 
-/* Points that lie in several rows of the innermost loop: an index for each lane. */
+/* Sets the indices for points that lie in several rows of the innermost loop: each lane gets its
+ * own. */
 static void set_scattered_point(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s,
                                 nxk_value point, uint16_t lanes) {
   nxk_value rest = nxk_lanes(b->to, point, lanes);
@@ -135,7 +136,7 @@ static void set_scattered_point(nxb_binder *b, nxb_lane_map *map, const nxb_stag
   }
 }
 
-/* The indices of loops[0 .. n) for iteration `rest` of all of them. */
+/* Sets the indices of loops[0 .. n) for iteration number `rest` of all of them together. */
 static void set_uniform_point(nxb_binder *b, nxb_lane_map *map, const nxb_loop *loops, uint32_t n,
                               nxk_value rest) {
   for (uint32_t i = n; i-- > 0;) {
@@ -145,7 +146,8 @@ static void set_uniform_point(nxb_binder *b, nxb_lane_map *map, const nxb_loop *
   }
 }
 
-/* Lanes along the last loop, of two points, and the one around it. */
+/* Sets the indices where lanes run along the last loop, which has two points, and the loop around
+ * it. */
 static void set_paired_point(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s, nxk_value point,
                              uint16_t lanes) {
   uint32_t around = s->n_loops - 2;
@@ -183,7 +185,8 @@ void nxb_set_point(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s, nxk_val
 
 /* ---- scalars */
 
-/* Sums, differences and constant multiples of affine values stay affine. */
+/* Writes sums, differences and constant multiples of affine values, which are affine again. False
+ * if v is none of these. */
 static bool write_affine(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   const nxk_instr *in = &b->from->instrs[v];
   if (in->dtype != NX_I64 || (in->op != NXK_add && in->op != NXK_sub && in->op != NXK_mul))
@@ -208,7 +211,8 @@ static bool write_affine(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   return true;
 }
 
-/* base + lane < end for one constant or uniform end. False: not of this form. */
+/* Writes a comparison of the form base + lane < end, where `end` is the same in all lanes, as an
+ * `active`. False: v is not of this form. */
 static bool write_active(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   const nxk_instr *in = &b->from->instrs[v];
   if ((in->op != NXK_lt && in->op != NXK_le) || nxk_dtype(b->from, in->args[0]) != NX_I64)
@@ -219,7 +223,7 @@ static bool write_active(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   nxk_value base = nxb_base_of(b, map, index), limit = nxb_base_of(b, map, end);
   if (b->to->failed || nxb_lanes_of(b, limit) > 1 || nxb_lanes_of(b, base) > 1) return false;
   int64_t constant;
-  if ((in->op == NXK_le) == index_left) { /* index <= end, end < index: the limit is end + 1 */
+  if ((in->op == NXK_le) == index_left) { /* the end is inclusive */
     if (!nxb_is_constant(b->to, limit, &constant) || constant == INT64_MAX) return false;
     limit = nxb_int(b, constant + 1);
   }
@@ -243,8 +247,8 @@ static bool is_pick_of(const nxk_kernel *k, nxk_value v, nxk_value rare) {
   return v < k->n_instrs && k->instrs[v].op == NXK_pick && k->instrs[v].args[0] == rare;
 }
 
-/* The block and the picks after it. Their operands get all lanes before the block ends, because
- * nothing may stand between it and its picks. */
+/* Writes the block and the picks after it. The operands of the picks are splatted before the block
+ * ends, because nothing may stand between the block and its picks. */
 static nxk_value write_rare(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   const nxk_kernel *from = b->from;
   nxk_value end = b->end_of[v], last = end;
@@ -292,7 +296,8 @@ static bool is_here(const nxb_binder *b, const nxb_lane_map *map, nxk_value v, n
   return map->bound[v] != NXK_NONE || b->top[v] != NXK_NONE;
 }
 
-/* Operands of one instruction; those within [first, last] are being written with it. */
+/* Whether all operands of an instruction are available. Those within [first, last] are, since they
+ * are written together with it. */
 static bool operands_here(const nxb_binder *b, const nxb_lane_map *map, nxk_value v,
                           nxk_value first, nxk_value last) {
   const nxk_instr *in = &b->from->instrs[v];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Between bind/lane_map.c and bind/memory.c: what a lane map knows of a value. */
+/* What lane_map.c and memory.c call of each other: the bound value of a logical one, and writing
+ * loads and stores. */
 #ifndef PASSES_BIND_LANE_MAP_H
 #define PASSES_BIND_LANE_MAP_H
 
@@ -21,8 +22,8 @@ static inline uint16_t nxb_lanes_of(const nxb_binder *b, nxk_value bound) {
 
 /* Writes a load. */
 void nxb_write_load(nxb_binder *b, nxb_lane_map *map, nxk_value v);
-/* Writes a store, and the one after it where both are whole vectors together. Returns the last one
- * written. */
+/* Writes a store, or that and the next one if the two interleave to whole vectors. Returns the last
+ * store written. */
 nxk_value nxb_write_store(nxb_binder *b, nxb_lane_map *map, nxk_value v);
 
 #endif

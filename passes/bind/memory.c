@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: ISC */
-/* Loads and stores of the binders: the address of a logical access where some of its indices differ
- * from lane to lane, lanes beside each other as one vector, and stores past the caches as whole
- * cache lines or not at all. */
+/* Loads and stores of the binders: the address of a logical access whose indices may differ from
+ * lane to lane, contiguous lanes as one vector access, and nontemporal stores, which are kept only
+ * if they are whole cache lines. */
 #include "lane_map.h"
 
 /* ---- addresses */
 
 typedef struct placed {
   nxk_access access;
-  nxk_value index; /* of each lane, or NXK_NONE */
+  nxk_value index; /* one for each lane, or NXK_NONE */
   bool wide;
   bool loads;
-  /* each element is that of two lanes beside each other; lane_stride is from one such pair to the
-   * next */
+  /* each element is loaded for two neighbouring lanes; lane_stride is the distance between such
+   * pairs */
   bool twice;
 } placed;
 
-/* An index being added to an address. */
+/* An index that is being added to an address. */
 typedef struct addend {
   nxb_binder *b;
   nxk_access *access;
-  nxk_value whole; /* not taken apart, or NXK_NONE */
-  int sums;        /* that may still be taken apart */
+  nxk_value whole; /* a value that is not to be split into addends, or NXK_NONE */
+  int sums;        /* how many more sums may be split */
 } addend;
 
 enum { MOST_SUMS = 7, MOST_ADDENDS = MOST_SUMS + 1 };
 
-/* Adds stride * x, x of one lane: a sum as its addends and a constant multiple as a longer stride,
- * so that neighbouring accesses share their terms and differ in the offset alone. */
+/* Adds stride * x, where x has one lane. A sum is split into its addends, and a constant factor is
+ * multiplied into the stride, so that neighbouring accesses have the same terms and differ in their
+ * offset only. */
 static void add_term(addend *a, nxk_value x, int64_t stride) {
   const nxk_instr *in = &a->b->to->instrs[x];
   nxk_access *access = a->access;
@@ -54,7 +55,7 @@ static void add_term(addend *a, nxk_value x, int64_t stride) {
   access->terms[access->n_terms++] = (nxk_term){x, stride};
 }
 
-/* Adds stride * (bound value, one lane or several) to the address. */
+/* Adds stride * x to the address, where x is a bound value of one lane or several. */
 static void add_to_address(nxb_binder *b, const nxb_lane_map *map, placed *p, nxk_value x,
                            int64_t stride, int64_t step) {
   if (x == NXK_NONE || stride == 0 || b->to->failed) return;
@@ -76,15 +77,16 @@ static void add_columns(nxb_binder *b, const nxb_lane_map *map, placed *p) {
   if (map->lanes > 1) p->access.lane_stride += 1;
 }
 
-/* The thread's own element of a LOCAL array. */
+/* The address of the thread's own element of a LOCAL array. */
 static void place_slot(nxb_binder *b, const nxb_lane_map *map, placed *p) {
   p->access.offset = 0;
   add_to_address(b, map, p, map->slot, map->lanes, 0);
   p->access.lane_stride = 1;
 }
 
-/* A load or store of several lanes of a thread: where their distance is known but a lane has an
- * index of its own, the distance becomes part of that. */
+/* The address of an access where each thread has several lanes. If `index` has one lane for each
+ * thread it stays so (`group`). If it has a value for every lane, the constant distance between
+ * lanes is added to it, since an access has either of the two. */
 static void place_groups(nxb_binder *b, const nxb_lane_map *map, placed *p) {
   if (map->group < 2 || p->index == NXK_NONE) return;
   if (nxb_lanes_of(b, p->index) == map->lanes / map->group) {
@@ -97,15 +99,16 @@ static void place_groups(nxb_binder *b, const nxb_lane_map *map, placed *p) {
   p->access.lane_stride = 0;
 }
 
-/* Whether an `active` exists for both lanes of each pair or for none. */
+/* Whether an `active` is the same in both lanes of each pair. */
 static bool is_even(const nxb_binder *b, nxk_value active) {
   const nxk_instr *in = &b->to->instrs[active];
   return in->op == NXK_active && nxb_multiple(b, in->args[0]) % 2 == 0 &&
          nxb_multiple(b, in->args[1]) % 2 == 0;
 }
 
-/* An access whose lanes run along two loops (nxb_lane_map.twice): elements beside each other, or
- * one for each pair of lanes. False: each lane has an index of its own. */
+/* The address of an access whose lanes run along two loops (nxb_lane_map.twice), if the lanes are
+ * evenly spaced or each pair of lanes shares one element. False: neither holds, so each lane needs
+ * an index of its own. */
 static bool place_pairs(nxb_binder *b, const nxb_lane_map *map, const nxk_access *a, placed *p) {
   int64_t around = 0, pair = 0;
   bool local = b->from->buffers[a->buffer].kind == NXK_LOCAL && map->columns > 0;
@@ -184,15 +187,14 @@ int64_t nxb_multiple(const nxb_binder *b, nxk_value v) {
   else if (in->op == NXK_splat ||
            (in->op == NXK_cast && nxi_is_integer(nxk_dtype(b->to, in->args[0]))))
     bits = (uint64_t)nxb_multiple(b, in->args[0]);
-  if (in->op == NXK_and) { /* as of a product: what either divides */
+  if (in->op == NXK_and) { /* as for a product: a divisor of either operand */
     int64_t x = nxb_multiple(b, in->args[0]), y = nxb_multiple(b, in->args[1]);
     bits = (uint64_t)(x > y ? x : y);
   }
   return (int64_t)(bits & -bits);
 }
 
-/* Whether the lanes of each thread lie beside each other, and begin where a word of their size may.
- * */
+/* Whether the lanes of each thread are contiguous and aligned to their total size. */
 static bool is_whole(const nxb_binder *b, const nxb_lane_map *map, const nxk_access *from,
                      const nxk_access *a) {
   int64_t unit = b->threads ? map->lanes / b->threads : 1;
@@ -233,7 +235,7 @@ nxk_access nxb_tile_access(nxb_binder *b, const nxb_lane_map *map, const nxb_til
   return p.access;
 }
 
-/* Lanes of a load: one for each thread, where all its lanes are one element. */
+/* The lanes of a load: one for each thread if all lanes of a thread load the same element. */
 static uint16_t thread_lanes(const nxb_binder *b, const nxb_lane_map *map, const nxk_access *a) {
   uint16_t threads = map->group > 1 ? (uint16_t)(map->lanes / map->group) : map->lanes;
   bool mask = a->mask == NXK_NONE || nxb_lanes_of(b, a->mask) <= threads,
@@ -242,8 +244,8 @@ static uint16_t thread_lanes(const nxb_binder *b, const nxb_lane_map *map, const
   return a->group > 1 && a->lane_stride == 0 && mask && other && active ? threads : map->lanes;
 }
 
-/* Whether a vector is the whole loop and its mask differs from lane to lane: there is hardly a
- * vector without a lane then. */
+/* Whether one vector covers the whole loop and the mask differs from lane to lane. Such a vector
+ * nearly always has an active lane, so testing for none does not pay. */
 static bool sees_all(const nxb_binder *b, const nxb_lane_map *map, nxk_value mask) {
   if (map->vector == NXK_NONE || mask == NXK_NONE || nxb_lanes_of(b, mask) == 1) return false;
   const nxk_loop *loop = &b->from->loops[b->from->instrs[map->vector].imm];
@@ -251,7 +253,7 @@ static bool sees_all(const nxb_binder *b, const nxb_lane_map *map, nxk_value mas
          loop->upper.constant - loop->lower.constant <= map->lanes * loop->step;
 }
 
-/* Each element for two lanes. */
+/* Loads half as many elements as there are lanes, each for two neighbouring lanes. */
 static nxk_value load_twice(nxb_binder *b, const nxb_lane_map *map, nxk_access *a) {
   uint16_t half = map->lanes / 2;
   if (map->active != NXK_NONE) {
@@ -296,9 +298,9 @@ void nxb_write_load(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   nxb_set_value(map, v, loaded, 0);
 }
 
-/* True if every vector is one or several whole cache lines. A store past the caches that leaves
- * part of a line waits for the rest, and goes to memory in pieces if that does not follow at once:
- * several times as slow as a plain one. */
+/* True if every vector is one or several whole cache lines. A nontemporal store of part of a line
+ * waits in a buffer for the rest of the line. If that does not follow at once, the line goes to
+ * memory in pieces, which is several times as slow as a plain store. */
 static bool is_whole_lines(const nxb_binder *b, const nxb_lane_map *map, const nxk_access *from,
                            const nxk_access *a) {
   const nxk_buffer *buffer = &b->from->buffers[from->buffer];
@@ -329,8 +331,8 @@ nxk_value nxb_lanes_to_line(nxb_binder *b, nxb_lane_map *map, const nxk_access *
   return nxb_op(b, NXK_and, back, nxb_int(b, line - 1));
 }
 
-/* Two values that were made wider by casts of one kind: what is put together before them needs
- * fewer instructions. */
+/* Whether both values are widening casts between the same dtypes. They are then interleaved before
+ * the casts, which takes fewer instructions. */
 static bool are_widened(const nxb_binder *b, nxk_value x, nxk_value y) {
   if (b->to->failed) return false;
   const nxk_instr *a = &b->to->instrs[x], *c = &b->to->instrs[y];
@@ -339,7 +341,7 @@ static bool are_widened(const nxb_binder *b, nxk_value x, nxk_value y) {
   return from == nxk_dtype(b->to, c->args[0]) && nxi_dtype_size(from) < nxi_dtype_size(a->dtype);
 }
 
-/* Lanes of two values in turn. */
+/* Interleaves the lower (or, if `high`, the upper) halves of two values. */
 static nxk_value woven(nxb_binder *b, bool high, nxk_value even, nxk_value odd) {
   if (!are_widened(b, even, odd)) return nxk_zip(b->to, high, even, odd);
   const nxk_instr *x = &b->to->instrs[even], *y = &b->to->instrs[odd];
@@ -347,8 +349,7 @@ static nxk_value woven(nxb_binder *b, bool high, nxk_value even, nxk_value odd) 
   return nxk_cast_to(b->to, t, woven(b, high, x->args[0], y->args[0]));
 }
 
-/* The second of two stores to every second element writes those between: true if nothing else
- * differs. */
+/* Whether the access `next` is one element after `a` and equal to it in all else. */
 static bool lies_between(const nxk_access *a, const nxk_access *next) {
   bool same = a->buffer == next->buffer && next->offset == a->offset + 1 &&
               a->n_terms == next->n_terms && a->mask == NXK_NONE && next->mask == NXK_NONE &&
@@ -358,9 +359,9 @@ static bool lies_between(const nxk_access *a, const nxk_access *next) {
   return same;
 }
 
-/* Two stores that lie between each other, written as whole vectors where these are whole cache
- * lines that go past the caches, or what they store was made wider last. False: they are left to
- * the code generator, which weaves the others. */
+/* Writes two stores, one of the even and one of the odd elements, as interleaved whole vectors, if
+ * these are whole cache lines of nontemporal stores or the stored values are widening casts. False:
+ * the stores are written as they are, and the code generator interleaves them. */
 static bool write_woven(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   const nxk_instr *in = &b->from->instrs[v], *next = in + 1;
   if (b->threads || map->lanes == 1 || v + 1 >= b->from->n_instrs || next->op != NXK_store ||
@@ -400,7 +401,7 @@ static void write_plain_store(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
     p.access.flags &= ~(uint32_t)NXK_NONTEMPORAL;
   if (b->threads) p.access.flags &= ~(uint32_t)NXK_NONTEMPORAL;
   bool alone =
-      b->threads && !p.wide && nxb_lanes_of(b, value) == 1; /* one thread stores it for all */
+      b->threads && !p.wide && nxb_lanes_of(b, value) == 1; /* one of the threads stores it */
   if (alone) nxk_barrier(b->to);
   nxk_store(b->to, &p.access, value);
   if (alone) nxk_barrier(b->to);

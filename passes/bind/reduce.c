@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* Reductions of the CPU binder, in the order of docs/numerics.md. A run is cut into items: points
- * of the run one after the other, or vectors of them. Items are folded in blocks, blocks in a
- * pairwise tree; several blocks at once where the sums of one would wait for each other. A partial
- * may start from the identity and lanes that do not exist may hold it, because combining with it
- * changes no bit. */
+/* Reductions of the CPU binder, in the order of docs/numerics.md. A run is cut into items: its
+ * points one after the other, or vectors of points. The items of a block are combined sequentially,
+ * and the blocks in a pairwise tree. A reduction that has the same bits in any order is computed in
+ * several independent partial results (chains), to hide the latency of an operation. A partial
+ * result may start from the identity, and lanes that do not exist may hold it, because combining
+ * with the identity changes no bit. */
 #include "bind.h"
 
 #include <string.h>
@@ -33,8 +34,8 @@ nxb_order nxb_order_of(const nxk_kernel *k, nxk_value reduce) {
   }
 }
 
-/* Exact reductions go with any others, but for argmax and argmin: their items would have to go
- * through trees. */
+/* An exact reduction can join a group of any order. Argmax and argmin cannot, because their item
+ * numbers would have to be kept in the tree. */
 uint32_t nxb_next_group(const nxb_binder *b, const nxb_stage *s, bool *done, nxk_value *group,
                         nxb_order *order) {
   uint32_t n = 0;
@@ -54,15 +55,15 @@ uint32_t nxb_next_group(const nxb_binder *b, const nxb_stage *s, bool *done, nxk
 
 /* ---- combining */
 
-/* argmax and argmin: x replaces acc if it is the first NaN, or better; with `ties` also if it is as
- * good and of a lower item. Without, x is of a later item in every lane. */
+/* For argmax and argmin: x replaces acc if it is the first NaN, or better; with `ties` also if it
+ * is equal and of a lower item. Without `ties`, x is of a later item in every lane. */
 static nxk_value is_better(nxb_binder *b, nxk_value reduce, nxb_partial acc, nxb_partial x,
                            bool ties) {
   bool most = nxk_reduce_op(kind_of(b, reduce)) == NXK_max,
        number = nxi_is_float(type_of(b, reduce));
   nxk_value low = most ? acc.value : x.value, high = most ? x.value : acc.value;
   nxk_value strictly;
-  if (number) { /* not (x no better than acc), and acc is no NaN */
+  if (number) { /* not (x no better than acc), and acc is not NaN */
     strictly =
         NXK_SCALAR2(b->to, NXK_and, NXK_SCALAR1(b->to, NXK_not, nxb_op(b, NXK_le, high, low)),
                     nxb_op(b, NXK_eq, acc.value, acc.value));
@@ -145,9 +146,9 @@ void nxb_set_result(nxb_binder *b, nxb_lane_map *map, nxk_value reduce, nxk_valu
   map->step[reduce] = 0;
 }
 
-/* Vector operations of one run of a stage's code. Where lanes run along the last loop, of two
- * points, and the one around it, what depends on nothing but the last loop is done once, and work
- * on bytes takes a quarter of the vectors. */
+/* Vector operations of one execution of a stage's code. If lanes run along the last loop, of two
+ * points, and the loop around it, code that depends on the last loop alone is computed once for
+ * all, and work on bytes takes a quarter of the vectors. */
 static uint32_t cost_of_stage(const nxb_binder *b, const nxb_stage *s) {
   uint32_t cost = nxb_code_cost(b, s->first, s->last), saved = 0;
   if (!nxb_in_pairs(s)) return cost;
@@ -168,15 +169,16 @@ uint32_t nxb_choose_chains(const nxb_binder *b, const nxb_stage *s, const nxk_va
   int64_t registers = 0, least = 1;
   for (uint32_t i = 0; i < width; i++) {
     registers += nxb_ceil(lanes * nxi_dtype_size(type_of(b, reduce[i])), b->target->vector_bytes);
-    /* Blocks side by side would be as many streams through memory within one page, which processors
-     * do not fetch ahead: the sums of one block follow each other, and the processor overlaps the
-     * blocks by itself. */
+    /* A reduction in a fixed order has one chain. Several blocks at the same time would be several
+     * streams through memory within one page, which hardware prefetchers do not follow. With one
+     * block after the other the processor overlaps the blocks by itself. */
     if (!nxb_exact(b->from, reduce[i])) return 1;
-    int64_t joining = nxb_is_arg(b->from, reduce[i]) ? 8 : 4; /* chains costs as many items */
+    /* joining the chains costs as much as this many items */
+    int64_t joining = nxb_is_arg(b->from, reduce[i]) ? 8 : 4;
     if (joining > least) least = joining;
   }
   uint32_t cost = cost_of_stage(b, s), chains = 4;
-  /* several are there to hide the latency of an addition; long code hides it by itself */
+  /* several chains hide the latency of an addition; long code hides it by itself */
   while (chains > 1 && (chains * registers > 8 || chains * cost > 30 || chains * least > items))
     chains /= 2;
   return chains;
@@ -188,11 +190,11 @@ typedef struct folding {
   nxb_binder *b;
   const nxb_fold *fold;
   nxb_lane_map *maps; /* [n_maps] */
-  nxb_lane_map *work; /* [n_maps]: with the indices of the item being written */
+  nxb_lane_map *work; /* [n_maps]: with the indices of the item that is being written */
   uint32_t n_maps;
   nx_dtype item_type;
   nxb_partial *partials; /* [chains][n_maps * n] */
-  nxk_value *carries;    /* two a partial */
+  nxk_value *carries;    /* two for each partial result */
   uint32_t *tree;        /* [n_maps * n]: LOCAL array of the tree */
 } folding;
 
@@ -204,8 +206,8 @@ static nxk_value point_of(const folding *f, nxk_value item) {
   return f->fold->shift == NXK_NONE ? point : nxb_op(f->b, NXK_add, point, f->fold->shift);
 }
 
-/* Writes the body for item `item`, whose first point is `point`, and folds it into p. active: lanes
- * of it that exist, or NXK_NONE. */
+/* Writes the body for item `item`, whose first point is `point`, and combines its value with p.
+ * active: the lanes of the item that exist, or NXK_NONE. */
 static void write_point(folding *f, nxk_value point, nxk_value item, nxk_value active,
                         nxb_partial *p) {
   nxb_binder *b = f->b;
@@ -229,7 +231,7 @@ static void write_item(folding *f, nxk_value item, nxk_value active, nxb_partial
   write_point(f, point_of(f, item), item, active, p);
 }
 
-/* The last item, of which fold->last points exist. */
+/* Writes the last item, of which only fold->last points exist. */
 static void write_last(folding *f, nxk_value item, nxb_partial *p) {
   nxk_value from = nxb_int(f->b, 0), to = nxb_int(f->b, f->fold->last);
   nxk_value some = nxk_active(f->b->to, from, to, f->fold->vector);
@@ -245,7 +247,8 @@ static void set_identities(folding *f, nxb_partial *p, nxk_value first_item) {
                        first_item, f->item_type);
 }
 
-/* Opens a loop that carries n partials; they are then its current values. */
+/* Opens a loop that carries n partial results. Afterwards p has their values in the current
+ * iteration. */
 static nxk_value open_carrying(folding *f, nxb_partial *p, uint32_t n, int64_t count,
                                int64_t step) {
   nxk_kernel *to = f->b->to;
@@ -270,8 +273,8 @@ static void close_carrying(folding *f, nxb_partial *p, uint32_t n) {
   }
 }
 
-/* Items written out in one iteration: enough of them to make the loop's own instructions few, and
- * no more, because each is compiled anew. */
+/* How many items are written out in one iteration: enough to make the overhead of the loop small,
+ * and no more, because each copy has to be compiled. */
 static int64_t unrolling(const folding *f, uint32_t chains) {
   uint32_t bodies = chains * f->n_maps;
   uint32_t cost = cost_of_stage(f->b, f->fold->stage) * bodies;
@@ -280,8 +283,8 @@ static int64_t unrolling(const folding *f, uint32_t chains) {
   return unroll;
 }
 
-/* Folds `count` items in each of `chains` partials: item first + j * chains + q goes into partial
- * q. */
+/* Combines `count` items into each of `chains` partial results: item first + j * chains + q goes
+ * into number q. */
 static void fold_chains(folding *f, nxk_value first, uint32_t chains, int64_t count) {
   nxb_binder *b = f->b;
   uint32_t width = width_of(f), n = chains * width;
@@ -313,7 +316,8 @@ static void tree_of_chains(folding *f, uint32_t chains, bool ties) {
     nxb_tree(f->b, f->fold->reduce[i % f->fold->n], f->partials + i, chains, width, ties);
 }
 
-/* True if the points may be folded more than once, in vectors that start anywhere. */
+/* True if points may be combined more than once without changing the result, and vectors may start
+ * at any point. */
 static bool is_idempotent(const folding *f) {
   const nxb_stage *s = f->fold->stage;
   bool may = f->fold->vector > 1 && s->n_loops == 1 && nxb_repeats(f->b, s->first, s->last);
@@ -322,8 +326,8 @@ static bool is_idempotent(const folding *f) {
   return may;
 }
 
-/* All points, a vector for each of `chains` partials at a time. The last ones end where the points
- * end. */
+/* Combines all points, a vector into each of `chains` partial results at a time. The last vectors
+ * end at the last point and may contain points that were combined before. */
 static void fold_again(folding *f, uint32_t chains) {
   nxb_binder *b = f->b;
   const nxb_fold *fold = f->fold;
@@ -340,7 +344,7 @@ static void fold_again(folding *f, uint32_t chains) {
   tree_of_chains(f, chains, false);
 }
 
-/* One block of all items, in any order if it is exact. */
+/* Combines all items as one block, in several chains if the order does not matter. */
 static void fold_all(folding *f) {
   const nxb_fold *fold = f->fold;
   int64_t whole = fold->items - (fold->last != 0), done = 0;
@@ -399,14 +403,14 @@ static void add_trees(folding *f, int64_t partials) {
   }
 }
 
-/* True if the body is expensive enough to write it once for all items of the last block, under a
- * mask. */
+/* True if the body is so long that it is better written once, in a loop over all items of the last
+ * block and under a mask, than several times. */
 static bool wants_masks(const folding *f) {
   const nxb_stage *s = f->fold->stage;
   return nxb_code_cost(f->b, s->first, s->last) > 12 && nxb_masks_well(f->b, s->first, s->last);
 }
 
-/* Folds the last `count` items, the last of them in part, into one partial. */
+/* Combines the last `count` items, of which the last may be incomplete, into one partial result. */
 static void fold_masked(folding *f, int64_t first, int64_t count) {
   nxb_binder *b = f->b;
   uint32_t width = width_of(f);
@@ -418,7 +422,7 @@ static void fold_masked(folding *f, int64_t first, int64_t count) {
   close_carrying(f, f->partials, width);
 }
 
-/* The last `count` items, which make no whole block. */
+/* Combines the last `count` items, which are less than a whole block. */
 static void fold_rest(folding *f, int64_t first, int64_t count) {
   int64_t whole = count - (f->fold->last != 0);
   if (whole > 0 && f->fold->last && wants_masks(f)) {

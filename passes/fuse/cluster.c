@@ -15,12 +15,11 @@
  *  - A reduction joins the group of its users if they iterate over its kept axes, or over its
  *    full shape with the result broadcast back. In that case the run must fit the cache, because
  *    later stages read it again, and there must be points for all threads (nxp_rows_fit).
- *  - A group iterates over a longer run only once. It may store at the run's elements only the
- *    values that it reduces, and values that read the same memory (stores_in_runs). So a softmax
- *    over few long rows stores the exp where it is summed: five passes over memory instead of
- *    six.
- *  - Groups that read a common value at the same points are merged, if no third group depends on
- *    one of them and is needed by the other.
+ *  - A group iterates over a longer run only once. It may also store values at the elements of such
+ *    a run if there is enough work for all threads (stores_in_runs). So a softmax over few long
+ *    rows stores the exp in the loop that sums it: five passes over memory instead of six.
+ *  - Groups that read a common value at the same points are merged, unless one of them depends on
+ *    the other, directly or through a third group.
  *  - A group has at most MAX_SIZE operations (a function counts as several), MAX_READS distinct
  *    reads and MAX_ROOTS stored nodes. This bounds register pressure and compile time, and keeps
  *    the time of this pass linear in the size of the graph. */
@@ -38,9 +37,10 @@ static int64_t element_bytes(const nxp_clusterer *c, uint32_t node) {
   return nxi_dtype_size(nxi_compute_dtype(c->g->nodes[node].dtype));
 }
 
-/* Whether a group that folds runs that do not fit the cache may also store at each of their
- * elements: it walks them once. All threads must have a share: strips, or the runs are split, which
- * takes one axis and folds that fit (kernel/split.c). */
+/* Whether a group that reduces runs which do not fit in the cache may also store values at each of
+ * their elements, in the one iteration over them. There must be work for all threads: either enough
+ * units, or the reduction can be split, which needs a single reduced axis and reductions that
+ * kernel/split.c can split. */
 static bool stores_in_runs(const nxp_clusterer *c, const nxp_draft *d) {
   bool last = d->reduced >> (nxp_draft_full(c, d)->rank - 1) & 1, arg = false, sum = false;
   int partials = 0;
@@ -61,21 +61,23 @@ static bool stores_in_runs(const nxp_clusterer *c, const nxp_draft *d) {
          (one_axis && !(arg && sum) && partials <= NXK_MAX_PARTIALS);
 }
 
-/* Whether a group may walk `full` at its points for other ends than the folding of `reduced` axes,
- * which `folding` does. */
+/* Whether a group that reduces the axes `reduced` (the draft `folding`) may also do other work at
+ * the points of its full shape. */
 static bool may_walk(const nxp_clusterer *c, const nxp_draft *folding, const nxp_shape *full,
                      uint32_t reduced, uint32_t node) {
   return nxp_rows_fit(full, reduced, element_bytes(c, node), c->o->target) ||
          stores_in_runs(c, folding);
 }
 
-/* If so, they are neighbours in the order of all groups. */
+/* Whether groups a and b, which both read `node`, may be merged. If so, they are made neighbours in
+ * the order of all groups. */
 static bool may_merge(nxp_clusterer *c, uint32_t a, uint32_t b, uint32_t node) {
   const nxp_draft *x = &c->drafts[a], *y = &c->drafts[b];
   if (x->kind != NXP_GROUP_KERNEL || y->kind != NXP_GROUP_KERNEL ||
       !nxp_shape_equal(nxp_draft_full(c, x), nxp_draft_full(c, y)))
     return false;
-  if (x->scans || y->scans) { /* elementwise work may go along, folds and other axes may not */
+  /* elementwise work may join a scan; reductions, and scans along other axes, may not */
+  if (x->scans || y->scans) {
     if (x->reduced && y->reduced && (x->reduced != y->reduced || x->scans != y->scans))
       return false;
   } else if (x->reduced != y->reduced) {
@@ -95,10 +97,10 @@ static bool may_merge(nxp_clusterer *c, uint32_t a, uint32_t b, uint32_t node) {
 typedef struct usage {
   uint32_t contexts[NXP_MAX_CONTEXTS + 1];
   uint32_t n_contexts; /* NXP_MAX_CONTEXTS + 1: too many */
-  nxp_place place;     /* of all uses alike, else ANY */
+  nxp_place place;     /* the place that all uses have in common, else ANY */
   bool first;
-  uint32_t ways;  /* distinct readings */
-  bool broadcast; /* read through a broadcast along axes that come before some it depends on */
+  uint32_t ways;  /* number of different ways in which it is read */
+  bool broadcast; /* read through a broadcast along axes outside some axis that it depends on */
 } usage;
 
 static void add_context(nxp_clusterer *c, usage *u, uint32_t group) {
@@ -132,8 +134,8 @@ static nxp_place reading_place(const nxp_clusterer *c, uint32_t user) {
   return (nxp_place){NXP_SPACE_ANY, 0};
 }
 
-/* Whether what a user reads is at another position than that of its users' points: computed there
- * it is computed again. */
+/* Whether a user reads its operands at positions other than the points of its group. A value that
+ * is computed there is computed once more. */
 static bool reads_elsewhere(const nxp_clusterer *c, uint32_t user) {
   return c->nodes[user].place.space == NXP_SPACE_ANY ||
          reading_place(c, user).space == NXP_SPACE_ANY;
@@ -172,7 +174,7 @@ static void collect_uses(nxp_clusterer *c, uint32_t node, usage *u) {
   *u = (usage){.first = true};
   for (uint32_t i = c->first_user[node]; i < c->first_user[node + 1]; i++) {
     uint32_t user = c->user[i];
-    if (i > c->first_user[node] && user == c->user[i - 1]) { /* twice an operand of one */
+    if (i > c->first_user[node] && user == c->user[i - 1]) { /* the same user reads it twice */
       u->ways += c->g->nodes[user].op == NXG_cat && is_placed(c, user);
       continue;
     }
@@ -188,7 +190,8 @@ static void collect_uses(nxp_clusterer *c, uint32_t node, usage *u) {
       if (!is_placed(c, c->user[j]) && !nxp_is_view(c, c->user[j])) continue;
       used = true;
       if (nxp_is_view(
-              c, c->user[j])) { /* views are composed before this; if not, only the place is lost */
+              c, c->user[j])) { /* views are composed before this pass; if they are not, the place
+                                 * is unknown */
         u->n_contexts = NXP_MAX_CONTEXTS + 1;
         continue;
       }
@@ -204,7 +207,8 @@ static void collect_uses(nxp_clusterer *c, uint32_t node, usage *u) {
 
 /* ---- placing */
 
-/* The groups in which one user of a stored node is computed read its group. */
+/* Records that all groups in which a user of a stored node is computed read the group that stores
+ * it. */
 static void add_readers_through(nxp_clusterer *c, uint32_t node, uint32_t group, uint32_t user,
                                 const nxg_node *view) {
   usage one = {.first = true};
@@ -230,7 +234,7 @@ static void store_in(nxp_clusterer *c, uint32_t node, uint32_t group, nxp_place 
     nxp_draft_add_reader(c, group, u->contexts[i]);
   if (u->n_contexts <= NXP_MAX_CONTEXTS) return;
   for (uint32_t i = c->first_user[node]; i < c->first_user[node + 1];
-       i++) { /* all of them, one by one */
+       i++) { /* too many to be listed in u: visit all users */
     uint32_t user = c->user[i];
     if (!nxp_is_view(c, user)) add_readers_through(c, node, group, user, NULL);
     for (uint32_t j = c->first_user[user]; nxp_is_view(c, user) && j < c->first_user[user + 1]; j++)
@@ -252,7 +256,8 @@ static void inline_in(nxp_clusterer *c, uint32_t node, const usage *u) {
   if (u->n_contexts == 1) nxp_draft_add_member(c, u->contexts[0], node);
 }
 
-/* The group starts to fold: what it walked so far becomes the kept axes of a larger shape. */
+/* Makes a group without reductions reduce: its shape becomes the kept axes of the larger shape
+ * `full`. */
 static void become_fold(nxp_clusterer *c, uint32_t group, const nxp_shape *full, uint32_t reduced) {
   nxp_draft *d = &c->drafts[group];
   for (uint32_t i = d->members; i != NXP_NO_GROUP; i = c->members[i].next) {
@@ -265,7 +270,7 @@ static void become_fold(nxp_clusterer *c, uint32_t group, const nxp_shape *full,
   d->full_roots = false;
 }
 
-/* Tries to compute a fold in the group of its users. */
+/* Tries to compute a reduction in the group of its users. */
 static bool join_fold(nxp_clusterer *c, uint32_t node, const nxp_shape *full, uint32_t reduced,
                       usage *u) {
   if (u->n_contexts != 1 || u->place.space == NXP_SPACE_ANY) return false;
@@ -290,8 +295,8 @@ static bool join_fold(nxp_clusterer *c, uint32_t node, const nxp_shape *full, ui
   return true;
 }
 
-/* Reductions that walk the same points and read a common value share a kernel too: they meet in
- * may_merge. */
+/* Merges groups that read a common value where may_merge allows it. Reductions over the same points
+ * come to share a kernel in this way. */
 static void meet(nxp_clusterer *c, uint32_t node, usage *u) {
   for (uint32_t i = 0; i < u->n_contexts && i < NXP_MAX_CONTEXTS; i++) {
     for (uint32_t j = i + 1; j < u->n_contexts && j < NXP_MAX_CONTEXTS;) {
@@ -305,7 +310,8 @@ static void meet(nxp_clusterer *c, uint32_t node, usage *u) {
   }
 }
 
-/* Of more groups than a usage holds: each tries those that came just before it. */
+/* For a node that is used by more groups than a usage can hold: each group tries to merge with the
+ * few that were visited just before it. */
 typedef struct meeting {
   uint32_t recent[NXP_MAX_CONTEXTS], n;
 } meeting;
@@ -362,7 +368,7 @@ static void new_group_for(nxp_clusterer *c, uint32_t node, const usage *u) {
     scans = true;
   } else {
     const nxg_node *walked =
-        n->op == NXG_pair ? &c->g->nodes[n->args[0]] : n; /* two stores a point */
+        n->op == NXG_pair ? &c->g->nodes[n->args[0]] : n; /* two stores at each point */
     nxp_squeeze(walked->rank, walked->shape, &full);
     kind = n->op == NXG_cat ? NXP_GROUP_CAT : NXP_GROUP_KERNEL;
   }
@@ -372,7 +378,8 @@ static void new_group_for(nxp_clusterer *c, uint32_t node, const usage *u) {
   store_in(c, node, group, place, u);
 }
 
-/* Adds a use by `user` if it is in this group and no other. */
+/* Adds the use by `user` if that is computed in `group`. False if it is computed in other groups as
+ * well. */
 static bool add_use_in(nxp_clusterer *c, usage *one, uint32_t node, uint32_t user,
                        const nxg_node *view, uint32_t group) {
   usage own = {.first = true};
@@ -385,7 +392,7 @@ static bool add_use_in(nxp_clusterer *c, usage *one, uint32_t node, uint32_t use
   return own.n_contexts == 1;
 }
 
-/* Where one of several groups that use a node reads it. */
+/* The place at which `group`, one of several groups that use a node, reads it. */
 static nxp_place place_in(nxp_clusterer *c, uint32_t node, uint32_t group) {
   usage one = {.first = true};
   bool known = true;
@@ -410,8 +417,8 @@ static bool may_store(const nxp_clusterer *c, uint32_t node, uint32_t group, nxp
   return d->reduced == 0 || may_walk(c, d, nxp_draft_full(c, d), d->reduced, node);
 }
 
-/* A stored node joins a group that reads it point by point, if no other one has to run before that.
- * */
+/* Stores a node in a group that reads it point by point, if none of the other readers has to run
+ * before that group. */
 static bool store_with_reader(nxp_clusterer *c, uint32_t node, const usage *u) {
   const nxg_node *n = &c->g->nodes[node];
   if (!c->o->fuse || u->n_contexts > NXP_MAX_CONTEXTS || n->op == NXG_update ||
@@ -419,7 +426,7 @@ static bool store_with_reader(nxp_clusterer *c, uint32_t node, const usage *u) {
       nxp_is_call(c, n))
     return false;
   if (nxg_node_elements(n) == 0)
-    return false; /* a reader that reduces it away has points, it has none */
+    return false; /* a group that reduces it has points, but the node has no elements */
   for (uint32_t i = 0; i < u->n_contexts; i++) {
     uint32_t group = u->contexts[i];
     nxp_place place = u->n_contexts == 1 ? u->place : place_in(c, node, group);
@@ -433,8 +440,8 @@ static bool store_with_reader(nxp_clusterer *c, uint32_t node, const usage *u) {
   return false;
 }
 
-/* Results of one call are one group. No circle comes of it: what they need is what each of them
- * needs. */
+/* Puts all results of one call into one group. This cannot make a dependence cycle, because all
+ * results have the same operands. */
 static bool store_with_sibling(nxp_clusterer *c, uint32_t node, const usage *u) {
   const nxg_node *n = &c->g->nodes[node];
   if (nxg_call_results((nxg_op)n->op) == 1) return false;
@@ -451,15 +458,15 @@ static bool store_with_sibling(nxp_clusterer *c, uint32_t node, const usage *u) 
 
 static bool should_store(const nxp_clusterer *c, uint32_t node, const usage *u) {
   const nxp_node_state *s = &c->nodes[node];
-  if (u->n_contexts > NXP_MAX_CONTEXTS) return true; /* a node does not remember so many */
+  if (u->n_contexts > NXP_MAX_CONTEXTS) return true; /* more groups than a node can list */
   if (u->n_contexts > 1 && s->expense > RECOMPUTE_COST) return true;
-  /* Both words of a block of random bits come from one computation. */
+  /* Both words of a block of random bits are results of one computation. */
   uint32_t ways = c->g->nodes[node].op == NXG_threefry ? (u->ways + 1) / 2 : u->ways;
   if (u->place.space == NXP_SPACE_ANY && ways > 1 && s->expense > RECOMPUTE_COST) return true;
   if (u->broadcast && u->place.space == NXP_SPACE_ANY && s->expense > RECOMPUTE_COST) return true;
   if (u->broadcast && u->place.space == NXP_SPACE_OUTER && s->expense > RECOMPUTE_COST) {
-    /* Hoisted out of the inner loops if what is left out are the last axes, or the axes that the
-     * group folds. */
+    /* The value is hoisted out of the inner loops, and need not be stored, if the axes that it does
+     * not depend on are the last ones, or those that the group reduces. */
     const nxp_draft *d = &c->drafts[u->contexts[0]];
     uint32_t last = (uint32_t)1 << (nxp_draft_full(c, d)->rank - 1);
     int budget = 32;
@@ -487,8 +494,8 @@ static void place_fold(nxp_clusterer *c, uint32_t node, const nxp_shape *full, u
   new_group_for(c, node, u);
 }
 
-/* A scan is computed in the group that uses it point by point, if that folds nothing and scans
- * along no other axis. */
+/* A scan is computed in the group that uses it point by point, if that group has no reductions and
+ * no scans along another axis. */
 static void place_scan(nxp_clusterer *c, uint32_t node, const nxp_shape *full, uint32_t axis,
                        const usage *u) {
   nxp_draft *d = u->n_contexts == 1 ? &c->drafts[u->contexts[0]] : NULL;

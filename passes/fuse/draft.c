@@ -202,8 +202,8 @@ static bool writes_over(const nxp_draft *d) {
   return d->kind == NXP_GROUP_UPDATE || d->kind == NXP_GROUP_SCATTER;
 }
 
-/* Groups in an order that respects who reads whom; updates come as late as they can, so that what
- * reads the old contents has run and they may write in place. */
+/* Orders the groups so that each comes after those it reads. Updates come as late as possible:
+ * groups that read the old contents have then run, and the update can be done in place. */
 static bool order_groups(nxp_clusterer *c, uint32_t *order, uint32_t *n_order) {
   uint32_t *waiting = nxi_calloc(c->n_drafts + 1, sizeof *waiting),
            *late = nxi_malloc((c->n_drafts + 1) * sizeof *late);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Groups while they are being formed: a union-find of drafts, who reads whom, and their final
- * order. */
+/* Groups while they are being formed (drafts): merging them with union-find, which draft reads
+ * which, and their final order. */
 #ifndef NXP_CLUSTER_DRAFT_H
 #define NXP_CLUSTER_DRAFT_H
 
@@ -19,26 +19,27 @@ typedef struct nxp_member {
 
 typedef struct nxp_draft {
   nxp_group_kind kind;
-  uint32_t full;                 /* its shape: nxp_draft_full */
-  uint32_t reduced;              /* 0: nothing folded yet */
-  uint32_t parent;               /* union-find; itself if alive */
+  uint32_t full;                 /* number of its shape, see nxp_draft_full */
+  uint32_t reduced;              /* mask of reduced axes; 0: no reduction yet */
+  uint32_t parent;               /* union-find: itself unless merged into another */
   uint32_t members, last_member; /* list: nodes computed here and nowhere else, roots included */
   uint32_t readers, last_reader; /* list: groups that read what this one stores */
   uint32_t sources, last_source; /* list: groups of which this one reads something */
   uint32_t size, weight, reads, n_roots; /* weight: size in code */
   uint32_t before, after;                /* neighbours in the order of all groups (fuse/order.c) */
   uint64_t label;                        /* rises along that order */
-  uint64_t stamp;                        /* the last search that found it, and which way */
-  bool scans;      /* `reduced` is the axis that scans run along; nothing is folded */
-  bool full_roots; /* stores at the points of the full shape */
+  uint64_t stamp;                        /* the last search that found it, and its direction */
+  bool scans;      /* it has scans, and `reduced` is their axis; it has no reductions */
+  bool full_roots; /* it stores values at the points of the full shape */
 } nxp_draft;
 
-/* A group with the label that it had. */
+/* A group and its label. */
 typedef struct nxp_ordered {
   uint64_t label;
   uint32_t group;
 } nxp_ordered;
-/* What a search has found one way; what is from `next` on has not been looked at. */
+/* The groups that a search has found in one direction. The edges of those from `next` on have not
+ * been followed. */
 typedef struct nxp_front {
   nxp_ordered *found;
   uint32_t n, cap, next;
@@ -47,12 +48,12 @@ typedef struct nxp_front {
 
 typedef struct nxp_node_state {
   uint32_t contexts[NXP_MAX_CONTEXTS];
-  uint8_t n_contexts; /* of a node computed in its users' groups; 0: unused or stored */
+  uint8_t n_contexts; /* groups in which it is computed with its users; 0: it is unused or stored */
   bool must_store, stored;
-  nxp_place place;  /* in its only group, or as stored node */
+  nxp_place place;  /* place in its only group, or in the group that stores it */
   uint32_t group;   /* that stores it */
-  uint32_t uses;    /* ways it is read: directly, and a view each */
-  uint32_t expense; /* of computing it from loads */
+  uint32_t uses;    /* ways in which it is read: directly, and through each view */
+  uint32_t expense; /* cost of computing it from loads */
 } nxp_node_state;
 
 typedef struct nxp_clusterer {
@@ -62,13 +63,13 @@ typedef struct nxp_clusterer {
   uint32_t *first_user, *user; /* users of node i: user[first_user[i]] .. user[first_user[i + 1]] */
   nxp_draft *drafts;
   uint32_t n_drafts, cap_drafts;
-  nxp_shape *shapes; /* of drafts: neighbours mostly have the same */
+  nxp_shape *shapes; /* shapes of drafts, shared by most neighbours */
   uint32_t n_shapes, cap_shapes;
   nxp_link *links;
   uint32_t n_links, cap_links;
   nxp_member *members;
   uint32_t n_members, cap_members;
-  uint32_t first_draft; /* of the order */
+  uint32_t first_draft; /* the first in the order */
   uint64_t stamp;
   nxp_front fronts[2];
   int64_t search_budget; /* edges that searches may still follow; each node placed adds some */
@@ -81,12 +82,12 @@ static inline bool nxp_is_leaf(const nxp_clusterer *c, uint32_t node) {
 static inline bool nxp_is_view(const nxp_clusterer *c, uint32_t node) {
   return c->g->nodes[node].op == NXG_view;
 }
-/* Calls, and scans that are carried out as such. */
+/* Whether a node is a library call, or a scan that is done by one. */
 static inline bool nxp_is_call(const nxp_clusterer *c, const nxg_node *n) {
   return nxg_ops[n->op].kind == NXG_KIND_CALL || nxp_scan_called(n, c->o->products);
 }
 
-/* What runs outside of kernels, and needs its operands in memory. */
+/* Whether a node is computed by a library, so that its operands must be in memory. */
 static inline bool nxp_is_library(const nxp_clusterer *c, const nxg_node *n) {
   return nxp_is_call(c, n) ||
          (n->op == NXG_matmul && !nxp_matmul_generated(c->g, n, c->o->products));
@@ -95,49 +96,50 @@ static inline bool nxp_is_library(const nxp_clusterer *c, const nxg_node *n) {
 static inline const nxp_shape *nxp_draft_full(const nxp_clusterer *c, const nxp_draft *d) {
   return &c->shapes[d->full];
 }
-/* Without memory it keeps the shape that it had, and the clusterer has failed. */
+/* If memory is exhausted, the shape is not changed and c->failed is set. */
 void nxp_draft_set_full(nxp_clusterer *c, nxp_draft *d, const nxp_shape *full);
 
-/* Fills nodes (zero), first_user and user. False without memory. */
+/* Allocates `nodes` (zeroed) and fills first_user and user. False: memory is exhausted. */
 bool nxp_index_users(nxp_clusterer *c);
 /* Decides of each node what must have memory, and what its value costs from loads. */
 void nxp_examine_nodes(nxp_clusterer *c);
 void nxp_clusterer_free(nxp_clusterer *c);
 /* The operand of a node that the fewest nodes read. */
 uint32_t nxp_rarest_operand(const nxp_clusterer *c, const nxg_node *n);
-/* Whether a fold from which this value of the kept points is made will join the group that walks
- * `full`: then the value is computed once for each of them, outside the inner loops. Looks at a few
- * nodes only. */
+/* Whether a value at the kept points is computed from a reduction that will join the group with
+ * this full shape. The value is then computed once for each kept point, outside the inner loops.
+ * `budget` limits the number of nodes that are visited. */
 bool nxp_rests_on_fold(const nxp_clusterer *c, uint32_t node, const nxp_shape *full,
                        uint32_t reduced, int *budget);
 uint32_t nxp_draft_find(nxp_clusterer *c, uint32_t group);
-/* NXP_NO_GROUP and c->failed without memory, as below. */
+/* A new draft; NXP_NO_GROUP, with c->failed set, if memory is exhausted. */
 uint32_t nxp_draft_new(nxp_clusterer *c, nxp_group_kind kind, const nxp_shape *full,
                        uint32_t reduced);
-/* `reader`, which `group` does not depend on, reads what `group` stores. */
+/* Records that `reader` reads what `group` stores; `group` must not depend on `reader`. */
 void nxp_draft_add_reader(nxp_clusterer *c, uint32_t group, uint32_t reader);
 void nxp_draft_add_member(nxp_clusterer *c, uint32_t group, uint32_t node);
-/* b becomes a part of a: after nxp_order_adjoin, which says that it may. */
+/* Merges b into a. nxp_order_adjoin must have returned true for them just before. */
 void nxp_draft_merge(nxp_clusterer *c, uint32_t a, uint32_t b);
 /* The finished groups, in an order in which each comes after those it reads. */
 nx_status nxp_drafts_write(nxp_clusterer *c, nxp_clusters *out, nxi_diag *d);
 
-/* ---- fuse/order.c: which groups depend on which. The answers are exact. Only in a graph of
- * thousands of groups that is made to be searched for long may an answer be "they depend",
- * undecided: a fusion less. */
+/* ---- fuse/order.c: which groups depend on which. The answers are exact, except that in a graph
+ * whose searches exceed their budget an undecided question is answered by "they depend", which at
+ * worst prevents a fusion. */
 
-/* Edges that all searches of a graph may follow together: so many, and more for each node. */
+/* The budget of edges that all searches of a graph may follow together: a constant, and an amount
+ * for each node. */
 enum { NXP_SEARCH_BASE = 1 << 22, NXP_SEARCH_NODE = 64 };
-/* A new group, which reads nothing yet, comes before all others. */
+/* Puts a new group before all others; it must not read anything yet. */
 void nxp_order_first(nxp_clusterer *c, uint32_t group);
 void nxp_order_remove(nxp_clusterer *c, uint32_t group);
-/* Whether `a` may come before `b`, because it does not depend on it; then it does so from now on.
- * */
+/* Whether `a` may come before `b`, because it does not depend on it. If so, `a` is moved before
+ * `b`. */
 bool nxp_order_before(nxp_clusterer *c, uint32_t a, uint32_t b);
-/* The same where it is known that it may. */
+/* Moves `group` before `reader` in the order, where it is known that this is possible. */
 void nxp_order_read(nxp_clusterer *c, uint32_t group, uint32_t reader);
-/* Whether two groups may become one, because neither depends on the other; then they are neighbours
- * from now on. */
+/* Whether two groups may be merged, because neither depends on the other. If so, they are made
+ * neighbours in the order. */
 bool nxp_order_adjoin(nxp_clusterer *c, uint32_t a, uint32_t b);
 
 #endif

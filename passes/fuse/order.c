@@ -3,17 +3,17 @@
  * whether one group depends on another is answered exactly and by looking at few groups.
  *
  * All groups stand in one list in which every group comes before those that read it: a topological
- * order. `a` depends on `b` only if it comes after it, so a search looks at nothing outside of the
- * two. The search goes both ways at once, an edge forwards from the first of the two and an edge
- * backwards from the second, until the two fronts meet (there is a dependence) or one of them has
- * nothing left (there is none, and that front is everything that must change its place). Nodes are
+ * order. `a` depends on `b` only if it comes after it, so a search visits only groups between the
+ * two. It alternates between two directions, one edge forwards from the first of the two and one
+ * edge backwards from the second, until the two fronts meet (there is a dependence) or one front is
+ * exhausted (there is none, and the groups of that front are those that must be moved). Nodes are
  * visited from the last to the first: a new group is read by old ones and reads none of them yet.
  * So it comes first in the order at no cost, and the search backwards from the newer groups ends
  * after a few steps however many groups follow them.
  *
- * Places in the list are compared by labels with gaps between them. Where a gap is used up, the
- * labels of the smallest range around it that is not crowded are spread evenly, which costs O(log
- * n) steps a change of place on average. */
+ * Positions in the list are compared by labels with gaps between them. If there is no gap left at
+ * an insertion, the labels of the smallest range around it that is not too dense are spread evenly,
+ * which takes O(log n) steps for each insertion on average. */
 #include "draft.h"
 
 #include <stdlib.h>
@@ -24,12 +24,12 @@ enum { BACKWARD, FORWARD };
 
 static const uint64_t FRONT_GAP = (uint64_t)1 << 32;
 
-/* Makes room for more labels on both sides of that of `at`. */
+/* Makes room for more labels on both sides of the label of `at`. */
 static void spread(nxp_clusterer *c, uint32_t at) {
   uint32_t first = at, last = at;
   uint64_t n = 1, width = 1, base;
   double most = 1;
-  do { /* an aligned range of labels, twice as wide each time, and everything in it */
+  do { /* an aligned range of labels, twice as wide in each round, and the groups in it */
     width *= 2;
     most *= 4.0 / 3;
     base = c->drafts[at].label & ~(width - 1);
@@ -98,7 +98,7 @@ static bool start(nxp_clusterer *c, int way, uint32_t group) {
   return reach(c, way, group);
 }
 
-/* Follows one edge, to a group that is not beyond the label `limit`. */
+/* Follows one edge of a front; groups beyond the label `limit` are ignored. */
 static outcome follow(nxp_clusterer *c, int way, uint64_t limit) {
   nxp_front *f = &c->fronts[way];
   while (f->link == NXP_NO_GROUP) {
@@ -116,8 +116,8 @@ static outcome follow(nxp_clusterer *c, int way, uint64_t limit) {
   return reach(c, way, group) ? CONTINUES : MET;
 }
 
-/* Whether `first` reaches `last`, or the answer would take too long. Otherwise *exhausted is the
- * way of which all is found. */
+/* Whether there is a path from `first` to `last`, or the budget is exhausted. If not, *exhausted is
+ * the direction whose front is complete. */
 static bool reaches(nxp_clusterer *c, uint32_t first, uint32_t last, bool bounded, int *exhausted) {
   c->stamp += 2;
   if (!start(c, FORWARD, first) || !start(c, BACKWARD, last)) return true;
@@ -139,7 +139,7 @@ static int by_label(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Puts all that a front found directly after `at`, in the order that they have. */
+/* Moves all groups of a front directly after `at`; they keep their order. */
 static void move_after(nxp_clusterer *c, nxp_front *f, uint32_t at) {
   for (uint32_t i = 0; i < f->n; i++) f->found[i].label = c->drafts[f->found[i].group].label;
   if (f->n > 1) qsort(f->found, f->n, sizeof *f->found, by_label);
@@ -155,8 +155,8 @@ static bool put_before(nxp_clusterer *c, uint32_t a, uint32_t b, bool bounded) {
   int exhausted = FORWARD;
   if (c->drafts[a].label < c->drafts[b].label) return true;
   if (reaches(c, b, a, bounded, &exhausted)) return false;
-  /* What is between the two and needed for `a` goes before `b`, or what is made of `b` goes after
-   * `a`. */
+  /* Either the groups between the two on which `a` depends, and `a`, move before `b`, or `b` and
+   * the groups that depend on it move after `a`. */
   uint32_t at = exhausted == FORWARD ? a : c->drafts[b].before;
   move_after(c, &c->fronts[exhausted], at);
   return true;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Fusion groups as remarks, to stand after the text of their graph: nodes have the same labels
- * there. */
+/* Prints fusion groups as comments after the text of their graph, with the same names of nodes. */
 #include "cluster.h"
 
 #include <stdio.h>

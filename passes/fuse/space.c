@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Shapes, places and costs of fusion groups: pure arithmetic. */
+/* Arithmetic on the shapes, places and costs of fusion groups. */
 #include "space.h"
 
 #include <string.h>
@@ -28,8 +28,9 @@ int64_t nxp_points(const nxp_shape *s, uint32_t mask, bool kept) {
   return n;
 }
 
-/* A view without offset whose strides, extents of 1 aside, are those of `operand` in order, with 0
- * on the axes it adds: the mask of those among the view's own squeezed axes. */
+/* Whether a view is a broadcast: without offset, its strides (except of extents of 1) are those of
+ * `operand` in order, and 0 on the axes that it adds. *mask: the added axes, among those of the
+ * view that are not of extent 1. */
 static bool broadcast_mask(const nxg_node *view, const nxg_node *operand, uint32_t *mask) {
   int64_t expected = 1;
   int32_t axis = 0;
@@ -119,9 +120,10 @@ bool nxp_scan_space(const nxg_node *n, nxp_shape *full, uint32_t *axis) {
   return true;
 }
 
-enum { NARROWEST = 128 }; /* bytes of the narrowest strip worth its loop, but 32 columns at most */
-/* On a GPU a block of threads has a row, or some columns: enough of them, or rows so short (bytes)
- * that one is soon done. */
+/* Bytes of the narrowest strip that is worth a loop, but 32 columns at most. */
+enum { NARROWEST = 128 };
+/* On a GPU a block of threads computes a row, or some columns. There must be at least that many
+ * blocks, or rows must be short (in bytes). */
 enum { GPU_BLOCKS = 132, GPU_COLUMNS = 8, GPU_ROW = 128 << 10 };
 
 bool nxp_rows_fit(const nxp_shape *full, uint32_t reduced, int64_t element_bytes,
@@ -135,9 +137,8 @@ bool nxp_rows_fit(const nxp_shape *full, uint32_t reduced, int64_t element_bytes
   return run * element_bytes * columns <= t->l2_bytes / 2 && points / columns >= 8;
 }
 
-enum {
-  EXPENSIVE_FACTOR = 12
-}; /* of a generated product; both parts of a complex one beside each other are not */
+/* The most operations of a factor that a generated product computes again each time it reads it. */
+enum { EXPENSIVE_FACTOR = 12 };
 
 bool nxp_reads_again(const nxg_graph *g, uint32_t reader, uint32_t operand, uint32_t expense) {
   const nxg_node *n = &g->nodes[reader];

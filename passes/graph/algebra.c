@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Algebraic identities that hold for every value, bit for bit (all NaNs being one value). Of the
- * usual ones the following do not and are left alone: x + 0 (-0 + 0 is +0), x * 0 and x - x (NaN,
- * infinities, -0), pow(x, 2), x / c for a c that is no power of two. Keeps: bits. */
+/* Algebraic identities that hold for every value, bit for bit (all NaNs being one value). The
+ * following well-known identities do not hold in that sense, and are not applied: x + 0 (-0 + 0 is
+ * +0), x * 0 and x - x (NaN, infinities, -0), pow(x, 2), and x / c as x * (1 / c) unless c is a
+ * power of two. Keeps: bits. */
 #include "rewrite.h"
 
 #include <math.h>
@@ -71,8 +72,8 @@ static uint32_t equal_node(const nxg_rewrite *r, const nxg_node *n) {
     case NXG_trunc:
     case NXG_floor:
     case NXG_ceil:
-    case NXG_round: /* once is enough */ return x->op == n->op ? a : UINT32_MAX;
-    case NXG_cast: { /* there and back through a dtype that holds every value */
+    case NXG_round: /* rounding is idempotent */ return x->op == n->op ? a : UINT32_MAX;
+    case NXG_cast: { /* a cast to a dtype that holds every value, and back */
       if (x->dtype == n->dtype) return a;
       bool back = x->op == NXG_cast && r->to->nodes[x->args[0]].dtype == n->dtype;
       bool exact = (n->dtype == NX_F32 && x->dtype == NX_F64) ||
@@ -106,8 +107,8 @@ static bool divide_by_power(nxg_rewrite *r, uint32_t i) {
   return true;
 }
 
-/* Marks what products read, through views: its place in memory decides which of a library's loops
- * runs, and so its bits. */
+/* Marks the nodes that products read, also through views. The layout of such an operand in memory
+ * decides which of a library's loops runs, and so the bits of the result. */
 static bool *read_by_products(const nxg_graph *g) {
   bool *read = nxi_calloc(g->n_nodes, sizeof *read);
   for (uint32_t i = 0; read != NULL && i < g->n_nodes; i++)
@@ -119,7 +120,8 @@ static bool *read_by_products(const nxg_graph *g) {
   return read;
 }
 
-/* In place of node i: what it equals, dense as it was for a product. */
+/* Replaces node i by an equal node. If a product reads node i (`dense`), the replacement is made
+ * dense, as node i is. */
 static void take_equal(nxg_rewrite *r, uint32_t i, uint32_t equal, bool dense) {
   const nxg_node *n = &r->from->nodes[i];
   if (dense && r->to->nodes[equal].op == NXG_view)

@@ -10,9 +10,9 @@
 
 typedef struct checked {
   nxg_rewrite *r;
-  uint32_t node; /* old one, in whose place nodes are added */
+  uint32_t node; /* the old node that is being rewritten */
   int32_t rank;
-  int64_t shape[NXG_MAX_RANK]; /* of the indices that are looked at */
+  int64_t shape[NXG_MAX_RANK]; /* shape of the indices that are checked */
 } checked;
 
 static uint32_t add(const checked *c, nxg_op op, uint32_t n, const uint32_t *args,
@@ -25,8 +25,8 @@ static uint32_t full(const checked *c, nx_dtype t, int64_t value) {
   return add(c, NXG_full, 0, NULL, attrs, 2, t);
 }
 
-/* Axes along which the indices repeat, as they were before a view repeated them; the mapped
- * indices. */
+/* Returns the mapped indices without the axes along which a view repeats them; these axes get
+ * extent 1 and are set in *mask. */
 static uint32_t distinct(checked *c, uint32_t indices, int64_t *mask) {
   const nxg_node *n = &c->r->from->nodes[indices];
   *mask = 0;
@@ -40,7 +40,7 @@ static uint32_t distinct(checked *c, uint32_t indices, int64_t *mask) {
   return add(c, NXG_view, 1, &c->r->map[n->args[0]], n->attrs, n->n_attrs, n->dtype);
 }
 
-/* 0, 1, ... in C order. */
+/* The positions 0, 1, ... in C order, in the shape of the indices. */
 static uint32_t positions(const checked *c) {
   int64_t n = nxg_elements(c->rank, c->shape), count[2] = {0, 1}, view[1 + NXG_MAX_RANK] = {0};
   uint32_t line = nxg_rewrite_add(c->r, c->node, NXG_arange, 0, NULL, count, 2, NX_I64, 1, &n);
@@ -48,7 +48,7 @@ static uint32_t positions(const checked *c) {
   return add(c, NXG_view, 1, &line, view, 1 + (uint32_t)c->rank, NX_I64);
 }
 
-/* The first bad one of the indices of an axis of `extent`: i64, rank 0. */
+/* The position of the first index that is outside an axis of `extent`: i64, rank 0. */
 static uint32_t first_bad(checked *c, uint32_t indices, int64_t extent, int64_t *mask) {
   nx_dtype t = c->r->from->nodes[indices].dtype;
   int64_t least = t == NX_I32 ? INT32_MIN : INT64_MIN, most = t == NX_I32 ? INT32_MAX : INT64_MAX;
@@ -69,7 +69,7 @@ static uint32_t first_bad(checked *c, uint32_t indices, int64_t extent, int64_t 
 
 static uint32_t cast(nxg_rewrite *r, uint32_t node, uint32_t value, nx_dtype t) {
   if (nxg_rewrite_failed(r)) return UINT32_MAX;
-  const nxg_node n = r->to->nodes[value]; /* a copy: nodes move */
+  const nxg_node n = r->to->nodes[value]; /* a copy, because adding nodes moves them */
   return nxg_rewrite_add(r, node, NXG_cast, 1, &value, NULL, 0, t, n.rank, n.shape);
 }
 
@@ -97,7 +97,7 @@ static void rewrite(nxg_rewrite *r, uint32_t i) {
   r->changed = true;
 }
 
-/* Nothing is scattered. */
+/* A scatter without updates is a copy of its template. */
 static void copy_template(nxg_rewrite *r, uint32_t i) {
   const nxg_node *n = &r->from->nodes[i];
   uint32_t value =

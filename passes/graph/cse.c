@@ -18,7 +18,7 @@ static uint64_t hash_node(const nxg_node *n, const uint64_t *hashes) {
   return h;
 }
 
-/* Whether new node `made` is what old node n would become. */
+/* Whether new node `made` equals what old node n would become. */
 static bool same(const nxg_rewrite *r, const nxg_node *n, const nxg_node *made) {
   if (n->op != made->op || n->dtype != made->dtype || n->rank != made->rank ||
       n->n_args != made->n_args || n->n_attrs != made->n_attrs ||
@@ -29,11 +29,12 @@ static bool same(const nxg_rewrite *r, const nxg_node *n, const nxg_node *made) 
   return n->n_attrs == 0 || memcmp(n->attrs, made->attrs, n->n_attrs * sizeof *n->attrs) == 0;
 }
 
-/* Which nodes may have an equal: a hash of everything below each node, which equal nodes share, and
- * bits for the values that it takes. Nearly all nodes of a large graph have no equal; a table of
- * all of them would not stay in the caches. */
+/* A filter for nodes that may have an equal. Each node gets a hash of everything that it is
+ * computed from, which equal nodes share, and bits record which hashes occur once and which again.
+ * Nearly all nodes of a large graph have no equal, and a hash table of all nodes would not fit in
+ * the caches. */
 typedef struct suspects {
-  uint64_t *hash, *met, *met_again; /* by node; bits */
+  uint64_t *hash, *met, *met_again; /* hash: by node; met, met_again: bits by hash */
   uint64_t mask;
 } suspects;
 
@@ -49,7 +50,7 @@ static bool suspects_create(suspects *s, uint32_t n) {
   return s->hash != NULL && s->met != NULL;
 }
 
-/* Gives their number. */
+/* Fills the filter; returns the number of nodes that may have an equal. */
 static uint32_t find_suspects(suspects *s, const nxg_graph *g) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < g->n_nodes; i++) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Folds what is known when a graph is compiled: an elementwise operation on constants, a view, copy
- * or update of one. A constant stays a `full` node of its shape, which costs no memory. Launch
- * parameters are not constants.
- * Keeps: bits (the evaluator is the interpreter's). */
+/* Constant folding: elementwise operations on constants, and views, copies and updates of
+ * constants. A constant stays a `full` node of its shape, which costs no memory. Launch parameters
+ * are not constants. Keeps: bits (the evaluator is the interpreter's). */
 #include "rewrite.h"
 
 static bool is_constant(const nxg_graph *g, uint32_t node) {
@@ -45,7 +44,8 @@ static bool folds(const nxg_rewrite *r, const nxg_node *n) {
   return n->n_args > 0;
 }
 
-/* A view of a launch parameter's `full` is one of another shape. */
+/* Whether the node is a view of a `full`, also of one whose value is a launch parameter; it becomes
+ * a `full` of the view's shape. */
 static bool is_view_of_full(const nxg_rewrite *r, const nxg_node *n) {
   return (n->op == NXG_view || n->op == NXG_copy) && !nxi_is_complex(n->dtype) &&
          r->to->nodes[r->map[n->args[0]]].op == NXG_full;

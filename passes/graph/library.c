@@ -42,8 +42,8 @@ static uint32_t copy_of(nxg_rewrite *r, uint32_t i, uint32_t node) {
   return nxg_rewrite_add(r, i, NXG_copy, 1, &node, NULL, 0, n.dtype, n.rank, shape);
 }
 
-/* The same for a product: columns that lie next to each other do so in the copy, for the bits of a
- * library follow that. */
+/* Copies an operand of a product. If its columns are contiguous they are contiguous in the copy
+ * too, because the bits of a library's result depend on that. */
 static uint32_t copy_matrix(nxg_rewrite *r, uint32_t i, uint32_t node) {
   const nxg_node n = r->to->nodes[node];
   const int32_t rank = n.rank, swapped = rank - 2;
@@ -73,7 +73,7 @@ static uint32_t copy_matrix(nxg_rewrite *r, uint32_t i, uint32_t node) {
   return nxg_rewrite_add(r, i, NXG_view, 1, &copy, attrs, 1 + (uint32_t)rank, n.dtype, rank, shape);
 }
 
-/* Leaves without memory have none that a library could read. */
+/* Whether the node has memory that a library can read; constants and other leaves have none. */
 static bool library_can_read(const nxg_graph *g, uint32_t node) {
   nxg_view v;
   bool transposed;
@@ -104,8 +104,8 @@ static void rewrite_matmul(nxg_rewrite *r, uint32_t i, nxp_products products) {
   nxg_rewrite_map(r, i, value);
 }
 
-/* Operands of a call are memory, dense from some element on; whatever else computes them writes it.
- * */
+/* Whether an operand of a call is memory that is dense from some element on. Any other value is
+ * stored first. */
 static bool call_can_read(const nxg_graph *g, uint32_t node) {
   nxg_view v;
   nxg_node_view(g, node, &v);
@@ -134,7 +134,7 @@ static void rewrite_call(nxg_rewrite *r, uint32_t i) {
   nxg_rewrite_map(r, i, node);
 }
 
-/* Complex updates of a scatter are a row in memory. */
+/* Makes the complex updates of a scatter a row in memory. */
 static void copy_row(nxg_rewrite *r, uint32_t i) {
   const nxg_node *n = &r->from->nodes[i];
   uint32_t updates = n->args[2], mapped = r->map[updates];
@@ -144,7 +144,7 @@ static void copy_row(nxg_rewrite *r, uint32_t i) {
   r->map[updates] = mapped;
 }
 
-/* The memory that an update or a scatter writes is that of a whole value, not of a view. */
+/* Makes operand 0 of an update or a scatter a whole value, if it is a view. */
 static void rewrite_update(nxg_rewrite *r, uint32_t i) {
   uint32_t old = r->from->nodes[i].args[0], mapped = r->map[old];
   if (r->to->nodes[mapped].op == NXG_view) r->map[old] = copy_of(r, i, mapped);
@@ -153,8 +153,8 @@ static void rewrite_update(nxg_rewrite *r, uint32_t i) {
   r->map[old] = mapped;
 }
 
-/* The product that an output is in another form, which is the same memory; UINT32_MAX: it is none.
- * */
+/* The product of which an output is only a reshape, so that both share memory; UINT32_MAX if there
+ * is none. */
 static uint32_t product_of_output(const nxg_graph *g, uint32_t node) {
   const nxg_node *n = &g->nodes[node];
   if (n->op != NXG_view || g->nodes[n->args[0]].op != NXG_matmul) return UINT32_MAX;

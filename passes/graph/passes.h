@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Passes over the graph IR. A pass reads a graph and appends to a fresh one, in order, with
- * nxg_rewrite helpers; true in *changed if the result differs. Where nothing had to be changed *out
+ * nxg_rewrite helpers; true in *changed if the result differs. If nothing had to be changed, *out
  * is the graph that was given. None prints, times or reads the environment. */
 #ifndef NXG_PASSES_H
 #define NXG_PASSES_H
@@ -10,26 +10,26 @@
 typedef nx_status (*nxg_pass)(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
 
 nx_status nxg_pass_fold(const nxg_graph *g, nxg_graph **out, bool *changed,
-                        nxi_diag *d); /* constants */
+                        nxi_diag *d); /* constant folding */
 nx_status nxg_pass_algebra(const nxg_graph *g, nxg_graph **out, bool *changed,
                            nxi_diag *d); /* bit-exact identities */
 nx_status nxg_pass_views(const nxg_graph *g, nxg_graph **out, bool *changed,
-                         nxi_diag *d); /* sink and compose views */
+                         nxi_diag *d); /* composes views */
 nx_status nxg_pass_runs(const nxg_graph *g, nxg_graph **out, bool *changed,
-                        nxi_diag *d); /* one run a reduction */
+                        nxi_diag *d); /* gives each reduction a single run */
 nx_status nxg_pass_checks(const nxg_graph *g, nxg_graph **out, bool *changed,
-                          nxi_diag *d); /* of indices */
+                          nxi_diag *d); /* adds the checks of indices */
 nx_status nxg_pass_scans(const nxg_graph *g, nxp_products products, nxg_graph **out, bool *changed,
-                         nxi_diag *d); /* long ones in blocks, or as calls */
+                         nxi_diag *d); /* splits long scans into blocks, or makes them calls */
 nx_status nxg_pass_small_types(const nxg_graph *g, nxg_graph **out, bool *changed,
-                               nxi_diag *d); /* i4 and u4 as bytes */
+                               nxi_diag *d); /* makes i4 and u4 bytes */
 nx_status nxg_pass_cse(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
 nx_status nxg_pass_dce(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
-/* The pass of ir/graph/graph.h; matrix products of the complex dtypes of the mask are one real one
- * where a library multiplies. */
+/* The pass nxg_pass_types of ir/graph/graph.h. Matrix products of the complex dtypes in `joined`
+ * become one real product each if a library computes it. */
 nx_status nxg_pass_types_for(const nxg_graph *g, nxp_products joined, nxg_graph **out,
                              bool *changed, nxi_diag *d);
 nx_status nxg_pass_library(const nxg_graph *g, nxp_products products, nxg_graph **out,
-                           bool *changed, nxi_diag *d); /* operands of library calls */
+                           bool *changed, nxi_diag *d); /* forms that libraries take */
 
 #endif

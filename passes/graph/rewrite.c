@@ -10,15 +10,15 @@ static void free_tables(nxg_rewrite *r) {
   r->map = r->args = NULL;
 }
 
-/* In a new graph inputs come first, in their order: where they do already, nodes may keep their
- * numbers. */
+/* In a new graph the inputs come first, in their order. If they do so in the old graph already,
+ * nodes can keep their numbers. */
 static bool inputs_lead(const nxg_graph *g) {
   for (uint32_t i = 0; i < g->n_inputs; i++)
     if (g->inputs[i].node != i) return false;
   return true;
 }
 
-/* A new graph with the inputs alone. */
+/* Makes the new graph, with the inputs alone. */
 static bool own_graph(nxg_rewrite *r) {
   const nxg_graph *from = r->from;
   nxg_graph *g = nxg_create(from->name);

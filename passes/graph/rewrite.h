@@ -19,7 +19,7 @@ typedef struct nxg_rewrite {
   uint32_t *args;      /* scratch for one node's operands */
   uint32_t passed;     /* nodes visited so far; counted until the new graph is a copy */
   bool changed;        /* set by passes */
-  bool failed;         /* no memory; passes may set it too */
+  bool failed;         /* memory is exhausted; passes may set it too */
   nxi_diag *d;
 } nxg_rewrite;
 

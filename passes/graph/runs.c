@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* Splits reductions so that each folds one run of adjacent axes, the innermost run first
- * (docs/numerics.md). Extents of 1 do not separate or end a run. Small floats stay in f32 from the
- * first run to the last and are rounded once.
- * Keeps: bits, by the definition of the order. */
+/* Splits reductions so that each reduces one run of adjacent axes, the innermost run first
+ * (docs/numerics.md). Axes of extent 1 do not separate runs. Small floats stay in f32 from the
+ * first run to the last and are rounded once. Keeps: bits, by the definition of the order. */
 #include "rewrite.h"
 
 static bool is_reduction(const nxg_node *n) {
   return nxg_ops[n->op].kind == NXG_KIND_FOLD && !nxg_finds_index(n->op);
 }
 
-/* The runs of a reduction; the innermost takes the axes of extent 1 along. */
+/* The runs of a reduction. Reduced axes of extent 1 are added to the innermost run. */
 static int32_t runs_of(const nxg_node *n, const nxg_node *x, nxg_run *runs) {
   uint32_t mask = (uint32_t)n->attrs[0];
   int32_t count = nxg_reduce_runs(x->rank, x->shape, mask, runs);

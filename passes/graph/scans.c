@@ -9,7 +9,8 @@
 
 enum { LONG = 1 << 15, FEW_ROWS = 16, FEW_COLUMNS = 256, CALLED_ROWS = 256 };
 
-/* Along contiguous memory, of numbers that are one. */
+/* Whether a library call does the scan: on a GPU, one along contiguous memory in plain order, which
+ * is long and has few lines. */
 bool nxp_scan_called(const nxg_node *n, nxp_products products) {
   if (!(products & NXP_ON_GPU) || !nxg_is_scan(n->op) || nxk_takes_pairs(nxg_reduce_kind(n->op)))
     return false;
@@ -27,15 +28,15 @@ static bool worth_it(const nxg_node *n) {
   return nxg_node_elements(n) / length < (n->attrs[0] + 1 == n->rank ? FEW_ROWS : FEW_COLUMNS);
 }
 
-/* A scan being taken apart; every value below has the shape of the scan but for its axis, and for
- * one more axis where it is in blocks. */
+/* A scan that is being split. All values below have the shape of the scan except along its axis; a
+ * value in blocks has one more axis after that. */
 typedef struct apart {
   nxg_rewrite *r;
   uint32_t node;
   const nxg_node *n;
   nx_dtype t;
   int32_t axis;
-  int64_t blocks, rest; /* whole ones, and elements after them */
+  int64_t blocks, rest; /* whole blocks, and the elements after them */
 } apart;
 
 static uint32_t add(const apart *a, nxg_op op, const uint32_t *args, uint32_t n_args,
@@ -43,8 +44,8 @@ static uint32_t add(const apart *a, nxg_op op, const uint32_t *args, uint32_t n_
   return nxg_rewrite_add(a->r, a->node, op, n_args, args, attrs, n_attrs, a->t, rank, shape);
 }
 
-/* The shape with `extent` along the axis, and after it `inner`, if that is not 0. Returns the rank.
- * */
+/* Sets `shape` to that of the scan with `extent` along the axis, and an axis of `inner` after it
+ * unless that is 0. Returns the rank. */
 static int32_t shape_of(const apart *a, int64_t extent, int64_t inner, int64_t *shape) {
   int32_t rank = 0;
   for (int32_t i = 0; i < a->n->rank; i++) {
@@ -54,8 +55,7 @@ static int32_t shape_of(const apart *a, int64_t extent, int64_t inner, int64_t *
   return rank;
 }
 
-/* A view of `value`, of which `strides` are the strides in C order, with other ones along the axis.
- * */
+/* A view of `value` with the C-order strides `strides`, changed along the axis. */
 static uint32_t view(const apart *a, uint32_t value, const int64_t *strides, int64_t offset,
                      int64_t extent, int64_t stride, int64_t inner, int64_t inner_stride) {
   int64_t attrs[1 + NXG_MAX_RANK], shape[NXG_MAX_RANK];
@@ -68,8 +68,8 @@ static uint32_t view(const apart *a, uint32_t value, const int64_t *strides, int
   return add(a, NXG_view, &value, 1, attrs, (uint32_t)k, rank, shape);
 }
 
-/* C-order strides of a value with `extent` along the axis, in the places of the scan's own axes;
- * the one inside of the axis, if there is one, goes to *inner_stride. */
+/* Sets `strides` to the C-order strides of a value with `extent` along the axis, for the scan's own
+ * axes. The stride of the additional axis, if there is one, goes to *inner_stride. */
 static void strides_of(const apart *a, int64_t extent, int64_t inner, int64_t *strides,
                        int64_t *inner_stride) {
   int64_t stride = 1;
@@ -98,7 +98,8 @@ static uint32_t combine(const apart *a, uint32_t before, uint32_t within, int64_
   return add(a, op, args, 2, NULL, 0, rank, shape);
 }
 
-/* What is before each block, the one of the rest included: the identity before the first. */
+/* The result of all elements before each block, including the incomplete last one; before the first
+ * block it is the identity. */
 static uint32_t carries(const apart *a, uint32_t local, int64_t n) {
   int64_t strides[NXG_MAX_RANK] = {0}, inner = 0, attrs[1 + 2 * NXG_MAX_RANK] = {0},
           shape[NXG_MAX_RANK];
@@ -112,7 +113,7 @@ static uint32_t carries(const apart *a, uint32_t local, int64_t n) {
   return add(a, NXG_pad, &sums, 1, attrs, 1 + 2 * (uint32_t)rank, rank, shape);
 }
 
-/* The elements after the last whole block. */
+/* Scans the elements after the last whole block. */
 static uint32_t write_rest(const apart *a, uint32_t x, uint32_t before, int64_t carried) {
   int64_t own[NXG_MAX_RANK] = {0}, strides[NXG_MAX_RANK] = {0};
   strides_of(a, a->n->shape[a->axis], 0, own, NULL);
@@ -159,9 +160,11 @@ static void take_apart(nxg_rewrite *r, uint32_t i) {
   r->changed = true;
 }
 
-/* ---- products of pairs, which have no neutral element: the first block has nothing before it */
+/* ---- products of complex numbers, for which no identity is used: the first block is handled
+ * apart */
 
-/* Part k of what is before times what is within; `parts` has both of each. */
+/* Part k of the product of two complex values: the result before a block and the result within it.
+ * `parts` has both parts of each. */
 static uint32_t product(const apart *a, const uint32_t parts[4], int k, int64_t extent,
                         int64_t inner) {
   int64_t shape[NXG_MAX_RANK];
@@ -177,7 +180,8 @@ static void scan_both(const apart *a, const uint32_t x[2], int32_t axis, int64_t
     out[k] = add(a, k ? NXG_scan_prod_imag : NXG_scan_prod_real, x, 2, attrs, 2, rank, shape);
 }
 
-/* Blocks after the first one; sums: what is before each of them. */
+/* The results of the blocks after the first one; sums: the result of all elements before each of
+ * them. */
 static uint32_t later_blocks(const apart *a, const uint32_t *local, const uint32_t *sums,
                              int64_t n_sums, int part) {
   int64_t own[NXG_MAX_RANK] = {0}, strides[NXG_MAX_RANK] = {0}, inner = 0, n = a->blocks - 1;
@@ -235,7 +239,7 @@ static void take_pairs_apart(nxg_rewrite *r, uint32_t i) {
   r->changed = true;
 }
 
-/* In the type in which a call scans. */
+/* Converts the operand to the type in which a call scans. */
 static void widen(nxg_rewrite *r, uint32_t i) {
   const nxg_node *n = &r->from->nodes[i];
   nx_dtype t = nxi_compute_dtype(n->dtype);

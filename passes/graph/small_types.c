@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* i4 and u4 become i8 and u8. A tensor's memory holds two of them in a byte: an input is its bytes,
- * unpacked by ordinary operations, and an output is packed by such; between them each element has a
- * byte, i4 extended by its sign. What may leave four bits is wrapped after each operation. An
- * update of memory rewrites the bytes that its view touches, from their lowest to their highest,
- * and keeps the halves that it does not name. Keeps: bits. */
+/* i4 and u4 become i8 and u8. A tensor's memory holds two elements in a byte. An input becomes an
+ * array of bytes that ordinary operations unpack, and an output is packed by such operations;
+ * between them each element has a byte, where i4 is sign-extended. Results that may not fit in four
+ * bits are wrapped after each operation. An update rewrites all bytes from the lowest to the
+ * highest that its view touches, and preserves the half bytes that are not in the view. Keeps:
+ * bits. */
 #include <string.h>
 
 #include "passes.h"
@@ -17,12 +18,13 @@ typedef struct unpacking {
   uint32_t *value;   /* old node -> elements, one in a byte; NONE: not made yet */
   uint32_t *bytes;   /* old node -> elements as in memory; NONE: not made yet */
   uint32_t *half[2]; /* old node -> elements whose last index is even, odd; NONE: not made yet */
-  /* old node: elementwise work that is packed, done on the halves; 2: and as a whole */
+  /* old node -> whether it is elementwise work that is packed, computed separately for the lower
+   * and upper halves of bytes; 2: also computed as a whole */
   uint8_t *halved;
   uint32_t *args;
 } unpacking;
 
-/* ---- words for building */
+/* ---- short names for building */
 
 static uint32_t add(unpacking *u, nxg_op op, uint32_t n_args, const uint32_t *args,
                     const int64_t *attrs, uint32_t n_attrs, nx_dtype dtype, int32_t rank,
@@ -53,7 +55,7 @@ static uint32_t binary(unpacking *u, nxg_op op, uint32_t a, uint32_t b) {
   return add(u, op, 2, args, NULL, 0, n.dtype, n.rank, n.shape);
 }
 
-/* a and the same number at every element */
+/* An operation on a and a constant. */
 static uint32_t with(unpacking *u, nxg_op op, uint32_t a, int64_t number) {
   nxg_node n = node_of(u, a);
   return binary(u, op, a, constant(u, n.dtype, number, n.rank, n.shape));
@@ -80,7 +82,7 @@ static uint32_t shaped(unpacking *u, uint32_t a, int32_t rank, const int64_t *sh
   return view(u, a, &v);
 }
 
-/* n of the elements of a, in C order. */
+/* n elements of a in C order, as a row. */
 static uint32_t line(unpacking *u, uint32_t a, int64_t first, int64_t n, int64_t step) {
   nxg_view v = {.rank = 1, .offset = first, .shape = {n}, .strides = {step}};
   return view(u, a, &v);
@@ -106,7 +108,7 @@ static uint32_t wrapped(unpacking *u, nx_dtype t, uint32_t a) {
   return with(u, NXG_shr, with(u, NXG_shl, a, 4), 4);
 }
 
-/* a where `turn` is not 0, b elsewhere. */
+/* Selects a where `turn` is not 0, and b elsewhere. */
 static uint32_t either(unpacking *u, uint32_t turn, uint32_t a, uint32_t b) {
   nxg_node n = node_of(u, a);
   uint32_t args[3] = {turn, constant(u, NX_U8, 0, n.rank, n.shape), b};
@@ -115,9 +117,10 @@ static uint32_t either(unpacking *u, uint32_t turn, uint32_t a, uint32_t b) {
   return add(u, NXG_where, 3, args, NULL, 0, n.dtype, n.rank, n.shape);
 }
 
-/* The n elements in the halves of bytes [m], in that shape. i4 chooses whether to shift rather than
- * how far: vectors of bytes have no shift by another amount for each. u4 would need two operations
- * more for that, too many to be done again for each of several readers. */
+/* Unpacks the elements in m bytes, in that shape. For i4 a select chooses between the shifted and
+ * the unshifted byte, because vectors of bytes cannot be shifted by a different amount in each
+ * lane. For u4 that would take two operations more, too many for work that each of several readers
+ * may repeat. */
 static uint32_t unpacked(unpacking *u, nx_dtype t, uint32_t bytes, int64_t m, int32_t rank,
                          const int64_t *shape) {
   nxg_view twice = {.rank = 2, .shape = {m, 2}, .strides = {1, 0}}, in_turn = twice;
@@ -139,7 +142,8 @@ static uint32_t joined(unpacking *u, nx_dtype t, uint32_t low, uint32_t high) {
   return binary(u, NXG_or, low, high);
 }
 
-/* All elements of a as bytes; the upper half of the last is 0 if their number is odd. */
+/* Packs all elements of a into bytes. If their number is odd, the upper half of the last byte is
+ * 0. */
 static uint32_t packed(unpacking *u, nx_dtype t, uint32_t a) {
   nxg_node n = node_of(u, a);
   int64_t elements = nxg_node_elements(&n), m = nxi_dtype_bytes(t, elements);
@@ -170,11 +174,10 @@ static uint32_t bytes_of(unpacking *u, uint32_t old) {
   return u->bytes[old] = joined(u, n->dtype, low, high);
 }
 
-/* ---- elementwise work whose result is packed. A byte of it is made from two of the bytes that are
- * read, or from a part of them: the work is done for the lower halves and for the upper ones,
- * without the elements in between. */
+/* ---- elementwise work whose result is packed. It is done separately for the elements in lower
+ * halves of bytes and for those in upper halves, so that neither needs the elements interleaved. */
 
-/* The elements of a node whose last index is p, p + 2, ... */
+/* The shape of the elements of a node whose last index is p, p + 2, ... */
 static void half_shape(const nxg_node *n, int p, int64_t *shape) {
   memcpy(shape, n->shape, (size_t)n->rank * sizeof *shape);
   shape[n->rank - 1] = (shape[n->rank - 1] + 1 - p) / 2;
@@ -184,7 +187,7 @@ static bool can_be_halved(const nxg_node *n) {
   return n->rank == 1 || (n->rank > 1 && n->shape[n->rank - 1] % 2 == 0);
 }
 
-/* Whether all elements that v shows lie in the same half of their bytes. */
+/* Whether all elements of the view are in the same half of their bytes. */
 static bool in_one_half(const nxg_view *v) {
   for (int32_t i = 0; i < v->rank; i++)
     if (v->shape[i] > 1 && v->strides[i] % 2) return false;
@@ -201,7 +204,7 @@ static uint32_t half_of_bytes(unpacking *u, nx_dtype t, uint32_t bytes, nxg_view
   return with(u, NXG_shr, upper ? a : with(u, NXG_shl, a, 4), 4);
 }
 
-/* A half of what is not elementwise. */
+/* The even (p = 0) or odd elements of a value that is not elementwise work. */
 static uint32_t half_of_leaf(unpacking *u, uint32_t old, int p) {
   const nxg_node *n = &u->from->nodes[old];
   uint32_t base = n->op == NXG_view ? n->args[0] : old;
@@ -229,7 +232,7 @@ static uint32_t half_of(unpacking *u, uint32_t old, int p) {
   return u->half[p][old];
 }
 
-/* Whether an update writes elements that follow one another. */
+/* Whether an update writes contiguous elements in order. */
 static bool writes_in_order(const nxg_node *n) {
   const int64_t *shape = n->attrs + 2, *strides = shape + n->attrs[1];
   int64_t expected = 1;
@@ -238,11 +241,12 @@ static bool writes_in_order(const nxg_node *n) {
   return true;
 }
 
-/* From the last node to the first: what is packed, and elementwise work that only packed results
- * need (nibbles: also if others do, they are cheap). */
+/* Finds, from the last node to the first, elementwise work of which only packed results are made.
+ * For i4 and u4 values it may have other users as well, because the work is cheap. */
 static void find_halved(unpacking *u) {
   const nxg_graph *g = u->from;
-  uint32_t *uses = u->half[0], *packing = u->half[1]; /* before they are needed */
+  /* reuses these arrays, which are not yet in use */
+  uint32_t *uses = u->half[0], *packing = u->half[1];
   memset(uses, 0, 2 * (size_t)g->n_nodes * sizeof *uses);
   for (uint32_t i = 0; i < g->n_outputs; i++) {
     uint32_t node = g->outputs[i].node;
@@ -259,7 +263,7 @@ static void find_halved(unpacking *u) {
       u->halved[i] = packing[i] == uses[i] ? 1 : 2;
     for (uint32_t k = 0; u->halved[i] && k < n->n_args; k++) {
       packing[n->args[k]]++;
-      uses[n->args[k]] += u->halved[i] == 2; /* the whole is read, too */
+      uses[n->args[k]] += u->halved[i] == 2; /* it is also read as a whole */
     }
     if (n->op == NXG_update && nxi_is_nibble(n->dtype) && writes_in_order(n)) packing[n->args[1]]++;
   }
@@ -268,14 +272,14 @@ static void find_halved(unpacking *u) {
 
 /* ---- updates of memory */
 
-/* Makes strides positive and falling, and src read in that order. False if the view leaves elements
- * out. */
+/* Makes the strides of v positive and descending, and sets `src` to the view that reads the source
+ * in the same order. False if v has gaps. */
 static bool straighten(nxg_view *v, nxg_view *src) {
   int64_t strides[NXG_MAX_RANK], expected = 1;
   int32_t order[NXG_MAX_RANK], n = 0;
   nxg_contiguous_strides(v->rank, v->shape, strides);
   *src = (nxg_view){0};
-  for (int32_t i = 0; i < v->rank; i++) { /* insertion by falling magnitude */
+  for (int32_t i = 0; i < v->rank; i++) { /* insertion sort by descending magnitude */
     if (v->shape[i] == 1) continue;       /* its stride may be any number */
     int64_t step = v->strides[i] < 0 ? -v->strides[i] : v->strides[i];
     if (v->strides[i] < 0) {
@@ -297,15 +301,15 @@ static bool straighten(nxg_view *v, nxg_view *src) {
   return true;
 }
 
-/* What the elements [2m] of the touched bytes become. old: these bytes; v: the view among their
- * elements. */
+/* The new values of the 2 m elements in the touched bytes. old: these bytes; v: the view, relative
+ * to their elements. */
 static uint32_t merged(unpacking *u, nx_dtype t, uint32_t old, int64_t m, const nxg_view *v,
                        uint32_t source) {
   nxg_view straight = *v, order;
   int64_t both = 2 * m, low = 0, high = -1;
   nxg_view_range(v, &low, &high);
   int64_t span = high - low + 1, after = both - high - 1;
-  if (!straighten(&straight, &order)) { /* the elements between are written back */
+  if (!straighten(&straight, &order)) { /* there are gaps: unpack all elements and update those */
     int64_t attrs[2 + 2 * NXG_MAX_RANK] = {v->offset, v->rank};
     memcpy(attrs + 2, v->shape, (size_t)v->rank * sizeof *attrs);
     memcpy(attrs + 2 + v->rank, v->strides, (size_t)v->rank * sizeof *attrs);
@@ -322,7 +326,8 @@ static uint32_t merged(unpacking *u, nx_dtype t, uint32_t old, int64_t m, const 
   return add(u, NXG_where, 3, args, NULL, 0, wide(t), 1, &both);
 }
 
-/* One half of m bytes: `part` from element `before` of it on, around it what the bytes hold. */
+/* The lower or upper halves of m bytes: `part` from byte `before` on, and the old values around
+ * it. */
 static uint32_t laid(unpacking *u, nx_dtype t, uint32_t part, int64_t before, uint32_t old,
                      int64_t m, bool upper) {
   nxg_node n = node_of(u, part);
@@ -336,8 +341,8 @@ static uint32_t laid(unpacking *u, nx_dtype t, uint32_t part, int64_t before, ui
   return add(u, NXG_where, 3, args, NULL, 0, wide(t), 1, &m);
 }
 
-/* The touched bytes, m of them, with all elements of a node from the first or the second half on.
- * */
+/* The m touched bytes with all elements of `source`, of which the first is in the lower or upper
+ * half of the first byte. */
 static uint32_t filled(unpacking *u, nx_dtype t, uint32_t old, int64_t m, bool upper,
                        uint32_t source) {
   uint32_t first = half_of(u, source, 0), second = half_of(u, source, 1);
@@ -373,7 +378,7 @@ static void rewrite_update(unpacking *u, uint32_t i) {
 
 /* ---- all other nodes */
 
-/* The node on its operands' elements, p < 0, or on a half of them. */
+/* Adds the node for whole operands (p < 0), or for the even or odd elements of them (p). */
 static uint32_t add_as_it_is(unpacking *u, const nxg_node *n, int p, const int64_t *attrs) {
   int64_t shape[NXG_MAX_RANK];
   if (p >= 0) half_shape(n, p, shape);
@@ -383,10 +388,10 @@ static uint32_t add_as_it_is(unpacking *u, const nxg_node *n, int p, const int64
              p < 0 ? n->shape : shape);
 }
 
-/* Whether the result of eight bits may not be one of four. */
+/* Whether the eight-bit result may exceed four bits. */
 static bool may_leave(const nxg_node *n) {
   switch (n->op) {
-    case NXG_full: return n->attrs[1] >= 0; /* a parameter has four bits */
+    case NXG_full: return n->attrs[1] >= 0; /* a launch parameter may have more bits set */
     case NXG_arange:
     case NXG_add:
     case NXG_sub:
@@ -406,7 +411,7 @@ static bool may_leave(const nxg_node *n) {
   }
 }
 
-/* From a float: eight bits saturate, then four. */
+/* A conversion from a float: saturates to eight bits, then to four. */
 static uint32_t saturated(unpacking *u, const nxg_node *n, uint32_t a) {
   a = cast(u, wide(n->dtype), a);
   if (n->dtype == NX_U4) return with(u, NXG_min, a, 15);
@@ -456,7 +461,7 @@ static void rewrite(unpacking *u, uint32_t i) {
   const nxg_node *n = &u->from->nodes[i];
   bool nibbles = nxi_is_nibble(n->dtype);
   u->at = i;
-  if (n->op == NXG_input) return; /* done before */
+  if (n->op == NXG_input) return; /* handled before */
   for (int p = 0; p < 2 && u->halved[i]; p++) u->half[p][i] = rewritten(u, n, p);
   if (nibbles && n->op == NXG_update) {
     rewrite_update(u, i);
@@ -466,7 +471,7 @@ static void rewrite(unpacking *u, uint32_t i) {
   } else if (u->halved[i] != 1) {
     u->value[i] = rewritten(u, n, -1);
     if (u->value[i] != NONE && n->name != NULL && !nibbles) {
-      /* names are kept where the node is */
+      /* the name goes to the new node */
       u->to->nodes[u->value[i]].name = nxi_arena_copy(&u->to->arena, n->name, strlen(n->name) + 1);
       if (u->to->nodes[u->value[i]].name == NULL) u->to->failed = true;
     }

@@ -42,17 +42,17 @@ uint32_t nxg_types_view(nxg_types *t, uint32_t base, nx_dtype dtype, const nxg_v
 
 /* ---- parts of old values, and both */
 
-/* Part k of what a view shows of a woven value. */
+/* Part k of the elements of a woven value that a view addresses. */
 static uint32_t part_of_woven(nxg_types *t, uint32_t woven, nx_dtype dtype, const nxg_view *v,
                               int k) {
   nxg_view doubled = *v;
   doubled.offset = 2 * v->offset + k;
-  for (int32_t a = 0; a < v->rank; a++) /* along one element a stride may be any number */
+  for (int32_t a = 0; a < v->rank; a++) /* the stride of an axis of extent 1 may be any number */
     doubled.strides[a] = v->shape[a] == 1 ? 0 : 2 * v->strides[a];
   return nxg_types_view(t, woven, nxi_part_dtype(dtype), &doubled);
 }
 
-/* Part k of an old value; a real one has itself and nothing. */
+/* Part k of an old value; for a real value the value itself. */
 uint32_t nxg_types_part(nxg_types *t, uint32_t node, int k) {
   const nxg_node *n = nxg_types_old(t, node);
   if (!nxi_is_complex(n->dtype)) return t->r.map[node];
@@ -64,7 +64,7 @@ uint32_t nxg_types_part(nxg_types *t, uint32_t node, int k) {
   return t->part[k][node];
 }
 
-/* What a dense view shows of a woven value is a piece of its row. */
+/* If a view of a woven value is dense: its elements as a piece of the row; else none. */
 static uint32_t piece_of_woven(nxg_types *t, uint32_t node) {
   const nxg_node *n = nxg_types_old(t, node);
   uint32_t whole = n->op == NXG_view ? t->woven[n->args[0]] : NXG_TYPES_NONE;
@@ -96,9 +96,10 @@ void nxg_types_set_parts(nxg_types *t, uint32_t a, uint32_t b) {
 
 void nxg_types_set_real(nxg_types *t, uint32_t node) { nxg_rewrite_map(&t->r, t->i, node); }
 
-/* ---- what computes nothing */
+/* ---- operations that do not compute */
 
-/* The same operation on each part of every operand; attributes of the parts follow each other. */
+/* Applies the operation to each part of its operands. The attributes for the real part come first,
+ * then those for the imaginary part. */
 static void each_part(nxg_types *t, uint32_t n_attrs) {
   const nxg_node *n = nxg_types_old(t, t->i);
   uint32_t made[2];
@@ -151,16 +152,16 @@ static void rewrite_pad(nxg_types *t) {
   nxg_types_set_parts(t, made[0], made[1]);
 }
 
-/* A copy is the value itself: where it needs memory it is woven, or copied by the pass that looks
- * after outputs. */
+/* A copy is replaced by the value itself. If it needs memory, it is woven, or the pass `library`
+ * copies it. */
 static void rewrite_copy(nxg_types *t) {
   uint32_t operand = nxg_types_old(t, t->i)->args[0];
   nxg_types_set_parts(t, t->part[0][operand], t->part[1][operand]);
   t->woven[t->i] = t->woven[operand];
 }
 
-/* An update of woven memory: a last axis of two is added to the view, those of extent 1 leave room
- * for it. */
+/* An update of woven memory: the view gets a last axis of extent 2. Axes of extent 1 are dropped to
+ * make room for it. */
 static void rewrite_update(nxg_types *t) {
   const nxg_node *n = nxg_types_old(t, t->i);
   nx_dtype p = nxi_part_dtype(n->dtype);
@@ -170,7 +171,7 @@ static void rewrite_update(nxg_types *t) {
   int64_t apart[NXG_MAX_RANK];
   for (int64_t a = 0; a < rank; a++) {
     if (shape[a] == 1) continue;
-    if (v.rank == NXG_MAX_RANK - 1) { /* 2^31 elements at the least, in more axes than there are */
+    if (v.rank == NXG_MAX_RANK - 1) { /* the view has 2^32 elements or more */
       t->status =
           nxi_fail(t->r.d, NX_UNSUPPORTED_DTYPE, "assign",
                    "assign: a complex tensor is assigned through %d axes of more than one element",
@@ -214,8 +215,8 @@ static void rewrite_cast(nxg_types *t) {
   }
 }
 
-/* c64 and the types of 64 bits; others have none of their size. The real part is in the low half.
- * */
+/* A bitcast between c64 and a type of 64 bits; no other complex type has a real type of its size.
+ * The real part is in the low half. */
 static void rewrite_bitcast(nxg_types *t) {
   const nxg_node *n = nxg_types_old(t, t->i), *x = nxg_types_old(t, n->args[0]);
   if (n->dtype == x->dtype) {
@@ -249,7 +250,7 @@ static void rewrite_complex(nxg_types *t) {
   nxg_types_set_parts(t, t->r.map[args[0]], t->r.map[args[1]]);
 }
 
-/* real, imag and conj, of floats too. */
+/* real, imag and conj, which admit floats too. */
 static void rewrite_part(nxg_types *t) {
   const nxg_node *n = nxg_types_old(t, t->i);
   uint32_t x = n->args[0];
@@ -298,7 +299,8 @@ static void rewrite_function(nxg_types *t, nxg_op first, nxg_op second) {
   nxg_types_set_parts(t, real, nxg_types_add(t, second, p, 2 * n->n_args, args));
 }
 
-/* Functions of which each part is a function of the parts. */
+/* Functions of complex numbers for which the kernel IR has one function for each part of the
+ * result. */
 static const struct {
   uint16_t op, real, imag;
 } functions[] = {
@@ -317,7 +319,8 @@ static bool rewrite_plain_function(nxg_types *t) {
   return false;
 }
 
-/* -i f(iz) for an odd f: sin, tan, atan; cos is cosh of iz. */
+/* Trigonometric functions by hyperbolic ones: sin, tan and atan of z are -i f(iz) for f = sinh,
+ * tanh, atanh (`back`), and cos z is cosh(iz). */
 static void rewrite_turned(nxg_types *t, nxg_op first, nxg_op second, bool back) {
   const nxg_node *n = nxg_types_old(t, t->i);
   nx_dtype p = nxi_part_dtype(n->dtype);
@@ -405,7 +408,7 @@ static void rewrite(nxg_types *t) {
 
 /* ---- the graph */
 
-/* Operations that exist before this pass alone. */
+/* Operations that do not exist after this pass. */
 static bool is_of_types(const nxg_graph *g, const nxg_node *n) {
   if (nxi_is_complex(n->dtype) || n->op == NXG_real || n->op == NXG_imag || n->op == NXG_conj)
     return true;
@@ -414,7 +417,7 @@ static bool is_of_types(const nxg_graph *g, const nxg_node *n) {
   return false;
 }
 
-/* Complex inputs are rows of parts. */
+/* Makes complex inputs rows of parts. */
 static bool retype_inputs(nxg_types *t) {
   if (!nxg_rewrite_own(&t->r)) return false;
   for (uint32_t k = 0; k < t->g->n_inputs; k++) {

@@ -12,10 +12,11 @@ typedef struct nxg_types {
   nxg_rewrite r;
   const nxg_graph *g;
   uint32_t *part[2]; /* old complex node -> new node of a part, NXG_TYPES_NONE: not made yet */
-  uint32_t *woven;   /* old complex node -> new node of both */
+  uint32_t *woven;   /* old complex node -> new node of its woven value */
   uint32_t i;        /* the old node that is rewritten */
-  uint32_t joined;   /* dtypes whose matrix products are one real one, a bit 1 << dtype each */
-  nx_status status;  /* what went wrong, if that is not memory */
+  /* complex dtypes whose matrix products become one real product, a bit 1 << dtype each */
+  uint32_t joined;
+  nx_status status; /* a failure other than exhausted memory */
 } nxg_types;
 
 static inline const nxg_node *nxg_types_old(const nxg_types *t, uint32_t node) {
@@ -41,11 +42,11 @@ static inline uint32_t nxg_types_add(nxg_types *t, nxg_op op, nx_dtype dtype, ui
 uint32_t nxg_types_constant(nxg_types *t, nx_dtype dtype, uint64_t bits);
 /* A view of new node `base`; without elements it has one form. */
 uint32_t nxg_types_view(nxg_types *t, uint32_t base, nx_dtype dtype, const nxg_view *v);
-/* Part k of an old value; a real one has itself and nothing. */
+/* Part k of an old value; for a real value the value itself. */
 uint32_t nxg_types_part(nxg_types *t, uint32_t node, int k);
-/* Both parts of an old value as memory. */
+/* The woven value of an old node: both parts side by side in memory. */
 uint32_t nxg_types_woven(nxg_types *t, uint32_t node);
-/* What the old node that is rewritten becomes. */
+/* Sets the parts of the old node that is being rewritten. */
 void nxg_types_set_parts(nxg_types *t, uint32_t a, uint32_t b);
 void nxg_types_set_real(nxg_types *t, uint32_t node);
 

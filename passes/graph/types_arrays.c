@@ -8,10 +8,11 @@
 
 #include "ir/library/library.h"
 
-/* ---- products over axes. A product rounds, and cannot be two folds, so the order is one of its
- * own (docs/numerics.md): an axis after the other, the last first; of n elements those from p on,
- * the greatest power of two that is not above n, are multiplied into the first ones, then the upper
- * half into the lower until one is left. */
+/* ---- products over axes. A product of complex numbers cannot be computed as two separate
+ * reductions, so it has an order of its own (docs/numerics.md). The axes are reduced one after the
+ * other, the last first. Along an axis of n elements, with p the largest power of two that is not
+ * above n, the elements from p on are multiplied into the first ones; then the upper half into the
+ * lower, until one element is left. */
 
 typedef struct complex_nodes {
   uint32_t part[2];
@@ -98,12 +99,13 @@ void nxg_types_products_so_far(nxg_types *t) {
   nxg_types_set_parts(t, made[0], made[1]);
 }
 
-/* ---- matrix products. Two real ones over twice the inner extent, which do as many multiplications
- * as a complex one. Or one, as many again: of the rows of the first as they lie in memory, (re, im,
- * re, im ..), with a matrix of twice the rows and columns, which for each element of the second has
- * (re, im) and below (-im, re). Its rows are those of the complex result. */
+/* ---- matrix products. Either two real products with twice the inner extent, which together do as
+ * many multiplications as the complex one. Or a single real product with as many multiplications:
+ * the first operand is the woven rows (re, im, re, im ..), and the second a matrix with twice the
+ * rows and columns, which has the block (re, im), (-im, re) for each element. The result is then
+ * woven, too. */
 
-/* Both parts beside each other along an axis; `minus`: the second one turned. */
+/* Both parts joined along an axis, `first` first; `minus`: the second one negated. */
 static uint32_t beside(nxg_types *t, uint32_t node, int32_t axis, int first, bool minus) {
   const nxg_node *n = nxg_types_old(t, node);
   nx_dtype p = nxi_part_dtype(n->dtype);
@@ -116,7 +118,8 @@ static uint32_t beside(nxg_types *t, uint32_t node, int32_t axis, int first, boo
   return nxg_rewrite_add(&t->r, t->i, NXG_cat, 2, both, &at, 1, p, n->rank, shape);
 }
 
-/* The first operand as a matrix of parts: as it lies, if its rows are dense, else it is written. */
+/* The first operand as a matrix of parts: a view of its memory if its rows are dense, else it is
+ * stored first. */
 static uint32_t rows_of_parts(nxg_types *t, uint32_t node, nx_dtype p) {
   const nxg_node *n = nxg_types_old(t, node);
   int32_t last = n->rank - 1;
@@ -134,7 +137,7 @@ static uint32_t rows_of_parts(nxg_types *t, uint32_t node, nx_dtype p) {
   return nxg_types_view(t, base, p, &v);
 }
 
-/* Part k of an operand [.., k, n], with `minus` turned, as [.., k, 1, n, 1]. */
+/* Part k of an operand of shape [.., rows, n] as [.., rows, 1, n, 1]; `minus`: negated. */
 static uint32_t spread(nxg_types *t, uint32_t node, int k, bool minus) {
   const nxg_node *n = nxg_types_old(t, node);
   nx_dtype p = nxi_part_dtype(n->dtype);
@@ -152,7 +155,7 @@ static uint32_t spread(nxg_types *t, uint32_t node, int k, bool minus) {
   return nxg_types_view(t, part, p, &v);
 }
 
-/* That part of each element and the other beside it: [.., k, 1, n, 2] */
+/* Part `first` of each element and the other part side by side: [.., rows, 1, n, 2] */
 static uint32_t weave(nxg_types *t, uint32_t node, int first, bool minus) {
   const nxg_node *n = nxg_types_old(t, node);
   int64_t shape[NXG_MAX_RANK], axis = n->rank + 1;
@@ -166,7 +169,7 @@ static uint32_t weave(nxg_types *t, uint32_t node, int first, bool minus) {
                          n->rank + 2, shape);
 }
 
-/* The second operand: [.., 2 k, 2 n] */
+/* The second operand as a matrix of blocks: [.., 2 rows, 2 n] */
 static uint32_t squares_of_parts(nxg_types *t, uint32_t node, nx_dtype p) {
   const nxg_node *n = nxg_types_old(t, node);
   int64_t shape[NXG_MAX_RANK], axis = n->rank - 1;
@@ -185,7 +188,7 @@ static uint32_t squares_of_parts(nxg_types *t, uint32_t node, nx_dtype p) {
   return nxg_types_view(t, all, p, &v);
 }
 
-/* Whether the product is better one: what a library multiplies. */
+/* Whether a single real product is better: if a library computes it. */
 static bool is_joined(const nxg_types *t, const nxg_node *n) {
   const nxg_node *a = nxg_types_old(t, n->args[0]);
   int64_t rows = n->shape[n->rank - 2], columns = n->shape[n->rank - 1],
@@ -224,7 +227,7 @@ void nxg_types_matmul(nxg_types *t) {
   nxg_types_set_parts(t, made[0], made[1]);
 }
 
-/* ---- elements by number: each part has the same one */
+/* ---- gather and scatter: the indices are the same for each part */
 
 void nxg_types_gather(nxg_types *t) {
   const nxg_node *n = nxg_types_old(t, t->i);
@@ -238,7 +241,7 @@ void nxg_types_gather(nxg_types *t) {
   nxg_types_set_parts(t, made[0], made[1]);
 }
 
-/* In memory, so that it can be done in place. */
+/* A scatter works on woven values, so that it can be done in place. */
 void nxg_types_scatter(nxg_types *t) {
   const nxg_node *n = nxg_types_old(t, t->i);
   int64_t attrs[3 + NXG_MAX_RANK], twice = 2 * nxg_node_elements(n);
@@ -253,8 +256,8 @@ void nxg_types_scatter(nxg_types *t) {
                                    rank + n->n_attrs, nxi_part_dtype(n->dtype), 1, &twice);
 }
 
-/* Operands and results of a library call are memory: complex ones rows of parts, and their shapes
- * attributes. */
+/* Operands and results of a library call are in memory: complex ones are rows of parts, and their
+ * shapes become attributes. */
 void nxg_types_call(nxg_types *t) {
   const nxg_node *n = nxg_types_old(t, t->i);
   int64_t attrs[NXG_CALL_MOST_ATTRS], twice = 2 * nxg_node_elements(n);

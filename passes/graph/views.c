@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* Composes views: afterwards the operand of a view is never a view or a copy of a contiguous value,
- * and a view that changes nothing is gone. A view of a view with strides that no single view has
- * (the first one not contiguous, the second not aligned with it) keeps a copy between the two.
- * Keeps: bits. */
+/* Composes views. Afterwards the operand of a view is never a view or a copy of a contiguous value,
+ * and there are no identity views. If no single view has the strides of a view of a view (the first
+ * is not contiguous, and the second is not aligned with it), a copy stays between the two. Keeps:
+ * bits. */
 #include "rewrite.h"
 
 #include <string.h>
 
-/* The view `outer` of the elements of `inner` in C order, as a view of inner's own storage. */
+/* Composes `outer`, a view of the elements of `inner` in C order, with `inner`: *out is a view of
+ * inner's storage. False: there is no such view. */
 static bool compose(const nxg_view *inner, const nxg_view *outer, nxg_view *out) {
   nxi_diag d;
   if (nxg_elements(outer->rank, outer->shape) == 0) {
@@ -20,7 +21,7 @@ static bool compose(const nxg_view *inner, const nxg_view *outer, nxg_view *out)
     out->offset += inner->offset;
     return true;
   }
-  /* Only a pure reshape composes with a view that is not contiguous. */
+  /* A view that is not contiguous composes with a pure reshape only. */
   nxi_diag_clear(&d);
   if (!nxg_view_is_contiguous(outer) || outer->offset != 0 ||
       nxg_elements(outer->rank, outer->shape) != nxg_elements(inner->rank, inner->shape))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Copying instructions of a kernel to where more is known: an index that has become a constant, or
- * a loop that starts elsewhere, decides conditions, and what they guard becomes plain. */
+/* Copies instructions of a kernel to a place where more is known, for example because an index has
+ * become a constant. Conditions that are constant there resolve selects and remove masks. */
 #include "passes.h"
 
 static bool is_bool_constant(const nxk_kernel *k, nxk_value v, bool *truth) {
@@ -19,8 +19,8 @@ static bool is_integer_constant(const nxk_kernel *k, nxk_value v, int64_t *x) {
   return true;
 }
 
-/* and, or: the other operand where one of them is decided, or that one itself. NXK_NONE: neither
- * is. */
+/* The result of an `and` or `or` with a constant operand: the other operand or the constant.
+ * NXK_NONE: neither operand is constant. */
 static nxk_value decided_logic(const nxk_kernel *k, nxk_op op, nxk_value a, nxk_value b) {
   bool truth;
   if (is_bool_constant(k, a, &truth)) return truth == (op == NXK_and) ? b : a;
@@ -28,7 +28,7 @@ static nxk_value decided_logic(const nxk_kernel *k, nxk_op op, nxk_value a, nxk_
   return NXK_NONE;
 }
 
-/* Adds stride * v: constants go to the offset. */
+/* Adds stride * v to the address; the constant parts of v are added to the offset. */
 static void add_term(const nxk_kernel *k, nxk_access *a, nxk_value v, int64_t stride) {
   int64_t x;
   const nxk_instr *in = &k->instrs[v];

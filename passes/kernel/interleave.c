@@ -24,7 +24,8 @@ static bool is_plain(const nxk_kernel *k, nxk_value v) {
          in->op == NXK_for || in->op == NXK_end || in->op == NXK_reduce;
 }
 
-/* Whether the store writes both points beside each other, and those of the loop before it next. */
+/* Whether the store writes both points of `pair` to adjacent elements, and the points of successive
+ * iterations of `before` contiguously. */
 static bool weaves(const nxb_binder *b, nxk_value v, nxk_value pair, nxk_value before) {
   const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
   bool computed, far;
@@ -50,7 +51,7 @@ static bool is_exact_fold(const nxk_kernel *k, nxk_value v) {
   return nxk_is_chain(in->kind) && in->order <= NXK_ORDER_SEQUENTIAL && nxb_exact(k, v);
 }
 
-/* The last loop of a run that can be written out; NXK_NONE: it is not of that kind. */
+/* The last loop of a run if it has two iterations and can be unrolled; else NXK_NONE. */
 static nxk_value pair_of_run(const nxb_binder *b, const nxb_stage *s) {
   if (!s->simple || !s->reduces || s->n_loops < 2 || !is_pair(&s->loops[s->n_loops - 1]))
     return NXK_NONE;
@@ -69,8 +70,8 @@ static void map_points(nxk_copies *w, nxk_value pair) {
   for (int i = 0; i < POINTS; i++) w->map[i][pair] = nxk_const_i(w->to, NX_I64, i);
 }
 
-/* The part with both points of its last outer loop in one iteration; blocks are shared, stores come
- * last. */
+/* Writes the part with both points of its last outer loop in one iteration. Inner loops are not
+ * duplicated: both points share them. The stores come last. */
 static void write_woven(nxk_copies *w, const nxb_part *p) {
   const nxk_kernel *k = w->b.from;
   nxk_value pair = p->outer[p->n_outer - 1].value;
@@ -86,8 +87,8 @@ static void write_woven(nxk_copies *w, const nxb_part *p) {
   }
 }
 
-/* Bits that hold every value of an integer: fewer than its type has where the others were shifted
- * or masked out. */
+/* The number of bits that an integer can have: fewer than those of its type if it is the result of
+ * a shift or a mask. */
 static int64_t bits_of(const nxk_kernel *k, nxk_value v) {
   const nxk_instr *in = &k->instrs[v];
   int64_t bits = nxi_dtypes[in->dtype].bits, by;
@@ -98,7 +99,8 @@ static int64_t bits_of(const nxk_kernel *k, nxk_value v) {
   return bits;
 }
 
-/* Both elements combined, before they are made wider if their own type holds the result. */
+/* Combines both elements. If they are widening casts and the narrow type can hold the result, they
+ * are combined before the cast. */
 static nxk_value combined(nxk_copies *w, nxk_reduce_kind kind, nxk_value x, nxk_value y) {
   nxk_op op = nxk_reduce_op(kind);
   if (w->to->failed) return NXK_NONE;
@@ -137,7 +139,8 @@ static void write_combined(nxk_copies *w, const nxb_stage *s, nxk_value pair) {
   }
 }
 
-/* Writes out what begins at v; returns its last instruction, v itself if nothing was. */
+/* Writes the part or run that begins at v with its pairs unrolled, if it has the right form.
+ * Returns its last instruction, or v if nothing was written. */
 static nxk_value write_out(nxk_copies *w, nxk_value v) {
   const nxk_kernel *k = w->b.from;
   const nxk_instr *in = &k->instrs[v], *around = in->block != NXK_NONE ? &k->instrs[in->block] : in;

@@ -13,8 +13,9 @@
 #include "copies.h"
 #include "passes.h"
 
-/* Rows at once; loads that are looked at; vector operations of a row; rows below which it is not
- * worth it. */
+/* ROWS: rows computed together. MOST_LOADS: loads of a row that are compared with each other.
+ * MOST_COST: most vector operations of a row. LEAST_ROWS: the fewest rows for which the pass
+ * pays. */
 enum { ROWS = NXK_MOST_COPIES, MOST_LOADS = 32, MOST_COST = 60, LEAST_ROWS = 4 * ROWS };
 
 /* ---- what is put together */
@@ -40,7 +41,8 @@ static bool same_terms(const nxk_access *a, const nxk_access *b) {
   return same;
 }
 
-/* Whether load a of the row `rows` further on is load b of some row from 0 to that. */
+/* Whether load a, `rows` rows further on, loads the same element as load b in one of the rows from
+ * 0 to `rows`. */
 static bool is_loaded(const nxk_access *a, const nxk_access *b, int64_t stride, int64_t rows) {
   int64_t distance = a->offset + stride * rows - b->offset;
   return same_terms(a, b) && (stride == 0 ? distance == 0
@@ -48,8 +50,8 @@ static bool is_loaded(const nxk_access *a, const nxk_access *b, int64_t stride, 
                                                 distance / stride < rows);
 }
 
-/* Whether ROWS rows together load at most 2/3 of what they load alone, of elements that differ
- * along the row. */
+/* Whether ROWS rows together need at most 2/3 of the loads that they need separately. Only loads
+ * that vary along the row count. */
 static bool shares_loads(const nxb_binder *b, const nxb_part *p, nxk_value row, nxk_value column) {
   const nxk_access *loads[MOST_LOADS];
   uint32_t n = 0, all = 0, distinct = 0;
@@ -85,7 +87,7 @@ static bool fits(const nxb_binder *b, const nxb_part *p) {
          shares_loads(b, p, row->value, column->value);
 }
 
-/* Whether what the kernel walks is more than a core has cache of its own for. */
+/* Whether the buffers of the kernel together exceed the private cache of a core. */
 static bool is_past_caches(const nxb_binder *b, const nxi_target *t) {
   int64_t bytes = 0;
   for (uint32_t i = 0; i < b->from->n_buffers; i++) {
@@ -97,8 +99,8 @@ static bool is_past_caches(const nxb_binder *b, const nxi_target *t) {
 
 /* ---- what the next rows need */
 
-/* Whether a load of the part in some of the rows lies from `low` to below `high` elements behind
- * load a of row r. */
+/* Whether some load of the part, in one of the ROWS rows, is at a distance in [low, high) elements
+ * after load a of row r. */
 static bool loads_between(const nxk_copies *w, const nxb_part *p, const nxk_access *a, int64_t r,
                           int64_t low, int64_t high) {
   const nxk_kernel *k = w->b.from;
@@ -116,8 +118,8 @@ static bool loads_between(const nxk_copies *w, const nxb_part *p, const nxk_acce
   return false;
 }
 
-/* How far ahead the access of row r looks in the rows that come next: to where nothing is loaded
- * yet, once a line. 0: not. */
+/* The prefetch distance of an access in row r: the next group of rows. 0, no prefetch, if another
+ * load of the current rows covers that cache line or prefetches it. */
 static int64_t distance_ahead(const nxk_copies *w, const nxb_part *p, nxk_value v, int64_t r) {
   const nxk_kernel *k = w->b.from;
   const nxk_access *a = &k->accesses[k->instrs[v].imm];
@@ -139,7 +141,7 @@ static void look_ahead(nxk_copies *w, const nxb_part *p, nxk_value v, int64_t r)
 
 /* ---- writing */
 
-/* The loop over rows: `count` times `rows` of them, from row `first` on. */
+/* Opens the loop over rows: `count` iterations of `rows` rows each, from row `first` on. */
 static void open_rows(nxk_copies *w, nxk_value row, int64_t first, int64_t count, int64_t rows) {
   nxk_value i = nxk_begin_range(w->to, NXK_OUTER, count);
   nxk_value base =
@@ -190,7 +192,7 @@ nxk_kernel *nxk_pass_jam(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) 
   return nxk_write_copies(k, t, ROWS, write_out, d);
 }
 
-/* Two loads of an input that the kernel walks in the same way, from different elements. */
+/* Whether the kernel has two accesses of one input with different offsets. */
 bool nxk_has_shared_loads(const nxk_kernel *k) {
   for (uint32_t i = 0; i < k->n_accesses; i++)
     for (uint32_t j = i + 1; j < k->n_accesses && j <= i + MOST_LOADS; j++)

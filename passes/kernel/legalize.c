@@ -5,11 +5,11 @@
  *  - vectors of 64-bit integers to f32 on AArch64, where they go through f64 and are rounded twice;
  *  - comparisons of small floats, which widen;
  *  - the remainder of floats, exact for all operands, without a library.
- * What is left of them is legal, so a second run changes nothing. Bound level.
- * Total integer division and shifts, max and min, saturating conversions and ldexp stay: they are
- * one or two instructions of each target, which its code generator knows
- * (codegen_llvm/emit_scalar.c). Requires: no functions (expand/expand.c). Keeps: everything else,
- * and the numbers of buffers and params. */
+ * The result contains none of these, so a second run changes nothing. Bound level. Total integer
+ * division and shifts, max and min, saturating conversions and ldexp stay: they are one or two
+ * instructions of each target, which its code generator knows (codegen_llvm/emit_scalar.c).
+ * Requires: no functions (expand/expand.c). Keeps: everything else, and the numbers of buffers and
+ * params. */
 #include <math.h>
 #include <string.h>
 
@@ -18,10 +18,10 @@
 typedef struct legalizer {
   nxk_kernel *k;
   bool half;  /* the target converts f16 <-> f32 */
-  bool twice; /* it rounds vectors of 64-bit integers twice on their way to f32 */
+  bool twice; /* the target rounds vectors of 64-bit integers twice when it converts them to f32 */
 } legalizer;
 
-/* ---- words for the builder */
+/* ---- short names for the builder */
 
 #define op1 NXK_SCALAR1
 #define op2 NXK_SCALAR2
@@ -54,13 +54,13 @@ static nxk_value bf16_to_f32(nxk_kernel *k, nxk_value a) {
   return bits_as(k, NX_F32, op2(k, NXK_shl, bits, u32(k, 16)));
 }
 
-/* A small float with a sign, an exponent of its own bias, and subnormals. Magnitudes are patterns
- * without the sign. */
+/* The format of a small float with a sign, a biased exponent, and subnormals. Magnitudes are bit
+ * patterns without the sign. */
 typedef struct small_format {
   int bits, fraction, bias;
-  uint32_t special; /* the first magnitude that is no number: infinity, or NaN */
-  uint32_t limit;   /* as f32: the first that rounds beyond the largest number */
-  uint32_t beyond;  /* what that becomes: the magnitude of infinity, or of NaN */
+  uint32_t special; /* the first magnitude that is not finite: infinity, or NaN */
+  uint32_t limit;   /* bits of f32: the first magnitude that rounds beyond the largest number */
+  uint32_t beyond;  /* the result for those: the magnitude of infinity, or of NaN */
   uint32_t nan;
 } small_format;
 
@@ -75,8 +75,8 @@ static small_format format_of(nx_dtype t) {
 
 static nx_dtype bits_of(small_format f) { return f.bits == 8 ? NX_U8 : NX_U16; }
 
-/* The magnitude, moved to f32's fields, is 2^(127 - bias) too small; the product is exact for
- * subnormals too. */
+/* The magnitude, shifted to the fields of f32, is the value divided by 2^(127 - bias). Multiplying
+ * by that power of two is exact, also for subnormals. */
 static nxk_value small_to_f32(nxk_kernel *k, nxk_value a) {
   small_format f = format_of(dtype_of(k, a));
   uint32_t sign_bit = 1u << (f.bits - 1);
@@ -92,9 +92,9 @@ static nxk_value small_to_f32(nxk_kernel *k, nxk_value a) {
   return bits_as(k, NX_F32, op2(k, NXK_or, r, sign));
 }
 
-/* Normal results: the upper bits rounded to even, with the exponent moved. Subnormal ones: adding a
- * power of two whose last bit is the format's least number rounds. Past the largest number:
- * infinity, or NaN where there is none. */
+/* Normal results: the upper bits, rounded to even, with the exponent rebiased. Subnormal results:
+ * adding a power of two whose last bit is the smallest subnormal of the format rounds to a multiple
+ * of that. Beyond the largest number: infinity, or NaN if the format has no infinity. */
 static nxk_value f32_to_small(nxk_kernel *k, nx_dtype to, nxk_value a) {
   small_format f = format_of(to);
   uint32_t dropped = (uint32_t)(23 - f.fraction), less = (uint32_t)(127 - f.bias);
@@ -115,7 +115,7 @@ static nxk_value f32_to_small(nxk_kernel *k, nx_dtype to, nxk_value a) {
   return bits_as(k, to, nxk_cast_to(k, bits_of(f), op2(k, NXK_or, r, sign)));
 }
 
-/* The upper half of an f16. */
+/* An f8e5m2 is the upper half of an f16. */
 static nxk_value e5m2_to_f16(nxk_kernel *k, nxk_value a) {
   nxk_value bits = nxk_cast_to(k, NX_U16, bits_as(k, NX_U8, a));
   return bits_as(k, NX_F16, op2(k, NXK_shl, bits, nxk_const(k, NX_U16, 8)));
@@ -135,8 +135,8 @@ static nxk_value narrow(const legalizer *l, nx_dtype to, nxk_value a) {
 
 /* ---- small floats from wider types, rounded once */
 
-/* An f64 rounded to the numbers of small float `to`, but not to its largest: that is left to the
- * conversions to f32 and `to`, which are exact but for overflow. */
+/* Rounds an f64 to the precision of small float `to`, without its limit of range. The conversions
+ * to f32 and to `to` that follow are then exact, except that they overflow. */
 static nxk_value round_for(nxk_kernel *k, nx_dtype to, nxk_value a) {
   small_format f = format_of(to);
   int dropped = 52 - f.fraction; /* bits of the mantissa */
@@ -154,9 +154,9 @@ static nxk_value round_for(nxk_kernel *k, nx_dtype to, nxk_value a) {
   return op3(k, NXK_select, is_nan(k, a), a, r);
 }
 
-/* A 64-bit integer as f64 that rounds to a shorter format as the integer does: from 2^exact_bits on
- * the lower bits matter only as zero or not, because the ties of the format are multiples of
- * 2^low_bits (or beyond its largest). */
+/* Converts a 64-bit integer to an f64 that rounds to a shorter format as the integer does. From
+ * 2^exact_bits on, the low_bits lowest bits matter only as zero or not zero (a sticky bit), because
+ * the ties of the format are multiples of 2^low_bits, or beyond its largest number. */
 static nxk_value wide_to_f64(nxk_kernel *k, nxk_value a, int exact_bits, int low_bits) {
   nx_dtype t = dtype_of(k, a);
   nxk_value zero = nxk_const_i(k, t, 0),
@@ -164,8 +164,7 @@ static nxk_value wide_to_f64(nxk_kernel *k, nxk_value a, int exact_bits, int low
   nxk_value sticky =
       op3(k, NXK_select, op2(k, NXK_eq, low, zero), zero, nxk_const_i(k, t, 1 << (low_bits - 1)));
   nxk_value reduced = op2(k, NXK_or, op2(k, NXK_xor, a, low), sticky);
-  nxk_value magnitude =
-      op1(k, NXK_abs, a); /* of the least i64 itself: below, and kept, which is exact */
+  nxk_value magnitude = op1(k, NXK_abs, a); /* negative for the least i64, which is exact */
   nxk_value exact = op2(k, NXK_lt, magnitude, nxk_const_i(k, t, INT64_C(1) << exact_bits));
   return nxk_cast_to(k, NX_F64, op3(k, NXK_select, exact, a, reduced));
 }
@@ -188,10 +187,11 @@ static nxk_value legal_cast(const legalizer *l, nx_dtype to, nxk_value a) {
   return nxi_is_small_float(to) ? cast_to_small(l, to, a) : nxk_cast_to(l->k, to, a);
 }
 
-/* ---- fmod. All in f64; the remainder of f32 numbers is an f32 number.
- * One step: for x / y < 2^52 the rounded quotient, truncated, is right or one too large, the fma is
- * exact, and a negative result needs y once. Farther apart, x is reduced first by y * 2^51i for
- * falling i, each of them a step; a factor that overflows is larger than x and does nothing. */
+/* ---- fmod. It is computed in f64; the remainder of two f32 numbers is an f32 number. In one step,
+ * for x / y < 2^52, the rounded and truncated quotient is right or one too large, and the fma is
+ * exact; if its result is negative, y is added once. If x / y is larger, x is first reduced by y *
+ * 2^(51 i) for falling i, one step for each; a multiple that overflows to infinity is larger than x
+ * and changes nothing. */
 
 static nxk_value reduce_step(nxk_kernel *k, nxk_value x, nxk_value y) {
   nxk_value q = op1(k, NXK_trunc, op2(k, NXK_div, x, y));
@@ -200,7 +200,8 @@ static nxk_value reduce_step(nxk_kernel *k, nxk_value x, nxk_value y) {
   return op3(k, NXK_select, op2(k, NXK_le, y, x), r, x);
 }
 
-/* y * 2^exponent, where the exponent (i64, lanes 1) may be beyond what one factor can say. */
+/* y * 2^exponent, in three factors, because the exponent (i64, lanes 1) may exceed that of a single
+ * f64. */
 static nxk_value scaled(nxk_kernel *k, nxk_value y, nxk_value exponent) {
   for (int i = 0; i < 3; i++) {
     nxk_value part = op2(k, NXK_min, exponent, nxk_const_i(k, NX_I64, 1000));

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* Merges adjacent outer loops that every access walks as one: what lowering does for its
- * dimensions, once more for the regions that conditions kept it from seeing. Needs: logical level,
- * nothing that is not needed. Keeps: bits. */
+/* Merges adjacent outer loops if every access moves through them as through one loop. Lowering does
+ * the same for its dimensions; this pass does it again for the regions of a kernel, in which there
+ * are fewer conditions. Needs: logical level, nothing that is not needed. Keeps: bits. */
 #include <string.h>
 
 #include "passes/bind/bind.h"
 #include "passes.h"
 
-/* Whether the loops do nothing but move accesses, and each moves on by `extent` steps of the inner
- * at a step of the outer. */
+/* Whether the indices of both loops are used in addresses only, and in each address a step of the
+ * outer loop is as long as all steps of the inner loop together. */
 static bool walks_as_one(const nxb_binder *b, const nxb_part *p, const nxb_loop *outer,
                          const nxb_loop *inner) {
   const nxk_kernel *k = b->from;
@@ -29,7 +29,8 @@ static bool walks_as_one(const nxb_binder *b, const nxb_part *p, const nxb_loop 
   return true;
 }
 
-/* Marks the outer loops of a part that the next one takes over, and how often that runs then. */
+/* Marks the outer loops of a part that are merged into the next one, and sets the extents after
+ * merging. */
 static void find_merged(nxb_binder *b, nxb_part *p, int64_t *extent, bool *merged) {
   for (uint32_t i = 0; i < p->n_outer; i++) extent[p->outer[i].value] = p->outer[i].extent;
   for (uint32_t i = 0; p->regular && i + 1 < p->n_outer; i++) {

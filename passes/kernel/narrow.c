@@ -16,7 +16,8 @@
 
 __extension__ typedef __int128 wide_int;
 
-/* What an integer can be; not known: it is no integer, or beyond i64. */
+/* The interval of an integer value. Not known: the value is not an integer, or its bounds exceed
+ * i64. */
 typedef struct range {
   int64_t low, high;
   bool known;
@@ -26,7 +27,7 @@ typedef struct narrower {
   const nxk_kernel *from;
   nxk_kernel *to;
   range *ranges;
-  nxk_value *wide, *narrow; /* value -> as it was; as i32, NXK_NONE: not made so */
+  nxk_value *wide, *narrow; /* value -> its copy of the same type; its i32 form, or NXK_NONE */
 } narrower;
 
 /* ---- ranges */
@@ -62,7 +63,7 @@ static range product(range a, range b) {
   return make(low, high);
 }
 
-/* By a number above 0; truncated. */
+/* The range of a truncated quotient; the divisor is positive. */
 static range quotient(range a, range b) {
   if (b.low != b.high || b.low <= 0) return unknown;
   return make(a.low / b.low, a.high / b.low);
@@ -81,7 +82,7 @@ static range conjunction(range a, range b) {
   return b.low >= 0 ? make(0, b.high) : unknown;
 }
 
-/* or, xor: no bit above those of both. */
+/* The range of `or` and `xor`: no bit above the highest of either operand can be set. */
 static range bits_of_both(range a, range b) {
   int64_t most = a.high > b.high ? a.high : b.high, bits = 1;
   if (a.low < 0 || b.low < 0 || most > INT64_MAX / 4) return unknown;
@@ -100,7 +101,7 @@ static range between(range a, range b, bool most) {
   return make(a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high);
 }
 
-/* Of two known operands, before the type is looked at. */
+/* The range of an operation on two known operands, before wrapping to its type is considered. */
 static range of_pair(nxk_op op, range a, range b) {
   switch (op) {
     case NXK_add: return make((wide_int)a.low + b.low, (wide_int)a.high + b.high);
@@ -177,7 +178,7 @@ static nxk_value wide_of(const narrower *n, nxk_value v) {
   return v == NXK_NONE ? NXK_NONE : n->wide[v];
 }
 
-/* Of an i64 that fits. */
+/* The i32 form of an i64 that fits in 32 bits. */
 static nxk_value narrow_of(const narrower *n, nxk_value v) {
   const nxk_instr *in = &n->from->instrs[v];
   if (in->op == NXK_const) return nxk_const_i(n->to, NX_I32, (int64_t)in->imm);
@@ -186,7 +187,7 @@ static nxk_value narrow_of(const narrower *n, nxk_value v) {
   return n->narrow[v] != NXK_NONE ? n->narrow[v] : nxk_cast_to(n->to, NX_I32, n->wide[v]);
 }
 
-/* Whether v is one number in all lanes, and which. */
+/* Whether v is the same constant in all lanes; sets *x to it. */
 static bool is_number(const nxk_kernel *k, nxk_value v, uint64_t *x) {
   while (v < k->n_instrs && k->instrs[v].op == NXK_splat) v = k->instrs[v].args[0];
   if (v >= k->n_instrs || k->instrs[v].op != NXK_const) return false;
@@ -220,7 +221,7 @@ static bool operands_fit(const narrower *n, const nxk_instr *in, int first) {
   return true;
 }
 
-/* An i64 that fits, as i32; NXK_NONE: it needs 64 bits on the way. */
+/* Computes an i64 that fits in 32 bits as an i32; NXK_NONE: its operands need 64 bits. */
 static nxk_value narrowed(const narrower *n, nxk_value v) {
   const nxk_instr *in = &n->from->instrs[v];
   nxk_op op = (nxk_op)in->op;
@@ -261,7 +262,8 @@ static nxk_value narrowed(const narrower *n, nxk_value v) {
   }
 }
 
-/* What a comparison says of all that its operands can be: 1, 0, or -1 where that differs. */
+/* The result of a comparison for all values that its operands can have: 1, 0, or -1 if it is not
+ * always the same. */
 static int decided(const narrower *n, const nxk_instr *in) {
   range a = range_at(n, in->args[0]), b = range_at(n, in->args[1]);
   if (in->op == NXK_active) a.high += in->lanes - 1;
@@ -272,7 +274,8 @@ static int decided(const narrower *n, const nxk_instr *in) {
   return a.high <= b.low - more ? 1 : a.low > b.high - more ? 0 : -1;
 }
 
-/* Comparisons of i64, and what lanes exist. */
+/* Writes a comparison of i64 or an `active` with i32 operands; NXK_NONE: it is neither, or needs 64
+ * bits. */
 static nxk_value compared(const narrower *n, nxk_value v) {
   const nxk_instr *in = &n->from->instrs[v];
   bool compares = in->op == NXK_active ||
@@ -295,7 +298,7 @@ static wide_int magnitude(range r) {
   return low > high ? low : high;
 }
 
-/* Whether every sum of parts of the address fits. */
+/* Whether every partial sum of the address fits in 32 bits, in any order. */
 static bool address_fits(const narrower *n, const nxk_access *a, uint32_t lanes) {
   wide_int most = magnitude(make(a->offset, a->offset));
   wide_int stride = magnitude(make(a->lane_stride, a->lane_stride));
@@ -311,7 +314,7 @@ static bool address_fits(const narrower *n, const nxk_access *a, uint32_t lanes)
   return fits(r) && most + magnitude(r) <= INT32_MAX;
 }
 
-/* Indices that are one number become part of the offset. */
+/* Moves constant indices into the offset. */
 static void drop_numbers(const narrower *n, nxk_access *a) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < a->n_terms; i++) {
@@ -352,21 +355,22 @@ static void copy_access(narrower *n, nxk_value v) {
 
 /* ---- the pass */
 
-/* A choice that is known: what it chooses. */
+/* The operand that a select with a known condition chooses. */
 static nxk_value chosen(const narrower *n, const nxk_instr *in) {
   uint64_t first;
   if (in->op != NXK_select || !is_number(n->to, n->wide[in->args[0]], &first)) return NXK_NONE;
   return n->wide[in->args[first ? 1 : 2]];
 }
 
-/* A conversion to i32 or u32 of what was narrowed. */
+/* A conversion to i32 or u32 of a value that has an i32 form. */
 static nxk_value converted(const narrower *n, const nxk_instr *in) {
   bool suits = in->op == NXK_cast && (in->dtype == NX_I32 || in->dtype == NX_U32);
   if (!suits || !is_wide(n, in->args[0]) || !fits(range_at(n, in->args[0]))) return NXK_NONE;
   return nxk_cast_to(n->to, in->dtype, narrow_of(n, in->args[0]));
 }
 
-/* The value, narrow and widened again where it was i64; what nobody uses is dropped in the end. */
+/* Writes the value: for an i64 that fits, its i32 form and that widened again. The forms that
+ * nothing uses are removed at the end. */
 static void write(narrower *n, nxk_value v) {
   const nxk_instr *in = &n->from->instrs[v];
   if (in->dtype == NX_I64 && fits(n->ranges[v])) n->narrow[v] = narrowed(n, v);
@@ -418,7 +422,7 @@ static nxk_kernel *narrow_all(const nxk_kernel *k, nxi_diag *d) {
 
 nxk_kernel *nxk_pass_narrow(const nxk_kernel *k, nxi_diag *d) {
   nxk_kernel *narrow = narrow_all(k, d), *clean = NULL;
-  if (narrow != NULL) clean = nxk_pass_simplify(narrow, d); /* what was wide and is used no more */
+  if (narrow != NULL) clean = nxk_pass_simplify(narrow, d); /* drops unused wide forms */
   nxk_destroy(narrow);
   return clean;
 }

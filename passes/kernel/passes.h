@@ -9,51 +9,51 @@
 
 /* Rewrites functions (NXK_FUNC) into basic operations. New kernel; NULL: out of memory. */
 nxk_kernel *nxk_pass_expand(const nxk_kernel *k, nxi_diag *d);
-/* Removes what nothing uses, merges adjacent loops that every access walks as one, folds bit-exact
- * algebraic identities, forwards stores to local arrays. Logical level. New kernel. */
+/* Removes instructions that nothing uses, and merges equal ones. Returns a new kernel. */
 nxk_kernel *nxk_pass_simplify(const nxk_kernel *k, nxi_diag *d);
-/* Sets needed[v] (room for k->n_instrs, zeroed) for each instruction that has an effect or that one
- * with an effect uses. */
+/* Sets needed[v] (room for k->n_instrs, zeroed) for each instruction that has an effect, or that
+ * such an instruction uses, directly or not. */
 void nxk_mark_needed(const nxk_kernel *k, uint8_t *needed);
-/* A reduction is split that has fewer strips of work: points, or so many columns side by side. */
+/* On a processor, a reduction with fewer than NXK_SPLIT_STRIPS units of work is split. A unit is an
+ * outer point, or NXK_SPLIT_COLUMNS of them if memory is contiguous along the outer points. */
 enum { NXK_MAX_PARTIALS = 8, NXK_SPLIT_STRIPS = 16, NXK_SPLIT_COLUMNS = 256 };
-/* The same of a GPU, where a strip is a block of threads. */
+/* The same on a GPU, where a unit is the work of a block of threads. */
 enum { NXK_GPU_STRIPS = 264, NXK_GPU_COLUMNS = 8 };
-/* Cuts a reduction over a long run for few points into two kernels: `first` makes partials of
- * pieces of the run, `second` reduces those and does the rest. Pieces are whole subtrees of the
- * order, so the bits are the same. Decided from shapes and caches, never from the number of
- * threads. Both have the launch buffers and parameters of k under the same numbers, then
- * *n_partials more, of *partial_elements elements each and the given dtypes, 64-byte aligned:
- * `first` writes them, `second` reads them. What is stored at every element of the run `first`
- * stores; all other buffers of `first` are inputs.
- * The arrays have room for NXK_MAX_PARTIALS. Logical level. False: k stays whole (or d says what
- * failed). */
+/* Splits a reduction over a long run for few points into two kernels: `first` computes partial
+ * results of chunks of the run, and `second` reduces these and does the rest. Each chunk is a whole
+ * subtree of the order, so the bits are the same. The decision depends on shapes and caches, never
+ * on the number of threads. Both kernels have the launch buffers and parameters of k under the same
+ * numbers, followed by *n_partials more buffers of *partial_elements elements each, of the given
+ * dtypes, 64-byte aligned: `first` writes them, and `second` reads them. Stores at every element of
+ * the run are in `first`; all other buffers of `first` are inputs. The arrays have room for
+ * NXK_MAX_PARTIALS. Logical level. False: k is not split (or d says what failed). */
 bool nxk_split_reduction(const nxk_kernel *k, const nxi_target *t, nxk_kernel **first,
                          nxk_kernel **second, int64_t *partial_elements, nx_dtype *partial_types,
                          int *n_partials, nxi_diag *d);
-/* Whether there is a load that depends on a condition. */
+/* Whether the kernel has a masked load. */
 bool nxk_loads_under_masks(const nxk_kernel *k);
-/* Writes out short reductions whose loop decides which operand is loaded. Logical level. New
+/* Unrolls short reductions whose loop decides which operand is loaded. Logical level. New
  * kernel. */
 nxk_kernel *nxk_pass_unroll(const nxk_kernel *k, nxi_diag *d);
-/* Cuts parts into regions in which conditions on outer loops are decided, a part each. Logical
- * level. New kernel. */
+/* Cuts parts into regions in which conditions on outer loops are constant; each region becomes a
+ * part. Logical level. New kernel. */
 nxk_kernel *nxk_pass_regions(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
-/* Writes out last loops of two points or elements that lie beside each other. Logical level. New
- * kernel. */
+/* Unrolls last loops of two iterations over adjacent elements. Logical level. New kernel. */
 nxk_kernel *nxk_pass_interleave(const nxk_kernel *k, nxi_diag *d);
-/* Whether there is a loop of two. */
+/* Whether the kernel has a loop of two iterations. */
 bool nxk_has_pairs(const nxk_kernel *k);
-/* Computes several rows at once where they load the same elements. Logical level. New kernel. */
+/* Computes several rows in one iteration if they load the same elements. Logical level. New
+ * kernel. */
 nxk_kernel *nxk_pass_jam(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
-/* Whether two loads of an input differ in where they begin. */
+/* Whether the kernel has two accesses of an input with different offsets, so that rows may share
+ * loads. */
 bool nxk_has_shared_loads(const nxk_kernel *k);
-/* Merges adjacent outer loops that every access walks as one. Logical level. New kernel; NULL: out
- * of memory. */
+/* Merges adjacent outer loops if every access moves through them as through one loop. Logical
+ * level. New kernel; NULL: out of memory. */
 nxk_kernel *nxk_merge_loops(const nxk_kernel *k, nxi_diag *d);
-/* nxk_copy_instr where operands may have become constants: decided conditions choose and drop
- * masks, and constants in an address become part of its offset. Both levels, loads, stores and
- * scalars; others are copied as they are. */
+/* nxk_copy_instr for operands that may have become constants: a constant condition resolves a
+ * select and removes a mask, and constants in an address become part of its offset. This holds for
+ * loads, stores and scalars, at both levels; all other instructions are copied as they are. */
 nxk_value nxk_copy_decided(nxk_kernel *k, const nxk_kernel *from, nxk_value v, nxk_value *map);
 /* An empty kernel with the same level, name, buffers and parameters. NULL: out of memory. */
 nxk_kernel *nxk_create_like(const nxk_kernel *k);
@@ -61,15 +61,15 @@ nxk_kernel *nxk_create_like(const nxk_kernel *k);
 nxk_kernel *nxk_pass_bind_cpu(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
 /* Logical -> bound for blocks of threads. New kernel. */
 nxk_kernel *nxk_pass_bind_gpu(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
-/* Rewrites, at the bound level, what no target does right into basic operations: casts (small
- * floats without double rounding, saturating float -> integer), integer division by zero, total
- * shifts, max and min with NaN and signed zeros. What a target does in one exact instruction
- * (nxi_target) is kept. New kernel. */
+/* Rewrites operations that the target lacks or rounds otherwise into basic ones: conversions to and
+ * from small floats and comparisons of them, the remainder of floats, and on AArch64 conversions of
+ * 64-bit integers to f32. Bound level. New kernel. */
 nxk_kernel *nxk_pass_legalize(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
-/* Cuts sequential loops where masks of loads change. Bound level; kernels of threads stay as they
- * are. New kernel. */
+/* Cuts sequential loops where masks of loads change. Bound level; kernels with threads are not
+ * changed. New kernel. */
 nxk_kernel *nxk_pass_ranges(const nxk_kernel *k, nxi_diag *d);
-/* Index arithmetic of a kernel of threads in 32 bits, where that gives the same. New kernel. */
+/* Narrows the index arithmetic of a kernel with threads to 32 bits where that gives the same
+ * values. New kernel. */
 nxk_kernel *nxk_pass_narrow(const nxk_kernel *k, nxi_diag *d);
 
 #endif

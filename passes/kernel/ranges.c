@@ -4,15 +4,15 @@
  * single masked vectors in between. The pieces run one after the other and pass on the values
  * that the loop carries, so all operations are done as before and in the same order.
  *
- * Whether a condition is constant in a piece is decided by the bounds of its operands there.
- * Where to cut is found by bisection, which assumes that index arithmetic is monotone in a loop;
- * where it is not, a cut is useless but harmless. Needs: bound level, processors. Keeps: bits. */
+ * A condition is constant in a piece if the bounds of its operands there decide it. Where to cut is
+ * found by bisection, which assumes that index arithmetic is monotone in the loop; if it is not, a
+ * cut may be useless, but it is never wrong. Needs: bound level, processors. Keeps: bits. */
 #include <string.h>
 
 #include "passes.h"
 
-/* Pieces of a loop; instructions of the result for each of the source, and at most; operands that
- * are looked through. */
+/* MOST_PIECES: pieces of a loop. MOST_GROWTH: instructions of the result for each of the source;
+ * MOST_CODE: the limit of that product. DEPTH: depth to which operands are followed. */
 enum { MOST_PIECES = 16, MOST_GROWTH = 16, MOST_CODE = 2400, DEPTH = 16 };
 
 typedef struct interval {
@@ -23,12 +23,12 @@ typedef struct ranger {
   const nxk_kernel *from;
   nxk_kernel *to;
   nxk_value *map;
-  nxk_value *after;  /* of a carry: its value after an iteration that is written without a loop */
-  nxk_value *end_of; /* of the instruction that opens a block */
-  interval *range;   /* of the index of a loop that is being written */
-  bool *known;       /* whether it has one */
-  bool *single;      /* a loop that is being written without a loop */
-  uint32_t most;     /* instructions */
+  nxk_value *after;  /* for a carry: its value after an iteration that is written without a loop */
+  nxk_value *end_of; /* for the opener of a block: its end */
+  interval *range;   /* for a loop that is being written: the bounds of its index */
+  bool *known;       /* whether `range` is set */
+  bool *single;      /* whether the loop is a single iteration, written without a loop */
+  uint32_t most;     /* instructions above which no loop is cut */
   bool cut;
 } ranger;
 
@@ -64,7 +64,7 @@ static bool bounds_of_two(const ranger *r, const nxk_instr *in, interval *out, i
   return is_small(*out);
 }
 
-/* The least and the greatest value of any lane. False: not known. */
+/* The bounds of an integer over all its lanes. False: not known. */
 static bool bounds(const ranger *r, nxk_value v, interval *out, int depth) {
   const nxk_instr *in = &r->from->instrs[v];
   if (in->dtype != NX_I64 || depth == 0) return false;
@@ -85,7 +85,7 @@ static bool bounds(const ranger *r, nxk_value v, interval *out, int depth) {
   return in->n_args == 2 && bounds_of_two(r, in, out, depth);
 }
 
-/* 1: the condition holds in all lanes, 0: in none, -1: in some, or nobody knows. */
+/* 1: the condition holds in all lanes, 0: in none, -1: in some, or it is not known. */
 static int truth(const ranger *r, nxk_value v) {
   const nxk_instr *in = &r->from->instrs[v];
   interval x, y;
@@ -102,7 +102,7 @@ static bool bounds_of_end(const ranger *r, nxk_bound_value b, interval *out) {
   return b.value == NXK_NONE ? is_small(*out) : bounds(r, b.value, out, DEPTH);
 }
 
-/* What is known of the index of a loop that stays whole. */
+/* Sets the bounds of the index of a loop that is not cut. */
 static void enter_loop(ranger *r, nxk_value v) {
   const nxk_loop *loop = &r->from->loops[r->from->instrs[v].imm];
   interval low, high;
@@ -120,8 +120,8 @@ static int truth_at(ranger *r, nxk_value loop, nxk_value condition, int64_t inde
   return truth(r, condition);
 }
 
-/* How many iterations at the beginning (or, backwards, at the end) decide the condition as the
- * first (the last) does. */
+/* The number of iterations at the beginning (with `back`, at the end) of the loop in which the
+ * condition has the same constant value as in the first (the last) one. */
 static int64_t length_decided(ranger *r, nxk_value v, nxk_value condition, int64_t n, bool back) {
   const nxk_loop *loop = &r->from->loops[r->from->instrs[v].imm];
   int64_t first = loop->lower.constant + (back ? n - 1 : 0) * loop->step;
@@ -145,7 +145,8 @@ static void insert_cut(int64_t *cuts, uint32_t *n, int64_t cut) {
   ++*n;
 }
 
-/* Iterations of a loop with constant ends; 0: it has others, or is not to be cut. */
+/* The iterations of a sequential loop with constant bounds; 0: it is not such a loop, and is not
+ * cut. */
 static int64_t iterations(const nxk_loop *loop) {
   if (loop->kind != NXK_SEQ || loop->lower.value != NXK_NONE || loop->upper.value != NXK_NONE ||
       loop->upper.constant <= loop->lower.constant)
@@ -176,8 +177,8 @@ static nxk_value decided_value(ranger *r, bool x, uint16_t lanes) {
   return nxk_splat(r->to, nxk_const(r->to, NX_BOOL, x), lanes);
 }
 
-/* The carries of a loop, which stand at its head: from `initial` for the first piece, else from
- * what the last one left. */
+/* Writes the carries at the head of a piece. In the first piece they start from the initial values
+ * of the loop's carries, and in the others from the final values of the piece before. */
 static nxk_value write_carries(ranger *r, nxk_value v, bool first) {
   nxk_value c = v + 1;
   for (; r->from->instrs[c].op == NXK_carry && !r->to->failed; c++) {
@@ -202,7 +203,7 @@ static void write_piece(ranger *r, nxk_value v, int64_t first, int64_t n) {
   for (nxk_value c = v + 1; n == 1 && c < body; c++) r->map[c] = r->after[c];
 }
 
-/* Writes the loop in pieces. False: it stays whole. */
+/* Writes the loop in pieces. False: it is not cut. */
 static bool write_pieces(ranger *r, nxk_value v) {
   int64_t n = iterations(&r->from->loops[r->from->instrs[v].imm]), cuts[MOST_PIECES];
   if (n < 2 || r->to->n_instrs > r->most) return false;

@@ -18,8 +18,10 @@
 #include "passes/bind/bind.h"
 #include "passes.h"
 
-/* Operations in all regions of a part together; points of a part that is not worth cutting; a
- * region of less than a share of all points is small. */
+/* MOST_CODE: operations in all regions of a part together. LEAST_POINTS: a part with fewer points
+ * is not cut. SMALL_SHARE: a region with less than this fraction of all points is small. MOST_CUTS:
+ * cuts of one loop. DEPTH: depth to which operands are followed. SHORT_ROW, LONG_ROW: bytes of a
+ * row, see short_rows and is_written_at_once. */
 enum {
   MOST_REGIONS = 16,
   MOST_CODE = 2000,
@@ -54,10 +56,12 @@ typedef struct cutter {
   uint32_t n_conditions;
   region regions[MOST_REGIONS];
   uint32_t n_regions;
-  int64_t points;    /* of the part */
-  int64_t line;      /* > 1: elements of a cache line, along the last outer loop */
-  int64_t row_bytes; /* of the last outer loop */
-  /* the last outer loop is a few cache lines: pieces of it would go over memory again and again */
+  int64_t points; /* points of the part */
+  /* > 1: elements of a cache line, to multiples of which cuts of the last outer loop are moved */
+  int64_t line;
+  int64_t row_bytes; /* of a row, the last outer loop */
+  /* a row is a few cache lines; if rows were cut, each region would go over all these lines
+   * again */
   bool short_rows;
   nxk_kernel *to;
   nxk_value *map;
@@ -80,7 +84,7 @@ static bool is_small(const form *f, uint32_t n) {
   return small;
 }
 
-/* The value as an affine form of the outer loops. False: it is none. */
+/* Finds the value as an affine form of the outer loops. False: it is not one. */
 static bool find_form(const cutter *c, nxk_value v, form *f, int depth) {
   const nxk_kernel *k = c->b.from;
   const nxk_instr *in = &k->instrs[v];
@@ -122,7 +126,7 @@ static void note_condition(cutter *c, nxk_value v) {
   add_scaled(&to->difference, &left, -1, c->part.n_outer);
 }
 
-/* 1: holds at every point of the region, 0: at none, -1: at some. */
+/* 1: the condition holds at every point of the region, 0: at none, -1: at some. */
 static int truth_in(const cutter *c, const condition *q, const region *r) {
   int64_t low = q->difference.constant, high = low;
   for (uint32_t i = 0; i < c->part.n_outer; i++) {
@@ -136,8 +140,8 @@ static int truth_in(const cutter *c, const condition *q, const region *r) {
 
 static int64_t floor_div(int64_t a, int64_t d) { /* d > 0 */ return a / d - (a % d < 0); }
 
-/* Where along loop d the condition changes in the region: the first index after. False: nowhere, or
- * not along d alone. */
+/* Finds where the condition changes along loop d in the region: the first index after the change.
+ * False: it does not change, or it depends on other loops too. */
 static bool find_cut(const cutter *c, const condition *q, const region *r, uint32_t d,
                      int64_t *cut) {
   int64_t a = q->difference.coefficient[d], rest = q->threshold - q->difference.constant;
@@ -162,8 +166,8 @@ static void insert_cut(int64_t *cuts, uint32_t *n, int64_t cut) {
   ++*n;
 }
 
-/* Takes out cuts until `most` pieces are left: each time the one between the two pieces that are
- * shortest together. */
+/* Removes cuts until `most` pieces are left, each time the cut between the two neighbouring pieces
+ * that are shortest together. */
 static void merge_pieces(int64_t *cuts, uint32_t *n, const region *r, uint32_t d, uint32_t most) {
   while (*n + 1 > most) {
     uint32_t best = 0;
@@ -203,9 +207,10 @@ static uint32_t find_cuts(const cutter *c, const region *r, uint32_t d, int64_t 
   return n;
 }
 
-/* Whether pieces of the last loop stay together: rows of joined arrays. Loops over a piece each
- * would write every row at several times, from where lines do not begin. The pass `ranges` cuts
- * them within the row. Borders of a row, which leave nearly all of it in one piece, are cut off. */
+/* Whether the last loop is not cut although its conditions change there, as in rows of joined
+ * arrays. If each piece were a region, every row would be written at several times, and the pieces
+ * would not begin at cache lines. The pass `ranges` cuts such loops within the row instead. If
+ * nearly all of a row is one piece, as with a border, the loop is cut here. */
 static bool is_written_at_once(const cutter *c, const region *r, uint32_t d, const int64_t *cuts,
                                uint32_t n) {
   int64_t longest = 0, row = r->count[d];
@@ -219,7 +224,8 @@ static bool is_written_at_once(const cutter *c, const region *r, uint32_t d, con
   return longest < row - row / 4;
 }
 
-/* Cuts a region along loop d and then its pieces along the next ones, into `most` regions. */
+/* Cuts a region along loop d, and then its pieces along the following loops, into at most `most`
+ * regions. */
 static void cut_region(cutter *c, const region *r, uint32_t d, uint32_t most, int64_t *cuts) {
   if (d == c->part.n_outer || most == 1) {
     c->regions[c->n_regions++] = *r;
@@ -242,7 +248,8 @@ static void cut_region(cutter *c, const region *r, uint32_t d, uint32_t most, in
     cut_region(c, &pieces[i], d + 1, is_small_region(c, &pieces[i]) ? each : room, cuts);
 }
 
-/* The largest first: small ones stand together then, and become one task. */
+/* Sorts the regions by size, the largest first. The small ones are then adjacent and can share one
+ * task. */
 static void sort_regions(cutter *c) {
   for (uint32_t i = 1; i < c->n_regions; i++) {
     region r = c->regions[i];
@@ -262,8 +269,8 @@ static bool has_masked_load(const cutter *c) {
   return false;
 }
 
-/* The elements of a line, if stores past the caches walk the last outer loop in whole lines; else
- * 1. */
+/* The elements of a cache line if all stores are nontemporal and cover the last outer loop in whole
+ * lines; else 1. */
 static int64_t line_of_stores(const cutter *c) {
   const nxk_kernel *k = c->b.from;
   int64_t line = 1;
@@ -299,7 +306,7 @@ static bool has_plain_loops(const cutter *c) {
   return plain;
 }
 
-/* Finds the regions of a part; one if it stays whole. False: memory is exhausted. */
+/* Finds the regions of a part; none if it cannot be cut. False: memory is exhausted. */
 static bool find_regions(cutter *c, nxk_value v) {
   c->n_regions = c->n_conditions = 0;
   if (!nxb_analyze_part(&c->b, v, &c->part)) return false;
@@ -334,7 +341,7 @@ static nxk_value open_outer(cutter *c, const region *r, uint32_t d) {
   return r->low[d] == 0 ? i : nxk_scalar(c->to, NXK_add, 0, i, zero, NXK_NONE);
 }
 
-/* The condition that stands at v, if the region decides it: 0 or 1; else -1. */
+/* The value of the condition at v in the region: 0 or 1 if it is constant there, else -1. */
 static int decided(const cutter *c, const region *r, nxk_value v) {
   for (uint32_t i = 0; i < c->n_conditions; i++)
     if (c->conditions[i].v == v) return truth_in(c, &c->conditions[i], r);
@@ -378,7 +385,7 @@ static void write_all(cutter *c, bool *cut) {
   }
 }
 
-/* *k replaced by the result of a pass. */
+/* Destroys *k and returns the kernel that replaces it. */
 static nxk_kernel *replaced(nxk_kernel *k, nxk_kernel *by) {
   nxk_destroy(k);
   return by;

@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* Instructions that stay whether or not something uses their result. A carry stays with its loop.
- * */
+/* Whether an instruction is kept even if nothing uses its result. Carries are kept as long as their
+ * loop is. */
 static bool has_effect(const nxk_instr *in) {
   switch (in->op) {
     case NXK_store:
@@ -35,7 +35,7 @@ static void need_access(uint8_t *needed, const nxk_access *at) {
   need(needed, at->other);
 }
 
-/* Backwards: operands stand before their users. */
+/* Goes backwards, because operands stand before their users. */
 void nxk_mark_needed(const nxk_kernel *k, uint8_t *needed) {
   for (uint32_t i = k->n_instrs; i-- > 0;) {
     const nxk_instr *in = &k->instrs[i];

@@ -29,17 +29,17 @@ enum { LEAST_ELEMENTS = 1 << 17, LEAST_RUN = 1 << 11 };
 enum { GPU_BLOCKS = 4 * 132, GPU_CHUNK = 4096 };
 
 typedef struct splitter {
-  nxb_binder b; /* for what it knows about the kernel */
+  nxb_binder b; /* used for the analysis of the kernel */
   nxb_part part;
   const nxb_stage *stage;
-  bool lanes;            /* 16 partials a chunk */
+  bool lanes;            /* a chunk has 16 partial results, one for each lane */
   bool pair;             /* an iteration of the run's first loop is two elements */
   int64_t points;        /* outer points */
   int64_t chunk, chunks; /* elements of a chunk; how many, the last may be shorter */
   int n_partials;
   nx_dtype types[NXK_MAX_PARTIALS];
-  nxk_value reduce[NXK_MAX_PARTIALS]; /* that the partial belongs to */
-  bool is_index[NXK_MAX_PARTIALS];    /* it is the index of an argmax or argmin */
+  nxk_value reduce[NXK_MAX_PARTIALS]; /* the reduction that the partial result belongs to */
+  bool is_index[NXK_MAX_PARTIALS];    /* whether it is the index of an argmax or argmin */
 } splitter;
 
 /* ---- whether a kernel is split, and how */
@@ -156,7 +156,7 @@ typedef struct writer {
   nxk_kernel *k;
   nxk_value *map;
   nxk_value chunk; /* its number: a loop, or a constant for the last one */
-  nxk_value lane;  /* of 16, or of 8 around a loop of two points; NXK_NONE: no lanes */
+  nxk_value lane;  /* a loop over the 16 lanes, or over 8 pairs of lanes; NXK_NONE: no lanes */
   nxk_value pair;  /* the loop of two points, if the run has one; else NXK_NONE */
   int64_t valid;   /* elements of the chunk, if not all of those written exist; else 0 */
 } writer;

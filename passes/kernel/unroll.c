@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Writes out short reductions over joined arrays: where the loop of a run decides which operand an
+/* Unrolls short reductions over joined arrays. If the loop of a run decides which operand an
  * element is loaded from, as in the mean of a stack, each element gets code of its own, with one
- * load and no mask. The elements are combined in the order that the reduction says, so bits stay.
+ * load and no mask. The elements are combined in the order of the reduction, so no bit changes.
  * Needs: logical level. Keeps: bits. */
 #include <assert.h>
 #include <string.h>
@@ -9,14 +9,15 @@
 #include "passes/bind/bind.h"
 #include "passes.h"
 
-/* Elements of a run, and vector operations of all of them together. */
+/* MOST_ELEMENTS: elements of a run. MOST_CODE: vector operations of all of them together. LANES:
+ * those of the lanes order. */
 enum { MOST_ELEMENTS = 32, MOST_CODE = 2000, LANES = 16 };
 
 typedef struct unroller {
   nxb_binder b;
   nxk_kernel *to;
   nxk_value *map;
-  nxk_value *elements; /* of each reduction of the nest, MOST_ELEMENTS apart */
+  nxk_value *elements; /* for each reduction of the nest MOST_ELEMENTS values */
 } unroller;
 
 /* ---- what is written out */
@@ -53,7 +54,7 @@ static nxk_value combined(unroller *u, nxk_value reduce, nxk_value x, nxk_value 
   return nxk_scalar(u->to, nxk_reduce_op(u->b.from->instrs[reduce].kind), 0, x, y, NXK_NONE);
 }
 
-/* Elements first, first + step, ... of n, one after the other. */
+/* Combines the elements first, first + step, ... below n sequentially. */
 static nxk_value chain(unroller *u, nxk_value reduce, const nxk_value *x, int64_t first, int64_t n,
                        int64_t step) {
   nxk_value value = x[first];
@@ -71,7 +72,8 @@ static nxk_value lane_order(unroller *u, nxk_value reduce, const nxk_value *x, i
   return lane[0];
 }
 
-/* Blocks of 16 elements; at most two of them, so their tree is one combination. */
+/* Combines blocks of 16 elements. There are at most two blocks, so their tree is a single
+ * combination. */
 static nxk_value plain_order(unroller *u, nxk_value reduce, const nxk_value *x, int64_t n) {
   nxk_value first = chain(u, reduce, x, 0, n < LANES ? n : LANES, 1);
   static_assert(MOST_ELEMENTS == 2 * LANES, "there are two blocks at most");
@@ -103,14 +105,14 @@ static void write_out(unroller *u, const nxb_stage *s) {
     u->map[s->reduce[i]] = in_order(u, s->reduce[i], u->elements + i * MOST_ELEMENTS, s->points);
 }
 
-/* Whether the outermost loop of a run begins at v. */
+/* Whether v is the outermost loop of a run. */
 static bool begins_run(const nxk_kernel *k, nxk_value v) {
   const nxk_instr *in = &k->instrs[v], *around = &k->instrs[in->block];
   if (in->op != NXK_for || k->loops[in->imm].kind != NXK_REDUCE) return false;
   return around->op != NXK_for || k->loops[around->imm].kind != NXK_REDUCE;
 }
 
-/* True if something was written out. */
+/* Copies the kernel with such reductions unrolled. True if there were any. */
 static bool write_all(unroller *u) {
   const nxk_kernel *from = u->b.from;
   bool any = false;

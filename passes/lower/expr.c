@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The expression DAG of a part: hash-consed, so that a value used twice is computed once, and
- * annotated with what it depends on, so that it can be placed. Operands come before their users. */
+/* The expression DAG of a part. Expressions are hash-consed, so that a value used twice is computed
+ * once, and each is annotated with the dimensions that it depends on, so that it can be placed in a
+ * loop. Operands come before their users. */
 #include "lower.h"
 
 #include <string.h>
@@ -84,7 +85,8 @@ static void annotate(const nxw_lower *l, nxw_expr *e) {
     e->stage++;
     e->cost = 0;
   }
-  if (e->kind == NXW_SCAN) { /* in the innermost loop, and never again */
+  /* it belongs to the innermost loop, and is not computed again in later stages */
+  if (e->kind == NXW_SCAN) {
     uint64_t all = l->dims.n < 64 ? ((uint64_t)1 << l->dims.n) - 1 : ~(uint64_t)0;
     e->dims |= inner & all;
     e->cost = 0;
@@ -135,7 +137,7 @@ static bool is_const(const nxw_lower *l, uint32_t e, uint64_t bits) {
   return l->exprs[e].kind == NXW_CONST && l->exprs[e].imm == bits;
 }
 
-/* Index arithmetic that means nothing: x + 0, x * 1. */
+/* Folds trivial index arithmetic: x + 0, x * 1. */
 static uint32_t fold_index(const nxw_lower *l, nxk_op op, uint32_t a, uint32_t b) {
   if (op == NXK_add && is_const(l, b, 0)) return a;
   if (op == NXK_add && is_const(l, a, 0)) return b;

@@ -61,7 +61,7 @@ bool nxw_affine_range(const nxw_lower *l, const nxw_affine *a, int64_t *low, int
   return a->extra == NXW_NONE;
 }
 
-/* Splits dimension j into extent / factor and factor. */
+/* Splits dimension j into two, of extents extent / factor and factor. */
 static bool split_dimension(nxw_lower *l, uint32_t j, int64_t factor) {
   nxw_dims *dims = &l->dims;
   if (dims->n == NXW_MAX_DIMS || l->splits >= 32) return false;
@@ -79,8 +79,8 @@ static bool split_dimension(nxw_lower *l, uint32_t j, int64_t factor) {
   return true;
 }
 
-/* The narrowest type in which a position can be divided: vectors divide 32 bits many times as fast
- * as 64. */
+/* The narrowest type in which a position can be divided: vector division of 32-bit integers is many
+ * times as fast as of 64-bit ones. */
 static nx_dtype division_type(const nxw_lower *l, const nxw_affine *position, int32_t rank,
                               const int64_t *shape) {
   int64_t low, high, all = 1;
@@ -90,7 +90,7 @@ static nx_dtype division_type(const nxw_lower *l, const nxw_affine *position, in
   return narrow ? NX_I32 : NX_I64;
 }
 
-/* One index an axis by division of the computed position. */
+/* Computes one index for each axis by dividing the position. */
 static bool unravel_by_division(nxw_lower *l, const nxw_affine *position, int32_t rank,
                                 const int64_t *shape, nxw_affine *indices) {
   nx_dtype t = division_type(l, position, rank, shape);
@@ -146,8 +146,8 @@ static bool recall(const nxw_lower *l, const nxw_affine *position, int32_t rank,
   return false;
 }
 
-/* Digits of a number in the mixed radix of `shape`, none for extents of 1. The first takes what is
- * left, rounded down: only it can be negative, where a guard does not hold. */
+/* Digits of a number in the mixed radix of `shape`; 0 for extents of 1. The first digit takes what
+ * is left, rounded down. Only that digit can be negative, and only where a guard does not hold. */
 static void digits(int64_t x, int32_t rank, const int64_t *shape, const int64_t *strides,
                    int64_t *digit) {
   bool first = true;
@@ -161,7 +161,8 @@ static void digits(int64_t x, int32_t rank, const int64_t *shape, const int64_t 
   }
 }
 
-/* Axis m would overflow: find a dimension whose split carries into the axis before it. */
+/* The index of axis m would exceed its extent: looks for a dimension that can be split so that its
+ * outer factor moves in the axis before m. */
 static bool split_for_carry(nxw_lower *l, const nxw_affine *position, int32_t rank,
                             const int64_t *shape, const int64_t *strides, int32_t m) {
   int64_t digit[NXG_MAX_RANK];
@@ -176,7 +177,8 @@ static bool split_for_carry(nxw_lower *l, const nxw_affine *position, int32_t ra
   return false;
 }
 
-/* Writes the indices by digits; top[m] is the largest index of axis m. */
+/* Writes the digits of the constant and of each coefficient as those of the indices. top[m] is the
+ * largest index of axis m. */
 static void unravel_by_digits(const nxw_lower *l, const nxw_affine *position, int64_t low,
                               int32_t rank, const int64_t *shape, const int64_t *strides,
                               nxw_affine *indices, int64_t *top) {
@@ -186,7 +188,8 @@ static void unravel_by_digits(const nxw_lower *l, const nxw_affine *position, in
     nxw_affine_zero(&indices[m]);
     indices[m].constant = top[m];
   }
-  /* Dimensions that count down are read from their far end, so that every digit only grows. */
+  /* For a negative coefficient the digits are those of its magnitude, counted from the end of the
+   * dimension, where the index of each axis is least. */
   for (uint32_t j = 0; j < l->dims.n; j++) {
     int64_t a = position->coefficient[j], last = l->dims.extent[j] - 1;
     if (a == 0) continue;
@@ -199,7 +202,8 @@ static void unravel_by_digits(const nxw_lower *l, const nxw_affine *position, in
   }
 }
 
-/* The digit of x that leaves the least: of 100 - 3 in tens, 1 and -3 for ten tens and ones. */
+/* The digit of *x for this stride that leaves the smallest remainder in magnitude, which replaces
+ * *x. So 97 with stride 100 has the digit 1 and the remainder -3. */
 static int64_t nearest_digit(int64_t *x, int64_t stride) {
   int64_t down = *x / stride, rest = *x % stride, digit = down;
   if (rest > stride / 2) digit++;
@@ -208,9 +212,9 @@ static int64_t nearest_digit(int64_t *x, int64_t stride) {
   return digit;
 }
 
-/* Digits of either sign: an axis may go up along one dimension and down along another, as where
- * windows are folded back. False if an index could leave its axis: then these are not the indices.
- * */
+/* Writes the indices with digits of either sign: an axis may grow along one dimension and fall
+ * along another, as in the gradient of windows. False if an index could leave its axis, since the
+ * digits are then not the indices. */
 static bool unravel_by_nearest(const nxw_lower *l, const nxw_affine *position, int32_t rank,
                                const int64_t *shape, const int64_t *strides, nxw_affine *indices) {
   int64_t low[NXG_MAX_RANK], high[NXG_MAX_RANK];
@@ -234,8 +238,8 @@ static bool unravel_by_nearest(const nxw_lower *l, const nxw_affine *position, i
   return true;
 }
 
-/* The indices in storage of this shape that a view's element of indices `inner` names. False: its
- * strides do not tell, or an index is computed. */
+/* The indices in a storage of this shape of the element that has the indices `inner` in a view.
+ * False: the strides of the view do not determine them, or an index is computed. */
 static bool indices_through(const nxg_node *view, const nxw_affine *inner, int32_t rank,
                             const int64_t *shape, nxw_affine *indices) {
   int64_t strides[NXG_MAX_RANK], low[NXG_MAX_RANK], high[NXG_MAX_RANK];
@@ -247,7 +251,7 @@ static bool indices_through(const nxg_node *view, const nxw_affine *inner, int32
   }
   for (int32_t i = 0; i < view->rank; i++) {
     int64_t rest = view->attrs[1 + i], last = view->shape[i] - 1;
-    if (last == 0) continue; /* its index is 0 wherever the element exists */
+    if (last == 0) continue; /* the index along it is 0 */
     for (int32_t m = 0; m < rank; m++) {
       if (shape[m] == 1) continue;
       int64_t digit = nearest_digit(&rest, strides[m]);
@@ -275,7 +279,7 @@ void nxw_remember_through(nxw_lower *l, const nxg_node *view, uint32_t guard,
     nxw_remember(l, position, x->rank, x->shape, guard, indices);
 }
 
-/* Axes first .. end - 1 as one number of extent *all; its last axis has this stride. */
+/* The end of the block of axes that starts at `first`. *all is the product of their extents. */
 static int32_t block_end(int32_t first, int32_t rank, const int64_t *shape, const bool *begins,
                          int64_t *all) {
   int32_t end = first;
@@ -283,8 +287,9 @@ static int32_t block_end(int32_t first, int32_t rank, const int64_t *shape, cons
   return end;
 }
 
-/* Writes each block's number at its first axis. Returns a block that may leave its extent, or -1:
- * not the first, which takes any value where a guard does not hold. */
+/* Writes the number of each block, the row-major index of its axes together, at its first axis.
+ * Returns a block whose number may leave its extent, or -1. The first block is not checked: where a
+ * guard does not hold, it may have any value. */
 static int32_t number_blocks(const nxw_lower *l, const nxw_affine *position, int32_t rank,
                              const int64_t *shape, const int64_t *strides, const bool *begins,
                              nxw_affine *indices) {
@@ -306,7 +311,7 @@ static int32_t number_blocks(const nxw_lower *l, const nxw_affine *position, int
   return leaves;
 }
 
-/* The axis of a block that is not of extent 1, -1 if there are several. */
+/* The only axis of a block that is not of extent 1; -1 if there are several. */
 static int32_t only_axis(int32_t first, int32_t end, const int64_t *shape) {
   int32_t only = -1, n = 0;
   for (int32_t m = first; m < end; m++)
@@ -314,7 +319,7 @@ static int32_t only_axis(int32_t first, int32_t end, const int64_t *shape) {
   return n > 1 ? -1 : n == 1 ? only : first;
 }
 
-/* Indices of axes m .. end - 1 from their common number. */
+/* Computes the indices of the axes m .. end - 1 from the number of their block. */
 static bool unravel_block(nxw_lower *l, const nxw_affine *number, int32_t m, int32_t end,
                           const int64_t *shape, nxw_affine *indices) {
   int32_t only = only_axis(m, end, shape);
@@ -324,9 +329,9 @@ static bool unravel_block(nxw_lower *l, const nxw_affine *number, int32_t m, int
   return true;
 }
 
-/* Divides only where it must: axes between which nothing is carried are found by digits, those of a
- * block that carries by division of the block's own number, which is small and depends on few
- * dimensions. */
+/* Divides only where it must. Axes are grouped into blocks so that there is no carry between
+ * blocks, and the numbers of blocks follow from digits. A block of several axes divides its own
+ * number, which is small and depends on few dimensions. */
 static bool unravel_by_blocks(nxw_lower *l, const nxw_affine *position, int32_t rank,
                               const int64_t *shape, nxw_affine *indices) {
   bool begins[NXG_MAX_RANK];
@@ -349,8 +354,8 @@ static int64_t elements_of(int32_t rank, const int64_t *shape) {
   return n;
 }
 
-/* Indices in another shape of as many elements that are known of this position where the guard
- * holds, or NULL. */
+/* The known indices of this position, under this guard, in another shape with the same number of
+ * elements; or NULL. */
 static const nxw_known *known_otherwise(const nxw_lower *l, const nxw_affine *position,
                                         int32_t rank, const int64_t *shape, uint32_t guard) {
   int64_t n = elements_of(rank, shape);
@@ -361,16 +366,17 @@ static const nxw_known *known_otherwise(const nxw_lower *l, const nxw_affine *po
   return NULL;
 }
 
-/* From the indices in another shape, as where a guarded axis is cut in two: they tell what the
- * position does not, which may leave the axis where the guard does not hold. Division only within
- * what the two shapes cut differently. */
+/* Computes the indices from those in another shape, for example if a guarded axis is cut in two.
+ * They cannot be recovered from the position, which may be outside the axis where the guard does
+ * not hold. It divides only within groups of axes that the two shapes divide differently. */
 static bool unravel_from(nxw_lower *l, const nxw_known *k, int32_t rank, const int64_t *shape,
                          nxw_affine *indices) {
   for (int32_t from = 0, m = 0, end; m < rank; m = end) {
     int64_t known = 1, wanted = shape[m];
     nxw_affine number;
     nxw_affine_zero(&number);
-    for (end = m + 1; known != wanted;) { /* both products come to the same end */
+    /* both shapes have the same number of elements, so the products meet */
+    for (end = m + 1; known != wanted;) {
       if (known > wanted) {
         wanted *= shape[end++];
         continue;
@@ -405,7 +411,8 @@ bool nxw_unravel(nxw_lower *l, const nxw_affine *position, int32_t rank, const i
   int32_t first = 0;
   while (first < rank && shape[first] == 1) first++;
   for (int32_t m = rank;
-       m-- > first + 1;) { /* the first axis takes any value, where a guard does not hold */
+       /* the first axis is not checked: without its guard it may have any value */
+       m-- > first + 1;) {
     if (top[m] < shape[m]) continue;
     if (unravel_by_nearest(l, position, rank, shape, strides, indices)) return true;
     if (split_for_carry(l, position, rank, shape, strides, m)) return false;

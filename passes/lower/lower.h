@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Inside the lowering from the graph IR to the kernel IR. A part of a kernel is lowered in two
+/* Private to the lowering from the graph IR to the kernel IR. A part of a kernel is lowered in two
  * steps. First the group's nodes become a DAG of scalar expressions over the part's dimensions
- * (lower/nodes.c). Then each expression is placed in the outermost loop in which all its
- * dimensions are known, and written as instructions (lower/schedule.c). */
+ * (lower/nodes.c). Then each expression is placed in the outermost loop in which all its dimensions
+ * are known, and written as instructions (lower/schedule.c). */
 #ifndef NXP_LOWER_H
 #define NXP_LOWER_H
 
@@ -54,8 +54,8 @@ typedef struct nxw_expr {
   uint64_t dims;       /* set of dimensions it depends on */
   int16_t stage;       /* reductions that must be done before it: 0 none, s + 1: those of stage s.
                           A reduce of stage s has stage s + 1 */
-  uint16_t cost;       /* of computing it once from loads, saturating */
-  nxk_value value;     /* while writing out */
+  uint16_t cost;       /* cost of computing it once from loads, saturating */
+  nxk_value value;     /* its instruction in the kernel, during writing */
   uint32_t written_in; /* stage it was last written out in, for inner ones */
   uint32_t local;      /* LOCAL array that keeps it for later stages, or NXW_NONE */
   int16_t local_stage; /* stage that fills it */
@@ -65,7 +65,7 @@ typedef struct nxw_store {
   uint32_t value; /* expression */
   uint32_t buffer;
   nxw_affine *at;
-  bool inner; /* walks the inner dimensions */
+  bool inner; /* stores at the points of the inner dimensions */
   uint32_t flags;
 } nxw_store;
 
@@ -87,7 +87,8 @@ typedef struct nxw_lower {
   uint32_t *memo_heads; /* node -> newest memo, NXW_NONE */
   uint32_t *memo_nodes;
   uint32_t n_memo_nodes, cap_memo_nodes; /* those with a memo */
-  struct nxw_frame *frames; /* stack of values being lowered, each needed by the one below it */
+  /* stack of values that are being lowered; each is needed by the one below it */
+  struct nxw_frame *frames;
   uint32_t n_frames, cap_frames;
   nxw_affine *axes;        /* room for the indices of one node */
   struct nxw_known *known; /* newest first */
@@ -97,7 +98,7 @@ typedef struct nxw_lower {
   uint32_t *buffer_of_node; /* launch buffer of a node in this kernel, NXW_NONE */
   nxp_kernel_binding *binding;
   int32_t outside; /* leading axes without loops: the caller moves the buffers instead */
-  bool no_rows;    /* `outside` cannot be done for this group */
+  bool no_rows;    /* this group cannot be lowered with `outside` axes */
   bool split;      /* a dimension was split, so the part has to be lowered again */
   bool failed;     /* memory */
   uint32_t splits;

@@ -9,24 +9,24 @@
 
 #include <string.h>
 
-/* A value that is being found. Each step of its node's function goes on until it asks for another
- * value, and is taken up again when that is there. */
+/* A value that is being lowered. The function of its node runs in steps: a step ends by asking for
+ * another value, and the next step runs when that value is available. */
 typedef struct nxw_frame {
   uint32_t node, guard;
   const nxw_affine *position;
-  uint32_t step;  /* how many values have been got */
+  uint32_t step;  /* how many values have been obtained */
   uint32_t got;   /* the last one */
-  uint32_t value; /* the result, once it is there */
-  bool asks;      /* else it is */
+  uint32_t value; /* the result, once it is known */
+  bool asks;      /* another value is needed; else `value` is the result */
   uint32_t ask_node, ask_guard;
   const nxw_affine *ask_position;
-  uint32_t kept[4];  /* what later steps need: expressions, or a number */
-  nxw_affine *index; /* of the node's axes, in the arena */
+  uint32_t kept[4];  /* what later steps need: expressions or a number */
+  nxw_affine *index; /* indices of the node's axes, in the arena */
   int64_t end;
 } nxw_frame;
 
 typedef struct nxw_memo {
-  uint32_t node, guard, value, next; /* next: of the same node */
+  uint32_t node, guard, value, next; /* next: the next memo of the same node */
   const nxw_affine *position;
 } nxw_memo;
 
@@ -65,7 +65,7 @@ static uint32_t bitcast_expr(nxw_lower *l, uint32_t a, nx_dtype to) {
   if (l->failed || a == NXW_NONE || l->exprs[a].dtype == to) return a;
   if (l->exprs[a].dtype == NX_BOOL)
     return bitcast_expr(l, nxw_scalar(l, NXK_cast, NX_U8, a, NXW_NONE, NXW_NONE), to);
-  if (to == NX_BOOL) { /* as a byte: -0 of a float is not 0 here */
+  if (to == NX_BOOL) { /* compared as a byte: -0 as float bits would not be 0 */
     a = bitcast_expr(l, a, NX_U8);
     return nxw_scalar(l, NXK_ne, NX_BOOL, a, nxw_const(l, NX_U8, 0), NXW_NONE);
   }
@@ -80,7 +80,8 @@ static void ask(nxw_lower *l, nxw_frame *f, uint32_t node, const nxw_affine *at,
   if (f->ask_position == NULL) l->failed = true;
 }
 
-/* Indices of the axes of f's node that last as long as the part; NULL: l says why not. */
+/* The indices of the axes of f's node, allocated for the life of the part. NULL: a dimension was
+ * split, or memory is exhausted. */
 static nxw_affine *unravel(nxw_lower *l, const nxw_frame *f) {
   const nxg_node *n = node_of(l, f->node);
   if (!nxw_unravel(l, f->position, n->rank, n->shape, f->guard, l->axes)) return NULL;
@@ -165,8 +166,8 @@ static uint32_t inside(nxw_lower *l, const nxw_affine *index, int64_t extent) {
   return guard;
 }
 
-/* Asks for the element of `node`, in C order, that the indices name, wherever they are inside of
- * it. */
+/* Asks for the element of `node` with these indices, under the guard that they are inside its
+ * shape. */
 static void ask_inside(nxw_lower *l, nxw_frame *f, uint32_t node, const nxw_affine *index,
                        uint32_t inside_it) {
   const nxg_node *x = node_of(l, node);
@@ -202,8 +203,7 @@ static void pad_step(nxw_lower *l, nxw_frame *f) {
   ask_inside(l, f, n->args[0], index, in);
 }
 
-/* The piece at operand i, which ends where the one after it begins. kept: the value of the pieces
- * after it, where it lies. */
+/* Asks for the piece of a cat that is operand i, under the guard that the position is in it. */
 static void ask_piece(nxw_lower *l, nxw_frame *f, const nxg_node *n, uint32_t i) {
   const nxg_node *x = node_of(l, n->args[i]);
   int32_t axis = (int32_t)n->attrs[0];
@@ -242,10 +242,10 @@ static void cat_step(nxw_lower *l, nxw_frame *f) {
 
 /* ---- reductions */
 
-/* The dtype a fold runs in. */
+/* The dtype in which a reduction is computed. */
 static nx_dtype fold_dtype(nx_dtype t) { return t == NX_BOOL ? NX_U8 : nxi_compute_dtype(t); }
 
-/* The fold of nothing. */
+/* The result of a reduction over no elements. */
 static uint32_t fold_identity(nxw_lower *l, const nxg_node *n) {
   nx_dtype t = nxi_compute_dtype(n->dtype);
   uint64_t bits = nxk_reduce_empty(nxg_reduce_kind(n->op), t);
@@ -263,7 +263,7 @@ static bool fold_operand_position(nxw_lower *l, const nxg_node *n, const nxw_fra
   if (!nxw_unravel(l, f->position, n->rank, n->shape, f->guard, l->axes)) return false;
   bool keepdims = n->rank == x->rank;
   int32_t from = 0;
-  uint32_t axis = 0; /* of the part: extents of 1 are dropped there */
+  uint32_t axis = 0; /* axis of the part, which has no axes of extent 1 */
   nxg_contiguous_strides(x->rank, x->shape, strides);
   nxw_affine_zero(at);
   for (int32_t i = 0; i < x->rank; i++) {
@@ -283,7 +283,7 @@ static uint32_t folded(nxw_lower *l, const nxg_node *n, uint32_t value) {
   nx_dtype t = fold_dtype(x->dtype), result = nxk_finds_index(kind) ? NX_I64 : t;
   nxg_run runs[NXG_MAX_RANK];
   int32_t n_runs = nxg_reduce_runs(x->rank, x->shape, nxg_fold_mask(n), runs);
-  nxk_order order = runs[n_runs - 1].order; /* its only one */
+  nxk_order order = runs[n_runs - 1].order; /* the reduction has a single run */
   uint32_t reduced = nxw_reduce(l, kind, order, cast_expr(l, value, t), NXW_NONE, result);
   return cast_expr(l, reduced, n->dtype);
 }
@@ -386,7 +386,7 @@ static void ask_element(nxw_lower *l, nxw_frame *f, uint32_t number) {
 static void gather_step(nxw_lower *l, nxw_frame *f) {
   const nxg_node *n = node_of(l, f->node), *x = node_of(l, n->args[0]);
   int64_t extent = x->shape[n->attrs[0]];
-  if (extent == 0) { /* all indices are bad, and nobody gets here */
+  if (extent == 0) { /* all indices are bad, so the kernel never runs */
     f->value = nxw_const(l, n->dtype, 0);
   } else if (f->step == 0) {
     if ((f->index = unravel(l, f)) != NULL) ask(l, f, n->args[1], f->position, f->guard);
@@ -420,7 +420,8 @@ static void ask_word(nxw_lower *l, nxw_frame *f, uint32_t node, int64_t word) {
   ask(l, f, node, &at, f->guard);
 }
 
-/* Of the words of the key and of the counter: the word where f is. */
+/* The word of the result that belongs to the position of f, computed from the words of the key and
+ * of the counter. */
 static uint32_t threefry_word(nxw_lower *l, const nxg_node *n, const nxw_frame *f,
                               const uint32_t *k, const uint32_t *counter) {
   static const int32_t rotation[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
@@ -450,9 +451,9 @@ static void threefry_step(nxw_lower *l, nxw_frame *f) {
   else f->value = threefry_word(l, n, f, f->kept, f->kept + 2);
 }
 
-/* ---- views and everything */
+/* ---- views, and the loop over frames */
 
-/* Position in the operand's storage of a view's element. */
+/* The position in the operand's storage of an element of a view. */
 static bool through_view(nxw_lower *l, const nxg_node *n, const nxw_frame *f, nxw_affine *at) {
   int64_t canonical[NXG_MAX_RANK];
   nxg_contiguous_strides(n->rank, n->shape, canonical);
@@ -470,7 +471,8 @@ static bool through_view(nxw_lower *l, const nxg_node *n, const nxw_frame *f, nx
   return !l->failed;
 }
 
-/* The value of its only operand, at the position that the view says; of a copy, at the same. */
+/* A view or a copy has the value of its only operand, at the position that follows from the view or
+ * at the same position. */
 static void view_step(nxw_lower *l, nxw_frame *f) {
   const nxg_node *n = node_of(l, f->node);
   nxw_affine at;
@@ -514,7 +516,8 @@ static void step(nxw_lower *l, nxw_frame *f) {
   }
 }
 
-/* ---- values already found are kept in a list a node: a node is asked for at few positions */
+/* ---- memos: the values of a node that were lowered before, in a list for each node; a node is
+ * read at few positions */
 
 static bool find(nxw_lower *l, uint32_t node, const nxw_affine *position, uint32_t guard,
                  uint32_t *value) {

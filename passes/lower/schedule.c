@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* Writes the expressions of a part as a logical kernel: outer loops, then one nest of inner loops a
- * stage. Every expression is placed at the shallowest loop it depends on; what a later stage needs
- * again is computed again, or, if that is expensive, kept in a LOCAL array. */
+/* Writes the expressions of a part as a logical kernel: outer loops, and in them one nest of inner
+ * loops for each stage. Every expression is placed in the outermost loop in which all its
+ * dimensions are known. A value that a later stage needs again is computed again or, if that is
+ * expensive, kept in a LOCAL array. */
 #include "lower.h"
 
 #include <string.h>
 
-/* An expression that costs more than this and is wanted by two stages goes through a LOCAL array:
+/* An expression that costs more than this and is needed by two stages is kept in a LOCAL array:
  * storing and loading an element that stays in the cache costs about as much as ten vector
  * operations. */
 enum { KEEP_COST = 10, MAX_NESTS = 30 };
@@ -14,12 +15,12 @@ enum { KEEP_COST = 10, MAX_NESTS = 30 };
 typedef struct writer {
   nxw_lower *l;
   nxk_kernel *k;
-  uint8_t *needed; /* expression -> is used at all */
+  uint8_t *needed; /* expression -> whether it is used */
   uint32_t *nests; /* inner expression -> set of stages whose nest computes it */
   uint32_t *loads; /* inner expression -> set of stages whose nest loads it from its LOCAL array */
   nxk_value loop[NXW_MAX_DIMS];
   uint32_t n_stages; /* of reductions; nest number n_stages is the last map */
-  uint32_t nest;     /* being written */
+  uint32_t nest;     /* the nest that is being written */
   uint32_t *stack;
   uint32_t n_stack, cap_stack;
 } writer;
@@ -104,7 +105,7 @@ static bool mark_nest(writer *w, uint32_t nest) {
   return true;
 }
 
-/* ---- dimensions that every access walks as one */
+/* ---- dimensions that every access moves through as through one */
 
 static bool steps_as_one(const nxw_lower *l, const nxw_affine *at, uint32_t j) {
   return at->coefficient[j] == at->coefficient[j + 1] * l->dims.extent[j + 1];
@@ -138,8 +139,8 @@ static void merge_dimensions(writer *w) {
     if (mergeable(w, j)) merge_with_next(w, j);
 }
 
-/* ---- axes outside: their dimensions become distances between launches, and parameters of a walk
- * */
+/* ---- axes without loops: a launch is for one index of each; the dimensions become strides between
+ * launches, or parameters */
 
 static bool row_stride(const nxw_lower *l, const nxw_affine *at, uint32_t axis, int64_t *stride) {
   bool first = true;
@@ -155,7 +156,8 @@ static bool row_stride(const nxw_lower *l, const nxw_affine *at, uint32_t axis, 
   return true;
 }
 
-/* Notes how far the accesses of a buffer move; false if two of them disagree. */
+/* Records how far an access of a buffer moves along each outside dimension; false if two accesses
+ * of the buffer differ in that. */
 static bool note_strides(nxw_lower *l, const nxw_affine *at, uint32_t buffer, uint8_t *noted) {
   uint32_t axes = (uint32_t)l->outside;
   for (uint32_t axis = 0; axis < axes; axis++) {
@@ -174,8 +176,8 @@ static void stay_inside(const nxw_lower *l, nxw_affine *at) {
     if (is_outside(l, i)) at->coefficient[i] = 0;
 }
 
-/* Whether a launch can say where along dimension `dim` it is: a walk has parameters for whole axes.
- * */
+/* Whether the index along dimension `dim` can be a parameter: a walk has one for each whole
+ * axis. */
 static bool has_param(const nxw_lower *l, uint32_t dim) {
   for (uint32_t i = 0; i < l->dims.n; i++)
     if (i != dim && l->dims.axis[i] == l->dims.axis[dim]) return false;
@@ -288,8 +290,8 @@ static uint32_t depth_of(uint64_t dims, uint32_t first, uint32_t last) {
   return first;
 }
 
-/* Expressions that depend on no inner dimension: those of `stage` whose loops are open at `depth`.
- * */
+/* Writes the expressions of `stage` that depend on no inner dimension and whose loops are open at
+ * `depth`. */
 static void write_row_code(writer *w, int16_t stage, uint32_t depth) {
   nxw_lower *l = w->l;
   for (uint32_t i = 0; i < l->n_exprs; i++) {
@@ -329,8 +331,8 @@ static bool is_ready(const writer *w, const nxw_expr *e) {
   return ready && (e->kind != NXW_LOAD || (has_value(w, e->mask) && has_value(w, e->at->extra)));
 }
 
-/* Inner expressions of the nest whose loops are open at `depth`. LOCAL arrays are read at the full
- * depth only, and so is written what uses them. */
+/* Writes the inner expressions of the nest whose loops are open at `depth`. LOCAL arrays are read
+ * in the innermost loop only, so expressions that use them are written there. */
 static void write_inner_code(writer *w, uint32_t depth) {
   nxw_lower *l = w->l;
   uint32_t here = (uint32_t)1 << w->nest;

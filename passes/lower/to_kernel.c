@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: ISC */
-/* The border: a fusion group of graph nodes becomes one logical kernel. Each part is tried with the
- * dimensions of its full shape; when a reshape asks for a finer factorisation the part starts again
- * with a split one. */
+/* Lowers a fusion group of graph nodes to a logical kernel. Each part is first tried with the axes
+ * of its full shape as dimensions. If a reshape needs a finer factorisation, a dimension is split
+ * and the part is lowered again. */
 #include "lower.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_PARTS = 16 }; /* of one kernel */
+enum { MAX_PARTS = 16 }; /* parts of one kernel */
 
 struct nxp_lowering {
   nxp_lower_options options;
-  nxw_lower work; /* groups use its arrays one after the other */
+  nxw_lower work; /* its arrays are reused from group to group */
 };
 
 void nxp_kernel_binding_free(nxp_kernel_binding *b) {
@@ -71,7 +71,7 @@ static void initial_dims(nxw_dims *dims, const nxp_part *part) {
   }
 }
 
-/* Where the current point of a walk is, by its own strides. */
+/* The position of the current point of a walk, by these strides. */
 static void walked_position(nxw_lower *l, const int64_t *strides, int64_t offset,
                             nxw_affine *position) {
   nxw_affine_zero(position);
@@ -83,7 +83,8 @@ static void walked_position(nxw_lower *l, const int64_t *strides, int64_t offset
   }
 }
 
-/* The C-order position of the part's current point: over all axes, or the kept ones. */
+/* The C-order position of the part's current point, in the shape of all axes or of the kept
+ * ones. */
 static void point_position(nxw_lower *l, bool outer_only, nxw_affine *position) {
   const nxp_part *part = l->part;
   int64_t stride = 1;
@@ -113,7 +114,7 @@ static bool add_store(nxw_lower *l, uint32_t value, uint32_t node, const nxw_aff
   return true;
 }
 
-/* update: operand 1 written through a view of the node's memory. */
+/* Lowers an update: operand 1 is stored through a view of the node's memory. */
 static bool lower_update(nxw_lower *l, uint32_t node) {
   const nxg_node *n = &l->g->nodes[node];
   int32_t rank = (int32_t)n->attrs[1];
@@ -124,7 +125,7 @@ static bool lower_update(nxw_lower *l, uint32_t node) {
   return add_store(l, nxw_node_value(l, n->args[1], &point, NXW_NONE), node, &at, false);
 }
 
-/* One operand of a cat that has memory of its own, copied to its place. */
+/* Lowers one operand of a cat that has memory of its own: it is copied to its place. */
 static bool lower_cat_operand(nxw_lower *l, uint32_t node) {
   const nxg_node *n = &l->g->nodes[node];
   uint32_t operand = l->part->cat_operand;
@@ -141,7 +142,7 @@ static bool lower_cat_operand(nxw_lower *l, uint32_t node) {
   return add_store(l, nxw_node_value(l, n->args[operand], &point, NXW_NONE), node, &at, false);
 }
 
-/* Both operands of a pair, beside each other. */
+/* Lowers a pair: both operands are stored to adjacent elements. */
 static bool lower_pair(nxw_lower *l, uint32_t node, const nxw_affine *position, bool inner) {
   for (uint32_t k = 0; k < 2; k++) {
     nxw_affine at;
@@ -260,7 +261,7 @@ static void forget_kernel(nxw_lower *l) {
   forget_values(l);
 }
 
-/* With the outcome of lowering in l: gives the kernel away, or destroys it. */
+/* Ends lowering: sets *out to the kernel, or destroys it if lowering failed. */
 static nx_status end_kernel(nxw_lower *l, nxk_kernel **out) {
   nxi_diag *d = l->d;
   forget_kernel(l);
@@ -305,7 +306,7 @@ static void part_of_walk(const nxp_group *group, const nxp_walk *walk, nxp_part 
   memcpy(part->shape, walk->extent, (size_t)walk->rank * sizeof part->shape[0]);
 }
 
-/* The walk whose axes are the dimensions that a part turned out to need. False: too many. */
+/* Makes the dimensions that a part needs the axes of the walk. False: there are too many. */
 static bool take_dims(const nxw_dims *dims, nxp_walk *walk, int32_t *axis) {
   const nxp_walk old = *walk;
   if (dims->n > NXG_MAX_RANK) return false;

@@ -200,8 +200,8 @@ static void release_chain(nxi_kernel *k) {
 }
 
 /* ---- fork: LLVM's own locks and tables would be left as a lost thread had them, so nobody is
- * inside LLVM meanwhile. What the parent's threads were about to make is not coming in the child.
- * */
+ * inside LLVM meanwhile. What the parent's threads were about to make is not coming in the
+ * child. */
 
 static void init_llvm_lock(nxi_kernel_cache *c) {
   pthread_rwlockattr_t attributes;

@@ -33,8 +33,8 @@ typedef struct nxi_kernel_info {
 typedef struct nxi_code_maker {
   /* All that the code depends on besides the kernel and the instruction set. */
   const char *(*environment)(void);
-  /* The object, nxi_malloc'd, the name of its function, and what the launch needs (fields of info).
-   * */
+  /* The object, nxi_malloc'd, the name of its function, and what the launch needs (fields of
+   * info). */
   nx_status (*compile)(void *user, const nxk_kernel *bound, const char *isa, void **object,
                        size_t *size, char entry[72], nxi_kernel_info *info, nxi_diag *d);
   /* The same of a text that has a function of this name. NULL: it knows no texts. */
@@ -57,8 +57,8 @@ nx_status nxi_kernel_cache_create_for(const nxi_code_maker *maker, void *user,
 void nxi_kernel_cache_destroy(nxi_kernel_cache *c);
 /* The disk cache as a kernel cache of this process uses it, for the tool. */
 nx_status nxi_kernel_disk_open(const char *directory, nxi_disk_cache **out, nxi_diag *d);
-/* How much the map keeps, at least 1 kernel and 1 byte; at first 4096 kernels and 128 MiB of code.
- * */
+/* How much the map keeps, at least 1 kernel and 1 byte; at first 4096 kernels and 128 MiB of
+ * code. */
 void nxi_kernel_cache_limit(nxi_kernel_cache *c, uint32_t kernels, size_t code_bytes);
 
 /* Makes the bound, legalised kernel of the key, which the cache then owns. Runs on the caller's

@@ -45,8 +45,8 @@ struct nx_archive {
   const char *path; /* as it was opened, in the arena; or NULL */
 };
 
-/* Opens what is in a file, whose reference it takes, also on failure. NX_PARSE, NX_OUT_OF_MEMORY.
- * */
+/* Opens what is in a file, whose reference it takes, also on failure. NX_PARSE,
+ * NX_OUT_OF_MEMORY. */
 nx_status nxi_archive_read(nxi_file *file, nx_archive **out, nxi_diag *d);
 
 /* ---- the readers. *a has its file; on failure what they made stays in *a. */
@@ -67,8 +67,8 @@ extern const bool nxi_inflate_works;
 nx_status nxi_inflate_begin(const void *packed, int64_t bytes, nxi_inflate **out, nxi_diag *d);
 /* Exactly so many bytes more. NX_PARSE: the stream is malformed or ends. */
 nx_status nxi_inflate_next(nxi_inflate *i, void *to, int64_t bytes, nxi_diag *d);
-/* NX_PARSE unless the stream ends here, its packed bytes do, too, and all bytes have this checksum.
- * */
+/* NX_PARSE unless the stream ends here, its packed bytes do, too, and all bytes have this
+ * checksum. */
 nx_status nxi_inflate_check(nxi_inflate *i, uint32_t crc, nxi_diag *d);
 void nxi_inflate_end(nxi_inflate *i);
 

@@ -36,8 +36,8 @@ nx_status nxi_npy_write_begin(nxi_file_writer *w, const char *path, nx_dtype dty
  * `fortran`) as version
  * 1. The file appears whole or not at all, an existing one is replaced; devices and pipes are
  *    written to
- * directly. NX_IO; NX_UNSUPPORTED_DTYPE (i4, u4, f8e4m3, f8e5m2, c32); NX_INVALID_ARGUMENT (rank).
- * */
+ * directly. NX_IO; NX_UNSUPPORTED_DTYPE (i4, u4, f8e4m3, f8e5m2, c32); NX_INVALID_ARGUMENT
+ * (rank). */
 nx_status nxi_npy_write(const char *path, nx_dtype dtype, int32_t rank, const int64_t *shape,
                         bool fortran, const void *data, nxi_diag *d);
 

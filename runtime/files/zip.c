@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* The directory of a zip file (.npz), zip64 included: read from its end, as the format wants.
  * Everything that two places of a file say is compared, and no two members may share bytes: an
- * archive that shows different contents to different readers, or one member many times, is refused.
- * */
+ * archive that shows different contents to different readers, or one member many times, is
+ * refused. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -132,8 +132,8 @@ static bool may_overwrite(const nxi_run *run, const nxi_run_input *in) {
   return false;
 }
 
-/* Finds the destinations of pinned outputs and the values they displace. Changes nothing; NXI_WAIT.
- * */
+/* Finds the destinations of pinned outputs and the values they displace. Changes nothing;
+ * NXI_WAIT. */
 static nx_status find_destinations(nxi_run *run) {
   for (uint32_t i = 0; i < run->n_outputs; i++) {
     nxi_run_output *o = &run->outputs[i];

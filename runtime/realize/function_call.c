@@ -427,8 +427,8 @@ static void let_go(nxi_call *k, nx_tensor **out, nx_status status) {
   nxi_free(k->storages);
 }
 
-/* A placeholder of a capture that lasts has no memory: a call, which happens now, cannot assign it.
- * */
+/* A placeholder of a capture that lasts has no memory: a call, which happens now, cannot assign
+ * it. */
 static bool are_bound(const nx_function *f, nx_tensor *const *out, nxi_diag *d) {
   const char *name = f->graph->name;
   bool bound = true;

@@ -491,8 +491,8 @@ static void reports_and_polls(void **state) {
   assert_false(describe(k).flags & NX_REALIZED);
 }
 
-/* Where the frontend recorded an operation is in what a person reads, and comes back from the text.
- * */
+/* Where the frontend recorded an operation is in what a person reads, and comes back from the
+ * text. */
 static void tags_in_dumps(void **state) {
   (void)state;
   char *text = NULL, *again = NULL, longest[300] = {0}, wanted[300];

@@ -104,8 +104,8 @@ static void long_reads(void **state) {
   free(memory), free(is), free(turned);
 }
 
-/* A random view of n elements of storage: 1 or 2 axes, any order and sign. Where its elements lie.
- * */
+/* A random view of n elements of storage: 1 or 2 axes, any order and sign. Where its elements
+ * lie. */
 typedef struct place {
   int32_t rank;
   int64_t shape[2], strides[2], offset, at[MOST], n;

@@ -93,8 +93,8 @@ static void test_maps(void **state) {
   for (int i = 0; i < 300; i++) check(random_map(every_type[i % TYPES]));
 }
 
-/* Large enough for several tasks, tiles and tails; cut along the first, the last, or no dimension.
- * */
+/* Large enough for several tasks, tiles and tails; cut along the first, the last, or no
+ * dimension. */
 static void test_map_tasks(void **state) {
   (void)state;
   static const int64_t shapes[][2] = {{1, 40000}, {40000, 1}, {3, 20011}, {500, 66},
@@ -180,8 +180,8 @@ static void test_indices(void **state) {
   }
 }
 
-/* Each element over itself: no vector of them may be done twice, though nobody else has the memory.
- * */
+/* Each element over itself: no vector of them may be done twice, though nobody else has the
+ * memory. */
 static void test_in_place(void **state) {
   (void)state;
   static const int64_t sizes[] = {5, 16, 70, 301, 20011};

@@ -216,8 +216,8 @@ static bool is_written_out(const nxk_kernel *k, nxk_op op) {
   return false;
 }
 
-/* Of long code that is written out for each element more is alive at once than there are registers.
- * */
+/* Of long code that is written out for each element more is alive at once than there are
+ * registers. */
 static void test_long_code(void **state) {
   (void)state;
   for (int code = 1; code <= 40; code += 39) {

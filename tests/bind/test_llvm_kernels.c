@@ -407,8 +407,8 @@ static void test_reductions(void **state) {
 
 /* ---- parts */
 
-/* Two parts and a parameter for the tasks of the first; every range of tasks runs exactly its own.
- * */
+/* Two parts and a parameter for the tasks of the first; every range of tasks runs exactly its
+ * own. */
 static void test_parts(void **state) {
   (void)state;
   if (nxl_unavailable()) skip();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Reductions and scans. Sums and products are of numbers of which every order of adding gives the
- * same result, with NaNs and infinities among them; the order itself is not this program's concern.
- * */
+ * same result, with NaNs and infinities among them; the order itself is not this program's
+ * concern. */
 #include "conformance.h"
 
 #include <math.h>
@@ -17,8 +17,8 @@ static const folding *folding_of(const trial *t) { return t->op->detail; }
 
 /* ---- operands */
 
-/* Whole numbers, of products powers of two and of i; seldom NaN or an infinity if the type has any.
- * */
+/* Whole numbers, of products powers of two and of i; seldom NaN or an infinity if the type has
+ * any. */
 static array *foldable(trial *t, fold_op op, int32_t rank, const int64_t *shape) {
   if (op == MAX || op == MIN) return some_values(t, t->dtype, rank, shape, 3);
   array *a = tame_values(t, t->dtype, rank, shape, 3);

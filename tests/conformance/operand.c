@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Operands: the values that matter to a type, and the same elements behind views of every layout.
- * */
+/* Operands: the values that matter to a type, and the same elements behind views of every
+ * layout. */
 #include "conformance.h"
 
 #include <math.h>

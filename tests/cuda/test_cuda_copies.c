@@ -72,8 +72,8 @@ static void copies_overlap_work(void **state) {
   pipeline(ctx, CUDA, LARGE, 3);
 }
 
-/* A result is there before what was started after it: the copy does not wait for all of the stream.
- * */
+/* A result is there before what was started after it: the copy does not wait for all of the
+ * stream. */
 static void a_result_does_not_wait_for_later_work(void **state) {
   (void)state;
   enum { LATER = 40 };

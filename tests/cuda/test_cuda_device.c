@@ -209,8 +209,8 @@ static void a_child_has_no_gpu(void **state) {
   assert_int_equal(status, 0);
 }
 
-/* ---- a source that is refused: the environment is read once, so each case is a process of its own
- * */
+/* ---- a source that is refused: the environment is read once, so each case is a process of its
+ * own */
 
 static int show_refusal(void) {
   nx_error e = {.size = sizeof e};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* What goes wrong with a GPU, over the fake driver: it breaks while work is under way, has no
- * memory, is too old, is the parent's. What is in host memory stays, and the other devices go on.
- * */
+ * memory, is too old, is the parent's. What is in host memory stays, and the other devices go
+ * on. */
 #include "fake_device.h"
 
 #include <sys/wait.h>

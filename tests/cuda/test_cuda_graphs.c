@@ -14,8 +14,8 @@
 
 enum { ROWS = 40, N = ROWS * ROWS, CALLS = 6 };
 
-/* Kernels that only read and write, a product with its workspace, a scan whose blocks share memory.
- * */
+/* Kernels that only read and write, a product with its workspace, a scan whose blocks share
+ * memory. */
 static const char chain[] = "nxir 1\n"
                             "graph @chain(%x: f32[40,40]) -> (%y, %s) {\n"
                             "  %a = mul %x, %x : f32[40,40]\n"

@@ -115,8 +115,8 @@ static void beside_the_library(void **state) {
 
 /* ---- what is said */
 
-/* The report of realising t, and that its plan has this sentence, or has none of a missing library.
- * */
+/* The report of realising t, and that its plan has this sentence, or has none of a missing
+ * library. */
 static nx_report realised(nx_tensor *t, const char *sentence) {
   char *text = NULL;
   nx_report r = {.size = sizeof r};

@@ -10,8 +10,8 @@
 
 enum { MOST = 70000 };
 
-/* Numbers whose order of addition shows: of all sizes, zeros of both signs, here and there a NaN.
- * */
+/* Numbers whose order of addition shows: of all sizes, zeros of both signs, here and there a
+ * NaN. */
 static nx_tensor *operand(nx_dtype t, int64_t rows, int64_t length, bool special) {
   static float x[3 * MOST];
   uint64_t s = (uint64_t)(rows * length) * 977 + t;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Valid small files with every byte changed in several ways, cut off at every length, and with
  * bytes left out: they are refused with an offset inside the file, or read; never past the end
- * (they lie at the end of readable memory), and never with more memory than their size justifies.
- * */
+ * (they lie at the end of readable memory), and never with more memory than their size
+ * justifies. */
 #include "tests/util/api.h"
 #include "file_seeds.h"
 #include "tests/fuzz/fuzz_files.h"

@@ -410,8 +410,8 @@ static void growing(void **state) {
   release(t);
 }
 
-/* An element in the middle of a page's word: copied, or refused where a copy would not be the file.
- * */
+/* An element in the middle of a page's word: copied, or refused where a copy would not be the
+ * file. */
 static void misaligned(void **state) {
   (void)state;
   uint8_t file[64] = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Files that replace others: what is written is on the disk before it takes the name, and the name
  * is on the disk when the call returns. The program has functions of its own in place of the C
- * library's fsync and rename: they note what they are called with, and fail when they are told to.
- * */
+ * library's fsync and rename: they note what they are called with, and fail when they are told
+ * to. */
 #include "tests/util/api.h"
 
 #include <dirent.h>
@@ -104,8 +104,8 @@ static void order(void **state) {
   release(t);
 }
 
-/* A name without a folder is in the working directory; one behind a link is synced where it lies.
- * */
+/* A name without a folder is in the working directory; one behind a link is synced where it
+ * lies. */
 static void folders(void **state) {
   (void)state;
   char inner[300], link[300];
@@ -132,8 +132,8 @@ static void folders(void **state) {
   release(t);
 }
 
-/* A link to a file that is not there yet is followed as well, and one that leads nowhere is said.
- * */
+/* A link to a file that is not there yet is followed as well, and one that leads nowhere is
+ * said. */
 static void links(void **state) {
   (void)state;
   char far[300], link[300], round[300];

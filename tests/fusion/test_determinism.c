@@ -4,8 +4,8 @@
  * not, and whatever the strides of imported memory.
  *
  * What the environment decides is decided once a process: the program runs itself, with the
- * argument `print`, and compares the digests that the children print with those of the first one.
- * */
+ * argument `print`, and compares the digests that the children print with those of the first
+ * one. */
 #include "tests/util/api.h"
 
 #include <stdbool.h>

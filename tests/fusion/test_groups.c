@@ -15,8 +15,8 @@
 
 enum { MOST_GROUPS = 400 };
 
-/* reads[a][b]: b reads what a stores, as the test has recorded it; of groups merged away, nothing.
- * */
+/* reads[a][b]: b reads what a stores, as the test has recorded it; of groups merged away,
+ * nothing. */
 typedef struct world {
   nxp_clusterer c;
   nxt_random r;

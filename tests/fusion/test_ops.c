@@ -183,8 +183,8 @@ static void add_products(nxg_graph *g, const operands *o, int32_t rank) {
   keep(g, nxt_node(g, NXG_matmul, 2, (uint32_t[]){back, o->a}, 0, NULL, 0));
 }
 
-/* One graph: operand k has the layout k places on. `pairs`: all pairs of nasty values, contiguous.
- * */
+/* One graph: operand k has the layout k places on. `pairs`: all pairs of nasty values,
+ * contiguous. */
 static void all_operations(nx_dtype t, layout l, int32_t rank, const int64_t *shape, bool pairs,
                            const char *what, unsigned ways) {
   char label[96];

@@ -283,8 +283,8 @@ static void blocks_beside_each_other(void **state) {
   assert_int_equal(nxt_differences(shop), 0);
 }
 
-/* Rows that begin in the middle of cache lines: whole lines from the first one on, past the caches.
- * */
+/* Rows that begin in the middle of cache lines: whole lines from the first one on, past the
+ * caches. */
 static const row shifted[] = {
     {"broadcast row", X ", %tame1: $T[$2]", "%z = add %tame0, %tame1\n"},
     {"part of rows", X, "%s = shrink %tame0 start=[0,1] stop=[$1,$2]\n %z = add %s, %s\n"},

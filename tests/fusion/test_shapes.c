@@ -269,8 +269,8 @@ static void all_products(void **state) {
   assert_int_equal(nxt_differences(shop), 0);
 }
 
-/* Products whose own value is wanted beside what follows them: that may not be written over them.
- * */
+/* Products whose own value is wanted beside what follows them: that may not be written over
+ * them. */
 static void products_that_others_read(void **state) {
   (void)state;
   static const char *const texts[] = {

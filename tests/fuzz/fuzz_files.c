@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Everything that can be done with the bytes of a file, for fuzzing and for test_file_mutations.c.
- * */
+/* Everything that can be done with the bytes of a file, for fuzzing and for
+ * test_file_mutations.c. */
 #include "fuzz_files.h"
 
 #include <stdlib.h>

@@ -276,8 +276,8 @@ static void compare_outputs(const file *f, const char *line, const char *executo
   assert_string_equal(expected, "");
 }
 
-/* `@f(args) == results` on the executors named. The line as it should be, if it is to be rewritten.
- * */
+/* `@f(args) == results` on the executors named. The line as it should be, if it is to be
+ * rewritten. */
 static char *check_run(const file *f, const char *line, const char *run, const char *names) {
   port in[MAX_PORTS], out[MAX_PORTS];
   nxg_graph *g = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Tests of ir/alloc.c and ir/diag.c: failures on demand, growth, the arena, the status table, text.
- * */
+/* Tests of ir/alloc.c and ir/diag.c: failures on demand, growth, the arena, the status table,
+ * text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -101,8 +101,8 @@ static void small_floats_widen(void **state) {
   }
 }
 
-/* Around every point where the rounding changes: the middle of two neighbours, and just beside it.
- * */
+/* Around every point where the rounding changes: the middle of two neighbours, and just beside
+ * it. */
 static void small_floats_round_once(void **state) {
   (void)state;
   for (size_t i = 0; i < SMALL_FLOATS; i++) {
@@ -180,8 +180,8 @@ static void nan_is_quiet(void **state) {
 
 /* ---- against the machine */
 
-/* Bits whose exponents and significands are both varied, with many short significands among them.
- * */
+/* Bits whose exponents and significands are both varied, with many short significands among
+ * them. */
 static double random_f64(void) {
   uint64_t bits = random_bits();
   if (bits & 1) bits &= UINT64_MAX << (random_bits() % 52);
@@ -300,8 +300,8 @@ static void integers_wrap(void **state) {
   assert_int_equal(nxi_cast_bits(1, NX_BOOL, NX_I64), 1);
 }
 
-/* The caller's rounding mode must not leak in: conversions fold constants on the caller's thread.
- * */
+/* The caller's rounding mode must not leak in: conversions fold constants on the caller's
+ * thread. */
 static void rounding_mode_is_not_read(void **state) {
   (void)state;
   static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};

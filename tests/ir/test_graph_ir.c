@@ -37,8 +37,8 @@ static void check_verifies(const nxg_graph *g) {
   nxi_text_free(&t);
 }
 
-/* text -> graph -> first print -> graph -> second print: both prints are equal. Returns the print.
- * */
+/* text -> graph -> first print -> graph -> second print: both prints are equal. Returns the
+ * print. */
 static char *check_round_trip(const char *text) {
   nxg_graph *g = parse(text);
   check_verifies(g);

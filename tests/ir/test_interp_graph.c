@@ -101,8 +101,8 @@ static void test_reductions_by_hand(void **state) {
            "%o axes=[0]\n}\n",
            x, y);
   CHECK_FLOATS(y, 33554432.0f); /* exact: a plain loop would stop at 2^24 */
-  /* the order is visible: 2^24 + 1 + 1 is 2^24 one after the other, but lane 1 meets lane 9 first
-   * */
+  /* the order is visible: 2^24 + 1 + 1 is 2^24 one after the other, but lane 1 meets lane 9
+   * first */
   for (int i = 0; i < 24; i++) x[i] = 0;
   x[0] = 16777216.0f, x[1] = x[9] = 1;
   run_text("nxir 1\ngraph @g(%x: f32[24]) -> (%y) {\n%y = reduce_sum %x axes=[0]\n}\n", x, y);

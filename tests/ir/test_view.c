@@ -265,8 +265,8 @@ static void test_overlap(void **state) {
   assert_false(nxg_view_overlaps_itself(&wide));
 }
 
-/* Random chains of movement words stay inside the storage, and reshape keeps the order of elements.
- * */
+/* Random chains of movement words stay inside the storage, and reshape keeps the order of
+ * elements. */
 static void test_random_chains(void **state) {
   (void)state;
   uint64_t random = 1181783497276652981u;

@@ -47,8 +47,8 @@ static void set(const array *a, int64_t i, cd x) {
 
 static int64_t count(const array *a) { return nxg_elements(a->type.rank, a->type.shape); }
 
-/* Whether arrays end where memory ends, but for their alignment; they stay until the process does.
- * */
+/* Whether arrays end where memory ends, but for their alignment; they stay until the process
+ * does. */
 static bool fenced;
 enum { BEYOND = 1 << 20 };
 
@@ -538,8 +538,8 @@ static void too_large(void **state) {
   assert_non_null(strstr(d.message, "svd: a matrix is too large"));
 }
 
-/* A library may read what is not there and not use it; memory that it is given does not end before.
- * */
+/* A library may read what is not there and not use it; memory that it is given does not end
+ * before. */
 static void nothing_is_read_where_no_memory_is(void **state) {
   (void)state;
   static const int64_t sizes[] = {2, 5, 8, 18, 33};

@@ -250,8 +250,8 @@ static double uniform(void) {
   return (double)(seed >> 11) * 0x1p-53;
 }
 
-/* Around 1, near the unit circle, near the points 1 and -1, and of all sizes that a function takes.
- * */
+/* Around 1, near the unit circle, near the points 1 and -1, and of all sizes that a function
+ * takes. */
 static z random_number(int kind) {
   double turn = 6.283185307179586 * uniform(), apart = exp2(-50 * uniform());
   switch (kind % 4) {

@@ -5,8 +5,8 @@
  *
  * Two lacks are tried. A limit of addresses above what the process has (RLIMIT_AS), in steps; and,
  * with the library starve.c loaded first, each n-th allocation of the whole process failing, alone
- * or with all that follow. NX_STARVE in the environment says how many n are tried, 0 all of them.
- * */
+ * or with all that follow. NX_STARVE in the environment says how many n are tried, 0 all of
+ * them. */
 #include "tests/util/api.h"
 
 #include <dlfcn.h>

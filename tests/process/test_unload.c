@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* A host that unloads the library: the plugin that brought it is opened, used by a thread, and
  * closed again and again, with that thread still there, which ends later, and with threads of the
- * library at work or waiting. A process that has closed a library goes on as if nothing had been.
- * */
+ * library at work or waiting. A process that has closed a library goes on as if nothing had
+ * been. */
 #include "tests/util/api.h"
 
 #include <dlfcn.h>

@@ -33,8 +33,8 @@ static void must(bool good, const char *what) {
   exit(1);
 }
 
-/* In memory, where there is such a place: entries of the cache are synced, and here there are many.
- * */
+/* In memory, where there is such a place: entries of the cache are synced, and here there are
+ * many. */
 static void make_directory(char *path, size_t size) {
   static const char *const places[] = {"/dev/shm", "/tmp"};
   for (size_t i = 0; i < 2; i++) {

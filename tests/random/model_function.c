@@ -150,8 +150,8 @@ static void model_body(const function *f, const model_view *given, model_view *r
   model_unref(y0.storage);
 }
 
-/* A donated tensor is an error until it is assigned as a whole, and so is what is computed from it.
- * */
+/* A donated tensor is an error until it is assigned as a whole, and so is what is computed from
+ * it. */
 static void check_donated(world *w, handle *x) {
   model_storage *s = x->v.storage;
   nx_tensor *whole, *y;

@@ -11,8 +11,8 @@
 static void on_release(void *user) {
   host *h = user;
   __atomic_fetch_add(&h->released, 1, __ATOMIC_RELAXED);
-  /* Nobody may look any more. After a copy the importer writes there itself, maybe at this moment.
-   * */
+  /* Nobody may look any more. After a copy the importer writes there itself, maybe at this
+   * moment. */
   if (h->mode != NX_IMPORT_COPY && !h->overlapped) memset(h->memory, 0xee, h->bytes);
 }
 

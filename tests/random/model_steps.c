@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The steps of a random program. Each chooses from what is alive, calls the interface, does the
- * same to the model, and says what it did; a call that cannot work must fail as the contract says.
- * */
+ * same to the model, and says what it did; a call that cannot work must fail as the contract
+ * says. */
 #include "model_world.h"
 
 #include <stdio.h>

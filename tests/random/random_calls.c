@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The random graph generator: library calls, of whatever rows library.def has. One that can fail is
- * given a matrix that it cannot fail with: which of several failures a run names is not promised.
- * */
+ * given a matrix that it cannot fail with: which of several failures a run names is not
+ * promised. */
 #include <string.h>
 
 #include "ir/library/library.h"

@@ -132,8 +132,8 @@ static nxg_op random_map(nxt_generator *gen, nx_dtype t) {
   return op;
 }
 
-/* Whether a value is moved only, never computed: then the bits of its NaNs are those of an input.
- * */
+/* Whether a value is moved only, never computed: then the bits of its NaNs are those of an
+ * input. */
 static bool is_moved(const nxt_generator *gen, uint32_t x, int depth) {
   const nxg_node *n = nxt_node_of(gen, x);
   bool moves = n->op == NXG_view || n->op == NXG_pad || n->op == NXG_cat || n->op == NXG_copy ||

@@ -105,8 +105,8 @@ uint32_t nxt_add_movement(nxt_generator *gen) {
   return moved ? nxt_add_view(gen, base, &v) : UINT32_MAX;
 }
 
-/* A value at two positions that differ by a step along one axis, and something computed from both.
- * */
+/* A value at two positions that differ by a step along one axis, and something computed from
+ * both. */
 uint32_t nxt_add_shifted(nxt_generator *gen) {
   static const nxg_op ops[] = {NXG_max, NXG_min, NXG_cmpeq};
   uint32_t x = nxt_pick_computed(gen), pair[2];
@@ -220,8 +220,8 @@ uint32_t nxt_write_through(nxt_generator *gen, uint32_t old, uint32_t source, ui
   return nxt_try(gen, NXG_update, n, args, attrs, 2 + 2 * (uint32_t)v->rank, 0, 0, NULL);
 }
 
-/* What is updated: often the result of another update, else often an input that may be overwritten.
- * */
+/* What is updated: often the result of another update, else often an input that may be
+ * overwritten. */
 static uint32_t pick_storage(nxt_generator *gen) {
   uint32_t x = nxt_pick(gen);
   for (int attempt = 0; attempt < 8 && nxt_chance(&gen->r, 90); attempt++) {

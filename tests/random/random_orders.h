@@ -8,8 +8,8 @@
 #include "differential.h"
 
 /* Whether a graph can be planned for this target, and every fusion group comes after those that it
- * reads. If not, `why` says what is wrong. Nothing is compiled or run: some 10,000 graphs a second.
- * */
+ * reads. If not, `why` says what is wrong. Nothing is compiled or run: some 10,000 graphs a
+ * second. */
 bool nxt_groups_are_sound(const nxg_graph *g, const nxi_target *target, char *why, size_t size);
 /* That of the graphs of the seeds first .. first + count - 1, all of them such graphs, in every
  * order; what fails is printed. */

@@ -141,8 +141,8 @@ static void record(program *p, uint64_t seed) {
   }
 }
 
-/* The numbers of the results: the last values and some of the others, in an order that `r` draws.
- * */
+/* The numbers of the results: the last values and some of the others, in an order that `r`
+ * draws. */
 static uint32_t choose_results(program *p, nxt_random *r, uint32_t *results) {
   uint32_t n = 2 + (uint32_t)nxt_below(&p->r, MOST_RESULTS - 1);
   for (uint32_t i = 0; i < n; i++)

@@ -212,8 +212,8 @@ static uint64_t resident(void) {
   return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* As embedding.md says: what waits is looked at after each step, and computed when it is too much.
- * */
+/* As embedding.md says: what waits is looked at after each step, and computed when it is too
+ * much. */
 static void hours_of_recording_in_bounded_memory(void **state) {
   (void)state;
   enum { LONG = 100000 };

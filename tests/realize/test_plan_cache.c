@@ -68,8 +68,8 @@ static void scalars_are_parameters(void **state) {
   release(x);
 }
 
-/* Values that passes know something about are in the key: they may not be mistaken for each other.
- * */
+/* Values that passes know something about are in the key: they may not be mistaken for each
+ * other. */
 static void special_scalars_are_constants(void **state) {
   (void)state;
   nx_tensor *x = vector(3, 1, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* How long a caller is left without its poll being called, while the library compiles, plans,
  * computes, copies, reads and writes. 20 ms are promised on a machine that is free. A thread that
- * sleeps beside it tells how late the system wakes whoever is due, and the bound grows with that.
- * */
+ * sleeps beside it tells how late the system wakes whoever is due, and the bound grows with
+ * that. */
 #include "tests/util/api.h"
 
 #include <pthread.h>

@@ -130,8 +130,8 @@ static void test_workers_come(void **state) {
   }
 }
 
-/* Pinned workers make way for the caller, wherever it is, and do not inherit where it is confined.
- * */
+/* Pinned workers make way for the caller, wherever it is, and do not inherit where it is
+ * confined. */
 typedef struct places {
   meeting meeting;
   _Atomic int on[NXI_CPU_MAX];

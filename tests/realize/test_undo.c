@@ -51,8 +51,8 @@ static void hide(shown *s) {
   free(s->wanted);
 }
 
-/* Fails at allocation number `point`, or after `point` polls; then is tried again until it works.
- * */
+/* Fails at allocation number `point`, or after `point` polls; then is tried again until it
+ * works. */
 typedef struct attempts {
   int64_t point;
   bool polls, over;

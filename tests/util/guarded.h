@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Memory that shows who writes outside of it: aligned to 64 bytes, with guard bytes on both sides.
- * */
+/* Memory that shows who writes outside of it: aligned to 64 bytes, with guard bytes on both
+ * sides. */
 #ifndef NXT_GUARDED_H
 #define NXT_GUARDED_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The CPU binder: from what a kernel computes to how a processor does it. Every part of a logical
- * kernel gets the template that suits its shape; tasks, lanes, masks, the order of additions,
- * partial sums and tails are explicit afterwards, and a code generator has nothing left to decide.
+ * kernel gets the template that suits its shape. In the result, tasks, lanes, masks, the order of
+ * additions, partial sums and tails are explicit, and a code generator has nothing left to decide.
  *
  * Requires: a verified logical kernel without functions (ir/expand/expand.c).
  * Every choice follows from the kernel and the target's registers and caches, never from the thread
@@ -14,7 +14,7 @@
 
 /* ---- the choice of a template */
 
-/* True if memory is walked element by element along the loop. */
+/* True if a load is contiguous along the loop. */
 static bool is_contiguous(const nxb_binder *b, nxk_value loop) {
   for (nxk_value v = b->part->first; v <= b->part->last; v++) {
     const nxk_instr *in = &b->from->instrs[v];
@@ -27,7 +27,8 @@ static bool is_contiguous(const nxb_binder *b, nxk_value loop) {
   return false;
 }
 
-/* STRIPS pay for long runs of rows; short ones are better kept in registers. */
+/* Whether STRIPS is better than POINTS for lanes along this loop: it is for long runs of rows,
+ * while the values of short runs fit in registers. */
 static bool wants_strips(const nxb_binder *b, const nxb_loop *loop) {
   int64_t rows = 0, widest = nxb_widest(b, b->part->first, b->part->last, loop->value);
   for (uint32_t i = 0; i < b->part->n_stages; i++) {
@@ -43,7 +44,7 @@ static bool wants_strips(const nxb_binder *b, const nxb_loop *loop) {
   return b->part->n_stages == 1 || rows * vector * widest > b->target->l1_bytes / 4;
 }
 
-/* True if a store of the part writes one element for all points of the loop. */
+/* True if a store of the part writes the same element at all points of the loop. */
 static bool stores_one(const nxb_binder *b, nxk_value loop) {
   for (nxk_value v = b->part->first; v <= b->part->last; v++) {
     bool computed;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* Template MAP of the CPU binder: parts without stages. Lanes run along the loop that most accesses
- * walk element by element. Where a load walks another loop element by element (a transpose), both
- * loops are cut into tiles, and a tile of the load is turned over into a LOCAL array first, in
- * square blocks that fit into registers: so memory is read and written in long pieces. The array's
- * rows are a cache line longer than the tile, or its columns would share few sets of the cache. */
+ * are contiguous along. If a load is contiguous along another loop (a transpose), both loops are
+ * cut into tiles, and the tile of the load is first transposed into a LOCAL array, in square blocks
+ * that fit in registers. So memory is read and written in long contiguous pieces. The rows of the
+ * array are a cache line longer than the tile, because otherwise the elements of a column would
+ * fall into few sets of the cache. */
 #include "passes/bind/bind.h"
 
 #include <string.h>
@@ -15,13 +16,17 @@ typedef struct map_plan {
   bool tiles;
   nxb_tail tail;
   uint16_t lanes;
-  int64_t side;     /* of the blocks that are turned over in registers */
-  nxk_value direct; /* the only load that crosses, if what it feeds is short: no array */
-  int64_t beside;   /* blocks along the vector loop that are computed as one: whole cache lines */
-  /* every second row begins in the middle of a line; these are written from the first whole line on
-   * */
+  int64_t side; /* rows and columns of the blocks that are transposed in registers */
+  /* the only crossing load, if it is used straight from registers without an array; else
+   * NXK_NONE */
+  nxk_value direct;
+  /* blocks along the vector loop that are computed together, so that they fill cache lines */
+  int64_t beside;
+  /* every second row begins in the middle of a line; such rows are written from their first whole
+   * line on */
   bool halves;
-  const nxk_access *shifted; /* the store that rows are shifted for, or NULL */
+  /* the store whose cache lines the vectors of a row are shifted to, or NULL */
+  const nxk_access *shifted;
   nxb_tile staged;
 } map_plan;
 
@@ -33,8 +38,8 @@ static void write_element(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, vo
 
 /* ---- tiles */
 
-/* Rows become columns: each step brings one bit of the row number to the lanes, and one of the lane
- * number back. */
+/* Transposes a square block. Each step exchanges one bit of the row number for one bit of the lane
+ * number. */
 void nxb_turn_over(nxb_binder *b, nxk_value *rows, int64_t n) {
   nxk_value next[16];
   for (int64_t done = 1; done < n; done *= 2) {
@@ -46,7 +51,7 @@ void nxb_turn_over(nxb_binder *b, nxk_value *rows, int64_t n) {
   }
 }
 
-/* Loads one square block as `side` vectors along the tile's loop and turns it over: rows[q] is then
+/* Loads one square block as `side` vectors along the tile's loop and transposes it: rows[q] is then
  * the vector along the vector loop at the q-th index of the tile's loop. */
 static void load_block(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value load,
                        nxk_value along, nxk_value across, nxk_value *rows) {
@@ -76,7 +81,8 @@ static void copy_block(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value 
 /* Which rows of a block are written. */
 typedef enum rows_of { ALL_ROWS, EVEN_ROWS, ODD_ROWS } rows_of;
 
-/* Computes one row of a block, of which the load that crosses is `value`, from `along` on. */
+/* Computes one row of a block, from iteration `along` of the vector loop on. `value` is the value
+ * of the crossing load. */
 static void write_row(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value along, nxk_value row,
                       nxk_value value) {
   map->lanes = b->to->failed ? 1 : b->to->instrs[value].lanes;
@@ -90,8 +96,8 @@ static void write_row(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value a
   write_element(b, map, 1, NULL);
 }
 
-/* Computes blocks that lie beside each other straight from registers: `beside` of them; rows that
- * begin in the middle of a line, one block later. */
+/* Computes `beside` neighbouring blocks straight from registers. Rows that begin in the middle of a
+ * cache line are computed one block later than the others. */
 static void write_block(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value along,
                         nxk_value across, int64_t beside, rows_of which) {
   nxb_lane_map before;
@@ -112,8 +118,8 @@ static void write_block(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value
   nxb_lane_map_assign(b, map, &before);
 }
 
-/* First iterations of the blocks of a dimension; the last block ends at the end of the tile, and
- * may overlap. */
+/* Opens a loop over the blocks of a dimension and returns the first iteration of each. The last
+ * block ends at the end of the tile, and may overlap the one before. */
 static nxk_value open_blocks(nxb_binder *b, const nxb_dim *d, int64_t side) {
   nxk_value at = nxk_begin_for(b->to, NXK_SEQ, nxk_bound_of(d->lo), nxk_bound_of(d->hi), side);
   return d->loop.extent % side == 0 /* NOLINT: side > 0 */ ? at
@@ -128,7 +134,7 @@ static void copy_tile(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value l
   nxk_end(b->to);
 }
 
-/* The other loop of a tile for one vector. */
+/* Writes the loop over the rows of a tile for one vector. */
 static void write_tile_rows(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, void *user) {
   map_plan *m = user;
   nxk_value i =
@@ -147,8 +153,9 @@ static void write_blocks(nxb_binder *b, nxb_lane_map *map, map_plan *m, const nx
   nxk_end(b->to);
 }
 
-/* Rows with lines of two halves, every second of which begins with the second half: that half of
- * the first tile, and the half that is left at the end of the other rows, are written alone. */
+/* For blocks of half a cache line, where every second row begins in the middle of a line: writes
+ * that half line at the beginning of such rows, and the half line that is left at the end of the
+ * other rows. */
 static void write_halves(nxb_binder *b, nxb_lane_map *map, map_plan *m) {
   nxb_dim first = m->vector, lines = m->vector, last = m->vector;
   first.hi = nxb_op(b, NXK_min, first.hi, nxb_int(b, m->side));
@@ -183,7 +190,7 @@ static void write_tile(nxb_binder *b, nxb_lane_map *map, map_plan *m) {
     nxb_vector_loops(b, map, 1, &m->vector, m->lanes, m->tail, write_tile_rows, m);
 }
 
-/* True if a load or store walks `loop` element by element, and jumps along `vector`. */
+/* True if a load or store is contiguous along `loop` and not along `vector`. */
 static bool crosses(const nxb_binder *b, nxk_value v, nxk_value vector, nxk_value loop) {
   const nxk_instr *in = &b->from->instrs[v];
   if (in->op != NXK_load && in->op != NXK_store) return false;
@@ -211,8 +218,8 @@ static bool stands_alone(const nxk_access *a) {
   return a->mask == NXK_NONE && a->index == NXK_NONE;
 }
 
-/* The one load that crosses, if blocks fill both loops, and the code for one, or for two that make
- * whole cache lines, is short enough to be written out. */
+/* The crossing load if there is only one, blocks fill both loops exactly, and the code for one
+ * block (or for two that fill cache lines) is short enough to be written out; else NXK_NONE. */
 static nxk_value choose_direct(const nxb_binder *b, const map_plan *m) {
   nxk_value load = NXK_NONE;
   int64_t along = m->halves ? m->side : m->side * m->beside;
@@ -230,8 +237,8 @@ static nxk_value choose_direct(const nxb_binder *b, const map_plan *m) {
   return load;
 }
 
-/* Whether a block is half a line, and every second row begins in the middle of one and ends where
- * one ends. */
+/* Whether a block is half a cache line, and every second row begins in the middle of a line and
+ * ends at the end of one. */
 static bool has_halves(const nxb_binder *b, const map_plan *m) {
   const nxb_loop *vector = &m->vector.loop, *tile = &m->tile.loop;
   const nxk_access *to =
@@ -247,7 +254,8 @@ static bool has_halves(const nxb_binder *b, const map_plan *m) {
   return halves && m->side % 2 == 0;
 }
 
-/* The loads that go through an array: those that cross and stand alone. */
+/* Chooses the loads that go through an array: the crossing ones, unless they have masks or computed
+ * indices. */
 static void plan_tile(nxb_binder *b, map_plan *m) {
   size_t n = b->from->n_instrs;
   nxb_tile *t = &m->staged;
@@ -269,8 +277,8 @@ static void plan_tile(nxb_binder *b, map_plan *m) {
   m->halves = has_halves(b, m);
   if (m->halves) m->beside = 2;
   m->direct = choose_direct(b, m);
-  /* Every line that a pair of blocks reads or writes is used up at once, so the tile need not fit
-   * into a cache, and memory is fetched ahead along long pieces of what is read. */
+  /* A pair of blocks uses whole cache lines, of what it reads and of what it writes, so the tile
+   * need not fit in a cache. A long tile lets the prefetcher follow what is read. */
   if (m->direct != NXK_NONE && m->beside > 1) m->tile.unit *= FAR_TILES;
   if (m->direct != NXK_NONE) return;
   if (!is_unit_loop(&m->vector.loop, m->side) || !is_unit_loop(&m->tile.loop, m->side)) return;
@@ -297,7 +305,7 @@ static nxk_value choose_vector_loop(const nxb_binder *b) {
   return best;
 }
 
-/* Both loops of a tile, the vector loop last; returns how many dims that are. */
+/* Appends the dims of both loops of a tile, the vector loop last; returns the number of dims. */
 static uint32_t plan_dims(nxb_binder *b, map_plan *m, uint32_t tile_at, uint32_t vector_at) {
   const nxb_part *part = b->part;
   int64_t extent = part->outer[vector_at].extent,
@@ -305,7 +313,7 @@ static uint32_t plan_dims(nxb_binder *b, map_plan *m, uint32_t tile_at, uint32_t
   m->tiles = tile_at != NXK_NONE && extent != -1;
   m->lanes = nxb_choose_lanes(b, part->first, part->last, part->outer[vector_at].value, 4);
   m->lanes = nxb_fit_lanes(b, m->lanes, widest, extent);
-  /* a tile's vectors stay within the tile */
+  /* vectors do not extend beyond their tile */
   m->tail = nxb_choose_tail(b, part->first, part->last, m->tiles ? -1 : extent, m->lanes);
   m->vector = nxb_outer_dim(b, vector_at, NXB_RANGE, m->lanes);
   if (!m->tiles) return 1;
@@ -315,9 +323,10 @@ static uint32_t plan_dims(nxb_binder *b, map_plan *m, uint32_t tile_at, uint32_t
   return 2;
 }
 
-/* Rows that begin in the middle of cache lines, of which results pass the caches: worth two more
- * loops where rows are long. Rows that share what they load are put together afterwards
- * (passes/kernel/jam.c), which needs the same vectors in each. */
+/* Decides whether the vectors of each row are shifted to the cache lines of a nontemporal store,
+ * for rows that begin in the middle of lines. The two additional loops pay if rows are long. It is
+ * not done if rows share loads: passes/kernel/jam.c computes such rows together, which needs the
+ * same vectors in each. */
 static void plan_shift(const nxb_binder *b, map_plan *m, const nxb_loop *vector) {
   const nxb_part *part = b->part;
   enum { LEAST_LINES = 16, MOST_COST = 16, MOST_LOADS = 4 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Tasks and loops of the CPU binder. The outer dimensions of a part are cut at one of them: those
- * before it and chunks of it are numbered as tasks, those after it are loops inside a task. Where
- * the cut lies follows from the shape alone, so that no result and no cache key depends on the
- * number of threads. */
+/* Tasks and loops of the CPU binder. One of the outer dimensions of a part is cut into chunks. The
+ * points of the dimensions before it, and its chunks, are numbered as tasks; the dimensions after
+ * it are loops inside a task. The choice of the cut depends on the shape alone, so that no result
+ * and no cache key depends on the number of threads. */
 #include "passes/bind/bind.h"
 
-/* Work of a task: about 25 microseconds, so that handing it out costs little and many fit into a
- * kernel. */
+/* The work of a task, about 25 microseconds: long compared with the cost of scheduling a task, and
+ * short enough that a kernel has many tasks. */
 static const double TASK_CYCLES = 100000;
 
 static int64_t units_of(const nxb_dim *d) {
@@ -48,20 +48,21 @@ static nxk_value open_loop(nxb_binder *b, nxb_nest *nest, nxk_value lo, nxk_valu
   return nxk_begin_for(b->to, NXK_SEQ, bound(b, lo), bound(b, hi), 1);
 }
 
-/* The elements [lo, lo + n) of a dimension, cut off at its end. */
+/* Sets the range of a dimension to [lo, lo + n), or to its end if that is less. */
 static void set_range(nxb_binder *b, nxb_dim *d, nxk_value lo, int64_t n) {
   d->lo = lo;
   d->hi = nxb_add(b, lo, n);
   if (d->loop.extent % n != 0) d->hi = nxb_op(b, NXK_min, d->hi, nxb_int(b, d->loop.extent));
 }
 
-/* One unit of a dimension. */
+/* Sets a dimension to one of its units. */
 static void set_unit(nxb_binder *b, nxb_dim *d, nxb_lane_map *map, nxk_value unit) {
   if (d->walk == NXB_POINT) nxb_set_index(b, map, &d->loop, unit, false);
   else set_range(b, d, nxb_mul(b, unit, d->unit), d->unit);
 }
 
-/* Units [first, first + n) of a dimension, cut off at its end. */
+/* Opens the loop over the units [first, first + n) of a dimension, which ends at the end of the
+ * dimension. */
 static void open_units(nxb_binder *b, nxb_nest *nest, nxb_dim *d, nxb_lane_map *map,
                        nxk_value first, int64_t n) {
   int64_t units = units_of(d);
@@ -79,7 +80,8 @@ static void open_units(nxb_binder *b, nxb_nest *nest, nxb_dim *d, nxb_lane_map *
   set_unit(b, d, map, open_loop(b, nest, first, end));
 }
 
-/* One dimension with a parameter for its extent, in chunks of a fixed size. */
+/* Opens the task loop for a dimension whose extent is a parameter: a task is a chunk of fixed
+ * size. */
 static void open_unknown(nxb_binder *b, nxb_nest *nest, double unit_cycles) {
   nxb_dim *d = &nest->dims[0];
   int64_t chunk = (int64_t)(TASK_CYCLES / unit_cycles) + 1;
@@ -102,9 +104,9 @@ static double work_of(const nxb_nest *nest, double unit_cycles) {
   return unit_cycles;
 }
 
-/* Opens a part and its task loop. Parts of one task that follow each other share it while there is
- * little in it: handing out tasks costs more than a few rows at the border of an array. Returns the
- * number of the task. */
+/* Opens a part and its task loop. Successive parts of one task each share a single task as long as
+ * it is short, because scheduling a task costs more than, say, a few rows at the border of an
+ * array. Returns the number of the task. */
 static nxk_value open_tasks(nxb_binder *b, nxb_nest *nest, int64_t tasks, double unit_cycles) {
   double cycles = work_of(nest, unit_cycles);
   nest->cycles = tasks == 1 ? cycles : 0;
@@ -165,11 +167,11 @@ typedef struct lane_loop {
   const nxb_dim *dim;
   nxb_body body;
   void *user;
-  bool on_line; /* vectors that all exist begin at lines */
+  bool on_line; /* full vectors begin at cache lines */
 } lane_loop;
 
-/* How one loop over vectors goes on: lanes at or past `end` do not exist (NXK_NONE: all do), and no
- * vector starts past `latest` (NXK_NONE: no such limit). */
+/* The limits of one loop over vectors: lanes at or past `end` do not exist (NXK_NONE: all lanes
+ * exist), and no vector starts past `latest` (NXK_NONE: no such limit). */
 typedef struct lane_limits {
   nxk_value end, latest;
 } lane_limits;
@@ -206,7 +208,8 @@ static int64_t power_of_two_from(int64_t n) {
   return p;
 }
 
-/* From `start` to the end of the dimension, which leaves `rest` lanes of the last vector. */
+/* Writes the elements from `start` to the end of the dimension: `rest` of them, fewer than a
+ * vector. */
 static void write_tail(lane_loop *l, nxk_value start, int64_t rest, nxb_tail tail) {
   const nxb_dim *d = l->dim;
   int64_t n = tail == NXB_TAIL_SINGLE ? 1 : power_of_two_from(rest);
@@ -279,7 +282,8 @@ bool nxb_masks_well(const nxb_binder *b, nxk_value first, nxk_value last) {
   return well;
 }
 
-/* Whether a store that is to go past the caches can be of whole lines; else it is plain. */
+/* Whether the vectors of a nontemporal store can be whole cache lines. If not it becomes a plain
+ * store. */
 static bool may_be_whole(const nxb_binder *b, const nxk_access *to) {
   const nxk_buffer *buffer = &b->from->buffers[to->buffer];
   int64_t unit = nxk_line_of(b->from, to);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* Template POINTS of the CPU binder: lanes run along an outer loop, all values of these points
- * stay in registers, and the inner loops are kept as they are. Used for short runs, for dot,
- * and, with one lane, for parts that no other template takes.
+/* Template POINTS of the CPU binder: lanes run along an outer loop, all values of the points in a
+ * vector stay in registers, and the inner loops are kept as they are. Used for short runs, for dot,
+ * and, with one lane, for parts that no other template can bind.
  *
- * A dot shares one factor between neighbouring points of another outer loop. Several of these
- * are written next to each other in one iteration, so that the shared loads are merged. */
+ * Neighbouring points of another outer loop share one factor of a dot. Several of these points are
+ * computed in one iteration (unroll and jam), so that the shared loads are merged. */
 #include "passes/bind/bind.h"
 
 #include <string.h>
@@ -15,13 +15,15 @@ static const nxk_loop *loop_of(const nxb_binder *b, nxk_value v) {
   return &b->from->loops[b->from->instrs[v].imm];
 }
 
-/* The partials of a run in 16 lanes, for a reduction that has them one after the other. */
+/* The partial results of the 16 lanes of a run, for a reduction that is computed lane after
+ * lane. */
 typedef struct lane_partials {
   nxb_binder *b;
   nxb_lane_map *maps;
   uint32_t n_maps, n;
   nxb_fold fold;
-  uint32_t *array; /* LOCAL: 16 rows of the lane maps' lanes, for each partial */
+  /* for each partial result a LOCAL array: 16 rows, each as long as the lane map has lanes */
+  uint32_t *array;
   nxb_partial *out;
 } lane_partials;
 
@@ -38,7 +40,7 @@ static nxk_access lane_access(const lane_partials *l, uint32_t i, nxk_value row,
   return a;
 }
 
-/* Lanes [first, end) of the run, which have `items` elements each. */
+/* Reduces the lanes [first, end) of the run, which have `items` elements each. */
 static void fold_lanes(lane_partials *l, int64_t first, int64_t end, int64_t items) {
   nxb_binder *b = l->b;
   if (first >= end || items == 0) return;
@@ -115,7 +117,7 @@ static void write_reductions(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps,
     if (s->points > 0) write_group(b, maps, n_maps, s, group, n, order);
     for (uint32_t i = 0; s->points == 0 && i < n_maps * n; i++)
       nxb_set_result(b, &maps[i / n], group[i % n], nxb_empty_result(b, group[i % n]));
-    for (uint32_t i = 0; i < n_maps; i++) maps[i].stores = false; /* once is enough */
+    for (uint32_t i = 0; i < n_maps; i++) maps[i].stores = false; /* the first group wrote them */
   }
   for (uint32_t i = 0; i < n_maps; i++) maps[i].stores = stores;
 }
@@ -124,7 +126,7 @@ static nxk_bound_value bound_of(nxb_binder *b, const nxb_lane_map *map, nxk_boun
   return x.value == NXK_NONE ? x : nxk_bound_of(nxb_operand(b, map, x.value));
 }
 
-/* A map loop, or an outer one that no template took. */
+/* Writes a map loop, or an outer loop that was not opened by the template. */
 static void write_loop(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, nxk_value v,
                        nxb_stage_writer writer, void *user) {
   const nxk_loop *loop = loop_of(b, v);
@@ -203,7 +205,7 @@ typedef struct points {
   nxb_dim jam_dim, vector_dim;
   bool jams, vectors;
   nxb_tail tail;
-  uint32_t jam; /* points of the jammed loop side by side */
+  uint32_t jam; /* points of the jammed loop in one iteration */
   uint16_t lanes;
 } points;
 
@@ -222,7 +224,7 @@ static void write_vectors(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, po
   else write_points(b, maps, n_maps, NULL);
 }
 
-/* Iterations lo .. hi of the jammed loop, `n` side by side. */
+/* Writes the iterations lo .. hi of the jammed loop, `n` of them in one. */
 static void write_jam(nxb_binder *b, const nxb_lane_map *map, points *p, nxk_value lo, nxk_value hi,
                       uint32_t n) {
   nxb_lane_map *maps = nxb_alloc(b, n * sizeof *maps);
@@ -244,8 +246,8 @@ static void write_jams(nxb_binder *b, nxb_lane_map *map, points *p) {
   if (rest) write_jam(b, map, p, main_end, d->hi, 1);
 }
 
-/* True if a dot of the part has a factor that varies along `vector` but not along `other`, and one
- * the other way. */
+/* True if a dot of the part has one factor that varies along `vector` but not along `other`, and
+ * another factor of which the opposite holds. */
 static bool shares_factor(const nxb_binder *b, nxk_value vector, nxk_value other) {
   bool shares = false;
   for (uint32_t i = 0; i < b->part->n_stages; i++)
@@ -279,8 +281,8 @@ static void choose_jam(nxb_binder *b, nxk_value vector, points *p, uint32_t *jam
   }
 }
 
-/* Points of the last outer loop side by side: a scan waits for the element before, others need not
- * wait for it. */
+/* Jams points of the last outer loop for scans: each step of a scan waits for the step before, and
+ * scans of other points can run meanwhile. */
 static void jam_scans(nxb_binder *b, points *p, uint32_t *jam_at) {
   for (uint32_t i = b->part->n_outer; i-- > 0 && !p->jams && !has_locals(b);) {
     const nxb_loop *loop = &b->part->outer[i];
@@ -307,7 +309,7 @@ void nxb_bind_points(nxb_binder *b, nxk_value vector_loop) {
     else if (i != jam_at) nest.dims[nest.n++] = nxb_outer_dim(b, i, NXB_POINT, 1);
   }
   if (vector_at != NXK_NONE) {
-    bool scans = nxb_scans(b, part->first, part->last); /* each row is a few lines: more of them */
+    bool scans = nxb_scans(b, part->first, part->last); /* they read longer pieces of a row */
     p.lanes = nxb_choose_lanes(b, part->first, part->last, vector_loop, p.jams ? 2 : scans ? 8 : 4);
     p.lanes = nxb_fit_lanes(b, p.lanes, widest, part->outer[vector_at].extent);
     p.vectors = p.lanes > 1;
@@ -335,7 +337,7 @@ void nxb_bind_literal(nxb_binder *b) {
   nxb_lane_map map;
   if (!nxb_lane_map_init(b, &map)) return;
   nxb_add_locals(b, 1);
-  nxb_open(b, &nest, &map, 1e30); /* nobody knows how long it takes */
+  nxb_open(b, &nest, &map, 1e30); /* the cost is not known */
   nxb_write_body(b, &map, 1, b->part->first + 1, b->part->last - 1, NULL, NULL);
   nxb_close(b, &nest);
 }

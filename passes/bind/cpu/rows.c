@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Template ROWS of the CPU binder: outer points one after the other, lanes along the inner loops of
- * their stages. For runs that hold the last axis and anything else that is contiguous along the
- * inner loops. */
+/* Template ROWS of the CPU binder: outer points are computed one after the other, and lanes run
+ * along the inner loops of their stages. Used for runs that contain the last axis, and for all else
+ * that is contiguous along the inner loops. */
 #include "passes/bind/bind.h"
 
 /* ---- map stages */
@@ -11,7 +11,7 @@ typedef struct row_map {
   uint32_t vector; /* number of the loop that becomes lanes */
 } row_map;
 
-/* The loops of the stage in order, the vector loop last. */
+/* Chooses the vector loop of the stage: the order of its loops with the vector loop last. */
 static uint32_t choose_loop(const nxb_binder *b, const nxb_stage *s) {
   uint32_t best = s->n_loops - 1;
   int64_t most = -1;
@@ -66,9 +66,9 @@ static void write_map(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s) {
 
 /* ---- reductions */
 
-/* Lanes for reductions that may go in any order. */
+/* Lanes for reductions that have the same bits in any order. */
 static uint16_t free_lanes(const nxb_binder *b, const nxb_stage *s) {
-  bool arg = false; /* its index is folded as i64 */
+  bool arg = false; /* argmax and argmin: the index is reduced as i64 */
   for (uint32_t i = 0; i < s->n_reduces; i++) arg = arg || nxb_is_arg(b->from, s->reduce[i]);
   int64_t lanes = nxb_choose_lanes(b, s->first, s->last, NXK_NONE, arg ? 1 : 2);
   if (lanes < 16) lanes = 16;
@@ -98,7 +98,7 @@ static void write_group(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s,
   nxb_write_fold(b, map, 1, &fold, out);
   for (uint32_t i = 0; i < n && !b->to->failed && !b->failed; i++) {
     nxk_value index = NXK_NONE;
-    if (out[i].item != NXK_NONE) { /* of the element: item * lanes + lane */
+    if (out[i].item != NXK_NONE) { /* the number of the element: item * lanes + lane */
       index = nxb_mul(b, nxk_cast_to(b->to, NX_I64, out[i].item), lanes);
       index = nxb_op(b, NXK_add, index, nxk_lanes(b->to, nxb_int(b, 0), lanes));
     }
@@ -117,7 +117,7 @@ static void write_reductions(nxb_binder *b, nxb_lane_map *map, const nxb_stage *
     if (s->points > 0) write_group(b, map, s, group, n, order);
     for (uint32_t i = 0; s->points == 0 && i < n; i++)
       nxb_set_result(b, map, group[i], nxb_empty_result(b, group[i]));
-    map->stores = false; /* once is enough */
+    map->stores = false; /* the first group wrote them */
   }
   map->stores = stores;
 }

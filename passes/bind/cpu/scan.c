@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* Scans in the CPU binder: the loops of their stage run in order and carry the sum before the block
- * and the sum within it; a block ends after 1024 elements (docs/numerics.md). Lanes run along an
- * outer loop that memory is contiguous along, several registers wide, so that a step reads a few
- * cache lines. Where memory is contiguous along the scan itself, lanes are rows: square blocks of
- * what is loaded are turned over in registers, and of what is stored turned back. */
+/* Scans in the CPU binder. The loops of a scan's stage run in order. They carry the result of all
+ * blocks before the current one, and the result within the block, which ends after 1024 elements
+ * (docs/numerics.md). Lanes run along an outer loop that memory is contiguous along, in vectors of
+ * several registers, so that a step reads a few cache lines. If memory is contiguous along the scan
+ * itself, each lane is a row: square blocks are loaded and transposed in registers, and transposed
+ * back before they are stored. */
 #include <string.h>
 
 #include "passes/bind/bind.h"
@@ -14,28 +15,29 @@ bool nxb_scans(const nxb_binder *b, nxk_value first, nxk_value last) {
   return false;
 }
 
-/* Rows side by side, one a lane. */
+/* Rows that are scanned together, one in each lane. */
 typedef struct rows {
-  nxb_loop across; /* their loop */
+  nxb_loop across; /* the loop over the rows */
   nxk_value first; /* iteration of lane 0 */
-  int64_t side;    /* rows, and elements of each, of a square block */
-  bool *turned;    /* loads and stores that go through blocks */
-  nxk_value(*tile)
-      /* of a turned load what its lanes hold at each element; of a store what they are to hold */
-      [16];
+  int64_t side;    /* rows and columns of a square block */
+  bool *turned;    /* loads and stores that go through transposed blocks */
+  /* for each transposed load: the vector of all lanes at each element of the block; for each
+   * transposed store: the vectors to be stored */
+  nxk_value (*tile)[16];
 } rows;
 
-/* What the scans of a stage carry, for each lane map: a number each, products of pairs two, which
- * both of their parts share. */
+/* What the scans of a stage carry, for each lane map: one number for each scan. The products of
+ * complex numbers have two, which the scan of the real and that of the imaginary part share. */
 typedef struct carried {
-  uint32_t n;                 /* numbers */
-  nxk_value *scan;            /* the first scan that a number belongs to */
-  uint32_t *slot;             /* of each scan, in order: its number, or the first of two */
+  uint32_t n;      /* numbers */
+  nxk_value *scan; /* the first scan that a number belongs to */
+  /* for each scan, in order: the index of its number, or of the first of two */
+  uint32_t *slot;
   nxk_value *before, *within; /* [lane map * n + slot] */
   bool pairs;
-  nxk_value lo;        /* for pairs: the first element of the block */
-  nxk_value starts[2]; /* whether this element is that, or the first of all */
-  nxk_value opens;     /* whether the block is the first one; NXK_NONE: it is */
+  nxk_value lo;        /* for complex products: the number of the first element of the block */
+  nxk_value starts[2]; /* whether the element is the first of its block; of the run */
+  nxk_value opens;     /* whether the block is the first one; NXK_NONE: there is no other */
   rows *rows;          /* or NULL */
   int64_t at;          /* element of the block that is being written */
 } carried;
@@ -47,7 +49,8 @@ static uint32_t width_of(const nxb_binder *b, nxk_value scan) {
   return takes_pairs(b, scan) ? 2 : 1;
 }
 
-/* x combined with y; where `first` holds there is nothing in x, which of pairs is no number. */
+/* Combines x and y. For complex products the result is y where `first` holds, because nothing
+ * precedes y there; other scans have an identity in x. */
 static void combine(nxb_binder *b, nxk_value scan, nxk_value first, const nxk_value *x,
                     const nxk_value *y, nxk_value *out) {
   if (!takes_pairs(b, scan)) {
@@ -67,7 +70,7 @@ static nxk_value identity(nxb_binder *b, nxk_value scan, uint16_t lanes) {
   return nxk_splat(b->to, nxk_const(b->to, in->dtype, bits), lanes);
 }
 
-/* The other part of the same products. */
+/* Whether u and v are the two parts of the same complex products. */
 static bool share(const nxb_binder *b, nxk_value u, nxk_value v) {
   const nxk_instr *x = &b->from->instrs[u], *y = &b->from->instrs[v];
   return takes_pairs(b, u) && takes_pairs(b, v) && x->order == y->order &&
@@ -95,12 +98,13 @@ static bool collect(nxb_binder *b, const nxb_stage *s, uint32_t n_maps, carried 
   return !b->failed;
 }
 
-/* Of one element after the other: blocks do not matter, and what is before is in `within`. */
+/* Whether the scan is sequential: it then has no blocks, and `within` is the result of all elements
+ * before. */
 static bool in_order(const nxb_binder *b, nxk_value scan) {
   return b->from->instrs[scan].order == NXK_ORDER_SEQUENTIAL;
 }
 
-/* Loops begin with their carries, those of all lane maps. */
+/* Writes the carries of a loop, for all lane maps; they stand at the beginning of its body. */
 static void open_carries(nxb_binder *b, uint32_t n, const nxk_value *initial, nxk_value *current) {
   for (uint32_t i = 0; i < n && !b->to->failed; i++) current[i] = nxk_carry(b->to, initial[i]);
 }
@@ -110,7 +114,7 @@ static void set_value(nxb_lane_map *map, nxk_value scan, nxk_value value) {
   map->step[scan] = 0;
 }
 
-/* What one lane map carries on from the element, and the scan's value there. */
+/* Updates what one lane map carries for an element, and sets the value of the scan there. */
 static void write_scan(nxb_binder *b, nxb_lane_map *map, const carried *c, nxk_value scan,
                        uint32_t slot, nxk_value *within, nxk_value *before, nxk_value *next) {
   const nxk_instr *in = &b->from->instrs[scan];
@@ -124,7 +128,7 @@ static void write_scan(nxb_binder *b, nxb_lane_map *map, const carried *c, nxk_v
   set_value(map, scan, y[in->kind == NXK_PROD_IMAG]);
 }
 
-/* One element of each lane map; next[i]: what the carries become. */
+/* Writes one element for each lane map; next[i]: the new values of the carries. */
 static void write_element(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
                           const carried *c, nxk_value *next) {
   uint32_t scan = 0;
@@ -146,7 +150,7 @@ static void write_element(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, co
   }
 }
 
-/* A lane map of one row of the square block at element `at`, lanes along the scan. */
+/* Sets a lane map to one row of the square block at element `at`, with lanes along the scan. */
 static void show_row(nxb_binder *b, nxb_lane_map *row, const nxb_stage *s, const rows *r,
                      nxk_value at, int64_t number) {
   row->lanes = (uint16_t)r->side;
@@ -186,7 +190,8 @@ static void store_tiles(nxb_binder *b, const nxb_lane_map *map, const nxb_stage 
   }
 }
 
-/* The element at `at`, or a square block from there on; next[i]: what the carries become. */
+/* Writes the element at `at`, or a square block from there on; next[i]: the new values of the
+ * carries. */
 static void write_step(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
                        carried *c, bool square, nxk_value at, nxk_value *next) {
   uint32_t n = n_maps * c->n;
@@ -206,8 +211,8 @@ static void write_step(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const
   if (square) store_tiles(b, maps, s, c->rows, at);
 }
 
-/* Elements lo .. hi of the run, or as many square blocks, from c->within on, which has the carries
- * afterwards. */
+/* Writes a loop over the elements lo .. hi of the run, or over square blocks of them. c->within is
+ * the initial value of the carries, and their final value afterwards. */
 static void write_loop(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
                        carried *c, bool square, nxk_bound_value lo, nxk_bound_value hi) {
   uint32_t n = n_maps * c->n;
@@ -254,7 +259,7 @@ static void start(nxb_binder *b, const nxb_lane_map *maps, uint32_t n_maps, cons
     values[i] = identity(b, c->scan[i % c->n], maps[i / c->n].lanes);
 }
 
-/* Whether a scan of the stage begins a block after each 1024 elements. */
+/* Whether a scan of the stage has more than one block of 1024 elements. */
 static bool in_blocks(const nxb_binder *b, const carried *c, const nxb_stage *s) {
   bool any = false;
   for (uint32_t i = 0; i < c->n; i++) any = any || !in_order(b, c->scan[i]);
@@ -312,7 +317,7 @@ void nxb_write_scans(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const n
 
 /* ---- a part */
 
-/* True if most accesses walk memory element by element along the loop, and none jumps. */
+/* True if no access has a constant distance of more than one element along the loop. */
 static bool contiguous_along(const nxb_binder *b, nxk_value loop) {
   for (nxk_value v = b->part->first; v <= b->part->last; v++) {
     const nxk_instr *in = &b->from->instrs[v];
@@ -324,7 +329,8 @@ static bool contiguous_along(const nxb_binder *b, nxk_value loop) {
   return true;
 }
 
-/* Whether this load or store is one vector along the scan, and nothing else. */
+/* Whether this load or store is contiguous along the scan and not masked, so that it can go through
+ * transposed blocks. */
 static bool is_turned(const nxb_binder *b, nxk_value v, const nxb_loop *loop) {
   const nxk_instr *in = &b->from->instrs[v];
   bool computed;
@@ -338,10 +344,11 @@ static bool is_turned(const nxb_binder *b, nxk_value v, const nxb_loop *loop) {
   return !computed && value != NXK_const && value != NXK_param;
 }
 
-/* Code for a square block is written out for each of its elements. */
+/* The longest code for which square blocks are used: it is written out for each element of a row of
+ * the block. */
 enum { LONG_CODE = 48 };
 
-/* Rows, if there are enough of them; false: none. */
+/* Plans the scan of rows in lanes; false if that is not possible, or there are too few rows. */
 static bool plan_rows(nxb_binder *b, rows *r, uint32_t *at) {
   const nxb_part *p = b->part;
   const nxb_stage *s = p->stages;
@@ -377,7 +384,7 @@ static bool write_stage(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, cons
   return true;
 }
 
-/* `side` rows at a time; the last ones may be some of those before them again. */
+/* Writes the part with `side` rows at a time. The last ones may overlap the ones before. */
 static void bind_rows(nxb_binder *b, rows *r, uint32_t at) {
   const nxb_part *p = b->part;
   nxb_nest nest = {.n = 0};

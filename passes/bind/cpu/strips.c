@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Template STRIPS of the CPU binder, for reductions over long runs of rows where memory is
- * contiguous along an outer loop: lanes run along that loop. A strip is some thousand bytes of
- * columns. All rows of a strip are processed a few at a time, so that memory is read in long
- * pieces. Values that belong to a column (partial results, results, values for later code) are
- * kept in LOCAL arrays of one element a column.
+ * contiguous along an outer loop: lanes run along that loop. A strip is a range of columns of some
+ * thousand bytes. The rows of a strip are processed a few at a time, so that memory is read in long
+ * contiguous pieces. Values that belong to a column (partial results, results, values for later
+ * code) are kept in LOCAL arrays of one element a column.
  *
  * Code is divided into segments at loops. Each segment becomes a loop of its own over the
  * columns of the strip; values that are equal for all columns are computed once, before it. */
@@ -15,13 +15,13 @@ enum { STRIP_BYTES = 4096, MAX_ROWS = 16 };
 
 typedef struct strips {
   nxb_binder *b;
-  nxb_lane_map map;   /* values that all columns share */
-  nxb_lane_map saved; /* of `map`, while a loop over the columns is open */
+  nxb_lane_map map;   /* values that are equal for all columns */
+  nxb_lane_map saved; /* a copy of `map` while a loop over the columns is open */
   nxb_lane_map rows[MAX_ROWS];
   nxb_dim dim;
-  nxk_value end; /* of the whole vectors of the strip */
-  int64_t width; /* columns of a strip */
-  bool shifted;  /* the last strip is as wide as all, and begins in the one before it */
+  nxk_value end; /* the end of the whole vectors of the strip */
+  int64_t width; /* columns of each strip */
+  bool shifted;  /* the last strip is as wide as the others, and overlaps the one before */
   uint16_t lanes;
   bool *varies;      /* value -> differs from column to column */
   uint32_t *segment; /* value -> its segment */
@@ -36,11 +36,11 @@ typedef struct strip_fold {
   int64_t block, scale;
   nxk_value shift;
   nx_dtype item_type;
-  uint32_t *value, *item,
-      *tree;         /* LOCAL arrays of each reduce: partial of the block, its item, tree */
-  uint32_t *out;     /* where results go, at element out_row * width + column */
+  /* LOCAL arrays of each reduce: partial result of the block, its item number, the tree */
+  uint32_t *value, *item, *tree;
+  uint32_t *out;     /* LOCAL array for the results, at element out_row * width + column */
   nxk_value out_row; /* NXK_NONE: row 0 */
-  uint32_t rows;     /* done at a time */
+  uint32_t rows;     /* rows processed together */
 } strip_fold;
 
 /* ---- what varies, and what must be kept */
@@ -83,7 +83,8 @@ static void find_varying(strips *s) {
     s->varies[v] = s->varies[v] || k->instrs[v].op == NXK_reduce || is_local(s, v);
     visit_operands(s, v, inherit);
   }
-  for (nxk_value v = p->first + 1; v < p->last; v++) { /* a rare block and its picks go together */
+  /* a rare block and its picks stay in one segment */
+  for (nxk_value v = p->first + 1; v < p->last; v++) {
     bool any = false;
     if (k->instrs[v].op != NXK_rare) continue;
     nxk_value last = last_pick(s, v);
@@ -103,7 +104,7 @@ static void keep(strips *s, nxk_value v, nxk_value operand) {
   s->home[operand] = nxb_add_local(s->b, in->dtype, s->width);
 }
 
-/* Segments are numbered by where they start; the nest of a reduction is one. */
+/* Numbers the segments by their first instruction. The loop nest of a reduction is one segment. */
 static void find_segments(strips *s) {
   const nxk_kernel *k = s->b->from;
   const nxb_part *p = s->b->part;
@@ -174,7 +175,7 @@ static void close_columns(strips *s) {
   nxb_lane_map_assign(s->b, &s->map, &s->saved);
 }
 
-/* Brings a kept value back into the open loop over the columns. */
+/* Loads a value that was kept in a LOCAL array, in the open loop over the columns. */
 static void fetch(strips *s, nxk_value v, nxk_value operand) {
   if (s->segment[v] == s->segment[operand]) return;
   if (s->home[operand] == NXK_NONE || s->map.bound[operand] != NXK_NONE || s->b->to->failed) return;
@@ -182,7 +183,8 @@ static void fetch(strips *s, nxk_value v, nxk_value operand) {
   s->map.step[operand] = 0;
 }
 
-/* Code of [first, last] that varies (or does not), but for what the lane map has already. */
+/* Writes the code of [first, last] that varies from column to column (or does not), except what the
+ * lane map has already. */
 static void write_part_of(strips *s, nxb_lane_map *map, nxk_value first, nxk_value last,
                           bool varying) {
   for (nxk_value v = first; v <= last && !s->b->to->failed && !s->b->failed; v++) {
@@ -256,16 +258,16 @@ static void leave_partial(strips *s, const strip_fold *f, uint32_t i, nxb_partia
   }
 }
 
-/* From memory, a whole block is taken at once: each column is read from 16 rows and added in
- * registers. */
+/* How many rows are processed together. If the data comes from memory it is a whole block: each
+ * column is read from 16 rows and added in registers. */
 static uint32_t rows_at_once(const nxb_binder *b, const nxb_stage *stage) {
   uint32_t cost = nxb_code_cost(b, stage->first, stage->last);
   if (cost <= 12) return nxb_reads_pass_cache(b, stage) ? MAX_ROWS : 4;
   return cost <= 30 ? 2 : 1;
 }
 
-/* Then one vector of columns is enough side by side: with four, 64 lines of 16 rows are under way,
- * and memory gives a quarter less. */
+/* Registers for each value. If the data comes from memory it is one: with four, 64 cache lines of
+ * 16 rows are requested at a time, and the bandwidth is a quarter lower. */
 static uint32_t registers_of_columns(const nxb_binder *b) {
   for (uint32_t i = 0; i < b->part->n_stages; i++) {
     const nxb_stage *stage = &b->part->stages[i];
@@ -274,7 +276,7 @@ static uint32_t registers_of_columns(const nxb_binder *b) {
   return 4;
 }
 
-/* Folds rows item, item + 1, ... item + n - 1 into the partials of all columns. */
+/* Combines the rows item .. item + n - 1 with the partial results of all columns. */
 static void write_pass(strips *s, const strip_fold *f, nxk_value item, uint32_t n, bool first,
                        finish how, nxk_value number) {
   nxb_binder *b = s->b;
@@ -294,7 +296,7 @@ static void write_pass(strips *s, const strip_fold *f, nxk_value item, uint32_t 
   for (uint32_t q = 0; q < n && !b->failed && !b->to->failed; q++) {
     nxb_lane_map *row = &s->rows[q];
     set_column(s, row, s->map.column);
-    for (nxk_value v = b->part->first; v < b->part->last; v++) /* what was fetched */
+    for (nxk_value v = b->part->first; v < b->part->last; v++) /* forget loaded values */
       if (s->home[v] != NXK_NONE && row->bound[v] == NXK_NONE) {
         row->bound[v] = s->map.bound[v];
         row->step[v] = 0;
@@ -308,7 +310,7 @@ static void write_pass(strips *s, const strip_fold *f, nxk_value item, uint32_t 
   close_columns(s);
 }
 
-/* Stores the partials of nothing. */
+/* Sets the partial results of all columns to the identity. */
 static void reset(strips *s, const strip_fold *f, nxk_value item) {
   open_columns(s);
   for (uint32_t i = 0; i < f->n && !s->b->to->failed && !s->b->failed; i++)
@@ -316,7 +318,8 @@ static void reset(strips *s, const strip_fold *f, nxk_value item) {
   close_columns(s);
 }
 
-/* Hands on the partials of a block, and where `again` stores those of nothing for the next one. */
+/* Passes the partial results of a block to the tree or to the result, and, if `again`, resets them
+ * to the identity for the next block. */
 static void hand_on(strips *s, const strip_fold *f, finish how, nxk_value number, bool again) {
   open_columns(s);
   for (uint32_t i = 0; i < f->n && !s->b->to->failed && !s->b->failed; i++) {
@@ -327,16 +330,15 @@ static void hand_on(strips *s, const strip_fold *f, finish how, nxk_value number
   close_columns(s);
 }
 
-/* Folds items first .. first + count - 1, `rows` at a time; of `some` (NXK_NONE: of count), a
- * multiple of the rows, in their stead. All but the shortest blocks go through memory, so that the
- * rows are written out once: what that costs is little beside reading them. */
+/* Combines the items first .. first + count - 1, `rows` at a time. If `some` is given (a bound
+ * value, a multiple of `rows`), it replaces `count`. Except in the shortest blocks, partial results
+ * are in memory between groups of rows, so that the code for a group is written only once. */
 static void write_block(strips *s, const strip_fold *f, nxk_value first, int64_t count,
                         nxk_value some, finish how, nxk_value number) {
   nxb_binder *b = s->b;
   int64_t done = count - count % f->rows;
   if (count <= f->rows) {
-    bool apart =
-        count == MAX_ROWS && how == PUSH; /* the tree's levels would be streams of their own */
+    bool apart = count == MAX_ROWS && how == PUSH; /* the tree is more streams through memory */
     write_pass(s, f, first, (uint32_t)count, true, apart ? KEEP : how, number);
     if (apart) hand_on(s, f, how, number, false);
     return;
@@ -361,7 +363,7 @@ static void join_blocks(strips *s, const strip_fold *f, int64_t count) {
   close_columns(s);
 }
 
-/* Folds a run of `items`. */
+/* Writes the reduction of a run of `items`. */
 static void write_run(strips *s, strip_fold *f, int64_t items) {
   nxb_binder *b = s->b;
   if (f->block > f->rows && items > f->rows) reset(s, f, nxb_int(b, 0));
@@ -395,7 +397,7 @@ static void write_lane_range(strips *s, strip_fold *f, int64_t first, int64_t en
   nxk_end(s->b->to);
 }
 
-/* 16 lanes one after the other, then their halves combined. */
+/* Writes a reduction in lanes order: each of the 16 lanes, then the combination of halves. */
 static void write_lane_runs(strips *s, strip_fold *f, uint32_t *home) {
   nxb_binder *b = s->b;
   int64_t points = f->stage->points, lanes = points < 16 ? points : 16;
@@ -469,7 +471,7 @@ static void write_reductions(strips *s, const nxb_stage *stage) {
   }
   while (!b->failed && (n = nxb_next_group(b, stage, done, group, &order)) > 0) {
     write_group(s, stage, group, n, order);
-    s->map.stores = false; /* once is enough */
+    s->map.stores = false; /* the first group wrote them */
   }
   s->map.stores = true;
 }
@@ -505,7 +507,7 @@ static void write_strip(strips *s, nxk_value first, nxk_value last) {
   }
 }
 
-/* What is left of the last strip: less than a vector of columns. */
+/* Writes the rest of the last strip, which is less than a vector of columns. */
 static void write_left_over(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, void *user) {
   (void)user;
   maps[0].columns = maps[0].lanes;
@@ -518,7 +520,8 @@ static int64_t choose_width(const nxb_binder *b, int64_t extent, int64_t lanes, 
   int64_t rows = 1, width = STRIP_BYTES / widest;
   for (uint32_t i = 0; i < b->part->n_stages; i++)
     if (b->part->stages[i].points > rows) rows = b->part->stages[i].points;
-  if (b->part->n_stages > 1) { /* the strip is read again: it should still be in the cache */
+  /* later stages read the strip again: it should still be in the cache */
+  if (b->part->n_stages > 1) {
     int64_t fits = b->target->l2_bytes / 2 / (rows * widest);
     if (fits < width) width = fits;
     if (width < 256 / widest) width = 256 / widest;
@@ -529,8 +532,8 @@ static int64_t choose_width(const nxb_binder *b, int64_t extent, int64_t lanes, 
   return nxb_ceil(width, lanes) * lanes;
 }
 
-/* Instead of less than a vector of columns at the end, written out once more: all strips are whole,
- * and the last one does some columns again, if that is little. */
+/* Gives all strips the same width if the last one then computes only a few columns again. The code
+ * need then not be written once more for less than a vector of columns. */
 static void choose_shift(strips *s, int64_t extent) {
   const nxb_part *part = s->b->part;
   if (extent % s->lanes == 0 || !nxb_repeats(s->b, part->first, part->last)) return;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* The GPU binder: from what a kernel computes to how blocks of threads do it. Lanes are threads, a
- * task is a block; what threads say to each other, and in which order, is explicit afterwards:
- * swaps, barriers, masks.
+/* The GPU binder: from what a kernel computes to how blocks of threads do it. A task is a block,
+ * and lanes are spread over its threads. The communication between threads is explicit in the
+ * result: swaps, barriers, masks.
  *
  * Sums are added in the order of docs/numerics.md, as on a processor, so all results have the same
- * bits there. Requires: a verified logical kernel without functions (ir/expand/expand.c). */
+ * bits on both. Requires: a verified logical kernel without functions (ir/expand/expand.c). */
 #include "passes/bind/bind.h"
 #include "passes/kernel/passes.h"
 
@@ -24,11 +24,12 @@ static void bind_literal(nxb_binder *b) {
   nxk_end(b->to);
 }
 
-/* ---- loops that are written out, so that their loads go out together */
+/* ---- loops that are unrolled, so that the loads of all iterations are issued together */
 
 enum { MOST_ITERATIONS = 16, MOST_WRITTEN = 512 };
 
-/* Instructions of an innermost loop; 0: it is none, or most of it is rarely run. */
+/* Instructions in the body of an innermost loop; 0 if the loop contains another one or a rare
+ * block. */
 static int64_t innermost_length(const nxk_kernel *k, nxk_value loop) {
   for (nxk_value v = loop + 1; v < k->n_instrs; v++) {
     if (k->instrs[v].op == NXK_for || k->instrs[v].op == NXK_rare) return 0;

@@ -9,14 +9,16 @@
 enum { WORD_BYTES = 16, MOST_CODE = 200, FEW_BLOCKS = 256, MOST_PASSES = 4 };
 
 typedef struct points {
-  int64_t n;        /* points of the part; -1: up to a parameter */
-  int64_t inner;    /* extent of the innermost loop */
-  uint16_t each;    /* neighbours a thread has */
-  int64_t passes;   /* times that a block does that, so that more loads are on their way */
+  int64_t n;     /* points of the part; -1: up to a parameter */
+  int64_t inner; /* extent of the innermost loop */
+  uint16_t each; /* neighbouring points of each thread */
+  /* how many such groups of points each thread computes, so that more loads are in flight */
+  int64_t passes;
   bool in_one_line; /* the points of a block lie in one line of the innermost loop */
 } points;
 
-/* Bytes of the widest element that moves along the loop one by one; 0: nothing does. */
+/* Bytes of the widest element of an access that is contiguous along the loop; 0 if there is no such
+ * access. */
 static int64_t widest_neighbours(const nxb_binder *b, nxk_value loop) {
   int64_t widest = 0;
   for (nxk_value v = b->part->first; v <= b->part->last; v++) {
@@ -30,8 +32,8 @@ static int64_t widest_neighbours(const nxb_binder *b, nxk_value loop) {
   return widest;
 }
 
-/* Whether the elements of `each` neighbours are a word wherever they lie beside each other, and
- * nowhere apart. */
+/* Whether in each access the elements of `each` neighbouring points are either contiguous and
+ * aligned as one word, or the same element. */
 static bool are_words(const nxb_binder *b, nxk_value loop, int64_t each) {
   for (nxk_value v = b->part->first; v <= b->part->last; v++) {
     const nxk_instr *in = &b->from->instrs[v];
@@ -61,7 +63,8 @@ static uint16_t neighbours(const nxb_binder *b, const points *p) {
   return (uint16_t)(each < 1 ? 1 : each);
 }
 
-/* Elements one by one leave little on its way: a thread does some of them, a block apart. */
+/* How many groups of points a thread computes. With loads of single elements too few bytes are in
+ * flight, so a thread computes several points, which are as far apart as the block has threads. */
 static int64_t passes_of(const nxb_binder *b, const points *p) {
   const nxb_part *part = b->part;
   int64_t code = nxb_code_cost(b, part->body_first, part->body_last), passes = MOST_PASSES;
@@ -69,7 +72,7 @@ static int64_t passes_of(const nxb_binder *b, const points *p) {
   while (passes > 1 &&
          (passes * p->each * code > MOST_CODE || p->n / passes / p->each < FEW_BLOCKS * b->threads))
     passes /= 2;
-  if (p->in_one_line && part->n_outer > 1) /* no mask is made for what is past the last line */
+  if (p->in_one_line && part->n_outer > 1) /* there is no mask for points past the last line */
     while (p->n % (b->threads * p->each * passes) != 0) passes /= 2;
   return passes;
 }
@@ -102,7 +105,7 @@ static nxk_value open_tasks(nxb_binder *b, const points *p) {
   return nxk_begin_for(b->to, NXK_TASK, nxk_bound_const(0), nxk_bound_of(tasks), 1);
 }
 
-/* All lanes follow each other along the innermost loop. */
+/* Sets the indices where all lanes are consecutive points of the innermost loop. */
 static void set_line(nxb_binder *b, nxb_lane_map *map, const points *p, nxk_value task) {
   const nxb_part *part = b->part;
   int64_t size = map->lanes, blocks = part->n_outer > 1 ? p->inner / size : 0;
@@ -119,7 +122,7 @@ static void set_line(nxb_binder *b, nxb_lane_map *map, const points *p, nxk_valu
   map->active = nxk_active(b->to, base, end, map->lanes);
 }
 
-/* Each thread finds its own place. */
+/* Sets the indices where each thread computes its own from the number of its point. */
 static void set_scattered(nxb_binder *b, nxb_lane_map *map, const points *p, nxk_value task) {
   const nxb_part *part = b->part;
   nxk_value thread = nxk_lanes(b->to, nxb_mul(b, task, b->threads), b->threads), rest = thread;

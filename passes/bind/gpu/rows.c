@@ -6,45 +6,48 @@
  *
  * The order of additions decides which elements a thread has. Element k of a run is in block k /
  * (lanes * items) and lane k mod lanes. A thread has one lane of several neighbouring blocks, so
- * that it adds whole subtrees; then blocks are combined across threads, then lanes. Where any
- * order gives the same bits, elements are dealt to threads in turn. */
+ * that it adds whole subtrees; then blocks are combined across threads, then lanes. Where any order
+ * gives the same bits, element k belongs to thread k modulo the number of threads. */
 #include "passes/bind/bind.h"
 
 #include <string.h>
 
 enum {
   SHORT_RUN = 32,
-  MOST_OWN = 64, /* elements of a run that a thread keeps in registers */
-  MOST_CODE =
-      1200, /* operations that are written out for them; fewer elements are worth twice that */
-  WRITTEN_OUT = 16,       /* elements in a row whose loads go out together */
-  MANY_THREADS = 1 << 17, /* about what keeps the memory of a large GPU busy */
+  MOST_OWN = 64,          /* elements of a run that a thread keeps in registers */
+  MOST_CODE = 1200,       /* operations written out for those elements; see most_own */
+  WRITTEN_OUT = 16,       /* consecutive elements of a thread whose loads are issued together */
+  MANY_THREADS = 1 << 17, /* about as many as use the full memory bandwidth of a large GPU */
   SECTOR = 32,
-  MOST_COLUMNS = 32 /* bytes that are fetched together */
+  MOST_COLUMNS = 32 /* bytes of one memory transaction */
 };
 
-/* Which elements of runs threads have. */
+/* How the elements of a run are distributed over threads. */
 typedef struct spread {
-  int64_t lanes, items; /* of a block; items is INT64_MAX where no order is asked for */
-  int64_t threads;      /* that share a run: lanes times the blocks done at once */
-  int64_t own;          /* most elements of a run for which a thread's code is written out */
-  int64_t columns;      /* runs side by side, one in each of that many neighbouring threads */
+  /* of a block of the order; items: INT64_MAX if any order gives the same bits */
+  int64_t lanes, items;
+  /* threads that share a run: lanes times the blocks computed at the same time */
+  int64_t threads;
+  int64_t own;     /* most elements of a run for which a thread's code is written out */
+  int64_t columns; /* neighbouring threads that each compute another run */
 } spread;
 
-/* The same for one stage. */
+/* How the elements of one stage are distributed. */
 typedef struct share {
   const nxb_stage *stage;
-  int64_t items;  /* that a thread has of a block */
-  int64_t blocks; /* of a thread, one after the other; a power of two where an order is asked for */
-  bool all;       /* every element that a thread would have exists */
-  bool unrolled;  /* all of them, so that they may be in registers */
-  bool written;   /* those of a block */
+  int64_t items; /* items of a block that belong to a thread */
+  /* blocks of a thread, in sequence; a power of two unless any order gives the same bits */
+  int64_t blocks;
+  bool all;      /* all threads have the same number of elements: no masks */
+  bool unrolled; /* the code for all blocks is written out, so that elements can be in registers */
+  bool written;  /* the code for the items of a block is written out */
 } share;
 
 typedef struct gpu_rows {
   spread s;
-  nxk_value row_active; /* rows that exist, NXK_NONE: all */
-  nxk_value lane, slot; /* of each thread: its lane in a block; which of the blocks done at once */
+  nxk_value row_active; /* bool: which rows exist; NXK_NONE: all */
+  /* for each thread: its lane in a block; which of the blocks computed at the same time */
+  nxk_value lane, slot;
 } gpu_rows;
 
 static int64_t power_of_two_from(int64_t n) {
@@ -55,8 +58,8 @@ static int64_t power_of_two_from(int64_t n) {
 
 /* ---- what fits */
 
-/* The order that all reductions of the part can be done in. False: there is none, or it has no
- * lanes to share. */
+/* Finds an order that all reductions of the part can be computed in. False: there is none, or it is
+ * sequential. */
 static bool common_order(const nxb_binder *b, spread *s) {
   *s = (spread){.lanes = 1, .items = INT64_MAX, .columns = 1};
   for (uint32_t i = 0; i < b->part->n_stages; i++)
@@ -72,7 +75,8 @@ static bool common_order(const nxb_binder *b, spread *s) {
   return true;
 }
 
-/* True if the access of a LOCAL array in a stage is at the number of the point. */
+/* True if the access of a LOCAL array in a stage is at the element numbered as the point of the
+ * stage. */
 static bool is_at_point(const nxb_binder *b, const nxb_stage *s, const nxk_access *a) {
   int64_t stride = 1;
   uint32_t found = 0;
@@ -97,7 +101,7 @@ static const nxb_stage *stage_of(const nxb_binder *b, nxk_value v) {
   return NULL;
 }
 
-/* True if each thread can keep its own elements of all LOCAL arrays. */
+/* True if each thread uses only its own elements of all LOCAL arrays, so that it can keep them. */
 static bool locals_stay(const nxb_binder *b) {
   int64_t points = -1;
   for (nxk_value v = b->part->first; v < b->part->last; v++) {
@@ -112,8 +116,8 @@ static bool locals_stay(const nxb_binder *b) {
   return true;
 }
 
-/* How many more accesses walk memory element by element along the runs than along the outer points.
- * */
+/* The number of accesses that are contiguous along the runs, minus the number of those contiguous
+ * along the outer points. */
 static int64_t along_runs(const nxb_binder *b) {
   const nxb_part *part = b->part;
   int64_t more = 0;
@@ -162,7 +166,8 @@ bool nxb_gpu_rows_fit(nxb_binder *b) {
 
 /* ---- shares */
 
-/* Columns fill a cache line; of few of them, the sectors of one at least. */
+/* The number of columns: a cache line of elements, but fewer (at least a sector of a line) if there
+ * would be too few threads. */
 static int64_t columns_of(const nxb_binder *b, const spread *s) {
   int64_t rows = rows_of(b), columns = MOST_COLUMNS, least = SECTOR;
   if (rows == 1 || along_runs(b) >= 0) return 1;
@@ -182,8 +187,9 @@ static int64_t cost_of(const nxb_binder *b, const nxb_stage *stage) {
   return cost > 1 ? cost : 1;
 }
 
-/* What one stage leaves for the next is in registers only if everything is written out, which
- * compiles the longer. Of long code so much is alive at once that registers do not suffice. */
+/* The most elements of a run for which a thread's code is written out. A stage can pass values to
+ * the next one in registers only if all its code is written out. That takes longer to compile, and
+ * with long code too many values are live for the registers. */
 static int64_t most_own(const nxb_binder *b) {
   int64_t own = b->part->n_stages < 2 ? WRITTEN_OUT : MOST_OWN, cost = 1;
   for (uint32_t i = 0; i < b->part->n_stages; i++)
@@ -199,7 +205,7 @@ static spread choose_spread(const nxb_binder *b) {
   s.own = most_own(b);
   s.columns = columns_of(b, &s);
   int64_t run = longest_run(b), rows = rows_of(b), most = b->threads / s.columns;
-  if (s.items == INT64_MAX) { /* 16 elements each, fewer if there are threads to spare */
+  if (s.items == INT64_MAX) { /* 16 elements for each thread, fewer if threads would be idle */
     s.threads = power_of_two_from(nxb_ceil(run, 16));
     while (s.threads < run && rows * s.threads < MANY_THREADS) s.threads *= 2;
     if (s.threads * s.columns < 32) s.threads = 32 / s.columns;
@@ -239,7 +245,8 @@ typedef struct element_loop {
   nxk_value block, item; /* i64, one lane */
 } element_loop;
 
-/* The number of the point that each thread is at, and the indices of the stage's loops there. */
+/* Sets the indices of the stage's loops for the point of each thread, and returns the number of
+ * that point. */
 static nxk_value set_point(nxb_binder *b, nxb_lane_map *map, const gpu_rows *r, const share *h,
                            element_loop at) {
   int64_t items = r->s.items == INT64_MAX ? h->items : r->s.items;
@@ -293,15 +300,16 @@ static void write_map(nxb_binder *b, const nxb_lane_map *map, const gpu_rows *r,
 
 typedef struct folding {
   const share *h;
-  nxb_partial *partial; /* of each reduction */
-  nxk_value *carry;     /* two a reduction and loop: [loop][2 * i] */
-  uint32_t *tree; /* LOCAL array of each, where several blocks are added in pairs; else NXK_NONE */
+  nxb_partial *partial; /* for each reduction */
+  nxk_value *carry;     /* two for each reduction and loop: [loop][2 * i] */
+  uint32_t *tree;       /* LOCAL array of each reduction with a tree of blocks; else NXK_NONE */
   nx_dtype item_type;
 } folding;
 
 static nxk_value reduce_of(const folding *f, uint32_t i) { return f->h->stage->reduce[i]; }
 
-/* Opens a loop that carries the partials for which `which` has that value. */
+/* Opens a loop over items (`inner`) or over blocks that carries the partial results. The loop over
+ * blocks does not carry those of a reduction with a tree: they go into the tree. */
 static nxk_value open_carrying(nxb_binder *b, folding *f, int64_t extent, int loop, bool inner) {
   if (extent == 1) return nxb_int(b, 0);
   nxk_value v = open_loop(b, extent, inner ? f->h->written : f->h->unrolled);
@@ -367,7 +375,7 @@ static void join_blocks(nxb_binder *b, folding *f) {
   }
 }
 
-/* What the thread's own elements give. */
+/* Writes the partial result of the thread's own elements. */
 static void fold_own(nxb_binder *b, nxb_lane_map *map, const gpu_rows *r, folding *f) {
   const share *h = f->h;
   nxb_lane_map own;
@@ -390,7 +398,7 @@ static void fold_own(nxb_binder *b, nxb_lane_map *map, const gpu_rows *r, foldin
   join_blocks(b, f);
 }
 
-/* Joins the partials of threads `distance` apart in their run. */
+/* Combines the partial results of threads that are `distance` apart in their run. */
 static void join_at(nxb_binder *b, const spread *s, nxk_value reduce, nxb_partial *p,
                     int64_t distance) {
   distance *= s->columns;
@@ -445,8 +453,8 @@ static bool write_stage(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, cons
   return true;
 }
 
-/* LOCAL arrays: rows of one element for each thread, in registers where all loops over them are
- * written out. */
+/* Adds the LOCAL arrays: rows of one element for each thread. They are in registers if all loops
+ * over them are written out. */
 static void add_arrays(nxb_binder *b, const spread *s) {
   for (uint32_t i = 0; i < b->from->n_buffers; i++) {
     b->local[i] = NXK_NONE;
@@ -466,7 +474,7 @@ static void add_arrays(nxb_binder *b, const spread *s) {
 
 static void set_rows(nxb_binder *b, nxb_lane_map *map, gpu_rows *r, nxk_value task) {
   const nxb_part *part = b->part;
-  int64_t rows = rows_of(b), each = b->threads / r->s.threads; /* runs of a block */
+  int64_t rows = rows_of(b), each = b->threads / r->s.threads; /* each: runs of a block */
   nxk_value thread = nxk_lanes(b->to, nxb_int(b, 0), b->threads);
   nxk_value group = nxb_div(b, thread, r->s.columns), column = nxb_mod(b, thread, r->s.columns);
   nxk_value in_row = nxb_mod(b, group, r->s.threads), row = task;

@@ -5,9 +5,9 @@
  * neighbouring threads have neighbouring lines (columns), and each accesses its own elements,
  * several at a time.
  *
- * In plain order each block of 1024 elements is folded independently. So each block is a line of
- * its own, after a first pass that computes only the blocks' totals. Rows of many blocks take
- * several rounds. In sequential order a row is one line, read once. */
+ * In plain order each block of 1024 elements is reduced independently. So each block is a line of
+ * its own: a first pass computes only the totals of the blocks, and a second one the scan. Rows of
+ * many blocks take several rounds. In sequential order a row is one line, read once. */
 #include "passes/bind/bind.h"
 
 #include <string.h>
@@ -15,10 +15,10 @@
 enum {
   SIDE = 64,
   MOST_SCANS = 4,
-  STRETCH = 16, /* elements of a tile's row that are written out */
+  STRETCH = 16, /* elements of a tile's row whose code is written out */
   SHORT_LINE = 32,
-  AT_ONCE = 32,     /* elements of a column */
-  MOST_CODE = 1000, /* that is written out for those */
+  AT_ONCE = 32,     /* most elements of a column that are loaded together */
+  MOST_CODE = 1000, /* operations written out for those elements */
   LEAST_COLUMNS = 8,
   MANY_TASKS = 200
 };
@@ -27,20 +27,21 @@ typedef struct scans {
   const nxb_stage *stage;
   uint32_t n;
   nxk_value scan[MOST_SCANS];
-  uint8_t *needed; /* code that what is scanned needs */
+  uint8_t *needed; /* marks the code that the operands of the scans need */
   int64_t rows, length;
-  int64_t columns; /* rows of a task that neighbouring threads have; 0: lines go through tiles */
-  /* elements of a line in a tile, where a row of the array is one longer, or at once */
+  int64_t columns; /* rows of a task, in neighbouring threads; 0: lines go through tiles */
+  /* elements of a line in a tile (a row of its array is one longer), or elements of a column that
+   * are loaded together */
   int64_t width;
-  int64_t lines;     /* of a task */
+  int64_t lines;     /* lines of a task */
   int64_t of_row;    /* lines of a row */
   int64_t task_rows; /* rows of a task */
-  int64_t rounds;    /* of a row that has more blocks than lines that fit */
-  int64_t steps;     /* tiles of a block */
+  int64_t rounds;    /* rounds of a row; more than 1 if not all its blocks fit in a task */
+  int64_t steps;     /* tiles (or pieces of a column) of a block */
   uint32_t tile[MOST_SCANS], total[MOST_SCANS]; /* LOCAL arrays */
 } scans;
 
-/* The place of each thread in a tile, and where the rounds and steps of the loops around are. */
+/* The indices of the loops around the tiles: task, round and step. */
 typedef struct walk {
   nxk_value task, round, step; /* i64, one lane */
 } walk;
@@ -55,7 +56,8 @@ static void mark(scans *s, nxk_value v) {
   if (v != NXK_NONE) s->needed[v] = 1;
 }
 
-/* Marks what is computed before the scans. False: it cannot be written apart from them. */
+/* Marks the code that the operands of the scans need. False: it cannot be separated from the other
+ * code. */
 static bool mark_needed(const nxb_binder *b, scans *s) {
   for (uint32_t i = 0; i < s->n; i++) mark(s, b->from->instrs[s->scan[i]].args[0]);
   for (nxk_value v = s->stage->last; v-- > s->stage->first;) {
@@ -75,7 +77,8 @@ static bool mark_needed(const nxb_binder *b, scans *s) {
   return true;
 }
 
-/* Loads and stores that go along the lines, less those that go across them. */
+/* The number of loads and stores that are contiguous along the lines, minus the number of those
+ * contiguous across them. */
 static int64_t along_lines(const nxb_binder *b, const nxb_stage *stage) {
   const nxb_part *part = b->part;
   int64_t more = 0, stride;
@@ -107,8 +110,8 @@ static bool collect(const nxb_binder *b, scans *s) {
   return s->n > 0 && !(plain && ordered);
 }
 
-/* Lines side by side: as many as there are threads for, fewer where that would leave processors
- * idle. */
+/* Plans columns: as many as there are threads for, fewer if some multiprocessors would have no
+ * task. */
 static void plan_columns(const nxb_binder *b, scans *s) {
   int64_t code = nxb_code_cost(b, s->stage->first, s->stage->last);
   s->columns = b->threads;
@@ -121,7 +124,7 @@ static void plan_columns(const nxb_binder *b, scans *s) {
   while (s->width > 1 && s->width * code > MOST_CODE) s->width /= 2;
 }
 
-/* How rows become lines, lines tasks, and blocks tiles. */
+/* Plans how rows are divided into lines, lines into tasks, and blocks into tiles. */
 static void plan_lines(const nxb_binder *b, scans *s, bool tiles) {
   bool plain = b->from->instrs[s->scan[0]].order == NXK_ORDER_PLAIN;
   int64_t block = plain && s->length > NXK_SCAN_BLOCK ? NXK_SCAN_BLOCK : s->length;
@@ -139,7 +142,7 @@ static void plan_lines(const nxb_binder *b, scans *s, bool tiles) {
   s->steps = nxb_ceil(block, s->width);
 }
 
-/* Code that stands in the part but not in its stage: none but scalars that come before. */
+/* Whether the part has no code outside its stage except scalar code before it. */
 static bool only_stage(const nxb_binder *b, const nxb_stage *stage) {
   for (nxk_value v = b->part->body_first; v <= b->part->body_last; v++) {
     nxk_op op = (nxk_op)b->from->instrs[v].op;
@@ -179,7 +182,7 @@ bool nxb_gpu_scans_fit(nxb_binder *b) {
 
 static nxk_value thread_of(nxb_binder *b) { return nxk_lanes(b->to, nxb_int(b, 0), b->threads); }
 
-/* What both conditions allow; NXK_NONE is anything. */
+/* The conjunction of two conditions; NXK_NONE is true. */
 static nxk_value both(nxb_binder *b, nxk_value x, nxk_value y) {
   return x == NXK_NONE ? y : y == NXK_NONE ? x : nxb_op(b, NXK_and, x, y);
 }
@@ -188,8 +191,8 @@ static nxk_value below(nxb_binder *b, nxk_value x, int64_t end) {
   return nxb_op(b, NXK_lt, x, nxb_int(b, end));
 }
 
-/* Sets the indices of the lane map for line `line` of the task, and the element of the block's tile
- * there. */
+/* Sets the indices of the lane map for an element of the current tile in line `line` of the
+ * task. */
 static void set_element(nxb_binder *b, nxb_lane_map *map, const scans *s, const walk *w,
                         nxk_value line, nxk_value element) {
   const nxb_part *part = b->part;
@@ -232,7 +235,7 @@ static nxk_value open_loop(nxb_binder *b, int64_t extent, bool unrolled) {
 
 /* ---- a tile: read, walked along, written */
 
-/* What stands before the stage, and in it before the scans. */
+/* Writes the code of the stage that the operands of the scans need. */
 static void write_needed(nxb_binder *b, nxb_lane_map *map, const scans *s) {
   for (nxk_value v = s->stage->first + 1; v < s->stage->last && !b->to->failed; v++)
     if (s->needed[v]) nxb_write(b, map, v);
@@ -244,8 +247,8 @@ static void write_leading(nxb_binder *b, nxb_lane_map *map, const scans *s) {
     if (nxb_is_code((nxk_op)b->from->instrs[v].op)) nxb_write(b, map, v);
 }
 
-/* All threads: sets a copy of the lane map at the elements of one pass over the tile; *place: of
- * each thread in it. */
+/* Opens a pass of all threads over the tile, and sets `map`, a copy of `from`, to their elements;
+ * *place: each thread's element of the array. */
 static bool open_pass(nxb_binder *b, const nxb_lane_map *from, nxb_lane_map *map, const scans *s,
                       const walk *w, nxk_value *place) {
   int64_t passes = s->lines * s->width / b->threads;
@@ -260,7 +263,7 @@ static bool open_pass(nxb_binder *b, const nxb_lane_map *from, nxb_lane_map *map
   return !b->to->failed && !b->failed;
 }
 
-/* What is scanned. */
+/* Computes the operands of the scans and stores them in the tile's arrays. */
 static void read_tile(nxb_binder *b, const nxb_lane_map *from, const scans *s, const walk *w) {
   nxb_lane_map map;
   nxk_value place;
@@ -276,7 +279,7 @@ static void read_tile(nxb_binder *b, const nxb_lane_map *from, const scans *s, c
   nxk_barrier(b->to);
 }
 
-/* The rest of the code, with what the scans gave. */
+/* Writes the rest of the code, with the results of the scans from the tile's arrays. */
 static void write_tile(nxb_binder *b, const nxb_lane_map *from, const scans *s, const walk *w) {
   nxb_lane_map map;
   nxk_value place;
@@ -293,14 +296,14 @@ static void write_tile(nxb_binder *b, const nxb_lane_map *from, const scans *s, 
   nxk_barrier(b->to);
 }
 
-/* What the scan gives at an element. */
+/* The result of the scan at an element. */
 static nxk_value result_of(nxb_binder *b, nxk_value scan, nxk_value before, nxk_value within) {
   bool blocks = b->from->instrs[scan].order == NXK_ORDER_PLAIN;
   return blocks ? op_of(b, scan, before, within) : within;
 }
 
-/* Each thread goes along its line: within[i] becomes what follows. before: NULL where only that is
- * wanted. */
+/* Each thread scans its line of the tile; within[i] is the result within the block, before and
+ * after. before: the result of all earlier blocks; NULL: only within[i] is computed. */
 static void walk_tile(nxb_binder *b, const scans *s, const nxk_value *before, nxk_value *within) {
   nxk_value thread = thread_of(b), first = nxb_mul(b, thread, s->width + 1), carry[MOST_SCANS];
   nxk_value there = s->lines < b->threads ? below(b, thread, s->lines) : NXK_NONE;
@@ -323,7 +326,7 @@ static void walk_tile(nxb_binder *b, const scans *s, const nxk_value *before, nx
   memcpy(within, outer, sizeof outer);
 }
 
-/* Each thread reads, goes along and writes some elements of its column. */
+/* Each thread loads, scans and stores some elements of its column. */
 static void walk_column(nxb_binder *b, const nxb_lane_map *from, const scans *s, const walk *w,
                         const nxk_value *before, nxk_value *within) {
   nxk_value carry[MOST_SCANS], e = open_loop(b, s->width, s->width > 1);
@@ -356,7 +359,8 @@ static void identities(nxb_binder *b, const scans *s, nxk_value *out) {
 
 /* ---- a block of each line */
 
-/* within: becomes what the block adds up to. before: NULL where only that is wanted. */
+/* Scans one block of each line; `within` becomes the total of the block. before: the result of all
+ * earlier blocks; NULL: only the totals are computed. */
 static void walk_block(nxb_binder *b, const nxb_lane_map *map, const scans *s, walk *w,
                        const nxk_value *before, nxk_value *within) {
   nxk_value carry[MOST_SCANS];
@@ -379,7 +383,7 @@ static void walk_block(nxb_binder *b, const nxb_lane_map *map, const scans *s, w
 }
 
 static void leave_totals(nxb_binder *b, const scans *s, const nxk_value *totals, nxk_value there) {
-  if (s->rounds > 1) nxk_barrier(b->to); /* those of the round before may be in use */
+  if (s->rounds > 1) nxk_barrier(b->to); /* the totals of the round before may still be in use */
   for (uint32_t i = 0; i < s->n; i++) {
     nxk_access a = nxk_access_at(s->total[i], 0);
     a.lane_stride = 1;
@@ -389,14 +393,15 @@ static void leave_totals(nxb_binder *b, const scans *s, const nxk_value *totals,
   nxk_barrier(b->to);
 }
 
-/* What is before each line's block, from the totals of the lines before it in its row, and what is
- * after the last one. start: what is before the first line. */
+/* Computes, from the totals of the lines of a row, the result of all elements before each line
+ * (`before`) and that of the whole row so far (`after`). start: the result of all elements before
+ * the first line. */
 static void find_before(nxb_binder *b, const scans *s, const nxk_value *start,
                         const nxk_value *totals, nxk_value *before, nxk_value *after) {
   nxk_value thread = thread_of(b), carry[MOST_SCANS], all[MOST_SCANS];
   nxk_value there = s->lines < b->threads ? below(b, thread, s->lines) : NXK_NONE;
   leave_totals(b, s, totals, there);
-  int64_t apart = s->columns ? s->columns : 1; /* lines of a row from each other */
+  int64_t apart = s->columns ? s->columns : 1; /* distance between the lines of a row */
   nxk_value own = s->columns ? nxb_div(b, thread, apart) : nxb_mod(b, thread, s->of_row);
   nxk_value first = nxb_op(b, NXK_sub, thread, nxb_mul(b, own, apart));
   nxk_value at = open_loop(b, s->rounds > 1 ? s->of_row : s->of_row - 1, false);

@@ -10,13 +10,12 @@
 enum { SIDE = 32, PITCH = SIDE + 1, MOST_LOADS = 4, LEAST_EXTENT = 8, MOST_WRITTEN_OUT = 16 };
 
 typedef struct tiles {
-  uint32_t row,
-      column; /* outer loops: memory that is read lies along row, the innermost one is column */
+  uint32_t row, column; /* outer loops: loads are contiguous along row; column is the innermost */
   uint32_t n;
   nxk_value loads[MOST_LOADS];
-  uint8_t *needed; /* code of the body that loads need, themselves too */
+  uint8_t *needed; /* marks the tile's loads and the code that they need */
   nxb_tile tile;
-  nxk_value place; /* of each thread in the LOCAL arrays */
+  nxk_value place; /* each thread's element of the LOCAL arrays */
 } tiles;
 
 /* ---- what fits */
@@ -38,8 +37,8 @@ static void mark_operands(const nxb_binder *b, tiles *t, nxk_value v) {
   mark(t, a->other);
 }
 
-/* Marks what the loads need in the body. False: something that cannot be written apart from the
- * rest. */
+/* Marks the code of the body that the loads need. False: it cannot be separated from the other
+ * code. */
 static bool mark_needed(const nxb_binder *b, tiles *t) {
   for (uint32_t i = 0; i < t->n; i++) mark(t, t->loads[i]);
   for (nxk_value v = b->part->body_last + 1; v-- > b->part->body_first;) {
@@ -52,7 +51,7 @@ static bool mark_needed(const nxb_binder *b, tiles *t) {
   return true;
 }
 
-/* The outer loop that neighbouring elements of the access lie along; n_outer: none. */
+/* The outer loop that the access is contiguous along; n_outer: none. */
 static uint32_t contiguous_along(const nxb_binder *b, const nxk_access *a) {
   for (uint32_t i = 0; i < b->part->n_outer; i++) {
     bool computed;
@@ -62,8 +61,8 @@ static uint32_t contiguous_along(const nxb_binder *b, const nxk_access *a) {
   return b->part->n_outer;
 }
 
-/* Whether v loads what lies far apart for neighbours of the innermost loop, and beside each other
- * along t->row. */
+/* Whether v is a load that has a large stride along the innermost loop and is contiguous along
+ * t->row. */
 static bool is_across(const nxb_binder *b, tiles *t, nxk_value v) {
   const nxk_instr *in = &b->from->instrs[v];
   if (in->op != NXK_load || in->block != body_of(b)) return false;
@@ -116,8 +115,8 @@ static int64_t tiles_along(const nxb_binder *b, uint32_t loop) {
   return nxb_ceil(b->part->outer[loop].extent, SIDE);
 }
 
-/* Opens the task loop and sets the indices of all loops but two; origins: of those, in iterations.
- * */
+/* Opens the task loop and sets the indices of all loops but row and column. origins: the first
+ * iteration of each of those two in the tile. */
 static void open_tasks(nxb_binder *b, nxb_lane_map *map, const tiles *t, nxk_value *origins) {
   const nxb_part *part = b->part;
   int64_t tasks = 1;
@@ -137,8 +136,8 @@ static void open_tasks(nxb_binder *b, nxb_lane_map *map, const tiles *t, nxk_val
   }
 }
 
-/* Sets the indices of both loops: neighbouring threads along `along`, others, and steps of the loop
- * `pass`, across. */
+/* Sets the indices of both loops: neighbouring threads are neighbours along the loop `along`; the
+ * other threads, and the iterations of `pass`, are distributed along the other loop. */
 static void set_place(nxb_binder *b, nxb_lane_map *map, tiles *t, const nxk_value *origins,
                       bool along_column, nxk_value pass) {
   nxk_value thread = nxk_lanes(b->to, nxb_int(b, 0), b->threads), at[2];
@@ -170,7 +169,7 @@ static void close_passes(nxb_binder *b) {
   if (SIDE * SIDE / b->threads > 1) nxk_end(b->to);
 }
 
-/* The loads, and with them what they need. */
+/* Writes the loads and the code that they need. */
 static void read_tile(nxb_binder *b, nxb_lane_map *map, const tiles *t) {
   nxb_write_ready(b, map);
   for (nxk_value v = b->part->body_first; v <= b->part->body_last && !b->to->failed; v++)

@@ -209,8 +209,8 @@ static bool try_library(const char *name) {
   return true;
 }
 
-/* A lack of addresses is told from a missing library beforehand: the loader's sentence is the same.
- * */
+/* A lack of addresses is told from a missing library beforehand: the loader's sentence is the
+ * same. */
 static void look_for_it(void) {
   library.reason[0] = '\0';
   library.starved = NX_HAVE_BLAS && !nxi_addresses_left(load_bytes);

@@ -58,8 +58,8 @@ void nxi_blas_leave(const nxi_blas *blas);
  * is k x n (stored n x k if trans_b). Leading dimensions in elements, at least the length of a
  * stored row (ignored if there is one row or none). Type is NX_F32 or NX_F64. C is written only,
  * also where it held NaN; k = 0 makes zeros. NX_INVALID_ARGUMENT, nothing written, if a size does
- * not fit the library's 32-bit integers or a leading dimension is too small; NX_UNSUPPORTED_DTYPE.
- * */
+ * not fit the library's 32-bit integers or a leading dimension is too small;
+ * NX_UNSUPPORTED_DTYPE. */
 nx_status nxi_gemm(const nxi_blas *blas, nx_dtype type, bool trans_a, bool trans_b, int64_t m,
                    int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
                    void *c, int64_t ldc);
@@ -93,8 +93,8 @@ typedef struct nxi_staging {
   void *user;
 } nxi_staging;
 
-/* c[batch] = a[batch] * b[batch]. c overlaps neither a nor b, and its own matrices do not overlap.
- * */
+/* c[batch] = a[batch] * b[batch]. c overlaps neither a nor b, and its own matrices do not
+ * overlap. */
 typedef struct nxi_matmul {
   nx_dtype type; /* NX_F32 or NX_F64 */
   int64_t m, n, k;

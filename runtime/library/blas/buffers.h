@@ -18,8 +18,8 @@ void nxi_blas_buffers_leave(void);
  * taken for good. */
 void nxi_blas_buffers_in_child(void);
 
-/* Whether the system would give so many bytes now. They are noted as refused if not (ir/alloc.h).
- * */
+/* Whether the system would give so many bytes now. They are noted as refused if not
+ * (ir/alloc.h). */
 bool nxi_addresses_left(size_t bytes);
 
 #endif

@@ -13,8 +13,8 @@ static void *at(const nxi_fft_line *l, const void *p, int64_t reals) {
   return (char *)(uintptr_t)p + reals * l->real_bytes;
 }
 
-/* Calls the kernel, number `kernel` of its width. Rows without gaps on both sides are one long row.
- * */
+/* Calls the kernel, number `kernel` of its width. Rows without gaps on both sides are one long
+ * row. */
 static void run_pass(const nxi_fft_kernels *k, int32_t kernel, nxi_fft_pass *p) {
   bool dense =
       p->source.im && p->target.im && p->source.pitch == p->lanes && p->target.pitch == p->lanes;

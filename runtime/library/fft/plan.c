@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Plans of complex transforms of one length: which radices in which order, the factors between
- * passes and between steps, the chirps. Everything here follows from the length and the precision.
- * */
+ * passes and between steps, the chirps. Everything here follows from the length and the
+ * precision. */
 #include <math.h>
 #include <string.h>
 

@@ -24,8 +24,8 @@ typedef enum nxi_lapack_routine {
 typedef void (*nxi_lapack_fn)(void);
 /* The routine for a dtype; NULL without LAPACK. */
 nxi_lapack_fn nxi_lapack(nxi_lapack_routine routine, nx_dtype t);
-/* NX_OK if all is there; else NX_DEVICE_UNAVAILABLE with the reason, in the name of the operation.
- * */
+/* NX_OK if all is there; else NX_DEVICE_UNAVAILABLE with the reason, in the name of the
+ * operation. */
 nx_status nxi_lapack_ready(const char *op, nxi_diag *d);
 /* Around every call. */
 void nxi_lapack_enter(void);

@@ -26,8 +26,8 @@ COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(turn)(VECT
   }
 }
 
-/* The first column of each stretch of `words` columns; the last stretch overlaps the one before it.
- * */
+/* The first column of each stretch of `words` columns; the last stretch overlaps the one before
+ * it. */
 static inline int64_t NAME(stretch)(int64_t columns, int64_t at) {
   return at + NAME(words) > columns ? columns - NAME(words) : at;
 }

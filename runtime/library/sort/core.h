@@ -13,8 +13,8 @@
  *
  * A key carries what makes the order of equal keys known or irrelevant: an index (argsort, complex
  * numbers), or nothing where equal keys are equal bits (numbers). The exceptions, zeros of both
- * signs and NaNs, get one key each and are written anew from the operand in its order afterwards.
- * */
+ * signs and NaNs, get one key each and are written anew from the operand in its order
+ * afterwards. */
 #ifndef NXI_SORT_CORE_H
 #define NXI_SORT_CORE_H
 
@@ -151,8 +151,8 @@ typedef struct nxi_sort_stretch {
   int64_t from_stride;
   char *to; /* the result's, likewise */
   int64_t to_stride;
-  /* the index of the row's first element; others are counted from there in indices that are emitted
-   * */
+  /* the index of the row's first element; others are counted from there in indices that are
+   * emitted */
   int64_t base;
 } nxi_sort_stretch;
 
@@ -256,8 +256,8 @@ char *nxi_sort_few(const nxi_sort *s, const nxi_sort_stretch *row, char *element
 /* sort/rows.c: the one phase of calls that are not `together`; false: sizes overflow. */
 bool nxi_sort_plan_rows(nxi_sort *s, nxg_call_work *work);
 void nxi_sort_run_rows(const nxi_sort *s, nxg_call_part *part);
-/* Restores zeros and NaNs of a row that is sorted; nothing to do for indices and complex numbers.
- * */
+/* Restores zeros and NaNs of a row that is sorted; nothing to do for indices and complex
+ * numbers. */
 void nxi_sort_mend(const nxi_sort *s, const nxi_sort_stretch *row);
 static inline bool nxi_sort_mends(const nxi_sort *s) {
   return s->keys.floats && !s->indices && s->form.element != SORT_PAIRS;
