@@ -11,20 +11,23 @@ typedef struct chain {
   bench_lab *lab;
   nx_tensor *x, *one;
   int nodes;
-  bool realise;
+  bool realise, numbers;
 } chain;
 
 static void run_chain(void *state) {
   chain *c = state;
   nx_scope *scope = nx_scope_begin(c->lab->context);
   nx_tensor *y = c->x;
-  for (int i = 0; i < c->nodes; i++) y = i & 1 ? nx_mul(y, c->x) : nx_sub(y, c->one);
+  for (int i = 0; c->numbers && i < c->nodes; i++)
+    y = nx_binary_f64(y, i & 1 ? NX_BINARY_MUL : NX_BINARY_SUB, 0.5);
+  for (int i = 0; !c->numbers && i < c->nodes; i++) y = i & 1 ? nx_mul(y, c->x) : nx_sub(y, c->one);
   if (c->realise) bench_check(nx_realize(c->lab->context, &y, 1, NULL));
   nx_scope_end(scope);
 }
 
-static double time_chain(bench_lab *lab, int nodes, int64_t elements, bool realise) {
-  chain c = {.lab = lab, .nodes = nodes, .realise = realise};
+/* numbers: the second operand of each operation is one. */
+static double time_chain(bench_lab *lab, int nodes, int64_t elements, bool realise, bool numbers) {
+  chain c = {.lab = lab, .nodes = nodes, .realise = realise, .numbers = numbers};
   c.x = bench_random(lab, NX_F32, 1, &elements, -1, 1);
   c.one = bench_random(lab, NX_F32, 1, &elements, 0.1, 0.2);
   bench_way way = {.run = run_chain, .state = &c};
@@ -46,7 +49,9 @@ static void put(bench_lab *lab, const char *name, double ms, double target_ms, i
 
 static void recording(bench_lab *lab) {
   if (bench_wanted(&lab->out, "record one node"))
-    put(lab, "record one node", time_chain(lab, CHAIN, 64, false) / CHAIN * 1e3, 150e-6, 1);
+    put(lab, "record one node", time_chain(lab, CHAIN, 64, false, false) / CHAIN * 1e3, 150e-6, 1);
+  if (bench_wanted(&lab->out, "record a number"))
+    put(lab, "record a number", time_chain(lab, CHAIN, 64, false, true) / CHAIN * 1e3, 150e-6, 1);
 }
 
 /* Recording apart: what realising a graph that was seen before adds. */
@@ -56,8 +61,8 @@ static void replay(bench_lab *lab) {
     char name[32];
     snprintf(name, sizeof name, "replay %d nodes", sizes[i]);
     if (!bench_wanted(&lab->out, name)) continue;
-    double both = time_chain(lab, sizes[i], 4096, true),
-           record = time_chain(lab, sizes[i], 4096, false);
+    double both = time_chain(lab, sizes[i], 4096, true, false),
+           record = time_chain(lab, sizes[i], 4096, false, false);
     put(lab, name, (both - record) * 1e3, (3 + 0.2 * sizes[i]) * 1e-3, sizes[i]);
   }
 }
@@ -156,7 +161,7 @@ void bench_overhead(bench_lab *lab) {
   recording(lab);
   replay(lab);
   if (bench_wanted(&lab->out, "tiny 15 nodes of 64"))
-    put(lab, "tiny 15 nodes of 64", time_chain(lab, 15, 64, true) * 1e3, 0, 15);
+    put(lab, "tiny 15 nodes of 64", time_chain(lab, 15, 64, true, false) * 1e3, 0, 15);
   items(lab);
   chains(lab);
   compiling(lab);

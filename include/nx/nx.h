@@ -14,6 +14,7 @@
 #include "io.h"
 #include "ir.h"
 #include "linalg.h"
+#include "number.h"
 #include "ops.h"
 #include "status.h"
 #include "tensor.h"

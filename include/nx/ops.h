@@ -196,6 +196,25 @@ NX_API nx_tensor *nx_eye(nx_context *context, nx_device device, nx_dtype dtype, 
 /* Threefry-2x32 with 20 rounds; i32 or u32; last axis of size 2; the other axes broadcast. */
 NX_API nx_tensor *nx_threefry(nx_tensor *key, nx_tensor *counter);
 
+/* ---- composed of the operations above */
+
+/** B I F; result bool; both broadcast. a > b is nx_cmplt(b, a), a >= b is nx_cmple(b, a): with NaN
+ * false, false < true. The statuses of nx_cmplt. */
+NX_API nx_tensor *nx_cmpgt(nx_tensor *a, nx_tensor *b);
+NX_API nx_tensor *nx_cmpge(nx_tensor *a, nx_tensor *b);
+
+/** F C. The arithmetic mean over axes, which are given as to nx_reduce_sum, flags too: their sum in
+ * the order of nx_reduce_sum, divided by how many there are; NaN over nothing. The dtype of x;
+ * floats below f32 are summed and divided in f32 and rounded once, complex numbers are divided part
+ * by part. The statuses of nx_reduce_sum. */
+NX_API nx_tensor *nx_mean(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
+/** F C. The variance over axes: the sum of |x - mean|^2, divided by the number of elements less
+ * `ddof`, as NumPy's var (0: of a population; 1: the unbiased estimate from a sample). A divisor
+ * below 0 counts as 0, and what is divided by 0 is infinite or NaN. Real: the dtype of x, or of its
+ * parts; floats below f32 are computed in f32 and rounded once. axes and flags as for nx_mean. The
+ * statuses of nx_reduce_sum; NX_INVALID_ARGUMENT for a ddof that is infinite or NaN. */
+NX_API nx_tensor *nx_var(nx_tensor *x, const int32_t *axes, size_t n, double ddof, uint32_t flags);
+
 #ifdef __cplusplus
 }
 #endif

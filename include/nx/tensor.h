@@ -65,10 +65,29 @@ typedef struct nx_scalar {
   } v;
 } nx_scalar;
 
-/* Pointers to a scalar of the enclosing block: nx_full(c, 0, NX_F32, 0, NULL, NX_NUMBER(0.5)). C
- * only. */
+/** Pointers to a scalar: nx_full(c, 0, NX_F32, 0, NULL, NX_NUMBER(0.5)). The scalar lives until the
+ * enclosing block ends, in C++ until the full expression does. */
+#ifdef __cplusplus
+}
+struct nx_scalar_holder : nx_scalar {
+  explicit nx_scalar_holder(double x) : nx_scalar() {
+    kind = NX_SCALAR_F64;
+    v.f[0] = x;
+    v.f[1] = 0;
+  }
+  explicit nx_scalar_holder(int64_t x) : nx_scalar() {
+    kind = NX_SCALAR_I64;
+    v.i = x;
+  }
+  const nx_scalar *pointer() const { return this; }
+};
+#define NX_NUMBER(x)  (nx_scalar_holder(static_cast<double>(x)).pointer())
+#define NX_INTEGER(x) (nx_scalar_holder(static_cast<int64_t>(x)).pointer())
+extern "C" {
+#else
 #define NX_NUMBER(x)  (&(const nx_scalar){NX_SCALAR_F64, {.f = {(x), 0}}})
 #define NX_INTEGER(x) (&(const nx_scalar){NX_SCALAR_I64, {.i = (x)}})
+#endif
 
 /* ---- handles */
 
@@ -102,6 +121,19 @@ NX_API void nx_tensor_release(nx_tensor *tensor);
 /* Never realises anything. */
 NX_API void nx_tensor_describe(const nx_tensor *tensor, nx_tensor_info *out);
 
+/** Short questions: what nx_tensor_describe tells and what never changes while the handle lives. No
+ * lock, on any thread; nothing is realised. NULL gives 0, or NULL, and no error. */
+NX_API int32_t nx_rank(const nx_tensor *tensor);
+/** `rank` extents, and strides in elements; they live as long as the handle. */
+NX_API const int64_t *nx_shape(const nx_tensor *tensor);
+NX_API const int64_t *nx_strides(const nx_tensor *tensor);
+/** The product of the extents: 1 for rank 0. */
+NX_API int64_t nx_elements(const nx_tensor *tensor);
+NX_API nx_dtype nx_dtype_of(const nx_tensor *tensor);
+NX_API nx_device nx_device_of(const nx_tensor *tensor);
+/** Borrowed: the tensor keeps it alive. */
+NX_API nx_context *nx_context_of(const nx_tensor *tensor);
+
 /* ---- creation. Extents >= 0, rank 0 to 32, bytes within 63 bits. NULL and this thread's error on
  * failure. */
 
@@ -111,6 +143,14 @@ NX_API nx_tensor *nx_empty(nx_context *context, nx_device device, nx_dtype dtype
 /* Every element is *value, converted to dtype. */
 NX_API nx_tensor *nx_full(nx_context *context, nx_device device, nx_dtype dtype, int32_t rank,
                           const int64_t *shape, const nx_scalar *value);
+/** The elements at `data`, copied before this returns: packed, in C order, in this machine's byte
+ * order, two of i4 or u4 in a byte (an even one in the low half); data needs no alignment. `bytes`
+ * is exactly what they take: of n elements of i4 or u4 (n + 1) / 2. shape: `rank` extents, NULL for
+ * rank 0. All dtypes; a bool byte other than 0 is true. NX_INVALID_ARGUMENT, also for another
+ * number of bytes, or data that is NULL; NX_DEVICE_UNAVAILABLE; NX_OUT_OF_MEMORY. On another device
+ * than 0 the copy to that is recorded. */
+NX_API nx_tensor *nx_from_data(nx_context *context, nx_device device, nx_dtype dtype, int32_t rank,
+                               const int64_t *shape, const void *data, size_t bytes);
 /* An input of a function to be captured (function.h). Asking for its value is NX_UNBOUND. */
 NX_API nx_tensor *nx_placeholder(nx_context *context, nx_device device, nx_dtype dtype,
                                  int32_t rank, const int64_t *shape);

@@ -53,6 +53,30 @@ bool nxi_dtype_exists(const char *op, nx_dtype dtype, nxi_diag *d) {
   return false;
 }
 
+/* The usual numbers, that the usual dtypes have exactly: whole numbers, and those of which f32 has
+ * all bits. Integer instructions alone, since entering the floating-point environment takes as long
+ * as recording. False: the others. */
+static bool exact_bits(const nx_scalar *v, nx_dtype dtype, uint64_t bits[2]) {
+  enum { CUT = 52 - 23, BIAS = 1023 - 127 };
+  const int64_t whole = INT64_C(1) << 24;
+  uint64_t wide = nxi_bits_f64(v->v.f[0]), exponent = wide >> 52 & 0x7ff;
+  bool is_zero = !(wide << 1);
+  bits[1] = 0;
+  if (v->kind == NX_SCALAR_I64 && (dtype == NX_I32 || dtype == NX_I64))
+    bits[0] = dtype == NX_I32 ? (uint32_t)v->v.i : (uint64_t)v->v.i;
+  else if (v->kind == NX_SCALAR_I64 && v->v.i >= -whole && v->v.i <= whole && dtype == NX_F32)
+    bits[0] = nxi_bits_f32((float)v->v.i);
+  else if (v->kind == NX_SCALAR_I64 && v->v.i >= -whole && v->v.i <= whole && dtype == NX_F64)
+    bits[0] = nxi_bits_f64((double)v->v.i);
+  else if (v->kind == NX_SCALAR_F64 && dtype == NX_F64 && exponent != 0x7ff) bits[0] = wide;
+  else if (v->kind == NX_SCALAR_F64 && dtype == NX_F32 && !(wide << (64 - CUT)) &&
+           (is_zero || (exponent > BIAS && exponent < BIAS + 0xff)))
+    bits[0] = (wide >> 32 & 0x80000000) |
+              (is_zero ? 0 : (exponent - BIAS) << 23 | (wide >> CUT & 0x7fffff));
+  else return false;
+  return true;
+}
+
 /* Integers wrap, floats round once; of a complex number a real dtype takes the real part, but bool
  * is true if it is not 0. */
 bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_t bits[2],
@@ -62,6 +86,7 @@ bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_
              v ? "%s: the scalar is of no known kind" : "%s: the scalar is null", op);
     return false;
   }
+  if (exact_bits(v, dtype, bits)) return true;
   bool pair = nxi_is_complex(dtype);
   nxi_fp environment = nxi_fp_enter();
   dtype = nxi_part_dtype(dtype);

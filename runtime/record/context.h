@@ -68,6 +68,9 @@ typedef struct nxi_table {
  * there or not. */
 enum { NXI_DEVICE_CPU = 0, NXI_DEVICE_INTERP = 1, NXI_DEVICE_CUDA = 2, NXI_MOST_GPUS = 16 };
 
+/* Numbers as operands that a context remembers. */
+enum { NXI_NUMBERS = 16 };
+
 struct nx_context {
   _Atomic uint32_t refs; /* the user's, and one for each tensor, mapping, function and action */
   uint32_t flags;
@@ -101,6 +104,8 @@ struct nx_context {
   nxi_session *sessions;
   _Atomic uint32_t capturing; /* sessions */
   uint64_t live_nodes, live_storages;
+  nxi_node
+      *numbers[NXI_NUMBERS]; /* of the last numbers that were operands, or NULL; no references */
   /* pending.c: changed under record_lock, read without */
   _Atomic uint64_t pending_nodes, record_bytes, pinned_bytes;
   nxi_deferred *deferred; /* deferred work: what is due */

@@ -40,11 +40,12 @@ typedef enum nxi_state { NXI_PENDING, NXI_RUNNING, NXI_REALIZED, NXI_FAILED } nx
 
 /* Flags of a node. */
 enum {
-  NXI_NODE_LISTED = 1,  /* in the table */
-  NXI_NODE_HOLD = 2,    /* store it when a realise meets it */
-  NXI_NODE_TRACED = 4,  /* depends on a placeholder or on a captured cell */
-  NXI_NODE_EXPOSED = 8, /* host code may write it: operations that read it are not merged */
-  NXI_NODE_FOREIGN = 16 /* its memory is the host's: values are copied, never shared */
+  NXI_NODE_LISTED = 1,   /* in the table */
+  NXI_NODE_HOLD = 2,     /* store it when a realise meets it */
+  NXI_NODE_TRACED = 4,   /* depends on a placeholder or on a captured cell */
+  NXI_NODE_EXPOSED = 8,  /* host code may write it: operations that read it are not merged */
+  NXI_NODE_FOREIGN = 16, /* its memory is the host's: values are copied, never shared */
+  NXI_NODE_NUMBER = 32   /* the context remembers it as that of a number (number.c) */
 };
 
 /* Flags of a storage. */

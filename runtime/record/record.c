@@ -6,6 +6,7 @@
 
 #include "capture.h"
 #include "error.h"
+#include "number.h"
 #include "objects.h"
 #include "pending.h"
 
@@ -217,15 +218,16 @@ static nxi_node *record_locked(const nxi_recording *r, bool *exposed) {
   nxi_node **args = nxi_node_args(n);
   n->n_args = 0;
   for (uint32_t i = 0; i < r->n_operands; i++) {
-    nxi_storage *s = r->operands[i].tensor->storage;
-    args[i] = r->op == NXI_OP_TRANSFER ? nxi_operand_node(c, &r->operands[i])
-                                       : nxi_operand_on(c, &r->operands[i], r->device);
+    const nxi_operand *o = &r->operands[i];
+    if (!o->tensor) args[i] = nxi_number_node(c, r->number, o, r->device);
+    else if (r->op == NXI_OP_TRANSFER) args[i] = nxi_operand_node(c, o);
+    else args[i] = nxi_operand_on(c, o, r->device);
     if (!args[i]) {
       nxi_node_unref(c, n);
       return NULL;
     }
     n->n_args = i + 1;
-    *exposed |= s->write_pins > 0;
+    *exposed |= o->tensor && o->tensor->storage->write_pins > 0;
   }
   return intern(c, n, false);
 }

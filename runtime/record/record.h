@@ -28,6 +28,8 @@ typedef struct nxi_recording {
   uint32_t n_attrs, n_operands;
   const nxi_operand *operands;
   uint16_t called; /* 0: what the thread says */
+  /* an operand without a tensor is this number, seen with the shape of the operand */
+  const struct nxi_number *number;
 } nxi_recording;
 /* Records an operation that has been checked. NULL and this thread's error without memory, or if
  * storage it reads is exposed and carrying it out failed. */

@@ -189,6 +189,27 @@ void nx_tensor_describe(const nx_tensor *t, nx_tensor_info *out) {
   nxi_fill(out, &info, sizeof info, "nx_tensor_info", "describe");
 }
 
+/* What a handle never changes. */
+int32_t nx_rank(const nx_tensor *t) { return t && nxi_have_tensor("rank", 0, t) ? t->rank : 0; }
+const int64_t *nx_shape(const nx_tensor *t) {
+  return t && nxi_have_tensor("shape", 0, t) ? nxi_shape(t) : NULL;
+}
+const int64_t *nx_strides(const nx_tensor *t) {
+  return t && nxi_have_tensor("strides", 0, t) ? nxi_strides(t) : NULL;
+}
+int64_t nx_elements(const nx_tensor *t) {
+  return t && nxi_have_tensor("elements", 0, t) ? t->elements : 0;
+}
+nx_dtype nx_dtype_of(const nx_tensor *t) {
+  return t && nxi_have_tensor("dtype_of", 0, t) ? t->storage->dtype : 0;
+}
+nx_device nx_device_of(const nx_tensor *t) {
+  return t && nxi_have_tensor("device_of", 0, t) ? t->storage->device : 0;
+}
+nx_context *nx_context_of(const nx_tensor *t) {
+  return t && nxi_have_tensor("context_of", 0, t) ? t->context : NULL;
+}
+
 void nx_hold(nx_tensor *t, bool on) {
   if (!t || !nxi_have_tensor("hold", 0, t)) return;
   nxi_record_lock(t->context);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "number.h"
 #include "record.h"
 
 static bool same_key(nxi_node *a, nxi_node *b) {
@@ -220,8 +221,11 @@ nxi_node *nxi_table_result(nx_context *c, nxi_node *n, const nxg_call *call, uin
 
 void nxi_table_remove(nx_context *c, nxi_node *n) {
   NXI_HELD(&c->record_lock);
-  if (!(atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_LISTED)) return;
-  atomic_fetch_and_explicit(&n->flags, (uint8_t)~NXI_NODE_LISTED, memory_order_relaxed);
+  uint8_t flags = atomic_load_explicit(&n->flags, memory_order_relaxed);
+  if (flags & NXI_NODE_NUMBER) nxi_number_forget(c, n);
+  if (!(flags & NXI_NODE_LISTED)) return;
+  atomic_fetch_and_explicit(&n->flags, (uint8_t)~(NXI_NODE_LISTED | NXI_NODE_NUMBER),
+                            memory_order_relaxed);
   nxi_table *t = &c->table;
   uint32_t tag = tag_of(n);
   if (n->n_args && t->set_tags) {

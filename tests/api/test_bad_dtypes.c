@@ -260,6 +260,8 @@ static const struct pair {
     P(cmpne, B | I | F | C),
     P(cmplt, B | I | F),
     P(cmple, B | I | F),
+    P(cmpgt, B | I | F),
+    P(cmpge, B | I | F),
     P(max, B | I | F),
     P(min, B | I | F),
     P(xor, B | I),

@@ -84,9 +84,9 @@ static const struct binary {
 #define N(name, admits) {#name, nx_##name, admits}
     N(add, I | F),       N(sub, I | F),       N(mul, I | F),       N(div, I | F),
     N(mod, I | F),       N(pow, I | F),       N(atan2, F),         N(cmpeq, B | I | F),
-    N(cmpne, B | I | F), N(cmplt, B | I | F), N(cmple, B | I | F), N(max, B | I | F),
-    N(min, B | I | F),   N(xor, B | I),       N(or, B | I),        N(and, B | I),
-    N(shl, I),           N(shr, I),
+    N(cmpne, B | I | F), N(cmplt, B | I | F), N(cmple, B | I | F), N(cmpgt, B | I | F),
+    N(cmpge, B | I | F), N(max, B | I | F),   N(min, B | I | F),   N(xor, B | I),
+    N(or, B | I),        N(and, B | I),       N(shl, I),           N(shr, I),
 #undef N
 };
 static const struct reduction {

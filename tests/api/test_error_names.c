@@ -76,6 +76,11 @@ ONE(permutation, nx_permutation(key, 9))
 ONE(associative_scan, nx_associative_scan(line, NX_SCAN_MAX, 0))
 ONE(rfft, nx_rfft(half, NX_AXES(0, 1)))
 ONE(irfft, nx_irfft(spectrum, NX_AXES(0, 1), (int64_t[]){6, 4}))
+ONE(mean, nx_mean(half, NX_AXES(0), 0))
+ONE(var, nx_var(half, NX_AXES(0), 1, 0))
+ONE(cmpgt, nx_cmpgt(row, row))
+ONE(cmpge, nx_binary_f64(row, NX_BINARY_CMPGE, 0.1))
+ONE(mul, nx_binary_f64(row, NX_BINARY_MUL, 0.1))
 ONE(copy, nx_copy(row))
 ONE(contiguous, nx_contiguous(row))
 ONE(get, nx_get(line, &(nx_range){2, NX_OPEN, 3}, 1))
@@ -83,6 +88,7 @@ STATUS(set, nx_set(whole, &(nx_range){2, 12, 2}, 1, row))
 STATUS(assign, nx_assign(piece, row))
 static const float data[5];
 STATUS(write, nx_write(piece, data, sizeof data, NULL))
+ONE(from_data, nx_from_data(ctx, 1, NX_F32, NX_SHAPE(5), data, sizeof data))
 
 static const struct call {
   const char *name;
@@ -114,6 +120,12 @@ static const struct call {
     ROW(associative_scan),
     ROW(rfft),
     ROW(irfft),
+    ROW(mean),
+    ROW(var),
+    ROW(cmpgt),
+    ROW(cmpge),
+    ROW(mul),
+    ROW(from_data),
     ROW(copy),
     ROW(contiguous),
     ROW(get),

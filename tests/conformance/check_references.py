@@ -26,7 +26,8 @@ if ml_dtypes:
     FLOATS.update(bf16=ml_dtypes.bfloat16, f8e4m3=ml_dtypes.float8_e4m3fn, f8e5m2=ml_dtypes.float8_e5m2)
 OPERATIONS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "max": np.maximum, "min": np.minimum,
               "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "cmpeq": np.equal, "cmpne": np.not_equal,
-              "cmplt": np.less, "cmple": np.less_equal, "shl": np.left_shift, "shr": np.right_shift}
+              "cmplt": np.less, "cmple": np.less_equal,
+              "cmpgt": np.greater, "cmpge": np.greater_equal, "shl": np.left_shift, "shr": np.right_shift}
 
 
 def number(text):

@@ -26,6 +26,8 @@ WHOLE(eq, a == b)
 WHOLE(ne, a != b)
 WHOLE(lt, a < b)
 WHOLE(le, a <= b)
+WHOLE(gt, a > b)
+WHOLE(ge, a >= b)
 WHOLE(neg, -a)
 WHOLE(abs, a < 0 ? -a : a)
 WHOLE(sign, (a > 0) - (a < 0))
@@ -71,6 +73,8 @@ ROUNDED(eq, a == b, a == b)
 ROUNDED(ne, a != b, a != b)
 ROUNDED(lt, a < b, a < b)
 ROUNDED(le, a <= b, a <= b)
+ROUNDED(gt, a > b, a > b)
+ROUNDED(ge, a >= b, a >= b)
 ROUNDED(neg, -a, -a)
 ROUNDED(abs, fabsf(a), fabs(a))
 ROUNDED(recip, 1 / a, 1 / a)
@@ -148,6 +152,8 @@ static const operation element_table[] = {
     ROW(cmpne, B | I | F | C, BINARY(cmpne), BOOL, INTEGERS(ne), FLOATS(ne), PARTS(ne)),
     ROW(cmplt, B | I | F, BINARY(cmplt), BOOL, INTEGERS(lt), FLOATS(lt)),
     ROW(cmple, B | I | F, BINARY(cmple), BOOL, INTEGERS(le), FLOATS(le)),
+    ROW(cmpgt, B | I | F, BINARY(cmpgt), BOOL, INTEGERS(gt), FLOATS(gt)),
+    ROW(cmpge, B | I | F, BINARY(cmpge), BOOL, INTEGERS(ge), FLOATS(ge)),
     ROW(max, B | I | F, BINARY(max), INTEGERS(max), FLOATS(max)),
     ROW(min, B | I | F, BINARY(min), INTEGERS(min), FLOATS(min)),
     ROW(xor, B | I, BINARY(xor), INTEGERS(xor)),

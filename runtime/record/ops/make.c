@@ -2,6 +2,7 @@
 /* Sources: tensors that are made from nothing but numbers. */
 #include "runtime/record/capture.h"
 #include "runtime/record/error.h"
+#include "runtime/record/import.h"
 #include "runtime/record/objects.h"
 #include "runtime/record/record.h"
 
@@ -109,4 +110,30 @@ nx_tensor *nx_eye(nx_context *c, nx_device device, nx_dtype dtype, int64_t n, in
   int64_t shape[2] = {n, m};
   if (!check_source("eye", c, device, dtype, 2, shape, &d)) return nxi_fail_null(&d);
   return record_source(c, NXG_eye, device, dtype, 2, shape, &k, 1);
+}
+
+nx_tensor *nx_from_data(nx_context *c, nx_device device, nx_dtype dtype, int32_t rank,
+                        const int64_t *shape, const void *data, size_t bytes) {
+  nxi_diag d;
+  if (!check_source("from_data", c, device, dtype, rank, shape, &d)) return nxi_fail_null(&d);
+  nxi_import_source source = {
+      .op = "from_data",
+      .desc = {.mode = NX_IMPORT_COPY, .dtype = dtype, .base = (void *)data, .bytes = bytes},
+      .elements = nxg_elements(rank, shape)};
+  size_t wanted = (size_t)nxi_dtype_bytes(dtype, source.elements);
+  if (bytes != wanted || (!data && bytes)) {
+    nxi_fail(&d, NX_INVALID_ARGUMENT, "from_data",
+             data || !bytes ? "from_data: %zu bytes were given, and %zu are wanted"
+                            : "from_data: the data is null",
+             bytes, wanted);
+    return nxi_fail_null(&d);
+  }
+  nxg_view_contiguous(&source.view, rank, shape);
+  nx_tensor *t = NULL;
+  if (nxi_import(c, &source, &t) || device == NXI_DEVICE_CPU) return t;
+  uint16_t outer = nxi_called_begin(NXI_COMPOSITE_from_data);
+  nx_tensor *there = nx_to_device(t, device);
+  nxi_called_end(outer);
+  nx_tensor_release(t);
+  return there;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "runtime/record/error.h"
+#include "runtime/record/number.h"
 #include "runtime/record/record.h"
 
 /* True if the dtypes are what the operation admits; the reason comes from nxg_infer. */
@@ -40,7 +41,18 @@ static bool common_shape(const char *op, const nxi_operand *o, uint32_t n, int32
   return true;
 }
 
-static nx_tensor *record_map(nxg_op op, nx_tensor *const *t, uint32_t n, nx_dtype given) {
+nx_dtype nxi_map_result(nxg_op op, nx_dtype dtype) {
+  switch (nxg_ops[op].result) {
+    case NXG_RESULT_BOOL: return NX_BOOL;
+    case NXG_RESULT_PART: return nxi_part_dtype(dtype);
+    case NXG_RESULT_PAIR: return nxi_pair_dtype(dtype);
+    default: return dtype;
+  }
+}
+
+/* turned: the operation is recorded with its two operands the other way round. */
+static nx_tensor *record_map(nxg_op op, nx_tensor *const *t, uint32_t n, nx_dtype given,
+                             bool turned) {
   const char *name = nxg_ops[op].name;
   if (!nxi_check_operands(name, t, n)) return NULL;
   nxi_diag d;
@@ -69,10 +81,7 @@ static nx_tensor *record_map(nxg_op op, nx_tensor *const *t, uint32_t n, nx_dtyp
       return nxi_fail_null(&d);
     common = shape;
   }
-  nx_dtype result = given ? given : t[n - 1]->storage->dtype;
-  if (nxg_ops[op].result == NXG_RESULT_BOOL) result = NX_BOOL;
-  if (nxg_ops[op].result == NXG_RESULT_PART) result = nxi_part_dtype(result);
-  if (nxg_ops[op].result == NXG_RESULT_PAIR) result = nxi_pair_dtype(result);
+  nx_dtype result = nxi_map_result(op, given ? given : t[n - 1]->storage->dtype);
   int32_t device = t[0]->storage->device;
   for (uint32_t i = 1; i < n; i++) {
     if (t[i]->storage->device == device) continue;
@@ -80,6 +89,11 @@ static nx_tensor *record_map(nxg_op op, nx_tensor *const *t, uint32_t n, nx_dtyp
     device = nxi_common_device(name, t, n, &d);
     if (device < 0) return nxi_fail_null(&d);
     break;
+  }
+  if (turned) {
+    nxi_operand first = o[0];
+    o[0] = o[1];
+    o[1] = first;
   }
   nxi_recording r = {.context = t[0]->context,
                      .op = (uint16_t)op,
@@ -92,11 +106,25 @@ static nx_tensor *record_map(nxg_op op, nx_tensor *const *t, uint32_t n, nx_dtyp
   return nxi_record(&r);
 }
 
-static nx_tensor *record_unary(nxg_op op, nx_tensor *x) { return record_map(op, &x, 1, 0); }
+static nx_tensor *record_unary(nxg_op op, nx_tensor *x) { return record_map(op, &x, 1, 0, false); }
 
 static nx_tensor *record_binary(nxg_op op, nx_tensor *a, nx_tensor *b) {
   nx_tensor *t[2] = {a, b};
-  return record_map(op, t, 2, 0);
+  return record_map(op, t, 2, 0, false);
+}
+
+static nx_tensor *record_turned(uint32_t called, nxg_op op, nx_tensor *a, nx_tensor *b) {
+  nx_tensor *t[2] = {a, b};
+  uint16_t outer = nxi_called_begin(called);
+  nx_tensor *result = record_map(op, t, 2, 0, true);
+  nxi_called_end(outer);
+  return result;
+}
+nx_tensor *nx_cmpgt(nx_tensor *a, nx_tensor *b) {
+  return record_turned(NXI_COMPOSITE_cmpgt, NXG_cmplt, a, b);
+}
+nx_tensor *nx_cmpge(nx_tensor *a, nx_tensor *b) {
+  return record_turned(NXI_COMPOSITE_cmpge, NXG_cmple, a, b);
 }
 
 /* clang-format off */
@@ -117,12 +145,12 @@ BINARY(shl) BINARY(shr) BINARY(complex)
 
     nx_tensor *nx_where(nx_tensor *cond, nx_tensor *a, nx_tensor *b) {
   nx_tensor *t[3] = {cond, a, b};
-  return record_map(NXG_where, t, 3, 0);
+  return record_map(NXG_where, t, 3, 0, false);
 }
 
 /* A dtype that does not exist must not look like "none given". */
 static nx_tensor *convert(nxg_op op, nx_tensor *x, nx_dtype dtype) {
-  if (!x || nxi_dtype_valid(dtype)) return record_map(op, &x, 1, dtype);
+  if (!x || nxi_dtype_valid(dtype)) return record_map(op, &x, 1, dtype, false);
   nxi_diag d;
   nxi_diag_clear(&d);
   nxi_dtype_exists(nxg_ops[op].name, dtype, &d);

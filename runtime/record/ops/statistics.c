@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: ISC */
+/* mean and var, recorded as what they are made of: sums, and a division by how many elements were
+ * summed. Sums are computed in f32 at least, and parts of complex numbers are divided one by one,
+ * so that an infinity in one part does not make a NaN of the other. */
+#include "compose.h"
+#include "linalg.h"
+#include "runtime/record/error.h"
+#include "runtime/record/record.h"
+
+/* Whether the operand has a dtype of F or C; reports it. */
+static bool check_operand(const char *op, const nx_tensor *x) {
+  if (!nxi_have_tensor(op, 0, x)) return false;
+  if (nxg_op_admits(NXG_sqrt, x->storage->dtype)) return true;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  d.operand = 0;
+  nxi_fail(&d, NX_UNSUPPORTED_DTYPE, op,
+           "%s: operand 0 has dtype %s, which the operation does not admit: cast it to a float", op,
+           nxi_dtypes[x->storage->dtype].name);
+  nxi_error_report(&d);
+  return false;
+}
+
+/* How many elements of x make one of its sum; anything where there is none. */
+static int64_t count_of(const nx_tensor *x, const nx_tensor *sum) {
+  return sum->elements ? x->elements / sum->elements : 0;
+}
+
+/* x / n, of a complex x part by part. */
+static nx_tensor *divided(nxi_steps *s, nx_tensor *x, double n) {
+  if (!nxi_is_complex(x->storage->dtype)) return nxi_step(s, nx_binary_f64(x, NX_BINARY_DIV, n));
+  nx_tensor *re = nxi_step(s, nx_real(x)), *im = nxi_step(s, nx_imag(x));
+  return nxi_step(s, nx_complex(nxi_step(s, nx_binary_f64(re, NX_BINARY_DIV, n)),
+                                nxi_step(s, nx_binary_f64(im, NX_BINARY_DIV, n))));
+}
+
+static nx_tensor *mean_of(nxi_steps *s, nx_tensor *x, const int32_t *axes, size_t n,
+                          uint32_t flags) {
+  nx_tensor *sum = nxi_step(s, nx_reduce_sum(x, axes, n, flags));
+  return sum ? divided(s, sum, (double)count_of(x, sum)) : NULL;
+}
+
+/* As t, if that is smaller than f32. */
+static nx_tensor *narrowed(nxi_steps *s, nx_tensor *x, nx_dtype t) {
+  return nxi_is_small_float(t) ? nxi_step(s, nx_cast(x, t)) : x;
+}
+
+nx_tensor *nx_mean(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags) {
+  if (!check_operand("mean", x)) return NULL;
+  nxi_steps s = nxi_steps_of(NXI_COMPOSITE_mean, x);
+  nx_tensor *wide = nxi_step(&s, nxi_widened(x, false)),
+            *mean = wide ? mean_of(&s, wide, axes, n, flags) : NULL;
+  return nxi_steps_end(&s, mean ? narrowed(&s, mean, x->storage->dtype) : NULL);
+}
+
+/* |x|^2 */
+static nx_tensor *square(nxi_steps *s, nx_tensor *x) {
+  if (!x || !nxi_is_complex(x->storage->dtype)) return nxi_step(s, nx_mul(x, x));
+  nx_tensor *re = nxi_step(s, nx_real(x)), *im = nxi_step(s, nx_imag(x));
+  return nxi_step(s, nx_add(nxi_step(s, nx_mul(re, re)), nxi_step(s, nx_mul(im, im))));
+}
+
+/* Not below 0; in the default floating-point environment. */
+static double divisor_of(int64_t count, const volatile double *ddof) {
+  nxi_fp environment = nxi_fp_enter();
+  volatile double divisor = (double)count - *ddof;
+  if (divisor < 0) divisor = 0;
+  nxi_fp_leave(environment);
+  return divisor;
+}
+
+static nx_tensor *var_of(nxi_steps *s, nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags,
+                         const double *ddof) {
+  nx_tensor *mean = mean_of(s, x, axes, n, flags | NX_KEEPDIMS);
+  if (!mean) return NULL;
+  nx_tensor *apart = square(s, nxi_step(s, nx_sub(x, mean))),
+            *sum = nxi_step(s, nx_reduce_sum(apart, axes, n, flags));
+  return sum ? divided(s, sum, divisor_of(count_of(x, sum), ddof)) : NULL;
+}
+
+static bool is_number(double ddof) {
+  nxi_diag d;
+  if ((nxi_bits_f64(ddof) << 1) < UINT64_C(0x7ff) << 53) return true;
+  nxi_diag_clear(&d);
+  nxi_fail(&d, NX_INVALID_ARGUMENT, "var", "var: ddof is infinite or NaN");
+  nxi_error_report(&d);
+  return false;
+}
+
+nx_tensor *nx_var(nx_tensor *x, const int32_t *axes, size_t n, double ddof, uint32_t flags) {
+  if (!check_operand("var", x) || !is_number(ddof)) return NULL;
+  nxi_steps s = nxi_steps_of(NXI_COMPOSITE_var, x);
+  nx_tensor *wide = nxi_step(&s, nxi_widened(x, false)),
+            *var = wide ? var_of(&s, wide, axes, n, flags, &ddof) : NULL;
+  nx_dtype part = nxi_part_dtype(x->storage->dtype);
+  return nxi_steps_end(&s, var ? narrowed(&s, var, part) : NULL);
+}

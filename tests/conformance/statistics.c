@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: ISC */
+/* Means and variances, of whole numbers: their sums are exact in every order, so that a mean is one
+ * division, rounded once in f32 or f64 and once more to a small float. */
+#include "conformance.h"
+
+#include <math.h>
+#include <stdio.h>
+
+typedef struct statistic {
+  bool is_variance;
+} statistic;
+static bool is_variance(const trial *t) { return ((const statistic *)t->op->detail)->is_variance; }
+
+/* -2 .. 2, in both parts; f8e4m3 has all sums of them that occur here. */
+static array *whole_numbers(trial *t, int32_t rank, const int64_t *shape) {
+  array *a = new_array(t, t->dtype, rank, shape);
+  uint64_t state = 11;
+  for (size_t i = 0; i < a->n; i++) {
+    long double re = (long double)(random_word(&state) % 5) - 2,
+                im = (long double)(random_word(&state) % 5) - 2;
+    a->at[i] = encode(t->dtype, (value){re, t->format->kind == KIND_COMPLEX ? im : 0});
+  }
+  return a;
+}
+
+static bool is_wide(const trial *t) { return t->format->part == NX_F64; }
+
+static long double quotient(const trial *t, long double x, size_t n) {
+  return is_wide(t) ? (long double)((double)x / (double)n) : (long double)((float)x / (float)n);
+}
+
+/* Sums along the reduced axes; bit i of `axes`: axis i is. */
+static size_t line_of(const array *a, size_t i, uint32_t axes, int32_t rank, const int64_t *shape) {
+  int64_t index[NX_MAX_RANK], place[NX_MAX_RANK];
+  int32_t used = 0;
+  unravel(i, a->rank, a->shape, index);
+  for (int32_t k = 0; k < a->rank; k++)
+    if (!(axes >> k & 1)) place[used++] = index[k];
+  return ravel(rank, shape, place);
+}
+
+static void expect_statistic(trial *t, array *a, layout l, uint32_t axes, double ddof) {
+  int64_t shape[NX_MAX_RANK];
+  int32_t list[NX_MAX_RANK], rank = 0;
+  size_t n = 0;
+  nx_tensor *x = laid_out(t, a, l);
+  for (int32_t i = 0; i < a->rank; i++)
+    if (axes >> i & 1) list[n++] = i - (l % 2 ? a->rank : 0);
+    else shape[rank++] = a->shape[i];
+  array *want = new_array(t, is_variance(t) ? t->format->part : t->dtype, rank, shape);
+  size_t count = want->n ? a->n / want->n : 0;
+  value *sums = room(t, (want->n + 1) * sizeof *sums),
+        *apart = room(t, (want->n + 1) * sizeof *sums);
+  for (size_t i = 0; i < a->n; i++) {
+    size_t to = line_of(a, i, axes, rank, shape);
+    value v = decode(t->dtype, a->at[i]);
+    sums[to].re += v.re;
+    sums[to].im += v.im;
+  }
+  for (size_t i = 0; i < a->n; i++) {
+    size_t to = line_of(a, i, axes, rank, shape);
+    value v = decode(t->dtype, a->at[i]);
+    long double re = v.re - sums[to].re / (long double)count,
+                im = v.im - sums[to].im / (long double)count;
+    apart[to].re += re * re + im * im;
+  }
+  long double divisor = fmaxl((long double)count - (long double)ddof, 0);
+  for (size_t i = 0; i < want->n; i++) {
+    value mean = {quotient(t, sums[i].re, count), quotient(t, sums[i].im, count)};
+    apart[i].re /= divisor;
+    want->at[i] = is_variance(t) ? encode(want->dtype, apart[i]) : encode(t->dtype, mean);
+  }
+  char what[80];
+  snprintf(what, sizeof what, "axes %x, ddof %g, %s", axes, ddof, layout_names[l]);
+  if (!is_variance(t)) expect(t, nx_mean(x, list, n, 0), want, SAME, what);
+  else expect_near(t, nx_var(x, list, n, ddof, 0), want, apart, NEAR, 8, NULL, NULL, what);
+}
+
+static nx_tensor *call(const trial *t, nx_tensor *x, const int32_t *axes, size_t n,
+                       uint32_t flags) {
+  return is_variance(t) ? nx_var(x, axes, n, 0, flags) : nx_mean(x, axes, n, flags);
+}
+
+static void check_refusals(trial *t) {
+  const int64_t shape[] = {2, 3};
+  nx_tensor *x = tensor_of(t, whole_numbers(t, 2, shape));
+  expect_refusal(t, call(t, NULL, NX_AXES(0), 0), NX_INVALID_ARGUMENT, "a null operand");
+  expect_refusal(t, call(t, x, NX_AXES(2), 0), NX_INVALID_ARGUMENT, "axis 2 of rank 2");
+  expect_refusal(t, call(t, x, NX_AXES(1, -1), 0), NX_INVALID_ARGUMENT, "an axis twice");
+  if (is_variance(t))
+    expect_refusal(t, nx_var(x, NX_AXES(0), (double)NAN, 0), NX_INVALID_ARGUMENT, "a NaN ddof");
+}
+
+static void check_statistic(trial *t) {
+  static const int64_t cube[] = {4, 3, 7}, none[] = {3, 0, 2};
+  for (layout l = 0; l < LAYOUTS; l++)
+    for (uint32_t axes = 1; axes < 8; axes++)
+      if (is_due(t, (l * 8 + axes) % 11, 11))
+        expect_statistic(t, whole_numbers(t, 3, cube), l, axes, axes % 2);
+  expect_statistic(t, whole_numbers(t, 3, none), CONTIGUOUS, 1, 0);
+  const int64_t kept[] = {4, 1, 7};
+  nx_tensor *x = tensor_of(t, whole_numbers(t, 3, cube));
+  result_of(t, call(t, x, NX_AXES(1), NX_KEEPDIMS), is_variance(t) ? t->format->part : t->dtype, 3,
+            kept, "with NX_KEEPDIMS");
+  check_refusals(t);
+}
+
+static nx_tensor *record_statistic(trial *t, nx_dtype dtype) {
+  const int64_t shape[] = {2, 3};
+  return call(t, tensor_of(t, tame_values(t, dtype, 2, shape, 1)), NX_AXES(1), 0);
+}
+
+static const operation statistic_table[] = {
+    {"mean", F | C, check_statistic, record_statistic, &(const statistic){false}, 0, NULL},
+    {"var", F | C, check_statistic, record_statistic, &(const statistic){true}, 0, NULL},
+};
+const family statistic_family = {"Statistics", statistic_table,
+                                 sizeof statistic_table / sizeof *statistic_table};
