@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The first program: softmax of each row of a small matrix. Nothing runs until the result is read;
- * then the five operations are compiled as one kernel, or interpreted, since they are few and tiny.
- * */
+/* The first program: softmax of each row of a small matrix, as README.md and docs/start.md show it.
+ * Nothing runs until the result is read; then the five operations are compiled as one kernel, or
+ * interpreted, since they are few and tiny. */
 #include <nx/nx.h>
 #include <stdio.h>
 
@@ -19,15 +19,11 @@ int main(void) {
   nx_scope_end(scope);
 
   float softmax[6];
-  nx_error error = {.size = sizeof error};
-  if (nx_read(y, softmax, sizeof softmax, NULL) == NX_OK) {
+  nx_status status = nx_read(y, softmax, sizeof softmax, NULL); /* everything runs here */
+  if (status == NX_OK)
     for (int i = 0; i < 6; i++) printf("%g%c", (double)softmax[i], i % 3 == 2 ? '\n' : ' ');
-  } else if (nx_error_take(&error) !=
-             NX_OK) { /* the first thing that went wrong, wherever it was */
-    fprintf(stderr, "first: %s\n", error.message);
-  }
   nx_tensor_release(x);
   nx_tensor_release(y);
   nx_context_release(context);
-  return error.status != NX_OK;
+  return status != NX_OK;
 }
