@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Work on dense arrays around calls of NVIDIA's libraries. T is float, double, or a pair of them.
- * Blocks of 256 threads; any grid does. */
+/* Operations on dense arrays before and after calls of NVIDIA's libraries. T is float, double, or a
+ * pair of them. Blocks have 256 threads; the grid may have any number of blocks. */
 template <class R> struct alignas(2 * sizeof(R)) nx_pair {
   R re, im;
 };
@@ -83,8 +83,8 @@ NX_INLINE void nx_to_double(const float *from, double *to, nx_i64 n) {
 
 /* ---- spectra of real numbers */
 
-/* [outer][extent][inner] to [outer][n / 2 + 1][inner]: cut, or zeros appended; and no imaginary
- * part where that of n real numbers has none. */
+/* [outer][extent][inner] to [outer][n / 2 + 1][inner]: truncates, or appends zeros. Imaginary parts
+ * that are zero in a spectrum of n real numbers are set to zero. */
 template <class R>
 NX_INLINE void nx_fit(const nx_pair<R> *from, nx_pair<R> *to, nx_i64 outer, nx_i64 extent,
                       nx_i64 inner, nx_i64 n) {
@@ -107,8 +107,8 @@ template <class R> NX_INLINE void nx_real_part(const nx_pair<R> *from, R *to, nx
   NX_EACH(i, n) to[i] = from[i].re;
 }
 
-/* ---- matrices in C order, one after the other; info has a number for each, which is not 0 where
- * it is bad */
+/* ---- matrices in C order, one after the other; info has a number for each, which is not 0 if the
+ * matrix is refused */
 
 template <class T>
 NX_INLINE void nx_flag(const T *a, int *info, nx_i64 n, nx_i64 rows, nx_i64 columns, int lower) {
@@ -117,7 +117,8 @@ NX_INLINE void nx_flag(const T *a, int *info, nx_i64 n, nx_i64 rows, nx_i64 colu
     if (read && !nx_finite(a[i])) info[i / columns / rows] = 1;
   }
 }
-/* A copy, zeros for what is flagged. lower: of that triangle alone, with a real diagonal. */
+/* Copies matrices; those that info flags become zero. lower: copies the lower triangle only, with a
+ * real diagonal. */
 template <class T>
 NX_INLINE void nx_take(const T *from, T *to, const int *info, nx_i64 n, nx_i64 rows, nx_i64 columns,
                        int lower) {
@@ -131,7 +132,7 @@ NX_INLINE void nx_take(const T *from, T *to, const int *info, nx_i64 n, nx_i64 r
 template <class T> NX_INLINE void nx_identity(T *to, nx_i64 n, nx_i64 rows, nx_i64 columns) {
   NX_EACH(i, n * rows * columns) to[i] = nx_number<T>(i / columns % rows == i % columns);
 }
-/* Zeros above the diagonal; flags what is no factor of Cholesky's. */
+/* Sets zeros above the diagonal, and flags matrices that are not Cholesky factors. */
 template <class T> NX_INLINE void nx_lower(T *a, int *info, nx_i64 n, nx_i64 matrices) {
   NX_EACH(i, matrices * n * n) {
     nx_i64 row = i / n % n, column = i % n;
@@ -145,8 +146,8 @@ NX_INLINE void nx_zero_pivots(const T *a, int *info, nx_i64 n, nx_i64 matrices) 
     if (nx_is_zero(a[i / n * n * n + i % n * (n + 1)])) info[i / n] = 1;
 }
 
-/* A block a matrix: L of A = L L^H in the lower triangle. Leaves the rest where a pivot is not
- * positive. */
+/* Cholesky factors, one block for each matrix: L of A = L L^H in the lower triangle. Stops at a
+ * pivot that is not positive. */
 template <class T> NX_INLINE void nx_cholesky(T *all, nx_i64 n, nx_i64 matrices) {
   for (nx_i64 m = blockIdx.x; m < matrices; m += gridDim.x) {
     T *a = all + m * n * n;
@@ -168,7 +169,8 @@ template <class T> NX_INLINE void nx_cholesky(T *all, nx_i64 n, nx_i64 matrices)
   }
 }
 
-/* A block a matrix: P A = L U, pivots count from 1. room: 256 numbers, then as many places. */
+/* LU factors, one block for each matrix: P A = L U; pivots count from 1. room: 256 numbers, then
+ * 256 indices. */
 template <class T>
 NX_INLINE void nx_lu(double *room, T *all, nx_i64 *pivots, nx_i64 n, nx_i64 matrices) {
   int me = threadIdx.x, *places = (int *)(room + 256);
@@ -209,7 +211,7 @@ NX_INLINE void nx_lu(double *room, T *all, nx_i64 *pivots, nx_i64 n, nx_i64 matr
     }
   }
 }
-/* The rows of x, n x k, as pivots have exchanged them. */
+/* Exchanges the rows of x, n x k, as the pivots say. */
 template <class T>
 NX_INLINE void nx_exchange_rows(T *x, const nx_i64 *pivots, nx_i64 n, nx_i64 k, nx_i64 matrices) {
   NX_EACH(i, matrices * k) {
@@ -221,8 +223,9 @@ NX_INLINE void nx_exchange_rows(T *x, const nx_i64 *pivots, nx_i64 n, nx_i64 k, 
     }
   }
 }
-/* x, n x k, becomes the solution of A y = x for triangular A; a block has 32 columns. upper: of
- * what is inverted; adjoint: of what is read. */
+/* x, n x k, becomes the solution y of A y = x for a triangular A; a block of threads solves 32
+ * columns. upper: the matrix to invert is upper triangular; adjoint: it is the adjoint of the
+ * matrix that is read. */
 template <class T>
 NX_INLINE void nx_substitute(const T *all, T *x, nx_i64 n, nx_i64 k, nx_i64 matrices, int upper,
                              int adjoint, int unit) {
@@ -250,7 +253,8 @@ NX_INLINE void nx_substitute(const T *all, T *x, nx_i64 n, nx_i64 k, nx_i64 matr
 
 /* ---- determinants */
 
-/* A product that neither overflows nor underflows on the way. */
+/* A product kept as mantissa and exponent, so that it neither overflows nor underflows in
+ * between. */
 struct nx_scaled {
   double re, im, log;
   nx_i64 exponent;
@@ -274,8 +278,8 @@ NX_INLINE void nx_multiply(nx_scaled *a, nx_scaled b, bool pairs) {
   a->exponent += b.exponent;
   nx_normalise(a);
 }
-/* A block a matrix, from its factors. split: `to` gets the sign alone, logs the rest. room: of 256.
- * */
+/* Determinants from LU factors, one block for each matrix. split: `to` gets the sign, and `logs`
+ * the logarithm of the magnitude. room: 256 products. */
 template <class T, class R>
 NX_INLINE void nx_determinant(nx_scaled *room, const T *all, const nx_i64 *pivots, T *to, R *logs,
                               nx_i64 n, nx_i64 matrices, int split) {
@@ -333,7 +337,7 @@ NX_INLINE void nx_upper_rows(const T *from, T *to, nx_i64 matrices, nx_i64 m, nx
   }
 }
 
-/* What all threads of the block have, together: the largest, or the sum, in one order. */
+/* The maximum or the sum of the values of all threads of the block, in a fixed order. */
 NX_INLINE double nx_together(double *room, double mine, bool sum) {
   __syncthreads();
   room[threadIdx.x] = mine;
@@ -347,8 +351,8 @@ NX_INLINE double nx_together(double *room, double mine, bool sum) {
   }
   return room[0];
 }
-/* The reflection of column j: its vector below the diagonal, in which the first element is 1 and is
- * not there, and its factor. */
+/* The Householder reflection of column j: its factor, and its vector below the diagonal, whose
+ * first element is 1 and is not stored. */
 template <class T>
 NX_INLINE T nx_reflection(double *room, T *a, nx_i64 m, nx_i64 n, nx_i64 j) {
   double most = 0, sum = 0;
@@ -371,8 +375,7 @@ NX_INLINE T nx_reflection(double *room, T *a, nx_i64 m, nx_i64 n, nx_i64 j) {
   if (threadIdx.x == 0) a[j * n + j] = nx_number<T>(beta);
   return nx_number<T>((beta - re) / beta, -im / beta);
 }
-/* x, a column with `step` elements from one row to the next: without the factor times its part in
- * the reflection. */
+/* Applies a reflection to the column x, whose rows are `step` elements apart. */
 template <class T>
 NX_INLINE void nx_reflect(const T *a, T factor, T *x, nx_i64 m, nx_i64 n, nx_i64 j, nx_i64 step) {
   T part = x[j * step];
@@ -381,8 +384,9 @@ NX_INLINE void nx_reflect(const T *a, T factor, T *x, nx_i64 m, nx_i64 n, nx_i64
   x[j * step] = x[j * step] - part;
   for (nx_i64 i = j + 1; i < m; i++) x[i * step] = x[i * step] - a[i * n + j] * part;
 }
-/* A block a matrix, m x n: R and the vectors of its reflections in its place, and the first
- * `columns` columns of Q. factors: of the smaller of m and n reflections. */
+/* QR factors, one block for each matrix, m x n: R and the vectors of the reflections replace the
+ * matrix; then the first `columns` columns of Q are computed. factors: one for each of the min(m,
+ * n) reflections. */
 template <class T>
 NX_INLINE void nx_qr(double *room, T *all, T *factors, T *all_q, nx_i64 m, nx_i64 n, nx_i64 columns,
                      nx_i64 matrices) {
@@ -405,8 +409,9 @@ NX_INLINE void nx_qr(double *room, T *all, T *factors, T *all_q, nx_i64 m, nx_i6
   }
 }
 
-/* Vectors of real matrices, a column each: two columns are the parts of those of a pair of values,
- * of which the first has the positive imaginary part. To rows of pairs. */
+/* Converts eigenvectors of real matrices, stored in columns, to complex numbers. For a pair of
+ * conjugate eigenvalues, two columns hold the real and the imaginary part of the vector of the
+ * first, which has the positive imaginary part. */
 template <class R>
 NX_INLINE void nx_join(const R *from, const nx_pair<R> *values, nx_pair<R> *to, nx_i64 matrices,
                        nx_i64 n) {

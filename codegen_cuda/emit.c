@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* A bound kernel as one CUDA function: tasks, parts, loops with their carries, rare blocks. One
- * pass over the instructions in order; each prints itself where it stands. Blocks of the IR are
- * blocks of C, so names are visible where values are. */
+/* Prints a bound kernel as one CUDA function: tasks, parts, loops with their carries, rare blocks.
+ * It makes one pass over the instructions, in order. Blocks of the IR become blocks of C, so names
+ * are visible where values are. */
 #include "emit.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ void nxu_refuse(nxu_emitter *e, const char *why) {
 
 /* ---- names */
 
-/* Small floats are their bits. */
+/* The type of an element in memory; small floats are held as their bits. */
 const char *nxu_memory_type(nx_dtype t) { return t == NX_BOOL ? "nx_u8" : nxu_type(t); }
 
 const char *nxu_type(nx_dtype t) {
@@ -84,7 +84,7 @@ static nxu_name constant_text(const nxk_instr *in) {
 nxu_name nxu_ref(nxu_emitter *e, nxk_value v, uint32_t copy) {
   const nxk_instr *in = &e->k->instrs[v];
   nxu_name n;
-  while (in->op == NXK_splat) { /* no variable of its own */
+  while (in->op == NXK_splat) { /* a splat has no variable of its own */
     uint32_t copies = nxu_copies(e, v);
     v = in->args[0];
     copy = copy * nxu_copies(e, v) / copies;
@@ -100,7 +100,7 @@ nxu_name nxu_ref(nxu_emitter *e, nxk_value v, uint32_t copy) {
 
 void nxu_line(nxu_emitter *e) { nxu_put(e, "\n%*s", (int)(2 * e->depth), ""); }
 
-/* The variable itself, whatever may stand for it. */
+/* Prints the name of the variable, even if another expression can replace it. */
 static void put_name(nxu_emitter *e, nxk_value v, uint32_t copy) {
   if (nxu_copies(e, v) == 1) nxu_put(e, "v%u", v);
   else nxu_put(e, "v%u_%u", v, copy);
@@ -120,7 +120,7 @@ static void put_bound(nxu_emitter *e, nxk_bound_value b) {
   else nxu_put(e, "%s", nxu_ref(e, b.value, 0).text);
 }
 
-/* Carries stand before their loop, because they are read after it. */
+/* Declares the carries of a loop before it, because they are read after it. */
 static void declare_carries(nxu_emitter *e, nxk_value loop) {
   for (nxk_value v = loop + 1; e->k->instrs[v].op == NXK_carry; v++)
     for (uint32_t i = 0; i < nxu_copies(e, v); i++) {
@@ -152,7 +152,8 @@ static void begin_for(nxu_emitter *e, nxk_value v) {
   e->depth++;
 }
 
-/* All nexts of a loop take effect together, where it ends. */
+/* All nexts of a loop take effect together at the end of its body, so their values go to temporary
+ * variables first. */
 static void put_next(nxu_emitter *e, nxk_value v) {
   const nxk_instr *in = &e->k->instrs[v];
   nxk_value carry = in->args[0];
@@ -178,8 +179,8 @@ static void apply_nexts(nxu_emitter *e, nxk_value end) {
 
 /* ---- rare blocks */
 
-/* Values of rare blocks that their picks read stand before the block; so does what a splat of them
- * repeats. */
+/* Finds the values of rare blocks that picks read. They are declared before the block. If such a
+ * value is a splat, its operand is declared there instead. */
 static void find_outliving(nxu_emitter *e) {
   for (nxk_value v = 0; v < e->k->n_instrs; v++) {
     const nxk_instr *in = &e->k->instrs[v];
@@ -209,7 +210,7 @@ static void begin_rare(nxu_emitter *e, nxk_value v) {
         put_name(e, x, i);
         nxu_put(e, " = 0;");
       }
-      e->outlives[x] = 2; /* declared: blocks inside this one need not */
+      e->outlives[x] = 2; /* declared; blocks inside this one must not declare it again */
     }
   nxu_line(e);
   nxu_put(e, "if (");
@@ -294,7 +295,7 @@ static void put_instr(nxu_emitter *e, nxk_value v) {
   switch (in->op) {
     case NXK_const:
     case NXK_splat:
-    case NXK_carry: break; /* part of what uses them; of their loop */
+    case NXK_carry: break; /* splats are printed with their users, carries with their loop */
     case NXK_param: put_leaf(e, v); break;
     case NXK_part: begin_part(e, v); break;
     case NXK_for: begin_for(e, v); break;
@@ -344,8 +345,8 @@ int64_t nxu_shared_before(const nxk_kernel *k, uint32_t end) {
   return bytes;
 }
 
-/* LOCAL arrays: a thread's own are variables; others lie one after the other in shared memory or in
- * the scratch of the block. */
+/* Declares the LOCAL arrays: `own` arrays are variables of each thread; the others lie one after
+ * the other in shared memory or in the scratch memory of the block. */
 static void put_locals(nxu_emitter *e, const nxu_launch *launch) {
   int64_t arrays = nxu_shared_before(e->k, e->k->n_buffers);
   const char *base = launch->scratch_bytes > 0 ? "nx_mine" : "nx_shared";
@@ -377,12 +378,12 @@ static void put_total(nxu_emitter *e) {
   nxu_put(e, e->k->n_parts ? ";" : "0;");
 }
 
-/* One block does it all: no loop for the compiler to think about. */
+/* Whether the kernel has a single task, so that no loop over tasks is printed. */
 static bool is_one_task(const nxk_kernel *k) {
   return k->n_parts == 1 && k->parts[0].tasks_param < 0 && k->parts[0].tasks == 1;
 }
 
-/* Whether threads leave something to each other in shared memory. */
+/* Whether threads exchange values through shared memory. */
 static bool meets(const nxk_kernel *k) {
   for (nxk_value v = 0; v < k->n_instrs; v++)
     if (k->instrs[v].op == NXK_barrier) return true;
@@ -403,7 +404,8 @@ static void put_function(nxu_emitter *e, const nxu_launch *launch) {
           launch->entry);
   put_arguments(e, launch->scratch_bytes > 0);
   nxu_put(e, ") {\n  const int t = threadIdx.x");
-  /* So that the compiler knows how large it gets, and what its quotients are. */
+  /* The mask tells the compiler the range of the thread number, which makes quotients of it
+   * cheap. */
   if ((e->k->threads & (e->k->threads - 1)) == 0) nxu_put(e, " & %u", e->k->threads - 1);
   nxu_put(e, ";");
   put_locals(e, launch);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* CUDA C for loads, stores, trees of partial results, and values that threads exchange. Elements
- * of one thread that are adjacent and aligned are moved in words of up to 16 bytes. */
+/* Prints loads, stores, trees of partial results, and exchanges between threads as CUDA C. Elements
+ * of one thread that are adjacent and aligned are loaded and stored as words of up to 16 bytes. */
 #include <stdio.h>
 
 #include "emit.h"

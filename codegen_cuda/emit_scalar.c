@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Scalar operations as expressions: the rows of scalar_cuda.def filled in, and conversions. */
+/* Prints scalar operations as expressions, by the rows of scalar_cuda.def, and conversions. */
 #include <assert.h>
 #include <string.h>
 
@@ -66,7 +66,7 @@ static void put_cast(nxu_emitter *e, const nxu_operation *o, const char *a) {
   else nxu_put(e, "(%s)%s", type, a);
 }
 
-/* ---- constants as second operands: no case of a total operation is left */
+/* ---- constants as second operands, for which the special cases of total operations are known */
 
 static bool put_by_constant(nxu_emitter *e, const nxu_operation *o, const char *a, const char *b) {
   const char *type = nxu_type(o->result);
@@ -93,7 +93,7 @@ void nxu_scalar(nxu_emitter *e, const nxu_operation *o, const char *a, const cha
   else if (!put_by_constant(e, o, a, b)) fill_in(e, form, o, a, b, c);
 }
 
-/* The value of a constant, or of a splat of one. */
+/* Whether v is a constant or a splat of one, and its value. */
 static bool is_constant(const nxu_emitter *e, nxk_value v, nx_dtype t, int64_t *value) {
   const nxk_instr *in = &e->k->instrs[v];
   while (in->op == NXK_splat) in = &e->k->instrs[in->args[0]];
@@ -103,7 +103,7 @@ static bool is_constant(const nxu_emitter *e, nxk_value v, nx_dtype t, int64_t *
   return true;
 }
 
-/* What cannot overflow needs no care for it. */
+/* An `exact` operation cannot overflow, so it is printed as a plain one. */
 static void put_exact(nxu_emitter *e, const nxk_instr *in, const char *a, const char *b) {
   nxu_put(e, "%s %c %s", a, in->op == NXK_add ? '+' : in->op == NXK_sub ? '-' : '*', b);
 }
@@ -113,7 +113,8 @@ void nxu_scalar_instr(nxu_emitter *e, nxk_value v) {
   nx_dtype type = e->k->instrs[in->args[in->n_args - 1]].dtype;
   nxu_operation o = {(nxk_op)in->op, type, in->dtype, false, 0};
   if (in->n_args == 2) o.constant = is_constant(e, in->args[1], type, &o.value);
-  if (o.constant && !nxi_is_signed(type) && o.value < 0) o.constant = false; /* beyond 63 bits */
+  /* does not fit in int64_t */
+  if (o.constant && !nxi_is_signed(type) && o.value < 0) o.constant = false;
   for (uint32_t i = 0; i < nxu_copies(e, v) && !e->failed; i++) {
     nxu_name args[3] = {{""}, {""}, {""}};
     for (int j = 0; j < in->n_args && j < 3; j++) args[j] = nxu_ref(e, in->args[j], i);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* CUDA C to machine code of a GPU, by NVIDIA's run-time compiler. It is loaded when it is first
- * needed, so that the library starts without it. */
+/* Compiles CUDA C to machine code of a GPU with NVIDIA's run-time compiler. The compiler is loaded
+ * when it is first needed, so that this library starts without it. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +16,10 @@ static struct nvrtc {
 } nvrtc;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char missing[NXU_SENTENCE], version[32];
-/* Whether it knows --minimal, from 12.4 on: no textures, no calls of the CUDA runtime, and so less
- * to read. */
+/* Whether the compiler has the option --minimal (from 12.4 on). It leaves out declarations of
+ * textures and of the CUDA runtime, so that there is less to parse. */
 static bool minimal;
-/* The kinds of GPUs that it makes code for, 90 for sm_90. */
+/* The architectures that the compiler supports, 90 for sm_90. */
 enum { MOST_KINDS = 64 };
 static int kinds[MOST_KINDS], n_kinds;
 static char no_kind[NXU_SENTENCE];
@@ -74,7 +74,7 @@ static nx_status refuse(const char *what, int result, nxi_diag *d) {
   return nxi_fail(d, NX_INTERNAL, "", "%s: %s", what, nvrtc.nvrtcGetErrorString(result));
 }
 
-/* The compiler's words. NULL: it has none, or memory is exhausted. */
+/* The compiler's messages. NULL: there are none, or memory is exhausted. */
 static char *log_of(void *program) {
   size_t size = 0;
   char *log = NULL;
@@ -89,7 +89,7 @@ static char *log_of(void *program) {
 
 void (*nxu_refused)(const char *name, const char *source, const char *words, nxi_diag *d);
 
-/* The first line of the compiler's words that is an error. */
+/* Reports that the compiler refused a program, with the first error of its messages. */
 static nx_status refuse_program(void *program, const char *name, const char *source, int result,
                                 nxi_diag *d) {
   char *log = log_of(program);
@@ -123,7 +123,7 @@ static nx_status take_code(void *program, bool ptx, void **code, size_t *size, n
   return NX_OK;
 }
 
-/* words: NULL, or what the assembler says of the code, nxi_malloc'd. */
+/* words: NULL, or is set to the assembler's report on the code, nxi_malloc'd. */
 static nx_status compile(const char *source, const char *name, const char *arch, nxu_form form,
                          void **code, size_t *size, char **words, nxi_diag *d) {
   enum { MOST_OPTIONS = 10 };
@@ -156,7 +156,7 @@ nx_status nxu_compile(const char *source, const char *name, const char *arch, nx
   return compile(source, name, arch, form, code, size, NULL, d);
 }
 
-/* The number before `what`, or after it. -1: it is not said. */
+/* The number before or after `what` in the assembler's report. -1: it is not there. */
 static int64_t said(const char *words, const char *what, bool before) {
   const char *at = words != NULL ? strstr(words, what) : NULL;
   if (at == NULL) return -1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* NVIDIA's libraries where package managers of Python put them: nvidia/NAME/lib of a folder of
- * Python packages. Nobody tells a C library which folder that is. It is asked of the environment
- * that is active (VIRTUAL_ENV, CONDA_PREFIX), and of the place where this library itself lies,
- * which is such a folder if it came in a wheel. */
+/* Finds NVIDIA's libraries where Python's package managers install them: nvidia/NAME/lib in a
+ * folder of Python packages. A C library has to find out which folder that is. It looks in the
+ * environment that is active (VIRTUAL_ENV, CONDA_PREFIX), and in the folder where this library
+ * itself is installed, which is a folder of Python packages if it came in a wheel. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <limits.h>
@@ -20,8 +20,8 @@ static bool is_file(const char *folder, const char *file, char path[PATH_MAX]) {
   return PUT(path, "%s/%s", folder, file) && access(path, R_OK) == 0;
 }
 
-/* In FOLDER/PREFIX.../INNER, of folders in FOLDER whose names begin so: the one whose name is the
- * least. */
+/* Looks for the file in FOLDER/NAME/INNER, for all NAMEs in FOLDER that begin with PREFIX; takes
+ * the first in order of names. */
 static bool find_below(const char *folder, const char *prefix, const char *inner, const char *file,
                        char found[PATH_MAX]) {
   char least[NAME_MAX + 1] = "", path[PATH_MAX], where[PATH_MAX];
@@ -44,7 +44,8 @@ static bool find_in_packages(const char *packages, const char *file, char found[
   return PUT(nvidia, "%s/nvidia", packages) && find_below(nvidia, "", "lib", file, found);
 }
 
-/* Each Python of an environment has packages of its own; conda has libraries beside them. */
+/* In an environment each version of Python has a folder of packages; conda has its libraries in a
+ * folder beside these. */
 static bool find_in_environment(const char *variable, const char *file, char found[PATH_MAX]) {
   static const char *const libraries[] = {"lib", "lib64"};
   const char *root = getenv(variable);

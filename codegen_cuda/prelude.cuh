@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What generated kernels need besides CUDA C itself. Everything has one meaning for all operands:
- * that of the table at the head of ir/scalar_ops.def. */
+/* Functions that generated kernels use. All of them are defined for all operands, as the table at
+ * the head of ir/scalar_ops.def says. */
 typedef unsigned char nx_u8;
 typedef unsigned short nx_u16;
 typedef unsigned int nx_u32;
@@ -43,7 +43,7 @@ template <class T> NX_INLINE T nx_mod(T a, T b) {
   if ((T)-1 < (T)0 && b == (T)-1) return (T)0;
   return b == 0 ? (T)0 : (T)(a % b);
 }
-/* A count outside of the width gives 0, or the sign. */
+/* A count outside [0, width) gives 0, or the sign. */
 template <class T> NX_INLINE T nx_shl(T a, T b) {
   bool in = b >= 0 && (NX_WRAP(T))b < (NX_WRAP(T))(8 * sizeof(T));
   return in ? (T)((NX_WRAP(T))a << (int)b) : (T)0;
@@ -52,8 +52,8 @@ template <class T> NX_INLINE T nx_shr(T a, T b) {
   bool in = b >= 0 && (NX_WRAP(T))b < (NX_WRAP(T))(8 * sizeof(T));
   return in ? (T)(a >> (int)b) : a < 0 ? (T)-1 : (T)0;
 }
-/* Numbers of 8 and 16 bits are compared in 32: ptxas runs short of registers in long rows of narrow
- * ones. */
+/* Integers of 8 and 16 bits are compared in 32 bits, because ptxas needs too many registers for
+ * many narrow comparisons. */
 template <class T> NX_INLINE T nx_most(T a, T b) { return a > b ? a : b; }
 template <class T> NX_INLINE T nx_least(T a, T b) { return a < b ? a : b; }
 #ifndef NX_ON_HOST
@@ -132,7 +132,7 @@ template <class T> NX_INLINE T nx_ldexp(T a, T b) {
   return b != b ? b : nx_times_power(nx_times_power(a, half), n - half);
 }
 
-/* Truncated, saturated, NaN to 0. */
+/* Float to integer: truncates, saturates, NaN gives 0. */
 template <class To, class From> NX_INLINE To nx_to_integer(From a) {
   const bool is_signed = (To)-1 < (To)0;
   const int digits = 8 * (int)sizeof(To) - (is_signed ? 1 : 0);
@@ -143,7 +143,7 @@ template <class To, class From> NX_INLINE To nx_to_integer(From a) {
   return is_signed && a == a ? (To)((nx_u64)1 << digits) : (To)0;
 }
 
-/* f16 and f32, as the machine converts them. */
+/* Conversions between f16 and f32 by the machine's instructions. */
 #ifdef NX_ON_HOST
 NX_INLINE float nx_half_to_float(nx_u16 a) { return (float)nx_bitcast<_Float16>(a); }
 NX_INLINE nx_u16 nx_float_to_half(float a) { return nx_bitcast<nx_u16>((_Float16)a); }
@@ -175,8 +175,8 @@ NX_INLINE nx_i64 nx_tasks_of(nx_i64 n, nx_i64 divisor) {
   return n <= 0 ? 0 : (n - 1) / divisor + 1;
 }
 
-/* A function by which threads of a warp hand values of all types to each other, by one of CUDA's.
- * */
+/* Defines a function that exchanges values of any type among the threads of a warp, with one of
+ * CUDA's functions. */
 #define NX_OF_WARP(name, hand)                                                                 \
   template <class T> NX_INLINE T name(T a, int n) { return (T)hand(0xffffffffu, (int)a, n); } \
   NX_INLINE float name(float a, int n) { return hand(0xffffffffu, a, n); }                     \
@@ -184,11 +184,11 @@ NX_INLINE nx_i64 nx_tasks_of(nx_i64 n, nx_i64 divisor) {
   NX_INLINE nx_u32 name(nx_u32 a, int n) { return hand(0xffffffffu, a, n); }                   \
   NX_INLINE nx_i64 name(nx_i64 a, int n) { return hand(0xffffffffu, a, n); }                   \
   NX_INLINE nx_u64 name(nx_u64 a, int n) { return hand(0xffffffffu, a, n); }
-/* The value of the thread of the same warp whose number differs in the bits of n. */
+/* The value of the thread in the same warp whose number differs in the bits of n. */
 NX_OF_WARP(nx_shuffle, __shfl_xor_sync)
 
-/* The same among all threads of the block, through `room`, shared memory for a value of each
- * thread. */
+/* The same among all threads of the block, through `room`: shared memory with room for one value of
+ * each thread. */
 template <class T> NX_INLINE T nx_exchange(T a, int distance, nx_u64 *room) {
   T *at = (T *)room;
   __syncthreads();

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: ISC */
-/* Scans of few long lines in one reading, in the order of docs/numerics.md: blocks of 1024 elements
- * are folded each by one
- * thread, and what is before a block is what was before the one in front of it, folded with that
- * one's last value.
+/* Scans of few long lines that read each element once, in the order of docs/numerics.md. Each block
+ * of 1024 elements is scanned by one thread. The result before a block (its prefix) is the prefix
+ * of the block in front of it combined with the total of that block.
  *
- * A block of threads has a tile of 7 blocks in shared memory, of which some GPUs have no more than
- * 64 KiB. Tiles are numbered by a ticket, so that those before one are under way already. Each
- * shows first what its blocks add up to, later what is before the tile after it; a tile looks back
- * (decoupled
- * look-back) to the nearest one that has shown the latter and folds the former of those between, in
- * their order: so that it is the
- * same whoever was how quick. Where the order of additions makes no difference (EXACT) a tile's
- * blocks are folded first. */
+ * A block of threads has a tile of 7 blocks in shared memory, because some GPUs have no more than
+ * 64 KiB. Tiles are numbered by a ticket, so all tiles before a given one have been started. Each
+ * tile first publishes the totals of its blocks, and later the prefix of the next tile. A tile
+ * looks back (decoupled look-back) to the nearest tile that has published a prefix, and combines
+ * that with the totals of the tiles between, in their order, so the result does not depend on
+ * timing. If the order of additions makes no difference (EXACT), the totals of a tile's blocks are
+ * combined first. */
 enum { NX_SCAN_BLOCK = 1024, NX_SCAN_BLOCKS = 7, NX_SCAN_TILE = 7168, NX_SCAN_THREADS = 256 };
-enum { NX_SCAN_TOTALS = 1, NX_SCAN_ALL = 2 }; /* what a tile has shown */
+enum { NX_SCAN_TOTALS = 1, NX_SCAN_ALL = 2 }; /* what a tile has published */
 
 enum { NX_SCAN_SUM, NX_SCAN_PROD, NX_SCAN_MAX, NX_SCAN_MIN };
 template <int kind> struct nx_scan_fold {
@@ -36,21 +34,21 @@ template <int kind> struct nx_scan_fold {
 /* The value of thread n of the warp. */
 NX_OF_WARP(nx_lane, __shfl_sync)
 
-/* What tiles show each other: a word each, then NX_SCAN_BLOCKS totals and what is up to the tile's
+/* What tiles publish: for each a word with its state, NX_SCAN_BLOCKS totals, and the prefix at its
  * end. */
 template <class T> struct nx_scan_shown {
   volatile nx_u32 *state;
   volatile T *totals, *all;
 };
 
-/* What is before tile `tile` of its line, of which `first` is the number of the first; not for that
- * one. One warp. */
+/* The prefix of tile `tile`, which must not be the first of its line; `first` is the number of
+ * that. Run by one warp. */
 template <class T, class Fold, int n_totals>
 NX_INLINE T nx_scan_look_back(const nx_scan_shown<T> &shown, nx_u32 first, nx_u32 tile) {
   const int lane = threadIdx.x & 31;
   nx_u32 windows = 0;
   T before = 0;
-  /* Back, 32 tiles at a time, until one of them has shown all. */
+  /* Backward, 32 tiles at a time, until one of them has published a prefix. */
   for (int from = -1; from < 0;) {
     const nx_u32 back = windows * 32 + 1 + (nx_u32)lane;
     nx_u32 state = back <= tile - first ? shown.state[tile - back] : NX_SCAN_TOTALS;
@@ -81,8 +79,8 @@ NX_INLINE T nx_scan_look_back(const nx_scan_shown<T> &shown, nx_u32 first, nx_u3
   return before;
 }
 
-/* One tile. values: NX_SCAN_BLOCKS rows of NX_SCAN_BLOCK + 1 numbers, which keeps the threads that
- * fold out of each other's banks; then two rows of NX_SCAN_BLOCKS. */
+/* Scans one tile. values: NX_SCAN_BLOCKS rows of NX_SCAN_BLOCK + 1 numbers, so that the threads
+ * that scan them access different banks; then two rows of NX_SCAN_BLOCKS. */
 template <class T, int kind, bool exact>
 NX_INLINE void nx_scan_tile(const T *from, T *to, nx_i64 length, nx_u32 line_tiles, nx_u32 tile,
                             const nx_scan_shown<T> &shown, T *values) {
@@ -110,7 +108,7 @@ NX_INLINE void nx_scan_tile(const T *from, T *to, nx_i64 length, nx_u32 line_til
     totals[threadIdx.x] = sum;
   }
   __syncthreads();
-  if (threadIdx.x < 32) { /* the first warp joins the tile with those before it */
+  if (threadIdx.x < 32) { /* the first warp combines the tile with those before it */
     const bool last = place + 1 == line_tiles;
     T all = totals[0];
     for (int k = 1; k < blocks; k++) all = exact ? Fold::of(all, totals[k]) : all;
@@ -141,8 +139,8 @@ NX_INLINE void nx_scan_tile(const T *from, T *to, nx_i64 length, nx_u32 line_til
   }
 }
 
-/* Tiles of all lines are numbered through; blocks take them in turn. room: shared memory, the
- * values and numbers of a tile and one word. */
+/* The tiles of all lines are numbered consecutively, and blocks of threads take them in that order.
+ * room: shared memory for the values and numbers of a tile and one word. */
 template <class T, int kind, bool exact>
 NX_INLINE void nx_scan_lines(const T *from, T *to, nx_i64 length, nx_u32 line_tiles, nx_u32 tiles,
                              nx_u32 *ticket, const nx_scan_shown<T> &shown, T *room) {

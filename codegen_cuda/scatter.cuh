@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Updates written to, or added to, the elements that their indices name along one axis. An instance
- * says what is moved (MOVE), the types of indices (I) and of counts (N), and which axes there are
- * besides: AXES(A) is A(number) for each, the innermost first, and FREE(A) those along which the
- * indices are the same, where these are walked apart. */
+/* Writes or adds updates to the elements that their indices select along one axis. An instance
+ * defines the operation (MOVE), the types of indices (I) and of counts (N), and the other axes:
+ * AXES(A) is A(number) for each of them, the innermost first, and FREE(A) lists those along which
+ * the indices are the same, if they are handled separately. */
 
 struct nx_place {
   nx_i64 to, index, update;
@@ -21,9 +21,9 @@ NX_INLINE void nx_step(nx_place &p, N &c, N extent, nx_i64 to, nx_i64 index, nx_
   c = rest;
 }
 
-/* ---- what is moved */
+/* ---- the operations */
 
-/* Memory promises no more than the alignment of one of them. */
+/* Two values, aligned only as one of them is. */
 template <class T> struct nx_two {
   T a, b;
 };
@@ -48,14 +48,14 @@ template <class Type> struct nx_add {
   static __device__ __forceinline__ T first(const T *at, T x) { return nx_sum(*at, x); }
 };
 
-/* Negative indices count from the end; what is out of range is passed over. */
+/* Negative indices count from the end; indices out of range are skipped. */
 template <class I> NX_INLINE nx_i64 nx_element(I index, nx_i64 extent) {
   return index < 0 ? (nx_i64)index + extent : (nx_i64)index;
 }
 NX_INLINE bool nx_in(nx_i64 element, nx_i64 extent) { return (nx_u64)element < (nx_u64)extent; }
 
-/* ---- a column by one thread, in order. Indices and updates are read ahead of what is written,
- * which overlaps neither. */
+/* ---- a column by one thread, in order. Indices and updates are loaded ahead of the stores, which
+ * do not overlap them. */
 
 template <class Move, class I>
 NX_INLINE void nx_scatter_column(typename Move::T *__restrict__ to, const I *__restrict__ indices,
@@ -81,7 +81,7 @@ template <class T> NX_INLINE void nx_atomic_sum(nx_two<T> *at, nx_two<T> x) {
   nx_atomic_sum(&at->a, x.a);
   nx_atomic_sum(&at->b, x.b);
 }
-/* Part of a word, which is in the same piece of memory; its other parts are left. */
+/* An atomic addition to a part of a 32-bit word; the other parts of the word are unchanged. */
 template <class T> NX_INLINE void nx_atomic_part(T *at, T x) {
   const int shift = (int)((nx_u64)at & 3) * 8;
   const nx_u32 mask = (nx_u32)(T) ~(T)0 << shift;
@@ -110,8 +110,8 @@ template <class K, class I> NX_INLINE K nx_scatter_key(I index, nx_i64 extent) {
   return nx_in(e, extent) ? (K)e : (K) ~(K)0;
 }
 
-/* All updates of one element in their order, by the thread of the first, or the last one, where it
- * stays. */
+/* All updates of one element are applied in their order by the thread of the first one. If only the
+ * last one matters, its thread writes it. */
 template <class Move, class K>
 NX_INLINE void nx_scatter_run(typename Move::T *to, const typename Move::T *updates, const K *keys,
                               const int *places, int i, int n, nx_i64 to_step, nx_i64 update_step) {
@@ -135,7 +135,7 @@ NX_INLINE void nx_scatter_run(typename Move::T *to, const typename Move::T *upda
       }
 #pragma unroll
       for (int k = 0; k < AHEAD; k++)
-        if (same[k]) sum = nx_sum(sum, some[k]); /* those of one element follow each other */
+        if (same[k]) sum = nx_sum(sum, some[k]); /* updates of one element are adjacent */
       more = same[AHEAD - 1];
     }
   }

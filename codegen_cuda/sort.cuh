@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: ISC */
-/* Stable sorts of rows: of the numbers themselves, or of their places in the row.
+/* Stable sorts of rows, which give the numbers themselves or their indices in the row.
  *
- * What moves is the number with its bits as they are; its key, unsigned, is made of them wherever
- * it is asked for, so that zeros, whose signs have one key, and NaNs, which have the highest, keep
- * their bits and their order.
+ * The numbers are moved with their bits unchanged. An unsigned key is computed from the bits
+ * whenever it is needed. Zeros of both signs have the same key, and all NaNs have the highest one,
+ * so they keep their bits and their order.
  *
- * Rows that fit a block's shared memory are merged there (nx_sort_rows). Longer ones are moved once
- * for each byte of the keys, from the lowest on: counts of all bytes' values first (nx_sort_count,
- * nx_sort_begin), then a pass for each (nx_sort_pass), in which a tile learns from those before it
- * how many numbers of each value they have, while these are still under way. */
+ * Rows that fit in a block's shared memory are sorted there by merging (nx_sort_rows). Longer rows
+ * are sorted by radix, one pass for each byte of the keys, from the lowest on. The values of all
+ * bytes are counted first (nx_sort_count, nx_sort_begin); in a pass (nx_sort_pass), a tile learns
+ * from the tiles before it, while these are still running, how many numbers of each value they
+ * have. */
 
-/* How bits become a key: floats in sign and magnitude; `flip` has the direction, and the sign of
- * integers. */
+/* How bits become a key. Floats are sign and magnitude; `flip` inverts bits for the direction, and
+ * the sign bit of integers. */
 struct nx_order {
   nx_u64 flip, largest; /* magnitudes above the largest are NaN */
 };
 
-/* Complex numbers, of which memory promises no more than the alignment of a part. */
+/* Complex numbers, aligned only as a part is. */
 struct nx_pair32 {
   nx_u32 re, im;
 };
@@ -46,7 +47,7 @@ template <class U> NX_INLINE U nx_float_key(U x, nx_order o, bool *nan) {
   return (U)(key ^ (U)o.flip);
 }
 
-/* Keys of numbers R, and what comes after all of a row: the highest key, at the end already. */
+/* Keys of numbers R, and the padding at the end of a row: a number with the highest key. */
 template <class R, bool FLOATS> struct nx_keys;
 template <class R, class K> struct nx_integer_keys {
   typedef K key;
@@ -95,23 +96,24 @@ template <> struct nx_keys<nx_pair64, true> {
 
 /* ---- short rows: several of them, or one, in a block's shared memory */
 
-/* Where rows are: groups of so many, a row's elements `step` apart. 2^shift places are kept for a
- * row. */
+/* The layout of rows: groups of rows, with the elements of a row `step` apart. Each row takes
+ * 2^shift slots. */
 struct nx_rows {
   nx_i64 groups, rows, group_step, row_step, step;
   int length, shift;
 };
 
-/* Neighbours in a thread lie in different banks. */
+/* The slot of element i; neighbouring elements of a thread are in different banks. */
 NX_INLINE int nx_slot(int i) { return i + (i >> 5); }
 
-/* Threads that reach no further than a warp wait for that alone. */
+/* A barrier for threads that exchange elements within `span`; only the warp waits if that
+ * suffices. */
 template <int ITEMS> NX_INLINE void nx_wait_within(int span) {
   if (span <= 32 * ITEMS) __syncwarp();
   else __syncthreads();
 }
 
-/* Puts each thread's own numbers in order; equal ones stay. */
+/* Sorts each thread's own numbers, stably. */
 template <class Keys, class R, int ITEMS>
 NX_INLINE void nx_sort_own(R (&raw)[ITEMS], nx_u16 (&place)[ITEMS], nx_order o) {
   typename Keys::key key[ITEMS];
@@ -130,15 +132,15 @@ NX_INLINE void nx_sort_own(R (&raw)[ITEMS], nx_u16 (&place)[ITEMS], nx_order o) 
     }
 }
 
-/* Of two sorted runs of `run` elements that follow each other, a thread's share of their merge. Of
- * equal ones those of the first run come first. */
+/* A thread's share of the merge of two adjacent sorted runs of `run` elements each. Of equal
+ * elements those of the first run come first. */
 template <class Keys, bool INDICES, class R, int ITEMS>
 NX_INLINE void nx_merge_share(const R *rows, const nx_u16 *places, int run, R (&raw)[ITEMS],
                               nx_u16 (&place)[ITEMS], nx_order o) {
   const int first = (int)threadIdx.x * ITEMS, a = first & ~(2 * run - 1), b = a + run;
   const int before = first - a;
   int low = before > run ? before - run : 0, high = before < run ? before : run;
-  while (low < high) { /* how many of the elements before are the first run's */
+  while (low < high) { /* how many of the elements before this share come from the first run */
     const int middle = (low + high) >> 1;
     const bool second = nx_before(Keys::of(rows[nx_slot(b + before - 1 - middle)], o),
                                   Keys::of(rows[nx_slot(a + middle)], o));
@@ -176,7 +178,7 @@ NX_INLINE void nx_sort_tile(R *rows, nx_u16 *places, nx_rows s, int here, nx_ord
   }
   nx_sort_own<Keys>(raw, place, o);
   for (int run = ITEMS;; run *= 2) {
-    nx_wait_within<ITEMS>(run); /* others have read what is written over */
+    nx_wait_within<ITEMS>(run); /* all threads have read the elements that are overwritten next */
 #pragma unroll
     for (int j = 0; j < ITEMS; j++) {
       rows[nx_slot(first + j)] = raw[j];
@@ -222,7 +224,7 @@ NX_INLINE void nx_sort_rows(const R *from, To *to, nx_rows s, nx_order o, nx_u8 
 /* ---- long rows. C counts elements of a row: nx_u32, with two bits to spare, or nx_u64. */
 
 enum { NX_SORT_THREADS = 256, NX_SORT_WARPS = NX_SORT_THREADS / 32, NX_SORT_COUNTERS = 8192 };
-/* Elements of a thread, and of a tile, of which shared memory holds numbers and places. */
+/* Elements of each thread, and of a tile, whose numbers and indices are in shared memory. */
 template <class R, bool INDICES> struct nx_sort_sizes {
   enum {
     NUMBERS = sizeof(R) <= 4   ? 16
@@ -236,9 +238,9 @@ template <class R, bool INDICES> struct nx_sort_sizes {
   };
 };
 
-/* How many elements of each row have each value of each byte: counts[row][byte][256], zeros before.
- * A task is so many elements of one row. shared: NX_SORT_COUNTERS numbers; neighbours in a warp
- * have counters of their own. */
+/* Counts how many elements of each row have each value of each byte: counts[row][byte][256], zero
+ * before the launch. A task is a fixed number of elements of one row. shared: NX_SORT_COUNTERS
+ * numbers; neighbours in a warp use separate counters. */
 template <class R, bool FLOATS, class C>
 NX_INLINE void nx_sort_count(const R *__restrict__ from, C *counts, nx_i64 rows, nx_i64 length,
                              nx_i64 piece, nx_order o, nx_u32 *shared) {
@@ -276,8 +278,8 @@ NX_INLINE void nx_sort_count(const R *__restrict__ from, C *counts, nx_i64 rows,
   }
 }
 
-/* The sum of the values of the threads before. room: a value for each warp, which may be used again
- * after a barrier. */
+/* The sum of the values of all threads before this one. room: a value for each warp; it may be used
+ * again after a barrier. */
 template <int WARPS, class C> NX_INLINE C nx_sum_before(C own, C *room) {
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   C sum = own;
@@ -300,9 +302,9 @@ template <class C> struct nx_begin_room {
   nx_u32 same;
 };
 
-/* Counts become places: how many elements of the row have a smaller value there. passes[row]: the
- * bytes that order it: those that are not the same everywhere, but one at least. A block of 256
- * threads takes rows in turn. */
+/* Turns counts into positions: the number of elements of the row with a smaller value of that byte.
+ * passes[row]: the bytes that are not the same in all elements, or one byte if there is none; only
+ * these need a pass. A block has 256 threads, and takes several rows one after the other. */
 template <class C>
 NX_INLINE void nx_sort_begin(C *counts, nx_u32 *passes, nx_i64 rows, nx_i64 length, int bytes,
                              nx_u8 *shared) {
@@ -326,24 +328,25 @@ NX_INLINE void nx_sort_begin(C *counts, nx_u32 *passes, nx_i64 rows, nx_i64 leng
   }
 }
 
-/* What a pass moves from where to where. The last of a row's passes writes `to`; passes of a row
- * alternate between memories, and rows have different numbers of passes. */
+/* The source and the destination of a pass. The passes of a row alternate between two memories, and
+ * the last one writes `to`; rows may have different numbers of passes. */
 template <class R, class C> struct nx_pass {
-  const R *from; /* what the row's first pass reads */
-  R *even, *odd; /* keys, written by even and odd passes; sorts of places only */
+  const R *from; /* source of a row's first pass */
+  R *even, *odd; /* keys, written by even and odd passes; for sorts of indices only */
   void *to, *other;
   const C *starts;      /* [row][byte][256] */
-  const nx_u32 *passes; /* of each row */
-  /* [row][tile][256], zeros before: a count << 2, 1: of the tile; 2: with all before it */
+  const nx_u32 *passes; /* for each row */
+  /* [row][tile][256], zero before the launch: a count << 2, plus 1 if it is of the tile alone, or 2
+   * if it includes all tiles before */
   C *looks;
-  /* 0 before: tiles are begun in order, so that who waits waits for those that run */
+  /* 0 before the launch: tiles are started in order, so that a tile only waits for running ones */
   nx_u32 *ticket;
   nx_i64 rows, length;
   nx_u32 tiles; /* of a row */
   int byte;
 };
 
-/* shared memory of a pass; what is moved lies over what counts. */
+/* Shared memory of a pass; the elements that are moved overlap the counters. */
 template <class R, class C, bool INDICES> struct nx_pass_room {
   enum { TILE = nx_sort_sizes<R, INDICES>::TILE };
   struct both {
@@ -354,13 +357,13 @@ template <class R, class C, bool INDICES> struct nx_pass_room {
     nx_u32 counters[NX_SORT_WARPS][256];
     both moved;
   };
-  nx_u32 first[256]; /* in the tile, of each value */
-  C base[256];       /* in the row, less that */
+  nx_u32 first[256]; /* for each value its first position in the tile */
+  C base[256];       /* its first position in the row, minus that */
   nx_u32 warps[NX_SORT_WARPS];
   nx_u32 ticket;
 };
 
-/* The lanes of the warp whose byte is the same. */
+/* The mask of the lanes of the warp that have the same byte. */
 NX_INLINE nx_u32 nx_same_digit(nx_u32 digit) {
   nx_u32 same = 0xffffffffu;
 #pragma unroll
@@ -372,8 +375,8 @@ NX_INLINE nx_u32 nx_same_digit(nx_u32 digit) {
   return same;
 }
 
-/* Of each of the thread's elements its value << 16, and how many of that come before it in its
- * warp, whose counters count them. */
+/* For each of the thread's elements: its value << 16, plus the number of elements with that value
+ * before it in its warp. The counters of the warp are increased. */
 template <class Keys, class R, int ITEMS>
 NX_INLINE void nx_rank_in_warp(const R (&raw)[ITEMS], nx_u32 (&rank)[ITEMS], nx_u32 *counters,
                                int byte, nx_order o) {
@@ -389,8 +392,9 @@ NX_INLINE void nx_rank_in_warp(const R (&raw)[ITEMS], nx_u32 (&rank)[ITEMS], nx_
   }
 }
 
-/* How many elements of one value the tiles before have. looks: of that value in the row's first
- * tile. A few tiles are looked at at once: at first all say no more than what is theirs. */
+/* The number of elements of one value in all tiles before. looks: the entry of that value in the
+ * row's first tile. Several tiles are read at the same time, because at first all of them have
+ * published their own counts only. */
 template <class C> NX_INLINE C nx_look_back(volatile const C *looks, nx_u32 tile) {
   enum { AHEAD = 4 };
   C before = 0;
@@ -413,8 +417,8 @@ template <class C> NX_INLINE C nx_look_back(volatile const C *looks, nx_u32 tile
   return before;
 }
 
-/* Sets first and base: where the tile's elements of each value go. Counters of warps become sums of
- * the warps before. */
+/* Sets `first` and `base`, the destinations of the tile's elements of each value. The counters of
+ * the warps become sums over the warps before. */
 template <class R, class C, bool INDICES>
 NX_INLINE void nx_place_values(nx_pass_room<R, C, INDICES> *room, const C *starts,
                                volatile C *looks, nx_u32 tile) {
@@ -490,7 +494,7 @@ NX_INLINE void nx_pass_tile(const nx_pass<R, C> &p, nx_order o, nx_i64 row, nx_u
   }
 }
 
-/* Moves the rows that need it by one byte of their keys. */
+/* Sorts the rows that need this pass by one byte of their keys. */
 template <class R, bool FLOATS, bool INDICES, class C>
 NX_INLINE void nx_sort_pass(const nx_pass<R, C> &p, nx_order o, nx_u8 *shared) {
   nx_pass_room<R, C, INDICES> *const room = (nx_pass_room<R, C, INDICES> *)shared;
@@ -505,7 +509,7 @@ NX_INLINE void nx_sort_pass(const nx_pass<R, C> &p, nx_order o, nx_u8 *shared) {
     const nx_i64 row = number / p.tiles;
     if (p.passes[row] >> p.byte & 1)
       nx_pass_tile<R, FLOATS, INDICES, C>(p, o, row, number % p.tiles, room);
-    __syncthreads(); /* before the room is used again */
+    __syncthreads(); /* the room is used again */
   }
 }
 

@@ -28,10 +28,10 @@ static void *open_file(const char *file) {
   return handle;
 }
 
-static _Atomic int driver; /* its major version; 0: not known */
+static _Atomic int driver; /* major version of the driver; 0: not known */
 void nxu_set_driver(int version) { atomic_store(&driver, version / 1000); }
 
-/* Which of n files comes i-th: from those of the driver's own version on. */
+/* The number of the i-th file to try, of n: the search starts with the driver's own version. */
 static int order(int i, int n) {
   enum { NEWEST = 13 };
   int known = atomic_load(&driver), older = known == 0 ? 0 : NEWEST - known;
@@ -43,7 +43,7 @@ static bool load(const nxu_library *l, void *table, char missing[NXU_SENTENCE]) 
   bool wished = wish != NULL && wish[0] != 0;
   int n = 0;
   while (l->files[n] != NULL) n++;
-  /* The system's own search first; what it says is what a failure is about. */
+  /* The system's own search comes first; a failure is reported with its message. */
   void *handle = dlopen(wished ? wish : l->files[order(0, n)], RTLD_NOW | RTLD_LOCAL);
   if (handle == NULL)
     snprintf(missing, NXU_SENTENCE, "%s was not found: %.250s", l->what,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* NVIDIA's libraries, loaded when they are first asked for: what is not there is said, and the rest
- * works. The functions used of one are rows of a .def file, from which come a struct of pointers
- * and the list of symbols, in one order. */
+/* Loads NVIDIA's libraries when they are first needed. A library that is missing is reported, and
+ * everything else works. The functions that are used of a library are the rows of a .def file, from
+ * which its struct of pointers and its list of symbols are made, in the same order. */
 #ifndef NXU_TOOLKIT_H
 #define NXU_TOOLKIT_H
 
@@ -10,25 +10,26 @@
 
 typedef struct nxu_library {
   const char *what;           /* "NVRTC, the run-time compiler," */
-  const char *variable;       /* of the environment: a file to load in place of all others */
+  const char *variable;       /* environment variable: a file to load instead of all others */
   const char *const *files;   /* sonames, the newest first; ends with NULL */
   const char *const *symbols; /* ends with NULL */
 } nxu_library;
 
 enum { NXU_SENTENCE = 400 };
-/* Fills the table, a struct of function pointers, one for each symbol. False: missing says what is
- * not there. Files are looked for where the system finds libraries, in CUDA_PATH, where toolkits
- * lie, and among packages of Python. */
+/* Loads a library and fills the table, a struct of function pointers, one for each symbol. False:
+ * `missing` is a sentence that says what was not found. Files are looked for where the system finds
+ * libraries, in CUDA_PATH, in the usual folders of toolkits, and among packages of Python. */
 bool nxu_load_library(const nxu_library *l, void *table, char missing[NXU_SENTENCE]);
 
-/* packaged.c: a file of nvidia/NAME/lib among the packages of the Python environment that is
- * active, or that this library came in; or in an environment of conda. False: there is none. */
+/* packaged.c: looks for a file in nvidia/NAME/lib among the packages of the active Python
+ * environment, or of the one in which this library is installed, or in a conda environment. False:
+ * there is none. */
 bool nxu_find_packaged(const char *file, char found[PATH_MAX]);
-/* ... that a library of this path came in. */
+/* The same among the packages of the environment in which a library of this path is installed. */
 bool nxu_find_beside(const char *library, const char *file, char found[PATH_MAX]);
 
-/* The driver's CUDA, 13000 is 13.0. Once it is known libraries of its own major version come first:
- * one of CUDA 12 does not load what NVRTC 13 makes. */
+/* Sets the CUDA version of the driver; 13000 is 13.0. From then on libraries of the same major
+ * version are preferred, because a driver of CUDA 12 does not load code that NVRTC 13 makes. */
 void nxu_set_driver(int version);
 
 #endif

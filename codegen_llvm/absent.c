@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The code generator of a build without LLVM: every function is there and says so; kernels are
- * interpreted. */
+/* The code generator of a build without LLVM: every function exists and reports that there is no
+ * LLVM. Kernels are interpreted. */
 #include <stddef.h>
 
 #include "codegen_llvm.h"
@@ -32,7 +32,7 @@ nx_status nxl_load(const void *object, size_t size, const char *entry, nxl_code 
   return nxi_fail(d, NX_DEVICE_UNAVAILABLE, "", "%s", reason);
 }
 
-/* No code exists for the rest to be asked about. */
+/* The remaining functions are never called, since no code exists. */
 nxi_kernel_fn nxl_entry(const nxl_code *c) {
   (void)c;
   return NULL;

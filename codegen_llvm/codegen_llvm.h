@@ -10,27 +10,27 @@
 #include "ir/kernel/kernel.h"
 #include "ir/kernel_abi.h"
 
-/* Which machine code is made for. */
+/* The machine that code is generated for. */
 typedef struct nxl_target {
   char triple[64];     /* "" = this machine */
   char cpu[64];        /* "" = this machine's */
-  char features[1024]; /* "" = this machine's, less what `isa` forbids */
+  char features[1024]; /* "" = this machine's, without those that `isa` forbids */
   char isa[16]; /* "avx512", "avx2", "generic", "neon": decides features when features is "" */
 } nxl_target;
 
-/* Starts LLVM, once in a process: registers its targets and finds out about the host.
- * NX_OUT_OF_MEMORY: there is too little memory now; it may be tried again. */
+/* Starts LLVM, once in a process: registers its targets and detects the host. NX_OUT_OF_MEMORY:
+ * there is too little memory now; a later call may succeed. */
 nx_status nxl_start(nxi_diag *d);
-/* NULL if code can be compiled and run here, else the reason. Static. Starts LLVM, and tries
- * whether memory can be made executable. */
+/* NULL if code can be compiled and run here, else the reason, a static string. Starts LLVM, and
+ * tests whether memory can be made executable. */
 const char *nxl_unavailable(void);
-/* The same of what has been found out so far, with no more than two loads: a process may forbid
- * itself executable memory at any time, and LLVM is not used again after a lack of memory that left
- * it in the middle of a kernel. */
+/* The same by what is known so far; it costs two loads. The answer can change: a process may forbid
+ * itself executable memory at any time, and LLVM is not used again after it ran out of memory in
+ * the middle of a compilation. */
 const char *nxl_lost(void);
-/* "LLVM 19.1.7; avx512; znver5; +avx512f,..." for cache keys and `nxc info`. Static per isa; isa as
- * above, "" for an unknown one. Of isa "": this machine with all it has, which every code made here
- * depends on. */
+/* "LLVM 19.1.7; avx512; znver5; +avx512f,..." for cache keys and `nxc info`. A static string for
+ * each isa; "" for an unknown isa. isa as above; for "" this machine with all its features, on
+ * which all code made here depends. */
 const char *nxl_environment(const char *isa);
 
 /* Kernels come expanded and legalised for the isa (nxk_pass_expand, nxk_pass_legalize); others are

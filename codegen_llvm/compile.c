@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* From a bound kernel to an object or to text: print, a short list of passes, LLVM's code
- * generator. Every compilation has a context of its own, so any number may run at once. */
+/* From a bound kernel to an object file or to text: the emitter, a short list of passes, LLVM's
+ * code generator. Every compilation has an LLVM context of its own, so any number may run at the
+ * same time. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,9 +13,9 @@
 #include "guard.h"
 #include "jit.h"
 
-/* What the printer leaves is nearly in its final form: folding and merging alone is the fastest,
- * and the code is the same or shorter. instcombine behind it costs another tenth or fifth of a
- * compilation. */
+/* The LLVM IR that the emitter prints is nearly in its final form. early-cse alone gives code that
+ * is as good as with more passes, in the shortest time; instcombine after it would take a tenth to
+ * a fifth of a compilation. */
 static const char passes[] = "function(early-cse)";
 
 static _Atomic bool verify_modules;
@@ -95,7 +96,7 @@ static nx_status give_code(LLVMModuleRef module, LLVMTargetMachineRef machine, b
     return s;
   }
   if (!buffer) return nxi_oom(d);
-  bool failed = d && d->status != NX_OK; /* said through the diagnostic handler */
+  bool failed = d && d->status != NX_OK; /* reported by the diagnostic handler */
   nx_status s = failed ? d->status
                        : give(LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), data, size, d);
   LLVMDisposeMemoryBuffer(buffer);
@@ -132,7 +133,7 @@ static nx_status compile(const nxk_kernel *k, const nxl_machine *m, nxl_form for
   return s;
 }
 
-/* ---- one stay in LLVM */
+/* ---- the work that is done inside the guard */
 
 typedef struct request {
   const nxk_kernel *kernel;
@@ -153,8 +154,8 @@ static nx_status compile_inside(void *arg, nxi_diag *d) {
   return s;
 }
 
-/* Bytes that LLVM may want for a kernel, more than twice what was measured: at most 0.9 MiB and
- * 2,800 bytes an instruction, for kernels of up to 5,600. */
+/* Bytes that LLVM may need for a kernel: more than twice what was measured, which is at most 0.9
+ * MiB and 2,800 bytes for each instruction, for kernels of up to 5,600 instructions. */
 static size_t memory_for(const nxk_kernel *k) {
   return ((size_t)4 << 20) + (size_t)k->n_instrs * 6144;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* A bound kernel as one LLVM function: parts, loops with their carries, rare blocks, lanes. One
- * pass over the instructions in order; every instruction prints itself where it stands. */
+/* Prints a bound kernel as one LLVM function: parts, loops with their carries, rare blocks, lanes.
+ * It makes one pass over the instructions, in order. */
 #include "emit.h"
 
 #include <string.h>
@@ -116,7 +116,7 @@ static nxl_ref parameter(nxl_emitter *e, uint64_t number, nx_dtype t) {
   return LLVMBuildBitCast(b, raw, nxl_scalar_type(e, t), "");
 }
 
-/* Bits of an integer value that is a constant or a splat of one, 0 if it is not. */
+/* The bits of an integer that is a constant or a splat of one; 0 if it is neither. */
 static uint64_t known_bits(const nxl_emitter *e, nxk_value v) {
   const nxk_instr *in = &e->k->instrs[v];
   if (in->op == NXK_splat) in = &e->k->instrs[in->args[0]];
@@ -182,7 +182,7 @@ static void begin_for(nxl_emitter *e, nxk_value v) {
   LLVMBuilderRef b = e->builder;
   nxl_block *block = &e->blocks[v];
   const nxk_loop *loop = &e->k->loops[e->k->instrs[v].imm];
-  if (loop->kind == NXK_TASK) { /* its index is the number of the task within the part */
+  if (loop->kind == NXK_TASK) { /* the index is the number of the task within the part */
     block->lower = e->task_lower;
     block->upper = e->task_upper;
     block->guarded = true;
@@ -293,7 +293,8 @@ static nxl_ref join_rare(nxl_emitter *e, const nxl_block *block, nxl_ref inside,
 static nxl_ref pick(nxl_emitter *e, const nxk_instr *in) {
   const nxl_block *block = &e->blocks[in->args[0]];
   nxl_ref inside = e->values[in->args[1]], other = e->values[in->args[2]];
-  if (in->args[2] < in->args[0]) { /* known before the block: the choice is made inside it */
+  /* the other value is known before the block, so the select can be inside it */
+  if (in->args[2] < in->args[0]) {
     LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);
     LLVMPositionBuilderBefore(e->builder, LLVMGetBasicBlockTerminator(block->body));
     nxl_ref chosen = LLVMBuildSelect(e->builder, block->predicate, inside, other, "");
@@ -319,7 +320,8 @@ static nxl_ref lanes_instr(nxl_emitter *e, const nxk_instr *in) {
   return LLVMBuildAdd(e->builder, nxl_splat(e, base, in->lanes), iota(e, e->i64, in->lanes), "");
 }
 
-/* The count of active lanes, within [0, lanes], compared with the lane numbers in few bits. */
+/* The number of active lanes, clamped to [0, lanes], is compared with the lane numbers in a narrow
+ * type. */
 static nxl_ref active(nxl_emitter *e, const nxk_instr *in) {
   LLVMBuilderRef b = e->builder;
   nxl_ref base = e->values[in->args[0]], end = e->values[in->args[1]];
@@ -332,7 +334,7 @@ static nxl_ref active(nxl_emitter *e, const nxk_instr *in) {
   return LLVMBuildICmp(b, LLVMIntULT, iota(e, scalar, in->lanes), all, "");
 }
 
-/* v, of which the compiler knows nothing: no instruction. */
+/* Makes v opaque to the optimiser, by an empty inline assembly; no instruction is generated. */
 static nxl_ref opaque(nxl_emitter *e, nxl_ref v) {
   static const char *const registers[NXL_ISAS] = {"=r,0", "=x,0", "=v,0", "=w,0"};
   const char *constraint = registers[e->isa];
@@ -342,9 +344,9 @@ static nxl_ref opaque(nxl_emitter *e, nxl_ref v) {
   return LLVMBuildCall2(e->builder, function, nothing, &v, 1, "");
 }
 
-/* Where blocks are turned over, zips feed zips feed zips, and LLVM tries all ways to join them to
- * fewer shuffles, of which there are none: that was two thirds of the time such a kernel took to
- * compile. So it sees two at a time. */
+/* In transposes, interleaves are chained, and LLVM searches for ways to combine them into fewer
+ * shuffles. There are none, and the search took two thirds of the compile time of such a kernel. So
+ * after every second one the value is made opaque. */
 static nxl_ref zipped(nxl_emitter *e, const nxk_instr *in, nxl_ref v) {
   static const uint32_t register_bits[NXL_ISAS] = {0, 256, 512, 128};
   uint32_t depth = 0, bits = in->lanes * (uint32_t)nxi_dtypes[in->dtype].bits;
@@ -450,8 +452,8 @@ static void make_function(nxl_emitter *e) {
   LLVMPositionBuilderAtEnd(e->builder, LLVMAppendBasicBlockInContext(e->context, e->function, ""));
 }
 
-/* Base pointers: launch buffers from the table, local arrays one after the other in the scratch
- * memory. */
+/* Loads the base pointers: those of launch buffers from the table; LOCAL arrays lie one after the
+ * other in the scratch memory. */
 static void load_bases(nxl_emitter *e) {
   int64_t offset = 0;
   for (uint32_t i = 0; i < e->k->n_buffers; i++) {
@@ -491,7 +493,7 @@ static void free_tables(nxl_emitter *e) {
   nxi_free(e->other_scopes);
 }
 
-/* Loads that are jumped over. */
+/* The most loads of a kernel that get a branch which skips them. */
 enum { MOST_JUMPS = 64 };
 
 static bool has_many_skips(const nxk_kernel *k) {
@@ -508,7 +510,8 @@ static void print_kernel(nxl_emitter *e) {
   load_bases(e);
   e->task_base = nxl_i64(e, 0);
   for (nxk_value v = 0; v < e->k->n_instrs && !e->failed; v++) instruction(e, v);
-  /* Stores past the caches are ordered with nothing else: done before the kernel is. */
+  /* Nontemporal stores are not ordered with other stores, so a fence at the end of the kernel
+   * completes them. */
   for (uint32_t i = 0; i < e->k->n_accesses; i++)
     if (e->k->accesses[i].flags & NXK_NONTEMPORAL) {
       LLVMBuildFence(e->builder, LLVMAtomicOrderingSequentiallyConsistent, 0, "");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Inside the LLVM emitter: the state of one kernel being printed, and what its files share. emit.c
- * prints structure (parts, loops, blocks), emit_memory.c accesses, emit_scalar.c and emit_integer.c
- * scalar operations, jit.c drives. All emitters print what they are given and decide nothing. */
+/* Private to the LLVM emitter: the state of one kernel that is being printed, and what its files
+ * share. emit.c prints structure (parts, loops, blocks), emit_memory.c accesses, emit_tree.c trees
+ * of partial results, emit_scalar.c and emit_integer.c scalar operations; compile.c calls it. The
+ * emitters print what they are given and decide nothing. */
 #ifndef NXI_LLVM_EMIT_H
 #define NXI_LLVM_EMIT_H
 
@@ -16,7 +17,7 @@ typedef LLVMValueRef nxl_ref;
 /* An open or closed block of the kernel, kept under the number of the instruction that opens it. */
 typedef struct nxl_block {
   LLVMBasicBlockRef before, body,
-      after; /* of a for; of a rare, body is the block that its `end` closed */
+      after; /* of a for; for a rare, body is the block that its `end` closed */
   nxl_ref lower, upper, predicate;
   bool guarded; /* a for whose body may not run at all */
 } nxl_block;
@@ -31,27 +32,30 @@ typedef struct nxl_emitter {
   LLVMBuilderRef builder;
   LLVMTypeRef i1, i8, i32, i64, pointer;
   nxl_ref function;
-  LLVMBasicBlockRef entry;           /* holds allocas alone, then jumps to the code */
-  nxl_ref *values;                   /* of each instruction: its value now visible */
-  nxl_ref *next;                     /* of each carry: its value for the next iteration */
-  nxl_block *blocks;                 /* of each instruction that opens a block */
-  nxl_ref *bases;                    /* of each buffer: its base pointer */
-  LLVMMetadataRef *scopes;           /* of each restricted buffer: its alias scope, else NULL */
-  nxl_ref *own_scope, *other_scopes; /* metadata of accesses to each buffer, or NULL */
-  nxl_ref task_base;                 /* first task number of the part being emitted */
-  nxl_ref task_lower, task_upper;    /* tasks to run of the part being emitted, from 0 */
-  nxk_value stored;                  /* a store that the one before it was emitted with */
-  bool clamps;                       /* loads that skip are not jumped over: there are too many */
+  LLVMBasicBlockRef entry;           /* holds the allocas, and a jump to the code */
+  nxl_ref *values;                   /* for each instruction its LLVM value */
+  nxl_ref *next;                     /* for each carry its value for the next iteration */
+  nxl_block *blocks;                 /* for each instruction that opens a block */
+  nxl_ref *bases;                    /* for each buffer its base pointer */
+  LLVMMetadataRef *scopes;           /* for each restricted buffer its alias scope, else NULL */
+  nxl_ref *own_scope, *other_scopes; /* for each buffer the metadata of its accesses, or NULL */
+  /* number of the first task of the part that is being emitted */
+  nxl_ref task_base;
+  nxl_ref task_lower, task_upper; /* the range of that part's tasks to run, counted from 0 */
+  nxk_value stored;               /* a store that was emitted together with the one before it */
+  /* there are too many skipping loads for branches: clamp their addresses */
+  bool clamps;
 } nxl_emitter;
 
 /* Prints the kernel as function `k->name` of e->module; the fields up to builder are set. */
 nx_status nxl_emit(nxl_emitter *e);
 
-/* Records that the kernel is outside what can be printed, and returns poison of `type`. */
+/* Records that the kernel cannot be printed, and returns poison of `type`. */
 nxl_ref nxl_refuse(nxl_emitter *e, LLVMTypeRef type, const char *why);
 
 /* ---- types and small pieces */
-LLVMTypeRef nxl_scalar_type(nxl_emitter *e, nx_dtype t); /* of a value: bool i1, f16 and bf16 i16 */
+/* type of values: bool is i1, f16 and bf16 are i16 */
+LLVMTypeRef nxl_scalar_type(nxl_emitter *e, nx_dtype t);
 LLVMTypeRef nxl_type(nxl_emitter *e, nx_dtype t, uint32_t lanes);
 LLVMTypeRef nxl_vector_of(LLVMTypeRef scalar, uint32_t lanes); /* the scalar itself if lanes is 1 */
 uint32_t nxl_lanes_of(nxl_ref v);
@@ -77,12 +81,12 @@ typedef struct nxl_operands {
   nx_dtype type, result; /* as in nxk_eval */
   uint32_t lanes;
   nxl_ref a, b, c;
-  uint64_t divisor; /* bits of b if it is known not to vary, and not to be 0; else 0 */
+  uint64_t divisor; /* bits of b if it is the same constant in all lanes and not 0; else 0 */
 } nxl_operands;
 nxl_ref nxl_scalar(nxl_emitter *e, nxk_op op, const nxl_operands *o);
-/* a combined with b, as nxk_reduce_combine. */
+/* Combines a and b as nxk_reduce_combine does. */
 nxl_ref nxl_combine(nxl_emitter *e, nxk_reduce_kind kind, nx_dtype type, nxl_ref a, nxl_ref b);
-/* bool: b with index ib replaces a with index ia, as nxk_arg_better. */
+/* bool: whether b with index ib replaces a with index ia, as in nxk_arg_better. */
 nxl_ref nxl_arg_better(nxl_emitter *e, nxk_reduce_kind kind, nx_dtype type, nxl_ref a, nxl_ref ia,
                        nxl_ref b, nxl_ref ib);
 typedef nxl_ref nxl_emit_fn(nxl_emitter *e, const nxl_operands *o);
@@ -90,10 +94,12 @@ nxl_emit_fn nxl_emit_negate, nxl_emit_absolute, nxl_emit_divide, nxl_emit_modulo
     nxl_emit_shift_left, nxl_emit_shift_sign, nxl_emit_shift_zero, nxl_emit_umulh;
 
 /* ---- memory (emit_memory.c) */
-/* Through access `a`, displaced by `displacement` elements (i64) if that is not NULL. */
+/* A load or store through access `a`, displaced by `displacement` elements (i64) if that is not
+ * NULL. */
 nxl_ref nxl_emit_load(nxl_emitter *e, const nxk_access *a, uint32_t lanes, nxl_ref displacement);
 void nxl_emit_store(nxl_emitter *e, const nxk_access *a, nxl_ref value, nxl_ref displacement);
-/* True: store v and the one after it, which writes the elements between, are emitted as one. */
+/* Emits store v and the next one as whole interleaved vectors, if the next writes the elements
+ * between those of v. False: they are not such a pair. */
 bool nxl_emit_woven_stores(nxl_emitter *e, nxk_value v);
 void nxl_tree_push(nxl_emitter *e, const nxk_instr *in);
 nxl_ref nxl_tree_join(nxl_emitter *e, const nxk_instr *in);

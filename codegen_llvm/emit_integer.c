@@ -10,12 +10,11 @@ nxl_ref nxl_emit_negate(nxl_emitter *e, const nxl_operands *o) {
 
 nxl_ref nxl_emit_absolute(nxl_emitter *e, const nxl_operands *o) {
   LLVMTypeRef type = LLVMTypeOf(o->a);
-  nxl_ref args[2] = {o->a,
-                     LLVMConstInt(e->i1, 0, 0)}; /* the least value is its own absolute value */
+  nxl_ref args[2] = {o->a, LLVMConstInt(e->i1, 0, 0)}; /* not poison for the least value */
   return nxl_intrinsic(e, "llvm.abs", &type, 1, args, 2);
 }
 
-/* ---- shifts. The unselected arm may be poison: select does not look at it. */
+/* ---- shifts. The operand that a select does not choose may be poison. */
 
 static nxl_ref in_range(nxl_emitter *e, const nxl_operands *o) {
   nxl_ref width = nxl_int(e, nxl_scalar_type(e, o->type), o->lanes, nxi_dtypes[o->type].bits);
@@ -77,7 +76,7 @@ static nxl_ref divide_as_float(nxl_emitter *e, const nxl_operands *o, nxl_ref di
   return wide ? q : LLVMBuildTrunc(b, q, LLVMTypeOf(o->a), "");
 }
 
-/* By a number known when the kernel was made: LLVM multiplies. */
+/* Divides by a constant: LLVM makes a multiplication of it. */
 static nxl_ref divide_by_constant(nxl_emitter *e, const nxl_operands *o) {
   uint64_t minus_one = UINT64_MAX >> (64 - nxi_dtypes[o->type].bits);
   if (!nxi_is_signed(o->type)) return LLVMBuildUDiv(e->builder, o->a, o->b, "");

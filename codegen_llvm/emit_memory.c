@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* LLVM IR for loads and stores. LLVM is told that an address is aligned to its element; only for
- * non-temporal stores, where the kernel guarantees it, to the vector. Lanes whose mask is false
+/* LLVM IR for loads and stores. LLVM is told that addresses are aligned to their elements; for
+ * nontemporal stores, where the kernel guarantees it, to the vector. Lanes whose mask is false
  * access no memory. If the target has no masked, gather or scatter instruction of the width, a
- * small loop copies lane by lane through an array on the stack: compact code, which only tails
- * and uncommon accesses need. */
+ * small loop copies lane by lane through an array on the stack: compact code, which only tails and
+ * uncommon accesses need. */
 #include <stdio.h>
 #include <string.h>
 
@@ -94,7 +94,7 @@ static nxl_ref address(nxl_emitter *e, const site *s, nxl_ref displacement) {
       if ((done == 0 || a->terms[i].index > last) && a->terms[i].index < best)
         best = a->terms[n_best = i].index;
     if (best == UINT32_MAX) break;
-    for (uint32_t i = n_best; i < a->n_terms; i++) /* an index may stand in several terms */
+    for (uint32_t i = n_best; i < a->n_terms; i++) /* several terms may have the same index */
       if (a->terms[i].index == best)
         p = at_element(
             e, s, p, LLVMBuildMul(e->builder, e->values[best], nxl_i64(e, a->terms[i].stride), ""));

@@ -59,8 +59,8 @@ static nxl_ref nxl_emit_bits(nxl_emitter *e, const nxl_operands *o) {
   return LLVMBuildBitCast(e->builder, a, nxl_type(e, o->result, o->lanes), "");
 }
 
-/* ---- AVX-512 instructions that LLVM knows by name alone: one a register, so wider vectors are
- * taken apart and narrower ones padded to 128 bits. */
+/* ---- AVX-512 instructions that LLVM has only as target intrinsics. Each works on one register, so
+ * wider vectors are split and narrower ones padded to 128 bits. */
 
 typedef struct register_op {
   const char *name; /* "scalef", "range" */
@@ -68,7 +68,7 @@ typedef struct register_op {
   bool has_immediate;
 } register_op;
 
-/* Lanes `at` and on of v, `full` of them; past the `lanes` that count lane `at` is repeated. */
+/* `full` lanes of v from lane `at` on. After the first `lanes` of them, lane `at` is repeated. */
 static nxl_ref take_lanes(nxl_emitter *e, nxl_ref v, uint32_t at, uint32_t lanes, uint32_t full) {
   nxl_ref order[16];
   if (nxl_lanes_of(v) == full) return v;
@@ -89,12 +89,12 @@ static nxl_ref one_register(nxl_emitter *e, const register_op *op, const nxl_ope
   args[n++] = LLVMGetPoison(LLVMTypeOf(args[0]));
   args[n++] =
       nxl_int(e, full == 16 ? LLVMInt16TypeInContext(e->context) : e->i8, 1, (1u << full) - 1);
-  /* the current rounding mode; an operand of the 512-bit form alone */
+  /* only the 512-bit form has this operand: the current rounding mode */
   if (width == 512) args[n++] = nxl_int(e, e->i32, 1, 4);
   return nxl_intrinsic(e, name, NULL, 0, args, n);
 }
 
-/* v with lanes [at, at + lanes) of `piece` (which has at least that many lanes, from 0) put in. */
+/* v with its lanes [at, at + lanes) replaced by the first `lanes` lanes of `piece`. */
 static nxl_ref join_register(nxl_emitter *e, nxl_ref v, nxl_ref piece, uint32_t at, uint32_t lanes,
                              uint32_t total) {
   nxl_ref order[128];
@@ -130,7 +130,8 @@ static nxl_ref by_registers(nxl_emitter *e, const register_op *op, const nxl_ope
 
 /* ---- max and min: NaN wins, and zeros of different sign are ordered. */
 
-/* AVX-512 orders the zeros by itself; a NaN of one operand alone loses there, so it is put in. */
+/* The AVX-512 instruction orders zeros as required. If one operand alone is NaN it returns the
+ * other one, so the NaN is selected afterwards. */
 static nxl_ref extreme_range(nxl_emitter *e, const nxl_operands *o, bool max) {
   const register_op range = {"range", max ? 5 : 4, true}; /* the sign is that of the result */
   nxl_ref nan = LLVMBuildFCmp(e->builder, LLVMRealUNO, o->a, o->b, "");
@@ -138,8 +139,8 @@ static nxl_ref extreme_range(nxl_emitter *e, const nxl_operands *o, bool max) {
                          by_registers(e, &range, o), "");
 }
 
-/* x86's older instruction returns its second operand where the two are equal or not ordered, so
- * what is left is to join the signs of equal operands and to put a NaN of the first one in. */
+/* The older x86 instruction returns its second operand if the two are equal or unordered. What
+ * remains is to combine the signs of equal operands, and to select a NaN of the first one. */
 static nxl_ref nxl_emit_extreme(nxl_emitter *e, const nxl_operands *o, bool max) {
   LLVMBuilderRef b = e->builder;
   if (e->isa == NXL_NEON)
@@ -178,8 +179,9 @@ static nxl_ref power_of_two(nxl_emitter *e, nx_dtype t, uint32_t lanes, nxl_ref 
   return LLVMBuildBitCast(e->builder, field, nxl_type(e, t, lanes), "");
 }
 
-/* Two multiplications by halves of the power. On the row's domain the first is exact, or the result
- * 0 or infinite anyway, so that it rounds once. */
+/* Multiplies by two factors, each about half of the power. In the domain that ir/scalar_ops.def
+ * gives, the first product is exact, or the result is 0 or infinite anyway, so it is rounded
+ * once. */
 static nxl_ref ldexp_halves(nxl_emitter *e, const nxl_operands *o) {
   LLVMBuilderRef b = e->builder;
   double limit = o->type == NX_F64 ? 2044 : 252;
@@ -213,15 +215,15 @@ static nxl_ref cast_in_range(nxl_emitter *e, const nxl_operands *o, nxl_ref a) {
                                   : LLVMBuildFPToUI(e->builder, a, type, "");
 }
 
-/* Float to integer: truncated, saturated, NaN to 0. LLVM's own saturating conversion goes lane by
- * lane. The least value of the type is a float; so is the highest, or the highest + 1, which then
- * stands for all above. Comparisons are written so that a NaN becomes the least value, which for
- * unsigned is 0. */
+/* Float to integer: truncates, saturates, NaN gives 0. LLVM's own saturating conversion works lane
+ * by lane. The least value of the type is exact as a float, and so is the highest, or else the
+ * highest + 1, which is then the limit. Comparisons are written so that a NaN becomes the least
+ * value, which is 0 for unsigned types. */
 static nxl_ref cast_float_to_integer(nxl_emitter *e, const nxl_operands *o) {
   LLVMBuilderRef b = e->builder;
   bool is_signed = nxi_is_signed(o->result);
   uint32_t bits = nxi_dtypes[o->result].bits, digits = bits - is_signed;
-  bool exact = digits <= (o->type == NX_F64 ? 53 : 24); /* the highest value is a float */
+  bool exact = digits <= (o->type == NX_F64 ? 53 : 24); /* the highest value is exact as a float */
   double limit = 2 * (double)(UINT64_C(1) << (digits - 1));
   nxl_ref low = nxl_float(e, o->type, o->lanes, is_signed ? -limit : 0);
   nxl_ref high = nxl_float(e, o->type, o->lanes, exact ? limit - 1 : limit);
@@ -244,7 +246,7 @@ static nxl_ref cast_integer(nxl_emitter *e, const nxl_operands *o) {
   uint32_t from = nxi_dtypes[o->type].bits, to = nxi_dtypes[o->result].bits;
   if (nxi_is_float(o->result)) {
     nxl_ref a = o->a;
-    bool narrow = from < 32; /* its values are signed 32-bit ones */
+    bool narrow = from < 32; /* its values fit in signed 32 bits */
     if (narrow && nxi_is_signed(o->type))
       a = LLVMBuildSExt(b, a, nxl_vector_of(e->i32, o->lanes), "");
     if (narrow && !nxi_is_signed(o->type))
@@ -258,8 +260,8 @@ static nxl_ref cast_integer(nxl_emitter *e, const nxl_operands *o) {
                                 : LLVMBuildZExt(b, o->a, type, "");
 }
 
-/* f16 and f32, where the machine does it in one instruction. All other conversions of small floats
- * have been rewritten (passes/kernel/legalize.c). */
+/* Conversions between f16 and f32, if the machine has an instruction for them. All other
+ * conversions of small floats have been rewritten (passes/kernel/legalize.c). */
 static nxl_ref cast_half(nxl_emitter *e, const nxl_operands *o) {
   LLVMBuilderRef b = e->builder;
   LLVMTypeRef type = nxl_type(e, o->result, o->lanes),
@@ -370,7 +372,7 @@ nxl_ref nxl_arg_better(nxl_emitter *e, nxk_reduce_kind kind, nx_dtype type, nxl_
   if (!nxi_is_float(type)) return LLVMBuildOr(s, ahead, LLVMBuildAnd(s, equal, earlier, ""), "");
   nxl_ref a_nan = binary(e, NXK_ne, type, NX_BOOL, a, a),
           b_nan = binary(e, NXK_ne, type, NX_BOOL, b, b);
-  /* ahead and equal are false beside a NaN, so the two cases join with or */
+  /* `ahead` and `equal` are false if an operand is NaN, so the cases can be or'ed */
   nxl_ref tie = LLVMBuildOr(s, equal, LLVMBuildAnd(s, a_nan, b_nan, ""), "");
   nxl_ref first_nan = LLVMBuildAnd(s, b_nan, LLVMBuildNot(s, a_nan, ""), "");
   nxl_ref better = LLVMBuildOr(s, ahead, first_nan, "");

@@ -32,17 +32,17 @@
 #include "ir/loading.h"
 #include "ir/op.h"
 
-enum { MAIN_STACK = 1 << 20 }; /* bytes that the first thread's stack may grow by inside LLVM */
+enum { MAIN_STACK = 1 << 20 }; /* bytes by which the first thread's stack may grow inside LLVM */
 
 typedef struct stay {
   jmp_buf escape;
-  void *reserve; /* NULL once it is given away */
+  void *reserve; /* NULL once it has been given to LLVM */
   size_t reserve_bytes;
   bool starved;
   char message[256];
 } stay;
 
-/* No memory is allocated to reach it, which there may be none for. */
+/* initial-exec: accessing it must not allocate, as there may be no memory. */
 static _Thread_local stay *current __attribute__((tls_model("initial-exec")));
 
 static _Atomic(const char *) abandoned;
@@ -54,7 +54,7 @@ const char *nxl_abandoned(void) { return atomic_load_explicit(&abandoned, memory
 
 /* ---- lack of memory */
 
-/* False: it is given away already. */
+/* Gives the reserve to LLVM. False: that has been done before. */
 static bool give_reserve(stay *s) {
   if (!s || !s->reserve) return false;
   munmap(s->reserve, s->reserve_bytes);
@@ -82,9 +82,9 @@ static void *realloc_again(void *old, size_t bytes) {
   return p || !give_reserve(current) ? p : realloc(old, bytes);
 }
 
-/* What operator new of the C++ library gets. A new-handler of the host, installed after ours, would
- * throw out of LLVM and through C, with LLVM's locks held; so on threads inside no handler is
- * asked. */
+/* The malloc that operator new of the C++ library calls. A new-handler that the host installed
+ * after ours would throw out of LLVM and through C, with LLVM's locks held. So on threads inside
+ * LLVM this never returns NULL, and no handler is called. */
 static void *malloc_or_starve(size_t bytes) {
   void *p = malloc_again(bytes);
   if (!p && current) starve(current);
@@ -98,8 +98,8 @@ static void *aligned_or_starve(size_t alignment, size_t bytes) {
   return p;
 }
 
-/* LLVM goes on as if that had been done. Memory of its global objects is given back by the end of
- * the process. */
+/* Reports success without registering the destructor. The memory of LLVM's global objects is freed
+ * when the process ends. */
 static int register_nothing(void (*destroy)(void *), void *object, void *library) {
   extern int __cxa_atexit(void (*f)(void *), void *o, void *dso); /* NOLINT */
   return current ? 0 : __cxa_atexit(destroy, object, library);
@@ -114,18 +114,18 @@ static void on_no_memory(void) {
   if (current) starve(current);
   if (previous_handler) previous_handler();
   else if (throw_bad_alloc) throw_bad_alloc();
-  else abort(); /* no thread of ours: what the C++ library would come to */
+  else abort(); /* not inside LLVM: what the C++ library would do */
 }
 
 static void on_bad_alloc(void *user, const char *reason, bool dump) {
   (void)user, (void)dump;
   if (current) starve(current);
-  fprintf(stderr, "LLVM ERROR: out of memory\n%s\n", reason); /* as LLVM does without a handler */
+  fprintf(stderr, "LLVM ERROR: out of memory\n%s\n", reason); /* what LLVM does without a handler */
   abort();
 }
 
-/* ---- LLVM's other failures. Its fatal errors would end the process; here they end the stay, and
- * leak what it held. */
+/* ---- LLVM's other failures. Its fatal errors would end the process. Here they leave LLVM, and
+ * leak what it had allocated. */
 
 static void on_fatal_error(const char *reason) {
   stay *s = current;
@@ -171,7 +171,7 @@ static void install(void) {
   };
   /* NULL: LLVM is part of the program, whose symbols are found as well */
   const char *name = nxl_library_name(inside);
-  nxi_stay_loaded(); /* LLVM's imports will point to this code */
+  nxi_stay_loaded(); /* LLVM's import table will point to this code */
   nxi_loading_enter();
   void *llvm = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
   install_handlers(llvm);
@@ -180,12 +180,12 @@ static void install(void) {
   imports_replaced = nxl_replace_imports(inside, imports, sizeof imports / sizeof *imports);
 }
 
-/* ---- the stay */
+/* ---- entering and leaving LLVM */
 
 extern void *__libc_stack_end __attribute__((weak)); /* NOLINT */
 
-/* Whether this runs on the process's first stack, which has room to grow by so much: a fiber has a
- * stack of its own. */
+/* Whether this thread is on the first stack of the process, with room to grow by MAIN_STACK. A
+ * fiber of the first thread has another stack. */
 static bool on_first_stack(uintptr_t here) {
   struct rlimit limit;
   if (!&__libc_stack_end || getrlimit(RLIMIT_STACK, &limit) != 0) return false;
@@ -193,10 +193,10 @@ static bool on_first_stack(uintptr_t here) {
   return used < limit.rlim_cur && limit.rlim_cur - used > 2 * (rlim_t)MAIN_STACK;
 }
 
-/* The first stack grows by page faults, and one that finds no memory is a signal. So it grows while
- * there is memory, to as far as it has not before. One write at the far end makes all of it part of
- * the stack's mapping, which is what limits of addresses count. Stacks of other threads are there
- * as a whole. */
+/* The first stack grows by page faults, and a fault for which there is no memory is a signal. So
+ * the stack is grown in advance, as long as there is memory, unless it has been before. One write
+ * at the far end makes the whole range part of the stack's mapping, which is what an address space
+ * limit counts. The stacks of other threads are mapped as a whole when they are made. */
 static bool grow_stack(void) {
   static _Atomic uintptr_t lowest = UINTPTR_MAX;
   char here;

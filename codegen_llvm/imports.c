@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* The import table of a loaded ELF library. A library calls what it imports through words of its
- * own data, one a function, which relocations describe: the table of calls first, which is short,
- * and where a library has none (built without lazy binding), the one of addresses. Words that have
- * been made read-only after loading are writable only while they are written. */
+/* The import table of a loaded ELF library. A library calls imported functions through pointers in
+ * its own data, one for each function, which its relocations describe. The relocations of calls
+ * (PLT) are searched first, because they are few; a library that has none (built without lazy
+ * binding) has its pointers among the other relocations. Pointers that were made read-only after
+ * loading are made writable only while they are replaced. */
 #include "imports.h"
 
 #include <elf.h>
@@ -36,7 +37,8 @@ typedef struct search {
   bool done;
 } search;
 
-/* Loaders differ in whether they write the address into the entry. */
+/* A pointer of the dynamic section. Some loaders have replaced it by an absolute address, others
+ * leave the offset. */
 static const void *pointer_of(uintptr_t base, ElfW(Addr) value) {
   uintptr_t address = value < base ? base + value : value;
   return (const void *)address; /* NOLINT(performance-no-int-to-ptr) */

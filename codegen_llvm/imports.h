@@ -11,14 +11,14 @@ typedef struct nxl_import {
   void *replacement;
 } nxl_import;
 
-/* Lets the library that holds the code at `inside` call the replacements of n functions. Entries of
- * its import table are words that its loader has written; they are overwritten one by one. True:
- * each name was found. Allocates nothing. */
+/* Makes the library that contains the code at `inside` call the replacements of n functions, by
+ * overwriting entries of its import table one by one. True: every name was found. Allocates
+ * nothing. */
 bool nxl_replace_imports(const void *inside, const nxl_import *imports, size_t n);
 
-/* The name that the loader has of the library that holds the code at `inside`; NULL: of the program
- * itself, or there is none. The loader's own dladdr also looks for the nearest symbol, among all
- * that LLVM has. */
+/* The loader's name of the library that contains the code at `inside`; NULL for the program itself,
+ * or if there is no such library. dladdr is not used, because it also searches for the nearest of
+ * LLVM's many symbols. */
 const char *nxl_library_name(const void *inside);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Inside the LLVM driver: machines to compile for, and checks of objects. */
+/* Private to the LLVM code generator: machines to compile for, and checking and linking of
+ * objects. */
 #ifndef NXI_LLVM_JIT_H
 #define NXI_LLVM_JIT_H
 
@@ -7,7 +8,8 @@
 
 #include "emit.h"
 
-/* A machine taken from the pool, or made, and the strings a function's attributes repeat. */
+/* A target machine, from the pool or new, and the strings that go into the attributes of
+ * functions. */
 typedef struct nxl_machine {
   LLVMTargetMachineRef handle;
   nxl_isa isa;
@@ -16,35 +18,35 @@ typedef struct nxl_machine {
   const char *features; /* static, or of the caller's nxl_target */
 } nxl_machine;
 
-/* Starts LLVM, as nxl_start, with what is needed to compile for t: of another triple than the
- * host's, every target. */
+/* Starts LLVM like nxl_start, with what is needed to compile for t: if its triple is not the
+ * host's, all targets are registered. */
 nx_status nxl_start_for(const nxl_target *t, nxi_diag *d);
-/* Inside LLVM, after that. */
+/* Takes a machine for t. Must be called inside the guard, after nxl_start_for. */
 nx_status nxl_take_machine(const nxl_target *t, nxl_machine *m, nxi_diag *d);
 void nxl_return_machine(nxl_machine *m);
 
-/* Checks that an ELF object is whole, for `machine` (EM_X86_64, ...), and needs nothing but
- * nxl_symbols. *bytes: memory it takes once loaded. */
+/* Checks that an ELF object is complete, is for `machine` (EM_X86_64, ...), and refers to no
+ * symbols but nxl_symbols. *bytes: the memory that it takes when loaded. */
 nx_status nxl_check_object(const void *object, size_t size, uint16_t machine, size_t *bytes,
                            nxi_diag *d);
 extern const uint16_t nxl_host_machine;
 
-/* Writes a checked object into `memory`, as many zeroed bytes as the check said, so that it runs at
- * `address`, a multiple of 4096. *offset: where its function `entry` begins. */
+/* Links a checked object into `memory`, which has *bytes zeroed bytes, for running at `address`, a
+ * multiple of 4096. *offset: the offset of its function `entry`. */
 nx_status nxl_link_object(const void *object, size_t size, const char *entry, void *memory,
                           uint64_t address, uint64_t *offset, nxi_diag *d);
 
-/* The library functions that code may call where the machine lacks an instruction; NULL after the
- * last. */
+/* The library functions that code may call if the machine lacks an instruction; the last entry is
+ * NULL. */
 typedef struct nxl_symbol {
   const char *name;
   uintptr_t address;
 } nxl_symbol;
 extern const nxl_symbol nxl_symbols[];
 
-/* One relocation of an object for `machine`: bytes at `at`, of which `room` may be written, become
- * what refers to `value` (symbol and addend) from address `place`. False: of another type, or out
- * of reach. */
+/* Applies one relocation of an object for `machine`: the bytes at `at`, of which `room` may be
+ * written, are made to refer to `value` (symbol + addend) from address `place`. False: the type is
+ * unknown, or the value is out of range. */
 typedef struct nxl_reference {
   uint16_t machine;
   uint32_t type;
@@ -54,13 +56,13 @@ typedef struct nxl_reference {
 } nxl_reference;
 bool nxl_relocate(const nxl_reference *r);
 
-/* Code that jumps to a function however far it is. */
+/* The bytes of a stub: code that jumps to a function at any distance. */
 enum { NXL_STUB = 16 };
 void nxl_write_stub(uint16_t machine, void *at, uint64_t function);
 
-/* Why memory cannot be made executable in this process, NULL if it can. Tries it. */
+/* The reason why memory cannot be made executable in this process, NULL if it can. Tests it. */
 const char *nxl_execution_refused(void);
-/* The same of what was tried before. */
+/* The same by the result of earlier tests. */
 const char *nxl_execution_was_refused(void);
 
 #endif

@@ -21,7 +21,7 @@ struct nxl_code {
 
 /* ---- executable memory */
 
-static _Atomic int refused; /* the error of the call that was refused; 0: none was */
+static _Atomic int refused; /* the error of the call that was refused; 0: none */
 
 static const char *refusal(int error) {
   return error == 0        ? NULL
@@ -32,7 +32,7 @@ static const char *refusal(int error) {
                            : "memory cannot be made executable here";
 }
 
-/* What is lacking may be there later; all else is a rule. */
+/* Remembers an error, unless it is a lack of memory, which may be temporary. */
 static void note_error(int error) {
   int none = 0;
   if (error != ENOMEM && error != EAGAIN)
@@ -56,7 +56,7 @@ static bool seal_block(void *block, size_t bytes) {
 
 const char *nxl_execution_was_refused(void) { return refusal(atomic_load(&refused)); }
 
-/* Does once what every load does. */
+/* Tests it by doing once what every load does. */
 const char *nxl_execution_refused(void) {
   size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
   char *block = atomic_load(&refused) ? NULL : map_block(bytes);

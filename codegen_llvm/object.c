@@ -49,14 +49,14 @@ static bool read_header(object *o, uint16_t machine) {
          inside(o, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr));
 }
 
-/* The strings of a section; NULL unless they are whole and end with one that is terminated. */
+/* The strings of a section; NULL unless the section is complete and ends with NUL. */
 static const char *read_strings(const object *o, uint32_t i, Elf64_Shdr *s) {
   if (!read_section(o, i, s) || s->sh_type != SHT_STRTAB || s->sh_size == 0) return NULL;
   const char *text = (const char *)o->bytes + s->sh_offset;
   return text[s->sh_size - 1] == '\0' ? text : NULL;
 }
 
-/* Frames are not registered: no exception passes through a kernel. */
+/* Whether a section is loaded. Unwind tables are not: no exception passes through a kernel. */
 static bool is_loaded(const object *o, const Elf64_Shdr *s) {
   Elf64_Shdr table;
   const char *names = read_strings(o, o->header.e_shstrndx, &table);
@@ -72,7 +72,7 @@ static const nxl_symbol *known(const char *name) {
   return NULL;
 }
 
-/* NULL, or the fault of a symbol table; `name`: the symbol it is about. */
+/* NULL, or the fault of a symbol table; `name`: the symbol at fault. */
 static const char *check_symbols(const object *o, const Elf64_Shdr *table, const char **name) {
   Elf64_Shdr strings, home;
   const char *text = read_strings(o, table->sh_link, &strings);
@@ -102,7 +102,7 @@ static const char *check_relocations(const object *o, const Elf64_Shdr *s) {
   return NULL;
 }
 
-/* Adds a section that is loaded to the block, at its alignment. */
+/* Adds a section to the block, at its alignment. */
 static const char *place(const Elf64_Shdr *s, uint64_t *end, uint64_t *offset) {
   uint64_t align = s->sh_addralign ? s->sh_addralign : 1;
   if (align > PAGE || (align & (align - 1)))
@@ -124,7 +124,7 @@ static const char *check_section(const object *o, const Elf64_Shdr *s, uint64_t 
   return place(s, end, &offset);
 }
 
-/* One stub a function that code may call, behind the sections. */
+/* After the sections come the stubs, one for each function that code may call. */
 static uint64_t stubs_offset(uint64_t end) { return (end + 15) & ~UINT64_C(15); }
 
 nx_status nxl_check_object(const void *bytes, size_t size, uint16_t machine, size_t *loaded,
@@ -147,7 +147,7 @@ nx_status nxl_check_object(const void *bytes, size_t size, uint16_t machine, siz
   return NX_OK;
 }
 
-/* ---- linking. What follows takes an object that has passed the checks. */
+/* ---- linking. The functions below are given an object that has passed the checks. */
 
 typedef struct link {
   object o;
@@ -216,7 +216,7 @@ static bool resolve_one(const link *l, const Elf64_Shdr *symbols, const Elf64_Sh
   return nxl_relocate(&reference);
 }
 
-/* The first relocation that cannot be made gives its type. */
+/* Applies all relocations. False: *type is the type of the first one that cannot be applied. */
 static bool resolve(const link *l, uint32_t *type) {
   for (uint32_t i = 1; i < l->o.header.e_shnum; i++) {
     Elf64_Shdr s, symbols, target;
@@ -224,7 +224,7 @@ static bool resolve(const link *l, uint32_t *type) {
     if (!read_section(&l->o, s.sh_link, &symbols) || !read_section(&l->o, s.sh_info, &target))
       return false;
     uint64_t base = l->offset[s.sh_info];
-    if (base == UINT64_MAX) continue; /* of debug information, of frames */
+    if (base == UINT64_MAX) continue; /* relocations of sections that are not loaded */
     for (uint64_t k = 0; k < s.sh_size / sizeof(Elf64_Rela); k++) {
       Elf64_Rela r;
       memcpy(&r, l->o.bytes + s.sh_offset + k * sizeof r, sizeof r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The relocations that position-independent code of one object has, as the ELF supplements for
- * x86-64 and AArch64 define them. Both are here on every machine: what they compute does not depend
- * on the one that computes it. */
+ * x86-64 and AArch64 define them. Both are in every build: what they compute does not depend on the
+ * machine that computes it. */
 #include <elf.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The machines LLVM compiles for: the host as LLVM sees it, what each `isa` leaves of its features,
- * and a pool of target machines (making one takes as long as compiling a small kernel; they are not
- * shared between threads). */
+/* The machines that LLVM compiles for: the host as LLVM detects it, the features that each `isa`
+ * leaves, and a pool of target machines. Making one takes as long as compiling a small kernel; a
+ * machine is used by one thread at a time. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "jit.h"
 
 enum { MAX_FEATURES = 4096, MAX_ENVIRONMENT = MAX_FEATURES + 256, MAX_POOL = 8 };
-enum { SETUP_MEMORY = 1 << 20 }; /* bytes; LLVM takes a tenth of that */
+enum { SETUP_MEMORY = 1 << 20 }; /* bytes; LLVM needs a tenth of that */
 
 static const char *const isa_names[NXL_ISAS] = {"generic", "avx2", "avx512", "neon"};
 
@@ -50,7 +50,7 @@ static bool is_avx512(const char *name) {
          strncmp(name, "evex512", 7) == 0;
 }
 
-/* Copies the feature list with everything that needs AVX-512 switched off. */
+/* Copies the feature list, with all features that need AVX-512 disabled. */
 static void without_avx512(const char *features, char *out) {
   snprintf(out, MAX_FEATURES, "%s", features);
   for (char *p = out; p && *p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
@@ -64,8 +64,8 @@ static void set_isa(nxl_isa isa, const char *cpu, const char *features) {
            isa_names[isa], host.cpus[isa], host.features[isa]);
 }
 
-/* What each isa is on an x86-64 host; one that the host lacks is the plain form, good for its text
- * alone. */
+/* Sets the features of each isa on an x86-64 host. An isa that the host lacks gets its basic
+ * features; code for it can be printed but not run. */
 static void describe_x86(const char *features) {
   bool avx512 = host_has(features, "avx512f") && host_has(features, "avx512vl") &&
                 host_has(features, "avx512bw") && host_has(features, "avx512dq");
@@ -89,9 +89,9 @@ static LLVMTargetRef find_target(const char *triple, nxi_diag *d) {
   return target;
 }
 
-/* Safe to do again if it was left in the middle for lack of memory that was not there at first. The
- * host's target alone: all that LLVM has take longer than the rest of this. It is looked up here,
- * once, so that the list of targets is read by nobody while others are added. */
+/* May be repeated if memory ran out in the middle of it. Only the host's target is registered,
+ * since registering all of LLVM's targets takes longer than the rest of this function. The target
+ * is looked up here, once, so that no thread reads the list of targets while others are added. */
 static nx_status setup(void *arg, nxi_diag *d) {
   (void)arg;
   LLVMInitializeNativeTarget();
@@ -146,8 +146,8 @@ static nx_status start_once(_Atomic bool *done, nxl_work *work, nxi_diag *d) {
 
 nx_status nxl_start(nxi_diag *d) { return start_once(&started, setup, d); }
 
-/* The triple that t names, or one of the other architecture if t's instruction set is of that. "":
- * the host's. */
+/* The triple of t, or a triple of the other architecture if t's isa belongs to that. "": the
+ * host's. */
 static const char *foreign_triple(const nxl_target *t) {
   if (t->triple[0]) return t->triple;
 #if defined(__x86_64__)
@@ -227,7 +227,7 @@ nx_status nxl_take_machine(const nxl_target *t, nxl_machine *m, nxi_diag *d) {
   m->pooled = !t->triple[0] && !t->cpu[0] && !t->features[0];
   const char *triple = foreign_triple(t);
   snprintf(m->triple, sizeof m->triple, "%s", triple[0] ? triple : host.triple);
-  /* the host's model says nothing about another architecture */
+  /* the host's CPU model has no meaning for another architecture */
   bool foreign = t->triple[0] && strncmp(t->triple, host.triple, 5) != 0;
   snprintf(m->cpu, sizeof m->cpu, "%s",
            t->cpu[0] ? t->cpu

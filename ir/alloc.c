@@ -32,13 +32,13 @@ bool nxi_alloc_should_fail(void) {
 
 int64_t nxi_alloc_count(void) { return atomic_load_explicit(&allocations, memory_order_relaxed); }
 
-/* What is large gets large pages where the system has them: touching a small one for the first time
- * costs several times what clearing it costs, and a graph of a million operations touches a hundred
- * thousand. */
+/* Large blocks get huge pages if the system has them. The first access of a small page costs
+ * several times as much as clearing it, and a graph of a million operations has a hundred thousand
+ * small pages. */
 static void *advised(void *p, size_t bytes) {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)p & ~(page - 1),
             end = ((uintptr_t)p + bytes + page - 1) & ~(page - 1);
-  /* A hint; for the whole of the mapping, since realloc cannot move one that is in pieces. */
+  /* A hint. It covers the whole mapping, because realloc cannot move a mapping that is divided. */
   if (p) madvise((void *)begin, end - begin, MADV_HUGEPAGE);
   return p;
 }

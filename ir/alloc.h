@@ -25,10 +25,9 @@ bool nxi_alloc_should_fail(void);
 int64_t nxi_alloc_count(void);
 /* Tests: the most bytes asked for at once since the last call. Process wide. */
 size_t nxi_alloc_largest(void);
-/* What this thread asked for in vain last, in bytes. */
+/* The size of this thread's last allocation that failed, in bytes. */
 size_t nxi_alloc_refused(void);
-/* For memory that the system refused elsewhere: this thread wanted so much in vain. Returns
- * NULL. */
+/* Records an allocation of that size that failed elsewhere, for nxi_alloc_refused. Returns NULL. */
 void *nxi_alloc_refuse(size_t bytes);
 
 /* Grows *array (element size bytes) so that it holds at least `need` elements. False: out of

@@ -32,8 +32,8 @@ const char *nx_status_sentence(nx_status status) {
 }
 
 void nxi_diag_clear(nxi_diag *d) {
-  d->status =
-      NX_OK; /* the texts end where they begin: every recorded operation clears one of these */
+  /* The texts are emptied by their first byte alone: every recorded operation clears a diag. */
+  d->status = NX_OK;
   d->op[0] = d->during[0] = d->message[0] = '\0';
   d->line = d->column = 0;
   d->operand = d->node = -1;

@@ -12,7 +12,7 @@
 typedef struct nxi_diag {
   nx_status status; /* NX_OK: nothing failed yet */
   char op[32];      /* operation, "" if none */
-  char during[96];  /* without memory: what it was wanted for, "" if nobody has said */
+  char during[96];  /* for exhausted memory: what it was needed for; "" if unknown */
   char message[480];
   int32_t line, column; /* of a text, 1-based; 0 if none */
   int32_t operand;      /* -1 if none */
@@ -27,20 +27,22 @@ nx_status nxi_fail(nxi_diag *d, nx_status status, const char *op, const char *fo
 /* NX_INDEX_OUT_OF_RANGE: element `index`, in C order, of the indices of this operation, which is
  * `node` of its graph. */
 nx_status nxi_fail_index(nxi_diag *d, int64_t node, const char *op, int64_t index);
-/* If a failure is recorded whose sentence does not name this file: puts "PATH: " in front of it. */
+/* If a failure is recorded and its sentence does not name this file, puts "PATH: " in front of the
+ * sentence. */
 void nxi_fail_in_file(nxi_diag *d, const char *path);
-/* With the bytes that this thread asked for last in vain (alloc.h). */
+/* Records exhausted memory, with the size of this thread's last allocation that failed
+ * (alloc.h). */
 void nxi_oom_record(nxi_diag *d);
 static inline nx_status nxi_oom(nxi_diag *d) {
   nxi_oom_record(d);
   return NX_OUT_OF_MEMORY;
 }
-/* If it was memory that failed: what it was wanted for, in a few words, unless somebody nearer has
- * said it. Returns status. */
+/* If `status` is exhausted memory, records in a few words what it was needed for, unless that is
+ * recorded already. Returns status. */
 nx_status nxi_oom_during(nxi_diag *d, nx_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* If it was memory that failed, and nobody has named the operation: names it, and completes the
- * sentence. Returns status. */
+/* If `status` is exhausted memory and no operation is recorded, records the operation and completes
+ * the sentence. Returns status. */
 nx_status nxi_oom_in(nxi_diag *d, nx_status status, const char *op);
 
 /* A growing text buffer: printers write here. On exhausted memory `failed` is set and text is

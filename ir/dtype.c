@@ -38,7 +38,7 @@ typedef struct number {
 
 typedef struct float_format {
   int bits, fraction_bits;
-  bool finite; /* no infinity: all fields are numbers, but for the one NaN with all bits set */
+  bool finite; /* no infinities: all patterns are numbers except the NaN with all bits set */
 } float_format;
 
 static float_format format_of(nx_dtype t) {
@@ -66,7 +66,7 @@ static number normalized(bool negative, int exponent, uint64_t significand) {
 static number unpack(uint64_t bits, float_format f) {
   bool negative = bits >> (f.bits - 1) & 1;
   int field = (int)(bits >> f.fraction_bits) & exponent_mask(f);
-  uint64_t fraction = bits << (64 - f.fraction_bits); /* against the top, hidden bit shifted out */
+  uint64_t fraction = bits << (64 - f.fraction_bits); /* left-aligned, without the hidden bit */
   if (f.finite && low_bits(~bits, f.bits - 1) == 0)
     return (number){NOT_A_NUMBER, negative, 0, fraction};
   if (field == exponent_mask(f) && !f.finite)

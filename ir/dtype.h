@@ -41,14 +41,15 @@ static inline bool nxi_is_signed(nx_dtype t) { return nxi_dtypes[t].cls == NXI_I
 static inline bool nxi_is_integer(nx_dtype t) { return (nxi_dtypes[t].cls & NXI_I) != 0; }
 /* i4 and u4: two elements in a byte of a tensor's memory, the even one in the low half. */
 static inline bool nxi_is_nibble(nx_dtype t) { return nxi_dtypes[t].bits == 4; }
-/* Bytes of one element that has bytes of its own. Nibbles have one each inside of programs, i4
- * extended by its sign. */
+/* Bytes of one element outside of packed memory. There an i4 or u4 has a byte of its own, where i4
+ * is sign-extended. */
 static inline int64_t nxi_dtype_size(nx_dtype t) { return (nxi_dtypes[t].bits + 7) / 8; }
 /* Bytes of n elements as tensors lie in memory. */
 static inline int64_t nxi_dtype_bytes(nx_dtype t, int64_t n) {
   return nxi_is_nibble(t) ? n / 2 + n % 2 : n * nxi_dtype_size(t);
 }
-/* Of an element of a kernel: nibbles are bytes there, complex ones pairs of elements. */
+/* Whether kernels have elements of this dtype: i4 and u4 are bytes there, and complex numbers pairs
+ * of elements. */
 static inline bool nxi_is_element(nx_dtype t) {
   return nxi_dtype_valid(t) && !nxi_is_nibble(t) && !nxi_is_complex(t);
 }
@@ -84,7 +85,7 @@ void nxi_store_at(void *memory, nx_dtype t, int64_t i, uint64_t bits);
 /* True if both are NaN of dtype t, or the bits are equal: the equality of every test. */
 bool nxi_same_bits(uint64_t a, uint64_t b, nx_dtype t);
 
-/* What the address of an element is a multiple of: for complex ones, of their parts'. */
+/* The alignment of an element; for complex dtypes that of a part. */
 static inline uintptr_t nxi_dtype_alignment(nx_dtype t) {
   uintptr_t part = nxi_dtypes[t].bits / 8u / (nxi_dtypes[t].cls == NXI_COMPLEX ? 2 : 1);
   return part ? part : 1;

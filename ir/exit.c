@@ -17,11 +17,11 @@
 
 enum { LEAVE_MS = 5000 };
 
-static _Atomic uint32_t inside; /* threads, not stays */
+static _Atomic uint32_t inside; /* number of threads inside */
 static _Atomic bool leaving, watched;
-static _Thread_local uint32_t stays; /* of this thread */
+static _Thread_local uint32_t stays; /* nesting depth of this thread */
 
-/* A thread that ends the process from within a stay, in a signal's handler, does not wait for
+/* A thread that ends the process while it is inside, in a signal handler, does not wait for
  * itself. */
 static void at_exit(void) {
   uint32_t own = stays > 0;
@@ -41,9 +41,9 @@ static bool watch_exit(void) {
   return true;
 }
 
-/* When the library is loaded: LLVM, which it needs, has been by then, so its handlers run after
- * ours; and a thread that makes the first context while the process ends finds the door closed.
- * Without memory it is tried again at each stay. */
+/* The handler is registered when this library is loaded. LLVM has been loaded before, so its
+ * handlers run after ours. A thread that makes the first context while the process ends is not let
+ * in. If there is no memory for the handler, each nxi_exit_enter tries again. */
 __attribute__((constructor)) static void watch_from_the_start(void) { watch_exit(); }
 
 bool nxi_exit_enter(void) {
@@ -69,7 +69,8 @@ bool nxi_exit_begun(void) { return atomic_load_explicit(&leaving, memory_order_r
 
 /* ---- the end of the library */
 
-/* The program itself has no name there, and is never unloaded. */
+/* If this code is part of the program itself, there is no library name, and it is never
+ * unloaded. */
 static void pin(void) {
   Dl_info info;
   struct link_map *own = NULL;

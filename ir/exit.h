@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Ending the process while threads compile. exit() destroys the global objects of a compiler that
- * other threads may be inside of. So a handler of ours waits, 5 s at most, until nobody is inside,
- * and lets nobody in again: what is realised after that, by handlers of the host or by other
- * threads, is interpreted.
+ * other threads may be using. So a handler of ours waits, for 5 s at most, until no thread is
+ * inside the compiler, and lets none in again. Whatever is realised after that, by handlers of the
+ * host or by other threads, is interpreted.
  *
  * Handlers run in the opposite order of their registration, so whatever a compiler registers while
  * somebody is inside runs before ours. The LLVM code generator therefore keeps LLVM from
@@ -12,19 +12,20 @@
 
 #include <stdbool.h>
 
-/* Around each stay in a compiler; stays of one thread may nest. False: the process ends, which
- * nxi_exit_begun tells, or there was no memory for the handler; then there is nothing to leave. */
+/* To be called around each use of a compiler; calls of one thread may nest. False: the process is
+ * ending (nxi_exit_begun tells), or there was no memory for the handler; nxi_exit_leave must then
+ * not be called. */
 bool nxi_exit_enter(void);
 void nxi_exit_leave(void);
 bool nxi_exit_begun(void);
 
-/* Registers the handler once more, before what has been registered since: for a compiler whose
- * first use is over and which could not be kept from registering its own. */
+/* Registers the handler once more, so that it runs before handlers that were registered since. For
+ * a compiler that has registered handlers of its own in its first use. */
 void nxi_exit_watch_again(void);
 
-/* This code is not unloaded any more, whoever closes the library, or the plugin that it is part of:
- * threads of ours may be in it, and the C library and LLVM keep addresses of functions that they
- * call later. Before the first of these exists. */
+/* Keeps this code loaded for the life of the process, even if the library, or the plugin that it is
+ * part of, is closed: our threads may be running in it, and the C library and LLVM keep addresses
+ * of its functions. Must be called before the first such thread or address exists. */
 void nxi_stay_loaded(void);
 
 #endif

@@ -8,10 +8,11 @@
 
 #define NXI_KERNEL_ABI 2
 
-/* buffers: one base pointer a launch buffer, in the kernel's order, offset of the view already
- * added. params: 64 bits a scalar parameter, the value's own bits in the low end.
- * begin, end: the range of tasks; parts of the kernel number theirs one after the other.
- * scratch: this thread's bytes for LOCAL arrays, 64-byte aligned, nxk_scratch_bytes() long. */
+/* buffers: a base pointer for each launch buffer, in the kernel's order, with the offset of the
+ * view already added. params: 64 bits for each scalar parameter, with the bits of the value in the
+ * low end. begin, end: the range of tasks; those of all parts of the kernel are numbered
+ * consecutively. scratch: this thread's memory for LOCAL arrays, 64-byte aligned,
+ * nxk_scratch_bytes() long. */
 typedef void (*nxi_kernel_fn)(void *const *buffers, const uint64_t *params, int64_t begin,
                               int64_t end, void *scratch);
 

@@ -10,7 +10,7 @@
 static pthread_rwlock_t loading = PTHREAD_RWLOCK_INITIALIZER;
 static _Thread_local int depth; /* of this thread */
 
-/* A library's initialiser that forks cannot wait for its own end. */
+/* If a library's initialiser forks, its thread is itself loading and must not wait for that. */
 static void before_fork(void) {
   if (!depth) pthread_rwlock_wrlock(&loading);
 }
@@ -19,7 +19,7 @@ static void in_parent(void) {
   if (!depth) pthread_rwlock_unlock(&loading);
 }
 
-/* The threads that held it are not here. */
+/* The threads that held the lock do not exist in the child. */
 static void in_child(void) {
   pthread_rwlock_init(&loading, NULL);
   if (depth) pthread_rwlock_rdlock(&loading);

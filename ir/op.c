@@ -39,7 +39,7 @@ nxk_op nxk_op_from_name(const char *name, size_t length) {
 #if defined(__x86_64__)
 enum { MXCSR_DEFAULT = 0x1f80, X87_DEFAULT = 0x37f, X87_FLAGS = 0x3f };
 
-/* The x87 computes what is long double here, and parts of OpenBLAS. */
+/* The environment of the x87 is saved too: long double is computed there, and parts of OpenBLAS. */
 nxi_fp nxi_fp_enter(void) {
   uint16_t control, status, standard = X87_DEFAULT;
   nxi_fp saved = {.control = __builtin_ia32_stmxcsr()};
@@ -50,8 +50,9 @@ nxi_fp nxi_fp_enter(void) {
   return saved;
 }
 
-/* Flags can be set back only with the whole environment of the x87, which takes longer; a trap that
- * is on again must not find a new one. */
+/* Restores the exception flags of the x87. That is possible only with its whole environment, which
+ * takes longer. It is needed because a flag that was raised here would trap once the caller's traps
+ * are enabled again. */
 static void restore_x87_flags(uint16_t flags) {
   struct {
     uint16_t control, unused, status, rest[11];

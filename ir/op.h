@@ -60,8 +60,9 @@ typedef enum nxk_reduce_kind {
 #include "reduce_ops.def"
 #undef ROP
   NXK_KINDS,
-  NXK_CHAIN_KINDS = NXK_ARGMAX,    /* those before are a chain of a scalar operation */
-  NXK_REDUCE_KINDS = NXK_PROD_REAL /* those before can be reduced, the others are of scans alone */
+  NXK_CHAIN_KINDS = NXK_ARGMAX, /* kinds before this are chains of a scalar operation */
+  /* kinds before this are reductions; the others are for scans only */
+  NXK_REDUCE_KINDS = NXK_PROD_REAL
 } nxk_reduce_kind;
 enum { NXK_ROUNDS = 1, NXK_INDEX = 2, NXK_PAIRS = 4, NXK_REPEAT = 8 };
 typedef enum nxk_identity {
@@ -83,24 +84,24 @@ typedef struct nxk_reduction {
   uint8_t args, admits, combine, partial, identity, empty, flags, cost, cost_of_floats;
 } nxk_reduction;
 extern const nxk_reduction nxk_reductions[NXK_KINDS + 1];
-/* The row of a kind; what is no kind has one that admits nothing. */
+/* The row of a kind; for a number that is not a kind, a row that admits nothing. */
 static inline const nxk_reduction *nxk_reduction_of(uint32_t kind) {
   return &nxk_reductions[kind < NXK_KINDS ? kind : NXK_KINDS];
 }
 static inline bool nxk_takes_pairs(uint32_t kind) {
   return (nxk_reduction_of(kind)->flags & NXK_PAIRS) != 0;
 }
-/* Whether the result is where an element is. */
+/* Whether the result is an index. */
 static inline bool nxk_finds_index(uint32_t kind) {
   return (nxk_reduction_of(kind)->flags & NXK_INDEX) != 0;
 }
-/* Whether the result of the elements is what the scalar operation makes of one after the other. */
+/* Whether the reduction is a chain of one scalar operation over the elements. */
 static inline bool nxk_is_chain(uint32_t kind) { return kind < NXK_CHAIN_KINDS; }
 /* The scalar operation that combines two values. */
 static inline nxk_op nxk_reduce_op(uint32_t kind) {
   return (nxk_op)nxk_reduction_of(kind)->combine;
 }
-/* Values that a fold or a scan takes. */
+/* The number of operands of a reduction or a scan. */
 static inline int nxk_kind_args(uint32_t kind) { return nxk_reduction_of(kind)->args; }
 /* Whether every order of the elements gives the same bits. */
 static inline bool nxk_any_order(uint32_t kind, nx_dtype type) {
@@ -121,16 +122,16 @@ typedef enum nxk_order {
 } nxk_order;
 enum { NXK_SCAN_BLOCK = 1024 };                    /* elements; numerics.md, "Scan order" */
 const char *nxk_reduce_name(nxk_reduce_kind kind); /* "sum" ... "prod_imag" */
-/* out = a times b, of complex numbers in two parts. */
+/* out = a * b for complex numbers. */
 void nxk_multiply_pairs(nx_dtype part, const uint64_t a[2], const uint64_t b[2], uint64_t out[2]);
 const char *nxk_order_name(nxk_order order); /* "lanes" ... */
-/* The value whose combination with x gives x bit for bit; for argmax and argmin of the value
- * part. */
+/* The value whose combination with any x gives x bit for bit. For argmax and argmin: that of the
+ * value part. */
 uint64_t nxk_reduce_identity(nxk_reduce_kind kind, nx_dtype type);
-/* The result over nothing; of an index 0. */
+/* The result of a reduction over no elements; 0 for an index. */
 uint64_t nxk_reduce_empty(nxk_reduce_kind kind, nx_dtype type);
-/* a combined with b; not of pairs. Of argmax and argmin the value part (ties and NaN by index: see
- * nxk_arg_better). */
+/* Combines a and b; not for kinds of complex products. For argmax and argmin: the value part (for
+ * ties and NaN see nxk_arg_better). */
 uint64_t nxk_reduce_combine(nxk_reduce_kind kind, nx_dtype type, uint64_t a, uint64_t b);
 /* True if (b, b_index) replaces (a, a_index) in argmax/argmin: the first NaN wins, else the better
  * value, else the lower index. Associative and commutative. Indices are signed. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The processor that kernels are made for: what the binder decides by and what cache keys name. */
+/* The processor or GPU that kernels are made for: the properties on which decisions of the binder
+ * depend, and which are part of cache keys. */
 #ifndef NXI_TARGET_H
 #define NXI_TARGET_H
 
@@ -9,13 +10,12 @@
 typedef struct nxi_target {
   /* "avx512", "avx2", "generic" (x86-64 or unknown), "neon"; of a GPU "sm_90" or the like */
   char isa[16];
-  char cpu[64];         /* model, for keys and `nxc info`; "unknown" */
-  int32_t vector_bytes; /* of one register: 64, 32, 16 */
-  int32_t threads;      /* that a run may use */
-  int64_t l1_bytes, l2_bytes,
-      l3_bytes;          /* data caches; l3: the whole of it that one run may count on */
-  int32_t block_threads; /* GPU: threads of a block; 0: a processor */
-  int64_t shared_bytes;  /* GPU: shared memory that a block may have */
+  char cpu[64];                         /* model, for keys and `nxc info`; "unknown" */
+  int32_t vector_bytes;                 /* of one register: 64, 32, 16 */
+  int32_t threads;                      /* that a run may use */
+  int64_t l1_bytes, l2_bytes, l3_bytes; /* data caches; l3: the share that one run can use */
+  int32_t block_threads;                /* GPU: threads of a block; 0: a processor */
+  int64_t shared_bytes;                 /* GPU: shared memory that a block may have */
 } nxi_target;
 
 /* This machine, detected once; NX_ISA in the environment (avx2, generic) forbids wider vectors. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Arithmetic of complex numbers, a part at a time: of f32 parts it is computed in f64 and rounded
- * once. Infinities, NaNs and signs of zeros follow Annex G of C99. What is rare is computed in rare
- * regions; the builder merges what two parts share. */
+/* Arithmetic of complex numbers, one part of the result at a time. If the parts are f32 it is
+ * computed in f64 and rounded once. Infinities, NaNs and signs of zeros follow Annex G of C99. Rare
+ * cases are computed in rare blocks. The builder merges the instructions that the two parts of a
+ * result share. */
 #include "complex.h"
 
 /* ---- pieces */
@@ -13,14 +14,13 @@ static nxk_value power(const expand *e, nxk_value k) {
 }
 
 complex_scale nxi_expand_scaled(const expand *e, complex_value z, bool even) {
-  nxk_value tiny =
-      x_lt(e, x_largest(e, z), x_f(e, 0x1p-960)); /* subnormal numbers first become normal */
+  nxk_value tiny = x_lt(e, x_largest(e, z), x_f(e, 0x1p-960)); /* normalises subnormal numbers */
   nxk_value lift = x_select(e, tiny, x_f(e, 0x1p60), x_f(e, 1));
   z.re = x_mul(e, z.re, lift);
   z.im = x_mul(e, z.im, lift);
   nxk_value bits = x_bits(e, e->i, x_largest(e, z));
   nxk_value field = x_shr(e, x_and(e, bits, x_i(e, INT64_MAX)), x_i(e, 52));
-  field = x_op2(e, NXK_min, field, x_i(e, 2045)); /* infinities stay what they are */
+  field = x_op2(e, NXK_min, field, x_i(e, 2045)); /* infinities are not scaled */
   nxk_value k = x_sub(e, field, x_i(e, 1023));
   if (even) k = x_and(e, k, x_i(e, -2));
   k = x_op2(e, NXK_max, k, x_i(e, -1022));
@@ -43,7 +43,7 @@ nxk_value nxi_expand_dot(const expand *e, nxk_value a, nxk_value c, nxk_value b,
   nxk_value sum = x_fma(e, a, c, product);
   nxk_value size = x_abs(e, lost), counts = x_lt(e, x_f(e, 0), size);
   counts = x_and(e, counts, x_lt(e, size, x_f(e, INFINITY)));
-  return x_select(e, counts, x_add(e, sum, lost), sum); /* a -0 and an infinity stay */
+  return x_select(e, counts, x_add(e, sum, lost), sum); /* keeps -0 and infinities */
 }
 
 /* ---- products */
@@ -58,7 +58,7 @@ static nxk_value product_imag(const expand *e, complex_value z, complex_value w)
   return x_add(e, first, x_mul(e, z.im, w.re));
 }
 
-/* Where `when` holds: 1 for an infinity, 0 for anything else, with its sign. */
+/* Where `when` holds: 1 if x is infinite, else 0, with the sign of x. Elsewhere x. */
 static nxk_value boxed(const expand *e, nxk_value when, nxk_value x) {
   nxk_value unit = x_select(e, x_is_infinite(e, x), x_f(e, 1), x_f(e, 0));
   unit = x_signed(e, unit, x);
@@ -72,13 +72,13 @@ static complex_value both_boxed(const expand *e, nxk_value when, complex_value z
   return out;
 }
 
-/* Where `when` holds: 0 in place of a NaN. */
+/* x with a NaN replaced by 0 where `when` holds. */
 static nxk_value without_nan(const expand *e, nxk_value when, nxk_value x) {
   return x_select(e, x_and(e, when, x_is_nan(e, x)), x_f(e, 0), x);
 }
 
-/* A product of which both parts came out as NaN: infinite if a factor is, or if a product of two
- * parts overflowed. */
+/* The part of a product whose parts both came out as NaN. It is infinite if a factor is infinite,
+ * or if a product of two parts overflowed. */
 static nxk_value recover_product(const expand *e, nxk_op op, complex_value z, complex_value w,
                                  nxk_value plain) {
   nxk_value z_infinite = x_either_infinite(e, z), w_infinite = x_either_infinite(e, w);
@@ -112,15 +112,15 @@ static nxk_value expand_product(const expand *e, nxk_op op, complex_value z, com
 
 /* ---- quotients */
 
-/* z times the conjugate of w: a part of the numerator of z / w. */
+/* One part of z times the conjugate of w, the numerator of z / w. */
 static nxk_value numerator(const expand *e, bool real, complex_value z, complex_value w) {
   if (real) return nxi_expand_dot(e, z.re, w.re, z.im, w.im);
   nxk_value minus = x_neg(e, z.re);
   return nxi_expand_dot(e, z.im, w.re, minus, w.im);
 }
 
-/* The usual case. Both are scaled by powers of two, so that nothing leaves the range but the
- * quotient itself. */
+/* The usual case. Both operands are scaled by powers of two, so that only the quotient itself can
+ * overflow or underflow. */
 static nxk_value quotient(const expand *e, bool real, complex_value z, complex_value w,
                           bool narrow) {
   complex_scale s = {z, NXK_NONE}, t = {w, NXK_NONE};
@@ -142,7 +142,7 @@ static nxk_value recover_quotient(const expand *e, bool real, complex_value z, c
   z_finite = x_and(e, z_finite, x_is_finite(e, z.im));
   w_finite = x_and(e, w_finite, x_is_finite(e, w.im));
   nxk_value zero = x_f(e, 0),
-            pole = x_copysign(e, x_f(e, INFINITY), w.re); /* w.re is used where it is 0 */
+            pole = x_copysign(e, x_f(e, INFINITY), w.re); /* used only where w.re is 0 */
   nxk_value w_zero = x_eq(e, w.re, zero);
   w_zero = x_and(e, w_zero, x_eq(e, w.im, zero));
   complex_value unit = both_boxed(e, z_infinite, z), far = both_boxed(e, w_infinite, w);
@@ -171,7 +171,7 @@ static nxk_value root_of_squares(const expand *e, complex_value z) {
   return x_sqrt(e, x_fma(e, z.re, z.re, square));
 }
 
-/* Infinite if a part is, whatever the other one. */
+/* The modulus. It is infinite if one part is, even if the other is NaN. */
 nxk_value nxi_expand_modulus(const expand *e, complex_value z, bool narrow) {
   nxk_value infinite = x_either_infinite(e, z), y;
   if (narrow) {
@@ -183,7 +183,8 @@ nxk_value nxi_expand_modulus(const expand *e, complex_value z, bool narrow) {
   return x_select(e, infinite, x_f(e, INFINITY), y);
 }
 
-/* z / |z|; of an infinite number the direction in which it lies, of 0 itself +0. */
+/* One part of z / |z|. For an infinite z it is the direction of its infinite parts, and for 0 it is
+ * +0. */
 static nxk_value expand_direction(const expand *e, complex_value z, bool narrow) {
   z = both_boxed(e, x_either_infinite(e, z), z);
   if (!narrow) z = nxi_expand_scaled(e, z, false).z;

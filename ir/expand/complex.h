@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Shared by the expansions of functions of complex numbers: ir/expand/complex.c,
- * ir/expand/complex_functions.c. They compute in f64; `narrow` says that the parts were f32, which
- * squares cannot bring out of range. */
+ * ir/expand/complex_functions.c. They compute in f64. `narrow` says that the parts were f32, so
+ * that their squares cannot overflow or underflow. */
 #ifndef NXI_EXPAND_COMPLEX_H
 #define NXI_EXPAND_COMPLEX_H
 
@@ -22,7 +22,8 @@ static inline nxk_value x_either_infinite(const expand *e, complex_value z) {
   nxk_value first = x_is_infinite(e, z.re);
   return x_or(e, first, x_is_infinite(e, z.im));
 }
-/* The magnitude with the sign of a number. Of a NaN it is +: which sign a NaN has is chance. */
+/* The magnitude with the sign of another number. If that is NaN the sign is +, because the sign of
+ * a NaN is arbitrary. */
 static inline nxk_value x_signed(const expand *e, nxk_value magnitude, nxk_value from) {
   nxk_value known = x_select(e, x_is_nan(e, from), x_f(e, 0), from);
   return x_copysign(e, magnitude, known);
@@ -33,13 +34,15 @@ static inline nxk_value x_largest(const expand *e, complex_value z) {
   return x_op2(e, NXK_max, first, x_abs(e, z.im));
 }
 
-/* 2^-k for the largest part's exponent k, and k: z times that has parts below 4. */
+/* The factor 2^-k for the exponent k of the larger part, and k. The parts of z times that factor
+ * are below 4. */
 typedef struct complex_scale {
   complex_value z;
   nxk_value k; /* i64 */
 } complex_scale;
 complex_scale nxi_expand_scaled(const expand *e, complex_value z, bool even);
-/* x 2^k for |k| < 4000, by four factors: where the result is a number only the last one rounds. */
+/* x 2^k for |k| < 4000, by four factors. If the result is finite only the last multiplication
+ * rounds. */
 nxk_value nxi_expand_times_power(const expand *e, nxk_value x, nxk_value k);
 
 /* a c + b d with one rounding of each product's error. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* Functions of complex numbers, a part at a time, in f64: exp, log, sqrt, pow, the hyperbolic ones
- * and the inverse ones, of which the others are turned copies (passes/graph/types.c). Special
- * values and branch cuts are those of C99, Annex G; the forms of asin, acos, tanh are Kahan's
- * (Branch cuts for complex elementary functions, 1987). */
+/* Functions of complex numbers, one part of the result at a time, in f64: exp, log, sqrt, pow, the
+ * hyperbolic functions and the inverse ones. The trigonometric functions are computed by the
+ * hyperbolic ones (passes/graph/types.c). Special values and branch cuts are those of C99, Annex G;
+ * the forms of asin, acos, tanh are Kahan's (Branch cuts for complex elementary functions,
+ * 1987). */
 #include "complex.h"
 
 static nxk_value half(const expand *e, nxk_value x) { return x_mul(e, x, x_f(e, 0.5)); }
 
-/* ---- square root: |x| and the modulus under one root, the other part by division */
+/* ---- square root: one part is a root of |x| and the modulus, the other follows by division */
 
 static nxk_value expand_sqrt(const expand *e, bool real, complex_value z, bool narrow) {
   nxk_value zero = x_f(e, 0), infinity = x_f(e, INFINITY), root;
@@ -36,8 +37,8 @@ static nxk_value expand_sqrt(const expand *e, bool real, complex_value z, bool n
 
 /* ---- exponential */
 
-/* Where e^x would overflow although its product with a sine does not, 700 is taken off x and
- * brought in last. */
+/* If e^x could overflow although its product with a sine does not, 700 is subtracted from x, and
+ * the factor e^700 is multiplied in last. */
 typedef struct grown {
   nxk_value x, factor;
 } grown;
@@ -68,11 +69,10 @@ static nxk_value expand_exp(const expand *e, bool real, complex_value z) {
 
 /* ---- logarithm of the modulus */
 
-/* x^2 + y^2 - 1 with what the squares lose, for moduli near 1. */
+/* x^2 + y^2 - 1 with the rounding errors of the squares, for moduli near 1. */
 static nxk_value squares_less_one(const expand *e, nxk_value large, nxk_value small) {
   expand_pair p = nxi_expand_product(e, large, large), q = nxi_expand_product(e, small, small);
-  expand_pair less =
-      nxi_expand_fast_sum(e, x_f(e, -1), p.high); /* p.high may be up to 4, exact enough there */
+  expand_pair less = nxi_expand_fast_sum(e, x_f(e, -1), p.high); /* exact enough: p.high <= 4 */
   nxk_value first = less.high, sum = x_add(e, first, q.high), back = x_sub(e, sum, first);
   nxk_value lost = x_add(e, less.low, x_sub(e, first, x_sub(e, sum, back)));
   lost = x_add(e, lost, x_sub(e, q.high, back));
@@ -84,7 +84,7 @@ static nxk_value log_modulus(const expand *e, complex_value z, bool narrow) {
   nxk_value small = x_op2(e, NXK_min, first, x_abs(e, z.im));
   nxk_value close = half(e, nxi_expand_log1p(e, squares_less_one(e, large, small)));
   nxk_value factor = x_f(e, 1), more = x_f(e, 0);
-  if (!narrow) { /* far from both ends of the range */
+  if (!narrow) { /* scaled away from overflow and underflow */
     nxk_value huge = x_lt(e, x_f(e, 0x1p1000), large), tiny = x_lt(e, large, x_f(e, 0x1p-900));
     factor = x_select(e, huge, x_f(e, 0x1p-4), x_select(e, tiny, x_f(e, 0x1p600), factor));
     more = x_select(e, huge, x_f(e, 0x1.62e42fefa39efp1),
@@ -101,7 +101,7 @@ static nxk_value log_modulus(const expand *e, complex_value z, bool narrow) {
 
 /* ---- sinh, cosh, tanh */
 
-/* sinh and cosh of x, for large |x| without the factor. */
+/* sinh and cosh of x; for large |x| divided by *factor. */
 static complex_value both_hyperbolic(const expand *e, nxk_value x, bool narrow, nxk_value *factor) {
   complex_value h;
   *factor = x_f(e, 1);
@@ -167,7 +167,7 @@ static complex_value root(const expand *e, complex_value z, bool narrow) {
   return out;
 }
 
-/* asin or acos from the roots of 1 - z and 1 + z; far out from the angle and the logarithm of 2
+/* asin or acos by the roots of 1 - z and 1 + z; for large |z| by the angle and the logarithm of 2
  * |z|. */
 static nxk_value expand_asin_acos(const expand *e, bool sine, bool real, complex_value z,
                                   bool narrow) {
@@ -219,7 +219,7 @@ static nxk_value expand_atanh(const expand *e, bool real, complex_value z, bool 
   nxk_value below = x_sub(e, x_mul(e, less, x_add(e, one, x)), square);
   y = half(e, nxi_expand_atan2(e, x_add(e, z.im, z.im), below));
   nxk_value edge = x_copysign(e, x_f(e, 0x1.921fb54442d18p0), z.im);
-  edge = x_select(e, x_is_nan(e, z.im), z.im, edge); /* never its sign */
+  edge = x_select(e, x_is_nan(e, z.im), z.im, edge); /* no sign of a NaN is used */
   return x_select(e, distant, edge, y);
 }
 

@@ -50,9 +50,9 @@ static nxk_value expm1_reduced(const expand *e, expand_reduced a) {
                x_fma(e, X_POLY(e, a.r, exp), x_mul(e, a.r, a.r), nxi_expand_reduced_low(e, a)));
 }
 
-/* Clamped to where the result is already 0 or infinite, so that ldexp does the rest. e^r = 1 + r (1
- * + r p): the error of the inner sum is a third of half an ulp, as r is; that of 1 + (r + r^2 p)
- * would be more than an ulp in all. */
+/* x is clamped to the range outside which the result is 0 or infinite, so that ldexp gives those.
+ * e^r = 1 + r (1 + r p): the error of the inner sum is a third of half an ulp, as r is; that of 1 +
+ * (r + r^2 p) would be more than an ulp in all. */
 nxk_value nxi_expand_exp(const expand *e, nxk_value x) {
   x = nxi_expand_clamp(e, x, e->wide ? -746 : -105, e->wide ? 710 : 89);
   expand_reduced a = nxi_expand_reduce_ln2(e, x);
@@ -100,8 +100,8 @@ nxk_value nxi_expand_log_sum(const expand *e, nxk_value k, nxk_value f, nxk_valu
   return x_add(e, high, x_fma(e, square, tail, lost));
 }
 
-/* For x > 0, and what C wants elsewhere: -infinity at zeros, NaN below, infinity and NaN as they
- * are. `y` is the logarithm of a finite positive x. */
+/* Selects the logarithm: `y` for a finite positive x, and the values of C elsewhere: -infinity at
+ * zeros, NaN below, infinity and NaN as they are. */
 static nxk_value log_special(const expand *e, nxk_value x, nxk_value y) {
   nxk_value zero = x_f(e, 0);
   y = x_select(e, x_lt(e, x, x_f(e, INFINITY)), y, x);
@@ -115,7 +115,7 @@ static nxk_value log_normal(const expand *e, nxk_value x, nxk_value less) {
   return nxi_expand_log_sum(e, k, x_sub(e, s.m, x_f(e, 1)), NXK_NONE);
 }
 
-/* Everything but positive normal numbers goes through a rare region. */
+/* Everything but positive normal numbers is handled in a rare block. */
 nxk_value nxi_expand_log(const expand *e, nxk_value x) {
   uint64_t least = e->wide ? 0x0010000000000000u : 0x00800000u,
            most = e->wide ? 0x7ff0000000000000u : 0x7f800000u;

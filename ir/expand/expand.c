@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Expands functions into basic instructions: the one definition that every executor runs, so
- * that all give the same bits. This file dispatches, and has the functions of a line or two; the
- * others are in the files beside it. */
+/* Expands functions into basic instructions. All executors run this one definition, so they give
+ * the same bits. This file dispatches and has the short functions; the others are in the other
+ * files of this folder. */
 #include "expand.h"
 
 /* +0 for zeros of either sign, NaN for NaN. */
@@ -11,7 +11,7 @@ static nxk_value expand_sign(const expand *e, nxk_value x) {
                   otherwise);
 }
 
-/* Half away from zero: the fraction is exact. */
+/* Rounds half away from zero; the fraction that is compared with 1/2 is exact. */
 static nxk_value expand_round(const expand *e, nxk_value x) {
   nxk_value whole = x_trunc(e, x), fraction = x_abs(e, x_sub(e, x, whole));
   nxk_value away = x_add(e, whole, x_copysign(e, x_f(e, 1), x));
@@ -27,7 +27,7 @@ static nxk_value expand_integer(nxk_kernel *k, nx_dtype t, nxk_op op, nxk_value 
       nxk_value y0 = x_select(e, x_eq(e, x, zero), zero, one);
       return is_signed ? x_select(e, x_lt(e, x, zero), minus, y0) : y0;
     }
-    case NXK_recip: { /* truncated: only 1 and -1 have a whole inverse */
+    case NXK_recip: { /* truncated: 0 except for 1 and -1 */
       nxk_value unit = x_eq(e, x, one);
       if (is_signed) unit = x_or(e, unit, x_eq(e, x, minus));
       return x_select(e, unit, x, zero);

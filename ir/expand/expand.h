@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Shared by the function expansions: short names for appending scalar operations, and the pieces
  * that several functions use. An expansion is written once for f32 and f64 where the formula is the
- * same and only constants differ. Measured errors are in docs/math.md. When memory is exhausted
- * (k->failed) every value is NXK_NONE, and nothing here looks at it. */
+ * same and only constants differ. Measured errors are in docs/math.md. If memory is exhausted
+ * (k->failed) every value is NXK_NONE; expansions do not check for that. */
 #ifndef NXI_KERNEL_EXPAND_H
 #define NXI_KERNEL_EXPAND_H
 
@@ -23,7 +23,7 @@ static inline expand expand_as(nxk_kernel *k, nx_dtype f) {
   return e;
 }
 
-/* Operands are evaluated from the left (ir/kernel/kernel.h), here and in what follows. */
+/* These macros evaluate their operands from left to right (ir/kernel/kernel.h). */
 #define x_op1(e, op, a)       NXK_SCALAR1((e)->k, op, a)
 #define x_op2(e, op, a, b)    NXK_SCALAR2((e)->k, op, a, b)
 #define x_op3(e, op, a, b, c) NXK_SCALAR3((e)->k, op, a, b, c)
@@ -75,7 +75,7 @@ static inline nxk_value x_cast(const expand *e, nx_dtype t, nxk_value a) {
   return nxk_cast_to(e->k, t, a);
 }
 static inline nxk_value x_bits(const expand *e, nx_dtype t, nxk_value a) {
-  if (e->k->failed) return NXK_NONE; /* then a is no value */
+  if (e->k->failed) return NXK_NONE; /* a is then not a value */
   return nxk_dtype(e->k, a) == t ? a : nxk_scalar(e->k, NXK_bitcast, t, a, NXK_NONE, NXK_NONE);
 }
 
@@ -91,8 +91,8 @@ nxk_value nxi_expand_poly(const expand *e, nxk_value x, const double *c, int cou
 #define X_POLY_OF(e, x, table) \
   nxi_expand_poly((e), (x), (table), (int)(sizeof(table) / sizeof(double)))
 
-/* x = n ln2 + r, |r| <= ln2 / 2, n integral (as a float). x finite, |x| < 2^11. `high` is x less n
- * times the high part of ln2, exactly; with reduced_low it makes r without rounding. */
+/* x = n ln2 + r, |r| <= ln2 / 2, n integral (as a float). x finite, |x| < 2^11. `high` is x minus n
+ * times the high part of ln2, exactly; together with reduced_low it is r without rounding. */
 typedef struct expand_reduced {
   nxk_value n, r, high;
 } expand_reduced;

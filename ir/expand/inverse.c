@@ -26,7 +26,7 @@ static arc arc_of(const expand *e, nxk_value a) {
   return out;
 }
 
-/* `fours` quarters of pi less twice base + tail. */
+/* `fours` quarters of pi minus 2 (base + tail). */
 static nxk_value reflect(const expand *e, arc a, double fours) {
   nxk_value minus_two = x_f(e, -2), high = pi_high(e, fours),
             first = x_fma(e, minus_two, a.base, high);
@@ -51,8 +51,8 @@ nxk_value nxi_expand_acos(const expand *e, nxk_value x) {
   return x_select(e, a.large, x_select(e, negative, below, above), middle);
 }
 
-/* The quotient whose arc tangent is wanted: |x| itself, or -1/x, or in f64, where the polynomial
- * reaches to 1/2 only, (x - 1) / (x + 1); and the multiple of pi/4 to add. */
+/* Reduces the argument: to |x|, or -1/x, or in f64, where the polynomial is good up to 1/2 only, (x
+ * - 1) / (x + 1). The result is the arc tangent of that plus a multiple of pi/4. */
 nxk_value nxi_expand_atan(const expand *e, nxk_value x) {
   nxk_value a = x_abs(e, x), one = x_f(e, 1), zero = x_f(e, 0);
   nxk_value large = x_lt(e, x_f2(e, 1, 2), a);
@@ -79,7 +79,7 @@ typedef struct ratio {
 static ratio ratio_of(const expand *e, nxk_value y, nxk_value x) {
   nxk_value swapped = x_lt(e, x, y), infinity = x_f(e, INFINITY), one = x_f(e, 1), zero = x_f(e, 0);
   nxk_value less = x_select(e, swapped, x, y), more = x_select(e, swapped, y, x);
-  if (e->wide) { /* so that their sum is finite */
+  if (e->wide) { /* scaled so that their sum is finite */
     nxk_value scale = x_select(e, x_lt(e, x_f(e, 0x1p1000), more), x_f(e, 0x1p-200), one);
     less = x_mul(e, less, scale);
     more = x_mul(e, more, scale);

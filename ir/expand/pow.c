@@ -4,7 +4,7 @@
 
 #include "coefficients.h"
 
-/* What C's pow says outside 0 < x < infinity: `power` is |x|^y for finite x other than 0. */
+/* The values of C's pow outside 0 < x < infinity. `power` is |x|^y for finite x other than 0. */
 static nxk_value pow_special(const expand *e, nxk_value x, nxk_value y, nxk_value power) {
   nxk_value zero = x_f(e, 0), one = x_f(e, 1), infinity = x_f(e, INFINITY), a = x_abs(e, x);
   nxk_value endless = x_eq(e, a, infinity);
@@ -99,7 +99,8 @@ static nxk_value multiply_bits(const expand *e, nxk_value product, nxk_value *sq
   return product;
 }
 
-/* Wraps. Exponents of 3 bits at once, larger and negative ones in a rare region. */
+/* Integer power, which wraps. The lowest 3 bits of the exponent are handled in line; larger and
+ * negative exponents in a rare block. */
 nxk_value nxi_expand_pow_integer(nxk_kernel *k, nx_dtype t, nxk_value x, nxk_value y) {
   const int width = nxi_dtypes[t].bits;
   const expand d = {k, t, t, t, false}, *e = &d;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* sin, cos, tan. Arguments of ordinary size are reduced by three constants; the rest, exactly,
- * with as many bits of 2/pi as it takes (the method of Payne and Hanek), in a rare region. */
+/* sin, cos, tan. Arguments of ordinary size are reduced with three constants. Larger ones are
+ * reduced exactly, with as many bits of 2/pi as needed (the method of Payne and Hanek), in a rare
+ * block. */
 #include "expand.h"
 
 #include "coefficients.h"
@@ -40,8 +41,8 @@ static quadrant reduce_small(const expand *e, nxk_value x) {
   return out;
 }
 
-/* Words of 2/pi from bit `position` on (u64): `count` words of 64 bits. A shift by whole words, one
- * binary digit at a time, then by bits. */
+/* `count` 64-bit words of 2/pi from bit `position` (u64) on. The shift by whole words is done in
+ * steps, one for each binary digit of the number of words; then follows a shift by bits. */
 static void window(const expand *e, nxk_value position, int words, int top_digit, int count,
                    nxk_value *out) {
   nxk_value w[20];
@@ -58,8 +59,8 @@ static void window(const expand *e, nxk_value position, int words, int top_digit
   for (int j = 0; j < count; j++) out[j] = x_or(e, x_shl(e, w[j], left), x_shr(e, w[j + 1], right));
 }
 
-/* The mantissa of |x| as u64, and where in 2/pi the bits start whose product with it stays
- * below 4. */
+/* The mantissa of |x| as u64. *position: the first bit of 2/pi that matters, so that the product
+ * stays below 4 quadrants. */
 static nxk_value mantissa(const expand *e, nxk_value x, nxk_value *position) {
   nxk_value bits = x_cast(e, NX_U64, x_bits(e, e->u, x_abs(e, x)));
   uint64_t width = e->wide ? 52 : 23, hidden = UINT64_C(1) << width, last = e->wide ? 1075 : 150;
@@ -119,7 +120,7 @@ static quadrant reduce_large_f64(const expand *e, nxk_value x) {
   return out;
 }
 
-/* For |x| in the rare range; infinity gives NaN. */
+/* The exact reduction, for large |x|; infinity gives NaN. */
 static quadrant reduce_large(const expand *e, nxk_value x) {
   quadrant a = e->wide ? reduce_large_f64(e, x) : reduce_large_f32(e, x);
   nxk_value negative = x_lt(e, x, x_f(e, 0));

@@ -19,7 +19,7 @@ static nxg_program_call *new_call(nxg_planner *b, uint32_t node) {
   if (nxg_call_of_node(b->g, node, &c->call, b->d) != NX_OK ||
       nxg_call_prepare(&c->call, &c->functions, &c->work, b->d) != NX_OK)
     return NULL;
-  c->next = p->calls; /* from now on its state is released with the program */
+  c->next = p->calls; /* from now on the program owns it */
   p->calls = c;
   nxg_plan_add_work(b, c->work.cost < 1e18 ? (int64_t)c->work.cost : INT64_MAX);
   return c;
@@ -29,7 +29,8 @@ static int64_t bytes_of(const nxg_array *a) {
   return nxg_elements(a->rank, a->shape) * nxi_dtype_size(a->dtype);
 }
 
-/* Memory for the time of the call: operands that are walked, results nobody asked for, scratch. */
+/* Memory for the time of the call: copies of operands that are not dense, results that no node
+ * uses, scratch. */
 typedef struct held {
   nxg_place place;
   int64_t bytes;

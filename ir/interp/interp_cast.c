@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* Conversions of the graph interpreter, one loop a pair of element types (docs/contract.md,
+/* Conversions of the graph interpreter, one loop for each pair of element types (docs/contract.md,
  * "cast"). Small floats are widened to f32 by the caller; rounding to one from anything but f32
  * goes through the exact scalar conversion, which rounds once. */
 #include <string.h>
 
 #include "interp_graph.h"
 
-/* What a float gives: truncated, saturated, NaN 0. low and high are exact in a double, and high is
- * one too many. */
+/* Converts a float: truncates, saturates, NaN gives 0. low and high are exact in a double; high is
+ * one above the largest value of the type. */
 #define SATURATED(T, x, low, high, lowest, highest) \
   ((x) != (x)              ? (T)0                   \
    : (double)(x) <= (low)  ? (T)(lowest)            \
@@ -83,7 +83,7 @@ static const nxg_map_kernel casts[NXI_DTYPE_COUNT][NXI_DTYPE_COUNT] = {
 };
 /* clang-format on */
 
-/* From a bool byte, to small floats from what is not f32, and of nibbles. */
+/* Conversions from bool, to small floats from other types than f32, and of i4 and u4. */
 static void cast_scalars(const nxg_step *s, void *result, const void *const *operands, int64_t n) {
   nx_dtype from = s->widen ? NX_F32 : s->dtype;
   int64_t size = nxi_dtype_size(from), result_size = nxi_dtype_size(s->result);

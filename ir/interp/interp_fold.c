@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* Reductions of the graph interpreter, in the order of docs/numerics.md.
  *
- * lanes: element k lies in block k / 256, lane k mod 16. A lane takes its elements of a block in
- * order, blocks join in a pairwise tree, then the lanes by halves. plain: blocks of 16 elements in
- * order, then the tree. What does not exist is skipped. The tree is a binary counter of partial
- * results, so no memory grows with the run. */
+ * lanes: element k lies in block k / 256, lane k mod 16. A lane combines its elements of a block in
+ * order; the blocks are combined in a pairwise tree, and then the lanes by halves. plain: blocks of
+ * 16 elements in order, then the tree. Elements that do not exist are skipped. The tree is a binary
+ * counter of partial results, so the memory does not grow with the run. */
 #include <math.h>
 #include <string.h>
 
@@ -54,11 +54,12 @@ enum { LANES = 16, LANES_BLOCK = 256, PLAIN_BLOCK = 16, LEVELS = 60 };
     *(T *)result = part[0];                                                                      \
   }
 
-/* Numbers as in elementwise max and min: NaN wins, +0 is above -0. */
+/* As elementwise max and min: NaN wins, and +0 is above -0. */
 #define BEST_FLOAT(name, T)                                                \
   FOLD(max, name, T, 0, x != x || x > y || (x == y && signbit(y)) ? x : y) \
   FOLD(min, name, T, 0, x != x || x < y || (x == y && signbit(x)) ? x : y)
-/* Of bools, which the source gives as 0 and 1: "any" and "all", also of nothing. */
+/* max and min of bools, which the source gives as 0 and 1: "any" and "all", defined for no elements
+ * too. */
 #define BEST_BOOL(name, T)             \
   FOLD(max, name, T, 0, x > y ? x : y) \
   FOLD(min, name, T, 1, x < y ? x : y)
@@ -69,8 +70,8 @@ enum { LANES = 16, LANES_BLOCK = 256, PLAIN_BLOCK = 16, LEVELS = 60 };
   FOLD(sum, name, T, 0, (W)x + (W)y) \
   FOLD(prod, name, T, 1, (W)x *(W)y)
 
-/* What the counter of blocks says is in the tree was put there; the analyser does not see that.
- * NOLINTBEGIN(clang-analyzer-core.uninitialized.Assign) */
+/* Levels of the tree that the counter marks as full have been written; the analyser does not see
+ * that. NOLINTBEGIN(clang-analyzer-core.uninitialized.Assign) */
 SUMS(f32, float, float)
 SUMS(f64, double, double)
 SUMS(u8, uint8_t, uint64_t) /* integers wrap: signed ones share the bits of unsigned ones */
@@ -150,7 +151,7 @@ nxg_fold_kernel nxg_find_fold(nxk_reduce_kind kind, nx_dtype type) {
   return folds[kind][nxi_compute_dtype(type)];
 }
 
-/* ---- the step: args[0] walks to the first element of each run, args[1] along it */
+/* ---- the step: args[0] addresses the first element of each run, args[1] the elements along it */
 
 void nxg_step_fold(const nxg_step *s, nxg_run_state *r) {
   if (s->n == 0) return;

@@ -9,7 +9,7 @@
 
 enum {
   STACK_BYTES = 8192,        /* scratch memory up to this lives on the stack */
-  POLL_NS = 10 * 1000 * 1000 /* between polls, half of what is promised */
+  POLL_NS = 10 * 1000 * 1000 /* between polls; the interface promises twice that */
 };
 
 bool nxg_stopped(nxg_run_state *r) {
@@ -21,7 +21,7 @@ bool nxg_stopped(nxg_run_state *r) {
   if (now - r->polled_ns < POLL_NS) return false;
   if (r->poll(r->user))
     r->status = nxi_fail(r->d, NX_INTERRUPTED, "", "the poll callback asked to stop");
-  clock_gettime(CLOCK_MONOTONIC, &t); /* the callback takes time of its own */
+  clock_gettime(CLOCK_MONOTONIC, &t); /* the callback has taken time */
   r->polled_ns = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
   return r->status != NX_OK;
 }
@@ -72,7 +72,7 @@ nx_status nxg_program_run_polled(const nxg_program *p, void *const *inputs, cons
                      .user = user};
   if (p->scratch_bytes <= STACK_BYTES) return run_on_stack(p, &r, params);
   if ((uint64_t)p->scratch_bytes > SIZE_MAX / 2) return nxi_oom(d);
-  nxg_program *owner = (nxg_program *)(uintptr_t)p; /* its spare memory alone changes, atomically */
+  nxg_program *owner = (nxg_program *)(uintptr_t)p; /* only its spare memory changes, atomically */
   void *memory = take_memory(owner);
   if (!memory) return nxi_oom(d);
   r.scratch = (char *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Inside the graph interpreter. A program is a list of steps, each with everything looked up
- * beforehand: which function, where operands and result lie, how they are walked. interp_plan.c
- * makes it, interp_graph.c runs it, interp_map.c, interp_cast.c, interp_fold.c, interp_library.c
- * and interp_call.c hold what steps do. */
+/* Private to the graph interpreter. A program is a list of steps in which everything has been
+ * looked up beforehand: the function, the places of operands and result, and how their elements are
+ * traversed. interp_plan.c and interp_steps.c make a program, interp_graph.c runs it, and the other
+ * interp_ files have the functions of the steps. */
 #ifndef NXG_INTERP_GRAPH_H
 #define NXG_INTERP_GRAPH_H
 
@@ -18,8 +18,8 @@ typedef struct nxg_place {
   int64_t byte;
 } nxg_place;
 
-/* Elements in C order of some shape, which is coalesced: no dimension of size 1, none that
- * continues the next. */
+/* Elements in C order of some shape. Its dimensions are coalesced: none has size 1, and no two
+ * adjacent ones could be merged. */
 typedef struct nxg_access {
   nxg_place place;
   int32_t rank; /* 0: one element, or one for every index */
@@ -42,15 +42,16 @@ typedef struct nxg_run_state {
   void *user;
   int64_t polled_ns;
 } nxg_run_state;
-/* True if the run is over. Every loop that may last asks now and then; the caller's poll hears of
- * it each 10 ms. */
+/* True if the run is to stop. Every loop that may take long asks from time to time; the caller's
+ * poll is called every 10 ms. */
 bool nxg_stopped(nxg_run_state *r);
 
 typedef struct nxg_step nxg_step;
-/* result[i] of operands[.][i], dense, in the dtype the kernel computes in. */
+/* Computes result[i] from operands[.][i]; all are dense and in the dtype that the kernel computes
+ * in. */
 typedef void (*nxg_map_kernel)(const nxg_step *s, void *result, const void *const *operands,
                                int64_t n);
-/* Folds n elements, which *source gives, in lanes or plain order. */
+/* Reduces n elements, which come from *source, in lanes or plain order. */
 struct nxg_source;
 typedef void (*nxg_fold_kernel)(struct nxg_source *source, int64_t n, bool lanes, void *result);
 
@@ -66,7 +67,7 @@ typedef struct nxg_program_call {
 
 struct nxg_step {
   void (*run)(const nxg_step *s, nxg_run_state *r);
-  int64_t n;              /* elements of the result, or that are moved */
+  int64_t n;              /* elements of the result, or elements to move */
   nx_dtype dtype, result; /* of the operands (the last one) and of the result */
   uint32_t n_args;
   nxk_op scalar;
@@ -76,8 +77,8 @@ struct nxg_step {
   nxg_map_kernel kernel;
   nxg_fold_kernel fold;
   nxg_access to;       /* the result */
-  nxg_access *args;    /* of a fold: what walks to the first elements of the runs, and a run */
-  int64_t *numbers;    /* what else the step needs */
+  nxg_access *args;    /* for a fold: the first elements of the runs, and the elements of a run */
+  int64_t *numbers;    /* parameters of the step */
   nxg_place temporary; /* matmul of small floats */
   const nxg_program_call *call;
   uint32_t alias_range; /* update: input whose distance is added to `to`; UINT32_MAX: none */
@@ -125,20 +126,20 @@ void nxg_gather(nxg_cursor *c, void *dense, int64_t n); /* the next n elements *
 void nxg_scatter(nxg_cursor *c, const void *dense, int64_t n);
 void nxg_widen(nx_dtype small, const void *from, float *to, int64_t n);
 void nxg_narrow(nx_dtype small, const float *from, void *to, int64_t n);
-/* Bytes whose lower halves are nibbles, made such as nxi_store_element leaves. */
+/* Extends the lower halves of bytes, i4 or u4 values, to whole bytes, as nxi_store_element does. */
 void nxg_wrap_nibbles(nx_dtype t, void *elements, int64_t n);
 enum { NXG_CHUNK = 256 };
 
-/* Elements for a fold, in the dtype it computes in. */
+/* The source of elements for a reduction, in the dtype that it computes in. */
 typedef struct nxg_source {
   nxg_cursor cursor;
   nx_dtype dtype;
   nxg_run_state *run;
-  int64_t taken; /* elements since the run was asked whether it is over */
+  int64_t taken; /* elements since nxg_stopped was last called */
 } nxg_source;
 /* The next n <= NXG_CHUNK elements; buffer has room for them. */
 const void *nxg_source_next(nxg_source *s, void *buffer, int64_t n);
-/* Before the next n: whether the run is over. Cheap enough for blocks of 16. */
+/* Called before the next n elements: whether the run is to stop. Cheap enough for blocks of 16. */
 static inline bool nxg_source_stopped(nxg_source *s, int64_t n) {
   s->taken += n;
   if (s->taken < 4096) return false;
@@ -155,23 +156,24 @@ nxg_fold_kernel nxg_find_fold(nxk_reduce_kind kind, nx_dtype type);
 
 void nxg_step_map(const nxg_step *s, nxg_run_state *r);
 void nxg_step_move(const nxg_step *s, nxg_run_state *r); /* args[0] to `to` */
-/* Nibbles of an input or for an output, two in a byte there: args[0] to `to`. */
+/* Unpack i4 and u4 elements of an input, and pack those of an output, which has two in a byte:
+ * args[0] to `to`. */
 void nxg_step_unpack(const nxg_step *s, nxg_run_state *r);
 void nxg_step_pack(const nxg_step *s, nxg_run_state *r);
 void nxg_step_fill(const nxg_step *s, nxg_run_state *r);   /* args[0], one element, everywhere */
 void nxg_step_arange(const nxg_step *s, nxg_run_state *r); /* numbers: start, step */
 void nxg_step_eye(const nxg_step *s, nxg_run_state *r);    /* numbers: rows, columns, k */
 void nxg_step_fold(const nxg_step *s, nxg_run_state *r);   /* numbers: elements of the run */
-/* numbers: elements of a run, bytes from one to the next in the result, kind, order. args[0] walks
- * the elements run by run, `to` the first elements of the runs. */
+/* numbers: elements of a run, bytes between them in the result, kind, order. args[0]: the elements,
+ * run after run; `to`: the first elements of the runs. */
 void nxg_step_scan(const nxg_step *s, nxg_run_state *r);
 /* numbers: extent of the axis, bytes along it (from element to element of args[0]'s or the
  * result's), node. args[0]: elements of the data whose index along the axis is 0; args[1]:
  * indices. */
 void nxg_step_gather(const nxg_step *s, nxg_run_state *r);
-/* The same; also: whether it adds; `to` walks the elements of the result, in the dtype that is
- * added in, from which the indices count; 2 if they are pairs, then bytes from a number of an
- * update to the second one. args[0]: updates. */
+/* The same, followed by: whether it adds; 2 for pairs, else 1; for pairs the bytes between the two
+ * parts of an update. `to`: elements of the result whose index along the axis is 0, in the dtype of
+ * the addition. args[0]: updates. */
 void nxg_step_scatter(const nxg_step *s, nxg_run_state *r);
 void nxg_step_threefry(const nxg_step *s, nxg_run_state *r);
 void nxg_step_matmul(const nxg_step *s, nxg_run_state *r); /* numbers: see interp_library.c */

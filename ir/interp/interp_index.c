@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* Elements by number in the graph interpreter: gather, scatter, one element after the other in C
- * order. */
+/* Gather and scatter in the graph interpreter, one element after the other in C order. */
 #include <string.h>
 
 #include "interp_graph.h"
 
 enum { EXTENT, STRIDE, NODE, ADDS, PARTS, SECOND };
 
-/* The element that the next index means, counted from 0; -1: none, which is reported. */
+/* The element that the next index refers to, counted from 0; -1: the index is bad, which is
+ * recorded. */
 static int64_t next_element(const nxg_step *s, nxg_run_state *r, nxg_cursor *indices, int64_t i) {
   int64_t extent = s->numbers[EXTENT], index = 0;
   if (s->args[1].size == 4) {
@@ -24,7 +24,7 @@ static int64_t next_element(const nxg_step *s, nxg_run_state *r, nxg_cursor *ind
   return -1;
 }
 
-/* All are looked at before anything is read or written. */
+/* Checks all indices before anything is read or written. */
 static bool all_good(const nxg_step *s, nxg_run_state *r) {
   nxg_cursor indices;
   nxg_cursor_start(&indices, &s->args[1], nxg_address(r, s->args[1].place));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* The interpreter of verified kernels, both levels: slow and obvious, the oracle of every test. It
- * computes each instruction as ir/kernel/kernel.h says, lane by lane, and refuses accesses outside
- * a buffer. LOCAL arrays are filled with 0xff (NaN) at every outer point or task, so that nothing
- * leaks from one to the next. */
+/* The interpreter of verified kernels of both levels. It is slow and simple, and the reference of
+ * every test. It computes each instruction as ir/kernel/kernel.h says, lane by lane, and refuses
+ * accesses outside a buffer. LOCAL arrays are filled with 0xff (NaN) at every outer point or task,
+ * so that no value of the one before can be used by mistake. */
 #include <string.h>
 
 #include "ir/kernel/build.h"
@@ -15,17 +15,17 @@ typedef struct run {
   nxi_reducer *reducers;
   void *const *buffers; /* launch buffers, then LOCAL arrays */
   const uint64_t *params;
-  char *scratch; /* of the LOCAL arrays */
+  char *scratch; /* memory of the LOCAL arrays */
   int64_t scratch_bytes;
-  int64_t begin, end; /* tasks to run; numbered over all parts */
+  int64_t begin, end; /* tasks to run, in the numbering of all parts */
   int64_t first_task; /* of the current part */
   int64_t n_tasks;    /* of the current part */
-  int64_t steps;      /* left */
+  int64_t steps;      /* steps that are left */
   nxi_diag *diag;
 } run;
 
 static uint64_t *slots_of(const run *r, nxk_value v) { return &r->slots[r->program->slot[v]]; }
-/* An integer of 64 bits, or of 32 as one of 64. */
+/* An i64, or an i32 sign-extended to 64 bits. */
 static int64_t place_of(const run *r, nxk_value v, uint32_t lane) {
   uint64_t bits = slots_of(r, v)[lane];
   return r->kernel->instrs[v].dtype == NX_I32 ? (int32_t)(uint32_t)bits : (int64_t)bits;
@@ -55,7 +55,7 @@ static char *element_at(const run *r, nxk_value v, const nxk_access *a, int64_t 
   return (char *)r->buffers[a->buffer] + element * nxi_dtype_size(b->dtype);
 }
 
-/* ---- 32 bits: what is computed in them is what 64 would give */
+/* ---- i32: results must be equal to those in 64 bits */
 
 static bool fail_narrow(const run *r, nxk_value v, int64_t x) {
   nxi_fail(r->diag, NX_INTERNAL, "", "kernel @%s: %%%u has %lld in it, more than 32 bits hold",
@@ -68,7 +68,8 @@ static bool is_narrow(const nxk_kernel *k, const nxk_access *a) {
   return a->index != NXK_NONE && k->instrs[a->index].dtype == NX_I32;
 }
 
-/* Sums of the parts of the address in any order: those of one sign bound all. */
+/* Checks that the parts of the address can be added in 32 bits in any order: the sums of all
+ * positive and of all negative parts bound every partial sum. */
 static bool check_narrow(const run *r, nxk_value v, const nxk_access *a, uint32_t lane) {
   if (!is_narrow(r->kernel, a)) return true;
   uint32_t group = a->group > 1 ? a->group : 1, step = group > 1 ? lane % group : lane;
@@ -84,7 +85,7 @@ static bool check_narrow(const run *r, nxk_value v, const nxk_access *a, uint32_
   return true;
 }
 
-/* Sums of addresses wrap as two's complement; a wrong one is then out of bounds. */
+/* Sums of addresses wrap; an address that is wrong is found to be out of bounds later. */
 static int64_t base_element(const run *r, const nxk_access *a) {
   uint64_t element = (uint64_t)a->offset;
   for (uint32_t i = 0; i < a->n_terms; i++)
@@ -98,7 +99,7 @@ static int64_t lane_element(const run *r, const nxk_access *a, int64_t base, uin
   return (int64_t)((uint64_t)base + index + (uint64_t)a->lane_stride * step);
 }
 
-/* Whether a lane of the access exists. in: the load or store. */
+/* Whether a lane of the access is active. in: the load or store. */
 static bool is_on(const run *r, const nxk_instr *in, const nxk_access *a, uint32_t lane) {
   if (a->mask == NXK_NONE) return true;
   return slots_of(r, a->mask)[lane / (in->lanes / r->kernel->instrs[a->mask].lanes)] != 0;
@@ -121,7 +122,8 @@ static bool run_load(run *r, nxk_value v) {
   return true;
 }
 
-/* A store past the caches is of whole cache lines (the verifier looks at its lanes). */
+/* Checks that a nontemporal store starts at a cache line; the verifier has checked that its lanes
+ * are whole lines. */
 static bool check_line(run *r, nxk_value v, const nxk_access *a, int64_t base) {
   int64_t size = nxi_dtype_size(r->kernel->buffers[a->buffer].dtype);
   if (!(a->flags & NXK_NONTEMPORAL) || r->kernel->level == NXK_LOGICAL ||
@@ -147,7 +149,8 @@ static bool run_store(run *r, nxk_value v) {
   return true;
 }
 
-/* One lane of one level of a tree of partials: its value, and its index where there are any. */
+/* One lane of one level of a tree of partial results: its value, and its index for argmax and
+ * argmin. */
 typedef struct tree_cell {
   char *value, *index;
 } tree_cell;
@@ -334,7 +337,7 @@ static bool is_map_loop(const nxk_kernel *k, nxk_value v) {
   return v != NXK_NONE && k->instrs[v].op == NXK_for && k->loops[k->instrs[v].imm].kind == NXK_MAP;
 }
 
-/* Of a scan: what is before the block, and what is in it so far. */
+/* The state of a scan: the result before the block, and the result within it so far. */
 enum { BEFORE, WITHIN };
 
 static void start_scans(const run *r, nxk_value loop) {
@@ -368,8 +371,8 @@ static void run_scan(const run *r, nxk_value v) {
   state->count++;
 }
 
-/* Carries of a loop: initial values at its start; after an iteration what `next` left takes
- * effect. */
+/* Sets the carries of a loop: to their initial values at its start, and after an iteration to the
+ * values of `next`. */
 static void set_carries(const run *r, nxk_value loop, bool start) {
   for (nxk_value v = loop + 1; r->kernel->instrs[v].op == NXK_carry; v++) {
     const nxk_instr *in = &r->kernel->instrs[v];
@@ -380,7 +383,8 @@ static void set_carries(const run *r, nxk_value loop, bool start) {
   }
 }
 
-/* True if the points of this loop are the smallest that LOCAL arrays belong to. */
+/* True if each iteration of this loop has LOCAL arrays of its own: there is no such loop inside
+ * it. */
 static bool owns_locals(const nxk_kernel *k, nxk_value loop, nxk_value end) {
   nxk_loop_kind kind = k->loops[k->instrs[loop].imm].kind;
   if (kind != NXK_OUTER) return kind == NXK_TASK;
@@ -389,7 +393,7 @@ static bool owns_locals(const nxk_kernel *k, nxk_value loop, nxk_value end) {
   return true;
 }
 
-/* Takes n steps. False if they are used up, recorded. */
+/* Counts n steps. False, with a failure recorded, if there are none left. */
 static bool take_steps(run *r, int64_t n) {
   r->steps -= n;
   if (r->steps > 0) return true;
@@ -421,7 +425,7 @@ static bool run_for(run *r, nxk_value v) {
     if (clears) clear_locals(r);
     if (!take_steps(r, 1) || !run_range(r, v + 1, end)) return false;
     set_carries(r, v, false);
-    if (upper - i <= step) break; /* before it could overflow */
+    if (upper - i <= step) break; /* the next addition could overflow */
     i += step;
   }
   if (reduces) set_reductions(r, v, false);
@@ -490,12 +494,12 @@ static bool run_one(run *r, nxk_value v) {
     case NXK_fold: run_fold(r, v); return true;
     case NXK_tree_push: return run_tree_push(r, v);
     case NXK_tree_join: return run_tree_join(r, v);
-    default:
-      return true; /* carry: set by its loop; barrier: all lanes are at the same place always */
+    default: return true; /* carry: set by its loop; barrier: lanes run in step anyway */
   }
 }
 
-/* Instructions [first, last) of one block; the blocks in it are run and skipped as one. */
+/* Runs the instructions [first, last) of one block. A block inside it is run as a whole and then
+ * skipped. */
 static bool run_range(run *r, nxk_value first, nxk_value last) {
   for (nxk_value v = first; v < last; v++) {
     if (!run_one(r, v)) return false;

@@ -18,8 +18,7 @@ static void threefry(const uint32_t key[2], const uint32_t counter[2], uint32_t 
     x += y;
     y = rotate(y, rotations[round % 8]) ^ x;
     if (round % 4 != 3) continue;
-    uint32_t group =
-        round / 4 + 1; /* every four rounds the next two key words and the group's number */
+    uint32_t group = round / 4 + 1; /* two key words every four rounds */
     x += keys[group % 3];
     y += keys[(group + 1) % 3] + group;
   }
@@ -43,8 +42,8 @@ void nxg_step_threefry(const nxg_step *s, nxg_run_state *r) {
   }
 }
 
-/* ---- matmul. numbers: m, n, k, then bytes from row to row and column to column of a and of b.
- * args walk over the matrices of the batch. */
+/* ---- matmul. numbers: m, n, k, then the bytes between rows and between columns of a and of b.
+ * args: the first elements of the matrices of the batch. */
 
 enum { M, N, K, A_ROW, A_COLUMN, B_ROW, B_COLUMN };
 
@@ -81,7 +80,8 @@ static void accumulate(nx_dtype t, void *sums, const void *factor, const void *r
   }
 }
 
-/* n elements `stride` bytes apart, dense, in the dtype that is computed in. */
+/* Copies n elements that are `stride` bytes apart to dense ones in the dtype that is computed
+ * in. */
 static void load_line(nx_dtype t, const char *at, int64_t stride, void *line, int64_t n) {
   int64_t extent = n;
   nxg_access access = {
@@ -92,7 +92,8 @@ static void load_line(nx_dtype t, const char *at, int64_t stride, void *line, in
   nxg_source_next(&source, line, n);
 }
 
-/* One matrix in our own order: columns in strips, k in order from +0. */
+/* Multiplies one matrix in the order of docs/numerics.md: k sequentially from +0, for a strip of
+ * columns at a time. */
 static void multiply(const nxg_step *s, nxg_run_state *r, const char *a, const char *b, char *c) {
   const int64_t *v = s->numbers;
   nx_dtype t = s->dtype;
@@ -124,7 +125,8 @@ static void widen_matrix(nx_dtype t, const char *from, int64_t rows, int64_t col
     }
 }
 
-/* One matrix by the library; false if it does not do this one. A failure is the run's. */
+/* Multiplies one matrix with the library; false if the library does not do this one. A failure is
+ * recorded in the run. */
 static bool multiply_by_library(const nxg_step *s, nxg_run_state *r, const char *a, const char *b,
                                 char *c) {
   const int64_t *v = s->numbers;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Elementwise operations of the graph interpreter: a typed loop a basic operation, written as
- * plainly as C allows (the build forbids contraction), and the scalar evaluator for functions. One
- * kernel call covers dense operands; others come in chunks. */
+/* Elementwise operations of the graph interpreter: a typed loop for each basic operation, written
+ * as simply as C allows (the build forbids contraction), and the scalar evaluator for functions.
+ * Dense operands take a single call of such a loop; others are copied in chunks. */
 #include <math.h>
 #include <string.h>
 
@@ -65,7 +65,8 @@
   BINARY(ne, name, T, uint8_t, (p) != (q)) \
   BINARY(lt, name, T, uint8_t, (p) < (q))  \
   BINARY(le, name, T, uint8_t, (p) <= (q))
-/* NaN wins; of two equal ones max takes the one without, min the one with a sign. */
+/* NaN wins. If the operands are equal, max takes the one without a sign and min the one with a
+ * sign. */
 #define FLOAT(name, T, suffix)                                               \
   UNARY(neg, name, T, -x)                                                    \
   UNARY(abs, name, T, fabs##suffix(x))                                       \
@@ -129,7 +130,7 @@ static const nxg_map_kernel kernels[NXK_SCALAR_COUNT][NXI_DTYPE_COUNT] = {
   ROW(not, not, bool, NX_BOOL) ROW(max, max, bool, NX_BOOL) ROW(min, min, bool, NX_BOOL)
   ROW(and, min, bool, NX_BOOL) ROW(or, max, bool, NX_BOOL)  ROW(xor, xor, bool, NX_BOOL)
   COMPARE_ROWS(bool, NX_BOOL)
-  /* nibbles: all else is evaluated one scalar at a time */
+  /* i4 and u4: all other operations are evaluated one scalar at a time */
   SAME_ROWS(i8, NX_I4) SAME_ROWS(u8, NX_U4)
 };
 /* clang-format on */
@@ -149,7 +150,7 @@ nxg_map_kernel nxg_find_map(nxk_op op, nx_dtype type) {
   return kernels[op][type] ? kernels[op][type] : evaluate;
 }
 
-/* ---- where: moves elements, so their bits stay */
+/* ---- where: it copies bits */
 
 #define SELECT(name, T, expression)                                                       \
   static void select_##name(const nxg_step *s, void *result, const void *const *operands, \
@@ -182,7 +183,7 @@ nxg_map_kernel nxg_find_select(nx_dtype type) {
 
 /* ---- the step */
 
-/* An operand of a step that comes in chunks. */
+/* An operand of a step that is copied in chunks. */
 typedef struct feed {
   nxg_cursor cursor;
   bool repeats; /* one element for every index: its chunk is filled once */
@@ -190,7 +191,7 @@ typedef struct feed {
 } feed;
 
 static const void *feed_next(feed *f, nx_dtype t, void *buffer, int64_t n, bool first) {
-  /* one feed an operand was started. NOLINTNEXTLINE(clang-analyzer-*) */
+  /* a feed was started for each operand. NOLINTNEXTLINE(clang-analyzer-*) */
   const nxg_access *a = f->cursor.access;
   if (f->repeats && !first) return buffer;
   if (a->dense && !f->small) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* From a graph to the steps of a program: what is needed, where each value lies, which views are
- * walked through and which must be stored, when memory is free again. One pass from the first node
- * to the last, no recursion. */
+/* From a graph to the steps of a program. It decides which nodes are needed, where each value is in
+ * memory, which views are read in place and which are stored, and when memory is free again. One
+ * pass goes from the first node to the last, without recursion. */
 #include <string.h>
 
 #include "interp_plan.h"
@@ -84,7 +84,8 @@ nx_status nxg_plan_access(nxg_planner *b, nxg_place place, nx_dtype t, int32_t r
   return NX_OK;
 }
 
-/* The view through which a node's elements are read, and where its first element is. */
+/* Sets *v to the view through which a node's elements are read, and *first to the place of its
+ * first element. */
 void nxg_plan_view(const nxg_planner *b, uint32_t node, nxg_view *v, nxg_place *first) {
   const nxg_node *n = &b->g->nodes[node];
   const nxg_planned *x = &b->values[node], *root = &b->values[x->root];
@@ -150,7 +151,7 @@ nxg_step *nxg_plan_step(nxg_planner *b, void (*run)(const nxg_step *, nxg_run_st
   return s;
 }
 
-/* Eight bytes that hold a scalar for every run. */
+/* Adds eight bytes of constant memory that hold a scalar. */
 static nx_status plan_constant(nxg_planner *b, nx_dtype t, uint64_t bits, nxg_place *place) {
   nxg_program *p = b->p;
   if (!nxi_grow(&p->constants, &p->cap_constants, p->n_constants + 1, 8)) return no_memory(b);
@@ -188,13 +189,13 @@ static void mark_needed(nxg_planner *b) {
     const nxg_node *n = &b->g->nodes[i];
     uint32_t read = n->op == NXG_update && n->n_args == 3
                         ? 2
-                        : n->n_args; /* the alias range is a place, not a nxg_planned */
+                        : n->n_args; /* operand 2 is an address, not a value to compute */
     for (uint32_t k = 0; b->values[i].needed && k < read; k++) b->values[n->args[k]].needed = true;
   }
 }
 
-/* A view of a stored value is walked through. So is a view of a view that is dense: offsets add. A
- * view that is not dense and has a view on it is stored itself. */
+/* A view of a stored value is read in place, and so is a view of a dense view, since their offsets
+ * can be added. A view that is not dense and has a view on it is stored. */
 static void find_roots(nxg_planner *b) {
   for (uint32_t i = 0; i < b->g->n_nodes; i++) {
     const nxg_node *n = &b->g->nodes[i];
@@ -216,7 +217,7 @@ static void find_last_uses(nxg_planner *b) {
     if (!b->values[i].needed) continue;
     b->values[i].last_use = i > b->values[i].last_use ? i : b->values[i].last_use;
     bool reads = n->op != NXG_view ||
-                 b->values[i].root == i; /* a view that is walked through reads nothing */
+                 b->values[i].root == i; /* a view that is read in place has no step of its own */
     for (uint32_t k = 0; reads && k < n->n_args; k++)
       b->values[b->values[n->args[k]].root].last_use = i;
   }
@@ -224,7 +225,7 @@ static void find_last_uses(nxg_planner *b) {
     b->values[b->values[b->g->outputs[i].node].root].last_use = UINT32_MAX;
 }
 
-/* A stored value that is an output is computed where the output goes. */
+/* A stored value that is an output is computed directly in the memory of the output. */
 static void bind_outputs(nxg_planner *b) {
   for (uint32_t i = 0; i < b->g->n_outputs; i++) {
     uint32_t node = b->g->outputs[i].node;
@@ -237,7 +238,7 @@ static void bind_outputs(nxg_planner *b) {
 
 /* ---- the nodes in order */
 
-/* Nibbles have a byte each between inputs and outputs. */
+/* Between inputs and outputs an i4 or u4 element has a byte of its own. */
 static nx_status plan_unpack(nxg_planner *b, uint32_t node) {
   const nxg_node *n = &b->g->nodes[node];
   nxg_step *s = nxg_plan_step(b, nxg_step_unpack, nxg_node_elements(n), 1, 0);
@@ -257,7 +258,7 @@ static nx_status plan_pack(nxg_planner *b, uint32_t node, uint32_t output) {
   return nxg_plan_operand(b, node, &s->args[0]);
 }
 
-/* The place of a node's value, before its steps are made. */
+/* Chooses the place of a node's value, before its steps are made. */
 static nx_status plan_storage(nxg_planner *b, uint32_t node) {
   const nxg_node *n = &b->g->nodes[node];
   nxg_planned *x = &b->values[node];
@@ -276,7 +277,7 @@ static nx_status plan_storage(nxg_planner *b, uint32_t node) {
   return status || n->op != NXG_input ? status : plan_unpack(b, node);
 }
 
-/* Memory of values that nobody reads after this node. */
+/* Frees the memory of values that are not read after this node. */
 static nx_status release_dead(nxg_planner *b, uint32_t node) {
   const nxg_node *n = &b->g->nodes[node];
   for (uint32_t k = 0; k <= n->n_args; k++) {

@@ -6,7 +6,7 @@
 #include "ir/kernel/build.h"
 #include "interp.h"
 
-/* Where each opener ends; false if blocks do not nest or nest too deep. */
+/* Finds the end of each opener; false if blocks do not nest or nest too deep. */
 static bool match_blocks(nxi_program *p) {
   nxk_value open[NXI_MAX_DEPTH];
   uint32_t depth = 0;

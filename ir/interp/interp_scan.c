@@ -7,7 +7,7 @@
 
 enum { RUN, STRIDE, KIND, ORDER };
 
-/* One run: elements from the source, results from `to` on. */
+/* Scans one run: elements come from the source, results are written from `to` on. */
 static void scan_run(const nxg_step *s, nxg_run_state *r, nxg_source *source, char *to) {
   nx_dtype t = nxi_compute_dtype(s->dtype);
   nxk_reduce_kind kind = (nxk_reduce_kind)s->numbers[KIND];
@@ -40,7 +40,7 @@ static void scan_run(const nxg_step *s, nxg_run_state *r, nxg_source *source, ch
   }
 }
 
-/* One run of numbers in two parts. */
+/* Scans one run of complex numbers. */
 static void scan_pairs(const nxg_step *s, nxg_run_state *r, nxg_source *sources, char *to) {
   nx_dtype t = s->dtype;
   uint64_t held[4] = {0};

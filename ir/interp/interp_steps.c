@@ -28,7 +28,7 @@ static nx_status plan_map(nxg_planner *b, uint32_t node) {
   const nxg_node *n = node_of(b, node);
   nxk_op op = (nxk_op)nxg_ops[n->op].scalar;
   nx_dtype type = node_of(b, n->args[n->n_args - 1])->dtype;
-  bool moves = op == NXK_select || op == NXK_bitcast; /* bits stay what they are */
+  bool moves = op == NXK_select || op == NXK_bitcast; /* copies bits */
   nxg_step *s = nxg_plan_step(b, nxg_step_map, nxg_node_elements(n), n->n_args, 0);
   NEED(s);
   s->scalar = op;
@@ -63,7 +63,7 @@ nx_status nxg_plan_move(nxg_planner *b, uint32_t node, nxg_place to, int32_t ran
                 : nxg_plan_access(b, to, t, rank, shape, strides ? strides : dense, &s->to);
 }
 
-/* Operand `node` into part of the dense result: from element `offset` of it on. */
+/* Copies operand `node` into the dense result, from element `offset` on. */
 static nx_status plan_part(nxg_planner *b, uint32_t node, uint32_t result, int64_t offset) {
   const nxg_node *n = node_of(b, node), *whole = node_of(b, result);
   int64_t strides[NXG_MAX_RANK];
@@ -170,11 +170,12 @@ static nx_status plan_scan(nxg_planner *b, uint32_t node) {
              : nxg_plan_access(b, place_of(b, node), n->dtype, n->rank - 1, shape, dense, &s->to);
 }
 
-/* ---- elements by number */
+/* ---- gather and scatter */
 
 enum { EXTENT, STRIDE, NODE, ADDS, PARTS, SECOND };
 
-/* Strides of the elements that an index along `axis` counts from, for each of the indices. */
+/* The strides with the one along `axis` replaced by 0: for each index, they address the element
+ * whose index along the axis is 0. */
 static void strides_beside(int32_t rank, const int64_t *strides, int64_t axis, int64_t *out) {
   for (int32_t i = 0; i < rank; i++) out[i] = i == axis ? 0 : strides[i];
 }
@@ -197,7 +198,7 @@ static nx_status plan_gather(nxg_planner *b, uint32_t node) {
   return status ? status : nxg_plan_operand(b, n->args[1], &s->args[1]);
 }
 
-/* A cast from what `from` walks to dense elements at `to`. */
+/* Adds a cast from the elements of `from` to dense elements at `to`. */
 static nx_status plan_cast_step(nxg_planner *b, const nxg_access *from, int64_t n, nx_dtype t,
                                 nx_dtype result, nxg_place to) {
   nxg_step *s = nxg_plan_step(b, nxg_step_map, n, 1, 0);
@@ -213,8 +214,8 @@ static nx_status plan_cast_step(nxg_planner *b, const nxg_access *from, int64_t 
   return nxk_eval_ready(NXK_cast, NX_F32) ? NX_OK : nxi_oom(b->d);
 }
 
-/* What a scatter walks: of rows of parts the first one of each number, and how far the second is in
- * the updates. */
+/* Makes the accesses of a scatter. For rows of parts they address the first part of each complex
+ * number; the distance to the second part is a number of the step. */
 static nx_status plan_scatter_operands(nxg_planner *b, const nxg_node *n, nxg_place to, nx_dtype t,
                                        nxg_step *s) {
   const nxg_node *indices = node_of(b, n->args[1]);
@@ -236,7 +237,7 @@ static nx_status plan_scatter_operands(nxg_planner *b, const nxg_node *n, nxg_pl
   return nxg_plan_access(b, first, t, indices->rank, indices->shape, strides, &s->args[0]);
 }
 
-/* Sums of small floats are kept in f32 until all are there. */
+/* Sums of small floats are kept in f32 until all updates have been added. */
 static nx_status plan_scatter(nxg_planner *b, uint32_t node) {
   const nxg_node *n = node_of(b, node), *indices = node_of(b, n->args[1]);
   int64_t dense[NXG_MAX_RANK];
@@ -282,16 +283,16 @@ static nx_status plan_leaf(nxg_planner *b, uint32_t node) {
   return NX_OK;
 }
 
-/* ---- reductions: one step a run, values in between in the dtype that is computed in */
+/* ---- reductions: one step for each run; intermediate values have the dtype that is computed in */
 
-/* What a fold reads: elements of dtype t seen through v, from `first` on. */
+/* The input of a reduction: elements of dtype t in the view v, from `first` on. */
 typedef struct fold_input {
   nx_dtype t;
   nxg_view v;
   nxg_place first;
 } fold_input;
 
-/* The shape with the axes of a run, or without them. */
+/* The shape of the axes of a run, or of all other axes. */
 static int32_t pick_axes(const nxg_view *v, uint32_t mask, bool in, int64_t *shape,
                          int64_t *strides) {
   int32_t n = 0;
@@ -331,7 +332,7 @@ static nx_status plan_fold(nxg_planner *b, uint32_t node) {
   bool arg = nxk_finds_index(kind);
   int32_t left = arg ? 1 : nxg_reduce_runs(a->rank, a->shape, (uint32_t)n->attrs[0], runs);
   if (arg) runs[0] = (nxg_run){1u << n->attrs[0], NXK_ORDER_PLAIN};
-  if (left == 0) /* nothing to fold: the shape may change, the elements do not */
+  if (left == 0) /* no run is left: the shape may change, the elements do not */
     return nxg_plan_move(b, n->args[0], place_of(b, node), a->rank, a->shape, NULL);
   nxg_plan_view(b, n->args[0], &in.v, &in.first);
   int64_t held = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Strided memory in the graph interpreter: elements are gathered from it and scattered to it,
- * small floats are converted to f32 and back. Also the steps that only move or make elements. */
+/* Access to strided memory in the graph interpreter: elements are copied from it and to it, and
+ * small floats are converted to f32 and back. Also the steps that only copy elements or generate
+ * them. */
 #include <string.h>
 
 #include "interp_graph.h"
@@ -13,17 +14,17 @@ void nxg_cursor_start(nxg_cursor *c, const nxg_access *a, char *first) {
   for (int32_t i = 0; i < a->rank; i++) c->index[i] = 0;
 }
 
-/* `steps` elements on along the last dimension, which has that many left. */
+/* Advances by `steps` elements along the last dimension, which has that many left. */
 static void advance(nxg_cursor *c, int64_t steps) {
   const nxg_access *a = c->access;
   int32_t i = a->rank - 1;
   if (i < 0) return;
   c->at += steps * a->strides[i];
-  /* one index a dimension was set by nxg_cursor_start. NOLINTNEXTLINE(clang-analyzer-*) */
+  /* nxg_cursor_start has set an index for each dimension. NOLINTNEXTLINE(clang-analyzer-*) */
   for (c->index[i] += steps; c->index[i] == a->shape[i]; c->index[i]++) {
     c->at -= a->shape[i] * a->strides[i];
     c->index[i] = 0;
-    if (--i < 0) return; /* past the last element: at the first again */
+    if (--i < 0) return; /* after the last element: back at the first */
     c->at += a->strides[i];
   }
 }
@@ -161,8 +162,9 @@ const void *nxg_source_next(nxg_source *s, void *buffer, int64_t n) {
 
 /* ---- moving */
 
-/* The place that an update writes through is known when it runs: still inside the storage? numbers:
- * lowest and highest element of the view relative to its first, elements of the storage. */
+/* For an update whose place is known at run time only: finds it, and checks that it is inside the
+ * storage. numbers: lowest and highest element of the view relative to its first, elements of the
+ * storage. */
 static bool move_to_alias_range(const nxg_step *s, nxg_run_state *r, char **to) {
   int64_t offset = r->alias_offsets ? r->alias_offsets[s->alias_range] : 0, low, high;
   if (__builtin_add_overflow(offset, s->numbers[0], &low) ||
@@ -212,7 +214,8 @@ void nxg_step_unpack(const nxg_step *s, nxg_run_state *r) {
   }
 }
 
-/* A byte has both of its elements in one chunk. What follows an odd last element is 0. */
+/* Chunks have an even number of elements, so that no byte is in two of them. The half byte after an
+ * odd last element is 0. */
 void nxg_step_pack(const nxg_step *s, nxg_run_state *r) {
   if (s->n == 0) return;
   char chunk[NXG_CHUNK], *to = nxg_address(r, s->to.place);
@@ -233,7 +236,7 @@ void nxg_step_fill(const nxg_step *s, nxg_run_state *r) {
                s->n);
 }
 
-/* ---- making */
+/* ---- generating */
 
 static uint64_t arange_element(nx_dtype t, uint64_t start, uint64_t step, int64_t i) {
   nx_dtype c = t == NX_BOOL ? NX_I64 : nxi_compute_dtype(t);

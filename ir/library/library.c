@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The table of library operations, and the functions that carry them out. Types: library_linalg.c,
- * library_fft.c. */
+/* The table of library operations, and of the functions that the runtime installs for them. Types:
+ * library_linalg.c, library_fft.c. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -69,7 +69,7 @@ static nx_status bad_rows(const nxg_call *call, uint32_t operand, nxi_diag *d) {
                   name, operand);
 }
 
-/* What rows of parts are. */
+/* Reads the complex shapes of operands that are rows of parts from the attributes. */
 static nx_status take_rows(nxg_call *call, const int64_t *attrs, uint32_t n, nxi_diag *d) {
   uint32_t at = 0;
   for (uint32_t i = 0; i < call->n_operands; i++) {

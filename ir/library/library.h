@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Library calls: operations on whole arrays that are not compiled but carried out by functions
- * (LAPACK, FFT, sorting).
+/* Library calls: operations on whole arrays that are not compiled but done by functions (LAPACK,
+ * FFT, sorting).
  *
  * The table is library.def. In the graph such an operation is a node of kind CALL whose operands
  * and result are dense, in C order; a pass brings operands into that form, by the kernels that
@@ -10,8 +10,9 @@
  * A scan may be such a call too, where a device has a function for it (graph/scans.c); here none is
  * installed.
  *
- * A call is cut into tasks by its types and attributes alone, tasks run in any order and on any
- * thread, and each computes the same whoever runs it: so bits do not depend on threads. */
+ * A call is divided into tasks by its types and attributes alone. Tasks may run in any order and on
+ * any thread, and the result of each does not depend on the thread that runs it. So the bits do not
+ * depend on the number of threads. */
 #ifndef NXG_LIBRARY_H
 #define NXG_LIBRARY_H
 
@@ -35,32 +36,31 @@ typedef struct nxg_call {
   int64_t attrs[NXG_CALL_ATTRS];
 } nxg_call;
 
-/* Of operations of kind CALL: how many results; whether what operands hold can make them fail; how
- * many attributes, with `result` if there are several results; their names, of which `result` is
- * the last. */
+/* For operations of kind CALL: the number of results; whether values of operands can make them
+ * fail; the number of attributes, with `result` if there are several results; and the names of
+ * these, of which `result` is the last. */
 uint32_t nxg_call_results(nxg_op op);
 bool nxg_call_fails(nxg_op op);
 uint32_t nxg_call_attrs(nxg_op op);
 const char *nxg_call_key(nxg_op op, uint32_t i, size_t *length);
-/* Which result a node is. */
+/* The number of the result that a node is. */
 uint32_t nxg_result_number(nxg_op op, const int64_t *attrs);
 /* Whether two nodes are results of one call. */
 bool nxg_same_call(const nxg_node *a, const nxg_node *b);
 
-/* Where complex values have become rows of their parts (passes/graph/types.c) a call with a complex
- * operand or result says what its operands are: after its own attributes follow, for each operand,
- * its rank and shape, or -1 if it is real and as it was. Complex results of such a node are rows of
- * parts too. */
+/* After complex values have become rows of their parts (passes/graph/types.c), a call with a
+ * complex operand or result has further attributes: for each operand its rank and complex shape, or
+ * -1 if it is real. Complex results of such a node are rows of parts too. */
 static inline bool nxg_call_has_rows(nxg_op op, uint32_t n_attrs) {
   return n_attrs > nxg_call_attrs(op);
 }
 
-/* Checks operands and attributes, and fills in everything, all results included, as they are in
- * memory: complex where they are. The one place that knows the types of calls; nxg_infer asks
+/* Checks operands and attributes, and fills *out, with the types of all results; complex values
+ * have their complex type. It is the only place that knows the types of calls; nxg_infer calls
  * it. */
 nx_status nxg_call_infer(nxg_op op, uint32_t n_args, const nxg_type *args, const int64_t *attrs,
                          uint32_t n_attrs, nxg_call *out, nxi_diag *d);
-/* The same of a node that is right. */
+/* The same for a node of a valid graph. */
 nx_status nxg_call_of_node(const nxg_graph *g, uint32_t node, nxg_call *out, nxi_diag *d);
 
 /* ---- the functions */
@@ -69,19 +69,19 @@ nx_status nxg_call_of_node(const nxg_graph *g, uint32_t node, nxg_call *out, nxi
 typedef struct nxg_call_work {
   uint32_t n_phases;              /* at least 1 */
   int64_t tasks[NXG_CALL_PHASES]; /* of each */
-  /* so many tasks at once are worth a hand-over to a thread: some 10 us, 10 ms at most */
+  /* how many tasks a thread takes at a time: some 10 us of work, 10 ms at most */
   int64_t grain[NXG_CALL_PHASES];
-  int64_t split; /* so many tasks in turn belong to one index of the batch; 0 is 1 */
+  int64_t split; /* how many consecutive tasks belong to one index of the batch; 0 means 1 */
   int64_t shared_bytes, own_bytes; /* scratch of the call, and of each thread */
-  /* Gives tasks and grain of a phase where there are more phases than have room above. */
+  /* Gives the tasks and the grain of a phase if there are more phases than the arrays above hold;
+   * else NULL. */
   void (*phase)(const void *state, uint32_t phase, int64_t *tasks, int64_t *grain);
-  double cost; /* roughly the floating-point operations of the whole */
-  void *state; /* what `prepare` made for all runs, or NULL */
+  double cost; /* roughly the floating-point operations of the call */
+  void *state; /* data that `prepare` made for all runs, or NULL */
 } nxg_call_work;
 
-/* Some tasks of one phase. Memory begins at multiples of 64 bytes, but that of operands, which is
- * aligned to their elements. An operand may be the memory of another one; results overlap
- * nothing. */
+/* Some tasks of one phase. All memory is aligned to 64 bytes, except that of operands, which is
+ * aligned to their elements. Operands may share memory with each other; results overlap nothing. */
 typedef struct nxg_call_part {
   const nxg_call *call;
   void *state;
@@ -89,22 +89,24 @@ typedef struct nxg_call_part {
   int64_t begin, end;
   void *const *operands, *const *results;
   void *shared, *own;
-  bool (*stopped)(void *user); /* may be asked every 10 ms or so; true: leave, whatever is done */
+  /* to be called about every 10 ms; true: return at once, with the work unfinished */
+  bool (*stopped)(void *user);
   void *user;
-  int64_t failed; /* if the function fails: the task that did */
+  int64_t failed; /* if the function fails: the task that failed */
 } nxg_call_part;
 
 typedef struct nxg_functions {
-  /* Fills *work, which is all zeros. Immutable afterwards; runs may overlap. */
+  /* Fills *work, which is zeroed. It does not change afterwards, so several runs may use it at the
+   * same time. */
   nx_status (*prepare)(const nxg_call *call, nxg_call_work *work, nxi_diag *d);
-  /* The default floating-point environment is in force. Every task that can fails by itself: of
-   * several failures the one of the lowest task is reported, so a function stops at its first and
-   * sets part->failed. */
+  /* Called under the default floating-point environment. Each task can fail on its own. If several
+   * fail, the failure of the lowest task is reported, so a function stops at the first one and sets
+   * part->failed. */
   nx_status (*run)(nxg_call_part *part);
   void (*release)(void *state); /* NULL: nothing to release */
 } nxg_functions;
-/* Installs the functions of an operation, which stay for ever; before programs and plans are
- * made. */
+/* Installs the functions of an operation, for the life of the process. Must be called before
+ * programs and plans are made. */
 void nxg_set_functions(nxg_op op, const nxg_functions *f);
 /* NX_DEVICE_UNAVAILABLE if there are none. */
 nx_status nxg_call_prepare(const nxg_call *call, const nxg_functions **f, nxg_call_work *work,

@@ -37,7 +37,7 @@ static nx_status types_of_complex(nxg_call *call, nxi_diag *d) {
 nx_status nxg_types_fft(nxg_call *call, nxi_diag *d) { return types_of_complex(call, d); }
 nx_status nxg_types_ifft(nxg_call *call, nxi_diag *d) { return types_of_complex(call, d); }
 
-/* The axis of the real numbers, and how many there are. */
+/* Checks the axis of the real numbers and the number of these. */
 static nx_status check_length(const nxg_call *call, int64_t length, nxi_diag *d) {
   const char *name = name_of(call);
   if (length >= 1) return NX_OK;

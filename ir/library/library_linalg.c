@@ -97,7 +97,7 @@ nx_status nxg_types_svd(nxg_call *call, nxi_diag *d) {
   return NX_OK;
 }
 
-/* Values, and vectors where there are any. */
+/* The results of an eigenvalue problem: values, and vectors if the operation has them. */
 static nx_status eigen(nxg_call *call, nx_dtype values, nx_dtype vectors, nxi_diag *d) {
   nx_status status = check_one(call, true, d);
   if (status) return status;
@@ -114,7 +114,7 @@ nx_status nxg_types_eigvalsh(nxg_call *call, nxi_diag *d) {
   return eigen(call, NX_F64, call->operands[0].dtype, d);
 }
 
-/* Computed in f64 and c128 alone: that is what the result is. */
+/* The result is c128, because it is computed in f64 and c128 only. */
 nx_status nxg_types_eig(nxg_call *call, nxi_diag *d) {
   nx_dtype t = call->operands[0].dtype;
   if (t == NX_F64 || t == NX_C128) return eigen(call, NX_C128, NX_C128, d);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Types of library calls, one function a row of library.def: each refuses what the operation does
- * not take, and fills in the results. Operands share one dtype of an admitted class, and their
- * number is right. */
+/* Types of library calls, one function for each row of library.def. Each refuses operands that the
+ * operation does not take, and fills in the results. It is called with the right number of
+ * operands, which share one dtype of an admitted class. */
 #ifndef NXG_LIBRARY_TYPES_H
 #define NXG_LIBRARY_TYPES_H
 
