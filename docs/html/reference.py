@@ -6,8 +6,10 @@ import re
 import xml.etree.ElementTree as xml
 from dataclasses import dataclass, field
 
+# The headers in the order in which they are best read; others follow.
+ORDER = "context tensor ops number index linalg fft function io dlpack debug error status dtype ir version".split()
 COMMENT = re.compile(r"^/\*(?P<text>.*?)\*/[ ]*$", re.MULTILINE | re.DOTALL)
-NAME = re.compile(r"\b(?:nx_[a-z0-9_]+|NX_[A-Z0-9_]+)\b")
+NAME = re.compile(r"`[^`\n]+`|\b(?:nx_[a-z0-9_]+|NX_[A-Z0-9_]+)\b")
 
 
 class Fault(Exception):
@@ -51,7 +53,9 @@ def documented(text):
     """The header with all comments of declarations in the form that Doxygen reads, on the same lines."""
     free, out = {line for line, _ in free_comments(text)}, []
     for number, line in enumerate(text.split("\n"), 1):
-        if line.startswith("/* ") and number not in free:
+        if number in free:
+            line = line.replace("/**", "/*", 1)
+        elif line.startswith("/* ") and number > 1:
             line = "/**" + line[2:]
         elif re.match(r" +/\* ", line):
             line = line.replace("/* ", "/** ", 1)
@@ -69,14 +73,15 @@ def escaped(text):
 
 
 def linked(text, names):
-    """Names of the interface become links."""
+    """Names of the interface become links, words between backticks code."""
     out, at = [], 0
     for match in NAME.finditer(text):
-        role = names.get(match.group())
+        word = match.group()
+        role = names.get(word)
         out.append(escaped(text[at : match.start()]))
-        out.append(f"\\ :c:{role}:`{match.group()}`\\ " if role else f"\\ ``{match.group()}``\\ ")
+        out.append(f"\\ :c:{role}:`{word}`\\ " if role else f"\\ ``{word.strip('`')}``\\ ")
         at = match.end()
-    return "".join(out) + escaped(text[at:])
+    return re.sub(r"^(\w\. )", r"\\\1", "".join(out) + escaped(text[at:]))  # "F. " would begin a list
 
 
 def prose(text, names):
@@ -275,8 +280,9 @@ def roles(items):
 
 
 def read(folder, headers):
-    """Of each header, in the order of its file names: (name, text, declarations)."""
-    for path in sorted(headers.glob("*.h")):
+    """Of each header: (name, text, declarations)."""
+    place = {stem: number for number, stem in enumerate(ORDER)}
+    for path in sorted(headers.glob("*.h"), key=lambda path: (place.get(path.stem, len(place)), path.stem)):
         text = path.read_text(encoding="utf-8")
         yield path.name, text, declarations(folder, path.name, text)
 
