@@ -5,10 +5,10 @@
 #define NX_VERSION_H
 
 #define NX_VERSION_MAJOR  0
-#define NX_VERSION_MINOR  1
+#define NX_VERSION_MINOR  2
 #define NX_VERSION_PATCH  0
-#define NX_VERSION_STRING "0.1.0"
-#define NX_ABI            0
+#define NX_VERSION_STRING "0.2.0"
+#define NX_ABI            1
 
 #include "status.h"
 
@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* "0.1.0": of the library that is running, where the macros tell of the one compiled against.
+/* "0.2.0": of the library that is running, where the macros tell of the one compiled against.
  * Static. */
 NX_API const char *nx_version(void);
 

@@ -19,18 +19,20 @@ LANGUAGES = {"c": ("cc", "c11"), "cpp": ("c++", "c++17")}
 CMAKE = """
 cmake_minimum_required(VERSION 3.13)
 project(embedder C CXX)
-find_package(nx 0.1 REQUIRED CONFIG)
-find_package(nx 0.1 REQUIRED CONFIG) # twice does no harm
+find_package(nx 0.2 REQUIRED CONFIG)
+find_package(nx 0.2 REQUIRED CONFIG) # twice does no harm
 foreach(language c cpp)
   foreach(kind @KINDS@)
     add_executable(cmake-${kind}-${language} first.${language})
     target_link_libraries(cmake-${kind}-${language} PRIVATE nx::${kind})
   endforeach()
 endforeach()
-find_package(nx 0.99 QUIET CONFIG)
-if(nx_FOUND)
-  message(FATAL_ERROR "a version that is not there is found")
-endif()
+foreach(version 0.1 0.99)
+  find_package(nx ${version} QUIET CONFIG)
+  if(nx_FOUND)
+    message(FATAL_ERROR "version ${version}, which is not there, is found")
+  endif()
+endforeach()
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(pc REQUIRED IMPORTED_TARGET nx)
 add_executable(cmake-pc-c first.c)
@@ -96,9 +98,9 @@ class Installed:
     def is_first(self, program, shared):
         """The program computes, with the library that was meant, from this prefix."""
         check(is_softmax(self.run(program)), f"{program} prints something else")
-        check(("libnx.so.0" in needed(program)[0]) == shared, f"{program} has another library than the one that was meant")
+        check(("libnx.so.1" in needed(program)[0]) == shared, f"{program} has another library than the one that was meant")
         if shared:
-            check(str(self.libraries / "libnx.so.0") in self.run("ldd", program), f"{program} does not load the installed library")
+            check(str(self.libraries / "libnx.so.1") in self.run("ldd", program), f"{program} does not load the installed library")
 
     # ---- what there is
 
@@ -122,8 +124,8 @@ class Installed:
             chain.append(target)
             path = path.parent / target
         version = self.flags("--modversion")[0]
-        check(chain == ["libnx.so.0", f"libnx.so.{version}"], f"libnx.so leads to {chain}")
-        check("[libnx.so.0]" in self.run("readelf", "-d", path), "the soname is not libnx.so.0")
+        check(chain == ["libnx.so.1", f"libnx.so.{version}"], f"libnx.so leads to {chain}")
+        check("[libnx.so.1]" in self.run("readelf", "-d", path), "the soname is not libnx.so.1")
         return path
 
     def headers(self):
@@ -139,6 +141,8 @@ class Installed:
         if self.shared:
             exported = self.defined("-D", self.libraries / "libnx.so")
             check(exported == declared, f"exported or declared, not both: {sorted(exported ^ declared)}")
+            versions = set(re.findall(r"@@(\S+)", self.run("nm", "-D", "--defined-only", self.libraries / "libnx.so")))
+            check(versions and all(re.fullmatch(r"NX_\d+\.\d+", version) for version in versions), f"symbols have the versions {versions}")
         if self.static:
             defined = self.defined("-g", self.libraries / "libnx.a")
             strange = sorted(name for name in defined if not re.match(r"nx[a-z]?_|_ZN3nxi", name))
@@ -147,7 +151,9 @@ class Installed:
     def defined(self, option, file):
         lines = self.run("nm", option, "--defined-only", file).splitlines()
         # Weak ones are the same in all who have them. Small letters are local: GNU ld lists those of a thread, too.
-        return {line.split()[2] for line in lines if len(line.split()) == 3 and line.split()[1].isupper() and line.split()[1] not in "VW"}
+        # Absolute ones are the names of versions of symbols.
+        rows = [line.split() for line in lines if len(line.split()) == 3]
+        return {name.split("@")[0] for _, kind, name in rows if kind.isupper() and kind not in "VWA"}
 
     # ---- programs
 

@@ -18,7 +18,7 @@ import installed
 
 EMBEDDER = """
 project('embedder', 'c')
-nx = dependency('nx', version: '>=0.1', fallback: 'nx')
+nx = dependency('nx', version: '>=0.2', fallback: 'nx')
 executable('first', 'first.c', dependencies: nx, install: true)
 """
 WRAP = "[wrap-file]\ndirectory = nx\n\n[provide]\nnx = nx_dep\n"
@@ -89,7 +89,7 @@ def main():
     # The same objects in a static library, which is then all that there is.
     consumer.run("meson", "configure", build, "-Dnx:default_library=static")
     consumer.run("ninja", "-C", build, "first")
-    consumer.check("libnx.so.0" not in consumer.needed(build / "first")[0], "default_library=static links the shared library")
+    consumer.check("libnx.so.1" not in consumer.needed(build / "first")[0], "default_library=static links the shared library")
     consumer.check(consumer.is_softmax(consumer.run(build / "first")), "the static embedder prints something else")
     print("static subproject: good")
     is_left_alone(scratch)
