@@ -191,15 +191,10 @@ void nxg_print_dot(const nxg_graph *g, nxi_text *out); /* Graphviz */
 bool nxg_verify(const nxg_graph *g,
                 nxi_text *out); /* all faults under their lines; out may be NULL */
 
-/* The pass that replaces complex values by pairs of real ones (passes/graph/types.c). It has the
- * form of all graph passes (passes/graph/passes.h): *out is g itself if nothing is complex.
- * Afterwards a complex input or output is a real array with the real and imaginary parts side by
- * side. */
-nx_status nxg_pass_types(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
-
 /* ---- node-by-node evaluation: the reference for tests of lowering and fusion, and the executor
  * of tiny graphs. A program is prepared once from a graph and is immutable, so it may run many
- * times, and on several threads at once. */
+ * times, and on several threads at once. Its graph has no complex values: the interpreter knows
+ * none, and nxp_program_create (passes/graph/passes.h) takes any graph. */
 typedef struct nxg_program nxg_program;
 nx_status nxg_program_create(const nxg_graph *g, nxg_program **out, nxi_diag *d);
 void nxg_program_destroy(nxg_program *p);

@@ -330,12 +330,12 @@ static nx_status plan_all(nxg_planner *b) {
 }
 
 nx_status nxg_program_create(const nxg_graph *g, nxg_program **out, nxi_diag *d) {
-  nxg_graph *real = NULL;
-  nx_status status = nxg_pass_types(g, &real, NULL, d);
-  if (status) return status;
-  nxg_planner b = {.g = real, .d = d, .p = nxi_calloc(1, sizeof *b.p)};
-  status = b.p ? plan_all(&b) : no_memory(&b);
-  if (real != g) nxg_destroy(real);
+  nxg_planner b = {.g = g, .d = d};
+  for (uint32_t i = 0; i < g->n_nodes; i++)
+    if (nxi_is_complex(g->nodes[i].dtype))
+      return nxi_fail(d, NX_INTERNAL, "", "the interpreter is given complex values");
+  b.p = nxi_calloc(1, sizeof *b.p);
+  nx_status status = b.p ? plan_all(&b) : no_memory(&b);
   nxi_free(b.values);
   nxi_free(b.blocks);
   if (status) nxg_program_destroy(b.p);

@@ -25,11 +25,17 @@ nx_status nxg_pass_small_types(const nxg_graph *g, nxg_graph **out, bool *change
                                nxi_diag *d); /* makes i4 and u4 bytes */
 nx_status nxg_pass_cse(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
 nx_status nxg_pass_dce(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
-/* The pass nxg_pass_types of ir/graph/graph.h. Matrix products of the complex dtypes in `joined`
- * become one real product each if a library computes it. */
+/* Replaces complex values by pairs of real ones. Afterwards a complex input or output is a real
+ * array with the real and imaginary parts side by side. */
+nx_status nxg_pass_types(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d);
+/* The same. Matrix products of the complex dtypes in `joined` become one real product each if a
+ * library computes it. */
 nx_status nxg_pass_types_for(const nxg_graph *g, nxp_products joined, nxg_graph **out,
                              bool *changed, nxi_diag *d);
 nx_status nxg_pass_library(const nxg_graph *g, nxp_products products, nxg_graph **out,
                            bool *changed, nxi_diag *d); /* forms that libraries take */
+
+/* program.c: a program of the interpreter (nxg_program) for a graph that may have complex values. */
+nx_status nxp_program_create(const nxg_graph *g, nxg_program **out, nxi_diag *d);
 
 #endif

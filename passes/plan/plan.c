@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The door to the compiler: makes plans, describes them, frees them. */
+#include "passes/graph/passes.h"
 #include "passes/pipeline.h"
 #include "runtime/library/libraries.h"
 
@@ -34,7 +35,7 @@ static nx_status find_alias_ranges(nxp_plan *p, const nxg_graph *g, nxi_diag *d)
 static nx_status create_program(nxp_plan *p, const nxg_graph *g, nxi_diag *d) {
   nxp_use_blas();
   nx_status status = nxp_check_graph(g, "recording", d);
-  if (status == NX_OK) status = nxg_program_create(g, &p->program, d);
+  if (status == NX_OK) status = nxp_program_create(g, &p->program, d);
   if (status != NX_OK) return status;
   p->work = nxg_program_work(p->program);
   for (uint32_t i = 0; i < g->n_outputs; i++) {

@@ -61,7 +61,7 @@ void nxi_explain_index(const nxi_run *run, nxi_diag *d) {
   nxi_diag_clear(&own);
   nxg_graph *g = graph_of_indices(run, d->node, &extent);
   void *values = NULL;
-  if (g != NULL && nxg_program_create(g, &program, &own) == NX_OK &&
+  if (g != NULL && nxp_program_create(g, &program, &own) == NX_OK &&
       nxg_program_work(program) <= MOST_WORK) {
     const nxg_node *n = &g->nodes[g->outputs[0].node];
     values = nxi_malloc((size_t)nxi_dtype_bytes(n->dtype, nxg_node_elements(n)));

@@ -10,6 +10,7 @@
 #include "residency.h"
 #include "runtime/debug.h"
 #include "runtime/record/error.h"
+#include "passes/graph/passes.h"
 
 /* The first element that is a NaN, or that is not finite; of complex numbers in either part. -1:
  * there is none. */
@@ -138,7 +139,7 @@ void nxi_debug_nan(const nxi_run *run) {
   g->n_outputs = g->cap_outputs = 0;
   for (uint32_t i = 0; i < g->n_nodes; i++) nxg_add_output(g, i, NULL);
   void **values = nxi_calloc(g->n_nodes, sizeof *values);
-  bool good = values && !g->failed && !nxg_program_create(g, &program, &d);
+  bool good = values && !g->failed && !nxp_program_create(g, &program, &d);
   for (uint32_t i = 0; good && i < g->n_nodes; i++) {
     values[i] =
         nxi_malloc((size_t)nxi_dtype_bytes(g->nodes[i].dtype, nxg_node_elements(&g->nodes[i])));

@@ -13,6 +13,7 @@
 #include "ir/graph/graph.h"
 #include "ir/kernel/kernel.h"
 #include "passes/apply.h"
+#include "passes/graph/passes.h"
 
 enum { MOST_NODES = 120, MOST_ELEMENTS = 4096, MOST_WORK = 200000, MOST_KERNEL_STEPS = 200000 };
 
@@ -71,7 +72,7 @@ static bool is_small(const nxg_graph *g, bool alias_ranges) {
   nxg_program *p = NULL;
   nxi_diag d;
   nxi_diag_clear(&d);
-  if (nxg_program_create(g, &p, &d) != NX_OK) return true; /* all executors shall say the same */
+  if (nxp_program_create(g, &p, &d) != NX_OK) return true; /* all executors shall say the same */
   int64_t work = nxg_program_work(p);
   nxg_program_destroy(p);
   return work <= MOST_WORK;

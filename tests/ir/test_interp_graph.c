@@ -17,6 +17,7 @@
 
 #include "ir/graph/graph.h"
 #include "ir/interp/interp.h"
+#include "passes/graph/passes.h"
 #include "tests/util/runner.h"
 
 static nxg_graph *parse(const char *text) {
@@ -32,7 +33,7 @@ static nxg_program *program(const nxg_graph *g) {
   nxg_program *p = NULL;
   nxi_diag d;
   nxi_diag_clear(&d);
-  if (nxg_program_create(g, &p, &d)) fail_msg("%s", d.message);
+  if (nxp_program_create(g, &p, &d)) fail_msg("%s", d.message);
   return p;
 }
 
@@ -515,7 +516,7 @@ static void test_no_memory(void **state) {
     nxi_diag d;
     nxi_diag_clear(&d);
     nxi_alloc_fail(after, after % 2);
-    nx_status status = nxg_program_create(g, &p, &d);
+    nx_status status = nxp_program_create(g, &p, &d);
     if (status) assert_null(p);
     else status = nxg_program_run(p, in, NULL, NULL, out, &d);
     nxi_alloc_fail(-1, false);

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "ir/graph/graph.h"
+#include "passes/graph/passes.h"
 #include "tests/util/runner.h"
 
 /* ---- what the interpreter gives */
@@ -24,7 +25,7 @@ static void interpret(const char *text, const float *x, float *out) {
   nxi_diag d;
   nxi_diag_clear(&d);
   void *const inputs[1] = {(void *)(uintptr_t)x}, *const outputs[1] = {out};
-  if (nxg_parse(text, strlen(text), &g, &d) || nxg_program_create(g, &p, &d) ||
+  if (nxg_parse(text, strlen(text), &g, &d) || nxp_program_create(g, &p, &d) ||
       nxg_program_run(p, inputs, NULL, NULL, outputs, &d))
     fail_msg("%s", d.message);
   nxg_program_destroy(p);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "ir/graph/graph.h"
+#include "passes/graph/passes.h"
 #include "runtime/library/libraries.h"
 
 static bool take(void *p, size_t n) { return n == 0 || fread(p, n, 1, stdin) == 1; }
@@ -63,7 +64,7 @@ static void evaluate(const nxg_graph *g, const uint64_t *params, const char *byt
   nxg_program *p = NULL;
   nxi_diag d;
   nxi_diag_clear(&d);
-  nx_status status = nxg_program_create(g, &p, &d);
+  nx_status status = nxp_program_create(g, &p, &d);
   if (!status) status = nxg_program_run(p, inputs, params, NULL, outputs, &d);
   if (status) {
     refuse(status, &d);

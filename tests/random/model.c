@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ir/dtype.h"
+#include "passes/graph/passes.h"
 
 model_storage *model_storage_new(nx_dtype dtype, int64_t elements) {
   model_storage *s = calloc(1, sizeof *s);
@@ -100,7 +101,7 @@ static void run(const nxg_graph *g, uint32_t n, const model_view *v, void *out) 
   nxi_diag d;
   nxi_diag_clear(&d);
   for (uint32_t i = 0; i < n; i++) inputs[i] = packed_copy(&v[i]);
-  if (nxg_program_create(g, &p, &d) || nxg_program_run(p, inputs, NULL, NULL, outputs, &d)) {
+  if (nxp_program_create(g, &p, &d) || nxg_program_run(p, inputs, NULL, NULL, outputs, &d)) {
     fprintf(stderr, "the model cannot be computed: %s\n", d.message);
     abort();
   }
