@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include "codegen_cuda/codegen_cuda.h"
-#include "codegen_llvm/codegen_llvm.h"
 #include "facts.h"
 #include "passes/graph/passes.h"
 
@@ -238,7 +236,7 @@ nx_status nxp_run_graph_passes(const nxg_graph *recorded, bool optimise, nxp_pro
 
 /* ---- kernel passes */
 
-static nx_status show_kernel(const char *stage, const nxk_kernel *k, nxi_diag *d) {
+nx_status nxp_show_kernel(const char *stage, const nxk_kernel *k, nxi_diag *d) {
   if (!nxp_wanted(stage)) return NX_OK;
   nxi_text text = {0};
   nxk_print(k, &text);
@@ -253,7 +251,7 @@ nx_status nxp_simplify_kernel(const nxp_plan *plan, const nxk_kernel *k, nxk_ker
       is_skipped(NXP_PASS_simplify) || !plan->options.fuse ? nxk_clone(k) : nxk_pass_simplify(k, d);
   if (*out == NULL) return d->status != NX_OK ? d->status : nxi_oom(d);
   status = check_kernel(*out, "simplify", d);
-  return status == NX_OK ? show_kernel("kernels", *out, d) : status;
+  return status == NX_OK ? nxp_show_kernel("kernels", *out, d) : status;
 }
 
 /* Replaces *k by the result of a pass. */
@@ -352,126 +350,16 @@ nx_status nxp_split_kernel(const nxp_plan *plan, const nxk_kernel *k, nxp_split 
     out->partial_bytes[i] = elements * nxi_dtype_size(types[i]);
   nx_status status = check_kernel(out->first, "split", d);
   if (status == NX_OK) status = check_kernel(out->second, "split", d);
-  if (status == NX_OK) status = show_kernel("kernels", out->first, d);
-  return status == NX_OK ? show_kernel("kernels", out->second, d) : status;
+  if (status == NX_OK) status = nxp_show_kernel("kernels", out->first, d);
+  return status == NX_OK ? nxp_show_kernel("kernels", out->second, d) : status;
 }
 
-/* ---- code */
-
-typedef struct production {
-  const nxk_kernel *logical;
-  const nxi_target *target;
-} production;
-
-static nx_status show_machine_code(const nxk_kernel *bound, const nxi_target *t, nxi_diag *d) {
-  static const struct {
-    const char *stage;
-    nxl_form form;
-  } stages[] = {{"llvm", NXL_IR_OPTIMIZED}, {"asm", NXL_ASM}};
-  nxl_target target = {0};
-  nx_status status = NX_OK;
-  memcpy(target.isa, t->isa, sizeof target.isa);
-  for (int i = 0; i < 2 && status == NX_OK; i++) {
-    void *data = NULL;
-    size_t size = 0;
-    if (!nxp_wanted(stages[i].stage)) continue;
-    status = nxl_compile(bound, &target, stages[i].form, &data, &size, d);
-    if (status != NX_OK) return status;
-    nxi_text text = {0};
-    nxi_text_put(&text, data, (uint32_t)size);
-    nxi_free(data);
-    status = nxp_show(stages[i].stage, bound->name, &text, d);
-  }
-  return status;
-}
-
-static nx_status show_cuda(const nxk_kernel *bound, const nxi_target *t, nxi_diag *d) {
-  nxi_text source = {0}, shown = {0}, text = {0};
-  nxu_launch launch;
-  void *ptx = NULL;
-  size_t size = 0;
-  nxi_text_add(&source, "%s", nxu_prelude());
-  nx_status status = nxu_print(bound, t->shared_bytes, &source, &launch, d);
-  if (status == NX_OK && source.failed) status = nxi_oom(d);
-  if (status == NX_OK && nxp_wanted("cuda")) { /* before it may be refused */
-    nxi_text_put(&text, source.data, source.size);
-    status = nxp_show("cuda", bound->name, &text, d);
-  }
-  if (status == NX_OK && nxp_wanted("ptx"))
-    status = nxu_compile(source.data, bound->name, t->isa, NXU_PTX, &ptx, &size, d);
-  nxi_text_free(&source);
-  if (status != NX_OK || ptx == NULL) return status;
-  nxi_text_put(&shown, ptx, (uint32_t)size);
-  nxi_free(ptx);
-  return nxp_show("ptx", bound->name, &shown, d);
-}
-
-/* Wherever the code of the kernel will come from: what is in a cache was made from the same text by
- * the same passes, so making it once more shows what runs. */
-static nx_status show_code(const nxp_plan *plan, const nxk_kernel *k, nxi_diag *d) {
-  bool code = plan->options.executor == NXP_LLVM && (nxp_wanted("llvm") || nxp_wanted("asm"));
-  bool cuda = plan->options.executor == NXP_CUDA && (nxp_wanted("cuda") || nxp_wanted("ptx"));
-  nxk_kernel *bound = NULL;
-  if (!code && !cuda && !nxp_wanted("bound")) return NX_OK;
-  nx_status status = nxp_bind_kernel(k, &plan->target, &bound, d);
-  if (status == NX_OK) status = show_kernel("bound", bound, d);
-  if (status == NX_OK && cuda) status = show_cuda(bound, &plan->target, d);
-  if (status == NX_OK && code) status = show_machine_code(bound, &plan->target, d);
-  nxk_destroy(bound);
-  return status;
-}
-
-static nx_status produce(void *user, nxk_kernel **bound, nxi_diag *d) {
-  const production *p = user;
-  return nxp_bind_kernel(p->logical, p->target, bound, d);
-}
-
-static void count_outcome(nxp_compile_report *report, nxi_kernel_outcome how) {
-  if (report == NULL) return;
-  report->kernel_hits += how == NXI_KERNEL_HIT;
-  report->kernel_disk_hits += how == NXI_KERNEL_DISK_HIT;
-  report->kernel_misses += how == NXI_KERNEL_COMPILED;
-}
-
-static nx_status compile(nxp_plan *plan, const nxk_kernel *k, nxp_step *step,
-                         nxp_compile_report *report, nxi_diag *d) {
-  nxi_text key = {0};
-  nxi_kernel_outcome how = NXI_KERNEL_HIT;
-  production p = {k, &plan->target};
-  nxk_put_key(k, &key);
+void nxp_put_bind_key(const nxk_kernel *k, const nxi_target *t, nxi_text *out) {
+  nxk_put_key(k, out);
   /* Everything of the target that binding and legalising look at. */
-  nxi_text_add(&key, "\n%s l1=%lld l2=%lld l3=%lld\n", plan->target.isa,
-               (long long)plan->target.l1_bytes, (long long)plan->target.l2_bytes,
-               (long long)plan->target.l3_bytes);
+  nxi_text_add(out, "\n%s l1=%lld l2=%lld l3=%lld\n", t->isa, (long long)t->l1_bytes,
+               (long long)t->l2_bytes, (long long)t->l3_bytes);
   for (int i = 0; i < KERNEL_PASSES; i++)
     if (is_skipped(kernel_passes[i].row))
-      nxi_text_add(&key, "no %s\n", nxp_passes[kernel_passes[i].row].name);
-  nx_status status = NX_OK;
-  if (key.failed) status = nxi_oom(d);
-  else
-    status = nxi_kernel_get(plan->options.kernels, plan->target.isa, key.data, key.size, produce,
-                            &p, &step->code, &how, d);
-  nxi_text_free(&key);
-  if (status != NX_OK) return status;
-  const nxi_kernel_info *info = nxi_kernel_describe(step->code);
-  step->scratch_bytes = plan->options.executor == NXP_LLVM ? info->scratch_bytes : 0;
-  step->tasks = info->tasks;
-  step->tasks_param = info->tasks_param;
-  step->tasks_divisor = info->tasks_divisor;
-  count_outcome(report, how);
-  if (report != NULL) report->compile_ms += how == NXI_KERNEL_COMPILED ? info->compile_ms : 0;
-  return NX_OK;
-}
-
-nx_status nxp_make_code(nxp_plan *plan, const nxk_kernel *k, nxp_step *step,
-                        nxp_compile_report *report, nxi_diag *d) {
-  if (report != NULL) report->kernels++;
-  step->tasks_param = -1;
-  nx_status status = show_code(plan, k, d);
-  if (status != NX_OK) return status;
-  if (plan->options.executor == NXP_LLVM || plan->options.executor == NXP_CUDA)
-    return compile(plan, k, step, report, d);
-  if (plan->options.bound_interp) return nxp_bind_kernel(k, &plan->target, &step->ir, d);
-  step->ir = nxk_clone(k);
-  return step->ir != NULL ? NX_OK : nxi_oom(d);
+      nxi_text_add(out, "no %s\n", nxp_passes[kernel_passes[i].row].name);
 }

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "passes/kernel/passes.h"
-#include "passes/plan/internal.h"
+#include "passes/plan/plan.h"
 
 /* What the process wants to see. runtime/debug.c fills it before anything is compiled; nx_debug_set
  * changes verify and roundtrip, and what `wants` says, at any time. */
@@ -61,12 +61,12 @@ nx_status nxp_run_graph_passes(const nxg_graph *g, bool optimise, nxp_products p
                                const nxi_poll *poll, nxg_graph **out, nxi_diag *d);
 nx_status nxp_simplify_kernel(const nxp_plan *plan, const nxk_kernel *k, nxk_kernel **out,
                               nxi_diag *d);
-/* Simplified logical kernel -> what the plan's executor runs: fills code or ir, tasks and scratch
- * of the step. */
-nx_status nxp_make_code(nxp_plan *plan, const nxk_kernel *k, nxp_step *step,
-                        nxp_compile_report *report, nxi_diag *d);
 /* Simplified logical -> expanded, bound, legal. */
 nx_status nxp_bind_kernel(const nxk_kernel *k, const nxi_target *t, nxk_kernel **out, nxi_diag *d);
+/* Everything that nxp_bind_kernel makes of a kernel depends on this text. */
+void nxp_put_bind_key(const nxk_kernel *k, const nxi_target *t, nxi_text *out);
+/* Shows the kernel to who wants to see a stage. */
+nx_status nxp_show_kernel(const char *stage, const nxk_kernel *k, nxi_diag *d);
 
 /* Splits a reduction over few points in two kernels, if that pays; *first is NULL if it does not.
  * */

@@ -28,9 +28,9 @@ static const struct word {
 /* Of NX_EXECUTOR. */
 static const struct choice {
   const char *name;
-  nxp_executor executor;
+  nxi_executor_kind executor;
 } choices[] = {
-    {"llvm", NXP_LLVM}, {"kernel-interp", NXP_KERNEL_INTERP}, {"interp", NXP_GRAPH_INTERP}};
+    {"llvm", NXI_COMPILED}, {"kernel-interp", NXI_KERNEL_INTERP}, {"interp", NXI_GRAPH_INTERP}};
 
 /* Stages that only a compiled graph has. */
 static const uint32_t compiled_stages =
@@ -42,12 +42,12 @@ static _Atomic uint32_t shown_since; /* counts the requests for stages; 0: none 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static nxi_diag environment_fault;
 static char dump_directory[PATH_MAX / 2]; /* "": none */
-static nxp_executor executor = NXP_LLVM;
+static nxi_executor_kind executor = NXI_COMPILED;
 static bool llvm_wanted;
 static _Atomic uint32_t dumped;
 
 uint32_t nxi_debug_flags(void) { return atomic_load_explicit(&flags, memory_order_relaxed); }
-nxp_executor nxi_debug_executor(void) { return executor; }
+nxi_executor_kind nxi_debug_executor(void) { return executor; }
 bool nxi_debug_llvm_wanted(void) { return llvm_wanted; }
 bool nxi_debug_fuse(void) { return !(nxi_debug_flags() & NXI_DEBUG_nofuse); }
 
@@ -221,7 +221,7 @@ static void read_executor(const char *name) {
     return;
   }
   executor = choices[row].executor;
-  llvm_wanted = executor == NXP_LLVM;
+  llvm_wanted = executor == NXI_COMPILED;
 }
 
 static void read_isa(const char *name) {

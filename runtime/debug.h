@@ -50,13 +50,13 @@ enum {
  * */
 nx_status nxi_debug_init(nxi_diag *d);
 uint32_t nxi_debug_flags(void);
-nxp_executor nxi_debug_executor(void);
+nxi_executor_kind nxi_debug_executor(void);
 bool nxi_debug_llvm_wanted(void); /* NX_EXECUTOR=llvm: nothing else will do */
 /* Whether tiny graphs are interpreted at first; not under NX_EXECUTOR=llvm, nor where stages shall
  * be shown that only compiled graphs have. */
 bool nxi_debug_interpret_tiny(void);
 bool nxi_debug_fuse(void);
-bool nxi_debug_whole(void); /* nxp_options.whole */
+bool nxi_debug_whole(void); /* nxi_executable_options.whole */
 /* A part of the key of every plan: whether it fuses, packs operands, and which request for stages
  * they were shown after, so that each graph that runs after a new request is planned, and shown,
  * once more. */

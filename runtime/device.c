@@ -111,7 +111,7 @@ nx_status nxi_device_gpu(nx_context *c, int32_t device, nxi_gpu **out, nxi_diag 
   return status;
 }
 
-void nxi_device_options(const nx_context *c, int32_t device, nxp_options *out) {
+void nxi_device_options(const nx_context *c, int32_t device, nxi_executable_options *out) {
   struct nxi_devices *all = c->devices;
   int32_t number = device - NXI_DEVICE_CUDA;
   pthread_mutex_lock(&all->lock);

@@ -11,11 +11,11 @@ static nx_status text_of(nx_context *c, int32_t device, const nxg_graph *g, cons
                          char **out, nxi_diag *d) {
   nxi_text text = {0};
   nx_status status = NX_OK;
-  nxp_options options;
+  nxi_executable_options options;
   nxi_executor_options(c, device, &options);
   if (!strcmp(stage, "graph")) nxg_print(g, &text);
   else if (!strcmp(stage, "dot")) nxg_print_dot(g, &text);
-  else status = nxp_dump(g, &options, stage, &text, d);
+  else status = nxi_dump(g, &options, stage, &text, d);
   nxi_text_put(&text, "", 0); /* an empty text ends with NUL too */
   if (!status && text.failed) status = nxi_oom(d);
   if (status) nxi_text_free(&text);

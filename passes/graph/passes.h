@@ -35,7 +35,7 @@ nx_status nxg_pass_types_for(const nxg_graph *g, nxp_products joined, nxg_graph 
 nx_status nxg_pass_library(const nxg_graph *g, nxp_products products, nxg_graph **out,
                            bool *changed, nxi_diag *d); /* forms that libraries take */
 
-/* program.c: a program of the interpreter (nxg_program) for a graph that may have complex values. */
+/* program.c: a program of the interpreter for a graph that may have complex values. */
 nx_status nxp_program_create(const nxg_graph *g, nxg_program **out, nxi_diag *d);
 
 #endif

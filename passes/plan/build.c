@@ -114,7 +114,7 @@ static void note_lifetimes(nxp_step_builder *s, const nxp_step *step, uint32_t n
   }
 }
 
-static nx_status find_lifetimes(nxp_step_builder *s) {
+static void find_lifetimes(nxp_step_builder *s) {
   nxp_plan *p = s->b->plan;
   for (uint32_t i = 0; i < p->n_steps; i++) {
     note_lifetimes(s, &p->steps[i], i);
@@ -123,7 +123,9 @@ static nx_status find_lifetimes(nxp_step_builder *s) {
     for (int32_t k = 0; staging != NULL && k < staging->n_parts; k++)
       note_lifetimes(s, staging->parts[k].kernel, i);
   }
-  return nxp_assign_temporaries(p, s->temporaries, s->n_temporaries, s->b->d);
+  p->temporaries = s->temporaries;
+  p->n_temporaries = s->n_temporaries;
+  s->temporaries = NULL;
 }
 
 /* Whether a product is left to the group that follows it. */
@@ -165,7 +167,8 @@ static nx_status build(nxp_step_builder *s, const nxi_poll *poll) {
   }
   nx_status status = place_outputs(s);
   if (status == NX_OK && !nxp_note_stored(s)) status = nxi_oom(b->d);
-  return status == NX_OK ? find_lifetimes(s) : status;
+  if (status == NX_OK) find_lifetimes(s);
+  return status;
 }
 
 nx_status nxp_build_steps(nxp_plan_builder *b, const nxi_poll *poll) {

@@ -9,7 +9,6 @@
 #include "passes/pipeline.h"
 #include "internal.h"
 
-#define NXP_NONE UINT32_MAX
 enum { NXP_MAX_BUFFERS = 320 }; /* of one kernel: a group holds fewer operations, see cluster.c */
 
 typedef struct nxp_step_builder {
@@ -30,7 +29,7 @@ typedef struct nxp_step_builder {
   uint32_t *stamp;      /* node -> last group that visited it */
   uint32_t *stack;
   uint32_t n_stack, cap_stack;
-  nxp_temporary *temporaries;
+  nxp_temporary *temporaries; /* the plan's in the end */
   uint32_t n_temporaries, cap_temporaries;
 } nxp_step_builder;
 
@@ -60,12 +59,14 @@ int32_t nxp_alias_of(const nxp_step_builder *s, uint32_t node);
 bool nxp_takes_over(const nxp_step_builder *s, uint32_t node);
 /* plan/steps.c: memory and steps. False, NULL or NX_OUT_OF_MEMORY without memory. */
 bool nxp_new_temporary(nxp_step_builder *s, int64_t bytes, nxp_location *where);
+/* Scratch memory of a step: how much is said later (nxp_plan_set_scratch). */
+bool nxp_new_scratch(nxp_step_builder *s, nxp_step *step, uint32_t buffer);
 /* An output, if the node (or what updates it in the end) is one, else a temporary. */
 bool nxp_new_memory(nxp_step_builder *s, uint32_t node, nxp_location *where);
 nxp_step *nxp_add_step(nxp_step_builder *s, nxp_step_kind kind, uint32_t node, uint32_t n_buffers);
 bool nxp_add_copy(nxp_step_builder *s, uint32_t node, nxp_location from, nxp_location to,
                   int64_t bytes);
-/* Makes the code of one simplified logical kernel and the step that runs it. */
+/* Adds one simplified logical kernel to the plan, and the step that runs it. */
 nx_status nxp_add_kernel(nxp_step_builder *s, const nxk_kernel *k, const nxp_location *buffers,
                          const uint32_t *params, uint32_t n_params, uint32_t node);
 /* The same, in two kernels if that pays. */

@@ -37,19 +37,6 @@ static nxp_location operand(const nxp_step_builder *s, uint32_t node, int64_t *s
   return where;
 }
 
-/* Makes the GPU's code ready, and its scratch memory. */
-static nx_status prepare_on_gpu(nxp_step_builder *s, nxp_step *step) {
-  nxp_plan_builder *b = s->b;
-  const nxp_options *o = &b->plan->options;
-  int64_t bytes = 0;
-  if (!nxp_plans_for_gpu(b->plan) || o->gpu == NULL) return NX_OK;
-  nx_status status = nxi_gpu_scatter_create(o->gpu, step->scatter, o->sums_in_any_order,
-                                            &step->gpu_scatter, &bytes, b->d);
-  if (status != NX_OK || bytes == 0) return status;
-  step->writes[3] = true;
-  return nxp_new_temporary(s, bytes, &step->buffers[3]) ? NX_OK : nxi_oom(b->d);
-}
-
 nx_status nxp_add_scatter_group(nxp_step_builder *s, uint32_t group) {
   nxp_plan_builder *b = s->b;
   uint32_t node = b->clusters->groups[group].roots[0].node;
@@ -79,12 +66,9 @@ nx_status nxp_add_scatter_group(nxp_step_builder *s, uint32_t group) {
   step->buffers[1] = operand(s, n->args[1], out->indices);
   step->buffers[2] = operand(s, n->args[2], out->updates);
   if (pairs) nxg_contiguous_strides(indices->rank, indices->shape, out->updates); /* of a row */
-  step->buffers[3] = (nxp_location){.kind = NXP_NOWHERE, .alias_range = NXP_NO_ALIAS_RANGE};
   step->writes[0] = true;
   step->overwrites = where[node].kind == NXP_INPUT;
   step->stores = where[node].kind == NXP_OUTPUT;
   nxp_more_work(b->plan, 4.0 * (double)nxg_node_elements(indices));
-  nx_status status = prepare_on_gpu(s, step);
-  nxp_count_library_call(b, step->gpu_scatter == NULL);
-  return status;
+  return nxp_new_scratch(s, step, 3) ? NX_OK : nxi_oom(b->d);
 }

@@ -178,14 +178,30 @@ static void resolve(nxp_step *step, const nxp_temporary *t) {
       step->buffers[j].offset += t[step->buffers[j].number].offset;
 }
 
-nx_status nxp_assign_temporaries(nxp_plan *plan, nxp_temporary *t, uint32_t n, nxi_diag *d) {
+/* Scratch that nobody needs is nowhere. */
+static void drop_scratch(nxp_plan *plan, nxp_step *step) {
+  uint32_t first = step->kind == NXP_STEP_CALL ? step->n_buffers - 2 : 3;
+  if (step->kind != NXP_STEP_CALL && step->kind != NXP_STEP_SCATTER) return;
+  for (uint32_t i = first; i < step->n_buffers; i++)
+    if (plan->temporaries[step->buffers[i].number].bytes == 0)
+      step->buffers[i] = (nxp_location){.kind = NXP_NOWHERE, .alias_range = NXP_NO_ALIAS_RANGE};
+}
+
+void nxp_plan_set_scratch(nxp_plan *p, const nxp_step *step, uint32_t buffer, int64_t bytes) {
+  p->temporaries[step->buffers[buffer].number].bytes = bytes;
+}
+
+nx_status nxp_plan_pack(nxp_plan *plan, nxi_diag *d) {
   packer p = {.unused = NO_RANGE, .root = {NO_RANGE, NO_RANGE}};
+  nxp_temporary *t = plan->temporaries;
+  uint32_t n = plan->n_temporaries;
   uint32_t *heads = nxi_malloc((2 * (size_t)plan->n_steps + 1) * sizeof *heads);
   uint32_t *next = nxi_malloc((2 * (size_t)n + 1) * sizeof *next);
   p.ranges = nxi_malloc(((size_t)n + 1) * sizeof *p.ranges);
   bool ok = heads != NULL && next != NULL && p.ranges != NULL;
   if (ok) pack(plan, t, n, &p, heads, next);
   for (uint32_t i = 0; ok && !p.too_large && i < plan->n_steps; i++) {
+    drop_scratch(plan, &plan->steps[i]);
     resolve(&plan->steps[i], t);
     if (plan->steps[i].epilogue != NULL) resolve(plan->steps[i].epilogue, t);
     const nxp_staging *staging = plan->steps[i].staging;
@@ -201,5 +217,7 @@ nx_status nxp_assign_temporaries(nxp_plan *plan, nxp_temporary *t, uint32_t n, n
   nxi_free(heads);
   nxi_free(next);
   nxi_free(p.ranges);
+  nxi_free(plan->temporaries);
+  plan->temporaries = NULL;
   return ok ? NX_OK : nxi_oom(d);
 }

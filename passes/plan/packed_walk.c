@@ -5,6 +5,8 @@
  * inner extent of each. */
 #include "packed_tiles.h"
 
+#include "ir/library/tiles.h"
+
 enum {
   LEAST_UNIT = 32, /* columns of a packed tile whose columns lie beside each other: two vectors */
   MOST_UNIT = 128,

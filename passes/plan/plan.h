@@ -1,96 +1,216 @@
 /* SPDX-License-Identifier: ISC */
-/* From a graph to something that runs: the whole of passes/ behind one door. A plan is made once
- * for a graph structure and launched many times, from any thread. */
+/* A plan: what a graph comes to, as data. Steps in order, the memory of each, kernels as IR,
+ * library calls and products as descriptions. It names no code, no address and no device;
+ * runtime/launch attaches those to it and carries it out.
+ *
+ * A plan is made in two parts. nxp_plan_create decides everything but how much memory the steps
+ * need beside their operands, which depends on who carries them out. That is filled in then
+ * (nxp_plan_set_scratch, scratch_bytes of the plan), and nxp_plan_pack gives all temporaries their
+ * places. From then on a plan does not change, and any threads may read it. */
 #ifndef NXP_PLAN_H
 #define NXP_PLAN_H
 
 #include "ir/graph/graph.h"
 #include "ir/kernel/kernel.h"
+#include "ir/library/library.h"
+#include "ir/library/scatter.h"
+#include "ir/poll.h"
 #include "ir/target.h"
+#include "passes/fuse/cluster.h"
 
-typedef enum nxp_executor {
-  NXP_LLVM,          /* compiled kernels */
-  NXP_KERNEL_INTERP, /* same plan, kernels run by the kernel interpreter */
-  NXP_GRAPH_INTERP,  /* node by node; no fusion, no kernels */
-  NXP_CUDA           /* kernels compiled for the GPU that the target names */
-} nxp_executor;
+#define NXP_NONE UINT32_MAX
 
 typedef struct nxp_options {
-  nxp_executor executor;
-  bool fuse;         /* false: one kernel a node (tests) */
-  bool bound_interp; /* KERNEL_INTERP: run the bound form instead of the logical one */
+  bool fuse;   /* false: one kernel a node (tests) */
+  bool whole;  /* operands of products are written whole, however large (tests, measurements) */
+  bool on_gpu; /* all steps run on the GPU of the target, not its kernels alone */
   const nxi_target *target;
-  int32_t threads;                  /* that a launch may use: the size of its pool */
-  struct nxi_kernel_cache *kernels; /* compiled kernels, shared; NULL with the interpreters */
-  bool whole; /* operands of products are written whole, however large (tests, measurements) */
-  struct nxi_gpu *gpu;    /* that runs it; NULL: none, or the plan is only printed */
-  bool sums_in_any_order; /* scatters of floats on a GPU */
-  /* and not run: for a GPU's target it shows the steps of a machine that has that GPU */
-  bool printed;
+  int32_t threads;       /* that a launch may use: the size of its pool */
+  nxp_products products; /* what the libraries that are there multiply */
+  /* What they would multiply if none were missing, and, if one is, a sentence that says which and
+   * why (static, or NULL). */
+  nxp_products all_products;
+  const char *no_library;
 } nxp_options;
 
-typedef struct nxp_plan nxp_plan;
+/* ---- memory */
 
-/* What making a plan did. */
-typedef struct nxp_compile_report {
-  uint32_t nodes, kernels, library_calls,
-      host_calls; /* host_calls: of a GPU's plan, done by the host */
-  uint32_t kernel_hits, kernel_disk_hits, kernel_misses;
-  /* Products that are generated code, and calls that the host does for a GPU, because a library is
-   * missing; the sentence that says which and why, of the last of them. Static, or NULL. */
-  uint32_t without_library;
-  const char *missing_library;
-  double pass_ms, compile_ms;
-} nxp_compile_report;
+typedef enum nxp_place_kind { NXP_NOWHERE, NXP_INPUT, NXP_OUTPUT, NXP_TEMPORARY } nxp_place_kind;
 
-/* poll may be NULL; called between passes and between kernels. NX_INTERRUPTED if it says so. */
-nx_status nxp_plan_create(const nxg_graph *g, const nxp_options *o, int32_t (*poll)(void *),
-                          void *poll_user, nxp_plan **out, nxp_compile_report *report, nxi_diag *d);
-void nxp_plan_destroy(nxp_plan *p);
+/* Memory a step reads or writes: a base, and bytes from it. If `alias_range` is not
+ * NXP_NO_ALIAS_RANGE the address moves further by the distance between two inputs, known at launch:
+ * that input's first element less `alias_range_of`'s. */
+#define NXP_NO_ALIAS_RANGE UINT32_MAX
+typedef struct nxp_location {
+  nxp_place_kind kind;
+  uint32_t number; /* of the input or output; until nxp_plan_pack also of the temporary */
+  int64_t offset;  /* bytes */
+  uint32_t alias_range, alias_range_of;
+} nxp_location;
 
-/* How an output's memory comes about; known when the plan is made. */
+/* How an output's memory comes about. */
 typedef struct nxp_output {
   int32_t in_place_of; /* >= 0: the output lies in that input's memory (an update done in place) */
   int64_t bytes;       /* else: memory of this size, 64-byte aligned, C order from its first byte */
   const char *name;    /* for prints; NULL: it has none */
 } nxp_output;
-const nxp_output *nxp_plan_outputs(const nxp_plan *p, uint32_t *n);
-/* Values that a launch leaves whole in temporary memory: the `origin` of each of these nodes of the
- * graph, rising. With one of them as another output a plan of the same graph stores no more than
- * this one. */
-const uint32_t *nxp_plan_stored(const nxp_plan *p, uint32_t *n);
-/* Temporary memory a launch needs (one block, 64-byte aligned), planned with reuse of dead buffers.
- * */
-int64_t nxp_plan_temporary_bytes(const nxp_plan *p);
-/* Whether nothing but an interruption can end a launch: interpreters allocate, compiled steps do
- * not; library calls may fail on what they read, and indices may be bad. */
-bool nxp_plan_cannot_fail(const nxp_plan *p);
 
-typedef struct nxp_launch {
-  void *const *inputs;    /* first element of each graph input */
-  const uint64_t *params; /* scalar bits */
-  void *const *outputs;   /* memory of each output that is not in place */
-  void *temporary;
-  struct nxi_pool *pool;   /* NULL: this thread alone */
-  int32_t (*poll)(void *); /* or NULL */
-  void *poll_user;
-  bool keep_outputs;   /* what lies in the outputs' memory is needed again if the launch fails */
-  struct nxi_gpu *gpu; /* all addresses are its; NULL: this machine's */
-  uint64_t *graph_launches; /* counts the graphs of the GPU that were launched; NULL: nobody asks */
-} nxp_launch;
-/* Runs every step. Once memory of an input is being overwritten nothing in the plan can fail or be
- * interrupted; with keep_outputs the same is true of outputs, if the plan cannot fail. */
-nx_status nxp_plan_launch(const nxp_plan *p, const nxp_launch *l, nxi_diag *d);
+/* ---- steps */
 
-/* Dumps: stage is graph, clusters, kernels, bound, plan, llvm, asm or dot. */
-nx_status nxp_dump(const nxg_graph *g, const nxp_options *o, const char *stage, nxi_text *out,
-                   nxi_diag *d);
-/* The same of a text: of a graph, or of kernels, which have the stages kernels, bound, llvm and asm
- * (a bound one all but the first). Nothing of d may be set. */
-nx_status nxp_dump_text(const char *text, size_t size, const nxp_options *o, const char *stage,
-                        nxi_text *out, nxi_diag *d);
+typedef enum nxp_step_kind {
+  NXP_STEP_KERNEL,
+  NXP_STEP_MATMUL,
+  NXP_STEP_COPY,
+  NXP_STEP_CALL,
+  NXP_STEP_CHECK,  /* buffers[0]: position of the first bad index, INT64_MAX: there is none */
+  NXP_STEP_SCATTER /* buffers: to, indices, updates, scratch of a GPU */
+} nxp_step_kind;
+
+/* A kernel of the plan. What a launch has to know of its bound form is filled in by who binds it;
+ * tasks_param -1 and no tasks before that. */
+typedef struct nxp_kernel {
+  const char *name;
+  nxk_kernel *ir; /* logical and simplified, or bound; NULL once machine code has taken its place */
+  int64_t tasks;  /* if tasks_param < 0, else ceil(that parameter / tasks_divisor) */
+  int32_t tasks_param;
+  int64_t tasks_divisor, scratch_bytes; /* scratch_bytes: of each thread */
+} nxp_kernel;
+
+/* What a step of kind CALL does. */
+typedef struct nxp_call {
+  nxg_call call;
+  uint32_t origin; /* nxg_node.origin: to whom a failure is put down */
+  /* Filled in by who carries it out: how the host does it; the library of a device that does
+   * ("cuFFT"), else NULL; the library for want of which the host does it, a sentence, or NULL. */
+  nxg_call_work work;
+  const char *by, *missing;
+} nxp_call;
+
+/* How the units of packed tiles lie along one direction of the operand: in lines. They begin at
+ * multiples of `step` in a line; step 0: a line is a unit. */
+typedef struct nxp_units {
+  int64_t line, unit, step;
+} nxp_units;
+
+/* What writes elements begin .. end - 1 of the inner extent. A unit is one run of the kernel, whose
+ * outer axes (row_shape) number the batch, the unit of columns (its line, then where in that it
+ * begins) and the unit of the inner extent. */
+typedef struct nxp_packed_part {
+  struct nxp_step *kernel;
+  uint32_t buffer; /* of the kernel: the packed tile */
+  int32_t batch_axes, column_axes;
+  nxp_units columns, depth;
+  int64_t begin, end;
+} nxp_packed_part;
+
+/* How a product packs one of its operands tile by tile: columns of the second, or rows of the
+ * first, and a piece of the inner extent. */
+typedef struct nxp_staging {
+  int operand;
+  int32_t n_parts;
+  nxp_packed_part *parts;
+  int64_t width, depth;               /* columns of a packed tile, elements of each */
+  int64_t column_bytes, depth_bytes;  /* from one to the next */
+  int64_t margin_bytes, packed_bytes; /* before the first element; of one thread's packed tile */
+} nxp_staging;
+
+/* What is added to a product: one row to all of its rows, or a matrix that lies as the result does,
+ * batches too. The result is dense then. The sum is rounded as one apart from the product would be,
+ * and the product in it has the same bits. */
+typedef enum nxp_added { NXP_ADD_NOTHING, NXP_ADD_ROW, NXP_ADD_MATRIX } nxp_added;
+
+typedef struct nxp_step {
+  nxp_step_kind kind;
+  bool overwrites;   /* writes memory of an input */
+  bool stores;       /* writes memory of an output */
+  uint32_t tag_node; /* for errors and prints: the node it ends in */
+  uint32_t group;    /* for prints: the group of that node, NXP_NONE if it is in none */
+  uint32_t n_buffers;
+  /* kernel: launch buffers; matmul: a, b, c, and scratch if it needs some, or on a GPU what is
+   * added; copy: from, to; call: operands, results, scratch of the call, of threads */
+  nxp_location *buffers;
+  bool *writes;     /* which of them it writes */
+  const char *name; /* kernel, call */
+  /* kernel */
+  uint32_t kernel; /* its number among the plan's */
+  uint32_t n_params;
+  uint32_t *params; /* launch parameters; of what stages also NXP_PARAM_AXIS */
+  /* matmul */
+  nx_dtype dtype;
+  nxp_added added; /* on a GPU: buffer 3 is added to the product */
+  bool transposed[2];
+  int64_t m, n, k, ld[3];
+  int32_t batch_rank;
+  int64_t *batch_shape, *batch_strides[3];
+  /* a kernel that computes one row from a finished row of the product, or NULL */
+  struct nxp_step *epilogue;
+  nxp_staging *staging; /* or NULL; the operand's buffer then is the packed tiles of all threads */
+  /* of the epilogue and of what stages: the axes that number its rows, their extents, and how many
+   * bytes each buffer moves along each: row_bytes[buffer * row_rank + axis] */
+  int32_t row_rank;
+  int64_t *row_shape, *row_bytes;
+  int64_t bytes; /* copy */
+  nxp_call *call;
+  /* check: the shape that positions count in, and that of all indices; what to report */
+  int32_t rank;
+  int64_t *looked_at, *shape;
+  const char *op;
+  uint32_t origin;
+  nxi_scatter *scatter;
+  const char *scatter_by; /* filled in: what of a device does it; NULL: the host */
+} nxp_step;
+
+/* ---- plans */
+
+typedef struct nxp_plan {
+  nxi_arena arena;
+  nxp_options options;
+  nxi_target target;
+  bool interpreted; /* node by node (nxp_plan_create_interpreted): it has no steps */
+  uint32_t n_inputs;
+  /* interpreted: input -> input whose memory it is an alias range of, or itself */
+  uint32_t *alias_range_of;
+  int64_t *element_bytes; /* of inputs */
+  nxp_step *steps;
+  uint32_t n_steps, cap_steps;
+  nxp_kernel *kernels;
+  uint32_t n_kernels, cap_kernels;
+  nxp_output *outputs;
+  uint32_t n_outputs;
+  /* Values that a launch leaves whole in temporary memory: the `origin` of each of these nodes of
+   * the graph, rising. With one of them as another output a plan of the same graph stores no more
+   * than this one. */
+  uint32_t *stored;
+  uint32_t n_stored;
+  /* One block, 64-byte aligned: temporaries, packed with reuse of dead ones, then from
+   * scratch_offset on scratch_bytes of each thread. Once it is packed. */
+  int64_t temporary_bytes, scratch_offset, scratch_bytes;
+  int32_t threads;
+  int64_t work; /* roughly how many instructions one launch executes, each on one element */
+  uint32_t generated_products; /* for want of a library: no_library says why (static) */
+  const char *no_library;
+  bool checks;                       /* a step may find a bad index */
+  struct nxp_temporary *temporaries; /* until it is packed */
+  uint32_t n_temporaries;
+} nxp_plan;
+
+/* poll may be NULL; asked between passes and between groups. NX_INTERRUPTED if it says so. */
+nx_status nxp_plan_create(const nxg_graph *g, const nxp_options *o, const nxi_poll *poll,
+                          nxp_plan **out, nxi_diag *d);
+/* The plan of a graph that is interpreted node by node: its outputs and inputs, and no steps. */
+nx_status nxp_plan_create_interpreted(const nxg_graph *g, const nxp_options *o, nxp_plan **out,
+                                      nxi_diag *d);
+void nxp_plan_destroy(nxp_plan *p);
+
+/* How many bytes the scratch buffer of a step needs. */
+void nxp_plan_set_scratch(nxp_plan *p, const nxp_step *step, uint32_t buffer, int64_t bytes);
+/* Adds instructions, up to what an integer holds. */
+void nxp_more_work(nxp_plan *p, double work);
+/* Gives every temporary an offset. Once, after all scratch is known. */
+nx_status nxp_plan_pack(nxp_plan *p, nxi_diag *d);
+
 void nxp_plan_print(const nxp_plan *p, nxi_text *out);
-/* Roughly how many instructions one launch executes, each on one element. */
-int64_t nxp_plan_work(const nxp_plan *p);
+/* Shows it to who wants to see the stage `plan`. */
+nx_status nxp_plan_show(const nxp_plan *p, const char *name, nxi_diag *d);
 
 #endif

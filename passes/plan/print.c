@@ -34,12 +34,13 @@ static void put_group(nxi_text *out, const nxp_step *s) {
   nxi_text_add(out, "\n");
 }
 
-/* What is known before a launch: interpreted forms say it themselves, compiled ones have it in the
- * step. */
-static void put_kernel(nxi_text *out, const nxp_step *s) {
-  int64_t tasks = s->tasks, scratch = s->scratch_bytes;
-  const nxk_kernel *k = s->ir;
-  bool by_param = s->tasks_param >= 0;
+/* What is known before a launch: interpreted forms say it themselves, compiled ones have left it in
+ * the plan. */
+static void put_kernel(nxi_text *out, const nxp_plan *p, const nxp_step *s) {
+  const nxp_kernel *own = &p->kernels[s->kernel];
+  int64_t tasks = own->tasks, scratch = own->scratch_bytes;
+  const nxk_kernel *k = own->ir;
+  bool by_param = own->tasks_param >= 0;
   nxi_text_add(out, "kernel %s", s->name != NULL && s->name[0] != '\0' ? s->name : "f");
   if (k != NULL && k->level == NXK_BOUND) {
     scratch = nxk_scratch_bytes(k);
@@ -60,15 +61,15 @@ static void put_kernel(nxi_text *out, const nxp_step *s) {
   put_group(out, s);
 }
 
-static void put_matmul(nxi_text *out, const nxp_step *s) {
+static void put_matmul(nxi_text *out, const nxp_plan *p, const nxp_step *s) {
   nxi_text_add(out, "matmul %s %lld x %lld x %lld", nx_dtype_name(s->dtype), (long long)s->m,
                (long long)s->n, (long long)s->k);
   for (int32_t i = 0; i < s->batch_rank; i++)
     nxi_text_add(out, "%s%lld", i == 0 ? ", batch " : " x ", (long long)s->batch_shape[i]);
   if (s->transposed[0]) nxi_text_add(out, ", first transposed");
   if (s->transposed[1]) nxi_text_add(out, ", second transposed");
-  if (s->added != NXI_GPU_ADD_NOTHING)
-    nxi_text_add(out, s->added == NXI_GPU_ADD_ROW ? ", plus a row" : ", plus a matrix");
+  if (s->added != NXP_ADD_NOTHING)
+    nxi_text_add(out, s->added == NXP_ADD_ROW ? ", plus a row" : ", plus a matrix");
   put_group(out, s);
   const nxp_staging *g = s->staging;
   for (int32_t i = 0; g != NULL && i < g->n_parts; i++) {
@@ -82,7 +83,7 @@ static void put_matmul(nxi_text *out, const nxp_step *s) {
     nxi_text_add(out, ", %lld", (long long)part->columns.unit);
     if (g->depth < s->k) nxi_text_add(out, " x %lld", (long long)part->depth.unit);
     nxi_text_add(out, " at a time: ");
-    put_kernel(out, part->kernel);
+    put_kernel(out, p, part->kernel);
     put_buffers(out, part->kernel);
   }
 }
@@ -116,7 +117,7 @@ static void put_call(nxi_text *out, const nxp_step *s) {
     nxi_text_add(out, i == 0 ? ", %lld" : " + %lld", (long long)tasks);
   }
   if (phases > NXG_CALL_PHASES) nxi_text_add(out, " + .. in %u phases", phases);
-  if (s->call->gpu_functions != NULL) nxi_text_add(out, ", by %s", s->call->gpu_functions->by);
+  if (s->call->by != NULL) nxi_text_add(out, ", by %s", s->call->by);
   else if (s->call->missing != NULL)
     nxi_text_add(out, " tasks, by the host, because %s", s->call->missing);
   else nxi_text_add(out, " tasks");
@@ -124,7 +125,7 @@ static void put_call(nxi_text *out, const nxp_step *s) {
 }
 
 void nxp_plan_print(const nxp_plan *p, nxi_text *out) {
-  if (p->program != NULL) {
+  if (p->interpreted) {
     nxi_text_add(out, "plan: interpreted node by node\n");
     return;
   }
@@ -136,18 +137,19 @@ void nxp_plan_print(const nxp_plan *p, nxi_text *out) {
   for (uint32_t i = 0; i < p->n_steps; i++) {
     const nxp_step *s = &p->steps[i];
     nxi_text_add(out, "  step %u: ", i);
-    if (s->kind == NXP_STEP_KERNEL) put_kernel(out, s);
-    else if (s->kind == NXP_STEP_MATMUL) put_matmul(out, s);
+    if (s->kind == NXP_STEP_KERNEL) put_kernel(out, p, s);
+    else if (s->kind == NXP_STEP_MATMUL) put_matmul(out, p, s);
     else if (s->kind == NXP_STEP_CALL) put_call(out, s);
     else if (s->kind == NXP_STEP_CHECK) nxi_text_add(out, "check the indices of %s\n", s->op);
     else if (s->kind == NXP_STEP_SCATTER) {
-      nxi_text_add(out, s->gpu_scatter != NULL ? "scatter, by own kernels" : "scatter");
+      nxi_text_add(out, "scatter");
+      if (s->scatter_by != NULL) nxi_text_add(out, ", by %s", s->scatter_by);
       put_group(out, s);
     } else nxi_text_add(out, "copy %lld bytes\n", (long long)s->bytes);
     put_buffers(out, s);
     if (s->epilogue == NULL) continue;
     nxi_text_add(out, "    then, row by row: ");
-    put_kernel(out, s->epilogue);
+    put_kernel(out, p, s->epilogue);
     put_buffers(out, s->epilogue);
   }
   for (uint32_t i = 0; i < p->n_outputs; i++) {

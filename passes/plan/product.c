@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "ir/library/tiles.h"
+
 /* One operand of a product as the library wants it. */
 static bool add_matrix(nxp_step_builder *s, nxp_step *step, const nxg_node *product, int i) {
   nxg_view v;
@@ -50,7 +52,6 @@ static nxp_step *add_matmul(nxp_step_builder *s, uint32_t node, int staged) {
   for (int64_t d = batch, stride = step->m * step->n; d-- > 0; stride *= n->shape[d])
     step->batch_strides[2][d] = stride;
   nxp_more_work(b->plan, 2.0 * (double)nxg_node_elements(n) * (double)step->k);
-  if (b->report != NULL) b->report->library_calls++;
   return step;
 }
 
@@ -67,7 +68,7 @@ static nx_status add_product(nxp_step_builder *s, uint32_t node, uint32_t *numbe
  * needs no other. */
 static bool add_scratch(nxp_step_builder *s, nxp_step *product) {
   int64_t batches = 1;
-  if (nxp_plans_for_gpu(s->b->plan)) return true; /* the library has memory of its own */
+  if (s->b->plan->options.on_gpu) return true; /* the library has memory of its own */
   for (int32_t d = 0; d < product->batch_rank; d++) batches *= product->batch_shape[d];
   int64_t bytes = nxi_matmul_scratch_bytes(product->dtype, batches, product->m, product->n,
                                            product->k, product->epilogue != NULL);
@@ -96,7 +97,7 @@ static bool walks_rows(const nxp_step_builder *s, const nxp_group *e, uint32_t p
 }
 
 bool nxp_defer_products(nxp_step_builder *s) {
-  bool gpu = nxp_plans_for_gpu(s->b->plan);
+  bool gpu = s->b->plan->options.on_gpu;
   const nxp_clusters *c = s->b->clusters;
   for (uint32_t i = 0; i < c->n_groups; i++) {
     uint32_t node = c->groups[i].roots[0].node;
@@ -186,7 +187,7 @@ static nx_status add_sum(nxp_step_builder *s, uint32_t group) {
 
 nx_status nxp_add_with_product(nxp_step_builder *s, uint32_t group, bool *done) {
   nxp_plan_builder *b = s->b;
-  *done = nxp_plans_for_gpu(b->plan);
+  *done = b->plan->options.on_gpu;
   if (*done) return add_sum(s, group);
   const nxp_group *e = &b->clusters->groups[group];
   uint32_t product = b->clusters->groups[s->deferred[group]].roots[0].node,

@@ -14,6 +14,11 @@ bool nxp_new_temporary(nxp_step_builder *s, int64_t bytes, nxp_location *where) 
   return true;
 }
 
+bool nxp_new_scratch(nxp_step_builder *s, nxp_step *step, uint32_t buffer) {
+  step->writes[buffer] = true;
+  return nxp_new_temporary(s, 0, &step->buffers[buffer]);
+}
+
 bool nxp_new_memory(nxp_step_builder *s, uint32_t node, nxp_location *where) {
   uint32_t holder = node;
   while (s->updated_by[holder] != NXP_NONE && s->updated_by[holder] != holder &&
@@ -31,7 +36,7 @@ nxp_step *nxp_add_step(nxp_step_builder *s, nxp_step_kind kind, uint32_t node, u
   nxp_plan *p = s->b->plan;
   if (!nxi_grow(&p->steps, &p->cap_steps, p->n_steps + 1, sizeof *p->steps)) return NULL;
   nxp_step *step = &p->steps[p->n_steps];
-  *step = (nxp_step){.kind = kind, .tag_node = node, .n_buffers = n_buffers};
+  *step = (nxp_step){.kind = kind, .tag_node = node, .n_buffers = n_buffers, .kernel = NXP_NONE};
   step->group = s->b->clusters->group_of[node];
   step->buffers = nxi_arena_alloc(&p->arena, (n_buffers + 1) * sizeof *step->buffers);
   step->writes = nxi_arena_alloc(&p->arena, (n_buffers + 1) * sizeof *step->writes);
@@ -54,7 +59,20 @@ bool nxp_add_copy(nxp_step_builder *s, uint32_t node, nxp_location from, nxp_loc
   return true;
 }
 
-/* Makes the code of one kernel and the step that runs it. */
+static nx_status add_to_plan(nxp_plan_builder *b, const nxk_kernel *k, nxp_step *step) {
+  nxp_plan *p = b->plan;
+  if (!nxi_grow(&p->kernels, &p->cap_kernels, p->n_kernels + 1, sizeof *p->kernels))
+    return nxi_oom(b->d);
+  nxp_kernel *own = &p->kernels[p->n_kernels];
+  *own = (nxp_kernel){.name = nxi_arena_copy(&p->arena, k->name, strlen(k->name) + 1),
+                      .tasks_param = -1};
+  own->ir = own->name != NULL ? nxk_clone(k) : NULL;
+  if (own->ir == NULL) return nxi_oom(b->d);
+  step->name = own->name;
+  step->kernel = p->n_kernels++;
+  return NX_OK;
+}
+
 nx_status nxp_add_kernel(nxp_step_builder *s, const nxk_kernel *k, const nxp_location *buffers,
                          const uint32_t *params, uint32_t n_params, uint32_t node) {
   nxp_plan_builder *b = s->b;
@@ -71,13 +89,7 @@ nx_status nxp_add_kernel(nxp_step_builder *s, const nxk_kernel *k, const nxp_loc
   step->n_params = n_params;
   step->params = nxi_arena_copy(&b->plan->arena, params, n_params * sizeof *params);
   if (n_params > 0 && step->params == NULL) return nxi_oom(b->d);
-  step->name = nxi_arena_copy(&b->plan->arena, k->name, strlen(k->name) + 1);
-  if (step->name == NULL) return nxi_oom(b->d);
-  nx_status status = nxp_make_code(b->plan, k, step, b->report, b->d);
-  nxi_oom_during(b->d, status, "compiling kernel %.64s", k->name);
-  if (status == NX_OK && step->scratch_bytes > b->plan->scratch_bytes)
-    b->plan->scratch_bytes = step->scratch_bytes;
-  return status;
+  return add_to_plan(b, k, step);
 }
 
 /* A kernel whose few points could not feed all threads becomes two, with partial results between

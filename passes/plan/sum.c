@@ -10,7 +10,7 @@
 typedef struct addend {
   uint32_t base; /* the node that has its memory */
   nxg_view view;
-  nxi_gpu_added how;
+  nxp_added how;
 } addend;
 
 /* Whether a node is the product, element by element. */
@@ -53,8 +53,8 @@ static bool find_addend(const nxp_step_builder *s, const nxp_group *e, uint32_t 
   out->base = x->op == NXG_view ? x->args[0] : other;
   if (out->base == product || !has_memory(s, out->base)) return false;
   nxg_node_view(s->b->g, other, &out->view);
-  if (is_row(&out->view, n->shape[n->rank - 1])) out->how = NXI_GPU_ADD_ROW;
-  else if (is_matrix(&out->view)) out->how = NXI_GPU_ADD_MATRIX;
+  if (is_row(&out->view, n->shape[n->rank - 1])) out->how = NXP_ADD_ROW;
+  else if (is_matrix(&out->view)) out->how = NXP_ADD_MATRIX;
   else return false;
   return true;
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "ir/diag.h"
+#include "ir/poll.h"
 
 typedef struct nxi_pool nxi_pool;
 
@@ -22,12 +23,6 @@ typedef struct nxi_pool nxi_pool;
  * the pool's user as a whole must not be numbered by it, because two runs at once both have a
  * worker 0. Called with the default floating-point environment. Must not fork. */
 typedef void (*nxi_task_fn)(void *arg, int worker, int64_t begin, int64_t end);
-
-/* Asks whether to go on: nonzero stops. On the caller's thread, no lock held. */
-typedef struct nxi_poll {
-  int32_t (*fn)(void *user); /* NULL: never */
-  void *user;
-} nxi_poll;
 
 /* A pool of the caller's. `run` calls body(arg, w) once for each 0 <= w < workers, on any threads
  * and in any order, and returns when all calls have; body(arg, 0) should run on the calling thread,

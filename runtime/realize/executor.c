@@ -18,8 +18,8 @@ enum { TINY_NODES = 16, TINY_WORK = 4096 };
 static const double compile_cost_ms = 5;
 
 struct nxi_executor {
-  nxp_executor kind;         /* of the device "cpu" */
-  nxi_kernel_cache *kernels; /* NULL unless kind is NXP_LLVM */
+  nxi_executor_kind kind;    /* of the device "cpu" */
+  nxi_kernel_cache *kernels; /* NULL unless kind is NXI_COMPILED */
   nxi_target target;
   /* why kernels are interpreted that LLVM was to compile, since the beginning; else NULL */
   const char *missing;
@@ -33,7 +33,7 @@ static nx_status find_llvm(struct nxi_executor *e, nxi_diag *d) {
   if (nxl_start(&own) == NX_OUT_OF_MEMORY) return nxi_oom(d);
   e->missing = nxl_unavailable();
   if (!e->missing) return NX_OK;
-  e->kind = NXP_GRAPH_INTERP;
+  e->kind = NXI_GRAPH_INTERP;
   if (!nxi_debug_llvm_wanted()) return NX_OK;
   return nxi_fail(d, NX_DEVICE_UNAVAILABLE, "context", "NX_EXECUTOR: llvm is not there: %s",
                   e->missing);
@@ -47,11 +47,11 @@ nx_status nxi_executor_create(nx_context *c, const char *cache_dir, nxi_diag *d)
   e->target = *nxi_target_host();
   e->target.threads = nxi_pool_size(c->pool);
   e->kind = nxi_debug_executor();
-  if (e->kind == NXP_LLVM) {
+  if (e->kind == NXI_COMPILED) {
     nx_status status = find_llvm(e, d);
     if (status) return status;
   }
-  if (e->kind != NXP_LLVM) return NX_OK;
+  if (e->kind != NXI_COMPILED) return NX_OK;
   return nxi_kernel_cache_create(cache_dir, &e->kernels, d);
 }
 
@@ -67,30 +67,30 @@ uint64_t nxi_executor_compiled(nx_context *c) {
 
 const char *nxi_executor_missing(const nx_context *c) {
   const struct nxi_executor *e = c->executor;
-  return e->kind == NXP_LLVM ? nxl_lost() : e->missing;
+  return e->kind == NXI_COMPILED ? nxl_lost() : e->missing;
 }
 
 /* Nothing is compiled once the process ends, or once LLVM cannot be used any more: unless nothing
  * else will do. */
-static nxp_executor kind_of(const nx_context *c, int32_t device) {
-  if (device >= NXI_DEVICE_CUDA) return NXP_CUDA;
-  nxp_executor kind = c->executor->kind;
+static nxi_executor_kind kind_of(const nx_context *c, int32_t device) {
+  if (device >= NXI_DEVICE_CUDA) return NXI_COMPILED;
+  nxi_executor_kind kind = c->executor->kind;
   bool interpreted =
       device == NXI_DEVICE_INTERP ||
-      (kind == NXP_LLVM && (nxi_exit_begun() || (nxl_lost() && !nxi_debug_llvm_wanted())));
-  return interpreted ? NXP_GRAPH_INTERP : kind;
+      (kind == NXI_COMPILED && (nxi_exit_begun() || (nxl_lost() && !nxi_debug_llvm_wanted())));
+  return interpreted ? NXI_GRAPH_INTERP : kind;
 }
 
-void nxi_executor_options(const nx_context *c, int32_t device, nxp_options *out) {
+void nxi_executor_options(const nx_context *c, int32_t device, nxi_executable_options *out) {
   struct nxi_executor *e = c->executor;
-  *out = (nxp_options){.executor = kind_of(c, device),
-                       .fuse = nxi_debug_fuse(),
-                       .target = &e->target,
-                       .threads = e->target.threads,
-                       .kernels = e->kernels,
-                       .whole = nxi_debug_whole()};
-  if (out->executor == NXP_CUDA) nxi_device_options(c, device, out);
-  else if (out->executor != NXP_LLVM) out->kernels = NULL;
+  *out = (nxi_executable_options){.executor = kind_of(c, device),
+                                  .fuse = nxi_debug_fuse(),
+                                  .target = &e->target,
+                                  .threads = e->target.threads,
+                                  .kernels = e->kernels,
+                                  .whole = nxi_debug_whole()};
+  if (device >= NXI_DEVICE_CUDA) nxi_device_options(c, device, out);
+  else if (out->executor != NXI_COMPILED) out->kernels = NULL;
 }
 
 /* ---- plans */
@@ -112,7 +112,7 @@ static bool is_tiny(const nxg_graph *g) {
   return nodes < TINY_NODES && work < TINY_WORK;
 }
 
-static void count_plan(nx_report *report, const nxp_compile_report *made) {
+static void count_plan(nx_report *report, const nxi_compile_report *made) {
   report->kernel_hits += made->kernel_hits;
   report->kernel_disk_hits += made->kernel_disk_hits;
   report->kernel_misses += made->kernel_misses;
@@ -121,21 +121,23 @@ static void count_plan(nx_report *report, const nxp_compile_report *made) {
 }
 
 /* Whether a graph of this kind is interpreted the next time it runs. */
-static bool interprets(nxp_executor kind, bool tiny, double interpreted_ms) {
-  if (kind != NXP_LLVM) return kind == NXP_GRAPH_INTERP;
-  return tiny && interpreted_ms < compile_cost_ms && nxi_debug_interpret_tiny();
+static bool interprets(const nxi_run *run, nxi_executor_kind kind, bool tiny,
+                       double interpreted_ms) {
+  if (kind != NXI_COMPILED) return kind == NXI_GRAPH_INTERP;
+  return run->device == NXI_DEVICE_CPU && tiny && interpreted_ms < compile_cost_ms &&
+         nxi_debug_interpret_tiny();
 }
 
 /* What one making of a plan gives. */
 typedef struct made {
-  nxp_plan *plan;
-  nxp_compile_report report;
+  nxi_executable *executable;
+  nxi_compile_report report;
   bool interpret, tiny;
 } made;
 
 static nx_status try_plan(nxi_run *run, double interpreted_ms, made *m, nxi_diag *d) {
   nx_context *c = run->context;
-  nxp_options options;
+  nxi_executable_options options;
   nxi_executor_options(c, run->device, &options);
   options.fuse = !(run->debugging & NXI_KEY_UNFUSED);
   options.whole = run->debugging & NXI_KEY_WHOLE;
@@ -144,11 +146,11 @@ static nx_status try_plan(nxi_run *run, double interpreted_ms, made *m, nxi_diag
   if (!status) status = nxi_decode(run, false, &g, d);
   if (status) return status;
   m->tiny = is_tiny(g);
-  m->interpret = interprets(options.executor, m->tiny, interpreted_ms);
-  if (m->interpret) options.executor = NXP_GRAPH_INTERP;
+  m->interpret = interprets(run, options.executor, m->tiny, interpreted_ms);
+  if (m->interpret) options.executor = NXI_GRAPH_INTERP;
   const nx_run_options *o = run->options;
-  status =
-      nxp_plan_create(g, &options, o ? o->poll : NULL, o ? o->user : NULL, &m->plan, &m->report, d);
+  status = nxi_executable_create(g, &options, o ? o->poll : NULL, o ? o->user : NULL,
+                                 &m->executable, &m->report, d);
   nxg_destroy(g);
   if (status) return status;
   atomic_fetch_add_explicit(&c->executor->compiled, m->report.kernel_misses, memory_order_relaxed);
@@ -159,7 +161,7 @@ static nx_status try_plan(nxi_run *run, double interpreted_ms, made *m, nxi_diag
 /* No lock; p is not touched: other threads look at it. If LLVM is lost in the middle the plan is
  * made once more, for the interpreter; what a lack of memory has ended is reported. */
 static nx_status make_plan(nxi_run *run, double interpreted_ms, made *m, nxi_diag *d) {
-  nxp_executor kind = kind_of(run->context, run->device);
+  nxi_executor_kind kind = kind_of(run->context, run->device);
   nx_status status = try_plan(run, interpreted_ms, m, d);
   bool lost = status == NX_DEVICE_UNAVAILABLE || status == NX_COMPILE_FAILED;
   if (!lost || kind == kind_of(run->context, run->device)) return status;
@@ -168,15 +170,17 @@ static nx_status make_plan(nxi_run *run, double interpreted_ms, made *m, nxi_dia
 }
 
 /* The plan that exists and should run now; NULL: it has to be made. run_lock. */
-static nxp_plan *ready_plan(const nxi_run *run, const nxi_plan *p, bool *interpret) {
+static nxi_executable *ready_plan(const nxi_run *run, const nxi_plan *p, bool *interpret) {
   NXI_HELD(&run->context->run_lock);
   bool useful = !p->compiled; /* code that is there runs also where no more can be made */
-  *interpret = useful && interprets(kind_of(run->context, run->device), p->tiny, p->interpreted_ms);
+  *interpret =
+      useful && interprets(run, kind_of(run->context, run->device), p->tiny, p->interpreted_ms);
   return *interpret ? p->interpreted : p->compiled;
 }
 
 /* run_lock, given up while a plan is made. */
-static nx_status obtain(nxi_run *run, nxi_plan *p, nxp_plan **out, bool *interpret, nxi_diag *d) {
+static nx_status obtain(nxi_run *run, nxi_plan *p, nxi_executable **out, bool *interpret,
+                        nxi_diag *d) {
   nx_context *c = run->context;
   while (!(*out = ready_plan(run, p, interpret))) {
     if (p->busy) {
@@ -195,7 +199,7 @@ static nx_status obtain(nxi_run *run, nxi_plan *p, nxp_plan **out, bool *interpr
     if (status) return status;
     p->tiny = m.tiny;
     p->report = m.report;
-    *(m.interpret ? &p->interpreted : &p->compiled) = m.plan;
+    *(m.interpret ? &p->interpreted : &p->compiled) = m.executable;
   }
   return NX_OK;
 }
@@ -207,11 +211,10 @@ static void add_bytes(uint64_t *sum, int64_t bytes) {
 }
 
 static uint64_t total_bytes(const nxi_run *run, const nxp_plan *plan) {
-  uint32_t n;
-  const nxp_output *outputs = nxp_plan_outputs(plan, &n);
+  const nxp_output *outputs = plan->outputs;
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < run->n_inputs; i++) add_bytes(&bytes, run->inputs[i].bytes);
-  for (uint32_t i = 0; i < n; i++)
+  for (uint32_t i = 0; i < plan->n_outputs; i++)
     add_bytes(&bytes, outputs[i].in_place_of < 0 ? outputs[i].bytes : 0);
   return bytes;
 }
@@ -233,18 +236,18 @@ static nx_status no_result(nxi_run *run, nxi_node *n, nx_status status, nxi_diag
                         nxg_format_shape(shape, n->rank, nxi_node_shape(n)));
 }
 
-static nx_status reserve(nxi_run *run, const nxp_plan *plan, nxi_gpu *gpu, int64_t *planned,
-                         nxi_diag *d) {
-  uint32_t n;
-  const nxp_output *outputs = nxp_plan_outputs(plan, &n);
-  for (uint32_t i = 0; i < n; i++) {
+static nx_status reserve(nxi_run *run, const nxi_executable *executable, nxi_gpu *gpu,
+                         int64_t *planned, nxi_diag *d) {
+  const nxp_plan *plan = nxi_executable_plan(executable);
+  const nxp_output *outputs = plan->outputs;
+  for (uint32_t i = 0; i < plan->n_outputs; i++) {
     nxi_run_output *o = &run->outputs[i];
     o->in_place_of = outputs[i].in_place_of;
     if (o->in_place_of >= 0 && !has_to_leave(run, o)) continue;
     bool aligned =
         o->destination && ((uintptr_t)o->destination->data & 63) == 0; /* plans count on it */
     if (o->in_place_of < 0 && o->direct && aligned &&
-        (!o->preserved || nxp_plan_cannot_fail(plan))) {
+        (!o->preserved || nxi_executable_cannot_fail(executable))) {
       o->buffer = o->destination;
       nxi_buffer_ref(o->destination);
       continue;
@@ -369,14 +372,15 @@ static void temporary_free(nx_context *c, nxi_gpu *gpu, int64_t bytes, void *at,
 }
 
 /* no_poll: nobody is asked. */
-static nx_status launch(nxi_run *run, const nxp_plan *plan, bool no_poll, nxi_diag *d) {
-  int64_t temporary_bytes = nxp_plan_temporary_bytes(plan), planned = temporary_bytes;
+static nx_status launch(nxi_run *run, const nxi_executable *executable, bool no_poll, nxi_diag *d) {
+  int64_t temporary_bytes = nxi_executable_plan(executable)->temporary_bytes,
+          planned = temporary_bytes;
   void *temporary = NULL;
   nx_context *c = run->context;
   nxi_gpu *gpu = NULL;
   uint32_t placed = 0;
   nx_status status = nxi_device_gpu(c, run->device, &gpu, d);
-  if (!status) status = reserve(run, plan, gpu, &planned, d);
+  if (!status) status = reserve(run, executable, gpu, &planned, d);
   if (!status) status = addresses(run, gpu, &placed, d);
   if (!status && temporary_bytes)
     status = nxi_oom_during(d, temporary_alloc(c, gpu, temporary_bytes, &temporary, d),
@@ -386,7 +390,7 @@ static nx_status launch(nxi_run *run, const nxp_plan *plan, bool no_poll, nxi_di
     return nxi_oom_during(d, status, "launching");
   }
   run->overwriting = true;
-  nxp_launch l = {.inputs = run->pointers,
+  nxi_launch l = {.inputs = run->pointers,
                   .params = run->params,
                   .outputs = run->pointers + run->n_inputs,
                   .temporary = temporary,
@@ -398,7 +402,7 @@ static nx_status launch(nxi_run *run, const nxp_plan *plan, bool no_poll, nxi_di
     l.poll = run->options->poll;
     l.poll_user = run->options->user;
   }
-  status = nxp_plan_launch(plan, &l, d);
+  status = nxi_executable_launch(executable, &l, d);
   nxi_poll poll = {l.poll, l.poll_user};
   uint64_t mark = gpu ? nxi_gpu_mark(gpu) : 0;
   if (gpu) gpu_done(run, placed, mark);
@@ -463,13 +467,14 @@ bool nxi_poll_briefly;
 static bool is_brief(const nxi_run *run, const nxi_plan *p) {
   NXI_HELD(&run->context->run_lock);
   bool interpret;
-  const nxp_plan *plan = ready_plan(run, p, &interpret);
-  if (!plan)
+  const nxi_executable *ready = ready_plan(run, p, &interpret);
+  if (!ready)
     return !p->busy && has_tiny_key(run) &&
-           interprets(kind_of(run->context, run->device), true, p->interpreted_ms);
+           interprets(run, kind_of(run->context, run->device), true, p->interpreted_ms);
+  const nxp_plan *plan = nxi_executable_plan(ready);
   uint64_t bytes = total_bytes(run, plan);
-  add_bytes(&bytes, nxp_plan_temporary_bytes(plan));
-  return nxp_plan_work(plan) <= (nxp_plan_cannot_fail(plan) ? brief_work : brief_interpreted) &&
+  add_bytes(&bytes, plan->temporary_bytes);
+  return plan->work <= (nxi_executable_cannot_fail(ready) ? brief_work : brief_interpreted) &&
          bytes <= brief_bytes;
 }
 
@@ -480,7 +485,7 @@ typedef struct execution {
   bool brief;
   nxi_plan *p;
   nxi_diag *d;
-  nxp_plan *plan;
+  nxi_executable *executable;
   const char *miss;
   bool interpret;
   double ms;
@@ -491,14 +496,14 @@ static nx_status carry_out(void *arg) {
   execution *e = arg;
   nx_context *c = e->run->context;
   nxi_run_lock(c);
-  nx_status status = obtain(e->run, e->p, &e->plan, &e->interpret, e->d);
+  nx_status status = obtain(e->run, e->p, &e->executable, &e->interpret, e->d);
   nxi_oom_during(e->d, status, "planning");
   uint32_t nodes = e->p->report.nodes;
-  if (!status && nxi_run_reconsider(e->run, e->plan)) status = NXI_AGAIN;
+  if (!status && nxi_run_reconsider(e->run, nxi_executable_plan(e->executable))) status = NXI_AGAIN;
   nxi_run_unlock(c);
   if (status) return status;
   double began = nxi_now_ms();
-  status = launch(e->run, e->plan, e->brief && !nxi_poll_briefly, e->d);
+  status = launch(e->run, e->executable, e->brief && !nxi_poll_briefly, e->d);
   e->ms = nxi_now_ms() - began;
   if (status == NX_INDEX_OUT_OF_RANGE) nxi_explain_index(e->run, e->d);
   if (status) return status;
@@ -519,7 +524,7 @@ nx_status nxi_execute(nxi_run *run, nxi_action *a) {
   if (!e.p) return nxi_oom_during(e.d, NX_OUT_OF_MEMORY, "planning");
   nx_status status = e.brief ? carry_out(&e) : nxi_action_work(a, carry_out, &e);
   nxi_run_lock(c);
-  if (!status) count_run(run, e.p, e.plan, e.interpret, e.miss, e.ms);
+  if (!status) count_run(run, e.p, nxi_executable_plan(e.executable), e.interpret, e.miss, e.ms);
   if (e.interpret) e.p->interpreted_ms += e.ms;
   nxi_plan_leave(c->plans, e.p);
   nxi_run_unlock(c);

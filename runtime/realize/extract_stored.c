@@ -77,11 +77,11 @@ bool nxi_run_keep_stored(nxi_run *run, bool *more) {
 
 bool nxi_run_reconsider(nxi_run *run, const nxp_plan *plan) {
   NXI_HELD(&run->context->run_lock);
-  uint32_t n;
   if (!run->weighed) return false;
-  const uint32_t *slots = nxp_plan_stored(plan, &n);
   run->weighed = false;
-  if (!nxi_plan_note_stored(run->context->plans, run->bare, slots, n) || !n) return false;
+  if (!nxi_plan_note_stored(run->context->plans, run->bare, plan->stored, plan->n_stored) ||
+      !plan->n_stored)
+    return false;
   const nxi_stored *known = nxi_plan_stored(run->context->plans, run->bare);
   for (uint32_t i = 0; run->n_held && i < run->n_order; i++)
     if (run->stored[i] & NXI_RUN_HELD && has(known, run->slots[i])) return true;

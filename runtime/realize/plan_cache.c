@@ -22,8 +22,8 @@ struct nxi_plan_cache {
 nxi_plan_cache *nxi_plan_cache_create(void) { return nxi_calloc(1, sizeof(nxi_plan_cache)); }
 
 static void plan_free(nxi_plan *p) {
-  nxp_plan_destroy(p->interpreted);
-  nxp_plan_destroy(p->compiled);
+  nxi_executable_destroy(p->interpreted);
+  nxi_executable_destroy(p->compiled);
   nxi_free(p->key);
   nxi_free(p);
 }

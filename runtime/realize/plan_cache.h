@@ -17,8 +17,8 @@ struct nxi_plan {
   bool function;         /* of a call: the key is not a graph */
   bool tiny;             /* worth interpreting at first */
   double interpreted_ms; /* spent in the interpreter so far */
-  nxp_plan *interpreted, *compiled;
-  nxp_compile_report report; /* of the newest of both */
+  nxi_executable *interpreted, *compiled;
+  nxi_compile_report report; /* of the newest of both */
 };
 
 typedef struct nxi_plan_cache nxi_plan_cache;

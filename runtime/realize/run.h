@@ -9,7 +9,7 @@
 #ifndef NXI_RUN_H
 #define NXI_RUN_H
 
-#include "passes/plan/plan.h"
+#include "runtime/launch/launch.h"
 #include "runtime/record/context.h"
 
 /* Besides the statuses of the interface: another run has what is needed; wait for a change and
@@ -205,9 +205,9 @@ nx_status nxi_execute(nxi_run *run, nxi_action *a);
 /* Tests: short runs ask too, between their steps, so that they can be interrupted there. */
 extern bool nxi_poll_briefly;
 /* device.c: what is different in a plan for a GPU that is open. */
-void nxi_device_options(const nx_context *c, int32_t device, nxp_options *out);
+void nxi_device_options(const nx_context *c, int32_t device, nxi_executable_options *out);
 /* What a plan for this device would be made with. */
-void nxi_executor_options(const nx_context *c, int32_t device, nxp_options *out);
+void nxi_executor_options(const nx_context *c, int32_t device, nxi_executable_options *out);
 
 void nxi_plans_unbusy(nx_context *c); /* plan_cache.c; run_lock */
 

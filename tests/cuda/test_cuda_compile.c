@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "codegen_cuda/codegen_cuda.h"
-#include "passes/plan/plan.h"
+#include "runtime/launch/launch.h"
 #include "tests/random/random_graph.h"
 #include "tests/util/runner.h"
 
@@ -83,8 +83,9 @@ static void add_kernels(const nxi_text *dump) {
   }
 }
 
-static nxp_options options_of(const nxi_target *target) {
-  return (nxp_options){.executor = NXP_KERNEL_INTERP, .fuse = true, .target = target, .threads = 1};
+static nxi_executable_options options_of(const nxi_target *target) {
+  return (nxi_executable_options){
+      .executor = NXI_KERNEL_INTERP, .fuse = true, .target = target, .threads = 1};
 }
 
 static bool add_graph(uint64_t seed, const nxi_target *target) {
@@ -92,9 +93,9 @@ static bool add_graph(uint64_t seed, const nxi_target *target) {
   nxi_text dump = {0};
   nxt_graph_options drawn = nxt_graph_options_of(seed);
   nxg_graph *g = must(nxt_random_graph(seed, &drawn));
-  nxp_options o = options_of(target);
+  nxi_executable_options o = options_of(target);
   nxi_diag_clear(&d);
-  bool good = nxp_dump(g, &o, "cuda", &dump, &d) == NX_OK;
+  bool good = nxi_dump(g, &o, "cuda", &dump, &d) == NX_OK;
   if (good) add_kernels(&dump);
   else printf("seed %" PRIu64 ": %s\n", seed, d.message);
   nxi_text_free(&dump);
@@ -122,9 +123,9 @@ static char *read_file(const char *directory, const char *name) {
 static void add_text(const char *text, const nxi_target *target) {
   nxi_diag d;
   nxi_text dump = {0};
-  nxp_options o = options_of(target);
+  nxi_executable_options o = options_of(target);
   nxi_diag_clear(&d);
-  if (nxp_dump_text(text, strlen(text), &o, "cuda", &dump, &d) == NX_OK) add_kernels(&dump);
+  if (nxi_dump_text(text, strlen(text), &o, "cuda", &dump, &d) == NX_OK) add_kernels(&dump);
   nxi_text_free(&dump);
 }
 

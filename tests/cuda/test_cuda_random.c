@@ -27,7 +27,7 @@ static bool agrees(nxt_lab *lab, const nxt_graph_source *graphs, uint64_t i,
 
 NXT_MAIN(cuda_random) {
   const nxt_config config = {
-      "CUDA C", NXP_KERNEL_INTERP, true, true, argc > 3 ? argv[3] : "sm_90:64", 1, {0}};
+      "CUDA C", NXI_KERNEL_INTERP, true, true, argc > 3 ? argv[3] : "sm_90:64", 1, {0}};
   nxt_graph_source graphs;
   uint64_t failures = 0;
   if (!nxt_graph_source_open(&graphs, argc > 1 ? argv[1] : "1", argc > 2 ? argv[2] : "40"))

@@ -19,24 +19,24 @@ enum { MOST_REPORTS = 12, MOST_NASTY = 64 };
 typedef struct way {
   unsigned bit;
   const char *name;
-  nxp_executor executor;
+  nxi_executor_kind executor;
   bool fuse, bound;
   const char *isa; /* NULL: this machine's best */
   bool pool;
 } way;
 
 static const way all_ways[] = {
-    {NXT_LLVM, "llvm", NXP_LLVM, true, false, NULL, true},
-    {NXT_LLVM_AVX2, "llvm avx2", NXP_LLVM, true, false, "avx2", true},
-    {NXT_LLVM_GENERIC, "llvm generic", NXP_LLVM, true, false, "generic", true},
-    {NXT_LLVM_ALONE, "llvm, one thread", NXP_LLVM, true, false, NULL, false},
-    {NXT_LLVM_UNFUSED, "llvm, no fusion", NXP_LLVM, false, false, NULL, true},
-    {NXT_LOGICAL, "kernel interpreter", NXP_KERNEL_INTERP, true, false, NULL, false},
-    {NXT_BOUND, "bound interpreter", NXP_KERNEL_INTERP, true, true, NULL, false},
-    {NXT_BOUND_AVX2, "bound interpreter avx2", NXP_KERNEL_INTERP, true, true, "avx2", false},
-    {NXT_BOUND_GENERIC, "bound interpreter generic", NXP_KERNEL_INTERP, true, true, "generic",
+    {NXT_LLVM, "llvm", NXI_COMPILED, true, false, NULL, true},
+    {NXT_LLVM_AVX2, "llvm avx2", NXI_COMPILED, true, false, "avx2", true},
+    {NXT_LLVM_GENERIC, "llvm generic", NXI_COMPILED, true, false, "generic", true},
+    {NXT_LLVM_ALONE, "llvm, one thread", NXI_COMPILED, true, false, NULL, false},
+    {NXT_LLVM_UNFUSED, "llvm, no fusion", NXI_COMPILED, false, false, NULL, true},
+    {NXT_LOGICAL, "kernel interpreter", NXI_KERNEL_INTERP, true, false, NULL, false},
+    {NXT_BOUND, "bound interpreter", NXI_KERNEL_INTERP, true, true, NULL, false},
+    {NXT_BOUND_AVX2, "bound interpreter avx2", NXI_KERNEL_INTERP, true, true, "avx2", false},
+    {NXT_BOUND_GENERIC, "bound interpreter generic", NXI_KERNEL_INTERP, true, true, "generic",
      false},
-    {NXT_BOUND_GPU, "bound interpreter, 32 threads", NXP_KERNEL_INTERP, true, true, "sm_90:32",
+    {NXT_BOUND_GPU, "bound interpreter, 32 threads", NXI_KERNEL_INTERP, true, true, "sm_90:32",
      false},
 };
 
@@ -243,20 +243,21 @@ static const char *violation(const nxg_graph *g, const memory *m, const memory *
   return NULL;
 }
 
-static nx_status launch(nxt_shop *s, const nxg_graph *g, const nxp_plan *plan, bool pool, memory *m,
-                        nxi_diag *d) {
-  uint32_t n;
-  const nxp_output *outputs = nxp_plan_outputs(plan, &n);
+static nx_status launch(nxt_shop *s, const nxg_graph *g, const nxi_executable *executable,
+                        bool pool, memory *m, nxi_diag *d) {
+  const nxp_plan *made = nxi_executable_plan(executable);
+  const nxp_output *outputs = made->outputs;
+  uint32_t n = made->n_outputs;
   void **destination = must(calloc(n + 1, sizeof *destination));
   for (uint32_t i = 0; i < n; i++)
     destination[i] = outputs[i].in_place_of < 0 ? m->outputs[i] : NULL;
-  int64_t bytes = nxp_plan_temporary_bytes(plan);
+  int64_t bytes = made->temporary_bytes;
   unsigned char *temporary = nxt_guarded(bytes);
-  nxp_launch l = {.inputs = m->inputs,
+  nxi_launch l = {.inputs = m->inputs,
                   .outputs = destination,
                   .temporary = temporary,
                   .pool = pool ? s->pool : NULL};
-  nx_status status = nxp_plan_launch(plan, &l, d);
+  nx_status status = nxi_executable_launch(executable, &l, d);
   if (status == NX_OK && !nxt_guards_hold(temporary, bytes))
     status = nxi_fail(d, NX_INTERNAL, "", "memory outside the temporaries was written");
   for (uint32_t i = 0; i < n; i++)
@@ -274,18 +275,18 @@ static nx_status run(nxt_shop *s, const nxg_graph *g, const way *w, memory *m, n
     snprintf(target.isa, sizeof target.isa, "%s", w->isa);
   if (s->l2_bytes > 0) target.l2_bytes = s->l2_bytes;
   if (s->l3_bytes > 0) target.l3_bytes = s->l3_bytes;
-  nxp_options o = {.executor = w->executor,
-                   .fuse = w->fuse,
-                   .bound_interp = w->bound,
-                   .target = &target,
-                   .threads = 2,
-                   .kernels = w->executor == NXP_LLVM ? s->kernels : NULL};
-  nxp_plan *plan = NULL;
-  nx_status status = nxp_plan_create(g, &o, NULL, NULL, &plan, NULL, d);
+  nxi_executable_options o = {.executor = w->executor,
+                              .fuse = w->fuse,
+                              .bound_interp = w->bound,
+                              .target = &target,
+                              .threads = 2,
+                              .kernels = w->executor == NXI_COMPILED ? s->kernels : NULL};
+  nxi_executable *plan = NULL;
+  nx_status status = nxi_executable_create(g, &o, NULL, NULL, &plan, NULL, d);
   s->plans++;
   if (status != NX_OK) return status;
   status = launch(s, g, plan, w->pool, m, d);
-  nxp_plan_destroy(plan);
+  nxi_executable_destroy(plan);
   return status;
 }
 
@@ -368,7 +369,7 @@ static void compare_way(nxt_shop *s, const nxg_graph *g, const way *w, nx_status
 }
 
 void nxt_compare(nxt_shop *s, nxg_graph *g, const char *label, unsigned ways) {
-  static const way oracle = {0, "graph interpreter", NXP_GRAPH_INTERP, false, false, NULL, false};
+  static const way oracle = {0, "graph interpreter", NXI_GRAPH_INTERP, false, false, NULL, false};
   static int64_t turn;
   if (turn % nxt_share() != 0) ways &= NXT_INTERPRETED;
   if (turn % nxt_kernel_share() != 0) ways &= ~(unsigned)NXT_INTERPRETED;
@@ -390,7 +391,7 @@ void nxt_compare(nxt_shop *s, nxg_graph *g, const char *label, unsigned ways) {
   for (size_t i = 0; i < sizeof all_ways / sizeof all_ways[0] && expected == NX_OK; i++) {
     nxi_target t;
     const way *w = &all_ways[i];
-    bool here = w->executor != NXP_LLVM ||
+    bool here = w->executor != NXI_COMPILED ||
                 (s->kernels != NULL && (w->isa == NULL || nxi_target_for_isa(w->isa, &t)));
     if (here && ways & w->bit) compare_way(s, g, w, expected, &want, label);
   }
@@ -449,18 +450,18 @@ nxg_graph *nxt_parse(const char *text, nx_dtype t, const int64_t *numbers) {
 }
 
 nxt_plan_size nxt_plan(nxg_graph *g) {
-  nxp_options o = {
-      .executor = NXP_KERNEL_INTERP, .fuse = true, .target = nxi_target_host(), .threads = 2};
-  nxp_compile_report report = {0};
-  nxp_plan *plan = NULL;
+  nxi_executable_options o = {
+      .executor = NXI_KERNEL_INTERP, .fuse = true, .target = nxi_target_host(), .threads = 2};
+  nxi_compile_report report = {0};
+  nxi_executable *plan = NULL;
   nxi_diag d;
   nxi_diag_clear(&d);
-  if (g == NULL || nxp_plan_create(g, &o, NULL, NULL, &plan, &report, &d) != NX_OK) {
+  if (g == NULL || nxi_executable_create(g, &o, NULL, NULL, &plan, &report, &d) != NX_OK) {
     fprintf(stderr, "%s\n", d.message);
     nxg_destroy(g);
     return (nxt_plan_size){-1, -1};
   }
-  nxp_plan_destroy(plan);
+  nxi_executable_destroy(plan);
   nxg_destroy(g);
   return (nxt_plan_size){(int)report.kernels, (int)report.library_calls};
 }

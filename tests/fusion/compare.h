@@ -8,7 +8,7 @@
 #ifndef NXT_COMPARE_H
 #define NXT_COMPARE_H
 
-#include "passes/plan/plan.h"
+#include "runtime/launch/launch.h"
 
 enum {
   NXT_LLVM = 1, /* this machine's widest vectors, two threads */

@@ -256,13 +256,13 @@ static void whole_sums_are_split(void **state) {
 /* ---- what must not be fused */
 
 static char *kernels_of(nxg_graph *g) {
-  nxp_options o = {
-      .executor = NXP_KERNEL_INTERP, .fuse = true, .target = nxi_target_host(), .threads = 2};
+  nxi_executable_options o = {
+      .executor = NXI_KERNEL_INTERP, .fuse = true, .target = nxi_target_host(), .threads = 2};
   nxi_text text = {0};
   nxi_diag d;
   nxi_diag_clear(&d);
   assert_non_null(g);
-  assert_int_equal(nxp_dump(g, &o, "kernels", &text, &d), NX_OK);
+  assert_int_equal(nxi_dump(g, &o, "kernels", &text, &d), NX_OK);
   nxg_destroy(g);
   char *copy = strdup(text.data);
   nxi_text_free(&text);

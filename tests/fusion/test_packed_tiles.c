@@ -29,14 +29,14 @@ static int occurrences(const char *text, const char *word) {
 /* How many operands a plan for two threads packs in tiles. */
 static int packed_tiles_of(const char *text, bool whole) {
   nxi_target target = small_target();
-  nxp_options o = {
-      .executor = NXP_KERNEL_INTERP, .fuse = true, .target = &target, .threads = 2, .whole = whole};
+  nxi_executable_options o = {
+      .executor = NXI_KERNEL_INTERP, .fuse = true, .target = &target, .threads = 2, .whole = whole};
   nxg_graph *g = nxt_parse(text, 0, NULL);
   nxi_text plan = {0};
   nxi_diag d;
   nxi_diag_clear(&d);
   assert_non_null(g);
-  assert_int_equal(nxp_dump(g, &o, "plan", &plan, &d), NX_OK);
+  assert_int_equal(nxi_dump(g, &o, "plan", &plan, &d), NX_OK);
   int n = occurrences(plan.data, "packs tiles");
   nxi_text_free(&plan);
   nxg_destroy(g);
@@ -341,26 +341,26 @@ static void close_run(run *r) {
   free(r->inputs[0]), free(r->inputs[1]), free(r->y);
 }
 
-static nx_status make_plan(const run *r, bool bound, nxp_plan **plan, nxi_diag *d) {
+static nx_status make_plan(const run *r, bool bound, nxi_executable **plan, nxi_diag *d) {
   nxi_target target = small_target();
-  nxp_options o = {.executor = NXP_KERNEL_INTERP,
-                   .fuse = true,
-                   .bound_interp = bound,
-                   .target = &target,
-                   .threads = 2};
+  nxi_executable_options o = {.executor = NXI_KERNEL_INTERP,
+                              .fuse = true,
+                              .bound_interp = bound,
+                              .target = &target,
+                              .threads = 2};
   nxi_diag_clear(d);
-  return nxp_plan_create(r->g, &o, NULL, NULL, plan, NULL, d);
+  return nxi_executable_create(r->g, &o, NULL, NULL, plan, NULL, d);
 }
 
-static nx_status launch(run *r, const nxp_plan *plan, nxi_diag *d) {
+static nx_status launch(run *r, const nxi_executable *plan, nxi_diag *d) {
   void *outputs[1] = {r->y};
-  size_t bytes = (size_t)nxp_plan_temporary_bytes(plan);
+  size_t bytes = (size_t)nxi_executable_plan(plan)->temporary_bytes;
   void *temporary = aligned_alloc(64, (bytes + 127) / 64 * 64);
   assert_non_null(temporary);
   memset(r->y, 0xff, (size_t)r->elements * sizeof *r->y);
   nxi_diag_clear(d);
-  nx_status status = nxp_plan_launch(
-      plan, &(nxp_launch){.inputs = r->inputs, .outputs = outputs, .temporary = temporary}, d);
+  nx_status status = nxi_executable_launch(
+      plan, &(nxi_launch){.inputs = r->inputs, .outputs = outputs, .temporary = temporary}, d);
   free(temporary);
   return status;
 }
@@ -370,7 +370,7 @@ static void no_memory_is_said(void **state) {
   need_library();
   run r;
   nxi_diag d;
-  nxp_plan *plan = NULL;
+  nxi_executable *plan = NULL;
   open_run(&r, samples[0].text);
   nx_status status = NX_OUT_OF_MEMORY;
   for (int64_t point = 0; status != NX_OK; point++) {
@@ -392,7 +392,7 @@ static void no_memory_is_said(void **state) {
     assert_true(point < 1000000);
   }
   assert_memory_equal(wanted, r.y, (size_t)r.elements * sizeof *wanted);
-  nxp_plan_destroy(plan);
+  nxi_executable_destroy(plan);
   free(wanted);
   close_run(&r);
 }
@@ -404,13 +404,13 @@ static void the_interpreter_says_it_too(void **state) {
   need_library();
   run r;
   nxi_diag d;
-  nxp_plan *plan = NULL;
-  nxp_options o = {
-      .executor = NXP_GRAPH_INTERP, .fuse = true, .target = nxi_target_host(), .threads = 1};
+  nxi_executable *plan = NULL;
+  nxi_executable_options o = {
+      .executor = NXI_GRAPH_INTERP, .fuse = true, .target = nxi_target_host(), .threads = 1};
   open_run(&r, GRAPH("%tame0: f32[40,20000], %tame1: f32[20000,36]", "%y",
                      " %y = matmul %tame0, %tame1\n"));
   nxi_diag_clear(&d);
-  assert_int_equal(nxp_plan_create(r.g, &o, NULL, NULL, &plan, NULL, &d), NX_OK);
+  assert_int_equal(nxi_executable_create(r.g, &o, NULL, NULL, &plan, NULL, &d), NX_OK);
   assert_int_equal(launch(&r, plan, &d), NX_OK);
   float *wanted = malloc((size_t)r.elements * sizeof *wanted);
   assert_non_null(wanted);
@@ -425,7 +425,7 @@ static void the_interpreter_says_it_too(void **state) {
   }
   assert_true(failures > 0);
   assert_memory_equal(wanted, r.y, (size_t)r.elements * sizeof *wanted);
-  nxp_plan_destroy(plan);
+  nxi_executable_destroy(plan);
   free(wanted);
   close_run(&r);
 }

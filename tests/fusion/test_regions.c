@@ -83,13 +83,14 @@ static int lines_with(nxg_graph *g, const char *isa, int64_t l3_bytes, const cha
   nxi_target target;
   assert_true(nxi_target_for_isa(isa, &target));
   if (l3_bytes > 0) target.l3_bytes = l3_bytes;
-  nxp_options o = {.executor = NXP_KERNEL_INTERP, .fuse = true, .target = &target, .threads = 2};
+  nxi_executable_options o = {
+      .executor = NXI_KERNEL_INTERP, .fuse = true, .target = &target, .threads = 2};
   nxi_text text = {0};
   nxi_diag d;
   int n = 0;
   nxi_diag_clear(&d);
   assert_non_null(g);
-  assert_int_equal(nxp_dump(g, &o, "bound", &text, &d), NX_OK);
+  assert_int_equal(nxi_dump(g, &o, "bound", &text, &d), NX_OK);
   nxg_destroy(g);
   assert_non_null(text.data);
   const char *at = text.data != NULL ? text.data : "";

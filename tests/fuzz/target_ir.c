@@ -97,7 +97,7 @@ static void run_graph(const nxg_graph *g, nxt_random r) {
   size_t other = (size_t)nxt_below(&r, (int64_t)n);
   for (size_t i = 0; i < n; i++) {
     char why[700] = "";
-    bool wanted = configs[i].executor == NXP_LLVM ? compiled : i == 0 || i == other;
+    bool wanted = configs[i].executor == NXI_COMPILED ? compiled : i == 0 || i == other;
     if (wanted && !nxt_trial_agrees(t, &configs[i], why, sizeof why))
       fuzz_wrong("%s: %s", configs[i].name, why);
   }

@@ -5,7 +5,7 @@
  *   ; test pass cse, dce            passes of pass_list.def on the text leave exactly the lines
  *                                   that follow
  *   ; test pass legalize isa=avx2   for another target than the one below
- *   ; test dump plan                a stage of nxp_dump is exactly the lines that follow
+ *   ; test dump plan                a stage of nxi_dump is exactly the lines that follow
  *   ; check: ...                    one of those lines
  *   ; test run interp kernel bound llvm
  *   ; run: @f([1, 2], 3) == [4, 5]  on each executor named; elements in C order, bit for bit
@@ -28,7 +28,7 @@
 #include "codegen_llvm/codegen_llvm.h"
 #include "ir/text/scalar_text.h"
 #include "passes/apply.h"
-#include "passes/plan/plan.h"
+#include "runtime/launch/launch.h"
 #include "runtime/cache/kernel.h"
 #include "tests/util/runner.h"
 
@@ -135,11 +135,12 @@ static nx_status apply(const file *f, const char *arguments, nxi_text *out, nxi_
 static nx_status dump(const file *f, const char *arguments, nxi_text *out, nxi_diag *d) {
   char stage[32];
   nxi_target target = target_of(arguments);
-  nxp_options o = {.executor = NXP_LLVM, .fuse = true, .target = &target, .threads = 2};
+  nxi_executable_options o = {
+      .executor = NXI_COMPILED, .fuse = true, .target = &target, .threads = 2};
   nxg_graph *g = NULL;
   snprintf(stage, sizeof stage, "%.*s", (int)strcspn(arguments, " "), arguments);
   nx_status status = nxg_parse(f->text, f->size, &g, d);
-  if (status == NX_OK) status = nxp_dump(g, &o, stage, out, d);
+  if (status == NX_OK) status = nxi_dump(g, &o, stage, out, d);
   nxg_destroy(g);
   return status;
 }
@@ -221,38 +222,39 @@ static void put_value(nxi_text *out, const port *p, bool list) {
 
 static const struct executor {
   const char *name;
-  nxp_executor kind;
+  nxi_executor_kind kind;
   bool bound;
-} executors[] = {{"interp", NXP_GRAPH_INTERP, false},
-                 {"kernel", NXP_KERNEL_INTERP, false},
-                 {"bound", NXP_KERNEL_INTERP, true},
-                 {"llvm", NXP_LLVM, false}};
+} executors[] = {{"interp", NXI_GRAPH_INTERP, false},
+                 {"kernel", NXI_KERNEL_INTERP, false},
+                 {"bound", NXI_KERNEL_INTERP, true},
+                 {"llvm", NXI_COMPILED, false}};
 
 /* False: this build lacks the executor. */
 static bool run_on(const struct executor *e, const nxg_graph *g, port *in, port *out) {
   void *inputs[MAX_PORTS], *outputs[MAX_PORTS];
   nxi_kernel_cache *kernels = NULL;
-  nxp_plan *plan = NULL;
+  nxi_executable *plan = NULL;
   nxi_diag d;
   nxi_diag_clear(&d);
-  if (e->kind == NXP_LLVM && nxl_unavailable() != NULL) return false;
-  if (e->kind == NXP_LLVM) assert_int_equal(nxi_kernel_cache_create("", &kernels, &d), NX_OK);
-  const nxi_target *target = e->kind == NXP_LLVM ? nxi_target_host() : &fixed_target;
-  nxp_options o = {.executor = e->kind,
-                   .fuse = true,
-                   .bound_interp = e->bound,
-                   .target = target,
-                   .threads = 1,
-                   .kernels = kernels};
-  if (nxp_plan_create(g, &o, NULL, NULL, &plan, NULL, &d) != NX_OK)
+  if (e->kind == NXI_COMPILED && nxl_unavailable() != NULL) return false;
+  if (e->kind == NXI_COMPILED) assert_int_equal(nxi_kernel_cache_create("", &kernels, &d), NX_OK);
+  const nxi_target *target = e->kind == NXI_COMPILED ? nxi_target_host() : &fixed_target;
+  nxi_executable_options o = {.executor = e->kind,
+                              .fuse = true,
+                              .bound_interp = e->bound,
+                              .target = target,
+                              .threads = 1,
+                              .kernels = kernels};
+  if (nxi_executable_create(g, &o, NULL, NULL, &plan, NULL, &d) != NX_OK)
     fail_msg("%s: %s", e->name, d.message);
-  void *temporary = aligned_alloc(64, (size_t)(nxp_plan_temporary_bytes(plan) + 127) / 64 * 64);
+  void *temporary =
+      aligned_alloc(64, (size_t)(nxi_executable_plan(plan)->temporary_bytes + 127) / 64 * 64);
   for (uint32_t i = 0; i < g->n_inputs; i++) inputs[i] = in[i].data;
   for (uint32_t i = 0; i < g->n_outputs; i++) outputs[i] = out[i].data;
-  nxp_launch l = {.inputs = inputs, .outputs = outputs, .temporary = temporary};
-  if (nxp_plan_launch(plan, &l, &d) != NX_OK) fail_msg("%s: %s", e->name, d.message);
+  nxi_launch l = {.inputs = inputs, .outputs = outputs, .temporary = temporary};
+  if (nxi_executable_launch(plan, &l, &d) != NX_OK) fail_msg("%s: %s", e->name, d.message);
   free(temporary);
-  nxp_plan_destroy(plan);
+  nxi_executable_destroy(plan);
   nxi_kernel_cache_destroy(kernels);
   return true;
 }

@@ -3,7 +3,7 @@
  * tensor. Also what is refused, empty tensors and exhausted memory. */
 #include "fft_util.h"
 
-#include "passes/plan/internal.h"
+#include "runtime/launch/internal.h"
 #include "tests/util/runner.h"
 
 /* ---- the same bits */
@@ -238,7 +238,7 @@ static void test_polls(void **state) {
   const nxg_functions noting = {.run = run_noting};
   fft_call c = {
       .kind = NXG_fft, .dtype = NX_C64, .rank = 2, .shape = shape, .n_axes = 1, .axes = axes};
-  nxp_call call = {.functions = &noting};
+  nxp_call call = {0};
   assert_int_equal(infer(&c, &call.call, NULL), NX_OK);
   assert_int_equal(nxi_fft_prepare(&call.call, nxi_target_host(), &call.work, NULL), NX_OK);
   assert_true(call.work.n_phases > 60);
@@ -247,7 +247,8 @@ static void test_polls(void **state) {
   nxi_poll poll = {stop, NULL};
   for (int at = 0; at < 50; at = 3 * at + 1) { /* 0: it is not told to stop */
     stopping = (stops){.at = at};
-    assert_int_equal(nxp_run_call(&call, buffers, NULL, &poll, NULL), at ? NX_INTERRUPTED : NX_OK);
+    assert_int_equal(nxi_run_call(&call, &noting, buffers, NULL, &poll, NULL),
+                     at ? NX_INTERRUPTED : NX_OK);
     if (at) assert_true(stopping.asked == at && stopping.last_phase < (uint32_t)at);
     else assert_true(stopping.last_phase == call.work.n_phases - 1);
   }

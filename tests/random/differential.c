@@ -48,14 +48,14 @@ static bool compiles(void) { return nxl_unavailable() == NULL; }
 
 nxt_lab *nxt_lab_create(void) {
   static const nxt_config all[] = {
-      {"kernel-interp", NXP_KERNEL_INTERP, true, false, NULL, 1, {0}},
-      {"kernel-interp, no fusion", NXP_KERNEL_INTERP, false, false, NULL, 1, {0}},
-      {"bound interp avx512", NXP_KERNEL_INTERP, true, true, "avx512", 1, {0}},
-      {"bound interp avx2", NXP_KERNEL_INTERP, true, true, "avx2", 1, {0}},
-      {"bound interp, 32 threads", NXP_KERNEL_INTERP, true, true, "sm_90:32", 1, {0}},
-      {"llvm", NXP_LLVM, true, false, NULL, 1, {0}},
-      {"llvm, no fusion", NXP_LLVM, false, false, NULL, 8, {0}},
-      {"llvm avx2", NXP_LLVM, true, false, "avx2", 4, {0}},
+      {"kernel-interp", NXI_KERNEL_INTERP, true, false, NULL, 1, {0}},
+      {"kernel-interp, no fusion", NXI_KERNEL_INTERP, false, false, NULL, 1, {0}},
+      {"bound interp avx512", NXI_KERNEL_INTERP, true, true, "avx512", 1, {0}},
+      {"bound interp avx2", NXI_KERNEL_INTERP, true, true, "avx2", 1, {0}},
+      {"bound interp, 32 threads", NXI_KERNEL_INTERP, true, true, "sm_90:32", 1, {0}},
+      {"llvm", NXI_COMPILED, true, false, NULL, 1, {0}},
+      {"llvm, no fusion", NXI_COMPILED, false, false, NULL, 8, {0}},
+      {"llvm avx2", NXI_COMPILED, true, false, "avx2", 4, {0}},
   };
   nxt_lab *lab = calloc(1, sizeof *lab);
   nxi_pool_options two = {.threads = 2};
@@ -68,8 +68,8 @@ nxt_lab *nxt_lab_create(void) {
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
     nxi_target t;
     bool machine =
-        all[i].isa == NULL || all[i].executor != NXP_LLVM || nxi_target_for_isa(all[i].isa, &t);
-    if ((all[i].executor != NXP_LLVM || compiles()) && machine)
+        all[i].isa == NULL || all[i].executor != NXI_COMPILED || nxi_target_for_isa(all[i].isa, &t);
+    if ((all[i].executor != NXI_COMPILED || compiles()) && machine)
       lab->configs[lab->n_configs++] = all[i];
   }
   return lab;
@@ -227,23 +227,24 @@ static const turn turns[] = {{"compiled anew, one thread", 1, true},
                              {"kernels in memory, one thread", 1, false}};
 static const turn interpreted = {"", 1, false};
 
-static nx_status launch(nxt_trial *t, const nxp_plan *plan, int32_t threads, memory *m,
+static nx_status launch(nxt_trial *t, const nxi_executable *executable, int32_t threads, memory *m,
                         nxi_diag *d) {
-  uint32_t n;
-  const nxp_output *outputs = nxp_plan_outputs(plan, &n);
+  const nxp_plan *made = nxi_executable_plan(executable);
+  const nxp_output *outputs = made->outputs;
+  uint32_t n = made->n_outputs;
   for (uint32_t i = 0; i < n; i++) {
     if (outputs[i].in_place_of < 0) continue;
     nxt_guarded_free(m->outputs[i]);
     m->outputs[i] = NULL;
   }
-  int64_t bytes = nxp_plan_temporary_bytes(plan);
+  int64_t bytes = made->temporary_bytes;
   unsigned char *temporary = nxt_guarded(bytes);
-  nxp_launch l = {.inputs = m->inputs,
+  nxi_launch l = {.inputs = m->inputs,
                   .params = t->params,
                   .outputs = m->outputs,
                   .temporary = temporary,
                   .pool = threads > 1 ? t->lab->pool : NULL};
-  nx_status status = nxp_plan_launch(plan, &l, d);
+  nx_status status = nxi_executable_launch(executable, &l, d);
   if (status == NX_OK && !nxt_guards_hold(temporary, bytes))
     status = nxi_fail(d, NX_INTERNAL, "", "temporary memory was written out of bounds");
   nxt_guarded_free(temporary);
@@ -264,22 +265,22 @@ static void exchange(const nxg_graph *g, const nxg_op pair[2]) {
 }
 
 static nx_status run_plan(nxt_trial *t, const nxt_config *config, int32_t threads,
-                          nxi_kernel_cache *kernels, memory *m, nxp_compile_report *report,
+                          nxi_kernel_cache *kernels, memory *m, nxi_compile_report *report,
                           nxi_diag *d) {
   nxi_target target = *nxi_target_host();
   if (config->isa != NULL && !nxi_target_for_isa(config->isa, &target))
     snprintf(target.isa, sizeof target.isa, "%s", config->isa);
   nxt_random r = {t->seed ^ 0x11fe};
   if (nxt_chance(&r, 30)) target.l3_bytes = SMALL_CACHE;
-  nxp_options o = {.executor = config->executor,
-                   .fuse = config->fuse,
-                   .bound_interp = config->bound,
-                   .target = &target,
-                   .threads = threads,
-                   .kernels = kernels};
-  nxp_plan *plan = NULL;
+  nxi_executable_options o = {.executor = config->executor,
+                              .fuse = config->fuse,
+                              .bound_interp = config->bound,
+                              .target = &target,
+                              .threads = threads,
+                              .kernels = kernels};
+  nxi_executable *plan = NULL;
   exchange(t->g, config->exchanged);
-  nx_status status = nxp_plan_create(t->g, &o, NULL, NULL, &plan, report, d);
+  nx_status status = nxi_executable_create(t->g, &o, NULL, NULL, &plan, report, d);
   exchange(t->g, config->exchanged);
   t->lab->stats.plans++;
   t->lab->stats.compiled += report->kernel_misses;
@@ -287,7 +288,7 @@ static nx_status run_plan(nxt_trial *t, const nxt_config *config, int32_t thread
   t->lab->stats.from_disk += report->kernel_disk_hits;
   if (status != NX_OK) return status;
   status = launch(t, plan, threads, m, d);
-  nxp_plan_destroy(plan);
+  nxi_executable_destroy(plan);
   return status;
 }
 
@@ -350,9 +351,9 @@ static void count_nan(nxt_trial *t) {
 }
 
 nxt_trial *nxt_trial_create(nxt_lab *lab, const nxg_graph *g, uint64_t seed) {
-  static const nxt_config oracle = {"interp", NXP_GRAPH_INTERP, false, false, NULL, 1, {0}};
+  static const nxt_config oracle = {"interp", NXI_GRAPH_INTERP, false, false, NULL, 1, {0}};
   nxt_trial *t = calloc(1, sizeof *t);
-  nxp_compile_report report = {0};
+  nxi_compile_report report = {0};
   must(t != NULL && g->n_inputs <= NXT_MOST_INPUTS && g->n_outputs <= NXT_MOST_INPUTS,
        "the graph is too large for this test");
   *t = (nxt_trial){.lab = lab, .g = g, .seed = seed};
@@ -370,7 +371,7 @@ void nxt_trial_destroy(nxt_trial *t) {
 }
 
 static bool agrees_once(nxt_trial *t, const nxt_config *config, const turn *turn,
-                        nxi_kernel_cache *kernels, nxp_compile_report *report, char *why,
+                        nxi_kernel_cache *kernels, nxi_compile_report *report, char *why,
                         size_t size) {
   memory m;
   nxi_diag d;
@@ -390,7 +391,7 @@ static bool agrees_once(nxt_trial *t, const nxt_config *config, const turn *turn
 }
 
 /* Whether the kernels came from where they should, in turn number `k`. */
-static bool from_the_right_place(const nxp_compile_report *first, const nxp_compile_report *report,
+static bool from_the_right_place(const nxi_compile_report *first, const nxi_compile_report *report,
                                  size_t k, char *why, size_t size) {
   bool right = k == 0 ? report->kernel_disk_hits == 0
                : k == 2
@@ -405,7 +406,7 @@ static bool from_the_right_place(const nxp_compile_report *first, const nxp_comp
 
 static bool agrees_compiled(nxt_trial *t, const nxt_config *config, char *why, size_t size) {
   nxi_kernel_cache *kernels = NULL;
-  nxp_compile_report reports[sizeof turns / sizeof turns[0]] = {0};
+  nxi_compile_report reports[sizeof turns / sizeof turns[0]] = {0};
   bool ok = true;
   clear_disk(t->lab);
   for (size_t k = 0; k < sizeof turns / sizeof turns[0] && ok; k++) {
@@ -423,7 +424,7 @@ static bool agrees_compiled(nxt_trial *t, const nxt_config *config, char *why, s
 }
 
 bool nxt_trial_agrees(nxt_trial *t, const nxt_config *config, char *why, size_t size) {
-  if (config->executor == NXP_LLVM) return agrees_compiled(t, config, why, size);
-  nxp_compile_report report = {0};
+  if (config->executor == NXI_COMPILED) return agrees_compiled(t, config, why, size);
+  nxi_compile_report report = {0};
   return agrees_once(t, config, &interpreted, NULL, &report, why, size);
 }

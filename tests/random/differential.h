@@ -3,7 +3,7 @@
 #ifndef NXT_DIFFERENTIAL_H
 #define NXT_DIFFERENTIAL_H
 
-#include "passes/plan/plan.h"
+#include "runtime/launch/launch.h"
 #include "runtime/platform/threads.h"
 
 /* One way to run a graph. Compiled ones run it four times: compiled anew with an empty cache on
@@ -11,7 +11,7 @@
  * in memory finds on disk; and those on one thread. */
 typedef struct nxt_config {
   const char *name;
-  nxp_executor executor;
+  nxi_executor_kind executor;
   bool fuse, bound;
   const char *isa; /* NULL: this machine's best */
   uint32_t one_in; /* of so many graphs one is run this way: see nxt_in_turn */

@@ -124,8 +124,8 @@ typedef struct running {
 
 static bool run_order(void *user, const nxg_graph *g, const uint32_t *order) {
   static const nxt_config configs[] = {
-      {"kernel-interp", NXP_KERNEL_INTERP, true, false, NULL, 1, {0}},
-      {"bound interp avx2", NXP_KERNEL_INTERP, true, true, "avx2", 1, {0}}};
+      {"kernel-interp", NXI_KERNEL_INTERP, true, false, NULL, 1, {0}},
+      {"bound interp avx2", NXI_KERNEL_INTERP, true, true, "avx2", 1, {0}}};
   running *u = user;
   nxt_trial *t = nxt_trial_create(u->lab, g, u->seed);
   bool good = nxt_trial_same(t, u->whole, order, u->why, u->size);

@@ -83,9 +83,9 @@ static bool fails(nxt_lab *lab, const nxg_graph *g, uint64_t seed, const nxt_con
 /* Where cosines are computed for sines: some graph shows it, and what is left of that, saved and
  * read again, is one of the two operations on an input. */
 static bool self_test(nxt_lab *lab) {
-  static const nxt_config faulty = {"exchanged", NXP_KERNEL_INTERP, true, false, NULL,
+  static const nxt_config faulty = {"exchanged", NXI_KERNEL_INTERP, true, false, NULL,
                                     1,           {NXG_sin, NXG_cos}};
-  static const nxt_config sound = {"sound", NXP_KERNEL_INTERP, true, false, NULL, 1, {0}};
+  static const nxt_config sound = {"sound", NXI_KERNEL_INTERP, true, false, NULL, 1, {0}};
   char file[] = "/tmp/nx-random-self-XXXXXX";
   int descriptor = mkstemp(file);
   uint64_t seed = 1;

@@ -7,7 +7,7 @@
 
 #include "tests/util/llvm_util.h"
 #include "tests/util/runner.h"
-#include "passes/plan/plan.h"
+#include "runtime/launch/launch.h"
 #include "runtime/cache/disk_private.h"
 #include "runtime/cache/kernel.h"
 
@@ -308,13 +308,13 @@ static void test_targets(void **state) {
     if (cache_level == 1) t.l1_bytes = 1 << 30;
     if (cache_level == 2) t.l2_bytes = 1 << 14;
     if (cache_level == 3) t.l3_bytes = 1 << 30;
-    nxp_options o = {
-        .executor = NXP_LLVM, .fuse = true, .target = &t, .threads = 1, .kernels = cache};
-    nxp_plan *plan = NULL;
-    nxp_compile_report report = {0};
-    assert_int_equal(nxp_plan_create(g, &o, NULL, NULL, &plan, &report, &d), NX_OK);
+    nxi_executable_options o = {
+        .executor = NXI_COMPILED, .fuse = true, .target = &t, .threads = 1, .kernels = cache};
+    nxi_executable *plan = NULL;
+    nxi_compile_report report = {0};
+    assert_int_equal(nxi_executable_create(g, &o, NULL, NULL, &plan, &report, &d), NX_OK);
     assert_int_equal(report.kernel_hits, cache_level < 4 ? 0 : report.kernels); /* 4 is 0 again */
-    nxp_plan_destroy(plan);
+    nxi_executable_destroy(plan);
   }
   nxg_destroy(g);
   nxi_kernel_cache_destroy(cache);

@@ -2,7 +2,7 @@
 /* nxc dump: one stage of the compiler, from the text of a graph or of kernels. */
 #include "ir/alloc.h"
 #include "nxc.h"
-#include "passes/plan/plan.h"
+#include "runtime/launch/launch.h"
 #include "runtime/debug.h"
 
 int nxc_dump(int argc, char **argv) {
@@ -19,9 +19,9 @@ int nxc_dump(int argc, char **argv) {
   if (nxi_debug_init(&d) != NX_OK) return nxc_failure("nxc", &d);
   char *text = nxc_read_text(file, &size);
   if (text == NULL) return NXC_FAILED;
-  nxp_options how = {
-      .executor = NXP_LLVM, .fuse = true, .target = &target, .threads = target.threads};
-  nx_status status = nxp_dump_text(text, size, &how, stage, &out, &d);
+  nxi_executable_options how = {
+      .executor = NXI_COMPILED, .fuse = true, .target = &target, .threads = target.threads};
+  nx_status status = nxi_dump_text(text, size, &how, stage, &out, &d);
   nxi_free(text);
   if (status == NX_OK) return nxc_print_text(&out);
   nxi_text_free(&out);

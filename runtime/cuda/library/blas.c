@@ -263,7 +263,7 @@ static int use_row(const blas *b, kept *k, uint64_t row, bool *adds) {
 /* Writes what is added to where the result will be: a matrix, or a row again and again. */
 static nx_status lay_down(nxi_gpu *g, const nxi_gpu_product *p, const uint64_t at[4], nxi_diag *d) {
   int64_t bytes = p->batches * p->m * p->n * nxi_dtype_size(p->dtype);
-  int64_t have = p->added == NXI_GPU_ADD_ROW ? p->n * nxi_dtype_size(p->dtype) : bytes;
+  int64_t have = p->added == NXP_ADD_ROW ? p->n * nxi_dtype_size(p->dtype) : bytes;
   nx_status status = nxi_gpu_copy(g, at[2], at[3], have, d);
   while (have < bytes && status == NX_OK) {
     int64_t more = have < bytes - have ? have : bytes - have;
@@ -291,12 +291,12 @@ static nx_status failed(int result, nxi_diag *d) {
 static nx_status prepare_call(nxi_gpu *g, const blas *b, kept *k, const nxi_gpu_product *p,
                               const uint64_t at[4], call *out, nxi_diag *d) {
   bool in_place = false;
-  *out = (call){k->desc, at[2], p->added != NXI_GPU_ADD_NOTHING, k->choice.workspace};
-  if (p->added == NXI_GPU_ADD_ROW) {
+  *out = (call){k->desc, at[2], p->added != NXP_ADD_NOTHING, k->choice.workspace};
+  if (p->added == NXP_ADD_ROW) {
     int result = use_row(b, k, at[3], &in_place);
     if (result != 0) return failed(result, d);
     if (in_place) *out = (call){k->row_desc, at[2], false, k->row_workspace};
-  } else if (p->added == NXI_GPU_ADD_MATRIX) {
+  } else if (p->added == NXP_ADD_MATRIX) {
     in_place = at[3] % (uint64_t)p->alignment[2] == 0;
     if (in_place) out->c = at[3];
   }

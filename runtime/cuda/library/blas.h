@@ -4,22 +4,14 @@
 #define NXI_GPU_BLAS_H
 
 #include "ir/dtype.h"
+#include "passes/plan/plan.h"
 #include "runtime/cuda/gpu.h"
-
-/* What the library adds to the product: one row to all of its rows, or a matrix that lies as c
- * does, batches too. c must be dense then. The sum is rounded as one apart from the product would
- * be, and the product in it has the same bits. */
-typedef enum nxi_gpu_added {
-  NXI_GPU_ADD_NOTHING,
-  NXI_GPU_ADD_ROW,
-  NXI_GPU_ADD_MATRIX
-} nxi_gpu_added;
 
 /* c = a b with k > 0, row by row in memory, batch by batch. In elements. Small floats add up in f32
  * and are rounded once. */
 typedef struct nxi_gpu_product {
-  nx_dtype dtype;      /* one of nxi_gpu_blas_dtypes */
-  nxi_gpu_added added; /* of f32 and f64 alone */
+  nx_dtype dtype;  /* one of nxi_gpu_blas_dtypes */
+  nxp_added added; /* of f32 and f64 alone */
   /* of a, b, c: bytes that the addresses of this kind are multiples of, 1 to 16 */
   int32_t alignment[3];
   int64_t m, n, k;

@@ -13,6 +13,8 @@
 
 #include "ir/diag.h"
 #include "ir/dtype.h"
+#include "ir/library/tiles.h"
+#include "ir/poll.h"
 #include "runtime/platform/threads.h"
 
 typedef void (*nxi_sgemm_fn)(int order, int trans_a, int trans_b, int m, int n, int k, float alpha,
@@ -119,22 +121,5 @@ typedef struct nxi_epilogue {
  * only without scratch. */
 nx_status nxi_matmul_panels(const nxi_blas *blas, nxi_pool *pool, const nxi_poll *poll,
                             const nxi_matmul *p, const nxi_epilogue *epilogue, nxi_diag *d);
-
-/* How a product is cut: rows x columns of C and a piece of the inner extent a library call, and
- * whole products a task if it is small. The pieces of a tile are added up in order; where tiles are
- * few, in shares of some pieces, each a task, and then the shares in order. From the shape alone.
- * For documentation and tests. */
-typedef struct nxi_tiles {
-  int64_t rows, columns; /* of a tile */
-  int64_t depth;         /* of a piece, 1 at least; the last one may be shorter */
-  int64_t share;         /* elements of the inner extent: whole pieces */
-  int64_t row_panels, column_panels;
-  int64_t products; /* in one task; 1 if a product has several tiles */
-} nxi_tiles;
-nxi_tiles nxi_matmul_tiles(int64_t batches, int64_t m, int64_t n, int64_t k);
-/* What a run needs to know which tiles and rows are finished, and for shares of the inner extent;
- * 0: nothing. */
-int64_t nxi_matmul_scratch_bytes(nx_dtype type, int64_t batches, int64_t m, int64_t n, int64_t k,
-                                 bool epilogue);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Matrix products on the pool: how a product is cut into library calls, and the run over them. */
+/* Matrix products on the pool: the run over the library calls that ir/library/tiles.h cuts them
+ * into. */
 #include <stdatomic.h>
 
 #include "blas.h"
@@ -16,6 +17,7 @@ typedef struct matmul_run {
   int64_t span; /* tiles that a task of a staged product multiplies with one packed tile */
   _Atomic int32_t *unfinished; /* column panels left of each row panel; NULL if each is one tile */
   _Atomic int32_t *open;       /* shares left of each tile; NULL if there is one */
+  int64_t share_bytes;         /* from one share of a tile to the next */
   char *partials;              /* shares of tiles but the first, one after the other */
 } matmul_run;
 
@@ -26,156 +28,6 @@ typedef struct tile {
 static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
-/* ---- how a product is cut. Every figure was tuned against OpenBLAS 0.3.21 with AVX-512 kernels;
- * the library packs its operands again for each tile, so tiles are as large as leaves enough of
- * them. */
-
-enum {
-  UNIT = 16, /* panels are multiples of this, which fills the library's kernels */
-  SKINNY_UNIT = 64,
-  SKINNY = 8, /* up to here packing is what costs, and the library has kernels without */
-  SKINNY_VOLUME = 1000 * 1000, /* of m * n * k, up to which it uses them */
-  TILE_FLOPS_MIN = 2 << 20,    /* some 12 us */
-  TILE_AREA_MAX = 512 << 10,   /* elements of C */
-  TILE_AREA_SPLIT = 64 << 10,  /* products below four of these still make four tiles */
-  TILE_AREA_FLOOR = 16 << 10,  /* no smaller for the sake of a short time */
-  LONG_SIDE_MAX =
-      512 << 10,      /* elements of the operand along the long side of a tile: about a cache */
-  DEPTH_WHOLE = 2048, /* up to here the inner extent stays in one piece */
-  DEPTH_MAX = 1536,   /* of a piece: at least half of it when there are several */
-  TASKS_WANTED = 16,  /* of a product whose inner extent can be shared */
-  SHARED_AREA_MAX = 512 << 10, /* elements of C, of which each share has its own */
-};
-#define TILE_FLOPS_MAX (INT64_C(1200) << 20) /* some 7 ms: polls come between tiles */
-
-/* The length of the panels that `length` is cut into, of about `wanted`. Numbers of panels are
- * powers of two while they are small, so that threads get equal shares. */
-static int64_t panel(int64_t length, int64_t wanted) {
-  int64_t count = ceil_div(length, wanted > 0 ? wanted : 1);
-  if (count <= 16) {
-    count = 1;
-    while ((double)count < 0.72 * (double)length / (double)wanted) count *= 2;
-  }
-  int64_t size = ceil_div(ceil_div(length, count), UNIT) * UNIT;
-  return size < length ? size : larger(length, 1);
-}
-
-/* A tile much longer than wide packs the operand of its long side for few results; beyond a cache
- * that is read from memory twice. And who makes that operand tile by tile has it in the cache only
- * so. */
-static int64_t shortened(int64_t length, int64_t width, int64_t k) {
-  return smaller(length, larger(LONG_SIDE_MAX / k, 2 * width));
-}
-
-/* Elements of C that a tile should have. A small C is cut less for the sake of threads if the inner
- * extent can be. */
-static int64_t tile_area(double elements, int64_t k) {
-  double area = elements / 8, small = (double)k / DEPTH_MAX / TASKS_WANTED * elements;
-  if (small < elements / 4) small = elements / 4;
-  if (small > elements) small = elements;
-  if (area < TILE_AREA_SPLIT) area = small < TILE_AREA_SPLIT ? small : TILE_AREA_SPLIT;
-  double least = (double)TILE_FLOPS_MIN / 2 / (double)k,
-         most = (double)TILE_FLOPS_MAX / 2 / (double)k;
-  if (most < TILE_AREA_FLOOR) most = TILE_AREA_FLOOR;
-  if (most > TILE_AREA_MAX) most = TILE_AREA_MAX;
-  if (area < least) area = least;
-  return area > most ? (int64_t)most : larger((int64_t)area, 1);
-}
-
-/* The panels of a product with few rows (or columns), along its long dimension. */
-static int64_t skinny_panel(int64_t few, int64_t many, int64_t k, int64_t wanted) {
-  int64_t unpacked = SKINNY_VOLUME / few / k;
-  if (unpacked >= SKINNY_UNIT) wanted = unpacked / SKINNY_UNIT * SKINNY_UNIT;
-  return wanted < many ? larger(wanted / SKINNY_UNIT, 1) * SKINNY_UNIT : many;
-}
-
-/* The pieces of the inner extent, so that a panel of an operand is bounded in both directions.
- * Small products that the library does without packing are left whole. Their number is a power of
- * two: what k counts (channels, positions, images) usually divides into that evenly, and then so do
- * the pieces. */
-static int64_t pieces_depth(const nxi_tiles *t, int64_t m, int64_t n, int64_t k) {
-  int64_t most = DEPTH_MAX, count = 2;
-  if (m <= SKINNY || n <= SKINNY)
-    most = larger(most, SKINNY_VOLUME / t->rows / t->columns); /* sides up to SKINNY_VOLUME */
-  if (k <= DEPTH_WHOLE || k <= most) return larger(k, 1);
-  while (ceil_div(k, count) > most) count *= 2;
-  return k % count == 0 ? k / count : ceil_div(ceil_div(k, count), UNIT) * UNIT;
-}
-
-/* How much of the inner extent is added up apart, so that few tiles of a small C are enough tasks
- * and no task is too short. */
-static int64_t share_of(const nxi_tiles *t, double elements, int64_t tiles, int64_t k) {
-  int64_t pieces = ceil_div(k, t->depth), few = ceil_div(TASKS_WANTED, tiles);
-  if (pieces == 1 || elements > SHARED_AREA_MAX) return larger(k, 1);
-  double least = TILE_FLOPS_MIN / 2.0 / (double)t->rows / (double)t->columns / (double)t->depth;
-  int64_t each = larger(ceil_div(pieces, few), (int64_t)least + 1);
-  return each < pieces ? each * t->depth : k;
-}
-
-nxi_tiles nxi_matmul_tiles(int64_t batches, int64_t m, int64_t n, int64_t k) {
-  nxi_tiles t = {.rows = larger(m, 1),
-                 .columns = larger(n, 1),
-                 .depth = larger(k, 1),
-                 .share = larger(k, 1),
-                 .row_panels = 1,
-                 .column_panels = 1,
-                 .products = 1};
-  if (m <= 0 || n <= 0 || batches <= 0) return t;
-  if (k < 1) k = 1;
-  int64_t area = tile_area((double)batches * (double)m * (double)n, k);
-  int64_t rows = 1;
-  while (rows * rows < area) rows++;
-  if (n < ceil_div(area, rows)) rows = ceil_div(area, n);
-  if (m <= SKINNY) {
-    t.columns = skinny_panel(m, n, k, area / m);
-  } else if (n <= SKINNY) {
-    t.rows = skinny_panel(n, m, k, area / n);
-  } else {
-    t.rows = panel(m, shortened(rows, smaller(n, rows), k));
-    t.columns = panel(n, shortened(ceil_div(area, t.rows), t.rows, k));
-  }
-  t.depth = pieces_depth(&t, m, n, k);
-  t.row_panels = ceil_div(m, t.rows);
-  t.column_panels = ceil_div(n, t.columns);
-  double tiles = (double)batches * (double)t.row_panels * (double)t.column_panels;
-  if (tiles < TASKS_WANTED)
-    t.share = share_of(&t, (double)batches * (double)m * (double)n, (int64_t)tiles, k);
-  if (t.row_panels == 1 && t.column_panels == 1) {
-    double flops = 2.0 * (double)m * (double)n * (double)k;
-    int64_t enough = flops < TILE_FLOPS_MIN ? (int64_t)(TILE_FLOPS_MIN / flops) : 1;
-    t.products = smaller(enough, ceil_div(batches, 8));
-  }
-  return t;
-}
-
-/* ---- scratch: counters of row panels, counters of tiles, shares */
-
-typedef struct scratch {
-  int64_t rows, tiles; /* counters of each */
-  int64_t partials;    /* where the shares begin */
-  int64_t bytes;
-} scratch;
-
-static int64_t to_lines(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
-static scratch lay_out(const nxi_tiles *t, nx_dtype type, int64_t batches, int64_t k,
-                       bool epilogue) {
-  int64_t panels = batches * t->row_panels, shares = ceil_div(larger(k, 1), t->share);
-  scratch s = {.rows = epilogue && t->column_panels > 1 ? panels : 0,
-               .tiles = shares > 1 ? panels * t->column_panels : 0};
-  s.partials = to_lines((s.rows + s.tiles) * (int64_t)sizeof(_Atomic int32_t));
-  s.bytes =
-      s.partials + s.tiles * (shares - 1) * to_lines(t->rows * t->columns * nxi_dtype_size(type));
-  return s;
-}
-
-int64_t nxi_matmul_scratch_bytes(nx_dtype type, int64_t batches, int64_t m, int64_t n, int64_t k,
-                                 bool epilogue) {
-  if (batches <= 0 || m <= 0 || n <= 0) return 0;
-  nxi_tiles t = nxi_matmul_tiles(batches, m, n, k);
-  return lay_out(&t, type, batches, k, epilogue).bytes;
-}
 
 /* ---- the run */
 
@@ -224,7 +76,7 @@ static char *result_at(const matmul_run *r, const tile *at, int64_t share, int64
     return element(matrix_at(p, &p->c, at->batch), &p->c, p->type, at->row_panel * t->rows,
                    at->column_panel * t->columns);
   int64_t number = tile_number(r, at) * (r->shares - 1) + share - 1;
-  return r->partials + number * to_lines(t->rows * t->columns * nxi_dtype_size(p->type));
+  return r->partials + number * r->share_bytes;
 }
 
 /* One library call: a piece of the inner extent, from `begin`. staged: the packed tile of the
@@ -339,7 +191,7 @@ static int64_t tiles_a_task(const matmul_run *r, int64_t tasks, const nxi_pool *
   int64_t others = r->p->staging->operand == 0 ? t->column_panels : t->row_panels;
   double flops =
       2.0 * (double)t->rows * (double)t->columns * (double)smaller(t->share, larger(r->p->k, 1));
-  int64_t most = larger((int64_t)(2.0 * (double)TILE_FLOPS_MAX / flops), 1),
+  int64_t most = larger((int64_t)(2.0 * (double)NXI_TILE_FLOPS_MAX / flops), 1),
           fair = larger(tasks / 2 / (pool ? nxi_pool_size(pool) : 1), 1);
   return smaller(smaller(most, fair), others);
 }
@@ -367,11 +219,12 @@ static nx_status check(const nxi_matmul *p, const nxi_tiles *t, nxi_diag *d) {
   return NX_OK;
 }
 
-static void use_scratch(matmul_run *r, const scratch *s, char *memory) {
+static void use_scratch(matmul_run *r, const nxi_matmul_scratch *s, char *memory) {
   _Atomic int32_t *counters = (void *)memory;
   if (s->rows) r->unfinished = counters;
   if (s->tiles) r->open = counters + s->rows;
   r->partials = memory + s->partials;
+  r->share_bytes = s->share_bytes;
   for (int64_t i = 0; i < s->rows; i++)
     atomic_init(&r->unfinished[i], (int32_t)r->tiles.column_panels);
   for (int64_t i = 0; i < s->tiles; i++) atomic_init(&r->open[i], (int32_t)r->shares);
@@ -386,7 +239,7 @@ nx_status nxi_matmul_panels(const nxi_blas *blas, nxi_pool *pool, const nxi_poll
   nx_status status = check(p, &r.tiles, d);
   if (status != NX_OK) return status;
   if (r.batches <= 0 || p->m == 0 || p->n == 0) return NX_OK;
-  scratch s = lay_out(&r.tiles, p->type, r.batches, p->k, epilogue != NULL);
+  nxi_matmul_scratch s = nxi_matmul_lay_out(&r.tiles, p->type, r.batches, p->k, epilogue != NULL);
   char *memory = p->scratch, *owned = NULL;
   if (s.bytes && !memory) memory = owned = nxi_malloc((size_t)s.bytes);
   if (s.bytes && !memory) return nxi_oom(d);

@@ -7,6 +7,7 @@
 
 typedef struct call_run {
   const nxp_call *call;
+  const nxg_functions *functions;
   void *const *buffers; /* operands, results, scratch of the call, of threads */
   uint32_t phase;
   const nxi_poll *poll;
@@ -55,13 +56,13 @@ static void run_part(void *arg, int worker, int64_t begin, int64_t end) {
                         .stopped = worker == 0 ? stopped_caller : stopped_other,
                         .user = r,
                         .failed = begin};
-  nx_status status = r->call->functions->run(&part);
+  nx_status status = r->functions->run(&part);
   if (status != NX_OK) note_failure(r, part.failed, status);
 }
 
-nx_status nxp_run_call(const nxp_call *call, void *const *buffers, nxi_pool *pool,
-                       const nxi_poll *poll, nxi_diag *d) {
-  call_run r = {.call = call, .buffers = buffers, .poll = poll};
+nx_status nxi_run_call(const nxp_call *call, const nxg_functions *functions, void *const *buffers,
+                       nxi_pool *pool, const nxi_poll *poll, nxi_diag *d) {
+  call_run r = {.call = call, .functions = functions, .buffers = buffers, .poll = poll};
   nxi_poll own = {poll->fn != NULL ? ask : NULL, &r};
   atomic_init(&r.stop, false);
   atomic_init(&r.first_failed, UINT64_MAX);

@@ -2,7 +2,7 @@
 /* Stages of the compiler as text, of a graph or of kernels. The kernels of a graph come from a plan
  * made for the interpreter, which goes the same way as one that runs; nothing here is process wide,
  * so any threads may dump at once. */
-#include "pipeline.h"
+#include "internal.h"
 
 #include <string.h>
 
@@ -10,14 +10,15 @@
 #include "codegen_llvm/codegen_llvm.h"
 #include "dump_assembly.h"
 #include "passes/kernel/passes.h"
-#include "read.h"
+#include "passes/pipeline.h"
+#include "passes/read.h"
 
 typedef struct dump {
   const nxg_graph *g;
-  const nxp_options *options;
+  const nxi_executable_options *options;
   nxi_text *out;
   nxi_diag *d;
-  nxp_assembly *assembly; /* what was printed of it so far */
+  nxi_assembly *assembly; /* what was printed of it so far */
 } dump;
 
 typedef nx_status (*show_fn)(const dump *u);
@@ -34,9 +35,11 @@ static nx_status show_dot(const dump *u) {
 
 /* The graph after its passes, then the groups, as remarks: the text still parses. */
 static nx_status show_clusters(const dump *u) {
-  nxp_options shown = *u->options;
+  nxi_executable_options shown = *u->options;
+  nxp_options planned = {0};
   shown.printed = true;
-  nxp_products products = nxp_products_for(&shown);
+  nxi_find_products(&shown, &planned);
+  const nxp_products products = planned.products;
   nxp_cluster_options options = {shown.fuse, products, shown.target};
   nxg_graph *g = NULL;
   nxp_clusters *clusters = NULL;
@@ -53,20 +56,20 @@ static nx_status show_clusters(const dump *u) {
 
 /* ---- stages that need a plan */
 
-static nx_status make_plan(const dump *u, bool bound, nxp_plan **plan) {
-  nxp_options options = *u->options;
-  options.executor = NXP_KERNEL_INTERP;
+static nx_status make(const dump *u, bool bound, nxi_executable **out) {
+  nxi_executable_options options = *u->options;
+  options.executor = NXI_KERNEL_INTERP;
   options.bound_interp = bound;
   options.kernels = NULL;
   options.printed = true;
-  return nxp_plan_create(u->g, &options, NULL, NULL, plan, NULL, u->d);
+  return nxi_executable_create(u->g, &options, NULL, NULL, out, NULL, u->d);
 }
 
 static nx_status show_plan(const dump *u) {
-  nxp_plan *plan = NULL;
-  nx_status status = make_plan(u, true, &plan);
-  if (status == NX_OK) nxp_plan_print(plan, u->out);
-  nxp_plan_destroy(plan);
+  nxi_executable *made = NULL;
+  nx_status status = make(u, true, &made);
+  if (status == NX_OK) nxp_plan_print(made->plan, u->out);
+  nxi_executable_destroy(made);
   return status;
 }
 
@@ -74,15 +77,16 @@ typedef nx_status (*kernel_fn)(const dump *u, const nxk_kernel *k);
 
 /* Calls show for the kernel of each step, with an empty line between two. */
 static nx_status each_kernel(const dump *u, bool bound, kernel_fn show) {
-  nxp_plan *plan = NULL;
+  nxi_executable *made = NULL;
   uint32_t shown = 0;
-  nx_status status = make_plan(u, bound, &plan);
-  for (uint32_t i = 0; status == NX_OK && i < plan->n_steps; i++) {
-    if (plan->steps[i].kind != NXP_STEP_KERNEL) continue;
+  nx_status status = make(u, bound, &made);
+  for (uint32_t i = 0; status == NX_OK && i < made->plan->n_steps; i++) {
+    const nxp_step *step = &made->plan->steps[i];
+    if (step->kind != NXP_STEP_KERNEL) continue;
     if (shown++ > 0) nxi_text_add(u->out, "\n");
-    status = show(u, plan->steps[i].ir);
+    status = show(u, made->plan->kernels[step->kernel].ir);
   }
-  nxp_plan_destroy(plan);
+  nxi_executable_destroy(made);
   return status;
 }
 
@@ -109,7 +113,7 @@ static nx_status print_llvm(const dump *u, const nxk_kernel *k) {
 static nx_status print_assembly(const dump *u, const nxk_kernel *k) {
   nxl_target target = {0};
   memcpy(target.isa, u->options->target->isa, sizeof target.isa);
-  return nxp_assembly_add(u->assembly, k, &target, u->out, u->d);
+  return nxi_assembly_add(u->assembly, k, &target, u->out, u->d);
 }
 
 static nx_status print_cuda(const dump *u, const nxk_kernel *k) {
@@ -118,7 +122,7 @@ static nx_status print_cuda(const dump *u, const nxk_kernel *k) {
 }
 
 /* The same dump for a GPU: the target itself, or the kind that most are like. */
-static dump for_gpu(const dump *u, nxp_options *options, nxi_target *target) {
+static dump for_gpu(const dump *u, nxi_executable_options *options, nxi_target *target) {
   dump other = *u;
   *options = *u->options;
   if (u->options->target->block_threads == 0 && nxi_target_for_isa("sm_90", target))
@@ -128,14 +132,14 @@ static dump for_gpu(const dump *u, nxp_options *options, nxi_target *target) {
 }
 
 static nx_status show_gpu(const dump *u) {
-  nxp_options options;
+  nxi_executable_options options;
   nxi_target target;
   dump other = for_gpu(u, &options, &target);
   return each_kernel(&other, true, print_kernel);
 }
 
 static nx_status show_cuda(const dump *u) {
-  nxp_options options;
+  nxi_executable_options options;
   nxi_target target;
   dump other = for_gpu(u, &options, &target);
   return each_kernel(&other, true, print_cuda);
@@ -179,7 +183,7 @@ static nx_status bind_and_assembly(const dump *u, const nxk_kernel *k) {
 }
 
 static nx_status bind_gpu_and(const dump *u, const nxk_kernel *k, kernel_fn show) {
-  nxp_options options;
+  nxi_executable_options options;
   nxi_target target;
   dump other = for_gpu(u, &options, &target);
   return bind_and(&other, k, show);
@@ -226,33 +230,33 @@ static const struct stage *find_stage(const char *name, bool of_kernel, nxi_diag
   return NULL;
 }
 
-nx_status nxp_dump(const nxg_graph *g, const nxp_options *o, const char *stage, nxi_text *out,
-                   nxi_diag *d) {
+nx_status nxi_dump(const nxg_graph *g, const nxi_executable_options *o, const char *stage,
+                   nxi_text *out, nxi_diag *d) {
   nxi_diag own;
   nxi_diag_clear(&own);
-  nxp_assembly assembly = {0};
+  nxi_assembly assembly = {0};
   dump u = {g, o, out, d != NULL ? d : &own, &assembly};
   const struct stage *s = find_stage(stage, false, u.d);
   if (s == NULL) return u.d->status;
   nx_status status = s->of_graph(&u);
-  nxp_assembly_free(&assembly);
+  nxi_assembly_free(&assembly);
   return status == NX_OK && out->failed ? nxi_oom(u.d) : status;
 }
 
-nx_status nxp_dump_text(const char *text, size_t size, const nxp_options *o, const char *stage,
-                        nxi_text *out, nxi_diag *d) {
+nx_status nxi_dump_text(const char *text, size_t size, const nxi_executable_options *o,
+                        const char *stage, nxi_text *out, nxi_diag *d) {
   nxp_ir ir = {0};
-  nxp_assembly assembly = {0};
+  nxi_assembly assembly = {0};
   dump u = {NULL, o, out, d, &assembly};
   nx_status status = nxp_ir_read(text, size, &ir, d);
   const struct stage *s = status == NX_OK && ir.g == NULL ? find_stage(stage, true, d) : NULL;
-  if (status == NX_OK && ir.g != NULL) status = nxp_dump(ir.g, o, stage, out, d);
+  if (status == NX_OK && ir.g != NULL) status = nxi_dump(ir.g, o, stage, out, d);
   else if (status == NX_OK && s == NULL) status = d->status;
   for (uint32_t i = 0; status == NX_OK && s != NULL && i < ir.n_kernels; i++) {
     if (i > 0) nxi_text_add(out, "\n");
     status = s->of_kernel(&u, ir.kernels[i]);
   }
   nxp_ir_free(&ir);
-  nxp_assembly_free(&assembly);
+  nxi_assembly_free(&assembly);
   return status == NX_OK && out->failed ? nxi_oom(d) : status;
 }

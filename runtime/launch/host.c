@@ -2,15 +2,22 @@
 /* Runs the steps of a plan. Everything that can fail has happened before: code is there, memory is
  * reserved. What is left is an interruption, and that is not looked at once memory whose contents
  * somebody may want back is being overwritten. */
-#include "passes/pipeline.h"
+#include "internal.h"
 
+#include <stdatomic.h>
 #include <string.h>
+
+#include "passes/pipeline.h"
+#include "runtime/cuda/launch.h"
+#include "runtime/library/blas/blas.h"
+#include "runtime/library/scatter.h"
 
 enum { MAX_BUFFERS = 336, MAX_PARAMS = 336 }; /* a group holds fewer operations, see cluster.c */
 
 typedef struct run {
+  const nxi_executable *executable;
   const nxp_plan *plan;
-  const nxp_launch *launch;
+  const nxi_launch *launch;
   const nxp_step *step;
   void *buffers[MAX_BUFFERS];
   uint64_t params[MAX_PARAMS];
@@ -35,17 +42,19 @@ static char *scratch_of(const run *r, int worker) {
   return (char *)r->launch->temporary + r->plan->scratch_offset + stride * worker;
 }
 
+static const nxp_kernel *kernel_of(const run *r) { return &r->plan->kernels[r->step->kernel]; }
+
 static void run_tasks(void *arg, int worker, int64_t begin, int64_t end) {
   const run *r = arg;
-  nxl_entry(nxi_kernel_code(r->step->code))(r->buffers, r->params, begin, end,
-                                            scratch_of(r, worker));
+  const nxi_kernel *code = r->executable->code[r->step->kernel];
+  nxl_entry(nxi_kernel_code(code))(r->buffers, r->params, begin, end, scratch_of(r, worker));
 }
 
 static int64_t task_count(const run *r) {
-  const nxp_step *s = r->step;
-  if (s->tasks_param < 0) return s->tasks;
-  int64_t n = (int64_t)r->params[s->tasks_param];
-  return (n + s->tasks_divisor - 1) / s->tasks_divisor;
+  const nxp_kernel *k = kernel_of(r);
+  if (k->tasks_param < 0) return k->tasks;
+  int64_t n = (int64_t)r->params[k->tasks_param];
+  return (n + k->tasks_divisor - 1) / k->tasks_divisor;
 }
 
 static nx_status interpret_kernel(const nxk_kernel *k, void *const *buffers, const uint64_t *params,
@@ -59,7 +68,8 @@ static nx_status run_kernel(run *r, const nxi_poll *poll) {
   const nxp_step *s = r->step;
   for (uint32_t i = 0; i < s->n_buffers; i++) r->buffers[i] = address(r, &s->buffers[i]);
   for (uint32_t i = 0; i < s->n_params; i++) r->params[i] = r->launch->params[s->params[i]];
-  if (s->code == NULL) return interpret_kernel(s->ir, r->buffers, r->params, r->d);
+  if (r->executable->code == NULL)
+    return interpret_kernel(kernel_of(r)->ir, r->buffers, r->params, r->d);
   int64_t tasks = task_count(r);
   if (tasks <= 1) {
     run_tasks(r, 0, 0, tasks);
@@ -74,8 +84,8 @@ static nx_status run_kernel(run *r, const nxi_poll *poll) {
 static void run_inside(run *product, run *own, int worker) {
   nxi_diag d;
   nxi_diag_clear(&d);
-  if (own->step->code != NULL) run_tasks(own, worker, 0, task_count(own));
-  else if (interpret_kernel(own->step->ir, own->buffers, own->params, &d) != NX_OK)
+  if (own->executable->code != NULL) run_tasks(own, worker, 0, task_count(own));
+  else if (interpret_kernel(kernel_of(own)->ir, own->buffers, own->params, &d) != NX_OK)
     product->failed = true;
 }
 
@@ -92,7 +102,7 @@ static void run_epilogue(void *user, int worker, int64_t batch, int64_t row_begi
                          int64_t row_end) {
   run *r = user;
   const nxp_step *product = r->step, *s = product->epilogue;
-  run own = {.plan = r->plan, .launch = r->launch, .step = s};
+  run own = {.executable = r->executable, .plan = r->plan, .launch = r->launch, .step = s};
   for (uint32_t i = 0; i < s->n_params; i++) own.params[i] = r->launch->params[s->params[i]];
   for (int64_t row = batch * product->m + row_begin; row < batch * product->m + row_end; row++) {
     int64_t rest = row, index[NXG_MAX_RANK] = {0};
@@ -141,7 +151,7 @@ static void stage_part(run *r, int worker, const nxp_packed_part *part,
   const nxp_staging *p = r->step->staging;
   const nxp_step *s = part->kernel;
   int32_t columns = part->batch_axes + part->column_axes;
-  run own = {.plan = r->plan, .launch = r->launch, .step = s};
+  run own = {.executable = r->executable, .plan = r->plan, .launch = r->launch, .step = s};
   int64_t index[NXG_MAX_RANK + 1] = {0};
   split_index(packed->batch, s->row_shape, 0, part->batch_axes, index);
   for (int64_t d = begin; d < end;) {
@@ -199,7 +209,8 @@ static nx_status run_matmul(run *r, const nxi_poll *poll) {
 static nx_status run_call(run *r, const nxi_poll *poll) {
   const nxp_step *s = r->step;
   for (uint32_t i = 0; i < s->n_buffers; i++) r->buffers[i] = address(r, &s->buffers[i]);
-  return nxp_run_call(s->call, r->buffers, r->launch->pool, poll, r->d);
+  const nxg_functions *functions = r->executable->functions[s - r->plan->steps];
+  return nxi_run_call(s->call, functions, r->buffers, r->launch->pool, poll, r->d);
 }
 
 static const char *step_name(const nxp_step *s) {
@@ -209,7 +220,7 @@ static const char *step_name(const nxp_step *s) {
 
 /* The position of the first bad index counts in a shape without the axes along which indices
  * repeat. */
-nx_status nxp_report_check(const nxp_step *s, int64_t found, nxi_diag *d) {
+nx_status nxi_report_check(const nxp_step *s, int64_t found, nxi_diag *d) {
   int64_t position = 0, stride = 1;
   if (found == INT64_MAX) return NX_OK;
   for (int32_t i = s->rank; i-- > 0; stride *= s->shape[i]) {
@@ -222,7 +233,7 @@ nx_status nxp_report_check(const nxp_step *s, int64_t found, nxi_diag *d) {
 static nx_status run_check(const run *r) {
   int64_t found;
   memcpy(&found, address(r, &r->step->buffers[0]), sizeof found);
-  return nxp_report_check(r->step, found, r->d);
+  return nxi_report_check(r->step, found, r->d);
 }
 
 static nx_status run_scatter(const run *r, const nxi_poll *poll) {
@@ -252,7 +263,8 @@ static nx_status run_and_show(run *r, const nxi_poll *poll) {
   return status;
 }
 
-static nx_status interpret_graph(const nxp_plan *p, const nxp_launch *l, nxi_diag *d) {
+static nx_status interpret_graph(const nxi_executable *e, const nxi_launch *l, nxi_diag *d) {
+  const nxp_plan *p = e->plan;
   int64_t offsets[64], *alias_offsets = NULL, *heap = NULL;
   if (p->alias_range_of != NULL) {
     alias_offsets = offsets;
@@ -262,7 +274,7 @@ static nx_status interpret_graph(const nxp_plan *p, const nxp_launch *l, nxi_dia
       alias_offsets[i] =
           ((char *)l->inputs[i] - (char *)l->inputs[p->alias_range_of[i]]) / p->element_bytes[i];
   }
-  nx_status status = nxg_program_run_polled(p->program, l->inputs, l->params, alias_offsets,
+  nx_status status = nxg_program_run_polled(e->program, l->inputs, l->params, alias_offsets,
                                             l->outputs, l->poll, l->poll_user, d);
   nxi_free(heap);
   return status;
@@ -277,16 +289,17 @@ static int32_t ask_unheeded(void *user) {
   return 0;
 }
 
-nx_status nxp_plan_launch(const nxp_plan *p, const nxp_launch *l, nxi_diag *d) {
-  if (l->gpu != NULL) return nxp_plan_launch_gpu(p, l, d);
+nx_status nxi_executable_launch(const nxi_executable *e, const nxi_launch *l, nxi_diag *d) {
+  const nxp_plan *p = e->plan;
+  if (l->gpu != NULL) return nxi_gpu_plan_launch(e, l, d);
   nxi_fp saved = nxi_fp_enter();
   nx_status status = NX_OK;
-  if (p->program != NULL) {
-    status = interpret_graph(p, l, d);
+  if (e->program != NULL) {
+    status = interpret_graph(e, l, d);
     nxi_fp_leave(saved);
     return status;
   }
-  run r = {.plan = p, .launch = l, .d = d};
+  run r = {.executable = e, .plan = p, .launch = l, .d = d};
   nxi_poll poll = {l->poll, l->poll_user};
   nxi_poll unheeded = {l->poll != NULL ? ask_unheeded : NULL, &poll};
   bool overwriting = false;

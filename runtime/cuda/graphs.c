@@ -8,10 +8,12 @@
  *
  * Only plans whose steps do nothing but start work on the GPU have graphs: plans with checks of
  * indices, or with functions that run on the host, have none. */
-#include "passes/pipeline.h"
+#include "launch.h"
 
 #include <pthread.h>
 #include <string.h>
+
+#include "passes/pipeline.h"
 
 enum {
   FEWEST_STEPS = 3, /* a graph costs about as much as two launches */
@@ -28,7 +30,7 @@ typedef struct kept {
   uint32_t launches;
 } kept;
 
-struct nxp_graphs {
+struct nxi_gpu_graphs {
   pthread_mutex_t lock;
   uint32_t inputs, outputs, params, words; /* of a key */
   uint64_t *key;                           /* the present launch's */
@@ -40,10 +42,10 @@ struct nxp_graphs {
 
 /* ---- life */
 
-static bool may_be_captured(const nxp_step *s) {
-  if (s->kind == NXP_STEP_CALL)
-    return s->call->gpu_functions != NULL && s->call->gpu_functions->captured;
-  if (s->kind == NXP_STEP_SCATTER) return s->gpu_scatter != NULL;
+static bool may_be_captured(const nxi_gpu_plan *own, const nxp_step *s, uint32_t number) {
+  const nxi_gpu_functions *functions = own->calls[number].functions;
+  if (s->kind == NXP_STEP_CALL) return functions != NULL && functions->captured;
+  if (s->kind == NXP_STEP_SCATTER) return own->calls[number].scatter != NULL;
   return s->kind == NXP_STEP_KERNEL || s->kind == NXP_STEP_COPY || s->kind == NXP_STEP_MATMUL;
 }
 
@@ -52,7 +54,7 @@ static void at_least(uint32_t *n, uint32_t number) {
 }
 
 /* How many inputs, outputs and parameters of the plan its steps name. */
-static void measure(const nxp_plan *p, struct nxp_graphs *all) {
+static void measure(const nxp_plan *p, struct nxi_gpu_graphs *all) {
   for (uint32_t i = 0; i < p->n_steps; i++) {
     const nxp_step *s = &p->steps[i];
     for (uint32_t b = 0; b < s->n_buffers; b++) {
@@ -68,26 +70,27 @@ static void measure(const nxp_plan *p, struct nxp_graphs *all) {
   all->words = all->inputs + all->outputs + all->params + 1;
 }
 
-bool nxp_graphs_create(nxp_plan *p) {
-  if (p->options.gpu == NULL || p->n_steps < FEWEST_STEPS) return true;
+nx_status nxi_gpu_plan_capture(nxi_executable *e, nxi_diag *d) {
+  const nxp_plan *p = e->plan;
+  if (p->n_steps < FEWEST_STEPS) return NX_OK;
   for (uint32_t i = 0; i < p->n_steps; i++)
-    if (!may_be_captured(&p->steps[i])) return true;
-  struct nxp_graphs *all = nxi_calloc(1, sizeof *all);
-  if (all == NULL) return false;
+    if (!may_be_captured(e->gpu, &p->steps[i], i)) return NX_OK;
+  struct nxi_gpu_graphs *all = nxi_calloc(1, sizeof *all);
+  if (all == NULL) return nxi_oom(d);
   measure(p, all);
   all->key = nxi_calloc((size_t)all->words * (MOST_KEPT + 1), sizeof *all->key);
   if (all->key == NULL || pthread_mutex_init(&all->lock, NULL) != 0) {
     nxi_free(all->key);
     nxi_free(all);
-    return false;
+    return nxi_oom(d);
   }
   for (uint32_t i = 0; i < MOST_KEPT; i++)
     all->kept[i].key = all->key + (size_t)all->words * (i + 1);
-  p->graphs = all;
-  return true;
+  e->gpu->graphs = all;
+  return NX_OK;
 }
 
-void nxp_graphs_destroy(struct nxp_graphs *all) {
+void nxi_gpu_graphs_destroy(struct nxi_gpu_graphs *all) {
   if (all == NULL) return;
   for (uint32_t i = 0; i < MOST_KEPT; i++) nxi_gpu_graph_destroy(all->kept[i].graph);
   pthread_mutex_destroy(&all->lock);
@@ -97,7 +100,7 @@ void nxp_graphs_destroy(struct nxp_graphs *all) {
 
 /* ---- keys */
 
-static uint64_t make_key(const nxp_launch *l, const struct nxp_graphs *all) {
+static uint64_t make_key(const nxi_launch *l, const struct nxi_gpu_graphs *all) {
   uint64_t *word = all->key, hash = 0;
   for (uint32_t i = 0; i < all->inputs; i++) *word++ = (uint64_t)(uintptr_t)l->inputs[i];
   for (uint32_t i = 0; i < all->outputs; i++) *word++ = (uint64_t)(uintptr_t)l->outputs[i];
@@ -110,7 +113,7 @@ static uint64_t make_key(const nxp_launch *l, const struct nxp_graphs *all) {
   return hash | 1;
 }
 
-static kept *find(struct nxp_graphs *all) {
+static kept *find(struct nxi_gpu_graphs *all) {
   for (uint32_t i = 0; i < MOST_KEPT; i++) {
     kept *k = &all->kept[i];
     if (k->graph != NULL && memcmp(k->key, all->key, all->words * sizeof *all->key) == 0) return k;
@@ -119,21 +122,21 @@ static kept *find(struct nxp_graphs *all) {
 }
 
 /* Whether this key was seen before; now it has been. */
-static bool is_known(struct nxp_graphs *all, uint64_t hash) {
+static bool is_known(struct nxi_gpu_graphs *all, uint64_t hash) {
   for (uint32_t i = 0; i < MOST_SEEN; i++)
     if (all->seen[i] == hash) return true;
   all->seen[all->next_seen++ % MOST_SEEN] = hash;
   return false;
 }
 
-static void forget(struct nxp_graphs *all, kept *k) {
+static void forget(struct nxi_gpu_graphs *all, kept *k) {
   all->wasted += k->launches < WORTH;
   nxi_gpu_graph_destroy(k->graph);
   k->graph = NULL;
 }
 
 /* The entry that was launched longest ago makes room. */
-static kept *room(struct nxp_graphs *all) {
+static kept *room(struct nxi_gpu_graphs *all) {
   kept *oldest = &all->kept[0];
   for (uint32_t i = 0; i < MOST_KEPT; i++) {
     kept *k = &all->kept[i];
@@ -148,13 +151,13 @@ static kept *room(struct nxp_graphs *all) {
 
 /* NULL: there is no graph of this launch, and a failure, if there was one, is told by the steps
  * themselves. */
-static kept *capture(const nxp_plan *p, const nxp_launch *l) {
-  struct nxp_graphs *all = p->graphs;
+static kept *capture(const nxi_executable *e, const nxi_launch *l) {
+  struct nxi_gpu_graphs *all = e->gpu->graphs;
   nxi_poll nobody = {NULL, NULL};
   nxi_diag ignored;
   nxi_diag_clear(&ignored);
   if (!nxi_gpu_capture_begin(l->gpu)) return NULL;
-  nx_status status = nxp_start_steps(p, l, &nobody, &ignored);
+  nx_status status = nxi_gpu_start_steps(e, l, &nobody, &ignored);
   nxi_gpu_graph *graph = nxi_gpu_capture_end(l->gpu, status == NX_OK);
   if (graph == NULL) {
     all->wasted++;
@@ -168,12 +171,12 @@ static kept *capture(const nxp_plan *p, const nxp_launch *l) {
 }
 
 /* Lock. */
-static nx_status launch(const nxp_plan *p, const nxp_launch *l, bool *done, nxi_diag *d) {
-  struct nxp_graphs *all = p->graphs;
+static nx_status launch(const nxi_executable *e, const nxi_launch *l, bool *done, nxi_diag *d) {
+  struct nxi_gpu_graphs *all = e->gpu->graphs;
   nxi_poll poll = {l->poll, l->poll_user};
   uint64_t hash = make_key(l, all);
   kept *k = find(all);
-  if (k == NULL && is_known(all, hash)) k = capture(p, l);
+  if (k == NULL && is_known(all, hash)) k = capture(e, l);
   if (k == NULL) return NX_OK;
   nx_status status = nxp_ask(&poll, d);
   if (status != NX_OK) return status;
@@ -190,12 +193,13 @@ static nx_status launch(const nxp_plan *p, const nxp_launch *l, bool *done, nxi_
   return NX_OK;
 }
 
-nx_status nxp_launch_graph(const nxp_plan *p, const nxp_launch *l, bool *done, nxi_diag *d) {
-  struct nxp_graphs *all = p->graphs;
+nx_status nxi_gpu_launch_graph(const nxi_executable *e, const nxi_launch *l, bool *done,
+                               nxi_diag *d) {
+  struct nxi_gpu_graphs *all = e->gpu->graphs;
   if (all == NULL || atomic_load_explicit(&nxp_debugging.step_by_step, memory_order_relaxed))
     return NX_OK;
   if (pthread_mutex_trylock(&all->lock) != 0) return NX_OK; /* another thread is at it */
-  nx_status status = all->wasted < MOST_WASTED ? launch(p, l, done, d) : NX_OK;
+  nx_status status = all->wasted < MOST_WASTED ? launch(e, l, done, d) : NX_OK;
   pthread_mutex_unlock(&all->lock);
   return status;
 }

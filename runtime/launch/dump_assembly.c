@@ -9,7 +9,7 @@
 
 #include "ir/alloc.h"
 
-static bool has_symbol(const nxp_assembly *a, const char *name) {
+static bool has_symbol(const nxi_assembly *a, const char *name) {
   char line[sizeof((nxk_kernel *)0)->name + 2];
   snprintf(line, sizeof line, "\n%s\n", name);
   return a->symbols.data != NULL && strstr(a->symbols.data, line) != NULL;
@@ -17,7 +17,7 @@ static bool has_symbol(const nxp_assembly *a, const char *name) {
 
 /* The kernel under a name that the file does not have yet: itself, or a copy. NULL without memory.
  * */
-static const nxk_kernel *unique(const nxp_assembly *a, const nxk_kernel *k, nxk_kernel **copy) {
+static const nxk_kernel *unique(const nxi_assembly *a, const nxk_kernel *k, nxk_kernel **copy) {
   if (!has_symbol(a, k->name)) return k;
   nxk_kernel *other = *copy = nxk_clone(k);
   for (uint32_t i = 1; other != NULL && has_symbol(a, other->name); i++)
@@ -42,7 +42,7 @@ static void put_with_labels(nxi_text *out, const char *text, size_t size, uint32
   nxi_text_put(out, text + begin, (uint32_t)(size - begin));
 }
 
-nx_status nxp_assembly_add(nxp_assembly *a, const nxk_kernel *k, const nxl_target *target,
+nx_status nxi_assembly_add(nxi_assembly *a, const nxk_kernel *k, const nxl_target *target,
                            nxi_text *out, nxi_diag *d) {
   nxk_kernel *copy = NULL;
   const nxk_kernel *named = unique(a, k, &copy);
@@ -60,4 +60,4 @@ nx_status nxp_assembly_add(nxp_assembly *a, const nxk_kernel *k, const nxl_targe
   return status;
 }
 
-void nxp_assembly_free(nxp_assembly *a) { nxi_text_free(&a->symbols); }
+void nxi_assembly_free(nxi_assembly *a) { nxi_text_free(&a->symbols); }

@@ -5,6 +5,8 @@
 
 #include <pthread.h>
 
+#include "runtime/library/blas/blas.h"
+
 /* A matrix the library can read: the given one, or a dense copy in *owned. */
 typedef struct operand {
   void *base;
@@ -59,7 +61,7 @@ static nx_status multiply(nx_dtype t, int64_t batches, int64_t m, int64_t n, int
 
 static void set_once(void) { nxg_set_matmul(multiply); }
 
-void nxp_use_blas(void) {
+void nxi_interpret_with_blas(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, set_once);
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: ISC */
 /* The assembly of several kernels as one file that an assembler accepts. */
-#ifndef NXP_DUMP_ASSEMBLY_H
-#define NXP_DUMP_ASSEMBLY_H
+#ifndef NXI_DUMP_ASSEMBLY_H
+#define NXI_DUMP_ASSEMBLY_H
 
 #include "codegen_llvm/codegen_llvm.h"
 
 /* Zero-initialise. */
-typedef struct nxp_assembly {
+typedef struct nxi_assembly {
   uint32_t kernels; /* that were added */
   nxi_text symbols; /* theirs, each between two newlines */
-} nxp_assembly;
+} nxi_assembly;
 
 /* Compiles a bound kernel and adds its text to `out`. A symbol that the file has already gets a
  * number. */
-nx_status nxp_assembly_add(nxp_assembly *a, const nxk_kernel *k, const nxl_target *target,
+nx_status nxi_assembly_add(nxi_assembly *a, const nxk_kernel *k, const nxl_target *target,
                            nxi_text *out, nxi_diag *d);
-void nxp_assembly_free(nxp_assembly *a);
+void nxi_assembly_free(nxi_assembly *a);
 
 #endif

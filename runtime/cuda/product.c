@@ -2,9 +2,9 @@
 /* Runs a product of a plan on a GPU in as few calls of the library as its strides allow: axes of
  * the batch that are one in memory become one, matrices that follow each other and are multiplied
  * by the same one become one, and of the axes that are left the library has the longest. */
-#include "passes/pipeline.h"
+#include "launch.h"
 
-#include "runtime/cuda/library/blas.h"
+#include "library/blas.h"
 
 /* Most matrices of one call; a multiple of 16, so that the next call finds its own as aligned. */
 enum { MOST_BATCHES = 65520 };
@@ -54,7 +54,7 @@ static int32_t library_axis(const nxi_gpu_product *p, const batch *b) {
   for (int32_t i = b->rank; i-- > 0;) {
     bool known = b->strides[0][i] >= 0 && b->strides[1][i] >= 0;
     if (known && (axis < 0 || b->extent[i] > b->extent[axis])) axis = i;
-    if (p->added != NXI_GPU_ADD_NOTHING) break;
+    if (p->added != NXP_ADD_NOTHING) break;
   }
   return axis;
 }
@@ -89,12 +89,12 @@ static nx_status run_line(nxi_gpu *gpu, nxi_gpu_product p, const uint64_t start[
     p.batches = left < MOST_BATCHES ? left : MOST_BATCHES;
     status = nxi_gpu_matmul(gpu, &p, at, d);
     for (int i = 0; i < 3; i++) at[i] += (uint64_t)(p.batches * p.batch_strides[i] * size);
-    if (p.added == NXI_GPU_ADD_MATRIX) at[3] = start[3] + (at[2] - start[2]);
+    if (p.added == NXP_ADD_MATRIX) at[3] = start[3] + (at[2] - start[2]);
   }
   return status;
 }
 
-nx_status nxp_run_gpu_product(const nxp_step *s, nxi_gpu *gpu, const uint64_t start[4],
+nx_status nxi_gpu_run_product(const nxp_step *s, nxi_gpu *gpu, const uint64_t start[4],
                               nxi_diag *d) {
   nxi_gpu_product p = {.dtype = s->dtype,
                        .m = s->m,
@@ -123,7 +123,7 @@ nx_status nxp_run_gpu_product(const nxp_step *s, nxi_gpu *gpu, const uint64_t st
       if (!more) index[axis] = 0;
       for (int i = 0; i < 3; i++) at[i] += (uint64_t)(steps * b.strides[i][axis] * size);
     }
-    if (p.added == NXI_GPU_ADD_MATRIX) at[3] = start[3] + (at[2] - start[2]);
+    if (p.added == NXP_ADD_MATRIX) at[3] = start[3] + (at[2] - start[2]);
   }
   return NX_OK;
 }

@@ -3,22 +3,26 @@
  * after the other, and nobody waits for them here; a check of indices waits for what it looks at.
  * What is left to functions of the host (some library calls) brings their operands there and the
  * results back. */
-#include "passes/pipeline.h"
+#include "launch.h"
 
 #include <string.h>
+
+#include "passes/pipeline.h"
+#include "runtime/library/scatter.h"
 
 enum { MOST_ARGUMENTS = 680, BLOCKS_A_PROCESSOR = 8 };
 
 typedef struct gpu_run {
+  const nxi_executable *executable;
   const nxp_plan *plan;
-  const nxp_launch *launch;
+  const nxi_launch *launch;
   const nxp_step *step;
   const nxi_poll *poll;
   nxi_diag *d;
 } gpu_run;
 
 static uint64_t address(const gpu_run *r, const nxp_location *l) {
-  const nxp_launch *launch = r->launch;
+  const nxi_launch *launch = r->launch;
   uint64_t base = 0;
   if (l->kind == NXP_INPUT) base = (uint64_t)(uintptr_t)launch->inputs[l->number];
   else if (l->kind == NXP_OUTPUT) base = (uint64_t)(uintptr_t)launch->outputs[l->number];
@@ -29,22 +33,29 @@ static uint64_t address(const gpu_run *r, const nxp_location *l) {
   return base == 0 ? 0 : base + (uint64_t)l->offset;
 }
 
+static uint32_t number_of(const gpu_run *r) { return (uint32_t)(r->step - r->plan->steps); }
+static const nxi_gpu_step *own_of(const gpu_run *r) {
+  return &r->executable->gpu->calls[number_of(r)];
+}
+
 /* ---- kernels */
 
-static int64_t task_count(const nxp_step *s, const nxp_launch *l) {
-  if (s->tasks_param < 0) return s->tasks;
-  int64_t n = (int64_t)l->params[s->params[s->tasks_param]];
-  return n <= 0 ? 0 : (n - 1) / s->tasks_divisor + 1;
+static int64_t task_count(const gpu_run *r) {
+  const nxp_kernel *k = &r->plan->kernels[r->step->kernel];
+  if (k->tasks_param < 0) return k->tasks;
+  int64_t n = (int64_t)r->launch->params[r->step->params[k->tasks_param]];
+  return n <= 0 ? 0 : (n - 1) / k->tasks_divisor + 1;
 }
 
 static nx_status run_kernel(const gpu_run *r) {
   const nxp_step *s = r->step;
   nxi_gpu *gpu = r->launch->gpu;
-  const nxi_kernel_info *info = nxi_kernel_describe(s->code);
+  const nxi_kernel *code = r->executable->code[s->kernel];
+  const nxi_kernel_info *info = nxi_kernel_describe(code);
   uint64_t values[MOST_ARGUMENTS], scratch = 0;
   void *arguments[MOST_ARGUMENTS];
   uint32_t n = 0;
-  int64_t blocks = task_count(s, r->launch);
+  int64_t blocks = task_count(r);
   for (uint32_t i = 0; i < s->n_buffers; i++) values[n++] = address(r, &s->buffers[i]);
   for (uint32_t i = 0; i < s->n_params; i++) values[n++] = r->launch->params[s->params[i]];
   nx_status status = NX_OK;
@@ -56,7 +67,7 @@ static nx_status run_kernel(const gpu_run *r) {
     values[n++] = scratch;
   }
   for (uint32_t i = 0; i < n; i++) arguments[i] = &values[i];
-  status = nxi_gpu_launch(nxi_kernel_code(s->code), blocks, info->threads, arguments, r->d);
+  status = nxi_gpu_launch(nxi_kernel_code(code), blocks, info->threads, arguments, r->d);
   if (scratch != 0) nxi_gpu_free(gpu, scratch, info->scratch_bytes * blocks);
   return status;
 }
@@ -106,6 +117,7 @@ static nx_status bring_back(const gpu_run *r, const span *spans, uint32_t n) {
 static nx_status run_call_on_host(const gpu_run *r) {
   const nxp_step *s = r->step;
   const nxg_call *call = &s->call->call;
+  const nxg_functions *functions = r->executable->functions[number_of(r)];
   span spans[MOST_SPANS] = {{0}};
   void *host[MOST_SPANS], *memory = NULL;
   uint32_t n = call->n_operands + call->n_results;
@@ -121,7 +133,8 @@ static nx_status run_call_on_host(const gpu_run *r) {
   spans[n + 1].bytes = padded(s->call->work.own_bytes) * r->plan->threads;
   nx_status status = bring(r, spans, n + 2, &memory);
   for (uint32_t i = 0; i < n + 2; i++) host[i] = spans[i].host;
-  if (status == NX_OK) status = nxp_run_call(s->call, host, r->launch->pool, r->poll, r->d);
+  if (status == NX_OK)
+    status = nxi_run_call(s->call, functions, host, r->launch->pool, r->poll, r->d);
   if (status == NX_OK) status = bring_back(r, spans, n);
   nxi_free(memory);
   return status;
@@ -132,16 +145,16 @@ static nx_status run_call(const gpu_run *r) {
   const nxg_call *call = &c->call;
   uint64_t at[MOST_SPANS];
   uint32_t n = call->n_operands + call->n_results;
-  if (c->gpu_functions == NULL) return run_call_on_host(r);
+  if (own_of(r)->functions == NULL) return run_call_on_host(r);
   for (uint32_t i = 0; i <= n; i++) at[i] = address(r, &r->step->buffers[i]);
   nxi_gpu_call_run run = {.gpu = r->launch->gpu,
                           .call = call,
-                          .work = &c->gpu_work,
+                          .work = &own_of(r)->work,
                           .operands = at,
                           .results = at + call->n_operands,
                           .scratch = at[n],
                           .poll = r->poll};
-  nx_status status = c->gpu_functions->run(&run, r->d);
+  nx_status status = own_of(r)->functions->run(&run, r->d);
   if (status != NX_OK || run.why == NX_OK) return status;
   if (r->d != NULL) r->d->node = (int32_t)c->origin;
   nxg_call_work batch = {.split = 1};
@@ -183,8 +196,8 @@ static nx_status run_scatter_on_host(const gpu_run *r) {
 
 static nx_status run_scatter(const gpu_run *r) {
   const nxp_step *s = r->step;
-  if (s->gpu_scatter == NULL) return run_scatter_on_host(r);
-  return nxi_gpu_scatter_run(s->gpu_scatter, r->launch->gpu, address(r, &s->buffers[0]),
+  if (own_of(r)->scatter == NULL) return run_scatter_on_host(r);
+  return nxi_gpu_scatter_run(own_of(r)->scatter, r->launch->gpu, address(r, &s->buffers[0]),
                              address(r, &s->buffers[1]), address(r, &s->buffers[2]),
                              address(r, &s->buffers[3]), r->d);
 }
@@ -193,13 +206,13 @@ static nx_status run_check(const gpu_run *r) {
   int64_t found;
   nx_status status = nxi_gpu_download(r->launch->gpu, &found, address(r, &r->step->buffers[0]),
                                       sizeof found, NXI_GPU_NOW, r->poll, r->d);
-  return status != NX_OK ? status : nxp_report_check(r->step, found, r->d);
+  return status != NX_OK ? status : nxi_report_check(r->step, found, r->d);
 }
 
 static nx_status run_matmul(const gpu_run *r) {
   uint64_t at[4] = {0};
   for (uint32_t i = 0; i < r->step->n_buffers; i++) at[i] = address(r, &r->step->buffers[i]);
-  return nxp_run_gpu_product(r->step, r->launch->gpu, at, r->d);
+  return nxi_gpu_run_product(r->step, r->launch->gpu, at, r->d);
 }
 
 /* ---- all */
@@ -219,7 +232,7 @@ static nx_status run_step(const gpu_run *r) {
 }
 
 /* A library says that it fails, not why: where the GPU is broken, that is why. */
-static nx_status reason(const nxp_launch *l, nxi_diag *d) {
+static nx_status reason(const nxi_launch *l, nxi_diag *d) {
   nxi_diag lost;
   nxi_diag_clear(&lost);
   if (nxi_gpu_fault(l->gpu, &lost) == NX_OK) return NX_INTERNAL;
@@ -227,10 +240,11 @@ static nx_status reason(const nxp_launch *l, nxi_diag *d) {
   return NX_DEVICE_LOST;
 }
 
-nx_status nxp_start_steps(const nxp_plan *p, const nxp_launch *l, const nxi_poll *poll,
-                          nxi_diag *d) {
+nx_status nxi_gpu_start_steps(const nxi_executable *e, const nxi_launch *l, const nxi_poll *poll,
+                              nxi_diag *d) {
+  const nxp_plan *p = e->plan;
   nxi_poll none = {NULL, NULL};
-  gpu_run r = {.plan = p, .launch = l, .poll = poll, .d = d};
+  gpu_run r = {.executable = e, .plan = p, .launch = l, .poll = poll, .d = d};
   nx_status status = NX_OK;
   for (uint32_t i = 0; i < p->n_steps && status == NX_OK; i++) {
     r.step = &p->steps[i];
@@ -242,14 +256,14 @@ nx_status nxp_start_steps(const nxp_plan *p, const nxp_launch *l, const nxi_poll
   return status;
 }
 
-nx_status nxp_plan_launch_gpu(const nxp_plan *p, const nxp_launch *l, nxi_diag *d) {
+nx_status nxi_gpu_plan_launch(const nxi_executable *e, const nxi_launch *l, nxi_diag *d) {
   nxi_poll poll = {l->poll, l->poll_user};
   bool done = false;
   nx_status status = nxi_gpu_enter(l->gpu, d);
   if (status != NX_OK) return status;
   nxi_fp saved = nxi_fp_enter();
-  status = nxp_launch_graph(p, l, &done, d);
-  if (status == NX_OK && !done) status = nxp_start_steps(p, l, &poll, d);
+  if (e->gpu->graphs != NULL) status = nxi_gpu_launch_graph(e, l, &done, d);
+  if (status == NX_OK && !done) status = nxi_gpu_start_steps(e, l, &poll, d);
   nxi_fp_leave(saved);
   nxi_gpu_leave(l->gpu);
   return status;

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: ISC */
+/* What a GPU attaches to a plan, and how it carries one out. */
+#ifndef NXI_GPU_LAUNCH_H
+#define NXI_GPU_LAUNCH_H
+
+#include "gpu.h"
+#include "library/calls.h"
+#include "library/scatter.h"
+#include "runtime/launch/internal.h"
+
+/* Of a step that calls: who does it. All NULL: the host. */
+typedef struct nxi_gpu_step {
+  const nxi_gpu_functions *functions;
+  nxi_gpu_call_work work;
+  nxi_gpu_scatter *scatter;
+} nxi_gpu_step;
+
+typedef struct nxi_gpu_plan {
+  nxi_gpu_step *calls;           /* by number of the step */
+  struct nxi_gpu_graphs *graphs; /* graphs.c; NULL: there will be none */
+} nxi_gpu_plan;
+
+/* plan.c. Takes the steps that the GPU carries out itself, before the plan is packed. */
+nx_status nxi_gpu_plan_create(nxi_executable *e, nxi_diag *d);
+void nxi_gpu_plan_destroy(nxi_executable *e); /* one that has none is allowed */
+/* graphs.c. Makes room for graphs of launches, if the plan may have them. */
+nx_status nxi_gpu_plan_capture(nxi_executable *e, nxi_diag *d);
+void nxi_gpu_graphs_destroy(struct nxi_gpu_graphs *all); /* NULL is allowed */
+/* *done: the launch is a graph's, which has been started. Otherwise the steps have to be. */
+nx_status nxi_gpu_launch_graph(const nxi_executable *e, const nxi_launch *l, bool *done,
+                               nxi_diag *d);
+/* launch.c */
+nx_status nxi_gpu_plan_launch(const nxi_executable *e, const nxi_launch *l, nxi_diag *d);
+nx_status nxi_gpu_start_steps(const nxi_executable *e, const nxi_launch *l, const nxi_poll *poll,
+                              nxi_diag *d);
+/* product.c. at: of the operands, the result and what is added to it. */
+nx_status nxi_gpu_run_product(const nxp_step *s, nxi_gpu *gpu, const uint64_t at[4], nxi_diag *d);
+
+#endif

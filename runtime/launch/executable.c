@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: ISC */
+/* Makes executables: has the graph planned, loads what the steps of the plan call, and tells the
+ * plan how much memory that needs. */
+#include "internal.h"
+
+#include <time.h>
+
+#include "passes/graph/passes.h"
+#include "passes/pipeline.h"
+#include "runtime/cuda/launch.h"
+#include "runtime/library/blas/blas.h"
+#include "runtime/library/libraries.h"
+
+/* ---- calls */
+
+/* So many threads may be at the call at once that each needs scratch memory of its own. */
+static int32_t workers(const nxp_plan *p, const nxg_call_work *work) {
+  bool one = true;
+  for (uint32_t i = 0; one && i < work->n_phases; i++) {
+    int64_t tasks, grain;
+    nxg_call_phase(work, i, &tasks, &grain);
+    one = tasks <= grain;
+  }
+  return one ? 1 : p->threads;
+}
+
+/* Scratch of the call and of its threads. What the host does for a GPU has its own. */
+static void reserve_scratch(nxp_plan *p, const nxp_step *step) {
+  const nxg_call_work *work = &step->call->work;
+  int64_t own;
+  if (p->options.on_gpu) return;
+  if (__builtin_mul_overflow((work->own_bytes + 63) & ~(int64_t)63, workers(p, work), &own))
+    own = INT64_MAX; /* no launch can have it, and says so */
+  nxp_plan_set_scratch(p, step, step->n_buffers - 2, work->shared_bytes);
+  nxp_plan_set_scratch(p, step, step->n_buffers - 1, own);
+}
+
+static nx_status load_call(nxi_executable *e, uint32_t number, nxi_diag *d) {
+  const nxp_step *step = &e->plan->steps[number];
+  nxp_call *call = step->call;
+  if (nxg_is_scan(call->call.op)) return NX_OK; /* a plan that is only printed */
+  nx_status status = nxg_call_prepare(&call->call, &e->functions[number], &call->work, d);
+  if (status != NX_OK) return status;
+  reserve_scratch(e->plan, step);
+  nxp_more_work(e->plan, call->work.cost);
+  return NX_OK;
+}
+
+static nx_status load_calls(nxi_executable *e, nxi_diag *d) {
+  nxp_plan *p = e->plan;
+  nx_status status = NX_OK;
+  e->functions = nxi_calloc((size_t)p->n_steps + 1, sizeof(void *));
+  if (e->functions == NULL) return nxi_oom(d);
+  if (p->options.on_gpu && e->options.gpu != NULL) status = nxi_gpu_plan_create(e, d);
+  for (uint32_t i = 0; i < p->n_steps && status == NX_OK; i++)
+    if (p->steps[i].kind == NXP_STEP_CALL && p->steps[i].call->by == NULL)
+      status = load_call(e, i, d);
+  return status;
+}
+
+/* ---- the whole */
+
+/* A plan that is made while there is no memory to load the library would be without it for ever. */
+static nx_status find_blas(const nxi_executable *e, const nxg_graph *g, nxi_diag *d) {
+  bool multiplies = false;
+  nxi_diag why;
+  nxi_diag_clear(&why);
+  for (uint32_t i = 0; i < g->n_nodes && !multiplies; i++)
+    multiplies = g->nodes[i].op == NXG_matmul;
+  if (!multiplies || nxi_is_for_gpu(&e->options) || nxi_blas_get(&why)) return NX_OK;
+  return why.status == NX_OUT_OF_MEMORY ? nxi_oom_during(d, nxi_oom(d), "loading OpenBLAS") : NX_OK;
+}
+
+static bool has_calls(const nxp_plan *p) {
+  for (uint32_t i = 0; i < p->n_steps; i++)
+    if (p->steps[i].kind == NXP_STEP_CALL) return true;
+  return false;
+}
+
+static nx_status create_steps(nxi_executable *e, const nxg_graph *g, const nxp_options *o,
+                              const nxi_poll *poll, nxi_compile_report *report, nxi_diag *d) {
+  nx_status status = find_blas(e, g, d);
+  if (status == NX_OK) status = nxp_plan_create(g, o, poll, &e->plan, d);
+  if (status == NX_OK) status = nxi_load_kernels(e, poll, report, d);
+  if (status == NX_OK) status = load_calls(e, d);
+  if (status == NX_OK) status = nxp_plan_pack(e->plan, d);
+  if (status != NX_OK) return status;
+  bool compiled = e->options.executor == NXI_COMPILED && e->options.gpu == NULL;
+  e->cannot_fail = compiled && !e->plan->checks && !has_calls(e->plan);
+  return e->gpu != NULL ? nxi_gpu_plan_capture(e, d) : NX_OK;
+}
+
+static nx_status create_program(nxi_executable *e, const nxg_graph *g, const nxp_options *o,
+                                nxi_diag *d) {
+  nxi_interpret_with_blas();
+  nx_status status = nxp_plan_create_interpreted(g, o, &e->plan, d);
+  if (status == NX_OK) status = nxp_program_create(g, &e->program, d);
+  if (status == NX_OK) e->plan->work = nxg_program_work(e->program);
+  return status;
+}
+
+/* What the plan says of itself: calls, and what is done otherwise because a library is missing. */
+static void count_steps(const nxp_plan *p, nxi_compile_report *report) {
+  report->kernels += p->n_kernels;
+  report->without_library += p->generated_products;
+  if (p->generated_products > 0) report->missing_library = p->no_library;
+  for (uint32_t i = 0; i < p->n_steps; i++) {
+    const nxp_step *s = &p->steps[i];
+    bool call = s->kind == NXP_STEP_CALL, scatter = s->kind == NXP_STEP_SCATTER;
+    const char *by = call ? s->call->by : s->scatter_by;
+    report->library_calls += call || scatter || s->kind == NXP_STEP_MATMUL;
+    report->host_calls += (call || scatter) && p->options.on_gpu && by == NULL;
+    if (!call || s->call->missing == NULL) continue;
+    report->without_library++;
+    report->missing_library = s->call->missing;
+  }
+}
+
+static double milliseconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static nx_status create(nxi_executable *e, const nxg_graph *g, const nxi_poll *poll,
+                        nxi_compile_report *report, nxi_diag *d) {
+  const nxi_executable_options *o = &e->options;
+  nxp_options plan = {.fuse = o->fuse,
+                      .whole = o->whole,
+                      .on_gpu = nxi_is_for_gpu(o),
+                      .target = o->target,
+                      .threads = o->threads};
+  nx_status status;
+  if (o->executor == NXI_GRAPH_INTERP) {
+    status = create_program(e, g, &plan, d);
+  } else {
+    nxi_find_products(o, &plan);
+    status = create_steps(e, g, &plan, poll, report, d);
+  }
+  if (status != NX_OK) return status;
+  e->options.target = &e->plan->target;
+  count_steps(e->plan, report);
+  return nxp_plan_show(e->plan, g->name, d);
+}
+
+nx_status nxi_executable_create(const nxg_graph *g, const nxi_executable_options *o,
+                                int32_t (*poll)(void *), void *poll_user, nxi_executable **out,
+                                nxi_compile_report *report, nxi_diag *d) {
+  nxi_diag own;
+  nxi_compile_report nobody = {0};
+  if (d == NULL) {
+    nxi_diag_clear(&own);
+    d = &own;
+  }
+  if (report == NULL) report = &nobody;
+  nxi_use_libraries();
+  nxi_executable *e = nxi_calloc(1, sizeof *e);
+  if (e == NULL) return nxi_oom(d);
+  e->options = *o;
+  report->nodes = g->n_nodes;
+  double start = milliseconds(), compile = report->compile_ms;
+  nx_status status = create(e, g, &(nxi_poll){poll, poll_user}, report, d);
+  /* what is not compiling */
+  report->pass_ms += milliseconds() - start - (report->compile_ms - compile);
+  if (status != NX_OK) {
+    nxi_executable_destroy(e);
+    return nxi_oom_during(d, status, "planning");
+  }
+  *out = e;
+  return NX_OK;
+}
+
+static void release_call(const nxi_executable *e, uint32_t step) {
+  const nxg_functions *f = e->functions[step];
+  if (f != NULL && f->release != NULL) f->release(e->plan->steps[step].call->work.state);
+}
+
+void nxi_executable_destroy(nxi_executable *e) {
+  if (e == NULL) return;
+  nxi_gpu_plan_destroy(e);
+  for (uint32_t i = 0; e->functions != NULL && i < e->plan->n_steps; i++) release_call(e, i);
+  for (uint32_t i = 0; e->code != NULL && i < e->plan->n_kernels; i++)
+    nxi_kernel_release(e->code[i]);
+  nxg_program_destroy(e->program);
+  nxi_free(e->functions);
+  nxi_free(e->code);
+  nxp_plan_destroy(e->plan);
+  nxi_free(e);
+}
+
+const nxp_plan *nxi_executable_plan(const nxi_executable *e) { return e->plan; }
+bool nxi_executable_cannot_fail(const nxi_executable *e) { return e->cannot_fail; }

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: ISC
+"""The arrows between folders as the linker sees them: which folder's object files refer to symbols of which other folder.
+
+An include shows what a file may use, and a declaration can stand anywhere; an undefined symbol shows what it does use.
+
+Usage: arrows_test.py SOURCE_ROOT LIBRARY NM. LIBRARY: the static one. The exit status is 77, skipped, if NM lists no symbols, as
+with objects for link-time optimisation.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+# What the objects of a folder may refer to, beside their own folder. The longest name that fits a file counts.
+MAY_USE = {
+    "ir": (),
+    "passes": ("ir",),
+    "codegen_llvm": ("ir",),
+    "codegen_cuda": ("ir",),
+    "runtime": ("ir", "passes", "codegen_llvm", "codegen_cuda", "runtime"),
+}
+# Symbols that a file may refer to although its folder may not, each with the reason. There are none.
+EXCEPTIONS = {}
+
+
+def sources(root):
+    """Object files of Meson have the source's path with _ for /, those of generated sources with more before it."""
+    tops = ("ir", "passes", "codegen_llvm", "codegen_cuda", "runtime")
+    files = [p.relative_to(root).as_posix() for top in tops for p in (root / top).rglob("*") if p.suffix in (".c", ".cc")]
+    return {name.replace("/", "_") + ".o": name for name in files}
+
+
+def path_of(member, known):
+    member = member.rsplit("/", 1)[-1]
+    if member in known:
+        return known[member]
+    for top in ("codegen_cuda", "codegen_llvm", "passes", "runtime", "ir"):
+        if f"_{top}_" in member:
+            return f"{top}/{member.split(f'_{top}_')[-1].removesuffix('.o')}"
+    return member
+
+
+def symbols(root, library, nm):
+    """(file, symbol) of what is used, and symbol -> file of what is defined."""
+    told = subprocess.run([nm, "-A", "-g", library], capture_output=True, text=True, check=False).stdout
+    known, used, defined = sources(root), [], {}
+    for line in told.splitlines():
+        where, _, rest = line.rpartition(":")
+        words = rest.split()
+        file = path_of(where.split(":")[-1], known)
+        if len(words) == 2 and words[0] == "U":
+            used.append((file, words[1]))
+        elif len(words) == 3:
+            defined[words[2]] = file
+    return used, defined
+
+
+def within(file, folders):
+    return any(file == folder or file.startswith(folder + "/") for folder in folders)
+
+
+def rule_of(file):
+    fitting = [folder for folder in MAY_USE if within(file, (folder,))]
+    return max(fitting, key=len, default=None)
+
+
+def faults(used, defined):
+    for file, symbol in used:
+        target = defined.get(symbol)
+        rule = rule_of(file)
+        if target is None or rule is None or symbol in EXCEPTIONS.get(file, ()):
+            continue
+        if not within(target, (rule, *MAY_USE[rule])):
+            yield f"{file} uses {symbol} of {target}: {rule}/ may use {', '.join(MAY_USE[rule]) or 'nothing'} beside itself"
+
+
+def main():
+    root, library, nm = Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3]
+    used, defined = symbols(root, library, nm)
+    if len(defined) < 100:
+        print("no symbols to look at")
+        return 77
+    strangers = {file for file, _ in used if rule_of(file) is None}
+    found = sorted(set(faults(used, defined))) + [f"{file}: of no folder" for file in sorted(strangers)]
+    print("\n".join(found) if found else f"{len(used)} references, {len(defined)} symbols")
+    return 1 if found else 0
+
+
+sys.exit(main())
