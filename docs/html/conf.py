@@ -30,6 +30,10 @@ html_show_sphinx = False
 html_use_index = True
 add_function_parentheses = False
 copybutton_prompt_text = "$ "
+# Every name that is linked is one; those of the C library, and DLPack's structures, have no page here.
+nitpicky = True
+nitpick_ignore = [("c:identifier", name) for name in ("size_t", "int32_t", "int64_t", "uint8_t", "uint32_t", "uint64_t",
+                                                      "DLManagedTensor", "DLManagedTensorVersioned")]
 html_theme_options = {"navigation_with_keys": True}
 
 

@@ -296,7 +296,7 @@ def write(xml_folder, headers, out):
     for header, text, items in found:
         stem = header.removesuffix(".h")
         (out / f"{stem}.rst").write_text(page(header, text, items, names), encoding="utf-8")
-        rows.append((stem, header, head(text).split(". ")[0].replace("\n", " ").rstrip(".") + "."))
+        rows.append((stem, header, head(text).split("\n\n")[0].split(". ")[0].replace("\n", " ").rstrip(".") + "."))
     lines = [*heading("Reference of the interface", "="), "One page a header; ``#include <nx/nx.h>`` includes all of them. :ref:`genindex` lists every name.", ""]
     lines += [f":doc:`{header} <api/{stem}>`\n   {linked(sentence, names)}\n" for stem, header, sentence in rows]
     lines += [".. toctree::", "   :hidden:", "", *(f"   {header} <api/{stem}>" for stem, header, _ in rows), ""]
