@@ -109,8 +109,8 @@ def main():
     if (root / "docs/images").is_dir():
         shutil.copytree(root / "docs/images", manual.pages / "images")
     manual.files()
-    # One process: several lose the enumerators of enums without a name when they put together what they read.
-    words = ["sphinx-build", "-q", "-W", "--keep-going", "-j", "1", "-b", "html", "-c"]
+    # One process, and everything anew: enumerators are lost where what was read is put together from several processes or runs.
+    words = ["sphinx-build", "-q", "-W", "--keep-going", "-E", "-j", "1", "-b", "html", "-c"]
     return subprocess.run([*words, root / "docs/html", manual.pages, out / "html"]).returncode
 
 
