@@ -35,7 +35,7 @@ class Manual:
         if file == self.docs / "README.md":
             return f"{{doc}}`{text.strip('`')} </index>`"
         if self.docs in file.parents:
-            return f"[{text}]({target})"
+            return f"[{self.title(file) if text.strip('`') == file.name else text}]({target})"
         if where.startswith("include/nx/"):
             return f"{{doc}}`{text.strip('`')} </api/{file.stem}>`"
         if file == self.root / "include/nx":
@@ -45,10 +45,15 @@ class Manual:
         self.shown[where] = file
         return f"{{doc}}`{text.strip('`')} </files/{where}>`"
 
+    @staticmethod
+    def title(page):
+        return re.search(r"^# (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)[1]
+
     def prose(self, page, text, names):
         text = LINK.sub(lambda m: m.group() if m[1] else self.target(page, m[2], m[3]), text)
         up = "../" * len(page.relative_to(self.docs).parts[1:])
-        text = CODE_PAGE.sub(lambda m: f"[{m[1]}]({up}{m[1]})" if (self.docs / m[1]).is_file() and page.name != m[1] else m.group(), text)
+        other = lambda m: f"[{self.title(self.docs / m[1])}]({up}{m[1]})" if (self.docs / m[1]).is_file() and page.name != m[1] else m.group()
+        text = CODE_PAGE.sub(other, text)
         lines = text.split("\n")
         known = lambda m: f"{{c:{names[m[1]]}}}`{m[1]}`" if m[1] in names else m.group()
         return "\n".join(line if line.startswith("#") else CODE_NAME.sub(known, line) for line in lines)
