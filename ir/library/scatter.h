@@ -11,13 +11,13 @@
 
 enum { NXI_SCATTER_RANK = 32 };
 typedef struct nxi_scatter {
-  nx_dtype dtype;          /* sums are in it: not a small float, unless updates are set */
+  nx_dtype dtype;          /* dtype of sums; a small float only if updates are not added */
   bool adds, wide_indices; /* i64, else i32 */
   bool pairs; /* elements are two numbers of the dtype; strides and extents count pairs */
   int32_t rank, axis;
-  int64_t extent;                  /* of the axis in the result */
-  int64_t shape[NXI_SCATTER_RANK]; /* of the updates */
-  /* in elements; of the result where an index is 0 */
+  int64_t extent;                  /* extent of the axis in the result */
+  int64_t shape[NXI_SCATTER_RANK]; /* shape of the updates */
+  /* strides in elements; `to` is for the elements of the result with index 0 */
   int64_t to[NXI_SCATTER_RANK], indices[NXI_SCATTER_RANK], updates[NXI_SCATTER_RANK];
 } nxi_scatter;
 

@@ -6,29 +6,29 @@ static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* ---- how a product is cut. Every figure was tuned against OpenBLAS 0.3.21 with AVX-512 kernels;
- * the library packs its operands again for each tile, so tiles are as large as leaves enough of
- * them. */
+/* ---- how a product is divided. Every number was tuned with OpenBLAS 0.3.21 and AVX-512 kernels.
+ * The library packs its operands again for each tile, so tiles are as large as possible while there
+ * are enough of them. */
 
 enum {
-  UNIT = 16, /* panels are multiples of this, which fills the library's kernels */
+  UNIT = 16, /* panels are multiples of this, the size of the library's kernels */
   SKINNY_UNIT = 64,
-  SKINNY = 8, /* up to here packing is what costs, and the library has kernels without */
+  SKINNY = 8, /* up to here packing dominates, and the library has kernels that do not pack */
   SKINNY_VOLUME = 1000 * 1000, /* of m * n * k, up to which it uses them */
   TILE_FLOPS_MIN = 2 << 20,    /* some 12 us */
   TILE_AREA_MAX = 512 << 10,   /* elements of C */
-  TILE_AREA_SPLIT = 64 << 10,  /* products below four of these still make four tiles */
-  TILE_AREA_FLOOR = 16 << 10,  /* no smaller for the sake of a short time */
-  LONG_SIDE_MAX =
-      512 << 10,      /* elements of the operand along the long side of a tile: about a cache */
-  DEPTH_WHOLE = 2048, /* up to here the inner extent stays in one piece */
-  DEPTH_MAX = 1536,   /* of a piece: at least half of it when there are several */
-  TASKS_WANTED = 16,  /* of a product whose inner extent can be shared */
-  SHARED_AREA_MAX = 512 << 10, /* elements of C, of which each share has its own */
+  /* a product smaller than four of these is still divided into four tiles */
+  TILE_AREA_SPLIT = 64 << 10,
+  TILE_AREA_FLOOR = 16 << 10, /* not smaller to get short tasks */
+  LONG_SIDE_MAX = 512 << 10,  /* elements of the operand along the long side of a tile: a cache */
+  DEPTH_WHOLE = 2048,         /* up to here the inner extent is not divided */
+  DEPTH_MAX = 1536,  /* most of a piece; if there are several, each has at least half of it */
+  TASKS_WANTED = 16, /* tasks of a product whose inner extent can be divided */
+  SHARED_AREA_MAX = 512 << 10, /* most elements of C for that; each share has a C of its own */
 };
 
-/* The length of the panels that `length` is cut into, of about `wanted`. Numbers of panels are
- * powers of two while they are small, so that threads get equal shares. */
+/* The length of the panels into which `length` is divided, about `wanted`. A small number of panels
+ * is a power of two, so that threads get equal work. */
 static int64_t panel(int64_t length, int64_t wanted) {
   int64_t count = ceil_div(length, wanted > 0 ? wanted : 1);
   if (count <= 16) {
@@ -39,15 +39,15 @@ static int64_t panel(int64_t length, int64_t wanted) {
   return size < length ? size : larger(length, 1);
 }
 
-/* A tile much longer than wide packs the operand of its long side for few results; beyond a cache
- * that is read from memory twice. And who makes that operand tile by tile has it in the cache only
- * so. */
+/* Shortens a tile that is much longer than wide. It packs the operand of its long side for few
+ * results, and if that operand exceeds a cache, it is read from memory twice. An operand that is
+ * computed tile by tile also stays in the cache only if tiles are short. */
 static int64_t shortened(int64_t length, int64_t width, int64_t k) {
   return smaller(length, larger(LONG_SIDE_MAX / k, 2 * width));
 }
 
-/* Elements of C that a tile should have. A small C is cut less for the sake of threads if the inner
- * extent can be. */
+/* The elements of C that a tile should have. A small C is divided less if the inner extent can be
+ * divided among threads instead. */
 static int64_t tile_area(double elements, int64_t k) {
   double area = elements / 8, small = (double)k / DEPTH_MAX / TASKS_WANTED * elements;
   if (small < elements / 4) small = elements / 4;
@@ -68,10 +68,10 @@ static int64_t skinny_panel(int64_t few, int64_t many, int64_t k, int64_t wanted
   return wanted < many ? larger(wanted / SKINNY_UNIT, 1) * SKINNY_UNIT : many;
 }
 
-/* The pieces of the inner extent, so that a panel of an operand is bounded in both directions.
- * Small products that the library does without packing are left whole. Their number is a power of
- * two: what k counts (channels, positions, images) usually divides into that evenly, and then so do
- * the pieces. */
+/* The length of the pieces of the inner extent. They bound the panel of an operand in both
+ * directions. Small products that the library computes without packing are not divided. The number
+ * of pieces is a power of two, because extents k (channels, positions, images) are usually
+ * divisible by one. */
 static int64_t pieces_depth(const nxi_tiles *t, int64_t m, int64_t n, int64_t k) {
   int64_t most = DEPTH_MAX, count = 2;
   if (m <= SKINNY || n <= SKINNY)
@@ -81,8 +81,8 @@ static int64_t pieces_depth(const nxi_tiles *t, int64_t m, int64_t n, int64_t k)
   return k % count == 0 ? k / count : ceil_div(ceil_div(k, count), UNIT) * UNIT;
 }
 
-/* How much of the inner extent is added up apart, so that few tiles of a small C are enough tasks
- * and no task is too short. */
+/* The length of the shares of the inner extent whose sums are computed separately, so that a small
+ * C with few tiles has enough tasks, none of which is too short. */
 static int64_t share_of(const nxi_tiles *t, double elements, int64_t tiles, int64_t k) {
   int64_t pieces = ceil_div(k, t->depth), few = ceil_div(TASKS_WANTED, tiles);
   if (pieces == 1 || elements > SHARED_AREA_MAX) return larger(k, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Which functions carry out which library call. */
+/* Installs the functions that do each library call. */
 #include "libraries.h"
 
 #include <pthread.h>

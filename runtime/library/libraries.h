@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* The functions that carry out library calls (ir/library/library.h), and their installation. One
- * table a library; operations of a library that is not there are refused when a plan is made, with
- * the reason. */
+/* The functions that do library calls (ir/library/library.h), and their installation. Operations of
+ * a library that is missing are refused when a plan is made, with the reason. */
 #ifndef NXI_LIBRARIES_H
 #define NXI_LIBRARIES_H
 
 #include "ir/library/library.h"
 
-/* Installs them all; once in a process, before anything is planned. */
+/* Installs them all. Called once in a process, before anything is planned. */
 void nxi_use_libraries(void);
 
 /* linalg/cholesky.c */

@@ -16,13 +16,13 @@ typedef struct work {
   char *to;
   const char *indices, *updates;
   int32_t row;           /* axis of the rows: the last one but `axis`, or -1 */
-  int64_t width, outer;  /* of a row; rows side by side */
-  int64_t chunk, chunks; /* columns of a task; tasks along a row */
-  int64_t ranges;        /* of target elements; 1: not cut */
-  int64_t first, last;   /* along the axis */
+  int64_t width, outer;  /* elements of a row; number of rows */
+  int64_t chunk, chunks; /* columns of a task; tasks for each row */
+  int64_t ranges;        /* ranges of target elements; 1: they are not divided */
+  int64_t first, last;   /* the piece of the axis */
 } work;
 
-/* Where the elements of one point of the outer axes begin. */
+/* The addresses of one point of the outer axes. */
 typedef struct place {
   char *to;
   const char *indices, *updates;
@@ -56,7 +56,7 @@ static int64_t index_at(const work *w, const char *at) {
 typedef void (*row_fn)(void *restrict to, int64_t to_step, const void *restrict from,
                        int64_t from_step, int64_t n);
 
-/* What can be moved: name, C type, numbers of an element. */
+/* The kinds of elements: name, C type, numbers in an element. */
 #define MOVES(M)                   \
   M(set_bool, uint8_t, 1, =, != 0) \
   M(set_8, uint8_t, 1, =, )        \
@@ -95,13 +95,14 @@ static place place_of(const work *w, int64_t point) {
                  w->updates + update * size};
 }
 
-/* Indices of a column that are read before any is used. */
+/* How many indices of a column are read before they are used. */
 enum { BLOCK = 512 };
 typedef struct block {
   int64_t n, element[BLOCK], update[BLOCK]; /* those of this task, in order */
 } block;
 
-/* Of elements low <= e < high. Without branches, which would be guessed wrong every other time. */
+/* Collects the updates of elements low <= e < high. It has no branches, because they would be
+ * mispredicted half of the time. */
 #define CHOOSE(name, I)                                                                         \
   static void name(const I *indices, int64_t step, int64_t first, int64_t last, int64_t extent, \
                    int64_t low, int64_t high, block *out) {                                     \
@@ -168,7 +169,7 @@ static int move_of(const nxi_scatter *s) {
   }
 }
 
-/* Whole pieces of rows, each with one index. */
+/* Moves pieces of rows, each with one index. */
 static void move_rows(const work *w, place p, int64_t column, int64_t n) {
   const nxi_scatter *s = w->s;
   row_fn row = moves[move_of(s)].row;
@@ -215,7 +216,7 @@ static void run_tasks(void *arg, int worker, int64_t begin, int64_t end) {
   }
 }
 
-/* How the work is cut for this many threads. */
+/* Divides the work for this many threads. */
 static void cut(work *w, int64_t threads) {
   const nxi_scatter *s = w->s;
   int64_t columns = w->outer * w->width, wanted = threads * 2;
@@ -226,7 +227,8 @@ static void cut(work *w, int64_t threads) {
     int64_t pieces = w->outer >= wanted ? 1 : (wanted + w->outer - 1) / w->outer;
     w->chunk = ((w->width + pieces - 1) / pieces + 15) / 16 * 16;
     w->chunks = (w->width + w->chunk - 1) / w->chunk;
-  } else if (columns < threads && threads >= 4 && s->extent >= threads) { /* two gain nothing */
+  } else if (columns < threads && threads >= 4 &&
+             s->extent >= threads) { /* fewer threads gain nothing */
     w->ranges = threads;
   } else {
     w->chunk = 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Phases of a call from stages of its matrices, and the other way round. */
+/* Maps the stages of a call's matrices to phases of the call, and back. */
 #include "stages.h"
 
-enum { TOGETHER = 8 }; /* matrices at most */
+enum { TOGETHER = 8 }; /* most matrices that go through the stages together */
 
 static int64_t aligned(int64_t bytes) { return (bytes + 63) & ~(int64_t)63; }
 

@@ -75,7 +75,7 @@ static void copy_row(char *to, const char *from, int64_t n, int64_t stride, int6
 #undef ROW
 }
 
-/* n nibbles from the first one on; `to` begins a byte. */
+/* Copies n i4 or u4 elements from number `first` on, packed; `to` starts at a whole byte. */
 static void copy_nibble_run(uint8_t *to, const uint8_t *base, int64_t first, int64_t n) {
   const uint8_t *from = base + first / 2;
   if (first % 2 == 0) memcpy(to, from, (size_t)(n / 2));
@@ -114,7 +114,7 @@ void nxi_copy_packed(void *to, const void *base, nx_dtype dtype, const nxg_view 
   char *out = to;
   bool whole = v->rank == 0 || nxg_view_is_contiguous(v);
   int32_t outer = whole ? 0 : v->rank - 1;
-  for (int32_t i = 0; i < v->rank; i++) /* a stride of an extent of 1 may be anything */
+  for (int32_t i = 0; i < v->rank; i++) /* the stride of an axis of extent 1 may be any number */
     steps[i] = v->shape[i] > 1 ? v->strides[i] * size : size;
   int64_t row = whole ? elements : v->shape[outer], step = whole ? size : steps[outer];
   for (bool more = true; more;) {
@@ -156,7 +156,7 @@ static nx_status element_offset(const nx_tensor *t, const int64_t *index, int64_
   return NX_OK;
 }
 
-/* The element of that number. */
+/* Converts the element at this offset. */
 static void to_scalar(nx_dtype t, const nxi_buffer *b, int64_t offset, nx_scalar *out) {
   nx_dtype part = nxi_part_dtype(t);
   nxi_fp environment = nxi_fp_enter();
@@ -185,7 +185,7 @@ nx_status nx_item(nx_tensor *t, const int64_t *index, nx_scalar *out, const nx_r
   if (element_offset(t, index, &offset, &d)) return nxi_error_report(&d);
   nx_context *c = t->context;
   nxi_storage *s = t->storage;
-  if (!o) { /* the usual case: it is there */
+  if (!o) { /* the usual case: the value is realised */
     nxi_record_lock(c);
     bool there = s->value->state == NXI_REALIZED && !s->value->buffer->gpu;
     if (there) to_scalar(s->dtype, s->value->buffer, offset, out);
@@ -238,7 +238,7 @@ nx_status nx_read(nx_tensor *t, void *dst, size_t bytes, const nx_run_options *o
   return nxi_action_end(&a, nxi_oom_in(&a.diag, status, "read"));
 }
 
-/* A tensor of memory that holds the bytes. */
+/* A tensor whose memory holds a copy of the bytes. */
 static nx_tensor *tensor_of_bytes(nxi_action *a, nx_tensor *like, const void *src) {
   nx_context *c = like->context;
   nxi_storage *s = like->storage;
@@ -280,7 +280,7 @@ nx_status nx_write(nx_tensor *t, const void *src, size_t bytes, const nx_run_opt
   }
   nxi_assigns_done(t->context, &assigned, 1);
   nxi_record_lock(t->context);
-  nxi_deferred_settle(t->context); /* what it wrote is deferred no more */
+  nxi_deferred_settle(t->context); /* values that it has replaced need not be computed any more */
   nxi_record_unlock(t->context);
   return nxi_action_end(&a, nxi_oom_in(&a.diag, status, "write"));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Acquiring: what a run is about to compute, read and overwrite, decided at once under the locks,
- * so that no run ever holds one thing while it waits for another; and what happens to it when the
- * run has ended. */
+/* Acquiring: all that a run is going to compute, read and overwrite is acquired in one step under
+ * the locks, or nothing is. So no run holds one value while it waits for another. Also the end of a
+ * run: publishing its results, or releasing what it has acquired. */
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -47,9 +47,9 @@ static nxi_node *updated_leaf(nxi_node *n) {
   return old->state == NXI_REALIZED ? old : NULL;
 }
 
-/* Marks the nodes that nobody can need after this run: those it stores let go of their operands,
- * and whoever has no other user goes with them. First all of them leave the table, so that nobody
- * finds one again. */
+/* Marks the nodes that cannot be needed after this run. The nodes that the run stores release their
+ * operands, and a node that has no other user is destroyed with them. All such nodes are first
+ * removed from the table of nodes, so that recording does not find one of them again. */
 static bool find_what_goes(nxi_run *run) {
   nx_context *c = run->context;
   if (!nxi_run_clear_edges(run)) return false;
@@ -70,9 +70,9 @@ static bool goes(const nxi_run *run, const nxi_node *n) {
   return n->epoch == run->context->epoch && run->stored[n->index] & GOES;
 }
 
-/* ---- host memory of which two buffers are parts: imports of an array and of its slice, or what is
- * mapped here and imported again. Nothing else knows that they alias, so what is written there is
- * moved there when all has been read. */
+/* ---- host memory that belongs to two buffers, such as imports of an array and of its slice, or
+ * memory that is mapped and then imported. Only this code detects such aliasing. If there is any,
+ * results are computed elsewhere and copied to that memory after all inputs have been read. */
 
 static bool add_span(nxi_run *run, const nxi_buffer *b) {
   if (!b || !b->bytes || !nxi_buffer_is_hosts(b)) return true;
@@ -82,7 +82,7 @@ static bool add_span(nxi_run *run, const nxi_buffer *b) {
   return true;
 }
 
-/* By where they begin; those of one buffer, which are equal, next to each other. */
+/* Compares spans by address; the spans of one buffer, which are equal, become neighbours. */
 static int compare_spans(const void *left, const void *right) {
   const struct nxi_span *a = left, *b = right;
   if (a->begin != b->begin) return a->begin < b->begin ? -1 : 1;
@@ -122,7 +122,8 @@ static nxi_storage *home_of(const nxi_node *n) {
 
 static bool may_overwrite(const nxi_run *run, const nxi_run_input *in) {
   nxi_buffer *b = in->buffer;
-  /* What is read through views alone is no node of this run, and its index one of another run. */
+  /* A node that is read through views only is not a node of this run; its index belongs to another
+   * run. */
   if (!in->node || in->node->epoch != run->context->epoch) return false;
   if (run->stored[in->node->index] != (UPDATED | GOES)) return false;
   if (b->immutable || !nxi_buffer_idle(b) || (run->may_alias && b->pinner)) return false;
@@ -142,7 +143,8 @@ static nx_status find_destinations(nxi_run *run) {
     nxi_buffer *b = s->pinned;
     nxi_node *there = b->value;
     if (!nxi_buffer_idle(b) || (there && there->state == NXI_RUNNING)) return NXI_WAIT;
-    bool kept = there && s->former == there && there->refs == 1; /* if the run succeeds it goes */
+    /* it is destroyed if the run succeeds */
+    bool kept = there && s->former == there && there->refs == 1;
     o->destination = b;
     o->displaced = there && !kept && !goes(run, there) ? there : NULL;
     o->direct = !there || kept;
@@ -186,7 +188,7 @@ nx_status nxi_acquire(nxi_run *run, nxi_diag *d) {
   for (uint32_t i = 0; i < run->n_outputs; i++) pinned |= home_of(run->outputs[i].node) != NULL;
   nx_status status = NX_OK;
   if (run->n_updates || pinned) {
-    nxi_drain(c, 1024); /* what is dead already needs nothing */
+    nxi_drain(c, 1024); /* dead nodes must not count as users */
     if (!find_what_goes(run)) status = nxi_oom(d);
     if (!status) status = find_destinations(run);
     if (!status && !nxi_find_aliases(run)) status = nxi_oom(d);
@@ -216,8 +218,8 @@ static void drop_operands(nx_context *c, nxi_node *n) {
   n->n_args = 0;
 }
 
-/* back: the donated value is the storage's again, unless that has been assigned meanwhile;
- * otherwise whoever needs it fails. */
+/* Ends the donation of an input. back: the storage gets the donated value back, unless something
+ * was assigned to it meanwhile. Otherwise the donated value fails, and all that needs it. */
 static void settle_donated(nx_context *c, nxi_run_input *in, bool back, nx_status failure) {
   nxi_node *gone = in->gone;
   if (!gone) return;
@@ -243,7 +245,7 @@ static void release_inputs(nxi_run *run) {
   }
 }
 
-/* b becomes the memory of n; takes the reference. */
+/* Makes b the memory of n; takes the reference. */
 static void set_buffer(nx_context *c, nxi_node *n, nxi_buffer *b) {
   nxi_pinned_out(c, n);
   if (n->buffer) nxi_buffer_unref(c, n->buffer);
@@ -256,9 +258,9 @@ static void attach_output(nxi_run *run, nxi_run_output *o) {
   nx_context *c = run->context;
   nxi_node *n = o->node;
   nxi_buffer *b = o->buffer;
-  if (o->in_place_of >= 0) { /* the old value is gone, its memory is ours */
+  if (o->in_place_of >= 0) { /* the old value has been overwritten; the output takes its memory */
     nxi_run_input *in = &run->inputs[o->in_place_of];
-    if (!b) { /* else it has moved out again */
+    if (!b) { /* otherwise it has been moved to other memory */
       b = in->buffer;
       nxi_buffer_ref(b);
     }
@@ -304,8 +306,9 @@ void nxi_attach(nxi_run *run) {
   nxi_run_unlock(c);
 }
 
-/* Nodes go back to what they were; a leaf that a call was to fill, or memory half overwritten when
- * its thread was lost in a fork, cannot. Both locks. */
+/* Makes the nodes of a run pending again. Those that cannot be fail instead: a leaf that a call was
+ * going to fill, and memory that was half overwritten when its thread was lost in a fork. Both
+ * locks. */
 void nxi_release_locked(nxi_run *run, nx_status failure) {
   NXI_HELD(&run->context->run_lock);
   NXI_HELD(&run->context->record_lock);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* Actions: what comes before and after each, and how the caller is asked meanwhile.
+/* Actions: what is done before and after each, and how the caller's poll is called meanwhile.
  *
- * The caller's poll is called on the caller's thread alone: once when the action begins, while
- * nothing is acquired; then, if the work may last, every 10 ms, while an offload thread does it
- * (offload.h). For whoever does the work, asking is looking whether the caller's poll has said
- * stop. Both go through the one poll in the action's options.
+ * The caller's poll is called on the caller's thread only: once when the action begins, before
+ * anything is acquired; then, if the work may take long, every 10 ms while an offload thread does
+ * the work (offload.h). On the offload thread a poll only checks whether the caller's poll has said
+ * to stop. Both use the one poll in the action's options.
  *
- * So a poll may use the library, even wait for what its own action computes: the action never
- * stands still for it. */
+ * So a poll may use the library, and may even wait for a value that its own action computes: the
+ * action continues while the poll runs. */
 #include <string.h>
 #include <time.h>
 
@@ -34,7 +34,8 @@ static int32_t ask(void *user) {
   return atomic_load_explicit(&a->stop, memory_order_relaxed);
 }
 
-/* What the caller's functions do to its floating-point environment stays. */
+/* Calls the caller's poll in the caller's floating-point environment, and keeps changes that it
+ * makes there. */
 static int32_t ask_caller(void *user) {
   nxi_action *a = user;
   nxi_fp_leave(a->environment);
@@ -103,7 +104,7 @@ nx_status nxi_action_end(nxi_action *a, nx_status status) {
   return status;
 }
 
-/* ---- work that may last */
+/* ---- work that may take long */
 
 nx_status nxi_action_stopped(nxi_action *a) {
   if (a->refused) return a->diag.status;
@@ -124,13 +125,13 @@ nx_status nxi_action_work(nxi_action *a, nx_status (*work)(void *arg), void *arg
       nxi_offload_run(a->context->offload, work, arg, &a->asked, &a->stop, &status);
   a->offloaded = false;
   if (end == NXI_OFFLOAD_LOST) {
-    nxi_diag_clear(&a->diag); /* it may be half written */
+    nxi_diag_clear(&a->diag); /* another thread may have written a part of it */
     atomic_store_explicit(&a->stop, true, memory_order_relaxed);
     return nxi_action_stopped(a);
   }
   return end == NXI_OFFLOAD_DONE
              ? status
-             : work(arg); /* without an offload thread it is asked more rarely */
+             : work(arg); /* without an offload thread polls are less frequent */
 }
 
 /* ---- copies of elements */
@@ -145,7 +146,7 @@ typedef struct copying {
   const nxg_view *view;
 } copying;
 
-/* The first axis that a view moves along: pieces of it follow each other in C order. */
+/* The first axis of a view with an extent above 1. Ranges of it are consecutive in C order. */
 static int32_t leading_axis(const nxg_view *v) {
   int32_t axis = 0;
   while (axis < v->rank && v->shape[axis] == 1) axis++;
@@ -159,7 +160,7 @@ static nx_status copy_in_pieces(void *arg) {
   int64_t extent = axis < piece.rank ? piece.shape[axis] : 1;
   int64_t row = nxg_elements(piece.rank, piece.shape) / (extent ? extent : 1);
   int64_t most = row >= PIECE ? 1 : PIECE / (row ? row : 1), count;
-  if (nxi_is_nibble(k->dtype)) most += most % 2; /* pieces begin bytes */
+  if (nxi_is_nibble(k->dtype)) most += most % 2; /* pieces start at whole bytes */
   for (int64_t at = 0; at < extent; at += count) {
     nx_status status = nxi_poll_now(k->a->options, &k->a->diag);
     if (status) return status;

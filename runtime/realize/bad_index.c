@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* After a gather or scatter has failed: the value of the first index that is out of range, its
- * place, and the extent. A kernel that checks indices leaves a position alone, so the indices are
- * computed again, by the interpreter; what a run reads is still there, for nothing is overwritten
- * before all indices are checked. Where that would be much work the position has to do. */
+ * place, and the extent. A kernel that checks indices returns only a position, so the interpreter
+ * computes the indices again. All inputs of the run are still available, because nothing is
+ * overwritten before all indices have been checked. If that would be much work, only the position
+ * is reported. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,8 +14,8 @@
 
 enum { MOST_WORK = 1 << 24 };
 
-/* The graph of the indices alone, taken from that of the run. *extent: of the axis that they
- * number. NULL: none. */
+/* The part of the run's graph that computes the indices. *extent: the extent of the axis that they
+ * select from. NULL: there is none. */
 static nxg_graph *graph_of_indices(const nxi_run *run, int32_t origin, int64_t *extent) {
   nxi_diag d;
   nxi_diag_clear(&d);

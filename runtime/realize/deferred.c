@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Deferred work: values that operations on exposed storage recorded under NX_MANUAL_DUE. They are
- * to be computed before host code goes on, whoever reads them by then: a handle, another storage,
- * or only another recorded operation, which must not see what the host writes later. */
+/* Deferred work: values of operations on exposed storage that were recorded under NX_MANUAL_DUE.
+ * Each has to be computed before host code continues if anything reads it by then: a handle,
+ * another storage, or just another recorded operation, which must not see later writes of the
+ * host. */
 #include <string.h>
 
 #include "run.h"
@@ -9,7 +10,7 @@
 #include "runtime/record/objects.h"
 #include "runtime/record/pending.h"
 
-/* Somebody reads the value besides the list, or host memory has to show it. record_lock. */
+/* Whether anything besides the list reads the value, or host memory has to show it. record_lock. */
 static bool is_wanted(const nxi_deferred *e) {
   bool named = e->storage && e->storage->value == e->node;
   if (e->node->state == NXI_REALIZED) return false;
@@ -17,8 +18,8 @@ static bool is_wanted(const nxi_deferred *e) {
          (named && (e->storage->refs > 1 || e->storage->pins));
 }
 
-/* A storage that has moved on is not kept for the value that it had: it would keep its new one, and
- * with it all that this one reads. record_lock. */
+/* Drops the storages of the list that have another value by now. The list would otherwise keep the
+ * new values alive, and all that they read. record_lock. */
 static void leave_storages(nx_context *c) {
   for (uint32_t i = 0; i < c->deferred_used; i++) {
     nxi_storage *s = c->deferred[i].storage;
@@ -29,7 +30,8 @@ static void leave_storages(nx_context *c) {
   nxi_drain(c, 64);
 }
 
-/* The newest first: what goes may have been all that read an older one. */
+/* Goes from the newest to the oldest, because an entry that is dropped may have been the only
+ * reader of an older one. */
 void nxi_deferred_settle(nx_context *c) {
   NXI_HELD(&c->record_lock);
   uint32_t first = c->deferred_used;
@@ -104,7 +106,7 @@ nx_status nxi_carry_out(nx_context *c, nxi_storage *const *storages, uint32_t n,
                         uint32_t n_assigned) {
   NXI_NO_LOCK();
   if (c->flags & NX_MANUAL_DUE && defer_all(c, storages, n))
-    return NX_OK; /* without memory it is carried out now */
+    return NX_OK; /* if memory is exhausted it is computed now */
   nxi_action action;
   nxi_action_begin(&action, c, NULL);
   nx_status status = realize(&action, storages, n);

@@ -2,7 +2,7 @@
 /* How an acquired run is executed: its plan is found or made, all memory is reserved, the plan is
  * launched, and values of pinned storages are moved to where they belong.
  *
- * Tiny graphs are interpreted until that has cost about as much as compiling them would. */
+ * Tiny graphs are interpreted until that has taken about as long as compiling them would. */
 #include <string.h>
 
 #include "codegen_llvm/codegen_llvm.h"
@@ -18,15 +18,16 @@ enum { TINY_NODES = 16, TINY_WORK = 4096 };
 static const double compile_cost_ms = 5;
 
 struct nxi_executor {
-  nxi_executor_kind kind;    /* of the device "cpu" */
+  nxi_executor_kind kind;    /* executor of the device "cpu" */
   nxi_kernel_cache *kernels; /* NULL unless kind is NXI_COMPILED */
   nxi_target target;
-  /* why kernels are interpreted that LLVM was to compile, since the beginning; else NULL */
+  /* if kernels are interpreted because LLVM cannot be used: the reason, set at creation; else
+   * NULL */
   const char *missing;
   _Atomic uint64_t compiled;
 };
 
-/* A lack of memory passes; whatever else is missing does so for good. */
+/* Looks for LLVM. A lack of memory is temporary; any other failure is permanent. */
 static nx_status find_llvm(struct nxi_executor *e, nxi_diag *d) {
   nxi_diag own;
   nxi_diag_clear(&own);
@@ -70,8 +71,8 @@ const char *nxi_executor_missing(const nx_context *c) {
   return e->kind == NXI_COMPILED ? nxl_lost() : e->missing;
 }
 
-/* Nothing is compiled once the process ends, or once LLVM cannot be used any more: unless nothing
- * else will do. */
+/* The executor for a new plan. When the process is ending, or LLVM cannot be used any more, kernels
+ * are interpreted, unless NX_EXECUTOR=llvm forbids that. */
 static nxi_executor_kind kind_of(const nx_context *c, int32_t device) {
   if (device >= NXI_DEVICE_CUDA) return NXI_COMPILED;
   nxi_executor_kind kind = c->executor->kind;
@@ -96,7 +97,7 @@ void nxi_executor_options(const nx_context *c, int32_t device, nxi_executable_op
 /* ---- plans */
 
 static bool is_tiny(const nxg_graph *g) {
-  double work = 0; /* products of extents fit */
+  double work = 0; /* a double cannot overflow here */
   int64_t nodes = 0;
   for (uint32_t i = 0; i < g->n_nodes && work < TINY_WORK; i++) {
     const nxg_node *n = &g->nodes[i];
@@ -128,7 +129,7 @@ static bool interprets(const nxi_run *run, nxi_executor_kind kind, bool tiny,
          nxi_debug_interpret_tiny();
 }
 
-/* What one making of a plan gives. */
+/* The results of making a plan. */
 typedef struct made {
   nxi_executable *executable;
   nxi_compile_report report;
@@ -158,8 +159,8 @@ static nx_status try_plan(nxi_run *run, double interpreted_ms, made *m, nxi_diag
   return NX_OK;
 }
 
-/* No lock; p is not touched: other threads look at it. If LLVM is lost in the middle the plan is
- * made once more, for the interpreter; what a lack of memory has ended is reported. */
+/* No lock is held, and p is not accessed, because other threads read it. If LLVM becomes unusable
+ * meanwhile, the plan is made again for the interpreter; a lack of memory is reported. */
 static nx_status make_plan(nxi_run *run, double interpreted_ms, made *m, nxi_diag *d) {
   nxi_executor_kind kind = kind_of(run->context, run->device);
   nx_status status = try_plan(run, interpreted_ms, m, d);
@@ -169,16 +170,16 @@ static nx_status make_plan(nxi_run *run, double interpreted_ms, made *m, nxi_dia
   return try_plan(run, interpreted_ms, m, d);
 }
 
-/* The plan that exists and should run now; NULL: it has to be made. run_lock. */
+/* The plan to run, if it exists; NULL: it has to be made. run_lock. */
 static nxi_executable *ready_plan(const nxi_run *run, const nxi_plan *p, bool *interpret) {
   NXI_HELD(&run->context->run_lock);
-  bool useful = !p->compiled; /* code that is there runs also where no more can be made */
+  bool useful = !p->compiled; /* existing code can run even if no more can be compiled */
   *interpret =
       useful && interprets(run, kind_of(run->context, run->device), p->tiny, p->interpreted_ms);
   return *interpret ? p->interpreted : p->compiled;
 }
 
-/* run_lock, given up while a plan is made. */
+/* run_lock, which is released while a plan is made. */
 static nx_status obtain(nxi_run *run, nxi_plan *p, nxi_executable **out, bool *interpret,
                         nxi_diag *d) {
   nx_context *c = run->context;
@@ -219,8 +220,8 @@ static uint64_t total_bytes(const nxi_run *run, const nxp_plan *plan) {
   return bytes;
 }
 
-/* Whether a value that took over an input's memory has to leave it: a pinned storage gets another
- * value there. */
+/* Whether a value that was computed in an input's memory has to be moved, because that memory is
+ * pinned and has to show another value. */
 static bool has_to_leave(const nxi_run *run, const nxi_run_output *o) {
   const nxi_buffer *taken = run->inputs[o->in_place_of].buffer;
   if (o->destination == taken) return false;
@@ -245,7 +246,7 @@ static nx_status reserve(nxi_run *run, const nxi_executable *executable, nxi_gpu
     o->in_place_of = outputs[i].in_place_of;
     if (o->in_place_of >= 0 && !has_to_leave(run, o)) continue;
     bool aligned =
-        o->destination && ((uintptr_t)o->destination->data & 63) == 0; /* plans count on it */
+        o->destination && ((uintptr_t)o->destination->data & 63) == 0; /* as plans assume */
     if (o->in_place_of < 0 && o->direct && aligned &&
         (!o->preserved || nxi_executable_cannot_fail(executable))) {
       o->buffer = o->destination;
@@ -262,7 +263,8 @@ static nx_status reserve(nxi_run *run, const nxi_executable *executable, nxi_gpu
   return NX_OK;
 }
 
-/* Where a buffer is for the run: in host memory, or on the GPU. */
+/* Makes a buffer available for the run, in host memory or on the GPU, and sets *at to its
+ * address. */
 static nx_status place(nxi_run *run, nxi_gpu *gpu, nxi_buffer *b, bool contents, char **at,
                        nxi_diag *d) {
   uint64_t address = 0;
@@ -277,7 +279,7 @@ static nxi_buffer *nth_buffer(nxi_run *run, uint32_t i) {
   return i < run->n_inputs ? run->inputs[i].buffer : run->outputs[i - run->n_inputs].buffer;
 }
 
-/* Addresses of inputs, then of outputs. *placed: how many of them. */
+/* Collects the addresses of inputs and outputs. *placed: how many buffers have been placed. */
 static nx_status addresses(nxi_run *run, nxi_gpu *gpu, uint32_t *placed, nxi_diag *d) {
   uint32_t n = run->n_inputs + run->n_outputs;
   nx_status status = NX_OK;
@@ -294,13 +296,14 @@ static nx_status addresses(nxi_run *run, nxi_gpu *gpu, uint32_t *placed, nxi_dia
   return status;
 }
 
-/* All that uses these buffers on a GPU is started, whatever came of it. */
+/* Tells the buffers that all work of this run that uses them on a GPU has been started,
+ * successfully or not. */
 static void gpu_done(nxi_run *run, uint32_t placed, uint64_t mark) {
   for (uint32_t i = 0; i < placed; i++)
     if (nth_buffer(run, i)) nxi_buffer_gpu_done(nth_buffer(run, i), mark);
 }
 
-/* What a GPU has written is newer there. */
+/* Records that the contents of written buffers are newer on the GPU. */
 static nx_status written(nxi_run *run, uint64_t mark, const nxi_poll *poll, nxi_diag *d) {
   nx_status status = NX_OK;
   for (uint32_t i = 0; i < run->n_outputs && !status; i++) {
@@ -308,7 +311,7 @@ static nx_status written(nxi_run *run, uint64_t mark, const nxi_poll *poll, nxi_
     nxi_buffer *taken = o->in_place_of >= 0 ? run->inputs[o->in_place_of].buffer : NULL;
     if (taken) status = nxi_buffer_on_gpu_written(run->context, taken, mark, poll, d);
     else if (o->buffer) status = nxi_buffer_on_gpu_written(run->context, o->buffer, mark, poll, d);
-    bool leaves = taken && o->buffer; /* move_to_destinations moves it, in host memory */
+    bool leaves = taken && o->buffer; /* move_to_destinations will move it, in host memory */
     if (status || (!leaves && (!o->destination || o->destination == o->buffer))) continue;
     status = nxi_buffer_to_host(run->context, taken ? taken : o->buffer, poll, d);
     if (!status && o->destination)
@@ -327,8 +330,8 @@ static void exchange(char *a, char *b, int64_t n) {
   }
 }
 
-/* Values of pinned storages go to the memory that shows them; what lay there moves out if it is
- * needed. */
+/* Moves the values of pinned storages to the memory that has to show them. A value that is there
+ * and still needed is moved to other memory first. */
 static void move_to_destinations(nxi_run *run) {
   for (uint32_t i = 0; i < run->n_outputs; i++) {
     nxi_run_output *o = &run->outputs[i];
@@ -365,13 +368,14 @@ static nx_status temporary_alloc(nx_context *c, nxi_gpu *gpu, int64_t bytes, voi
   return status;
 }
 
-/* On a GPU in the order of its stream: kernels that use it come before whatever gets it next. */
+/* On a GPU memory is freed in stream order: kernels that use it run before any later user of the
+ * same memory. */
 static void temporary_free(nx_context *c, nxi_gpu *gpu, int64_t bytes, void *at, uint64_t mark) {
   if (gpu) nxi_gpu_free_after(gpu, (uintptr_t)at, bytes, mark);
   else nxi_buffer_free(c->allocator, at, bytes);
 }
 
-/* no_poll: nobody is asked. */
+/* no_poll: the poll is not called. */
 static nx_status launch(nxi_run *run, const nxi_executable *executable, bool no_poll, nxi_diag *d) {
   int64_t temporary_bytes = nxi_executable_plan(executable)->temporary_bytes,
           planned = temporary_bytes;
@@ -408,7 +412,7 @@ static nx_status launch(nxi_run *run, const nxi_executable *executable, bool no_
   if (gpu) gpu_done(run, placed, mark);
   if (!status && gpu) status = written(run, mark, &poll, d);
   nxi_oom_during(d, status, "interpreting");
-  if (status) run->overwriting = false; /* nothing is overwritten once something can fail */
+  if (status) run->overwriting = false; /* a failed launch has not overwritten anything */
   else move_to_destinations(run);
   if (temporary) temporary_free(c, gpu, temporary_bytes, temporary, mark);
   if ((uint64_t)planned > run->report->planned_bytes)
@@ -439,14 +443,14 @@ static void count_run(nxi_run *run, const nxi_plan *p, const nxp_plan *plan, boo
   r->run_ms += ms;
 }
 
-/* ---- whether the caller's thread can do without asking its poll for as long as the run takes */
+/* ---- whether a run is so short that it need not be offloaded for the sake of polls */
 
 static const int64_t brief_work =
-    1 << 18; /* vector instructions, if each did one element: a millisecond or two */
+    1 << 18; /* elements computed: a millisecond or two even without vectors */
 static const int64_t brief_interpreted = 1 << 14;
 static const uint64_t brief_bytes = 8 << 20;
 
-/* Finds nothing tiny that is_tiny does not, and needs no graph. */
+/* A conservative form of is_tiny that needs the key only, not a graph. */
 static bool has_tiny_key(const nxi_run *run) {
   int64_t most = 1, elements = 0, folds = 0;
   if (run->make_graph || run->n_slots >= TINY_NODES) return false;
@@ -491,7 +495,7 @@ typedef struct execution {
   double ms;
 } execution;
 
-/* With its own plan and memory: on any thread. */
+/* Executes the run; may be called on any thread. */
 static nx_status carry_out(void *arg) {
   execution *e = arg;
   nx_context *c = e->run->context;

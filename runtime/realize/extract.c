@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Extraction: from recorded nodes to the key of a run. One pass over what the roots need and is not
- * realised, with an explicit stack; each node becomes a few words. Special forms of the recording
- * disappear here: cells, transfers, empty tensors; views of realised storage become inputs of their
- * own, so that their offsets are no part of the key; so do most scalars, which become launch
- * parameters. */
+/* Extraction: from recorded nodes to the key of a run. One pass goes over the nodes that the roots
+ * need and that are not realised, with an explicit stack; each node becomes a few words. Special
+ * forms of the recording disappear here: cells, transfers, empty tensors. Views of realised storage
+ * become separate inputs, so that their offsets are not part of the key, and most scalars become
+ * launch parameters. */
 #include <string.h>
 
 #include "residency.h"
@@ -80,7 +80,7 @@ static bool push(nxi_run *run, nxi_node *n) {
   return true;
 }
 
-/* n is done; its value is node `slot` of the key. */
+/* Records that node `slot` of the key is the value of n. */
 static bool place(nxi_run *run, nxi_node *n, uint32_t slot) {
   uint32_t at = run->n_order;
   if (!nxi_grow(&run->order, &run->cap_order, at + 1, sizeof *run->order) ||
@@ -111,12 +111,13 @@ static uint64_t *node_words(nxi_run *run, uint32_t op, uint32_t dtype, int32_t r
   *w++ = op | (uint64_t)dtype << 16 | (uint64_t)rank << 24 | (uint64_t)n_args << 32;
   *w++ = n_attrs;
   for (int32_t i = 0; i < rank; i++) *w++ = (uint64_t)shape[i];
-  return w; /* attributes and operands go here */
+  return w; /* the caller writes attributes and operands here */
 }
 
 static uint32_t slot_of(const nxi_run *run, const nxi_node *n) { return run->slots[n->index]; }
 
-/* Values that passes know something about stay in the key; the others are parameters. */
+/* Whether a scalar stays in the key, because passes simplify by its value; all others become
+ * parameters. */
 static bool is_special(uint64_t bits, nx_dtype t) {
   if (t == NX_BOOL) return true;
   uint64_t wide = nxi_cast_bits(bits, t, NX_F64);
@@ -149,8 +150,8 @@ static bool emit_real_full(nxi_run *run, nx_dtype t, int32_t rank, const int64_t
   return true;
 }
 
-/* Both parts of a complex constant, and the pair of them. c32 cannot be made of two parts: its
- * values are in the key. */
+/* Writes a constant; a complex one as both parts and their combination. A c32 cannot be made of two
+ * parts, so its value is in the key. */
 static bool emit_full(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *shape, uint64_t re,
                       uint64_t im) {
   nx_dtype part = nxi_part_dtype(t);
@@ -175,7 +176,7 @@ static bool emit_full(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *sha
   return true;
 }
 
-/* The constant that node `full` is, in another shape. */
+/* Writes the constant of node `full` in another shape. */
 static bool emit_full_like(nxi_run *run, nxi_node *full, int32_t rank, const int64_t *shape) {
   const int64_t *attrs = nxi_node_attrs(full);
   uint64_t im = nxi_is_complex(full->dtype) ? (uint64_t)attrs[2] : 0;
@@ -184,8 +185,8 @@ static bool emit_full_like(nxi_run *run, nxi_node *full, int32_t rank, const int
 
 /* ---- inputs */
 
-/* An input that is there already: the same memory in the same form. Then an update reads exactly
- * what it writes, and may write in place. Looks at the latest ones only. */
+/* Looks for an input with the same memory in the same form, among the latest ones. If it is found,
+ * an update can read exactly what it writes, and may write in place. */
 static bool find_input(nxi_run *run, nx_dtype t, int32_t rank, const int64_t *shape,
                        const nxi_buffer *b, int64_t offset, const nxi_node *whole) {
   uint32_t oldest = run->n_inputs > 16 ? run->n_inputs - 16 : 0;
@@ -223,7 +224,7 @@ static bool emit_whole(nxi_run *run, nxi_node *n) {
   return emit_input(run, n->dtype, n->rank, nxi_node_shape(n), n->buffer, 0, bytes, n);
 }
 
-/* Cells stand for their operand until they have memory of their own. */
+/* The node that a cell stands for: a cell without memory of its own stands for its operand. */
 static nxi_node *through_cells(nxi_node *n) {
   while (n->op == NXI_OP_CELL && n->state == NXI_PENDING) n = nxi_node_args(n)[0];
   return n;
@@ -234,8 +235,8 @@ nxi_node *nxi_leaf_under(const nxi_node *user) {
   return n->state == NXI_REALIZED ? n : NULL;
 }
 
-/* The constant that a view shows, all elements of which are one value: the view is a constant
- * itself. NULL if there is none, or if it has to be met because it is held. */
+/* The constant of which a node is a view; all its elements are one value, so the view is a constant
+ * too. NULL if there is none, or if the constant has to be visited itself because it is held. */
 static nxi_node *full_under(const nxi_node *view) {
   nxi_node *n = through_cells(nxi_node_args((nxi_node *)view)[0]);
   if (n->op != NXG_full || n->state != NXI_PENDING) return NULL;
@@ -267,8 +268,8 @@ void nxi_alias_range_of(const int64_t *attrs, nxi_alias_range *out) {
   out->dense = dense;
 }
 
-/* A view of realised memory: an input that begins at its lowest element (of nibbles: at the byte of
- * it), and a view of that if it is not dense. */
+/* Writes a view of realised memory: an input that starts at the lowest element of the view (for i4
+ * and u4 at its byte), and a view of that if it is not dense. */
 static bool emit_leaf_view(nxi_run *run, nxi_node *view, nxi_node *leaf) {
   const int64_t *shape = nxi_node_shape(view), *attrs = nxi_node_attrs(view), *strides = attrs + 1;
   int64_t low = 0, span = 1;
@@ -299,8 +300,8 @@ static bool emit_leaf_view(nxi_run *run, nxi_node *view, nxi_node *leaf) {
 
 /* ---- forms that need several nodes */
 
-/* pad with a value that is no constant of the key: pad with zeros, and choose the value where the
- * padding is. */
+/* Writes a pad with a value that is a parameter: pads with zeros, and then selects the value in the
+ * padding. */
 static bool emit_pad(nxi_run *run, nxi_node *n) {
   nxi_node *x = nxi_node_args(n)[0];
   const int64_t *attrs = nxi_node_attrs(n);
@@ -331,8 +332,9 @@ static bool emit_pad(nxi_run *run, nxi_node *n) {
   return true;
 }
 
-/* An update of realised memory: where its view begins is an input of its own. Not of nibbles, which
- * may begin between bytes: there the place is part of the key. */
+/* Writes an update of realised memory. The start of its view is a separate input, so that it is not
+ * part of the key. For i4 and u4 the view may start between bytes, so the offset is part of the
+ * key. */
 static bool emit_alias_update(nxi_run *run, nxi_node *n, nxi_node *leaf) {
   const int64_t *attrs = nxi_node_attrs(n), size = nxi_dtype_size(n->dtype);
   nxi_node **args = nxi_node_args(n);
@@ -412,7 +414,7 @@ static nx_status refuse(nxi_run *run, nxi_node *n, nxi_diag *d) {
                   "a placeholder has no value: only a call of its function gives it one");
 }
 
-/* The next operand that has to be done before n; NULL if there is none. */
+/* The next operand that has to be visited before n; NULL if there is none. */
 static nxi_node *next_operand(const nxi_run *run, nxi_node *n, uint32_t *next) {
   if (n->state == NXI_REALIZED || (n->op == NXG_view && (nxi_leaf_under(n) || full_under(n))))
     return NULL;
@@ -458,7 +460,7 @@ bool nxi_run_add_output(nxi_run *run, nxi_node *n) {
   return true;
 }
 
-/* A node that only renames an input cannot be an output: it is copied. */
+/* Copies outputs that would only be another name of an input. */
 static bool materialise_cells(nxi_run *run) {
   for (uint32_t i = 0; i < run->n_outputs; i++) {
     nxi_node *n = run->outputs[i].node;
@@ -469,7 +471,8 @@ static bool materialise_cells(nxi_run *run) {
   return true;
 }
 
-/* The nodes of the recording may be gone when a graph is made of the key. */
+/* Keeps the tags of the nodes, because these may have been destroyed when a graph is made from the
+ * key. */
 static bool keep_tags(nxi_run *run) {
   if (!run->tagged && !run->debugging && !(nxi_debug_flags() & NXI_DEBUG_nan)) return true;
   if (!nxi_grow(&run->tags, &run->cap_tags, run->n_slots + 1, sizeof *run->tags)) return false;
@@ -484,9 +487,9 @@ static bool keep_tags(nxi_run *run) {
   return true;
 }
 
-/* After its nodes a key has the outputs and the device. False without memory. */
+/* Ends the key with the outputs and the device. False: out of memory. */
 static bool end_key(nxi_run *run) {
-  uint64_t tail[2] = {UINT64_MAX, run->n_outputs}; /* no head of a node looks like this */
+  uint64_t tail[2] = {UINT64_MAX, run->n_outputs}; /* not a valid first word of a node */
   if (!nxi_key_words(run, tail, 2)) return false;
   for (uint32_t i = 0; i < run->n_outputs; i++) {
     uint64_t slot = slot_of(run, run->outputs[i].node);
@@ -530,7 +533,7 @@ nx_status nxi_extract(nxi_run *run, nxi_node *const *roots, uint32_t n, nxi_diag
 
 /* ---- back to a graph */
 
-/* Node `slot` of the key becomes a node of the graph. */
+/* Makes node `slot` of the key a node of the graph. */
 static void decode_node(const nxi_run *run, nxg_graph *g, const uint64_t *w, uint32_t slot,
                         uint32_t *nodes, uint32_t *args, bool with_values) {
   uint32_t op = w[0] & 0xffff, n_args = (uint32_t)(w[0] >> 32), n_attrs = (uint32_t)w[1];

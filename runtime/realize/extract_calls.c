@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Results of one library call that are alive are computed together: whoever asks for one of them
- * gets the others too, and the call is not run again for them. They are found in the table of
- * nodes, by the one attribute in which they differ. */
+/* All results of one library call that are alive are computed together, so that the call is not run
+ * again for each of them. The other results are found in the table of nodes, by the attribute in
+ * which they differ. */
 #include "run.h"
 #include "runtime/record/objects.h"
 #include "runtime/record/record.h"
 
-/* A result that is neither computed nor part of the run, and has a reference from here on; NULL if
+/* Finds a result that is neither computed nor part of the run, and takes a reference to it; NULL if
  * there is none. */
 static nxi_node *take_sibling(nx_context *c, nxi_node *n, const nxg_call *call, uint32_t result) {
   nxi_record_lock(c);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* State that is assigned step after step, and read rarely: weights, moments, the key of a
- * generator. A realise that has to compute such a value on its way to something else stores it, if
- * what is recorded needs it further; otherwise the next realise would compute it again, and with it
- * all steps since the last value in memory.
+/* State that is assigned in every step and rarely read: weights, moments, the key of a generator.
+ * If a realise computes such a value as an intermediate one, and recorded operations need it later,
+ * the value is stored. Otherwise the next realise would compute it again, together with all steps
+ * since the last value in memory.
  *
- * Of each storage the run keeps one value at most, the newest that it meets. The older ones are
- * needed by results of earlier steps alone, of which many may be waiting to be collected; each of
- * them kept would be a copy of the state. */
+ * A run keeps at most one value of each storage, the newest. Older values are needed only by
+ * results of earlier steps, of which there may be many, and each of them would be a copy of the
+ * state. */
 #include <string.h>
 
 #include "run.h"
@@ -40,7 +40,8 @@ static bool is_state(const nxi_run *run, const nxi_node *n) {
          !(flags & NXI_NODE_TRACED) && !nxi_node_is_cheap(n);
 }
 
-/* The lineages that have been met: open addressing, at least half of the places free. */
+/* Clears the set of lineages that were visited: open addressing, at least half of the slots
+ * free. */
 static bool clear_lineages(nxi_run *run, uint32_t *mask) {
   uint32_t places = 4;
   while (places < 2 * run->n_states) places *= 2;
@@ -50,7 +51,7 @@ static bool clear_lineages(nxi_run *run, uint32_t *mask) {
   return true;
 }
 
-/* True the first time. */
+/* Adds a lineage to the set; true if it was not in it. */
 static bool meet(nxi_run *run, uint32_t lineage, uint32_t mask) {
   uint32_t at = lineage * 0x9e3779b1u >> 7 & mask;
   while (run->lineages[at] && run->lineages[at] != lineage) at = (at + 1) & mask;
@@ -59,7 +60,7 @@ static bool meet(nxi_run *run, uint32_t lineage, uint32_t mask) {
   return first;
 }
 
-/* Users come before what they use. */
+/* Goes from users to operands. */
 static bool keep(nxi_run *run, uint32_t mask) {
   for (uint32_t i = run->n_order; i-- > 0;) {
     nxi_node *n = run->order[i];
@@ -79,7 +80,7 @@ bool nxi_run_keep_states(nxi_run *run) {
   uint32_t mask;
   if (!clear_lineages(run, &mask) || !nxi_run_clear_edges(run)) return false;
   nxi_record_lock(c);
-  nxi_drain(c, 1024); /* what is dead already needs nothing */
+  nxi_drain(c, 1024); /* dead nodes must not count as users */
   bool good = keep(run, mask);
   nxi_record_unlock(c);
   return good;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* Values that a plan stores for itself, as the result of a product that a reduction reads: if a
- * tensor, or an operation that waits, needs such a value when the run has ended, it is an output
- * too. The next realise would compute it again otherwise.
+/* Values that a plan stores anyway, for example the result of a product that a reduction reads. If
+ * a tensor or a pending operation needs such a value after the run, it becomes an output too.
+ * Otherwise the next realise would compute it again.
  *
- * Which values these are only the plan says. So the plan of what was asked for is made first, and
- * what it stores is remembered by the hash of its key. If somebody needs one of these values the
- * run is extracted once more, with them as outputs: of the values that somebody holds only those
- * are a part of a key that cost nothing to keep, and equal runs are the same key again. What a plan
- * does not store stays fused, whoever holds it.
+ * Only the plan tells which values these are. So the plan for the requested values is made first,
+ * and the values that it stores are remembered under the hash of its key. If one of them is needed
+ * later, the run is extracted again with these values as outputs. So values that are held become
+ * part of a key only if keeping them costs nothing, and equal runs have equal keys. A value that
+ * the plan does not store stays fused, even if it is held.
  *
  * Values of storages that are assigned are left to extract_states.c, which keeps one of each
  * storage. */
@@ -33,8 +33,8 @@ static bool has(const nxi_stored *s, uint32_t slot) {
   return low < s->n && s->slots[low] == slot;
 }
 
-/* Users come before what they use. What is kept lets go of its operands; what is only marked may
- * not. */
+/* Goes from users to operands. A value that is kept releases its operands; one that is only marked
+ * does not. */
 static bool keep(nxi_run *run, const nxi_stored *known) {
   for (uint32_t i = run->n_order; i-- > 0;) {
     nxi_node *n = run->order[i];
@@ -67,7 +67,7 @@ bool nxi_run_keep_stored(nxi_run *run, bool *more) {
   if (known && !known->n) return true;
   if (!nxi_run_clear_edges(run)) return false;
   nxi_record_lock(c);
-  nxi_drain(c, 1024); /* what is dead already needs nothing */
+  nxi_drain(c, 1024); /* dead nodes must not count as users */
   bool good = keep(run, known);
   nxi_record_unlock(c);
   *more = run->n_outputs > outputs;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Functions: what creation from captures and from text share, descriptions, recording inline. */
+/* Functions: the common part of creating them from captures and from text, their description, and
+ * recording them inline. */
 #include "function.h"
 
 #include <stdio.h>
@@ -224,7 +225,8 @@ static bool record_graph(nx_context *c, const nx_function *f, nx_tensor *const *
       *exposed |= s->cell && s->cell->write_pins > 0;
       if (nodes[i] &&
           !nxg_same_shape(nodes[i]->rank, nxi_node_shape(nodes[i]), n->rank, n->shape)) {
-        int64_t strides[NXG_MAX_RANK]; /* it was assigned through a view of another shape since */
+        /* since the capture it was assigned a value of another shape */
+        int64_t strides[NXG_MAX_RANK];
         nxg_contiguous_strides(n->rank, n->shape, strides);
         nodes[i] = nxi_node_view(c, nodes[i], n->rank, n->shape, strides, 0);
       }
@@ -255,11 +257,12 @@ static nx_tensor *whole_handle(nx_context *c, nxi_storage *s) {
   return nxi_tensor_create(c, s, 1, &s->elements, NULL, 0);
 }
 
-/* What recording a call makes. */
+/* The objects that recording a call makes. */
 typedef struct recorded {
   nx_tensor **results, **cells; /* n_out + n_effects, n_effects */
-  nxi_assigned *assigned;       /* n_out + n_effects, the body's assigns first */
-  nxi_storage **storages;       /* n_out + n_effects: what each output is in, or is assigned to */
+  nxi_assigned *assigned;       /* n_out + n_effects; those of the body come first */
+  /* n_out + n_effects: the storage of each output, or the one that it is assigned to */
+  nxi_storage **storages;
 } recorded;
 
 static bool record_results(nx_context *c, const nx_function *f, nxi_node *const *nodes,
@@ -293,7 +296,7 @@ static bool record_assigns(nx_context *c, const nx_function *f, nx_tensor *const
   return true;
 }
 
-/* Everything of `pieces` that is not handed out. */
+/* Releases everything that is not returned to the caller. */
 static void let_go(const nx_function *f, recorded *r, nx_tensor **out, bool good) {
   uint32_t all = f->n_out + f->n_effects;
   if (r->assigned) nxi_assigns_done(f->context, r->assigned, all);
@@ -307,8 +310,8 @@ static void let_go(const nx_function *f, recorded *r, nx_tensor **out, bool good
   nxi_free(r->storages);
 }
 
-/* Whether what was recorded has to be carried out now: storage that the host may look at was read
- * or assigned. */
+/* Whether the recorded operations have to be computed now, because they read or assign storage that
+ * the host may access. */
 static bool is_traced(const nx_function *f, nxi_node *const *nodes) {
   for (uint32_t i = 0; i < f->n_out + f->n_effects; i++)
     if (atomic_load_explicit(&nodes[f->graph->outputs[i].node]->flags, memory_order_relaxed) &

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A function: a graph, and where its inputs come from and its outputs go to. */
+/* A function: a graph, the sources of its inputs, and the destinations of its outputs. */
 #ifndef NXI_FUNCTION_H
 #define NXI_FUNCTION_H
 
@@ -36,7 +36,7 @@ struct nx_function {
 /* function.c. A function with its context and graph, one reference; takes neither on failure. */
 nx_function *nxi_function_new(nx_context *c, nxg_graph *g, uint32_t n_in, uint32_t n_out,
                               nxi_diag *d);
-/* in and out of a call or a record; false: reported in d. */
+/* Checks the arguments `in` and `out` of a call; false: the failure is in d. */
 bool nxi_function_check(const nx_function *f, nx_tensor *const *in, nx_tensor **out, nxi_diag *d);
 /* function_capture.c. Sources and effects of a failed or dead function; record_lock. */
 void nxi_function_drop(nx_context *c, nx_function *f);

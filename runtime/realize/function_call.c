@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Calling functions. A call is one run: its inputs are read and its assigns take place at one
- * moment, under the locks; the storages that it assigns name its results from then on, and get
- * their old values back if it fails. */
+/* Calling functions. A call is one run. It reads its inputs and makes its assignments in one step,
+ * under the locks. From then on the assigned storages have its results as values; if the call fails
+ * they get their old values back. */
 #include "function_call.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ typedef struct target_index {
   uint32_t *slots, mask;
 } target_index;
 
-/* The slot of a storage, free if it is no target. */
+/* The slot of a storage in the index; free if it is not a target. */
 static uint32_t *slot_of(const target_index *x, const nxi_call *k, const nxi_storage *s) {
   uint32_t at = (uint32_t)(s->id * 0x9e3779b97f4a7c15u >> 32) & x->mask;
   while (x->slots[at] != NXI_NONE && k->targets[x->slots[at]].storage != s) at = (at + 1) & x->mask;
@@ -62,10 +62,11 @@ static bool same_view(const nx_tensor *a, const nx_tensor *b) {
   return true;
 }
 
-/* Nibbles may begin between bytes: where they do is part of the key. */
+/* Whether the start of a partial assignment is a separate input. It is not for i4 and u4, which may
+ * start between bytes; the offset is then part of the key. */
 static bool has_alias_range(const nxi_assignee *t) { return !nxi_is_nibble(t->storage->dtype); }
 
-/* What the run reads, and what of that are old values of targets. */
+/* Finds the inputs of the run, and which of them are old values of targets. */
 static void find_inputs(nxi_call *k, const target_index *x) {
   nx_function *f = k->f;
   for (uint32_t i = 0; i < k->n_inputs; i++) {
@@ -95,7 +96,7 @@ static void find_inputs(nxi_call *k, const target_index *x) {
   }
 }
 
-/* All arrays of the call are one block, pointers first. */
+/* Allocates all arrays of the call in one block, pointers first. */
 static bool prepare(nxi_call *k) {
   const nx_function *f = k->f;
   size_t most = (size_t)k->n_inputs + k->n_results, slots = 2;
@@ -118,7 +119,7 @@ static bool prepare(nxi_call *k) {
 
 /* ---- inputs */
 
-/* The present values, with references. record_lock. */
+/* Takes the current values, with references. record_lock. */
 static void take_values(nxi_call *k) {
   NXI_HELD(&k->a->context->record_lock);
   for (uint32_t i = 0; i < k->n_values; i++) {
@@ -157,9 +158,9 @@ static nx_status realize_inputs(nxi_call *k) {
   return status;
 }
 
-/* ---- what may be overwritten: the old value of a storage that the call assigns, and what is
- * donated, if nothing else knows it. Both locks. `known` is how many references are the call's, and
- * the storage's own or those of what it names instead. */
+/* ---- what may be overwritten: the old value of a storage that the call assigns, and a donated
+ * value, if there are no other references to it. Both locks. `known`: the number of references that
+ * belong to the call and to the storage, or to what the storage names instead. */
 
 static void allow_overwrite(nxi_call *k, uint32_t i, uint32_t known) {
   nxi_run_input *in = &k->run->inputs[i];
@@ -182,7 +183,8 @@ static void allow_overwrites(nxi_call *k) {
   }
 }
 
-/* What the storages of donated inputs are to name: made before anything is changed. record_lock. */
+/* Makes the nodes that the storages of donated inputs will name, before anything is changed.
+ * record_lock. */
 static bool make_gone(nxi_call *k) {
   NXI_HELD(&k->a->context->record_lock);
   nx_context *c = k->a->context;
@@ -209,9 +211,9 @@ static void drop_gone(nxi_call *k) {
   }
 }
 
-/* From this moment on nobody else finds the donated values, so that no other call takes them too. A
- * storage that is given twice goes once; one that gets a result keeps that, and one that is mapped
- * its value. record_lock. */
+/* Detaches the donated values from their storages, so that no other call can take them too. A
+ * storage that is passed twice is donated once. A storage that gets a result keeps that, and a
+ * mapped storage keeps its value. record_lock. */
 static void donate(nxi_call *k) {
   for (uint32_t i = 0; i < k->f->n_in; i++) {
     nxi_storage *s = k->in[i]->storage;
@@ -240,7 +242,7 @@ static nxi_node *add_leaf(nxi_call *k, nx_dtype dtype, int32_t rank, const int64
   return leaf;
 }
 
-/* Both locks. On failure some are there: drop_results. */
+/* Both locks. After a failure some results may exist; drop_results removes them. */
 static bool make_results(nxi_call *k) {
   nx_context *c = k->a->context;
   const nxg_graph *g = k->f->graph;
@@ -260,7 +262,7 @@ static bool make_results(nxi_call *k) {
   return true;
 }
 
-/* Leaves that no storage names, of an attempt that came to nothing. record_lock. */
+/* Drops the leaves of a failed attempt, which no storage names yet. record_lock. */
 static void drop_leaves(nxi_call *k) {
   NXI_HELD(&k->a->context->record_lock);
   for (uint32_t i = 0; i < k->n_targets; i++) {
@@ -279,8 +281,9 @@ static nxi_run_output *output_of(const nxi_call *k, uint32_t target) {
   return &k->run->outputs[k->run->n_outputs - k->n_targets + target];
 }
 
-/* What lies in the memory that shows a pinned target: it moves out if somebody needs it further,
- * and the run may write there at once if it does not read it itself. NXI_WAIT. Both locks. */
+/* Decides about the value that is in the memory of a pinned target. It is displaced if it is still
+ * needed; the run may write there directly if it does not read that value itself. NXI_WAIT. Both
+ * locks. */
 static nx_status find_destination(nxi_call *k, uint32_t i) {
   const nxi_assignee *t = &k->targets[i];
   nxi_run_output *o = output_of(k, i);
@@ -288,7 +291,8 @@ static nx_status find_destination(nxi_call *k, uint32_t i) {
   if (!b) return NX_OK;
   nxi_node *there = b->value;
   if (!nxi_buffer_idle(b) || (there && there->state == NXI_RUNNING)) return NXI_WAIT;
-  bool old = there && there == t->storage->value && there->refs == 1 + t->reads; /* ours alone */
+  /* no other references */
+  bool old = there && there == t->storage->value && there->refs == 1 + t->reads;
   o->destination = b;
   o->displaced = old ? NULL : there;
   o->direct = !there || (old && !t->reads);
@@ -296,7 +300,7 @@ static nx_status find_destination(nxi_call *k, uint32_t i) {
   return NX_OK;
 }
 
-/* The storages move on to their new values. Nothing can fail here. record_lock. */
+/* Gives the storages their new values. This cannot fail. record_lock. */
 static void assign_targets(nxi_call *k) {
   NXI_HELD(&k->a->context->record_lock);
   for (uint32_t i = 0; i < k->n_targets; i++) {
@@ -314,8 +318,8 @@ static void assign_targets(nxi_call *k) {
   }
 }
 
-/* back: the storages name their old values again, but where somebody has assigned meanwhile.
- * record_lock. */
+/* Ends the assignments. back: the storages get their old values back, unless something else was
+ * assigned meanwhile. record_lock. */
 static void settle_targets(nxi_call *k, bool back) {
   NXI_HELD(&k->a->context->record_lock);
   nx_context *c = k->a->context;
@@ -335,7 +339,8 @@ static void settle_targets(nxi_call *k, bool back) {
 
 /* ---- the call */
 
-/* The moment of the call. NXI_WAIT if an input is not there, or not free, any more. */
+/* The step that makes the call take effect. NXI_WAIT if an input is no longer realised, or is in
+ * use. */
 static nx_status begin(nxi_call *k) {
   nx_context *c = k->a->context;
   nxi_run_lock(c);
@@ -386,7 +391,7 @@ static void end(nxi_call *k, nx_status status) {
   nxi_run_unlock(c);
 }
 
-/* The tag of the operation of the function that failed. */
+/* Sets the tag of the operation in the function that failed. */
 static void blame(nxi_call *k) {
   nxi_action *a = k->a;
   const nxg_graph *g = k->f->graph;
@@ -427,8 +432,8 @@ static void let_go(nxi_call *k, nx_tensor **out, nx_status status) {
   nxi_free(k->storages);
 }
 
-/* A placeholder of a capture that lasts has no memory: a call, which happens now, cannot assign
- * it. */
+/* A placeholder of a capture that has not ended has no memory, so a call, which happens now, cannot
+ * assign it. */
 static bool are_bound(const nx_function *f, nx_tensor *const *out, nxi_diag *d) {
   const char *name = f->graph->name;
   bool bound = true;

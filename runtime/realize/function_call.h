@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A call of a function while it lasts, shared by function_call.c (when what happens) and
+/* The state of a call of a function, shared by function_call.c (the order of events) and
  * function_key.c (what is computed).
  *
  * Everything that a call computes, what it assigns included, is one run. Results are those of the
@@ -17,14 +17,15 @@
 typedef struct nxi_assignee {
   nxi_storage *storage;
   uint32_t first; /* the result that is assigned to it first */
-  bool partial;   /* that writes a part of it: the old value is read */
-  /* the run's input that is the whole of the old value, NXI_NONE if there is none */
+  bool partial;   /* `first` writes a part of the storage: the old value is read */
+  /* input of the run that is the whole old value, NXI_NONE if there is none */
   uint32_t input;
-  uint32_t alias_range; /* the one that is the view which `first` writes, if that is a part
-                     * (NXI_NONE: the key says where) */
-  uint32_t reads;       /* inputs that read the storage */
-  nxi_node *leaf;       /* the new value: one reference until the storage names it */
-  nxi_node *before;     /* the old value, from then on; one reference */
+  /* input of the run that starts where `first` writes, if it writes a part; NXI_NONE: the place is
+   * in the key */
+  uint32_t alias_range;
+  uint32_t reads;   /* inputs that read the storage */
+  nxi_node *leaf;   /* the new value: one reference until the storage names it */
+  nxi_node *before; /* the old value, after that; one reference */
 } nxi_assignee;
 
 typedef struct nxi_call {
@@ -34,18 +35,18 @@ typedef struct nxi_call {
   nx_tensor *const *in;
   nx_tensor *const *out; /* as the caller gave them */
   uint32_t n_results;    /* of the graph */
-  /* of the graph; the run's go on with old values of targets, then alias ranges */
+  /* inputs of the graph; the run's are followed by old values of targets, then alias ranges */
   uint32_t n_inputs;
   uint32_t n_values; /* inputs that are a value: all but alias ranges */
   uint32_t n_alias_ranges;
   /* The block of all arrays here begins with these. */
-  nxi_storage **storages; /* what these are read from; NULL: a source's own node */
-  nxi_node **values;      /* what they hold at the moment of the call; one reference each */
+  nxi_storage **storages; /* storages of the inputs; NULL: the input is a node of its own */
+  nxi_node **values;      /* values of the inputs when the call takes effect; one reference each */
   nxi_assignee *targets;
   uint32_t n_targets;
   uint32_t *target_of; /* result -> number of its target, NXI_NONE */
   nx_tensor **results; /* n_out: new tensors, where the caller gave none */
-  nxi_node **gone;     /* for each donated input: what it is afterwards */
+  nxi_node **gone;     /* for each donated input: the node that its storage names afterwards */
 } nxi_call;
 
 /* Result number j in the order in which they take effect. */
@@ -64,9 +65,10 @@ static inline nx_tensor *nxi_call_destination(const nxi_call *k, uint32_t i) {
   return e->storage ? NULL : k->in[e->input];
 }
 
-/* function_key.c. The key of the run, which names the function, how its inputs lie in memory and
- * where its results go, so that a call costs nothing for each node; and the inputs. Outputs of the
- * run are new tensors in the order of effects, then targets. run_lock. False without memory. */
+/* function_key.c. Makes the key and the inputs of the run. The key contains the function's
+ * identity, the layout of its inputs in memory, and the destinations of its results, so the cost of
+ * a call does not depend on the number of nodes. Outputs of the run are new tensors in the order of
+ * effects, then targets. run_lock. False: out of memory. */
 bool nxi_call_key(nxi_call *k);
 
 #endif

@@ -27,8 +27,8 @@ static void set_done(capture *k, nxi_node *n, uint32_t number) {
 
 /* ---- inputs beyond the function's own */
 
-/* The same elements in the shape of `like`: a storage takes the shape of what was last assigned to
- * the whole of it. */
+/* The same elements in the shape of `like`: a storage has the shape of the last value that was
+ * assigned to the whole of it. */
 static uint32_t in_shape(nxg_graph *g, uint32_t number, nxi_node *like) {
   const nxg_node *n = &g->nodes[number];
   const int64_t *shape = nxi_node_shape(like);
@@ -136,7 +136,7 @@ static bool belongs(const nxi_captured_assign *a, nx_tensor *const *in, uint32_t
                                                      : a->id > first;
 }
 
-/* Graph outputs for the assigns, and what they are written to. */
+/* Adds graph outputs for the assigns, and records their targets. */
 static nx_status add_effects(capture *k, nx_tensor *const *in, uint32_t n_in, uint64_t first) {
   nx_function *f = k->f;
   for (uint32_t i = 0; i < k->session->n_assigns; i++) {
@@ -159,7 +159,7 @@ static nx_status add_effects(capture *k, nx_tensor *const *in, uint32_t n_in, ui
   return NX_OK;
 }
 
-/* These assigns happen at calls of the function; the session goes on without them. */
+/* Undoes the captured assigns in the session: they happen in calls of the function instead. */
 static void take_back(capture *k, nx_tensor *const *in, uint32_t n_in, uint64_t first) {
   nxi_session *session = k->session;
   uint32_t left = 0;
@@ -200,7 +200,7 @@ static nx_status check_inputs(nx_context *c, nx_tensor *const *in, uint32_t n, n
 /* Both locks. `roots` are the outputs' nodes. */
 static nx_status trace(capture *k, nx_tensor *const *in, uint32_t n_in, nxi_node *const *roots,
                        uint32_t n_out) {
-  static nxi_session nobody; /* for functions without inputs: nothing was read through cells */
+  static nxi_session nobody; /* for functions without inputs, which read nothing through cells */
   nx_context *c = k->c;
   c->epoch++;
   k->session = n_in && in[0]->storage->session ? in[0]->storage->session : &nobody;
@@ -235,7 +235,7 @@ static nx_status trace(capture *k, nx_tensor *const *in, uint32_t n_in, nxi_node
   return NX_OK;
 }
 
-/* A failed attempt leaves no trace. Both locks. */
+/* Undoes all effects of a failed attempt. Both locks. */
 static void undo(capture *k) {
   nx_function *f = k->f;
   for (uint32_t i = 0; i < f->n_sources; i++) {
@@ -336,7 +336,7 @@ nx_status nx_function_create(nx_context *c, nx_tensor *const *in, size_t n_in,
 
 /* ---- from text */
 
-/* Inputs promise nothing. */
+/* Removes all flags of inputs: nothing is assumed about them. */
 static void make_safe(nxg_graph *g) {
   for (uint32_t i = 0; i < g->n_inputs; i++) {
     g->inputs[i].flags = 0;
@@ -360,7 +360,7 @@ nx_status nx_function_parse_on(nx_context *c, nx_device device, const char *text
   nxi_fp environment = nxi_fp_enter();
   nx_status status = nxg_parse_closed(text, size, &g, &d);
   nxi_fp_leave(environment);
-  if (status && d.line) { /* the position leads the sentence */
+  if (status && d.line) { /* the sentence starts with the position */
     char message[sizeof d.message];
     snprintf(message, sizeof message, "line %d, column %d: %.400s", d.line, d.column, d.message);
     memcpy(d.message, message, sizeof message);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The key of a call, and the graph that it says: the function's own, on inputs as they lie in
- * memory, with assigns to tensors of the caller as updates of what they held. */
+/* The key of a call, and the graph that is made from it: the function's own graph, with views for
+ * the layout of the inputs in memory, and with updates of the old values for assigns to the
+ * caller's tensors. */
 #include <string.h>
 
 #include "function_call.h"
@@ -8,16 +9,16 @@
 #include "runtime/debug.h"
 #include "runtime/record/assign.h"
 
-#define CALL_MARK (UINT64_MAX - 1) /* no head of a node looks like this */
+#define CALL_MARK (UINT64_MAX - 1) /* not a valid first word of a node */
 
-/* What becomes of a result: a new tensor, nothing, the whole of a target, a view of it (in the
- * target's order) the whole of a target, or a part. */
+/* What a result becomes: a new tensor; nothing; the whole of a target; the whole of a target after
+ * a view has brought it into the target's order; a part of a target. */
 enum { NEW, NOTHING, WHOLE, VIEW, PART };
 
 /* ---- writing */
 
-/* One input of the run, and its words: flags, alias, 0 if it is dense, else 1 and span, low,
- * strides. */
+/* Adds one input of the run and its words: flags, alias, then 0 if it is dense, else 1 and span,
+ * low, strides. */
 static bool add_key_input(nxi_call *k, uint32_t i) {
   nxi_node *value = k->values[i];
   nxi_run *run = k->run;
@@ -32,7 +33,7 @@ static bool add_key_input(nxi_call *k, uint32_t i) {
   }
   if (dense) span = elements;
   if (nxi_is_nibble(value->dtype) && elements &&
-      (offset + low) % 2) { /* from the byte that it begins in */
+      (offset + low) % 2) { /* it starts at the byte that contains its first element */
     dense = false;
     low--;
     span++;
@@ -51,7 +52,7 @@ static bool add_key_input(nxi_call *k, uint32_t i) {
   return nxi_key_words(run, words, dense ? 3 : 5 + (uint32_t)t->rank);
 }
 
-/* The old value of a target as an input of its own: dtype and rank, shape, then as above. */
+/* Adds the old value of a target as a separate input: dtype and rank, shape, then as above. */
 static bool add_old_value(nxi_call *k, uint32_t i) {
   nxi_node *value = k->values[i];
   uint64_t head = value->dtype | (uint64_t)value->rank << 8;
@@ -74,8 +75,8 @@ static bool is_dense(const nxg_view *v, const nxg_node *n) {
   return true;
 }
 
-/* Where the first assign to a target begins, if it writes a part: an input of its own, so that this
- * is no part of the key. */
+/* Adds the start of the first assign to a target, if that writes a part, as a separate input, so
+ * that the place is not part of the key. */
 static bool add_alias_range(nxi_call *k, const nxi_assignee *t) {
   nxi_run *run = k->run;
   const nx_tensor *dst = nxi_call_destination(k, t->first);
@@ -177,7 +178,7 @@ static uint32_t read_input(reader *r, nx_dtype dtype, int32_t rank, const int64_
              : nxg_add(r->g, NXG_view, 1, &input, attrs, 1 + (uint32_t)rank, dtype, rank, shape);
 }
 
-/* Inputs come first: then passes that change nothing need no copy. */
+/* Inputs come first, so that passes that change nothing need not copy the graph. */
 static bool read_inputs(reader *r, uint32_t n_olds, uint32_t n_alias_ranges) {
   const nxg_graph *from = r->f->graph;
   bool good = true;
@@ -203,7 +204,7 @@ static bool read_inputs(reader *r, uint32_t n_olds, uint32_t n_alias_ranges) {
   return good;
 }
 
-/* Name and tag of a node: for who reads a dump or a message. */
+/* Copies the name and tag of a node, for dumps and messages. */
 static bool keep_words(nxg_graph *g, uint32_t number, const nxg_node *from) {
   if ((from->tag || from->tag_text) && !nxg_set_tag(g, number, from->tag, from->tag_text))
     return false;
@@ -249,7 +250,7 @@ static uint32_t read_part(reader *r, uint32_t target, uint32_t number) {
   const int64_t *attrs = (const int64_t *)(r->at + 3);
   nx_dtype dtype = r->g->nodes[number].dtype;
   r->at += 3 + n_attrs;
-  if (input) { /* the first one: of old memory, in its alias range */
+  if (input) { /* the first assign: of the old memory, in its alias range */
     args[0] = r->g->inputs[input - 1].node;
     n_args = alias_range != NXI_NONE ? 3 : 2;
     if (n_args == 3) args[2] = r->g->inputs[alias_range].node;
@@ -280,7 +281,7 @@ static bool read_results(reader *r) {
   return true;
 }
 
-/* An output that is an input, or an output already, is a copy. */
+/* Adds the outputs. One that is an input, or another output, is copied. */
 static bool add_outputs(reader *r) {
   nxg_graph *g = r->g;
   uint8_t *taken = nxi_calloc(g->n_nodes, 1);
@@ -296,8 +297,8 @@ static bool add_outputs(reader *r) {
   return taken != NULL;
 }
 
-/* New tensors have the names of the function's outputs, which the key says; what is assigned has
- * none. */
+/* Makes the graph. New tensors have the names of the function's outputs, which are in the key;
+ * assigned values have none. */
 static nx_status make_graph(nxi_run *run, nxg_graph **out, nxi_diag *d) {
   const nx_function *f = run->user;
   const nxg_graph *from = f->graph;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* What an action computes besides what it is about: NX_DO_DUE and NX_DO_PENDING.
+/* Work that an action does in addition to its own tensors: NX_DO_DUE and NX_DO_PENDING.
  *
- * Leftovers that share no recorded operation are computed in runs of their own. Together they would
- * be one graph that is different whenever one of them is, and kernels that are compiled for that
- * graph and never used again; apart, each graph comes again. The named tensors are one run, as
- * always, and with it goes all deferred work, and whatever reads or writes memory that host code
- * may write: such memory may overlap, and one run reads all of it before it writes. */
+ * Leftovers that share no recorded operation are computed in separate runs. In a single run they
+ * would form one graph that changes whenever one of them changes, and its kernels would hardly ever
+ * be used again; separate graphs recur. The named tensors are one run, as always. All deferred work
+ * is in the same run, and so is everything that reads or writes memory that host code may write,
+ * because such memory may overlap, and a run reads all of it before it writes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@
 
 typedef struct root {
   nxi_node *node; /* one reference */
-  uint32_t group; /* 0: that of the named ones */
+  uint32_t group; /* 0: the group of the named tensors */
 } root;
 
 typedef struct request {
@@ -40,12 +40,13 @@ static bool add_values(request *r) {
   return true;
 }
 
-/* Leftovers first: what is named or deferred looks consumed as soon as it is collected. */
+/* Leftovers are collected first, because a named or deferred node that is collected looks as if it
+ * had a user. */
 static bool collect(request *r) {
   nx_context *c = r->a->context;
   uint32_t flags = r->a->filled.flags;
   nxi_list leftovers = {0};
-  if (flags & NX_DO_PENDING) nxi_drain_all(c); /* the dead must not look like consumers */
+  if (flags & NX_DO_PENDING) nxi_drain_all(c); /* dead nodes must not count as users */
   nxi_record_lock(c);
   nxi_drain(c, 64);
   bool good = !(flags & NX_DO_PENDING) || nxi_pending_collect(c, &leftovers);
@@ -74,7 +75,7 @@ static void join(uint32_t *parents, uint32_t a, uint32_t b) {
   else parents[a] = b;
 }
 
-/* Host code may write the value's memory, or another import may lie in it. */
+/* Whether host code may write the value's memory, or another import may overlap it. */
 static bool is_exposed(const nxi_node *n) {
   uint8_t flags = atomic_load_explicit(&n->flags, memory_order_relaxed);
   if (flags & NXI_NODE_EXPOSED) return true;
@@ -82,8 +83,9 @@ static bool is_exposed(const nxi_node *n) {
          !atomic_load_explicit(&n->buffer->given, memory_order_relaxed);
 }
 
-/* All that is pending below root `group` is of its group. What has no operands, constants and
- * ranges, connects nothing: everybody shares it. run_lock. */
+/* Puts all pending nodes below root `group` into its group. Nodes without operands, such as
+ * constants and ranges, do not connect groups, because they are shared by unrelated graphs.
+ * run_lock. */
 static bool mark(nx_context *c, uint32_t *parents, nxi_node *n, uint32_t group, nxi_list *stack) {
   bool good = nxi_list_add(stack, n);
   while (good && stack->n) {
@@ -148,7 +150,7 @@ static nx_status realize_some(request *r, nxi_node *const *nodes, uint32_t n) {
   return status;
 }
 
-/* What an action keeps of a failure while others are computed. */
+/* The first failure, kept while the other groups are computed. */
 typedef struct failure {
   nx_status status;
   nxi_diag diag;
@@ -177,7 +179,7 @@ static nx_status put_back(nxi_action *a, const failure *f) {
   return f->status;
 }
 
-/* The nodes of one group after the other take the place of the collected ones. */
+/* Realises one group after the other. */
 static nx_status realize_groups(request *r) {
   nxi_node **nodes = (nxi_node **)r->nodes.items;
   failure first = {0};

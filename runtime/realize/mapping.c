@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: ISC */
-/* Mappings: host pointers into storages. A pinned storage keeps its memory: what is assigned to it
- * later is computed into that memory, and whoever still needs the old contents gets a copy
- * (acquire.c). Memory shows one pinned storage at most; a storage that shares a value with another
- * pinned one is given a copy when it is mapped. */
+/* Mappings: host pointers into storages. A pinned storage keeps its memory: values that are
+ * assigned to it later are computed into that memory, and operations that still need the old
+ * contents get a copy (acquire.c). A piece of memory belongs to at most one pinned storage; a
+ * storage that shares its value with another pinned one gets a copy when it is mapped. */
 #include "residency.h"
 #include "run.h"
 #include "runtime/record/error.h"
 #include "runtime/record/objects.h"
 #include "runtime/record/pending.h"
 
-/* ---- making a storage's memory its own */
+/* ---- giving a storage memory of its own */
 
 typedef struct situation {
   bool retry; /* the value has changed or is being computed */
   bool wait;  /* kernels read the memory */
-  bool copy;  /* the memory is shared with somebody who must not see writes */
-  bool stay;  /* the address is shown already: the others move */
+  bool copy;  /* the memory is shared with a value that must not change */
+  bool stay;  /* host code knows the address already: the other values are moved */
 } situation;
 
 /* Both locks; `value` is the realised value, of which the caller holds a reference. */
@@ -27,15 +27,15 @@ static situation look(const nxi_storage *s, const nxi_node *value, uint32_t acce
   bool write = access & NX_MAP_WRITE, shared = value->refs > 2;
   bool another_pins = b->pinner && b->pinner != s;
   bool fixed = b->immutable &&
-               !(s->flags & NXI_STORAGE_READ_ONLY); /* a file: memory that cannot show an assign */
+               !(s->flags & NXI_STORAGE_READ_ONLY); /* a file: memory that cannot be written */
   is.copy = another_pins || fixed || (write && shared);
   is.stay = is.copy && s->pins && !b->immutable;
   is.wait = write && (!is.copy || is.stay) && b->reading;
   return is;
 }
 
-/* A leaf of the storage's own: with a copy of the memory, or with the memory itself while the old
- * value keeps the copy. Both locks; takes the copy's reference. */
+/* Gives the storage a leaf of its own, either with a copy of the memory, or with the memory itself
+ * while the old value gets the copy. Both locks; takes the copy's reference. */
 static nx_status separate(nx_context *c, nxi_storage *s, nxi_node *value, nxi_buffer *copy,
                           bool stay) {
   nxi_buffer *own = stay ? value->buffer : copy;
@@ -64,8 +64,8 @@ static nx_status separate(nx_context *c, nxi_storage *s, nxi_node *value, nxi_bu
   return NX_OK;
 }
 
-/* Copies outside the locks, then looks again whether the copy is still wanted. Both locks, given up
- * meanwhile. */
+/* Makes a copy outside the locks, then checks again whether it is still needed. Both locks, which
+ * are released meanwhile. */
 static nx_status copy_out(nxi_action *a, nxi_storage *s, nxi_node *value, uint32_t access) {
   nx_context *c = a->context;
   nxi_buffer *from = value->buffer, *copy = NULL;
@@ -100,7 +100,7 @@ static void pin(nx_context *c, nxi_storage *s, nxi_node *value, nx_mapping *m) {
   if (!m->pins) return;
   nxi_storage_pin(c, s, b, write);
   if (!write) return;
-  if (value->op == NXG_full) value->op = NXI_OP_LEAF; /* no constant any more */
+  if (value->op == NXG_full) value->op = NXI_OP_LEAF; /* not a constant any more */
   atomic_fetch_or_explicit(&value->flags, NXI_NODE_EXPOSED, memory_order_relaxed);
 }
 
@@ -112,7 +112,7 @@ static nx_status map_value(nxi_action *a, nxi_storage *s, nxi_node *value, nx_ma
   nxi_run_lock(c);
   nxi_record_lock(c);
   nxi_deferred_settle(c);
-  nxi_drain(c, 1024); /* what is dead already reads nothing */
+  nxi_drain(c, 1024); /* dead nodes must not count as readers */
   situation is = look(s, value, m->access);
   bool wait = is.wait || is.retry, changed = s->value != value;
   if (!wait && is.copy && !(s->flags & NXI_STORAGE_READ_ONLY)) {
@@ -127,8 +127,7 @@ static nx_status map_value(nxi_action *a, nxi_storage *s, nxi_node *value, nx_ma
   return status;
 }
 
-/* Memory that nobody has written needs no contents: a mapping of an empty tensor gets it as it
- * comes. */
+/* Allocates memory for a mapping of an empty tensor, with undefined contents. */
 static nx_status fill_empty(nxi_action *a, nxi_storage *s) {
   nx_context *c = a->context;
   nxi_buffer *b;
@@ -147,14 +146,14 @@ static nx_status fill_empty(nxi_action *a, nxi_storage *s) {
   return status;
 }
 
-/* The value's memory is shown to host code, or copied there. */
+/* Brings the value into host memory, for a mapping. */
 static nx_status bring_to_host(nxi_action *a, nxi_node *value) {
   nx_context *c = a->context;
   nxi_run_lock(c);
   nxi_buffer *b = value->state == NXI_REALIZED ? value->buffer : NULL;
   if (b) nxi_buffer_ref(b);
   nxi_run_unlock(c);
-  if (!b) return NX_OK; /* looked at again */
+  if (!b) return NX_OK; /* it has changed; the caller tries again */
   nx_status status = nxi_buffer_to_host(c, b, NULL, &a->diag);
   nxi_record_lock(c);
   nxi_buffer_unref(c, b);

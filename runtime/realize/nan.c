@@ -12,7 +12,7 @@
 #include "runtime/record/error.h"
 #include "passes/graph/passes.h"
 
-/* The first element that is a NaN, or that is not finite; of complex numbers in either part. -1:
+/* The first element that is NaN, or that is not finite; a complex number is if either part is. -1:
  * there is none. */
 static int64_t find_odd(const void *data, nx_dtype t, int64_t elements, bool only_nan) {
   const char *at = data;
@@ -57,8 +57,8 @@ static void say_element(nxi_text *out, const nxg_node *n, const void *data, int6
   else nxi_print_scalar(out, n->dtype, nxi_load_at(data, n->dtype, element));
 }
 
-/* What operand k holds: of an elementwise operation in the same place, else the first value that is
- * not finite. */
+/* Describes operand k: for an elementwise operation the value at the same place, else the first
+ * value that is not finite. */
 static void say_operand(nxg_printer *p, const nxg_node *n, uint32_t k, int64_t element,
                         void *const *values) {
   nxi_text *out = p->out;
@@ -77,7 +77,7 @@ static void say_operand(nxg_printer *p, const nxg_node *n, uint32_t k, int64_t e
   if (!same) say_place(out, a, at);
 }
 
-/* The outputs that the graph had before every node became one. */
+/* The graph's own outputs, before every node is made an output. */
 typedef struct own_outputs {
   nxg_output *items;
   uint32_t n;

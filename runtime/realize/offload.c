@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Threads that work in the place of callers. One word of each says who owns it: the caller, or the
- * thread while it is WORK. */
+/* Offload threads. Each has a state word that says who owns its data: the thread while it is WORK,
+ * otherwise the caller. */
 #include "offload.h"
 
 #include <pthread.h>
@@ -16,8 +16,8 @@
 _Atomic int64_t nxi_offload_poll_ns = 10 * 1000 * 1000;
 
 enum {
-  MOST_IDLE = 4,        /* kept for later; more than that end with their work */
-  STACK_BYTES = 8 << 20 /* of addresses: LLVM recurses on large kernels */
+  MOST_IDLE = 4,        /* idle threads that are kept; others end after their work */
+  STACK_BYTES = 8 << 20 /* address space: LLVM recurses on large kernels */
 };
 
 enum { IDLE, WORK, DONE, QUIT };
@@ -32,11 +32,13 @@ typedef struct offload_thread {
 } offload_thread;
 
 struct nxi_offload {
-  pthread_mutex_t lock; /* of the two lists; taken last, and never kept */
+  pthread_mutex_t lock; /* protects the two lists; taken last, and held briefly */
   offload_thread *idle;
-  offload_thread *lost; /* of the parent, in a child: only their memory is left */
+  /* in a child of fork: the parent's threads, of which only the memory exists */
+  offload_thread *lost;
   int32_t n_idle;
-  /* where they may run: not where the thread that happened to start one is confined to */
+  /* the processors they may run on, which do not depend on the affinity of the thread that starts
+   * one */
   nxi_cpus cpus;
   _Atomic uint32_t forks;
   nxi_fork_entry fork_entry;
@@ -65,7 +67,7 @@ static void set_state(offload_thread *d, uint32_t state) {
   nxi_futex_wake(&d->state, 1);
 }
 
-/* With all signals blocked, which threads inherit: those of the host are not for it. */
+/* Starts a thread with all signals blocked, so that it does not receive signals of the host. */
 static bool start_thread(const nxi_offload *all, offload_thread *d) {
   pthread_attr_t attributes;
   sigset_t every, before;
@@ -91,7 +93,7 @@ static void end_thread(offload_thread *d) {
   nxi_free(d);
 }
 
-/* ---- who is free */
+/* ---- idle threads */
 
 static offload_thread *take(nxi_offload *all) {
   pthread_mutex_lock(&all->lock);
@@ -123,7 +125,7 @@ static void give_back(nxi_offload *all, offload_thread *d) {
 
 /* ---- the caller */
 
-/* False: this has become a child of fork, where the offload thread is not. */
+/* False: the poll has forked, and this is the child, where the offload thread does not exist. */
 static bool wait_polling(const nxi_offload *all, offload_thread *d, const nxi_poll *poll,
                          _Atomic bool *stop, uint32_t forks) {
   int64_t interval = atomic_load_explicit(&nxi_offload_poll_ns, memory_order_relaxed),

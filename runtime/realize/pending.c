@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* What is recorded and not computed: how much there is, and which storages wait for it.
  *
- * Two counters are kept as things change, so that asking costs nothing: the pending operations with
- * the memory of their records, and the tensor data of nodes that no storage names, which only
- * recorded operations can still need.
+ * Two counters are updated with every change, so that a query costs nothing: the number of pending
+ * operations with the memory of their records, and the tensor data of nodes that no storage names,
+ * which only recorded operations can still need.
  *
  * Storages whose value is pending are in a list. When a value has been computed its storages are
  * still there, since a node does not know its storages; the next walk through the list takes them
@@ -29,7 +29,8 @@ void nxi_storage_unlist_listed(nxi_storage *s) {
   s->listed = false;
 }
 
-/* Empty memory and what depends on placeholders is never computed for itself. */
+/* Whether a node counts as waiting. Empty memory, and nodes that depend on placeholders, are never
+ * computed for their own sake. */
 static bool waits(const nxi_node *n) {
   if (n->state != NXI_PENDING && n->state != NXI_RUNNING) return false;
   bool traced = atomic_load_explicit(&n->flags, memory_order_relaxed) & NXI_NODE_TRACED;
@@ -50,7 +51,7 @@ bool nxi_pending_collect(nx_context *c, nxi_list *nodes) {
     }
     if (n->state != NXI_PENDING || n->refs != n->named) continue;
     if (!nxi_list_add(nodes, n)) return false;
-    n->refs++; /* of several storages of it only the first adds it */
+    n->refs++; /* if several storages have this value, only the first adds it */
   }
   return true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Plans by key: bounded, the longest unused one goes first. The whole key is compared. What was new
- * on a miss plan_miss.c says. Everything here under run_lock. */
+/* Plans by key. The number of plans is bounded, and the least recently used one is dropped first.
+ * The whole key is compared. plan_miss.c explains misses. All functions are called with
+ * run_lock. */
 #include "plan_cache.h"
 
 #include "runtime/record/context.h"
@@ -16,7 +17,7 @@ struct nxi_plan_cache {
   nxi_plan *newest, *oldest;
   uint32_t plans;
   uint64_t words;
-  nxi_stored *stored[SETS][WAYS]; /* of each set the newest first */
+  nxi_stored *stored[SETS][WAYS]; /* in each set the newest comes first */
 };
 
 nxi_plan_cache *nxi_plan_cache_create(void) { return nxi_calloc(1, sizeof(nxi_plan_cache)); }
@@ -69,7 +70,7 @@ static void trim(nxi_plan_cache *cache) {
   }
 }
 
-/* Operations alone: no shapes, attributes, flags. */
+/* A hash of the operations only, without shapes, attributes and flags. */
 static uint64_t skeleton_of(const nxi_run *run) {
   uint64_t hash = run->device + 1;
   const uint64_t *w = run->key;
@@ -122,7 +123,7 @@ nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **
 
 void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p) {
   p->users--;
-  if (!p->users && !p->compiled && !p->interpreted) drop(cache, p); /* making it failed */
+  if (!p->users && !p->compiled && !p->interpreted) drop(cache, p); /* making the plan failed */
 }
 
 /* ---- what plans store */
@@ -159,7 +160,7 @@ bool nxi_plan_note_stored(nxi_plan_cache *cache, const uint64_t hash[2], const u
   return true;
 }
 
-/* In a child of fork: the threads that were making plans are gone. */
+/* Called in a child of fork, where the threads that were making plans do not exist. */
 void nxi_plans_unbusy(nx_context *c) {
   NXI_HELD(&c->run_lock);
   for (nxi_plan *p = c->plans->newest; p; p = p->older) p->busy = false;

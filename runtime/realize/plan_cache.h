@@ -11,12 +11,12 @@ struct nxi_plan {
   uint64_t hash[2], skeleton;
   uint64_t *key;
   uint32_t n_key;
-  uint32_t debugging;    /* nxi_debug_key, of the runs it is for */
+  uint32_t debugging;    /* nxi_debug_key of the runs that it is for */
   uint32_t users;        /* runs that hold it */
   bool busy;             /* one of them is making a plan */
-  bool function;         /* of a call: the key is not a graph */
+  bool function;         /* the key is that of a function call, not a graph */
   bool tiny;             /* worth interpreting at first */
-  double interpreted_ms; /* spent in the interpreter so far */
+  double interpreted_ms; /* time spent in the interpreter so far */
   nxi_executable *interpreted, *compiled;
   nxi_compile_report report; /* of the newest of both */
 };
@@ -29,8 +29,9 @@ void nxi_plan_cache_destroy(nxi_plan_cache *cache);
 nxi_plan *nxi_plan_find(nxi_plan_cache *cache, const nxi_run *run, const char **miss, nxi_diag *d);
 void nxi_plan_leave(nxi_plan_cache *cache, nxi_plan *p);
 
-/* What plans store anyway, by the hash of a run's key: numbers of nodes of the key, rising.
- * Bounded; what is forgotten is found out again. NULL: not known. */
+/* The values that a plan stores anyway, by the hash of a run's key: numbers of nodes of the key,
+ * ascending. The table is bounded; entries that were dropped are computed again. NULL: not
+ * known. */
 typedef struct nxi_stored {
   uint64_t hash[2];
   uint32_t n;

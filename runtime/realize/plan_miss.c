@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Why a plan was not found, for a person: the kind of the difference, and the first node that
- * differs from the nearest plan. The nearest one is that whose key agrees with the new one for
- * longest; of plans of the same operations, if there are any. Nodes have the numbers that they have
- * in the text of the graph: inputs first. */
+/* Explains, for people, why a plan was not found: the kind of the difference, and the first node
+ * that differs from the nearest plan. The nearest plan is the one whose key has the longest common
+ * prefix with the new one, among plans with the same operations if there are any. Nodes have the
+ * numbers that they have in the text of the graph: inputs first. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -82,7 +82,8 @@ static bool same_words(const uint64_t *a, const uint64_t *b, uint32_t n) {
   return !memcmp(a, b, n * sizeof *a);
 }
 
-/* Operation, dtype, rank and shape of both nodes are the same. */
+/* Describes a difference in attributes; operation, dtype, rank and shape of both nodes are the
+ * same. */
 static void say_attributes(said *s, const uint64_t *a, const uint64_t *b) {
   const int64_t *left = (const int64_t *)(a + 2 + rank_of(a)),
                 *right = (const int64_t *)(b + 2 + rank_of(b));
@@ -104,7 +105,7 @@ static void say_attributes(said *s, const uint64_t *a, const uint64_t *b) {
         (long long)right[i]);
 }
 
-/* Node a of the run, and the node of the plan in its place. */
+/* Describes how node a of the run differs from the plan's node at the same place. */
 static void say_difference(said *s, const nxi_run *run, uint32_t slot, const uint64_t *a,
                            const uint64_t *b) {
   say(s, "node %u: %s ", number_of(run, slot), nxg_ops[op_of(a)].name);
@@ -129,7 +130,7 @@ static void say_difference(said *s, const nxi_run *run, uint32_t slot, const uin
   }
 }
 
-/* The first node that the keys do not have in common, `same` words being equal. */
+/* Finds the first node in which the keys differ; the first `same` words are equal. */
 static void find_difference(said *s, const nxi_run *run, const nxi_plan *p, uint32_t same) {
   const uint64_t *a = run->key, *b = p->key;
   uint32_t slot = 0;

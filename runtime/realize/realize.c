@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Realising. A realise acquires what it computes in one step; if another run is computing something
- * that it needs, it acquires nothing, waits for a change, and looks again. */
+/* Realising. A realise acquires all that it computes in one step. If another run is computing
+ * something that it needs, it acquires nothing, waits for a change, and tries again. */
 #include <stdio.h>
 
 #include "run.h"
@@ -40,7 +40,8 @@ void nxi_run_give(nxi_run *run) {
 
 /* ---- realising nodes */
 
-/* Whether n needs culprit. Nodes of this epoch do not. False without memory, too. Both locks. */
+/* Whether n depends on culprit. Nodes of this epoch are known not to. False also if memory is
+ * exhausted. Both locks. */
 static bool needs(nx_context *c, nxi_node *n, const nxi_node *culprit) {
   nxi_list stack = {0};
   bool found = false, good = nxi_list_add(&stack, n);
@@ -56,8 +57,8 @@ static bool needs(nx_context *c, nxi_node *n, const nxi_node *culprit) {
   return found;
 }
 
-/* The first of the nodes that is not there and needs the culprit, or else is not there; -1: all
- * are. run_lock. */
+/* The first of the nodes that is not realised and depends on the culprit, or else the first that is
+ * not realised; -1: all are realised. run_lock. */
 static int32_t first_to_fail(nx_context *c, nxi_node *const *nodes, uint32_t n,
                              const nxi_node *culprit) {
   NXI_HELD(&c->run_lock);
@@ -73,7 +74,8 @@ static int32_t first_to_fail(nx_context *c, nxi_node *const *nodes, uint32_t n,
   return failed < 0 ? missing : failed;
 }
 
-/* The operation to blame for a failure, and the first of the nodes that fails for it. run_lock. */
+/* Records the operation that caused a failure, and the first of the nodes that fails because of it.
+ * run_lock. */
 static void blame(nxi_action *a, const nxi_run *run, nxi_node *const *nodes, uint32_t n) {
   NXI_HELD(&a->context->run_lock);
   nxi_node *culprit = run->culprit;
@@ -127,7 +129,8 @@ static nx_status run_device(nxi_action *a, nxi_run *run, nxi_node *const *nodes,
       nxi_release(run, status);
       continue;
     }
-    if (status == NX_OUT_OF_MEMORY && run->n_kept) { /* it may be enough for what was asked for */
+    /* memory may suffice for the requested values alone */
+    if (status == NX_OUT_OF_MEMORY && run->n_kept) {
       nxi_release(run, status);
       nxi_diag_clear(&a->diag);
       run->frugal = true;
@@ -135,7 +138,7 @@ static nx_status run_device(nxi_action *a, nxi_run *run, nxi_node *const *nodes,
     }
     if (status) {
       nxi_run_lock(c);
-      blame(a, run, nodes, n); /* while the run's outputs keep its nodes alive */
+      blame(a, run, nodes, n); /* the run's outputs still keep its nodes alive */
       nxi_run_unlock(c);
       nxi_release(run, status);
       return status;
@@ -190,7 +193,7 @@ nx_status nxi_realize_nodes(nxi_action *a, nxi_node *const *nodes, uint32_t n) {
 
 nx_status nxi_realize_storage(nxi_action *a, nxi_storage *s, nxi_node **node) {
   nx_context *c = a->context;
-  nx_status status = nxi_action_stopped(a); /* also if the value is there */
+  nx_status status = nxi_action_stopped(a); /* called even if the value is realised */
   if (status) return status;
   nxi_record_lock(c);
   nxi_node *value = s->value;

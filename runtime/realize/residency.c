@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Where the contents of a buffer are changes under one lock, held for a moment; while bytes are
- * copied the buffer is acquired, and others wait for that one alone. What a thread acquired that is
- * not in this process, because it was forked, is of an era that is over. */
+/* The place of a buffer's contents changes under one lock, which is held briefly. While bytes are
+ * copied the buffer is acquired, and other threads wait for that buffer only. A buffer that was
+ * acquired by a thread of the parent before a fork has an older era number, and counts as free in
+ * the child. */
 #include "residency.h"
 
 #include "runtime/platform/fork.h"
@@ -88,14 +89,14 @@ nx_status nxi_buffer_to_host(nx_context *c, nxi_buffer *b, const nxi_poll *poll,
   return status;
 }
 
-/* Memory on a GPU that the buffer has left while runs there had its address. */
+/* Memory of a buffer on a GPU that it has left while runs there were still using its address. */
 typedef struct nxi_former {
   struct nxi_former *next;
   nxi_gpu *gpu;
   uint64_t at;
 } nxi_former;
 
-/* Leaves its GPU for another one. Takes f. */
+/* Makes the buffer leave its GPU, for another one. Takes f. */
 static void leave(nxi_buffer *b, nxi_former *f) {
   *f = (nxi_former){NULL, b->gpu, b->on_gpu};
   pthread_mutex_lock(&residency_lock);
@@ -105,7 +106,7 @@ static void leave(nxi_buffer *b, nxi_former *f) {
     f->next = b->formers;
     b->formers = f;
   }
-  b->used = 0; /* marks of the GPU that it has left */
+  b->used = 0; /* it was a mark of the GPU that it has left */
   pthread_mutex_unlock(&residency_lock);
   if (!free_now) return;
   nxi_gpu_free_after(f->gpu, f->at, b->bytes, used);
@@ -121,7 +122,8 @@ static void free_formers(const nxi_buffer *b, nxi_former *f) {
   }
 }
 
-/* Acquired. From another GPU through the host. *after: when nothing uses the room any more. */
+/* Called with the buffer acquired: allocates memory on the GPU; contents on another GPU come
+ * through the host. *after: the mark after which nothing uses that memory any more. */
 static nx_status take_room(nx_context *c, nxi_buffer *b, nxi_gpu *g, uint64_t *after, nxi_diag *d) {
   *after = NXI_GPU_NOW; /* kernels that were started before may read what is there */
   if (b->gpu == g) return NX_OK;
@@ -148,7 +150,7 @@ nx_status nxi_buffer_to_gpu(nx_context *c, nxi_buffer *b, nxi_gpu *g, bool conte
   status = take_room(c, b, g, &after, d);
   bool newer = b->gpu_stale || (host_may_write(b) && !b->host_stale);
   if (!status && contents && newer) {
-    set_stale(b, false, false); /* what the host writes meanwhile makes it stale again */
+    set_stale(b, false, false); /* a write of the host meanwhile makes it stale again */
     status = nxi_gpu_upload(g, b->on_gpu, b->data, b->bytes, after, d);
     if (status) set_stale(b, false, true);
     b->after = NXI_GPU_NOW;
@@ -165,7 +167,7 @@ nx_status nxi_buffer_to_gpu(nx_context *c, nxi_buffer *b, nxi_gpu *g, bool conte
 
 static void note_use(nxi_buffer *b, uint64_t mark) {
   if (mark > b->used)
-    b->used = mark; /* a later one than needed does no harm, nor one of another GPU */
+    b->used = mark; /* a mark that is later than needed, or of another GPU, does no harm */
 }
 
 nx_status nxi_buffer_on_gpu_written(nx_context *c, nxi_buffer *b, uint64_t mark,

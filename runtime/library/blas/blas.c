@@ -19,7 +19,7 @@
 #include "ir/loading.h"
 #include "ir/op.h"
 
-enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 }; /* the values of CBLAS */
+enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 }; /* constants of CBLAS */
 
 #if defined(__x86_64__)
 #define SYSTEM_DIRECTORY "/usr/lib/x86_64-linux-gnu/"
@@ -29,7 +29,8 @@ enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 }; /* the values of CBLAS */
 #define SYSTEM_DIRECTORY "/usr/lib/"
 #endif
 
-/* Builds with POSIX threads first: only they may be called from several threads. */
+/* Builds with POSIX threads come first: only they may be called from several threads at the same
+ * time. */
 static const char *const library_names[] = {
     SYSTEM_DIRECTORY "openblas-pthread/libopenblas.so.0",
     "libopenblasp.so.0",
@@ -38,7 +39,7 @@ static const char *const library_names[] = {
     SYSTEM_DIRECTORY "openblas-serial/libopenblas.so.0",
 };
 
-/* The file, and one buffer of work memory. */
+/* Memory for loading the file, and for one work buffer. */
 static const size_t load_bytes = (size_t)224 << 20;
 
 /* Written under load_lock until `tried`; read only afterwards. */
@@ -47,18 +48,19 @@ static struct {
   nxi_blas table;
   void *handle;
   bool usable;
-  bool starved; /* it is there, and there is no memory for it now */
+  bool starved; /* the library exists, but there was no memory for it */
   _Atomic bool tried;
   char file[512], corename[64], config[256], reason[256], sentence[300];
 } library;
 
-/* A build without threads hands out its work buffers without a lock: two calls at once got the same
- * one, and wrong numbers (OpenBLAS 0.3.21, 1 in 250 products of 40 x 40 on three threads). */
+/* A build without threads gives out its work buffers without a lock. Two calls at the same time can
+ * get the same buffer and compute wrong numbers (OpenBLAS 0.3.21: 1 in 250 products of 40 x 40 on
+ * three threads). */
 static pthread_mutex_t one_call = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- fork: a child that is made while a thread loads or calls the library waits for nobody. The
- * handlers must be there before the library is loaded: those that are added while a fork is about
- * to happen do not run in its child. */
+/* ---- fork: a child that is made while a thread loads or calls the library must not wait for that
+ * thread. The handlers are registered before the library is loaded, because a handler that is added
+ * while a fork has begun does not run in its child. */
 
 static void fork_child(void *object) {
   (void)object;
@@ -71,9 +73,10 @@ nx_status nxi_blas_prepare(void) {
   return nxi_fork_register_mutex(&entry, &load_lock, fork_child, NULL);
 }
 
-/* ---- what the processor can do, and what the library took it for */
+/* ---- what the processor can do, and which core type the library has chosen */
 
-/* The core type that the processor deserves at least, NULL if there is nothing to mend. */
+/* The core type whose kernels the processor can run at least; NULL if the library's choice need not
+ * be checked. */
 static const char *deserved_core(bool *avx512) {
   *avx512 = false;
 #if defined(__x86_64__)
@@ -89,8 +92,8 @@ static const char *deserved_core(bool *avx512) {
   return NULL;
 }
 
-/* True if the library's kernels for `core` use less than the processor has. Names that are not
- * listed are newer than this file: the library knew what it did. */
+/* True if the library's kernels for `core` do not use all that the processor has. A name that is
+ * not listed here is newer than this file, and the library's choice is trusted. */
 static bool is_weaker(const char *core, bool avx512) {
   static const char *const with_avx2[] = {"Haswell", "Zen", "Excavator"};
   static const char *const older[] = {
@@ -108,8 +111,8 @@ static bool is_weaker(const char *core, bool avx512) {
 
 /* ---- loading */
 
-/* The library should use its own symbols, whatever BLAS the program has linked. Sanitizers refuse
- * that. */
+/* RTLD_DEEPBIND: the library uses its own symbols, even if the program is linked to another BLAS.
+ * Sanitizers do not work with that. */
 static int load_flags(void) {
   int flags = RTLD_NOW | RTLD_LOCAL;
 #ifdef RTLD_DEEPBIND
@@ -127,14 +130,15 @@ static void say_text(char *out, size_t capacity, void *handle, const char *funct
   snprintf(out, capacity, "%s", text ? text : otherwise);
 }
 
-/* Loads one candidate. Its threads would only stand by: it is told that there is one processor. */
+/* Loads one candidate. It is told that there is one processor, because its own threads would only
+ * be idle. */
 static void *open_library(const char *name, const char *core) {
   static const char threads_name[] = "OPENBLAS_NUM_THREADS", core_name[] = "OPENBLAS_CORETYPE";
   const char *threads = getenv(threads_name);
   char *saved = threads ? nxi_strdup(threads) : NULL;
   bool changed = (!threads || saved) && setenv(threads_name, "1", 1) == 0;
   if (core) core = setenv(core_name, core, 0) == 0 ? core : NULL;
-  nxi_fp environment = nxi_fp_enter(); /* initialisers of libraries have been seen to change it */
+  nxi_fp environment = nxi_fp_enter(); /* some libraries' initialisers change it */
   void *handle = dlopen(name, load_flags());
   nxi_fp_leave(environment);
   if (core) unsetenv(core_name);
@@ -166,7 +170,7 @@ static void one_thread(void *handle) {
   if (set) set(1);
 }
 
-/* If the library mistook the processor, loads it again with the right core type. */
+/* If the library has chosen too weak a core type, loads it again with the right one. */
 static void *mend_core(void *handle, const char *name) {
   bool avx512;
   const char *deserved = deserved_core(&avx512);
@@ -209,8 +213,8 @@ static bool try_library(const char *name) {
   return true;
 }
 
-/* A lack of addresses is told from a missing library beforehand: the loader's sentence is the
- * same. */
+/* Tests first whether there is enough address space. If there is not, the loader fails with the
+ * same message as for a missing library. */
 static void look_for_it(void) {
   library.reason[0] = '\0';
   library.starved = NX_HAVE_BLAS && !nxi_addresses_left(load_bytes);
@@ -224,7 +228,7 @@ static void look_for_it(void) {
   }
   const char *wanted = getenv("NX_BLAS");
   if (wanted && *wanted) {
-    /* A copy: loading changes the environment that `wanted` points into. */
+    /* A copy is made, because loading changes the environment, to which `wanted` points. */
     snprintf(library.file, sizeof library.file, "%s", wanted);
     library.usable = try_library(library.file);
     return;
@@ -233,7 +237,7 @@ static void look_for_it(void) {
     library.usable = try_library(library_names[i]);
 }
 
-/* What memory was lacking for is tried again the next time. */
+/* Looks for the library once. If that failed for lack of memory, the next call tries again. */
 static bool find_library(nxi_diag *d) {
   if (atomic_load_explicit(&library.tried, memory_order_acquire)) return true;
   pthread_mutex_lock(&load_lock);
@@ -280,10 +284,9 @@ void nxi_blas_leave(const nxi_blas *blas) {
 
 /* ---- one product */
 
-/* A leading dimension as the library wants it; false if it does not fit. */
+/* Converts a leading dimension to the library's type; false if it does not fit. */
 static bool leading(int64_t rows, int64_t columns, int64_t *ld) {
-  if (rows <= 1 || columns == 0)
-    *ld = columns > 1 ? columns : 1; /* never used to step: any legal value */
+  if (rows <= 1 || columns == 0) *ld = columns > 1 ? columns : 1; /* not used, so any legal value */
   return *ld >= columns && *ld >= 1 && *ld <= INT_MAX;
 }
 

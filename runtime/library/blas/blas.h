@@ -27,32 +27,34 @@ typedef void (*nxi_dgemm_fn)(int order, int trans_a, int trans_b, int m, int n, 
 typedef struct nxi_blas {
   nxi_sgemm_fn sgemm;
   nxi_dgemm_fn dgemm;
-  const char *file;     /* what was loaded */
+  const char *file;     /* the file that was loaded */
   const char *corename; /* "SkylakeX"; "unknown" if the library does not say */
   const char *config;   /* "OpenBLAS 0.3.21 ..."; "" if it does not say */
-  bool mended;          /* the library did not know this processor and was told by us */
-  bool one_at_a_time;   /* a build that does not bear two calls at once: see nxi_blas_enter */
+  /* the library had chosen too weak a core type, and was told the right one */
+  bool mended;
+  bool one_at_a_time; /* the build allows only one call at a time: see nxi_blas_enter */
 } nxi_blas;
 
 /* The library, the same table every time; NULL with NX_DEVICE_UNAVAILABLE and the reason if there
- * is
- * none, and with NX_OUT_OF_MEMORY if there is too little memory to load it now. Loads it at the
- * first call: from NX_BLAS (a file name) if set, else from where systems put it, a build with POSIX
- * threads preferred (it is told to use one, and bears calls from several).
- * If it took this processor for a weaker one it is loaded again with OPENBLAS_CORETYPE set for that
- * moment; a value that the user has set is left alone. If the process uses the same library file
- * already, it is shared, and its thread count becomes 1 for everybody. */
+ * is none, and with NX_OUT_OF_MEMORY if there is too little memory to load it now. Loads it at the
+ * first call: from NX_BLAS (a file name) if that is set, else from the places where systems install
+ * it. A build with POSIX threads is preferred, because it can be called from several threads; it is
+ * told to use one thread itself. If it has chosen the kernels of a weaker processor, it is loaded
+ * again with OPENBLAS_CORETYPE set meanwhile; a value that the user has set is respected. If the
+ * process uses the same library file already, it is shared, and its thread count becomes 1 for
+ * everybody. */
 const nxi_blas *nxi_blas_get(nxi_diag *d);
-/* Before the first context registers for forks: loading happens under locks of contexts. */
+/* Registers the fork handlers. Must be called before the first context registers its own, because
+ * the library is loaded under locks of contexts. */
 nx_status nxi_blas_prepare(void);
-/* NULL if there is one, else the same reason. Static. */
+/* NULL if there is a library, else the same reason, a static string. */
 const char *nxi_blas_missing(void);
 /* Another function of the loaded library, NULL if there is none (LAPACK lives in the same file). */
 void *nxi_blas_symbol(const char *name);
 
-/* Around every call of a library function but nxi_gemm, which does it itself. Two atomic operations
- * for a library that may be called from several threads, as long as it has work memory for each
- * (blas/buffers.h); for others, a lock. */
+/* To be called around every call of a library function; nxi_gemm does so itself. It costs two
+ * atomic operations if the library may be called from several threads and has a work buffer for
+ * each call (blas/buffers.h); otherwise it takes a lock. */
 void nxi_blas_enter(const nxi_blas *blas);
 void nxi_blas_leave(const nxi_blas *blas);
 
@@ -65,7 +67,7 @@ void nxi_blas_leave(const nxi_blas *blas);
 nx_status nxi_gemm(const nxi_blas *blas, nx_dtype type, bool trans_a, bool trans_b, int64_t m,
                    int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
                    void *c, int64_t ldc);
-/* The same, added to what C holds. */
+/* C = C + A * B. */
 nx_status nxi_gemm_add(const nxi_blas *blas, nx_dtype type, bool trans_a, bool trans_b, int64_t m,
                        int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
                        void *c, int64_t ldc);
@@ -86,9 +88,10 @@ typedef struct nxi_packed_tile {
   int64_t batch, first, last, begin, end;
 } nxi_packed_tile;
 
-/* Makes the part of one operand that a library call needs, just before it: of a (operand 0) or of b
- * (1). Sets *base to where its first element is until the same worker asks again; the ld is the
- * operand's. Called once for each packed tile, or more often where one takes long to multiply. */
+/* Computes the part of one operand that a library call needs, just before the call: of a (operand
+ * 0) or of b (1). Sets *base to its first element, which is valid until the same worker asks again;
+ * the ld is that of the operand. Called once for each packed tile, or more often if its
+ * multiplication takes long. */
 typedef struct nxi_staging {
   int operand;
   void (*fn)(void *user, int worker, const nxi_packed_tile *packed, void **base);
@@ -102,7 +105,8 @@ typedef struct nxi_matmul {
   int64_t m, n, k;
   int32_t batch_rank; /* 0: one product */
   const int64_t *batch_shape;
-  int64_t among; /* products that these are some of, for how they are cut; 0: these are all */
+  /* if this is a part of a larger batch: the products of that, by which they are divided; else 0 */
+  int64_t among;
   nxi_matrix a, b, c;
   /* NULL: both operands are there; else base and batch_strides of one do not count */
   const nxi_staging *staging;

@@ -16,14 +16,15 @@
 #include "ir/alloc.h"
 
 enum { MOST_BUFFERS = 64, RETRY_NS = 100 * 1000 * 1000 };
-/* One on x86-64 and AArch64 is 128 MiB of addresses, of which a call touches little. */
+/* The address space for one buffer. It is 128 MiB on x86-64 and AArch64, of which a call touches
+ * little. */
 static const size_t buffer_bytes = (size_t)160 << 20;
 
 static struct {
   void *(*take)(int);
   void (*give)(void *);
-  pthread_mutex_t lock;   /* of whoever makes more */
-  struct timespec failed; /* when that was tried in vain last */
+  pthread_mutex_t lock;   /* held while more buffers are made */
+  struct timespec failed; /* when making more failed last */
   _Atomic uint32_t calls, buffers;
 } b = {.lock = PTHREAD_MUTEX_INITIALIZER, .buffers = UINT32_MAX};
 
@@ -35,7 +36,7 @@ bool nxi_addresses_left(size_t bytes) {
   return true;
 }
 
-/* No call is under way. */
+/* Makes n more buffers. No call may be running. */
 static bool make_buffers(uint32_t n) {
   void *taken[MOST_BUFFERS];
   uint32_t had = atomic_load(&b.buffers);
@@ -55,7 +56,7 @@ void nxi_blas_buffers_in_child(void) {
 bool nxi_blas_buffers_init(void *take, void *give) {
   memcpy(&b.take, &take, sizeof take);
   memcpy(&b.give, &give, sizeof give);
-  if (!take || !give) return true; /* another library: as many calls as there are threads */
+  if (!take || !give) return true; /* another library: the number of calls is not limited */
   atomic_store(&b.buffers, 0);
   return make_buffers(1);
 }
@@ -81,7 +82,8 @@ static bool failed_lately(void) {
   return b.failed.tv_sec && ns < RETRY_NS;
 }
 
-/* Twice as many, once the calls under way are done; nobody begins one meanwhile. Lock. */
+/* Doubles the number of buffers: waits until running calls have ended, and lets none begin
+ * meanwhile. The lock is held. */
 static void grow(void) {
   uint32_t had = atomic_load(&b.buffers), n = had < MOST_BUFFERS / 2 ? 2 * had : MOST_BUFFERS;
   if (n == had || failed_lately()) return;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: ISC */
-/* As many calls of OpenBLAS at once as it has work memory for. */
+/* Limits the number of concurrent calls of OpenBLAS to the number of its work buffers. */
 #ifndef NXI_BLAS_BUFFERS_H
 #define NXI_BLAS_BUFFERS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* With the library's own functions to take and give back a buffer, NULL where it has none. False:
- * there is no memory for the first one, and the library must not be called. */
+/* take, give: the library's functions that allocate and free a buffer, NULL if it has none. False:
+ * there is no memory for the first buffer, and the library must not be called. */
 bool nxi_blas_buffers_init(void *take, void *give);
 
-/* Around each call; waits while there are as many as there are buffers. */
+/* To be called around each call of the library; waits while all buffers are in use. */
 void nxi_blas_buffers_enter(void);
 void nxi_blas_buffers_leave(void);
 
-/* In the child of a fork: calls of other threads are not under way there, but their buffers are
- * taken for good. */
+/* Called in the child of a fork: the calls of other threads do not go on there, but their buffers
+ * stay taken. */
 void nxi_blas_buffers_in_child(void);
 
-/* Whether the system would give so many bytes now. They are noted as refused if not
+/* Whether the system would map this many bytes now. If not, they are recorded as refused
  * (ir/alloc.h). */
 bool nxi_addresses_left(size_t bytes);
 

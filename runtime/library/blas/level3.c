@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Products and triangular systems in pieces that are worth a question whether to stop. */
+/* Products and triangular systems, divided into pieces between which the caller's poll is
+ * called. */
 #include "level3.h"
 
 typedef void (*gemm_fn)(const char *trans_a, const char *trans_b, const int *m, const int *n,
@@ -11,8 +12,8 @@ typedef void (*trsm_fn)(const char *side, const char *uplo, const char *trans, c
                         const int *lda, void *b, const int *ldb, size_t, size_t, size_t, size_t);
 
 enum {
-  BLOCK = 128,      /* of a triangle, whose neighbours are products */
-  LEAST_PIECE = 64, /* rows of a product */
+  BLOCK = 128,      /* size of a diagonal block; the other blocks are products */
+  LEAST_PIECE = 64, /* least rows of a piece of a product */
 };
 static const double piece_flops = 3e8; /* some 10 ms */
 
@@ -23,7 +24,7 @@ static const void *number(nx_dtype t, int which) {
   return nxi_lapack_single(t) ? (const void *)narrow[which] : (const void *)wide[which];
 }
 
-/* Rows of a product that are computed at once. */
+/* The rows of a piece of a product. */
 static int piece_of(nx_dtype t, int m, int n, int k) {
   double row = (nxi_lapack_complex(t) ? 8.0 : 2.0) * n * k;
   if (row * m <= piece_flops) return m;
@@ -66,7 +67,8 @@ void nxi_triangular(nx_dtype t, const char *side, const char *uplo, const char *
   nxi_lapack_leave();
 }
 
-/* Blocks of columns of X one after the other: what the earlier ones contribute is a product. */
+/* Computes blocks of columns of X one after the other; the contribution of the earlier ones is a
+ * product. */
 bool nxi_solve_right(const nxg_call_part *part, nx_dtype t, const char *uplo, const char *trans,
                      const char *diag, int m, int n, const void *a, int lda, void *b, int ldb) {
   const bool plain = *trans == 'N', forward = (*uplo == 'U') == plain;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* Products and triangular systems for what is factored in blocks: matrices stored by columns, sizes
- * in elements, on the calling thread. What may take long is cut into pieces, by its shape alone,
- * between which it is asked whether to stop. */
+/* Products and triangular systems for blocked factorisations: matrices are stored by columns, sizes
+ * are in elements, and the work is done on the calling thread. Long work is divided into pieces, by
+ * its shape alone, and the poll is called between them. */
 #ifndef NXI_LEVEL3_H
 #define NXI_LEVEL3_H
 
 #include "runtime/library/linalg/lapack.h"
 
-/* Asks `part` whether to stop; what is computed then does not matter. NULL: nobody is asked. */
+/* Whether the poll of `part` says to stop; the result of the call is then not used. NULL: there is
+ * no poll. */
 static inline bool nxi_told_to_stop(const nxg_call_part *part) {
   return part && part->stopped(part->user);
 }

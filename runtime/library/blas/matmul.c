@@ -14,11 +14,13 @@ typedef struct matmul_run {
   const nxi_epilogue *epilogue;
   nxi_tiles tiles;
   int64_t batches, shares;
-  int64_t span; /* tiles that a task of a staged product multiplies with one packed tile */
-  _Atomic int32_t *unfinished; /* column panels left of each row panel; NULL if each is one tile */
-  _Atomic int32_t *open;       /* shares left of each tile; NULL if there is one */
-  int64_t share_bytes;         /* from one share of a tile to the next */
-  char *partials;              /* shares of tiles but the first, one after the other */
+  int64_t span; /* with packed tiles: the tiles of C that a task computes from one packed tile */
+  /* for each row panel the number of unfinished column panels; NULL if each is one tile */
+  _Atomic int32_t *unfinished;
+  /* for each tile the number of unfinished shares; NULL if there is one */
+  _Atomic int32_t *open;
+  int64_t share_bytes; /* from one share of a tile to the next */
+  char *partials;      /* memory of all shares of tiles except the first of each */
 } matmul_run;
 
 typedef struct tile {
@@ -48,7 +50,7 @@ static char *element(char *base, const nxi_matrix *matrix, nx_dtype type, int64_
   return base + index * nxi_dtype_size(type);
 }
 
-/* Where the operand's part for a tile begins: in `staged` if that is not NULL. */
+/* The address of an operand's part for a tile; it is in `staged` if that is not NULL. */
 static void *operand_at(const nxi_matmul *p, const nxi_matrix *matrix, void *staged, int64_t batch,
                         int64_t row, int64_t column) {
   return staged ? staged : element(matrix_at(p, matrix, batch), matrix, p->type, row, column);
@@ -67,7 +69,8 @@ static int64_t columns_of(const matmul_run *r, const tile *at) {
   return smaller(r->tiles.columns, r->p->n - at->column_panel * r->tiles.columns);
 }
 
-/* Where a share of a tile is added up: the first in C, others in memory of their own. */
+/* The address of the result of a share: the first share of a tile is computed in C, the others in
+ * memory of their own. */
 static char *result_at(const matmul_run *r, const tile *at, int64_t share, int64_t *ld) {
   const nxi_matmul *p = r->p;
   const nxi_tiles *t = &r->tiles;
@@ -79,8 +82,8 @@ static char *result_at(const matmul_run *r, const tile *at, int64_t share, int64
   return r->partials + number * r->share_bytes;
 }
 
-/* One library call: a piece of the inner extent, from `begin`. staged: the packed tile of the
- * operand that is made for it, or NULL. */
+/* Makes one library call, for the piece of the inner extent that starts at `begin`. staged: the
+ * packed tile of the operand that is computed for it, or NULL. */
 static void run_piece(const matmul_run *r, const tile *at, int64_t begin, void *staged) {
   const nxi_matmul *p = r->p;
   const nxi_tiles *t = &r->tiles;
@@ -107,8 +110,9 @@ static void add_rows(nx_dtype type, int64_t rows, int64_t columns, const void *x
   }
 }
 
-/* Whoever finishes the last share of a tile joins them in order, and whoever finishes the last tile
- * of a row panel does its epilogue; both see what the others wrote. */
+/* The thread that finishes the last share of a tile adds all shares in order. The thread that
+ * finishes the last tile of a row panel runs its epilogue. In both cases it sees the writes of the
+ * other threads. */
 static void finish_share(const matmul_run *r, int worker, const tile *at) {
   const nxi_tiles *t = &r->tiles;
   if (r->open) {
@@ -128,7 +132,7 @@ static void finish_share(const matmul_run *r, int worker, const tile *at) {
   r->epilogue->fn(r->epilogue->user, worker, at->batch, row, row + rows_of(r, at));
 }
 
-/* Task: tile, then share. */
+/* Runs tasks without packed tiles. A task number is tile * shares + share. */
 static void run_tiles(void *arg, int worker, int64_t begin, int64_t end) {
   const matmul_run *r = arg;
   const nxi_tiles *t = &r->tiles;
@@ -141,8 +145,8 @@ static void run_tiles(void *arg, int worker, int64_t begin, int64_t end) {
   }
 }
 
-/* One packed tile after the other of a share of the inner extent; tiles first .. last - 1 beside
- * each other take each. */
+/* Goes through the packed tiles of a share of the inner extent; each is used for the neighbouring
+ * tiles first .. last - 1. */
 static void run_span(const matmul_run *r, int worker, nxi_packed_tile packed, int64_t share_end,
                      int64_t staged, int64_t first, int64_t last) {
   const nxi_matmul *p = r->p;
@@ -162,8 +166,9 @@ static void run_span(const matmul_run *r, int worker, nxi_packed_tile packed, in
   }
 }
 
-/* Task: batch, then a span of the panels of the other operand, then share, then panel of the staged
- * one, so that threads beside each other read the same span. */
+/* Runs tasks with packed tiles. In a task number the digits are batch, span of panels of the other
+ * operand, share, and panel of the computed operand, so that threads with neighbouring tasks read
+ * the same span. */
 static void run_staged(void *arg, int worker, int64_t begin, int64_t end) {
   const matmul_run *r = arg;
   const nxi_matmul *p = r->p;
@@ -184,8 +189,8 @@ static void run_staged(void *arg, int worker, int64_t begin, int64_t end) {
   }
 }
 
-/* How many tiles share a packed tile before it is made again: so many that making it hardly counts,
- * so few that polls come and every thread has two tasks. */
+/* How many tiles use a packed tile before it is computed again: so many that computing it costs
+ * little in comparison, and so few that polls are frequent and every thread has two tasks. */
 static int64_t tiles_a_task(const matmul_run *r, int64_t tasks, const nxi_pool *pool) {
   const nxi_tiles *t = &r->tiles;
   int64_t others = r->p->staging->operand == 0 ? t->column_panels : t->row_panels;

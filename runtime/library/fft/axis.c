@@ -24,7 +24,7 @@ typedef struct axis_run {
   int64_t first, count; /* staged: these transforms */
 } axis_run;
 
-/* In integers, because the pointer to an operand without elements may be null. */
+/* Computed in integers, because the pointer to an operand without elements may be null. */
 static char *at(const nxi_fft_axis *a, const void *p, int64_t reals) {
   return (char *)((uintptr_t)p + (uintptr_t)(reals * a->line->real_bytes));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* cholesky. The lower triangle of a matrix in C order is the upper one of what LAPACK sees, so L
- * comes out in place; for U = L^H the conjugate of the lower triangle is laid down transposed, and
- * LAPACK factors its lower triangle. */
+/* cholesky. LAPACK stores matrices by columns, so the lower triangle of a matrix in C order is an
+ * upper triangle to it, and L is computed in place. For U = L^H the conjugate of the lower triangle
+ * is stored transposed, and LAPACK factors the lower triangle of that. */
 #include <math.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* cholesky of a large matrix, in the place of the result. As LAPACK sees it, by columns, that is
- * U^H U, or L L^H for `upper`: the same steps with rows and columns exchanged. Panel k is factored,
- * then what is beside it becomes a part of the factor, in chunks; then what is behind both is
- * brought up to date, in chunks, of which the first one goes on to factor panel k + 1. */
+/* cholesky of a large matrix, in the memory of the result. By columns, as LAPACK stores matrices,
+ * the factors are U^H U, or L L^H for `upper`: the same steps with rows and columns exchanged.
+ * Panel k is factored; then the part of the factor beside it is computed, in chunks; then the rest
+ * of the matrix is updated, in chunks, and the task of the first chunk goes on to factor panel k +
+ * 1. */
 #include "cholesky_blocked.h"
 
 #include <string.h>
@@ -23,8 +24,8 @@ typedef struct blocked {
   int n, panels;
 } blocked;
 
-/* Stage 0 copies, then two of each panel but the last, one that looks at the diagonal, one that
- * clears the other triangle. */
+/* Stage 0 copies the matrix. Then follow two stages for each panel except the last, one that checks
+ * the diagonal, and one that clears the other triangle. */
 static int64_t tasks_of(const nxi_stages *stages, uint32_t stage) {
   const blocked *l = (const void *)stages;
   const int looks = 2 * l->panels - 1;
@@ -36,7 +37,7 @@ static int width_of(const blocked *l, int panel) {
   return l->n - panel * PANEL < PANEL ? l->n - panel * PANEL : PANEL;
 }
 
-/* Where panel i meets panel j, i <= j: of U in rows of i, of L in columns of i. */
+/* The block of panels i and j, i <= j: for U in the rows of i, for L in the columns of i. */
 static void *meeting(const blocked *l, char *a, int i, int j) {
   return l->low ? nxi_at(l->t, a, j * PANEL, i * PANEL, l->n)
                 : nxi_at(l->t, a, i * PANEL, j * PANEL, l->n);
@@ -52,7 +53,7 @@ static void factor(const blocked *l, char *a, int panel, int *failed) {
   *failed |= info != 0;
 }
 
-/* What is beside a panel. */
+/* Computes a chunk of the factor beside a panel. */
 static void divide(const blocked *l, char *a, int panel, int chunk) {
   const int width = width_of(l, chunk);
   if (l->low)
@@ -63,7 +64,8 @@ static void divide(const blocked *l, char *a, int panel, int chunk) {
                    meeting(l, a, panel, chunk), l->n);
 }
 
-/* Behind it: what its part `chunk` contributes together with the parts before that. */
+/* Updates a chunk of the rest: subtracts the product of the factor's part `chunk` and the parts
+ * before that. */
 static void update(const blocked *l, const nxg_call_part *part, char *a, int panel, int chunk) {
   const int first = (panel + 1) * PANEL, width = width_of(l, chunk),
             before = chunk * PANEL + width - first;
@@ -74,7 +76,8 @@ static void update(const blocked *l, const nxg_call_part *part, char *a, int pan
   else nxi_subtract_product(part, l->t, before, width, PANEL, theirs, mine, to, l->n);
 }
 
-/* The triangle that is read, of which the rest is not. `low` exchanges rows and columns. */
+/* Copies the triangle of the operand that is read; the other one is not read. `low` exchanges rows
+ * and columns. */
 static void copy(const blocked *l, const char *from, char *a, int chunk) {
   const int first = chunk * PANEL, width = width_of(l, chunk), count = first + width;
   const char *rows = from + (int64_t)first * l->n * nxi_dtype_size(l->t);
@@ -85,7 +88,7 @@ static void copy(const blocked *l, const char *from, char *a, int chunk) {
            (size_t)width * (size_t)l->n * (size_t)nxi_dtype_size(l->t));
 }
 
-/* The other triangle of columns of a chunk. */
+/* Clears the other triangle in the columns of a chunk. */
 static void clear(const blocked *l, char *a, int chunk) {
   const size_t size = (size_t)nxi_dtype_size(l->t);
   for (int j = chunk * PANEL; j < chunk * PANEL + width_of(l, chunk); j++) {

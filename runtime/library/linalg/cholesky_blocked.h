@@ -9,7 +9,7 @@ enum {
   NXI_CHOLESKY_BLOCKED = 512
 }; /* what threads would save of smaller ones, handing over costs */
 
-/* Whether such a call takes this way: its state then are stages. */
+/* Whether such a call is computed in stages; its state is then a nxi_stages. */
 static inline bool nxi_cholesky_is_blocked(const nxg_call *call) {
   const nxg_array *a = &call->operands[0];
   return a->shape[a->rank - 1] >= NXI_CHOLESKY_BLOCKED;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* det, slogdet and inv, from the factors of the matrix that LAPACK sees, which is the transposed
- * one: it has the same determinant, and the transposed inverse. A singular matrix has the
- * determinant 0 and no inverse. */
+/* det, slogdet and inv, from LU factors. LAPACK stores matrices by columns, so it factors the
+ * transposed matrix, which has the same determinant, and the transposed inverse. A singular matrix
+ * has the determinant 0 and no inverse. */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +13,8 @@ typedef void (*getrf_fn)(const int *m, const int *n, void *a, const int *lda, in
 typedef void (*getri_fn)(const int *n, void *a, const int *lda, const int *pivots, void *work,
                          const int *lwork, int *info);
 
-/* Pivots count from 1. What is not 0 is singular. */
+/* Factors a matrix; pivots count from 1. Returns a number that is not 0 if the matrix is
+ * singular. */
 static int factor(nx_dtype t, int n, void *a, int *pivots) {
   int info = 0;
   if (nxi_is_small_matrix(t, n)) {
@@ -53,7 +54,8 @@ static void store(nx_dtype t, number x, void *to) {
 
 enum { FACTORS, PIVOTS };
 
-/* A product that neither overflows nor underflows on the way: mantissa and exponent. */
+/* A product kept as mantissa and exponent, so that it neither overflows nor underflows in
+ * between. */
 typedef struct scaled {
   number mantissa;
   int64_t exponent;
@@ -78,7 +80,8 @@ static number normal(number x, int64_t *exponent) {
 
 static void multiply(bool pairs, scaled *p, number x) {
   number a = p->mantissa, b = normal(x, &p->exponent);
-  number c = {a.re * b.re, 0}; /* the imaginary parts of reals stay out: 0 times infinity */
+  /* for real numbers without the imaginary parts, where 0 times infinity would be NaN */
+  number c = {a.re * b.re, 0};
   if (pairs) c = (number){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
   p->mantissa = normal(c, &p->exponent);
 }
@@ -150,7 +153,7 @@ const nxg_functions nxi_det_functions = {prepare_det, run_det, nxi_work_release}
 /* ---- inv */
 
 enum { INVERSE_WORK, INVERSE_PIVOTS };
-enum { PANEL = 128 }; /* of a large inverse: columns that are made together */
+enum { PANEL = 128 }; /* columns of a large inverse that are computed together */
 
 static void finish_inv(const nxi_stage_task *task, const nxi_lu *lu) {
   const nxg_call_part *part = task->part;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* eig, eigvals, of f64 and c128. The operand is transposed for LAPACK, vectors are transposed back;
- * those of a real matrix, of which LAPACK gives real and imaginary parts in two columns, become
- * complex. A matrix that is not finite does not converge. */
+/* eig and eigvals of f64 and c128. The operand is transposed for LAPACK, and vectors are transposed
+ * back. For a real matrix LAPACK gives the real and the imaginary parts of a vector in two columns,
+ * which are combined to complex numbers. A matrix that is not finite does not converge. */
 #include <string.h>
 
 #include "lapack.h"
@@ -45,7 +45,7 @@ static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d)
   return nxi_work_state(call, work, a->dtype, all, 4, d);
 }
 
-/* Column j of the vectors, or columns j and j + 1, which are conjugates, to rows of complex
+/* Converts column j of the vectors, or columns j and j + 1 of a conjugate pair, to rows of complex
  * numbers. */
 static void join_vectors(int n, const double *im, const double *v, double *to) {
   for (int j = 0; j < n; j++) {

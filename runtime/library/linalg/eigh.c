@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* eigh, eigvalsh, by divide and conquer. The lower triangle in C order is the upper one of what
- * LAPACK sees, which is the conjugate of the matrix: the same values, conjugate vectors. A lower
- * triangle that is not finite does not converge. */
+/* eigh, eigvalsh, by divide and conquer. LAPACK stores matrices by columns, so the lower triangle
+ * in C order is an upper triangle to it, of the conjugate matrix, which has the same values and
+ * conjugate vectors. A lower triangle that is not finite does not converge. */
 #include <string.h>
 
 #include "eigh_blocked.h"
@@ -18,7 +18,7 @@ typedef void (*complex_fn)(const char *jobz, const char *uplo, const int *n, voi
 enum { MATRIX, VALUES, WORK, REAL_WORK, INTEGERS };
 
 typedef struct lengths {
-  int work, real, integers; /* -1: asks for them */
+  int work, real, integers; /* lengths of work arrays; -1: asks the routine for them */
 } lengths;
 
 static int syevd(nx_dtype t, bool vectors, int n, void *a, void *values, void *work, void *rwork,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* eigh of a large matrix: reduced to a tridiagonal one (half of that is memory-bound, one thread),
- * whose vectors are found by divide and conquer on one thread while others lay down the
- * reflections, which then are applied to panels of vectors. */
+/* eigh of a large matrix. The matrix is reduced to a tridiagonal one on one thread (half of that
+ * work is memory-bound). Its vectors are computed by divide and conquer on one thread, while other
+ * threads form the blocks of reflections. Then the reflections are applied to panels of vectors. */
 #include "eigh_blocked.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ typedef struct blocked {
   nxi_layout matrix, tau, diagonal, beside, vectors, blocks, work, integers, state;
 } blocked;
 
-/* What the stages tell each other. */
+/* Data that stages pass to later ones. */
 typedef struct found {
   int info, scale; /* the matrix was multiplied by 2^scale */
 } found;
@@ -83,7 +83,7 @@ static void solve(const blocked *l, const nxi_stage_task *task) {
   nxi_lapack_leave();
 }
 
-/* Values, if there are any. */
+/* Writes the values, if the algorithm has converged. */
 static nx_status check(const blocked *l, const nxi_stage_task *task) {
   const nxg_call_part *part = task->part;
   char *m = task->memory;
@@ -95,7 +95,8 @@ static nx_status check(const blocked *l, const nxi_stage_task *task) {
   return NX_OK;
 }
 
-/* Vectors first .. of the matrix that LAPACK saw, and their conjugates as columns of the result. */
+/* Computes the vectors from `first` on of the matrix that LAPACK has, and stores their conjugates
+ * as columns of the result. */
 static void apply(const blocked *l, const nxi_stage_task *task) {
   const nxg_call_part *part = task->part;
   char *m = task->memory, *panel = task->own, *own = panel + nxi_layout_bytes(l->t, l->n, PANEL);

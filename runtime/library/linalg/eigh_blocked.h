@@ -7,7 +7,7 @@
 
 enum { NXI_EIGH_BLOCKED = 256 };
 
-/* Whether such a call takes this way: its state then are stages. */
+/* Whether such a call is computed in stages; its state is then a nxi_stages. */
 static inline bool nxi_eigh_is_blocked(const nxg_call *call) {
   const nxg_array *a = &call->operands[0];
   return call->n_results > 1 && a->shape[a->rank - 1] >= NXI_EIGH_BLOCKED;

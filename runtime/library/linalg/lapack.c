@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Finds the routines of LAPACK; moving and checking of matrices for the functions over it. */
+/* Finds the routines of LAPACK, and copies and checks matrices for the functions that call them. */
 #include "lapack.h"
 
 #include <math.h>
@@ -119,7 +119,7 @@ bool nxi_all_finite(nx_dtype t, int64_t n, const void *a) {
   n *= t == NX_C64 || t == NX_C128 ? 2 : 1;
   const float *f = a;
   const double *g = a;
-  bool finite = true; /* x - x is 0 for finite ones alone */
+  bool finite = true; /* x - x is 0 for finite x only */
   for (int64_t i = 0; single && i < n; i++) finite &= f[i] - f[i] == 0;
   for (int64_t i = 0; !single && i < n; i++) finite &= g[i] - g[i] == 0;
   return finite;
@@ -148,7 +148,7 @@ int64_t nxi_batches(const nxg_array *a, int32_t matrix) {
 
 void *nxi_item(const nxg_array *a, void *base, int32_t rank, int64_t index) {
   int64_t from = index * nxg_elements(rank, a->shape + a->rank - rank) * nxi_dtype_size(a->dtype);
-  return from ? (char *)base + from : base; /* of an empty array there may be no memory */
+  return from ? (char *)base + from : base; /* an empty array may have no memory */
 }
 
 nx_status nxi_each_item(nxg_call_part *part,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* LAPACK, which lives in the file of the BLAS that is loaded at run time (blas.h), and what the
- * functions over it share.
+/* LAPACK, which is in the file of the BLAS that is loaded at run time (blas.h), and helpers of the
+ * functions that call it.
  *
  * LAPACK stores matrices by columns. A matrix in C order is the transposed one there; each function
- * says how it deals with that. Calls are single-threaded and cannot be interrupted: polls are
- * answered between the matrices of a batch, and between the tasks of those that are cut into some
- * (stages.h). */
+ * says how it deals with that. Calls are single-threaded and cannot be interrupted. Polls take
+ * effect between the matrices of a batch, and between the tasks of a matrix that is divided into
+ * tasks (stages.h). */
 #ifndef NXI_LAPACK_H
 #define NXI_LAPACK_H
 
@@ -24,10 +24,10 @@ typedef enum nxi_lapack_routine {
 typedef void (*nxi_lapack_fn)(void);
 /* The routine for a dtype; NULL without LAPACK. */
 nxi_lapack_fn nxi_lapack(nxi_lapack_routine routine, nx_dtype t);
-/* NX_OK if all is there; else NX_DEVICE_UNAVAILABLE with the reason, in the name of the
+/* NX_OK if all routines are available; else NX_DEVICE_UNAVAILABLE with the reason, reported for the
  * operation. */
 nx_status nxi_lapack_ready(const char *op, nxi_diag *d);
-/* Around every call. */
+/* To be called around every call of a routine. */
 void nxi_lapack_enter(void);
 void nxi_lapack_leave(void);
 
@@ -53,19 +53,19 @@ void nxi_identity(nx_dtype t, int64_t rows, int64_t columns, void *a);
 int64_t nxi_batches(const nxg_array *a, int32_t matrix);
 /* Number `index` of the batch, whose items have `rank` dimensions. */
 void *nxi_item(const nxg_array *a, void *base, int32_t rank, int64_t index);
-/* Does one item after the other, until the poll says stop or one fails. */
+/* Computes one item after the other, until the poll says to stop or one fails. */
 nx_status nxi_each_item(nxg_call_part *part,
                         nx_status (*one)(const nxg_call_part *part, int64_t index));
 /* One phase over the matrices of a batch, each of so many floating-point operations and so many
  * elements moved. */
 void nxi_batch_work(nxg_call_work *work, int64_t batches, double flops, double elements);
 
-/* ---- arrays that an item needs for itself. Their lengths are in elements of one dtype, known when
- * the call is prepared. */
+/* ---- work arrays of an item. Their lengths are in elements of one dtype, and are known when the
+ * call is prepared. */
 
 enum { NXI_WORK_ARRAYS = 6 };
-/* Sets the call's state and scratch memory. NX_OUT_OF_MEMORY; NX_INVALID_ARGUMENT if an array is
- * longer than the 32-bit integers of LAPACK can say. */
+/* Sets the call's state and scratch memory. NX_OUT_OF_MEMORY; NX_INVALID_ARGUMENT if the length of
+ * an array does not fit the 32-bit integers of LAPACK. */
 nx_status nxi_work_state(const nxg_call *call, nxg_call_work *work, nx_dtype t,
                          const double *lengths, uint32_t n, nxi_diag *d);
 /* Array i; its length, unless that is NULL. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The stages of an LU factorisation: 0 copies the matrix, stage k brings what is right of panel k -
- * 1 up to date, the last one exchanges the rows of L. The first task of each but the last factors
- * panel k when it has done its columns. */
+/* The stages of an LU factorisation. Stage 0 copies the matrix; stage k updates the columns to the
+ * right of panel k - 1; the last stage exchanges the rows of L. The first task of each stage except
+ * the last factors panel k after it has updated its columns. */
 #include "lu.h"
 
 #include <string.h>
@@ -45,7 +45,7 @@ static void factor_panel(const nxi_lu *lu, char *a, int *pivots, int panel) {
   for (int i = 0; i < width; i++) pivots[first + i] += first;
 }
 
-/* Rows first .. last - 1 of `width` columns from `column` on change places as the pivots say. */
+/* Exchanges the rows first .. last - 1 of `width` columns from `column` on, as the pivots say. */
 static void exchange(const nxi_lu *lu, char *a, const int *pivots, int column, int width, int first,
                      int last) {
   const int from = first + 1, step = 1;
@@ -55,8 +55,8 @@ static void exchange(const nxi_lu *lu, char *a, const int *pivots, int column, i
   nxi_lapack_leave();
 }
 
-/* Columns right of a panel: its exchanges, their part of U, and what the panel contributes to the
- * rows below. */
+/* Updates columns to the right of a panel: exchanges their rows, computes their part of U, and
+ * subtracts the panel's product from the rows below. */
 static bool update(const nxi_lu *lu, const nxg_call_part *part, char *a, const int *pivots,
                    int panel, int column, int width) {
   const int first = panel * lu->panel, end = first + lu->panel, ld = lu->n;
@@ -96,8 +96,8 @@ static void run_stage(const nxi_lu *lu, const nxi_stage_task *task, const void *
   if (i == 0 && !nxi_told_to_stop(task->part)) factor_panel(lu, a, pivots, stage);
 }
 
-/* ---- calls: the stages of the factors, one that looks whether they are singular, one of what
- * follows */
+/* ---- calls: the stages of the factors, a stage that checks whether they are singular, and a stage
+ * for the caller's tasks */
 
 static int64_t tasks_of(const nxi_stages *stages, uint32_t stage) {
   const nxi_lu_call *c = (const void *)stages;
@@ -139,7 +139,7 @@ nx_status nxi_lu_prepare(const nxg_call *call, nxg_call_work *work, const nxi_lu
 
 /* ---- with factors */
 
-/* Columns of X (width x n) change places as the pivots say, in the opposite order. */
+/* Exchanges columns of X (width x n) as the pivots say, in the reverse order. */
 static void undo_pivots(int n, const int *pivots, size_t column, size_t bytes, char *x) {
   for (int i = n; i-- > 0;) {
     char *a = x + (size_t)i * column, *b = x + (size_t)(pivots[i] - 1) * column, piece[256];
@@ -166,7 +166,7 @@ void nxi_lu_inverse(const nxg_call_part *part, nx_dtype t, int n, int first, int
   const size_t size = (size_t)nxi_dtype_size(t), column = (size_t)ld * size;
   for (int j = 0; j < n; j++) memset((char *)x + (size_t)j * column, 0, (size_t)width * size);
   for (int i = 0; i < width; i++) nxi_store_one(t, nxi_at(t, x, i, first + i, ld));
-  /* What is left of the first row's one stays zero. */
+  /* Columns to the left of the one in the first row stay zero. */
   if (nxi_solve_right(part, t, "U", "N", "N", width, n - first, nxi_at(t, factors, first, first, n),
                       n, nxi_at(t, x, 0, first, ld), ld) &&
       nxi_solve_right(part, t, "L", "N", "U", width, n, factors, n, x, ld))

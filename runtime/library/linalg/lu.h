@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* P A = L U with row exchanges of a large matrix that is stored by columns, in stages for stages.h.
- * Panels of columns are factored one after the other, the next one as soon as its columns are up to
- * date, while other threads still do the columns to the right of it. How the matrix is cut follows
- * from its size and dtype alone. */
+/* LU factorisation with row exchanges, P A = L U, of a large matrix that is stored by columns, in
+ * stages (stages.h). Panels of columns are factored one after the other. The next panel is factored
+ * as soon as its columns have been updated, while other threads still update the columns to the
+ * right of it. The division into panels depends on size and dtype only. */
 #ifndef NXI_LU_H
 #define NXI_LU_H
 
 #include "runtime/library/stages.h"
 
-enum { NXI_LU_LEAST = 256 }; /* smaller matrices are left to LAPACK */
+enum { NXI_LU_LEAST = 256 }; /* the least size; LAPACK factors smaller matrices */
 
 typedef struct nxi_lu {
   nx_dtype t;
@@ -25,8 +25,8 @@ typedef struct nxi_lu_call {
   void (*finish)(const nxi_stage_task *task, const nxi_lu *lu); /* one of them */
 } nxi_lu_call;
 
-/* Whether calls on such a matrix take this way: their state then is a nxi_lu_call, run by
- * nxi_stages_run. */
+/* Whether calls on such a matrix are computed in these stages; their state is then a nxi_lu_call,
+ * which nxi_stages_run runs. */
 static inline bool nxi_lu_is_blocked(const nxg_array *a) {
   return a->shape[a->rank - 1] >= NXI_LU_LEAST;
 }
@@ -38,7 +38,7 @@ static inline int *nxi_lu_pivots(const nxi_lu *lu, void *memory) {
   return (int *)(void *)((char *)memory + lu->pivots_at);
 }
 
-/* ---- what is done with factors, by whomever they were made */
+/* ---- functions on LU factors, for factors from here or from LAPACK */
 
 /* X P A = B, B being `width` x n: X in the place of B. */
 void nxi_lu_solve(const nxg_call_part *part, nx_dtype t, int n, int width, const void *factors,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* The operation qr. LAPACK expects columns, so a matrix A in C order is A^T to it. Its LQ
- * factors of that, A^T = L Q', are the transposes of ours: L = R^T and Q' = Q^T of A = Q R. In
- * memory they are R and Q in C order, so nothing is transposed: the operand is copied to the
- * memory of a result and factored there. Householder reflections cannot fail; values that are
- * not finite propagate. */
+/* The operation qr. LAPACK expects columns, so a matrix A in C order is A^T to it. It computes LQ
+ * factors of that, A^T = L Q', which are the transposes of ours: L = R^T and Q' = Q^T for A = Q R.
+ * In memory they are R and Q in C order, so nothing is transposed: the operand is copied to the
+ * memory of a result and factored there. Householder reflections cannot fail; values that are not
+ * finite propagate. */
 #include <string.h>
 
 #include "lapack.h"
@@ -28,11 +28,12 @@ static shape shape_of(const nxg_call *call) {
   return s;
 }
 
-/* Where the factoring takes place: elements from one row of A to the next. */
+/* The distance between the rows of A where it is factored, in elements. */
 static int stride_of(const shape *s) { return s->m >= s->n ? s->inner : s->n; }
 
-/* Complex matrices are factored apart from the results: the library's products of matrix and row
- * read an element beyond the row's last one, a whole column further, and there must be memory. */
+/* Complex matrices are factored in separate memory, not in a result: the library's matrix-vector
+ * products read one element beyond the last of a row, a whole column further, and there must be
+ * memory at that address. */
 enum { APART, TAU, WORK };
 static double elements_apart(const shape *s) {
   return nxi_lapack_complex(s->t) ? (s->m + 1.0) * stride_of(s) : 0;

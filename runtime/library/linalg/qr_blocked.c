@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* qr of a large matrix: what LAPACK sees is the transposed one, of which panels of rows become L Q'
- * (linalg/qr.c), the next one as soon as its rows are up to date, while other threads still do the
- * rows below. Then panels of Q are made of the identity. Stage k brings what is below panel k - 1
- * up to date; its first task factors panel k; the last stage makes R and Q. */
+/* qr of a large matrix. LAPACK works on the transposed matrix, whose panels of rows are factored as
+ * L Q' (linalg/qr.c). The next panel is factored as soon as its rows have been updated, while other
+ * threads still update the rows below. Then panels of Q are computed from the identity. Stage k
+ * updates the rows below panel k - 1, and its first task factors panel k; the last stage computes R
+ * and Q. */
 #include "qr_blocked.h"
 
 #include <string.h>
@@ -24,7 +25,7 @@ typedef struct blocked {
   int rows, columns, least, inner, panels; /* as LAPACK sees them; inner: rows of Q' */
   nxi_reflections q;
   nxi_layout matrix, tau, blocks;
-  nxi_layout work; /* of a thread, after what the reflections take */
+  nxi_layout work; /* work memory of a thread, after that of the reflections */
 } blocked;
 
 static int chunks(int rows) { return rows > 0 ? (rows + CHUNK - 1) / CHUNK : 0; }
@@ -51,7 +52,7 @@ static void factor(const blocked *l, const nxi_stage_task *task, int panel) {
   nxi_reflections_make(&l->q, panel, m + l->matrix.at, m + l->tau.at, m + l->blocks.at, task->own);
 }
 
-/* Rows first .. of the matrix by the reflections of a panel. */
+/* Applies the reflections of a panel to rows of the matrix, from `first` on. */
 static void update(const blocked *l, const nxi_stage_task *task, int panel, int first, int count) {
   char *m = task->memory;
   nxi_reflections_apply_block(&l->q, task->part, panel, m + l->blocks.at, count,
@@ -67,7 +68,7 @@ static void copy_rows(const blocked *l, const nxi_stage_task *task, const char *
            (size_t)count * (size_t)nxi_dtype_size(l->t));
 }
 
-/* Rows of R, which are columns of L: what is right of the diagonal, zeros before it. */
+/* Writes rows of R, which are columns of L: zeros to the left of the diagonal. */
 static void make_r(const blocked *l, const nxi_stage_task *task, char *r, int first, int count) {
   const size_t size = (size_t)nxi_dtype_size(l->t), row = (size_t)l->rows * size;
   for (int j = first; j < first + count; j++) {
@@ -82,7 +83,8 @@ static void make_r(const blocked *l, const nxi_stage_task *task, char *r, int fi
   }
 }
 
-/* Rows of Q': of the identity, by those reflections that change them. */
+/* Computes rows of Q': rows of the identity, to which the reflections that change them are
+ * applied. */
 static void make_q(const blocked *l, const nxi_stage_task *task, char *q, int first, int count) {
   char *to = nxi_at(l->t, q, first, 0, l->inner);
   const int blocks = (first + count + PANEL - 1) / PANEL;

@@ -7,7 +7,7 @@
 
 enum { NXI_QR_BLOCKED = 256 };
 
-/* Whether such a call takes this way: its state then are stages. */
+/* Whether such a call is computed in stages; its state is then a nxi_stages. */
 static inline bool nxi_qr_is_blocked(const nxg_call *call) {
   const nxg_array *a = &call->operands[0];
   return a->shape[a->rank - 2] >= NXI_QR_BLOCKED && a->shape[a->rank - 1] >= NXI_QR_BLOCKED;

@@ -14,7 +14,7 @@ static int64_t matrix_bytes(const nxi_reflections *r, int64_t rows, int64_t colu
   return (rows * columns * nxi_dtype_size(r->t) + 63) & ~(int64_t)63;
 }
 
-/* V, then V T: `length` x `count` each. */
+/* Memory for V and V T, `length` x `count` each. */
 int64_t nxi_reflections_bytes(const nxi_reflections *r) {
   return 2 * matrix_bytes(r, r->length, r->count);
 }
@@ -45,7 +45,7 @@ static int number_of(const nxi_reflections *r, int i) {
   return r->form == NXI_REFLECT_BACKWARDS ? r->count - 1 - i : i;
 }
 
-/* The vector of reflection i of the product, from row `low` on. */
+/* Writes the vector of reflection i of the product, from row `low` on. */
 static void lay_down(const nxi_reflections *r, const block *b, int i, const void *a, char *to) {
   const size_t size = (size_t)nxi_dtype_size(r->t);
   const int k = number_of(r, i), one = r->form == NXI_REFLECT_BACKWARDS ? k : r->first + k;

@@ -20,17 +20,17 @@ typedef enum nxi_reflections_form {
 typedef struct nxi_reflections {
   nx_dtype t;
   nxi_reflections_form form;
-  int length, count, first; /* of vectors; how many; where the first has its 1 */
+  int length, count, first; /* length of the vectors; their number; row where the first has its 1 */
   int ld;                   /* of the matrix that holds them */
 } nxi_reflections;
 
-enum { NXI_REFLECTIONS = 64 }; /* in a block */
+enum { NXI_REFLECTIONS = 64 }; /* reflections in a block */
 
-/* Bytes of all blocks; of what making one takes; of what applying them to `width` columns takes. */
+/* Bytes for all blocks; for forming a block; for applying blocks to `width` columns. */
 int64_t nxi_reflections_bytes(const nxi_reflections *r);
 int64_t nxi_reflections_own_bytes(const nxi_reflections *r, int width);
 int nxi_reflections_blocks(const nxi_reflections *r);
-/* Lays down a block of those in the matrix a. own: aligned scratch memory. */
+/* Forms a block of the reflections in the matrix a. own: aligned scratch memory. */
 void nxi_reflections_make(const nxi_reflections *r, int block, const void *a, const void *tau,
                           void *blocks, void *own);
 /* C = Q C, of `width` columns; or C = C Q^H, of `width` rows; of the first `blocks` blocks alone.

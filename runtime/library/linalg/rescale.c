@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Scaling by powers of two, and real arrays to others. */
+/* Scaling by powers of two, and conversions of real arrays. */
 #include "rescale.h"
 
 #include <float.h>
@@ -21,7 +21,8 @@ double nxi_largest(nx_dtype t, int64_t n, const void *a) {
   return largest;
 }
 
-/* Outside the roots of the smallest and the largest number, some bits inside. */
+/* Numbers are scaled if they are outside the square roots of the smallest and the largest number,
+ * with a margin of some bits. */
 int nxi_scale_for(nx_dtype t, double largest) {
   const double limit = nxi_lapack_single(t) ? 0x1p50 : 0x1p480;
   int exponent;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* What the stages of eigenvalues and singular values share: where their arrays lie, and matrices
- * whose elements are so small or large that squares of them leave the range, which are scaled by a
- * power of two meanwhile. */
+/* Shared by the stages of eigenvalues and singular values: the layout of their arrays, and scaling
+ * by a power of two. Matrices are scaled if the squares of their elements would overflow or
+ * underflow. */
 #ifndef NXI_RESCALE_H
 #define NXI_RESCALE_H
 
@@ -14,15 +14,16 @@ typedef struct nxi_layout {
 static inline int64_t nxi_layout_bytes(nx_dtype t, int64_t rows, int64_t columns) {
   return (rows * columns * nxi_dtype_size(t) + 63) & ~(int64_t)63;
 }
-/* Puts n elements at the end of what is there. */
+/* Adds an array of n elements to a layout. */
 static inline void nxi_lay_out(nxi_layout *array, int64_t *all, nx_dtype t, int64_t n) {
   array->at = *all;
   *all += nxi_layout_bytes(t, n, 1);
 }
 
-/* The largest size of a real or imaginary part. */
+/* The largest magnitude of a real or imaginary part. */
 double nxi_largest(nx_dtype t, int64_t n, const void *a);
-/* The power of two that brings such a largest part to about 1; 0 if it may stay. */
+/* The exponent of the power of two that scales such a largest part to about 1; 0 if no scaling is
+ * needed. */
 int nxi_scale_for(nx_dtype t, double largest);
 void nxi_scale(nx_dtype t, int64_t n, void *a, int power);
 /* f32 or f64 to f64; f32 or f64 to the dtype of that precision, which may be complex. */

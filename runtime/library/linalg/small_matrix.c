@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Small factors: plain loops over rows, which compilers turn into vectors. */
+/* Factors of small matrices, by plain loops over rows, which compilers vectorise. */
 #include "small_matrix.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@
       b[j] = x;                                                                              \
     }                                                                                        \
   }                                                                                          \
-  /* NaN before all: so it reaches the determinant. */                                       \
+  /* A NaN is chosen as pivot before all numbers, so that the determinant becomes NaN. */    \
   static bool larger_##T(T x, T than) { return x > than || (x != x && than == than); }       \
   static bool lu_##T(int n, T *a, int *pivots) {                                             \
     bool regular = true;                                                                     \

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Factors of matrices so small that calling a library takes longer than the arithmetic: f32 and
- * f64, in C order, in place. What they do is settled by the size alone, like everything else that
- * bits depend on. */
+ * f64, in C order, in place. The order of operations depends on the size only. */
 #ifndef NXI_SMALL_MATRIX_H
 #define NXI_SMALL_MATRIX_H
 
@@ -13,7 +12,7 @@
 enum {
   NXI_SMALL_MATRIX = 16
 }; /* above, OpenBLAS is as fast or faster (n = 32: 4.2 and 2.2 us either way) */
-/* Whether n x n matrices of this dtype are factored here. */
+/* Whether n x n matrices of this dtype are factored by these functions. */
 static inline bool nxi_is_small_matrix(nx_dtype t, int64_t n) {
   return n <= NXI_SMALL_MATRIX && (t == NX_F32 || t == NX_F64);
 }

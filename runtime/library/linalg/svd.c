@@ -52,9 +52,9 @@ static int gesdd(const shape *s, void *a, void *values, void *v, void *u, void *
   return info;
 }
 
-/* The right vectors of complex matrices are made apart from the result: the library's products of
- * matrix and row read an element beyond the row's last one, a whole column further, and there must
- * be memory: here the arrays that follow. */
+/* The right vectors of complex matrices are computed in separate memory, not in the result: the
+ * library's matrix-vector products read one element beyond the last of a row, a whole column
+ * further, and there must be memory at that address. Here it is the arrays that follow. */
 enum { RIGHT, MATRIX, VALUES, WORK, REAL_WORK, INTEGERS };
 
 static nx_status prepare(const nxg_call *call, nxg_call_work *work, nxi_diag *d) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* svd of a large matrix: reduced to a bidiagonal one (half of that is memory-bound, one thread),
- * whose vectors are found by divide and conquer on one thread while others lay down the reflections
- * of both sides, which then are applied to panels of vectors. Rows and columns here are those that
- * LAPACK sees (linalg/svd.c): A is transposed there. */
+/* svd of a large matrix. The matrix is reduced to a bidiagonal one on one thread (half of that work
+ * is memory-bound). Its vectors are computed by divide and conquer on one thread, while other
+ * threads form the blocks of reflections of both sides. Then the reflections are applied to panels
+ * of vectors. Rows and columns in this file are those of LAPACK, for which A is transposed
+ * (linalg/svd.c). */
 #include "svd_blocked.h"
 
 #include <string.h>
@@ -34,7 +35,7 @@ typedef struct blocked {
       state;
 } blocked;
 
-/* What the stages tell each other. */
+/* Data that stages pass to later ones. */
 typedef struct found {
   int info, scale; /* the matrix was multiplied by 2^scale */
 } found;
@@ -85,7 +86,7 @@ static void solve(const blocked *l, const nxi_stage_task *task) {
   nxi_lapack_leave();
 }
 
-/* Values, if there are any. */
+/* Writes the values, if the algorithm has converged. */
 static nx_status check(const blocked *l, const nxi_stage_task *task) {
   const nxg_call_part *part = task->part;
   char *m = task->memory;

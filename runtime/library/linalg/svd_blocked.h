@@ -8,8 +8,8 @@
 
 enum { NXI_SVD_BLOCKED = 256 };
 
-/* Whether such a call takes this way: its state then are stages. Of longer matrices LAPACK makes a
- * triangle first. */
+/* Whether such a call is computed in stages; its state is then a nxi_stages. Longer matrices are
+ * left to LAPACK, which reduces them to a triangle first. */
 static inline bool nxi_svd_is_blocked(const nxg_call *call) {
   const nxg_array *a = &call->operands[0];
   const int64_t m = a->shape[a->rank - 2], n = a->shape[a->rank - 1], least = m < n ? m : n;

@@ -15,9 +15,8 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-/* Rows are read, and written, a few bytes of each at a time, which hides from processors that
- * memory is read in order. So they are told: of the rows that come next, and of the places of these
- * rows' results. */
+/* Rows are read and written a few bytes of each at a time, a pattern that hardware prefetchers do
+ * not recognise. So the next rows and the places of the results are prefetched explicitly. */
 static inline __attribute__((always_inline)) void fetch_ahead(const char *next, char *to,
                                                               int64_t at, int64_t bytes) {
   enum { LINE = 64 };
@@ -38,7 +37,8 @@ static inline __attribute__((always_inline)) void fetch_ahead(const char *next, 
 #define PARTS(row, words, at)                                               \
   _mm256_inserti128_si256(_mm256_castsi128_si256(LOAD_16((row)[0] + (at))), \
                           LOAD_16((row)[words] + (at)), 1)
-/* Part i goes to row i * words, `apart` bytes from each other; `count` rows are there. */
+/* Stores part i in row i * words; rows are `apart` bytes from each other, and `count` rows
+ * exist. */
 #define STORE_PARTS(v, to, apart, count, words)                                                  \
   do {                                                                                           \
     char *store_to = (to);                                                                       \
@@ -70,7 +70,7 @@ AVX2 static inline __attribute__((always_inline)) void exchange_64_avx2(__m256i 
   *a = _mm256_blendv_epi8(x, y, greater);
   *b = _mm256_blendv_epi8(y, x, greater);
 }
-/* Keys, then indices; what fills up columns has all bits set in both. */
+/* Compares keys, then indices. Padding of columns has all bits set in both. */
 AVX2 static inline __attribute__((always_inline)) void exchange_pairs_avx2(__m256i *a, __m256i *b) {
   const __m256i x = a[0], y = b[0], i = a[1], j = b[1];
   const __m256i greater = _mm256_or_si256(
@@ -206,7 +206,7 @@ AVX512 static inline __attribute__((always_inline)) void exchange_pairs_avx512(_
 #define HIGH        _mm512_unpackhi_epi64
 #include "columns.h"
 
-/* A packed element is as good as its bits: no two are equal. */
+/* Packed elements are compared as integers: no two are equal. */
 const nxi_sort_columns *nxi_sort_columns_of(nxi_sort_element element) {
   static const nxi_sort_columns *const avx2[] = {&columns_32_of_avx2, &columns_64_of_avx2,
                                                  &columns_64_of_avx2, &columns_pairs_of_avx2,

@@ -13,8 +13,8 @@ enum {
   NAME(lanes) = VECTOR_BYTES / WORD_BYTES, /* rows */
 };
 
-/* Words of as many vectors as a part has words change places: word k of part g of vector i with
- * word i of vector k. */
+/* Transposes the words of as many vectors as a part has words: exchanges word k of part g of vector
+ * i with word i of part g of vector k. */
 COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(turn)(VECTOR *v) {
   for (int round = 1; round < NAME(words); round *= 2) {
     VECTOR next[NAME(words)];
@@ -37,7 +37,7 @@ static inline int64_t NAME(stretch)(int64_t columns, int64_t at) {
 typedef WORD NAME(vector) __attribute__((vector_size(VECTOR_BYTES)));
 typedef SIGNED_WORD NAME(signed) __attribute__((vector_size(VECTOR_BYTES)));
 
-/* What a row has in memory. */
+/* What a row in memory consists of. */
 typedef enum NAME(content) { NAME(keys), NAME(integers), NAME(floats) } NAME(content);
 
 COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(encode)(
@@ -140,10 +140,10 @@ COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(eight)(VEC
   for (int i = 0; i < 8 * STEP; i++) c[i] = v[i];
 }
 
-/* Batcher's odd-even merge of two sorted halves compares columns that lie half of them apart, then
- * of what is left, without the outermost, columns that lie 1/4 apart, and so on. Two such steps are
- * done at once, so that columns are loaded and stored half as often. Only the first n columns are
- * there: the others count as higher than all. */
+/* Batcher's odd-even merge of two sorted halves: the first step compares columns at a distance of
+ * half their number, the next one, without the outermost columns, at a quarter, and so on. Two
+ * steps are done together, so that columns are loaded and stored half as often. Only the first n
+ * columns exist; the others count as higher than all. */
 
 typedef struct NAME(element) {
   VECTOR words[STEP];
@@ -197,7 +197,7 @@ COLUMNS_TARGET static inline __attribute__((always_inline)) void NAME(two)(NAME(
       c[at + apart] = r;
       before = s;
     }
-    if (at < n) { /* of the next four columns the last is not there */
+    if (at < n) { /* the last of the next four columns does not exist */
       p = c[at];
       if (at + apart < n) {
         q = c[at + near];

@@ -11,32 +11,33 @@
  *   sort/columns.c many short rows of one length together, a row a lane, where vectors are wide
  *   sort/vqsort.cc short rows by vector instructions, where Highway is there
  *
- * A key carries what makes the order of equal keys known or irrelevant: an index (argsort, complex
- * numbers), or nothing where equal keys are equal bits (numbers). The exceptions, zeros of both
- * signs and NaNs, get one key each and are written anew from the operand in its order
- * afterwards. */
+ * The sort must be stable. Keys of argsort and of complex numbers contain an index, so no two are
+ * equal. Keys of numbers do not, because numbers with equal keys have equal bits. The exceptions
+ * are zeros of both signs, which have one key, and NaNs, which have another. They are copied again
+ * from the operand afterwards, in its order. */
 #ifndef NXI_SORT_CORE_H
 #define NXI_SORT_CORE_H
 
 #include "ir/library/library.h"
 
 enum {
-  SORT_INSERTION = 24, /* elements that are sorted by insertion where vectors cannot compare them */
-  SORT_RANKED = 32,    /* elements that are sorted by comparing each with each where they can ... */
-  SORT_RANKED_32 = 160, /* ... and where there are no sorting networks, if keys have 32 bits ... */
+  /* most elements that are sorted by insertion if there are no vector comparisons */
+  SORT_INSERTION = 24,
+  SORT_RANKED = 32,     /* most elements that are compared each with each by vectors, ... */
+  SORT_RANKED_32 = 160, /* ... and if there are no sorting networks, for keys of 32 bits ... */
   SORT_RANKED_64 = 64,  /* ... or 64 */
-  SORT_VECTOR = 32,     /* bytes that are compared at once there */
-  SORT_MOVES = 8,       /* insertions an element at most after a radix sort of leading bits */
+  SORT_VECTOR = 32,     /* bytes that are compared at a time in that sort */
+  SORT_MOVES = 8,       /* most insertions for each element after a radix sort of leading bits */
   SORT_DIGIT = 11,      /* bits at most */
   SORT_DIGITS = 6,      /* at most: 64-bit keys */
   SORT_COUNTS = SORT_DIGITS << SORT_DIGIT, /* uint32_t that an engine needs */
-  SORT_VALUE_BITS = 11, /* a long row is cut by so many leading bits of its keys ... */
+  SORT_VALUE_BITS = 11, /* a long row is divided by this many leading bits of its keys ... */
   SORT_VALUES = 1 << SORT_VALUE_BITS,
   SORT_BUCKETS = 512, /* ... into so many parts at most */
 };
 
-/* A function for every processor, and the same for those with wider vectors: `body` inlined in
- * both. */
+/* Defines a function for every processor and one for those with wider vectors, with `body` inlined
+ * in both. */
 #define SORT_INLINE inline __attribute__((always_inline))
 #if defined(__x86_64__)
 #define SORT_BOTH(name, body, parameters, arguments) \
@@ -48,17 +49,17 @@ enum {
   static void name parameters { body arguments; }
 #define SORT_WIDER(wide, name) ((void)(wide), name)
 #endif
-/* Whether this processor has them: vectors of 32 bytes, and what comes with them. */
+/* Whether this processor has vectors of 32 bytes, and the instructions that belong to them. */
 bool nxi_sort_wide(void);
-/* The same of 64 bytes; asked only where there are those of 32. */
+/* The same for 64 bytes; called only if there are vectors of 32 bytes. */
 bool nxi_sort_wider(void);
-/* Whether Highway sorts short rows on it. */
+/* Whether Highway sorts short rows on this processor. */
 bool nxi_sort_has_networks(void);
-/* For tests: calls that are prepared from now on use vectors of so many bytes at most; below 32:
- * nothing that a processor may lack, nor Highway. */
+/* For tests: calls that are prepared from now on use vectors of at most this many bytes. Below 32
+ * they use only instructions that every processor has, and not Highway. */
 void nxi_sort_set_most(int bytes);
 
-/* What is known of the keys of a stretch. */
+/* The range of the keys of a stretch, and how far they are in order. */
 typedef struct nxi_sort_range {
   uint64_t least, most, first, last;
   int64_t descents; /* keys that are less than the one before them */
@@ -71,9 +72,10 @@ static inline int nxi_sort_width(const nxi_sort_range *range) {
 
 /* ---- engines */
 
-/* How many digits of how many bits tell most of n keys of `width` bits apart. For that they need
- * some bits more than log2 n: 7, and 10 of long keys, which may begin with eleven bits of exponent.
- * Counts of many values cost little where there are as many elements. */
+/* Chooses the number of digits and their bits so that most of n keys of `width` bits differ in
+ * them. That takes some bits more than log2 n: 7, or 10 for long keys, which may begin with an
+ * exponent of eleven bits. Digits may have as many values as there are elements, since counting is
+ * then cheap. */
 static inline void nxi_sort_digits(int64_t n, int width, bool long_keys, int *passes, int *bits) {
   const int enough = 64 - __builtin_clzll((uint64_t)n);
   int wanted = enough + (long_keys && n >> 6 < 8 ? 10 : 7), most = SORT_DIGIT;
@@ -88,9 +90,10 @@ static inline void nxi_sort_digits(int64_t n, int width, bool long_keys, int *pa
   if (*bits < 2) *bits = 2; /* counts are added four at a time */
 }
 
-/* Whether one more digit costs less than inserting elements that the first `passes` digits do not
- * tell apart: if an element has these in common with another one on average. Guessed from the
- * counts of the first digit, as if elements were spread evenly below it. n < 2^32. */
+/* Whether one more digit costs less than insertion of the elements that are equal in the first
+ * `passes` digits: it does if on average an element shares these with another one. Estimated from
+ * the counts of the first digit, under the assumption that elements are distributed evenly below
+ * it. n < 2^32. */
 static inline bool nxi_sort_crowded(const uint32_t *counts, uint64_t n, int passes, int bits) {
   uint64_t pairs = 0;
   if (passes == SORT_DIGITS) return false;
@@ -112,8 +115,8 @@ typedef enum nxi_sort_element {
 
 typedef struct nxi_sort_engine {
   size_t size; /* bytes of an element */
-  /* Sorts n >= 0 elements, n < 2^32; returns where they are then, `elements` or `room`. counts:
-   * SORT_COUNTS of them. */
+  /* Sorts n >= 0 elements, n < 2^32. Returns where the result is: `elements` or `room`. counts:
+   * SORT_COUNTS numbers. */
   void *(*sort)(void *elements, void *room, int64_t n, uint32_t *counts);
   void (*scan)(const void *elements, int64_t n, nxi_sort_range *range); /* n >= 1 */
   /* Adds to the counts of (key - least) >> shift, SORT_VALUES of them; n < 2^32. And moves elements
@@ -131,8 +134,8 @@ const nxi_sort_engine *nxi_sort_engine_of(nxi_sort_element element);
 
 enum { SORT_HAS_NAN = 1, SORT_HAS_MINUS_ZERO = 2 };
 
-/* How bits of a number become a key: floats in sign and magnitude, others by changing the bits
- * `flip`. */
+/* How the bits of a number become a key: floats are sign and magnitude; for others the bits `flip`
+ * are inverted. */
 typedef struct nxi_sort_keys {
   bool floats, descending;
   uint8_t bytes;      /* of a number; of one part of a complex one */
@@ -218,7 +221,7 @@ typedef struct nxi_sort_own {
   char *elements;                 /* sort/rows.c */
 } nxi_sort_own;
 
-/* How a call is done: from its types and attributes alone. */
+/* How a call is done. It depends on the types and attributes of the call only. */
 typedef struct nxi_sort {
   nx_dtype dtype;
   bool indices, descending;
