@@ -15,7 +15,7 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 DEV = re.compile(r"\./dev ([a-z]+)")
-NAME = re.compile(r"\b(?:nx|NX)_\w+")
+NAME = re.compile(r"\b(?:nx|NX)_(?:[A-Za-z]\w*[A-Za-z0-9])\b")
 # Pages that name what was, or what a reader is to add.
 OTHER_NAMES = ("adding_an_op.md", "changelog.md", "decisions.md", "migrating.md")
 PRELUDE = """\
@@ -96,7 +96,7 @@ def main():
             if page.parent.name != "tutorial":  # those blocks are whole programs together, which the build compiles
                 faults += [(page, fault) for fault in code_faults(page, text, compiler, root, Path(folder))]
             if page.name not in OTHER_NAMES:
-                faults += [(page, f"there is no {word}") for word in sorted(set(NAME.findall(text)) - known)]
+                faults += [(page, f"there is no {word}") for word in sorted(set(NAME.findall(FENCE.sub("", text))) - known)]
             faults += [(page, f"./dev has no command {word}") for word in DEV.findall(text) if word not in commands]
     for page, sentence in faults:
         print(f"{page.relative_to(root)}: {sentence}")
