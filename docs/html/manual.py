@@ -76,8 +76,8 @@ class Manual:
         out = ["\n"]
         for part in re.split(r"^## ", index.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
             caption, rest = part.split("\n", 1)
-            names = [m[3].removesuffix(".md") for m in LINK.finditer(rest) if m[3].endswith(".md") and not m[3].startswith("..")]
-            names += ["api"] if "(../include/nx)" in rest else []
+            targets = ["api" if m[3] == "../include/nx" else m[3] for m in LINK.finditer(rest)]
+            names = [target.removesuffix(".md") for target in targets if target == "api" or target.endswith(".md")]
             out += ["```{toctree}", ":hidden:", ":maxdepth: 1", f":caption: {caption}", "", *dict.fromkeys(names), "```", ""]
         return "\n".join(out)
 
