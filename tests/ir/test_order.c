@@ -216,7 +216,7 @@ static void runs(void **state) {
 /* A product that only fma keeps: (1 + e)^2 - (1 + 2 e) = e^2. */
 static void fused_products(void **state) {
   (void)state;
-  float e = 0x1p-20f, x[4] = {-1, 1 + e, 1 + 2 * e, 1 + e}, y;
+  float e = 0x1p-20f, x[4] = {-1, 1 + e, 1 + 2 * e, 1 + e}, y = 0;
   interpret("nxir 1\ngraph @g(%x: f32[2,2]) -> (%y) {\n%a = shrink %x start=[0,0] stop=[1,2]\n%b = "
             "shrink %x start=[1,0] stop=[2,2]\n"
             "%c = permute %b axes=[1,0]\n%y = matmul %a, %c\n}\n",
