@@ -16,7 +16,7 @@
 #include <immintrin.h>
 #endif
 
-#include "runtime/platform/threads.h"
+#include "runtime/threads.h"
 
 double bench_now(void) {
   struct timespec t;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /* Compiles CUDA C to machine code of a GPU with NVIDIA's run-time compiler. The compiler is loaded
  * when it is first needed, so that this library starts without it. */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "codegen_cuda.h"
+#include "platform/thread.h"
 #include "toolkit.h"
 
 static struct nvrtc {
@@ -14,7 +14,7 @@ static struct nvrtc {
 #include "nvrtc.def"
 #undef NVRTC
 } nvrtc;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static nxi_once once = NXI_ONCE_INITIALIZER;
 static char missing[NXU_SENTENCE], version[32];
 /* Whether the compiler has the option --minimal (from 12.4 on). It leaves out declarations of
  * textures and of the CUDA runtime, so that there is less to parse. */
@@ -50,7 +50,7 @@ static void load(void) {
 }
 
 const char *nxu_unavailable(void) {
-  pthread_once(&once, load);
+  nxi_once_run(&once, load);
   return missing[0] != 0 ? missing : NULL;
 }
 
@@ -64,7 +64,7 @@ const char *nxu_unavailable_for(const char *arch) {
 }
 
 const char *nxu_environment(void) {
-  pthread_once(&once, load);
+  nxi_once_run(&once, load);
   return version;
 }
 

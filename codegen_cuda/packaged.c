@@ -3,73 +3,81 @@
  * folder of Python packages. A C library has to find out which folder that is. It looks in the
  * environment that is active (VIRTUAL_ENV, CONDA_PREFIX), and in the folder where this library
  * itself is installed, which is a folder of Python packages if it came in a wheel. */
-#include <dirent.h>
-#include <dlfcn.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "platform/file.h"
+#include "platform/library.h"
 #include "toolkit.h"
 
 /* False if the path does not fit. */
-#define PUT(path, ...) (snprintf(path, PATH_MAX, __VA_ARGS__) < PATH_MAX)
+#define PUT(path, ...) (snprintf(path, NXI_PATH, __VA_ARGS__) < NXI_PATH)
 
-static bool is_file(const char *folder, const char *file, char path[PATH_MAX]) {
-  return PUT(path, "%s/%s", folder, file) && access(path, R_OK) == 0;
+static bool is_file(const char *folder, const char *file, char path[NXI_PATH]) {
+  return PUT(path, "%s/%s", folder, file) && nxi_path_readable(path);
 }
 
-/* Looks for the file in FOLDER/NAME/INNER, for all NAMEs in FOLDER that begin with PREFIX; takes
- * the first in order of names. */
-static bool find_below(const char *folder, const char *prefix, const char *inner, const char *file,
-                       char found[PATH_MAX]) {
-  char least[NAME_MAX + 1] = "", path[PATH_MAX], where[PATH_MAX];
-  DIR *d = opendir(folder);
-  if (d == NULL) return false;
-  for (struct dirent *e; (e = readdir(d)) != NULL;) {
-    bool fits = e->d_name[0] != '.' && strncmp(e->d_name, prefix, strlen(prefix)) == 0 &&
-                (least[0] == 0 || strcmp(e->d_name, least) < 0);
-    if (!fits || !PUT(where, "%s/%s/%s", folder, e->d_name, inner) || !is_file(where, file, path))
-      continue;
-    memcpy(least, e->d_name, strlen(e->d_name) + 1);
-    memcpy(found, path, strlen(path) + 1);
+/* A search in the folders of one folder. */
+typedef struct search {
+  const char *folder, *inner, *file;
+  char *found;
+  char least[NXI_PATH]; /* the name of the folder that it was found in; "": of none yet */
+} search;
+
+static bool look_inside(void *user, const char *name) {
+  search *s = user;
+  char where[NXI_PATH], path[NXI_PATH];
+  bool fits = name[0] != '.' && (s->least[0] == 0 || strcmp(name, s->least) < 0);
+  if (fits && PUT(where, "%s/%s/%s", s->folder, name, s->inner) && is_file(where, s->file, path)) {
+    memcpy(s->least, name, strlen(name) + 1);
+    memcpy(s->found, path, strlen(path) + 1);
   }
-  closedir(d);
-  return least[0] != 0;
+  return true;
 }
 
-static bool find_in_packages(const char *packages, const char *file, char found[PATH_MAX]) {
-  char nvidia[PATH_MAX];
-  return PUT(nvidia, "%s/nvidia", packages) && find_below(nvidia, "", "lib", file, found);
+/* Looks for the file in FOLDER/NAME/INNER, for all NAMEs in FOLDER; takes the first in order of
+ * names. */
+static bool find_below(const char *folder, const char *inner, const char *file,
+                       char found[NXI_PATH]) {
+  search s = {.folder = folder, .inner = inner, .file = file, .found = found};
+  return nxi_path_list(folder, look_inside, &s) && s.least[0] != 0;
 }
 
-/* In an environment each version of Python has a folder of packages; conda has its libraries in a
- * folder beside these. */
-static bool find_in_environment(const char *variable, const char *file, char found[PATH_MAX]) {
+static bool find_in_packages(const char *packages, const char *file, char found[NXI_PATH]) {
+  char nvidia[NXI_PATH];
+  return PUT(nvidia, "%s/nvidia", packages) && find_below(nvidia, "lib", file, found);
+}
+
+/* In an environment each version of Python has a folder of packages. */
+static bool look_in_python(void *user, const char *name) {
+  search *s = user;
+  char packages[NXI_PATH];
+  if (strncmp(name, "python", 6) == 0 && PUT(packages, "%s/%s/site-packages", s->folder, name) &&
+      find_in_packages(packages, s->file, s->found))
+    s->least[0] = 1;
+  return s->least[0] == 0;
+}
+
+/* Conda has its libraries in a folder beside those of the packages. */
+static bool find_in_environment(const char *variable, const char *file, char found[NXI_PATH]) {
   static const char *const libraries[] = {"lib", "lib64"};
   const char *root = getenv(variable);
-  char folder[PATH_MAX], packages[PATH_MAX];
+  char folder[NXI_PATH];
   if (root == NULL || root[0] == 0) return false;
   for (int i = 0; i < 2; i++) {
+    search s = {.folder = folder, .file = file, .found = found};
     if (!PUT(folder, "%s/%s", root, libraries[i])) return false;
     if (is_file(folder, file, found)) return true;
-    DIR *d = opendir(folder);
-    bool there = false;
-    for (struct dirent *e; d != NULL && !there && (e = readdir(d)) != NULL;)
-      there = strncmp(e->d_name, "python", 6) == 0 &&
-              PUT(packages, "%s/%s/site-packages", folder, e->d_name) &&
-              find_in_packages(packages, file, found);
-    if (d != NULL) closedir(d);
-    if (there) return true;
+    if (nxi_path_list(folder, look_in_python, &s) && s.least[0] != 0) return true;
   }
   return false;
 }
 
-bool nxu_find_beside(const char *library, const char *file, char found[PATH_MAX]) {
+bool nxu_find_beside(const char *library, const char *file, char found[NXI_PATH]) {
   static const char *const names[] = {"/site-packages/", "/dist-packages/"};
-  char packages[PATH_MAX];
-  if (realpath(library, packages) == NULL) return false;
+  char packages[NXI_PATH];
+  if (!nxi_path_real(library, packages)) return false;
   for (int i = 0; i < 2; i++) {
     char *at = strstr(packages, names[i]);
     if (at == NULL) continue;
@@ -79,11 +87,11 @@ bool nxu_find_beside(const char *library, const char *file, char found[PATH_MAX]
   return false;
 }
 
-bool nxu_find_packaged(const char *file, char found[PATH_MAX]) {
+bool nxu_find_packaged(const char *file, char found[NXI_PATH]) {
   static const char here;
-  Dl_info own;
   if (find_in_environment("VIRTUAL_ENV", file, found) ||
       find_in_environment("CONDA_PREFIX", file, found))
     return true;
-  return dladdr(&here, &own) != 0 && nxu_find_beside(own.dli_fname, file, found);
+  const char *own = nxi_library_path(&here);
+  return own != NULL && nxu_find_beside(own, file, found);
 }

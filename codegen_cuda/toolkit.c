@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: ISC */
 #include "toolkit.h"
 
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/loading.h"
+#include "platform/file.h"
+#include "platform/library.h"
+#include "platform/loading.h"
 
 static void *open_in(const char *folder, const char *inner, const char *file) {
   char path[600];
   int length = snprintf(path, sizeof path, "%s%s%s", folder, inner, file);
-  return length < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+  return length < (int)sizeof path ? nxi_library_open(path) : NULL;
 }
 
 static void *open_file(const char *file) {
   static const char *const folders[] = {"/usr/local/cuda/lib64/", "/usr/local/cuda/lib/",
                                         "/usr/lib/cuda/lib64/"};
   const char *toolkit = getenv("CUDA_PATH");
-  void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  void *handle = nxi_library_open(file);
   if (handle == NULL && toolkit != NULL) handle = open_in(toolkit, "/lib64/", file);
   for (size_t i = 0; i < 3 && handle == NULL; i++) handle = open_in(folders[i], "", file);
-  char packaged[PATH_MAX];
-  if (handle == NULL && nxu_find_packaged(file, packaged))
-    handle = dlopen(packaged, RTLD_NOW | RTLD_LOCAL);
+  char packaged[NXI_PATH];
+  if (handle == NULL && nxu_find_packaged(file, packaged)) handle = nxi_library_open(packaged);
   return handle;
 }
 
@@ -44,20 +44,20 @@ static bool load(const nxu_library *l, void *table, char missing[NXU_SENTENCE]) 
   int n = 0;
   while (l->files[n] != NULL) n++;
   /* The system's own search comes first; a failure is reported with its message. */
-  void *handle = dlopen(wished ? wish : l->files[order(0, n)], RTLD_NOW | RTLD_LOCAL);
+  void *handle = nxi_library_open(wished ? wish : l->files[order(0, n)]);
   if (handle == NULL)
     snprintf(missing, NXU_SENTENCE, "%s was not found: %.250s", l->what,
-             (why = dlerror()) != NULL ? why : "no library of its name");
+             (why = nxi_library_error()) != NULL ? why : "no library of its name");
   for (int i = 0; !wished && i < n && handle == NULL; i++)
     handle = open_file(l->files[order(i, n)]);
   if (handle == NULL) return false;
   missing[0] = 0;
   for (int i = 0; l->symbols[i] != NULL; i++) {
-    void *symbol = dlsym(handle, l->symbols[i]);
+    void *symbol = nxi_library_symbol(handle, l->symbols[i]);
     if (symbol == NULL) {
       snprintf(missing, NXU_SENTENCE, "%s has no %s: it is older than that of CUDA 12, or broken",
                l->what, l->symbols[i]);
-      dlclose(handle);
+      nxi_library_close(handle);
       return false;
     }
     memcpy((char *)table + (size_t)i * sizeof symbol, &symbol, sizeof symbol);

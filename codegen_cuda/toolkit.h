@@ -5,8 +5,9 @@
 #ifndef NXU_TOOLKIT_H
 #define NXU_TOOLKIT_H
 
-#include <limits.h>
 #include <stdbool.h>
+
+#include "platform/file.h"
 
 typedef struct nxu_library {
   const char *what;           /* "NVRTC, the run-time compiler," */
@@ -24,9 +25,9 @@ bool nxu_load_library(const nxu_library *l, void *table, char missing[NXU_SENTEN
 /* packaged.c: looks for a file in nvidia/NAME/lib among the packages of the active Python
  * environment, or of the one in which this library is installed, or in a conda environment. False:
  * there is none. */
-bool nxu_find_packaged(const char *file, char found[PATH_MAX]);
+bool nxu_find_packaged(const char *file, char found[NXI_PATH]);
 /* The same among the packages of the environment in which a library of this path is installed. */
-bool nxu_find_beside(const char *library, const char *file, char found[PATH_MAX]);
+bool nxu_find_beside(const char *library, const char *file, char found[NXI_PATH]);
 
 /* Sets the CUDA version of the driver; 13000 is 13.0. From then on libraries of the same major
  * version are preferred, because a driver of CUDA 12 does not load code that NVRTC 13 makes. */

@@ -1,36 +1,33 @@
 /* SPDX-License-Identifier: ISC */
-/* Replaces functions that LLVM imports, for LLVM alone (imports.h). Allocations that find no
- * memory take it from a reserve of their thread, and destructors of LLVM's global objects are
+/* Replaces functions that LLVM imports, for LLVM alone (platform/imports.h). Allocations that find
+ * no memory take it from a reserve of their thread, and destructors of LLVM's global objects are
  * not registered, so that exit() destroys nothing that a thread may be using. operator new is in
  * the C++ library and calls the process's new-handler, which is replaced too. If memory is
  * exhausted even after the reserve is used up, LLVM is left by longjmp; its locks and unfinished
- * global objects stay as they are, so LLVM is never entered again. On threads that are not
- * inside the guard the replaced functions behave as the originals.
+ * global objects stay as they are, so LLVM is never entered again. On threads that are not inside
+ * the guard the replaced functions behave as the originals.
  *
- * The first call that generates code creates LLVM's global objects. Other threads wait for it,
- * so that no thread is inside LLVM and waits for a lock that the first one might leave held. */
+ * The first call that generates code creates LLVM's global objects. Other threads wait for it, so
+ * that no thread is inside LLVM and waits for a lock that the first one might leave held. */
 #include "guard.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/ErrorHandling.h>
 #include <setjmp.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include <llvm-c/Core.h>
-#include <llvm-c/ErrorHandling.h>
-
-#include "imports.h"
 #include "ir/alloc.h"
-#include "ir/exit.h"
-#include "ir/loading.h"
 #include "ir/op.h"
+#include "platform/exit.h"
+#include "platform/imports.h"
+#include "platform/library.h"
+#include "platform/loading.h"
+#include "platform/pages.h"
+#include "platform/stack.h"
+#include "platform/thread.h"
 
 enum { MAIN_STACK = 1 << 20 }; /* bytes by which the first thread's stack may grow inside LLVM */
 
@@ -48,7 +45,7 @@ static _Thread_local stay *current __attribute__((tls_model("initial-exec")));
 static _Atomic(const char *) abandoned;
 static _Atomic bool warm;
 static bool imports_replaced;
-static pthread_mutex_t warming = PTHREAD_MUTEX_INITIALIZER;
+static nxi_mutex warming = NXI_MUTEX_INITIALIZER;
 
 const char *nxl_abandoned(void) { return atomic_load_explicit(&abandoned, memory_order_relaxed); }
 
@@ -57,7 +54,7 @@ const char *nxl_abandoned(void) { return atomic_load_explicit(&abandoned, memory
 /* Gives the reserve to LLVM. False: that has been done before. */
 static bool give_reserve(stay *s) {
   if (!s || !s->reserve) return false;
-  munmap(s->reserve, s->reserve_bytes);
+  nxi_pages_unmap(s->reserve, s->reserve_bytes);
   s->reserve = NULL;
   return true;
 }
@@ -137,8 +134,7 @@ static void on_fatal_error(const char *reason) {
 /* ---- installation, once */
 
 static void *address(void *library, const char *symbol) {
-  void *at = library ? dlsym(library, symbol) : NULL;
-  return at;
+  return library ? nxi_library_symbol(library, symbol) : NULL;
 }
 
 static void install_handlers(void *llvm) {
@@ -152,71 +148,44 @@ static void install_handlers(void *llvm) {
   memcpy(&set_new_handler, &set_new, sizeof set_new);
   memcpy(&set_bad_alloc, &set_bad, sizeof set_bad);
   if (set_new) previous_handler = set_new_handler(on_no_memory);
-  const nxl_import imports[] = {
+  const nxi_replaced imports[] = {
       {"malloc", (void *)(uintptr_t)malloc_or_starve},
       {"aligned_alloc", (void *)(uintptr_t)aligned_or_starve},
   };
-  if (set_new) nxl_replace_imports(set_new, imports, sizeof imports / sizeof *imports);
+  if (set_new) nxi_replace_imports(set_new, imports, sizeof imports / sizeof *imports);
   if (set_bad) set_bad_alloc(on_bad_alloc, NULL);
   LLVMInstallFatalErrorHandler(on_fatal_error);
 }
 
 static void install(void) {
   const void *inside = (const void *)(uintptr_t)LLVMContextCreate;
-  const nxl_import imports[] = {
+  const nxi_replaced imports[] = {
       {"malloc", (void *)(uintptr_t)malloc_again},
       {"calloc", (void *)(uintptr_t)calloc_again},
       {"realloc", (void *)(uintptr_t)realloc_again},
       {"__cxa_atexit", (void *)(uintptr_t)register_nothing},
   };
   /* NULL: LLVM is part of the program, whose symbols are found as well */
-  const char *name = nxl_library_name(inside);
+  const char *name = nxi_library_name(inside);
   nxi_stay_loaded(); /* LLVM's import table will point to this code */
   nxi_loading_enter();
-  void *llvm = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+  void *llvm = nxi_library_loaded(name);
   install_handlers(llvm);
-  if (llvm) dlclose(llvm);
+  if (llvm) nxi_library_close(llvm);
   nxi_loading_leave();
-  imports_replaced = nxl_replace_imports(inside, imports, sizeof imports / sizeof *imports);
+  imports_replaced = nxi_replace_imports(inside, imports, sizeof imports / sizeof *imports);
 }
 
 /* ---- entering and leaving LLVM */
 
-extern void *__libc_stack_end __attribute__((weak)); /* NOLINT */
-
-/* Whether this thread is on the first stack of the process, with room to grow by MAIN_STACK. A
- * fiber of the first thread has another stack. */
-static bool on_first_stack(uintptr_t here) {
-  struct rlimit limit;
-  if (!&__libc_stack_end || getrlimit(RLIMIT_STACK, &limit) != 0) return false;
-  uintptr_t used = (uintptr_t)__libc_stack_end - here;
-  return used < limit.rlim_cur && limit.rlim_cur - used > 2 * (rlim_t)MAIN_STACK;
-}
-
-/* The first stack grows by page faults, and a fault for which there is no memory is a signal. So
- * the stack is grown in advance, as long as there is memory, unless it has been before. One write
- * at the far end makes the whole range part of the stack's mapping, which is what an address space
- * limit counts. The stacks of other threads are mapped as a whole when they are made. */
 static bool grow_stack(void) {
-  static _Atomic uintptr_t lowest = UINTPTR_MAX;
-  char here;
-  if ((uintptr_t)&here >= atomic_load(&lowest) || syscall(SYS_gettid) != getpid() ||
-      !on_first_stack((uintptr_t)&here))
-    return true;
-  void *room = mmap(NULL, MAIN_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (room == MAP_FAILED) return nxi_alloc_refuse(MAIN_STACK) != NULL;
-  munmap(room, MAIN_STACK);
-  volatile char *far = __builtin_alloca(MAIN_STACK - 16384);
-  *far = 0;
-  atomic_store(&lowest, (uintptr_t)&here);
-  return true;
+  return nxi_stack_grow(MAIN_STACK) || nxi_alloc_refuse(MAIN_STACK) != NULL;
 }
 
 static bool set_reserve(stay *s, size_t bytes) {
   s->reserve_bytes = bytes;
-  s->reserve = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (s->reserve == MAP_FAILED) s->reserve = nxi_alloc_refuse(bytes);
-  return s->reserve != NULL;
+  s->reserve = nxi_pages_map(bytes);
+  return s->reserve != NULL || nxi_alloc_refuse(bytes) != NULL;
 }
 
 static nx_status escaped(const stay *s, nxi_diag *d) {
@@ -238,11 +207,11 @@ static nx_status run_work(nxl_work *work, void *arg, stay *s, nxi_diag *d) {
 
 static nx_status run_warm(nxl_work *work, void *arg, stay *s, nxi_diag *d) {
   if (atomic_load(&warm)) return run_work(work, arg, s, d);
-  pthread_mutex_lock(&warming);
+  nxi_mutex_lock(&warming);
   const char *why = nxl_abandoned();
   nx_status status =
       why ? nxi_fail(d, NX_DEVICE_UNAVAILABLE, "", "%s", why) : run_work(work, arg, s, d);
-  pthread_mutex_unlock(&warming);
+  nxi_mutex_unlock(&warming);
   return status;
 }
 
@@ -251,13 +220,13 @@ void nxl_guard_warm(void) {
 }
 
 nx_status nxl_guarded(nxl_work *work, void *arg, size_t reserve, nxi_diag *d) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  static nxi_once once = NXI_ONCE_INITIALIZER;
   stay s = {.starved = false};
   if (!nxi_exit_enter())
     return nxi_exit_begun() ? nxi_fail(d, NX_COMPILE_FAILED, "",
                                        "the process ends: no kernel is compiled any more")
                             : nxi_oom(d);
-  pthread_once(&once, install);
+  nxi_once_run(&once, install);
   const char *why = nxl_abandoned();
   nx_status status = NX_OK;
   nxi_fp environment = nxi_fp_enter();

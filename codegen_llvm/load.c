@@ -8,10 +8,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "jit.h"
+#include "platform/pages.h"
 
 struct nxl_code {
   void *block;
@@ -40,15 +39,12 @@ static void note_error(int error) {
 }
 
 static void *map_block(size_t bytes) {
-  void *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return block == MAP_FAILED ? nxi_alloc_refuse(bytes) : block;
+  void *block = nxi_pages_map(bytes);
+  return block ? block : nxi_alloc_refuse(bytes);
 }
 
 static bool seal_block(void *block, size_t bytes) {
-  if (mprotect(block, bytes, PROT_READ | PROT_EXEC) == 0) {
-    __builtin___clear_cache(block, (char *)block + bytes);
-    return true;
-  }
+  if (nxi_pages_execute(block, bytes)) return true;
   note_error(errno);
   nxi_alloc_refuse(bytes);
   return false;
@@ -58,12 +54,12 @@ const char *nxl_execution_was_refused(void) { return refusal(atomic_load(&refuse
 
 /* Tests it by doing once what every load does. */
 const char *nxl_execution_refused(void) {
-  size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+  size_t bytes = nxi_page_bytes();
   char *block = atomic_load(&refused) ? NULL : map_block(bytes);
   if (block) {
     *(volatile char *)block = 0;
     seal_block(block, bytes);
-    munmap(block, bytes);
+    nxi_pages_unmap(block, bytes);
   }
   return nxl_execution_was_refused();
 }
@@ -103,6 +99,6 @@ size_t nxl_code_bytes(const nxl_code *c) { return c->bytes; }
 
 void nxl_unload(nxl_code *c) {
   if (!c) return;
-  if (c->block) munmap(c->block, c->bytes);
+  if (c->block) nxi_pages_unmap(c->block, c->bytes);
   nxi_free(c);
 }

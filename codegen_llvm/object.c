@@ -3,10 +3,10 @@
  * disk cache may be truncated or for another machine, and code that unexpectedly calls a library
  * function must not be loaded. Then its sections are laid out in one block of memory, and its
  * references are resolved (relocate.c). Nothing outside the given bytes is read. */
-#include <elf.h>
 #include <math.h>
 #include <string.h>
 
+#include "elf_format.h"
 #include "jit.h"
 
 const nxl_symbol nxl_symbols[] = {
@@ -17,50 +17,51 @@ const nxl_symbol nxl_symbols[] = {
 enum { PAGE = 4096 };
 
 #if defined(__x86_64__)
-const uint16_t nxl_host_machine = EM_X86_64;
+const uint16_t nxl_host_machine = NXL_ELF_X86_64;
 #elif defined(__aarch64__)
-const uint16_t nxl_host_machine = EM_AARCH64;
+const uint16_t nxl_host_machine = NXL_ELF_AARCH64;
 #else
-const uint16_t nxl_host_machine = EM_NONE;
+const uint16_t nxl_host_machine = NXL_ELF_NO_MACHINE;
 #endif
 
 typedef struct object {
   const unsigned char *bytes;
   size_t size;
-  Elf64_Ehdr header;
+  nxl_elf_header header;
 } object;
 
 static bool inside(const object *o, uint64_t offset, uint64_t n) {
   return offset <= o->size && n <= o->size - offset;
 }
 
-static bool read_section(const object *o, uint32_t i, Elf64_Shdr *s) {
+static bool read_section(const object *o, uint32_t i, nxl_elf_section *s) {
   if (i >= o->header.e_shnum) return false;
   memcpy(s, o->bytes + o->header.e_shoff + (uint64_t)i * sizeof *s, sizeof *s);
-  return s->sh_type == SHT_NOBITS || inside(o, s->sh_offset, s->sh_size);
+  return s->sh_type == NXL_SECTION_ZEROS || inside(o, s->sh_offset, s->sh_size);
 }
 
 static bool read_header(object *o, uint16_t machine) {
   if (o->size < sizeof o->header) return false;
   memcpy(&o->header, o->bytes, sizeof o->header);
-  const Elf64_Ehdr *h = &o->header;
-  return memcmp(h->e_ident, ELFMAG, SELFMAG) == 0 && h->e_ident[EI_CLASS] == ELFCLASS64 &&
-         h->e_type == ET_REL && h->e_machine == machine && h->e_shentsize == sizeof(Elf64_Shdr) &&
-         inside(o, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr));
+  const nxl_elf_header *h = &o->header;
+  return memcmp(h->e_ident, NXL_ELF_MAGIC, NXL_ELF_MAGIC_BYTES) == 0 &&
+         h->e_ident[NXL_ELF_CLASS] == NXL_ELF_CLASS_64 && h->e_type == NXL_ELF_RELOCATABLE &&
+         h->e_machine == machine && h->e_shentsize == sizeof(nxl_elf_section) &&
+         inside(o, h->e_shoff, (uint64_t)h->e_shnum * sizeof(nxl_elf_section));
 }
 
 /* The strings of a section; NULL unless the section is complete and ends with NUL. */
-static const char *read_strings(const object *o, uint32_t i, Elf64_Shdr *s) {
-  if (!read_section(o, i, s) || s->sh_type != SHT_STRTAB || s->sh_size == 0) return NULL;
+static const char *read_strings(const object *o, uint32_t i, nxl_elf_section *s) {
+  if (!read_section(o, i, s) || s->sh_type != NXL_SECTION_STRINGS || s->sh_size == 0) return NULL;
   const char *text = (const char *)o->bytes + s->sh_offset;
   return text[s->sh_size - 1] == '\0' ? text : NULL;
 }
 
 /* Whether a section is loaded. Unwind tables are not: no exception passes through a kernel. */
-static bool is_loaded(const object *o, const Elf64_Shdr *s) {
-  Elf64_Shdr table;
+static bool is_loaded(const object *o, const nxl_elf_section *s) {
+  nxl_elf_section table;
   const char *names = read_strings(o, o->header.e_shstrndx, &table);
-  if (!(s->sh_flags & SHF_ALLOC)) return false;
+  if (!(s->sh_flags & NXL_SECTION_LOADED)) return false;
   return !names || s->sh_name >= table.sh_size || strcmp(names + s->sh_name, ".eh_frame") != 0;
 }
 
@@ -73,19 +74,19 @@ static const nxl_symbol *known(const char *name) {
 }
 
 /* NULL, or the fault of a symbol table; `name`: the symbol at fault. */
-static const char *check_symbols(const object *o, const Elf64_Shdr *table, const char **name) {
-  Elf64_Shdr strings, home;
+static const char *check_symbols(const object *o, const nxl_elf_section *table, const char **name) {
+  nxl_elf_section strings, home;
   const char *text = read_strings(o, table->sh_link, &strings);
-  if (table->sh_entsize != sizeof(Elf64_Sym)) return "a symbol table is malformed";
+  if (table->sh_entsize != sizeof(nxl_elf_symbol)) return "a symbol table is malformed";
   if (!text) return "a string table is malformed";
-  for (uint64_t i = 1; i < table->sh_size / sizeof(Elf64_Sym); i++) {
-    Elf64_Sym symbol;
+  for (uint64_t i = 1; i < table->sh_size / sizeof(nxl_elf_symbol); i++) {
+    nxl_elf_symbol symbol;
     memcpy(&symbol, o->bytes + table->sh_offset + i * sizeof symbol, sizeof symbol);
     if (symbol.st_name >= strings.sh_size) return "a symbol has no name";
     *name = text + symbol.st_name;
-    if (symbol.st_shndx == SHN_UNDEF && !known(*name))
+    if (symbol.st_shndx == NXL_SYMBOL_UNDEFINED && !known(*name))
       return "it calls a function that is not part of it";
-    if (symbol.st_shndx != SHN_UNDEF && symbol.st_shndx < SHN_LORESERVE &&
+    if (symbol.st_shndx != NXL_SYMBOL_UNDEFINED && symbol.st_shndx < NXL_SYMBOL_RESERVED &&
         (!read_section(o, symbol.st_shndx, &home) || symbol.st_value > home.sh_size))
       return "a symbol lies outside its section";
   }
@@ -93,17 +94,17 @@ static const char *check_symbols(const object *o, const Elf64_Shdr *table, const
   return NULL;
 }
 
-static const char *check_relocations(const object *o, const Elf64_Shdr *s) {
-  Elf64_Shdr target, symbols;
+static const char *check_relocations(const object *o, const nxl_elf_section *s) {
+  nxl_elf_section target, symbols;
   if (!read_section(o, s->sh_info, &target)) return "relocations have no section";
-  if (s->sh_entsize != sizeof(Elf64_Rela) || !read_section(o, s->sh_link, &symbols) ||
-      symbols.sh_type != SHT_SYMTAB)
+  if (s->sh_entsize != sizeof(nxl_elf_relocation) || !read_section(o, s->sh_link, &symbols) ||
+      symbols.sh_type != NXL_SECTION_SYMBOLS)
     return "a table of relocations is malformed";
   return NULL;
 }
 
 /* Adds a section to the block, at its alignment. */
-static const char *place(const Elf64_Shdr *s, uint64_t *end, uint64_t *offset) {
+static const char *place(const nxl_elf_section *s, uint64_t *end, uint64_t *offset) {
   uint64_t align = s->sh_addralign ? s->sh_addralign : 1;
   if (align > PAGE || (align & (align - 1)))
     return "a section's alignment is no small power of two";
@@ -113,14 +114,14 @@ static const char *place(const Elf64_Shdr *s, uint64_t *end, uint64_t *offset) {
   return NULL;
 }
 
-static const char *check_section(const object *o, const Elf64_Shdr *s, uint64_t *end,
+static const char *check_section(const object *o, const nxl_elf_section *s, uint64_t *end,
                                  const char **name) {
   uint64_t offset;
-  if (s->sh_type == SHT_SYMTAB) return check_symbols(o, s, name);
-  if (s->sh_type == SHT_REL) return "its relocations are of another form";
-  if (s->sh_type == SHT_RELA) return check_relocations(o, s);
+  if (s->sh_type == NXL_SECTION_SYMBOLS) return check_symbols(o, s, name);
+  if (s->sh_type == NXL_SECTION_REL) return "its relocations are of another form";
+  if (s->sh_type == NXL_SECTION_RELA) return check_relocations(o, s);
   if (!is_loaded(o, s)) return NULL;
-  if ((s->sh_flags & SHF_WRITE) && s->sh_size) return "it has variables";
+  if ((s->sh_flags & NXL_SECTION_WRITE) && s->sh_size) return "it has variables";
   return place(s, end, &offset);
 }
 
@@ -135,7 +136,7 @@ nx_status nxl_check_object(const void *bytes, size_t size, uint16_t machine, siz
   if (!read_header(&o, machine))
     return nxi_fail(d, NX_COMPILE_FAILED, "", "an object is not for this machine");
   for (uint32_t i = 1; i < o.header.e_shnum && !fault; i++) {
-    Elf64_Shdr s;
+    nxl_elf_section s;
     fault =
         read_section(&o, i, &s) ? check_section(&o, &s, &end, &name) : "a section lies outside it";
   }
@@ -160,13 +161,13 @@ typedef struct link {
 static bool copy_sections(link *l) {
   uint64_t end = 0;
   for (uint32_t i = 0; i < l->o.header.e_shnum; i++) {
-    Elf64_Shdr s;
+    nxl_elf_section s;
     l->offset[i] = UINT64_MAX;
-    if (i == 0 || !read_section(&l->o, i, &s) || !is_loaded(&l->o, &s) || s.sh_type == SHT_RELA ||
-        s.sh_type == SHT_SYMTAB)
+    if (i == 0 || !read_section(&l->o, i, &s) || !is_loaded(&l->o, &s) ||
+        s.sh_type == NXL_SECTION_RELA || s.sh_type == NXL_SECTION_SYMBOLS)
       continue;
     if (place(&s, &end, &l->offset[i])) return false;
-    if (s.sh_type != SHT_NOBITS && s.sh_size)
+    if (s.sh_type != NXL_SECTION_ZEROS && s.sh_size)
       memcpy(l->memory + l->offset[i], l->o.bytes + s.sh_offset, s.sh_size);
   }
   l->stubs = stubs_offset(end);
@@ -176,8 +177,9 @@ static bool copy_sections(link *l) {
   return true;
 }
 
-static bool address_of(const link *l, const Elf64_Sym *symbol, const char *name, uint64_t *out) {
-  if (symbol->st_shndx == SHN_UNDEF) {
+static bool address_of(const link *l, const nxl_elf_symbol *symbol, const char *name,
+                       uint64_t *out) {
+  if (symbol->st_shndx == NXL_SYMBOL_UNDEFINED) {
     const nxl_symbol *s = known(name);
     if (s) *out = l->address + l->stubs + (uint64_t)(s - nxl_symbols) * NXL_STUB;
     return s != NULL;
@@ -188,9 +190,9 @@ static bool address_of(const link *l, const Elf64_Sym *symbol, const char *name,
   return true;
 }
 
-static bool read_symbol(const object *o, const Elf64_Shdr *table, uint64_t i, Elf64_Sym *symbol,
-                        const char **name) {
-  Elf64_Shdr strings;
+static bool read_symbol(const object *o, const nxl_elf_section *table, uint64_t i,
+                        nxl_elf_symbol *symbol, const char **name) {
+  nxl_elf_section strings;
   const char *text = read_strings(o, table->sh_link, &strings);
   if (!text || i >= table->sh_size / sizeof *symbol) return false;
   memcpy(symbol, o->bytes + table->sh_offset + i * sizeof *symbol, sizeof *symbol);
@@ -198,17 +200,17 @@ static bool read_symbol(const object *o, const Elf64_Shdr *table, uint64_t i, El
   return symbol->st_name < strings.sh_size;
 }
 
-static bool resolve_one(const link *l, const Elf64_Shdr *symbols, const Elf64_Shdr *target,
-                        uint64_t base, const Elf64_Rela *r) {
-  Elf64_Sym symbol;
+static bool resolve_one(const link *l, const nxl_elf_section *symbols,
+                        const nxl_elf_section *target, uint64_t base, const nxl_elf_relocation *r) {
+  nxl_elf_symbol symbol;
   const char *name;
   uint64_t value;
   if (r->r_offset > target->sh_size) return false;
-  if (!read_symbol(&l->o, symbols, ELF64_R_SYM(r->r_info), &symbol, &name) ||
+  if (!read_symbol(&l->o, symbols, nxl_elf_relocation_symbol(r->r_info), &symbol, &name) ||
       !address_of(l, &symbol, name, &value))
     return false;
   nxl_reference reference = {.machine = l->o.header.e_machine,
-                             .type = (uint32_t)ELF64_R_TYPE(r->r_info),
+                             .type = (uint32_t)nxl_elf_relocation_type(r->r_info),
                              .value = value + (uint64_t)r->r_addend,
                              .place = l->address + base + r->r_offset,
                              .at = l->memory + base + r->r_offset,
@@ -219,16 +221,16 @@ static bool resolve_one(const link *l, const Elf64_Shdr *symbols, const Elf64_Sh
 /* Applies all relocations. False: *type is the type of the first one that cannot be applied. */
 static bool resolve(const link *l, uint32_t *type) {
   for (uint32_t i = 1; i < l->o.header.e_shnum; i++) {
-    Elf64_Shdr s, symbols, target;
-    if (!read_section(&l->o, i, &s) || s.sh_type != SHT_RELA) continue;
+    nxl_elf_section s, symbols, target;
+    if (!read_section(&l->o, i, &s) || s.sh_type != NXL_SECTION_RELA) continue;
     if (!read_section(&l->o, s.sh_link, &symbols) || !read_section(&l->o, s.sh_info, &target))
       return false;
     uint64_t base = l->offset[s.sh_info];
     if (base == UINT64_MAX) continue; /* relocations of sections that are not loaded */
-    for (uint64_t k = 0; k < s.sh_size / sizeof(Elf64_Rela); k++) {
-      Elf64_Rela r;
+    for (uint64_t k = 0; k < s.sh_size / sizeof(nxl_elf_relocation); k++) {
+      nxl_elf_relocation r;
       memcpy(&r, l->o.bytes + s.sh_offset + k * sizeof r, sizeof r);
-      *type = (uint32_t)ELF64_R_TYPE(r.r_info);
+      *type = (uint32_t)nxl_elf_relocation_type(r.r_info);
       if (!resolve_one(l, &symbols, &target, base, &r)) return false;
     }
   }
@@ -237,13 +239,14 @@ static bool resolve(const link *l, uint32_t *type) {
 
 static bool find_entry(const link *l, const char *entry, uint64_t *offset) {
   for (uint32_t i = 1; i < l->o.header.e_shnum; i++) {
-    Elf64_Shdr s, home;
-    Elf64_Sym symbol;
+    nxl_elf_section s, home;
+    nxl_elf_symbol symbol;
     const char *name;
-    if (!read_section(&l->o, i, &s) || s.sh_type != SHT_SYMTAB) continue;
+    if (!read_section(&l->o, i, &s) || s.sh_type != NXL_SECTION_SYMBOLS) continue;
     for (uint64_t k = 1; read_symbol(&l->o, &s, k, &symbol, &name); k++) {
-      if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || strcmp(name, entry) != 0) continue;
-      if (!read_section(&l->o, symbol.st_shndx, &home) || !(home.sh_flags & SHF_EXECINSTR) ||
+      if (nxl_elf_symbol_type(symbol.st_info) != NXL_SYMBOL_FUNCTION || strcmp(name, entry) != 0)
+        continue;
+      if (!read_section(&l->o, symbol.st_shndx, &home) || !(home.sh_flags & NXL_SECTION_CODE) ||
           !address_of(l, &symbol, name, offset))
         return false;
       *offset -= l->address;

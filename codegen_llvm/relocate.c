@@ -2,9 +2,9 @@
 /* The relocations that position-independent code of one object has, as the ELF supplements for
  * x86-64 and AArch64 define them. Both are in every build: what they compute does not depend on the
  * machine that computes it. */
-#include <elf.h>
 #include <string.h>
 
+#include "elf_format.h"
 #include "jit.h"
 
 /* ---- pieces */
@@ -86,8 +86,8 @@ static bool relocate_arm(const nxl_reference *r) {
 /* ---- both */
 
 bool nxl_relocate(const nxl_reference *r) {
-  if (r->machine == EM_X86_64) return relocate_x86(r);
-  return r->machine == EM_AARCH64 && relocate_arm(r);
+  if (r->machine == NXL_ELF_X86_64) return relocate_x86(r);
+  return r->machine == NXL_ELF_AARCH64 && relocate_arm(r);
 }
 
 /* x86-64: jmp *(next), ud2; AArch64: ldr x16, (next); br x16. The address of the function is in the
@@ -95,6 +95,6 @@ bool nxl_relocate(const nxl_reference *r) {
 void nxl_write_stub(uint16_t machine, void *at, uint64_t function) {
   static const unsigned char x86[8] = {0xff, 0x25, 2, 0, 0, 0, 0x0f, 0x0b};
   static const uint32_t arm[2] = {0x58000050, 0xd61f0200};
-  memcpy(at, machine == EM_X86_64 ? (const void *)x86 : arm, 8);
+  memcpy(at, machine == NXL_ELF_X86_64 ? (const void *)x86 : arm, 8);
   memcpy((char *)at + 8, &function, 8);
 }

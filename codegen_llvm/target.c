@@ -2,16 +2,15 @@
 /* The machines that LLVM compiles for: the host as LLVM detects it, the features that each `isa`
  * leaves, and a pool of target machines. Making one takes as long as compiling a small kernel; a
  * machine is used by one thread at a time. */
-#include <pthread.h>
+#include <llvm-c/Target.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <llvm-c/Target.h>
-
 #include "config.h"
 #include "guard.h"
 #include "jit.h"
+#include "platform/thread.h"
 
 enum { MAX_FEATURES = 4096, MAX_ENVIRONMENT = MAX_FEATURES + 256, MAX_POOL = 8 };
 enum { SETUP_MEMORY = 1 << 20 }; /* bytes; LLVM needs a tenth of that */
@@ -25,11 +24,11 @@ static struct {
   const char *unavailable;
 } host;
 static char environment[NXL_ISAS][MAX_ENVIRONMENT], whole_environment[MAX_ENVIRONMENT];
-static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static nxi_mutex start_lock = NXI_MUTEX_INITIALIZER;
 static _Atomic bool started, all_started;
 static LLVMTargetRef host_target;
 
-static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static nxi_mutex pool_lock = NXI_MUTEX_INITIALIZER;
 static struct {
   nxl_isa isa;
   LLVMTargetMachineRef handle;
@@ -137,10 +136,10 @@ static nx_status setup_all(void *arg, nxi_diag *d) {
 
 static nx_status start_once(_Atomic bool *done, nxl_work *work, nxi_diag *d) {
   if (atomic_load_explicit(done, memory_order_acquire)) return NX_OK;
-  pthread_mutex_lock(&start_lock);
+  nxi_mutex_lock(&start_lock);
   nx_status s = *done ? NX_OK : nxl_guarded(work, NULL, SETUP_MEMORY, d);
   if (s == NX_OK) atomic_store_explicit(done, true, memory_order_release);
-  pthread_mutex_unlock(&start_lock);
+  nxi_mutex_unlock(&start_lock);
   return s;
 }
 
@@ -210,13 +209,13 @@ static LLVMTargetMachineRef make_machine(const nxl_machine *m, bool named, nxi_d
 
 static LLVMTargetMachineRef take_pooled(nxl_isa isa) {
   LLVMTargetMachineRef found = NULL;
-  pthread_mutex_lock(&pool_lock);
+  nxi_mutex_lock(&pool_lock);
   for (uint32_t i = 0; i < n_pool && !found; i++)
     if (pool[i].isa == isa) {
       found = pool[i].handle;
       pool[i] = pool[--n_pool];
     }
-  pthread_mutex_unlock(&pool_lock);
+  nxi_mutex_unlock(&pool_lock);
   return found;
 }
 
@@ -241,12 +240,12 @@ nx_status nxl_take_machine(const nxl_target *t, nxl_machine *m, nxi_diag *d) {
 
 void nxl_return_machine(nxl_machine *m) {
   bool kept = false;
-  pthread_mutex_lock(&pool_lock);
+  nxi_mutex_lock(&pool_lock);
   if (m->pooled && n_pool < MAX_POOL) {
     pool[n_pool].isa = m->isa;
     pool[n_pool++].handle = m->handle;
     kept = true;
   }
-  pthread_mutex_unlock(&pool_lock);
+  nxi_mutex_unlock(&pool_lock);
   if (!kept) LLVMDisposeTargetMachine(m->handle);
 }

@@ -6,8 +6,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
+
+#include "platform/pages.h"
 
 enum { LARGE_PAGE = 2 << 20 };
 
@@ -34,12 +34,10 @@ int64_t nxi_alloc_count(void) { return atomic_load_explicit(&allocations, memory
 
 /* Large blocks get huge pages if the system has them. The first access of a small page costs
  * several times as much as clearing it, and a graph of a million operations has a hundred thousand
- * small pages. */
+ * small pages. The hint covers the whole mapping, because realloc cannot move a mapping that is
+ * divided. */
 static void *advised(void *p, size_t bytes) {
-  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)p & ~(page - 1),
-            end = ((uintptr_t)p + bytes + page - 1) & ~(page - 1);
-  /* A hint. It covers the whole mapping, because realloc cannot move a mapping that is divided. */
-  if (p) madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+  if (p) nxi_pages_want_large(p, bytes);
   return p;
 }
 

@@ -16,7 +16,7 @@ void nxi_free(void *p);
 char *nxi_strdup(const char *s);
 
 /* Tests: fail the allocation number `after` from now (0: the next one) and, if `sticky`, all after
- * it; negative: never. Also consulted by the tensor allocator (runtime/platform/memory.c). Process
+ * it; negative: never. Also consulted by the tensor allocator (runtime/memory.c). Process
  * wide. */
 void nxi_alloc_fail(int64_t after, bool sticky);
 /* True when the next tensor-data allocation must fail (counts as one allocation). */

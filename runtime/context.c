@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Contexts: creation, the end, statistics, fork. */
-#include "ir/exit.h"
+#include "platform/exit.h"
+#include "platform/fork.h"
+#include "platform/lock.h"
+#include "platform/thread.h"
 #include "runtime/debug.h"
 #include "runtime/library/blas/blas.h"
 #include "runtime/realize/offload.h"
@@ -29,21 +32,12 @@ static void fork_parent(void *object) {
   nxi_lock_give(&c->run_lock);
 }
 
-static bool init_condition(nx_context *c) {
-  pthread_condattr_t attributes;
-  if (pthread_condattr_init(&attributes)) return false;
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  bool good = !pthread_cond_init(&c->changed, &attributes);
-  pthread_condattr_destroy(&attributes);
-  return good;
-}
-
 static void fork_child(void *object) {
   nx_context *c = object;
-  init_condition(c); /* nobody waits here any more */
+  nxi_condition_init(&c->changed); /* nobody waits here any more */
   for (nxi_run *run = c->runs, *next; run; run = next) {
     next = run->next;
-    if (!pthread_equal(run->thread, pthread_self())) nxi_release_locked(run, NX_INTERRUPTED);
+    if (run->thread != nxi_thread_self()) nxi_release_locked(run, NX_INTERRUPTED);
   }
   nxi_plans_unbusy(c);
   nxi_lock_give(&c->record_lock);
@@ -98,7 +92,7 @@ static void destroy(nx_context *c) {
   nxi_table_free(&c->table);
   nxi_free(c->scratch);
   nxi_slabs_free(c);
-  pthread_cond_destroy(&c->changed);
+  nxi_condition_destroy(&c->changed);
   nxi_lock_destroy(&c->run_lock);
   nxi_lock_destroy(&c->record_lock);
   if (c->watched) nxi_watch_released(c, false);
@@ -128,7 +122,7 @@ static nx_status create_context(const nx_context_options *options, nx_context **
   c->flags = o.flags;
   nxi_lock_init(&c->run_lock);
   nxi_lock_init(&c->record_lock);
-  nx_status status = init_condition(c) ? create(c, &o, &d) : nxi_oom(&d);
+  nx_status status = nxi_condition_init(&c->changed) ? create(c, &o, &d) : nxi_oom(&d);
   if (nxi_oom_in(&d, status, "context")) {
     destroy(c);
     return nxi_error_report(&d);

@@ -5,15 +5,14 @@
 #include "runtime/debug.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "codegen_cuda/codegen_cuda.h"
 #include "passes/pipeline.h"
+#include "platform/file.h"
+#include "platform/thread.h"
 #include "runtime/files/file.h"
 #include "runtime/record/error.h"
 
@@ -39,9 +38,9 @@ static const uint32_t all_stages = compiled_stages | NXI_DEBUG_graph | NXI_DEBUG
 
 static _Atomic uint32_t flags;
 static _Atomic uint32_t shown_since; /* counts the requests for stages; 0: none are wanted now */
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static nxi_once once = NXI_ONCE_INITIALIZER;
 static nxi_diag environment_fault;
-static char dump_directory[PATH_MAX / 2]; /* "": none */
+static char dump_directory[NXI_PATH / 2]; /* "": none */
 static nxi_executor_kind executor = NXI_COMPILED;
 static bool llvm_wanted;
 static _Atomic uint32_t dumped;
@@ -91,7 +90,7 @@ static const char *suffix_of(const char *stage) {
 }
 
 static nx_status write_file(const char *stage, const char *name, const char *text,
-                            char path[PATH_MAX], nxi_diag *d) {
+                            char path[NXI_PATH], nxi_diag *d) {
   char clean[64];
   size_t n = 0;
   for (; name && name[n] && n < sizeof clean - 1; n++) {
@@ -101,7 +100,7 @@ static nx_status write_file(const char *stage, const char *name, const char *tex
   }
   clean[n] = 0;
   unsigned number = atomic_fetch_add(&dumped, 1);
-  snprintf(path, PATH_MAX, "%s/%05u-%s-%s.%s", dump_directory, number, clean[0] ? clean : "f",
+  snprintf(path, NXI_PATH, "%s/%05u-%s-%s.%s", dump_directory, number, clean[0] ? clean : "f",
            stage, suffix_of(stage));
   nxi_diag own;
   nxi_diag_clear(&own);
@@ -112,7 +111,7 @@ static nx_status write_file(const char *stage, const char *name, const char *tex
 /* A source that NVRTC refuses, with what it says of it. */
 static void keep_refused(const char *name, const char *source, const char *words, nxi_diag *d) {
   nxi_text text = {0};
-  char path[PATH_MAX];
+  char path[NXI_PATH];
   const size_t said = strlen(d->message), room = sizeof d->message - said;
   nxi_diag own;
   nxi_diag_clear(&own);
@@ -131,7 +130,7 @@ static void keep_refused(const char *name, const char *source, const char *words
 
 static nx_status show(const char *stage, const char *name, const char *text, nxi_diag *d) {
   if (is_printed(stage)) fprintf(stderr, "-- %s %s\n%s\n", stage, name ? name : "", text);
-  char path[PATH_MAX];
+  char path[NXI_PATH];
   return dump_directory[0] ? write_file(stage, name, text, path, d) : NX_OK;
 }
 
@@ -235,16 +234,17 @@ static void read_isa(const char *name) {
 
 /* Makes the directory if only its last part is missing. */
 static void read_dump_directory(const char *path) {
-  struct stat s;
-  char reason[128];
+  nxi_file_info f;
+  char reason[NXI_SYSTEM_ERROR];
   int n = snprintf(dump_directory, sizeof dump_directory, "%s", path);
   if (n >= (int)sizeof dump_directory) errno = ENAMETOOLONG;
-  else if (!mkdir(path, 0777) || errno == EEXIST) errno = stat(path, &s) ? errno : 0;
-  if (!errno && !S_ISDIR(s.st_mode)) errno = ENOTDIR;
-  if (!errno && !access(path, W_OK | X_OK)) return;
+  else if (nxi_path_make_folder(path, 0777) || errno == EEXIST)
+    errno = nxi_path_info(path, &f) ? 0 : errno;
+  if (!errno && !f.folder) errno = ENOTDIR;
+  if (!errno && nxi_path_folder_usable(path)) return;
   nxi_fail(&environment_fault, NX_IO, "debug",
            "NX_DUMP_DIR: the directory \"%.300s\" cannot be written: %s", path,
-           strerror_r(errno, reason, sizeof reason));
+           nxi_system_error(errno, reason));
 }
 
 static const char *variable(const char *name) {
@@ -270,7 +270,7 @@ static void read_environment(void) {
 }
 
 nx_status nxi_debug_init(nxi_diag *d) {
-  pthread_once(&once, read_environment);
+  nxi_once_run(&once, read_environment);
   if (environment_fault.status) *d = environment_fault;
   return environment_fault.status;
 }

@@ -2,9 +2,10 @@
 /* The devices of a context: the processor, the interpreter beside it, GPUs, and those that are
  * missing, with the reason. A GPU is opened when something is first recorded for it. */
 #include <string.h>
-#include <unistd.h>
 
 #include "codegen_cuda/codegen_cuda.h"
+#include "platform/pages.h"
+#include "platform/thread.h"
 #include "runtime/cuda/maker.h"
 #include "runtime/debug.h"
 #include "runtime/realize/residency.h"
@@ -13,7 +14,7 @@
 #include "runtime/record/record.h"
 
 struct nxi_devices {
-  pthread_mutex_t lock;
+  nxi_mutex lock;
   struct opened {
     nxi_gpu *gpu;
     nxi_kernel_cache *kernels;
@@ -27,10 +28,7 @@ struct nxi_devices {
 nx_status nxi_devices_create(nx_context *c, const nx_context_options *o, nxi_diag *d) {
   struct nxi_devices *all = nxi_calloc(1, sizeof *all);
   if (!all) return nxi_oom(d);
-  if (pthread_mutex_init(&all->lock, NULL)) {
-    nxi_free(all);
-    return nxi_oom(d);
-  }
+  nxi_mutex_init(&all->lock);
   all->memory_limit = (int64_t)o->memory_limit;
   c->devices = all;
   if (!o->cache_dir) return NX_OK;
@@ -48,7 +46,7 @@ void nxi_devices_destroy(struct nxi_devices *all) {
     nxi_kernel_cache_destroy(all->gpus[i].kernels);
     nxi_gpu_close(all->gpus[i].gpu);
   }
-  pthread_mutex_destroy(&all->lock);
+  nxi_mutex_destroy(&all->lock);
   nxi_free(all->cache_dir);
   nxi_free(all);
 }
@@ -104,32 +102,32 @@ nx_status nxi_device_gpu(nx_context *c, int32_t device, nxi_gpu **out, nxi_diag 
   *out = NULL;
   if (device < NXI_DEVICE_CUDA) return NX_OK;
   int32_t number = device - NXI_DEVICE_CUDA;
-  pthread_mutex_lock(&all->lock);
+  nxi_mutex_lock(&all->lock);
   nx_status status = all->gpus[number].gpu ? NX_OK : open_gpu(all, number, d);
   *out = all->gpus[number].gpu;
-  pthread_mutex_unlock(&all->lock);
+  nxi_mutex_unlock(&all->lock);
   return status;
 }
 
 void nxi_device_options(const nx_context *c, int32_t device, nxi_executable_options *out) {
   struct nxi_devices *all = c->devices;
   int32_t number = device - NXI_DEVICE_CUDA;
-  pthread_mutex_lock(&all->lock);
+  nxi_mutex_lock(&all->lock);
   const struct opened *o = &all->gpus[number];
   if (o->gpu) out->target = nxi_gpu_target(o->gpu);
   out->kernels = o->kernels;
   out->gpu = o->gpu;
   out->sums_in_any_order = c->flags & NX_UNORDERED_SUMS;
-  pthread_mutex_unlock(&all->lock);
+  nxi_mutex_unlock(&all->lock);
 }
 
 /* What is open need not be asked of the driver again, which takes longer than recording an
  * operation does. */
 static bool is_open(nx_context *c, nx_device device) {
   if (device < NXI_DEVICE_CUDA || device >= NXI_DEVICE_CUDA + NXI_MOST_GPUS) return false;
-  pthread_mutex_lock(&c->devices->lock);
+  nxi_mutex_lock(&c->devices->lock);
   bool open = c->devices->gpus[device - NXI_DEVICE_CUDA].gpu != NULL;
-  pthread_mutex_unlock(&c->devices->lock);
+  nxi_mutex_unlock(&c->devices->lock);
   return open;
 }
 
@@ -165,13 +163,12 @@ nx_status nx_device_describe(const nx_context *c, nx_device device, nx_device_in
                          .dlpack_type = device >= NXI_DEVICE_CUDA ? 2 : 1,
                          .ordinal = device >= NXI_DEVICE_CUDA ? device - NXI_DEVICE_CUDA : 0};
   nxi_gpu_info gpu;
-  long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   if (device >= NXI_DEVICE_CUDA) {
     const char *ignored;
     if (!why && nxi_gpu_describe(device - NXI_DEVICE_CUDA, &gpu, &ignored))
       info.memory = gpu.memory;
-  } else if (pages > 0 && page > 0) {
-    info.memory = (uint64_t)pages * (uint64_t)page;
+  } else {
+    info.memory = (uint64_t)nxi_machine_memory();
   }
   return nxi_fill(out, &info, sizeof info, "nx_device_info", "device");
 }
@@ -203,9 +200,9 @@ static bool opened_gpu(const nx_context *c, const char *op, nx_device device, nx
     return false;
   }
   if (device < NXI_DEVICE_CUDA) return true;
-  pthread_mutex_lock(&all->lock);
+  nxi_mutex_lock(&all->lock);
   *out = all->gpus[device - NXI_DEVICE_CUDA].gpu;
-  pthread_mutex_unlock(&all->lock);
+  nxi_mutex_unlock(&all->lock);
   return true;
 }
 

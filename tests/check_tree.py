@@ -3,9 +3,10 @@
 
 Includes follow the direction in which data flows (docs/ir.md): a code generator that included the graph
 would sooner or later decide something there. Also: each source file names its licence in its first line,
-none names a path or a host of somebody's machine, none is longer than LONGEST lines or wider than WIDTH, pages of docs/ that are
-named exist, every test program is built, and the entries of docs/decisions.md have dates. What git does not
-track counts if its name ends as a source's does.
+what is of the operating system is in platform/ alone and docs/porting.md names it, none names a path or a host
+of somebody's machine, none is longer than LONGEST lines or wider than WIDTH, pages of docs/ that are named exist,
+every test program is built, and the entries of docs/decisions.md have dates. What git does not track counts if
+its name ends as a source's does.
 
 Usage: check_tree.py SOURCE_ROOT. Prints each fault as file:line: sentence; the exit status is 1 if any.
 """
@@ -17,28 +18,36 @@ import sys
 from pathlib import Path
 
 # What stands below both levels of the IR, and the borders that a code generator sees.
-BASE = ("ir/op.h", "ir/scalar_ops.def", "ir/dtype.h", "ir/alloc.h", "ir/diag.h", "ir/exit.h", "ir/loading.h", "ir/kernel_abi.h",
-        "ir/target.h")
+BASE = ("ir/op.h", "ir/scalar_ops.def", "ir/dtype.h", "ir/alloc.h", "ir/diag.h", "ir/kernel_abi.h", "ir/target.h")
 
 # What a directory may include from the tree, beside itself and the public headers. A name that ends in /
 # is a whole directory.
 ALLOWED = {
     "include": (),
-    "ir": (),
+    "platform": (),
+    "ir": ("platform/",),
     "passes": ("ir/",),
-    "codegen_llvm": ("ir/kernel/kernel.h", "ir/kernel/kernel_ops.def", *BASE),
-    "codegen_cuda": ("ir/kernel/kernel.h", "ir/kernel/kernel_ops.def", *BASE),
-    "runtime": ("ir/", "passes/", "codegen_llvm/", "codegen_cuda/"),
-    "tools": ("ir/", "passes/", "codegen_llvm/", "runtime/"),
+    "codegen_llvm": ("platform/", "ir/kernel/kernel.h", "ir/kernel/kernel_ops.def", *BASE),
+    "codegen_cuda": ("platform/", "ir/kernel/kernel.h", "ir/kernel/kernel_ops.def", *BASE),
+    "runtime": ("platform/", "ir/", "passes/", "codegen_llvm/", "codegen_cuda/"),
+    "tools": ("platform/", "ir/", "passes/", "codegen_llvm/", "runtime/"),
     "examples": (),
-    "bench": ("ir/", "passes/", "codegen_llvm/", "codegen_cuda/", "runtime/"),
-    "tests": ("ir/", "passes/", "codegen_llvm/", "codegen_cuda/", "runtime/", "tools/", "bench/"),
+    "bench": ("platform/", "ir/", "passes/", "codegen_llvm/", "codegen_cuda/", "runtime/"),
+    "tests": ("platform/", "ir/", "passes/", "codegen_llvm/", "codegen_cuda/", "runtime/", "tools/", "bench/"),
 }
 # Headers that stand alone: they describe a border between directories.
 ALONE = ("ir/kernel_abi.h", "ir/target.h")
 
 # Headers that the build writes.
 GENERATED = ("config.h", "code_id.h")
+
+# What only the seam to the operating system, platform/, may include, and call of what the C library adds to C.
+SEAM = "platform/"
+SYSTEM_HEADER = re.compile(r"#\s*include\s*<((?:arpa|linux|mach|net|sys)/.*|(?:dirent|dlfcn|elf|fcntl|link|poll|pthread|sched|"
+                           r"semaphore|signal|spawn|strings|ucontext|unistd|windows)\.h)>")
+SYSTEM_CALL = re.compile(r"\b(clock_gettime|nanosleep|usleep|sysconf|mmap|munmap|madvise|mprotect|dlopen|dlsym|dladdr|getpid|"
+                         r"secure_getenv|setenv|unsetenv|strerror_r|strcasecmp|realpath|fsync|atexit)\(")
+BEHIND_SEAM = ("include", "ir", "passes", "codegen_llvm", "codegen_cuda", "runtime", "tools")
 
 SOURCE = {".c", ".h", ".def", ".cc", ".cuh"}
 LICENSED = SOURCE | {".py", ".sh", ".build"}
@@ -82,6 +91,26 @@ def include_faults(root, path, lines):
             yield number, f"{own} must not include {target}"
 
 
+def seam_faults(lines):
+    for number, line in enumerate(lines, 1):
+        header, call = SYSTEM_HEADER.search(line), SYSTEM_CALL.search(line)
+        if header:
+            yield number, f"<{header.group(1)}> is for {SEAM} alone (docs/porting.md)"
+        if call and not line.lstrip().startswith(("*", "/*")):
+            yield number, f"{call.group(1)} is for {SEAM} alone (docs/porting.md)"
+
+
+def unported(root):
+    """Functions of platform/ that the page on porting does not name."""
+    page = root / "docs/porting.md"
+    names = set(re.findall(r"`(nxi_\w+)`", page.read_text(encoding="utf-8"))) if page.is_file() else set()
+    for path in sorted((root / SEAM).glob("*.h")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            declared = re.match(r"(?:static inline |_Noreturn )?[a-z]\w*(?: \w+)* \*?(nxi_\w+)\(", line)
+            if declared and declared.group(1) not in names:
+                yield path.relative_to(root).as_posix(), number, f"docs/porting.md does not name {declared.group(1)}"
+
+
 def faults(root, path):
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -93,6 +122,8 @@ def faults(root, path):
             yield 1, "the first lines do not name the licence (SPDX-License-Identifier: ISC)"
     if path.suffix in SOURCE and path.relative_to(root).parts[0] in ALLOWED:
         yield from include_faults(root, path, lines)
+    if path.suffix in {".c", ".h"} and path.relative_to(root).parts[0] in BEHIND_SEAM:
+        yield from seam_faults(lines)
     if path.suffix in LICENSED and len(lines) > LONGEST:
         yield len(lines), f"a file of more than {LONGEST} lines wants splitting"
     for number, line in enumerate(lines, 1):
@@ -161,7 +192,7 @@ def main():
         for number, sentence in faults(root, path):
             print(f"{path.relative_to(root)}:{number}: {sentence}")
             count += 1
-    for name, number, sentence in [*unbuilt_tests(root), *decision_faults(root)]:
+    for name, number, sentence in [*unbuilt_tests(root), *decision_faults(root), *unported(root)]:
         print(f"{name}:{number}: {sentence}")
         count += 1
     return 1 if count else 0

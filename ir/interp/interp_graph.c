@@ -2,10 +2,11 @@
 /* Running a graph program: scratch memory, parameters, then one step after the other. Programs are
  * immutable and several threads may run one; the scratch memory of a run that is over is kept for
  * the next. */
-#include <string.h>
-#include <time.h>
-
 #include "interp_graph.h"
+
+#include <string.h>
+
+#include "platform/clock.h"
 
 enum {
   STACK_BYTES = 8192,        /* scratch memory up to this lives on the stack */
@@ -13,16 +14,13 @@ enum {
 };
 
 bool nxg_stopped(nxg_run_state *r) {
-  struct timespec t;
   if (!r->poll || r->status) return r->status != NX_OK;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  int64_t now = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+  int64_t now = nxi_now_ns();
   if (r->polled_ns == 0) r->polled_ns = now;
   if (now - r->polled_ns < POLL_NS) return false;
   if (r->poll(r->user))
     r->status = nxi_fail(r->d, NX_INTERRUPTED, "", "the poll callback asked to stop");
-  clock_gettime(CLOCK_MONOTONIC, &t); /* the callback has taken time */
-  r->polled_ns = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+  r->polled_ns = nxi_now_ns(); /* the callback has taken time */
   return r->status != NX_OK;
 }
 

@@ -2,17 +2,15 @@
 /* The disk cache's directory, lookups and stores. A file appears under its name whole or not at
  * all: it is written under a name of its own, synced, and renamed. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include "disk_private.h"
 #include "ir/alloc.h"
+#include "platform/clock.h"
+#include "platform/file.h"
+#include "platform/process.h"
 
 enum { ABI = 1, BYTE_ORDER_MARK = 0x01020304 };
 static const char magic[8] = {'n', 'x', 'c', 'a', 'c', 'h', 'e', '\n'};
@@ -24,8 +22,8 @@ static const int64_t largest_file = INT64_C(1) << 30;
 
 /* Writes the directory to use to c->path; false with the reason set. */
 static bool choose_directory(nxi_disk_cache *c, const char *given) {
-  const char *variable = given ? NULL : secure_getenv("NX_CACHE_DIR");
-  const char *xdg = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
+  const char *variable = given ? NULL : nxi_safe_variable("NX_CACHE_DIR");
+  const char *xdg = nxi_safe_variable("XDG_CACHE_HOME"), *home = nxi_safe_variable("HOME");
   int n;
   if (given || variable) {
     n = snprintf(c->path, sizeof c->path, "%s", given ? given : variable);
@@ -47,38 +45,38 @@ static bool choose_directory(nxi_disk_cache *c, const char *given) {
 
 /* Like mkdir -p -m 0700. Failures show when the directory is opened. */
 static void make_directories(const char *path) {
-  char part[PATH_MAX];
+  char part[NXI_PATH];
   snprintf(part, sizeof part, "%s", path);
   for (char *slash = part + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
     *slash = 0;
-    mkdir(part, 0700);
+    nxi_path_make_folder(part, 0700);
   }
-  mkdir(part, 0700);
+  nxi_path_make_folder(part, 0700);
 }
 
 static void open_directory(nxi_disk_cache *c) {
-  int fd = open(c->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int fd = nxi_fd_open_folder(c->path);
   if (fd < 0) {
     make_directories(c->path);
-    fd = open(c->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    fd = nxi_fd_open_folder(c->path);
   }
-  struct stat s;
-  if (fd < 0 || fstat(fd, &s) != 0) {
-    char text[128];
+  nxi_file_info f;
+  if (fd < 0 || !nxi_fd_info(fd, &f)) {
+    char text[NXI_SYSTEM_ERROR];
     snprintf(c->reason, sizeof c->reason, "its directory cannot be opened: %s",
-             strerror_r(errno, text, sizeof text));
-  } else if (s.st_uid != geteuid()) {
+             nxi_system_error(errno, text));
+  } else if (!nxi_is_own(&f)) {
     snprintf(c->reason, sizeof c->reason, "its directory belongs to another user");
-  } else if (s.st_mode & 022) {
+  } else if (f.others_write) {
     snprintf(c->reason, sizeof c->reason, "others can write to its directory (mode %04o)",
-             (unsigned)s.st_mode & 07777);
-  } else if (faccessat(fd, ".", R_OK | W_OK | X_OK, AT_EACCESS) != 0) {
+             (unsigned)f.permissions);
+  } else if (!nxi_fd_folder_usable(fd)) {
     snprintf(c->reason, sizeof c->reason, "its directory is not writable");
   } else {
     c->directory = fd;
     return;
   }
-  if (fd >= 0) close(fd);
+  if (fd >= 0) nxi_fd_close(fd);
 }
 
 nx_status nxi_disk_open(const nxi_disk_options *options, nxi_disk_cache **out, nxi_diag *d) {
@@ -101,7 +99,7 @@ nx_status nxi_disk_open(const nxi_disk_options *options, nxi_disk_cache **out, n
 
 void nxi_disk_close(nxi_disk_cache *c) {
   if (!c) return;
-  if (c->directory >= 0) close(c->directory);
+  if (c->directory >= 0) nxi_fd_close(c->directory);
   nxi_free(c->environment);
   nxi_free(c);
 }
@@ -121,28 +119,6 @@ void nxi_disk_name(const char *environment, size_t environment_size, const void 
   XXH128_hash_t k = XXH3_128bits_withSeed(key, key_size, e.low64 ^ e.high64);
   snprintf(name, NXI_DISK_NAME, "%016llx%016llx.nxe", (unsigned long long)k.high64,
            (unsigned long long)k.low64);
-}
-
-static bool read_all(int fd, char *data, size_t size) {
-  while (size > 0) {
-    ssize_t n = read(fd, data, size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    data += n;
-    size -= (size_t)n;
-  }
-  return true;
-}
-
-static bool write_all(int fd, const char *data, size_t size) {
-  while (size > 0) {
-    ssize_t n = write(fd, data, size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    data += n;
-    size -= (size_t)n;
-  }
-  return true;
 }
 
 static void checksum(const char *data, size_t size, uint64_t out[2]) {
@@ -179,26 +155,26 @@ static const char *parse_file(char *data, size_t size, nxi_disk_file *out) {
 }
 
 static const char *check_file(int fd, size_t *size) {
-  struct stat s;
-  if (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode)) return "not a regular file";
-  if (s.st_uid != geteuid()) return "belongs to another user";
-  if (s.st_mode & 022) return "others can write to it";
-  if (s.st_size < (off_t)sizeof(nxi_disk_header)) return "truncated";
-  if (s.st_size > largest_file) return "too large";
-  *size = (size_t)s.st_size;
+  nxi_file_info f;
+  if (!nxi_fd_info(fd, &f) || !f.regular) return "not a regular file";
+  if (!nxi_is_own(&f)) return "belongs to another user";
+  if (f.others_write) return "others can write to it";
+  if (f.bytes < (int64_t)sizeof(nxi_disk_header)) return "truncated";
+  if (f.bytes > largest_file) return "too large";
+  *size = (size_t)f.bytes;
   return NULL;
 }
 
 const char *nxi_disk_read(const nxi_disk_cache *c, const char *name, nxi_disk_file *out, int *fd) {
   *out = (nxi_disk_file){0};
-  *fd = openat(c->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  *fd = nxi_fd_open_in(c->directory, name, NXI_FD_DIRECT, 0);
   if (*fd < 0) return "cannot be opened";
   size_t size = 0;
   const char *problem = check_file(*fd, &size);
   if (problem) return problem;
   char *data = nxi_malloc(size);
   if (!data) return nxi_disk_no_memory;
-  problem = read_all(*fd, data, size) ? parse_file(data, size, out) : "cannot be read";
+  problem = nxi_fd_read(*fd, data, size) ? parse_file(data, size, out) : "cannot be read";
   if (problem) {
     nxi_free(data);
     out->data = NULL;
@@ -225,7 +201,7 @@ void *nxi_disk_lookup(nxi_disk_cache *c, const void *key, size_t key_size, size_
   bool hit = !problem && !file.other_version && same(file.key, file.key_size, key, key_size) &&
              same(file.environment, file.environment_size, c->environment, c->environment_size);
   if (hit) {
-    futimens(fd, NULL); /* used now */
+    nxi_fd_touch(fd);
     *size = file.payload_size;
     memmove(file.data, file.payload, file.payload_size);
   } else {
@@ -234,7 +210,7 @@ void *nxi_disk_lookup(nxi_disk_cache *c, const void *key, size_t key_size, size_
     atomic_fetch_add(&c->misses, 1);
     if (fd >= 0) atomic_fetch_add(&c->refused, 1);
   }
-  if (fd >= 0) close(fd);
+  if (fd >= 0) nxi_fd_close(fd);
   if (hit) atomic_fetch_add(&c->hits, 1);
   return file.data;
 }
@@ -269,18 +245,16 @@ static char *make_file(const nxi_disk_cache *c, const void *key, size_t key_size
 
 static bool write_file(const nxi_disk_cache *c, const char *name, const char *data, size_t size) {
   static _Atomic unsigned counter;
-  struct timespec t;
   char temporary[96];
-  clock_gettime(CLOCK_REALTIME, &t);
-  snprintf(temporary, sizeof temporary, ".tmp-%lx-%llx-%lx-%x", (long)getpid(), (long long)t.tv_sec,
-           t.tv_nsec, atomic_fetch_add(&counter, 1));
-  int fd =
-      openat(c->directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  snprintf(temporary, sizeof temporary, ".tmp-%x-%llx-%x", (unsigned)nxi_process_number(),
+           (long long)nxi_date_ns(), atomic_fetch_add(&counter, 1));
+  int fd = nxi_fd_open_in(c->directory, temporary,
+                          NXI_FD_WRITE | NXI_FD_CREATE | NXI_FD_NEW | NXI_FD_DIRECT, 0600);
   if (fd < 0) return false;
-  bool good = write_all(fd, data, size) && fsync(fd) == 0;
-  good &= close(fd) == 0;
-  good = good && renameat(c->directory, temporary, c->directory, name) == 0;
-  if (!good) unlinkat(c->directory, temporary, 0);
+  bool good = nxi_fd_write(fd, data, size) && nxi_fd_sync(fd);
+  good &= nxi_fd_close(fd);
+  good = good && nxi_name_rename(c->directory, temporary, name);
+  if (!good) nxi_name_remove(c->directory, temporary);
   return good;
 }
 

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: ISC */
 /* The disk cache as a whole: listing, verifying, trimming. Other processes add and remove entries
  * meanwhile, so a file that is gone when its turn comes is nothing unusual. */
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "disk_private.h"
 #include "ir/alloc.h"
+#include "platform/clock.h"
+#include "platform/file.h"
 
 enum { ABANDONED_SECONDS = 3600 }; /* after this a temporary file has no writer any more */
 
 typedef struct found {
   char name[NXI_DISK_NAME];
   int64_t bytes;
-  struct timespec used;
+  int64_t used_s;
+  int32_t used_ns;
 } found;
 
 typedef struct found_list {
@@ -31,49 +29,50 @@ static bool is_entry_name(const char *name) {
 
 static int by_use(const void *a, const void *b) {
   const found *x = a, *y = b;
-  if (x->used.tv_sec != y->used.tv_sec) return x->used.tv_sec < y->used.tv_sec ? -1 : 1;
-  if (x->used.tv_nsec != y->used.tv_nsec) return x->used.tv_nsec < y->used.tv_nsec ? -1 : 1;
+  if (x->used_s != y->used_s) return x->used_s < y->used_s ? -1 : 1;
+  if (x->used_ns != y->used_ns) return x->used_ns < y->used_ns ? -1 : 1;
   return strcmp(x->name, y->name);
 }
 
 static void remove_abandoned(const nxi_disk_cache *c, const char *name) {
-  struct stat s;
-  if (strncmp(name, ".tmp-", 5) != 0 || fstatat(c->directory, name, &s, AT_SYMLINK_NOFOLLOW) != 0)
-    return;
-  if (time(NULL) - s.st_mtim.tv_sec > ABANDONED_SECONDS) unlinkat(c->directory, name, 0);
+  nxi_file_info f;
+  if (strncmp(name, ".tmp-", 5) != 0 || !nxi_name_info(c->directory, name, &f)) return;
+  if (nxi_date_ns() / 1000000000 - f.modified_s > ABANDONED_SECONDS)
+    nxi_name_remove(c->directory, name);
+}
+
+typedef struct scanner {
+  const nxi_disk_cache *cache;
+  bool clean, failed;
+  found_list *list;
+} scanner;
+
+static bool scan_name(void *user, const char *name) {
+  scanner *s = user;
+  nxi_file_info f;
+  if (s->clean) remove_abandoned(s->cache, name);
+  if (!is_entry_name(name) || !nxi_name_info(s->cache->directory, name, &f)) return true;
+  found_list *l = s->list;
+  s->failed = !nxi_grow(&l->items, &l->capacity, l->count + 1, sizeof *l->items);
+  if (s->failed) return false;
+  found *entry = &l->items[l->count++];
+  *entry = (found){.bytes = f.bytes, .used_s = f.modified_s, .used_ns = f.modified_ns};
+  memcpy(entry->name, name, NXI_DISK_NAME);
+  return true;
 }
 
 /* All entries, the longest unused one first. False: the directory cannot be read, or memory is
  * exhausted. */
 static bool scan(const nxi_disk_cache *c, bool clean, found_list *out) {
+  scanner s = {.cache = c, .clean = clean, .list = out};
   *out = (found_list){0};
-  int fd =
-      c && c->directory >= 0 ? openat(c->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-  DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
-  if (!stream) {
-    if (fd >= 0) close(fd);
-    return false;
-  }
-  bool good = true;
-  for (struct dirent *e; good && (e = readdir(stream));) {
-    struct stat s;
-    if (clean) remove_abandoned(c, e->d_name);
-    if (!is_entry_name(e->d_name) || fstatat(c->directory, e->d_name, &s, AT_SYMLINK_NOFOLLOW) != 0)
-      continue;
-    good = nxi_grow(&out->items, &out->capacity, out->count + 1, sizeof *out->items);
-    if (!good) break;
-    found *f = &out->items[out->count++];
-    memcpy(f->name, e->d_name, NXI_DISK_NAME);
-    f->bytes = s.st_size;
-    f->used = s.st_mtim;
-  }
-  closedir(stream);
-  if (good && out->count) qsort(out->items, out->count, sizeof *out->items, by_use);
-  if (!good) {
+  if (!c || c->directory < 0 || !nxi_fd_list(c->directory, scan_name, &s)) return false;
+  if (!s.failed && out->count) qsort(out->items, out->count, sizeof *out->items, by_use);
+  if (s.failed) {
     nxi_free(out->items);
     *out = (found_list){0};
   }
-  return good;
+  return !s.failed;
 }
 
 void nxi_disk_stats_read(nxi_disk_cache *c, nxi_disk_stats *out) {
@@ -101,11 +100,11 @@ static bool has_its_name(const nxi_disk_file *file, const char *name) {
 
 static nxi_disk_entry examine(const nxi_disk_cache *c, const found *f) {
   nxi_disk_entry entry = {
-      .name = f->name, .bytes = f->bytes, .used = f->used.tv_sec, .state = NXI_DISK_BAD};
+      .name = f->name, .bytes = f->bytes, .used = f->used_s, .state = NXI_DISK_BAD};
   nxi_disk_file file;
   int fd;
   entry.problem = nxi_disk_read(c, f->name, &file, &fd);
-  if (fd >= 0) close(fd);
+  if (fd >= 0) nxi_fd_close(fd);
   if (!entry.problem && !has_its_name(&file, f->name))
     entry.problem = "its name is not that of its key";
   if (!entry.problem) {
@@ -137,7 +136,7 @@ int64_t nxi_disk_verify(nxi_disk_cache *c) {
     nxi_disk_entry entry = examine(c, &list.items[i]);
     if (entry.state != NXI_DISK_BAD || entry.problem == nxi_disk_no_memory) continue;
     bad++;
-    unlinkat(c->directory, list.items[i].name, 0);
+    nxi_name_remove(c->directory, list.items[i].name);
   }
   nxi_free(list.items);
   return bad;
@@ -149,7 +148,7 @@ int64_t nxi_disk_trim(nxi_disk_cache *c, int64_t bytes) {
   if (!scan(c, true, &list)) return 0;
   for (uint32_t i = 0; i < list.count; i++) total += list.items[i].bytes;
   for (uint32_t i = 0; i < list.count && (total > bytes || bytes <= 0); i++) {
-    if (unlinkat(c->directory, list.items[i].name, 0) == 0) gone++;
+    if (nxi_name_remove(c->directory, list.items[i].name)) gone++;
     total -= list.items[i].bytes;
   }
   nxi_free(list.items);

@@ -3,16 +3,16 @@
 #ifndef NXI_CACHE_DISK_PRIVATE_H
 #define NXI_CACHE_DISK_PRIVATE_H
 
-#include <limits.h>
 #include <stdatomic.h>
 
 #include "disk.h"
+#include "platform/file.h"
 
 enum { NXI_DISK_NAME = 37 }; /* 32 digits of the hash, ".nxe", NUL */
 
 struct nxi_disk_cache {
   int directory; /* file descriptor, -1: unusable */
-  char path[PATH_MAX];
+  char path[NXI_PATH];
   char reason[256];
   char *environment;
   size_t environment_size;

@@ -4,22 +4,22 @@
  * it. */
 #include "kernel.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "platform/clock.h"
+#include "platform/thread.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "disk.h"
 #include "code_id.h"
-#include "runtime/platform/fork.h"
-#include "ir/exit.h"
-#include "runtime/platform/lock.h"
+#include "platform/fork.h"
+#include "platform/exit.h"
+#include "platform/lock.h"
 
 enum { DEFAULT_KERNELS = 4096, BUCKETS = 1024 };
 static const size_t default_code_bytes = (size_t)128 << 20;
@@ -46,8 +46,8 @@ struct nxi_kernel_cache {
   const nxi_code_maker *maker;
   void *user;
   nxi_lock lock;
-  pthread_cond_t settled;       /* some kernel is no longer pending */
-  pthread_rwlock_t inside_llvm; /* held for reading by whoever is; fork waits until nobody is */
+  nxi_condition settled;       /* some kernel is no longer pending */
+  nxi_shared_lock inside_llvm; /* held for reading by whoever is; fork waits until nobody is */
   nxi_fork_entry fork_entry;
   nxi_kernel *buckets[BUCKETS];
   nxi_kernel *newest, *oldest;
@@ -56,12 +56,6 @@ struct nxi_kernel_cache {
   nxi_kernel_stats stats;
   nxi_disk_cache *disk; /* NULL: none */
 };
-
-static double now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
 
 /* ---- code for processors */
 
@@ -203,26 +197,16 @@ static void release_chain(nxi_kernel *k) {
  * inside LLVM meanwhile. What the parent's threads were about to make is not coming in the
  * child. */
 
-static void init_llvm_lock(nxi_kernel_cache *c) {
-  pthread_rwlockattr_t attributes;
-  pthread_rwlockattr_init(&attributes);
-#if defined(__GLIBC__)
-  pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-#endif
-  pthread_rwlock_init(&c->inside_llvm, &attributes);
-  pthread_rwlockattr_destroy(&attributes);
-}
-
 static void before_fork(void *object) {
   nxi_kernel_cache *c = object;
-  pthread_rwlock_wrlock(&c->inside_llvm);
+  nxi_shared_lock_write(&c->inside_llvm);
   nxi_lock_take(&c->lock);
 }
 
 static void after_fork(void *object) {
   nxi_kernel_cache *c = object;
   nxi_lock_give(&c->lock);
-  pthread_rwlock_unlock(&c->inside_llvm);
+  nxi_shared_lock_give(&c->inside_llvm);
 }
 
 static void after_fork_in_child(void *object) {
@@ -237,9 +221,9 @@ static void after_fork_in_child(void *object) {
       *at = k->chain; /* its maker's reference is lost */
       k->listed = false;
     }
-  pthread_cond_init(&c->settled, NULL);
+  nxi_condition_init(&c->settled);
   nxi_lock_give(&c->lock);
-  init_llvm_lock(c); /* the one who holds it has another name here */
+  nxi_shared_lock_init(&c->inside_llvm, true); /* the one who holds it has another name here */
 }
 
 static const nxi_fork_hooks fork_hooks = {before_fork, after_fork, after_fork_in_child};
@@ -264,8 +248,8 @@ nx_status nxi_kernel_disk_open(const char *directory, nxi_disk_cache **out, nxi_
 }
 
 static void destroy_locks(nxi_kernel_cache *c) {
-  pthread_rwlock_destroy(&c->inside_llvm);
-  pthread_cond_destroy(&c->settled);
+  nxi_shared_lock_destroy(&c->inside_llvm);
+  nxi_condition_destroy(&c->settled);
   nxi_lock_destroy(&c->lock);
 }
 
@@ -280,8 +264,8 @@ nx_status nxi_kernel_cache_create_for(const nxi_code_maker *maker, void *user,
   c->maker = maker;
   c->user = user;
   nxi_lock_init(&c->lock);
-  pthread_cond_init(&c->settled, NULL);
-  init_llvm_lock(c);
+  nxi_condition_init(&c->settled);
+  nxi_shared_lock_init(&c->inside_llvm, true);
   c->max_kernels = DEFAULT_KERNELS;
   c->max_bytes = default_code_bytes;
   if (nxi_fork_register(&c->fork_entry, &fork_hooks, c) != NX_OK) {
@@ -449,7 +433,7 @@ static nx_status compile(nxi_kernel_cache *c, nxi_kernel *k, const material *m, 
 
 static nx_status fill(nxi_kernel_cache *c, nxi_kernel *k, const material *m,
                       nxi_kernel_outcome *how, nxi_diag *d) {
-  double start = now_ms();
+  double start = nxi_now_ms();
   nx_status s = NX_OK;
   *how = NXI_KERNEL_DISK_HIT;
   if (!load_from_disk(c, k)) {
@@ -457,7 +441,7 @@ static nx_status fill(nxi_kernel_cache *c, nxi_kernel *k, const material *m,
     s = compile(c, k, m, d);
   }
   if (k->code) k->info.code_bytes = c->maker->bytes(k->code);
-  k->info.compile_ms = now_ms() - start;
+  k->info.compile_ms = nxi_now_ms() - start;
   return s;
 }
 
@@ -483,7 +467,7 @@ static void settle(nxi_kernel_cache *c, nxi_kernel *k, nx_status s, nxi_kernel_o
     k->chain = NULL;
     gone = k; /* the map's reference */
   }
-  pthread_cond_broadcast(&c->settled);
+  nxi_condition_wake_all(&c->settled);
   nxi_lock_give(&c->lock);
   release_chain(gone);
 }
@@ -492,7 +476,7 @@ static void settle(nxi_kernel_cache *c, nxi_kernel *k, nx_status s, nxi_kernel_o
 static nx_status take_found(nxi_kernel_cache *c, nxi_kernel *k, nxi_kernel **out, nxi_diag *d) {
   NXI_HELD(&c->lock);
   nxi_kernel_retain(k);
-  while (k->state == PENDING) nxi_lock_wait(&c->settled, &c->lock, NULL);
+  while (k->state == PENDING) nxi_lock_wait(&c->settled, &c->lock, -1);
   nx_status s = k->state == READY ? NX_OK : k->fault.status;
   if (s == NX_OK) {
     c->stats.hits++;
@@ -525,7 +509,7 @@ static nx_status get(nxi_kernel_cache *c, const char *isa, const void *key, size
   if (k) enter(c, k);
   nxi_lock_give(&c->lock);
   if (!k) return nxi_oom(d);
-  pthread_rwlock_rdlock(&c->inside_llvm);
+  nxi_shared_lock_read(&c->inside_llvm);
   bool inside = nxi_exit_enter();
   nx_status s = inside             ? fill(c, k, m, &outcome, &own)
                 : nxi_exit_begun() ? nxi_fail(&own, NX_COMPILE_FAILED, "",
@@ -534,7 +518,7 @@ static nx_status get(nxi_kernel_cache *c, const char *isa, const void *key, size
   if (s != NX_OK && own.status == NX_OK) nxi_fail(&own, s, "", "a kernel could not be made");
   settle(c, k, s, outcome, &own);
   if (inside) nxi_exit_leave();
-  pthread_rwlock_unlock(&c->inside_llvm);
+  nxi_shared_lock_give(&c->inside_llvm);
   if (how) *how = outcome;
   if (s == NX_OK) {
     *out = k;

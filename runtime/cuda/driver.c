@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "driver.h"
 
-#include <pthread.h>
+#include "platform/thread.h"
 #include <stdio.h>
 
 #include "codegen_cuda/toolkit.h"
@@ -10,7 +10,7 @@
 static nxi_cuda table;
 static int version;
 static char missing[NXU_SENTENCE];
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static nxi_once once = NXI_ONCE_INITIALIZER;
 
 static void start(void) {
   int result = table.init(0);
@@ -42,7 +42,7 @@ static void load(void) {
 }
 
 const nxi_cuda *nxi_cuda_get(const char **why) {
-  pthread_once(&once, load);
+  nxi_once_run(&once, load);
   if (missing[0] == 0) return &table;
   *why = missing;
   return NULL;

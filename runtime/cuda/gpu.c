@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /* GPUs through the CUDA driver: what there is, life and loss, code. */
-#include "state.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "ir/alloc.h"
+#include "platform/fork.h"
+#include "platform/thread.h"
+#include "state.h"
 
 /* Of the driver's enumerations. */
 enum {
@@ -49,10 +50,10 @@ nx_status nxi_gpu_refused(nxi_gpu *g, int result, const char *what, nxi_diag *d)
   if (!is_for_good(result))
     return nxi_fail(d, NX_INTERNAL, "", "the driver of the GPU %s fails at %s", g->info.name,
                     words);
-  pthread_mutex_lock(&g->lock);
+  nxi_mutex_lock(&g->lock);
   if (!atomic_load(&g->lost)) memcpy(g->why_lost, words, sizeof words);
   atomic_store(&g->lost, true);
-  pthread_mutex_unlock(&g->lock);
+  nxi_mutex_unlock(&g->lock);
   return nxi_gpu_is_lost(g, d);
 }
 
@@ -162,10 +163,10 @@ nx_status nxi_gpu_open(int32_t number, int64_t memory_limit, nxi_gpu **out, nxi_
   g->cuda = nxi_cuda_get(&why);
   g->info = info;
   g->limit = memory_limit;
-  pthread_mutex_init(&g->lock, NULL);
-  pthread_mutex_init(&g->capture_lock, NULL);
+  nxi_mutex_init(&g->lock);
+  nxi_mutex_init(&g->capture_lock);
   nxi_gpu_copies_init(g);
-  for (int i = 0; i < NXI_GPU_LIBRARIES; i++) pthread_mutex_init(&g->shelves[i].lock, NULL);
+  for (int i = 0; i < NXI_GPU_LIBRARIES; i++) nxi_mutex_init(&g->shelves[i].lock);
   nx_status status = NX_OK;
   if (!nxi_target_for_isa(info.arch, &g->target) || g->cuda->device_get(&g->device, number) != 0)
     status =
@@ -195,9 +196,9 @@ void nxi_gpu_close(nxi_gpu *g) {
   if (entered && g->stream != NULL) g->cuda->stream_destroy(g->stream);
   if (entered) nxi_gpu_leave(g);
   if (g->context != NULL && !g->forked) g->cuda->context_release(g->device);
-  for (int i = 0; i < NXI_GPU_LIBRARIES; i++) pthread_mutex_destroy(&g->shelves[i].lock);
-  pthread_mutex_destroy(&g->capture_lock);
-  pthread_mutex_destroy(&g->lock);
+  for (int i = 0; i < NXI_GPU_LIBRARIES; i++) nxi_mutex_destroy(&g->shelves[i].lock);
+  nxi_mutex_destroy(&g->capture_lock);
+  nxi_mutex_destroy(&g->lock);
   nxi_free(g);
 }
 
@@ -213,11 +214,11 @@ void *nxi_gpu_stream(const nxi_gpu *g) {
 }
 
 nxi_gpu_shelf *nxi_gpu_shelf_lock(nxi_gpu *g, nxi_gpu_library which) {
-  pthread_mutex_lock(&g->shelves[which].lock);
+  nxi_mutex_lock(&g->shelves[which].lock);
   return &g->shelves[which];
 }
 
-void nxi_gpu_shelf_unlock(nxi_gpu_shelf *s) { pthread_mutex_unlock(&s->lock); }
+void nxi_gpu_shelf_unlock(nxi_gpu_shelf *s) { nxi_mutex_unlock(&s->lock); }
 
 /* ---- code */
 

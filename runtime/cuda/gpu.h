@@ -6,7 +6,7 @@
 
 #include "ir/diag.h"
 #include "ir/target.h"
-#include "runtime/platform/threads.h"
+#include "runtime/threads.h"
 
 typedef struct nxi_gpu nxi_gpu;
 

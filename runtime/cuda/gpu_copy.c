@@ -14,15 +14,16 @@
  *
  * Bytes go through pinned memory in pieces: one is copied by the host while others are on their
  * way. */
+#include <string.h>
+
+#include "platform/clock.h"
+#include "platform/thread.h"
 #include "state.h"
 
-#include <string.h>
-#include <time.h>
-
 void nxi_gpu_copies_init(nxi_gpu *g) {
-  pthread_mutex_init(&g->marks.lock, NULL);
-  pthread_mutex_init(&g->up.lock, NULL);
-  pthread_mutex_init(&g->down.lock, NULL);
+  nxi_mutex_init(&g->marks.lock);
+  nxi_mutex_init(&g->up.lock);
+  nxi_mutex_init(&g->down.lock);
 }
 
 static void close_lane(const nxi_gpu *g, nxi_gpu_lane *lane, bool entered) {
@@ -33,7 +34,7 @@ static void close_lane(const nxi_gpu *g, nxi_gpu_lane *lane, bool entered) {
   for (int i = 0; entered && i < NXI_GPU_SLOTS; i++)
     if (lane->events[i] != NULL) g->cuda->event_destroy(lane->events[i]);
   if (entered && lane->memory != NULL) g->cuda->host_free(lane->memory);
-  pthread_mutex_destroy(&lane->lock);
+  nxi_mutex_destroy(&lane->lock);
 }
 
 void nxi_gpu_copies_destroy(nxi_gpu *g, bool entered) {
@@ -41,7 +42,7 @@ void nxi_gpu_copies_destroy(nxi_gpu *g, bool entered) {
   close_lane(g, &g->down, entered);
   for (int i = 0; entered && i < NXI_GPU_MARKS; i++)
     if (g->marks.events[i] != NULL) g->cuda->event_destroy(g->marks.events[i]);
-  pthread_mutex_destroy(&g->marks.lock);
+  nxi_mutex_destroy(&g->marks.lock);
 }
 
 /* ---- marks */
@@ -56,13 +57,13 @@ static int make_event(const nxi_gpu *g, void **event) {
 uint64_t nxi_gpu_mark(nxi_gpu *g) {
   nxi_gpu_marks *m = &g->marks;
   if (nxi_gpu_captures(g) || nxi_gpu_enter(g, NULL) != NX_OK) return NXI_GPU_NOW;
-  pthread_mutex_lock(&m->lock);
+  nxi_mutex_lock(&m->lock);
   /* Counted first: a thread that has read the number before has started before whatever it did. */
   uint64_t number = atomic_fetch_add(&m->last, 1) + 1;
   uint64_t slot = number % NXI_GPU_MARKS;
   m->recorded[slot] = make_event(g, &m->events[slot]) == 0 &&
                       g->cuda->event_record(m->events[slot], g->stream) == 0;
-  pthread_mutex_unlock(&m->lock);
+  nxi_mutex_unlock(&m->lock);
   nxi_gpu_leave(g);
   return number;
 }
@@ -88,12 +89,11 @@ static nx_status wait_for(nxi_gpu *g, void *stream, void *event, const nxi_poll 
   int result = NXI_CUDA_NOT_READY;
   if (!asks) result = event != NULL ? cuda->event_wait(event) : cuda->stream_wait(stream);
   while (asks && status == NX_OK) {
-    struct timespec pause = {0, 50000};
     result = event != NULL ? cuda->event_query(event) : cuda->stream_query(stream);
     if (result != NXI_CUDA_NOT_READY) break;
     if (poll->fn(poll->user) != 0)
       status = nxi_fail(d, NX_INTERRUPTED, "", "the poll callback asked to stop");
-    else nanosleep(&pause, NULL);
+    else nxi_pause_ns(50000);
   }
   nxi_gpu_leave(g);
   if (status != NX_OK || result == 0) return status;
@@ -128,11 +128,11 @@ static void *stream_for(nxi_gpu *g, const nxi_gpu_lane *lane, uint64_t after) {
   void *stream = g->stream;
   if (lane->memory == NULL) return stream;
   if (after == 0) return lane->stream;
-  pthread_mutex_lock(&g->marks.lock);
+  nxi_mutex_lock(&g->marks.lock);
   void *event = event_of(&g->marks, after);
   if (event != NULL && g->cuda->stream_wait_event(lane->stream, event, 0) == 0)
     stream = lane->stream;
-  pthread_mutex_unlock(&g->marks.lock);
+  nxi_mutex_unlock(&g->marks.lock);
   return stream;
 }
 
@@ -193,9 +193,9 @@ nx_status nxi_gpu_upload(nxi_gpu *g, uint64_t to, const void *from, int64_t byte
   if (nxi_gpu_captures(g)) return nxi_gpu_capture_refuses(d);
   nx_status status = bytes > 0 ? nxi_gpu_enter(g, d) : NX_OK;
   if (status != NX_OK || bytes <= 0) return status;
-  pthread_mutex_lock(&g->up.lock);
+  nxi_mutex_lock(&g->up.lock);
   int result = upload(g, to, from, bytes, after);
-  pthread_mutex_unlock(&g->up.lock);
+  nxi_mutex_unlock(&g->up.lock);
   nxi_gpu_leave(g);
   return result == 0 ? NX_OK : nxi_gpu_refused(g, result, "copying to it", d);
 }
@@ -241,9 +241,9 @@ static int download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, uint64_t
 /* Who is to be asked is asked before the copy, which is not interrupted. */
 static nx_status wait_until(nxi_gpu *g, uint64_t mark, const nxi_poll *poll, nxi_diag *d) {
   if (poll == NULL || poll->fn == NULL) return NX_OK;
-  pthread_mutex_lock(&g->marks.lock);
+  nxi_mutex_lock(&g->marks.lock);
   void *event = event_of(&g->marks, mark);
-  pthread_mutex_unlock(&g->marks.lock);
+  nxi_mutex_unlock(&g->marks.lock);
   return wait_for(g, g->stream, event, poll, d);
 }
 
@@ -255,9 +255,9 @@ nx_status nxi_gpu_download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, u
   status = wait_until(g, after, poll, d);
   int result = 0;
   if (status == NX_OK && bytes > 0) {
-    pthread_mutex_lock(&g->down.lock);
+    nxi_mutex_lock(&g->down.lock);
     result = download(g, to, from, bytes, after);
-    pthread_mutex_unlock(&g->down.lock);
+    nxi_mutex_unlock(&g->down.lock);
   }
   nxi_gpu_leave(g);
   return result == 0 ? status : nxi_gpu_refused(g, result, "copying from it", d);

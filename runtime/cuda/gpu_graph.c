@@ -6,11 +6,11 @@
  * that lives, so nobody else may get it: it is scratch, a list of pieces of the GPU that no other
  * memory is ever taken from. Graphs run one after the other on one stream, and none expects
  * anything of its scratch when it begins, so all of them may use the same pieces. */
-#include "state.h"
-
 #include <string.h>
 
 #include "ir/alloc.h"
+#include "platform/thread.h"
+#include "state.h"
 
 enum { MOST_SCRATCH = 32 };
 
@@ -65,11 +65,11 @@ static nx_status make(nxi_gpu *g, int64_t size, nxi_gpu_scratch **out, nxi_diag 
     return status;
   }
   s->bytes = size;
-  pthread_mutex_lock(&g->lock);
+  nxi_mutex_lock(&g->lock);
   s->next = g->scratch;
   g->scratch = s;
   s->references = 1;
-  pthread_mutex_unlock(&g->lock);
+  nxi_mutex_unlock(&g->lock);
   *out = s;
   return NX_OK;
 }
@@ -85,10 +85,10 @@ nx_status nxi_gpu_captured_alloc(nxi_gpu *g, int64_t bytes, uint64_t *at, nxi_di
     return nxi_fail(d, NX_INTERNAL, "", "a graph with too much memory of its own");
   }
   if (i == own->n_scratch) {
-    pthread_mutex_lock(&g->lock);
+    nxi_mutex_lock(&g->lock);
     nxi_gpu_scratch *s = find(g, own, size);
     if (s != NULL) s->references++;
-    pthread_mutex_unlock(&g->lock);
+    nxi_mutex_unlock(&g->lock);
     nx_status status = s != NULL ? NX_OK : make(g, size, &s, d);
     if (status != NX_OK) return status;
     own->scratch[own->n_scratch++] = s;
@@ -131,7 +131,7 @@ static void free_scratch(nxi_gpu *g, nxi_gpu_scratch *gone) {
 /* ---- graphs */
 
 bool nxi_gpu_capture_begin(nxi_gpu *g) {
-  if (current != NULL || pthread_mutex_trylock(&g->capture_lock) != 0) return false;
+  if (current != NULL || !nxi_mutex_try(&g->capture_lock)) return false;
   capture *c = nxi_calloc(1, sizeof *c);
   nxi_gpu_graph *graph = nxi_calloc(1, sizeof *graph);
   bool good = c != NULL && graph != NULL && nxi_gpu_enter(g, NULL) == NX_OK;
@@ -151,14 +151,14 @@ bool nxi_gpu_capture_begin(nxi_gpu *g) {
   }
   nxi_free(c);
   nxi_free(graph);
-  pthread_mutex_unlock(&g->capture_lock);
+  nxi_mutex_unlock(&g->capture_lock);
   return false;
 }
 
 /* What was reserved and not given back has an owner, which keeps it until it gives it back. */
 static bool lend(capture *c) {
   bool any = false;
-  pthread_mutex_lock(&c->gpu->lock);
+  nxi_mutex_lock(&c->gpu->lock);
   for (uint32_t i = 0; i < c->graph->n_scratch; i++) {
     if (!c->used[i]) continue;
     c->graph->scratch[i]->references++;
@@ -166,21 +166,21 @@ static bool lend(capture *c) {
     atomic_fetch_add(&c->gpu->lent, 1);
     any = true;
   }
-  pthread_mutex_unlock(&c->gpu->lock);
+  nxi_mutex_unlock(&c->gpu->lock);
   return any;
 }
 
 bool nxi_gpu_scratch_returns(nxi_gpu *g, uint64_t at) {
   nxi_gpu_scratch *gone = NULL, *s;
   if (atomic_load_explicit(&g->lent, memory_order_relaxed) == 0) return false;
-  pthread_mutex_lock(&g->lock);
+  nxi_mutex_lock(&g->lock);
   for (s = g->scratch; s != NULL && !(s->lent && s->at == at);) s = s->next;
   if (s != NULL) {
     s->lent = false;
     atomic_fetch_sub(&g->lent, 1);
     unref(g, s, &gone);
   }
-  pthread_mutex_unlock(&g->lock);
+  nxi_mutex_unlock(&g->lock);
   free_scratch(g, gone);
   return s != NULL;
 }
@@ -203,7 +203,7 @@ nxi_gpu_graph *nxi_gpu_capture_end(nxi_gpu *g, bool wanted) {
   }
   if (captured != NULL) g->cuda->graph_destroy(captured);
   nxi_gpu_leave(g);
-  pthread_mutex_unlock(&g->capture_lock);
+  nxi_mutex_unlock(&g->capture_lock);
   nxi_free(c);
   if (good) return graph;
   nxi_gpu_graph_destroy(graph);
@@ -230,9 +230,9 @@ void nxi_gpu_graph_destroy(nxi_gpu_graph *graph) {
     g->cuda->graph_executable_destroy(graph->executable);
     nxi_gpu_leave(g);
   }
-  pthread_mutex_lock(&g->lock);
+  nxi_mutex_lock(&g->lock);
   for (uint32_t i = 0; i < graph->n_scratch; i++) unref(g, graph->scratch[i], &gone);
-  pthread_mutex_unlock(&g->lock);
+  nxi_mutex_unlock(&g->lock);
   free_scratch(g, gone);
   nxi_free(graph);
 }

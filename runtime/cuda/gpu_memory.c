@@ -3,9 +3,9 @@
  * that who asks for the same again and again gets the same addresses. That is safe without waiting
  * because everything that uses memory is started on one stream: what used a piece before comes
  * before what uses it next. */
-#include "state.h"
-
 #include "ir/alloc.h"
+#include "platform/thread.h"
+#include "state.h"
 
 enum { GRANULE = 512, STEPS = 32 };
 
@@ -52,9 +52,9 @@ static uint64_t take_kept(nxi_gpu *g, int number, int64_t size, uint64_t *after)
 /* Inside. */
 void nxi_gpu_free_all_kept(nxi_gpu *g) {
   g->cuda->stream_wait(g->stream);
-  pthread_mutex_lock(&g->lock);
+  nxi_mutex_lock(&g->lock);
   nxi_gpu_free_kept(g);
-  pthread_mutex_unlock(&g->lock);
+  nxi_mutex_unlock(&g->lock);
 }
 
 nx_status nxi_gpu_trim(nxi_gpu *g, nxi_diag *d) {
@@ -107,7 +107,7 @@ nx_status nxi_gpu_alloc_after(nxi_gpu *g, int64_t bytes, uint64_t *at, uint64_t 
   int number = nxi_gpu_class(bytes, &size);
   if (nxi_gpu_captures(g)) return nxi_gpu_captured_alloc(g, bytes, at, d);
   if (atomic_load(&g->lost)) return nxi_gpu_is_lost(g, d);
-  pthread_mutex_lock(&g->lock);
+  nxi_mutex_lock(&g->lock);
   bool within = g->limit == 0 || g->stats.live <= g->limit - bytes;
   *at = within ? take_kept(g, number, size, after) : 0;
   bool tight = within && g->limit != 0 && g->stats.cached > 0 &&
@@ -116,13 +116,13 @@ nx_status nxi_gpu_alloc_after(nxi_gpu *g, int64_t bytes, uint64_t *at, uint64_t 
     g->stats.live += bytes;
     g->stats.allocations++;
   }
-  pthread_mutex_unlock(&g->lock);
+  nxi_mutex_unlock(&g->lock);
   if (!within) return no_memory(g, bytes, d);
   nx_status status = *at != 0 ? NX_OK : alloc_new(g, bytes, size, tight, at, d);
-  pthread_mutex_lock(&g->lock);
+  nxi_mutex_lock(&g->lock);
   if (status != NX_OK) g->stats.live -= bytes;
   else if (g->stats.live > g->stats.peak) g->stats.peak = g->stats.live;
-  pthread_mutex_unlock(&g->lock);
+  nxi_mutex_unlock(&g->lock);
   return status;
 }
 
@@ -136,7 +136,7 @@ void nxi_gpu_free_after(nxi_gpu *g, uint64_t at, int64_t bytes, uint64_t after) 
   if (nxi_gpu_captures(g) && nxi_gpu_captured_free(at)) return;
   if (nxi_gpu_scratch_returns(g, at)) return;
   nxi_gpu_piece *p = nxi_malloc(sizeof *p);
-  pthread_mutex_lock(&g->lock);
+  nxi_mutex_lock(&g->lock);
   g->stats.live -= bytes;
   if (p != NULL) {
     /* What is marked next comes after all that was started up to now. */
@@ -145,7 +145,7 @@ void nxi_gpu_free_after(nxi_gpu *g, uint64_t at, int64_t bytes, uint64_t after) 
     g->kept[number] = p;
     g->stats.cached += size;
   }
-  pthread_mutex_unlock(&g->lock);
+  nxi_mutex_unlock(&g->lock);
   if (p != NULL || !nxi_gpu_enter_to_free(g)) return;
   g->cuda->stream_wait(g->stream);
   g->cuda->memory_free(at);
@@ -153,9 +153,9 @@ void nxi_gpu_free_after(nxi_gpu *g, uint64_t at, int64_t bytes, uint64_t after) 
 }
 
 void nxi_gpu_statistics(nxi_gpu *g, nxi_gpu_stats *out) {
-  pthread_mutex_lock(&g->lock);
+  nxi_mutex_lock(&g->lock);
   *out = g->stats;
   out->launches = atomic_load_explicit(&g->launches, memory_order_relaxed);
   out->graph_launches = atomic_load_explicit(&g->graph_launches, memory_order_relaxed);
-  pthread_mutex_unlock(&g->lock);
+  nxi_mutex_unlock(&g->lock);
 }

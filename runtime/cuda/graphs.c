@@ -8,12 +8,11 @@
  *
  * Only plans whose steps do nothing but start work on the GPU have graphs: plans with checks of
  * indices, or with functions that run on the host, have none. */
-#include "launch.h"
-
-#include <pthread.h>
 #include <string.h>
 
+#include "launch.h"
 #include "passes/pipeline.h"
+#include "platform/thread.h"
 
 enum {
   FEWEST_STEPS = 3, /* a graph costs about as much as two launches */
@@ -31,7 +30,7 @@ typedef struct kept {
 } kept;
 
 struct nxi_gpu_graphs {
-  pthread_mutex_t lock;
+  nxi_mutex lock;
   uint32_t inputs, outputs, params, words; /* of a key */
   uint64_t *key;                           /* the present launch's */
   uint64_t seen[MOST_SEEN];                /* hashes of keys */
@@ -79,11 +78,11 @@ nx_status nxi_gpu_plan_capture(nxi_executable *e, nxi_diag *d) {
   if (all == NULL) return nxi_oom(d);
   measure(p, all);
   all->key = nxi_calloc((size_t)all->words * (MOST_KEPT + 1), sizeof *all->key);
-  if (all->key == NULL || pthread_mutex_init(&all->lock, NULL) != 0) {
-    nxi_free(all->key);
+  if (all->key == NULL) {
     nxi_free(all);
     return nxi_oom(d);
   }
+  nxi_mutex_init(&all->lock);
   for (uint32_t i = 0; i < MOST_KEPT; i++)
     all->kept[i].key = all->key + (size_t)all->words * (i + 1);
   e->gpu->graphs = all;
@@ -93,7 +92,7 @@ nx_status nxi_gpu_plan_capture(nxi_executable *e, nxi_diag *d) {
 void nxi_gpu_graphs_destroy(struct nxi_gpu_graphs *all) {
   if (all == NULL) return;
   for (uint32_t i = 0; i < MOST_KEPT; i++) nxi_gpu_graph_destroy(all->kept[i].graph);
-  pthread_mutex_destroy(&all->lock);
+  nxi_mutex_destroy(&all->lock);
   nxi_free(all->key);
   nxi_free(all);
 }
@@ -198,8 +197,8 @@ nx_status nxi_gpu_launch_graph(const nxi_executable *e, const nxi_launch *l, boo
   struct nxi_gpu_graphs *all = e->gpu->graphs;
   if (all == NULL || atomic_load_explicit(&nxp_debugging.step_by_step, memory_order_relaxed))
     return NX_OK;
-  if (pthread_mutex_trylock(&all->lock) != 0) return NX_OK; /* another thread is at it */
+  if (!nxi_mutex_try(&all->lock)) return NX_OK; /* another thread is at it */
   nx_status status = all->wasted < MOST_WASTED ? launch(e, l, done, d) : NX_OK;
-  pthread_mutex_unlock(&all->lock);
+  nxi_mutex_unlock(&all->lock);
   return status;
 }

@@ -3,7 +3,7 @@
 #ifndef NXI_GPU_INTERNAL_H
 #define NXI_GPU_INTERNAL_H
 
-#include <pthread.h>
+#include "platform/thread.h"
 
 #include "runtime/cuda/gpu.h"
 
@@ -15,7 +15,7 @@ typedef enum nxi_gpu_library {
   NXI_GPU_LIBRARIES
 } nxi_gpu_library;
 typedef struct nxi_gpu_shelf {
-  pthread_mutex_t lock;
+  nxi_mutex lock;
   void *state;               /* NULL at first */
   void (*free)(void *state); /* called inside (nxi_gpu_enter), unless the process has been forked */
 } nxi_gpu_shelf;

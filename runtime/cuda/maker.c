@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "maker.h"
 
-#include <pthread.h>
+#include "platform/thread.h"
 #include <stdio.h>
 
 #include "codegen_cuda/codegen_cuda.h"
@@ -14,8 +14,8 @@ static void write_environment(void) {
            nxi_cuda_version());
 }
 static const char *environment(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, write_environment);
+  static nxi_once once = NXI_ONCE_INITIALIZER;
+  nxi_once_run(&once, write_environment);
   return environment_text;
 }
 

@@ -8,7 +8,8 @@
 
 #include "driver.h"
 #include "internal.h"
-#include "runtime/platform/fork.h"
+#include "platform/fork.h"
+#include "platform/thread.h"
 
 /* Of the driver's enumerations. */
 enum {
@@ -31,7 +32,7 @@ typedef struct nxi_gpu_piece {
 /* Marks: points of the stream of work, numbered from 1, of which the last few can be waited for. */
 enum { NXI_GPU_MARKS = 64 };
 typedef struct nxi_gpu_marks {
-  pthread_mutex_t lock;
+  nxi_mutex lock;
   _Atomic uint64_t last; /* counted before it is recorded */
   void *events[NXI_GPU_MARKS];
   bool recorded[NXI_GPU_MARKS];
@@ -41,7 +42,7 @@ typedef struct nxi_gpu_marks {
  * piece by piece. */
 enum { NXI_GPU_SLOTS = 8, NXI_GPU_SLOT_BYTES = 512 << 10 };
 typedef struct nxi_gpu_lane {
-  pthread_mutex_t lock;        /* of the whole copy */
+  nxi_mutex lock;              /* of the whole copy */
   void *stream;                /* NULL: not made yet */
   char *memory;                /* of all slots; NULL: there is none, copies go directly */
   void *events[NXI_GPU_SLOTS]; /* that the slot's last copy has been made */
@@ -73,10 +74,10 @@ struct nxi_gpu {
   _Atomic uint64_t launches, graph_launches;
   nxi_gpu_marks marks;
   nxi_gpu_lane up, down;
-  _Atomic int lent;             /* pieces of scratch */
-  pthread_mutex_t capture_lock; /* of the stream: one capture at a time */
-  void *capture_stream;         /* NULL until there is one */
-  pthread_mutex_t lock;         /* of everything below */
+  _Atomic int lent;       /* pieces of scratch */
+  nxi_mutex capture_lock; /* of the stream: one capture at a time */
+  void *capture_stream;   /* NULL until there is one */
+  nxi_mutex lock;         /* of everything below */
   nxi_gpu_piece *kept[NXI_GPU_CLASSES];
   nxi_gpu_scratch *scratch;
   int64_t limit;

@@ -1,31 +1,27 @@
 /* SPDX-License-Identifier: ISC */
 /* Mapping files, describing arrays in them, and writing files beside those that they replace. */
+#include "platform/file.h"
 #include "file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "ir/alloc.h"
+#include "platform/pages.h"
+#include "platform/process.h"
 
 nx_status nxi_file_error(const char *op, const char *what, const char *name, nxi_diag *d) {
-  char text[128];
+  char text[NXI_SYSTEM_ERROR];
   nx_status status = errno == ENOMEM ? NX_OUT_OF_MEMORY : NX_IO;
-  return nxi_fail(d, status, op, "cannot %s %s: %s", what, name,
-                  strerror_r(errno, text, sizeof text));
+  return nxi_fail(d, status, op, "cannot %s %s: %s", what, name, nxi_system_error(errno, text));
 }
 
 /* ---- mapped files */
 
-nx_status nxi_file_window(const char *op, const char *name, int fd, nxi_file_access access,
+nx_status nxi_file_window(const char *op, const char *name, int fd, nxi_pages_access access,
                           int64_t position, int64_t bytes, nxi_file **out, nxi_diag *d) {
-  int64_t before = position % sysconf(_SC_PAGESIZE);
+  int64_t before = position % (int64_t)nxi_page_bytes();
   nxi_file *f = nxi_calloc(1, sizeof *f);
   if (!f) return nxi_oom(d);
   atomic_init(&f->refs, 1);
@@ -33,9 +29,8 @@ nx_status nxi_file_window(const char *op, const char *name, int fd, nxi_file_acc
   f->data = (char *)f;
   if (bytes > 0) {
     f->map_bytes = (size_t)(before + bytes);
-    f->map = mmap(NULL, f->map_bytes, PROT_READ | (access == NXI_FILE_READ ? 0 : PROT_WRITE),
-                  access == NXI_FILE_SHARED ? MAP_SHARED : MAP_PRIVATE, fd, position - before);
-    if (f->map == MAP_FAILED) {
+    f->map = nxi_pages_map_file(fd, position - before, f->map_bytes, access);
+    if (!f->map) {
       nxi_free(f);
       return nxi_file_error(op, "map", name, d);
     }
@@ -46,20 +41,20 @@ nx_status nxi_file_window(const char *op, const char *name, int fd, nxi_file_acc
 }
 
 nx_status nxi_file_open(const char *op, const char *path, nxi_file **out, nxi_diag *d) {
-  struct stat s;
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not make it wait */
+  nxi_file_info info;
+  int fd = nxi_fd_open(path, 0, 0);
   if (fd < 0) return nxi_file_error(op, "open", path, d);
   nx_status status;
-  if (fstat(fd, &s) != 0) status = nxi_file_error(op, "open", path, d);
-  else if (!S_ISREG(s.st_mode)) status = nxi_fail(d, NX_IO, op, "%s is no regular file", path);
-  else status = nxi_file_window(op, path, fd, NXI_FILE_READ, 0, s.st_size, out, d);
-  close(fd);
+  if (!nxi_fd_info(fd, &info)) status = nxi_file_error(op, "open", path, d);
+  else if (!info.regular) status = nxi_fail(d, NX_IO, op, "%s is no regular file", path);
+  else status = nxi_file_window(op, path, fd, NXI_PAGES_READ, 0, info.bytes, out, d);
+  nxi_fd_close(fd);
   return status;
 }
 
 void nxi_file_unref(nxi_file *f) {
   if (!f || atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) != 1) return;
-  if (f->map) munmap(f->map, f->map_bytes);
+  if (f->map) nxi_pages_unmap(f->map, f->map_bytes);
   nxi_free(f);
 }
 
@@ -98,19 +93,9 @@ void nxi_file_array_copy(const nxi_file_array *a, void *dst) {
 
 /* ---- writing */
 
-enum { PIECE = 1 << 30 }; /* Linux writes at most 2 GiB at once */
-
 nx_status nxi_file_write(nxi_file_writer *w, const void *data, int64_t bytes, nxi_diag *d) {
-  const char *p = data;
-  while (bytes > 0) {
-    ssize_t n = write(w->fd, p, (size_t)(bytes < PIECE ? bytes : PIECE));
-    if (n < 0 && errno == EINTR) continue;
-    if (n == 0) errno = ENOSPC;
-    if (n <= 0) return nxi_file_error(w->op, "write", w->path, d);
-    p += n;
-    bytes -= n;
-  }
-  return NX_OK;
+  return nxi_fd_write(w->fd, data, (size_t)bytes) ? NX_OK
+                                                  : nxi_file_error(w->op, "write", w->path, d);
 }
 
 /* The folder of a path; room for one character more than the path has, at least for two. */
@@ -122,22 +107,11 @@ static void folder_of(const char *path, char *folder) {
   folder[length] = 0;
 }
 
-/* The file that takes the place of another is that one's owner's, and who could not read or write
- * the old one cannot the new one. Where the owner cannot be kept, the owner's permissions are still
- * no wider than they were. */
-static void take_after(int fd, const struct stat *old) {
-  struct stat s;
-  bool kept = fstat(fd, &s) == 0 && ((s.st_uid == old->st_uid && s.st_gid == old->st_gid) ||
-                                     fchown(fd, old->st_uid, old->st_gid) == 0);
-  if (fchmod(fd, old->st_mode & (kept ? 07777 : 0777)) != 0)
-    errno = 0; /* not on this file system */
-}
-
 enum { NAME_PART = 200 }; /* of a name of at most 255 bytes: the rest of a temporary one has room */
 
 /* A file beside the one that it is to replace, so that nobody ever sees half of it. old: that file;
  * NULL: there is none. */
-static nx_status open_beside(nxi_file_writer *w, const char *target, const struct stat *old,
+static nx_status open_beside(nxi_file_writer *w, const char *target, const nxi_file_info *old,
                              nxi_diag *d) {
   static _Atomic unsigned counter;
   size_t length = strlen(target), size = 2 * length + 64;
@@ -150,80 +124,56 @@ static nx_status open_beside(nxi_file_writer *w, const char *target, const struc
   folder_of(target, w->folder);
   const char *slash = strrchr(target, '/');
   size_t folder = slash ? (size_t)(slash - target) + 1 : 0, name = length - folder;
-  snprintf(w->temporary, size - length - 1, "%.*s.tmp-%lx-%x",
-           (int)(folder + (name < NAME_PART ? name : NAME_PART)), target, (long)getpid(),
-           atomic_fetch_add(&counter, 1));
-  w->fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old ? 0600 : 0666);
+  snprintf(w->temporary, size - length - 1, "%.*s.tmp-%x-%x",
+           (int)(folder + (name < NAME_PART ? name : NAME_PART)), target,
+           (unsigned)nxi_process_number(), atomic_fetch_add(&counter, 1));
+  w->fd = nxi_fd_open(w->temporary, NXI_FD_WRITE | NXI_FD_CREATE | NXI_FD_NEW, old ? 0600 : 0666);
   if (w->fd < 0) {
     nxi_free(names);
     return nxi_file_error(w->op, "write", w->path, d);
   }
-  if (old) take_after(w->fd, old);
+  if (old) nxi_fd_take_after(w->fd, old); /* who could not read or write the old one cannot this */
   return NX_OK;
-}
-
-/* Where a path leads to if its last part is a link, which may be to a file that is not there yet.
- * False: errno. */
-static bool follow(const char *path, char target[PATH_MAX]) {
-  enum { MOST_LINKS = 40 };
-  char link[PATH_MAX];
-  if (snprintf(target, PATH_MAX, "%s", path) >= PATH_MAX) return errno = ENAMETOOLONG, false;
-  for (int i = 0; i < MOST_LINKS; i++) {
-    ssize_t n = readlink(target, link, sizeof link - 1);
-    if (n < 0) return errno == EINVAL || errno == ENOENT;
-    link[n] = 0;
-    char *slash = strrchr(target, '/');
-    size_t kept = link[0] == '/' || !slash ? 0 : (size_t)(slash - target) + 1;
-    if (kept + (size_t)n >= PATH_MAX) return errno = ENAMETOOLONG, false;
-    memcpy(target + kept, link, (size_t)n + 1);
-  }
-  return errno = ELOOP, false;
 }
 
 nx_status nxi_file_write_begin(nxi_file_writer *w, const char *op, const char *path, nxi_diag *d) {
   *w = (nxi_file_writer){.op = op, .path = path};
-  struct stat s;
-  char target[PATH_MAX];
-  bool is_there = stat(path, &s) == 0;
-  if (!is_there || S_ISREG(s.st_mode)) { /* a link stays a link */
-    if (!follow(path, target)) return nxi_file_error(op, "write", path, d);
-    return open_beside(w, target, is_there ? &s : NULL, d);
+  nxi_file_info old;
+  char target[NXI_PATH];
+  bool is_there = nxi_path_info(path, &old);
+  if (!is_there || old.regular) { /* a link stays a link */
+    if (!nxi_path_follow(path, target)) return nxi_file_error(op, "write", path, d);
+    return open_beside(w, target, is_there ? &old : NULL, d);
   }
-  w->fd = open(path, O_WRONLY | O_CLOEXEC);
+  w->fd = nxi_fd_open(path, NXI_FD_WRITE, 0);
   return w->fd < 0 ? nxi_file_error(op, "write", path, d) : NX_OK;
-}
-
-static bool synced(int fd) {
-  while (fsync(fd) != 0)
-    if (errno != EINTR) return false;
-  return true;
 }
 
 /* All that can fail before the old file is gone: what was written is on the disk, and the folder is
  * open, to be synced once it has the new name. A folder that may not be read has -1. */
 static nx_status prepare_rename(nxi_file_writer *w, int *folder, nxi_diag *d) {
-  if (!synced(w->fd)) return nxi_file_error(w->op, "sync", w->path, d);
-  *folder = open(w->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (!nxi_fd_sync(w->fd)) return nxi_file_error(w->op, "sync", w->path, d);
+  *folder = nxi_fd_open_folder(w->folder);
   if (*folder < 0 && errno != EACCES) return nxi_file_error(w->op, "open", w->folder, d);
   return NX_OK;
 }
 
 /* A file system that cannot sync folders says EINVAL. */
 static nx_status sync_folder(nxi_file_writer *w, int folder, nxi_diag *d) {
-  if (folder < 0 || synced(folder) || errno == EINVAL) return NX_OK;
+  if (folder < 0 || nxi_fd_sync(folder) || errno == EINVAL) return NX_OK;
   return nxi_file_error(w->op, "sync the folder of the new", w->path, d);
 }
 
 nx_status nxi_file_write_end(nxi_file_writer *w, nx_status status, nxi_diag *d) {
   int folder = -1;
   if (w->target && !w->unsynced && !status) status = prepare_rename(w, &folder, d);
-  if (close(w->fd) != 0 && !status) status = nxi_file_error(w->op, "write", w->path, d);
+  if (!nxi_fd_close(w->fd) && !status) status = nxi_file_error(w->op, "write", w->path, d);
   if (!w->target) return status;
-  if (!status && rename(w->temporary, w->target) != 0)
+  if (!status && !nxi_path_rename(w->temporary, w->target))
     status = nxi_file_error(w->op, "write", w->path, d);
-  if (status) unlink(w->temporary);
+  if (status) nxi_path_remove(w->temporary);
   else status = sync_folder(w, folder, d);
-  if (folder >= 0) close(folder);
+  if (folder >= 0) nxi_fd_close(folder);
   nxi_free(w->target);
   return status;
 }

@@ -15,14 +15,9 @@
 #include "ir/diag.h"
 #include "ir/dtype.h"
 #include "nx/tensor.h"
+#include "platform/pages.h"
 
 /* ---- mapped files */
-
-typedef enum nxi_file_access {
-  NXI_FILE_READ,    /* never written */
-  NXI_FILE_PRIVATE, /* pages that are written become this process's own */
-  NXI_FILE_SHARED   /* what is written is in the file */
-} nxi_file_access;
 
 typedef struct nxi_file {
   _Atomic uint32_t refs;
@@ -35,7 +30,7 @@ typedef struct nxi_file {
 /* The whole of a regular file, for reading. NX_IO, NX_OUT_OF_MEMORY; failures are those of `op`. */
 nx_status nxi_file_open(const char *op, const char *path, nxi_file **out, nxi_diag *d);
 /* bytes of an open file from any position on; the file must have them. name: for failures. */
-nx_status nxi_file_window(const char *op, const char *name, int fd, nxi_file_access access,
+nx_status nxi_file_window(const char *op, const char *name, int fd, nxi_pages_access access,
                           int64_t position, int64_t bytes, nxi_file **out, nxi_diag *d);
 static inline nxi_file *nxi_file_ref(nxi_file *f) {
   atomic_fetch_add_explicit(&f->refs, 1, memory_order_relaxed);

@@ -3,12 +3,11 @@
  * tensor that is written in the file is a shared import of the mapped pages; one that is private
  * owns them. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "file.h"
+#include "platform/file.h"
+#include "platform/pages.h"
 #include "runtime/realize/run.h"
 #include "runtime/record/error.h"
 #include "runtime/record/import.h"
@@ -101,30 +100,30 @@ static nx_status measure(opened *f, nxi_diag *d) {
 
 /* The file that is there, or, where that is wanted, a new one. */
 static int open_path(opened *f) {
-  int flags = (f->desc.mode == NX_FILE_SHARED ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK;
-  if (!(f->desc.flags & NX_FILE_CREATE)) return open(f->desc.path, flags);
-  int fd = open(f->desc.path, flags | O_CREAT | O_EXCL, 0666);
+  uint32_t how = f->desc.mode == NX_FILE_SHARED ? NXI_FD_UPDATE : 0;
+  if (!(f->desc.flags & NX_FILE_CREATE)) return nxi_fd_open(f->desc.path, how, 0);
+  int fd = nxi_fd_open(f->desc.path, how | NXI_FD_CREATE | NXI_FD_NEW, 0666);
   f->made = fd >= 0;
-  return fd >= 0 || errno != EEXIST ? fd : open(f->desc.path, flags | O_CREAT, 0666);
+  if (fd >= 0 || errno != EEXIST) return fd;
+  return nxi_fd_open(f->desc.path, how | NXI_FD_CREATE, 0666);
 }
 
 static nx_status open_file(opened *f, nxi_diag *d) {
   static char numbered[] = "the file";
   f->name = f->desc.path ? f->desc.path : numbered;
   f->fd = f->desc.path ? open_path(f) : f->desc.fd;
-  struct stat s;
-  if (f->fd < 0 || fstat(f->fd, &s) != 0) {
+  nxi_file_info info;
+  if (f->fd < 0 || !nxi_fd_info(f->fd, &info)) {
     if (!f->desc.path) errno = EBADF;
     return nxi_file_error(operation, "open", f->name, d);
   }
-  if (!S_ISREG(s.st_mode))
+  if (!info.regular)
     return nxi_fail(d, NX_IO, operation, "import_file: %s is no regular file", f->name);
-  f->size = s.st_size;
+  f->size = info.bytes;
   return NX_OK;
 }
 
-/* Makes the file as long as the array needs. Space is taken on the disk at once where the file
- * system can: a page that it has no room for later would be SIGBUS. */
+/* Makes the file as long as the array needs. */
 static nx_status grow(opened *f, nxi_diag *d) {
   int64_t end = f->desc.offset + f->bytes;
   if (end <= f->size) return NX_OK;
@@ -135,12 +134,8 @@ static nx_status grow(opened *f, nxi_diag *d) {
                     f->name, (long long)f->size, nxi_dtypes[f->desc.dtype].name,
                     nxg_format_shape(text, f->desc.rank, f->shape), (long long)f->desc.offset,
                     (long long)end);
-  if (fallocate(f->fd, 0, f->size, end - f->size) == 0) return NX_OK;
-  bool able = errno != EOPNOTSUPP && errno != ENOSYS;
-  if (!able && ftruncate(f->fd, end) == 0) return NX_OK;
-  nx_status status = nxi_file_error(operation, "grow", f->name, d);
-  if (ftruncate(f->fd, f->size) != 0) errno = 0; /* what came of it stays */
-  return status;
+  if (nxi_fd_grow(f->fd, f->size, end)) return NX_OK;
+  return nxi_file_error(operation, "grow", f->name, d);
 }
 
 /* ---- the tensor */
@@ -195,11 +190,11 @@ nx_status nx_import_file(nx_context *c, const nx_import_file_desc *desc, nx_tens
                  (long long)f.desc.offset, nxi_dtypes[f.desc.dtype].bits / 8);
   if (!status) status = grow(&f, &d);
   if (!status)
-    status = nxi_file_window(operation, f.name, f.fd, (nxi_file_access)f.desc.mode, f.desc.offset,
+    status = nxi_file_window(operation, f.name, f.fd, (nxi_pages_access)f.desc.mode, f.desc.offset,
                              f.bytes, &file, &d);
-  if (f.desc.path && f.fd >= 0) close(f.fd);
+  if (f.desc.path && f.fd >= 0) nxi_fd_close(f.fd);
   if (status) nxi_oom_in(&d, status, operation), nxi_error_report(&d);
   else status = import(c, &f, file, out);
-  if (status && f.made && f.desc.path) unlink(f.desc.path);
+  if (status && f.made && f.desc.path) nxi_path_remove(f.desc.path);
   return status;
 }

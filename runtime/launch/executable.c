@@ -2,11 +2,9 @@
 /* Makes executables: has the graph planned, loads what the steps of the plan call, and tells the
  * plan how much memory that needs. */
 #include "internal.h"
-
-#include <time.h>
-
 #include "passes/graph/passes.h"
 #include "passes/pipeline.h"
+#include "platform/clock.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/library/blas/blas.h"
 #include "runtime/library/libraries.h"
@@ -116,12 +114,6 @@ static void count_steps(const nxp_plan *p, nxi_compile_report *report) {
   }
 }
 
-static double milliseconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
 static nx_status create(nxi_executable *e, const nxg_graph *g, const nxi_poll *poll,
                         nxi_compile_report *report, nxi_diag *d) {
   const nxi_executable_options *o = &e->options;
@@ -158,10 +150,10 @@ nx_status nxi_executable_create(const nxg_graph *g, const nxi_executable_options
   if (e == NULL) return nxi_oom(d);
   e->options = *o;
   report->nodes = g->n_nodes;
-  double start = milliseconds(), compile = report->compile_ms;
+  double start = nxi_now_ms(), compile = report->compile_ms;
   nx_status status = create(e, g, &(nxi_poll){poll, poll_user}, report, d);
   /* what is not compiling */
-  report->pass_ms += milliseconds() - start - (report->compile_ms - compile);
+  report->pass_ms += nxi_now_ms() - start - (report->compile_ms - compile);
   if (status != NX_OK) {
     nxi_executable_destroy(e);
     return nxi_oom_during(d, status, "planning");

@@ -5,7 +5,7 @@
 
 #include "launch.h"
 #include "runtime/cache/kernel.h"
-#include "runtime/platform/threads.h"
+#include "runtime/threads.h"
 
 struct nxi_executable {
   nxp_plan *plan;

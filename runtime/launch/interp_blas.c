@@ -2,9 +2,7 @@
 /* The matrix product of the node-by-node interpreter: the same library calls, on the same tiles, as
  * a plan makes, one matrix after the other on one thread, so that both give the same bits. */
 #include "internal.h"
-
-#include <pthread.h>
-
+#include "platform/thread.h"
 #include "runtime/library/blas/blas.h"
 
 /* A matrix the library can read: the given one, or a dense copy in *owned. */
@@ -62,6 +60,6 @@ static nx_status multiply(nx_dtype t, int64_t batches, int64_t m, int64_t n, int
 static void set_once(void) { nxg_set_matmul(multiply); }
 
 void nxi_interpret_with_blas(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, set_once);
+  static nxi_once once = NXI_ONCE_INITIALIZER;
+  nxi_once_run(&once, set_once);
 }

@@ -2,7 +2,7 @@
 /* Installs the functions that do each library call. */
 #include "libraries.h"
 
-#include <pthread.h>
+#include "platform/thread.h"
 
 static void install(void) {
   nxg_set_functions(NXG_cholesky, &nxi_cholesky_functions);
@@ -26,6 +26,6 @@ static void install(void) {
 }
 
 void nxi_use_libraries(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, install);
+  static nxi_once once = NXI_ONCE_INITIALIZER;
+  nxi_once_run(&once, install);
 }

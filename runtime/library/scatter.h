@@ -7,7 +7,7 @@
 
 #include "ir/library/scatter.h"
 #include "nx/status.h"
-#include "runtime/platform/threads.h"
+#include "runtime/threads.h"
 
 /* A check has found before that all indices are in range; an index that is not is skipped. pool and
  * poll may be NULL. Returns NX_OK, or NX_INTERRUPTED with a part of the work done. */

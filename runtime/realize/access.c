@@ -2,6 +2,7 @@
 /* Reading and writing elements: item, read, write. */
 #include <string.h>
 
+#include "platform/thread.h"
 #include "residency.h"
 #include "run.h"
 #include "runtime/record/assign.h"
@@ -47,7 +48,7 @@ void nxi_give_back(nx_context *c, nxi_node *node, nxi_buffer *buffer) {
   nxi_buffer_unref(c, buffer);
   nxi_node_unref(c, node);
   nxi_record_unlock(c);
-  pthread_cond_broadcast(&c->changed);
+  nxi_condition_wake_all(&c->changed);
   nxi_run_unlock(c);
 }
 

@@ -2,10 +2,11 @@
 /* Acquiring: all that a run is going to compute, read and overwrite is acquired in one step under
  * the locks, or nothing is. So no run holds one value while it waits for another. Also the end of a
  * run: publishing its results, or releasing what it has acquired. */
-#include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "platform/clock.h"
+#include "platform/lock.h"
+#include "platform/thread.h"
 #include "run.h"
 #include "runtime/record/objects.h"
 #include "runtime/record/pending.h"
@@ -19,15 +20,8 @@ nx_status nxi_poll_now(const nx_run_options *o, nxi_diag *d) {
 
 nx_status nxi_wait_change(nx_context *c, const nx_run_options *o, nxi_diag *d) {
   NXI_HELD(&c->run_lock);
-  struct timespec until;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_nsec += 10000000;
-  if (until.tv_nsec >= 1000000000) {
-    until.tv_nsec -= 1000000000;
-    until.tv_sec++;
-  }
-  nxi_lock_wait(&c->changed, &c->run_lock, &until);
-  atomic_store_explicit(&c->run_holder, (uintptr_t)pthread_self(), memory_order_relaxed);
+  nxi_lock_wait(&c->changed, &c->run_lock, nxi_now_ns() + 10000000);
+  atomic_store_explicit(&c->run_holder, nxi_thread_self(), memory_order_relaxed);
   if (!o || !o->poll) return NX_OK;
   nxi_run_unlock(c);
   nx_status status = nxi_poll_now(o, d);
@@ -174,7 +168,7 @@ void nxi_publish(nxi_run *run) {
     nxi_buffer_ref(run->inputs[i].buffer);
     run->inputs[i].buffer->reading++;
   }
-  run->thread = pthread_self();
+  run->thread = nxi_thread_self();
   run->acquired = true;
   run->next = c->runs;
   c->runs = run;
@@ -302,7 +296,7 @@ void nxi_attach(nxi_run *run) {
   unlist(run);
   nxi_drain(c, 64 + 4 * run->n_outputs);
   nxi_record_unlock(c);
-  pthread_cond_broadcast(&c->changed);
+  nxi_condition_wake_all(&c->changed);
   nxi_run_unlock(c);
 }
 
@@ -344,6 +338,6 @@ void nxi_release(nxi_run *run, nx_status failure) {
   nxi_record_lock(c);
   nxi_release_locked(run, failure);
   nxi_record_unlock(c);
-  pthread_cond_broadcast(&c->changed);
+  nxi_condition_wake_all(&c->changed);
   nxi_run_unlock(c);
 }

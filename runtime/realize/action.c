@@ -9,19 +9,13 @@
  * So a poll may use the library, and may even wait for a value that its own action computes: the
  * action continues while the poll runs. */
 #include <string.h>
-#include <time.h>
 
 #include "ir/op.h"
 #include "offload.h"
+#include "platform/clock.h"
 #include "run.h"
 #include "runtime/record/error.h"
 #include "runtime/record/objects.h"
-
-double nxi_now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
 
 /* ---- before and after */
 

@@ -6,9 +6,12 @@
 #include <string.h>
 
 #include "codegen_llvm/codegen_llvm.h"
-#include "ir/exit.h"
 #include "ir/op.h"
 #include "plan_cache.h"
+#include "platform/clock.h"
+#include "platform/exit.h"
+#include "platform/lock.h"
+#include "platform/thread.h"
 #include "residency.h"
 #include "runtime/cache/kernel.h"
 #include "runtime/debug.h"
@@ -196,7 +199,7 @@ static nx_status obtain(nxi_run *run, nxi_plan *p, nxi_executable **out, bool *i
     nx_status status = make_plan(run, interpreted_ms, &m, d);
     nxi_run_lock(c);
     p->busy = false;
-    pthread_cond_broadcast(&c->changed);
+    nxi_condition_wake_all(&c->changed);
     if (status) return status;
     p->tiny = m.tiny;
     p->report = m.report;

@@ -6,6 +6,7 @@
  * launch parameters. */
 #include <string.h>
 
+#include "platform/lock.h"
 #include "residency.h"
 #include "runtime/debug.h"
 #include "runtime/record/context.h"

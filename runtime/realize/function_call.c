@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "platform/lock.h"
+#include "platform/thread.h"
 #include "runtime/record/assign.h"
 #include "runtime/record/error.h"
 #include "runtime/record/objects.h"
@@ -387,7 +389,7 @@ static void end(nxi_call *k, nx_status status) {
   settle_targets(k, false);
   drop_values(k);
   nxi_record_unlock(c);
-  pthread_cond_broadcast(&c->changed);
+  nxi_condition_wake_all(&c->changed);
   nxi_run_unlock(c);
 }
 

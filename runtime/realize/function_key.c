@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "function_call.h"
+#include "platform/lock.h"
 #include "residency.h"
 #include "runtime/debug.h"
 #include "runtime/record/assign.h"

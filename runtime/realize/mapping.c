@@ -3,6 +3,7 @@
  * assigned to it later are computed into that memory, and operations that still need the old
  * contents get a copy (acquire.c). A piece of memory belongs to at most one pinned storage; a
  * storage that shares its value with another pinned one gets a copy when it is mapped. */
+#include "platform/thread.h"
 #include "residency.h"
 #include "run.h"
 #include "runtime/record/error.h"
@@ -78,7 +79,7 @@ static nx_status copy_out(nxi_action *a, nxi_storage *s, nxi_node *value, uint32
   nxi_run_lock(c);
   nxi_record_lock(c);
   from->reading--;
-  pthread_cond_broadcast(&c->changed);
+  nxi_condition_wake_all(&c->changed);
   if (!status) {
     situation is = look(s, value, access);
     bool good = !is.retry && !is.wait && is.copy && value->buffer == from;

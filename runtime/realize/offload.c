@@ -3,15 +3,13 @@
  * otherwise the caller. */
 #include "offload.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-
 #include "ir/alloc.h"
 #include "ir/op.h"
-#include "runtime/platform/cpus.h"
-#include "runtime/platform/fork.h"
-#include "runtime/platform/futex.h"
+#include "platform/clock.h"
+#include "platform/cpus.h"
+#include "platform/fork.h"
+#include "platform/futex.h"
+#include "platform/thread.h"
 
 _Atomic int64_t nxi_offload_poll_ns = 10 * 1000 * 1000;
 
@@ -24,7 +22,7 @@ enum { IDLE, WORK, DONE, QUIT };
 
 typedef struct offload_thread {
   struct offload_thread *next;
-  pthread_t thread;
+  nxi_thread thread;
   nxi_offload_work work;
   void *arg;
   nx_status status;
@@ -32,7 +30,7 @@ typedef struct offload_thread {
 } offload_thread;
 
 struct nxi_offload {
-  pthread_mutex_t lock; /* protects the two lists; taken last, and held briefly */
+  nxi_mutex lock; /* protects the two lists; taken last, and held briefly */
   offload_thread *idle;
   /* in a child of fork: the parent's threads, of which only the memory exists */
   offload_thread *lost;
@@ -67,42 +65,28 @@ static void set_state(offload_thread *d, uint32_t state) {
   nxi_futex_wake(&d->state, 1);
 }
 
-/* Starts a thread with all signals blocked, so that it does not receive signals of the host. */
 static bool start_thread(const nxi_offload *all, offload_thread *d) {
-  pthread_attr_t attributes;
-  sigset_t every, before;
-  if (pthread_attr_init(&attributes) != 0) return false;
-  pthread_attr_setstacksize(&attributes, STACK_BYTES);
-  sigfillset(&every);
-  pthread_sigmask(SIG_SETMASK, &every, &before);
-  bool started = pthread_create(&d->thread, &attributes, offload_main, d) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  pthread_attr_destroy(&attributes);
-  if (started && all->cpus.ids_known) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (int32_t i = 0; i < all->cpus.count; i++) CPU_SET(all->cpus.ids[i], &set);
-    pthread_setaffinity_np(d->thread, sizeof set, &set);
-  }
-  return started;
+  if (!nxi_thread_start(&d->thread, STACK_BYTES, offload_main, d)) return false;
+  if (all->cpus.ids_known) nxi_thread_confine(&d->thread, all->cpus.ids, all->cpus.count);
+  return true;
 }
 
 static void end_thread(offload_thread *d) {
   set_state(d, QUIT);
-  pthread_join(d->thread, NULL);
+  nxi_thread_join(&d->thread);
   nxi_free(d);
 }
 
 /* ---- idle threads */
 
 static offload_thread *take(nxi_offload *all) {
-  pthread_mutex_lock(&all->lock);
+  nxi_mutex_lock(&all->lock);
   offload_thread *d = all->idle;
   if (d) {
     all->idle = d->next;
     all->n_idle--;
   }
-  pthread_mutex_unlock(&all->lock);
+  nxi_mutex_unlock(&all->lock);
   if (d) return d;
   d = nxi_calloc(1, sizeof *d);
   if (d && start_thread(all, d)) return d;
@@ -112,14 +96,14 @@ static offload_thread *take(nxi_offload *all) {
 
 static void give_back(nxi_offload *all, offload_thread *d) {
   atomic_store_explicit(&d->state, IDLE, memory_order_relaxed);
-  pthread_mutex_lock(&all->lock);
+  nxi_mutex_lock(&all->lock);
   bool kept = all->n_idle < MOST_IDLE;
   if (kept) {
     d->next = all->idle;
     all->idle = d;
     all->n_idle++;
   }
-  pthread_mutex_unlock(&all->lock);
+  nxi_mutex_unlock(&all->lock);
   if (!kept) end_thread(d);
 }
 
@@ -178,13 +162,13 @@ static void after_fork_in_child(void *object) {
 nx_status nxi_offload_create(nxi_offload **out, nxi_diag *d) {
   nxi_offload *all = nxi_calloc(1, sizeof *all);
   if (!all) return nxi_oom(d);
-  pthread_mutex_init(&all->lock, NULL);
+  nxi_mutex_init(&all->lock);
   nxi_cpus_read(&all->cpus);
   if (nxi_fork_register_mutex(&all->fork_entry, &all->lock, after_fork_in_child, all) == NX_OK) {
     *out = all;
     return NX_OK;
   }
-  pthread_mutex_destroy(&all->lock);
+  nxi_mutex_destroy(&all->lock);
   nxi_free(all);
   return nxi_oom(d);
 }
@@ -200,6 +184,6 @@ void nxi_offload_destroy(nxi_offload *all) {
     next = d->next;
     nxi_free(d);
   }
-  pthread_mutex_destroy(&all->lock);
+  nxi_mutex_destroy(&all->lock);
   nxi_free(all);
 }

@@ -11,7 +11,7 @@
 #define NXI_OFFLOAD_H
 
 #include "ir/diag.h"
-#include "runtime/platform/threads.h"
+#include "runtime/threads.h"
 
 typedef struct nxi_offload nxi_offload;
 

@@ -5,47 +5,49 @@
  * the child. */
 #include "residency.h"
 
-#include "runtime/platform/fork.h"
+#include "platform/fork.h"
+#include "platform/lock.h"
+#include "platform/thread.h"
 #include "runtime/record/objects.h"
 
-static pthread_mutex_t residency_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
+static nxi_mutex residency_lock = NXI_MUTEX_INITIALIZER;
+static nxi_condition moved = NXI_CONDITION_INITIALIZER;
 static uint32_t era = 1;
 
 static void in_child(void *object) {
   (void)object;
   era++;
-  pthread_cond_init(&moved, NULL);
+  nxi_condition_init(&moved);
 }
 static nxi_fork_entry fork_entry;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static nxi_once once = NXI_ONCE_INITIALIZER;
 static nx_status registered;
 static void start(void) {
   registered = nxi_fork_register_mutex(&fork_entry, &residency_lock, in_child, NULL);
 }
 
 static nx_status acquire(nxi_buffer *b, nxi_diag *d) {
-  pthread_once(&once, start);
+  nxi_once_run(&once, start);
   if (registered) return nxi_oom(d);
-  pthread_mutex_lock(&residency_lock);
-  while (b->moving == era) pthread_cond_wait(&moved, &residency_lock);
+  nxi_mutex_lock(&residency_lock);
+  while (b->moving == era) nxi_condition_wait(&moved, &residency_lock);
   b->moving = era;
-  pthread_mutex_unlock(&residency_lock);
+  nxi_mutex_unlock(&residency_lock);
   return NX_OK;
 }
 
 static void release(nxi_buffer *b) {
-  pthread_mutex_lock(&residency_lock);
+  nxi_mutex_lock(&residency_lock);
   b->moving = 0;
-  pthread_cond_broadcast(&moved);
-  pthread_mutex_unlock(&residency_lock);
+  nxi_condition_wake_all(&moved);
+  nxi_mutex_unlock(&residency_lock);
 }
 
 static void set_stale(nxi_buffer *b, bool host, bool gpu) {
-  pthread_mutex_lock(&residency_lock);
+  nxi_mutex_lock(&residency_lock);
   b->host_stale = host;
   b->gpu_stale = gpu;
-  pthread_mutex_unlock(&residency_lock);
+  nxi_mutex_unlock(&residency_lock);
 }
 
 static bool host_may_write(const nxi_buffer *b) { return nxi_buffer_is_hosts(b); }
@@ -74,9 +76,9 @@ static nx_status to_host(nx_context *c, nxi_buffer *b, const nxi_poll *poll, nxi
   if (!b->data) status = nxi_buffer_alloc(c->allocator, b->bytes, &b->data, d);
   if (!status) status = nxi_gpu_download(b->gpu, b->data, b->on_gpu, b->bytes, b->after, poll, d);
   if (status) return status;
-  pthread_mutex_lock(&residency_lock);
+  nxi_mutex_lock(&residency_lock);
   b->host_stale = false;
-  pthread_mutex_unlock(&residency_lock);
+  nxi_mutex_unlock(&residency_lock);
   return NX_OK;
 }
 
@@ -99,7 +101,7 @@ typedef struct nxi_former {
 /* Makes the buffer leave its GPU, for another one. Takes f. */
 static void leave(nxi_buffer *b, nxi_former *f) {
   *f = (nxi_former){NULL, b->gpu, b->on_gpu};
-  pthread_mutex_lock(&residency_lock);
+  nxi_mutex_lock(&residency_lock);
   bool free_now = b->gpu_users == 0;
   uint64_t used = b->used;
   if (!free_now) {
@@ -107,7 +109,7 @@ static void leave(nxi_buffer *b, nxi_former *f) {
     b->formers = f;
   }
   b->used = 0; /* it was a mark of the GPU that it has left */
-  pthread_mutex_unlock(&residency_lock);
+  nxi_mutex_unlock(&residency_lock);
   if (!free_now) return;
   nxi_gpu_free_after(f->gpu, f->at, b->bytes, used);
   nxi_free(f);
@@ -157,9 +159,9 @@ nx_status nxi_buffer_to_gpu(nx_context *c, nxi_buffer *b, nxi_gpu *g, bool conte
   }
   *at = b->on_gpu;
   if (!status) {
-    pthread_mutex_lock(&residency_lock);
+    nxi_mutex_lock(&residency_lock);
     b->gpu_users++;
-    pthread_mutex_unlock(&residency_lock);
+    nxi_mutex_unlock(&residency_lock);
   }
   release(b);
   return status;
@@ -176,9 +178,9 @@ nx_status nxi_buffer_on_gpu_written(nx_context *c, nxi_buffer *b, uint64_t mark,
   if (status) return status;
   set_stale(b, true, false);
   b->after = mark;
-  pthread_mutex_lock(&residency_lock);
+  nxi_mutex_lock(&residency_lock);
   note_use(b, mark);
-  pthread_mutex_unlock(&residency_lock);
+  nxi_mutex_unlock(&residency_lock);
   if (host_may_write(b)) status = to_host(c, b, poll, d);
   release(b);
   return status;
@@ -186,13 +188,13 @@ nx_status nxi_buffer_on_gpu_written(nx_context *c, nxi_buffer *b, uint64_t mark,
 
 void nxi_buffer_gpu_done(nxi_buffer *b, uint64_t mark) {
   nxi_former *formers = NULL;
-  pthread_mutex_lock(&residency_lock);
+  nxi_mutex_lock(&residency_lock);
   note_use(b, mark);
   if (--b->gpu_users == 0) {
     formers = b->formers;
     b->formers = NULL;
   }
-  pthread_mutex_unlock(&residency_lock);
+  nxi_mutex_unlock(&residency_lock);
   free_formers(b, formers);
 }
 

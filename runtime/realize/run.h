@@ -56,8 +56,8 @@ typedef struct nxi_run_output {
 
 struct nxi_run {
   nx_context *context;
-  nxi_run *next; /* next of the context's acquired runs */
-  pthread_t thread;
+  nxi_run *next;    /* next of the context's acquired runs */
+  uintptr_t thread; /* nxi_thread_self */
   int32_t device;
   uint32_t debugging;         /* nxi_debug_key; part of the key, like the device */
   bool acquired, overwriting; /* overwriting: an input's memory may be half written */
@@ -243,7 +243,6 @@ nx_status nxi_action_end(nxi_action *a,
 /* NX_INTERRUPTED if the caller's poll has said to stop, NX_INVALID_ARGUMENT if its options are
  * invalid. */
 nx_status nxi_action_stopped(nxi_action *a);
-double nxi_now_ms(void);
 /* Runs work that may take longer than the time between polls: on this thread if there is no poll,
  * else on an offload thread, which polls a->options. The work must not depend on the thread. No
  * lock. */

@@ -12,14 +12,14 @@
 #ifndef NXI_CONTEXT_H
 #define NXI_CONTEXT_H
 
-#include <pthread.h>
+#include "platform/thread.h"
 #include <stdatomic.h>
 
 #include "ir/alloc.h"
 #include "node.h"
-#include "runtime/platform/fork.h"
-#include "runtime/platform/lock.h"
-#include "runtime/platform/threads.h"
+#include "platform/fork.h"
+#include "platform/lock.h"
+#include "runtime/threads.h"
 
 /* A list of dynamic size. */
 typedef struct nxi_list {
@@ -76,9 +76,9 @@ struct nx_context {
   uint32_t flags;
   int32_t threads;
   nxi_lock run_lock;
-  pthread_cond_t changed; /* with run_lock: a run or a compile ended */
-  nxi_run *runs;          /* that have acquired something; run_lock */
-  uint64_t epoch;         /* run_lock */
+  nxi_condition changed; /* with run_lock: a run or a compile ended */
+  nxi_run *runs;         /* that have acquired something; run_lock */
+  uint64_t epoch;        /* run_lock */
   struct nxi_plan_cache *plans;
   struct nxi_executor *executor;
   struct nxi_devices *devices;  /* GPUs that were asked for; device.c */
@@ -125,7 +125,7 @@ struct nx_context {
 static inline void nxi_run_lock(nx_context *c) {
   NXI_NOT_HELD(&c->record_lock); /* the order of the two */
   nxi_lock_take(&c->run_lock);
-  atomic_store_explicit(&c->run_holder, (uintptr_t)pthread_self(), memory_order_relaxed);
+  atomic_store_explicit(&c->run_holder, nxi_thread_self(), memory_order_relaxed);
 }
 static inline void nxi_record_lock(nx_context *c) { nxi_lock_take(&c->record_lock); }
 /* Both also free the buffers that died under the lock. What dies under both is freed when the outer

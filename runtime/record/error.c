@@ -3,11 +3,11 @@
  * exhausted memory can be reported. */
 #include "error.h"
 
-#include <pthread.h>
+#include "platform/thread.h"
 #include <stdio.h>
 #include <string.h>
 
-#include "ir/exit.h"
+#include "platform/exit.h"
 
 typedef struct slot {
   nx_status status; /* NX_OK: empty */
@@ -21,8 +21,8 @@ typedef struct slot {
 static _Thread_local slot error_slot;
 static _Thread_local nxi_tag *current;
 static _Thread_local uint16_t called; /* composite_ops.c */
-static pthread_once_t key_once = PTHREAD_ONCE_INIT;
-static pthread_key_t tag_key; /* frees current when its thread ends */
+static nxi_once key_once = NXI_ONCE_INITIALIZER;
+static nxi_thread_value tag_key; /* frees current when its thread ends */
 static bool have_key;
 
 nx_status nxi_error_report_tagged(const nxi_diag *d, uint64_t tag, const char *text,
@@ -153,14 +153,14 @@ uint16_t nxi_called_pause(void) {
 static void release_at_exit(void *tag) { nxi_tag_release(tag); }
 static void make_key(void) {
   nxi_stay_loaded();
-  have_key = pthread_key_create(&tag_key, release_at_exit) == 0;
+  have_key = nxi_thread_value_create(&tag_key, release_at_exit);
 }
 
 /* Without memory there is no tag: it is a hint. */
 void nx_tag_set(uint64_t tag, const char *text) {
-  pthread_once(&key_once, make_key);
+  nxi_once_run(&key_once, make_key);
   if (!have_key || (!current && !tag && !text)) return;
-  pthread_setspecific(tag_key, NULL);
+  nxi_thread_value_set(&tag_key, NULL);
   nxi_tag_release(current);
   current = NULL;
   if (!tag && !text) return;
@@ -171,6 +171,6 @@ void nx_tag_set(uint64_t tag, const char *text) {
   t->number = tag;
   t->has_text = text != NULL;
   memcpy(t->text, text ? text : "", bytes);
-  if (pthread_setspecific(tag_key, t)) nxi_tag_release(t);
+  if (!nxi_thread_value_set(&tag_key, t)) nxi_tag_release(t);
   else current = t;
 }

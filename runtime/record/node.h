@@ -20,7 +20,7 @@
 
 #include "ir/graph/graph.h"
 #include "nx/nx.h"
-#include "runtime/platform/memory.h"
+#include "runtime/memory.h"
 #include "watch.h"
 
 /* Operations that exist only in the recording; extraction turns them into graph operations. */

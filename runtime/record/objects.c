@@ -9,6 +9,8 @@
 #include "capture.h"
 #include "error.h"
 #include "pending.h"
+#include "platform/lock.h"
+#include "platform/thread.h"
 #include "record.h"
 #include "runtime/realize/residency.h"
 
@@ -106,7 +108,7 @@ static void free_dead(nx_context *c, nxi_buffer *dead) {
 /* Whether this thread has run_lock too. */
 static bool has_run_lock(nx_context *c) {
   uintptr_t holder = atomic_load_explicit(&c->run_holder, memory_order_relaxed);
-  return holder == (uintptr_t)pthread_self();
+  return holder == nxi_thread_self();
 }
 
 void nxi_record_unlock(nx_context *c) {

@@ -9,6 +9,7 @@
 #include "number.h"
 #include "objects.h"
 #include "pending.h"
+#include "platform/lock.h"
 
 /* ---- nodes */
 

@@ -11,6 +11,8 @@
 
 #include "context.h"
 #include "error.h"
+#include "platform/fork.h"
+#include "platform/thread.h"
 
 enum { MOST_KEPT = 1 << 18, FIRST_BUCKETS = 256, POISON = 0xdb, MOST_LISTED = 100 };
 
@@ -35,7 +37,7 @@ typedef struct list {
 } list;
 
 _Atomic bool nxi_watching;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static nxi_mutex lock = NXI_MUTEX_INITIALIZER;
 static note *first_buckets[FIRST_BUCKETS], **buckets = first_buckets;
 static uint32_t n_buckets = FIRST_BUCKETS, noted, kept_notes;
 static uint64_t last_number;
@@ -43,10 +45,10 @@ static list all, kept; /* live or released; their memory is given up */
 static bool complete;  /* every handle there is was noted */
 
 void nxi_watch_set(bool on, bool from_start) {
-  pthread_mutex_lock(&lock);
+  nxi_mutex_lock(&lock);
   complete = on && (from_start || (complete && nxi_watch_on()));
   atomic_store(&nxi_watching, on);
-  pthread_mutex_unlock(&lock);
+  nxi_mutex_unlock(&lock);
 }
 
 /* ---- fork */
@@ -140,7 +142,7 @@ void nxi_watch_made(const void *handle, nxi_kind kind, const nx_context *c, cons
   n->users = kind == NXI_CONTEXT;
   n->state = LIVE;
   n->made = nxi_tag_current();
-  pthread_mutex_lock(&lock);
+  nxi_mutex_lock(&lock);
   if (noted >= n_buckets) widen();
   note **at = bucket_of(handle);
   n->chain = *at;
@@ -148,18 +150,18 @@ void nxi_watch_made(const void *handle, nxi_kind kind, const nx_context *c, cons
   n->number = ++last_number;
   noted++;
   append(&all, n);
-  pthread_mutex_unlock(&lock);
+  nxi_mutex_unlock(&lock);
 }
 
 void nxi_watch_released(const void *handle, bool by_scope) {
-  pthread_mutex_lock(&lock);
+  nxi_mutex_lock(&lock);
   note *n = find(handle);
   if (n && n->state == LIVE) {
     n->state = RELEASED;
     n->by_scope = by_scope;
     n->dropped = nxi_tag_current();
   }
-  pthread_mutex_unlock(&lock);
+  nxi_mutex_unlock(&lock);
 }
 
 void nxi_handle_free(void *handle, bool watched) {
@@ -173,7 +175,7 @@ void nxi_handle_free(void *handle, bool watched) {
     return;
   }
   memset(handle, POISON, n->bytes);
-  pthread_mutex_lock(&lock);
+  nxi_mutex_lock(&lock);
   n->state = KEPT;
   take_out(&all, n);
   append(&kept, n);
@@ -183,7 +185,7 @@ void nxi_handle_free(void *handle, bool watched) {
     kept_notes--;
     drop(oldest);
   }
-  pthread_mutex_unlock(&lock);
+  nxi_mutex_unlock(&lock);
 }
 
 /* ---- what is said of handles */
@@ -218,10 +220,10 @@ static void describe(char *out, size_t size, const note *n) {
 }
 
 bool nxi_watch_live(const void *handle, nxi_kind kind) {
-  pthread_mutex_lock(&lock);
+  nxi_mutex_lock(&lock);
   const note *n = find(handle);
   bool live = n ? n->kind == kind && n->state == LIVE : !complete, unknown = !n && live;
-  pthread_mutex_unlock(&lock);
+  nxi_mutex_unlock(&lock);
   if (!unknown || kind > NXI_FUNCTION) return live;
   const nxi_head *h = handle; /* made before the mode was asked for */
   return h->kind == kind && atomic_load_explicit(&h->refs, memory_order_relaxed);
@@ -239,7 +241,7 @@ void nxi_handle_fault(const char *op, int32_t operand, const void *handle, nxi_k
              "says which)",
              op, operand, wanted);
   } else {
-    pthread_mutex_lock(&lock);
+    nxi_mutex_lock(&lock);
     const note *n = find(handle);
     if (n) describe(text, sizeof text, n);
     if (!n)
@@ -252,7 +254,7 @@ void nxi_handle_fault(const char *op, int32_t operand, const void *handle, nxi_k
     else
       nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: operand %d was released%s: %s", op, operand,
                n->by_scope ? " with its scope (nx_keep takes a handle out of it)" : "", text);
-    pthread_mutex_unlock(&lock);
+    nxi_mutex_unlock(&lock);
     fprintf(stderr, "nx: %s\n", d->message);
   }
   d->operand = operand;
@@ -270,10 +272,10 @@ bool nxi_handle_bad(const char *op, int32_t operand, const void *handle, nxi_kin
 /* ---- the references that callers have of a context */
 
 void nxi_watch_retain(const nx_context *c) {
-  pthread_mutex_lock(&lock);
+  nxi_mutex_lock(&lock);
   note *n = find(c);
   if (n) n->users++;
-  pthread_mutex_unlock(&lock);
+  nxi_mutex_unlock(&lock);
 }
 
 static void list_live(const nx_context *c) {
@@ -295,11 +297,11 @@ static void list_live(const nx_context *c) {
 }
 
 bool nxi_watch_give_up(const nx_context *c) {
-  pthread_mutex_lock(&lock);
+  nxi_mutex_lock(&lock);
   note *n = find(c);
   bool good = !n || n->users;
   if (n && good && --n->users == 0) list_live(c);
-  pthread_mutex_unlock(&lock);
+  nxi_mutex_unlock(&lock);
   if (good) return true;
   nxi_diag d;
   nxi_diag_clear(&d);

@@ -12,7 +12,7 @@
 #include "tests/util/share.h"
 #include "runtime/cache/kernel.h"
 #include "runtime/debug.h"
-#include "runtime/platform/threads.h"
+#include "runtime/threads.h"
 
 enum { MOST_REPORTS = 12, MOST_NASTY = 64 };
 

@@ -13,11 +13,12 @@ from pathlib import Path
 
 # What the objects of a folder may refer to, beside their own folder. The longest name that fits a file counts.
 MAY_USE = {
-    "ir": (),
+    "platform": (),
+    "ir": ("platform",),
     "passes": ("ir",),
-    "codegen_llvm": ("ir",),
-    "codegen_cuda": ("ir",),
-    "runtime": ("ir", "passes", "codegen_llvm", "codegen_cuda", "runtime"),
+    "codegen_llvm": ("platform", "ir"),
+    "codegen_cuda": ("platform", "ir"),
+    "runtime": ("platform", "ir", "passes", "codegen_llvm", "codegen_cuda", "runtime"),
 }
 # Symbols that a file may refer to although its folder may not, each with the reason. There are none.
 EXCEPTIONS = {}
@@ -25,7 +26,7 @@ EXCEPTIONS = {}
 
 def sources(root):
     """Object files of Meson have the source's path with _ for /, those of generated sources with more before it."""
-    tops = ("ir", "passes", "codegen_llvm", "codegen_cuda", "runtime")
+    tops = ("platform", "ir", "passes", "codegen_llvm", "codegen_cuda", "runtime")
     files = [p.relative_to(root).as_posix() for top in tops for p in (root / top).rglob("*") if p.suffix in (".c", ".cc")]
     return {name.replace("/", "_") + ".o": name for name in files}
 
@@ -34,7 +35,7 @@ def path_of(member, known):
     member = member.rsplit("/", 1)[-1]
     if member in known:
         return known[member]
-    for top in ("codegen_cuda", "codegen_llvm", "passes", "runtime", "ir"):
+    for top in ("codegen_cuda", "codegen_llvm", "passes", "runtime", "platform", "ir"):
         if f"_{top}_" in member:
             return f"{top}/{member.split(f'_{top}_')[-1].removesuffix('.o')}"
     return member

@@ -4,7 +4,7 @@
 #define NXT_DIFFERENTIAL_H
 
 #include "runtime/launch/launch.h"
-#include "runtime/platform/threads.h"
+#include "runtime/threads.h"
 
 /* One way to run a graph. Compiled ones run it four times: compiled anew with an empty cache on
  * disk, for one thread; with the kernels in memory, on two threads; with kernels that a new cache

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "ir/alloc.h"
-#include "runtime/platform/memory.h"
+#include "runtime/memory.h"
 #include "tests/util/runner.h"
 
 static nxi_allocator *new_allocator(int64_t memory_limit, int64_t cache_limit) {

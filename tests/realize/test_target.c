@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/platform/cpus.h"
+#include "platform/cpus.h"
 #include "ir/target.h"
 #include "tests/util/runner.h"
 

@@ -19,8 +19,8 @@
 #include <cmocka.h>
 
 #include "ir/alloc.h"
-#include "runtime/platform/cpus.h"
-#include "runtime/platform/threads.h"
+#include "platform/cpus.h"
+#include "runtime/threads.h"
 #include "tests/util/runner.h"
 
 #if defined(__SANITIZE_THREAD__)

@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "ir/alloc.h"
 #include "ir/text/near.h"
@@ -193,10 +192,4 @@ bool nxc_target(const char *isa, nxi_target *out) {
   }
   nxc_misuse("there is no instruction set \"%s\"; it is one of avx512, avx2, generic, neon", isa);
   return false;
-}
-
-double nxc_now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }

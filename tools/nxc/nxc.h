@@ -66,8 +66,6 @@ int nxc_print_text(nxi_text *text);
  * complaint. */
 bool nxc_target(const char *isa, nxi_target *out);
 
-double nxc_now_ms(void);
-
 /* diff.c. The lines that only one of two texts has, as remarks: "; - LINE", "; + LINE". False
  * without memory. */
 bool nxc_diff(const nxi_text *before, const nxi_text *after, nxi_text *out);

@@ -11,6 +11,8 @@
 #include "ir/text/scalar_text.h"
 #include "nx/nx.h"
 #include "nxc.h"
+#include "platform/clock.h"
+#include "platform/process.h"
 #include "trace.h"
 
 enum { MOST_SHOWN = 64, MOST_TIMED = 1000 };
@@ -29,7 +31,7 @@ typedef struct job {
 } job;
 
 static void span(const job *j, const char *name, double began) {
-  nxc_trace_add(j->trace, "phase", name, began, nxc_now_ms());
+  nxc_trace_add(j->trace, "phase", name, began, nxi_now_ms());
 }
 
 /* ---- names and types */
@@ -189,7 +191,7 @@ static int load_inputs(job *j) {
   if (status == NXC_OK) status = check_names(j, true);
   if (status == NXC_OK) status = check_missing(j);
   for (size_t i = 0; i < j->info.inputs && status == NXC_OK; i++) {
-    double began = nxc_now_ms();
+    double began = nxi_now_ms();
     status = load_input(j, i);
     if (status == NXC_OK && j->number > 0) status = move_input(j, i);
     span(j, "load", began);
@@ -231,7 +233,7 @@ static int show_output(const job *j, size_t i) {
 static int save_outputs(job *j) {
   for (size_t i = 0; i < j->info.outputs; i++) {
     nxc_pair *given = find_pair(&j->outputs, port(j, true, i).name);
-    double began = nxc_now_ms();
+    double began = nxi_now_ms();
     int status = NXC_OK;
     if (given == NULL) status = show_output(j, i);
     else if (nx_save_npy(j->out[i], given->value, NULL) != NX_OK)
@@ -253,7 +255,7 @@ static void drop_outputs(job *j) {
 
 static int call_once(job *j, nx_report *report) {
   nx_run_options options = {.size = sizeof options, .report = report};
-  double began = nxc_now_ms();
+  double began = nxi_now_ms();
   report->size = sizeof *report;
   if (nx_function_call(j->function, j->in, j->out, &options) != NX_OK)
     return nxc_public_failure(j->file);
@@ -282,14 +284,14 @@ static void print_first(const nx_report *r) {
 static int repeat(job *j) {
   static double times[MOST_TIMED];
   size_t n = 0;
-  double began = nxc_now_ms();
-  while (n < MOST_TIMED && (n < 3 || nxc_now_ms() - began < timed_ms)) {
+  double began = nxi_now_ms();
+  while (n < MOST_TIMED && (n < 3 || nxi_now_ms() - began < timed_ms)) {
     nx_report report = {0};
     drop_outputs(j);
-    double start = nxc_now_ms();
+    double start = nxi_now_ms();
     int status = call_once(j, &report);
     if (status != NXC_OK) return status;
-    times[n++] = nxc_now_ms() - start;
+    times[n++] = nxi_now_ms() - start;
   }
   qsort(times, n, sizeof times[0], compare);
   fprintf(stderr, "then %zu runs: median %.3f ms, fastest %.3f ms\n", n, times[n / 2], times[0]);
@@ -330,7 +332,8 @@ static int create_context(job *j) {
     options.threads = (int32_t)n;
   }
   /* A text names no device: which executor serves it is the process's choice. */
-  if (j->device != NULL && strcmp(j->device, "interp") == 0) setenv("NX_EXECUTOR", "interp", 1);
+  if (j->device != NULL && strcmp(j->device, "interp") == 0)
+    nxi_variable_set("NX_EXECUTOR", "interp");
   if (nx_context_create(&options, &j->context) != NX_OK) return nxc_public_failure("nxc");
   return choose_device(j);
 }
@@ -339,7 +342,7 @@ static int parse_function(job *j) {
   nxi_diag d;
   nxg_graph *g = NULL;
   size_t size;
-  double began = nxc_now_ms();
+  double began = nxi_now_ms();
   nxi_diag_clear(&d);
   char *text = nxc_read_text(j->file, &size);
   if (text == NULL) return NXC_FAILED;

@@ -7,6 +7,7 @@
 
 #include "ir/alloc.h"
 #include "passes/pipeline.h"
+#include "platform/clock.h"
 #include "runtime/files/file.h"
 
 typedef struct span {
@@ -34,7 +35,7 @@ void nxc_trace_add(nxc_trace *t, const char *category, const char *name, double 
 }
 
 static void step(const char *name, bool begin) {
-  double now = nxc_now_ms();
+  double now = nxi_now_ms();
   if (begin) of_steps->step_began = now;
   else nxc_trace_add(of_steps, "step", name, of_steps->step_began, now);
 }

@@ -5,7 +5,7 @@
  * bits, and operands are none that they are not. */
 #include "blas.h"
 
-#include <pthread.h>
+#include "platform/thread.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +55,7 @@ static struct cublas {
 #undef CUBLAS
 } cublas;
 static char missing[NXU_SENTENCE];
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static nxi_once once = NXI_ONCE_INITIALIZER;
 
 static void load(void) {
   static const char *const files[] = {"libcublasLt.so.13", "libcublasLt.so.12", NULL};
@@ -69,7 +69,7 @@ static void load(void) {
 }
 
 const char *nxi_gpu_blas_missing(void) {
-  pthread_once(&once, load);
+  nxi_once_run(&once, load);
   return missing[0] != 0 ? missing : NULL;
 }
 

@@ -4,7 +4,7 @@
  * gives back. */
 #include "cufft.h"
 
-#include <pthread.h>
+#include "platform/thread.h"
 #include <string.h>
 
 #include "codegen_cuda/toolkit.h"
@@ -31,7 +31,7 @@ static struct cufft {
 #undef CUFFT
 } cufft;
 static char missing[NXU_SENTENCE];
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static nxi_once once = NXI_ONCE_INITIALIZER;
 
 static void load(void) {
   static const char *const files[] = {"libcufft.so.12", "libcufft.so.11", NULL};
@@ -45,7 +45,7 @@ static void load(void) {
 }
 
 const char *nxi_cufft_missing(void) {
-  pthread_once(&once, load);
+  nxi_once_run(&once, load);
   return missing[0] != 0 ? missing : NULL;
 }
 

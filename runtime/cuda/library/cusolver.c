@@ -3,7 +3,7 @@
  * once where it has that. */
 #include "cusolver.h"
 
-#include <pthread.h>
+#include "platform/thread.h"
 #include <string.h>
 
 #include "codegen_cuda/toolkit.h"
@@ -39,7 +39,7 @@ static struct cusolver_new {
 #undef CUSOLVER
 } newer;
 static char missing[NXU_SENTENCE], none_newer[NXU_SENTENCE];
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static nxi_once once = NXI_ONCE_INITIALIZER;
 
 static void load(void) {
   static const char *const files[] = {"libcusolver.so.12", "libcusolver.so.11", NULL};
@@ -65,7 +65,7 @@ static void load(void) {
 }
 
 const char *nxi_cusolver_missing(void) {
-  pthread_once(&once, load);
+  nxi_once_run(&once, load);
   return missing[0] != 0 ? missing : NULL;
 }
 

@@ -3,21 +3,22 @@
  * process; the library stays loaded until the process ends. */
 #include "blas.h"
 
-#include <dlfcn.h>
+#include <ctype.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "buffers.h"
 #include "config.h"
-#include "runtime/platform/fork.h"
 #include "ir/alloc.h"
-#include "ir/loading.h"
 #include "ir/op.h"
+#include "platform/fork.h"
+#include "platform/library.h"
+#include "platform/loading.h"
+#include "platform/process.h"
+#include "platform/thread.h"
 
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 }; /* constants of CBLAS */
 
@@ -43,7 +44,7 @@ static const char *const library_names[] = {
 static const size_t load_bytes = (size_t)224 << 20;
 
 /* Written under load_lock until `tried`; read only afterwards. */
-static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
+static nxi_mutex load_lock = NXI_MUTEX_INITIALIZER;
 static struct {
   nxi_blas table;
   void *handle;
@@ -56,7 +57,7 @@ static struct {
 /* A build without threads gives out its work buffers without a lock. Two calls at the same time can
  * get the same buffer and compute wrong numbers (OpenBLAS 0.3.21: 1 in 250 products of 40 x 40 on
  * three threads). */
-static pthread_mutex_t one_call = PTHREAD_MUTEX_INITIALIZER;
+static nxi_mutex one_call = NXI_MUTEX_INITIALIZER;
 
 /* ---- fork: a child that is made while a thread loads or calls the library must not wait for that
  * thread. The handlers are registered before the library is loaded, because a handler that is added
@@ -64,7 +65,7 @@ static pthread_mutex_t one_call = PTHREAD_MUTEX_INITIALIZER;
 
 static void fork_child(void *object) {
   (void)object;
-  pthread_mutex_init(&one_call, NULL);
+  nxi_mutex_init(&one_call);
   nxi_blas_buffers_in_child();
 }
 
@@ -92,6 +93,12 @@ static const char *deserved_core(bool *avx512) {
   return NULL;
 }
 
+/* Ignores case. */
+static bool same_name(const char *a, const char *b) {
+  while (*a && tolower((unsigned char)*a) == tolower((unsigned char)*b)) a++, b++;
+  return tolower((unsigned char)*a) == tolower((unsigned char)*b);
+}
+
 /* True if the library's kernels for `core` do not use all that the processor has. A name that is
  * not listed here is newer than this file, and the library's choice is trusted. */
 static bool is_weaker(const char *core, bool avx512) {
@@ -103,27 +110,17 @@ static bool is_weaker(const char *core, bool avx512) {
       "Steamroller", "Nano",         "Generic",
   };
   for (size_t i = 0; avx512 && i < sizeof with_avx2 / sizeof *with_avx2; i++)
-    if (strcasecmp(core, with_avx2[i]) == 0) return true;
+    if (same_name(core, with_avx2[i])) return true;
   for (size_t i = 0; i < sizeof older / sizeof *older; i++)
-    if (strcasecmp(core, older[i]) == 0) return true;
+    if (same_name(core, older[i])) return true;
   return false;
 }
 
 /* ---- loading */
 
-/* RTLD_DEEPBIND: the library uses its own symbols, even if the program is linked to another BLAS.
- * Sanitizers do not work with that. */
-static int load_flags(void) {
-  int flags = RTLD_NOW | RTLD_LOCAL;
-#ifdef RTLD_DEEPBIND
-  if (!dlsym(RTLD_DEFAULT, "__sanitizer_set_death_callback")) flags |= RTLD_DEEPBIND;
-#endif
-  return flags;
-}
-
 static void say_text(char *out, size_t capacity, void *handle, const char *function,
                      const char *otherwise) {
-  void *symbol = dlsym(handle, function);
+  void *symbol = nxi_library_symbol(handle, function);
   char *(*say)(void);
   memcpy(&say, &symbol, sizeof say);
   const char *text = say ? say() : NULL;
@@ -136,20 +133,20 @@ static void *open_library(const char *name, const char *core) {
   static const char threads_name[] = "OPENBLAS_NUM_THREADS", core_name[] = "OPENBLAS_CORETYPE";
   const char *threads = getenv(threads_name);
   char *saved = threads ? nxi_strdup(threads) : NULL;
-  bool changed = (!threads || saved) && setenv(threads_name, "1", 1) == 0;
-  if (core) core = setenv(core_name, core, 0) == 0 ? core : NULL;
-  nxi_fp environment = nxi_fp_enter(); /* some libraries' initialisers change it */
-  void *handle = dlopen(name, load_flags());
+  bool changed = (!threads || saved) && nxi_variable_set(threads_name, "1");
+  if (core && !nxi_variable_set(core_name, core)) core = NULL;
+  nxi_fp environment = nxi_fp_enter();         /* some libraries' initialisers change it */
+  void *handle = nxi_library_open_apart(name); /* the program may use another BLAS */
   nxi_fp_leave(environment);
-  if (core) unsetenv(core_name);
-  if (changed && saved) setenv(threads_name, saved, 1);
-  else if (changed) unsetenv(threads_name);
+  if (core) nxi_variable_set(core_name, NULL);
+  if (changed) nxi_variable_set(threads_name, saved);
   nxi_free(saved);
   return handle;
 }
 
 static bool read_table(void *handle) {
-  void *sgemm = dlsym(handle, "cblas_sgemm"), *dgemm = dlsym(handle, "cblas_dgemm");
+  void *sgemm = nxi_library_symbol(handle, "cblas_sgemm"),
+       *dgemm = nxi_library_symbol(handle, "cblas_dgemm");
   say_text(library.corename, sizeof library.corename, handle, "openblas_get_corename", "unknown");
   say_text(library.config, sizeof library.config, handle, "openblas_get_config", "");
   if (!sgemm || !dgemm || strstr(library.config, "USE64BITINT")) {
@@ -164,7 +161,7 @@ static bool read_table(void *handle) {
 }
 
 static void one_thread(void *handle) {
-  void *symbol = dlsym(handle, "openblas_set_num_threads");
+  void *symbol = nxi_library_symbol(handle, "openblas_set_num_threads");
   void (*set)(int);
   memcpy(&set, &symbol, sizeof set);
   if (set) set(1);
@@ -176,32 +173,32 @@ static void *mend_core(void *handle, const char *name) {
   const char *deserved = deserved_core(&avx512);
   if (!deserved || getenv("OPENBLAS_CORETYPE") || !is_weaker(library.corename, avx512))
     return handle;
-  dlclose(handle);
+  nxi_library_close(handle);
   char mistaken[sizeof library.corename];
   memcpy(mistaken, library.corename, sizeof mistaken);
   handle = open_library(name, deserved);
   if (!handle || !read_table(handle)) return handle;
-  library.table.mended = strcasecmp(mistaken, library.corename) != 0;
+  library.table.mended = !same_name(mistaken, library.corename);
   return handle;
 }
 
 static bool try_library(const char *name) {
   void *handle = open_library(name, NULL);
   if (!handle) {
-    const char *reason = dlerror();
+    const char *reason = nxi_library_error();
     if (!library.reason[0])
       snprintf(library.reason, sizeof library.reason, "%s", reason ? reason : "not found");
     return false;
   }
   if (read_table(handle)) handle = mend_core(handle, name);
   else {
-    dlclose(handle);
+    nxi_library_close(handle);
     return false;
   }
   if (!handle) return false;
   one_thread(handle);
-  if (!nxi_blas_buffers_init(dlsym(handle, "blas_memory_alloc"),
-                             dlsym(handle, "blas_memory_free"))) {
+  if (!nxi_blas_buffers_init(nxi_library_symbol(handle, "blas_memory_alloc"),
+                             nxi_library_symbol(handle, "blas_memory_free"))) {
     library.starved = true;
     return false;
   }
@@ -217,7 +214,7 @@ static bool try_library(const char *name) {
  * same message as for a missing library. */
 static void look_for_it(void) {
   library.reason[0] = '\0';
-  library.starved = NX_HAVE_BLAS && !nxi_addresses_left(load_bytes);
+  library.starved = NX_HAVE_BLAS && !nxi_blas_addresses_left(load_bytes);
   if (library.starved) {
     snprintf(library.reason, sizeof library.reason, "there is too little memory to load it");
     return;
@@ -240,7 +237,7 @@ static void look_for_it(void) {
 /* Looks for the library once. If that failed for lack of memory, the next call tries again. */
 static bool find_library(nxi_diag *d) {
   if (atomic_load_explicit(&library.tried, memory_order_acquire)) return true;
-  pthread_mutex_lock(&load_lock);
+  nxi_mutex_lock(&load_lock);
   if (!library.tried) {
     nxi_loading_enter();
     look_for_it();
@@ -250,7 +247,7 @@ static bool find_library(nxi_diag *d) {
   }
   bool tried = library.usable || !library.starved;
   if (tried) atomic_store_explicit(&library.tried, true, memory_order_release);
-  pthread_mutex_unlock(&load_lock);
+  nxi_mutex_unlock(&load_lock);
   if (!tried) nxi_oom_during(d, nxi_oom(d), "loading OpenBLAS");
   return tried;
 }
@@ -267,18 +264,18 @@ const char *nxi_blas_missing(void) { return nxi_blas_get(NULL) ? NULL : library.
 void *nxi_blas_symbol(const char *name) {
   if (!nxi_blas_get(NULL)) return NULL;
   nxi_loading_enter();
-  void *symbol = dlsym(library.handle, name);
+  void *symbol = nxi_library_symbol(library.handle, name);
   nxi_loading_leave();
   return symbol;
 }
 
 void nxi_blas_enter(const nxi_blas *blas) {
   nxi_blas_buffers_enter();
-  if (blas->one_at_a_time) pthread_mutex_lock(&one_call);
+  if (blas->one_at_a_time) nxi_mutex_lock(&one_call);
 }
 
 void nxi_blas_leave(const nxi_blas *blas) {
-  if (blas->one_at_a_time) pthread_mutex_unlock(&one_call);
+  if (blas->one_at_a_time) nxi_mutex_unlock(&one_call);
   nxi_blas_buffers_leave();
 }
 

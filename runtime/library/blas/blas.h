@@ -15,7 +15,7 @@
 #include "ir/dtype.h"
 #include "ir/library/tiles.h"
 #include "ir/poll.h"
-#include "runtime/platform/threads.h"
+#include "runtime/threads.h"
 
 typedef void (*nxi_sgemm_fn)(int order, int trans_a, int trans_b, int m, int n, int k, float alpha,
                              const float *a, int lda, const float *b, int ldb, float beta, float *c,

@@ -6,14 +6,14 @@
  * little memory products wait for each other. */
 #include "buffers.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <time.h>
 
 #include "ir/alloc.h"
+#include "platform/clock.h"
+#include "platform/pages.h"
+#include "platform/thread.h"
 
 enum { MOST_BUFFERS = 64, RETRY_NS = 100 * 1000 * 1000 };
 /* The address space for one buffer. It is 128 MiB on x86-64 and AArch64, of which a call touches
@@ -23,24 +23,20 @@ static const size_t buffer_bytes = (size_t)160 << 20;
 static struct {
   void *(*take)(int);
   void (*give)(void *);
-  pthread_mutex_t lock;   /* held while more buffers are made */
-  struct timespec failed; /* when making more failed last */
+  nxi_mutex lock;    /* held while more buffers are made */
+  int64_t failed_ns; /* when making more failed last */
   _Atomic uint32_t calls, buffers;
-} b = {.lock = PTHREAD_MUTEX_INITIALIZER, .buffers = UINT32_MAX};
+} b = {.lock = NXI_MUTEX_INITIALIZER, .buffers = UINT32_MAX};
 
-bool nxi_addresses_left(size_t bytes) {
-  void *p =
-      mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (p == MAP_FAILED) return nxi_alloc_refuse(bytes) != NULL;
-  munmap(p, bytes);
-  return true;
+bool nxi_blas_addresses_left(size_t bytes) {
+  return nxi_addresses_left(bytes) || nxi_alloc_refuse(bytes) != NULL;
 }
 
 /* Makes n more buffers. No call may be running. */
 static bool make_buffers(uint32_t n) {
   void *taken[MOST_BUFFERS];
   uint32_t had = atomic_load(&b.buffers);
-  if (!nxi_addresses_left((n - had) * buffer_bytes)) return false;
+  if (!nxi_blas_addresses_left((n - had) * buffer_bytes)) return false;
   for (uint32_t i = 0; i < n; i++) taken[i] = b.take(0);
   for (uint32_t i = 0; i < n; i++) b.give(taken[i]);
   atomic_store(&b.buffers, n);
@@ -50,7 +46,7 @@ static bool make_buffers(uint32_t n) {
 void nxi_blas_buffers_in_child(void) {
   uint32_t had = atomic_load(&b.buffers), lost = atomic_exchange(&b.calls, 0);
   if (b.take) atomic_store(&b.buffers, had > lost ? had - lost : 1);
-  pthread_mutex_init(&b.lock, NULL);
+  nxi_mutex_init(&b.lock);
 }
 
 bool nxi_blas_buffers_init(void *take, void *give) {
@@ -72,15 +68,9 @@ static bool enter_at_once(void) {
   return false;
 }
 
-static void pause_briefly(void) { nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL); }
+static void pause_briefly(void) { nxi_pause_ns(50000); }
 
-static bool failed_lately(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  int64_t ns =
-      (now.tv_sec - b.failed.tv_sec) * INT64_C(1000000000) + now.tv_nsec - b.failed.tv_nsec;
-  return b.failed.tv_sec && ns < RETRY_NS;
-}
+static bool failed_lately(void) { return b.failed_ns && nxi_now_ns() - b.failed_ns < RETRY_NS; }
 
 /* Doubles the number of buffers: waits until running calls have ended, and lets none begin
  * meanwhile. The lock is held. */
@@ -90,18 +80,18 @@ static void grow(void) {
   atomic_store(&b.buffers, 0);
   while (atomic_load(&b.calls) > 0) pause_briefly();
   atomic_store(&b.buffers, had);
-  if (!make_buffers(n)) clock_gettime(CLOCK_MONOTONIC, &b.failed);
+  if (!make_buffers(n)) b.failed_ns = nxi_now_ns();
 }
 
 void nxi_blas_buffers_enter(void) {
   if (enter_at_once()) return;
-  pthread_mutex_lock(&b.lock);
+  nxi_mutex_lock(&b.lock);
   while (!enter_at_once()) {
     grow();
     if (enter_at_once()) break;
     pause_briefly();
   }
-  pthread_mutex_unlock(&b.lock);
+  nxi_mutex_unlock(&b.lock);
 }
 
 void nxi_blas_buffers_leave(void) { atomic_fetch_sub_explicit(&b.calls, 1, memory_order_release); }

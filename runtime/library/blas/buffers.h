@@ -20,6 +20,6 @@ void nxi_blas_buffers_in_child(void);
 
 /* Whether the system would map this many bytes now. If not, they are recorded as refused
  * (ir/alloc.h). */
-bool nxi_addresses_left(size_t bytes);
+bool nxi_blas_addresses_left(size_t bytes);
 
 #endif

@@ -3,7 +3,7 @@
 #include "lapack.h"
 
 #include <math.h>
-#include <pthread.h>
+#include "platform/thread.h"
 #include <string.h>
 
 #include "ir/alloc.h"
@@ -39,8 +39,8 @@ static void load(void) {
 }
 
 static void load_once(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, load);
+  static nxi_once once = NXI_ONCE_INITIALIZER;
+  nxi_once_run(&once, load);
 }
 
 nx_status nxi_lapack_ready(const char *op, nxi_diag *d) {

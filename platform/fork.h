@@ -10,7 +10,7 @@
 #ifndef NXI_FORK_H
 #define NXI_FORK_H
 
-#include <pthread.h>
+#include "platform/thread.h"
 
 #include "nx/status.h"
 
@@ -23,7 +23,7 @@ typedef struct nxi_fork_hooks {
 /* Part of the object; it stays where it is while registered. */
 typedef struct nxi_fork_entry {
   const nxi_fork_hooks *hooks; /* or NULL: the mutex is held around fork */
-  pthread_mutex_t *mutex;
+  nxi_mutex *mutex;
   void (*child)(void *object); /* with the mutex held; may be NULL */
   void *object;
   struct nxi_fork_entry *older, *newer;
@@ -36,7 +36,7 @@ void nxi_fork_unregister(nxi_fork_entry *entry);
 /* The same of an object whose only lock is a mutex; of a mutex of the process, with a static entry.
  * The child runs `child`, which may be NULL, before it gives the mutex back. An entry that is
  * registered already stays as it is; others are zero. */
-nx_status nxi_fork_register_mutex(nxi_fork_entry *entry, pthread_mutex_t *mutex,
+nx_status nxi_fork_register_mutex(nxi_fork_entry *entry, nxi_mutex *mutex,
                                   void (*child)(void *object), void *object);
 
 #endif

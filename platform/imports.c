@@ -90,7 +90,7 @@ static bool write_word(const tables *t, void **word, void *value) {
 }
 
 static bool replace_in(const tables *t, const ElfW(Rela) * table, size_t n, uint32_t type,
-                       const nxl_import *import) {
+                       const nxi_replaced *import) {
   for (size_t i = 0; i < n; i++) {
     if (ELF64_R_TYPE(table[i].r_info) != type) continue;
     const char *name = t->strings + t->symbols[ELF64_R_SYM(table[i].r_info)].st_name;
@@ -104,8 +104,8 @@ static bool replace_in(const tables *t, const ElfW(Rela) * table, size_t n, uint
 
 /* A replacement that calls what it replaces must not be in the same object, or it would call
  * itself. */
-bool nxl_replace_imports(const void *inside, const nxl_import *imports, size_t n) {
-  search s = {.inside = (uintptr_t)inside}, own = {.inside = (uintptr_t)nxl_replace_imports};
+bool nxi_replace_imports(const void *inside, const nxi_replaced *imports, size_t n) {
+  search s = {.inside = (uintptr_t)inside}, own = {.inside = (uintptr_t)nxi_replace_imports};
   dl_iterate_phdr(visit, &s);
   dl_iterate_phdr(visit, &own);
   const tables *t = &s.found;
@@ -117,7 +117,7 @@ bool nxl_replace_imports(const void *inside, const nxl_import *imports, size_t n
   return all;
 }
 
-const char *nxl_library_name(const void *inside) {
+const char *nxi_library_name(const void *inside) {
   search s = {.inside = (uintptr_t)inside};
   dl_iterate_phdr(visit, &s);
   return s.name && s.name[0] ? s.name : NULL;

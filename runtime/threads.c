@@ -12,16 +12,16 @@
  * */
 #include "threads.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
+#include <limits.h>
 #include <stdatomic.h>
 
-#include "cpus.h"
-#include "fork.h"
-#include "futex.h"
 #include "ir/alloc.h"
 #include "ir/op.h"
+#include "platform/clock.h"
+#include "platform/cpus.h"
+#include "platform/fork.h"
+#include "platform/futex.h"
+#include "platform/thread.h"
 
 _Static_assert((int)NXI_CPU_MAX <= (int)NXI_POOL_MAX_THREADS,
                "a pool has room for every processor");
@@ -53,8 +53,8 @@ typedef struct run {
   int64_t tasks, grain;
   int64_t chunk;        /* grains handed out at once */
   const nxi_poll *poll; /* NULL: none */
-  pthread_t caller;
-  part *parts; /* n_parts of them: the pool's, or `alone` */
+  uintptr_t caller;     /* nxi_thread_self */
+  part *parts;          /* n_parts of them: the pool's, or `alone` */
   int32_t n_parts;
   part alone;
   _Atomic bool stopped; /* a poll said stop */
@@ -64,7 +64,7 @@ typedef struct pool_worker {
   nxi_pool *pool;
   int32_t index;
   int16_t cpu; /* where it is pinned, -1: nowhere */
-  pthread_t thread;
+  nxi_thread thread;
 } pool_worker;
 
 struct nxi_pool {
@@ -146,7 +146,7 @@ static void ask(run *r) {
  * The poll may run anything, so it runs under the caller's own floating-point environment, `saved`.
  * */
 static void run_chunks_polled(run *r, int32_t worker, nxi_fp saved) {
-  bool asks = pthread_equal(pthread_self(), r->caller);
+  bool asks = nxi_thread_self() == r->caller;
   int64_t begin, end, size = 1, polled = nxi_now_ns(), started = polled;
   while (take_chunk(r, worker, size, &begin, &end)) {
     r->fn(r->arg, worker, begin, end);
@@ -219,17 +219,14 @@ static void *worker_main(void *argument) {
 }
 
 static bool pin(pool_worker *w, int16_t cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  if (pthread_setaffinity_np(w->thread, sizeof set, &set) != 0) return false;
+  if (!nxi_thread_confine(&w->thread, &cpu, 1)) return false;
   w->cpu = cpu;
   return true;
 }
 
 /* One worker a processor, the caller's left free. */
 static void pin_workers(nxi_pool *pool) {
-  int here = sched_getcpu();
+  int here = nxi_thread_processor();
   for (int32_t i = 0, next = 1; i < pool->size; i++) {
     bool vacant = pool->vacant_cpu < 0 && (pool->cpus.ids[i] == here || next == pool->size);
     if (vacant) pool->vacant_cpu = pool->cpus.ids[i];
@@ -244,17 +241,14 @@ static void place_workers(nxi_pool *pool) {
     pin_workers(pool);
     return;
   }
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (int32_t i = 0; i < pool->cpus.count; i++) CPU_SET(pool->cpus.ids[i], &set);
   for (int32_t i = 1; i < pool->started; i++)
-    pthread_setaffinity_np(pool->workers[i].thread, sizeof set, &set);
+    nxi_thread_confine(&pool->workers[i].thread, pool->cpus.ids, pool->cpus.count);
 }
 
 /* The caller is not ours to pin. If it moved to a worker's processor, the worker moves to the one
  * it left. */
 static void give_way(nxi_pool *pool) {
-  int here = sched_getcpu();
+  int here = nxi_thread_processor();
   if (here < 0 || here == pool->vacant_cpu || pool->vacant_cpu < 0) return;
   for (int32_t i = 1; i < pool->started; i++) {
     if (pool->workers[i].cpu != here) continue;
@@ -263,26 +257,18 @@ static void give_way(nxi_pool *pool) {
   }
 }
 
-/* Makes the threads; fewer than wanted is no error. Signals of the host are not for our threads. */
+/* Makes the threads; fewer than wanted is no error. */
 static void start_workers(nxi_pool *pool) {
-  pthread_attr_t attributes;
-  sigset_t all, before;
   atomic_store(&pool->signal, 0);
   atomic_store(&pool->sleepers, 0);
   pool->started = 1;
   pool->vacant_cpu = -1;
-  if (pthread_attr_init(&attributes) != 0) return;
-  pthread_attr_setstacksize(&attributes, STACK_BYTES);
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   while (pool->started < pool->size) {
     pool_worker *w = &pool->workers[pool->started];
     *w = (pool_worker){.pool = pool, .index = pool->started, .cpu = -1};
-    if (pthread_create(&w->thread, &attributes, worker_main, w) != 0) break;
+    if (!nxi_thread_start(&w->thread, STACK_BYTES, worker_main, w)) break;
     pool->started++;
   }
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  pthread_attr_destroy(&attributes);
   place_workers(pool);
 }
 
@@ -366,7 +352,7 @@ nx_status nxi_pool_run_polled(nxi_pool *pool, const nxi_poll *poll, nxi_task_fn 
            .arg = arg,
            .tasks = tasks,
            .grain = grain,
-           .caller = pthread_self(),
+           .caller = nxi_thread_self(),
            .poll = poll && poll->fn ? poll : NULL};
   run_all(pool, &r);
   return atomic_load_explicit(&r.stopped, memory_order_relaxed) ? NX_INTERRUPTED : NX_OK;
@@ -439,7 +425,7 @@ void nxi_pool_destroy(nxi_pool *pool) {
     atomic_store(&pool->quit, true);
     atomic_fetch_add(&pool->signal, 1);
     nxi_futex_wake(&pool->signal, INT_MAX);
-    for (int32_t i = 1; i < pool->started; i++) pthread_join(pool->workers[i].thread, NULL);
+    for (int32_t i = 1; i < pool->started; i++) nxi_thread_join(&pool->workers[i].thread);
   }
   nxi_free(pool->block);
 }

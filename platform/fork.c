@@ -2,11 +2,11 @@
 /* The list of objects that care about fork(), and the one process-wide handler that walks it. */
 #include "fork.h"
 
-#include <pthread.h>
+#include "platform/thread.h"
 #include <stdbool.h>
 #include <stddef.h>
 
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static nxi_mutex list_lock = NXI_MUTEX_INITIALIZER;
 static nxi_fork_entry *oldest, *newest;
 static bool installed; /* under list_lock */
 
@@ -15,25 +15,25 @@ static void run(void (*hook)(void *), void *object) {
 }
 
 static void before_fork(void) {
-  pthread_mutex_lock(&list_lock);
+  nxi_mutex_lock(&list_lock);
   for (nxi_fork_entry *e = newest; e; e = e->older)
-    if (e->mutex) pthread_mutex_lock(e->mutex);
+    if (e->mutex) nxi_mutex_lock(e->mutex);
     else run(e->hooks->prepare, e->object);
 }
 
 static void after_fork_parent(void) {
   for (nxi_fork_entry *e = oldest; e; e = e->newer)
-    if (e->mutex) pthread_mutex_unlock(e->mutex);
+    if (e->mutex) nxi_mutex_unlock(e->mutex);
     else run(e->hooks->parent, e->object);
-  pthread_mutex_unlock(&list_lock);
+  nxi_mutex_unlock(&list_lock);
 }
 
 static void after_fork_child(void) {
   for (nxi_fork_entry *e = oldest; e; e = e->newer) {
     run(e->mutex ? e->child : e->hooks->child, e->object);
-    if (e->mutex) pthread_mutex_unlock(e->mutex);
+    if (e->mutex) nxi_mutex_unlock(e->mutex);
   }
-  pthread_mutex_unlock(&list_lock);
+  nxi_mutex_unlock(&list_lock);
 }
 
 /* Under list_lock. */
@@ -49,30 +49,30 @@ static nx_status add(nxi_fork_entry *entry) {
 
 nx_status nxi_fork_register(nxi_fork_entry *entry, const nxi_fork_hooks *hooks, void *object) {
   *entry = (nxi_fork_entry){.hooks = hooks, .object = object};
-  pthread_mutex_lock(&list_lock);
+  nxi_mutex_lock(&list_lock);
   nx_status status = add(entry);
-  pthread_mutex_unlock(&list_lock);
+  nxi_mutex_unlock(&list_lock);
   return status;
 }
 
-nx_status nxi_fork_register_mutex(nxi_fork_entry *entry, pthread_mutex_t *mutex,
+nx_status nxi_fork_register_mutex(nxi_fork_entry *entry, nxi_mutex *mutex,
                                   void (*child)(void *object), void *object) {
   nx_status status = NX_OK;
-  pthread_mutex_lock(&list_lock);
+  nxi_mutex_lock(&list_lock);
   if (!entry->mutex) {
     *entry = (nxi_fork_entry){.mutex = mutex, .child = child, .object = object};
     status = add(entry);
     if (status) entry->mutex = NULL;
   }
-  pthread_mutex_unlock(&list_lock);
+  nxi_mutex_unlock(&list_lock);
   return status;
 }
 
 void nxi_fork_unregister(nxi_fork_entry *entry) {
-  pthread_mutex_lock(&list_lock);
+  nxi_mutex_lock(&list_lock);
   if (entry->older) entry->older->newer = entry->newer;
   else oldest = entry->newer;
   if (entry->newer) entry->newer->older = entry->older;
   else newest = entry->older;
-  pthread_mutex_unlock(&list_lock);
+  nxi_mutex_unlock(&list_lock);
 }

@@ -14,19 +14,18 @@
 #ifndef NXI_LOCK_H
 #define NXI_LOCK_H
 
-#include <pthread.h>
 #include <stdbool.h>
-#include <time.h>
+#include <stdint.h>
 
 #include "config.h"
+#include "platform/thread.h"
 
 #if NX_CHECKS
 #include <stdatomic.h>
-#include <stdint.h>
 #endif
 
 typedef struct nxi_lock {
-  pthread_mutex_t mutex;
+  nxi_mutex mutex;
 #if NX_CHECKS
   _Atomic uintptr_t owner; /* 0: nobody */
 #endif
@@ -37,10 +36,10 @@ extern _Thread_local int nxi_locks_held;
 _Noreturn void nxi_rule_broken(const char *file, int line, const char *function, const char *rule);
 static inline bool nxi_lock_is_held(const nxi_lock *l) {
   return atomic_load_explicit(&((nxi_lock *)(uintptr_t)l)->owner, memory_order_relaxed) ==
-         (uintptr_t)pthread_self();
+         nxi_thread_self();
 }
 static inline void nxi_lock_own(nxi_lock *l, bool held) {
-  atomic_store_explicit(&l->owner, held ? (uintptr_t)pthread_self() : 0, memory_order_relaxed);
+  atomic_store_explicit(&l->owner, held ? nxi_thread_self() : 0, memory_order_relaxed);
   nxi_locks_held += held ? 1 : -1;
 }
 #define NXI_RULE(condition, rule) \
@@ -53,34 +52,33 @@ static inline void nxi_lock_own(nxi_lock *l, bool held) {
 #define NXI_NOT_HELD(lock) NXI_RULE(!nxi_lock_is_held(lock), #lock " is held")
 #define NXI_NO_LOCK()      NXI_RULE(nxi_locks_held == 0, "a lock is held")
 
-#define NXI_LOCK_INITIALIZER {.mutex = PTHREAD_MUTEX_INITIALIZER}
+#define NXI_LOCK_INITIALIZER {.mutex = NXI_MUTEX_INITIALIZER}
 static inline void nxi_lock_init(nxi_lock *l) {
   *l = (nxi_lock)NXI_LOCK_INITIALIZER;
-  pthread_mutex_init(&l->mutex, NULL);
+  nxi_mutex_init(&l->mutex);
 }
-static inline void nxi_lock_destroy(nxi_lock *l) { pthread_mutex_destroy(&l->mutex); }
+static inline void nxi_lock_destroy(nxi_lock *l) { nxi_mutex_destroy(&l->mutex); }
 static inline void nxi_lock_take(nxi_lock *l) {
   NXI_NOT_HELD(l);
-  pthread_mutex_lock(&l->mutex);
+  nxi_mutex_lock(&l->mutex);
   nxi_lock_own(l, true);
 }
 static inline bool nxi_lock_try(nxi_lock *l) {
-  if (pthread_mutex_trylock(&l->mutex) != 0) return false;
+  if (!nxi_mutex_try(&l->mutex)) return false;
   nxi_lock_own(l, true);
   return true;
 }
 static inline void nxi_lock_give(nxi_lock *l) {
   NXI_HELD(l);
   nxi_lock_own(l, false);
-  pthread_mutex_unlock(&l->mutex);
+  nxi_mutex_unlock(&l->mutex);
 }
-/* Gives it up while it waits, until the time of the condition's clock; NULL: for ever. */
-static inline void nxi_lock_wait(pthread_cond_t *condition, nxi_lock *l,
-                                 const struct timespec *until) {
+/* Gives it up while it waits, until that time of nxi_now_ns at most; negative: for ever. */
+static inline void nxi_lock_wait(nxi_condition *condition, nxi_lock *l, int64_t until_ns) {
   NXI_HELD(l);
   nxi_lock_own(l, false);
-  if (until) pthread_cond_timedwait(condition, &l->mutex, until);
-  else pthread_cond_wait(condition, &l->mutex);
+  if (until_ns < 0) nxi_condition_wait(condition, &l->mutex);
+  else nxi_condition_wait_until(condition, &l->mutex, until_ns);
   nxi_lock_own(l, true);
 }
 

@@ -12,16 +12,14 @@
  * poisoned. */
 #include "memory.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "fork.h"
 #include "ir/alloc.h"
-#include "lock.h"
+#include "platform/fork.h"
+#include "platform/lock.h"
+#include "platform/pages.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define UNDER_ASAN 1
@@ -146,9 +144,8 @@ static void push_slab(slab **list, slab *s) {
 static bool add_chunk(nxi_allocator *a) {
   size_t map_bytes = (size_t)SLAB * (CHUNK_SLABS + 1);
   chunk *c = nxi_malloc(sizeof *c);
-  char *map = c ? mmap(NULL, map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                : MAP_FAILED;
-  if (map == MAP_FAILED) {
+  char *map = c ? nxi_pages_map(map_bytes) : NULL;
+  if (!map) {
     nxi_free(c);
     return false;
   }
@@ -217,21 +214,21 @@ static void retire_idle_slabs(nxi_allocator *a) {
     UNPOISON((char *)s, SLAB);
     push_slab(&a->empty, s);
   }
-  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  size_t page = nxi_page_bytes();
   for (slab *s = a->empty; s; s = s->next)
-    if (page < SLAB) madvise((char *)s + page, SLAB - page, MADV_DONTNEED);
+    if (page < SLAB) nxi_pages_drop((char *)s + page, SLAB - page);
 }
 
 /* ---- medium and large blocks */
 
 static void *map_large(size_t bytes) {
   size_t wanted = bytes + HUGE_PAGE;
-  char *map = mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (map == MAP_FAILED) return NULL;
+  char *map = nxi_pages_map(wanted);
+  if (!map) return NULL;
   size_t before = (HUGE_PAGE - (uintptr_t)map % HUGE_PAGE) % HUGE_PAGE;
-  if (before) munmap(map, before);
-  munmap(map + before + bytes, wanted - before - bytes);
-  madvise(map + before, bytes, MADV_HUGEPAGE); /* refused where the system has none: no matter */
+  if (before) nxi_pages_unmap(map, before);
+  nxi_pages_unmap(map + before + bytes, wanted - before - bytes);
+  nxi_pages_want_large(map + before, bytes);
   return map + before;
 }
 
@@ -249,7 +246,7 @@ static void give_back(node *list) {
     next = n->bin_next; /* NOLINT(clang-analyzer-unix.Malloc) */
     int64_t bytes = n->bytes;
     UNPOISON(n, (size_t)bytes);
-    if (is_large(bytes)) munmap(n, (size_t)bytes);
+    if (is_large(bytes)) nxi_pages_unmap(n, (size_t)bytes);
     else free(n);
   }
 }
@@ -307,8 +304,8 @@ static void unlock_all(void *object) { nxi_lock_give(&((nxi_allocator *)object)-
 static const nxi_fork_hooks fork_hooks = {lock_all, unlock_all, unlock_all};
 
 static int64_t default_cache_limit(void) {
-  long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? (int64_t)pages * page / 4 : (int64_t)1 << 30;
+  int64_t all = nxi_machine_memory();
+  return all > 0 ? all / 4 : (int64_t)1 << 30;
 }
 
 nx_status nxi_allocator_create(const nxi_allocator_options *options, nxi_allocator **out,
@@ -341,7 +338,7 @@ void nxi_allocator_destroy(nxi_allocator *a) {
   for (chunk *c = a->chunks, *next; c; c = next) {
     next = c->next;
     UNPOISON(c->map, c->map_bytes);
-    munmap(c->map, c->map_bytes);
+    nxi_pages_unmap(c->map, c->map_bytes);
     nxi_free(c);
   }
   nxi_lock_destroy(&a->lock);

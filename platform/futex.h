@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Waiting for a word to change, and the clock that such waits are measured with. */
-#ifndef NXI_FUTEX_H
-#define NXI_FUTEX_H
+/* Waiting for a word to change. */
+#ifndef NXI_PLATFORM_FUTEX_H
+#define NXI_PLATFORM_FUTEX_H
 
-#include <limits.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -22,12 +21,6 @@ static inline void nxi_futex_wait(_Atomic uint32_t *word, uint32_t value, int64_
 /* Wakes at most `count` of those who wait. */
 static inline void nxi_futex_wake(_Atomic uint32_t *word, int32_t count) {
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
-}
-
-static inline int64_t nxi_now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 #endif

@@ -3,29 +3,13 @@
  * nothing here allocates, and a file that is missing or odd means "no limit". */
 #include "cpus.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Reads a small file as a string; false if that is not possible. */
-static bool read_text(const char *path, char *text, size_t capacity) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  size_t used = 0;
-  while (used < capacity - 1) {
-    ssize_t n = read(fd, text + used, capacity - 1 - used);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    used += (size_t)n;
-  }
-  close(fd);
-  text[used] = 0;
-  return used > 0;
-}
+#include "file.h"
 
 /* The quota that the files of one cgroup directory state, 0 if none. */
 static double directory_quota(const char *directory, bool version2) {
@@ -33,14 +17,14 @@ static double directory_quota(const char *directory, bool version2) {
   double quota = 0, period = 0;
   if (version2) {
     snprintf(path, sizeof path, "%s/cpu.max", directory); /* "max 100000" or "150000 100000" */
-    if (!read_text(path, text, sizeof text) || sscanf(text, "%lf %lf", &quota, &period) != 2)
+    if (!nxi_read_text(path, text, sizeof text) || sscanf(text, "%lf %lf", &quota, &period) != 2)
       return 0;
   } else {
     snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", directory); /* -1: none */
-    if (!read_text(path, text, sizeof text)) return 0;
+    if (!nxi_read_text(path, text, sizeof text)) return 0;
     quota = strtod(text, NULL);
     snprintf(path, sizeof path, "%s/cpu.cfs_period_us", directory);
-    if (!read_text(path, text, sizeof text)) return 0;
+    if (!nxi_read_text(path, text, sizeof text)) return 0;
     period = strtod(text, NULL);
   }
   return quota > 0 && period > 0 ? quota / period : 0;
@@ -79,7 +63,7 @@ static bool names_cpu(const char *controllers, size_t length) {
 double nxi_cpu_quota(const char *cgroup_file, const char *mount) {
   char text[8192], root[2048];
   if (!mount) mount = "/sys/fs/cgroup";
-  if (!read_text(cgroup_file ? cgroup_file : "/proc/self/cgroup", text, sizeof text)) return 0;
+  if (!nxi_read_text(cgroup_file ? cgroup_file : "/proc/self/cgroup", text, sizeof text)) return 0;
   double quota = 0;
   char *rest = text;
   for (char *line; (line = strsep(&rest, "\n"));) { /* number:controllers:path */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: ISC */
+/* Functions that a loaded library imports, replaced for that library alone. */
+#ifndef NXI_PLATFORM_IMPORTS_H
+#define NXI_PLATFORM_IMPORTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct nxi_replaced {
+  const char *name;
+  void *replacement;
+} nxi_replaced;
+
+/* Makes the library that contains the code at `inside` call the replacements of n functions, by
+ * overwriting entries of its import table one by one. True: every name was found. Allocates
+ * nothing. */
+bool nxi_replace_imports(const void *inside, const nxi_replaced *imports, size_t n);
+
+/* The loader's name of the library that contains the code at `inside`; NULL for the program
+ * itself, or if there is no such library. nxi_library_path also searches for the nearest symbol,
+ * which takes long in a library of many. */
+const char *nxi_library_name(const void *inside);
+
+#endif
