@@ -15,20 +15,21 @@
 typedef struct bench_way {
   void (*run)(void *state);
   void *state;
-  void (*wait)(void *state); /* until what was run is done; NULL: it is when run returns */
-  bool foreign;              /* with threads that are not the context's */
+  void (*wait)(void *state); /* waits until the work is done; NULL: it is done when run returns */
+  bool foreign;              /* uses threads that do not belong to the context */
   double median;             /* seconds; this and the next are filled by bench_interleave */
-  double ratio;              /* median over the rounds of its time as a part of the first way's */
+  /* median over the rounds of its time divided by that of the first way */
+  double ratio;
 } bench_way;
 double bench_now(void);
-/* Times the ways in turn, A B C A B C, `rounds` times each; a way that is quicker than `least`
- * seconds runs several times a round. */
+/* Times the ways in turn, A B C A B C, `rounds` times each; a way that takes less than `least`
+ * seconds runs several times in each round. */
 void bench_interleave(bench_way *ways, size_t n, int rounds, double least);
 
 /* ---- limits: work that moves bytes with all threads of the bench */
-/* A copy that reads and writes, or a pure read (writes 0): ways on the threads of the context, so
- * that nobody is in the way of the other. kind 0: plain stores; 1: past
- * the caches. */
+/* A copy that reads and writes, or a pure read (writes 0). It runs on the threads of the context,
+ * so that there are no further threads that compete with them. kind 0: plain stores; 1: nontemporal
+ * stores. */
 typedef struct bench_traffic {
   struct nxi_pool *pool;
   char *from, *to;
@@ -47,7 +48,7 @@ bench_peer *bench_peer_start(const char *python, const char *script, const char 
 void bench_peer_stop(bench_peer *p);
 bool bench_peer_setup(bench_peer *p, const char *workload); /* false: it does not know that one */
 void bench_peer_run(void *peer);
-/* The same without waiting for its end, and that. */
+/* Starts a run without waiting for its end; waits for it. */
 void bench_peer_start_run(void *peer);
 void bench_peer_wait(void *peer);
 

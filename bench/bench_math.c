@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Elements a second of each function expansion, compiled for this machine, on arrays in the
- * second-level cache and one thread, beside libmvec (within 4 ulp) and SLEEF (its 1.0 ulp forms)
- * where they are installed. The three are timed in turns; the best of each counts, since
- * interruptions only ever add.
+/* Elements per second of each function expansion, compiled for this machine, on arrays in the
+ * second-level cache and one thread, compared with libmvec (within 4 ulp) and SLEEF (its 1.0 ulp
+ * forms) if they are installed. The three are timed in turn; the best time of each counts, since
+ * interruptions only add time.
  *
  *     nx-bench-math [--json] [function ...]
  */

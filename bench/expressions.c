@@ -112,7 +112,7 @@ nx_tensor *bench_scatter_rows(const bench_lab *lab, nx_tensor **x) {
   return nx_scatter(x[0], row_numbers(lab, x[0]), updates, 0, NX_SCATTER_ADD, 0);
 }
 
-/* 20 operations that no rule makes fewer of. */
+/* 20 operations that no rewrite rule simplifies. */
 nx_tensor *bench_chain(const bench_lab *lab, nx_tensor **x) {
   nx_tensor *y = x[0], *half = number(lab, x[0], 0.5), *tenth = number(lab, x[0], 0.1);
   for (int i = 0; i < 5; i++) y = nx_add(nx_mul(nx_abs(nx_sub(y, half)), x[0]), tenth);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* What array rows compute, recorded on the device of the lab. */
+/* The expressions of the array rows, recorded on the device of the lab. */
 #ifndef NX_BENCH_EXPRESSIONS_H
 #define NX_BENCH_EXPRESSIONS_H
 
 #include "bench.h"
 
-/* `next`, realised, in place of `old`, of which it is made. */
+/* Realises `next`, which is computed from `old`, and releases `old`. */
 nx_tensor *bench_replace(const bench_lab *lab, nx_tensor *old, nx_tensor *next);
 
 /* x: the operands of the row. */
@@ -16,7 +16,8 @@ bench_expression bench_polynomial, bench_chain, bench_rms_norm, bench_exponentia
     bench_cummax_1, bench_gather_rows, bench_scatter_rows, bench_concat, bench_concat_inner,
     bench_roll_add, bench_stack_mean, bench_neighbours, bench_stencil_1, bench_stencil_2;
 
-/* Of gather_rows and scatter_rows: so many of the rows of a table. */
+/* gather_rows and scatter_rows: BENCH_TAKEN of the BENCH_TABLE rows of a table, each BENCH_WIDTH
+ * wide. */
 enum { BENCH_TABLE = 50000, BENCH_TAKEN = 8192, BENCH_WIDTH = 512 };
 
 #endif

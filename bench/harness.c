@@ -50,7 +50,7 @@ static double time_way(const bench_way *way, int repeat) {
   for (int k = 0; k < repeat; k++) way->run(way->state);
   finish(way);
   t = (bench_now() - t) / repeat;
-  /* Its threads wait for more work, on the processors that the next way is to have. */
+  /* Its threads still wait actively for more work, on the processors that the next way needs. */
   if (way->foreign) nanosleep(&(struct timespec){.tv_nsec = 500 * 1000}, NULL);
   return t;
 }
@@ -116,7 +116,7 @@ static volatile int64_t sink;
 
 typedef long long wide __attribute__((vector_size(64)));
 
-/* Reads everything; four sums, so that no addition waits for another. */
+/* Reads everything, with four sums, so that additions do not wait for each other. */
 static void read_pieces(void *arg, int worker, int64_t begin, int64_t end) {
   const bench_traffic *t = arg;
   const wide *from = (const wide *)(t->from + begin * PIECE);

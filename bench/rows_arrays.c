@@ -318,8 +318,7 @@ static void run_workload(bench_lab *lab, const workload *w) {
                    .target = w->target};
   row.compile_ms = report.compile_ms;
   row.kernels = (int64_t)report.kernels;
-  /* The bytes of the row as a copy of equal halves, or as a pure read where next to nothing is
-   * written. */
+  /* The limit of the row: a copy of half its bytes, or a pure read if almost nothing is written. */
   int64_t bytes =
       (int64_t)((double)n * (double)nx_dtype_bits(type_of(w)) / 8 * (w->operands + w->writes));
   if (w->traffic > 0) bytes = (int64_t)(w->traffic * 4);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the library costs apart from the work: recording, replaying, compiling, tiny graphs. */
+/* The overhead of the library: recording, replaying, compiling, tiny graphs. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -54,7 +54,7 @@ static void recording(bench_lab *lab) {
     put(lab, "record a number", time_chain(lab, CHAIN, 64, false, true) / CHAIN * 1e3, 150e-6, 1);
 }
 
-/* Recording apart: what realising a graph that was seen before adds. */
+/* The cost of realising a graph that was seen before, without recording. */
 static void replay(bench_lab *lab) {
   static const int sizes[] = {1, 10, 100};
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -73,7 +73,8 @@ typedef struct growing {
   int nodes;
 } growing;
 
-/* Longer each time by what one kernel holds at most: its kernels are known, its plan is not. */
+/* Each time the graph is longer by as many operations as one kernel has at most: its kernels are
+ * known, its plan is not. */
 static void run_growing(void *state) {
   growing *c = state;
   nx_tensor *y = nx_tensor_retain(c->x);
@@ -87,7 +88,7 @@ static void run_growing(void *state) {
   nx_tensor_release(y);
 }
 
-/* Long graphs that were not seen before, recorded and realised. */
+/* Records and realises long graphs that were not seen before. */
 static void chains(bench_lab *lab) {
   static const struct {
     const char *name;
@@ -105,7 +106,7 @@ static void chains(bench_lab *lab) {
     put(lab, sizes[i].name, way.median * 1e3, sizes[i].target, sizes[i].nodes);
     nx_tensor_release(c.x);
     nx_tensor_release(c.one);
-    nx_context_collect(lab->context); /* what died is not to be freed in the rows that follow */
+    nx_context_collect(lab->context); /* objects that died must not be freed during later rows */
   }
 }
 

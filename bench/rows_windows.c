@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Convolutions as unfold, reshape and matmul, and gradients of their weights, beside themselves
- * with the unfolded operand written whole, and beside NumPy: the same windows copied to memory that
- * exists, and multiplied. */
+/* Convolutions as unfold, reshape and matmul, and gradients of their weights. They are compared
+ * with the same work where the unfolded operand is stored as a whole, and with NumPy, which copies
+ * the same windows to existing memory and multiplies them. */
 #include "bench.h"
 
 enum { RESULT = 1, GRADIENT = 2 };

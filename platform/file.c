@@ -109,7 +109,7 @@ void nxi_fd_take_after(int file, const nxi_file_info *other) {
   bool kept = fstat(file, &s) == 0 && ((s.st_uid == other->owner && s.st_gid == other->group) ||
                                        fchown(file, other->owner, other->group) == 0);
   if (fchmod(file, other->permissions & (kept ? 07777 : 0777)) != 0)
-    errno = 0; /* not on this file system */
+    errno = 0; /* this file system does not support it */
 }
 
 bool nxi_fd_grow(int file, int64_t from, int64_t to) {

@@ -49,7 +49,7 @@ bool nxi_fd_read(int file, void *data, size_t bytes);
 bool nxi_fd_write(int file, const void *data, size_t bytes);
 /* What was written is on the disk. */
 bool nxi_fd_sync(int file);
-bool nxi_fd_touch(int file); /* was used now */
+bool nxi_fd_touch(int file); /* was record the use */
 /* The same owner and permissions as another file's; where the owner cannot be kept, permissions
  * that are no wider than they were. As far as the file system can. */
 void nxi_fd_take_after(int file, const nxi_file_info *other);

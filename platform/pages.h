@@ -37,7 +37,7 @@ bool nxi_pages_protect(void *pages, size_t bytes, bool writable);
 typedef enum nxi_pages_access {
   NXI_PAGES_READ,
   NXI_PAGES_PRIVATE, /* what is written stays in this process */
-  NXI_PAGES_SHARED   /* what is written is in the file */
+  NXI_PAGES_SHARED   /* writes go to the file */
 } nxi_pages_access;
 /* Of an open file, from a position that is a multiple of a page. NULL with errno. */
 void *nxi_pages_map_file(int file, int64_t position, size_t bytes, nxi_pages_access access);

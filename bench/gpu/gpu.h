@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What the rows of a GPU share. Everything is started and not waited for, as often as a turn wants,
- * and then waited for. */
+/* What the rows for a GPU share. Work is started as often as a round requires, without waiting, and
+ * then waited for once. */
 #ifndef NX_BENCH_GPU_H
 #define NX_BENCH_GPU_H
 
@@ -11,7 +11,7 @@ typedef struct gpu_lab {
   bench_lab lab;
   nxi_gpu *gpu;
   bench_peer *torch, *jax; /* NULL: not installed, or without a GPU */
-  int64_t shrink;          /* rows are as many times smaller; to try the program */
+  int64_t shrink;          /* divides the sizes of rows, for trying the program */
 } gpu_lab;
 
 void gpu_wait(const gpu_lab *lab);

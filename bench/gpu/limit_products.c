@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The best that cuBLASLt has for a product, found by trying all that it proposes. It knows nothing
- * of nx's own use of the library (runtime/cuda/library/blas.c), so that it can be compared with. */
+/* The best algorithm of cuBLASLt for a product, found by trying all that it proposes. It is
+ * independent of nx's own use of the library (runtime/cuda/library/blas.c), with which it is
+ * compared. */
 #include <stdlib.h>
 
 #include "codegen_cuda/toolkit.h"

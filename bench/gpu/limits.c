@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Moving bytes and nothing else. */
+/* Kernels that only copy or read bytes. */
 #include <stdlib.h>
 
 #include "gpu.h"
 #include "runtime/cuda/own_code.h"
 
-/* Every thread moves 16 bytes at a time, 4 of them before it waits for any. What is read is used in
- * a way that never happens, so that it is read. */
+/* Every thread moves 16 bytes at a time, and has 4 such loads in flight. Values that are only read
+ * are used under a condition that is never true, so that the loads are not removed. */
 static const char body[] =
     "template <bool writes> NX_INLINE void traffic(const uint4 *from, uint4 *to, nx_i64 n) {\n"
     "  nx_i64 step = (nx_i64)gridDim.x * 256, i = (nx_i64)blockIdx.x * 256 + threadIdx.x;\n"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What a GPU's work costs apart from the work: launches one after the other, kernels that are
- * new. */
+/* The overhead of a GPU: successive launches, and new kernels. */
 #include <stdio.h>
 #include <stdlib.h>
 

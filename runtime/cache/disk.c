@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The disk cache's directory, lookups and stores. A file appears under its name whole or not at
- * all: it is written under a name of its own, synced, and renamed. */
+/* The disk cache's directory, lookups and stores. A file appears under its name completely or not
+ * at all: it is written under a temporary name, synced, and renamed. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* The kernel cache on disk: bytes under a key, one file an entry. An entry is used only if
- * everything about it is as it should be: owner and mode of the file, header, environment, full
- * key, checksum. Anything else, and every failure of the system, is a miss. Any number of processes
- * and threads may share a directory.
+/* The kernel cache on disk: bytes under a key, with one file for each entry. An entry is used only
+ * if owner and mode of the file, header, environment, full key and checksum are all right. Anything
+ * else, and every failure of the system, is a miss. Any number of processes and threads may share a
+ * directory.
  *
- * The directory must be ours and writable by nobody else; where it is not, the cache is unusable
- * (every lookup misses, stores do nothing) and says why. */
+ * The directory must belong to the user and not be writable by others. Otherwise the cache is
+ * unusable (every lookup misses, stores do nothing), and the reason can be queried. */
 #ifndef NXI_CACHE_DISK_H
 #define NXI_CACHE_DISK_H
 
@@ -24,7 +24,8 @@ typedef struct nxi_disk_options {
   const char
       *environment; /* what all entries depend on (LLVM's version, the processor and its features);
                                those of another environment are never found. NULL: "" */
-  int64_t limit;    /* bytes of all entries; the longest unused ones go first. 0: 256 MiB */
+  /* bytes of all entries; the least recently used ones are removed first. 0: 256 MiB */
+  int64_t limit;
 } nxi_disk_options;
 
 /* options may be NULL. NX_OUT_OF_MEMORY only: a directory that cannot be used makes an unusable
@@ -35,7 +36,7 @@ void nxi_disk_close(nxi_disk_cache *c); /* NULL is allowed, here and below */
 /* The payload stored under the key, *size bytes, which the caller frees with nxi_free; NULL: a
  * miss. */
 void *nxi_disk_lookup(nxi_disk_cache *c, const void *key, size_t key_size, size_t *size);
-/* Replaces what is stored under the key. False: not stored. On disk when it returns. */
+/* Replaces the entry of the key. False: not stored. The entry has been synced to disk on return. */
 bool nxi_disk_store(nxi_disk_cache *c, const void *key, size_t key_size, const void *payload,
                     size_t size);
 
@@ -49,7 +50,7 @@ typedef struct nxi_disk_stats {
   int64_t entries, bytes; /* in the directory now */
   int64_t limit;
   int64_t hits, misses, stores; /* of this object since it was opened */
-  int64_t refused;              /* files that lookups found and did not trust; misses, too */
+  int64_t refused;              /* files that lookups found and refused; they count as misses too */
 } nxi_disk_stats;
 void nxi_disk_stats_read(nxi_disk_cache *c, nxi_disk_stats *out);
 
@@ -73,8 +74,9 @@ bool nxi_disk_list(nxi_disk_cache *c, void (*visit)(void *user, const nxi_disk_e
                    void *user);
 /* Removes bad entries; returns how many there were. */
 int64_t nxi_disk_verify(nxi_disk_cache *c);
-/* Removes the longest unused entries until at most `bytes` bytes are left (0: all of them, bad and
- * foreign ones too), and what killed processes have left behind. Returns how many entries went. */
+/* Removes the least recently used entries until at most `bytes` bytes are left (0: removes all of
+ * them, also bad and foreign ones), and temporary files of killed processes. Returns how many
+ * entries were removed. */
 int64_t nxi_disk_trim(nxi_disk_cache *c, int64_t bytes);
 static inline int64_t nxi_disk_clear(nxi_disk_cache *c) { return nxi_disk_trim(c, 0); }
 

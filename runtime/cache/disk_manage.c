@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The disk cache as a whole: listing, verifying, trimming. Other processes add and remove entries
- * meanwhile, so a file that is gone when its turn comes is nothing unusual. */
+ * meanwhile, so a file may have disappeared before it is read. */
 #include <stdlib.h>
 #include <string.h>
 

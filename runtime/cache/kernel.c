@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The map of compiled kernels: a chained hash table and a list in the order of use, under one lock.
- * Whoever does not find a key enters it as pending and compiles without the lock; others wait for
- * it. */
+ * A thread that does not find a key enters it as pending and compiles without holding the lock;
+ * other threads wait for it. */
 #include "kernel.h"
 
 #include <stdatomic.h>
@@ -27,7 +27,7 @@ static const size_t default_code_bytes = (size_t)128 << 20;
 typedef enum kernel_state { PENDING, READY, FAILED } kernel_state;
 
 struct nxi_kernel {
-  _Atomic uint32_t references; /* the map's, and one each user's */
+  _Atomic uint32_t references; /* one of the map, and one of each user */
   kernel_state state;          /* under the cache's lock until READY */
   bool listed;                 /* in the map */
   nxi_diag fault;              /* FAILED: why */
@@ -46,8 +46,9 @@ struct nxi_kernel_cache {
   const nxi_code_maker *maker;
   void *user;
   nxi_lock lock;
-  nxi_condition settled;       /* some kernel is no longer pending */
-  nxi_shared_lock inside_llvm; /* held for reading by whoever is; fork waits until nobody is */
+  nxi_condition settled; /* some kernel is no longer pending */
+  /* held for reading by threads inside LLVM; fork waits until there are none */
+  nxi_shared_lock inside_llvm;
   nxi_fork_entry fork_entry;
   nxi_kernel *buckets[BUCKETS];
   nxi_kernel *newest, *oldest;
@@ -166,8 +167,8 @@ static void keep_ready(nxi_kernel_cache *c, nxi_kernel *k) {
   c->stats.code_bytes += (int64_t)k->info.code_bytes;
 }
 
-/* Takes the longest unused kernels out until the limits hold; the chain of them is released without
- * the lock. */
+/* Removes the least recently used kernels until the limits hold; the caller releases the returned
+ * chain without the lock. */
 static nxi_kernel *evict(nxi_kernel_cache *c) {
   NXI_HELD(&c->lock);
   nxi_kernel *gone = NULL;
@@ -193,9 +194,9 @@ static void release_chain(nxi_kernel *k) {
   }
 }
 
-/* ---- fork: LLVM's own locks and tables would be left as a lost thread had them, so nobody is
- * inside LLVM meanwhile. What the parent's threads were about to make is not coming in the
- * child. */
+/* ---- fork: in the child LLVM's own locks and tables would be in the state in which a thread of
+ * the parent had them, so fork waits until no thread is inside LLVM. Kernels that the parent's
+ * threads were compiling are dropped in the child. */
 
 static void before_fork(void *object) {
   nxi_kernel_cache *c = object;
@@ -218,19 +219,19 @@ static void after_fork_in_child(void *object) {
         at = &k->chain;
         continue;
       }
-      *at = k->chain; /* its maker's reference is lost */
+      *at = k->chain; /* the thread that was compiling it does not exist here */
       k->listed = false;
     }
   nxi_condition_init(&c->settled);
   nxi_lock_give(&c->lock);
-  nxi_shared_lock_init(&c->inside_llvm, true); /* the one who holds it has another name here */
+  nxi_shared_lock_init(&c->inside_llvm, true); /* its owner has another thread id in the child */
 }
 
 static const nxi_fork_hooks fork_hooks = {before_fork, after_fork, after_fork_in_child};
 
 /* ---- life of a cache */
 
-/* Entries of another LLVM, processor, calling convention or version of what generates code are
+/* Entries for another LLVM, processor, calling convention or version of the code generator are
  * never found. */
 static nx_status open_disk(const nxi_code_maker *maker, const char *directory, nxi_disk_cache **out,
                            nxi_diag *d) {
@@ -350,7 +351,7 @@ static bool load_from_disk(nxi_kernel_cache *c, nxi_kernel *k) {
   return found;
 }
 
-/* Failing to store is no failure. */
+/* A failure to store is ignored. */
 static void store_on_disk(nxi_kernel_cache *c, const nxi_kernel *k, const char *entry,
                           const void *object, size_t size) {
   size_t key_size;
@@ -390,7 +391,7 @@ static nx_status count_tasks(nxi_kernel_info *info, const nxk_kernel *bound, nxi
   return NX_OK;
 }
 
-/* What a kernel is made of. */
+/* The input of compiling a kernel. */
 typedef struct material {
   nxi_kernel_produce *produce;
   void *user;
@@ -445,7 +446,8 @@ static nx_status fill(nxi_kernel_cache *c, nxi_kernel *k, const material *m,
   return s;
 }
 
-/* Publishes what became of a pending kernel. The caller keeps its reference, unless it failed. */
+/* Publishes the outcome of a pending kernel. The caller keeps its reference, unless compiling
+ * failed. */
 static void settle(nxi_kernel_cache *c, nxi_kernel *k, nx_status s, nxi_kernel_outcome how,
                    const nxi_diag *d) {
   nxi_kernel *gone = NULL;
@@ -472,7 +474,7 @@ static void settle(nxi_kernel_cache *c, nxi_kernel *k, nx_status s, nxi_kernel_o
   release_chain(gone);
 }
 
-/* A kernel that is there or coming; called with the lock, which it leaves. */
+/* Takes a kernel that is ready or pending; called with the lock held, which it releases. */
 static nx_status take_found(nxi_kernel_cache *c, nxi_kernel *k, nxi_kernel **out, nxi_diag *d) {
   NXI_HELD(&c->lock);
   nxi_kernel_retain(k);

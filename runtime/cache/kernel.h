@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Compiled kernels by what they compute: a bounded map in memory, over the cache on disk.
- * Thread-safe; several requests for one key at once compile once. A kernel in use is never freed:
- * eviction drops it from the map, and its code goes with its last user. */
+/* Compiled kernels, by what they compute: a bounded map in memory, and below it the cache on disk.
+ * Thread-safe; concurrent requests for one key compile it once. A kernel in use is never freed:
+ * eviction removes it from the map, and its code is freed with its last user. */
 #ifndef NXI_CACHE_KERNEL_H
 #define NXI_CACHE_KERNEL_H
 
@@ -29,15 +29,16 @@ typedef struct nxi_kernel_info {
   int64_t shared_bytes;            /* of a block, on a GPU */
 } nxi_kernel_info;
 
-/* Who makes machine code of bound kernels, and loads it. */
+/* A code generator: functions that make machine code of bound kernels and load it. */
 typedef struct nxi_code_maker {
-  /* All that the code depends on besides the kernel and the instruction set. */
+  /* Describes everything that the code depends on besides the kernel and the instruction set. */
   const char *(*environment)(void);
   /* The object, nxi_malloc'd, the name of its function, and what the launch needs (fields of
    * info). */
   nx_status (*compile)(void *user, const nxk_kernel *bound, const char *isa, void **object,
                        size_t *size, char entry[72], nxi_kernel_info *info, nxi_diag *d);
-  /* The same of a text that has a function of this name. NULL: it knows no texts. */
+  /* The same for a source text that has a function of this name. NULL: it does not compile
+   * texts. */
   nx_status (*compile_text)(void *user, const char *text, const char *name, const char *isa,
                             void **object, size_t *size, nxi_diag *d);
   nx_status (*load)(void *user, const void *object, size_t size, const char *entry,
@@ -47,8 +48,8 @@ typedef struct nxi_code_maker {
 } nxi_code_maker;
 extern const nxi_code_maker nxi_llvm_maker; /* code is an nxl_code */
 
-/* cache_dir: where the disk cache is; NULL: where nxi_disk_open looks by default; "": none. A
- * directory that cannot be used is as good as none. NX_OUT_OF_MEMORY only. */
+/* cache_dir: where the disk cache is; NULL: where nxi_disk_open looks by default; "": none. If the
+ * directory cannot be used, there is no disk cache. NX_OUT_OF_MEMORY only. */
 nx_status nxi_kernel_cache_create(const char *cache_dir, nxi_kernel_cache **out, nxi_diag *d);
 /* The same for code of another maker, which gets `user`. */
 nx_status nxi_kernel_cache_create_for(const nxi_code_maker *maker, void *user,
@@ -57,8 +58,7 @@ nx_status nxi_kernel_cache_create_for(const nxi_code_maker *maker, void *user,
 void nxi_kernel_cache_destroy(nxi_kernel_cache *c);
 /* The disk cache as a kernel cache of this process uses it, for the tool. */
 nx_status nxi_kernel_disk_open(const char *directory, nxi_disk_cache **out, nxi_diag *d);
-/* How much the map keeps, at least 1 kernel and 1 byte; at first 4096 kernels and 128 MiB of
- * code. */
+/* Limits of the map, at least 1 kernel and 1 byte; initially 4096 kernels and 128 MiB of code. */
 void nxi_kernel_cache_limit(nxi_kernel_cache *c, uint32_t kernels, size_t code_bytes);
 
 /* Makes the bound, legalised kernel of the key, which the cache then owns. Runs on the caller's

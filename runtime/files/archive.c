@@ -54,7 +54,7 @@ static int by_key(const void *left, const void *right) {
   return strcmp(((const nxi_metadatum *)left)->key, ((const nxi_metadatum *)right)->key);
 }
 
-/* Entries by name, none twice. */
+/* Sorts entries by name; a name that occurs twice is refused. */
 static nx_status sort(nx_archive *a, nxi_diag *d) {
   a->order = nxi_calloc(a->n, sizeof *a->order);
   if (!a->order) return nxi_oom(d);
@@ -129,7 +129,7 @@ void nx_archive_close(nx_archive *a) {
 
 /* ---- looking */
 
-/* NULL too for one that is closed, which is reported. */
+/* NULL, with a failure recorded, if the archive is NULL or closed. */
 static const nx_archive *open_one(const nx_archive *a) {
   return a && nxi_have_archive("archive", 0, a) ? a : NULL;
 }
@@ -163,8 +163,8 @@ size_t nx_archive_metadata(const nx_archive *a, size_t i, const char **key, cons
 
 enum { HEADER = 1 << 16, PIECE = 1 << 18 };
 
-/* A failure of `op`: names the member, and moves the offset into the file, where that has a
- * meaning. */
+/* Adapts a failure of `op`: names the member, and makes its offset one in the file, if it has
+ * one. */
 static nx_status member_failure(const char *op, const nx_archive *a, const nxi_entry *e,
                                 const nxi_diag *inner, nxi_diag *d) {
   bool stored = a->format == NXI_NPZ && !e->deflated;
@@ -175,7 +175,7 @@ static nx_status member_failure(const char *op, const nx_archive *a, const nxi_e
   return inner->status;
 }
 
-/* The array of a member that is stored: a part of the file. Borrows the file. */
+/* The array of a stored (not compressed) member, which is a part of the file. Borrows the file. */
 static nx_status stored_array(const char *op, const nx_archive *a, const nxi_entry *e,
                               nxi_file_array *x, nxi_diag *d) {
   nxi_diag inner;
@@ -187,7 +187,7 @@ static nx_status stored_array(const char *op, const nx_archive *a, const nxi_ent
   return NX_OK;
 }
 
-/* A member being unpacked: its head, and what follows it. */
+/* A member that is being unpacked: its head, and the elements after it. */
 typedef struct unpacking {
   nxi_action *action;
   const nx_archive *a;
@@ -200,7 +200,7 @@ typedef struct unpacking {
   nxi_diag inner;
 } unpacking;
 
-/* Reads the head, from which the array is known; no more of it than a header of 64 KiB may take. */
+/* Reads the head, which describes the array; at most as much as a header of 64 KiB takes. */
 static nx_status unpack_head(unpacking *u) {
   const nxi_entry *e = u->e;
   u->head_bytes = e->bytes < HEADER ? e->bytes : HEADER;
@@ -213,7 +213,7 @@ static nx_status unpack_head(unpacking *u) {
   return nxi_npy_parse_part(u->head, (size_t)u->head_bytes, (size_t)e->bytes, &u->x, &u->inner);
 }
 
-/* The elements, then what follows them, which counts for the checksum alone. */
+/* Reads the elements, and then the rest of the member, which matters for the checksum only. */
 static nx_status unpack_rest(void *arg) {
   unpacking *u = arg;
   int64_t there = u->head_bytes - u->x.offset;
@@ -269,7 +269,7 @@ static nx_status load_deflated(nxi_action *action, const nx_archive *a, const nx
 
 /* ---- describing and loading */
 
-/* The array of an entry whose elements, or whose .npy file, lie in the file as they are. Borrows
+/* The array of an entry whose elements, or whose .npy file, are in the file uncompressed. Borrows
  * the file. */
 static nx_status plain_array(const char *op, const nx_archive *a, const nxi_entry *e,
                              nxi_file_array *x, nxi_diag *d) {
@@ -279,7 +279,7 @@ static nx_status plain_array(const char *op, const nx_archive *a, const nxi_entr
   x->offset = e->offset;
   x->data = a->file->data + e->offset;
   if (!e->dtype) return x->bytes = e->bytes, NX_OK;
-  nxi_file_array_measure(x); /* fits: the reader has looked */
+  nxi_file_array_measure(x); /* it fits: the reader has checked that */
   uint16_t one = 1;
   x->swapped = !*(const uint8_t *)&one && nxi_dtypes[x->dtype].bits > 8;
   return NX_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Files of named arrays: what .npz (zip.c) and .safetensors (safetensors.c) have in common. A
- * reader of a format fills the entries; names, order and access are archive.c's. No reader
- * allocates more than NXI_ARCHIVE_FACTOR times the size of its file, and NXI_ARCHIVE_BASE bytes. */
+/* Files of named arrays: what .npz (zip.c) and .safetensors (safetensors.c) have in common. The
+ * reader of a format fills the entries; archive.c looks after names, order and access. No reader
+ * allocates more than NXI_ARCHIVE_FACTOR times the size of its file plus NXI_ARCHIVE_BASE bytes. */
 #ifndef NXI_ARCHIVE_H
 #define NXI_ARCHIVE_H
 
@@ -15,10 +15,10 @@ typedef enum nxi_archive_format { NXI_NPZ, NXI_SAFETENSORS } nxi_archive_format;
 
 typedef struct nxi_entry {
   const char *name;
-  int64_t position; /* of what declares it, in the file: where a fault of it is reported */
-  int64_t offset;   /* of its bytes in the file */
-  int64_t packed;   /* so many bytes there */
-  int64_t bytes;    /* once they are unpacked */
+  int64_t position; /* offset in the file of its declaration, at which its faults are reported */
+  int64_t offset;   /* offset of its bytes in the file */
+  int64_t packed;   /* number of its bytes in the file */
+  int64_t bytes;    /* number of its bytes when unpacked */
   /* .npz: a .npy file of these bytes */
   bool deflated;
   uint32_t crc;
@@ -45,14 +45,14 @@ struct nx_archive {
   const char *path; /* as it was opened, in the arena; or NULL */
 };
 
-/* Opens what is in a file, whose reference it takes, also on failure. NX_PARSE,
+/* Opens the archive in a file. Takes the reference of the file, also on failure. NX_PARSE,
  * NX_OUT_OF_MEMORY. */
 nx_status nxi_archive_read(nxi_file *file, nx_archive **out, nxi_diag *d);
 
-/* ---- the readers. *a has its file; on failure what they made stays in *a. */
+/* ---- the readers. *a has its file; on failure entries that were made stay in *a. */
 nx_status nxi_zip_read(nx_archive *a, nxi_diag *d);
 nx_status nxi_safetensors_read(nx_archive *a, nxi_diag *d);
-/* The failure of a byte of the file. */
+/* Records a failure at a byte of the file. */
 nx_status nxi_archive_bad(nxi_diag *d, nx_status status, int64_t position, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* A new entry, zeroed; NULL without memory. */
@@ -65,7 +65,7 @@ typedef struct nxi_inflate nxi_inflate;
 /* True if the library was built with zlib. */
 extern const bool nxi_inflate_works;
 nx_status nxi_inflate_begin(const void *packed, int64_t bytes, nxi_inflate **out, nxi_diag *d);
-/* Exactly so many bytes more. NX_PARSE: the stream is malformed or ends. */
+/* Reads exactly that many more bytes. NX_PARSE: the stream is malformed or ends. */
 nx_status nxi_inflate_next(nxi_inflate *i, void *to, int64_t bytes, nxi_diag *d);
 /* NX_PARSE unless the stream ends here, its packed bytes do, too, and all bytes have this
  * checksum. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* DLPack: foreign tensors as imports (import.c), tensors lent as mappings (mapping.c). A foreign
- * structure is a stranger's: every number of it is checked before an address is made of it. */
+/* DLPack: tensors of others become imports (import.c), and our tensors are exported as mappings
+ * (mapping.c). A foreign structure is not trusted: every number in it is checked before an address
+ * is computed from it. */
 #include <string.h>
 
 #include "dlpack_abi.h"
@@ -22,7 +23,7 @@ static const uint8_t codes[NXI_DTYPE_COUNT] = {
     [NX_C64] = NXI_DLPACK_COMPLEX,   [NX_C128] = NXI_DLPACK_COMPLEX,
 };
 
-/* ---- taking */
+/* ---- importing */
 
 static const char taking[] = "from_dlpack";
 
@@ -37,8 +38,8 @@ static nx_status take_dtype(nxi_dlpack_dtype x, nx_dtype *dtype, nxi_diag *d) {
                   x.code, x.bits, x.lanes);
 }
 
-/* The view as given, relative to the element with all indices 0; strides that lead nowhere become
- * those of C order. */
+/* Reads the view, relative to the element with all indices 0. Strides of axes with one element or
+ * none become those of C order. */
 static nx_status take_view(const nxi_dlpack_tensor *x, nx_dtype dtype, nxg_view *v, nxi_diag *d) {
   if (x->rank > 0 && !x->shape)
     return nxi_fail(d, NX_INVALID_ARGUMENT, taking, "%s: the shape is null", taking);
@@ -64,8 +65,8 @@ static bool reach(const nxg_view *v, int64_t *low, int64_t *high) {
   return *low > INT64_MIN;
 }
 
-/* The bytes that hold n elements, n not negative, the last one of sub-byte types not full. False if
- * they do not fit. */
+/* The number of bytes that hold n >= 0 elements; for types below 8 bits the last byte may be
+ * incomplete. False if it does not fit in 63 bits. */
 static bool bytes_of(int64_t bits, int64_t n, int64_t *bytes) {
   if (bits >= 8) return n >= 0 && !__builtin_mul_overflow(n, bits / 8, bytes);
   int64_t each = 8 / bits;
@@ -73,12 +74,12 @@ static bool bytes_of(int64_t bits, int64_t n, int64_t *bytes) {
   return n >= 0;
 }
 
-/* The storage: the bytes from the lowest to the highest element, which must not wrap around in
- * memory. */
+/* Describes the storage: the bytes from the lowest to the highest element, which must not wrap
+ * around the address space. */
 static nx_status take_memory(const nxi_dlpack_tensor *x, nxi_import_source *source, nxi_diag *d) {
   nx_import_desc *i = &source->desc;
   nxg_view *v = &source->view;
-  if (nxg_elements(v->rank, v->shape) == 0) return NX_OK; /* no memory, whatever the pointer */
+  if (nxg_elements(v->rank, v->shape) == 0) return NX_OK; /* no elements: the pointer is ignored */
   if (!x->data) return nxi_fail(d, NX_INVALID_ARGUMENT, taking, "%s: the data is null", taking);
   int64_t bits = nxi_dtypes[i->dtype].bits, size = bits / 8, low, high, before, after, span;
   uintptr_t first;
@@ -143,7 +144,7 @@ nx_status nx_from_dlpack(nx_context *c, struct DLManagedTensorVersioned *m, uint
   const uint64_t known = NXI_DLPACK_READ_ONLY | NXI_DLPACK_IS_COPIED | NXI_DLPACK_SUBBYTE_PADDED;
   nxi_diag d;
   nxi_diag_clear(&d);
-  if (m->major != NXI_DLPACK_MAJOR) /* then only the deleter has its place for sure */
+  if (m->major != NXI_DLPACK_MAJOR) /* only the place of the deleter is known then */
     nxi_fail(&d, NX_INVALID_ARGUMENT, taking, "%s: version %u.%u of the structure is not %d.x",
              taking, m->major, m->minor, NXI_DLPACK_MAJOR);
   else if (m->flags & ~known)
@@ -164,11 +165,11 @@ nx_status nx_from_dlpack_v0(nx_context *c, struct DLManagedTensor *m, uint32_t m
   return take(c, &m->tensor, 0, &source, out);
 }
 
-/* ---- lending */
+/* ---- exporting */
 
 static const char lending[] = "to_dlpack";
 
-/* A structure that is lent, with its shape and strides. */
+/* An exported structure, with its shape and strides. */
 typedef struct loan {
   nx_mapping *mapping;
   union {
@@ -186,7 +187,7 @@ static void end(void *manager) {
 static void delete_versioned(struct DLManagedTensorVersioned *self) { end(self->manager); }
 static void delete_v0(struct DLManagedTensor *self) { end(self->manager); }
 
-/* The mapped tensor as DLPack describes one. */
+/* Describes the mapped tensor in DLPack's form. */
 static nxi_dlpack_tensor tensor_of(const nx_tensor *t, loan *l) {
   nx_dtype dtype = t->storage->dtype;
   size_t rank = t->rank;
@@ -201,7 +202,7 @@ static nxi_dlpack_tensor tensor_of(const nx_tensor *t, loan *l) {
   return x;
 }
 
-/* A loan that holds a mapping, or NULL. */
+/* Makes an exported structure that holds a mapping; NULL on failure. */
 static nx_status lend(nx_tensor *t, uint32_t access, int64_t stream, loan **out) {
   nxi_diag d;
   nxi_diag_clear(&d);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The structures of DLPack, as its specification lays them out ("C API", DLPack 1.0 to 1.2, and the
- * one without a version of 0.x). Only the two tags are DLPack's names; tests hold the layout. They
- * are written down here because packaged headers are older than the versioned structure. */
+ * one without a version of 0.x). Only the two tags are DLPack's names; tests check the layout. The
+ * structures are declared here because packaged headers are older than the versioned structure. */
 #ifndef NXI_DLPACK_ABI_H
 #define NXI_DLPACK_ABI_H
 
@@ -13,7 +13,7 @@ enum { NXI_DLPACK_MAJOR = 1, NXI_DLPACK_MINOR = 1 };
 
 enum { NXI_DLPACK_CPU = 1 }; /* device type */
 
-/* Type codes; the number of bits is apart. */
+/* Type codes; the number of bits is a separate field. */
 enum {
   NXI_DLPACK_INT = 0,
   NXI_DLPACK_UINT = 1,
@@ -28,7 +28,7 @@ enum {
 /* Flags of a versioned tensor. */
 enum {
   NXI_DLPACK_READ_ONLY = 1,
-  NXI_DLPACK_IS_COPIED = 2, /* the consumer is the only one that uses the memory */
+  NXI_DLPACK_IS_COPIED = 2, /* only the consumer uses the memory */
   NXI_DLPACK_SUBBYTE_PADDED =
       /* each element of a type of less than 8 bits has a byte of its own; without the flag they are
        * packed */

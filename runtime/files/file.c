@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Mapping files, describing arrays in them, and writing files beside those that they replace. */
+/* Maps files, describes arrays in them, and writes files next to those that they replace. */
 #include "platform/file.h"
 #include "file.h"
 
@@ -60,7 +60,8 @@ void nxi_file_unref(nxi_file *f) {
 
 /* ---- arrays */
 
-/* The product of the extents that are not zero has to fit, too: strides are made of it. */
+/* The product of the extents that are not zero has to fit too, because strides are computed from
+ * it. */
 bool nxi_file_array_measure(nxi_file_array *a) {
   int64_t product = 1, bits;
   bool empty = false;
@@ -98,7 +99,8 @@ nx_status nxi_file_write(nxi_file_writer *w, const void *data, int64_t bytes, nx
                                                   : nxi_file_error(w->op, "write", w->path, d);
 }
 
-/* The folder of a path; room for one character more than the path has, at least for two. */
+/* Writes the folder of a path to `folder`, which has room for the path and one more character, and
+ * for at least two. */
 static void folder_of(const char *path, char *folder) {
   size_t length = strlen(path);
   while (length > 0 && path[length - 1] != '/') length--;
@@ -107,10 +109,11 @@ static void folder_of(const char *path, char *folder) {
   folder[length] = 0;
 }
 
-enum { NAME_PART = 200 }; /* of a name of at most 255 bytes: the rest of a temporary one has room */
+/* bytes of a name that are used in a temporary one, which has at most 255 */
+enum { NAME_PART = 200 };
 
-/* A file beside the one that it is to replace, so that nobody ever sees half of it. old: that file;
- * NULL: there is none. */
+/* Opens a file next to the one that it will replace, so that an incomplete file is never visible.
+ * old: that file; NULL: there is none. */
 static nx_status open_beside(nxi_file_writer *w, const char *target, const nxi_file_info *old,
                              nxi_diag *d) {
   static _Atomic unsigned counter;
@@ -141,7 +144,7 @@ nx_status nxi_file_write_begin(nxi_file_writer *w, const char *op, const char *p
   nxi_file_info old;
   char target[NXI_PATH];
   bool is_there = nxi_path_info(path, &old);
-  if (!is_there || old.regular) { /* a link stays a link */
+  if (!is_there || old.regular) { /* the link itself is kept */
     if (!nxi_path_follow(path, target)) return nxi_file_error(op, "write", path, d);
     return open_beside(w, target, is_there ? &old : NULL, d);
   }
@@ -149,8 +152,8 @@ nx_status nxi_file_write_begin(nxi_file_writer *w, const char *op, const char *p
   return w->fd < 0 ? nxi_file_error(op, "write", path, d) : NX_OK;
 }
 
-/* All that can fail before the old file is gone: what was written is on the disk, and the folder is
- * open, to be synced once it has the new name. A folder that may not be read has -1. */
+/* Does all that can fail before the old file is replaced: syncs the new file, and opens the folder,
+ * which is synced after the rename. *folder is -1 for a folder that may not be read. */
 static nx_status prepare_rename(nxi_file_writer *w, int *folder, nxi_diag *d) {
   if (!nxi_fd_sync(w->fd)) return nxi_file_error(w->op, "sync", w->path, d);
   *folder = nxi_fd_open_folder(w->folder);

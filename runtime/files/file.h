@@ -2,8 +2,8 @@
 /* Files as memory: mapped, counted, so that several tensors may lie in one; arrays that lie in such
  * files; and files that are written as a whole or not at all.
  *
- * A file that somebody shortens while it is mapped ends the process with SIGBUS when the lost pages
- * are touched, as every mapped file does. */
+ * If a file is shortened while it is mapped, accessing the lost pages ends the process with SIGBUS,
+ * as with every mapped file. */
 #ifndef NXI_FILE_H
 #define NXI_FILE_H
 
@@ -21,7 +21,7 @@
 
 typedef struct nxi_file {
   _Atomic uint32_t refs;
-  char *data; /* of a file or window without bytes: an address that holds nothing */
+  char *data; /* for a file or window without bytes: an address that must not be accessed */
   size_t bytes;
   void *map;
   size_t map_bytes;
@@ -64,21 +64,21 @@ void nxi_file_array_copy(const nxi_file_array *a, void *dst);
 /* Turns bytes in the other byte order around. */
 void nxi_swap_bytes(nx_dtype t, void *data, int64_t bytes);
 
-/* ---- files that appear whole or not at all */
+/* ---- files that appear completely or not at all */
 
-/* A file being written: beside the one whose name it will take, or, where that is a device or a
- * pipe, into it. */
+/* A file that is being written: next to the one that it will replace, or, if that is a device or a
+ * pipe, directly. */
 typedef struct nxi_file_writer {
   const char *op, *path;
   char *temporary, *target, *folder; /* NULL: written directly */
   int fd;
-  bool unsynced; /* a power cut may lose it: set it where that harms nobody */
+  bool unsynced; /* the file is not synced, so a power failure may lose it */
 } nxi_file_writer;
 nx_status nxi_file_write_begin(nxi_file_writer *w, const char *op, const char *path, nxi_diag *d);
 nx_status nxi_file_write(nxi_file_writer *w, const void *data, int64_t bytes, nxi_diag *d);
-/* If status is NX_OK the file goes to the disk, takes its name, and its folder goes to the disk;
- * else the file is removed. Returns the first failure. After all of them the old file is there, but
- * for the folder's: then it is the new one. */
+/* If status is NX_OK, syncs the file, renames it, and syncs its folder; else removes the file.
+ * Returns the first failure. After a failure the old file is in place, unless only syncing the
+ * folder failed. */
 nx_status nxi_file_write_end(nxi_file_writer *w, nx_status status, nxi_diag *d);
 /* A text for people, such as a dump, unsynced. */
 nx_status nxi_file_write_text(const char *op, const char *path, const char *text, nxi_diag *d);

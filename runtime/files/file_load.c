@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Tensors of arrays that lie in files, whatever the format: over the file's own pages where those
- * can serve, else copies. */
+/* Tensors of arrays in files of any format. They use the file's own pages if possible, else
+ * copies. */
 #include "file_load.h"
 
 #include "runtime/record/objects.h"
@@ -59,7 +59,7 @@ nx_status nxi_load_array(nxi_action *a, const char *op, const nxi_file_array *x,
 
 /* ---- saving */
 
-/* Packs what is not in C order. */
+/* Elements that are not in C order are packed first. */
 nx_status nxi_save_elements(nxi_action *a, const nx_tensor *t, const nxi_buffer *from,
                             nxi_file_writer *w) {
   nxi_diag *d = &a->diag;

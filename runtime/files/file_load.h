@@ -7,10 +7,10 @@
 #include "runtime/realize/run.h"
 #include "runtime/record/context.h"
 
-/* A tensor of the array: over its file's pages if they are aligned and in this machine's byte
- * order, else of a copy. Its storage is not read only: what is assigned to it goes to memory of its
- * own. Takes the reference of the file, also on failure; without a file the elements are copied.
- * Statuses of nxi_load_check, NX_OUT_OF_MEMORY. No lock. */
+/* A tensor of the array: it uses the file's pages if they are aligned and in this machine's byte
+ * order, else a copy. Its storage is not read only: an assigned value gets memory of its own. Takes
+ * the reference of the file, also on failure; without a file the elements are copied. Statuses of
+ * nxi_load_check, NX_OUT_OF_MEMORY. No lock. */
 nx_status nxi_load_array(nxi_action *a, const char *op, const nxi_file_array *x, nx_tensor **out);
 /* NX_UNSUPPORTED_DTYPE; NX_PARSE: a shape that no tensor can have. */
 nx_status nxi_load_check(const char *op, const nxi_file_array *x, nxi_diag *d);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Arrays that lie in files without a header, mapped: what map_file of other array libraries does. A
- * tensor that is written in the file is a shared import of the mapped pages; one that is private
- * owns them. */
+/* Maps arrays in files without a header, like map_file of other array libraries. A tensor that is
+ * written in the file is a shared import of the mapped pages; one that is private owns them. */
 #include <errno.h>
 #include <string.h>
 
@@ -19,13 +18,13 @@ typedef struct opened {
   nx_import_file_desc desc;
   const char *name; /* for failures */
   int fd;
-  bool made;    /* there was no file of this name */
+  bool made;    /* the file was created */
   int64_t size; /* of the file */
   int64_t elements, bytes;
   int64_t shape[NX_MAX_RANK];
 } opened;
 
-/* ---- what is asked for */
+/* ---- the request */
 
 static nx_status check(opened *f, nxi_diag *d) {
   const nx_import_file_desc *i = &f->desc;
@@ -51,7 +50,7 @@ static nx_status check(opened *f, nxi_diag *d) {
   return NX_OK;
 }
 
-/* The number of the extent that the file's size decides, or -1. */
+/* The axis whose extent follows from the file's size, or -1. */
 static int32_t open_extent(const opened *f) {
   for (int32_t i = 0; i < f->desc.rank; i++)
     if (f->shape[i] == -1) return i;
@@ -98,7 +97,7 @@ static nx_status measure(opened *f, nxi_diag *d) {
 
 /* ---- the file */
 
-/* The file that is there, or, where that is wanted, a new one. */
+/* Opens the file, or creates it if that is requested. */
 static int open_path(opened *f) {
   uint32_t how = f->desc.mode == NX_FILE_SHARED ? NXI_FD_UPDATE : 0;
   if (!(f->desc.flags & NX_FILE_CREATE)) return nxi_fd_open(f->desc.path, how, 0);

@@ -14,15 +14,14 @@
 /* How descr spells a dtype, without its byte order; NULL if the format lacks it. */
 const char *nxi_npy_code(nx_dtype dtype);
 
-/* Reads the header of a file that lies in memory, of which at least the header is there: `there` of
- * its size bytes.
- * NX_PARSE: the file is malformed, or shorter than its header says; d->index is the offset of the
- * first bad byte (the size of the file if it is too short). NX_UNSUPPORTED_DTYPE: an element type
- * with no counterpart here; d->index as above. out->data points into `file`. On failure *out is
- * untouched. */
+/* Reads the header of a file in memory. Of its `size` bytes only the first `there` need be present,
+ * which must include the header. NX_PARSE: the file is malformed, or shorter than its header says;
+ * d->index is the offset of the first bad byte (the size of the file if it is too short).
+ * NX_UNSUPPORTED_DTYPE: an element type with no counterpart here; d->index as above. out->data
+ * points into `file`. On failure *out is untouched. */
 nx_status nxi_npy_parse_part(const void *file, size_t there, size_t size, nxi_file_array *out,
                              nxi_diag *d);
-/* The same of a file that is there as a whole. */
+/* The same for a complete file. */
 nx_status nxi_npy_parse(const void *file, size_t size, nxi_file_array *out, nxi_diag *d);
 
 /* Maps a file read-only and parses it; dropping out->file ends the use of out->data. As

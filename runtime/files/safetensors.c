@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* The header of a .safetensors file: its length in 8 bytes, an object of JSON, then the elements.
- * The parser knows the objects that such a header is made of and no others, so nothing nests deeper
- * than they do; it refuses what the format forbids: names that are given twice, elements that
- * overlap or leave a hole, a size that is not that of the shape. */
+ * The parser accepts only the objects of such a header, so nothing can nest deeper than they do. It
+ * refuses what the format forbids: names that are given twice, elements that overlap or leave a
+ * hole, a size that is not that of the shape. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,7 +218,7 @@ static nx_status take_offsets(cursor *c, nxi_entry *e) {
   return NX_OK;
 }
 
-/* The shape has to say what the offsets say. */
+/* The size by shape and dtype has to be that of the offsets. */
 static nx_status check_size(cursor *c, const nxi_entry *e, int bits) {
   int64_t n = 1;
   bool empty = false, fits = true;
@@ -305,7 +305,7 @@ static int by_offset(const void *left, const void *right) {
   return (a->bytes > b->bytes) - (a->bytes < b->bytes);
 }
 
-/* The elements follow each other, and fill the file. */
+/* Checks that the elements of all tensors are adjacent, and fill the file. */
 static nx_status check_places(cursor *c, int64_t begin, int64_t size) {
   nx_archive *a = c->a;
   nxi_entry **sorted = nxi_calloc(a->n, sizeof *sorted);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* The directory of a zip file (.npz), zip64 included: read from its end, as the format wants.
- * Everything that two places of a file say is compared, and no two members may share bytes: an
- * archive that shows different contents to different readers, or one member many times, is
- * refused. */
+/* The directory of a zip file (.npz), including zip64. It is read from its end, as the format
+ * requires. Information that is in two places of the file is compared, and no two members may share
+ * bytes. So an archive is refused if different readers could see different contents, or if one
+ * member is listed several times. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,8 @@
 enum { END = 22, END64 = 56, LOCATOR = 20, CENTRAL = 46, LOCAL = 30, MOST_COMMENT = 65535 };
 enum { STORED = 0, DEFLATED = 8 };
 enum { ENCRYPTED = 1, SIZES_LATER = 8 }; /* flags of a member */
-enum { BEST_RATIO = 1032 };              /* what one byte of a deflate stream can stand for */
+/* the most bytes that one byte of a deflate stream can expand to */
+enum { BEST_RATIO = 1032 };
 
 typedef struct zip {
   nx_archive *a;
@@ -143,7 +144,7 @@ static nx_status read_central(zip *z, int64_t at, member *m) {
   return read_extra64(z, m, m->name + m->name_size, m->name + m->name_size + extra);
 }
 
-/* What the directory says, the member itself says again. */
+/* Checks that the member's own header says the same as the directory. */
 static nx_status read_local(zip *z, const member *m, int64_t *data) {
   if (m->local > z->directory - LOCAL || !is(z, m->local, "PK\3\4"))
     return nxi_archive_bad(z->d, NX_PARSE, m->at + 42, "no member begins at byte %lld",

@@ -47,7 +47,7 @@ static __attribute__((constructor)) void arm_by_environment(void) {
   nxt_faults_arm(folder, fault, at);
 }
 
-/* ---- whose turn it is */
+/* ---- which call fails */
 
 static bool is_below(const char *path) {
   size_t n = strlen(state.folder);
@@ -55,7 +55,7 @@ static bool is_below(const char *path) {
 }
 static bool is_ours(int fd) { return fd >= 0 && fd < MOST_FILES && state.ours[fd]; }
 
-/* True: this call fails, with errno set. */
+/* Whether this call fails; sets errno if it does. */
 static bool strikes(bool concerned, const char *call) {
   if (state.left < 0 || !concerned) return false;
   state.left--;
@@ -67,7 +67,7 @@ static bool strikes(bool concerned, const char *call) {
   return state.fault > 0;
 }
 
-/* Whether it was the turn of this call, of which half is to be done. */
+/* Whether this call is the one that does only half of its work. */
 static bool is_short(const char *call) { return state.struck == call && state.fault == NXT_SHORT; }
 
 static long finish(long result) {
@@ -101,7 +101,7 @@ int openat(int at, const char *path, int flags, ...) {
   va_end(arguments);
   return open_as(at, path, flags, mode, is_below(path) || is_ours(at));
 }
-/* It is closed even if it fails, as on Linux. */
+/* The descriptor is closed even if the call fails, as on Linux. */
 int close(int fd) {
   bool concerned = is_ours(fd), fails = strikes(concerned, "close");
   int code = errno, result = (int)syscall(SYS_close, fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Fuzz targets: what each does with bytes, and how bytes become other bytes that go as deep.
- * fuzz_libfuzzer.c runs one of them under libFuzzer, fuzz_replay.c all of them on the corpus in
- * this folder, in every build. */
+/* Fuzz targets: what each does with bytes, and how its inputs are mutated so that they stay nearly
+ * valid. fuzz_libfuzzer.c runs one of them under libFuzzer, fuzz_replay.c all of them on the corpus
+ * in this folder, in every build. */
 #ifndef NXT_FUZZ_H
 #define NXT_FUZZ_H
 
@@ -12,10 +12,11 @@
 #include "tests/util/random_values.h"
 
 typedef struct fuzz_target {
-  const char *name;                           /* also of its folder of the corpus */
-  void (*run)(const uint8_t *data, size_t n); /* aborts, after a sentence, if something is wrong */
+  const char *name; /* also of its folder of the corpus */
+  /* prints a sentence and aborts if something is wrong */
+  void (*run)(const uint8_t *data, size_t n);
   size_t (*mutate)(uint8_t *data, size_t n, size_t most, nxt_random *r); /* NULL: bytes alone */
-  /* Two inputs made one; NULL: bytes alone. */
+  /* Makes one input of two; NULL: any bytes. */
   size_t (*cross)(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size, uint8_t *out,
                   size_t most, nxt_random *r);
   size_t most; /* bytes of an input */
@@ -24,9 +25,9 @@ extern const fuzz_target fuzz_targets[];
 extern const size_t fuzz_n_targets;
 const fuzz_target *fuzz_find(const char *name); /* NULL: there is none */
 
-/* Something is wrong with the library. */
+/* Reports that something is wrong with the library, and aborts. */
 _Noreturn void fuzz_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
-extern void (*fuzz_on_wrong)(void); /* says more before it aborts; NULL: nothing */
+extern void (*fuzz_on_wrong)(void); /* called before it aborts, to print more; may be NULL */
 /* Numbers that depend on the input alone. */
 nxt_random fuzz_random_of(const uint8_t *data, size_t n);
 /* Changes bytes as libFuzzer does, or, where there is none, simply. Returns the new size. */
@@ -54,8 +55,8 @@ size_t fuzz_cross_text(const uint8_t *a, size_t a_size, const uint8_t *b, size_t
 size_t fuzz_make_graph(uint8_t *data, size_t most, nxt_random *r);
 size_t fuzz_make_kernel(uint8_t *data, size_t most, nxt_random *r);
 
-/* ---- mutate_files.c: bytes changed, and what the format says of them (lengths, checksums) put
- * right most times */
+/* ---- mutate_files.c: bytes are changed, and lengths and checksums of the format are mostly
+ * corrected */
 size_t fuzz_mutate_npy(uint8_t *data, size_t n, size_t most, nxt_random *r);
 size_t fuzz_mutate_npz(uint8_t *data, size_t n, size_t most, nxt_random *r);
 size_t fuzz_mutate_safetensors(uint8_t *data, size_t n, size_t most, nxt_random *r);

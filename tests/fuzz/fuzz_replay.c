@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* All fuzz targets on what is kept of them, without a fuzzer, in every build.
+/* Runs all fuzz targets on the corpus, without a fuzzer, in every build.
  *
  *   fuzz_replay CORPUS [ROUNDS [TARGET]]   every file of CORPUS/TARGET, and ROUNDS mutations of
  *                                          each, the same ones each time
@@ -16,7 +16,7 @@
 
 enum { MOST = 1 << 16 };
 
-static char current[PATH_MAX]; /* what runs, for the person who reads that it failed */
+static char current[PATH_MAX]; /* the input that runs, for the message of a failure */
 
 size_t fuzz_mutate_bytes(uint8_t *data, size_t n, size_t most, nxt_random *r) {
   size_t at = n ? (size_t)nxt_below(r, (int64_t)n) : 0;
@@ -39,7 +39,8 @@ size_t fuzz_mutate_bytes(uint8_t *data, size_t n, size_t most, nxt_random *r) {
   }
 }
 
-/* In memory of exactly its size, so that the address sanitizer sees what is read behind it. */
+/* Runs an input in memory of exactly its size, so that the address sanitizer detects reads beyond
+ * its end. */
 static void run(const fuzz_target *t, const uint8_t *data, size_t n) {
   uint8_t *exact = malloc(n ? n : 1);
   if (!exact) abort();
@@ -116,7 +117,7 @@ static int make(const char *folder, int n) {
   return 0;
 }
 
-static void say_which(void) { /* in the way of abort: nothing but writing */
+static void say_which(void) { /* called on abort: only writes */
   fputs(current, stderr);
   fputs("\n", stderr);
 }

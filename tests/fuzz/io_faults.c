@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Every system call of everything that writes or reads files fails once, in every way: a full disk,
- * a broken one, a signal, half of what was asked for, no descriptor left. Afterwards the call has
- * said so, with the path and what errno means, or it has worked; the old file is there or the new
- * one, whole; nothing lies beside it; no descriptor is open; and it works when it is tried again.
+/* Makes every system call of every reader and writer of files fail once, in every way: a full disk,
+ * a broken disk, a signal, half of the requested bytes, no free descriptor. Afterwards the
+ * operation has either reported that, with the path and the meaning of errno, or succeeded. The old
+ * or the new file is there, complete; no other file is left, and no descriptor is open; and the
+ * operation works when it is tried again.
  *
  *   io_faults FOLDER        FOLDER is made, and emptied */
 #include <dirent.h>
@@ -40,7 +41,7 @@ static _Noreturn void wrong(const char *format, ...) {
   exit(1);
 }
 
-/* ---- what is there */
+/* ---- the state of the folder */
 
 static int count_in(const char *of) {
   int n = 0;
@@ -73,10 +74,10 @@ static void empty_folder(const char *of) {
 
 typedef struct job {
   const char *name;
-  nx_status (*run)(void); /* NX_OK: done, and right as far as it can see itself */
+  nx_status (*run)(void); /* NX_OK: done, and its own checks succeeded */
   bool replaces;          /* the file `path`, of which there is an old version */
-  bool silent;            /* failing is not told */
-  const char *told;       /* part of what is told instead of the path */
+  bool silent;            /* a failure is not reported */
+  const char *told;       /* part of the message, if that does not contain the path */
 } job;
 
 static nx_tensor *values(float first) {
@@ -192,7 +193,7 @@ static nx_status dump(void) {
     y = z;
   }
   nx_status status = nx_realize(ctx, &y, 1, NULL);
-  if (status) { /* nothing is lost: once more, with nothing in the way */
+  if (status) { /* nothing is lost: try again without a fault */
     const char *ignored;
     call = nxt_faults_disarm(&ignored) ? ignored : "none";
     if (nx_realize(ctx, &y, 1, NULL)) wrong("the realise cannot be tried again");

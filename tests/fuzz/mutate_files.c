@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Mutations of files: bytes change, and what the format says of them is put right most times, so
- * that the next layer is reached: the length of a header, sizes and checksums of the members of an
- * archive, the checksum of a cache entry. */
+/* Mutations of files: bytes are changed, and the fields of the format that describe them are mostly
+ * corrected, so that the next layer is reached: the length of a header, sizes and checksums of the
+ * members of an archive, the checksum of a cache entry. */
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Mutations of texts of the IRs: lines, tokens, names, numbers, and words from the tables of
- * operations. Types that a statement need not say are left out most times, so that what was changed
- * above them stays true. */
+ * operations. Types that are optional in a statement are mostly removed, so that it stays valid
+ * after changes above it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,7 +183,7 @@ static bool is_kind(const text *t, token k, kind wanted) {
   }
 }
 
-/* A random token of this kind: one of those there are, each as likely. False: none. */
+/* Chooses a random token of this kind, with equal probability. False: there is none. */
 static bool find(text *t, kind wanted, token *out) {
   size_t seen = 0;
   *out = (token){0, 0};
@@ -211,7 +211,7 @@ static void delete_line(text *t) {
   splice(t, k.at, k.n, "", 0);
 }
 
-/* A line, again, somewhere; or moved there. */
+/* Copies or moves a line to another place. */
 static void copy_line(text *t) {
   char line[512];
   token from = any_line(t);
@@ -252,8 +252,7 @@ static void change_number(text *t) {
   splice(t, k.at, k.n, with, n);
 }
 
-/* Every token that is like one there becomes something else: an extent, an element type, a name,
- * throughout. */
+/* Replaces all tokens that are equal to a chosen one: an extent, an element type, a name. */
 static void change_everywhere(text *t, kind wanted) {
   char old[80], with[40];
   token k;
@@ -294,7 +293,7 @@ static void delete_token(text *t) {
   if (find(t, ANY_TOKEN, &k)) splice(t, k.at, k.n, "", 0);
 }
 
-/* A statement of its own, behind another one: OP with names that there are. */
+/* Adds a new statement after another one: an operation on existing names. */
 static void add_statement(text *t) {
   char line[200], a[64] = "%x", b[64] = "%x";
   token k;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* A long life: realises of graphs that are always new, of some that come again and are compiled,
- * assigns in place, functions, imports, files, calls that fail, by two threads in one context and
- * in contexts that come and go. Once it is warm nothing grows: memory of the process and of the
- * allocator, what the library counts, descriptors, threads, files of the cache.
+/* A long-running process: it realises graphs that are always new, and some that recur and are
+ * compiled; it assigns in place, uses functions, imports and files, and makes calls that fail, on
+ * two threads in one context and in contexts that are created and released. After a warm-up nothing
+ * may grow: memory of the process and of the allocator, the library's own statistics, descriptors,
+ * threads, files of the cache.
  *
  *   soak REALISES FOLDER      FOLDER is made: the cache, and a file that is written again and
  *                             again. */
@@ -44,7 +45,7 @@ static void must(nx_status status, const char *what) {
   if (status) wrong("%s: %s: %s", what, nx_status_name(status), e.message);
 }
 
-/* A worker: its tensors are in the scope of a step, but for the one that lasts. */
+/* A worker. Its tensors are in the scope of a step, except one that is kept. */
 typedef struct worker {
   nx_context *c;
   nxt_random r;
@@ -235,8 +236,8 @@ static void end(worker *w) {
   w->function = NULL;
 }
 
-/* A cache on disk is bounded by its bytes, which a test does not reach: what is always new is kept
- * out of it. */
+/* The cache on disk is bounded by a size that a test does not reach, so graphs that are always new
+ * do not use it. */
 static nx_context *open_context(int32_t threads, bool on_disk) {
   char cache[600] = "";
   nx_context *c = NULL;
@@ -254,8 +255,8 @@ static void *work(void *arg) {
   return NULL;
 }
 
-/* Compiled kernels are kept up to so many, and each is allowed its memory: how many of them there
- * are depends on how long it took to interpret a graph that came again. */
+/* Up to this number of compiled kernels is kept, and each may take this much memory. How many there
+ * are depends on timing, because a graph is interpreted before it is compiled. */
 enum { KEPT_KERNELS = 4096, OF_A_KERNEL = 48 << 10 };
 static int64_t kernels(void) {
   nx_stats s = {.size = sizeof s};
@@ -311,7 +312,7 @@ static int64_t resident(void) {
   return pages * sysconf(_SC_PAGESIZE);
 }
 
-/* A thread that was joined is listed for a moment longer. */
+/* A thread is still listed for a moment after it was joined. */
 static int64_t count_threads(void) {
   int64_t least = INT64_MAX;
   for (int i = 0; i < 5; i++) {
@@ -351,7 +352,8 @@ static int64_t largest(int64_t rounds[][MEASURED], int from, int to, int row) {
   return most;
 }
 
-/* The last third beside the second. Memory of the address sanitizer is its own affair. */
+/* Compares the last third of the measurements with the second. Memory of the address sanitizer is
+ * not counted. */
 static int judge(int64_t rounds[][MEASURED], const int64_t *compiled, int n) {
   int bad = 0;
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
@@ -403,7 +405,7 @@ static void realise_large(worker *w, int64_t n, const nx_run_options *o) {
   nx_scope_end(scope);
 }
 
-/* An action that is over too soon to be polled is followed by a larger one. */
+/* If an action ends before it is polled, a larger one follows. */
 static void *warm_up(void *arg) {
   nx_run_options o = {.size = sizeof o, .poll = wait_for_others};
   time_t began = time(NULL);

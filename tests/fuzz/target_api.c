@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* A byte string as a program over the interface: each decision of a random program (test_model.c)
- * is a byte of it. The model that runs beside it is eager, and every value that is read is
- * compared; with the first bit, allocations fail now and then. */
+/* Uses bytes as a program over the interface: each decision of a random program (test_model.c) is
+ * one byte. An eager model runs beside it, and every value that is read is compared. If the first
+ * bit is set, some allocations fail. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static void prepare(void) {
   if (done) return;
   done = true;
   setenv("NX_EXECUTOR", "kernel-interp", 0);
-  nxi_use_libraries();     /* the model wants them first */
+  nxi_use_libraries();     /* the model needs them */
   nxi_poll_briefly = true; /* realises are stopped between their steps */
   nxi_slab_each = true;    /* any block may fail, and the address sanitizer sees each */
 }

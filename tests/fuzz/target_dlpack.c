@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Bytes as a DLPack structure over 4 KiB: version, flags, type, device, mode, byte offset, rank,
- * then an extent and a stride an axis. What lies inside is compared, element by element, and lent
- * again; what reaches further than the memory is imported and never read; what no memory could hold
- * must be refused. */
+ * then an extent and a stride an axis. Tensors inside the memory are compared, element by element,
+ * and exported again; tensors that extend beyond it are imported and not read; tensors that no
+ * memory could hold must be refused. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,7 +98,7 @@ static void measure(tried *t) {
   }
 }
 
-/* The first element's type is one of ours most times. */
+/* The element type; mostly one that the library has. */
 static nxi_dlpack_dtype take_dtype(input *in) {
   static const uint8_t usual[][2] = {{2, 32}, {0, 32}, {1, 8}, {0, 4},   {1, 4},  {2, 64},
                                      {4, 16}, {5, 64}, {6, 8}, {5, 128}, {2, 16}, {0, 64}};
@@ -163,7 +163,7 @@ static void compare(const tried *t, const void *packed) {
   }
 }
 
-/* Lent again: the same shape, and the same elements. */
+/* Exports the tensor again: the shape and the elements must be the same. */
 static void lend(nx_context *c, nx_tensor *x, const void *packed, size_t bytes) {
   struct DLManagedTensorVersioned *m = NULL;
   nx_tensor *again = NULL;

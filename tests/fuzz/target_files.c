@@ -24,7 +24,8 @@ static nx_context *context(void) {
   return c;
 }
 
-/* Refused at a byte of the file, or opened; never with more memory than its size justifies. */
+/* Opens the bytes as a file: it must be refused at a byte of the file or opened, without more
+ * memory than its size justifies. */
 static void use(const uint8_t *data, size_t n) {
   enum { BEST_RATIO = 1032, INFLATING = 1 << 16 };
   file_outcome out;
@@ -41,7 +42,7 @@ static void use(const uint8_t *data, size_t n) {
                out.largest);
 }
 
-/* What could be read is written again as .npy, and read: the same array. */
+/* Writes an array that could be read as .npy again, and reads that: it must be the same array. */
 static void rewrite_npy(const uint8_t *data, size_t n) {
   nxi_file_array x, again;
   nxi_diag d;
@@ -76,7 +77,7 @@ void fuzz_safetensors(const uint8_t *data, size_t n) { use(data, n); }
 static const char key[] = "key", environment[] = "environment";
 enum { SUM_AT = 40, HEADER = 56 };
 
-/* Whether the bytes may be believed, by the layout that is written down here. */
+/* Whether an entry is valid, by the layout that is described here independently. */
 static bool is_sound(const uint8_t *data, size_t n, size_t *payload) {
   uint8_t copy[1024];
   uint32_t words[2];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Texts of both IRs, and graphs made of decisions. A text is refused at a place inside it, or it is
- * valid, and prints as what parses to the same. Graphs that are small are run by every executor
- * beside the interpreter; kernels are interpreted, within bounds, and go through the passes. */
+/* Texts of both IRs, and graphs that are generated from decisions. A text is refused at a place
+ * inside it, or it is valid, and what is printed parses to the same. Small graphs are run by every
+ * executor and compared with the interpreter; kernels are interpreted for a bounded number of
+ * steps, and go through the passes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,7 +73,8 @@ static bool is_small(const nxg_graph *g, bool alias_ranges) {
   nxg_program *p = NULL;
   nxi_diag d;
   nxi_diag_clear(&d);
-  if (nxp_program_create(g, &p, &d) != NX_OK) return true; /* all executors shall say the same */
+  /* all executors must fail in the same way */
+  if (nxp_program_create(g, &p, &d) != NX_OK) return true;
   int64_t work = nxg_program_work(p);
   nxg_program_destroy(p);
   return work <= MOST_WORK;

@@ -18,8 +18,7 @@
 #include "tests/util/runner.h"
 
 static nx_context *ctx;
-/* The device of what these functions make: 0, or the number that NXT_DEVICE in the environment
- * says. */
+/* The device of the tensors that these functions make: the number in NXT_DEVICE, or 0. */
 static inline nx_device device(void) {
   const char *wish = getenv("NXT_DEVICE");
   return wish != NULL ? atoi(wish) : 0;
@@ -96,7 +95,8 @@ static inline int close_context(void **state) {
 }
 static inline void release(nx_tensor *t) { nx_tensor_release(t); }
 
-/* A test of this group in a scope of its own: handles that it drops on the way go when it ends. */
+/* Runs each test of a group in a scope of its own, so that handles that it does not release are
+ * released at its end. */
 static nx_scope *scope_of_test;
 static inline int begin_scope(void **state) {
   (void)state;
@@ -104,7 +104,7 @@ static inline int begin_scope(void **state) {
   scope_of_test = nx_scope_begin(ctx);
   return !scope_of_test;
 }
-/* Nothing that a test made is left when it ends, no error either. */
+/* Checks that nothing that the test made is left, and no error. */
 static inline int nothing_left(void **state) {
   (void)state;
   nx_context_collect(ctx);

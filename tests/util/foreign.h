@@ -5,14 +5,14 @@
 
 #include "ir/kernel/kernel.h"
 
-/* NULL: kernels can be run; else what there is not. The first call looks for the tools and builds
- * what they need. */
+/* NULL if kernels can be run, else what is missing. The first call looks for the tools and builds
+ * the program that they need. */
 const char *nxt_foreign_missing(void);
 /* A bound and legalised kernel, compiled for AArch64, on its launch buffers (those of LOCAL arrays
  * are ignored). False, and a sentence printed, if anything fails. */
 bool nxt_foreign_run(const nxk_kernel *k, void *const *buffers, const uint64_t *params,
                      int64_t begin, int64_t end);
-/* The end of a group of tests: removes what was built, or says why nothing was run. */
+/* Called at the end of a group of tests: removes what was built, or prints why nothing was run. */
 int nxt_foreign_end(void **state);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Memory that shows who writes outside of it: aligned to 64 bytes, with guard bytes on both
- * sides. */
+/* Memory that detects writes outside of it: aligned to 64 bytes, with guard bytes on both sides. */
 #ifndef NXT_GUARDED_H
 #define NXT_GUARDED_H
 
@@ -13,8 +12,7 @@
 enum { NXT_GUARD = 64 };
 
 /* Filled with guard bytes throughout. It begins `shift` bytes, fewer than NXT_GUARD, after a
- * multiple of 64, and is freed with that. A test without memory for its harness says nothing: it
- * ends. */
+ * multiple of 64, and is freed with that. If there is no memory for the harness, the test ends. */
 static inline void *nxt_guarded_at(int64_t bytes, int64_t shift) {
   unsigned char *p = NULL;
   if (posix_memalign((void **)&p, 64, (size_t)(bytes + shift + 2 * NXT_GUARD)) != 0) {

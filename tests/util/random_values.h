@@ -12,8 +12,8 @@ uint64_t nxt_next(nxt_random *r);            /* 64 random bits */
 int64_t nxt_below(nxt_random *r, int64_t n); /* 0 .. n - 1 */
 bool nxt_chance(nxt_random *r, int percent);
 
-/* Fuzzing: while there are bytes here, decisions of every generator are made of them, and contents
- * of arrays of one byte each. at NULL: none. */
+/* For fuzzing: as long as there are bytes here, the decisions of every generator are taken from
+ * them, and so are contents of arrays, one byte for each element. at NULL: none. */
 typedef struct nxt_tape {
   const uint8_t *at, *end;
 } nxt_tape;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* How much of a test a build runs. Builds that differ in how the library was compiled need not have
- * LLVM compile each graph of the systematic tests once more: with NXT_SHARE=n in the environment
- * every n-th is, and all are interpreted. With NXT_KERNEL_SHARE=n the kernels of every n-th are
- * interpreted, and all graphs, node by node. */
+/* How much of a test a build runs. LLVM need not compile each graph of the systematic tests in
+ * every build of the library. With NXT_SHARE=n in the environment it compiles every n-th graph, and
+ * all are interpreted. With NXT_KERNEL_SHARE=n the kernels of every n-th graph are interpreted, and
+ * all graphs are interpreted node by node. */
 #ifndef NXT_SHARE_H
 #define NXT_SHARE_H
 
