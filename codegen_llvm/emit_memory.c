@@ -64,9 +64,9 @@ typedef struct site {
   const nxk_access *access;
   uint32_t lanes, bytes;      /* bytes of an element */
   nx_dtype dtype;             /* of the memory */
-  LLVMTypeRef scalar, type;   /* in memory: bool is i8 */
+  LLVMTypeRef scalar, type;   /* types in memory, where bool is i8 */
   nxl_ref base;               /* address of lane 0, the vector index left out */
-  nxl_ref mask, other, index; /* NULL: none. other: as in memory */
+  nxl_ref mask, other, index; /* NULL: none. other has the type in memory */
 } site;
 
 static nxl_ref to_memory(nxl_emitter *e, const site *s, nxl_ref value) {
@@ -121,7 +121,7 @@ static site make_site(nxl_emitter *e, const nxk_access *a, uint32_t lanes, nxl_r
 /* ---- accesses of one lane */
 
 /* Begins a basic block that runs if the condition holds. Returns the block before the branch;
- * *after is the block that follows both ways. */
+ * *after is the block in which both paths join. */
 static LLVMBasicBlockRef open_if(nxl_emitter *e, nxl_ref condition, LLVMBasicBlockRef *after) {
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
   LLVMBasicBlockRef inside = LLVMAppendBasicBlockInContext(e->context, e->function, "");
@@ -169,7 +169,7 @@ static void store_one(nxl_emitter *e, const site *s, nxl_ref value) {
 
 /* ---- contiguous vectors */
 
-/* Whether masked loads and stores of this element are instructions. */
+/* Whether the target has masked loads and stores for this element. */
 static bool has_masked(const nxl_emitter *e, const site *s) {
   return e->isa == NXL_AVX512 || (e->isa == NXL_AVX2 && s->bytes >= 4);
 }

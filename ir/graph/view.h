@@ -30,7 +30,7 @@ const char *nxg_format_shape(char text[NXG_SHAPE_TEXT], int32_t rank, const int6
 void nxg_contiguous_strides(int32_t rank, const int64_t *shape, int64_t *strides);
 void nxg_view_contiguous(nxg_view *v, int32_t rank, const int64_t *shape);
 bool nxg_view_is_contiguous(
-    const nxg_view *v); /* strides canonical (dimensions of size 1 included), any offset */
+    const nxg_view *v); /* canonical strides, also of dimensions of size 1; any offset */
 bool nxg_same_shape(int32_t rank_a, const int64_t *a, int32_t rank_b, const int64_t *b);
 /* Broadcast of two shapes as in NumPy. */
 nx_status nxg_broadcast(const char *op, int32_t rank_a, const int64_t *a, int32_t rank_b,
@@ -48,7 +48,8 @@ nx_status nxg_view_shrink(const nxg_view *v, const int64_t *start, const int64_t
                           nxg_view *out, nxi_diag *d);
 nx_status nxg_view_flip(const nxg_view *v, const int32_t *axes, size_t n, nxg_view *out,
                         nxi_diag *d);
-/* count elements from start, step apart; step may be negative, not 0; every index in range. */
+/* On each axis the `count` elements start, start + step, ... step may be negative but not 0; every
+ * index must be in range. */
 nx_status nxg_view_slice(const nxg_view *v, const int64_t *start, const int64_t *count,
                          const int64_t *step, nxg_view *out, nxi_diag *d);
 /* A view of a whole storage of that many elements. Checks that every index addresses an element of

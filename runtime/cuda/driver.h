@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The CUDA driver, loaded when it is first asked for. */
+/* The CUDA driver, loaded when it is first needed. */
 #ifndef NXI_CUDA_DRIVER_H
 #define NXI_CUDA_DRIVER_H
 
@@ -17,7 +17,7 @@ enum { NXI_CUDA_LEAST_VERSION = 12000 };
 /* The driver, initialised; the same table every time. NULL: *why says what is missing (static
  * text). NX_CUDA in the environment names another library. */
 const nxi_cuda *nxi_cuda_get(const char **why);
-/* Of a driver that is there: 13000 is CUDA 13.0. */
+/* The CUDA version of the driver, which must have been found: 13000 is CUDA 13.0. */
 int nxi_cuda_version(void);
 
 #endif

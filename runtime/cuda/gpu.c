@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* GPUs through the CUDA driver: what there is, life and loss, code. */
+/* GPUs through the CUDA driver: listing them, opening, closing and losing one, loading and
+ * launching code. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "platform/thread.h"
 #include "state.h"
 
-/* Of the driver's enumerations. */
+/* Values of the driver's enumerations. */
 enum {
   ATTRIBUTE_PROCESSORS = 16,
   ATTRIBUTE_MAJOR = 75,
@@ -29,8 +30,9 @@ nx_status nxi_gpu_is_lost(const nxi_gpu *g, nxi_diag *d) {
   return nxi_fail(d, NX_DEVICE_LOST, "", "the GPU %s is lost: %s", g->info.name, g->why_lost);
 }
 
-/* After these the driver's context is of no use any more: faults of kernels, of memory and links,
- * the driver's own end, a context that is gone, a server between us and the GPU that is. */
+/* Whether the driver's context cannot be used any more after this result: faults of kernels, memory
+ * and links, the shutdown of the driver, a destroyed context, a lost server between the process and
+ * the GPU. */
 static bool is_for_good(int result) {
   static const int16_t all[] = {4,   46,  201, 214, 220, 226, 700, 702, 709, 710,
                                 714, 715, 716, 717, 718, 719, 721, 806, 810, 999};
@@ -63,14 +65,15 @@ nx_status nxi_gpu_fault(nxi_gpu *g, nxi_diag *d) {
   return is_for_good(result) ? nxi_gpu_refused(g, result, "running", d) : NX_OK;
 }
 
-/* ---- The driver's calls act on the context that is current on the thread. Who is inside already
- * need not enter it, and most are: a plan is, while its steps start. */
+/* ---- The driver's calls use the context that is current on the thread. A thread that has entered
+ * the context need not do so again, and most calls come from such a thread: a launch enters once
+ * for all its steps. */
 
 enum { DEEP = 8 };
 static _Thread_local const nxi_gpu *inside[DEEP];
 static _Thread_local int depth;
 
-/* Beyond DEEP nothing is noted, and nothing is saved. */
+/* Deeper than DEEP the context is entered again each time. */
 static int enter(nxi_gpu *g) {
   bool already = depth > 0 && depth < DEEP && inside[depth - 1] == g;
   int result = already ? 0 : g->cuda->context_push(g->context);
@@ -95,7 +98,7 @@ void nxi_gpu_leave(nxi_gpu *g) {
   if (!still) g->cuda->context_pop(&own);
 }
 
-/* ---- what there is */
+/* ---- the GPUs of the machine */
 
 int32_t nxi_gpu_count(const char **why) {
   const nxi_cuda *cuda = nxi_cuda_get(why);
@@ -127,7 +130,7 @@ bool nxi_gpu_describe(int32_t number, nxi_gpu_info *out, const char **why) {
   return good && major >= 7;
 }
 
-/* ---- life. After a fork the driver's context is the parent's. */
+/* ---- opening and closing. After a fork the driver's context belongs to the parent. */
 
 static void lose_in_child(void *object) {
   nxi_gpu *g = object;
@@ -267,7 +270,7 @@ nx_status nxi_gpu_load(nxi_gpu *g, const void *cubin, const char *entry, int64_t
 void nxi_gpu_unload(nxi_gpu_code *c) {
   if (c == NULL) return;
   if (nxi_gpu_enter_to_free(c->gpu)) {
-    c->gpu->cuda->stream_wait(c->gpu->stream); /* it may be running */
+    c->gpu->cuda->stream_wait(c->gpu->stream); /* the code may be running */
     c->gpu->cuda->module_unload(c->module);
     nxi_gpu_leave(c->gpu);
   }
@@ -278,7 +281,7 @@ nx_status nxi_gpu_launch(const nxi_gpu_code *c, int64_t blocks, int32_t threads,
                          nxi_diag *d) {
   nxi_gpu *g = c->gpu;
   if (blocks <= 0) return NX_OK;
-  if (blocks > INT32_MAX) blocks = INT32_MAX; /* blocks take tasks in turn */
+  if (blocks > INT32_MAX) blocks = INT32_MAX; /* each block takes several tasks */
   nx_status status = nxi_gpu_enter(g, d);
   if (status != NX_OK) return status;
   int result = g->cuda->launch(c->function, (unsigned)blocks, 1, 1, (unsigned)threads, 1, 1,

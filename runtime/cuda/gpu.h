@@ -25,30 +25,31 @@ bool nxi_gpu_describe(int32_t number, nxi_gpu_info *out, const char **why);
 /* memory_limit: most bytes that may be live at once, 0: no limit. NX_DEVICE_UNAVAILABLE,
  * NX_OUT_OF_MEMORY. */
 nx_status nxi_gpu_open(int32_t number, int64_t memory_limit, nxi_gpu **out, nxi_diag *d);
-/* Waits for what was started; all memory must have been given back. NULL is allowed. */
+/* Waits for all work that was started; all memory must have been freed. NULL is allowed. */
 void nxi_gpu_close(nxi_gpu *g);
 const nxi_target *nxi_gpu_target(const nxi_gpu *g);
 const nxi_gpu_info *nxi_gpu_properties(const nxi_gpu *g);
 
 /* Makes the GPU's context current on the thread, until nxi_gpu_leave. Functions that need it do so
- * themselves; who calls many of them does it before and saves that. NX_DEVICE_LOST. */
+ * themselves; it is quicker to enter once before calling many of them. NX_DEVICE_LOST. */
 nx_status nxi_gpu_enter(nxi_gpu *g, nxi_diag *d);
 void nxi_gpu_leave(nxi_gpu *g);
 
-/* Inside. When a library fails: NX_DEVICE_LOST if that is because the GPU does not work any more,
- * else NX_OK and d as it was. */
+/* Called inside, when a library has failed: NX_DEVICE_LOST if the reason is that the GPU does not
+ * work any more; else NX_OK, and d is not changed. */
 nx_status nxi_gpu_fault(nxi_gpu *g, nxi_diag *d);
 
-/* Memory: addresses are multiples of 256. Freed memory is kept and given out again, in the order of
- * the stream. */
+/* Memory: addresses are multiples of 256. Freed memory is kept and reused, in the order of the
+ * stream. */
 nx_status nxi_gpu_alloc(nxi_gpu *g, int64_t bytes, uint64_t *at, nxi_diag *d);
-/* The same, to be filled from the host: no work uses it after that mark. */
+/* The same, for memory that the host will fill: no earlier work uses it after the mark *after. */
 nx_status nxi_gpu_alloc_after(nxi_gpu *g, int64_t bytes, uint64_t *at, uint64_t *after,
                               nxi_diag *d);
-/* after: the mark after which nothing uses it; nxi_gpu_free: whatever was started up to now may. */
+/* after: the mark after which nothing uses it. nxi_gpu_free: work that was started up to now may
+ * still use it. */
 void nxi_gpu_free(nxi_gpu *g, uint64_t at, int64_t bytes);
 void nxi_gpu_free_after(nxi_gpu *g, uint64_t at, int64_t bytes, uint64_t after);
-/* Gives what is kept back to the driver. Waits. */
+/* Gives kept memory back to the driver. Waits for the work that uses it. */
 nx_status nxi_gpu_trim(nxi_gpu *g, nxi_diag *d);
 typedef struct nxi_gpu_stats {
   int64_t live, peak, cached;
@@ -57,23 +58,24 @@ typedef struct nxi_gpu_stats {
 } nxi_gpu_stats;
 void nxi_gpu_statistics(nxi_gpu *g, nxi_gpu_stats *out);
 
-/* A point of the stream of work: what has been started up to now. NXI_GPU_NOW stands for the one at
- * which it is used. */
+/* A mark: a point in the stream of work, after all work that was started before. NXI_GPU_NOW stands
+ * for the point of the call that it is passed to. */
 #define NXI_GPU_NOW UINT64_MAX
 uint64_t nxi_gpu_mark(nxi_gpu *g);
 
-/* Copies. They begin when the work up to the mark `after` is done, beside what was started later;
- * what is started after they have returned finds the bytes. The host's memory may be used again
- * when they return. */
+/* Copies. A copy begins when the work up to the mark `after` is done, and runs concurrently with
+ * work that was started later. Work that is started after the call sees the bytes. The host's
+ * memory may be reused when the call returns. */
 nx_status nxi_gpu_upload(nxi_gpu *g, uint64_t to, const void *from, int64_t bytes, uint64_t after,
                          nxi_diag *d);
 nx_status nxi_gpu_download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, uint64_t after,
                            const nxi_poll *poll, nxi_diag *d);
-/* In order with everything else. */
+/* A copy within the GPU, in order with all other work. */
 nx_status nxi_gpu_copy(nxi_gpu *g, uint64_t to, uint64_t from, int64_t bytes, nxi_diag *d);
-/* Zeros. */
+/* Fills memory with zeros. */
 nx_status nxi_gpu_clear(nxi_gpu *g, uint64_t at, int64_t bytes, nxi_diag *d);
-/* Until everything that was started has ended. poll may be NULL. NX_INTERRUPTED, NX_DEVICE_LOST. */
+/* Waits until all work that was started has ended. poll may be NULL. NX_INTERRUPTED,
+ * NX_DEVICE_LOST. */
 nx_status nxi_gpu_wait(nxi_gpu *g, const nxi_poll *poll, nxi_diag *d);
 
 /* Code. */
@@ -85,15 +87,14 @@ void nxi_gpu_unload(nxi_gpu_code *code); /* NULL is allowed */
 nx_status nxi_gpu_launch(const nxi_gpu_code *code, int64_t blocks, int32_t threads,
                          void **arguments, nxi_diag *d);
 
-/* Graphs: what was started once, with its addresses and values, to be started again by one call.
- * From begin to end nothing that this thread starts on the GPU is carried out; it may not wait or
- * copy from or to the host meanwhile, and what memory it reserves it gives back before the end.
- * Other threads are not concerned. */
+/* Graphs: work, with its addresses and values, that can be started again by one call. Between begin
+ * and end, work that this thread starts on the GPU is recorded and not executed. The thread may not
+ * wait or copy from or to the host meanwhile, and has to free before the end all memory that it
+ * allocates. Other threads are not affected. */
 typedef struct nxi_gpu_graph nxi_gpu_graph;
-/* False: not now. Nothing has happened then, and end must not be called. */
+/* False: a capture is not possible now. Nothing has happened, and end must not be called. */
 bool nxi_gpu_capture_begin(nxi_gpu *g);
-/* NULL: there is no graph, for whatever reason; what was to be in it has to be started some other
- * way. */
+/* NULL: there is no graph, and its work has to be started in another way. */
 nxi_gpu_graph *nxi_gpu_capture_end(nxi_gpu *g, bool wanted);
 nx_status nxi_gpu_graph_launch(nxi_gpu_graph *graph, nxi_diag *d);
 void nxi_gpu_graph_destroy(nxi_gpu_graph *graph); /* it may be running; NULL is allowed */

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: ISC */
 /* Waiting for a GPU, and copies between it and the host.
  *
- * Work runs on one stream. Copies to the GPU and from it have a stream each beside it, so that they
- * overlap with work, where it is known which of the work they must come after: a mark, an event
- * that was recorded on the stream of work. Where that is not known, or is not recorded yet, they go
- * on the stream of work itself and are in order.
+ * Work runs on one stream. Copies to the GPU and copies from it have a separate stream each, so
+ * that they overlap with work. That is possible if it is known after which work a copy has to come:
+ * a mark, which is an event that was recorded on the stream of work. If it is not known, or the
+ * event is not recorded yet, the copy goes on the stream of work itself, in order.
  *
- *   To the GPU: the mark is the one after the last use of the memory. The stream of work then waits
- *   for the copy before it goes on with what is started later; so whoever gets that memory next
- *   finds no copy under way.
- *   From the GPU: the mark is the one after what made the bytes. The host waits for the copy, so
- *   none is ever under way when its memory is given back.
+ *   To the GPU: the mark is the one after the last use of the memory. The stream of work waits for
+ *   the copy before it runs work that is started later, so no copy is in progress when the memory
+ *   is reused. From the GPU: the mark is the one after what made the bytes. The host waits for the
+ *   copy, so no copy is in progress when the memory is freed.
  *
- * Bytes go through pinned memory in pieces: one is copied by the host while others are on their
- * way. */
+ * Bytes go through pinned memory in pieces: the host copies one piece while others are in
+ * transit. */
 #include <string.h>
 
 #include "platform/clock.h"
@@ -58,7 +57,8 @@ uint64_t nxi_gpu_mark(nxi_gpu *g) {
   nxi_gpu_marks *m = &g->marks;
   if (nxi_gpu_captures(g) || nxi_gpu_enter(g, NULL) != NX_OK) return NXI_GPU_NOW;
   nxi_mutex_lock(&m->lock);
-  /* Counted first: a thread that has read the number before has started before whatever it did. */
+  /* The mark is counted before its event is recorded: work of a thread that has read the smaller
+   * number was started before. */
   uint64_t number = atomic_fetch_add(&m->last, 1) + 1;
   uint64_t slot = number % NXI_GPU_MARKS;
   m->recorded[slot] = make_event(g, &m->events[slot]) == 0 &&
@@ -68,8 +68,8 @@ uint64_t nxi_gpu_mark(nxi_gpu *g) {
   return number;
 }
 
-/* The event of a mark, or of the first later one that is still there; NULL: there is none. The
- * marks' lock. */
+/* The event of a mark, or of the first later mark whose event still exists; NULL: there is none.
+ * The marks' lock. */
 static void *event_of(const nxi_gpu_marks *m, uint64_t mark) {
   uint64_t last = m->last;
   if (mark == 0 || mark > last) return NULL;
@@ -79,7 +79,7 @@ static void *event_of(const nxi_gpu_marks *m, uint64_t mark) {
 
 /* ---- waiting */
 
-/* Until the stream, or the event, is done. */
+/* Waits until the stream, or the event, is done. */
 static nx_status wait_for(nxi_gpu *g, void *stream, void *event, const nxi_poll *poll,
                           nxi_diag *d) {
   const nxi_cuda *cuda = g->cuda;
@@ -107,7 +107,8 @@ nx_status nxi_gpu_wait(nxi_gpu *g, const nxi_poll *poll, nxi_diag *d) {
 
 /* ---- lanes */
 
-/* Without pinned memory copies go directly. Lane's lock, inside. */
+/* Makes the stream and the pinned memory of a lane. Without pinned memory the driver copies
+ * directly. Lane's lock, inside. */
 static void make_lane(const nxi_gpu *g, nxi_gpu_lane *lane) {
   void *memory = NULL;
   bool good = true;
@@ -122,8 +123,8 @@ static void make_lane(const nxi_gpu *g, nxi_gpu_lane *lane) {
     lane->memory = memory;
 }
 
-/* Where a copy goes that comes after the mark: the lane's stream, which waits for it, or the stream
- * of work. Lane's lock, inside. */
+/* The stream for a copy that comes after the mark: the lane's stream, which waits for the mark, or
+ * the stream of work. Lane's lock, inside. */
 static void *stream_for(nxi_gpu *g, const nxi_gpu_lane *lane, uint64_t after) {
   void *stream = g->stream;
   if (lane->memory == NULL) return stream;
@@ -136,7 +137,7 @@ static void *stream_for(nxi_gpu *g, const nxi_gpu_lane *lane, uint64_t after) {
   return stream;
 }
 
-/* A slot that no copy uses any more. */
+/* Takes a slot that no copy uses any more. */
 static int take_slot(const nxi_gpu *g, nxi_gpu_lane *lane, uint32_t *slot) {
   *slot = lane->next++ % NXI_GPU_SLOTS;
   int result = lane->used[*slot] ? g->cuda->event_wait(lane->events[*slot]) : 0;
@@ -184,7 +185,7 @@ static int upload(nxi_gpu *g, uint64_t to, const void *from, int64_t bytes, uint
   }
   int result = send(g, stream, to, from, bytes, &last);
   if (result == 0 && stream != g->stream) result = g->cuda->stream_wait_event(g->stream, last, 0);
-  if (result != 0) g->cuda->stream_wait(stream); /* nothing is under way when it fails */
+  if (result != 0) g->cuda->stream_wait(stream); /* no copy is in progress after a failure */
   return result;
 }
 
@@ -202,7 +203,7 @@ nx_status nxi_gpu_upload(nxi_gpu *g, uint64_t to, const void *from, int64_t byte
 
 /* ---- from the GPU */
 
-/* Starts copies into slots as far as there are some, and empties them in order. */
+/* Starts copies into free slots, and empties the slots in order. */
 static int receive(nxi_gpu *g, void *stream, char *to, uint64_t from, int64_t bytes) {
   nxi_gpu_lane *lane = &g->down;
   int64_t started = 0, done = 0;
@@ -238,7 +239,8 @@ static int download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, uint64_t
   return result == 0 ? g->cuda->stream_wait(stream) : result;
 }
 
-/* Who is to be asked is asked before the copy, which is not interrupted. */
+/* Waits for the work before a copy; the poll is called here, because the copy itself is not
+ * interrupted. */
 static nx_status wait_until(nxi_gpu *g, uint64_t mark, const nxi_poll *poll, nxi_diag *d) {
   if (poll == NULL || poll->fn == NULL) return NX_OK;
   nxi_mutex_lock(&g->marks.lock);
@@ -250,7 +252,8 @@ static nx_status wait_until(nxi_gpu *g, uint64_t mark, const nxi_poll *poll, nxi
 nx_status nxi_gpu_download(nxi_gpu *g, void *to, uint64_t from, int64_t bytes, uint64_t after,
                            const nxi_poll *poll, nxi_diag *d) {
   if (nxi_gpu_captures(g)) return nxi_gpu_capture_refuses(d);
-  nx_status status = nxi_gpu_enter(g, d); /* first of all: after a fork no lock may be taken */
+  /* comes first, because after a fork no lock may be taken */
+  nx_status status = nxi_gpu_enter(g, d);
   if (status != NX_OK) return status;
   status = wait_until(g, after, poll, d);
   int result = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* Graphs of a GPU: captured on a stream of their own, so that other threads go on with the one that
- * runs.
+/* Graphs of a GPU. They are captured on a separate stream, so that other threads can use the stream
+ * of work meanwhile.
  *
- * Memory that steps of a graph reserve and give back has its address in the graph for as long as
- * that lives, so nobody else may get it: it is scratch, a list of pieces of the GPU that no other
- * memory is ever taken from. Graphs run one after the other on one stream, and none expects
- * anything of its scratch when it begins, so all of them may use the same pieces. */
+ * Memory that steps of a graph allocate and free has its address in the graph as long as the graph
+ * exists, so it must not be used for anything else: it is scratch, a list of pieces that are never
+ * given to other allocations. Graphs run one after the other on one stream, and none relies on the
+ * contents of its scratch when it begins, so all of them may share the same pieces. */
 #include <string.h>
 
 #include "ir/alloc.h"
@@ -21,11 +21,11 @@ struct nxi_gpu_graph {
   nxi_gpu_scratch *scratch[MOST_SCRATCH]; /* one reference each */
 };
 
-/* What a thread is capturing. */
+/* The capture of a thread. */
 typedef struct capture {
   nxi_gpu *gpu;
   nxi_gpu_graph *graph;
-  bool used[MOST_SCRATCH]; /* just now */
+  bool used[MOST_SCRATCH]; /* whether the piece is allocated at present */
   bool refused;
 } capture;
 static _Thread_local capture *current;
@@ -52,7 +52,7 @@ static nxi_gpu_scratch *find(const nxi_gpu *g, const nxi_gpu_graph *own, int64_t
   return NULL;
 }
 
-/* Memory of the GPU, for good. The capture looks away meanwhile. */
+/* Allocates a new piece of scratch from the GPU. The capture is suspended meanwhile. */
 static nx_status make(nxi_gpu *g, int64_t size, nxi_gpu_scratch **out, nxi_diag *d) {
   nxi_gpu_scratch *s = nxi_calloc(1, sizeof *s);
   if (s == NULL) return nxi_oom(d);
@@ -105,7 +105,8 @@ bool nxi_gpu_captured_free(uint64_t at) {
       current->used[i] = false;
       return true;
     }
-  current->refused = true; /* it is from before the capture, which may have it in an argument */
+  /* the memory was allocated before the capture, which may have its address in an argument */
+  current->refused = true;
   return false;
 }
 
@@ -155,7 +156,8 @@ bool nxi_gpu_capture_begin(nxi_gpu *g) {
   return false;
 }
 
-/* What was reserved and not given back has an owner, which keeps it until it gives it back. */
+/* Scratch that was not freed before the end of the capture belongs to its user until that frees
+ * it. */
 static bool lend(capture *c) {
   bool any = false;
   nxi_mutex_lock(&c->gpu->lock);
@@ -192,7 +194,7 @@ nxi_gpu_graph *nxi_gpu_capture_end(nxi_gpu *g, bool wanted) {
   current = NULL;
   bool ended = g->cuda->capture_end(g->capture_stream, &captured) == 0;
   bool good = ended && captured != NULL;
-  if (!ended) { /* nobody knows what state it is in */
+  if (!ended) { /* the state of the stream is unknown */
     g->cuda->stream_destroy(g->capture_stream);
     g->capture_stream = NULL;
   }
@@ -221,7 +223,7 @@ nx_status nxi_gpu_graph_launch(nxi_gpu_graph *graph, nxi_diag *d) {
   return NX_OK;
 }
 
-/* Its scratch goes back in the order of the stream, like all memory. */
+/* Its scratch is freed in the order of the stream, like all memory. */
 void nxi_gpu_graph_destroy(nxi_gpu_graph *graph) {
   nxi_gpu_scratch *gone = NULL;
   if (graph == NULL) return;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: ISC */
-/* Memory of a GPU. What is freed is kept and given out again, the last piece of its class first, so
- * that who asks for the same again and again gets the same addresses. That is safe without waiting
- * because everything that uses memory is started on one stream: what used a piece before comes
- * before what uses it next. */
+/* Memory of a GPU. Freed memory is kept and reused, the piece of a size class that was freed last
+ * first, so that repeated equal allocations get the same addresses. That is safe without waiting
+ * because all work that uses memory is started on one stream: the earlier user of a piece runs
+ * before the later one. */
 #include "ir/alloc.h"
 #include "platform/thread.h"
 #include "state.h"
 
 enum { GRANULE = 512, STEPS = 32 };
 
-/* Sizes of pieces: of small ones four a doubling, so that what is freed fits requests near its own,
- * eight from 1 MiB on, 32 from 64 MiB on, where what is not used is expensive. Each power of two
- * has numbers for the finest steps. */
+/* Size classes: four for each power of two, so that freed pieces fit similar requests; eight from 1
+ * MiB on, and 32 from 64 MiB on, where unused memory is expensive. The numbers of classes leave
+ * room for 32 in each power of two. */
 int nxi_gpu_class(int64_t bytes, int64_t *size) {
   *size = GRANULE;
   if (bytes <= GRANULE) return 0;
   int top = 63 - __builtin_clzll((uint64_t)bytes);
   int64_t steps = top < 20 ? 4 : top < 26 ? 8 : STEPS, step = ((int64_t)1 << top) / steps;
-  if (top >= NXI_GPU_MOST_BITS) { /* no GPU has that */
+  if (top >= NXI_GPU_MOST_BITS) { /* no GPU has that much */
     *size = bytes;
     return NXI_GPU_CLASSES - 1;
   }
@@ -78,7 +78,8 @@ static nx_status no_memory(nxi_gpu *g, int64_t bytes, nxi_diag *d) {
                   g->info.name, (long long)bytes, (long long)s.live, (long long)g->info.memory);
 }
 
-/* What is kept may be what is missing, of the GPU or of the limit. */
+/* Allocates a new piece. If that fails, or exceeds the limit, kept memory is freed and it tries
+ * again. */
 static nx_status alloc_new(nxi_gpu *g, int64_t bytes, int64_t size, bool tight, uint64_t *at,
                            nxi_diag *d) {
   nx_status status = nxi_gpu_enter(g, d);
@@ -139,7 +140,7 @@ void nxi_gpu_free_after(nxi_gpu *g, uint64_t at, int64_t bytes, uint64_t after) 
   nxi_mutex_lock(&g->lock);
   g->stats.live -= bytes;
   if (p != NULL) {
-    /* What is marked next comes after all that was started up to now. */
+    /* The next mark comes after all work that was started up to now. */
     if (after == NXI_GPU_NOW) after = atomic_load(&g->marks.last) + 1;
     *p = (nxi_gpu_piece){g->kept[number], at, after};
     g->kept[number] = p;

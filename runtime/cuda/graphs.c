@@ -18,21 +18,21 @@ enum {
   FEWEST_STEPS = 3, /* a graph costs about as much as two launches */
   MOST_KEPT = 8,
   MOST_SEEN = 32,
-  WORTH = 4, /* launches of a graph that make up for its making */
+  WORTH = 4, /* launches after which making a graph has paid off */
   MOST_WASTED = 8
 };
 
 typedef struct kept {
   uint64_t *key;
   nxi_gpu_graph *graph; /* NULL: the entry is free */
-  uint64_t last;        /* launch of the plan */
+  uint64_t last;        /* number of the last launch that used it */
   uint32_t launches;
 } kept;
 
 struct nxi_gpu_graphs {
   nxi_mutex lock;
-  uint32_t inputs, outputs, params, words; /* of a key */
-  uint64_t *key;                           /* the present launch's */
+  uint32_t inputs, outputs, params, words; /* numbers of these in a key */
+  uint64_t *key;                           /* key of the current launch */
   uint64_t seen[MOST_SEEN];                /* hashes of keys */
   uint32_t next_seen, wasted;
   uint64_t launches;
@@ -52,7 +52,7 @@ static void at_least(uint32_t *n, uint32_t number) {
   if (*n <= number) *n = number + 1;
 }
 
-/* How many inputs, outputs and parameters of the plan its steps name. */
+/* Counts the inputs, outputs and parameters that the steps of the plan use. */
 static void measure(const nxp_plan *p, struct nxi_gpu_graphs *all) {
   for (uint32_t i = 0; i < p->n_steps; i++) {
     const nxp_step *s = &p->steps[i];
@@ -120,7 +120,7 @@ static kept *find(struct nxi_gpu_graphs *all) {
   return NULL;
 }
 
-/* Whether this key was seen before; now it has been. */
+/* Whether this key was seen before; remembers it. */
 static bool is_known(struct nxi_gpu_graphs *all, uint64_t hash) {
   for (uint32_t i = 0; i < MOST_SEEN; i++)
     if (all->seen[i] == hash) return true;
@@ -134,7 +134,7 @@ static void forget(struct nxi_gpu_graphs *all, kept *k) {
   k->graph = NULL;
 }
 
-/* The entry that was launched longest ago makes room. */
+/* Returns a free entry; the least recently launched one is dropped if there is none. */
 static kept *room(struct nxi_gpu_graphs *all) {
   kept *oldest = &all->kept[0];
   for (uint32_t i = 0; i < MOST_KEPT; i++) {
@@ -148,8 +148,8 @@ static kept *room(struct nxi_gpu_graphs *all) {
 
 /* ---- launches */
 
-/* NULL: there is no graph of this launch, and a failure, if there was one, is told by the steps
- * themselves. */
+/* Captures a launch. NULL: there is no graph; the steps are then started one by one and report a
+ * failure, if there is one. */
 static kept *capture(const nxi_executable *e, const nxi_launch *l) {
   struct nxi_gpu_graphs *all = e->gpu->graphs;
   nxi_poll nobody = {NULL, NULL};
@@ -182,7 +182,7 @@ static nx_status launch(const nxi_executable *e, const nxi_launch *l, bool *done
   nxi_diag own;
   nxi_diag_clear(&own);
   if (nxi_gpu_graph_launch(k->graph, &own) != NX_OK) {
-    forget(all, k); /* the steps do it, or say why not */
+    forget(all, k); /* the steps are started one by one, and report a failure */
     return NX_OK;
   }
   k->last = ++all->launches;
@@ -197,7 +197,7 @@ nx_status nxi_gpu_launch_graph(const nxi_executable *e, const nxi_launch *l, boo
   struct nxi_gpu_graphs *all = e->gpu->graphs;
   if (all == NULL || atomic_load_explicit(&nxp_debugging.step_by_step, memory_order_relaxed))
     return NX_OK;
-  if (!nxi_mutex_try(&all->lock)) return NX_OK; /* another thread is at it */
+  if (!nxi_mutex_try(&all->lock)) return NX_OK; /* another thread is capturing or launching */
   nx_status status = all->wasted < MOST_WASTED ? launch(e, l, done, d) : NX_OK;
   nxi_mutex_unlock(&all->lock);
   return status;

@@ -7,7 +7,8 @@
 
 #include "runtime/cuda/gpu.h"
 
-/* What a library of NVIDIA's keeps for a GPU: its handle, plans. One thread at a time uses it. */
+/* The state of one of NVIDIA's libraries for a GPU: its handle, plans. One thread at a time uses
+ * it. */
 typedef enum nxi_gpu_library {
   NXI_GPU_BLAS,
   NXI_GPU_FFT,
@@ -22,11 +23,10 @@ typedef struct nxi_gpu_shelf {
 nxi_gpu_shelf *nxi_gpu_shelf_lock(nxi_gpu *g, nxi_gpu_library which);
 void nxi_gpu_shelf_unlock(nxi_gpu_shelf *s);
 
-/* Inside. Waits, and gives what is kept of memory back to the driver: for a library that finds
- * none. */
+/* Called inside. Waits, and gives kept memory back to the driver; for a library that finds none. */
 void nxi_gpu_free_all_kept(nxi_gpu *g);
 
-/* Where to start work. Of a thread that captures a graph that is another stream. */
+/* The stream on which to start work; another one while the thread captures a graph. */
 void *nxi_gpu_stream(const nxi_gpu *g);
 
 #endif

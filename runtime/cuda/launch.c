@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Runs the steps of a plan on a GPU. Addresses are the GPU's. Kernels and copies are started one
- * after the other, and nobody waits for them here; a check of indices waits for what it looks at.
- * What is left to functions of the host (some library calls) brings their operands there and the
- * results back. */
+ * after the other without waiting for them; a check of indices waits for the indices. Library calls
+ * that are done by functions of the host wait for their operands, which are copied to the host, and
+ * the results are copied back. */
 #include "launch.h"
 
 #include <string.h>
@@ -74,13 +74,13 @@ static nx_status run_kernel(const gpu_run *r) {
 
 /* ---- steps of the host */
 
-/* Memory of the GPU that a function of the host reads or writes: bytes from `low` on, which may be
- * before the address. */
+/* Memory of the GPU that a function of the host reads or writes: a number of bytes from `low` on,
+ * which may be before the address. */
 typedef struct span {
   uint64_t at;
   int64_t low, bytes;
   bool reads, writes;
-  char *host; /* of the address itself */
+  char *host; /* host address that corresponds to the address itself */
 } span;
 
 enum { MOST_SPANS = NXG_CALL_OPERANDS + NXG_CALL_RESULTS + 2 };
@@ -161,7 +161,7 @@ static nx_status run_call(const gpu_run *r) {
   return nxg_call_failed(call, &batch, run.why, run.failed, r->d);
 }
 
-/* The bytes that elements of these strides reach, from the one of index 0. */
+/* Finds the range of bytes of elements with these strides, relative to the element with index 0. */
 static void reach(span *out, int32_t rank, const int64_t *shape, const int64_t *strides,
                   int32_t axis, int64_t extent, int64_t size) {
   int64_t low = 0, high = 0;
@@ -231,7 +231,7 @@ static nx_status run_step(const gpu_run *r) {
   }
 }
 
-/* A library says that it fails, not why: where the GPU is broken, that is why. */
+/* A library reports that it failed, but not why: if the GPU is broken, that is the reason. */
 static nx_status reason(const nxi_launch *l, nxi_diag *d) {
   nxi_diag lost;
   nxi_diag_clear(&lost);

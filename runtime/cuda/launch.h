@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What a GPU attaches to a plan, and how it carries one out. */
+/* What a GPU attaches to a plan, and running plans on it. */
 #ifndef NXI_GPU_LAUNCH_H
 #define NXI_GPU_LAUNCH_H
 
@@ -8,7 +8,7 @@
 #include "library/scatter.h"
 #include "runtime/launch/internal.h"
 
-/* Of a step that calls: who does it. All NULL: the host. */
+/* The functions for a step that is a library call. All NULL: the host does it. */
 typedef struct nxi_gpu_step {
   const nxi_gpu_functions *functions;
   nxi_gpu_call_work work;
@@ -22,18 +22,18 @@ typedef struct nxi_gpu_plan {
 
 /* plan.c. Takes the steps that the GPU carries out itself, before the plan is packed. */
 nx_status nxi_gpu_plan_create(nxi_executable *e, nxi_diag *d);
-void nxi_gpu_plan_destroy(nxi_executable *e); /* one that has none is allowed */
+void nxi_gpu_plan_destroy(nxi_executable *e); /* also for a plan that has nothing attached */
 /* graphs.c. Makes room for graphs of launches, if the plan may have them. */
 nx_status nxi_gpu_plan_capture(nxi_executable *e, nxi_diag *d);
 void nxi_gpu_graphs_destroy(struct nxi_gpu_graphs *all); /* NULL is allowed */
-/* *done: the launch is a graph's, which has been started. Otherwise the steps have to be. */
+/* *done: the launch was started as a graph. Otherwise the steps have to be started. */
 nx_status nxi_gpu_launch_graph(const nxi_executable *e, const nxi_launch *l, bool *done,
                                nxi_diag *d);
 /* launch.c */
 nx_status nxi_gpu_plan_launch(const nxi_executable *e, const nxi_launch *l, nxi_diag *d);
 nx_status nxi_gpu_start_steps(const nxi_executable *e, const nxi_launch *l, const nxi_poll *poll,
                               nxi_diag *d);
-/* product.c. at: of the operands, the result and what is added to it. */
+/* product.c. at: the addresses of the operands, of the result, and of the addend. */
 nx_status nxi_gpu_run_product(const nxp_step *s, nxi_gpu *gpu, const uint64_t at[4], nxi_diag *d);
 
 #endif

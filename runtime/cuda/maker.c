@@ -7,7 +7,8 @@
 #include "codegen_cuda/codegen_cuda.h"
 #include "driver.h"
 
-/* A cubin depends on the compiler alone; of another driver it is made anew all the same. */
+/* What cubins in the cache depend on. The driver's version is a part of it, although a cubin
+ * depends on the compiler only. */
 static char environment_text[80];
 static void write_environment(void) {
   snprintf(environment_text, sizeof environment_text, "%s, driver %d", nxu_environment(),
@@ -56,7 +57,7 @@ static nx_status load(void *user, const void *object, size_t size, const char *e
 static void unload(void *code) { nxi_gpu_unload(code); }
 static size_t bytes(const void *code) {
   (void)code;
-  return 64 << 10; /* the driver does not say; kernels are of this order */
+  return 64 << 10; /* the driver does not report it; a typical size */
 }
 
 const nxi_code_maker nxi_gpu_maker = {environment, compile, compile_text, load, unload, bytes};

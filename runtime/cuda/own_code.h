@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* CUDA C of our own that no kernel IR stands behind: sorting, scattering, what stands around calls
- * of NVIDIA's libraries. A text of codegen_cuda/ (.cuh) has templates; an instance is a function
- * made of them. It comes from the GPU's kernel cache like any other kernel. */
+/* Hand-written CUDA C, which is not generated from kernel IR: sorting, scattering, the work before
+ * and after calls of NVIDIA's libraries. A text of codegen_cuda/ (.cuh) has templates; an instance
+ * is a function made of them. It comes from the GPU's kernel cache like any other kernel. */
 #ifndef NXI_OWN_CODE_H
 #define NXI_OWN_CODE_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Which steps of a plan a GPU carries out itself, and what they need; the rest is the host's. */
+/* Decides which steps of a plan a GPU executes itself, and what they need; the host executes the
+ * others. */
 #include "launch.h"
 
 static nx_status take_call(nxi_executable *e, uint32_t number, nxi_diag *d) {

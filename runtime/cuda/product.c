@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /* Runs a product of a plan on a GPU in as few calls of the library as its strides allow: axes of
- * the batch that are one in memory become one, matrices that follow each other and are multiplied
- * by the same one become one, and of the axes that are left the library has the longest. */
+ * the batch that are contiguous are merged, adjacent matrices that are multiplied by the same
+ * matrix become one matrix, and the longest remaining axis is the batch of a call. */
 #include "launch.h"
 
 #include "library/blas.h"
 
-/* Most matrices of one call; a multiple of 16, so that the next call finds its own as aligned. */
+/* Most matrices of one call; a multiple of 16, so that the matrices of the next call have the same
+ * alignment. */
 enum { MOST_BATCHES = 65520 };
 
 typedef struct batch {
@@ -32,7 +33,8 @@ static void find_batch(const nxp_step *s, batch *b) {
   }
 }
 
-/* Rows of a batch that is multiplied by one matrix are rows of one matrix. */
+/* If all matrices of a batch are multiplied by the same matrix, their rows are made the rows of one
+ * matrix. */
 static void join_rows(nxi_gpu_product *p, batch *b) {
   while (b->rank > 0) {
     int32_t last = b->rank - 1;
@@ -47,8 +49,9 @@ static void join_rows(nxi_gpu_product *p, batch *b) {
   }
 }
 
-/* The axis that the library has, -1: none. The longest of those that do not run backwards, which it
- * does not know; where something is added none but the last, so that a call's result is dense. */
+/* The axis that is the batch of a library call; -1: none. It is the longest one without negative
+ * strides, which the library does not support. If something is added to the product, only the last
+ * axis is possible, so that the result of a call is dense. */
 static int32_t library_axis(const nxi_gpu_product *p, const batch *b) {
   int32_t axis = -1;
   for (int32_t i = b->rank; i-- > 0;) {
@@ -72,15 +75,15 @@ static void take_axis(nxi_gpu_product *p, batch *b) {
   }
 }
 
-/* What all addresses of an operand are multiples of, 16 bytes at most: wider loads there are none.
- * */
+/* The common alignment of all addresses of an operand, at most 16 bytes, the widest load. */
 static int32_t alignment_of(const batch *b, int i, uint64_t at, int64_t size) {
   uint64_t bits = at | 16;
   for (int32_t axis = 0; axis < b->rank; axis++) bits |= (uint64_t)(b->strides[i][axis] * size);
   return (int32_t)(bits & -bits);
 }
 
-/* One index of the outer axes: some calls if the matrices are very many. */
+/* Computes the products for one index of the outer axes, in several calls if there are very many
+ * matrices. */
 static nx_status run_line(nxi_gpu *gpu, nxi_gpu_product p, const uint64_t start[4], nxi_diag *d) {
   int64_t size = nxi_dtype_size(p.dtype), left = p.batches;
   uint64_t at[4] = {start[0], start[1], start[2], start[3]};

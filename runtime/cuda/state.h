@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What an opened GPU is, to the files that make it up: gpu.c (its life, its errors, code),
- * gpu_memory.c, gpu_copy.c, gpu_graph.c. */
+/* The state of an open GPU, shared by gpu.c (opening, errors, code), gpu_memory.c, gpu_copy.c and
+ * gpu_graph.c. */
 #ifndef NXI_GPU_STATE_H
 #define NXI_GPU_STATE_H
 
@@ -11,13 +11,13 @@
 #include "platform/fork.h"
 #include "platform/thread.h"
 
-/* Of the driver's enumerations. */
+/* Values of the driver's enumerations. */
 enum {
   NXI_CUDA_NO_MEMORY = 2,
   NXI_CUDA_NOT_READY = 600,
   NXI_CUDA_NON_BLOCKING = 1,   /* streams */
   NXI_CUDA_NO_TIMING = 2,      /* events */
-  NXI_CUDA_CAPTURE_RELAXED = 2 /* captures: other work of the thread and of others goes on */
+  NXI_CUDA_CAPTURE_RELAXED = 2 /* captures: other calls of this thread and of others are allowed */
 };
 
 enum { NXI_GPU_MOST_BITS = 48, NXI_GPU_CLASSES = (NXI_GPU_MOST_BITS - 9) * 32 + 1 };
@@ -38,27 +38,28 @@ typedef struct nxi_gpu_marks {
   bool recorded[NXI_GPU_MARKS];
 } nxi_gpu_marks;
 
-/* A way between the host and the GPU: a stream of copies, and pinned memory that they go through,
- * piece by piece. */
+/* A lane between the host and the GPU for one direction: a stream of copies, and pinned memory
+ * through which they go, piece by piece. */
 enum { NXI_GPU_SLOTS = 8, NXI_GPU_SLOT_BYTES = 512 << 10 };
 typedef struct nxi_gpu_lane {
-  nxi_mutex lock;              /* of the whole copy */
-  void *stream;                /* NULL: not made yet */
-  char *memory;                /* of all slots; NULL: there is none, copies go directly */
-  void *events[NXI_GPU_SLOTS]; /* that the slot's last copy has been made */
+  nxi_mutex lock; /* of the whole copy */
+  void *stream;   /* NULL: not made yet */
+  /* memory of all slots; NULL: there is none, and the driver copies directly */
+  char *memory;
+  void *events[NXI_GPU_SLOTS]; /* events after the last copy of each slot */
   bool used[NXI_GPU_SLOTS];
   uint32_t next;
   bool tried;
 } nxi_gpu_lane;
 
-/* Memory that graphs use from one of their steps to another, and that nothing else ever gets: they
- * run one after the other, so they share it. */
+/* Memory that graphs use between their steps, and that is never used for anything else. Graphs run
+ * one after the other, so they share it. */
 typedef struct nxi_gpu_scratch {
   struct nxi_gpu_scratch *next;
   uint64_t at;
   int64_t bytes; /* of its class */
   int references;
-  bool lent; /* to somebody who did not give it back before the capture ended */
+  bool lent; /* it was not freed before the end of the capture */
 } nxi_gpu_scratch;
 
 struct nxi_gpu {
@@ -75,42 +76,44 @@ struct nxi_gpu {
   nxi_gpu_marks marks;
   nxi_gpu_lane up, down;
   _Atomic int lent;       /* pieces of scratch */
-  nxi_mutex capture_lock; /* of the stream: one capture at a time */
+  nxi_mutex capture_lock; /* protects the stream: one capture at a time */
   void *capture_stream;   /* NULL until there is one */
-  nxi_mutex lock;         /* of everything below */
+  nxi_mutex lock;         /* protects everything below */
   nxi_gpu_piece *kept[NXI_GPU_CLASSES];
   nxi_gpu_scratch *scratch;
   int64_t limit;
   nxi_gpu_stats stats;
   _Atomic bool lost;
-  bool forked; /* lost to the parent, whose everything is */
+  bool forked; /* this is a child of fork; everything belongs to the parent */
   char why_lost[200];
 };
 
 /* ---- gpu.c */
-/* What a result of the driver means. */
+/* Records the failure that a result of the driver means. */
 nx_status nxi_gpu_refused(nxi_gpu *g, int result, const char *what, nxi_diag *d);
 nx_status nxi_gpu_is_lost(const nxi_gpu *g, nxi_diag *d);
-/* To give something back, which works as far as it does: false if the context is not to be entered.
- * */
+/* Enters the context to free something; failures are ignored. False if the context must not be
+ * entered. */
 bool nxi_gpu_enter_to_free(nxi_gpu *g);
 
 /* ---- gpu_memory.c */
-/* The class of a size, and how much a piece of it has. */
+/* The class of a size, and the size of its pieces. */
 int nxi_gpu_class(int64_t bytes, int64_t *size);
 void nxi_gpu_free_kept(nxi_gpu *g); /* inside */
 
 /* ---- gpu_copy.c */
 void nxi_gpu_copies_init(nxi_gpu *g);
-void nxi_gpu_copies_destroy(nxi_gpu *g, bool entered); /* nothing is copied any more */
+void nxi_gpu_copies_destroy(nxi_gpu *g, bool entered); /* no copy may be in progress */
 
-/* ---- gpu_graph.c: whether this thread captures what it starts on the GPU; its memory is then
- * scratch of the graph */
+/* ---- gpu_graph.c: whether this thread is capturing; memory that it allocates is then scratch of
+ * the graph */
 bool nxi_gpu_captures(const nxi_gpu *g);
 void *nxi_gpu_captured_stream(const nxi_gpu *g); /* or NULL */
 nx_status nxi_gpu_captured_alloc(nxi_gpu *g, int64_t bytes, uint64_t *at, nxi_diag *d);
-bool nxi_gpu_captured_free(uint64_t at);               /* false: it is none of the capture's */
-nx_status nxi_gpu_capture_refuses(nxi_diag *d);        /* what no graph can do */
+/* false: it does not belong to the capture */
+bool nxi_gpu_captured_free(uint64_t at);
+/* records that a graph cannot contain this */
+nx_status nxi_gpu_capture_refuses(nxi_diag *d);
 bool nxi_gpu_scratch_returns(nxi_gpu *g, uint64_t at); /* whether that was lent scratch */
 
 #endif

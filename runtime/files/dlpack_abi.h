@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* The structures of DLPack, as its specification lays them out ("C API", DLPack 1.0 to 1.2, and the
- * one without a version of 0.x). Only the two tags are DLPack's names; tests check the layout. The
- * structures are declared here because packaged headers are older than the versioned structure. */
+/* The structures of DLPack, as its specification lays them out ("C API": the versioned one of
+ * DLPack 1.0 to 1.2, and the one of 0.x, which has no version). Only the two tags are DLPack's
+ * names; tests check the layout. The structures are declared here because packaged headers are
+ * older than the versioned structure. */
 #ifndef NXI_DLPACK_ABI_H
 #define NXI_DLPACK_ABI_H
 
@@ -50,7 +51,7 @@ typedef struct nxi_dlpack_tensor {
   int32_t rank;
   nxi_dlpack_dtype dtype;
   int64_t *shape, *strides; /* in elements */
-  uint64_t byte_offset;     /* of the element with all indices 0 */
+  uint64_t byte_offset;     /* distance of the element with all indices 0 from `data` */
 } nxi_dlpack_tensor;
 
 struct DLManagedTensor {

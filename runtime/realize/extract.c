@@ -127,7 +127,7 @@ static bool is_special(uint64_t bits, nx_dtype t) {
   return !(x - x == 0) || x == 0 || x == 1 || x == -1 || x == 2 || x == -2 || x == 0.5 || x == -0.5;
 }
 
-/* The number of a new parameter; -1 without memory. */
+/* Adds a launch parameter and returns its number; -1 if memory is exhausted. */
 static int64_t add_param(nxi_run *run, uint64_t bits) {
   if (!nxi_grow(&run->params, &run->cap_params, run->n_params + 1, sizeof *run->params)) return -1;
   run->params[run->n_params] = bits;
@@ -236,8 +236,8 @@ nxi_node *nxi_leaf_under(const nxi_node *user) {
   return n->state == NXI_REALIZED ? n : NULL;
 }
 
-/* The constant of which a node is a view; all its elements are one value, so the view is a constant
- * too. NULL if there is none, or if the constant has to be visited itself because it is held. */
+/* If a node is a view of a constant: that constant; the view is then a constant too. NULL if it is
+ * not, or if nx_hold was called for the constant, which then has to be visited itself. */
 static nxi_node *full_under(const nxi_node *view) {
   nxi_node *n = through_cells(nxi_node_args((nxi_node *)view)[0]);
   if (n->op != NXG_full || n->state != NXI_PENDING) return NULL;
@@ -552,8 +552,8 @@ static void decode_node(const nxi_run *run, nxg_graph *g, const uint64_t *w, uin
   if (nodes[slot] != UINT32_MAX) g->nodes[nodes[slot]].origin = slot;
 }
 
-/* Inputs first: then passes that change nothing need no copy. nodes: slot -> node; args: room for
- * one node's. */
+/* Makes the nodes of the graph, inputs first, so that passes that change nothing need not copy it.
+ * nodes: slot -> node; args: room for the operands of one node. */
 static void decode_all(const nxi_run *run, nxg_graph *g, uint32_t *nodes, uint32_t *args,
                        bool with_values) {
   for (uint32_t i = 0; i < run->n_inputs; i++) {

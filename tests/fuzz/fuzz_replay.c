@@ -60,7 +60,8 @@ static void keep(const uint8_t *data, size_t n) {
   fclose(f);
 }
 
-/* The file itself, and mutations of it; what runs is kept, until it has run. */
+/* Runs a file and mutations of it. The input that is running is saved first, so that it exists if
+ * the run fails. */
 static bool run_file(const fuzz_target *t, const char *path, int rounds) {
   static uint8_t seed[MOST], data[MOST];
   FILE *f = fopen(path, "rb");

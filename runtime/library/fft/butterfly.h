@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Transforms of 2, 3, 4, 5, 7, 8, 9 and 16 numbers and of any odd number, lane by lane, forward;
  * included once for each width. Arrays of vectors are registers: indices are constants after
- * inlining. The order of operations here is part of what a transform's bits depend on. */
+ * inlining. The bits of a transform depend on the order of operations here. */
 
 typedef struct NAME(complex) {
   V re, im;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Fourier transforms made ready for a given processor; nxi_fft_functions (libraries.h) take that of
- * the machine. */
+/* Preparing Fourier transforms for a given processor; nxi_fft_functions (libraries.h) prepare them
+ * for this machine. */
 #ifndef NXI_LIB_FFT_H
 #define NXI_LIB_FFT_H
 

@@ -27,7 +27,7 @@ static INLINE void NAME(join_step)(C *a, C *b, C w) {
   *b = (C){e.re - o.re, o.im - e.im};
 }
 
-/* Many side by side: row k of z is planar, that of s pairs. */
+/* Several transforms side by side: rows of z are planar, rows of s are pairs. */
 static INLINE void NAME(lanes_of_halves)(const nxi_fft_half_lanes *pass, const bool join) {
   const nxi_fft_half_lanes p = *pass;
   const NAME(side) z = NAME(side_of)(&p.planar), s = NAME(side_of)(&p.pairs);

@@ -7,7 +7,7 @@
 #include "kernels.h"
 
 #define INLINE inline __attribute__((always_inline, unused))
-/* Checked loops that are unrolled take a compiler minutes. */
+/* Compiling unrolled loops with sanitizer checks takes minutes. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define FFT_CHECKED 1
 #elif defined(__has_feature)

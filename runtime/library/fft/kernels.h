@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The innermost loops of the Fourier transforms, one set for each instruction set and precision.
- * They differ in the width of their vectors alone: each element goes through the same operations,
- * so the sets give the same bits.
+ * They differ only in the width of their vectors: each element goes through the same operations, so
+ * the sets give the same bits.
  *
  * A transform of n = r1 r2 ... rk is k passes (Stockham, decimation in time). Before a pass of
  * radix r, with `done` = the product of the radices before it, the data are rows: row k * (n /
@@ -29,13 +29,15 @@ static const int32_t nxi_fft_radices[NXI_FFT_RADICES] = {1, 2, 3, 4, 5, 7, 8, 9,
 typedef struct nxi_fft_rows {
   void *re, *im; /* im NULL: pairs at re */
   int64_t pitch;
-  bool swapped; /* pairs are (im, re): twice on the way, this makes the transform the inverse one */
+  /* pairs are (im, re); if source and target are both swapped, the transform is the inverse one */
+  bool swapped;
 } nxi_fft_rows;
 
 typedef struct nxi_fft_pass {
   nxi_fft_rows source, target; /* may be the same memory if lanes is a multiple of the width */
   int64_t done, groups;
-  int64_t lanes; /* contiguous elements of a row; at least the kernel's width, or 1 where said */
+  /* contiguous elements of a row; at least the kernel's width, or 1 for kernels that say so */
+  int64_t lanes;
   const void *twiddles; /* [done][radix - 1] pairs; NULL: done is 1 */
   /* of other odd radices: (radix - 1) / 2 rows of as many pairs (cos, sin)(2 pi (i + 1)(j + 1) /
    * radix) */
@@ -47,7 +49,8 @@ typedef struct nxi_fft_pass {
   int64_t lane_block;
 } nxi_fft_pass;
 
-/* One transform on the processor's lanes: the passes with fewer than `width` groups. */
+/* A pass of a single transform with fewer groups than a vector has lanes: neighbouring results are
+ * in the lanes. */
 typedef struct nxi_fft_tail {
   nxi_fft_rows source, target; /* pitches unused; the source is planar */
   int64_t done, groups;
@@ -66,7 +69,7 @@ typedef struct nxi_fft_half {
   const void *unit;   /* exp(-2 pi i k / n), k <= half / 2: pairs */
 } nxi_fft_half;
 
-/* The same for transforms side by side. */
+/* The same for several transforms side by side. */
 typedef struct nxi_fft_half_lanes {
   nxi_fft_rows planar, pairs; /* half rows; half + 1 rows */
   int64_t half, lanes;
@@ -80,9 +83,10 @@ typedef struct nxi_fft_kernels {
   /* groups == 1 and done >= width; radix 4, 8, 16 (NULL where the width is larger than the radix).
    * Pairs result. */
   void (*last[NXI_FFT_WIDTHS][NXI_FFT_RADICES])(const nxi_fft_tail *);
-  /* Any groups, done and radix but 1; planar result; source and target differ. */
+  /* Any groups and done, any radix except 1; planar result; source and target differ. */
   void (*narrow[NXI_FFT_RADICES])(const nxi_fft_tail *);
-  /* lanes transforms, one a row of n pairs, to and from n planar rows of lanes elements. */
+  /* Transposes `lanes` transforms, each a row of n pairs, to n planar rows of `lanes` elements, and
+   * back. */
   void (*gather)(const nxi_fft_rows *transforms, const nxi_fft_rows *planar, int64_t n,
                  int64_t lanes);
   void (*scatter)(const nxi_fft_rows *planar, const nxi_fft_rows *transforms, int64_t n,
@@ -93,7 +97,7 @@ typedef struct nxi_fft_kernels {
   void (*split)(
       /* half pairs of the packed transform -> half + 1 of the spectrum; in place */
       const nxi_fft_half *);
-  void (*join)(const nxi_fft_half *); /* the other way, times 2 */
+  void (*join)(const nxi_fft_half *); /* the reverse, times 2 */
   void (*split_lanes[NXI_FFT_WIDTHS])(
       const nxi_fft_half_lanes *); /* planar -> pairs; lanes >= width */
   void (*join_lanes[NXI_FFT_WIDTHS])(const nxi_fft_half_lanes *); /* pairs -> planar, times 2 */

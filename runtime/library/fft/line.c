@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Rows that are so short go to lanes, several together; those with narrow passes, up to NARROW.
- * Others are faster alone. */
+/* Rows up to SHORT are transformed several together, in lanes; rows with narrow passes up to
+ * NARROW. Longer rows are faster one at a time. */
 enum { SHORT = 64, NARROW = 4096, STRIP_BYTES = 1 << 14, CHUNK_PAIRS = 8192 };
 
 static void *at(const nxi_fft_line *l, const void *p, int64_t reals) {
@@ -26,8 +26,8 @@ static void run_pass(const nxi_fft_kernels *k, int32_t kernel, nxi_fft_pass *p) 
   k->wide[nxi_fft_width_for(k, p->lanes)][kernel](p);
 }
 
-/* ---- two working copies, planar, the imaginary parts a bit apart from the real ones: at a
- * distance of a power of two both would compete for the same lines of the cache */
+/* ---- two planar working copies. There is a gap between the real and the imaginary parts, because
+ * at a distance of a power of two both would compete for the same sets of the cache */
 
 static int64_t planar_reals(const nxi_fft_line *l, int64_t elements) {
   int64_t line = 64 / l->real_bytes;
@@ -55,8 +55,8 @@ typedef struct lanes_run {
   const void *by_row, *by_lane;
 } lanes_run;
 
-/* One pass alone could overwrite what it still has to read: its result is copied, unless it is a
- * working copy. */
+/* A single pass could overwrite what it still has to read, so its result goes to a working copy and
+ * is then copied to the target. */
 static void run_lanes(const nxi_fft_line *l, const lanes_run *r) {
   int64_t elements = l->n * r->lanes;
   nxi_fft_rows from = r->source;
@@ -96,7 +96,8 @@ void nxi_fft_columns(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t lane
   run_lanes(l, &r);
 }
 
-/* Even rows are the real parts of what is transformed, odd ones the imaginary parts. */
+/* Even rows are the real parts of the complex numbers that are transformed, odd rows the imaginary
+ * parts. */
 void nxi_fft_real_columns(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t lanes,
                           const void *unit, void *scratch) {
   const nxi_fft_kernels *k = l->kernels;
@@ -109,7 +110,7 @@ void nxi_fft_real_columns(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t
     h.pairs = (nxi_fft_rows){at(l, b->source, 0), NULL, b->source_pitch, false};
     k->join_lanes[nxi_fft_width_for(k, lanes)](&h);
     r.source = (nxi_fft_rows){h.planar.im, h.planar.re, lanes,
-                              false}; /* exchanged, which inverts the transform */
+                              false}; /* exchanged parts make the transform inverse */
     r.target = (nxi_fft_rows){odd, even, 2 * pitch, false};
     r.first_copy = 1;
     run_lanes(l, &r);
@@ -123,7 +124,7 @@ void nxi_fft_real_columns(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t
   k->split_lanes[nxi_fft_width_for(k, lanes)](&h);
 }
 
-/* Short rows: to lanes and back. */
+/* Transforms short rows: copies them to lanes, transforms them there, and copies them back. */
 static void run_short(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t row, int64_t lanes,
                       void *scratch) {
   int64_t elements = l->n * lanes;
@@ -156,7 +157,7 @@ static void copy_slowly(const nxi_fft_line *l, const nxi_fft_rows *from, const n
   }
 }
 
-/* Between pairs and planar. */
+/* Converts a row between pairs and planar. */
 static void convert_row(const nxi_fft_line *l, nxi_fft_rows from, nxi_fft_rows to) {
   if (l->n < nxi_fft_least_lanes(l)) {
     copy_slowly(l, &from, &to);
@@ -217,8 +218,8 @@ static void clear(const nxi_fft_line *l, void *p, int64_t begin, int64_t end) {
   memset(at(l, p, 2 * begin), 0, (size_t)((end - begin) * 2 * l->real_bytes));
 }
 
-/* The three products of a convolution, for elements begin .. end - 1 of the inner length. The
- * second leaves its result swapped, so that the second transform is an inverse one. */
+/* The three products of a convolution, for the elements begin .. end - 1 of the inner length. The
+ * result of the second one is swapped, so that the second transform is an inverse one. */
 typedef enum nxi_chirp_step { TO_WAVE, THROUGH, FROM_WAVE } nxi_chirp_step;
 static void chirp_product(const nxi_fft_line *l, nxi_chirp_step step, const void *source,
                           void *wave, void *target, bool inverse, int64_t begin, int64_t end) {
@@ -288,7 +289,7 @@ void nxi_fft_strip(int64_t total, int64_t lanes, int64_t least, int64_t strip, i
   *begin = strip * lanes;
   *count = strip < full ? lanes : rest;
   if (rest == 0 || rest >= least || full == 0 || strip < full - 1) return;
-  /* The last two share what is left. */
+  /* The last two strips share the remaining columns. */
   int64_t left = lanes + rest, first = (left + 1) / 2;
   *begin = (full - 1) * lanes + (strip == full ? first : 0);
   *count = strip == full ? left - first : first;
@@ -302,14 +303,15 @@ typedef struct shared_run {
   char *own, *shared;
 } shared_run;
 
-/* Gaps between the rows that the first step leaves keep them out of one another's cache lines. */
+/* The rows that the first step writes have gaps between them, so that they do not compete for the
+ * same sets of the cache. */
 static int64_t middle_pitch(const nxi_fft_line *l) {
   return 2 * (l->second->n + 3 * nxi_fft_lanes(l) / 2);
 }
 static int64_t middle_bytes(const nxi_fft_line *l) {
   return (l->first->n * middle_pitch(l) * l->real_bytes + 63) / 64 * 64;
 }
-/* Of one transform: what lies between the steps, or the wave of a chirp. */
+/* Bytes of memory for one transform: the rows between the two steps, or the wave of a chirp. */
 static int64_t each_bytes(const nxi_fft_line *l) {
   return l->way == NXI_FFT_CHIRP ? wave_bytes(l) : middle_bytes(l);
 }
@@ -374,7 +376,8 @@ static void chirp_tasks(const shared_run *r, nxi_chirp_step step, int64_t begin,
   }
 }
 
-/* Two steps are two phases; a chirp's are a product, two steps, a product, two steps, a product. */
+/* Two steps are two phases. The phases of a chirp are: a product, two steps, a product, two steps,
+ * a product. */
 enum { STEPS = 2, CHIRP_PHASES = 3 + 2 * STEPS };
 
 uint32_t nxi_fft_phases(const nxi_fft_line *l) {
@@ -397,7 +400,7 @@ void nxi_fft_batch_shared(const nxi_fft_line *l, const nxi_fft_batch *b, uint32_
     (phase == 0 ? first_step : second_step)(&r, begin, end);
   } else if (is_product(phase)) {
     chirp_tasks(&r, (nxi_chirp_step)(phase / (1 + STEPS)), begin, end);
-  } else { /* the waves in place, with the part of the shared memory behind them */
+  } else { /* the waves in place; the shared memory after them is for the steps */
     int64_t pitch = each_bytes(l) / l->real_bytes;
     nxi_fft_batch waves = {shared, shared, pitch, pitch, b->count, false};
     nxi_fft_batch_shared(l->inner, &waves, phase % (1 + STEPS) - 1, begin, end, own,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /* Complex transforms of one length: their plan (radices, factors, chirps) and how many of them are
- * run. What a transform computes follows from its length and precision alone: not from the
- * instruction set, the number of threads, or the transforms beside it.
+ * run. The operations of a transform depend on its length and precision only, not on the
+ * instruction set, the number of threads, or other transforms of the same call.
  *
- * Lengths with prime factors up to 31 are done in passes (fft/kernels.h); from a certain length on
- * as two steps of about sqrt(n), columns then rows of a matrix, so that each strip of neighbours
- * fits a cache. Other lengths are convolutions with a chirp (Bluestein), by transforms of a length
- * that is done in passes. */
+ * Lengths with prime factors up to 31 are computed in passes (fft/kernels.h). From a certain length
+ * on they are computed in two steps of about sqrt(n), the columns and then the rows of a matrix, so
+ * that each strip of neighbours fits in a cache. Other lengths are convolutions with a chirp
+ * (Bluestein), by transforms of a length that is computed in passes. */
 #ifndef NXI_FFT_LINE_H
 #define NXI_FFT_LINE_H
 
@@ -17,14 +17,14 @@ enum { NXI_FFT_MAX_PASSES = 40, NXI_FFT_MAX_TABLES = 2 * NXI_FFT_MAX_PASSES };
 
 typedef enum nxi_fft_way { NXI_FFT_PASSES, NXI_FFT_TWO_STEPS, NXI_FFT_CHIRP } nxi_fft_way;
 
-/* One pass: for lanes, and how a single transform does it. */
+/* One pass: its tables for lanes, and its kernel and tables for a single transform. */
 typedef struct nxi_fft_stage {
   int32_t radix;
   int64_t done, groups;
   const void *broad; /* nxi_fft_pass.twiddles */
   const void *flat;  /* nxi_fft_tail.twiddles */
   const void *prime;
-  int32_t kernel;                    /* the radix's place in nxi_fft_radices */
+  int32_t kernel;                    /* index of the radix in nxi_fft_radices */
   void (*row)(const nxi_fft_pass *); /* a single transform: one of these three */
   void (*last)(const nxi_fft_tail *);
   void (*narrow)(const nxi_fft_tail *);
@@ -46,13 +46,15 @@ typedef struct nxi_fft_line {
   int32_t n_tables;
 } nxi_fft_line;
 
-/* Lanes of a strip: 128 bytes of pairs. Part of what bits depend on (factors between two steps). */
+/* Lanes of a strip: 128 bytes of pairs. Bits depend on this number (by the factors between two
+ * steps). */
 static inline int64_t nxi_fft_lanes(const nxi_fft_line *l) { return 64 / l->real_bytes; }
 static inline int64_t nxi_fft_least_lanes(const nxi_fft_line *l) {
   return l->kernels->width[l->kernels->widths - 1];
 }
 
-/* The number of the widest vectors of at most `lanes` elements; the narrowest if there are none. */
+/* The index of the widest vectors with at most `lanes` elements; that of the narrowest if there are
+ * none. */
 static inline int32_t nxi_fft_width_for(const nxi_fft_kernels *k, int64_t lanes) {
   int32_t width = 0;
   while (width < k->widths - 1 && k->width[width] > lanes) width++;
@@ -63,11 +65,11 @@ static inline int32_t nxi_fft_width_for(const nxi_fft_kernels *k, int64_t lanes)
 nx_status nxi_fft_line_create(int64_t n, int32_t real_bytes, const nxi_fft_kernels *kernels,
                               nxi_fft_line **out, nxi_diag *d);
 void nxi_fft_line_destroy(nxi_fft_line *l); /* NULL is allowed */
-/* exp(-2 pi i k / n) for k < count, pairs, padded so that any vector may be read. A table of l,
- * NULL: no memory. */
+/* exp(-2 pi i k / n) for k < count as pairs, padded so that whole vectors may be read. The table
+ * belongs to l. NULL: out of memory. */
 const void *nxi_fft_line_unit(nxi_fft_line *l, int64_t n, int64_t count);
 
-/* True if one task does whole transforms; else a transform's parts are shared by tasks. */
+/* True if each task computes whole transforms; else several tasks share a transform. */
 bool nxi_fft_line_local(const nxi_fft_line *l);
 /* Bytes for each thread, and for `groups` transforms that are shared by tasks; multiples of 64. */
 int64_t nxi_fft_own_bytes(const nxi_fft_line *l);
@@ -81,27 +83,29 @@ typedef struct nxi_fft_batch {
   int64_t source_pitch, target_pitch, count;
   bool inverse;
 } nxi_fft_batch;
-/* l is local. */
+/* Computes a batch on this thread; l must be local. */
 void nxi_fft_batch_here(const nxi_fft_line *l, const nxi_fft_batch *b, void *own);
 
-/* l is not local: phases one after the other, the tasks of each in any order. The batch has at most
- * as many transforms as `shared` has memory for, and the same memory serves all phases. */
+/* For an l that is not local: the phases run one after the other, and the tasks of each in any
+ * order. The batch has at most as many transforms as `shared` has memory for; all phases get the
+ * same memory. */
 uint32_t nxi_fft_phases(const nxi_fft_line *l);
 int64_t nxi_fft_tasks(const nxi_fft_line *l, uint32_t phase, int64_t transforms);
 void nxi_fft_batch_shared(const nxi_fft_line *l, const nxi_fft_batch *b, uint32_t phase,
                           int64_t begin, int64_t end, void *own, void *shared);
 
-/* `lanes` neighbouring columns (at least nxi_fft_least_lanes); l's way is passes. */
+/* Transforms `lanes` neighbouring columns (at least nxi_fft_least_lanes); l must be computed in
+ * passes. */
 void nxi_fft_columns(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t lanes, void *own);
 /* The same for columns of 2 n real numbers: to n + 1 pairs, or back with b->inverse. Pitches count
  * reals, from row to row. */
 void nxi_fft_real_columns(const nxi_fft_line *l, const nxi_fft_batch *b, int64_t lanes,
                           const void *unit, void *own);
-/* Lanes that a strip of columns should have at best. */
+/* The best number of lanes for a strip of columns. */
 int64_t nxi_fft_column_lanes(const nxi_fft_line *l);
 
-/* The strips of `total` columns, as wide as `lanes` but for the last two. None is narrower than
- * `least` if total is not. */
+/* The number of strips of `total` columns, and the columns of one. All strips have `lanes` columns
+ * except the last two, and none has fewer than `least` unless `total` is less. */
 int64_t nxi_fft_strips(int64_t total, int64_t lanes);
 void nxi_fft_strip(int64_t total, int64_t lanes, int64_t least, int64_t strip, int64_t *begin,
                    int64_t *count);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Rows and lanes change places; products; spectra of real numbers. Included once a precision, for
- * its widest vectors. */
+/* Transposing rows and lanes; products; spectra of real numbers. Included once for each precision,
+ * for its widest vectors. */
 
 enum { NAME(pairs) = WIDTH / 2 }; /* in a vector */
 
@@ -103,8 +103,8 @@ static void NAME(multiply)(const nxi_fft_rows *source, const void *factor,
   memcpy(to + 2 * j, x, (size_t)(n - j) * 2 * sizeof *x);
 }
 
-/* ---- spectra of real numbers (fft/halves.h) in rows. Vectors hold neighbouring k; those of half -
- * k are turned round. */
+/* ---- spectra of real numbers (fft/halves.h) in rows. Vectors hold neighbouring k; the vectors for
+ * half - k are reversed. */
 
 static INLINE V NAME(reversed)(V a) {
 #define BACK(i) (WIDTH - 1 - (i))
@@ -122,7 +122,7 @@ static INLINE V NAME(reversed)(V a) {
 
 static INLINE C NAME(back)(C a) { return (C){NAME(reversed)(a.re), NAME(reversed)(a.im)}; }
 
-/* Fewer than a vector of them. */
+/* The same for fewer elements than a vector. */
 static INLINE void NAME(few_halves)(const nxi_fft_half *p, const bool join, int64_t k, int count) {
   const REAL *from = p->source, *unit = p->unit;
   REAL *to = p->target, x[2 * WIDTH] = {0}, y[2 * WIDTH] = {0}, z[2 * WIDTH] = {0};

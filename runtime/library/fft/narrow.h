@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Passes of fewer groups than the narrowest vector has lanes; included once a precision, for that
- * width. Vectors hold neighbours in the order of the result, gathered from where they are. */
+/* Passes with fewer groups than the narrowest vector has lanes; included once for each precision,
+ * for that width. Vectors hold neighbours in the order of the result; their operands are
+ * gathered. */
 
 static INLINE V NAME(pick)(const REAL *p, const int64_t at[WIDTH]) {
   V v = {0};
@@ -14,7 +15,7 @@ static INLINE void NAME(put)(REAL *p, V a, int64_t count) {
     for (int i = 0; i < count; i++) p[i] = a[i];
 }
 
-/* Where the vector is: its rows of the result, and their first elements in the source. */
+/* The place of a vector: its rows of the result, and their first elements in the source. */
 typedef struct NAME(spot) {
   int64_t first, count, k, g;
   int64_t row[WIDTH], at[WIDTH];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* The passes of fft/kernels.h; included once for each width, after fft/vector.h and
- * fft/butterfly.h. A pass of radix 16 works on four elements at a time, or its numbers would not
- * fit the registers. */
+ * fft/butterfly.h. A pass of radix 16 works on four elements at a time, because more would not fit
+ * in the registers. */
 
-/* Where the k-th result of a radix stands. */
+/* The position of the k-th result of a radix. */
 static INLINE int NAME(place)(const int r, int k) {
   return r == 16 ? k % 4 * 4 + k / 4 : r == 9 ? k % 3 * 3 + k / 3 : k;
 }
@@ -22,8 +22,8 @@ static INLINE int NAME(place)(const int r, int k) {
 
 typedef struct NAME(side) {
   REAL *re;
-  int64_t gap;         /* to the imaginary parts, if they are apart */
-  int64_t pitch, step; /* of rows; reals from one lane to the next */
+  int64_t gap;         /* distance to the imaginary parts, if they are in another array */
+  int64_t pitch, step; /* pitch of rows; step: reals from one lane to the next */
   int layout;          /* PLANAR, PAIRS, SWAPPED */
 } NAME(side);
 
@@ -44,9 +44,9 @@ static INLINE void NAME(store_pairs)(REAL *p, C a) {
   NAME(store)(p + WIDTH, NAME(zip1)(a.re, a.im));
 }
 
-/* Rows `at`, at + by, ... : count of them, to x[0], x[each], ... One pointer walks over them, and
- * the imaginary parts are at one distance from it: with an address for each row there are too many
- * for the registers. */
+/* Loads `count` rows at, at + by, ... to x[0], x[each], ... A single pointer moves over the rows,
+ * and the imaginary parts are at a constant distance from it: an address for each row would need
+ * too many registers. */
 static INLINE void NAME(read)(const NAME(side) * s, int64_t at, int64_t by, C *x, const int count,
                               const int each) {
   const REAL *p = s->re + at;
@@ -93,7 +93,7 @@ static INLINE void NAME(by_tables)(const nxi_fft_pass *p, int64_t row, int64_t b
 
 static INLINE void NAME(twiddle)(C *x, const REAL *w) { *x = NAME(times_scalars)(*x, w[0], w[1]); }
 
-/* One vector of one group: where its first elements are, and how far the next. */
+/* The place of one vector of one group: its first elements, and the distance to the next. */
 typedef struct NAME(place_in) {
   int64_t from, by, to, next;
 } NAME(place_in);
@@ -144,8 +144,8 @@ static INLINE void NAME(wide_prime)(const nxi_fft_pass *p, const REAL *w, int64_
   }
 }
 
-/* The last vector of a row may overlap the one before it: it is computed twice. The pass is copied,
- * since stores could change the caller's for all that a compiler knows. */
+/* The last vector of a row may overlap the one before it, so some elements are computed twice. The
+ * pass is copied to a local variable, because for the compiler stores could alias the caller's. */
 static INLINE void NAME(wide)(const nxi_fft_pass *pass, const int radix, NAME(side) s,
                               NAME(side) t) {
   const nxi_fft_pass p = *pass;
@@ -170,7 +170,7 @@ static INLINE void NAME(wide)(const nxi_fft_pass *pass, const int radix, NAME(si
   }
 }
 
-/* The layouts as constants, for the combinations that occur most. */
+/* Calls the pass with constant layouts for the most frequent combinations. */
 static INLINE void NAME(pass)(const nxi_fft_pass *p, const int radix, const bool each) {
   NAME(side) s = NAME(side_of)(&p->source), t = NAME(side_of)(&p->target);
 #define FORM(from, to, a, b)                                \
@@ -208,7 +208,7 @@ WIDE(0, false)
 
 /* ---- the last pass of a single transform: vectors hold WIDTH neighbouring k */
 
-/* radix neighbours of WIDTH rows: v[l] has number l of each. */
+/* Loads `radix` neighbours of each of WIDTH rows: v[l] has the l-th neighbour of each row. */
 static INLINE void NAME(columns)(const REAL *p, const int radix, V *v) {
   UNROLL for (int l = 0; l < radix; l += WIDTH) {
     UNROLL for (int i = 0; i < WIDTH; i++) v[l + i] = NAME(load)(p + i * radix + l);

@@ -8,11 +8,12 @@
 #include "line.h"
 #include "ir/alloc.h"
 
-/* The longest length done in passes alone: its two working copies fit a cache of 512 KB. */
+/* The longest length that is computed in passes alone: its two working copies fit in a cache of 512
+ * KB. */
 static int64_t most_in_passes(int32_t real_bytes) { return real_bytes == 4 ? 16384 : 8192; }
 
-/* ---- roots of unity, rounded once: products of two long doubles, in the first eighth of the
- * circle */
+/* ---- roots of unity: each is the product of two roots in long double, in the first eighth of the
+ * circle, and is rounded once to the result's type */
 
 typedef struct nxi_root {
   long double re, im;
@@ -20,7 +21,8 @@ typedef struct nxi_root {
 
 typedef struct nxi_roots {
   int64_t n, step;
-  nxi_root *low, *high; /* exp(-2 pi i x / (8 n)) for x < step, and for multiples of step up to n */
+  /* exp(-2 pi i x / (8 n)): low for x < step, high for the multiples x of step up to n */
+  nxi_root *low, *high;
 } nxi_roots;
 
 static nxi_root eighth_root(int64_t x, int64_t n) {
@@ -64,7 +66,8 @@ static nxi_root root_at(const nxi_roots *r, int64_t k) {
 
 /* ---- tables */
 
-/* count reals, aligned, and 64 bytes more that may be read. */
+/* Allocates an aligned table of `count` reals, followed by 64 bytes so that a vector may be read at
+ * its end. */
 static void *new_table(nxi_fft_line *l, int64_t count) {
   if (l->n_tables == NXI_FFT_MAX_TABLES || count > INT64_MAX / 32) return NULL;
   char *block = nxi_calloc(1, (size_t)(count * l->real_bytes) + 128);
@@ -117,7 +120,8 @@ static int32_t odd_factors(int64_t n, int32_t *factor) {
   return n == 1 ? count : -1;
 }
 
-/* 2^twos as few radices, the largest first: the first pass needs no factors. */
+/* Factors 2^twos into as few radices as possible, the largest first, because the first pass needs
+ * no multiplications by twiddle factors. */
 static int32_t even_radices(int32_t twos, int32_t *radix) {
   int32_t count = 0;
   while (twos >= 4 && twos % 3 == 1) radix[count++] = 16, twos -= 4;
@@ -126,9 +130,10 @@ static int32_t even_radices(int32_t twos, int32_t *radix) {
   return count;
 }
 
-/* Single transforms want a last radix of 4, 8 or 16 with at least as many groups; lengths without
- * one end with their largest odd radix, so that the passes before have more groups than a narrow
- * vector has lanes. */
+/* Chooses the radices in the order of the passes. The last pass of a single transform is fastest
+ * with radix 4, 8 or 16, after passes whose radices have at least that product. A length without
+ * such a factor ends with its largest odd radix, so that the passes before have more groups than a
+ * narrow vector has lanes. */
 static bool choose_radices(nxi_fft_line *l) {
   int32_t twos = __builtin_ctzll((unsigned long long)l->n), odd[NXI_FFT_MAX_PASSES],
           even[NXI_FFT_MAX_PASSES];
@@ -182,7 +187,8 @@ static bool stage_tables(nxi_fft_line *l, nxi_fft_stage *s) {
   return complete;
 }
 
-/* How single transforms do a pass: with lanes as long as there are enough groups. */
+/* Chooses the kernel with which single transforms do a pass: the one with lanes if there are enough
+ * groups. */
 static void choose_kernel(const nxi_fft_line *l, nxi_fft_stage *s) {
   const nxi_fft_kernels *k = l->kernels;
   s->kernel = 0;
@@ -211,8 +217,8 @@ static nx_status plan_passes(nxi_fft_line *l, nxi_diag *d) {
 
 /* ---- two steps */
 
-/* The divisor for the first step: near sqrt(n), and such that strips of both steps are full if that
- * can be. */
+/* The length of the first step: a divisor of n near sqrt(n), if possible one for which the strips
+ * of both steps are full. */
 static int64_t first_length(const nxi_fft_line *l) {
   int64_t lanes = nxi_fft_lanes(l), root = (int64_t)sqrt((double)l->n), near = 1;
   while (root * root > l->n) root--;
@@ -280,7 +286,7 @@ static int64_t convolution_length(int64_t least) {
   return best;
 }
 
-/* One transform on this thread. */
+/* Computes one transform on this thread. */
 static void transform_here(const nxi_fft_line *l, const nxi_fft_batch *b, char *own, char *shared) {
   if (nxi_fft_line_local(l)) {
     nxi_fft_batch_here(l, b, own);
@@ -290,8 +296,9 @@ static void transform_here(const nxi_fft_line *l, const nxi_fft_batch *b, char *
     nxi_fft_batch_shared(l, b, phase, 0, nxi_fft_tasks(l, phase, 1), own, shared);
 }
 
-/* The chirp exp(-pi i j^2 / n), and in the wave its conjugate over the inner length, wrapped
- * around, divided by that length. */
+/* Writes the chirp exp(-pi i j^2 / n), and the wave: the chirp's conjugate divided by the inner
+ * length, for j from -(n - 1) to n - 1, where negative j wrap around to the end of the inner
+ * length. */
 static void fill_chirps(const nxi_fft_line *l, const nxi_roots *roots, void *chirp, void *wave) {
   int64_t m = l->inner->n, square = 0; /* j^2 modulo 2 n */
   for (int64_t j = 0; j < l->n; j++) {
@@ -303,7 +310,7 @@ static void fill_chirps(const nxi_fft_line *l, const nxi_roots *roots, void *chi
   }
 }
 
-/* The chirp, and the transform of that wave. */
+/* Makes the tables of a chirp: the chirp, and the transform of the wave. */
 static nx_status chirp_tables(nxi_fft_line *l, const nxi_roots *roots, nxi_diag *d) {
   int64_t m = l->inner->n, own = nxi_fft_own_bytes(l->inner),
           shared = nxi_fft_shared_bytes(l->inner, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Vectors of WIDTH numbers of type REAL for the Fourier kernels; included once for each width.
- * Every operation here is one IEEE operation a lane, or moves lanes. Wants REAL, BITS (of REAL),
- * WIDTH, and NAME(x), which makes names unique. */
+ * Every operation here is one IEEE operation in each lane, or moves lanes. The including file
+ * defines REAL, BITS (of REAL), WIDTH, and NAME(x), which makes names unique. */
 #define V NAME(vector)
 
 typedef REAL V __attribute__((vector_size(WIDTH * BITS / 8)));
@@ -136,7 +136,7 @@ static INLINE V NAME(even)(V a, V b) { return LANES(a, b, EVEN); }
 static INLINE V NAME(odd)(V a, V b) { return LANES(a, b, ODD); }
 static INLINE V NAME(zip0)(V a, V b) { return LANES(a, b, ZIP0); }
 static INLINE V NAME(zip1)(V a, V b) { return LANES(a, b, ZIP1); }
-/* One step of a transposition: blocks of d lanes change places between v[i] and v[i + step]. */
+/* One step of a transposition: exchanges blocks of d lanes between v[i] and v[i + step]. */
 #define EXCHANGE(d)                                                              \
   static INLINE void NAME(exchange##d)(V * v, const int count, const int step) { \
     UNROLL for (int i = 0; i < count; i++) {                                     \

@@ -119,9 +119,9 @@ typedef struct nxi_sort_engine {
    * SORT_COUNTS numbers. */
   void *(*sort)(void *elements, void *room, int64_t n, uint32_t *counts);
   void (*scan)(const void *elements, int64_t n, nxi_sort_range *range); /* n >= 1 */
-  /* Adds to the counts of (key - least) >> shift, SORT_VALUES of them; n < 2^32. And moves elements
-   * to the buckets of these values, in order; next: of each bucket the place of its next element in
-   * `to`. */
+  /* count_values counts the values (key - least) >> shift, SORT_VALUES of them, and adds to counts;
+   * n < 2^32. scatter moves elements to the buckets of these values, in order; next: for each
+   * bucket the place of its next element in `to`. */
   void (*count_values)(const void *elements, int64_t n, uint64_t least, int shift,
                        uint32_t *counts);
   void (*scatter)(const void *elements, int64_t n, void *to, uint64_t least, int shift,
@@ -159,18 +159,18 @@ typedef struct nxi_sort_stretch {
   int64_t base;
 } nxi_sort_stretch;
 
-/* Elements begin .. begin + n - 1 of the row's operand become keys at `elements`. */
+/* Converts the elements begin .. begin + n - 1 of the row's operand to keys at `elements`. */
 typedef void (*nxi_sort_encode)(const nxi_sort_keys *keys, const nxi_sort_stretch *row,
                                 int64_t begin, int64_t n, void *elements, unsigned *found);
-/* n sorted elements become the row's results begin ... */
+/* Converts n sorted elements to the row's results from `begin` on. */
 typedef void (*nxi_sort_emit)(const nxi_sort_keys *keys, const nxi_sort_stretch *row, int64_t begin,
                               int64_t n, const void *elements);
 
 typedef struct nxi_sort_form {
   nxi_sort_encode encode;
   nxi_sort_emit emit;
-  /* Complex numbers of 128 bits are sorted by their real parts, then those of equal ones by the
-   * imaginary parts: this makes the second keys. NULL: there are none. */
+  /* Complex numbers of 128 bits are sorted by their real parts, and those with equal real parts
+   * then by their imaginary parts: this makes the second keys. NULL: there are no second keys. */
   void (*rekey)(const nxi_sort_keys *keys, const nxi_sort_stretch *row, int64_t n,
                 nxi_sort_pair *elements);
   nxi_sort_element element;
@@ -180,16 +180,16 @@ typedef struct nxi_sort_form {
 } nxi_sort_form;
 
 void nxi_sort_form_of(nxi_sort_form *form, nx_dtype dtype, bool indices);
-/* The form for rows as lanes: that of nxi_sort_form_of but for short numbers. */
+/* The form for rows as lanes; it differs from nxi_sort_form_of for short numbers. */
 void nxi_sort_lanes_form_of(nxi_sort_form *form, nx_dtype dtype, bool indices);
 
-/* Zeros and NaNs of a stretch of the operand, and writing them into the result in order, zeros from
- * *zero on and NaNs from *nan on, which are moved on. Only for sorts of real floats. */
+/* Counts the zeros and NaNs of a stretch of the operand; and writes them to the result in order,
+ * zeros from *zero on and NaNs from *nan on, which are advanced. Only for sorts of real floats. */
 void nxi_sort_count_special(const nxi_sort_keys *keys, const nxi_sort_stretch *row, int64_t begin,
                             int64_t n, int64_t *zeros, int64_t *nans);
 void nxi_sort_write_special(const nxi_sort_keys *keys, const nxi_sort_stretch *row, int64_t begin,
                             int64_t n, int64_t zero, int64_t nan);
-/* Where in the sorted result of n elements its zeros begin. */
+/* The position of the first zero in the sorted result of n elements. */
 int64_t nxi_sort_first_zero(const nxi_sort_keys *keys, const nxi_sort_stretch *row, int64_t n);
 
 /* ---- rows as lanes */
@@ -200,7 +200,8 @@ typedef struct nxi_sort_columns {
   /* Sorts `count` rows of n elements that lie one after the other, 1 <= count <= lanes. columns:
    * memory of nxi_sort_columns_bytes, aligned to 64. */
   void (*sort_keys)(void *rows, int64_t count, int64_t n, void *columns);
-  /* The same of numbers as large as elements, from the operand to the result; NULL for pairs. */
+  /* The same for numbers of the size of elements, from the operand to the result; NULL for
+   * pairs. */
   void (*sort_numbers)(const nxi_sort_keys *keys, const void *from, void *to, int64_t count,
                        int64_t n, void *columns, unsigned *found);
 } nxi_sort_columns;
@@ -216,7 +217,7 @@ static inline int64_t nxi_sort_columns_bytes(const nxi_sort_columns *columns, in
 /* The scratch memory of a thread. */
 typedef struct nxi_sort_own {
   uint32_t *counts;               /* SORT_COUNTS */
-  struct nxi_sort_cutter *cutter; /* for more elements than an engine sorts at once */
+  struct nxi_sort_cutter *cutter; /* for more elements than an engine can sort */
   void *columns;                  /* for rows as lanes */
   char *elements;                 /* sort/rows.c */
 } nxi_sort_own;
@@ -233,13 +234,13 @@ typedef struct nxi_sort {
   bool together;              /* threads work on a row together; else each has rows of its own */
   /* sort/rows.c */
   int64_t columns; /* neighbouring rows along `inner` that are done together */
-  /* short rows that follow each other and are done together; 0: rows are not short */
+  /* number of adjacent short rows that are sorted together; 0: rows are not short */
   int64_t batch;
   const nxi_sort_columns *lanes; /* how the rows of a batch are sorted together, if they are ... */
   bool numbers;                  /* ... straight from the operand to the result */
   int64_t row_bytes;             /* of the elements of a row, or of a batch */
   /* sort/long.c */
-  int64_t blocks, parts; /* of a row: tasks before and after its elements are cut into buckets */
+  int64_t blocks, parts; /* tasks of a row before and after its elements are divided into buckets */
   int64_t block_bytes, state_bytes, row_scratch;
   /* all */
   int64_t cutter_at, elements_at, columns_at; /* in the scratch memory of a thread */
@@ -249,28 +250,27 @@ typedef struct nxi_sort {
 nxi_sort_stretch nxi_sort_row(const nxi_sort *s, const nxg_call_part *part, int64_t row);
 nxi_sort_own nxi_sort_own_of(const nxi_sort *s, const nxg_call_part *part);
 
-/* Elements that an engine sorts at once; more are cut into parts first. */
+/* The most elements that an engine sorts; more are divided into parts first. */
 int64_t nxi_sort_longest(const nxi_sort *s);
-/* Sorts at most so many elements whose operand is `row`, by both keys if there are two; returns
- * where they are then, `elements` or `room`. */
+/* Sorts at most that many elements of `row`, by both keys if there are two. Returns where the
+ * result is: `elements` or `room`. */
 char *nxi_sort_few(const nxi_sort *s, const nxi_sort_stretch *row, char *elements, char *room,
                    int64_t n, uint32_t *counts);
 
 /* sort/rows.c: the one phase of calls that are not `together`; false: sizes overflow. */
 bool nxi_sort_plan_rows(nxi_sort *s, nxg_call_work *work);
 void nxi_sort_run_rows(const nxi_sort *s, nxg_call_part *part);
-/* Restores zeros and NaNs of a row that is sorted; nothing to do for indices and complex
- * numbers. */
+/* Restores the zeros and NaNs of a sorted row; does nothing for indices and complex numbers. */
 void nxi_sort_mend(const nxi_sort *s, const nxi_sort_stretch *row);
 static inline bool nxi_sort_mends(const nxi_sort *s) {
   return s->keys.floats && !s->indices && s->form.element != SORT_PAIRS;
 }
 
-/* sort/long.c: the phases of those that are; false: sizes overflow. */
+/* sort/long.c: the phases of calls that are `together`; false: sizes overflow. */
 bool nxi_sort_plan_long(nxi_sort *s, nxg_call_work *work);
 void nxi_sort_run_long(const nxi_sort *s, nxg_call_part *part);
-/* Sorts n elements of any number, whose operand is `row`, and writes the results from place `begin`
- * on. at, spare: the elements of the whole row, and as much room. Leaves when told to stop. */
+/* Sorts n elements of `row`, for any n, and writes the results from position `begin` on. at, spare:
+ * the elements of the whole row, and as much room. Returns early when told to stop. */
 void nxi_sort_stretch_of(const nxi_sort *s, nxg_call_part *part, const nxi_sort_stretch *row,
                          char *at, char *spare, int64_t begin, int64_t n);
 int64_t nxi_sort_cutter_bytes(void);

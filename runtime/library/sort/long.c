@@ -102,7 +102,7 @@ static int64_t count_equal(const nxi_sort_pair *a, int64_t n) {
   return end;
 }
 
-/* Those of one real part are sorted by the imaginary ones. */
+/* Sorts elements with equal real parts by their imaginary parts. */
 static void sort_equal(const nxi_sort *s, const nxi_sort_stretch *row, nxi_sort_pair *a,
                        nxi_sort_pair *room, int64_t n, uint32_t *counts) {
   for (int64_t i = 0, m; i < n; i += m) {
@@ -122,7 +122,7 @@ char *nxi_sort_few(const nxi_sort *s, const nxi_sort_stretch *row, char *element
   return sorted;
 }
 
-/* A stretch at work on one thread. Elements are in `at`. */
+/* A stretch that one thread sorts. Elements are in `at`. */
 typedef struct stretch {
   const nxi_sort *sort;
   nxg_call_part *part;
@@ -137,7 +137,7 @@ typedef struct stretch {
 
 static bool stopped(const stretch *w) { return w->part->stopped(w->part->user); }
 
-enum { PIECE = 1 << 17 }; /* elements between two questions whether to stop */
+enum { PIECE = 1 << 17 }; /* elements between two polls */
 static int64_t piece(const stretch *w, int64_t done) {
   return w->n - done < PIECE ? w->n - done : PIECE;
 }
@@ -167,7 +167,7 @@ static void sort_small_stretch(const stretch *w) {
   s->form.emit(&s->keys, w->row, w->begin, w->n, sorted);
 }
 
-/* Moves elements to their buckets, in `spare`; false: stopped. */
+/* Moves elements to their buckets in `spare`; false: told to stop. */
 static bool cut_stretch(const stretch *w, const nxi_sort_range *range, cut *c) {
   const nxi_sort *s = w->sort;
   struct nxi_sort_cutter *cutter = w->cutter;
@@ -248,11 +248,11 @@ typedef struct block {
   nxi_sort_range range;
   unsigned found;
   int64_t zeros, nans;
-  int64_t next[SORT_BUCKETS]; /* of each bucket the place of the block's next element */
+  int64_t next[SORT_BUCKETS]; /* for each bucket the position of the block's next element */
   uint32_t counts[SORT_VALUES];
 } block;
 
-/* A row of the call: this, its blocks, its elements. */
+/* The memory of a row of the call: this struct, then its blocks, then its elements. */
 typedef struct long_row {
   nxi_sort_range range;
   int64_t zero; /* the place of the first one in the result */
@@ -261,7 +261,7 @@ typedef struct long_row {
   block blocks[];
 } long_row;
 
-/* A row and one of its blocks or parts, as a task sees it. */
+/* The work of a task: a row and one of its blocks or parts. */
 typedef struct work {
   const nxi_sort *sort;
   nxi_sort_stretch row;
@@ -322,12 +322,13 @@ static nxi_sort_range range_of(const work *w) {
   return range;
 }
 
-/* In order already; equal ones of two keys may not be. */
+/* Whether the elements are in order already; with two keys, equal first keys may not be. */
 static bool is_sorted(const work *w, const nxi_sort_range *range) {
   return range->descents == 0 && !w->sort->form.rekey;
 }
 
-/* Counts say all: each value is there as often as it was counted. */
+/* Whether counts suffice, because each bucket has one key only: each value is written as often as
+ * it was counted. */
 static bool is_counted(const work *w, const nxi_sort_range *range) {
   const nxi_sort_element element = w->sort->form.element;
   return shift_of(range) == 0 && (element == SORT_32 || element == SORT_64);
@@ -341,7 +342,7 @@ static void count_block(const work *w) {
                                      shift_of(&range), w->block->counts);
 }
 
-/* Where each block moves its first element of each bucket. */
+/* Computes the position to which each block moves its first element of each bucket. */
 static void place_blocks(const work *w) {
   long_row *row = w->state;
   for (int64_t i = 0; i < w->sort->blocks; i++) {
@@ -397,7 +398,7 @@ static void repeat_values(const work *w) {
   emit_part(w);
 }
 
-/* The buckets that begin here. */
+/* Sorts the buckets that begin in this part. */
 static void sort_part(const work *w, nxg_call_part *part) {
   const nxi_sort_range *range = &w->state->range;
   const cut *c = &w->state->cut;
@@ -415,7 +416,7 @@ static void sort_part(const work *w, nxg_call_part *part) {
                           c->starts[k + 1] - c->starts[k]);
 }
 
-/* ---- zeros and NaNs as they came */
+/* ---- zeros and NaNs in the order of the operand */
 
 static bool found_special(const work *w) {
   unsigned found = 0;

@@ -13,18 +13,18 @@ enum {
   LINE_BYTES = 64,
   MOST_COLUMNS = 64,
   SHORT_ROW = 512,         /* elements */
-  BATCH = 1 << 11,         /* elements of short rows that are done together */
-  STRIP_BYTES = 1 << 19,   /* keys of the columns that are done together */
-  TILE = 256,              /* rows of a strip whose lines stay in the nearest cache */
-  TASK_ELEMENTS = 1 << 13, /* at least, where rows are short */
+  BATCH = 1 << 11,         /* elements of short rows that are sorted together */
+  STRIP_BYTES = 1 << 19,   /* bytes of keys of columns that are sorted together */
+  TILE = 256,              /* rows of a strip whose cache lines stay in the first-level cache */
+  TASK_ELEMENTS = 1 << 13, /* least elements of a task if rows are short */
   LANES_ROW = 1 << 10,     /* elements of a row that is sorted together with others */
   LANES_BYTES = 1 << 16,   /* of elements of as many rows as a vector has lanes */
-  CHUNK = 1 << 17,         /* elements of a long row between two questions whether to stop */
+  CHUNK = 1 << 17,         /* elements of a long row between two polls */
 };
 
 /* ---- the plan */
 
-/* How many columns have keys that fit the cache together. */
+/* The number of columns whose keys fit in the cache together. */
 static int64_t choose_columns(const nxi_sort *s) {
   int64_t columns = LINE_BYTES / s->from_size, bytes = s->length * (int64_t)s->form.engine->size;
   if (columns > s->inner) columns = s->inner;
@@ -35,7 +35,8 @@ static int64_t choose_columns(const nxi_sort *s) {
 
 static int64_t strips(const nxi_sort *s) { return (s->inner - 1) / s->columns + 1; }
 
-/* Whether rows are sorted together, a row a lane: short ones of which there are many. */
+/* Decides whether rows are sorted together, one row in each lane: if they are short and there are
+ * many. */
 static void choose_lanes(nxi_sort *s) {
   nxi_sort_form form;
   nxi_sort_lanes_form_of(&form, s->dtype, s->indices);
@@ -85,7 +86,8 @@ bool nxi_sort_plan_rows(nxi_sort *s, nxg_call_work *work) {
 
 typedef struct strip {
   nxi_sort_stretch rows[MOST_COLUMNS];
-  char *elements[MOST_COLUMNS], *spare; /* any may hold a row's keys: sorting swaps them */
+  /* sorting swaps them, so any of them may hold the keys of a row */
+  char *elements[MOST_COLUMNS], *spare;
   unsigned found[MOST_COLUMNS];
   int64_t columns;
 } strip;
@@ -114,7 +116,7 @@ static void emit_strip(const nxi_sort *s, const strip *p) {
 static void sort_strip(const nxi_sort *s, const nxg_call_part *part, int64_t first,
                        int64_t columns) {
   const nxi_sort_own own = nxi_sort_own_of(s, part);
-  strip p; /* large: only what is needed is set */
+  strip p; /* large, so only the fields that are used are set */
   p.columns = columns;
   p.spare = own.elements;
   for (int64_t c = 0; c < columns; c++) {
@@ -168,7 +170,7 @@ static void sort_long_row(const nxi_sort *s, nxg_call_part *part, int64_t number
 
 /* ---- short rows */
 
-/* Every element of the batch is a key at `elements`: sorts the rows there. */
+/* Sorts the rows of a batch whose elements are all keys at `elements`. */
 static void sort_keys_of(const nxi_sort *s, const nxg_call_part *part, const nxi_sort_stretch *all,
                          int64_t rows, char *elements) {
   const nxi_sort_own own = nxi_sort_own_of(s, part);

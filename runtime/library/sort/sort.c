@@ -4,8 +4,8 @@
  * NaNs come last in both directions, with their bits, in their order. Complex numbers are ordered
  * by (re, im); a NaN in either part makes them a NaN.
  *
- * No task fails. Results do not depend on how the work is cut, nor on what the build sorts with: a
- * stable sort has one result. */
+ * No task fails. A stable sort has only one result, so it does not depend on the division into
+ * tasks, nor on the algorithms of the build. */
 #include "ir/alloc.h"
 #include "ir/dtype.h"
 #include "runtime/library/libraries.h"
@@ -13,7 +13,7 @@
 
 enum {
   TOGETHER_FROM = 1 << 16, /* elements of a row that threads share ... */
-  TOGETHER_ROWS = 16,      /* ... unless there are so many rows */
+  TOGETHER_ROWS = 16,      /* ... unless there are at least this many rows */
 };
 
 static void describe(nxi_sort *s, const nxg_call *call) {

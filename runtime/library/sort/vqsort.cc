@@ -14,8 +14,8 @@
   (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL) /* no quicker here, or not chosen below */
 #endif
 #include <hwy/base.h>
-/* Its assertions, which builds without optimisation and those with sanitizers have, would call its
- * library and abort. */
+/* Its assertions, which are enabled in builds without optimisation and with sanitizers, would call
+ * its library and abort. */
 #undef HWY_ASSERT
 #undef HWY_DASSERT
 #define HWY_ASSERT(condition)  static_cast<void>(0)
@@ -33,8 +33,8 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/* What hwy::Sort does, but for its random numbers: those cost a system call, and no pivots are
- * looked for here. */
+/* Does the same as hwy::Sort without its random numbers, which cost a system call and are needed
+ * only for choosing pivots. */
 template <typename T> bool Sort(T *keys, int64_t n) {
   if (n > static_cast<int64_t>(hwy::SortConstants::BaseCaseNum(HWY_LANES(T)))) return false;
   const hn::SortTag<T> d;
