@@ -40,7 +40,7 @@ static nx_tensor_info info_of(const nx_tensor *x) {
 }
 /* A number of the type of x. */
 static nx_tensor *number(const bench_lab *lab, const nx_tensor *x, double value) {
-  return nx_full(lab->context, lab->device, info_of(x).dtype, 0, NULL, NX_NUMBER(value));
+  return nx_full(lab->context, lab->device, info_of(x).dtype, NULL, 0, NX_NUMBER(value));
 }
 
 nx_tensor *bench_polynomial(const bench_lab *lab, nx_tensor **x) {
@@ -78,7 +78,7 @@ nx_tensor *bench_max_1(const bench_lab *lab, nx_tensor **x) {
   return (void)lab, nx_reduce_max(x[0], NX_AXES(1), 0);
 }
 nx_tensor *bench_argmax_1(const bench_lab *lab, nx_tensor **x) {
-  return (void)lab, nx_argmax(x[0], 1, 0);
+  return (void)lab, nx_reduce_argmax(x[0], 1, 0, NX_I32);
 }
 nx_tensor *bench_transposed(const bench_lab *lab, nx_tensor **x) {
   return (void)lab, nx_contiguous(nx_permute(x[0], NX_AXES(1, 0)));
@@ -108,7 +108,7 @@ nx_tensor *bench_gather_rows(const bench_lab *lab, nx_tensor **x) {
   return nx_gather(x[0], row_numbers(lab, x[0]), 0);
 }
 nx_tensor *bench_scatter_rows(const bench_lab *lab, nx_tensor **x) {
-  nx_tensor *updates = nx_shrink(x[0], (int64_t[]){0, 0}, (int64_t[]){BENCH_TAKEN, BENCH_WIDTH});
+  nx_tensor *updates = nx_shrink(x[0], (int64_t[]){0, 0}, (int64_t[]){BENCH_TAKEN, BENCH_WIDTH}, 2);
   return nx_scatter(x[0], row_numbers(lab, x[0]), updates, 0, NX_SCATTER_ADD, 0);
 }
 
@@ -140,7 +140,7 @@ static nx_tensor *range_of(nx_tensor *x, int32_t axis, int64_t start, int64_t co
   for (int32_t i = 0; i < info.rank; i++) to[i] = info.shape[i];
   from[axis] = start;
   to[axis] = start + count;
-  return nx_shrink(x, from, to);
+  return nx_shrink(x, from, to, info.rank);
 }
 
 static nx_tensor *rolled(nx_tensor *x, int32_t axis, int64_t by) {
@@ -156,7 +156,7 @@ nx_tensor *bench_roll_add(const bench_lab *lab, nx_tensor **x) {
 nx_tensor *bench_stack_mean(const bench_lab *lab, nx_tensor **x) {
   nx_tensor *rows[4];
   int64_t n = info_of(x[0]).shape[0];
-  for (int i = 0; i < 4; i++) rows[i] = nx_reshape(x[i], NX_SHAPE(1, n));
+  for (int i = 0; i < 4; i++) rows[i] = nx_reshape(x[i], NX_SHAPE(1, n), 0);
   return nx_mul(nx_reduce_sum(nx_cat(rows, 4, 0), NX_AXES(0), 0), number(lab, x[0], 0.25));
 }
 nx_tensor *bench_neighbours(const bench_lab *lab, nx_tensor **x) {
@@ -172,14 +172,14 @@ nx_tensor *bench_neighbours(const bench_lab *lab, nx_tensor **x) {
 }
 nx_tensor *bench_stencil_1(const bench_lab *lab, nx_tensor **x) {
   const int64_t n = info_of(x[0]).shape[0], one[] = {1};
-  nx_tensor *p = nx_pad(x[0], one, one, NX_NUMBER(0));
+  nx_tensor *p = nx_pad(x[0], one, one, sizeof one / sizeof *one, NX_NUMBER(0));
   nx_tensor *sides = nx_add(range_of(p, 0, 0, n), range_of(p, 0, 2, n));
   return nx_sub(sides, nx_mul(x[0], number(lab, x[0], 2)));
 }
 nx_tensor *bench_stencil_2(const bench_lab *lab, nx_tensor **x) {
   const nx_tensor_info info = info_of(x[0]);
   const int64_t one[] = {1, 1};
-  nx_tensor *p = nx_pad(x[0], one, one, NX_NUMBER(0)), *sum = NULL;
+  nx_tensor *p = nx_pad(x[0], one, one, sizeof one / sizeof *one, NX_NUMBER(0)), *sum = NULL;
   for (int64_t i = 0; i < 3; i++)
     for (int64_t j = 0; j < 3; j++) {
       nx_tensor *y = range_of(range_of(p, 0, i, info.shape[0]), 1, j, info.shape[1]);

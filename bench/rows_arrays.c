@@ -279,7 +279,7 @@ static void capture(job *j) {
   const workload *w = j->w;
   nx_scope *scope = nx_scope_begin(c);
   nx_tensor *in[MOST_OPERANDS];
-  for (int i = 0; i < w->operands; i++) in[i] = nx_placeholder(c, 0, type_of(w), w->rank, w->shape);
+  for (int i = 0; i < w->operands; i++) in[i] = nx_placeholder(c, 0, type_of(w), w->shape, w->rank);
   nx_tensor *out = w->record(j->lab, in);
   bench_check(nx_function_create(c, in, (size_t)w->operands, &out, 1, NULL, &j->function));
   nx_scope_end(scope);
@@ -288,7 +288,7 @@ static void capture(job *j) {
 static void run_with(job *j, const nx_run_options *options) {
   if (j->function) {
     nx_tensor *out = NULL;
-    bench_check(nx_function_call(j->function, j->x, &out, options));
+    bench_check(nx_function_call(j->function, j->x, (size_t)j->w->operands, &out, 1, options));
     nx_tensor_release(out);
     return;
   }

@@ -16,7 +16,7 @@ typedef struct transforms {
 
 static void run_transforms(void *state) {
   transforms *t = state;
-  for (int i = 0; i < t->repeat; i++) bench_check(nx_function_call(t->f, &t->x, &t->y, NULL));
+  for (int i = 0; i < t->repeat; i++) bench_check(nx_function_call(t->f, &t->x, 1, &t->y, 1, NULL));
 }
 
 typedef struct workload {
@@ -28,7 +28,7 @@ typedef struct workload {
 static nx_tensor *record(const workload *w, nx_tensor *x) {
   if (strcmp(w->kind, "fft2") == 0) return nx_fft(x, NX_AXES(0, 1));
   if (strcmp(w->kind, "rfft") == 0) return nx_rfft(x, NX_AXES(1));
-  return w->kind[0] == 'i' ? nx_irfft(x, NX_AXES(1), &w->n) : nx_fft(x, NX_AXES(1));
+  return w->kind[0] == 'i' ? nx_irfft(x, NX_AXES(1), &w->n, 1) : nx_fft(x, NX_AXES(1));
 }
 
 /* Real numbers, or pairs of them. */
@@ -45,12 +45,12 @@ static nx_tensor *operand(bench_lab *lab, nx_dtype t, const int64_t *shape) {
 
 static void capture(bench_lab *lab, transforms *t, const workload *w, nx_dtype dtype,
                     const int64_t *shape) {
-  nx_tensor *x = nx_placeholder(lab->context, 0, dtype, 2, shape), *y = record(w, x);
+  nx_tensor *x = nx_placeholder(lab->context, 0, dtype, shape, 2), *y = record(w, x);
   bench_check(nx_function_create(lab->context, &x, 1, &y, 1, NULL, &t->f));
   nx_tensor_release(x);
   nx_tensor_release(y);
   t->x = operand(lab, dtype, shape);
-  bench_check(nx_function_call(t->f, &t->x, &t->y, NULL));
+  bench_check(nx_function_call(t->f, &t->x, 1, &t->y, 1, NULL));
 }
 
 static void run_row(bench_lab *lab, const workload *w, bool wide) {

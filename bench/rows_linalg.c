@@ -17,21 +17,21 @@ static void one(nx_tensor *x, nx_tensor **out, size_t *n) {
 }
 static void cholesky(nx_tensor *a, nx_tensor *b, nx_tensor **out, size_t *n) {
   (void)b;
-  one(nx_cholesky(a, false), out, n);
+  one(nx_cholesky(a, NX_LOWER), out, n);
 }
 static void qr(nx_tensor *a, nx_tensor *b, nx_tensor **out, size_t *n) {
   (void)b;
-  bench_check(nx_qr(a, true, &out[0], &out[1]));
+  bench_check(nx_qr(a, 0, &out[0], &out[1]));
   *n = 2;
 }
 static void svd(nx_tensor *a, nx_tensor *b, nx_tensor **out, size_t *n) {
   (void)b;
-  bench_check(nx_svd(a, false, &out[0], &out[1], &out[2]));
+  bench_check(nx_svd(a, 0, &out[0], &out[1], &out[2]));
   *n = 3;
 }
 static void eigh(nx_tensor *a, nx_tensor *b, nx_tensor **out, size_t *n) {
   (void)b;
-  bench_check(nx_eigh(a, &out[0], &out[1]));
+  bench_check(nx_eigh(a, 0, &out[0], &out[1]));
   *n = 2;
 }
 static void eig(nx_tensor *a, nx_tensor *b, nx_tensor **out, size_t *n) {
@@ -40,10 +40,10 @@ static void eig(nx_tensor *a, nx_tensor *b, nx_tensor **out, size_t *n) {
   *n = 2;
 }
 static void triangular(nx_tensor *a, nx_tensor *b, nx_tensor **out, size_t *n) {
-  one(nx_triangular_solve(a, b, false, false, false), out, n);
+  one(nx_triangular_solve(a, b, NX_LOWER), out, n);
 }
 static void solve(nx_tensor *a, nx_tensor *b, nx_tensor **out, size_t *n) {
-  one(nx_solve(a, b), out, n);
+  one(nx_solve(a, b, 0), out, n);
 }
 static void inv(nx_tensor *a, nx_tensor *b, nx_tensor **out, size_t *n) {
   (void)b;
@@ -82,7 +82,7 @@ static void run_job(void *state) {
 /* Symmetric, with a diagonal that makes it positive definite. */
 static nx_tensor *definite(bench_lab *lab, nx_tensor *a, int64_t n) {
   nx_tensor *t = nx_permute(a, NX_AXES(0, 2, 1)), *sum = nx_add(a, t),
-            *size = nx_full(lab->context, 0, NX_F64, 0, NULL, NX_NUMBER((double)(4 * n))),
+            *size = nx_full(lab->context, 0, NX_F64, NULL, 0, NX_NUMBER((double)(4 * n))),
             *eye = nx_eye(lab->context, 0, NX_F64, n, n, 0), *shift = nx_mul(eye, size),
             *result = nx_add(sum, shift);
   bench_check(nx_realize(lab->context, &result, 1, NULL));

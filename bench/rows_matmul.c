@@ -13,7 +13,7 @@ static void run_product(void *state) {
   nx_scope *scope = nx_scope_begin(p->lab->context);
   nx_tensor *y = nx_matmul(p->a, p->b);
   if (p->bias != NULL)
-    y = nx_max(nx_add(y, p->bias), nx_full(p->lab->context, 0, NX_F32, 0, NULL, NX_NUMBER(0)));
+    y = nx_max(nx_add(y, p->bias), nx_full(p->lab->context, 0, NX_F32, NULL, 0, NX_NUMBER(0)));
   bench_check(nx_realize(p->lab->context, &y, 1, NULL));
   nx_scope_end(scope);
 }

@@ -145,7 +145,7 @@ static void read_item(void *state) {
   reading *r = state;
   int64_t index = 3;
   nx_scalar value;
-  bench_check(nx_item(r->x, &index, &value, NULL));
+  bench_check(nx_item(r->x, &index, 1, &value, NULL));
 }
 
 static void items(bench_lab *lab) {

@@ -45,8 +45,8 @@ typedef struct job {
 
 static void run_job(void *state) {
   job *j = state;
-  nx_tensor *y = j->what->indices ? nx_argsort(j->x, j->what->axis, false)
-                                  : nx_sort(j->x, j->what->axis, false);
+  nx_tensor *y = j->what->indices ? nx_argsort(j->x, j->what->axis, 0, NX_I32)
+                                  : nx_sort(j->x, j->what->axis, 0);
   bench_check(nx_realize(j->lab->context, &y, 1, NULL));
   nx_tensor_release(y);
 }

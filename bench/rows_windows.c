@@ -17,7 +17,7 @@ typedef struct convolution {
 static void run_convolution(void *state) {
   convolution *c = state;
   nx_scope *scope = nx_scope_begin(c->lab->context);
-  nx_tensor *y[2], *windows = nx_reshape(nx_unfold(c->x, c->window), 3, c->columns);
+  nx_tensor *y[2], *windows = nx_reshape(nx_unfold(c->x, c->window), c->columns, 3, 0);
   size_t n = 0;
   if (c->makes & RESULT) y[n++] = nx_matmul(c->w, windows);
   if (c->makes & GRADIENT) {

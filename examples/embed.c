@@ -253,7 +253,7 @@ static nx_tensor *reshape(program *p, const char *where) {
   int32_t n = x ? integers(p, shape) : -1;
   if (n < 0) return NULL;
   mark(p, where);
-  return nx_reshape(nx_contiguous(x), n, shape);
+  return nx_reshape(nx_contiguous(x), shape, n, 0);
 }
 
 static nx_tensor *transpose(program *p, const char *where) {
@@ -372,7 +372,7 @@ static nx_tensor *take_part(program *p, nx_tensor *t, const char *where) {
     x.shape[x.rank++] = x.count[i] = info.shape[i];
   }
   mark(p, where);
-  return nx_reshape(nx_slice(t, x.start, x.count, x.step), x.rank, x.shape); /* a view */
+  return nx_reshape(nx_slice(t, x.start, x.count, x.step, (size_t)info.rank), x.shape, x.rank, 0);
 }
 
 /* ---- expressions: recorded while they are read. NULL: failed, here or in the library */
@@ -402,7 +402,7 @@ static nx_tensor *primary(program *p) {
     return fail(p, where, "a value is expected here");
   p->at = end;
   mark(p, where);
-  return nx_full(p->context, 0, NX_F64, 0, NULL, NX_NUMBER(number));
+  return nx_full(p->context, 0, NX_F64, NULL, 0, NX_NUMBER(number));
 }
 
 static nx_tensor *postfix(program *p) {

@@ -26,15 +26,15 @@ static nx_tensor *neighbour(nx_tensor *u, int dy, int dx) {
   stop[axis] = by > 0 ? N : N - 1;
   edge_start[axis] = by > 0 ? N - 1 : 0;
   edge_stop[axis] = by > 0 ? N : 1;
-  nx_tensor *inner = nx_shrink(u, start, stop), *edge = nx_shrink(u, edge_start, edge_stop);
+  nx_tensor *inner = nx_shrink(u, start, stop, 2), *edge = nx_shrink(u, edge_start, edge_stop, 2);
   nx_tensor *pieces[2] = {by > 0 ? inner : edge, by > 0 ? edge : inner};
   return nx_cat(pieces, 2, axis);
 }
 
 /* u + k (north + south + west + east - 4 u) */
 static nx_tensor *step(nx_context *context, nx_tensor *u) {
-  nx_tensor *k = nx_full(context, 0, NX_F64, 0, NULL, NX_NUMBER(0.2));
-  nx_tensor *four = nx_full(context, 0, NX_F64, 0, NULL, NX_NUMBER(4));
+  nx_tensor *k = nx_full(context, 0, NX_F64, NULL, 0, NX_NUMBER(0.2));
+  nx_tensor *four = nx_full(context, 0, NX_F64, NULL, 0, NX_NUMBER(4));
   nx_tensor *around = nx_add(nx_add(neighbour(u, -1, 0), neighbour(u, 1, 0)),
                              nx_add(neighbour(u, 0, -1), neighbour(u, 0, 1)));
   return nx_add(u, nx_mul(k, nx_sub(around, nx_mul(four, u))));
@@ -57,9 +57,9 @@ static nx_tensor *first_plate(nx_context *context) {
   nx_scope *scope = nx_scope_begin(context);
   nx_tensor *hot = nx_full(context, 0, NX_F64, NX_SHAPE(64, 64), NX_NUMBER(100));
   nx_tensor *cold = nx_full(context, 0, NX_F64, NX_SHAPE(16, 160), NX_NUMBER(-50));
-  hot = nx_pad(hot, (const int64_t[]){32, 48}, (const int64_t[]){N - 96, N - 112}, NX_NUMBER(0));
-  cold =
-      nx_pad(cold, (const int64_t[]){180, 48}, (const int64_t[]){N - 196, N - 208}, NX_NUMBER(0));
+  hot = nx_pad(hot, (const int64_t[]){32, 48}, (const int64_t[]){N - 96, N - 112}, 2, NX_NUMBER(0));
+  cold = nx_pad(cold, (const int64_t[]){180, 48}, (const int64_t[]){N - 196, N - 208}, 2,
+                NX_NUMBER(0));
   nx_tensor *u = nx_keep(nx_add(hot, cold));
   nx_scope_end(scope);
   return u;
@@ -68,7 +68,7 @@ static nx_tensor *first_plate(nx_context *context) {
 static double total(nx_context *context, nx_tensor *u) {
   nx_scalar sum;
   nx_scope *scope = nx_scope_begin(context);
-  check(nx_item(nx_reduce_sum(u, NX_AXES(0, 1), 0), NULL, &sum, NULL));
+  check(nx_item(nx_reduce_sum(u, NX_AXES(0, 1), 0), NULL, 0, &sum, NULL));
   nx_scope_end(scope);
   return sum.v.f[0];
 }
@@ -78,7 +78,8 @@ static void draw(nx_context *context, nx_tensor *u) {
   static const char shades[] = "=-, .:+*#@"; /* cold to hot; a blank is about 0 */
   double mean[PICTURE][PICTURE * 2];
   nx_scope *scope = nx_scope_begin(context);
-  nx_tensor *blocks = nx_reshape(u, NX_SHAPE(PICTURE, N / PICTURE, PICTURE * 2, N / PICTURE / 2));
+  nx_tensor *blocks =
+      nx_reshape(u, NX_SHAPE(PICTURE, N / PICTURE, PICTURE * 2, N / PICTURE / 2), 0);
   check(nx_read(nx_reduce_sum(blocks, NX_AXES(1, 3), 0), mean, sizeof mean, NULL));
   nx_scope_end(scope);
   for (int y = 0; y < PICTURE; y++) {
@@ -104,7 +105,7 @@ int main(void) {
   printf("before:\n");
   draw(context, plates[0]);
   for (int i = 0; i < STEPS; i++) { /* from one plate into the other */
-    check(nx_function_call(f, &plates[i % 2], &plates[1 - i % 2], &options));
+    check(nx_function_call(f, &plates[i % 2], 1, &plates[1 - i % 2], 1, &options));
     compiled += report.kernel_misses;
   }
   nx_tensor *last = plates[STEPS % 2];

@@ -47,7 +47,7 @@ static double uniform(void) { /* in [-1, 1), the same everywhere */
 }
 
 static nx_tensor *number(const network *net, double x) {
-  return nx_full(net->context, 0, NX_F32, 0, NULL, NX_NUMBER(x));
+  return nx_full(net->context, 0, NX_F32, NULL, 0, NX_NUMBER(x));
 }
 
 /* ---- the network */
@@ -58,7 +58,7 @@ static nx_tensor *filled(nx_context *context, int32_t rank, const int64_t *shape
   float *data = malloc((size_t)n * sizeof *data);
   if (data == NULL) exit(1);
   for (int64_t i = 0; i < n; i++) data[i] = (float)(uniform() * scale);
-  nx_tensor *t = nx_empty(context, 0, NX_F32, rank, shape);
+  nx_tensor *t = nx_empty(context, 0, NX_F32, shape, rank);
   check(nx_write(t, data, (size_t)n * sizeof *data, NULL));
   free(data);
   return t;
@@ -141,7 +141,7 @@ static nx_function *capture_training(const network *net) {
   nx_context *c = net->context;
   nx_tensor *in[3] = {nx_placeholder(c, 0, NX_F32, NX_SHAPE(POINTS, 2)),
                       nx_placeholder(c, 0, NX_F32, NX_SHAPE(POINTS, 1)),
-                      nx_placeholder(c, 0, NX_F32, 0, NULL)};
+                      nx_placeholder(c, 0, NX_F32, NULL, 0)};
   nx_tensor *hidden[LAYERS], *out[2];
   nx_function *f;
   nx_scope *scope = nx_scope_begin(c);
@@ -181,7 +181,7 @@ static nx_tensor *tensor_of(nx_context *c, int64_t rows, int64_t columns, const 
 
 static double value_of(nx_tensor *t) {
   nx_scalar s;
-  check(nx_item(t, NULL, &s, NULL));
+  check(nx_item(t, NULL, 0, &s, NULL));
   return s.kind == NX_SCALAR_F64 ? s.v.f[0] : (double)s.v.i;
 }
 
@@ -189,8 +189,8 @@ static double value_of(nx_tensor *t) {
 static double train(network *net, nx_tensor *points, nx_tensor *targets) {
   nx_context *c = net->context;
   nx_function *f = capture_training(net);
-  nx_tensor *in[3] = {points, targets, nx_empty(c, 0, NX_F32, 0, NULL)};
-  nx_tensor *out[2] = {nx_empty(c, 0, NX_F32, 0, NULL), nx_empty(c, 0, NX_I32, 0, NULL)};
+  nx_tensor *in[3] = {points, targets, nx_empty(c, 0, NX_F32, NULL, 0)};
+  nx_tensor *out[2] = {nx_empty(c, 0, NX_F32, NULL, 0), nx_empty(c, 0, NX_I32, NULL, 0)};
   nx_report report = {.size = sizeof report};
   nx_run_options options = {.size = sizeof options, .report = &report};
   uint64_t later = 0;
@@ -200,7 +200,7 @@ static double train(network *net, nx_tensor *points, nx_tensor *targets) {
     float rate =
         (float)(0.02 * (1 - 0.9 * i / STEPS) * sqrt(1 - pow(0.99, i + 1)) / (1 - pow(0.9, i + 1)));
     check(nx_write(in[2], &rate, sizeof rate, NULL));
-    check(nx_function_call(f, in, out, &options));
+    check(nx_function_call(f, in, 3, out, 2, &options));
     if (i > 0) later += report.kernel_misses;
     if (i == 0)
       printf("first step: %llu kernels and %llu library calls, %llu kernels compiled, %.0f ms\n",

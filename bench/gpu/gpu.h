@@ -19,6 +19,7 @@ void gpu_wait(const gpu_lab *lab);
 typedef struct gpu_job {
   const gpu_lab *lab;
   nx_tensor *x[3];
+  size_t n; /* operands */
   nx_function *function;
 } gpu_job;
 void gpu_job_run(void *job);

@@ -16,7 +16,7 @@ void gpu_wait(const gpu_lab *lab) { bench_check(nx_wait(lab->lab.context, lab->l
 void gpu_job_run(void *job) {
   gpu_job *j = job;
   nx_tensor *out = NULL;
-  bench_check(nx_function_call(j->function, j->x, &out, NULL));
+  bench_check(nx_function_call(j->function, j->x, j->n, &out, 1, NULL));
   nx_tensor_release(out);
 }
 void gpu_job_wait(void *job) { gpu_wait(((const gpu_job *)job)->lab); }

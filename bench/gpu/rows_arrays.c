@@ -10,7 +10,7 @@ static nx_tensor *sorted(const bench_lab *lab, nx_tensor **x) {
   return (void)lab, nx_sort(x[0], -1, 0);
 }
 static nx_tensor *argsorted(const bench_lab *lab, nx_tensor **x) {
-  return (void)lab, nx_argsort(x[0], -1, 0);
+  return (void)lab, nx_argsort(x[0], -1, 0, NX_I32);
 }
 static nx_tensor *transform(const bench_lab *lab, nx_tensor **x) {
   return (void)lab, nx_fft(nx_complex(x[0], x[1]), NX_AXES(1));
@@ -108,13 +108,13 @@ static void capture(gpu_job *j, const workload *w, const int64_t *shape, bench_r
   nx_scope *scope = nx_scope_begin(lab->context);
   nx_tensor *in[3], *out = NULL;
   for (int i = 0; i < w->operands; i++)
-    in[i] = nx_placeholder(lab->context, lab->device, w->dtype, w->rank, shape);
+    in[i] = nx_placeholder(lab->context, lab->device, w->dtype, shape, w->rank);
   out = w->record(lab, in);
   bench_check(
       nx_function_create(lab->context, in, (size_t)w->operands, &out, 1, NULL, &j->function));
   nx_scope_end(scope);
   out = NULL;
-  bench_check(nx_function_call(j->function, j->x, &out, &reported));
+  bench_check(nx_function_call(j->function, j->x, j->n, &out, 1, &reported));
   nx_tensor_release(out);
   row->kernels = (int64_t)report.kernels;
   row->compile_ms = report.compile_ms;
@@ -122,7 +122,7 @@ static void capture(gpu_job *j, const workload *w, const int64_t *shape, bench_r
 
 static void run_workload(gpu_lab *lab, const workload *w) {
   char peer[200] = "";
-  gpu_job j = {.lab = lab};
+  gpu_job j = {.lab = lab, .n = (size_t)w->operands};
   bench_row row = {.name = w->name, .dtype = nx_dtype_name(w->dtype), .threads = 1};
   int64_t shape[2] = {w->shape[0] / lab->shrink, w->shape[1]}, n = shape[0];
   if (shape[0] < 1) shape[0] = 1;

@@ -8,7 +8,7 @@
 static nx_tensor *record(const bench_lab *lab, nx_tensor **x, nx_dtype dtype, bool bias) {
   nx_tensor *y = nx_matmul(x[0], x[1]);
   if (!bias) return y;
-  nx_tensor *zero = nx_full(lab->context, lab->device, dtype, 0, NULL, NX_NUMBER(0));
+  nx_tensor *zero = nx_full(lab->context, lab->device, dtype, NULL, 0, NX_NUMBER(0));
   return nx_max(nx_add(y, x[2]), zero);
 }
 
@@ -17,8 +17,8 @@ static void capture(gpu_job *j, nx_dtype dtype, int32_t rank, const int64_t *sha
   nx_scope *scope = nx_scope_begin(lab->context);
   nx_tensor *in[3];
   for (int i = 0; i < 3; i++)
-    in[i] = nx_placeholder(lab->context, lab->device, dtype, i < 2 ? rank : 1,
-                           i < 2 ? shape : shape + rank - 1);
+    in[i] = nx_placeholder(lab->context, lab->device, dtype, i < 2 ? shape : shape + rank - 1,
+                           i < 2 ? rank : 1);
   nx_tensor *out = record(lab, in, dtype, bias);
   bench_check(nx_function_create(lab->context, in, bias ? 3 : 2, &out, 1, NULL, &j->function));
   nx_scope_end(scope);
@@ -27,7 +27,7 @@ static void capture(gpu_job *j, nx_dtype dtype, int32_t rank, const int64_t *sha
 static void run_row(gpu_lab *lab, const char *name, nx_dtype dtype, int64_t n, int64_t batches,
                     bool bias) {
   char peer[100];
-  gpu_job j = {.lab = lab};
+  gpu_job j = {.lab = lab, .n = bias ? 3 : 2};
   if (!bench_wanted(&lab->lab.out, name)) return;
   n = n / lab->shrink > 16 ? n / lab->shrink : 16;
   const int64_t batched[] = {batches, n, n}, *shape = batches > 1 ? batched : batched + 1;

@@ -27,13 +27,13 @@ static nx_tensor *temperatures(nx_context *context) {
 }
 
 static void arithmetic(nx_context *context, nx_tensor *t) {
-  nx_tensor *factor = nx_full(context, 0, NX_F32, 0, NULL, NX_NUMBER(1.8));
-  nx_tensor *zero = nx_full(context, 0, NX_F32, 0, NULL, NX_NUMBER(32));
+  nx_tensor *factor = nx_full(context, 0, NX_F32, NULL, 0, NX_NUMBER(1.8));
+  nx_tensor *zero = nx_full(context, 0, NX_F32, NULL, 0, NX_NUMBER(32));
   show("in Fahrenheit", nx_add(nx_mul(t, factor), zero));
 }
 
 static void reductions(nx_context *context, nx_tensor *t) {
-  nx_tensor *four = nx_full(context, 0, NX_F32, 0, NULL, NX_NUMBER(4));
+  nx_tensor *four = nx_full(context, 0, NX_F32, NULL, 0, NX_NUMBER(4));
   nx_tensor *mean = nx_div(nx_reduce_sum(t, NX_AXES(1), NX_KEEPDIMS), four);
   show("mean of each city", mean);
   show("distance from the mean", nx_sub(t, mean));

@@ -30,7 +30,7 @@ static void from_text(nx_context *context) {
                              "  %y = mul %x, %two\n"
                              "}\n";
   nx_function *f;
-  if (nx_function_parse(context, text, strlen(text), &f) != NX_OK) return;
+  if (nx_function_parse(context, text, strlen(text), NULL, &f) != NX_OK) return;
   char *dumped;
   if (nx_function_dump(f, "graph", &dumped) == NX_OK) {
     printf("---- parsed, and printed\n%s", dumped);

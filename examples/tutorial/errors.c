@@ -21,7 +21,7 @@ static void when_recorded(nx_tensor *a, nx_tensor *b) {
 
 static void when_computed(nx_tensor *a) {
   nx_tag_set(12, "a user's program");
-  nx_tensor *factor = nx_cholesky(a, false); /* shapes and types are right, so this succeeds */
+  nx_tensor *factor = nx_cholesky(a, NX_LOWER); /* shapes and types are right, so this succeeds */
   nx_tag_set(0, NULL);
   float data[4];
   printf("nx_read: %s\n", nx_status_name(nx_read(factor, data, sizeof data, NULL)));
@@ -30,10 +30,10 @@ static void when_computed(nx_tensor *a) {
 
 static void tried_again(nx_tensor *a) {
   const float better[] = {4, 2, 2, 3};
-  nx_tensor *before = nx_cholesky(a, false); /* of what the matrix is now */
+  nx_tensor *before = nx_cholesky(a, NX_LOWER); /* of what the matrix is now */
   nx_write(a, better, sizeof better, NULL);
   nx_scalar item;
-  if (nx_item(nx_cholesky(a, false), (const int64_t[]){1, 0}, &item, NULL) == NX_OK)
+  if (nx_item(nx_cholesky(a, NX_LOWER), (const int64_t[]){1, 0}, 2, &item, NULL) == NX_OK)
     printf("the new matrix has a factor, with %g in it\n", item.v.f[0]);
   float data[4];
   nx_read(before, data, sizeof data, NULL);

@@ -26,7 +26,7 @@ static void call(const char *name, nx_function *f, nx_tensor *x) {
   nx_tensor *y = NULL; /* NULL: the call makes a new tensor */
   nx_report report = {.size = sizeof report};
   nx_run_options options = {.size = sizeof options, .report = &report};
-  if (nx_function_call(f, &x, &y, &options) != NX_OK) return;
+  if (nx_function_call(f, &x, 1, &y, 1, &options) != NX_OK) return;
   if (nx_read(y, data, sizeof data, NULL) == NX_OK)
     printf("%-11s %.3f %.3f, plans made: %d\n", name, (double)data[0], (double)data[1],
            (int)report.plan_misses);
@@ -46,12 +46,12 @@ static nx_function *capture_total(nx_context *context, nx_tensor *total) {
 
 static void add_up(nx_context *context, nx_tensor *x) {
   const float zero = 0;
-  nx_tensor *total = nx_empty(context, 0, NX_F32, 0, NULL);
+  nx_tensor *total = nx_empty(context, 0, NX_F32, NULL, 0);
   nx_write(total, &zero, sizeof zero, NULL);
   nx_function *f = capture_total(context, total);
-  for (int i = 0; i < 3; i++) nx_function_call(f, &x, NULL, NULL);
+  for (int i = 0; i < 3; i++) nx_function_call(f, &x, 1, NULL, 0, NULL);
   nx_scalar sum;
-  if (nx_item(total, NULL, &sum, NULL) == NX_OK) printf("total %g\n", sum.v.f[0]);
+  if (nx_item(total, NULL, 0, &sum, NULL) == NX_OK) printf("total %g\n", sum.v.f[0]);
   nx_function_release(f);
   nx_tensor_release(total);
 }

@@ -28,7 +28,7 @@ static void modes(nx_context *context) {
   printf("data[3] is %g\n", data[3]);
   data[3] = 100;
   nx_scalar sum;
-  if (nx_item(nx_reduce_sum(shared, NX_AXES(0), 0), NULL, &sum, NULL) == NX_OK)
+  if (nx_item(nx_reduce_sum(shared, NX_AXES(0), 0), NULL, 0, &sum, NULL) == NX_OK)
     printf("the tensor's sum is %g\n", sum.v.f[0]);
 }
 
@@ -40,7 +40,7 @@ static void map(nx_context *context) {
   data[0] = 40;
   nx_mapping_release(mapping);
   nx_scalar largest;
-  if (nx_item(nx_reduce_max(x, NX_AXES(0), 0), NULL, &largest, NULL) == NX_OK)
+  if (nx_item(nx_reduce_max(x, NX_AXES(0), 0), NULL, 0, &largest, NULL) == NX_OK)
     printf("the largest is %g\n", largest.v.f[0]);
 }
 
@@ -48,7 +48,7 @@ static void files(nx_context *context, const char *path) {
   nx_tensor *x = nx_arange(context, 0, NX_F64, NX_NUMBER(1), NX_NUMBER(1), 1000), *y = NULL;
   if (nx_save_npy(x, path, NULL) != NX_OK || nx_load_npy(context, path, &y) != NX_OK) return;
   nx_scalar last;
-  if (nx_item(y, (const int64_t[]){-1}, &last, NULL) == NX_OK)
+  if (nx_item(y, (const int64_t[]){-1}, 1, &last, NULL) == NX_OK)
     printf("the file's last number is %g\n", last.v.f[0]);
   nx_tensor_release(y);
   remove(path);

@@ -14,7 +14,7 @@ static void show(const char *name, nx_tensor *x) {
 }
 
 static nx_tensor *number(nx_context *context, double value) {
-  return nx_full(context, 0, NX_F32, 0, NULL, NX_NUMBER(value));
+  return nx_full(context, 0, NX_F32, NULL, 0, NX_NUMBER(value));
 }
 
 static void order(nx_context *context, nx_tensor *x) {

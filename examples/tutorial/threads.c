@@ -14,10 +14,10 @@ typedef struct job {
 static void *work(void *argument) {
   job *j = argument;
   nx_scope *scope = nx_scope_begin(j->context);
-  nx_tensor *power = nx_full(j->context, 0, NX_F64, 0, NULL, NX_NUMBER(j->power));
+  nx_tensor *power = nx_full(j->context, 0, NX_F64, NULL, 0, NX_NUMBER(j->power));
   nx_tensor *sum = nx_reduce_sum(nx_pow(j->x, power), NX_AXES(0), 0);
   nx_scalar item;
-  if (nx_item(sum, NULL, &item, NULL) == NX_OK) j->sum = item.v.f[0];
+  if (nx_item(sum, NULL, 0, &item, NULL) == NX_OK) j->sum = item.v.f[0];
   nx_scope_end(scope);
   return NULL;
 }
@@ -46,9 +46,9 @@ static void interrupt(nx_tensor *x) {
   nx_run_options options = {.size = sizeof options, .poll = stop, .user = &polls};
   nx_tensor *y = nx_reduce_sum(x, NX_AXES(0), 0);
   nx_scalar item;
-  printf("with a poll that says stop: %s\n", nx_status_name(nx_item(y, NULL, &item, &options)));
+  printf("with a poll that says stop: %s\n", nx_status_name(nx_item(y, NULL, 0, &item, &options)));
   nx_error_take(NULL);
-  printf("again: %s\n", nx_status_name(nx_item(y, NULL, &item, NULL)));
+  printf("again: %s\n", nx_status_name(nx_item(y, NULL, 0, &item, NULL)));
 }
 
 int main(void) {

@@ -31,7 +31,7 @@ struct DLManagedTensor;
  *
  * NX_INVALID_ARGUMENT: another major version (then nothing but the deleter may be used), a flag
  * that is not known, a malformed structure, or data that is not aligned as its elements and not to
- * be copied. NX_READ_ONLY: mode NX_IMPORT_SHARED of a tensor that is flagged read only, since
+ * be copied. NX_NOT_WRITABLE: mode NX_IMPORT_SHARED of a tensor that is flagged read only, since
  * assigns would write it. NX_DEVICE_UNAVAILABLE: not in memory of the host. NX_UNSUPPORTED_DTYPE,
  * NX_OUT_OF_MEMORY. */
 
@@ -50,12 +50,12 @@ NX_API nx_status nx_from_dlpack_v0(nx_context *context, struct DLManagedTensor *
 enum { NX_DLPACK_NO_STREAM = -1 }; /* the only stream of the devices so far */
 
 /* access: NX_MAP_READ, which flags the structure read only, or NX_MAP_READ | NX_MAP_WRITE, which
- * exposes the storage until the deleter is called. NX_READ_ONLY: writing an immutable import.
+ * exposes the storage until the deleter is called. NX_NOT_WRITABLE: writing an immutable import.
  * NX_NEEDS_COPY: a view of i4 or u4 that begins in the middle of a byte. */
 NX_API nx_status nx_to_dlpack(nx_tensor *tensor, uint32_t access, int64_t stream,
                               struct DLManagedTensorVersioned **out);
 /* The structure without a version cannot say that it must not be written: always for reading and
- * writing, so an immutable import is NX_READ_ONLY. */
+ * writing, so an immutable import is NX_NOT_WRITABLE. */
 NX_API nx_status nx_to_dlpack_v0(nx_tensor *tensor, int64_t stream, struct DLManagedTensor **out);
 
 #ifdef __cplusplus

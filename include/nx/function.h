@@ -48,12 +48,19 @@ NX_API bool nx_capturing(const nx_context *context);
  * they are: values that depend on them are NX_UNBOUND, and they are inputs of no function any more
  * (NX_INVALID_ARGUMENT). Captures of other threads go on. */
 NX_API void nx_capture_end(nx_context *context);
-/* Runs. in: dtype, shape and device of the placeholders. out[i] NULL: becomes a new tensor; else it
- * is assigned, in place. Donated inputs become NX_DONATED. On failure nothing is changed. */
-NX_API nx_status nx_function_call(nx_function *f, nx_tensor *const *in, nx_tensor **out,
-                                  const nx_run_options *options);
-/* Records what a call would do into the graph, inlined. out as for a call. */
-NX_API nx_status nx_function_record(nx_function *f, nx_tensor *const *in, nx_tensor **out);
+/** Runs. in: n_in tensors with the dtype, shape and device of the placeholders. out: n_out places;
+ * one that holds NULL gets a new tensor, one reference, the caller's; a tensor that is there is
+ * assigned, in place. Inputs that are one tensor, or that overlap each other or an output, are
+ * separate values, taken when the call begins. Donated inputs become NX_DONATED. On failure nothing
+ * is changed. NX_INVALID_ARGUMENT: another number of inputs or outputs than the function has, one
+ * that does not fit, a NULL input, an output that overlaps itself. NX_NOT_WRITABLE:
+ * an output in an immutable import. NX_UNBOUND, NX_DONATED. What realising gives. */
+NX_API nx_status nx_function_call(nx_function *f, nx_tensor *const *in, size_t n_in,
+                                  nx_tensor **out, size_t n_out, const nx_run_options *options);
+/** Records what a call would do into the graph, inlined. Arguments and failures as of a call, but
+ * that inputs which the function takes as donated stay alive and keep their values. */
+NX_API nx_status nx_function_record(nx_function *f, nx_tensor *const *in, size_t n_in,
+                                    nx_tensor **out, size_t n_out);
 NX_API nx_function *nx_function_retain(nx_function *f);
 NX_API void nx_function_release(nx_function *f);
 

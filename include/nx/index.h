@@ -41,10 +41,11 @@ typedef struct nx_window {
  * same where the pieces that the threads hold at once would be more than half of them, and where a
  * product multiplies them with themselves. */
 NX_API nx_tensor *nx_unfold(nx_tensor *x, const nx_window *window);
-/* I F C. The inverse: (lead.., product of kernel, number of windows) -> (lead.., output..), where
+/** I F C. The inverse: (lead.., product of kernel, number of windows) -> (lead.., output..), where
  * each element is the sum of those that unfold would have copied it to, in the order of
- * nx_reduce_sum over the kernel; 0 where there are none. */
-NX_API nx_tensor *nx_fold(nx_tensor *x, const int64_t *output, const nx_window *window);
+ * nx_reduce_sum over the kernel; 0 where there are none. n is the length of output and of the
+ * window's lists. NX_INVALID_ARGUMENT: it is not, or the shapes do not fit each other. */
+NX_API nx_tensor *nx_fold(nx_tensor *x, const int64_t *output, size_t n, const nx_window *window);
 
 /* ---- elements by number. Indices are i32 or i64, of the rank of the first operand, and no longer
  * than it but along `axis`; negative ones count from the end. All are checked when the result, or
@@ -89,10 +90,10 @@ NX_API nx_tensor *nx_one_hot(nx_tensor *indices, int64_t n, nx_dtype dtype);
  * every device; element i in C order is a function of key, dtype and i alone. f16, bf16, f32, f64.
  * */
 
-/* Uniform in [0, 1): multiples of 2^-11, 2^-8, 2^-24, 2^-53. */
-NX_API nx_tensor *nx_rand(nx_tensor *key, nx_dtype dtype, int32_t rank, const int64_t *shape);
-/* Normal, mean 0, deviation 1 (Box-Muller); f16 and bf16 are f32's, rounded. */
-NX_API nx_tensor *nx_randn(nx_tensor *key, nx_dtype dtype, int32_t rank, const int64_t *shape);
+/** Uniform in [0, 1): multiples of 2^-11, 2^-8, 2^-24, 2^-53. */
+NX_API nx_tensor *nx_rand(nx_tensor *key, nx_dtype dtype, const int64_t *shape, int32_t rank);
+/** Normal, mean 0, deviation 1 (Box-Muller); f16 and bf16 are f32's, rounded. */
+NX_API nx_tensor *nx_randn(nx_tensor *key, nx_dtype dtype, const int64_t *shape, int32_t rank);
 /* 0 .. n - 1 in random order: i32 of shape [n], 0 <= n < 2^31. The argsort of 64 random bits each:
  * element i of the order has the threefry of the counter i, the first word above the second one.
  * Unlike the others it depends on n. */

@@ -17,7 +17,7 @@ extern "C" {
 /* ---- arrays in files of no format, mapped into memory */
 
 enum {
-  NX_FILE_READ,    /* an immutable import: never written, assigning it is NX_READ_ONLY */
+  NX_FILE_READ,    /* an immutable import: never written, assigning it is NX_NOT_WRITABLE */
   NX_FILE_PRIVATE, /* the tensor's to write; what is written stays out of the file */
   NX_FILE_SHARED /* a shared import: what is written, by host code or by assigns, is in the file */
 };

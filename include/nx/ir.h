@@ -15,15 +15,19 @@
 extern "C" {
 #endif
 
-/* A function from text, `size` bytes of it (no NUL needed). Its inputs and outputs are in the
- * text's order, with the text's names. NX_PARSE with "line L, column C: what was expected" as the
- * message. Text is never trusted: nothing it says makes the library read out of bounds or allocate
- * more than the text justifies. */
+typedef struct nx_parse_options {
+  size_t size;      /* sizeof(nx_parse_options) */
+  nx_device device; /* of the tensors: a text names none */
+} nx_parse_options;
+
+/** A function from text, `size` bytes of it (no NUL needed). NULL options: device 0. Its inputs and
+ * outputs are in the text's order, with the text's names. *f is one reference, the caller's;
+ * untouched on failure. NX_PARSE with "line L, column C: what was expected" as the message, or what
+ * recording the same would give, with the same position; NX_INVALID_ARGUMENT: a NULL argument;
+ * NX_DEVICE_UNAVAILABLE; NX_OUT_OF_MEMORY. Text is never trusted: nothing it says makes the library
+ * read out of bounds or allocate more than the text justifies. */
 NX_API nx_status nx_function_parse(nx_context *context, const char *text, size_t size,
-                                   nx_function **f);
-/* The same for tensors of a device other than 0: a text names none. Also NX_DEVICE_UNAVAILABLE. */
-NX_API nx_status nx_function_parse_on(nx_context *context, nx_device device, const char *text,
-                                      size_t size, nx_function **f);
+                                   const nx_parse_options *options, nx_function **f);
 
 #ifdef __cplusplus
 }

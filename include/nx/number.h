@@ -68,10 +68,10 @@ NX_API nx_tensor *nx_scalar_binary(const nx_scalar *a, nx_binary_op op, nx_tenso
 
 /** nx_full (tensor.h) of a number that is no struct. shape: `rank` extents, NULL for rank 0. All
  * dtypes. The statuses of nx_full. */
-NX_API nx_tensor *nx_full_f64(nx_context *context, nx_device device, nx_dtype dtype, int32_t rank,
-                              const int64_t *shape, double value);
-NX_API nx_tensor *nx_full_i64(nx_context *context, nx_device device, nx_dtype dtype, int32_t rank,
-                              const int64_t *shape, int64_t value);
+NX_API nx_tensor *nx_full_f64(nx_context *context, nx_device device, nx_dtype dtype,
+                              const int64_t *shape, int32_t rank, double value);
+NX_API nx_tensor *nx_full_i64(nx_context *context, nx_device device, nx_dtype dtype,
+                              const int64_t *shape, int32_t rank, int64_t value);
 
 #ifdef __cplusplus
 }

@@ -17,8 +17,8 @@
 extern "C" {
 #endif
 
-/* A list of axes as the two arguments `axes, n`: nx_reduce_sum(x, NX_AXES(0, -1), 0). No axes:
- * `NULL, 0`. In C++ the axes must be constants; pass array and count where they are not. */
+/** A list of axes as the two arguments `axes, n`: nx_reduce_sum(x, NX_AXES(0, -1), 0). In C++ the
+ * axes must be constants; pass array and count where they are not. */
 #ifdef __cplusplus
 }
 template <int32_t... axis> struct nx_axes_of {
@@ -32,8 +32,18 @@ extern "C" {
   (const int32_t[]){__VA_ARGS__}, (sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t))
 #endif
 
-/* Flags of reductions. */
+/** Every axis, in order, as the two arguments `axes, n`: nx_reduce_sum(x, NX_ALL_AXES, 0). A list
+ * without entries, which is not NULL, names none. `NULL, 0` is refused, since libraries differ in
+ * which of the two it means. */
+#define NX_ALL_AXES NULL, NX_ALL
+#define NX_ALL      ((size_t)-1)
+
+/** Flags of reductions. */
 enum { NX_KEEPDIMS = 1 /* reduced axes stay, with extent 1 */ };
+/** Flags of sort and argsort. */
+enum { NX_DESCENDING = 1 };
+/** Flags of reshape. */
+enum { NX_MAY_COPY = 1 /* copy where strides cannot express the view */ };
 
 /* ---- binary */
 
@@ -128,47 +138,63 @@ NX_API nx_tensor *nx_cast(nx_tensor *x, nx_dtype dtype);
 /* The same bits as another dtype of equal size. */
 NX_API nx_tensor *nx_bitcast(nx_tensor *x, nx_dtype dtype);
 
-/* ---- reductions over any set of axes; no axes reduce nothing. flags: NX_KEEPDIMS. */
+/* ---- reductions: nx_reduce_ and what they do. Over any set of axes; an empty list reduces
+ * nothing. flags: NX_KEEPDIMS. NX_INVALID_ARGUMENT: an axis that is out of range or named twice, a
+ * list that is NULL, another flag. NX_UNSUPPORTED_DTYPE. */
 
-/* I F C; empty sum 0, empty product 1. The order of floats is fixed: the same bits on any number of
- * threads. */
+/** I F C; of the operand's dtype; empty sum 0, empty product 1. The order of floats is fixed: the
+ * same bits on any number of threads. */
 NX_API nx_tensor *nx_reduce_sum(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
 NX_API nx_tensor *nx_reduce_prod(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
-/* B I F (on bool: any, all). NaN propagates. Over an empty axis false and true of bools; of numbers
- * an error, unless the result is empty too. */
+/** B I F (on bool: any, all); of the operand's dtype. NaN propagates. Over an empty axis false and
+ * true of bools; of numbers an error, unless the result is empty too. */
 NX_API nx_tensor *nx_reduce_max(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
 NX_API nx_tensor *nx_reduce_min(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
-/* B I F; one axis; i32. The first on ties; the first NaN wins. */
-NX_API nx_tensor *nx_argmax(nx_tensor *x, int32_t axis, uint32_t flags);
-NX_API nx_tensor *nx_argmin(nx_tensor *x, int32_t axis, uint32_t flags);
+/** B I F; one axis, of 1 to 2^31 - 1 elements. The place of the largest (smallest) element of each
+ * line, the first one of equal ones; the first NaN wins. dtype is that of the result, NX_I32 or
+ * NX_I64; another one is NX_UNSUPPORTED_DTYPE. */
+NX_API nx_tensor *nx_reduce_argmax(nx_tensor *x, int32_t axis, uint32_t flags, nx_dtype dtype);
+NX_API nx_tensor *nx_reduce_argmin(nx_tensor *x, int32_t axis, uint32_t flags, nx_dtype dtype);
 
 /* ---- order */
 
-/* I F C. The elements of each line along axis in ascending order, or in descending order; equal
- * ones keep theirs (also in descending order), and so do zeros of both signs, which are equal. NaNs
- * come last in both directions, in their order, with their bits. Complex numbers are ordered by
- * their real parts, then by the imaginary ones; those with a NaN in either are last. */
-NX_API nx_tensor *nx_sort(nx_tensor *x, int32_t axis, bool descending);
-/* I F C; i32, the places on the axis that nx_sort takes its elements from. At most 2^31 - 1 of
- * them. */
-NX_API nx_tensor *nx_argsort(nx_tensor *x, int32_t axis, bool descending);
+/** I F C; of the operand's shape and dtype. The elements of each line along axis in ascending
+ * order, or with NX_DESCENDING in descending order; equal ones keep theirs (also in descending
+ * order), and so do zeros of both signs, which are equal. NaNs come last in both directions, in
+ * their order, with their bits. Complex numbers are ordered by their real parts, then by the
+ * imaginary ones; those with a NaN in either are last. NX_INVALID_ARGUMENT: the axis is out of
+ * range, another flag. NX_UNSUPPORTED_DTYPE. */
+NX_API nx_tensor *nx_sort(nx_tensor *x, int32_t axis, uint32_t flags);
+/** I F C. The places on the axis that nx_sort takes its elements from, at most 2^31 - 1 of them, as
+ * dtype: NX_I32 or NX_I64; another one is NX_UNSUPPORTED_DTYPE. */
+NX_API nx_tensor *nx_argsort(nx_tensor *x, int32_t axis, uint32_t flags, nx_dtype dtype);
 
 /* ---- movement: views of the same storage, no copy */
 
-/* Axes of extent 1, and new leading axes, repeat to `shape`. */
-NX_API nx_tensor *nx_expand(nx_tensor *x, int32_t rank, const int64_t *shape);
-/* The same elements in C order. NX_NEEDS_COPY if strides cannot express it: nx_contiguous first. */
-NX_API nx_tensor *nx_reshape(nx_tensor *x, int32_t rank, const int64_t *shape);
-/* Axis i of the result is axis axes[i] of x; n is the rank. */
+/** Axes of extent 1, and new leading axes, repeat to `shape`. NX_INVALID_ARGUMENT: they do not, or
+ * shape is NULL. */
+NX_API nx_tensor *nx_expand(nx_tensor *x, const int64_t *shape, int32_t rank);
+/** The same elements in C order. Where strides cannot express that as a view it is NX_NEEDS_COPY,
+ * or, with NX_MAY_COPY in flags, a new tensor with the elements copied, which shares nothing with
+ * x; no error is noted then. NX_INVALID_ARGUMENT: another number of elements, shape is NULL,
+ * another flag. */
+NX_API nx_tensor *nx_reshape(nx_tensor *x, const int64_t *shape, int32_t rank, uint32_t flags);
+/** Axis i of the result is axis axes[i] of x. n is the rank. NX_INVALID_ARGUMENT: it is not, or the
+ * axes are not each of x's once. */
 NX_API nx_tensor *nx_permute(nx_tensor *x, const int32_t *axes, size_t n);
-/* Elements [start, stop) along each axis. */
-NX_API nx_tensor *nx_shrink(nx_tensor *x, const int64_t *start, const int64_t *stop);
+/** Along axis i the elements from start[i] to stop[i], which is not one of them. n is the length of
+ * both lists and the rank of x: any other one, or a list that is NULL, is NX_INVALID_ARGUMENT.
+ * NX_INDEX_OUT_OF_RANGE: not 0 <= start <= stop <= extent. */
+NX_API nx_tensor *nx_shrink(nx_tensor *x, const int64_t *start, const int64_t *stop, size_t n);
+/** The elements in reverse order along each of these axes. NX_INVALID_ARGUMENT as of reductions. */
 NX_API nx_tensor *nx_flip(nx_tensor *x, const int32_t *axes, size_t n);
 
 /* ---- movement: new tensors */
 
-/* before[i] and after[i] elements of *value around axis i. */
-NX_API nx_tensor *nx_pad(nx_tensor *x, const int64_t *before, const int64_t *after,
+/** Every dtype. before[i] elements of *value before axis i, after[i] behind it. n is the length of
+ * both lists and the rank of x: any other one, a list that is NULL, an entry below 0, a value that
+ * is NULL, or a shape beyond 63 bits is NX_INVALID_ARGUMENT. */
+NX_API nx_tensor *nx_pad(nx_tensor *x, const int64_t *before, const int64_t *after, size_t n,
                          const nx_scalar *value);
 /* n >= 1 tensors of one dtype and rank, equal extents but along axis. */
 NX_API nx_tensor *nx_cat(nx_tensor *const *tensors, size_t n, int32_t axis);
@@ -207,13 +233,15 @@ NX_API nx_tensor *nx_cmpge(nx_tensor *a, nx_tensor *b);
  * the order of nx_reduce_sum, divided by how many there are; NaN over nothing. The dtype of x;
  * floats below f32 are summed and divided in f32 and rounded once, complex numbers are divided part
  * by part. The statuses of nx_reduce_sum. */
-NX_API nx_tensor *nx_mean(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
+NX_API nx_tensor *nx_reduce_mean(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
 /** F C. The variance over axes: the sum of |x - mean|^2, divided by the number of elements less
  * `ddof`, as NumPy's var (0: of a population; 1: the unbiased estimate from a sample). A divisor
  * below 0 counts as 0, and what is divided by 0 is infinite or NaN. Real: the dtype of x, or of its
- * parts; floats below f32 are computed in f32 and rounded once. axes and flags as for nx_mean. The
- * statuses of nx_reduce_sum; NX_INVALID_ARGUMENT for a ddof that is infinite or NaN. */
-NX_API nx_tensor *nx_var(nx_tensor *x, const int32_t *axes, size_t n, double ddof, uint32_t flags);
+ * parts; floats below f32 are computed in f32 and rounded once. axes and flags as for
+ * nx_reduce_mean. The statuses of nx_reduce_sum; NX_INVALID_ARGUMENT for a ddof that is infinite or
+ * NaN. */
+NX_API nx_tensor *nx_reduce_var(nx_tensor *x, const int32_t *axes, size_t n, double ddof,
+                                uint32_t flags);
 
 #ifdef __cplusplus
 }

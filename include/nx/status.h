@@ -30,7 +30,7 @@ extern "C" {
   X(SINGULAR, 6, "the matrix is singular")                                           \
   X(NO_CONVERGENCE, 7, "the iteration did not converge")                             \
   X(OUT_OF_MEMORY, 8, "memory is exhausted")                                         \
-  X(READ_ONLY, 9, "the storage is read only")                                        \
+  X(NOT_WRITABLE, 9, "the storage is read only")                                     \
   X(UNBOUND, 10, "a placeholder has no value")                                       \
   X(DONATED, 11, "the tensor was donated to a function call")                        \
   X(INTERRUPTED, 12, "the poll callback asked to stop")                              \

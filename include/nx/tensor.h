@@ -29,23 +29,25 @@ typedef struct nx_scope nx_scope;
 
 enum { NX_MAX_RANK = 32 };
 
-/* A shape as the two arguments `rank, shape` of the functions below: nx_empty(c, 0, NX_F32,
- * NX_SHAPE(2, 3)). Rank 0 is `0, NULL`. In C++ the extents must be constants; pass rank and array
- * where they are not. */
+/* Arrays are given as a pointer and then a count, in every function. Arrays of which entry i
+ * belongs together (the starts and the stops of a range) have one count behind the last of them. */
+
+/** A shape as the two arguments `shape, rank` of the functions below:
+ * nx_empty(c, 0, NX_F32, NX_SHAPE(2, 3)). Rank 0 is `NULL, 0`. In C++ the extents must be
+ * constants; pass array and rank where they are not. */
 #ifdef __cplusplus
 }
 template <int64_t... extent> struct nx_shape_of {
   static constexpr int64_t values[sizeof...(extent)] = {extent...};
 };
-#define NX_SHAPE(...)                                                    \
-  (int32_t)(sizeof(nx_shape_of<__VA_ARGS__>::values) / sizeof(int64_t)), \
-      nx_shape_of<__VA_ARGS__>::values
+#define NX_SHAPE(...)               \
+  nx_shape_of<__VA_ARGS__>::values, \
+      (int32_t)(sizeof(nx_shape_of<__VA_ARGS__>::values) / sizeof(int64_t))
 extern "C" {
 #else
-#define NX_SHAPE(...)                                                                      \
-  (int32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) { \
-    __VA_ARGS__                                                                            \
-  }
+#define NX_SHAPE(...)             \
+  (const int64_t[]){__VA_ARGS__}, \
+      (int32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 #endif
 
 /* ---- scalars. I64 and U64 wrap to the target dtype, F64 and C128 round once; to bool: x != 0. */
@@ -65,7 +67,7 @@ typedef struct nx_scalar {
   } v;
 } nx_scalar;
 
-/** Pointers to a scalar: nx_full(c, 0, NX_F32, 0, NULL, NX_NUMBER(0.5)). The scalar lives until the
+/** Pointers to a scalar: nx_full(c, 0, NX_F32, NULL, 0, NX_NUMBER(0.5)). The scalar lives until the
  * enclosing block ends, in C++ until the full expression does. */
 #ifdef __cplusplus
 }
@@ -91,13 +93,13 @@ extern "C" {
 
 /* ---- handles */
 
-/* Flags of a described tensor. */
+/** Flags of a described tensor. */
 enum {
-  NX_REALIZED = 1,     /* its value is in memory */
-  NX_EXPOSED = 2,      /* host code may write its memory at any time */
-  NX_IS_READ_ONLY = 4, /* an immutable import */
-  NX_PLACEHOLDER = 8,  /* input of a function being captured */
-  NX_C_CONTIGUOUS = 16 /* strides are the canonical ones of the shape, whatever the offset */
+  NX_TENSOR_REALIZED = 1,     /* its value is in memory */
+  NX_TENSOR_EXPOSED = 2,      /* host code may write its memory at any time */
+  NX_TENSOR_READ_ONLY = 4,    /* an immutable import */
+  NX_TENSOR_PLACEHOLDER = 8,  /* input of a function being captured */
+  NX_TENSOR_C_CONTIGUOUS = 16 /* strides are the canonical ones of the shape, whatever the offset */
 };
 
 typedef struct nx_tensor_info {
@@ -135,34 +137,42 @@ NX_API nx_device nx_device_of(const nx_tensor *tensor);
 NX_API nx_context *nx_context_of(const nx_tensor *tensor);
 
 /* ---- creation. Extents >= 0, rank 0 to 32, bytes within 63 bits. NULL and this thread's error on
- * failure. */
+ * failure: NX_INVALID_ARGUMENT for a shape or a dtype that there cannot be, NX_DEVICE_UNAVAILABLE,
+ * NX_OUT_OF_MEMORY. */
 
-/* Contents are unspecified; takes no memory until written, mapped or read. */
-NX_API nx_tensor *nx_empty(nx_context *context, nx_device device, nx_dtype dtype, int32_t rank,
-                           const int64_t *shape);
-/* Every element is *value, converted to dtype. */
-NX_API nx_tensor *nx_full(nx_context *context, nx_device device, nx_dtype dtype, int32_t rank,
-                          const int64_t *shape, const nx_scalar *value);
+/** A tensor of a new storage. Contents are unspecified; it takes no memory until it is written,
+ * mapped or read. */
+NX_API nx_tensor *nx_empty(nx_context *context, nx_device device, nx_dtype dtype,
+                           const int64_t *shape, int32_t rank);
+/** A tensor of which every element is *value, converted to dtype. Also NX_INVALID_ARGUMENT: value
+ * is NULL, or of no known kind. */
+NX_API nx_tensor *nx_full(nx_context *context, nx_device device, nx_dtype dtype,
+                          const int64_t *shape, int32_t rank, const nx_scalar *value);
 /** The elements at `data`, copied before this returns: packed, in C order, in this machine's byte
  * order, two of i4 or u4 in a byte (an even one in the low half); data needs no alignment. `bytes`
  * is exactly what they take: of n elements of i4 or u4 (n + 1) / 2. shape: `rank` extents, NULL for
  * rank 0. All dtypes; a bool byte other than 0 is true. NX_INVALID_ARGUMENT, also for another
  * number of bytes, or data that is NULL; NX_DEVICE_UNAVAILABLE; NX_OUT_OF_MEMORY. On another device
  * than 0 the copy to that is recorded. */
-NX_API nx_tensor *nx_from_data(nx_context *context, nx_device device, nx_dtype dtype, int32_t rank,
-                               const int64_t *shape, const void *data, size_t bytes);
-/* An input of a function to be captured (function.h). Asking for its value is NX_UNBOUND. */
+NX_API nx_tensor *nx_from_data(nx_context *context, nx_device device, nx_dtype dtype,
+                               const int64_t *shape, int32_t rank, const void *data, size_t bytes);
+/** An input of a function to be captured (function.h). Asking for its value is NX_UNBOUND. */
 NX_API nx_tensor *nx_placeholder(nx_context *context, nx_device device, nx_dtype dtype,
-                                 int32_t rank, const int64_t *shape);
+                                 const int64_t *shape, int32_t rank);
 
 /* ---- views that need strides; expand, reshape, permute, shrink and flip are in ops.h */
 
-/* Any view of the whole storage, whatever view `tensor` is of it; every index must lie inside. */
-NX_API nx_tensor *nx_as_strided(nx_tensor *tensor, int32_t rank, const int64_t *shape,
-                                const int64_t *strides, int64_t offset);
-/* Per axis `count` elements from `start`, `step` apart; step may be negative, not 0. */
+/** Any view of the whole storage, whatever view `tensor` is of it. shape and strides have `rank`
+ * entries; strides and offset are in elements of the storage. NX_INDEX_OUT_OF_RANGE: an index
+ * reaches outside of the storage. NX_INVALID_ARGUMENT: a list is NULL, or there is no such shape.
+ * */
+NX_API nx_tensor *nx_as_strided(nx_tensor *tensor, const int64_t *shape, const int64_t *strides,
+                                int32_t rank, int64_t offset);
+/** A view: along axis i, count[i] elements from start[i] on, step[i] apart; a step may be negative,
+ * not 0. n is the length of the three lists and the rank of the tensor: any other one, a list that
+ * is NULL, or a count below 0 is NX_INVALID_ARGUMENT. NX_INDEX_OUT_OF_RANGE: an element outside. */
 NX_API nx_tensor *nx_slice(nx_tensor *tensor, const int64_t *start, const int64_t *count,
-                           const int64_t *step);
+                           const int64_t *step, size_t n);
 /* The same view of the same storage if it is there already, else a new tensor on that device.
  * NX_DEVICE_UNAVAILABLE with the reason. */
 NX_API nx_tensor *nx_to_device(nx_tensor *tensor, nx_device device);
@@ -172,7 +182,7 @@ NX_API nx_tensor *nx_to_device(nx_tensor *tensor, nx_device device);
 /* Writes src, broadcast to dst's shape, through dst's view. What was recorded before reads the old
  * contents, what is recorded after it the new, through every view. src may read dst or overlap it:
  * the result is as if src had been computed first. Dtypes must be equal. NX_INVALID_ARGUMENT if the
- * view maps two indices to one element; NX_READ_ONLY for an immutable import. */
+ * view maps two indices to one element; NX_NOT_WRITABLE for an immutable import. */
 NX_API nx_status nx_assign(nx_tensor *dst, nx_tensor *src);
 /* on: store this tensor's value the first time a realise computes it for something else. */
 NX_API void nx_hold(nx_tensor *tensor, bool on);
@@ -235,7 +245,7 @@ NX_API nx_status nx_realize(nx_context *context, nx_tensor *const *tensors, size
  * show, or move. While it is mapped it stays exposed. If another import or mapping of other storage
  * lies in the same memory, or the memory is a file, the storage leaves it and gets a copy of its
  * own (NX_INVALID_ARGUMENT if it is mapped itself meanwhile: nothing changes). NX_OK if it is no
- * import, or sharing has ended; NX_READ_ONLY for an immutable import; NX_OUT_OF_MEMORY,
+ * import, or sharing has ended; NX_NOT_WRITABLE for an immutable import; NX_OUT_OF_MEMORY,
  * NX_INTERRUPTED. */
 NX_API nx_status nx_end_sharing(nx_tensor *tensor, const nx_run_options *options);
 /* True if something is due (NX_MANUAL_DUE). One atomic load. */
@@ -245,9 +255,11 @@ NX_API bool nx_due(const nx_context *context);
  * atomic loads, on any thread: a frontend can ask after each operation, and realise with
  * NX_DO_PENDING when either is too much (embedding.md). 0 for NULL. */
 NX_API uint64_t nx_pending(const nx_context *context, uint64_t *bytes);
-/* One element of a tensor: `index` has rank entries (NULL for rank 0), negative ones count from the
- * end. Integers and bool as I64 (u64 as U64), floats as F64. NX_INDEX_OUT_OF_RANGE. */
-NX_API nx_status nx_item(nx_tensor *tensor, const int64_t *index, nx_scalar *out,
+/** One element of a tensor, realised for it. index has n entries, one for each axis (`NULL, 0` for
+ * rank 0); negative ones count from the end. *out is an I64 of integers and bool (of u64 a U64), an
+ * F64 of floats, a C128 of complex numbers; untouched on failure. NX_INVALID_ARGUMENT: n is not the
+ * rank. NX_INDEX_OUT_OF_RANGE. What realising gives. */
+NX_API nx_status nx_item(nx_tensor *tensor, const int64_t *index, size_t n, nx_scalar *out,
                          const nx_run_options *options);
 /* Copies the elements of the view, packed, in C order, to memory that the tensor does not lie in.
  * bytes must be exactly what they take: of n elements of i4 or u4 (n + 1) / 2. */

@@ -115,7 +115,7 @@ static nx_status take(nx_context *c, const nxi_dlpack_tensor *x, uint64_t flags,
              "%s: the tensor is on a device of type %d; memory of the host is type 1", taking,
              x->device.type);
   else if (flags & NXI_DLPACK_READ_ONLY && i->mode == NX_IMPORT_SHARED)
-    nxi_fail(&d, NX_READ_ONLY, taking,
+    nxi_fail(&d, NX_NOT_WRITABLE, taking,
              "%s: the tensor is read only; import it as a copy or as immutable", taking);
   if (!d.status && !take_dtype(x->dtype, &i->dtype, &d) && flags & NXI_DLPACK_SUBBYTE_PADDED &&
       nxi_dtypes[i->dtype].bits < 8)

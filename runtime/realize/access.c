@@ -138,12 +138,10 @@ void nxi_copy_packed(void *to, const void *base, nx_dtype dtype, const nxg_view 
 
 /* ---- item */
 
-static nx_status element_offset(const nx_tensor *t, const int64_t *index, int64_t *offset,
+static nx_status element_offset(const nx_tensor *t, const int64_t *index, size_t n, int64_t *offset,
                                 nxi_diag *d) {
   *offset = t->offset;
-  if (t->rank && !index)
-    return nxi_fail(d, NX_INVALID_ARGUMENT, "item", "item: the index is null, the rank is %d",
-                    t->rank);
+  if (!nxi_check_list("item", "index", index, n, t, d)) return d->status;
   for (int32_t i = 0; i < t->rank; i++) {
     int64_t extent = nxi_shape(t)[i], at = index[i] < 0 ? index[i] + extent : index[i];
     if (at < 0 || at >= extent) {
@@ -177,13 +175,14 @@ static void to_scalar(nx_dtype t, const nxi_buffer *b, int64_t offset, nx_scalar
   nxi_fp_leave(environment);
 }
 
-nx_status nx_item(nx_tensor *t, const int64_t *index, nx_scalar *out, const nx_run_options *o) {
+nx_status nx_item(nx_tensor *t, const int64_t *index, size_t n, nx_scalar *out,
+                  const nx_run_options *o) {
   if (!nxi_have_tensor("item", 0, t)) return NX_INVALID_ARGUMENT;
   if (!out) return nxi_error_null("item", 1), NX_INVALID_ARGUMENT;
   nxi_diag d;
   nxi_diag_clear(&d);
   int64_t offset;
-  if (element_offset(t, index, &offset, &d)) return nxi_error_report(&d);
+  if (element_offset(t, index, n, &offset, &d)) return nxi_error_report(&d);
   nx_context *c = t->context;
   nxi_storage *s = t->storage;
   if (!o) { /* the usual case: the value is realised */
@@ -262,7 +261,7 @@ nx_status nx_write(nx_tensor *t, const void *src, size_t bytes, const nx_run_opt
   nxi_diag d;
   nxi_diag_clear(&d);
   if (t->storage->flags & NXI_STORAGE_READ_ONLY)
-    nxi_fail(&d, NX_READ_ONLY, "write", "write: the storage is an immutable import");
+    nxi_fail(&d, NX_NOT_WRITABLE, "write", "write: the storage is an immutable import");
   if (d.status || check_bytes("write", t, src, bytes, &d)) return nxi_error_report(&d);
   nxi_action a;
   nxi_action_begin(&a, t->context, o);

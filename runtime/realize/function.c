@@ -145,16 +145,27 @@ static bool writable(nx_tensor *t, const char *name, uint32_t i, nxi_diag *d) {
   nxg_view v;
   nxi_view_of(t, &v);
   if (t->storage->flags & NXI_STORAGE_READ_ONLY)
-    nxi_fail(d, NX_READ_ONLY, name, "%s: output %u lies in an immutable import", name, i);
+    nxi_fail(d, NX_NOT_WRITABLE, name, "%s: output %u lies in an immutable import", name, i);
   else if (!t->contiguous && nxg_view_overlaps_itself(&v))
     nxi_fail(d, NX_INVALID_ARGUMENT, name,
              "%s: the view of output %u maps two indices to one element", name, i);
   return d->status == NX_OK;
 }
 
-bool nxi_function_check(const nx_function *f, nx_tensor *const *in, nx_tensor **out, nxi_diag *d) {
+static bool check_counts(const nx_function *f, size_t n_in, size_t n_out, nxi_diag *d) {
+  bool inputs = n_in != f->n_in;
+  const char *name = f->graph->name;
+  if (!inputs && n_out == f->n_out) return true;
+  nxi_fail(d, NX_INVALID_ARGUMENT, name, "%s: the number of %s is %zu, not %u", name,
+           inputs ? "inputs" : "outputs", inputs ? n_in : n_out, inputs ? f->n_in : f->n_out);
+  return false;
+}
+
+bool nxi_function_check(const nx_function *f, nx_tensor *const *in, size_t n_in, nx_tensor **out,
+                        size_t n_out, nxi_diag *d) {
   const nxg_graph *g = f->graph;
   nxi_diag_clear(d);
+  if (!check_counts(f, n_in, n_out, d)) return false;
   if ((!in && f->n_in) || (!out && f->n_out)) {
     nxi_fail(d, NX_INVALID_ARGUMENT, g->name, "%s: the list of inputs or outputs is null", g->name);
     return false;
@@ -336,10 +347,11 @@ static bool record(nx_function *f, nx_tensor *const *in, nx_tensor *const *out, 
   return good;
 }
 
-nx_status nx_function_record(nx_function *f, nx_tensor *const *in, nx_tensor **out) {
+nx_status nx_function_record(nx_function *f, nx_tensor *const *in, size_t n_in, nx_tensor **out,
+                             size_t n_out) {
   nxi_diag d;
   if (!nxi_have_function("function", 0, f)) return NX_INVALID_ARGUMENT;
-  if (!nxi_function_check(f, in, out, &d)) return nxi_error_report(&d);
+  if (!nxi_function_check(f, in, n_in, out, n_out, &d)) return nxi_error_report(&d);
   nx_context *c = f->context;
   uint32_t n = f->graph->n_nodes, all = f->n_out + f->n_effects, most = 1;
   for (uint32_t i = 0; i < n; i++)

@@ -37,7 +37,8 @@ struct nx_function {
 nx_function *nxi_function_new(nx_context *c, nxg_graph *g, uint32_t n_in, uint32_t n_out,
                               nxi_diag *d);
 /* Checks the arguments `in` and `out` of a call; false: the failure is in d. */
-bool nxi_function_check(const nx_function *f, nx_tensor *const *in, nx_tensor **out, nxi_diag *d);
+bool nxi_function_check(const nx_function *f, nx_tensor *const *in, size_t n_in, nx_tensor **out,
+                        size_t n_out, nxi_diag *d);
 /* function_capture.c. Sources and effects of a failed or dead function; record_lock. */
 void nxi_function_drop(nx_context *c, nx_function *f);
 

@@ -448,11 +448,12 @@ static bool are_bound(const nx_function *f, nx_tensor *const *out, nxi_diag *d) 
   return bound;
 }
 
-nx_status nx_function_call(nx_function *f, nx_tensor *const *in, nx_tensor **out,
-                           const nx_run_options *o) {
+nx_status nx_function_call(nx_function *f, nx_tensor *const *in, size_t n_in, nx_tensor **out,
+                           size_t n_out, const nx_run_options *o) {
   nxi_diag d;
   if (!nxi_have_function("function", 0, f)) return NX_INVALID_ARGUMENT;
-  if (!nxi_function_check(f, in, out, &d) || !are_bound(f, out, &d)) return nxi_error_report(&d);
+  if (!nxi_function_check(f, in, n_in, out, n_out, &d) || !are_bound(f, out, &d))
+    return nxi_error_report(&d);
   nxi_action a;
   nxi_action_begin(&a, f->context, o);
   nxi_call k = {.a = &a,

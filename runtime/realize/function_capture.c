@@ -344,18 +344,16 @@ static void make_safe(nxg_graph *g) {
   }
 }
 
-nx_status nx_function_parse(nx_context *c, const char *text, size_t size, nx_function **out) {
-  if (c && text && out) return nx_function_parse_on(c, NXI_DEVICE_CPU, text, size, out);
-  return nxi_error_null("parse", !c ? 0 : !text ? 1 : 3), NX_INVALID_ARGUMENT;
-}
-
-nx_status nx_function_parse_on(nx_context *c, nx_device device, const char *text, size_t size,
-                               nx_function **out) {
+nx_status nx_function_parse(nx_context *c, const char *text, size_t size,
+                            const nx_parse_options *options, nx_function **out) {
   nxi_diag d;
+  nx_parse_options o = {.size = sizeof o, .device = NXI_DEVICE_CPU};
   nxi_diag_clear(&d);
-  if (c && (!text || !out)) return nxi_error_null("parse", !text ? 2 : 4), NX_INVALID_ARGUMENT;
+  if (c && (!text || !out)) return nxi_error_null("parse", !text ? 1 : 4), NX_INVALID_ARGUMENT;
   if (!nxi_have_context("parse", 0, c)) return NX_INVALID_ARGUMENT;
-  if (!nxi_device_usable(c, "parse", device, &d)) return nxi_error_report(&d);
+  if (nxi_take(&o, options, sizeof o, "nx_parse_options", "parse", &d) ||
+      !nxi_device_usable(c, "parse", o.device, &d))
+    return nxi_error_report(&d);
   nxg_graph *g = NULL;
   nxi_fp environment = nxi_fp_enter();
   nx_status status = nxg_parse_closed(text, size, &g, &d);
@@ -372,7 +370,7 @@ nx_status nx_function_parse_on(nx_context *c, nx_device device, const char *text
     nxi_oom_in(&d, d.status, "parse");
     return nxi_error_report(&d);
   }
-  f->device = device;
+  f->device = o.device;
   *out = f;
   return NX_OK;
 }

@@ -192,7 +192,7 @@ nx_status nxi_map(const char *op, nx_tensor *t, uint32_t access, const nx_run_op
   if (!access || access & ~(uint32_t)(NX_MAP_READ | NX_MAP_WRITE))
     nxi_fail(&d, NX_INVALID_ARGUMENT, op, "%s: there is no access %u", op, access);
   else if (access & NX_MAP_WRITE && t->storage->flags & NXI_STORAGE_READ_ONLY)
-    nxi_fail(&d, NX_READ_ONLY, op, "%s: the storage is an immutable import", op);
+    nxi_fail(&d, NX_NOT_WRITABLE, op, "%s: the storage is an immutable import", op);
   bool watched = false;
   nx_mapping *m = d.status ? NULL : nxi_handle_alloc(sizeof *m, &watched);
   if (!m && !d.status) nxi_oom_in(&d, NX_OUT_OF_MEMORY, op);

@@ -240,7 +240,7 @@ void nxi_assigns_done(nx_context *c, nxi_assigned *a, uint32_t n) {
 
 static nx_status check_assign(nx_tensor *dst, nx_tensor *src, nxi_diag *d) {
   if (dst->storage->flags & NXI_STORAGE_READ_ONLY)
-    return nxi_fail(d, NX_READ_ONLY, "assign",
+    return nxi_fail(d, NX_NOT_WRITABLE, "assign",
                     "assign: the storage of the destination is an immutable import");
   if (dst->storage->dtype != src->storage->dtype) {
     d->operand = 1;

@@ -101,3 +101,39 @@ bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_
   nxi_fp_leave(environment);
   return true;
 }
+
+bool nxi_check_flags(const char *op, uint32_t flags, uint32_t known, const char *names,
+                     nxi_diag *d) {
+  if (!(flags & ~known)) return true;
+  nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: the flags 0x%x hold more than %s", op, flags, names);
+  return false;
+}
+
+/* ---- lists */
+
+bool nxi_check_list(const char *op, const char *what, const void *list, size_t n,
+                    const nx_tensor *x, nxi_diag *d) {
+  if (n != x->rank)
+    nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: the %s has %zu entries for a tensor of rank %d", op,
+             what, n, x->rank);
+  else if (n && !list) nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: the %s is null", op, what);
+  return !d->status;
+}
+
+bool nxi_axes_given(const char *op, const nx_tensor *x, const int32_t **axes, size_t *n,
+                    nxi_diag *d) {
+  static const int32_t all[NXG_MAX_RANK] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
+                                            11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+                                            22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+  if (*n == NX_ALL && !*axes) {
+    *axes = all;
+    *n = x->rank;
+    return true;
+  }
+  if (*n == NX_ALL)
+    nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: NX_ALL counts no list of axes, only NULL", op);
+  else if (!*axes)
+    nxi_fail(d, NX_INVALID_ARGUMENT, op,
+             "%s: the list of axes is null; NX_ALL_AXES names all, an empty list none", op);
+  return !d->status;
+}

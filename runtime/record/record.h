@@ -80,6 +80,17 @@ bool nxi_scalar_bits(const char *op, const nx_scalar *v, nx_dtype dtype, uint64_
 /* Or NX_INVALID_ARGUMENT. */
 bool nxi_dtype_exists(const char *op, nx_dtype dtype, nxi_diag *d);
 bool nxi_device_usable(nx_context *c, const char *op, nx_device device, nxi_diag *d); /* device.c */
+/* Whether the flags of a call are among `known`, which `names` spells; false: reported in d. */
+bool nxi_check_flags(const char *op, uint32_t flags, uint32_t known, const char *names,
+                     nxi_diag *d);
+/* Whether a list (`what`: "list of starts") is there, and has one entry for each axis; false:
+ * reported in d. */
+bool nxi_check_list(const char *op, const char *what, const void *list, size_t n,
+                    const nx_tensor *x, nxi_diag *d);
+/* A list of axes as it was given, with NX_ALL_AXES written out. False: it is null; reported in d.
+ * */
+bool nxi_axes_given(const char *op, const nx_tensor *x, const int32_t **axes, size_t *n,
+                    nxi_diag *d);
 /* Another view of t's storage. */
 nx_tensor *nxi_view_tensor(const char *op, nx_tensor *t, const nxg_view *v);
 void nxi_view_of(const nx_tensor *t, nxg_view *v);

@@ -157,7 +157,7 @@ nx_status nx_end_sharing(nx_tensor *t, const nx_run_options *o) {
   nxi_diag d;
   nxi_diag_clear(&d);
   if (t->storage->flags & NXI_STORAGE_READ_ONLY) {
-    nxi_fail(&d, NX_READ_ONLY, "end_sharing",
+    nxi_fail(&d, NX_NOT_WRITABLE, "end_sharing",
              "end_sharing: the storage is an immutable import, which is never written");
     return nxi_error_report(&d);
   }

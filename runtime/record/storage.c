@@ -180,12 +180,12 @@ void nx_tensor_describe(const nx_tensor *t, nx_tensor_info *out) {
                             t->rank,     0,          t->offset,    t->elements,
                             s->elements, s->id,      nxi_shape(t), nxi_strides(t)};
     nxi_record_lock(t->context);
-    if (s->value->state == NXI_REALIZED) info.flags |= NX_REALIZED;
-    if (s->write_pins) info.flags |= NX_EXPOSED;
-    if (s->flags & NXI_STORAGE_READ_ONLY) info.flags |= NX_IS_READ_ONLY;
-    if (s->flags & NXI_STORAGE_PLACEHOLDER) info.flags |= NX_PLACEHOLDER;
+    if (s->value->state == NXI_REALIZED) info.flags |= NX_TENSOR_REALIZED;
+    if (s->write_pins) info.flags |= NX_TENSOR_EXPOSED;
+    if (s->flags & NXI_STORAGE_READ_ONLY) info.flags |= NX_TENSOR_READ_ONLY;
+    if (s->flags & NXI_STORAGE_PLACEHOLDER) info.flags |= NX_TENSOR_PLACEHOLDER;
     nxi_record_unlock(t->context);
-    if (t->contiguous) info.flags |= NX_C_CONTIGUOUS;
+    if (t->contiguous) info.flags |= NX_TENSOR_C_CONTIGUOUS;
   }
   nxi_fill(out, &info, sizeof info, "nx_tensor_info", "describe");
 }

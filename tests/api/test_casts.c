@@ -196,7 +196,7 @@ static void every_pair(void **state) {
     if (is_complex(from)) continue;
     int64_t n = make_source(source, from);
     assert_true(n <= MOST);
-    nx_tensor *x = GOOD(nx_empty(ctx, 0, from, 1, &n));
+    nx_tensor *x = GOOD(nx_empty(ctx, 0, from, &n, 1));
     OK(nx_write(x, source, bytes_of(from, n), NULL));
     for (nx_dtype to = 1; nx_dtype_name(to); to++) {
       if (is_complex(to) || !(is_tiny(from) || is_tiny(to))) continue;
@@ -222,11 +222,11 @@ static void anchors(void **state) {
               {NX_F8E5M2, 61439, 0x7b},    {NX_F8E5M2, -INFINITY, 0xfc}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     uint8_t is = 0;
-    nx_tensor *x = GOOD(nx_empty(ctx, 0, NX_F64, 0, NULL));
+    nx_tensor *x = GOOD(nx_empty(ctx, 0, NX_F64, NULL, 0));
     OK(nx_write(x, &rows[i].x, sizeof rows[i].x, NULL));
     OK(nx_read(GOOD(nx_cast(x, rows[i].to)), &is, 1, NULL));
     assert_int_equal(is, rows[i].wanted);
-    OK(nx_read(GOOD(nx_full(ctx, 0, rows[i].to, 0, NULL, NX_NUMBER(rows[i].x))), &is, 1, NULL));
+    OK(nx_read(GOOD(nx_full(ctx, 0, rows[i].to, NULL, 0, NX_NUMBER(rows[i].x))), &is, 1, NULL));
     assert_int_equal(is, rows[i].wanted);
   }
 }

@@ -76,8 +76,8 @@ static nx_tensor *nested(nx_tensor *x, int depth, bool pads) {
   int64_t one = 1, none = 0, n = 3000;
   nx_tensor *t = nx_tensor_retain(x), *wide, *back;
   for (int i = 0; i < depth; i++) {
-    wide = pads ? nx_pad(t, &one, &one, NX_NUMBER(7)) : nx_cat((nx_tensor *[]){t, x}, 2, 0);
-    back = pads ? nx_shrink(wide, &one, (int64_t[]){n + 1}) : nx_shrink(wide, &none, &n);
+    wide = pads ? nx_pad(t, &one, &one, 1, NX_NUMBER(7)) : nx_cat((nx_tensor *[]){t, x}, 2, 0);
+    back = pads ? nx_shrink(wide, &one, (int64_t[]){n + 1}, 1) : nx_shrink(wide, &none, &n, 1);
     release(t), release(wide);
     t = nx_neg(back);
     release(back);
@@ -91,8 +91,8 @@ static nx_tensor *many_axes(void) {
   int32_t order[16], folded[8];
   for (int i = 0; i < 16; i++) shape[i] = i % 3 ? 2 : 3, order[i] = (i * 7 + 3) % 16;
   for (int i = 0; i < 8; i++) folded[i] = 2 * i;
-  nx_tensor *line = vector(1, 1, 0), *x = nx_expand(line, 1, (int64_t[]){729 * 1024}),
-            *y = nx_copy(x), *z = nx_reshape(y, 16, shape), *p = nx_permute(z, order, 16),
+  nx_tensor *line = vector(1, 1, 0), *x = nx_expand(line, (int64_t[]){729 * 1024}, 1),
+            *y = nx_copy(x), *z = nx_reshape(y, shape, 16, 0), *p = nx_permute(z, order, 16),
             *s = nx_sin(p), *t = GOOD(nx_reduce_sum(s, folded, 8, 0));
   release(line), release(x), release(y), release(z), release(p), release(s);
   return t;
@@ -110,9 +110,9 @@ static void *compile_large(void *arg) {
   }
   OK(nx_realize(ctx, t, 4, NULL));
   nx_scalar a;
-  OK(nx_item(t[0], (int64_t[]){5}, &a, NULL));
+  OK(nx_item(t[0], (int64_t[]){5}, 1, &a, NULL));
   assert_true(a.v.f[0] == 6);
-  OK(nx_item(t[1], (int64_t[]){2999}, &a, NULL));
+  OK(nx_item(t[1], (int64_t[]){2999}, 1, &a, NULL));
   assert_true(a.v.f[0] == 3000);
   release(x);
   for (int i = 0; i < 4; i++) release(t[i]);

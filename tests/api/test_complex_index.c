@@ -24,9 +24,9 @@ static c any(void) {
   return CMPLXF(re, (float)below(1 << 20) * 1e-3F - 500);
 }
 
-static nx_tensor *of(nx_dtype t, const void *values, size_t bytes, int32_t rank,
-                     const int64_t *shape) {
-  nx_tensor *x = GOOD(nx_empty(ctx, 0, t, rank, shape));
+static nx_tensor *of(nx_dtype t, const void *values, size_t bytes, const int64_t *shape,
+                     int32_t rank) {
+  nx_tensor *x = GOOD(nx_empty(ctx, 0, t, shape, rank));
   OK(nx_write(x, values, bytes, NULL));
   return x;
 }
@@ -154,7 +154,7 @@ static void windows(void **state) {
                CMPLXF(2, -2), CMPLXF(3, -3), CMPLXF(4, -4), CMPLXF(5, -5), CMPLXF(2, -2),
                CMPLXF(3, -3), CMPLXF(4, -4), CMPLXF(5, -5), 0},
          15);
-  expect(GOOD(nx_fold(rows, &five, &w)),
+  expect(GOOD(nx_fold(rows, &five, 1, &w)),
          (c[]){CMPLXF(2, -2), CMPLXF(6, -6), CMPLXF(9, -9), CMPLXF(12, -12), CMPLXF(10, -10)}, 5);
   int32_t classes[3] = {1, -1, 0};
   expect(GOOD(nx_one_hot(LINE(NX_I32, classes), 2, NX_C64)), (c[]){0, 1, 0, 0, 1, 0}, 6);
@@ -179,7 +179,7 @@ static void sums_so_far(void **state) {
           y[at] = k < 1024 ? within : before + within;
         }
       }
-      nx_tensor *t = of(NX_C64, x, (size_t)all * sizeof *x, 2, shapes[s]);
+      nx_tensor *t = of(NX_C64, x, (size_t)all * sizeof *x, shapes[s], 2);
       expect(GOOD(nx_associative_scan(t, NX_SCAN_SUM, axis)), y, (size_t)all);
       expect(GOOD(nx_neg(nx_associative_scan(nx_neg(t), NX_SCAN_SUM, axis))), y, (size_t)all);
     }
@@ -239,7 +239,7 @@ static void products_so_far(void **state) {
         int64_t at = axis ? line * n : line;
         products(x + at, y + at, t, n, step);
       }
-      nx_tensor *wide = of(NX_C128, x, (size_t)all * sizeof *x, 2, shape),
+      nx_tensor *wide = of(NX_C128, x, (size_t)all * sizeof *x, shape, 2),
                 *a = GOOD(nx_cast(wide, t)),
                 *scan = GOOD(nx_associative_scan(a, NX_SCAN_PROD, axis));
       expect_products(scan, y, (size_t)all);

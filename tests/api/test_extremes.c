@@ -50,7 +50,7 @@ static void settle(nx_tensor *t) {
 
 static nx_tensor *operand(void) {
   static const int64_t shapes[][RANK] = {{2, 3, 4}, {1, 3, 1}, {0, 3, 2}, {2, 0, 1}};
-  nx_tensor *t = GOOD(nx_full(ctx, 0, NX_F32, RANK, shapes[draw(4)], NX_NUMBER(1)));
+  nx_tensor *t = GOOD(nx_full(ctx, 0, NX_F32, shapes[draw(4)], RANK, NX_NUMBER(1)));
   if (draw(2)) return t;
   nx_tensor *turned = GOOD(nx_permute(t, NX_AXES(2, 0, 1)));
   release(t);
@@ -63,17 +63,17 @@ static void views(void **state) {
   for (int i = 0; i < DRAWS; i++) {
     nx_tensor *x = operand();
     int32_t axes[RANK] = {extreme_axis(), extreme_axis(), extreme_axis()};
-    settle(nx_slice(x, extremes(a), extremes(b), extremes(c)));
-    settle(nx_shrink(x, extremes(a), extremes(b)));
-    settle(nx_pad(x, extremes(a), extremes(b), NX_NUMBER(0)));
-    settle(nx_as_strided(x, (int32_t)draw(RANK + 1), extremes(a), extremes(b), extreme()));
-    settle(nx_expand(x, RANK, extremes(a)));
-    settle(nx_reshape(x, (int32_t)draw(RANK + 1), extremes(a)));
+    settle(nx_slice(x, extremes(a), extremes(b), extremes(c), draw(RANK + 1)));
+    settle(nx_shrink(x, extremes(a), extremes(b), draw(RANK + 1)));
+    settle(nx_pad(x, extremes(a), extremes(b), draw(RANK + 1), NX_NUMBER(0)));
+    settle(nx_as_strided(x, extremes(a), extremes(b), (int32_t)draw(RANK + 1), extreme()));
+    settle(nx_expand(x, extremes(a), RANK));
+    settle(nx_reshape(x, extremes(a), (int32_t)draw(RANK + 1), 0));
     settle(nx_permute(x, axes, draw(RANK + 1)));
     settle(nx_flip(x, axes, draw(RANK + 1)));
     settle(nx_reduce_sum(x, axes, draw(RANK + 1), 0));
-    settle(nx_argmax(x, axes[0], 0));
-    settle(nx_sort(x, axes[0], false));
+    settle(nx_reduce_argmax(x, axes[0], 0, NX_I32));
+    settle(nx_sort(x, axes[0], 0));
     settle(nx_cat(&x, 1, axes[0]));
     settle(nx_associative_scan(x, NX_SCAN_SUM, axes[0]));
     release(x);
@@ -88,15 +88,15 @@ static void made(void **state) {
   nx_tensor *indices = GOOD(nx_full(ctx, 0, NX_I64, NX_SHAPE(3), NX_INTEGER(1)));
   for (int i = 0; i < DRAWS; i++) {
     int32_t rank = (int32_t)draw(RANK + 1);
-    settle(nx_full(ctx, 0, NX_I8, rank, extremes(a), NX_INTEGER(extreme())));
-    settle(nx_empty(ctx, 0, NX_C128, rank, extremes(a)));
-    settle(nx_placeholder(ctx, 0, NX_U4, 0, extremes(a)));
+    settle(nx_full(ctx, 0, NX_I8, extremes(a), rank, NX_INTEGER(extreme())));
+    settle(nx_empty(ctx, 0, NX_C128, extremes(a), rank));
+    settle(nx_placeholder(ctx, 0, NX_U4, extremes(a), 0));
     settle(nx_arange(ctx, 0, NX_I64, NX_INTEGER(extreme()), NX_INTEGER(extreme()), extreme()));
     settle(nx_arange(ctx, 0, NX_I4, NX_INTEGER(extreme()), NX_INTEGER(extreme()), extreme()));
     settle(nx_eye(ctx, 0, NX_I8, extreme(), extreme(), extreme()));
     settle(nx_true_indices(mask, extreme()));
     settle(nx_one_hot(indices, extreme(), NX_I8));
-    settle(nx_rand(key, NX_F32, rank, extremes(a)));
+    settle(nx_rand(key, NX_F32, extremes(a), rank));
     settle(nx_permutation(key, extreme()));
   }
   release(key), release(mask), release(indices);
@@ -117,9 +117,9 @@ static void ranges_and_windows(void **state) {
                    .after = draw(2) ? extremes(after) : NULL};
     settle(nx_get(x, r, 2));
     settle(nx_unfold(x, &w));
-    settle(nx_fold(x, extremes(output), &w));
+    settle(nx_fold(x, extremes(output), 1 + draw(2), &w));
     nx_scalar s;
-    nx_status status = nx_item(x, extremes(output), &s, NULL);
+    nx_status status = nx_item(x, extremes(output), draw(RANK + 1), &s, NULL);
     assert_int_equal(nx_error_take(NULL), status);
     release(x);
   }
@@ -138,7 +138,7 @@ static void folds(void **state) {
     if (kernel[0] > 3 || kernel[0] < 0) kernel[0] = 2;
     for (int64_t windows = 0; windows < 2; windows++) {
       nx_tensor *x = GOOD(nx_full(ctx, 0, NX_F32, NX_SHAPE(1, kernel[0], windows), NX_NUMBER(1)));
-      settle(nx_fold(x, extremes(output), &w));
+      settle(nx_fold(x, extremes(output), 1 + draw(2), &w));
       release(x);
     }
   }
@@ -155,13 +155,13 @@ static void strides_that_lead_nowhere(void **state) {
     OK(nx_realize(ctx, &x, draw(2), NULL));
     int64_t strides[4] = {extreme(), draw(2) ? 3 : -3, extreme(), draw(2) ? 1 : -1};
     int64_t offset = (strides[1] < 0 ? 3 : 0) + (strides[3] < 0 ? 2 : 0);
-    nx_tensor *v = GOOD(nx_as_strided(x, NX_SHAPE(1, 2, 1, 3), strides, offset));
-    nx_tensor *scalar = GOOD(nx_full(ctx, 0, type, 0, NULL, NX_NUMBER(3)));
+    nx_tensor *v = GOOD(nx_as_strided(x, (const int64_t[]){1, 2, 1, 3}, strides, 4, offset));
+    nx_tensor *scalar = GOOD(nx_full(ctx, 0, type, NULL, 0, NX_NUMBER(3)));
     settle(nx_copy(v));
     settle(nx_reduce_sum(v, NX_AXES(0, 3), 0));
     settle(nx_permute(v, NX_AXES(3, 2, 1, 0)));
     settle(nx_flip(v, NX_AXES(0, 1, 2, 3)));
-    settle(nx_pad(v, (int64_t[]){1, 0, 1, 0}, (int64_t[]){0, 1, 0, 1}, NX_NUMBER(0)));
+    settle(nx_pad(v, (int64_t[]){1, 0, 1, 0}, (int64_t[]){0, 1, 0, 1}, 4, NX_NUMBER(0)));
     OK(nx_assign(v, scalar));
     settle(nx_cat((nx_tensor *[]){v, v}, 2, (int32_t)draw(4)));
     nx_tensor *copy = GOOD(nx_copy(v));
@@ -183,7 +183,7 @@ static void transforms(void **state) {
     size_t n = draw(RANK + 1);
     settle(nx_fft(y, axes, n));
     settle(nx_rfft(x, axes, n));
-    settle(nx_irfft(y, axes, n, extremes(sizes)));
+    settle(nx_irfft(y, axes, n, extremes(sizes), n));
     release(x), release(y);
   }
 }
@@ -241,27 +241,27 @@ static void imports(void **state) {
 static void none_of(nx_dtype t, int64_t batch, int64_t m, int64_t n) {
   nx_tensor *a = GOOD(nx_full(ctx, 0, t, NX_SHAPE(batch, m, n), NX_NUMBER(1))),
             *b = GOOD(nx_full(ctx, 0, t, NX_SHAPE(batch, n, m), NX_NUMBER(1)));
-  ALONE(2, nx_qr(a, true, &out[0], &out[1]));
-  ALONE(2, nx_qr(a, false, &out[0], &out[1]));
-  ALONE(3, nx_svd(a, true, &out[0], &out[1], &out[2]));
-  ALONE(3, nx_svd(a, false, &out[0], &out[1], &out[2]));
+  ALONE(2, nx_qr(a, 0, &out[0], &out[1]));
+  ALONE(2, nx_qr(a, NX_FULL_MATRICES, &out[0], &out[1]));
+  ALONE(3, nx_svd(a, NX_FULL_MATRICES, &out[0], &out[1], &out[2]));
+  ALONE(3, nx_svd(a, 0, &out[0], &out[1], &out[2]));
   settle(nx_matmul(a, b));
   settle(nx_matmul(b, a));
   settle(nx_pinv(a, 0.0));
   if (m == n) {
-    ALONE(2, nx_eigh(a, &out[0], &out[1]));
+    ALONE(2, nx_eigh(a, 0, &out[0], &out[1]));
     ALONE(2, nx_eig(a, &out[0], &out[1]));
     ALONE(2, nx_slogdet(a, &out[0], &out[1]));
     nx_tensor *eye = GOOD(nx_eye(ctx, 0, t, n, n, 0)),
               *all = GOOD(nx_expand(eye, NX_SHAPE(batch, n, n)));
-    settle(nx_inv(all)), settle(nx_det(all)), settle(nx_cholesky(all, false));
-    settle(nx_eigvals(all)), settle(nx_eigvalsh(all));
+    settle(nx_inv(all)), settle(nx_det(all)), settle(nx_cholesky(all, NX_LOWER));
+    settle(nx_eigvals(all)), settle(nx_eigvalsh(all, 0));
     release(eye), release(all);
   }
   nx_tensor *square = GOOD(nx_eye(ctx, 0, t, m, m, 0)),
             *all = GOOD(nx_expand(square, NX_SHAPE(batch, m, m)));
-  settle(nx_solve(all, a));
-  settle(nx_triangular_solve(all, a, false, false, false));
+  settle(nx_solve(all, a, 0));
+  settle(nx_triangular_solve(all, a, NX_LOWER));
   release(square), release(all);
   release(a), release(b);
 }
@@ -285,10 +285,10 @@ static void nothing_moved(void **state) {
   (void)state;
   for (int i = 0; i < 8; i++) {
     int64_t shape[RANK] = {i & 1, i >> 1 & 1, i >> 2 & 1};
-    nx_tensor *x = GOOD(nx_full(ctx, 0, NX_F32, RANK, shape, NX_NUMBER(1)));
-    nx_tensor *at = GOOD(nx_full(ctx, 0, NX_I32, RANK, shape, NX_INTEGER(0)));
+    nx_tensor *x = GOOD(nx_full(ctx, 0, NX_F32, shape, RANK, NX_NUMBER(1)));
+    nx_tensor *at = GOOD(nx_full(ctx, 0, NX_I32, shape, RANK, NX_INTEGER(0)));
     for (int32_t axis = 0; axis < RANK; axis++) {
-      settle(nx_sort(x, axis, true)), settle(nx_argsort(x, axis, false));
+      settle(nx_sort(x, axis, NX_DESCENDING)), settle(nx_argsort(x, axis, 0, NX_I32));
       settle(nx_gather(x, at, axis));
       settle(nx_scatter(x, at, x, axis, NX_SCATTER_ADD, 0));
       settle(nx_scatter(x, at, x, axis, NX_SCATTER_SET, 0));

@@ -18,7 +18,7 @@ static int64_t below(int64_t n) {
 static nx_tensor *of_i64(const int64_t *values, int32_t rank, const int64_t *shape, nx_dtype t) {
   size_t n = 1;
   for (int32_t i = 0; i < rank; i++) n *= (size_t)shape[i];
-  nx_tensor *x = GOOD(nx_empty(ctx, device(), NX_I64, rank, shape));
+  nx_tensor *x = GOOD(nx_empty(ctx, device(), NX_I64, shape, rank));
   OK(nx_write(x, values, n * sizeof *values, NULL));
   return t == NX_I64 ? x : GOOD(nx_cast(x, t));
 }
@@ -38,7 +38,7 @@ static nx_tensor *laid_out(nx_tensor *x, int layout) {
         start[i] = before[i];
         stop[i] = before[i] + info.shape[i];
       }
-      return GOOD(nx_shrink(nx_copy(nx_pad(x, before, after, NX_INTEGER(77))), start, stop));
+      return GOOD(nx_shrink(nx_copy(nx_pad(x, before, after, 3, NX_INTEGER(77))), start, stop, 3));
     default: return x;
   }
 }
@@ -68,7 +68,7 @@ static void make(problem *p, int32_t axis) {
 
 static void gather_is_the_loop(void **state) {
   (void)state;
-  nx_tensor *data = GOOD(nx_reshape(vector(ALL, 1, 1), NX_SHAPE(A, B, C)));
+  nx_tensor *data = GOOD(nx_reshape(vector(ALL, 1, 1), NX_SHAPE(A, B, C), 0));
   for (int round = 0; round < 48; round++) {
     static problem p;
     float wanted[ALL * 4];
@@ -86,7 +86,7 @@ static void gather_is_the_loop(void **state) {
 
 static void scatter_is_the_loop(void **state) {
   (void)state;
-  nx_tensor *old = GOOD(nx_reshape(vector(ALL, 1, 1), NX_SHAPE(A, B, C)));
+  nx_tensor *old = GOOD(nx_reshape(vector(ALL, 1, 1), NX_SHAPE(A, B, C), 0));
   static const nx_dtype types[] = {NX_F32, NX_I32, NX_U8, NX_F64, NX_I16, NX_F16, NX_BF16, NX_I64};
   for (int round = 0; round < 96; round++) {
     static problem p;
@@ -96,7 +96,7 @@ static void scatter_is_the_loop(void **state) {
     make(&p, round % 3);
     for (int k = 0; k < ALL; k++) wanted[k] = (float)(k + 1);
     nx_tensor *i = of_i64(p.index, 3, p.shape, round % 2 ? NX_I32 : NX_I64),
-              *u = GOOD(nx_cast(nx_reshape(vector(p.n, 0, 1), 3, p.shape), t));
+              *u = GOOD(nx_cast(nx_reshape(vector(p.n, 0, 1), p.shape, 3, 0), t));
     bool exact = t != NX_BF16 && t != NX_F16 && t != NX_U8;
     if (!exact) u = GOOD(nx_mod(u, nx_cast(number(4), t)));
     for (int64_t k = 0; k < p.n; k++) {
@@ -120,7 +120,7 @@ static void scatter_is_the_loop(void **state) {
 static void few_bits(void **state) {
   (void)state;
   static const nx_dtype types[] = {NX_I4, NX_U4, NX_F8E4M3, NX_F8E5M2};
-  nx_tensor *old = GOOD(nx_mod(nx_reshape(vector(ALL, 1, 1), NX_SHAPE(A, B, C)), number(7)));
+  nx_tensor *old = GOOD(nx_mod(nx_reshape(vector(ALL, 1, 1), NX_SHAPE(A, B, C), 0), number(7)));
   for (int round = 0; round < 24; round++) {
     static problem p;
     static float moved[ALL * 4], wanted[ALL];
@@ -131,7 +131,7 @@ static void few_bits(void **state) {
     for (int64_t k = 0; k < p.n; k++) moved[k] = wanted[p.element[k]];
     nx_tensor *i = laid_out(of_i64(p.index, 3, p.shape, round % 2 ? NX_I32 : NX_I64), round / 6),
               *x = laid_out(GOOD(nx_cast(old, t)), 3 - round / 6),
-              *u = GOOD(nx_mod(nx_reshape(vector(p.n, 0, 1), 3, p.shape), number(3)));
+              *u = GOOD(nx_mod(nx_reshape(vector(p.n, 0, 1), p.shape, 3, 0), number(3)));
     nx_tensor *y = GOOD(nx_gather(x, i, p.axis));
     expect_values_(GOOD(nx_cast(y, NX_F32)), moved, (size_t)p.n, __FILE__, __LINE__);
     for (int64_t k = 0; k < p.n; k++) {
@@ -173,8 +173,8 @@ static void sums_are_in_order(void **state) {
   }
   memset(x, 0, sizeof x);
   for (int k = 0; k < N; k++) x[index[k]] += u[k];
-  nx_tensor *i = GOOD(nx_empty(ctx, device(), NX_I32, 1, &n)),
-            *v = GOOD(nx_empty(ctx, device(), NX_F32, 1, &n));
+  nx_tensor *i = GOOD(nx_empty(ctx, device(), NX_I32, &n, 1)),
+            *v = GOOD(nx_empty(ctx, device(), NX_F32, &n, 1));
   OK(nx_write(i, index, sizeof index, NULL));
   OK(nx_write(v, u, sizeof u, NULL));
   nx_tensor *y = GOOD(nx_scatter(constant(M, 0), i, v, 0, NX_SCATTER_ADD, 0));
@@ -206,14 +206,14 @@ static void first_bad_index(void **state) {
     int64_t index[6] = {0, -3, 2, 1, far[k % 6], 99};
     nx_dtype t = k % 6 < 4 && k < 6 ? NX_I32 : NX_I64;
     nx_tensor *i = of_i64(index, 2, (int64_t[]){2, 3}, t),
-              *x = GOOD(nx_reshape(vector(9, 0, 1), NX_SHAPE(3, 3)));
+              *x = GOOD(nx_reshape(vector(9, 0, 1), NX_SHAPE(3, 3), 0));
     nx_tag_set(77, "here");
-    nx_tensor *y =
-        k % 2 ? nx_gather(x, i, 0)
-              : nx_scatter(x, i, nx_reshape(vector(6, 0, 1), NX_SHAPE(2, 3)), 0, NX_SCATTER_SET, 0);
+    nx_tensor *y = k % 2 ? nx_gather(x, i, 0)
+                         : nx_scatter(x, i, nx_reshape(vector(6, 0, 1), NX_SHAPE(2, 3), 0), 0,
+                                      NX_SCATTER_SET, 0);
     nx_tag_set(0, NULL);
     /* Only the good part is used. */
-    nx_tensor *z = nx_shrink(nx_neg(GOOD(y)), (int64_t[]){0, 0}, (int64_t[]){1, 3});
+    nx_tensor *z = nx_shrink(nx_neg(GOOD(y)), (int64_t[]){0, 0}, (int64_t[]){1, 3}, 2);
     nx_tensor *part_of_it = GOOD(nx_copy(z));
     assert_int_equal(nx_realize(ctx, &part_of_it, 1, NULL), NX_INDEX_OUT_OF_RANGE);
     nx_error e = {.size = sizeof e};
@@ -230,7 +230,7 @@ static void first_bad_index(void **state) {
 static void position_in_repeated_indices(void **state) {
   (void)state;
   nx_tensor *i = of_i64((int64_t[]){0, 5, 1}, 2, (int64_t[]){3, 1}, NX_I32),
-            *x = GOOD(nx_reshape(vector(12, 0, 1), NX_SHAPE(3, 4)));
+            *x = GOOD(nx_reshape(vector(12, 0, 1), NX_SHAPE(3, 4), 0));
   nx_tensor *y = GOOD(nx_gather(x, nx_expand(i, NX_SHAPE(3, 4)), 0));
   assert_int_equal(nx_realize(ctx, &y, 1, NULL), NX_INDEX_OUT_OF_RANGE);
   nx_error e = {.size = sizeof e};
@@ -314,7 +314,7 @@ static void replay_compiles_nothing(void **state) {
 /* Rows of a table, and what follows: the check, and one kernel. */
 static void rows_are_one_kernel(void **state) {
   (void)state;
-  nx_tensor *table = GOOD(nx_copy(nx_reshape(vector(512 * 64, 0, 1), NX_SHAPE(512, 64))));
+  nx_tensor *table = GOOD(nx_copy(nx_reshape(vector(512 * 64, 0, 1), NX_SHAPE(512, 64), 0)));
   nx_tensor *i =
       GOOD(nx_cast(nx_arange(ctx, device(), NX_I64, NX_INTEGER(-3), NX_INTEGER(1), 300), NX_I32));
   nx_tensor *both[2] = {table, i};
@@ -322,7 +322,7 @@ static void rows_are_one_kernel(void **state) {
   nx_report report = {.size = sizeof report};
   nx_run_options options = {.size = sizeof options, .report = &report};
   nx_tensor *rows =
-      nx_gather(table, nx_expand(nx_reshape(i, NX_SHAPE(300, 1)), NX_SHAPE(300, 64)), 0);
+      nx_gather(table, nx_expand(nx_reshape(i, NX_SHAPE(300, 1), 0), NX_SHAPE(300, 64)), 0);
   nx_tensor *y = GOOD(nx_reduce_sum(nx_mul(rows, number(0.5F)), NX_AXES(1), 0));
   OK(nx_realize(ctx, &y, 1, &options));
   if (!report.interpreted) assert_int_equal(report.kernels, 2);
@@ -331,10 +331,10 @@ static void rows_are_one_kernel(void **state) {
 
 static void wrong_operands(void **state) {
   (void)state;
-  nx_tensor *x = GOOD(nx_reshape(vector(6, 0, 1), NX_SHAPE(2, 3))), *b = GOOD(nx_cmpeq(x, x));
+  nx_tensor *x = GOOD(nx_reshape(vector(6, 0, 1), NX_SHAPE(2, 3), 0)), *b = GOOD(nx_cmpeq(x, x));
   nx_tensor *i = GOOD(nx_cast(x, NX_I32)), *u = GOOD(nx_cast(x, NX_U32)), *f = vector(2, 0, 1);
   nx_tensor *flat = GOOD(nx_cast(f, NX_I32)),
-            *long_one = GOOD(nx_cast(nx_reshape(vector(8, 0, 1), NX_SHAPE(2, 4)), NX_I64));
+            *long_one = GOOD(nx_cast(nx_reshape(vector(8, 0, 1), NX_SHAPE(2, 4), 0), NX_I64));
   assert_null(nx_gather(x, u, 0));
   TAKES(NX_UNSUPPORTED_DTYPE);
   assert_null(nx_gather(x, x, 0));
@@ -374,7 +374,7 @@ static void true_indices(void **state) {
       expect_values_(found, wanted, (size_t)room, __FILE__, __LINE__);
     }
   }
-  nx_tensor *square = GOOD(nx_cmplt(nx_reshape(vector(6, 0, 1), NX_SHAPE(2, 3)), number(3)));
+  nx_tensor *square = GOOD(nx_cmplt(nx_reshape(vector(6, 0, 1), NX_SHAPE(2, 3), 0), number(3)));
   EXPECT(nx_cast(nx_true_indices(nx_permute(square, NX_AXES(1, 0)), 4), NX_F32), 0, 2, 4, -1);
   assert_null(nx_true_indices(vector(2, 0, 1), 2));
   TAKES(NX_UNSUPPORTED_DTYPE);

@@ -8,8 +8,8 @@
 /* The thread's error, which goes. */
 #define TAKES(status) assert_int_equal(nx_error_take(NULL), (status))
 
-static nx_tensor *shaped(nx_tensor *t, int32_t rank, const int64_t *shape) {
-  return GOOD(nx_reshape(t, rank, shape));
+static nx_tensor *shaped(nx_tensor *t, const int64_t *shape, int32_t rank) {
+  return GOOD(nx_reshape(t, shape, rank, 0));
 }
 
 /* ---- ranges */
@@ -151,9 +151,10 @@ static void fold_is_the_sum(void **state) {
     memset(wanted, 0, sizeof wanted);
     for (int64_t i = 0; i < n; i++)
       if (source[i] >= 0) wanted[source[i]] += (float)(i + 1); /* exact */
-    expect_values_(GOOD(nx_fold(x, output, &w)), wanted, (size_t)size, __FILE__, __LINE__);
+    expect_values_(GOOD(nx_fold(x, output, 2, &w)), wanted, (size_t)size, __FILE__, __LINE__);
     nx_tensor *i32 = GOOD(nx_cast(
-        nx_fold(nx_cast(nx_flip(nx_flip(x, NX_AXES(1)), NX_AXES(1)), NX_I32), output, &w), NX_F32));
+        nx_fold(nx_cast(nx_flip(nx_flip(x, NX_AXES(1)), NX_AXES(1)), NX_I32), output, 2, &w),
+        NX_F32));
     expect_values_(i32, wanted, (size_t)size, __FILE__, __LINE__);
   }
 }
@@ -166,8 +167,8 @@ static void fold_of_one_sided_padding(void **state) {
   nx_window before = {.size = sizeof before, .n = 1, .kernel = &three, .before = &two},
             after = {.size = sizeof after, .n = 1, .kernel = &three, .after = &two};
   nx_tensor *ones = shaped(vector(12, 1, 0), NX_SHAPE(3, 4));
-  EXPECT(GOOD(nx_fold(ones, &four, &before)), 3, 3, 2, 1);
-  EXPECT(GOOD(nx_fold(ones, &four, &after)), 1, 2, 3, 3);
+  EXPECT(GOOD(nx_fold(ones, &four, 1, &before)), 3, 3, 2, 1);
+  EXPECT(GOOD(nx_fold(ones, &four, 1, &after)), 1, 2, 3, 3);
 }
 
 /* The result is a tensor of its own, also where nothing had to be padded. */
@@ -193,7 +194,7 @@ static void pooling_is_one_kernel(void **state) {
   nx_report report = {.size = sizeof report};
   nx_run_options options = {.size = sizeof options, .report = &report};
   nx_tensor *pooled = GOOD(nx_reduce_max(nx_unfold(nx_exp(nx_neg(x)), &w), NX_AXES(-2), 0));
-  nx_tensor *summed = GOOD(nx_fold(nx_unfold(x, &w), (int64_t[]){64, 64}, &w));
+  nx_tensor *summed = GOOD(nx_fold(nx_unfold(x, &w), (int64_t[]){64, 64}, 2, &w));
   OK(nx_realize(ctx, &pooled, 1, &options));
   if (!report.interpreted) assert_int_equal(report.kernels, 1);
   OK(nx_realize(ctx, &summed, 1, &options));
@@ -216,19 +217,19 @@ static void wrong_windows(void **state) {
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     assert_null(nx_unfold(x, &bad[i]));
     TAKES(NX_INVALID_ARGUMENT);
-    assert_null(nx_fold(x, two, &bad[i]));
+    assert_null(nx_fold(x, two, 2, &bad[i]));
     TAKES(NX_INVALID_ARGUMENT);
   }
   nx_window w = {.size = sizeof w, .n = 2, .kernel = two};
   assert_null(nx_unfold(vector(3, 0, 1), &w)); /* rank 1 */
   TAKES(NX_INVALID_ARGUMENT);
-  assert_null(nx_fold(x, two, &w)); /* 4 elements a window, 1 window */
+  assert_null(nx_fold(x, two, 2, &w)); /* 4 elements a window, 1 window */
   TAKES(NX_INVALID_ARGUMENT);
-  assert_null(nx_fold(y, two, &w));
+  assert_null(nx_fold(y, two, 2, &w));
   TAKES(NX_UNSUPPORTED_DTYPE);
-  assert_null(nx_fold(x, NULL, &w));
+  assert_null(nx_fold(x, NULL, 2, &w));
   TAKES(NX_INVALID_ARGUMENT);
-  assert_null(nx_fold(x, minus, &w));
+  assert_null(nx_fold(x, minus, 2, &w));
   TAKES(NX_INVALID_ARGUMENT);
   assert_null(nx_unfold(NULL, &w));
   TAKES(NX_INVALID_ARGUMENT);
@@ -323,7 +324,7 @@ static void random_shapes_and_moments(void **state) {
   read_f64(GOOD(nx_rand(key, NX_F32, NX_SHAPE(6))), flat, 6);
   read_f64(GOOD(nx_rand(key, NX_F32, NX_SHAPE(2, 3))), shaped_too, 6);
   assert_memory_equal(flat, shaped_too, sizeof flat);
-  read_f64(GOOD(nx_rand(key, NX_F32, 0, NULL)), &one, 1);
+  read_f64(GOOD(nx_rand(key, NX_F32, NULL, 0)), &one, 1);
   assert_true(one == flat[0]);
   assert_non_null(nx_rand(key, NX_F64, NX_SHAPE(0, 3)));
   nx_tensor *normal = GOOD(nx_randn(key, NX_F32, NX_SHAPE(100000)));
@@ -343,8 +344,8 @@ static void far_elements(void **state) {
   (void)state;
   nx_tensor *key = key_of(1234567, 0x89abcdef, NX_U32);
   int64_t many = ((int64_t)1 << 32) + 3, at = many - 2;
-  nx_tensor *all = GOOD(nx_rand(key, NX_F64, 1, &many)),
-            *last = GOOD(nx_contiguous(GOOD(nx_shrink(all, &at, &many))));
+  nx_tensor *all = GOOD(nx_rand(key, NX_F64, &many, 1)),
+            *last = GOOD(nx_contiguous(GOOD(nx_shrink(all, &at, &many, 1))));
   double is[2], first[3];
   const char *executor = getenv("NX_EXECUTOR");
   nx_status status = nx_read(last, is, sizeof is, NULL);
@@ -381,7 +382,7 @@ static void wrong_keys(void **state) {
   TAKES(NX_INVALID_ARGUMENT);
   assert_null(nx_rand(NULL, NX_F32, NX_SHAPE(1)));
   TAKES(NX_INVALID_ARGUMENT);
-  assert_null(nx_rand(key, NX_F32, 1, NULL));
+  assert_null(nx_rand(key, NX_F32, NULL, 1));
   TAKES(NX_INVALID_ARGUMENT);
 }
 

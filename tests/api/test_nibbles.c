@@ -35,10 +35,10 @@ static line random_line(nx_dtype t, int64_t n) {
   return l;
 }
 
-static nx_tensor *tensor_of(nx_dtype t, const line *l, int32_t rank, const int64_t *shape) {
+static nx_tensor *tensor_of(nx_dtype t, const line *l, const int64_t *shape, int32_t rank) {
   uint8_t memory[MOST] = {0};
   for (int64_t i = 0; i < l->n; i++) set(memory, i, l->v[i]);
-  nx_tensor *x = GOOD(nx_empty(ctx, device(), t, rank, shape));
+  nx_tensor *x = GOOD(nx_empty(ctx, device(), t, shape, rank));
   OK(nx_write(x, memory, (size_t)(l->n + 1) / 2, NULL));
   return x;
 }
@@ -63,12 +63,12 @@ static void layout_in_memory(void **state) {
   const uint8_t bytes[3] = {0x21, 0xf3, 0x0e};
   int64_t n = 5;
   for (int k = 0; k < 2; k++) {
-    nx_tensor *x = GOOD(nx_empty(ctx, device(), both[k], 1, &n));
+    nx_tensor *x = GOOD(nx_empty(ctx, device(), both[k], &n, 1));
     OK(nx_write(x, bytes, 3, NULL));
     static const int wanted[2][5] = {{1, 2, 3, -1, -2}, {1, 2, 3, 15, 14}};
     for (int64_t i = 0; i < n; i++) {
       nx_scalar is;
-      OK(nx_item(x, &i, &is, NULL));
+      OK(nx_item(x, &i, 1, &is, NULL));
       assert_int_equal(is.kind, NX_SCALAR_I64);
       assert_int_equal(is.v.i, wanted[k][i]);
     }
@@ -143,7 +143,7 @@ static place random_place(int64_t n, bool distinct) {
 }
 
 static nx_tensor *at_place(nx_tensor *x, const place *p) {
-  return GOOD(nx_as_strided(x, p->rank, p->shape, p->strides, p->offset));
+  return GOOD(nx_as_strided(x, p->shape, p->strides, p->rank, p->offset));
 }
 
 static line seen(const line *l, const place *p) {
@@ -158,19 +158,19 @@ static void views_and_work_on_them(void **state) {
     nx_dtype t = both[round % 2];
     int64_t n = 1 + below(MOST - 1);
     line l = random_line(t, n);
-    nx_tensor *x = tensor_of(t, &l, 1, &n);
+    nx_tensor *x = tensor_of(t, &l, &n, 1);
     place p = random_place(n, false);
     nx_tensor *v = at_place(x, &p);
     line wanted = seen(&l, &p), sum = wanted;
     expect(t, v, &wanted, "a view");
     expect(t, GOOD(nx_copy(v)), &wanted, "a copy");
     for (int64_t i = 0; i < sum.n; i++) sum.v[i] = number_of(t, sum.v[i] * 3 - 7);
-    nx_tensor *three = GOOD(nx_full(ctx, device(), t, 0, NULL, NX_INTEGER(3))),
-              *seven = GOOD(nx_full(ctx, device(), t, 0, NULL, NX_INTEGER(7)));
+    nx_tensor *three = GOOD(nx_full(ctx, device(), t, NULL, 0, NX_INTEGER(3))),
+              *seven = GOOD(nx_full(ctx, device(), t, NULL, 0, NX_INTEGER(7)));
     expect(t, GOOD(nx_sub(nx_mul(v, three), seven)), &sum, "a product");
     int64_t index[2] = {below(p.shape[0]), below(p.shape[1])};
     nx_scalar is;
-    OK(nx_item(v, index, &is, NULL));
+    OK(nx_item(v, index, (size_t)p.rank, &is, NULL));
     assert_int_equal(is.v.i, wanted.v[index[0] * p.shape[1] + (p.rank == 2 ? index[1] : 0)]);
     nx_tensor *wide = GOOD(nx_cast(nx_cast(v, NX_F32), t));
     expect(t, wide, &wanted, "there and back");
@@ -186,7 +186,7 @@ static void assigns_leave_neighbours_alone(void **state) {
     nx_dtype t = both[round % 2];
     int64_t n = 1 + below(MOST - 1);
     line l = random_line(t, n), old = l;
-    nx_tensor *x = tensor_of(t, &l, 1, &n), *kept = NULL;
+    nx_tensor *x = tensor_of(t, &l, &n, 1), *kept = NULL;
     for (int step = 0; step < 6; step++) {
       place p = random_place(n, true), q = p;
       line source = random_line(t, p.n);
@@ -195,9 +195,9 @@ static void assigns_leave_neighbours_alone(void **state) {
         q.offset = p.offset;
         source = seen(&l, &q);
         for (int64_t i = 0; i < source.n; i++) source.v[i] = number_of(t, source.v[i] + 1);
-        from = GOOD(nx_add(at_place(x, &q), nx_full(ctx, device(), t, 0, NULL, NX_INTEGER(1))));
+        from = GOOD(nx_add(at_place(x, &q), nx_full(ctx, device(), t, NULL, 0, NX_INTEGER(1))));
       } else {
-        from = tensor_of(t, &source, p.rank, p.shape);
+        from = tensor_of(t, &source, p.shape, p.rank);
       }
       if (step == 2) kept = GOOD(nx_copy(x)), old = l;
       OK(nx_assign(at_place(x, &p), from));
@@ -242,9 +242,9 @@ static void imports(void **state) {
     nx_tensor *x = NULL;
     OK(import(t, base, (size_t)n / 2, mode, &p, &x));
     expect(t, x, &wanted, "imported");
-    nx_tensor *source = tensor_of(t, &fresh, p.rank, p.shape);
+    nx_tensor *source = tensor_of(t, &fresh, p.shape, p.rank);
     if (mode == NX_IMPORT_IMMUTABLE) {
-      FAILS(NX_READ_ONLY, nx_assign(x, source));
+      FAILS(NX_NOT_WRITABLE, nx_assign(x, source));
     } else {
       OK(nx_assign(x, source));
       OK(nx_realize(ctx, &x, 1, NULL));
@@ -284,9 +284,9 @@ static void made_and_moved(void **state) {
   nx_tensor *some = part(r, 1, 3, 2), *list[3] = {some, r, some};
   expect(NX_I4, GOOD(nx_cat(list, 3, 0)),
          &(line){13, {-8, -2, 4, 5, -8, -5, -2, 1, 4, 7, -8, -2, 4}}, "cat");
-  expect(NX_I4, GOOD(nx_pad(some, (int64_t[]){1}, (int64_t[]){1}, NX_INTEGER(-7))),
+  expect(NX_I4, GOOD(nx_pad(some, (int64_t[]){1}, (int64_t[]){1}, 1, NX_INTEGER(-7))),
          &(line){5, {-7, -8, -2, 4, -7}}, "pad");
-  nx_tensor *low = GOOD(nx_cmplt(r, nx_full(ctx, device(), NX_I4, 0, NULL, NX_INTEGER(0))));
+  nx_tensor *low = GOOD(nx_cmplt(r, nx_full(ctx, device(), NX_I4, NULL, 0, NX_INTEGER(0))));
   expect(NX_I4, GOOD(nx_where(low, nx_neg(r), r)), &(line){7, {5, -8, 5, 2, 1, 4, 7}}, "where");
   expect(NX_U4, GOOD(nx_bitcast(r, NX_U4)), &(line){7, {5, 8, 11, 14, 1, 4, 7}}, "bitcast");
   expect(NX_I4, GOOD(nx_reduce_sum(r, NX_AXES(0), 0)), &(line){1, {2}}, "sum");
@@ -301,20 +301,20 @@ static void made_and_moved(void **state) {
 static void functions(void **state) {
   (void)state;
   int64_t n = 6;
-  nx_tensor *p = GOOD(nx_placeholder(ctx, device(), NX_I4, 1, &n)), *y = GOOD(nx_add(p, p));
+  nx_tensor *p = GOOD(nx_placeholder(ctx, device(), NX_I4, &n, 1)), *y = GOOD(nx_add(p, p));
   nx_function *f = NULL;
   OK(nx_function_create(ctx, &p, 1, &y, 1, NULL, &f));
   for (int round = 0; round < 24; round++) {
     line l = random_line(NX_I4, 20), into = random_line(NX_I4, 20);
-    nx_tensor *x = tensor_of(NX_I4, &l, 1, (int64_t[]){20}),
-              *z = tensor_of(NX_I4, &into, 1, (int64_t[]){20});
+    nx_tensor *x = tensor_of(NX_I4, &l, (int64_t[]){20}, 1),
+              *z = tensor_of(NX_I4, &into, (int64_t[]){20}, 1);
     int64_t from = below(8), to = below(8), step = 1 + round % 2;
     nx_tensor *in = part(x, from, n, step),
               *out = round % 3 ? part(round % 3 == 2 ? x : z, to, n, 1) : NULL;
     line doubled = {.n = n}, *changed = round % 3 == 2 ? &l : &into;
     for (int64_t i = 0; i < n; i++) doubled.v[i] = number_of(NX_I4, 2 * l.v[from + i * step]);
     for (int64_t i = 0; i < n && out; i++) changed->v[to + i] = doubled.v[i];
-    OK(nx_function_call(f, &in, &out, NULL));
+    OK(nx_function_call(f, &in, 1, &out, 1, NULL));
     expect(NX_I4, out, &doubled, "a call's result");
     expect(NX_I4, x, &l, "a call's operand");
     expect(NX_I4, z, &into, "a call's target");

@@ -51,7 +51,7 @@ static void expect_same(nx_tensor *is, nx_tensor *wanted) {
 static void expect_status(nx_status first) { assert_int_equal(nx_error_take(NULL), first); }
 
 static void one_case(nx_tensor *x, nx_binary_op op, const nx_scalar *v) {
-  nx_tensor *full = GOOD(nx_full(ctx, device(), nx_dtype_of(x), 0, NULL, v));
+  nx_tensor *full = GOOD(nx_full(ctx, device(), nx_dtype_of(x), NULL, 0, v));
   nx_tensor *wanted = functions[op](x, full);
   nx_status status = nx_error_take(NULL);
   expect_same(nx_binary_scalar(x, op, v), wanted);
@@ -67,7 +67,7 @@ static void numbers_are_rank_0_tensors(void **state) {
   (void)state;
   for (nx_dtype t = NX_BOOL; t <= NX_C128; t++) {
     nx_tensor *x[] = {GOOD(nx_empty(ctx, device(), t, NX_SHAPE(2, 3))),
-                      GOOD(nx_empty(ctx, device(), t, 0, NULL)),
+                      GOOD(nx_empty(ctx, device(), t, NULL, 0)),
                       GOOD(nx_empty(ctx, device(), t, NX_SHAPE(4, 0))),
                       GOOD(nx_empty(ctx, device(), t, NX_SHAPE(1, 1)))};
     for (size_t i = 0; i < COUNT(x); i++) {
@@ -132,7 +132,7 @@ static void in_a_function(void **state) {
   nx_tensor *y = GOOD(nx_binary_f64(x, NX_BINARY_MUL, 3)), *in = vector(2, 1, 1), *out = NULL;
   nx_function *f;
   OK(nx_function_create(ctx, &x, 1, &y, 1, NULL, &f));
-  OK(nx_function_call(f, &in, &out, NULL));
+  OK(nx_function_call(f, &in, 1, &out, 1, NULL));
   EXPECT(out, 3, 6);
   nx_function_release(f);
 }
@@ -190,7 +190,7 @@ static void from_data(void **state) {
   }
   const float numbers[] = {1, 2, 3, 4};
   EXPECT(nx_from_data(ctx, 1, NX_F32, NX_SHAPE(2, 2), numbers, sizeof numbers), 1, 2, 3, 4);
-  EXPECT(nx_cast(nx_from_data(ctx, device(), NX_BOOL, 0, NULL, &(char){7}, 1), NX_F32), 1);
+  EXPECT(nx_cast(nx_from_data(ctx, device(), NX_BOOL, NULL, 0, &(char){7}, 1), NX_F32), 1);
   assert_null(nx_from_data(NULL, 0, NX_F32, NX_SHAPE(1), numbers, 4));
   expect_error(NX_INVALID_ARGUMENT, "from_data", -1);
 }

@@ -44,7 +44,7 @@ static nx_tensor *given(int64_t outer, int64_t n, int64_t inner) {
     seed = seed * 1664525 + 1013904223;
     x[i] = (float)(seed >> 8) * 0x1p-24F - 0.5F + (i % 5 == 0 ? 0.7F : 0);
   }
-  nx_tensor *t = GOOD(nx_empty(ctx, device(), NX_F32, 3, shape));
+  nx_tensor *t = GOOD(nx_empty(ctx, device(), NX_F32, shape, 3));
   OK(nx_write(t, x, (size_t)(outer * n * inner) * sizeof *x, NULL));
   return t;
 }

@@ -13,7 +13,7 @@ static nx_tensor *ones(nx_tensor *one, int64_t rows, int64_t columns) {
 
 static float first(nx_tensor *t) {
   nx_scalar v = {0};
-  OK(nx_item(GOOD(t), (int64_t[]){0, 0}, &v, NULL));
+  OK(nx_item(GOOD(t), (int64_t[]){0, 0}, 2, &v, NULL));
   return (float)v.v.f[0];
 }
 

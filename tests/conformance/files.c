@@ -346,9 +346,10 @@ static void check_mode(trial *t, uint32_t mode, bool fortran) {
   nx_tensor *update = NULL;
   size_t bytes;
   unsigned char *memory = packed(t, new, &bytes);
-  update = nx_empty(t->context, 0, t->dtype, 2, shape);
+  update = nx_empty(t->context, 0, t->dtype, shape, 2);
   expect_status(t, nx_write(update, memory, bytes, NULL), NX_OK, "writing");
-  expect_status(t, nx_assign(x, update), mode == NX_FILE_READ ? NX_READ_ONLY : NX_OK, "assigning");
+  expect_status(t, nx_assign(x, update), mode == NX_FILE_READ ? NX_NOT_WRITABLE : NX_OK,
+                "assigning");
   expect_loaded(t, x, mode == NX_FILE_READ ? old : new, "after the assign");
   nx_context_collect(t->context);
   content is = read_file(t), *want = mode == NX_FILE_SHARED ? &second : &first;

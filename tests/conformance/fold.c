@@ -11,7 +11,7 @@ typedef enum fold_op { SUM, PROD, MAX, MIN } fold_op;
 typedef struct folding {
   fold_op op;
   nx_tensor *(*reduce)(nx_tensor *, const int32_t *, size_t, uint32_t);
-  nx_tensor *(*arg)(nx_tensor *, int32_t, uint32_t);
+  nx_tensor *(*arg)(nx_tensor *, int32_t, uint32_t, nx_dtype);
 } folding;
 static const folding *folding_of(const trial *t) { return t->op->detail; }
 
@@ -165,10 +165,11 @@ static bool is_ahead(fold_op op, value x, value best) {
 
 static void expect_arg(trial *t, array *a, layout l, int32_t axis) {
   const folding *f = folding_of(t);
+  nx_dtype wide = (l + (layout)axis) % 2 ? NX_I64 : NX_I32;
   nx_tensor *x = laid_out(t, a, l);
   int64_t shape[NX_MAX_RANK], index[NX_MAX_RANK];
   for (int32_t i = 0; i < a->rank; i++) shape[i] = i == axis ? 1 : a->shape[i];
-  array *want = new_array(t, NX_I32, a->rank, shape);
+  array *want = new_array(t, wide, a->rank, shape);
   for (size_t i = 0; i < want->n; i++) {
     unravel(i, a->rank, shape, index);
     int64_t best = 0;
@@ -183,7 +184,7 @@ static void expect_arg(trial *t, array *a, layout l, int32_t axis) {
   }
   char what[60];
   snprintf(what, sizeof what, "axis %d, %s", axis, layout_names[l]);
-  expect(t, f->arg(x, axis - (l % 2 ? a->rank : 0), NX_KEEPDIMS), want, SAME, what);
+  expect(t, f->arg(x, axis - (l % 2 ? a->rank : 0), NX_KEEPDIMS, wide), want, SAME, what);
 }
 
 static void check_arg(trial *t) {
@@ -197,17 +198,18 @@ static void check_arg(trial *t) {
     }
   expect_arg(t, new_array(t, t->dtype, 3, none), CONTIGUOUS, 0);
   nx_tensor *x = tensor_of(t, new_array(t, t->dtype, 3, none));
-  expect_refusal(t, f->arg(NULL, 0, 0), NX_INVALID_ARGUMENT, "a null operand");
-  expect_refusal(t, f->arg(x, 3, 0), NX_INVALID_ARGUMENT, "axis 3 of rank 3");
-  expect_refusal(t, f->arg(x, 1, 0), NX_INVALID_ARGUMENT, "over nothing");
+  expect_refusal(t, f->arg(NULL, 0, 0, NX_I32), NX_INVALID_ARGUMENT, "a null operand");
+  expect_refusal(t, f->arg(x, 3, 0, NX_I32), NX_INVALID_ARGUMENT, "axis 3 of rank 3");
+  expect_refusal(t, f->arg(x, 1, 0, NX_I32), NX_INVALID_ARGUMENT, "over nothing");
+  expect_refusal(t, f->arg(x, 0, 0, NX_F32), NX_UNSUPPORTED_DTYPE, "places that are floats");
   const int64_t long_axis[] = {(int64_t)1 << 31};
-  x = nx_expand(tensor_of(t, new_array(t, t->dtype, 0, NULL)), 1, long_axis);
-  expect_refusal(t, f->arg(x, 0, 0), NX_INVALID_ARGUMENT, "an axis of 2^31");
+  x = nx_expand(tensor_of(t, new_array(t, t->dtype, 0, NULL)), long_axis, 1);
+  expect_refusal(t, f->arg(x, 0, 0, NX_I32), NX_INVALID_ARGUMENT, "an axis of 2^31");
 }
 
 static nx_tensor *record_arg(trial *t, nx_dtype dtype) {
   const int64_t shape[] = {2, 3};
-  return folding_of(t)->arg(tensor_of(t, tame_values(t, dtype, 2, shape, 1)), 1, 0);
+  return folding_of(t)->arg(tensor_of(t, tame_values(t, dtype, 2, shape, 1)), 1, 0, NX_I32);
 }
 
 /* ---- scans */
@@ -266,7 +268,7 @@ static nx_tensor *record_scan(trial *t, nx_dtype dtype) {
 static const operation fold_table[] = {
     REDUCE(reduce_sum, I | F | C, SUM), REDUCE(reduce_prod, I | F | C, PROD),
     REDUCE(reduce_max, B | I | F, MAX), REDUCE(reduce_min, B | I | F, MIN),
-    ARG(argmax, B | I | F, MAX),        ARG(argmin, B | I | F, MIN),
+    ARG(reduce_argmax, B | I | F, MAX), ARG(reduce_argmin, B | I | F, MIN),
     SCAN(scan_sum, I | F | C, SUM),     SCAN(scan_prod, I | F | C, PROD),
     SCAN(scan_max, I | F, MAX),         SCAN(scan_min, I | F, MIN),
 };

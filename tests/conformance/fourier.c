@@ -136,20 +136,20 @@ static void check_irfft(trial *t) {
     y = mirrored_lines(t, y, shape, sizes[i][1]);
     y = transformed(t, y, result, 2, sizes[i][1], 1);
     for (size_t k = 0; k < want->n; k++) y[k].im = 0;
-    nx_tensor *is = nx_irfft(x, NX_AXES(1, 2), i ? sizes[i] : NULL);
+    nx_tensor *is = nx_irfft(x, NX_AXES(1, 2), i ? sizes[i] : NULL, i ? 2 : 0);
     expect_spectrum(t, is, want, y, sizes[i][0] * sizes[i][1], i ? "with sizes" : "without sizes");
   }
   nx_tensor *x = tensor_of(t, tame_values(t, t->dtype, 3, half, 1));
-  expect_refusal(t, nx_irfft(x, NX_AXES(2), (const int64_t[]){0}), NX_INVALID_ARGUMENT,
+  expect_refusal(t, nx_irfft(x, NX_AXES(2), (const int64_t[]){0}, 1), NX_INVALID_ARGUMENT,
                  "to no elements");
-  expect_refusal(t, nx_irfft(x, NX_AXES(2), (const int64_t[]){-1}), NX_INVALID_ARGUMENT,
+  expect_refusal(t, nx_irfft(x, NX_AXES(2), (const int64_t[]){-1}, 1), NX_INVALID_ARGUMENT,
                  "to -1 elements");
-  expect_refusal(t, nx_irfft(x, NX_AXES(2, 2), NULL), NX_INVALID_ARGUMENT, "an axis twice");
-  expect_refusal(t, nx_irfft(NULL, NX_AXES(2), NULL), NX_INVALID_ARGUMENT, "a null operand");
+  expect_refusal(t, nx_irfft(x, NX_AXES(2, 2), NULL, 0), NX_INVALID_ARGUMENT, "an axis twice");
+  expect_refusal(t, nx_irfft(NULL, NX_AXES(2), NULL, 0), NX_INVALID_ARGUMENT, "a null operand");
 }
 static nx_tensor *record_irfft(trial *t, nx_dtype dtype) {
-  return nx_irfft(tensor_of(t, tame_values(t, dtype, 1, (const int64_t[]){4}, 1)), NX_AXES(0),
-                  NULL);
+  return nx_irfft(tensor_of(t, tame_values(t, dtype, 1, (const int64_t[]){4}, 1)), NX_AXES(0), NULL,
+                  0);
 }
 
 static const operation fourier_table[] = {

@@ -17,7 +17,7 @@ typedef struct body {
 
 static body captured(trial *t, const array *cell, const uint8_t *donate) {
   body b = {.cell = tensor_of(t, cell), .results = TYPE(t->dtype) & (I | F | C) ? 3 : 2};
-  nx_tensor *x = nx_placeholder(t->context, t->device, t->dtype, 2, shape), *out[3];
+  nx_tensor *x = nx_placeholder(t->context, t->device, t->dtype, shape, 2), *out[3];
   nx_function_options o = {.size = sizeof o, .name = "body", .donate = donate};
   out[0] = nx_permute(x, NX_AXES(1, 0));
   out[1] = nx_copy(b.cell);
@@ -42,9 +42,11 @@ static array *sum_of_arrays(trial *t, const array *a, const array *b) {
   return s;
 }
 
-typedef nx_status doing(nx_function *f, nx_tensor *const *in, nx_tensor **out);
-static nx_status call(nx_function *f, nx_tensor *const *in, nx_tensor **out) {
-  return nx_function_call(f, in, out, NULL);
+typedef nx_status doing(nx_function *f, nx_tensor *const *in, size_t n_in, nx_tensor **out,
+                        size_t n_out);
+static nx_status call(nx_function *f, nx_tensor *const *in, size_t n_in, nx_tensor **out,
+                      size_t n_out) {
+  return nx_function_call(f, in, n_in, out, n_out, NULL);
 }
 
 /* Results are references of the caller's: a call makes them in no scope. */
@@ -61,13 +63,13 @@ static void expect_results(trial *t, nx_tensor **out, const array *x, const arra
 static void check_given(trial *t, doing *run, const body *b, const array *x, const array *cell) {
   const int64_t twice[] = {2 * ROWS, COLUMNS}, start[] = {1, 0}, step[] = {2, 1};
   array *all = some_values(t, t->dtype, 2, twice, 14);
-  nx_tensor *whole = tensor_of(t, all), *view = nx_slice(whole, start, shape, step),
+  nx_tensor *whole = tensor_of(t, all), *view = nx_slice(whole, start, shape, step, 2),
             *in = tensor_of(t, x), *out[3] = {NULL, view, NULL};
   array *want = new_array(t, t->dtype, 2, twice);
   memcpy(want->at, all->at, all->n * sizeof *all->at);
   for (size_t i = 0; i < cell->n; i++)
     want->at[(2 * (i / COLUMNS) + 1) * COLUMNS + i % COLUMNS] = cell->at[i];
-  expect_status(t, run(b->f, &in, out), NX_OK, "a result that is given");
+  expect_status(t, run(b->f, &in, 1, out, (size_t)b->results), NX_OK, "a result that is given");
   if (out[1] != view) fault(t, "a result that was given was replaced");
   expect(t, whole, want, SAME_BITS, "around a result that is given");
   settle(t);
@@ -79,15 +81,25 @@ static void check_refusals(trial *t, doing *run, const body *b, const array *x) 
   nx_dtype other = t->dtype == NX_F32 ? NX_F64 : NX_F32;
   nx_tensor *in = tensor_of(t, x), *none = NULL, *typed = nx_cast(in, other),
             *shaped = nx_permute(in, NX_AXES(1, 0)), *out[3] = {NULL};
-  expect_status(t, run(NULL, &in, out), NX_INVALID_ARGUMENT, "no function");
-  expect_status(t, run(b->f, &none, out), NX_INVALID_ARGUMENT, "no input");
-  expect_status(t, run(b->f, NULL, out), NX_INVALID_ARGUMENT, "no list of inputs");
-  expect_status(t, run(b->f, &typed, out), NX_INVALID_ARGUMENT, "an input of another type");
-  expect_status(t, run(b->f, &shaped, out), NX_INVALID_ARGUMENT, "an input of another shape");
+  expect_status(t, run(NULL, &in, 1, out, (size_t)b->results), NX_INVALID_ARGUMENT, "no function");
+  expect_status(t, run(b->f, &none, 1, out, (size_t)b->results), NX_INVALID_ARGUMENT, "no input");
+  expect_status(t, run(b->f, NULL, 1, out, (size_t)b->results), NX_INVALID_ARGUMENT,
+                "no list of inputs");
+  expect_status(t, run(b->f, &in, 0, out, (size_t)b->results), NX_INVALID_ARGUMENT,
+                "too few inputs");
+  expect_status(t, run(b->f, &in, 2, out, (size_t)b->results), NX_INVALID_ARGUMENT,
+                "too many inputs");
+  expect_status(t, run(b->f, &in, 1, out, 1), NX_INVALID_ARGUMENT, "too few results");
+  expect_status(t, run(b->f, &typed, 1, out, (size_t)b->results), NX_INVALID_ARGUMENT,
+                "an input of another type");
+  expect_status(t, run(b->f, &shaped, 1, out, (size_t)b->results), NX_INVALID_ARGUMENT,
+                "an input of another shape");
   out[1] = shaped;
-  expect_status(t, run(b->f, &in, out), NX_INVALID_ARGUMENT, "a result of another shape");
-  out[1] = nx_expand(nx_shrink(in, (int64_t[]){0, 0}, (int64_t[]){1, COLUMNS}), 2, shape);
-  expect_status(t, run(b->f, &in, out), NX_INVALID_ARGUMENT, "a result that overlaps itself");
+  expect_status(t, run(b->f, &in, 1, out, (size_t)b->results), NX_INVALID_ARGUMENT,
+                "a result of another shape");
+  out[1] = nx_expand(nx_shrink(in, (int64_t[]){0, 0}, (int64_t[]){1, COLUMNS}, 2), shape, 2);
+  expect_status(t, run(b->f, &in, 1, out, (size_t)b->results), NX_INVALID_ARGUMENT,
+                "a result that overlaps itself");
   if (out[0] || out[2]) fault(t, "a call that was refused has results");
 }
 
@@ -99,7 +111,7 @@ static void check_function(trial *t, doing *run) {
     if (!is_due(t, l, LAYOUTS)) continue;
     array *x = tame_values(t, t->dtype, 2, shape, 11 + l);
     nx_tensor *in = laid_out(t, x, l), *out[3] = {NULL};
-    expect_status(t, run(b.f, &in, out), NX_OK, layout_names[l]);
+    expect_status(t, run(b.f, &in, 1, out, (size_t)b.results), NX_OK, layout_names[l]);
     expect_results(t, out, x, cell, b.results, layout_names[l]);
     cell = x; /* as the function assigns it */
   }
@@ -120,21 +132,22 @@ static void check_donated(trial *t) {
   nx_tensor *in = tensor_of(t, x), *out[3] = {NULL};
   nx_scalar s;
   if (!b.f) return;
-  expect_status(t, call(b.f, &in, out), NX_OK, "giving the input away");
+  expect_status(t, call(b.f, &in, 1, out, (size_t)b.results), NX_OK, "giving the input away");
   expect_results(t, out, x, cell, b.results, "of a donated input");
-  expect_status(t, nx_item(in, (int64_t[]){0, 0}, &s, NULL), NX_DONATED, "reading it again");
-  expect_status(t, call(b.f, &in, (nx_tensor *[3]){NULL}), NX_DONATED, "giving it away again");
+  expect_status(t, nx_item(in, (int64_t[]){0, 0}, 2, &s, NULL), NX_DONATED, "reading it again");
+  expect_status(t, call(b.f, &in, 1, (nx_tensor *[3]){NULL}, (size_t)b.results), NX_DONATED,
+                "giving it away again");
   nx_function_release(b.f);
 }
 
 /* In a scope: while a placeholder is alive that is no function's, its capture goes on. */
 static void check_capture(trial *t) {
   nx_scope *scope = nx_scope_begin(t->context);
-  nx_tensor *x = nx_placeholder(t->context, t->device, t->dtype, 2, shape),
-            *y = nx_placeholder(t->context, t->device, t->dtype, 2, shape), *two[2] = {x, x};
+  nx_tensor *x = nx_placeholder(t->context, t->device, t->dtype, shape, 2),
+            *y = nx_placeholder(t->context, t->device, t->dtype, shape, 2), *two[2] = {x, x};
   nx_function *f = NULL;
   nx_scalar s;
-  expect_status(t, nx_item(x, (int64_t[]){0, 0}, &s, NULL), NX_UNBOUND, "its value");
+  expect_status(t, nx_item(x, (int64_t[]){0, 0}, 2, &s, NULL), NX_UNBOUND, "its value");
   expect_status(t, nx_function_create(t->context, &x, 1, &y, 1, NULL, &f), NX_UNBOUND,
                 "a result of another placeholder");
   expect_status(t, nx_function_create(t->context, two, 2, &x, 1, NULL, &f), NX_INVALID_ARGUMENT,

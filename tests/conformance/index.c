@@ -195,15 +195,15 @@ static void check_fold(trial *t) {
       *to = sum_of(t->dtype, *to, v);
     }
     for (size_t i = 0; i < want->n; i++) want->at[i] = encode(t->dtype, sums[i]);
-    expect(t, nx_fold(x, image + 1, &window), want, SAME_BITS, layout_names[l]);
+    expect(t, nx_fold(x, image + 1, 2, &window), want, SAME_BITS, layout_names[l]);
   }
-  expect_refusal(t, nx_fold(x, (const int64_t[]){9, 9}, &window), NX_INVALID_ARGUMENT,
+  expect_refusal(t, nx_fold(x, (const int64_t[]){9, 9}, 2, &window), NX_INVALID_ARGUMENT,
                  "another number of windows");
-  expect_refusal(t, nx_fold(x, NULL, &window), NX_INVALID_ARGUMENT, "no size");
-  expect_refusal(t, nx_fold(NULL, image + 1, &window), NX_INVALID_ARGUMENT, "a null operand");
+  expect_refusal(t, nx_fold(x, NULL, 2, &window), NX_INVALID_ARGUMENT, "no size");
+  expect_refusal(t, nx_fold(NULL, image + 1, 2, &window), NX_INVALID_ARGUMENT, "a null operand");
 }
 static nx_tensor *record_fold(trial *t, nx_dtype dtype) {
-  return nx_fold(tensor_of(t, tame_values(t, dtype, 3, columns, 1)), image + 1, &window);
+  return nx_fold(tensor_of(t, tame_values(t, dtype, 3, columns, 1)), image + 1, 2, &window);
 }
 
 /* ---- what is true, and one-hot rows */
@@ -280,7 +280,8 @@ static void sort_line(const array *a, size_t first, size_t step, int64_t n, bool
 static void expect_sorted(trial *t, array *a, layout l, int32_t axis, bool descending) {
   nx_tensor *x = laid_out(t, a, l);
   bool places = !strcmp(t->op->name, "argsort");
-  array *want = new_array(t, places ? NX_I32 : t->dtype, a->rank, a->shape);
+  nx_dtype wide = (l + (layout)axis) % 2 ? NX_I64 : NX_I32;
+  array *want = new_array(t, places ? wide : t->dtype, a->rank, a->shape);
   int64_t strides[NX_MAX_RANK], index[NX_MAX_RANK],
       n = a->shape[axis], *order = room(t, (size_t)(n + 1) * sizeof *order);
   strides_of(a->rank, a->shape, strides);
@@ -297,13 +298,15 @@ static void expect_sorted(trial *t, array *a, layout l, int32_t axis, bool desce
   snprintf(what, sizeof what, "axis %d, %s, %s", axis, descending ? "descending" : "ascending",
            layout_names[l]);
   int32_t from = axis - (l % 2 ? a->rank : 0);
-  expect(t, places ? nx_argsort(x, from, descending) : nx_sort(x, from, descending), want,
-         SAME_BITS, what);
+  expect(t,
+         places ? nx_argsort(x, from, descending ? NX_DESCENDING : 0, wide)
+                : nx_sort(x, from, descending ? NX_DESCENDING : 0),
+         want, SAME_BITS, what);
 }
 
 static nx_tensor *record_sort(trial *t, nx_dtype dtype) {
   nx_tensor *x = tensor_of(t, tame_values(t, dtype, 3, data_shape, 1));
-  return strcmp(t->op->name, "argsort") ? nx_sort(x, 0, false) : nx_argsort(x, 0, false);
+  return strcmp(t->op->name, "argsort") ? nx_sort(x, 0, 0) : nx_argsort(x, 0, 0, NX_I32);
 }
 
 static void check_sort(trial *t) {
@@ -319,10 +322,13 @@ static void check_sort(trial *t) {
   expect_sorted(t, new_array(t, t->dtype, 3, none), CONTIGUOUS, 1, false);
   nx_tensor *x = tensor_of(t, new_array(t, t->dtype, 3, none));
   bool places = !strcmp(t->op->name, "argsort");
-  expect_refusal(t, places ? nx_argsort(NULL, 0, false) : nx_sort(NULL, 0, false),
+  expect_refusal(t, places ? nx_argsort(NULL, 0, 0, NX_I32) : nx_sort(NULL, 0, 0),
                  NX_INVALID_ARGUMENT, "a null operand");
-  expect_refusal(t, places ? nx_argsort(x, 3, false) : nx_sort(x, 3, false), NX_INVALID_ARGUMENT,
+  expect_refusal(t, places ? nx_argsort(x, 3, 0, NX_I32) : nx_sort(x, 3, 0), NX_INVALID_ARGUMENT,
                  "axis 3 of rank 3");
+  if (places)
+    expect_refusal(t, nx_argsort(x, 0, 0, NX_U32), NX_UNSUPPORTED_DTYPE, "places that are u32");
+  else expect_refusal(t, nx_sort(x, 0, 2), NX_INVALID_ARGUMENT, "a flag that is unknown");
 }
 
 static const operation index_table[] = {

@@ -159,7 +159,7 @@ static nx_dtype part_second(nx_dtype dtype, int result) {
   static void satisfy_##name(trial *t, const matrix *a, const matrix *b, array *const *r, \
                              int number)
 
-ONE(cholesky, nx_cholesky(a, false))
+ONE(cholesky, nx_cholesky(a, NX_LOWER))
 SATISFY(cholesky) {
   (void)b;
   matrix l = matrix_of(r[0], number, N, N), up = matrix_adjoint(&l), p = matrix_product(&l, &up),
@@ -169,7 +169,7 @@ SATISFY(cholesky) {
     for (int j = i + 1; j < N; j++)
       if (l.at[i][j].re != 0 || l.at[i][j].im != 0) fault(t, "above the diagonal L is not 0");
 }
-ONE(cholesky_upper, nx_cholesky(a, true))
+ONE(cholesky_upper, nx_cholesky(a, NX_UPPER))
 SATISFY(cholesky_upper) {
   (void)b;
   matrix u = matrix_of(r[0], number, N, N), low = matrix_adjoint(&u), p = matrix_product(&low, &u),
@@ -182,7 +182,7 @@ static void expect_orthonormal(trial *t, const matrix *q, const char *what) {
   expect_matrix(t, &p, &one, what);
 }
 
-MANY(qr, nx_qr(a, true, &r.tensor[0], &r.tensor[1]))
+MANY(qr, nx_qr(a, 0, &r.tensor[0], &r.tensor[1]))
 SATISFY(qr) {
   (void)b;
   matrix q = matrix_of(r[0], number, M, N), up = matrix_of(r[1], number, N, N),
@@ -194,7 +194,7 @@ SATISFY(qr) {
       if (up.at[i][j].re != 0 || up.at[i][j].im != 0) fault(t, "below the diagonal R is not 0");
 }
 
-MANY(qr_complete, nx_qr(a, false, &r.tensor[0], &r.tensor[1]))
+MANY(qr_complete, nx_qr(a, NX_FULL_MATRICES, &r.tensor[0], &r.tensor[1]))
 SATISFY(qr_complete) {
   (void)b;
   matrix q = matrix_of(r[0], number, M, M), up = matrix_of(r[1], number, M, N),
@@ -206,7 +206,7 @@ SATISFY(qr_complete) {
       if (up.at[i][j].re != 0 || up.at[i][j].im != 0) fault(t, "below the diagonal R is not 0");
 }
 
-MANY(svd, nx_svd(a, false, &r.tensor[0], &r.tensor[1], &r.tensor[2]))
+MANY(svd, nx_svd(a, 0, &r.tensor[0], &r.tensor[1], &r.tensor[2]))
 SATISFY(svd) {
   (void)b;
   matrix u = matrix_of(r[0], number, M, N), s = diagonal_of(r[1], number, N),
@@ -220,7 +220,7 @@ SATISFY(svd) {
       fault(t, "values are not descending");
 }
 
-MANY(svd_full, nx_svd(a, true, &r.tensor[0], &r.tensor[1], &r.tensor[2]))
+MANY(svd_full, nx_svd(a, NX_FULL_MATRICES, &r.tensor[0], &r.tensor[1], &r.tensor[2]))
 SATISFY(svd_full) {
   (void)b;
   matrix u = matrix_of(r[0], number, M, M), s = diagonal_of(r[1], number, N),
@@ -234,7 +234,7 @@ SATISFY(svd_full) {
   expect_orthonormal(t, &v, "V^H V");
 }
 
-MANY(eigh, nx_eigh(a, &r.tensor[0], &r.tensor[1]))
+MANY(eigh, nx_eigh(a, 0, &r.tensor[0], &r.tensor[1]))
 SATISFY(eigh) {
   (void)b;
   matrix w = diagonal_of(r[0], number, N), v = matrix_of(r[1], number, N, N), whole = mirrored(a);
@@ -258,7 +258,7 @@ static void expect_traces(trial *t, const matrix *a, const matrix *w) {
   }
   expect_matrix(t, &is, &want, "traces");
 }
-ONE(eigvalsh, nx_eigvalsh(a))
+ONE(eigvalsh, nx_eigvalsh(a, 0))
 SATISFY(eigvalsh) {
   (void)b;
   matrix w = diagonal_of(r[0], number, N), whole = mirrored(a);
@@ -435,6 +435,34 @@ static void expect_product(trial *t, int64_t rows, int64_t inner, int64_t column
   expect(t, nx_matmul(x, y), want, SAME, what);
 }
 
+/* A vector is a row on the left and a column on the right, which the result lacks. */
+static void expect_vectors(trial *t) {
+  static const int64_t many[] = {2, 3, 4}, three[] = {3}, four[] = {4};
+  nx_tensor *a = tensor_of(t, tame_values(t, t->dtype, 3, many, 1)),
+            *left = tensor_of(t, tame_values(t, t->dtype, 1, three, 2)),
+            *right = tensor_of(t, tame_values(t, t->dtype, 1, four, 3)),
+            *row = nx_reshape(left, NX_SHAPE(1, 3), 0),
+            *column = nx_reshape(right, NX_SHAPE(4, 1), 0);
+  const struct {
+    nx_tensor *is, *as_matrices;
+    extent shape;
+    const char *what;
+  } forms[] = {
+      {nx_matmul(left, a), nx_matmul(row, a), {2, {2, 4}}, "a vector by matrices"},
+      {nx_matmul(a, right), nx_matmul(a, column), {2, {2, 3}}, "matrices by a vector"},
+      {nx_matmul(right, right),
+       nx_matmul(nx_reshape(right, NX_SHAPE(1, 4), 0), column),
+       {0, {0}},
+       "a vector by a vector"},
+  };
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    const extent *e = &forms[i].shape;
+    nx_tensor *same = nx_reshape(forms[i].as_matrices, e->shape, e->rank, 0);
+    array *want = result_of(t, same, t->dtype, e->rank, e->shape, forms[i].what);
+    if (want) expect(t, forms[i].is, want, SAME, forms[i].what);
+  }
+}
+
 static void check_matmul(trial *t) {
   for (layout l = 0; l < LAYOUTS; l++)
     if (is_due(t, l, LAYOUTS)) expect_product(t, 5, 7, 3, l);
@@ -444,7 +472,11 @@ static void check_matmul(trial *t) {
   nx_tensor *a = tensor_of(t, tame_values(t, t->dtype, 2, (const int64_t[]){3, 4}, 1));
   nx_tensor *line = tensor_of(t, tame_values(t, t->dtype, 1, (const int64_t[]){4}, 1));
   expect_refusal(t, nx_matmul(a, a), NX_INVALID_ARGUMENT, "3 x 4 by 3 x 4");
-  expect_refusal(t, nx_matmul(a, line), NX_INVALID_ARGUMENT, "rank 1");
+  nx_tensor *point = nx_full(t->context, t->device, t->dtype, NULL, 0, NX_INTEGER(1));
+  expect_vectors(t);
+  expect_refusal(t, nx_matmul(line, a), NX_INVALID_ARGUMENT, "a vector of 4 by 3 x 4");
+  expect_refusal(t, nx_matmul(a, point), NX_INVALID_ARGUMENT, "a number");
+  expect_refusal(t, nx_matmul(point, line), NX_INVALID_ARGUMENT, "a number by a vector");
   expect_refusal(t, nx_matmul(a, NULL), NX_INVALID_ARGUMENT, "a null operand");
 }
 static nx_tensor *record_matmul(trial *t, nx_dtype dtype) {

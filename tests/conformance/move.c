@@ -20,17 +20,17 @@ typedef struct movement {
 } movement;
 
 static nx_tensor *do_expand(nx_tensor *x) {
-  nx_tensor *last = nx_shrink(x, (const int64_t[]){0, 1, 0}, (const int64_t[]){3, 2, 6});
+  nx_tensor *last = nx_shrink(x, (const int64_t[]){0, 1, 0}, (const int64_t[]){3, 2, 6}, 3);
   return nx_expand(last, NX_SHAPE(2, 3, 5, 6));
 }
 static void from_expand(const int64_t *i, int64_t *from) {
   from[0] = i[1], from[1] = 1, from[2] = i[3];
 }
 static nx_tensor *do_reshape(nx_tensor *x) {
-  nx_tensor *y = nx_reshape(x, NX_SHAPE(2, 6, 6));
+  nx_tensor *y = nx_reshape(x, NX_SHAPE(2, 6, 6), 0);
   if (y) return y;
   nx_error_take(NULL); /* strides that cannot express it */
-  return nx_reshape(nx_contiguous(x), NX_SHAPE(2, 6, 6));
+  return nx_reshape(nx_contiguous(x), NX_SHAPE(2, 6, 6), 0);
 }
 static void from_reshape(const int64_t *i, int64_t *from) {
   int64_t position = (i[0] * 6 + i[1]) * 6 + i[2];
@@ -41,7 +41,7 @@ static void from_permute(const int64_t *i, int64_t *from) {
   from[2] = i[0], from[0] = i[1], from[1] = i[2];
 }
 static nx_tensor *do_shrink(nx_tensor *x) {
-  return nx_shrink(x, (const int64_t[]){1, 0, 2}, (const int64_t[]){3, 3, 6});
+  return nx_shrink(x, (const int64_t[]){1, 0, 2}, (const int64_t[]){3, 3, 6}, 3);
 }
 static void from_shrink(const int64_t *i, int64_t *from) {
   from[0] = i[0] + 1, from[1] = i[1], from[2] = i[2] + 2;
@@ -52,14 +52,14 @@ static void from_flip(const int64_t *i, int64_t *from) {
 }
 static nx_tensor *do_slice(nx_tensor *x) {
   return nx_slice(x, (const int64_t[]){2, 0, 1}, (const int64_t[]){3, 2, 2},
-                  (const int64_t[]){-1, 2, 3});
+                  (const int64_t[]){-1, 2, 3}, 3);
 }
 static void from_slice(const int64_t *i, int64_t *from) {
   from[0] = 2 - i[0], from[1] = 2 * i[1], from[2] = 1 + 3 * i[2];
 }
 /* Of the whole storage, so of a copy: anti-diagonals that overlap. */
 static nx_tensor *do_as_strided(nx_tensor *x) {
-  return nx_as_strided(nx_copy(x), 2, (const int64_t[]){4, 5}, (const int64_t[]){-2, 7}, 11);
+  return nx_as_strided(nx_copy(x), (const int64_t[]){4, 5}, (const int64_t[]){-2, 7}, 2, 11);
 }
 static void from_as_strided(const int64_t *i, int64_t *from) {
   int64_t position = 11 - 2 * i[0] + 7 * i[1];
@@ -87,10 +87,10 @@ static bool bad_expand(trial *t, nx_tensor *x) {
   return true;
 }
 static bool bad_reshape(trial *t, nx_tensor *x) {
-  expect_refusal(t, nx_reshape(x, NX_SHAPE(3, 25)), NX_INVALID_ARGUMENT, "72 elements to 75");
-  expect_refusal(t, nx_reshape(x, NX_SHAPE(-3, -24)), NX_INVALID_ARGUMENT, "negative extents");
+  expect_refusal(t, nx_reshape(x, NX_SHAPE(3, 25), 0), NX_INVALID_ARGUMENT, "72 elements to 75");
+  expect_refusal(t, nx_reshape(x, NX_SHAPE(-3, -24), 0), NX_INVALID_ARGUMENT, "negative extents");
   nx_tensor *turned = nx_permute(nx_copy(x), NX_AXES(2, 1, 0));
-  expect_refusal(t, nx_reshape(turned, NX_SHAPE(72)), NX_NEEDS_COPY,
+  expect_refusal(t, nx_reshape(turned, NX_SHAPE(72), 0), NX_NEEDS_COPY,
                  "strides that cannot express it");
   return true;
 }
@@ -102,9 +102,9 @@ static bool bad_permute(trial *t, nx_tensor *x) {
 }
 static bool bad_shrink(trial *t, nx_tensor *x) {
   const int64_t zero[] = {0, 0, 0}, three[] = {3, 3, 3}, past[] = {3, 4, 7}, below[] = {0, -1, 0};
-  expect_refusal(t, nx_shrink(x, zero, past), NX_INDEX_OUT_OF_RANGE, "past the end");
-  expect_refusal(t, nx_shrink(x, below, three), NX_INDEX_OUT_OF_RANGE, "before the start");
-  expect_refusal(t, nx_shrink(x, NULL, three), NX_INVALID_ARGUMENT, "no list");
+  expect_refusal(t, nx_shrink(x, zero, past, 3), NX_INDEX_OUT_OF_RANGE, "past the end");
+  expect_refusal(t, nx_shrink(x, below, three, 3), NX_INDEX_OUT_OF_RANGE, "before the start");
+  expect_refusal(t, nx_shrink(x, NULL, three, 3), NX_INVALID_ARGUMENT, "no list");
   return true;
 }
 static bool bad_flip(trial *t, nx_tensor *x) {
@@ -114,15 +114,15 @@ static bool bad_flip(trial *t, nx_tensor *x) {
 }
 static bool bad_slice(trial *t, nx_tensor *x) {
   const int64_t zero[] = {0, 0, 0}, one[] = {1, 1, 1}, many[] = {3, 4, 7};
-  expect_refusal(t, nx_slice(x, zero, one, zero), NX_INVALID_ARGUMENT, "a step of 0");
-  expect_refusal(t, nx_slice(x, zero, many, one), NX_INDEX_OUT_OF_RANGE, "past the end");
+  expect_refusal(t, nx_slice(x, zero, one, zero, 3), NX_INVALID_ARGUMENT, "a step of 0");
+  expect_refusal(t, nx_slice(x, zero, many, one, 3), NX_INDEX_OUT_OF_RANGE, "past the end");
   return true;
 }
 static bool bad_as_strided(trial *t, nx_tensor *x) {
   nx_tensor *whole = nx_copy(x);
   const int64_t n[] = {4}, far[] = {30}, back[] = {-1};
-  expect_refusal(t, nx_as_strided(whole, 1, n, far, 0), NX_INVALID_ARGUMENT, "past the end");
-  expect_refusal(t, nx_as_strided(whole, 1, n, back, 2), NX_INVALID_ARGUMENT, "before the start");
+  expect_refusal(t, nx_as_strided(whole, n, far, 1, 0), NX_INVALID_ARGUMENT, "past the end");
+  expect_refusal(t, nx_as_strided(whole, n, back, 1, 2), NX_INVALID_ARGUMENT, "before the start");
   return true;
 }
 static bool bad_get(trial *t, nx_tensor *x) {
@@ -183,15 +183,15 @@ static void check_pad(trial *t) {
       for (int k = 0; k < 3; k++) index[k] += before[k];
       want->at[ravel(3, shape, index)] = a->at[i];
     }
-    expect(t, nx_pad(x, before, after, &value), want, SAME_BITS, layout_names[l]);
+    expect(t, nx_pad(x, before, after, 3, &value), want, SAME_BITS, layout_names[l]);
   }
-  expect_refusal(t, nx_pad(x, less, after, &value), NX_INVALID_ARGUMENT, "negative amounts");
-  expect_refusal(t, nx_pad(x, before, after, NULL), NX_INVALID_ARGUMENT, "no value");
-  expect_refusal(t, nx_pad(NULL, before, after, &value), NX_INVALID_ARGUMENT, "a null operand");
+  expect_refusal(t, nx_pad(x, less, after, 3, &value), NX_INVALID_ARGUMENT, "negative amounts");
+  expect_refusal(t, nx_pad(x, before, after, 3, NULL), NX_INVALID_ARGUMENT, "no value");
+  expect_refusal(t, nx_pad(NULL, before, after, 3, &value), NX_INVALID_ARGUMENT, "a null operand");
 }
 static nx_tensor *record_pad(trial *t, nx_dtype dtype) {
   static const int64_t one[] = {1, 1, 1};
-  return nx_pad(tensor_of(t, tame_values(t, dtype, 3, cube, 1)), one, one, NX_INTEGER(1));
+  return nx_pad(tensor_of(t, tame_values(t, dtype, 3, cube, 1)), one, one, 3, NX_INTEGER(1));
 }
 
 /* Along each axis: a cube, an empty one, a slab in another layout. */
@@ -258,7 +258,7 @@ static void check_assign(trial *t) {
   for (int64_t i = 0; i < 2; i++)
     for (int64_t k = 0; k < 5; k++) want->at[(4 - 3 * i) * 11 + 1 + 2 * k] = src->at[k];
   nx_tensor *x = tensor_of(t, base), *y = laid_out(t, src, (layout)(t->turn % BROADCAST));
-  nx_tensor *old = nx_copy(x), *view = nx_slice(x, start, count, step);
+  nx_tensor *old = nx_copy(x), *view = nx_slice(x, start, count, step, 2);
   nx_status status = by_range ? nx_set(x, ranges, 2, y) : nx_assign(view, y);
   expect_status(t, status, NX_OK, "assigning through a view");
   expect(t, x, want, SAME_BITS, "all of the memory");
@@ -271,7 +271,7 @@ static void check_assign(trial *t) {
   static const int64_t twice[] = {2, 2, 5};
   expect_status(t, nx_assign(view, type), NX_INVALID_ARGUMENT, "another type");
   expect_status(t, nx_assign(view, x), NX_INVALID_ARGUMENT, "another shape");
-  expect_status(t, nx_assign(nx_expand(view, 3, twice), y), NX_INVALID_ARGUMENT,
+  expect_status(t, nx_assign(nx_expand(view, twice, 3), y), NX_INVALID_ARGUMENT,
                 "a view that repeats elements");
   expect_status(t, nx_assign(NULL, y), NX_INVALID_ARGUMENT, "a null operand");
 }

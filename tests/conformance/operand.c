@@ -175,7 +175,7 @@ unsigned char *packed(trial *t, const array *a, size_t *bytes) {
 nx_tensor *tensor_of(trial *t, const array *a) {
   size_t bytes;
   unsigned char *memory = packed(t, a, &bytes);
-  nx_tensor *x = nx_empty(t->context, t->device, a->dtype, a->rank, a->shape);
+  nx_tensor *x = nx_empty(t->context, t->device, a->dtype, a->shape, a->rank);
   if (x && nx_write(x, memory, bytes, NULL) != NX_OK) return NULL;
   return x;
 }
@@ -202,7 +202,8 @@ static nx_tensor *sliced(trial *t, const array *a, int64_t step) {
     start[i] = cut;
     shape[i] = start[i] + a->shape[i] * steps[i] + cut;
   }
-  return nx_slice(tensor_of(t, base_of(t, a, shape, start, steps)), start, a->shape, steps);
+  return nx_slice(tensor_of(t, base_of(t, a, shape, start, steps)), start, a->shape, steps,
+                  (size_t)a->rank);
 }
 
 /* Axes in reverse order in memory. */
@@ -248,7 +249,7 @@ static nx_tensor *broadcast(trial *t, array *a) {
       if (shape[k] == 1) index[k] = 0;
     a->at[i] = base->at[ravel(a->rank, shape, index)];
   }
-  return nx_expand(tensor_of(t, base), a->rank, a->shape);
+  return nx_expand(tensor_of(t, base), a->shape, a->rank);
 }
 
 nx_tensor *laid_out(trial *t, array *a, layout l) {

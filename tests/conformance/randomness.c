@@ -108,15 +108,15 @@ static void check_rand(trial *t) {
     want->at[i] = encode_real(t->dtype, x);
   }
   nx_tensor *key = tensor_of(t, key_of(t, t->turn % 2 ? NX_I32 : NX_U32));
-  expect(t, nx_rand(key, t->dtype, 3, random_shape), want, SAME, "uniform numbers");
+  expect(t, nx_rand(key, t->dtype, random_shape, 3), want, SAME, "uniform numbers");
   nx_tensor *bad = tensor_of(t, key_of(t, NX_I64));
-  expect_refusal(t, nx_rand(bad, t->dtype, 3, random_shape), NX_UNSUPPORTED_DTYPE, "a key of i64");
-  expect_refusal(t, nx_rand(key, t->dtype, 1, (const int64_t[]){-1}), NX_INVALID_ARGUMENT,
+  expect_refusal(t, nx_rand(bad, t->dtype, random_shape, 3), NX_UNSUPPORTED_DTYPE, "a key of i64");
+  expect_refusal(t, nx_rand(key, t->dtype, (const int64_t[]){-1}, 1), NX_INVALID_ARGUMENT,
                  "-1 numbers");
-  expect_refusal(t, nx_rand(NULL, t->dtype, 3, random_shape), NX_INVALID_ARGUMENT, "no key");
+  expect_refusal(t, nx_rand(NULL, t->dtype, random_shape, 3), NX_INVALID_ARGUMENT, "no key");
 }
 static nx_tensor *record_rand(trial *t, nx_dtype dtype) {
-  return nx_rand(tensor_of(t, key_of(t, NX_U32)), dtype, 3, random_shape);
+  return nx_rand(tensor_of(t, key_of(t, NX_U32)), dtype, random_shape, 3);
 }
 
 /* sqrt(-2 log u) cos(2 pi v) of exact u and v: what is computed in the type differs by a few units
@@ -139,12 +139,12 @@ static void check_randn(trial *t) {
   }
   nx_tensor *key = tensor_of(t, key_of(t, t->turn % 2 ? NX_I32 : NX_U32));
   double bound = t->format->precision < 24 ? 0.51 : 16;
-  expect_near(t, nx_randn(key, t->dtype, 3, random_shape), want, exact, NEAR_SIZE, bound, size,
+  expect_near(t, nx_randn(key, t->dtype, random_shape, 3), want, exact, NEAR_SIZE, bound, size,
               NULL, "normal numbers");
-  expect_refusal(t, nx_randn(NULL, t->dtype, 3, random_shape), NX_INVALID_ARGUMENT, "no key");
+  expect_refusal(t, nx_randn(NULL, t->dtype, random_shape, 3), NX_INVALID_ARGUMENT, "no key");
 }
 static nx_tensor *record_randn(trial *t, nx_dtype dtype) {
-  return nx_randn(tensor_of(t, key_of(t, NX_U32)), dtype, 3, random_shape);
+  return nx_randn(tensor_of(t, key_of(t, NX_U32)), dtype, random_shape, 3);
 }
 
 static void check_permutation(trial *t) {

@@ -72,13 +72,13 @@ static void expect_statistic(trial *t, array *a, layout l, uint32_t axes, double
   }
   char what[80];
   snprintf(what, sizeof what, "axes %x, ddof %g, %s", axes, ddof, layout_names[l]);
-  if (!is_variance(t)) expect(t, nx_mean(x, list, n, 0), want, SAME, what);
-  else expect_near(t, nx_var(x, list, n, ddof, 0), want, apart, NEAR, 8, NULL, NULL, what);
+  if (!is_variance(t)) expect(t, nx_reduce_mean(x, list, n, 0), want, SAME, what);
+  else expect_near(t, nx_reduce_var(x, list, n, ddof, 0), want, apart, NEAR, 8, NULL, NULL, what);
 }
 
 static nx_tensor *call(const trial *t, nx_tensor *x, const int32_t *axes, size_t n,
                        uint32_t flags) {
-  return is_variance(t) ? nx_var(x, axes, n, 0, flags) : nx_mean(x, axes, n, flags);
+  return is_variance(t) ? nx_reduce_var(x, axes, n, 0, flags) : nx_reduce_mean(x, axes, n, flags);
 }
 
 static void check_refusals(trial *t) {
@@ -88,7 +88,8 @@ static void check_refusals(trial *t) {
   expect_refusal(t, call(t, x, NX_AXES(2), 0), NX_INVALID_ARGUMENT, "axis 2 of rank 2");
   expect_refusal(t, call(t, x, NX_AXES(1, -1), 0), NX_INVALID_ARGUMENT, "an axis twice");
   if (is_variance(t))
-    expect_refusal(t, nx_var(x, NX_AXES(0), (double)NAN, 0), NX_INVALID_ARGUMENT, "a NaN ddof");
+    expect_refusal(t, nx_reduce_var(x, NX_AXES(0), (double)NAN, 0), NX_INVALID_ARGUMENT,
+                   "a NaN ddof");
 }
 
 static void check_statistic(trial *t) {
@@ -111,8 +112,8 @@ static nx_tensor *record_statistic(trial *t, nx_dtype dtype) {
 }
 
 static const operation statistic_table[] = {
-    {"mean", F | C, check_statistic, record_statistic, &(const statistic){false}, 0, NULL},
-    {"var", F | C, check_statistic, record_statistic, &(const statistic){true}, 0, NULL},
+    {"reduce_mean", F | C, check_statistic, record_statistic, &(const statistic){false}, 0, NULL},
+    {"reduce_var", F | C, check_statistic, record_statistic, &(const statistic){true}, 0, NULL},
 };
 const family statistic_family = {"Statistics", statistic_table,
                                  sizeof statistic_table / sizeof *statistic_table};

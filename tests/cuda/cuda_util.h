@@ -50,8 +50,8 @@ static inline void each_call_fails(nx_status (*program)(nx_context *c), bool eve
 static inline double some(int64_t i) { return (double)((i * 7919 + 13) % 1009) / 500 - 1; }
 
 /* A stored tensor of numbers in [-1, 1]; `seed` tells it from others. */
-static inline nx_tensor *tensor_in(nx_context *c, nx_device device, nx_dtype t, int32_t rank,
-                                   const int64_t *shape, int64_t seed) {
+static inline nx_tensor *tensor_in(nx_context *c, nx_device device, nx_dtype t,
+                                   const int64_t *shape, int32_t rank, int64_t seed) {
   bool single = t == NX_F32 || t == NX_C64, pairs = t == NX_C64 || t == NX_C128;
   int64_t n = pairs ? 2 : 1;
   for (int32_t i = 0; i < rank; i++) n *= shape[i];
@@ -60,7 +60,7 @@ static inline nx_tensor *tensor_in(nx_context *c, nx_device device, nx_dtype t, 
   for (int64_t i = 0; i < n; i++)
     if (single) narrow[i] = (float)some(i + seed);
     else wide[i] = some(i + seed);
-  nx_tensor *x = nx_empty(c, device, t, rank, shape);
+  nx_tensor *x = nx_empty(c, device, t, shape, rank);
   if (x != NULL && nx_write(x, wide, (size_t)n * (single ? 4 : 8), NULL) != NX_OK) x = NULL;
   free(wide);
   return x;

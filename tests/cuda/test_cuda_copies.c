@@ -20,7 +20,7 @@ static float *numbers(int64_t n, float first) {
 }
 
 static nx_tensor *given(nx_context *c, nx_device where, const float *values, int64_t n) {
-  nx_tensor *x = nx_empty(c, where, NX_F32, 1, &n);
+  nx_tensor *x = nx_empty(c, where, NX_F32, &n, 1);
   OK(nx_write(x, values, (size_t)n * sizeof *values, NULL));
   return x;
 }
@@ -49,8 +49,8 @@ static void pipeline(nx_context *c, nx_device where, int64_t n, uint64_t seed) {
     values[i] = numbers(n, (float)i);
     nx_scope *scope = nx_scope_begin(c);
     nx_tensor *half = part(given(c, where, values[i], n), 0, n / 2, 1),
-              *two = nx_full(c, where, NX_F32, 0, NULL, NX_NUMBER(2)),
-              *number = nx_full(c, where, NX_F32, 0, NULL, NX_NUMBER(i));
+              *two = nx_full(c, where, NX_F32, NULL, 0, NX_NUMBER(2)),
+              *number = nx_full(c, where, NX_F32, NULL, 0, NX_NUMBER(i));
     results[i] = nx_keep(nx_add(nx_mul(half, two), number));
     OK(nx_realize(c, &results[i], 1, NULL));
     nx_scope_end(scope);
@@ -162,7 +162,7 @@ static void elements_are_looked_at(void **state) {
   nx_scalar v;
   OK(nx_realize(ctx, &x, 1, NULL));
   for (int64_t i = 0; i < 5; i++) {
-    OK(nx_item(x, &i, &v, NULL));
+    OK(nx_item(x, &i, 1, &v, NULL));
     assert_true(v.v.f[0] == 3 * (double)i);
   }
 }
@@ -273,7 +273,7 @@ static void *work(void *given_worker) {
   for (int i = 0; i < 500; i++) values[i] = (float)i;
   for (int round = 0; round < 20 && w->good; round++) {
     int64_t n = 500;
-    nx_tensor *x = nx_empty(ctx, w->device, NX_F32, 1, &n);
+    nx_tensor *x = nx_empty(ctx, w->device, NX_F32, &n, 1);
     bool good = nx_write(x, values, sizeof values, NULL) == NX_OK;
     nx_tensor *other = nx_to_device(x, w->device == CUDA ? CUDA + 1 : CUDA),
               *y = nx_add(other, other);
@@ -322,7 +322,7 @@ static void every_call_fails(void **state) {
       fake->fail_with = results[k / 4];
       nx_status status = NX_OK;
       for (int i = 0; i < 2 && status == NX_OK; i++) {
-        nx_tensor *x = nx_empty(c, CUDA, NX_F32, 1, &three), *y = nx_add(x, x);
+        nx_tensor *x = nx_empty(c, CUDA, NX_F32, &three, 1), *y = nx_add(x, x);
         status = x != NULL ? nx_write(x, values, sizeof values, NULL) : nx_error_take(NULL);
         nx_tensor_release(y);
         y = nx_add(x, x);

@@ -29,24 +29,24 @@ static void values_are_computed_there(void **state) {
   nx_tensor *a = ramp(5, 1), *b = GOOD(nx_add(nx_mul(a, a), a));
   EXPECT(b, 0, 2, 6, 12, 20);
   assert_true(fake->launches > launches);
-  nx_tensor *m = GOOD(nx_reshape(ramp(12, 1), NX_SHAPE(3, 4)));
+  nx_tensor *m = GOOD(nx_reshape(ramp(12, 1), NX_SHAPE(3, 4), 0));
   EXPECT(nx_reduce_sum(m, NX_AXES(1), 0), 6, 22, 38);
   EXPECT(nx_reduce_sum(m, NX_AXES(0), 0), 12, 15, 18, 21);
   EXPECT(nx_matmul(m, nx_permute(m, (int32_t[]){1, 0}, 2)), 14, 38, 62, 38, 126, 214, 62, 214, 366);
-  nx_tensor *l = GOOD(nx_reshape(ramp(2 * 40 * 40, 1), NX_SHAPE(2, 40, 40)));
+  nx_tensor *l = GOOD(nx_reshape(ramp(2 * 40 * 40, 1), NX_SHAPE(2, 40, 40), 0));
   nx_tensor *r = GOOD(nx_permute(l, (int32_t[]){0, 2, 1}, 3)), *both = GOOD(nx_matmul(l, r));
   int64_t products = fake->products;
-  EXPECT(
-      nx_reduce_max(nx_reshape(nx_matmul(l, nx_eye(ctx, CUDA, NX_F32, 40, 40, 0)), NX_SHAPE(3200)),
-                    NX_AXES(0), 0),
-      3199);
+  EXPECT(nx_reduce_max(
+             nx_reshape(nx_matmul(l, nx_eye(ctx, CUDA, NX_F32, 40, 40, 0)), NX_SHAPE(3200), 0),
+             NX_AXES(0), 0),
+         3199);
   OK(nx_realize(ctx, &both, 1, NULL));
   assert_true(fake->products > products);
   nx_tensor *own = GOOD(nx_reduce_sum(nx_mul(l, l), NX_AXES(2), 0)); /* its diagonal */
   nx_tensor *diagonal =
       GOOD(nx_reduce_sum(nx_mul(both, nx_eye(ctx, CUDA, NX_F32, 40, 40, 0)), NX_AXES(2), 0));
   nx_tensor *off = GOOD(nx_reduce_max(
-      nx_abs(nx_sub(nx_div(diagonal, own), nx_full(ctx, CUDA, NX_F32, 0, NULL, NX_NUMBER(1)))),
+      nx_abs(nx_sub(nx_div(diagonal, own), nx_full(ctx, CUDA, NX_F32, NULL, 0, NX_NUMBER(1)))),
       NX_AXES(0, 1), 0));
   float error = 1;
   OK(nx_read(off, &error, sizeof error, NULL));
@@ -92,7 +92,7 @@ static void values_come_and_go(void **state) {
 static void assigns_and_mappings(void **state) {
   (void)state;
   nx_tensor *x = ramp(4, 1), *before = GOOD(nx_add(x, x));
-  OK(nx_assign(part(x, 1, 2, 1), GOOD(nx_full(ctx, CUDA, NX_F32, 0, NULL, NX_NUMBER(9)))));
+  OK(nx_assign(part(x, 1, 2, 1), GOOD(nx_full(ctx, CUDA, NX_F32, NULL, 0, NX_NUMBER(9)))));
   EXPECT(x, 0, 9, 9, 3);
   EXPECT(before, 0, 2, 4, 6);
   nx_mapping *m = NULL;
@@ -101,7 +101,7 @@ static void assigns_and_mappings(void **state) {
   assert_true(p[1] == 9);
   p[0] = 7; /* seen by what is recorded from now on */
   EXPECT(nx_add(x, x), 14, 18, 18, 6);
-  OK(nx_assign(part(x, 3, 1, 1), GOOD(nx_full(ctx, CUDA, NX_F32, 0, NULL, NX_NUMBER(5)))));
+  OK(nx_assign(part(x, 3, 1, 1), GOOD(nx_full(ctx, CUDA, NX_F32, NULL, 0, NX_NUMBER(5)))));
   OK(nx_realize(ctx, &x, 1, NULL));
   assert_true(p[3] == 5);
   p[2] = 3; /* after the last run that saw the mapping */

@@ -65,7 +65,7 @@ static void a_library_notices(void **state) {
   nx_context *own = ctx;
   OK(nx_context_create(NULL, &ctx));
   nx_scope *scope = nx_scope_begin(ctx);
-  nx_tensor *x = GOOD(nx_reshape(ramp(1600, 1), NX_SHAPE(40, 40)));
+  nx_tensor *x = GOOD(nx_reshape(ramp(1600, 1), NX_SHAPE(40, 40), 0));
   OK(nx_realize(ctx, &x, 1, NULL));
   nx_tensor *y = GOOD(nx_matmul(x, x));
   OK(nx_realize(ctx, &y, 1, NULL));
@@ -116,7 +116,7 @@ static void others_find_memory(void **state) {
     nx_scope *scope = nx_scope_begin(ctx);
     nx_tensor *x =
         GOOD(nx_to_device(GOOD(nx_arange(ctx, 0, NX_F32, NX_NUMBER(0), NX_NUMBER(1), 4096)), CUDA));
-    nx_tensor *a = GOOD(nx_reshape(x, NX_SHAPE(64, 64))), *b = GOOD(nx_matmul(a, a));
+    nx_tensor *a = GOOD(nx_reshape(x, NX_SHAPE(64, 64), 0)), *b = GOOD(nx_matmul(a, a));
     if (i < 2) b = GOOD(nx_add(a, a));
     snprintf(fake->only, sizeof fake->only, "%s", all[i].call);
     fake->fail_at = fake->calls + 1;

@@ -36,13 +36,14 @@ static const char checked[] = "nxir 1\n"
 
 static nx_function *parse(const char *text) {
   nx_function *f = NULL;
-  OK(nx_function_parse_on(ctx, CUDA, text, strlen(text), &f));
+  OK(nx_function_parse(ctx, text, strlen(text),
+                       &(nx_parse_options){.size = sizeof(nx_parse_options), .device = CUDA}, &f));
   return f;
 }
 
 static nx_tensor *square(double first) {
   nx_tensor *x = GOOD(nx_arange(ctx, CUDA, NX_F32, NX_NUMBER(first), NX_NUMBER(1e-3), N));
-  x = GOOD(nx_reshape(x, NX_SHAPE(ROWS, ROWS)));
+  x = GOOD(nx_reshape(x, NX_SHAPE(ROWS, ROWS), 0));
   OK(nx_realize(ctx, &x, 1, NULL));
   return x;
 }
@@ -52,7 +53,7 @@ static uint64_t call(nx_function *f, nx_tensor *x, float *bits) {
   nx_report report = {.size = sizeof report};
   nx_run_options o = {.size = sizeof o, .report = &report};
   nx_tensor *out[2] = {NULL, NULL};
-  OK(nx_function_call(f, &x, out, &o));
+  OK(nx_function_call(f, &x, 1, out, 2, &o));
   for (int i = 0; i < 2; i++) {
     OK(nx_read(out[i], bits + i * N, N * sizeof *bits, NULL));
     nx_tensor_release(out[i]);
@@ -162,7 +163,7 @@ static void *call_often(void *given) {
   c->good = bits != NULL;
   for (int i = 0; i < 20 && c->good; i++) {
     nx_tensor *out[2] = {NULL, NULL};
-    nx_status status = nx_function_call(c->f, &c->x, out, NULL);
+    nx_status status = nx_function_call(c->f, &c->x, 1, out, 2, NULL);
     for (int k = 0; k < 2 && status == NX_OK; k++)
       status = nx_read(out[k], bits + k * N, N * sizeof *bits, NULL);
     for (int k = 0; k < 2; k++) nx_tensor_release(out[k]);
@@ -194,13 +195,13 @@ static void threads_share_a_plan(void **state) {
 static void what_waits_has_none(void **state) {
   (void)state;
   nx_function *f = parse(checked);
-  nx_tensor *in[] = {square(0), GOOD(nx_cast(nx_reshape(ramp(3, 2), NX_SHAPE(3, 1)), NX_I32))};
+  nx_tensor *in[] = {square(0), GOOD(nx_cast(nx_reshape(ramp(3, 2), NX_SHAPE(3, 1), 0), NX_I32))};
   OK(nx_realize(ctx, in, 2, NULL));
   for (int i = 0; i < CALLS; i++) {
     nx_report report = {.size = sizeof report};
     nx_run_options o = {.size = sizeof o, .report = &report};
     nx_tensor *out = NULL;
-    OK(nx_function_call(f, in, &out, &o));
+    OK(nx_function_call(f, in, 2, &out, 1, &o));
     assert_int_equal(report.graph_launches, 0);
     nx_tensor_release(out);
   }
@@ -214,14 +215,16 @@ static nx_status some_calls(nx_context *c, uint64_t *launched, float *bits) {
   nx_report report = {.size = sizeof report};
   nx_run_options o = {.size = sizeof o, .report = &report};
   nx_scope *s = nx_scope_begin(c);
-  nx_status status = nx_function_parse_on(c, CUDA, chain, strlen(chain), &f);
+  nx_status status =
+      nx_function_parse(c, chain, strlen(chain),
+                        &(nx_parse_options){.size = sizeof(nx_parse_options), .device = CUDA}, &f);
   nx_tensor *x = nx_reshape(nx_arange(c, CUDA, NX_F32, NX_NUMBER(0), NX_NUMBER(1e-3), N),
-                            NX_SHAPE(ROWS, ROWS));
+                            NX_SHAPE(ROWS, ROWS), 0);
   *launched = 0;
   if (status == NX_OK) status = nx_realize(c, &x, 1, NULL);
   for (int i = 0; i < CALLS && status == NX_OK; i++) {
     nx_tensor *out[2] = {NULL, NULL};
-    status = nx_function_call(f, &x, out, &o);
+    status = nx_function_call(f, &x, 1, out, 2, &o);
     for (int k = 0; k < 2 && status == NX_OK; k++)
       status = nx_read(out[k], bits + k * N, N * sizeof *bits, NULL);
     for (int k = 0; k < 2; k++) nx_tensor_release(out[k]);

@@ -35,7 +35,7 @@ static nx_tensor *there(nx_tensor *x) {
   nx_tensor_describe(x, &info);
   size_t bytes = (size_t)info.elements * (info.dtype == NX_C128 ? 16 : 8);
   void *host = malloc(bytes + 1);
-  nx_tensor *y = GOOD(nx_empty(ctx, CUDA, info.dtype, info.rank, info.shape));
+  nx_tensor *y = GOOD(nx_empty(ctx, CUDA, info.dtype, info.shape, info.rank));
   OK(nx_read(x, host, bytes, NULL));
   OK(nx_write(y, host, bytes, NULL));
   free(host);
@@ -65,9 +65,10 @@ static void factors(void **state) {
                 *x = matrices(t, count, n, 3, 1), *one = matrices(t, count, n, 1, 5), *p = there(a),
                 *q = there(b);
       for (int upper = 0; upper < 2; upper++)
-        same(GOOD(nx_cholesky(p, upper)), GOOD(nx_cholesky(a, upper)), t);
-      same(GOOD(nx_solve(q, there(x))), GOOD(nx_solve(b, x)), t);
-      same(GOOD(nx_solve(q, there(one))), GOOD(nx_solve(b, one)), t);
+        same(GOOD(nx_cholesky(p, upper ? NX_UPPER : NX_LOWER)),
+             GOOD(nx_cholesky(a, upper ? NX_UPPER : NX_LOWER)), t);
+      same(GOOD(nx_solve(q, there(x), 0)), GOOD(nx_solve(b, x, 0)), t);
+      same(GOOD(nx_solve(q, there(one), 0)), GOOD(nx_solve(b, one, 0)), t);
       same(GOOD(nx_inv(q)), GOOD(nx_inv(b)), t);
       same(GOOD(nx_det(q)), GOOD(nx_det(b)), t);
       nx_tensor *is[2], *wanted[2];
@@ -86,9 +87,14 @@ static void triangles(void **state) {
       bool upper = form & 1, transposed = form & 2, unit = form & 4;
       nx_tensor *a = GOOD(nx_add(positive(dtypes[i], 2, 6), identity(dtypes[i], 6))),
                 *b = matrices(dtypes[i], 2, 6, form == 3 ? 40 : 2, 4);
-      if (unit) a = GOOD(nx_div(a, GOOD(nx_full(ctx, HOST, dtypes[i], 0, NULL, NX_NUMBER(64)))));
-      same(GOOD(nx_triangular_solve(there(a), there(b), upper, transposed, unit)),
-           GOOD(nx_triangular_solve(a, b, upper, transposed, unit)), dtypes[i]);
+      if (unit) a = GOOD(nx_div(a, GOOD(nx_full(ctx, HOST, dtypes[i], NULL, 0, NX_NUMBER(64)))));
+      same(GOOD(nx_triangular_solve(there(a), there(b),
+                                    (upper ? NX_UPPER : 0) | (transposed ? NX_ADJOINT : 0) |
+                                        (unit ? NX_UNIT_DIAGONAL : 0))),
+           GOOD(nx_triangular_solve(a, b,
+                                    (upper ? NX_UPPER : 0) | (transposed ? NX_ADJOINT : 0) |
+                                        (unit ? NX_UNIT_DIAGONAL : 0))),
+           dtypes[i]);
     }
 }
 
@@ -103,7 +109,7 @@ static void is_unitary(nx_tensor *q, nx_dtype t, int64_t n) {
 
 /* x with columns times the values. */
 static nx_tensor *scaled(nx_tensor *x, nx_tensor *values, nx_dtype t, int64_t count, int64_t n) {
-  nx_tensor *row = GOOD(nx_reshape(here(values), NX_SHAPE(count, 1, n)));
+  nx_tensor *row = GOOD(nx_reshape(here(values), NX_SHAPE(count, 1, n), 0));
   return GOOD(nx_mul(here(x), GOOD(nx_cast(row, t))));
 }
 
@@ -114,17 +120,17 @@ static void values_of_hermitian(void **state) {
       nx_dtype t = dtypes[i];
       int64_t count = sizes[s].count, n = sizes[s].n;
       nx_tensor *a = matrices(t, count, n, n, 2), *whole = GOOD(nx_add(a, adjoint(a, t))),
-                *p = there(whole), *out[2], *wanted = GOOD(nx_eigvalsh(whole));
-      OK(nx_eigh(p, &out[0], &out[1]));
+                *p = there(whole), *out[2], *wanted = GOOD(nx_eigvalsh(whole, 0));
+      OK(nx_eigh(p, 0, &out[0], &out[1]));
       expect_calls(out, 2, 1, 0);
       close_to(out[0], wanted, tolerance(t));
       is_unitary(out[1], t, n);
       nx_tensor *back =
           GOOD(nx_matmul(scaled(out[1], out[0], t, count, n), adjoint(here(out[1]), t)));
       close_to(back, whole, tolerance(t));
-      same(GOOD(nx_eigvalsh(p)), wanted, t);
+      same(GOOD(nx_eigvalsh(p, 0)), wanted, t);
       /* Reads the lower triangle alone. */
-      same(GOOD(nx_eigvalsh(there(a))), GOOD(nx_eigvalsh(a)), t);
+      same(GOOD(nx_eigvalsh(there(a), 0)), GOOD(nx_eigvalsh(a, 0)), t);
     }
 }
 
@@ -152,16 +158,16 @@ static void singular_values(void **state) {
         nx_dtype t = dtypes[i];
         int64_t count = shapes[s][0], m = shapes[s][1], n = shapes[s][2], least = m < n ? m : n;
         nx_tensor *a = matrices(t, count, m, n, 6), *is[3], *wanted[3];
-        OK(nx_svd(there(a), full, &is[0], &is[1], &is[2]));
-        OK(nx_svd(a, full, &wanted[0], &wanted[1], &wanted[2]));
+        OK(nx_svd(there(a), full ? NX_FULL_MATRICES : 0, &is[0], &is[1], &is[2]));
+        OK(nx_svd(a, full ? NX_FULL_MATRICES : 0, &wanted[0], &wanted[1], &wanted[2]));
         expect_calls(is, 3, 1, 0);
         close_to(is[1], wanted[1], tolerance(t));
         is_unitary(is[0], t, full ? m : least);
         is_unitary(adjoint(here(is[2]), t), t, full ? n : least);
-        nx_tensor *u = GOOD(
-                      nx_shrink(here(is[0]), (int64_t[]){0, 0, 0}, (int64_t[]){count, m, least})),
-                  *v = GOOD(
-                      nx_shrink(here(is[2]), (int64_t[]){0, 0, 0}, (int64_t[]){count, least, n}));
+        nx_tensor *u = GOOD(nx_shrink(here(is[0]), (int64_t[]){0, 0, 0},
+                                      (int64_t[]){count, m, least}, 3)),
+                  *v = GOOD(nx_shrink(here(is[2]), (int64_t[]){0, 0, 0},
+                                      (int64_t[]){count, least, n}, 3));
         close_to(GOOD(nx_matmul(scaled(u, is[1], t, count, least), v)), a, tolerance(t));
       }
 }
@@ -176,7 +182,7 @@ static void orthogonal_factors(void **state) {
         nx_dtype t = dtypes[i];
         int64_t m = shapes[s][1], n = shapes[s][2], inner = reduced && n < m ? n : m;
         nx_tensor *a = matrices(t, shapes[s][0], m, n, 7), *is[2];
-        OK(nx_qr(there(a), reduced, &is[0], &is[1]));
+        OK(nx_qr(there(a), reduced ? 0 : NX_FULL_MATRICES, &is[0], &is[1]));
         expect_calls(is, 2, 1, 0);
         is_unitary(is[0], t, inner);
         close_to(GOOD(nx_matmul(here(is[0]), here(is[1]))), a, tolerance(t));
@@ -217,15 +223,15 @@ static void failures_are_found(void **state) {
   for (int64_t n = 4; n <= 70; n += 66) {
     nx_tensor *u, *s, *v, *zero = spoilt(n, 2, 2, 0), *nan = spoilt(n, 3, 1, NAN),
                           *b = GOOD(tensor_in(ctx, CUDA, NX_F64, NX_SHAPE(3, n, 2), 0));
-    fails(nx_cholesky(spoilt(n, 1, 1, -1), false), NX_NOT_POSITIVE_DEFINITE);
-    fails(nx_cholesky(nan, true), NX_NOT_POSITIVE_DEFINITE);
-    fails(nx_cholesky(spoilt(n, n - 1, n - 1, INFINITY), false), NX_NOT_POSITIVE_DEFINITE);
-    fails(nx_solve(zero, b), NX_SINGULAR);
+    fails(nx_cholesky(spoilt(n, 1, 1, -1), NX_LOWER), NX_NOT_POSITIVE_DEFINITE);
+    fails(nx_cholesky(nan, NX_UPPER), NX_NOT_POSITIVE_DEFINITE);
+    fails(nx_cholesky(spoilt(n, n - 1, n - 1, INFINITY), NX_LOWER), NX_NOT_POSITIVE_DEFINITE);
+    fails(nx_solve(zero, b, 0), NX_SINGULAR);
     fails(nx_inv(zero), NX_SINGULAR);
-    fails(nx_triangular_solve(zero, b, false, false, false), NX_SINGULAR);
-    fails(nx_eigvalsh(nan), NX_NO_CONVERGENCE);
-    OK(nx_realize(ctx, (nx_tensor *[]){GOOD(nx_eigvalsh(spoilt(n, 1, 3, NAN)))}, 1, NULL));
-    OK(nx_svd(nan, false, &u, &s, &v));
+    fails(nx_triangular_solve(zero, b, NX_LOWER), NX_SINGULAR);
+    fails(nx_eigvalsh(nan, 0), NX_NO_CONVERGENCE);
+    OK(nx_realize(ctx, (nx_tensor *[]){GOOD(nx_eigvalsh(spoilt(n, 1, 3, NAN), 0))}, 1, NULL));
+    OK(nx_svd(nan, 0, &u, &s, &v));
     fails(s, NX_NO_CONVERGENCE);
     fails(nx_eigvals(nan), NX_NO_CONVERGENCE);
     double det[3];
@@ -250,13 +256,13 @@ static void nothing_to_do(void **state) {
   OK(nx_slogdet(none, &q, &r));
   OK(nx_read(r, ones, sizeof ones, NULL));
   assert_true(ones[0] == 0 && ones[1] == 0);
-  OK(nx_read(GOOD(nx_cholesky(none, false)), NULL, 0, NULL));
+  OK(nx_read(GOOD(nx_cholesky(none, NX_LOWER)), NULL, 0, NULL));
   OK(nx_read(GOOD(nx_inv(empty(0, 3, 3))), NULL, 0, NULL));
-  OK(nx_read(GOOD(nx_solve(spoilt(3, 0, 0, 1), empty(3, 3, 0))), NULL, 0, NULL));
-  OK(nx_svd(empty(2, 3, 0), true, &u, &s, &v));
+  OK(nx_read(GOOD(nx_solve(spoilt(3, 0, 0, 1), empty(3, 3, 0), 0)), NULL, 0, NULL));
+  OK(nx_svd(empty(2, 3, 0), NX_FULL_MATRICES, &u, &s, &v));
   OK(nx_read(u, units, sizeof units, NULL));
   for (int i = 0; i < 18; i++) assert_true(units[i] == (i % 9 % 4 == 0));
-  OK(nx_qr(empty(2, 3, 0), false, &q, &r));
+  OK(nx_qr(empty(2, 3, 0), NX_FULL_MATRICES, &q, &r));
   OK(nx_read(q, units, sizeof units, NULL));
   for (int i = 0; i < 18; i++) assert_true(units[i] == (i % 9 % 4 == 0));
 }
@@ -275,11 +281,11 @@ static nx_status program(nx_context *c) {
       nx_write(b, (double[18]){1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1}, 144, NULL) !=
           NX_OK)
     status = nx_error_take(NULL);
-  if (status == NX_OK && (out[0] = nx_inv(nx_cholesky(a, false))) == NULL)
+  if (status == NX_OK && (out[0] = nx_inv(nx_cholesky(a, NX_LOWER))) == NULL)
     status = nx_error_take(NULL);
   if (status == NX_OK &&
-      (nx_svd(b, true, &out[1], &out[2], NULL) != NX_OK || nx_eigh(b, &out[3], NULL) != NX_OK ||
-       nx_qr(b, true, NULL, &out[4]) != NX_OK))
+      (nx_svd(b, NX_FULL_MATRICES, &out[1], &out[2], NULL) != NX_OK ||
+       nx_eigh(b, 0, &out[3], NULL) != NX_OK || nx_qr(b, 0, NULL, &out[4]) != NX_OK))
     status = nx_error_take(NULL);
   if (status == NX_OK) status = nx_realize(c, out, 5, NULL);
   if (status == NX_OK) status = nx_read(out[0], back, sizeof back, NULL);

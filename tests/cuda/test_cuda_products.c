@@ -11,7 +11,7 @@
 
 /* ---- operands: numbers with a few digits, of both signs */
 
-static nx_tensor *numbers(nx_dtype t, int32_t rank, const int64_t *shape, uint32_t seed) {
+static nx_tensor *numbers(nx_dtype t, const int64_t *shape, int32_t rank, uint32_t seed) {
   int64_t n = 1;
   for (int32_t i = 0; i < rank; i++) n *= shape[i];
   float *values = calloc((size_t)n + 1, sizeof *values);
@@ -20,7 +20,7 @@ static nx_tensor *numbers(nx_dtype t, int32_t rank, const int64_t *shape, uint32
     seed = seed * 1664525 + 1013904223;
     values[i] = (float)(int32_t)(seed >> 20) / 2048.0f - 1;
   }
-  nx_tensor *x = GOOD(nx_empty(ctx, 0, NX_F32, rank, shape));
+  nx_tensor *x = GOOD(nx_empty(ctx, 0, NX_F32, shape, rank));
   OK(nx_write(x, values, (size_t)n * sizeof *values, NULL));
   free(values);
   x = GOOD(nx_to_device(nx_cast(x, t), CUDA));
@@ -32,7 +32,7 @@ static nx_tensor *numbers(nx_dtype t, int32_t rank, const int64_t *shape, uint32
 static nx_tensor *window(nx_tensor *x, int64_t row, int64_t column, int64_t rows, int64_t columns,
                          int64_t step) {
   return GOOD(
-      nx_slice(x, (int64_t[]){row, column}, (int64_t[]){rows, columns}, (int64_t[]){1, step}));
+      nx_slice(x, (int64_t[]){row, column}, (int64_t[]){rows, columns}, (int64_t[]){1, step}, 2));
 }
 
 static nx_tensor *turned(nx_tensor *x, int32_t rank) {
@@ -135,9 +135,9 @@ static void types(void **state) {
 
 /* ---- complex ones: one product of the library, and a kernel that writes the second operand */
 
-static nx_tensor *pairs(nx_dtype part, int32_t rank, const int64_t *shape, uint32_t seed) {
+static nx_tensor *pairs(nx_dtype part, const int64_t *shape, int32_t rank, uint32_t seed) {
   nx_tensor *z =
-      GOOD(nx_complex(numbers(part, rank, shape, seed), numbers(part, rank, shape, seed + 7)));
+      GOOD(nx_complex(numbers(part, shape, rank, seed), numbers(part, shape, rank, seed + 7)));
   OK(nx_realize(ctx, &z, 1, NULL));
   return z;
 }
@@ -223,7 +223,7 @@ static void batches(void **state) {
   product(GOOD(nx_flip(a2, NX_AXES(0))), b2, t, 6 * M * N, K, 2, 0);     /* runs backwards */
   product(GOOD(nx_permute(a2, (int32_t[]){1, 0, 2, 3}, 4)),
           GOOD(nx_permute(b2, (int32_t[]){1, 0, 2, 3}, 4)), t, 6 * M * N, K, 2, 0);
-  nx_tensor *a3 = GOOD(nx_reshape(a2, NX_SHAPE(2, 1, 3, M, K)));
+  nx_tensor *a3 = GOOD(nx_reshape(a2, NX_SHAPE(2, 1, 3, M, K), 0));
   product(a3, b, t, 6 * M * N, K, 1, 0);
   product(a3, NUMBERS(t, 20, 5, 1, K, N), t, 30 * M * N, K, 2, 0);
 }
@@ -337,7 +337,7 @@ static void rows_are_added(void **state) {
   SUM(AS_ROW, float, 3 * M * N, nx_add(nx_matmul(some, b), row));
   SUM(AS_ROW, float, 3 * M * N, nx_add(nx_matmul(some, many), row));
   SUM(AS_ROW, float, M *N,
-      nx_add(nx_reshape(nx_matmul(a, b), NX_SHAPE(2, M / 2, N)), row)); /* in another form */
+      nx_add(nx_reshape(nx_matmul(a, b), NX_SHAPE(2, M / 2, N), 0), row)); /* in another form */
   SUM(AS_ROW, float, M *N, nx_add(nx_matmul(a, b), window(wide, 0, 4, 1, N, 1)));
   /* rows that the library cannot read, and types that it cannot add to, are laid down first */
   SUM(AS_MATRIX, float, M *N, nx_add(nx_matmul(a, b), window(wide, 0, 3, 1, N, 1)));
@@ -356,7 +356,7 @@ static void matrices_are_added(void **state) {
   SUM(AS_MATRIX, float, M *N, nx_add(nx_matmul(a, b), c));
   SUM(AS_MATRIX, float, M *N, nx_add(c, nx_matmul(a, b)));
   SUM(AS_MATRIX, float, M *N,
-      nx_add(nx_matmul(a, b), nx_reshape(part(line, 1, M * N, 1), NX_SHAPE(M, N))));
+      nx_add(nx_matmul(a, b), nx_reshape(part(line, 1, M * N, 1), NX_SHAPE(M, N), 0)));
   assert_int_equal(fake->products - products, 6); /* each with and without fusion */
   nx_tensor *wanted = GOOD(nx_add(nx_matmul(some, column), each)); /* in two calls */
   int64_t added = fake->matrices_added;
@@ -395,11 +395,12 @@ static void products_in_graphs(void **state) {
   void *first[3] = {NULL, NULL, NULL};
   for (uint32_t i = 1; i < 4; i++) in[i] = NUMBERS(NX_F32, 92 + i, K, N);
   for (uint32_t i = 4; i < 6; i++) in[i] = NUMBERS(NX_F32, 92 + i, 40);
-  OK(nx_function_parse_on(ctx, CUDA, text, strlen(text), &f));
+  OK(nx_function_parse(ctx, text, strlen(text),
+                       &(nx_parse_options){.size = sizeof(nx_parse_options), .device = CUDA}, &f));
   int64_t graphs = fake->graph_launches, rows = fake->rows_added, sums = fake->matrices_added;
   for (int i = 0; i < CALLS; i++) {
     nx_tensor *out[3] = {NULL, NULL, NULL};
-    OK(nx_function_call(f, in, out, NULL));
+    OK(nx_function_call(f, in, 6, out, 3, NULL));
     for (int k = 0; k < 3; k++) {
       void *is = bytes_of(out[k], BYTES);
       if (i > 0) assert_memory_equal(is, first[k], BYTES);

@@ -151,7 +151,7 @@ static void layouts(void **state) {
 /* ---- through the interface */
 
 static nx_tensor *whole(nx_context *c, nx_device device, int64_t n, int64_t most) {
-  nx_tensor *x = nx_empty(c, 0, NX_I32, 1, &n);
+  nx_tensor *x = nx_empty(c, 0, NX_I32, &n, 1);
   int32_t *data = malloc((size_t)n * sizeof *data);
   for (int64_t i = 0; i < n; i++) data[i] = (int32_t)(i * i % most);
   if (x != NULL && nx_write(x, data, (size_t)n * sizeof *data, NULL) != NX_OK) x = NULL;
@@ -163,11 +163,11 @@ static nx_tensor *whole(nx_context *c, nx_device device, int64_t n, int64_t most
 static nx_status scenario(nx_context *c, nx_device device, float to[7 * 3]) {
   const uint32_t flags = 0;
   nx_scope *s = nx_scope_begin(c);
-  nx_tensor *updates = nx_cast(nx_reshape(whole(c, device, 210, 1009), NX_SHAPE(70, 3)), NX_F32);
+  nx_tensor *updates = nx_cast(nx_reshape(whole(c, device, 210, 1009), NX_SHAPE(70, 3), 0), NX_F32);
   nx_tensor *rows =
-      nx_expand(nx_reshape(whole(c, device, 70, 7), NX_SHAPE(70, 1)), NX_SHAPE(70, 3));
+      nx_expand(nx_reshape(whole(c, device, 70, 7), NX_SHAPE(70, 1), 0), NX_SHAPE(70, 3));
   nx_tensor *x = nx_full(c, device, NX_F32, NX_SHAPE(7, 3), NX_NUMBER(0.125));
-  updates = nx_div(updates, nx_full(c, device, NX_F32, 0, NULL, NX_NUMBER(7)));
+  updates = nx_div(updates, nx_full(c, device, NX_F32, NULL, 0, NX_NUMBER(7)));
   nx_tensor *y = nx_scatter(x, rows, updates, 0, NX_SCATTER_ADD, flags);
   nx_report report = {.size = sizeof report};
   nx_run_options o = {.size = sizeof o, .report = &report};

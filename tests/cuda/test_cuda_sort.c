@@ -8,8 +8,8 @@
 #include "tests/util/runner.h"
 
 /* Many equal ones, and for floats zeros of both signs and NaNs. */
-static nx_tensor *scrambled(nx_context *c, nx_dtype t, int32_t rank, const int64_t *shape) {
-  nx_tensor *x = nx_empty(c, 0, t, rank, shape);
+static nx_tensor *scrambled(nx_context *c, nx_dtype t, const int64_t *shape, int32_t rank) {
+  nx_tensor *x = nx_empty(c, 0, t, shape, rank);
   int64_t n = 1;
   for (int32_t i = 0; i < rank; i++) n *= shape[i];
   size_t bytes = (size_t)nxi_dtype_bytes(t, n);
@@ -26,7 +26,8 @@ static nx_tensor *scrambled(nx_context *c, nx_dtype t, int32_t rank, const int64
 
 static nx_status read_sorted(nx_context *c, nx_tensor *x, bool places, int32_t axis,
                              bool descending, char *to, size_t bytes) {
-  nx_tensor *y = places ? nx_argsort(x, axis, descending) : nx_sort(x, axis, descending);
+  nx_tensor *y = places ? nx_argsort(x, axis, descending ? NX_DESCENDING : 0, NX_I32)
+                        : nx_sort(x, axis, descending ? NX_DESCENDING : 0);
   nx_report report = {.size = sizeof report};
   nx_run_options o = {.size = sizeof o, .report = &report};
   nx_status status = y != NULL ? nx_realize(c, &y, 1, &o) : nx_error_take(NULL);
@@ -35,9 +36,9 @@ static nx_status read_sorted(nx_context *c, nx_tensor *x, bool places, int32_t a
   return status;
 }
 
-static void agree_on(nx_dtype t, int32_t rank, const int64_t *shape, int32_t axis, bool places,
+static void agree_on(nx_dtype t, const int64_t *shape, int32_t rank, int32_t axis, bool places,
                      bool descending) {
-  nx_tensor *x = GOOD(scrambled(ctx, t, rank, shape));
+  nx_tensor *x = GOOD(scrambled(ctx, t, shape, rank));
   int64_t n = 1;
   for (int32_t i = 0; i < rank; i++) n *= shape[i];
   size_t bytes = (size_t)nxi_dtype_bytes(places ? NX_I32 : t, n);

@@ -29,7 +29,7 @@ for name, arguments in {
         "nx_read": (void, void, size, void), "nx_write": (void, void, size, void), "nx_error_take": (void,),
         "nx_tensor_release": (void,)}.items():
     getattr(nx, name).argtypes = arguments
-nx.nx_slice.argtypes, nx.nx_slice.restype = (void, void, void, void), void
+nx.nx_slice.argtypes, nx.nx_slice.restype = (void, void, void, void, size), void
 
 api = ctypes.pythonapi
 api.PyCapsule_GetPointer.argtypes, api.PyCapsule_GetPointer.restype = (ctypes.py_object, ctypes.c_char_p), void
@@ -222,7 +222,7 @@ def test_views():
     array = np.arange(24, dtype=np.int32).reshape(4, 6)
     _, tensor = take(array, SHARED)
     pair = i64 * 2
-    view = void(nx.nx_slice(tensor, pair(3, 1), pair(2, 3), pair(-2, 2)))
+    view = void(nx.nx_slice(tensor, pair(3, 1), pair(2, 3), pair(-2, 2), 2))
     back = np.from_dlpack(Lent(view))
     check((back == array[3::-2, 1:6:2]).all() and back.strides == (-48, 8), f"a view: {back} {back.strides}")
     check(back.ctypes.data == array[3, 1:].ctypes.data, "a view was copied")

@@ -93,10 +93,10 @@ static void writing(void **state) {
   size_t n = 0;
   for (nx_dtype t = 1; t < NXI_DTYPE_COUNT; t++) {
     if (!nxi_safetensors_name(t)) continue;
-    nx_tensor *x = GOOD(nx_cast(GOOD(nx_reshape(vector(6, 0, 1), NX_SHAPE(2, 3))), t));
+    nx_tensor *x = GOOD(nx_cast(GOOD(nx_reshape(vector(6, 0, 1), NX_SHAPE(2, 3), 0)), t));
     nx_tensor *turned = GOOD(nx_permute(x, NX_AXES(1, 0)));
     nx_tensor *corner = GOOD(
-        nx_slice(x, (const int64_t[]){1, 1}, (const int64_t[]){1, 2}, (const int64_t[]){1, 1}));
+        nx_slice(x, (const int64_t[]){1, 1}, (const int64_t[]){1, 2}, (const int64_t[]){1, 1}, 2));
     nx_tensor *const forms[] = {x, turned, corner,
                                 GOOD(nx_full(ctx, 0, t, NX_SHAPE(0, 2), NX_INTEGER(0)))};
     for (int k = 0; k < 4 && n < 64; k++, n++) {
@@ -535,7 +535,7 @@ static void numpy_npz(void **state) {
 static void python_safetensors(void **state) {
   (void)state;
   if (!python("import numpy")) skip();
-  nx_tensor *x = GOOD(nx_reshape(vector(6, 0, 1), NX_SHAPE(2, 3))),
+  nx_tensor *x = GOOD(nx_reshape(vector(6, 0, 1), NX_SHAPE(2, 3), 0)),
             *y = GOOD(nx_cast(vector(3, 1, 1), NX_I8));
   const nx_named_tensor named[] = {{"y", y}, {"x t", GOOD(nx_permute(x, NX_AXES(1, 0)))}};
   OK(nx_save_safetensors(ctx, in_root("p"), named, 2, &(nx_text_pair){"who", "nx"}, 1, NULL));

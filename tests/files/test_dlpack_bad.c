@@ -62,7 +62,7 @@ static const fault faults[] = {
     {"nibbles apart", NX_INVALID_ARGUMENT, nibbles_apart, NX_IMPORT_IMMUTABLE},
     {"an older version", NX_INVALID_ARGUMENT, older, NX_IMPORT_COPY},
     {"an unknown flag", NX_INVALID_ARGUMENT, flagged, NX_IMPORT_COPY},
-    {"read only", NX_READ_ONLY, read_only, NX_IMPORT_SHARED},
+    {"read only", NX_NOT_WRITABLE, read_only, NX_IMPORT_SHARED},
     {"a device", NX_DEVICE_UNAVAILABLE, on_cuda, NX_IMPORT_COPY},
     {"no device", NX_DEVICE_UNAVAILABLE, nowhere, NX_IMPORT_COPY},
     {"lanes", NX_UNSUPPORTED_DTYPE, lanes, NX_IMPORT_COPY},

@@ -115,11 +115,11 @@ static nx_tensor *small_floats(nx_tensor *x) {
 
 static nx_tensor *stencil(nx_tensor *x, int64_t n, int64_t m) {
   const int64_t one[2] = {1, 1};
-  nx_tensor *p = now(nx_pad(x, one, one, NX_NUMBER(0.25))), *total = NULL;
+  nx_tensor *p = now(nx_pad(x, one, one, 2, NX_NUMBER(0.25))), *total = NULL;
   for (int64_t dy = 0; dy < 3; dy++)
     for (int64_t dx = 0; dx < 3; dx++) {
       nx_tensor *part =
-          GOOD(nx_shrink(p, (const int64_t[]){dy, dx}, (const int64_t[]){dy + n, dx + m}));
+          GOOD(nx_shrink(p, (const int64_t[]){dy, dx}, (const int64_t[]){dy + n, dx + m}, 2));
       total = total ? now(nx_add(total, part)) : part;
     }
   return total;
@@ -132,13 +132,13 @@ static nx_tensor *network(nx_tensor *x, nx_tensor *w, nx_tensor *bias) {
 
 static nx_tensor *integers(nx_tensor *x) {
   nx_tensor *i = now(nx_cast(now(nx_mul(x, number(1e4f))), NX_I32)),
-            *k = GOOD(nx_full(ctx, 0, NX_I32, 0, NULL, NX_INTEGER(37)));
+            *k = GOOD(nx_full(ctx, 0, NX_I32, NULL, 0, NX_INTEGER(37)));
   nx_tensor *r =
       now(nx_threefry(GOOD(nx_full(ctx, 0, NX_I32, NX_SHAPE(64, 2), NX_INTEGER(5))),
-                      GOOD(nx_shrink(i, (const int64_t[]){0, 0}, (const int64_t[]){64, 2}))));
+                      GOOD(nx_shrink(i, (const int64_t[]){0, 0}, (const int64_t[]){64, 2}, 2))));
   nx_tensor *q = now(nx_xor(
       now(nx_div(i, k)),
-      now(nx_shl(now(nx_mod(i, k)), GOOD(nx_full(ctx, 0, NX_I32, 0, NULL, NX_INTEGER(3)))))));
+      now(nx_shl(now(nx_mod(i, k)), GOOD(nx_full(ctx, 0, NX_I32, NULL, 0, NX_INTEGER(3)))))));
   return now(nx_add(sum(q, 1), sum(sum(r, 0), 1)));
 }
 
@@ -168,8 +168,8 @@ static int program(int which, nx_tensor **out) {
       out[1] = sum(now(nx_permute(tall, NX_AXES(1, 0))), 1);
       return 2;
     case 10:
-      out[0] = now(nx_argmax(waves(wide), 1, 0));
-      out[1] = now(nx_argmin(tall, 0, 0));
+      out[0] = now(nx_reduce_argmax(waves(wide), 1, 0, NX_I32));
+      out[1] = now(nx_reduce_argmin(tall, 0, 0, NX_I32));
       return 2;
     case 11: out[0] = softmax(wide, 1); return 1; /* rows too long for a cache */
     case 12:
@@ -184,16 +184,16 @@ static int program(int which, nx_tensor **out) {
       return 3;
     case 14: {
       nx_tensor *big = now(nx_cast(now(nx_mul(x, number(1e4F))), NX_I32));
-      nx_tensor *i = now(nx_mod(big, GOOD(nx_full(ctx, 0, NX_I32, 0, NULL, NX_INTEGER(300)))));
+      nx_tensor *i = now(nx_mod(big, GOOD(nx_full(ctx, 0, NX_I32, NULL, 0, NX_INTEGER(300)))));
       out[0] = now(nx_neg(now(nx_gather(waves(x), i, 1))));
       out[1] = now(nx_scatter(x, i, waves(x), 1, NX_SCATTER_ADD, 0));
       return 2;
     }
     default: {
       nx_tensor *c = now(nx_copy(tall));
-      OK(nx_assign(
-          GOOD(nx_shrink(c, (const int64_t[]){1, 0}, (const int64_t[]){3000, 65})),
-          now(nx_exp(GOOD(nx_shrink(c, (const int64_t[]){0, 0}, (const int64_t[]){2999, 65}))))));
+      OK(nx_assign(GOOD(nx_shrink(c, (const int64_t[]){1, 0}, (const int64_t[]){3000, 65}, 2)),
+                   now(nx_exp(GOOD(
+                       nx_shrink(c, (const int64_t[]){0, 0}, (const int64_t[]){2999, 65}, 2))))));
       out[0] = c;
       out[1] = sum(c, 1);
       return 2;

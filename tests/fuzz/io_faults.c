@@ -185,7 +185,7 @@ static nx_status store_entry(void) {
 static nx_status dump(void) {
   static int times;
   int64_t n = 3 + times++;
-  nx_tensor *x = nx_full(ctx, 0, NX_F32, 1, &n, &(nx_scalar){NX_SCALAR_F64, {.f = {1, 0}}}),
+  nx_tensor *x = nx_full(ctx, 0, NX_F32, &n, 1, &(nx_scalar){NX_SCALAR_F64, {.f = {1, 0}}}),
             *y = nx_exp(x);
   for (int i = times % 7; i >= 0; i--) {
     nx_tensor *z = nx_add(y, x);

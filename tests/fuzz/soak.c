@@ -62,7 +62,7 @@ static nx_scalar number(double x) { return (nx_scalar){NX_SCALAR_F64, {.f = {x, 
 
 static nx_tensor *leaf(worker *w, const int64_t *shape, int32_t rank) {
   nx_scalar x = number((double)below(w, 1000) / 7);
-  return nx_full(w->c, 0, NX_F32, rank, shape, &x);
+  return nx_full(w->c, 0, NX_F32, shape, rank, &x);
 }
 
 static nx_tensor *one_more(worker *w, nx_tensor *x, nx_tensor *y) {
@@ -107,7 +107,7 @@ static void realise(worker *w, nx_tensor *x) {
 static void assign(worker *w) {
   nx_tensor *y = nx_mul(w->kept, leaf(w, (const int64_t[]){40}, 1));
   nx_tensor *part = nx_slice(w->kept, (const int64_t[]){below(w, 30)}, (const int64_t[]){10},
-                             (const int64_t[]){1});
+                             (const int64_t[]){1}, 1);
   must(nx_assign(w->kept, nx_sub(y, nx_rint(y))), "assign");
   must(nx_assign(part, leaf(w, (const int64_t[]){10}, 1)), "assign");
   realise(w, w->kept);
@@ -118,7 +118,7 @@ static void capture(worker *w) {
   nx_function_release(w->function);
   w->function = NULL;
   int64_t n = 8 + 8 * below(w, 3);
-  nx_tensor *x = nx_placeholder(w->c, 0, NX_F32, 1, &n), *y = one_more(w, nx_exp(x), x);
+  nx_tensor *x = nx_placeholder(w->c, 0, NX_F32, &n, 1), *y = one_more(w, nx_exp(x), x);
   snprintf(name, sizeof name, "f%d", (int)below(w, 1000000));
   nx_function_options o = {.size = sizeof o, .name = name};
   must(nx_function_create(w->c, &x, 1, &y, 1, &o, &w->function), "function_create");
@@ -129,7 +129,7 @@ static void call(worker *w) {
   nx_port_info p = {.size = sizeof p};
   must(nx_function_input(w->function, 0, &p), "function_input");
   nx_tensor *x = leaf(w, p.shape, p.rank), *y = NULL;
-  must(nx_function_call(w->function, &x, &y, NULL), "function_call");
+  must(nx_function_call(w->function, &x, 1, &y, 1, NULL), "function_call");
   atomic_fetch_add(&realises, 1);
 }
 
@@ -172,8 +172,8 @@ static void fail(worker *w) {
   nx_run_options o = {.size = sizeof o, .poll = stop_at_once};
   nx_scalar out;
   nx_realize(w->c, &x, 1, &o);
-  nx_item(big, (const int64_t[]){8, 0, 0}, &out, NULL);
-  nx_reshape(x, 1, (const int64_t[]){1 << 20});
+  nx_item(big, (const int64_t[]){8, 0, 0}, 3, &out, NULL);
+  nx_reshape(x, (const int64_t[]){1 << 20}, 1, 0);
   if (bad) realise(w, bad);
   nx_error_take(NULL);
 }
@@ -227,7 +227,7 @@ static void step(worker *w) {
 static void begin(worker *w) {
   int64_t n = 40;
   nx_scalar zero = number(0);
-  w->kept = nx_full(w->c, 0, NX_F32, 1, &n, &zero);
+  w->kept = nx_full(w->c, 0, NX_F32, &n, 1, &zero);
 }
 static void end(worker *w) {
   nx_tensor_release(w->kept);

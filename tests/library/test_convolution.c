@@ -39,7 +39,7 @@ static float *random_numbers(int64_t n, uint32_t seed) {
 static nx_tensor *filled(int32_t rank, const int64_t *shape, const float *values) {
   int64_t n = 1;
   for (int32_t i = 0; i < rank; i++) n *= shape[i];
-  nx_tensor *t = GOOD(nx_empty(ctx, 0, NX_F32, rank, shape));
+  nx_tensor *t = GOOD(nx_empty(ctx, 0, NX_F32, shape, rank));
   OK(nx_write(t, values, (size_t)n * sizeof *values, NULL));
   return t;
 }
@@ -50,7 +50,7 @@ static nx_tensor *record(const convolution *c, nx_tensor *x, nx_tensor *w) {
                             c->dilation,   c->before, c->after};
   const int64_t columns[3] = {c->images, taps(c), positions(c)};
   if (c->channels_last) x = GOOD(nx_permute(x, NX_AXES(0, 3, 1, 2)));
-  return GOOD(nx_matmul(w, nx_reshape(nx_unfold(x, &window), 3, columns)));
+  return GOOD(nx_matmul(w, nx_reshape(nx_unfold(x, &window), columns, 3, 0)));
 }
 
 static int64_t place(const convolution *c, int64_t image, int64_t channel, int64_t i, int64_t j) {
@@ -148,7 +148,7 @@ static nx_tensor *ramp(nx_dtype dtype, int32_t rank, const int64_t *shape) {
   for (int32_t i = 0; i < rank; i++) n *= shape[i];
   float *x = random_numbers(2 * n, (uint32_t)n);
   nx_dtype given = dtype == NX_C64 || dtype == NX_C128 ? NX_C64 : NX_F32;
-  nx_tensor *t = GOOD(nx_empty(ctx, 0, given, rank, shape));
+  nx_tensor *t = GOOD(nx_empty(ctx, 0, given, shape, rank));
   OK(nx_write(t, x, (size_t)n * (given == NX_C64 ? 8 : 4), NULL));
   free(x);
   t = GOOD(nx_cast(t, dtype));
@@ -162,7 +162,7 @@ static nx_tensor *windows(const convolution *c, nx_dtype dtype) {
                             c->dilation,   c->before, c->after};
   const int64_t columns[3] = {c->images, taps(c), positions(c)},
                 shape[4] = {c->images, c->channels, c->size[0], c->size[1]};
-  return GOOD(nx_reshape(nx_unfold(ramp(dtype, 4, shape), &window), 3, columns));
+  return GOOD(nx_reshape(nx_unfold(ramp(dtype, 4, shape), &window), columns, 3, 0));
 }
 
 static nx_tensor *upstream(const convolution *c, nx_dtype dtype) {
@@ -184,7 +184,7 @@ static nx_tensor *flat_gradient_of(const convolution *c, nx_dtype dtype, nx_tens
   nx_tensor *g = nx_contiguous(nx_permute(upstream(c, dtype), NX_AXES(1, 0, 2))),
             *x = nx_contiguous(nx_permute(columns, NX_AXES(0, 2, 1)));
   OK(nx_realize(ctx, &g, 1, NULL));
-  return GOOD(nx_matmul(nx_reshape(g, 2, left), nx_reshape(x, 2, right)));
+  return GOOD(nx_matmul(nx_reshape(g, left, 2, 0), nx_reshape(x, right, 2, 0)));
 }
 
 static const user users[] = {

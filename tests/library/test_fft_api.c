@@ -21,7 +21,7 @@ static nx_tensor *tensor(nx_device device, nx_dtype t, int32_t rank, const int64
   for (int32_t i = 0; i < rank; i++) n *= shape[i];
   double *v = malloc((size_t)n * sizeof *v + 1);
   for (int64_t i = 0; i < n; i++) v[i] = some(i);
-  nx_tensor *x = GOOD(nx_empty(ctx, device, t, rank, shape));
+  nx_tensor *x = GOOD(nx_empty(ctx, device, t, shape, rank));
   OK(nx_write(x, v, (size_t)n * sizeof *v, NULL));
   free(v);
   return x;
@@ -120,17 +120,17 @@ static void real_values(void **state) {
       int64_t stop[3] = {3, 10, 7}, sizes[2] = {box[axes[0]], box[axis]};
       stop[axis] = box[axis] / 2 + 1;
       nx_tensor *y = GOOD(nx_rfft(x, axes, 2)),
-                *half = GOOD(nx_shrink(nx_fft(pairs, axes, 2), (int64_t[3]){0}, stop));
+                *half = GOOD(nx_shrink(nx_fft(pairs, axes, 2), (int64_t[3]){0}, stop, 3));
       size_t n;
       double *want = values(half, &n);
       close_to(y, want, n);
       free(want);
-      nx_tensor *back = GOOD(nx_irfft(y, axes, 2, sizes));
+      nx_tensor *back = GOOD(nx_irfft(y, axes, 2, sizes, 2));
       want = values(x, &n);
       for (size_t i = 0; i < n; i++) want[i] *= (double)(sizes[0] * sizes[1]);
       close_to(back, want, n);
       free(want);
-      if (box[axis] % 2 == 0) same_as(GOOD(nx_irfft(y, axes, 2, NULL)), back);
+      if (box[axis] % 2 == 0) same_as(GOOD(nx_irfft(y, axes, 2, NULL, 0)), back);
     }
   }
 }
@@ -143,15 +143,16 @@ static void sizes_of_results(void **state) {
   for (int i = 0; i < 5; i++) {
     int64_t rows = sizes[i][0], n = sizes[i][1], half = n / 2 + 1;
     nx_tensor *fit = x;
-    if (rows < 3) fit = GOOD(nx_shrink(x, (int64_t[3]){0}, (int64_t[]){rows, 10, 7}));
-    if (rows > 3) fit = GOOD(nx_pad(x, (int64_t[3]){0}, (int64_t[]){rows - 3, 0, 0}, NX_NUMBER(0)));
+    if (rows < 3) fit = GOOD(nx_shrink(x, (int64_t[3]){0}, (int64_t[]){rows, 10, 7}, 3));
+    if (rows > 3)
+      fit = GOOD(nx_pad(x, (int64_t[3]){0}, (int64_t[]){rows - 3, 0, 0}, 3, NX_NUMBER(0)));
     int64_t extent = nxi_shape(fit)[2];
-    if (half < extent) fit = GOOD(nx_shrink(fit, (int64_t[3]){0}, (int64_t[]){rows, 10, half}));
+    if (half < extent) fit = GOOD(nx_shrink(fit, (int64_t[3]){0}, (int64_t[]){rows, 10, half}, 3));
     if (half > extent)
-      fit = GOOD(nx_pad(fit, (int64_t[3]){0}, (int64_t[]){0, 0, half - extent}, NX_NUMBER(0)));
-    nx_tensor *y = GOOD(nx_irfft(x, NX_AXES(0, 2), sizes[i])),
+      fit = GOOD(nx_pad(fit, (int64_t[3]){0}, (int64_t[]){0, 0, half - extent}, 3, NX_NUMBER(0)));
+    nx_tensor *y = GOOD(nx_irfft(x, NX_AXES(0, 2), sizes[i], 2)),
               *columns = GOOD(nx_ifft(fit, NX_AXES(0)));
-    same_as(y, GOOD(nx_irfft(columns, NX_AXES(2), &n)));
+    same_as(y, GOOD(nx_irfft(columns, NX_AXES(2), &n, 1)));
     assert_true(nxi_shape(y)[0] == rows && nxi_shape(y)[1] == 10 && nxi_shape(y)[2] == n);
   }
 }
@@ -162,16 +163,17 @@ static void layouts(void **state) {
   (void)state;
   nx_tensor *x = tensor(0, NX_C128, 3, box), *r = tensor(0, NX_F64, 3, box);
   for (int k = 0; k < 2; k++) {
-    nx_tensor *a = k ? r : x, *row = GOOD(nx_shrink(a, (int64_t[]){1, 2, 0}, (int64_t[]){2, 3, 7})),
+    nx_tensor *a = k ? r : x,
+              *row = GOOD(nx_shrink(a, (int64_t[]){1, 2, 0}, (int64_t[]){2, 3, 7}, 3)),
               *views[] = {
                   GOOD(nx_permute(a, NX_AXES(2, 1, 0))),
-                  GOOD(nx_shrink(a, (int64_t[]){0, 3, 1}, (int64_t[]){3, 8, 7})),
-                  GOOD(nx_shrink(a, (int64_t[]){1, 0, 0}, (int64_t[]){2, 10, 7})),
+                  GOOD(nx_shrink(a, (int64_t[]){0, 3, 1}, (int64_t[]){3, 8, 7}, 3)),
+                  GOOD(nx_shrink(a, (int64_t[]){1, 0, 0}, (int64_t[]){2, 10, 7}, 3)),
                   GOOD(nx_flip(a, NX_AXES(0, 2))),
                   GOOD(nx_slice(a, (int64_t[]){2, 9, 0}, (int64_t[]){3, 4, 3},
-                                (int64_t[]){-1, -2, 3})),
+                                (int64_t[]){-1, -2, 3}, 3)),
                   GOOD(nx_expand(row, NX_SHAPE(4, 5, 7))),
-                  GOOD(nx_expand(GOOD(nx_full(ctx, 0, a->storage->dtype, 0, NULL, NX_NUMBER(3))),
+                  GOOD(nx_expand(GOOD(nx_full(ctx, 0, a->storage->dtype, NULL, 0, NX_NUMBER(3))),
                                  NX_SHAPE(2, 3, 4))),
               };
     for (int late = 0; late < 2; late++)
@@ -193,8 +195,8 @@ static void nothing_there(void **state) {
   assert_int_equal(elements(GOOD(nx_fft(x, NX_AXES(0, 1, 2)))), 0);
   OK(nx_read(GOOD(nx_fft(x, NX_AXES(1))), NULL, 0, NULL));
   OK(nx_read(GOOD(nx_rfft(r, NX_AXES(1, 2))), NULL, 0, NULL));
-  OK(nx_read(GOOD(nx_irfft(x, NX_AXES(0, 2), NULL)), NULL, 0, NULL));
-  EXPECT(GOOD(nx_irfft(nx_reshape(x, NX_SHAPE(1, 0)), NX_AXES(1), &five)), 0, 0, 0, 0, 0);
+  OK(nx_read(GOOD(nx_irfft(x, NX_AXES(0, 2), NULL, 0)), NULL, 0, NULL));
+  EXPECT(GOOD(nx_irfft(nx_reshape(x, NX_SHAPE(1, 0), 0), NX_AXES(1), &five, 1)), 0, 0, 0, 0, 0);
 }
 
 static void deepest(void **state) {
@@ -202,20 +204,20 @@ static void deepest(void **state) {
   int64_t shape[32], less[31];
   for (int i = 0; i < 32; i++) shape[i] = i == 3 ? 5 : i == 20 ? 6 : i == 31 ? 4 : 1;
   for (int i = 0; i < 31; i++) less[i] = shape[i + 1];
-  nx_tensor *x = tensor(0, NX_C128, 32, shape), *y = GOOD(nx_reshape(x, 31, less)),
+  nx_tensor *x = tensor(0, NX_C128, 32, shape), *y = GOOD(nx_reshape(x, less, 31, 0)),
             *z = GOOD(nx_fft(x, NX_AXES(31, 0, 3, 20)));
   assert_int_equal(z->rank, 32);
   same_as(z, nx_fft(y, NX_AXES(2, 19, 30)));
-  z = GOOD(nx_irfft(x, NX_AXES(31, 20), NULL));
+  z = GOOD(nx_irfft(x, NX_AXES(31, 20), NULL, 0));
   assert_true(nxi_shape(z)[20] == 10 && nxi_shape(z)[3] == 5);
-  same_as(z, nx_irfft(y, NX_AXES(30, 19), NULL));
+  same_as(z, nx_irfft(y, NX_AXES(30, 19), NULL, 0));
   same_as(GOOD(nx_rfft(nx_real(x), NX_AXES(20))), nx_rfft(nx_real(y), NX_AXES(19)));
   same_as(GOOD(nx_ifft(x, NX_AXES(5))), x);
   int32_t all[32];
   for (int i = 0; i < 32; i++) all[i] = i, shape[i] = i == 9 ? 0 : 2;
   same_as(GOOD(nx_fft(x, all, 32)), nx_fft(x, NX_AXES(3, 20, 31)));
-  x = GOOD(nx_empty(ctx, 0, NX_C64, 32, shape));
-  assert_int_equal(elements(GOOD(nx_irfft(x, all, 32, NULL))), 0);
+  x = GOOD(nx_empty(ctx, 0, NX_C64, shape, 32));
+  assert_int_equal(elements(GOOD(nx_irfft(x, all, 32, NULL, 0))), 0);
 }
 
 static void small_floats(void **state) {
@@ -243,7 +245,7 @@ static nx_tensor *surrounded(nx_tensor *x) {
 /* A convolution: two transforms forward, a product between them, one back. */
 static nx_tensor *convolved(nx_tensor *x) {
   nx_tensor *a = nx_rfft(nx_real(x), NX_AXES(1)), *b = nx_rfft(nx_imag(x), NX_AXES(1));
-  return nx_exp(nx_irfft(nx_mul(a, b), NX_AXES(1), NULL));
+  return nx_exp(nx_irfft(nx_mul(a, b), NX_AXES(1), NULL, 0));
 }
 
 static void fused(void **state) {
@@ -270,7 +272,7 @@ static void same_bits(void **state) {
       nx_tensor *y = i / 4 == 0   ? nx_fft(x, NX_AXES(1))
                      : i / 4 == 1 ? nx_ifft(x, NX_AXES(0, 1))
                      : i / 4 == 2 ? nx_rfft(x, NX_AXES(1))
-                                  : nx_irfft(x, NX_AXES(0, 1), NULL);
+                                  : nx_irfft(x, NX_AXES(0, 1), NULL, 0);
       size_t n;
       double *is = values(GOOD(y), &n);
       release(x), release(y);
@@ -286,12 +288,12 @@ static void same_bits(void **state) {
 
 static void functions(void **state) {
   (void)state;
-  nx_tensor *x = GOOD(nx_placeholder(ctx, 0, NX_C128, 3, box)),
+  nx_tensor *x = GOOD(nx_placeholder(ctx, 0, NX_C128, box, 3)),
             *y = GOOD(nx_neg(nx_fft(x, NX_AXES(1))));
   nx_function *f = NULL;
   OK(nx_function_create(ctx, &x, 1, &y, 1, NULL, &f));
   nx_tensor *a = tensor(0, NX_C128, 3, box), *out = NULL;
-  OK(nx_function_call(f, &a, &out, NULL));
+  OK(nx_function_call(f, &a, 1, &out, 1, NULL));
   same_as(out, nx_neg(nx_fft(a, NX_AXES(1))));
   release(out);
   nx_function_release(f);
@@ -360,23 +362,26 @@ static void refused(void **state) {
             *r = GOOD(nx_empty(ctx, 0, NX_F32, NX_SHAPE(4, 0)));
   int64_t none = 0, huge = INT64_MAX;
   refuse(nx_fft(NULL, NX_AXES(0)), NX_INVALID_ARGUMENT, "fft");
-  refuse(nx_irfft(NULL, NX_AXES(0), NULL), NX_INVALID_ARGUMENT, "irfft");
+  refuse(nx_irfft(NULL, NX_AXES(0), NULL, 0), NX_INVALID_ARGUMENT, "irfft");
   refuse(nx_fft(c, NULL, 1), NX_INVALID_ARGUMENT, "fft: the list of axes is null");
-  refuse(nx_ifft(c, NULL, 0), NX_INVALID_ARGUMENT, "ifft: it needs an axis");
+  refuse(nx_fft(c, NULL, 0), NX_INVALID_ARGUMENT, "fft: the list of axes is null");
+  refuse(nx_ifft(c, &(int32_t){0}, 0), NX_INVALID_ARGUMENT, "ifft: it needs an axis");
+  refuse(nx_irfft(c, NX_AXES(0), &huge, 2), NX_INVALID_ARGUMENT, "there are 2 sizes for 1 axes");
+  refuse(nx_irfft(c, NX_AXES(0), NULL, 1), NX_INVALID_ARGUMENT, "the list of sizes is null");
   refuse(nx_fft(c, NX_AXES(2)), NX_INVALID_ARGUMENT, "axis 2 is out of range");
   refuse(nx_fft(c, NX_AXES(1, -1)), NX_INVALID_ARGUMENT, "axis -1 is given twice");
   refuse(nx_fft(r, NX_AXES(0)), NX_UNSUPPORTED_DTYPE, "f32");
-  refuse(nx_irfft(r, NX_AXES(0), NULL), NX_UNSUPPORTED_DTYPE, "f32");
+  refuse(nx_irfft(r, NX_AXES(0), NULL, 0), NX_UNSUPPORTED_DTYPE, "f32");
   refuse(nx_rfft(c, NX_AXES(0)), NX_UNSUPPORTED_DTYPE, "c64");
   refuse(nx_rfft(nx_cast(r, NX_I32), NX_AXES(0)), NX_UNSUPPORTED_DTYPE, "i32");
   refuse(nx_rfft(nx_cast(r, NX_BOOL), NX_AXES(0)), NX_UNSUPPORTED_DTYPE, "bool");
   refuse(nx_fft(nx_cast(r, NX_F16), NX_AXES(0)), NX_UNSUPPORTED_DTYPE, "f16");
-  refuse(nx_irfft(nx_cast(r, NX_BF16), NX_AXES(0), NULL), NX_UNSUPPORTED_DTYPE, "bf16");
+  refuse(nx_irfft(nx_cast(r, NX_BF16), NX_AXES(0), NULL, 0), NX_UNSUPPORTED_DTYPE, "bf16");
   refuse(nx_fft(nx_cast(c, NX_C32), NX_AXES(0)), NX_UNSUPPORTED_DTYPE, "c32");
   refuse(nx_rfft(r, NX_AXES(1)), NX_INVALID_ARGUMENT, "rfft: there is no transform of length 0");
-  refuse(nx_irfft(c, NX_AXES(1), NULL), NX_INVALID_ARGUMENT, "no transform of length 0");
-  refuse(nx_irfft(c, NX_AXES(1), &none), NX_INVALID_ARGUMENT, "size 0 of the list is 0");
-  refuse(nx_irfft(c, NX_AXES(1), &huge), NX_INVALID_ARGUMENT, "irfft");
+  refuse(nx_irfft(c, NX_AXES(1), NULL, 0), NX_INVALID_ARGUMENT, "no transform of length 0");
+  refuse(nx_irfft(c, NX_AXES(1), &none, 1), NX_INVALID_ARGUMENT, "size 0 of the list is 0");
+  refuse(nx_irfft(c, NX_AXES(1), &huge, 1), NX_INVALID_ARGUMENT, "irfft");
   refuse(nx_fft(number(1), NX_AXES(0)), NX_INVALID_ARGUMENT, "out of range for rank 0");
 }
 
@@ -386,11 +391,13 @@ static void prepare(void) { operand = tensor(0, NX_F64, 2, (int64_t[]){74, 20});
 /* Axes from the end are the same ones, with sizes too. */
 static void axes_from_the_end(void **state) {
   (void)state;
-  nx_tensor *x = GOOD(nx_cast(GOOD(nx_reshape(vector(60, 1, 1), NX_SHAPE(3, 4, 5))), NX_C64));
+  nx_tensor *x = GOOD(nx_cast(GOOD(nx_reshape(vector(60, 1, 1), NX_SHAPE(3, 4, 5), 0)), NX_C64));
   const int64_t sizes[] = {6, 3, 8};
-  same_as(GOOD(nx_irfft(x, NX_AXES(-3, -2, -1), sizes)),
-          GOOD(nx_irfft(x, NX_AXES(0, 1, 2), sizes)));
-  same_as(GOOD(nx_irfft(x, NX_AXES(-1, -3), sizes)), GOOD(nx_irfft(x, NX_AXES(2, 0), sizes)));
+  same_as(GOOD(nx_irfft(x, NX_AXES(-3, -2, -1), sizes, 3)),
+          GOOD(nx_irfft(x, NX_AXES(0, 1, 2), sizes, 3)));
+  same_as(GOOD(nx_irfft(x, NX_ALL_AXES, sizes, 3)), GOOD(nx_irfft(x, NX_AXES(0, 1, 2), sizes, 3)));
+  same_as(GOOD(nx_fft(x, NX_ALL_AXES)), GOOD(nx_fft(x, NX_AXES(0, 1, 2))));
+  same_as(GOOD(nx_irfft(x, NX_AXES(-1, -3), sizes, 2)), GOOD(nx_irfft(x, NX_AXES(2, 0), sizes, 2)));
 }
 
 static nx_status program(void) {

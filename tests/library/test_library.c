@@ -49,8 +49,8 @@ static void factors(void **state) {
   for (int64_t n = 1; n < 70; n += n < 6 ? 1 : 21) {
     nx_tensor *a = matrices(0, 3, n, -1);
     double *in = values(a, (size_t)(3 * n * n)),
-           *l = values(GOOD(nx_cholesky(a, false)), (size_t)(3 * n * n)),
-           *u = values(GOOD(nx_cholesky(a, true)), (size_t)(3 * n * n));
+           *l = values(GOOD(nx_cholesky(a, NX_LOWER)), (size_t)(3 * n * n)),
+           *u = values(GOOD(nx_cholesky(a, NX_UPPER)), (size_t)(3 * n * n));
     for (int64_t b = 0; b < 3; b++) check_factor(in + b * n * n, l + b * n * n, n);
     for (int64_t b = 0; b < 3; b++)
       for (int64_t i = 0; i < n * n; i++)
@@ -61,24 +61,24 @@ static void factors(void **state) {
 
 static void no_elements(void **state) {
   (void)state;
-  double *v = values(GOOD(nx_cholesky(matrices(0, 0, 3, -1), false)), 0);
+  double *v = values(GOOD(nx_cholesky(matrices(0, 0, 3, -1), NX_LOWER)), 0);
   free(v);
-  v = values(GOOD(nx_cholesky(matrices(0, 4, 0, -1), true)), 0);
+  v = values(GOOD(nx_cholesky(matrices(0, 4, 0, -1), NX_UPPER)), 0);
   free(v);
 }
 
 static void refused(void **state) {
   (void)state;
   nx_error e = {.size = sizeof e};
-  assert_null(nx_cholesky(NULL, false));
+  assert_null(nx_cholesky(NULL, NX_LOWER));
   assert_int_equal(nx_error_take(&e), NX_INVALID_ARGUMENT);
-  assert_null(nx_cholesky(vector(4, 0, 1), false));
+  assert_null(nx_cholesky(vector(4, 0, 1), NX_LOWER));
   assert_int_equal(nx_error_take(&e), NX_INVALID_ARGUMENT);
   assert_non_null(strstr(e.message, "cholesky: operand 0 of shape [4] is no matrix"));
-  assert_null(nx_cholesky(GOOD(nx_empty(ctx, 0, NX_F32, NX_SHAPE(2, 3, 4))), false));
+  assert_null(nx_cholesky(GOOD(nx_empty(ctx, 0, NX_F32, NX_SHAPE(2, 3, 4))), NX_LOWER));
   assert_int_equal(nx_error_take(&e), NX_INVALID_ARGUMENT);
   assert_non_null(strstr(e.message, "[2,3,4] is not square"));
-  assert_null(nx_cholesky(GOOD(nx_empty(ctx, 0, NX_I32, NX_SHAPE(3, 3))), false));
+  assert_null(nx_cholesky(GOOD(nx_empty(ctx, 0, NX_I32, NX_SHAPE(3, 3))), NX_LOWER));
   assert_int_equal(nx_error_take(&e), NX_UNSUPPORTED_DTYPE);
   assert_int_equal(e.operand, 0);
 }
@@ -88,17 +88,17 @@ static void layouts(void **state) {
   (void)state;
   enum { N = 4, ALL = 2 * N * N };
   nx_tensor *a = matrices(0, 2, N, -1),
-            *wide = GOOD(nx_pad(a, (int64_t[]){0, 1, 3}, (int64_t[]){0, 2, 0}, NX_NUMBER(7))),
+            *wide = GOOD(nx_pad(a, (int64_t[]){0, 1, 3}, (int64_t[]){0, 2, 0}, 3, NX_NUMBER(7))),
             *views[] = {
                 GOOD(nx_permute(a, NX_AXES(0, 2, 1))),
-                GOOD(nx_shrink(wide, (int64_t[]){0, 1, 3}, (int64_t[]){2, 1 + N, 3 + N})),
+                GOOD(nx_shrink(wide, (int64_t[]){0, 1, 3}, (int64_t[]){2, 1 + N, 3 + N}, 3)),
                 GOOD(nx_flip(a, NX_AXES(1, 2))),
                 GOOD(nx_flip(a, NX_AXES(0))),
-                GOOD(nx_expand(GOOD(nx_shrink(a, (int64_t[]){1, 0, 0}, (int64_t[]){2, N, N})),
+                GOOD(nx_expand(GOOD(nx_shrink(a, (int64_t[]){1, 0, 0}, (int64_t[]){2, N, N}, 3)),
                                NX_SHAPE(2, N, N))),
-                GOOD(nx_shrink(a, (int64_t[]){1, 0, 0}, (int64_t[]){2, N, N})),
+                GOOD(nx_shrink(a, (int64_t[]){1, 0, 0}, (int64_t[]){2, N, N}, 3)),
                 GOOD(nx_eye(ctx, 0, NX_F64, N, N, 0)),
-                GOOD(nx_expand(GOOD(nx_full(ctx, 0, NX_F64, 0, NULL, NX_NUMBER(3))),
+                GOOD(nx_expand(GOOD(nx_full(ctx, 0, NX_F64, NULL, 0, NX_NUMBER(3))),
                                NX_SHAPE(1, 1))),
             };
   for (int late = 0; late < 2; late++) /* before and after the memory is there */
@@ -107,9 +107,11 @@ static void layouts(void **state) {
       nx_tensor_describe(views[i], &info);
       size_t count = (size_t)info.elements;
       nx_tensor *dense = GOOD(nx_copy(views[i]));
-      double *is = values(GOOD(nx_cholesky(views[i], late)), count), wanted[ALL];
+      double *is = values(GOOD(nx_cholesky(views[i], late ? NX_UPPER : NX_LOWER)), count),
+             wanted[ALL];
       OK(nx_realize(ctx, &dense, 1, NULL));
-      OK(nx_read(GOOD(nx_cholesky(dense, late)), wanted, count * sizeof *wanted, NULL));
+      OK(nx_read(GOOD(nx_cholesky(dense, late ? NX_UPPER : NX_LOWER)), wanted,
+                 count * sizeof *wanted, NULL));
       assert_memory_equal(is, wanted, count * sizeof *wanted);
       free(is);
       if (late) OK(nx_realize(ctx, &views[i], 1, NULL));
@@ -117,16 +119,16 @@ static void layouts(void **state) {
 }
 
 static nx_tensor *some_matrices(void) { return matrices(0, 2, 40, -1); }
-static nx_tensor *alone(nx_tensor *a) { return nx_cholesky(a, false); }
+static nx_tensor *alone(nx_tensor *a) { return nx_cholesky(a, NX_LOWER); }
 static nx_tensor *transposed(nx_tensor *a) {
-  return nx_cholesky(nx_permute(a, NX_AXES(0, 2, 1)), false);
+  return nx_cholesky(nx_permute(a, NX_AXES(0, 2, 1)), NX_LOWER);
 }
 static nx_tensor *surrounded(nx_tensor *a) {
   nx_tensor *s = nx_mul(nx_add(a, nx_permute(a, NX_AXES(0, 2, 1))), a);
-  return nx_exp(nx_neg(nx_cholesky(nx_permute(s, NX_AXES(0, 2, 1)), false)));
+  return nx_exp(nx_neg(nx_cholesky(nx_permute(s, NX_AXES(0, 2, 1)), NX_LOWER)));
 }
 static nx_tensor *summed(nx_tensor *a) {
-  return nx_reduce_sum(nx_log(nx_abs(nx_cholesky(nx_add(a, a), true))), NX_AXES(2), 0);
+  return nx_reduce_sum(nx_log(nx_abs(nx_cholesky(nx_add(a, a), NX_UPPER))), NX_AXES(2), 0);
 }
 /* The kernel that stages the operand computes it, and the one that reads the result does what
  * follows. */
@@ -148,7 +150,7 @@ static void same_bits(void **state) {
     nx_context *kept = ctx;
     nx_context_options o = {.size = sizeof o, .threads = variant == 3 ? 1 : 1 + variant};
     OK(nx_context_create(&o, &ctx));
-    nx_tensor *y = GOOD(nx_cholesky(matrices(variant == 3 ? 1 : 0, BATCH, N, -1), true));
+    nx_tensor *y = GOOD(nx_cholesky(matrices(variant == 3 ? 1 : 0, BATCH, N, -1), NX_UPPER));
     double *is = values(y, ALL);
     nx_tensor_release(y);
     nx_context_release(ctx);
@@ -168,7 +170,7 @@ static void failures(void **state) {
   for (int both = 0; both < 2; both++) {
     if (both) half = GOOD(nx_cat((nx_tensor *[]){a, a}, 2, 0));
     nx_tag_set(5, "here");
-    nx_tensor *l = GOOD(nx_cholesky(both ? half : a, false));
+    nx_tensor *l = GOOD(nx_cholesky(both ? half : a, NX_LOWER));
     nx_tag_set(6, "there");
     nx_tensor *y = GOOD(nx_neg(l));
     nx_tag_set(0, NULL);
@@ -193,8 +195,8 @@ static void failures(void **state) {
 static void add_to_second(nx_tensor *a, double what) {
   int64_t n = 40;
   nx_scope *s = nx_scope_begin(ctx);
-  nx_tensor *part = GOOD(nx_shrink(a, (int64_t[]){1, 0, 0}, (int64_t[]){2, n, n})),
-            *more = GOOD(nx_full(ctx, 0, NX_F64, 0, NULL, NX_NUMBER(what)));
+  nx_tensor *part = GOOD(nx_shrink(a, (int64_t[]){1, 0, 0}, (int64_t[]){2, n, n}, 3)),
+            *more = GOOD(nx_full(ctx, 0, NX_F64, NULL, 0, NX_NUMBER(what)));
   OK(nx_assign(part, GOOD(nx_add(part, more))));
   nx_scope_end(s);
 }
@@ -206,7 +208,7 @@ static void failing_loses_nothing(void **state) {
   nx_tensor *a = matrices(0, 3, 40, -1), *l;
   double *before = values(a, 3 * 1600);
   add_to_second(a, -100);
-  l = GOOD(nx_cholesky(a, false));
+  l = GOOD(nx_cholesky(a, NX_LOWER));
   nx_tensor *both[2] = {l, a};
   for (int i = 0; i < 2; i++) {
     nx_error e = {.size = sizeof e};
@@ -218,7 +220,7 @@ static void failing_loses_nothing(void **state) {
   for (int i = 0; i < 3 * 1600; i++) assert_true(after[i] == before[i] - (i / 1600 == 1 ? 100 : 0));
   FAILS(NX_NOT_POSITIVE_DEFINITE, nx_realize(ctx, &l, 1, NULL));
   add_to_second(a, 100);
-  l = GOOD(nx_cholesky(a, false));
+  l = GOOD(nx_cholesky(a, NX_LOWER));
   OK(nx_realize(ctx, &l, 1, NULL));
   free(before), free(after);
 }
@@ -228,7 +230,7 @@ static void functions(void **state) {
   int64_t n = 5;
   nx_tensor *x = GOOD(nx_placeholder(ctx, 0, NX_F64, NX_SHAPE(2, n, n))), *y;
   nx_tag_set(9, "inside");
-  nx_tensor *l = GOOD(nx_cholesky(x, false));
+  nx_tensor *l = GOOD(nx_cholesky(x, NX_LOWER));
   nx_tag_set(10, "after");
   y = GOOD(nx_neg(l));
   nx_tag_set(0, NULL);
@@ -236,8 +238,8 @@ static void functions(void **state) {
   OK(nx_function_create(ctx, &x, 1, &y, 1, NULL, &f));
   for (int round = 0; round < 2; round++) {
     nx_tensor *a = matrices(0, 2, n, -1), *out = NULL,
-              *wanted = GOOD(nx_neg(nx_cholesky(a, false)));
-    OK(nx_function_call(f, &a, &out, NULL));
+              *wanted = GOOD(nx_neg(nx_cholesky(a, NX_LOWER)));
+    OK(nx_function_call(f, &a, 1, &out, 1, NULL));
     double *is = values(out, 50), *want = values(wanted, 50);
     assert_memory_equal(is, want, 50 * sizeof *is);
     release(out);
@@ -245,7 +247,7 @@ static void functions(void **state) {
   }
   nx_tensor *bad = matrices(0, 2, n, 1), *none = NULL;
   nx_error e = {.size = sizeof e};
-  assert_int_equal(nx_function_call(f, &bad, &none, NULL), NX_NOT_POSITIVE_DEFINITE);
+  assert_int_equal(nx_function_call(f, &bad, 1, &none, 1, NULL), NX_NOT_POSITIVE_DEFINITE);
   nx_error_take(&e);
   assert_int_equal(e.index, 1);
   assert_int_equal(e.tag, 9);
@@ -258,7 +260,7 @@ static int32_t stop_later(void *user) { return ++*(int *)user > 3; }
 
 static void interrupted(void **state) {
   (void)state;
-  nx_tensor *a = matrices(0, 300, 120, -1), *l = GOOD(nx_eigvalsh(a)); /* half a second or so */
+  nx_tensor *a = matrices(0, 300, 120, -1), *l = GOOD(nx_eigvalsh(a, 0)); /* half a second or so */
   int polls = 0;
   nx_run_options o = {.size = sizeof o, .poll = stop_later, .user = &polls};
   FAILS(NX_INTERRUPTED, nx_realize(ctx, &l, 1, &o));
@@ -270,7 +272,8 @@ static void interrupted(void **state) {
 static void merged(void **state) {
   (void)state;
   nx_tensor *a = matrices(0, 1, 4, -1),
-            *all[3] = {nx_cholesky(a, false), nx_cholesky(a, false), nx_cholesky(a, true)};
+            *all[3] = {nx_cholesky(a, NX_LOWER), nx_cholesky(a, NX_LOWER),
+                       nx_cholesky(a, NX_UPPER)};
   assert_ptr_equal(GOOD(all[0])->storage->value, GOOD(all[1])->storage->value);
   assert_ptr_not_equal(all[0]->storage->value, GOOD(all[2])->storage->value);
 }
@@ -280,8 +283,10 @@ static void small_floats(void **state) {
   nx_dtype types[] = {NX_F32, NX_F16, NX_BF16};
   nx_tensor *wide = GOOD(nx_cast(matrices(0, 2, 6, -1), NX_F16)); /* exact in f32, not in bf16 */
   for (int i = 0; i < 3; i++) {
-    nx_tensor *a = GOOD(nx_cast(wide, types[i])), *l = GOOD(nx_cast(nx_cholesky(a, false), NX_F64)),
-              *w = GOOD(nx_cast(nx_cast(nx_cholesky(nx_cast(a, NX_F32), false), types[i]), NX_F64));
+    nx_tensor *a = GOOD(nx_cast(wide, types[i])),
+              *l = GOOD(nx_cast(nx_cholesky(a, NX_LOWER), NX_F64)),
+              *w = GOOD(
+                  nx_cast(nx_cast(nx_cholesky(nx_cast(a, NX_F32), NX_LOWER), types[i]), NX_F64));
     double *is = values(l, 72), *wanted = values(w, 72);
     assert_memory_equal(is, wanted, 72 * sizeof *is);
     assert_true(is[0] > 3 && is[0] < 4);
@@ -296,8 +301,8 @@ static void prepare(void) {
   factor = q = r = NULL;
 }
 static nx_status program(void) {
-  nx_status status = nx_qr(matrix, true, &q, &r);
-  if (!status) factor = nx_cholesky(matrix, false);
+  nx_status status = nx_qr(matrix, 0, &q, &r);
+  if (!status) factor = nx_cholesky(matrix, NX_LOWER);
   if (!status && !factor) status = NX_OUT_OF_MEMORY;
   return status ? status : nx_realize(ctx, (nx_tensor *[]){factor, r}, 2, NULL);
 }
@@ -315,7 +320,7 @@ static void allocations(void **state) {
 /* Without a LAPACK a realise says why, and that is all. */
 static void unavailable(void **state) {
   (void)state;
-  nx_tensor *l = GOOD(nx_cholesky(matrices(0, 1, 2, -1), false));
+  nx_tensor *l = GOOD(nx_cholesky(matrices(0, 1, 2, -1), NX_LOWER));
   nx_error e = {.size = sizeof e};
   assert_int_equal(nx_realize(ctx, &l, 1, NULL), NX_DEVICE_UNAVAILABLE);
   nx_error_take(&e);

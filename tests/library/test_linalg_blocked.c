@@ -376,7 +376,7 @@ static nx_tensor *given;
 
 static nx_tensor *square(int64_t n) {
   matrices a = random_matrices(NX_F64, 1, n, n);
-  nx_tensor *x = GOOD(nx_empty(ctx, 0, NX_F64, 2, (int64_t[]){n, n}));
+  nx_tensor *x = GOOD(nx_empty(ctx, 0, NX_F64, (int64_t[]){n, n}, 2));
   OK(nx_write(x, a.data, (size_t)(n * n) * sizeof(double), NULL));
   free(a.data);
   return x;
@@ -391,9 +391,9 @@ static void on_threads(void **state) {
   for (int threads = 1; threads <= 3; threads++) {
     nx_context_options o = {.size = sizeof o, .cache_dir = "", .threads = threads};
     OK(nx_context_create(&o, &ctx));
-    nx_tensor *x = nx_empty(ctx, 0, NX_F64, 2, (int64_t[]){N, N}), *y;
+    nx_tensor *x = nx_empty(ctx, 0, NX_F64, (int64_t[]){N, N}, 2), *y;
     OK(nx_write(x, data, sizeof(double) * N * N, NULL));
-    y = GOOD(nx_solve(x, GOOD(nx_inv(GOOD(nx_permute(x, NX_AXES(1, 0)))))));
+    y = GOOD(nx_solve(x, GOOD(nx_inv(GOOD(nx_permute(x, NX_AXES(1, 0))))), 0));
     results[threads - 1] = malloc(sizeof(double) * N * N);
     OK(nx_read(y, results[threads - 1], sizeof(double) * N * N, NULL));
     nx_tensor_release(x);
@@ -431,7 +431,7 @@ static void no_state(void **state) {
 
 static void prepare_memory(void) { given = square(256); }
 static nx_status solve_memory(void) {
-  nx_tensor *x = nx_solve(given, given);
+  nx_tensor *x = nx_solve(given, given, 0);
   const nx_status status = x ? nx_realize(ctx, &x, 1, NULL) : NX_OUT_OF_MEMORY;
   nx_tensor_release(x);
   return status;
@@ -455,7 +455,7 @@ static void interrupted(void **state) {
   for (int polls = 0; polls < 4; polls++) {
     int left = polls;
     nx_run_options o = {.size = sizeof o, .poll = poll_count, .user = &left};
-    y = GOOD(nx_solve(x, x));
+    y = GOOD(nx_solve(x, x, 0));
     const nx_status status = nx_realize(ctx, &y, 1, &o);
     assert_int_equal(nx_error_take(NULL), status);
     assert_true(status == (left < 0 ? NX_INTERRUPTED : NX_OK));

@@ -11,9 +11,9 @@
 #include "runtime/realize/offload.h"
 #include "tests/util/runner.h"
 
-static nx_tensor *tensor_of(nx_dtype t, int32_t rank, const int64_t *shape, const void *data,
+static nx_tensor *tensor_of(nx_dtype t, const int64_t *shape, int32_t rank, const void *data,
                             size_t bytes) {
-  nx_tensor *x = GOOD(nx_empty(ctx, 0, t, rank, shape));
+  nx_tensor *x = GOOD(nx_empty(ctx, 0, t, shape, rank));
   OK(nx_write(x, data, bytes, NULL));
   return x;
 }
@@ -30,7 +30,7 @@ static void expect_bytes(nx_tensor *t, const void *wanted, size_t n) {
   expect_bytes((t), (const int32_t[]){__VA_ARGS__}, sizeof((const int32_t[]){__VA_ARGS__}))
 
 /* Without NaNs, and whatever the elements are. */
-static nx_tensor *scrambled(int32_t rank, const int64_t *shape) {
+static nx_tensor *scrambled(const int64_t *shape, int32_t rank) {
   int64_t n = 1;
   for (int32_t i = 0; i < rank; i++) n *= shape[i];
   int32_t *data = malloc((size_t)n * sizeof *data);
@@ -39,7 +39,7 @@ static nx_tensor *scrambled(int32_t rank, const int64_t *shape) {
     x = x * 1664525 + 1013904223;
     data[i] = (int32_t)(x >> 8) % 1000 - 500;
   }
-  nx_tensor *t = tensor_of(NX_I32, rank, shape, data, (size_t)n * sizeof *data);
+  nx_tensor *t = tensor_of(NX_I32, shape, rank, data, (size_t)n * sizeof *data);
   free(data);
   return t;
 }
@@ -47,17 +47,17 @@ static nx_tensor *scrambled(int32_t rank, const int64_t *shape) {
 static void directions(void **state) {
   (void)state;
   nx_tensor *x = FLOATS(NX_SHAPE(2, 5), 3, -1, 2, 3, -INFINITY, 0.0F, 5, -0.0F, 5, 0.0F);
-  EXPECT(GOOD(nx_sort(x, 1, false)), -INFINITY, -1, 2, 3, 3, 0, 0, 0, 5, 5);
-  EXPECT(GOOD(nx_sort(x, -1, true)), 3, 3, 2, -1, -INFINITY, 5, 5, 0, 0, 0);
-  EXPECT_I32(nx_argsort(x, -1, false), 4, 1, 2, 0, 3, 0, 2, 4, 1, 3);
-  EXPECT_I32(nx_argsort(x, 1, true), 0, 3, 2, 1, 4, 1, 3, 0, 2, 4);
-  EXPECT_I32(nx_argsort(x, 0, false), 1, 0, 1, 0, 0, 0, 1, 0, 1, 1);
+  EXPECT(GOOD(nx_sort(x, 1, 0)), -INFINITY, -1, 2, 3, 3, 0, 0, 0, 5, 5);
+  EXPECT(GOOD(nx_sort(x, -1, NX_DESCENDING)), 3, 3, 2, -1, -INFINITY, 5, 5, 0, 0, 0);
+  EXPECT_I32(nx_argsort(x, -1, 0, NX_I32), 4, 1, 2, 0, 3, 0, 2, 4, 1, 3);
+  EXPECT_I32(nx_argsort(x, 1, NX_DESCENDING, NX_I32), 0, 3, 2, 1, 4, 1, 3, 0, 2, 4);
+  EXPECT_I32(nx_argsort(x, 0, 0, NX_I32), 1, 0, 1, 0, 0, 0, 1, 0, 1, 1);
   const uint32_t bits[5] = {0x7fc00001, 0x80000000, 0xffc12345, 0, 0x3f800000},
                  up[5] = {0x80000000, 0, 0x3f800000, 0x7fc00001, 0xffc12345},
                  down[5] = {0x3f800000, 0x80000000, 0, 0x7fc00001, 0xffc12345};
   x = tensor_of(NX_F32, NX_SHAPE(5), bits, sizeof bits);
-  expect_bytes(nx_sort(x, 0, false), up, sizeof up);
-  expect_bytes(nx_sort(x, 0, true), down, sizeof down);
+  expect_bytes(nx_sort(x, 0, 0), up, sizeof up);
+  expect_bytes(nx_sort(x, 0, NX_DESCENDING), down, sizeof down);
 }
 
 /* Elements of every line, of every axis, against the same axis brought to the end. */
@@ -70,8 +70,10 @@ static void axes(void **state) {
   for (int32_t axis = 0; axis < 3; axis++)
     for (int arg = 0; arg < 2; arg++) {
       nx_tensor *last = GOOD(nx_copy(GOOD(nx_permute(x, orders[axis], 3))));
-      nx_tensor *is = arg ? nx_argsort(x, axis - 3, true) : nx_sort(x, axis - 3, true);
-      nx_tensor *same = arg ? nx_argsort(last, 2, true) : nx_sort(last, 2, true);
+      nx_tensor *is = arg ? nx_argsort(x, axis - 3, NX_DESCENDING, NX_I32)
+                          : nx_sort(x, axis - 3, NX_DESCENDING);
+      nx_tensor *same =
+          arg ? nx_argsort(last, 2, NX_DESCENDING, NX_I32) : nx_sort(last, 2, NX_DESCENDING);
       int32_t wanted[N];
       OK(nx_read(GOOD(nx_copy(GOOD(nx_permute(GOOD(same), back[axis], 3)))), wanted, sizeof wanted,
                  NULL));
@@ -83,15 +85,16 @@ static void axes(void **state) {
 static void layouts(void **state) {
   (void)state;
   nx_tensor *a = scrambled(NX_SHAPE(6, 9)),
-            *views[] = {GOOD(nx_permute(a, NX_AXES(1, 0))),
-                        GOOD(nx_flip(a, NX_AXES(0, 1))),
-                        GOOD(nx_shrink(a, (int64_t[]){1, 2}, (int64_t[]){5, 8})),
-                        GOOD(nx_slice(a, (int64_t[]){0, 1}, (int64_t[]){3, 4}, (int64_t[]){2, 2})),
-                        GOOD(nx_expand(GOOD(nx_shrink(a, (int64_t[]){0, 0}, (int64_t[]){1, 9})),
-                                       NX_SHAPE(4, 9))),
-                        GOOD(nx_cast(GOOD(nx_eye(ctx, 0, NX_I32, 5, 7, 1)), NX_I32)),
-                        GOOD(nx_expand(GOOD(nx_full(ctx, 0, NX_I32, 0, NULL, NX_INTEGER(3))),
-                                       NX_SHAPE(3, 4)))};
+            *views[] = {
+                GOOD(nx_permute(a, NX_AXES(1, 0))),
+                GOOD(nx_flip(a, NX_AXES(0, 1))),
+                GOOD(nx_shrink(a, (int64_t[]){1, 2}, (int64_t[]){5, 8}, 2)),
+                GOOD(nx_slice(a, (int64_t[]){0, 1}, (int64_t[]){3, 4}, (int64_t[]){2, 2}, 2)),
+                GOOD(nx_expand(GOOD(nx_shrink(a, (int64_t[]){0, 0}, (int64_t[]){1, 9}, 2)),
+                               NX_SHAPE(4, 9))),
+                GOOD(nx_cast(GOOD(nx_eye(ctx, 0, NX_I32, 5, 7, 1)), NX_I32)),
+                GOOD(nx_expand(GOOD(nx_full(ctx, 0, NX_I32, NULL, 0, NX_INTEGER(3))),
+                               NX_SHAPE(3, 4)))};
   for (int late = 0; late < 2; late++) /* before and after the memory is there */
     for (size_t i = 0; i < sizeof views / sizeof *views; i++)
       for (int32_t axis = 0; axis < 2; axis++) {
@@ -101,10 +104,11 @@ static void layouts(void **state) {
         const size_t bytes = (size_t)info.elements * sizeof *wanted;
         nx_tensor *dense = GOOD(nx_copy(views[i]));
         OK(nx_realize(ctx, &dense, 1, NULL));
-        OK(nx_read(GOOD(nx_argsort(dense, axis, late)), wanted, bytes, NULL));
-        expect_bytes(nx_argsort(views[i], axis, late), wanted, bytes);
-        OK(nx_read(GOOD(nx_sort(dense, axis, late)), wanted, bytes, NULL));
-        expect_bytes(nx_sort(views[i], axis, late), wanted, bytes);
+        OK(nx_read(GOOD(nx_argsort(dense, axis, late ? NX_DESCENDING : 0, NX_I32)), wanted, bytes,
+                   NULL));
+        expect_bytes(nx_argsort(views[i], axis, late ? NX_DESCENDING : 0, NX_I32), wanted, bytes);
+        OK(nx_read(GOOD(nx_sort(dense, axis, late ? NX_DESCENDING : 0)), wanted, bytes, NULL));
+        expect_bytes(nx_sort(views[i], axis, late ? NX_DESCENDING : 0), wanted, bytes);
         if (late) OK(nx_realize(ctx, &views[i], 1, NULL));
       }
 }
@@ -113,14 +117,14 @@ static void no_elements_and_many_axes(void **state) {
   (void)state;
   int64_t shape[32];
   for (int i = 0; i < 32; i++) shape[i] = i == 3 ? 3 : i == 31 ? 2 : 1;
-  nx_tensor *x = tensor_of(NX_I32, 32, shape, (int32_t[]){5, 1, 3, 2, 4, 0}, 24);
-  EXPECT_I32(nx_sort(x, 3, false), 3, 0, 4, 1, 5, 2);
-  EXPECT_I32(nx_argsort(x, -1, false), 1, 0, 1, 0, 1, 0);
-  EXPECT_I32(nx_argsort(x, 17, true), 0, 0, 0, 0, 0, 0);
+  nx_tensor *x = tensor_of(NX_I32, shape, 32, (int32_t[]){5, 1, 3, 2, 4, 0}, 24);
+  EXPECT_I32(nx_sort(x, 3, 0), 3, 0, 4, 1, 5, 2);
+  EXPECT_I32(nx_argsort(x, -1, 0, NX_I32), 1, 0, 1, 0, 1, 0);
+  EXPECT_I32(nx_argsort(x, 17, NX_DESCENDING, NX_I32), 0, 0, 0, 0, 0, 0);
   for (int32_t axis = 0; axis < 3; axis++) {
     nx_tensor *none = GOOD(nx_empty(ctx, 0, NX_F32, NX_SHAPE(4, 0, 3)));
-    expect_bytes(nx_sort(none, axis, false), "", 0);
-    expect_bytes(nx_argsort(none, axis, true), "", 0);
+    expect_bytes(nx_sort(none, axis, 0), "", 0);
+    expect_bytes(nx_argsort(none, axis, NX_DESCENDING, NX_I32), "", 0);
   }
 }
 
@@ -130,48 +134,48 @@ static void packed_and_pairs(void **state) {
   const uint8_t nibbles[4] = {0x81, 0x7f, 0x20, 0x01}; /* 1 8 15 7 0 2 1 */
   nx_tensor *u = tensor_of(NX_U4, NX_SHAPE(7), nibbles, 4),
             *i = tensor_of(NX_I4, NX_SHAPE(7), nibbles, 4);
-  expect_bytes(nx_sort(u, 0, false), (uint8_t[]){0x10, 0x21, 0x87, 0x0f}, 4);
-  expect_bytes(nx_sort(i, 0, false), (uint8_t[]){0xf8, 0x10, 0x21, 0x07}, 4); /* -8 -1 0 1 1 2 7 */
-  EXPECT_I32(nx_argsort(i, 0, true), 3, 5, 0, 6, 4, 2, 1);
+  expect_bytes(nx_sort(u, 0, 0), (uint8_t[]){0x10, 0x21, 0x87, 0x0f}, 4);
+  expect_bytes(nx_sort(i, 0, 0), (uint8_t[]){0xf8, 0x10, 0x21, 0x07}, 4); /* -8 -1 0 1 1 2 7 */
+  EXPECT_I32(nx_argsort(i, 0, NX_DESCENDING, NX_I32), 3, 5, 0, 6, 4, 2, 1);
   const float pairs[10] = {1, 2, NAN, 0, 1, -2, 0, NAN, -1, 9};
   nx_tensor *c = tensor_of(NX_C64, NX_SHAPE(5, 1), pairs, sizeof pairs);
   const float sorted[10] = {-1, 9, 1, -2, 1, 2, NAN, 0, 0, NAN};
-  expect_bytes(nx_sort(c, 0, false), sorted, sizeof sorted);
-  EXPECT_I32(nx_argsort(c, 0, true), 0, 2, 4, 1, 3);
+  expect_bytes(nx_sort(c, 0, 0), sorted, sizeof sorted);
+  EXPECT_I32(nx_argsort(c, 0, NX_DESCENDING, NX_I32), 0, 2, 4, 1, 3);
   nx_tensor *wide = GOOD(nx_cast(c, NX_C128));
-  EXPECT_I32(nx_argsort(wide, 0, false), 4, 2, 0, 1, 3);
-  nx_tensor *back = GOOD(nx_cast(GOOD(nx_sort(wide, 0, false)), NX_C64));
-  expect_bytes(nx_shrink(back, (int64_t[]){0, 0}, (int64_t[]){3, 1}), sorted, 3 * 8);
-  EXPECT_I32(nx_argsort(nx_cast(c, NX_F16), 0, false), 4, 3, 0, 2, 1);
+  EXPECT_I32(nx_argsort(wide, 0, 0, NX_I32), 4, 2, 0, 1, 3);
+  nx_tensor *back = GOOD(nx_cast(GOOD(nx_sort(wide, 0, 0)), NX_C64));
+  expect_bytes(nx_shrink(back, (int64_t[]){0, 0}, (int64_t[]){3, 1}, 2), sorted, 3 * 8);
+  EXPECT_I32(nx_argsort(nx_cast(c, NX_F16), 0, 0, NX_I32), 4, 3, 0, 2, 1);
 }
 
 static void refused(void **state) {
   (void)state;
   nx_error e = {.size = sizeof e};
   nx_tensor *x = vector(4, 0, 1);
-  assert_null(nx_sort(NULL, 0, false));
+  assert_null(nx_sort(NULL, 0, 0));
   assert_int_equal(nx_error_take(&e), NX_INVALID_ARGUMENT);
   for (int32_t axis = -2; axis < 2; axis += 3) {
-    assert_null(nx_sort(x, axis, false));
+    assert_null(nx_sort(x, axis, 0));
     assert_int_equal(nx_error_take(&e), NX_INVALID_ARGUMENT);
     assert_non_null(strstr(e.message, "sort: "));
     assert_non_null(strstr(e.message, "out of range"));
   }
-  assert_null(nx_argsort(number(1), 0, false));
+  assert_null(nx_argsort(number(1), 0, 0, NX_I32));
   assert_int_equal(nx_error_take(&e), NX_INVALID_ARGUMENT);
   nx_dtype bad[] = {NX_BOOL, NX_C32};
   for (int i = 0; i < 2; i++) {
-    assert_null(nx_argsort(GOOD(nx_empty(ctx, 0, bad[i], NX_SHAPE(3))), 0, false));
+    assert_null(nx_argsort(GOOD(nx_empty(ctx, 0, bad[i], NX_SHAPE(3))), 0, 0, NX_I32));
     assert_int_equal(nx_error_take(&e), NX_UNSUPPORTED_DTYPE);
     assert_int_equal(e.operand, 0);
   }
   const int64_t many = (int64_t)INT32_MAX + 1;
   nx_tensor *one = GOOD(nx_empty(ctx, 0, NX_U8, NX_SHAPE(1))),
-            *wide = GOOD(nx_expand(one, 1, &many));
-  assert_null(nx_argsort(wide, 0, false));
+            *wide = GOOD(nx_expand(one, &many, 1));
+  assert_null(nx_argsort(wide, 0, 0, NX_I32));
   assert_int_equal(nx_error_take(&e), NX_INVALID_ARGUMENT);
   assert_non_null(strstr(e.message, "argsort: axis 0 has 2147483648 elements"));
-  GOOD(nx_sort(wide, 0, false)); /* nobody reads it */
+  GOOD(nx_sort(wide, 0, 0)); /* nobody reads it */
   nx_tensor *key = GOOD(nx_cast(vector(2, 0, 1), NX_U32));
   assert_null(nx_permutation(NULL, 3));
   assert_int_equal(nx_error_take(NULL), NX_INVALID_ARGUMENT);
@@ -190,12 +194,12 @@ static void fused(void **state) {
   (void)state;
   if (!counts_kernels()) skip();
   nx_tensor *x = scrambled(NX_SHAPE(60, 50)), *t = GOOD(nx_permute(x, NX_AXES(1, 0)));
-  realise_in(GOOD(nx_sort(x, 0, false)), 0, 1);
-  realise_in(GOOD(nx_sort(t, 0, false)), 1, 1);
+  realise_in(GOOD(nx_sort(x, 0, 0)), 0, 1);
+  realise_in(GOOD(nx_sort(t, 0, 0)), 1, 1);
   nx_tensor *in = GOOD(nx_abs(GOOD(nx_sub(x, GOOD(nx_mul(x, x))))));
-  realise_in(GOOD(nx_neg(GOOD(nx_cast(GOOD(nx_sort(in, 1, true)), NX_F32)))), 2, 1);
+  realise_in(GOOD(nx_neg(GOOD(nx_cast(GOOD(nx_sort(in, 1, NX_DESCENDING)), NX_F32)))), 2, 1);
   /* What the call before has stored of `in` is kept. */
-  realise_in(GOOD(nx_reduce_sum(GOOD(nx_sort(in, 1, true)), NX_AXES(0), 0)), 1, 1);
+  realise_in(GOOD(nx_reduce_sum(GOOD(nx_sort(in, 1, NX_DESCENDING)), NX_AXES(0), 0)), 1, 1);
 }
 
 static void same_bits(void **state) {
@@ -208,8 +212,8 @@ static void same_bits(void **state) {
       nx_context *kept = ctx;
       nx_context_options o = {.size = sizeof o, .threads = threads};
       OK(nx_context_create(&o, &ctx));
-      nx_tensor *x = scrambled(2, shapes[s]), *y = GOOD(nx_argsort(x, 1, true)),
-                *z = GOOD(nx_sort(x, 0, false));
+      nx_tensor *x = scrambled(shapes[s], 2), *y = GOOD(nx_argsort(x, 1, NX_DESCENDING, NX_I32)),
+                *z = GOOD(nx_sort(x, 0, 0));
       OK(nx_read(y, is, n * sizeof *is, NULL));
       if (threads == 1) memcpy(first, is, n * sizeof *is);
       assert_memory_equal(is, first, n * sizeof *is);
@@ -236,7 +240,7 @@ static void interrupted(void **state) {
   atomic_store(&nxi_offload_poll_ns, 50 * 1000);
   for (int tries = 0; tries < 20 && status == NX_OK; tries++) {
     polls = 0;
-    y = GOOD(nx_argsort(x, 0, false));
+    y = GOOD(nx_argsort(x, 0, 0, NX_I32));
     status = nx_realize(ctx, &y, 1, &o);
   }
   FAILS(NX_INTERRUPTED, status);
@@ -248,7 +252,7 @@ static void interrupted(void **state) {
 static nx_tensor *operand, *result;
 static void prepare(void) { operand = scrambled(NX_SHAPE(3, 70)); }
 static nx_status program(void) {
-  result = nx_sort(operand, 1, false);
+  result = nx_sort(operand, 1, 0);
   return result ? nx_realize(ctx, &result, 1, NULL) : NX_OUT_OF_MEMORY;
 }
 static void finish(void) {

@@ -127,7 +127,7 @@ static bool agrees(double got, double want, double size, bool open) {
 
 /* The numbers as c128, or as c64 with every result rounded once. */
 static nx_tensor *tensor_of(const z *values, int64_t n, bool narrow) {
-  nx_tensor *x = GOOD(nx_empty(ctx, 0, NX_C128, 1, &n));
+  nx_tensor *x = GOOD(nx_empty(ctx, 0, NX_C128, &n, 1));
   OK(nx_write(x, values, (size_t)n * sizeof *values, NULL));
   return narrow ? GOOD(nx_cast(x, NX_C64)) : x;
 }

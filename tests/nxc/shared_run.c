@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
   if (file) fclose(file);
   nx_context *context;
   nx_function *function;
-  if (nx_context_create(NULL, &context) || nx_function_parse(context, text, size, &function))
+  if (nx_context_create(NULL, &context) || nx_function_parse(context, text, size, NULL, &function))
     return complain();
   nx_tensor *in[MOST], *out[MOST] = {NULL};
   nx_function_info info = {.size = sizeof info};
@@ -32,7 +32,7 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < info.inputs; i++) {
     nx_port_info p = {.size = sizeof p};
     nx_function_input(function, i, &p);
-    in[i] = nx_empty(context, 0, p.dtype, p.rank, p.shape);
+    in[i] = nx_empty(context, 0, p.dtype, p.shape, p.rank);
     nx_tensor_info t = {.size = sizeof t};
     nx_tensor_describe(in[i], &t);
     size_t bytes = (size_t)t.elements * (nx_dtype_bits(p.dtype) / 8);
@@ -42,7 +42,7 @@ int main(int argc, char **argv) {
   }
   nx_report report = {.size = sizeof report};
   nx_run_options options = {.size = sizeof options, .report = &report};
-  if (nx_function_call(function, in, out, &options)) return complain();
+  if (nx_function_call(function, in, info.inputs, out, info.outputs, &options)) return complain();
   printf("%llu kernels, %llu compiled, %llu from disk\n", (unsigned long long)report.kernels,
          (unsigned long long)report.kernel_misses, (unsigned long long)report.kernel_disk_hits);
   for (size_t i = 0; i < info.inputs; i++) nx_tensor_release(in[i]);

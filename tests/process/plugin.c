@@ -23,8 +23,9 @@ int use_library(int leave) {
   float value = 0;
   nx_tag_set(7, "a plugin");
   if (nx_context_create(&o, &c) != NX_OK) return 1;
-  nx_tensor *x = nx_arange(c, 0, NX_F32, &first, &step, 60000), *sorted = nx_sort(x, 0, true),
-            *y = nx_sin(sorted), *sum = nx_reduce_sum(y, (const int32_t[]){0}, 1, 0);
+  nx_tensor *x = nx_arange(c, 0, NX_F32, &first, &step, 60000),
+            *sorted = nx_sort(x, 0, NX_DESCENDING), *y = nx_sin(sorted),
+            *sum = nx_reduce_sum(y, (const int32_t[]){0}, 1, 0);
   nx_status status = nx_read(sum, &value, sizeof value, &polled);
   nx_tensor_release(x), nx_tensor_release(sorted), nx_tensor_release(y), nx_tensor_release(sum);
   if (!leave) nx_context_release(c);

@@ -59,7 +59,7 @@ static bool read_number(nx_tensor *t, float *out) {
 static void run_kernel(nx_context *c, int k) {
   int64_t shape[] = {N};
   nx_tensor *x = nx_arange(c, 0, NX_F32, NX_NUMBER(0), NX_NUMBER(1.0 / N), N);
-  nx_tensor *y = nx_full(c, 0, NX_F32, 1, shape, NX_NUMBER(1));
+  nx_tensor *y = nx_full(c, 0, NX_F32, shape, 1, NX_NUMBER(1));
   double expected = 0;
   for (int i = 0; i < N; i++) {
     double product = 1;
@@ -67,7 +67,7 @@ static void run_kernel(nx_context *c, int k) {
     expected += product;
   }
   for (int j = 0; j <= k; j++) {
-    nx_tensor *offset = nx_full(c, 0, NX_F32, 1, shape, NX_NUMBER(j));
+    nx_tensor *offset = nx_full(c, 0, NX_F32, shape, 1, NX_NUMBER(j));
     nx_tensor *term = nx_add(x, offset), *next = nx_mul(y, term);
     nx_tensor_release(offset);
     nx_tensor_release(term);
@@ -83,7 +83,7 @@ static void run_kernel(nx_context *c, int k) {
 
 static nx_tensor *square(nx_context *c, double value) {
   int64_t shape[] = {SIDE, SIDE};
-  return nx_full(c, 0, NX_F32, 2, shape, NX_NUMBER(value));
+  return nx_full(c, 0, NX_F32, shape, 2, NX_NUMBER(value));
 }
 
 static void run_product(nx_context *c) {
@@ -98,7 +98,7 @@ static void run_product(nx_context *c) {
 
 static void run_sort(nx_context *c) {
   float value;
-  nx_tensor *x = nx_arange(c, 0, NX_F32, NX_NUMBER(N), NX_NUMBER(-1), N), *s = nx_sort(x, 0, false),
+  nx_tensor *x = nx_arange(c, 0, NX_F32, NX_NUMBER(N), NX_NUMBER(-1), N), *s = nx_sort(x, 0, 0),
             *first = nx_reduce_min(s, NX_AXES(0), 0);
   nx_tensor_release(x);
   nx_tensor_release(s);

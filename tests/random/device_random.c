@@ -42,7 +42,7 @@ static void make_inputs(nx_context *c, const nxg_graph *g, nx_device device, uin
     void *data = calloc((size_t)bytes + 1, 1);
     if (data == NULL) exit(1);
     (nxt_chance(&r, 50) ? nxt_random_fill : nxt_random_fill_plain)(&r, n->dtype, data, elements);
-    in[i] = nx_empty(c, device, n->dtype, n->rank, n->shape);
+    in[i] = nx_empty(c, device, n->dtype, n->shape, n->rank);
     if (in[i] == NULL || nx_write(in[i], data, (size_t)bytes, NULL) != NX_OK) die("input");
     free(data);
   }
@@ -61,7 +61,7 @@ static int changed;
 /* The outcome of the first call; the others must have the same. */
 static void call(nx_function *f, const nxg_graph *g, nx_tensor **in, outcome *o, bool first) {
   nx_tensor *out[64] = {NULL};
-  o->status = nx_function_call(f, in, out, NULL);
+  o->status = nx_function_call(f, in, g->n_inputs, out, g->n_outputs, NULL);
   for (uint32_t i = 0; i < g->n_outputs && o->status == NX_OK; i++) {
     const nxg_node *n = &g->nodes[g->outputs[i].node];
     o->bytes[i] = nxi_dtype_bytes(n->dtype, nxg_node_elements(n));
@@ -81,7 +81,10 @@ static void run(nx_context *c, const nxg_graph *g, const nxi_text *text, nx_devi
   nx_function *f = NULL;
   nx_tensor *in[64] = {NULL};
   memset(o, 0, sizeof *o);
-  if (nx_function_parse_on(c, device, text->data, text->size, &f) != NX_OK) die("parse");
+  if (nx_function_parse(c, text->data, text->size,
+                        &(nx_parse_options){.size = sizeof(nx_parse_options), .device = device},
+                        &f) != NX_OK)
+    die("parse");
   make_inputs(c, g, device, seed, in);
   for (int k = 0; k < calls && o->status == NX_OK; k++) call(f, g, in, o, k == 0);
   nx_error e = {.size = sizeof e};

@@ -40,8 +40,8 @@ static void capture(world *w, function *f, nx_tensor *x, nx_tensor *t, nx_tensor
   if (f->assign == ASSIGN_W) EXPECT_OK(w, nx_assign(t, y0));
   if (f->assign == ASSIGN_PART_OF_W) {
     tail_of(&f->w.view, start);
-    MAKE(w, part, nx_shrink(t, start, f->w.view.shape));
-    MAKE(w, constant, nx_full(w->c, 0, f->w.storage->dtype, 0, NULL, &three));
+    MAKE(w, part, nx_shrink(t, start, f->w.view.shape, (size_t)f->w.view.rank));
+    MAKE(w, constant, nx_full(w->c, 0, f->w.storage->dtype, NULL, 0, &three));
     EXPECT_OK(w, nx_assign(part, constant));
   }
   if (f->assign == ASSIGN_X) {
@@ -88,7 +88,7 @@ void step_function(world *w) {
   nx_tensor *x, *results[2];
   size_t n;
   w->capturing = true;
-  MAKE(w, x, nx_placeholder(w->c, 0, h->v.storage->dtype, h->v.view.rank, h->v.view.shape));
+  MAKE(w, x, nx_placeholder(w->c, 0, h->v.storage->dtype, h->v.view.shape, h->v.view.rank));
   capture(w, &f, x, h->t, results, &n);
   if (!abandon) EXPECT_OK(w, nx_function_create(w->c, &x, 1, results, n, &o, &f.f));
   w->capturing = false;
@@ -157,11 +157,11 @@ static void check_donated(world *w, handle *x) {
   nx_tensor *whole, *y;
   nx_scalar item;
   int64_t index[NXG_MAX_RANK] = {0}, stride = 1;
-  EXPECT_STATUS(w, NX_DONATED, nx_item(x->t, index, &item, NULL));
+  EXPECT_STATUS(w, NX_DONATED, nx_item(x->t, index, (size_t)x->v.view.rank, &item, NULL));
   MAKE(w, y, nx_abs(x->t));
   if (y) EXPECT_STATUS(w, NX_DONATED, nx_realize(w->c, &y, 1, NULL));
   nx_tensor_release(y);
-  MAKE(w, whole, nx_as_strided(x->t, 1, &s->elements, &stride, 0));
+  MAKE(w, whole, nx_as_strided(x->t, &s->elements, &stride, 1, 0));
   random_data(w, s->dtype, s->data, s->elements);
   EXPECT_OK(w, nx_write(whole, s->data, (size_t)nxi_dtype_bytes(s->dtype, s->elements), NULL));
   nx_tensor_release(whole);
@@ -196,7 +196,7 @@ void step_call(world *w) {
     return;
   if (f->assign == ASSIGN_X && s->frozen) return;
   nx_status wanted = f->assign != ASSIGN_X || is_assignable(x) ? NX_OK
-                     : s->read_only                            ? NX_READ_ONLY
+                     : s->read_only                            ? NX_NOT_WRITABLE
                                                                : NX_INVALID_ARGUMENT;
   size_t n = f->extra == EXTRA_NONE ? 1 : 2;
   nx_tensor *out[2] = {0};
@@ -210,8 +210,8 @@ void step_call(world *w) {
   say(w, "t%u, t%u = %s(f%u, t%u)", given[0] ? given[0]->name : names[0],
       given[1] ? given[1]->name : names[1], record ? "record" : "call", f->name, x->name);
   EXPECT_STATUS(w, wanted,
-                record ? nx_function_record(f->f, &x->t, out)
-                       : nx_function_call(f->f, &x->t, out, NULL));
+                record ? nx_function_record(f->f, &x->t, 1, out, n)
+                       : nx_function_call(f->f, &x->t, 1, out, n, NULL));
   if (wanted) return;
   model_view results[2];
   model_body(f, &x->v, results);

@@ -130,7 +130,7 @@ void step_end_sharing(world *w) {
   h->s = NULL;
   nx_tensor_info i = {.size = sizeof i};
   nx_tensor_describe(x->t, &i);
-  if (!w->shared && !!(i.flags & NX_EXPOSED) != (s->write_pins > 0))
+  if (!w->shared && !!(i.flags & NX_TENSOR_EXPOSED) != (s->write_pins > 0))
     fault(w, "t%u is exposed, or not, after its sharing ended", x->name);
   model_unref(s);
 }

@@ -24,7 +24,7 @@ static pair number_pair(world *w, nx_dtype t, int64_t x) {
   nx_scalar scalar = {NX_SCALAR_I64, {.i = x}};
   int64_t attrs[3] = {(int64_t)nxi_cast_bits((uint64_t)x, NX_I64, nxi_part_dtype(t)), -1, 0};
   pair p;
-  MAKE(w, p.t, nx_full(w->c, 0, t, 0, NULL, &scalar));
+  MAKE(w, p.t, nx_full(w->c, 0, t, NULL, 0, &scalar));
   p.v.storage =
       model_compute(NXG_full, 0, NULL, attrs, 2 + nxi_is_complex(t), t, 0, NULL, &p.v.view);
   return p;
@@ -45,7 +45,7 @@ static pair indices_of(world *w, int32_t rank, const int64_t *shape, int64_t ext
     nx_scalar a = {NX_SCALAR_I64, {.i = first}}, b = {NX_SCALAR_I64, {.i = apart}};
     nx_tensor *line;
     MAKE(w, line, nx_arange(w->c, 0, t, &a, &b, elements));
-    MAKE(w, counted.t, nx_reshape(line, rank, shape));
+    MAKE(w, counted.t, nx_reshape(line, shape, rank, 0));
     nx_tensor_release(line);
     counted.v.storage = model_compute(NXG_arange, 0, NULL, attrs, 2, t, 1, &elements, &like);
     nxg_view_contiguous(&counted.v.view, rank, shape);
@@ -101,14 +101,14 @@ static pair updates_of(world *w, const handle *h, const nxg_view *like) {
     p.v.storage = from->v.storage;
     model_ref(p.v.storage);
     nxg_view_shrink(&from->v.view, start, like->shape, &p.v.view, &d);
-    MAKE(w, p.t, nx_shrink(from->t, start, like->shape));
+    MAKE(w, p.t, nx_shrink(from->t, start, like->shape, (size_t)like->rank));
     say(w, "  /* updates: from t%u */", from->name);
     return p;
   }
   pair n = number_pair(w, h->v.storage->dtype, below(w, 19) - 9);
   p.v = n.v;
   nxg_view_expand(&n.v.view, like->rank, like->shape, &p.v.view, &d);
-  MAKE(w, p.t, nx_expand(n.t, like->rank, like->shape));
+  MAKE(w, p.t, nx_expand(n.t, like->shape, like->rank));
   nx_tensor_release(n.t);
   return p;
 }
@@ -172,7 +172,8 @@ void step_qr(world *w) {
   nx_tensor *out[2] = {0};
   handle x = *h, *operand = &x; /* h may be gone when the second result is added */
   model_ref(x.v.storage);
-  EXPECT_OK(w, nx_qr(h->t, reduced, wanted & 1 ? &out[0] : NULL, wanted & 2 ? &out[1] : NULL));
+  EXPECT_OK(w, nx_qr(h->t, reduced ? 0 : NX_FULL_MATRICES, wanted & 1 ? &out[0] : NULL,
+                     wanted & 2 ? &out[1] : NULL));
   for (int64_t i = 0; i < 2; i++)
     if (wanted >> i & 1) result_of(w, out[i], NXG_qr, 1, &operand, (int64_t[]){reduced, i}, 2, 0);
   model_unref(x.v.storage);
@@ -183,7 +184,7 @@ void step_qr(world *w) {
 static nx_tensor *bad_value(world *w, handle *h, int64_t axis) {
   pair beyond = number_pair(w, NX_I32, h->v.view.shape[axis] + below(w, 3));
   nx_tensor *indices, *x;
-  MAKE(w, indices, nx_expand(beyond.t, h->v.view.rank, h->v.view.shape));
+  MAKE(w, indices, nx_expand(beyond.t, h->v.view.shape, h->v.view.rank));
   MAKE(w, x, nx_gather(h->t, indices, (int32_t)axis));
   nx_tensor_release(indices);
   drop(&beyond);
@@ -214,7 +215,7 @@ void step_bad(world *w) {
   handle *other = any_handle(w);
   if (other->v.storage != s && chance(w, 50)) check_handle(w, other);
   if (chance(w, 70)) EXPECT_STATUS(w, NX_INDEX_OUT_OF_RANGE, nx_realize(w->c, &h->t, 1, NULL));
-  MAKE(w, whole, nx_as_strided(h->t, 1, &s->elements, &stride, 0));
+  MAKE(w, whole, nx_as_strided(h->t, &s->elements, &stride, 1, 0));
   pair seven = number_pair(w, s->dtype, 7);
   EXPECT_OK(w, nx_assign(whole, seven.t));
   nxg_view all = whole_of(s);

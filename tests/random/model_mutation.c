@@ -18,7 +18,7 @@ static void assign(world *w, handle *dst, nx_tensor *src, const model_view *v, c
   say(w, "assign(t%u, %s)", dst->name, text);
   bool fits = v->storage->dtype == dst->v.storage->dtype &&
               !nxg_view_expand(&v->view, dst->v.view.rank, dst->v.view.shape, &wide, &d);
-  nx_status wanted = dst->v.storage->read_only                         ? NX_READ_ONLY
+  nx_status wanted = dst->v.storage->read_only                         ? NX_NOT_WRITABLE
                      : !fits || nxg_view_overlaps_itself(&dst->v.view) ? NX_INVALID_ARGUMENT
                                                                        : NX_OK;
   nx_status status;
@@ -72,7 +72,7 @@ void step_write(world *w) {
   nx_dtype t = h->v.storage->dtype;
   void *data = malloc(model_bytes(t, n));
   random_data(w, t, data, n);
-  nx_status wanted = h->v.storage->read_only                ? NX_READ_ONLY
+  nx_status wanted = h->v.storage->read_only                ? NX_NOT_WRITABLE
                      : nxg_view_overlaps_itself(&h->v.view) ? NX_INVALID_ARGUMENT
                                                             : NX_OK;
   say(w, "write(t%u)", h->name);
@@ -109,7 +109,8 @@ void step_realize(world *w) {
   for (uint32_t i = 0; !status && i < n; i++) {
     nx_tensor_info info = {.size = sizeof info};
     nx_tensor_describe(t[i], &info);
-    if (!(info.flags & NX_REALIZED) && !w->shared) fault(w, "realize left a tensor unrealised");
+    if (!(info.flags & NX_TENSOR_REALIZED) && !w->shared)
+      fault(w, "realize left a tensor unrealised");
   }
 }
 
@@ -152,7 +153,8 @@ void step_item(world *w) {
     if (chance(w, 30)) index[i] -= n;
   }
   nx_scalar value;
-  EXPECT_STATUS(w, out ? NX_INDEX_OUT_OF_RANGE : NX_OK, nx_item(h->t, index, &value, NULL));
+  EXPECT_STATUS(w, out ? NX_INDEX_OUT_OF_RANGE : NX_OK,
+                nx_item(h->t, index, (size_t)h->v.view.rank, &value, NULL));
   if (out) return;
   nx_dtype t = h->v.storage->dtype;
   const void *data = h->v.storage->data;
@@ -189,7 +191,7 @@ void step_map(world *w) {
   model_storage *s = h->v.storage;
   uint32_t access = 1 + (uint32_t)below(w, s->frozen ? 1 : 3);
   nx_mapping *m = NULL;
-  nx_status wanted = s->read_only && access & NX_MAP_WRITE ? NX_READ_ONLY : NX_OK;
+  nx_status wanted = s->read_only && access & NX_MAP_WRITE ? NX_NOT_WRITABLE : NX_OK;
   say(w, "m%u = map(t%u, %u)", w->n_names, h->name, access);
   EXPECT_STATUS(w, wanted, nx_map(h->t, access, NULL, &m));
   if (wanted) return;

@@ -26,7 +26,7 @@ static void print_view(char *text, size_t size, const handle *h, const nxg_view 
 /* A view of h's whole storage. */
 static nx_tensor *strided(world *w, const handle *h, const nxg_view *v) {
   nx_tensor *t;
-  MAKE(w, t, nx_as_strided(h->t, v->rank, v->shape, v->strides, v->offset));
+  MAKE(w, t, nx_as_strided(h->t, v->shape, v->strides, v->rank, v->offset));
   if (!t) fault(w, "no view of t%u", h->name);
   return t;
 }

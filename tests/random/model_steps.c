@@ -31,7 +31,7 @@ static void step_source(world *w) {
     MAKE(w, x, nx_arange(w->c, 0, t, &a, &b, shape[0]));
   } else {
     attrs[1] = -1;
-    MAKE(w, x, nx_full(w->c, 0, t, rank, shape, &a));
+    MAKE(w, x, nx_full(w->c, 0, t, shape, rank, &a));
   }
   model_storage *s =
       model_compute(line ? NXG_arange : NXG_full, 0, NULL, attrs,
@@ -53,7 +53,7 @@ static void step_empty(world *w) {
   void *data = malloc(model_bytes(t, s->elements));
   random_data(w, t, data, s->elements);
   nx_tensor *x;
-  MAKE(w, x, nx_empty(w->c, 0, t, rank, shape));
+  MAKE(w, x, nx_empty(w->c, 0, t, shape, rank));
   handle *h = add_handle(w, x, s, &v);
   size_t bytes = (size_t)nxi_dtype_bytes(t, s->elements);
   bool map = chance(w, 40);
@@ -119,7 +119,7 @@ static nx_tensor *move_permute(world *w, movement *m) {
 static nx_tensor *move_shrink(world *w, movement *m) {
   nx_tensor *result;
   m->wanted = nxg_view_shrink(&m->h->v.view, m->a, m->b, m->out, &m->d);
-  MAKE(w, result, nx_shrink(m->h->t, m->a, m->b));
+  MAKE(w, result, nx_shrink(m->h->t, m->a, m->b, (size_t)m->h->v.view.rank));
   return result;
 }
 
@@ -140,7 +140,7 @@ static nx_tensor *move_slice(world *w, movement *m) {
     if (b[i] && chance(w, 40)) a[i] += (b[i] - 1) * step[i], step[i] = -step[i];
   }
   m->wanted = nxg_view_slice(&m->h->v.view, a, b, step, m->out, &m->d);
-  MAKE(w, result, nx_slice(m->h->t, a, b, step));
+  MAKE(w, result, nx_slice(m->h->t, a, b, step, (size_t)m->h->v.view.rank));
   return result;
 }
 
@@ -158,7 +158,7 @@ static nx_tensor *move_reshape(world *w, movement *m) {
   }
   if (!n || chance(w, 30)) m->a[r++] = n ? 1 : 0;
   m->wanted = nxg_view_reshape(v, r, m->a, m->out, &m->d);
-  MAKE(w, result, nx_reshape(m->h->t, r, m->a));
+  MAKE(w, result, nx_reshape(m->h->t, m->a, r, 0));
   return result;
 }
 
@@ -171,7 +171,7 @@ static nx_tensor *move_expand(world *w, movement *m) {
     m->a[i] = n == 1 && chance(w, 60) ? 1 + below(w, 3) : n;
   }
   m->wanted = nxg_view_expand(v, rank, m->a, m->out, &m->d);
-  MAKE(w, result, nx_expand(m->h->t, rank, m->a));
+  MAKE(w, result, nx_expand(m->h->t, m->a, rank));
   return result;
 }
 
@@ -182,7 +182,7 @@ static nx_tensor *move_as_strided(world *w, movement *m) {
   b[0] = below(w, 7) - 2, b[1] = below(w, 4) - 1;
   int64_t offset = n ? below(w, n) : 0;
   m->wanted = nxg_view_as_strided(n, 2, a, b, offset, m->out, &m->d);
-  MAKE(w, result, nx_as_strided(m->h->t, 2, a, b, offset));
+  MAKE(w, result, nx_as_strided(m->h->t, a, b, 2, offset));
   return result;
 }
 
@@ -348,7 +348,7 @@ static void step_pad(world *w) {
   for (int32_t i = 0; i < 2 * rank; i++) attrs[1 + i] = below(w, 3);
   nx_scalar scalar = integer(value);
   nx_tensor *x;
-  MAKE(w, x, nx_pad(h->t, attrs + 1, attrs + 1 + rank, &scalar));
+  MAKE(w, x, nx_pad(h->t, attrs + 1, attrs + 1 + rank, (size_t)rank, &scalar));
   result_of(w, x, NXG_pad, 1, &h, attrs, 1 + 2 * (uint32_t)rank + nxi_is_complex(t), 0);
 }
 
@@ -487,7 +487,7 @@ static void step_unbound(world *w) {
   nx_tensor *p, *x;
   nx_mapping *m = NULL;
   say(w, "a placeholder, asked for its value");
-  MAKE(w, p, nx_placeholder(w->c, 0, NX_F32, rank, shape));
+  MAKE(w, p, nx_placeholder(w->c, 0, NX_F32, shape, rank));
   MAKE(w, x, h ? nx_add(p, h->t) : nx_neg(p));
   EXPECT_STATUS(w, NX_UNBOUND, nx_realize(w->c, &x, 1, NULL));
   EXPECT_STATUS(w, NX_UNBOUND, nx_realize(w->c, &p, 1, NULL));

@@ -129,9 +129,9 @@ static void compare_description(world *w, nx_tensor *t, const model_storage *s, 
               i.elements == nxg_elements(v->rank, v->shape);
   if (good && !s->part) good = i.offset == v->offset && i.storage_elements == s->elements;
   for (int32_t axis = 0; good && axis < v->rank; axis++) good = i.strides[axis] == v->strides[axis];
-  good = good && !!(i.flags & NX_C_CONTIGUOUS) == nxg_view_is_contiguous(v);
-  good = good && !!(i.flags & NX_IS_READ_ONLY) == s->read_only;
-  if (s->write_pins) good = good && i.flags & NX_EXPOSED;
+  good = good && !!(i.flags & NX_TENSOR_C_CONTIGUOUS) == nxg_view_is_contiguous(v);
+  good = good && !!(i.flags & NX_TENSOR_READ_ONLY) == s->read_only;
+  if (s->write_pins) good = good && i.flags & NX_TENSOR_EXPOSED;
   if (!good)
     fault(
         w,

@@ -192,14 +192,14 @@ static void add_common(world *w, uint32_t n_worlds, int64_t n, nx_dtype t) {
 static void add_parts(world *w, uint32_t n_worlds) {
   int64_t n = PART * n_worlds, shape = PART;
   nx_scalar zero = {NX_SCALAR_I64, {0}};
-  nx_tensor *whole = nx_full(w->c, 0, NX_F32, 1, &n, &zero);
+  nx_tensor *whole = nx_full(w->c, 0, NX_F32, &n, 1, &zero);
   for (uint32_t i = 0; i < n_worlds; i++) {
     int64_t start = i * PART, stop = start + PART;
     nxg_view v;
     nxg_view_contiguous(&v, 1, &shape);
     model_storage *s = model_storage_new(NX_F32, PART);
     s->part = true;
-    add_handle(&w[i], nx_shrink(whole, &start, &stop), s, &v);
+    add_handle(&w[i], nx_shrink(whole, &start, &stop, 1), s, &v);
   }
   nx_tensor_release(whole);
 }

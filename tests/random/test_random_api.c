@@ -99,7 +99,7 @@ static void make(void) {
   int32_t values[MOST_ELEMENTS], start = (int32_t)random_below(5);
   bool full = random_below(2);
   for (int64_t i = 0; i < n; i++) values[i] = full ? start : start + (int32_t)i;
-  add_tensor(full ? nx_full(ctx, 0, NX_I32, 1, &n, NX_INTEGER(start))
+  add_tensor(full ? nx_full(ctx, 0, NX_I32, &n, 1, NX_INTEGER(start))
                   : nx_arange(ctx, 0, NX_I32, NX_INTEGER(start), NX_INTEGER(1), n),
              (int32_t)n, values);
 }
@@ -139,11 +139,11 @@ static void view(void) {
             start = random_below((uint32_t)h->n);
     int64_t room = step > 0 ? (h->n - 1 - start) / step : start / -step,
             count = 1 + random_below((uint32_t)room + 1);
-    v.t = nx_slice(h->t, &start, &count, &step);
+    v.t = nx_slice(h->t, &start, &count, &step, 1);
     v.n = (int32_t)count;
     for (int32_t k = 0; k < v.n; k++) v.at[k] = h->at[start + k * step];
   } else if (info.rank == 1 && h->n % 2 == 0) {
-    nx_tensor *pairs = nx_reshape(h->t, 2, (int64_t[]){h->n / 2, 2});
+    nx_tensor *pairs = nx_reshape(h->t, (int64_t[]){h->n / 2, 2}, 2, 0);
     if (!pairs) { /* never for one axis */
       nx_error_take(NULL);
       return;

@@ -45,7 +45,7 @@ static nx_tensor *reduction(program *p) {
   int64_t fold = nxt_below(&p->r, 4);
   nx_tensor *x = any(p),
             *folded = GOOD(folds[fold](x, axes + (which == 1), which == 2 ? 2 : 1, NX_KEEPDIMS));
-  if (nxt_chance(&p->r, 30)) return done1(nx_expand(folded, 2, p->shape), folded);
+  if (nxt_chance(&p->r, 30)) return done1(nx_expand(folded, p->shape, 2), folded);
   nx_tensor *other = nxt_chance(&p->r, 50) ? x : any(p);
   return done1(nxt_chance(&p->r, 50) ? nx_add(folded, other) : nx_sub(other, folded), folded);
 }
@@ -64,7 +64,7 @@ static nx_tensor *transform(program *p) {
 
 static nx_tensor *indexed(program *p) {
   int32_t axis = (int32_t)nxt_below(&p->r, 2);
-  nx_tensor *order = GOOD(nx_argsort(any(p), axis, false)), *x = any(p), *updates = any(p);
+  nx_tensor *order = GOOD(nx_argsort(any(p), axis, 0, NX_I32)), *x = any(p), *updates = any(p);
   if (nxt_chance(&p->r, 50)) return done1(nx_gather(x, order, axis), order);
   nx_scatter_mode mode = nxt_chance(&p->r, 50) ? NX_SCATTER_ADD : NX_SCATTER_SET;
   return done1(nx_scatter(x, order, updates, axis, mode, 0), order);
@@ -73,7 +73,7 @@ static nx_tensor *indexed(program *p) {
 static nx_tensor *sorted(program *p) {
   int32_t axis = (int32_t)nxt_below(&p->r, 2);
   bool descending = nxt_chance(&p->r, 50);
-  return GOOD(nx_sort(any(p), axis, descending));
+  return GOOD(nx_sort(any(p), axis, descending ? NX_DESCENDING : 0));
 }
 
 static nx_tensor *scanned(program *p) {
@@ -86,7 +86,7 @@ static nx_tensor *joined(program *p) {
   nx_tensor *both[2] = {any(p), any(p)}, *all = GOOD(nx_cat(both, 2, 0));
   int64_t first = nxt_below(&p->r, p->shape[0] + 1), start[2] = {first, 0},
           stop[2] = {first + p->shape[0], p->shape[1]};
-  return done1(nx_shrink(all, start, stop), all);
+  return done1(nx_shrink(all, start, stop, 2), all);
 }
 
 /* A copy of a value of which one row is assigned to. */
@@ -94,7 +94,8 @@ static nx_tensor *assigned(program *p) {
   nx_tensor *x = GOOD(nx_copy(any(p)));
   int64_t row = nxt_below(&p->r, p->shape[0]), start[2] = {row, 0},
           stop[2] = {row + 1, p->shape[1]};
-  nx_tensor *to = GOOD(nx_shrink(x, start, stop)), *from = GOOD(nx_shrink(any(p), start, stop));
+  nx_tensor *to = GOOD(nx_shrink(x, start, stop, 2)),
+            *from = GOOD(nx_shrink(any(p), start, stop, 2));
   OK(nx_assign(to, from));
   nx_tensor_release(to);
   nx_tensor_release(from);
@@ -130,7 +131,7 @@ static void record(program *p, uint64_t seed) {
   for (int64_t inputs = 1 + nxt_below(&p->r, 2); inputs > 0; inputs--) {
     float numbers[MOST_ELEMENTS];
     for (int i = 0; i < MOST_ELEMENTS; i++) numbers[i] = (float)nxt_below(&p->r, 64) / 16 - 2;
-    nx_tensor *x = GOOD(nx_empty(ctx, device(), NX_F32, 2, p->shape));
+    nx_tensor *x = GOOD(nx_empty(ctx, device(), NX_F32, p->shape, 2));
     OK(nx_write(x, numbers, (size_t)(p->shape[0] * p->shape[1]) * sizeof *numbers, NULL));
     p->values[p->n++] = x;
   }

@@ -62,8 +62,8 @@ static int call_function(void) {
                              "  %y = mul %e, %e : f32[3]\n}\n";
   nx_function *f;
   nx_tensor *y = NULL, *x = nx_full(ctx, 0, NX_F32, NX_SHAPE(3), NX_NUMBER(1));
-  if (nx_function_parse(ctx, text, sizeof text - 1, &f)) return complain();
-  nx_status status = nx_function_call(f, &x, &y, NULL);
+  if (nx_function_parse(ctx, text, sizeof text - 1, NULL, &f)) return complain();
+  nx_status status = nx_function_call(f, &x, 1, &y, 1, NULL);
   nx_tensor_release(x);
   nx_tensor_release(y);
   nx_function_release(f);
@@ -77,10 +77,11 @@ static int lose_directory(void) { return rmdir(getenv("NX_DUMP_DIR")) || run_lar
 static int compare_nothing(void) {
   nx_scope *scope = nx_scope_begin(ctx);
   nx_tensor *line = nx_arange(ctx, 0, NX_F32, NX_NUMBER(1), NX_NUMBER(1), 20);
-  nx_tensor *row = nx_as_strided(line, NX_SHAPE(1, 2), (const int64_t[]){0, -1}, 10);
-  nx_tensor *none = nx_shrink(row, (const int64_t[]){0, 0}, (const int64_t[]){0, 2});
+  nx_tensor *row = nx_as_strided(line, (const int64_t[]){1, 2}, (const int64_t[]){0, -1}, 2, 10);
+  nx_tensor *none = nx_shrink(row, (const int64_t[]){0, 0}, (const int64_t[]){0, 2}, 2);
   nx_tensor *y = nx_cmpeq(none, row);
-  nx_tensor *square = nx_as_strided(line, NX_SHAPE(1, 2, 2), (const int64_t[]){0, 2, 1}, 3);
+  nx_tensor *square =
+      nx_as_strided(line, (const int64_t[]){1, 2, 2}, (const int64_t[]){0, 2, 1}, 3, 3);
   nx_tensor *product = nx_matmul(nx_full(ctx, 0, NX_F32, NX_SHAPE(0, 2, 2), NX_NUMBER(1)), square);
   nx_tensor *both[2] = {y, product};
   nx_status status = nx_realize(ctx, both, 2, NULL);
@@ -117,8 +118,8 @@ static int make_nan_sum(void) {
   nx_function *f;
   nx_tensor *s = NULL, *x = nx_empty(ctx, 0, NX_F32, NX_SHAPE(2, 2));
   nx_write(x, values, sizeof values, NULL);
-  if (nx_function_parse(ctx, text, sizeof text - 1, &f)) return complain();
-  nx_status status = nx_function_call(f, &x, &s, NULL);
+  if (nx_function_parse(ctx, text, sizeof text - 1, NULL, &f)) return complain();
+  nx_status status = nx_function_call(f, &x, 1, &s, 1, NULL);
   nx_tensor_release(x);
   nx_tensor_release(s);
   nx_function_release(f);

@@ -48,10 +48,10 @@ static bool out_of_memory(void) {
 
 /* An expression of several calls: any of them may fail, the whole is tried again. */
 static nx_tensor *formula(nx_tensor *x) {
-  nx_tensor *two = nx_full(ctx, 0, NX_F32, 0, NULL, NX_NUMBER(3)), *scaled = nx_mul(x, two),
+  nx_tensor *two = nx_full(ctx, 0, NX_F32, NULL, 0, NX_NUMBER(3)), *scaled = nx_mul(x, two),
             *e = nx_tanh(scaled);
   nx_tensor *s = nx_reduce_sum(e, NX_AXES(1), NX_KEEPDIMS), *d = nx_div(e, s);
-  nx_tensor *p = nx_pad(d, (int64_t[]){0, 1}, (int64_t[]){0, 0}, NX_NUMBER(7));
+  nx_tensor *p = nx_pad(d, (int64_t[]){0, 1}, (int64_t[]){0, 0}, 2, NX_NUMBER(7));
   nx_tensor *result = nx_cat((nx_tensor *[]){p, p, p, p, p, p}, 6, 0);
   nx_tensor *all[] = {two, scaled, e, s, d, p};
   for (int i = 0; i < 6; i++) nx_tensor_release(all[i]);
@@ -73,12 +73,12 @@ static void part_function(nx_tensor *w) {
   nx_tensor *one, *out = NULL, *again = NULL;
   STEP(make_function(w, &f));
   MAKE(one, nx_full(ctx, 0, NX_F32, NX_SHAPE(4, 4), NX_NUMBER(1)));
-  STEP(nx_function_call(f, &one, &out, NULL));
-  STEP(nx_function_record(f, &one, &again));
+  STEP(nx_function_call(f, &one, 1, &out, 1, NULL));
+  STEP(nx_function_record(f, &one, 1, &again, 1));
   nx_scalar a;
-  STEP(nx_item(again, (int64_t[]){0, 0}, &a, NULL));
+  STEP(nx_item(again, (int64_t[]){0, 0}, 2, &a, NULL));
   assert_true(a.v.f[0] == 12);
-  STEP(nx_item(out, (int64_t[]){0, 0}, &a, NULL));
+  STEP(nx_item(out, (int64_t[]){0, 0}, 2, &a, NULL));
   assert_true(a.v.f[0] == 8);
   nx_function_release(f);
   release(one), release(out), release(again);
@@ -88,7 +88,7 @@ static void part_mutation(nx_tensor *x) {
   nx_tensor *view, *negated, *before;
   nx_mapping *m = NULL;
   MAKE(before, nx_neg(x));
-  MAKE(view, nx_slice(x, (int64_t[]){0, 0}, (int64_t[]){2, 4}, (int64_t[]){2, 1}));
+  MAKE(view, nx_slice(x, (int64_t[]){0, 0}, (int64_t[]){2, 4}, (int64_t[]){2, 1}, 2));
   MAKE(negated, nx_neg(view));
   STEP(nx_assign(view, negated));
   STEP(nx_map(x, NX_MAP_READ | NX_MAP_WRITE, NULL, &m));
@@ -99,7 +99,7 @@ static void part_mutation(nx_tensor *x) {
   assert_true(p[1] == -1);
   nx_mapping_release(m);
   nx_scalar a;
-  STEP(nx_item(before, (int64_t[]){0, 1}, &a, NULL));
+  STEP(nx_item(before, (int64_t[]){0, 1}, 2, &a, NULL));
   assert_true(a.v.f[0] == -1);
   release(before), release(view), release(negated);
 }
@@ -119,7 +119,7 @@ static void part_import(void) {
   int before = released;
   STEP(nx_import(ctx, &d, &t));
   assert_int_equal(released, before);
-  MAKE(one, nx_full(ctx, 0, NX_F32, 0, NULL, NX_NUMBER(1)));
+  MAKE(one, nx_full(ctx, 0, NX_F32, NULL, 0, NX_NUMBER(1)));
   MAKE(sum, nx_add(t, one));
   STEP(nx_assign(t, sum));
   assert_true(memory[0] == 2 && memory[3] == 5);
@@ -129,7 +129,7 @@ static void part_import(void) {
   STEP(nx_end_sharing(t, NULL)); /* leaves the memory to the other */
   STEP(nx_end_sharing(within, NULL));
   nx_scalar last;
-  STEP(nx_item(t, (int64_t[]){3}, &last, NULL));
+  STEP(nx_item(t, (int64_t[]){3}, 1, &last, NULL));
   assert_true(last.v.f[0] == 5);
   release(t), release(one), release(sum), release(within);
   nx_context_collect(ctx);
@@ -143,7 +143,7 @@ static void part_nibbles(void) {
   uint8_t is[3];
   MAKE(x, nx_empty(ctx, 0, NX_I4, NX_SHAPE(5)));
   STEP(nx_write(x, memory, sizeof memory, NULL));
-  MAKE(odd, nx_slice(x, (int64_t[]){1}, (int64_t[]){3}, (int64_t[]){1}));
+  MAKE(odd, nx_slice(x, (int64_t[]){1}, (int64_t[]){3}, (int64_t[]){1}, 1));
   MAKE(twice, nx_add(odd, odd));
   STEP(nx_assign(odd, twice));
   STEP(nx_read(x, is, sizeof is, NULL));
@@ -167,7 +167,7 @@ static void part_state(nx_tensor *x) {
     STEP(nx_assign(w, y));
     MAKE(loss, nx_matmul(x, y));
     release(y);
-    STEP(nx_item(loss, (int64_t[]){0, 0}, &a, step == 1 ? &pending : NULL));
+    STEP(nx_item(loss, (int64_t[]){0, 0}, 2, &a, step == 1 ? &pending : NULL));
     release(aside), release(loss);
   }
   static double wanted; /* what came of it the first time */
@@ -176,7 +176,7 @@ static void part_state(nx_tensor *x) {
   MAKE(in, nx_placeholder(ctx, 0, NX_F32, NX_SHAPE(4, 4)));
   MAKE(out, nx_neg(in));
   STEP(nx_function_create(ctx, &in, 1, &out, 1, &fo, &f));
-  STEP(nx_function_call(f, &w, &taken, NULL));
+  STEP(nx_function_call(f, &w, 1, &taken, 1, NULL));
   MAKE(gone, nx_neg(w));
   nx_status status = nx_realize(ctx, &gone, 1, NULL);
   if (status == NX_OUT_OF_MEMORY && out_of_memory()) status = nx_realize(ctx, &gone, 1, NULL);
@@ -198,7 +198,7 @@ static void part_polled(void) {
   STEP(nx_realize(ctx, &y, 1, &o));
   assert_true(polls > 0);
   nx_scalar last;
-  STEP(nx_item(y, (int64_t[]){69999}, &last, &o));
+  STEP(nx_item(y, (int64_t[]){69999}, 1, &last, &o));
   assert_true(last.v.f[0] == -69999);
   release(line), release(y);
 }
@@ -214,20 +214,20 @@ static void part_indexed(nx_tensor *x) {
   MAKE(half, nx_cast(x, NX_F16));
   MAKE(small, nx_cast(g, NX_F16));
   MAKE(s, nx_scatter(half, i, small, 0, NX_SCATTER_ADD, 0));
-  STEP(nx_item(s, (int64_t[]){2, 3}, &a, NULL));
+  STEP(nx_item(s, (int64_t[]){2, 3}, 2, &a, NULL));
   assert_true(a.v.f[0] == 33);
   MAKE(line, nx_arange(ctx, 0, NX_F32, NX_NUMBER(1), NX_NUMBER(0), 40000));
   MAKE(c, nx_associative_scan(line, NX_SCAN_SUM, 0));
-  STEP(nx_item(c, (int64_t[]){39999}, &a, NULL));
+  STEP(nx_item(c, (int64_t[]){39999}, 1, &a, NULL));
   assert_true(a.v.f[0] == 40000);
   release(g), release(c);
   MAKE(g, nx_unfold(x, &w));
-  MAKE(c, nx_fold(g, (int64_t[]){4, 4}, &w));
-  STEP(nx_item(c, (int64_t[]){1, 1}, &a, NULL));
+  MAKE(c, nx_fold(g, (int64_t[]){4, 4}, 2, &w));
+  STEP(nx_item(c, (int64_t[]){1, 1}, 2, &a, NULL));
   assert_true(a.v.f[0] == 20);
   MAKE(mask, nx_cmpeq(x, x));
   MAKE(found, nx_true_indices(mask, 3));
-  STEP(nx_item(found, (int64_t[]){2}, &a, NULL));
+  STEP(nx_item(found, (int64_t[]){2}, 1, &a, NULL));
   assert_true(a.v.i == 2);
   release(i), release(g), release(half), release(small), release(s), release(line), release(c);
   release(found), release(mask);
@@ -236,7 +236,7 @@ static void part_indexed(nx_tensor *x) {
 static void program(void) {
   nx_tensor *line, *x, *y, *back = NULL;
   MAKE(line, nx_arange(ctx, 0, NX_F32, NX_NUMBER(0), NX_NUMBER(1), 16));
-  MAKE(x, nx_reshape(line, NX_SHAPE(4, 4)));
+  MAKE(x, nx_reshape(line, NX_SHAPE(4, 4), 0));
   nx_scope *s = nx_scope_begin(ctx);
   if (!s && out_of_memory()) s = nx_scope_begin(ctx);
   MAKE(y, nx_keep(formula(x)));
@@ -328,7 +328,7 @@ static void memory_stays_exhausted(void **state) {
   OK(nx_context_create(&o, &ctx));
   for (int64_t point = 0; point < 60; point++) {
     nx_tensor *line = nx_arange(ctx, 0, NX_F32, NX_NUMBER(0), NX_NUMBER(1), 16),
-              *x = GOOD(nx_reshape(line, NX_SHAPE(4, 4)));
+              *x = GOOD(nx_reshape(line, NX_SHAPE(4, 4), 0));
     nxi_alloc_fail(point, true);
     nx_tensor *y = formula(x);
     nx_status status = y ? nx_realize(ctx, &y, 1, NULL) : NX_OUT_OF_MEMORY;

@@ -116,7 +116,7 @@ static void assign_then_read_through_views(void **state) {
   (void)state;
   int32_t axis = 0;
   nx_tensor *x = vector(6, 0, 1), *even = part(x, 0, 3, 2), *back = nx_flip(x, &axis, 1);
-  nx_tensor *square = nx_reshape(x, NX_SHAPE(2, 3)), *turned = nx_permute(square, NX_AXES(1, 0));
+  nx_tensor *square = nx_reshape(x, NX_SHAPE(2, 3), 0), *turned = nx_permute(square, NX_AXES(1, 0));
   OK(nx_assign(even, vector(3, 10, 10)));
   EXPECT(back, 5, 30, 3, 20, 1, 10);
   EXPECT(turned, 10, 3, 1, 30, 20, 5);
@@ -137,12 +137,12 @@ static void whole_view_beside_an_update(void **state) {
     nx_tensor *a = vector(4, 1, 1), *u = vector(4, 10, 10), *one = number(1);
     OK(nx_realize(ctx, first ? &a : &u, 1, NULL));
     OK(nx_realize(ctx, first ? &u : &a, 1, NULL));
-    nx_tensor *row = nx_reshape(a, NX_SHAPE(1, 4));
-    nx_tensor *zero = nx_full(ctx, device(), NX_I32, 2, (int64_t[]){1, 4}, NX_INTEGER(0)),
+    nx_tensor *row = nx_reshape(a, NX_SHAPE(1, 4), 0);
+    nx_tensor *zero = nx_full(ctx, device(), NX_I32, (int64_t[]){1, 4}, 2, NX_INTEGER(0)),
               *ones = nx_expand(one, NX_SHAPE(1, 4));
     nx_tensor *sums = nx_scatter(row, zero, ones, 1, NX_SCATTER_ADD, 0),
-              *half = nx_slice(sums, (int64_t[]){0, 0}, (int64_t[]){1, 2}, (int64_t[]){1, 1});
-    OK(nx_assign(part(u, 1, 2, 1), nx_reshape(half, NX_SHAPE(2))));
+              *half = nx_slice(sums, (int64_t[]){0, 0}, (int64_t[]){1, 2}, (int64_t[]){1, 1}, 2);
+    OK(nx_assign(part(u, 1, 2, 1), nx_reshape(half, NX_SHAPE(2), 0)));
     OK(nx_realize(ctx, &u, 1, NULL));
     EXPECT(u, 10, 5, 2, 40);
     EXPECT(a, 1, 2, 3, 4);
@@ -259,10 +259,10 @@ static void turned_within_itself(void **state) {
   enum { SIDE = 70, ALL = SIDE + 1 };
   float *is = calloc(ALL * ALL, sizeof *is);
   assert_non_null(is);
-  nx_tensor *x = GOOD(nx_reshape(vector(ALL * ALL, 0, 1), NX_SHAPE(ALL, ALL)));
+  nx_tensor *x = GOOD(nx_reshape(vector(ALL * ALL, 0, 1), NX_SHAPE(ALL, ALL), 0));
   OK(nx_realize(ctx, &x, 1, NULL));
   const int64_t start[2] = {0, 0}, stop[2] = {SIDE, SIDE};
-  nx_tensor *block = GOOD(nx_shrink(x, start, stop));
+  nx_tensor *block = GOOD(nx_shrink(x, start, stop, 2));
   nx_scope *s = nx_scope_begin(ctx);
   OK(nx_assign(block, nx_add(nx_permute(block, NX_AXES(1, 0)), number(7))));
   nx_scope_end(s);
@@ -301,8 +301,8 @@ static void failed_realise_then_retry(void **state) {
     FAILS(NX_INTERRUPTED, status);
   }
   nx_scalar first, last;
-  OK(nx_item(x, (int64_t[]){0}, &first, NULL));
-  OK(nx_item(x, (int64_t[]){59}, &last, NULL));
+  OK(nx_item(x, (int64_t[]){0}, 1, &first, NULL));
+  OK(nx_item(x, (int64_t[]){59}, 1, &last, NULL));
   assert_true(first.v.f[0] == 1 && last.v.f[0] == 1);
   release(x), release(view);
 }
@@ -352,7 +352,7 @@ static void failing_source_then_whole_assign(void **state) {
   for (int i = 0; i < 2; i++) FAILS(NX_OUT_OF_MEMORY, nx_realize(ctx, &x, 1, NULL));
   OK(nx_assign(x, number(2)));
   nx_scalar v;
-  OK(nx_item(x, (int64_t[]){99}, &v, NULL));
+  OK(nx_item(x, (int64_t[]){99}, 1, &v, NULL));
   assert_true(v.v.f[0] == 2);
   nx_scope_end(inner);
   nx_context_release(ctx);

@@ -62,7 +62,7 @@ static nx_status again(nx_status status, nx_tensor *t, char *result) {
   int64_t size = (int64_t)nx_dtype_bits(desc.dtype) / 8, n = 1;
   for (int32_t i = 0; i < desc.rank; i++) n *= desc.shape[i];
   int64_t start = 0, count = n * size > RESULT ? RESULT / size : n, step = n / (count ? count : 1);
-  flat = nx_slice(nx_reshape(t, 1, &n), &start, &count, &step);
+  flat = nx_slice(nx_reshape(t, &n, 1, 0), &start, &count, &step, 1);
   nx_status second = flat ? nx_read(flat, result, (size_t)(count * size), NULL) : NX_INTERNAL;
   return status == NX_INTERRUPTED || status == NX_OK ? (second ? second : status) : status;
 }
@@ -93,7 +93,7 @@ static nx_status reduction(const nx_run_options *o, int variant, char *result) {
 static nx_status product(const nx_run_options *o, int variant, char *result) {
   (void)variant;
   int64_t n = nxl_unavailable() ? 100 : 300;
-  nx_tensor *x = nx_reshape(vector(n * n, -1, 1e-5f), NX_SHAPE(n, n));
+  nx_tensor *x = nx_reshape(vector(n * n, -1, 1e-5f), NX_SHAPE(n, n), 0);
   return realise(nx_tanh(nx_matmul(x, x)), o, result);
 }
 
@@ -101,7 +101,7 @@ static nx_status many_kernels(const nx_run_options *o, int variant, char *result
   nx_tensor *x = vector(256, 0, 1e-3f), *y = x;
   int64_t n = 256;
   for (int i = 0; i < 100 + variant % 4; i++)
-    y = nx_add(x, nx_expand(nx_reduce_max(y, NX_AXES(0), NX_KEEPDIMS), 1, &n));
+    y = nx_add(x, nx_expand(nx_reduce_max(y, NX_AXES(0), NX_KEEPDIMS), &n, 1));
   return realise(y, o, result);
 }
 
@@ -112,7 +112,7 @@ static nx_status assigns(const nx_run_options *o, int variant, char *result) {
   if (nx_realize(ctx, &x, 1, NULL)) return NX_INTERNAL;
   for (int i = 0; i < 4; i++) {
     int64_t start = i * 1000, count = 1 << 17, one = 1;
-    nx_tensor *some = nx_slice(x, &start, &count, &one);
+    nx_tensor *some = nx_slice(x, &start, &count, &one, 1);
     if (nx_assign(some, nx_add(nx_sqrt(nx_abs(some)), number(1)))) return NX_INTERNAL;
   }
   return realise(x, o, result);
@@ -140,7 +140,7 @@ static nx_status reading(const nx_run_options *o, int variant, char *result) {
   enum { SIDE = 700 };
   float *data = room;
   nx_tensor *x =
-      nx_permute(nx_reshape(vector(SIDE * SIDE, 0, 1), NX_SHAPE(SIDE, SIDE)), NX_AXES(1, 0));
+      nx_permute(nx_reshape(vector(SIDE * SIDE, 0, 1), NX_SHAPE(SIDE, SIDE), 0), NX_AXES(1, 0));
   nx_status status = nx_read(x, data, SIDE * SIDE * sizeof *data, o);
   if (status == NX_INTERRUPTED) {
     nx_error_take(NULL);
@@ -157,10 +157,10 @@ static nx_tensor *count;
 static nx_status call(const nx_run_options *o, int variant, char *result) {
   (void)variant;
   nx_tensor *x = vector(1 << 16, 1, 0), *y = NULL;
-  nx_status status = nx_function_call(counting, &x, &y, o);
+  nx_status status = nx_function_call(counting, &x, 1, &y, 1, o);
   if (status == NX_INTERRUPTED) {
     nx_error_take(NULL);
-    if (nx_function_call(counting, &x, &y, NULL)) return NX_INTERNAL;
+    if (nx_function_call(counting, &x, 1, &y, 1, NULL)) return NX_INTERNAL;
   }
   nx_status read = y ? again(status, y, result) : status;
   nx_tensor_release(y);
@@ -257,7 +257,7 @@ static void interrupted_anywhere(void **state) {
   }
   nx_scalar v;
   int calls = 2 * jobs[JOBS - 1].interruptions;
-  OK(nx_item(count, (int64_t[]){77}, &v, NULL));
+  OK(nx_item(count, (int64_t[]){77}, 1, &v, NULL));
   assert_true(v.v.f[0] == calls);
   assert_int_equal(atomic_load(&faults), 0);
 }
@@ -322,13 +322,13 @@ static int32_t call_back(void *user) {
     nx_tensor *y = nx_exp(vector(3000, 0, 0));
     nx_run_options o = {.size = sizeof o, .poll = call_back, .user = user};
     expect(nx_realize(ctx, &y, 1, &o) == NX_OK, "poll", "a realise in it");
-    expect(nx_reshape(y, NX_SHAPE(7, 7)) == NULL && nx_error_take(NULL) == NX_INVALID_ARGUMENT,
+    expect(nx_reshape(y, NX_SHAPE(7, 7), 0) == NULL && nx_error_take(NULL) == NX_INVALID_ARGUMENT,
            "poll", "an error in it");
     nx_context_collect(ctx);
     nx_scope_end(s);
     if (c->calls > 1) { /* what is being computed is waited for, and there */
       nx_scalar v;
-      expect(nx_item(c->whole, NULL, &v, NULL) == NX_OK, "poll", "the action's own result");
+      expect(nx_item(c->whole, NULL, 0, &v, NULL) == NX_OK, "poll", "the action's own result");
       c->waits++;
     }
   }
@@ -365,7 +365,7 @@ static void stopped_at_once(void **state) {
   OK(nx_realize(ctx, &x, 1, NULL));
   FAILS(NX_INTERRUPTED, nx_realize(ctx, &x, 1, &o));
   FAILS(NX_INTERRUPTED, nx_realize(ctx, NULL, 0, &o));
-  FAILS(NX_INTERRUPTED, nx_item(x, (int64_t[]){0}, &v, &o));
+  FAILS(NX_INTERRUPTED, nx_item(x, (int64_t[]){0}, 1, &v, &o));
   FAILS(NX_INTERRUPTED, nx_read(x, zeros, sizeof zeros, &o));
   FAILS(NX_INTERRUPTED, nx_write(x, zeros, sizeof zeros, &o));
   FAILS(NX_INTERRUPTED, nx_map(x, NX_MAP_WRITE, &o, &m));

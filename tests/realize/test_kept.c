@@ -8,7 +8,7 @@
 static bool is_realized(nx_tensor *t) {
   nx_tensor_info i = {.size = sizeof i};
   nx_tensor_describe(t, &i);
-  return i.flags & NX_REALIZED;
+  return i.flags & NX_TENSOR_REALIZED;
 }
 
 static nx_tensor *square(nx_tensor *y) {
@@ -34,10 +34,10 @@ static nx_report realize_one(nx_tensor *t) {
 }
 
 static nx_tensor *product_of(nx_tensor *x) { return nx_matmul(x, x); }
-static nx_tensor *sorted(nx_tensor *x) { return nx_sort(x, 1, false); }
+static nx_tensor *sorted(nx_tensor *x) { return nx_sort(x, 1, 0); }
 static nx_tensor *factor_of(nx_tensor *x) {
   nx_tensor *mask = nx_eye(ctx, device(), NX_F32, WIDE, WIDE, 0);
-  return nx_cholesky(nx_mul(x, mask), false);
+  return nx_cholesky(nx_mul(x, mask), NX_LOWER);
 }
 static nx_tensor *late_product(nx_tensor *x) { return nx_matmul(nx_tanh(x), nx_exp(nx_neg(x))); }
 
@@ -146,7 +146,7 @@ static void short_memory_keeps_nothing(void **state) {
   for (int i = 0; i < LAYERS; i++) y[i + 1] = GOOD(nx_matmul(y[i], w));
   nx_tensor *loss = GOOD(nx_reduce_sum(y[LAYERS], NX_AXES(0, 1), 0));
   nx_scalar v;
-  OK(nx_item(loss, NULL, &v, NULL));
+  OK(nx_item(loss, NULL, 0, &v, NULL));
   assert_true(v.v.f[0] == 256);
   for (int i = 1; i <= LAYERS; i++) assert_false(is_realized(y[i]));
   nx_scope_end(s);
@@ -176,7 +176,7 @@ static void kept_or_not_when_allocations_fail(void **state) {
     OK(nx_realize(ctx, &loss, 1, NULL));
     assert_true(!over || is_realized(y));
     nx_scalar v;
-    OK(nx_item(z, (int64_t[]){1, 1}, &v, NULL));
+    OK(nx_item(z, (int64_t[]){1, 1}, 2, &v, NULL));
     assert_true(v.v.f[0] == -18);
     nx_scope_end(s);
     nx_context_collect(ctx);

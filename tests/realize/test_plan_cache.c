@@ -18,7 +18,7 @@ static nx_report run(nx_tensor *t) {
 static nx_report step(nx_tensor *data, nx_tensor *w, nx_tensor *log, int i) {
   int64_t start[2] = {i % (ROWS - BATCH), 0}, count[2] = {BATCH, WIDTH}, apart[2] = {1, 1};
   nx_scope *s = nx_scope_begin(ctx);
-  nx_tensor *batch = GOOD(nx_slice(data, start, count, apart));
+  nx_tensor *batch = GOOD(nx_slice(data, start, count, apart, 2));
   nx_tensor *rate = number(0.1f / (float)(i + 3));
   nx_tensor *mean = nx_reduce_sum(nx_mul(batch, w), NX_AXES(0), 0);
   OK(nx_assign(w, GOOD(nx_sub(w, nx_mul(rate, mean)))));
@@ -34,7 +34,7 @@ static nx_report step(nx_tensor *data, nx_tensor *w, nx_tensor *log, int i) {
 static void a_thousand_steps(void **state) {
   (void)state;
   int64_t shape[2] = {ROWS, WIDTH};
-  nx_tensor *line = vector(ROWS * WIDTH, 0, 0.001f), *data = GOOD(nx_reshape(line, 2, shape));
+  nx_tensor *line = vector(ROWS * WIDTH, 0, 0.001f), *data = GOOD(nx_reshape(line, shape, 2, 0));
   nx_tensor *w = constant(WIDTH, 1), *log = constant(50, 0);
   OK(nx_realize(ctx, (nx_tensor *[]){data, w, log}, 3, NULL));
   nx_stats before = {.size = sizeof before}, after = {.size = sizeof after};
@@ -58,7 +58,7 @@ static void scalars_are_parameters(void **state) {
   const float values[] = {3, 4, 5.5f, -7};
   for (int i = 0; i < 4; i++) {
     nx_tensor *k = number(values[i]),
-              *y = nx_pad(nx_mul(x, k), (int64_t[]){1}, (int64_t[]){2}, NX_NUMBER(values[i]));
+              *y = nx_pad(nx_mul(x, k), (int64_t[]){1}, (int64_t[]){2}, 1, NX_NUMBER(values[i]));
     nx_report r = run(y);
     assert_int_equal(r.plan_misses, i == 0);
     EXPECT(y, values[i], 0, values[i], 2 * values[i], 3 * values[i], 4 * values[i], values[i],
@@ -103,8 +103,8 @@ static void reasons(void **state) {
   (void)state;
   nx_tensor *x = vector(6, 0, 1), *z = vector(8, 0, 1), *square, *turned;
   OK(nx_realize(ctx, (nx_tensor *[]){x, z}, 2, NULL));
-  square = nx_reshape(x, NX_SHAPE(2, 3));
-  turned = nx_reshape(nx_permute(square, NX_AXES(1, 0)), NX_SHAPE(3, 2));
+  square = nx_reshape(x, NX_SHAPE(2, 3), 0);
+  turned = nx_reshape(nx_permute(square, NX_AXES(1, 0)), NX_SHAPE(3, 2), 0);
   nx_tensor *a = nx_tanh(nx_sinh(x)), *b = nx_tanh(nx_sinh(z)), *c = nx_tanh(nx_cosh(x));
   assert_string_equal(run(a).miss_reason, "these operations are new");
   nx_report r = run(b);
@@ -134,8 +134,8 @@ static void details(void **state) {
   (void)state;
   nx_tensor *x = vector(6, 0, 1), *y = vector(6, 1, 1), *wide, *half;
   OK(nx_realize(ctx, (nx_tensor *[]){x, y}, 2, NULL));
-  wide = nx_reshape(nx_contiguous(x), NX_SHAPE(2, 3));
-  half = nx_reshape(nx_contiguous(y), NX_SHAPE(2, 3));
+  wide = nx_reshape(nx_contiguous(x), NX_SHAPE(2, 3), 0);
+  half = nx_reshape(nx_contiguous(y), NX_SHAPE(2, 3), 0);
   (void)run(nx_asinh(nx_mul(nx_atanh(x), nx_expm1(y))));
   nx_report r = run(nx_asinh(nx_mul(nx_expm1(y), nx_atanh(x))));
   assert_non_null(strstr(r.miss_detail, "node "));
@@ -153,9 +153,9 @@ static void details(void **state) {
   nx_run_options o = {.size = sizeof o, .report = &r};
   OK(nx_function_create(ctx, &in, 1, &out, 1, NULL, &f));
   nx_tensor *arg[2] = {part(x, 0, 3, 1), part(x, 0, 3, 2)}, *result = NULL;
-  OK(nx_function_call(f, &arg[0], &result, &o));
+  OK(nx_function_call(f, &arg[0], 1, &result, 1, &o));
   release(result), result = NULL;
-  OK(nx_function_call(f, &arg[1], &result, &o));
+  OK(nx_function_call(f, &arg[1], 1, &result, 1, &o));
   assert_string_equal(
       r.miss_detail,
       "input 0 of f: whether its elements lie densely differs from the nearest plan");
@@ -168,7 +168,7 @@ static void bounded(void **state) {
   (void)state;
   for (int round = 0; round < 2; round++)
     for (int64_t n = 1; n <= 700; n++) {
-      nx_tensor *x = GOOD(nx_full(ctx, 0, NX_F32, 1, &n, NX_NUMBER(3))), *y = nx_neg(x);
+      nx_tensor *x = GOOD(nx_full(ctx, 0, NX_F32, &n, 1, NX_NUMBER(3))), *y = nx_neg(x);
       nx_report r = run(y);
       assert_int_equal(r.plan_misses, 1);
       release(x), release(y);

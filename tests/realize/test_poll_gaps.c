@@ -146,7 +146,7 @@ static void long_chain(void **state) {
   (void)state;
   nx_context *c = without_cache();
   nx_tensor *x = GOOD(nx_arange(c, 0, NX_F32, NX_NUMBER(0), NX_NUMBER(1), 16));
-  nx_tensor *one = GOOD(nx_full(c, 0, NX_F32, 0, NULL, NX_NUMBER(1))), *y = nx_tensor_retain(x);
+  nx_tensor *one = GOOD(nx_full(c, 0, NX_F32, NULL, 0, NX_NUMBER(1))), *y = nx_tensor_retain(x);
   for (int i = 0; i < 1000000; i++) {
     nx_tensor *next = i & 1 ? nx_neg(y) : nx_add(y, one);
     nx_tensor_release(y);
@@ -167,7 +167,7 @@ static void many_kernels(void **state) {
   int64_t shape = 512;
   for (int i = 0; i < 400; i++) /* each sum ends a kernel */
     y = nx_add(
-        x, nx_expand(nx_mul(nx_reduce_sum(y, NX_AXES(0), NX_KEEPDIMS), number(1e-4f)), 1, &shape));
+        x, nx_expand(nx_mul(nx_reduce_sum(y, NX_AXES(0), NX_KEEPDIMS), number(1e-4f)), &shape, 1));
   GOOD(y);
   OK(nx_realize(ctx, &y, 1, begin()));
   end("400 small kernels");
@@ -185,7 +185,7 @@ static void computing(void **state) {
   end("a sum of 2^28 sines");
   int64_t n = 2048, side[2] = {n, n};
   nx_tensor *line = GOOD(nx_arange(ctx, 0, NX_F64, NX_NUMBER(-1), NX_NUMBER(1e-6), n * n));
-  nx_tensor *a = GOOD(nx_reshape(line, 2, side));
+  nx_tensor *a = GOOD(nx_reshape(line, side, 2, 0));
   OK(nx_realize(ctx, &a, 1, NULL));
   nx_tensor *product = GOOD(nx_matmul(a, a));
   OK(nx_realize(ctx, &product, 1, begin()));
@@ -199,7 +199,8 @@ static void one_long_task(void **state) {
   nx_scope *s = nx_scope_begin(ctx);
   int64_t n = sized(1 << 27);
   nx_tensor *x = GOOD(nx_arange(ctx, 0, NX_I64, NX_INTEGER(0), NX_INTEGER(1), n));
-  nx_tensor *y = GOOD(nx_matmul(nx_reshape(x, NX_SHAPE(1, n)), nx_reshape(x, NX_SHAPE(n, 1))));
+  nx_tensor *y =
+      GOOD(nx_matmul(nx_reshape(x, NX_SHAPE(1, n), 0), nx_reshape(x, NX_SHAPE(n, 1), 0)));
   OK(nx_realize(ctx, &y, 1, begin()));
   end("an inner product of 2^27 integers");
   nx_scope_end(s);
@@ -213,7 +214,7 @@ static void transforms(void **state) {
   for (int i = 0; i < 3; i++) {
     int64_t n = shapes[i][0] * shapes[i][1];
     nx_tensor *line = GOOD(nx_arange(ctx, 0, NX_F64, NX_NUMBER(-1), NX_NUMBER(1e-6), n)),
-              *x = GOOD(nx_cast(nx_reshape(line, 2, shapes[i]), NX_C128));
+              *x = GOOD(nx_cast(nx_reshape(line, shapes[i], 2, 0), NX_C128));
     OK(nx_realize(ctx, &x, 1, NULL));
     nx_tensor *y = GOOD(nx_fft(x, NX_AXES(0, 1)));
     OK(nx_realize(ctx, &y, 1, begin()));

@@ -49,7 +49,7 @@ static nx_tensor *share(host_memory *h) {
 static nx_function *taking(int64_t n) {
   const uint8_t donate = 1;
   nx_function_options o = {.size = sizeof o, .name = "taking", .donate = &donate};
-  nx_tensor *x = GOOD(nx_placeholder(ctx, device(), NX_F32, 1, &n)),
+  nx_tensor *x = GOOD(nx_placeholder(ctx, device(), NX_F32, &n, 1)),
             *y = nx_add(nx_mul(x, number(3)), number(1));
   nx_function *f = NULL;
   OK(nx_function_create(ctx, &x, 1, &y, 1, &o, &f));
@@ -59,14 +59,14 @@ static nx_function *taking(int64_t n) {
 static nx_tensor *give(nx_tensor *x, int64_t n) {
   nx_function *f = taking(n);
   nx_tensor *out = NULL;
-  OK(nx_function_call(f, &x, &out, NULL));
+  OK(nx_function_call(f, &x, 1, &out, 1, NULL));
   nx_function_release(f);
   return GOOD(out);
 }
 
 static void expect_gone(nx_tensor *t) {
   nx_scalar v;
-  FAILS(NX_DONATED, nx_item(t, (int64_t[]){0}, &v, NULL));
+  FAILS(NX_DONATED, nx_item(t, (int64_t[]){0}, 1, &v, NULL));
 }
 
 static uint32_t flags_of(nx_tensor *t) {
@@ -83,7 +83,7 @@ static void shared_is_lent_and_not_given(void **state) {
   nx_tensor *x = share(&h), *y = give(x, N);
   EXPECT(y, 4, 7, 10, 13);
   EXPECT(x, 1, 2, 3, 4); /* the host still has it */
-  assert_true(h.at[0] == 1 && h.at[3] == 4 && (flags_of(x) & NX_EXPOSED));
+  assert_true(h.at[0] == 1 && h.at[3] == 4 && (flags_of(x) & NX_TENSOR_EXPOSED));
   OK(nx_end_sharing(x, NULL));
   EXPECT(give(x, N), 4, 7, 10, 13);
   expect_gone(x);
@@ -132,7 +132,7 @@ static void views_are_given(void **state) {
   static host_memory h;
   nx_tensor *x = share(&h), *tail = part(x, 1, 3, 1), *back = part(x, 3, 4, -1);
   OK(nx_end_sharing(tail, NULL)); /* of the storage */
-  assert_false(flags_of(x) & NX_EXPOSED);
+  assert_false(flags_of(x) & NX_TENSOR_EXPOSED);
   EXPECT(give(back, N), 13, 10, 7, 4);
   expect_gone(x), expect_gone(tail), expect_gone(back);
   static host_memory g;
@@ -147,7 +147,7 @@ static void views_are_given(void **state) {
 static void assigned_through_views(void **state) {
   (void)state;
   static host_memory h;
-  nx_tensor *x = share(&h), *square = GOOD(nx_reshape(x, NX_SHAPE(2, 2))),
+  nx_tensor *x = share(&h), *square = GOOD(nx_reshape(x, NX_SHAPE(2, 2), 0)),
             *turned = GOOD(nx_permute(square, (int32_t[]){1, 0}, 2));
   nx_tensor *old = nx_neg(turned);
   OK(nx_end_sharing(turned, NULL));
@@ -311,7 +311,7 @@ static void *give_at_once(void *user) {
   giver *g = user;
   nx_tensor *out = NULL;
   float is[N];
-  g->good = nx_function_call(g->f, &g->x, &out, NULL) == NX_OK &&
+  g->good = nx_function_call(g->f, &g->x, 1, &out, 1, NULL) == NX_OK &&
             nx_read(out, is, sizeof is, NULL) == NX_OK && is[0] == 4 && is[3] == 13;
   release(out);
   return NULL;
@@ -333,7 +333,7 @@ static void ends_while_it_is_given(void **state) {
     assert_true(g.good);
     EXPECT(reader, -1, -2, -3, -4);
     nx_scalar v;
-    nx_status status = nx_item(g.x, (int64_t[]){1}, &v, NULL);
+    nx_status status = nx_item(g.x, (int64_t[]){1}, 1, &v, NULL);
     assert_true(status == NX_DONATED || (status == NX_OK && v.v.f[0] == 2));
     nx_error_take(NULL);
   }
@@ -350,16 +350,16 @@ static void captured_by_a_function(void **state) {
   nx_function_options o = {.size = sizeof o};
   nx_function *f;
   OK(nx_function_create(ctx, &in, 1, &sum, 1, &o, &f));
-  OK(nx_function_call(f, &one, &out, NULL));
+  OK(nx_function_call(f, &one, 1, &out, 1, NULL));
   EXPECT(out, 2, 3, 4, 5);
   OK(nx_end_sharing(x, NULL));
   OK(nx_assign(x, nx_mul(x, number(10))));
-  OK(nx_function_call(f, &one, &again, NULL));
+  OK(nx_function_call(f, &one, 1, &again, 1, NULL));
   EXPECT(again, 11, 21, 31, 41);
   EXPECT(give(x, N), 31, 61, 91, 121);
-  FAILS(NX_DONATED, nx_function_call(f, &one, &third, NULL));
+  FAILS(NX_DONATED, nx_function_call(f, &one, 1, &third, 1, NULL));
   OK(nx_assign(x, one));
-  OK(nx_function_call(f, &one, &third, NULL));
+  OK(nx_function_call(f, &one, 1, &third, 1, NULL));
   EXPECT(third, 2, 2, 2, 2);
   nx_function_release(f);
 }
@@ -369,11 +369,11 @@ static void output_in_place(void **state) {
   static host_memory h;
   nx_tensor *x = share(&h), *out = x;
   nx_function *f = taking(N);
-  OK(nx_function_call(f, &x, &out, NULL)); /* given, and assigned */
+  OK(nx_function_call(f, &x, 1, &out, 1, NULL)); /* given, and assigned */
   assert_true(h.at[0] == 4 && h.at[3] == 13);
   OK(nx_end_sharing(x, NULL));
   nx_tensor *reader = nx_neg(x);
-  OK(nx_function_call(f, &x, &out, NULL));
+  OK(nx_function_call(f, &x, 1, &out, 1, NULL));
   EXPECT(x, 13, 22, 31, 40);
   EXPECT(reader, -4, -7, -10, -13);
   nx_function_release(f);
@@ -384,9 +384,9 @@ static void recorded_calls(void **state) {
   static host_memory h;
   nx_tensor *x = share(&h), *y = NULL, *z = NULL;
   nx_function *f = taking(N);
-  OK(nx_function_record(f, &x, &y));
+  OK(nx_function_record(f, &x, 1, &y, 1));
   OK(nx_end_sharing(x, NULL));
-  OK(nx_function_record(f, &x, &z));
+  OK(nx_function_record(f, &x, 1, &z, 1));
   EXPECT(z, 4, 7, 10, 13);
   EXPECT(y, 4, 7, 10, 13);
   EXPECT(x, 1, 2, 3, 4); /* what is recorded gives nothing away */

@@ -31,7 +31,7 @@ static void expect(bool good, const char *what) {
 
 static float first_of(nx_tensor *t) {
   nx_scalar v = {0};
-  expect(nx_item(t, (int64_t[]){0}, &v, NULL) == NX_OK, "item");
+  expect(nx_item(t, (int64_t[]){0}, 1, &v, NULL) == NX_OK, "item");
   return (float)v.v.f[0];
 }
 
@@ -42,7 +42,7 @@ static void *use_shared(void *arg) {
   for (int i = 0; i < 60; i++) {
     nx_scope *s = nx_scope_begin(ctx);
     int64_t n = 64;
-    nx_tensor *k = nx_full(ctx, 0, NX_F32, 1, &n, NX_NUMBER(i + 2.5));
+    nx_tensor *k = nx_full(ctx, 0, NX_F32, &n, 1, NX_NUMBER(i + 2.5));
     nx_tensor *a = nx_add(nx_mul(shared, k), shared), *b = nx_sub(a, nx_mul(shared, k));
     if (i % 3 == 0) expect(nx_realize(ctx, &a, 1, NULL) == NX_OK, "realize");
     expect(first_of(b) == 3, "value");
@@ -69,7 +69,7 @@ static void *add_one(void *arg) {
   for (int i = 0; i < 50; i++) {
     nx_scope *s = nx_scope_begin(ctx);
     int64_t start = i % 8, one = 1;
-    nx_tensor *slot = nx_slice(total, &start, &one, &one), *copy = nx_copy(slot);
+    nx_tensor *slot = nx_slice(total, &start, &one, &one, 1), *copy = nx_copy(slot);
     expect(nx_assign(slot, copy) == NX_OK,
            "assign"); /* what it was: nothing changes, in any order */
     if (i % 5 == 0) expect(first_of(total) == 1, "total");
@@ -93,10 +93,10 @@ static void assigns(void **state) {
 
 static void *call_often(void *arg) {
   int64_t n = 1;
-  nx_tensor *one = nx_full(ctx, 0, NX_F32, 1, &n, NX_NUMBER(1));
+  nx_tensor *one = nx_full(ctx, 0, NX_F32, &n, 1, NX_NUMBER(1));
   for (int i = 0; i < 50; i++) {
     nx_tensor *out = NULL;
-    expect(nx_function_call(arg, &one, &out, NULL) == NX_OK, "call");
+    expect(nx_function_call(arg, &one, 1, &out, 1, NULL) == NX_OK, "call");
     nx_tensor_release(out);
   }
   nx_tensor_release(one);
@@ -138,14 +138,14 @@ typedef struct gift {
 static void take(gift *g) {
   nx_tensor *out = NULL;
   nx_scalar v = {0};
-  nx_status status = nx_function_call(g->f, &g->given, &out, NULL);
+  nx_status status = nx_function_call(g->f, &g->given, 1, &out, 1, NULL);
   if (status == NX_DONATED) {
     nx_error_take(NULL);
     atomic_fetch_add(&g->refused, 1);
     return;
   }
   expect(status == NX_OK, "a call with a donated tensor");
-  expect(out && nx_item(out, (int64_t[]){g->n - 1}, &v, NULL) == NX_OK && v.v.f[0] == 2,
+  expect(out && nx_item(out, (int64_t[]){g->n - 1}, 1, &v, NULL) == NX_OK && v.v.f[0] == 2,
          "its value");
   nx_tensor_release(out);
   atomic_fetch_add(&g->taken, 1);
@@ -154,7 +154,7 @@ static void take(gift *g) {
 static void see(gift *g) {
   nx_tensor *y = nx_neg(g->given);
   nx_scalar v = {0};
-  nx_status status = nx_item(y, (int64_t[]){0}, &v, NULL);
+  nx_status status = nx_item(y, (int64_t[]){0}, 1, &v, NULL);
   if (status) nx_error_take(NULL);
   expect(status == NX_DONATED || (status == NX_OK && v.v.f[0] == -1), "a reader");
   nx_tensor_release(y);
@@ -289,7 +289,7 @@ static void write_mapped(nx_tensor *x, size_t bytes) {
 
 /* A call that assigns x; it has made its result when it finds that it has to wait. */
 static nx_function *assigning(nx_tensor *x, int64_t n) {
-  nx_tensor *p = GOOD(nx_placeholder(ctx, 0, NX_F32, 1, &n)), *q = nx_neg(p);
+  nx_tensor *p = GOOD(nx_placeholder(ctx, 0, NX_F32, &n, 1)), *q = nx_neg(p);
   nx_function *f = NULL;
   OK(nx_assign(x, p));
   OK(nx_function_create(ctx, &p, 1, &q, 1, NULL, &f));
@@ -315,7 +315,7 @@ static void writing_waits_for_readers(void **state) {
     assert_int_equal(pthread_create(&thread, NULL, realise_reading, &r), 0);
     while (!atomic_load(&r.begun)) usleep(10);
     usleep((useconds_t)(round / 2 % 8) * 100);
-    if (f) OK(nx_function_call(f, &five, &out, NULL));
+    if (f) OK(nx_function_call(f, &five, 1, &out, 1, NULL));
     else write_mapped(x, (size_t)n * sizeof *is);
     pthread_join(thread, NULL);
     OK(nx_read(r.y, is, (size_t)n * sizeof *is, NULL));
@@ -369,7 +369,7 @@ static void last_handle_elsewhere(void **state) {
   for (int i = 0; i < 20; i++) {
     nx_context *c;
     OK(nx_context_create(NULL, &c));
-    nx_tensor *t = nx_full(c, 0, NX_F32, 0, NULL, NX_NUMBER(1));
+    nx_tensor *t = nx_full(c, 0, NX_F32, NULL, 0, NX_NUMBER(1));
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, release_last, t), 0);
     nx_context_release(c);
@@ -410,7 +410,7 @@ static void fork_while_working(void **state) {
     if (child == 0) {
       nx_scalar v = {0};
       nx_tensor *y = nx_add(nx_exp(x), lost);
-      bool good = y && nx_item(y, (int64_t[]){19999}, &v, NULL) == NX_OK && v.v.f[0] == 1;
+      bool good = y && nx_item(y, (int64_t[]){19999}, 1, &v, NULL) == NX_OK && v.v.f[0] == 1;
       _exit(good ? 0 : 1);
     }
     int status = 0;
@@ -465,7 +465,7 @@ static void realise_at_exit(void) {
   for (int i = 0; i < 2; i++)
     if (nx_realize(ctx, &wanted_at_exit[i], 1, i ? &polled : NULL) != NX_OK) _exit(1);
   nx_scalar value;
-  if (nx_item(wanted_at_exit[1], (const int64_t[]){4999}, &value, NULL) != NX_OK) _exit(1);
+  if (nx_item(wanted_at_exit[1], (const int64_t[]){4999}, 1, &value, NULL) != NX_OK) _exit(1);
   _exit(value.v.f[0] == 3 * 4999 ? 42 : 1);
 }
 

@@ -97,10 +97,10 @@ static called prepare(int64_t n) {
               .parted = show(n + 4, 3),
               .w = show(n, 5),
               .x = show(n, 1)};
-  nx_tensor *x = GOOD(nx_placeholder(ctx, device(), NX_F32, 1, &n));
+  nx_tensor *x = GOOD(nx_placeholder(ctx, device(), NX_F32, &n, 1));
   nx_tensor *total = nx_reduce_sum(nx_add(x, k.w.t), NX_AXES(0), NX_KEEPDIMS),
             *product = nx_mul(x, k.w.t),
-            *longer = nx_pad(x, (int64_t[]){0}, (int64_t[]){1}, NX_NUMBER(7));
+            *longer = nx_pad(x, (int64_t[]){0}, (int64_t[]){1}, 1, NX_NUMBER(7));
   OK(nx_assign(k.w.t, GOOD(nx_add(k.w.t, x))));
   OK(nx_assign(part(x, 1, 2, 1), GOOD(nx_neg(part(k.w.t, 0, 2, 1)))));
   OK(nx_function_create(ctx, &x, 1, (nx_tensor *[]){total, product, nx_neg(product), longer}, 4,
@@ -150,7 +150,7 @@ static void calls(bool polls) {
       attempts a = {0};
       if (round) apply(&k);
       while (next(&a, polls))
-        if (failed(&a, nx_function_call(k.f, &k.x.t, k.out, polls ? &a.options : NULL)))
+        if (failed(&a, nx_function_call(k.f, &k.x.t, 1, k.out, 4, polls ? &a.options : NULL)))
           expect_called(&k);
     }
     finish(&k);
@@ -166,7 +166,7 @@ static void starved_records(void **state) {
     called k = prepare(sizes[s]);
     attempts a = {0};
     while (next(&a, false))
-      if (failed(&a, nx_function_record(k.f, &k.x.t, k.out))) expect_called(&k);
+      if (failed(&a, nx_function_record(k.f, &k.x.t, 1, k.out, 4))) expect_called(&k);
     finish(&k);
   }
 }
@@ -258,7 +258,7 @@ static void pending_beneath_a_write(void **state) {
 static void sliding_output(void **state) {
   (void)state;
   int64_t row = 3000, rows = 20;
-  nx_tensor *x = GOOD(nx_placeholder(ctx, device(), NX_F32, 1, &row)), *y = nx_add(x, number(1)),
+  nx_tensor *x = GOOD(nx_placeholder(ctx, device(), NX_F32, &row, 1)), *y = nx_add(x, number(1)),
             *into = constant(row * rows, 0), *given = vector(row, 0, 1);
   nx_function *f;
   OK(nx_function_create(ctx, &x, 1, &y, 1, NULL, &f));
@@ -269,7 +269,7 @@ static void sliding_output(void **state) {
     nx_run_options o = {.size = sizeof o, .report = &r};
     nx_tensor *out = part(into, i * row, row, 1),
               *in = i ? part(into, (i - 1) * row, row, 1) : given;
-    OK(nx_function_call(f, &in, &out, &o));
+    OK(nx_function_call(f, &in, 1, &out, 1, &o));
     if (!r.interpreted)
       assert_in_range(r.planned_bytes, 0, 64 + row * 4); /* not the whole tensor */
     if (i == 1) nx_context_stats(ctx, &before);

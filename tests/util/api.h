@@ -54,14 +54,14 @@ static inline nx_tensor *vector(int64_t n, float first, float step) {
   return GOOD(t);
 }
 static inline nx_tensor *constant(int64_t n, float value) {
-  return GOOD(nx_full(ctx, device(), NX_F32, 1, &n, NX_NUMBER(value)));
+  return GOOD(nx_full(ctx, device(), NX_F32, &n, 1, NX_NUMBER(value)));
 }
 static inline nx_tensor *number(float value) {
-  return GOOD(nx_full(ctx, device(), NX_F32, 0, NULL, NX_NUMBER(value)));
+  return GOOD(nx_full(ctx, device(), NX_F32, NULL, 0, NX_NUMBER(value)));
 }
 /* Elements [start, start + count) of a vector, step apart. */
 static inline nx_tensor *part(nx_tensor *t, int64_t start, int64_t count, int64_t step) {
-  return GOOD(nx_slice(t, &start, &count, &step));
+  return GOOD(nx_slice(t, &start, &count, &step, 1));
 }
 
 static inline void expect_values_(nx_tensor *t, const float *wanted, size_t n, const char *file,

@@ -114,7 +114,7 @@ static int scalar_input(job *j, size_t i, const nx_port_info *p, const char *tex
     return nxc_complain("nxc",
                         "input %s: there is no file \"%s\", and as a scalar of type %s it %s",
                         p->name, text, nx_dtype_name(p->dtype), wrong);
-  j->in[i] = nx_empty(j->context, 0, p->dtype, 0, NULL);
+  j->in[i] = nx_empty(j->context, 0, p->dtype, NULL, 0);
   if (nx_write(j->in[i], element, (size_t)nxi_dtype_size(p->dtype), NULL) != NX_OK)
     return nxc_public_failure("nxc");
   return NXC_OK;
@@ -257,7 +257,8 @@ static int call_once(job *j, nx_report *report) {
   nx_run_options options = {.size = sizeof options, .report = report};
   double began = nxi_now_ms();
   report->size = sizeof *report;
-  if (nx_function_call(j->function, j->in, j->out, &options) != NX_OK)
+  if (nx_function_call(j->function, j->in, j->info.inputs, j->out, j->info.outputs, &options) !=
+      NX_OK)
     return nxc_public_failure(j->file);
   span(j, "call", began);
   return NXC_OK;
@@ -349,7 +350,10 @@ static int parse_function(job *j) {
   int status = NXC_OK;
   if (nxg_parse_closed(text, size, &g, &d) != NX_OK)
     status = nxc_failure(j->file, &d); /* knows line and column */
-  else if (nx_function_parse_on(j->context, j->number, text, size, &j->function) != NX_OK)
+  else if (nx_function_parse(
+               j->context, text, size,
+               &(nx_parse_options){.size = sizeof(nx_parse_options), .device = j->number},
+               &j->function) != NX_OK)
     status = nxc_public_failure(j->file);
   nxg_destroy(g);
   nxi_free(text);

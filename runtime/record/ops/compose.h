@@ -38,7 +38,7 @@ static inline nx_tensor *nxi_steps_end(nxi_steps *s, nx_tensor *result) {
 /* A rank-0 constant. */
 static inline nx_tensor *nxi_step_scalar(nxi_steps *s, nx_dtype dtype, double value) {
   nx_scalar v = {NX_SCALAR_F64, {.f = {value, 0}}};
-  return nxi_step(s, nx_full(s->context, s->device, dtype, 0, NULL, &v));
+  return nxi_step(s, nx_full(s->context, s->device, dtype, NULL, 0, &v));
 }
 /* 0, 1, ... n - 1. */
 static inline nx_tensor *nxi_step_count(nxi_steps *s, nx_dtype dtype, int64_t n) {

@@ -26,24 +26,23 @@ static nx_tensor *record(const transform *t, nx_tensor *x) {
 
 /* ---- the functions */
 
-static bool find_axes(transform *t, const nx_tensor *x, const int32_t *axes, size_t n) {
+static bool find_axes(transform *t, const nx_tensor *x, const int32_t **axes, size_t *n) {
   const char *name = nxg_ops[t->op].name;
   nxi_diag d;
   nxi_diag_clear(&d);
-  if (n && !axes) nxi_fail(&d, NX_INVALID_ARGUMENT, name, "%s: the list of axes is null", name);
-  else nxg_axes_mask(name, x->rank, axes, n, &t->mask, &d);
+  if (nxi_axes_given(name, x, axes, n, &d)) nxg_axes_mask(name, x->rank, *axes, *n, &t->mask, &d);
   if (d.status) {
     nxi_fail_null(&d);
     return false;
   }
-  if (n && axes) t->last = axes[n - 1] < 0 ? axes[n - 1] + x->rank : axes[n - 1];
+  if (*n) t->last = (*axes)[*n - 1] < 0 ? (*axes)[*n - 1] + x->rank : (*axes)[*n - 1];
   return true;
 }
 
 static nx_tensor *complex_transform(nxg_op op, nx_tensor *x, const int32_t *axes, size_t n) {
   transform t = {.op = op};
   if (!nxi_have_tensor(nxg_ops[op].name, 0, x)) return NULL;
-  return find_axes(&t, x, axes, n) ? record(&t, x) : NULL;
+  return find_axes(&t, x, &axes, &n) ? record(&t, x) : NULL;
 }
 
 nx_tensor *nx_fft(nx_tensor *x, const int32_t *axes, size_t n_axes) {
@@ -57,7 +56,7 @@ nx_tensor *nx_ifft(nx_tensor *x, const int32_t *axes, size_t n_axes) {
 nx_tensor *nx_rfft(nx_tensor *x, const int32_t *axes, size_t n_axes) {
   transform t = {.op = NXG_rfft};
   if (!nxi_have_tensor("rfft", 0, x)) return NULL;
-  if (!find_axes(&t, x, axes, n_axes)) return NULL;
+  if (!find_axes(&t, x, &axes, &n_axes)) return NULL;
   uint16_t outer = nxi_called_begin(NXG_rfft);
   nx_tensor *wide = nxi_widened(x, false), *result = wide ? record(&t, wide) : NULL;
   nx_tensor_release(wide);
@@ -76,30 +75,42 @@ static nx_tensor *with_extent(nx_tensor *x, int32_t axis, int64_t extent) {
     stop[i] = i == axis ? (longer ? extent - nxi_shape(x)[i] : extent)
               : longer  ? 0
                         : nxi_shape(x)[i];
-  nx_tensor *y = longer ? nx_pad(x, start, stop, NX_NUMBER(0)) : nx_shrink(x, start, stop);
+  nx_tensor *y =
+      longer ? nx_pad(x, start, stop, x->rank, NX_NUMBER(0)) : nx_shrink(x, start, stop, x->rank);
   nx_tensor_release(x);
   return y;
 }
 
-static bool check_sizes(const int64_t *sizes, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    if (sizes[i] >= 1) continue;
-    nxi_diag d;
-    nxi_diag_clear(&d);
-    nxi_fail(&d, NX_INVALID_ARGUMENT, "irfft", "irfft: size %zu of the list is %lld, below 1", i,
-             (long long)sizes[i]);
-    nxi_fail_null(&d);
-    return false;
-  }
-  return true;
+/* The first size that is below 1; n if there is none. */
+static size_t bad_size(const int64_t *sizes, size_t n) {
+  size_t i = 0;
+  while (i < n && sizes[i] >= 1) i++;
+  return i;
 }
 
-nx_tensor *nx_irfft(nx_tensor *x, const int32_t *axes, size_t n_axes, const int64_t *sizes) {
+static bool check_sizes(const int64_t *sizes, size_t n, size_t n_axes) {
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  bool counted = !n || n == n_axes;
+  size_t bad = sizes && counted ? bad_size(sizes, n) : n;
+  if (!counted)
+    nxi_fail(&d, NX_INVALID_ARGUMENT, "irfft", "irfft: there are %zu sizes for %zu axes", n,
+             n_axes);
+  else if (n && !sizes)
+    nxi_fail(&d, NX_INVALID_ARGUMENT, "irfft", "irfft: the list of sizes is null");
+  else if (bad < n)
+    nxi_fail(&d, NX_INVALID_ARGUMENT, "irfft", "irfft: size %zu of the list is %lld, below 1", bad,
+             (long long)sizes[bad]);
+  if (d.status) nxi_fail_null(&d);
+  return !d.status;
+}
+
+nx_tensor *nx_irfft(nx_tensor *x, const int32_t *axes, size_t n_axes, const int64_t *sizes,
+                    size_t n_sizes) {
   transform t = {.op = NXG_irfft};
   if (!nxi_have_tensor("irfft", 0, x)) return NULL;
-  if (!find_axes(&t, x, axes, n_axes)) return NULL;
-  if (!sizes) return record(&t, x);
-  if (!check_sizes(sizes, n_axes)) return NULL;
+  if (!find_axes(&t, x, &axes, &n_axes) || !check_sizes(sizes, n_sizes, n_axes)) return NULL;
+  if (!n_sizes) return record(&t, x);
   uint16_t outer = nxi_called_begin(NXG_irfft);
   nx_tensor *fitting = nx_tensor_retain(x);
   for (size_t i = 0; i + 1 < n_axes; i++)

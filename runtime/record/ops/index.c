@@ -91,7 +91,7 @@ nx_tensor *nx_one_hot(nx_tensor *indices, int64_t n, nx_dtype dtype) {
   memcpy(shape, nxi_shape(indices), (size_t)indices->rank * sizeof *shape);
   shape[indices->rank] = 1;
   nxi_steps s = nxi_steps_of(NXI_COMPOSITE_one_hot, indices);
-  nx_tensor *index = nxi_step(&s, nx_reshape(indices, indices->rank + 1, shape)),
+  nx_tensor *index = nxi_step(&s, nx_reshape(indices, shape, indices->rank + 1, 0)),
             *wide = nxi_step(&s, nx_cast(index, NX_I64)), *count = nxi_step_count(&s, NX_I64, n),
             *equal = nxi_step(&s, nx_cmpeq(wide, count));
   return nxi_steps_end(&s, nxi_step(&s, nx_cast(equal, dtype)));
@@ -164,14 +164,14 @@ nx_tensor *nx_true_indices(nx_tensor *mask, int64_t n) {
   if (d.status) return nxi_fail_null(&d);
   nxi_steps s = nxi_steps_of(NXI_COMPOSITE_true_indices, mask);
   nx_scalar none = {NX_SCALAR_I64, {.i = -1}};
-  nx_tensor *flat = nxi_step(&s, nx_reshape(nxi_step(&s, nx_contiguous(mask)), 1, &elements)),
+  nx_tensor *flat = nxi_step(&s, nx_reshape(nxi_step(&s, nx_contiguous(mask)), &elements, 1, 0)),
             *ones = nxi_step(&s, nx_cast(flat, NX_I64)),
             *count = nxi_step(&s, nx_associative_scan(ones, NX_SCAN_SUM, 0)),
             *place = nxi_step(&s, nx_sub(count, nxi_step_scalar(&s, NX_I64, 1))),
             *last = nxi_step_scalar(&s, NX_I64, (double)n),
             *number = nxi_step_count(&s, NX_I64, elements);
   place = nxi_step(&s, nx_min(nxi_step(&s, nx_where(flat, place, last)), last));
-  nx_tensor *empty = nxi_step(&s, nx_full(s.context, s.device, NX_I64, 1, &room, &none)),
+  nx_tensor *empty = nxi_step(&s, nx_full(s.context, s.device, NX_I64, &room, 1, &none)),
             *all = nxi_step(&s, nx_scatter(empty, place, number, 0, NX_SCATTER_SET, 0));
-  return nxi_steps_end(&s, nxi_step(&s, nx_copy(nxi_step(&s, nx_shrink(all, &start, &n)))));
+  return nxi_steps_end(&s, nxi_step(&s, nx_copy(nxi_step(&s, nx_shrink(all, &start, &n, 1)))));
 }

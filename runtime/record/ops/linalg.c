@@ -45,31 +45,76 @@ static nx_tensor *unary(nxg_op op, nx_tensor *a, int how, const int64_t *attrs, 
   return result;
 }
 
-nx_tensor *nx_cholesky(nx_tensor *a, bool upper) {
-  int64_t attrs[1] = {upper};
+/* Whether a is a tensor and the flags are known; false: reported. */
+static bool check_flags(nxg_op op, nx_tensor *a, uint32_t flags, uint32_t known,
+                        const char *names) {
+  const char *name = nxg_ops[op].name;
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  if (!nxi_have_tensor(name, 0, a)) return false;
+  if (nxi_check_flags(name, flags, known, names, &d)) return true;
+  nxi_fail_null(&d);
+  return false;
+}
+
+nx_tensor *nx_cholesky(nx_tensor *a, uint32_t flags) {
+  int64_t attrs[1] = {flags & NX_UPPER};
+  if (!check_flags(NXG_cholesky, a, flags, NX_UPPER, "NX_UPPER")) return NULL;
   return unary(NXG_cholesky, a, NARROW, attrs, 1);
 }
 
-nx_tensor *nx_eigvalsh(nx_tensor *a) { return unary(NXG_eigvalsh, a, 0, NULL, 0); }
+/* Values, which are f64, in the real dtype of a; takes the reference. */
+static nx_tensor *in_input_precision(nx_tensor *values, const nx_tensor *a, uint32_t flags) {
+  nx_dtype part = nxi_part_dtype(a->storage->dtype);
+  if (!values || !(flags & NX_INPUT_PRECISION) || part == NX_F64) return values;
+  nx_tensor *rounded = nx_cast(values, part);
+  nx_tensor_release(values);
+  return rounded;
+}
+
+nx_tensor *nx_eigvalsh(nx_tensor *a, uint32_t flags) {
+  if (!check_flags(NXG_eigvalsh, a, flags, NX_INPUT_PRECISION, "NX_INPUT_PRECISION")) return NULL;
+  uint16_t outer = nxi_called_begin(NXG_eigvalsh);
+  nx_tensor *values = in_input_precision(unary(NXG_eigvalsh, a, 0, NULL, 0), a, flags);
+  nxi_called_end(outer);
+  return values;
+}
+
 nx_tensor *nx_eigvals(nx_tensor *a) { return unary(NXG_eigvals, a, WIDEST, NULL, 0); }
 nx_tensor *nx_inv(nx_tensor *a) { return unary(NXG_inv, a, NARROW, NULL, 0); }
 nx_tensor *nx_det(nx_tensor *a) { return unary(NXG_det, a, NARROW, NULL, 0); }
 
-/* ---- several results. attrs: those of the operation, and room for the number of the result;
- * narrow: results that have the operand's dtype */
+/* ---- several results */
 
-static nx_status several(nxg_op op, nx_tensor *a, bool most, int64_t *attrs, uint32_t n_attrs,
-                         uint32_t narrow, nx_tensor **const out[NXG_CALL_RESULTS]) {
+typedef struct call {
+  nxg_op op;
+  bool most;       /* computed in f64 or c128 */
+  uint32_t narrow; /* results that have the operand's dtype */
+  uint32_t values; /* results that NX_INPUT_PRECISION is about */
+  uint32_t flags;
+  int64_t attrs[2]; /* those of the operation, and room for the number of the result */
+  uint32_t n_attrs;
+} call;
+
+/* Result i of the call, as the caller gets it. */
+static nx_tensor *result_of(const call *k, nx_tensor *a, nx_tensor *wide, uint32_t i) {
+  int64_t attrs[2] = {k->attrs[0], k->attrs[1]};
+  attrs[k->n_attrs] = i;
+  nx_tensor *made = record_one(k->op, wide, attrs, k->n_attrs + 1);
+  if (k->narrow >> i & 1) made = nxi_narrowed(made, a->storage->dtype);
+  if (k->values >> i & 1) made = in_input_precision(made, a, k->flags);
+  return made;
+}
+
+static nx_status several(const call *k, nx_tensor *a, nx_tensor **const out[NXG_CALL_RESULTS]) {
   nx_tensor *made[NXG_CALL_RESULTS] = {NULL};
-  uint32_t n = nxg_call_results(op);
-  if (!nxi_have_tensor(nxg_ops[op].name, 0, a)) return NX_INVALID_ARGUMENT;
-  uint16_t outer = nxi_called_begin(op);
-  nx_tensor *wide = nxi_widened(a, most);
+  uint32_t n = nxg_call_results(k->op);
+  if (!nxi_have_tensor(nxg_ops[k->op].name, 0, a)) return NX_INVALID_ARGUMENT;
+  uint16_t outer = nxi_called_begin(k->op);
+  nx_tensor *wide = nxi_widened(a, k->most);
   bool good = wide != NULL;
   for (uint32_t i = 0; good && i < n; i++) {
-    attrs[n_attrs] = i;
-    made[i] = record_one(op, wide, attrs, n_attrs + 1);
-    if (made[i] && narrow >> i & 1) made[i] = nxi_narrowed(made[i], a->storage->dtype);
+    made[i] = result_of(k, a, wide, i);
     good = made[i] != NULL;
   }
   nx_tensor_release(wide);
@@ -81,43 +126,51 @@ static nx_status several(nxg_op op, nx_tensor *a, bool most, int64_t *attrs, uin
   return good ? NX_OK : nxi_error_status();
 }
 
-nx_status nx_qr(nx_tensor *a, bool reduced, nx_tensor **q, nx_tensor **r) {
-  int64_t attrs[2] = {reduced, 0};
-  return several(NXG_qr, a, false, attrs, 1, 3, (nx_tensor * *const[NXG_CALL_RESULTS]){q, r});
+nx_status nx_qr(nx_tensor *a, uint32_t flags, nx_tensor **q, nx_tensor **r) {
+  call k = {.op = NXG_qr, .narrow = 3, .n_attrs = 1, .attrs = {!(flags & NX_FULL_MATRICES)}};
+  if (!check_flags(k.op, a, flags, NX_FULL_MATRICES, "NX_FULL_MATRICES"))
+    return NX_INVALID_ARGUMENT;
+  return several(&k, a, (nx_tensor * *const[NXG_CALL_RESULTS]){q, r});
 }
 
-nx_status nx_svd(nx_tensor *a, bool full, nx_tensor **u, nx_tensor **s, nx_tensor **vh) {
-  int64_t attrs[2] = {full, 0};
-  return several(NXG_svd, a, false, attrs, 1, 5, (nx_tensor * *const[NXG_CALL_RESULTS]){u, s, vh});
+nx_status nx_svd(nx_tensor *a, uint32_t flags, nx_tensor **u, nx_tensor **s, nx_tensor **vh) {
+  call k = {.op = NXG_svd,
+            .narrow = 5,
+            .values = 2,
+            .flags = flags,
+            .n_attrs = 1,
+            .attrs = {!!(flags & NX_FULL_MATRICES)}};
+  if (!check_flags(k.op, a, flags, NX_FULL_MATRICES | NX_INPUT_PRECISION,
+                   "NX_FULL_MATRICES and NX_INPUT_PRECISION"))
+    return NX_INVALID_ARGUMENT;
+  return several(&k, a, (nx_tensor * *const[NXG_CALL_RESULTS]){u, s, vh});
 }
 
-nx_status nx_eigh(nx_tensor *a, nx_tensor **values, nx_tensor **vectors) {
-  int64_t attrs[1] = {0};
-  return several(NXG_eigh, a, false, attrs, 0, 2,
-                 (nx_tensor * *const[NXG_CALL_RESULTS]){values, vectors});
+nx_status nx_eigh(nx_tensor *a, uint32_t flags, nx_tensor **values, nx_tensor **vectors) {
+  call k = {.op = NXG_eigh, .narrow = 2, .values = 1, .flags = flags};
+  if (!check_flags(k.op, a, flags, NX_INPUT_PRECISION, "NX_INPUT_PRECISION"))
+    return NX_INVALID_ARGUMENT;
+  return several(&k, a, (nx_tensor * *const[NXG_CALL_RESULTS]){values, vectors});
 }
 
 nx_status nx_eig(nx_tensor *a, nx_tensor **values, nx_tensor **vectors) {
-  int64_t attrs[1] = {0};
-  return several(NXG_eig, a, true, attrs, 0, 0,
-                 (nx_tensor * *const[NXG_CALL_RESULTS]){values, vectors});
+  call k = {.op = NXG_eig, .most = true};
+  return several(&k, a, (nx_tensor * *const[NXG_CALL_RESULTS]){values, vectors});
 }
 
 nx_status nx_slogdet(nx_tensor *a, nx_tensor **sign, nx_tensor **log) {
-  int64_t attrs[1] = {0};
-  return several(NXG_slogdet, a, false, attrs, 0, 3,
-                 (nx_tensor * *const[NXG_CALL_RESULTS]){sign, log});
+  call k = {.op = NXG_slogdet, .narrow = 3};
+  return several(&k, a, (nx_tensor * *const[NXG_CALL_RESULTS]){sign, log});
 }
 
 /* ---- A x = b */
 
-nx_tensor *nxi_as_columns(const nx_tensor *a, nx_tensor *b, bool *vector) {
-  int64_t shape[NXG_MAX_RANK];
-  *vector = b->rank + 1 == a->rank && b->rank > 0;
-  if (!*vector) return nx_tensor_retain(b);
+nx_tensor *nxi_as_columns(nx_tensor *b, bool vector) {
+  int64_t shape[NXG_MAX_RANK + 1];
+  if (!vector) return nx_tensor_retain(b);
   memcpy(shape, nxi_shape(b), b->rank * sizeof *shape);
   shape[b->rank] = 1;
-  return nx_reshape(b, b->rank + 1, shape);
+  return nx_reshape(b, shape, b->rank + 1, 0);
 }
 
 bool nxi_check_matrices(const char *op, nx_tensor *const *t, uint32_t n) {
@@ -144,11 +197,10 @@ bool nxi_check_matrices(const char *op, nx_tensor *const *t, uint32_t n) {
   return !d.status;
 }
 
-bool nxi_is_right_side(const char *name, nx_tensor *a, nx_tensor *b) {
+bool nxi_is_right_side(const char *name, nx_tensor *a, nx_tensor *b, bool vector) {
   nxi_diag d;
   char left[NXG_SHAPE_TEXT], right[NXG_SHAPE_TEXT];
   nx_tensor *both[2] = {a, b};
-  bool vector = b->rank + 1 == a->rank;
   int32_t keep = vector ? 1 : 2, lead_rank;
   int64_t lead[NXG_MAX_RANK];
   nxi_diag_clear(&d);
@@ -174,35 +226,78 @@ bool nxi_is_right_side(const char *name, nx_tensor *a, nx_tensor *b) {
 
 nx_tensor *nxi_without_column(nx_tensor *x, bool vector) {
   if (!x || !vector) return x;
-  nx_tensor *result = nx_reshape(x, x->rank - 1, nxi_shape(x));
+  nx_tensor *result = nx_reshape(x, nxi_shape(x), x->rank - 1, 0);
   nx_tensor_release(x);
   return result;
 }
 
-static nx_tensor *solve(nxg_op op, nx_tensor *a, nx_tensor *b, const int64_t *attrs,
-                        uint32_t n_attrs) {
-  nx_tensor *both[2] = {a, b}, *x = NULL;
-  bool vector = false;
-  const char *name = nxg_ops[op].name;
-  if (!nxi_check_operands(name, both, 2) || !nxi_check_matrices(name, both, 2) ||
-      !nxi_is_right_side(name, a, b))
-    return NULL;
-  uint16_t outer = nxi_called_begin(op);
-  nx_tensor *columns = nxi_as_columns(a, b, &vector), *wide = nxi_widened(a, false),
-            *right = columns ? nxi_widened(columns, false) : NULL;
-  if (wide && right) x = nxi_record_leading(op, wide, right, 2, attrs, n_attrs);
+/* A x = b; conjugated: of the conjugate of b the conjugate. */
+typedef struct equation {
+  nxg_op op;
+  uint32_t flags;
+  bool conjugated;
+  int64_t attrs[3];
+  uint32_t n_attrs;
+} equation;
+
+/* The right side as the graph takes it. */
+static nx_tensor *right_side(const equation *e, nx_tensor *b, bool vector) {
+  nx_tensor *columns = nxi_as_columns(b, vector), *wide = NULL, *right;
+  if (columns) wide = nxi_widened(columns, false);
+  right = wide && e->conjugated ? nx_conj(wide) : nx_tensor_retain(wide);
   nx_tensor_release(columns);
   nx_tensor_release(wide);
+  return right;
+}
+
+static nx_tensor *solve(const equation *e, nx_tensor *a, nx_tensor *b) {
+  nx_tensor *both[2] = {a, b}, *x = NULL;
+  const char *name = nxg_ops[e->op].name;
+  if (!nxi_check_operands(name, both, 2) || !nxi_check_matrices(name, both, 2)) return NULL;
+  bool vector = nxi_is_vector(b, e->flags);
+  if (!nxi_is_right_side(name, a, b, vector)) return NULL;
+  uint16_t outer = nxi_called_begin(e->op);
+  nx_tensor *wide = nxi_widened(a, false), *right = right_side(e, b, vector);
+  if (wide && right) x = nxi_record_leading(e->op, wide, right, 2, e->attrs, e->n_attrs);
+  nx_tensor_release(wide);
   nx_tensor_release(right);
+  if (x && e->conjugated) {
+    nx_tensor *turned = x;
+    x = nx_conj(turned);
+    nx_tensor_release(turned);
+  }
   x = nxi_without_column(nxi_narrowed(x, a->storage->dtype), vector);
   nxi_called_end(outer);
   return x;
 }
 
-nx_tensor *nx_triangular_solve(nx_tensor *a, nx_tensor *b, bool upper, bool transpose,
-                               bool unit_diag) {
-  int64_t attrs[3] = {upper, transpose, unit_diag};
-  return solve(NXG_triangular_solve, a, b, attrs, 3);
+/* One of the two at most. */
+static bool check_transposition(nx_tensor *a, uint32_t flags) {
+  nxi_diag d;
+  if (!check_flags(NXG_triangular_solve, a, flags,
+                   NX_UPPER | NX_TRANSPOSED | NX_ADJOINT | NX_UNIT_DIAGONAL | NX_VECTORS,
+                   "NX_UPPER, NX_TRANSPOSED, NX_ADJOINT, NX_UNIT_DIAGONAL and NX_VECTORS"))
+    return false;
+  if (!(flags & NX_TRANSPOSED) || !(flags & NX_ADJOINT)) return true;
+  nxi_diag_clear(&d);
+  nxi_fail(&d, NX_INVALID_ARGUMENT, "triangular_solve",
+           "triangular_solve: the flags hold both NX_TRANSPOSED and NX_ADJOINT");
+  nxi_fail_null(&d);
+  return false;
 }
 
-nx_tensor *nx_solve(nx_tensor *a, nx_tensor *b) { return solve(NXG_solve, a, b, NULL, 0); }
+nx_tensor *nx_triangular_solve(nx_tensor *a, nx_tensor *b, uint32_t flags) {
+  if (!check_transposition(a, flags)) return NULL;
+  equation e = {.op = NXG_triangular_solve,
+                .flags = flags,
+                .conjugated = flags & NX_TRANSPOSED && nxi_is_complex(a->storage->dtype),
+                .attrs = {!!(flags & NX_UPPER), !!(flags & (NX_TRANSPOSED | NX_ADJOINT)),
+                          !!(flags & NX_UNIT_DIAGONAL)},
+                .n_attrs = 3};
+  return solve(&e, a, b);
+}
+
+nx_tensor *nx_solve(nx_tensor *a, nx_tensor *b, uint32_t flags) {
+  if (!check_flags(NXG_solve, a, flags, NX_VECTORS, "NX_VECTORS")) return NULL;
+  return solve(&(equation){.op = NXG_solve, .flags = flags}, a, b);
+}

@@ -61,22 +61,22 @@ static nx_tensor *make_leaf(nx_context *c, uint16_t op, nx_device device, nx_dty
   return t ? t : nxi_no_memory(nxi_op_name(op));
 }
 
-nx_tensor *nx_empty(nx_context *c, nx_device device, nx_dtype dtype, int32_t rank,
-                    const int64_t *shape) {
+nx_tensor *nx_empty(nx_context *c, nx_device device, nx_dtype dtype, const int64_t *shape,
+                    int32_t rank) {
   nxi_diag d;
   if (!check_source("empty", c, device, dtype, rank, shape, &d)) return nxi_fail_null(&d);
   return make_leaf(c, NXI_OP_EMPTY, device, dtype, rank, shape);
 }
 
-nx_tensor *nx_placeholder(nx_context *c, nx_device device, nx_dtype dtype, int32_t rank,
-                          const int64_t *shape) {
+nx_tensor *nx_placeholder(nx_context *c, nx_device device, nx_dtype dtype, const int64_t *shape,
+                          int32_t rank) {
   nxi_diag d;
   if (!check_source("placeholder", c, device, dtype, rank, shape, &d)) return nxi_fail_null(&d);
   return make_leaf(c, NXI_OP_PLACEHOLDER, device, dtype, rank, shape);
 }
 
-nx_tensor *nx_full(nx_context *c, nx_device device, nx_dtype dtype, int32_t rank,
-                   const int64_t *shape, const nx_scalar *value) {
+nx_tensor *nx_full(nx_context *c, nx_device device, nx_dtype dtype, const int64_t *shape,
+                   int32_t rank, const nx_scalar *value) {
   nxi_diag d;
   uint64_t bits[2];
   if (!check_source("full", c, device, dtype, rank, shape, &d) ||
@@ -112,8 +112,8 @@ nx_tensor *nx_eye(nx_context *c, nx_device device, nx_dtype dtype, int64_t n, in
   return record_source(c, NXG_eye, device, dtype, 2, shape, &k, 1);
 }
 
-nx_tensor *nx_from_data(nx_context *c, nx_device device, nx_dtype dtype, int32_t rank,
-                        const int64_t *shape, const void *data, size_t bytes) {
+nx_tensor *nx_from_data(nx_context *c, nx_device device, nx_dtype dtype, const int64_t *shape,
+                        int32_t rank, const void *data, size_t bytes) {
   nxi_diag d;
   if (!check_source("from_data", c, device, dtype, rank, shape, &d)) return nxi_fail_null(&d);
   nxi_import_source source = {

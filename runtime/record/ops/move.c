@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Recording of everything that is neither elementwise, nor a view, nor a source: reductions, pad,
- * cat, copies, matmul, random bits. nxg_infer checks; what it gives is recorded. */
+ * cat, copies, random bits. nxg_infer checks; what it gives is recorded. */
 #include "runtime/record/error.h"
 #include "runtime/record/objects.h"
 #include "runtime/record/pending.h"
@@ -46,21 +46,15 @@ nx_tensor *nxi_record_inferred(nxg_op op, const nxi_operand *o, uint32_t n, cons
 
 /* ---- reductions */
 
-static bool check_flags(const char *name, uint32_t flags, nxi_diag *d) {
-  if (!(flags & ~(uint32_t)NX_KEEPDIMS)) return true;
-  nxi_fail(d, NX_INVALID_ARGUMENT, name, "%s: the flags 0x%x hold more than NX_KEEPDIMS", name,
-           flags);
-  return false;
-}
-
 static nx_tensor *reduce(nxg_op op, nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags) {
   const char *name = nxg_ops[op].name;
   if (!nxi_have_tensor(name, 0, x)) return NULL;
   nxi_diag d;
   nxi_diag_clear(&d);
   uint32_t mask = 0;
-  if (n && !axes) nxi_fail(&d, NX_INVALID_ARGUMENT, name, "%s: the list of axes is null", name);
-  else if (check_flags(name, flags, &d)) nxg_axes_mask(name, x->rank, axes, n, &mask, &d);
+  if (nxi_axes_given(name, x, &axes, &n, &d) &&
+      nxi_check_flags(name, flags, NX_KEEPDIMS, "NX_KEEPDIMS", &d))
+    nxg_axes_mask(name, x->rank, axes, n, &mask, &d);
   if (d.status) return nxi_fail_null(&d);
   int64_t attrs[2] = {mask, flags & NX_KEEPDIMS};
   nxi_operand o = nxi_operand_of(x);
@@ -87,48 +81,72 @@ bool nxi_one_axis(const char *op, const nx_tensor *x, int32_t axis, int64_t *out
   return true;
 }
 
-/* An operation along one axis, with one attribute more. */
-static nx_tensor *along(nxg_op op, nx_tensor *x, int32_t axis, uint32_t flags, int64_t attr) {
+/* An operation along one axis, with one flag. */
+static nx_tensor *along(nxg_op op, nx_tensor *x, int32_t axis, uint32_t flags, uint32_t known,
+                        const char *flag) {
   const char *name = nxg_ops[op].name;
   if (!nxi_have_tensor(name, 0, x)) return NULL;
   nxi_diag d;
   nxi_diag_clear(&d);
-  int64_t attrs[2] = {0, attr};
-  if (!check_flags(name, flags, &d) || !nxi_one_axis(name, x, axis, &attrs[0], &d))
+  int64_t attrs[2] = {0, flags};
+  if (!nxi_check_flags(name, flags, known, flag, &d) || !nxi_one_axis(name, x, axis, &attrs[0], &d))
     return nxi_fail_null(&d);
   nxi_operand o = nxi_operand_of(x);
   return nxi_record_inferred(op, &o, 1, attrs, 2, &d);
 }
-nx_tensor *nx_argmax(nx_tensor *x, int32_t axis, uint32_t flags) {
-  return along(NXG_argmax, x, axis, flags, flags & NX_KEEPDIMS);
+
+/* The same for one whose result is places on the axis: it gives i32, which is cast. */
+static nx_tensor *places(nxg_op op, uint32_t called, nx_tensor *x, int32_t axis, uint32_t flags,
+                         uint32_t known, const char *flag, nx_dtype dtype) {
+  const char *name = nxi_op_name(called);
+  nxi_diag d;
+  nxi_diag_clear(&d);
+  if (!nxi_have_tensor(name, 0, x)) return NULL;
+  if (nxi_dtype_exists(name, dtype, &d) && dtype != NX_I32 && dtype != NX_I64)
+    nxi_fail(&d, NX_UNSUPPORTED_DTYPE, name, "%s: places are i32 or i64, not %s", name,
+             nxi_dtypes[dtype].name);
+  if (d.status) return nxi_fail_null(&d);
+  uint16_t outer = nxi_called_begin(called);
+  nx_tensor *result = along(op, x, axis, flags, known, flag);
+  if (result && dtype == NX_I64) {
+    nx_tensor *narrow = result;
+    result = nx_cast(narrow, NX_I64);
+    nx_tensor_release(narrow);
+  }
+  nxi_called_end(outer);
+  return result;
 }
-nx_tensor *nx_argmin(nx_tensor *x, int32_t axis, uint32_t flags) {
-  return along(NXG_argmin, x, axis, flags, flags & NX_KEEPDIMS);
+nx_tensor *nx_reduce_argmax(nx_tensor *x, int32_t axis, uint32_t flags, nx_dtype dtype) {
+  return places(NXG_argmax, NXI_COMPOSITE_reduce_argmax, x, axis, flags, NX_KEEPDIMS, "NX_KEEPDIMS",
+                dtype);
+}
+nx_tensor *nx_reduce_argmin(nx_tensor *x, int32_t axis, uint32_t flags, nx_dtype dtype) {
+  return places(NXG_argmin, NXI_COMPOSITE_reduce_argmin, x, axis, flags, NX_KEEPDIMS, "NX_KEEPDIMS",
+                dtype);
 }
 
 /* ---- order */
 
-nx_tensor *nx_sort(nx_tensor *x, int32_t axis, bool descending) {
-  return along(NXG_sort, x, axis, 0, descending);
+nx_tensor *nx_sort(nx_tensor *x, int32_t axis, uint32_t flags) {
+  return along(NXG_sort, x, axis, flags, NX_DESCENDING, "NX_DESCENDING");
 }
-nx_tensor *nx_argsort(nx_tensor *x, int32_t axis, bool descending) {
-  return along(NXG_argsort, x, axis, 0, descending);
+nx_tensor *nx_argsort(nx_tensor *x, int32_t axis, uint32_t flags, nx_dtype dtype) {
+  return places(NXG_argsort, NXG_argsort, x, axis, flags, NX_DESCENDING, "NX_DESCENDING", dtype);
 }
 
 /* ---- pad, cat */
 
-nx_tensor *nx_pad(nx_tensor *x, const int64_t *before, const int64_t *after,
+nx_tensor *nx_pad(nx_tensor *x, const int64_t *before, const int64_t *after, size_t n,
                   const nx_scalar *value) {
   if (!nxi_have_tensor("pad", 0, x)) return NULL;
   nxi_diag d;
   nxi_diag_clear(&d);
   uint64_t bits[2];
   int64_t attrs[2 + 2 * NXG_MAX_RANK];
-  if (x->rank && (!before || !after)) {
-    nxi_fail(&d, NX_INVALID_ARGUMENT, "pad", "pad: the list of extents is null");
+  if (!nxi_check_list("pad", "list of extents before", before, n, x, &d) ||
+      !nxi_check_list("pad", "list of extents behind", after, n, x, &d) ||
+      !nxi_scalar_bits("pad", value, x->storage->dtype, bits, &d))
     return nxi_fail_null(&d);
-  }
-  if (!nxi_scalar_bits("pad", value, x->storage->dtype, bits, &d)) return nxi_fail_null(&d);
   attrs[0] = (int64_t)bits[0];
   attrs[1 + 2 * x->rank] = (int64_t)bits[1];
   for (int32_t i = 0; i < x->rank; i++) {
@@ -248,9 +266,6 @@ nx_tensor *nxi_record_leading(nxg_op op, nx_tensor *a, nx_tensor *b, int32_t kee
   return nxi_record_inferred(op, o, 2, attrs, n_attrs, &d);
 }
 
-nx_tensor *nx_matmul(nx_tensor *a, nx_tensor *b) {
-  return nxi_record_leading(NXG_matmul, a, b, 2, NULL, 0);
-}
 nx_tensor *nx_threefry(nx_tensor *key, nx_tensor *counter) {
   return nxi_record_leading(NXG_threefry, key, counter, 1, NULL, 0);
 }

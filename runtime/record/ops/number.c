@@ -128,11 +128,11 @@ nx_tensor *nx_i64_binary(int64_t a, nx_binary_op op, nx_tensor *b) {
   return record_with(op, b, NX_INTEGER(a), 0);
 }
 
-nx_tensor *nx_full_f64(nx_context *c, nx_device device, nx_dtype dtype, int32_t rank,
-                       const int64_t *shape, double value) {
-  return nx_full(c, device, dtype, rank, shape, NX_NUMBER(value));
+nx_tensor *nx_full_f64(nx_context *c, nx_device device, nx_dtype dtype, const int64_t *shape,
+                       int32_t rank, double value) {
+  return nx_full(c, device, dtype, shape, rank, NX_NUMBER(value));
 }
-nx_tensor *nx_full_i64(nx_context *c, nx_device device, nx_dtype dtype, int32_t rank,
-                       const int64_t *shape, int64_t value) {
-  return nx_full(c, device, dtype, rank, shape, NX_INTEGER(value));
+nx_tensor *nx_full_i64(nx_context *c, nx_device device, nx_dtype dtype, const int64_t *shape,
+                       int32_t rank, int64_t value) {
+  return nx_full(c, device, dtype, shape, rank, NX_INTEGER(value));
 }

@@ -14,13 +14,13 @@ static nx_tensor *words(nxi_steps *s, nx_tensor *key, int64_t blocks, bool secon
   int64_t column[2] = {blocks, 1};
   nx_scalar mark = {NX_SCALAR_I64, {.i = second ? INT32_MIN : 0}};
   nx_tensor *number = nxi_step_count(s, NX_I64, blocks), *half[2],
-            *high = nxi_step(s, nx_full(s->context, s->device, t, 1, &blocks, &mark));
+            *high = nxi_step(s, nx_full(s->context, s->device, t, &blocks, 1, &mark));
   if (blocks > UINT32_MAX) {
     nx_tensor *above = nxi_step(s, nx_shr(number, nxi_step_scalar(s, NX_I64, 32)));
     high = nxi_step(s, nx_or(high, nxi_step(s, nx_cast(above, t))));
   }
-  half[0] = nxi_step(s, nx_reshape(nxi_step(s, nx_cast(number, t)), 2, column));
-  half[1] = nxi_step(s, nx_reshape(high, 2, column));
+  half[0] = nxi_step(s, nx_reshape(nxi_step(s, nx_cast(number, t)), column, 2, 0));
+  half[1] = nxi_step(s, nx_reshape(high, column, 2, 0));
   if (!half[0] || !half[1]) return NULL;
   nx_tensor *counter = nxi_step(s, nx_cat(half, 2, 1));
   nx_tensor *bits = nxi_step(s, nx_threefry(key, counter));
@@ -32,7 +32,7 @@ static nx_tensor *column(nxi_steps *s, nx_tensor *rows, int64_t word, int32_t ra
                          const int64_t *shape) {
   if (!rows) return NULL;
   int64_t start[2] = {0, word}, stop[2] = {nxi_shape(rows)[0], word + 1};
-  return nxi_step(s, nx_reshape(nxi_step(s, nx_shrink(rows, start, stop)), rank, shape));
+  return nxi_step(s, nx_reshape(nxi_step(s, nx_shrink(rows, start, stop, 2)), shape, rank, 0));
 }
 
 /* The highest `bits` bits of each word as a multiple of 2^-bits. */
@@ -77,7 +77,7 @@ static bool check(const char *op, nx_tensor *key, nx_dtype dtype, int32_t rank,
   return !nxg_shape_check(NX_INVALID_ARGUMENT, op, rank, shape, 256, n, d); /* four words each */
 }
 
-nx_tensor *nx_rand(nx_tensor *key, nx_dtype dtype, int32_t rank, const int64_t *shape) {
+nx_tensor *nx_rand(nx_tensor *key, nx_dtype dtype, const int64_t *shape, int32_t rank) {
   nxi_diag d;
   int64_t n = 0;
   if (!nxi_have_tensor("rand", 0, key)) return NULL;
@@ -89,9 +89,9 @@ nx_tensor *nx_rand(nx_tensor *key, nx_dtype dtype, int32_t rank, const int64_t *
     return nxi_steps_end(&s, long_fraction(&s, a, b));
   }
   int64_t blocks = n / 2 + n % 2, flat = blocks * 2, zero = 0;
-  nx_tensor *all = nxi_step(&s, nx_reshape(words(&s, key, blocks, false), 1, &flat)),
-            *some = nxi_step(&s, nx_shrink(all, &zero, &n)),
-            *word = nxi_step(&s, nx_reshape(some, rank, shape));
+  nx_tensor *all = nxi_step(&s, nx_reshape(words(&s, key, blocks, false), &flat, 1, 0)),
+            *some = nxi_step(&s, nx_shrink(all, &zero, &n, 1)),
+            *word = nxi_step(&s, nx_reshape(some, shape, rank, 0));
   int bits = dtype == NX_F32 ? 24 : dtype == NX_F16 ? 11 : 8;
   return nxi_steps_end(&s, fraction(&s, word, bits, dtype));
 }
@@ -110,7 +110,7 @@ static nx_tensor *radius(nxi_steps *s, nx_tensor *a, nx_tensor *b, nx_dtype t) {
   return nxi_step(s, nx_sqrt(x));
 }
 
-nx_tensor *nx_randn(nx_tensor *key, nx_dtype dtype, int32_t rank, const int64_t *shape) {
+nx_tensor *nx_randn(nx_tensor *key, nx_dtype dtype, const int64_t *shape, int32_t rank) {
   nxi_diag d;
   int64_t n = 0;
   if (!nxi_have_tensor("randn", 0, key)) return NULL;
@@ -145,5 +145,5 @@ nx_tensor *nx_permutation(nx_tensor *key, int64_t n) {
   for (int i = 0; i < 2; i++) half[i] = nxi_step(&s, nx_cast(column(&s, rows, i, 1, &n), NX_U64));
   half[0] = nxi_step(&s, nx_shl(half[0], nxi_step_scalar(&s, NX_U64, 32)));
   nx_tensor *order = nxi_step(&s, nx_or(half[0], half[1]));
-  return nxi_steps_end(&s, nxi_step(&s, nx_argsort(order, 0, false)));
+  return nxi_steps_end(&s, nxi_step(&s, nx_argsort(order, 0, 0, NX_I32)));
 }

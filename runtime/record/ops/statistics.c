@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* mean and var, recorded as what they are made of: sums, and a division by how many elements were
- * summed. Sums are computed in f32 at least, and parts of complex numbers are divided one by one,
- * so that an infinity in one part does not make a NaN of the other. */
+/* reduce_mean and reduce_var, recorded as what they are made of: sums, and a division by how many
+ * elements were summed. Sums are computed in f32 at least, and parts of complex numbers are divided
+ * one by one, so that an infinity in one part does not make a NaN of the other. */
 #include "compose.h"
 #include "linalg.h"
 #include "runtime/record/error.h"
@@ -45,9 +45,9 @@ static nx_tensor *narrowed(nxi_steps *s, nx_tensor *x, nx_dtype t) {
   return nxi_is_small_float(t) ? nxi_step(s, nx_cast(x, t)) : x;
 }
 
-nx_tensor *nx_mean(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags) {
-  if (!check_operand("mean", x)) return NULL;
-  nxi_steps s = nxi_steps_of(NXI_COMPOSITE_mean, x);
+nx_tensor *nx_reduce_mean(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags) {
+  if (!check_operand("reduce_mean", x)) return NULL;
+  nxi_steps s = nxi_steps_of(NXI_COMPOSITE_reduce_mean, x);
   nx_tensor *wide = nxi_step(&s, nxi_widened(x, false)),
             *mean = wide ? mean_of(&s, wide, axes, n, flags) : NULL;
   return nxi_steps_end(&s, mean ? narrowed(&s, mean, x->storage->dtype) : NULL);
@@ -82,14 +82,14 @@ static bool is_number(double ddof) {
   nxi_diag d;
   if ((nxi_bits_f64(ddof) << 1) < UINT64_C(0x7ff) << 53) return true;
   nxi_diag_clear(&d);
-  nxi_fail(&d, NX_INVALID_ARGUMENT, "var", "var: ddof is infinite or NaN");
+  nxi_fail(&d, NX_INVALID_ARGUMENT, "reduce_var", "reduce_var: ddof is infinite or NaN");
   nxi_error_report(&d);
   return false;
 }
 
-nx_tensor *nx_var(nx_tensor *x, const int32_t *axes, size_t n, double ddof, uint32_t flags) {
-  if (!check_operand("var", x) || !is_number(ddof)) return NULL;
-  nxi_steps s = nxi_steps_of(NXI_COMPOSITE_var, x);
+nx_tensor *nx_reduce_var(nx_tensor *x, const int32_t *axes, size_t n, double ddof, uint32_t flags) {
+  if (!check_operand("reduce_var", x) || !is_number(ddof)) return NULL;
+  nxi_steps s = nxi_steps_of(NXI_COMPOSITE_reduce_var, x);
   nx_tensor *wide = nxi_step(&s, nxi_widened(x, false)),
             *var = wide ? var_of(&s, wide, axes, n, flags, &ddof) : NULL;
   nx_dtype part = nxi_part_dtype(x->storage->dtype);

@@ -34,7 +34,7 @@ static bool given(const char *op, const char *what, const void *list, size_t n, 
   return false;
 }
 
-nx_tensor *nx_expand(nx_tensor *x, int32_t rank, const int64_t *shape) {
+nx_tensor *nx_expand(nx_tensor *x, const int64_t *shape, int32_t rank) {
   nxg_view v;
   nxi_diag d;
   if (!begin("expand", x, &v, &d)) return NULL;
@@ -43,12 +43,25 @@ nx_tensor *nx_expand(nx_tensor *x, int32_t rank, const int64_t *shape) {
              &d);
 }
 
-nx_tensor *nx_reshape(nx_tensor *x, int32_t rank, const int64_t *shape) {
+/* The elements copied in C order, and that copy as the shape. */
+static nx_tensor *reshaped_copy(nx_tensor *x, const int64_t *shape, int32_t rank) {
+  uint16_t outer = nxi_called_begin(NXI_COMPOSITE_reshape);
+  nx_tensor *copy = nx_contiguous(x), *result = copy ? nx_reshape(copy, shape, rank, 0) : NULL;
+  nx_tensor_release(copy);
+  nxi_called_end(outer);
+  return result;
+}
+
+nx_tensor *nx_reshape(nx_tensor *x, const int64_t *shape, int32_t rank, uint32_t flags) {
   nxg_view v;
   nxi_diag d;
   if (!begin("reshape", x, &v, &d)) return NULL;
-  if (!given("reshape", "shape", shape, rank > 0, &d)) return nxi_fail_null(&d);
-  return end("reshape", nxg_view_reshape(&v, rank, shape, &v, &d), x, &v, &d);
+  if (!given("reshape", "shape", shape, rank > 0, &d) ||
+      !nxi_check_flags("reshape", flags, NX_MAY_COPY, "NX_MAY_COPY", &d))
+    return nxi_fail_null(&d);
+  nx_status status = nxg_view_reshape(&v, rank, shape, &v, &d);
+  if (status == NX_NEEDS_COPY && flags & NX_MAY_COPY) return reshaped_copy(x, shape, rank);
+  return end("reshape", status, x, &v, &d);
 }
 
 nx_tensor *nx_permute(nx_tensor *x, const int32_t *axes, size_t n) {
@@ -59,12 +72,12 @@ nx_tensor *nx_permute(nx_tensor *x, const int32_t *axes, size_t n) {
   return end("permute", nxg_view_permute(&v, axes, n, &v, &d), x, &v, &d);
 }
 
-nx_tensor *nx_shrink(nx_tensor *x, const int64_t *start, const int64_t *stop) {
+nx_tensor *nx_shrink(nx_tensor *x, const int64_t *start, const int64_t *stop, size_t n) {
   nxg_view v;
   nxi_diag d;
   if (!begin("shrink", x, &v, &d)) return NULL;
-  if (!given("shrink", "list of starts", start, x->rank, &d) ||
-      !given("shrink", "list of stops", stop, x->rank, &d))
+  if (!nxi_check_list("shrink", "list of starts", start, n, x, &d) ||
+      !nxi_check_list("shrink", "list of stops", stop, n, x, &d))
     return nxi_fail_null(&d);
   return end("shrink", nxg_view_shrink(&v, start, stop, &v, &d), x, &v, &d);
 }
@@ -73,22 +86,23 @@ nx_tensor *nx_flip(nx_tensor *x, const int32_t *axes, size_t n) {
   nxg_view v;
   nxi_diag d;
   if (!begin("flip", x, &v, &d)) return NULL;
-  if (!given("flip", "list of axes", axes, n, &d)) return nxi_fail_null(&d);
+  if (!nxi_axes_given("flip", x, &axes, &n, &d)) return nxi_fail_null(&d);
   return end("flip", nxg_view_flip(&v, axes, n, &v, &d), x, &v, &d);
 }
 
-nx_tensor *nx_slice(nx_tensor *x, const int64_t *start, const int64_t *count, const int64_t *step) {
+nx_tensor *nx_slice(nx_tensor *x, const int64_t *start, const int64_t *count, const int64_t *step,
+                    size_t n) {
   nxg_view v;
   nxi_diag d;
   if (!begin("slice", x, &v, &d)) return NULL;
-  if (!given("slice", "list of starts", start, x->rank, &d) ||
-      !given("slice", "list of counts", count, x->rank, &d) ||
-      !given("slice", "list of steps", step, x->rank, &d))
+  if (!nxi_check_list("slice", "list of starts", start, n, x, &d) ||
+      !nxi_check_list("slice", "list of counts", count, n, x, &d) ||
+      !nxi_check_list("slice", "list of steps", step, n, x, &d))
     return nxi_fail_null(&d);
   return end("slice", nxg_view_slice(&v, start, count, step, &v, &d), x, &v, &d);
 }
 
-nx_tensor *nx_as_strided(nx_tensor *x, int32_t rank, const int64_t *shape, const int64_t *strides,
+nx_tensor *nx_as_strided(nx_tensor *x, const int64_t *shape, const int64_t *strides, int32_t rank,
                          int64_t offset) {
   nxg_view v;
   nxi_diag d;

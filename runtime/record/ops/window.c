@@ -83,7 +83,7 @@ static nx_tensor *pad_axes(nxi_steps *s, nx_tensor *x, int32_t first, int32_t n,
     b[first + i] = before[i];
     a[first + i] = after[i];
   }
-  return any && x ? nxi_step(s, nx_pad(x, b, a, &zero)) : x;
+  return any && x ? nxi_step(s, nx_pad(x, b, a, x->rank, &zero)) : x;
 }
 
 /* ---- unfold */
@@ -144,7 +144,7 @@ nx_tensor *nx_unfold(nx_tensor *x, const nx_window *window) {
   nx_tensor *padded = pad_axes(&s, x, w.lead, w.n, w.before, w.after),
             *view = view_windows(&s, padded, &w, &d),
             *own = view ? nxi_step(&s, nx_copy(view)) : NULL;
-  return nxi_steps_end(&s, own ? nxi_step(&s, nx_reshape(own, w.lead + 2, shape)) : NULL);
+  return nxi_steps_end(&s, own ? nxi_step(&s, nx_reshape(own, shape, w.lead + 2, 0)) : NULL);
 }
 
 /* ---- fold */
@@ -158,10 +158,10 @@ static nx_tensor *spread(nxi_steps *s, nx_tensor *x, const windows *w) {
     memcpy(shape, nxi_shape(x), (size_t)rank * sizeof *shape);
     memmove(shape + axis + 2, shape + axis + 1, (size_t)(rank - axis - 1) * sizeof *shape);
     shape[axis + 1] = 1;
-    x = pad_axes(s, nxi_step(s, nx_reshape(x, rank + 1, shape)), axis + 1, 1, &none, &after);
+    x = pad_axes(s, nxi_step(s, nx_reshape(x, shape, rank + 1, 0)), axis + 1, 1, &none, &after);
     memcpy(shape + axis + 1, shape + axis + 2, (size_t)(rank - axis - 1) * sizeof *shape);
     if (__builtin_mul_overflow(shape[axis], w->stride[i], &shape[axis])) shape[axis] = -1;
-    if (x) x = nxi_step(s, nx_reshape(x, rank, shape));
+    if (x) x = nxi_step(s, nx_reshape(x, shape, rank, 0));
   }
   return x;
 }
@@ -200,12 +200,16 @@ static nx_tensor *view_shifted(nxi_steps *s, nx_tensor *x, const windows *w, con
   return nxi_step(s, nxi_view_tensor("fold", x, &out));
 }
 
-static bool check_fold(const nx_tensor *x, const int64_t *output, windows *w, nxi_diag *d) {
+static bool check_fold(const nx_tensor *x, const int64_t *output, size_t n, windows *w,
+                       nxi_diag *d) {
   char text[NXG_SHAPE_TEXT];
   nx_dtype t = x->storage->dtype;
   w->lead = x->rank - 2;
   if (t == NX_BOOL || t == NX_C32) return !refuse_dtype("fold", x, d);
   if (!output) return !nxi_fail(d, NX_INVALID_ARGUMENT, "fold", "fold: the output size is null");
+  if (n != (size_t)w->n)
+    return !nxi_fail(d, NX_INVALID_ARGUMENT, "fold",
+                     "fold: the output size has %zu entries, the window %d", n, w->n);
   if (w->lead < 0)
     return !nxi_fail(d, NX_INVALID_ARGUMENT, "fold", "fold: operand 0 of rank %d has no windows",
                      x->rank);
@@ -228,14 +232,14 @@ static bool check_fold(const nx_tensor *x, const int64_t *output, windows *w, nx
       (long long)w->all_count);
 }
 
-nx_tensor *nx_fold(nx_tensor *x, const int64_t *output, const nx_window *window) {
+nx_tensor *nx_fold(nx_tensor *x, const int64_t *output, size_t n, const nx_window *window) {
   nxi_diag d;
   windows w = {0};
   int64_t shape[3 * NXG_MAX_RANK];
   int32_t axes[NXG_MAX_RANK];
   if (!nxi_have_tensor("fold", 0, x)) return NULL;
   nxi_diag_clear(&d);
-  if (read_window("fold", window, &w, &d) || !check_fold(x, output, &w, &d))
+  if (read_window("fold", window, &w, &d) || !check_fold(x, output, n, &w, &d))
     return nxi_fail_null(&d);
   memcpy(shape, nxi_shape(x), (size_t)w.lead * sizeof *shape);
   for (int32_t i = 0; i < w.n; i++) {
@@ -244,7 +248,7 @@ nx_tensor *nx_fold(nx_tensor *x, const int64_t *output, const nx_window *window)
     axes[i] = w.lead + i;
   }
   nxi_steps s = nxi_steps_of(NXI_COMPOSITE_fold, x);
-  nx_tensor *apart = nxi_step(&s, nx_reshape(x, w.lead + 2 * w.n, shape)),
+  nx_tensor *apart = nxi_step(&s, nx_reshape(x, shape, w.lead + 2 * w.n, 0)),
             *view = view_shifted(&s, spread(&s, apart, &w), &w, output, &d);
   return nxi_steps_end(&s, view ? nxi_step(&s, nx_reduce_sum(view, axes, (size_t)w.n, 0)) : NULL);
 }
