@@ -51,7 +51,7 @@ static nxk_kernel *function_kernel(nxk_op op, nx_dtype t, uint8_t lanes) {
   nxk_access access[3];
   for (uint32_t b = 0; b < 3; b++)
     access[b] = nxk_access_at(nxk_add_buffer(k, b < 2 ? NXK_IN : NXK_OUT, t, ELEMENTS), 0);
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_begin_range(k, NXK_TASK, 1);
   nxk_term term = {nxk_begin_for(k, NXK_SEQ, nxk_bound_const(0), nxk_bound_const(ELEMENTS), lanes),
                    1};

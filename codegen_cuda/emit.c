@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Prints a bound kernel as one CUDA function: tasks, parts, loops with their carries, rare blocks.
- * It makes one pass over the instructions, in order. Blocks of the IR become blocks of C, so names
- * are visible where values are. */
+/* Prints a bound kernel as one CUDA function: tasks, regions, loops with their carries, cold
+ * blocks. It makes one pass over the instructions, in order. Blocks of the IR become blocks of C,
+ * so names are visible where values are. */
 #include "emit.h"
 
 #include <math.h>
@@ -177,14 +177,14 @@ static void apply_nexts(nxu_emitter *e, nxk_value end) {
   }
 }
 
-/* ---- rare blocks */
+/* ---- cold blocks */
 
-/* Finds the values of rare blocks that picks read. They are declared before the block. If such a
+/* Finds the values of cold blocks that blends read. They are declared before the block. If such a
  * value is a splat, its operand is declared there instead. */
 static void find_outliving(nxu_emitter *e) {
   for (nxk_value v = 0; v < e->k->n_instrs; v++) {
     const nxk_instr *in = &e->k->instrs[v];
-    if (in->op != NXK_pick) continue;
+    if (in->op != NXK_blend) continue;
     nxk_value inside = in->args[1];
     while (e->k->instrs[inside].op == NXK_splat) inside = e->k->instrs[inside].args[0];
     if (inside > in->args[0] && e->k->instrs[inside].op != NXK_const) e->outlives[inside] = 1;
@@ -195,7 +195,7 @@ static nxk_value end_of(const nxu_emitter *e, nxk_value opener) {
   nxk_value v = opener + 1;
   for (uint32_t depth = 1;; v++) {
     nxk_op op = (nxk_op)e->k->instrs[v].op;
-    if (op == NXK_part || op == NXK_for || op == NXK_rare) depth++;
+    if (op == NXK_region || op == NXK_for || op == NXK_cold) depth++;
     else if (op == NXK_end && --depth == 0) return v;
   }
 }
@@ -247,26 +247,26 @@ static void put_lanes(nxu_emitter *e, nxk_value v) {
   }
 }
 
-/* ---- parts: a part has the tasks nx_first .. nx_first + its number of tasks */
+/* ---- regions: a region has the tasks nx_first .. nx_first + its number of tasks */
 
-static void put_tasks(nxu_emitter *e, const nxk_part *part) {
-  if (part->tasks_param < 0) nxu_put(e, "(nx_i64)%lld", (long long)part->tasks);
-  else nxu_put(e, "nx_tasks_of(p%d, %lld)", part->tasks_param, (long long)part->tasks_divisor);
+static void put_tasks(nxu_emitter *e, const nxk_region *region) {
+  if (region->tasks_param < 0) nxu_put(e, "(nx_i64)%lld", (long long)region->tasks);
+  else nxu_put(e, "nx_tasks_of(p%d, %lld)", region->tasks_param, (long long)region->tasks_divisor);
 }
 
-static void begin_part(nxu_emitter *e, nxk_value v) {
-  const nxk_part *part = &e->k->parts[e->k->instrs[v].imm];
+static void begin_region(nxu_emitter *e, nxk_value v) {
+  const nxk_region *region = &e->k->regions[e->k->instrs[v].imm];
   nxu_line(e);
   nxu_put(e, "if (nx_task < nx_first + ");
-  put_tasks(e, part);
+  put_tasks(e, region);
   nxu_put(e, " && nx_task >= nx_first) {");
   e->depth++;
 }
 
-static void end_part(nxu_emitter *e, nxk_value v) {
+static void end_region(nxu_emitter *e, nxk_value v) {
   nxu_line(e);
   nxu_put(e, "nx_first += ");
-  put_tasks(e, &e->k->parts[e->k->instrs[v].imm]);
+  put_tasks(e, &e->k->regions[e->k->instrs[v].imm]);
   nxu_put(e, ";");
 }
 
@@ -276,7 +276,7 @@ static void put_end(nxu_emitter *e, nxk_value v, nxk_value opener) {
   e->depth--;
   nxu_line(e);
   nxu_put(e, "}");
-  if (in->op == NXK_part) end_part(e, opener);
+  if (in->op == NXK_region) end_region(e, opener);
 }
 
 /* ---- instructions */
@@ -297,17 +297,17 @@ static void put_instr(nxu_emitter *e, nxk_value v) {
     case NXK_splat:
     case NXK_carry: break; /* splats are printed with their users, carries with their loop */
     case NXK_param: put_leaf(e, v); break;
-    case NXK_part: begin_part(e, v); break;
+    case NXK_region: begin_region(e, v); break;
     case NXK_for: begin_for(e, v); break;
-    case NXK_rare: begin_rare(e, v); break;
+    case NXK_cold: begin_rare(e, v); break;
     case NXK_end: put_end(e, v, in->block); break;
-    case NXK_pick: put_pick(e, v); break;
+    case NXK_blend: put_pick(e, v); break;
     case NXK_next: put_next(e, v); break;
-    case NXK_lanes:
+    case NXK_step_vector:
     case NXK_active: put_lanes(e, v); break;
     case NXK_load: nxu_load(e, v); break;
     case NXK_store: nxu_store(e, v); break;
-    case NXK_swap: nxu_swap(e, v); break;
+    case NXK_shuffle_xor: nxu_shuffle_xor(e, v); break;
     case NXK_tree_push: nxu_tree_push(e, v); break;
     case NXK_tree_join: nxu_tree_join(e, v); break;
     case NXK_barrier:
@@ -340,7 +340,8 @@ int64_t nxu_shared_before(const nxk_kernel *k, uint32_t end) {
   int64_t bytes = 0;
   for (uint32_t i = 0; i < end; i++) {
     const nxk_buffer *b = &k->buffers[i];
-    if (b->kind == NXK_LOCAL && !b->own) bytes += padded(b->elements * nxi_dtype_size(b->dtype));
+    if (b->kind == NXK_LOCAL && !b->thread_private)
+      bytes += padded(b->elements * nxi_dtype_size(b->dtype));
   }
   return bytes;
 }
@@ -362,7 +363,8 @@ static void put_locals(nxu_emitter *e, const nxu_launch *launch) {
     const nxk_buffer *b = &e->k->buffers[i];
     const char *type = nxu_memory_type(b->dtype);
     if (b->kind != NXK_LOCAL) continue;
-    if (b->own) nxu_put(e, "\n  %s b%u[%lld];", type, i, (long long)(b->elements / e->k->threads));
+    if (b->thread_private)
+      nxu_put(e, "\n  %s b%u[%lld];", type, i, (long long)(b->elements / e->k->threads));
     else
       nxu_put(e, "\n  %s *const b%u = (%s *)(%s + %lld);", type, i, type, base,
               (long long)nxu_shared_before(e->k, i));
@@ -371,16 +373,16 @@ static void put_locals(nxu_emitter *e, const nxu_launch *launch) {
 
 static void put_total(nxu_emitter *e) {
   nxu_put(e, "\n  const nx_i64 nx_total = ");
-  for (uint32_t i = 0; i < e->k->n_parts; i++) {
+  for (uint32_t i = 0; i < e->k->n_regions; i++) {
     if (i) nxu_put(e, " + ");
-    put_tasks(e, &e->k->parts[i]);
+    put_tasks(e, &e->k->regions[i]);
   }
-  nxu_put(e, e->k->n_parts ? ";" : "0;");
+  nxu_put(e, e->k->n_regions ? ";" : "0;");
 }
 
 /* Whether the kernel has a single task, so that no loop over tasks is printed. */
 static bool is_one_task(const nxk_kernel *k) {
-  return k->n_parts == 1 && k->parts[0].tasks_param < 0 && k->parts[0].tasks == 1;
+  return k->n_regions == 1 && k->regions[0].tasks_param < 0 && k->regions[0].tasks == 1;
 }
 
 /* Whether threads exchange values through shared memory. */
@@ -390,11 +392,11 @@ static bool meets(const nxk_kernel *k) {
   return false;
 }
 
-/* Whether a swap reaches beyond the 32 threads of a warp. */
+/* Whether a shuffle reaches beyond the 32 threads of a warp. */
 static bool exchanges(const nxk_kernel *k) {
   for (nxk_value v = 0; v < k->n_instrs; v++) {
     const nxk_instr *in = &k->instrs[v];
-    if (in->op == NXK_swap && in->imm / (in->lanes / k->threads) >= 32) return true;
+    if (in->op == NXK_shuffle_xor && in->imm / (in->lanes / k->threads) >= 32) return true;
   }
   return false;
 }

@@ -13,9 +13,9 @@ typedef struct nxu_emitter {
   const nxk_kernel *k;
   nxi_text *out;
   nxi_diag *diag;
-  uint8_t *outlives; /* value -> whether a pick reads it after its rare block */
+  uint8_t *outlives; /* value -> whether a blend reads it after its cold block */
   uint32_t depth;
-  bool exchanges; /* whether threads of different warps swap values */
+  bool exchanges; /* whether threads of different warps exchange values */
   bool failed;
 } nxu_emitter;
 
@@ -52,7 +52,7 @@ void nxu_scalar_instr(nxu_emitter *e, nxk_value v);
 /* emit_memory.c */
 void nxu_load(nxu_emitter *e, nxk_value v);
 void nxu_store(nxu_emitter *e, nxk_value v);
-void nxu_swap(nxu_emitter *e, nxk_value v);
+void nxu_shuffle_xor(nxu_emitter *e, nxk_value v);
 void nxu_tree_push(nxu_emitter *e, nxk_value v);
 void nxu_tree_join(nxu_emitter *e, nxk_value v);
 

@@ -73,7 +73,7 @@ static void put_own(nxu_emitter *e, const nxk_access *a) {
 /* Prints the element of the thread's lane `copy`, as in b3[...]. */
 static void put_element(nxu_emitter *e, const nxk_access *a, uint32_t copies, bool lanes,
                         uint32_t copy) {
-  if (e->k->buffers[a->buffer].own) {
+  if (e->k->buffers[a->buffer].thread_private) {
     put_own(e, a);
     return;
   }
@@ -305,7 +305,7 @@ void nxu_store(nxu_emitter *e, nxk_value v) {
 
 /* ---- exchanges between threads */
 
-void nxu_swap(nxu_emitter *e, nxk_value v) {
+void nxu_shuffle_xor(nxu_emitter *e, nxk_value v) {
   const nxk_instr *in = &e->k->instrs[v];
   uint32_t copies = nxu_copies(e, v), inside = (uint32_t)in->imm % copies,
            threads = (uint32_t)in->imm / copies;
@@ -334,7 +334,7 @@ static void put_level(nxu_emitter *e, const nxk_access *a, uint32_t copies, bool
   nxu_put(e, "(&");
   put_element(e, a, copies, lanes, i);
   int64_t stride = a->tree_stride;
-  if (e->k->buffers[a->buffer].own) stride /= e->k->threads;
+  if (e->k->buffers[a->buffer].thread_private) stride /= e->k->threads;
   nxu_put(e, ")[level * (nx_i64)%lld]", (long long)stride);
 }
 

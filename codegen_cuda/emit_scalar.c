@@ -104,7 +104,7 @@ static bool is_constant(const nxu_emitter *e, nxk_value v, nx_dtype t, int64_t *
 }
 
 /* An `exact` operation cannot overflow, so it is printed as a plain one. */
-static void put_exact(nxu_emitter *e, const nxk_instr *in, const char *a, const char *b) {
+static void put_nsw(nxu_emitter *e, const nxk_instr *in, const char *a, const char *b) {
   nxu_put(e, "%s %c %s", a, in->op == NXK_add ? '+' : in->op == NXK_sub ? '-' : '*', b);
 }
 
@@ -119,7 +119,7 @@ void nxu_scalar_instr(nxu_emitter *e, nxk_value v) {
     nxu_name args[3] = {{""}, {""}, {""}};
     for (int j = 0; j < in->n_args && j < 3; j++) args[j] = nxu_ref(e, in->args[j], i);
     nxu_define(e, v, i);
-    if (in->flags & NXK_EXACT) put_exact(e, in, args[0].text, args[1].text);
+    if (in->flags & NXK_NSW) put_nsw(e, in, args[0].text, args[1].text);
     else nxu_scalar(e, &o, args[0].text, args[1].text, args[2].text);
     nxu_put(e, ";");
   }

@@ -170,7 +170,7 @@ template <class T> NX_INLINE bool nx_arg_better(bool most, T a, nx_i64 i, T b, n
 
 /* ---- threads */
 
-/* Tasks of a part: n / divisor, rounded up. */
+/* Tasks of a region: n / divisor, rounded up. */
 NX_INLINE nx_i64 nx_tasks_of(nx_i64 n, nx_i64 divisor) {
   return n <= 0 ? 0 : (n - 1) / divisor + 1;
 }

@@ -14,7 +14,7 @@ enum { NX_SCAN_BLOCK = 1024, NX_SCAN_BLOCKS = 7, NX_SCAN_TILE = 7168, NX_SCAN_TH
 enum { NX_SCAN_TOTALS = 1, NX_SCAN_ALL = 2 }; /* what a tile has published */
 
 enum { NX_SCAN_SUM, NX_SCAN_PROD, NX_SCAN_MAX, NX_SCAN_MIN };
-template <int kind> struct nx_scan_fold {
+template <int kind> struct nx_scan_combine {
   template <class T> NX_INLINE T of_floats(T a, T b) {
     return kind == NX_SCAN_SUM    ? a + b
            : kind == NX_SCAN_PROD ? a * b
@@ -43,7 +43,7 @@ template <class T> struct nx_scan_shown {
 
 /* The prefix of tile `tile`, which must not be the first of its line; `first` is the number of
  * that. Run by one warp. */
-template <class T, class Fold, int n_totals>
+template <class T, class Combine, int n_totals>
 NX_INLINE T nx_scan_look_back(const nx_scan_shown<T> &shown, nx_u32 first, nx_u32 tile) {
   const int lane = threadIdx.x & 31;
   nx_u32 windows = 0;
@@ -73,7 +73,7 @@ NX_INLINE T nx_scan_look_back(const nx_scan_shown<T> &shown, nx_u32 first, nx_u3
         totals[k] = lane <= oldest ? shown.totals[(nx_i64)(tile - own) * n_totals + k] : (T)0;
       for (int back_lane = oldest; back_lane >= 0; back_lane--)
         for (int k = 0; k < n_totals; k++)
-          before = Fold::of(before, nx_lane(totals[k], back_lane));
+          before = Combine::of(before, nx_lane(totals[k], back_lane));
     }
   }
   return before;
@@ -84,7 +84,7 @@ NX_INLINE T nx_scan_look_back(const nx_scan_shown<T> &shown, nx_u32 first, nx_u3
 template <class T, int kind, bool exact>
 NX_INLINE void nx_scan_tile(const T *from, T *to, nx_i64 length, nx_u32 line_tiles, nx_u32 tile,
                             const nx_scan_shown<T> &shown, T *values) {
-  typedef nx_scan_fold<kind> Fold;
+  typedef nx_scan_combine<kind> Combine;
   const int n_totals = exact ? 1 : NX_SCAN_BLOCKS, row = NX_SCAN_BLOCK + 1;
   T *carries = values + NX_SCAN_BLOCKS * row, *totals = carries + NX_SCAN_BLOCKS;
   const nx_u32 line = tile / line_tiles, place = tile - line * line_tiles,
@@ -104,14 +104,14 @@ NX_INLINE void nx_scan_tile(const T *from, T *to, nx_i64 length, nx_u32 line_til
                         ? n - (int)threadIdx.x * NX_SCAN_BLOCK
                         : NX_SCAN_BLOCK;
 #pragma unroll 16
-    for (int i = 1; i < own; i++) block[i] = sum = Fold::of(sum, block[i]);
+    for (int i = 1; i < own; i++) block[i] = sum = Combine::of(sum, block[i]);
     totals[threadIdx.x] = sum;
   }
   __syncthreads();
   if (threadIdx.x < 32) { /* the first warp combines the tile with those before it */
     const bool last = place + 1 == line_tiles;
     T all = totals[0];
-    for (int k = 1; k < blocks; k++) all = exact ? Fold::of(all, totals[k]) : all;
+    for (int k = 1; k < blocks; k++) all = exact ? Combine::of(all, totals[k]) : all;
     if (place > 0 && !last) {
       if ((int)threadIdx.x < n_totals)
         shown.totals[(nx_i64)tile * n_totals + threadIdx.x] = exact ? all : totals[threadIdx.x];
@@ -119,11 +119,11 @@ NX_INLINE void nx_scan_tile(const T *from, T *to, nx_i64 length, nx_u32 line_til
       __syncwarp();
       if (threadIdx.x == 0) shown.state[tile] = NX_SCAN_TOTALS;
     }
-    T before = place > 0 ? nx_scan_look_back<T, Fold, n_totals>(shown, first, tile) : (T)0;
+    T before = place > 0 ? nx_scan_look_back<T, Combine, n_totals>(shown, first, tile) : (T)0;
     T sum = before;
     for (int k = 0; k < blocks; k++) {
       if (threadIdx.x == 0) carries[k] = sum;
-      sum = place == 0 && k == 0 ? totals[0] : Fold::of(sum, totals[k]);
+      sum = place == 0 && k == 0 ? totals[0] : Combine::of(sum, totals[k]);
     }
     if (!last && threadIdx.x == 0) {
       shown.all[tile] = sum;
@@ -135,7 +135,7 @@ NX_INLINE void nx_scan_tile(const T *from, T *to, nx_i64 length, nx_u32 line_til
   for (int i = threadIdx.x; i < n; i += NX_SCAN_THREADS) {
     const int k = i / NX_SCAN_BLOCK;
     const T within = values[k * row + i % NX_SCAN_BLOCK];
-    to[i] = place == 0 && k == 0 ? within : Fold::of(carries[k], within);
+    to[i] = place == 0 && k == 0 ? within : Combine::of(carries[k], within);
   }
 }
 

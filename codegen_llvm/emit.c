@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Prints a bound kernel as one LLVM function: parts, loops with their carries, rare blocks, lanes.
- * It makes one pass over the instructions, in order. */
+/* Prints a bound kernel as one LLVM function: regions, loops with their carries, cold blocks,
+ * lanes. It makes one pass over the instructions, in order. */
 #include "emit.h"
 
 #include <string.h>
@@ -135,9 +135,9 @@ static nxl_ref scalar_instr(nxl_emitter *e, const nxk_instr *in) {
   return nxl_scalar(e, (nxk_op)in->op, &o);
 }
 
-/* ---- parts: part p runs its tasks [max(begin - base, 0), min(end - base, count)) */
+/* ---- regions: region p runs its tasks [max(begin - base, 0), min(end - base, count)) */
 
-static nxl_ref task_count(nxl_emitter *e, const nxk_part *p) {
+static nxl_ref task_count(nxl_emitter *e, const nxk_region *p) {
   if (p->tasks_param < 0) return nxl_i64(e, p->tasks);
   LLVMBuilderRef b = e->builder;
   nxl_ref n = parameter(e, (uint64_t)p->tasks_param, NX_I64), zero = nxl_i64(e, 0);
@@ -147,16 +147,16 @@ static nxl_ref task_count(nxl_emitter *e, const nxk_part *p) {
   return LLVMBuildUDiv(b, LLVMBuildAdd(b, n, nxl_i64(e, divisor - 1), ""), nxl_i64(e, divisor), "");
 }
 
-static void begin_part(nxl_emitter *e, nxk_value v) {
-  const nxk_part *part = NULL;
-  for (uint32_t i = 0; i < e->k->n_parts; i++)
-    if (e->k->parts[i].instr == v) part = &e->k->parts[i];
-  if (!part) {
-    nxl_refuse(e, e->i64, "a part has no row");
+static void begin_region(nxl_emitter *e, nxk_value v) {
+  const nxk_region *region = NULL;
+  for (uint32_t i = 0; i < e->k->n_regions; i++)
+    if (e->k->regions[i].instr == v) region = &e->k->regions[i];
+  if (!region) {
+    nxl_refuse(e, e->i64, "a region has no row");
     return;
   }
   LLVMBuilderRef b = e->builder;
-  nxl_ref count = task_count(e, part), zero = nxl_i64(e, 0);
+  nxl_ref count = task_count(e, region), zero = nxl_i64(e, 0);
   nxl_ref lower = LLVMBuildSub(b, LLVMGetParam(e->function, 2), e->task_base, "");
   nxl_ref upper = LLVMBuildSub(b, LLVMGetParam(e->function, 3), e->task_base, "");
   e->task_lower = nxl_intrinsic_of(e, "llvm.smax", lower, zero, NULL);
@@ -182,7 +182,7 @@ static void begin_for(nxl_emitter *e, nxk_value v) {
   LLVMBuilderRef b = e->builder;
   nxl_block *block = &e->blocks[v];
   const nxk_loop *loop = &e->k->loops[e->k->instrs[v].imm];
-  if (loop->kind == NXK_TASK) { /* the index is the number of the task within the part */
+  if (loop->kind == NXK_TASK) { /* the index is the number of the task within the region */
     block->lower = e->task_lower;
     block->upper = e->task_upper;
     block->guarded = true;
@@ -240,7 +240,7 @@ static void end_for(nxl_emitter *e, nxk_value v) {
   for (nxk_value carry = v + 1; carry < last; carry++) e->values[carry] = e->next[carry];
 }
 
-/* ---- rare blocks */
+/* ---- cold blocks */
 
 nxl_ref nxl_any_lane(nxl_emitter *e, nxl_ref predicate) {
   uint32_t lanes = nxl_lanes_of(predicate);
@@ -264,7 +264,7 @@ static void begin_rare(nxl_emitter *e, nxk_value v) {
   block->predicate = e->values[e->k->instrs[v].args[0]];
   nxl_ref any = nxl_any_lane(e, block->predicate);
   block->before = LLVMGetInsertBlock(e->builder);
-  block->body = LLVMAppendBasicBlockInContext(e->context, e->function, "rare");
+  block->body = LLVMAppendBasicBlockInContext(e->context, e->function, "cold");
   block->after = LLVMAppendBasicBlockInContext(e->context, e->function, "");
   mark_unlikely(e, LLVMBuildCondBr(e->builder, any, block->body, block->after));
   LLVMPositionBuilderAtEnd(e->builder, block->body);
@@ -277,7 +277,7 @@ static void end_rare(nxl_emitter *e, nxk_value v) {
   LLVMPositionBuilderAtEnd(e->builder, block->after);
 }
 
-/* A phi at the head of the block after a rare one. */
+/* A phi at the head of the block after a cold one. */
 static nxl_ref join_rare(nxl_emitter *e, const nxl_block *block, nxl_ref inside, nxl_ref skipped) {
   LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);
   nxl_ref first = LLVMGetFirstInstruction(block->after);
@@ -290,7 +290,7 @@ static nxl_ref join_rare(nxl_emitter *e, const nxl_block *block, nxl_ref inside,
   return phi;
 }
 
-static nxl_ref pick(nxl_emitter *e, const nxk_instr *in) {
+static nxl_ref blend(nxl_emitter *e, const nxk_instr *in) {
   const nxl_block *block = &e->blocks[in->args[0]];
   nxl_ref inside = e->values[in->args[1]], other = e->values[in->args[2]];
   /* the other value is known before the block, so the select can be inside it */
@@ -314,7 +314,7 @@ static nxl_ref iota(nxl_emitter *e, LLVMTypeRef scalar, uint32_t lanes) {
   return LLVMConstVector(all, lanes);
 }
 
-static nxl_ref lanes_instr(nxl_emitter *e, const nxk_instr *in) {
+static nxl_ref step_vector(nxl_emitter *e, const nxk_instr *in) {
   nxl_ref base = e->values[in->args[0]];
   if (in->lanes == 1) return base;
   return LLVMBuildAdd(e->builder, nxl_splat(e, base, in->lanes), iota(e, e->i64, in->lanes), "");
@@ -347,32 +347,33 @@ static nxl_ref opaque(nxl_emitter *e, nxl_ref v) {
 /* In transposes, interleaves are chained, and LLVM searches for ways to combine them into fewer
  * shuffles. There are none, and the search took two thirds of the compile time of such a kernel. So
  * after every second one the value is made opaque. */
-static nxl_ref zipped(nxl_emitter *e, const nxk_instr *in, nxl_ref v) {
+static nxl_ref interleaved(nxl_emitter *e, const nxk_instr *in, nxl_ref v) {
   static const uint32_t register_bits[NXL_ISAS] = {0, 256, 512, 128};
   uint32_t depth = 0, bits = in->lanes * (uint32_t)nxi_dtypes[in->dtype].bits;
-  for (const nxk_instr *i = in; i->op == NXK_zip_low || i->op == NXK_zip_high; depth++)
+  for (const nxk_instr *i = in; i->op == NXK_interleave_low || i->op == NXK_interleave_high;
+       depth++)
     i = &e->k->instrs[i->args[0]];
   return depth % 2 == 0 && bits == register_bits[e->isa] && in->dtype != NX_BOOL ? opaque(e, v) : v;
 }
 
-static nxl_ref zip(nxl_emitter *e, const nxk_instr *in) {
+static nxl_ref interleave(nxl_emitter *e, const nxk_instr *in) {
   nxl_ref order[128];
-  uint32_t first = in->op == NXK_zip_high ? in->lanes / 2u : 0;
+  uint32_t first = in->op == NXK_interleave_high ? in->lanes / 2u : 0;
   for (uint32_t l = 0; l < in->lanes; l++)
     order[l] = nxl_int(e, e->i32, 1, first + l / 2 + (l % 2 ? in->lanes : 0u));
   nxl_ref a = e->values[in->args[0]], b = e->values[in->args[1]];
-  return zipped(e, in,
-                LLVMBuildShuffleVector(e->builder, a, b, LLVMConstVector(order, in->lanes), ""));
+  return interleaved(
+      e, in, LLVMBuildShuffleVector(e->builder, a, b, LLVMConstVector(order, in->lanes), ""));
 }
 
-static nxl_ref join(nxl_emitter *e, const nxk_instr *in) {
+static nxl_ref concat(nxl_emitter *e, const nxk_instr *in) {
   nxl_ref order[128];
   for (uint32_t l = 0; l < in->lanes; l++) order[l] = nxl_int(e, e->i32, 1, l);
   nxl_ref a = e->values[in->args[0]], b = e->values[in->args[1]];
   return LLVMBuildShuffleVector(e->builder, a, b, LLVMConstVector(order, in->lanes), "");
 }
 
-static nxl_ref fold(nxl_emitter *e, const nxk_instr *in) {
+static nxl_ref lane_reduce(nxl_emitter *e, const nxk_instr *in) {
   nx_dtype type = nxk_dtype(e->k, in->args[0]);
   nxk_reduce_kind kind = (nxk_reduce_kind)in->kind;
   nxl_ref v = e->values[in->args[0]], index = in->n_args > 1 ? e->values[in->args[1]] : NULL;
@@ -394,7 +395,7 @@ static nxl_ref fold(nxl_emitter *e, const nxk_instr *in) {
 
 static void end_block(nxl_emitter *e, nxk_value opener) {
   if (e->k->instrs[opener].op == NXK_for) end_for(e, opener);
-  if (e->k->instrs[opener].op == NXK_rare) end_rare(e, opener);
+  if (e->k->instrs[opener].op == NXK_cold) end_rare(e, opener);
 }
 
 static void instruction(nxl_emitter *e, nxk_value v) {
@@ -402,11 +403,11 @@ static void instruction(nxl_emitter *e, nxk_value v) {
   switch (in->op) {
     case NXK_const: e->values[v] = constant(e, in->dtype, in->imm); break;
     case NXK_param: e->values[v] = parameter(e, in->imm, in->dtype); break;
-    case NXK_part: begin_part(e, v); break;
+    case NXK_region: begin_region(e, v); break;
     case NXK_for: begin_for(e, v); break;
-    case NXK_rare: begin_rare(e, v); break;
+    case NXK_cold: begin_rare(e, v); break;
     case NXK_end: end_block(e, in->block); break;
-    case NXK_pick: e->values[v] = pick(e, in); break;
+    case NXK_blend: e->values[v] = blend(e, in); break;
     case NXK_load:
       e->values[v] = nxl_emit_load(e, &e->k->accesses[in->imm], in->lanes, NULL);
       break;
@@ -421,12 +422,12 @@ static void instruction(nxl_emitter *e, nxk_value v) {
       e->values[v] =
           in->lanes == 1 ? e->values[in->args[0]] : nxl_splat(e, e->values[in->args[0]], in->lanes);
       break;
-    case NXK_lanes: e->values[v] = lanes_instr(e, in); break;
+    case NXK_step_vector: e->values[v] = step_vector(e, in); break;
     case NXK_active: e->values[v] = active(e, in); break;
-    case NXK_zip_low:
-    case NXK_zip_high: e->values[v] = zip(e, in); break;
-    case NXK_join: e->values[v] = join(e, in); break;
-    case NXK_fold: e->values[v] = fold(e, in); break;
+    case NXK_interleave_low:
+    case NXK_interleave_high: e->values[v] = interleave(e, in); break;
+    case NXK_concat: e->values[v] = concat(e, in); break;
+    case NXK_lane_reduce: e->values[v] = lane_reduce(e, in); break;
     case NXK_tree_push: nxl_tree_push(e, in); break;
     case NXK_tree_join: e->values[v] = nxl_tree_join(e, in); break;
     default:

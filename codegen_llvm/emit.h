@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Private to the LLVM emitter: the state of one kernel that is being printed, and what its files
- * share. emit.c prints structure (parts, loops, blocks), emit_memory.c accesses, emit_tree.c trees
- * of partial results, emit_scalar.c and emit_integer.c scalar operations; compile.c calls it. The
- * emitters print what they are given and decide nothing. */
+ * share. emit.c prints structure (regions, loops, blocks), emit_memory.c accesses, emit_tree.c
+ * trees of partial results, emit_scalar.c and emit_integer.c scalar operations; compile.c calls it.
+ * The emitters print what they are given and decide nothing. */
 #ifndef NXI_LLVM_EMIT_H
 #define NXI_LLVM_EMIT_H
 
@@ -17,7 +17,7 @@ typedef LLVMValueRef nxl_ref;
 /* An open or closed block of the kernel, kept under the number of the instruction that opens it. */
 typedef struct nxl_block {
   LLVMBasicBlockRef before, body,
-      after; /* of a for; for a rare, body is the block that its `end` closed */
+      after; /* of a for; for a cold, body is the block that its `end` closed */
   nxl_ref lower, upper, predicate;
   bool guarded; /* a for whose body may not run at all */
 } nxl_block;
@@ -39,9 +39,9 @@ typedef struct nxl_emitter {
   nxl_ref *bases;                    /* for each buffer its base pointer */
   LLVMMetadataRef *scopes;           /* for each restricted buffer its alias scope, else NULL */
   nxl_ref *own_scope, *other_scopes; /* for each buffer the metadata of its accesses, or NULL */
-  /* number of the first task of the part that is being emitted */
+  /* number of the first task of the region that is being emitted */
   nxl_ref task_base;
-  nxl_ref task_lower, task_upper; /* the range of that part's tasks to run, counted from 0 */
+  nxl_ref task_lower, task_upper; /* the range of that region's tasks to run, counted from 0 */
   nxk_value stored;               /* a store that was emitted together with the one before it */
   /* there are too many skipping loads for branches: clamp their addresses */
   bool clamps;

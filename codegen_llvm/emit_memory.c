@@ -438,9 +438,9 @@ static nxl_ref load_skipping(nxl_emitter *e, const site *s) {
 
 /* Prefetches the cache lines that will be accessed soon. */
 static void fetch_ahead(nxl_emitter *e, const site *s, bool writes) {
-  if (s->access->ahead == 0 || s->index || s->access->lane_stride != 1) return;
+  if (s->access->prefetch == 0 || s->index || s->access->lane_stride != 1) return;
   for (uint32_t i = 0; i < s->lanes; i += NXK_LINE / s->bytes) {
-    nxl_ref to = at_element(e, s, s->base, nxl_i64(e, s->access->ahead + i));
+    nxl_ref to = at_element(e, s, s->base, nxl_i64(e, s->access->prefetch + i));
     nxl_ref args[4] = {to, nxl_int(e, e->i32, 1, writes), nxl_int(e, e->i32, 1, 3),
                        nxl_int(e, e->i32, 1, 1)};
     nxl_intrinsic(e, "llvm.prefetch", &e->pointer, 1, args, 4);

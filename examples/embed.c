@@ -326,7 +326,7 @@ static nx_tensor *call(program *p, const char *name, const char *where) {
 
 /* ---- parts: x[1], x[-1, 2:5], x[:, ::-1] */
 
-typedef struct part {
+typedef struct region {
   int64_t start[NX_MAX_RANK], count[NX_MAX_RANK], step[NX_MAX_RANK];
   int64_t shape[NX_MAX_RANK]; /* of what is left: an axis with a single index goes */
   int32_t axes, rank;

@@ -80,7 +80,9 @@ static nx_status pass_types(subject *s) { return run_graph_pass(s, nxg_pass_type
 static nx_status pass_small_types(subject *s) { return run_graph_pass(s, nxg_pass_small_types); }
 static nx_status pass_views(subject *s) { return run_graph_pass(s, nxg_pass_views); }
 static nx_status pass_runs(subject *s) { return run_graph_pass(s, nxg_pass_runs); }
-static nx_status pass_fold(subject *s) { return run_graph_pass(s, nxg_pass_fold); }
+static nx_status pass_constant_fold(subject *s) {
+  return run_graph_pass(s, nxg_pass_constant_fold);
+}
 static nx_status pass_algebra(subject *s) { return run_graph_pass(s, nxg_pass_algebra); }
 static nx_status pass_library(subject *s) { return run_told_pass(s, nxg_pass_library); }
 static nx_status pass_checks(subject *s) { return run_graph_pass(s, nxg_pass_checks); }
@@ -154,11 +156,11 @@ static nxk_kernel *simplify(const nxk_kernel *k, const subject *s) {
 static nxk_kernel *unroll(const nxk_kernel *k, const subject *s) {
   return nxk_pass_unroll(k, s->d);
 }
-static nxk_kernel *regions(const nxk_kernel *k, const subject *s) {
-  return nxk_pass_regions(k, s->o->target, s->d);
+static nxk_kernel *index_split(const nxk_kernel *k, const subject *s) {
+  return nxk_pass_index_split(k, s->o->target, s->d);
 }
-static nxk_kernel *interleave(const nxk_kernel *k, const subject *s) {
-  return nxk_pass_interleave(k, s->d);
+static nxk_kernel *unroll_pairs(const nxk_kernel *k, const subject *s) {
+  return nxk_pass_unroll_pairs(k, s->d);
 }
 static nxk_kernel *jam(const nxk_kernel *k, const subject *s) {
   return nxk_pass_jam(k, s->o->target, s->d);
@@ -199,8 +201,12 @@ static nx_status run_kernel_pass(subject *s, kernel_pass pass, nxk_level level) 
 
 static nx_status pass_simplify(subject *s) { return run_kernel_pass(s, simplify, NXK_LOGICAL); }
 static nx_status pass_unroll(subject *s) { return run_kernel_pass(s, unroll, NXK_LOGICAL); }
-static nx_status pass_regions(subject *s) { return run_kernel_pass(s, regions, NXK_LOGICAL); }
-static nx_status pass_interleave(subject *s) { return run_kernel_pass(s, interleave, NXK_LOGICAL); }
+static nx_status pass_index_split(subject *s) {
+  return run_kernel_pass(s, index_split, NXK_LOGICAL);
+}
+static nx_status pass_unroll_pairs(subject *s) {
+  return run_kernel_pass(s, unroll_pairs, NXK_LOGICAL);
+}
 static nx_status pass_jam(subject *s) { return run_kernel_pass(s, jam, NXK_LOGICAL); }
 static nx_status pass_expand(subject *s) { return run_kernel_pass(s, expand, NXK_LOGICAL); }
 static nx_status pass_ranges(subject *s) { return run_kernel_pass(s, ranges, NXK_BOUND); }

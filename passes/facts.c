@@ -4,10 +4,10 @@
 
 static bool has_one_run(const nxg_graph *g, const nxg_node *n) {
   nxg_run runs[NXG_MAX_RANK];
-  if (nxg_ops[n->op].kind != NXG_KIND_FOLD) return true;
+  if (nxg_ops[n->op].kind != NXG_KIND_REDUCE) return true;
   const nxg_node *x = &g->nodes[n->args[0]];
-  if (nxg_node_elements(x) == 0) return true; /* it folds nothing */
-  return nxg_reduce_runs(x->rank, x->shape, nxg_fold_mask(n), runs) <= 1;
+  if (nxg_node_elements(x) == 0) return true; /* it reduces nothing */
+  return nxg_reduce_runs(x->rank, x->shape, nxg_reduce_mask(n), runs) <= 1;
 }
 
 static bool is_composed(const nxg_graph *g, const nxg_node *n) {
@@ -20,7 +20,7 @@ bool nxp_graph_has(const nxg_graph *g, uint32_t facts, nxi_text *faults) {
     const nxg_node *n = &g->nodes[i];
     const char *fault = NULL;
     if ((facts & NXP_FACT_real) && nxi_is_complex(n->dtype)) fault = "is complex";
-    if ((facts & NXP_FACT_one_run) && !has_one_run(g, n)) fault = "folds several runs";
+    if ((facts & NXP_FACT_one_run) && !has_one_run(g, n)) fault = "reduces several runs";
     if ((facts & NXP_FACT_composed) && !is_composed(g, n)) fault = "is a view of a view";
     if (fault == NULL) continue;
     nxi_text_add(faults, "node %u (%s) %s\n", i, nxg_ops[n->op].name, fault);

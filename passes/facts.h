@@ -9,7 +9,7 @@
 enum {
   NXP_FACT_none = 0,
   NXP_FACT_real = 1,     /* no node of a graph is complex */
-  NXP_FACT_one_run = 2,  /* each reduction folds one run of adjacent axes */
+  NXP_FACT_one_run = 2,  /* each reduction reduces one run of adjacent axes */
   NXP_FACT_composed = 4, /* the operand of a view is no view */
   NXP_FACT_basic = 8,    /* a kernel has no functions: all its scalar operations are basic ones */
   NXP_FACT_bound = 16    /* it is bound to a machine */

@@ -42,7 +42,7 @@ enum {
 /* Tasks of one worker that are not handed out, in grains: the first of them, and above 32 bits the
  * end. It takes from the front; whoever has none left takes from the end of others. So a worker
  * does the same tasks of equal runs, and finds what it used last time in its own cache. */
-typedef struct part {
+typedef struct region {
   _Alignas(CACHE_LINE) _Atomic uint64_t rest;
 } part;
 

@@ -26,7 +26,7 @@ KINDS = {
     "LEAF": "leaf",
     "MAP": "elementwise",
     "VIEW": "view",
-    "FOLD": "reduction",
+    "REDUCE": "reduction",
     "MOVE": "movement",
     "STORE": "store",
     "LIBRARY": "library",
@@ -102,7 +102,7 @@ def page(root):
     yield from table(["operation", "operands", "admits", "result", "", "cost"], scalar_lines(root))
     yield "## Reductions"
     yield ""
-    yield "What a `reduce`, a `scan` or a `fold` of a kernel folds elements with. Cost: of one combination, of integers and of"
+    yield "What a `reduce`, a `scan` or a `lane_reduce` of a kernel reduces elements with. Cost: of one combination, of integers and of"
     yield "floats."
     yield ""
     yield from table(["kind", "operands", "admits", "combines by", "identity", "over nothing", "", "cost"], reduction_lines(root))

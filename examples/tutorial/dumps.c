@@ -24,7 +24,7 @@ static void report(nx_context *context, nx_tensor *y) {
 }
 
 static void from_text(nx_context *context) {
-  static const char text[] = "nxir 1\n"
+  static const char text[] = "nxir 2\n"
                              "graph @scale(%x: f32[3]) -> (%y) {\n"
                              "  %two = full 2 : f32[]\n"
                              "  %y = mul %x, %two\n"

@@ -73,9 +73,9 @@ NX_API nx_tensor *nx_scatter(nx_tensor *x, nx_tensor *indices, nx_tensor *update
 /* ---- scans */
 
 typedef enum nx_scan_op { NX_SCAN_SUM, NX_SCAN_PROD, NX_SCAN_MAX, NX_SCAN_MIN } nx_scan_op;
-/* I F C (max, min: I F). Each element is the fold of those of its line along axis up to and with
- * itself, in a fixed order (numerics.md). Integers wrap; NaN propagates; f16 and bf16 are folded in
- * f32, each result rounded once. */
+/* I F C (max, min: I F). Each element is the reduction of those of its line along axis up to and
+ * with itself, in a fixed order (numerics.md). Integers wrap; NaN propagates; f16 and bf16 are
+ * reduced in f32, each result rounded once. */
 NX_API nx_tensor *nx_associative_scan(nx_tensor *x, nx_scan_op op, int32_t axis);
 
 /* B. The first n numbers, in C order, of elements that are true: i64 of shape [n], -1 where there

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The text of graphs. What nx_dump prints with stage "graph" parses back to the same graph:
  *
- *   nxir 1
+ *   nxir 2
  *   graph @f(%x: f32[4,3], %y: f32[3]) -> (%z) {
  *     %z = add %x, %y : f32[4,3]
  *   }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Arithmetic of complex numbers, one part of the result at a time. If the parts are f32 it is
- * computed in f64 and rounded once. Infinities, NaNs and signs of zeros follow Annex G of C99. Rare
- * cases are computed in rare blocks. The builder merges the instructions that the two parts of a
+ * computed in f64 and rounded once. Infinities, NaNs and signs of zeros follow Annex G of C99. Cold
+ * cases are computed in cold blocks. The builder merges the instructions that the two parts of a
  * result share. */
 #include "complex.h"
 
@@ -104,10 +104,10 @@ static nxk_value expand_product(const expand *e, nxk_op op, complex_value z, com
   nxk_value re = product_real(e, z, w), im = product_imag(e, z, w);
   nxk_value plain = op == NXK_mul_real ? re : im, lost = x_is_nan(e, re);
   lost = x_and(e, lost, x_is_nan(e, im));
-  nxk_value rare = nxk_begin_rare(e->k, lost);
+  nxk_value cold = nxk_begin_cold(e->k, lost);
   nxk_value inside = recover_product(e, op, z, w, plain);
   nxk_end(e->k);
-  return nxk_pick(e->k, rare, inside, plain);
+  return nxk_blend(e->k, cold, inside, plain);
 }
 
 /* ---- quotients */
@@ -158,10 +158,10 @@ static nxk_value expand_quotient(const expand *e, nxk_op op, complex_value z, co
   nxk_value re = quotient(e, true, z, w, narrow), im = quotient(e, false, z, w, narrow);
   nxk_value plain = op == NXK_div_real ? re : im, lost = x_is_nan(e, re);
   lost = x_and(e, lost, x_is_nan(e, im));
-  nxk_value rare = nxk_begin_rare(e->k, lost);
+  nxk_value cold = nxk_begin_cold(e->k, lost);
   nxk_value inside = recover_quotient(e, op == NXK_div_real, z, w, plain);
   nxk_end(e->k);
-  return nxk_pick(e->k, rare, inside, plain);
+  return nxk_blend(e->k, cold, inside, plain);
 }
 
 /* ---- modulus and direction */

@@ -115,16 +115,16 @@ static nxk_value log_normal(const expand *e, nxk_value x, nxk_value less) {
   return nxi_expand_log_sum(e, k, x_sub(e, s.m, x_f(e, 1)), NXK_NONE);
 }
 
-/* Everything but positive normal numbers is handled in a rare block. */
+/* Everything but positive normal numbers is handled in a cold block. */
 nxk_value nxi_expand_log(const expand *e, nxk_value x) {
   uint64_t least = e->wide ? 0x0010000000000000u : 0x00800000u,
            most = e->wide ? 0x7ff0000000000000u : 0x7f800000u;
   nxk_value usual = log_normal(e, x, NXK_NONE), rank = x_sub(e, x_bits(e, e->u, x), x_u(e, least));
-  nxk_value rare = nxk_begin_rare(e->k, x_le(e, x_u(e, most - least), rank));
+  nxk_value cold = nxk_begin_cold(e->k, x_le(e, x_u(e, most - least), rank));
   nxk_value scaled = x_mul(e, x, x_f2(e, 0x1p25, 0x1p54));
   nxk_value inside = log_special(e, x, log_normal(e, scaled, x_f2(e, 25, 54)));
   nxk_end(e->k);
-  return nxk_pick(e->k, rare, inside, usual);
+  return nxk_blend(e->k, cold, inside, usual);
 }
 
 /* u + c = 2^k (m + 2^-k c), so f = (m - 1) + 2^-k c, exact for k = 0 where it matters most. 2^-k

@@ -100,7 +100,7 @@ static nxk_value multiply_bits(const expand *e, nxk_value product, nxk_value *sq
 }
 
 /* Integer power, which wraps. The lowest 3 bits of the exponent are handled in line; larger and
- * negative exponents in a rare block. */
+ * negative exponents in a cold block. */
 nxk_value nxi_expand_pow_integer(nxk_kernel *k, nx_dtype t, nxk_value x, nxk_value y) {
   const int width = nxi_dtypes[t].bits;
   const expand d = {k, t, t, t, false}, *e = &d;
@@ -108,7 +108,7 @@ nxk_value nxi_expand_pow_integer(nxk_kernel *k, nx_dtype t, nxk_value x, nxk_val
             square = x;
   nxk_value product = multiply_bits(e, one, &square, y, 0, 2);
   nxk_value high = x_and(e, y, x_not(e, seven));
-  nxk_value rare = nxk_begin_rare(k, x_ne(e, high, zero));
+  nxk_value cold = nxk_begin_cold(k, x_ne(e, high, zero));
   nxk_value whole =
       multiply_bits(e, product, &square, y, 3, nxi_is_signed(t) ? width - 2 : width - 1);
   if (nxi_is_signed(t)) {
@@ -118,5 +118,5 @@ nxk_value nxi_expand_pow_integer(nxk_kernel *k, nx_dtype t, nxk_value x, nxk_val
     whole = x_select(e, x_lt(e, y, zero), inverse, whole);
   }
   nxk_end(k);
-  return nxk_pick(k, rare, whole, product);
+  return nxk_blend(k, cold, whole, product);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* sin, cos, tan. Arguments of ordinary size are reduced with three constants. Larger ones are
- * reduced exactly, with as many bits of 2/pi as needed (the method of Payne and Hanek), in a rare
+ * reduced exactly, with as many bits of 2/pi as needed (the method of Payne and Hanek), in a cold
  * block. */
 #include "expand.h"
 
@@ -133,12 +133,12 @@ static quadrant reduce_large(const expand *e, nxk_value x) {
 
 static quadrant reduce(const expand *e, nxk_value x) {
   quadrant usual = reduce_small(e, x);
-  nxk_value rare = nxk_begin_rare(e->k, x_le(e, x_f(e, large(e)), x_abs(e, x)));
+  nxk_value cold = nxk_begin_cold(e->k, x_le(e, x_f(e, large(e)), x_abs(e, x)));
   quadrant huge = reduce_large(e, x);
   nxk_end(e->k);
-  usual.q = nxk_pick(e->k, rare, huge.q, usual.q);
-  usual.r = nxk_pick(e->k, rare, huge.r, usual.r);
-  usual.low = nxk_pick(e->k, rare, huge.low, usual.low);
+  usual.q = nxk_blend(e->k, cold, huge.q, usual.q);
+  usual.r = nxk_blend(e->k, cold, huge.r, usual.r);
+  usual.low = nxk_blend(e->k, cold, huge.low, usual.low);
   return usual;
 }
 

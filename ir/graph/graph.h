@@ -22,7 +22,7 @@ typedef enum nxg_kind {
   NXG_KIND_LEAF,
   NXG_KIND_MAP,
   NXG_KIND_VIEW,
-  NXG_KIND_FOLD,
+  NXG_KIND_REDUCE,
   NXG_KIND_MOVE,
   NXG_KIND_STORE,
   NXG_KIND_LIBRARY,
@@ -44,7 +44,7 @@ typedef struct nxg_op_info {
   int8_t args;
   uint8_t kind, admits, result;
   int16_t scalar; /* nxk_op of a MAP, else -1 */
-  int8_t reduce;  /* nxk_reduce_kind of a FOLD or a scan, else -1 */
+  int8_t reduce;  /* nxk_reduce_kind of a REDUCE or a scan, else -1 */
 } nxg_op_info;
 extern const nxg_op_info nxg_ops[NXG_OP_COUNT];
 nxg_op nxg_op_from_name(const char *name, size_t length); /* NXG_OP_COUNT if there is none */
@@ -154,23 +154,23 @@ static inline const int64_t *nxg_scatter_shape(const nxg_node *n) {
 static inline bool nxg_is_scan(uint32_t op) {
   return nxg_ops[op].kind == NXG_KIND_MOVE && nxg_ops[op].reduce >= 0;
 }
-/* The kind of reduction of a FOLD or a scan. */
+/* The kind of reduction of a REDUCE or a scan. */
 static inline nxk_reduce_kind nxg_reduce_kind(uint32_t op) {
   return (nxk_reduce_kind)nxg_ops[op].reduce;
 }
-/* Whether an operation is a FOLD whose result is an index (argmax, argmin). */
+/* Whether an operation is a REDUCE whose result is an index (argmax, argmin). */
 static inline bool nxg_finds_index(uint32_t op) {
-  return nxg_ops[op].kind == NXG_KIND_FOLD && nxk_finds_index(nxg_reduce_kind(op));
+  return nxg_ops[op].kind == NXG_KIND_REDUCE && nxk_finds_index(nxg_reduce_kind(op));
 }
-/* The reduced axes of a FOLD. */
-static inline uint32_t nxg_fold_mask(const nxg_node *n) {
+/* The reduced axes of a REDUCE. */
+static inline uint32_t nxg_reduce_mask(const nxg_node *n) {
   return nxg_finds_index(n->op) ? (uint32_t)1 << n->attrs[0] : (uint32_t)n->attrs[0];
 }
 
-/* The runs of a reduction: sets of adjacent reduced axes, each folded as one sequence of
+/* The runs of a reduction: sets of adjacent reduced axes, each reduced as one sequence of
  * elements. Axes of size 1 are ignored, so axes that are separated only by such axes are
  * adjacent. The run with the last axis has lanes order, all others plain order
- * (docs/numerics.md). Runs are listed from the outermost to the innermost and folded from the
+ * (docs/numerics.md). Runs are listed from the outermost to the innermost and reduced from the
  * innermost to the outermost. runs: room for NXG_MAX_RANK. Returns their number. */
 typedef struct nxg_run {
   uint32_t axes;
@@ -181,7 +181,7 @@ int32_t nxg_reduce_runs(int32_t rank, const int64_t *shape, uint32_t mask, nxg_r
 /* ---- text. What is printed parses back to the same bytes. */
 void nxg_print(const nxg_graph *g, nxi_text *out);
 /* Also accepts movement operations (expand reshape permute shrink flip slice as_strided,
- * contiguous) and broadcasting operands, which become view nodes. First line `nxir 1`. */
+ * contiguous) and broadcasting operands, which become view nodes. First line `nxir 2`. */
 nx_status nxg_parse(const char *text, size_t length, nxg_graph **out, nxi_diag *d);
 /* The same for text from callers. Refuses, with NX_INVALID_ARGUMENT, what only the runtime can
  * give a meaning at launch: launch parameters, and the third operand of an update (an input that

@@ -240,15 +240,15 @@ static nx_status check_not_empty(const inference *in, uint32_t mask) {
   nxk_empty empty = (nxk_empty)nxk_reduction_of(nxg_reduce_kind(in->op))->empty;
   bool refused = empty == NXK_EMPTY_NONE || (empty == NXK_EMPTY_BOOLS && a->dtype != NX_BOOL);
   if (!refused) return NX_OK;
-  int64_t folded = 1, kept = 1;
-  for (int32_t i = 0; i < a->rank; i++) *(mask >> i & 1 ? &folded : &kept) *= a->shape[i] != 0;
-  if (folded || !kept) return NX_OK;
+  int64_t reduced = 1, kept = 1;
+  for (int32_t i = 0; i < a->rank; i++) *(mask >> i & 1 ? &reduced : &kept) *= a->shape[i] != 0;
+  if (reduced || !kept) return NX_OK;
   char text[NXG_SHAPE_TEXT];
   return FAIL(in, NX_INVALID_ARGUMENT, "%s: it has no value over the empty axes of the shape %s",
               in->name, shape_text(text, a));
 }
 
-static nx_status infer_fold(const inference *in) {
+static nx_status infer_reduce(const inference *in) {
   bool arg = nxg_finds_index(in->op);
   const nxg_type *a = &in->args[0];
   nx_status status = need_attrs(in, 2);
@@ -315,7 +315,7 @@ static nx_status infer_pad(const inference *in) {
   return NX_OK;
 }
 
-static nx_status infer_pair(const inference *in) {
+static nx_status infer_interleave(const inference *in) {
   nx_status status = check_shapes_equal(in);
   if (!status) status = need_attrs(in, 0);
   if (status) return status;
@@ -323,7 +323,8 @@ static nx_status infer_pair(const inference *in) {
   if (!__builtin_mul_overflow(nxg_elements(in->args[0].rank, in->args[0].shape), (int64_t)2,
                               &in->shape[0]))
     return NX_OK;
-  return FAIL(in, NX_INVALID_ARGUMENT, "pair: the result has more elements than 63 bits can say");
+  return FAIL(in, NX_INVALID_ARGUMENT,
+              "interleave: the result has more elements than 63 bits can say");
 }
 
 static nx_status infer_cat(const inference *in) {
@@ -546,7 +547,7 @@ static nx_status infer_shape(const inference *in) {
     case NXG_KIND_LEAF: return infer_leaf(in);
     case NXG_KIND_MAP: return infer_map(in);
     case NXG_KIND_VIEW: return infer_view(in);
-    case NXG_KIND_FOLD: return infer_fold(in);
+    case NXG_KIND_REDUCE: return infer_reduce(in);
     case NXG_KIND_STORE: return in->op == NXG_scatter ? infer_scatter(in) : infer_update(in);
     case NXG_KIND_CALL: return infer_call(in);
     default: break;
@@ -557,7 +558,7 @@ static nx_status infer_shape(const inference *in) {
     case NXG_cat: return infer_cat(in);
     case NXG_copy: result_like(in, &in->args[0]); return need_attrs(in, 0);
     case NXG_gather: return infer_gather(in);
-    case NXG_pair: return infer_pair(in);
+    case NXG_interleave: return infer_interleave(in);
     case NXG_threefry: return infer_threefry(in);
     default: return infer_matmul(in);
   }

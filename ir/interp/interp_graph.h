@@ -11,9 +11,9 @@
 #include "ir/library/library.h"
 
 /* Where a value's first element is. */
-typedef enum nxg_region { NXG_SCRATCH, NXG_CONSTANT, NXG_INPUT, NXG_OUTPUT } nxg_region;
+typedef enum nxg_memory { NXG_SCRATCH, NXG_CONSTANT, NXG_INPUT, NXG_OUTPUT } nxg_memory;
 typedef struct nxg_place {
-  nxg_region region;
+  nxg_memory memory;
   uint32_t number; /* of the input or output */
   int64_t byte;
 } nxg_place;
@@ -53,7 +53,7 @@ typedef void (*nxg_map_kernel)(const nxg_step *s, void *result, const void *cons
                                int64_t n);
 /* Reduces n elements, which come from *source, in lanes or plain order. */
 struct nxg_source;
-typedef void (*nxg_fold_kernel)(struct nxg_source *source, int64_t n, bool lanes, void *result);
+typedef void (*nxg_reduce_kernel)(struct nxg_source *source, int64_t n, bool lanes, void *result);
 
 /* A library call, in the program's arena. */
 typedef struct nxg_program_call {
@@ -73,12 +73,12 @@ struct nxg_step {
   nxk_op scalar;
   bool direct;        /* map: all operands dense, no conversion: one call of the kernel */
   bool widen, narrow; /* map: operands are small floats computed in f32; the result is one */
-  bool lanes;         /* fold */
+  bool lanes;         /* reduce */
   nxg_map_kernel kernel;
-  nxg_fold_kernel fold;
-  nxg_access to;       /* the result */
-  nxg_access *args;    /* for a fold: the first elements of the runs, and the elements of a run */
-  int64_t *numbers;    /* parameters of the step */
+  nxg_reduce_kernel reduce;
+  nxg_access to;    /* the result */
+  nxg_access *args; /* for a reduction: the first elements of the runs, and the elements of a run */
+  int64_t *numbers; /* parameters of the step */
   nxg_place temporary; /* matmul of small floats */
   const nxg_program_call *call;
   uint32_t alias_range; /* update: input whose distance is added to `to`; UINT32_MAX: none */
@@ -106,7 +106,7 @@ struct nxg_program {
 };
 
 static inline char *nxg_address(const nxg_run_state *r, nxg_place p) {
-  switch (p.region) {
+  switch (p.memory) {
     case NXG_SCRATCH: return r->scratch + p.byte;
     case NXG_CONSTANT: return (char *)(uintptr_t)r->constants + p.byte;
     case NXG_INPUT: return (char *)r->inputs[p.number] + p.byte;
@@ -152,7 +152,7 @@ nxg_map_kernel nxg_find_map(nxk_op op, nx_dtype type); /* cast, bitcast, select 
 nxg_map_kernel nxg_find_cast(nx_dtype from, nx_dtype to);
 nxg_map_kernel nxg_find_select(nx_dtype type);
 nxg_map_kernel nxg_find_bitcast(nx_dtype from, nx_dtype to);
-nxg_fold_kernel nxg_find_fold(nxk_reduce_kind kind, nx_dtype type);
+nxg_reduce_kernel nxg_find_reduce(nxk_reduce_kind kind, nx_dtype type);
 
 void nxg_step_map(const nxg_step *s, nxg_run_state *r);
 void nxg_step_move(const nxg_step *s, nxg_run_state *r); /* args[0] to `to` */
@@ -163,7 +163,7 @@ void nxg_step_pack(const nxg_step *s, nxg_run_state *r);
 void nxg_step_fill(const nxg_step *s, nxg_run_state *r);   /* args[0], one element, everywhere */
 void nxg_step_arange(const nxg_step *s, nxg_run_state *r); /* numbers: start, step */
 void nxg_step_eye(const nxg_step *s, nxg_run_state *r);    /* numbers: rows, columns, k */
-void nxg_step_fold(const nxg_step *s, nxg_run_state *r);   /* numbers: elements of the run */
+void nxg_step_reduce(const nxg_step *s, nxg_run_state *r); /* numbers: elements of the run */
 /* numbers: elements of a run, bytes between them in the result, kind, order. args[0]: the elements,
  * run after run; `to`: the first elements of the runs. */
 void nxg_step_scan(const nxg_step *s, nxg_run_state *r);

@@ -17,9 +17,9 @@ typedef struct run {
   const uint64_t *params;
   char *scratch; /* memory of the LOCAL arrays */
   int64_t scratch_bytes;
-  int64_t begin, end; /* tasks to run, in the numbering of all parts */
-  int64_t first_task; /* of the current part */
-  int64_t n_tasks;    /* of the current part */
+  int64_t begin, end; /* tasks to run, in the numbering of all regions */
+  int64_t first_task; /* of the current region */
+  int64_t n_tasks;    /* of the current region */
   int64_t steps;      /* steps that are left */
   nxi_diag *diag;
 } run;
@@ -69,7 +69,7 @@ static bool is_narrow(const nxk_kernel *k, const nxk_access *a) {
 }
 
 /* Checks that the parts of the address can be added in 32 bits in any order: the sums of all
- * positive and of all negative parts bound every partial sum. */
+ * positive and of all negative regions bound every partial sum. */
 static bool check_narrow(const run *r, nxk_value v, const nxk_access *a, uint32_t lane) {
   if (!is_narrow(r->kernel, a)) return true;
   uint32_t group = a->group > 1 ? a->group : 1, step = group > 1 ? lane % group : lane;
@@ -230,7 +230,7 @@ static bool run_tree_join(run *r, nxk_value v) {
 /* ---- values */
 
 /* Whether no lane of an exact sum or product overflows. */
-static bool check_exact(const run *r, nxk_value v) {
+static bool check_nsw(const run *r, nxk_value v) {
   const nxk_instr *in = &r->kernel->instrs[v];
   for (uint32_t l = 0; l < in->lanes; l++) {
     int64_t a = place_of(r, in->args[0], l), b = place_of(r, in->args[1], l);
@@ -252,7 +252,7 @@ static void run_scalar(const run *r, nxk_value v) {
 }
 
 /* Lanes l and l + n/2, then n/4, ... 1. */
-static void run_fold(const run *r, nxk_value v) {
+static void run_lane_reduce(const run *r, nxk_value v) {
   const nxk_instr *in = &r->kernel->instrs[v], *a = &r->kernel->instrs[in->args[0]];
   bool arg = nxk_finds_index(in->kind);
   uint64_t value[128] = {0};
@@ -278,27 +278,27 @@ static bool run_lanes(const run *r, nxk_value v) {
   uint32_t times = in->lanes / r->kernel->instrs[in->args[0]].lanes;
   for (uint32_t l = 0; l < in->lanes; l++) {
     if (in->op == NXK_splat) result[l] = a[l / times];
-    else if (in->op == NXK_lanes) result[l] = nxi_cast_bits(a[0] + l, NX_I64, in->dtype);
+    else if (in->op == NXK_step_vector) result[l] = nxi_cast_bits(a[0] + l, NX_I64, in->dtype);
     else result[l] = (int64_t)((uint64_t)scalar_of(r, in->args[0]) + l) < scalar_of(r, in->args[1]);
   }
   return true;
 }
 
-static void run_zip(const run *r, nxk_value v) {
+static void run_interleave(const run *r, nxk_value v) {
   const nxk_instr *in = &r->kernel->instrs[v];
-  uint32_t first = in->op == NXK_zip_high ? in->lanes / 2u : 0;
+  uint32_t first = in->op == NXK_interleave_high ? in->lanes / 2u : 0;
   for (uint32_t l = 0; l < in->lanes; l++)
     slots_of(r, v)[l] = slots_of(r, in->args[l % 2])[first + l / 2];
 }
 
-static void run_join(const run *r, nxk_value v) {
+static void run_concat(const run *r, nxk_value v) {
   const nxk_instr *in = &r->kernel->instrs[v];
   uint32_t half = in->lanes / 2u;
   for (uint32_t l = 0; l < in->lanes; l++)
     slots_of(r, v)[l] = slots_of(r, in->args[l / half])[l % half];
 }
 
-static void run_swap(const run *r, nxk_value v) {
+static void run_shuffle_xor(const run *r, nxk_value v) {
   const nxk_instr *in = &r->kernel->instrs[v];
   for (uint32_t l = 0; l < in->lanes; l++)
     slots_of(r, v)[l] = slots_of(r, in->args[0])[l ^ (uint32_t)in->imm];
@@ -439,19 +439,19 @@ static bool run_rare(run *r, nxk_value v) {
   return !any || run_range(r, v + 1, r->program->aux[v]);
 }
 
-static int64_t part_tasks(const nxk_part *part, const uint64_t *params) {
-  if (part->tasks_param < 0) return part->tasks;
-  int64_t n = (int64_t)params[part->tasks_param], divisor = part->tasks_divisor;
+static int64_t region_tasks(const nxk_region *region, const uint64_t *params) {
+  if (region->tasks_param < 0) return region->tasks;
+  int64_t n = (int64_t)params[region->tasks_param], divisor = region->tasks_divisor;
   return n <= 0 || divisor <= 0 ? 0 : (n - 1) / divisor + 1;
 }
 
-static bool run_part(run *r, nxk_value v) {
+static bool run_region(run *r, nxk_value v) {
   bool ok = true;
   if (r->kernel->level == NXK_LOGICAL) {
     clear_locals(r);
     return run_range(r, v + 1, r->program->aux[v]);
   }
-  r->n_tasks = part_tasks(&r->kernel->parts[r->kernel->instrs[v].imm], r->params);
+  r->n_tasks = region_tasks(&r->kernel->regions[r->kernel->instrs[v].imm], r->params);
   if (r->begin < r->first_task + r->n_tasks && r->end > r->first_task)
     ok = run_range(r, v + 1, r->program->aux[v]);
   r->first_task += r->n_tasks;
@@ -463,15 +463,15 @@ static bool run_one(run *r, nxk_value v) {
   if (!take_steps(r, in->lanes + 1)) return false;
   if (in->op < NXK_SCALAR_COUNT) {
     run_scalar(r, v);
-    return !(in->flags & NXK_EXACT) || check_exact(r, v);
+    return !(in->flags & NXK_NSW) || check_nsw(r, v);
   }
   switch (in->op) {
     case NXK_const: *slots_of(r, v) = in->imm; return true;
     case NXK_param: *slots_of(r, v) = r->params[in->imm]; return true;
-    case NXK_part: return run_part(r, v);
+    case NXK_region: return run_region(r, v);
     case NXK_for: return run_for(r, v);
-    case NXK_rare: return run_rare(r, v);
-    case NXK_pick: run_pick(r, v); return true;
+    case NXK_cold: return run_rare(r, v);
+    case NXK_blend: run_pick(r, v); return true;
     case NXK_load: return run_load(r, v);
     case NXK_store: return run_store(r, v);
     case NXK_reduce:
@@ -485,13 +485,13 @@ static bool run_one(run *r, nxk_value v) {
       return true;
     }
     case NXK_splat:
-    case NXK_lanes:
+    case NXK_step_vector:
     case NXK_active: return run_lanes(r, v);
-    case NXK_zip_low:
-    case NXK_zip_high: run_zip(r, v); return true;
-    case NXK_join: run_join(r, v); return true;
-    case NXK_swap: run_swap(r, v); return true;
-    case NXK_fold: run_fold(r, v); return true;
+    case NXK_interleave_low:
+    case NXK_interleave_high: run_interleave(r, v); return true;
+    case NXK_concat: run_concat(r, v); return true;
+    case NXK_shuffle_xor: run_shuffle_xor(r, v); return true;
+    case NXK_lane_reduce: run_lane_reduce(r, v); return true;
     case NXK_tree_push: return run_tree_push(r, v);
     case NXK_tree_join: return run_tree_join(r, v);
     default: return true; /* carry: set by its loop; barrier: lanes run in step anyway */
@@ -529,7 +529,7 @@ int64_t nxk_scratch_bytes(const nxk_kernel *k) {
 
 int64_t nxk_task_count(const nxk_kernel *k, const uint64_t *params) {
   int64_t tasks = 0;
-  for (uint32_t i = 0; i < k->n_parts; i++) tasks += part_tasks(&k->parts[i], params);
+  for (uint32_t i = 0; i < k->n_regions; i++) tasks += region_tasks(&k->regions[i], params);
   return tasks;
 }
 

@@ -232,7 +232,7 @@ static void bind_outputs(nxg_planner *b) {
     nxg_planned *x = &b->values[node];
     bool computed = x->root == node && nxg_ops[b->g->nodes[node].op].kind != NXG_KIND_LEAF &&
                     !nxi_is_nibble(b->g->nodes[node].dtype);
-    if (computed && x->place.region != NXG_OUTPUT) x->place = (nxg_place){NXG_OUTPUT, i, 0};
+    if (computed && x->place.memory != NXG_OUTPUT) x->place = (nxg_place){NXG_OUTPUT, i, 0};
   }
 }
 
@@ -271,7 +271,7 @@ static nx_status plan_storage(nxg_planner *b, uint32_t node) {
     return n->attrs[1] < 0 ? plan_constant(b, n->dtype, (uint64_t)n->attrs[0], &x->place)
                            : plan_parameter(b, n, &x->place);
   }
-  if (x->place.region == NXG_OUTPUT) return NX_OK;
+  if (x->place.memory == NXG_OUTPUT) return NX_OK;
   x->bytes = nxg_node_elements(n) * nxi_dtype_size(n->dtype);
   nx_status status = nxg_plan_temporary(b, x->bytes, &x->place);
   return status || n->op != NXG_input ? status : plan_unpack(b, node);
@@ -308,7 +308,7 @@ static nx_status plan_output_copies(nxg_planner *b) {
     uint32_t node = b->g->outputs[i].node;
     const nxg_node *n = &b->g->nodes[node];
     const nxg_planned *x = &b->values[node];
-    if (x->root == node && x->place.region == NXG_OUTPUT && x->place.number == i) continue;
+    if (x->root == node && x->place.memory == NXG_OUTPUT && x->place.number == i) continue;
     nx_status status =
         nxi_is_nibble(n->dtype)
             ? plan_pack(b, node, i)

@@ -99,7 +99,7 @@ static nx_status plan_cat(nxg_planner *b, uint32_t node) {
   return NX_OK;
 }
 
-static nx_status plan_pair(nxg_planner *b, uint32_t node) {
+static nx_status plan_interleave(nxg_planner *b, uint32_t node) {
   const nxg_node *n = node_of(b, node), *x = node_of(b, n->args[0]);
   int64_t strides[NXG_MAX_RANK];
   nxg_contiguous_strides(x->rank, x->shape, strides);
@@ -286,11 +286,11 @@ static nx_status plan_leaf(nxg_planner *b, uint32_t node) {
 /* ---- reductions: one step for each run; intermediate values have the dtype that is computed in */
 
 /* The input of a reduction: elements of dtype t in the view v, from `first` on. */
-typedef struct fold_input {
+typedef struct reduce_input {
   nx_dtype t;
   nxg_view v;
   nxg_place first;
-} fold_input;
+} reduce_input;
 
 /* The shape of the axes of a run, or of all other axes. */
 static int32_t pick_axes(const nxg_view *v, uint32_t mask, bool in, int64_t *shape,
@@ -304,17 +304,17 @@ static int32_t pick_axes(const nxg_view *v, uint32_t mask, bool in, int64_t *sha
   return n;
 }
 
-static nx_status plan_fold_step(nxg_planner *b, nxk_reduce_kind kind, nxg_run run,
-                                const fold_input *in, nx_dtype result, nxg_place to) {
+static nx_status plan_reduce_step(nxg_planner *b, nxk_reduce_kind kind, nxg_run run,
+                                  const reduce_input *in, nx_dtype result, nxg_place to) {
   int64_t shape[NXG_MAX_RANK], strides[NXG_MAX_RANK];
   int32_t rank = pick_axes(&in->v, run.axes, false, shape, strides);
-  nxg_step *s = nxg_plan_step(b, nxg_step_fold, nxg_elements(rank, shape), 2, 1);
+  nxg_step *s = nxg_plan_step(b, nxg_step_reduce, nxg_elements(rank, shape), 2, 1);
   NEED(s);
   s->dtype = in->t;
   s->result = result;
   s->lanes = run.order == NXK_ORDER_LANES;
   s->narrow = nxi_is_small_float(result);
-  s->fold = nxg_find_fold(kind, in->t);
+  s->reduce = nxg_find_reduce(kind, in->t);
   s->to.place = to;
   nx_status status = nxg_plan_access(b, in->first, in->t, rank, shape, strides, &s->args[0]);
   if (status) return status;
@@ -324,10 +324,10 @@ static nx_status plan_fold_step(nxg_planner *b, nxk_reduce_kind kind, nxg_run ru
   return nxg_plan_access(b, in->first, in->t, rank, shape, strides, &s->args[1]);
 }
 
-static nx_status plan_fold(nxg_planner *b, uint32_t node) {
+static nx_status plan_reduce(nxg_planner *b, uint32_t node) {
   const nxg_node *n = node_of(b, node), *a = node_of(b, n->args[0]);
   nxg_run runs[NXG_MAX_RANK];
-  fold_input in = {.t = a->dtype};
+  reduce_input in = {.t = a->dtype};
   nxk_reduce_kind kind = nxg_reduce_kind(n->op);
   bool arg = nxk_finds_index(kind);
   int32_t left = arg ? 1 : nxg_reduce_runs(a->rank, a->shape, (uint32_t)n->attrs[0], runs);
@@ -347,7 +347,7 @@ static nx_status plan_fold(nxg_planner *b, uint32_t node) {
       if (runs[left].axes >> i & 1) next.shape[i] = 1;
     int64_t bytes = nxg_elements(next.rank, next.shape) * nxi_dtype_size(t);
     nx_status status = left ? nxg_plan_temporary(b, bytes, &to) : NX_OK;
-    if (!status) status = plan_fold_step(b, kind, runs[left], &in, t, to);
+    if (!status) status = plan_reduce_step(b, kind, runs[left], &in, t, to);
     if (!status && held) status = nxg_plan_done_with(b, from, held);
     if (status) return status;
     held = left ? bytes : 0;
@@ -417,7 +417,7 @@ nx_status nxg_plan_node(nxg_planner *b, uint32_t node) {
   switch (nxg_ops[n->op].kind) {
     case NXG_KIND_LEAF: return plan_leaf(b, node);
     case NXG_KIND_MAP: return plan_map(b, node);
-    case NXG_KIND_FOLD: return plan_fold(b, node);
+    case NXG_KIND_REDUCE: return plan_reduce(b, node);
     case NXG_KIND_STORE: return n->op == NXG_scatter ? plan_scatter(b, node) : plan_update(b, node);
     case NXG_KIND_CALL: return nxg_plan_call(b, node);
     default: break;
@@ -427,7 +427,7 @@ nx_status nxg_plan_node(nxg_planner *b, uint32_t node) {
     case NXG_pad: return plan_pad(b, node);
     case NXG_cat: return plan_cat(b, node);
     case NXG_gather: return plan_gather(b, node);
-    case NXG_pair: return plan_pair(b, node);
+    case NXG_interleave: return plan_interleave(b, node);
     case NXG_threefry: return plan_threefry(b, node);
     case NXG_matmul: return plan_matmul(b, node);
     case NXG_view: return nxg_plan_stored_view(b, node);

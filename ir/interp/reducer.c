@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The order in which reductions combine elements (docs/numerics.md, "Reduction order"), as a
  * reducer that is given one element at a time. The kernel interpreter uses it; compiled kernels
- * and the graph interpreter (interp_fold.c) must give the same bits.
+ * and the graph interpreter (interp_reduce.c) must give the same bits.
  *
  * Order `lanes`: element k is in block k / 256 and lane k mod 16. Each lane combines its 16
  * elements of a block in order; the blocks are combined in a pairwise tree, and the 16 lanes are

@@ -86,13 +86,13 @@ static bool is_numbered(const nxk_kernel *k, const nxk_instr *in) {
     case NXK_const:
     case NXK_param:
     case NXK_splat:
-    case NXK_lanes:
+    case NXK_step_vector:
     case NXK_active:
-    case NXK_zip_low:
-    case NXK_zip_high:
-    case NXK_join:
-    case NXK_swap:
-    case NXK_fold: return true;
+    case NXK_interleave_low:
+    case NXK_interleave_high:
+    case NXK_concat:
+    case NXK_shuffle_xor:
+    case NXK_lane_reduce: return true;
     case NXK_load: {
       if (in->imm >= k->n_accesses) return false;
       uint32_t buffer = k->accesses[in->imm].buffer;
@@ -257,7 +257,7 @@ uint32_t nxk_add_access(nxk_kernel *k, const nxk_access *a) {
 }
 
 uint32_t nxi_add_loop(nxk_kernel *k, const nxk_loop *loop) { ADD_ROW(loops, *loop); }
-uint32_t nxi_add_part(nxk_kernel *k, const nxk_part *part) { ADD_ROW(parts, *part); }
+uint32_t nxi_add_region(nxk_kernel *k, const nxk_region *region) { ADD_ROW(regions, *region); }
 
 /* ---- scalars */
 
@@ -349,9 +349,9 @@ nxk_value nxk_scalar_of(nxk_kernel *k, nxk_op op, nx_dtype result, const nxk_val
   return scalar_with(k, op, result, operands, 0);
 }
 
-nxk_value nxk_exact(nxk_kernel *k, nxk_op op, nxk_value a, nxk_value b) {
+nxk_value nxk_nsw(nxk_kernel *k, nxk_op op, nxk_value a, nxk_value b) {
   nxk_value operands[4] = {a, b, NXK_NONE, NXK_NONE};
-  return scalar_with(k, op, NX_I32, operands, NXK_EXACT);
+  return scalar_with(k, op, NX_I32, operands, NXK_NSW);
 }
 
 nxk_value nxk_cast_to(nxk_kernel *k, nx_dtype t, nxk_value a) {
@@ -361,23 +361,23 @@ nxk_value nxk_cast_to(nxk_kernel *k, nx_dtype t, nxk_value a) {
 
 /* ---- blocks */
 
-nxk_value nxk_begin_part(nxk_kernel *k) {
-  nxk_part part = {k->n_instrs, 1, -1, 1};
-  nxk_instr in = instr_of(NXK_part, 0, 1);
-  in.imm = nxi_add_part(k, &part);
+nxk_value nxk_begin_region(nxk_kernel *k) {
+  nxk_region region = {k->n_instrs, 1, -1, 1};
+  nxk_instr in = instr_of(NXK_region, 0, 1);
+  in.imm = nxi_add_region(k, &region);
   return nxi_append(k, &in);
 }
 
-/* Sets the number of tasks of the innermost part from the upper bound of its task loop, which is a
- * constant or a parameter. */
+/* Sets the number of tasks of the innermost region from the upper bound of its task loop, which is
+ * a constant or a parameter. */
 static void set_tasks(nxk_kernel *k, const nxk_loop *loop) {
-  if (k->n_parts == 0) return;
-  nxk_part *part = &k->parts[k->n_parts - 1];
+  if (k->n_regions == 0) return;
+  nxk_region *region = &k->regions[k->n_regions - 1];
   if (loop->upper.value == NXK_NONE) {
-    part->tasks = loop->upper.constant;
+    region->tasks = loop->upper.constant;
   } else if (k->instrs[loop->upper.value].op == NXK_param) {
-    part->tasks_param = (int32_t)k->instrs[loop->upper.value].imm;
-    part->tasks_divisor = 1;
+    region->tasks_param = (int32_t)k->instrs[loop->upper.value].imm;
+    region->tasks_divisor = 1;
   }
 }
 
@@ -397,9 +397,9 @@ nxk_value nxk_begin_range(nxk_kernel *k, nxk_loop_kind kind, int64_t extent) {
   return nxk_begin_for(k, kind, nxk_bound_const(0), nxk_bound_const(extent), 1);
 }
 
-nxk_value nxk_begin_rare(nxk_kernel *k, nxk_value pred) {
+nxk_value nxk_begin_cold(nxk_kernel *k, nxk_value pred) {
   if (!usable(k, pred)) return NXK_NONE;
-  nxk_instr in = instr_of(NXK_rare, 0, 1);
+  nxk_instr in = instr_of(NXK_cold, 0, 1);
   set_args(&in, pred, NXK_NONE, NXK_NONE);
   return nxi_append(k, &in);
 }
@@ -409,12 +409,12 @@ void nxk_end(nxk_kernel *k) {
   nxi_append(k, &in);
 }
 
-/* Operands are not splatted here: the splat would stand between the block and its picks, where
+/* Operands are not splatted here: the splat would stand between the block and its blends, where
  * nothing else may stand. */
-nxk_value nxk_pick(nxk_kernel *k, nxk_value rare, nxk_value inside, nxk_value other) {
-  if (!usable(k, rare) || !usable(k, inside) || !usable(k, other)) return NXK_NONE;
-  nxk_instr in = instr_of(NXK_pick, nxk_dtype(k, other), k->instrs[other].lanes);
-  set_args(&in, rare, inside, other);
+nxk_value nxk_blend(nxk_kernel *k, nxk_value cold, nxk_value inside, nxk_value other) {
+  if (!usable(k, cold) || !usable(k, inside) || !usable(k, other)) return NXK_NONE;
+  nxk_instr in = instr_of(NXK_blend, nxk_dtype(k, other), k->instrs[other].lanes);
+  set_args(&in, cold, inside, other);
   return nxi_append(k, &in);
 }
 
@@ -516,9 +516,9 @@ nxk_value nxk_splat(nxk_kernel *k, nxk_value a, uint16_t lanes) {
   return number(k, &in);
 }
 
-nxk_value nxk_lanes(nxk_kernel *k, nxk_value base, uint16_t lanes) {
+nxk_value nxk_step_vector(nxk_kernel *k, nxk_value base, uint16_t lanes) {
   if (!usable(k, base)) return NXK_NONE;
-  nxk_instr in = instr_of(NXK_lanes, nxk_dtype(k, base), lanes);
+  nxk_instr in = instr_of(NXK_step_vector, nxk_dtype(k, base), lanes);
   set_args(&in, base, NXK_NONE, NXK_NONE);
   return number(k, &in);
 }
@@ -530,24 +530,25 @@ nxk_value nxk_active(nxk_kernel *k, nxk_value base, nxk_value end, uint16_t lane
   return number(k, &in);
 }
 
-nxk_value nxk_zip(nxk_kernel *k, bool high, nxk_value a, nxk_value b) {
+nxk_value nxk_interleave(nxk_kernel *k, bool high, nxk_value a, nxk_value b) {
   if (!usable(k, a) || !usable(k, b)) return NXK_NONE;
-  nxk_instr in = instr_of(high ? NXK_zip_high : NXK_zip_low, nxk_dtype(k, a), k->instrs[a].lanes);
+  nxk_instr in = instr_of(high ? NXK_interleave_high : NXK_interleave_low, nxk_dtype(k, a),
+                          k->instrs[a].lanes);
   set_args(&in, a, b, NXK_NONE);
   return number(k, &in);
 }
 
-nxk_value nxk_join(nxk_kernel *k, nxk_value a, nxk_value b) {
+nxk_value nxk_concat(nxk_kernel *k, nxk_value a, nxk_value b) {
   if (!usable(k, a) || !usable(k, b)) return NXK_NONE;
   uint16_t lanes = (uint16_t)(k->instrs[a].lanes * 2);
-  nxk_instr in = instr_of(NXK_join, nxk_dtype(k, a), lanes);
+  nxk_instr in = instr_of(NXK_concat, nxk_dtype(k, a), lanes);
   set_args(&in, a, b, NXK_NONE);
   return number(k, &in);
 }
 
-nxk_value nxk_swap(nxk_kernel *k, nxk_value a, uint32_t distance) {
+nxk_value nxk_shuffle_xor(nxk_kernel *k, nxk_value a, uint32_t distance) {
   if (!usable(k, a)) return NXK_NONE;
-  nxk_instr in = instr_of(NXK_swap, nxk_dtype(k, a), k->instrs[a].lanes);
+  nxk_instr in = instr_of(NXK_shuffle_xor, nxk_dtype(k, a), k->instrs[a].lanes);
   in.imm = distance;
   set_args(&in, a, NXK_NONE, NXK_NONE);
   return number(k, &in);
@@ -558,10 +559,10 @@ void nxk_barrier(nxk_kernel *k) {
   nxi_append(k, &in);
 }
 
-nxk_value nxk_fold(nxk_kernel *k, nxk_reduce_kind kind, nxk_value a, nxk_value index) {
+nxk_value nxk_lane_reduce(nxk_kernel *k, nxk_reduce_kind kind, nxk_value a, nxk_value index) {
   bool arg = nxk_finds_index(kind);
   if (!usable(k, a) || (arg && !usable(k, index))) return NXK_NONE;
-  nxk_instr in = instr_of(NXK_fold, arg ? NX_I64 : nxk_dtype(k, a), 1);
+  nxk_instr in = instr_of(NXK_lane_reduce, arg ? NX_I64 : nxk_dtype(k, a), 1);
   in.kind = (uint8_t)kind;
   set_args(&in, a, arg ? index : NXK_NONE, NXK_NONE);
   return number(k, &in);

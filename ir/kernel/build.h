@@ -14,10 +14,10 @@ void nxi_builder_destroy(struct nxi_builder *b);
  * NXK_NONE: out of memory (k->failed is set). */
 nxk_value nxi_append(nxk_kernel *k, const nxk_instr *instr);
 uint32_t nxi_add_loop(nxk_kernel *k, const nxk_loop *loop);
-uint32_t nxi_add_part(nxk_kernel *k, const nxk_part *part);
+uint32_t nxi_add_region(nxk_kernel *k, const nxk_region *region);
 
 static inline bool nxi_opens(nxk_op op) {
-  return op == NXK_part || op == NXK_for || op == NXK_rare;
+  return op == NXK_region || op == NXK_for || op == NXK_cold;
 }
 
 #endif

@@ -50,22 +50,24 @@ static bool moved_access(nxk_kernel *k, const nxk_kernel *source, uint64_t numbe
 
 static nxk_value copy_block(nxk_kernel *k, const nxk_kernel *source, const nxk_instr *in,
                             const nxk_value *map) {
-  if (in->op == NXK_part) {
-    nxk_value v = nxk_begin_part(k);
+  if (in->op == NXK_region) {
+    nxk_value v = nxk_begin_region(k);
     if (v == NXK_NONE) return v;
-    nxk_part *part = &k->parts[k->instrs[v].imm];
-    *part = source->parts[in->imm];
-    part->instr = v;
-    return part->tasks_param < 0 || take_params(k, source, (uint32_t)part->tasks_param) ? v
-                                                                                        : NXK_NONE;
+    nxk_region *region = &k->regions[k->instrs[v].imm];
+    *region = source->regions[in->imm];
+    region->instr = v;
+    return region->tasks_param < 0 || take_params(k, source, (uint32_t)region->tasks_param)
+               ? v
+               : NXK_NONE;
   }
-  if (in->op == NXK_rare) return nxk_begin_rare(k, moved(map, in->args[0]));
+  if (in->op == NXK_cold) return nxk_begin_cold(k, moved(map, in->args[0]));
   const nxk_loop *loop = &source->loops[in->imm];
-  nxk_part *part = loop->kind == NXK_TASK && k->n_parts > 0 ? &k->parts[k->n_parts - 1] : NULL;
-  nxk_part kept = part ? *part : (nxk_part){0, 0, 0, 0}; /* nxk_begin_for overwrites it */
+  nxk_region *region =
+      loop->kind == NXK_TASK && k->n_regions > 0 ? &k->regions[k->n_regions - 1] : NULL;
+  nxk_region kept = region ? *region : (nxk_region){0, 0, 0, 0}; /* nxk_begin_for overwrites it */
   nxk_value v = nxk_begin_for(k, loop->kind, moved_bound(map, loop->lower),
                               moved_bound(map, loop->upper), loop->step);
-  if (part) *part = kept;
+  if (region) *region = kept;
   if (v != NXK_NONE) k->loops[k->instrs[v].imm].unroll = loop->unroll;
   return v;
 }
@@ -94,31 +96,31 @@ static nxk_value copy_instr(nxk_kernel *k, const nxk_kernel *source, const nxk_i
   nxk_value a = moved(map, in->args[0]), b = moved(map, in->args[1]), c = moved(map, in->args[2]);
   if (in->op < NXK_SCALAR_COUNT) {
     nxk_value operands[4] = {a, b, c, moved(map, in->args[3])};
-    if (in->flags & NXK_EXACT) return nxk_exact(k, (nxk_op)in->op, a, b);
+    if (in->flags & NXK_NSW) return nxk_nsw(k, (nxk_op)in->op, a, b);
     return nxk_scalar_of(k, (nxk_op)in->op, in->dtype, operands);
   }
   switch (in->op) {
     case NXK_const: return nxk_const(k, in->dtype, in->imm);
     case NXK_param:
       return take_params(k, source, (uint32_t)in->imm) ? nxk_param(k, (uint32_t)in->imm) : NXK_NONE;
-    case NXK_part:
+    case NXK_region:
     case NXK_for:
-    case NXK_rare: return copy_block(k, source, in, map);
+    case NXK_cold: return copy_block(k, source, in, map);
     case NXK_end: nxk_end(k); return NXK_NONE;
-    case NXK_pick: return nxk_pick(k, a, b, c);
+    case NXK_blend: return nxk_blend(k, a, b, c);
     case NXK_reduce: return nxk_reduce(k, (nxk_reduce_kind)in->kind, (nxk_order)in->order, a, b);
     case NXK_scan: return nxk_scan(k, (nxk_reduce_kind)in->kind, (nxk_order)in->order, a, b);
     case NXK_carry: return nxk_carry(k, a);
     case NXK_next: nxk_next(k, a, b); return NXK_NONE;
     case NXK_splat: return nxk_splat(k, a, in->lanes);
-    case NXK_lanes: return nxk_lanes(k, a, in->lanes);
+    case NXK_step_vector: return nxk_step_vector(k, a, in->lanes);
     case NXK_active: return nxk_active(k, a, b, in->lanes);
-    case NXK_zip_low:
-    case NXK_zip_high: return nxk_zip(k, in->op == NXK_zip_high, a, b);
-    case NXK_join: return nxk_join(k, a, b);
-    case NXK_swap: return nxk_swap(k, a, (uint32_t)in->imm);
+    case NXK_interleave_low:
+    case NXK_interleave_high: return nxk_interleave(k, in->op == NXK_interleave_high, a, b);
+    case NXK_concat: return nxk_concat(k, a, b);
+    case NXK_shuffle_xor: return nxk_shuffle_xor(k, a, (uint32_t)in->imm);
     case NXK_barrier: nxk_barrier(k); return NXK_NONE;
-    case NXK_fold: return nxk_fold(k, (nxk_reduce_kind)in->kind, a, b);
+    case NXK_lane_reduce: return nxk_lane_reduce(k, (nxk_reduce_kind)in->kind, a, b);
     default: return copy_memory(k, source, in, map);
   }
 }

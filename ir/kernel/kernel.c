@@ -23,7 +23,7 @@ void nxk_destroy(nxk_kernel *k) {
   nxi_free(k->loops);
   nxi_free(k->accesses);
   nxi_free(k->buffers);
-  nxi_free(k->parts);
+  nxi_free(k->regions);
   nxi_free(k->param_types);
   nxi_arena_destroy(&k->arena);
   nxi_free(k);
@@ -49,7 +49,7 @@ nxk_kernel *nxk_clone(const nxk_kernel *k) {
   c->threads = k->threads;
   bool ok =
       COPY_TABLE(instrs) && COPY_TABLE(loops) && COPY_TABLE(accesses) && COPY_TABLE(buffers) &&
-      COPY_TABLE(parts) &&
+      COPY_TABLE(regions) &&
       copy_table(&c->param_types, &c->n_params, &c->cap_params, k->param_types, k->n_params, 1);
   for (uint32_t i = 0; ok && i < c->n_accesses; i++) {
     nxk_access *a = &c->accesses[i];

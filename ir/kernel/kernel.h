@@ -21,24 +21,24 @@
  * A value is named by the index of its instruction. It is visible from there to the end of its
  * block, with three exceptions. A `reduce` is visible after the outermost reduce loop that holds
  * it, to the end of the block that holds that loop. A `carry` is visible in its loop (as the
- * current value) and after the end of its loop (as the final value). A value defined in a `rare`
- * block may be an argument of the `pick`s right after the end of that block.
+ * current value) and after the end of its loop (as the final value). A value defined in a `cold`
+ * block may be an argument of the `blend`s right after the end of that block.
  *
  * In the list below, n is the number of lanes of the instruction itself, and "threads:" marks what
  * holds for GPU kernels alone.
  *
  *   const          imm: scalar bits. Lanes 1
  *   param          imm: number of a scalar parameter, read from the launch arguments. Lanes 1
- *   part           opens a part: an independent piece with tasks of its own. Top level holds only
- *                  params, constants and parts. Parts may run in any order and in parallel
+ *   region         opens a region: an independent piece with tasks of its own. Top level holds only
+ *                  params, constants and regions. Regions may run in any order and in parallel
  *   for            opens a loop; the result is its index, i64, lanes 1: lower, lower + step, ... <
  *                  upper
- *   rare           arg0: bool. Opens a block that writes no memory. The values defined in it matter
+ *   cold           arg0: bool. Opens a block that writes no memory. The values defined in it matter
  *                  only in lanes where arg0 is true, and the block may be skipped if arg0 is false
  *                  in all lanes
  *   end            closes the innermost block
- *   pick           args: the rare instruction, a value defined in its block, another value. The
- *                  result is select(arg0 of the rare, the value inside, the other value)
+ *   blend          args: the cold instruction, a value defined in its block, another value. The
+ *                  result is select(arg0 of the cold, the value inside, the other value)
  *   load, store    through access `imm`; store: arg0 is the value. The value of a load has the
  *                  dtype of the memory: small floats are not widened. A bool is a byte in memory
  *                  and a truth value here
@@ -49,7 +49,7 @@
  *                  fma(a, b, c) from +0 for floats, a*b + c for integers
  *   scan           the inclusive scan of arg0 over all map loops around it, which form one run in
  *                  row-major order: each result is the reduction of the elements up to this one.
- *                  `kind`: sum, prod, max, min, and prod_real, prod_imag: one part of the product
+ *                  `kind`: sum, prod, max, min, and prod_real, prod_imag: one region of the product
  *                  of the complex numbers (arg0, arg1), where the first element is taken as it is.
  *                  `order`: plain: each block of 1024 elements is scanned sequentially from its own
  *                  first element, each result is carry + that, and at the end of the block carry =
@@ -62,17 +62,18 @@
  *                  loop's body, just before `end`
  *   splat          each of the m lanes of arg0, n / m times in a row. m is 1 if there are no
  *                  threads
- *   lanes          i64 lanes: arg0 + 0, arg0 + 1, ... (threads: may be i32, of an i32 arg0; the
+ *   step_vector    i64 lanes: arg0 + 0, arg0 + 1, ... (threads: may be i32, of an i32 arg0; the
  *                  largest lane fits i32)
  *   active         bool lanes: arg0 + lane < arg1 (arguments i64, lanes 1; threads: or i32)
- *   zip_low        interleaves the lower halves of arg0 and arg1 (n lanes each, n > 1): arg0[0],
+ *   interleave_low interleaves the lower halves of arg0 and arg1 (n lanes each, n > 1): arg0[0],
  *                  arg1[0], arg0[1], ... Any dtype
- *   zip_high       interleaves the upper halves: arg0[n/2], arg1[n/2], arg0[n/2 + 1], ... Any dtype
- *   join           the lanes of arg0, then those of arg1 (n / 2 lanes each). Any dtype
- *   swap           threads: lane l of the result is lane l ^ imm of arg0
+ *   interleave_high interleaves the upper halves: arg0[n/2], arg1[n/2], arg0[n/2 + 1], ... Any
+ *                  dtype
+ *   concat         the lanes of arg0, then those of arg1 (n / 2 lanes each). Any dtype
+ *   shuffle_xor    threads: lane l of the result is lane l ^ imm of arg0
  *   barrier        threads: whatever a thread of the block stored before it is visible to all
  *                  threads of the block after it
- *   fold           no threads: reduces the lanes of arg0 (and of arg1, the i64 indices, for
+ *   lane_reduce    no threads: reduces the lanes of arg0 (and of arg1, the i64 indices, for
  *                  argmax/argmin) to one: lanes l and l + n/2 are combined, then l and l + n/4, and
  *                  so on, where n is the lanes of arg0. Result, lanes 1: the value; for
  *                  argmax/argmin the index. `kind`
@@ -100,8 +101,8 @@ typedef uint32_t nxk_value;
 typedef enum nxk_loop_kind {
   NXK_OUTER,  /* logical: points are independent */
   NXK_MAP,    /* logical: inner loop of a stage, independent elements */
-  NXK_REDUCE, /* logical: inner loop of a stage, folded by its reduce instructions */
-  NXK_TASK,   /* bound: the one outermost loop of a part; the executor gives a range of it */
+  NXK_REDUCE, /* logical: inner loop of a stage, reduced by its reduce instructions */
+  NXK_TASK,   /* bound: the one outermost loop of a region; the executor gives a range of it */
   NXK_SEQ,    /* bound: in order */
   NXK_LOOP_KINDS
 } nxk_loop_kind;
@@ -134,7 +135,7 @@ typedef struct nxk_buffer {
   bool restricted; /* no other buffer of the kernel overlaps it */
   /* threads, LOCAL: each thread uses only elements of its own, row after row of one element a
    * thread */
-  bool own;
+  bool thread_private;
 } nxk_buffer;
 
 typedef struct nxk_term {
@@ -170,32 +171,32 @@ typedef struct nxk_access {
   uint32_t flags;
   /* no threads: 0, or how many elements beyond the access the code generator prefetches, if its
    * lanes are contiguous. The prefetched address may be outside the buffer */
-  int64_t ahead;
+  int64_t prefetch;
 } nxk_access;
 
-/* NXK_EXACT (threads): add, sub, mul of i32 that overflows in no lane. */
-enum { NXK_INDEX_PART = 1, NXK_EXACT = 2 };
+/* NXK_NSW (threads): add, sub, mul of i32 that overflows in no lane. */
+enum { NXK_INDEX_PART = 1, NXK_NSW = 2 };
 typedef struct nxk_instr {
   uint16_t op; /* nxk_op */
   /* 1 at the logical level; a power of two up to NXK_MAX_LANES, of threads up to NXK_MOST_LANES */
   uint16_t lanes;
   uint8_t dtype; /* of the result; 0: none */
-  uint8_t kind;  /* reduce, fold, tree_*: nxk_reduce_kind */
+  uint8_t kind;  /* reduce, lane_reduce, tree_*: nxk_reduce_kind */
   uint8_t order; /* reduce: nxk_order */
   uint8_t n_args;
   uint8_t flags;
   nxk_value args[4];
   uint64_t imm;   /* const bits; number of a param, loop, access */
   uint32_t imm2;  /* second access of tree_push/tree_join; UINT32_MAX: none */
-  uint32_t block; /* the for/rare/part that holds it; NXK_NONE at top level */
+  uint32_t block; /* the for/cold/region that holds it; NXK_NONE at top level */
 } nxk_instr;
 
-typedef struct nxk_part {
-  nxk_value instr;     /* its `part` instruction */
+typedef struct nxk_region {
+  nxk_value instr;     /* its `region` instruction */
   int64_t tasks;       /* bound: number of tasks if constant */
   int32_t tasks_param; /* bound: >= 0: tasks = ceil(that i64 scalar parameter / tasks_divisor) */
   int64_t tasks_divisor;
-} nxk_part;
+} nxk_region;
 
 typedef struct nxk_kernel {
   nxi_arena arena;
@@ -211,8 +212,8 @@ typedef struct nxk_kernel {
   uint32_t n_accesses, cap_accesses;
   nxk_buffer *buffers;
   uint32_t n_buffers, cap_buffers; /* the buffers of the launch come first, LOCAL ones after them */
-  nxk_part *parts;
-  uint32_t n_parts, cap_parts;
+  nxk_region *regions;
+  uint32_t n_regions, cap_regions;
   uint8_t *param_types;
   uint32_t n_params, cap_params; /* dtypes of the scalar parameters */
   /* open blocks and value numbers (ir/kernel/build.c); NULL until an instruction is appended */
@@ -253,8 +254,8 @@ nxk_value nxk_scalar(nxk_kernel *k, nxk_op op, nx_dtype result, nxk_value a, nxk
                      nxk_value c);
 /* The same with up to four operands; those past the arity are ignored. */
 nxk_value nxk_scalar_of(nxk_kernel *k, nxk_op op, nx_dtype result, const nxk_value operands[4]);
-/* add, sub or mul of i32 with NXK_EXACT. */
-nxk_value nxk_exact(nxk_kernel *k, nxk_op op, nxk_value a, nxk_value b);
+/* add, sub or mul of i32 with NXK_NSW. */
+nxk_value nxk_nsw(nxk_kernel *k, nxk_op op, nxk_value a, nxk_value b);
 /* The same for operands that are expressions which append instructions themselves. These macros
  * evaluate them from left to right. In a plain call of nxk_scalar the C compiler chooses the order,
  * and the text of the kernel would differ from compiler to compiler. */
@@ -273,13 +274,13 @@ nxk_value nxk_exact(nxk_kernel *k, nxk_op op, nxk_value a, nxk_value b);
     nxk_scalar((k), (op), 0, nxk_a_, nxk_b_, nxk_c_); \
   })
 nxk_value nxk_cast_to(nxk_kernel *k, nx_dtype t, nxk_value a); /* returns a if it has that dtype */
-nxk_value nxk_begin_part(nxk_kernel *k);
+nxk_value nxk_begin_region(nxk_kernel *k);
 nxk_value nxk_begin_for(nxk_kernel *k, nxk_loop_kind kind, nxk_bound_value lower,
                         nxk_bound_value upper, int64_t step);
 nxk_value nxk_begin_range(nxk_kernel *k, nxk_loop_kind kind, int64_t extent); /* 0 .. extent - 1 */
-nxk_value nxk_begin_rare(nxk_kernel *k, nxk_value pred);
+nxk_value nxk_begin_cold(nxk_kernel *k, nxk_value pred);
 void nxk_end(nxk_kernel *k);
-nxk_value nxk_pick(nxk_kernel *k, nxk_value rare, nxk_value inside, nxk_value other);
+nxk_value nxk_blend(nxk_kernel *k, nxk_value cold, nxk_value inside, nxk_value other);
 nxk_value nxk_load(nxk_kernel *k, const nxk_access *a, uint16_t lanes);
 void nxk_store(nxk_kernel *k, const nxk_access *a, nxk_value value);
 nxk_value nxk_reduce(nxk_kernel *k, nxk_reduce_kind kind, nxk_order order, nxk_value a,
@@ -289,13 +290,14 @@ nxk_value nxk_carry(nxk_kernel *k, nxk_value initial);
 void nxk_next(nxk_kernel *k, nxk_value carry, nxk_value value);
 nxk_value nxk_splat(nxk_kernel *k, nxk_value a,
                     uint16_t lanes); /* returns a if it has those lanes */
-nxk_value nxk_lanes(nxk_kernel *k, nxk_value base, uint16_t lanes);
+nxk_value nxk_step_vector(nxk_kernel *k, nxk_value base, uint16_t lanes);
 nxk_value nxk_active(nxk_kernel *k, nxk_value base, nxk_value end, uint16_t lanes);
-nxk_value nxk_zip(nxk_kernel *k, bool high, nxk_value a, nxk_value b); /* zip_low or zip_high */
-nxk_value nxk_join(nxk_kernel *k, nxk_value a, nxk_value b); /* twice the lanes of a and b */
-nxk_value nxk_swap(nxk_kernel *k, nxk_value a, uint32_t distance);
+nxk_value nxk_interleave(nxk_kernel *k, bool high, nxk_value a,
+                         nxk_value b); /* interleave_low or interleave_high */
+nxk_value nxk_concat(nxk_kernel *k, nxk_value a, nxk_value b); /* twice the lanes of a and b */
+nxk_value nxk_shuffle_xor(nxk_kernel *k, nxk_value a, uint32_t distance);
 void nxk_barrier(nxk_kernel *k);
-nxk_value nxk_fold(nxk_kernel *k, nxk_reduce_kind kind, nxk_value a, nxk_value index);
+nxk_value nxk_lane_reduce(nxk_kernel *k, nxk_reduce_kind kind, nxk_value a, nxk_value index);
 void nxk_tree_push(nxk_kernel *k, nxk_reduce_kind kind, nxk_value number, nxk_value a,
                    nxk_value index, const nxk_access *values, const nxk_access *indices);
 nxk_value nxk_tree_join(nxk_kernel *k, nxk_reduce_kind kind, nxk_value count, uint16_t lanes,

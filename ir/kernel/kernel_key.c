@@ -19,7 +19,7 @@ static void put_header(const nxk_kernel *k, nxi_text *out) {
   for (uint32_t i = 0; i < k->n_buffers; i++) {
     const nxk_buffer *b = &k->buffers[i];
     uint64_t form = (uint64_t)b->kind | (uint64_t)b->dtype << 8 | (uint64_t)b->aligned << 16 |
-                    (uint64_t)b->restricted << 17 | (uint64_t)b->own << 18;
+                    (uint64_t)b->restricted << 17 | (uint64_t)b->thread_private << 18;
     put(out, (uint64_t[]){form, (uint64_t)b->elements}, 2);
   }
   nxi_text_put(out, (const char *)k->param_types, k->n_params);
@@ -34,7 +34,7 @@ static void put_access(const nxk_kernel *k, nxi_text *out, uint64_t number) {
                       (uint64_t)a->lane_stride,
                       (uint64_t)a->tree_stride,
                       a->group,
-                      (uint64_t)a->ahead};
+                      (uint64_t)a->prefetch};
   put(out, words, sizeof words / sizeof *words);
   for (uint32_t i = 0; i < a->n_terms; i++)
     put(out, (uint64_t[]){a->terms[i].index, (uint64_t)a->terms[i].stride}, 2);
@@ -49,20 +49,20 @@ static void put_loop(const nxk_loop *loop, nxi_text *out) {
   put(out, words, sizeof words / sizeof *words);
 }
 
-static void put_part(const nxk_part *part, nxi_text *out) {
+static void put_region(const nxk_region *region, nxi_text *out) {
   put(out,
-      (uint64_t[]){(uint64_t)part->tasks, (uint32_t)part->tasks_param,
-                   (uint64_t)part->tasks_divisor},
+      (uint64_t[]){(uint64_t)region->tasks, (uint32_t)region->tasks_param,
+                   (uint64_t)region->tasks_divisor},
       3);
 }
 
 static void put_rest(const nxk_kernel *k, nxi_text *out, const nxk_instr *in) {
   switch (in->op) {
     case NXK_const:
-    case NXK_swap:
+    case NXK_shuffle_xor:
     case NXK_param: put(out, &in->imm, 1); break;
-    case NXK_part:
-      if (k->level == NXK_BOUND) put_part(&k->parts[in->imm], out);
+    case NXK_region:
+      if (k->level == NXK_BOUND) put_region(&k->regions[in->imm], out);
       break;
     case NXK_for: put_loop(&k->loops[in->imm], out); break;
     case NXK_load:

@@ -16,7 +16,7 @@ typedef struct nxi_place {
   nxk_value block;     /* the block that holds it */
   nxk_value scope;     /* the block to whose end its value is visible; NXK_NONE: everywhere */
   nxk_value hidden_in; /* reduce: the loop after whose end it is visible; NXK_NONE: at once */
-  nxk_value closes;    /* an end, and the picks after it: the opener */
+  nxk_value closes;    /* an end, and the blends after it: the opener */
   bool open;           /* it opens a block that is not closed yet */
   bool has_next;       /* a carry with a next */
 } nxi_place;
@@ -25,7 +25,7 @@ typedef struct nxi_checker {
   const nxk_kernel *k;
   nxi_place *places;
   nxk_value open[NXI_MAX_DEPTH];
-  uint32_t depth, rare_depth, task_loops;
+  uint32_t depth, cold_depth, task_loops;
   bool too_deep;
   nxi_fault_row *faults;
   /* n_found also counts faults for which there was no memory */

@@ -19,8 +19,8 @@ void nxi_fault(nxi_checker *c, nxk_value v, const char *format, ...) {
 }
 
 static bool has_value(nxk_op op) {
-  return op != NXK_part && op != NXK_end && op != NXK_store && op != NXK_next &&
-         op != NXK_tree_push && op != NXK_rare && op != NXK_barrier;
+  return op != NXK_region && op != NXK_end && op != NXK_store && op != NXK_next &&
+         op != NXK_tree_push && op != NXK_cold && op != NXK_barrier;
 }
 
 bool nxi_visible(const nxi_checker *c, nxk_value at, nxk_value v) {
@@ -46,23 +46,23 @@ bool nxi_is_loop(const nxk_kernel *k, nxk_value v, nxk_loop_kind kind) {
 
 /* ---- blocks */
 
-static void check_part(nxi_checker *c, nxk_value v) {
+static void check_region(nxi_checker *c, nxk_value v) {
   const nxk_kernel *k = c->k;
   uint64_t number = k->instrs[v].imm;
-  if (c->depth) nxi_fault(c, v, "a part stands inside another block");
-  if (number >= k->n_parts || k->parts[number].instr != v) {
-    nxi_fault(c, v, "the part is not in the table of parts");
+  if (c->depth) nxi_fault(c, v, "a region stands inside another block");
+  if (number >= k->n_regions || k->regions[number].instr != v) {
+    nxi_fault(c, v, "the region is not in the table of regions");
     return;
   }
-  const nxk_part *part = &k->parts[number];
+  const nxk_region *region = &k->regions[number];
   c->task_loops = 0;
   if (k->level == NXK_LOGICAL) return;
-  if (part->tasks_param < 0) {
-    if (part->tasks < 0) nxi_fault(c, v, "the number of tasks is negative");
-  } else if ((uint32_t)part->tasks_param >= k->n_params ||
-             k->param_types[part->tasks_param] != NX_I64) {
+  if (region->tasks_param < 0) {
+    if (region->tasks < 0) nxi_fault(c, v, "the number of tasks is negative");
+  } else if ((uint32_t)region->tasks_param >= k->n_params ||
+             k->param_types[region->tasks_param] != NX_I64) {
     nxi_fault(c, v, "the number of tasks is not an i64 parameter");
-  } else if (part->tasks_divisor < 1) {
+  } else if (region->tasks_divisor < 1) {
     nxi_fault(c, v, "the divisor of the number of tasks is not positive");
   }
 }
@@ -78,30 +78,30 @@ static void check_bound(nxi_checker *c, nxk_value v, nxk_bound_value b) {
 static bool parent_fits(const nxi_checker *c, nxk_loop_kind kind) {
   nxk_value parent = nxi_parent(c);
   if (parent == NXK_NONE) return false;
-  bool part = c->k->instrs[parent].op == NXK_part, rare = c->k->instrs[parent].op == NXK_rare;
+  bool region = c->k->instrs[parent].op == NXK_region, cold = c->k->instrs[parent].op == NXK_cold;
   bool outer = nxi_is_loop(c->k, parent, NXK_OUTER), map = nxi_is_loop(c->k, parent, NXK_MAP);
   switch (kind) {
-    case NXK_OUTER: return part || outer;
-    case NXK_MAP: return part || outer || map;
-    case NXK_REDUCE: return part || outer || map || nxi_is_loop(c->k, parent, NXK_REDUCE);
-    case NXK_TASK: return part;
+    case NXK_OUTER: return region || outer;
+    case NXK_MAP: return region || outer || map;
+    case NXK_REDUCE: return region || outer || map || nxi_is_loop(c->k, parent, NXK_REDUCE);
+    case NXK_TASK: return region;
     default:
-      return rare || nxi_is_loop(c->k, parent, NXK_TASK) || nxi_is_loop(c->k, parent, NXK_SEQ);
+      return cold || nxi_is_loop(c->k, parent, NXK_TASK) || nxi_is_loop(c->k, parent, NXK_SEQ);
   }
 }
 
 static void check_task_loop(nxi_checker *c, nxk_value v, const nxk_loop *loop) {
   nxk_value parent = nxi_parent(c);
-  if (++c->task_loops > 1) nxi_fault(c, v, "the part has more than one task loop");
+  if (++c->task_loops > 1) nxi_fault(c, v, "the region has more than one task loop");
   if (loop->lower.value != NXK_NONE || loop->lower.constant != 0 || loop->step != 1)
     nxi_fault(c, v, "a task loop does not start at 0 in steps of 1");
-  if (parent == NXK_NONE || c->k->instrs[parent].op != NXK_part ||
-      c->k->instrs[parent].imm >= c->k->n_parts)
+  if (parent == NXK_NONE || c->k->instrs[parent].op != NXK_region ||
+      c->k->instrs[parent].imm >= c->k->n_regions)
     return;
-  const nxk_part *part = &c->k->parts[c->k->instrs[parent].imm];
+  const nxk_region *region = &c->k->regions[c->k->instrs[parent].imm];
   bool constant = loop->upper.value == NXK_NONE;
-  if (part->tasks_param < 0 && !(constant && loop->upper.constant == part->tasks))
-    nxi_fault(c, v, "the task loop does not end at the number of tasks of its part");
+  if (region->tasks_param < 0 && !(constant && loop->upper.constant == region->tasks))
+    nxi_fault(c, v, "the task loop does not end at the number of tasks of its region");
 }
 
 /* The number of iterations of a loop between constants fits in 63 bits. */
@@ -146,7 +146,7 @@ static void open_block(nxi_checker *c, nxk_value v) {
   }
   c->open[c->depth++] = v;
   c->places[v].open = true;
-  if (c->k->instrs[v].op == NXK_rare) c->rare_depth++;
+  if (c->k->instrs[v].op == NXK_cold) c->cold_depth++;
 }
 
 static void close_block(nxi_checker *c, nxk_value v) {
@@ -157,9 +157,9 @@ static void close_block(nxi_checker *c, nxk_value v) {
   nxk_value opener = c->open[--c->depth];
   c->places[opener].open = false;
   c->places[v].closes = opener;
-  if (c->k->instrs[opener].op == NXK_rare) c->rare_depth--;
-  if (c->k->instrs[opener].op == NXK_part && c->k->level == NXK_BOUND && c->task_loops == 0)
-    nxi_fault(c, v, "the part has no task loop");
+  if (c->k->instrs[opener].op == NXK_cold) c->cold_depth--;
+  if (c->k->instrs[opener].op == NXK_region && c->k->level == NXK_BOUND && c->task_loops == 0)
+    nxi_fault(c, v, "the region has no task loop");
 }
 
 /* ---- placement */
@@ -170,14 +170,14 @@ static bool in_task_loop(const nxi_checker *c) {
 
 static void check_placement(nxi_checker *c, nxk_value v) {
   nxk_op op = (nxk_op)c->k->instrs[v].op;
-  bool anywhere = op == NXK_const || op == NXK_param || op == NXK_end || op == NXK_part;
+  bool anywhere = op == NXK_const || op == NXK_param || op == NXK_end || op == NXK_region;
   if (!c->depth && !anywhere)
-    nxi_fault(c, v, "only parameters, constants and parts stand at the top level");
+    nxi_fault(c, v, "only parameters, constants and regions stand at the top level");
   bool effect = op == NXK_store || op == NXK_tree_push || op == NXK_reduce || op == NXK_scan ||
-                op == NXK_barrier || (op == NXK_swap && c->k->threads);
-  if (c->rare_depth && effect) nxi_fault(c, v, "code in a rare block has an effect");
+                op == NXK_barrier || (op == NXK_shuffle_xor && c->k->threads);
+  if (c->cold_depth && effect) nxi_fault(c, v, "code in a cold block has an effect");
   if (c->depth && c->k->level == NXK_BOUND && !in_task_loop(c) && effect)
-    nxi_fault(c, v, "this stands outside the task loop of its part");
+    nxi_fault(c, v, "this stands outside the task loop of its region");
 }
 
 /* Records where the value is visible: in its block, except for loop indices, carries and
@@ -235,31 +235,31 @@ static void check_next(nxi_checker *c, nxk_value v) {
     nxi_fault(c, v, "the carry and its next value differ in type");
 }
 
-/* True if nothing but picks of this rare block stands between the end of the block and v. */
-static bool follows_rare(const nxi_checker *c, nxk_value v, nxk_value rare) {
+/* True if nothing but blends of this cold block stands between the end of the block and v. */
+static bool follows_cold(const nxi_checker *c, nxk_value v, nxk_value cold) {
   const nxk_instr *before = &c->k->instrs[v - 1];
-  return (before->op == NXK_end || before->op == NXK_pick) && c->places[v - 1].closes == rare;
+  return (before->op == NXK_end || before->op == NXK_blend) && c->places[v - 1].closes == cold;
 }
 
 static void check_pick(nxi_checker *c, nxk_value v) {
   if (!nxi_has_args(c, v, 3)) return;
   const nxk_instr *in = &c->k->instrs[v];
-  nxk_value rare = in->args[0], inside = in->args[1];
-  if (rare >= v || c->k->instrs[rare].op != NXK_rare || !follows_rare(c, v, rare)) {
-    nxi_fault(c, v, "a pick does not follow the end of its rare block");
+  nxk_value cold = in->args[0], inside = in->args[1];
+  if (cold >= v || c->k->instrs[cold].op != NXK_cold || !follows_cold(c, v, cold)) {
+    nxi_fault(c, v, "a blend does not follow the end of its cold block");
     return;
   }
-  c->places[v].closes = rare;
+  c->places[v].closes = cold;
   bool from_block =
-      inside < v && has_value((nxk_op)c->k->instrs[inside].op) && c->places[inside].scope == rare;
+      inside < v && has_value((nxk_op)c->k->instrs[inside].op) && c->places[inside].scope == cold;
   const nxk_instr *value = from_block ? &c->k->instrs[inside] : nxi_operand(c, v, inside);
   const nxk_instr *other = nxi_operand(c, v, in->args[2]);
-  if (!value || !other || c->k->instrs[rare].args[0] >= rare) return;
-  const nxk_instr *pred = &c->k->instrs[c->k->instrs[rare].args[0]];
+  if (!value || !other || c->k->instrs[cold].args[0] >= cold) return;
+  const nxk_instr *pred = &c->k->instrs[c->k->instrs[cold].args[0]];
   if (value->dtype != in->dtype || other->dtype != in->dtype)
-    nxi_fault(c, v, "the values of the pick differ in type");
+    nxi_fault(c, v, "the values of the blend differ in type");
   if (value->lanes != in->lanes || other->lanes != in->lanes || pred->lanes != in->lanes)
-    nxi_fault(c, v, "the values and the condition of the pick differ in lanes");
+    nxi_fault(c, v, "the values and the condition of the blend differ in lanes");
 }
 
 /* ---- all together */
@@ -296,11 +296,11 @@ static void check_shape(nxi_checker *c, nxk_value v) {
 static void check_instr(nxi_checker *c, nxk_value v) {
   const nxk_instr *in = &c->k->instrs[v];
   switch (in->op) {
-    case NXK_part: check_part(c, v); break;
+    case NXK_region: check_region(c, v); break;
     case NXK_for: check_for(c, v); break;
-    case NXK_rare: check_rare(c, v); break;
+    case NXK_cold: check_rare(c, v); break;
     case NXK_end: close_block(c, v); return;
-    case NXK_pick: check_pick(c, v); break;
+    case NXK_blend: check_pick(c, v); break;
     case NXK_carry: check_carry(c, v); break;
     case NXK_next: check_next(c, v); break;
     default: nxi_check_types(c, v); break;
@@ -322,8 +322,8 @@ static void check_buffers(nxi_checker *c) {
     }
     if (local && b->kind != NXK_LOCAL) nxi_fault(c, NXK_NONE, "b%u stands after a local array", i);
     local = b->kind == NXK_LOCAL;
-    if (b->own && (!local || c->k->threads == 0))
-      nxi_fault(c, NXK_NONE, "b%u is no local array of threads, and yet their own", i);
+    if (b->thread_private && (!local || c->k->threads == 0))
+      nxi_fault(c, NXK_NONE, "b%u is private, and no local array of threads", i);
     if (!local) continue;
     bool fits = b->elements >= 0 && b->elements <= room / nxi_dtype_size(b->dtype);
     if (fits) room -= b->elements * nxi_dtype_size(b->dtype);

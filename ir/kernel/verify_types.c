@@ -35,8 +35,8 @@ static nx_dtype result_type(nxk_op op, nx_dtype operand, nx_dtype given) {
 static void check_exact(nxi_checker *c, nxk_value v) {
   const nxk_instr *in = &c->k->instrs[v];
   bool sum = in->op == NXK_add || in->op == NXK_sub || in->op == NXK_mul;
-  if ((in->flags & NXK_EXACT) && !(c->k->threads && in->dtype == NX_I32 && sum))
-    nxi_fault(c, v, "exact, and no add, sub or mul of i32 of threads");
+  if ((in->flags & NXK_NSW) && !(c->k->threads && in->dtype == NX_I32 && sum))
+    nxi_fault(c, v, "nsw, and no add, sub or mul of i32 of threads");
 }
 
 static void check_scalar(nxi_checker *c, nxk_value v) {
@@ -121,14 +121,14 @@ static void check_scan(nxi_checker *c, nxk_value v) {
   if (b && b->dtype != a->dtype) nxi_fault(c, v, "the parts differ in type");
 }
 
-static void check_fold(nxi_checker *c, nxk_value v) {
+static void check_lane_reduce(nxi_checker *c, nxk_value v) {
   const nxk_instr *in = &c->k->instrs[v];
   if (!nxi_has_args(c, v, is_arg(in) ? 2 : 1)) return;
   const nxk_instr *a = nxi_operand(c, v, in->args[0]);
   if (!a) return;
   check_kind(c, v, a->dtype);
-  if (in->lanes != 1 || a->lanes == 1) nxi_fault(c, v, "a fold makes one lane of several");
-  if (c->k->threads) nxi_fault(c, v, "a fold in a kernel of threads");
+  if (in->lanes != 1 || a->lanes == 1) nxi_fault(c, v, "a lane_reduce makes one lane of several");
+  if (c->k->threads) nxi_fault(c, v, "a lane_reduce in a kernel of threads");
   if (in->dtype != (is_arg(in) ? NX_I64 : a->dtype))
     nxi_fault(c, v, "the result has another type than it should");
   if (!is_arg(in)) return;
@@ -160,9 +160,9 @@ static void check_address(nxi_checker *c, nxk_value v, const nxk_access *a) {
     if (index) type = index->dtype;
     if (a->terms[i].stride == INT64_MIN) nxi_fault(c, v, "a stride has no opposite in 64 bits");
   }
-  if (a->ahead < 0 || (a->ahead > 0 && c->k->threads > 0))
-    nxi_fault(c, v, "an access ahead, of a kernel of threads or backwards");
-  if (c->k->buffers[a->buffer].own) check_own(c, v, a);
+  if (a->prefetch < 0 || (a->prefetch > 0 && c->k->threads > 0))
+    nxi_fault(c, v, "a prefetch in a kernel of threads, or backwards");
+  if (c->k->buffers[a->buffer].thread_private) check_own(c, v, a);
   const nxk_instr *index = a->index == NXK_NONE ? NULL : nxi_operand(c, v, a->index);
   bool grouped = a->group != 0;
   if (grouped && (c->k->threads == 0 || index == NULL || lanes != a->group * c->k->threads))
@@ -305,14 +305,14 @@ static void check_lanes(nxi_checker *c, nxk_value v) {
   }
   if (!is_place(c, a, 1) || (end && (!is_place(c, end, 1) || end->dtype != a->dtype)))
     nxi_fault(c, v, "an operand is not an i64 of one lane");
-  if (in->dtype != (in->op == NXK_lanes ? a->dtype : NX_BOOL))
+  if (in->dtype != (in->op == NXK_step_vector ? a->dtype : NX_BOOL))
     nxi_fault(c, v, "the result has another type than it should");
 }
 
-static void check_swap(nxi_checker *c, nxk_value v) {
+static void check_shuffle_xor(nxi_checker *c, nxk_value v) {
   const nxk_instr *in = &c->k->instrs[v];
   const nxk_instr *a = nxi_has_args(c, v, 1) ? nxi_operand(c, v, in->args[0]) : NULL;
-  if (!c->k->threads) nxi_fault(c, v, "a swap in a kernel without threads");
+  if (!c->k->threads) nxi_fault(c, v, "a shuffle_xor in a kernel without threads");
   if (a && (a->dtype != in->dtype || a->lanes != in->lanes))
     nxi_fault(c, v, "the operand has not the type and lanes of the result");
   if (in->imm == 0 || in->imm >= in->lanes) nxi_fault(c, v, "there is no lane at that distance");
@@ -323,17 +323,17 @@ static void check_barrier(nxi_checker *c, nxk_value v) {
   if (!c->k->threads) nxi_fault(c, v, "a barrier in a kernel without threads");
 }
 
-/* A zip or a join. */
-static void check_zip(nxi_checker *c, nxk_value v) {
+/* An interleave or a concat. */
+static void check_interleave(nxi_checker *c, nxk_value v) {
   const nxk_instr *in = &c->k->instrs[v];
-  bool join = in->op == NXK_join;
-  const char *what = join ? "join" : "zip", *lanes = join ? "half the lanes" : "lanes";
+  bool concat = in->op == NXK_concat;
+  const char *what = concat ? "concat" : "interleave", *lanes = concat ? "half the lanes" : "lanes";
   if (!nxi_has_args(c, v, 2)) return;
   if (in->lanes == 1) nxi_fault(c, v, "a %s of one lane", what);
   if (c->k->threads) nxi_fault(c, v, "a %s in a kernel of threads", what);
   for (int i = 0; i < 2; i++) {
     const nxk_instr *a = nxi_operand(c, v, in->args[i]);
-    if (a && (a->dtype != in->dtype || a->lanes != (join ? in->lanes / 2 : in->lanes)))
+    if (a && (a->dtype != in->dtype || a->lanes != (concat ? in->lanes / 2 : in->lanes)))
       nxi_fault(c, v, "operand %d has not the type and %s of the result", i + 1, lanes);
   }
 }
@@ -361,12 +361,12 @@ void nxi_check_types(nxi_checker *c, nxk_value v) {
     case NXK_store: check_store(c, v); break;
     case NXK_reduce: check_reduce(c, v); break;
     case NXK_scan: check_scan(c, v); break;
-    case NXK_zip_low:
-    case NXK_zip_high:
-    case NXK_join: check_zip(c, v); break;
-    case NXK_swap: check_swap(c, v); break;
+    case NXK_interleave_low:
+    case NXK_interleave_high:
+    case NXK_concat: check_interleave(c, v); break;
+    case NXK_shuffle_xor: check_shuffle_xor(c, v); break;
     case NXK_barrier: check_barrier(c, v); break;
-    case NXK_fold: check_fold(c, v); break;
+    case NXK_lane_reduce: check_lane_reduce(c, v); break;
     case NXK_tree_push:
     case NXK_tree_join: check_tree(c, v); break;
     default: check_lanes(c, v); break;

@@ -67,7 +67,7 @@ static uint32_t keys_of_op(nxg_op op) {
     default:
       if (nxg_is_scan(op)) return KEY(axis) | KEY(mode);
       if (nxg_finds_index(op)) return KEY(axis) | KEY(keepdims);
-      return nxg_ops[op].kind == NXG_KIND_FOLD ? KEY(axes) | KEY(keepdims) : 0;
+      return nxg_ops[op].kind == NXG_KIND_REDUCE ? KEY(axes) | KEY(keepdims) : 0;
   }
 }
 
@@ -344,7 +344,7 @@ static nx_status leaf_attrs(nxg_parser *p, nxg_op op, int64_t *attrs, uint32_t *
   return status;
 }
 
-static nx_status fold_attrs(nxg_parser *p, nxg_op op, const nxg_node *a, int64_t *attrs) {
+static nx_status reduce_attrs(nxg_parser *p, nxg_op op, const nxg_node *a, int64_t *attrs) {
   int32_t axes[NXG_MAX_RANK] = {0}, n = 1;
   uint32_t mask = 0;
   int64_t axis = 0;
@@ -485,9 +485,9 @@ static nx_status build_attrs(nxg_parser *p, nxg_op op, int64_t *attrs, uint32_t 
   if (nxg_ops[op].kind == NXG_KIND_LEAF) return leaf_attrs(p, op, attrs, n);
   if (nxg_ops[op].kind == NXG_KIND_CALL) return call_attrs(p, op, a, attrs, n);
   if (!a) return NX_OK; /* nxg_infer says that operands are missing */
-  if (nxg_ops[op].kind == NXG_KIND_FOLD) {
+  if (nxg_ops[op].kind == NXG_KIND_REDUCE) {
     *n = 2;
-    return fold_attrs(p, op, a, attrs);
+    return reduce_attrs(p, op, a, attrs);
   }
   if (nxg_is_scan(op)) {
     *n = 2;

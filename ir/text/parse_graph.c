@@ -490,12 +490,12 @@ static nx_status take_version(nxg_parser *p) {
   skip_lines(p);
   uint32_t n = take_word(p, &word);
   if (!word_is(word, n, "nxir"))
-    return MALFORMED(p, word, "the text does not start with its version, nxir 1");
+    return MALFORMED(p, word, "the text does not start with its version, nxir 2");
   skip_blanks(p);
   at = p->at;
   n = take_word(p, &word);
-  if (!word_is(word, n, "1"))
-    return MALFORMED(p, at, "version %.*s of the text is unknown; this is 1", shown(n), word);
+  if (!word_is(word, n, "2"))
+    return MALFORMED(p, at, "version %.*s of the text is unknown; this is 2", shown(n), word);
   skip_blanks(p);
   return more(p) && *p->at != '\n' ? MALFORMED(p, p->at, "the version stands alone on its line")
                                    : NX_OK;

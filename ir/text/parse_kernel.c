@@ -251,7 +251,7 @@ static bool read_buffer(parser *p) {
   if (number == NXK_NONE) return fail_memory(p);
   p->kernel->buffers[number].aligned = accept_word(p, "aligned");
   p->kernel->buffers[number].restricted = accept_word(p, "restricted");
-  p->kernel->buffers[number].own = accept_word(p, "own");
+  p->kernel->buffers[number].thread_private = accept_word(p, "private");
   return end_line(p);
 }
 
@@ -305,7 +305,7 @@ static void read_terms(parser *p, nxk_access *a) {
 }
 
 /* "b0[5 + 16*%3 + idx %4] stride=1 group=4 tree=16 mask=%5 else %6 nontemporal whole skips
- * ahead=64" */
+ * prefetch=64" */
 static uint32_t read_access(parser *p) {
   nxk_access a = nxk_access_at(read_numbered(p, 'b', p->kernel->n_buffers), 0);
   expect(p, '[');
@@ -320,7 +320,7 @@ static uint32_t read_access(parser *p) {
   if (accept_word(p, "nontemporal")) a.flags |= NXK_NONTEMPORAL;
   if (accept_word(p, "whole")) a.flags |= NXK_WHOLE;
   if (accept_word(p, "skips")) a.flags |= NXK_SKIPS;
-  if (accept_word(p, "ahead") && expect(p, '=')) a.ahead = read_int(p, 1, INT64_C(1) << 40);
+  if (accept_word(p, "prefetch") && expect(p, '=')) a.prefetch = read_int(p, 1, INT64_C(1) << 40);
   if (p->failed) return 0;
   a.n_terms = p->n_terms;
   a.terms = p->terms;
@@ -354,21 +354,21 @@ static void read_for(parser *p, nxk_instr *in) {
   in->dtype = NX_I64;
 }
 
-static void read_part(parser *p, nxk_instr *in) {
-  nxk_part part = {p->kernel->n_instrs, 1, -1, 1};
+static void read_region(parser *p, nxk_instr *in) {
+  nxk_region region = {p->kernel->n_instrs, 1, -1, 1};
   if (accept_word(p, "tasks")) {
     expect(p, '=');
     skip_blanks(p);
     if (peek(p) == 'p') {
-      part.tasks_param = (int32_t)read_numbered(p, 'p', p->kernel->n_params);
+      region.tasks_param = (int32_t)read_numbered(p, 'p', p->kernel->n_params);
       expect(p, '/');
-      part.tasks_divisor = read_int(p, 1, INT64_MAX);
+      region.tasks_divisor = read_int(p, 1, INT64_MAX);
     } else {
-      part.tasks = read_int(p, 0, INT64_MAX);
+      region.tasks = read_int(p, 0, INT64_MAX);
     }
   }
   expect(p, '{');
-  if (!p->failed) in->imm = nxi_add_part(p->kernel, &part);
+  if (!p->failed) in->imm = nxi_add_region(p->kernel, &region);
 }
 
 static void read_const(parser *p, nxk_instr *in) {
@@ -408,19 +408,19 @@ static void read_memory(parser *p, nxk_instr *in, int n_args) {
 static void read_operands(parser *p, nxk_instr *in) {
   if (in->op < NXK_SCALAR_COUNT) {
     read_args(p, in, nxk_scalars[in->op].arity);
-    if (accept_word(p, "exact")) in->flags = NXK_EXACT;
+    if (accept_word(p, "nsw")) in->flags = NXK_NSW;
     return;
   }
   switch (in->op) {
     case NXK_const: read_const(p, in); break;
     case NXK_param: in->imm = read_numbered(p, 'p', p->kernel->n_params); break;
-    case NXK_part: read_part(p, in); break;
+    case NXK_region: read_region(p, in); break;
     case NXK_for: read_for(p, in); break;
-    case NXK_rare:
+    case NXK_cold:
       read_args(p, in, 1);
       expect(p, '{');
       break;
-    case NXK_pick: read_args(p, in, 3); break;
+    case NXK_blend: read_args(p, in, 3); break;
     case NXK_load: read_memory(p, in, 0); break;
     case NXK_store: read_memory(p, in, 1); break;
     case NXK_reduce:
@@ -430,17 +430,17 @@ static void read_operands(parser *p, nxk_instr *in) {
       read_args(p, in, nxk_kind_args(in->kind));
       break;
     case NXK_next:
-    case NXK_zip_low:
-    case NXK_zip_high:
-    case NXK_join:
+    case NXK_interleave_low:
+    case NXK_interleave_high:
+    case NXK_concat:
     case NXK_active: read_args(p, in, 2); break;
-    case NXK_swap:
+    case NXK_shuffle_xor:
       read_args(p, in, 1);
       expect(p, ',');
       in->imm = (uint64_t)read_int(p, 1, NXK_MOST_LANES - 1);
       break;
     case NXK_barrier: break;
-    case NXK_fold:
+    case NXK_lane_reduce:
       read_reduce_kind(p, in);
       read_args(p, in, nxk_finds_index(in->kind) ? 2 : 1);
       break;
@@ -475,7 +475,7 @@ static bool read_instr(parser *p) {
                   .args = {NXK_NONE, NXK_NONE, NXK_NONE, NXK_NONE},
                   .imm2 = UINT32_MAX,
                   .block = NXK_NONE};
-  if (nxi_is_named(op) && op != NXK_for && op != NXK_rare)
+  if (nxi_is_named(op) && op != NXK_for && op != NXK_cold)
     in.dtype = (uint8_t)read_type(p, &in.lanes);
   else if (accept_word(p, "lanes") && expect(p, '='))
     in.lanes = (uint16_t)read_int(p, 2, NXK_MOST_LANES);
@@ -519,8 +519,8 @@ static bool read_body(parser *p) {
 
 static bool read_header(parser *p) {
   skip_lines(p);
-  if (!accept_word(p, "nxir")) return fail(p, "expected 'nxir 1'");
-  if (read_int(p, 0, INT32_MAX) != 1) return fail(p, "this version of the text is not known");
+  if (!accept_word(p, "nxir")) return fail(p, "expected 'nxir 2'");
+  if (read_int(p, 0, INT32_MAX) != 2) return fail(p, "this version of the text is not known");
   if (!end_line(p)) return false;
   skip_lines(p);
   if (!accept_word(p, "kernel")) return fail(p, "expected 'kernel'");

@@ -232,7 +232,7 @@ static void print_scalar(nxi_text *out, nx_dtype t, int64_t re, int64_t im) {
   else nxi_print_scalar(out, t, (uint64_t)re);
 }
 
-static void print_fold(nxi_text *out, const nxg_node *n) {
+static void print_reduce(nxi_text *out, const nxg_node *n) {
   if (nxg_finds_index(n->op)) nxi_text_add(out, " axis=%lld", (long long)n->attrs[0]);
   else print_mask(out, (uint64_t)n->attrs[0]);
   if (n->attrs[1]) put(out, " keepdims");
@@ -249,8 +249,8 @@ static void print_attrs(nxi_text *out, const nxg_node *n, nx_dtype operand) {
     print_call(out, n);
     return;
   }
-  if (nxg_ops[n->op].kind == NXG_KIND_FOLD) {
-    print_fold(out, n);
+  if (nxg_ops[n->op].kind == NXG_KIND_REDUCE) {
+    print_reduce(out, n);
     return;
   }
   if (nxg_is_scan(n->op)) {
@@ -305,7 +305,7 @@ static uint32_t attrs_wanted(const nxg_node *n) {
     default: break;
   }
   if (nxg_ops[n->op].kind == NXG_KIND_CALL) return nxg_call_attrs((nxg_op)n->op);
-  return nxg_ops[n->op].kind == NXG_KIND_FOLD || nxg_is_scan(n->op) ? 2 : 0;
+  return nxg_ops[n->op].kind == NXG_KIND_REDUCE || nxg_is_scan(n->op) ? 2 : 0;
 }
 
 void nxg_print_node(const nxg_printer *p, uint32_t node) {
@@ -361,7 +361,7 @@ static void print_output(const nxg_printer *p, const nxg_output *o) {
 
 void nxg_print_head(const nxg_printer *p) {
   const nxg_graph *g = p->g;
-  put(p->out, "nxir 1\ngraph @");
+  put(p->out, "nxir 2\ngraph @");
   for (const char *c = g->name; *c; c++) nxi_text_put(p->out, nxg_is_name_char(*c) ? c : "_", 1);
   put(p->out, "(");
   for (uint32_t i = 0; i < g->n_inputs; i++) {

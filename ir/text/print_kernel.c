@@ -23,7 +23,7 @@ static void print_value(nxi_text *out, nxk_value v) {
 }
 
 static void print_header(const nxk_kernel *k, nxi_text *out) {
-  nxi_text_add(out, "nxir 1\nkernel @");
+  nxi_text_add(out, "nxir 2\nkernel @");
   for (const char *s = k->name; *s; s++) {
     bool plain = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') ||
                  *s == '.';
@@ -38,7 +38,7 @@ static void print_header(const nxk_kernel *k, nxi_text *out) {
     if (b->elements < 0) nxi_text_add(out, "?]");
     else nxi_text_add(out, "%lld]", (long long)b->elements);
     nxi_text_add(out, "%s%s%s\n", b->aligned ? " aligned" : "", b->restricted ? " restricted" : "",
-                 b->own ? " own" : "");
+                 b->thread_private ? " private" : "");
   }
   for (uint32_t i = 0; i < k->n_params; i++)
     nxi_text_add(out, "  p%u: %s\n", i, type_name(k->param_types[i]));
@@ -65,7 +65,7 @@ static void print_access(const nxk_kernel *k, nxi_text *out, uint64_t number) {
   if (a->flags & NXK_NONTEMPORAL) nxi_text_add(out, " nontemporal");
   if (a->flags & NXK_WHOLE) nxi_text_add(out, " whole");
   if (a->flags & NXK_SKIPS) nxi_text_add(out, " skips");
-  if (a->ahead) nxi_text_add(out, " ahead=%lld", (long long)a->ahead);
+  if (a->prefetch) nxi_text_add(out, " prefetch=%lld", (long long)a->prefetch);
 }
 
 static void print_bound(nxi_text *out, nxk_bound_value b) {
@@ -87,11 +87,12 @@ static void print_for(const nxk_kernel *k, nxi_text *out, const nxk_instr *in) {
   nxi_text_add(out, loop->unroll ? " unroll {" : " {");
 }
 
-static void print_part(const nxk_kernel *k, nxi_text *out, const nxk_instr *in) {
-  if (k->level == NXK_BOUND && in->imm < k->n_parts) {
-    const nxk_part *part = &k->parts[in->imm];
-    if (part->tasks_param < 0) nxi_text_add(out, " tasks=%lld", (long long)part->tasks);
-    else nxi_text_add(out, " tasks=p%d/%lld", part->tasks_param, (long long)part->tasks_divisor);
+static void print_region(const nxk_kernel *k, nxi_text *out, const nxk_instr *in) {
+  if (k->level == NXK_BOUND && in->imm < k->n_regions) {
+    const nxk_region *region = &k->regions[in->imm];
+    if (region->tasks_param < 0) nxi_text_add(out, " tasks=%lld", (long long)region->tasks);
+    else
+      nxi_text_add(out, " tasks=p%d/%lld", region->tasks_param, (long long)region->tasks_divisor);
   }
   nxi_text_add(out, " {");
 }
@@ -127,13 +128,13 @@ static void print_rest(const nxk_kernel *k, nxi_text *out, const nxk_instr *in) 
       else nxi_text_add(out, "?");
       break;
     case NXK_param: nxi_text_add(out, " p%llu", (unsigned long long)in->imm); break;
-    case NXK_part: print_part(k, out, in); break;
+    case NXK_region: print_region(k, out, in); break;
     case NXK_for: print_for(k, out, in); break;
-    case NXK_rare:
+    case NXK_cold:
       print_args(out, in);
       nxi_text_add(out, " {");
       break;
-    case NXK_swap:
+    case NXK_shuffle_xor:
       print_args(out, in);
       nxi_text_add(out, ", %llu", (unsigned long long)in->imm);
       break;
@@ -143,7 +144,7 @@ static void print_rest(const nxk_kernel *k, nxi_text *out, const nxk_instr *in) 
     case NXK_tree_join: print_memory(k, out, in); break;
     default:
       print_args(out, in);
-      if (in->flags & NXK_EXACT) nxi_text_add(out, " exact");
+      if (in->flags & NXK_NSW) nxi_text_add(out, " nsw");
       break;
   }
 }
@@ -156,10 +157,11 @@ static void print_instr(const nxk_kernel *k, nxi_text *out, nxk_value v) {
   }
   if (nxi_is_named((nxk_op)in->op)) nxi_text_add(out, "%%%u = ", v);
   nxi_text_add(out, "%s", nxk_op_name((nxk_op)in->op));
-  if (nxi_is_named((nxk_op)in->op) && in->op != NXK_for && in->op != NXK_rare) print_type(out, in);
+  if (nxi_is_named((nxk_op)in->op) && in->op != NXK_for && in->op != NXK_cold) print_type(out, in);
   else if (in->lanes != 1) nxi_text_add(out, " lanes=%u", in->lanes);
   bool ordered = in->op == NXK_reduce || in->op == NXK_scan;
-  bool kinds = ordered || in->op == NXK_fold || in->op == NXK_tree_push || in->op == NXK_tree_join;
+  bool kinds =
+      ordered || in->op == NXK_lane_reduce || in->op == NXK_tree_push || in->op == NXK_tree_join;
   if (kinds) nxi_text_add(out, " %s", nxk_reduce_name((nxk_reduce_kind)in->kind));
   if (ordered) nxi_text_add(out, " %s", nxk_order_name((nxk_order)in->order));
   print_rest(k, out, in);
@@ -176,7 +178,7 @@ void nxi_print_kernel(const nxk_kernel *k, nxi_text *out, nxi_line_hook *hook, v
     print_instr(k, out, v);
     nxi_text_put(out, "\n", 1);
     if (hook) hook(user, v, out);
-    if ((op == NXK_part || op == NXK_for || op == NXK_rare) && depth < 1000) depth++;
+    if ((op == NXK_region || op == NXK_for || op == NXK_cold) && depth < 1000) depth++;
   }
   nxi_text_add(out, "}\n");
 }

@@ -12,9 +12,9 @@ void nxi_print_kernel(const nxk_kernel *k, nxi_text *out, nxi_line_hook *hook, v
 const char *nxi_buffer_kind_name(nxk_buffer_kind kind); /* "in" ... */
 const char *nxi_loop_kind_name(nxk_loop_kind kind);     /* "outer" ... */
 
-/* True if the instruction defines a name: a value, or the condition that picks refer to. */
+/* True if the instruction defines a name: a value, or the condition that blends refer to. */
 static inline bool nxi_is_named(nxk_op op) {
-  return op != NXK_part && op != NXK_end && op != NXK_store && op != NXK_next &&
+  return op != NXK_region && op != NXK_end && op != NXK_store && op != NXK_next &&
          op != NXK_tree_push && op != NXK_barrier;
 }
 

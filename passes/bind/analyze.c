@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Analysis of a logical kernel before binding: the shape of each part, which value depends on which
- * loop, and rough costs. Costs only choose between ways of binding that are all correct. */
+/* Analysis of a logical kernel before binding: the shape of each region, which value depends on
+ * which loop, and rough costs. Costs only choose between ways of binding that are all correct. */
 #include "bind.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ static bool match_blocks(nxb_binder *b) {
   for (nxk_value v = 0; !b->failed && v < k->n_instrs; v++) {
     nxk_op op = (nxk_op)k->instrs[v].op;
     b->end_of[v] = NXK_NONE;
-    if (op == NXK_part || op == NXK_for || op == NXK_rare) open[depth++] = v;
+    if (op == NXK_region || op == NXK_for || op == NXK_cold) open[depth++] = v;
     else if (op == NXK_end && depth > 0) b->end_of[open[--depth]] = v;
   }
   return !b->failed;
@@ -30,11 +30,11 @@ static const nxk_loop *loop_of(const nxk_kernel *k, nxk_value v) {
   return v != NXK_NONE && k->instrs[v].op == NXK_for ? &k->loops[k->instrs[v].imm] : NULL;
 }
 
-/* A bit for each loop of a part; loops past the 62nd share one. */
+/* A bit for each loop of a region; loops past the 62nd share one. */
 static void number_loops(nxb_binder *b) {
   uint32_t n = 0;
   for (nxk_value v = 0; v < b->from->n_instrs; v++) {
-    if (b->from->instrs[v].op == NXK_part) n = 0;
+    if (b->from->instrs[v].op == NXK_region) n = 0;
     if (b->from->instrs[v].op != NXK_for) continue;
     b->loop_bit[v] = UINT64_C(1) << n;
     if (n < 62) n++;
@@ -90,7 +90,7 @@ bool nxb_analyze_kernel(nxb_binder *b) {
   return true;
 }
 
-/* ---- parts */
+/* ---- regions */
 
 static nxb_loop describe_loop(const nxk_kernel *k, nxk_value v) {
   const nxk_loop *loop = loop_of(k, v);
@@ -164,7 +164,7 @@ static bool only_outer(const nxb_binder *b, nxk_value first, nxk_value end, nxk_
   return *outer == NXK_NONE || !others;
 }
 
-static void analyze_outer(nxb_binder *b, nxb_part *p) {
+static void analyze_outer(nxb_binder *b, nxb_region *p) {
   nxk_value first = p->first + 1, end = p->last, outer;
   p->regular = true;
   while (p->regular) {
@@ -184,7 +184,7 @@ static void analyze_outer(nxb_binder *b, nxb_part *p) {
   p->body_last = end - 1;
 }
 
-static void analyze_stages(nxb_binder *b, nxb_part *p) {
+static void analyze_stages(nxb_binder *b, nxb_region *p) {
   uint32_t n = 0;
   for (nxk_value v = p->body_first; v <= p->body_last; v = after(b, v))
     n += loop_of(b->from, v) != NULL;
@@ -197,10 +197,10 @@ static void analyze_stages(nxb_binder *b, nxb_part *p) {
   }
 }
 
-bool nxb_analyze_part(nxb_binder *b, nxk_value part, nxb_part *p) {
+bool nxb_analyze_region(nxb_binder *b, nxk_value region, nxb_region *p) {
   memset(p, 0, sizeof *p);
-  p->first = part;
-  p->last = b->end_of[part];
+  p->first = region;
+  p->last = b->end_of[region];
   analyze_outer(b, p);
   if (p->regular) analyze_stages(b, p);
   for (uint32_t i = 0; i < p->n_outer; i++)
@@ -279,7 +279,7 @@ static uint32_t pressure(const nxb_binder *b, nxk_value first, nxk_value last, n
   for (nxk_value v = last + 1; ok && v-- > first;)
     for (int i = 0; i < k->instrs[v].n_args; i++) {
       nxk_value a = k->instrs[v].args[i];
-      if (a < first || a > last || used[a - first] || k->instrs[a].op == NXK_rare) continue;
+      if (a < first || a > last || used[a - first] || k->instrs[a].op == NXK_cold) continue;
       if (loop != NXK_NONE && !nxb_depends(b, a, loop)) continue;
       used[a - first] = 1;
       dies[v - first]++;
@@ -390,7 +390,7 @@ uint16_t nxb_choose_lanes(const nxb_binder *b, nxk_value first, nxk_value last, 
   return lanes > NXB_MAX_LANES ? NXB_MAX_LANES : (uint16_t)lanes;
 }
 
-/* State of a walk over the body of a part: how many times an instruction runs for one outer
+/* State of a walk over the body of a region: how many times an instruction runs for one outer
  * point. */
 typedef struct cost_walk {
   const nxb_binder *b;
@@ -400,7 +400,7 @@ typedef struct cost_walk {
 } cost_walk;
 
 static bool next_instr(cost_walk *w) {
-  const nxb_part *p = w->b->part;
+  const nxb_region *p = w->b->region;
   w->v = w->v == NXK_NONE ? p->body_first : w->v + 1;
   if (w->v > p->body_last) return false;
   w->stage = NULL;
@@ -489,11 +489,11 @@ double nxb_lane_cycles(const nxb_binder *b, nxk_value loop) {
   cost_walk w = {b, NXK_NONE, 1, NULL};
   bool rows = loop == NXK_NONE;
   double cycles = 0;
-  for (uint32_t i = 0; i < b->part->n_stages; i++)
-    cycles += stage_overhead(b, &b->part->stages[i], rows);
+  for (uint32_t i = 0; i < b->region->n_stages; i++)
+    cycles += stage_overhead(b, &b->region->stages[i], rows);
   int64_t extent = 0;
-  for (uint32_t i = 0; i < b->part->n_outer; i++)
-    if (b->part->outer[i].value == loop) extent = b->part->outer[i].extent;
+  for (uint32_t i = 0; i < b->region->n_outer; i++)
+    if (b->region->outer[i].value == loop) extent = b->region->outer[i].extent;
   while (next_instr(&w)) {
     const nxk_instr *in = &b->from->instrs[w.v];
     lane_run run = rows ? run_of_row(w.stage) : (lane_run){loop, NXK_NONE, extent};

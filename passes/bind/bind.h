@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Private to the binders: what is known about a part of a logical kernel, and the functions with
+/* Private to the binders: what is known about a region of a logical kernel, and the functions with
  * which the templates write its bound form. For a GPU the lanes are the threads of a block, or
  * several lanes belong to each thread.
  *
@@ -14,7 +14,7 @@
 #include "ir/target.h"
 
 enum {
-  NXB_MAX_DIMS = 16, /* outer loops of a part, and loops over blocks of them */
+  NXB_MAX_DIMS = 16, /* outer loops of a region, and loops over blocks of them */
   NXB_MAX_NEST = 16, /* loops of one stage */
   NXB_MAX_LANES = 128
 };
@@ -38,8 +38,8 @@ typedef struct nxb_stage {
   nxk_value *reduce;
 } nxb_stage;
 
-typedef struct nxb_part {
-  nxk_value first, last; /* `part` and its end */
+typedef struct nxb_region {
+  nxk_value first, last; /* `region` and its end */
   nxk_value body_first,
       body_last; /* the code in the innermost outer loop (without its `for` and `end`) */
   uint32_t n_outer;
@@ -47,7 +47,7 @@ typedef struct nxb_part {
   uint32_t n_stages;
   nxb_stage *stages;
   bool regular; /* perfectly nested outer loops and simple stages, which most templates need */
-} nxb_part;
+} nxb_region;
 
 typedef struct nxb_binder {
   const nxk_kernel *from;
@@ -59,11 +59,11 @@ typedef struct nxb_binder {
   uint64_t *depends;  /* value -> loops it depends on, as bits of loop_bit */
   uint64_t *loop_bit; /* `for` -> its bit, 0 for all others */
   nxk_value *top;     /* constants and params -> bound value; NXK_NONE for all others */
-  /* LOCAL buffer -> its bound one in the part that is being written, or NXK_NONE */
+  /* LOCAL buffer -> its bound one in the region that is being written, or NXK_NONE */
   uint32_t *local;
-  const nxb_part *part;
+  const nxb_region *region;
   uint16_t threads; /* of a block, on a GPU; else 0 */
-  /* if a part with one task is still open so that further parts can be added to that task: the
+  /* if a region with one task is still open so that further regions can be added to that task: the
    * cycles in it so far (cpu/nest.c); else 0 */
   double pending;
   bool failed; /* memory is exhausted */
@@ -72,8 +72,8 @@ typedef struct nxb_binder {
 void *nxb_alloc(nxb_binder *b, size_t bytes); /* zeroed; NULL sets failed */
 
 /* ---- bind/kernel.c */
-/* Logical -> bound: copies buffers and parameters, and calls `bind` to write each part that is not
- * empty. threads: as in nxk_kernel. Returns a new kernel; NULL: d says why. */
+/* Logical -> bound: copies buffers and parameters, and calls `bind` to write each region that is
+ * not empty. threads: as in nxk_kernel. Returns a new kernel; NULL: d says why. */
 nxk_kernel *nxb_bind_kernel(const nxk_kernel *k, const nxi_target *t, uint16_t threads,
                             void (*bind)(nxb_binder *b), nxi_diag *d);
 
@@ -81,7 +81,7 @@ nxk_kernel *nxb_bind_kernel(const nxk_kernel *k, const nxi_target *t, uint16_t t
 bool nxb_analyze_kernel(nxb_binder *b);
 void nxb_analyze_stage(nxb_binder *b, nxk_value first, nxb_stage *s);
 /* Fills p; false if memory is exhausted. */
-bool nxb_analyze_part(nxb_binder *b, nxk_value part, nxb_part *p);
+bool nxb_analyze_region(nxb_binder *b, nxk_value region, nxb_region *p);
 static inline bool nxb_depends(const nxb_binder *b, nxk_value v, nxk_value loop) {
   return v != NXK_NONE && (b->depends[v] & b->loop_bit[loop]) != 0;
 }
@@ -180,14 +180,15 @@ void nxb_set_index(nxb_binder *b, nxb_lane_map *map, const nxb_loop *loop, nxk_v
  * number. `lanes` > 1: lane l is at point + l. */
 void nxb_set_point(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s, nxk_value point,
                    uint16_t lanes);
-/* Writes one instruction that is neither a block nor a reduce, or a rare block with its picks.
+/* Writes one instruction that is neither a block nor a reduce, or a cold block with its blends.
  * Returns the last instruction written. */
 nxk_value nxb_write(nxb_binder *b, nxb_lane_map *map, nxk_value v);
 /* The access of a load in the tile's LOCAL array. Its lanes run along the columns if the lane map's
  * do. */
 nxk_access nxb_tile_access(nxb_binder *b, const nxb_lane_map *map, const nxb_tile *tile,
                            nxk_value load);
-/* Writes the code of [first, last] that is neither a loop, a reduce nor part of a nested stage. */
+/* Writes the code of [first, last] that is neither a loop, a reduce nor region of a nested
+ * stage. */
 void nxb_write_code(nxb_binder *b, nxb_lane_map *map, nxk_value first, nxk_value last);
 /* Writes the code that stands in the outer loops outside the innermost one, as far as its operands
  * have been written. */
@@ -235,15 +236,15 @@ typedef struct nxb_nest {
   uint32_t n;
   nxb_dim dims[NXB_MAX_DIMS];
   uint32_t open; /* blocks to end */
-  double cycles; /* cycles of the part, if it has one task; else 0 */
+  double cycles; /* cycles of the region, if it has one task; else 0 */
 } nxb_nest;
 
-/* Opens a part with its task loop and the loops over all dims, and sets the indices of the POINT
+/* Opens a region with its task loop and the loops over all dims, and sets the indices of the POINT
  * dims in `map`. unit_cycles: the cycles of one unit of every dim together. */
 void nxb_open(nxb_binder *b, nxb_nest *nest, nxb_lane_map *map, double unit_cycles);
 void nxb_close(nxb_binder *b, nxb_nest *nest);
-/* Ends the open part whose only task is kept for further parts (nxb_binder.pending), if there is
- * one. Called after the last part, and before a part that cannot share the task. */
+/* Ends the open region whose only task is kept for further regions (nxb_binder.pending), if there
+ * is one. Called after the last region, and before a region that cannot share the task. */
 void nxb_close_pending(nxb_binder *b);
 
 /* How the elements at the end of a loop are computed if they are fewer than a vector. */
@@ -276,7 +277,7 @@ void nxb_shifted_loops(nxb_binder *b, nxb_lane_map *map, const nxb_dim *dim, uin
 void nxb_tail_loop(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_dim *dim,
                    uint16_t lanes, nxb_tail tail, nxb_body body, void *user);
 
-/* ---- bind/reduce.c: folds in the order of the numbers */
+/* ---- bind/reduce.c: reductions in the order of the numbers */
 typedef struct nxb_partial {
   nxk_value value;
   nxk_value item; /* argmax, argmin: number of the item that the value came from; else NXK_NONE */
@@ -284,7 +285,7 @@ typedef struct nxb_partial {
 
 /* How the elements of a run are reduced: the items of a block sequentially, the blocks in a
  * pairwise tree. */
-typedef struct nxb_fold {
+typedef struct nxb_reduction {
   const nxb_stage *stage;
   const nxk_value *reduce; /* logical reduces that share this order */
   uint32_t n;
@@ -296,7 +297,7 @@ typedef struct nxb_fold {
   uint8_t vector;  /* > 1: an item is a vector of this many points */
   int64_t last;    /* vector > 1: points of the last item if they are fewer, else 0 */
   uint32_t chains; /* independent partial results, a power of two; 1 unless exact */
-} nxb_fold;
+} nxb_reduction;
 
 bool nxb_is_arg(const nxk_kernel *k, nxk_value reduce);
 /* The order of a reduction: its lanes, 16 or 1, and the items of a block. */
@@ -327,9 +328,10 @@ nxk_value nxb_empty_result(nxb_binder *b, nxk_value reduce);
  * up a level unchanged. The result is in p[0]. */
 void nxb_tree(nxb_binder *b, nxk_value reduce, nxb_partial *p, uint32_t n, uint32_t stride,
               bool ties);
-/* Writes the reduction for each lane map; `out` has room for n_maps * fold->n partial results. */
-void nxb_write_fold(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_fold *fold,
-                    nxb_partial *out);
+/* Writes the reduction for each lane map; `out` has room for n_maps * reduction->n partial
+ * results. */
+void nxb_write_reduction(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps,
+                         const nxb_reduction *reduction, nxb_partial *out);
 
 /* How many independent partial results to keep for each of `width` reductions of values with
  * `lanes` lanes. */
@@ -342,7 +344,7 @@ void nxb_set_result(nxb_binder *b, nxb_lane_map *map, nxk_value reduce, nxk_valu
 bool nxb_scans(const nxb_binder *b, nxk_value first, nxk_value last);
 /* Writes the loops of a stage sequentially, with the carries of its scans. */
 void nxb_write_scans(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s);
-void nxb_bind_scans(nxb_binder *b); /* writes a whole part */
+void nxb_bind_scans(nxb_binder *b); /* writes a whole region */
 
 /* ---- cpu/points.c: code with its loops, kept as they are */
 /* Writes a stage if the template has a way of its own for it; returns whether it did. */
@@ -352,7 +354,8 @@ typedef bool (*nxb_stage_writer)(nxb_binder *b, nxb_lane_map *maps, uint32_t n_m
  * (may be NULL) writes them. */
 void nxb_write_body(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, nxk_value first,
                     nxk_value last, nxb_stage_writer writer, void *user);
-/* Adds bound arrays for the LOCAL arrays of the part, each with room for `columns` outer points. */
+/* Adds bound arrays for the LOCAL arrays of the region, each with room for `columns` outer
+ * points. */
 void nxb_add_locals(nxb_binder *b, int64_t columns);
 /* The nxb_dim of outer loop i. */
 nxb_dim nxb_outer_dim(const nxb_binder *b, uint32_t i, nxb_walk walk, int64_t unit);
@@ -362,7 +365,7 @@ uint16_t nxb_fit_lanes(const nxb_binder *b, uint16_t lanes, int64_t widest, int6
 /* cpu/map.c: transposes n vectors of n lanes, where n is a power of two up to 16. */
 void nxb_turn_over(nxb_binder *b, nxk_value *rows, int64_t n);
 
-/* ---- bind_gpu_*.c. Each writes the whole part. */
+/* ---- bind_gpu_*.c. Each writes the whole region. */
 /* each thread computes one point, or several neighbouring ones */
 void nxb_gpu_points(nxb_binder *b);
 bool nxb_gpu_rows_fit(nxb_binder *b);
@@ -374,10 +377,10 @@ bool nxb_gpu_tiles_fit(nxb_binder *b);
 /* a block transposes a square of two loops through a LOCAL array */
 void nxb_gpu_tiles(nxb_binder *b);
 
-/* ---- templates of the CPU. Each writes the whole part. */
+/* ---- templates of the CPU. Each writes the whole region. */
 void nxb_bind_points(nxb_binder *b, nxk_value vector_loop); /* cpu/points.c; NXK_NONE: no lanes */
-void nxb_bind_literal(nxb_binder *b); /* cpu/points.c: any part, one task, no lanes */
-void nxb_bind_map(nxb_binder *b);     /* cpu/map.c: parts without stages */
+void nxb_bind_literal(nxb_binder *b); /* cpu/points.c: any region, one task, no lanes */
+void nxb_bind_map(nxb_binder *b);     /* cpu/map.c: regions without stages */
 void nxb_bind_rows(nxb_binder *b);    /* cpu/rows.c */
 void nxb_bind_strips(nxb_binder *b, nxk_value vector_loop); /* cpu/strips.c */
 

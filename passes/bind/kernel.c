@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The part of binding that all targets share: buffers and parameters are copied, and each part that
- * is not empty is written by a template of the target. */
+/* The region of binding that all targets share: buffers and parameters are copied, and each region
+ * that is not empty is written by a template of the target. */
 #include "bind.h"
 
 #include "passes/kernel/passes.h"
@@ -23,7 +23,7 @@ static void copy_top(nxb_binder *b, nxk_value v) {
 
 static void bind_nothing(nxb_binder *b) {
   nxb_close_pending(b);
-  nxk_begin_part(b->to);
+  nxk_begin_region(b->to);
   nxk_begin_range(b->to, NXK_TASK, 0);
   nxk_end(b->to);
   nxk_end(b->to);
@@ -33,30 +33,30 @@ static bool is_param(const nxb_binder *b, nxk_value v) {
   return v != NXK_NONE && b->from->instrs[v].op == NXK_param;
 }
 
-static void bind_part(nxb_binder *b, nxk_value v, void (*bind)(nxb_binder *b)) {
-  nxb_part part;
+static void bind_region(nxb_binder *b, nxk_value v, void (*bind)(nxb_binder *b)) {
+  nxb_region region;
   bool empty = false;
-  if (!nxb_analyze_part(b, v, &part)) return;
-  b->part = &part;
-  for (uint32_t i = 0; i < part.n_outer; i++) {
-    empty = empty || part.outer[i].extent == 0;
-    if (part.outer[i].extent < 0 && !is_param(b, part.outer[i].upper)) part.regular = false;
+  if (!nxb_analyze_region(b, v, &region)) return;
+  b->region = &region;
+  for (uint32_t i = 0; i < region.n_outer; i++) {
+    empty = empty || region.outer[i].extent == 0;
+    if (region.outer[i].extent < 0 && !is_param(b, region.outer[i].upper)) region.regular = false;
   }
   if (empty) bind_nothing(b);
   else bind(b);
-  b->part = NULL;
+  b->region = NULL;
 }
 
 static bool bind_all(nxb_binder *b, void (*bind)(nxb_binder *b)) {
   copy_launch(b);
   if (!nxb_analyze_kernel(b)) return false;
   for (nxk_value v = 0; v < b->from->n_instrs && !b->to->failed;
-       v++) /* including those inside parts */
+       v++) /* including those inside regions */
     if (b->from->instrs[v].op == NXK_param) copy_top(b, v);
   for (nxk_value v = 0; v < b->from->n_instrs && !b->failed && !b->to->failed; v++) {
     copy_top(b, v);
-    if (b->from->instrs[v].op != NXK_part) continue;
-    bind_part(b, v, bind);
+    if (b->from->instrs[v].op != NXK_region) continue;
+    bind_region(b, v, bind);
     v = b->end_of[v];
   }
   nxb_close_pending(b);

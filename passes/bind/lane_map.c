@@ -94,7 +94,7 @@ nxk_value nxb_base_of(nxb_binder *b, const nxb_lane_map *map, nxk_value v) {
 }
 
 nxk_value nxb_lanes_in_group(nxb_binder *b, const nxb_lane_map *map) {
-  return nxb_mod(b, nxk_lanes(b->to, nxb_int(b, 0), map->lanes), map->group);
+  return nxb_mod(b, nxk_step_vector(b->to, nxb_int(b, 0), map->lanes), map->group);
 }
 
 nxk_value nxb_operand(nxb_binder *b, const nxb_lane_map *map, nxk_value v) {
@@ -103,8 +103,9 @@ nxk_value nxb_operand(nxb_binder *b, const nxb_lane_map *map, nxk_value v) {
   if (step == 0 || base == NXK_NONE) return base;
   if (nxb_lanes_of(b, base) > 1)
     return nxb_op(b, NXK_add, base, nxb_mul(b, nxb_lanes_in_group(b, map), step));
-  if (step == 1) return nxk_lanes(b->to, base, map->lanes);
-  return nxb_op(b, NXK_add, base, nxb_mul(b, nxk_lanes(b->to, nxb_int(b, 0), map->lanes), step));
+  if (step == 1) return nxk_step_vector(b->to, base, map->lanes);
+  return nxb_op(b, NXK_add, base,
+                nxb_mul(b, nxk_step_vector(b->to, nxb_int(b, 0), map->lanes), step));
 }
 
 nxk_value nxb_wide(nxb_binder *b, const nxb_lane_map *map, nxk_value v) {
@@ -127,7 +128,7 @@ void nxb_set_index(nxb_binder *b, nxb_lane_map *map, const nxb_loop *loop, nxk_v
  * own. */
 static void set_scattered_point(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s,
                                 nxk_value point, uint16_t lanes) {
-  nxk_value rest = nxk_lanes(b->to, point, lanes);
+  nxk_value rest = nxk_step_vector(b->to, point, lanes);
   if (s->points < INT64_C(0xffffff00)) rest = nxk_cast_to(b->to, NX_U32, rest);
   for (uint32_t i = s->n_loops; i-- > 0;) {
     nxk_value index = i > 0 ? nxb_mod(b, rest, s->loops[i].extent) : rest;
@@ -156,7 +157,7 @@ static void set_paired_point(nxb_binder *b, nxb_lane_map *map, const nxb_stage *
     base = nxb_mod(b, rest, s->loops[around].extent);
     set_uniform_point(b, map, s->loops, around, nxb_div(b, rest, s->loops[around].extent));
   }
-  nxk_value lane = nxk_lanes(b->to, nxb_int(b, 0), lanes);
+  nxk_value lane = nxk_step_vector(b->to, nxb_int(b, 0), lanes);
   map->pair = s->loops[around + 1].value;
   map->twice = s->loops[around].value;
   map->twice_base = base;
@@ -241,29 +242,30 @@ static void write_scalar(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   nxb_set_value(map, v, nxk_scalar_of(b->to, (nxk_op)in->op, in->dtype, args), 0);
 }
 
-/* ---- rare blocks */
+/* ---- cold blocks */
 
-static bool is_pick_of(const nxk_kernel *k, nxk_value v, nxk_value rare) {
-  return v < k->n_instrs && k->instrs[v].op == NXK_pick && k->instrs[v].args[0] == rare;
+static bool is_blend_of(const nxk_kernel *k, nxk_value v, nxk_value cold) {
+  return v < k->n_instrs && k->instrs[v].op == NXK_blend && k->instrs[v].args[0] == cold;
 }
 
-/* Writes the block and the picks after it. The operands of the picks are splatted before the block
- * ends, because nothing may stand between the block and its picks. */
+/* Writes the block and the blends after it. The operands of the blends are splatted before the
+ * block ends, because nothing may stand between the block and its blends. */
 static nxk_value write_rare(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   const nxk_kernel *from = b->from;
   nxk_value end = b->end_of[v], last = end;
-  for (nxk_value p = end + 1; is_pick_of(from, p, v); last = p++)
-    if (!is_pick_of(from, from->instrs[p].args[2], v))
+  for (nxk_value p = end + 1; is_blend_of(from, p, v); last = p++)
+    if (!is_blend_of(from, from->instrs[p].args[2], v))
       nxb_wide(b, map, from->instrs[p].args[2]); /* found again below */
-  nxk_value rare = nxk_begin_rare(b->to, nxb_wide(b, map, from->instrs[v].args[0]));
-  nxb_set_value(map, v, rare, 0);
+  nxk_value cold = nxk_begin_cold(b->to, nxb_wide(b, map, from->instrs[v].args[0]));
+  nxb_set_value(map, v, cold, 0);
   for (nxk_value i = v + 1; i < end && !b->to->failed; i++) i = nxb_write(b, map, i);
   for (nxk_value p = end + 1; p <= last; p++)
     nxb_set_value(map, p, nxb_wide(b, map, from->instrs[p].args[1]), 0);
   nxk_end(b->to);
   for (nxk_value p = end + 1; p <= last && !b->to->failed; p++)
-    nxb_set_value(
-        map, p, nxk_pick(b->to, rare, map->bound[p], nxb_wide(b, map, from->instrs[p].args[2])), 0);
+    nxb_set_value(map, p,
+                  nxk_blend(b->to, cold, map->bound[p], nxb_wide(b, map, from->instrs[p].args[2])),
+                  0);
   return last;
 }
 
@@ -276,13 +278,13 @@ nxk_value nxb_write(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
     case NXK_param: return v;
     case NXK_load: nxb_write_load(b, map, v); return v;
     case NXK_store: return nxb_write_store(b, map, v);
-    case NXK_rare: return write_rare(b, map, v);
+    case NXK_cold: return write_rare(b, map, v);
     default: write_scalar(b, map, v); return v;
   }
 }
 
 bool nxb_is_code(nxk_op op) {
-  return op < NXK_SCALAR_COUNT || op == NXK_load || op == NXK_store || op == NXK_rare;
+  return op < NXK_SCALAR_COUNT || op == NXK_load || op == NXK_store || op == NXK_cold;
 }
 
 void nxb_write_code(nxb_binder *b, nxb_lane_map *map, nxk_value first, nxk_value last) {
@@ -312,11 +314,11 @@ static bool operands_here(const nxb_binder *b, const nxb_lane_map *map, nxk_valu
 }
 
 void nxb_write_ready(nxb_binder *b, nxb_lane_map *map) {
-  for (nxk_value v = b->part->first + 1; v < b->part->body_first && !b->to->failed; v++) {
+  for (nxk_value v = b->region->first + 1; v < b->region->body_first && !b->to->failed; v++) {
     nxk_value last = v;
     if (!nxb_is_code((nxk_op)b->from->instrs[v].op)) continue;
-    if (b->from->instrs[v].op == NXK_rare)
-      for (last = b->end_of[v]; is_pick_of(b->from, last + 1, v);) last++;
+    if (b->from->instrs[v].op == NXK_cold)
+      for (last = b->end_of[v]; is_blend_of(b->from, last + 1, v);) last++;
     bool here = map->bound[v] == NXK_NONE;
     for (nxk_value i = v; i <= last; i++) here = here && operands_here(b, map, i, v, last);
     v = here ? nxb_write(b, map, v) : last;

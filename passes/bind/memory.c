@@ -262,8 +262,8 @@ static nxk_value load_twice(nxb_binder *b, const nxb_lane_map *map, nxk_access *
     a->mask = nxk_active(b->to, nxb_div(b, from, 2), nxb_div(b, end, 2), half);
   }
   nxk_value v = nxk_load(b->to, a, half);
-  nxk_value both = nxk_join(b->to, v, v);
-  return nxk_zip(b->to, false, both, both);
+  nxk_value both = nxk_concat(b->to, v, v);
+  return nxk_interleave(b->to, false, both, both);
 }
 
 void nxb_write_load(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
@@ -343,7 +343,7 @@ static bool are_widened(const nxb_binder *b, nxk_value x, nxk_value y) {
 
 /* Interleaves the lower (or, if `high`, the upper) halves of two values. */
 static nxk_value woven(nxb_binder *b, bool high, nxk_value even, nxk_value odd) {
-  if (!are_widened(b, even, odd)) return nxk_zip(b->to, high, even, odd);
+  if (!are_widened(b, even, odd)) return nxk_interleave(b->to, high, even, odd);
   const nxk_instr *x = &b->to->instrs[even], *y = &b->to->instrs[odd];
   nx_dtype t = x->dtype;
   return nxk_cast_to(b->to, t, woven(b, high, x->args[0], y->args[0]));

@@ -184,11 +184,11 @@ uint32_t nxb_choose_chains(const nxb_binder *b, const nxb_stage *s, const nxk_va
   return chains;
 }
 
-/* ---- the fold */
+/* ---- the reduction */
 
-typedef struct folding {
+typedef struct reducing {
   nxb_binder *b;
-  const nxb_fold *fold;
+  const nxb_reduction *reduction;
   nxb_lane_map *maps; /* [n_maps] */
   nxb_lane_map *work; /* [n_maps]: with the indices of the item that is being written */
   uint32_t n_maps;
@@ -196,60 +196,61 @@ typedef struct folding {
   nxb_partial *partials; /* [chains][n_maps * n] */
   nxk_value *carries;    /* two for each partial result */
   uint32_t *tree;        /* [n_maps * n]: LOCAL array of the tree */
-} folding;
+} reducing;
 
-static uint32_t width_of(const folding *f) { return f->n_maps * f->fold->n; }
+static uint32_t width_of(const reducing *f) { return f->n_maps * f->reduction->n; }
 
 /* The first point of an item. */
-static nxk_value point_of(const folding *f, nxk_value item) {
-  nxk_value point = nxb_mul(f->b, item, f->fold->scale);
-  return f->fold->shift == NXK_NONE ? point : nxb_op(f->b, NXK_add, point, f->fold->shift);
+static nxk_value point_of(const reducing *f, nxk_value item) {
+  nxk_value point = nxb_mul(f->b, item, f->reduction->scale);
+  return f->reduction->shift == NXK_NONE ? point
+                                         : nxb_op(f->b, NXK_add, point, f->reduction->shift);
 }
 
 /* Writes the body for item `item`, whose first point is `point`, and combines its value with p.
  * active: the lanes of the item that exist, or NXK_NONE. */
-static void write_point(folding *f, nxk_value point, nxk_value item, nxk_value active,
+static void write_point(reducing *f, nxk_value point, nxk_value item, nxk_value active,
                         nxb_partial *p) {
   nxb_binder *b = f->b;
-  const nxb_fold *fold = f->fold;
+  const nxb_reduction *reduction = f->reduction;
   for (uint32_t w = 0; w < f->n_maps; w++) {
     nxb_lane_map *map = &f->work[w];
-    if (fold->vector > 1) {
-      map->lanes = fold->vector;
+    if (reduction->vector > 1) {
+      map->lanes = reduction->vector;
       map->active = active;
       map->vector = NXK_NONE;
     }
-    nxb_set_point(b, map, fold->stage, point, fold->vector > 1 ? fold->vector : 1);
-    nxb_write_code(b, map, fold->stage->first, fold->stage->last);
-    for (uint32_t i = 0; i < fold->n; i++)
-      p[w * fold->n + i] =
-          nxb_accumulate(b, map, fold->reduce[i], p[w * fold->n + i], item, f->item_type, active);
+    nxb_set_point(b, map, reduction->stage, point, reduction->vector > 1 ? reduction->vector : 1);
+    nxb_write_code(b, map, reduction->stage->first, reduction->stage->last);
+    for (uint32_t i = 0; i < reduction->n; i++)
+      p[w * reduction->n + i] = nxb_accumulate(b, map, reduction->reduce[i],
+                                               p[w * reduction->n + i], item, f->item_type, active);
   }
 }
 
-static void write_item(folding *f, nxk_value item, nxk_value active, nxb_partial *p) {
+static void write_item(reducing *f, nxk_value item, nxk_value active, nxb_partial *p) {
   write_point(f, point_of(f, item), item, active, p);
 }
 
-/* Writes the last item, of which only fold->last points exist. */
-static void write_last(folding *f, nxk_value item, nxb_partial *p) {
-  nxk_value from = nxb_int(f->b, 0), to = nxb_int(f->b, f->fold->last);
-  nxk_value some = nxk_active(f->b->to, from, to, f->fold->vector);
+/* Writes the last item, of which only reduction->last points exist. */
+static void write_last(reducing *f, nxk_value item, nxb_partial *p) {
+  nxk_value from = nxb_int(f->b, 0), to = nxb_int(f->b, f->reduction->last);
+  nxk_value some = nxk_active(f->b->to, from, to, f->reduction->vector);
   write_item(f, item, some, p);
 }
 
-static void set_identities(folding *f, nxb_partial *p, nxk_value first_item) {
-  const nxb_fold *fold = f->fold;
+static void set_identities(reducing *f, nxb_partial *p, nxk_value first_item) {
+  const nxb_reduction *reduction = f->reduction;
   for (uint32_t w = 0; w < f->n_maps; w++)
-    for (uint32_t i = 0; i < fold->n; i++)
-      p[w * fold->n + i] =
-          nxb_identity(f->b, fold->reduce[i], fold->vector > 1 ? fold->vector : f->maps[w].lanes,
-                       first_item, f->item_type);
+    for (uint32_t i = 0; i < reduction->n; i++)
+      p[w * reduction->n + i] = nxb_identity(
+          f->b, reduction->reduce[i], reduction->vector > 1 ? reduction->vector : f->maps[w].lanes,
+          first_item, f->item_type);
 }
 
 /* Opens a loop that carries n partial results. Afterwards p has their values in the current
  * iteration. */
-static nxk_value open_carrying(folding *f, nxb_partial *p, uint32_t n, int64_t count,
+static nxk_value open_carrying(reducing *f, nxb_partial *p, uint32_t n, int64_t count,
                                int64_t step) {
   nxk_kernel *to = f->b->to;
   nxk_value j = nxk_begin_for(to, NXK_SEQ, nxk_bound_const(0), nxk_bound_const(count), step);
@@ -260,7 +261,7 @@ static nxk_value open_carrying(folding *f, nxb_partial *p, uint32_t n, int64_t c
   return j;
 }
 
-static void close_carrying(folding *f, nxb_partial *p, uint32_t n) {
+static void close_carrying(reducing *f, nxb_partial *p, uint32_t n) {
   nxk_kernel *to = f->b->to;
   for (uint32_t i = 0; i < n; i++) {
     nxk_next(to, f->carries[2 * i], p[i].value);
@@ -275,9 +276,9 @@ static void close_carrying(folding *f, nxb_partial *p, uint32_t n) {
 
 /* How many items are written out in one iteration: enough to make the overhead of the loop small,
  * and no more, because each copy has to be compiled. */
-static int64_t unrolling(const folding *f, uint32_t chains) {
+static int64_t unrolling(const reducing *f, uint32_t chains) {
   uint32_t bodies = chains * f->n_maps;
-  uint32_t cost = cost_of_stage(f->b, f->fold->stage) * bodies;
+  uint32_t cost = cost_of_stage(f->b, f->reduction->stage) * bodies;
   int64_t unroll = 1;
   while (unroll * bodies < 4 && 2 * unroll * cost <= 16) unroll *= 2;
   return unroll;
@@ -285,7 +286,7 @@ static int64_t unrolling(const folding *f, uint32_t chains) {
 
 /* Combines `count` items into each of `chains` partial results: item first + j * chains + q goes
  * into number q. */
-static void fold_chains(folding *f, nxk_value first, uint32_t chains, int64_t count) {
+static void reduce_chains(reducing *f, nxk_value first, uint32_t chains, int64_t count) {
   nxb_binder *b = f->b;
   uint32_t width = width_of(f), n = chains * width;
   int64_t unroll = unrolling(f, chains), looped = count - count % unroll;
@@ -310,161 +311,164 @@ static void fold_chains(folding *f, nxk_value first, uint32_t chains, int64_t co
   if (loops) close_carrying(f, f->partials, n);
 }
 
-static void tree_of_chains(folding *f, uint32_t chains, bool ties) {
+static void tree_of_chains(reducing *f, uint32_t chains, bool ties) {
   uint32_t width = width_of(f);
   for (uint32_t i = 0; i < width; i++)
-    nxb_tree(f->b, f->fold->reduce[i % f->fold->n], f->partials + i, chains, width, ties);
+    nxb_tree(f->b, f->reduction->reduce[i % f->reduction->n], f->partials + i, chains, width, ties);
 }
 
 /* True if points may be combined more than once without changing the result, and vectors may start
  * at any point. */
-static bool is_idempotent(const folding *f) {
-  const nxb_stage *s = f->fold->stage;
-  bool may = f->fold->vector > 1 && s->n_loops == 1 && nxb_repeats(f->b, s->first, s->last);
-  for (uint32_t i = 0; i < f->fold->n; i++)
-    may = may && (nxk_reduction_of(kind_of(f->b, f->fold->reduce[i]))->flags & NXK_REPEAT);
+static bool is_idempotent(const reducing *f) {
+  const nxb_stage *s = f->reduction->stage;
+  bool may = f->reduction->vector > 1 && s->n_loops == 1 && nxb_repeats(f->b, s->first, s->last);
+  for (uint32_t i = 0; i < f->reduction->n; i++)
+    may = may && (nxk_reduction_of(kind_of(f->b, f->reduction->reduce[i]))->flags & NXK_REPEAT);
   return may;
 }
 
 /* Combines all points, a vector into each of `chains` partial results at a time. The last vectors
  * end at the last point and may contain points that were combined before. */
-static void fold_again(folding *f, uint32_t chains) {
+static void reduce_again(reducing *f, uint32_t chains) {
   nxb_binder *b = f->b;
-  const nxb_fold *fold = f->fold;
+  const nxb_reduction *reduction = f->reduction;
   uint32_t width = width_of(f);
-  int64_t step = (int64_t)chains * fold->vector, groups = nxb_ceil(fold->stage->points, step);
+  int64_t step = (int64_t)chains * reduction->vector,
+          groups = nxb_ceil(reduction->stage->points, step);
   for (uint32_t q = 0; q < chains; q++) set_identities(f, f->partials + q * width, nxb_int(b, 0));
   nxk_value j = open_carrying(f, f->partials, chains * width, groups, 1);
-  nxk_value first = nxb_mul(b, j, step), latest = nxb_int(b, fold->stage->points - step);
+  nxk_value first = nxb_mul(b, j, step), latest = nxb_int(b, reduction->stage->points - step);
   first = nxb_op(b, NXK_min, first, latest);
   for (uint32_t q = 0; q < chains && !b->to->failed; q++)
-    write_point(f, nxb_add(b, first, (int64_t)q * fold->vector), nxb_int(b, 0), NXK_NONE,
+    write_point(f, nxb_add(b, first, (int64_t)q * reduction->vector), nxb_int(b, 0), NXK_NONE,
                 f->partials + q * width);
   close_carrying(f, f->partials, chains * width);
   tree_of_chains(f, chains, false);
 }
 
 /* Combines all items as one block, in several chains if the order does not matter. */
-static void fold_all(folding *f) {
-  const nxb_fold *fold = f->fold;
-  int64_t whole = fold->items - (fold->last != 0), done = 0;
-  uint32_t chains = fold->chains;
+static void reduce_all(reducing *f) {
+  const nxb_reduction *reduction = f->reduction;
+  int64_t whole = reduction->items - (reduction->last != 0), done = 0;
+  uint32_t chains = reduction->chains;
   while (chains > 1 && whole / chains < 2) chains /= 2;
-  if ((whole % chains != 0 || fold->last) && whole >= 2 * chains && is_idempotent(f)) {
-    fold_again(f, chains);
+  if ((whole % chains != 0 || reduction->last) && whole >= 2 * chains && is_idempotent(f)) {
+    reduce_again(f, chains);
     return;
   }
-  if (whole > 0 || fold->last == 0) {
+  if (whole > 0 || reduction->last == 0) {
     int64_t count = whole / chains;
-    fold_chains(f, nxb_int(f->b, 0), chains, count);
+    reduce_chains(f, nxb_int(f->b, 0), chains, count);
     tree_of_chains(f, chains, true);
     done = count * chains;
   } else {
     set_identities(f, f->partials, nxb_int(f->b, 0));
   }
   for (; done < whole; done++) write_item(f, nxb_int(f->b, done), NXK_NONE, f->partials);
-  if (fold->last) write_last(f, nxb_int(f->b, whole), f->partials);
+  if (reduction->last) write_last(f, nxb_int(f->b, whole), f->partials);
 }
 
 /* ---- trees of blocks */
 
-static nxk_access tree_access(const folding *f, uint32_t i) {
-  const nxb_fold *fold = f->fold;
-  uint16_t lanes = fold->vector > 1 ? fold->vector : f->maps[i / fold->n].lanes;
+static nxk_access tree_access(const reducing *f, uint32_t i) {
+  const nxb_reduction *reduction = f->reduction;
+  uint16_t lanes = reduction->vector > 1 ? reduction->vector : f->maps[i / reduction->n].lanes;
   nxk_access a = nxk_access_at(f->tree[i], 0);
   a.lane_stride = lanes > 1;
   a.tree_stride = lanes;
   return a;
 }
 
-static void push_partials(folding *f, nxk_value number) {
+static void push_partials(reducing *f, nxk_value number) {
   for (uint32_t i = 0; i < width_of(f); i++) {
     nxk_access a = tree_access(f, i);
-    nxk_tree_push(f->b->to, kind_of(f->b, f->fold->reduce[i % f->fold->n]), number,
+    nxk_tree_push(f->b->to, kind_of(f->b, f->reduction->reduce[i % f->reduction->n]), number,
                   f->partials[i].value, NXK_NONE, &a, NULL);
   }
 }
 
-static void join_partials(folding *f, int64_t count) {
+static void join_partials(reducing *f, int64_t count) {
   for (uint32_t i = 0; i < width_of(f); i++) {
     nxk_access a = tree_access(f, i);
     f->partials[i].value =
-        nxk_tree_join(f->b->to, kind_of(f->b, f->fold->reduce[i % f->fold->n]),
+        nxk_tree_join(f->b->to, kind_of(f->b, f->reduction->reduce[i % f->reduction->n]),
                       nxb_int(f->b, count), (uint16_t)a.tree_stride, &a, NULL, false);
   }
 }
 
-static void add_trees(folding *f, int64_t partials) {
+static void add_trees(reducing *f, int64_t partials) {
   int64_t levels = 64 - __builtin_clzll((uint64_t)partials);
   for (uint32_t i = 0; i < width_of(f); i++) {
-    nx_dtype type = type_of(f->b, f->fold->reduce[i % f->fold->n]);
-    uint16_t lanes = f->fold->vector > 1 ? f->fold->vector : f->maps[i / f->fold->n].lanes;
+    nx_dtype type = type_of(f->b, f->reduction->reduce[i % f->reduction->n]);
+    uint16_t lanes =
+        f->reduction->vector > 1 ? f->reduction->vector : f->maps[i / f->reduction->n].lanes;
     f->tree[i] = nxb_add_local(f->b, type, levels * lanes);
   }
 }
 
 /* True if the body is so long that it is better written once, in a loop over all items of the last
  * block and under a mask, than several times. */
-static bool wants_masks(const folding *f) {
-  const nxb_stage *s = f->fold->stage;
+static bool wants_masks(const reducing *f) {
+  const nxb_stage *s = f->reduction->stage;
   return nxb_code_cost(f->b, s->first, s->last) > 12 && nxb_masks_well(f->b, s->first, s->last);
 }
 
 /* Combines the last `count` items, of which the last may be incomplete, into one partial result. */
-static void fold_masked(folding *f, int64_t first, int64_t count) {
+static void reduce_masked(reducing *f, int64_t first, int64_t count) {
   nxb_binder *b = f->b;
   uint32_t width = width_of(f);
   set_identities(f, f->partials, nxb_int(b, first));
   nxk_value j = open_carrying(f, f->partials, width, count, 1);
-  nxk_value item = nxb_add(b, j, first), points = nxb_int(b, f->fold->stage->points);
+  nxk_value item = nxb_add(b, j, first), points = nxb_int(b, f->reduction->stage->points);
   nxk_value point = point_of(f, item);
-  write_point(f, point, item, nxk_active(b->to, point, points, f->fold->vector), f->partials);
+  write_point(f, point, item, nxk_active(b->to, point, points, f->reduction->vector), f->partials);
   close_carrying(f, f->partials, width);
 }
 
 /* Combines the last `count` items, which are less than a whole block. */
-static void fold_rest(folding *f, int64_t first, int64_t count) {
-  int64_t whole = count - (f->fold->last != 0);
-  if (whole > 0 && f->fold->last && wants_masks(f)) {
-    fold_masked(f, first, count);
+static void reduce_rest(reducing *f, int64_t first, int64_t count) {
+  int64_t whole = count - (f->reduction->last != 0);
+  if (whole > 0 && f->reduction->last && wants_masks(f)) {
+    reduce_masked(f, first, count);
     return;
   }
-  if (whole > 0) fold_chains(f, nxb_int(f->b, first), 1, whole);
+  if (whole > 0) reduce_chains(f, nxb_int(f->b, first), 1, whole);
   else set_identities(f, f->partials, nxb_int(f->b, first));
-  if (f->fold->last) write_last(f, nxb_int(f->b, first + whole), f->partials);
+  if (f->reduction->last) write_last(f, nxb_int(f->b, first + whole), f->partials);
 }
 
-static void fold_blocks(folding *f) {
-  const nxb_fold *fold = f->fold;
-  int64_t whole_items = fold->items - (fold->last != 0), blocks = whole_items / fold->block;
-  int64_t rest = fold->items - blocks * fold->block, partials = blocks + (rest > 0);
+static void reduce_blocks(reducing *f) {
+  const nxb_reduction *reduction = f->reduction;
+  int64_t whole_items = reduction->items - (reduction->last != 0),
+          blocks = whole_items / reduction->block;
+  int64_t rest = reduction->items - blocks * reduction->block, partials = blocks + (rest > 0);
   if (partials > 1) add_trees(f, partials);
   if (blocks > 0) {
     nxk_value block = nxb_int(f->b, 0);
     if (blocks > 1) block = nxk_begin_range(f->b->to, NXK_SEQ, blocks);
-    fold_chains(f, nxb_mul(f->b, block, fold->block), 1, fold->block);
+    reduce_chains(f, nxb_mul(f->b, block, reduction->block), 1, reduction->block);
     if (partials > 1) push_partials(f, block);
     if (blocks > 1) nxk_end(f->b->to);
   }
   if (rest > 0) {
-    fold_rest(f, blocks * fold->block, rest);
+    reduce_rest(f, blocks * reduction->block, rest);
     if (partials > 1) push_partials(f, nxb_int(f->b, blocks));
   }
   if (partials > 1) join_partials(f, partials);
 }
 
-void nxb_write_fold(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_fold *fold,
-                    nxb_partial *out) {
-  folding f = {.b = b, .fold = fold, .maps = maps, .n_maps = n_maps};
-  uint32_t width = n_maps * fold->n, most = fold->chains;
+void nxb_write_reduction(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps,
+                         const nxb_reduction *reduction, nxb_partial *out) {
+  reducing f = {.b = b, .reduction = reduction, .maps = maps, .n_maps = n_maps};
+  uint32_t width = n_maps * reduction->n, most = reduction->chains;
   f.work = nxb_alloc(b, n_maps * sizeof *f.work);
   f.partials = nxb_alloc(b, most * width * sizeof *f.partials);
   f.carries = nxb_alloc(b, 2 * most * width * sizeof *f.carries);
   f.tree = nxb_alloc(b, width * sizeof *f.tree);
-  f.item_type = nxb_item_type(fold->items);
+  f.item_type = nxb_item_type(reduction->items);
   for (uint32_t w = 0; w < n_maps && !b->failed; w++) nxb_lane_map_copy(b, &f.work[w], &maps[w]);
   if (b->failed || b->to->failed) return;
-  if (fold->exact || fold->block >= fold->items) fold_all(&f);
-  else fold_blocks(&f);
+  if (reduction->exact || reduction->block >= reduction->items) reduce_all(&f);
+  else reduce_blocks(&f);
   memcpy(out, f.partials, width * sizeof *out);
 }

@@ -47,7 +47,7 @@ static bool stores_in_runs(const nxp_clusterer *c, const nxp_draft *d) {
   for (uint32_t i = d->members; i != NXP_NO_GROUP; i = c->members[i].next) {
     const nxg_node *n = &c->g->nodes[c->members[i].node];
     if (n->op == NXG_matmul) return false;
-    if (nxg_ops[n->op].kind != NXG_KIND_FOLD) continue;
+    if (nxg_ops[n->op].kind != NXG_KIND_REDUCE) continue;
     bool is_arg = nxg_finds_index(n->op);
     arg = arg || is_arg;
     sum = sum || !nxk_any_order(nxg_reduce_kind(n->op), n->dtype);
@@ -61,12 +61,12 @@ static bool stores_in_runs(const nxp_clusterer *c, const nxp_draft *d) {
          (one_axis && !(arg && sum) && partials <= NXK_MAX_PARTIALS);
 }
 
-/* Whether a group that reduces the axes `reduced` (the draft `folding`) may also do other work at
+/* Whether a group that reduces the axes `reduced` (the draft `reducing`) may also do other work at
  * the points of its full shape. */
-static bool may_walk(const nxp_clusterer *c, const nxp_draft *folding, const nxp_shape *full,
+static bool may_walk(const nxp_clusterer *c, const nxp_draft *reducing, const nxp_shape *full,
                      uint32_t reduced, uint32_t node) {
   return nxp_rows_fit(full, reduced, element_bytes(c, node), c->o->target) ||
-         stores_in_runs(c, folding);
+         stores_in_runs(c, reducing);
 }
 
 /* Whether groups a and b, which both read `node`, may be merged. If so, they are made neighbours in
@@ -122,13 +122,13 @@ static nxp_place reading_place(const nxp_clusterer *c, uint32_t user) {
   const nxg_node *n = &c->g->nodes[user];
   const nxp_node_state *s = &c->nodes[user];
   nxg_kind kind = (nxg_kind)nxg_ops[n->op].kind;
-  if (n->op == NXG_copy || n->op == NXG_pair || kind == NXG_KIND_MAP || nxg_is_scan(n->op))
+  if (n->op == NXG_copy || n->op == NXG_interleave || kind == NXG_KIND_MAP || nxg_is_scan(n->op))
     return s->place;
   if (n->op == NXG_update) return (nxp_place){NXP_SPACE_FULL, 0};
-  if (kind == NXG_KIND_FOLD) {
+  if (kind == NXG_KIND_REDUCE) {
     nxp_shape full;
     uint32_t reduced;
-    if (!nxp_fold_space(c->g, n, c->o->products, &full, &reduced)) return s->place;
+    if (!nxp_reduce_space(c->g, n, c->o->products, &full, &reduced)) return s->place;
     return (nxp_place){s->place.space == NXP_SPACE_ANY ? NXP_SPACE_ANY : NXP_SPACE_FULL, 0};
   }
   return (nxp_place){NXP_SPACE_ANY, 0};
@@ -258,7 +258,8 @@ static void inline_in(nxp_clusterer *c, uint32_t node, const usage *u) {
 
 /* Makes a group without reductions reduce: its shape becomes the kept axes of the larger shape
  * `full`. */
-static void become_fold(nxp_clusterer *c, uint32_t group, const nxp_shape *full, uint32_t reduced) {
+static void become_reduction(nxp_clusterer *c, uint32_t group, const nxp_shape *full,
+                             uint32_t reduced) {
   nxp_draft *d = &c->drafts[group];
   for (uint32_t i = d->members; i != NXP_NO_GROUP; i = c->members[i].next) {
     nxp_place *p = &c->nodes[c->members[i].node].place;
@@ -271,8 +272,8 @@ static void become_fold(nxp_clusterer *c, uint32_t group, const nxp_shape *full,
 }
 
 /* Tries to compute a reduction in the group of its users. */
-static bool join_fold(nxp_clusterer *c, uint32_t node, const nxp_shape *full, uint32_t reduced,
-                      usage *u) {
+static bool join_reduction(nxp_clusterer *c, uint32_t node, const nxp_shape *full, uint32_t reduced,
+                           usage *u) {
   if (u->n_contexts != 1 || u->place.space == NXP_SPACE_ANY) return false;
   uint32_t group = u->contexts[0];
   nxp_draft *d = &c->drafts[group];
@@ -282,7 +283,7 @@ static bool join_fold(nxp_clusterer *c, uint32_t node, const nxp_shape *full, ui
   bool same = nxp_shape_equal(nxp_draft_full(c, d), full);
   if (d->reduced == 0 && u->place.space == NXP_SPACE_FULL &&
       nxp_shape_equal(nxp_draft_full(c, d), &kept)) {
-    become_fold(c, group, full, reduced);
+    become_reduction(c, group, full, reduced);
     u->place = (nxp_place){NXP_SPACE_OUTER, reduced};
     return true;
   }
@@ -362,13 +363,13 @@ static void new_group_for(nxp_clusterer *c, uint32_t node, const usage *u) {
   } else if (n->op == NXG_scatter) {
     kind = NXP_GROUP_SCATTER;
     nxp_squeeze(n->rank, n->shape, &full);
-  } else if (nxp_fold_space(c->g, n, c->o->products, &full, &reduced)) {
+  } else if (nxp_reduce_space(c->g, n, c->o->products, &full, &reduced)) {
     place = (nxp_place){NXP_SPACE_OUTER, reduced};
   } else if (nxp_scan_space(n, &full, &reduced)) {
     scans = true;
   } else {
     const nxg_node *walked =
-        n->op == NXG_pair ? &c->g->nodes[n->args[0]] : n; /* two stores at each point */
+        n->op == NXG_interleave ? &c->g->nodes[n->args[0]] : n; /* two stores at each point */
     nxp_squeeze(walked->rank, walked->shape, &full);
     kind = n->op == NXG_cat ? NXP_GROUP_CAT : NXP_GROUP_KERNEL;
   }
@@ -422,7 +423,7 @@ static bool may_store(const nxp_clusterer *c, uint32_t node, uint32_t group, nxp
 static bool store_with_reader(nxp_clusterer *c, uint32_t node, const usage *u) {
   const nxg_node *n = &c->g->nodes[node];
   if (!c->o->fuse || u->n_contexts > NXP_MAX_CONTEXTS || n->op == NXG_update ||
-      n->op == NXG_scatter || n->op == NXG_matmul || n->op == NXG_cat || n->op == NXG_pair ||
+      n->op == NXG_scatter || n->op == NXG_matmul || n->op == NXG_cat || n->op == NXG_interleave ||
       nxp_is_call(c, n))
     return false;
   if (nxg_node_elements(n) == 0)
@@ -472,7 +473,7 @@ static bool should_store(const nxp_clusterer *c, uint32_t node, const usage *u) 
     int budget = 32;
     return !(u->place.broadcast & last) && d->reduced != u->place.broadcast &&
            (d->reduced != 0 ||
-            !nxp_rests_on_fold(c, node, nxp_draft_full(c, d), u->place.broadcast, &budget));
+            !nxp_rests_on_reduction(c, node, nxp_draft_full(c, d), u->place.broadcast, &budget));
   }
   for (uint32_t i = 0; i < u->n_contexts; i++)
     if (c->drafts[u->contexts[i]].weight + u->ways * nxp_weight(&c->g->nodes[node]) > MAX_SIZE ||
@@ -483,10 +484,10 @@ static bool should_store(const nxp_clusterer *c, uint32_t node, const usage *u) 
   return false;
 }
 
-static void place_fold(nxp_clusterer *c, uint32_t node, const nxp_shape *full, uint32_t reduced,
-                       usage *u) {
+static void place_reduction(nxp_clusterer *c, uint32_t node, const nxp_shape *full,
+                            uint32_t reduced, usage *u) {
   bool must = c->nodes[node].must_store;
-  if (c->o->fuse && join_fold(c, node, full, reduced, u)) {
+  if (c->o->fuse && join_reduction(c, node, full, reduced, u)) {
     if (must) store_in(c, node, u->contexts[0], u->place, u);
     else inline_in(c, node, u);
     return;
@@ -533,8 +534,8 @@ static void place(nxp_clusterer *c, uint32_t node) {
       c->drafts[u.contexts[i]].reads++;
     return;
   }
-  if (nxp_fold_space(c->g, &c->g->nodes[node], c->o->products, &full, &reduced)) {
-    place_fold(c, node, &full, reduced, &u);
+  if (nxp_reduce_space(c->g, &c->g->nodes[node], c->o->products, &full, &reduced)) {
+    place_reduction(c, node, &full, reduced, &u);
     return;
   }
   if (!nxp_is_call(c, &c->g->nodes[node]) && nxp_scan_space(&c->g->nodes[node], &full, &reduced)) {

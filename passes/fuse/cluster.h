@@ -119,7 +119,7 @@ typedef struct nxp_walk {
 } nxp_walk;
 
 /* One piece of a kernel with its own iteration space. */
-typedef struct nxp_part {
+typedef struct nxp_region {
   int32_t rank;
   int64_t shape[NXG_MAX_RANK];
   uint32_t reduced;
@@ -127,7 +127,7 @@ typedef struct nxp_part {
   uint32_t n_roots;
   uint32_t cat_operand; /* in a cat group: the operand that this part copies, else UINT32_MAX */
   const nxp_walk *walk; /* NULL: C order */
-} nxp_part;
+} nxp_region;
 
 /* The state shared by lowering the groups of one graph, one after the other. */
 typedef struct nxp_lowering nxp_lowering;

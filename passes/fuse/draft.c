@@ -134,13 +134,14 @@ void nxp_examine_nodes(nxp_clusterer *c) {
       expense += c->nodes[n->args[a]].must_store ? 1 : c->nodes[n->args[a]].expense;
     nxp_shape full;
     uint32_t reduced;
-    if (nxp_fold_space(g, n, c->o->products, &full, &reduced) || nxp_scan_space(n, &full, &reduced))
+    if (nxp_reduce_space(g, n, c->o->products, &full, &reduced) ||
+        nxp_scan_space(n, &full, &reduced))
       expense = 100000;
     s->expense = (uint32_t)(expense > 100000 ? 100000 : expense);
     s->group = NXP_NO_GROUP;
     bool library = nxp_is_library(c, n);
-    s->must_store = library || n->op == NXG_update || n->op == NXG_pair || n->op == NXG_scatter ||
-                    (n->op == NXG_cat && n->n_args > MAX_CAT_INLINE);
+    s->must_store = library || n->op == NXG_update || n->op == NXG_interleave ||
+                    n->op == NXG_scatter || (n->op == NXG_cat && n->n_args > MAX_CAT_INLINE);
     if (library)
       for (uint32_t a = 0; a < n->n_args; a++) store_operand(c, n->args[a]);
     if (n->op == NXG_update) store_operand(c, n->args[0]);
@@ -161,14 +162,14 @@ uint32_t nxp_rarest_operand(const nxp_clusterer *c, const nxg_node *n) {
   return best;
 }
 
-bool nxp_rests_on_fold(const nxp_clusterer *c, uint32_t node, const nxp_shape *full,
-                       uint32_t reduced, int *budget) {
+bool nxp_rests_on_reduction(const nxp_clusterer *c, uint32_t node, const nxp_shape *full,
+                            uint32_t reduced, int *budget) {
   const nxg_node *n = &c->g->nodes[node];
   nxp_shape walked;
   uint32_t mask;
   if (--*budget < 0) return false;
-  if (nxg_ops[n->op].kind == NXG_KIND_FOLD)
-    return nxp_fold_space(c->g, n, c->o->products, &walked, &mask) && mask == reduced &&
+  if (nxg_ops[n->op].kind == NXG_KIND_REDUCE)
+    return nxp_reduce_space(c->g, n, c->o->products, &walked, &mask) && mask == reduced &&
            nxp_shape_equal(&walked, full) &&
            nxp_rows_fit(full, reduced,
                         nxi_dtype_size(nxi_compute_dtype(c->g->nodes[n->args[0]].dtype)),
@@ -178,7 +179,7 @@ bool nxp_rests_on_fold(const nxp_clusterer *c, uint32_t node, const nxp_shape *f
     uint32_t from =
         c->g->nodes[n->args[i]].op == NXG_view ? c->g->nodes[n->args[i]].args[0] : n->args[i];
     if (nxg_node_elements(&c->g->nodes[from]) == nxg_node_elements(n) &&
-        nxp_rests_on_fold(c, from, full, reduced, budget))
+        nxp_rests_on_reduction(c, from, full, reduced, budget))
       return true;
   }
   return false;

@@ -109,8 +109,8 @@ uint32_t nxp_rarest_operand(const nxp_clusterer *c, const nxg_node *n);
 /* Whether a value at the kept points is computed from a reduction that will join the group with
  * this full shape. The value is then computed once for each kept point, outside the inner loops.
  * `budget` limits the number of nodes that are visited. */
-bool nxp_rests_on_fold(const nxp_clusterer *c, uint32_t node, const nxp_shape *full,
-                       uint32_t reduced, int *budget);
+bool nxp_rests_on_reduction(const nxp_clusterer *c, uint32_t node, const nxp_shape *full,
+                            uint32_t reduced, int *budget);
 uint32_t nxp_draft_find(nxp_clusterer *c, uint32_t group);
 /* A new draft; NXP_NO_GROUP, with c->failed set, if memory is exhausted. */
 uint32_t nxp_draft_new(nxp_clusterer *c, nxp_group_kind kind, const nxp_shape *full,

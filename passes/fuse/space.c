@@ -92,13 +92,13 @@ static bool matmul_space(const nxg_graph *g, const nxg_node *n, nxp_shape *full,
   return true;
 }
 
-bool nxp_fold_space(const nxg_graph *g, const nxg_node *n, nxp_products products, nxp_shape *full,
-                    uint32_t *reduced) {
+bool nxp_reduce_space(const nxg_graph *g, const nxg_node *n, nxp_products products, nxp_shape *full,
+                      uint32_t *reduced) {
   if (n->op == NXG_matmul)
     return nxp_matmul_generated(g, n, products) && matmul_space(g, n, full, reduced);
-  if (nxg_ops[n->op].kind != NXG_KIND_FOLD) return false;
+  if (nxg_ops[n->op].kind != NXG_KIND_REDUCE) return false;
   const nxg_node *x = &g->nodes[n->args[0]];
-  uint32_t mask = nxg_fold_mask(n);
+  uint32_t mask = nxg_reduce_mask(n);
   int32_t axis = 0;
   *reduced = 0;
   for (int32_t i = 0; i < x->rank; i++) {
@@ -155,7 +155,7 @@ uint32_t nxp_own_cost(const nxg_node *n) {
     return nxk_scalars[nxg_ops[n->op].scalar].cost + (nxi_is_small_float(n->dtype) ? 3 : 0);
   switch (n->op) {
     case NXG_threefry: return 60;
-    case NXG_pair: return 1;
+    case NXG_interleave: return 1;
     case NXG_pad: return 3;
     case NXG_gather: return 8;
     case NXG_cat: return 3 * n->n_args;
@@ -166,5 +166,5 @@ uint32_t nxp_own_cost(const nxg_node *n) {
 }
 
 uint32_t nxp_weight(const nxg_node *n) {
-  return nxg_ops[n->op].kind == NXG_KIND_FOLD ? 5 : 1 + nxp_own_cost(n) / 8;
+  return nxg_ops[n->op].kind == NXG_KIND_REDUCE ? 5 : 1 + nxp_own_cost(n) / 8;
 }

@@ -30,8 +30,8 @@ nxp_place nxp_operand_place(const nxg_graph *g, const nxp_shape *full, nxp_place
                             const nxg_node *view, const nxg_node *operand);
 /* The iteration space of a reduction or a generated matmul: its full shape, and the mask of its
  * reduced axes. False if n is neither, or if all reduced extents are 1. */
-bool nxp_fold_space(const nxg_graph *g, const nxg_node *n, nxp_products products, nxp_shape *full,
-                    uint32_t *reduced);
+bool nxp_reduce_space(const nxg_graph *g, const nxg_node *n, nxp_products products, nxp_shape *full,
+                      uint32_t *reduced);
 /* The same for a scan, with the axis that it runs along. */
 bool nxp_scan_space(const nxg_node *n, nxp_shape *full, uint32_t *axis);
 /* Whether a run fits in the cache, so that later stages find it there, and there are points for all

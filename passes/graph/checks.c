@@ -63,8 +63,8 @@ static uint32_t first_bad(checked *c, uint32_t indices, int64_t extent, int64_t 
   choice[1] = full(c, NX_I64, INT64_MAX);
   choice[2] = positions(c);
   uint32_t position = add(c, NXG_where, 3, choice, NULL, 0, NX_I64);
-  int64_t fold[2] = {(int64_t)(((uint64_t)1 << c->rank) - 1), 0};
-  return nxg_rewrite_add(c->r, c->node, NXG_reduce_min, 1, &position, fold, 2, NX_I64, 0, NULL);
+  int64_t attrs[2] = {(int64_t)(((uint64_t)1 << c->rank) - 1), 0};
+  return nxg_rewrite_add(c->r, c->node, NXG_reduce_min, 1, &position, attrs, 2, NX_I64, 0, NULL);
 }
 
 static uint32_t cast(nxg_rewrite *r, uint32_t node, uint32_t value, nx_dtype t) {

@@ -5,7 +5,7 @@
 #include "rewrite.h"
 
 static bool is_reduction(const nxg_node *n) {
-  return nxg_ops[n->op].kind == NXG_KIND_FOLD && !nxg_finds_index(n->op);
+  return nxg_ops[n->op].kind == NXG_KIND_REDUCE && !nxg_finds_index(n->op);
 }
 
 /* The runs of a reduction. Reduced axes of extent 1 are added to the innermost run. */

@@ -83,7 +83,7 @@ uint32_t nxg_types_woven(nxg_types *t, uint32_t node) {
   if (t->woven[node] == NXG_TYPES_NONE) {
     uint32_t parts[2] = {t->part[0][node], t->part[1][node]};
     int64_t twice = 2 * nxg_node_elements(n);
-    t->woven[node] = nxg_rewrite_add(&t->r, t->i, NXG_pair, 2, parts, NULL, 0,
+    t->woven[node] = nxg_rewrite_add(&t->r, t->i, NXG_interleave, 2, parts, NULL, 0,
                                      nxi_part_dtype(n->dtype), 1, &twice);
   }
   return t->woven[node];

@@ -42,7 +42,7 @@ static complex_nodes product_of(nxg_types *t, const complex_nodes *a, const comp
   return out;
 }
 
-static complex_nodes fold_axis(nxg_types *t, complex_nodes x, int32_t axis, nx_dtype p) {
+static complex_nodes reduce_axis(nxg_types *t, complex_nodes x, int32_t axis, nx_dtype p) {
   int64_t n = x.shape[axis], half = 1;
   while (half <= n / 2) half *= 2;
   if (half < n) {
@@ -75,7 +75,7 @@ void nxg_types_product_over_axes(nxg_types *t) {
   for (int32_t axis = x.rank; axis-- > 0;) {
     if (!(n->attrs[0] >> axis & 1)) continue;
     empty = empty || x.shape[axis] == 0;
-    if (!empty) x = fold_axis(t, x, axis, p);
+    if (!empty) x = reduce_axis(t, x, axis, p);
   }
   if (empty) {
     uint32_t one = nxg_types_constant(t, p, nxi_cast_bits(1, NX_I64, p));

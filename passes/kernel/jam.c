@@ -2,7 +2,7 @@
 /* Unroll and jam. In a stencil neighbouring rows read the same elements. Such rows are computed
  * four at a time in one iteration, one after the other, and the elements that they share are
  * loaded once. These loads take most of the time of such code, since at least half of them cross
- * a cache line. Rows left over become a part of their own.
+ * a cache line. Rows left over become a region of their own.
  *
  * The pass also adds prefetches: each row takes so many instructions that a processor does not
  * look far enough ahead to fetch the next rows in time. So what the next rows load for the first
@@ -52,7 +52,8 @@ static bool is_loaded(const nxk_access *a, const nxk_access *b, int64_t stride, 
 
 /* Whether ROWS rows together need at most 2/3 of the loads that they need separately. Only loads
  * that vary along the row count. */
-static bool shares_loads(const nxb_binder *b, const nxb_part *p, nxk_value row, nxk_value column) {
+static bool shares_loads(const nxb_binder *b, const nxb_region *p, nxk_value row,
+                         nxk_value column) {
   const nxk_access *loads[MOST_LOADS];
   uint32_t n = 0, all = 0, distinct = 0;
   bool computed, far;
@@ -76,7 +77,7 @@ static bool shares_loads(const nxb_binder *b, const nxb_part *p, nxk_value row, 
   return n > 1 && 3 * distinct <= 2 * all;
 }
 
-static bool fits(const nxb_binder *b, const nxb_part *p) {
+static bool fits(const nxb_binder *b, const nxb_region *p) {
   if (!p->regular || p->n_stages > 0 || p->n_outer < 2) return false;
   const nxb_loop *row = &p->outer[p->n_outer - 2], *column = &p->outer[p->n_outer - 1];
   for (uint32_t i = 0; i < p->n_outer; i++)
@@ -99,9 +100,9 @@ static bool is_past_caches(const nxb_binder *b, const nxi_target *t) {
 
 /* ---- what the next rows need */
 
-/* Whether some load of the part, in one of the ROWS rows, is at a distance in [low, high) elements
- * after load a of row r. */
-static bool loads_between(const nxk_copies *w, const nxb_part *p, const nxk_access *a, int64_t r,
+/* Whether some load of the region, in one of the ROWS rows, is at a distance in [low, high)
+ * elements after load a of row r. */
+static bool loads_between(const nxk_copies *w, const nxb_region *p, const nxk_access *a, int64_t r,
                           int64_t low, int64_t high) {
   const nxk_kernel *k = w->b.from;
   bool far;
@@ -120,7 +121,7 @@ static bool loads_between(const nxk_copies *w, const nxb_part *p, const nxk_acce
 
 /* The prefetch distance of an access in row r: the next group of rows. 0, no prefetch, if another
  * load of the current rows covers that cache line or prefetches it. */
-static int64_t distance_ahead(const nxk_copies *w, const nxb_part *p, nxk_value v, int64_t r) {
+static int64_t distance_ahead(const nxk_copies *w, const nxb_region *p, nxk_value v, int64_t r) {
   const nxk_kernel *k = w->b.from;
   const nxk_access *a = &k->accesses[k->instrs[v].imm];
   bool far, computed;
@@ -132,11 +133,11 @@ static int64_t distance_ahead(const nxk_copies *w, const nxb_part *p, nxk_value 
   return again ? 0 : next;
 }
 
-static void look_ahead(nxk_copies *w, const nxb_part *p, nxk_value v, int64_t r) {
+static void look_ahead(nxk_copies *w, const nxb_region *p, nxk_value v, int64_t r) {
   nxk_op op = (nxk_op)w->b.from->instrs[v].op;
   if (w->to->failed || (op != NXK_load && op != NXK_store)) return;
   nxk_value to = op == NXK_load ? w->map[r][v] : w->to->n_instrs - 1;
-  w->to->accesses[w->to->instrs[to].imm].ahead = distance_ahead(w, p, v, r);
+  w->to->accesses[w->to->instrs[to].imm].prefetch = distance_ahead(w, p, v, r);
 }
 
 /* ---- writing */
@@ -154,15 +155,15 @@ static void open_rows(nxk_copies *w, nxk_value row, int64_t first, int64_t count
   }
 }
 
-static void write_part(nxk_copies *w, const nxb_part *p, int64_t first, int64_t count,
-                       int64_t rows) {
+static void write_region(nxk_copies *w, const nxb_region *p, int64_t first, int64_t count,
+                         int64_t rows) {
   const nxk_kernel *k = w->b.from;
   bool ahead = rows == ROWS && is_past_caches(&w->b, w->b.target);
   nxk_value row = p->outer[p->n_outer - 2].value, column = p->outer[p->n_outer - 1].value;
   for (nxk_value v = p->first; v <= p->last && !w->to->failed; v++) {
     const nxk_instr *in = &k->instrs[v];
     if (v == row) open_rows(w, row, first, count, rows);
-    else if (in->op == NXK_part || in->op == NXK_for) nxk_copy_once(w, v);
+    else if (in->op == NXK_region || in->op == NXK_for) nxk_copy_once(w, v);
     else if (in->op == NXK_end) nxk_end(w->to);
     else nxk_copy_each(w, v, (uint32_t)rows);
     if (v != column) continue;
@@ -177,14 +178,14 @@ static void write_part(nxk_copies *w, const nxb_part *p, int64_t first, int64_t 
   }
 }
 
-/* Writes a part ROWS rows at a time; returns its end, v itself if it is not one that gains. */
+/* Writes a region ROWS rows at a time; returns its end, v itself if it is not one that gains. */
 static nxk_value write_out(nxk_copies *w, nxk_value v) {
-  nxb_part p;
-  bool part = w->b.from->instrs[v].op == NXK_part && nxb_analyze_part(&w->b, v, &p);
-  if (!part || !fits(&w->b, &p)) return v;
+  nxb_region p;
+  bool region = w->b.from->instrs[v].op == NXK_region && nxb_analyze_region(&w->b, v, &p);
+  if (!region || !fits(&w->b, &p)) return v;
   int64_t extent = p.outer[p.n_outer - 2].extent, rest = extent % ROWS;
-  write_part(w, &p, 0, extent / ROWS, ROWS);
-  if (rest > 0) write_part(w, &p, extent - rest, rest, 1);
+  write_region(w, &p, 0, extent / ROWS, ROWS);
+  if (rest > 0) write_region(w, &p, extent - rest, rest, 1);
   return p.last;
 }
 

@@ -229,10 +229,10 @@ static nxk_value float_mod(nxk_kernel *k, nxk_value a, nxk_value b) {
   nxk_value wide_a = nxk_cast_to(k, NX_F64, a), wide_b = nxk_cast_to(k, NX_F64, b);
   nxk_value x = op1(k, NXK_abs, wide_a), y = op1(k, NXK_abs, wide_b);
   nxk_value far = op2(k, NXK_le, op2(k, NXK_mul, y, f64(k, 0x1p52)), x);
-  nxk_value rare = nxk_begin_rare(k, far);
+  nxk_value cold = nxk_begin_cold(k, far);
   nxk_value reduced = reduce_far(k, x, y, steps);
   nxk_end(k);
-  x = reduce_step(k, nxk_pick(k, rare, reduced, x), y);
+  x = reduce_step(k, nxk_blend(k, cold, reduced, x), y);
   x = op3(k, NXK_select, is_nan(k, wide_b), wide_b, x);
   return nxk_cast_to(k, t, op2(k, NXK_copysign, x, wide_a));
 }

@@ -9,7 +9,7 @@
 
 /* Whether the indices of both loops are used in addresses only, and in each address a step of the
  * outer loop is as long as all steps of the inner loop together. */
-static bool walks_as_one(const nxb_binder *b, const nxb_part *p, const nxb_loop *outer,
+static bool walks_as_one(const nxb_binder *b, const nxb_region *p, const nxb_loop *outer,
                          const nxb_loop *inner) {
   const nxk_kernel *k = b->from;
   for (nxk_value v = p->first; v < p->last; v++) {
@@ -29,9 +29,9 @@ static bool walks_as_one(const nxb_binder *b, const nxb_part *p, const nxb_loop 
   return true;
 }
 
-/* Marks the outer loops of a part that are merged into the next one, and sets the extents after
+/* Marks the outer loops of a region that are merged into the next one, and sets the extents after
  * merging. */
-static void find_merged(nxb_binder *b, nxb_part *p, int64_t *extent, bool *merged) {
+static void find_merged(nxb_binder *b, nxb_region *p, int64_t *extent, bool *merged) {
   for (uint32_t i = 0; i < p->n_outer; i++) extent[p->outer[i].value] = p->outer[i].extent;
   for (uint32_t i = 0; p->regular && i + 1 < p->n_outer; i++) {
     nxb_loop *outer = &p->outer[i], *inner = &p->outer[i + 1];
@@ -66,10 +66,10 @@ nxk_kernel *nxk_merge_loops(const nxk_kernel *k, nxi_diag *d) {
   bool ok = b.to != NULL && !b.failed && nxb_analyze_kernel(&b);
   if (ok) memset(map, 0xff, n * sizeof *map);
   for (nxk_value v = 0; ok && v < k->n_instrs; v++) {
-    nxb_part part;
-    if (k->instrs[v].op != NXK_part) continue;
-    ok = nxb_analyze_part(&b, v, &part);
-    if (ok) find_merged(&b, &part, extent, merged);
+    nxb_region region;
+    if (k->instrs[v].op != NXK_region) continue;
+    ok = nxb_analyze_region(&b, v, &region);
+    if (ok) find_merged(&b, &region, extent, merged);
   }
   if (ok) write_merged(&b, map, extent, merged);
   ok = ok && !b.to->failed;

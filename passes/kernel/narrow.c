@@ -155,12 +155,12 @@ static range of_instr(const narrower *n, const nxk_instr *in) {
     }
     case NXK_for: return of_loop(n, &n->from->loops[in->imm]);
     case NXK_splat:
-    case NXK_swap: return a;
-    case NXK_lanes: {
+    case NXK_shuffle_xor: return a;
+    case NXK_step_vector: {
       range r = make(a.low, (wide_int)a.high + in->lanes - 1);
       return a.known && r.known ? r : type;
     }
-    case NXK_pick: {
+    case NXK_blend: {
       range r = join(range_at(n, in->args[1]), range_at(n, in->args[2]));
       return r.known ? r : type;
     }
@@ -207,7 +207,7 @@ static nxk_value exact(const narrower *n, nxk_op op, nxk_value a, nxk_value b) {
   if (alike && adds && is_number(n->to, a, &x) && x == 0) return b;
   if (alike && (adds || op == NXK_sub) && is_number(n->to, b, &x) && x == 0) return a;
   if (alike && op == NXK_mul && is_number(n->to, b, &x) && x == 1) return a;
-  return nxk_exact(n->to, op, a, b);
+  return nxk_nsw(n->to, op, a, b);
 }
 
 static nxk_value unsigned_quotient(const narrower *n, nxk_op op, nxk_value a, nxk_value b) {
@@ -233,7 +233,7 @@ static nxk_value narrowed(const narrower *n, nxk_value v) {
     return nxi_is_integer(t) || t == NX_BOOL ? nxk_cast_to(n->to, NX_I32, wide_of(n, in->args[0]))
                                              : NXK_NONE;
   }
-  bool kinds = op < NXK_SCALAR_COUNT || op == NXK_lanes || op == NXK_swap;
+  bool kinds = op < NXK_SCALAR_COUNT || op == NXK_step_vector || op == NXK_shuffle_xor;
   if (!kinds || !operands_fit(n, in, op == NXK_select ? 1 : 0)) return NXK_NONE;
   nxk_value a = op == NXK_select ? wide_of(n, in->args[0]) : narrow_of(n, in->args[0]),
             b = in->n_args > 1 ? narrow_of(n, in->args[1]) : NXK_NONE;
@@ -256,8 +256,8 @@ static nxk_value narrowed(const narrower *n, nxk_value v) {
       nxk_value c = narrow_of(n, in->args[2]);
       return nxk_scalar(n->to, op, 0, a, b, c);
     }
-    case NXK_lanes: return nxk_lanes(n->to, a, in->lanes);
-    case NXK_swap: return nxk_swap(n->to, a, (uint32_t)in->imm);
+    case NXK_step_vector: return nxk_step_vector(n->to, a, in->lanes);
+    case NXK_shuffle_xor: return nxk_shuffle_xor(n->to, a, (uint32_t)in->imm);
     default: return NXK_NONE;
   }
 }

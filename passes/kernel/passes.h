@@ -35,11 +35,11 @@ bool nxk_loads_under_masks(const nxk_kernel *k);
 /* Unrolls short reductions whose loop decides which operand is loaded. Logical level. New
  * kernel. */
 nxk_kernel *nxk_pass_unroll(const nxk_kernel *k, nxi_diag *d);
-/* Cuts parts into regions in which conditions on outer loops are constant; each region becomes a
- * part. Logical level. New kernel. */
-nxk_kernel *nxk_pass_regions(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
+/* Cuts regions into smaller ones, in which conditions on outer loops are constant. Logical level.
+ * New kernel. */
+nxk_kernel *nxk_pass_index_split(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
 /* Unrolls last loops of two iterations over adjacent elements. Logical level. New kernel. */
-nxk_kernel *nxk_pass_interleave(const nxk_kernel *k, nxi_diag *d);
+nxk_kernel *nxk_pass_unroll_pairs(const nxk_kernel *k, nxi_diag *d);
 /* Whether the kernel has a loop of two iterations. */
 bool nxk_has_pairs(const nxk_kernel *k);
 /* Computes several rows in one iteration if they load the same elements. Logical level. New

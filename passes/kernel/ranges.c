@@ -77,7 +77,7 @@ static bool bounds(const ranger *r, nxk_value v, interval *out, int depth) {
     return r->known[v];
   }
   if (in->op == NXK_splat) return bounds(r, in->args[0], out, depth - 1);
-  if (in->op == NXK_lanes) {
+  if (in->op == NXK_step_vector) {
     if (!bounds(r, in->args[0], out, depth - 1)) return false;
     out->high += in->lanes - 1;
     return true;

@@ -12,10 +12,10 @@
 static bool has_effect(const nxk_instr *in) {
   switch (in->op) {
     case NXK_store:
-    case NXK_part:
+    case NXK_region:
     case NXK_for:
     case NXK_end:
-    case NXK_rare:
+    case NXK_cold:
     case NXK_carry:
     case NXK_next:
     case NXK_barrier:

@@ -14,7 +14,7 @@
  * Stores of every element of the run (the exp of a softmax, beside its sum) go to the first
  * kernel.
  *
- * Requires: a simplified logical kernel of one part with one reduce stage over one loop. On
+ * Requires: a simplified logical kernel of one region with one reduce stage over one loop. On
  * processors that loop may contain a loop of two iterations over neighbouring elements (the
  * halves of a byte of i4), which is kept. */
 #include <string.h>
@@ -30,7 +30,7 @@ enum { GPU_BLOCKS = 4 * 132, GPU_CHUNK = 4096 };
 
 typedef struct splitter {
   nxb_binder b; /* used for the analysis of the kernel */
-  nxb_part part;
+  nxb_region region;
   const nxb_stage *stage;
   bool lanes;            /* a chunk has 16 partial results, one for each lane */
   bool pair;             /* an iteration of the run's first loop is two elements */
@@ -64,19 +64,19 @@ static bool fits_loops(splitter *s, const nxi_target *t) {
 /* Whether the kernel has the form that the head of this file requires. */
 static bool fits(splitter *s, const nxi_target *t) {
   nxb_binder *b = &s->b;
-  nxk_value part = NXK_NONE;
-  if (b->from->n_parts != 1 || has_locals(b->from) || !nxb_analyze_kernel(b)) return false;
-  for (nxk_value v = 0; v < b->from->n_instrs && part == NXK_NONE; v++)
-    if (b->from->instrs[v].op == NXK_part) part = v;
-  if (part == NXK_NONE || !nxb_analyze_part(b, part, &s->part)) return false;
-  b->part = &s->part;
-  s->stage = s->part.stages;
-  bool good = s->part.regular && s->part.n_stages == 1 && s->stage->reduces && fits_loops(s, t);
+  nxk_value region = NXK_NONE;
+  if (b->from->n_regions != 1 || has_locals(b->from) || !nxb_analyze_kernel(b)) return false;
+  for (nxk_value v = 0; v < b->from->n_instrs && region == NXK_NONE; v++)
+    if (b->from->instrs[v].op == NXK_region) region = v;
+  if (region == NXK_NONE || !nxb_analyze_region(b, region, &s->region)) return false;
+  b->region = &s->region;
+  s->stage = s->region.stages;
+  bool good = s->region.regular && s->region.n_stages == 1 && s->stage->reduces && fits_loops(s, t);
   s->points = 1;
-  for (uint32_t i = 0; good && i < s->part.n_outer; i++) {
-    good = is_plain_loop(&s->part.outer[i]) &&
-           s->part.outer[i].extent <= NXK_SPLIT_STRIPS * NXK_SPLIT_COLUMNS / s->points;
-    s->points *= s->part.outer[i].extent;
+  for (uint32_t i = 0; good && i < s->region.n_outer; i++) {
+    good = is_plain_loop(&s->region.outer[i]) &&
+           s->region.outer[i].extent <= NXK_SPLIT_STRIPS * NXK_SPLIT_COLUMNS / s->points;
+    s->points *= s->region.outer[i].extent;
   }
   return good;
 }
@@ -115,11 +115,11 @@ static int64_t units_of(const splitter *s, int64_t columns) {
   for (nxk_value v = s->stage->first; v <= s->stage->last; v++) {
     const nxk_instr *in = &s->b.from->instrs[v];
     if (in->op != NXK_load) continue;
-    for (uint32_t i = 0; i < s->part.n_outer; i++) {
+    for (uint32_t i = 0; i < s->region.n_outer; i++) {
       bool computed;
       int64_t stride =
-          nxb_stride(&s->b, &s->b.from->accesses[in->imm], s->part.outer[i].value, &computed);
-      if (!computed && (stride == 1 || stride == -1) && s->part.outer[i].extent >= 4)
+          nxb_stride(&s->b, &s->b.from->accesses[in->imm], s->region.outer[i].value, &computed);
+      if (!computed && (stride == 1 || stride == -1) && s->region.outer[i].extent >= 4)
         return nxb_ceil(s->points, columns);
     }
   }
@@ -208,9 +208,9 @@ static nxk_access partial_access(const writer *w, int number, nxk_term *terms) {
   nxk_access a = nxk_access_at(s->b.from->n_buffers + (uint32_t)number, 0);
   int64_t stride = s->lanes ? s->chunks * 16 : 1;
   a.terms = terms;
-  for (uint32_t i = s->part.n_outer; i-- > 0;) {
-    terms[a.n_terms++] = (nxk_term){w->map[s->part.outer[i].value], stride};
-    stride *= s->part.outer[i].extent;
+  for (uint32_t i = s->region.n_outer; i-- > 0;) {
+    terms[a.n_terms++] = (nxk_term){w->map[s->region.outer[i].value], stride};
+    stride *= s->region.outer[i].extent;
   }
   return a;
 }
@@ -293,8 +293,8 @@ static void copy_code(writer *w, nxk_value first, nxk_value last, nxk_value i, n
   const nxk_kernel *from = w->s->b.from;
   for (nxk_value v = first; v <= last && !w->k->failed; v++) {
     nxk_op op = (nxk_op)from->instrs[v].op;
-    bool rare_end = op == NXK_end && from->instrs[from->instrs[v].block].op == NXK_rare;
-    if (op == NXK_for || op == NXK_part || (op == NXK_end && !rare_end) || op == NXK_reduce ||
+    bool cold_end = op == NXK_end && from->instrs[from->instrs[v].block].op == NXK_cold;
+    if (op == NXK_for || op == NXK_region || (op == NXK_end && !cold_end) || op == NXK_reduce ||
         (op == NXK_store && !stores))
       continue;
     if ((op == NXK_load || op == NXK_store) && i != NXK_NONE) write_access(w, v, i, valid);
@@ -304,7 +304,7 @@ static void copy_code(writer *w, nxk_value first, nxk_value last, nxk_value i, n
 
 /* The outer loops and the code before the stage. */
 static void open_outer(writer *w, bool stores) {
-  const nxb_part *p = &w->s->part;
+  const nxb_region *p = &w->s->region;
   for (uint32_t i = 0; i <= p->n_outer; i++) {
     nxk_value first = i == 0 ? p->first + 1 : p->outer[i - 1].value + 1;
     nxk_value end = i < p->n_outer ? p->outer[i].value : w->s->stage->first;
@@ -315,7 +315,7 @@ static void open_outer(writer *w, bool stores) {
 }
 
 static void copy_top(writer *w) {
-  for (nxk_value v = 0; v < w->s->part.first && !w->k->failed; v++)
+  for (nxk_value v = 0; v < w->s->region.first && !w->k->failed; v++)
     nxk_copy_instr(w->k, w->s->b.from, v, w->map);
 }
 
@@ -345,12 +345,12 @@ static void store_partial(writer *w, int number, nxk_value result) {
   nxk_store(w->k, &a, result);
 }
 
-/* A part for `count` chunks from number `start` on, of `elements` each. */
+/* A region for `count` chunks from number `start` on, of `elements` each. */
 static void write_chunks(writer *w, int64_t start, int64_t count, int64_t elements) {
   const splitter *s = w->s;
   nxk_value results[NXK_MAX_PARTIALS] = {0};
   w->valid = s->lanes && elements % 16 != 0 ? elements : 0;
-  nxk_begin_part(w->k);
+  nxk_begin_region(w->k);
   w->chunk = count > 1 ? nxk_begin_range(w->k, NXK_OUTER, count) : integer(w, start);
   open_outer(w, false);
   nxk_value i = open_run(w, elements), valid = NXK_NONE;
@@ -362,7 +362,7 @@ static void write_chunks(writer *w, int64_t start, int64_t count, int64_t elemen
   for (int n = s->pair && !s->lanes; n >= 0; n--) nxk_end(w->k);
   for (int n = 0; n < s->n_partials && !w->k->failed; n++) store_partial(w, n, results[n]);
   uint32_t lanes = s->lanes ? 1u + s->pair : 0;
-  for (uint32_t n = s->part.n_outer + lanes + (count > 1) + 1; n > 0; n--) nxk_end(w->k);
+  for (uint32_t n = s->region.n_outer + lanes + (count > 1) + 1; n > 0; n--) nxk_end(w->k);
 }
 
 static void write_first(writer *w) {
@@ -376,7 +376,7 @@ static void write_second(writer *w) {
   const splitter *s = w->s;
   nxk_term terms[NXB_MAX_DIMS + 2];
   copy_top(w);
-  nxk_begin_part(w->k);
+  nxk_begin_region(w->k);
   open_outer(w, true);
   nxk_value j = nxk_begin_range(w->k, NXK_REDUCE, s->lanes ? 16 * s->chunks : s->chunks);
   for (int n = 0; n < s->n_partials && !w->k->failed; n++) {
@@ -394,8 +394,8 @@ static void write_second(writer *w) {
     a.index = scaled(w, w->map[s->reduce[n]], s->points);
     w->map[s->reduce[n]] = nxk_load(w->k, &a, 1);
   }
-  copy_code(w, s->stage->last + 1, s->part.body_last, NXK_NONE, NXK_NONE, true);
-  for (uint32_t n = 0; n <= s->part.n_outer; n++) nxk_end(w->k);
+  copy_code(w, s->stage->last + 1, s->region.body_last, NXK_NONE, NXK_NONE, true);
+  for (uint32_t n = 0; n <= s->region.n_outer; n++) nxk_end(w->k);
 }
 
 static nxk_kernel *write_half(const splitter *s, bool is_first) {

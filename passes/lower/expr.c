@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The expression DAG of a part. Expressions are hash-consed, so that a value used twice is computed
- * once, and each is annotated with the dimensions that it depends on, so that it can be placed in a
- * loop. Operands come before their users. */
+/* The expression DAG of a region. Expressions are hash-consed, so that a value used twice is
+ * computed once, and each is annotated with the dimensions that it depends on, so that it can be
+ * placed in a loop. Operands come before their users. */
 #include "lower.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Index arithmetic of lowering: affine positions over the dimensions of a part, and their
+/* Index arithmetic of lowering: affine positions over the dimensions of a region, and their
  * decomposition into one index for each axis. If the axes of a reshape do not line up with the
  * dimensions, a dimension is split (the common factorisation of both shapes). If no
  * factorisation exists, the affected indices are computed by division. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Private to the lowering from the graph IR to the kernel IR. A part of a kernel is lowered in two
- * steps. First the group's nodes become a DAG of scalar expressions over the part's dimensions
- * (lower/nodes.c). Then each expression is placed in the outermost loop in which all its dimensions
- * are known, and written as instructions (lower/schedule.c). */
+/* Private to the lowering from the graph IR to the kernel IR. A region of a kernel is lowered in
+ * two steps. First the group's nodes become a DAG of scalar expressions over the region's
+ * dimensions (lower/nodes.c). Then each expression is placed in the outermost loop in which all its
+ * dimensions are known, and written as instructions (lower/schedule.c). */
 #ifndef NXP_LOWER_H
 #define NXP_LOWER_H
 
@@ -13,9 +13,9 @@
 enum { NXW_MAX_DIMS = 48 };
 #define NXW_NONE UINT32_MAX
 
-/* The dimensions of a part, which become its loops: first the outer ones, whose points are
+/* The dimensions of a region, which become its loops: first the outer ones, whose points are
  * independent, then the inner ones, which are reduced or which later stages iterate over again.
- * Each comes from an axis of the part's full shape. An axis may be split into several
+ * Each comes from an axis of the region's full shape. An axis may be split into several
  * dimensions, outermost first. */
 typedef struct nxw_dims {
   uint32_t n, n_outer;
@@ -75,9 +75,9 @@ typedef struct nxw_lower {
   const nxp_lower_options *options;
   nxk_kernel *kernel;
   nxi_diag *d;
-  nxi_arena arena; /* of this part */
+  nxi_arena arena; /* of this region */
   nxw_dims dims;
-  const nxp_part *part;
+  const nxp_region *region;
   nxw_expr *exprs;
   uint32_t n_exprs, cap_exprs;
   uint32_t *expr_table;
@@ -99,23 +99,23 @@ typedef struct nxw_lower {
   nxp_kernel_binding *binding;
   int32_t outside; /* leading axes without loops: the caller moves the buffers instead */
   bool no_rows;    /* this group cannot be lowered with `outside` axes */
-  bool split;      /* a dimension was split, so the part has to be lowered again */
+  bool split;      /* a dimension was split, so the region has to be lowered again */
   bool failed;     /* memory */
   uint32_t splits;
 } nxw_lower;
 
 /* ---- lower/index.c */
 void nxw_affine_zero(nxw_affine *a);
-/* Returns a copy that lives as long as the part, or NULL if memory is exhausted. If the previous
- * call kept an equal form it returns that one: most nodes of a part are read at the same
+/* Returns a copy that lives as long as the region, or NULL if memory is exhausted. If the previous
+ * call kept an equal form it returns that one: most nodes of a region are read at the same
  * position. */
 nxw_affine *nxw_affine_keep(nxw_lower *l, const nxw_affine *a);
 void nxw_affine_add_scaled(nxw_lower *l, nxw_affine *a, const nxw_affine *b, int64_t scale);
 bool nxw_affine_equal(const nxw_lower *l, const nxw_affine *a, const nxw_affine *b);
-/* The index of one axis of the part's full shape. */
+/* The index of one axis of the region's full shape. */
 void nxw_axis_index(const nxw_lower *l, uint32_t axis, nxw_affine *a);
 /* From a position in C order of `shape` to one index for each axis. Returns false if a dimension
- * had to be split, so that the part has to be lowered again (l->split), or if memory is
+ * had to be split, so that the region has to be lowered again (l->split), or if memory is
  * exhausted. */
 bool nxw_unravel(nxw_lower *l, const nxw_affine *position, int32_t rank, const int64_t *shape,
                  uint32_t guard, nxw_affine *indices);
@@ -156,7 +156,7 @@ uint32_t nxw_affine_value(nxw_lower *l, const nxw_affine *a); /* i64 */
 uint32_t nxw_node_value(nxw_lower *l, uint32_t node, const nxw_affine *position, uint32_t guard);
 uint32_t nxw_buffer(nxw_lower *l, uint32_t node, nxk_buffer_kind kind);
 
-/* ---- lower/schedule.c: writes the part out. */
-bool nxw_write_part(nxw_lower *l);
+/* ---- lower/schedule.c: writes the region out. */
+bool nxw_write_region(nxw_lower *l);
 
 #endif

@@ -80,7 +80,7 @@ static void ask(nxw_lower *l, nxw_frame *f, uint32_t node, const nxw_affine *at,
   if (f->ask_position == NULL) l->failed = true;
 }
 
-/* The indices of the axes of f's node, allocated for the life of the part. NULL: a dimension was
+/* The indices of the axes of f's node, allocated for the life of the region. NULL: a dimension was
  * split, or memory is exhausted. */
 static nxw_affine *unravel(nxw_lower *l, const nxw_frame *f) {
   const nxg_node *n = node_of(l, f->node);
@@ -243,27 +243,27 @@ static void cat_step(nxw_lower *l, nxw_frame *f) {
 /* ---- reductions */
 
 /* The dtype in which a reduction is computed. */
-static nx_dtype fold_dtype(nx_dtype t) { return t == NX_BOOL ? NX_U8 : nxi_compute_dtype(t); }
+static nx_dtype reduce_dtype(nx_dtype t) { return t == NX_BOOL ? NX_U8 : nxi_compute_dtype(t); }
 
 /* The result of a reduction over no elements. */
-static uint32_t fold_identity(nxw_lower *l, const nxg_node *n) {
+static uint32_t reduce_identity(nxw_lower *l, const nxg_node *n) {
   nx_dtype t = nxi_compute_dtype(n->dtype);
   uint64_t bits = nxk_reduce_empty(nxg_reduce_kind(n->op), t);
   return cast_expr(l, nxw_const(l, t, bits), n->dtype);
 }
 
-/* Indices of the operand: kept axes from the result's position, reduced ones from the part's inner
- * dimensions. */
-static bool fold_operand_position(nxw_lower *l, const nxg_node *n, const nxw_frame *f,
-                                  nxw_affine *at) {
+/* Indices of the operand: kept axes from the result's position, reduced ones from the region's
+ * inner dimensions. */
+static bool reduce_operand_position(nxw_lower *l, const nxg_node *n, const nxw_frame *f,
+                                    nxw_affine *at) {
   const nxg_node *x = node_of(l, n->args[0]);
   nxw_affine index;
   int64_t strides[NXG_MAX_RANK];
-  uint32_t mask = nxg_fold_mask(n);
+  uint32_t mask = nxg_reduce_mask(n);
   if (!nxw_unravel(l, f->position, n->rank, n->shape, f->guard, l->axes)) return false;
   bool keepdims = n->rank == x->rank;
   int32_t from = 0;
-  uint32_t axis = 0; /* axis of the part, which has no axes of extent 1 */
+  uint32_t axis = 0; /* axis of the region, which has no axes of extent 1 */
   nxg_contiguous_strides(x->rank, x->shape, strides);
   nxw_affine_zero(at);
   for (int32_t i = 0; i < x->rank; i++) {
@@ -277,34 +277,34 @@ static bool fold_operand_position(nxw_lower *l, const nxg_node *n, const nxw_fra
   return !l->failed;
 }
 
-static uint32_t folded(nxw_lower *l, const nxg_node *n, uint32_t value) {
+static uint32_t reduced_value(nxw_lower *l, const nxg_node *n, uint32_t value) {
   const nxg_node *x = node_of(l, n->args[0]);
   nxk_reduce_kind kind = nxg_reduce_kind(n->op);
-  nx_dtype t = fold_dtype(x->dtype), result = nxk_finds_index(kind) ? NX_I64 : t;
+  nx_dtype t = reduce_dtype(x->dtype), result = nxk_finds_index(kind) ? NX_I64 : t;
   nxg_run runs[NXG_MAX_RANK];
-  int32_t n_runs = nxg_reduce_runs(x->rank, x->shape, nxg_fold_mask(n), runs);
+  int32_t n_runs = nxg_reduce_runs(x->rank, x->shape, nxg_reduce_mask(n), runs);
   nxk_order order = runs[n_runs - 1].order; /* the reduction has a single run */
   uint32_t reduced = nxw_reduce(l, kind, order, cast_expr(l, value, t), NXW_NONE, result);
   return cast_expr(l, reduced, n->dtype);
 }
 
-static void fold_step(nxw_lower *l, nxw_frame *f) {
+static void reduce_step(nxw_lower *l, nxw_frame *f) {
   const nxg_node *n = node_of(l, f->node), *x = node_of(l, n->args[0]);
-  uint32_t mask = nxg_fold_mask(n);
+  uint32_t mask = nxg_reduce_mask(n);
   bool any = false, nothing = false;
   for (int32_t i = 0; i < x->rank; i++) {
     nothing = nothing || ((mask >> i & 1) && x->shape[i] == 0);
     any = any || ((mask >> i & 1) && x->shape[i] != 1);
   }
   nxw_affine at;
-  if (f->step > 0) f->value = any ? folded(l, n, f->got) : f->got;
-  else if (nothing) f->value = fold_identity(l, n);
-  else if (!fold_operand_position(l, n, f, &at)) return;
+  if (f->step > 0) f->value = any ? reduced_value(l, n, f->got) : f->got;
+  else if (nothing) f->value = reduce_identity(l, n);
+  else if (!reduce_operand_position(l, n, f, &at)) return;
   else if (!any && nxg_finds_index(n->op)) f->value = nxw_const(l, NX_I32, 0);
   else ask(l, f, n->args[0], &at, f->guard);
 }
 
-/* ---- scans, at the points of the part: its inner dimension is the axis */
+/* ---- scans, at the points of the region: its inner dimension is the axis */
 
 static void scan_step(nxw_lower *l, nxw_frame *f) {
   const nxg_node *n = node_of(l, f->node);
@@ -353,7 +353,7 @@ static void matmul_step(nxw_lower *l, nxw_frame *f) {
     return;
   }
   if (f->step == 0 && (f->index = unravel(l, f)) == NULL) return;
-  if (inner != 1) nxw_axis_index(l, (uint32_t)l->part->rank - 1, &k);
+  if (inner != 1) nxw_axis_index(l, (uint32_t)l->region->rank - 1, &k);
   if (f->step == 0) {
     ask_matrix(l, f, n->args[0], &f->index[n->rank - 2], &k);
   } else if (f->step == 1) {
@@ -482,8 +482,8 @@ static void view_step(nxw_lower *l, nxw_frame *f) {
 }
 
 static bool computed_here(const nxw_lower *l, uint32_t node) {
-  for (uint32_t i = 0; i < l->part->n_roots; i++)
-    if (l->part->roots[i].node == node) return true;
+  for (uint32_t i = 0; i < l->region->n_roots; i++)
+    if (l->region->roots[i].node == node) return true;
   return l->clusters->group_of[node] == UINT32_MAX;
 }
 
@@ -495,7 +495,7 @@ static void step(nxw_lower *l, nxw_frame *f) {
     case NXG_KIND_LEAF: f->value = leaf_value(l, f->node, f->position, f->guard); return;
     case NXG_KIND_VIEW: view_step(l, f); return;
     case NXG_KIND_MAP: map_step(l, f); return;
-    case NXG_KIND_FOLD: fold_step(l, f); return;
+    case NXG_KIND_REDUCE: reduce_step(l, f); return;
     default: break;
   }
   if (nxg_is_scan(n->op)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Writes the expressions of a part as a logical kernel: outer loops, and in them one nest of inner
- * loops for each stage. Every expression is placed in the outermost loop in which all its
+/* Writes the expressions of a region as a logical kernel: outer loops, and in them one nest of
+ * inner loops for each stage. Every expression is placed in the outermost loop in which all its
  * dimensions are known. A value that a later stage needs again is computed again or, if that is
  * expensive, kept in a LOCAL array. */
 #include "lower.h"
@@ -181,7 +181,7 @@ static void stay_inside(const nxw_lower *l, nxw_affine *at) {
 static bool has_param(const nxw_lower *l, uint32_t dim) {
   for (uint32_t i = 0; i < l->dims.n; i++)
     if (i != dim && l->dims.axis[i] == l->dims.axis[dim]) return false;
-  return l->part->walk != NULL;
+  return l->region->walk != NULL;
 }
 
 static bool note_all_strides(writer *w, uint8_t *noted) {
@@ -383,7 +383,7 @@ static void write_nest(writer *w, uint32_t nest) {
 
 static void write_all(writer *w) {
   nxw_lower *l = w->l;
-  nxk_begin_part(w->k);
+  nxk_begin_region(w->k);
   write_row_code(w, 0, 0);
   for (uint32_t i = 0; i < l->dims.n_outer; i++) {
     if (l->dims.extent[i] != 1) w->loop[i] = nxk_begin_range(w->k, NXK_OUTER, l->dims.extent[i]);
@@ -400,7 +400,7 @@ static void write_all(writer *w) {
   nxk_end(w->k);
 }
 
-bool nxw_write_part(nxw_lower *l) {
+bool nxw_write_region(nxw_lower *l) {
   writer w = {.l = l, .k = l->kernel};
   size_t n = l->n_exprs ? l->n_exprs : 1;
   w.needed = nxi_calloc(n, sizeof *w.needed);

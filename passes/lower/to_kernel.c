@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* Lowers a fusion group of graph nodes to a logical kernel. Each part is first tried with the axes
- * of its full shape as dimensions. If a reshape needs a finer factorisation, a dimension is split
- * and the part is lowered again. */
+/* Lowers a fusion group of graph nodes to a logical kernel. Each region is first tried with the
+ * axes of its full shape as dimensions. If a reshape needs a finer factorisation, a dimension is
+ * split and the region is lowered again. */
 #include "lower.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_PARTS = 16 }; /* parts of one kernel */
+enum { MAX_REGIONS = 16 }; /* regions of one kernel */
 
 struct nxp_lowering {
   nxp_lower_options options;
@@ -59,12 +59,12 @@ nx_status nxp_lowering_create(const nxg_graph *g, const nxp_clusters *c, const n
   return NX_OK;
 }
 
-static void initial_dims(nxw_dims *dims, const nxp_part *part) {
+static void initial_dims(nxw_dims *dims, const nxp_region *region) {
   memset(dims, 0, sizeof *dims);
   for (int inner = 0; inner < 2; inner++) {
-    for (int32_t i = 0; i < part->rank; i++) {
-      if ((int)(part->reduced >> i & 1) != inner || part->shape[i] == 1) continue;
-      dims->extent[dims->n] = part->shape[i];
+    for (int32_t i = 0; i < region->rank; i++) {
+      if ((int)(region->reduced >> i & 1) != inner || region->shape[i] == 1) continue;
+      dims->extent[dims->n] = region->shape[i];
       dims->axis[dims->n++] = (uint8_t)i;
     }
     if (inner == 0) dims->n_outer = dims->n;
@@ -76,25 +76,25 @@ static void walked_position(nxw_lower *l, const int64_t *strides, int64_t offset
                             nxw_affine *position) {
   nxw_affine_zero(position);
   position->constant = offset;
-  for (int32_t i = 0; i < l->part->rank; i++) {
+  for (int32_t i = 0; i < l->region->rank; i++) {
     nxw_affine index;
     nxw_axis_index(l, (uint32_t)i, &index);
     nxw_affine_add_scaled(l, position, &index, strides[i]);
   }
 }
 
-/* The C-order position of the part's current point, in the shape of all axes or of the kept
+/* The C-order position of the region's current point, in the shape of all axes or of the kept
  * ones. */
 static void point_position(nxw_lower *l, bool outer_only, nxw_affine *position) {
-  const nxp_part *part = l->part;
+  const nxp_region *region = l->region;
   int64_t stride = 1;
   nxw_affine_zero(position);
-  for (int32_t i = part->rank; i-- > 0;) {
-    if (outer_only && (part->reduced >> i & 1)) continue;
+  for (int32_t i = region->rank; i-- > 0;) {
+    if (outer_only && (region->reduced >> i & 1)) continue;
     nxw_affine index;
     nxw_axis_index(l, (uint32_t)i, &index);
     nxw_affine_add_scaled(l, position, &index, stride);
-    stride *= part->shape[i];
+    stride *= region->shape[i];
   }
 }
 
@@ -128,7 +128,7 @@ static bool lower_update(nxw_lower *l, uint32_t node) {
 /* Lowers one operand of a cat that has memory of its own: it is copied to its place. */
 static bool lower_cat_operand(nxw_lower *l, uint32_t node) {
   const nxg_node *n = &l->g->nodes[node];
-  uint32_t operand = l->part->cat_operand;
+  uint32_t operand = l->region->cat_operand;
   const nxg_node *x = &l->g->nodes[n->args[operand]];
   int32_t axis = (int32_t)n->attrs[0];
   nxw_affine point, at;
@@ -143,7 +143,7 @@ static bool lower_cat_operand(nxw_lower *l, uint32_t node) {
 }
 
 /* Lowers a pair: both operands are stored to adjacent elements. */
-static bool lower_pair(nxw_lower *l, uint32_t node, const nxw_affine *position, bool inner) {
+static bool lower_interleave(nxw_lower *l, uint32_t node, const nxw_affine *position, bool inner) {
   for (uint32_t k = 0; k < 2; k++) {
     nxw_affine at;
     nxw_affine_zero(&at);
@@ -156,8 +156,8 @@ static bool lower_pair(nxw_lower *l, uint32_t node, const nxw_affine *position, 
 }
 
 static bool lower_walk(nxw_lower *l) {
-  const nxp_walk *walk = l->part->walk;
-  uint32_t node = l->part->roots[0].node,
+  const nxp_walk *walk = l->region->walk;
+  uint32_t node = l->region->roots[0].node,
            value = walk->operand == UINT32_MAX ? node : l->g->nodes[node].args[walk->operand];
   nxw_affine from, to;
   walked_position(l, walk->from, walk->offset, &from);
@@ -166,9 +166,9 @@ static bool lower_walk(nxw_lower *l) {
 }
 
 static bool lower_roots(nxw_lower *l, nxp_group_kind kind) {
-  if (l->part->walk != NULL) return lower_walk(l);
-  for (uint32_t i = 0; i < l->part->n_roots; i++) {
-    const nxp_root *root = &l->part->roots[i];
+  if (l->region->walk != NULL) return lower_walk(l);
+  for (uint32_t i = 0; i < l->region->n_roots; i++) {
+    const nxp_root *root = &l->region->roots[i];
     nxw_affine position;
     bool ok;
     if (kind == NXP_GROUP_UPDATE) {
@@ -178,8 +178,9 @@ static bool lower_roots(nxw_lower *l, nxp_group_kind kind) {
     } else {
       bool outer = root->space == NXP_SPACE_OUTER;
       point_position(l, outer, &position);
-      bool inner = !outer && l->part->reduced != 0;
-      if (l->g->nodes[root->node].op == NXG_pair) ok = lower_pair(l, root->node, &position, inner);
+      bool inner = !outer && l->region->reduced != 0;
+      if (l->g->nodes[root->node].op == NXG_interleave)
+        ok = lower_interleave(l, root->node, &position, inner);
       else
         ok = add_store(l, nxw_node_value(l, root->node, &position, NXW_NONE), root->node, &position,
                        inner);
@@ -198,11 +199,11 @@ static void forget_values(nxw_lower *l) {
   nxi_arena_destroy(&l->arena);
 }
 
-/* Finds the expressions of a part and the dimensions that they need. False: l->failed, or d holds
+/* Finds the expressions of a region and the dimensions that they need. False: l->failed, or d holds
  * the reason. */
-static bool find_part(nxw_lower *l, const nxp_part *part, nxp_group_kind kind) {
-  l->part = part;
-  initial_dims(&l->dims, part);
+static bool find_region(nxw_lower *l, const nxp_region *region, nxp_group_kind kind) {
+  l->region = region;
+  initial_dims(&l->dims, region);
   l->splits = 0;
   for (;;) {
     forget_values(l);
@@ -212,32 +213,32 @@ static bool find_part(nxw_lower *l, const nxp_part *part, nxp_group_kind kind) {
   }
 }
 
-static bool lower_part(nxw_lower *l, const nxp_part *part, nxp_group_kind kind) {
-  return find_part(l, part, kind) && nxw_write_part(l);
+static bool lower_region(nxw_lower *l, const nxp_region *region, nxp_group_kind kind) {
+  return find_region(l, region, kind) && nxw_write_region(l);
 }
 
-static bool lower_parts(nxw_lower *l, const nxp_group *group, uint32_t *operand) {
-  nxp_part part = {.rank = group->rank,
-                   .reduced = group->reduced,
-                   .roots = group->roots,
-                   .n_roots = group->n_roots,
-                   .cat_operand = UINT32_MAX};
-  memcpy(part.shape, group->shape, sizeof part.shape);
-  if (group->kind != NXP_GROUP_CAT) return lower_part(l, &part, group->kind);
+static bool lower_regions(nxw_lower *l, const nxp_group *group, uint32_t *operand) {
+  nxp_region region = {.rank = group->rank,
+                       .reduced = group->reduced,
+                       .roots = group->roots,
+                       .n_roots = group->n_roots,
+                       .cat_operand = UINT32_MAX};
+  memcpy(region.shape, group->shape, sizeof region.shape);
+  if (group->kind != NXP_GROUP_CAT) return lower_region(l, &region, group->kind);
   const nxg_node *n = &l->g->nodes[group->roots[0].node];
   uint32_t i = *operand;
   *operand = 0;
-  for (uint32_t n_parts = 0; i < n->n_args; i++) {
+  for (uint32_t n_regions = 0; i < n->n_args; i++) {
     const nxg_node *x = &l->g->nodes[n->args[i]];
     if (nxg_node_elements(x) == 0) continue;
-    if (n_parts++ == MAX_PARTS) {
+    if (n_regions++ == MAX_REGIONS) {
       *operand = i;
       return true;
     }
-    part.rank = x->rank;
-    memcpy(part.shape, x->shape, (size_t)x->rank * sizeof part.shape[0]);
-    part.cat_operand = i;
-    if (!lower_part(l, &part, group->kind)) return false;
+    region.rank = x->rank;
+    memcpy(region.shape, x->shape, (size_t)x->rank * sizeof region.shape[0]);
+    region.cat_operand = i;
+    if (!lower_region(l, &region, group->kind)) return false;
   }
   return true;
 }
@@ -281,7 +282,7 @@ nx_status nxp_lower_group(nxp_lowering *lowering, uint32_t group, uint32_t *oper
   nxw_lower *l = &lowering->work;
   const nxp_group *members = &l->clusters->groups[group];
   begin_kernel(l, members, binding, d);
-  l->failed = l->failed || !lower_parts(l, members, operand) || l->kernel->failed;
+  l->failed = l->failed || !lower_regions(l, members, operand) || l->kernel->failed;
   return end_kernel(l, out);
 }
 
@@ -293,20 +294,20 @@ nx_status nxp_lower_rows(nxp_lowering *lowering, uint32_t group, nxk_kernel **ou
   begin_kernel(l, members, binding, d);
   l->outside = members->rank - 1;
   if (l->outside < 1 || members->reduced != 0) l->failed = l->no_rows = true;
-  l->failed = l->failed || !lower_parts(l, members, &operand) || l->kernel->failed;
+  l->failed = l->failed || !lower_regions(l, members, &operand) || l->kernel->failed;
   return end_kernel(l, out);
 }
 
-static void part_of_walk(const nxp_group *group, const nxp_walk *walk, nxp_part *part) {
-  *part = (nxp_part){.rank = walk->rank,
-                     .roots = group->roots,
-                     .n_roots = 1,
-                     .cat_operand = UINT32_MAX,
-                     .walk = walk};
-  memcpy(part->shape, walk->extent, (size_t)walk->rank * sizeof part->shape[0]);
+static void region_of_walk(const nxp_group *group, const nxp_walk *walk, nxp_region *region) {
+  *region = (nxp_region){.rank = walk->rank,
+                         .roots = group->roots,
+                         .n_roots = 1,
+                         .cat_operand = UINT32_MAX,
+                         .walk = walk};
+  memcpy(region->shape, walk->extent, (size_t)walk->rank * sizeof region->shape[0]);
 }
 
-/* Makes the dimensions that a part needs the axes of the walk. False: there are too many. */
+/* Makes the dimensions that a region needs the axes of the walk. False: there are too many. */
 static bool take_dims(const nxw_dims *dims, nxp_walk *walk, int32_t *axis) {
   const nxp_walk old = *walk;
   if (dims->n > NXG_MAX_RANK) return false;
@@ -326,10 +327,10 @@ nx_status nxp_lower_factors(nxp_lowering *lowering, uint32_t group, nxp_walk *wa
   const nxp_group *members = &l->clusters->groups[group];
   nxp_kernel_binding binding;
   nxk_kernel *unwritten = NULL;
-  nxp_part part;
-  part_of_walk(members, walk, &part);
+  nxp_region region;
+  region_of_walk(members, walk, &region);
   begin_kernel(l, members, &binding, d);
-  l->failed = l->failed || !find_part(l, &part, members->kind);
+  l->failed = l->failed || !find_region(l, &region, members->kind);
   *ok = !l->failed && take_dims(&l->dims, walk, axis);
   nx_status status = end_kernel(l, &unwritten);
   nxk_destroy(unwritten);
@@ -341,10 +342,10 @@ nx_status nxp_lower_walk(nxp_lowering *lowering, uint32_t group, const nxp_walk 
                          nxk_kernel **out, nxp_kernel_binding *binding, nxi_diag *d) {
   nxw_lower *l = &lowering->work;
   const nxp_group *members = &l->clusters->groups[group];
-  nxp_part part;
-  part_of_walk(members, walk, &part);
+  nxp_region region;
+  region_of_walk(members, walk, &region);
   begin_kernel(l, members, binding, d);
   l->outside = walk->outside;
-  l->failed = l->failed || !lower_part(l, &part, members->kind) || l->kernel->failed;
+  l->failed = l->failed || !lower_region(l, &region, members->kind) || l->kernel->failed;
   return end_kernel(l, out);
 }

@@ -84,7 +84,7 @@ static void choose_nontemporal(nxp_step_builder *s) {
   bool passes = footprint(s) >= (double)cache * 0.75;
   for (uint32_t i = 0; i < b->g->n_nodes; i++)
     b->nontemporal[i] = passes && b->output_of[i] && s->group_order[i] == 0 &&
-                        b->g->nodes[i].op != NXG_update && b->g->nodes[i].op != NXG_pair &&
+                        b->g->nodes[i].op != NXG_update && b->g->nodes[i].op != NXG_interleave &&
                         node_bytes(s, i) >= cache / 4;
 }
 

@@ -21,8 +21,8 @@ enum {
 static bool is_elementwise(const nxp_step_builder *s, uint32_t base, const nxp_group *members) {
   const nxg_node *root = node_of(s, base);
   if (members->kind == NXP_GROUP_CAT) return true;
-  return members->kind == NXP_GROUP_KERNEL && members->reduced == 0 && root->op != NXG_pair &&
-         !nxg_is_scan(root->op) && nxg_ops[root->op].kind != NXG_KIND_FOLD &&
+  return members->kind == NXP_GROUP_KERNEL && members->reduced == 0 && root->op != NXG_interleave &&
+         !nxg_is_scan(root->op) && nxg_ops[root->op].kind != NXG_KIND_REDUCE &&
          root->op != NXG_matmul;
 }
 

@@ -12,7 +12,7 @@ static double work_of(const nxg_graph *g, const nxg_node *n) {
     case NXG_KIND_MAP: return elements * nxk_scalars[nxg_ops[n->op].scalar].cost;
     case NXG_KIND_MOVE:
     case NXG_KIND_STORE: return elements;
-    case NXG_KIND_FOLD: return (double)nxg_node_elements(x);
+    case NXG_KIND_REDUCE: return (double)nxg_node_elements(x);
     case NXG_KIND_CALL: return 0; /* the step says it */
     case NXG_KIND_LIBRARY:
       return elements * (n->op == NXG_matmul ? (double)x->shape[x->rank - 1] : THREEFRY_COST);

@@ -45,9 +45,9 @@ static void put_kernel(nxi_text *out, const nxp_plan *p, const nxp_step *s) {
   if (k != NULL && k->level == NXK_BOUND) {
     scratch = nxk_scratch_bytes(k);
     tasks = 0;
-    for (uint32_t i = 0; i < k->n_parts; i++) {
-      tasks += k->parts[i].tasks;
-      by_param = by_param || k->parts[i].tasks_param >= 0;
+    for (uint32_t i = 0; i < k->n_regions; i++) {
+      tasks += k->regions[i].tasks;
+      by_param = by_param || k->regions[i].tasks_param >= 0;
     }
   }
   if (k != NULL && k->level == NXK_LOGICAL) nxi_text_add(out, ", logical");

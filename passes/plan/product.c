@@ -168,7 +168,7 @@ static bool place_product(nxp_step_builder *s, const nxp_group *e, uint32_t prod
   const nxg_node *n = node_of(s, product), *root = node_of(s, e->roots[0].node);
   for (uint32_t i = 0; i < e->n_roots; i++)
     if (!nxp_new_memory(s, e->roots[i].node, &s->b->where[e->roots[i].node])) return false;
-  if (e->n_roots == 1 && root->dtype == n->dtype && root->op != NXG_pair) {
+  if (e->n_roots == 1 && root->dtype == n->dtype && root->op != NXG_interleave) {
     s->b->where[product] = s->b->where[e->roots[0].node];
     return true;
   }

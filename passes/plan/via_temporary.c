@@ -48,7 +48,7 @@ static nxk_kernel *moving_kernel(const nxk_kernel *k, const nest *loops, const n
   nxk_access from = nxk_access_at(0, 0), into = *store;
   nxk_add_buffer(move, NXK_IN, to->dtype, loops->points);
   into.buffer = nxk_add_buffer(move, NXK_OUT, to->dtype, to->elements);
-  nxk_begin_part(move);
+  nxk_begin_region(move);
   for (uint32_t i = 0; i < loops->n; i++)
     index[i] = nxk_begin_range(move, loops->kind[i], loops->extent[i]);
   dense_terms(loops, index, terms[0]);

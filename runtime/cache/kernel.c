@@ -376,16 +376,17 @@ static void store_on_disk(nxi_kernel_cache *c, const nxi_kernel *k, const char *
 /* ---- making a kernel */
 
 static nx_status count_tasks(nxi_kernel_info *info, const nxk_kernel *bound, nxi_diag *d) {
-  for (uint32_t i = 0; i < bound->n_parts; i++) {
-    const nxk_part *p = &bound->parts[i];
+  for (uint32_t i = 0; i < bound->n_regions; i++) {
+    const nxk_region *p = &bound->regions[i];
     if (p->tasks_param < 0) {
       info->tasks += p->tasks;
-    } else if (bound->n_parts == 1) {
+    } else if (bound->n_regions == 1) {
       info->tasks_param = p->tasks_param;
       info->tasks_divisor = p->tasks_divisor;
     } else {
       return nxi_fail(d, NX_INTERNAL, "",
-                      "kernel %s: parts beside one whose tasks depend on a parameter", bound->name);
+                      "kernel %s: regions beside one whose tasks depend on a parameter",
+                      bound->name);
     }
   }
   return NX_OK;

@@ -19,7 +19,7 @@ typedef enum nxi_kernel_outcome {
 
 typedef struct nxi_kernel_info {
   int64_t scratch_bytes; /* a thread needs for LOCAL arrays (nxk_scratch_bytes) */
-  int64_t tasks;         /* of all parts, if tasks_param < 0 */
+  int64_t tasks;         /* of all regions, if tasks_param < 0 */
   int32_t tasks_param;   /* >= 0: tasks = ceil(that scalar parameter / tasks_divisor) */
   int64_t tasks_divisor;
   /* binding, legalising, compiling and loading; of loading alone after a disk hit */

@@ -109,7 +109,7 @@ static bool is_tiny(const nxg_graph *g) {
     const nxg_node *x = n->n_args ? &g->nodes[n->args[0]] : n;
     double elements = (double)nxg_node_elements(n);
     work += elements;
-    if (nxg_ops[n->op].kind == NXG_KIND_FOLD) work += (double)nxg_node_elements(x);
+    if (nxg_ops[n->op].kind == NXG_KIND_REDUCE) work += (double)nxg_node_elements(x);
     if (n->op == NXG_matmul) work += elements * (double)x->shape[x->rank - 1];
     if (nxg_ops[n->op].kind == NXG_KIND_CALL) work += (double)TINY_WORK;
   }
@@ -455,17 +455,17 @@ static const uint64_t brief_bytes = 8 << 20;
 
 /* A conservative form of is_tiny that needs the key only, not a graph. */
 static bool has_tiny_key(const nxi_run *run) {
-  int64_t most = 1, elements = 0, folds = 0;
+  int64_t most = 1, elements = 0, reductions = 0;
   if (run->make_graph || run->n_slots >= TINY_NODES) return false;
   for (const uint64_t *w = run->key; *w != UINT64_MAX; w = nxi_key_next(w)) {
     uint32_t op = w[0] & 0xffff;
     int64_t n = nxg_elements((int32_t)(w[0] >> 24 & 0xff), (const int64_t *)(w + 2));
     if (op == NXG_matmul || nxg_ops[op].kind == NXG_KIND_CALL || n >= TINY_WORK) return false;
-    folds += nxg_ops[op].kind == NXG_KIND_FOLD;
+    reductions += nxg_ops[op].kind == NXG_KIND_REDUCE;
     elements += n;
     most = n > most ? n : most;
   }
-  return elements + folds * most < TINY_WORK;
+  return elements + reductions * most < TINY_WORK;
 }
 
 bool nxi_poll_briefly;

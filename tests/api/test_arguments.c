@@ -127,7 +127,7 @@ static void dtype_of_places(void **state) {
 
 static void options_of_parse(void **state) {
   (void)state;
-  static const char text[] = "nxir 1\ngraph @f(%x: f32[2]) -> (%y) {\n  %y = neg %x : f32[2]\n}\n";
+  static const char text[] = "nxir 2\ngraph @f(%x: f32[2]) -> (%y) {\n  %y = neg %x : f32[2]\n}\n";
   nx_parse_options o = {.size = sizeof o, .device = 1};
   nx_function *f = NULL;
   nx_tensor *x = constant(2, 3), *there = GOOD(nx_to_device(x, 1)), *y = NULL;

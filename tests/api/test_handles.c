@@ -301,7 +301,7 @@ static void contexts(void **state) {
   REFUSED(nx_import(c, &import, &t), was);
   REFUSED(nx_load_npy(c, "x.npy", &t), was);
   REFUSED(nx_archive_load(a, c, "t", NULL, &t), was);
-  REFUSED(nx_function_parse(c, "nxir 1", 6, NULL, (void *)&a), was);
+  REFUSED(nx_function_parse(c, "nxir 2", 6, NULL, (void *)&a), was);
   nx_archive_close(a);
   static const char closed[] = "was released: archive ";
   REFUSED(nx_archive_close(a), closed);
@@ -370,7 +370,7 @@ static void no_memory(void **state) {
     nx_scope *scope = nx_scope_begin(ctx);
     nx_tensor *x = nx_full(ctx, 0, NX_F32, NX_SHAPE(3), NX_NUMBER(1)), *y = nx_neg(x);
     if (y) nx_map(y, NX_MAP_READ, NULL, &m);
-    if (m) nx_function_parse(ctx, "nxir 1\ngraph @f() -> () {\n}\n", 28, NULL, &f);
+    if (m) nx_function_parse(ctx, "nxir 2\ngraph @f() -> () {\n}\n", 28, NULL, &f);
     if (f) nx_context_create(NULL, &c);
     nxi_alloc_fail(-1, false);
     done = c != NULL;

@@ -31,7 +31,7 @@ static void sizes_that_are_not_set(void **state) {
   nx_function *f;
   nx_context *c;
   float data[6];
-  const char *text = "nxir 1\ngraph @f(%x: f32[2,3]) -> (%x) {\n}\n";
+  const char *text = "nxir 2\ngraph @f(%x: f32[2,3]) -> (%x) {\n}\n";
   OK(nx_function_parse(ctx, text, strlen(text), NULL, &f));
   NO_SIZE(nx_tensor_info, nx_tensor_describe(x, &none));
   NO_SIZE(nx_stats, nx_context_stats(ctx, &none));

@@ -7,7 +7,7 @@
 
 enum { MOST = 120000 };
 
-static float fold(nx_scan_op op, float a, float b) {
+static float combine(nx_scan_op op, float a, float b) {
   switch (op) {
     case NX_SCAN_SUM: return a + b;
     case NX_SCAN_PROD: return a * b;
@@ -25,12 +25,12 @@ static void scan_in_order(nx_scan_op op, const float *x, float *y, int64_t outer
     for (int64_t k = 0; k < n; k++) {
       float e = x[first + k * inner];
       if (k % 1024 == 0) {
-        before = k == 0 ? 0 : k == 1024 ? within : fold(op, before, within);
+        before = k == 0 ? 0 : k == 1024 ? within : combine(op, before, within);
         within = e;
       } else {
-        within = fold(op, within, e);
+        within = combine(op, within, e);
       }
-      y[first + k * inner] = k < 1024 ? within : fold(op, before, within);
+      y[first + k * inner] = k < 1024 ? within : combine(op, before, within);
     }
   }
 }
@@ -96,7 +96,7 @@ static void nan_goes_on(void **state) {
   }
 }
 
-/* Folded in f32, each result rounded once. */
+/* Reduced in f32, each result rounded once. */
 static void small_floats(void **state) {
   (void)state;
   nx_tensor *ones = GOOD(nx_cast(constant(4000, 1), NX_F16)),

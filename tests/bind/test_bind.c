@@ -62,7 +62,7 @@ static nxk_kernel *random_map(nx_dtype t) {
            y = nxk_add_buffer(k, NXK_OUT, t, total);
   k->buffers[y].aligned = true;
   nxk_value index[4];
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   for (int i = 0; i < rank; i++) index[i] = nxk_begin_range(k, NXK_OUTER, extent[i]);
   nxk_value loaded[2];
   uint32_t buffers[2] = {x, z};
@@ -105,7 +105,7 @@ static void test_map_tasks(void **state) {
       nxk_kernel *k = nxk_create(NXK_LOGICAL, "tasks");
       uint32_t x = nxk_add_buffer(k, NXK_IN, NX_F32, rows * columns),
                y = nxk_add_buffer(k, NXK_OUT, NX_F32, rows * columns);
-      nxk_begin_part(k);
+      nxk_begin_region(k);
       nxk_value i = nxk_begin_range(k, NXK_OUTER, rows), j = nxk_begin_range(k, NXK_OUTER, columns);
       nxk_value v = transposed ? load2(k, x, i, 1, j, rows) : load2(k, x, i, columns, j, 1);
       for (int n = 0; n < (s % 2 ? 12 : 0); n++)
@@ -125,7 +125,7 @@ static void test_parameter_extent(void **state) {
              y = nxk_add_buffer(k, NXK_OUT, NX_F32, 30000);
     uint32_t p = nxk_add_param(k, NX_I64), q = nxk_add_param(k, NX_F32);
     nxk_value end = nxk_param(k, p), factor = nxk_param(k, q);
-    nxk_begin_part(k);
+    nxk_begin_region(k);
     nxk_value i = nxk_begin_for(k, NXK_OUTER, nxk_bound_const(0), nxk_bound_of(end), 1);
     nxk_value v = mul(k, load1(k, x, 0, i, 1), factor);
     for (int n = 0; n < 12; n++)
@@ -145,7 +145,7 @@ static void test_indices(void **state) {
     int64_t n = 150, m = 37;
     uint32_t x = nxk_add_buffer(k, NXK_IN, NX_I32, n * m),
              y = nxk_add_buffer(k, NXK_OUT, NX_I64, n * m);
-    nxk_begin_part(k);
+    nxk_begin_region(k);
     nxk_value i = nxk_begin_range(k, NXK_OUTER, n), j = nxk_begin_range(k, NXK_OUTER, m);
     nxk_value c = nxk_const_i(k, NX_I64, 20), v = NXK_NONE;
     nxk_value pairs[6][2] = {{j, c},
@@ -191,7 +191,7 @@ static void test_in_place(void **state) {
     uint32_t y = nxk_add_buffer(k, NXK_INOUT, NX_I32, n);
     k->buffers[y].aligned = form % 2;
     k->buffers[y].restricted = true;
-    nxk_begin_part(k);
+    nxk_begin_region(k);
     nxk_value i = nxk_begin_range(k, NXK_OUTER, n), old = load1(k, y, 0, i, 1);
     store1(k, y, i, 1, mul(k, old, nxk_const_i(k, NX_I32, 3)));
     end_all(k, 2);
@@ -202,18 +202,18 @@ static void test_in_place(void **state) {
 static void test_rare(void **state) {
   (void)state;
   for (int form = 0; form < 3; form++) {
-    nxk_kernel *k = nxk_create(NXK_LOGICAL, "rare");
+    nxk_kernel *k = nxk_create(NXK_LOGICAL, "cold");
     uint32_t x = nxk_add_buffer(k, NXK_IN, NX_F32, 24 * 100),
              w = nxk_add_buffer(k, NXK_IN, NX_F32, 24),
              y = nxk_add_buffer(k, NXK_OUT, NX_F32, 24 * 100);
-    nxk_begin_part(k);
+    nxk_begin_region(k);
     nxk_value i = nxk_begin_range(k, NXK_OUTER, 24);
     nxk_value row = load1(k, w, 0, i, 1), zero = nxk_const_f(k, NX_F32, 0);
     nxk_value row_cond = nxk_scalar(k, NXK_lt, 0, row, zero, NXK_NONE);
-    nxk_value row_rare = nxk_begin_rare(k, row_cond);
+    nxk_value row_rare = nxk_begin_cold(k, row_cond);
     nxk_value inside = mul(k, row, nxk_const_f(k, NX_F32, 3));
     nxk_end(k);
-    row = nxk_pick(k, row_rare, form == 1 ? zero : inside, row);
+    row = nxk_blend(k, row_rare, form == 1 ? zero : inside, row);
     nxk_value sum = NXK_NONE, j;
     if (form == 2) {
       j = nxk_begin_range(k, NXK_REDUCE, 100);
@@ -222,10 +222,10 @@ static void test_rare(void **state) {
     }
     j = nxk_begin_range(k, form == 2 ? NXK_MAP : NXK_OUTER, 100);
     nxk_value v = load2(k, x, i, 100, j, 1);
-    nxk_value rare = nxk_begin_rare(k, nxk_scalar(k, NXK_lt, 0, v, row, NXK_NONE));
+    nxk_value cold = nxk_begin_cold(k, nxk_scalar(k, NXK_lt, 0, v, row, NXK_NONE));
     nxk_value in1 = add(k, v, row), in2 = sub(k, v, form == 2 ? sum : row);
     nxk_end(k);
-    nxk_value p1 = nxk_pick(k, rare, in1, v), p2 = nxk_pick(k, rare, in2, zero);
+    nxk_value p1 = nxk_blend(k, cold, in1, v), p2 = nxk_blend(k, cold, in2, zero);
     store2(k, y, i, 100, j, 1, add(k, p1, p2));
     end_all(k, 3);
     check(k);
@@ -241,7 +241,7 @@ static void test_odd_shapes(void **state) {
            z = nxk_add_buffer(k, NXK_OUT, NX_F32, 20);
   uint32_t w = nxk_add_buffer(k, NXK_OUT, NX_F32, 1),
            local = nxk_add_buffer(k, NXK_LOCAL, NX_F32, 20);
-  nxk_begin_part(k); /* a store and two loops in one outer loop, odd bounds */
+  nxk_begin_region(k); /* a store and two loops in one outer loop, odd bounds */
   nxk_value i = nxk_begin_for(k, NXK_OUTER, nxk_bound_const(2), nxk_bound_const(20), 3);
   store1(k, z, i, 1, load1(k, x, 0, i, 20));
   nxk_value j = nxk_begin_for(k, NXK_OUTER, nxk_bound_const(1), nxk_bound_const(20), 2);
@@ -250,7 +250,7 @@ static void test_odd_shapes(void **state) {
   j = nxk_begin_for(k, NXK_OUTER, nxk_bound_const(0), nxk_bound_const(20), 2);
   store2(k, y, i, 20, j, 1, load2(k, x, i, 20, j, 1));
   end_all(k, 3);
-  nxk_begin_part(k); /* no outer loop, a reduction in a map loop */
+  nxk_begin_region(k); /* no outer loop, a reduction in a map loop */
   j = nxk_begin_range(k, NXK_MAP, 20);
   nxk_value l = nxk_begin_range(k, NXK_REDUCE, 19);
   nxk_value sum = nxk_reduce(k, NXK_SUM, NXK_ORDER_PLAIN, load2(k, x, j, 1, l, 20), NXK_NONE);
@@ -273,7 +273,7 @@ static void test_regular_bounds_from_elsewhere(void **state) {
     uint32_t x = nxk_add_buffer(k, NXK_IN, NX_F32, 300 * 300),
              y = nxk_add_buffer(k, NXK_OUT, NX_F32, 300),
              z = nxk_add_buffer(k, NXK_OUT, NX_F32, 300 * 300);
-    nxk_begin_part(k);
+    nxk_begin_region(k);
     nxk_value i =
         nxk_begin_for(k, NXK_OUTER, nxk_bound_const(3), nxk_bound_const(290), rows ? 50 : 1);
     nxk_value j =
@@ -291,14 +291,14 @@ static void test_regular_bounds_from_elsewhere(void **state) {
   }
 }
 
-static void test_parts_and_nothing(void **state) {
+static void test_regions_and_nothing(void **state) {
   (void)state;
   nxk_kernel *k = nxk_create(NXK_LOGICAL, "cat");
   uint32_t x = nxk_add_buffer(k, NXK_IN, NX_F32, 100000),
            y = nxk_add_buffer(k, NXK_OUT, NX_F32, 100050);
   for (int p = 0; p < 3; p++) {
     int64_t n = p == 0 ? 50 : p == 1 ? 100000 : 0;
-    nxk_begin_part(k);
+    nxk_begin_region(k);
     nxk_value i = nxk_begin_range(k, NXK_OUTER, n);
     nxk_value v = load1(k, x, 0, i, 1);
     for (int d = 0; d < 4; d++)
@@ -327,7 +327,7 @@ NXT_MAIN_OF(NXT_NAME) {
       cmocka_unit_test(test_in_place),
       cmocka_unit_test(test_odd_shapes),
       cmocka_unit_test(test_regular_bounds_from_elsewhere),
-      cmocka_unit_test(test_parts_and_nothing),
+      cmocka_unit_test(test_regions_and_nothing),
       cmocka_unit_test(test_exhausted_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@ static nxk_kernel *transpose(nx_dtype t, int64_t outer, int64_t rows, int64_t co
   int64_t high = rows + lower, wide = columns + lower, n = outer * high * wide;
   uint32_t x = nxk_add_buffer(k, NXK_IN, t, n), y = nxk_add_buffer(k, NXK_IN, t, n),
            z = nxk_add_buffer(k, NXK_OUT, t, n);
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_value a = nxk_begin_range(k, NXK_OUTER, outer);
   nxk_value i = nxk_begin_for(k, NXK_OUTER, nxk_bound_const(lower), nxk_bound_const(high), 1);
   nxk_value j = nxk_begin_for(k, NXK_OUTER, nxk_bound_const(lower), nxk_bound_const(wide), 1);
@@ -77,7 +77,7 @@ static nxk_kernel *points(nx_dtype t, int64_t rows, int64_t columns, bool aligne
   int64_t n = rows * columns;
   uint32_t x = nxk_add_buffer(k, NXK_IN, t, n), z = nxk_add_buffer(k, NXK_OUT, t, n);
   k->buffers[x].aligned = k->buffers[z].aligned = aligned;
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_value i = nxk_begin_range(k, NXK_OUTER, rows), j = nxk_begin_range(k, NXK_OUTER, columns);
   nxk_term there[2] = {{i, columns}, {j, 1}}, back[2] = {{i, -columns}, {j, -1}};
   nxk_access from = at(x, 0, there, 2), last = at(x, n - 1, back, 2), to = at(z, 0, there, 2);
@@ -115,7 +115,7 @@ static nxk_kernel *lines(const line *l) {
   int64_t n = l->outer * l->rows * l->length;
   uint32_t x = nxk_add_buffer(k, NXK_IN, l->t, n), y = nxk_add_buffer(k, NXK_OUT, l->t, n),
            z = nxk_add_buffer(k, NXK_OUT, l->t, n);
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_value a = nxk_begin_range(k, NXK_OUTER, l->outer), i = nxk_begin_range(k, NXK_OUTER, l->rows),
             j = nxk_begin_range(k, NXK_MAP, l->length);
   nxk_term terms[3] = {
@@ -157,7 +157,7 @@ static nxk_kernel *columns(nxk_reduce_kind kind, nxk_order order, nx_dtype t, in
   uint32_t x = nxk_add_buffer(k, NXK_IN, t, n * run);
   nx_dtype result = kind == NXK_ARGMAX ? NX_I64 : t;
   uint32_t y = nxk_add_buffer(k, NXK_OUT, result, n), z = nxk_add_buffer(k, NXK_OUT, t, n * run);
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_value i = nxk_begin_range(k, NXK_OUTER, n), j = nxk_begin_range(k, NXK_REDUCE, run);
   nxk_value r = nxk_reduce(k, kind, order, load2(k, x, i, 1, j, n), NXK_NONE);
   nxk_end(k);
@@ -190,7 +190,7 @@ static nxk_kernel *rows(int64_t n, int64_t run, int code) {
   uint32_t x = nxk_add_buffer(k, NXK_IN, NX_F32, n * run),
            y = nxk_add_buffer(k, NXK_OUT, NX_F32, n * run),
            own = nxk_add_buffer(k, NXK_LOCAL, NX_F32, run);
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_value i = nxk_begin_range(k, NXK_OUTER, n), j = nxk_begin_range(k, NXK_REDUCE, run);
   nxk_value v = load2(k, x, i, run, j, 1);
   for (int c = 0; c < code; c++)
@@ -227,7 +227,7 @@ static void test_long_code(void **state) {
       nxk_kernel *k = rows(3, 900, code), *bound = bind_for(k, &targets[t], &d);
       assert_non_null(bound);
       bool own = false;
-      for (uint32_t i = 0; i < bound->n_buffers; i++) own = own || bound->buffers[i].own;
+      for (uint32_t i = 0; i < bound->n_buffers; i++) own = own || bound->buffers[i].thread_private;
       assert_int_equal(own, code == 1);
       assert_int_equal(is_written_out(bound, NXK_div), code == 1);
       nxk_destroy(bound);

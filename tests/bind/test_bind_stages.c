@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The CPU binder on reductions and parts of several stages: the same bits as the logical form,
- * which folds one element after the other. See test_bind.c. */
+/* The CPU binder on reductions and regions of several stages: the same bits as the logical form,
+ * which reduces one element after the other. See test_bind.c. */
 #include "bind_util.h"
 #include "tests/util/runner.h"
 
@@ -14,14 +14,14 @@ static nxk_order order_for(nxk_reduce_kind kind, bool last_axis) {
   return kind == NXK_DOT ? NXK_ORDER_SEQUENTIAL : last_axis ? NXK_ORDER_LANES : NXK_ORDER_PLAIN;
 }
 
-/* y[a, c] = fold over k of x[a, k, c] */
+/* y[a, c] = reduction over k of x[a, k, c] */
 static nxk_kernel *reduce_kernel(nxk_reduce_kind kind, nxk_order order, nx_dtype t, int64_t outer,
                                  int64_t run, int64_t inner) {
   nxk_kernel *k = nxk_create(NXK_LOGICAL, "reduce");
   bool arg = kind == NXK_ARGMAX || kind == NXK_ARGMIN;
   uint32_t x = nxk_add_buffer(k, NXK_IN, t, outer * run * inner);
   uint32_t y = nxk_add_buffer(k, NXK_OUT, arg ? NX_I32 : t, outer * inner);
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_value i = nxk_begin_range(k, NXK_OUTER, outer), c = nxk_begin_range(k, NXK_OUTER, inner);
   nxk_value j = nxk_begin_range(k, NXK_REDUCE, run);
   nxk_term terms[3] = {{i, run * inner}, {j, inner}, {c, 1}};
@@ -105,7 +105,7 @@ static void test_nested_runs(void **state) {
       uint32_t w = nxk_add_buffer(k, NXK_IN, NX_F32, p + 1);
       int64_t across = form % 2 ? n : 1,
               along = form % 2 ? 1 : p * (q + 2) + 2; /* columns, or rows */
-      nxk_begin_part(k);
+      nxk_begin_region(k);
       nxk_value i = nxk_begin_range(k, NXK_OUTER, n);
       nxk_value a = nxk_begin_range(k, NXK_REDUCE, p);
       nxk_value weight = load1(k, w, 0, a, 1); /* between the loops */
@@ -143,7 +143,7 @@ static nxk_kernel *normalize_kernel(nx_dtype t, int64_t points, int64_t run, boo
   uint32_t y = nxk_add_buffer(k, NXK_OUT, t, points * run),
            z = nxk_add_buffer(k, NXK_OUT, c, points);
   uint32_t local = keeps ? nxk_add_buffer(k, NXK_LOCAL, c, run) : 0;
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_value i = nxk_begin_range(k, NXK_OUTER, points);
   nxk_value shift = widen(k, load1(k, u, 0, i, 1)),
             scale = add(k, shift, nxk_const_f(k, c, 2)); /* row code */
@@ -201,7 +201,7 @@ static void test_dot(void **state) {
       uint32_t a = nxk_add_buffer(k, NXK_IN, t, batch * m * d),
                b = nxk_add_buffer(k, NXK_IN, t, batch * d * n),
                y = nxk_add_buffer(k, NXK_OUT, t, batch * m * n);
-      nxk_begin_part(k);
+      nxk_begin_region(k);
       nxk_value p = nxk_begin_range(k, NXK_OUTER, batch), i = nxk_begin_range(k, NXK_OUTER, m),
                 j = nxk_begin_range(k, NXK_OUTER, n);
       nxk_value l = nxk_begin_range(k, NXK_REDUCE, d);
@@ -241,7 +241,7 @@ static void test_middle(void **state) {
     nx_dtype t = below(2) ? NX_F32 : NX_F64;
     uint32_t x = nxk_add_buffer(k, NXK_IN, t, step),
              y = nxk_add_buffer(k, NXK_OUT, t, extent[0] * extent[1]);
-    nxk_begin_part(k);
+    nxk_begin_region(k);
     nxk_value i0 = nxk_begin_range(k, NXK_OUTER, extent[0]);
     nxk_value hoisted = nxk_cast_to(k, t, i0);
     nxk_value i1 = nxk_begin_range(k, NXK_OUTER, extent[1]);
@@ -260,7 +260,7 @@ static void test_middle(void **state) {
   }
 }
 
-/* A rare block, and a run of nothing, among the columns of strips. */
+/* A cold block, and a run of nothing, among the columns of strips. */
 static void test_strips_with_rare(void **state) {
   (void)state;
   for (int form = 0; form < 2; form++) {
@@ -268,7 +268,7 @@ static void test_strips_with_rare(void **state) {
     nxk_kernel *k = nxk_create(NXK_LOGICAL, "strips");
     uint32_t x = nxk_add_buffer(k, NXK_IN, NX_F32, n * run),
              w = nxk_add_buffer(k, NXK_IN, NX_F32, run), y = nxk_add_buffer(k, NXK_OUT, NX_F32, n);
-    nxk_begin_part(k);
+    nxk_begin_region(k);
     nxk_value i = nxk_begin_range(k, NXK_OUTER, n), none = nxk_const_f(k, NX_F32, 0);
     if (form == 1) {
       nxk_value j = nxk_begin_range(k, NXK_REDUCE, 0);
@@ -277,10 +277,10 @@ static void test_strips_with_rare(void **state) {
     }
     nxk_value j = nxk_begin_range(k, NXK_REDUCE, run);
     nxk_value v = load2(k, x, i, 1, j, n), weight = load1(k, w, 0, j, 1);
-    nxk_value rare = nxk_begin_rare(k, nxk_scalar(k, NXK_lt, 0, form ? weight : v, none, NXK_NONE));
+    nxk_value cold = nxk_begin_cold(k, nxk_scalar(k, NXK_lt, 0, form ? weight : v, none, NXK_NONE));
     nxk_value in1 = mul(k, v, weight), in2 = mul(k, weight, weight);
     nxk_end(k);
-    nxk_value p1 = nxk_pick(k, rare, in1, v), p2 = nxk_pick(k, rare, in2, weight);
+    nxk_value p1 = nxk_blend(k, cold, in1, v), p2 = nxk_blend(k, cold, in2, weight);
     nxk_value sum = nxk_reduce(k, NXK_SUM, NXK_ORDER_PLAIN, add(k, p1, p2), NXK_NONE);
     nxk_end(k);
     store1(k, y, i, 1, add(k, sum, none));
@@ -297,7 +297,7 @@ static void test_strips_with_nests(void **state) {
   uint32_t x = nxk_add_buffer(k, NXK_IN, NX_F32, n * p * q),
            y = nxk_add_buffer(k, NXK_OUT, NX_F32, n * p * q),
            z = nxk_add_buffer(k, NXK_IN, NX_F32, n * p);
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_value i = nxk_begin_range(k, NXK_OUTER, n), sum = NXK_NONE;
   for (int stage = 0; stage < 2; stage++) {
     nxk_value a = nxk_begin_range(k, stage ? NXK_MAP : NXK_REDUCE, p);

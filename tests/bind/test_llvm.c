@@ -185,7 +185,7 @@ static nxk_kernel *build_columns(nx_dtype t, const column *columns, uint32_t n_c
     nxk_add_buffer(k, NXK_IN, i == IN_COND ? NX_BOOL : t, tasks * lanes);
   for (uint32_t i = 0; i < n_columns; i++)
     nxk_add_buffer(k, NXK_OUT, columns[i].result, tasks * lanes);
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_value task = nxk_begin_range(k, NXK_TASK, tasks);
   nxk_term term = {task, lanes};
   for (uint32_t i = 0; i < n_columns; i++) {

@@ -17,7 +17,7 @@ static nxk_kernel *simple_kernel(const char *name, nxk_op f, double constant, ui
   assert_non_null(k);
   uint32_t in = nxk_add_buffer(k, NXK_IN, NX_F32, 4 * lanes),
            out = nxk_add_buffer(k, NXK_OUT, NX_F32, 4 * lanes);
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_term term = {nxk_begin_range(k, NXK_TASK, 4), lanes};
   nxk_access a = nxk_access_at(in, 0);
   a.n_terms = 1;
@@ -246,7 +246,7 @@ static void test_undefined_symbol(void **state) {
   if (nxl_unavailable()) skip();
   nxk_kernel *k = nxk_create(NXK_BOUND, "calls");
   uint32_t in = nxk_add_buffer(k, NXK_IN, NX_F32, 1), out = nxk_add_buffer(k, NXK_OUT, NX_F16, 1);
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_begin_range(k, NXK_TASK, 1);
   nxk_access a = nxk_access_at(in, 0), b = nxk_access_at(out, 0);
   nxk_store(k, &b, nxk_cast_to(k, NX_F16, nxk_load(k, &a, 1)));
@@ -310,7 +310,7 @@ static void test_aarch64(void **state) {
       nxk_kernel *k = simple_kernel("cross", functions[i], 1, lanes);
       for (size_t j = 0; j < sizeof dtypes / sizeof *dtypes; j++)
         nxk_add_buffer(k, NXK_OUT, dtypes[j], 4);
-      nxk_begin_part(k);
+      nxk_begin_region(k);
       nxk_begin_range(k, NXK_TASK, 4);
       nxk_access from = nxk_access_at(0, 0);
       from.lane_stride = 2;

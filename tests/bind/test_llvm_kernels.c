@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The structure of kernels through LLVM against the interpreter: accesses of every form, loops and
- * carries, rare blocks, folds, trees, parts and task ranges, and random straight-line programs. */
+ * carries, cold blocks, lane_reduce, trees, regions and task ranges, and random straight-line
+ * programs. */
 #include "tests/util/foreign.h"
 #include "tests/util/runner.h"
 #include "tests/util/llvm_util.h"
@@ -134,14 +135,14 @@ static void check_accesses(nx_dtype t, uint8_t lanes) {
            mask_in = nxk_add_buffer(k, NXK_IN, NX_BOOL, n);
   for (int i = 0; i < 2 * FORMS * MASKS; i++) nxk_add_buffer(k, i % 2 ? NXK_INOUT : NXK_OUT, t, n);
   for (uint32_t i = 0; i < k->n_buffers; i++) k->buffers[i].restricted = i % 3 != 0;
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_value task = nxk_begin_range(k, NXK_TASK, TASKS);
   nxk_term term = {task, 4 * lanes};
   nxk_access plain = form_of(k, CONTIGUOUS, order, NXK_NONE, &term, lanes);
   /* indices below 4 * lanes, and distinct so that stores do not depend on order */
   nxk_value base = op2(k, NXK_and, nxk_cast_to(k, NX_I64, nxk_load(k, &plain, lanes)), i64(k, 3));
   nxk_value index =
-      op2(k, NXK_add, base, op2(k, NXK_mul, nxk_lanes(k, i64(k, 0), lanes), i64(k, 4)));
+      op2(k, NXK_add, base, op2(k, NXK_mul, nxk_step_vector(k, i64(k, 0), lanes), i64(k, 4)));
   plain.buffer = mask_in;
   nxk_value any = nxk_load(k, &plain, lanes),
             tail = nxk_active(k, task, i64(k, lanes / 2 + 1), lanes);
@@ -182,7 +183,7 @@ static void check_woven(nx_dtype t, uint8_t lanes) {
   int64_t n = TASKS * 2 * lanes;
   uint32_t in = nxk_add_buffer(k, NXK_IN, t, n);
   for (int i = 0; i < 5; i++) nxk_add_buffer(k, i < 4 ? NXK_OUT : NXK_INOUT, t, n);
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_term term = {nxk_begin_range(k, NXK_TASK, TASKS), 2 * lanes};
   nxk_access a = form_of(k, STRIDED, in, NXK_NONE, &term, lanes);
   nxk_value values[2];
@@ -244,7 +245,7 @@ static void test_nontemporal(void **state) {
     uint32_t in = nxk_add_buffer(k, NXK_IN, NX_F32, 4 * lanes),
              out = nxk_add_buffer(k, NXK_OUT, NX_F32, 4 * lanes);
     k->buffers[in].aligned = k->buffers[out].aligned = true;
-    nxk_begin_part(k);
+    nxk_begin_region(k);
     nxk_term term = {nxk_begin_range(k, NXK_TASK, 4), lanes};
     nxk_access a = form_of(k, CONTIGUOUS, in, NXK_NONE, &term, lanes);
     nxk_value v = nxk_load(k, &a, lanes);
@@ -268,7 +269,7 @@ static void check_loops(uint8_t lanes, int64_t extent) {
            out = nxk_add_buffer(k, NXK_OUT, NX_F32, 4 * 3 * lanes);
   uint32_t n = nxk_add_param(k, NX_I64);
   nxk_value limit = nxk_param(k, n);
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_value task = nxk_begin_range(k, NXK_TASK, 4);
   nxk_value zero = nxk_splat(k, nxk_const_f(k, NX_F32, 0), lanes),
             one = nxk_splat(k, nxk_const_f(k, NX_F32, 1), lanes);
@@ -304,29 +305,29 @@ static void test_loops(void **state) {
   for (int64_t extent = -1; extent < 9; extent++) check_loops(extent % 2 ? 8 : 1, extent);
 }
 
-/* ---- rare blocks */
+/* ---- cold blocks */
 
 static void check_rare(uint8_t lanes, double threshold) {
-  nxk_kernel *k = nxk_create(NXK_BOUND, "rare");
+  nxk_kernel *k = nxk_create(NXK_BOUND, "cold");
   uint32_t in = nxk_add_buffer(k, NXK_IN, NX_F32, 16 * lanes),
            out = nxk_add_buffer(k, NXK_OUT, NX_F32, 32 * lanes);
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_value task = nxk_begin_range(k, NXK_TASK, 16);
   nxk_term from = {task, lanes}, to = {task, 2 * lanes};
   nxk_access a = form_of(k, CONTIGUOUS, in, NXK_NONE, &from, lanes),
              b = form_of(k, CONTIGUOUS, out, NXK_NONE, &to, lanes);
   nxk_value x = nxk_load(k, &a, lanes), before = op2(k, NXK_mul, x, x);
-  nxk_value rare = nxk_begin_rare(k, op2(k, NXK_lt, nxk_const_f(k, NX_F32, threshold), x));
+  nxk_value cold = nxk_begin_cold(k, op2(k, NXK_lt, nxk_const_f(k, NX_F32, threshold), x));
   nxk_begin_range(k, NXK_SEQ, 3);
   nxk_value c = nxk_carry(k, x);
   nxk_next(k, c, op2(k, NXK_add, c, before));
   nxk_end(k);
-  nxk_value inner = nxk_begin_rare(k, op2(k, NXK_lt, nxk_const_f(k, NX_F32, 100), x)),
+  nxk_value inner = nxk_begin_cold(k, op2(k, NXK_lt, nxk_const_f(k, NX_F32, 100), x)),
             deep = op2(k, NXK_sub, c, x);
   nxk_end(k);
-  nxk_value inside = nxk_pick(k, inner, deep, c);
+  nxk_value inside = nxk_blend(k, inner, deep, c);
   nxk_end(k);
-  nxk_value first = nxk_pick(k, rare, inside, before), second = nxk_pick(k, rare, x, first);
+  nxk_value first = nxk_blend(k, cold, inside, before), second = nxk_blend(k, cold, x, first);
   nxk_store(k, &b, first);
   b.offset += lanes;
   nxk_store(k, &b, second);
@@ -344,14 +345,14 @@ static void test_rare(void **state) {
     for (double threshold = -130; threshold < 140; threshold += 90) check_rare(lanes[i], threshold);
 }
 
-/* ---- folds and trees */
+/* ---- lane_reduce and trees */
 
 static bool reduces(nxk_reduce_kind kind, nx_dtype t) {
   if (kind == NXK_DOT) return false;
   return t != NX_BOOL || (kind != NXK_SUM && kind != NXK_PROD);
 }
 
-/* For each kind: a fold, and a tree of `pushes` partials joined and folded. */
+/* For each kind: a reduction, and a tree of `pushes` partials joined and reduced. */
 static void check_reductions(nx_dtype t, uint8_t lanes, int64_t pushes) {
   nxk_kernel *k = nxk_create(NXK_BOUND, "reductions");
   uint32_t in = nxk_add_buffer(k, NXK_IN, t, lanes * pushes);
@@ -362,7 +363,7 @@ static void check_reductions(nx_dtype t, uint8_t lanes, int64_t pushes) {
     values[kind] = nxk_add_buffer(k, NXK_LOCAL, t, 8 * lanes);
     indices[kind] = nxk_add_buffer(k, NXK_LOCAL, NX_I64, 8 * lanes);
   }
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_begin_range(k, NXK_TASK, 1);
   for (int kind = 0; kind < NXK_REDUCE_KINDS; kind++) {
     if (!reduces((nxk_reduce_kind)kind, t)) continue;
@@ -374,7 +375,7 @@ static void check_reductions(nx_dtype t, uint8_t lanes, int64_t pushes) {
     nxk_term term = {i, lanes};
     nxk_access a = form_of(k, CONTIGUOUS, in, NXK_NONE, &term, lanes);
     nxk_value v = nxk_load(k, &a, lanes),
-              number = nxk_lanes(k, op2(k, NXK_mul, i, i64(k, lanes)), lanes);
+              number = nxk_step_vector(k, op2(k, NXK_mul, i, i64(k, lanes)), lanes);
     nxk_tree_push(k, (nxk_reduce_kind)kind, i, v, arg ? number : NXK_NONE, &tree,
                   arg ? &tree_index : NULL);
     nxk_end(k);
@@ -385,7 +386,7 @@ static void check_reductions(nx_dtype t, uint8_t lanes, int64_t pushes) {
                        : NXK_NONE;
     nxk_access out = nxk_access_at(outs[kind], 0);
     nxk_store(k, &out,
-              lanes > 1 ? nxk_fold(k, (nxk_reduce_kind)kind, joined, at)
+              lanes > 1 ? nxk_lane_reduce(k, (nxk_reduce_kind)kind, joined, at)
               : arg     ? at
                         : joined);
   }
@@ -405,26 +406,26 @@ static void test_reductions(void **state) {
   }
 }
 
-/* ---- parts */
+/* ---- regions */
 
-/* Two parts and a parameter for the tasks of the first; every range of tasks runs exactly its
+/* Two regions and a parameter for the tasks of the first; every range of tasks runs exactly its
  * own. */
-static void test_parts(void **state) {
+static void test_regions(void **state) {
   (void)state;
   if (nxl_unavailable()) skip();
-  nxk_kernel *k = nxk_create(NXK_BOUND, "parts");
+  nxk_kernel *k = nxk_create(NXK_BOUND, "regions");
   uint32_t a = nxk_add_buffer(k, NXK_INOUT, NX_I32, 8), b = nxk_add_buffer(k, NXK_INOUT, NX_I32, 8),
            n = nxk_add_param(k, NX_I64);
   uint32_t add = nxk_add_param(k, NX_I32);
   nxk_value limit = nxk_param(k, n), amount = nxk_param(k, add);
   const uint32_t buffers[3] = {a, b, a};
   for (int p = 0; p < 3; p++) {
-    nxk_begin_part(k);
+    nxk_begin_region(k);
     nxk_value task = p == 0 ? nxk_begin_for(k, NXK_TASK, nxk_bound_const(0), nxk_bound_of(limit), 1)
                             : nxk_begin_range(k, NXK_TASK, 2 + p);
     if (p == 0) {
-      k->parts[0].tasks_param = (int32_t)n;
-      k->parts[0].tasks_divisor = 3;
+      k->regions[0].tasks_param = (int32_t)n;
+      k->regions[0].tasks_divisor = 3;
     }
     nxk_term term = {task, 1};
     nxk_access at = form_of(k, CONTIGUOUS, buffers[p], NXK_NONE, &term, 1);
@@ -496,7 +497,7 @@ static nxk_kernel *random_kernel(uint64_t seed) {
   for (uint32_t i = 0; i < n_inputs; i++)
     nxk_add_buffer(k, NXK_IN, any_dtype[next_random(&seed) % N_DTYPES], 4 * lanes);
   for (uint32_t i = 0; i < MAX_BUFFERS - 8; i++) nxk_add_buffer(k, NXK_OUT, NX_BOOL, 4 * lanes);
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_term term = {nxk_begin_range(k, NXK_TASK, 4), lanes};
   nxk_access a = nxk_access_at(0, 0);
   a.n_terms = 1;
@@ -532,7 +533,7 @@ NXT_MAIN(llvm_kernels) {
       cmocka_unit_test(test_accesses),    cmocka_unit_test(test_woven),
       cmocka_unit_test(test_nontemporal), cmocka_unit_test(test_loops),
       cmocka_unit_test(test_rare),        cmocka_unit_test(test_reductions),
-      cmocka_unit_test(test_parts),       cmocka_unit_test(test_random),
+      cmocka_unit_test(test_regions),     cmocka_unit_test(test_random),
   };
   return cmocka_run_group_tests(tests, NULL, nxt_foreign_end);
 }

@@ -3,7 +3,8 @@
 #include "bind_util.h"
 #include "tests/util/runner.h"
 
-/* y[p] = epilogue(fold over k of x[p * sp + k * sr]); what is folded is stored too, or is not. */
+/* y[p] = epilogue(reduction over k of x[p * sp + k * sr]); what is reduced is stored too, or is
+ * not. */
 static nxk_kernel *long_reduce_storing(const nxk_reduce_kind *kinds, int n, nxk_order order,
                                        nx_dtype t, int64_t points, int64_t run, bool columns,
                                        bool stored) {
@@ -11,7 +12,7 @@ static nxk_kernel *long_reduce_storing(const nxk_reduce_kind *kinds, int n, nxk_
   uint32_t x = nxk_add_buffer(k, NXK_IN, t, points * run), u = nxk_add_buffer(k, NXK_IN, t, points),
            y = nxk_add_buffer(k, NXK_OUT, NX_F64, points * n), z = 0;
   if (stored) z = nxk_add_buffer(k, NXK_OUT, NX_F32, points * run);
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_value i = nxk_begin_range(k, NXK_OUTER, points);
   nxk_value shift = widen(k, load1(k, u, 0, i, 1));
   nxk_value j = nxk_begin_range(k, NXK_REDUCE, run);

@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-extern const family elements_family, convert_family, fold_family, statistic_family, move_family,
+extern const family elements_family, convert_family, reduce_family, statistic_family, move_family,
     create_family, index_family, linear_family, solver_family, fourier_family, random_family,
     host_family, function_family, file_family;
 const family *const families[] = {
-    &elements_family, &convert_family, &fold_family,     &statistic_family, &move_family,
+    &elements_family, &convert_family, &reduce_family,   &statistic_family, &move_family,
     &create_family,   &index_family,   &linear_family,   &solver_family,    &fourier_family,
     &random_family,   &host_family,    &function_family, &file_family};
 const size_t n_families = sizeof families / sizeof *families;

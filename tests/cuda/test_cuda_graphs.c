@@ -16,7 +16,7 @@ enum { ROWS = 40, N = ROWS * ROWS, CALLS = 6 };
 
 /* Kernels that only read and write, a product with its workspace, a scan whose blocks share
  * memory. */
-static const char chain[] = "nxir 1\n"
+static const char chain[] = "nxir 2\n"
                             "graph @chain(%x: f32[40,40]) -> (%y, %s) {\n"
                             "  %a = mul %x, %x : f32[40,40]\n"
                             "  %m = reduce_max %a axes=[1] keepdims : f32[40,1]\n"
@@ -26,7 +26,7 @@ static const char chain[] = "nxir 1\n"
                             "  %s = scan_sum %y axis=1 : f32[40,40]\n"
                             "}\n";
 /* Looks at its indices before anything else. */
-static const char checked[] = "nxir 1\n"
+static const char checked[] = "nxir 2\n"
                               "graph @checked(%x: f32[40,40], %i: i32[3,1]) -> (%y) {\n"
                               "  %g = gather %x, %i axis=0 axes=[1] : f32[3,1]\n"
                               "  %a = mul %g, %g : f32[3,1]\n"

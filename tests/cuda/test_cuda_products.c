@@ -100,7 +100,7 @@ enum { M = 40, N = 36, K = 50 };
 
 /* A GPU without the library has kernels. */
 static void without_a_library(void **state) {
-  static const char text[] = "nxir 1\n"
+  static const char text[] = "nxir 2\n"
                              "graph @g(%a: f32[40,40]) -> (%x) {\n"
                              "  %x = matmul %a, %a : f32[40,40]\n"
                              "}\n";
@@ -374,7 +374,7 @@ static void matrices_are_added(void **state) {
  * with one that is laid down. */
 static void products_in_graphs(void **state) {
   static const char text[] =
-      "nxir 1\n"
+      "nxir 2\n"
       "graph @three(%a: f32[40,50], %b: f32[50,36], %c: f32[50,36], %d: f32[50,36], %r: f32[40], "
       "%o: f32[40])"
       " -> (%y, %z, %w) {\n"

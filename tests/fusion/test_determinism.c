@@ -328,7 +328,7 @@ static void any_instructions_and_executor(void **state) {
                                             {"NX_EXECUTOR", "interp"},
                                             {"NX_EXECUTOR", "kernel-interp"},
                                             {"NX_DEBUG", "nofuse"},
-                                            {"NX_SKIP", "cse,algebra,fold,dce,simplify"},
+                                            {"NX_SKIP", "cse,algebra,constant_fold,dce,simplify"},
                                             {"NX_ISA", "avx2", "NX_DEBUG", "nofuse"}};
   for (size_t i = 0; i < COUNT(settings); i += (size_t)nxt_kernel_share()) {
     nxi_target ignored;

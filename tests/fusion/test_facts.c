@@ -18,7 +18,7 @@ typedef struct row {
   const char *fault; /* NULL: the facts hold */
 } row;
 
-#define GRAPH(type) "nxir 1\ngraph @f(%x: " type ") -> (%y) {\n"
+#define GRAPH(type) "nxir 2\ngraph @f(%x: " type ") -> (%y) {\n"
 static const row graphs[] = {
     {GRAPH("f32[3]") "%y = neg %x\n}\n", NXP_FACT_real, NULL},
     {GRAPH("c64[3]") "%y = neg %x\n}\n", NXP_FACT_none, NULL},
@@ -27,14 +27,14 @@ static const row graphs[] = {
     {GRAPH("f32[2,0,4]") "%y = reduce_sum %x axes=[0,2]\n}\n", NXP_FACT_one_run, NULL},
     {GRAPH("f32[2,3,4]") "%y = argmax %x axis=2\n}\n", NXP_FACT_one_run, NULL},
     {GRAPH("f32[2,3,4]") "%y = reduce_sum %x axes=[0,2]\n}\n", NXP_FACT_one_run,
-     "node 1 (reduce_sum) folds several runs\n"},
+     "node 1 (reduce_sum) reduces several runs\n"},
     {GRAPH("f32[2,3]") "%t = permute %x axes=[1,0]\n%y = neg %t\n}\n", NXP_FACT_composed, NULL},
     {GRAPH("f32[2,3]") "%t = view %x strides=[1,3] offset=0 : f32[3,2]\n"
                        "%y = view %t strides=[1] offset=2 : f32[3]\n}\n",
      NXP_FACT_composed, "node 2 (view) is a view of a view\n"},
 };
 
-#define KERNEL(level) "nxir 1\nkernel @k " level " {\nb0: out f32[1]\npart tasks=1 {\n"
+#define KERNEL(level) "nxir 2\nkernel @k " level " {\nb0: out f32[1]\nregion tasks=1 {\n"
 static const row kernels[] = {
     {KERNEL("bound") "%1 = const f32 2\n%2 = sqrt f32 %1\nstore %2, b0[0]\n}\n}\n",
      NXP_FACT_basic | NXP_FACT_bound, NULL},

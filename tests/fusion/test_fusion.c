@@ -14,7 +14,7 @@
 typedef struct row {
   const char *name, *text;
 } row;
-#define GRAPH(inputs, outputs, body) "nxir 1\ngraph @g(" inputs ") -> (" outputs ") {\n" body "}\n"
+#define GRAPH(inputs, outputs, body) "nxir 2\ngraph @g(" inputs ") -> (" outputs ") {\n" body "}\n"
 #define XY                           "%tame0: $T[$1,$2], %tame1: $T[$1,$2]"
 
 /* Elementwise work, movement, several outputs. */
@@ -61,7 +61,7 @@ static const row maps[] = {
 };
 
 /* Reductions; $4 is any number. */
-static const row folds[] = {
+static const row reductions[] = {
     {"sum of a product, then its root",
      GRAPH(
          XY, "%z",
@@ -185,15 +185,15 @@ static void nibbles_are_unpacked_and_packed_inside(void **state) {
   assert_int_equal(nxt_differences(shop), 0);
 }
 
-static void folds_take_their_neighbours(void **state) {
+static void reductions_take_their_neighbours(void **state) {
   (void)state;
   static const nx_dtype types[] = {NX_F32, NX_BF16, NX_F64, NX_F16};
-  for (size_t i = 0; i < COUNT(folds); i++)
+  for (size_t i = 0; i < COUNT(reductions); i++)
     for (int axis = 0; axis < 2; axis++) {
-      check(&folds[i], NX_F32, 4096, 1024, axis, 2, 0); /* the second one joins strips */
-      check(&folds[i], types[(i + (size_t)axis) % 4], 40, 300, axis, 1,
+      check(&reductions[i], NX_F32, 4096, 1024, axis, 2, 0); /* the second one joins strips */
+      check(&reductions[i], types[(i + (size_t)axis) % 4], 40, 300, axis, 1,
             NXT_LLVM | NXT_LLVM_AVX2 | NXT_INTERPRETED);
-      check(&folds[i], NX_F32, axis ? 3 : 100000, axis ? 100000 : 3, axis, 2,
+      check(&reductions[i], NX_F32, axis ? 3 : 100000, axis ? 100000 : 3, axis, 2,
             NXT_LLVM | NXT_LLVM_ALONE);
     }
   assert_int_equal(nxt_differences(shop), 0);
@@ -227,7 +227,7 @@ static void rows_are_one_kernel(void **state) {
 static void rows_with_more_axes(void **state) {
   (void)state;
   static const char text[] =
-      "nxir 1\ngraph @g(%tame0: f32[8,16,64,128]) -> (%y) {\n %m = reduce_max %tame0 axes=[$1] "
+      "nxir 2\ngraph @g(%tame0: f32[8,16,64,128]) -> (%y) {\n %m = reduce_max %tame0 axes=[$1] "
       "keepdims\n %d = sub %tame0, %m\n %e = exp %d\n"
       "%s = reduce_sum %e axes=[$1] keepdims\n %y = div %e, %s\n}\n";
   for (int64_t axis = 0; axis < 4; axis++) {
@@ -241,8 +241,8 @@ static void rows_with_more_axes(void **state) {
 static void whole_sums_are_split(void **state) {
   (void)state;
   static const char sum[] =
-      "nxir 1\ngraph @g(%tame0: $T[$1]) -> (%s) {\n %s = reduce_sum %tame0 axes=[0]\n}\n";
-  static const char share[] = "nxir 1\ngraph @g(%tame0: $T[$1]) -> (%y) {\n %e = exp %tame0\n %s = "
+      "nxir 2\ngraph @g(%tame0: $T[$1]) -> (%s) {\n %s = reduce_sum %tame0 axes=[0]\n}\n";
+  static const char share[] = "nxir 2\ngraph @g(%tame0: $T[$1]) -> (%y) {\n %e = exp %tame0\n %s = "
                               "reduce_sum %e axes=[0] keepdims\n %y = div %e, %s\n}\n";
   const int64_t n = (1 << 20) + 77;
   assert_int_equal(nxt_plan(nxt_parse(sum, NX_F32, &n)).kernels, 2);
@@ -280,18 +280,18 @@ static void expensive_values_are_computed_once(void **state) {
   (void)state;
   static const char *const texts[] = {
       /* for two sums along different axes */
-      "nxir 1\ngraph @g(%x: f32[512,600]) -> (%a, %b) {\n %e = exp %x\n %a = reduce_sum %e "
+      "nxir 2\ngraph @g(%x: f32[512,600]) -> (%a, %b) {\n %e = exp %x\n %a = reduce_sum %e "
       "axes=[0]\n %b = reduce_sum %e axes=[1]\n}\n",
       /* at two positions */
-      "nxir 1\ngraph @g(%x: f32[1001,600]) -> (%y) {\n %e = exp %x\n %u = shrink %e start=[0,0] "
+      "nxir 2\ngraph @g(%x: f32[1001,600]) -> (%y) {\n %e = exp %x\n %u = shrink %e start=[0,0] "
       "stop=[1000,600]\n %v = shrink %e start=[1,0] stop=[1001,600]\n %y = sub %u, %v\n}\n",
       /* broadcast over rows */
-      "nxir 1\ngraph @g(%x: f32[1000,640], %row: f32[640]) -> (%y) {\n %e = exp %row\n %y = mul "
+      "nxir 2\ngraph @g(%x: f32[1000,640], %row: f32[640]) -> (%y) {\n %e = exp %row\n %y = mul "
       "%x, %e\n}\n",
       /* in both factors of a product that is made by the library */
-      "nxir 1\ngraph @g(%x: f32[200,200]) -> (%y) {\n %e = exp %x\n %y = matmul %e, %e\n}\n",
+      "nxir 2\ngraph @g(%x: f32[200,200]) -> (%y) {\n %e = exp %x\n %y = matmul %e, %e\n}\n",
       /* by many users of other shapes */
-      "nxir 1\ngraph @g(%x: f32[64,64]) -> (%a, %b, %c, %d, %f, %h) {\n %e = exp %x\n %a = "
+      "nxir 2\ngraph @g(%x: f32[64,64]) -> (%a, %b, %c, %d, %f, %h) {\n %e = exp %x\n %a = "
       "reduce_sum %e axes=[0]\n %b = reduce_max %e axes=[1]\n %c = reduce_prod %e axes=[0,1]\n"
       " %d = permute %e axes=[1,0]\n %k = copy %d\n %f = cat %e, %k axis=0\n %h = pad %e "
       "before=[1,1] after=[1,1]\n}\n"};
@@ -318,7 +318,7 @@ static void factors_of_small_products(void **state) {
     char text[256];
     snprintf(
         text, sizeof text,
-        "nxir 1\ngraph @g(%%a: f32[9,16,16], %%b: f32[9,16,16]) -> (%%y) {\n %%f = %s %%a\n %%y = "
+        "nxir 2\ngraph @g(%%a: f32[9,16,16], %%b: f32[9,16,16]) -> (%%y) {\n %%f = %s %%a\n %%y = "
         "matmul %s\n}\n",
         cases[i].function, cases[i].factors);
     char *kernels = kernels_of(nxt_parse(text, 0, NULL));
@@ -339,7 +339,7 @@ static void parallelism_is_kept(void **state) {
 static void products_that_wait_read_old_contents(void **state) {
   (void)state;
   static const char text[] =
-      "nxir 1\ngraph @g(%tame0: f32[64,64] overwrite, %tame1: f32[64,64], %tame2: f32[64]) -> (%y, "
+      "nxir 2\ngraph @g(%tame0: f32[64,64] overwrite, %tame1: f32[64,64], %tame2: f32[64]) -> (%y, "
       "%u) {\n"
       " %p = matmul %tame0, %tame1\n %u = update %tame0, %tame2 offset=0 shape=[64] strides=[1]\n"
       " %y = add %p, %u\n}\n";
@@ -438,7 +438,7 @@ NXT_MAIN(fusion) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(nibbles_are_unpacked_and_packed_inside),
       cmocka_unit_test(elementwise_is_one_kernel),
-      cmocka_unit_test(folds_take_their_neighbours),
+      cmocka_unit_test(reductions_take_their_neighbours),
       cmocka_unit_test(rows_are_one_kernel),
       cmocka_unit_test(rows_with_more_axes),
       cmocka_unit_test(whole_sums_are_split),

@@ -117,7 +117,7 @@ static void add_maps(nxg_graph *g, const operands *o, nx_dtype t) {
   }
 }
 
-static void add_folds(nxg_graph *g, const operands *o, int32_t rank) {
+static void add_reductions(nxg_graph *g, const operands *o, int32_t rank) {
   static const nxg_op ops[] = {NXG_reduce_sum, NXG_reduce_prod, NXG_reduce_max, NXG_reduce_min};
   int64_t all = rank < 32 ? ((int64_t)1 << rank) - 1 : 0xffffffff,
           last = rank > 0 ? (int64_t)1 << (rank - 1) : 0;
@@ -199,7 +199,7 @@ static void all_operations(nx_dtype t, layout l, int32_t rank, const int64_t *sh
   o.tame = operand(g, "tame", t, l, rank, shape);
   add_maps(g, &o, t);
   if (!pairs) {
-    add_folds(g, &o, rank);
+    add_reductions(g, &o, rank);
     add_moves(g, &o, t, rank);
     add_updates(g, &o, rank, shape);
     add_products(g, &o, rank);

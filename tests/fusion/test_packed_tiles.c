@@ -48,7 +48,7 @@ typedef struct sample {
   int packed; /* operands that are made so */
 } sample;
 
-#define GRAPH(inputs, outputs, body) "nxir 1\ngraph @g(" inputs ") -> (" outputs ") {\n" body "}\n"
+#define GRAPH(inputs, outputs, body) "nxir 2\ngraph @g(" inputs ") -> (" outputs ") {\n" body "}\n"
 
 /* Windows of images [n, c, h, w] of kernel 3x3: the padded image, its view, and the columns. */
 static const sample samples[] = {

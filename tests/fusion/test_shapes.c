@@ -23,7 +23,7 @@ static void keep(nxg_graph *g, uint32_t node) {
 
 /* ---- reductions */
 
-static uint32_t fold(nxg_graph *g, nxg_op op, uint32_t x, int64_t axes, bool keepdims) {
+static uint32_t reduce(nxg_graph *g, nxg_op op, uint32_t x, int64_t axes, bool keepdims) {
   return nxt_node(g, op, 1, &x, 2, (int64_t[]){axes, keepdims}, 0);
 }
 
@@ -43,12 +43,12 @@ static nxg_graph *every_set(nx_dtype t, const int64_t *shape, bool turned) {
   }
   for (int64_t mask = 0; mask < 16; mask++) {
     nxg_op other = others[mask % 3];
-    keep(g, fold(g, t == NX_BOOL ? NXG_reduce_max : NXG_reduce_sum, tame, mask, mask % 2));
-    keep(g, fold(g, other, other == NXG_reduce_prod ? tame : nasty, mask, mask % 3 == 0));
+    keep(g, reduce(g, t == NX_BOOL ? NXG_reduce_max : NXG_reduce_sum, tame, mask, mask % 2));
+    keep(g, reduce(g, other, other == NXG_reduce_prod ? tame : nasty, mask, mask % 3 == 0));
   }
   for (int64_t axis = 0; axis < 4; axis++)
-    keep(g,
-         fold(g, axis % 2 ? NXG_argmax : NXG_argmin, axis < 2 ? nasty : tame, axis, axis % 3 == 0));
+    keep(g, reduce(g, axis % 2 ? NXG_argmax : NXG_argmin, axis < 2 ? nasty : tame, axis,
+                   axis % 3 == 0));
   return g;
 }
 
@@ -88,13 +88,13 @@ static void long_runs(void **state) {
       uint32_t x = nxt_input(g, "tame", t, rows[i].rank, rows[i].shape),
                nasty = nxt_input(g, "nasty", t, rows[i].rank, rows[i].shape);
       for (int64_t mask = 1; mask < 1 << rows[i].rank; mask++) {
-        keep(g, fold(g, NXG_reduce_sum, x, mask, false));
-        keep(g,
-             fold(g, mask % 2 ? NXG_reduce_max : NXG_reduce_min, mask % 3 ? x : nasty, mask, true));
+        keep(g, reduce(g, NXG_reduce_sum, x, mask, false));
+        keep(g, reduce(g, mask % 2 ? NXG_reduce_max : NXG_reduce_min, mask % 3 ? x : nasty, mask,
+                       true));
       }
       for (int64_t axis = 0; axis < rows[i].rank; axis++) {
-        keep(g, fold(g, NXG_argmax, x, axis, false));
-        keep(g, fold(g, NXG_argmin, nasty, axis, true));
+        keep(g, reduce(g, NXG_argmax, x, axis, false));
+        keep(g, reduce(g, NXG_argmin, nasty, axis, true));
       }
       snprintf(label, sizeof label, "long runs of %s[%lld,%lld,%lld]", nxi_dtypes[t].name,
                (long long)rows[i].shape[0], (long long)rows[i].shape[1],
@@ -120,11 +120,11 @@ static void first_of_the_best(void **state) {
       uint32_t row = nxt_input(g, "nasty", types[k], 2, shape),
                down = nxt_input(g, "nasty", types[k], 2, column);
       uint32_t tame = nxt_input(g, "tame", types[k], 2, shape);
-      keep(g, fold(g, NXG_argmax, row, 1, false));
-      keep(g, fold(g, NXG_argmin, row, 1, true));
-      keep(g, fold(g, NXG_argmax, tame, 1, true));
-      keep(g, fold(g, NXG_argmax, down, 0, true));
-      keep(g, fold(g, NXG_argmin, down, 0, false));
+      keep(g, reduce(g, NXG_argmax, row, 1, false));
+      keep(g, reduce(g, NXG_argmin, row, 1, true));
+      keep(g, reduce(g, NXG_argmax, tame, 1, true));
+      keep(g, reduce(g, NXG_argmax, down, 0, true));
+      keep(g, reduce(g, NXG_argmin, down, 0, false));
     }
     nxt_compare(shop, g, "argmax and argmin", NXT_LLVM | NXT_INTERPRETED | turn(i));
   }
@@ -170,7 +170,7 @@ static void moves_with_guards(void **state) {
       const int64_t numbers[9] = {n, m, n + 2, n * m, n * m / 2, n * m / 2, (n + 1) * m};
       char text[2048], label[64];
       snprintf(text, sizeof text,
-               "nxir 1\ngraph @moves(%%nasty0: $T[$1,$2], %%nasty1: $T[$1,$2], %%mask: "
+               "nxir 2\ngraph @moves(%%nasty0: $T[$1,$2], %%nasty1: $T[$1,$2], %%mask: "
                "bool[$1,$2]) -> (%%z) {\n %s}\n",
                moves[i]);
       nx_dtype t = dtypes[(i + 3 * k) % (DTYPES - 1)];
@@ -205,7 +205,7 @@ static void reshapes_after_permutes(void **state) {
       nxg_view_contiguous(&r, 3, shapes[i]);
       uint32_t other = nxt_view(g, turned, &r), plain = nxt_view(g, e, &r);
       keep(g, nxt_node(g, NXG_add, 2, (const uint32_t[]){other, plain}, 0, NULL, 0));
-      keep(g, fold(g, NXG_reduce_sum, other, 1 + (int64_t)i % 7, false));
+      keep(g, reduce(g, NXG_reduce_sum, other, 1 + (int64_t)i % 7, false));
     }
     nxt_compare(shop, g, "reshape after permute", NXT_LLVM | NXT_INTERPRETED | turn(o));
   }
@@ -214,7 +214,7 @@ static void reshapes_after_permutes(void **state) {
 
 /* ---- products: $1 rows, $2 inner, $3 columns */
 
-#define PRODUCT(inputs, body) "nxir 1\ngraph @product(" inputs ") -> (%z) {\n " body "}\n"
+#define PRODUCT(inputs, body) "nxir 2\ngraph @product(" inputs ") -> (%z) {\n " body "}\n"
 #define AB                    "%tame0: $T[$1,$2], %tame1: $T[$2,$3]"
 static const char *const products[] = {
     PRODUCT(AB, "%z = matmul %tame0, %tame1\n"),
@@ -274,9 +274,9 @@ static void all_products(void **state) {
 static void products_that_others_read(void **state) {
   (void)state;
   static const char *const texts[] = {
-      "nxir 1\ngraph @product(" AB ", %tame2: $T[$3]) -> (%p, %z) {\n %p = matmul %tame0, %tame1\n"
+      "nxir 2\ngraph @product(" AB ", %tame2: $T[$3]) -> (%p, %z) {\n %p = matmul %tame0, %tame1\n"
       " %z = add %p, %tame2\n}\n",
-      "nxir 1\ngraph @product(" AB ", %tame2: $T[$3]) -> (%z, %w) {\n %p = matmul %tame0, %tame1\n"
+      "nxir 2\ngraph @product(" AB ", %tame2: $T[$3]) -> (%z, %w) {\n %p = matmul %tame0, %tame1\n"
       " %z = add %p, %tame2\n %t = permute %p axes=[1,0]\n %w = neg %t\n}\n"};
   static const int64_t sizes[][3] = {{33, 40, 65}, {130, 70, 50}};
   static const nx_dtype types[] = {NX_F32, NX_F64, NX_BF16};
@@ -321,7 +321,7 @@ static nxg_graph *make_update(const char *line, bool overwrite, nx_dtype t,
   snprintf(body, sizeof body, "%.*s", (int)(arrow - line), line);
   for (char *p = body; *p != 0; p++) *p = *p == '|' ? '\n' : *p;
   snprintf(text, sizeof text,
-           "nxir 1\ngraph @update(%%x: $T[$3]%s, %%v: $T[$1]) -> (%s) {\n%s\n}\n",
+           "nxir 2\ngraph @update(%%x: $T[$3]%s, %%v: $T[$1]) -> (%s) {\n%s\n}\n",
            overwrite ? " overwrite" : "", arrow + 2, body);
   return nxt_parse(text, t, numbers);
 }

@@ -12,7 +12,7 @@ import sys
 nxc, library, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
 SHORT = -1
 FAULTS = [errno.ENOSPC, errno.EIO, errno.EINTR, errno.EMFILE, SHORT]
-TEXT = "nxir 1\ngraph @f() -> (%y) {\n  %y = full 1 : f32[500]\n}\n"
+TEXT = "nxir 2\ngraph @f() -> (%y) {\n  %y = full 1 : f32[500]\n}\n"
 
 
 def run(out, fault=None):

@@ -279,7 +279,7 @@ size_t fuzz_make_kernel(uint8_t *data, size_t most, nxt_random *r) {
     nxp_apply_options o = {&target, true};
     if (!nxp_apply(text.data, text.size, passes[nxt_below(r, 4)], &o, &kernels, &d) &&
         kernels.size) {
-      const char *second = strstr(kernels.data + 1, "nxir 1");
+      const char *second = strstr(kernels.data + 1, "nxir 2");
       if (second) kernels.size = (uint32_t)(second - kernels.data);
       n = put(&kernels, data, most);
     }

@@ -58,13 +58,13 @@ static inline void interpret(const nxk_kernel *k, void *const *buffers, const ui
 
 /* Softmax of 5 rows of 1000: three stages a row. */
 #define SOFTMAX                                    \
-  "nxir 1\n"                                       \
+  "nxir 2\n"                                       \
   "kernel @softmax logical {\n"                    \
   "  b0: in f32[5000] aligned\n"                   \
   "  b1: out f32[5000] aligned restricted\n"       \
   "  b2: local f32[1000]\n"                        \
   "  %0 = const f32 1\n"                           \
-  "  part {\n"                                     \
+  "  region {\n"                                   \
   "    %2 = for outer 0..5 {\n"                    \
   "      %3 = for reduce 0..1000 {\n"              \
   "        %4 = load f32 b0[0 + 1000*%2 + 1*%3]\n" \
@@ -87,8 +87,8 @@ static inline void interpret(const nxk_kernel *k, void *const *buffers, const ui
   "  }\n"                                          \
   "}\n"
 
-/* The same by hand: 16 lanes, masked tail, tree of partials, fold. argmax for integers above the
- * lowest. */
+/* The same by hand: 16 lanes, masked tail, tree of partials, lane_reduce. argmax for integers above
+ * the lowest. */
 static inline nxk_kernel *bound_reduction(nxk_reduce_kind kind, nx_dtype t, int64_t n) {
   nxk_kernel *k = nxk_create(NXK_BOUND, "bound");
   if (!k) return NULL;
@@ -98,7 +98,7 @@ static inline nxk_kernel *bound_reduction(nxk_reduce_kind kind, nx_dtype t, int6
   uint32_t tree = nxk_add_buffer(k, NXK_LOCAL, t, 16 * 32),
            index_tree = nxk_add_buffer(k, NXK_LOCAL, NX_I64, 16 * 32);
   int64_t blocks = (n + 255) / 256;
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_begin_range(k, NXK_TASK, 1);
   nxk_value identity = nxk_splat(k, nxk_const(k, t, nxk_reduce_identity(kind, t)), 16);
   nxk_value none = nxk_splat(k, nxk_const_i(k, NX_I64, INT64_MAX), 16),
@@ -120,7 +120,7 @@ static inline nxk_kernel *bound_reduction(nxk_reduce_kind kind, nx_dtype t, int6
   load.lane_stride = values.lane_stride = indices.lane_stride = 1;
   values.tree_stride = indices.tree_stride = 16;
   nxk_value x = nxk_load(k, &load, 16), better = nxk_scalar(k, NXK_lt, 0, acc, x, NXK_NONE);
-  nxk_value index = nxk_scalar(k, NXK_select, 0, better, nxk_lanes(k, at, 16), acc_index);
+  nxk_value index = nxk_scalar(k, NXK_select, 0, better, nxk_step_vector(k, at, 16), acc_index);
   nxk_value value = nxk_scalar(k,
                                kind == NXK_SUM    ? NXK_add
                                : kind == NXK_PROD ? NXK_mul
@@ -136,7 +136,7 @@ static inline nxk_kernel *bound_reduction(nxk_reduce_kind kind, nx_dtype t, int6
   nxk_value joined_index =
       arg ? nxk_tree_join(k, kind, count, 16, &values, &indices, true) : NXK_NONE;
   nxk_access store = nxk_access_at(out, 0);
-  nxk_store(k, &store, nxk_fold(k, kind, joined, joined_index));
+  nxk_store(k, &store, nxk_lane_reduce(k, kind, joined, joined_index));
   nxk_end(k);
   nxk_end(k);
   return k;

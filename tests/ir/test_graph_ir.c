@@ -53,9 +53,9 @@ static char *check_round_trip(const char *text) {
   return first;
 }
 
-#define HEAD "nxir 1\ngraph @g(%x: f32[4,5], %b: bool[4,5], %i: i32[5], %m: f32[5,3]) -> (%y) {\n"
+#define HEAD "nxir 2\ngraph @g(%x: f32[4,5], %b: bool[4,5], %i: i32[5], %m: f32[5,3]) -> (%y) {\n"
 
-static const char softmax[] = "nxir 1\n"
+static const char softmax[] = "nxir 2\n"
                               "graph @softmax(%x: f32[4096,1024]) -> (%y) {\n"
                               "  %m = reduce_max %x axes=[1] keepdims : f32[4096,1]\n"
                               "  %0 = expand %m : f32[4096,1024]\n"
@@ -68,7 +68,7 @@ static const char softmax[] = "nxir 1\n"
 
 /* Every operation and movement word, as the printer writes them. */
 static const char everything[] =
-    "nxir 1\n"
+    "nxir 2\n"
     "graph @every.thing(%x: f32[4,6] overwrite aligned alias=0, %1: f32[4,6] alias=0 tag=7 "
     "note=\"a \\\"b\\\" \\x01\", %c: bool[4,6], %i: i32[4,6],"
     " %k: u32[4,2], %old: f32[50], %win: f32[20]) -> (%n, %n as twice, %mm, %t3, %u2) {\n"
@@ -119,7 +119,7 @@ static void test_exact_text(void **state) {
 
 static void test_softmax(void **state) {
   (void)state;
-  const char *short_form = "; a comment\n\nnxir 1 ; and another\n"
+  const char *short_form = "; a comment\n\nnxir 2 ; and another\n"
                            "graph @softmax(\n  %x: f32[4096,1024]) ->\n (%y)\n{\n"
                            "%m = reduce_max %x axes=[-1] keepdims\n\t%d=sub %x,%m\r\n"
                            "  %e = exp %d : f32[ 4096 , 1024 ]\n %s = reduce_sum keepdims=no %e\n";
@@ -129,7 +129,7 @@ static void test_softmax(void **state) {
   assert_int_equal(nxg_parse(short_form, strlen(short_form), &g, &d),
                    NX_PARSE); /* the last line's operand is in the wrong place */
   assert_int_equal(d.line, 11);
-  const char *good = "; a comment\n\nnxir 1 ; and another\n"
+  const char *good = "; a comment\n\nnxir 2 ; and another\n"
                      "graph @softmax(\n  %x: f32[4096,1024]) ->\n (%y)\n{\n"
                      "%m = reduce_max %x axes=[-1] keepdims\n\t%d=sub %x,%m\r\n"
                      "  %e = exp %d : f32[ 4096 , 1024 ]\n %s = reduce_sum %e keepdims axes=[1]; "
@@ -146,7 +146,7 @@ static void test_softmax(void **state) {
 static void test_composition(void **state) {
   (void)state;
   nxg_graph *g =
-      parse("nxir 1\ngraph @g(%x: f32[4,6]) -> (%s, %w, %same, %k, %c) {\n"
+      parse("nxir 2\ngraph @g(%x: f32[4,6]) -> (%s, %w, %same, %k, %c) {\n"
             "  %p = permute %x axes=[1,0]\n  %s = shrink %p start=[1,2] stop=[3,4]\n"
             "  %w = as_strided %s strides=[1] offset=20 : f32[4]\n  %same = permute %p axes=[1,0]\n"
             "  %k = contiguous %x\n  %c = contiguous %p\n}\n");
@@ -227,24 +227,24 @@ typedef struct refusal {
 #define STATEMENT(...) HEAD "  " __VA_ARGS__ "\n  %y = neg %x\n}\n"
 static const refusal refusals[] = {
     {NX_PARSE, 1, 1, "does not start with its version", ""},
-    {NX_PARSE, 1, 6, "version 2 of the text is unknown", "nxir 2\n"},
-    {NX_PARSE, 1, 8, "stands alone", "nxir 1 graph"},
-    {NX_PARSE, 2, 1, "a graph is expected", "nxir 1\nkernel"},
-    {NX_PARSE, 2, 7, "'@' is missing", "nxir 1\ngraph g"},
-    {NX_PARSE, 2, 10, "'%' is missing", "nxir 1\ngraph @g(f32[3])"},
-    {NX_PARSE, 2, 14, "q32 is no element type", "nxir 1\ngraph @g(%x: q32[3]) -> () {\n}"},
+    {NX_PARSE, 1, 6, "version 3 of the text is unknown", "nxir 3\n"},
+    {NX_PARSE, 1, 8, "stands alone", "nxir 2 graph"},
+    {NX_PARSE, 2, 1, "a graph is expected", "nxir 2\nkernel"},
+    {NX_PARSE, 2, 7, "'@' is missing", "nxir 2\ngraph g"},
+    {NX_PARSE, 2, 10, "'%' is missing", "nxir 2\ngraph @g(f32[3])"},
+    {NX_PARSE, 2, 14, "q32 is no element type", "nxir 2\ngraph @g(%x: q32[3]) -> () {\n}"},
     {NX_UNSUPPORTED_DTYPE, 3, 12, "operand 0 has dtype c32",
-     "nxir 1\ngraph @g(%x: c32[3]) -> () {\n  %y = neg %x\n}"},
+     "nxir 2\ngraph @g(%x: c32[3]) -> () {\n  %y = neg %x\n}"},
     {NX_INVALID_ARGUMENT, 2, 14, "extent 0 of the shape [-3] is negative",
-     "nxir 1\ngraph @g(%x: f32[-3]) -> () {\n}"},
+     "nxir 2\ngraph @g(%x: f32[-3]) -> () {\n}"},
     {NX_INVALID_ARGUMENT, 2, 14, "does not fit in 63 bits",
-     "nxir 1\ngraph @g(%x: f32[4294967296,4294967296]) -> () {\n}"},
-    {NX_PARSE, 2, 21, "is defined twice", "nxir 1\ngraph @g(%x: f32[], %x: f32[]) -> () {\n}"},
+     "nxir 2\ngraph @g(%x: f32[4294967296,4294967296]) -> () {\n}"},
+    {NX_PARSE, 2, 21, "is defined twice", "nxir 2\ngraph @g(%x: f32[], %x: f32[]) -> () {\n}"},
     {NX_PARSE, 2, 21, "an input has no attribute shiny",
-     "nxir 1\ngraph @g(%x: f32[3] shiny) -> () {\n}"},
-    {NX_PARSE, 2, 16, "%z is not defined", "nxir 1\ngraph @g() -> (%z) {\n}\n"},
-    {NX_PARSE, 3, 1, "ends before the graph does", "nxir 1\ngraph @g() -> () {\n"},
-    {NX_PARSE, 4, 1, "text follows the graph", "nxir 1\ngraph @g() -> () {\n}\nnxir"},
+     "nxir 2\ngraph @g(%x: f32[3] shiny) -> () {\n}"},
+    {NX_PARSE, 2, 16, "%z is not defined", "nxir 2\ngraph @g() -> (%z) {\n}\n"},
+    {NX_PARSE, 3, 1, "ends before the graph does", "nxir 2\ngraph @g() -> () {\n"},
+    {NX_PARSE, 4, 1, "text follows the graph", "nxir 2\ngraph @g() -> () {\n}\nnxir"},
     {NX_PARSE, 3, 8, "there is no operation frobnicate", STATEMENT("%a = frobnicate %x")},
     {NX_PARSE, 3, 8, "there is no operation input", STATEMENT("%a = input")},
     {NX_PARSE, 3, 8, "there is no operation reduce_smu; did you mean reduce_sum?",
@@ -271,9 +271,9 @@ static const refusal refusals[] = {
     {NX_PARSE, 3, 27, "reduce_sum has no attribute axis; it has axes, keepdims",
      STATEMENT("%a = reduce_sum %x axis=1")},
     {NX_PARSE, 2, 14, "float32 is no element type; here it is f32",
-     "nxir 1\ngraph @g(%x: float32[3]) -> () {\n}"},
+     "nxir 2\ngraph @g(%x: float32[3]) -> () {\n}"},
     {NX_PARSE, 2, 14, "bf61 is no element type; did you mean bf16?",
-     "nxir 1\ngraph @g(%x: bf61[3]) -> () {\n}"},
+     "nxir 2\ngraph @g(%x: bf61[3]) -> () {\n}"},
     {NX_PARSE, 3, 12, "%u is not defined", STATEMENT("%a = neg %u")},
     {NX_PARSE, 3, 12, "%a is not defined", STATEMENT("%a = neg %a")},
     {NX_PARSE, 3, 3, "%x is defined twice", STATEMENT("%x = neg %x")},
@@ -488,10 +488,10 @@ static void test_mutated(void **state) {
 /* A short text must not make large tables. */
 static void test_modest_memory(void **state) {
   (void)state;
-  const char *text = "nxir 1\ngraph @g(%x: f32[1152921504606846975]) -> (%z) {\n%y = reshape %x : "
+  const char *text = "nxir 2\ngraph @g(%x: f32[1152921504606846975]) -> (%z) {\n%y = reshape %x : "
                      "f32[1,1152921504606846975]\n"
                      "%z = cat %y, %y, %y axis=0\n}\n";
-  nxg_graph *g = parse("nxir 1\ngraph @g() -> (%y) {\n %y = full 1 : i8[9223372036854775807]\n}");
+  nxg_graph *g = parse("nxir 2\ngraph @g() -> (%y) {\n %y = full 1 : i8[9223372036854775807]\n}");
   nxg_destroy(g);
   nxi_diag d;
   nxi_diag_clear(&d);
@@ -552,7 +552,7 @@ static void test_chain(void **state) {
   (void)state;
   enum { LENGTH = 1000000 };
   nxi_text t = {0};
-  nxi_text_add(&t, "nxir 1\ngraph @chain(%%x: f32[4]) -> (%%%d) {\n", LENGTH);
+  nxi_text_add(&t, "nxir 2\ngraph @chain(%%x: f32[4]) -> (%%%d) {\n", LENGTH);
   for (int i = 1; i <= LENGTH; i++) {
     if (i == 1) nxi_text_add(&t, "  %%1 = neg %%x : f32[4]\n");
     else nxi_text_add(&t, "  %%%d = add %%%d, %%x : f32[4]\n", i, i - 1);

@@ -60,26 +60,26 @@ static void check_floats(const float *got, const float *expected, size_t n) {
 static void test_expressions(void **state) {
   (void)state;
   float x[6] = {1, -2, 3, 4, 0.5f, -0.0f}, y[12];
-  run_text("nxir 1\ngraph @g(%x: f32[2,3]) -> (%y) {\n%h = full 0.5 : f32[]\n%a = mul %x, %h\n%t = "
+  run_text("nxir 2\ngraph @g(%x: f32[2,3]) -> (%y) {\n%h = full 0.5 : f32[]\n%a = mul %x, %h\n%t = "
            "permute %a axes=[1,0]\n"
            "%b = add %t, %h\n%y = neg %b\n}\n",
            x, y);
   CHECK_FLOATS(y, -1, -2.5f, 0.5f, -0.75f, -2, -0.5f);
-  run_text("nxir 1\ngraph @g(%x: f32[2,3]) -> (%y) {\n%a = pad %x value=7 before=[0,1] "
+  run_text("nxir 2\ngraph @g(%x: f32[2,3]) -> (%y) {\n%a = pad %x value=7 before=[0,1] "
            "after=[1,0]\n%y = neg %a\n}\n",
            x, y);
   CHECK_FLOATS(y, -7, -1, 2, -3, -7, -4, -0.5f, 0.0f, -7, -7, -7, -7);
-  run_text("nxir 1\ngraph @g(%x: f32[2,3]) -> (%y) {\n%f = flip %x axes=[1]\n%y = cat %x, %f "
+  run_text("nxir 2\ngraph @g(%x: f32[2,3]) -> (%y) {\n%f = flip %x axes=[1]\n%y = cat %x, %f "
            "axis=1\n}\n",
            x, y);
   CHECK_FLOATS(y, 1, -2, 3, 3, -2, 1, 4, 0.5f, -0.0f, -0.0f, 0.5f, 4);
-  run_text("nxir 1\ngraph @g(%x: f32[2,3]) -> (%y) {\n%c = full 9 : f32[1]\n%s = slice %x "
+  run_text("nxir 2\ngraph @g(%x: f32[2,3]) -> (%y) {\n%c = full 9 : f32[1]\n%s = slice %x "
            "start=[1,2] count=[2,2] step=[-1,-2]\n"
            "%y = update %s, %c offset=1 shape=[2] strides=[2]\n}\n",
            x, y);
   CHECK_FLOATS(y, -0.0f, 9, 3, 9);
   /* views of views: through a dense one, and of a stored one */
-  run_text("nxir 1\ngraph @g(%x: f32[2,3]) -> (%y) {\n%r = reshape %x shape=[6]\n%s = view %r "
+  run_text("nxir 2\ngraph @g(%x: f32[2,3]) -> (%y) {\n%r = reshape %x shape=[6]\n%s = view %r "
            "strides=[2] offset=1 : f32[3]\n"
            "%p = permute %x axes=[1,0]\n%q = view %p strides=[1] offset=1 : f32[3]\n%y = add %s, "
            "%q\n}\n",
@@ -91,14 +91,14 @@ static void test_reductions_by_hand(void **state) {
   (void)state;
   float x[24], y[24];
   for (int i = 0; i < 24; i++) x[i] = (float)(i + 1);
-  run_text("nxir 1\ngraph @g(%x: f32[2,3,4]) -> (%y) {\n%y = reduce_sum %x axes=[0,2]\n}\n", x, y);
+  run_text("nxir 2\ngraph @g(%x: f32[2,3,4]) -> (%y) {\n%y = reduce_sum %x axes=[0,2]\n}\n", x, y);
   CHECK_FLOATS(y, 1 + 2 + 3 + 4 + 13 + 14 + 15 + 16, 5 + 6 + 7 + 8 + 17 + 18 + 19 + 20,
                9 + 10 + 11 + 12 + 21 + 22 + 23 + 24);
-  run_text("nxir 1\ngraph @g(%x: f32[2,3,4]) -> (%y) {\n%e = shrink %x start=[0,0,0] "
+  run_text("nxir 2\ngraph @g(%x: f32[2,3,4]) -> (%y) {\n%e = shrink %x start=[0,0,0] "
            "stop=[0,3,4]\n%y = reduce_prod %e axes=[0]\n}\n",
            x, y);
   CHECK_FLOATS(y, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1);
-  run_text("nxir 1\ngraph @g(%x: f32[24]) -> (%y) {\n%o = full 1 : f32[33554432]\n%y = reduce_sum "
+  run_text("nxir 2\ngraph @g(%x: f32[24]) -> (%y) {\n%o = full 1 : f32[33554432]\n%y = reduce_sum "
            "%o axes=[0]\n}\n",
            x, y);
   CHECK_FLOATS(y, 33554432.0f); /* exact: a plain loop would stop at 2^24 */
@@ -106,16 +106,16 @@ static void test_reductions_by_hand(void **state) {
    * first */
   for (int i = 0; i < 24; i++) x[i] = 0;
   x[0] = 16777216.0f, x[1] = x[9] = 1;
-  run_text("nxir 1\ngraph @g(%x: f32[24]) -> (%y) {\n%y = reduce_sum %x axes=[0]\n}\n", x, y);
+  run_text("nxir 2\ngraph @g(%x: f32[24]) -> (%y) {\n%y = reduce_sum %x axes=[0]\n}\n", x, y);
   CHECK_FLOATS(y, 16777218.0f);
-  run_text("nxir 1\ngraph @g(%x: f32[24]) -> (%y) {\n%c = reshape %x shape=[12,2]\n%p = slice %c "
+  run_text("nxir 2\ngraph @g(%x: f32[24]) -> (%y) {\n%c = reshape %x shape=[12,2]\n%p = slice %c "
            "start=[0,0] count=[12,1] step=[1,1]\n"
            "%z = full 0 : f32[12,1]\n%d = cat %p, %z axis=1\n%y = reduce_sum %d axes=[0]\n}\n",
            x, y);
   CHECK_FLOATS(y, 16777216.0f, 0);
   float n[4] = {1, NAN, 2, NAN};
   int32_t at = -1;
-  run_text("nxir 1\ngraph @g(%x: f32[4]) -> (%y) {\n%y = argmin %x axis=0\n}\n", n, &at);
+  run_text("nxir 2\ngraph @g(%x: f32[4]) -> (%y) {\n%y = argmin %x axis=0\n}\n", n, &at);
   assert_int_equal(at, 1);
 }
 
@@ -126,7 +126,7 @@ static void test_threefry(void **state) {
                                -1157616665, -997049700,  1212020640};
   int32_t y[6];
   /* the keys: zeros, ones, pi */
-  run_text("nxir 1\ngraph @g(%c: i32[3,2]) -> (%y) {\n%z = full 0 : i32[1,2]\n%o = full -1 : "
+  run_text("nxir 2\ngraph @g(%c: i32[3,2]) -> (%y) {\n%z = full 0 : i32[1,2]\n%o = full -1 : "
            "i32[1,2]\n%a = full 320440878 : i32[1,1]\n"
            "%b = full 57701188 : i32[1,1]\n%p = cat %a, %b axis=1\n%k = cat %z, %o, %p axis=0\n%y "
            "= threefry %k, %c\n}\n",
@@ -136,7 +136,7 @@ static void test_threefry(void **state) {
 
 static void test_parameters(void **state) {
   (void)state;
-  nxg_graph *g = parse("nxir 1\ngraph @g(%x: f32[3]) -> (%y, %p, %y, %x, %h) {\n%p = full param 1 "
+  nxg_graph *g = parse("nxir 2\ngraph @g(%x: f32[3]) -> (%y, %p, %y, %x, %h) {\n%p = full param 1 "
                        ": f32[]\n%h = full param 0 : f16[2]\n%y = mul %x, %p\n}\n");
   nxg_program *p = program(g);
   float x[3] = {1, 2, 3}, y[3], y2[3], x2[3], scalar;
@@ -157,7 +157,7 @@ static void test_parameters(void **state) {
 
 static void test_alias_range(void **state) {
   (void)state;
-  nxg_graph *g = parse("nxir 1\ngraph @g(%old: i32[10], %s: i32[2,2], %w: i32[4]) -> (%y) {\n"
+  nxg_graph *g = parse("nxir 2\ngraph @g(%old: i32[10], %s: i32[2,2], %w: i32[4]) -> (%y) {\n"
                        "%y = update %old, %s, %w offset=0 shape=[2,2] strides=[3,-1]\n}\n");
   nxg_program *p = program(g);
   int32_t old[10] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, source[4] = {50, 51, 52, 53}, y[10];
@@ -196,7 +196,7 @@ static void test_imported_bools(void **state) {
                                       "contiguous %x",
                                       "where %x, %x, %x"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-    char text[200] = "nxir 1\ngraph @g(%x: bool[4]) -> (%y) {\n%y = ";
+    char text[200] = "nxir 2\ngraph @g(%x: bool[4]) -> (%y) {\n%y = ";
     strcat(strcat(text, words[i]), "\n}\n");
     run_text(text, x, y);
     assert_memory_equal(y, ((uint8_t[]){0, 1, 1, 1}), 4);
@@ -307,14 +307,14 @@ static void test_every_map(void **state) {
 
 /* ---- reductions against the streaming reducer */
 
-static void check_fold(nxg_op op, nx_dtype t, int64_t rows, int64_t columns, bool last) {
+static void check_reduce(nxg_op op, nx_dtype t, int64_t rows, int64_t columns, bool last) {
   char text[300];
   nxk_reduce_kind kind = nxg_reduce_kind(op);
   int64_t n = last ? columns : rows, results = last ? rows : columns;
   bool arg = nxk_finds_index(kind);
   nx_dtype wide = nxi_compute_dtype(t), result = arg ? NX_I32 : t;
   snprintf(text, sizeof text,
-           "nxir 1\ngraph @g(%%x: %s[%lld,%lld]) -> (%%y) {\n%%y = %s %%x %s%d%s\n}\n",
+           "nxir 2\ngraph @g(%%x: %s[%lld,%lld]) -> (%%y) {\n%%y = %s %%x %s%d%s\n}\n",
            nxi_dtypes[t].name, (long long)rows, (long long)columns, nxg_ops[op].name,
            arg ? "axis=" : "axes=[", last, arg ? "" : "]");
   char *in = calloc((size_t)(rows * columns), (size_t)nxi_dtype_size(t)),
@@ -346,17 +346,17 @@ static void check_fold(nxg_op op, nx_dtype t, int64_t rows, int64_t columns, boo
   free(out);
 }
 
-static void test_every_fold(void **state) {
+static void test_every_reduce(void **state) {
   (void)state;
   static const int64_t sizes[] = {2, 15, 16, 17, 31, 255, 256, 257, 512, 700, 1279};
   int checked = 0;
   for (int op = 0; op < NXG_OP_COUNT; op++) {
-    if (nxg_ops[op].kind != NXG_KIND_FOLD) continue;
+    if (nxg_ops[op].kind != NXG_KIND_REDUCE) continue;
     for (nx_dtype t = 1; t < NXI_DTYPE_COUNT; t++) {
       if (!nxg_op_admits((nxg_op)op, t) || nxi_is_complex(t)) continue;
       for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++, checked++) {
-        check_fold((nxg_op)op, t, 2, sizes[s], true);
-        check_fold((nxg_op)op, t, sizes[s], 2, false);
+        check_reduce((nxg_op)op, t, 2, sizes[s], true);
+        check_reduce((nxg_op)op, t, sizes[s], 2, false);
       }
     }
   }
@@ -388,7 +388,7 @@ static void check_product(const char *t, int size, bool by_library) {
   char text[300];
   nx_dtype type = nx_dtype_from_name(t);
   snprintf(text, sizeof text,
-           "nxir 1\ngraph @g(%%x: %s[2,%d,3]) -> (%%y) {\n%%t = permute %%x axes=[0,2,1]\n%%y = "
+           "nxir 2\ngraph @g(%%x: %s[2,%d,3]) -> (%%y) {\n%%t = permute %%x axes=[0,2,1]\n%%y = "
            "matmul %%x, %%t\n}\n",
            t, size);
   char *x = malloc((size_t)(2 * size * 3 * 8)), *y = malloc((size_t)(2 * size * size * 8));
@@ -454,7 +454,7 @@ static void test_chain(void **state) {
 }
 
 static const char diamond[] =
-    "nxir 1\ngraph @g(%x: f32[40,50]) -> (%y, %s, %t) {\n%a = mul %x, %x\n%b = neg %a\n%c = "
+    "nxir 2\ngraph @g(%x: f32[40,50]) -> (%y, %s, %t) {\n%a = mul %x, %x\n%b = neg %a\n%c = "
     "permute %b axes=[1,0]\n%d = add %c, %c\n"
     "%e = reduce_sum %d axes=[0] keepdims\n%f = reduce_max %a axes=[0,1] keepdims\n%g = sub %a, "
     "%f\n%h = abs %g\n%i = cast %h : i16[40,50]\n"
@@ -532,14 +532,14 @@ static void test_no_memory(void **state) {
 /* Nothing is computed that no output needs, and outputs of any kind work without elements. */
 static void test_unneeded_and_empty(void **state) {
   (void)state;
-  nxg_graph *g = parse("nxir 1\ngraph @g(%x: f32[1000]) -> () {\n%a = exp %x\n}\n");
+  nxg_graph *g = parse("nxir 2\ngraph @g(%x: f32[1000]) -> () {\n%a = exp %x\n}\n");
   nxg_program *p = program(g);
   assert_int_equal(nxg_program_work(p), 0);
   void *none[1] = {NULL};
   assert_int_equal(nxg_program_run(p, none, NULL, NULL, none, NULL), NX_OK);
   nxg_program_destroy(p);
   nxg_destroy(g);
-  g = parse("nxir 1\ngraph @g(%x: f32[0,3]) -> (%x, %a, %b, %c, %m, %e) {\n%a = neg %x\n%b = "
+  g = parse("nxir 2\ngraph @g(%x: f32[0,3]) -> (%x, %a, %b, %c, %m, %e) {\n%a = neg %x\n%b = "
             "permute %x axes=[1,0]\n%c = cat %x, %x axis=1\n"
             "%m = matmul %x, %b\n%e = eye : i8[0,0]\n}\n");
   p = program(g);
@@ -562,7 +562,7 @@ static void test_poll(void **state) {
   for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++, polls = 0) {
     char text[200];
     snprintf(text, sizeof text,
-             "nxir 1\ngraph @g(%%x: f32[1]) -> (%%y) {\n%%b = expand %%x : f32[16777216]\n%s\n}\n",
+             "nxir 2\ngraph @g(%%x: f32[1]) -> (%%y) {\n%%b = expand %%x : f32[16777216]\n%s\n}\n",
              bodies[i]);
     nxg_graph *g = parse(text);
     nxg_program *p = program(g);
@@ -581,7 +581,7 @@ NXT_MAIN(interp_graph) {
       cmocka_unit_test(test_expressions),        cmocka_unit_test(test_reductions_by_hand),
       cmocka_unit_test(test_threefry),           cmocka_unit_test(test_parameters),
       cmocka_unit_test(test_alias_range),        cmocka_unit_test(test_imported_bools),
-      cmocka_unit_test(test_every_map),          cmocka_unit_test(test_every_fold),
+      cmocka_unit_test(test_every_map),          cmocka_unit_test(test_every_reduce),
       cmocka_unit_test(test_matmul_hook),        cmocka_unit_test(test_chain),
       cmocka_unit_test(test_side_by_side),       cmocka_unit_test(test_no_memory),
       cmocka_unit_test(test_unneeded_and_empty), cmocka_unit_test(test_poll),

@@ -36,13 +36,13 @@ static void softmax_rows(void **state) {
   nxk_destroy(k);
 }
 
-/* Carries move all at once, masks guard, rare blocks choose lanes. */
+/* Carries move all at once, masks guard, cold blocks choose lanes. */
 static void carries_masks_and_rare_blocks(void **state) {
   (void)state;
-  nxk_kernel *k = parse("nxir 1\nkernel @k bound {\nb0: in i32[10]\nb1: out i32[10]\nb2: out "
+  nxk_kernel *k = parse("nxir 2\nkernel @k bound {\nb0: in i32[10]\nb1: out i32[10]\nb2: out "
                         "i32[3]\np0: i64\n%p = param i64 p0\n"
                         "%zero = const i32 0\n%one = const i32 1\n%len = const i64 10\n"
-                        "part tasks=1 {\n%t = for task 0..1 {\n"
+                        "region tasks=1 {\n%t = for task 0..1 {\n"
                         "%i = for seq 0..%p step 2 {\n%a = carry i32 %zero\n%b = carry i32 "
                         "%one\n%fixed = carry i32 %one\n"
                         "%s = add i32 %a, %b\nnext %b, %s\nnext %a, %b\n}\n"
@@ -51,7 +51,7 @@ static void carries_masks_and_rare_blocks(void **state) {
                         "i32 -1\n%o = splat i32x8 %minus\n"
                         "%x = load i32x8 b0[0 + 1*%j] stride=1 mask=%m else %o\n%z = splat i32x8 "
                         "%zero\n%neg = lt boolx8 %x, %z\n"
-                        "%r = rare %neg {\n%abs = neg i32x8 %x\n}\n%y = pick i32x8 %r, %abs, %x\n"
+                        "%r = cold %neg {\n%abs = neg i32x8 %x\n}\n%y = blend i32x8 %r, %abs, %x\n"
                         "store lanes=8 %y, b1[0 + 1*%j] stride=1 mask=%m\n}\n}\n}\n}\n");
   assert_verified(k);
   int32_t x[10] = {5, -3, 0, 7, -9, 2, 4, 1, 8, -6}, y[10], fibonacci[3];
@@ -69,13 +69,13 @@ static void carries_masks_and_rare_blocks(void **state) {
   nxk_destroy(k);
 }
 
-/* A task of any part can be run alone; parameters give their number. */
+/* A task of any region can be run alone; parameters give their number. */
 static void tasks_run_apart(void **state) {
   (void)state;
   nxk_kernel *k = parse(
-      "nxir 1\nkernel @k bound {\nb0: out i64[16]\nb1: local i64[3]\np0: i64\n%p = param i64 p0\n"
-      "part tasks=p0/4 {\n%t = for task 0..%p {\nstore %t, b0[0 + 1*%t]\n}\n}\n"
-      "part tasks=5 {\n%u = for task 0..5 {\nstore %u, b1[1]\n%l = load i64 b1[1]\n%f = load i64 "
+      "nxir 2\nkernel @k bound {\nb0: out i64[16]\nb1: local i64[3]\np0: i64\n%p = param i64 p0\n"
+      "region tasks=p0/4 {\n%t = for task 0..%p {\nstore %t, b0[0 + 1*%t]\n}\n}\n"
+      "region tasks=5 {\n%u = for task 0..5 {\nstore %u, b1[1]\n%l = load i64 b1[1]\n%f = load i64 "
       "b1[2]\n"
       "%s = add i64 %l, %f\nstore %s, b0[8 + 1*%u]\n}\n}\n}\n");
   assert_verified(k);
@@ -99,9 +99,10 @@ static void tasks_run_apart(void **state) {
   nxk_destroy(k);
 }
 
-#define TASK                                                                                      \
-  "b0: in f32[4]\nb1: out f32[4]\nb2: local i64[4]\np0: i64\npart tasks=4 {\n%t = for task 0..4 " \
-  "{\n"                                                                                           \
+#define TASK                                                                                   \
+  "b0: in f32[4]\nb1: out f32[4]\nb2: local i64[4]\np0: i64\nregion tasks=4 {\n%t = for task " \
+  "0..4 "                                                                                      \
+  "{\n"                                                                                        \
   "%c = const f32 1\n%n = const i64 2\n"
 
 static void wild_accesses_are_errors(void **state) {
@@ -116,7 +117,7 @@ static void wild_accesses_are_errors(void **state) {
   };
   for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
     char text[1024];
-    snprintf(text, sizeof text, "nxir 1\nkernel @wild bound {\n%s%s}\n}\n}\n", TASK, bodies[i]);
+    snprintf(text, sizeof text, "nxir 2\nkernel @wild bound {\n%s%s}\n}\n}\n", TASK, bodies[i]);
     nxk_kernel *k = parse(text);
     float in[4] = {0}, out[4] = {0};
     void *buffers[] = {in, out};
@@ -140,7 +141,7 @@ static void steps_are_bounded(void **state) {
   };
   for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
     char text[1024];
-    snprintf(text, sizeof text, "nxir 1\nkernel @long bound {\n%s%s}\n}\n}\n", TASK, bodies[i]);
+    snprintf(text, sizeof text, "nxir 2\nkernel @long bound {\n%s%s}\n}\n}\n", TASK, bodies[i]);
     nxk_kernel *k = parse(text);
     float in[4] = {0}, out[4] = {0};
     void *buffers[] = {in, out};
@@ -226,7 +227,7 @@ static nxk_kernel *logical_reduction(nxk_reduce_kind kind, nx_dtype t, int64_t n
   bool arg = kind == NXK_ARGMAX;
   uint32_t in = nxk_add_buffer(k, NXK_IN, t, n),
            out = nxk_add_buffer(k, NXK_OUT, arg ? NX_I64 : t, 1);
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_term term = {nxk_begin_range(k, NXK_REDUCE, n), 1};
   nxk_access load = nxk_access_at(in, 0), store = nxk_access_at(out, 0);
   load.n_terms = 1;
@@ -283,7 +284,7 @@ static void bound_trees_equal_logical_reductions(void **state) {
 static void nested_runs(void **state) {
   (void)state;
   nxk_kernel *k = parse(
-      "nxir 1\nkernel @k logical {\nb0: in f32[60]\nb1: out i64[5]\nb2: out f32[5]\npart {\n%o = "
+      "nxir 2\nkernel @k logical {\nb0: in f32[60]\nb1: out i64[5]\nb2: out f32[5]\nregion {\n%o = "
       "for outer 0..5 {\n"
       "%i = for reduce 0..3 {\n%j = for reduce 0..4 {\n%x = load f32 b0[0 + 12*%o + 1*%i + 3*%j]\n"
       "%m = reduce i64 argmin plain %x\n%s = reduce f32 sum sequential %x\n}\n}\n"

@@ -27,7 +27,7 @@ static void builder_folds_and_merges(void **state) {
   nxk_kernel *k = nxk_create(NXK_BOUND, "builder");
   uint32_t in = nxk_add_buffer(k, NXK_IN, NX_F32, 64), out = nxk_add_buffer(k, NXK_OUT, NX_F32, 64);
   nxk_value p = nxk_param(k, nxk_add_param(k, NX_F32));
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_begin_range(k, NXK_TASK, 1);
   nxk_value two = nxk_const_f(k, NX_F32, 2),
             three = nxk_scalar(k, NXK_add, 0, two, nxk_const_f(k, NX_F32, 1), NXK_NONE);
@@ -84,7 +84,7 @@ static void builder_numbers_many(void **state) {
   (void)state;
   nxk_kernel *k = nxk_create(NXK_LOGICAL, "many");
   for (int round = 0; round < 2; round++) {
-    nxk_begin_part(k);
+    nxk_begin_region(k);
     nxk_value x = nxk_begin_range(k, NXK_OUTER, 4);
     for (int64_t i = 0; i < 20000; i++) {
       nxk_value c = nxk_const_i(k, NX_I64, i), y = nxk_scalar(k, NXK_add, 0, x, c, NXK_NONE);
@@ -103,7 +103,7 @@ static void builder_numbers_many(void **state) {
 
 /* Every structural operation of the bound level. */
 static const char *const everything =
-    "nxir 1\n"
+    "nxir 2\n"
     "kernel @all bound {\n"
     "  b0: in f32[64]\n"
     "  b1: inout f32[?] aligned restricted\n"
@@ -115,22 +115,22 @@ static const char *const everything =
     "  %0 = param i64 p0\n"
     "  %1 = const f32 -0\n"
     "  %2 = const i64 -9223372036854775808\n"
-    "  part tasks=p0/16 {\n"
+    "  region tasks=p0/16 {\n"
     "    %4 = for task 0..%0 {\n"
     "      %5 = splat f32x16 %1\n"
-    "      %6 = lanes i64x16 %4\n"
+    "      %6 = step_vector i64x16 %4\n"
     "      %7 = active boolx16 %4, %0\n"
     "      %8 = load f32x16 b0[0] stride=1 mask=%7 else %5\n"
-    "      %9 = load f32x16 b0[3 + -1*%4 + idx %6] mask=%7 skips ahead=32\n"
+    "      %9 = load f32x16 b0[3 + -1*%4 + idx %6] mask=%7 skips prefetch=32\n"
     "      %10 = for seq 0..%0 step 16 {\n"
     "        %11 = carry f32x16 %5\n"
     "        %12 = carry f32x16 %8\n"
     "        %13 = add f32x16 %11, %12\n"
     "        %14 = lt boolx16 %13, %5\n"
-    "        %15 = rare %14 {\n"
+    "        %15 = cold %14 {\n"
     "          %16 = neg f32x16 %13\n"
     "        }\n"
-    "        %18 = pick f32x16 %15, %16, %13\n"
+    "        %18 = blend f32x16 %15, %16, %13\n"
     "        next %11, %18\n"
     "        next %12, %11\n"
     "      }\n"
@@ -139,8 +139,8 @@ static const char *const everything =
     "      tree_push lanes=16 argmax %4, %11, %6, b3[0] stride=1 tree=16, b4[0] stride=1 tree=16\n"
     "      %25 = tree_join i64x16 argmax %4, b3[0] stride=1 tree=16, b4[0] stride=1 tree=16 "
     "index_part\n"
-    "      %26 = fold f32 sum %23\n"
-    "      %27 = fold i64 argmax %23, %25\n"
+    "      %26 = lane_reduce f32 sum %23\n"
+    "      %27 = lane_reduce i64 argmax %23, %25\n"
     "      store %26, b1[0 + 1*%27]\n"
     "      store lanes=16 %11, b1[0 + 16*%4] stride=1 mask=%7\n"
     "      store lanes=16 %11, b1[0 + 16*%4] stride=1 nontemporal\n"
@@ -148,7 +148,7 @@ static const char *const everything =
     "  }\n"
     "}\n";
 
-static const char *const constants = "nxir 1\n"
+static const char *const constants = "nxir 2\n"
                                      "kernel @constants logical {\n"
                                      "  %0 = const bool true\n"
                                      "  %1 = const i8 -128\n"
@@ -221,12 +221,12 @@ static const change changes[] = {
     {"%11, b3[0] stride=1 tree=16", "%11, b3[0] stride=1 tree=32"},
     {"b4[0] stride=1 tree=16\n", "b4[1] stride=1 tree=16\n"},
     {" index_part", ""},
-    {"fold f32 sum", "fold f32 prod"},
+    {"lane_reduce f32 sum", "lane_reduce f32 prod"},
     {"1*%27", "1*%4"},
     {" nontemporal", ""},
     {" skips", ""},
-    {" ahead=32", ""},
-    {"ahead=32", "ahead=33"},
+    {" prefetch=32", ""},
+    {"prefetch=32", "prefetch=33"},
     {"reduce f32 max lanes", "reduce f32 max plain"},
     {"reduce f32 max lanes", "reduce f32 min lanes"},
     {"outer 0..5", "outer 0..6"},
@@ -262,13 +262,13 @@ static void keys_tell_kernels_apart(void **state) {
 static void text_is_lenient(void **state) {
   (void)state;
   nxk_kernel *k = parse(
-      "; a remark\n\nnxir 1 ; more\n kernel @k.1 bound{ \n b0 : out f32[4]\npart tasks=2{\n"
+      "; a remark\n\nnxir 2 ; more\n kernel @k.1 bound{ \n b0 : out f32[4]\nregion tasks=2{\n"
       "%row=for task 0..2{ ; rows\r\n%x = const f32 1.50\nstore %x,b0[ 1+2*%row ]\n}\n}\n}\n; end");
   char *printed = text_of(k);
-  assert_string_equal(
-      printed,
-      "nxir 1\nkernel @k.1 bound {\n  b0: out f32[4]\n  part tasks=2 {\n    %1 = for task 0..2 {\n"
-      "      %2 = const f32 1.5\n      store %2, b0[1 + 2*%1]\n    }\n  }\n}\n");
+  assert_string_equal(printed,
+                      "nxir 2\nkernel @k.1 bound {\n  b0: out f32[4]\n  region tasks=2 {\n    %1 = "
+                      "for task 0..2 {\n"
+                      "      %2 = const f32 1.5\n      store %2, b0[1 + 2*%1]\n    }\n  }\n}\n");
   nxi_free(printed);
   nxk_destroy(k);
 }
@@ -301,12 +301,12 @@ typedef struct bad_text {
   const char *message;
 } bad_text;
 
-#define HEAD "nxir 1\nkernel @k bound {\n"
+#define HEAD "nxir 2\nkernel @k bound {\n"
 static const bad_text bad_texts[] = {
-    {"", 1, 1, "expected 'nxir 1'"},
-    {"nxir 2\n", 1, 7, "version"},
-    {"nxir 1\ngraph", 2, 1, "expected 'kernel'"},
-    {"nxir 1\nkernel @k sideways {\n", 2, 11, "expected logical or bound: 'sideways'"},
+    {"", 1, 1, "expected 'nxir 2'"},
+    {"nxir 3\n", 1, 7, "version"},
+    {"nxir 2\ngraph", 2, 1, "expected 'kernel'"},
+    {"nxir 2\nkernel @k sideways {\n", 2, 11, "expected logical or bound: 'sideways'"},
     {HEAD, 3, 1, "the text ends"},
     {HEAD "  %0 = cosnt f32 1\n}\n", 3, 8, "no such operation: 'cosnt'"},
     {HEAD "  %0 = const f33 1\n}\n", 3, 14, "expected a type"},
@@ -317,11 +317,11 @@ static const bad_text bad_texts[] = {
     {HEAD "  %0 = neg f32 %1\n}\n", 3, 17, "no such value so far: '1'"},
     {HEAD "  %0 = const f32 1\n  %0 = const f32 2\n}\n", 4, 4, "given before"},
     {HEAD "  const f32 1\n}\n", 3, 3, "needs a name"},
-    {HEAD "  %0 = part tasks=1 {\n}\n", 3, 8, "no result"},
+    {HEAD "  %0 = region tasks=1 {\n}\n", 3, 8, "no result"},
     {HEAD "  b1: in f32[3]\n}\n", 3, 3, "next buffer"},
     {HEAD "  b0: in f32[99999999999999999999]\n}\n", 3, 14, "out of range"},
     {HEAD "  b0: in c64[4]\n}\n", 3, 10, "element type"},
-    {HEAD "  part tasks=p0/1 {\n", 3, 14, "declared parameter"},
+    {HEAD "  region tasks=p0/1 {\n", 3, 16, "declared parameter"},
     {HEAD "  %0 = load f32 b0[0]\n}\n", 3, 17, "declared buffer"},
     {HEAD "  %0 = param f32 p0\n}\n", 3, 18, "declared parameter"},
     {HEAD "  %0 = const f32x30000 1\n}\n", 3, 14, "expected a type"},
@@ -375,7 +375,7 @@ static void hostile_texts(void **state) {
     }
   }
   nxi_text deep = {0};
-  nxi_text_add(&deep, "nxir 1\nkernel @deep logical {\npart {\n");
+  nxi_text_add(&deep, "nxir 2\nkernel @deep logical {\nregion {\n");
   for (int i = 0; i < 100000; i++) nxi_text_add(&deep, "%%%d = for outer 0..1 {\n", i);
   nxk_kernel *k = NULL;
   assert_int_equal(nxk_parse(deep.data, deep.size, &k, NULL), NX_PARSE);
@@ -389,8 +389,8 @@ typedef struct bad_kernel {
 } bad_kernel;
 
 #define P     "b0: in f32[4]\nb1: out f32[4]\nb2: local i64[4]\np0: i64\n"
-#define TASK  P "part tasks=4 {\n%t = for task 0..4 {\n%c = const f32 1\n%n = const i64 2\n"
-#define OUTER P "part {\n%t = for outer 0..4 {\n%c = const f32 1\n%n = const i64 2\n"
+#define TASK  P "region tasks=4 {\n%t = for task 0..4 {\n%c = const f32 1\n%n = const i64 2\n"
+#define OUTER P "region {\n%t = for outer 0..4 {\n%c = const f32 1\n%n = const i64 2\n"
 #define CLOSE "}\n}\n"
 static const bad_kernel bad_kernels[] = {
     {"bound", P "%c = const f32 1\n%d = neg f32 %c\n", "top level"},
@@ -423,11 +423,11 @@ static const bad_kernel bad_kernels[] = {
      "dot is sequential"},
     {"logical", OUTER "%i = for reduce 0..2 {\n%x = reduce f32 argmax lanes %c\n}\n" CLOSE,
      "another type"},
-    {"bound", P "part tasks=4 {\n}\n", "no task loop"},
-    {"bound", P "part tasks=4 {\n%t = for task 0..3 {\n}\n}\n", "does not end at"},
-    {"bound", P "part tasks=4 {\n%t = for task 0..4 {\n}\n%u = for task 0..4 {\n}\n}\n",
+    {"bound", P "region tasks=4 {\n}\n", "no task loop"},
+    {"bound", P "region tasks=4 {\n%t = for task 0..3 {\n}\n}\n", "does not end at"},
+    {"bound", P "region tasks=4 {\n%t = for task 0..4 {\n}\n%u = for task 0..4 {\n}\n}\n",
      "more than one task loop"},
-    {"bound", P "part tasks=4 {\n%c = const f32 1\nstore %c, b1[0]\n%t = for task 0..4 {\n}\n}\n",
+    {"bound", P "region tasks=4 {\n%c = const f32 1\nstore %c, b1[0]\n%t = for task 0..4 {\n}\n}\n",
      "outside the task loop"},
     {"bound", TASK "%i = for seq 0..2 step 0 {\n}\n" CLOSE, "step"},
     {"bound", TASK "%i = for seq 0..%c {\n}\n" CLOSE, "bound of the loop"},
@@ -456,37 +456,37 @@ static const bad_kernel bad_kernels[] = {
     {"bound", TASK "%i = for seq 0..2 {\n%x = carry f32 %c\nnext %x, %n\n}\n" CLOSE,
      "differ in type"},
     {"bound", TASK "%i = for seq 0..2 {\nnext %c, %c\n}\n" CLOSE, "not a carry of this loop"},
-    {"bound", TASK "%r = rare %c {\n}\n" CLOSE, "condition is not bool"},
-    {"bound", TASK "%b = const bool true\n%r = rare %b {\nstore %c, b1[0]\n}\n" CLOSE,
+    {"bound", TASK "%r = cold %c {\n}\n" CLOSE, "condition is not bool"},
+    {"bound", TASK "%b = const bool true\n%r = cold %b {\nstore %c, b1[0]\n}\n" CLOSE,
      "has an effect"},
     {"bound",
      TASK
-     "%b = const bool true\n%r = rare %b {\n}\n%x = neg f32 %c\n%y = pick f32 %r, %c, %c\n" CLOSE,
+     "%b = const bool true\n%r = cold %b {\n}\n%x = neg f32 %c\n%y = blend f32 %r, %c, %c\n" CLOSE,
      "does not follow"},
     {"bound",
-     TASK "%b = const bool true\n%r = rare %b {\n%i = for seq 0..2 {\n%z = neg f32 %c\n}\n}\n%y = "
-          "pick f32 %r, %z, %c\n" CLOSE,
+     TASK "%b = const bool true\n%r = cold %b {\n%i = for seq 0..2 {\n%z = neg f32 %c\n}\n}\n%y = "
+          "blend f32 %r, %z, %c\n" CLOSE,
      "is not visible here"},
     {"bound",
      TASK
-     "%b = const bool true\n%r = rare %b {\n%z = neg i64 %n\n}\n%y = pick f32 %r, %z, %c\n" CLOSE,
+     "%b = const bool true\n%r = cold %b {\n%z = neg i64 %n\n}\n%y = blend f32 %r, %z, %c\n" CLOSE,
      "differ in type"},
-    {"bound", TASK "%x = fold f32 sum %c\n" CLOSE, "one lane of several"},
+    {"bound", TASK "%x = lane_reduce f32 sum %c\n" CLOSE, "one lane of several"},
     {"bound", TASK "%s = splat boolx4 %n\n" CLOSE, "its own type"},
-    {"bound", TASK "%l = lanes i64x4 %c\n" CLOSE, "not an i64"},
+    {"bound", TASK "%l = step_vector i64x4 %c\n" CLOSE, "not an i64"},
     {"bound", TASK "tree_push sum %n, %n, b2[0]\n" CLOSE, "no distance"},
     {"bound", TASK "tree_push sum %n, %c, b2[0] tree=1\n" CLOSE, "type of the partials"},
     {"bound", TASK "%x = tree_join i64 argmax %n, b2[0] tree=1\n" CLOSE, "indices belong"},
     {"bound", "b0: local f32[4]\nb1: in f32[4]\n", "after a local array"},
     {"bound", "b0: local f64[999999999999]\n", "too large"},
-    {"bound", "p0: f32\npart tasks=p0/2 {\n%x = for task 0..2 {\n}\n}\n", "not an i64 parameter"},
+    {"bound", "p0: f32\nregion tasks=p0/2 {\n%x = for task 0..2 {\n}\n}\n", "not an i64 parameter"},
 };
 
 static void bad_kernels_are_refused(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof bad_kernels / sizeof *bad_kernels; i++) {
     char text[2048];
-    snprintf(text, sizeof text, "nxir 1\nkernel @bad %s {\n%s}\n", bad_kernels[i].level,
+    snprintf(text, sizeof text, "nxir 2\nkernel @bad %s {\n%s}\n", bad_kernels[i].level,
              bad_kernels[i].body);
     nxk_kernel *k = parse(text);
     nxi_text faults = {0};
@@ -503,7 +503,7 @@ static void bad_kernels_are_refused(void **state) {
 static void faults_stand_under_their_lines(void **state) {
   (void)state;
   nxk_kernel *k =
-      parse("nxir 1\nkernel @k bound {\n" TASK "%x = not f32 %c\nstore %n, b1[0]\n}\n}\n}\n");
+      parse("nxir 2\nkernel @k bound {\n" TASK "%x = not f32 %c\nstore %n, b1[0]\n}\n}\n}\n");
   nxi_text faults = {0};
   assert_false(nxk_verify(k, &faults));
   assert_non_null(strstr(faults.data, "%4 = not f32 %2\n    ^ the operation does not admit f32\n"));

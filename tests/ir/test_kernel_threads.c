@@ -17,23 +17,23 @@
 
 /* Everything that only kernels of threads have. b1 = the negative of pairs of b0, exchanged; b2:
  * rows of each thread. */
-static const char *const everything = "nxir 1\n"
+static const char *const everything = "nxir 2\n"
                                       "kernel @all bound threads=32 {\n"
                                       "  b0: in f32[640] aligned\n"
                                       "  b1: out f32[640] aligned\n"
-                                      "  b2: local f32[64] own\n"
+                                      "  b2: local f32[64] private\n"
                                       "  b3: local f32[64]\n"
-                                      "  part tasks=4 {\n"
+                                      "  region tasks=4 {\n"
                                       "    %1 = for task 0..4 {\n"
                                       "      %2 = const i64 64\n"
                                       "      %3 = mul i64 %1, %2\n"
                                       "      %4 = const i64 200\n"
-                                      "      %5 = lanes i64x32 %3\n"
+                                      "      %5 = step_vector i64x32 %3\n"
                                       "      %6 = splat i64x32 %4\n"
                                       "      %7 = lt boolx32 %5, %6\n"
                                       "      %8 = load f32x64 b0[0 + 1*%3] stride=1 mask=%7 whole\n"
                                       "      %9 = load f32x64 b0[0 + idx %5] stride=64 group=2\n"
-                                      "      %10 = swap f32x64 %8, 3\n"
+                                      "      %10 = shuffle_xor f32x64 %8, 3\n"
                                       "      %11 = load f32x32 b0[32] stride=1\n"
                                       "      %12 = splat f32x64 %11\n"
                                       "      %13 = add f32x64 %10, %12\n"
@@ -46,8 +46,8 @@ static const char *const everything = "nxir 1\n"
                                       "      %20 = load f32x64 b3[63] stride=-1\n"
                                       "      %21 = cast i32 %1\n"
                                       "      %22 = const i32 64\n"
-                                      "      %23 = mul i32 %21, %22 exact\n"
-                                      "      %24 = lanes i32x32 %23\n"
+                                      "      %23 = mul i32 %21, %22 nsw\n"
+                                      "      %24 = step_vector i32x32 %23\n"
                                       "      %25 = const i32 200\n"
                                       "      %26 = active boolx32 %23, %25\n"
                                       "      store lanes=64 %20, b1[0 + 1*%23] stride=1 mask=%26\n"
@@ -75,17 +75,17 @@ typedef struct change {
 } change;
 static const change changes[] = {
     {"threads=32", "threads=64"},
-    {"f32[64] own", "f32[64]"},
+    {"f32[64] private", "f32[64]"},
     {"mask=%7 whole\n", "mask=%7\n"},
     {"group=2", "group=4"},
     {"stride=64 group=2", "stride=64"},
-    {"swap f32x64 %8, 3", "swap f32x64 %8, 5"},
-    {"swap f32x64 %8, 3", "neg f32x64 %8"},
+    {"shuffle_xor f32x64 %8, 3", "shuffle_xor f32x64 %8, 5"},
+    {"shuffle_xor f32x64 %8, 3", "neg f32x64 %8"},
     {"barrier", "store %4, b0[0]"},
     {" unroll", ""},
     {"splat f32x64 %11", "splat f32x128 %11"},
-    {" exact", ""},
-    {"lanes i32x32 %23", "lanes i64x32 %23"},
+    {" nsw", ""},
+    {"step_vector i32x32 %23", "step_vector i64x32 %23"},
 };
 enum { CHANGES = sizeof changes / sizeof *changes };
 
@@ -120,7 +120,7 @@ typedef struct bad_kernel {
 
 #define T32  "bound threads=32"
 #define T0   "bound"
-#define WIDE "%w = splat f32x32 %c\n%l = lanes i64x32 %n\n"
+#define WIDE "%w = splat f32x32 %c\n%l = step_vector i64x32 %n\n"
 static const bad_kernel bad_kernels[] = {
     {"bound threads=48", "", "power of two from 32"},
     {"logical threads=32", "", "of a bound kernel"},
@@ -129,29 +129,30 @@ static const bad_kernel bad_kernels[] = {
     {T0, "%x = splat f32x256 %c\n", "power of two up to 128"},
     {T0, "%x = splat f32x4 %c\n%y = splat f32x8 %x\n", "repeats one lane"},
     {T32, WIDE "%x = splat f32x64 %w\n%y = splat f32x64 %x\n", "repeats one lane"},
-    {T0, "%x = splat f32x4 %c\n%y = swap f32x4 %x, 1\n", "a swap in a kernel without threads"},
-    {T32, WIDE "%x = swap f32x32 %w, 32\n", "no lane at that distance"},
-    {T32, WIDE "%x = swap f32x32 %l, 1\n", "not the type and lanes"},
-    {T32, WIDE "%x = swap f32x64 %w, 1\n", "not the type and lanes"},
+    {T0, "%x = splat f32x4 %c\n%y = shuffle_xor f32x4 %x, 1\n",
+     "a shuffle_xor in a kernel without threads"},
+    {T32, WIDE "%x = shuffle_xor f32x32 %w, 32\n", "no lane at that distance"},
+    {T32, WIDE "%x = shuffle_xor f32x32 %l, 1\n", "not the type and lanes"},
+    {T32, WIDE "%x = shuffle_xor f32x64 %w, 1\n", "not the type and lanes"},
     {T0, "barrier\n", "a barrier in a kernel without threads"},
-    {T32, "%b = const bool true\n%r = rare %b {\nbarrier\n}\n", "has an effect"},
-    {T32, WIDE "%b = const bool true\n%r = rare %b {\n%x = swap f32x32 %w, 1\n}\n",
+    {T32, "%b = const bool true\n%r = cold %b {\nbarrier\n}\n", "has an effect"},
+    {T32, WIDE "%b = const bool true\n%r = cold %b {\n%x = shuffle_xor f32x32 %w, 1\n}\n",
      "has an effect"},
-    {T32, WIDE "%x = zip_low f32x32 %w, %w\n", "a zip in a kernel of threads"},
-    {T32, WIDE "%x = join f32x64 %w, %w\n", "a join in a kernel of threads"},
-    {T0, "%x = splat f32x4 %c\n%y = join f32x4 %x, %x\n", "not the type and half the lanes"},
-    {T0, "%y = join f32 %c, %c\n", "a join of one lane"},
-    {T32, WIDE "%x = fold f32 sum %w\n", "a fold in a kernel of threads"},
+    {T32, WIDE "%x = interleave_low f32x32 %w, %w\n", "a interleave in a kernel of threads"},
+    {T32, WIDE "%x = concat f32x64 %w, %w\n", "a concat in a kernel of threads"},
+    {T0, "%x = splat f32x4 %c\n%y = concat f32x4 %x, %x\n", "not the type and half the lanes"},
+    {T0, "%y = concat f32 %c, %c\n", "a concat of one lane"},
+    {T32, WIDE "%x = lane_reduce f32 sum %w\n", "a lane_reduce in a kernel of threads"},
     {T0, "%i = for seq 0..4 unroll {\n}\n", "cannot be written out"},
     {T32, "%i = for seq 0..%n unroll {\n}\n", "cannot be written out"},
     {T32, "%x = load f32x64 b0[0] stride=2 whole\n", "do not lie beside each other"},
     {T32, "%x = load f32x32 b0[0] stride=1 whole\n", "do not lie beside each other"},
-    {T32, "%i = lanes i64x64 %n\n%x = load f32x64 b0[0 + idx %i] stride=1 whole\n",
+    {T32, "%i = step_vector i64x64 %n\n%x = load f32x64 b0[0 + idx %i] stride=1 whole\n",
      "do not lie beside each other"},
     {T0, "%x = load f32x4 b0[0] stride=1 whole\n", "do not lie beside each other"},
     {T32, WIDE "%x = load f32x64 b0[0] stride=1 group=2\n", "at a computed index"},
     {T32, WIDE "%x = load f32x64 b0[0 + idx %l] stride=1 group=4\n", "the lanes of one thread"},
-    {T32, "%i = lanes i64x64 %n\n%x = load f32x64 b0[0 + idx %i] stride=1 group=2\n",
+    {T32, "%i = step_vector i64x64 %n\n%x = load f32x64 b0[0 + idx %i] stride=1 group=2\n",
      "idx is not i64"},
     {T32, WIDE "%m = splat boolx64 %b\n%x = load f32x32 b0[0] stride=1 mask=%m\n",
      "lanes of the access"},
@@ -162,18 +163,18 @@ static const bad_kernel bad_kernels[] = {
     {T32, "%x = load f32x32 b2[0 + 8*%n] stride=1\n", "keep to their own"},
     {T32, WIDE "%x = load f32x32 b2[0 + idx %l]\n", "keep to their own"},
     {T0, "%x = load f32x4 b2[0] stride=1\n", "no local array of threads"},
-    {T32, "%x = load f32x32 b0[0] stride=1 ahead=64\n", "ahead, of a kernel of threads"},
-    {T32, "%x = add i64 %n, %n exact\n", "exact, and no"},
-    {T32, "%x = add f32 %c, %c exact\n", "exact, and no"},
-    {T32, "%i = const i32 1\n%x = and i32 %i, %i exact\n", "exact, and no"},
-    {T0, "%i = const i32 1\n%x = add i32 %i, %i exact\n", "exact, and no"},
-    {T0, "%i = const i32 1\n%x = lanes i32x4 %i\n", "not an i64 of one lane"},
+    {T32, "%x = load f32x32 b0[0] stride=1 prefetch=64\n", "a prefetch in a kernel of threads"},
+    {T32, "%x = add i64 %n, %n nsw\n", "nsw, and no"},
+    {T32, "%x = add f32 %c, %c nsw\n", "nsw, and no"},
+    {T32, "%i = const i32 1\n%x = and i32 %i, %i nsw\n", "nsw, and no"},
+    {T0, "%i = const i32 1\n%x = add i32 %i, %i nsw\n", "nsw, and no"},
+    {T0, "%i = const i32 1\n%x = step_vector i32x4 %i\n", "not an i64 of one lane"},
     {T0, "%i = const i32 1\n%x = load f32 b0[0 + 1*%i]\n", "not an i64 of one lane"},
-    {T32, "%i = const i32 1\n%x = lanes i64x32 %i\n", "another type than it should"},
+    {T32, "%i = const i32 1\n%x = step_vector i64x32 %i\n", "another type than it should"},
     {T32, "%i = const i32 1\n%x = active boolx32 %i, %n\n", "not an i64 of one lane"},
     {T32, "%i = const i16 1\n%x = load f32 b0[0 + 1*%i]\n", "not an i64 of one lane"},
     {T32, "%i = const i32 1\n%x = load f32 b0[0 + 1*%i + 1*%n]\n", "differ in type"},
-    {T32, "%i = const i32 1\n%l = lanes i64x32 %n\n%x = load f32x32 b0[0 + 1*%i + idx %l]\n",
+    {T32, "%i = const i32 1\n%l = step_vector i64x32 %n\n%x = load f32x32 b0[0 + 1*%i + idx %l]\n",
      "differ in type"},
 };
 
@@ -183,10 +184,10 @@ static void bad_kernels_are_refused(void **state) {
     const bad_kernel *bad = &bad_kernels[i];
     char text[2048];
     snprintf(text, sizeof text,
-             "nxir 1\nkernel @bad %s {\nb0: in f32[999] aligned\nb1: out f32[999]\n"
-             "b2: local f32[64] own\n%s%s%s}\n",
+             "nxir 2\nkernel @bad %s {\nb0: in f32[999] aligned\nb1: out f32[999]\n"
+             "b2: local f32[64] private\n%s%s%s}\n",
              bad->head,
-             bad->body[0] ? "part tasks=4 {\n%t = for task 0..4 {\n%c = const f32 1\n"
+             bad->body[0] ? "region tasks=4 {\n%t = for task 0..4 {\n%c = const f32 1\n"
                             "%n = const i64 2\n"
                           : "",
              bad->body, bad->body[0] ? "}\n}\n" : "");
@@ -212,13 +213,13 @@ static void bad_texts_are_refused(void **state) {
       "kernel @k bound threads=2048 {\n}\n",
       "kernel @k bound threads=32 {\n  %0 = const f32x32768 1\n}\n",
       "kernel @k bound threads=32 {\n  b0: in f32[4]\n  %0 = load f32x64 b0[0] group=32\n}\n",
-      "kernel @k bound threads=32 {\n  %0 = const f32 1\n  %1 = swap f32x32 %0, 0\n}\n",
+      "kernel @k bound threads=32 {\n  %0 = const f32 1\n  %1 = shuffle_xor f32x32 %0, 0\n}\n",
       "kernel @k bound threads=32 {\n  %0 = barrier\n}\n",
   };
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     char text[200];
     nxk_kernel *k = NULL;
-    snprintf(text, sizeof text, "nxir 1\n%s", texts[i]);
+    snprintf(text, sizeof text, "nxir 2\n%s", texts[i]);
     if (nxk_parse(text, strlen(text), &k, NULL) != NX_PARSE) fail_msg("text %zu was read", i);
     assert_null(k);
   }
@@ -271,11 +272,12 @@ static void swaps_splats_and_masks(void **state) {
 /* Lane l of a group is at the index of its thread and stride times its number there. */
 static void groups_share_an_index(void **state) {
   (void)state;
-  nxk_kernel *k = parse("nxir 1\nkernel @k bound threads=32 {\nb0: in i32[320]\nb1: out i32[64]\n"
-                        "part tasks=1 {\n%t = for task 0..1 {\n%two = const i64 2\n"
-                        "%one = lanes i64x32 %t\n%w = splat i64x32 %two\n%i = mul i64x32 %one, %w\n"
-                        "%x = load i32x64 b0[3 + idx %i] stride=100 group=2\n"
-                        "store lanes=64 %x, b1[0 + idx %i] stride=1 group=2 whole\n}\n}\n}\n");
+  nxk_kernel *k =
+      parse("nxir 2\nkernel @k bound threads=32 {\nb0: in i32[320]\nb1: out i32[64]\n"
+            "region tasks=1 {\n%t = for task 0..1 {\n%two = const i64 2\n"
+            "%one = step_vector i64x32 %t\n%w = splat i64x32 %two\n%i = mul i64x32 %one, %w\n"
+            "%x = load i32x64 b0[3 + idx %i] stride=100 group=2\n"
+            "store lanes=64 %x, b1[0 + idx %i] stride=1 group=2 whole\n}\n}\n}\n");
   int32_t x[320], y[64];
   for (int i = 0; i < 320; i++) x[i] = i;
   void *buffers[] = {x, y};
@@ -290,10 +292,10 @@ static void groups_share_an_index(void **state) {
 static void what_32_bits_do_not_hold_is_an_error(void **state) {
   (void)state;
   static const char *const bodies[] = {
-      "%x = add i32 %big, %one exact\n",
-      "%x = mul i32 %big, %big exact\n",
-      "%x = sub i32 %least, %one exact\n",
-      "%x = lanes i32x32 %big\n",
+      "%x = add i32 %big, %one nsw\n",
+      "%x = mul i32 %big, %big nsw\n",
+      "%x = sub i32 %least, %one nsw\n",
+      "%x = step_vector i32x32 %big\n",
       "%x = active boolx32 %big, %big\n",
       "%x = load f32 b0[-2147483647 + 1*%big]\nstore %x, b1[0]\n%y = load f32 b0[-2147483648 + "
       "1*%big "
@@ -302,11 +304,12 @@ static void what_32_bits_do_not_hold_is_an_error(void **state) {
   };
   for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
     char text[1024];
-    snprintf(text, sizeof text,
-             "nxir 1\nkernel @k bound threads=32 {\nb0: in f32[4]\nb1: out f32[4]\npart tasks=1 {\n"
-             "%%t = for task 0..1 {\n%%big = const i32 2147483647\n%%one = const i32 1\n"
-             "%%least = const i32 -2147483648\n%s}\n}\n}\n",
-             bodies[i]);
+    snprintf(
+        text, sizeof text,
+        "nxir 2\nkernel @k bound threads=32 {\nb0: in f32[4]\nb1: out f32[4]\nregion tasks=1 {\n"
+        "%%t = for task 0..1 {\n%%big = const i32 2147483647\n%%one = const i32 1\n"
+        "%%least = const i32 -2147483648\n%s}\n}\n}\n",
+        bodies[i]);
     nxk_kernel *k = parse(text);
     float x[4] = {0}, y[4];
     void *buffers[] = {x, y};
@@ -325,9 +328,9 @@ static uint32_t wide_operations(int64_t elements) {
   char text[2048];
   snprintf(
       text, sizeof text,
-      "nxir 1\nkernel @k bound threads=32 {\nb0: in i64[?]\nb1: out i64[?]\npart tasks=%lld {\n"
+      "nxir 2\nkernel @k bound threads=32 {\nb0: in i64[?]\nb1: out i64[?]\nregion tasks=%lld {\n"
       "%%t = for task 0..%lld {\n%%n = const i64 32\n%%base = mul i64 %%t, %%n\n"
-      "%%l = lanes i64x32 %%base\n%%c = const i64 48\n%%w = splat i64x32 %%c\n"
+      "%%l = step_vector i64x32 %%base\n%%c = const i64 48\n%%w = splat i64x32 %%c\n"
       "%%row = div i64x32 %%l, %%w\n%%column = mod i64x32 %%l, %%w\n"
       "%%s = mul i64x32 %%row, %%w\n%%p = add i64x32 %%s, %%column\n"
       "%%v = load i64x32 b0[0 + idx %%p]\n%%d = mul i64x32 %%v, %%v\n"
@@ -354,8 +357,8 @@ static bool has_narrow_address(int64_t offset, int64_t stride) {
   char text[1024];
   snprintf(
       text, sizeof text,
-      "nxir 1\nkernel @k bound threads=32 {\nb0: in i8[?]\nb1: out i8[3200]\npart tasks=100 {\n"
-      "%%t = for task 0..100 {\n%%z = const i64 0\n%%l = lanes i64x32 %%z\n"
+      "nxir 2\nkernel @k bound threads=32 {\nb0: in i8[?]\nb1: out i8[3200]\nregion tasks=100 {\n"
+      "%%t = for task 0..100 {\n%%z = const i64 0\n%%l = step_vector i64x32 %%z\n"
       "%%v = load i8x32 b0[%lld + %lld*%%t + idx %%l]\n"
       "store lanes=32 %%v, b1[0 + 32*%%t] stride=1\n}\n}\n}\n",
       (long long)offset, (long long)stride);

@@ -2,7 +2,7 @@
 /* The order of additions that docs/numerics.md defines, written out: first by hand for few
  * elements, then once more as the page says it, in the plainest way, without anything of the
  * library. The node-by-node interpreter, with which everything else is compared, must follow it.
- * Also which axes form a run, and in which order it is folded. */
+ * Also which axes form a run, and in which order it is reduced. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static float sum_of(const float *x, int64_t n, int64_t columns) {
   if (columns == 1) snprintf(shape, sizeof shape, "f32[%ld]", (long)n);
   else snprintf(shape, sizeof shape, "f32[%ld,%ld]", (long)n, (long)columns);
   snprintf(text, sizeof text,
-           "nxir 1\ngraph @f(%%x: %s) -> (%%s) {\n%%s = reduce_sum %%x axes=[0]\n}\n", shape);
+           "nxir 2\ngraph @f(%%x: %s) -> (%%s) {\n%%s = reduce_sum %%x axes=[0]\n}\n", shape);
   float out[4];
   assert_true(columns <= 4);
   interpret(text, x, out);
@@ -170,7 +170,7 @@ static void two_runs(void **state) {
     for (int i = 0; i < 20; i++) inner[i] = lanes_sum(x + 60 * i + 30 * column, 30);
     wanted[column] = plain_sum(inner, 20);
   }
-  interpret("nxir 1\ngraph @f(%x: f32[20,2,30]) -> (%s) {\n%s = reduce_sum %x axes=[0,2]\n}\n", x,
+  interpret("nxir 2\ngraph @f(%x: f32[20,2,30]) -> (%s) {\n%s = reduce_sum %x axes=[0,2]\n}\n", x,
             is);
   assert_true(is[0] == wanted[0] && is[1] == wanted[1]);
 }
@@ -194,7 +194,7 @@ static void runs(void **state) {
               {3, {2, 3, 4}, 5, 2, {{1, P}, {4, L}}},
               {3, {2, 1, 4}, 5, 1, {{5, L}}}, /* an extent of 1 does not lie between */
               {3, {2, 3, 1}, 2, 1, {{2, L}}}, /* nor is it the last axis */
-              {3, {2, 3, 1}, 5, 1, {{1, P}}}, /* nor is it folded */
+              {3, {2, 3, 1}, 5, 1, {{1, P}}}, /* nor is it reduced */
               {3, {3, 1, 1}, 1, 1, {{1, L}}},
               {2, {1, 1}, 3, 0, {{0, P}}},
               {4, {2, 3, 4, 5}, 6, 1, {{6, P}}},
@@ -217,7 +217,7 @@ static void runs(void **state) {
 static void fused_products(void **state) {
   (void)state;
   float e = 0x1p-20f, x[4] = {-1, 1 + e, 1 + 2 * e, 1 + e}, y = 0;
-  interpret("nxir 1\ngraph @g(%x: f32[2,2]) -> (%y) {\n%a = shrink %x start=[0,0] stop=[1,2]\n%b = "
+  interpret("nxir 2\ngraph @g(%x: f32[2,2]) -> (%y) {\n%a = shrink %x start=[0,0] stop=[1,2]\n%b = "
             "shrink %x start=[1,0] stop=[2,2]\n"
             "%c = permute %b axes=[1,0]\n%y = matmul %a, %c\n}\n",
             x, &y);

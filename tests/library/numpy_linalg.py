@@ -29,7 +29,7 @@ def run(nxc, body, inputs, outputs, device):
     """The outputs of a graph; None with the message printed if it fails."""
     types = {"float32": "f32", "float64": "f64"}
     heads = [f"%{n}: {types[a.dtype.name]}[{','.join(map(str, a.shape))}]" for n, a in inputs.items()]
-    text = "nxir 1\ngraph @f(" + ", ".join(heads) + ") -> (" + ", ".join("%" + o for o in outputs) + ") {\n"
+    text = "nxir 2\ngraph @f(" + ", ".join(heads) + ") -> (" + ", ".join("%" + o for o in outputs) + ") {\n"
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "f.nxir"
         file.write_text(text + body + "}\n")

@@ -59,7 +59,7 @@ static inline nxk_kernel *function_kernel(nxk_op op, nx_dtype t, int64_t n, uint
   nxk_access access[3];
   for (uint32_t b = 0; b < 3; b++)
     access[b] = nxk_access_at(nxk_add_buffer(k, b < 2 ? NXK_IN : NXK_OUT, t, n), 0);
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   if (lanes) nxk_begin_range(k, NXK_TASK, 1);
   nxk_value i = lanes ? nxk_begin_for(k, NXK_SEQ, nxk_bound_const(0), nxk_bound_const(n), lanes)
                       : nxk_begin_range(k, NXK_OUTER, n);

@@ -353,7 +353,7 @@ static void fill(nxk_op op, nx_dtype t, void *x, void *y) {
   }
 }
 
-/* Compiled code gives the same bits; lanes beside each other take rare branches and not. */
+/* Compiled code gives the same bits; lanes beside each other take cold branches and not. */
 static void check_compiled_for(const nxk_kernel *k, const char *isa, nxk_op op, nx_dtype t,
                                const void *x, const void *y, const void *expected) {
   void *out = malloc(SAMPLE * sizeof(double));

@@ -90,7 +90,7 @@ def main():
     for a in TYPES:
         x = every_value(a)
         for b in [b for b in TYPES if a in SMALL or b in SMALL]:
-            text = f"nxir 1\ngraph @c(%x: {a}[{x.size}]) -> (%y) {{\n %y = cast %x : {b}[{x.size}]\n}}\n"
+            text = f"nxir 2\ngraph @c(%x: {a}[{x.size}]) -> (%y) {{\n %y = cast %x : {b}[{x.size}]\n}}\n"
             got = unpacked(run(sys.argv[1], text, [packed(x, a)]), b, x.size)
             faults += compare(f"cast {a} {b}", got, cast_reference(x, a, b), b)
             graphs += 1
@@ -101,7 +101,7 @@ def main():
             if word == "div" and not is_float(t):
                 continue
             n = x.size
-            text = f"nxir 1\ngraph @b(%x: {t}[{n}], %y: {t}[{n}]) -> (%z) {{\n %z = {word} %x, %y\n}}\n"
+            text = f"nxir 2\ngraph @b(%x: {t}[{n}], %y: {t}[{n}]) -> (%z) {{\n %z = {word} %x, %y\n}}\n"
             got = unpacked(run(sys.argv[1], text, [packed(x, t), packed(y, t)]), t, n)
             wide = (lambda z: z.astype(np.float32)) if is_float(t) else (lambda z: z.astype(np.int64))
             want = f(wide(x), wide(y))

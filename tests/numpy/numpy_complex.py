@@ -38,7 +38,7 @@ def check(label, inputs, lines, wanted, ulps=0.0, size=None):
     """wanted: name -> (dtype, array). ulps: how far a result may be off, by the size of the whole number or by `size`."""
     shape = lambda a: "[" + ",".join(map(str, a.shape)) + "]"
     head = ", ".join(f"%{n}: {t}{shape(a)}" for n, (t, a) in inputs.items())
-    text = f"nxir 1\ngraph @g({head}) -> ({', '.join('%' + n for n in wanted)}) {{\n" + "\n".join(lines) + "\n}\n"
+    text = f"nxir 2\ngraph @g({head}) -> ({', '.join('%' + n for n in wanted)}) {{\n" + "\n".join(lines) + "\n}\n"
     data = b"".join(np.ascontiguousarray(a).tobytes() for _, a in inputs.values())
     body = text.encode()
     requests.append(struct.pack("=I", len(body)) + body + struct.pack("=II", 0, len(data)) + data)

@@ -46,7 +46,7 @@ class Graph:
     def text(self):
         head = ", ".join(f"%{n}: {type_text(t, a.shape)}" for n, t, a in self.inputs)
         tail = ", ".join(o[0] for o in self.outputs)
-        return "nxir 1\ngraph @test(" + head + ") -> (" + tail + ") {\n" + "\n".join(self.lines) + "\n}\n"
+        return "nxir 2\ngraph @test(" + head + ") -> (" + tail + ") {\n" + "\n".join(self.lines) + "\n}\n"
 
     def request(self):
         text = self.text().encode()

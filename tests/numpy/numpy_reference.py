@@ -292,7 +292,7 @@ def in_order(kind, rows):
     return result
 
 
-def fold_run(kind, a, lanes):
+def reduce_run(kind, a, lanes):
     n = len(a)
     if n == 0:
         return np.full(a.shape[1:], {"sum": 0, "prod": 1, "max": np.any([]), "min": np.all([])}[kind], a.dtype)
@@ -329,7 +329,7 @@ def reduce_reference(kind, x, axes, t):
         others = [i for i in range(a.ndim) if i not in run]
         length = math.prod(a.shape[i] for i in run)
         moved = a.transpose(run + others).reshape((length,) + tuple(a.shape[i] for i in others))
-        folded = fold_run(kind, moved, lanes)
+        folded = reduce_run(kind, moved, lanes)
         a = folded.reshape([1 if i in run else a.shape[i] for i in range(a.ndim)])
     a = a.reshape([n for i, n in enumerate(x.shape) if i not in axes])
     return narrow(a, t) if is_float(t) else a.astype(STORAGE[t])

@@ -87,7 +87,7 @@ static bool run_matrices(nx_context *c, outcome *o) {
 }
 
 static bool run_texts(nx_context *c, outcome *o) {
-  static const char text[] = "nxir 1\n"
+  static const char text[] = "nxir 2\n"
                              "graph @texts(%x: f64[2]) -> (%y) {\n"
                              "  %a = full 0.1 : f64[2]\n"
                              "  %b = full 123456.789e-13 : f64[2]\n"

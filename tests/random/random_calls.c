@@ -113,5 +113,6 @@ uint32_t nxt_add_pair(nxt_generator *gen) {
   int64_t shape[NXG_MAX_RANK];
   memcpy(shape, x->shape, (size_t)x->rank * sizeof *shape);
   args[1] = nxt_matching(gen, x->dtype, x->rank, shape);
-  return args[1] == UINT32_MAX ? args[1] : nxt_try(gen, NXG_pair, 2, args, NULL, 0, 0, 0, NULL);
+  return args[1] == UINT32_MAX ? args[1]
+                               : nxt_try(gen, NXG_interleave, 2, args, NULL, 0, 0, 0, NULL);
 }

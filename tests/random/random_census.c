@@ -11,51 +11,51 @@
 #include "random_graph.h"
 
 /* What a graph may have: name, and in how many of 1,000 graphs it must be. */
-#define FEATURES(X)                                                     \
-  X(many_users, 250, "a node with more than 4 users")                   \
-  X(same_operand_twice, 100, "an operation on one value twice")         \
-  X(several_outputs, 500, "several outputs")                            \
-  X(output_twice, 10, "one node as two outputs")                        \
-  X(output_view, 50, "a view as an output")                             \
-  X(view_of_view, 100, "a view of a view")                              \
-  X(several_positions, 100, "a value read through several views")       \
-  X(update_of_update, 20, "an update of an update")                     \
-  X(update_of_itself, 100, "an update from what it overwrites")         \
-  X(alias_range, 100, "an update through an alias range")               \
-  X(overwritable, 100, "an update of an input that may be overwritten") \
-  X(parameter, 150, "a launch parameter")                               \
-  X(several_axes, 100, "a reduction over several axes")                 \
-  X(apart_axes, 30, "a reduction over axes that are apart")             \
-  X(fold_and_back, 100, "a reduction broadcast back")                   \
-  X(pad_of_computed, 200, "a pad of a computed value")                  \
-  X(cat_of_computed, 200, "a cat of a computed value")                  \
-  X(cat_of_many, 20, "a cat of more than 4")                            \
-  X(empty, 50, "a node of size 0")                                      \
-  X(rank_0, 200, "a node of rank 0")                                    \
-  X(high_rank, 10, "a node of rank above 8")                            \
-  X(dtypes, 400, "four dtypes or more")                                 \
-  X(long_chain, 8, "more than 128 elementwise operations")              \
-  X(many_inputs, 5, "more than 24 inputs")                              \
-  X(output_input, 20, "an input as an output")                          \
-  X(output_of_input, 10, "a view of an input as an output")             \
-  X(output_of_output, 10, "a view of another output as an output")      \
-  X(output_operand, 200, "an output that other nodes use")              \
-  X(output_leaf, 10, "an output that is made of nothing")               \
-  X(output_shapes, 100, "outputs of several shapes of one value")       \
-  X(update_and_outputs, 50, "an update, and three outputs or more")     \
-  X(aligned, 100, "an input that is aligned")                           \
-  X(folds_in_turn, 50, "a reduction along other axes than one before")  \
-  X(fold_of_joined, 20, "a reduction of what was joined or padded")     \
-  X(scan_of_folded, 5, "a scan of what a reduction is a part of")       \
-  X(scan_first, 5, "a scan along an axis that is not the last")         \
-  X(cast_between, 20, "a cast between elementwise operations")          \
-  X(complex_fold, 20, "a reduction of complex numbers")                 \
-  X(product_chain, 10, "a product of a product")                        \
-  X(product_repeated, 5, "a product of which an operand is repeated")   \
-  X(product_followed, 40, "an elementwise operation on a product")      \
-  X(nibble_middle, 2, "nibbles from the middle of a byte on")           \
-  X(results, 20, "results of one shape, a call and reductions between") \
-  X(large, 10, "a reduction of more than 2^17 elements")                \
+#define FEATURES(X)                                                         \
+  X(many_users, 250, "a node with more than 4 users")                       \
+  X(same_operand_twice, 100, "an operation on one value twice")             \
+  X(several_outputs, 500, "several outputs")                                \
+  X(output_twice, 10, "one node as two outputs")                            \
+  X(output_view, 50, "a view as an output")                                 \
+  X(view_of_view, 100, "a view of a view")                                  \
+  X(several_positions, 100, "a value read through several views")           \
+  X(update_of_update, 20, "an update of an update")                         \
+  X(update_of_itself, 100, "an update from what it overwrites")             \
+  X(alias_range, 100, "an update through an alias range")                   \
+  X(overwritable, 100, "an update of an input that may be overwritten")     \
+  X(parameter, 150, "a launch parameter")                                   \
+  X(several_axes, 100, "a reduction over several axes")                     \
+  X(apart_axes, 30, "a reduction over axes that are apart")                 \
+  X(reduce_and_back, 100, "a reduction broadcast back")                     \
+  X(pad_of_computed, 200, "a pad of a computed value")                      \
+  X(cat_of_computed, 200, "a cat of a computed value")                      \
+  X(cat_of_many, 20, "a cat of more than 4")                                \
+  X(empty, 50, "a node of size 0")                                          \
+  X(rank_0, 200, "a node of rank 0")                                        \
+  X(high_rank, 10, "a node of rank above 8")                                \
+  X(dtypes, 400, "four dtypes or more")                                     \
+  X(long_chain, 8, "more than 128 elementwise operations")                  \
+  X(many_inputs, 5, "more than 24 inputs")                                  \
+  X(output_input, 20, "an input as an output")                              \
+  X(output_of_input, 10, "a view of an input as an output")                 \
+  X(output_of_output, 10, "a view of another output as an output")          \
+  X(output_operand, 200, "an output that other nodes use")                  \
+  X(output_leaf, 10, "an output that is made of nothing")                   \
+  X(output_shapes, 100, "outputs of several shapes of one value")           \
+  X(update_and_outputs, 50, "an update, and three outputs or more")         \
+  X(aligned, 100, "an input that is aligned")                               \
+  X(reductions_in_turn, 50, "a reduction along other axes than one before") \
+  X(reduce_of_joined, 20, "a reduction of what was joined or padded")       \
+  X(scan_of_reduced, 5, "a scan of what a reduction is a part of")          \
+  X(scan_first, 5, "a scan along an axis that is not the last")             \
+  X(cast_between, 20, "a cast between elementwise operations")              \
+  X(complex_reduce, 20, "a reduction of complex numbers")                   \
+  X(product_chain, 10, "a product of a product")                            \
+  X(product_repeated, 5, "a product of which an operand is repeated")       \
+  X(product_followed, 40, "an elementwise operation on a product")          \
+  X(nibble_middle, 2, "nibbles from the middle of a byte on")               \
+  X(results, 20, "results of one shape, a call and reductions between")     \
+  X(large, 10, "a reduction of more than 2^17 elements")                    \
   X(odd_extent, 200, "an extent next to a power of two from 32 on")
 
 enum {
@@ -114,7 +114,7 @@ static nx_dtype subject(const nxg_graph *g, const nxg_node *n) {
 
 static bool is_computed(const nxg_graph *g, uint32_t node) {
   nxg_kind kind = (nxg_kind)nxg_ops[g->nodes[node].op].kind;
-  return kind == NXG_KIND_MAP || kind == NXG_KIND_FOLD;
+  return kind == NXG_KIND_MAP || kind == NXG_KIND_REDUCE;
 }
 
 static uint32_t under_views(const nxg_graph *g, uint32_t node) {
@@ -122,7 +122,7 @@ static uint32_t under_views(const nxg_graph *g, uint32_t node) {
   return node;
 }
 
-static void look_at_fold(const nxg_graph *g, const nxg_node *n, bool *has) {
+static void look_at_reduce(const nxg_graph *g, const nxg_node *n, bool *has) {
   const nxg_node *x = &g->nodes[n->args[0]];
   nxg_run runs[NXG_MAX_RANK];
   if (n->op == NXG_argmax || n->op == NXG_argmin) return;
@@ -144,11 +144,11 @@ static void look_at_update(const nxg_graph *g, const nxg_node *n, bool *has) {
 }
 
 /* A reduction that keeps its axes, expanded to what was reduced, and both used by one operation. */
-static bool is_fold_and_back(const nxg_graph *g, const nxg_node *n) {
+static bool is_reduce_and_back(const nxg_graph *g, const nxg_node *n) {
   if (n->n_args != 2 || g->nodes[n->args[1]].op != NXG_view) return false;
-  const nxg_node *fold = &g->nodes[under_views(g, n->args[1])];
-  if (fold->op == NXG_cast) fold = &g->nodes[fold->args[0]];
-  return nxg_ops[fold->op].kind == NXG_KIND_FOLD && fold->args[0] == n->args[0];
+  const nxg_node *reduce = &g->nodes[under_views(g, n->args[1])];
+  if (reduce->op == NXG_cast) reduce = &g->nodes[reduce->args[0]];
+  return nxg_ops[reduce->op].kind == NXG_KIND_REDUCE && reduce->args[0] == n->args[0];
 }
 
 /* Whether an operation that `is` of this kind is among what a node is made of, a few steps back. */
@@ -159,7 +159,7 @@ static const nxg_node *made_of(const nxg_graph *g, uint32_t node, bool (*is)(con
     found = made_of(g, n->args[a], is, depth - 1);
   return found;
 }
-static bool is_fold(const nxg_node *n) { return nxg_ops[n->op].kind == NXG_KIND_FOLD; }
+static bool is_reduce(const nxg_node *n) { return nxg_ops[n->op].kind == NXG_KIND_REDUCE; }
 static bool is_joined(const nxg_node *n) { return n->op == NXG_cat || n->op == NXG_pad; }
 static bool is_product(const nxg_node *n) { return n->op == NXG_matmul; }
 
@@ -167,12 +167,12 @@ static void look_at_sources(const nxg_graph *g, const nxg_node *n, bool *has) {
   has[F_nibble_middle] |=
       n->op == NXG_view && nxi_dtypes[n->dtype].bits == 4 && n->attrs[0] % 2 != 0;
   if (n->n_args == 0) return;
-  const nxg_node *x = &g->nodes[n->args[0]], *before = made_of(g, n->args[0], is_fold, 4);
-  bool map = nxg_ops[n->op].kind == NXG_KIND_MAP, fold = is_fold(n), scan = nxg_is_scan(n->op);
-  has[F_folds_in_turn] |= fold && before != NULL && before->attrs[0] != n->attrs[0];
-  has[F_fold_of_joined] |= fold && made_of(g, n->args[0], is_joined, 3) != NULL;
-  has[F_complex_fold] |= fold && nxi_is_complex(x->dtype);
-  has[F_scan_of_folded] |= scan && before != NULL;
+  const nxg_node *x = &g->nodes[n->args[0]], *before = made_of(g, n->args[0], is_reduce, 4);
+  bool map = nxg_ops[n->op].kind == NXG_KIND_MAP, reduce = is_reduce(n), scan = nxg_is_scan(n->op);
+  has[F_reductions_in_turn] |= reduce && before != NULL && before->attrs[0] != n->attrs[0];
+  has[F_reduce_of_joined] |= reduce && made_of(g, n->args[0], is_joined, 3) != NULL;
+  has[F_complex_reduce] |= reduce && nxi_is_complex(x->dtype);
+  has[F_scan_of_reduced] |= scan && before != NULL;
   has[F_scan_first] |= scan && n->attrs[0] + 1 < n->rank;
   has[F_cast_between] |= map && x->op == NXG_cast && is_computed(g, x->args[0]);
   has[F_product_chain] |= is_product(n) && made_of(g, n->args[0], is_product, 2) != NULL;
@@ -197,8 +197,8 @@ static void look_at_node(const nxg_graph *g, uint32_t i, bool *has) {
   for (uint32_t a = 0; n->op == NXG_cat && a < n->n_args; a++)
     has[F_cat_of_computed] |= is_computed(g, n->args[a]);
   has[F_cat_of_many] |= n->op == NXG_cat && n->n_args > 4;
-  has[F_fold_and_back] |= is_fold_and_back(g, n);
-  if (nxg_ops[n->op].kind == NXG_KIND_FOLD) look_at_fold(g, n, has);
+  has[F_reduce_and_back] |= is_reduce_and_back(g, n);
+  if (nxg_ops[n->op].kind == NXG_KIND_REDUCE) look_at_reduce(g, n, has);
   if (n->op == NXG_update) look_at_update(g, n, has);
   look_at_sources(g, n, has);
 }
@@ -232,7 +232,7 @@ static bool has_results(const nxg_graph *g) {
   bool alike = false;
   for (uint32_t i = 0; i < g->n_nodes; i++) {
     const nxg_node *n = &g->nodes[i];
-    back += n->op == NXG_view && is_fold(&g->nodes[n->args[0]]);
+    back += n->op == NXG_view && is_reduce(&g->nodes[n->args[0]]);
     calls += nxg_ops[n->op].kind == NXG_KIND_CALL || n->op == NXG_scatter || is_product(n);
   }
   for (uint32_t i = 1; i < g->n_outputs; i++) {

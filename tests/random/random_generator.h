@@ -39,7 +39,7 @@ uint32_t nxt_add_map_on(nxt_generator *gen, uint32_t x);
 uint32_t nxt_input_flags(nxt_generator *gen);
 
 /* A reduction, a product, a copy. */
-uint32_t nxt_add_fold(nxt_generator *gen);
+uint32_t nxt_add_reduce(nxt_generator *gen);
 uint32_t nxt_add_matmul(nxt_generator *gen);
 uint32_t nxt_add_copy(nxt_generator *gen);
 

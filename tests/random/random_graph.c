@@ -32,7 +32,7 @@ uint32_t nxt_pick_computed(nxt_generator *gen) {
   uint32_t x = nxt_pick(gen);
   for (int attempt = 0; attempt < 4; attempt++) {
     nxg_kind kind = (nxg_kind)nxg_ops[nxt_node_of(gen, x)->op].kind;
-    if (kind == NXG_KIND_MAP || kind == NXG_KIND_FOLD) break;
+    if (kind == NXG_KIND_MAP || kind == NXG_KIND_REDUCE) break;
     x = nxt_pick(gen);
   }
   return x;
@@ -168,7 +168,7 @@ uint32_t nxt_add_map_on(nxt_generator *gen, uint32_t x) {
 
 /* ---- the others */
 
-static uint32_t fold(nxt_generator *gen, uint32_t x, bool keepdims) {
+static uint32_t reduce(nxt_generator *gen, uint32_t x, bool keepdims) {
   nxg_op op;
   do op = (nxg_op)(NXG_reduce_sum + nxt_below(&gen->r, NXG_argmin - NXG_reduce_sum + 1));
   while (nxi_is_complex(nxt_node_of(gen, x)->dtype) &&
@@ -184,8 +184,8 @@ static uint32_t fold(nxt_generator *gen, uint32_t x, bool keepdims) {
 }
 
 /* A reduction, and its result combined with what was reduced, as softmax and norms do. */
-static void add_fold_and_back(nxt_generator *gen) {
-  uint32_t x = nxt_pick(gen), reduced = fold(gen, x, true);
+static void add_reduce_and_back(nxt_generator *gen) {
+  uint32_t x = nxt_pick(gen), reduced = reduce(gen, x, true);
   if (reduced == UINT32_MAX) return;
   const nxg_node *n = nxt_node_of(gen, x);
   int64_t shape[NXG_MAX_RANK];
@@ -258,9 +258,9 @@ uint32_t nxt_add_copy(nxt_generator *gen) {
   return nxt_try(gen, NXG_copy, 1, &x, NULL, 0, 0, 0, NULL);
 }
 
-uint32_t nxt_add_fold(nxt_generator *gen) {
+uint32_t nxt_add_reduce(nxt_generator *gen) {
   uint32_t x = nxt_pick(gen);
-  return fold(gen, x, nxt_chance(&gen->r, 60));
+  return reduce(gen, x, nxt_chance(&gen->r, 60));
 }
 
 static void add_something(nxt_generator *gen) {
@@ -269,8 +269,8 @@ static void add_something(nxt_generator *gen) {
   if (dice < 42) nxt_add_map_on(gen, nxt_pick(gen));
   else if (dice < 58) nxt_add_movement(gen);
   else if (dice < 60) nxt_add_shifted(gen);
-  else if (dice < 69) nxt_add_fold(gen);
-  else if (dice < 74) add_fold_and_back(gen);
+  else if (dice < 69) nxt_add_reduce(gen);
+  else if (dice < 74) add_reduce_and_back(gen);
   else if (dice < 79) nxt_add_pad(gen);
   else if (dice < 85) nxt_add_cat(gen);
   else if (dice < 89) nxt_add_update(gen);
@@ -356,7 +356,7 @@ static void add_inputs(nxt_generator *gen) {
 static void add_mixture(nxt_generator *gen) {
   const nxt_graph_options *o = &gen->o;
   add_inputs(gen);
-  if (o->least_size > 0) fold(gen, 0, nxt_chance(&gen->r, 60));
+  if (o->least_size > 0) reduce(gen, 0, nxt_chance(&gen->r, 60));
   uint32_t target = gen->g->n_nodes + 1 + (uint32_t)nxt_below(&gen->r, 2 * (int64_t)o->nodes);
   for (int attempts = 0; gen->g->n_nodes < target && attempts < 1000 && !gen->g->failed; attempts++)
     add_something(gen);

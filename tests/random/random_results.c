@@ -79,20 +79,21 @@ static uint32_t back(nxt_results *s, uint32_t x) {
 }
 
 /* A reduction broadcast back: by itself, or combined with what it was made of or something else. */
-static uint32_t add_fold(nxt_results *s) {
-  static const nxg_op folds[] = {NXG_reduce_sum, NXG_reduce_max, NXG_reduce_min, NXG_reduce_prod,
-                                 NXG_argmax,     NXG_argmin,     NXG_reduce_sum};
-  nxg_op op = admitted(s, folds, 7);
+static uint32_t add_reduce(nxt_results *s) {
+  static const nxg_op reductions[] = {NXG_reduce_sum,  NXG_reduce_max, NXG_reduce_min,
+                                      NXG_reduce_prod, NXG_argmax,     NXG_argmin,
+                                      NXG_reduce_sum};
+  nxg_op op = admitted(s, reductions, 7);
   uint32_t x = draw(s);
   bool one_axis = op == NXG_argmax || op == NXG_argmin;
   int64_t axes = one_axis ? nxt_below(&s->gen->r, s->rank)
                           : 1 + nxt_below(&s->gen->r, ((int64_t)1 << s->rank) - 1);
-  uint32_t folded = cast_to(s, one(s, op, x, (int64_t[]){axes, 1}, 2), s->t);
-  if (folded != UINT32_MAX && nxt_chance(&s->gen->r, 20)) {
+  uint32_t reduced = cast_to(s, one(s, op, x, (int64_t[]){axes, 1}, 2), s->t);
+  if (reduced != UINT32_MAX && nxt_chance(&s->gen->r, 20)) {
     nxg_op map = nxg_op_admits(NXG_sqrt, s->t) ? NXG_exp : NXG_sub;
-    folded = map == NXG_exp ? one(s, map, folded, NULL, 0) : two(s, map, folded, folded);
+    reduced = map == NXG_exp ? one(s, map, reduced, NULL, 0) : two(s, map, reduced, reduced);
   }
-  uint32_t whole = back(s, folded);
+  uint32_t whole = back(s, reduced);
   if (nxt_chance(&s->gen->r, 30)) return whole;
   return two(s, nxt_chance(&s->gen->r, 50) ? NXG_add : NXG_sub,
              nxt_chance(&s->gen->r, 50) ? x : draw(s), whole);
@@ -212,8 +213,8 @@ static uint32_t add_cast(nxt_results *s) {
 
 static uint32_t add_value(nxt_results *s) {
   static uint32_t (*const makers[])(nxt_results *) = {
-      add_map,     add_map,     add_map,  add_map,    add_fold,      add_fold,
-      add_fold,    add_fold,    add_sort, add_sort,   add_transform, add_product,
+      add_map,     add_map,     add_map,  add_map,    add_reduce,    add_reduce,
+      add_reduce,  add_reduce,  add_sort, add_sort,   add_transform, add_product,
       add_product, add_indexed, add_scan, add_joined, add_update,    add_cast};
   switch (nxt_below(&s->gen->r, 20)) {
     case 0: return one(s, NXG_copy, draw(s), NULL, 0);

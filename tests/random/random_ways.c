@@ -182,8 +182,8 @@ static uint32_t pick_for(nxt_generator *gen, int64_t number) {
 
 uint32_t nxt_add_in_a_way(nxt_generator *gen) {
   static uint32_t (*const adders[])(nxt_generator *) = {
-      nxt_add_call, nxt_add_scan,    nxt_add_scan, nxt_add_matmul, nxt_add_pair,    nxt_add_pad,
-      nxt_add_cat,  nxt_add_indexed, nxt_add_fold, nxt_add_copy,   add_overwritten, add_map};
+      nxt_add_call, nxt_add_scan,    nxt_add_scan,   nxt_add_matmul, nxt_add_pair,    nxt_add_pad,
+      nxt_add_cat,  nxt_add_indexed, nxt_add_reduce, nxt_add_copy,   add_overwritten, add_map};
   enum { ADDERS = sizeof adders / sizeof adders[0] };
   int64_t number = nxt_below(&gen->r, ADDERS + 4);
   if (number == ADDERS) return add_threefry(gen);

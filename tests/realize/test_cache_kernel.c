@@ -29,7 +29,7 @@ static nx_status produce_adder(void *user, nxk_kernel **bound, nxi_diag *d) {
   if (!k) return nxi_oom(d);
   uint32_t b = nxk_add_buffer(k, NXK_INOUT, NX_I32, 4);
   nxk_add_buffer(k, NXK_LOCAL, NX_I32, 100);
-  nxk_begin_part(k);
+  nxk_begin_region(k);
   nxk_term term = {nxk_begin_range(k, NXK_TASK, 4), 1};
   nxk_access a = nxk_access_at(b, 0);
   a.n_terms = 1;
@@ -295,7 +295,7 @@ static void test_keys(void **state) {
 static void test_targets(void **state) {
   (void)state;
   if (nxl_unavailable()) skip();
-  static const char text[] = "nxir 1\ngraph @f(%x: f32[1024,256]) -> (%y) {\n"
+  static const char text[] = "nxir 2\ngraph @f(%x: f32[1024,256]) -> (%y) {\n"
                              "  %m = reduce_max %x axes=[0] keepdims : f32[1,256]\n"
                              "  %y = sub %x, %m : f32[1024,256]\n}\n";
   nxi_kernel_cache *cache = make_cache("");

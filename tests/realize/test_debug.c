@@ -58,7 +58,7 @@ static int change_words(void) {
 }
 
 static int call_function(void) {
-  static const char text[] = "nxir 1\ngraph @f(%x: f32[3]) -> (%y) {\n  %e = exp %x : f32[3]\n"
+  static const char text[] = "nxir 2\ngraph @f(%x: f32[3]) -> (%y) {\n  %e = exp %x : f32[3]\n"
                              "  %y = mul %e, %e : f32[3]\n}\n";
   nx_function *f;
   nx_tensor *y = NULL, *x = nx_full(ctx, 0, NX_F32, NX_SHAPE(3), NX_NUMBER(1));
@@ -112,7 +112,7 @@ static int make_nan(void) {
 
 /* Of a text: names, an output, and an operation that is not elementwise. */
 static int make_nan_sum(void) {
-  static const char text[] = "nxir 1\ngraph @f(%x: f32[2,2]) -> (%s) {\n"
+  static const char text[] = "nxir 2\ngraph @f(%x: f32[2,2]) -> (%s) {\n"
                              "  %s = reduce_sum %x axes=[1] : f32[2]\n}\n";
   static const float values[] = {1, 2, INFINITY, -INFINITY};
   nx_function *f;
@@ -205,7 +205,8 @@ static void wrong_words_are_errors(void **state) {
       {"NX_DEBUG", "verify,grph",
        "NX_INVALID_ARGUMENT: NX_DEBUG: there is no word \"grph\"; known are graph, "},
       {"NX_SKIP", "cse,sce",
-       "NX_INVALID_ARGUMENT: NX_SKIP: there is no optional pass \"sce\"; known are scans, fold, "
+       "NX_INVALID_ARGUMENT: NX_SKIP: there is no optional pass \"sce\"; known are scans, "
+       "constant_fold, "
        "algebra, "
        "cse, dce, simplify"},
       {"NX_SKIP", "lower", "there is no optional pass \"lower\""},
@@ -231,7 +232,7 @@ static void known_words_are_none(void **state) {
   (void)state;
   assert_int_equal(RUN("small", "NX_DEBUG", "", "NX_SKIP", "", "NX_EXECUTOR", "", "NX_ISA", ""), 0);
   assert_string_equal(output, "");
-  assert_int_equal(RUN("small", "NX_SKIP", "fold,algebra,cse,dce,simplify,"), 0);
+  assert_int_equal(RUN("small", "NX_SKIP", "constant_fold,algebra,cse,dce,simplify,"), 0);
   assert_string_equal(output, "");
   assert_int_equal(RUN("small", "NX_DEBUG", "cuda,ptx,verify,roundtrip"), 0);
   assert_string_equal(output, "");
@@ -259,8 +260,8 @@ static void stages_of_stored_kernels(void **state) {
       0);
   expect(" from disk 0\n");
   strcpy(cold, output);
-  static const char *const stages[] = {"-- graph f\nnxir 1\ngraph @f(",
-                                       "-- clusters f\nnxir 1\ngraph @f(",
+  static const char *const stages[] = {"-- graph f\nnxir 2\ngraph @f(",
+                                       "-- clusters f\nnxir 2\ngraph @f(",
                                        "-- kernels ",
                                        "-- bound ",
                                        "-- plan f\n",
@@ -298,7 +299,7 @@ static void stages_of_tiny_graphs(void **state) {
   (void)state;
   if (nxl_unavailable()) skip();
   assert_int_equal(RUN("small", "NX_DEBUG", "graph,time"), 0);
-  expect("-- graph f\nnxir 1\n");
+  expect("-- graph f\nnxir 2\n");
   expect("interpreted: ");
   assert_int_equal(RUN("small", "NX_DEBUG", "kernels,time"), 0);
   expect("-- kernels ");

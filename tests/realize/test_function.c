@@ -401,7 +401,7 @@ static void wrong_creation(void **state) {
   nx_function_release(f);
 }
 
-static const char softmax[] = "nxir 1\n"
+static const char softmax[] = "nxir 2\n"
                               "graph @softmax(%x: f32[2,3]) -> (%y) {\n"
                               "  %m = reduce_max %x axes=[1] keepdims : f32[2,1]\n"
                               "  %d = sub %x, %m : f32[2,3]\n"
@@ -530,7 +530,7 @@ static void from_text(void **state) {
     }
   }
   nx_error e = {.size = sizeof e};
-  static const char bad[] = "nxir 1\ngraph @f(%x: f32[3]) -> (%y) {\n  %y = exq %x : f32[3]\n}\n";
+  static const char bad[] = "nxir 2\ngraph @f(%x: f32[3]) -> (%y) {\n  %y = exq %x : f32[3]\n}\n";
   assert_int_equal(nx_function_parse(ctx, bad, sizeof bad - 1, NULL, &f), NX_PARSE);
   nx_error_take(&e);
   assert_memory_equal(e.message, "line 3, column 8", 16);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The CPU binder: from what a kernel computes to how a processor does it. Every part of a logical
+/* The CPU binder: from what a kernel computes to how a processor does it. Every region of a logical
  * kernel gets the template that suits its shape. In the result, tasks, lanes, masks, the order of
  * additions, partial sums and tails are explicit, and a code generator has nothing left to decide.
  *
@@ -16,7 +16,7 @@
 
 /* True if a load is contiguous along the loop. */
 static bool is_contiguous(const nxb_binder *b, nxk_value loop) {
-  for (nxk_value v = b->part->first; v <= b->part->last; v++) {
+  for (nxk_value v = b->region->first; v <= b->region->last; v++) {
     const nxk_instr *in = &b->from->instrs[v];
     bool computed;
     if (in->op != NXK_load || b->from->buffers[b->from->accesses[in->imm].buffer].kind == NXK_LOCAL)
@@ -30,9 +30,9 @@ static bool is_contiguous(const nxb_binder *b, nxk_value loop) {
 /* Whether STRIPS is better than POINTS for lanes along this loop: it is for long runs of rows,
  * while the values of short runs fit in registers. */
 static bool wants_strips(const nxb_binder *b, const nxb_loop *loop) {
-  int64_t rows = 0, widest = nxb_widest(b, b->part->first, b->part->last, loop->value);
-  for (uint32_t i = 0; i < b->part->n_stages; i++) {
-    const nxb_stage *s = &b->part->stages[i];
+  int64_t rows = 0, widest = nxb_widest(b, b->region->first, b->region->last, loop->value);
+  for (uint32_t i = 0; i < b->region->n_stages; i++) {
+    const nxb_stage *s = &b->region->stages[i];
     if (s->points > rows) rows = s->points;
     for (uint32_t j = 0; j < s->n_reduces; j++) {
       nxb_order order = nxb_order_of(b->from, s->reduce[j]);
@@ -41,12 +41,12 @@ static bool wants_strips(const nxb_binder *b, const nxb_loop *loop) {
   }
   int64_t vector = b->target->vector_bytes / widest;
   if (rows <= 4 || loop->extent < 8 * vector || !is_contiguous(b, loop->value)) return false;
-  return b->part->n_stages == 1 || rows * vector * widest > b->target->l1_bytes / 4;
+  return b->region->n_stages == 1 || rows * vector * widest > b->target->l1_bytes / 4;
 }
 
-/* True if a store of the part writes the same element at all points of the loop. */
+/* True if a store of the region writes the same element at all points of the loop. */
 static bool stores_one(const nxb_binder *b, nxk_value loop) {
-  for (nxk_value v = b->part->first; v <= b->part->last; v++) {
+  for (nxk_value v = b->region->first; v <= b->region->last; v++) {
     bool computed;
     if (b->from->instrs[v].op != NXK_store) continue;
     const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
@@ -57,7 +57,7 @@ static bool stores_one(const nxb_binder *b, nxk_value loop) {
 }
 
 static void bind_stages(nxb_binder *b) {
-  const nxb_part *p = b->part;
+  const nxb_region *p = b->region;
   const nxb_loop *best = NULL;
   double rows = nxb_lane_cycles(b, NXK_NONE), least = 1e29;
   for (uint32_t i = p->n_outer; i-- > 0;) {
@@ -73,14 +73,14 @@ static void bind_stages(nxb_binder *b) {
   else nxb_bind_points(b, best->value);
 }
 
-static void bind_part(nxb_binder *b) {
-  const nxb_part *part = b->part;
-  if (!part->regular) nxb_bind_literal(b);
-  else if (nxb_scans(b, part->first, part->last)) nxb_bind_scans(b);
-  else if (part->n_stages == 0) nxb_bind_map(b);
+static void bind_region(nxb_binder *b) {
+  const nxb_region *region = b->region;
+  if (!region->regular) nxb_bind_literal(b);
+  else if (nxb_scans(b, region->first, region->last)) nxb_bind_scans(b);
+  else if (region->n_stages == 0) nxb_bind_map(b);
   else bind_stages(b);
 }
 
 nxk_kernel *nxk_pass_bind_cpu(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
-  return nxb_bind_kernel(k, t, 0, bind_part, d);
+  return nxb_bind_kernel(k, t, 0, bind_region, d);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* Template MAP of the CPU binder: parts without stages. Lanes run along the loop that most accesses
- * are contiguous along. If a load is contiguous along another loop (a transpose), both loops are
- * cut into tiles, and the tile of the load is first transposed into a LOCAL array, in square blocks
- * that fit in registers. So memory is read and written in long contiguous pieces. The rows of the
- * array are a cache line longer than the tile, because otherwise the elements of a column would
- * fall into few sets of the cache. */
+/* Template MAP of the CPU binder: regions without stages. Lanes run along the loop that most
+ * accesses are contiguous along. If a load is contiguous along another loop (a transpose), both
+ * loops are cut into tiles, and the tile of the load is first transposed into a LOCAL array, in
+ * square blocks that fit in registers. So memory is read and written in long contiguous pieces. The
+ * rows of the array are a cache line longer than the tile, because otherwise the elements of a
+ * column would fall into few sets of the cache. */
 #include "passes/bind/bind.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ typedef struct map_plan {
 static void write_element(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, void *user) {
   (void)user;
   for (uint32_t i = 0; i < n_maps; i++) nxb_write_ready(b, &maps[i]);
-  nxb_write_body(b, maps, n_maps, b->part->body_first, b->part->body_last, NULL, NULL);
+  nxb_write_body(b, maps, n_maps, b->region->body_first, b->region->body_last, NULL, NULL);
 }
 
 /* ---- tiles */
@@ -44,8 +44,8 @@ void nxb_turn_over(nxb_binder *b, nxk_value *rows, int64_t n) {
   nxk_value next[16];
   for (int64_t done = 1; done < n; done *= 2) {
     for (int64_t i = 0; i < n / 2 && !b->to->failed; i++) {
-      next[2 * i] = nxk_zip(b->to, false, rows[i], rows[i + n / 2]);
-      next[2 * i + 1] = nxk_zip(b->to, true, rows[i], rows[i + n / 2]);
+      next[2 * i] = nxk_interleave(b->to, false, rows[i], rows[i + n / 2]);
+      next[2 * i + 1] = nxk_interleave(b->to, true, rows[i], rows[i + n / 2]);
     }
     memcpy(rows, next, (size_t)n * sizeof *rows);
   }
@@ -111,7 +111,7 @@ static void write_block(nxb_binder *b, nxb_lane_map *map, map_plan *m, nxk_value
     bool odd = q % 2 == 1, shift = later && odd;
     if ((which == EVEN_ROWS && odd) || (which == ODD_ROWS && !odd)) continue;
     nxk_value value = blocks[shift][q];
-    if (beside > 1) value = nxk_join(b->to, value, blocks[1 + shift][q]);
+    if (beside > 1) value = nxk_concat(b->to, value, blocks[1 + shift][q]);
     nxb_lane_map_assign(b, map, &before);
     write_row(b, map, m, shift ? next : along, nxb_add(b, across, q), value);
   }
@@ -183,7 +183,7 @@ static void write_tile(nxb_binder *b, nxb_lane_map *map, map_plan *m) {
   m->staged.row_origin = nxb_add(b, nxb_mul(b, m->tile.lo, m->tile.loop.step), m->tile.loop.lower);
   m->staged.column_origin =
       nxb_add(b, nxb_mul(b, m->vector.lo, m->vector.loop.step), m->vector.loop.lower);
-  for (nxk_value v = b->part->first; v < b->part->last && !b->to->failed && !b->failed; v++)
+  for (nxk_value v = b->region->first; v < b->region->last && !b->to->failed && !b->failed; v++)
     if (m->staged.array[v] != NXK_NONE) copy_tile(b, &before, m, v);
   map->tile = &m->staged;
   if (!b->to->failed && !b->failed)
@@ -203,7 +203,7 @@ static bool crosses(const nxb_binder *b, nxk_value v, nxk_value vector, nxk_valu
 }
 
 static uint32_t choose_tile_loop(const nxb_binder *b, nxk_value vector) {
-  const nxb_part *p = b->part;
+  const nxb_region *p = b->region;
   for (nxk_value v = p->first; v <= p->last; v++)
     for (uint32_t i = 0; i < p->n_outer; i++)
       if (p->outer[i].extent >= 8 && crosses(b, v, vector, p->outer[i].value)) return i;
@@ -226,9 +226,9 @@ static nxk_value choose_direct(const nxb_binder *b, const map_plan *m) {
   bool whole = is_unit_loop(&m->vector.loop, 1) && is_unit_loop(&m->tile.loop, 1) &&
                m->vector.loop.extent % along == 0 && m->vector.unit % along == 0 &&
                m->tile.loop.extent % m->side == 0;
-  if (!whole || m->beside > 2 || nxb_code_cost(b, b->part->first, b->part->last) > 6)
+  if (!whole || m->beside > 2 || nxb_code_cost(b, b->region->first, b->region->last) > 6)
     return NXK_NONE;
-  for (nxk_value v = b->part->first; v < b->part->last; v++) {
+  for (nxk_value v = b->region->first; v < b->region->last; v++) {
     if (!crosses(b, v, m->staged.column, m->staged.row)) continue;
     bool single = load == NXK_NONE && b->from->instrs[v].op == NXK_load;
     if (!single || !stands_alone(&b->from->accesses[b->from->instrs[v].imm])) return NXK_NONE;
@@ -242,7 +242,7 @@ static nxk_value choose_direct(const nxb_binder *b, const map_plan *m) {
 static bool has_halves(const nxb_binder *b, const map_plan *m) {
   const nxb_loop *vector = &m->vector.loop, *tile = &m->tile.loop;
   const nxk_access *to =
-      nxb_shifted_store(b, b->part->body_first, b->part->body_last, vector->value);
+      nxb_shifted_store(b, b->region->body_first, b->region->body_last, vector->value);
   if (!to || vector->lower != 0 || tile->lower != 0) return false;
   int64_t line = nxk_line_of(b->from, to);
   bool halves = line == 2 * m->side && vector->extent % line == m->side && to->offset % line == 0;
@@ -265,14 +265,14 @@ static void plan_tile(nxb_binder *b, map_plan *m) {
   memset(t->array, 0xff, n * sizeof *t->array);
   t->row = m->tile.loop.value;
   t->column = m->vector.loop.value;
-  for (nxk_value v = b->part->first; v < b->part->last; v++) {
+  for (nxk_value v = b->region->first; v < b->region->last; v++) {
     int64_t size = b->from->instrs[v].op == NXK_load ? nxi_dtype_size(b->from->instrs[v].dtype) : 1;
     if (size > widest) widest = size;
   }
   m->side = b->target->vector_bytes / widest < 16 ? b->target->vector_bytes / widest : 16;
   t->margin = m->side;
   t->pitch = m->vector.unit + m->side + 64 / widest;
-  int64_t line = nxb_line_lanes(b, b->part->first, b->part->last, t->column);
+  int64_t line = nxb_line_lanes(b, b->region->first, b->region->last, t->column);
   m->beside = line <= m->side ? 1 : line / m->side;
   m->halves = has_halves(b, m);
   if (m->halves) m->beside = 2;
@@ -282,7 +282,7 @@ static void plan_tile(nxb_binder *b, map_plan *m) {
   if (m->direct != NXK_NONE && m->beside > 1) m->tile.unit *= FAR_TILES;
   if (m->direct != NXK_NONE) return;
   if (!is_unit_loop(&m->vector.loop, m->side) || !is_unit_loop(&m->tile.loop, m->side)) return;
-  for (nxk_value v = b->part->first; v < b->part->last; v++) {
+  for (nxk_value v = b->region->first; v < b->region->last; v++) {
     const nxk_instr *in = &b->from->instrs[v];
     if (in->op != NXK_load || !crosses(b, v, t->column, t->row)) continue;
     const nxk_access *a = &b->from->accesses[in->imm];
@@ -296,25 +296,25 @@ static void plan_tile(nxb_binder *b, map_plan *m) {
 static nxk_value choose_vector_loop(const nxb_binder *b) {
   nxk_value best = NXK_NONE;
   double least = 1e30;
-  for (uint32_t i = 0; i < b->part->n_outer; i++) {
-    double cycles = nxb_lane_cycles(b, b->part->outer[i].value);
-    if (b->part->outer[i].extent == 1 || cycles > least) continue;
+  for (uint32_t i = 0; i < b->region->n_outer; i++) {
+    double cycles = nxb_lane_cycles(b, b->region->outer[i].value);
+    if (b->region->outer[i].extent == 1 || cycles > least) continue;
     least = cycles;
-    best = b->part->outer[i].value;
+    best = b->region->outer[i].value;
   }
   return best;
 }
 
 /* Appends the dims of both loops of a tile, the vector loop last; returns the number of dims. */
 static uint32_t plan_dims(nxb_binder *b, map_plan *m, uint32_t tile_at, uint32_t vector_at) {
-  const nxb_part *part = b->part;
-  int64_t extent = part->outer[vector_at].extent,
-          widest = nxb_widest(b, part->first, part->last, part->outer[vector_at].value);
+  const nxb_region *region = b->region;
+  int64_t extent = region->outer[vector_at].extent,
+          widest = nxb_widest(b, region->first, region->last, region->outer[vector_at].value);
   m->tiles = tile_at != NXK_NONE && extent != -1;
-  m->lanes = nxb_choose_lanes(b, part->first, part->last, part->outer[vector_at].value, 4);
+  m->lanes = nxb_choose_lanes(b, region->first, region->last, region->outer[vector_at].value, 4);
   m->lanes = nxb_fit_lanes(b, m->lanes, widest, extent);
   /* vectors do not extend beyond their tile */
-  m->tail = nxb_choose_tail(b, part->first, part->last, m->tiles ? -1 : extent, m->lanes);
+  m->tail = nxb_choose_tail(b, region->first, region->last, m->tiles ? -1 : extent, m->lanes);
   m->vector = nxb_outer_dim(b, vector_at, NXB_RANGE, m->lanes);
   if (!m->tiles) return 1;
   int64_t side = TILE_BYTES / widest < TILE_MOST ? TILE_BYTES / widest : TILE_MOST;
@@ -328,16 +328,16 @@ static uint32_t plan_dims(nxb_binder *b, map_plan *m, uint32_t tile_at, uint32_t
  * not done if rows share loads: passes/kernel/jam.c computes such rows together, which needs the
  * same vectors in each. */
 static void plan_shift(const nxb_binder *b, map_plan *m, const nxb_loop *vector) {
-  const nxb_part *part = b->part;
+  const nxb_region *region = b->region;
   enum { LEAST_LINES = 16, MOST_COST = 16, MOST_LOADS = 4 };
   int64_t loads = 0;
-  for (nxk_value v = part->body_first; v <= part->body_last; v++)
+  for (nxk_value v = region->body_first; v <= region->body_last; v++)
     loads += b->from->instrs[v].op == NXK_load;
   if (m->tiles || vector->extent < 0 || vector->step != 1 || loads > MOST_LOADS ||
-      nxb_code_cost(b, part->body_first, part->body_last) > MOST_COST ||
-      !nxb_masks_well(b, part->body_first, part->body_last))
+      nxb_code_cost(b, region->body_first, region->body_last) > MOST_COST ||
+      !nxb_masks_well(b, region->body_first, region->body_last))
     return;
-  const nxk_access *to = nxb_shifted_store(b, part->body_first, part->body_last, vector->value);
+  const nxk_access *to = nxb_shifted_store(b, region->body_first, region->body_last, vector->value);
   if (!to) return;
   int64_t line = nxk_line_of(b->from, to);
   if (vector->extent < LEAST_LINES * line) return;
@@ -346,7 +346,7 @@ static void plan_shift(const nxb_binder *b, map_plan *m, const nxb_loop *vector)
 }
 
 void nxb_bind_map(nxb_binder *b) {
-  const nxb_part *part = b->part;
+  const nxb_region *region = b->region;
   nxk_value vector = choose_vector_loop(b);
   if (vector == NXK_NONE) {
     nxb_bind_points(b, NXK_NONE);
@@ -355,12 +355,12 @@ void nxb_bind_map(nxb_binder *b) {
   map_plan m = {.tiles = false, .direct = NXK_NONE};
   nxb_nest nest = {.n = 0};
   uint32_t vector_at = 0, tile_at = choose_tile_loop(b, vector);
-  for (uint32_t i = 0; i < part->n_outer; i++) {
-    if (part->outer[i].value == vector) vector_at = i;
+  for (uint32_t i = 0; i < region->n_outer; i++) {
+    if (region->outer[i].value == vector) vector_at = i;
     else if (i != tile_at) nest.dims[nest.n++] = nxb_outer_dim(b, i, NXB_POINT, 1);
   }
   nest.n += plan_dims(b, &m, tile_at, vector_at);
-  plan_shift(b, &m, &part->outer[vector_at]);
+  plan_shift(b, &m, &region->outer[vector_at]);
   nxb_dim *along = &nest.dims[nest.n - 1], *tile = along - m.tiles;
   nxb_lane_map map;
   if (!nxb_lane_map_init(b, &map)) return;

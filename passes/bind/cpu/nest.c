@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Tasks and loops of the CPU binder. One of the outer dimensions of a part is cut into chunks. The
- * points of the dimensions before it, and its chunks, are numbered as tasks; the dimensions after
- * it are loops inside a task. The choice of the cut depends on the shape alone, so that no result
- * and no cache key depends on the number of threads. */
+/* Tasks and loops of the CPU binder. One of the outer dimensions of a region is cut into chunks.
+ * The points of the dimensions before it, and its chunks, are numbered as tasks; the dimensions
+ * after it are loops inside a task. The choice of the cut depends on the shape alone, so that no
+ * result and no cache key depends on the number of threads. */
 #include "passes/bind/bind.h"
 
 /* The work of a task, about 25 microseconds: long compared with the cost of scheduling a task, and
@@ -87,10 +87,10 @@ static void open_unknown(nxb_binder *b, nxb_nest *nest, double unit_cycles) {
   int64_t chunk = (int64_t)(TASK_CYCLES / unit_cycles) + 1;
   int64_t divisor = chunk * d->unit;
   nxk_value end = b->top[d->loop.upper];
-  if (b->to->failed || b->to->n_parts == 0) return;
-  nxk_part *part = &b->to->parts[b->to->n_parts - 1];
-  part->tasks_param = (int32_t)b->from->instrs[d->loop.upper].imm;
-  part->tasks_divisor = divisor;
+  if (b->to->failed || b->to->n_regions == 0) return;
+  nxk_region *region = &b->to->regions[b->to->n_regions - 1];
+  region->tasks_param = (int32_t)b->from->instrs[d->loop.upper].imm;
+  region->tasks_divisor = divisor;
   nxk_value reach = nxb_add(b, end, divisor - 1), by = nxb_int(b, divisor);
   nxk_value tasks = nxb_op(b, NXK_div, reach, by);
   nxk_value task = nxk_begin_for(b->to, NXK_TASK, nxk_bound_const(0), nxk_bound_of(tasks), 1);
@@ -104,8 +104,8 @@ static double work_of(const nxb_nest *nest, double unit_cycles) {
   return unit_cycles;
 }
 
-/* Opens a part and its task loop. Successive parts of one task each share a single task as long as
- * it is short, because scheduling a task costs more than, say, a few rows at the border of an
+/* Opens a region and its task loop. Successive regions of one task each share a single task as long
+ * as it is short, because scheduling a task costs more than, say, a few rows at the border of an
  * array. Returns the number of the task. */
 static nxk_value open_tasks(nxb_binder *b, nxb_nest *nest, int64_t tasks, double unit_cycles) {
   double cycles = work_of(nest, unit_cycles);
@@ -114,7 +114,7 @@ static nxk_value open_tasks(nxb_binder *b, nxb_nest *nest, int64_t tasks, double
   if (b->pending > 0 && tasks == 1 && b->pending + cycles <= TASK_CYCLES) return nxb_int(b, 0);
   nxb_close_pending(b);
   nest->open = 2;
-  nxk_begin_part(b->to);
+  nxk_begin_region(b->to);
   return nxk_begin_range(b->to, NXK_TASK, tasks);
 }
 
@@ -130,7 +130,7 @@ void nxb_open(nxb_binder *b, nxb_nest *nest, nxb_lane_map *map, double unit_cycl
     nxb_close_pending(b);
     nest->open = 1;
     nest->cycles = 0;
-    nxk_begin_part(b->to);
+    nxk_begin_region(b->to);
     open_unknown(b, nest, unit_cycles);
     return;
   }
@@ -153,7 +153,7 @@ void nxb_open(nxb_binder *b, nxb_nest *nest, nxb_lane_map *map, double unit_cycl
 }
 
 void nxb_close(nxb_binder *b, nxb_nest *nest) {
-  uint32_t kept = nest->cycles == 0 ? 0 : b->pending > 0 ? 0 : 2; /* the part and its task loop */
+  uint32_t kept = nest->cycles == 0 ? 0 : b->pending > 0 ? 0 : 2; /* the region and its task loop */
   for (; nest->open > kept; nest->open--) nxk_end(b->to);
   if (nest->cycles > 0) b->pending += nest->cycles;
 }

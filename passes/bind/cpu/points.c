@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Template POINTS of the CPU binder: lanes run along an outer loop, all values of the points in a
  * vector stay in registers, and the inner loops are kept as they are. Used for short runs, for dot,
- * and, with one lane, for parts that no other template can bind.
+ * and, with one lane, for regions that no other template can bind.
  *
  * Neighbouring points of another outer loop share one factor of a dot. Several of these points are
  * computed in one iteration (unroll and jam), so that the shared loads are merged. */
@@ -21,7 +21,7 @@ typedef struct lane_partials {
   nxb_binder *b;
   nxb_lane_map *maps;
   uint32_t n_maps, n;
-  nxb_fold fold;
+  nxb_reduction reduction;
   /* for each partial result a LOCAL array: 16 rows, each as long as the lane map has lanes */
   uint32_t *array;
   nxb_partial *out;
@@ -41,13 +41,13 @@ static nxk_access lane_access(const lane_partials *l, uint32_t i, nxk_value row,
 }
 
 /* Reduces the lanes [first, end) of the run, which have `items` elements each. */
-static void fold_lanes(lane_partials *l, int64_t first, int64_t end, int64_t items) {
+static void reduce_lanes(lane_partials *l, int64_t first, int64_t end, int64_t items) {
   nxb_binder *b = l->b;
   if (first >= end || items == 0) return;
   nxk_value lane = nxk_begin_for(b->to, NXK_SEQ, nxk_bound_const(first), nxk_bound_const(end), 1);
-  l->fold.items = items;
-  l->fold.shift = lane;
-  nxb_write_fold(b, l->maps, l->n_maps, &l->fold, l->out);
+  l->reduction.items = items;
+  l->reduction.shift = lane;
+  nxb_write_reduction(b, l->maps, l->n_maps, &l->reduction, l->out);
   for (uint32_t i = 0; i < l->n_maps * l->n && !b->to->failed; i++) {
     nxk_access a = lane_access(l, i, lane, 0);
     nxk_store(b->to, &a, l->out[i].value);
@@ -55,15 +55,15 @@ static void fold_lanes(lane_partials *l, int64_t first, int64_t end, int64_t ite
   nxk_end(b->to);
 }
 
-static void fold_in_lanes(lane_partials *l) {
+static void reduce_in_lanes(lane_partials *l) {
   nxb_binder *b = l->b;
-  int64_t points = l->fold.stage->points, each = points / 16, longer = points % 16;
+  int64_t points = l->reduction.stage->points, each = points / 16, longer = points % 16;
   for (uint32_t i = 0; i < l->n_maps * l->n; i++) {
-    nx_dtype type = nxk_dtype(b->from, b->from->instrs[l->fold.reduce[i % l->n]].args[0]);
+    nx_dtype type = nxk_dtype(b->from, b->from->instrs[l->reduction.reduce[i % l->n]].args[0]);
     l->array[i] = nxb_add_local(b, type, 16 * l->maps[i / l->n].lanes);
   }
-  fold_lanes(l, 0, longer, each + 1);
-  fold_lanes(l, longer, 16, each);
+  reduce_lanes(l, 0, longer, each + 1);
+  reduce_lanes(l, longer, 16, each);
   int64_t lanes = points < 16 ? points : 16;
   for (uint32_t i = 0; i < l->n_maps * l->n && !b->to->failed; i++) {
     nxb_partial p[16];
@@ -73,34 +73,35 @@ static void fold_in_lanes(lane_partials *l) {
     }
     for (int64_t half = 8; half > 0; half /= 2)
       for (int64_t j = 0; j < half && j + half < lanes; j++)
-        p[j] = nxb_combine(b, l->fold.reduce[i % l->n], p[j], p[j + half], false);
+        p[j] = nxb_combine(b, l->reduction.reduce[i % l->n], p[j], p[j + half], false);
     l->out[i] = p[0];
   }
 }
 
 static void write_group(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const nxb_stage *s,
                         const nxk_value *group, uint32_t n, nxb_order order) {
-  nxb_fold fold = {.stage = s,
-                   .reduce = group,
-                   .n = n,
-                   .items = s->points,
-                   .block = order.block,
-                   .exact = order.exact,
-                   .scale = order.lanes,
-                   .shift = NXK_NONE,
-                   .vector = 1};
-  fold.chains = nxb_choose_chains(b, s, group, n, maps[0].lanes, nxb_ceil(s->points, order.lanes));
-  if (n_maps > 1) fold.chains = 1;
+  nxb_reduction reduction = {.stage = s,
+                             .reduce = group,
+                             .n = n,
+                             .items = s->points,
+                             .block = order.block,
+                             .exact = order.exact,
+                             .scale = order.lanes,
+                             .shift = NXK_NONE,
+                             .vector = 1};
+  reduction.chains =
+      nxb_choose_chains(b, s, group, n, maps[0].lanes, nxb_ceil(s->points, order.lanes));
+  if (n_maps > 1) reduction.chains = 1;
   lane_partials l = {b,
                      maps,
                      n_maps,
                      n,
-                     fold,
+                     reduction,
                      nxb_alloc(b, n_maps * n * sizeof *l.array),
                      nxb_alloc(b, n_maps * n * sizeof *l.out)};
   if (b->failed) return;
-  if (order.lanes == 16) fold_in_lanes(&l);
-  else nxb_write_fold(b, maps, n_maps, &fold, l.out);
+  if (order.lanes == 16) reduce_in_lanes(&l);
+  else nxb_write_reduction(b, maps, n_maps, &reduction, l.out);
   for (uint32_t i = 0; i < n_maps * n && !b->to->failed && !b->failed; i++) {
     const nxb_partial *p = &l.out[i];
     nxb_set_result(b, &maps[i / n], group[i % n], p->item != NXK_NONE ? p->item : p->value);
@@ -176,7 +177,7 @@ void nxb_add_locals(nxb_binder *b, int64_t columns) {
     b->local[i] = NXK_NONE;
     if (b->from->buffers[i].kind != NXK_LOCAL) continue;
     bool used = false;
-    for (nxk_value v = b->part->first; v < b->part->last; v++) {
+    for (nxk_value v = b->region->first; v < b->region->last; v++) {
       const nxk_instr *in = &b->from->instrs[v];
       used = used || ((in->op == NXK_load || in->op == NXK_store) &&
                       b->from->accesses[in->imm].buffer == i);
@@ -188,7 +189,7 @@ void nxb_add_locals(nxb_binder *b, int64_t columns) {
 }
 
 nxb_dim nxb_outer_dim(const nxb_binder *b, uint32_t i, nxb_walk walk, int64_t unit) {
-  return (nxb_dim){b->part->outer[i], walk, unit, NXK_NONE, NXK_NONE};
+  return (nxb_dim){b->region->outer[i], walk, unit, NXK_NONE, NXK_NONE};
 }
 
 uint16_t nxb_fit_lanes(const nxb_binder *b, uint16_t lanes, int64_t widest, int64_t extent) {
@@ -215,7 +216,7 @@ static void write_points(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, voi
     maps[i].columns = maps[i].lanes;
     nxb_write_ready(b, &maps[i]);
   }
-  nxb_write_body(b, maps, n_maps, b->part->body_first, b->part->body_last, NULL, NULL);
+  nxb_write_body(b, maps, n_maps, b->region->body_first, b->region->body_last, NULL, NULL);
 }
 
 static void write_vectors(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, points *p) {
@@ -246,13 +247,13 @@ static void write_jams(nxb_binder *b, nxb_lane_map *map, points *p) {
   if (rest) write_jam(b, map, p, main_end, d->hi, 1);
 }
 
-/* True if a dot of the part has one factor that varies along `vector` but not along `other`, and
+/* True if a dot of the region has one factor that varies along `vector` but not along `other`, and
  * another factor of which the opposite holds. */
 static bool shares_factor(const nxb_binder *b, nxk_value vector, nxk_value other) {
   bool shares = false;
-  for (uint32_t i = 0; i < b->part->n_stages; i++)
-    for (uint32_t j = 0; j < b->part->stages[i].n_reduces; j++) {
-      const nxk_instr *in = &b->from->instrs[b->part->stages[i].reduce[j]];
+  for (uint32_t i = 0; i < b->region->n_stages; i++)
+    for (uint32_t j = 0; j < b->region->stages[i].n_reduces; j++) {
+      const nxk_instr *in = &b->from->instrs[b->region->stages[i].reduce[j]];
       if (in->kind != NXK_DOT) continue;
       bool first = nxb_depends(b, in->args[0], vector) && !nxb_depends(b, in->args[0], other);
       bool second = nxb_depends(b, in->args[1], vector) && !nxb_depends(b, in->args[1], other);
@@ -268,8 +269,8 @@ static bool has_locals(const nxb_binder *b) {
 }
 
 static void choose_jam(nxb_binder *b, nxk_value vector, points *p, uint32_t *jam_at) {
-  for (uint32_t i = b->part->n_outer; i-- > 0 && !p->jams;) {
-    const nxb_loop *loop = &b->part->outer[i];
+  for (uint32_t i = b->region->n_outer; i-- > 0 && !p->jams;) {
+    const nxb_loop *loop = &b->region->outer[i];
     if (loop->value == vector || loop->extent < 2 || has_locals(b) ||
         !shares_factor(b, vector, loop->value))
       continue;
@@ -284,8 +285,8 @@ static void choose_jam(nxb_binder *b, nxk_value vector, points *p, uint32_t *jam
 /* Jams points of the last outer loop for scans: each step of a scan waits for the step before, and
  * scans of other points can run meanwhile. */
 static void jam_scans(nxb_binder *b, points *p, uint32_t *jam_at) {
-  for (uint32_t i = b->part->n_outer; i-- > 0 && !p->jams && !has_locals(b);) {
-    const nxb_loop *loop = &b->part->outer[i];
+  for (uint32_t i = b->region->n_outer; i-- > 0 && !p->jams && !has_locals(b);) {
+    const nxb_loop *loop = &b->region->outer[i];
     if (loop->extent < 2) continue;
     p->jams = true;
     p->jam = 4;
@@ -296,24 +297,28 @@ static void jam_scans(nxb_binder *b, points *p, uint32_t *jam_at) {
 }
 
 void nxb_bind_points(nxb_binder *b, nxk_value vector_loop) {
-  const nxb_part *part = b->part;
+  const nxb_region *region = b->region;
   points p = {.lanes = 1, .jam = 1};
   nxb_nest nest = {.n = 0};
   nxb_lane_map map;
   uint32_t vector_at = NXK_NONE, jam_at = NXK_NONE;
-  int64_t widest = nxb_widest(b, part->first, part->last, vector_loop);
+  int64_t widest = nxb_widest(b, region->first, region->last, vector_loop);
   if (vector_loop != NXK_NONE) choose_jam(b, vector_loop, &p, &jam_at);
-  else if (nxb_scans(b, part->first, part->last)) jam_scans(b, &p, &jam_at);
-  for (uint32_t i = 0; i < part->n_outer; i++) {
-    if (part->outer[i].value == vector_loop) vector_at = i;
+  else if (nxb_scans(b, region->first, region->last)) jam_scans(b, &p, &jam_at);
+  for (uint32_t i = 0; i < region->n_outer; i++) {
+    if (region->outer[i].value == vector_loop) vector_at = i;
     else if (i != jam_at) nest.dims[nest.n++] = nxb_outer_dim(b, i, NXB_POINT, 1);
   }
   if (vector_at != NXK_NONE) {
-    bool scans = nxb_scans(b, part->first, part->last); /* they read longer pieces of a row */
-    p.lanes = nxb_choose_lanes(b, part->first, part->last, vector_loop, p.jams ? 2 : scans ? 8 : 4);
-    p.lanes = nxb_fit_lanes(b, p.lanes, widest, part->outer[vector_at].extent);
+    bool scans = nxb_scans(b, region->first, region->last); /* they read longer pieces of a row */
+    p.lanes = nxb_choose_lanes(b, region->first, region->last, vector_loop,
+                               p.jams  ? 2
+                               : scans ? 8
+                                       : 4);
+    p.lanes = nxb_fit_lanes(b, p.lanes, widest, region->outer[vector_at].extent);
     p.vectors = p.lanes > 1;
-    p.tail = nxb_choose_tail(b, part->first, part->last, part->outer[vector_at].extent, p.lanes);
+    p.tail =
+        nxb_choose_tail(b, region->first, region->last, region->outer[vector_at].extent, p.lanes);
     p.vector_dim = nxb_outer_dim(b, vector_at, NXB_RANGE, p.lanes);
   }
   nxb_dim *jam_dim = &nest.dims[nest.n], *vector_dim = jam_dim + p.jams;
@@ -338,6 +343,6 @@ void nxb_bind_literal(nxb_binder *b) {
   if (!nxb_lane_map_init(b, &map)) return;
   nxb_add_locals(b, 1);
   nxb_open(b, &nest, &map, 1e30); /* the cost is not known */
-  nxb_write_body(b, &map, 1, b->part->first + 1, b->part->last - 1, NULL, NULL);
+  nxb_write_body(b, &map, 1, b->region->first + 1, b->region->last - 1, NULL, NULL);
   nxb_close(b, &nest);
 }

@@ -82,29 +82,30 @@ static uint16_t free_lanes(const nxb_binder *b, const nxb_stage *s) {
 static void write_group(nxb_binder *b, nxb_lane_map *map, const nxb_stage *s,
                         const nxk_value *group, uint32_t n, nxb_order order) {
   uint16_t lanes = order.exact ? free_lanes(b, s) : 16;
-  nxb_fold fold = {.stage = s,
-                   .reduce = group,
-                   .n = n,
-                   .items = nxb_ceil(s->points, lanes),
-                   .block = order.block,
-                   .exact = order.exact,
-                   .scale = lanes,
-                   .shift = NXK_NONE,
-                   .vector = lanes,
-                   .last = s->points % lanes};
-  fold.chains = nxb_choose_chains(b, s, group, n, lanes, fold.items);
+  nxb_reduction reduction = {.stage = s,
+                             .reduce = group,
+                             .n = n,
+                             .items = nxb_ceil(s->points, lanes),
+                             .block = order.block,
+                             .exact = order.exact,
+                             .scale = lanes,
+                             .shift = NXK_NONE,
+                             .vector = lanes,
+                             .last = s->points % lanes};
+  reduction.chains = nxb_choose_chains(b, s, group, n, lanes, reduction.items);
   nxb_partial *out = nxb_alloc(b, n * sizeof *out);
   if (b->failed) return;
-  nxb_write_fold(b, map, 1, &fold, out);
+  nxb_write_reduction(b, map, 1, &reduction, out);
   for (uint32_t i = 0; i < n && !b->to->failed && !b->failed; i++) {
     nxk_value index = NXK_NONE;
     if (out[i].item != NXK_NONE) { /* the number of the element: item * lanes + lane */
       index = nxb_mul(b, nxk_cast_to(b->to, NX_I64, out[i].item), lanes);
-      index = nxb_op(b, NXK_add, index, nxk_lanes(b->to, nxb_int(b, 0), lanes));
+      index = nxb_op(b, NXK_add, index, nxk_step_vector(b->to, nxb_int(b, 0), lanes));
     }
     uint32_t own = b->from->instrs[group[i]].kind;
     uint32_t kind = nxk_finds_index(own) ? own : nxk_reduction_of(own)->partial;
-    nxb_set_result(b, map, group[i], nxk_fold(b->to, (nxk_reduce_kind)kind, out[i].value, index));
+    nxb_set_result(b, map, group[i],
+                   nxk_lane_reduce(b->to, (nxk_reduce_kind)kind, out[i].value, index));
   }
 }
 
@@ -136,13 +137,13 @@ static bool write_stage(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, cons
 void nxb_bind_rows(nxb_binder *b) {
   nxb_nest nest = {.n = 0};
   nxb_lane_map map;
-  for (uint32_t i = 0; i < b->part->n_outer; i++)
+  for (uint32_t i = 0; i < b->region->n_outer; i++)
     nest.dims[nest.n++] = nxb_outer_dim(b, i, NXB_POINT, 1);
   if (!nxb_lane_map_init(b, &map)) return;
   nxb_add_locals(b, 1);
   nxb_open(b, &nest, &map, nxb_point_cycles(b));
   nxb_write_ready(b, &map);
   if (!b->to->failed && !b->failed)
-    nxb_write_body(b, &map, 1, b->part->body_first, b->part->body_last, write_stage, NULL);
+    nxb_write_body(b, &map, 1, b->region->body_first, b->region->body_last, write_stage, NULL);
   nxb_close(b, &nest);
 }

@@ -27,7 +27,7 @@ typedef struct rows {
 } rows;
 
 /* What the scans of a stage carry, for each lane map: one number for each scan. The products of
- * complex numbers have two, which the scan of the real and that of the imaginary part share. */
+ * complex numbers have two, which the scan of the real and that of the imaginary region share. */
 typedef struct carried {
   uint32_t n;      /* numbers */
   nxk_value *scan; /* the first scan that a number belongs to */
@@ -70,7 +70,7 @@ static nxk_value identity(nxb_binder *b, nxk_value scan, uint16_t lanes) {
   return nxk_splat(b->to, nxk_const(b->to, in->dtype, bits), lanes);
 }
 
-/* Whether u and v are the two parts of the same complex products. */
+/* Whether u and v are the two regions of the same complex products. */
 static bool share(const nxb_binder *b, nxk_value u, nxk_value v) {
   const nxk_instr *x = &b->from->instrs[u], *y = &b->from->instrs[v];
   return takes_pairs(b, u) && takes_pairs(b, v) && x->order == y->order &&
@@ -315,11 +315,11 @@ void nxb_write_scans(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, const n
   write_scans(b, maps, n_maps, s, NULL);
 }
 
-/* ---- a part */
+/* ---- a region */
 
 /* True if no access has a constant distance of more than one element along the loop. */
 static bool contiguous_along(const nxb_binder *b, nxk_value loop) {
-  for (nxk_value v = b->part->first; v <= b->part->last; v++) {
+  for (nxk_value v = b->region->first; v <= b->region->last; v++) {
     const nxk_instr *in = &b->from->instrs[v];
     bool computed;
     if (in->op != NXK_load && in->op != NXK_store) continue;
@@ -350,7 +350,7 @@ enum { LONG_CODE = 48 };
 
 /* Plans the scan of rows in lanes; false if that is not possible, or there are too few rows. */
 static bool plan_rows(nxb_binder *b, rows *r, uint32_t *at) {
-  const nxb_part *p = b->part;
+  const nxb_region *p = b->region;
   const nxb_stage *s = p->stages;
   int64_t widest = 1;
   bool any = false;
@@ -384,9 +384,9 @@ static bool write_stage(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, cons
   return true;
 }
 
-/* Writes the part with `side` rows at a time. The last ones may overlap the ones before. */
+/* Writes the region with `side` rows at a time. The last ones may overlap the ones before. */
 static void bind_rows(nxb_binder *b, rows *r, uint32_t at) {
-  const nxb_part *p = b->part;
+  const nxb_region *p = b->region;
   nxb_nest nest = {.n = 0};
   nxb_lane_map map;
   for (uint32_t i = 0; i < p->n_outer; i++)
@@ -411,7 +411,7 @@ static void bind_rows(nxb_binder *b, rows *r, uint32_t at) {
 }
 
 void nxb_bind_scans(nxb_binder *b) {
-  const nxb_part *p = b->part;
+  const nxb_region *p = b->region;
   nxk_value best = NXK_NONE;
   rows r = {.side = 1};
   uint32_t at;

@@ -29,7 +29,7 @@ typedef struct strips {
 } strips;
 
 /* Reductions of one stage that share an order. */
-typedef struct strip_fold {
+typedef struct strip_run {
   const nxb_stage *stage;
   const nxk_value *reduce;
   uint32_t n;
@@ -41,7 +41,7 @@ typedef struct strip_fold {
   uint32_t *out;     /* LOCAL array for the results, at element out_row * width + column */
   nxk_value out_row; /* NXK_NONE: row 0 */
   uint32_t rows;     /* rows processed together */
-} strip_fold;
+} strip_run;
 
 /* ---- what varies, and what must be kept */
 
@@ -68,26 +68,26 @@ static bool is_local(const strips *s, nxk_value v) {
   return memory && s->b->from->buffers[s->b->from->accesses[in->imm].buffer].kind == NXK_LOCAL;
 }
 
-static nxk_value last_pick(const strips *s, nxk_value rare) {
+static nxk_value last_blend(const strips *s, nxk_value cold) {
   const nxk_kernel *k = s->b->from;
-  nxk_value last = s->b->end_of[rare];
-  while (k->instrs[last + 1].op == NXK_pick && k->instrs[last + 1].args[0] == rare) last++;
+  nxk_value last = s->b->end_of[cold];
+  while (k->instrs[last + 1].op == NXK_blend && k->instrs[last + 1].args[0] == cold) last++;
   return last;
 }
 
 static void find_varying(strips *s) {
   const nxk_kernel *k = s->b->from;
-  const nxb_part *p = s->b->part;
+  const nxb_region *p = s->b->region;
   s->varies[s->dim.loop.value] = true;
   for (nxk_value v = p->first + 1; v < p->last; v++) {
     s->varies[v] = s->varies[v] || k->instrs[v].op == NXK_reduce || is_local(s, v);
     visit_operands(s, v, inherit);
   }
-  /* a rare block and its picks stay in one segment */
+  /* a cold block and its blends stay in one segment */
   for (nxk_value v = p->first + 1; v < p->last; v++) {
     bool any = false;
-    if (k->instrs[v].op != NXK_rare) continue;
-    nxk_value last = last_pick(s, v);
+    if (k->instrs[v].op != NXK_cold) continue;
+    nxk_value last = last_blend(s, v);
     for (nxk_value i = v; i <= last; i++) any = any || s->varies[i];
     for (nxk_value i = v; i <= last; i++) s->varies[i] = any;
     v = last;
@@ -97,7 +97,7 @@ static void find_varying(strips *s) {
 
 static void keep(strips *s, nxk_value v, nxk_value operand) {
   const nxk_instr *in = &s->b->from->instrs[operand];
-  bool value = in->op < NXK_SCALAR_COUNT || in->op == NXK_load || in->op == NXK_pick;
+  bool value = in->op < NXK_SCALAR_COUNT || in->op == NXK_load || in->op == NXK_blend;
   if (!value || !s->varies[operand] || s->segment[v] == s->segment[operand] ||
       s->home[operand] != NXK_NONE)
     return;
@@ -107,11 +107,11 @@ static void keep(strips *s, nxk_value v, nxk_value operand) {
 /* Numbers the segments by their first instruction. The loop nest of a reduction is one segment. */
 static void find_segments(strips *s) {
   const nxk_kernel *k = s->b->from;
-  const nxb_part *p = s->b->part;
+  const nxb_region *p = s->b->region;
   uint32_t segment = p->body_first;
   for (nxk_value v = p->body_first; v < p->last; v++) {
     bool loop = k->instrs[v].op == NXK_for;
-    bool end = k->instrs[v].op == NXK_end && k->instrs[k->instrs[v].block].op != NXK_rare;
+    bool end = k->instrs[v].op == NXK_end && k->instrs[k->instrs[v].block].op != NXK_cold;
     nxk_value last = loop && k->loops[k->instrs[v].imm].kind == NXK_REDUCE ? s->b->end_of[v] : v;
     if (loop || end) segment = v;
     for (nxk_value i = v; i <= last; i++) s->segment[i] = segment;
@@ -121,7 +121,7 @@ static void find_segments(strips *s) {
 }
 
 static void find_homes(strips *s) {
-  const nxb_part *p = s->b->part;
+  const nxb_region *p = s->b->region;
   for (nxk_value v = p->first + 1; v < p->last; v++) {
     visit_operands(s, v, keep);
     if (s->b->from->instrs[v].op == NXK_reduce)
@@ -189,9 +189,9 @@ static void write_part_of(strips *s, nxb_lane_map *map, nxk_value first, nxk_val
                           bool varying) {
   for (nxk_value v = first; v <= last && !s->b->to->failed && !s->b->failed; v++) {
     if (!nxb_is_code((nxk_op)s->b->from->instrs[v].op)) continue;
-    bool rare = s->b->from->instrs[v].op == NXK_rare,
+    bool cold = s->b->from->instrs[v].op == NXK_cold,
          here = s->varies[v] == varying && map->bound[v] == NXK_NONE;
-    nxk_value written = rare ? last_pick(s, v) : v;
+    nxk_value written = cold ? last_blend(s, v) : v;
     if (here) written = nxb_write(s->b, map, v);
     for (nxk_value i = v; varying && here && i <= written; i++)
       if (s->home[i] != NXK_NONE) store_column(s, s->home[i], NXK_NONE, nxb_wide(s->b, map, i));
@@ -220,7 +220,7 @@ static void write_segment(strips *s, nxk_value first, nxk_value last) {
 
 typedef enum finish { KEEP, STORE, PUSH } finish;
 
-static nxb_partial take_partial(strips *s, const strip_fold *f, uint32_t i, bool first,
+static nxb_partial take_partial(strips *s, const strip_run *f, uint32_t i, bool first,
                                 nxk_value item) {
   if (first) return nxb_identity(s->b, f->reduce[i], s->lanes, item, f->item_type);
   nxb_partial p = {load_column(s, f->value[i], NXK_NONE), NXK_NONE};
@@ -228,23 +228,23 @@ static nxb_partial take_partial(strips *s, const strip_fold *f, uint32_t i, bool
   return p;
 }
 
-static void store_result(strips *s, const strip_fold *f, uint32_t i, nxb_partial p) {
+static void store_result(strips *s, const strip_run *f, uint32_t i, nxb_partial p) {
   bool arg = p.item != NXK_NONE;
   if (!s->b->to->failed)
     store_column(s, f->out[i], f->out_row, arg ? nxk_cast_to(s->b->to, NX_I64, p.item) : p.value);
 }
 
-static nxk_access tree_access(strips *s, const strip_fold *f, uint32_t i) {
+static nxk_access tree_access(strips *s, const strip_run *f, uint32_t i) {
   nxk_access a = column_access(s, f->tree[i], NXK_NONE);
   a.tree_stride = s->width;
   return a;
 }
 
-static nxk_reduce_kind kind_of(const strips *s, const strip_fold *f, uint32_t i) {
+static nxk_reduce_kind kind_of(const strips *s, const strip_run *f, uint32_t i) {
   return (nxk_reduce_kind)s->b->from->instrs[f->reduce[i]].kind;
 }
 
-static void leave_partial(strips *s, const strip_fold *f, uint32_t i, nxb_partial p, finish how,
+static void leave_partial(strips *s, const strip_run *f, uint32_t i, nxb_partial p, finish how,
                           nxk_value number) {
   if (how == STORE) {
     store_result(s, f, i, p);
@@ -269,15 +269,15 @@ static uint32_t rows_at_once(const nxb_binder *b, const nxb_stage *stage) {
 /* Registers for each value. If the data comes from memory it is one: with four, 64 cache lines of
  * 16 rows are requested at a time, and the bandwidth is a quarter lower. */
 static uint32_t registers_of_columns(const nxb_binder *b) {
-  for (uint32_t i = 0; i < b->part->n_stages; i++) {
-    const nxb_stage *stage = &b->part->stages[i];
+  for (uint32_t i = 0; i < b->region->n_stages; i++) {
+    const nxb_stage *stage = &b->region->stages[i];
     if (stage->reduces && stage->points >= MAX_ROWS && rows_at_once(b, stage) == MAX_ROWS) return 1;
   }
   return 4;
 }
 
 /* Combines the rows item .. item + n - 1 with the partial results of all columns. */
-static void write_pass(strips *s, const strip_fold *f, nxk_value item, uint32_t n, bool first,
+static void write_pass(strips *s, const strip_run *f, nxk_value item, uint32_t n, bool first,
                        finish how, nxk_value number) {
   nxb_binder *b = s->b;
   nxk_value items[MAX_ROWS] = {0};
@@ -296,7 +296,7 @@ static void write_pass(strips *s, const strip_fold *f, nxk_value item, uint32_t 
   for (uint32_t q = 0; q < n && !b->failed && !b->to->failed; q++) {
     nxb_lane_map *row = &s->rows[q];
     set_column(s, row, s->map.column);
-    for (nxk_value v = b->part->first; v < b->part->last; v++) /* forget loaded values */
+    for (nxk_value v = b->region->first; v < b->region->last; v++) /* forget loaded values */
       if (s->home[v] != NXK_NONE && row->bound[v] == NXK_NONE) {
         row->bound[v] = s->map.bound[v];
         row->step[v] = 0;
@@ -311,7 +311,7 @@ static void write_pass(strips *s, const strip_fold *f, nxk_value item, uint32_t 
 }
 
 /* Sets the partial results of all columns to the identity. */
-static void reset(strips *s, const strip_fold *f, nxk_value item) {
+static void reset(strips *s, const strip_run *f, nxk_value item) {
   open_columns(s);
   for (uint32_t i = 0; i < f->n && !s->b->to->failed && !s->b->failed; i++)
     leave_partial(s, f, i, take_partial(s, f, i, true, item), KEEP, NXK_NONE);
@@ -320,7 +320,7 @@ static void reset(strips *s, const strip_fold *f, nxk_value item) {
 
 /* Passes the partial results of a block to the tree or to the result, and, if `again`, resets them
  * to the identity for the next block. */
-static void hand_on(strips *s, const strip_fold *f, finish how, nxk_value number, bool again) {
+static void hand_on(strips *s, const strip_run *f, finish how, nxk_value number, bool again) {
   open_columns(s);
   for (uint32_t i = 0; i < f->n && !s->b->to->failed && !s->b->failed; i++) {
     leave_partial(s, f, i, take_partial(s, f, i, false, NXK_NONE), how, number);
@@ -333,7 +333,7 @@ static void hand_on(strips *s, const strip_fold *f, finish how, nxk_value number
 /* Combines the items first .. first + count - 1, `rows` at a time. If `some` is given (a bound
  * value, a multiple of `rows`), it replaces `count`. Except in the shortest blocks, partial results
  * are in memory between groups of rows, so that the code for a group is written only once. */
-static void write_block(strips *s, const strip_fold *f, nxk_value first, int64_t count,
+static void write_block(strips *s, const strip_run *f, nxk_value first, int64_t count,
                         nxk_value some, finish how, nxk_value number) {
   nxb_binder *b = s->b;
   int64_t done = count - count % f->rows;
@@ -352,7 +352,7 @@ static void write_block(strips *s, const strip_fold *f, nxk_value first, int64_t
   hand_on(s, f, how, number, how == PUSH);
 }
 
-static void join_blocks(strips *s, const strip_fold *f, int64_t count) {
+static void join_blocks(strips *s, const strip_run *f, int64_t count) {
   open_columns(s);
   for (uint32_t i = 0; i < f->n && !s->b->to->failed && !s->b->failed; i++) {
     nxk_access a = tree_access(s, f, i);
@@ -364,7 +364,7 @@ static void join_blocks(strips *s, const strip_fold *f, int64_t count) {
 }
 
 /* Writes the reduction of a run of `items`. */
-static void write_run(strips *s, strip_fold *f, int64_t items) {
+static void write_run(strips *s, strip_run *f, int64_t items) {
   nxb_binder *b = s->b;
   if (f->block > f->rows && items > f->rows) reset(s, f, nxb_int(b, 0));
   if (f->block >= items) {
@@ -389,7 +389,7 @@ static void write_run(strips *s, strip_fold *f, int64_t items) {
   join_blocks(s, f, all);
 }
 
-static void write_lane_range(strips *s, strip_fold *f, int64_t first, int64_t end, int64_t items) {
+static void write_lane_range(strips *s, strip_run *f, int64_t first, int64_t end, int64_t items) {
   if (first >= end || items == 0) return;
   f->shift = f->out_row =
       nxk_begin_for(s->b->to, NXK_SEQ, nxk_bound_const(first), nxk_bound_const(end), 1);
@@ -398,7 +398,7 @@ static void write_lane_range(strips *s, strip_fold *f, int64_t first, int64_t en
 }
 
 /* Writes a reduction in lanes order: each of the 16 lanes, then the combination of halves. */
-static void write_lane_runs(strips *s, strip_fold *f, uint32_t *home) {
+static void write_lane_runs(strips *s, strip_run *f, uint32_t *home) {
   nxb_binder *b = s->b;
   int64_t points = f->stage->points, lanes = points < 16 ? points : 16;
   f->scale = 16;
@@ -423,15 +423,15 @@ static void write_lane_runs(strips *s, strip_fold *f, uint32_t *home) {
 static void write_group(strips *s, const nxb_stage *stage, const nxk_value *group, uint32_t n,
                         nxb_order order) {
   nxb_binder *b = s->b;
-  strip_fold f = {.stage = stage,
-                  .reduce = group,
-                  .n = n,
-                  .block = order.block,
-                  .scale = 1,
-                  .shift = NXK_NONE,
-                  .out_row = NXK_NONE,
-                  .item_type = nxb_item_type(stage->points),
-                  .rows = rows_at_once(b, stage)};
+  strip_run f = {.stage = stage,
+                 .reduce = group,
+                 .n = n,
+                 .block = order.block,
+                 .scale = 1,
+                 .shift = NXK_NONE,
+                 .out_row = NXK_NONE,
+                 .item_type = nxb_item_type(stage->points),
+                 .rows = rows_at_once(b, stage)};
   uint32_t *arrays = nxb_alloc(b, 5 * n * sizeof *arrays), *home = arrays;
   if (b->failed) return;
   f.value = arrays + n;
@@ -479,8 +479,8 @@ static void write_reductions(strips *s, const nxb_stage *stage) {
 /* ---- the template */
 
 static const nxb_stage *stage_at(const nxb_binder *b, nxk_value first) {
-  for (uint32_t i = 0; i < b->part->n_stages; i++)
-    if (b->part->stages[i].first == first) return &b->part->stages[i];
+  for (uint32_t i = 0; i < b->region->n_stages; i++)
+    if (b->region->stages[i].first == first) return &b->region->stages[i];
   return NULL;
 }
 
@@ -512,16 +512,16 @@ static void write_left_over(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, 
   (void)user;
   maps[0].columns = maps[0].lanes;
   nxb_write_ready(b, &maps[0]);
-  nxb_write_body(b, maps, n_maps, b->part->body_first, b->part->body_last, NULL, NULL);
+  nxb_write_body(b, maps, n_maps, b->region->body_first, b->region->body_last, NULL, NULL);
 }
 
 static int64_t choose_width(const nxb_binder *b, int64_t extent, int64_t lanes, int64_t widest,
                             int64_t others) {
   int64_t rows = 1, width = STRIP_BYTES / widest;
-  for (uint32_t i = 0; i < b->part->n_stages; i++)
-    if (b->part->stages[i].points > rows) rows = b->part->stages[i].points;
+  for (uint32_t i = 0; i < b->region->n_stages; i++)
+    if (b->region->stages[i].points > rows) rows = b->region->stages[i].points;
   /* later stages read the strip again: it should still be in the cache */
-  if (b->part->n_stages > 1) {
+  if (b->region->n_stages > 1) {
     int64_t fits = b->target->l2_bytes / 2 / (rows * widest);
     if (fits < width) width = fits;
     if (width < 256 / widest) width = 256 / widest;
@@ -535,8 +535,8 @@ static int64_t choose_width(const nxb_binder *b, int64_t extent, int64_t lanes, 
 /* Gives all strips the same width if the last one then computes only a few columns again. The code
  * need then not be written once more for less than a vector of columns. */
 static void choose_shift(strips *s, int64_t extent) {
-  const nxb_part *part = s->b->part;
-  if (extent % s->lanes == 0 || !nxb_repeats(s->b, part->first, part->last)) return;
+  const nxb_region *region = s->b->region;
+  if (extent % s->lanes == 0 || !nxb_repeats(s->b, region->first, region->last)) return;
   int64_t width = s->width <= extent ? s->width : nxb_ceil(extent, 2 * s->lanes) * s->lanes;
   s->shifted = width <= extent && nxb_ceil(extent, width) * width <= extent + extent / 16;
   if (s->shifted) s->width = width;
@@ -560,18 +560,18 @@ static bool prepare(nxb_binder *b, strips *s) {
 }
 
 void nxb_bind_strips(nxb_binder *b, nxk_value vector_loop) {
-  const nxb_part *part = b->part;
+  const nxb_region *region = b->region;
   strips s = {.b = b, .lanes = 1};
   nxb_nest nest = {.n = 0};
   uint32_t at = 0;
-  int64_t widest = nxb_widest(b, part->first, part->last, vector_loop), others = 1;
-  for (uint32_t i = 0; i < part->n_outer; i++) {
-    if (part->outer[i].value == vector_loop) at = i;
+  int64_t widest = nxb_widest(b, region->first, region->last, vector_loop), others = 1;
+  for (uint32_t i = 0; i < region->n_outer; i++) {
+    if (region->outer[i].value == vector_loop) at = i;
     else nest.dims[nest.n++] = nxb_outer_dim(b, i, NXB_POINT, 1);
-    if (part->outer[i].value != vector_loop) others *= part->outer[i].extent;
+    if (region->outer[i].value != vector_loop) others *= region->outer[i].extent;
   }
-  int64_t extent = part->outer[at].extent;
-  s.lanes = nxb_choose_lanes(b, part->first, part->last, vector_loop, registers_of_columns(b));
+  int64_t extent = region->outer[at].extent;
+  s.lanes = nxb_choose_lanes(b, region->first, region->last, vector_loop, registers_of_columns(b));
   while (s.lanes > 4 && s.lanes > extent) s.lanes /= 2;
   s.width = choose_width(b, extent, s.lanes, widest, others);
   choose_shift(&s, extent);
@@ -588,13 +588,13 @@ void nxb_bind_strips(nxb_binder *b, nxk_value vector_loop) {
   s.end = left_over ? nxb_op(b, NXK_and, s.dim.hi, nxb_int(b, -(int64_t)s.lanes)) : s.dim.hi;
   nxb_lane_map before = s.map;
   if (!nxb_lane_map_copy(b, &before, &s.map) || b->to->failed) return;
-  write_segment(&s, part->first + 1, part->body_first - 1);
-  write_strip(&s, part->body_first, part->body_last);
+  write_segment(&s, region->first + 1, region->body_first - 1);
+  write_strip(&s, region->body_first, region->body_last);
   if (left_over) {
     nxb_dim left = s.dim;
     left.lo = s.end;
-    nxb_tail_loop(b, &before, 1, &left, s.lanes, nxb_choose_tail(b, part->first, part->last, -1, 0),
-                  write_left_over, NULL);
+    nxb_tail_loop(b, &before, 1, &left, s.lanes,
+                  nxb_choose_tail(b, region->first, region->last, -1, 0), write_left_over, NULL);
   }
   nxb_close(b, &nest);
 }

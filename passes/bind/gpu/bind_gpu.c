@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: ISC */
 /* The GPU binder: from what a kernel computes to how blocks of threads do it. A task is a block,
  * and lanes are spread over its threads. The communication between threads is explicit in the
- * result: swaps, barriers, masks.
+ * result: shuffles, barriers, masks.
  *
  * Sums are added in the order of docs/numerics.md, as on a processor, so all results have the same
  * bits on both. Requires: a verified logical kernel without functions (ir/expand/expand.c). */
 #include "passes/bind/bind.h"
 #include "passes/kernel/passes.h"
 
-/* Any part: one thread does all of it. */
+/* Any region: one thread does all of it. */
 static void bind_literal(nxb_binder *b) {
   nxb_lane_map map;
   if (!nxb_lane_map_init(b, &map)) return;
   map.lanes = b->threads;
   map.columns = b->threads;
   nxb_add_locals(b, b->threads);
-  nxk_begin_part(b->to);
+  nxk_begin_region(b->to);
   nxk_begin_range(b->to, NXK_TASK, 1);
   nxk_value from = nxb_int(b, 0), to = nxb_int(b, 1);
   map.active = nxk_active(b->to, from, to, b->threads);
-  nxb_write_body(b, &map, 1, b->part->first + 1, b->part->last - 1, NULL, NULL);
+  nxb_write_body(b, &map, 1, b->region->first + 1, b->region->last - 1, NULL, NULL);
   nxk_end(b->to);
   nxk_end(b->to);
 }
@@ -28,11 +28,11 @@ static void bind_literal(nxb_binder *b) {
 
 enum { MOST_ITERATIONS = 16, MOST_WRITTEN = 512 };
 
-/* Instructions in the body of an innermost loop; 0 if the loop contains another one or a rare
+/* Instructions in the body of an innermost loop; 0 if the loop contains another one or a cold
  * block. */
 static int64_t innermost_length(const nxk_kernel *k, nxk_value loop) {
   for (nxk_value v = loop + 1; v < k->n_instrs; v++) {
-    if (k->instrs[v].op == NXK_for || k->instrs[v].op == NXK_rare) return 0;
+    if (k->instrs[v].op == NXK_for || k->instrs[v].op == NXK_cold) return 0;
     if (k->instrs[v].op == NXK_end && k->instrs[v].block == loop) return v - loop;
   }
   return 0;
@@ -53,8 +53,8 @@ static void write_out_loops(nxk_kernel *k) {
 
 /* ---- the pass */
 
-static void bind_part(nxb_binder *b) {
-  if (!b->part->regular) bind_literal(b);
+static void bind_region(nxb_binder *b) {
+  if (!b->region->regular) bind_literal(b);
   else if (nxb_gpu_rows_fit(b)) nxb_gpu_rows(b);
   else if (nxb_gpu_scans_fit(b)) nxb_gpu_scans(b);
   else if (nxb_gpu_tiles_fit(b)) nxb_gpu_tiles(b);
@@ -62,7 +62,7 @@ static void bind_part(nxb_binder *b) {
 }
 
 nxk_kernel *nxk_pass_bind_gpu(const nxk_kernel *k, const nxi_target *t, nxi_diag *d) {
-  nxk_kernel *bound = nxb_bind_kernel(k, t, (uint16_t)t->block_threads, bind_part, d);
+  nxk_kernel *bound = nxb_bind_kernel(k, t, (uint16_t)t->block_threads, bind_region, d);
   if (bound != NULL) write_out_loops(bound);
   return bound;
 }

@@ -9,7 +9,7 @@
 enum { WORD_BYTES = 16, MOST_CODE = 200, FEW_BLOCKS = 256, MOST_PASSES = 4 };
 
 typedef struct points {
-  int64_t n;     /* points of the part; -1: up to a parameter */
+  int64_t n;     /* points of the region; -1: up to a parameter */
   int64_t inner; /* extent of the innermost loop */
   uint16_t each; /* neighbouring points of each thread */
   /* how many such groups of points each thread computes, so that more loads are in flight */
@@ -21,7 +21,7 @@ typedef struct points {
  * access. */
 static int64_t widest_neighbours(const nxb_binder *b, nxk_value loop) {
   int64_t widest = 0;
-  for (nxk_value v = b->part->first; v <= b->part->last; v++) {
+  for (nxk_value v = b->region->first; v <= b->region->last; v++) {
     const nxk_instr *in = &b->from->instrs[v];
     bool computed;
     if (in->op != NXK_load && in->op != NXK_store) continue;
@@ -35,7 +35,7 @@ static int64_t widest_neighbours(const nxb_binder *b, nxk_value loop) {
 /* Whether in each access the elements of `each` neighbouring points are either contiguous and
  * aligned as one word, or the same element. */
 static bool are_words(const nxb_binder *b, nxk_value loop, int64_t each) {
-  for (nxk_value v = b->part->first; v <= b->part->last; v++) {
+  for (nxk_value v = b->region->first; v <= b->region->last; v++) {
     const nxk_instr *in = &b->from->instrs[v];
     bool computed;
     if (in->op != NXK_load && in->op != NXK_store) continue;
@@ -50,56 +50,56 @@ static bool are_words(const nxb_binder *b, nxk_value loop, int64_t each) {
 }
 
 static uint16_t neighbours(const nxb_binder *b, const points *p) {
-  const nxb_part *part = b->part;
-  if (part->n_outer == 0 || part->n_stages > 0) return 1;
-  int64_t widest = widest_neighbours(b, part->outer[part->n_outer - 1].value),
-          code = nxb_code_cost(b, part->body_first, part->body_last);
+  const nxb_region *region = b->region;
+  if (region->n_outer == 0 || region->n_stages > 0) return 1;
+  int64_t widest = widest_neighbours(b, region->outer[region->n_outer - 1].value),
+          code = nxb_code_cost(b, region->body_first, region->body_last);
   int64_t each = widest ? WORD_BYTES / widest : 1;
-  while (each > 1 && part->n_outer > 1 && p->inner % each != 0) each /= 2;
+  while (each > 1 && region->n_outer > 1 && p->inner % each != 0) each /= 2;
   while (each > 1 &&
          (each * code > MOST_CODE || (p->n >= 0 && p->n / each < FEW_BLOCKS * b->threads)))
     each /= 2;
-  while (each > 1 && !are_words(b, part->outer[part->n_outer - 1].value, each)) each /= 2;
+  while (each > 1 && !are_words(b, region->outer[region->n_outer - 1].value, each)) each /= 2;
   return (uint16_t)(each < 1 ? 1 : each);
 }
 
 /* How many groups of points a thread computes. With loads of single elements too few bytes are in
  * flight, so a thread computes several points, which are as far apart as the block has threads. */
 static int64_t passes_of(const nxb_binder *b, const points *p) {
-  const nxb_part *part = b->part;
-  int64_t code = nxb_code_cost(b, part->body_first, part->body_last), passes = MOST_PASSES;
-  if (p->each > 2 || part->n_outer == 0 || part->n_stages > 0 || p->n < 0) return 1;
+  const nxb_region *region = b->region;
+  int64_t code = nxb_code_cost(b, region->body_first, region->body_last), passes = MOST_PASSES;
+  if (p->each > 2 || region->n_outer == 0 || region->n_stages > 0 || p->n < 0) return 1;
   while (passes > 1 &&
          (passes * p->each * code > MOST_CODE || p->n / passes / p->each < FEW_BLOCKS * b->threads))
     passes /= 2;
-  if (p->in_one_line && part->n_outer > 1) /* there is no mask for points past the last line */
+  if (p->in_one_line && region->n_outer > 1) /* there is no mask for points past the last line */
     while (p->n % (b->threads * p->each * passes) != 0) passes /= 2;
   return passes;
 }
 
 static points plan(const nxb_binder *b) {
-  const nxb_part *part = b->part;
+  const nxb_region *region = b->region;
   points p = {.n = 1, .inner = 1};
-  for (uint32_t i = 0; i < part->n_outer; i++) {
-    p.inner = part->outer[i].extent;
+  for (uint32_t i = 0; i < region->n_outer; i++) {
+    p.inner = region->outer[i].extent;
     p.n = p.inner < 0 ? -1 : p.n * p.inner;
   }
   p.each = neighbours(b, &p);
-  p.in_one_line = part->n_outer < 2 || p.inner % ((int64_t)b->threads * p.each) == 0;
+  p.in_one_line = region->n_outer < 2 || p.inner % ((int64_t)b->threads * p.each) == 0;
   p.passes = passes_of(b, &p);
   return p;
 }
 
-/* Opens the part and its task loop. */
+/* Opens the region and its task loop. */
 static nxk_value open_tasks(nxb_binder *b, const points *p) {
   int64_t size = (int64_t)b->threads * p->each * p->passes;
-  nxk_begin_part(b->to);
+  nxk_begin_region(b->to);
   if (p->n >= 0) return nxk_begin_range(b->to, NXK_TASK, nxb_ceil(p->n, size));
-  nxk_value upper = b->part->outer[0].upper, end = b->top[upper];
-  if (b->to->failed || b->to->n_parts == 0) return NXK_NONE;
-  nxk_part *part = &b->to->parts[b->to->n_parts - 1];
-  part->tasks_param = (int32_t)b->from->instrs[upper].imm;
-  part->tasks_divisor = size;
+  nxk_value upper = b->region->outer[0].upper, end = b->top[upper];
+  if (b->to->failed || b->to->n_regions == 0) return NXK_NONE;
+  nxk_region *region = &b->to->regions[b->to->n_regions - 1];
+  region->tasks_param = (int32_t)b->from->instrs[upper].imm;
+  region->tasks_divisor = size;
   nxk_value reach = nxb_add(b, end, size - 1), by = nxb_int(b, size);
   nxk_value tasks = nxb_op(b, NXK_div, reach, by);
   return nxk_begin_for(b->to, NXK_TASK, nxk_bound_const(0), nxk_bound_of(tasks), 1);
@@ -107,33 +107,34 @@ static nxk_value open_tasks(nxb_binder *b, const points *p) {
 
 /* Sets the indices where all lanes are consecutive points of the innermost loop. */
 static void set_line(nxb_binder *b, nxb_lane_map *map, const points *p, nxk_value task) {
-  const nxb_part *part = b->part;
-  int64_t size = map->lanes, blocks = part->n_outer > 1 ? p->inner / size : 0;
+  const nxb_region *region = b->region;
+  int64_t size = map->lanes, blocks = region->n_outer > 1 ? p->inner / size : 0;
   nxk_value block = blocks ? nxb_mod(b, task, blocks) : task,
             rest = blocks ? nxb_div(b, task, blocks) : task, base = nxb_mul(b, block, size);
-  for (uint32_t i = part->n_outer; i-- > 0;) {
-    bool last = i + 1 == part->n_outer;
-    nxk_value index = last ? base : i > 0 ? nxb_mod(b, rest, part->outer[i].extent) : rest;
-    nxb_set_index(b, map, &part->outer[i], index, last);
-    if (!last) rest = nxb_div(b, rest, part->outer[i].extent);
+  for (uint32_t i = region->n_outer; i-- > 0;) {
+    bool last = i + 1 == region->n_outer;
+    nxk_value index = last ? base : i > 0 ? nxb_mod(b, rest, region->outer[i].extent) : rest;
+    nxb_set_index(b, map, &region->outer[i], index, last);
+    if (!last) rest = nxb_div(b, rest, region->outer[i].extent);
   }
   if (p->n >= 0 && p->n % (size * p->passes) == 0) return;
-  nxk_value end = p->n >= 0 ? nxb_int(b, p->n) : b->top[part->outer[0].upper];
+  nxk_value end = p->n >= 0 ? nxb_int(b, p->n) : b->top[region->outer[0].upper];
   map->active = nxk_active(b->to, base, end, map->lanes);
 }
 
 /* Sets the indices where each thread computes its own from the number of its point. */
 static void set_scattered(nxb_binder *b, nxb_lane_map *map, const points *p, nxk_value task) {
-  const nxb_part *part = b->part;
-  nxk_value thread = nxk_lanes(b->to, nxb_mul(b, task, b->threads), b->threads), rest = thread;
+  const nxb_region *region = b->region;
+  nxk_value thread = nxk_step_vector(b->to, nxb_mul(b, task, b->threads), b->threads),
+            rest = thread;
   if (p->n < INT64_C(0xff000000)) rest = nxk_cast_to(b->to, NX_U32, rest);
   rest = nxb_mul(b, rest, p->each);
   map->group = p->each > 1 ? p->each : 0;
-  for (uint32_t i = part->n_outer; i-- > 0;) {
-    nxk_value index = i > 0 ? nxb_mod(b, rest, part->outer[i].extent) : rest;
-    nxb_set_index(b, map, &part->outer[i], nxk_cast_to(b->to, NX_I64, index),
-                  i + 1 == part->n_outer && p->each > 1);
-    if (i > 0) rest = nxb_div(b, rest, part->outer[i].extent);
+  for (uint32_t i = region->n_outer; i-- > 0;) {
+    nxk_value index = i > 0 ? nxb_mod(b, rest, region->outer[i].extent) : rest;
+    nxb_set_index(b, map, &region->outer[i], nxk_cast_to(b->to, NX_I64, index),
+                  i + 1 == region->n_outer && p->each > 1);
+    if (i > 0) rest = nxb_div(b, rest, region->outer[i].extent);
   }
   if (p->n % (map->lanes * p->passes) == 0) return;
   map->active = nxb_op(b, NXK_lt, thread, nxb_int(b, p->n / p->each));
@@ -156,7 +157,7 @@ void nxb_gpu_points(nxb_binder *b) {
     if (p.in_one_line) set_line(b, &map, &p, task);
     else set_scattered(b, &map, &p, task);
     nxb_write_ready(b, &map);
-    nxb_write_body(b, &map, 1, b->part->body_first, b->part->body_last, NULL, NULL);
+    nxb_write_body(b, &map, 1, b->region->body_first, b->region->body_last, NULL, NULL);
   }
   if (p.passes > 1) nxk_end(b->to);
   nxk_end(b->to);

@@ -58,13 +58,13 @@ static int64_t power_of_two_from(int64_t n) {
 
 /* ---- what fits */
 
-/* Finds an order that all reductions of the part can be computed in. False: there is none, or it is
- * sequential. */
+/* Finds an order that all reductions of the region can be computed in. False: there is none, or it
+ * is sequential. */
 static bool common_order(const nxb_binder *b, spread *s) {
   *s = (spread){.lanes = 1, .items = INT64_MAX, .columns = 1};
-  for (uint32_t i = 0; i < b->part->n_stages; i++)
-    for (uint32_t j = 0; j < b->part->stages[i].n_reduces; j++) {
-      nxb_order order = nxb_order_of(b->from, b->part->stages[i].reduce[j]);
+  for (uint32_t i = 0; i < b->region->n_stages; i++)
+    for (uint32_t j = 0; j < b->region->stages[i].n_reduces; j++) {
+      nxb_order order = nxb_order_of(b->from, b->region->stages[i].reduce[j]);
       if (order.exact) continue;
       if (order.block == INT64_MAX) return false;
       if (s->items != INT64_MAX && (s->items != order.block || s->lanes != order.lanes))
@@ -96,15 +96,16 @@ static bool is_at_point(const nxb_binder *b, const nxb_stage *s, const nxk_acces
 }
 
 static const nxb_stage *stage_of(const nxb_binder *b, nxk_value v) {
-  for (uint32_t i = 0; i < b->part->n_stages; i++)
-    if (v > b->part->stages[i].first && v < b->part->stages[i].last) return &b->part->stages[i];
+  for (uint32_t i = 0; i < b->region->n_stages; i++)
+    if (v > b->region->stages[i].first && v < b->region->stages[i].last)
+      return &b->region->stages[i];
   return NULL;
 }
 
 /* True if each thread uses only its own elements of all LOCAL arrays, so that it can keep them. */
 static bool locals_stay(const nxb_binder *b) {
   int64_t points = -1;
-  for (nxk_value v = b->part->first; v < b->part->last; v++) {
+  for (nxk_value v = b->region->first; v < b->region->last; v++) {
     const nxk_instr *in = &b->from->instrs[v];
     if (in->op != NXK_load && in->op != NXK_store) continue;
     const nxk_access *a = &b->from->accesses[in->imm];
@@ -119,11 +120,11 @@ static bool locals_stay(const nxb_binder *b) {
 /* The number of accesses that are contiguous along the runs, minus the number of those contiguous
  * along the outer points. */
 static int64_t along_runs(const nxb_binder *b) {
-  const nxb_part *part = b->part;
+  const nxb_region *region = b->region;
   int64_t more = 0;
-  nxk_value outer = part->n_outer ? part->outer[part->n_outer - 1].value : NXK_NONE;
-  for (uint32_t i = 0; i < part->n_stages; i++) {
-    const nxb_stage *s = &part->stages[i];
+  nxk_value outer = region->n_outer ? region->outer[region->n_outer - 1].value : NXK_NONE;
+  for (uint32_t i = 0; i < region->n_stages; i++) {
+    const nxb_stage *s = &region->stages[i];
     for (nxk_value v = s->first; v < s->last; v++) {
       const nxk_instr *in = &b->from->instrs[v];
       bool computed;
@@ -142,24 +143,24 @@ static int64_t along_runs(const nxb_binder *b) {
 
 static int64_t longest_run(const nxb_binder *b) {
   int64_t most = 0;
-  for (uint32_t i = 0; i < b->part->n_stages; i++)
-    if (b->part->stages[i].points > most) most = b->part->stages[i].points;
+  for (uint32_t i = 0; i < b->region->n_stages; i++)
+    if (b->region->stages[i].points > most) most = b->region->stages[i].points;
   return most;
 }
 
 static int64_t rows_of(const nxb_binder *b) {
   int64_t rows = 1;
-  for (uint32_t i = 0; i < b->part->n_outer; i++) rows *= b->part->outer[i].extent;
+  for (uint32_t i = 0; i < b->region->n_outer; i++) rows *= b->region->outer[i].extent;
   return rows;
 }
 
 bool nxb_gpu_rows_fit(nxb_binder *b) {
   spread s;
-  if (b->part->n_stages == 0 || nxb_scans(b, b->part->first, b->part->last)) return false;
-  for (uint32_t i = 0; i < b->part->n_stages; i++)
-    if (b->part->stages[i].n_loops == 0) return false;
+  if (b->region->n_stages == 0 || nxb_scans(b, b->region->first, b->region->last)) return false;
+  for (uint32_t i = 0; i < b->region->n_stages; i++)
+    if (b->region->stages[i].n_loops == 0) return false;
   int64_t rows = rows_of(b), along = along_runs(b);
-  bool few = rows < (along < 0 ? MANY_THREADS : b->threads), again = b->part->n_stages > 1;
+  bool few = rows < (along < 0 ? MANY_THREADS : b->threads), again = b->region->n_stages > 1;
   return common_order(b, &s) && locals_stay(b) && longest_run(b) >= SHORT_RUN &&
          (along > 0 || few || (along < 0 && again && rows > 1));
 }
@@ -171,7 +172,7 @@ bool nxb_gpu_rows_fit(nxb_binder *b) {
 static int64_t columns_of(const nxb_binder *b, const spread *s) {
   int64_t rows = rows_of(b), columns = MOST_COLUMNS, least = SECTOR;
   if (rows == 1 || along_runs(b) >= 0) return 1;
-  for (nxk_value v = b->part->first; v < b->part->last; v++) {
+  for (nxk_value v = b->region->first; v < b->region->last; v++) {
     const nxk_instr *in = &b->from->instrs[v];
     if (in->op != NXK_load) continue;
     int64_t size = nxi_dtype_size(b->from->buffers[b->from->accesses[in->imm].buffer].dtype);
@@ -191,9 +192,9 @@ static int64_t cost_of(const nxb_binder *b, const nxb_stage *stage) {
  * the next one in registers only if all its code is written out. That takes longer to compile, and
  * with long code too many values are live for the registers. */
 static int64_t most_own(const nxb_binder *b) {
-  int64_t own = b->part->n_stages < 2 ? WRITTEN_OUT : MOST_OWN, cost = 1;
-  for (uint32_t i = 0; i < b->part->n_stages; i++)
-    if (cost_of(b, &b->part->stages[i]) > cost) cost = cost_of(b, &b->part->stages[i]);
+  int64_t own = b->region->n_stages < 2 ? WRITTEN_OUT : MOST_OWN, cost = 1;
+  for (uint32_t i = 0; i < b->region->n_stages; i++)
+    if (cost_of(b, &b->region->stages[i]) > cost) cost = cost_of(b, &b->region->stages[i]);
   while (own > WRITTEN_OUT && own * cost > MOST_CODE) own /= 2;
   while (own > 1 && own * cost > 2 * MOST_CODE) own /= 2;
   return own;
@@ -298,19 +299,19 @@ static void write_map(nxb_binder *b, const nxb_lane_map *map, const gpu_rows *r,
 
 /* ---- reductions */
 
-typedef struct folding {
+typedef struct reducing {
   const share *h;
   nxb_partial *partial; /* for each reduction */
   nxk_value *carry;     /* two for each reduction and loop: [loop][2 * i] */
   uint32_t *tree;       /* LOCAL array of each reduction with a tree of blocks; else NXK_NONE */
   nx_dtype item_type;
-} folding;
+} reducing;
 
-static nxk_value reduce_of(const folding *f, uint32_t i) { return f->h->stage->reduce[i]; }
+static nxk_value reduce_of(const reducing *f, uint32_t i) { return f->h->stage->reduce[i]; }
 
 /* Opens a loop over items (`inner`) or over blocks that carries the partial results. The loop over
  * blocks does not carry those of a reduction with a tree: they go into the tree. */
-static nxk_value open_carrying(nxb_binder *b, folding *f, int64_t extent, int loop, bool inner) {
+static nxk_value open_carrying(nxb_binder *b, reducing *f, int64_t extent, int loop, bool inner) {
   if (extent == 1) return nxb_int(b, 0);
   nxk_value v = open_loop(b, extent, inner ? f->h->written : f->h->unrolled);
   nxk_value *carry = f->carry + (size_t)loop * 2 * f->h->stage->n_reduces;
@@ -323,7 +324,7 @@ static nxk_value open_carrying(nxb_binder *b, folding *f, int64_t extent, int lo
   return v;
 }
 
-static void close_carrying(nxb_binder *b, folding *f, int64_t extent, int loop, bool inner) {
+static void close_carrying(nxb_binder *b, reducing *f, int64_t extent, int loop, bool inner) {
   if (extent == 1) return;
   const nxk_value *carry = f->carry + (size_t)loop * 2 * f->h->stage->n_reduces;
   for (uint32_t i = 0; i < f->h->stage->n_reduces; i++) {
@@ -339,7 +340,7 @@ static void close_carrying(nxb_binder *b, folding *f, int64_t extent, int loop, 
   }
 }
 
-static nxk_access tree_access(const nxb_binder *b, const folding *f, uint32_t i) {
+static nxk_access tree_access(const nxb_binder *b, const reducing *f, uint32_t i) {
   nxk_access a = nxk_access_at(f->tree[i], 0);
   a.lane_stride = 1;
   a.tree_stride = b->threads;
@@ -350,13 +351,13 @@ static nxk_reduce_kind kind_of(const nxb_binder *b, nxk_value reduce) {
   return (nxk_reduce_kind)b->from->instrs[reduce].kind;
 }
 
-static void start_partials(nxb_binder *b, folding *f, nxk_value first, bool trees) {
+static void start_partials(nxb_binder *b, reducing *f, nxk_value first, bool trees) {
   for (uint32_t i = 0; i < f->h->stage->n_reduces; i++)
     if ((f->tree[i] != NXK_NONE) == trees)
       f->partial[i] = nxb_identity(b, reduce_of(f, i), b->threads, first, f->item_type);
 }
 
-static void push_blocks(nxb_binder *b, folding *f, nxk_value block) {
+static void push_blocks(nxb_binder *b, reducing *f, nxk_value block) {
   for (uint32_t i = 0; i < f->h->stage->n_reduces && !b->to->failed; i++) {
     if (f->tree[i] == NXK_NONE) continue;
     nxk_access a = tree_access(b, f, i);
@@ -365,7 +366,7 @@ static void push_blocks(nxb_binder *b, folding *f, nxk_value block) {
   }
 }
 
-static void join_blocks(nxb_binder *b, folding *f) {
+static void join_blocks(nxb_binder *b, reducing *f) {
   nxk_value count = nxb_int(b, f->h->blocks);
   for (uint32_t i = 0; i < f->h->stage->n_reduces && !b->to->failed; i++) {
     if (f->tree[i] == NXK_NONE) continue;
@@ -376,7 +377,7 @@ static void join_blocks(nxb_binder *b, folding *f) {
 }
 
 /* Writes the partial result of the thread's own elements. */
-static void fold_own(nxb_binder *b, nxb_lane_map *map, const gpu_rows *r, folding *f) {
+static void reduce_own(nxb_binder *b, nxb_lane_map *map, const gpu_rows *r, reducing *f) {
   const share *h = f->h;
   nxb_lane_map own;
   if (!nxb_lane_map_copy(b, &own, map)) return;
@@ -403,18 +404,18 @@ static void join_at(nxb_binder *b, const spread *s, nxk_value reduce, nxb_partia
                     int64_t distance) {
   distance *= s->columns;
   if (b->to->failed) return;
-  nxb_partial other = {nxk_swap(b->to, p->value, (uint32_t)distance), NXK_NONE};
-  if (p->item != NXK_NONE) other.item = nxk_swap(b->to, p->item, (uint32_t)distance);
+  nxb_partial other = {nxk_shuffle_xor(b->to, p->value, (uint32_t)distance), NXK_NONE};
+  if (p->item != NXK_NONE) other.item = nxk_shuffle_xor(b->to, p->item, (uint32_t)distance);
   *p = nxb_combine(b, reduce, *p, other, true);
 }
 
 static void write_reductions(nxb_binder *b, nxb_lane_map *map, const gpu_rows *r, const share *h) {
   uint32_t n = h->stage->n_reduces;
-  folding f = {.h = h,
-               .partial = nxb_alloc(b, n * sizeof *f.partial),
-               .carry = nxb_alloc(b, 4 * n * sizeof *f.carry),
-               .tree = nxb_alloc(b, n * sizeof *f.tree),
-               .item_type = nxb_item_type(h->stage->points)};
+  reducing f = {.h = h,
+                .partial = nxb_alloc(b, n * sizeof *f.partial),
+                .carry = nxb_alloc(b, 4 * n * sizeof *f.carry),
+                .tree = nxb_alloc(b, n * sizeof *f.tree),
+                .item_type = nxb_item_type(h->stage->points)};
   if (b->failed) return;
   int64_t levels = 1;
   while (h->blocks >> levels) levels++;
@@ -422,9 +423,9 @@ static void write_reductions(nxb_binder *b, nxb_lane_map *map, const gpu_rows *r
     bool pairs = h->blocks > 1 && !nxb_exact(b->from, reduce_of(&f, i));
     nx_dtype type = nxk_dtype(b->from, b->from->instrs[reduce_of(&f, i)].args[0]);
     f.tree[i] = pairs ? nxb_add_local(b, type, levels * b->threads) : NXK_NONE;
-    if (pairs && f.tree[i] != NXK_NONE) b->to->buffers[f.tree[i]].own = h->unrolled;
+    if (pairs && f.tree[i] != NXK_NONE) b->to->buffers[f.tree[i]].thread_private = h->unrolled;
   }
-  fold_own(b, map, r, &f);
+  reduce_own(b, map, r, &f);
   for (uint32_t i = 0; i < n && !b->to->failed && !b->failed; i++) {
     for (int64_t d = r->s.lanes; d < r->s.threads; d *= 2)
       join_at(b, &r->s, reduce_of(&f, i), &f.partial[i], d);
@@ -458,7 +459,7 @@ static bool write_stage(nxb_binder *b, nxb_lane_map *maps, uint32_t n_maps, cons
 static void add_arrays(nxb_binder *b, const spread *s) {
   for (uint32_t i = 0; i < b->from->n_buffers; i++) {
     b->local[i] = NXK_NONE;
-    for (nxk_value v = b->part->first; v < b->part->last && b->local[i] == NXK_NONE; v++) {
+    for (nxk_value v = b->region->first; v < b->region->last && b->local[i] == NXK_NONE; v++) {
       const nxk_instr *in = &b->from->instrs[v];
       bool memory = in->op == NXK_load || in->op == NXK_store;
       if (!memory || b->from->accesses[in->imm].buffer != i ||
@@ -467,15 +468,15 @@ static void add_arrays(nxb_binder *b, const spread *s) {
       share h = share_of(b, s, stage_of(b, v));
       b->local[i] = nxb_add_local(b, b->from->buffers[i].dtype, h.blocks * h.items * b->threads);
       if (b->local[i] == NXK_NONE) return;
-      b->to->buffers[b->local[i]].own = h.unrolled;
+      b->to->buffers[b->local[i]].thread_private = h.unrolled;
     }
   }
 }
 
 static void set_rows(nxb_binder *b, nxb_lane_map *map, gpu_rows *r, nxk_value task) {
-  const nxb_part *part = b->part;
+  const nxb_region *region = b->region;
   int64_t rows = rows_of(b), each = b->threads / r->s.threads; /* each: runs of a block */
-  nxk_value thread = nxk_lanes(b->to, nxb_int(b, 0), b->threads);
+  nxk_value thread = nxk_step_vector(b->to, nxb_int(b, 0), b->threads);
   nxk_value group = nxb_div(b, thread, r->s.columns), column = nxb_mod(b, thread, r->s.columns);
   nxk_value in_row = nxb_mod(b, group, r->s.threads), row = task;
   r->lane = nxb_mod(b, in_row, r->s.lanes);
@@ -488,12 +489,12 @@ static void set_rows(nxb_binder *b, nxb_lane_map *map, gpu_rows *r, nxk_value ta
     if (rows % each != 0) r->row_active = nxb_op(b, NXK_lt, row, nxb_int(b, rows));
   }
   nxk_value rest = row;
-  bool narrow = part->n_outer > 1 && rows < INT64_C(0x7f000000) && each > 1;
+  bool narrow = region->n_outer > 1 && rows < INT64_C(0x7f000000) && each > 1;
   if (narrow) rest = nxk_cast_to(b->to, NX_U32, rest);
-  for (uint32_t i = part->n_outer; i-- > 0;) {
-    nxk_value index = i > 0 ? nxb_mod(b, rest, part->outer[i].extent) : rest;
-    nxb_set_index(b, map, &part->outer[i], nxk_cast_to(b->to, NX_I64, index), false);
-    if (i > 0) rest = nxb_div(b, rest, part->outer[i].extent);
+  for (uint32_t i = region->n_outer; i-- > 0;) {
+    nxk_value index = i > 0 ? nxb_mod(b, rest, region->outer[i].extent) : rest;
+    nxb_set_index(b, map, &region->outer[i], nxk_cast_to(b->to, NX_I64, index), false);
+    if (i > 0) rest = nxb_div(b, rest, region->outer[i].extent);
   }
   map->active = r->row_active;
   map->storing = nxb_op(b, NXK_eq, in_row, nxb_int(b, 0));
@@ -505,13 +506,13 @@ void nxb_gpu_rows(nxb_binder *b) {
   if (!nxb_lane_map_init(b, &map)) return;
   map.lanes = b->threads;
   add_arrays(b, &r.s);
-  nxk_begin_part(b->to);
+  nxk_begin_region(b->to);
   int64_t tasks = nxb_ceil(rows_of(b), b->threads / r.s.threads);
   nxk_value task = nxk_begin_range(b->to, NXK_TASK, tasks);
   if (!b->to->failed && !b->failed) {
     set_rows(b, &map, &r, task);
     nxb_write_ready(b, &map);
-    nxb_write_body(b, &map, 1, b->part->body_first, b->part->body_last, write_stage, &r);
+    nxb_write_body(b, &map, 1, b->region->body_first, b->region->body_last, write_stage, &r);
   }
   nxk_end(b->to);
   nxk_end(b->to);

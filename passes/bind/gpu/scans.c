@@ -80,7 +80,7 @@ static bool mark_needed(const nxb_binder *b, scans *s) {
 /* The number of loads and stores that are contiguous along the lines, minus the number of those
  * contiguous across them. */
 static int64_t along_lines(const nxb_binder *b, const nxb_stage *stage) {
-  const nxb_part *part = b->part;
+  const nxb_region *region = b->region;
   int64_t more = 0, stride;
   for (nxk_value v = stage->first; v <= stage->last; v++) {
     const nxk_instr *in = &b->from->instrs[v];
@@ -89,8 +89,8 @@ static int64_t along_lines(const nxb_binder *b, const nxb_stage *stage) {
     const nxk_access *a = &b->from->accesses[in->imm];
     stride = nxb_stride(b, a, stage->loops[0].value, &computed);
     more += !computed && (stride == 1 || stride == -1);
-    if (part->n_outer == 0) continue;
-    stride = nxb_stride(b, a, part->outer[part->n_outer - 1].value, &computed);
+    if (region->n_outer == 0) continue;
+    stride = nxb_stride(b, a, region->outer[region->n_outer - 1].value, &computed);
     more -= !computed && (stride == 1 || stride == -1);
   }
   return more;
@@ -142,29 +142,29 @@ static void plan_lines(const nxb_binder *b, scans *s, bool tiles) {
   s->steps = nxb_ceil(block, s->width);
 }
 
-/* Whether the part has no code outside its stage except scalar code before it. */
+/* Whether the region has no code outside its stage except scalar code before it. */
 static bool only_stage(const nxb_binder *b, const nxb_stage *stage) {
-  for (nxk_value v = b->part->body_first; v <= b->part->body_last; v++) {
+  for (nxk_value v = b->region->body_first; v <= b->region->body_last; v++) {
     nxk_op op = (nxk_op)b->from->instrs[v].op;
     if (v >= stage->first && v <= stage->last) continue;
-    if (v > stage->last || op == NXK_store || op == NXK_rare) return false;
+    if (v > stage->last || op == NXK_store || op == NXK_cold) return false;
   }
   return true;
 }
 
 static bool plan(nxb_binder *b, scans *s) {
-  const nxb_part *part = b->part;
+  const nxb_region *region = b->region;
   *s = (scans){.rows = 1};
-  if (part->n_stages != 1) return false;
-  const nxb_stage *stage = s->stage = part->stages;
+  if (region->n_stages != 1) return false;
+  const nxb_stage *stage = s->stage = region->stages;
   if (stage->reduces || !stage->simple || stage->n_loops != 1 || stage->loops[0].lower != 0 ||
       stage->loops[0].step != 1 || stage->points < SHORT_LINE || !only_stage(b, stage))
     return false;
   for (uint32_t i = 0; i < b->from->n_buffers; i++)
     if (b->from->buffers[i].kind == NXK_LOCAL) return false;
-  for (uint32_t i = 0; i < part->n_outer; i++) {
-    if (part->outer[i].extent < 0) return false;
-    s->rows *= part->outer[i].extent;
+  for (uint32_t i = 0; i < region->n_outer; i++) {
+    if (region->outer[i].extent < 0) return false;
+    s->rows *= region->outer[i].extent;
   }
   s->length = stage->points;
   s->needed = nxb_alloc(b, b->from->n_instrs);
@@ -180,7 +180,9 @@ bool nxb_gpu_scans_fit(nxb_binder *b) {
 
 /* ---- places */
 
-static nxk_value thread_of(nxb_binder *b) { return nxk_lanes(b->to, nxb_int(b, 0), b->threads); }
+static nxk_value thread_of(nxb_binder *b) {
+  return nxk_step_vector(b->to, nxb_int(b, 0), b->threads);
+}
 
 /* The conjunction of two conditions; NXK_NONE is true. */
 static nxk_value both(nxb_binder *b, nxk_value x, nxk_value y) {
@@ -195,7 +197,7 @@ static nxk_value below(nxb_binder *b, nxk_value x, int64_t end) {
  * task. */
 static void set_element(nxb_binder *b, nxb_lane_map *map, const scans *s, const walk *w,
                         nxk_value line, nxk_value element) {
-  const nxb_part *part = b->part;
+  const nxb_region *region = b->region;
   nxk_value row = s->columns ? nxb_mod(b, line, s->columns) : nxb_div(b, line, s->of_row),
             block = s->columns ? nxb_div(b, line, s->columns) : nxb_mod(b, line, s->of_row);
   nxk_value number = nxb_op(b, NXK_add, nxb_mul(b, w->task, s->task_rows), row), rest = number;
@@ -203,12 +205,12 @@ static void set_element(nxb_binder *b, nxb_lane_map *map, const scans *s, const 
   nxk_value whole_blocks = nxb_mul(b, nxb_op(b, NXK_add, block, earlier), NXK_SCAN_BLOCK);
   nxk_value steps = nxb_mul(b, w->step, s->width), before = nxb_op(b, NXK_add, whole_blocks, steps);
   nxk_value at = nxb_op(b, NXK_add, before, element);
-  bool narrow = part->n_outer > 1 && s->rows < INT64_C(0x7f000000);
+  bool narrow = region->n_outer > 1 && s->rows < INT64_C(0x7f000000);
   if (narrow) rest = nxk_cast_to(b->to, NX_U32, rest);
-  for (uint32_t i = part->n_outer; i-- > 0;) {
-    nxk_value index = i > 0 ? nxb_mod(b, rest, part->outer[i].extent) : rest;
-    nxb_set_index(b, map, &part->outer[i], nxk_cast_to(b->to, NX_I64, index), false);
-    if (i > 0) rest = nxb_div(b, rest, part->outer[i].extent);
+  for (uint32_t i = region->n_outer; i-- > 0;) {
+    nxk_value index = i > 0 ? nxb_mod(b, rest, region->outer[i].extent) : rest;
+    nxb_set_index(b, map, &region->outer[i], nxk_cast_to(b->to, NX_I64, index), false);
+    if (i > 0) rest = nxb_div(b, rest, region->outer[i].extent);
   }
   nxb_set_index(b, map, &s->stage->loops[0], at, false);
   bool whole = s->length % (s->steps * s->width) == 0 &&
@@ -243,7 +245,7 @@ static void write_needed(nxb_binder *b, nxb_lane_map *map, const scans *s) {
 
 static void write_leading(nxb_binder *b, nxb_lane_map *map, const scans *s) {
   nxb_write_ready(b, map);
-  for (nxk_value v = b->part->body_first; v < s->stage->first && !b->to->failed; v++)
+  for (nxk_value v = b->region->body_first; v < s->stage->first && !b->to->failed; v++)
     if (nxb_is_code((nxk_op)b->from->instrs[v].op)) nxb_write(b, map, v);
 }
 
@@ -446,7 +448,7 @@ void nxb_gpu_scans(nxb_binder *b) {
   nxk_value start[MOST_SCANS], before[MOST_SCANS], within[MOST_SCANS], carry[MOST_SCANS];
   if (!plan(b, &s) || !add_arrays(b, &s) || !nxb_lane_map_init(b, &map)) return;
   map.lanes = b->threads;
-  nxk_begin_part(b->to);
+  nxk_begin_region(b->to);
   walk w = {.round = nxb_int(b, 0)};
   w.task = nxk_begin_range(b->to, NXK_TASK, nxb_ceil(s.rows, s.task_rows));
   identities(b, &s, start);

@@ -20,7 +20,9 @@ typedef struct tiles {
 
 /* ---- what fits */
 
-static nxk_value body_of(const nxb_binder *b) { return b->part->outer[b->part->n_outer - 1].value; }
+static nxk_value body_of(const nxb_binder *b) {
+  return b->region->outer[b->region->n_outer - 1].value;
+}
 
 static void mark(tiles *t, nxk_value v) {
   if (v != NXK_NONE) t->needed[v] = 1;
@@ -41,7 +43,7 @@ static void mark_operands(const nxb_binder *b, tiles *t, nxk_value v) {
  * code. */
 static bool mark_needed(const nxb_binder *b, tiles *t) {
   for (uint32_t i = 0; i < t->n; i++) mark(t, t->loads[i]);
-  for (nxk_value v = b->part->body_last + 1; v-- > b->part->body_first;) {
+  for (nxk_value v = b->region->body_last + 1; v-- > b->region->body_first;) {
     const nxk_instr *in = &b->from->instrs[v];
     if (!t->needed[v]) continue;
     bool plain = in->op < NXK_SCALAR_COUNT || in->op == NXK_load || in->op == NXK_const;
@@ -53,12 +55,12 @@ static bool mark_needed(const nxb_binder *b, tiles *t) {
 
 /* The outer loop that the access is contiguous along; n_outer: none. */
 static uint32_t contiguous_along(const nxb_binder *b, const nxk_access *a) {
-  for (uint32_t i = 0; i < b->part->n_outer; i++) {
+  for (uint32_t i = 0; i < b->region->n_outer; i++) {
     bool computed;
-    int64_t stride = nxb_stride(b, a, b->part->outer[i].value, &computed);
-    if (!computed && (stride == 1 || stride == -1) && b->part->outer[i].extent > 1) return i;
+    int64_t stride = nxb_stride(b, a, b->region->outer[i].value, &computed);
+    if (!computed && (stride == 1 || stride == -1) && b->region->outer[i].extent > 1) return i;
   }
-  return b->part->n_outer;
+  return b->region->n_outer;
 }
 
 /* Whether v is a load that has a large stride along the innermost loop and is contiguous along
@@ -68,26 +70,26 @@ static bool is_across(const nxb_binder *b, tiles *t, nxk_value v) {
   if (in->op != NXK_load || in->block != body_of(b)) return false;
   const nxk_access *a = &b->from->accesses[in->imm];
   bool computed;
-  int64_t stride = nxb_stride(b, a, b->part->outer[t->column].value, &computed);
+  int64_t stride = nxb_stride(b, a, b->region->outer[t->column].value, &computed);
   uint32_t along = contiguous_along(b, a);
   if (computed || a->index != NXK_NONE || (stride > -LEAST_EXTENT && stride < LEAST_EXTENT) ||
       b->from->buffers[a->buffer].kind != NXK_IN || along >= t->column ||
-      b->part->outer[along].extent < LEAST_EXTENT)
+      b->region->outer[along].extent < LEAST_EXTENT)
     return false;
   if (t->n == 0) t->row = along;
   return along == t->row;
 }
 
 static bool plan(nxb_binder *b, tiles *t) {
-  const nxb_part *part = b->part;
+  const nxb_region *region = b->region;
   *t = (tiles){0};
-  if (part->n_stages > 0 || part->n_outer < 2) return false;
-  for (uint32_t i = 0; i < part->n_outer; i++)
-    if (part->outer[i].extent < 0 || part->outer[i].step != 1) return false;
-  t->column = part->n_outer - 1;
-  if (part->outer[t->column].extent < LEAST_EXTENT) return false;
+  if (region->n_stages > 0 || region->n_outer < 2) return false;
+  for (uint32_t i = 0; i < region->n_outer; i++)
+    if (region->outer[i].extent < 0 || region->outer[i].step != 1) return false;
+  t->column = region->n_outer - 1;
+  if (region->outer[t->column].extent < LEAST_EXTENT) return false;
   t->needed = nxb_alloc(b, b->from->n_instrs);
-  for (nxk_value v = part->body_first; v <= part->body_last && !b->failed; v++)
+  for (nxk_value v = region->body_first; v <= region->body_last && !b->failed; v++)
     if (t->n < MOST_LOADS && is_across(b, t, v)) t->loads[t->n++] = v;
   return !b->failed && t->n > 0 && mark_needed(b, t);
 }
@@ -112,27 +114,27 @@ static bool add_arrays(nxb_binder *b, tiles *t) {
 }
 
 static int64_t tiles_along(const nxb_binder *b, uint32_t loop) {
-  return nxb_ceil(b->part->outer[loop].extent, SIDE);
+  return nxb_ceil(b->region->outer[loop].extent, SIDE);
 }
 
 /* Opens the task loop and sets the indices of all loops but row and column. origins: the first
  * iteration of each of those two in the tile. */
 static void open_tasks(nxb_binder *b, nxb_lane_map *map, const tiles *t, nxk_value *origins) {
-  const nxb_part *part = b->part;
+  const nxb_region *region = b->region;
   int64_t tasks = 1;
-  for (uint32_t i = 0; i < part->n_outer; i++) {
+  for (uint32_t i = 0; i < region->n_outer; i++) {
     bool tiled = i == t->row || i == t->column;
-    tasks *= tiled ? tiles_along(b, i) : part->outer[i].extent;
+    tasks *= tiled ? tiles_along(b, i) : region->outer[i].extent;
   }
-  nxk_begin_part(b->to);
+  nxk_begin_region(b->to);
   nxk_value rest = nxk_begin_range(b->to, NXK_TASK, tasks);
-  for (uint32_t i = part->n_outer; i-- > 0;) {
+  for (uint32_t i = region->n_outer; i-- > 0;) {
     bool tiled = i == t->row || i == t->column;
-    int64_t extent = tiled ? tiles_along(b, i) : part->outer[i].extent;
+    int64_t extent = tiled ? tiles_along(b, i) : region->outer[i].extent;
     nxk_value index = i > 0 ? nxb_mod(b, rest, extent) : rest;
     if (i > 0) rest = nxb_div(b, rest, extent);
     if (tiled) origins[i == t->column] = nxb_mul(b, index, SIDE);
-    else nxb_set_index(b, map, &part->outer[i], index, false);
+    else nxb_set_index(b, map, &region->outer[i], index, false);
   }
 }
 
@@ -140,7 +142,7 @@ static void open_tasks(nxb_binder *b, nxb_lane_map *map, const tiles *t, nxk_val
  * other threads, and the iterations of `pass`, are distributed along the other loop. */
 static void set_place(nxb_binder *b, nxb_lane_map *map, tiles *t, const nxk_value *origins,
                       bool along_column, nxk_value pass) {
-  nxk_value thread = nxk_lanes(b->to, nxb_int(b, 0), b->threads), at[2];
+  nxk_value thread = nxk_step_vector(b->to, nxb_int(b, 0), b->threads), at[2];
   nxk_value line = nxb_div(b, thread, SIDE), more = nxb_mul(b, pass, b->threads / SIDE);
   line = nxb_op(b, NXK_add, line, more);
   at[along_column] = nxb_mod(b, thread, SIDE);
@@ -148,7 +150,7 @@ static void set_place(nxb_binder *b, nxb_lane_map *map, tiles *t, const nxk_valu
   t->place = nxb_op(b, NXK_add, nxb_mul(b, at[0], PITCH), at[1]);
   map->active = NXK_NONE;
   for (int i = 0; i < 2 && !b->to->failed; i++) {
-    const nxb_loop *loop = &b->part->outer[i ? t->column : t->row];
+    const nxb_loop *loop = &b->region->outer[i ? t->column : t->row];
     nxk_value index = nxb_op(b, NXK_add, origins[i], at[i]);
     nxb_set_index(b, map, loop, index, false);
     if (loop->extent % SIDE == 0) continue;
@@ -172,7 +174,7 @@ static void close_passes(nxb_binder *b) {
 /* Writes the loads and the code that they need. */
 static void read_tile(nxb_binder *b, nxb_lane_map *map, const tiles *t) {
   nxb_write_ready(b, map);
-  for (nxk_value v = b->part->body_first; v <= b->part->body_last && !b->to->failed; v++)
+  for (nxk_value v = b->region->body_first; v <= b->region->body_last && !b->to->failed; v++)
     if (t->needed[v]) nxb_write(b, map, v);
   for (uint32_t i = 0; i < t->n && !b->to->failed && !b->failed; i++) {
     nxk_access a = nxb_tile_access(b, map, &t->tile, t->loads[i]);
@@ -199,7 +201,7 @@ void nxb_gpu_tiles(nxb_binder *b) {
     writing.tile = &t.tile;
     set_place(b, &writing, &t, origins, true, pass);
     nxb_write_ready(b, &writing);
-    nxb_write_body(b, &writing, 1, b->part->body_first, b->part->body_last, NULL, NULL);
+    nxb_write_body(b, &writing, 1, b->region->body_first, b->region->body_last, NULL, NULL);
     close_passes(b);
   }
   nxk_end(b->to);

@@ -25,11 +25,12 @@ static bool takes(const nxi_gpu *g, const nxg_call *call) {
 }
 
 /* How scan.cuh names what it folds with. */
-static const char *const folds[] = {[NXK_SUM] = "NX_SCAN_SUM",
-                                    [NXK_PROD] = "NX_SCAN_PROD",
-                                    [NXK_MAX] = "NX_SCAN_MAX",
-                                    [NXK_MIN] = "NX_SCAN_MIN"};
-static_assert(sizeof folds / sizeof *folds == NXK_CHAIN_KINDS, "what can be scanned has a name");
+static const char *const combinations[] = {[NXK_SUM] = "NX_SCAN_SUM",
+                                           [NXK_PROD] = "NX_SCAN_PROD",
+                                           [NXK_MAX] = "NX_SCAN_MAX",
+                                           [NXK_MIN] = "NX_SCAN_MIN"};
+static_assert(sizeof combinations / sizeof *combinations == NXK_CHAIN_KINDS,
+              "what can be scanned has a name");
 
 static nx_status get_kernel(nxi_gpu *g, const nxg_call *call, nxi_kernel **out, nxi_diag *d) {
   nx_dtype t = call->operands[0].dtype;
@@ -44,7 +45,7 @@ static nx_status get_kernel(nxi_gpu *g, const nxg_call *call, nxi_kernel **out, 
       "  extern __shared__ __align__(64) nx_u8 nx_shared[];\n"
       "  nx_scan_lines<T, %s, %s>(from, to, length, line_tiles, tiles, ticket, "
       "nx_scan_shown<T>{state, totals, all}, (T *)nx_shared);\n}",
-      nxu_type(t), THREADS, folds[kind], nxk_any_order(kind, t) ? "true" : "false");
+      nxu_type(t), THREADS, combinations[kind], nxk_any_order(kind, t) ? "true" : "false");
   nx_status status = text.failed ? nxi_oom(d) : NX_OK;
   int64_t shared = (BLOCKS * (BLOCK + 3) + 3) / 4 * 4 * nxi_dtype_size(t) + 8;
   nxi_own_code code = {nxu_scan_code(), text.data, "nx_scan", THREADS, shared};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Recording of sliding windows. unfold is a view of the padded value, fold a sum over a view of it
- * in which the shift of each element of the kernel is taken back: nothing but views and pads, which
- * fusion turns into addresses. */
+/* Recording of sliding windows. unfold is a view of the padded value, lane_reduce a sum over a view
+ * of it in which the shift of each element of the kernel is taken back: nothing but views and pads,
+ * which fusion turns into addresses. */
 #include <string.h>
 
 #include "compose.h"

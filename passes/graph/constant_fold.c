@@ -51,7 +51,7 @@ static bool is_view_of_full(const nxg_rewrite *r, const nxg_node *n) {
          r->to->nodes[r->map[n->args[0]]].op == NXG_full;
 }
 
-nx_status nxg_pass_fold(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d) {
+nx_status nxg_pass_constant_fold(const nxg_graph *g, nxg_graph **out, bool *changed, nxi_diag *d) {
   nxg_rewrite r;
   nxi_fp saved = nxi_fp_enter();
   nx_status status = nxg_rewrite_begin(&r, g, d);

@@ -7,19 +7,19 @@
 #include <math.h>
 #include <stdio.h>
 
-typedef enum fold_op { SUM, PROD, MAX, MIN } fold_op;
-typedef struct folding {
-  fold_op op;
+typedef enum reduce_op { SUM, PROD, MAX, MIN } reduce_op;
+typedef struct reducing {
+  reduce_op op;
   nx_tensor *(*reduce)(nx_tensor *, const int32_t *, size_t, uint32_t);
   nx_tensor *(*arg)(nx_tensor *, int32_t, uint32_t, nx_dtype);
-} folding;
-static const folding *folding_of(const trial *t) { return t->op->detail; }
+} reducing;
+static const reducing *reducing_of(const trial *t) { return t->op->detail; }
 
 /* ---- operands */
 
 /* Whole numbers, of products powers of two and of i; seldom NaN or an infinity if the type has
  * any. */
-static array *foldable(trial *t, fold_op op, int32_t rank, const int64_t *shape) {
+static array *reducible(trial *t, reduce_op op, int32_t rank, const int64_t *shape) {
   if (op == MAX || op == MIN) return some_values(t, t->dtype, rank, shape, 3);
   array *a = tame_values(t, t->dtype, rank, shape, 3);
   kind k = t->format->kind;
@@ -48,14 +48,14 @@ static long double greater(long double a, long double b) {
   return a > b || (a == b && !signbit(a)) ? a : b;
 }
 
-static value joined(const trial *t, fold_op op, value a, value b) {
+static value joined(const trial *t, reduce_op op, value a, value b) {
   if (op == MAX) return (value){greater(a.re, b.re), 0};
   if (op == MIN) return (value){-greater(-a.re, -b.re), 0};
   return op == SUM ? sum_of(t->dtype, a, b) : product_of(t->dtype, a, b);
 }
 
 /* Bit i of `axes`: axis i is reduced. */
-static array *reduced(trial *t, fold_op op, const array *a, uint32_t axes, bool keep) {
+static array *reduced(trial *t, reduce_op op, const array *a, uint32_t axes, bool keep) {
   int64_t shape[NX_MAX_RANK], index[NX_MAX_RANK], place[NX_MAX_RANK];
   int32_t rank = 0;
   for (int32_t i = 0; i < a->rank; i++)
@@ -82,8 +82,8 @@ static array *reduced(trial *t, fold_op op, const array *a, uint32_t axes, bool 
 }
 
 /* Signs of zeros in a complex product depend on its order. */
-static void expect_fold(trial *t, nx_tensor *result, const array *want, const char *what) {
-  if (folding_of(t)->op != PROD || t->format->kind != KIND_COMPLEX) {
+static void expect_reduction(trial *t, nx_tensor *result, const array *want, const char *what) {
+  if (reducing_of(t)->op != PROD || t->format->kind != KIND_COMPLEX) {
     expect(t, result, want, SAME, what);
     return;
   }
@@ -97,7 +97,7 @@ static void expect_fold(trial *t, nx_tensor *result, const array *want, const ch
 static void expect_reduced(trial *t, array *a, layout l, uint32_t axes) {
   int32_t list[NX_MAX_RANK];
   size_t n = 0;
-  const folding *f = folding_of(t);
+  const reducing *f = reducing_of(t);
   for (int32_t i = a->rank; i-- > 0;) /* from the last on, every other one counted from the end */
     if (axes >> i & 1) {
       list[n] = n % 2 ? i : i - a->rank;
@@ -108,17 +108,17 @@ static void expect_reduced(trial *t, array *a, layout l, uint32_t axes) {
   nx_tensor *x = laid_out(t, a, l);
   snprintf(what, sizeof what, "rank %d, axes %x, %s", a->rank, axes, layout_names[l]);
   nx_tensor *y = f->reduce(x, list, n, keep ? NX_KEEPDIMS : 0);
-  expect_fold(t, y, reduced(t, f->op, a, axes, keep), what);
+  expect_reduction(t, y, reduced(t, f->op, a, axes, keep), what);
 }
 
-/* Whether a fold of nothing has a value. */
+/* Whether a reduction of nothing has a value. */
 static bool has_identity(const trial *t) {
-  fold_op op = folding_of(t)->op;
+  reduce_op op = reducing_of(t)->op;
   return (op != MAX && op != MIN) || t->dtype == NX_BOOL;
 }
 
 static void check_bad_axes(trial *t) {
-  const folding *f = folding_of(t);
+  const reducing *f = reducing_of(t);
   const int64_t shape[] = {2, 0, 3};
   nx_tensor *x = tensor_of(t, new_array(t, t->dtype, 3, shape));
   expect_refusal(t, f->reduce(NULL, NX_AXES(0), 0), NX_INVALID_ARGUMENT, "a null operand");
@@ -133,38 +133,38 @@ static void check_bad_axes(trial *t) {
 
 static void check_reduce(trial *t) {
   static const int64_t cube[] = {4, 5, 19}, none[] = {3, 0, 2};
-  const folding *f = folding_of(t);
+  const reducing *f = reducing_of(t);
   for (layout l = 0; l < LAYOUTS; l++)
     for (uint32_t axes = 0; axes < 8; axes++)
       if (is_due(t, (l * 8 + axes) % 11, 11))
-        expect_reduced(t, foldable(t, f->op, 3, cube), l, axes);
+        expect_reduced(t, reducible(t, f->op, 3, cube), l, axes);
   for (size_t i = 0; i < n_shapes; i++) {
     uint32_t all = shapes[i].rank < 32 ? ((uint32_t)1 << shapes[i].rank) - 1 : ~(uint32_t)0;
     bool empty = shapes[i].rank == 2 && !shapes[i].shape[1];
     if (is_due(t, i, n_shapes) && !empty)
-      expect_reduced(t, foldable(t, f->op, shapes[i].rank, shapes[i].shape), FLIPPED, all);
+      expect_reduced(t, reducible(t, f->op, shapes[i].rank, shapes[i].shape), FLIPPED, all);
   }
   bool all = has_identity(t);
   for (uint32_t axes = 0; axes < 8; axes++)
-    if (all || !(axes & 2)) expect_reduced(t, foldable(t, f->op, 3, none), CONTIGUOUS, axes);
+    if (all || !(axes & 2)) expect_reduced(t, reducible(t, f->op, 3, none), CONTIGUOUS, axes);
   check_bad_axes(t);
 }
 
 static nx_tensor *record_reduce(trial *t, nx_dtype dtype) {
   const int64_t shape[] = {2, 3};
-  return folding_of(t)->reduce(tensor_of(t, tame_values(t, dtype, 2, shape, 1)), NX_AXES(1), 0);
+  return reducing_of(t)->reduce(tensor_of(t, tame_values(t, dtype, 2, shape, 1)), NX_AXES(1), 0);
 }
 
 /* ---- argmax, argmin */
 
 /* The first NaN, else the first of the greatest; zeros of both signs are equal. */
-static bool is_ahead(fold_op op, value x, value best) {
+static bool is_ahead(reduce_op op, value x, value best) {
   if (isnan(best.re)) return false;
   return isnan(x.re) || (op == MAX ? x.re > best.re : x.re < best.re);
 }
 
 static void expect_arg(trial *t, array *a, layout l, int32_t axis) {
-  const folding *f = folding_of(t);
+  const reducing *f = reducing_of(t);
   nx_dtype wide = (l + (layout)axis) % 2 ? NX_I64 : NX_I32;
   nx_tensor *x = laid_out(t, a, l);
   int64_t shape[NX_MAX_RANK], index[NX_MAX_RANK];
@@ -189,7 +189,7 @@ static void expect_arg(trial *t, array *a, layout l, int32_t axis) {
 
 static void check_arg(trial *t) {
   static const int64_t cube[] = {4, 5, 19}, none[] = {3, 0, 2};
-  const folding *f = folding_of(t);
+  const reducing *f = reducing_of(t);
   for (layout l = 0; l < LAYOUTS; l++)
     for (int32_t axis = 0; axis < 3; axis++) {
       if (!is_due(t, l, LAYOUTS)) continue;
@@ -209,13 +209,13 @@ static void check_arg(trial *t) {
 
 static nx_tensor *record_arg(trial *t, nx_dtype dtype) {
   const int64_t shape[] = {2, 3};
-  return folding_of(t)->arg(tensor_of(t, tame_values(t, dtype, 2, shape, 1)), 1, 0, NX_I32);
+  return reducing_of(t)->arg(tensor_of(t, tame_values(t, dtype, 2, shape, 1)), 1, 0, NX_I32);
 }
 
 /* ---- scans */
 
 static void expect_scan(trial *t, array *a, layout l, int32_t axis) {
-  const folding *f = folding_of(t);
+  const reducing *f = reducing_of(t);
   nx_tensor *x = laid_out(t, a, l);
   array *want = new_array(t, t->dtype, a->rank, a->shape);
   int64_t strides[NX_MAX_RANK], index[NX_MAX_RANK];
@@ -230,18 +230,18 @@ static void expect_scan(trial *t, array *a, layout l, int32_t axis) {
   char what[80];
   snprintf(what, sizeof what, "rank %d, axis %d, %s", a->rank, axis, layout_names[l]);
   static const nx_scan_op ops[] = {NX_SCAN_SUM, NX_SCAN_PROD, NX_SCAN_MAX, NX_SCAN_MIN};
-  expect_fold(t, nx_associative_scan(x, ops[f->op], axis - (l % 2 ? a->rank : 0)), want, what);
+  expect_reduction(t, nx_associative_scan(x, ops[f->op], axis - (l % 2 ? a->rank : 0)), want, what);
 }
 
 static void check_scan(trial *t) {
   static const int64_t cube[] = {4, 5, 19}, none[] = {3, 0, 2}, line[] = {2100};
-  fold_op op = folding_of(t)->op;
+  reduce_op op = reducing_of(t)->op;
   for (layout l = 0; l < LAYOUTS; l++)
     for (int32_t axis = 0; axis < 3; axis++)
-      if (is_due(t, l, LAYOUTS)) expect_scan(t, foldable(t, op, 3, cube), l, axis);
-  expect_scan(t, foldable(t, op, 3, none), CONTIGUOUS, 1);
+      if (is_due(t, l, LAYOUTS)) expect_scan(t, reducible(t, op, 3, cube), l, axis);
+  expect_scan(t, reducible(t, op, 3, none), CONTIGUOUS, 1);
   if (t->format->kind < KIND_FLOAT || op == MAX || op == MIN)
-    expect_scan(t, foldable(t, op, 1, line), CONTIGUOUS, 0); /* more than two blocks */
+    expect_scan(t, reducible(t, op, 1, line), CONTIGUOUS, 0); /* more than two blocks */
   nx_tensor *x = tensor_of(t, new_array(t, t->dtype, 3, none));
   expect_refusal(t, nx_associative_scan(NULL, NX_SCAN_SUM, 0), NX_INVALID_ARGUMENT,
                  "a null operand");
@@ -255,22 +255,22 @@ static nx_tensor *record_scan(trial *t, nx_dtype dtype) {
   static const nx_scan_op ops[] = {NX_SCAN_SUM, NX_SCAN_PROD, NX_SCAN_MAX, NX_SCAN_MIN};
   const int64_t shape[] = {2, 3};
   return nx_associative_scan(tensor_of(t, tame_values(t, dtype, 2, shape, 1)),
-                             ops[folding_of(t)->op], 1);
+                             ops[reducing_of(t)->op], 1);
 }
 
 #define REDUCE(name, types, op) \
-  {#name, types, check_reduce, record_reduce, &(const folding){op, nx_##name, NULL}, 0, NULL}
+  {#name, types, check_reduce, record_reduce, &(const reducing){op, nx_##name, NULL}, 0, NULL}
 #define ARG(name, types, op) \
-  {#name, types, check_arg, record_arg, &(const folding){op, NULL, nx_##name}, 0, NULL}
+  {#name, types, check_arg, record_arg, &(const reducing){op, NULL, nx_##name}, 0, NULL}
 #define SCAN(name, types, op) \
-  {#name, types, check_scan, record_scan, &(const folding){op, NULL, NULL}, 0, NULL}
+  {#name, types, check_scan, record_scan, &(const reducing){op, NULL, NULL}, 0, NULL}
 
-static const operation fold_table[] = {
+static const operation reduce_table[] = {
     REDUCE(reduce_sum, I | F | C, SUM), REDUCE(reduce_prod, I | F | C, PROD),
     REDUCE(reduce_max, B | I | F, MAX), REDUCE(reduce_min, B | I | F, MIN),
     ARG(reduce_argmax, B | I | F, MAX), ARG(reduce_argmin, B | I | F, MIN),
     SCAN(scan_sum, I | F | C, SUM),     SCAN(scan_prod, I | F | C, PROD),
     SCAN(scan_max, I | F, MAX),         SCAN(scan_min, I | F, MIN),
 };
-const family fold_family = {"Reductions and scans", fold_table,
-                            sizeof fold_table / sizeof *fold_table};
+const family reduce_family = {"Reductions and scans", reduce_table,
+                              sizeof reduce_table / sizeof *reduce_table};

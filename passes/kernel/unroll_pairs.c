@@ -33,7 +33,7 @@ static bool weaves(const nxb_binder *b, nxk_value v, nxk_value pair, nxk_value b
   return !computed && !far && stride == 1 && next == 2 && a->mask == NXK_NONE;
 }
 
-static bool weaves_part(const nxb_binder *b, const nxb_part *p) {
+static bool weaves_region(const nxb_binder *b, const nxb_region *p) {
   if (!p->regular || p->n_outer < 2 || !is_pair(&p->outer[p->n_outer - 1])) return false;
   nxk_value pair = p->outer[p->n_outer - 1].value, before = p->outer[p->n_outer - 2].value;
   bool stores = false;
@@ -46,7 +46,7 @@ static bool weaves_part(const nxb_binder *b, const nxb_part *p) {
   return stores && nxb_code_cost(b, p->first, p->last) <= 100;
 }
 
-static bool is_exact_fold(const nxk_kernel *k, nxk_value v) {
+static bool is_exact_reduction(const nxk_kernel *k, nxk_value v) {
   const nxk_instr *in = &k->instrs[v];
   return nxk_is_chain(in->kind) && in->order <= NXK_ORDER_SEQUENTIAL && nxb_exact(k, v);
 }
@@ -59,7 +59,8 @@ static nxk_value pair_of_run(const nxb_binder *b, const nxb_stage *s) {
   for (nxk_value v = s->first; v < s->last; v++) {
     const nxk_instr *in = &b->from->instrs[v];
     if (!is_plain(b->from, v) || in->op == NXK_store) return NXK_NONE;
-    if (in->op == NXK_reduce && (!is_exact_fold(b->from, v) || in->block != pair)) return NXK_NONE;
+    if (in->op == NXK_reduce && (!is_exact_reduction(b->from, v) || in->block != pair))
+      return NXK_NONE;
   }
   return pair;
 }
@@ -70,16 +71,16 @@ static void map_points(nxk_copies *w, nxk_value pair) {
   for (int i = 0; i < POINTS; i++) w->map[i][pair] = nxk_const_i(w->to, NX_I64, i);
 }
 
-/* Writes the part with both points of its last outer loop in one iteration. Inner loops are not
+/* Writes the region with both points of its last outer loop in one iteration. Inner loops are not
  * duplicated: both points share them. The stores come last. */
-static void write_woven(nxk_copies *w, const nxb_part *p) {
+static void write_woven(nxk_copies *w, const nxb_region *p) {
   const nxk_kernel *k = w->b.from;
   nxk_value pair = p->outer[p->n_outer - 1].value;
   for (nxk_value v = p->first; v <= p->last && !w->to->failed; v++) {
     const nxk_instr *in = &k->instrs[v];
     if (v == pair) map_points(w, pair);
     else if (in->op == NXK_store) continue;
-    else if (in->op == NXK_part || in->op == NXK_for) nxk_copy_once(w, v);
+    else if (in->op == NXK_region || in->op == NXK_for) nxk_copy_once(w, v);
     else if (in->op != NXK_end) nxk_copy_each(w, v, POINTS);
     else if (in->block != pair) nxk_copy_instr(w->to, k, v, w->map[0]);
     for (nxk_value s = pair; in->op == NXK_end && in->block == pair && s < v; s++)
@@ -139,14 +140,14 @@ static void write_combined(nxk_copies *w, const nxb_stage *s, nxk_value pair) {
   }
 }
 
-/* Writes the part or run that begins at v with its pairs unrolled, if it has the right form.
+/* Writes the region or run that begins at v with its pairs unrolled, if it has the right form.
  * Returns its last instruction, or v if nothing was written. */
 static nxk_value write_out(nxk_copies *w, nxk_value v) {
   const nxk_kernel *k = w->b.from;
   const nxk_instr *in = &k->instrs[v], *around = in->block != NXK_NONE ? &k->instrs[in->block] : in;
-  if (in->op == NXK_part) {
-    nxb_part p;
-    if (!nxb_analyze_part(&w->b, v, &p) || !weaves_part(&w->b, &p)) return v;
+  if (in->op == NXK_region) {
+    nxb_region p;
+    if (!nxb_analyze_region(&w->b, v, &p) || !weaves_region(&w->b, &p)) return v;
     write_woven(w, &p);
     return p.last;
   }
@@ -161,7 +162,7 @@ static nxk_value write_out(nxk_copies *w, nxk_value v) {
   return s.last;
 }
 
-nxk_kernel *nxk_pass_interleave(const nxk_kernel *k, nxi_diag *d) {
+nxk_kernel *nxk_pass_unroll_pairs(const nxk_kernel *k, nxi_diag *d) {
   return nxk_write_copies(k, NULL, POINTS, write_out, d);
 }
 

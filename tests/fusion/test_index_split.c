@@ -48,7 +48,7 @@ static const row rows[] = {
 
 /* Reductions over what is joined keep their order; masks are left where a vector lies across a
  * border. */
-static const row folds[] = {
+static const row reductions[] = {
     {"sum over rows that are joined", XYZ,
      "%c = cat %tame0, %tame1, %tame2 axis=0\n %z = reduce_sum %c axes=[0]\n"},
     {"sum along rows that are joined", XYZ,
@@ -71,7 +71,7 @@ static const row folds[] = {
 static nxg_graph *graph_of(const row *r, nx_dtype t, int64_t n, int64_t m) {
   const int64_t numbers[9] = {n, m, n - 1, m - 1, 4 * n, 4 * m, n + 1, m + 1, m + 2};
   char text[2048];
-  snprintf(text, sizeof text, "nxir 1\ngraph @g(%s) -> (%%z) {\n %s}\n", r->inputs, r->body);
+  snprintf(text, sizeof text, "nxir 2\ngraph @g(%s) -> (%%z) {\n %s}\n", r->inputs, r->body);
   char *sum = strstr(text, "$8+1");
   if (sum != NULL) memcpy(sum, "$9  ", 4);
   return nxt_parse(text, t, numbers);
@@ -127,8 +127,8 @@ static void few_masks_along_runs(void **state) {
   (void)state;
   for (size_t i = 0; i < 2; i++) {
     char *kernels = NULL;
-    int n = lines_with(graph_of(&folds[1], NX_F32, 512, 1000), i ? "avx2" : "avx512", 0, "= load ",
-                       "mask=", &kernels);
+    int n = lines_with(graph_of(&reductions[1], NX_F32, 512, 1000), i ? "avx2" : "avx512", 0,
+                       "= load ", "mask=", &kernels);
     if (n > 5) fprintf(stderr, "%s", kernels);
     free(kernels);
     assert_in_range(n, 1, 5);
@@ -149,7 +149,7 @@ static void looks_ahead(void **state) {
     for (size_t k = 0; k < 2; k++) {
       char *kernels = NULL;
       int n = lines_with(graph_of(stencil, NX_F64, cases[i / 2].n, cases[i / 2].m), isa, 1 << 30,
-                         k ? "store" : "= load ", " ahead=", &kernels);
+                         k ? "store" : "= load ", " prefetch=", &kernels);
       if (n != cases[i / 2].expected) fprintf(stderr, "%s", kernels);
       free(kernels);
       assert_int_equal(n, cases[i / 2].expected);
@@ -161,7 +161,7 @@ static void looks_ahead(void **state) {
 static nxg_graph *many_pads(void) {
   char text[8192];
   size_t n =
-      (size_t)snprintf(text, sizeof text, "nxir 1\ngraph @g(%%tame0: f32[200,200]) -> (%%z) {\n");
+      (size_t)snprintf(text, sizeof text, "nxir 2\ngraph @g(%%tame0: f32[200,200]) -> (%%z) {\n");
   for (int i = 0; i < 32; i++) {
     n += (size_t)snprintf(text + n, sizeof text - n,
                           " %%p%d = pad %%tame0 before=[%d,%d] after=[%d,%d]\n", i, i, 31 - i,
@@ -204,7 +204,7 @@ static void compare(const row *r, size_t i) {
 static void same_bits(void **state) {
   (void)state;
   for (size_t i = 0; i < COUNT(rows); i++) compare(&rows[i], i);
-  for (size_t i = 0; i < COUNT(folds); i++) compare(&folds[i], i + 2);
+  for (size_t i = 0; i < COUNT(reductions); i++) compare(&reductions[i], i + 2);
   assert_int_equal(nxt_differences(shop), 0);
 }
 
@@ -274,7 +274,8 @@ static void blocks_beside_each_other(void **state) {
         int64_t m = 192 + half * 32 / nxi_dtype_size(types[k]); /* rows of lines and a half */
         int stores = lines_with(graph_of(&lines[i], types[k], 128, m), isa, 1024,
                                 "store lanes=", "nontemporal", &kernels);
-        bool staged = strstr(kernels, "local") != NULL, joins = strstr(kernels, " = join ") != NULL;
+        bool staged = strstr(kernels, "local") != NULL,
+             joins = strstr(kernels, " = concat ") != NULL;
         free(kernels);
         assert_true(stores > 0 && joins && !staged);
         nxt_compare(shop, graph_of(&lines[i], types[k], 128, m), lines[i].name,
@@ -387,7 +388,7 @@ static void nibbles_along_rows(void **state) {
   assert_int_equal(nxt_differences(shop), 0);
 }
 
-NXT_MAIN(regions) {
+NXT_MAIN(index_split) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(no_masks),
       cmocka_unit_test(same_bits),
@@ -401,5 +402,5 @@ NXT_MAIN(regions) {
       cmocka_unit_test(looks_ahead),
       cmocka_unit_test(code_is_bounded),
   };
-  return cmocka_run_group_tests_name("regions", tests, open_shop, close_shop);
+  return cmocka_run_group_tests_name("index_split", tests, open_shop, close_shop);
 }

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: ISC */
+/* Reductions of the graph interpreter, in the order of docs/numerics.md.
+ *
+ * lanes: element k lies in block k / 256, lane k mod 16. A lane combines its elements of a block in
+ * order; the blocks are combined in a pairwise tree, and then the lanes by halves. plain: blocks of
+ * 16 elements in order, then the tree. Elements that do not exist are skipped. The tree is a binary
+ * counter of partial results, so the memory does not grow with the run. */
+#include <math.h>
+#include <string.h>
+
+#include "interp_graph.h"
+
+enum { LANES = 16, LANES_BLOCK = 256, PLAIN_BLOCK = 16, LEVELS = 60 };
+
+#define REDUCE(kind, name, T, identity, combination)                                               \
+  static inline T combine_##kind##_##name(T x, T y) { return (T)(combination); }                   \
+  /* b's lanes join a's, of which all 16 (or the one of plain order) exist; b has `width` */       \
+  static void join_##kind##_##name(T *b, const T *a, int width, int all) {                         \
+    for (int l = 0; l < all && l < LANES; l++)                                                     \
+      b[l] = l < width ? combine_##kind##_##name(a[l], b[l]) : a[l];                               \
+  }                                                                                                \
+  static int block_##kind##_##name(T *part, const T *x, int64_t n, int lanes) {                    \
+    int width = n < lanes ? (int)n : lanes;                                                        \
+    for (int l = 0; l < width; l++) part[l] = x[l];                                                \
+    for (int64_t k = lanes; k < n; k++)                                                            \
+      part[k % lanes] = combine_##kind##_##name(part[k % lanes], x[k]);                            \
+    return width;                                                                                  \
+  }                                                                                                \
+  static void reduce_##kind##_##name(nxg_source *source, int64_t n, bool in_lanes, void *result) { \
+    T tree[LEVELS][LANES], buffer[NXG_CHUNK], part[LANES];                                         \
+    int lanes = in_lanes ? LANES : 1, size = in_lanes ? LANES_BLOCK : PLAIN_BLOCK, width = 0;      \
+    int64_t blocks = 0;                                                                            \
+    if (n == 0) {                                                                                  \
+      *(T *)result = (T)(identity);                                                                \
+      return;                                                                                      \
+    }                                                                                              \
+    for (int64_t done = 0; done < n; done += size, blocks++) {                                     \
+      int64_t m = n - done < size ? n - done : size;                                               \
+      int level = 0;                                                                               \
+      if (nxg_source_stopped(source, m)) return;                                                   \
+      width = block_##kind##_##name(part, nxg_source_next(source, buffer, m), m, lanes);           \
+      for (; blocks >> level & 1; level++, width = lanes)                                          \
+        join_##kind##_##name(part, tree[level], width, lanes);                                     \
+      memcpy(tree[level], part, sizeof part);                                                      \
+    }                                                                                              \
+    for (int level = __builtin_ctzll((uint64_t)blocks) + 1; blocks >> level; level++)              \
+      if (blocks >> level & 1) {                                                                   \
+        join_##kind##_##name(part, tree[level], width, lanes);                                     \
+        width = lanes;                                                                             \
+      }                                                                                            \
+    for (int half = lanes / 2; half; half /= 2)                                                    \
+      for (int l = 0; l + half < width && l < half; l++)                                           \
+        part[l] = combine_##kind##_##name(part[l], part[l + half]);                                \
+    *(T *)result = part[0];                                                                        \
+  }
+
+/* As elementwise max and min: NaN wins, and +0 is above -0. */
+#define BEST_FLOAT(name, T)                                                  \
+  REDUCE(max, name, T, 0, x != x || x > y || (x == y && signbit(y)) ? x : y) \
+  REDUCE(min, name, T, 0, x != x || x < y || (x == y && signbit(x)) ? x : y)
+/* max and min of bools, which the source gives as 0 and 1: "any" and "all", defined for no elements
+ * too. */
+#define BEST_BOOL(name, T)               \
+  REDUCE(max, name, T, 0, x > y ? x : y) \
+  REDUCE(min, name, T, 1, x < y ? x : y)
+#define BEST_INTEGER(name, T)            \
+  REDUCE(max, name, T, 0, x > y ? x : y) \
+  REDUCE(min, name, T, 0, x < y ? x : y)
+#define SUMS(name, T, W)               \
+  REDUCE(sum, name, T, 0, (W)x + (W)y) \
+  REDUCE(prod, name, T, 1, (W)x *(W)y)
+
+/* Levels of the tree that the counter marks as full have been written; the analyser does not see
+ * that. NOLINTBEGIN(clang-analyzer-core.uninitialized.Assign) */
+SUMS(f32, float, float)
+SUMS(f64, double, double)
+SUMS(u8, uint8_t, uint64_t) /* integers wrap: signed ones share the bits of unsigned ones */
+SUMS(u16, uint16_t, uint64_t)
+SUMS(u32, uint32_t, uint64_t)
+SUMS(u64, uint64_t, uint64_t)
+BEST_FLOAT(f32, float)
+BEST_FLOAT(f64, double)
+BEST_INTEGER(i8, int8_t)
+BEST_INTEGER(i16, int16_t)
+BEST_INTEGER(i32, int32_t)
+BEST_INTEGER(i64, int64_t)
+BEST_INTEGER(u8, uint8_t)
+BEST_BOOL(truth, uint8_t)
+BEST_INTEGER(u16, uint16_t)
+BEST_INTEGER(u32, uint32_t)
+BEST_INTEGER(u64, uint64_t)
+/* NOLINTEND(clang-analyzer-core.uninitialized.Assign) */
+
+/* ---- argmax and argmin: the first NaN, else the first of the best */
+
+#define ARG(kind, name, T, better)                                                                 \
+  static void reduce_##kind##_##name(nxg_source *source, int64_t n, bool in_lanes, void *result) { \
+    T buffer[NXG_CHUNK], y = 0;                                                                    \
+    int64_t at = 0;                                                                                \
+    (void)in_lanes;                                                                                \
+    for (int64_t done = 0; done < n; done += NXG_CHUNK) {                                          \
+      int64_t m = n - done < NXG_CHUNK ? n - done : NXG_CHUNK;                                     \
+      if (nxg_source_stopped(source, m)) return;                                                   \
+      const T *next = nxg_source_next(source, buffer, m);                                          \
+      for (int64_t i = 0; i < m; i++) {                                                            \
+        const T x = next[i];                                                                       \
+        if (done + i > 0 && (y != y || !(x better y || x != x))) continue;                         \
+        y = x;                                                                                     \
+        at = done + i;                                                                             \
+      }                                                                                            \
+    }                                                                                              \
+    *(int32_t *)result = (int32_t)at;                                                              \
+  }
+#define ARGS(name, T)     \
+  ARG(argmax, name, T, >) \
+  ARG(argmin, name, T, <)
+ARGS(i8, int8_t)
+ARGS(i16, int16_t)
+ARGS(i32, int32_t)
+ARGS(i64, int64_t)
+ARGS(u8, uint8_t)
+ARGS(u16, uint16_t)
+ARGS(u32, uint32_t)
+ARGS(u64, uint64_t)
+ARGS(f32, float)
+ARGS(f64, double)
+
+/* ---- the table, by the dtype that is computed in */
+
+/* clang-format off */
+#define ROW(kind, K, name, T) [NXK_##K][T] = reduce_##kind##_##name,
+#define SUM_ROWS(name, T) ROW(sum, SUM, name, T) ROW(prod, PROD, name, T)
+#define BEST_ROWS(name, T) \
+  ROW(max, MAX, name, T) ROW(argmax, ARGMAX, name, T) \
+  ROW(min, MIN, name, T) ROW(argmin, ARGMIN, name, T)
+
+static const nxg_reduce_kernel reductions[NXK_REDUCE_KINDS][NXI_DTYPE_COUNT] = {
+  SUM_ROWS(u8, NX_I8)    SUM_ROWS(u8, NX_U8)    SUM_ROWS(u16, NX_I16) SUM_ROWS(u16, NX_U16)
+  SUM_ROWS(u32, NX_I32)  SUM_ROWS(u32, NX_U32)  SUM_ROWS(u64, NX_I64) SUM_ROWS(u64, NX_U64)
+  SUM_ROWS(f32, NX_F32)  SUM_ROWS(f64, NX_F64)
+  ROW(max, MAX, truth, NX_BOOL) ROW(min, MIN, truth, NX_BOOL)
+  ROW(argmax, ARGMAX, u8, NX_BOOL) ROW(argmin, ARGMIN, u8, NX_BOOL)
+  BEST_ROWS(i8, NX_I8)   BEST_ROWS(u8, NX_U8)
+  BEST_ROWS(i16, NX_I16) BEST_ROWS(u16, NX_U16) BEST_ROWS(i32, NX_I32) BEST_ROWS(u32, NX_U32)
+  SUM_ROWS(u8, NX_I4)    SUM_ROWS(u8, NX_U4)    BEST_ROWS(i8, NX_I4)   BEST_ROWS(u8, NX_U4)
+  BEST_ROWS(i64, NX_I64) BEST_ROWS(u64, NX_U64) BEST_ROWS(f32, NX_F32) BEST_ROWS(f64, NX_F64)
+};
+/* clang-format on */
+
+nxg_reduce_kernel nxg_find_reduce(nxk_reduce_kind kind, nx_dtype type) {
+  return reductions[kind][nxi_compute_dtype(type)];
+}
+
+/* ---- the step: args[0] addresses the first element of each run, args[1] the elements along it */
+
+void nxg_step_reduce(const nxg_step *s, nxg_run_state *r) {
+  if (s->n == 0) return;
+  char *to = nxg_address(r, s->to.place);
+  int64_t size = nxi_dtype_size(s->result);
+  nxg_cursor outer;
+  nxg_cursor_start(&outer, &s->args[0], nxg_address(r, s->args[0].place));
+  for (int64_t i = 0; i < s->n; i++, nxg_cursor_next(&outer), to += size) {
+    nxg_source source = {.dtype = s->dtype, .run = r};
+    float wide = 0;
+    if (i % 64 == 0 && nxg_stopped(r)) return;
+    nxg_cursor_start(&source.cursor, &s->args[1], outer.at);
+    s->reduce(&source, s->numbers[0], s->lanes, s->narrow ? (void *)&wide : to);
+    if (s->narrow) nxg_narrow(s->result, &wide, to, 1);
+    if (nxi_is_nibble(s->result)) nxg_wrap_nibbles(s->result, to, 1);
+  }
+}
