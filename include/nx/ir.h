@@ -5,6 +5,8 @@
  *   graph @f(%x: f32[4,3], %y: f32[3]) -> (%z) {
  *     %z = add %x, %y : f32[4,3]
  *   }
+ *
+ * Texts of version 1, as nx 0.1 wrote them, are read as well.
  */
 #ifndef NX_IR_H
 #define NX_IR_H

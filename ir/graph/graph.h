@@ -181,7 +181,8 @@ int32_t nxg_reduce_runs(int32_t rank, const int64_t *shape, uint32_t mask, nxg_r
 /* ---- text. What is printed parses back to the same bytes. */
 void nxg_print(const nxg_graph *g, nxi_text *out);
 /* Also accepts movement operations (expand reshape permute shrink flip slice as_strided,
- * contiguous) and broadcasting operands, which become view nodes. First line `nxir 2`. */
+ * contiguous) and broadcasting operands, which become view nodes. First line `nxir 2`,
+ * or `nxir 1` (docs/ir.md). */
 nx_status nxg_parse(const char *text, size_t length, nxg_graph **out, nxi_diag *d);
 /* The same for text from callers. Refuses, with NX_INVALID_ARGUMENT, what only the runtime can
  * give a meaning at launch: launch parameters, and the third operand of an update (an input that

@@ -317,7 +317,7 @@ static inline nxk_bound_value nxk_bound_of(nxk_value v) {
   return b;
 }
 
-/* ---- text (docs/ir.md). What is printed parses back to the same bytes. */
+/* ---- text (docs/ir.md). What is printed parses back to the same bytes. Version 1 is read, too. */
 void nxk_print(const nxk_kernel *k, nxi_text *out);
 /* The same information in binary, which is quicker to make. Two valid kernels have equal bytes if
  * and only if they print the same text (kernel_key.c). */

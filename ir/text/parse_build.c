@@ -555,7 +555,10 @@ static nx_status build_op(nxg_parser *p, nxg_op op, uint32_t *node) {
 nx_status nxg_build_statement(nxg_parser *p, uint32_t *node) {
   const nxg_statement *s = &p->s;
   *node = UINT32_MAX;
-  nxg_op op = nxg_op_from_name(s->at, s->word_length);
+  const char *word = s->at;
+  uint32_t n = s->word_length;
+  bool known = nxi_word_of_today(p->version, &word, &n);
+  nxg_op op = known ? nxg_op_from_name(word, n) : NXG_OP_COUNT;
   if (op != NXG_OP_COUNT && op != NXG_input) return build_op(p, op, node);
   for (int m = 0; m < NXG_MOVES; m++)
     if (strlen(nxg_move_names[m]) == s->word_length &&

@@ -6,6 +6,7 @@
 
 #include "graph_text.h"
 #include "near.h"
+#include "version.h"
 
 /* Attributes that the text has, in the order of their names in parse_build.c. */
 typedef enum nxg_key {
@@ -67,6 +68,7 @@ typedef struct nxg_statement {
 typedef struct nxg_parser {
   const char *text, *end, *at;
   bool closed; /* nothing that only a run has a value for */
+  int version; /* of the text */
   nxg_graph *g;
   nxi_diag *d;
   nxg_names names; /* to nodes */

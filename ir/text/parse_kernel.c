@@ -7,6 +7,7 @@
 #include "ir/kernel/build.h"
 #include "print_kernel.h"
 #include "scalar_text.h"
+#include "version.h"
 
 typedef struct name_entry {
   const char *name; /* in the text; NULL: free */
@@ -18,6 +19,7 @@ typedef struct parser {
   const char *text;
   uint32_t length, at;
   uint32_t line, line_start;
+  int version;
   nxk_kernel *kernel;
   nxi_diag *diag;
   bool failed;
@@ -107,10 +109,10 @@ static bool is(token t, const char *word) {
   return strlen(word) == t.n && memcmp(t.s, word, t.n) == 0;
 }
 
-/* Takes `word` if it is next. */
+/* Takes what the text's version calls `word`, if it is next. */
 static bool accept_word(parser *p, const char *word) {
   uint32_t start = (skip_blanks(p), p->at);
-  if (is(read_word(p, ""), word)) return true;
+  if (is(read_word(p, ""), nxi_word_in(p->version, word))) return true;
   p->at = start;
   return false;
 }
@@ -456,6 +458,11 @@ static void read_operands(parser *p, nxk_instr *in) {
   }
 }
 
+static nxk_op op_of(const parser *p, token word) {
+  bool known = word.n > 0 && nxi_word_of_today(p->version, &word.s, &word.n);
+  return known ? nxk_op_from_name(word.s, word.n) : NXK_OP_COUNT;
+}
+
 static bool read_instr(parser *p) {
   token name = {NULL, 0};
   if (peek(p) == '%') {
@@ -463,7 +470,7 @@ static bool read_instr(parser *p) {
     expect(p, '=');
   }
   token word = read_word(p, "");
-  nxk_op op = word.n ? nxk_op_from_name(word.s, word.n) : NXK_OP_COUNT;
+  nxk_op op = op_of(p, word);
   if (p->failed) return false;
   if (op == NXK_OP_COUNT || op == NXK_end) return fail_here(p, "no such operation", word);
   if (nxi_is_named(op) != (name.n > 0))
@@ -520,7 +527,9 @@ static bool read_body(parser *p) {
 static bool read_header(parser *p) {
   skip_lines(p);
   if (!accept_word(p, "nxir")) return fail(p, "expected 'nxir 2'");
-  if (read_int(p, 0, INT32_MAX) != 2) return fail(p, "this version of the text is not known");
+  p->version = (int)read_int(p, 0, INT32_MAX);
+  if (p->version < NXI_TEXT_OLDEST || p->version > NXI_TEXT_NEWEST)
+    return fail(p, "this version of the text is not known");
   if (!end_line(p)) return false;
   skip_lines(p);
   if (!accept_word(p, "kernel")) return fail(p, "expected 'kernel'");
@@ -544,7 +553,8 @@ nx_status nxk_parse(const char *text, size_t length, nxk_kernel **out, nxi_diag 
   nxi_diag own;
   if (!d) d = &own;
   if (d == &own) nxi_diag_clear(d);
-  parser p = {.text = text, .length = (uint32_t)length, .line = 1, .diag = d};
+  parser p = {
+      .text = text, .length = (uint32_t)length, .line = 1, .version = NXI_TEXT_NEWEST, .diag = d};
   if (length >= INT32_MAX) return nxi_fail(d, NX_PARSE, "", "the text is longer than 2 GiB");
   bool ok = read_header(&p) && read_body(&p);
   nxi_free(p.names);

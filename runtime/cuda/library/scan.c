@@ -24,7 +24,7 @@ static bool takes(const nxi_gpu *g, const nxg_call *call) {
   return nxg_is_scan(call->op);
 }
 
-/* How scan.cuh names what it folds with. */
+/* How scan.cuh names what it combines elements with. */
 static const char *const combinations[] = {[NXK_SUM] = "NX_SCAN_SUM",
                                            [NXK_PROD] = "NX_SCAN_PROD",
                                            [NXK_MAX] = "NX_SCAN_MAX",
