@@ -34,7 +34,10 @@ enum { NX_MAX_RANK = 32 };
 
 /** A shape as the two arguments `shape, rank` of the functions below:
  * nx_empty(c, 0, NX_F32, NX_SHAPE(2, 3)). Rank 0 is `NULL, 0`. In C++ the extents must be
- * constants; pass array and rank where they are not. */
+ * constants; pass array and rank where they are not.
+ *
+ * NX_INDEX is the same for other lists of i64, of which the count is a size_t:
+ * nx_item(x, NX_INDEX(0, -1), &element, NULL). */
 #ifdef __cplusplus
 }
 template <int64_t... extent> struct nx_shape_of {
@@ -43,11 +46,15 @@ template <int64_t... extent> struct nx_shape_of {
 #define NX_SHAPE(...)               \
   nx_shape_of<__VA_ARGS__>::values, \
       (int32_t)(sizeof(nx_shape_of<__VA_ARGS__>::values) / sizeof(int64_t))
+#define NX_INDEX(...) \
+  nx_shape_of<__VA_ARGS__>::values, (sizeof(nx_shape_of<__VA_ARGS__>::values) / sizeof(int64_t))
 extern "C" {
 #else
 #define NX_SHAPE(...)             \
   (const int64_t[]){__VA_ARGS__}, \
       (int32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+#define NX_INDEX(...) \
+  (const int64_t[]){__VA_ARGS__}, (sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 #endif
 
 /* ---- scalars. I64 and U64 wrap to the target dtype, F64 and C128 round once; to bool: x != 0. */

@@ -4,6 +4,7 @@
 Programs are the first one of README.md, in C and C++, with the shared and the static library.
 """
 
+import json
 import os
 import re
 import shutil
@@ -115,6 +116,15 @@ class Installed:
             for folder in filter(None, ":".join(needed(file)[1]).split(":")):
                 check(folder[0] == "/" and not (Path(folder) / "libnx.so").exists(), f"{file} looks for libraries in {folder}")
 
+    def list_of_interface(self):
+        """The list for bindings is there, with the functions of the headers."""
+        listed = {f["name"] for f in json.loads((self.prefix / "share/nx/nx-api.json").read_text())["functions"]}
+        check(listed == self.declared(), f"nx-api.json or the headers, not both: {sorted(listed ^ self.declared())}")
+
+    def declared(self):
+        text = "".join(path.read_text() for path in (self.prefix / "include/nx").glob("*.h"))
+        return set(re.findall(r"NX_API\b[^;(]*?\b(nx_\w+)\s*\(", text))
+
     def linked(self):
         """The file that libnx.so leads to, by the links that a soname wants."""
         chain, path = [], self.libraries / "libnx.so"
@@ -136,8 +146,7 @@ class Installed:
 
     def symbols(self):
         """Nothing but the interface is exported, all of it is, and what the static library defines has its prefixes."""
-        text = "".join(path.read_text() for path in (self.prefix / "include/nx").glob("*.h"))
-        declared = set(re.findall(r"NX_API\b[^;(]*?\b(nx_\w+)\s*\(", text))
+        declared = self.declared()
         if self.shared:
             exported = self.defined("-D", self.libraries / "libnx.so")
             check(exported == declared, f"exported or declared, not both: {sorted(exported ^ declared)}")
@@ -199,6 +208,6 @@ class Installed:
         check(last == 1 / 1024, f"softmax of zeros is {last}")
 
     def everything(self):
-        for part in self.files, self.headers, self.symbols, self.by_pkg_config, self.by_cmake, self.command:
+        for part in self.files, self.list_of_interface, self.headers, self.symbols, self.by_pkg_config, self.by_cmake, self.command:
             part()
             print(f"{part.__name__}: good", flush=True)
