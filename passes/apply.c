@@ -15,7 +15,7 @@ typedef struct subject {
   const nxp_apply_options *o;
   nxi_diag *d;
   nxp_ir ir;
-  nxp_clusters *clusters; /* of the graph, once they are made */
+  nxp_clusters *clusters; /* of the graph; NULL before `cluster` */
   const char *pass;
 } subject;
 
@@ -66,7 +66,7 @@ static nx_status run_graph_pass(subject *s, nxg_pass pass) {
   return status == NX_OK ? replace_graph(s, next) : status;
 }
 
-/* One that asks for the products. */
+/* Runs a pass that has the supported products as a parameter. */
 static nx_status run_told_pass(subject *s, nx_status (*pass)(const nxg_graph *, nxp_products,
                                                              nxg_graph **, bool *, nxi_diag *)) {
   nxg_graph *next = NULL;
@@ -105,7 +105,7 @@ static nx_status pass_cluster(subject *s) {
 
 /* ---- from the graph to kernels */
 
-/* Takes the kernel over. */
+/* Takes ownership of the kernel. */
 static nx_status add_kernel(subject *s, nxk_kernel *k) {
   nx_status status = nxp_ir_add(&s->ir, k, s->d);
   return status == NX_OK ? check_kernel(s, k) : status;
@@ -266,7 +266,7 @@ static void print_subject(const subject *s, nxi_text *out) {
   }
 }
 
-/* For who wants to see each pass. */
+/* Calls the `passed` hook of nxp_debug. */
 static void show_passed(const subject *s) {
   nxi_text text = {0};
   if (nxp_debugging.passed == NULL) return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Checks what the rows of pass_list.def say that passes give, after each later pass. */
+/* Checks the facts that passes give according to pass_list.def, after the pass and after each later
+ * one. */
 #include "facts.h"
 
 static bool has_one_run(const nxg_graph *g, const nxg_node *n) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Runs passes in order and does around them what their bodies never do: skipping, verifying, round
- * trips, showing stages. */
+/* Runs passes in order, and does for all of them what pass bodies do not: skipping, verifying,
+ * round trips, showing stages. */
 #include "pipeline.h"
 
 #include <string.h>
@@ -113,7 +113,7 @@ static nx_status check_graph_facts(const nxg_graph *g, const char *pass, uint32_
 typedef nx_status graph_pass(const nxg_graph *g, nxp_products products, nxg_graph **next,
                              nxi_diag *d);
 
-/* Graph passes, and those that ask for the products. */
+/* Graph passes without, and with, the supported products as a parameter. */
 #define PLAIN(name)                                                                        \
   static nx_status run_##name(const nxg_graph *g, nxp_products products, nxg_graph **next, \
                               nxi_diag *d) {                                               \
@@ -179,8 +179,8 @@ static bool may_fail(const nxg_node *n) {
   return n->op == NXG_gather || n->op == NXG_scatter || nxg_ops[n->op].kind == NXG_KIND_CALL;
 }
 
-/* Whether something that no output needs could fail; texts have such nodes, recorded graphs have
- * not. */
+/* Whether a node that no output needs could fail. Texts can have such nodes; recorded graphs
+ * cannot. */
 static nx_status find_dead_failure(const nxg_graph *g, bool *found, nxi_diag *d) {
   uint32_t n = g->n_nodes;
   *found = false;
@@ -197,8 +197,8 @@ static nx_status find_dead_failure(const nxg_graph *g, bool *found, nxi_diag *d)
   return NX_OK;
 }
 
-/* What no output needs is not run, whichever passes are left out: the interpreter does not run it,
- * and it might fail. */
+/* Nodes that no output needs are removed if they could fail, even if the passes that do so are
+ * skipped, because the interpreter does not run them either. */
 static nx_status drop_dead_failures(const nxg_graph **g, bool *owned, nxi_diag *d) {
   bool found = false;
   nxg_graph *next = NULL;
@@ -271,8 +271,8 @@ static nx_status check_kernel_facts(const nxk_kernel *k, const char *pass, uint3
   return status;
 }
 
-/* Whether a pass has something to do: `from` is what the first pass was given, `now` the kernel so
- * far. */
+/* Whether a pass has to run. from: the kernel before the first pass; now: the kernel after the
+ * passes so far. */
 typedef bool kernel_wants(const nxk_kernel *from, const nxk_kernel *now, const nxi_target *t);
 typedef nxk_kernel *kernel_pass(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
 
@@ -356,7 +356,7 @@ nx_status nxp_split_kernel(const nxp_plan *plan, const nxk_kernel *k, nxp_split 
 
 void nxp_put_bind_key(const nxk_kernel *k, const nxi_target *t, nxi_text *out) {
   nxk_put_key(k, out);
-  /* Everything of the target that binding and legalising look at. */
+  /* All properties of the target that binding and legalising depend on. */
   nxi_text_add(out, "\n%s l1=%lld l2=%lld l3=%lld\n", t->isa, (long long)t->l1_bytes,
                (long long)t->l2_bytes, (long long)t->l3_bytes);
   for (int i = 0; i < KERNEL_PASSES; i++)

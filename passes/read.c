@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Reading a text of either IR: see read.h. */
+/* Reads a text of the graph IR or of the kernel IR; see read.h. */
 #include "read.h"
 
 #include <string.h>
@@ -24,8 +24,8 @@ static bool is_word(const char *word, size_t length, const char *wanted) {
   return length == strlen(wanted) && memcmp(word, wanted, length) == 0;
 }
 
-/* The first word after the version says what the text is; whatever is wrong before it is for the
- * graph's parser. */
+/* The first word after the version tells whether the text is a kernel. A text with an error before
+ * that word is given to the graph's parser, which reports it. */
 static bool is_kernel_text(const char *at, const char *end) {
   while (at < end) {
     size_t n;
@@ -36,7 +36,7 @@ static bool is_kernel_text(const char *at, const char *end) {
   return false;
 }
 
-/* Where the text after the one at `at` begins: at its version. */
+/* Finds the beginning of the next text after the one at `at`: its version line. */
 static const char *next_text(const char *at, const char *end, int32_t *lines) {
   bool begun = false;
   *lines = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What a text holds: a graph, or kernels of either level, as nxc and the golden files take them. */
+/* The contents of a text of nxc or of a golden file: a graph, or kernels of either level. */
 #ifndef NXP_READ_H
 #define NXP_READ_H
 
@@ -12,11 +12,11 @@ typedef struct nxp_ir {
   uint32_t n_kernels, cap_kernels;
 } nxp_ir;
 
-/* Parses and verifies. Kernels may follow one another, each with its version line, as lowering a
- * graph prints them. NX_PARSE and others with line and column. Zero-initialise *out, and free it
- * whatever comes back. */
+/* Parses and verifies. There may be several kernels, each with its version line, as printed after a
+ * graph was lowered. NX_PARSE and others with line and column. Zero-initialise *out, and free it
+ * also after a failure. */
 nx_status nxp_ir_read(const char *text, size_t size, nxp_ir *out, nxi_diag *d);
-/* Takes the kernel over, even if it fails. */
+/* Takes ownership of the kernel, even if it fails. */
 nx_status nxp_ir_add(nxp_ir *ir, nxk_kernel *k, nxi_diag *d);
 void nxp_ir_free(nxp_ir *ir);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The words of the text and the table of names. */
+/* The words of the graph's text, and the table of names. */
 #include "graph_text.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ bool nxg_is_name(const char *s) {
   return n <= NXG_NAME_MOST;
 }
 
-/* The entry of the key, or the free one where it belongs. */
+/* Returns the entry of the key, or the free entry for it. */
 static nxg_name_entry *name_place(const nxg_names *t, const char *key, uint32_t length) {
   for (uint64_t at = XXH3_64bits(key, length);; at++) {
     nxg_name_entry *e = &t->entries[at & (t->capacity - 1)];

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: ISC */
-/* What the printer, the parser and the verifier of the graph's text share: names, labels of nodes,
- * words. The form itself is in docs/ir.md. */
+/* Shared parts of the printer, the parser and the verifier of the graph's text: names, labels of
+ * nodes, words. docs/ir.md describes the text. */
 #ifndef NXG_GRAPH_TEXT_H
 #define NXG_GRAPH_TEXT_H
 
 #include "ir/graph/graph.h"
 #include "scalar_text.h"
 
-/* ---- names: letters, digits, _ and . up to 63. One of digits alone is a number and belongs to
- * nobody. */
+/* ---- names: up to 63 letters, digits, _ and . characters. A name of digits only is the number of
+ * a node without a name. */
 enum { NXG_NAME_MOST = 63 };
 static inline bool nxg_is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '.';
 }
-bool nxg_is_name(const char *s); /* and does not start with a digit; NULL is none */
+/* whether s is such a name and does not start with a digit; false for NULL */
+bool nxg_is_name(const char *s);
 
-/* From names, which are not copied, to numbers. Zero-initialise. */
+/* A map from names, which are not copied, to numbers. Zero-initialise. */
 typedef struct nxg_name_entry {
   const char *key;
   uint32_t length, value;
@@ -31,20 +32,22 @@ bool nxg_names_add(nxg_names *t, const char *key, uint32_t length,
                    uint32_t value); /* false: no memory */
 void nxg_names_free(nxg_names *t);
 
-/* ---- printing one piece at a time */
+/* ---- printing the text in pieces */
 typedef struct nxg_printer {
   const nxg_graph *g;
   nxi_text *out;
-  uint32_t *number; /* of a node without a usable name; UINT32_MAX: its name is printed */
+  /* the number of a node without a usable name; UINT32_MAX: its name is printed */
+  uint32_t *number;
 } nxg_printer;
 bool nxg_printer_init(nxg_printer *p, const nxg_graph *g, nxi_text *out); /* false: no memory */
 void nxg_printer_free(nxg_printer *p);
-void nxg_print_label(const nxg_printer *p, uint32_t node); /* "%x"; any number, even of no node */
+/* "%x"; `node` may be a number that no node has */
+void nxg_print_label(const nxg_printer *p, uint32_t node);
 void nxg_print_type(nxi_text *out, nx_dtype t, int32_t rank, const int64_t *shape);
-void nxg_print_head(const nxg_printer *p);                /* up to and with "{\n" */
+void nxg_print_head(const nxg_printer *p);                /* up to and including "{\n" */
 void nxg_print_node(const nxg_printer *p, uint32_t node); /* with its newline; not for inputs */
 
-/* ---- movement words, by name and by what they take */
+/* ---- movement words: their names and attributes */
 typedef enum nxg_move {
   NXG_MOVE_EXPAND,
   NXG_MOVE_RESHAPE,

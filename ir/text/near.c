@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST = 40 }; /* letters: a longer word is near to none */
+enum { MOST = 40 }; /* letters of a word; there are no suggestions for longer words */
 
 static unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }
 

@@ -5,9 +5,10 @@
 
 #include <stddef.h>
 
-/* The number of the nearest of n words, -1 if none is near: at most one change for every three
- * letters (one letter more, less, other, or two exchanged), and for words of one or two letters
- * none. The first of those that are equally near. */
+/* Returns the number of the nearest of n words, the first one if several are equally near, or -1 if
+ * no word is near. Near means at most one change for every three letters, so no change in words of
+ * one or two letters. A change inserts, deletes or replaces a letter, or exchanges two
+ * neighbours. */
 int nxi_near(const char *word, size_t length, const char *const *known, size_t n);
 /* "; did you mean WORD?", or nothing. */
 enum { NXI_NEAR_TEXT = 64 };

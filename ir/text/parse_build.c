@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* The nodes that a statement of the text becomes: attributes into their places, operands broadcast,
- * movement words composed into views, types checked against what is written. A name stands for the
- * value of a node; a view node made by a movement word also stands for its operand seen through
- * that view, so that the next movement word starts from there and as_strided addresses the whole
- * storage. */
+/* Builds the nodes of a statement of the text: stores attributes, broadcasts operands, composes
+ * movement words into views, and checks types against the written ones. A name stands for the value
+ * of a node. If the node is a view made by a movement word, the name also stands for the operand
+ * and that view, so that the next movement word is composed with the view, and as_strided addresses
+ * the whole operand. */
 #include <stdio.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static uint32_t keys_of_move(nxg_move m) {
   }
 }
 
-/* Attribute i of an operation of library.def. */
+/* The key of attribute i of an operation of library.def. */
 static nxg_key key_of_call(nxg_op op, uint32_t i) {
   size_t length;
   const char *name = nxg_call_key(op, i, &length);
@@ -90,7 +90,7 @@ static nx_status missing(nxg_parser *p, nxg_key key) {
                    nxg_key_names[key]);
 }
 
-/* A list of `count` integers. */
+/* Requires an attribute that is a list of `count` integers. */
 static nx_status need_list(nxg_parser *p, nxg_key key, int32_t count, int64_t *list) {
   const nxg_value *v = &p->s.values[key];
   if (!v->at) return missing(p, key);
@@ -102,7 +102,7 @@ static nx_status need_list(nxg_parser *p, nxg_key key, int32_t count, int64_t *l
   return NX_OK;
 }
 
-/* One integer; `absent` if it may be left out. */
+/* Reads one integer. absent: its value if it is not written; NULL: it is required. */
 static nx_status get_integer(nxg_parser *p, nxg_key key, const int64_t *absent, int64_t *value) {
   const nxg_value *v = &p->s.values[key];
   if (!v->at && !absent) return missing(p, key);
@@ -115,7 +115,7 @@ static nx_status get_integer(nxg_parser *p, nxg_key key, const int64_t *absent, 
   return NX_OK;
 }
 
-/* bits: two of a complex scalar. */
+/* bits: two elements for a complex scalar. */
 static nx_status scalar_bits(nxg_parser *p, const char *at, uint32_t n, nx_dtype t, int64_t *bits) {
   uint64_t value = 0, second = 0;
   if (!n) return MALFORMED(p, at ? at : p->s.at, "a scalar is missing here");
@@ -140,7 +140,7 @@ static nx_status get_scalar(nxg_parser *p, nxg_key key, nx_dtype t, uint64_t abs
   return scalar_bits(p, v->at, v->length, t, bits);
 }
 
-/* Axes outside 32 bits become ones that no rank has. */
+/* An axis that does not fit in 32 bits becomes one that is out of range for every rank. */
 static int32_t saturate(int64_t axis) {
   return axis > INT32_MAX ? INT32_MAX : axis < -INT32_MAX ? -INT32_MAX : (int32_t)axis;
 }
@@ -163,13 +163,13 @@ static nx_status add_node(nxg_parser *p, nxg_op op, uint32_t n, const uint32_t *
   return *node == UINT32_MAX ? out_of_memory(p) : NX_OK;
 }
 
-/* What a name stands for: the base node, and the view of it (p->view). */
+/* Returns the base node that a name stands for, and sets p->view to the view of it. */
 static uint32_t look_through(nxg_parser *p, uint32_t node) {
   nxg_node_view(p->g, node, &p->view);
   return p->g->nodes[node].op == NXG_view ? p->g->nodes[node].args[0] : node;
 }
 
-/* The node whose value is base seen through p->view. */
+/* Returns a node whose value is the view p->view of base. */
 static nx_status view_node(nxg_parser *p, uint32_t base, uint32_t *node) {
   const nxg_node *b = &p->g->nodes[base];
   const nxg_view *v = &p->view;
@@ -187,7 +187,7 @@ static nx_status view_node(nxg_parser *p, uint32_t base, uint32_t *node) {
                   node);
 }
 
-/* Operand i expanded to the shape, if it has another. */
+/* Expands operand i to the shape if it has another one. */
 static nx_status expand_operand(nxg_parser *p, uint32_t i, int32_t rank, const int64_t *shape) {
   const nxg_node *n = &p->g->nodes[p->operands[i]];
   if (nxg_same_shape(n->rank, n->shape, rank, shape)) return NX_OK;
@@ -197,14 +197,15 @@ static nx_status expand_operand(nxg_parser *p, uint32_t i, int32_t rank, const i
   return view_node(p, base, &p->operands[i]);
 }
 
-/* All operands to their common shape, their last `keep` dimensions (matmul's) left alone. */
+/* Broadcasts all operands to their common shape, except their last `keep` dimensions (for
+ * matmul). */
 static nx_status broadcast_operands(nxg_parser *p, const char *name, int32_t keep) {
   int32_t rank = 0;
   int64_t shape[NXG_MAX_RANK];
   bool differ = false;
   for (uint32_t i = 0; i < p->n_operands; i++) {
     const nxg_node *n = &p->g->nodes[p->operands[i]];
-    if (n->rank < keep) return NX_OK; /* nxg_infer says what is wrong */
+    if (n->rank < keep) return NX_OK; /* nxg_infer reports the error */
     differ |= i && !nxg_same_shape(rank, shape, n->rank - keep, n->shape);
     nx_status status =
         nxg_broadcast(name, rank, shape, n->rank - keep, n->shape, &rank, shape, p->d);
@@ -392,7 +393,8 @@ static nx_status update_attrs(nxg_parser *p, int64_t *attrs, uint32_t *n) {
   return p->n_operands < 2 ? NX_OK : expand_operand(p, 1, shape->n, shape->list);
 }
 
-/* The shapes of complex operands that have become rows; [-1]: one that is real. */
+/* Reads the shapes of complex operands that have been converted to rows; [-1] stands for a real
+ * operand. */
 static nx_status call_rows(nxg_parser *p, int64_t *attrs, uint32_t *n) {
   const nxg_value *v = &p->s.values[NXG_KEY_parts0];
   bool any = v[0].at || v[1].at || v[2].at;
@@ -406,7 +408,7 @@ static nx_status call_rows(nxg_parser *p, int64_t *attrs, uint32_t *n) {
   return NX_OK;
 }
 
-/* Axes of operand 0 are a mask in the node, one axis its number. */
+/* The node stores several axes of operand 0 as a mask, and a single axis as its number. */
 static nx_status call_axes(nxg_parser *p, nxg_op op, nxg_key key, const nxg_node *a,
                            int64_t *attr) {
   const nxg_value *row = &p->s.values[NXG_KEY_parts0];
@@ -437,9 +439,9 @@ static nx_status call_attrs(nxg_parser *p, nxg_op op, const nxg_node *a, int64_t
   return status ? status : call_rows(p, attrs, n);
 }
 
-enum { MOST_ATTRS = NXG_CALL_MOST_ATTRS }; /* more than pad and update have */
+enum { MOST_ATTRS = NXG_CALL_MOST_ATTRS }; /* also enough for pad and update */
 
-/* The axes of a mask; none if it is not there. */
+/* Reads the axes of a mask; an absent attribute is an empty mask. */
 static nx_status get_mask(nxg_parser *p, int32_t rank, int64_t *mask) {
   const nxg_value *v = &p->s.values[NXG_KEY_axes];
   *mask = 0;
@@ -484,7 +486,7 @@ static nx_status build_attrs(nxg_parser *p, nxg_op op, int64_t *attrs, uint32_t 
   *n = 0;
   if (nxg_ops[op].kind == NXG_KIND_LEAF) return leaf_attrs(p, op, attrs, n);
   if (nxg_ops[op].kind == NXG_KIND_CALL) return call_attrs(p, op, a, attrs, n);
-  if (!a) return NX_OK; /* nxg_infer says that operands are missing */
+  if (!a) return NX_OK; /* nxg_infer reports that operands are missing */
   if (nxg_ops[op].kind == NXG_KIND_REDUCE) {
     *n = 2;
     return reduce_attrs(p, op, a, attrs);
@@ -504,7 +506,7 @@ static nx_status build_attrs(nxg_parser *p, nxg_op op, int64_t *attrs, uint32_t 
       status = need_annotation(p);
       if (status) return status;
       *n = 1 + (uint32_t)p->s.rank;
-      if (!p->s.values[NXG_KEY_strides].at) { /* the whole, as it is */
+      if (!p->s.values[NXG_KEY_strides].at) { /* the whole tensor */
         attrs[0] = 0;
         nxg_contiguous_strides(p->s.rank, p->s.shape, attrs + 1);
         return NX_OK;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* The graph from text: characters, names, and the parts of statements. The text may be hostile:
- * every read is bounded by its end, every list by the highest rank, and what is allocated is a
- * fixed multiple of what was read. One pass, no recursion; a name is looked up in a table. */
+/* Parses the text of a graph: characters, names, and the parts of statements. The text may be
+ * hostile: every read is bounded by its end, every list by the highest rank, and the memory that is
+ * allocated by a fixed multiple of the text that was read. There is one pass and no recursion;
+ * names are looked up in a hash table. */
 #include "parse_graph.h"
 
 #include <stdarg.h>
@@ -81,9 +82,9 @@ static bool word_is(const char *word, uint32_t n, const char *wanted) {
 
 static int shown(uint32_t n) {
   return n > 40 ? 40 : (int)n;
-} /* how much of a word a message quotes */
+} /* the part of a word that a message quotes */
 
-/* After a % or @. */
+/* Reads the name after a % or @. */
 static nx_status take_name(nxg_parser *p, const char **name, uint32_t *n) {
   *name = p->at;
   if (more(p) && *p->at != ' ' && *p->at != '\t') *n = take_word(p, name);
@@ -95,7 +96,7 @@ static nx_status take_name(nxg_parser *p, const char **name, uint32_t *n) {
   return NX_OK;
 }
 
-/* A scalar: what may stand in a word, signs, and the colon of nan:0x7fc00001. */
+/* Reads a scalar: the characters of a word, signs, and the colon of nan:0x7fc00001. */
 static uint32_t take_scalar(nxg_parser *p, const char **scalar) {
   skip_blanks(p);
   *scalar = p->at;
@@ -114,7 +115,7 @@ static nx_status take_integer(nxg_parser *p, int64_t *value) {
   return MALFORMED(p, word, "%.*s is no integer of 64 bits", n ? shown(n) : 4, n ? word : "this");
 }
 
-/* [1,2,3] into list; at most NXG_MAX_RANK of them. */
+/* Reads a list like [1,2,3] of at most NXG_MAX_RANK numbers. */
 static nx_status take_list(nxg_parser *p, int64_t *list, int32_t *count) {
   nx_status status = expect(p, '[', "before a list");
   int32_t n = 0;
@@ -169,7 +170,7 @@ static nx_status define_node(nxg_parser *p, const char *at, const char *name, ui
   if (!made->name && !(name[0] >= '0' && name[0] <= '9')) {
     char *kept = nxi_arena_alloc(&p->g->arena, n + 1);
     if (!kept) return out_of_memory(p);
-    memcpy(kept, name, n); /* the arena is zeroed: it ends there */
+    memcpy(kept, name, n); /* the arena is zeroed, so the copy ends with a zero */
     made->name = kept;
   }
   return NX_OK;
@@ -273,7 +274,7 @@ static nx_status take_operand(nxg_parser *p) {
   return NX_OK;
 }
 
-/* The operands, or what stands in their place after full: a scalar or `param N`. */
+/* Reads the operands; after `full`, the scalar or `param N` that it has instead. */
 static nx_status take_operands(nxg_parser *p, bool is_full) {
   if (is_full) {
     p->s.scalar_length = take_scalar(p, &p->s.scalar);
@@ -282,7 +283,7 @@ static nx_status take_operands(nxg_parser *p, bool is_full) {
     skip_blanks(p);
     const char *at = p->at;
     nx_status status = take_integer(p, &p->s.param);
-    /* one that the text is too short to number would only make large tables */
+    /* a number larger than the text is long would only make large tables */
     if (!status && (p->s.param < 0 || p->s.param > p->end - p->text))
       return MALFORMED(p, at, "there is no parameter %lld", (long long)p->s.param);
     if (!status && p->closed)
@@ -314,7 +315,7 @@ static void clear_statement(nxg_statement *s) {
   for (int key = 0; key < NXG_KEYS; key++) s->values[key].at = NULL;
 }
 
-/* Everything behind the operands, to the end of the line. */
+/* Reads the rest of the line after the operands. */
 static nx_status take_rest(nxg_parser *p) {
   for (;;) {
     nx_status status;
@@ -334,7 +335,7 @@ static nx_status take_rest(nxg_parser *p) {
 
 static nx_status keep_tag(nxg_parser *p, uint32_t node) {
   nxg_node *n = &p->g->nodes[node];
-  if (!n->tag) n->tag = p->s.tag; /* two names of one node: the first tag stays */
+  if (!n->tag) n->tag = p->s.tag; /* if a node has two names, it keeps the first tag */
   if (!p->s.note[0] || n->tag_text) return NX_OK;
   n->tag_text = nxi_arena_copy(&p->g->arena, p->s.note, strlen(p->s.note) + 1);
   return n->tag_text ? NX_OK : out_of_memory(p);
@@ -393,7 +394,8 @@ static nx_status take_input_flags(nxg_parser *p, uint32_t *flags, int32_t *alias
       int64_t value = 0;
       status = expect(p, '=', "after alias");
       if (!status) status = take_integer(p, &value);
-      /* plans have a table of aliases: the text must be long enough to number them */
+      /* plans have a table of aliases; a number larger than the text is long would make it too
+       * large */
       if (!status && (value < 0 || value > p->end - p->text || value >= INT32_MAX))
         status = MALFORMED(p, at, "there is no alias %lld", (long long)value);
       *alias = (int32_t)value;
@@ -445,8 +447,8 @@ static nx_status take_inputs(nxg_parser *p) {
   }
 }
 
-/* Outputs are written before what they name: the first reading steps over them, the second, with
- * every name known, registers them. */
+/* Outputs are written before the nodes that they name. They are therefore read twice: the first
+ * time they are skipped, and the second time, when all names are known, they are registered. */
 static nx_status take_output(nxg_parser *p, bool defined) {
   const char *at = p->at, *name, *word;
   char label[NXG_NAME_MOST + 1];
@@ -556,7 +558,7 @@ static nx_status run_parser(nxg_parser *p, const char *text, size_t length, nxi_
 static nx_status parse(const char *text, size_t length, bool closed, nxg_graph **out, nxi_diag *d) {
   nxi_diag own;
   nxi_diag_clear(&own);
-  nxg_parser *p = nxi_calloc(1, sizeof *p); /* some kilobytes: not on the stack */
+  nxg_parser *p = nxi_calloc(1, sizeof *p); /* some kilobytes, which are too much for the stack */
   if (p) p->closed = closed;
   nx_status status = p ? run_parser(p, text, length, &own) : nxi_oom(&own);
   if (p && !status) *out = p->g;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Between the two halves of the graph parser: characters and the parts of a statement
- * (parse_graph.c), and the nodes that a statement becomes (parse_build.c). */
+/* The interface between the two parts of the graph parser: parse_graph.c reads characters and the
+ * parts of a statement, parse_build.c builds the nodes of a statement. */
 #ifndef NXG_PARSE_GRAPH_H
 #define NXG_PARSE_GRAPH_H
 
@@ -8,7 +8,7 @@
 #include "near.h"
 #include "version.h"
 
-/* Attributes that the text has, in the order of their names in parse_build.c. */
+/* The attributes of the text, in the order of their names in parse_build.c. */
 typedef enum nxg_key {
   NXG_KEY_axes,
   NXG_KEY_axis,
@@ -25,7 +25,7 @@ typedef enum nxg_key {
   NXG_KEY_strides,
   NXG_KEY_k,
   NXG_KEY_mode,
-  NXG_KEY_upper, /* from here on: of library.def alone, found by name */
+  NXG_KEY_upper, /* this and the following occur only in library.def, and are found by name */
   NXG_KEY_reduced,
   NXG_KEY_full,
   NXG_KEY_transpose,
@@ -33,7 +33,7 @@ typedef enum nxg_key {
   NXG_KEY_descending,
   NXG_KEY_size,
   NXG_KEY_result,
-  NXG_KEY_parts0, /* of complex operands */
+  NXG_KEY_parts0, /* shapes of complex operands */
   NXG_KEY_parts1,
   NXG_KEY_parts2,
   NXG_KEYS
@@ -42,7 +42,7 @@ extern const char *const nxg_key_names[NXG_KEYS];
 
 /* One attribute as it was written: a list of integers, or one word. */
 typedef struct nxg_value {
-  const char *at; /* NULL: not there */
+  const char *at; /* NULL: not written */
   bool is_list;
   int32_t n;
   uint32_t length;
@@ -67,7 +67,7 @@ typedef struct nxg_statement {
 
 typedef struct nxg_parser {
   const char *text, *end, *at;
-  bool closed; /* nothing that only a run has a value for */
+  bool closed; /* parameters, whose values are known only in a run, are not allowed */
   int version; /* of the text */
   nxg_graph *g;
   nxi_diag *d;
@@ -77,7 +77,7 @@ typedef struct nxg_parser {
   uint32_t cap_operand_at;
   nxg_type *types;
   uint32_t cap_types;
-  nxg_view view; /* scratch of the statement being built */
+  nxg_view view; /* temporary, used while a statement is built */
   nxg_statement s;
 } nxg_parser;
 
@@ -87,15 +87,15 @@ void nxg_hint_op(const char *word, uint32_t n, char out[NXI_NEAR_TEXT]);
 void nxg_hint_dtype(const char *word, uint32_t n, char out[NXI_NEAR_TEXT]);
 void nxg_hint_attribute(const char *word, uint32_t n, char out[NXI_NEAR_TEXT]);
 void nxg_hint_number(const char *word, uint32_t n, char out[NXI_NEAR_TEXT]);
-/* For what stands at a place that the grammar does not admit. */
+/* A remark on text that the grammar does not allow at this place. */
 const char *nxg_hint_remark(const char *at, const char *end);
 
-/* Records a failure at a place of the text; nxi_fail's rule (the first stays) holds. */
+/* Records a failure at a place of the text; as with nxi_fail, the first failure is kept. */
 nx_status nxg_parse_fail(nxg_parser *p, const char *at, nx_status status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Gives a failure that somebody else recorded in p->d its place. */
+/* Adds the place to a failure that another function recorded in p->d. */
 nx_status nxg_parse_locate(nxg_parser *p, const char *at, nx_status status);
-/* The node of the statement in p->s and its operands; UINT32_MAX in *node if it fails. */
+/* Builds the node of the statement in p->s and its operands; *node is UINT32_MAX if it fails. */
 nx_status nxg_build_statement(nxg_parser *p, uint32_t *node);
 
 #endif

@@ -137,7 +137,7 @@ static int64_t read_int(parser *p, int64_t low, int64_t high) {
   return x;
 }
 
-/* "b12" or "p3": the number of something declared, below count. */
+/* Reads "b12" or "p3": the number of a declared buffer or parameter, less than count. */
 static uint32_t read_numbered(parser *p, char letter, uint32_t count) {
   token t = read_word(p, "");
   int64_t x = 0;
@@ -185,7 +185,8 @@ static bool define_name(parser *p, token t, nxk_value value) {
   return true;
 }
 
-/* "%name"; a name may hold dots, but two of them are those of a range: "%3..%6". */
+/* Reads "%name". A name may contain single dots; two dots end it, because they belong to a range:
+ * "%3..%6". */
 static token read_name(parser *p) {
   if (!expect(p, '%')) return (token){NULL, 0};
   token t = read_word(p, ".");
@@ -257,7 +258,8 @@ static bool read_buffer(parser *p) {
   return end_line(p);
 }
 
-/* "b0: ..." or "p0: ...", in order. False without a failure: not a declaration. */
+/* Reads "b0: ..." or "p0: ...", which are numbered in order. False without a failure: the line is
+ * not a declaration. */
 static bool read_declaration(parser *p) {
   uint32_t start = (skip_lines(p), p->at);
   token t = read_word(p, "");

@@ -23,7 +23,8 @@ bool nxg_printer_init(nxg_printer *p, const nxg_graph *g, nxi_text *out) {
     if (p->number[i] == UINT32_MAX - 1) p->number[i] = next++;
     if (!nxg_is_name(name)) continue;
     uint32_t length = (uint32_t)strlen(name);
-    if (nxg_names_find(&names, name, length)) continue; /* the first of that name keeps it */
+    /* only the first node with a name keeps it */
+    if (nxg_names_find(&names, name, length)) continue;
     ok = nxg_names_add(&names, name, length, i);
     p->number[i] = UINT32_MAX;
   }
@@ -78,14 +79,14 @@ static void print_tag(nxi_text *out, const nxg_node *n) {
   }
 }
 
-/* ---- view nodes: the movement word that says the same, if there is one */
+/* ---- view nodes: the movement word with the same meaning, if there is one */
 
 static bool same_view(const nxg_view *a, const nxg_view *b) {
   return a->offset == b->offset && nxg_same_shape(a->rank, a->shape, b->rank, b->shape) &&
          !memcmp(a->strides, b->strides, (size_t)a->rank * sizeof *a->strides);
 }
 
-/* The axes of v in terms of whole, if v permutes it. */
+/* Finds the axes of `whole` in the order of v, if v is a permutation of it. */
 static bool find_permutation(const nxg_view *whole, const nxg_view *v, int32_t *axes) {
   uint32_t used = 0;
   if (whole->rank != v->rank) return false;
@@ -101,8 +102,8 @@ static bool find_permutation(const nxg_view *whole, const nxg_view *v, int32_t *
   return true;
 }
 
-/* Start, stop and step of v on whole (of the same rank, dense), if it is a slice of it; checked by
- * the caller. */
+/* Computes the start, stop and step with which v would be a slice of `whole` (which is dense and
+ * has the same rank). The caller checks whether it is that slice. */
 static void find_slice(const nxg_view *whole, const nxg_view *v, int64_t *start, int64_t *stop,
                        int64_t *step) {
   int64_t rest = v->offset;
@@ -163,7 +164,8 @@ static void print_view(const nxg_printer *p, const nxg_node *n) {
       operand < g->n_nodes && n->n_attrs == 1u + n->rank && g->nodes[operand].op != NXG_view;
   nxg_view whole, v, made;
   const char *word =
-      "view "; /* of the operand's value, whatever it is: never composed, never dropped */
+      "view "; /* a view of the operand's value; unlike movement words, it is never composed or
+                * dropped */
   if (plain) {
     nxg_view_contiguous(&v, n->rank, n->shape);
     v.offset = n->attrs[0];
@@ -226,7 +228,7 @@ static void print_indexed(nxi_text *out, const nxg_node *n) {
   if (own < n->n_attrs && a[own]) print_mask(out, (uint64_t)a[own]);
 }
 
-/* im: of a complex scalar. */
+/* im: the imaginary part of a complex scalar. */
 static void print_scalar(nxi_text *out, nx_dtype t, int64_t re, int64_t im) {
   if (nxi_is_complex(t)) nxi_print_complex(out, nxi_part_dtype(t), (uint64_t)re, (uint64_t)im);
   else nxi_print_scalar(out, t, (uint64_t)re);
@@ -291,7 +293,8 @@ static void print_attrs(nxi_text *out, const nxg_node *n, nx_dtype operand) {
   }
 }
 
-/* Attributes that print_attrs reads: fewer (a broken graph under the verifier) are printed raw. */
+/* The number of attributes that print_attrs reads. If a node has fewer, in a broken graph that the
+ * verifier shows, they are printed as plain numbers. */
 static uint32_t attrs_wanted(const nxg_node *n) {
   switch (n->op) {
     case NXG_full: return 2 + nxi_is_complex(n->dtype);
@@ -350,7 +353,7 @@ static void print_input(const nxg_printer *p, const nxg_input *in) {
   }
 }
 
-/* An output's name is printed where it says more than its node's label. */
+/* An output's name is printed if it differs from its node's label. */
 static void print_output(const nxg_printer *p, const nxg_output *o) {
   nxg_print_label(p, o->node);
   if (!nxg_is_name(o->name) || o->node >= p->g->n_nodes) return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The text of a kernel (docs/ir.md): one instruction a line, blocks indented, accesses inline.
- * Prints whatever it is given, faulty kernels too: the verifier shows them. */
+ * Faulty kernels are printed too, because the verifier shows them. */
 #include "print_kernel.h"
 
 #include "scalar_text.h"

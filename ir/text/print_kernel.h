@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The printer with room for remarks: the verifier puts each fault under its line. */
+/* The printer with a hook for remarks: the verifier writes each fault below its line. */
 #ifndef NXI_PRINT_KERNEL_H
 #define NXI_PRINT_KERNEL_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Scalars as text. A decimal float is a whole number below 2^53 times or over a power of ten up to
- * 10^22: both are exact doubles, so one operation gives the correctly rounded value without a
- * library. */
+/* Scalars as text. A decimal float is an integer below 2^53, multiplied or divided by a power of
+ * ten up to 10^22. Both are exact doubles, so one operation gives the correctly rounded value, and
+ * no library is needed. */
 #include "scalar_text.h"
 
 #include <math.h>
@@ -32,8 +32,7 @@ static bool is_nan(nx_dtype type, uint64_t bits) {
 static void print_hex_float(nxi_text *out, double x) {
   uint64_t bits = nxi_bits_f64(x), fraction = bits & ((UINT64_C(1) << 52) - 1);
   int exponent = (int)(bits >> 52 & 2047) - 1023;
-  if (exponent ==
-      -1023) { /* subnormal: shift until the leading one is where a normal number has it */
+  if (exponent == -1023) { /* subnormal: shift the leading one to where a normal number has it */
     for (exponent = -1022; !(fraction >> 52); exponent--) fraction <<= 1;
     fraction &= (UINT64_C(1) << 52) - 1;
   }
@@ -75,8 +74,8 @@ void nxi_print_scalar(nxi_text *out, nx_dtype type, uint64_t bits) {
   else print_float(out, type, bits);
 }
 
-/* A NaN with the sign of a number would be read as one with a part of its own, so it is written by
- * its bits. */
+/* A NaN with the sign bit set is written by its bits, without a minus sign, so the plus sign has to
+ * separate it from the real part. */
 void nxi_print_complex(nxi_text *out, nx_dtype part, uint64_t re, uint64_t im) {
   nxi_print_scalar(out, part, re);
   bool minus = im >> (nxi_dtypes[part].bits - 1) && !is_nan(part, im);
@@ -103,8 +102,8 @@ static int digit_of(char c, int base) {
   return d < base ? d : -1;
 }
 
-/* Digits of a whole number with at most one point among them. Gives how many were read; 0: none, or
- * the number needs more than 64 bits. */
+/* Reads the digits of an integer, with at most one point among them. Returns how many characters
+ * were read; 0 if there are no digits or the number needs more than 64 bits. */
 static uint32_t read_digits(const char *s, uint32_t n, int base, uint64_t *number,
                             int32_t *fraction) {
   uint32_t i = 0, digits = 0;
@@ -155,7 +154,7 @@ static const char *parse_integer(const char *s, uint32_t n, nx_dtype type, uint6
   return NULL;
 }
 
-/* An exponent after e or p; the whole of the rest. */
+/* Reads an exponent after e or p, which must be all of the rest. */
 static bool read_exponent(const char *s, uint32_t n, char mark, int64_t *exponent) {
   *exponent = 0;
   if (n == 0) return true;
@@ -228,7 +227,7 @@ const char *nxi_parse_scalar(const char *s, uint32_t n, nx_dtype type, uint64_t 
   return nxi_is_integer(type) ? parse_integer(s, n, type, bits) : parse_float(s, n, type, bits);
 }
 
-/* Where the second part begins: a sign with a number on both sides. */
+/* Finds the beginning of the second part: a sign with a number on both sides. */
 static const char *parse_parts(const char *s, uint32_t n, nx_dtype part, uint64_t *re,
                                uint64_t *im) {
   for (uint32_t k = 1; k + 1 < n; k++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Running a library call: its phases one after the other, the tasks of each on the pool. Of several
- * failures that of the lowest task counts, however many threads there are. */
+/* Runs a library call: its phases one after the other, the tasks of each phase on the pool. If
+ * several tasks fail, the failure of the task with the lowest number is reported, so that it does
+ * not depend on the number of threads. */
 #include "internal.h"
 
 #include <stdatomic.h>
@@ -11,7 +12,7 @@ typedef struct call_run {
   void *const *buffers; /* operands, results, scratch of the call, of threads */
   uint32_t phase;
   const nxi_poll *poll;
-  atomic_bool stop;              /* the poll has said so */
+  atomic_bool stop;              /* the poll has requested a stop */
   _Atomic uint64_t first_failed; /* task << 8 | status; UINT64_MAX: none */
 } call_run;
 
@@ -22,7 +23,8 @@ static int32_t ask(void *user) {
   return atomic_load_explicit(&r->stop, memory_order_relaxed);
 }
 
-/* The caller's poll is for the caller's thread alone; others look whether it has said stop. */
+/* The caller's poll is called only on the caller's thread; other threads check whether it has
+ * requested a stop. */
 static bool stopped_caller(void *user) {
   call_run *r = user;
   return r->poll->fn != NULL && ask(r) != 0;
@@ -68,7 +70,7 @@ nx_status nxi_run_call(const nxp_call *call, const nxg_functions *functions, voi
   atomic_init(&r.first_failed, UINT64_MAX);
   for (r.phase = 0; r.phase < call->work.n_phases; r.phase++) {
     int64_t tasks, grain;
-    /* A pool asks after 10 ms of one phase: not at all while there are many short ones. */
+    /* A pool calls the poll after 10 ms within a phase, so never during many short phases. */
     if (r.phase > 0 && poll->fn != NULL && ask(&r) != 0) return NX_INTERRUPTED;
     nxg_call_phase(&call->work, r.phase, &tasks, &grain);
     nx_status status = NX_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The code of a plan's kernels: machine code from the cache, which binds and compiles a kernel that
- * it has not, or the form that an interpreter runs. */
+/* Loads the code of a plan's kernels: machine code from the cache, which binds and compiles kernels
+ * that it does not have; or the form that an interpreter runs. */
 #include "internal.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "codegen_llvm/codegen_llvm.h"
 #include "passes/pipeline.h"
 
-/* ---- shown to who wants to see it */
+/* ---- showing stages */
 
 static nx_status show_machine_code(const nxk_kernel *bound, const nxi_target *t, nxi_diag *d) {
   static const struct {
@@ -41,7 +41,7 @@ static nx_status show_cuda(const nxk_kernel *bound, const nxi_target *t, nxi_dia
   nxi_text_add(&source, "%s", nxu_prelude());
   nx_status status = nxu_print(bound, t->shared_bytes, &source, &launch, d);
   if (status == NX_OK && source.failed) status = nxi_oom(d);
-  if (status == NX_OK && nxp_wanted("cuda")) { /* before it may be refused */
+  if (status == NX_OK && nxp_wanted("cuda")) { /* shown before a refusal is possible */
     nxi_text_put(&text, source.data, source.size);
     status = nxp_show("cuda", bound->name, &text, d);
   }
@@ -54,8 +54,9 @@ static nx_status show_cuda(const nxk_kernel *bound, const nxi_target *t, nxi_dia
   return nxp_show("ptx", bound->name, &shown, d);
 }
 
-/* Wherever the code of the kernel will come from: what is in a cache was made from the same text by
- * the same passes, so making it once more shows what runs. */
+/* Shows the stages of a kernel even if its code will come from a cache. Code in a cache was made
+ * from the same text by the same passes, so the stages are made once more and are the same as those
+ * of the code that runs. */
 static nx_status show_code(const nxi_executable *e, const nxk_kernel *k, nxi_diag *d) {
   const nxi_target *target = &e->plan->target;
   bool compiled = e->options.executor == NXI_COMPILED, gpu = compiled && e->options.gpu != NULL,
@@ -90,7 +91,7 @@ static void count_outcome(nxi_compile_report *report, nxi_kernel_outcome how, do
   report->compile_ms += how == NXI_KERNEL_COMPILED ? ms : 0;
 }
 
-/* Machine code takes the place of the IR. */
+/* Loads the machine code of a kernel, which replaces the IR. */
 static nx_status load(nxi_executable *e, uint32_t number, nxi_compile_report *report, nxi_diag *d) {
   nxp_plan *p = e->plan;
   nxp_kernel *k = &p->kernels[number];
@@ -105,7 +106,8 @@ static nx_status load(nxi_executable *e, uint32_t number, nxi_compile_report *re
   nxi_text_free(&key);
   if (status != NX_OK) return status;
   const nxi_kernel_info *info = nxi_kernel_describe(e->code[number]);
-  k->scratch_bytes = e->options.gpu == NULL ? info->scratch_bytes : 0; /* a GPU's are the blocks' */
+  /* on a GPU it belongs to the blocks */
+  k->scratch_bytes = e->options.gpu == NULL ? info->scratch_bytes : 0;
   k->tasks = info->tasks;
   k->tasks_param = info->tasks_param;
   k->tasks_divisor = info->tasks_divisor;

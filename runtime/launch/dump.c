@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Stages of the compiler as text, of a graph or of kernels. The kernels of a graph come from a plan
- * made for the interpreter, which goes the same way as one that runs; nothing here is process wide,
- * so any threads may dump at once. */
+ * for the interpreter, which is made in the same way as a plan that runs. Nothing here is process
+ * wide, so several threads may dump at once. */
 #include "internal.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ typedef struct dump {
   const nxi_executable_options *options;
   nxi_text *out;
   nxi_diag *d;
-  nxi_assembly *assembly; /* what was printed of it so far */
+  nxi_assembly *assembly; /* the part that was printed so far */
 } dump;
 
 typedef nx_status (*show_fn)(const dump *u);
@@ -33,7 +33,7 @@ static nx_status show_dot(const dump *u) {
   return NX_OK;
 }
 
-/* The graph after its passes, then the groups, as remarks: the text still parses. */
+/* Shows the graph after its passes, then the groups as comments, so that the text still parses. */
 static nx_status show_clusters(const dump *u) {
   nxi_executable_options shown = *u->options;
   nxp_options planned = {0};
@@ -121,7 +121,7 @@ static nx_status print_cuda(const dump *u, const nxk_kernel *k) {
   return nxu_print(k, u->options->target->shared_bytes, u->out, &launch, u->d);
 }
 
-/* The same dump for a GPU: the target itself, or the kind that most are like. */
+/* The same dump for a GPU: for the target itself, if it is a GPU, else for the most common kind. */
 static dump for_gpu(const dump *u, nxi_executable_options *options, nxi_target *target) {
   dump other = *u;
   *options = *u->options;
@@ -150,7 +150,7 @@ static nx_status show_bound(const dump *u) { return each_kernel(u, true, print_k
 static nx_status show_llvm(const dump *u) { return each_kernel(u, true, print_llvm); }
 static nx_status show_assembly(const dump *u) { return each_kernel(u, true, print_assembly); }
 
-/* ---- stages of kernels that were read */
+/* ---- stages of kernels that were read from a text */
 
 static nx_status show_logical(const dump *u, const nxk_kernel *k) {
   if (k->level == NXK_LOGICAL) return print_kernel(u, k);
@@ -158,8 +158,8 @@ static nx_status show_logical(const dump *u, const nxk_kernel *k) {
                   "dump: the kernel %s is bound; the stage kernels comes before that", k->name);
 }
 
-/* A logical kernel is bound, a bound one made legal for the target, which changes nothing in one
- * that is. */
+/* Binds a logical kernel. A bound kernel is legalised for the target, which does not change one
+ * that is legal. */
 static nx_status bind_and(const dump *u, const nxk_kernel *k, kernel_fn show) {
   nxk_kernel *bound = NULL;
   nx_status status = NX_OK;
@@ -214,7 +214,7 @@ static const struct stage {
     {"dot", show_dot, NULL},
 };
 
-/* NULL: there is none of that name; the failure lists those that there are. */
+/* NULL: no stage has that name; the failure lists all stages. */
 static const struct stage *find_stage(const char *name, bool of_kernel, nxi_diag *d) {
   nxi_text known = {0};
   for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Kernels are compiled one by one, each as a module of its own, so that two of one name would
- * define one symbol, and the local labels of all of them are numbered alike: both get the number of
- * the kernel here. See dump_assembly.h. */
+/* Kernels are compiled one by one, each as a separate module. Two kernels with the same name would
+ * therefore define the same symbol, and the local labels of all kernels have the same numbers. Here
+ * the number of the kernel is added to both. See dump_assembly.h. */
 #include "dump_assembly.h"
 
 #include <stdio.h>
@@ -15,8 +15,8 @@ static bool has_symbol(const nxi_assembly *a, const char *name) {
   return a->symbols.data != NULL && strstr(a->symbols.data, line) != NULL;
 }
 
-/* The kernel under a name that the file does not have yet: itself, or a copy. NULL without memory.
- * */
+/* Returns the kernel with a name that the file does not have yet: itself, or a copy. NULL if memory
+ * is exhausted. */
 static const nxk_kernel *unique(const nxi_assembly *a, const nxk_kernel *k, nxk_kernel **copy) {
   if (!has_symbol(a, k->name)) return k;
   nxk_kernel *other = *copy = nxk_clone(k);

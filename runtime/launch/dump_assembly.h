@@ -7,12 +7,12 @@
 
 /* Zero-initialise. */
 typedef struct nxi_assembly {
-  uint32_t kernels; /* that were added */
-  nxi_text symbols; /* theirs, each between two newlines */
+  uint32_t kernels; /* number of kernels that were added */
+  nxi_text symbols; /* symbols of the kernels, each between two newlines */
 } nxi_assembly;
 
-/* Compiles a bound kernel and adds its text to `out`. A symbol that the file has already gets a
- * number. */
+/* Compiles a bound kernel and adds its text to `out`. A number is added to a symbol that the file
+ * already has. */
 nx_status nxi_assembly_add(nxi_assembly *a, const nxk_kernel *k, const nxl_target *target,
                            nxi_text *out, nxi_diag *d);
 void nxi_assembly_free(nxi_assembly *a);

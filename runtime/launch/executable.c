@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Makes executables: has the graph planned, loads what the steps of the plan call, and tells the
- * plan how much memory that needs. */
+/* Makes executables: plans the graph, loads the code and the functions that the steps of the plan
+ * call, and adds the memory that these need to the plan. */
 #include "internal.h"
 #include "passes/graph/passes.h"
 #include "passes/pipeline.h"
@@ -11,7 +11,8 @@
 
 /* ---- calls */
 
-/* So many threads may be at the call at once that each needs scratch memory of its own. */
+/* The number of threads that may run the call at once, each of which needs separate scratch
+ * memory. */
 static int32_t workers(const nxp_plan *p, const nxg_call_work *work) {
   bool one = true;
   for (uint32_t i = 0; one && i < work->n_phases; i++) {
@@ -22,13 +23,14 @@ static int32_t workers(const nxp_plan *p, const nxg_call_work *work) {
   return one ? 1 : p->threads;
 }
 
-/* Scratch of the call and of its threads. What the host does for a GPU has its own. */
+/* Reserves scratch memory for the call and for its threads. Calls that the host executes for a GPU
+ * have their own scratch memory. */
 static void reserve_scratch(nxp_plan *p, const nxp_step *step) {
   const nxg_call_work *work = &step->call->work;
   int64_t own;
   if (p->options.on_gpu) return;
   if (__builtin_mul_overflow((work->own_bytes + 63) & ~(int64_t)63, workers(p, work), &own))
-    own = INT64_MAX; /* no launch can have it, and says so */
+    own = INT64_MAX; /* too much for any launch, which then fails for lack of memory */
   nxp_plan_set_scratch(p, step, step->n_buffers - 2, work->shared_bytes);
   nxp_plan_set_scratch(p, step, step->n_buffers - 1, own);
 }
@@ -58,7 +60,7 @@ static nx_status load_calls(nxi_executable *e, nxi_diag *d) {
 
 /* ---- the whole */
 
-/* A plan that is made while there is no memory to load the library would be without it for ever. */
+/* Fails if memory is too short to load the library, because a plan made then would never use it. */
 static nx_status find_blas(const nxi_executable *e, const nxg_graph *g, nxi_diag *d) {
   bool multiplies = false;
   nxi_diag why;
@@ -97,7 +99,8 @@ static nx_status create_program(nxi_executable *e, const nxg_graph *g, const nxp
   return status;
 }
 
-/* What the plan says of itself: calls, and what is done otherwise because a library is missing. */
+/* Counts for the report the calls of the plan, and the work that is done in another way because a
+ * library is missing. */
 static void count_steps(const nxp_plan *p, nxi_compile_report *report) {
   report->kernels += p->n_kernels;
   report->without_library += p->generated_products;

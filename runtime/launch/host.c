@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Runs the steps of a plan. Everything that can fail has happened before: code is there, memory is
- * reserved. What is left is an interruption, and that is not looked at once memory whose contents
- * somebody may want back is being overwritten. */
+/* Runs the steps of a plan. Code was loaded and memory was reserved before, so compiled steps
+ * cannot fail. A launch can be interrupted, but not after it has begun to overwrite memory whose
+ * contents are needed if the launch fails. */
 #include "internal.h"
 
 #include <stdatomic.h>
@@ -22,7 +22,7 @@ typedef struct run {
   void *buffers[MAX_BUFFERS];
   uint64_t params[MAX_PARAMS];
   nxi_diag *d;
-  _Atomic bool failed; /* a kernel inside of a product had no memory: only interpreters need any */
+  _Atomic bool failed; /* a kernel inside a product found no memory; only interpreters need any */
 } run;
 
 static char *address(const run *r, const nxp_location *l) {
@@ -80,7 +80,7 @@ static nx_status run_kernel(run *r, const nxi_poll *poll) {
   return NX_OK;
 }
 
-/* One run, on this thread, of a kernel that is part of a product. */
+/* Runs a kernel that is part of a product once, on this thread. */
 static void run_inside(run *product, run *own, int worker) {
   nxi_diag d;
   nxi_diag_clear(&d);
@@ -89,7 +89,7 @@ static void run_inside(run *product, run *own, int worker) {
     product->failed = true;
 }
 
-/* Where buffer i of a kernel inside of a product is for these indices of its outer axes. */
+/* The address of buffer i of a kernel inside a product, for these indices of its outer axes. */
 static char *moved_address(const run *r, const nxp_step *s, uint32_t i, const int64_t *index) {
   char *at = address(r, &s->buffers[i]);
   for (int32_t a = 0; a < s->row_rank; a++)
@@ -97,7 +97,7 @@ static char *moved_address(const run *r, const nxp_step *s, uint32_t i, const in
   return at;
 }
 
-/* One row after the other, on the thread that finished the row panel. */
+/* Runs the epilogue for one row after the other, on the thread that finished the row panel. */
 static void run_epilogue(void *user, int worker, int64_t batch, int64_t row_begin,
                          int64_t row_end) {
   run *r = user;
@@ -113,7 +113,7 @@ static void run_epilogue(void *user, int worker, int64_t batch, int64_t row_begi
   }
 }
 
-/* One unit of a packed tile, written to `to`; index: of the outer axes. */
+/* Writes one unit of a packed tile to `to`; index: indices of the outer axes. */
 static void stage_unit(run *r, run *own, int worker, const nxp_packed_part *part,
                        const int64_t *index, char *to) {
   const nxp_step *s = part->kernel;
@@ -130,7 +130,8 @@ static void split_index(int64_t number, const int64_t *shape, int32_t begin, int
   for (int32_t a = end; a-- > begin; number /= shape[a]) index[a] = number % shape[a];
 }
 
-/* Where the unit that has element `at` begins, and the indices begin .. end - 1 that say so. */
+/* Returns the beginning of the unit that contains element `at`, and computes its indices begin ..
+ * end - 1. */
 static int64_t unit_at(const nxp_units *u, int64_t at, const int64_t *shape, int32_t begin,
                        int32_t end, int64_t *index) {
   int64_t line = at / u->line, in = 0;
@@ -144,8 +145,8 @@ static int64_t unit_at(const nxp_units *u, int64_t at, const int64_t *shape, int
   return line * u->line + in;
 }
 
-/* Elements begin .. end - 1 of the inner extent, all in one part. Units at the ends reach into the
- * margins. */
+/* Writes the elements begin .. end - 1 of the inner extent, which are all in one part. Units at the
+ * ends extend into the margins. */
 static void stage_part(run *r, int worker, const nxp_packed_part *part,
                        const nxi_packed_tile *packed, int64_t begin, int64_t end, char *base) {
   const nxp_staging *p = r->step->staging;
@@ -218,8 +219,7 @@ static const char *step_name(const nxp_step *s) {
   return s->kind == NXP_STEP_MATMUL ? "matmul" : "copy";
 }
 
-/* The position of the first bad index counts in a shape without the axes along which indices
- * repeat. */
+/* `found` is a position in the shape without the axes along which indices repeat. */
 nx_status nxi_report_check(const nxp_step *s, int64_t found, nxi_diag *d) {
   int64_t position = 0, stride = 1;
   if (found == INT64_MAX) return NX_OK;
@@ -280,9 +280,9 @@ static nx_status interpret_graph(const nxi_executable *e, const nxi_launch *l, n
   return status;
 }
 
-/* Once memory that must not be lost is being overwritten the plan goes on to its end, so that
- * nothing is lost: the caller still hears of it as often as promised, and its answer counts again
- * afterwards. */
+/* The poll of a plan that has begun to overwrite memory that must not be lost. The plan runs to its
+ * end; the caller's function is still called as often as promised, but its answer is ignored until
+ * the plan has ended. */
 static int32_t ask_unheeded(void *user) {
   const nxi_poll *poll = user;
   poll->fn(poll->user);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* The matrix product of the node-by-node interpreter: the same library calls, on the same tiles, as
- * a plan makes, one matrix after the other on one thread, so that both give the same bits. */
+/* The matrix product of the node-by-node interpreter. It makes the same library calls on the same
+ * tiles as a plan, so that both give the same bits; it computes one matrix after the other on one
+ * thread. */
 #include "internal.h"
 #include "platform/thread.h"
 #include "runtime/library/blas/blas.h"
 
-/* A matrix the library can read: the given one, or a dense copy in *owned. */
+/* A matrix that the library can read: the given one, or a dense copy in *owned. */
 typedef struct operand {
   void *base;
   bool transposed;

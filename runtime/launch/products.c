@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Which products a plan may leave to a library: of the processor or of a GPU, and whether that is
- * here. */
+/* Finds the products that a plan may leave to a library for the processor or for a GPU, if that
+ * library is available. */
 #include "internal.h"
 #include "runtime/cuda/library/blas.h"
 #include "runtime/library/blas/blas.h"
@@ -11,7 +11,7 @@ bool nxi_is_for_gpu(const nxi_executable_options *o) {
 }
 
 static void find_on_gpu(const nxi_executable_options *o, nxp_options *out) {
-  bool imagined = o->printed && o->gpu == NULL; /* as if it had all libraries */
+  bool imagined = o->printed && o->gpu == NULL; /* as if all libraries were available */
   const char *missing = imagined ? NULL : nxi_gpu_blas_missing();
   out->all_products = NXP_ON_GPU | nxi_gpu_blas_dtypes(o->target->isa);
   out->products = missing == NULL ? out->all_products : NXP_ON_GPU;

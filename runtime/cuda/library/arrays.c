@@ -5,7 +5,7 @@
 
 #include "codegen_cuda/codegen_cuda.h"
 
-enum { THREADS = 256, MOST_BLOCKS = 1 << 20 }; /* they take more in turn */
+enum { THREADS = 256, MOST_BLOCKS = 1 << 20 }; /* a block takes several tasks */
 enum { TILE = -1 };                            /* 32 x 33 elements */
 
 static const struct {
@@ -28,7 +28,8 @@ static int64_t shared_bytes(nxi_arrays_kernel which, nx_dtype t) {
 void nxi_arrays_instance(nxi_arrays_kernel which, nx_dtype t, char entry[NXI_ARRAYS_ENTRY],
                          char text[NXI_ARRAYS_TEXT]) {
   bool wide = nxi_part_dtype(t) == NX_F64;
-  /* A matrix for each block: more registers for it are worth more than more blocks. */
+  /* These kernels have a block for each matrix: more registers for a thread are worth more than
+   * more blocks. */
   bool roomy = which == NXI_ARRAYS_cholesky || which == NXI_ARRAYS_lu;
   snprintf(entry, NXI_ARRAYS_ENTRY, "nx_%s_%s", rows[which].name, nxi_dtypes[t].name);
   snprintf(text, NXI_ARRAYS_TEXT,

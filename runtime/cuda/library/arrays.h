@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Kernels of our own on dense arrays, around calls of NVIDIA's libraries: codegen_cuda/arrays.cuh
- * says what they do. */
+/* Hand-written kernels on dense arrays, for the work before and after calls of NVIDIA's libraries:
+ * codegen_cuda/arrays.cuh says what they do. */
 #ifndef NXI_GPU_ARRAYS_H
 #define NXI_GPU_ARRAYS_H
 
@@ -14,7 +14,7 @@ typedef enum nxi_arrays_kernel {
   NXI_ARRAYS_KERNELS
 } nxi_arrays_kernel;
 
-/* What it is for. */
+/* The element types for which a kernel exists. */
 typedef enum nxi_arrays_types {
   NXI_ARRAYS_OF_ALL,
   NXI_ARRAYS_OF_PAIRS,
@@ -25,11 +25,11 @@ nxi_arrays_types nxi_arrays_of(nxi_arrays_kernel which);
 enum { NXI_ARRAYS_ENTRY = 48, NXI_ARRAYS_TEXT = 1000 };
 void nxi_arrays_instance(nxi_arrays_kernel which, nx_dtype t, char entry[NXI_ARRAYS_ENTRY],
                          char text[NXI_ARRAYS_TEXT]);
-/* Reference to *out: the caller's. t: of the element T; f32, f64, c64, c128. */
+/* The caller owns the reference in *out. t: the type of the element T; f32, f64, c64, c128. */
 nx_status nxi_arrays_get(nxi_gpu *g, nxi_arrays_kernel which, nx_dtype t, nxi_kernel **out,
                          nxi_diag *d);
-/* Starts it. arguments: addresses of the values, in order; items: so many threads have something to
- * do. */
+/* Starts the kernel. arguments: addresses of the values, in order; items: the number of threads
+ * that have work. */
 nx_status nxi_arrays_run(const nxi_kernel *k, int64_t items, void **arguments, nxi_diag *d);
 
 #endif

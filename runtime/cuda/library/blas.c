@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* cuBLASLt has matrices column by column, so it is told of transposed ones: c' = b' a'. Of each
- * kind of product the library's first choice is kept, and what is added to a product never changes
- * it. Sums are in f32, of f64 in f64, to the end: no partial sum is rounded to a type of fewer
- * bits, and operands are none that they are not. */
+/* cuBLASLt expects matrices in column-major order, so each product is passed as c' = b' a' of the
+ * transposed matrices. For each kind of product the library's first choice of algorithm is kept; it
+ * does not depend on what is added to the product. Sums are computed in f32, and in f64 for f64: no
+ * partial sum is rounded to a type of fewer bits, and no operand is rounded before it is
+ * multiplied. */
 #include "blas.h"
 
 #include "platform/thread.h"
@@ -13,7 +14,7 @@
 #include "ir/alloc.h"
 #include "runtime/cuda/internal.h"
 
-/* Of the library's enumerations. */
+/* Values of the library's enumerations. */
 enum {
   TYPE_F32 = 0,
   TYPE_F64 = 1,
@@ -30,7 +31,7 @@ enum {
   LAYOUT_BATCH_STRIDE = 6,
   PREFERENCE_WORKSPACE = 1,
   PREFERENCE_REDUCTIONS = 3,
-  PREFERENCE_ALIGNMENT_A = 5, /* and of B, C and D */
+  PREFERENCE_ALIGNMENT_A = 5, /* and the next numbers for B, C and D */
   REDUCE_IN_COMPUTE_TYPE = 2,
   NOT_STARTED = 1,
   NO_MEMORY = 3,
@@ -79,20 +80,20 @@ uint32_t nxi_gpu_blas_dtypes(const char *arch) {
   return has_bf16 ? all | 1u << NX_BF16 : all;
 }
 
-/* ---- what is kept of a GPU */
+/* ---- the state that is kept for a GPU */
 
 typedef struct kept {
-  nxi_gpu_product product; /* whatever is added */
+  nxi_gpu_product product; /* `added` is ignored */
   void *desc, *layouts[3]; /* of b', a', c' */
-  void *row_desc;          /* the same with a row added, NULL: not made yet */
-  bool adds_row;           /* the choice can do that */
+  void *row_desc;          /* the same with a row that is added; NULL: not made yet */
+  bool adds_row;           /* the chosen algorithm can add a row */
   choice choice;
   size_t row_workspace;
 } kept;
 
 typedef struct blas {
   void *handle;
-  uint64_t marks[MOST_KEPT]; /* of the products that are kept: a glance tells most apart */
+  uint64_t marks[MOST_KEPT]; /* hashes of the products that are kept, which are compared first */
   kept kept[MOST_KEPT];
   int n, next;
 } blas;
@@ -201,7 +202,7 @@ static uint64_t mark_of(const nxi_gpu_product *p) {
   return h;
 }
 
-/* A product of this kind, from before or made ready. */
+/* Returns the product of this kind from those that are kept, or prepares it. */
 static int find(blas *b, const nxi_gpu_product *p, kept **out) {
   uint64_t mark = mark_of(p);
   for (int i = 0; i < b->n; i++)
@@ -223,7 +224,7 @@ static int find(blas *b, const nxi_gpu_product *p, kept **out) {
   return 0;
 }
 
-/* ---- what is added */
+/* ---- the addend */
 
 /* Asks whether the choice for the product alone can add a row at that address. */
 static int ask_for_row(const blas *b, kept *k, uint64_t row) {
@@ -242,7 +243,7 @@ static int ask_for_row(const blas *b, kept *k, uint64_t row) {
   return no ? 0 : result;
 }
 
-/* *adds: the library adds the row itself. */
+/* Sets *adds to whether the library adds the row itself, and prepares that. */
 static int use_row(const blas *b, kept *k, uint64_t row, bool *adds) {
   int result = 0;
   *adds = row % ROW_ALIGNMENT == 0;
@@ -260,7 +261,8 @@ static int use_row(const blas *b, kept *k, uint64_t row, bool *adds) {
   return result;
 }
 
-/* Writes what is added to where the result will be: a matrix, or a row again and again. */
+/* Copies the addend to the memory of the result, to which the product is then added: a matrix, or
+ * copies of a row. */
 static nx_status lay_down(nxi_gpu *g, const nxi_gpu_product *p, const uint64_t at[4], nxi_diag *d) {
   int64_t bytes = p->batches * p->m * p->n * nxi_dtype_size(p->dtype);
   int64_t have = p->added == NXP_ADD_ROW ? p->n * nxi_dtype_size(p->dtype) : bytes;
@@ -275,7 +277,8 @@ static nx_status lay_down(nxi_gpu *g, const nxi_gpu_product *p, const uint64_t a
 
 /* ---- a product */
 
-/* How a call is made: with which description, on which c, times what. */
+/* How the library is called: the description, the address of c, and whether c is added (its factor
+ * is 1 or 0). */
 typedef struct call {
   void *desc;
   uint64_t c;
@@ -331,7 +334,8 @@ static nx_status start(nxi_gpu *g, nxi_gpu_shelf *shelf, nxi_diag *d) {
   blas *b = nxi_calloc(1, sizeof *b);
   if (b == NULL) return nxi_oom(d);
   int result = cublas.create(&b->handle);
-  if (result == NO_MEMORY || result == NOT_STARTED) { /* what it says without memory */
+  /* these are also reported when memory is exhausted */
+  if (result == NO_MEMORY || result == NOT_STARTED) {
     nxi_gpu_free_all_kept(g);
     result = cublas.create(&b->handle);
   }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "calls.h"
 
-/* Of several that take a call the first does it. */
+/* The first entry that takes a call executes it. */
 static const nxi_gpu_functions *const all[] = {&nxi_gpu_sort_functions,   &nxi_gpu_scan_functions,
                                                &nxi_gpu_fft_functions,    &nxi_gpu_factor_functions,
                                                &nxi_gpu_vector_functions, NULL};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Library calls (ir/library/library.h) that a GPU carries out itself, with one of NVIDIA's
- * libraries or with kernels of our own. What is taken by none is done by the host, which the report
- * counts. */
+/* Library calls (ir/library/library.h) that a GPU executes itself, with one of NVIDIA's libraries
+ * or with hand-written kernels. Calls that no entry takes are executed on the host; the report
+ * counts them. */
 #ifndef NXI_GPU_CALLS_H
 #define NXI_GPU_CALLS_H
 
@@ -10,7 +10,7 @@
 
 typedef struct nxi_gpu_call_work {
   int64_t scratch_bytes; /* of the GPU's memory, for one run */
-  void *state;           /* for all runs, or NULL */
+  void *state;           /* shared by all runs; may be NULL */
 } nxi_gpu_call_work;
 
 typedef struct nxi_gpu_call_run {
@@ -19,25 +19,25 @@ typedef struct nxi_gpu_call_run {
   const nxi_gpu_call_work *work;
   const uint64_t *operands, *results; /* dense arrays in C order; results overlap nothing */
   uint64_t scratch;
-  const nxi_poll *poll; /* for who waits; not NULL */
-  int64_t failed;       /* index of the batch, if the operands make it fail */
-  nx_status why;        /* NX_OK, or how they make it fail */
+  const nxi_poll *poll; /* called while a run waits; not NULL */
+  int64_t failed;       /* index of the matrix in the batch that makes the call fail */
+  nx_status why;        /* NX_OK, or the status of that failure */
 } nxi_gpu_call_run;
 
 typedef struct nxi_gpu_functions {
   const char *by; /* "cuFFT" */
-  /* Whether it does this call. What it needs is there. */
+  /* Whether it executes this call, and the libraries that it needs are available. */
   bool (*takes)(const nxi_gpu *g, const nxg_call *call);
-  /* Why a library that it would use for this call is not there (static text); NULL: it is, or this
-   * is no call of it. */
+  /* Why a library that it would use for this call is not available (static text); NULL: it is
+   * available, or this call is not for this entry. */
   const char *(*lacks)(const nxg_call *call);
   nx_status (*prepare)(nxi_gpu *g, const nxg_call *call, nxi_gpu_call_work *work, nxi_diag *d);
-  /* Starts everything on the GPU's stream. Only a call that may fail on what it reads waits. Runs
-   * of one work may overlap. */
+  /* Starts all work on the GPU's stream. Only a call that can fail because of the values of its
+   * operands waits. Several runs with the same `work` may overlap. */
   nx_status (*run)(nxi_gpu_call_run *r, nxi_diag *d);
   void (*release)(void *state); /* NULL: nothing to release */
-  /* Whether a run may be captured in a graph (gpu.h): all that it does is start work on
-   * nxi_gpu_stream, the same whatever the operands hold. */
+  /* Whether a run may be captured in a graph (gpu.h): it does nothing but start work on
+   * nxi_gpu_stream, and that work does not depend on the values of the operands. */
   bool captured;
 } nxi_gpu_functions;
 
@@ -49,10 +49,10 @@ extern const nxi_gpu_functions nxi_gpu_fft_functions;
  * eigvals, svd, qr */
 extern const nxi_gpu_functions nxi_gpu_factor_functions, nxi_gpu_vector_functions;
 
-/* Who does the call. NULL: the host. */
+/* The functions that execute the call. NULL: the host executes it. */
 const nxi_gpu_functions *nxi_gpu_call_functions(const nxi_gpu *g, const nxg_call *call);
-/* Of a call that the host does: the library that is missing for it, as a sentence. NULL: none is.
- * Static. */
+/* For a call that the host executes: a sentence that names the missing library. NULL: no library is
+ * missing. Static. */
 const char *nxi_gpu_call_lacks(const nxg_call *call);
 
 #endif

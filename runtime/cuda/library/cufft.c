@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* cuFFT's plans: made when a transform of their form first comes, the least recently used one makes
- * room for a new one. They have no memory of their own: each run lends them some, which the stream
- * gives back. */
+/* cuFFT's plans. A plan is made when a transform of its form is first run, and the least recently
+ * used one is replaced if there are too many. Plans do not own working memory: each run allocates
+ * it, and frees it in the order of the stream. */
 #include "cufft.h"
 
 #include "platform/thread.h"
@@ -11,7 +11,7 @@
 #include "runtime/cuda/internal.h"
 #include "ir/alloc.h"
 
-/* Of the library's enumerations. */
+/* Values of the library's enumerations. */
 enum {
   RESULT_MEMORY = 2,
   TYPE_R2C = 0x2a,
@@ -67,7 +67,7 @@ typedef struct plan {
   nxi_cufft_shape shape;
   int number;
   size_t work_bytes;
-  uint64_t used; /* when, in runs */
+  uint64_t used; /* number of the last run that used it */
 } plan;
 
 typedef struct plans {
@@ -87,7 +87,7 @@ static int type_of(const nxi_cufft_shape *s) {
   return types[s->form][s->wide];
 }
 
-/* The plan of p->shape. There is none if it fails. */
+/* Makes the plan of p->shape. After a failure there is no plan. */
 static int make(plan *p, void *stream) {
   long long n[NXI_CUFFT_RANK], box[2][NXI_CUFFT_RANK];
   const nxi_cufft_shape *s = &p->shape;
@@ -106,8 +106,8 @@ static int make(plan *p, void *stream) {
   return result;
 }
 
-/* Where a new plan goes: behind the others, or in the place of the least recently used one, which
- * may still be at work. */
+/* Finds the place of a new plan. If all are taken, the least recently used plan is destroyed, after
+ * waiting because it may still be in use. */
 static nx_status make_room(nxi_gpu *g, plans *p, int *at, nxi_diag *d) {
   *at = p->n;
   if (p->n < MOST_PLANS) return NX_OK;

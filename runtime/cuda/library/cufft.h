@@ -13,21 +13,22 @@ typedef enum nxi_cufft_form {
 } nxi_cufft_form;
 enum { NXI_CUFFT_RANK = 3 };
 
-/* Everything that a plan depends on. Transform b has its element (i, j, k) at b * distance + ((i *
- * box[1] + j) * box[2] + k) * stride, in elements of that side: pairs or reals. n: the real
- * lengths, the last dimension is that of the real numbers. All of it is zero where it is not used.
- * */
+/* All parameters of a plan. Element (i, j, k) of transform b is at b * distance + ((i * box[1] + j)
+ * * box[2] + k) * stride, counted in elements of that side: pairs or reals. n: the lengths of the
+ * side of real numbers. Entries that are not used are zero. */
 typedef struct nxi_cufft_shape {
   int64_t form, wide, rank, batch;
-  int64_t n[NXI_CUFFT_RANK], box[2][NXI_CUFFT_RANK]; /* of what is read, of what is written */
+  /* box: of the side that is read, and of the side that is written */
+  int64_t n[NXI_CUFFT_RANK], box[2][NXI_CUFFT_RANK];
   int64_t stride[2], distance[2];
 } nxi_cufft_shape;
 
 /* NULL if there is cuFFT, else the reason. NX_CUFFT in the environment names another library.
  * Static. */
 const char *nxi_cufft_missing(void);
-/* Starts the transforms. from may be `to` in complex ones whose two sides are the same; TO_REAL
- * leaves anything in `from`. Both are multiples of a pair's size. */
+/* Starts the transforms. `from` may equal `to` in complex transforms with the same layout on both
+ * sides. TO_REAL leaves undefined values in `from`. Both addresses are multiples of a pair's
+ * size. */
 nx_status nxi_cufft_run(nxi_gpu *g, const nxi_cufft_shape *s, bool inverse, uint64_t from,
                         uint64_t to, nxi_diag *d);
 

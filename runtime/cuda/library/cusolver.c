@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* cuSOLVER's handle, its memory to work in, and its routines a matrix after the other, or all at
- * once where it has that. */
+/* cuSOLVER's handle, its working memory, and its routines, called for one matrix after the other,
+ * or for all at once if there is a batched routine. */
 #include "cusolver.h"
 
 #include "platform/thread.h"
@@ -10,7 +10,7 @@
 #include "runtime/cuda/internal.h"
 #include "ir/alloc.h"
 
-/* Of the library's enumerations. */
+/* Values of the library's enumerations. */
 enum {
   STATUS_NOT_STARTED = 1,
   STATUS_MEMORY = 2,
@@ -24,7 +24,8 @@ enum {
   TYPE_C32 = 4,
   TYPE_C64 = 5,
 };
-enum { MOST_AT_ONCE = 16384 }; /* more the library's batched routines have been seen to refuse */
+/* the library's batched routines were observed to refuse more matrices */
+enum { MOST_AT_ONCE = 16384 };
 
 static struct cusolver {
 #define CUSOLVER(name, symbol, arguments) int(*name) arguments;
@@ -81,7 +82,7 @@ static nx_status refused(nxi_gpu *g, int result, const char *what, nxi_diag *d) 
                   known ? ", " : "", known ? words[result] : "");
 }
 
-/* ---- what is kept of a GPU */
+/* ---- the state that is kept for a GPU */
 
 typedef struct solver {
   void *handle, *params, *jacobi;
@@ -117,7 +118,8 @@ static nx_status start(nxi_gpu *g, nxi_gpu_shelf *shelf, nxi_diag *d) {
   solver *s = nxi_calloc(1, sizeof *s);
   if (s == NULL) return nxi_oom(d);
   int result = make(s, nxi_gpu_stream(g));
-  if (result == STATUS_MEMORY || result == STATUS_NOT_STARTED) { /* what it says without memory */
+  /* these are also reported when memory is exhausted */
+  if (result == STATUS_MEMORY || result == STATUS_NOT_STARTED) {
     nxi_gpu_free_all_kept(g);
     result = make(s, nxi_gpu_stream(g));
   }
@@ -130,8 +132,8 @@ static nx_status start(nxi_gpu *g, nxi_gpu_shelf *shelf, nxi_diag *d) {
   return NX_OK;
 }
 
-/* ---- a routine at work: inside the GPU's context, with the shelf's lock and memory of both sides
- * */
+/* ---- running a routine: inside the GPU's context, with the shelf's lock, and with working memory
+ * of the host and of the GPU */
 
 typedef struct work {
   const nxi_cusolver_job *job;
@@ -166,7 +168,8 @@ static nx_status enter(work *w, const nxi_cusolver_job *j, const char *what, nxi
   return status;
 }
 
-/* Memory to work in, of the sizes that the library has said, if it said so. */
+/* Allocates working memory of the sizes that the library has reported. result: whether that
+ * succeeded. */
 static nx_status lend(work *w, int result, nxi_diag *d) {
   nx_status status = NX_OK;
   if (result != 0) return refused(w->job->gpu, result, w->what, d);
@@ -184,7 +187,7 @@ static nx_status leave(work *w, nx_status status, int result, nxi_diag *d) {
   return status;
 }
 
-/* Matrix i of those that have so many elements. */
+/* The address of matrix i in a batch of matrices with so many elements. */
 static uint64_t matrix(const work *w, uint64_t base, int64_t i, int64_t elements) {
   return base + (uint64_t)(i * elements * w->size);
 }
@@ -266,9 +269,9 @@ nx_status nxi_cusolver_q(const nxi_cusolver_job *j, int64_t columns, int64_t wan
   return leave(&w, status, result, d);
 }
 
-/* ---- values and vectors */
+/* ---- eigenvalues, singular values and their vectors */
 
-/* Many at once. */
+/* All matrices in batched calls. */
 static nx_status eigh_batched(work *w, int vectors, uint64_t values, int *result, nxi_diag *d) {
   const nxi_cusolver_job *j = w->job;
   int64_t most = j->count < MOST_AT_ONCE ? j->count : MOST_AT_ONCE;

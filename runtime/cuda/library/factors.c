@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* cholesky, solve, inv, det, slogdet, triangular_solve on a GPU. Small matrices, and those of
- * middle size in batches, are factored by a kernel of our own, a block of threads each, in C order;
- * large ones by cuSOLVER, one after the other. What that sees of a matrix in C order is the
- * transposed one: factors of A^T solve A X = B when they are transposed, and A^T has the transposed
- * inverse, and the same determinant. */
+/* cholesky, solve, inv, det, slogdet, triangular_solve on a GPU. Small matrices, and batches of
+ * matrices of medium size, are factored in C order by a hand-written kernel, with a block of
+ * threads for each. Large matrices are factored by cuSOLVER, one after the other. A matrix in C
+ * order is for cuSOLVER the transposed matrix A^T. Its transposed factors solve A X = B, its
+ * inverse is the transposed inverse, and its determinant is the same. */
 #include "ir/alloc.h"
 #include "linalg.h"
 
@@ -24,7 +24,7 @@ static bool takes(const nxi_gpu *g, const nxg_call *call) {
   }
 }
 
-/* triangular_solve needs no library, and small matrices do not; those never come here. */
+/* triangular_solve and small matrices need no library; this is not called for them. */
 static const char *lacks(const nxg_call *call) {
   bool uses = call->op == NXG_cholesky || call->op == NXG_solve || call->op == NXG_inv ||
               call->op == NXG_det || call->op == NXG_slogdet;
@@ -78,9 +78,9 @@ static nx_status run_cholesky(nxi_linalg_run *run) {
   return nxi_linalg_end(run, NX_NOT_POSITIVE_DEFINITE);
 }
 
-/* ---- from factors */
+/* ---- results computed from factors */
 
-/* Of operand 0 into the factors. */
+/* Factors operand 0. */
 static void factor(nxi_linalg_run *run) {
   const nxi_linalg *l = run->l;
   int64_t n = l->n, count = l->count;
@@ -106,7 +106,7 @@ static void substitute(nxi_linalg_run *run, uint64_t a, uint64_t x, int64_t k, i
                    &adjoint, &unit);
 }
 
-/* With our own factors: x, of k columns, in place. */
+/* Solves with factors of the hand-written kernel, in place; x has k columns. */
 static void solve_in_place(nxi_linalg_run *run, uint64_t x, int64_t k) {
   int64_t n = run->l->n, count = run->l->count;
   uint64_t pivots = run->piece[PIVOTS];
@@ -115,7 +115,7 @@ static void solve_in_place(nxi_linalg_run *run, uint64_t x, int64_t k) {
   substitute(run, run->piece[FACTORS], x, k, 1, 0, 0);
 }
 
-/* With those of cuSOLVER: x has k columns of n elements, one after the other. */
+/* Solves with cuSOLVER's factors; x has k columns of n elements, one after the other. */
 static void solve_columns(nxi_linalg_run *run, bool transposed, uint64_t x, int64_t k) {
   if (run->status != NX_OK) return;
   nxi_cusolver_job job = nxi_linalg_job(run, run->piece[FACTORS], run->l->n, run->l->n);

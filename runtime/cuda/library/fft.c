@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /* Fourier transforms over several axes with cuFFT, in stages.
  *
- * Axes that lie side by side at the end of the tensor are one transform of up to three dimensions,
- * others go one by one. One with elements before and after it is no layout that cuFFT takes at
- * once, so it is moved to the end and back. From half a spectrum to real numbers goes a line at a
- * time, from a copy, whose imaginary parts that real numbers do not have are 0: in several
- * dimensions, and with these, cuFFT promises nothing; and it overwrites what it reads. */
+ * Adjacent axes at the end of the tensor are one transform of up to three dimensions; other axes
+ * are transformed one by one. cuFFT has no layout for an axis with elements both before and after
+ * it, so such an axis is moved to the end and back. Transforms from half a spectrum to real numbers
+ * are of one dimension and read a copy, for two reasons. Imaginary parts that a spectrum of real
+ * numbers cannot have are set to 0 in it, because cuFFT's result is not defined with them, nor in
+ * several dimensions; and cuFFT overwrites what it reads. */
 #include <string.h>
 
 #include "arrays.h"
@@ -13,8 +14,8 @@
 #include "cufft.h"
 #include "ir/alloc.h"
 
-/* Where a stage reads and writes. Scratch memory: the spectrum of irfft, and what is moved, before
- * and after the transform. */
+/* The places where a stage reads and writes. The last three are scratch memory: the spectrum of
+ * irfft, and the moved elements before (MOVED) and after (DONE) the transform. */
 enum { OPERAND, RESULT, SPECTRUM, MOVED, DONE, PLACES };
 
 typedef struct stage {
@@ -30,12 +31,12 @@ typedef struct stage {
 typedef struct fft {
   nx_dtype pairs, reals;
   bool inverse, too_large;
-  int32_t n_stages, at; /* at: where the numbers are */
+  int32_t n_stages, at; /* at: the place of the numbers so far */
   int64_t bytes[PLACES];
   stage stages[];
 } fft;
 
-enum { SINGLE_MOST = 512000000, DOUBLE_MOST = 256000000 }; /* lengths that cuFFT has */
+enum { SINGLE_MOST = 512000000, DOUBLE_MOST = 256000000 }; /* longest lengths that cuFFT supports */
 
 static bool is_ours(const nxg_call *call) {
   return call->op == NXG_fft || call->op == NXG_ifft || call->op == NXG_rfft ||
@@ -85,15 +86,16 @@ static void add_transpose(fft *f, nx_dtype t, int to, int64_t matrices, int64_t 
              (int64_t[]){matrices, rows, columns, each, each});
 }
 
-/* A transform of `rank` dimensions with elements before and after it. */
+/* A transform of `rank` dimensions; outer and inner: numbers of elements before and after its
+ * axes. */
 typedef struct group {
   nxi_cufft_form form;
   int32_t rank;
   int64_t n[NXI_CUFFT_RANK], outer, inner;
 } group;
 
-/* Of the side that is read (0) or written (1): elements along the last dimension, of one transform,
- * and their type. */
+/* For the side that is read (0) or written (1): the elements along the last dimension, the elements
+ * of one transform, and their type. */
 static int64_t last_extent(const group *g, int side) {
   bool half = g->form == (side == 0 ? NXI_CUFFT_TO_REAL : NXI_CUFFT_FROM_REAL);
   return half ? g->n[g->rank - 1] / 2 + 1 : g->n[g->rank - 1];
@@ -107,7 +109,7 @@ static nx_dtype dtype_of(const fft *f, const group *g, int side) {
   return g->form == (side == 0 ? NXI_CUFFT_FROM_REAL : NXI_CUFFT_TO_REAL) ? f->reals : f->pairs;
 }
 
-/* Transforms that lie one after the other, or, of one dimension, beside each other. */
+/* Adds the stage of transforms that are adjacent, or, in one dimension, interleaved. */
 static void add_plan(fft *f, const group *g, int to) {
   bool beside = g->inner > 1;
   int64_t batch = beside ? g->inner : g->outer;
@@ -148,7 +150,8 @@ static group around(const int64_t *shape, int32_t rank, int32_t axis, int64_t n,
   return g;
 }
 
-/* Makes axes of the mask that lie before the group part of it, and takes them from the mask. */
+/* Adds to the group the axes of the mask that are directly before it, and removes them from the
+ * mask. */
 static void extend(group *g, const int64_t *shape, int32_t axis, int64_t *mask) {
   if (g->inner > 1) return;
   while (axis-- > 0 && g->rank < NXI_CUFFT_RANK) {
@@ -162,7 +165,8 @@ static void extend(group *g, const int64_t *shape, int32_t axis, int64_t *mask) 
   }
 }
 
-/* The complex axes of the mask, from the last one on, to that place. */
+/* Adds the stages of the complex axes in the mask, from the last one to the first; the result goes
+ * to that place. */
 static void add_axes(fft *f, const int64_t *shape, int32_t rank, int64_t mask, int to) {
   for (int32_t axis = rank; axis-- > 0;) {
     if ((mask >> axis & 1) == 0 || shape[axis] == 1) continue;
@@ -223,7 +227,7 @@ static nx_status all_code(nxi_gpu *g, fft *f, nxi_diag *d) {
 
 static int64_t padded(int64_t bytes) { return (bytes + 255) & ~(int64_t)255; }
 
-/* The stages; work gets the scratch memory. */
+/* Plans the stages, and sets the size of the scratch memory in `work`. */
 static nx_status plan(fft *f, const nxg_call *c, nxi_gpu_call_work *work, nxi_diag *d) {
   const nxg_array *a = &c->operands[0];
   if (c->op == NXG_rfft) add_from_real(f, c);
@@ -266,8 +270,8 @@ static nx_status run_kernel(const stage *s, uint64_t from, uint64_t to, nxi_diag
   return nxi_arrays_run(s->code, s->items, arguments, d);
 }
 
-/* cuFFT wants real numbers where a pair could be; operands and results may be parts of larger
- * tensors. */
+/* cuFFT requires real numbers to be aligned like a pair. Operands and results, which may be parts
+ * of larger tensors, may be less aligned. */
 static nx_status run_transform(nxi_gpu *g, const fft *f, const stage *s, uint64_t from, uint64_t to,
                                nxi_diag *d) {
   bool first = s->shape.form == NXI_CUFFT_FROM_REAL;
@@ -293,7 +297,7 @@ static nx_status run(nxi_gpu_call_run *r, nxi_diag *d) {
   if (f == NULL) return NX_OK;
   for (int i = MOVED; i < PLACES; i++)
     places[i] = places[i - 1] + (uint64_t)padded(f->bytes[i - 1]);
-  if (f->n_stages == 0) { /* transforms of one number each */
+  if (f->n_stages == 0) { /* all transforms have length 1 */
     const nxg_array *a = &r->call->results[0];
     int64_t bytes = nxg_elements(a->rank, a->shape) * nxi_dtype_size(a->dtype);
     return nxi_gpu_copy(r->gpu, places[RESULT], places[OPERAND], bytes, d);
@@ -306,8 +310,8 @@ static nx_status run(nxi_gpu_call_run *r, nxi_diag *d) {
   return status;
 }
 
-/* No graph has transforms: a plan that makes room for another would take its tables from under
- * them. */
+/* Transforms are not captured in graphs: a plan may be destroyed to make room for another, while
+ * the graph would still use its tables. */
 const nxi_gpu_functions nxi_gpu_fft_functions = {.by = "cuFFT",
                                                  .takes = takes,
                                                  .lacks = lacks,

@@ -9,7 +9,7 @@ bool nxi_linalg_is_own(int64_t most, int64_t count) {
   return most <= OWN || (most <= OWN_IN_BATCHES && count >= BATCH);
 }
 
-/* ---- made ready */
+/* ---- preparing */
 
 nxi_linalg *nxi_linalg_create(const nxg_call *call) {
   const nxg_array *a = &call->operands[0], *b = &call->operands[1];
@@ -30,7 +30,7 @@ void nxi_linalg_piece(nxi_linalg *l, int piece, int64_t elements, int64_t bytes)
   l->at[piece] = l->scratch_bytes;
   if (__builtin_mul_overflow(elements, l->count, &all) ||
       __builtin_mul_overflow(all, bytes, &all) || all > INT64_MAX / 8 - l->scratch_bytes)
-    l->scratch_bytes = INT64_MAX / 8; /* no launch can have it, and says so */
+    l->scratch_bytes = INT64_MAX / 8; /* too much: every launch fails for lack of memory */
   else l->scratch_bytes += (all + 255) & ~(int64_t)255;
 }
 

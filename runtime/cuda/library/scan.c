@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Scans of few long lines, by scan.cuh. */
+/* Scans of few long lines with the kernels of scan.cuh. */
 #include <assert.h>
 
 #include "calls.h"
@@ -8,12 +8,12 @@
 #include "ir/dtype.h"
 #include "runtime/cuda/own_code.h"
 
-/* Of scan.cuh. */
+/* The same numbers as in scan.cuh. */
 enum { TILE = 7168, BLOCKS = 7, BLOCK = 1024, THREADS = 256 };
-enum { RESIDENT = 8 }; /* blocks that a multiprocessor has at once, at most */
+enum { RESIDENT = 8 }; /* most blocks that a multiprocessor runs at once */
 
-/* What is in the scratch memory: a ticket, states of tiles, totals of their blocks, what is up to
- * their ends. */
+/* The contents of the scratch memory: a ticket, the states of tiles, the totals of their blocks,
+ * the results up to their ends. */
 typedef struct scan {
   nxi_kernel *kernel;
   int64_t length, line_tiles, tiles, totals_at, all_at, cleared;
@@ -24,7 +24,7 @@ static bool takes(const nxi_gpu *g, const nxg_call *call) {
   return nxg_is_scan(call->op);
 }
 
-/* How scan.cuh names what it combines elements with. */
+/* The names of the operations in scan.cuh. */
 static const char *const combinations[] = {[NXK_SUM] = "NX_SCAN_SUM",
                                            [NXK_PROD] = "NX_SCAN_PROD",
                                            [NXK_MAX] = "NX_SCAN_MAX",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Which kernels of scatter.cuh do a scatter. Sums that come out the same in any order are added by
- * atomics. Otherwise the updates of an element keep their order: a thread walks a column, where
- * columns are short or fill the GPU; else the elements that indices name are sorted, with the
- * places of their updates, and a thread walks the updates of one element. Indices that are the same
- * along an axis are sorted once. */
+/* Chooses the kernels of scatter.cuh for a scatter. Sums that are the same in any order are added
+ * by atomics. Otherwise the updates of an element are applied in their order. If columns are short,
+ * or there are enough of them to fill the GPU, each thread walks a column. Else the numbers of the
+ * target elements are sorted, together with the positions of their updates, and each thread walks
+ * the updates of one element. Indices that are the same along an axis are sorted once. */
 #include "scatter.h"
 
 #include <string.h>
@@ -16,9 +16,9 @@
 
 enum {
   THREADS = 256,
-  SHORT_COLUMN = 32,      /* updates of a column: a sort would take longer to start */
-  MANY_COLUMNS = 1 << 17, /* as many threads as a large GPU runs at once, about */
-  BLOCKS = 16,            /* for each multiprocessor, at most: they take what there is by turns */
+  SHORT_COLUMN = 32,      /* updates of a column for which a sort is not worth its start */
+  MANY_COLUMNS = 1 << 17, /* about as many threads as a large GPU runs at once */
+  BLOCKS = 16,            /* most blocks for each multiprocessor; a block takes several tasks */
   MOST_VALUES = 16 + 4 * NXI_SCATTER_RANK
 };
 
@@ -57,8 +57,8 @@ static void add_axis(nxi_gpu_scatter *s, int32_t first, axis a) {
   s->axes[s->n_axes++] = a;
 }
 
-/* Those along which indices differ; along which they do not; that of the elements, along which a
- * kernel does not move in the result. */
+/* Adds axes. keyed: those along which indices differ; free: those along which they do not; own: the
+ * axis of the scatter, along which a kernel does not move in the result. */
 static void add_axes(nxi_gpu_scatter *s, bool keyed, bool free, bool own) {
   const nxi_scatter *h = &s->shape;
   int32_t first = s->n_axes;
@@ -116,7 +116,7 @@ static void add_list(nxi_text *text, const char *name, int32_t first, int32_t en
   nxi_text_add(text, "\n");
 }
 
-/* points: of the kernel, all of which are counted in N. */
+/* points: the number of points that the kernel loops over, the constant N in its text. */
 static nx_status get(nxi_gpu_scatter *s, nxi_gpu *g, const char *code, const char *entry,
                      int32_t keyed, int32_t end, int64_t points, nxi_kernel **out, nxi_diag *d) {
   const nxi_scatter *h = &s->shape;
@@ -193,7 +193,7 @@ nx_status nxi_gpu_scatter_create(nxi_gpu *g, const nxi_scatter *shape, bool any_
   s->n = shape->shape[shape->axis];
   s->points = 1;
   nx_status status = NX_OK;
-  if (columns == 0 || s->n == 0) s->points = 0; /* there is nothing to do */
+  if (columns == 0 || s->n == 0) s->points = 0; /* there is no work */
   else if (w == BY_COLUMNS) status = prepare_columns(s, g, d);
   else if (w == IN_ANY_ORDER) status = prepare_sums(s, g, d);
   else status = prepare_elements(s, g, scratch_bytes, d);
@@ -210,8 +210,8 @@ void nxi_gpu_scatter_destroy(nxi_gpu_scatter *s) {
   nxi_free(s);
 }
 
-/* ---- runs. Arguments are 64-bit numbers, of which a kernel that wants fewer bits reads the low
- * ones. */
+/* ---- runs. Arguments are 64-bit numbers; a kernel with a smaller parameter type reads their low
+ * bits. */
 
 /* values: n of them, then points, then those of the axes. */
 static nx_status launch(const nxi_gpu_scatter *s, nxi_gpu *g, const nxi_kernel *k,

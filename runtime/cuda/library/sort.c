@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Which kernels of sort.cuh sort what, and with which memory. */
+/* Chooses the kernels of sort.cuh for a sort, and its memory. */
 #include "sort.h"
 
 #include <string.h>
@@ -12,19 +12,20 @@
 #include "runtime/library/sort/core.h"
 
 enum {
-  FEW_THREADS = 128, /* of a block that sorts short rows, and that sorts longer ones */
+  /* threads of a block that sorts short rows; of one for longer rows, MANY_THREADS */
+  FEW_THREADS = 128,
   MANY_THREADS = 512,
   LONG_THREADS = 256, /* NX_SORT_THREADS */
   TURN_THREADS = 256,
   BEGIN_THREADS = 256,
   COUNT_SHARED = 8192 * 4,
-  RESIDENT = 6,       /* blocks of a pass that a multiprocessor has at once, at most */
+  RESIDENT = 6,       /* most blocks of a pass that a multiprocessor runs at once */
   LEAST_PIECE = 8192, /* elements that a block counts */
   MOST_PIECE = 1 << 17,
-  NARROW_BITS = 30, /* counts of fewer bits are 32-bit numbers */
+  NARROW_BITS = 30, /* rows of fewer than 2^30 elements are counted in 32 bits */
 };
 
-/* Where in the scratch memory. */
+/* Offsets in the scratch memory. */
 typedef struct areas {
   int64_t counts, tickets, looks, cleared, passes, turned, keys[2], other, result, bytes;
 } areas;
@@ -33,7 +34,7 @@ struct nxi_gpu_sort {
   nxi_gpu_sort_shape shape;
   nxi_sort_keys keys;
   int64_t size, to_size;
-  bool turned;                   /* so that rows lie together, and back */
+  bool turned;                   /* transposed so that rows are contiguous, and back */
   bool narrow;                   /* counts */
   int32_t shift, items, threads; /* of short rows; items == 0: rows are long */
   int64_t tile, tiles, piece;    /* of long rows */
@@ -43,7 +44,7 @@ struct nxi_gpu_sort {
 
 /* ---- kernels */
 
-/* The type that moves elements of a size. */
+/* The unsigned type in which elements of a dtype are moved. */
 static const char *raw_type(nx_dtype t) {
   if (nxi_is_complex(t)) return nxi_dtype_size(t) == 8 ? "nx_pair32" : "nx_pair64";
   switch (nxi_dtype_size(t)) {
@@ -56,7 +57,7 @@ static const char *raw_type(nx_dtype t) {
 
 static bool has_float_keys(nx_dtype t) { return nxi_is_float(t) || nxi_is_complex(t); }
 
-/* Instances: types and numbers, then one of these. */
+/* The text of an instance: types and numbers, then one of these. */
 #define KERNEL "extern \"C\" __global__ void __launch_bounds__(THREADS, BLOCKS) "
 #define SHARED "  extern __shared__ __align__(64) nx_u8 nx_shared[];\n"
 static const char short_rows_code[] = KERNEL
@@ -151,7 +152,7 @@ static nx_status get_long_rows(nxi_gpu_sort *s, nxi_gpu *g, const instance *both
   return status == NX_OK ? get(s, g, &pass, &s->pass, d) : status;
 }
 
-/* blocks: that a multiprocessor has registers for, without values of threads in memory. */
+/* blocks: the number for which a multiprocessor has enough registers without spilling. */
 static nx_status get_kernels(nxi_gpu_sort *s, nxi_gpu *g, nxi_diag *d) {
   const char *raw = raw_type(s->shape.dtype), *back = s->shape.indices ? "nx_u32" : raw;
   const instance both = {.raw = raw,
@@ -176,15 +177,15 @@ static int64_t take(nxi_gpu_sort *s, int64_t bytes) {
   return at;
 }
 
-/* Elements that a thread has of short rows, and of long ones. */
+/* Elements of a thread for short rows; elements of a tile for long rows. */
 static int32_t items_of_short(int64_t size) { return size == 16 ? 4 : 8; }
 static int64_t tile_of_long(int64_t size, bool indices) { /* nx_sort_sizes */
   int64_t numbers = size <= 4 ? 16 : 96 / size, both = size <= 4 ? 12 : size == 8 ? 8 : 5;
   return LONG_THREADS * (indices ? both : numbers);
 }
 
-/* Rows side by side are read together; they are turned where a block would have less than a piece
- * of memory of each element, or few rows for its threads. */
+/* Interleaved rows are read together. They are transposed first if a block would read fewer than 32
+ * contiguous bytes at a time, or if it would have too few rows for its threads. */
 static void choose_short(nxi_gpu_sort *s) {
   const nxi_gpu_sort_shape *h = &s->shape;
   s->items = items_of_short(s->size);
@@ -207,9 +208,9 @@ static void choose_long(nxi_gpu_sort *s, int32_t processors) {
   if (s->piece > MOST_PIECE) s->piece = MOST_PIECE;
 }
 
-/* Memory: passes alternate between the result and another one; keys of a sort of places between two
- * of their own. Where rows are turned the result's memory is that other one, and what was turned is
- * free after the first pass. */
+/* Chooses memory. Passes alternate between the result and a second array; the keys of an argsort
+ * alternate between two separate arrays. If rows are transposed, the result's memory is the second
+ * array, and the transposed operand is not needed after the first pass. */
 static void choose_memory(nxi_gpu_sort *s) {
   const nxi_gpu_sort_shape *h = &s->shape;
   int64_t n = h->outer * h->inner * h->length, rows = h->outer * h->inner;
@@ -232,7 +233,7 @@ static void choose_memory(nxi_gpu_sort *s) {
   }
 }
 
-/* Elements of a shape, 0 if it is too large. */
+/* The number of elements of a shape; 0 if it is too large. */
 static int64_t elements_of(const nxi_gpu_sort_shape *h) {
   int64_t n;
   if (__builtin_mul_overflow(h->outer, h->inner, &n) || __builtin_mul_overflow(n, h->length, &n))
@@ -258,7 +259,7 @@ nx_status nxi_gpu_sort_create(nxi_gpu *g, const nxi_gpu_sort_shape *shape, nxi_g
     int64_t longest = (int64_t)items_of_short(s->size) * MANY_THREADS;
     if (shape->length <= longest) choose_short(s);
     else choose_long(s, nxi_gpu_properties(g)->processors);
-    if (shape->length == 1) s->turned = false; /* nothing moves */
+    if (shape->length == 1) s->turned = false; /* transposing would not change anything */
     choose_memory(s);
     if (shape->length > 1) status = get_kernels(s, g, d);
   }
@@ -278,8 +279,8 @@ void nxi_gpu_sort_destroy(nxi_gpu_sort *s) {
   nxi_free(s);
 }
 
-/* ---- runs. Arguments are 64-bit numbers, of which a kernel that wants fewer bits reads the low
- * ones. */
+/* ---- runs. Arguments are 64-bit numbers; a kernel with a smaller parameter type reads their low
+ * bits. */
 
 static nx_status launch(const nxi_kernel *k, int64_t blocks, uint64_t *values, uint32_t n,
                         nxi_diag *d) {
@@ -299,7 +300,7 @@ static nx_status turn(const nxi_kernel *k, uint64_t from, uint64_t to, int64_t g
 
 static nx_status run_short(const nxi_gpu_sort *s, uint64_t from, uint64_t to, nxi_diag *d) {
   const nxi_gpu_sort_shape *h = &s->shape;
-  bool apart = h->inner > 1 && !s->turned; /* elements of a row */
+  bool apart = h->inner > 1 && !s->turned; /* the elements of a row are not contiguous */
   int64_t groups = apart ? h->outer : 1, rows = apart ? h->inner : h->outer * h->inner;
   int64_t per = (int64_t)s->items * s->threads >> s->shift;
   return LAUNCH(s->short_rows, groups * ((rows + per - 1) / per), from, to, (uint64_t)groups,

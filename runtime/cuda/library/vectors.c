@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* eigh, eigvalsh, eig, eigvals, svd, qr on a GPU, through cuSOLVER, which sees of a matrix in C
- * order the transposed one. Matrices that are not finite are no convergence, and the library gets
- * zeros in their place. */
+/* eigh, eigvalsh, eig, eigvals, svd, qr on a GPU through cuSOLVER, for which a matrix in C order is
+ * the transposed one. A matrix that is not finite is reported as no convergence, and the library
+ * gets zeros instead of it. */
 #include "ir/alloc.h"
 #include "linalg.h"
 
@@ -25,7 +25,8 @@ static const char *lacks(const nxg_call *call) {
   return uses ? nxi_cusolver_missing() : NULL;
 }
 
-/* A copy of operand 0 that is finite; what is not is flagged. */
+/* Flags the matrices of operand 0 that are not finite, and copies operand 0 with zeros instead of
+ * them. */
 static void take(nxi_linalg_run *run, uint64_t to, int lower) {
   const nxi_linalg *l = run->l;
   int64_t count = l->count, m = l->m, n = l->n;
@@ -34,7 +35,8 @@ static void take(nxi_linalg_run *run, uint64_t to, int lower) {
   NXI_LINALG_START(run, take, count * m * n, &a, &to, &run->flags, &count, &m, &n, &lower);
 }
 
-/* Where cuSOLVER writes real numbers, and what makes f64 of them. */
+/* The address where cuSOLVER writes real numbers. Results are f64, so f32 values go to scratch
+ * memory, and widen converts them. */
 static uint64_t values_at(const nxi_linalg_run *run, uint64_t result, int piece) {
   return run->l->part == NX_F64 ? result : run->piece[piece];
 }
@@ -43,12 +45,12 @@ static void widen(nxi_linalg_run *run, uint64_t result, int piece, int64_t n) {
   if (run->l->part != NX_F64) NXI_LINALG_START(run, to_double, n, &from, &result, &n);
 }
 
-/* ---- eigh. The lower triangle is the upper one of what the library sees, which is the conjugate:
- * the same values, conjugate vectors, a column each. */
+/* ---- eigh. The lower triangle is the upper triangle of the transposed matrix, which is the
+ * conjugate of A: it has the same values, and conjugate vectors, one in each column. */
 
 enum { VALUES, MATRIX, LEFT, RIGHT };
 
-/* What take and widen do. */
+/* Requests the kernels that take and widen use. */
 static void need_copies(nxi_linalg *l) {
   NXI_LINALG_NEED(l, flag, true);
   NXI_LINALG_NEED(l, take, true);
@@ -77,7 +79,7 @@ static nx_status run_eigh(nxi_linalg_run *run) {
   return nxi_linalg_end(run, NX_NO_CONVERGENCE);
 }
 
-/* ---- eig: of A itself, turned. Results are c128. */
+/* ---- eig. The library gets A itself, transposed to column-major order. Results are c128. */
 
 static void prepare_eig(nxi_linalg *l, bool vectors) {
   int64_t size = nxi_dtype_size(l->dtype);
@@ -108,8 +110,8 @@ static nx_status run_eig(nxi_linalg_run *run) {
   return nxi_linalg_end(run, NX_NO_CONVERGENCE);
 }
 
-/* ---- svd: A^T = U' S V'^H has the transposed vectors, V^H = U'^T, and U is the conjugate of V',
- * or V'^H as it lies */
+/* ---- svd. The transposed matrix A^T = U' S V'^H has the transposed vectors: V^H = U'^T, and U is
+ * the conjugate of V', which is V'^H in column-major order when it is read in C order */
 
 static bool is_small(const nxi_linalg *l) {
   return l->count > 1 && l->m <= NXI_CUSOLVER_SMALL && l->n <= NXI_CUSOLVER_SMALL;
@@ -145,10 +147,10 @@ static void small_svd(nxi_linalg_run *run, uint64_t values, int64_t u, int64_t v
   nxi_linalg_turn(run, NXI_ARRAYS_adjoint, seen_right, run->r->results[0], u, m, m * m, m * u);
 }
 
-/* More rows than columns: A itself, turned. */
+/* For more rows than columns, the library gets A itself, transposed to column-major order. */
 static void tall_svd(nxi_linalg_run *run, uint64_t values, int64_t u, bool full) {
   int64_t m = run->l->m, n = run->l->n;
-  uint64_t a = run->r->results[0]; /* has room for it until U is there */
+  uint64_t a = run->r->results[0]; /* has room for A until U is written */
   uint64_t left = run->piece[LEFT], right = run->piece[RIGHT];
   nxi_linalg_turn(run, NXI_ARRAYS_transpose, run->piece[MATRIX], a, m, n, m * n, m * n);
   nxi_cusolver_job job = nxi_linalg_job(run, a, m, n);
@@ -163,7 +165,7 @@ static nx_status run_svd(nxi_linalg_run *run) {
   int64_t u = left->shape[left->rank - 1], v = right->shape[right->rank - 2];
   int64_t least = l->m < l->n ? l->m : l->n;
   bool full = run->r->call->attrs[0] != 0;
-  if (least == 0) { /* what they are for a zero matrix */
+  if (least == 0) { /* for an empty matrix U and V^H are identities */
     identity(run, run->r->results[0], l->m, u);
     identity(run, run->r->results[2], v, l->n);
     return run->status;
@@ -181,12 +183,11 @@ static nx_status run_svd(nxi_linalg_run *run) {
   return nxi_linalg_end(run, NX_NO_CONVERGENCE);
 }
 
-/* ---- qr: of A turned, to columns that lie one after the other; Q takes the place of its
- * reflections */
+/* ---- qr of A, transposed to column-major order; Q replaces its reflections */
 
 enum { TAU };
 
-/* By a kernel of our own; that is of rows, and needs no turn. */
+/* Whether a hand-written kernel does it, which reads rows, so that nothing is transposed. */
 static bool is_own_qr(const nxi_linalg *l) {
   return nxi_linalg_is_own(l->m > l->n ? l->m : l->n, l->count);
 }
@@ -223,7 +224,7 @@ static nx_status run_qr(nxi_linalg_run *run) {
   int64_t m = l->m, n = l->n, count = l->count, inner = q->shape[q->rank - 1],
           least = m < n ? m : n, columns = columns_of(l, inner), each = m * columns;
   uint64_t a = run->piece[MATRIX], tau = run->piece[TAU], r = run->r->results[1];
-  if (least == 0) { /* no reflection */
+  if (least == 0) { /* no reflections: Q is the identity */
     identity(run, run->r->results[0], m, inner);
     return run->status;
   }
