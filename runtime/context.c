@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Contexts: creation, the end, statistics, fork. */
+/* Contexts: creation, destruction, statistics, fork. */
 #include "platform/exit.h"
 #include "platform/fork.h"
 #include "platform/lock.h"
@@ -17,8 +17,8 @@
 void nxi_slabs_free(nx_context *c);
 void nxi_callbacks_orphan(nx_context *c);
 
-/* ---- fork: the child finds the locks free. Runs of other threads are lost: their values go back
- * to what they were, but for memory that was being overwritten. */
+/* ---- fork. In the child all locks are free. Runs of other threads are lost there: their values
+ * are again what they were before, except for memory that was being overwritten. */
 
 static void fork_prepare(void *object) {
   nx_context *c = object;
@@ -34,7 +34,7 @@ static void fork_parent(void *object) {
 
 static void fork_child(void *object) {
   nx_context *c = object;
-  nxi_condition_init(&c->changed); /* nobody waits here any more */
+  nxi_condition_init(&c->changed); /* no thread of the child waits for it */
   for (nxi_run *run = c->runs, *next; run; run = next) {
     next = run->next;
     if (run->thread != nxi_thread_self()) nxi_release_locked(run, NX_INTERRUPTED);
@@ -46,7 +46,7 @@ static void fork_child(void *object) {
 
 static const nxi_fork_hooks fork_hooks = {fork_prepare, fork_parent, fork_child};
 
-/* ---- creation and the end */
+/* ---- creation and destruction */
 
 static nx_status create(nx_context *c, const nx_context_options *o, nxi_diag *d) {
   if (o->threads < 0)
@@ -70,7 +70,8 @@ static nx_status create(nx_context *c, const nx_context_options *o, nxi_diag *d)
   return NX_OK;
 }
 
-/* Nothing refers to the context: what is left is what teardown has put off, and caches. */
+/* Destroys a context to which nothing refers. Left are objects whose teardown was deferred, and
+ * caches. */
 static void destroy(nx_context *c) {
   if (c->fork_registered) nxi_fork_unregister(&c->fork_entry);
   atomic_store(&c->refs, 1); /* teardown takes and gives references */
@@ -152,7 +153,8 @@ nx_context *nx_context_retain(nx_context *c) {
   return c;
 }
 
-/* Handles on the stack of the dead still count: they are torn down first, and may be the last. */
+/* Objects whose teardown was deferred still have references to the context. They are torn down
+ * first; their references may be the last ones. */
 void nx_context_release(nx_context *c) {
   if (!c || !nxi_have_context("release", 0, c)) return;
   if (c->watched && !nxi_watch_give_up(c)) return;

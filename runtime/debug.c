@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* NX_DEBUG, NX_SKIP, NX_DUMP_DIR, NX_EXECUTOR: the one place that reads them, and, with nan.c, the
- * only ones that print. They are read once; what is wrong with them is kept, and every creation of
+/* NX_DEBUG, NX_SKIP, NX_DUMP_DIR, NX_EXECUTOR. Only this file reads these variables, and only this
+ * file and nan.c print. The variables are read once; an error in them is kept, and each creation of
  * a context fails with it. */
 #include "runtime/debug.h"
 
@@ -24,14 +24,14 @@ static const struct word {
 #undef NXI_DEBUG_ROW
 };
 
-/* Of NX_EXECUTOR. */
+/* The values of NX_EXECUTOR. */
 static const struct choice {
   const char *name;
   nxi_executor_kind executor;
 } choices[] = {
     {"llvm", NXI_COMPILED}, {"kernel-interp", NXI_KERNEL_INTERP}, {"interp", NXI_GRAPH_INTERP}};
 
-/* Stages that only a compiled graph has. */
+/* Stages that exist only for a compiled graph. */
 static const uint32_t compiled_stages =
     NXI_DEBUG_clusters | NXI_DEBUG_kernels | NXI_DEBUG_bound | NXI_DEBUG_llvm | NXI_DEBUG_asm;
 static const uint32_t all_stages = compiled_stages | NXI_DEBUG_graph | NXI_DEBUG_plan;
@@ -69,7 +69,7 @@ const char *nx_debug_help(void) {
           ;
 }
 
-/* ---- stages as they come about */
+/* ---- showing stages when they are made */
 
 static bool is_printed(const char *stage) {
   uint32_t f = nxi_debug_flags();
@@ -80,7 +80,7 @@ static bool is_printed(const char *stage) {
 
 static bool wants(const char *stage) { return dump_directory[0] || is_printed(stage); }
 
-/* Texts that nxc takes are .nxir. */
+/* Texts that nxc can read are .nxir. */
 static const char *suffix_of(const char *stage) {
   if (!strcmp(stage, "llvm")) return "ll";
   if (!strcmp(stage, "asm")) return "s";
@@ -108,7 +108,7 @@ static nx_status write_file(const char *stage, const char *name, const char *tex
   return nxi_fail(d, own.status, "dump", "NX_DUMP_DIR: %s", own.message);
 }
 
-/* A source that NVRTC refuses, with what it says of it. */
+/* Keeps a source that NVRTC refuses, with its messages. */
 static void keep_refused(const char *name, const char *source, const char *words, nxi_diag *d) {
   nxi_text text = {0};
   char path[NXI_PATH];
@@ -279,14 +279,14 @@ nx_status nx_debug_set(const char *text) {
   uint32_t f = 0;
   nxi_diag d;
   nxi_diag_clear(&d);
-  nxi_debug_init(&d); /* what it finds is for whoever creates a context */
+  nxi_debug_init(&d); /* failures are reported when a context is created */
   nxi_diag_clear(&d);
   if (parse_debug("debug", text ? text : "", &f, &d)) return nxi_error_report(&d);
   apply(f, false);
   return NX_OK;
 }
 
-/* ---- each run */
+/* ---- after each run */
 
 void nxi_debug_run(const nxi_run *run, uint32_t nodes, const char *miss, bool interpreted,
                    double ms) {

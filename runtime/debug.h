@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the environment and nx_debug_set ask for. */
+/* The debugging options that the environment and nx_debug_set request. */
 #ifndef NXI_DEBUG_H
 #define NXI_DEBUG_H
 
@@ -12,7 +12,7 @@
 #define NXI_NO_CUDA " (nothing here: the library was built without CUDA)"
 #endif
 
-/* One word of NX_DEBUG a row: name, what it does. */
+/* The words of NX_DEBUG, one in each row: name, effect. */
 #define NXI_DEBUG_WORDS(X)                                               \
   X(graph, "each graph for which a plan is made, as recorded")           \
   X(clusters, "the graph after its passes, and what becomes one kernel") \
@@ -45,29 +45,28 @@ enum {
 #undef NXI_DEBUG_ROW
 };
 
-/* Reads the environment, once, before anything is compiled. A variable that says nothing sensible
- * is a failure, each time: NX_INVALID_ARGUMENT; NX_IO if the directory for dumps cannot be written.
- * */
+/* Reads the environment, once, before anything is compiled. If a variable is not valid, each call
+ * fails: NX_INVALID_ARGUMENT; NX_IO if the directory for dumps cannot be written. */
 nx_status nxi_debug_init(nxi_diag *d);
 uint32_t nxi_debug_flags(void);
 nxi_executor_kind nxi_debug_executor(void);
-bool nxi_debug_llvm_wanted(void); /* NX_EXECUTOR=llvm: nothing else will do */
-/* Whether tiny graphs are interpreted at first; not under NX_EXECUTOR=llvm, nor where stages shall
- * be shown that only compiled graphs have. */
+bool nxi_debug_llvm_wanted(void); /* NX_EXECUTOR=llvm: graphs must be compiled */
+/* Whether tiny graphs are interpreted at first; false with NX_EXECUTOR=llvm, and if stages are
+ * wanted that exist only for compiled graphs. */
 bool nxi_debug_interpret_tiny(void);
 bool nxi_debug_fuse(void);
 bool nxi_debug_whole(void); /* nxi_executable_options.whole */
-/* A part of the key of every plan: whether it fuses, packs operands, and which request for stages
- * they were shown after, so that each graph that runs after a new request is planned, and shown,
- * once more. */
+/* A part of the key of every plan: whether it fuses and packs operands, and the number of the last
+ * request for stages. Because of that number each graph that runs after a new request is planned,
+ * and shown, once more. */
 enum { NXI_KEY_UNFUSED = 1, NXI_KEY_WHOLE = 2 };
 uint32_t nxi_debug_key(void);
 /* Shows the graph of a run for which a plan is made, with the values that are parameters of the
  * plan. */
 nx_status nxi_debug_graph(const nxi_run *run, nxi_diag *d);
-/* nan.c. The arrays of the launch are still there. */
+/* nan.c. Called while the arrays of the launch still exist. */
 void nxi_debug_nan(const nxi_run *run);
-/* After each run: what NX_DEBUG=time,cache want. */
+/* Called after each run: prints for NX_DEBUG=time,cache. */
 void nxi_debug_run(const nxi_run *run, uint32_t nodes, const char *miss, bool interpreted,
                    double ms);
 

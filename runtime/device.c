@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The devices of a context: the processor, the interpreter beside it, GPUs, and those that are
- * missing, with the reason. A GPU is opened when something is first recorded for it. */
+/* The devices of a context: the processor, the interpreter, GPUs, and missing devices with the
+ * reason. A GPU is opened when an operation is first recorded for it. */
 #include <string.h>
 
 #include "codegen_cuda/codegen_cuda.h"
@@ -20,10 +20,10 @@ struct nxi_devices {
     nxi_kernel_cache *kernels;
   } gpus[NXI_MOST_GPUS];
   int64_t memory_limit;
-  char *cache_dir; /* NULL: as by default */
+  char *cache_dir; /* NULL: the default */
 };
 
-/* ---- life */
+/* ---- creating and destroying */
 
 nx_status nxi_devices_create(nx_context *c, const nx_context_options *o, nxi_diag *d) {
   struct nxi_devices *all = nxi_calloc(1, sizeof *all);
@@ -39,7 +39,7 @@ nx_status nxi_devices_create(nx_context *c, const nx_context_options *o, nxi_dia
   return NX_OK;
 }
 
-/* Plans and buffers are gone. */
+/* Called after plans and buffers were destroyed. */
 void nxi_devices_destroy(struct nxi_devices *all) {
   if (!all) return;
   for (int i = 0; i < NXI_MOST_GPUS; i++) {
@@ -51,7 +51,7 @@ void nxi_devices_destroy(struct nxi_devices *all) {
   nxi_free(all);
 }
 
-/* ---- what there is */
+/* ---- the devices that are present */
 
 static int32_t gpus(void) {
   const char *why;
@@ -59,7 +59,7 @@ static int32_t gpus(void) {
   return n < NXI_MOST_GPUS ? n : NXI_MOST_GPUS;
 }
 
-/* Why the device cannot be used; NULL if it can. */
+/* The reason why the device cannot be used; NULL if it can. */
 static const char *reason(nx_device device) {
   const char *why = NULL;
   nxi_gpu_info info;
@@ -82,7 +82,7 @@ int32_t nx_device_count(const nx_context *c) {
   return c ? NXI_DEVICE_CUDA + (n > 0 ? n : 1) : 0;
 }
 
-/* Lock. */
+/* The lock is held. */
 static nx_status open_gpu(struct nxi_devices *all, int32_t number, nxi_diag *d) {
   struct opened *o = &all->gpus[number];
   nx_status status = nxi_gpu_open(number, all->memory_limit, &o->gpu, d);
@@ -121,8 +121,8 @@ void nxi_device_options(const nx_context *c, int32_t device, nxi_executable_opti
   nxi_mutex_unlock(&all->lock);
 }
 
-/* What is open need not be asked of the driver again, which takes longer than recording an
- * operation does. */
+/* Whether the device is known to be usable because it is open. Asking the driver takes longer than
+ * recording an operation. */
 static bool is_open(nx_context *c, nx_device device) {
   if (device < NXI_DEVICE_CUDA || device >= NXI_DEVICE_CUDA + NXI_MOST_GPUS) return false;
   nxi_mutex_lock(&c->devices->lock);
@@ -173,7 +173,7 @@ nx_status nx_device_describe(const nx_context *c, nx_device device, nx_device_in
   return nxi_fill(out, &info, sizeof info, "nx_device_info", "device");
 }
 
-/* Actions on the processor have ended when they return; a GPU may still be at work. */
+/* Only a GPU may still be working: actions on the processor have ended when they return. */
 nx_status nx_wait(nx_context *c, nx_device device) {
   if (!nxi_have_context("wait", 0, c)) return NX_INVALID_ARGUMENT;
   nxi_diag d;
@@ -187,8 +187,8 @@ nx_status nx_wait(nx_context *c, nx_device device) {
 
 /* ---- memory */
 
-/* The GPU, if the device is one that is open; false: there is no such device, and that is reported.
- * */
+/* Sets *out to the GPU if the device is an open GPU, else to NULL. False: the device does not
+ * exist, which is reported. */
 static bool opened_gpu(const nx_context *c, const char *op, nx_device device, nxi_gpu **out) {
   struct nxi_devices *all = c->devices;
   *out = NULL;

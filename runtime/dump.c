@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Stages of graphs as text, for a person. */
+/* Stages of graphs as text for people. */
 #include <string.h>
 
 #include "runtime/realize/function.h"
@@ -23,8 +23,8 @@ static nx_status text_of(nx_context *c, int32_t device, const nxg_graph *g, cons
   return status;
 }
 
-/* The graph that realising the tensors would run. Like a realise it waits for what another run
- * computes. */
+/* Extracts the graph that realising the tensors would run. As in realising, it waits for values
+ * that another run is computing. */
 static nx_status extract(nxi_action *a, nx_tensor *const *t, size_t n, nxg_graph **g,
                          int32_t *device) {
   nx_context *c = a->context;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Three ways to hold memory under one lock:
+/* Memory is held in three ways under one lock:
  *
  *   slabs   64 KiB, aligned to their size, blocks of one size class after a header of one cache
  *           line. A block's slab is found by masking its address. Slabs are cut from 1 MiB chunks
@@ -7,9 +7,9 @@
  *   medium  size classes in four steps a doubling, from aligned_alloc.
  *   large   mapped, aligned to 2 MiB, in multiples of 2 MiB, eight steps a doubling.
  *
- * Freed medium and large blocks carry their list entry in their first bytes; the longest unused one
- * goes first when there are too many. Under the address sanitizer all bytes that nobody owns are
- * poisoned. */
+ * Freed medium and large blocks contain their list entry in their first bytes; if there are too
+ * many, the one that was freed first is returned first. With the address sanitizer all bytes that
+ * are not allocated are poisoned. */
 #include "memory.h"
 
 #include <stdbool.h>
@@ -39,11 +39,11 @@
 
 enum {
   ALIGNMENT = 64,
-  SMALL_MAX = 4096 - ALIGNMENT, /* what a slab block holds at most */
+  SMALL_MAX = 4096 - ALIGNMENT, /* the most bytes of a slab block */
   SMALL_CLASSES = 28,           /* multiples of 64 up to 1 KiB, then of 256 up to 4 KiB */
   SLAB = 64 << 10,
   CHUNK_SLABS = 16,
-  MEDIUM_MAX = 1 << 20, /* above: pages of their own */
+  MEDIUM_MAX = 1 << 20, /* larger blocks have separate pages */
   HUGE_PAGE = 2 << 20,
   BINS = (47 - 12) * 8, /* eight steps a doubling, from 4 KiB to BYTES_MAX */
   NODE_BYTES = 64,
@@ -57,7 +57,8 @@ typedef struct free_block {
 } free_block;
 
 typedef struct slab {
-  struct slab *next, *previous; /* of those of its class that have room, or of the empty ones */
+  /* the list of slabs of its class that have room, or of empty slabs */
+  struct slab *next, *previous;
   free_block *free;
   uint32_t class;
   uint32_t live;
@@ -115,12 +116,12 @@ static int64_t round_size(int64_t bytes, int64_t steps, int64_t unit) {
   return (bytes + step - 1) / step * step;
 }
 
-/* What a medium or large buffer occupies. */
+/* The bytes that a medium or large buffer occupies. */
 static int64_t block_bytes(int64_t bytes) {
   return is_large(bytes) ? round_size(bytes, 8, HUGE_PAGE) : round_size(bytes, 4, ALIGNMENT);
 }
 
-/* Each block size has a bin of its own: its power of two and the three bits below. */
+/* Each block size has a separate bin: its power of two and the three bits below it. */
 static uint32_t bin_of(int64_t bytes) {
   uint32_t top = 63 - (uint32_t)__builtin_clzll((uint64_t)bytes);
   return (top - 12) * 8 + (uint32_t)(bytes >> (top - 3) & 7);
@@ -197,7 +198,7 @@ static void small_free(nxi_allocator *a, void *p) {
   s->free = block;
   if (was_full) push_slab(&a->partial[s->class], s);
   if (--s->live == 0 &&
-      (s->next || s->previous)) { /* the last slab of a class stays: it will be wanted */
+      (s->next || s->previous)) { /* the last slab of a class is kept for later allocations */
     unlink_slab(&a->partial[s->class], s);
     UNPOISON((char *)s, SLAB);
     push_slab(&a->empty, s);
@@ -242,7 +243,8 @@ static void *fresh_block(int64_t bytes) {
 static void give_back(node *list) {
   NXI_NO_LOCK();
   for (node *n = list, *next; n; n = next) {
-    /* The analyser cannot see that unlinking gave the list another head: no node is in it twice. */
+    /* The analyser cannot see that unlinking changed the head of the list: no node is in it
+     * twice. */
     next = n->bin_next; /* NOLINT(clang-analyzer-unix.Malloc) */
     int64_t bytes = n->bytes;
     UNPOISON(n, (size_t)bytes);
@@ -345,8 +347,9 @@ void nxi_allocator_destroy(nxi_allocator *a) {
   nxi_free(a);
 }
 
-/* The part of an allocation that the lock protects. False: the limit would be passed. *block stays
- * NULL if a fresh one is needed; it is counted already, so that others see it. */
+/* The part of an allocation that the lock protects. False: the limit would be exceeded. *block
+ * stays NULL if a new block is needed; that block is already counted, so that allocations of other
+ * threads respect the limit. */
 static bool alloc_locked(nxi_allocator *a, int64_t bytes, int64_t rounded, void **block,
                          node **drop) {
   NXI_HELD(&a->lock);
@@ -359,13 +362,13 @@ static bool alloc_locked(nxi_allocator *a, int64_t bytes, int64_t rounded, void 
     if (a->stats.live > a->stats.peak) a->stats.peak = a->stats.live;
   } else {
     a->stats.reserved += rounded;
-    *drop =
-        shrink_cache(a, a->memory_limit - a->stats.live); /* cached memory is memory in use, too */
+    *drop = shrink_cache(a, a->memory_limit - a->stats.live); /* the limit includes cached memory */
   }
   return true;
 }
 
-/* The block that alloc_locked has counted; or NULL, and it is counted no more. */
+/* Allocates the block that alloc_locked has counted; if that fails, returns NULL and no longer
+ * counts it. */
 static void *fresh_and_settle(nxi_allocator *a, int64_t bytes, int64_t rounded) {
   void *p = fresh_block(rounded);
   if (!p) {

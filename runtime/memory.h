@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* The allocator of tensor buffers. Fresh pages cost several times the work that is done on them, so
- * freed buffers are kept, up to a bound, and given out again. Buffers are aligned to 64 bytes and
- * hold exactly the bytes asked for: nothing may read or write past them. Contents are arbitrary.
+/* The allocator of tensor buffers. Getting new pages from the system costs several times the work
+ * that is done on them, so freed buffers are kept, up to a bound, and reused. Buffers are aligned
+ * to 64 bytes and have exactly the requested size: nothing may read or write past them. Their
+ * contents are undefined.
  *
  * Sizes below 4 KiB come from slabs of one size class each, up to 1 MiB from the C library, larger
- * ones from the system in pages of their own (2 MiB pages where the system grants them). All
- * functions may be called from any thread; fork() in another thread does no harm. */
+ * ones from the system in separate pages (2 MiB pages if the system grants them). All functions may
+ * be called from any thread; another thread may call fork() meanwhile. */
 #ifndef NXI_MEMORY_H
 #define NXI_MEMORY_H
 
@@ -22,9 +23,9 @@ typedef struct nxi_allocator_options {
   int64_t cache_limit;
 } nxi_allocator_options;
 
-/* Bytes, but for `allocations`. live and peak count what was asked for; cached is what freed
- * buffers of 4 KiB and more occupy; reserved is all that the allocator holds, live or not, rounding
- * included. */
+/* All but `allocations` are bytes. live and peak count requested bytes; cached counts the memory of
+ * freed buffers of 4 KiB and more; reserved counts all memory that the allocator holds, live or
+ * not, including rounding. */
 typedef struct nxi_memory_stats {
   int64_t live, peak, cached, reserved;
   uint64_t allocations;
@@ -37,15 +38,15 @@ nx_status nxi_allocator_create(const nxi_allocator_options *options, nxi_allocat
 void nxi_allocator_destroy(nxi_allocator *a);
 
 /* A buffer of `bytes` >= 0 bytes (0: a distinct address that holds nothing) in *out, which the
- * caller frees with the same size. NX_OUT_OF_MEMORY: the system has none, or the limit would be
- * passed; *out is untouched. */
+ * caller frees with the same size. NX_OUT_OF_MEMORY: the system has no memory, or the limit would
+ * be exceeded; *out is not changed. */
 nx_status nxi_buffer_alloc(nxi_allocator *a, int64_t bytes, void **out, nxi_diag *d);
 void nxi_buffer_free(nxi_allocator *a, void *buffer, int64_t bytes);
 
 /* Returns cached memory to the system until at most `keep` bytes of it are left. */
 void nxi_allocator_trim(nxi_allocator *a, int64_t keep);
 void nxi_allocator_stats(nxi_allocator *a, nxi_memory_stats *out);
-/* Starts a new peak at what is live now. */
+/* Sets the peak to the bytes that are live now. */
 void nxi_allocator_reset_peak(nxi_allocator *a);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Detecting the processor: instruction sets from the compiler's run time, which also asks whether
- * the system saves the registers; caches and the name from the system's tables. Nothing here can
- * fail: what cannot be learnt gets a value that is safe for small machines. */
+/* Detects the processor: instruction sets with the compiler's run-time library, which also checks
+ * that the system saves the registers; caches and the name from the system's tables. Nothing here
+ * can fail: a property that cannot be found out gets a value that is safe for small machines. */
 #include "ir/target.h"
 
 #include <stdio.h>
@@ -12,7 +12,8 @@
 #include "platform/machine.h"
 #include "platform/thread.h"
 
-/* From the narrowest to the widest: a machine that has one has those of its kind before it. */
+/* From the narrowest to the widest: a machine that has one also has the earlier ones of its
+ * architecture. */
 static const struct {
   const char *name;
   int32_t vector_bytes;
@@ -41,7 +42,7 @@ static int best_isa(void) {
   return ISAS - 1;
 }
 
-/* -1: there is no such instruction set, or not on this kind of machine. */
+/* -1: there is no such instruction set, or not on this architecture. */
 static int find_isa(const char *name) {
   for (int i = 0; i < ISAS; i++)
     if (strcmp(name, isas[i].name) == 0) return i;
@@ -91,8 +92,8 @@ static bool gpu_target(const char *isa, nxi_target *out) {
   snprintf(out->isa, sizeof out->isa, "sm_%d", major_minor);
   out->vector_bytes = 4 * threads;
   out->block_threads = threads;
-  /* What the CUDA programming guide's table of compute capabilities says that one block may ask
-   * for. */
+  /* The most shared memory of a block, from the table of compute capabilities in the CUDA
+   * programming guide. */
   bool most = major_minor == 90 || major_minor == 100 || major_minor == 103;
   out->shared_bytes = most                                     ? 227 << 10
                       : major_minor == 80 || major_minor == 87 ? 163 << 10

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: ISC */
-/* The pool. Two words carry all synchronisation:
+/* The pool. All synchronisation uses two words:
  *
- *   signal  counts the runs announced. A worker that has seen value s waits (spinning, then in
- *           futex) for another value.
+ *   signal  counts the runs that were announced. A worker that has seen value s waits (spinning,
+ *           then in futex) for another value.
  *   state   OPEN while a run has chunks to hand out, plus the number of workers inside it. A worker
  *           enters by raising the number with OPEN set, so it reads the run only while the caller
  *           keeps it alive; the caller closes the run, then waits for the number to fall to zero. A
- *           worker that wakes too late finds the run closed and costs nobody a wait.
+ *           worker that wakes up too late finds the run closed, and the caller does not wait for
+ *           it.
  *
- * `busy` says who may announce runs. Everything else of the pool is owned by the holder of `busy`.
- * */
+ * `busy` is held by the thread that may announce runs. That thread owns everything else in the
+ * pool. */
 #include "threads.h"
 
 #include <limits.h>
@@ -28,8 +29,8 @@ _Static_assert((int)NXI_CPU_MAX <= (int)NXI_POOL_MAX_THREADS,
 
 enum {
   CHUNKS_PER_WORKER = 4,
-  SPIN_NS = 70 * 1000,        /* a worker, after its last run */
-  WAIT_SPIN_NS = 100 * 1000,  /* the caller, for its workers */
+  SPIN_NS = 70 * 1000,        /* of a worker after its last run */
+  WAIT_SPIN_NS = 100 * 1000,  /* of the caller while it waits for its workers */
   POLL_NS = 10 * 1000 * 1000, /* between polls, half of what is promised */
   RAMP_NS = 2 * 1000 * 1000,  /* a polled caller doubles its chunk while one takes less than this */
   STACK_BYTES = 2 << 20,
@@ -39,9 +40,10 @@ enum {
 #define WAITED_FOR (UINT32_C(1) << 30) /* the caller sleeps until the number is zero */
 #define INSIDE     (WAITED_FOR - 1)
 
-/* Tasks of one worker that are not handed out, in grains: the first of them, and above 32 bits the
- * end. It takes from the front; whoever has none left takes from the end of others. So a worker
- * does the same tasks of equal runs, and finds what it used last time in its own cache. */
+/* The tasks of one worker that were not taken yet, in grains: the first one in the low 32 bits, the
+ * end in the high bits. The worker takes tasks from the front; a worker that has none left takes
+ * them from the end of others. So a worker does mostly the same tasks in equal runs, and finds
+ * their memory in its own cache. */
 typedef struct region {
   _Alignas(CACHE_LINE) _Atomic uint64_t rest;
 } part;
@@ -57,13 +59,13 @@ typedef struct run {
   part *parts;          /* n_parts of them: the pool's, or `alone` */
   int32_t n_parts;
   part alone;
-  _Atomic bool stopped; /* a poll said stop */
+  _Atomic bool stopped; /* a poll requested a stop */
 } run;
 
 typedef struct pool_worker {
   nxi_pool *pool;
   int32_t index;
-  int16_t cpu; /* where it is pinned, -1: nowhere */
+  int16_t cpu; /* the processor that it is pinned to; -1: none */
   nxi_thread thread;
 } pool_worker;
 
@@ -71,14 +73,16 @@ struct nxi_pool {
   void *block; /* the allocation that holds the pool */
   int32_t size;
   bool pinned, spins;
-  nxi_cpus cpus;      /* when the pool was made: its creator may since have been confined */
+  /* allowed processors when the pool was made; those of the creating thread may have been
+   * restricted since */
+  nxi_cpus cpus;
   nxi_pool_hook hook; /* run == NULL: own threads */
   nxi_fork_entry fork_entry;
   pool_worker *workers;   /* size of them; [0] is the caller and unused */
   part *parts;            /* size of them */
   int32_t started;        /* workers[1 .. started - 1] have threads; 0: not tried yet */
   int16_t vacant_cpu;     /* the processor no worker is pinned to: the caller's */
-  run *current;           /* valid while state has OPEN or somebody inside */
+  run *current;           /* valid while state has OPEN or a worker is inside */
   _Atomic uint32_t forks; /* times this process became a child */
   _Alignas(CACHE_LINE) _Atomic uint32_t signal;
   _Atomic uint32_t sleepers; /* workers in futex, or about to be */
@@ -135,16 +139,16 @@ static void run_chunks(run *r, int32_t worker) {
   while (take_chunk(r, worker, r->chunk, &begin, &end)) r->fn(r->arg, worker, begin, end);
 }
 
-/* Once it has said stop it is not asked again. */
+/* Calls the poll, unless it has already requested a stop. */
 static void ask(run *r) {
   if (atomic_load_explicit(&r->stopped, memory_order_relaxed)) return;
   if (r->poll->fn(r->poll->user)) atomic_store_explicit(&r->stopped, true, memory_order_relaxed);
 }
 
-/* A share of a run that has a poll, so that nobody is busy for long once it has said stop: nothing
- * is known about the cost of a task, so chunks start at one grain and double while they are cheap.
- * The poll may run anything, so it runs under the caller's own floating-point environment, `saved`.
- * */
+/* Runs a share of a run that has a poll. Workers should end soon after the poll has requested a
+ * stop, but the cost of a task is not known, so chunks start at one grain and double while they are
+ * cheap. The poll may run any code, so it runs in the caller's floating-point environment,
+ * `saved`. */
 static void run_chunks_polled(run *r, int32_t worker, nxi_fp saved) {
   bool asks = nxi_thread_self() == r->caller;
   int64_t begin, end, size = 1, polled = nxi_now_ns(), started = polled;
@@ -182,8 +186,9 @@ static uint32_t wait_for_signal(nxi_pool *pool, uint32_t seen) {
       relax();
     }
     if (deadline && nxi_now_ns() < deadline) continue;
-    /* Announcing: signal, then look for sleepers. Here the other way round, and futex looks again.
-     * */
+    /* The announcing thread changes the signal and then looks for sleepers. This thread does it in
+     * the opposite order, and futex compares the signal again, so that no announcement is
+     * missed. */
     atomic_fetch_add(&pool->sleepers, 1);
     while (atomic_load(&pool->signal) == seen) nxi_futex_wait(&pool->signal, seen, -1);
     atomic_fetch_sub(&pool->sleepers, 1);
@@ -224,7 +229,7 @@ static bool pin(pool_worker *w, int16_t cpu) {
   return true;
 }
 
-/* One worker a processor, the caller's left free. */
+/* Pins one worker to each processor except the caller's. */
 static void pin_workers(nxi_pool *pool) {
   int here = nxi_thread_processor();
   for (int32_t i = 0, next = 1; i < pool->size; i++) {
@@ -234,7 +239,8 @@ static void pin_workers(nxi_pool *pool) {
   }
 }
 
-/* Where workers may run: not where the thread that happened to start them may. */
+/* Sets the processors on which workers may run, which are not those of the thread that starts
+ * them. */
 static void place_workers(nxi_pool *pool) {
   if (!pool->cpus.ids_known) return;
   if (pool->pinned && pool->started == pool->size) {
@@ -245,8 +251,8 @@ static void place_workers(nxi_pool *pool) {
     nxi_thread_confine(&pool->workers[i].thread, pool->cpus.ids, pool->cpus.count);
 }
 
-/* The caller is not ours to pin. If it moved to a worker's processor, the worker moves to the one
- * it left. */
+/* The caller's thread is not pinned. If it moved to a worker's processor, that worker is moved to
+ * the processor that the caller left. */
 static void give_way(nxi_pool *pool) {
   int here = nxi_thread_processor();
   if (here < 0 || here == pool->vacant_cpu || pool->vacant_cpu < 0) return;
@@ -257,7 +263,7 @@ static void give_way(nxi_pool *pool) {
   }
 }
 
-/* Makes the threads; fewer than wanted is no error. */
+/* Makes the threads; it is not an error if there are fewer than wanted. */
 static void start_workers(nxi_pool *pool) {
   atomic_store(&pool->signal, 0);
   atomic_store(&pool->sleepers, 0);
@@ -274,7 +280,7 @@ static void start_workers(nxi_pool *pool) {
 
 /* ---- the caller */
 
-/* Waits until no worker is inside. Spins, then sleeps; polls all the while. */
+/* Waits until no worker is inside: spins, then sleeps, and calls the poll meanwhile. */
 static void wait_for_workers(nxi_pool *pool, run *r) {
   int64_t started = nxi_now_ns(), polled = started;
   for (;;) {
@@ -294,7 +300,7 @@ static void wait_for_workers(nxi_pool *pool, run *r) {
   }
 }
 
-/* With `busy` held: shares the run with the workers. */
+/* Shares the run with the workers; `busy` is held. */
 static void run_with_workers(nxi_pool *pool, run *r) {
   if (pool->started == 0) start_workers(pool);
   if (pool->vacant_cpu >= 0) give_way(pool);
@@ -313,8 +319,8 @@ static void run_with_workers(nxi_pool *pool, run *r) {
 
 static void hook_body(void *argument, int32_t worker) { run_share(argument, worker); }
 
-/* Makes the grain so large that numbers of grains fit in 32 bits, and hands the parts out to as
- * many as there are grains for. */
+/* Makes the grain so large that numbers of grains fit in 32 bits, and divides the grains among the
+ * workers, at least one for each part. */
 static void prepare_run(run *r, part *parts, int32_t size) {
   if (r->grain < 1) r->grain = 1;
   if (r->grain > r->tasks) r->grain = r->tasks;
@@ -363,9 +369,9 @@ int64_t nxi_pool_run(nxi_pool *pool, nxi_task_fn fn, void *arg, int64_t tasks, i
   return nxi_pool_run_polled(pool, NULL, fn, arg, tasks, grain) == NX_OK ? tasks : -1;
 }
 
-/* ---- life */
+/* ---- creating and destroying */
 
-/* In a child there are no workers, and nobody else holds anything. */
+/* In a child there are no workers, and no other thread holds `busy`. */
 static void after_fork_in_child(void *object) {
   nxi_pool *pool = object;
   pool->started = 0;
@@ -376,7 +382,7 @@ static void after_fork_in_child(void *object) {
 
 static const nxi_fork_hooks fork_hooks = {.child = after_fork_in_child};
 
-/* Aligned by hand: the words that workers watch have cache lines of their own. */
+/* Aligned explicitly, so that the words that workers watch have separate cache lines. */
 static nxi_pool *new_pool(int32_t size) {
   size_t pool_bytes = (sizeof(nxi_pool) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE,
          parts_bytes = (size_t)size * sizeof(part);
