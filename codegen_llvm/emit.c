@@ -336,10 +336,10 @@ static nxl_ref active(nxl_emitter *e, const nxk_instr *in) {
 
 /* Makes v opaque to the optimiser, by an empty inline assembly; no instruction is generated. */
 static nxl_ref opaque(nxl_emitter *e, nxl_ref v) {
-  static const char *const registers[NXL_ISAS] = {"=r,0", "=x,0", "=v,0", "=w,0"};
-  const char *constraint = registers[e->isa];
+  static const char registers[NXL_ISAS] = {'r', 'x', 'v', 'w'};
+  char constraint[] = {'=', registers[e->isa], ',', '0'}; /* before LLVM 17 it may not be const */
   LLVMTypeRef type = LLVMTypeOf(v), function = LLVMFunctionType(type, &type, 1, false);
-  nxl_ref nothing = LLVMGetInlineAsm(function, "", 0, constraint, strlen(constraint), false, false,
+  nxl_ref nothing = LLVMGetInlineAsm(function, "", 0, constraint, sizeof constraint, false, false,
                                      LLVMInlineAsmDialectATT, false);
   return LLVMBuildCall2(e->builder, function, nothing, &v, 1, "");
 }

@@ -3,10 +3,10 @@
 
 Includes follow the direction in which data flows (docs/ir.md): a code generator that included the graph
 would sooner or later decide something there. Also: each source file names its licence in its first line,
-what is of the operating system is in platform/ alone and docs/porting.md names it, none names a path or a host
-of somebody's machine, none is longer than LONGEST lines or wider than WIDTH, pages of docs/ that are named exist,
-every test program is built, and the entries of docs/decisions.md have dates. What git does not track counts if
-its name ends as a source's does.
+what is of the operating system is in platform/ alone and docs/porting.md names it, versions of LLVM are told
+apart in one file, none names a path or a host of somebody's machine, none is longer than LONGEST lines or wider
+than WIDTH, pages of docs/ that are named exist, every test program is built, and the entries of docs/decisions.md
+have dates. What git does not track counts if its name ends as a source's does.
 
 Usage: check_tree.py SOURCE_ROOT. Prints each fault as file:line: sentence; the exit status is 1 if any.
 """
@@ -48,6 +48,10 @@ SYSTEM_HEADER = re.compile(r"#\s*include\s*<((?:arpa|linux|mach|net|sys)/.*|(?:d
 SYSTEM_CALL = re.compile(r"\b(clock_gettime|nanosleep|usleep|sysconf|mmap|munmap|madvise|mprotect|dlopen|dlsym|dladdr|getpid|"
                          r"secure_getenv|setenv|unsetenv|strerror_r|strcasecmp|realpath|fsync|atexit)\(")
 BEHIND_SEAM = ("include", "ir", "passes", "codegen_llvm", "codegen_cuda", "runtime", "tools")
+
+# Versions of LLVM are told apart in one file, where there is need.
+LLVM_VERSION = re.compile(r"\bLLVM_VERSION_(MAJOR|MINOR|STRING)\b")
+LLVM_VERSIONS = "codegen_llvm/llvm_versions.h"
 
 SOURCE = {".c", ".h", ".def", ".cc", ".cuh"}
 LICENSED = SOURCE | {".py", ".sh", ".build"}
@@ -124,6 +128,10 @@ def faults(root, path):
         yield from include_faults(root, path, lines)
     if path.suffix in {".c", ".h"} and path.relative_to(root).parts[0] in BEHIND_SEAM:
         yield from seam_faults(lines)
+    if path.suffix in SOURCE and path.relative_to(root).as_posix() != LLVM_VERSIONS:
+        for number, line in enumerate(lines, 1):
+            if LLVM_VERSION.search(line):
+                yield number, f"versions of LLVM are told apart in {LLVM_VERSIONS} alone"
     if path.suffix in LICENSED and len(lines) > LONGEST:
         yield len(lines), f"a file of more than {LONGEST} lines wants splitting"
     for number, line in enumerate(lines, 1):

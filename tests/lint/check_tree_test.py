@@ -43,6 +43,27 @@ class CheckTree(unittest.TestCase):
             (self.root / "tests/odd.py").write_bytes(b"# SPDX-License-Identifier: ISC\n" + BYTES)
             self.assertEqual(self.check(), ["tests/odd.py:2: this is no text in UTF-8"])
 
+    def source(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("/* SPDX-License-Identifier: ISC */\n" + text)
+
+    def test_the_seam(self):
+        (self.root / "docs").mkdir()
+        (self.root / "docs/porting.md").write_text("`nxi_pause`\n")
+        own = "#include <unistd.h>\nvoid nxi_pause(void);\nstatic inline int nxi_more(int n) {\n  return n;\n}\n"
+        self.source("platform/clock.h", own)
+        self.source("ir/a.c", "#include <stdio.h>\n#include <sys/mman.h>\n/* mmap(2) */\nint f(void) { return setenv(0, 0, 0); }\n")
+        alone = "is for platform/ alone (docs/porting.md)"
+        self.assertEqual(self.check(), [f"ir/a.c:3: <sys/mman.h> {alone}", f"ir/a.c:5: setenv {alone}",
+                                        "platform/clock.h:4: docs/porting.md does not name nxi_more"])
+
+    def test_versions_of_llvm(self):
+        text = "#if LLVM_VERSION_MAJOR > 16\n#endif\n"
+        for name in "emit.c", "llvm_versions.h":
+            self.source(f"codegen_llvm/{name}", text)
+        self.assertEqual(self.check(), ["codegen_llvm/emit.c:2: versions of LLVM are told apart in codegen_llvm/llvm_versions.h alone"])
+
     def test_decisions(self):
         (self.root / "docs").mkdir()
         page = self.root / "docs/decisions.md"
