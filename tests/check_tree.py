@@ -38,6 +38,41 @@ ALLOWED = {
 # Headers that stand alone: they describe a border between directories.
 ALONE = ("ir/kernel_abi.h", "ir/target.h")
 
+# The headers of a folder that other folders may include; the rest are for the folder itself and those below it. Tests
+# and benchmarks look inside. A folder that is not named has none.
+OUTWARD = {
+    "platform": ("clock", "cpus", "exit", "file", "fork", "futex", "imports", "library", "loading", "lock", "machine",
+                 "pages", "process", "stack", "thread"),
+    "ir": ("alloc", "diag", "dtype", "kernel_abi", "op", "poll", "target"),
+    "ir/expand": ("expand",),
+    "ir/graph": ("graph", "view"),
+    "ir/interp": ("interp",),
+    "ir/kernel": ("build", "kernel"),
+    "ir/library": ("library", "scatter", "tiles"),
+    "ir/text": ("graph_text", "near", "print_kernel", "scalar_text"),
+    "passes": ("apply", "pipeline", "read"),
+    "passes/bind": ("bind",),
+    "passes/fuse": ("cluster", "space"),
+    "passes/graph": ("passes",),
+    "passes/kernel": ("passes",),
+    "passes/lower": ("lower",),
+    "passes/plan": ("plan",),
+    "codegen_llvm": ("codegen_llvm",),
+    "codegen_cuda": ("codegen_cuda", "toolkit"),
+    "runtime": ("debug", "memory", "threads"),
+    "runtime/cache": ("kernel",),
+    "runtime/cuda": ("driver", "gpu", "launch", "maker"),
+    "runtime/cuda/library": ("blas", "calls", "cufft", "cusolver", "scatter"),
+    "runtime/files": ("archive", "file"),
+    "runtime/launch": ("internal", "launch"),  # internal: a device's launch is made of it too
+    "runtime/library": ("libraries", "scatter"),
+    "runtime/library/blas": ("blas", "level3"),
+    "runtime/library/linalg": ("lapack",),
+    "runtime/library/sort": ("core",),
+    "runtime/realize": ("function", "offload", "residency", "run"),
+    "runtime/record": ("assign", "capture", "context", "error", "import", "node", "objects", "pending", "record"),
+}
+
 # Headers that the build writes.
 GENERATED = ("config.h", "code_id.h")
 
@@ -75,6 +110,13 @@ def normalized(root, path, name):
     return None
 
 
+def is_inside(folder, target):
+    """Whether the header is of another folder, and none of those that it shows to others."""
+    home, name = target.rpartition("/")[::2]
+    at_home = folder == home or folder.startswith(home + "/")
+    return name.endswith(".h") and not home.startswith("include") and not at_home and name[:-2] not in OUTWARD.get(home, ())
+
+
 def include_faults(root, path, lines):
     own = path.relative_to(root).parts[0]
     here = path.relative_to(root).as_posix()
@@ -93,6 +135,8 @@ def include_faults(root, path, lines):
             allowed = target.startswith("include/nx/")
         if not allowed:
             yield number, f"{own} must not include {target}"
+        elif own not in ("tests", "bench", "include") and is_inside(path.relative_to(root).parent.as_posix(), target):
+            yield number, f"{target} is for its own folder (OUTWARD in tests/check_tree.py)"
 
 
 def seam_faults(lines):

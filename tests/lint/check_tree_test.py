@@ -45,7 +45,7 @@ class CheckTree(unittest.TestCase):
 
     def source(self, name, text):
         path = self.root / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("/* SPDX-License-Identifier: ISC */\n" + text)
 
     def test_the_seam(self):
@@ -57,6 +57,14 @@ class CheckTree(unittest.TestCase):
         alone = "is for platform/ alone (docs/porting.md)"
         self.assertEqual(self.check(), [f"ir/a.c:3: <sys/mman.h> {alone}", f"ir/a.c:5: setenv {alone}",
                                         "platform/clock.h:4: docs/porting.md does not name nxi_more"])
+
+    def test_headers_inside(self):
+        for name in "interp", "steps":
+            self.source(f"ir/interp/{name}.h", "int x;\n")
+        both = '#include "ir/interp/interp.h"\n#include "ir/interp/steps.h"\n'
+        for name in "ir/interp/a.c", "passes/b.c", "tests/c.c":
+            self.source(name, both)
+        self.assertEqual(self.check(), ["passes/b.c:3: ir/interp/steps.h is for its own folder (OUTWARD in tests/check_tree.py)"])
 
     def test_versions_of_llvm(self):
         text = "#if LLVM_VERSION_MAJOR > 16\n#endif\n"
