@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The parts of the ELF format that object files of kernels have, for 64 bits. Object files have it
- * on every system, because LLVM is asked for it, so nothing here comes from the system's headers.
+/* The parts of the 64-bit ELF format that object files of kernels use. Object files are in this
+ * format on every system, because LLVM is told to write it, so the system's headers are not used.
  * Names are those of the System V ABI and its supplements for the processors. */
 #ifndef NXI_LLVM_ELF_FORMAT_H
 #define NXI_LLVM_ELF_FORMAT_H

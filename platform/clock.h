@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Nanoseconds since some moment: it never goes back, and is the same in all threads. */
+/* Nanoseconds since a fixed but unknown moment. The clock never goes back, and is the same in all
+ * threads. */
 static inline int64_t nxi_now_ns(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -14,7 +15,7 @@ static inline int64_t nxi_now_ns(void) {
 }
 static inline double nxi_now_ms(void) { return (double)nxi_now_ns() * 1e-6; }
 
-/* Nanoseconds since 1970. It may be set. */
+/* Nanoseconds since 1970. The system may set this clock. */
 static inline int64_t nxi_date_ns(void) {
   struct timespec t;
   clock_gettime(CLOCK_REALTIME, &t);

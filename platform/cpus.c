@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Affinity and cgroup quota. Files are read with plain system calls into buffers on the stack:
- * nothing here allocates, and a file that is missing or odd means "no limit". */
+ * nothing here allocates, and a file that is missing or cannot be understood means "no limit". */
 #include "cpus.h"
 
 #include <sched.h>
@@ -32,9 +32,9 @@ static double directory_quota(const char *directory, bool version2) {
 
 static double smaller_quota(double a, double b) { return a <= 0 ? b : b <= 0 ? a : a < b ? a : b; }
 
-/* A quota holds for everything below its directory, so the tightest one up to the mount point
- * counts. In a container the path may be that of the host, which is not visible: the mount point
- * itself then has it. */
+/* A quota applies to everything below its directory, so the smallest one up to the mount point is
+ * taken. In a container the path may be that of the host, which is not visible; the mount point
+ * itself then has the quota. */
 static double quota_up_from(const char *mount, const char *group, bool version2) {
   char path[4224];
   size_t base = (size_t)snprintf(path, sizeof path, "%s", mount);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* How many processors this process may really use: its affinity mask, cut by the CPU quota of its
- * cgroup (versions 1 and 2). */
+/* How many processors this process may use: those of its affinity mask, but not more than the CPU
+ * quota of its cgroup (versions 1 and 2) allows. */
 #ifndef NXI_CPUS_H
 #define NXI_CPUS_H
 
@@ -16,8 +16,8 @@ typedef struct nxi_cpus {
   bool ids_known;           /* false: the mask could not be read, ids is empty */
 } nxi_cpus;
 
-/* Of the calling thread, which new threads inherit. Never fails: 1 processor if nothing can be
- * learnt. */
+/* Reads the mask of the calling thread, which new threads inherit. Never fails: the result is 1
+ * processor if the mask cannot be read. */
 void nxi_cpus_read(nxi_cpus *out);
 
 /* The quota in processors (1.5: one and a half), 0 if there is none. `cgroup_file` is the process's

@@ -18,7 +18,7 @@ const char *nxi_system_error(int error, char text[NXI_SYSTEM_ERROR]) {
   return strerror_r(error, text, NXI_SYSTEM_ERROR);
 }
 
-/* ---- what a file is */
+/* ---- properties of files */
 
 static bool tell(bool known, const struct stat *s, nxi_file_info *out) {
   if (!known) return false;
@@ -118,7 +118,7 @@ bool nxi_fd_grow(int file, int64_t from, int64_t to) {
   if (!able && ftruncate(file, to) == 0) return true;
   int why = errno;
   bool back = ftruncate(file, from) == 0;
-  (void)back; /* what came of it stays */
+  (void)back; /* a failure is ignored */
   errno = why;
   return false;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The list of objects that care about fork(), and the one process-wide handler that walks it. */
+/* The list of objects that have hooks for fork(), and the only fork handler of the process, which
+ * runs these hooks. */
 #include "fork.h"
 
 #include "platform/thread.h"
@@ -8,7 +9,7 @@
 
 static nxi_mutex list_lock = NXI_MUTEX_INITIALIZER;
 static nxi_fork_entry *oldest, *newest;
-static bool installed; /* under list_lock */
+static bool installed; /* protected by list_lock */
 
 static void run(void (*hook)(void *), void *object) {
   if (hook) hook(object);
@@ -36,7 +37,7 @@ static void after_fork_child(void) {
   nxi_mutex_unlock(&list_lock);
 }
 
-/* Under list_lock. */
+/* list_lock is held. */
 static nx_status add(nxi_fork_entry *entry) {
   if (!installed) installed = pthread_atfork(before_fork, after_fork_parent, after_fork_child) == 0;
   if (!installed) return NX_OUT_OF_MEMORY;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* What survives fork(): objects with a lock or with threads register here, so that a child made
- * while another thread was inside the library finds every lock free and knows that its threads are
- * gone.
+/* Handling fork(). Objects with a lock or with threads register here. A child that is made while
+ * another thread is inside the library then finds every lock free, and knows that its threads do
+ * not exist.
  *
  * Around fork the hooks of all registered objects run on the forking thread: `prepare` of the
  * newest object first, then, in parent and child, the other hook of the oldest first. An object
@@ -29,13 +29,13 @@ typedef struct nxi_fork_entry {
   struct nxi_fork_entry *older, *newer;
 } nxi_fork_entry;
 
-/* NX_OUT_OF_MEMORY if the process cannot take another fork handler. No lock that a hook takes may
- * be held by the caller of either. */
+/* NX_OUT_OF_MEMORY if the process cannot take another fork handler. The caller of either function
+ * must not hold a lock that a hook takes. */
 nx_status nxi_fork_register(nxi_fork_entry *entry, const nxi_fork_hooks *hooks, void *object);
 void nxi_fork_unregister(nxi_fork_entry *entry);
-/* The same of an object whose only lock is a mutex; of a mutex of the process, with a static entry.
- * The child runs `child`, which may be NULL, before it gives the mutex back. An entry that is
- * registered already stays as it is; others are zero. */
+/* The same for an object whose only lock is a mutex, or, with a static entry, for a mutex of the
+ * process. The child runs `child`, which may be NULL, before it unlocks the mutex. An entry that is
+ * already registered is not changed; other entries must be zero. */
 nx_status nxi_fork_register_mutex(nxi_fork_entry *entry, nxi_mutex *mutex,
                                   void (*child)(void *object), void *object);
 

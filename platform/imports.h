@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Functions that a loaded library imports, replaced for that library alone. */
+/* Replacing functions that a loaded library imports, only for that library. */
 #ifndef NXI_PLATFORM_IMPORTS_H
 #define NXI_PLATFORM_IMPORTS_H
 
@@ -16,9 +16,9 @@ typedef struct nxi_replaced {
  * nothing. */
 bool nxi_replace_imports(const void *inside, const nxi_replaced *imports, size_t n);
 
-/* The loader's name of the library that contains the code at `inside`; NULL for the program
- * itself, or if there is no such library. nxi_library_path also searches for the nearest symbol,
- * which takes long in a library of many. */
+/* The loader's name of the library that contains the code at `inside`; NULL for the program itself,
+ * or if there is no such library. nxi_library_path also searches for the nearest symbol, which
+ * takes long in a library with many symbols. */
 const char *nxi_library_name(const void *inside);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Threads that load are the readers of one lock, and fork() is its writer. The lock prefers
- * readers, which is the C library's default: a reader that came while a fork waits may be the one
- * for which the others wait in the linker. The handlers are registered when this library is loaded,
- * before any other of ours, so that fork() takes this lock last: it is taken under others. */
+ * readers, which is the C library's default: readers inside the linker may wait for a thread that
+ * begins to read while a fork waits. The handlers are registered when this library is loaded,
+ * before all other handlers of this library. So fork() takes this lock last, which is necessary
+ * because threads take it while they hold other locks. */
 #include "loading.h"
 
 #include <pthread.h>
@@ -10,7 +11,7 @@
 static pthread_rwlock_t loading = PTHREAD_RWLOCK_INITIALIZER;
 static _Thread_local int depth; /* of this thread */
 
-/* If a library's initialiser forks, its thread is itself loading and must not wait for that. */
+/* If a library's initialiser forks, its own thread is loading, and must not wait for itself. */
 static void before_fork(void) {
   if (!depth) pthread_rwlock_wrlock(&loading);
 }

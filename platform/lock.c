@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What a broken rule of locks says before it ends the process. */
+/* The message with which the process ends if a rule of locks is broken. */
 #include "lock.h"
 
 #if NX_CHECKS
@@ -13,5 +13,5 @@ void nxi_rule_broken(const char *file, int line, const char *function, const cha
   abort();
 }
 #else
-typedef int nxi_no_checks; /* a file of C has something in it */
+typedef int nxi_no_checks; /* a C file must not be empty */
 #endif

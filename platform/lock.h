@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC */
-/* Mutexes that know who holds them, where the build checks the rules of locks (the option `checks`:
- * in debug builds). There a function says first what it wants of its caller, and a rule that is
- * broken ends the process with the place:
+/* Mutexes that know which thread holds them, if the build checks the rules of locks (the option
+ * `checks`, on in debug builds). A function begins with the rules that its caller must obey. If a
+ * rule is broken, the process ends with a message that names the place:
  *
  *   NXI_HELD(lock)      this thread holds it
  *   NXI_NOT_HELD(lock)  it does not
  *   NXI_NO_LOCK()       it holds none of these locks: for what takes long, allocates tensor memory,
  *                       or calls back
  *
- * To take a lock that the thread holds already is such a rule too: it would wait for itself. In
- * other builds nothing of this is compiled. A lock that is held around fork belongs to the forking
- * thread in the child as well. */
+ * A thread that takes a lock which it already holds breaks a rule too, because it would wait for
+ * itself. Other builds contain none of these checks. A lock that is held around fork belongs to the
+ * forking thread in the child too. */
 #ifndef NXI_LOCK_H
 #define NXI_LOCK_H
 
@@ -27,7 +27,7 @@
 typedef struct nxi_lock {
   nxi_mutex mutex;
 #if NX_CHECKS
-  _Atomic uintptr_t owner; /* 0: nobody */
+  _Atomic uintptr_t owner; /* 0: no thread */
 #endif
 } nxi_lock;
 
@@ -73,7 +73,8 @@ static inline void nxi_lock_give(nxi_lock *l) {
   nxi_lock_own(l, false);
   nxi_mutex_unlock(&l->mutex);
 }
-/* Gives it up while it waits, until that time of nxi_now_ns at most; negative: for ever. */
+/* Unlocks the lock while it waits for the condition, at most until that time of nxi_now_ns;
+ * negative: without a limit. */
 static inline void nxi_lock_wait(nxi_condition *condition, nxi_lock *l, int64_t until_ns) {
   NXI_HELD(l);
   nxi_lock_own(l, false);

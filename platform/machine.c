@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The processor as /sys and /proc describe it. What is missing there, as in some containers, gets a
- * value that is safe. */
+/* Reads the properties of the processor from /sys and /proc. Properties that are missing there, as
+ * in some containers, get safe values. */
 #include "machine.h"
 
 #include <ctype.h>
@@ -58,7 +58,7 @@ static void read_caches(int cpu, nxi_cache level[4]) {
   }
 }
 
-/* Where the tables are missing (containers hide them), the C library may know. */
+/* If the tables are missing (containers hide them), the C library may know the values. */
 static void fill_gaps(nxi_cache level[4]) {
   static const int64_t fallback[4] = {0, 32 << 10, 256 << 10, 2 << 20};
   long known[4] = {0};
@@ -85,8 +85,8 @@ void nxi_caches_read(int processor, nxi_cache level[4]) {
 
 /* ---- the name and the features */
 
-/* The value of the first line of /proc/cpuinfo that starts with `key`; length 0 if there is none.
- * */
+/* The value of the first line of /proc/cpuinfo that starts with `key`; length 0 if there is
+ * none. */
 static const char *cpuinfo_value(const char *text, const char *key, size_t *length) {
   size_t n = strlen(key);
   *length = 0;

@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 uint32_t nxi_process_number(void);
-/* A variable of the environment; NULL also in a program that has more rights than whoever started
- * it. */
+/* A variable of the environment. Always NULL in a program that has more rights than the user who
+ * started it. */
 const char *nxi_safe_variable(const char *name);
-/* For libraries that read variables while they are loaded. value NULL: it is removed. False without
- * memory. */
+/* Sets a variable, for libraries that read it while they are loaded. value NULL: removes it. False
+ * if memory is exhausted. */
 bool nxi_variable_set(const char *name, const char *value);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* The first stack grows by page faults, and a fault for which there is no memory is a signal. So
- * the stack is grown in advance, as long as there is memory, unless it has been before. One write
- * at the far end makes the whole range part of the stack's mapping, which is what an address space
- * limit counts. The stacks of other threads are mapped as a whole when they are made. */
+/* The stack of the first thread grows by page faults, and a fault for which there is no memory
+ * raises a signal. So the stack is grown in advance, if there is enough memory and it has not been
+ * grown before. One write at the far end makes the whole range part of the stack's mapping, which
+ * is what an address space limit counts. The stacks of other threads are mapped as a whole when
+ * they are made. */
 #include "stack.h"
 
 #include <stdatomic.h>

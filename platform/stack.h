@@ -7,7 +7,8 @@
 #include <stddef.h>
 
 /* Makes sure that the first thread's stack can hold so many bytes more without a fault. True on
- * other threads, whose stacks are there as a whole. False: the system has no memory for it. */
+ * other threads, whose stacks are completely mapped from the beginning. False: the system has no
+ * memory for it. */
 bool nxi_stack_grow(size_t bytes);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What of threads is not inline: starting them, and where they run. */
+/* The functions of threads that are not inline: starting threads, and the processors on which they
+ * run. */
 #include "thread.h"
 
 #include <sched.h>
@@ -18,7 +19,7 @@ void nxi_shared_lock_init(nxi_shared_lock *l, bool writers_first) {
   pthread_rwlockattr_destroy(&attributes);
 }
 
-/* A thread inherits which signals are blocked, so they are while it is started. */
+/* A thread inherits the set of blocked signals, so all signals are blocked while it is started. */
 bool nxi_thread_start(nxi_thread *t, size_t stack_bytes, void *(*body)(void *arg), void *arg) {
   pthread_attr_t attributes;
   sigset_t all, before;

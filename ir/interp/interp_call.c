@@ -29,8 +29,8 @@ static int64_t bytes_of(const nxg_array *a) {
   return nxg_elements(a->rank, a->shape) * nxi_dtype_size(a->dtype);
 }
 
-/* Memory for the time of the call: copies of operands that are not dense, results that no node
- * uses, scratch. */
+/* Memory that is allocated only during the call: copies of operands that are not dense, results
+ * that no node uses, scratch. */
 typedef struct held {
   nxg_place place;
   int64_t bytes;
@@ -47,7 +47,7 @@ static nx_status plan_call_operand(nxg_planner *b, uint32_t node, nxg_place *pla
   const nxg_node *x = &b->g->nodes[node];
   nxg_view v;
   nxg_plan_view(b, node, &v, place);
-  v.offset = 0; /* it is part of the place */
+  v.offset = 0; /* the address already includes it */
   if (nxg_view_is_contiguous(&v)) return NX_OK;
   nx_status status = hold(b, nxg_elements(v.rank, v.shape) * nxi_dtype_size(x->dtype), place, h, n);
   return status ? status : nxg_plan_move(b, node, *place, x->rank, x->shape, NULL);

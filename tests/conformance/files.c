@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Files: .npy, .npz and .safetensors, written here byte by byte and read by the library, and what
- * the library writes taken apart here; arrays without a header, mapped in every mode. */
+/* Files: .npy, .npz and .safetensors files that are written here byte by byte and read by the
+ * library; files that are written by the library and checked here byte by byte; arrays without a
+ * header, mapped in every mode. */
 #include "conformance.h"
 
 #include <stdio.h>
@@ -60,15 +61,16 @@ static bool begin_file(trial *t) {
   return file >= 0;
 }
 
-/* What was loaded, on the device that is tried. Its handles go before the file does. */
+/* Checks a loaded tensor on the tested device. Its handles are released before the file is
+ * deleted. */
 static void expect_loaded(trial *t, nx_tensor *x, const array *want, const char *what) {
   expect(t, nx_to_device(nx_copy(x), t->device), want, SAME_BITS, what);
   settle(t);
   nx_tensor_release(nx_keep(x));
 }
 
-/* Bytes of the elements: in C order, or with the first axis innermost, each part turned around if
- * `swapped`. */
+/* Bytes of the elements: in C order, or with the first axis innermost, with the bytes of each part
+ * reversed if `swapped`. */
 static content elements_of(trial *t, const array *a, bool fortran, bool swapped) {
   content c = {0};
   array *order = new_array(t, a->dtype, a->rank, a->shape);
@@ -127,7 +129,7 @@ static void check_loading(trial *t, const array *a, bool fortran, bool swapped) 
   expect_loaded(t, x, a, fortran ? "Fortran order" : swapped ? "the other byte order" : "loaded");
 }
 
-/* The header says what was saved, and the elements follow in C order. */
+/* Checks that the header describes the saved tensor, and that the elements follow in C order. */
 static void check_saving(trial *t, layout l) {
   array *a = some_values(t, t->dtype, 2, shape, 2);
   nx_tensor *x = laid_out(t, a, l);
@@ -194,7 +196,7 @@ static uint32_t checksum(content c) {
   return ~crc;
 }
 
-/* What the two headers of a member share. */
+/* The fields that both headers of a member have. */
 static void append_member(trial *t, content *c, content member, const char *name) {
   append_number(t, c, 20, 2); /* version; no flags, stored, no time */
   append_number(t, c, 0, 8);
@@ -379,7 +381,7 @@ static void check_file(trial *t) {
 }
 
 enum {
-  UNNAMED = TYPE(NX_I4) | TYPE(NX_U4) | H, /* by no format */
+  UNNAMED = TYPE(NX_I4) | TYPE(NX_U4) | H, /* dtypes that no format has a name for */
   F8 = TYPE(NX_F8E4M3) | TYPE(NX_F8E5M2)
 };
 static const operation file_table[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Scatter on the device "cuda" over a fake driver (fake_cuda.h), beside that of the processor: the
- * same bits in every way in which it is done there, nothing done by the host, every call of the
+/* Tests of scatter on the device "cuda" over a fake driver (fake_cuda.h). For each of its methods
+ * the results have the same bits as on the processor, and the host does no work. Each call of the
  * driver fails once. */
 #include "fake_device.h"
 
@@ -9,7 +9,7 @@
 #include "runtime/cuda/library/scatter.h"
 #include "tests/util/runner.h"
 
-/* ---- beneath the interface: all layouts */
+/* ---- without the public interface: all layouts */
 
 static uint64_t seed = 7;
 static uint64_t draw(void) {
@@ -36,12 +36,13 @@ typedef struct trial {
   unsigned keyed; /* axes along which the indices differ */
   bool backwards; /* updates */
   int launches;
-  /* the result is no longer than the updates, but along the axis: 1: these have gaps; 2: they have
-   * none */
+  /* the result has the same extents as the updates except along the axis; 1: the updates have gaps;
+   * 2: they have none */
   int exact;
 } trial;
 
-/* Strides of such a shape in C order, of the axes that the mask holds; returns the elements. */
+/* Computes strides in C order of a shape that has only the axes in the mask; returns the number of
+ * elements. */
 static int64_t strides_of(const trial *t, const int64_t *shape, unsigned mask, int64_t *strides) {
   int64_t n = 1;
   for (int32_t i = t->rank; i-- > 0;) {
@@ -82,7 +83,7 @@ static void agrees(nxi_gpu *g, const trial *t) {
     memcpy(indices + i * index_size, &e, (size_t)index_size);
   }
   memcpy(wanted, to, (size_t)(n_to * size));
-  int64_t first = 0; /* the last of the updates, if they go backwards */
+  int64_t first = 0; /* offset of the last update if they are stored backwards */
   for (int32_t i = 0; i < t->rank && t->backwards; i++) first += (t->shape[i] - 1) * s.updates[i];
   for (int32_t i = 0; i < t->rank && t->backwards; i++) s.updates[i] = -s.updates[i];
   assert_int_equal(nxi_scatter_run(&s, NULL, NULL, wanted, indices, updates + first * size), NX_OK);
@@ -148,7 +149,7 @@ static void layouts(void **state) {
   nxi_gpu_close(g);
 }
 
-/* ---- through the interface */
+/* ---- through the public interface */
 
 static nx_tensor *whole(nx_context *c, nx_device device, int64_t n, int64_t most) {
   nx_tensor *x = nx_empty(c, 0, NX_I32, &n, 1);

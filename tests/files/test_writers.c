@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Files that replace others: what is written is on the disk before it takes the name, and the name
- * is on the disk when the call returns. The program has functions of its own in place of the C
- * library's fsync and rename: they note what they are called with, and fail when they are told
- * to. */
+/* Tests of files that replace others: a file's contents are on the disk before the file gets the
+ * name, and the name is on the disk when the call returns. This program replaces the C library's
+ * fsync and rename by functions that record their calls, and that fail if a test wants it. */
 #include "tests/util/api.h"
 
 #include <dirent.h>
@@ -16,7 +15,7 @@
 static char root[] = "/tmp/nx_writers_XXXXXX";
 static char path[256];
 
-/* ---- what is noted: F a file is synced, R it gets its name, D the folder is synced */
+/* ---- the record of calls. F: a file is synced; R: a file is renamed; D: a folder is synced */
 
 static char calls[16];
 static int64_t synced_bytes;
@@ -60,7 +59,7 @@ static nx_status save_safetensors(nx_tensor *t, const char *to) {
 }
 static nx_status (*const writers[])(nx_tensor *t, const char *to) = {save_npy, save_safetensors};
 
-/* The first number of either format: the elements are last. */
+/* The first element in a file of either format, in which the elements are at the end. */
 static float stored(int64_t elements) {
   float values[64] = {0};
   FILE *f = fopen(path, "rb");
@@ -104,8 +103,8 @@ static void order(void **state) {
   release(t);
 }
 
-/* A name without a folder is in the working directory; one behind a link is synced where it
- * lies. */
+/* For a name without a folder the working directory is synced; for a link, the folder of its
+ * target. */
 static void folders(void **state) {
   (void)state;
   char inner[300], link[300];
@@ -132,8 +131,8 @@ static void folders(void **state) {
   release(t);
 }
 
-/* A link to a file that is not there yet is followed as well, and one that leads nowhere is
- * said. */
+/* A link to a file that does not exist yet is followed too; a link that cannot be followed is
+ * reported. */
 static void links(void **state) {
   (void)state;
   char far[300], link[300], round[300];
@@ -163,7 +162,7 @@ static void links(void **state) {
   release(t);
 }
 
-/* Who could not read the old file cannot read the new one. */
+/* A user who could not read the old file cannot read the new one. */
 static void permissions(void **state) {
   (void)state;
   static const mode_t modes[] = {0600, 0640, 0664, 0400};
@@ -196,8 +195,8 @@ static void long_names(void **state) {
   release(t);
 }
 
-/* Each call in turn: it is said, the old file stays but where only its folder was left, and no
- * other file and no descriptor does. */
+/* Each call fails once. The failure is reported; the old file is kept, except if only the sync of
+ * the folder failed; and no other file and no open descriptor is left. */
 static void each_call_fails(void **state) {
   (void)state;
   nx_tensor *old = vector(3, 5, 1), *new = vector(3, 7, 1);
@@ -226,7 +225,7 @@ static void each_call_fails(void **state) {
   release(old), release(new);
 }
 
-/* A folder that cannot be opened is seen before the old file is gone. */
+/* If the folder cannot be opened, that is noticed before the old file is replaced. */
 static void no_descriptor_for_the_folder(void **state) {
   (void)state;
   nx_tensor *old = vector(3, 5, 1), *new = vector(3, 7, 1);
@@ -253,7 +252,7 @@ static void no_descriptor_for_the_folder(void **state) {
   release(old), release(new);
 }
 
-/* What cannot be written is refused before there is a file. */
+/* Arrays that a format cannot store are refused before a file is created. */
 static void refused(void **state) {
   (void)state;
   nx_tensor *x = constant(2, 1);

@@ -313,7 +313,7 @@ static void add_statement(text *t) {
   if (n > 0 && (size_t)n < sizeof line) splice(t, at.at + at.n, 0, line, (size_t)n);
 }
 
-/* Types behind a colon that follow a statement, of which some operations need theirs. */
+/* Removes the types at the end of statements, except of operations that require their type. */
 static void strip_types(text *t) {
   for (size_t at = 0; at < t->n;) {
     token line = line_at(t, at);
@@ -367,7 +367,7 @@ size_t fuzz_mutate_kernel(uint8_t *data, size_t n, size_t most, nxt_random *r) {
   return made ? made : mutate(data, n, most, r, true);
 }
 
-/* Lines of b between lines of a. */
+/* Inserts lines of b between lines of a. */
 size_t fuzz_cross_text(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
                        uint8_t *out, size_t most, nxt_random *r) {
   text from = {(char *)(uintptr_t)b, b_size, b_size, r, false},

@@ -46,7 +46,7 @@ static void names_and_sizes(void **state) {
 
 /* ---- small floats, from the definition */
 
-/* infinity: the magnitude of it, or of the NaN that e4m3 has in its place. */
+/* infinity: the bits of infinity without the sign, or of the NaN that e4m3 has instead. */
 typedef struct small_float {
   nx_dtype dtype;
   int bits, fraction_bits, bias;
@@ -58,7 +58,8 @@ static const small_float small_floats[] = {{NX_F16, 16, 10, 15, 0x7c00},
                                            {NX_F8E5M2, 8, 2, 15, 0x7c}};
 enum { SMALL_FLOATS = sizeof small_floats / sizeof *small_floats };
 
-/* The value of finite, non-negative bits; of the infinity's bits, what the next number would be. */
+/* The value of non-negative bits. For the bits of infinity it is the value that the next number
+ * would have. */
 static double value_of(small_float f, uint16_t bits) {
   int field = bits >> f.fraction_bits, fraction = bits & ((1 << f.fraction_bits) - 1);
   int significand = field ? fraction | 1 << f.fraction_bits : fraction;
@@ -101,8 +102,8 @@ static void small_floats_widen(void **state) {
   }
 }
 
-/* Around every point where the rounding changes: the middle of two neighbours, and just beside
- * it. */
+/* Tests every point where the rounding changes: the middle between two neighbours, and the numbers
+ * just below and above it. */
 static void small_floats_round_once(void **state) {
   (void)state;
   for (size_t i = 0; i < SMALL_FLOATS; i++) {
@@ -125,7 +126,8 @@ static void small_floats_round_once(void **state) {
     }
     uint32_t sign = 1u << (f.bits - 1);
     assert_int_equal(cast_f64(1e300, f.dtype), f.infinity);
-    for (int part = 8; part < 40; part++) /* past what the first number beyond would be */
+    /* up to numbers larger than the one that would follow the largest */
+    for (int part = 8; part < 40; part++)
       assert_int_equal(cast_f64(value_of(f, f.infinity) * part / 8, f.dtype), f.infinity);
     assert_int_equal(cast_f64(5e-324, f.dtype), 0);
     assert_int_equal(cast_f64(-HUGE_VAL, f.dtype), f.infinity | sign);
@@ -300,7 +302,7 @@ static void integers_wrap(void **state) {
   assert_int_equal(nxi_cast_bits(1, NX_BOOL, NX_I64), 1);
 }
 
-/* The caller's rounding mode must not leak in: conversions fold constants on the caller's
+/* The caller's rounding mode must not affect conversions, which compute constants on the caller's
  * thread. */
 static void rounding_mode_is_not_read(void **state) {
   (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The kernel cache: hits, the bound, code that outlives its entry, failures, threads that ask at
- * once, the disk. */
+/* Tests of the kernel cache: hits, the limit, code that is used after its entry was removed,
+ * failures, concurrent requests, the disk. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -11,11 +11,11 @@
 #include "runtime/cache/disk_private.h"
 #include "runtime/cache/kernel.h"
 
-/* ---- a kernel that adds a number, asked for by the number */
+/* ---- a kernel that adds a number, with the number as its key */
 
 typedef struct order {
   int number;
-  nx_status refuse; /* what producing fails with */
+  nx_status refuse; /* the status with which producing fails */
   _Atomic int *produced;
   int delay_ms;
 } order;
@@ -114,11 +114,11 @@ static void test_eviction(void **state) {
   nxi_kernel *kept = get_ok(c, 0, NXI_KERNEL_COMPILED);
   for (int i = 1; i < 3; i++) nxi_kernel_release(get_ok(c, i, NXI_KERNEL_COMPILED));
   nxi_kernel_release(get_ok(c, 1, NXI_KERNEL_HIT));
-  nxi_kernel_release(get_ok(c, 3, NXI_KERNEL_COMPILED)); /* 0 goes */
+  nxi_kernel_release(get_ok(c, 3, NXI_KERNEL_COMPILED)); /* 0 is removed */
   nxi_kernel_release(get_ok(c, 2, NXI_KERNEL_HIT));
   nxi_kernel_release(get_ok(c, 1, NXI_KERNEL_HIT));
   use(kept, 0);
-  nxi_kernel *other = get_ok(c, 0, NXI_KERNEL_COMPILED); /* 3 goes */
+  nxi_kernel *other = get_ok(c, 0, NXI_KERNEL_COMPILED); /* 3 is removed */
   assert_ptr_not_equal(other, kept);
   nxi_kernel_release(get_ok(c, 2, NXI_KERNEL_HIT));
   nxi_kernel_release(get_ok(c, 3, NXI_KERNEL_COMPILED));
@@ -269,7 +269,7 @@ static void test_keys(void **state) {
   assert_non_null(mkdtemp(directory));
   const char *host = nxi_target_host()->isa, *all[] = {host, "generic"};
   size_t n = strcmp(host, "generic") ? 2 : 1;
-  for (size_t i = 0; i < n; i++) { /* a cache each: only the disk is shared */
+  for (size_t i = 0; i < n; i++) { /* each with a separate cache: only the disk is shared */
     nxi_kernel_cache *c = make_cache(directory);
     assert_int_equal(outcome_for(c, all[i]), NXI_KERNEL_COMPILED);
     nxi_kernel_cache_destroy(c);
@@ -290,8 +290,8 @@ static void test_keys(void **state) {
   assert_int_equal(system(command), 0);
 }
 
-/* Machines that bind differently share no kernel, though it does the same and its instruction set
- * is one. */
+/* Machines for which kernels are bound differently do not share a kernel, even if they have the
+ * same instruction set. */
 static void test_targets(void **state) {
   (void)state;
   if (nxl_unavailable()) skip();
@@ -313,7 +313,8 @@ static void test_targets(void **state) {
     nxi_executable *plan = NULL;
     nxi_compile_report report = {0};
     assert_int_equal(nxi_executable_create(g, &o, NULL, NULL, &plan, &report, &d), NX_OK);
-    assert_int_equal(report.kernel_hits, cache_level < 4 ? 0 : report.kernels); /* 4 is 0 again */
+    /* 4 has the values of 0 */
+    assert_int_equal(report.kernel_hits, cache_level < 4 ? 0 : report.kernels);
     nxi_executable_destroy(plan);
   }
   nxg_destroy(g);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the subcommands share: see nxc.h. */
+/* Functions that the subcommands share; see nxc.h. */
 #include "nxc.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "ir/text/near.h"
 #include "nx/nx.h"
 
-/* ---- complaints */
+/* ---- error messages */
 
 int nxc_complain(const char *where, const char *format, ...) {
   va_list arguments;
@@ -40,7 +40,7 @@ int nxc_failure(const char *where, const nxi_diag *d) {
   return NXC_FAILED;
 }
 
-/* The path is said once: "cannot write y.npy: ..." becomes "y.npy: cannot write: ...". */
+/* The path is printed only once: "cannot write y.npy: ..." becomes "y.npy: cannot write: ...". */
 int nxc_public_failure(const char *where) {
   nx_error e = {.size = sizeof e};
   nx_error_take(&e);
@@ -89,7 +89,7 @@ static const nxc_option *find_option(const nxc_option *options, size_t n, const 
   return NULL;
 }
 
-/* Says which there are. */
+/* Prints which options exist. */
 static bool no_option(const char *name, size_t length, const nxc_option *options, size_t n) {
   const char *known[16];
   char near[NXI_NEAR_TEXT];
@@ -107,7 +107,7 @@ static bool no_option(const char *name, size_t length, const nxc_option *options
   return false;
 }
 
-/* One argument that starts with --; *i moves on if its value is the next one. */
+/* Parses one argument that starts with --; *i is incremented if its value is the next argument. */
 static bool parse_option(int argc, char **argv, int *i, const nxc_option *options, size_t n) {
   const char *name = argv[*i] + 2, *value = strchr(name, '=');
   size_t length = value ? (size_t)(value - name) : strlen(name);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What differs between two texts, line by line: a longest common subsequence. Lines of the same
- * text that are only in one of them are few where passes are looked at; where they are very many,
- * their numbers are all that is printed. */
+/* The differences between two texts, line by line, by a longest common subsequence. After a pass
+ * few lines differ; if very many do, only their numbers are printed. */
 #include <string.h>
 
 #include "ir/alloc.h"
@@ -10,7 +9,7 @@
 enum { MOST_CELLS = 1 << 24 };
 
 typedef struct lines {
-  const char **at; /* of each line, and the end */
+  const char **at; /* the beginning of each line, and the end of the text */
   uint32_t n;
 } lines;
 

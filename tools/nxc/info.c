@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* nxc info: what the library found on this machine, and what it lacks and why. */
+/* nxc info: what the library found on this machine, and what is missing and why. */
 #include <stdio.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ static void print_llvm(void) {
     printf("code        interpreter: %s\n", reason);
     return;
   }
-  /* Version and processor; the features that follow are a page long. */
+  /* Only the version and the processor; the list of features that follows is a page long. */
   const char *environment = nxl_environment(nxi_target_host()->isa), *end = environment;
   for (int words = 0; *end != '\0' && words < 2; end++) words += *end == ';';
   printf("code        %.*s\n", (int)(end - environment) - (*end != '\0' || end[-1] == ';'),
@@ -70,8 +70,8 @@ static void print_devices(nx_context *context) {
   }
 }
 
-/* Libraries of a GPU are asked for where there is a driver: without one none is used, and the
- * device says why. */
+/* Libraries for GPUs are listed only if there is a driver. Without a driver none of them is used,
+ * and the device's line has the reason. */
 static void print_nvidia(void) {
   static const struct {
     const char *name, *without;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* What the subcommands of nxc share: options, files, complaints. A complaint is one line on
- * standard error, FILE:LINE:COLUMN: sentence where there is a place, FILE: sentence or nxc:
- * sentence where there is none. */
+/* Functions that the subcommands of nxc share: options, files, error messages. An error message is
+ * one line on standard error: "FILE:LINE:COLUMN: sentence" if a place is known, else "FILE:
+ * sentence" or "nxc: sentence". */
 #ifndef NXC_H
 #define NXC_H
 
@@ -15,7 +15,7 @@
 /* Exit statuses. */
 enum { NXC_OK = 0, NXC_FAILED = 1, NXC_USAGE = 2 };
 
-/* One file a subcommand. Arguments are those after its name. */
+/* Each subcommand is in a separate file. Arguments are those after its name. */
 int nxc_run(int argc, char **argv);
 int nxc_opt(int argc, char **argv);
 int nxc_dump(int argc, char **argv);
@@ -35,7 +35,7 @@ typedef struct nxc_pairs {
   size_t n;
 } nxc_pairs;
 
-/* Exactly one of the pointers is set, and says what the option takes. */
+/* Exactly one of the pointers is set; it determines the type of the option's value. */
 typedef struct nxc_option {
   const char *name;
   bool *flag;
@@ -43,31 +43,34 @@ typedef struct nxc_option {
   nxc_pairs *pairs;
 } nxc_option;
 
-/* Fills what the options point to and at most one positional argument (*file, NULL: none is taken).
- * False after a complaint. */
+/* Stores the values of the options, and at most one positional argument in *file (file NULL: none
+ * is allowed). False after an error message. */
 bool nxc_parse(int argc, char **argv, const nxc_option *options, size_t n, const char **file);
 
-/* ---- complaints. All return NXC_FAILED, but nxc_misuse: NXC_USAGE. */
+/* ---- error messages. All functions return NXC_FAILED, except nxc_misuse, which returns
+ * NXC_USAGE. */
 
 int nxc_complain(const char *where, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int nxc_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* A failure of the library; where: the file it is about. */
+/* Prints a failure of the library; where: the file that caused it. */
 int nxc_failure(const char *where, const nxi_diag *d);
-/* The failure in this thread's error slot. */
+/* Prints the failure in this thread's error slot. */
 int nxc_public_failure(const char *where);
 
 /* ---- files and machines */
 
-/* The whole of a text file ("-": standard input); free with nxi_free. NULL after a complaint. */
+/* Reads a text file ("-": standard input); free the result with nxi_free. NULL after an error
+ * message. */
 char *nxc_read_text(const char *path, size_t *size);
-/* Prints a text and frees it; a complaint if it is incomplete or cannot be written. */
+/* Prints a text and frees it; prints an error message if the text is incomplete or cannot be
+ * written. */
 int nxc_print_text(nxi_text *text);
-/* This machine, or it with the instruction set named, even one that it lacks. False after a
- * complaint. */
+/* The target of this machine; isa: another instruction set, which the machine need not have. False
+ * after an error message. */
 bool nxc_target(const char *isa, nxi_target *out);
 
-/* diff.c. The lines that only one of two texts has, as remarks: "; - LINE", "; + LINE". False
- * without memory. */
+/* diff.c. Prints the lines that only one of two texts has as comments: "; - LINE", "; + LINE".
+ * False if memory is exhausted. */
 bool nxc_diff(const nxi_text *before, const nxi_text *after, nxi_text *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* nxc opt: a graph or a kernel after passes; with --each also what each of them changed, as remarks
- * in front. */
+/* nxc opt: prints a graph or a kernel after passes; with --each, comments before it show what each
+ * pass changed. */
 #include <stdio.h>
 
 #include "ir/alloc.h"
@@ -12,8 +12,8 @@
 
 /* ---- --each */
 
-static nxi_text last; /* what the pass before left */
-static bool failed;   /* for want of memory */
+static nxi_text last; /* the text after the previous pass */
+static bool failed;   /* memory is exhausted */
 
 static void show_pass(const char *pass, nxi_text *text) {
   nxi_text difference = {0};
@@ -26,7 +26,8 @@ static void show_pass(const char *pass, nxi_text *text) {
   *text = swapped;
 }
 
-/* The passes, each shown; the text of the input is what the first one starts from. */
+/* Runs the passes and shows the changes of each; those of the first pass are relative to the
+ * input. */
 static nx_status apply_each(const char *text, size_t size, const char *passes,
                             const nxp_apply_options *how, nxi_text *out, nxi_diag *d) {
   nx_status status = nxp_apply(text, size, "", how, &last, d);

@@ -20,7 +20,7 @@ static const double timed_ms = 500;
 
 typedef struct job {
   const char *file, *device, *threads, *trace_file;
-  nx_device number; /* of the function and what it takes */
+  nx_device number; /* the device of the function and of its inputs */
   nxc_pairs inputs, outputs;
   bool time;
   nx_context *context;
@@ -67,7 +67,7 @@ static void list_ports(const job *j, bool output, nxi_text *out) {
   if (n == 0) nxi_text_add(out, "none");
 }
 
-/* Every name on the command line must be one of the graph's. */
+/* Checks that every name on the command line is a name in the graph. */
 static int check_names(const job *j, bool output) {
   const nxc_pairs *pairs = output ? &j->outputs : &j->inputs;
   for (size_t i = 0; i < pairs->n; i++) {
@@ -126,7 +126,7 @@ static bool is_file(const char *path) {
   return f != NULL;
 }
 
-/* An array of an .npz or .safetensors file. */
+/* Loads an array of an .npz or .safetensors file. */
 static int load_named(job *j, size_t i, const char *path, const char *name) {
   nx_archive *archive;
   if (nx_archive_open(path, &archive) != NX_OK) return nxc_public_failure(path);
@@ -146,7 +146,8 @@ static int load_named(job *j, size_t i, const char *path, const char *name) {
   return status;
 }
 
-/* FILE.npy; FILE:NAME, an array of an archive; or an archive that has one of the input's name. */
+/* Loads FILE.npy; or FILE:NAME, an array of an archive; or from an archive the array that has the
+ * input's name. */
 static int load_file(job *j, size_t i, const char *name, const char *value) {
   char path[4096];
   for (const char *colon = strchr(value, ':'); colon != NULL && !is_file(value);
@@ -281,7 +282,7 @@ static void print_first(const nx_report *r) {
             (unsigned long long)r->without_library, r->missing_library);
 }
 
-/* Runs again for a while; the last outputs stay. */
+/* Runs the graph repeatedly for some time; the last outputs are kept. */
 static int repeat(job *j) {
   static double times[MOST_TIMED];
   size_t n = 0;
@@ -316,7 +317,8 @@ static int choose_device(job *j) {
   for (int32_t i = 0; i < nx_device_count(j->context); i++) {
     if (nx_device_describe(j->context, i, &info) != NX_OK || strcmp(info.name, j->device) != 0)
       continue;
-    j->number = strcmp(info.name, "interp") == 0 ? 0 : i; /* which NX_EXECUTOR has chosen */
+    j->number = strcmp(info.name, "interp") == 0 ? 0 : i; /* device 0, which NX_EXECUTOR=interp
+                                                           * makes the interpreter */
     return info.available
                ? NXC_OK
                : nxc_complain("nxc", "the device %s is not available: %s", info.name, info.reason);
@@ -332,7 +334,7 @@ static int create_context(job *j) {
       return nxc_misuse("--threads wants a number from 1 to 1024");
     options.threads = (int32_t)n;
   }
-  /* A text names no device: which executor serves it is the process's choice. */
+  /* The text of a graph does not name a device: the process selects the executor. */
   if (j->device != NULL && strcmp(j->device, "interp") == 0)
     nxi_variable_set("NX_EXECUTOR", "interp");
   if (nx_context_create(&options, &j->context) != NX_OK) return nxc_public_failure("nxc");
@@ -349,7 +351,7 @@ static int parse_function(job *j) {
   if (text == NULL) return NXC_FAILED;
   int status = NXC_OK;
   if (nxg_parse_closed(text, size, &g, &d) != NX_OK)
-    status = nxc_failure(j->file, &d); /* knows line and column */
+    status = nxc_failure(j->file, &d); /* d has the line and the column */
   else if (nx_function_parse(
                j->context, text, size,
                &(nx_parse_options){.size = sizeof(nx_parse_options), .device = j->number},

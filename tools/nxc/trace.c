@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Traces: see trace.h. */
+/* Writes traces; see trace.h. */
 #include "trace.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct nxc_trace {
   double step_began;
 };
 
-static nxc_trace *of_steps; /* the trace that steps go to */
+static nxc_trace *of_steps; /* the trace to which steps are added */
 
 nxc_trace *nxc_trace_create(void) { return nxi_calloc(1, sizeof(nxc_trace)); }
 
