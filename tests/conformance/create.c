@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Creation: full, arange, eye, empty, imports, and single elements as scalars. */
+/* Creation: full, arange, eye, empty, imports, bytes, and single elements as scalars. */
 #include "conformance.h"
 
 #include <math.h>
@@ -188,9 +188,30 @@ static void check_item(trial *t) {
   expect_status(t, nx_item(x, below, 2, &s, NULL), NX_INDEX_OUT_OF_RANGE, "before the start");
 }
 
+/* ---- tensors of the host's bytes, which need no alignment */
+
+static void check_from_data(trial *t) {
+  size_t bytes;
+  for (size_t i = 0; i < n_shapes; i++) {
+    array *a = some_values(t, t->dtype, shapes[i].rank, shapes[i].shape, 1);
+    unsigned char *memory = packed(t, a, &bytes), *beside = room(t, bytes + 1);
+    memcpy(beside + 1, memory, bytes);
+    expect(t, nx_from_data(t->context, t->device, t->dtype, a->shape, a->rank, beside + 1, bytes),
+           a, t->dtype == NX_BOOL ? SAME : SAME_BITS, "what the bytes say");
+    memset(beside, 0x5a, bytes + 1); /* it was copied */
+  }
+  const int64_t shape[] = {3};
+  unsigned char memory[64] = {0};
+  expect_refusal(t, nx_from_data(t->context, t->device, t->dtype, shape, 1, memory, 1000),
+                 NX_INVALID_ARGUMENT, "another number of bytes");
+  expect_refusal(t, nx_from_data(t->context, t->device, t->dtype, shape, 1, NULL, sizeof memory),
+                 NX_INVALID_ARGUMENT, "no bytes");
+}
+
 static const operation create_table[] = {
     {"empty, read, write", ALL, check_empty, NULL, NULL, 0, NULL},
     {"import", ALL, check_import, NULL, NULL, 0, NULL},
+    {"from_data", ALL, check_from_data, NULL, NULL, 0, NULL},
     {"full", ALL, check_full, record_full, NULL, 0, NULL},
     {"arange", B | I | F | C, check_arange, record_arange, NULL, 0, NULL},
     {"eye", ALL, check_eye, record_eye, NULL, 0, NULL},
