@@ -9,8 +9,7 @@ int main(void) {
   nx_context *context;
   if (nx_context_create(NULL, &context) != NX_OK) return 1;
   const float data[] = {1, 2, 3, 1, 1, 1};
-  nx_tensor *x = nx_empty(context, 0, NX_F32, NX_SHAPE(2, 3));
-  nx_write(x, data, sizeof data, NULL);
+  nx_tensor *x = nx_from_data(context, 0, NX_F32, NX_SHAPE(2, 3), data, sizeof data);
 
   nx_scope *scope = nx_scope_begin(context); /* releases what is recorded and not kept */
   nx_tensor *m = nx_reduce_max(x, NX_AXES(1), NX_KEEPDIMS);

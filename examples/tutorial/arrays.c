@@ -6,13 +6,11 @@
 /* Prints a matrix, or one row. Reading it is what computes it. */
 static void show(const char *name, nx_tensor *x) {
   float data[64];
-  nx_tensor_info info = {.size = sizeof info};
-  nx_tensor_describe(x, &info);
-  if (nx_read(x, data, (size_t)info.elements * sizeof *data, NULL) != NX_OK) return;
+  int64_t n = nx_elements(x);
+  if (nx_read(x, data, (size_t)n * sizeof *data, NULL) != NX_OK) return;
   printf("%s\n", name);
-  int64_t columns = info.rank ? info.shape[info.rank - 1] : 1;
-  for (int64_t i = 0; i < info.elements; i++)
-    printf("%7.2f%s", (double)data[i], (i + 1) % columns ? "" : "\n");
+  int64_t columns = nx_shape(x)[nx_rank(x) - 1];
+  for (int64_t i = 0; i < n; i++) printf("%7.2f%s", (double)data[i], (i + 1) % columns ? "" : "\n");
 }
 
 static nx_tensor *temperatures(nx_context *context) {
@@ -21,20 +19,16 @@ static nx_tensor *temperatures(nx_context *context) {
       7.0F,  13.0F, 24.5F, 17.5F, /* Lisbon */
       13.5F, 20.5F, 28.0F, 23.0F, /* Cairo */
   };
-  nx_tensor *t = nx_empty(context, 0, NX_F32, NX_SHAPE(3, 4));
-  nx_write(t, data, sizeof data, NULL);
-  return t;
+  return nx_from_data(context, 0, NX_F32, NX_SHAPE(3, 4), data, sizeof data);
 }
 
-static void arithmetic(nx_context *context, nx_tensor *t) {
-  nx_tensor *factor = nx_full(context, 0, NX_F32, NULL, 0, NX_NUMBER(1.8));
-  nx_tensor *zero = nx_full(context, 0, NX_F32, NULL, 0, NX_NUMBER(32));
-  show("in Fahrenheit", nx_add(nx_mul(t, factor), zero));
+static void arithmetic(nx_tensor *t) {
+  nx_tensor *scaled = nx_binary_f64(t, NX_BINARY_MUL, 1.8);
+  show("in Fahrenheit", nx_binary_f64(scaled, NX_BINARY_ADD, 32));
 }
 
-static void reductions(nx_context *context, nx_tensor *t) {
-  nx_tensor *four = nx_full(context, 0, NX_F32, NULL, 0, NX_NUMBER(4));
-  nx_tensor *mean = nx_div(nx_reduce_sum(t, NX_AXES(1), NX_KEEPDIMS), four);
+static void reductions(nx_tensor *t) {
+  nx_tensor *mean = nx_reduce_mean(t, NX_AXES(1), NX_KEEPDIMS);
   show("mean of each city", mean);
   show("distance from the mean", nx_sub(t, mean));
   show("warmest city of each season", nx_reduce_max(t, NX_AXES(0), 0));
@@ -51,8 +45,8 @@ int main(void) {
   if (nx_context_create(NULL, &context) != NX_OK) return 1;
   nx_scope *scope = nx_scope_begin(context);
   nx_tensor *t = temperatures(context);
-  arithmetic(context, t);
-  reductions(context, t);
+  arithmetic(t);
+  reductions(t);
   views(t);
   nx_scope_end(scope);
   nx_error error = {.size = sizeof error};

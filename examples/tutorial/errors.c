@@ -45,8 +45,7 @@ int main(void) {
   if (nx_context_create(NULL, &context) != NX_OK) return 1;
   const float data[] = {1, 2, 2, 1};
   nx_scope *scope = nx_scope_begin(context);
-  nx_tensor *a = nx_empty(context, 0, NX_F32, NX_SHAPE(2, 2));
-  nx_write(a, data, sizeof data, NULL);
+  nx_tensor *a = nx_from_data(context, 0, NX_F32, NX_SHAPE(2, 2), data, sizeof data);
   when_recorded(a, nx_empty(context, 0, NX_F32, NX_SHAPE(3)));
   when_computed(a);
   tried_again(a);

@@ -15,12 +15,6 @@ static nx_function *capture(nx_context *context, nx_tensor *w) {
   return f;
 }
 
-static nx_tensor *matrix(nx_context *context, const float *data, int64_t rows, int64_t columns) {
-  nx_tensor *x = nx_empty(context, 0, NX_F32, NX_SHAPE(rows, columns));
-  nx_write(x, data, (size_t)(rows * columns) * sizeof *data, NULL);
-  return x;
-}
-
 static void call(const char *name, nx_function *f, nx_tensor *x) {
   float data[2];
   nx_tensor *y = NULL; /* NULL: the call makes a new tensor */
@@ -37,7 +31,7 @@ static void call(const char *name, nx_function *f, nx_tensor *x) {
 static nx_function *capture_total(nx_context *context, nx_tensor *total) {
   nx_scope *scope = nx_scope_begin(context);
   nx_tensor *x = nx_placeholder(context, 0, NX_F32, NX_SHAPE(2, 3));
-  nx_assign(total, nx_add(total, nx_reduce_sum(x, NX_AXES(0, 1), 0)));
+  nx_assign(total, nx_add(total, nx_reduce_sum(x, NX_ALL_AXES, 0)));
   nx_function *f = NULL;
   if (nx_function_create(context, &x, 1, NULL, 0, NULL, &f) != NX_OK) nx_capture_end(context);
   nx_scope_end(scope);
@@ -45,9 +39,7 @@ static nx_function *capture_total(nx_context *context, nx_tensor *total) {
 }
 
 static void add_up(nx_context *context, nx_tensor *x) {
-  const float zero = 0;
-  nx_tensor *total = nx_empty(context, 0, NX_F32, NULL, 0);
-  nx_write(total, &zero, sizeof zero, NULL);
+  nx_tensor *total = nx_full_f64(context, 0, NX_F32, NULL, 0, 0);
   nx_function *f = capture_total(context, total);
   for (int i = 0; i < 3; i++) nx_function_call(f, &x, 1, NULL, 0, NULL);
   nx_scalar sum;
@@ -60,7 +52,8 @@ int main(void) {
   nx_context *context;
   if (nx_context_create(NULL, &context) != NX_OK) return 1;
   const float inputs[] = {1, 2, 3, 4, 5, 6}, weights[] = {0.1F, 0.2F, -0.1F};
-  nx_tensor *x = matrix(context, inputs, 2, 3), *w = matrix(context, weights, 3, 1);
+  nx_tensor *x = nx_from_data(context, 0, NX_F32, NX_SHAPE(2, 3), inputs, sizeof inputs);
+  nx_tensor *w = nx_from_data(context, 0, NX_F32, NX_SHAPE(3, 1), weights, sizeof weights);
   nx_function *f = capture(context, w);
   call("first call", f, x);
   call("second call", f, x);

@@ -14,8 +14,8 @@ typedef struct job {
 static void *work(void *argument) {
   job *j = argument;
   nx_scope *scope = nx_scope_begin(j->context);
-  nx_tensor *power = nx_full(j->context, 0, NX_F64, NULL, 0, NX_NUMBER(j->power));
-  nx_tensor *sum = nx_reduce_sum(nx_pow(j->x, power), NX_AXES(0), 0);
+  nx_tensor *powers = nx_binary_f64(j->x, NX_BINARY_POW, j->power);
+  nx_tensor *sum = nx_reduce_sum(powers, NX_ALL_AXES, 0);
   nx_scalar item;
   if (nx_item(sum, NULL, 0, &item, NULL) == NX_OK) j->sum = item.v.f[0];
   nx_scope_end(scope);
