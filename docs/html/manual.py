@@ -93,18 +93,15 @@ class Manual:
 
 def doxygen(root, out):
     """What Doxygen reads of the headers, as XML."""
-    (out / "headers").mkdir(parents=True)
-    for header in (root / "include/nx").glob("*.h"):
-        (out / "headers" / header.name).write_text(reference.documented(header.read_text(encoding="utf-8")), encoding="utf-8")
     text = (root / "docs/html/Doxyfile").read_text(encoding="utf-8")
-    text += f'INPUT = "{out}/headers"\nOUTPUT_DIRECTORY = "{out}"\n'
+    text += f'INPUT = "{root}/include/nx"\nOUTPUT_DIRECTORY = "{out}"\n'
     subprocess.run(["doxygen", "-"], input=text, text=True, check=True)
     return out / "xml"
 
 
 def main():
     root, out = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
-    for folder in "pages", "xml", "headers":
+    for folder in "pages", "xml":
         shutil.rmtree(out / folder, ignore_errors=True)
     out.mkdir(parents=True, exist_ok=True)
     manual = Manual(root, out)

@@ -40,7 +40,7 @@ def free_comments(text):
     """Comments in the first column that belong to no declaration: (line, text)."""
     for match in COMMENT.finditer(text):
         after = text[match.end() + 1 :].split("\n", 1)[0]
-        if not after.strip() or after.startswith("#if") or match["text"].startswith(" ----") or text.count("\n", 0, match.start()) == 1:
+        if not after.strip() or match["text"].startswith(" ----") or text.count("\n", 0, match.start()) == 1:
             yield text.count("\n", 0, match.start()) + 1, clean(match["text"])
 
 
@@ -49,20 +49,13 @@ def head(text):
     return next(prose for line, prose in free_comments(text) if line == 2)
 
 
-def documented(text):
-    """The header with all comments of declarations in the form that Doxygen reads, on the same lines."""
-    free, out = {line for line, _ in free_comments(text)}, []
-    for number, line in enumerate(text.split("\n"), 1):
-        if number in free:
-            line = line.replace("/**", "/*", 1)
-        elif line.startswith("/* ") and number > 1:
-            line = "/**" + line[2:]
-        elif re.match(r" +/\* ", line):
-            line = line.replace("/* ", "/** ", 1)
-        elif re.match(r"[^#/ ].*\S +/\* | +\S.* /\* ", line):
-            line = line.replace("/* ", "/**< ", 1)
-        out.append(line)
-    return "\n".join(out)
+def check_comments(header, text):
+    """Comments of declarations, and no others, are in the form that Doxygen reads: /** before, /**< behind."""
+    free = {line for line, _ in free_comments(text)}
+    for number, line in enumerate(text.split("\n")[1:], 2):
+        plain_one = re.match(r" +/\* |[^#/ ].*\S +/\* | +\S.* /\* ", line) or (line.startswith("/* ") and number not in free)
+        if plain_one or (line.startswith("/**") and number in free):
+            raise Fault(f"{header}:{number}: a comment of a declaration begins with /** (behind it /**<), prose with /*")
 
 
 # ---- plain text of a comment as reStructuredText
@@ -264,7 +257,7 @@ def page(header, text, items, names):
             lines += directive(item, names)
         elif item.text.startswith("----"):
             title, rest = title_of(item.text)
-            lines += [*heading(title, "-"), *prose(rest, names)]
+            lines += [*heading(linked(title, names), "-"), *prose(rest, names)]
         else:
             lines += prose(item.text, names)
     return "\n".join(lines)
@@ -284,6 +277,7 @@ def read(folder, headers):
     place = {stem: number for number, stem in enumerate(ORDER)}
     for path in sorted(headers.glob("*.h"), key=lambda path: (place.get(path.stem, len(place)), path.stem)):
         text = path.read_text(encoding="utf-8")
+        check_comments(path.name, text)
         yield path.name, text, declarations(folder, path.name, text)
 
 

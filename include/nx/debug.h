@@ -24,50 +24,50 @@
 extern "C" {
 #endif
 
-/* What one action did. */
+/** What one action did. */
 typedef struct nx_report {
-  size_t size;      /* sizeof(nx_report), set by the caller */
-  uint64_t nodes;   /* of the graphs that ran */
-  uint64_t kernels; /* launched, library calls not counted */
+  size_t size;      /**< sizeof(nx_report), set by the caller */
+  uint64_t nodes;   /**< of the graphs that ran */
+  uint64_t kernels; /**< launched, library calls not counted */
   uint64_t library_calls;
-  uint64_t runs;        /* graphs that ran; 0: everything was there already */
-  uint64_t interpreted; /* of those, run by the interpreter: tiny, or nothing else is available */
+  uint64_t runs;        /**< graphs that ran; 0: everything was there already */
+  uint64_t interpreted; /**< of those, run by the interpreter: tiny, or nothing else is available */
   uint64_t plan_hits, plan_misses;
-  uint64_t kernel_hits, kernel_disk_hits, kernel_misses; /* while making the missed plans */
-  /* Of the last plan miss, for a person, the kind of the difference from the nearest plan of the
+  uint64_t kernel_hits, kernel_disk_hits, kernel_misses; /**< while making the missed plans */
+  /** Of the last plan miss, for a person, the kind of the difference from the nearest plan of the
    * same operations: "a shape differs", "strides differ", "a constant differs", ... or that there
    * is no such plan; miss_detail says which node differs. NULL if there was no miss. Static. */
   const char *miss_reason;
-  uint64_t bytes;         /* read from inputs and written to outputs */
-  uint64_t planned_bytes; /* outputs and temporaries, as planned, of the largest graph */
-  uint64_t peak_bytes;    /* the most tensor data that was in use meanwhile, the whole context's */
-  double record_ms, plan_ms, compile_ms, run_ms, total_ms; /* record_ms: extraction and keys */
-  /* of the library calls, those for which a GPU's operands went to the host and back */
+  uint64_t bytes;         /**< read from inputs and written to outputs */
+  uint64_t planned_bytes; /**< outputs and temporaries, as planned, of the largest graph */
+  uint64_t peak_bytes; /**< the most tensor data that was in use meanwhile, the whole context's */
+  double record_ms, plan_ms, compile_ms, run_ms, total_ms; /**< record_ms: extraction and keys */
+  /** of the library calls, those for which a GPU's operands went to the host and back */
   uint64_t host_calls;
-  uint64_t graph_launches; /* of the runs, those that were one launch of a CUDA graph */
-  /* Of the last plan miss: the first node that differs from the nearest plan there is, with its
+  uint64_t graph_launches; /**< of the runs, those that were one launch of a CUDA graph */
+  /** Of the last plan miss: the first node that differs from the nearest plan there is, with its
    * number in the text of the graph: "node 7: mul f32[3,4], in the nearest plan f32[3,5]". "" if
    * nothing is near. */
   char miss_detail[192];
-  /* Products that were generated kernels, and library calls that the host did for a GPU, because a
+  /** Products that were generated kernels, and library calls that the host did for a GPU, because a
    * library is missing; and a sentence that says which one and why, of the last of them. Static;
    * NULL if there was none. */
   uint64_t without_library;
   const char *missing_library;
-  /* Why graphs for the CPU were interpreted though they were to be compiled (nx_device_info), else
+  /** Why graphs for the CPU were interpreted though they were to be compiled (nx_device_info), else
    * NULL. Static. */
   const char *interpreted_reason;
 } nx_report;
 
-/* The table of words that NX_DEBUG knows. Static. */
+/** The table of words that NX_DEBUG knows. Static. */
 NX_API const char *nx_debug_help(void);
-/* Replaces what NX_DEBUG said, for the whole process. Stages that it names are shown the next time
+/** Replaces what NX_DEBUG said, for the whole process. Stages that it names are shown the next time
  * a graph runs, also of graphs that ran before. NX_INVALID_ARGUMENT names the unknown word. */
 NX_API nx_status nx_debug_set(const char *words);
 
-/* The graph that realising these tensors would run, as text of one stage: graph, clusters, kernels,
- * bound, plan, llvm, asm, gpu (kernels bound for a GPU), cuda (CUDA C of those) or dot. Runs
- * nothing. *text ends with NUL; free it with nx_string_free. */
+/** The graph that realising these tensors would run, as text of one stage: graph, clusters,
+ * kernels, bound, plan, llvm, asm, gpu (kernels bound for a GPU), cuda (CUDA C of those) or dot.
+ * Runs nothing. *text ends with NUL; free it with nx_string_free. */
 NX_API nx_status nx_dump(nx_tensor *const *tensors, size_t n, const char *stage, char **text);
 NX_API nx_status nx_function_dump(const nx_function *f, const char *stage, char **text);
 NX_API void nx_string_free(char *text);

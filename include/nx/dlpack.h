@@ -37,7 +37,7 @@ struct DLManagedTensor;
 
 NX_API nx_status nx_from_dlpack(nx_context *context, struct DLManagedTensorVersioned *managed,
                                 uint32_t mode, nx_tensor **out);
-/* The structure without a version has no flags: whether it may be written is for the caller to
+/** The structure without a version has no flags: whether it may be written is for the caller to
  * know. */
 NX_API nx_status nx_from_dlpack_v0(nx_context *context, struct DLManagedTensor *managed,
                                    uint32_t mode, nx_tensor **out);
@@ -47,14 +47,14 @@ NX_API nx_status nx_from_dlpack_v0(nx_context *context, struct DLManagedTensor *
  * calls the deleter, once, on any thread; it outlives the tensor. Shape, strides and the first
  * element are those of the tensor; the byte offset is 0, since consumers exist that overlook it. */
 
-enum { NX_DLPACK_NO_STREAM = -1 }; /* the only stream of the devices so far */
+enum { NX_DLPACK_NO_STREAM = -1 }; /**< the only stream of the devices so far */
 
-/* access: NX_MAP_READ, which flags the structure read only, or NX_MAP_READ | NX_MAP_WRITE, which
+/** access: NX_MAP_READ, which flags the structure read only, or NX_MAP_READ | NX_MAP_WRITE, which
  * exposes the storage until the deleter is called. NX_NOT_WRITABLE: writing an immutable import.
  * NX_NEEDS_COPY: a view of i4 or u4 that begins in the middle of a byte. */
 NX_API nx_status nx_to_dlpack(nx_tensor *tensor, uint32_t access, int64_t stream,
                               struct DLManagedTensorVersioned **out);
-/* The structure without a version cannot say that it must not be written: always for reading and
+/** The structure without a version cannot say that it must not be written: always for reading and
  * writing, so an immutable import is NX_NOT_WRITABLE. */
 NX_API nx_status nx_to_dlpack_v0(nx_tensor *tensor, int64_t stream, struct DLManagedTensor **out);
 

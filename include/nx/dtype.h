@@ -15,8 +15,8 @@ extern "C" {
 typedef int32_t nx_dtype;
 
 enum {
-  NX_BOOL = 1, /* one byte, 0 or 1 */
-  NX_I4 = 2,   /* two per byte, even index in the low nibble */
+  NX_BOOL = 1, /**< one byte, 0 or 1 */
+  NX_I4 = 2,   /**< two per byte, even index in the low nibble */
   NX_U4 = 3,
   NX_I8 = 4,
   NX_U8 = 5,
@@ -26,22 +26,22 @@ enum {
   NX_U32 = 9,
   NX_I64 = 10,
   NX_U64 = 11,
-  NX_F8E4M3 = 12, /* OCP "fn": no infinity, max 448 */
-  NX_F8E5M2 = 13, /* OCP: has infinities */
+  NX_F8E4M3 = 12, /**< OCP "fn": no infinity, max 448 */
+  NX_F8E5M2 = 13, /**< OCP: has infinities */
   NX_F16 = 14,
   NX_BF16 = 15,
   NX_F32 = 16,
   NX_F64 = 17,
-  NX_C32 = 18, /* pair of f16: storage and cast only */
+  NX_C32 = 18, /**< pair of f16: storage and cast only */
   NX_C64 = 19,
   NX_C128 = 20
 };
 
-/* "f32"; NULL for a value that is no dtype. Static. */
+/** "f32"; NULL for a value that is no dtype. Static. */
 NX_API const char *nx_dtype_name(nx_dtype dtype);
-/* The dtype of a name, 0 if there is none. */
+/** The dtype of a name, 0 if there is none. */
 NX_API nx_dtype nx_dtype_from_name(const char *name);
-/* Bits of one element: 4 for i4 and u4, 8 for bool. 0 for a value that is no dtype. */
+/** Bits of one element: 4 for i4 and u4, 8 for bool. 0 for a value that is no dtype. */
 NX_API size_t nx_dtype_bits(nx_dtype dtype);
 
 #ifdef __cplusplus

@@ -19,24 +19,24 @@ extern "C" {
 #endif
 
 typedef struct nx_error {
-  /* sizeof(nx_error), set by the caller; later versions may append fields. 0: the fields below */
+  /** sizeof(nx_error), set by the caller; later versions may append fields. 0: the fields below */
   size_t size;
   nx_status status;
-  const char *op;       /* as called: "lstsq", not the "svd" in it; "" if none is to blame */
-  const char *message;  /* one sentence that names the operation, the operand and both shapes */
-  const char *tag_text; /* of the operation's tag, or NULL */
-  uint64_t tag;         /* as set by nx_tag_set when the operation was recorded, 0 if none */
-  int64_t index;        /* batch or first bad index, byte offset of a malformed file; -1 if none */
-  int32_t operand;      /* which operand is wrong, -1 if none */
-  int32_t output;       /* which requested tensor failed, -1 if none */
+  const char *op;       /**< as called: "lstsq", not the "svd" in it; "" if none is to blame */
+  const char *message;  /**< one sentence that names the operation, the operand and both shapes */
+  const char *tag_text; /**< of the operation's tag, or NULL */
+  uint64_t tag;         /**< as set by nx_tag_set when the operation was recorded, 0 if none */
+  int64_t index;   /**< batch or first bad index, byte offset of a malformed file; -1 if none */
+  int32_t operand; /**< which operand is wrong, -1 if none */
+  int32_t output;  /**< which requested tensor failed, -1 if none */
 } nx_error;
 
-/* Returns the status of this thread's first failure, fills *out (which may be NULL) and clears the
+/** Returns the status of this thread's first failure, fills *out (which may be NULL) and clears the
  * slot; NX_OK, and *out all zero but its size, when there was none. The strings live until this
  * thread's next failure. */
 NX_API nx_status nx_error_take(nx_error *out);
 
-/* Tags what this thread records from now on, until changed: `tag` is the frontend's own number (a
+/** Tags what this thread records from now on, until changed: `tag` is the frontend's own number (a
  * source position, say), `text` is copied and may be NULL. Errors and dumps carry both. Tags change
  * neither results nor caching: of equal operations the first one's tag stays. */
 NX_API void nx_tag_set(uint64_t tag, const char *text);

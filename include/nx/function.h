@@ -29,21 +29,21 @@ extern "C" {
 typedef struct nx_function nx_function;
 
 typedef struct nx_function_options {
-  size_t size;           /* sizeof(nx_function_options) */
-  const char *name;      /* copied; NULL: "f" */
-  const uint8_t *donate; /* n_in bytes, or NULL: nonzero gives the input's memory to the call */
+  size_t size;           /**< sizeof(nx_function_options) */
+  const char *name;      /**< copied; NULL: "f" */
+  const uint8_t *donate; /**< n_in bytes, or NULL: nonzero gives the input's memory to the call */
 } nx_function_options;
 
-/* in: placeholders, each once. out: any tensors, views included; each must depend on no other
+/** in: placeholders, each once. out: any tensors, views included; each must depend on no other
  * placeholder (NX_UNBOUND). A tensor from before the capture is read at each call: one whose value
  * then depends on a placeholder makes the call NX_UNBOUND. *f is one reference; untouched on
  * failure. */
 NX_API nx_status nx_function_create(nx_context *context, nx_tensor *const *in, size_t n_in,
                                     nx_tensor *const *out, size_t n_out,
                                     const nx_function_options *options, nx_function **f);
-/* Whether this thread is capturing: whether an assign that it records now is only noted. */
+/** Whether this thread is capturing: whether an assign that it records now is only noted. */
 NX_API bool nx_capturing(const nx_context *context);
-/* Ends this thread's capture, if it is in one, without a function: what it has assigned never
+/** Ends this thread's capture, if it is in one, without a function: what it has assigned never
  * happens, and what it records from now on is recorded as without a capture. Placeholders stay what
  * they are: values that depend on them are NX_UNBOUND, and they are inputs of no function any more
  * (NX_INVALID_ARGUMENT). Captures of other threads go on. */
@@ -67,20 +67,20 @@ NX_API void nx_function_release(nx_function *f);
 /* ---- description */
 
 typedef struct nx_function_info {
-  size_t size;      /* sizeof(nx_function_info) */
-  const char *name; /* lives as long as the function, like all strings and shapes here */
+  size_t size;      /**< sizeof(nx_function_info) */
+  const char *name; /**< lives as long as the function, like all strings and shapes here */
   size_t inputs, outputs;
 } nx_function_info;
 NX_API void nx_function_describe(const nx_function *f, nx_function_info *out);
 
 typedef struct nx_port_info {
-  size_t size;      /* sizeof(nx_port_info) */
-  const char *name; /* of the text it was parsed from, else "x0", "x1", .. and "y0", "y1", .. */
+  size_t size;      /**< sizeof(nx_port_info) */
+  const char *name; /**< of the text it was parsed from, else "x0", "x1", .. and "y0", "y1", .. */
   nx_dtype dtype;
   int32_t rank;
   const int64_t *shape;
 } nx_port_info;
-/* NX_INVALID_ARGUMENT beyond the last one. */
+/** NX_INVALID_ARGUMENT beyond the last one. */
 NX_API nx_status nx_function_input(const nx_function *f, size_t i, nx_port_info *out);
 NX_API nx_status nx_function_output(const nx_function *f, size_t i, nx_port_info *out);
 

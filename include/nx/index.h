@@ -18,9 +18,9 @@ extern "C" {
 typedef struct nx_range {
   int64_t start, stop, step;
 } nx_range;
-/* All dtypes. A view of x; n <= rank ranges for the first axes, those after them are whole. */
+/** All dtypes. A view of x; n <= rank ranges for the first axes, those after them are whole. */
 NX_API nx_tensor *nx_get(nx_tensor *x, const nx_range *ranges, size_t n);
-/* Assigns src, broadcast, to that part of x. */
+/** Assigns src, broadcast, to that part of x. */
 NX_API nx_status nx_set(nx_tensor *x, const nx_range *ranges, size_t n, nx_tensor *src);
 
 /* ---- windows that slide over the last n axes. Window w begins at element w * stride of an axis
@@ -28,11 +28,11 @@ NX_API nx_status nx_set(nx_tensor *x, const nx_range *ranges, size_t n, nx_tenso
  * further. Only whole windows count, so an axis with room for none has 0. NULL: stride 1, dilation
  * 1, no zeros. */
 typedef struct nx_window {
-  size_t size; /* sizeof(nx_window) */
+  size_t size; /**< sizeof(nx_window) */
   int32_t n;
-  const int64_t *kernel, *stride, *dilation, *before, *after; /* n entries each */
+  const int64_t *kernel, *stride, *dilation, *before, *after; /**< n entries each */
 } nx_window;
-/* All dtypes but c32. (lead.., spatial..) -> (lead.., product of kernel, product of the numbers of
+/** All dtypes but c32. (lead.., spatial..) -> (lead.., product of kernel, product of the numbers of
  * windows), both in C order. A convolution is nx_matmul of weights [out, channels * kernel] and
  * this, reshaped to [images, channels * kernel, windows]; pooling a reduction of it over the last
  * axis but one. A reduction never stores the windows. Neither do products, of real or complex
@@ -52,20 +52,20 @@ NX_API nx_tensor *nx_fold(nx_tensor *x, const int64_t *output, size_t n, const n
  * anything that needs it, is realised: NX_INDEX_OUT_OF_RANGE, with the position of the first bad
  * one, in C order, as nx_error.index. */
 
-/* All dtypes. Element (i.., j, k..) of the result, which has the shape of indices, is data[i..,
+/** All dtypes. Element (i.., j, k..) of the result, which has the shape of indices, is data[i..,
  * indices[i.., j, k..], k..], j and the index being along axis. Rows of a matrix: indices of shape
  * [n, 1], expanded to [n, columns]. */
 NX_API nx_tensor *nx_gather(nx_tensor *data, nx_tensor *indices, int32_t axis);
 
 typedef enum nx_scatter_mode {
-  NX_SCATTER_SET, /* all dtypes: the last update of an element, in C order, stays */
-  /* I F C: updates are added in C order, those of small floats in f32, rounded once */
+  NX_SCATTER_SET, /**< all dtypes: the last update of an element, in C order, stays */
+  /** I F C: updates are added in C order, those of small floats in f32, rounded once */
   NX_SCATTER_ADD
 } nx_scatter_mode;
 enum {
-  NX_UNIQUE_INDICES = 1 /* a promise that no two updates have one element; changes no result */
+  NX_UNIQUE_INDICES = 1 /**< a promise that no two updates have one element; changes no result */
 };
-/* x with updates, of the shape of indices, at the elements that nx_gather would read. nx_assign(x,
+/** x with updates, of the shape of indices, at the elements that nx_gather would read. nx_assign(x,
  * nx_scatter(x, ..)) touches these alone, if nothing else needs the old contents. */
 NX_API nx_tensor *nx_scatter(nx_tensor *x, nx_tensor *indices, nx_tensor *updates, int32_t axis,
                              nx_scatter_mode mode, uint32_t flags);
@@ -73,12 +73,12 @@ NX_API nx_tensor *nx_scatter(nx_tensor *x, nx_tensor *indices, nx_tensor *update
 /* ---- scans */
 
 typedef enum nx_scan_op { NX_SCAN_SUM, NX_SCAN_PROD, NX_SCAN_MAX, NX_SCAN_MIN } nx_scan_op;
-/* I F C (max, min: I F). Each element is the reduction of those of its line along axis up to and
+/** I F C (max, min: I F). Each element is the reduction of those of its line along axis up to and
  * with itself, in a fixed order (numerics.md). Integers wrap; NaN propagates; f16 and bf16 are
  * reduced in f32, each result rounded once. */
 NX_API nx_tensor *nx_associative_scan(nx_tensor *x, nx_scan_op op, int32_t axis);
 
-/* B. The first n numbers, in C order, of elements that are true: i64 of shape [n], -1 where there
+/** B. The first n numbers, in C order, of elements that are true: i64 of shape [n], -1 where there
  * are no more. */
 NX_API nx_tensor *nx_true_indices(nx_tensor *mask, int64_t n);
 
@@ -94,7 +94,7 @@ NX_API nx_tensor *nx_one_hot(nx_tensor *indices, int64_t n, nx_dtype dtype);
 NX_API nx_tensor *nx_rand(nx_tensor *key, nx_dtype dtype, const int64_t *shape, int32_t rank);
 /** Normal, mean 0, deviation 1 (Box-Muller); f16 and bf16 are f32's, rounded. */
 NX_API nx_tensor *nx_randn(nx_tensor *key, nx_dtype dtype, const int64_t *shape, int32_t rank);
-/* 0 .. n - 1 in random order: i32 of shape [n], 0 <= n < 2^31. The argsort of 64 random bits each:
+/** 0 .. n - 1 in random order: i32 of shape [n], 0 <= n < 2^31. The argsort of 64 random bits each:
  * element i of the order has the threefry of the counter i, the first word above the second one.
  * Unlike the others it depends on n. */
 NX_API nx_tensor *nx_permutation(nx_tensor *key, int64_t n);

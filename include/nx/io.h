@@ -17,27 +17,27 @@ extern "C" {
 /* ---- arrays in files of no format, mapped into memory */
 
 enum {
-  NX_FILE_READ,    /* an immutable import: never written, assigning it is NX_NOT_WRITABLE */
-  NX_FILE_PRIVATE, /* the tensor's to write; what is written stays out of the file */
-  NX_FILE_SHARED /* a shared import: what is written, by host code or by assigns, is in the file */
+  NX_FILE_READ,    /**< an immutable import: never written, assigning it is NX_NOT_WRITABLE */
+  NX_FILE_PRIVATE, /**< the tensor's to write; what is written stays out of the file */
+  NX_FILE_SHARED   /**< a shared import: what is written, by host code or by assigns, is in it */
 };
 enum {
   NX_FILE_FORTRAN =
-      1, /* the first axis is the one whose elements lie next to each other: a permuted view */
-  NX_FILE_CREATE = 2 /* make the file if it is not there; NX_FILE_SHARED with a path only */
+      1, /**< the first axis is the one whose elements lie next to each other: a permuted view */
+  NX_FILE_CREATE = 2 /**< make the file if it is not there; NX_FILE_SHARED with a path only */
 };
 typedef struct nx_import_file_desc {
-  size_t size; /* sizeof(nx_import_file_desc) */
-  /* NULL: fd, which is open for what mode does, stays the caller's, and may be closed at once */
+  size_t size; /**< sizeof(nx_import_file_desc) */
+  /** NULL: fd, which is open for what mode does, stays the caller's, and may be closed at once */
   const char *path;
   int32_t fd;
   uint32_t mode, flags;
   nx_dtype dtype;
   int32_t rank;
-  const int64_t *shape; /* one extent may be -1: what the rest of the file holds */
-  int64_t offset;       /* of the first element, in bytes */
+  const int64_t *shape; /**< one extent may be -1: what the rest of the file holds */
+  int64_t offset;       /**< of the first element, in bytes */
 } nx_import_file_desc;
-/* A tensor over that part of the file. Only pages that are touched are read. A file that is longer
+/** A tensor over that part of the file. Only pages that are touched are read. A file that is longer
  * than the array is used in part. One that is shorter is made longer, with zeros, and with its
  * space on the disk, if it is shared (the -1 then counts what is there); otherwise that is NX_IO.
  * Elements have this machine's byte order.
@@ -57,7 +57,7 @@ NX_API nx_status nx_import_file(nx_context *context, const nx_import_file_desc *
 
 /* ---- .npy, versions 1 to 3 */
 
-/* A tensor over the file, which is mapped into memory: read when touched, never written; an assign
+/** A tensor over the file, which is mapped into memory: read when touched, never written; an assign
  * moves the tensor to memory of its own. Fortran order gives a permuted view. NX_IO if the file
  * cannot be read; NX_PARSE with the byte offset if it is malformed, or truncated;
  * NX_UNSUPPORTED_DTYPE.
@@ -67,7 +67,7 @@ NX_API nx_status nx_import_file(nx_context *context, const nx_import_file_desc *
  * writes a new file and renames it, as nx_save_npy does, disturbs nobody. Where that cannot be
  * relied on, read the file and import a copy. */
 NX_API nx_status nx_load_npy(nx_context *context, const char *path, nx_tensor **out);
-/* Realises and writes in C order, to a temporary file that is synced and then takes the name: if
+/** Realises and writes in C order, to a temporary file that is synced and then takes the name: if
  * the machine stops there is the old file or the new one, whole, and the new one once this has
  * returned. After a failure the old file is there (the new one only if it was the folder that could
  * not be synced). A link stays a link, to the file that it leads to, whether that is there already
@@ -82,38 +82,38 @@ NX_API nx_status nx_save_npy(nx_tensor *tensor, const char *path, const nx_run_o
 
 typedef struct nx_archive nx_archive;
 typedef struct nx_array_info {
-  size_t size;      /* sizeof(nx_array_info) */
-  const char *name; /* of a member x.npy, "x" */
-  const char *type; /* as a .safetensors file spells it; of an .npz file nx_dtype_name(dtype) */
-  nx_dtype dtype;   /* 0: the element type has no counterpart here */
+  size_t size;      /**< sizeof(nx_array_info) */
+  const char *name; /**< of a member x.npy, "x" */
+  const char *type; /**< as a .safetensors file spells it; of an .npz file nx_dtype_name(dtype) */
+  nx_dtype dtype;   /**< 0: the element type has no counterpart here */
   int32_t rank;
-  int64_t offset; /* of the elements in the file, in bytes; -1 if they are compressed */
-  int64_t bytes;  /* of the elements, uncompressed */
+  int64_t offset; /**< of the elements in the file, in bytes; -1 if they are compressed */
+  int64_t bytes;  /**< of the elements, uncompressed */
   int64_t shape[NX_MAX_RANK];
 } nx_array_info;
 
-/* Reads the directory and nothing else. An archive is never changed by its functions: any threads
+/** Reads the directory and nothing else. An archive is never changed by its functions: any threads
  * may use one at once. It is for whoever opened it to close; what was loaded from it stays. Names,
  * and what describes them, live until then. NX_IO, NX_PARSE (also: two arrays of one name; arrays
  * that share bytes; sizes that cannot be true), NX_OUT_OF_MEMORY. */
 NX_API nx_status nx_archive_open(const char *path, nx_archive **out);
-NX_API void nx_archive_close(nx_archive *archive); /* NULL is allowed */
+NX_API void nx_archive_close(nx_archive *archive); /**< NULL is allowed */
 NX_API size_t nx_archive_count(const nx_archive *archive);
-/* The name of array number i, in the file's order; NULL beyond the last. */
+/** The name of array number i, in the file's order; NULL beyond the last. */
 NX_API const char *nx_archive_name(const nx_archive *archive, size_t i);
-/* The number of the array of that name; -1 if there is none. */
+/** The number of the array of that name; -1 if there is none. */
 NX_API int64_t nx_archive_find(const nx_archive *archive, const char *name);
-/* Array number i. Of an .npz file this reads the member's header: NX_PARSE, NX_UNSUPPORTED_DTYPE if
- * that is not one of an array that is read. */
+/** Array number i. Of an .npz file this reads the member's header: NX_PARSE, NX_UNSUPPORTED_DTYPE
+ * if that is not one of an array that is read. */
 NX_API nx_status nx_archive_describe(const nx_archive *archive, size_t i, nx_array_info *out);
-/* The array of that name, as nx_load_npy loads one: over the file's own pages, but for elements
+/** The array of that name, as nx_load_npy loads one: over the file's own pages, but for elements
  * that are compressed, not aligned, or in the other byte order, which are copied. Checksums are
  * compared where a member is decompressed.
  * NX_INVALID_ARGUMENT: no such name; NX_PARSE, NX_UNSUPPORTED_DTYPE, NX_OUT_OF_MEMORY,
  * NX_INTERRUPTED; NX_IO: a compressed member, and the library was built without zlib. */
 NX_API nx_status nx_archive_load(const nx_archive *archive, nx_context *context, const char *name,
                                  const nx_run_options *options, nx_tensor **out);
-/* Sets key and value (either may be NULL) number i of the .safetensors metadata, ordered by key.
+/** Sets key and value (either may be NULL) number i of the .safetensors metadata, ordered by key.
  * Returns how many there are; beyond them nothing is set. */
 NX_API size_t nx_archive_metadata(const nx_archive *archive, size_t i, const char **key,
                                   const char **value);
@@ -125,7 +125,7 @@ typedef struct nx_named_tensor {
 typedef struct nx_text_pair {
   const char *key, *value;
 } nx_text_pair;
-/* Realises all tensors, in one run, and writes them in C order, with the metadata, to a file that
+/** Realises all tensors, in one run, and writes them in C order, with the metadata, to a file that
  * replaces an old one as that of nx_save_npy does. Texts are UTF-8. NX_INVALID_ARGUMENT: a name
  * given twice, or "__metadata__"; NX_UNSUPPORTED_DTYPE: i4, u4, c32 and c128, which the format
  * lacks; NX_IO; what realising gives. */

@@ -18,8 +18,8 @@ extern "C" {
 #endif
 
 typedef struct nx_parse_options {
-  size_t size;      /* sizeof(nx_parse_options) */
-  nx_device device; /* of the tensors: a text names none */
+  size_t size;      /**< sizeof(nx_parse_options) */
+  nx_device device; /**< of the tensors: a text names none */
 } nx_parse_options;
 
 /** A function from text, `size` bytes of it (no NUL needed). NULL options: device 0. Its inputs and

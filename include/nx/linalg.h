@@ -29,14 +29,14 @@ NX_API nx_tensor *nx_matmul(nx_tensor *a, nx_tensor *b);
 
 /** Flags. Each function names those that it knows. */
 enum {
-  NX_LOWER = 0,           /* what is triangular is so below the diagonal: the default */
-  NX_UPPER = 1,           /* above it */
-  NX_TRANSPOSED = 2,      /* A^T in place of A */
-  NX_ADJOINT = 4,         /* A^H, the conjugate of A^T; for real numbers the same */
-  NX_UNIT_DIAGONAL = 8,   /* the diagonal counts as ones and is not read */
-  NX_VECTORS = 16,        /* right sides are vectors (.., n), not matrices (.., n, k) */
-  NX_FULL_MATRICES = 32,  /* orthogonal factors are square */
-  NX_INPUT_PRECISION = 64 /* values have the real dtype of A, rounded once, instead of f64 */
+  NX_LOWER = 0,           /**< what is triangular is so below the diagonal: the default */
+  NX_UPPER = 1,           /**< above it */
+  NX_TRANSPOSED = 2,      /**< A^T in place of A */
+  NX_ADJOINT = 4,         /**< A^H, the conjugate of A^T; for real numbers the same */
+  NX_UNIT_DIAGONAL = 8,   /**< the diagonal counts as ones and is not read */
+  NX_VECTORS = 16,        /**< right sides are vectors (.., n), not matrices (.., n, k) */
+  NX_FULL_MATRICES = 32,  /**< orthogonal factors are square */
+  NX_INPUT_PRECISION = 64 /**< values have the real dtype of A, rounded once, instead of f64 */
 };
 
 /** (.., n, n) -> (.., n, n). The lower triangular L with A = L L^H, or, with NX_UPPER, U = L^H with

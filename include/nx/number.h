@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/** Numbers as operands: `x + 2` in one call, without a tensor for the 2.
+/* Numbers as operands: `x + 2` in one call, without a tensor for the 2.
  *
  * A number takes the dtype of the tensor that it meets, whatever its own kind: integers wrap to it,
  * floating-point numbers are converted as by nx_cast (rounded once; to an integer dtype toward zero

@@ -39,57 +39,57 @@ extern "C" {
 #define NX_ALL      ((size_t)-1)
 
 /** Flags of reductions. */
-enum { NX_KEEPDIMS = 1 /* reduced axes stay, with extent 1 */ };
+enum { NX_KEEPDIMS = 1 /**< reduced axes stay, with extent 1 */ };
 /** Flags of sort and argsort. */
 enum { NX_DESCENDING = 1 };
 /** Flags of reshape. */
-enum { NX_MAY_COPY = 1 /* copy where strides cannot express the view */ };
+enum { NX_MAY_COPY = 1 /**< copy where strides cannot express the view */ };
 
 /* ---- binary */
 
-/* I F C. Integers wrap. C: infinite products as in Annex G of C99, products of parts in f64 for
+/** I F C. Integers wrap. C: infinite products as in Annex G of C99, products of parts in f64 for
  * c64. */
 NX_API nx_tensor *nx_add(nx_tensor *a, nx_tensor *b);
 NX_API nx_tensor *nx_sub(nx_tensor *a, nx_tensor *b);
 NX_API nx_tensor *nx_mul(nx_tensor *a, nx_tensor *b);
-/* I F C. Integers truncate toward zero; x/0 = 0, MIN/-1 = MIN. C: no overflow but of the quotient
+/** I F C. Integers truncate toward zero; x/0 = 0, MIN/-1 = MIN. C: no overflow but of the quotient
  * itself. */
 NX_API nx_tensor *nx_div(nx_tensor *a, nx_tensor *b);
-/* I F. The sign of the dividend; x%0 = 0, MIN%-1 = 0; floats as C's fmod. */
+/** I F. The sign of the dividend; x%0 = 0, MIN%-1 = 0; floats as C's fmod. */
 NX_API nx_tensor *nx_mod(nx_tensor *a, nx_tensor *b);
-/* I F C. Integers wrap, 0^0 = 1, a negative exponent gives 1 for 1, ±1 for -1, else 0; floats as
+/** I F C. Integers wrap, 0^0 = 1, a negative exponent gives 1 for 1, ±1 for -1, else 0; floats as
  * C's pow; C: exp(b log a), but 1 for b = 0, and 0 for a = 0 where b has a positive real part. */
 NX_API nx_tensor *nx_pow(nx_tensor *a, nx_tensor *b);
-/* F. The angle of the point (x, y), in (-pi, pi]; nx_atan2(y, x) as C's. */
+/** F. The angle of the point (x, y), in (-pi, pi]; nx_atan2(y, x) as C's. */
 NX_API nx_tensor *nx_atan2(nx_tensor *y, nx_tensor *x);
-/* B I F C; result bool. NaN, or one in either part, is unequal to everything. */
+/** B I F C; result bool. NaN, or one in either part, is unequal to everything. */
 NX_API nx_tensor *nx_cmpeq(nx_tensor *a, nx_tensor *b);
 NX_API nx_tensor *nx_cmpne(nx_tensor *a, nx_tensor *b);
-/* B I F; result bool. False < true. */
+/** B I F; result bool. False < true. */
 NX_API nx_tensor *nx_cmplt(nx_tensor *a, nx_tensor *b);
 NX_API nx_tensor *nx_cmple(nx_tensor *a, nx_tensor *b);
-/* B I F. NaN in either operand gives NaN; -0 < +0. */
+/** B I F. NaN in either operand gives NaN; -0 < +0. */
 NX_API nx_tensor *nx_max(nx_tensor *a, nx_tensor *b);
 NX_API nx_tensor *nx_min(nx_tensor *a, nx_tensor *b);
-/* B I. Bitwise on integers, logical on bool. */
+/** B I. Bitwise on integers, logical on bool. */
 NX_API nx_tensor *nx_xor(nx_tensor *a, nx_tensor *b);
 NX_API nx_tensor *nx_or(nx_tensor *a, nx_tensor *b);
 NX_API nx_tensor *nx_and(nx_tensor *a, nx_tensor *b);
-/* I. shr keeps the sign of signed integers. A count outside [0, width) gives 0, or the sign. */
+/** I. shr keeps the sign of signed integers. A count outside [0, width) gives 0, or the sign. */
 NX_API nx_tensor *nx_shl(nx_tensor *a, nx_tensor *count);
 NX_API nx_tensor *nx_shr(nx_tensor *a, nx_tensor *count);
 
 /* ---- unary */
 
-/* I F C. The negative of the lowest integer is that integer. */
+/** I F C. The negative of the lowest integer is that integer. */
 NX_API nx_tensor *nx_neg(nx_tensor *x);
-/* I F C. abs of the lowest integer is that integer; sign(NaN) = NaN, sign(±0) = 0. C: |z| + 0i, z /
- * |z|. */
+/** I F C. abs of the lowest integer is that integer; sign(NaN) = NaN, sign(±0) = 0. C: |z| + 0i, z
+ * / |z|. */
 NX_API nx_tensor *nx_abs(nx_tensor *x);
 NX_API nx_tensor *nx_sign(nx_tensor *x);
-/* I F C. Integers: 1/x truncated, recip(0) = 0. */
+/** I F C. Integers: 1/x truncated, recip(0) = 0. */
 NX_API nx_tensor *nx_recip(nx_tensor *x);
-/* F C, to nx_tanh. Of floats at most 1 ulp for sqrt, exp, log, sin and cos, 2 for the others;
+/** F C, to nx_tanh. Of floats at most 1 ulp for sqrt, exp, log, sin and cos, 2 for the others;
  * special values and branch cuts as C's (Annexes F and G). C: docs/math.md has the errors. */
 NX_API nx_tensor *nx_sqrt(nx_tensor *x);
 NX_API nx_tensor *nx_exp(nx_tensor *x);
@@ -109,9 +109,9 @@ NX_API nx_tensor *nx_expm1(nx_tensor *x);
 NX_API nx_tensor *nx_asinh(nx_tensor *x);
 NX_API nx_tensor *nx_acosh(nx_tensor *x);
 NX_API nx_tensor *nx_atanh(nx_tensor *x);
-/* F. Half to even. */
+/** F. Half to even. */
 NX_API nx_tensor *nx_rint(nx_tensor *x);
-/* I F; the identity on integers. round: half away from zero. */
+/** I F; the identity on integers. round: half away from zero. */
 NX_API nx_tensor *nx_trunc(nx_tensor *x);
 NX_API nx_tensor *nx_ceil(nx_tensor *x);
 NX_API nx_tensor *nx_floor(nx_tensor *x);
@@ -119,23 +119,23 @@ NX_API nx_tensor *nx_round(nx_tensor *x);
 
 /* ---- complex numbers */
 
-/* F C. The parts of a complex number, f32 of c64 and f64 of c128. A float is its own real part and
+/** F C. The parts of a complex number, f32 of c64 and f64 of c128. A float is its own real part and
  * conjugate, and has the imaginary part 0. */
 NX_API nx_tensor *nx_real(nx_tensor *x);
 NX_API nx_tensor *nx_imag(nx_tensor *x);
 NX_API nx_tensor *nx_conj(nx_tensor *x);
-/* c64 of f32, c128 of f64. */
+/** c64 of f32, c128 of f64. */
 NX_API nx_tensor *nx_complex(nx_tensor *re, nx_tensor *im);
 
 /* ---- choice and conversion */
 
-/* cond is bool; a and b of one dtype; all three broadcast. */
+/** cond is bool; a and b of one dtype; all three broadcast. */
 NX_API nx_tensor *nx_where(nx_tensor *cond, nx_tensor *a, nx_tensor *b);
-/* Every pair of dtypes. F -> I truncates and saturates, NaN -> 0; I -> I wraps; to bool: x != 0,
+/** Every pair of dtypes. F -> I truncates and saturates, NaN -> 0; I -> I wraps; to bool: x != 0,
  * NaN true; I -> F and F -> F round to nearest even, once. Of a complex number a real dtype takes
  * the real part (bool: whether either part is not 0); a real one has the imaginary part 0. */
 NX_API nx_tensor *nx_cast(nx_tensor *x, nx_dtype dtype);
-/* The same bits as another dtype of equal size. */
+/** The same bits as another dtype of equal size. */
 NX_API nx_tensor *nx_bitcast(nx_tensor *x, nx_dtype dtype);
 
 /* ---- reductions: nx_reduce_ and what they do. Over any set of axes; an empty list reduces
@@ -196,30 +196,30 @@ NX_API nx_tensor *nx_flip(nx_tensor *x, const int32_t *axes, size_t n);
  * is NULL, or a shape beyond 63 bits is NX_INVALID_ARGUMENT. */
 NX_API nx_tensor *nx_pad(nx_tensor *x, const int64_t *before, const int64_t *after, size_t n,
                          const nx_scalar *value);
-/* n >= 1 tensors of one dtype and rank, equal extents but along axis. */
+/** n >= 1 tensors of one dtype and rank, equal extents but along axis. */
 NX_API nx_tensor *nx_cat(nx_tensor *const *tensors, size_t n, int32_t axis);
 
 /* ---- memory */
 
-/* x's own storage if its view is C-contiguous with offset 0, else a new one that is. */
+/** x's own storage if its view is C-contiguous with offset 0, else a new one that is. */
 NX_API nx_tensor *nx_contiguous(nx_tensor *x);
-/* Always a new storage of exactly x's elements. */
+/** Always a new storage of exactly x's elements. */
 NX_API nx_tensor *nx_copy(nx_tensor *x);
 
 /* ---- sources */
 
-/* n elements start + i * step, where start and step become dtype first, as by nx_full. Integers
+/** n elements start + i * step, where start and step become dtype first, as by nx_full. Integers
  * wrap; f32 and f64 round the product and the sum; small floats compute both in f32, which rounds
  * each, and round the result to dtype; bool: whether the sum, of integers, is not 0. B I F. */
 NX_API nx_tensor *nx_arange(nx_context *context, nx_device device, nx_dtype dtype,
                             const nx_scalar *start, const nx_scalar *step, int64_t n);
-/* n rows, m columns, 1 where column - row == k, else 0. */
+/** n rows, m columns, 1 where column - row == k, else 0. */
 NX_API nx_tensor *nx_eye(nx_context *context, nx_device device, nx_dtype dtype, int64_t n,
                          int64_t m, int64_t k);
 
 /* ---- random bits */
 
-/* Threefry-2x32 with 20 rounds; i32 or u32; last axis of size 2; the other axes broadcast. */
+/** Threefry-2x32 with 20 rounds; i32 or u32; last axis of size 2; the other axes broadcast. */
 NX_API nx_tensor *nx_threefry(nx_tensor *key, nx_tensor *counter);
 
 /* ---- composed of the operations above */

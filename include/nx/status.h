@@ -3,7 +3,7 @@
 #ifndef NX_STATUS_H
 #define NX_STATUS_H
 
-/* Symbols that belong to the interface; everything else in the library is hidden. */
+/** Symbols that belong to the interface; everything else in the library is hidden. */
 #if defined(_WIN32)
 #define NX_API
 #else
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* One row a status: name, value, one sentence.
+/** One row a status: name, value, one sentence.
  *
  * Of element types: UNSUPPORTED_DTYPE means that an operand, or the result, may not have this one
  * whatever the others are (a condition that is not bool, indices that are not i32 or i64, a type
@@ -47,9 +47,9 @@ typedef enum nx_status {
 #undef NX_STATUS_ROW
 } nx_status;
 
-/* "NX_OUT_OF_MEMORY" for NX_OUT_OF_MEMORY; "NX_UNKNOWN" for a value outside the table. Static. */
+/** "NX_OUT_OF_MEMORY" for NX_OUT_OF_MEMORY; "NX_UNKNOWN" for a value outside the table. Static. */
 NX_API const char *nx_status_name(nx_status status);
-/* The sentence of the table. Static. */
+/** The sentence of the table. Static. */
 NX_API const char *nx_status_sentence(nx_status status);
 
 #ifdef __cplusplus

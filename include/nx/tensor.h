@@ -70,7 +70,7 @@ typedef struct nx_scalar {
   union {
     int64_t i;
     uint64_t u;
-    double f[2]; /* real, imaginary; an F64 has only the first */
+    double f[2]; /**< real, imaginary; an F64 has only the first */
   } v;
 } nx_scalar;
 
@@ -102,32 +102,33 @@ extern "C" {
 
 /** Flags of a described tensor. */
 enum {
-  NX_TENSOR_REALIZED = 1,     /* its value is in memory */
-  NX_TENSOR_EXPOSED = 2,      /* host code may write its memory at any time */
-  NX_TENSOR_READ_ONLY = 4,    /* an immutable import */
-  NX_TENSOR_PLACEHOLDER = 8,  /* input of a function being captured */
-  NX_TENSOR_C_CONTIGUOUS = 16 /* strides are the canonical ones of the shape, whatever the offset */
+  NX_TENSOR_REALIZED = 1,    /**< its value is in memory */
+  NX_TENSOR_EXPOSED = 2,     /**< host code may write its memory at any time */
+  NX_TENSOR_READ_ONLY = 4,   /**< an immutable import */
+  NX_TENSOR_PLACEHOLDER = 8, /**< input of a function being captured */
+  NX_TENSOR_C_CONTIGUOUS =
+      16 /**< strides are the canonical ones of the shape, whatever the offset */
 };
 
 typedef struct nx_tensor_info {
-  size_t size;         /* sizeof(nx_tensor_info) */
-  nx_context *context; /* borrowed */
+  size_t size;         /**< sizeof(nx_tensor_info) */
+  nx_context *context; /**< borrowed */
   nx_dtype dtype;
   nx_device device;
   int32_t rank;
   uint32_t flags;
-  int64_t offset;   /* of the first element, in elements of the storage */
-  int64_t elements; /* of the view */
+  int64_t offset;   /**< of the first element, in elements of the storage */
+  int64_t elements; /**< of the view */
   int64_t storage_elements;
-  uint64_t storage_id;            /* equal for views of one storage, never reused */
-  const int64_t *shape, *strides; /* live as long as the handle; never change */
+  uint64_t storage_id;            /**< equal for views of one storage, never reused */
+  const int64_t *shape, *strides; /**< live as long as the handle; never change */
 } nx_tensor_info;
 
-/* Any thread, finalisers included: neither waits, calls back, nor frees much at once. NULL is
+/** Any thread, finalisers included: neither waits, calls back, nor frees much at once. NULL is
  * allowed. */
 NX_API nx_tensor *nx_tensor_retain(nx_tensor *tensor);
 NX_API void nx_tensor_release(nx_tensor *tensor);
-/* Never realises anything. */
+/** Never realises anything. */
 NX_API void nx_tensor_describe(const nx_tensor *tensor, nx_tensor_info *out);
 
 /** Short questions: what nx_tensor_describe tells and what never changes while the handle lives. No
@@ -180,84 +181,84 @@ NX_API nx_tensor *nx_as_strided(nx_tensor *tensor, const int64_t *shape, const i
  * is NULL, or a count below 0 is NX_INVALID_ARGUMENT. NX_INDEX_OUT_OF_RANGE: an element outside. */
 NX_API nx_tensor *nx_slice(nx_tensor *tensor, const int64_t *start, const int64_t *count,
                            const int64_t *step, size_t n);
-/* The same view of the same storage if it is there already, else a new tensor on that device.
+/** The same view of the same storage if it is there already, else a new tensor on that device.
  * NX_DEVICE_UNAVAILABLE with the reason. */
 NX_API nx_tensor *nx_to_device(nx_tensor *tensor, nx_device device);
 
 /* ---- mutation */
 
-/* Writes src, broadcast to dst's shape, through dst's view. What was recorded before reads the old
+/** Writes src, broadcast to dst's shape, through dst's view. What was recorded before reads the old
  * contents, what is recorded after it the new, through every view. src may read dst or overlap it:
  * the result is as if src had been computed first. Dtypes must be equal. NX_INVALID_ARGUMENT if the
  * view maps two indices to one element; NX_NOT_WRITABLE for an immutable import. */
 NX_API nx_status nx_assign(nx_tensor *dst, nx_tensor *src);
-/* on: store this tensor's value the first time a realise computes it for something else. */
+/** on: store this tensor's value the first time a realise computes it for something else. */
 NX_API void nx_hold(nx_tensor *tensor, bool on);
 
 /* ---- import of host memory (zero-copy on the CPU device) */
 
 enum {
-  NX_IMPORT_COPY,     /* copied at once; the callback is queued at once */
-  NX_IMPORT_SHARED,   /* memory stays the host's to read and write: exposed until released, or until
+  NX_IMPORT_COPY,   /**< copied at once; the callback is queued at once */
+  NX_IMPORT_SHARED, /**< memory stays the host's to read and write: exposed until released, or until
                          nx_end_sharing */
-  NX_IMPORT_IMMUTABLE /* a promise that it never changes; never exposed, never written */
+  NX_IMPORT_IMMUTABLE /**< a promise that it never changes; never exposed, never written */
 };
 typedef struct nx_import_desc {
-  size_t size; /* sizeof(nx_import_desc) */
+  size_t size; /**< sizeof(nx_import_desc) */
   uint32_t mode;
   nx_dtype dtype;
   int32_t rank;
-  const int64_t *shape, *strides; /* in elements; NULL strides: C order */
-  int64_t offset;                 /* of the first element, in elements */
-  void *base;                     /* the whole storage, aligned as its element at least */
+  const int64_t *shape, *strides; /**< in elements; NULL strides: C order */
+  int64_t offset;                 /**< of the first element, in elements */
+  void *base;                     /**< the whole storage, aligned as its element at least */
   size_t bytes;
   void (*release)(
-      void *user); /* may be NULL; runs once, with no lock held, when nothing needs base */
+      void *user); /**< may be NULL; runs once, with no lock held, when nothing needs base */
   void *user;
 } nx_import_desc;
-/* *out untouched, and release not called, on failure. A bool byte other than 0 reads as true. */
+/** *out untouched, and release not called, on failure. A bool byte other than 0 reads as true. */
 NX_API nx_status nx_import(nx_context *context, const nx_import_desc *desc, nx_tensor **out);
 
 /* ---- actions: may block, compile and allocate. NULL options: defaults. */
 
 enum {
-  NX_DO_DUE = 1, /* also what is due */
+  NX_DO_DUE = 1, /**< also what is due */
   NX_DO_PENDING =
-      2 /* also what is due, and every live tensor that no recorded operation consumes */
+      2 /**< also what is due, and every live tensor that no recorded operation consumes */
 };
-/* Every action that takes options obeys both flags. What they ask for is computed together with
+/** Every action that takes options obeys both flags. What they ask for is computed together with
  * what the action is about as far as they share recorded operations, the rest in runs of its own
  * after that; then the action goes on. If some of the rest fails the others are computed all the
  * same, and the action fails with the first failure. */
 typedef struct nx_run_options {
-  size_t size; /* sizeof(nx_run_options) */
+  size_t size; /**< sizeof(nx_run_options) */
   uint32_t flags;
-  /* Called on the caller's thread, with no lock held, when the action begins and then every 20 ms
+  /** Called on the caller's thread, with no lock held, when the action begins and then every 20 ms
    * at most, whatever it is in the middle of. Nonzero: stop, with NX_INTERRUPTED; then it is not
    * called again by this action. What had begun to overwrite memory, or was done by then, still
    * succeeds. It may use the library. */
   int32_t (*poll)(void *user);
   void *user;
-  struct nx_report *report; /* debug.h; filled if not NULL */
+  struct nx_report *report; /**< debug.h; filled if not NULL */
 } nx_run_options;
 
-/* Computes and stores the tensors named. A failed realise loses nothing: what was realised stays,
+/** Computes and stores the tensors named. A failed realise loses nothing: what was realised stays,
  * the rest can be realised again. NX_OUT_OF_MEMORY, NX_INTERRUPTED, NX_UNBOUND, NX_DONATED,
  * NX_COMPILE_FAILED, ... */
 NX_API nx_status nx_realize(nx_context *context, nx_tensor *const *tensors, size_t n,
                             const nx_run_options *options);
-/* The host is done with the memory of a shared import: it neither reads nor writes it from here on,
- * and the memory is the library's until the release callback. The storage is like any other then:
- * not exposed, operations that read it are fused, and it may be written in place, which the bytes
- * show, or move. While it is mapped it stays exposed. If another import or mapping of other storage
- * lies in the same memory, or the memory is a file, the storage leaves it and gets a copy of its
- * own (NX_INVALID_ARGUMENT if it is mapped itself meanwhile: nothing changes). NX_OK if it is no
- * import, or sharing has ended; NX_NOT_WRITABLE for an immutable import; NX_OUT_OF_MEMORY,
+/** The host is done with the memory of a shared import: it neither reads nor writes it from here
+ * on, and the memory is the library's until the release callback. The storage is like any other
+ * then: not exposed, operations that read it are fused, and it may be written in place, which the
+ * bytes show, or move. While it is mapped it stays exposed. If another import or mapping of other
+ * storage lies in the same memory, or the memory is a file, the storage leaves it and gets a copy
+ * of its own (NX_INVALID_ARGUMENT if it is mapped itself meanwhile: nothing changes). NX_OK if it
+ * is no import, or sharing has ended; NX_NOT_WRITABLE for an immutable import; NX_OUT_OF_MEMORY,
  * NX_INTERRUPTED. */
 NX_API nx_status nx_end_sharing(nx_tensor *tensor, const nx_run_options *options);
-/* True if something is due (NX_MANUAL_DUE). One atomic load. */
+/** True if something is due (NX_MANUAL_DUE). One atomic load. */
 NX_API bool nx_due(const nx_context *context);
-/* How many recorded operations wait to be computed. *bytes (NULL is allowed): the memory that they
+/** How many recorded operations wait to be computed. *bytes (NULL is allowed): the memory that they
  * hold, which is tensor data that nothing else needs, imports not counted, and their records. Two
  * atomic loads, on any thread: a frontend can ask after each operation, and realise with
  * NX_DO_PENDING when either is too much (embedding.md). 0 for NULL. */
@@ -268,10 +269,10 @@ NX_API uint64_t nx_pending(const nx_context *context, uint64_t *bytes);
  * rank. NX_INDEX_OUT_OF_RANGE. What realising gives. */
 NX_API nx_status nx_item(nx_tensor *tensor, const int64_t *index, size_t n, nx_scalar *out,
                          const nx_run_options *options);
-/* Copies the elements of the view, packed, in C order, to memory that the tensor does not lie in.
+/** Copies the elements of the view, packed, in C order, to memory that the tensor does not lie in.
  * bytes must be exactly what they take: of n elements of i4 or u4 (n + 1) / 2. */
 NX_API nx_status nx_read(nx_tensor *tensor, void *dst, size_t bytes, const nx_run_options *options);
-/* Assigns packed elements in C order; src is free for reuse on return. */
+/** Assigns packed elements in C order; src is free for reuse on return. */
 NX_API nx_status nx_write(nx_tensor *tensor, const void *src, size_t bytes,
                           const nx_run_options *options);
 
@@ -281,23 +282,23 @@ NX_API nx_status nx_write(nx_tensor *tensor, const void *src, size_t bytes,
  * read mapping shows an assign once that is realised. */
 
 enum { NX_MAP_READ = 1, NX_MAP_WRITE = 2 };
-/* Realises the storage; before writing is allowed, every recorded operation that reads it is
+/** Realises the storage; before writing is allowed, every recorded operation that reads it is
  * settled. */
 NX_API nx_status nx_map(nx_tensor *tensor, uint32_t access, const nx_run_options *options,
                         nx_mapping **out);
-/* First byte of the storage, not of the view. */
+/** First byte of the storage, not of the view. */
 NX_API void *nx_mapping_base(const nx_mapping *mapping, size_t *bytes);
 NX_API nx_mapping *nx_mapping_retain(nx_mapping *mapping);
-/* Any thread; neither waits nor calls back. NULL is allowed. */
+/** Any thread; neither waits nor calls back. NULL is allowed. */
 NX_API void nx_mapping_release(nx_mapping *mapping);
 
 /* ---- scopes: owned by the thread that began them; handles of other threads are not touched. */
 
-/* Begins a scope inside the one this thread is in, if any. NULL without memory. */
+/** Begins a scope inside the one this thread is in, if any. NULL without memory. */
 NX_API nx_scope *nx_scope_begin(nx_context *context);
-/* Takes a handle out of its scope: it is the caller's to release. Returns it; NULL gives NULL. */
+/** Takes a handle out of its scope: it is the caller's to release. Returns it; NULL gives NULL. */
 NX_API nx_tensor *nx_keep(nx_tensor *tensor);
-/* Releases every handle that this thread made since the scope began and did not keep. Scopes begun
+/** Releases every handle that this thread made since the scope began and did not keep. Scopes begun
  * after it and still open end with it. */
 NX_API void nx_scope_end(nx_scope *scope);
 

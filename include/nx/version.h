@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* "0.2.0": of the library that is running, where the macros tell of the one compiled against.
+/** "0.2.0": of the library that is running, where the macros tell of the one compiled against.
  * Static. */
 NX_API const char *nx_version(void);
 
