@@ -97,7 +97,9 @@ typedef struct nx_array_info {
  * and what describes them, live until then. NX_IO, NX_PARSE (also: two arrays of one name; arrays
  * that share bytes; sizes that cannot be true), NX_OUT_OF_MEMORY. */
 NX_API nx_status nx_archive_open(const char *path, nx_archive **out);
-NX_API void nx_archive_close(nx_archive *archive); /**< NULL is allowed */
+/** NULL is allowed. */
+NX_API void nx_archive_close(nx_archive *archive);
+/** How many arrays there are. */
 NX_API size_t nx_archive_count(const nx_archive *archive);
 /** The name of array number i, in the file's order; NULL beyond the last. */
 NX_API const char *nx_archive_name(const nx_archive *archive, size_t i);
