@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```(\w*(?: [^\n]*)?)\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 DEV = re.compile(r"\./dev ([a-z]+)")
