@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The disk cache: what is stored comes back, and nothing else ever does. Corruption of every byte,
- * truncation at every length, foreign and unsafe files and directories, trimming, processes and
- * threads that race. */
+/* Tests of the disk cache: a lookup returns what was stored under the key, or nothing. Corruption
+ * of every byte, truncation to every length, foreign and unsafe files and directories, trimming,
+ * races of processes and threads. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -45,7 +45,7 @@ static bool store(nxi_disk_cache *c, const char *key, const char *payload) {
   return nxi_disk_store(c, key, strlen(key), payload, strlen(payload));
 }
 
-/* True if the key gives just this payload; NULL: a miss. */
+/* True if the lookup of the key returns exactly this payload; NULL: it is a miss. */
 static bool gives(nxi_disk_cache *c, const char *key, const char *payload) {
   size_t size = 0;
   char *found = nxi_disk_lookup(c, key, strlen(key), &size);
@@ -91,7 +91,8 @@ static void write_file(const char *path, const char *data, size_t size) {
   FILE *f = fopen(path, "wb");
   assert_non_null(f);
   assert_int_equal(fchmod(fileno(f), 0600),
-                   0); /* whatever the umask: what others can write is refused */
+                   0); /* independent of the umask, because files that others can write are
+                        * refused */
   assert_int_equal(fwrite(data, 1, size, f), size);
   assert_int_equal(fclose(f), 0);
 }
@@ -159,7 +160,7 @@ static void test_environments(void **state) {
   assert_true(gives(b, "k", NULL));
   nxi_disk_entry e = {0};
   assert_true(nxi_disk_list(b, remember, &e));
-  assert_int_equal(e.state, NXI_DISK_BAD); /* nobody will ever find it there */
+  assert_int_equal(e.state, NXI_DISK_BAD); /* no lookup finds it there */
   assert_string_equal(e.problem, "its name is not that of its key");
   assert_int_equal(nxi_disk_verify(b), 1);
   write_file(name, data, size);
@@ -217,7 +218,7 @@ static void test_corruption(void **state) {
   write_file(name, good, size);
   assert_true(gives(c, "the key", "the payload"));
   write_file(name, bad, size + 1);
-  assert_true(store(c, "the key", "mended")); /* a store replaces what is damaged */
+  assert_true(store(c, "the key", "mended")); /* a store replaces a damaged entry */
   assert_true(gives(c, "the key", "mended"));
   nxi_disk_close(c);
 }
@@ -246,7 +247,7 @@ static void test_names(void **state) {
   nxi_disk_close(c);
 }
 
-/* A sound entry that is somebody else's, or could be: never used. */
+/* A valid entry that belongs, or could belong, to another user is never used. */
 static void test_unsafe_files(void **state) {
   (void)state;
   nxi_disk_cache *c = open_cache(in_root("unsafe"), "", 0);
@@ -372,7 +373,7 @@ static void test_trimming(void **state) {
   }
   int64_t one = stats_of(c).bytes / 10;
   usleep(20000);
-  assert_true(gives(c, "0", payload)); /* a hit makes it young */
+  assert_true(gives(c, "0", payload)); /* a hit makes it the most recently used */
   write_file(in_root("trim/.tmp-1-2-3"), "left behind", 11);
   write_file(in_root("trim/.tmp-1-2-4"), "being written", 13);
   struct timespec old[2] = {{.tv_sec = time(NULL) - 10000}, {.tv_sec = time(NULL) - 10000}};
@@ -385,7 +386,7 @@ static void test_trimming(void **state) {
   assert_int_equal(access(in_root("trim/.tmp-1-2-3"), F_OK), -1);
   assert_int_equal(access(in_root("trim/.tmp-1-2-4"), F_OK), 0);
   assert_int_equal(access(in_root("trim/README"), F_OK), 0);
-  for (int i = 0; i < 100; i++) { /* the limit holds by itself */
+  for (int i = 0; i < 100; i++) { /* stores keep the limit without a call to trim */
     snprintf(key, sizeof key, "%d", i);
     assert_true(store(c, key, payload));
     assert_true(stats_of(c).bytes <= 20000);
@@ -394,7 +395,7 @@ static void test_trimming(void **state) {
   char *large = malloc(30001);
   memset(large, 'x', 30000);
   large[30000] = 0;
-  assert_false(store(c, "large", large)); /* larger than all of the cache may be */
+  assert_false(store(c, "large", large)); /* larger than the limit of the cache */
   free(large);
   assert_true(gives(c, "99", payload));
   nxi_disk_close(c);
@@ -416,14 +417,14 @@ static void test_failures(void **state) {
   nxi_alloc_fail(0, true);
   assert_true(gives(c, "k", NULL));
   assert_int_equal(nxi_disk_verify(c),
-                   0); /* what could not be read for want of memory is not bad */
+                   0); /* an entry that could not be read because memory was exhausted is not bad */
   assert_int_equal(nxi_disk_trim(c, 0), 0);
   nxi_alloc_fail(-1, false);
   assert_true(gives(c, "k", "v"));
   nxi_disk_close(c);
 }
 
-/* ---- races: the payload says which key it belongs to, so that any mixture shows */
+/* ---- races: the payload contains its key, so that any mixture is noticed */
 
 static bool consistent(const char *payload, size_t size, int key) {
   if (size < 100 || payload[0] != (char)key) return false;
@@ -483,12 +484,12 @@ static void test_races(void **state) {
     waitpid(child[i], &status, 0);
     assert_int_equal(status, 0);
   }
-  assert_int_equal(stats_of(c).refused, 0); /* nobody ever saw half a file */
+  assert_int_equal(stats_of(c).refused, 0); /* no incomplete file was ever read */
   assert_int_equal(nxi_disk_verify(c), 0);
   nxi_disk_close(c);
 }
 
-/* Killed while it writes, again and again: what is there is whole. */
+/* A process is killed repeatedly while it writes: all entries on the disk are complete. */
 static void test_killed(void **state) {
   (void)state;
   for (int i = 0; i < 10; i++) {

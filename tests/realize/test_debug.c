@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* What NX_DEBUG, NX_SKIP, NX_EXECUTOR, NX_ISA and NX_DUMP_DIR do: what they name is shown wherever
- * code comes from, and what they name wrongly is an error. The environment is read once, so every
- * case is a process of its own: this program with the name of one of the programs below. */
+/* Tests of NX_DEBUG, NX_SKIP, NX_EXECUTOR, NX_ISA and NX_DUMP_DIR: stages that they name are shown
+ * no matter where code comes from, and unknown names are errors. The environment is read once, so
+ * every case runs in a separate process: this program with the name of one of the programs
+ * below. */
 #include "tests/util/api.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@
 
 #include "codegen_llvm/codegen_llvm.h"
 
-/* ---- programs; what they print is what the tests look at */
+/* ---- programs, whose output the tests check */
 
 static int complain(void) {
   nx_error e = {.size = sizeof e};
@@ -46,7 +47,7 @@ static int run_large(void) {
 
 static int run_small(void) { return compute(4, NULL) ? complain() : 0; }
 
-/* The words change while the program runs. */
+/* The words of NX_DEBUG change while the program runs. */
 static int change_words(void) {
   static const char *const words[] = {"", "asm,cache", "asm,cache", "", "graph"};
   for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
@@ -70,10 +71,11 @@ static int call_function(void) {
   return status ? complain() : 0;
 }
 
-/* The directory goes while the program runs. */
+/* The directory is deleted while the program runs. */
 static int lose_directory(void) { return rmdir(getenv("NX_DUMP_DIR")) || run_large(); }
 
-/* No elements, and yet one operand's view does not begin at the first element of its storage. */
+/* There are no elements, but the view of one operand does not begin at the first element of its
+ * storage. */
 static int compare_nothing(void) {
   nx_scope *scope = nx_scope_begin(ctx);
   nx_tensor *line = nx_arange(ctx, 0, NX_F32, NX_NUMBER(1), NX_NUMBER(1), 20);
@@ -89,7 +91,7 @@ static int compare_nothing(void) {
   return status ? complain() : 0;
 }
 
-/* Infinity less infinity, and what is made of that, of floats and of complex numbers. */
+/* Infinity minus infinity, and operations on the result, with floats and with complex numbers. */
 static int make_nan(void) {
   static const nx_dtype types[] = {NX_F32, NX_C64, NX_C128};
   static const double values[] = {1, 2, (double)INFINITY, 4};
@@ -110,7 +112,7 @@ static int make_nan(void) {
   return status ? complain() : 0;
 }
 
-/* Of a text: names, an output, and an operation that is not elementwise. */
+/* A function from a text, with names, an output, and an operation that is not elementwise. */
 static int make_nan_sum(void) {
   static const char text[] = "nxir 2\ngraph @f(%x: f32[2,2]) -> (%s) {\n"
                              "  %s = reduce_sum %x axes=[1] : f32[2]\n}\n";
@@ -146,7 +148,7 @@ static int run_program(const char *name) {
 
 static char directory[] = "/tmp/nx-debug-XXXXXX", output[1 << 20];
 
-/* Everything that the program prints, in `output`; its exit status. */
+/* Runs a program; stores all that it prints in `output`, and returns its exit status. */
 static int run(const char *program, const char *const *settings) {
   int pipes[2];
   assert_int_equal(pipe(pipes), 0);
@@ -186,7 +188,7 @@ static void expect(const char *words) {
   if (!count(words)) fail_msg("\"%s\" is not in: %s", words, output);
 }
 
-/* A name below this test's directory. */
+/* A path in this test's directory. */
 static const char *below(const char *name) {
   static char paths[4][256];
   static unsigned next;
@@ -294,7 +296,7 @@ static void words_that_change(void **state) {
   assert_non_null(strstr(second, "-- graph f\n"));
 }
 
-/* What only compiled graphs have makes them be compiled. */
+/* A request for stages that exist only for compiled graphs makes graphs be compiled. */
 static void stages_of_tiny_graphs(void **state) {
   (void)state;
   if (nxl_unavailable()) skip();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* A representative program with an allocation failing at every point in turn: each time there is an
- * error or the right result, never anything else; what failed works when it is tried again; and
- * nothing is leaked (the context counts, and the address sanitizer looks too). */
+/* A representative program is run many times, each time with another allocation that fails. Each
+ * step reports an error or gives the right result; a failed step succeeds when it is tried again;
+ * and nothing is leaked, which the context's counters and the address sanitizer check. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +15,8 @@ static int released;
 static void count_release(void *user) { (void)user, released++; }
 static char path[] = "nx_fault_XXXXXX";
 
-/* Each step may fail for want of memory; then it is tried again with memory, and must work. */
+/* Each step may fail because an allocation fails; then it is tried again with memory, and must
+ * succeed. */
 static bool failing; /* an allocation is going to fail */
 static uint32_t failures;
 
@@ -25,7 +26,8 @@ static bool out_of_memory(void) {
   if (e.status != NX_OUT_OF_MEMORY)
     fprintf(stderr, "unexpected: %s: %s\n", nx_status_name(e.status), e.message);
   assert_true(failing && e.status == NX_OUT_OF_MEMORY);
-  /* It names what was asked for, and how many bytes could not be had. */
+  /* Checks that the error names the operation, and the number of bytes that could not be
+   * allocated. */
   char lead[64];
   snprintf(lead, sizeof lead, "%s: ", e.op);
   if (!e.op[0] || strncmp(e.message, lead, strlen(lead)) != 0 || !strstr(e.message, " bytes "))
@@ -46,7 +48,7 @@ static bool out_of_memory(void) {
     if (!variable && out_of_memory()) variable = GOOD(expression); \
   } while (0)
 
-/* An expression of several calls: any of them may fail, the whole is tried again. */
+/* An expression of several calls. If any of them fails, all are tried again. */
 static nx_tensor *formula(nx_tensor *x) {
   nx_tensor *two = nx_full(ctx, 0, NX_F32, NULL, 0, NX_NUMBER(3)), *scaled = nx_mul(x, two),
             *e = nx_tanh(scaled);
@@ -126,7 +128,7 @@ static void part_import(void) {
   d.base = memory + 2, d.bytes = sizeof *memory, shape = 1;
   nx_tensor *within = NULL;
   STEP(nx_import(ctx, &d, &within));
-  STEP(nx_end_sharing(t, NULL)); /* leaves the memory to the other */
+  STEP(nx_end_sharing(t, NULL)); /* the other tensor keeps the memory */
   STEP(nx_end_sharing(within, NULL));
   nx_scalar last;
   STEP(nx_item(t, (int64_t[]){3}, 1, &last, NULL));
@@ -151,8 +153,8 @@ static void part_nibbles(void) {
   release(x), release(odd), release(twice);
 }
 
-/* State that is assigned and read late, with what nobody asked for computed beside it; and a call
- * that takes it. */
+/* State that is assigned and read later, with other values that are computed in the same run; and a
+ * call that takes this state. */
 static void part_state(nx_tensor *x) {
   nx_tensor *w, *y, *aside, *loss, *in, *out, *gone, *taken = NULL;
   const uint8_t donate = 1;
@@ -170,7 +172,7 @@ static void part_state(nx_tensor *x) {
     STEP(nx_item(loss, (int64_t[]){0, 0}, 2, &a, step == 1 ? &pending : NULL));
     release(aside), release(loss);
   }
-  static double wanted; /* what came of it the first time */
+  static double wanted; /* the result of the first run */
   if (wanted == 0) wanted = a.v.f[0];
   assert_true(a.v.f[0] == wanted && wanted != 0);
   MAKE(in, nx_placeholder(ctx, 0, NX_F32, NX_SHAPE(4, 4)));
@@ -287,7 +289,7 @@ static void each_fails_once(const char *cache_dir, int64_t step) {
       continue;
     }
     program();
-    bool over = nxi_alloc_count() - before <= point; /* it lies beyond the program */
+    bool over = nxi_alloc_count() - before <= point; /* the program has fewer allocations */
     nxi_alloc_fail(-1, false);
     expect_nothing_left();
     nx_context_release(ctx);
@@ -299,9 +301,9 @@ static void each_fails_once(const char *cache_dir, int64_t step) {
 
 static int64_t at_least(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* Graphs that are interpreted node by node are quick: with the address sanitizer, which sees what
- * leaks, none is left out. Where kernels are interpreted or compiled it is each `others`-th, with
- * that sanitizer an eighth of them. */
+/* The step between allocations that fail. Interpreting graphs node by node is fast, so with the
+ * address sanitizer, which finds leaks, each allocation fails once. If kernels are interpreted or
+ * compiled, each `others`-th allocation fails, and with that sanitizer an eighth of those. */
 static int64_t step_of(int64_t others) {
   const char *executor = getenv("NX_EXECUTOR");
   if (executor != NULL && strcmp(executor, "interp") == 0) return SANITIZED ? 1 : nxt_share();
@@ -320,8 +322,8 @@ static void with_nothing_stored(void **state) {
   each_fails_once("", step_of(29));
 }
 
-/* From some point on every allocation fails: errors, no leak, and the context works again
- * afterwards. */
+/* From some point on every allocation fails: there are errors but no leak, and the context works
+ * again afterwards. */
 static void memory_stays_exhausted(void **state) {
   (void)state;
   nx_context_options o = {.size = sizeof o, .cache_dir = "", .threads = 1};
@@ -343,12 +345,11 @@ static void memory_stays_exhausted(void **state) {
   nx_context_release(ctx);
 }
 
-/* ---- at a realise the error says which operation's, with its tag, and what the memory was wanted
- * for */
+/* ---- the error of a realise names the operation with its tag, and the purpose of the memory */
 
 static const struct {
   const char *text, *op; /* op: NULL if it may be either */
-  bool compiled;         /* only where kernels are */
+  bool compiled;         /* only if kernels are compiled */
 } purposes[] = {
     {"planning: ", NULL, false},
     {"launching: ", NULL, false},
@@ -362,7 +363,8 @@ static const struct {
 };
 enum { PURPOSES = sizeof purposes / sizeof *purposes, SOMETIMES = PURPOSES - 1 };
 
-/* Two results: a sum, in two kernels with partial results between them, and what needs it. */
+/* Two results: a sum, which is computed by two kernels with partial results between them, and an
+ * operation that uses it. */
 static void two_results(nx_tensor *line, nx_tensor **y) {
   nx_tensor *root = nx_sqrt(line), *all;
   nx_tag_set(7, "the sum");
@@ -402,12 +404,12 @@ static void memory_has_a_purpose(void **state) {
     nxi_alloc_fail(point, false);
     nx_status status = nx_realize(ctx, y, 2, &run);
     nxi_alloc_fail(-1, false);
-    over = nxi_alloc_count() - before <= point; /* the point lies beyond the realise */
+    over = nxi_alloc_count() - before <= point; /* the realise has fewer allocations */
     compiled = r.kernel_misses > 0;
     nx_error e = {.size = sizeof e};
     assert_int_equal(nx_error_take(&e), status);
     assert_true(status == NX_OK || (status == NX_OUT_OF_MEMORY && !over));
-    if (status) note_purpose(&e, seen); /* else it can do without */
+    if (status) note_purpose(&e, seen); /* else the realise succeeded without this memory */
     release(line), release(y[0]), release(y[1]);
     nx_context_release(ctx);
   }

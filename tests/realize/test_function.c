@@ -66,7 +66,8 @@ static void captured_tensors_are_read_at_the_call(void **state) {
   nx_function_release(f);
 }
 
-/* A constant made inside is none of the tensors outside, though their values are equal. */
+/* A constant that is made inside a capture is not a captured tensor, even if a tensor outside has
+ * the same value. */
 static void constants_are_frozen(void **state) {
   (void)state;
   nx_tensor *rate = number(7), *x = input(2), *inside = number(7), *y = nx_mul(x, inside);
@@ -86,7 +87,7 @@ static void assigns_happen_at_every_call(void **state) {
     OK(nx_assign(w, GOOD(nx_add(w, x))));
     OK(nx_assign(count, GOOD(nx_add(count, number(1)))));
     OK(nx_assign(part(w, 0, 1, 1), number(-1)));
-    y = nx_mul(w, number(2)); /* reads what was assigned */
+    y = nx_mul(w, number(2)); /* reads the assigned value */
     nx_function *f = make(&x, 1, &y, 1, NULL);
     EXPECT(w, 1, 1, 1); /* nothing has happened yet */
     EXPECT(count, 0);
@@ -117,7 +118,7 @@ static void inputs_can_be_assigned(void **state) {
   nx_function_release(f);
 }
 
-/* The plan of a call whose inputs are apart does not serve one whose inputs share memory. */
+/* A plan for a call whose inputs do not share memory is not used for a call whose inputs do. */
 static void inputs_that_share_memory(void **state) {
   (void)state;
   enum { COUNT = 3000 };
@@ -146,9 +147,9 @@ static void inputs_that_share_memory(void **state) {
   free(is);
 }
 
-/* One tensor for both inputs, of which the function assigns parts: each result is of the memory as
- * it was, also where one of them is made in it. In every order of the two, the second one needing
- * the first or not. */
+/* One tensor is passed for both inputs, and the function assigns parts of them. Each result depends
+ * on the old contents, even if one result is computed in place. Both orders are tested, with and
+ * without a dependence of the second on the first. */
 static void one_tensor_for_two_inputs(void **state) {
   (void)state;
   for (int form = 0; form < 8; form++) {
@@ -170,7 +171,7 @@ static void one_tensor_for_two_inputs(void **state) {
     EXPECT(part(out[0], n - 2, 2, 1), 2 * (float)n - 2, 2 * (float)n);
     EXPECT(part(out[1], 0, 3, 1), -1, -2, -3);
     EXPECT(part(out[1], n - 2, 2, 1), -last, -last);
-    EXPECT(part(t, 0, 3, 1), 1, 2, 3); /* the later assign counts */
+    EXPECT(part(t, 0, 3, 1), 1, 2, 3); /* the later assign takes effect */
     EXPECT(part(t, n - 2, 2, 1), last, last);
     release(out[0]), release(out[1]);
     nx_function_release(f);
@@ -194,8 +195,8 @@ static void outputs_in_place(void **state) {
   nx_function_release(f);
 }
 
-/* Into another part of the storage that it reads, of the same form: the output lies where it was
- * asked for. */
+/* An output in another part, of the same shape, of the storage that is read: the output is at the
+ * requested place. */
 static void outputs_beside_their_input(void **state) {
   (void)state;
   enum { COUNT = 3000, ALL = 2 * COUNT + 1 };
@@ -217,7 +218,8 @@ static void outputs_beside_their_input(void **state) {
   free(is);
 }
 
-/* A call that assigns a part leaves the old values to those who have not read them yet. */
+/* A call that assigns a part of a tensor keeps the old values for operations that have not read
+ * them yet. */
 static void old_values_that_others_need(void **state) {
   (void)state;
   for (int output = 0; output < 2;
@@ -233,7 +235,7 @@ static void old_values_that_others_need(void **state) {
     EXPECT(pending, -1, -2, -3, -4);
     EXPECT(same, 1, 2, 3, 4);
     EXPECT(w, 1, 9, 9, 4);
-    pending = nx_neg(w); /* nobody but this one */
+    pending = nx_neg(w); /* only this operation still needs the old value */
     OK(nx_function_call(f, &in, 1, &out, 1, NULL));
     EXPECT(pending, -1, -9, -9, -4);
     nx_function_release(f);
@@ -265,8 +267,8 @@ static void expect_donated(nx_tensor *t) {
   FAILS(NX_DONATED, nx_item(t, (int64_t[]){0}, 1, &v, NULL));
 }
 
-/* The same tensor twice in one call, a view of it, what the function reads by itself, what somebody
- * else names. */
+/* Donation in special cases: the same tensor twice in one call, a view of it, a
+ * tensor that the function captured, a value with another handle. */
 static void donated_in_several_ways(void **state) {
   (void)state;
   const uint8_t both[2] = {1, 1}, first[2] = {1, 0};
@@ -279,7 +281,7 @@ static void donated_in_several_ways(void **state) {
   expect_donated(a);
   nx_tensor *b = vector(4, 1, 1), *half[2] = {b, b};
   out = NULL;
-  OK(nx_function_call(g, half, 2, &out, 1, NULL)); /* given and lent */
+  OK(nx_function_call(g, half, 2, &out, 1, NULL)); /* once donated, once not */
   EXPECT(out, 2, 4, 6, 8);
   expect_donated(b);
   nx_tensor *wide = vector(8, 0, 1), *views[2] = {part(wide, 1, 4, 1), part(wide, 7, 4, -1)};
@@ -289,7 +291,7 @@ static void donated_in_several_ways(void **state) {
   expect_donated(wide);
   nx_tensor *c = vector(4, 1, 1), *d = constant(4, 0), *kept = nx_neg(c);
   OK(nx_realize(ctx, &c, 1, NULL));
-  OK(nx_assign(d, c)); /* names the same value */
+  OK(nx_assign(d, c)); /* d now has the same value as c */
   nx_tensor *pair[2] = {c, number(1)};
   pair[1] = GOOD(nx_copy(nx_expand(pair[1], NX_SHAPE(4))));
   out = NULL;
@@ -305,11 +307,11 @@ static void donated_in_several_ways(void **state) {
   out = NULL;
   nx_tensor *other = vector(4, 0, 1);
   FAILS(NX_DONATED, nx_function_call(h, &other, 1, &out, 1, NULL));
-  EXPECT(other, 0, 1, 2, 3); /* a call that fails takes nothing */
+  EXPECT(other, 0, 1, 2, 3); /* a call that fails keeps donated inputs intact */
   nx_function_release(f), nx_function_release(g), nx_function_release(h);
 }
 
-/* A failed call gives back what it was given, also to whoever has come to need it meanwhile. */
+/* A failed call restores donated inputs, also for operations that were recorded meanwhile. */
 static void a_failed_call_takes_nothing(void **state) {
   (void)state;
   const uint8_t first[2] = {1, 0};
@@ -381,7 +383,7 @@ static void wrong_creation(void **state) {
   FAILS(NX_UNBOUND, nx_function_create(ctx, &x, 1, &sum, 1, NULL, &f));
   FAILS(NX_INVALID_ARGUMENT, nx_function_create(ctx, &plain_tensor, 1, &sum, 1, NULL, &f));
   nx_tensor *row =
-      GOOD(nx_expand(x, NX_SHAPE(1, 3))); /* its shape is not what calls would have to give */
+      GOOD(nx_expand(x, NX_SHAPE(1, 3))); /* its shape is not that of the input of calls */
   FAILS(NX_INVALID_ARGUMENT, nx_function_create(ctx, &row, 1, &sum, 1, NULL, &f));
   release(row);
   FAILS(NX_INVALID_ARGUMENT, nx_function_create(ctx, (nx_tensor *[]){x, x}, 2, &sum, 1, NULL, &f));
@@ -410,8 +412,8 @@ static const char softmax[] = "nxir 2\n"
                               "  %y = div %e, %s : f32[2,3]\n"
                               "}\n";
 
-/* A placeholder that nobody can release, as a collected exception keeps one: later assigns are only
- * noted until the capture is ended. */
+/* A placeholder that cannot be released yet, for example because an exception object refers to it:
+ * later assigns are only recorded until the capture is ended. */
 static void ended_captures(void **state) {
   (void)state;
   nx_tensor *cell = vector(3, 1, 1), *kept = GOOD(nx_placeholder(ctx, 0, NX_F32, NX_SHAPE(3)));
@@ -422,7 +424,7 @@ static void ended_captures(void **state) {
   OK(nx_assign(kept, constant(3, 6)));
   nx_capture_end(ctx);
   assert_false(nx_capturing(ctx));
-  EXPECT(cell, 1, 2, 3); /* what was captured never happens */
+  EXPECT(cell, 1, 2, 3); /* the captured operations are never executed */
   OK(nx_assign(cell, constant(3, 7)));
   EXPECT(cell, 7, 7, 7);
   FAILS(NX_INVALID_ARGUMENT, nx_function_create(ctx, &kept, 1, &y, 1, NULL, &f));
@@ -444,7 +446,7 @@ static void ended_captures(void **state) {
   EXPECT(cell, 1, 2, 3);
   release(out);
   nx_function_release(f);
-  nx_capture_end(ctx); /* where there is none */
+  nx_capture_end(ctx); /* when there is no capture */
   nx_capture_end(NULL);
   assert_false(nx_capturing(NULL));
 }
@@ -482,8 +484,8 @@ static void *assign_twice(void *given) {
   return good ? w : NULL;
 }
 
-/* The system gives the next thread what it knew the ended one by; the capture that the ended one
- * left open is not its own. */
+/* The system may give a new thread the identifier of a thread that has ended. A capture that the
+ * ended thread left open does not belong to the new thread. */
 static void threads_that_end_in_a_capture(void **state) {
   (void)state;
   pthread_t thread;
@@ -520,7 +522,7 @@ static void from_text(void **state) {
   f = NULL;
   char broken[sizeof softmax];
   for (size_t i = 0; i < sizeof softmax - 1;
-       i++) { /* cut and damaged texts are refused or mean something */
+       i++) { /* truncated and damaged texts are refused or are valid */
     memcpy(broken, softmax, sizeof softmax);
     broken[i] ^= 4;
     for (int cut = 0; cut < 2; cut++) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Laziness must not be seen: what was recorded before an assign, a mapping or a host write reads
- * the old values, what was recorded after it the new ones, in every order of recording, realising
- * and releasing. */
+/* Lazy evaluation must not be observable: operations that were recorded before an assign, a mapping
+ * or a host write read the old values, operations that were recorded later read the new ones, in
+ * every order of recording, realising and releasing. */
 #include "runtime/realize/run.h"
 #include "runtime/record/context.h"
 #include "tests/util/api.h"
 
-/* ---- equal values are one value, but storages are not one storage */
+/* ---- equal values may be shared, but tensors with equal values have separate storages */
 
 static void equal_constants_are_separate(void **state) {
   (void)state;
@@ -46,7 +46,7 @@ static void mapping_one_of_two_equal_values(void **state) {
   release(a), release(b), release(sum);
 }
 
-/* The same for values that are computed, before and after they are. */
+/* The same for computed values, before and after they are realised. */
 static void mapping_one_of_two_equal_expressions(void **state) {
   (void)state;
   for (int realised = 0; realised < 3; realised++) { /* neither, the one that is mapped, both */
@@ -129,8 +129,8 @@ static void assign_then_read_through_views(void **state) {
   release(x), release(even), release(back), release(square), release(turned);
 }
 
-/* A run that updates one tensor, and is the last to need its old contents, reads another one as a
- * whole through a view: that one stays as it is, whatever it was in the run before. */
+/* A run updates one tensor, whose old contents nothing else needs, and reads all of another tensor
+ * through a view. The other tensor must not change, whatever its role in the previous run was. */
 static void whole_view_beside_an_update(void **state) {
   (void)state;
   for (int first = 0; first < 2; first++) {
@@ -197,8 +197,8 @@ static void many_assigns_in_place(void **state) {
   release(x);
 }
 
-/* One run that needs the old contents after it has computed the new ones: through the view that is
- * assigned, through another that overlaps it, and all of them. */
+/* A run that needs old contents after it has computed the new ones: through the assigned view,
+ * through an overlapping view, and through a view of the whole tensor. */
 static void old_and_new_in_one_run(void **state) {
   (void)state;
   enum { COUNT = 3000 };
@@ -226,7 +226,7 @@ static void old_and_new_in_one_run(void **state) {
   free(is);
 }
 
-/* Shifted within itself, forwards and backwards, by more and by less than a vector. */
+/* A tensor is shifted within itself, forwards and backwards, by more and by less than a vector. */
 static void shifts_within_itself(void **state) {
   (void)state;
   enum { COUNT = 5000 };
@@ -252,8 +252,8 @@ static void shifts_within_itself(void **state) {
   free(is);
 }
 
-/* A block of a matrix, turned: it begins where it is read and written alike, and nowhere else is it
- * the same place. */
+/* A block of a matrix is transposed in place: only its first element has the same address in
+ * reading and writing. */
 static void turned_within_itself(void **state) {
   (void)state;
   enum { SIDE = 70, ALL = SIDE + 1 };
@@ -307,8 +307,8 @@ static void failed_realise_then_retry(void **state) {
   release(x), release(view);
 }
 
-/* Memory that is overwritten in place: whatever the poll that stops it, all of it happens once, or
- * none. */
+/* Memory that is overwritten in place: at whatever poll the action is interrupted, it happens
+ * completely and once, or not at all. */
 static void failed_realise_in_place(void **state) {
   (void)state;
   enum { COUNT = 20000 };
@@ -346,7 +346,7 @@ static void failing_source_then_whole_assign(void **state) {
   nx_scope *inner = nx_scope_begin(ctx);
   nx_tensor *x = constant(100, 1), *big, *sum;
   big = nx_exp(vector(1 << 20, 0, 0));
-  nx_hold(big, true); /* it must be stored, and there is no room */
+  nx_hold(big, true); /* it must be stored, and there is not enough memory */
   sum = nx_reduce_sum(big, NX_AXES(0), 0);
   OK(nx_assign(x, sum));
   for (int i = 0; i < 2; i++) FAILS(NX_OUT_OF_MEMORY, nx_realize(ctx, &x, 1, NULL));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Actions that are interrupted at a random poll: what was there before is there afterwards, trying
- * again gives the bits of a run that nobody disturbed, and nothing is left over. And what a poll
- * may do: call back, fork. Also run under the thread sanitizer. */
+/* Tests of actions that are interrupted at a random poll: all values are as before, trying again
+ * gives the same bits as a run without interruption, and nothing is leaked. Also tests what a poll
+ * may do: call the library, fork. Also run with the thread sanitizer. */
 #include "tests/util/api.h"
 
 #include <pthread.h>
@@ -24,12 +24,12 @@
 enum { RESULT = 4096, ROOM = 1 << 19 }; /* bytes at most; floats */
 static _Thread_local float *room;       /* while a job runs */
 
-/* ---- a poll that says stop at its n-th call */
+/* ---- a poll that requests a stop at its n-th call */
 
 typedef struct stopper {
   pthread_t caller;
   int calls, stop_at; /* 0: never */
-  bool misused;       /* called on another thread, or once more after it had said stop */
+  bool misused;       /* called on another thread, or after it had requested a stop */
 } stopper;
 
 static int32_t stop(void *user) {
@@ -86,7 +86,8 @@ static nx_status compile(const nx_run_options *o, int variant, char *result) {
 
 static nx_status reduction(const nx_run_options *o, int variant, char *result) {
   (void)variant;
-  int64_t n = nxl_unavailable() ? 1 << 15 : 1 << 21; /* interpreters take as long for less */
+  /* interpreters are slower, so they get less work */
+  int64_t n = nxl_unavailable() ? 1 << 15 : 1 << 21;
   return realise(nx_reduce_sum(nx_sin(vector(n, 0, 1)), NX_AXES(0), 0), o, result);
 }
 
@@ -105,7 +106,7 @@ static nx_status many_kernels(const nx_run_options *o, int variant, char *result
   return realise(y, o, result);
 }
 
-/* Assigns in place: what is interrupted has not happened, or has happened altogether. */
+/* Assigns in place: an interrupted action has not happened at all, or completely. */
 static nx_status assigns(const nx_run_options *o, int variant, char *result) {
   (void)variant;
   nx_tensor *x = vector(1 << 18, 0, 1);
@@ -153,7 +154,7 @@ static nx_status reading(const nx_run_options *o, int variant, char *result) {
 static nx_function *counting;
 static nx_tensor *count;
 
-/* A call adds to a storage: not at all, if it was interrupted. */
+/* A call adds to a storage; if it is interrupted, nothing is added. */
 static nx_status call(const nx_run_options *o, int variant, char *result) {
   (void)variant;
   nx_tensor *x = vector(1 << 16, 1, 0), *y = NULL;
@@ -177,7 +178,7 @@ static const struct {
     {"written", written, 20}, {"reading", reading, 20},           {"call", call, 20}};
 enum { JOBS = sizeof jobs / sizeof jobs[0] };
 
-/* ---- every job, undisturbed and interrupted */
+/* ---- every job, with and without interruption */
 
 static int make_function(void **state) {
   if (open_context(state)) return 1;
@@ -233,7 +234,7 @@ static void interrupt_job(int j, uint32_t *seed, int *interruptions) {
   bool interrupted;
   for (int i = 0; i < jobs[j].interruptions; i++) {
     int polls = run_job(j, i, 0, wanted, &interrupted);
-    if (i % 3 == 0) polls = 1; /* what is known by now has fewer polls */
+    if (i % 3 == 0) polls = 1; /* there are fewer polls if plans are in the cache */
     run_job(j, i, 1 + (int)(next_random(seed) % (uint32_t)polls), result, &interrupted);
     *interruptions += interrupted;
     expect(memcmp(result, wanted, RESULT) == 0, jobs[j].name, "other bits after an interruption");
@@ -262,7 +263,8 @@ static void interrupted_anywhere(void **state) {
   assert_int_equal(atomic_load(&faults), 0);
 }
 
-/* A new context each time: nothing is known, so compiling and planning are interrupted too. */
+/* A new context each time: there are no plans in the cache, so compiling and planning are
+ * interrupted too. */
 static void interrupted_when_new(void **state) {
   (void)state;
   nx_context *shared = ctx;
@@ -326,7 +328,7 @@ static int32_t call_back(void *user) {
            "poll", "an error in it");
     nx_context_collect(ctx);
     nx_scope_end(s);
-    if (c->calls > 1) { /* what is being computed is waited for, and there */
+    if (c->calls > 1) { /* the value that is being computed */
       nx_scalar v;
       expect(nx_item(c->whole, NULL, 0, &v, NULL) == NX_OK, "poll", "the action's own result");
       c->waits++;
@@ -348,7 +350,8 @@ static void callbacks(void **state) {
   assert_int_equal(atomic_load(&faults), 0);
 }
 
-/* Who says stop at once is heard, also where nothing is left to compute. */
+/* A poll that requests a stop at its first call interrupts the action, even if nothing has to be
+ * computed. */
 static int32_t always(void *user) {
   (void)user;
   return 1;
@@ -376,8 +379,8 @@ static void stopped_at_once(void **state) {
   nx_scope_end(s);
 }
 
-/* What fails while an offload thread works is the caller's error, with the tag of what was
- * recorded. */
+/* A failure on an offload thread is reported as the caller's error, with the tag of the recorded
+ * operation. */
 static void failures(void **state) {
   (void)state;
   nx_context *shared = ctx;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Values that a plan stores in any case, and that somebody needs when the run has ended: they are
- * kept, and what is fused stays fused. */
+/* Values that a plan stores anyway, and that are needed after the run: they are kept, and fusion
+ * does not change. */
 #include "ir/alloc.h"
 #include "tests/util/api.h"
 #include "tests/util/share.h"
@@ -41,7 +41,8 @@ static nx_tensor *factor_of(nx_tensor *x) {
 }
 static nx_tensor *late_product(nx_tensor *x) { return nx_matmul(nx_tanh(x), nx_exp(nx_neg(x))); }
 
-/* A handle, or an operation that waits, keeps the value; reading it runs nothing again. */
+/* A handle, or a recorded operation, keeps the value; reading it later does not compute it
+ * again. */
 static void what_is_stored_anyway_is_kept(void **state) {
   (void)state;
   static nx_tensor *(*const makes[])(nx_tensor *) = {product_of, sorted, factor_of, late_product};
@@ -58,7 +59,7 @@ static void what_is_stored_anyway_is_kept(void **state) {
     OK(nx_read(z, kept, sizeof kept, NULL));
     OK(nx_read(copy, again, sizeof again, NULL));
     assert_memory_equal(kept, again, sizeof kept);
-    release(y); /* what waits needs it as well as a handle */
+    release(y); /* the recorded operation needs it, as a handle does */
     y = GOOD(makes[i](nx_add(x, x)));
     nx_tensor *sum = square(y), *waits = GOOD(nx_add(y, x));
     release(y);
@@ -67,8 +68,8 @@ static void what_is_stored_anyway_is_kept(void **state) {
   }
 }
 
-/* A step of a loop that reads its loss: the product of the step before is still there for the
- * weights. */
+/* A step of a training loop that reads its loss: the product that was computed for the loss is kept
+ * for the update of the weights. */
 static void a_step_has_two_products(void **state) {
   (void)state;
   nx_tensor *w = wide(0.01), *x = wide(0.5);
@@ -82,7 +83,8 @@ static void a_step_has_two_products(void **state) {
   }
 }
 
-/* What nobody needs is a temporary as before, and what is fused stays so whoever holds it. */
+/* A value that nothing needs is a temporary, and a fused value stays fused even if a handle refers
+ * to it. */
 static void handles_cut_no_fusion(void **state) {
   (void)state;
   nx_report held, released;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* What is in the key of a plan and what is not: a changing scalar, a sliding slice and moving
- * buffers find the plan of the step before; other shapes, strides and dtypes do not, and the report
- * says why. */
+/* Tests of the keys of plans. A changing scalar, a moving slice and other buffers reuse the plan of
+ * the previous step; other shapes, strides and dtypes do not, and the report says why. */
 #include "tests/util/api.h"
 
-enum { ROWS = 2000, WIDTH = 7, BATCH = 700 }; /* beyond what is interpreted at first */
+enum { ROWS = 2000, WIDTH = 7, BATCH = 700 }; /* larger than graphs that are interpreted at first */
 
 static nx_report run(nx_tensor *t) {
   nx_report report = {.size = sizeof report};
@@ -68,8 +67,8 @@ static void scalars_are_parameters(void **state) {
   release(x);
 }
 
-/* Values that passes know something about are in the key: they may not be mistaken for each
- * other. */
+/* Values that passes depend on are in the key, so that plans for different values are not
+ * confused. */
 static void special_scalars_are_constants(void **state) {
   (void)state;
   nx_tensor *x = vector(3, 1, 1);
@@ -85,7 +84,8 @@ static void special_scalars_are_constants(void **state) {
   release(x);
 }
 
-/* A plan that overwrites serves no run of the same operations whose old values somebody needs. */
+/* A plan that overwrites a tensor is not used for a run of the same operations in which the old
+ * values are still needed. */
 static void plans_that_overwrite(void **state) {
   (void)state;
   for (int i = 0; i < 4; i++) {
@@ -129,7 +129,7 @@ static void reasons(void **state) {
   release(turned);
 }
 
-/* The first node that differs, whatever differs in it. */
+/* The report names the first node that differs, for every kind of difference. */
 static void details(void **state) {
   (void)state;
   nx_tensor *x = vector(6, 0, 1), *y = vector(6, 1, 1), *wide, *half;
@@ -163,7 +163,8 @@ static void details(void **state) {
   nx_function_release(f);
 }
 
-/* More plans than the cache keeps: the oldest go, and are made again. */
+/* More plans than the cache keeps: the oldest are removed, and are made again when they are
+ * needed. */
 static void bounded(void **state) {
   (void)state;
   for (int round = 0; round < 2; round++)

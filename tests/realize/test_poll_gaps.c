@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* How long a caller is left without its poll being called, while the library compiles, plans,
- * computes, copies, reads and writes. 20 ms are promised on a machine that is free. A thread that
- * sleeps beside it tells how late the system wakes whoever is due, and the bound grows with
+/* Measures the longest time between two calls of the poll while the library compiles, plans,
+ * computes, copies, reads and writes. At most 20 ms are promised on an idle machine. A second
+ * thread that sleeps measures how late the system wakes threads, and the bound is increased by
  * that. */
 #include "tests/util/api.h"
 
@@ -20,10 +20,10 @@ static double now_ms(void) {
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-/* Elements of work that takes a while: fewer where interpreters do it. */
+/* Numbers of elements for work that takes some time; fewer for interpreters. */
 static int64_t sized(int64_t n) { return nxl_unavailable() ? n / 64 : n; }
 
-/* ---- what is measured */
+/* ---- the measurement */
 
 typedef struct gaps {
   pthread_t caller;
@@ -117,7 +117,7 @@ static nx_context *without_cache(void) {
 
 /* ---- compiling */
 
-/* As large as kernels get, of what expands to most. */
+/* As large as kernels become, with the operations that expand to the most instructions. */
 static nx_tensor *heavy(nx_tensor *x, int operations) {
   nx_tensor *y = x;
   for (int i = 0; i < operations; i++)
@@ -193,7 +193,7 @@ static void computing(void **state) {
   nx_scope_end(s);
 }
 
-/* One task that nothing divides: a product in whole numbers adds in order. */
+/* One task that cannot be divided: a product of integers adds in order. */
 static void one_long_task(void **state) {
   (void)state;
   nx_scope *s = nx_scope_begin(ctx);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* The end of sharing beside everything else that can be done to memory of the host: it is given to
- * function calls, mapped, imported twice in part, seen through views, captured. A host's memory is
- * poisoned when the library gives it back, so a value that still lies there is seen. */
+/* Tests of ending the sharing of host memory together with everything else that can be done with
+ * that memory: it is donated to function calls, mapped, partly imported twice, viewed, captured.
+ * The memory is filled with a pattern when the library gives it back, so that a value which is
+ * still read from it is noticed. */
 #include "tests/util/api.h"
 
 #include <pthread.h>
@@ -75,7 +76,7 @@ static uint32_t flags_of(nx_tensor *t) {
   return i.flags;
 }
 
-/* ---- given to a call */
+/* ---- donated to a call */
 
 static void shared_is_lent_and_not_given(void **state) {
   (void)state;
@@ -97,7 +98,7 @@ static void given_once_it_ended(void **state) {
   OK(nx_end_sharing(x, NULL));
   nx_tensor *waits = nx_mul(x, x), *y = give(x, N), *z = nx_add(y, number(1));
   expect_gone(x);
-  OK(nx_end_sharing(x, NULL)); /* has ended */
+  OK(nx_end_sharing(x, NULL)); /* sharing has already ended */
   expect_gone(x);
   EXPECT(waits, 1, 4, 9, 16);
   EXPECT(before, -1, -2, -3, -4);
@@ -109,7 +110,7 @@ static void given_once_it_ended(void **state) {
   EXPECT(give(x, N), 13, 22, 31, 40);
 }
 
-/* Everything that named the memory is released, in either order: the host gets it back once. */
+/* All tensors in the memory are released, in either order: the host gets the memory back once. */
 static void memory_comes_back_once(void **state) {
   (void)state;
   static host_memory h[2];
@@ -169,7 +170,7 @@ static void mapped_while_it_ends(void **state) {
   nx_tensor *x = share(&h);
   OK(nx_map(x, NX_MAP_READ | NX_MAP_WRITE, NULL, &m));
   OK(nx_end_sharing(x, NULL));
-  EXPECT(give(x, N), 4, 7, 10, 13); /* lent only, for it is mapped */
+  EXPECT(give(x, N), 4, 7, 10, 13); /* not overwritten, because it is mapped */
   h.at[0] = 5;
   EXPECT(x, 5, 2, 3, 4);
   nx_mapping_release(m);
@@ -194,7 +195,7 @@ static void mapped_after_it_ended(void **state) {
   expect_gone(x);
 }
 
-/* ---- in memory that others have, too */
+/* ---- in memory that several tensors share */
 
 static nx_tensor *share_part(host_memory *h, uint32_t mode, int first) {
   return import_as(mode, NX_F32, N, h->at + first, sizeof(float[N]), h, only_count);
@@ -235,7 +236,7 @@ static void overlapped_by_immutable_memory(void **state) {
   EXPECT(late, -3, -4, -5, -6);
   EXPECT(give(a, N), 1, 1, 1, 13);
   EXPECT(give(never, N), 10, 13, 16, 19);
-  assert_true(h.at[0] == 1 && h.at[3] == 4); /* nobody wrote to it */
+  assert_true(h.at[0] == 1 && h.at[3] == 4); /* the memory was not written */
 }
 
 static void three_in_a_row(void **state) {
@@ -279,7 +280,7 @@ static void in_a_file(void **state) {
   close(file);
 }
 
-/* ---- while work is due, and on several threads */
+/* ---- while recorded work is pending, and on several threads */
 
 static void given_while_work_is_due(void **state) {
   (void)state;
@@ -317,7 +318,7 @@ static void *give_at_once(void *user) {
   return NULL;
 }
 
-/* The end comes before the call or after it: the value is given, or lent. */
+/* Sharing ends before or after the call: the value is donated in the first case only. */
 static void ends_while_it_is_given(void **state) {
   (void)state;
   static host_memory h[100];
@@ -389,7 +390,7 @@ static void recorded_calls(void **state) {
   OK(nx_function_record(f, &x, 1, &z, 1));
   EXPECT(z, 4, 7, 10, 13);
   EXPECT(y, 4, 7, 10, 13);
-  EXPECT(x, 1, 2, 3, 4); /* what is recorded gives nothing away */
+  EXPECT(x, 1, 2, 3, 4); /* a recorded call does not donate */
   nx_function_release(f);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The detected processor: plausible values, cgroup quotas, and NX_ISA, each wish in a process of
- * its own since detection happens once. */
+/* Tests of the detected processor: plausible values, cgroup quotas, and NX_ISA, with a separate
+ * process for each value because detection happens once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #include "ir/target.h"
 #include "tests/util/runner.h"
 
-/* What nxi_target_host says in a process with NX_ISA=wish: vector bytes. */
+/* Returns the vector bytes that nxi_target_host reports in a process with NX_ISA=wish. */
 static int host_with(const char *wish, const char *isa) {
   pid_t child = fork();
   if (child == 0) {
@@ -31,7 +31,7 @@ static int host_with(const char *wish, const char *isa) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* First: in this process nothing is detected yet. */
+/* This test runs first, because nothing is detected in this process yet. */
 static void test_wishes(void **state) {
   (void)state;
   int best = host_with("", NULL);
@@ -39,7 +39,8 @@ static void test_wishes(void **state) {
   assert_int_equal(host_with("generic", "generic"), 16);
   assert_int_equal(host_with("vax", NULL), best); /* unknown names are ignored */
   if (best >= 32) assert_int_equal(host_with("avx2", "avx2"), 32);
-  assert_int_equal(host_with("avx512", NULL), best); /* nothing wider than there is */
+  assert_int_equal(host_with("avx512", NULL), best); /* wider vectors than the processor has are
+                                                      * ignored */
 }
 
 static void test_host(void **state) {

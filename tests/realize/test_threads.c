@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The thread pool: every task runs exactly once, whoever calls; polls, fork, a pool of the
- * caller's. Also run under the thread sanitizer. `bench` as argument prints fork and join times. */
+/* Tests of the thread pool: every task runs exactly once for any caller; polls, fork, a pool of the
+ * host. Also run with the thread sanitizer. The argument `bench` prints fork and join times. */
 #include <fenv.h>
 #include <pthread.h>
 #include <sched.h>
@@ -97,8 +97,8 @@ static void test_every_task_once(void **state) {
   assert_int_equal(every_task_once(NULL, 16), 0);
 }
 
-/* As many tasks as threads, each of which waits for all others to have begun: only several threads
- * end it soon. */
+/* As many tasks as threads; each task waits until all others have begun, so the run is short only
+ * with several threads. */
 typedef struct meeting {
   int size;
   _Atomic int present, alone;
@@ -130,8 +130,8 @@ static void test_workers_come(void **state) {
   }
 }
 
-/* Pinned workers make way for the caller, wherever it is, and do not inherit where it is
- * confined. */
+/* Pinned workers move away from the caller's processor, and do not inherit the caller's
+ * affinity. */
 typedef struct places {
   meeting meeting;
   _Atomic int on[NXI_CPU_MAX];
@@ -214,8 +214,8 @@ typedef struct caller {
   int bad;
 } caller;
 
-/* Allocates nothing while it runs: the allocators of some sanitizers do not survive a fork
- * meanwhile. */
+/* Does not allocate while it runs, because the allocators of some sanitizers do not work in a child
+ * that was forked during an allocation. */
 static void *call_often(void *arg) {
   caller *c = arg;
   for (int i = 0; i < 60; i++) c->bad += every_task_once_in(c->counts, c->pool, 64);
@@ -265,7 +265,8 @@ static void test_nested(void **state) {
 
 /* ---- floating-point environment */
 
-/* By arithmetic: fegetround asks the x87 unit, which no kernel uses. */
+/* Finds the rounding mode by arithmetic: fegetround reads it from the x87 unit, which no kernel
+ * uses. */
 static bool rounds_upward(void) {
   volatile double one = 1, tiny = 1e-30;
   return one + tiny > 1;
@@ -311,8 +312,8 @@ static void test_environment(void **state) {
 
 /* ---- polls */
 
-/* Nothing here depends on when the system lets a thread run: time between polls is that of the
- * caller's own work. */
+/* The tests do not depend on when the system runs a thread: the time between polls is measured in
+ * the caller's own work. */
 typedef struct poll_log {
   pthread_t thread;
   _Atomic int calls;
@@ -349,13 +350,13 @@ static void poll_with(int threads, int stop_at) {
   assert_int_equal(log.foreign, 0);
   if (stop_at) {
     assert_int_equal(log.calls, stop_at);
-    assert_true(ran - log.ran_at_stop <= COUNT / 4 + 1); /* nobody holds a long chunk */
+    assert_true(ran - log.ran_at_stop <= COUNT / 4 + 1); /* no thread has a long chunk */
   } else {
     assert_int_equal(ran, COUNT);
   }
   assert_true(log.calls > 0);
   if (!UNDER_TSAN) assert_true(log.longest < 0.1); /* 20 ms is promised, between tasks */
-  assert_int_equal(every_task_once(pool, 8), 0);   /* and the pool goes on working */
+  assert_int_equal(every_task_once(pool, 8), 0);   /* and the pool still works */
   nxi_pool_destroy(pool);
 }
 
@@ -367,8 +368,8 @@ static void test_polls(void **state) {
   poll_with(0, 3);
 }
 
-/* The caller has nothing left to do and one worker is slow, until it has been asked: the caller
- * still polls. */
+/* The caller has no tasks left and waits for a slow worker, which ends only after a poll: the
+ * caller has to poll while it waits. */
 typedef struct uneven {
   pthread_t caller;
   _Atomic int slow;
@@ -412,7 +413,8 @@ static int in_child(nxi_pool *pool) {
 
 static void test_fork(void **state) {
   (void)state;
-  if (UNDER_TSAN) skip(); /* it does not allow threads in a child of a process that had some */
+  /* the sanitizer does not allow threads in a child of a process with threads */
+  if (UNDER_TSAN) skip();
   nxi_pool *pool = new_pool(3);
   assert_int_equal(in_child(pool), 0); /* before it has threads */
   assert_int_equal(every_task_once(pool, 16), 0);
@@ -454,7 +456,7 @@ static void test_fork_inside_poll(void **state) {
   nxi_pool_destroy(pool);
 }
 
-/* ---- a pool of the caller's: here, threads made for each run, or none at all */
+/* ---- a pool of the host; here it makes threads for each run, or has no threads at all */
 
 typedef struct hook_call {
   void (*body)(void *, int32_t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The interface from several threads: recording and release while others realise, realises that
- * need each other's values, that all make progress, assigns in one order, functions, mappings,
- * fork. Also run under the thread sanitizer. */
+/* Tests of the interface from several threads: recording and release while other threads realise,
+ * realises that need each other's values and all make progress, the order of assigns, functions,
+ * mappings, fork. Also run with the thread sanitizer. */
 #include "tests/util/api.h"
 #include "tests/util/share.h"
 
@@ -54,7 +54,7 @@ static void *use_shared(void *arg) {
 static void one_value_for_all(void **state) {
   (void)state;
   nx_tensor *x = constant(64, 3), *minus = nx_neg(x),
-            *shared = nx_neg(minus); /* not realised: all of them may want to */
+            *shared = nx_neg(minus); /* not realised: all threads may try to realise it */
   together(use_shared, shared);
   nx_hold(shared, true);
   together(use_shared, shared);
@@ -62,7 +62,7 @@ static void one_value_for_all(void **state) {
   assert_int_equal(atomic_load(&faults), 0);
 }
 
-/* ---- assigns: every addition of every thread counts */
+/* ---- assigns: no addition of any thread is lost */
 
 static void *add_one(void *arg) {
   nx_tensor *total = arg;
@@ -71,7 +71,7 @@ static void *add_one(void *arg) {
     int64_t start = i % 8, one = 1;
     nx_tensor *slot = nx_slice(total, &start, &one, &one, 1), *copy = nx_copy(slot);
     expect(nx_assign(slot, copy) == NX_OK,
-           "assign"); /* what it was: nothing changes, in any order */
+           "assign"); /* assigns the old value: the result is the same in any order */
     if (i % 5 == 0) expect(first_of(total) == 1, "total");
     if (i % 7 == 0) expect(nx_realize(ctx, &total, 1, NULL) == NX_OK, "realize");
     nx_scope_end(s);
@@ -89,7 +89,8 @@ static void assigns(void **state) {
   assert_int_equal(atomic_load(&faults), 0);
 }
 
-/* ---- a call is one moment: read, add and assign are not torn apart */
+/* ---- a call is atomic: other threads' work is not executed between its read, addition and
+ * assign */
 
 static void *call_often(void *arg) {
   int64_t n = 1;
@@ -123,9 +124,9 @@ static void calls(void **state) {
   assert_int_equal(atomic_load(&faults), 0);
 }
 
-/* ---- a tensor that is donated goes to one call. The value that others name too is not
- * overwritten, so that no call has to wait for another; some threads read it meanwhile, and some
- * record with it. */
+/* ---- a tensor is donated to one call. Its value has other handles too, so it is not overwritten
+ * and no call has to wait for another; some threads read it meanwhile, and some record operations
+ * with it. */
 
 typedef struct gift {
   nx_function *f;
@@ -222,7 +223,7 @@ static void mappings(void **state) {
   assert_int_equal(atomic_load(&faults), 0);
 }
 
-/* ---- a realise that stands still in its poll holds nobody up */
+/* ---- a realise that waits in its poll does not block other threads */
 
 static pthread_barrier_t inside, done;
 
@@ -249,10 +250,10 @@ static void progress(void **state) {
   pthread_t thread;
   assert_int_equal(pthread_create(&thread, NULL, slow_realise, slow), 0);
   pthread_barrier_wait(&inside);
-  OK(nx_realize(ctx, &quick, 1, NULL)); /* while the other one is in the middle */
+  OK(nx_realize(ctx, &quick, 1, NULL)); /* while the other realise is in its poll */
   nx_tensor *more = nx_add(slow, quick);
   pthread_barrier_wait(&done);
-  OK(nx_realize(ctx, &more, 1, NULL)); /* needs what the other one computes */
+  OK(nx_realize(ctx, &more, 1, NULL)); /* needs a value that the other realise computes */
   pthread_join(thread, NULL);
   release(x), release(slow), release(quick), release(more);
   pthread_barrier_destroy(&inside);
@@ -260,7 +261,7 @@ static void progress(void **state) {
   assert_int_equal(atomic_load(&faults), 0);
 }
 
-/* ---- who maps for writing what kernels read at that moment waits for them */
+/* ---- mapping for writing waits for kernels that read the memory */
 
 typedef struct reading {
   nx_tensor *y;
@@ -279,7 +280,7 @@ static void *realise_reading(void *arg) {
   return NULL;
 }
 
-/* The host itself, through a mapping. */
+/* The host writes through a mapping. */
 static void write_mapped(nx_tensor *x, size_t bytes) {
   nx_mapping *m;
   OK(nx_map(x, NX_MAP_WRITE, NULL, &m));
@@ -287,7 +288,7 @@ static void write_mapped(nx_tensor *x, size_t bytes) {
   nx_mapping_release(m);
 }
 
-/* A call that assigns x; it has made its result when it finds that it has to wait. */
+/* A call that assigns x; it has computed its result when it has to wait. */
 static nx_function *assigning(nx_tensor *x, int64_t n) {
   nx_tensor *p = GOOD(nx_placeholder(ctx, 0, NX_F32, &n, 1)), *q = nx_neg(p);
   nx_function *f = NULL;
@@ -297,8 +298,8 @@ static nx_function *assigning(nx_tensor *x, int64_t n) {
   return f;
 }
 
-/* Sizes and delays change, so that each run is planned, and compiled, anew while somebody begins to
- * write. */
+/* Sizes and delays change, so that each run is planned and compiled again while another thread
+ * begins to write. */
 static void writing_waits_for_readers(void **state) {
   (void)state;
   enum { LEAST = 20000, ROUNDS = 32 };
@@ -308,7 +309,7 @@ static void writing_waits_for_readers(void **state) {
     nx_tensor *x = vector(n, 0, 1), *five = constant(n, 5), *out = NULL;
     nx_mapping *shown;
     pthread_t thread;
-    OK(nx_map(x, NX_MAP_READ, NULL, &shown)); /* who writes may not have other memory */
+    OK(nx_map(x, NX_MAP_READ, NULL, &shown)); /* the writer cannot be given other memory */
     nx_function *f = round % 2 ? assigning(x, n) : NULL;
     reading r = {.y = nx_neg(x)};
     OK(nx_realize(ctx, &five, 1, NULL));
@@ -358,7 +359,7 @@ static void released_elsewhere(void **state) {
   assert_int_equal(s.pending_nodes, 0);
 }
 
-/* The last handle keeps the context, on whatever thread it goes. */
+/* The last handle keeps the context alive; any thread may release it. */
 static void *release_last(void *arg) {
   nx_tensor_release(arg);
   return NULL;
@@ -439,7 +440,7 @@ static void *compile_for_ever(void *arg) {
   return arg;
 }
 
-/* warm: a kernel was there before, else the first one of the process is being made. */
+/* warm: a kernel was compiled before; else the first kernel of the process is being compiled. */
 static int end_while_compiling(int ms, bool warm) {
   static int64_t firsts[THREADS] = {0, 250, 500, 750};
   pthread_t threads[THREADS];
@@ -453,9 +454,9 @@ static int end_while_compiling(int ms, bool warm) {
   return 42;
 }
 
-/* A handler of the host's own, registered before any of the library's: it runs when LLVM's objects
- * are gone, while other threads still want kernels. What it realises, with and without a poll, is
- * interpreted. */
+/* An exit handler of the host, registered before all handlers of the library. It runs after LLVM's
+ * objects were destroyed, while other threads still request kernels. Graphs that it realises, with
+ * and without a poll, are interpreted. */
 static nx_tensor *wanted_at_exit[2];
 
 static int32_t goes_on(void *user) { return (void)user, 0; }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Actions that assign and fail, for want of memory or because they are interrupted, leave
- * everything as it was: what the host sees, what is read, what was recorded before. Tried again,
- * they apply once. Each case at a size that is interpreted and at one that is compiled. */
+/* Actions that assign and then fail, because memory is exhausted or because they are interrupted,
+ * leave everything unchanged: mapped memory, values, recorded operations. If they are tried again,
+ * they take effect once. Each case is tested with a size that is interpreted and with one that is
+ * compiled. */
 #include "tests/util/api.h"
 
 #include "ir/alloc.h"
@@ -14,7 +15,7 @@ static int32_t stop(void *user) {
   return (*left)-- <= 0;
 }
 
-/* The host's memory, and what must be in it. */
+/* Memory of the host, and its expected contents. */
 typedef struct shown {
   nx_tensor *t;
   nx_mapping *m;
@@ -51,8 +52,8 @@ static void hide(shown *s) {
   free(s->wanted);
 }
 
-/* Fails at allocation number `point`, or after `point` polls; then is tried again until it
- * works. */
+/* The action fails at allocation number `point`, or after `point` polls; then it is tried again
+ * until it succeeds. */
 typedef struct attempts {
   int64_t point;
   bool polls, over;
@@ -119,7 +120,7 @@ static void expect_called(const called *k) {
   EXPECT_SHOWN(k->x);
 }
 
-/* What one call does. */
+/* Updates the expected contents by the effect of one call. */
 static void apply(called *k) {
   int64_t n = k->w.n;
   double total = 0;
@@ -190,7 +191,8 @@ static void starved_assigns(void **state) {
   }
 }
 
-/* Memory mapped for reading shows an assign when it is realised; a write that fails was none. */
+/* Memory that is mapped for reading shows an assign after it was realised; a write that fails has
+ * no effect. */
 static void writes(bool polls) {
   for (int s = 0; s < 4; s++) {
     int64_t n = sizes[s & 1];
@@ -200,7 +202,7 @@ static void writes(bool polls) {
     nx_mapping_release(x.m);
     x.m = reading;
     nx_tensor *before = nx_neg(x.t), *pending = nx_add(vector(n, 1, 0), number(1));
-    if (s >= 2) OK(nx_assign(x.t, pending)); /* is not carried out yet */
+    if (s >= 2) OK(nx_assign(x.t, pending)); /* not executed yet */
     for (int64_t i = 0; s >= 2 && i < n; i++) x.wanted[i] = 2;
     float *data = malloc((size_t)n * sizeof *data);
     for (int64_t i = 0; i < n; i++) data[i] = (float)i;
@@ -221,8 +223,9 @@ static void writes(bool polls) {
 static void starved_writes(void **state) { (void)state, writes(false); }
 static void interrupted_writes(void **state) { (void)state, writes(true); }
 
-/* A write that fails leaves an assign before it that has not been carried out: when it is, memory
- * that is mapped shows it. Each time in a new context, where there is no plan for the write yet. */
+/* A write that fails does not affect an earlier assign that was not executed yet; when that is
+ * executed, mapped memory shows it. Each time in a new context, which has no plan for the write
+ * yet. */
 static void pending_beneath_a_write(void **state) {
   (void)state;
   nx_context *outer = ctx;
