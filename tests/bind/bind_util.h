@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Shared by the tests of the CPU binder: random memory, running a logical kernel and its bound
- * forms on equal memory, and short ways to write kernels. */
+/* Shared parts of the tests of the binders: random memory, running a logical kernel and its bound
+ * forms on equal memory, and short functions that write instructions of kernels. */
 #ifndef NXT_BIND_UTIL_H
 #define NXT_BIND_UTIL_H
 
@@ -55,8 +55,8 @@ static void *new_memory(size_t bytes) {
   return p;
 }
 
-/* Numbers of all sizes and signs, so that every order of additions differs; many equal ones. Every
- * `nasty`-th is an infinity or a NaN, 0: none. */
+/* Numbers of all magnitudes and signs, so that sums depend on the order of additions; many of them
+ * are equal. Every `nasty`-th number is an infinity or a NaN; 0: none. */
 static uint64_t random_element(nx_dtype t, int64_t nasty) {
   if (nxi_is_float(t)) {
     static const double values[] = {0, -0.0, 1, -1, 0.5, 3, -7.25, 1e-3};
@@ -183,7 +183,7 @@ static bool is_chosen(void) {
 #endif
 
 /* Runs k and all bound forms of it on equal memory and compares. Destroys k. */
-/* What is printed parses back to the same bytes. */
+/* Checks that the printed kernel, parsed and printed again, gives the same bytes. */
 static void check_text(const nxk_kernel *k) {
   nxi_text text = {0}, again = {0};
   nxk_kernel *parsed = NULL;
@@ -273,7 +273,8 @@ static void check_exhausted_on(const nxk_kernel *k, const nxi_target *t) {
   }
 }
 
-/* Every allocation that fails while k is bound leaves nothing behind and says so. Destroys k. */
+/* Each allocation fails once while k is bound: the failure is reported and nothing is leaked.
+ * Destroys k. */
 __attribute__((unused)) static void check_exhausted(nxk_kernel *k) {
   check_exhausted_on(k, &targets[0]);
   check_exhausted_on(k, &targets[4]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The CPU binder: whatever a logical kernel computes, its bound form computes bit for bit, for
- * every target and however its tasks are split. Both run in the interpreter, which also catches
- * every access outside a buffer. */
+/* Tests of the CPU binder: the bound form of a kernel gives the same bits as the logical form, for
+ * every target and every division into tasks. Both run in the interpreter, which also reports every
+ * access outside a buffer. */
 #include "bind_util.h"
 #include "tests/util/runner.h"
 
@@ -11,8 +11,8 @@
 
 /* ---- elementwise */
 
-/* A permutation, flips, and (but for the output) repeats: strides, and where the first element
- * lies. */
+/* Strides and the offset of the first element for a random permutation, flips, and (except for the
+ * output) repeats. */
 static int64_t random_layout(bool output, int rank, const int64_t *extent, int64_t *stride) {
   int order[4] = {0, 1, 2, 3};
   for (int i = 0; !output && i < rank; i++) {
@@ -35,7 +35,7 @@ static int64_t random_layout(bool output, int rank, const int64_t *extent, int64
   return offset;
 }
 
-/* A guard along one dimension, sometimes with a value for what it leaves out. */
+/* A mask along one dimension, sometimes with a value for masked elements. */
 static void random_pad(nxk_kernel *k, nx_dtype t, nxk_value index, int64_t extent, nxk_access *a) {
   nxk_value low = nxk_const_i(k, NX_I64, below(extent + 1)), one = nxk_const_i(k, NX_I64, below(3));
   nxk_value shifted = add(k, index, one);
@@ -180,8 +180,8 @@ static void test_indices(void **state) {
   }
 }
 
-/* Each element over itself: no vector of them may be done twice, though nobody else has the
- * memory. */
+/* Each element is overwritten by its result, so no vector may be computed twice, as overlapping
+ * vectors at the end of a row would be. */
 static void test_in_place(void **state) {
   (void)state;
   static const int64_t sizes[] = {5, 16, 70, 301, 20011};
@@ -232,7 +232,7 @@ static void test_rare(void **state) {
   }
 }
 
-/* ---- shapes that no template takes */
+/* ---- shapes for which there is no template */
 
 static void test_odd_shapes(void **state) {
   (void)state;
@@ -311,7 +311,7 @@ static void test_regions_and_nothing(void **state) {
   check(k);
 }
 
-/* Every allocation that fails leaves nothing behind and says so. */
+/* Each allocation fails once: the failure is reported and nothing is leaked. */
 static void test_exhausted_memory(void **state) {
   (void)state;
   for (int form = 0; form < 3; form++) check_exhausted(random_map(NX_F32));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* What blocks of threads do in ways of their own: transposes through squares, scans of lines
- * through tiles, columns that share their runs. Every kernel runs on all targets, interpreted,
- * against its logical form. */
+/* Tests of the GPU binder's methods that processors do not have: transposing through squares, scans
+ * of lines through tiles, columns whose runs are shared by threads. Every kernel runs on all
+ * targets in the interpreter and is compared with its logical form. */
 #include "bind_util.h"
 #include "tests/util/runner.h"
 
@@ -49,8 +49,8 @@ static bool has_op(const nxk_kernel *k, nxk_op op) {
   return found;
 }
 
-/* A barrier stands between what some threads leave and others take; nothing here is possible
- * without. */
+/* There has to be a barrier between writes of some threads and reads of others; all these kernels
+ * need one. */
 static bool meets(nxk_kernel *k, int target) {
   nxi_diag d;
   nxi_diag_clear(&d);
@@ -183,7 +183,8 @@ static void test_columns(void **state) {
   check(columns(NXK_MAX, NXK_ORDER_PLAIN, NX_I8, 3000, 40, false));
 }
 
-/* ---- rows whose elements stay with their threads, behind `code` quotients each */
+/* ---- rows whose elements stay in registers of their threads; each element is computed with `code`
+ * divisions */
 
 static nxk_kernel *rows(int64_t n, int64_t run, int code) {
   nxk_kernel *k = nxk_create(NXK_LOGICAL, "rows");
@@ -216,7 +217,7 @@ static bool is_written_out(const nxk_kernel *k, nxk_op op) {
   return false;
 }
 
-/* Of long code that is written out for each element more is alive at once than there are
+/* If long code is repeated for each element, more values are live at once than there are
  * registers. */
 static void test_long_code(void **state) {
   (void)state;

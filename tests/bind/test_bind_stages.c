@@ -73,7 +73,7 @@ static void test_columns(void **state) {
       if (!admits(kind, t)) t = NX_U16;
       if (w % 3 == 0 && kind != NXK_DOT) kind = NXK_SUM;
       if (t == NX_BOOL && kind == NXK_SUM) t = NX_F64;
-      /* A run that holds the last axis can lie across memory too (a transposed input). */
+      /* A run that contains the last axis need not be contiguous in memory (a transposed input). */
       check(
           reduce_kernel(kind, order_for(kind, below(3) == 0), t, 1 + below(2), runs[r], widths[w]));
     }
@@ -89,8 +89,8 @@ static void test_join_orders(void **state) {
     }
 }
 
-/* One run over two loops that are not one in memory, several reductions in it, some of their own
- * order. */
+/* One run over two loops that cannot be merged in memory, with several reductions, some of them
+ * with another order. */
 static void test_nested_runs(void **state) {
   (void)state;
   static const int64_t shapes[][2] = {{3, 5},  {16, 16}, {5, 32}, {4, 100},
@@ -260,7 +260,7 @@ static void test_middle(void **state) {
   }
 }
 
-/* A cold block, and a run of nothing, among the columns of strips. */
+/* Columns in strips with a cold block, and with an empty run. */
 static void test_strips_with_rare(void **state) {
   (void)state;
   for (int form = 0; form < 2; form++) {

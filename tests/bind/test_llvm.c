@@ -310,7 +310,7 @@ static void test_generic(void **state) {
   if (!runs_here("generic")) skip();
   check_isa("generic");
 }
-/* Elsewhere than on AArch64 in an emulator. */
+/* In an emulator, except on AArch64. */
 static void test_neon(void **state) {
   (void)state;
   if (!runs_here("neon") && nxt_foreign_missing() != NULL) skip();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The driver of the LLVM code generator: forms, cross compilation, objects that must be refused,
- * failures of LLVM itself, memory given back, and many threads at once. */
+/* Tests of the LLVM code generator's driver: output formats, cross compilation, objects that must
+ * be refused, failures in LLVM, freeing of memory, and many threads at once. */
 #include <elf.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -63,7 +63,7 @@ static void test_forms(void **state) {
   assert_string_equal(nxl_environment("vax"), "");
 }
 
-/* ---- what must be refused */
+/* ---- kernels and objects that must be refused */
 
 static nx_status try_compile(const nxk_kernel *k, const nxl_target *t, nxi_diag *d) {
   void *data = NULL;
@@ -84,7 +84,7 @@ static void test_refusals(void **state) {
   nxl_target unknown = {.isa = "generic", .triple = "vax-dec-ultrix"};
   assert_int_equal(try_compile(k, &unknown, &d), NX_COMPILE_FAILED);
 #if defined(__x86_64__) && !WITH_ASAN
-  /* Where LLVM would end the process; what it held is lost. */
+  /* A failure for which LLVM would end the process; memory that LLVM holds is leaked. */
   nxl_target old = {.isa = "generic", .cpu = "i386", .features = "-64bit"};
   assert_int_equal(try_compile(k, &old, &d), NX_COMPILE_FAILED);
   assert_non_null(strstr(d.message, "64-bit"));
@@ -95,7 +95,7 @@ static void test_refusals(void **state) {
   k->level = NXK_LOGICAL;
   assert_int_equal(try_compile(k, &ok, &d), NX_INTERNAL);
   nxk_destroy(k);
-  nxk_kernel *raw = nxk_create(NXK_BOUND, "raw"); /* a function that nobody expanded */
+  nxk_kernel *raw = nxk_create(NXK_BOUND, "raw"); /* a function that was not expanded */
   nxk_value x = nxk_param(raw, nxk_add_param(raw, NX_F32));
   nxk_scalar(raw, NXK_erf, 0, x, NXK_NONE, NXK_NONE);
   assert_int_equal(try_compile(raw, &ok, &d), NX_INTERNAL);
@@ -112,7 +112,7 @@ static nx_status try_load(const void *object, size_t size, const char *entry, nx
   return s;
 }
 
-/* Objects from a disk may be anything. */
+/* Objects on a disk may have any contents. */
 static void test_bad_objects(void **state) {
   (void)state;
   if (nxl_unavailable()) skip();
@@ -138,7 +138,7 @@ static void test_bad_objects(void **state) {
 
 enum { ROOM = 1 << 20, CHANGES = 60000 };
 
-/* Ends where memory cannot be touched. */
+/* Memory that is followed by a page that cannot be accessed. */
 static unsigned char *guarded_room(void) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   unsigned char *p = mmap(NULL, ROOM + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -192,7 +192,7 @@ static void change_each_byte(damage *d) {
   }
 }
 
-/* Fields of up to 8 bytes become numbers that matter. */
+/* Replaces fields of up to 8 bytes by critical numbers. */
 static void change_fields(damage *d) {
   const uint64_t numbers[] = {0,           1,       2,           4,          8,         0xfff1,
                               0xffff,      0x10000, INT32_MAX,   UINT32_MAX, INT64_MAX, UINT64_MAX,
@@ -239,8 +239,8 @@ static void test_damaged_objects(void **state) {
 }
 
 #if defined(__x86_64__)
-/* A conversion this instruction set lacks becomes a call of a function of the compiler's own
- * library. */
+/* A conversion that the instruction set does not have becomes a call of a function in the
+ * compiler's run-time library. */
 static void test_undefined_symbol(void **state) {
   (void)state;
   if (nxl_unavailable()) skip();

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: ISC */
-/* Runs generated CUDA C on this processor, in place of the interpreter of kernels: kernels are
- * collected first, compiled together with cuda_host.h by the C++ compiler, and loaded. */
+/* Runs generated CUDA C on this processor instead of the interpreter of kernels. Kernels are first
+ * collected, then compiled together with cuda_host.h by the C++ compiler, and loaded. */
 #ifndef NXT_CUDA_RUN_H
 #define NXT_CUDA_RUN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* From now on kernels of threads are collected, and run by the interpreter. */
+/* From this call on kernels of threads are collected, and run by the interpreter. */
 void nxt_cuda_collect(void);
-/* Compiles what was collected; from now on those kernels run as CUDA C does. False: the compiler's
- * words are on stderr. */
+/* Compiles the collected kernels, which from this call on run as CUDA C. False: the compiler's
+ * messages are on stderr. */
 bool nxt_cuda_build(void);
-/* Distinct kernels collected, and runs of compiled ones since they were built. */
+/* The number of distinct kernels that were collected, and of runs of compiled kernels since they
+ * were built. */
 uint64_t nxt_cuda_kernels(void);
 uint64_t nxt_cuda_runs(void);
-/* The prelude with kernel i, as a GPU gets it. To be freed. */
+/* The source of kernel i with the prelude, as for a GPU. The caller frees it. */
 char *nxt_cuda_source(uint64_t i);
 void nxt_cuda_close(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What tests of the device "cuda" over fake libraries share: a program in which each call of them
- * fails once, and numbers that are compared. */
+/* Shared parts of the tests of the device "cuda" over fake libraries: running a program in which
+ * each call of these libraries fails once, and comparing numbers. */
 #ifndef NXT_CUDA_UTIL_H
 #define NXT_CUDA_UTIL_H
 
@@ -36,7 +36,7 @@ static inline void each_call_fails(nx_status (*program)(nx_context *c), bool eve
       bool gives_back = !done && (strstr(fake->failed, "Free") || strstr(fake->failed, "Unload") ||
                                   strstr(fake->failed, "Destroy") ||
                                   strstr(fake->failed, "Release") || strstr(fake->failed, "Push"));
-      if (gives_back) { /* what is not taken back stays */
+      if (gives_back) { /* memory that is not freed stays allocated */
         before.calls = fake->calls;
         before.fail_at = 0;
         *fake = before;
@@ -78,8 +78,8 @@ static inline double *parts_of(nx_tensor *x, size_t *count) {
   return v;
 }
 
-/* As large as the largest of them, times that, is the most that two may differ; NaN where there is
- * NaN. */
+/* Two numbers may differ by at most that factor times the largest number; NaNs must be at the same
+ * places. */
 static inline void close_to(nx_tensor *is, nx_tensor *wanted, double relative) {
   size_t n, m;
   double *a = parts_of(is, &n), *b = parts_of(wanted, &m), most = 0, wrong = 0;
@@ -93,7 +93,7 @@ static inline void close_to(nx_tensor *is, nx_tensor *wanted, double relative) {
   if (!(wrong <= relative * most)) fail_msg("%g of %g is wrong", wrong, most);
 }
 
-/* Realises them, and says how many calls there were, and how many of them the host did. */
+/* Realises the tensors, and counts library calls and those that the host executed. */
 static inline void expect_calls(nx_tensor **all, size_t n, int calls, int host_calls) {
   nx_report report = {.size = sizeof report};
   nx_run_options o = {.size = sizeof o, .report = &report};

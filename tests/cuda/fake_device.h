@@ -36,7 +36,7 @@ static inline int open_fake(void **state) {
   return open_context(state);
 }
 
-/* What lives of the GPU's, beside what lived before; NULL: nothing. */
+/* Describes objects of the GPU that exist now and did not exist before; NULL: there are none. */
 static inline bool is_left(const nxt_fake *before) {
   static const nxt_fake nothing;
   const nxt_fake *was = before != NULL ? before : &nothing;
@@ -59,13 +59,13 @@ static inline bool is_left(const nxt_fake *before) {
   return some;
 }
 
-/* After a call that was made to fail: a way in which it may have ended. */
+/* Checks the status after a call that was made to fail. */
 static inline bool is_failure_of_a_call(nx_status s) {
   return s == NX_OUT_OF_MEMORY || s == NX_INTERNAL || s == NX_COMPILE_FAILED ||
          s == NX_DEVICE_UNAVAILABLE;
 }
 
-/* All is as it was before, but for what the call that failed would have given back. */
+/* Checks that everything is as before, except for objects that the failed call would have freed. */
 static inline void nothing_is_left(const nxt_fake *before) {
   bool gives_back = strstr(fake->failed, "Free") || strstr(fake->failed, "Unload") ||
                     strstr(fake->failed, "Destroy") || strstr(fake->failed, "Release") ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* NVIDIA's compiler takes every instance of codegen_cuda/arrays.cuh, and keeps their values in
- * registers: what a division that is called needs is all that is in memory. And its libraries have
- * what is used of them. */
+/* Tests that NVIDIA's compiler accepts every instance of codegen_cuda/arrays.cuh and keeps its
+ * values in registers, except for the memory that a called division needs; and that NVIDIA's
+ * libraries have all functions that are used. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static void every_instance_compiles(void **state) {
   }
 }
 
-/* Where NVIDIA's libraries are they have all that is used of them. */
+/* NVIDIA's libraries, if they are installed, have all functions that are used. */
 static void libraries_have_their_symbols(void **state) {
   const char *const missing[] = {nxi_cufft_missing(), nxi_cusolver_missing()};
   (void)state;

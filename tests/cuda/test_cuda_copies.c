@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Copies between host and GPU beside its work, over the fake driver with everything delayed as far
- * as streams and events leave it open: a wait that is missing is seen as wrong values. */
+/* Tests of copies between host and GPU that are concurrent with its work. The fake driver delays
+ * everything as long as streams and events allow, so that a missing wait causes wrong values. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,8 +39,8 @@ static void expect_all(nx_tensor *x, const float *from, int64_t n, float scale, 
   free(is);
 }
 
-/* Inputs go up while earlier results are still to be computed and to come down; memory of inputs
- * goes round, that of results is of another class. */
+/* Inputs are copied to the GPU while earlier results are not yet computed and copied back. Memory
+ * of inputs is reused; that of results is of another size class. */
 static void pipeline(nx_context *c, nx_device where, int64_t n, uint64_t seed) {
   float *values[ROUNDS];
   nx_tensor *results[ROUNDS];
@@ -54,7 +54,7 @@ static void pipeline(nx_context *c, nx_device where, int64_t n, uint64_t seed) {
     results[i] = nx_keep(nx_add(nx_mul(half, two), number));
     OK(nx_realize(c, &results[i], 1, NULL));
     nx_scope_end(scope);
-    nx_context_collect(c); /* what the input was in is given out again */
+    nx_context_collect(c); /* the memory of the input is reused */
     if (i >= 2) expect_all(results[i - 2], values[i - 2], n / 2, 2, (float)(i - 2));
     if (i >= 2) nx_tensor_release(results[i - 2]);
   }
@@ -72,8 +72,8 @@ static void copies_overlap_work(void **state) {
   pipeline(ctx, CUDA, LARGE, 3);
 }
 
-/* A result is there before what was started after it: the copy does not wait for all of the
- * stream. */
+/* A result is available before work that was started after it ends: the copy does not wait for the
+ * whole stream. */
 static void a_result_does_not_wait_for_later_work(void **state) {
   (void)state;
   enum { LATER = 40 };
@@ -110,7 +110,7 @@ static int32_t stop(void *user) {
   return 1;
 }
 
-/* Who waits for a result may be asked to stop; the result comes to who asks again. */
+/* Waiting for a result can be interrupted; asking again gives the result. */
 static void waiting_is_interrupted(void **state) {
   (void)state;
   float out[64];
@@ -129,7 +129,7 @@ static void waiting_is_interrupted(void **state) {
   for (int i = 0; i < 64; i++) assert_true(out[i] == (float)(61 * i));
 }
 
-/* What host code may write is taken anew by each run, in the order of the work. */
+/* Memory that host code may write is copied again in each run, in the order of the work. */
 static void mapped_memory_goes_up_each_time(void **state) {
   (void)state;
   for (uint64_t seed = 1; seed <= 12; seed++) {
@@ -167,7 +167,7 @@ static void elements_are_looked_at(void **state) {
   }
 }
 
-/* Memory that was freed while work that uses it has not even begun. */
+/* Memory that is freed before the work that uses it has begun. */
 static void what_is_freed_is_left_alone(void **state) {
   (void)state;
   for (uint64_t seed = 1; seed <= 20; seed++)
@@ -200,8 +200,8 @@ static void what_is_freed_is_left_alone(void **state) {
     }
 }
 
-/* What the GPU has written to memory that is shown, and nobody has brought there yet, is not
- * overwritten from there. */
+/* If the GPU has written a value of mapped memory and it was not copied to the host yet, the host's
+ * old contents must not overwrite it. */
 static void what_is_newer_stays(void **state) {
   (void)state;
   nxi_gpu *g = NULL;
@@ -235,7 +235,7 @@ static void what_is_newer_stays(void **state) {
   nxi_record_unlock(ctx);
 }
 
-/* Memory that a run has the address of is not given out when another GPU takes the buffer. */
+/* Memory whose address a run has is not reused when the buffer moves to another GPU. */
 static void a_buffer_leaves_while_it_is_read(void **state) {
   (void)state;
   nxi_gpu *first = NULL, *second = NULL;
@@ -301,8 +301,8 @@ static void two_at_once(void **state) {
   }
 }
 
-/* ---- failures: what has to do with streams, events and pinned memory; copies find another way, or
- * say what is wrong */
+/* ---- failures of calls for streams, events and pinned memory: copies are made in another way, or
+ * report the failure */
 
 static void every_call_fails(void **state) {
   static const char *const names[] = {"Event", "Stream", "Host", "Memcpy"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The device "cuda" over a fake driver (fake_cuda.h): values come and go, every call of the driver
- * may fail. */
+/* Tests of the device "cuda" over a fake driver (fake_cuda.h): values are copied to it and back,
+ * and every call of the driver fails once. */
 #include "fake_device.h"
 #include "tests/util/runner.h"
 
@@ -54,7 +54,7 @@ static void values_are_computed_there(void **state) {
   EXPECT(nx_associative_scan(ramp(4, 1), NX_SCAN_SUM, 0), 0, 1, 3, 6);
 }
 
-/* The driver is not asked about a device that is open. */
+/* The driver is not called to describe a device that is open. */
 static void recording_asks_nobody(void **state) {
   (void)state;
   nx_tensor *x = ramp(3, 1);
@@ -99,7 +99,7 @@ static void assigns_and_mappings(void **state) {
   OK(nx_map(x, NX_MAP_READ | NX_MAP_WRITE, NULL, &m));
   float *p = nx_mapping_base(m, NULL);
   assert_true(p[1] == 9);
-  p[0] = 7; /* seen by what is recorded from now on */
+  p[0] = 7; /* visible to operations that are recorded later */
   EXPECT(nx_add(x, x), 14, 18, 18, 6);
   OK(nx_assign(part(x, 3, 1, 1), GOOD(nx_full(ctx, CUDA, NX_F32, NULL, 0, NX_NUMBER(5)))));
   OK(nx_realize(ctx, &x, 1, NULL));
@@ -209,8 +209,8 @@ static void a_child_has_no_gpu(void **state) {
   assert_int_equal(status, 0);
 }
 
-/* ---- a source that is refused: the environment is read once, so each case is a process of its
- * own */
+/* ---- a source that the compiler refuses: the environment is read once, so each case is a separate
+ * process */
 
 static int show_refusal(void) {
   nx_error e = {.size = sizeof e};
@@ -234,7 +234,7 @@ static void refusal(const char *variables, char *said, int size) {
   assert_int_equal(pclose(f), 0);
 }
 
-/* The compiler's words, and where the source is, or how to come by it. */
+/* The error has the compiler's messages, and the path of the source, or says how to get it. */
 static void a_source_is_refused(void **state) {
   (void)state;
   char said[800], directory[] = "/tmp/nx-refused-XXXXXX", variables[100], text[20000];

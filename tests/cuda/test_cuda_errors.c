@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* What goes wrong with a GPU, over the fake driver: it breaks while work is under way, has no
- * memory, is too old, is the parent's. What is in host memory stays, and the other devices go
- * on. */
+/* Tests of failures of a GPU with the fake driver: it breaks while work is in progress, has no
+ * memory, is too old, belongs to the parent process. Values in host memory are kept, and the other
+ * devices still work. */
 #include "fake_device.h"
 
 #include <sys/wait.h>
@@ -18,7 +18,8 @@ static void expect_lost(nx_status status, const char *why) {
   assert_non_null(strstr(e.message, why));
 }
 
-/* The calls are made, and fail when somebody waits; from then on with the first reason. */
+/* Calls that start work succeed; the failure is reported at the next wait, and from then on with
+ * the same reason. */
 static void it_breaks_under_way(void **state) {
   (void)state;
   float out[3];
@@ -34,14 +35,14 @@ static void it_breaks_under_way(void **state) {
   fake->fault_at = fake->launches + 2;
   nx_tensor *a = GOOD(nx_mul(seen, unseen)), *b = NULL;
   OK(nx_realize(ctx, &a, 1, NULL));
-  for (int i = 0; i < 8; i++) { /* some of them may hear of it already */
+  for (int i = 0; i < 8; i++) { /* some of these calls may already fail */
     b = GOOD(nx_mul(a, number((float)i)));
     if (nx_realize(ctx, &b, 1, NULL) != NX_OK) assert_int_equal(take().status, NX_DEVICE_LOST);
   }
   expect_lost(nx_wait(ctx, CUDA), "CUDA_ERROR_719");
   expect_lost(nx_read(b, out, sizeof out, NULL), "CUDA_ERROR_719");
   expect_lost(nx_read(unseen, out, sizeof out, NULL), "CUDA_ERROR_719");
-  fake->broken = 0; /* whatever the driver says now */
+  fake->broken = 0; /* the driver's calls succeed again, which must not matter */
   nx_tensor *c = GOOD(nx_add(seen, seen));
   expect_lost(nx_realize(ctx, &c, 1, NULL), "CUDA_ERROR_719");
   EXPECT(seen, 0, 2, 4); /* it had been brought to the host */
@@ -59,7 +60,7 @@ static void it_breaks_under_way(void **state) {
          4); /* another context: the driver may have recovered */
 }
 
-/* A library that is the first to notice has no word for it. */
+/* A library that notices the failure first does not report the reason. */
 static void a_library_notices(void **state) {
   (void)state;
   nx_context *own = ctx;
@@ -103,7 +104,7 @@ static void it_has_no_memory(void **state) {
   EXPECT(part(kept, 0, 2, 1), 0, 2);
 }
 
-/* Who needs memory that is not asked of us finds what was kept given back. */
+/* If a library allocates memory by itself and finds none, kept memory is given back for it. */
 static void others_find_memory(void **state) {
   (void)state;
   static const struct {
@@ -131,7 +132,7 @@ static void others_find_memory(void **state) {
   ctx = own;
 }
 
-/* Memory of other sizes that is only kept is given back where it is in the way. */
+/* Kept memory of other sizes is given back if it is needed. */
 static void what_is_kept_makes_room(void **state) {
   (void)state;
   nx_context *own = ctx;
@@ -166,7 +167,7 @@ static void what_is_kept_makes_room(void **state) {
   ctx = own;
 }
 
-/* A quarter of a piece may be unused, of a large one a 32nd. */
+/* At most a quarter of a piece is unused, or a 32nd of a large one. */
 static void classes_are_close(void **state) {
   (void)state;
   int last = -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Fourier transforms of the device "cuda" through a fake cuFFT (fake_cufft.c), beside those of the
- * device "cpu". */
+/* Tests of Fourier transforms on the device "cuda" with a fake cuFFT (fake_cufft.c), compared with
+ * the device "cpu". */
 #include "cuda_util.h"
 #include "tests/util/runner.h"
 
@@ -32,7 +32,7 @@ static void both(int op, bool wide, int32_t rank, const int64_t *shape, const in
             *is = GOOD(transform(op, there, axes, n, sizes));
   expect_calls(&is, 1, 1, 0);
   close_to(is, wanted, wide ? 1e-13 : 2e-6);
-  close_to(there, x, 0); /* nothing is written over the operand */
+  close_to(there, x, 0); /* the operand is not overwritten */
 }
 
 typedef struct form {
@@ -91,7 +91,7 @@ static void sizes_of_real_results(void **state) {
   }
 }
 
-/* Real numbers that do not begin where a pair could, and spectra that NaN spreads in. */
+/* Real numbers that are not aligned like a pair, and spectra with a NaN. */
 static void odd_operands(void **state) {
   (void)state;
   nx_tensor *x[2], *y[2];
@@ -117,7 +117,7 @@ static void odd_operands(void **state) {
   for (int i = 0; i < 3; i++) assert_true(isnan(spectrum[2 * i]));
 }
 
-/* More forms than plans are kept. */
+/* More forms of transforms than plans that are kept. */
 static void plans_are_bounded(void **state) {
   (void)state;
   int64_t handles = fake->handles;
@@ -145,7 +145,7 @@ static void every_call_fails(void **state) {
   each_call_fails(program, true);
 }
 
-/* In a process of its own: libraries are looked for once. */
+/* In a separate process, because libraries are searched only once. */
 static int without_the_library(void) {
   pid_t child = fork();
   if (child == 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Plans as CUDA graphs, over the fake driver: when there is one, and that nothing but the count of
- * launches tells it from steps that are started one by one. Each operation is a kernel of its own
+/* Tests of plans as CUDA graphs with the fake driver: when a graph is made, and that only the count
+ * of launches differs from steps that are started one by one. Each operation is a separate kernel
  * here. */
 #include <pthread.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static const char chain[] = "nxir 2\n"
                             "  %y = abs %p : f32[40,40]\n"
                             "  %s = scan_sum %y axis=1 : f32[40,40]\n"
                             "}\n";
-/* Looks at its indices before anything else. */
+/* A function that begins with a check of indices. */
 static const char checked[] = "nxir 2\n"
                               "graph @checked(%x: f32[40,40], %i: i32[3,1]) -> (%y) {\n"
                               "  %g = gather %x, %i axis=0 axes=[1] : f32[3,1]\n"
@@ -48,7 +48,8 @@ static nx_tensor *square(double first) {
   return x;
 }
 
-/* Calls the function, adds up what its report says of graphs, and takes the bits of its outputs. */
+/* Calls the function, adds the launches of graphs in its report, and copies the bits of its
+ * outputs. */
 static uint64_t call(nx_function *f, nx_tensor *x, float *bits) {
   nx_report report = {.size = sizeof report};
   nx_run_options o = {.size = sizeof o, .report = &report};
@@ -76,13 +77,14 @@ static void the_second_time_makes_one(void **state) {
     launched += call(f, x, bits);
     assert_memory_equal(bits, first, sizeof bits);
   }
-  assert_true(launched >= CALLS - 4); /* results may come to two places in turn */
+  assert_true(launched >= CALLS - 4); /* results may alternate between two addresses */
   assert_int_equal(fake->graph_launches - launches, launched);
-  assert_in_range(fake->graphs - graphs, 1, 2); /* what they were made of is gone */
+  /* the objects from which they were made are destroyed */
+  assert_in_range(fake->graphs - graphs, 1, 2);
   nx_function_release(f);
 }
 
-/* Inputs in turn: a graph for each, as far as there are few of them. */
+/* Alternating inputs: there is a graph for each, if there are few. */
 static void other_addresses(void **state) {
   enum { MOST = 12 };
   static float wanted[MOST][2 * N], bits[2 * N];
@@ -100,7 +102,7 @@ static void other_addresses(void **state) {
     }
   assert_true(launched >= 6);
   int64_t memory = fake->memory, graphs = fake->graphs;
-  for (int round = 0; round < 3; round++) /* more than are kept, until it gives up */
+  for (int round = 0; round < 3; round++) /* more than are kept, until no more graphs are made */
     for (int i = 0; i < MOST; i++) {
       launched = call(f, x[i], bits);
       assert_memory_equal(bits, wanted[i], sizeof bits);
@@ -115,8 +117,8 @@ static void other_addresses(void **state) {
   nx_function_release(f);
 }
 
-/* Memory that was given out between two launches of a graph is not the graph's any more: some of
- * every size in turn. */
+/* Memory that is allocated between two launches of a graph must not be memory of the graph; all
+ * sizes are tried. */
 static void others_keep_their_memory(void **state) {
   static float first[2 * N], bits[2 * N];
   static unsigned char pattern[1 << 16], is[1 << 16];
@@ -149,7 +151,8 @@ static void others_keep_their_memory(void **state) {
   nx_function_release(f);
 }
 
-/* Threads that run one plan at the same time: whoever finds its graphs taken starts the steps. */
+/* Threads that run one plan at the same time: a thread that finds the graphs in use starts the
+ * steps one by one. */
 typedef struct caller {
   nx_function *f;
   nx_tensor *x;
@@ -208,8 +211,7 @@ static void what_waits_has_none(void **state) {
   nx_function_release(f);
 }
 
-/* Each call of the driver that has to do with graphs fails once: the steps are started one by one
- * then. */
+/* Each call of the driver for graphs fails once; the steps are then started one by one. */
 static nx_status some_calls(nx_context *c, uint64_t *launched, float *bits) {
   nx_function *f = NULL;
   nx_report report = {.size = sizeof report};

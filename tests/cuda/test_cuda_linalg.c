@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Linear algebra of the device "cuda", through a fake cuSOLVER (fake_cusolver.c) and kernels of our
- * own, beside that of the interpreter and beside what its results have to fulfil. */
+/* Tests of linear algebra on the device "cuda", with a fake cuSOLVER (fake_cusolver.c) and
+ * hand-written kernels. Results are compared with those of the interpreter, or checked against the
+ * equations that they have to satisfy. */
 #include "cuda_util.h"
 #include "tests/util/runner.h"
 
-enum { HOST = 1 }; /* interprets what is around calls: nothing is compiled for it */
+/* the interpreter executes the operations around calls, so that nothing is compiled */
+enum { HOST = 1 };
 
 /* Real and complex, of both widths; all four are in the conformance program. */
 static const nx_dtype dtypes[] = {NX_F64, NX_C64};
@@ -29,7 +31,8 @@ static nx_tensor *positive(nx_dtype t, int64_t count, int64_t n) {
 static nx_tensor *regular(nx_dtype t, int64_t count, int64_t n) {
   return GOOD(nx_add(matrices(t, count, n, n, 8), identity(t, n)));
 }
-/* The same bytes there, of memory of its own: no kernel copies it. */
+/* A tensor with the same bytes on the device, in separate memory, so that no kernel has to copy
+ * it. */
 static nx_tensor *there(nx_tensor *x) {
   nx_tensor_info info = {.size = sizeof info};
   nx_tensor_describe(x, &info);
@@ -48,7 +51,8 @@ static void same(nx_tensor *is, nx_tensor *wanted, nx_dtype t) {
   close_to(is, wanted, tolerance(t));
 }
 
-/* A block of threads each; cuSOLVER's; several of those; a block each of middle size. */
+/* Small matrices, with a block of threads for each; one matrix for cuSOLVER; several for cuSOLVER;
+ * several of medium size, with a block for each. */
 static const struct {
   int64_t count, n;
 } sizes[] = {{3, 5}, {1, 70}, {2, 66}, {4, 65}, {2, 1}};
@@ -76,7 +80,7 @@ static void factors(void **state) {
       OK(nx_slogdet(b, &wanted[0], &wanted[1]));
       expect_calls(is, 2, 1, 0);
       for (int k = 0; k < 2; k++) close_to(is[k], wanted[k], tolerance(t));
-      close_to(q, b, 0); /* nothing is written over operands */
+      close_to(q, b, 0); /* operands are not overwritten */
     }
 }
 
@@ -129,7 +133,7 @@ static void values_of_hermitian(void **state) {
           GOOD(nx_matmul(scaled(out[1], out[0], t, count, n), adjoint(here(out[1]), t)));
       close_to(back, whole, tolerance(t));
       same(GOOD(nx_eigvalsh(p, 0)), wanted, t);
-      /* Reads the lower triangle alone. */
+      /* Only the lower triangle is read. */
       same(GOOD(nx_eigvalsh(there(a), 0)), GOOD(nx_eigvalsh(a, 0)), t);
     }
 }
@@ -196,9 +200,9 @@ static void orthogonal_factors(void **state) {
       }
 }
 
-/* ---- what has no result */
+/* ---- matrices for which there is no result */
 
-/* Unit matrices, but of one element of the second of three. */
+/* Three unit matrices; one element of the second one is changed. */
 static nx_tensor *spoilt(int64_t n, int64_t row, int64_t column, double x) {
   double *v = calloc((size_t)(3 * n * n), sizeof *v);
   for (int64_t i = 0; i < 3 * n; i++) v[i / n * n * n + i % n * (n + 1)] = 1;

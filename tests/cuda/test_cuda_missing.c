@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* NVIDIA's libraries that are missing: the rest works, and the report of an action, the plan and
- * the device say which one is, and what is done without it. Run with "found" the same fake
- * libraries lie among the packages of a Python environment, and are used. Also: where packages are
- * looked for. */
+/* Tests with missing libraries of NVIDIA: everything else works, and the report of an action, the
+ * plan and the device name the missing library and the work that is done without it. With the
+ * argument "found" the fake libraries are in packages of a Python environment, and are used. Also
+ * tests where packages are searched. */
 #include "fake_device.h"
 
 #include <fcntl.h>
@@ -14,11 +14,11 @@
 #include "tests/util/runner.h"
 
 static char root[] = "/tmp/nx_packages_XXXXXX";
-static bool found; /* they are there */
+static bool found; /* the libraries are present */
 
-/* ---- where files are looked for */
+/* ---- where files are searched */
 
-/* A file, empty or a link, in folders that are made for it; the path is static. */
+/* Makes an empty file or a link, and its folders; the returned path is static. */
 static const char *place(const char *target, const char *format, ...) {
   static char path[PATH_MAX];
   va_list arguments;
@@ -113,7 +113,7 @@ static void beside_the_library(void **state) {
   expect_beside("c/site-packages/nx/_native.so", "libone.so.13", NULL);
 }
 
-/* ---- what is said */
+/* ---- messages */
 
 /* The report of realising t, and that its plan has this sentence, or has none of a missing
  * library. */
@@ -145,7 +145,7 @@ static void products(void **state) {
                          found ? NULL : "products that are generated kernels: 1, because cuBLASLt");
   expect_said(&r, 1, "cuBLASLt");
   assert_int_equal(r.library_calls, found);
-  /* Small ones are generated whatever there is. */
+  /* Small products are generated code in any case. */
   nx_tensor *small = GOOD(nx_full(ctx, CUDA, NX_F32, NX_SHAPE(4, 4), NX_NUMBER(2)));
   OK(nx_realize(ctx, &small, 1, NULL));
   r = realised(GOOD(nx_matmul(small, small)), NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* CUDA C of our own through the kernel cache: compiled once, launched, refused with the compiler's
- * words. */
+/* Tests of hand-written CUDA C in the kernel cache: it is compiled once and launched; a source that
+ * is refused is reported with the compiler's messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

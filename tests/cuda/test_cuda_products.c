@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Matrix products of the device "cuda" over a fake cuBLASLt (fake_cublas.c), beside the same in f64
- * on the processor. */
+/* Tests of matrix products on the device "cuda" with a fake cuBLASLt (fake_cublas.c), compared with
+ * products in f64 on the processor. */
 #include "fake_device.h"
 
 #include <math.h>
@@ -65,7 +65,8 @@ static double smallest(nx_dtype t) {
   return t == NX_F16 || t == NX_F8E5M2 ? 0x1p-14 : t == NX_F8E4M3 ? 0x1p-6 : 0;
 }
 
-/* The result is the exact product, within what adding up in f32 (f64) may lose, rounded once. */
+/* Checks that the result is the exact product, rounded once, up to the error of sums in f32
+ * (f64). */
 static void near_exact(nx_tensor *c, nx_tensor *a, nx_tensor *b, nx_dtype t, size_t n, int64_t k) {
   nx_tensor *x = GOOD(nx_cast(nx_to_device(a, 0), NX_F64)),
             *y = GOOD(nx_cast(nx_to_device(b, 0), NX_F64));
@@ -84,7 +85,7 @@ static void near_exact(nx_tensor *c, nx_tensor *a, nx_tensor *b, nx_dtype t, siz
   free(size);
 }
 
-/* products, kernels: calls of the library and kernels that it takes; -1: as it may. */
+/* products, kernels: the expected numbers of library calls and of kernels; -1: any number. */
 static nx_tensor *product(nx_tensor *a, nx_tensor *b, nx_dtype t, size_t n, int64_t k, int products,
                           int kernels) {
   nx_tensor *c = GOOD(nx_matmul(a, b));
@@ -98,7 +99,7 @@ static nx_tensor *product(nx_tensor *a, nx_tensor *b, nx_dtype t, size_t n, int6
 
 enum { M = 40, N = 36, K = 50 };
 
-/* A GPU without the library has kernels. */
+/* Without the library a GPU uses kernels. */
 static void without_a_library(void **state) {
   static const char text[] = "nxir 2\n"
                              "graph @g(%a: f32[40,40]) -> (%x) {\n"
@@ -199,7 +200,8 @@ static void layouts(void **state) {
   }
 }
 
-/* An algorithm that was chosen for aligned operands does not run on others of the same form. */
+/* An algorithm that was chosen for aligned operands is not used for unaligned operands of the same
+ * form. */
 static void alignments(void **state) {
   (void)state;
   nx_tensor *big = NUMBERS(NX_F16, 10, M, 64), *b = NUMBERS(NX_F16, 11, K, N);
@@ -243,7 +245,7 @@ static void many_batches(void **state) {
   assert_true(worst == 0);
 }
 
-/* More kinds than are kept. */
+/* More kinds of products than are kept. */
 static void many_kinds(void **state) {
   (void)state;
   enum { KINDS = 270 };
@@ -274,7 +276,7 @@ static void nothing(void **state) {
   assert_int_equal(fake->products, before);
 }
 
-/* Few small ones are kernels, and so are many very small ones. */
+/* A few small products are kernels, and so are many very small ones. */
 static void small_ones(void **state) {
   (void)state;
   nx_dtype t = NX_F32;
@@ -283,7 +285,7 @@ static void small_ones(void **state) {
   product(NUMBERS(t, 28, 3000, 16, 16), NUMBERS(t, 29, 3000, 16, 16), t, 3000 * 16 * 16, 16, 0, 1);
 }
 
-/* ---- what is added */
+/* ---- the addend */
 
 enum { BY_KERNEL, AS_ROW, AS_MATRIX };
 
@@ -294,7 +296,7 @@ static void *bytes_of(nx_tensor *x, size_t bytes) {
   return values;
 }
 
-/* Runs a sum, which is done as said. */
+/* Runs a sum, and checks how it is computed. */
 static void *fused_sum(nx_tensor *y, size_t bytes, int how) {
   int64_t rows = fake->rows_added, matrices = fake->matrices_added, launches = fake->launches;
   void *values = bytes_of(GOOD(y), bytes);
@@ -317,8 +319,8 @@ static void plain_sum(nx_tensor *y, size_t bytes, void *fused) {
   free(fused);
   free(values);
 }
-/* Recorded twice, the second time in a scope after that of the first, so that nothing is there
- * already. */
+/* Records the sum twice, the second time in a new scope, so that no value of the first recording is
+ * reused. */
 #define SUM(how, type, elements, expression)                                 \
   do {                                                                       \
     nx_scope *first = nx_scope_begin(ctx);                                   \
@@ -339,7 +341,8 @@ static void rows_are_added(void **state) {
   SUM(AS_ROW, float, M *N,
       nx_add(nx_reshape(nx_matmul(a, b), NX_SHAPE(2, M / 2, N), 0), row)); /* in another form */
   SUM(AS_ROW, float, M *N, nx_add(nx_matmul(a, b), window(wide, 0, 4, 1, N, 1)));
-  /* rows that the library cannot read, and types that it cannot add to, are laid down first */
+  /* rows that the library cannot read, and addends of types that it cannot add, are copied to the
+   * result first */
   SUM(AS_MATRIX, float, M *N, nx_add(nx_matmul(a, b), window(wide, 0, 3, 1, N, 1)));
   nx_tensor *a64 = NUMBERS(NX_F64, 36, M, K), *b64 = NUMBERS(NX_F64, 37, K, N);
   SUM(AS_MATRIX, double, M *N, nx_add(nx_matmul(a64, b64), NUMBERS(NX_F64, 38, N)));
@@ -370,8 +373,8 @@ static void matrices_are_added(void **state) {
   free(plain);
 }
 
-/* Products in a graph that is launched again and again: alone, with a row that the library adds,
- * with one that is laid down. */
+/* Products in a graph that is launched repeatedly: alone, with a row that the library adds, with a
+ * row that is copied to the result first. */
 static void products_in_graphs(void **state) {
   static const char text[] =
       "nxir 2\n"
@@ -416,7 +419,8 @@ static void products_in_graphs(void **state) {
   nx_function_release(f);
 }
 
-/* What rounds otherwise, or reads the product besides, is a kernel of its own. */
+/* An addition that rounds in another way, or whose product is used elsewhere too, is a separate
+ * kernel. */
 static void others_are_kernels(void **state) {
   (void)state;
   nx_tensor *a = NUMBERS(NX_F32, 50, M, K), *b = NUMBERS(NX_F32, 51, K, N),
@@ -493,7 +497,7 @@ static void every_call_fails(void **state) {
     }
     nx_context_release(c);
     if (ours && strstr(fake->failed, "Destroy") == NULL) assert_int_equal(fake->handles, handles);
-    fake->handles = handles; /* what could not be given back stays */
+    fake->handles = handles; /* handles that could not be destroyed remain */
   }
   assert_true(tried >= 25);
   free(values);

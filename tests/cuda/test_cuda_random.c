@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Graphs whose kernels run as CUDA C on this processor: the same bits as the interpreter of graphs
- * gives. test_cuda_random [FIRST COUNT [TARGET]], or [DIRECTORY - [TARGET]]: all graphs of the
- * texts there. */
+/* Runs the kernels of graphs as CUDA C on this processor, and compares the bits of the results with
+ * those of the graph interpreter. test_cuda_random [FIRST COUNT [TARGET]], or [DIRECTORY -
+ * [TARGET]]: all graphs of the texts there. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -10,7 +10,7 @@
 #include "graph_source.h"
 #include "tests/util/runner.h"
 
-/* A text that is no graph agrees. */
+/* A text that is not a graph counts as a success. */
 static bool agrees(nxt_lab *lab, const nxt_graph_source *graphs, uint64_t i,
                    const nxt_config *config) {
   char why[600] = "";

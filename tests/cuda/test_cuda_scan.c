@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Long scans of few lines on the fake device beside the processor's: the same bits, whatever the
- * length is beside a tile's and whoever of the tiles comes first. */
+/* Tests that long scans of few lines on the fake device have the same bits as on the processor, for
+ * lengths around multiples of a tile and for any order in which tiles run. */
 #include "fake_device.h"
 
 #include <string.h>
@@ -10,8 +10,8 @@
 
 enum { MOST = 70000 };
 
-/* Numbers whose order of addition shows: of all sizes, zeros of both signs, here and there a
- * NaN. */
+/* Numbers whose sum depends on the order of addition: of all magnitudes, zeros of both signs, some
+ * NaNs. */
 static nx_tensor *operand(nx_dtype t, int64_t rows, int64_t length, bool special) {
   static float x[3 * MOST];
   uint64_t s = (uint64_t)(rows * length) * 977 + t;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC */
-/* sort and argsort on the device "cuda" over a fake driver (fake_cuda.h): the bits of the processor
- * in every way that the runtime sorts, nothing done by the host, every call of the driver fails
- * once. That kernels sort every kind of number right is for cuda_sort.cc. */
+/* Tests of sort and argsort on the device "cuda" with a fake driver (fake_cuda.h). For each method
+ * of sorting the results have the same bits as on the processor, and the host does no work; every
+ * call of the driver fails once. cuda_sort.cc tests that kernels sort every kind of numbers
+ * correctly. */
 #include "fake_device.h"
 
 #include "ir/dtype.h"
 #include "tests/util/runner.h"
 
-/* Many equal ones, and for floats zeros of both signs and NaNs. */
+/* Many equal elements, and for floats zeros of both signs and NaNs. */
 static nx_tensor *scrambled(nx_context *c, nx_dtype t, const int64_t *shape, int32_t rank) {
   nx_tensor *x = nx_empty(c, 0, t, shape, rank);
   int64_t n = 1;

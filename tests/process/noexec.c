@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* A library to be loaded before all others (LD_PRELOAD): no memory becomes executable once a
- * program has called nxt_forbid_execution, or from the start where NXT_NOEXEC is set, as under
- * SELinux or MemoryDenyWriteExecute. */
+/* A library to be loaded before all others (LD_PRELOAD): memory cannot be made executable after a
+ * program has called nxt_forbid_execution, or from the start if NXT_NOEXEC is set, as with SELinux
+ * or MemoryDenyWriteExecute. */
 #undef _FILE_OFFSET_BITS /* both names of mmap are defined here */
 #include <dlfcn.h>
 #include <errno.h>

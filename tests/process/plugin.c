@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* A plugin of a host: it uses the library, in one build the shared one, in another a copy of its
- * own. */
+/* A plugin of a host that uses the library: in one build the shared library, in another a static
+ * copy. */
 #include <stddef.h>
 
 #include "nx/nx.h"
@@ -14,7 +14,7 @@ static int32_t go_on(void *unused) {
 
 static nx_scalar number(double x) { return (nx_scalar){NX_SCALAR_F64, {.f = {x, 0}}}; }
 
-/* What makes threads, tags and kernels. `leave`: the context stays, with its threads. */
+/* Makes threads, tags and kernels. leave: the context is not released, so its threads remain. */
 int use_library(int leave) {
   nx_context *c = NULL;
   nx_context_options o = {.size = sizeof o, .threads = 3, .cache_dir = ""};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* The caller's floating-point environment neither matters nor changes. A program of the interface,
- * which records, parses, transforms, multiplies, solves, folds and prints, runs under each
- * environment, contexts, threads and tables included; what it gives, numbers and texts, is compared
- * with what it gives by default. `conformance hostile` runs the whole contract so
- * (tests/conformance/hostile.py). */
+/* The caller's floating-point environment does not affect results, and is not changed. A program of
+ * the interface, which records, parses, transforms, multiplies, solves, folds and prints, runs
+ * under each environment, contexts, threads and tables included; its results, numbers and texts,
+ * are compared with those in the default environment. `conformance hostile` runs the whole contract
+ * so (tests/conformance/hostile.py). */
 #include "tests/util/api.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 enum { MOST_BYTES = 1 << 20, LENGTHS = 7 };
 
-/* Everything that a run gives, in order. */
+/* All results of a run, in order. */
 typedef struct outcome {
   size_t size;
   char bytes[MOST_BYTES];
@@ -29,7 +29,7 @@ static void keep(outcome *o, const void *bytes, size_t n) {
 
 static bool ok(nx_status status) { return status == NX_OK; }
 
-/* Under the environment of the moment, so no number is computed or compared here. */
+/* This runs in the tested environment, so no number is computed or compared here. */
 static bool keep_tensor(outcome *o, nx_tensor *t, size_t bytes) {
   bool good = t && ok(nx_read(t, output, bytes, NULL));
   if (good) keep(o, output, bytes);
@@ -124,7 +124,7 @@ static bool run_scalars(nx_context *c, outcome *o) {
       nx_tensor *x = nx_full(c, 0, types[i], NX_SHAPE(3), &value),
                 *padded = x ? nx_pad(x, (int64_t[]){1}, (int64_t[]){2}, 1, &value) : NULL,
                 *ramp = nx_arange(c, 0, types[i], &value, &value, 7);
-      nx_error_take(NULL); /* what a type cannot hold is refused, alike */
+      nx_error_take(NULL); /* values that a type cannot represent are refused in the same way */
       keep(o, (char[]){x != NULL, padded != NULL, ramp != NULL}, 3);
       size_t bytes = nx_dtype_bits(types[i]) / 8;
       if (padded) good = keep_tensor(o, padded, 6 * bytes);
@@ -151,7 +151,7 @@ static bool run_random(nx_context *c, outcome *o) {
          keep_tensor(o, nx_associative_scan(random, NX_SCAN_SUM, 1), 12 * 12 * 8);
 }
 
-/* What there is of the stages; the code generator's texts hold constants, too. */
+/* All available stages; the code generator's texts contain constants too. */
 static bool run_stages(nx_context *c, outcome *o) {
   static const char *const stages[] = {"graph", "clusters", "kernels", "bound",
                                        "llvm",  "asm",      "cuda"};
@@ -167,7 +167,7 @@ static bool run_stages(nx_context *c, outcome *o) {
   return true;
 }
 
-/* Handles are left to the context. */
+/* The context releases the handles. */
 static bool run_all(outcome *o) {
   nx_context *c = NULL;
   nx_context_options options = {.size = sizeof options, .threads = 2, .cache_dir = ""};
@@ -208,7 +208,7 @@ static void test_each(void **state) {
   }
 }
 
-/* ---- what the library calls back runs under the caller's environment */
+/* ---- callbacks run in the caller's environment */
 
 static nxt_float_state wanted;
 static int calls, wrong;

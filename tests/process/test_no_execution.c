@@ -2,7 +2,7 @@
 /* A process that may not make memory executable, from the start or from some moment on: through a
  * library that refuses it (noexec.c), and through the kernel's own prctl where there is one.
  * Kernels are then interpreted, and the device, the report and NX_EXECUTOR=llvm say why. Each
- * attempt is a process of its own. */
+ * attempt is a separate process. */
 #include "tests/util/api.h"
 
 #include <dlfcn.h>
@@ -31,7 +31,7 @@ static void forbid_by_kernel(void) {
   if (prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) != 0) exit(77);
 }
 
-/* The mean of 0 + offset .. N - 1 + offset; a kernel of its own for each offset. */
+/* The mean of 0 + offset .. N - 1 + offset; a different kernel for each offset. */
 static void run_kernel(int offset, nx_report *report) {
   nx_run_options o = {.size = sizeof o, .report = report};
   nx_tensor *x = vector(N, (float)offset, 1), *y = x;
@@ -68,13 +68,13 @@ static int run(char **argv) {
     assert_non_null(strstr(report.interpreted_reason, "executable"));
   }
   assert_non_null(strstr(why_interpreted(), "executable"));
-  if (late) run_kernel(1, &report); /* what was compiled before still runs */
+  if (late) run_kernel(1, &report); /* code that was compiled before still runs */
   if (late) assert_null(report.interpreted_reason);
   nx_context_release(ctx);
   return 0;
 }
 
-/* NX_EXECUTOR=llvm: nothing else will do, and the error says why. */
+/* With NX_EXECUTOR=llvm kernels are not interpreted instead, and the error has the reason. */
 static int run_wanted(void) {
   nx_context_options o = {.size = sizeof o, .cache_dir = ""};
   forbid_by_library();

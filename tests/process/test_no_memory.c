@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* A process that runs out of memory, wherever that happens: in this library, in LLVM, in OpenBLAS,
- * in the C library. Each attempt is a process of its own, which ends by itself, and each of its
- * calls gives the right value or NX_OUT_OF_MEMORY.
+/* Tests a process in which memory is exhausted at any place: in this library, in LLVM, in OpenBLAS,
+ * in the C library. Each attempt is a separate process, which must end by itself, and in which each
+ * call gives the right value or NX_OUT_OF_MEMORY.
  *
- * Two lacks are tried. A limit of addresses above what the process has (RLIMIT_AS), in steps; and,
- * with the library starve.c loaded first, each n-th allocation of the whole process failing, alone
- * or with all that follow. NX_STARVE in the environment says how many n are tried, 0 all of
- * them. */
+ * Two methods are used. The first is a limit on the addresses of the process (RLIMIT_AS), in steps.
+ * In the second the library starve.c is loaded first, and the n-th allocation of the process fails,
+ * alone or with all later ones, for different n. NX_STARVE in the environment is the number of n
+ * that are tried; 0: all of them. */
 #include "tests/util/api.h"
 
 #include <dlfcn.h>
@@ -18,8 +18,8 @@
 
 enum { N = 3000, SIDE = 130, SECONDS = 60 };
 
-/* ---- the program: what a process does with little memory. Its exit status is 0, or the step that
- * went wrong. */
+/* ---- the program that runs with little memory. Its exit status is 0, or the number of the step
+ * that failed. */
 
 enum {
   FINE = 0,
@@ -30,7 +30,7 @@ enum {
   HOST_NOT_ASKED = 5
 };
 
-static int32_t lacks; /* calls that found no memory */
+static int32_t lacks; /* number of calls that failed with NX_OUT_OF_MEMORY */
 
 /* True if there is nothing to compare, because there was no memory. Ends the process on another
  * failure. */
@@ -55,7 +55,7 @@ static bool read_number(nx_tensor *t, float *out) {
   return !lacking(status);
 }
 
-/* A kernel of its own for each k: sum of (x + k) (x + k + 1) .. over x = 0 .. N - 1, over N. */
+/* A different kernel for each k: sum of (x + k) (x + k + 1) .. over x = 0 .. N - 1, over N. */
 static void run_kernel(nx_context *c, int k) {
   int64_t shape[] = {N};
   nx_tensor *x = nx_arange(c, 0, NX_F32, NX_NUMBER(0), NX_NUMBER(1.0 / N), N);
@@ -133,8 +133,8 @@ static void run_steps(nx_context *c, int rounds) {
   run_solver(c);
 }
 
-/* ---- a host in C++, which has a new-handler of its own: asked when the host lacks memory, never
- * for what LLVM lacks */
+/* ---- a C++ host with a new-handler, which must be called when an allocation of the host fails,
+ * and never for allocations of LLVM */
 
 typedef void handler(void);
 static bool host_asks;
@@ -171,7 +171,8 @@ static bool host_is_asked(void) {
 
 /* ---- the whole program */
 
-/* With a context made under the lack, or, `late`, before it. Returns the exit status. */
+/* The context is made with little memory, or with `late` before memory becomes short. Returns the
+ * exit status. */
 static int run_program(void (*begin)(void), bool late) {
   nx_context *c = NULL;
   nx_context_options o = {.size = sizeof o, .threads = 2, .cache_dir = ""};
@@ -192,7 +193,7 @@ static bool is_sanitized(void) {
   return dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init");
 }
 
-/* NULL: it ended by itself, with success. */
+/* NULL: the process ended by itself and succeeded. */
 static const char *fate(pid_t child, char text[80]) {
   int status = 0;
   if (child < 0) return "fork";
@@ -335,7 +336,7 @@ static void test_starving(void **state) {
   try_starving("la", most);
 }
 
-/* What LLVM gives as NULL, and does not report. */
+/* Allocations for which LLVM returns NULL and reports no failure. */
 static void test_starving_function(void **state) {
   (void)state;
   const char *function = "LLVMCreateMemoryBufferWithMemoryRangeCopy";

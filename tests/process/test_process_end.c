@@ -17,13 +17,13 @@ enum { COMPILERS = 3, STATUS = 7, SECONDS = 60 };
 
 static nx_context *shared;
 
-/* Asked by the leak sanitizer at the end: what only the stack of a thread that has ended refers to
- * is no leak. */
+/* The leak sanitizer calls this at the end: memory to which only the stack of an ended thread
+ * refers is not a leak. */
 static bool first_thread_ended;
 int __lsan_is_turned_off(void);                               /* NOLINT: the sanitizer's name */
 int __lsan_is_turned_off(void) { return first_thread_ended; } /* NOLINT */
 
-/* Kernels that are all different. */
+/* Makes a different kernel at each call. */
 static void *compile_for_ever(void *user) {
   uint32_t random = (uint32_t)(uintptr_t)user;
   for (;;) {
@@ -119,7 +119,8 @@ static void run(char mode) {
   if (mode == 'n') end_while_beginning();
   if (nx_context_create(&options, &shared) != NX_OK) _exit(1);
   if (mode == 'f') fork_meanwhile();
-  nx_context_retain(shared); /* the threads' own: they may begin after the release of the other */
+  /* a reference for the threads, which may begin after the other reference was released */
+  nx_context_retain(shared);
   for (uintptr_t i = 0; i < COMPILERS; i++)
     pthread_create(&thread, NULL, compile_for_ever, (void *)(i + delay));
   if (mode == 'e' || mode == 't') pthread_create(&thread, NULL, end_elsewhere, NULL);
@@ -157,7 +158,7 @@ ENDS(poll, 'p', 30000, 3000)
 ENDS(released_context, 'c', 30000, 3000)
 ENDS(quick_exit, 'q', 30000, 3000)
 ENDS(first_thread_ends, 't', 30000, 3000)
-/* What matters here are the moments in which libraries are loaded and begin, of which each is
+/* The critical moments are those in which libraries are loaded and initialised; each of them is
  * short. */
 ENDS(fork_meanwhile, 'f', 10000, 100)
 ENDS(fork_at_first_call, 'f', 300, 3)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* A host that unloads the library: the plugin that brought it is opened, used by a thread, and
- * closed again and again, with that thread still there, which ends later, and with threads of the
- * library at work or waiting. A process that has closed a library goes on as if nothing had
- * been. */
+/* Tests a host that unloads the library. A plugin that contains it is repeatedly opened, used by a
+ * thread, and closed, while that thread still exists and ends later, and while threads of the
+ * library work or wait. The process must then continue normally. */
 #include "tests/util/api.h"
 
 #include <dlfcn.h>

@@ -90,9 +90,7 @@ static size_t read_file(const char *path, char *data, size_t capacity) {
 static void write_file(const char *path, const char *data, size_t size) {
   FILE *f = fopen(path, "wb");
   assert_non_null(f);
-  assert_int_equal(fchmod(fileno(f), 0600),
-                   0); /* independent of the umask, because files that others can write are
-                        * refused */
+  assert_int_equal(fchmod(fileno(f), 0600), 0); /* not affected by the umask */
   assert_int_equal(fwrite(data, 1, size, f), size);
   assert_int_equal(fclose(f), 0);
 }
