@@ -62,7 +62,7 @@ static nx_status create(nx_context *c, const nx_context_options *o, nxi_diag *d)
   if (!status) status = nxi_allocator_create(&memory, &c->allocator, d);
   if (!status) status = nxi_pool_create(&pool, &c->pool, d);
   if (!status) status = nxi_offload_create(&c->offload, d);
-  if (!status) status = nxi_executor_create(c, o->cache_dir, d);
+  if (!status) status = nxi_executor_create(c, d);
   if (!status) status = nxi_devices_create(c, o, d);
   if (!status) status = nxi_fork_register(&c->fork_entry, &fork_hooks, c);
   if (status) return d->status ? status : nxi_oom(d);
@@ -191,7 +191,8 @@ void nx_context_stats(const nx_context *context, nx_stats *out) {
   nx_stats stats = {.size = sizeof stats,
                     .live_bytes = (uint64_t)memory.live,
                     .peak_bytes = (uint64_t)memory.peak,
-                    .kernels_compiled = nxi_executor_compiled(c)};
+                    .kernels_compiled =
+                        atomic_load_explicit(&c->kernels_compiled, memory_order_relaxed)};
   uint64_t before = atomic_load(&c->peak_bytes);
   if (before > stats.peak_bytes) stats.peak_bytes = before;
   stats.pending_nodes = nx_pending(c, &stats.pending_bytes);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen_cuda/codegen_cuda.h"
 #include "passes/pipeline.h"
 #include "platform/file.h"
 #include "platform/thread.h"
@@ -108,8 +107,7 @@ static nx_status write_file(const char *stage, const char *name, const char *tex
   return nxi_fail(d, own.status, "dump", "NX_DUMP_DIR: %s", own.message);
 }
 
-/* Keeps a source that NVRTC refuses, with its messages. */
-static void keep_refused(const char *name, const char *source, const char *words, nxi_diag *d) {
+void nxi_debug_keep_refused(const char *name, const char *source, const char *words, nxi_diag *d) {
   nxi_text text = {0};
   char path[NXI_PATH];
   const size_t said = strlen(d->message), room = sizeof d->message - said;
@@ -265,7 +263,6 @@ static void read_environment(void) {
   if ((text = variable("NX_DUMP_DIR"))) read_dump_directory(text);
   nxp_debugging.wants = wants;
   nxp_debugging.show = show;
-  nxu_refused = keep_refused;
   apply(f, true);
 }
 

@@ -61,6 +61,9 @@ bool nxi_debug_whole(void); /* nxi_executable_options.whole */
  * and shown, once more. */
 enum { NXI_KEY_UNFUSED = 1, NXI_KEY_WHOLE = 2 };
 uint32_t nxi_debug_key(void);
+/* Keeps a source that the compiler of a device refuses, with its messages, in the directory for
+ * dumps, and adds to the message of d where it is. */
+void nxi_debug_keep_refused(const char *name, const char *source, const char *words, nxi_diag *d);
 /* Shows the graph of a run for which a plan is made, with the values that are parameters of the
  * plan. */
 nx_status nxi_debug_graph(const nxi_run *run, nxi_diag *d);

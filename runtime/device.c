@@ -1,145 +1,162 @@
 /* SPDX-License-Identifier: ISC */
-/* The devices of a context: the processor, the interpreter, GPUs, and missing devices with the
- * reason. A GPU is opened when an operation is first recorded for it. */
+/* The devices of a context, by number: the processor, the interpreter, the devices of other kinds,
+ * and missing devices with the reason. A device with memory of its own is opened when an operation
+ * is first recorded for it. */
+#include "runtime/device.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "codegen_cuda/codegen_cuda.h"
-#include "platform/pages.h"
 #include "platform/thread.h"
-#include "runtime/cuda/maker.h"
-#include "runtime/debug.h"
 #include "runtime/realize/residency.h"
 #include "runtime/realize/run.h"
 #include "runtime/record/error.h"
 #include "runtime/record/record.h"
 
+const nxi_device_kind *const nxi_device_kinds[] = {
+#define NXI_DEVICE(name) &nxi_##name##_device,
+#include "devices.def"
+#undef NXI_DEVICE
+    NULL};
+
+enum {
+#define NXI_DEVICE(name) KIND_##name,
+#include "devices.def"
+#undef NXI_DEVICE
+  KINDS,
+  MOST_DEVICES = KINDS * NXI_MOST_OF_A_KIND
+};
+
 struct nxi_devices {
-  nxi_mutex lock;
-  struct opened {
-    nxi_gpu *gpu;
-    nxi_kernel_cache *kernels;
-  } gpus[NXI_MOST_GPUS];
-  int64_t memory_limit;
+  nxi_mutex lock; /* of opening */
+  _Atomic(nxi_device *) open[MOST_DEVICES];
+  nxi_device_setup setup;
   char *cache_dir; /* NULL: the default */
 };
 
+/* ---- numbers. The last kind is not asked how many devices it has: asking a driver takes longer
+ * than recording an operation. */
+
+static int kind_number(int32_t device, int32_t *ordinal) {
+  int kind = 0;
+  for (; kind + 1 < KINDS; kind++) {
+    int32_t n = nxi_device_kinds[kind]->count();
+    if (device < n) break;
+    device -= n;
+  }
+  *ordinal = device;
+  return kind;
+}
+
+const nxi_device_kind *nxi_device_kind_of(int32_t device) {
+  int32_t ordinal;
+  return nxi_device_kinds[kind_number(device, &ordinal)];
+}
+
+static char names[KINDS][NXI_MOST_OF_A_KIND][16];
+static nxi_once named = NXI_ONCE_INITIALIZER;
+static void write_names(void) {
+  for (int kind = 0; kind < KINDS; kind++)
+    for (int i = 0; i < NXI_MOST_OF_A_KIND; i++)
+      snprintf(names[kind][i], sizeof names[kind][i], i > 0 ? "%s:%d" : "%s",
+               nxi_device_kinds[kind]->name, i);
+}
+
+static const char *name_of(nx_device device) {
+  int32_t ordinal;
+  int kind = kind_number(device, &ordinal);
+  nxi_once_run(&named, write_names);
+  return names[kind][ordinal];
+}
+
+/* The reason why the device cannot be used; NULL if it can. */
+static const char *reason(nx_device device) {
+  int32_t ordinal;
+  int kind = kind_number(device, &ordinal);
+  return nxi_device_kinds[kind]->missing(ordinal);
+}
+
+int32_t nx_device_count(const nx_context *c) {
+  int32_t n = 0;
+  for (int i = 0; i < KINDS; i++) n += nxi_device_kinds[i]->count();
+  if (c && !nxi_have_context("device", 0, c)) return 0;
+  return c ? n : 0;
+}
+
 /* ---- creating and destroying */
+
+/* NULL: it was never opened. */
+static nxi_device *opened(const nx_context *c, nx_device device) {
+  if (device < 0 || device >= MOST_DEVICES) return NULL;
+  return atomic_load_explicit(&c->devices->open[device], memory_order_acquire);
+}
+
+nx_status nxi_device_open(nx_context *c, int32_t device, nxi_device **out, nxi_diag *d) {
+  struct nxi_devices *all = c->devices;
+  int32_t ordinal;
+  nx_status status = NX_OK;
+  if ((*out = opened(c, device))) return NX_OK;
+  const nxi_device_kind *kind = nxi_device_kinds[kind_number(device, &ordinal)];
+  nxi_mutex_lock(&all->lock);
+  if (!(*out = opened(c, device))) status = kind->open(ordinal, &all->setup, out, d);
+  if (!status) atomic_store_explicit(&all->open[device], *out, memory_order_release);
+  nxi_mutex_unlock(&all->lock);
+  return status;
+}
+
+/* Opens the devices that use the host's memory. */
+static nx_status open_hosts(nx_context *c, nxi_diag *d) {
+  nx_status status = NX_OK;
+  for (int32_t i = 0; i < KINDS && !nxi_device_kind_of(i)->own_memory && !status; i++) {
+    nxi_device *ignored;
+    status = nxi_device_open(c, i, &ignored, d);
+  }
+  return status;
+}
 
 nx_status nxi_devices_create(nx_context *c, const nx_context_options *o, nxi_diag *d) {
   struct nxi_devices *all = nxi_calloc(1, sizeof *all);
   if (!all) return nxi_oom(d);
   nxi_mutex_init(&all->lock);
-  all->memory_limit = (int64_t)o->memory_limit;
   c->devices = all;
-  if (!o->cache_dir) return NX_OK;
-  size_t size = strlen(o->cache_dir) + 1;
-  all->cache_dir = nxi_malloc(size);
-  if (!all->cache_dir) return nxi_oom(d);
-  memcpy(all->cache_dir, o->cache_dir, size);
-  return NX_OK;
+  if (o->cache_dir) {
+    size_t size = strlen(o->cache_dir) + 1;
+    all->cache_dir = nxi_malloc(size);
+    if (!all->cache_dir) return nxi_oom(d);
+    memcpy(all->cache_dir, o->cache_dir, size);
+  }
+  all->setup = (nxi_device_setup){.memory_limit = (int64_t)o->memory_limit,
+                                  .cache_dir = all->cache_dir,
+                                  .allocator = c->allocator,
+                                  .threads = nxi_pool_size(c->pool)};
+  return open_hosts(c, d);
 }
 
 /* Called after plans and buffers were destroyed. */
 void nxi_devices_destroy(struct nxi_devices *all) {
   if (!all) return;
-  for (int i = 0; i < NXI_MOST_GPUS; i++) {
-    nxi_kernel_cache_destroy(all->gpus[i].kernels);
-    nxi_gpu_close(all->gpus[i].gpu);
+  for (int i = 0; i < MOST_DEVICES; i++) {
+    nxi_device *v = atomic_load_explicit(&all->open[i], memory_order_relaxed);
+    if (v) v->kind->close(v);
   }
   nxi_mutex_destroy(&all->lock);
   nxi_free(all->cache_dir);
   nxi_free(all);
 }
 
-/* ---- the devices that are present */
+nxi_device *nxi_device_opened(const nx_context *c, int32_t device) { return opened(c, device); }
 
-static int32_t gpus(void) {
-  const char *why;
-  int32_t n = nxi_gpu_count(&why);
-  return n < NXI_MOST_GPUS ? n : NXI_MOST_GPUS;
-}
-
-/* The reason why the device cannot be used; NULL if it can. */
-static const char *reason(nx_device device) {
-  const char *why = NULL;
-  nxi_gpu_info info;
-  if (device < NXI_DEVICE_CUDA) return NULL;
-  if (!nxi_gpu_describe(device - NXI_DEVICE_CUDA, &info, &why)) return why;
-  return nxu_unavailable_for(info.arch);
-}
-
-static const char *name_of(nx_device device) {
-  static const char *const names[NXI_DEVICE_CUDA + NXI_MOST_GPUS] = {
-      "cpu",     "interp",  "cuda",    "cuda:1",  "cuda:2",  "cuda:3",
-      "cuda:4",  "cuda:5",  "cuda:6",  "cuda:7",  "cuda:8",  "cuda:9",
-      "cuda:10", "cuda:11", "cuda:12", "cuda:13", "cuda:14", "cuda:15"};
-  return names[device];
-}
-
-int32_t nx_device_count(const nx_context *c) {
-  int32_t n = gpus();
-  if (c && !nxi_have_context("device", 0, c)) return 0;
-  return c ? NXI_DEVICE_CUDA + (n > 0 ? n : 1) : 0;
-}
-
-/* The lock is held. */
-static nx_status open_gpu(struct nxi_devices *all, int32_t number, nxi_diag *d) {
-  struct opened *o = &all->gpus[number];
-  nx_status status = nxi_gpu_open(number, all->memory_limit, &o->gpu, d);
-  if (!status)
-    status = nxi_kernel_cache_create_for(&nxi_gpu_maker, o->gpu, all->cache_dir, &o->kernels, d);
-  if (!status) {
-    nxi_gpu_set_kernels(o->gpu, o->kernels);
-    return NX_OK;
-  }
-  nxi_gpu_close(o->gpu);
-  o->gpu = NULL;
-  return status;
-}
-
-nx_status nxi_device_gpu(nx_context *c, int32_t device, nxi_gpu **out, nxi_diag *d) {
-  struct nxi_devices *all = c->devices;
-  *out = NULL;
-  if (device < NXI_DEVICE_CUDA) return NX_OK;
-  int32_t number = device - NXI_DEVICE_CUDA;
-  nxi_mutex_lock(&all->lock);
-  nx_status status = all->gpus[number].gpu ? NX_OK : open_gpu(all, number, d);
-  *out = all->gpus[number].gpu;
-  nxi_mutex_unlock(&all->lock);
-  return status;
-}
-
-void nxi_device_options(const nx_context *c, int32_t device, nxi_executable_options *out) {
-  struct nxi_devices *all = c->devices;
-  int32_t number = device - NXI_DEVICE_CUDA;
-  nxi_mutex_lock(&all->lock);
-  const struct opened *o = &all->gpus[number];
-  if (o->gpu) out->target = nxi_gpu_target(o->gpu);
-  out->kernels = o->kernels;
-  out->gpu = o->gpu;
-  out->sums_in_any_order = c->flags & NX_UNORDERED_SUMS;
-  nxi_mutex_unlock(&all->lock);
-}
-
-/* Whether the device is known to be usable because it is open. Asking the driver takes longer than
- * recording an operation. */
-static bool is_open(nx_context *c, nx_device device) {
-  if (device < NXI_DEVICE_CUDA || device >= NXI_DEVICE_CUDA + NXI_MOST_GPUS) return false;
-  nxi_mutex_lock(&c->devices->lock);
-  bool open = c->devices->gpus[device - NXI_DEVICE_CUDA].gpu != NULL;
-  nxi_mutex_unlock(&c->devices->lock);
-  return open;
-}
-
+/* A device that is open is usable; asking a driver takes longer than recording an operation. */
 bool nxi_device_usable(nx_context *c, const char *op, nx_device device, nxi_diag *d) {
-  nxi_gpu *gpu;
-  if (is_open(c, device)) return true;
+  nxi_device *v;
+  if (opened(c, device)) return true;
   if (device < 0 || device >= nx_device_count(c)) {
     nxi_fail(d, NX_INVALID_ARGUMENT, op, "%s: there is no device %d", op, device);
     return false;
   }
   const char *why = reason(device);
-  if (!why) return !nxi_oom_in(d, nxi_device_gpu(c, device, &gpu, d), op);
+  if (!why) return !nxi_oom_in(d, nxi_device_open(c, device, &v, d), op);
   nxi_fail(d, NX_DEVICE_UNAVAILABLE, op, "%s: device %d (%s) is not available: %s", op, device,
            name_of(device), why);
   return false;
@@ -154,72 +171,55 @@ nx_status nx_device_describe(const nx_context *c, nx_device device, nx_device_in
     nxi_fail(&d, NX_INVALID_ARGUMENT, "device", "device: there is no device %d", device);
     return nxi_error_report(&d);
   }
+  int32_t ordinal;
+  const nxi_device_kind *kind = nxi_device_kinds[kind_number(device, &ordinal)];
+  const nxi_device *v = opened(c, device);
   const char *why = reason(device);
   nx_device_info info = {.size = sizeof info,
                          .name = name_of(device),
                          .reason = why,
                          .available = !why,
-                         .interpreted = device == 0 ? nxi_executor_missing(c) : NULL,
-                         .dlpack_type = device >= NXI_DEVICE_CUDA ? 2 : 1,
-                         .ordinal = device >= NXI_DEVICE_CUDA ? device - NXI_DEVICE_CUDA : 0};
-  nxi_gpu_info gpu;
-  if (device >= NXI_DEVICE_CUDA) {
-    const char *ignored;
-    if (!why && nxi_gpu_describe(device - NXI_DEVICE_CUDA, &gpu, &ignored))
-      info.memory = gpu.memory;
-  } else {
-    info.memory = (uint64_t)nxi_machine_memory();
-  }
+                         .interpreted = v ? kind->interpreted(v) : NULL,
+                         .memory = why ? 0 : kind->memory(ordinal),
+                         .dlpack_type = kind->dlpack_type,
+                         .ordinal = ordinal};
   return nxi_fill(out, &info, sizeof info, "nx_device_info", "device");
 }
 
-/* Only a GPU may still be working: actions on the processor have ended when they return. */
+/* Only a device with memory of its own may still be working: actions on the processor have ended
+ * when they return. */
 nx_status nx_wait(nx_context *c, nx_device device) {
   if (!nxi_have_context("wait", 0, c)) return NX_INVALID_ARGUMENT;
   nxi_diag d;
-  nxi_gpu *gpu = NULL;
+  nxi_device *v = NULL;
   nxi_diag_clear(&d);
   if (!nxi_device_usable(c, "wait", device, &d)) return nxi_error_report(&d);
-  nx_status status = nxi_device_gpu(c, device, &gpu, &d);
-  if (!status && gpu) status = nxi_gpu_wait(gpu, NULL, &d);
+  nx_status status = nxi_device_open(c, device, &v, &d);
+  if (!status) status = v->kind->wait(v, NULL, &d);
   return status ? (nxi_oom_in(&d, status, "wait"), nxi_error_report(&d)) : NX_OK;
 }
 
 /* ---- memory */
 
-/* Sets *out to the GPU if the device is an open GPU, else to NULL. False: the device does not
- * exist, which is reported. */
-static bool opened_gpu(const nx_context *c, const char *op, nx_device device, nxi_gpu **out) {
-  struct nxi_devices *all = c->devices;
-  *out = NULL;
-  if (device < 0 || device >= nx_device_count(c)) {
-    nxi_diag d;
-    nxi_diag_clear(&d);
-    nxi_fail(&d, NX_INVALID_ARGUMENT, op, "%s: there is no device %d", op, device);
-    nxi_error_report(&d);
-    return false;
-  }
-  if (device < NXI_DEVICE_CUDA) return true;
-  nxi_mutex_lock(&all->lock);
-  *out = all->gpus[device - NXI_DEVICE_CUDA].gpu;
-  nxi_mutex_unlock(&all->lock);
-  return true;
+/* False: the device does not exist, which is reported. */
+static bool exists(const nx_context *c, const char *op, nx_device device) {
+  nxi_diag d;
+  if (device >= 0 && device < nx_device_count(c)) return true;
+  nxi_diag_clear(&d);
+  nxi_fail(&d, NX_INVALID_ARGUMENT, op, "%s: there is no device %d", op, device);
+  nxi_error_report(&d);
+  return false;
 }
 
 nx_status nx_device_memory(const nx_context *c, nx_device device, nx_memory *out) {
-  nxi_gpu *gpu;
   nx_memory memory = {.size = sizeof memory};
   if (!nxi_have_context("device", 0, c)) return NX_INVALID_ARGUMENT;
   if (!out) return nxi_error_null("device", 2), NX_INVALID_ARGUMENT;
-  if (!opened_gpu(c, "device", device, &gpu)) return NX_INVALID_ARGUMENT;
-  if (gpu) {
-    nxi_gpu_stats s;
-    nxi_gpu_statistics(gpu, &s);
-    memory = (nx_memory){sizeof memory, (uint64_t)s.live, (uint64_t)s.peak, (uint64_t)s.cached,
-                         s.allocations};
-  } else if (device < NXI_DEVICE_CUDA) {
-    nxi_memory_stats s;
-    nxi_allocator_stats(c->allocator, &s);
+  if (!exists(c, "device", device)) return NX_INVALID_ARGUMENT;
+  nxi_device *v = opened(c, device);
+  if (v) {
+    nxi_device_stats s;
+    v->kind->statistics(v, &s);
     memory = (nx_memory){sizeof memory, (uint64_t)s.live, (uint64_t)s.peak, (uint64_t)s.cached,
                          s.allocations};
   }
@@ -227,13 +227,12 @@ nx_status nx_device_memory(const nx_context *c, nx_device device, nx_memory *out
 }
 
 nx_status nx_device_trim(nx_context *c, nx_device device) {
-  nxi_gpu *gpu;
   nxi_diag d;
   nxi_diag_clear(&d);
   if (!nxi_have_context("trim", 0, c)) return NX_INVALID_ARGUMENT;
-  if (!opened_gpu(c, "trim", device, &gpu)) return NX_INVALID_ARGUMENT;
+  if (!exists(c, "trim", device)) return NX_INVALID_ARGUMENT;
   nx_context_collect(c);
-  nx_status status = gpu ? nxi_gpu_trim(gpu, &d) : NX_OK;
-  if (device < NXI_DEVICE_CUDA) nxi_allocator_trim(c->allocator, 0);
+  nxi_device *v = opened(c, device);
+  nx_status status = v ? v->kind->trim(v, &d) : NX_OK;
   return status ? nxi_error_report(&d) : NX_OK;
 }

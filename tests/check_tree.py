@@ -35,6 +35,14 @@ ALLOWED = {
     "bench": ("platform/", "ir/", "passes/", "codegen_llvm/", "codegen_cuda/", "runtime/"),
     "tests": ("platform/", "ir/", "passes/", "codegen_llvm/", "codegen_cuda/", "runtime/", "tools/", "bench/"),
 }
+# What files of the runtime include only in these folders: a device is known by its row of runtime/devices.def.
+PRIVATE = {
+    "runtime/cpu/": ("runtime/cpu/",),
+    "runtime/interp/": ("runtime/interp/",),
+    "runtime/cuda/": ("runtime/cuda/",),
+    "codegen_llvm/": ("runtime/cpu/",),
+    "codegen_cuda/": ("runtime/cuda/",),
+}
 # Headers that stand alone: they describe a border between directories.
 ALONE = ("ir/kernel_abi.h", "ir/target.h")
 
@@ -61,7 +69,7 @@ OUTWARD = {
     "codegen_cuda": ("codegen_cuda", "toolkit"),
     "runtime": ("debug", "memory", "threads"),
     "runtime/cache": ("kernel",),
-    "runtime/cuda": ("driver", "gpu", "launch", "maker"),
+    "runtime/cuda": ("driver", "gpu"),
     "runtime/cuda/library": ("blas", "calls", "cufft", "cusolver", "scatter"),
     "runtime/files": ("archive", "file"),
     "runtime/launch": ("internal", "launch"),  # internal: a device's launch is made of it too
@@ -131,6 +139,8 @@ def include_faults(root, path, lines):
             continue
         allowed = target.startswith("include/nx/") or target.startswith(own + "/")
         allowed = allowed or any(target == a or (a[-1] == "/" and target.startswith(a)) for a in ALLOWED[own])
+        if own == "runtime":
+            allowed = allowed and all(here.startswith(users) for folder, users in PRIVATE.items() if target.startswith(folder))
         if here in ALONE:
             allowed = target.startswith("include/nx/")
         if not allowed:

@@ -64,7 +64,7 @@ static void open_device(gpu_lab *lab) {
     printf("there is no GPU: %s\n", info.reason);
     exit(77);
   }
-  bench_check(nxi_device_gpu(lab->lab.context, lab->lab.device, &lab->gpu, NULL));
+  bench_check(nxi_device_open(lab->lab.context, lab->lab.device, (nxi_device **)&lab->gpu, NULL));
 }
 
 static void head(const gpu_lab *lab) {

@@ -19,6 +19,7 @@
 #include "code_id.h"
 #include "platform/fork.h"
 #include "platform/exit.h"
+#include "ir/kernel_abi.h"
 #include "platform/lock.h"
 
 enum { DEFAULT_KERNELS = 4096, BUCKETS = 1024 };
@@ -57,36 +58,6 @@ struct nxi_kernel_cache {
   nxi_kernel_stats stats;
   nxi_disk_cache *disk; /* NULL: none */
 };
-
-/* ---- code for processors */
-
-static const char *llvm_environment(void) { return nxl_environment(""); }
-
-static nx_status llvm_compile(void *user, const nxk_kernel *bound, const char *isa, void **object,
-                              size_t *size, char entry[72], nxi_kernel_info *info, nxi_diag *d) {
-  nxl_target target = {0};
-  (void)user;
-  snprintf(target.isa, sizeof target.isa, "%s", isa);
-  snprintf(entry, 72, "%s", bound->name);
-  info->scratch_bytes = nxk_scratch_bytes(bound);
-  return nxl_compile(bound, &target, NXL_OBJECT, object, size, d);
-}
-
-static nx_status llvm_load(void *user, const void *object, size_t size, const char *entry,
-                           const nxi_kernel_info *info, void **code, nxi_diag *d) {
-  nxl_code *own = NULL;
-  (void)user;
-  (void)info;
-  nx_status s = nxl_load(object, size, entry, &own, d);
-  *code = own;
-  return s;
-}
-
-static void llvm_unload(void *code) { nxl_unload(code); }
-static size_t llvm_bytes(const void *code) { return nxl_code_bytes(code); }
-
-const nxi_code_maker nxi_llvm_maker = {llvm_environment, llvm_compile, NULL,
-                                       llvm_load,        llvm_unload,  llvm_bytes};
 
 /* ---- kernels */
 
@@ -244,18 +215,15 @@ static nx_status open_disk(const nxi_code_maker *maker, const char *directory, n
   return s;
 }
 
-nx_status nxi_kernel_disk_open(const char *directory, nxi_disk_cache **out, nxi_diag *d) {
-  return open_disk(&nxi_llvm_maker, directory, out, d);
+nx_status nxi_kernel_disk_open_for(const nxi_code_maker *maker, const char *directory,
+                                   nxi_disk_cache **out, nxi_diag *d) {
+  return open_disk(maker, directory, out, d);
 }
 
 static void destroy_locks(nxi_kernel_cache *c) {
   nxi_shared_lock_destroy(&c->inside_llvm);
   nxi_condition_destroy(&c->settled);
   nxi_lock_destroy(&c->lock);
-}
-
-nx_status nxi_kernel_cache_create(const char *cache_dir, nxi_kernel_cache **out, nxi_diag *d) {
-  return nxi_kernel_cache_create_for(&nxi_llvm_maker, NULL, cache_dir, out, d);
 }
 
 nx_status nxi_kernel_cache_create_for(const nxi_code_maker *maker, void *user,

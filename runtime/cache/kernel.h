@@ -6,7 +6,7 @@
 #define NXI_CACHE_KERNEL_H
 
 #include "disk.h"
-#include "codegen_llvm/codegen_llvm.h"
+#include "ir/kernel/kernel.h"
 
 typedef struct nxi_kernel_cache nxi_kernel_cache;
 typedef struct nxi_kernel nxi_kernel;
@@ -46,17 +46,20 @@ typedef struct nxi_code_maker {
   void (*unload)(void *code); /* NULL is allowed */
   size_t (*bytes)(const void *code);
 } nxi_code_maker;
-extern const nxi_code_maker nxi_llvm_maker; /* code is an nxl_code */
 
-/* cache_dir: where the disk cache is; NULL: where nxi_disk_open looks by default; "": none. If the
- * directory cannot be used, there is no disk cache. NX_OUT_OF_MEMORY only. */
-nx_status nxi_kernel_cache_create(const char *cache_dir, nxi_kernel_cache **out, nxi_diag *d);
-/* The same for code of another maker, which gets `user`. */
+/* user: for the maker. cache_dir: where the disk cache is; NULL: where nxi_disk_open looks by
+ * default; "": none. If the directory cannot be used, there is no disk cache. NX_OUT_OF_MEMORY
+ * only. */
 nx_status nxi_kernel_cache_create_for(const nxi_code_maker *maker, void *user,
                                       const char *cache_dir, nxi_kernel_cache **out, nxi_diag *d);
+/* cpu/maker.c: the same for code of this processor, by LLVM. */
+nx_status nxi_kernel_cache_create(const char *cache_dir, nxi_kernel_cache **out, nxi_diag *d);
 /* Kernels handed out stay valid. NULL is allowed. */
 void nxi_kernel_cache_destroy(nxi_kernel_cache *c);
 /* The disk cache as a kernel cache of this process uses it, for the tool. */
+nx_status nxi_kernel_disk_open_for(const nxi_code_maker *maker, const char *directory,
+                                   nxi_disk_cache **out, nxi_diag *d);
+/* cpu/maker.c: that of code of this processor. */
 nx_status nxi_kernel_disk_open(const char *directory, nxi_disk_cache **out, nxi_diag *d);
 /* Limits of the map, at least 1 kernel and 1 byte; initially 4096 kernels and 128 MiB of code. */
 void nxi_kernel_cache_limit(nxi_kernel_cache *c, uint32_t kernels, size_t code_bytes);

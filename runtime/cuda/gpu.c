@@ -163,6 +163,7 @@ nx_status nxi_gpu_open(int32_t number, int64_t memory_limit, nxi_gpu **out, nxi_
     return nxi_fail(d, NX_DEVICE_UNAVAILABLE, "", "%s", why);
   nxi_gpu *g = nxi_calloc(1, sizeof *g);
   if (g == NULL) return nxi_oom(d);
+  g->base.kind = &nxi_cuda_device;
   g->cuda = nxi_cuda_get(&why);
   g->info = info;
   g->limit = memory_limit;

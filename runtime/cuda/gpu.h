@@ -6,7 +6,7 @@
 
 #include "ir/diag.h"
 #include "ir/target.h"
-#include "runtime/threads.h"
+#include "runtime/device.h"
 
 typedef struct nxi_gpu nxi_gpu;
 
@@ -58,9 +58,7 @@ typedef struct nxi_gpu_stats {
 } nxi_gpu_stats;
 void nxi_gpu_statistics(nxi_gpu *g, nxi_gpu_stats *out);
 
-/* A mark: a point in the stream of work, after all work that was started before. NXI_GPU_NOW stands
- * for the point of the call that it is passed to. */
-#define NXI_GPU_NOW UINT64_MAX
+/* A mark: a point in the stream of work, after all work that was started before (device.h). */
 uint64_t nxi_gpu_mark(nxi_gpu *g);
 
 /* Copies. A copy begins when the work up to the mark `after` is done, and runs concurrently with

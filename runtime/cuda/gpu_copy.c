@@ -55,7 +55,7 @@ static int make_event(const nxi_gpu *g, void **event) {
 
 uint64_t nxi_gpu_mark(nxi_gpu *g) {
   nxi_gpu_marks *m = &g->marks;
-  if (nxi_gpu_captures(g) || nxi_gpu_enter(g, NULL) != NX_OK) return NXI_GPU_NOW;
+  if (nxi_gpu_captures(g) || nxi_gpu_enter(g, NULL) != NX_OK) return NXI_NOW;
   nxi_mutex_lock(&m->lock);
   /* The mark is counted before its event is recorded: work of a thread that has read the smaller
    * number was started before. */

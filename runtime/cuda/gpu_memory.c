@@ -128,7 +128,7 @@ nx_status nxi_gpu_alloc_after(nxi_gpu *g, int64_t bytes, uint64_t *at, uint64_t 
 }
 
 void nxi_gpu_free(nxi_gpu *g, uint64_t at, int64_t bytes) {
-  nxi_gpu_free_after(g, at, bytes, NXI_GPU_NOW);
+  nxi_gpu_free_after(g, at, bytes, NXI_NOW);
 }
 
 void nxi_gpu_free_after(nxi_gpu *g, uint64_t at, int64_t bytes, uint64_t after) {
@@ -141,7 +141,7 @@ void nxi_gpu_free_after(nxi_gpu *g, uint64_t at, int64_t bytes, uint64_t after) 
   g->stats.live -= bytes;
   if (p != NULL) {
     /* The next mark comes after all work that was started up to now. */
-    if (after == NXI_GPU_NOW) after = atomic_load(&g->marks.last) + 1;
+    if (after == NXI_NOW) after = atomic_load(&g->marks.last) + 1;
     *p = (nxi_gpu_piece){g->kept[number], at, after};
     g->kept[number] = p;
     g->stats.cached += size;

@@ -73,7 +73,7 @@ nx_status nxi_gpu_plan_capture(nxi_executable *e, nxi_diag *d) {
   const nxp_plan *p = e->plan;
   if (p->n_steps < FEWEST_STEPS) return NX_OK;
   for (uint32_t i = 0; i < p->n_steps; i++)
-    if (!may_be_captured(e->gpu, &p->steps[i], i)) return NX_OK;
+    if (!may_be_captured(nxi_gpu_plan_of(e), &p->steps[i], i)) return NX_OK;
   struct nxi_gpu_graphs *all = nxi_calloc(1, sizeof *all);
   if (all == NULL) return nxi_oom(d);
   measure(p, all);
@@ -85,7 +85,7 @@ nx_status nxi_gpu_plan_capture(nxi_executable *e, nxi_diag *d) {
   nxi_mutex_init(&all->lock);
   for (uint32_t i = 0; i < MOST_KEPT; i++)
     all->kept[i].key = all->key + (size_t)all->words * (i + 1);
-  e->gpu->graphs = all;
+  nxi_gpu_plan_of(e)->graphs = all;
   return NX_OK;
 }
 
@@ -151,13 +151,13 @@ static kept *room(struct nxi_gpu_graphs *all) {
 /* Captures a launch. NULL: there is no graph; the steps are then started one by one and report a
  * failure, if there is one. */
 static kept *capture(const nxi_executable *e, const nxi_launch *l) {
-  struct nxi_gpu_graphs *all = e->gpu->graphs;
+  struct nxi_gpu_graphs *all = nxi_gpu_plan_of(e)->graphs;
   nxi_poll nobody = {NULL, NULL};
   nxi_diag ignored;
   nxi_diag_clear(&ignored);
-  if (!nxi_gpu_capture_begin(l->gpu)) return NULL;
+  if (!nxi_gpu_capture_begin(nxi_gpu_of(e))) return NULL;
   nx_status status = nxi_gpu_start_steps(e, l, &nobody, &ignored);
-  nxi_gpu_graph *graph = nxi_gpu_capture_end(l->gpu, status == NX_OK);
+  nxi_gpu_graph *graph = nxi_gpu_capture_end(nxi_gpu_of(e), status == NX_OK);
   if (graph == NULL) {
     all->wasted++;
     return NULL;
@@ -171,7 +171,7 @@ static kept *capture(const nxi_executable *e, const nxi_launch *l) {
 
 /* Lock. */
 static nx_status launch(const nxi_executable *e, const nxi_launch *l, bool *done, nxi_diag *d) {
-  struct nxi_gpu_graphs *all = e->gpu->graphs;
+  struct nxi_gpu_graphs *all = nxi_gpu_plan_of(e)->graphs;
   nxi_poll poll = {l->poll, l->poll_user};
   uint64_t hash = make_key(l, all);
   kept *k = find(all);
@@ -194,7 +194,7 @@ static nx_status launch(const nxi_executable *e, const nxi_launch *l, bool *done
 
 nx_status nxi_gpu_launch_graph(const nxi_executable *e, const nxi_launch *l, bool *done,
                                nxi_diag *d) {
-  struct nxi_gpu_graphs *all = e->gpu->graphs;
+  struct nxi_gpu_graphs *all = nxi_gpu_plan_of(e)->graphs;
   if (all == NULL || atomic_load_explicit(&nxp_debugging.step_by_step, memory_order_relaxed))
     return NX_OK;
   if (!nxi_mutex_try(&all->lock)) return NX_OK; /* another thread is capturing or launching */

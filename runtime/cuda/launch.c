@@ -21,6 +21,8 @@ typedef struct gpu_run {
   nxi_diag *d;
 } gpu_run;
 
+static nxi_gpu *gpu_of(const gpu_run *r) { return nxi_gpu_of(r->executable); }
+
 static uint64_t address(const gpu_run *r, const nxp_location *l) {
   const nxi_launch *launch = r->launch;
   uint64_t base = 0;
@@ -35,7 +37,7 @@ static uint64_t address(const gpu_run *r, const nxp_location *l) {
 
 static uint32_t number_of(const gpu_run *r) { return (uint32_t)(r->step - r->plan->steps); }
 static const nxi_gpu_step *own_of(const gpu_run *r) {
-  return &r->executable->gpu->calls[number_of(r)];
+  return &nxi_gpu_plan_of(r->executable)->calls[number_of(r)];
 }
 
 /* ---- kernels */
@@ -49,7 +51,7 @@ static int64_t task_count(const gpu_run *r) {
 
 static nx_status run_kernel(const gpu_run *r) {
   const nxp_step *s = r->step;
-  nxi_gpu *gpu = r->launch->gpu;
+  nxi_gpu *gpu = gpu_of(r);
   const nxi_kernel *code = r->executable->code[s->kernel];
   const nxi_kernel_info *info = nxi_kernel_describe(code);
   uint64_t values[MOST_ARGUMENTS], scratch = 0;
@@ -97,9 +99,9 @@ static nx_status bring(const gpu_run *r, span *spans, uint32_t n, void **memory)
     spans[i].host = block + used - spans[i].low;
     used += padded(spans[i].bytes);
     if (!spans[i].reads) continue;
-    nx_status status = nxi_gpu_download(r->launch->gpu, spans[i].host + spans[i].low,
+    nx_status status = nxi_gpu_download(gpu_of(r), spans[i].host + spans[i].low,
                                         spans[i].at + (uint64_t)spans[i].low, spans[i].bytes,
-                                        NXI_GPU_NOW, r->poll, r->d);
+                                        NXI_NOW, r->poll, r->d);
     if (status != NX_OK) return status;
   }
   return NX_OK;
@@ -109,8 +111,8 @@ static nx_status bring_back(const gpu_run *r, const span *spans, uint32_t n) {
   nx_status status = NX_OK;
   for (uint32_t i = 0; i < n && status == NX_OK; i++)
     if (spans[i].writes)
-      status = nxi_gpu_upload(r->launch->gpu, spans[i].at + (uint64_t)spans[i].low,
-                              spans[i].host + spans[i].low, spans[i].bytes, NXI_GPU_NOW, r->d);
+      status = nxi_gpu_upload(gpu_of(r), spans[i].at + (uint64_t)spans[i].low,
+                              spans[i].host + spans[i].low, spans[i].bytes, NXI_NOW, r->d);
   return status;
 }
 
@@ -147,7 +149,7 @@ static nx_status run_call(const gpu_run *r) {
   uint32_t n = call->n_operands + call->n_results;
   if (own_of(r)->functions == NULL) return run_call_on_host(r);
   for (uint32_t i = 0; i <= n; i++) at[i] = address(r, &r->step->buffers[i]);
-  nxi_gpu_call_run run = {.gpu = r->launch->gpu,
+  nxi_gpu_call_run run = {.gpu = gpu_of(r),
                           .call = call,
                           .work = &own_of(r)->work,
                           .operands = at,
@@ -197,22 +199,22 @@ static nx_status run_scatter_on_host(const gpu_run *r) {
 static nx_status run_scatter(const gpu_run *r) {
   const nxp_step *s = r->step;
   if (own_of(r)->scatter == NULL) return run_scatter_on_host(r);
-  return nxi_gpu_scatter_run(own_of(r)->scatter, r->launch->gpu, address(r, &s->buffers[0]),
+  return nxi_gpu_scatter_run(own_of(r)->scatter, gpu_of(r), address(r, &s->buffers[0]),
                              address(r, &s->buffers[1]), address(r, &s->buffers[2]),
                              address(r, &s->buffers[3]), r->d);
 }
 
 static nx_status run_check(const gpu_run *r) {
   int64_t found;
-  nx_status status = nxi_gpu_download(r->launch->gpu, &found, address(r, &r->step->buffers[0]),
-                                      sizeof found, NXI_GPU_NOW, r->poll, r->d);
+  nx_status status = nxi_gpu_download(gpu_of(r), &found, address(r, &r->step->buffers[0]),
+                                      sizeof found, NXI_NOW, r->poll, r->d);
   return status != NX_OK ? status : nxi_report_check(r->step, found, r->d);
 }
 
 static nx_status run_matmul(const gpu_run *r) {
   uint64_t at[4] = {0};
   for (uint32_t i = 0; i < r->step->n_buffers; i++) at[i] = address(r, &r->step->buffers[i]);
-  return nxi_gpu_run_product(r->step, r->launch->gpu, at, r->d);
+  return nxi_gpu_run_product(r->step, gpu_of(r), at, r->d);
 }
 
 /* ---- all */
@@ -225,17 +227,17 @@ static nx_status run_step(const gpu_run *r) {
     case NXP_STEP_SCATTER: return run_scatter(r);
     case NXP_STEP_CALL: return run_call(r);
     case NXP_STEP_COPY:
-      return nxi_gpu_copy(r->launch->gpu, address(r, &s->buffers[1]), address(r, &s->buffers[0]),
+      return nxi_gpu_copy(gpu_of(r), address(r, &s->buffers[1]), address(r, &s->buffers[0]),
                           s->bytes, r->d);
     default: return run_matmul(r);
   }
 }
 
 /* A library reports that it failed, but not why: if the GPU is broken, that is the reason. */
-static nx_status reason(const nxi_launch *l, nxi_diag *d) {
+static nx_status reason(const nxi_executable *e, nxi_diag *d) {
   nxi_diag lost;
   nxi_diag_clear(&lost);
-  if (nxi_gpu_fault(l->gpu, &lost) == NX_OK) return NX_INTERNAL;
+  if (nxi_gpu_fault(nxi_gpu_of(e), &lost) == NX_OK) return NX_INTERNAL;
   if (d != NULL) *d = lost;
   return NX_DEVICE_LOST;
 }
@@ -251,7 +253,7 @@ nx_status nxi_gpu_start_steps(const nxi_executable *e, const nxi_launch *l, cons
     if (r.step->overwrites || (l->keep_outputs && r.step->stores)) r.poll = &none;
     if (r.poll == poll) status = nxp_ask(poll, d);
     if (status == NX_OK) status = run_step(&r);
-    if (status == NX_INTERNAL) status = reason(l, d);
+    if (status == NX_INTERNAL) status = reason(e, d);
   }
   return status;
 }
@@ -259,12 +261,12 @@ nx_status nxi_gpu_start_steps(const nxi_executable *e, const nxi_launch *l, cons
 nx_status nxi_gpu_plan_launch(const nxi_executable *e, const nxi_launch *l, nxi_diag *d) {
   nxi_poll poll = {l->poll, l->poll_user};
   bool done = false;
-  nx_status status = nxi_gpu_enter(l->gpu, d);
+  nx_status status = nxi_gpu_enter(nxi_gpu_of(e), d);
   if (status != NX_OK) return status;
   nxi_fp saved = nxi_fp_enter();
-  if (e->gpu->graphs != NULL) status = nxi_gpu_launch_graph(e, l, &done, d);
+  if (nxi_gpu_plan_of(e)->graphs != NULL) status = nxi_gpu_launch_graph(e, l, &done, d);
   if (status == NX_OK && !done) status = nxi_gpu_start_steps(e, l, &poll, d);
   nxi_fp_leave(saved);
-  nxi_gpu_leave(l->gpu);
+  nxi_gpu_leave(nxi_gpu_of(e));
   return status;
 }

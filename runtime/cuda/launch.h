@@ -20,6 +20,9 @@ typedef struct nxi_gpu_plan {
   struct nxi_gpu_graphs *graphs; /* graphs.c; NULL: there will be none */
 } nxi_gpu_plan;
 
+static inline nxi_gpu *nxi_gpu_of(const nxi_executable *e) { return (nxi_gpu *)e->options.device; }
+static inline nxi_gpu_plan *nxi_gpu_plan_of(const nxi_executable *e) { return e->own; }
+
 /* plan.c. Takes the steps that the GPU carries out itself, before the plan is packed. */
 nx_status nxi_gpu_plan_create(nxi_executable *e, nxi_diag *d);
 void nxi_gpu_plan_destroy(nxi_executable *e); /* also for a plan that has nothing attached */

@@ -7,13 +7,13 @@ static nx_status take_call(nxi_executable *e, uint32_t number, nxi_diag *d) {
   nxp_plan *p = e->plan;
   const nxp_step *step = &p->steps[number];
   nxp_call *call = step->call;
-  nxi_gpu_step *own = &e->gpu->calls[number];
-  const nxi_gpu_functions *functions = nxi_gpu_call_functions(e->options.gpu, &call->call);
+  nxi_gpu_step *own = &nxi_gpu_plan_of(e)->calls[number];
+  const nxi_gpu_functions *functions = nxi_gpu_call_functions(nxi_gpu_of(e), &call->call);
   if (functions == NULL) {
     call->missing = nxg_is_scan(call->call.op) ? NULL : nxi_gpu_call_lacks(&call->call);
     return NX_OK;
   }
-  nx_status status = functions->prepare(e->options.gpu, &call->call, &own->work, d);
+  nx_status status = functions->prepare(nxi_gpu_of(e), &call->call, &own->work, d);
   if (status != NX_OK) return status;
   own->functions = functions;
   call->by = functions->by;
@@ -23,9 +23,9 @@ static nx_status take_call(nxi_executable *e, uint32_t number, nxi_diag *d) {
 
 static nx_status take_scatter(nxi_executable *e, uint32_t number, nxi_diag *d) {
   nxp_step *step = &e->plan->steps[number];
-  nxi_gpu_step *own = &e->gpu->calls[number];
+  nxi_gpu_step *own = &nxi_gpu_plan_of(e)->calls[number];
   int64_t bytes = 0;
-  nx_status status = nxi_gpu_scatter_create(e->options.gpu, step->scatter,
+  nx_status status = nxi_gpu_scatter_create(nxi_gpu_of(e), step->scatter,
                                             e->options.sums_in_any_order, &own->scatter, &bytes, d);
   if (status != NX_OK || own->scatter == NULL) return status;
   step->scatter_by = "own kernels";
@@ -35,10 +35,10 @@ static nx_status take_scatter(nxi_executable *e, uint32_t number, nxi_diag *d) {
 
 nx_status nxi_gpu_plan_create(nxi_executable *e, nxi_diag *d) {
   const nxp_plan *p = e->plan;
-  e->gpu = nxi_calloc(1, sizeof *e->gpu);
-  if (e->gpu == NULL) return nxi_oom(d);
-  e->gpu->calls = nxi_calloc((size_t)p->n_steps + 1, sizeof *e->gpu->calls);
-  if (e->gpu->calls == NULL) return nxi_oom(d);
+  nxi_gpu_plan *own = e->own = nxi_calloc(1, sizeof *own);
+  if (own == NULL) return nxi_oom(d);
+  own->calls = nxi_calloc((size_t)p->n_steps + 1, sizeof *own->calls);
+  if (own->calls == NULL) return nxi_oom(d);
   nx_status status = NX_OK;
   for (uint32_t i = 0; i < p->n_steps && status == NX_OK; i++) {
     if (p->steps[i].kind == NXP_STEP_CALL) status = take_call(e, i, d);
@@ -48,7 +48,7 @@ nx_status nxi_gpu_plan_create(nxi_executable *e, nxi_diag *d) {
 }
 
 void nxi_gpu_plan_destroy(nxi_executable *e) {
-  nxi_gpu_plan *own = e->gpu;
+  nxi_gpu_plan *own = e->own;
   if (own == NULL) return;
   nxi_gpu_graphs_destroy(own->graphs);
   for (uint32_t i = 0; own->calls != NULL && i < e->plan->n_steps; i++) {
@@ -58,5 +58,5 @@ void nxi_gpu_plan_destroy(nxi_executable *e) {
   }
   nxi_free(own->calls);
   nxi_free(own);
-  e->gpu = NULL;
+  e->own = NULL;
 }

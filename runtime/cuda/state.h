@@ -63,6 +63,7 @@ typedef struct nxi_gpu_scratch {
 } nxi_gpu_scratch;
 
 struct nxi_gpu {
+  nxi_device base;
   const nxi_cuda *cuda;
   int device;
   void *context, *stream;

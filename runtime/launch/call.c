@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Runs a library call: its phases one after the other, the tasks of each phase on the pool. If
  * several tasks fail, the failure of the task with the lowest number is reported, so that it does
- * not depend on the number of threads. */
+ * not depend on the number of threads. Also reports what a check of indices found. */
 #include "internal.h"
 
 #include <stdatomic.h>
@@ -85,4 +85,15 @@ nx_status nxi_run_call(const nxp_call *call, const nxg_functions *functions, voi
                            (int64_t)(failed >> 8), d);
   }
   return NX_OK;
+}
+
+/* `found` is a position in the shape without the axes along which indices repeat. */
+nx_status nxi_report_check(const nxp_step *s, int64_t found, nxi_diag *d) {
+  int64_t position = 0, stride = 1;
+  if (found == INT64_MAX) return NX_OK;
+  for (int32_t i = s->rank; i-- > 0; stride *= s->shape[i]) {
+    position += found % s->looked_at[i] * stride;
+    found /= s->looked_at[i];
+  }
+  return nxi_fail_index(d, s->origin, s->op, position);
 }

@@ -3,71 +3,36 @@
  * that it does not have; or the form that an interpreter runs. */
 #include "internal.h"
 
-#include <string.h>
-
-#include "codegen_cuda/codegen_cuda.h"
-#include "codegen_llvm/codegen_llvm.h"
 #include "passes/pipeline.h"
-
-/* ---- showing stages */
-
-static nx_status show_machine_code(const nxk_kernel *bound, const nxi_target *t, nxi_diag *d) {
-  static const struct {
-    const char *stage;
-    nxl_form form;
-  } stages[] = {{"llvm", NXL_IR_OPTIMIZED}, {"asm", NXL_ASM}};
-  nxl_target target = {0};
-  nx_status status = NX_OK;
-  memcpy(target.isa, t->isa, sizeof target.isa);
-  for (int i = 0; i < 2 && status == NX_OK; i++) {
-    void *data = NULL;
-    size_t size = 0;
-    if (!nxp_wanted(stages[i].stage)) continue;
-    status = nxl_compile(bound, &target, stages[i].form, &data, &size, d);
-    if (status != NX_OK) return status;
-    nxi_text text = {0};
-    nxi_text_put(&text, data, (uint32_t)size);
-    nxi_free(data);
-    status = nxp_show(stages[i].stage, bound->name, &text, d);
-  }
-  return status;
-}
-
-static nx_status show_cuda(const nxk_kernel *bound, const nxi_target *t, nxi_diag *d) {
-  nxi_text source = {0}, shown = {0}, text = {0};
-  nxu_launch launch;
-  void *ptx = NULL;
-  size_t size = 0;
-  nxi_text_add(&source, "%s", nxu_prelude());
-  nx_status status = nxu_print(bound, t->shared_bytes, &source, &launch, d);
-  if (status == NX_OK && source.failed) status = nxi_oom(d);
-  if (status == NX_OK && nxp_wanted("cuda")) { /* shown before a refusal is possible */
-    nxi_text_put(&text, source.data, source.size);
-    status = nxp_show("cuda", bound->name, &text, d);
-  }
-  if (status == NX_OK && nxp_wanted("ptx"))
-    status = nxu_compile(source.data, bound->name, t->isa, NXU_PTX, &ptx, &size, d);
-  nxi_text_free(&source);
-  if (status != NX_OK || ptx == NULL) return status;
-  nxi_text_put(&shown, ptx, (uint32_t)size);
-  nxi_free(ptx);
-  return nxp_show("ptx", bound->name, &shown, d);
-}
 
 /* Shows the stages of a kernel even if its code will come from a cache. Code in a cache was made
  * from the same text by the same passes, so the stages are made once more and are the same as those
  * of the code that runs. */
+static nx_status show_stages(const nxi_executable *e, const nxk_kernel *bound, nxi_diag *d) {
+  nx_status status = NX_OK;
+  for (const nxi_device_stage *s = e->kind->stages; s->name != NULL && status == NX_OK; s++) {
+    nxi_text text = {0};
+    if (!nxp_wanted(s->name)) continue;
+    status = s->print(bound, &e->plan->target, true, &text, d);
+    if (status == NX_OK) status = nxp_show(s->name, bound->name, &text, d);
+    else nxi_text_free(&text);
+  }
+  return status;
+}
+
+static bool wants_stages(const nxi_executable *e) {
+  for (const nxi_device_stage *s = e->kind->stages; s->name != NULL; s++)
+    if (nxp_wanted(s->name)) return true;
+  return false;
+}
+
 static nx_status show_code(const nxi_executable *e, const nxk_kernel *k, nxi_diag *d) {
-  const nxi_target *target = &e->plan->target;
-  bool compiled = e->options.executor == NXI_COMPILED, gpu = compiled && e->options.gpu != NULL,
-       code = compiled && !gpu && (nxp_wanted("llvm") || nxp_wanted("asm")),
-       cuda = gpu && (nxp_wanted("cuda") || nxp_wanted("ptx"));
+  bool code = e->options.executor == NXI_COMPILED && wants_stages(e);
   nxk_kernel *bound = NULL;
-  if (!code && !cuda && !nxp_wanted("bound")) return NX_OK;
-  nx_status status = nxp_bind_kernel(k, target, &bound, d);
+  if (!code && !nxp_wanted("bound")) return NX_OK;
+  nx_status status = nxp_bind_kernel(k, &e->plan->target, &bound, d);
   if (status == NX_OK) status = nxp_show_kernel("bound", bound, d);
-  if (status == NX_OK && cuda) status = show_cuda(bound, target, d);
-  if (status == NX_OK && code) status = show_machine_code(bound, target, d);
+  if (status == NX_OK && code) status = show_stages(e, bound, d);
   nxk_destroy(bound);
   return status;
 }
@@ -106,8 +71,7 @@ static nx_status load(nxi_executable *e, uint32_t number, nxi_compile_report *re
   nxi_text_free(&key);
   if (status != NX_OK) return status;
   const nxi_kernel_info *info = nxi_kernel_describe(e->code[number]);
-  /* on a GPU it belongs to the blocks */
-  k->scratch_bytes = e->options.gpu == NULL ? info->scratch_bytes : 0;
+  k->scratch_bytes = p->options.on_gpu ? 0 : info->scratch_bytes; /* a GPU's are the blocks' */
   k->tasks = info->tasks;
   k->tasks_param = info->tasks_param;
   k->tasks_divisor = info->tasks_divisor;

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#include "codegen_cuda/codegen_cuda.h"
-#include "codegen_llvm/codegen_llvm.h"
 #include "dump_assembly.h"
 #include "passes/kernel/passes.h"
 #include "passes/pipeline.h"
@@ -18,10 +16,21 @@ typedef struct dump {
   const nxi_executable_options *options;
   nxi_text *out;
   nxi_diag *d;
-  nxi_assembly *assembly; /* the part that was printed so far */
+  nxi_assembly *assembly; /* what was printed of it so far */
+  const struct stage *stage;
 } dump;
 
 typedef nx_status (*show_fn)(const dump *u);
+typedef nx_status (*kernel_fn)(const dump *u, const nxk_kernel *k);
+
+typedef struct stage {
+  const char *name;
+  show_fn of_graph;
+  kernel_fn of_kernel; /* NULL: a kernel has no such stage */
+  /* of the code of a device; else NULL */
+  const nxi_device_kind *kind;
+  const nxi_device_stage *code;
+} stage;
 
 static nx_status show_graph(const dump *u) {
   nxg_print(u->g, u->out);
@@ -38,7 +47,8 @@ static nx_status show_clusters(const dump *u) {
   nxi_executable_options shown = *u->options;
   nxp_options planned = {0};
   shown.printed = true;
-  nxi_find_products(&shown, &planned);
+  shown.executor = NXI_KERNEL_INTERP;
+  nxi_kind_for(&shown)->plan_for(&shown, &planned);
   const nxp_products products = planned.products;
   nxp_cluster_options options = {shown.fuse, products, shown.target};
   nxg_graph *g = NULL;
@@ -73,8 +83,6 @@ static nx_status show_plan(const dump *u) {
   return status;
 }
 
-typedef nx_status (*kernel_fn)(const dump *u, const nxk_kernel *k);
-
 /* Calls show for the kernel of each step, with an empty line between two. */
 static nx_status each_kernel(const dump *u, bool bound, kernel_fn show) {
   nxi_executable *made = NULL;
@@ -95,60 +103,49 @@ static nx_status print_kernel(const dump *u, const nxk_kernel *k) {
   return NX_OK;
 }
 
-static nx_status print_code(const dump *u, const nxk_kernel *k, nxl_form form) {
-  nxl_target target = {0};
-  void *data = NULL;
-  size_t size = 0;
-  memcpy(target.isa, u->options->target->isa, sizeof target.isa);
-  nx_status status = nxl_compile(k, &target, form, &data, &size, u->d);
-  if (status != NX_OK) return status;
-  nxi_text_put(u->out, data, (uint32_t)size);
-  nxi_free(data);
-  return NX_OK;
-}
-
-static nx_status print_llvm(const dump *u, const nxk_kernel *k) {
-  return print_code(u, k, NXL_IR_OPTIMIZED);
-}
-static nx_status print_assembly(const dump *u, const nxk_kernel *k) {
-  nxl_target target = {0};
-  memcpy(target.isa, u->options->target->isa, sizeof target.isa);
-  return nxi_assembly_add(u->assembly, k, &target, u->out, u->d);
-}
-
-static nx_status print_cuda(const dump *u, const nxk_kernel *k) {
-  nxu_launch launch;
-  return nxu_print(k, u->options->target->shared_bytes, u->out, &launch, u->d);
-}
-
-/* The same dump for a GPU: for the target itself, if it is a GPU, else for the most common kind. */
-static dump for_gpu(const dump *u, nxi_executable_options *options, nxi_target *target) {
+/* The same dump for a kind of device: for the target itself, if the kind runs its kernels, else for
+ * the most common target of the kind. */
+static dump for_kind(const dump *u, const nxi_device_kind *kind, nxi_executable_options *options,
+                     nxi_target *target) {
   dump other = *u;
   *options = *u->options;
-  if (u->options->target->block_threads == 0 && nxi_target_for_isa("sm_90", target))
+  if (kind->usual_isa != NULL && !kind->runs(u->options->target) &&
+      nxi_target_for_isa(kind->usual_isa, target))
     options->target = target;
   other.options = options;
   return other;
 }
 
+static const nxi_device_kind *gpu_kind(void) {
+  int i = 0;
+  while (nxi_device_kinds[i]->usual_isa == NULL) i++;
+  return nxi_device_kinds[i];
+}
+
 static nx_status show_gpu(const dump *u) {
   nxi_executable_options options;
   nxi_target target;
-  dump other = for_gpu(u, &options, &target);
+  dump other = for_kind(u, gpu_kind(), &options, &target);
   return each_kernel(&other, true, print_kernel);
 }
 
-static nx_status show_cuda(const dump *u) {
+/* Assembly of several kernels is one file, for which the symbols of each are made its own. */
+static nx_status print_code(const dump *u, const nxk_kernel *k) {
+  const nxi_device_stage *stage = u->stage->code;
+  if (strcmp(stage->name, "asm") == 0)
+    return nxi_assembly_add(u->assembly, k, stage, u->options->target, u->out, u->d);
+  return stage->print(k, u->options->target, false, u->out, u->d);
+}
+
+static nx_status show_code(const dump *u) {
   nxi_executable_options options;
   nxi_target target;
-  dump other = for_gpu(u, &options, &target);
-  return each_kernel(&other, true, print_cuda);
+  dump other = for_kind(u, u->stage->kind, &options, &target);
+  return each_kernel(&other, true, print_code);
 }
 
 static nx_status show_kernels(const dump *u) { return each_kernel(u, false, print_kernel); }
 static nx_status show_bound(const dump *u) { return each_kernel(u, true, print_kernel); }
-static nx_status show_llvm(const dump *u) { return each_kernel(u, true, print_llvm); }
-static nx_status show_assembly(const dump *u) { return each_kernel(u, true, print_assembly); }
 
 /* ---- stages of kernels that were read from a text */
 
@@ -175,86 +172,99 @@ static nx_status bind_and(const dump *u, const nxk_kernel *k, kernel_fn show) {
 static nx_status bind_and_print(const dump *u, const nxk_kernel *k) {
   return bind_and(u, k, print_kernel);
 }
-static nx_status bind_and_llvm(const dump *u, const nxk_kernel *k) {
-  return bind_and(u, k, print_llvm);
-}
-static nx_status bind_and_assembly(const dump *u, const nxk_kernel *k) {
-  return bind_and(u, k, print_assembly);
-}
 
-static nx_status bind_gpu_and(const dump *u, const nxk_kernel *k, kernel_fn show) {
+static nx_status bind_gpu_and_print(const dump *u, const nxk_kernel *k) {
   nxi_executable_options options;
   nxi_target target;
-  dump other = for_gpu(u, &options, &target);
-  return bind_and(&other, k, show);
+  dump other = for_kind(u, gpu_kind(), &options, &target);
+  return bind_and(&other, k, print_kernel);
 }
-static nx_status bind_gpu_and_print(const dump *u, const nxk_kernel *k) {
-  return bind_gpu_and(u, k, print_kernel);
-}
-static nx_status bind_and_cuda(const dump *u, const nxk_kernel *k) {
-  return bind_gpu_and(u, k, print_cuda);
+
+static nx_status bind_and_code(const dump *u, const nxk_kernel *k) {
+  nxi_executable_options options;
+  nxi_target target;
+  dump other = for_kind(u, u->stage->kind, &options, &target);
+  return bind_and(&other, k, print_code);
 }
 
 /* ---- the table */
 
-static const struct stage {
-  const char *name;
-  show_fn of_graph;
-  kernel_fn of_kernel; /* NULL: a kernel has no such stage */
-} stages[] = {
-    {"graph", show_graph, NULL},
-    {"clusters", show_clusters, NULL},
-    {"kernels", show_kernels, show_logical},
-    {"bound", show_bound, bind_and_print},
-    {"plan", show_plan, NULL},
-    {"llvm", show_llvm, bind_and_llvm},
-    {"asm", show_assembly, bind_and_assembly},
-    {"gpu", show_gpu, bind_gpu_and_print},
-    {"cuda", show_cuda, bind_and_cuda},
-    {"dot", show_dot, NULL},
+static const stage stages[] = {
+    {"graph", show_graph, NULL, NULL, NULL},
+    {"clusters", show_clusters, NULL, NULL, NULL},
+    {"kernels", show_kernels, show_logical, NULL, NULL},
+    {"bound", show_bound, bind_and_print, NULL, NULL},
+    {"plan", show_plan, NULL, NULL, NULL},
+    {"gpu", show_gpu, bind_gpu_and_print, NULL, NULL},
+    {"dot", show_dot, NULL, NULL, NULL},
 };
+enum { STAGES = sizeof stages / sizeof stages[0], UP_TO_PLAN = 5 };
 
-/* NULL: no stage has that name; the failure lists all stages. */
-static const struct stage *find_stage(const char *name, bool of_kernel, nxi_diag *d) {
+/* Stage *i of the code of devices; else *i is less by as many as there are. */
+static bool nth_code(size_t *i, stage *out) {
+  for (int kind = 0; nxi_device_kinds[kind] != NULL; kind++)
+    for (const nxi_device_stage *s = nxi_device_kinds[kind]->stages; s->name != NULL; s++) {
+      if (!s->dumped || (*i)-- > 0) continue;
+      *out = (stage){s->name, show_code, bind_and_code, nxi_device_kinds[kind], s};
+      return true;
+    }
+  return false;
+}
+
+/* Row i: of the table, where those of devices come after the stage `plan`. False: there are no
+ * more. */
+static bool nth_stage(size_t i, stage *out) {
+  if (i >= UP_TO_PLAN) {
+    i -= UP_TO_PLAN;
+    if (nth_code(&i, out)) return true;
+    i += UP_TO_PLAN;
+  }
+  if (i < STAGES) *out = stages[i];
+  return i < STAGES;
+}
+
+/* False: no stage has that name; the failure lists all stages. */
+static bool find_stage(const char *name, bool of_kernel, stage *out, nxi_diag *d) {
   nxi_text known = {0};
-  for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
-    if (of_kernel && stages[i].of_kernel == NULL) continue;
-    if (strcmp(stages[i].name, name) == 0) return nxi_text_free(&known), &stages[i];
-    nxi_text_add(&known, "%s%s", known.size > 0 ? ", " : "", stages[i].name);
+  for (size_t i = 0; nth_stage(i, out); i++) {
+    if (of_kernel && out->of_kernel == NULL) continue;
+    if (strcmp(out->name, name) == 0) return nxi_text_free(&known), true;
+    nxi_text_add(&known, "%s%s", known.size > 0 ? ", " : "", out->name);
   }
   if (known.failed) nxi_oom(d);
   else
     nxi_fail(d, NX_INVALID_ARGUMENT, "dump", "dump: %s no stage \"%.40s\"; it is one of %s",
              of_kernel ? "a kernel has" : "there is", name, known.data);
   nxi_text_free(&known);
-  return NULL;
+  return false;
 }
 
-nx_status nxi_dump(const nxg_graph *g, const nxi_executable_options *o, const char *stage,
+nx_status nxi_dump(const nxg_graph *g, const nxi_executable_options *o, const char *name,
                    nxi_text *out, nxi_diag *d) {
   nxi_diag own;
   nxi_diag_clear(&own);
   nxi_assembly assembly = {0};
-  dump u = {g, o, out, d != NULL ? d : &own, &assembly};
-  const struct stage *s = find_stage(stage, false, u.d);
-  if (s == NULL) return u.d->status;
-  nx_status status = s->of_graph(&u);
+  stage s;
+  dump u = {g, o, out, d != NULL ? d : &own, &assembly, &s};
+  if (!find_stage(name, false, &s, u.d)) return u.d->status;
+  nx_status status = s.of_graph(&u);
   nxi_assembly_free(&assembly);
   return status == NX_OK && out->failed ? nxi_oom(u.d) : status;
 }
 
 nx_status nxi_dump_text(const char *text, size_t size, const nxi_executable_options *o,
-                        const char *stage, nxi_text *out, nxi_diag *d) {
+                        const char *name, nxi_text *out, nxi_diag *d) {
   nxp_ir ir = {0};
   nxi_assembly assembly = {0};
-  dump u = {NULL, o, out, d, &assembly};
+  stage s;
+  dump u = {NULL, o, out, d, &assembly, &s};
   nx_status status = nxp_ir_read(text, size, &ir, d);
-  const struct stage *s = status == NX_OK && ir.g == NULL ? find_stage(stage, true, d) : NULL;
-  if (status == NX_OK && ir.g != NULL) status = nxi_dump(ir.g, o, stage, out, d);
-  else if (status == NX_OK && s == NULL) status = d->status;
-  for (uint32_t i = 0; status == NX_OK && s != NULL && i < ir.n_kernels; i++) {
+  bool kernels = status == NX_OK && ir.g == NULL;
+  if (status == NX_OK && ir.g != NULL) status = nxi_dump(ir.g, o, name, out, d);
+  else if (kernels && !find_stage(name, true, &s, d)) status = d->status;
+  for (uint32_t i = 0; status == NX_OK && kernels && i < ir.n_kernels; i++) {
     if (i > 0) nxi_text_add(out, "\n");
-    status = s->of_kernel(&u, ir.kernels[i]);
+    status = s.of_kernel(&u, ir.kernels[i]);
   }
   nxp_ir_free(&ir);
   nxi_assembly_free(&assembly);

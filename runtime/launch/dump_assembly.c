@@ -42,20 +42,19 @@ static void put_with_labels(nxi_text *out, const char *text, size_t size, uint32
   nxi_text_put(out, text + begin, (uint32_t)(size - begin));
 }
 
-nx_status nxi_assembly_add(nxi_assembly *a, const nxk_kernel *k, const nxl_target *target,
-                           nxi_text *out, nxi_diag *d) {
+nx_status nxi_assembly_add(nxi_assembly *a, const nxk_kernel *k, const nxi_device_stage *stage,
+                           const nxi_target *target, nxi_text *out, nxi_diag *d) {
   nxk_kernel *copy = NULL;
   const nxk_kernel *named = unique(a, k, &copy);
-  void *data = NULL;
-  size_t size = 0;
-  nx_status status =
-      named != NULL ? nxl_compile(named, target, NXL_ASM, &data, &size, d) : nxi_oom(d);
+  nxi_text text = {0};
+  nx_status status = named != NULL ? stage->print(named, target, false, &text, d) : nxi_oom(d);
+  if (status == NX_OK && text.failed) status = nxi_oom(d);
   if (status == NX_OK) {
     nxi_text_add(&a->symbols, "%s%s\n", a->symbols.size > 0 ? "" : "\n", named->name);
-    put_with_labels(out, data, size, a->kernels++);
+    put_with_labels(out, text.data, text.size, a->kernels++);
     if (a->symbols.failed) status = nxi_oom(d);
   }
-  nxi_free(data);
+  nxi_text_free(&text);
   nxk_destroy(copy);
   return status;
 }

@@ -3,7 +3,7 @@
 #ifndef NXI_DUMP_ASSEMBLY_H
 #define NXI_DUMP_ASSEMBLY_H
 
-#include "codegen_llvm/codegen_llvm.h"
+#include "runtime/device.h"
 
 /* Zero-initialise. */
 typedef struct nxi_assembly {
@@ -11,10 +11,10 @@ typedef struct nxi_assembly {
   nxi_text symbols; /* symbols of the kernels, each between two newlines */
 } nxi_assembly;
 
-/* Compiles a bound kernel and adds its text to `out`. A number is added to a symbol that the file
- * already has. */
-nx_status nxi_assembly_add(nxi_assembly *a, const nxk_kernel *k, const nxl_target *target,
-                           nxi_text *out, nxi_diag *d);
+/* Prints a bound kernel as its device's assembly and adds the text to `out`. A number is added to a
+ * symbol that the file already has. */
+nx_status nxi_assembly_add(nxi_assembly *a, const nxk_kernel *k, const nxi_device_stage *stage,
+                           const nxi_target *target, nxi_text *out, nxi_diag *d);
 void nxi_assembly_free(nxi_assembly *a);
 
 #endif

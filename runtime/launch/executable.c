@@ -2,11 +2,8 @@
 /* Makes executables: plans the graph, loads the code and the functions that the steps of the plan
  * call, and adds the memory that these need to the plan. */
 #include "internal.h"
-#include "passes/graph/passes.h"
-#include "passes/pipeline.h"
+
 #include "platform/clock.h"
-#include "runtime/cuda/launch.h"
-#include "runtime/library/blas/blas.h"
 #include "runtime/library/libraries.h"
 
 /* ---- calls */
@@ -46,57 +43,36 @@ static nx_status load_call(nxi_executable *e, uint32_t number, nxi_diag *d) {
   return NX_OK;
 }
 
-static nx_status load_calls(nxi_executable *e, nxi_diag *d) {
+nx_status nxi_load_calls(nxi_executable *e, nxi_diag *d) {
   nxp_plan *p = e->plan;
   nx_status status = NX_OK;
   e->functions = nxi_calloc((size_t)p->n_steps + 1, sizeof(void *));
   if (e->functions == NULL) return nxi_oom(d);
-  if (p->options.on_gpu && e->options.gpu != NULL) status = nxi_gpu_plan_create(e, d);
   for (uint32_t i = 0; i < p->n_steps && status == NX_OK; i++)
     if (p->steps[i].kind == NXP_STEP_CALL && p->steps[i].call->by == NULL)
       status = load_call(e, i, d);
   return status;
 }
 
+static void release_call(const nxi_executable *e, uint32_t step) {
+  const nxg_functions *f = e->functions[step];
+  if (f != NULL && f->release != NULL) f->release(e->plan->steps[step].call->work.state);
+}
+
 /* ---- the whole */
 
-/* Fails if memory is too short to load the library, because a plan made then would never use it. */
-static nx_status find_blas(const nxi_executable *e, const nxg_graph *g, nxi_diag *d) {
-  bool multiplies = false;
-  nxi_diag why;
-  nxi_diag_clear(&why);
-  for (uint32_t i = 0; i < g->n_nodes && !multiplies; i++)
-    multiplies = g->nodes[i].op == NXG_matmul;
-  if (!multiplies || nxi_is_for_gpu(&e->options) || nxi_blas_get(&why)) return NX_OK;
-  return why.status == NX_OUT_OF_MEMORY ? nxi_oom_during(d, nxi_oom(d), "loading OpenBLAS") : NX_OK;
+const nxi_device_kind *nxi_kind_for(const nxi_executable_options *o) {
+  if (o->executor == NXI_GRAPH_INTERP) return &nxi_interp_device;
+  if (o->executor == NXI_COMPILED && o->device != NULL) return o->device->kind;
+  for (int i = 0; o->printed && nxi_device_kinds[i] != NULL; i++)
+    if (nxi_device_kinds[i]->runs(o->target)) return nxi_device_kinds[i];
+  return &nxi_cpu_device;
 }
 
-static bool has_calls(const nxp_plan *p) {
-  for (uint32_t i = 0; i < p->n_steps; i++)
-    if (p->steps[i].kind == NXP_STEP_CALL) return true;
-  return false;
-}
-
-static nx_status create_steps(nxi_executable *e, const nxg_graph *g, const nxp_options *o,
-                              const nxi_poll *poll, nxi_compile_report *report, nxi_diag *d) {
-  nx_status status = find_blas(e, g, d);
-  if (status == NX_OK) status = nxp_plan_create(g, o, poll, &e->plan, d);
-  if (status == NX_OK) status = nxi_load_kernels(e, poll, report, d);
-  if (status == NX_OK) status = load_calls(e, d);
-  if (status == NX_OK) status = nxp_plan_pack(e->plan, d);
-  if (status != NX_OK) return status;
-  bool compiled = e->options.executor == NXI_COMPILED && e->options.gpu == NULL;
-  e->cannot_fail = compiled && !e->plan->checks && !has_calls(e->plan);
-  return e->gpu != NULL ? nxi_gpu_plan_capture(e, d) : NX_OK;
-}
-
-static nx_status create_program(nxi_executable *e, const nxg_graph *g, const nxp_options *o,
-                                nxi_diag *d) {
-  nxi_interpret_with_blas();
-  nx_status status = nxp_plan_create_interpreted(g, o, &e->plan, d);
-  if (status == NX_OK) status = nxp_program_create(g, &e->program, d);
-  if (status == NX_OK) e->plan->work = nxg_program_work(e->program);
-  return status;
+nx_status nxi_load_plan(nxi_executable *e, const nxg_graph *g, const nxp_options *o,
+                        const nxi_poll *poll, nxi_compile_report *report, nxi_diag *d) {
+  nx_status status = nxp_plan_create(g, o, poll, &e->plan, d);
+  return status == NX_OK ? nxi_load_kernels(e, poll, report, d) : status;
 }
 
 /* Counts for the report the calls of the plan, and the work that is done in another way because a
@@ -120,18 +96,10 @@ static void count_steps(const nxp_plan *p, nxi_compile_report *report) {
 static nx_status create(nxi_executable *e, const nxg_graph *g, const nxi_poll *poll,
                         nxi_compile_report *report, nxi_diag *d) {
   const nxi_executable_options *o = &e->options;
-  nxp_options plan = {.fuse = o->fuse,
-                      .whole = o->whole,
-                      .on_gpu = nxi_is_for_gpu(o),
-                      .target = o->target,
-                      .threads = o->threads};
-  nx_status status;
-  if (o->executor == NXI_GRAPH_INTERP) {
-    status = create_program(e, g, &plan, d);
-  } else {
-    nxi_find_products(o, &plan);
-    status = create_steps(e, g, &plan, poll, report, d);
-  }
+  nxp_options plan = {
+      .fuse = o->fuse, .whole = o->whole, .target = o->target, .threads = o->threads};
+  e->kind->plan_for(o, &plan);
+  nx_status status = e->kind->load(e, g, &plan, poll, report, d);
   if (status != NX_OK) return status;
   e->options.target = &e->plan->target;
   count_steps(e->plan, report);
@@ -152,6 +120,7 @@ nx_status nxi_executable_create(const nxg_graph *g, const nxi_executable_options
   nxi_executable *e = nxi_calloc(1, sizeof *e);
   if (e == NULL) return nxi_oom(d);
   e->options = *o;
+  e->kind = nxi_kind_for(o);
   report->nodes = g->n_nodes;
   double start = nxi_now_ms(), compile = report->compile_ms;
   nx_status status = create(e, g, &(nxi_poll){poll, poll_user}, report, d);
@@ -165,18 +134,12 @@ nx_status nxi_executable_create(const nxg_graph *g, const nxi_executable_options
   return NX_OK;
 }
 
-static void release_call(const nxi_executable *e, uint32_t step) {
-  const nxg_functions *f = e->functions[step];
-  if (f != NULL && f->release != NULL) f->release(e->plan->steps[step].call->work.state);
-}
-
 void nxi_executable_destroy(nxi_executable *e) {
   if (e == NULL) return;
-  nxi_gpu_plan_destroy(e);
+  e->kind->unload(e);
   for (uint32_t i = 0; e->functions != NULL && i < e->plan->n_steps; i++) release_call(e, i);
   for (uint32_t i = 0; e->code != NULL && i < e->plan->n_kernels; i++)
     nxi_kernel_release(e->code[i]);
-  nxg_program_destroy(e->program);
   nxi_free(e->functions);
   nxi_free(e->code);
   nxp_plan_destroy(e->plan);
@@ -185,3 +148,7 @@ void nxi_executable_destroy(nxi_executable *e) {
 
 const nxp_plan *nxi_executable_plan(const nxi_executable *e) { return e->plan; }
 bool nxi_executable_cannot_fail(const nxi_executable *e) { return e->cannot_fail; }
+
+nx_status nxi_executable_launch(const nxi_executable *e, const nxi_launch *l, nxi_diag *d) {
+  return e->kind->launch(e, l, d);
+}

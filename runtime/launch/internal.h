@@ -1,40 +1,43 @@
 /* SPDX-License-Identifier: ISC */
-/* Declarations shared by the files of this folder and by devices that execute plans. */
+/* Declarations shared by the files of this folder and by devices, which execute plans. */
 #ifndef NXI_LAUNCH_INTERNAL_H
 #define NXI_LAUNCH_INTERNAL_H
 
 #include "launch.h"
 #include "runtime/cache/kernel.h"
+#include "runtime/device.h"
 #include "runtime/threads.h"
 
 struct nxi_executable {
+  const nxi_device_kind *kind; /* loads and launches it */
   nxp_plan *plan;
   nxi_executable_options options;
   bool cannot_fail;
-  nxg_program *program; /* for GRAPH_INTERP; everything below is then empty */
-  nxi_kernel **code;    /* indexed by kernel; NULL: kernels are interpreted */
+  nxi_kernel **code; /* indexed by kernel; NULL: kernels are interpreted */
   /* Indexed by step: the functions that execute a call on the host. NULL: there are no calls. */
   const nxg_functions **functions;
-  struct nxi_gpu_plan *gpu; /* runtime/cuda/launch.h; NULL: the plan is not for a GPU */
+  void *own; /* data of the kind */
 };
 
+/* The kind that executes plans with these options: that of the executor, of the device, or of the
+ * target if the plan is printed. */
+const nxi_device_kind *nxi_kind_for(const nxi_executable_options *o);
+
+/* executable.c: makes the plan and loads its kernels. */
+nx_status nxi_load_plan(nxi_executable *e, const nxg_graph *g, const nxp_options *o,
+                        const nxi_poll *poll, nxi_compile_report *report, nxi_diag *d);
+/* Prepares functions of the host for the calls that the device does not execute itself. */
+nx_status nxi_load_calls(nxi_executable *e, nxi_diag *d);
 /* code.c: loads the machine code of all kernels, or the form that is interpreted. Calls the poll
  * between kernels. */
 nx_status nxi_load_kernels(nxi_executable *e, const nxi_poll *poll, nxi_compile_report *report,
                            nxi_diag *d);
-/* products.c: fills in which products libraries compute, or which library is missing. */
-void nxi_find_products(const nxi_executable_options *o, nxp_options *out);
-/* Whether the plan is for a GPU, which need not be present. */
-bool nxi_is_for_gpu(const nxi_executable_options *o);
 
 /* call.c. buffers: operands, results, scratch of the call, scratch of all threads. */
 nx_status nxi_run_call(const nxp_call *call, const nxg_functions *functions, void *const *buffers,
                        nxi_pool *pool, const nxi_poll *poll, nxi_diag *d);
-/* host.c: reports the result of a check of indices. found: the position of the first bad index,
- * INT64_MAX if there is none. */
+/* Reports the result of a check of indices. found: the position of the first bad index, INT64_MAX
+ * if there is none. */
 nx_status nxi_report_check(const nxp_step *s, int64_t found, nxi_diag *d);
-
-/* interp_blas.c: makes the interpreter compute products with the library. */
-void nxi_interpret_with_blas(void);
 
 #endif

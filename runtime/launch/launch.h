@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /* Executables. An executable is a plan (passes/plan/plan.h) with everything that is needed to run
- * it: loaded kernels, functions of libraries, CUDA graphs. It is made once for a graph structure
- * and launched many times, from any thread. */
+ * it: loaded kernels, functions of libraries. It is made once for a graph structure and launched
+ * many times, from any thread. */
 #ifndef NXI_LAUNCH_H
 #define NXI_LAUNCH_H
 
 #include "passes/plan/plan.h"
 
-struct nxi_gpu;
+struct nxi_device;
 struct nxi_kernel_cache;
 struct nxi_pool;
 
@@ -24,9 +24,8 @@ typedef struct nxi_executable_options {
   const nxi_target *target;
   int32_t threads;                  /* the most threads of a launch: the size of its pool */
   struct nxi_kernel_cache *kernels; /* compiled kernels, shared; NULL with the interpreters */
-  /* the GPU that runs it; NULL: no GPU runs it, or the plan is only printed */
-  struct nxi_gpu *gpu;
-  bool sums_in_any_order; /* scatters of floats on a GPU */
+  struct nxi_device *device;        /* that runs it; NULL: this processor, or none */
+  bool sums_in_any_order;           /* scatters of floats */
   /* the plan is printed and not run; for a GPU's target it has the steps of a machine with that
    * GPU */
   bool printed;
@@ -69,8 +68,7 @@ typedef struct nxi_launch {
   int32_t (*poll)(void *); /* or NULL */
   void *poll_user;
   bool keep_outputs;        /* the contents of the outputs' memory are needed if the launch fails */
-  struct nxi_gpu *gpu;      /* all addresses are in this GPU's memory; NULL: in the host's memory */
-  uint64_t *graph_launches; /* incremented for each CUDA graph that was launched; may be NULL */
+  uint64_t *graph_launches; /* incremented for each launch of all steps at once; may be NULL */
 } nxi_launch;
 /* Runs every step. Once memory of an input is being overwritten nothing in the plan can fail or be
  * interrupted; with keep_outputs the same is true of outputs, if the plan cannot fail. */

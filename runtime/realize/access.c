@@ -187,7 +187,7 @@ nx_status nx_item(nx_tensor *t, const int64_t *index, size_t n, nx_scalar *out,
   nxi_storage *s = t->storage;
   if (!o) { /* the usual case: the value is realised */
     nxi_record_lock(c);
-    bool there = s->value->state == NXI_REALIZED && !s->value->buffer->gpu;
+    bool there = s->value->state == NXI_REALIZED && !s->value->buffer->device;
     if (there) to_scalar(s->dtype, s->value->buffer, offset, out);
     nxi_record_unlock(c);
     if (there) return NX_OK;

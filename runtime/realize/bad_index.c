@@ -9,6 +9,7 @@
 
 #include "ir/interp/interp.h"
 #include "passes/graph/passes.h"
+#include "runtime/device.h"
 #include "runtime/debug.h"
 #include "runtime/record/context.h"
 
@@ -58,7 +59,8 @@ void nxi_explain_index(const nxi_run *run, nxi_diag *d) {
   nxi_diag own;
   int64_t extent = 0;
   nxg_program *program = NULL;
-  if (d->status != NX_INDEX_OUT_OF_RANGE || d->node < 0 || run->device >= NXI_DEVICE_CUDA) return;
+  if (d->status != NX_INDEX_OUT_OF_RANGE || d->node < 0) return;
+  if (nxi_device_kind_of(run->device)->own_memory) return;
   nxi_diag_clear(&own);
   nxg_graph *g = graph_of_indices(run, d->node, &extent);
   void *values = NULL;

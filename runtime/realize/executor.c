@@ -5,96 +5,41 @@
  * Tiny graphs are interpreted until that has taken about as long as compiling them would. */
 #include <string.h>
 
-#include "codegen_llvm/codegen_llvm.h"
 #include "ir/op.h"
 #include "plan_cache.h"
 #include "platform/clock.h"
-#include "platform/exit.h"
 #include "platform/lock.h"
 #include "platform/thread.h"
 #include "residency.h"
-#include "runtime/cache/kernel.h"
 #include "runtime/debug.h"
+#include "runtime/device.h"
 #include "runtime/record/objects.h"
 
 enum { TINY_NODES = 16, TINY_WORK = 4096 };
 static const double compile_cost_ms = 5;
 
-struct nxi_executor {
-  nxi_executor_kind kind;    /* executor of the device "cpu" */
-  nxi_kernel_cache *kernels; /* NULL unless kind is NXI_COMPILED */
-  nxi_target target;
-  /* if kernels are interpreted because LLVM cannot be used: the reason, set at creation; else
-   * NULL */
-  const char *missing;
-  _Atomic uint64_t compiled;
-};
-
-/* Looks for LLVM. A lack of memory is temporary; any other failure is permanent. */
-static nx_status find_llvm(struct nxi_executor *e, nxi_diag *d) {
-  nxi_diag own;
-  nxi_diag_clear(&own);
-  if (nxl_start(&own) == NX_OUT_OF_MEMORY) return nxi_oom(d);
-  e->missing = nxl_unavailable();
-  if (!e->missing) return NX_OK;
-  e->kind = NXI_GRAPH_INTERP;
-  if (!nxi_debug_llvm_wanted()) return NX_OK;
-  return nxi_fail(d, NX_DEVICE_UNAVAILABLE, "context", "NX_EXECUTOR: llvm is not there: %s",
-                  e->missing);
-}
-
-nx_status nxi_executor_create(nx_context *c, const char *cache_dir, nxi_diag *d) {
-  struct nxi_executor *e = nxi_calloc(1, sizeof *e);
+nx_status nxi_executor_create(nx_context *c, nxi_diag *d) {
   c->plans = nxi_plan_cache_create();
-  c->executor = e;
-  if (!e || !c->plans) return nxi_oom(d);
-  e->target = *nxi_target_host();
-  e->target.threads = nxi_pool_size(c->pool);
-  e->kind = nxi_debug_executor();
-  if (e->kind == NXI_COMPILED) {
-    nx_status status = find_llvm(e, d);
-    if (status) return status;
-  }
-  if (e->kind != NXI_COMPILED) return NX_OK;
-  return nxi_kernel_cache_create(cache_dir, &e->kernels, d);
+  return c->plans ? NX_OK : nxi_oom(d);
 }
 
-void nxi_executor_destroy(nx_context *c) {
-  nxi_plan_cache_destroy(c->plans);
-  if (c->executor) nxi_kernel_cache_destroy(c->executor->kernels);
-  nxi_free(c->executor);
-}
-
-uint64_t nxi_executor_compiled(nx_context *c) {
-  return atomic_load_explicit(&c->executor->compiled, memory_order_relaxed);
-}
-
-const char *nxi_executor_missing(const nx_context *c) {
-  const struct nxi_executor *e = c->executor;
-  return e->kind == NXI_COMPILED ? nxl_lost() : e->missing;
-}
-
-/* The executor for a new plan. When the process is ending, or LLVM cannot be used any more, kernels
- * are interpreted, unless NX_EXECUTOR=llvm forbids that. */
-static nxi_executor_kind kind_of(const nx_context *c, int32_t device) {
-  if (device >= NXI_DEVICE_CUDA) return NXI_COMPILED;
-  nxi_executor_kind kind = c->executor->kind;
-  bool interpreted =
-      device == NXI_DEVICE_INTERP ||
-      (kind == NXI_COMPILED && (nxi_exit_begun() || (nxl_lost() && !nxi_debug_llvm_wanted())));
-  return interpreted ? NXI_GRAPH_INTERP : kind;
-}
+void nxi_executor_destroy(nx_context *c) { nxi_plan_cache_destroy(c->plans); }
 
 void nxi_executor_options(const nx_context *c, int32_t device, nxi_executable_options *out) {
-  struct nxi_executor *e = c->executor;
-  *out = (nxi_executable_options){.executor = kind_of(c, device),
-                                  .fuse = nxi_debug_fuse(),
-                                  .target = &e->target,
-                                  .threads = e->target.threads,
-                                  .kernels = e->kernels,
-                                  .whole = nxi_debug_whole()};
-  if (device >= NXI_DEVICE_CUDA) nxi_device_options(c, device, out);
-  else if (out->executor != NXI_COMPILED) out->kernels = NULL;
+  nxi_device *v = nxi_device_opened(c, device);
+  *out = (nxi_executable_options){.fuse = nxi_debug_fuse(),
+                                  .threads = nxi_pool_size(c->pool),
+                                  .whole = nxi_debug_whole(),
+                                  .device = v,
+                                  .sums_in_any_order = c->flags & NX_UNORDERED_SUMS};
+  v->kind->configure(v, out);
+}
+
+static nxi_executor_kind executor_of(const nxi_run *run) {
+  nxi_executable_options now;
+  const nxi_device *v = nxi_device_opened(run->context, run->device);
+  v->kind->configure(v, &now);
+  return now.executor;
 }
 
 /* ---- plans */
@@ -128,7 +73,7 @@ static void count_plan(nx_report *report, const nxi_compile_report *made) {
 static bool interprets(const nxi_run *run, nxi_executor_kind kind, bool tiny,
                        double interpreted_ms) {
   if (kind != NXI_COMPILED) return kind == NXI_GRAPH_INTERP;
-  return run->device == NXI_DEVICE_CPU && tiny && interpreted_ms < compile_cost_ms &&
+  return tiny && !nxi_device_kind_of(run->device)->own_memory && interpreted_ms < compile_cost_ms &&
          nxi_debug_interpret_tiny();
 }
 
@@ -157,7 +102,7 @@ static nx_status try_plan(nxi_run *run, double interpreted_ms, made *m, nxi_diag
                                  &m->executable, &m->report, d);
   nxg_destroy(g);
   if (status) return status;
-  atomic_fetch_add_explicit(&c->executor->compiled, m->report.kernel_misses, memory_order_relaxed);
+  atomic_fetch_add_explicit(&c->kernels_compiled, m->report.kernel_misses, memory_order_relaxed);
   count_plan(run->report, &m->report);
   return NX_OK;
 }
@@ -165,10 +110,10 @@ static nx_status try_plan(nxi_run *run, double interpreted_ms, made *m, nxi_diag
 /* No lock is held, and p is not accessed, because other threads read it. If LLVM becomes unusable
  * meanwhile, the plan is made again for the interpreter; a lack of memory is reported. */
 static nx_status make_plan(nxi_run *run, double interpreted_ms, made *m, nxi_diag *d) {
-  nxi_executor_kind kind = kind_of(run->context, run->device);
+  nxi_executor_kind kind = executor_of(run);
   nx_status status = try_plan(run, interpreted_ms, m, d);
   bool lost = status == NX_DEVICE_UNAVAILABLE || status == NX_COMPILE_FAILED;
-  if (!lost || kind == kind_of(run->context, run->device)) return status;
+  if (!lost || kind == executor_of(run)) return status;
   nxi_diag_clear(d);
   return try_plan(run, interpreted_ms, m, d);
 }
@@ -177,8 +122,7 @@ static nx_status make_plan(nxi_run *run, double interpreted_ms, made *m, nxi_dia
 static nxi_executable *ready_plan(const nxi_run *run, const nxi_plan *p, bool *interpret) {
   NXI_HELD(&run->context->run_lock);
   bool useful = !p->compiled; /* existing code can run even if no more can be compiled */
-  *interpret =
-      useful && interprets(run, kind_of(run->context, run->device), p->tiny, p->interpreted_ms);
+  *interpret = useful && interprets(run, executor_of(run), p->tiny, p->interpreted_ms);
   return *interpret ? p->interpreted : p->compiled;
 }
 
@@ -240,7 +184,7 @@ static nx_status no_result(nxi_run *run, nxi_node *n, nx_status status, nxi_diag
                         nxg_format_shape(shape, n->rank, nxi_node_shape(n)));
 }
 
-static nx_status reserve(nxi_run *run, const nxi_executable *executable, nxi_gpu *gpu,
+static nx_status reserve(nxi_run *run, const nxi_executable *executable, nxi_device *v,
                          int64_t *planned, nxi_diag *d) {
   const nxp_plan *plan = nxi_executable_plan(executable);
   const nxp_output *outputs = plan->outputs;
@@ -256,25 +200,24 @@ static nx_status reserve(nxi_run *run, const nxi_executable *executable, nxi_gpu
       nxi_buffer_ref(o->destination);
       continue;
     }
-    nx_status status =
-        gpu && o->in_place_of < 0
-            ? nxi_buffer_create_on(run->context, gpu, outputs[i].bytes, &o->buffer, d)
-            : nxi_buffer_create(run->context, outputs[i].bytes, &o->buffer, d);
+    nx_status status = v->kind->own_memory && o->in_place_of < 0
+                           ? nxi_buffer_create_on(run->context, v, outputs[i].bytes, &o->buffer, d)
+                           : nxi_buffer_create(run->context, outputs[i].bytes, &o->buffer, d);
     if (status) return no_result(run, o->node, status, d);
     if (__builtin_add_overflow(*planned, outputs[i].bytes, planned)) *planned = INT64_MAX;
   }
   return NX_OK;
 }
 
-/* Makes a buffer available for the run, in host memory or on the GPU, and sets *at to its
- * address. */
-static nx_status place(nxi_run *run, nxi_gpu *gpu, nxi_buffer *b, bool contents, char **at,
+/* Makes a buffer available for the run, in host memory or in that of the device, and sets *at to
+ * its address. */
+static nx_status place(nxi_run *run, nxi_device *v, nxi_buffer *b, bool contents, char **at,
                        nxi_diag *d) {
   uint64_t address = 0;
   nx_status status = NX_OK;
-  if (gpu) status = nxi_buffer_to_gpu(run->context, b, gpu, contents, &address, d);
+  if (v->kind->own_memory) status = nxi_buffer_to_device(run->context, b, v, contents, &address, d);
   else status = nxi_buffer_to_host(run->context, b, NULL, d);
-  *at = gpu ? (char *)(uintptr_t)address : b->data;
+  *at = v->kind->own_memory ? (char *)(uintptr_t)address : b->data;
   return status;
 }
 
@@ -283,7 +226,7 @@ static nxi_buffer *nth_buffer(nxi_run *run, uint32_t i) {
 }
 
 /* Collects the addresses of inputs and outputs. *placed: how many buffers have been placed. */
-static nx_status addresses(nxi_run *run, nxi_gpu *gpu, uint32_t *placed, nxi_diag *d) {
+static nx_status addresses(nxi_run *run, nxi_device *v, uint32_t *placed, nxi_diag *d) {
   uint32_t n = run->n_inputs + run->n_outputs;
   nx_status status = NX_OK;
   if (!nxi_grow(&run->pointers, &run->cap_pointers, n ? n : 1, sizeof *run->pointers))
@@ -292,28 +235,28 @@ static nx_status addresses(nxi_run *run, nxi_gpu *gpu, uint32_t *placed, nxi_dia
     bool input = i < run->n_inputs;
     nxi_buffer *b = nth_buffer(run, i);
     char *base = NULL;
-    if (b) status = place(run, gpu, b, input, &base, d);
+    if (b) status = place(run, v, b, input, &base, d);
     if (!status) *placed = i + 1;
     run->pointers[i] = input && base ? base + run->inputs[i].offset : base;
   }
   return status;
 }
 
-/* Tells the buffers that all work of this run that uses them on a GPU has been started,
+/* Tells the buffers that all work of this run that uses them on a device has been started,
  * successfully or not. */
-static void gpu_done(nxi_run *run, uint32_t placed, uint64_t mark) {
+static void device_done(nxi_run *run, uint32_t placed, uint64_t mark) {
   for (uint32_t i = 0; i < placed; i++)
-    if (nth_buffer(run, i)) nxi_buffer_gpu_done(nth_buffer(run, i), mark);
+    if (nth_buffer(run, i)) nxi_buffer_device_done(nth_buffer(run, i), mark);
 }
 
-/* Records that the contents of written buffers are newer on the GPU. */
+/* Records that the contents of written buffers are newer in memory of the device. */
 static nx_status written(nxi_run *run, uint64_t mark, const nxi_poll *poll, nxi_diag *d) {
   nx_status status = NX_OK;
   for (uint32_t i = 0; i < run->n_outputs && !status; i++) {
     nxi_run_output *o = &run->outputs[i];
     nxi_buffer *taken = o->in_place_of >= 0 ? run->inputs[o->in_place_of].buffer : NULL;
-    if (taken) status = nxi_buffer_on_gpu_written(run->context, taken, mark, poll, d);
-    else if (o->buffer) status = nxi_buffer_on_gpu_written(run->context, o->buffer, mark, poll, d);
+    if (taken) status = nxi_buffer_device_written(run->context, taken, mark, poll, d);
+    else if (o->buffer) status = nxi_buffer_device_written(run->context, o->buffer, mark, poll, d);
     bool leaves = taken && o->buffer; /* move_to_destinations will move it, in host memory */
     if (status || (!leaves && (!o->destination || o->destination == o->buffer))) continue;
     status = nxi_buffer_to_host(run->context, taken ? taken : o->buffer, poll, d);
@@ -362,47 +305,34 @@ static bool overwrites_preserved(const nxi_run *run) {
   return false;
 }
 
-static nx_status temporary_alloc(nx_context *c, nxi_gpu *gpu, int64_t bytes, void **out,
-                                 nxi_diag *d) {
-  uint64_t at = 0;
-  if (!gpu) return nxi_buffer_alloc(c->allocator, bytes, out, d);
-  nx_status status = nxi_gpu_alloc(gpu, bytes, &at, d);
-  *out = (void *)(uintptr_t)at;
-  return status;
-}
-
-/* On a GPU memory is freed in stream order: kernels that use it run before any later user of the
- * same memory. */
-static void temporary_free(nx_context *c, nxi_gpu *gpu, int64_t bytes, void *at, uint64_t mark) {
-  if (gpu) nxi_gpu_free_after(gpu, (uintptr_t)at, bytes, mark);
-  else nxi_buffer_free(c->allocator, at, bytes);
+/* Memory that a launch needs: results, and places for its operands and temporaries. */
+static nx_status prepare(nxi_run *run, const nxi_executable *executable, nxi_device *v,
+                         uint64_t *temporary, int64_t *planned, nxi_diag *d) {
+  int64_t bytes = nxi_executable_plan(executable)->temporary_bytes;
+  uint32_t placed = 0;
+  *planned = bytes;
+  nx_status status = reserve(run, executable, v, planned, d);
+  if (!status) status = addresses(run, v, &placed, d);
+  if (!status && bytes)
+    status = nxi_oom_during(d, v->kind->alloc(v, bytes, temporary, d), "intermediate results");
+  if (!status) return NX_OK;
+  if (v->kind->own_memory) device_done(run, placed, NXI_NOW);
+  return nxi_oom_during(d, status, "launching");
 }
 
 /* no_poll: the poll is not called. */
 static nx_status launch(nxi_run *run, const nxi_executable *executable, bool no_poll, nxi_diag *d) {
-  int64_t temporary_bytes = nxi_executable_plan(executable)->temporary_bytes,
-          planned = temporary_bytes;
-  void *temporary = NULL;
-  nx_context *c = run->context;
-  nxi_gpu *gpu = NULL;
-  uint32_t placed = 0;
-  nx_status status = nxi_device_gpu(c, run->device, &gpu, d);
-  if (!status) status = reserve(run, executable, gpu, &planned, d);
-  if (!status) status = addresses(run, gpu, &placed, d);
-  if (!status && temporary_bytes)
-    status = nxi_oom_during(d, temporary_alloc(c, gpu, temporary_bytes, &temporary, d),
-                            "intermediate results");
-  if (status) {
-    if (gpu) gpu_done(run, placed, NXI_GPU_NOW);
-    return nxi_oom_during(d, status, "launching");
-  }
+  nxi_device *v = nxi_device_opened(run->context, run->device);
+  uint64_t temporary = 0;
+  int64_t planned;
+  nx_status status = prepare(run, executable, v, &temporary, &planned, d);
+  if (status) return status;
   run->overwriting = true;
   nxi_launch l = {.inputs = run->pointers,
                   .params = run->params,
                   .outputs = run->pointers + run->n_inputs,
-                  .temporary = temporary,
-                  .gpu = gpu,
-                  .pool = c->pool,
+                  .temporary = (void *)(uintptr_t)temporary,
+                  .pool = run->context->pool,
                   .keep_outputs = overwrites_preserved(run),
                   .graph_launches = &run->report->graph_launches};
   if (run->options && !no_poll) {
@@ -411,13 +341,16 @@ static nx_status launch(nxi_run *run, const nxi_executable *executable, bool no_
   }
   status = nxi_executable_launch(executable, &l, d);
   nxi_poll poll = {l.poll, l.poll_user};
-  uint64_t mark = gpu ? nxi_gpu_mark(gpu) : 0;
-  if (gpu) gpu_done(run, placed, mark);
-  if (!status && gpu) status = written(run, mark, &poll, d);
+  uint64_t mark = v->kind->mark(v);
+  if (v->kind->own_memory) {
+    device_done(run, run->n_inputs + run->n_outputs, mark);
+    if (!status) status = written(run, mark, &poll, d);
+  }
   nxi_oom_during(d, status, "interpreting");
   if (status) run->overwriting = false; /* a failed launch has not overwritten anything */
   else move_to_destinations(run);
-  if (temporary) temporary_free(c, gpu, temporary_bytes, temporary, mark);
+  if (temporary)
+    v->kind->free_after(v, temporary, nxi_executable_plan(executable)->temporary_bytes, mark);
   if ((uint64_t)planned > run->report->planned_bytes)
     run->report->planned_bytes = (uint64_t)planned;
   return status;
@@ -477,7 +410,7 @@ static bool is_brief(const nxi_run *run, const nxi_plan *p) {
   const nxi_executable *ready = ready_plan(run, p, &interpret);
   if (!ready)
     return !p->busy && has_tiny_key(run) &&
-           interprets(run, kind_of(run->context, run->device), true, p->interpreted_ms);
+           interprets(run, executor_of(run), true, p->interpreted_ms);
   const nxp_plan *plan = nxi_executable_plan(ready);
   uint64_t bytes = total_bytes(run, plan);
   add_bytes(&bytes, plan->temporary_bytes);
@@ -514,8 +447,8 @@ static nx_status carry_out(void *arg) {
   e->ms = nxi_now_ms() - began;
   if (status == NX_INDEX_OUT_OF_RANGE) nxi_explain_index(e->run, e->d);
   if (status) return status;
-  if (e->interpret && e->run->device == NXI_DEVICE_CPU)
-    e->run->report->interpreted_reason = nxi_executor_missing(c);
+  const nxi_device *v = nxi_device_opened(c, e->run->device);
+  if (e->interpret) e->run->report->interpreted_reason = v->kind->interpreted(v);
   nxi_debug_run(e->run, nodes, e->miss, e->interpret, e->ms);
   return NX_OK;
 }

@@ -7,6 +7,7 @@
 #include "function_call.h"
 #include "platform/lock.h"
 #include "residency.h"
+#include "runtime/device.h"
 #include "runtime/debug.h"
 #include "runtime/record/assign.h"
 
@@ -45,8 +46,9 @@ static bool add_key_input(nxi_call *k, uint32_t i) {
     return false;
   run->inputs[run->n_inputs - 1].flags_at = run->n_key;
   uint64_t words[5 + NXG_MAX_RANK] = {
-      whole && nxi_buffer_aligned(value->buffer, run->device >= NXI_DEVICE_CUDA) ? NXG_INPUT_ALIGNED
-                                                                                 : 0,
+      whole && nxi_buffer_aligned(value->buffer, nxi_device_kind_of(run->device)->own_memory)
+          ? NXG_INPUT_ALIGNED
+          : 0,
       (uint64_t)nxi_run_alias(run, value->buffer), !dense, (uint64_t)span, (uint64_t)low};
   for (int32_t axis = 0; !dense && axis < t->rank; axis++)
     words[5 + axis] = (uint64_t)nxi_strides(t)[axis];

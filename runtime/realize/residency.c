@@ -43,28 +43,28 @@ static void release(nxi_buffer *b) {
   nxi_mutex_unlock(&residency_lock);
 }
 
-static void set_stale(nxi_buffer *b, bool host, bool gpu) {
+static void set_stale(nxi_buffer *b, bool host, bool device) {
   nxi_mutex_lock(&residency_lock);
   b->host_stale = host;
-  b->gpu_stale = gpu;
+  b->device_stale = device;
   nxi_mutex_unlock(&residency_lock);
 }
 
 static bool host_may_write(const nxi_buffer *b) { return nxi_buffer_is_hosts(b); }
 
-nx_status nxi_buffer_create_on(nx_context *c, nxi_gpu *g, int64_t bytes, nxi_buffer **out,
+nx_status nxi_buffer_create_on(nx_context *c, nxi_device *v, int64_t bytes, nxi_buffer **out,
                                nxi_diag *d) {
   NXI_NO_LOCK();
   nxi_buffer *b = nxi_buffer_without_memory(c, bytes);
   if (!b) return nxi_oom(d);
-  nx_status status = nxi_gpu_alloc(g, bytes, &b->on_gpu, d);
+  nx_status status = v->kind->alloc(v, bytes, &b->on_device, d);
   if (status) {
     nxi_free(b);
     return status;
   }
-  b->gpu = g;
+  b->device = v;
   b->host_stale = true;
-  b->after = NXI_GPU_NOW;
+  b->after = NXI_NOW;
   *out = b;
   return NX_OK;
 }
@@ -72,9 +72,11 @@ nx_status nxi_buffer_create_on(nx_context *c, nxi_gpu *g, int64_t bytes, nxi_buf
 /* Acquired. */
 static nx_status to_host(nx_context *c, nxi_buffer *b, const nxi_poll *poll, nxi_diag *d) {
   nx_status status = NX_OK;
-  if (!b->gpu || !b->host_stale) return NX_OK;
+  if (!b->device || !b->host_stale) return NX_OK;
   if (!b->data) status = nxi_buffer_alloc(c->allocator, b->bytes, &b->data, d);
-  if (!status) status = nxi_gpu_download(b->gpu, b->data, b->on_gpu, b->bytes, b->after, poll, d);
+  if (!status)
+    status =
+        b->device->kind->download(b->device, b->data, b->on_device, b->bytes, b->after, poll, d);
   if (status) return status;
   nxi_mutex_lock(&residency_lock);
   b->host_stale = false;
@@ -83,7 +85,7 @@ static nx_status to_host(nx_context *c, nxi_buffer *b, const nxi_poll *poll, nxi
 }
 
 nx_status nxi_buffer_to_host(nx_context *c, nxi_buffer *b, const nxi_poll *poll, nxi_diag *d) {
-  if (!b->gpu) return NX_OK;
+  if (!b->device) return NX_OK;
   nx_status status = acquire(b, d);
   if (status) return status;
   status = to_host(c, b, poll, d);
@@ -91,76 +93,77 @@ nx_status nxi_buffer_to_host(nx_context *c, nxi_buffer *b, const nxi_poll *poll,
   return status;
 }
 
-/* Memory of a buffer on a GPU that it has left while runs there were still using its address. */
+/* Memory of a device that a buffer has left while runs there were still using its address. */
 typedef struct nxi_former {
   struct nxi_former *next;
-  nxi_gpu *gpu;
+  nxi_device *device;
   uint64_t at;
 } nxi_former;
 
-/* Makes the buffer leave its GPU, for another one. Takes f. */
+/* Makes the buffer leave its device, for another one. Takes f. */
 static void leave(nxi_buffer *b, nxi_former *f) {
-  *f = (nxi_former){NULL, b->gpu, b->on_gpu};
+  *f = (nxi_former){NULL, b->device, b->on_device};
   nxi_mutex_lock(&residency_lock);
-  bool free_now = b->gpu_users == 0;
+  bool free_now = b->device_users == 0;
   uint64_t used = b->used;
   if (!free_now) {
     f->next = b->formers;
     b->formers = f;
   }
-  b->used = 0; /* it was a mark of the GPU that it has left */
+  b->used = 0; /* it was a mark of the device that it has left */
   nxi_mutex_unlock(&residency_lock);
   if (!free_now) return;
-  nxi_gpu_free_after(f->gpu, f->at, b->bytes, used);
+  f->device->kind->free_after(f->device, f->at, b->bytes, used);
   nxi_free(f);
 }
 
 static void free_formers(const nxi_buffer *b, nxi_former *f) {
   while (f) {
     nxi_former *next = f->next;
-    nxi_gpu_free(f->gpu, f->at, b->bytes);
+    f->device->kind->free_after(f->device, f->at, b->bytes, NXI_NOW);
     nxi_free(f);
     f = next;
   }
 }
 
-/* Called with the buffer acquired: allocates memory on the GPU; contents on another GPU come
+/* Called with the buffer acquired: allocates memory of the device; contents on another one come
  * through the host. *after: the mark after which nothing uses that memory any more. */
-static nx_status take_room(nx_context *c, nxi_buffer *b, nxi_gpu *g, uint64_t *after, nxi_diag *d) {
-  *after = NXI_GPU_NOW; /* kernels that were started before may read what is there */
-  if (b->gpu == g) return NX_OK;
-  nxi_former *former = b->gpu ? nxi_malloc(sizeof *former) : NULL;
-  nx_status status = b->gpu && !former ? nxi_oom(d) : to_host(c, b, NULL, d);
+static nx_status take_room(nx_context *c, nxi_buffer *b, nxi_device *v, uint64_t *after,
+                           nxi_diag *d) {
+  *after = NXI_NOW; /* kernels that were started before may read what is there */
+  if (b->device == v) return NX_OK;
+  nxi_former *former = b->device ? nxi_malloc(sizeof *former) : NULL;
+  nx_status status = b->device && !former ? nxi_oom(d) : to_host(c, b, NULL, d);
   uint64_t at = 0;
-  if (!status) status = nxi_gpu_alloc_after(g, b->bytes, &at, after, d);
+  if (!status) status = v->kind->alloc_after(v, b->bytes, &at, after, d);
   if (status) {
     nxi_free(former);
     return status;
   }
-  if (b->gpu) leave(b, former);
-  b->gpu = g;
-  b->on_gpu = at;
+  if (b->device) leave(b, former);
+  b->device = v;
+  b->on_device = at;
   set_stale(b, false, true);
   return NX_OK;
 }
 
-nx_status nxi_buffer_to_gpu(nx_context *c, nxi_buffer *b, nxi_gpu *g, bool contents, uint64_t *at,
-                            nxi_diag *d) {
+nx_status nxi_buffer_to_device(nx_context *c, nxi_buffer *b, nxi_device *v, bool contents,
+                               uint64_t *at, nxi_diag *d) {
   uint64_t after;
   nx_status status = acquire(b, d);
   if (status) return status;
-  status = take_room(c, b, g, &after, d);
-  bool newer = b->gpu_stale || (host_may_write(b) && !b->host_stale);
+  status = take_room(c, b, v, &after, d);
+  bool newer = b->device_stale || (host_may_write(b) && !b->host_stale);
   if (!status && contents && newer) {
     set_stale(b, false, false); /* a write of the host meanwhile makes it stale again */
-    status = nxi_gpu_upload(g, b->on_gpu, b->data, b->bytes, after, d);
+    status = v->kind->upload(v, b->on_device, b->data, b->bytes, after, d);
     if (status) set_stale(b, false, true);
-    b->after = NXI_GPU_NOW;
+    b->after = NXI_NOW;
   }
-  *at = b->on_gpu;
+  *at = b->on_device;
   if (!status) {
     nxi_mutex_lock(&residency_lock);
-    b->gpu_users++;
+    b->device_users++;
     nxi_mutex_unlock(&residency_lock);
   }
   release(b);
@@ -169,10 +172,10 @@ nx_status nxi_buffer_to_gpu(nx_context *c, nxi_buffer *b, nxi_gpu *g, bool conte
 
 static void note_use(nxi_buffer *b, uint64_t mark) {
   if (mark > b->used)
-    b->used = mark; /* a mark that is later than needed, or of another GPU, does no harm */
+    b->used = mark; /* a mark that is later than needed, or of another device, does no harm */
 }
 
-nx_status nxi_buffer_on_gpu_written(nx_context *c, nxi_buffer *b, uint64_t mark,
+nx_status nxi_buffer_device_written(nx_context *c, nxi_buffer *b, uint64_t mark,
                                     const nxi_poll *poll, nxi_diag *d) {
   nx_status status = acquire(b, d);
   if (status) return status;
@@ -186,11 +189,11 @@ nx_status nxi_buffer_on_gpu_written(nx_context *c, nxi_buffer *b, uint64_t mark,
   return status;
 }
 
-void nxi_buffer_gpu_done(nxi_buffer *b, uint64_t mark) {
+void nxi_buffer_device_done(nxi_buffer *b, uint64_t mark) {
   nxi_former *formers = NULL;
   nxi_mutex_lock(&residency_lock);
   note_use(b, mark);
-  if (--b->gpu_users == 0) {
+  if (--b->device_users == 0) {
     formers = b->formers;
     b->formers = NULL;
   }
@@ -199,10 +202,10 @@ void nxi_buffer_gpu_done(nxi_buffer *b, uint64_t mark) {
 }
 
 void nxi_buffer_host_written(nxi_buffer *b) {
-  if (b->gpu) set_stale(b, false, true);
+  if (b->device) set_stale(b, false, true);
 }
 
-void nxi_buffer_leave_gpu(nxi_buffer *b) {
-  if (b->gpu) nxi_gpu_free_after(b->gpu, b->on_gpu, b->bytes, b->used);
-  b->gpu = NULL;
+void nxi_buffer_leave_device(nxi_buffer *b) {
+  if (b->device) b->device->kind->free_after(b->device, b->on_device, b->bytes, b->used);
+  b->device = NULL;
 }

@@ -198,18 +198,12 @@ static inline bool nxi_buffer_idle(const nxi_buffer *b) { return !b->reading && 
 nx_status nxi_wait_change(nx_context *c, const nx_run_options *o, nxi_diag *d);
 
 /* ---- executor.c: plans and how they run */
-nx_status nxi_executor_create(nx_context *c, const char *cache_dir, nxi_diag *d);
+nx_status nxi_executor_create(nx_context *c, nxi_diag *d);
 void nxi_executor_destroy(nx_context *c);
-/* If graphs for the processor are interpreted because they cannot be compiled: the reason, a static
- * string; else NULL. */
-const char *nxi_executor_missing(const nx_context *c);
-uint64_t nxi_executor_compiled(nx_context *c); /* kernels compiled so far */
 /* Finds or makes the plan of an acquired run, reserves memory, and runs it. No lock. */
 nx_status nxi_execute(nxi_run *run, nxi_action *a);
 /* For tests: short runs poll too, between their steps, so that they can be interrupted there. */
 extern bool nxi_poll_briefly;
-/* device.c: the options that differ in a plan for an open GPU. */
-void nxi_device_options(const nx_context *c, int32_t device, nxi_executable_options *out);
 /* The options for a plan for this device. */
 void nxi_executor_options(const nx_context *c, int32_t device, nxi_executable_options *out);
 

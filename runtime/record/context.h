@@ -64,9 +64,8 @@ typedef struct nxi_table {
   uint32_t set_used; /* operations in sets */
 } nxi_table;
 
-/* From NXI_DEVICE_CUDA on: the first GPU, the second, ... The first has a number whether it is
- * there or not. */
-enum { NXI_DEVICE_CPU = 0, NXI_DEVICE_INTERP = 1, NXI_DEVICE_CUDA = 2, NXI_MOST_GPUS = 16 };
+/* The first of devices.def. */
+enum { NXI_DEVICE_CPU = 0 };
 
 /* Numbers as operands that a context remembers. */
 enum { NXI_NUMBERS = 16 };
@@ -80,8 +79,7 @@ struct nx_context {
   nxi_run *runs;         /* that have acquired something; run_lock */
   uint64_t epoch;        /* run_lock */
   struct nxi_plan_cache *plans;
-  struct nxi_executor *executor;
-  struct nxi_devices *devices;  /* GPUs that were asked for; device.c */
+  struct nxi_devices *devices;  /* device.c */
   nxi_run *spare_run;           /* a workspace for the next run; run_lock */
   _Atomic uintptr_t run_holder; /* the thread that has run_lock; 0: none, or one that only waits */
   nxi_buffer *dead_in_run;      /* freed when run_lock is let go; run_lock */
@@ -115,6 +113,7 @@ struct nx_context {
   _Atomic(nxi_head *) dead;        /* handles whose last reference is gone */
   _Atomic(nxi_buffer *) callbacks; /* foreign buffers whose release is to be called */
   nxi_allocator *allocator;
+  _Atomic uint64_t kernels_compiled;
   _Atomic uint64_t peak_bytes; /* before the allocator's peak was last started anew */
   nxi_pool *pool;
   struct nxi_offload *offload;

@@ -75,14 +75,15 @@ struct nxi_buffer {
   void *data;
   int64_t bytes;
   nxi_allocator *allocator; /* NULL: foreign memory */
-  /* residency.c: memory on a GPU, and which of the two places has not the newest contents. */
-  struct nxi_gpu *gpu;
-  uint64_t on_gpu;
+  /* residency.c: memory of a device that has its own, and which of the two places has not the
+   * newest contents. */
+  struct nxi_device *device; /* NULL: none */
+  uint64_t on_device;
   uint64_t after,
-      used; /* marks (cuda/gpu.h) after which the contents are there, and nothing uses them */
-  bool host_stale, gpu_stale;
-  uint32_t gpu_users;         /* runs that have its address on a GPU */
-  struct nxi_former *formers; /* its places on other GPUs, that such runs may still read */
+      used; /* marks (device.h) after which the contents are there, and nothing uses them */
+  bool host_stale, device_stale;
+  uint32_t device_users;      /* runs that have its address there */
+  struct nxi_former *formers; /* its places on other devices, that such runs may still read */
   uint32_t moving; /* who copies it from one to the other has it alone: the era; 0: nobody */
   void (*release)(void *user);
   void *user;

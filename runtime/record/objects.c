@@ -78,7 +78,7 @@ void nxi_slabs_free(nx_context *c) {
 
 /* The memory of a buffer goes back, or its callback is queued; no lock. */
 static void buffer_free(nx_context *c, nxi_buffer *b) {
-  nxi_buffer_leave_gpu(b);
+  nxi_buffer_leave_device(b);
   if (b->release) {
     b->next = atomic_load_explicit(&c->callbacks, memory_order_relaxed);
     while (!atomic_compare_exchange_weak(&c->callbacks, &b->next, b)) {}

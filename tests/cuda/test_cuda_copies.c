@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fake_device.h"
+#include "runtime/cuda/gpu.h"
 #include "runtime/realize/residency.h"
 #include "runtime/record/objects.h"
 #include "tests/util/runner.h"
@@ -190,7 +191,7 @@ static void what_is_freed_is_left_alone(void **state) {
       assert_int_equal(nxi_gpu_alloc_after(g, sizeof in, &q, &after, NULL), NX_OK);
       assert_true(q == p);
       assert_int_equal(nxi_gpu_upload(g, q, junk, sizeof junk, after, NULL), NX_OK);
-      assert_int_equal(nxi_gpu_download(g, out, b, sizeof out, NXI_GPU_NOW, NULL, NULL), NX_OK);
+      assert_int_equal(nxi_gpu_download(g, out, b, sizeof out, NXI_NOW, NULL, NULL), NX_OK);
       assert_memory_equal(out, in, sizeof out);
       fake->delay = 0;
       nxi_gpu_free(g, a, sizeof in);
@@ -211,23 +212,23 @@ static void what_is_newer_stays(void **state) {
   int asked = 0;
   nxi_poll poll = {stop, &asked};
   memset(pattern, 9, sizeof pattern);
-  assert_int_equal(nxi_device_gpu(ctx, CUDA, &g, NULL), NX_OK);
+  assert_int_equal(nxi_device_open(ctx, CUDA, (nxi_device **)&g, NULL), NX_OK);
   assert_int_equal(nxi_buffer_create(ctx, 64, &b, NULL), NX_OK);
   memset(b->data, 1, 64);
   b->pinner = (nxi_storage *)&asked; /* only whether there is one is looked at */
-  assert_int_equal(nxi_buffer_to_gpu(ctx, b, g, true, &at, NULL), NX_OK);
+  assert_int_equal(nxi_buffer_to_device(ctx, b, (nxi_device *)g, true, &at, NULL), NX_OK);
   assert_int_equal(nxi_gpu_alloc(g, 64, &from, NULL), NX_OK);
-  assert_int_equal(nxi_gpu_upload(g, from, pattern, 64, NXI_GPU_NOW, NULL), NX_OK);
+  assert_int_equal(nxi_gpu_upload(g, from, pattern, 64, NXI_NOW, NULL), NX_OK);
   fake->delay = 5;
   for (int i = 0; i < 60; i++) assert_int_equal(nxi_gpu_copy(g, at, from, 64, NULL), NX_OK);
-  nx_status status = nxi_buffer_on_gpu_written(ctx, b, nxi_gpu_mark(g), &poll, NULL);
+  nx_status status = nxi_buffer_device_written(ctx, b, nxi_gpu_mark(g), &poll, NULL);
   assert_int_equal(status, NX_INTERRUPTED);
   fake->delay = 0;
-  nxi_buffer_gpu_done(b, NXI_GPU_NOW);
-  assert_int_equal(nxi_buffer_to_gpu(ctx, b, g, true, &at, NULL), NX_OK);
-  assert_int_equal(nxi_gpu_download(g, is, at, 64, NXI_GPU_NOW, NULL, NULL), NX_OK);
+  nxi_buffer_device_done(b, NXI_NOW);
+  assert_int_equal(nxi_buffer_to_device(ctx, b, (nxi_device *)g, true, &at, NULL), NX_OK);
+  assert_int_equal(nxi_gpu_download(g, is, at, 64, NXI_NOW, NULL, NULL), NX_OK);
   assert_memory_equal(is, pattern, 64);
-  nxi_buffer_gpu_done(b, NXI_GPU_NOW);
+  nxi_buffer_device_done(b, NXI_NOW);
   nxi_gpu_free(g, from, 64);
   b->pinner = NULL;
   nxi_record_lock(ctx);
@@ -241,16 +242,17 @@ static void a_buffer_leaves_while_it_is_read(void **state) {
   nxi_gpu *first = NULL, *second = NULL;
   nxi_buffer *b = NULL;
   uint64_t at, elsewhere, others;
-  assert_int_equal(nxi_device_gpu(ctx, CUDA, &first, NULL), NX_OK);
-  assert_int_equal(nxi_device_gpu(ctx, CUDA + 1, &second, NULL), NX_OK);
+  assert_int_equal(nxi_device_open(ctx, CUDA, (nxi_device **)&first, NULL), NX_OK);
+  assert_int_equal(nxi_device_open(ctx, CUDA + 1, (nxi_device **)&second, NULL), NX_OK);
   assert_int_equal(nxi_buffer_create(ctx, 7777, &b, NULL), NX_OK);
-  assert_int_equal(nxi_buffer_to_gpu(ctx, b, first, true, &at, NULL), NX_OK);
-  assert_int_equal(nxi_buffer_to_gpu(ctx, b, second, true, &elsewhere, NULL), NX_OK);
+  assert_int_equal(nxi_buffer_to_device(ctx, b, (nxi_device *)first, true, &at, NULL), NX_OK);
+  assert_int_equal(nxi_buffer_to_device(ctx, b, (nxi_device *)second, true, &elsewhere, NULL),
+                   NX_OK);
   assert_int_equal(nxi_gpu_alloc(first, 7777, &others, NULL), NX_OK);
   assert_true(others != at);
   nxi_gpu_free(first, others, 7777);
-  nxi_buffer_gpu_done(b, 1);
-  nxi_buffer_gpu_done(b, 1);
+  nxi_buffer_device_done(b, 1);
+  nxi_buffer_device_done(b, 1);
   assert_int_equal(nxi_gpu_alloc(first, 7777, &others, NULL), NX_OK);
   assert_true(others == at);
   nxi_gpu_free(first, others, 7777);

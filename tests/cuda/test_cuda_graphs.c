@@ -130,7 +130,7 @@ static void others_keep_their_memory(void **state) {
   nx_tensor *x = square(0.25);
   for (int i = 0; i < CALLS; i++) call(f, x, first);
   assert_true(fake->products > products); /* which have workspaces */
-  assert_int_equal(nxi_device_gpu(ctx, CUDA, &g, NULL), NX_OK);
+  assert_int_equal(nxi_device_open(ctx, CUDA, (nxi_device **)&g, NULL), NX_OK);
   memset(pattern, 77, sizeof pattern);
   for (int64_t size = 1; size <= (int64_t)sizeof pattern; size++) {
     nxi_gpu_class(size, &size);
@@ -143,7 +143,7 @@ static void others_keep_their_memory(void **state) {
       assert_memory_equal(bits, first, sizeof first);
     }
     for (int k = 0; k < 3; k++) {
-      assert_int_equal(nxi_gpu_download(g, is, at[k], size, NXI_GPU_NOW, NULL, NULL), NX_OK);
+      assert_int_equal(nxi_gpu_download(g, is, at[k], size, NXI_NOW, NULL, NULL), NX_OK);
       assert_memory_equal(is, pattern, (size_t)size);
       nxi_gpu_free(g, at[k], size);
     }

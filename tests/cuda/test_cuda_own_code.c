@@ -55,8 +55,7 @@ static void an_instance_is_made_once(void **state) {
   assert_int_equal(nxi_gpu_alloc(gpu, sizeof values, &at, NULL), NX_OK);
   void *arguments[] = {&at, &first, &n};
   assert_int_equal(nxi_gpu_launch(nxi_kernel_code(k), 3, 32, arguments, NULL), NX_OK);
-  assert_int_equal(nxi_gpu_download(gpu, values, at, sizeof values, NXI_GPU_NOW, NULL, NULL),
-                   NX_OK);
+  assert_int_equal(nxi_gpu_download(gpu, values, at, sizeof values, NXI_NOW, NULL, NULL), NX_OK);
   for (int i = 0; i < 100; i++) assert_int_equal(values[i], 7 + i);
   nxi_gpu_free(gpu, at, sizeof values);
   nxi_kernel_release(k);

@@ -99,14 +99,14 @@ static void agrees(nxi_gpu *g, const trial *t) {
   assert_int_equal(nxi_gpu_alloc(g, scratch_bytes + 1, &at[3], NULL), NX_OK);
   for (int i = 0; i < 3; i++) {
     assert_int_equal(nxi_gpu_alloc(g, bytes[i], &at[i], NULL), NX_OK);
-    assert_int_equal(nxi_gpu_upload(g, at[i], from[i], bytes[i], NXI_GPU_NOW, NULL), NX_OK);
+    assert_int_equal(nxi_gpu_upload(g, at[i], from[i], bytes[i], NXI_NOW, NULL), NX_OK);
   }
   const int64_t launches = fake->launches;
   assert_int_equal(
       nxi_gpu_scatter_run(there, g, at[0], at[1], at[2] + (uint64_t)(first * size), at[3], NULL),
       NX_OK);
   assert_int_equal(fake->launches - launches, t->launches);
-  assert_int_equal(nxi_gpu_download(g, to, at[0], bytes[0], NXI_GPU_NOW, NULL, NULL), NX_OK);
+  assert_int_equal(nxi_gpu_download(g, to, at[0], bytes[0], NXI_NOW, NULL, NULL), NX_OK);
   assert_memory_equal(to, wanted, (size_t)bytes[0]);
   for (int i = 0; i < 3; i++) nxi_gpu_free(g, at[i], bytes[i]);
   nxi_gpu_free(g, at[3], scratch_bytes + 1);

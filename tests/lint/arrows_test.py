@@ -7,6 +7,7 @@ Usage: arrows_test.py SOURCE_ROOT LIBRARY NM. LIBRARY: the static one. The exit 
 with objects for link-time optimisation.
 """
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,15 @@ MAY_USE = {
     "codegen_cuda": ("platform", "ir"),
     "runtime": ("platform", "ir", "passes", "codegen_llvm", "codegen_cuda", "runtime"),
 }
+# What of the runtime nobody uses but these folders: a device is known by its row of runtime/devices.def alone.
+PRIVATE = {
+    "runtime/cpu": ("runtime/cpu",),
+    "runtime/interp": ("runtime/interp",),
+    "runtime/cuda": ("runtime/cuda",),
+    "codegen_llvm": ("codegen_llvm", "runtime/cpu"),
+    "codegen_cuda": ("codegen_cuda", "runtime/cuda"),
+}
+ROW = re.compile(r"nxi_\w+_device")
 # Symbols that a file may refer to although its folder may not, each with the reason. There are none.
 EXCEPTIONS = {}
 
@@ -71,6 +81,9 @@ def faults(used, defined):
         rule = rule_of(file)
         if target is None or rule is None or symbol in EXCEPTIONS.get(file, ()):
             continue
+        for folder, users in PRIVATE.items():
+            if within(target, (folder,)) and not within(file, users) and not ROW.fullmatch(symbol):
+                yield f"{file} uses {symbol} of {target}: only {' and '.join(users)} may"
         if not within(target, (rule, *MAY_USE[rule])):
             yield f"{file} uses {symbol} of {target}: {rule}/ may use {', '.join(MAY_USE[rule]) or 'nothing'} beside itself"
 

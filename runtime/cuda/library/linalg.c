@@ -97,7 +97,7 @@ nx_status nxi_linalg_end(nxi_linalg_run *run, nx_status why) {
   int32_t *both = nxi_malloc((size_t)count * 2 * sizeof *both);
   if (both == NULL) return nxi_oom(run->d);
   nx_status status =
-      nxi_gpu_download(run->r->gpu, both, run->info, 8 * count, NXI_GPU_NOW, run->r->poll, run->d);
+      nxi_gpu_download(run->r->gpu, both, run->info, 8 * count, NXI_NOW, run->r->poll, run->d);
   for (int64_t i = 0; i < count && status == NX_OK && run->r->why == NX_OK; i++)
     if (both[i] != 0 || both[count + i] != 0) {
       run->r->failed = i;

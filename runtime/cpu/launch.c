@@ -2,13 +2,13 @@
 /* Runs the steps of a plan. Code was loaded and memory was reserved before, so compiled steps
  * cannot fail. A launch can be interrupted, but not after it has begun to overwrite memory whose
  * contents are needed if the launch fails. */
-#include "internal.h"
+#include "cpu.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
+#include "codegen_llvm/codegen_llvm.h"
 #include "passes/pipeline.h"
-#include "runtime/cuda/launch.h"
 #include "runtime/library/blas/blas.h"
 #include "runtime/library/scatter.h"
 
@@ -219,17 +219,6 @@ static const char *step_name(const nxp_step *s) {
   return s->kind == NXP_STEP_MATMUL ? "matmul" : "copy";
 }
 
-/* `found` is a position in the shape without the axes along which indices repeat. */
-nx_status nxi_report_check(const nxp_step *s, int64_t found, nxi_diag *d) {
-  int64_t position = 0, stride = 1;
-  if (found == INT64_MAX) return NX_OK;
-  for (int32_t i = s->rank; i-- > 0; stride *= s->shape[i]) {
-    position += found % s->looked_at[i] * stride;
-    found /= s->looked_at[i];
-  }
-  return nxi_fail_index(d, s->origin, s->op, position);
-}
-
 static nx_status run_check(const run *r) {
   int64_t found;
   memcpy(&found, address(r, &r->step->buffers[0]), sizeof found);
@@ -263,23 +252,6 @@ static nx_status run_and_show(run *r, const nxi_poll *poll) {
   return status;
 }
 
-static nx_status interpret_graph(const nxi_executable *e, const nxi_launch *l, nxi_diag *d) {
-  const nxp_plan *p = e->plan;
-  int64_t offsets[64], *alias_offsets = NULL, *heap = NULL;
-  if (p->alias_range_of != NULL) {
-    alias_offsets = offsets;
-    if (p->n_inputs > 64 && (alias_offsets = heap = nxi_malloc(p->n_inputs * sizeof *heap)) == NULL)
-      return nxi_oom(d);
-    for (uint32_t i = 0; i < p->n_inputs; i++)
-      alias_offsets[i] =
-          ((char *)l->inputs[i] - (char *)l->inputs[p->alias_range_of[i]]) / p->element_bytes[i];
-  }
-  nx_status status = nxg_program_run_polled(e->program, l->inputs, l->params, alias_offsets,
-                                            l->outputs, l->poll, l->poll_user, d);
-  nxi_free(heap);
-  return status;
-}
-
 /* The poll of a plan that has begun to overwrite memory that must not be lost. The plan runs to its
  * end; the caller's function is still called as often as promised, but its answer is ignored until
  * the plan has ended. */
@@ -289,16 +261,10 @@ static int32_t ask_unheeded(void *user) {
   return 0;
 }
 
-nx_status nxi_executable_launch(const nxi_executable *e, const nxi_launch *l, nxi_diag *d) {
+nx_status nxi_cpu_launch(const nxi_executable *e, const nxi_launch *l, nxi_diag *d) {
   const nxp_plan *p = e->plan;
-  if (l->gpu != NULL) return nxi_gpu_plan_launch(e, l, d);
   nxi_fp saved = nxi_fp_enter();
   nx_status status = NX_OK;
-  if (e->program != NULL) {
-    status = interpret_graph(e, l, d);
-    nxi_fp_leave(saved);
-    return status;
-  }
   run r = {.executable = e, .plan = p, .launch = l, .d = d};
   nxi_poll poll = {l->poll, l->poll_user};
   nxi_poll unheeded = {l->poll != NULL ? ask_unheeded : NULL, &poll};

@@ -2,7 +2,9 @@
 /* The matrix product of the node-by-node interpreter. It makes the same library calls on the same
  * tiles as a plan, so that both give the same bits; it computes one matrix after the other on one
  * thread. */
-#include "internal.h"
+#include "interp.h"
+
+#include "passes/fuse/cluster.h"
 #include "platform/thread.h"
 #include "runtime/library/blas/blas.h"
 

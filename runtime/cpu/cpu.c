@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: ISC */
+/* The device "cpu": kernels compiled by LLVM or, where that is not there, graphs interpreted; steps
+ * of a plan on the threads of the pool. */
+#include "cpu.h"
+
+#include "codegen_llvm/codegen_llvm.h"
+#include "platform/exit.h"
+#include "runtime/debug.h"
+
+typedef struct cpu {
+  nxi_host_device host;
+  nxi_executor_kind executor;
+  nxi_kernel_cache *kernels; /* NULL unless it is NXI_COMPILED */
+  nxi_target target;
+  /* why kernels are interpreted that LLVM was to compile, since the beginning; else NULL */
+  const char *missing;
+} cpu;
+
+/* A lack of memory passes; whatever else is missing does so for good. */
+static nx_status find_llvm(cpu *v, nxi_diag *d) {
+  nxi_diag own;
+  nxi_diag_clear(&own);
+  if (nxl_start(&own) == NX_OUT_OF_MEMORY) return nxi_oom(d);
+  v->missing = nxl_unavailable();
+  if (v->missing == NULL) return NX_OK;
+  v->executor = NXI_GRAPH_INTERP;
+  if (!nxi_debug_llvm_wanted()) return NX_OK;
+  return nxi_fail(d, NX_DEVICE_UNAVAILABLE, "context", "NX_EXECUTOR: llvm is not there: %s",
+                  v->missing);
+}
+
+static void close_cpu(nxi_device *device) {
+  cpu *v = (cpu *)device;
+  nxi_kernel_cache_destroy(v->kernels);
+  nxi_free(v);
+}
+
+static nx_status open_cpu(int32_t number, const nxi_device_setup *s, nxi_device **out,
+                          nxi_diag *d) {
+  cpu *v = nxi_calloc(1, sizeof *v);
+  nx_status status = NX_OK;
+  (void)number;
+  if (v == NULL) return nxi_oom(d);
+  v->host = (nxi_host_device){{&nxi_cpu_device}, s->allocator};
+  v->target = *nxi_target_host();
+  v->target.threads = s->threads;
+  v->executor = nxi_debug_executor();
+  if (v->executor == NXI_COMPILED) status = find_llvm(v, d);
+  if (status == NX_OK && v->executor == NXI_COMPILED)
+    status = nxi_kernel_cache_create(s->cache_dir, &v->kernels, d);
+  if (status == NX_OK) *out = &v->host.base;
+  else close_cpu(&v->host.base);
+  return status;
+}
+
+/* Nothing is compiled once the process ends, or once LLVM cannot be used any more: unless nothing
+ * else will do. */
+static nxi_executor_kind executor_of(const cpu *v) {
+  bool over = v->executor == NXI_COMPILED &&
+              (nxi_exit_begun() || (nxl_lost() != NULL && !nxi_debug_llvm_wanted()));
+  return over ? NXI_GRAPH_INTERP : v->executor;
+}
+
+static void configure(const nxi_device *device, nxi_executable_options *out) {
+  const cpu *v = (const cpu *)device;
+  out->executor = executor_of(v);
+  out->target = &v->target;
+  out->kernels = out->executor == NXI_COMPILED ? v->kernels : NULL;
+}
+
+static const char *interpreted(const nxi_device *device) {
+  const cpu *v = (const cpu *)device;
+  return v->executor == NXI_COMPILED ? nxl_lost() : v->missing;
+}
+
+static bool runs(const nxi_target *t) { return t->block_threads == 0; }
+
+static bool has_calls(const nxp_plan *p) {
+  for (uint32_t i = 0; i < p->n_steps; i++)
+    if (p->steps[i].kind == NXP_STEP_CALL) return true;
+  return false;
+}
+
+static nx_status load(nxi_executable *e, const nxg_graph *g, const nxp_options *o,
+                      const nxi_poll *poll, nxi_compile_report *report, nxi_diag *d) {
+  nx_status status = nxi_cpu_find_blas(g, d);
+  if (status == NX_OK) status = nxi_load_plan(e, g, o, poll, report, d);
+  if (status == NX_OK) status = nxi_load_calls(e, d);
+  if (status == NX_OK) status = nxp_plan_pack(e->plan, d);
+  if (status != NX_OK) return status;
+  e->cannot_fail = e->options.executor == NXI_COMPILED && !e->plan->checks && !has_calls(e->plan);
+  return NX_OK;
+}
+
+static void unload(nxi_executable *e) { (void)e; }
+
+const nxi_device_kind nxi_cpu_device = {.name = "cpu",
+                                        .dlpack_type = 1,
+                                        .count = nxi_host_count,
+                                        .missing = nxi_host_missing,
+                                        .memory = nxi_host_memory,
+                                        .open = open_cpu,
+                                        .close = close_cpu,
+                                        .wait = nxi_host_wait,
+                                        .alloc = nxi_host_alloc,
+                                        .free_after = nxi_host_free_after,
+                                        .trim = nxi_host_trim,
+                                        .statistics = nxi_host_statistics,
+                                        .mark = nxi_host_mark,
+                                        .configure = configure,
+                                        .interpreted = interpreted,
+                                        .runs = runs,
+                                        .stages = nxi_cpu_stages,
+                                        .plan_for = nxi_cpu_plan_for,
+                                        .load = load,
+                                        .unload = unload,
+                                        .launch = nxi_cpu_launch};

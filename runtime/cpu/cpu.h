@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: ISC */
+/* What the files of the device "cpu" share. */
+#ifndef NXI_CPU_H
+#define NXI_CPU_H
+
+#include "runtime/host.h"
+#include "runtime/launch/internal.h"
+
+/* products.c */
+void nxi_cpu_plan_for(const nxi_executable_options *o, nxp_options *out);
+/* Fails if memory is too short to load the library, because a plan made then would never use it. */
+nx_status nxi_cpu_find_blas(const nxg_graph *g, nxi_diag *d);
+/* launch.c */
+nx_status nxi_cpu_launch(const nxi_executable *e, const nxi_launch *l, nxi_diag *d);
+/* maker.c */
+extern const nxi_device_stage nxi_cpu_stages[];
+
+#endif
