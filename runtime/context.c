@@ -107,9 +107,9 @@ static nx_status create_context(const nx_context_options *options, nx_context **
   if (!out) return nxi_error_null("context", 1), NX_INVALID_ARGUMENT;
   if (nxi_take(&o, options, sizeof o, "nx_context_options", "context", &d))
     return nxi_error_report(&d);
-  if (o.flags & ~(uint32_t)(NX_MANUAL_COLLECT | NX_MANUAL_DUE | NX_UNORDERED_SUMS)) {
+  if (o.flags & ~(uint32_t)(NX_MANUAL_COLLECT | NX_DEFER_EXPOSED | NX_UNORDERED_SUMS)) {
     nxi_fail(&d, NX_INVALID_ARGUMENT, "context",
-             "context: the flags 0x%x hold more than NX_MANUAL_COLLECT, NX_MANUAL_DUE and "
+             "context: the flags 0x%x hold more than NX_MANUAL_COLLECT, NX_DEFER_EXPOSED and "
              "NX_UNORDERED_SUMS",
              o.flags);
     return nxi_error_report(&d);

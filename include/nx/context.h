@@ -30,11 +30,11 @@ enum {
   /** Release callbacks run in nx_context_collect only, never at the start of an action. */
   NX_MANUAL_COLLECT = 1,
   /** Operations on exposed storage (tensor.h, "host access") are not carried out when recorded:
-   * they become due, nx_due says so, and the caller realises them (NX_DO_DUE) before host code
-   * goes on.
+   * they are deferred, nx_has_deferred says so, and the caller realises them (NX_DO_DEFERRED)
+   * before host code goes on.
    *
    *  */
-  NX_MANUAL_DUE = 2,
+  NX_DEFER_EXPOSED = 2,
   /** A GPU may add the floats of a scatter in any order, by atomic additions: faster where many
    * updates meet in one element, but the last bits of such sums may then change from run to run.
    * All else keeps its bits. */

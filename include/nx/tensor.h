@@ -222,9 +222,9 @@ NX_API nx_status nx_import(nx_context *context, const nx_import_desc *desc, nx_t
 /* ---- actions: may block, compile and allocate. NULL options: defaults. */
 
 enum {
-  NX_DO_DUE = 1, /**< also what is due */
+  NX_DO_DEFERRED = 1, /**< also what is deferred */
   NX_DO_PENDING =
-      2 /**< also what is due, and every live tensor that no recorded operation consumes */
+      2 /**< also what is deferred, and live tensors that no recorded operation consumes */
 };
 /** Every action that takes options obeys both flags. What they ask for is computed together with
  * what the action is about as far as they share recorded operations, the rest in runs of its own
@@ -256,8 +256,8 @@ NX_API nx_status nx_realize(nx_context *context, nx_tensor *const *tensors, size
  * is no import, or sharing has ended; NX_NOT_WRITABLE for an immutable import; NX_OUT_OF_MEMORY,
  * NX_INTERRUPTED. */
 NX_API nx_status nx_end_sharing(nx_tensor *tensor, const nx_run_options *options);
-/** True if something is due (NX_MANUAL_DUE). One atomic load. */
-NX_API bool nx_due(const nx_context *context);
+/** True if something is deferred (NX_DEFER_EXPOSED). One atomic load. */
+NX_API bool nx_has_deferred(const nx_context *context);
 /** How many recorded operations wait to be computed. *bytes (NULL is allowed): the memory that they
  * hold, which is tensor data that nothing else needs, imports not counted, and their records. Two
  * atomic loads, on any thread: a frontend can ask after each operation, and realise with
@@ -278,8 +278,8 @@ NX_API nx_status nx_write(nx_tensor *tensor, const void *src, size_t bytes,
 
 /* ---- mappings: host access to the whole storage of a tensor. A mapping outlives its tensor. While
  * one exists the storage neither moves nor is reused; while a write mapping exists the storage is
- * exposed: operations that read or assign it are carried out when recorded (see NX_MANUAL_DUE). A
- * read mapping shows an assign once that is realised. */
+ * exposed: operations that read or assign it are carried out when recorded (see NX_DEFER_EXPOSED).
+ * A read mapping shows an assign once that is realised. */
 
 enum { NX_MAP_READ = 1, NX_MAP_WRITE = 2 };
 /** Realises the storage; before writing is allowed, every recorded operation that reads it is

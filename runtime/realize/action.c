@@ -102,10 +102,10 @@ nx_status nxi_action_end(nxi_action *a, nx_status status) {
 
 nx_status nxi_action_stopped(nxi_action *a) {
   if (a->refused) return a->diag.status;
-  if (a->filled.flags & ~(uint32_t)(NX_DO_DUE | NX_DO_PENDING))
+  if (a->filled.flags & ~(uint32_t)(NX_DO_DEFERRED | NX_DO_PENDING))
     return nxi_fail(
         &a->diag, NX_INVALID_ARGUMENT, "",
-        "the flags 0x%x of an action's options hold more than NX_DO_DUE and NX_DO_PENDING",
+        "the flags 0x%x of an action's options hold more than NX_DO_DEFERRED and NX_DO_PENDING",
         a->filled.flags);
   if (!atomic_load_explicit(&a->stop, memory_order_relaxed)) return NX_OK;
   return nxi_fail(&a->diag, NX_INTERRUPTED, "", "%s", nx_status_sentence(NX_INTERRUPTED));

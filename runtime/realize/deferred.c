@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Deferred work: values of operations on exposed storage that were recorded under NX_MANUAL_DUE.
+/* Deferred work: values of operations on exposed storage that were recorded under NX_DEFER_EXPOSED.
  * Each has to be computed before host code continues if anything reads it by then: a handle,
  * another storage, or just another recorded operation, which must not see later writes of the
  * host. */
@@ -106,7 +106,7 @@ static nx_status realize(nxi_action *a, nxi_storage *const *storages, uint32_t n
 nx_status nxi_carry_out(nx_context *c, nxi_storage *const *storages, uint32_t n, nxi_assigned *a,
                         uint32_t n_assigned) {
   NXI_NO_LOCK();
-  if (c->flags & NX_MANUAL_DUE && defer_all(c, storages, n))
+  if (c->flags & NX_DEFER_EXPOSED && defer_all(c, storages, n))
     return NX_OK; /* if memory is exhausted it is computed now */
   nxi_action action;
   nxi_action_begin(&action, c, NULL);
@@ -116,7 +116,7 @@ nx_status nxi_carry_out(nx_context *c, nxi_storage *const *storages, uint32_t n,
   return nxi_action_end(&action, status);
 }
 
-bool nx_due(const nx_context *c) {
-  if (c && !nxi_have_context("due", 0, c)) return false;
+bool nx_has_deferred(const nx_context *c) {
+  if (c && !nxi_have_context("has_deferred", 0, c)) return false;
   return c && atomic_load_explicit(&((nx_context *)c)->deferred_count, memory_order_acquire) != 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Work that an action does in addition to its own tensors: NX_DO_DUE and NX_DO_PENDING.
+/* Work that an action does in addition to its own tensors: NX_DO_DEFERRED and NX_DO_PENDING.
  *
  * Leftovers that share no recorded operation are computed in separate runs. In a single run they
  * would form one graph that changes whenever one of them changes, and its kernels would hardly ever

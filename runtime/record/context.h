@@ -32,8 +32,8 @@ static inline bool nxi_list_add(nxi_list *l, void *item) {
   return true;
 }
 
-/* A deferred value (nx_due), and the storage that it was recorded for, NULL if that has moved on: a
- * reference of each. */
+/* A deferred value (nx_has_deferred), and the storage that it was recorded for, NULL if that has
+ * moved on: a reference of each. */
 typedef struct nxi_deferred {
   nxi_storage *storage;
   nxi_node *node;
@@ -106,7 +106,7 @@ struct nx_context {
       *numbers[NXI_NUMBERS]; /* of the last numbers that were operands, or NULL; no references */
   /* pending.c: changed under record_lock, read without */
   _Atomic uint64_t pending_nodes, record_bytes, pinned_bytes;
-  nxi_deferred *deferred; /* deferred work: what is due */
+  nxi_deferred *deferred; /* deferred work */
   uint32_t deferred_used, deferred_capacity;
   _Atomic uint32_t deferred_count;
 

@@ -291,7 +291,7 @@ static void contexts(void **state) {
   REFUSED(nx_device_describe(c, 0, &device_info), was);
   REFUSED(nx_device_trim(c, 0), was);
   REFUSED(nx_wait(c, 0), was);
-  REFUSED(nx_due(c), was);
+  REFUSED(nx_has_deferred(c), was);
   REFUSED(nx_pending(c, NULL), was);
   REFUSED(nx_capture_end(c), was);
   REFUSED(nx_capturing(c), was);

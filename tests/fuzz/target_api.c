@@ -32,7 +32,7 @@ void fuzz_api(const uint8_t *data, size_t n) {
   memset(&w, 0, sizeof w);
   w = (world){.log = log, .aborts = true, .faults = data[0] & 1, .r = fuzz_random_of(data, 2)};
   w.fault_random = fuzz_random_of(data, n);
-  if (data[0] & 2) w.flags |= NX_MANUAL_DUE;
+  if (data[0] & 2) w.flags |= NX_DEFER_EXPOSED;
   if (data[0] & 4) w.flags |= NX_MANUAL_COLLECT;
   nxt_decisions = (nxt_tape){data + 1, data + n};
   nx_context_options o = {

@@ -69,10 +69,10 @@ void step_import(world *w) {
 }
 
 /* A part of what is imported and shared already is imported once more: each sees what is assigned
- * to the other. What becomes due together has no order among them, so there are none where that
+ * to the other. What is deferred together has no order among them, so there are none where that
  * happens. */
 void step_window(world *w) {
-  if (!w->n_hosts || w->n_hosts == MOST_HOSTS || w->shared || w->flags & NX_MANUAL_DUE) return;
+  if (!w->n_hosts || w->n_hosts == MOST_HOSTS || w->shared || w->flags & NX_DEFER_EXPOSED) return;
   host *from = &w->hosts[below(w, w->n_hosts)], *h = &w->hosts[w->n_hosts];
   if (!from->s || from->mode != NX_IMPORT_SHARED || from->released) return;
   nx_dtype t = from->s->dtype;

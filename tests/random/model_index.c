@@ -196,7 +196,7 @@ static nx_tensor *bad_value(world *w, handle *h, int64_t axis) {
 void step_bad(world *w) {
   handle *h = any_handle(w);
   if (!h || !h->v.view.rank || !model_elements(&h->v) || !is_assignable(h)) return;
-  if (h->v.storage->pins || h->v.storage->part || w->shared || w->flags & NX_MANUAL_DUE) return;
+  if (h->v.storage->pins || h->v.storage->part || w->shared || w->flags & NX_DEFER_EXPOSED) return;
   model_storage *s = h->v.storage;
   int64_t stride = 1;
   nx_tensor *x = bad_value(w, h, below(w, h->v.view.rank)), *y, *whole;

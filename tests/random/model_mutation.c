@@ -136,7 +136,7 @@ void step_pending(world *w) {
     EXPECT_OK(w, nx_map(h->t, NX_MAP_READ, &o, &m));
     nx_mapping_release(m);
   } else EXPECT_OK(w, nx_read(h->t, packed, bytes, &o));
-  if (!w->shared && nx_due(w->c)) fault(w, "something is still due");
+  if (!w->shared && nx_has_deferred(w->c)) fault(w, "something is still deferred");
   free(packed);
   check_handle(w, h);
 }

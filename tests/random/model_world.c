@@ -246,11 +246,11 @@ void set_fusion(bool fused) {
 /* ---- host memory */
 
 void settle(world *w) {
-  if (!nx_due(w->c)) return;
-  say(w, "realize(due)");
-  nx_run_options o = {.size = sizeof o, .flags = NX_DO_DUE};
+  if (!nx_has_deferred(w->c)) return;
+  say(w, "realize(deferred)");
+  nx_run_options o = {.size = sizeof o, .flags = NX_DO_DEFERRED};
   EXPECT_OK(w, nx_realize(w->c, NULL, 0, &o));
-  if (!w->shared && nx_due(w->c)) fault(w, "something is still due");
+  if (!w->shared && nx_has_deferred(w->c)) fault(w, "something is still deferred");
 }
 
 void check_memory(world *w, const model_storage *s, const void *base, const char *what) {

@@ -134,7 +134,7 @@ double get_number(const void *data, nx_dtype t, int64_t i, int part);
 const char *shape_text(const nxg_view *v); /* static, of this thread */
 
 /* ---- host memory */
-void settle(world *w); /* what is due is realised: host code may look and write */
+void settle(world *w); /* what is deferred is realised: host code may look and write */
 void check_memory(world *w, const model_storage *s, const void *base, const char *what);
 
 /* ---- steps */

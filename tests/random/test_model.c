@@ -59,7 +59,7 @@ static void run_program(uint64_t seed, const bool *left_out) {
   w = (world){.log = shared->log, .faults = with_faults, .r = {seed}};
   shared->seed = seed;
   shared->log[0] = 0;
-  if (chance(&w, 25)) w.flags |= NX_MANUAL_DUE;
+  if (chance(&w, 25)) w.flags |= NX_DEFER_EXPOSED;
   if (chance(&w, 25)) w.flags |= NX_MANUAL_COLLECT;
   nx_context_options o = {
       .size = sizeof o, .flags = w.flags, .threads = 1 + (int32_t)chance(&w, 20), .cache_dir = ""};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* What the host sees and does: mappings and host writes among recorded reads and assigns, imported
- * memory, due work, and releases in every order. */
+ * memory, deferred work, and releases in every order. */
 #include "tests/util/api.h"
 
 #include <unistd.h>
@@ -223,30 +223,30 @@ static void copied_import(void **state) {
   release(x);
 }
 
-/* ---- due work */
+/* ---- deferred work */
 
 static void manual_due(void **state) {
   (void)state;
   nx_context *other = ctx;
-  nx_context_options o = {.size = sizeof o, .flags = NX_MANUAL_DUE};
+  nx_context_options o = {.size = sizeof o, .flags = NX_DEFER_EXPOSED};
   OK(nx_context_create(&o, &ctx));
   nx_scope *inner = nx_scope_begin(ctx);
   float memory[2] = {1, 2};
   released = 0;
   nx_tensor *x = import(NX_IMPORT_SHARED, memory, 2), *a = nx_neg(x);
-  assert_true(nx_due(ctx));
-  nx_run_options due = {.size = sizeof due, .flags = NX_DO_DUE};
-  OK(nx_realize(ctx, NULL, 0, &due));
-  assert_false(nx_due(ctx));
+  assert_true(nx_has_deferred(ctx));
+  nx_run_options deferred = {.size = sizeof deferred, .flags = NX_DO_DEFERRED};
+  OK(nx_realize(ctx, NULL, 0, &deferred));
+  assert_false(nx_has_deferred(ctx));
   memory[0] = 7;
   nx_tensor *b = nx_neg(x);
   OK(nx_assign(x, number(3)));
   release(x);
   nx_context_collect(ctx);
-  assert_int_equal(released, 0); /* the assign is due: it keeps the memory */
+  assert_int_equal(released, 0); /* the assign is deferred: it keeps the memory */
   assert_true(memory[0] == 7);
-  OK(nx_realize(ctx, NULL, 0, &due));
-  assert_false(nx_due(ctx));
+  OK(nx_realize(ctx, NULL, 0, &deferred));
+  assert_false(nx_has_deferred(ctx));
   assert_true(memory[0] == 3 && memory[1] == 3);
   nx_context_collect(ctx);
   assert_int_equal(released, 1);
@@ -257,12 +257,12 @@ static void manual_due(void **state) {
   ctx = other;
 }
 
-/* What nobody reads any more is due no more, though nothing was realised since, and though the list
- * named a storage twice. */
+/* What nobody reads any more is no longer deferred, though nothing was realised since, though the
+ * list named a storage twice. */
 static void released_work_is_not_due(void **state) {
   (void)state;
   nx_context *other = ctx;
-  nx_context_options o = {.size = sizeof o, .flags = NX_MANUAL_DUE};
+  nx_context_options o = {.size = sizeof o, .flags = NX_DEFER_EXPOSED};
   OK(nx_context_create(&o, &ctx));
   float memory[2] = {1, 2};
   released = 0;
@@ -271,7 +271,7 @@ static void released_work_is_not_due(void **state) {
   GOOD(nx_mul(z, y));
   nx_scope_end(s);
   nx_context_collect(ctx);
-  assert_false(nx_due(ctx));
+  assert_false(nx_has_deferred(ctx));
   assert_int_equal(nx_pending(ctx, NULL), 0);
   assert_int_equal(released, 1);
   s = nx_scope_begin(ctx);
@@ -281,10 +281,10 @@ static void released_work_is_not_due(void **state) {
   OK(nx_assign(w, nx_add(w, number(2))));
   OK(nx_assign(w, nx_mul(w, number(3))));
   nx_scope_end(s);
-  assert_true(nx_due(ctx));
+  assert_true(nx_has_deferred(ctx));
   nx_mapping_release(m);
   nx_context_collect(ctx);
-  assert_false(nx_due(ctx));
+  assert_false(nx_has_deferred(ctx));
   assert_int_equal(nx_pending(ctx, NULL), 0);
   nx_context_release(ctx);
   ctx = other;
@@ -465,11 +465,11 @@ static void sharing_ends_in_mapped_memory(void **state) {
   nx_mapping_release(m);
 }
 
-/* With NX_MANUAL_DUE work may be due when sharing ends: values are the same. */
+/* With NX_DEFER_EXPOSED work may be deferred when sharing ends: values are the same. */
 static void sharing_ends_while_work_is_due(void **state) {
   (void)state;
   nx_context *outer = ctx;
-  nx_context_options o = {.size = sizeof o, .flags = NX_MANUAL_DUE, .cache_dir = ""};
+  nx_context_options o = {.size = sizeof o, .flags = NX_DEFER_EXPOSED, .cache_dir = ""};
   OK(nx_context_create(&o, &ctx));
   nx_scope *s = nx_scope_begin(ctx);
   float memory[3] = {1, 2, 3};

@@ -286,7 +286,7 @@ static void given_while_work_is_due(void **state) {
   (void)state;
   static host_memory h;
   nx_context *outer = ctx;
-  nx_context_options o = {.size = sizeof o, .flags = NX_MANUAL_DUE, .cache_dir = ""};
+  nx_context_options o = {.size = sizeof o, .flags = NX_DEFER_EXPOSED, .cache_dir = ""};
   OK(nx_context_create(&o, &ctx));
   nx_scope *s = nx_scope_begin(ctx);
   nx_tensor *x = share(&h), *due = nx_neg(x), *view = part(x, 1, 2, 1);
