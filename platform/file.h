@@ -21,7 +21,7 @@ typedef struct nxi_file_info {
   bool others_write; /* users other than the owner may write it */
   uint32_t owner, group, permissions;
   int64_t bytes;
-  int64_t modified_s; /* since 1970; */
+  int64_t modified_s; /* seconds since 1970; and nanoseconds */
   int32_t modified_ns;
 } nxi_file_info;
 bool nxi_path_info(const char *path, nxi_file_info *out);

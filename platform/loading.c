@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* Threads that load are the readers of one lock, and fork() is its writer. The lock prefers
- * readers, which is the C library's default: readers inside the linker may wait for a thread that
- * begins to read while a fork waits. The handlers are registered when this library is loaded,
- * before all other handlers of this library. So fork() takes this lock last, which is necessary
- * because threads take it while they hold other locks. */
+ * readers, which is the C library's default. Otherwise there could be a deadlock: a new reader
+ * would wait for the fork, the fork for the earlier readers, and these, in the linker, for the new
+ * reader. The handlers are registered when this library is loaded, before all other handlers of
+ * this library. So fork() takes this lock last, which is necessary because threads take it while
+ * they hold other locks. */
 #include "loading.h"
 
 #include <pthread.h>

@@ -151,7 +151,7 @@ static void check_own(nxi_checker *c, nxk_value v, const nxk_access *a) {
 
 static void check_address(nxi_checker *c, nxk_value v, const nxk_access *a) {
   uint16_t lanes = c->k->instrs[v].lanes;
-  uint8_t type = 0; /* of the indices so far */
+  uint8_t type = 0; /* common type of the indices that were checked so far */
   for (uint32_t i = 0; i < a->n_terms; i++) {
     const nxk_instr *index = nxi_operand(c, v, a->terms[i].index);
     if (index && !is_place(c, index, 1))
@@ -188,7 +188,8 @@ static void check_mask(nxi_checker *c, nxk_value v, const nxk_access *a) {
     nxi_fault(c, v, "else has not the type of the load");
 }
 
-/* The access of that number; a fault and NULL if the kernel has none. */
+/* Returns the access with that number. If the kernel has no such access, reports a fault and
+ * returns NULL. */
 static const nxk_access *find_access(nxi_checker *c, nxk_value v, uint64_t number) {
   if (number < c->k->n_accesses && c->k->accesses[number].buffer < c->k->n_buffers)
     return &c->k->accesses[number];

@@ -18,7 +18,7 @@
  * pays. */
 enum { ROWS = NXK_MOST_COPIES, MOST_LOADS = 32, MOST_COST = 60, LEAST_ROWS = 4 * ROWS };
 
-/* ---- what is put together */
+/* ---- choosing the regions whose rows are combined */
 
 static bool is_plain(const nxb_binder *b, nxk_value v, nxk_value column) {
   const nxk_kernel *k = b->from;
@@ -98,7 +98,7 @@ static bool is_past_caches(const nxb_binder *b, const nxi_target *t) {
   return bytes > t->l2_bytes;
 }
 
-/* ---- what the next rows need */
+/* ---- prefetching for the next rows */
 
 /* Whether some load of the region, in one of the ROWS rows, is at a distance in [low, high)
  * elements after load a of row r. */
@@ -178,7 +178,8 @@ static void write_region(nxk_copies *w, const nxb_region *p, int64_t first, int6
   }
 }
 
-/* Writes a region ROWS rows at a time; returns its end, v itself if it is not one that gains. */
+/* Writes a region with ROWS rows at a time and returns its end; returns v if the pass does not pay
+ * for it. */
 static nxk_value write_out(nxk_copies *w, nxk_value v) {
   nxb_region p;
   bool region = w->b.from->instrs[v].op == NXK_region && nxb_analyze_region(&w->b, v, &p);

@@ -307,7 +307,7 @@ static void region_of_walk(const nxp_group *group, const nxp_walk *walk, nxp_reg
   memcpy(region->shape, walk->extent, (size_t)walk->rank * sizeof region->shape[0]);
 }
 
-/* Makes the dimensions that a region needs the axes of the walk. False: there are too many. */
+/* Sets the axes of the walk to the dimensions that a region needs. False: there are too many. */
 static bool take_dims(const nxw_dims *dims, nxp_walk *walk, int32_t *axis) {
   const nxp_walk old = *walk;
   if (dims->n > NXG_MAX_RANK) return false;

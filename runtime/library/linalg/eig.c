@@ -14,9 +14,12 @@ typedef void (*complex_fn)(const char *left, const char *right, const int *n, vo
                            const int *ldvr, void *work, const int *lwork, double *rwork, int *info,
                            size_t, size_t);
 
-enum { MATRIX, VECTORS, WORK, VALUES }; /* values: of a complex matrix real work */
+/* pieces of scratch memory. VALUES: the eigenvalues of a real matrix, or real work memory for a
+ * complex one */
+enum { MATRIX, VECTORS, WORK, VALUES };
 
-/* values: real parts, then imaginary ones; of a complex matrix the values are w. */
+/* For a real matrix the eigenvalues are written to `values`, first all real parts, then all
+ * imaginary parts; for a complex matrix they are written to w. */
 static int geev(nx_dtype t, bool vectors, int n, void *a, double *values, void *w, void *v,
                 void *work, int lwork) {
   const char *job = vectors ? "V" : "N";
