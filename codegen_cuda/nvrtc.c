@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "codegen_cuda.h"
-#include "platform/thread.h"
+#include "ir/platform/thread.h"
 #include "toolkit.h"
 
 static struct nvrtc {

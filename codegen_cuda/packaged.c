@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "platform/file.h"
-#include "platform/library.h"
+#include "ir/platform/file.h"
+#include "ir/platform/library.h"
 #include "toolkit.h"
 
 /* False if the path does not fit. */

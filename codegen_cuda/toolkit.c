@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "platform/file.h"
-#include "platform/library.h"
-#include "platform/loading.h"
+#include "ir/platform/file.h"
+#include "ir/platform/library.h"
+#include "ir/platform/loading.h"
 
 static void *open_in(const char *folder, const char *inner, const char *file) {
   char path[600];

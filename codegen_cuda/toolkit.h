@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "platform/file.h"
+#include "ir/platform/file.h"
 
 typedef struct nxu_library {
   const char *what;           /* "NVRTC, the run-time compiler," */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Replaces functions that LLVM imports, for LLVM alone (platform/imports.h). Allocations that find
- * no memory take it from a reserve of their thread, and destructors of LLVM's global objects are
- * not registered, so that exit() destroys nothing that a thread may be using. operator new is in
- * the C++ library and calls the process's new-handler, which is replaced too. If memory is
+/* Replaces functions that LLVM imports, for LLVM alone (ir/platform/imports.h). Allocations that
+ * find no memory take it from a reserve of their thread, and destructors of LLVM's global objects
+ * are not registered, so that exit() destroys nothing that a thread may be using. operator new is
+ * in the C++ library and calls the process's new-handler, which is replaced too. If memory is
  * exhausted even after the reserve is used up, LLVM is left by longjmp; its locks and unfinished
  * global objects stay as they are, so LLVM is never entered again. On threads that are not inside
  * the guard the replaced functions behave as the originals.
@@ -21,13 +21,13 @@
 
 #include "ir/alloc.h"
 #include "ir/op.h"
-#include "platform/exit.h"
-#include "platform/imports.h"
-#include "platform/library.h"
-#include "platform/loading.h"
-#include "platform/pages.h"
-#include "platform/stack.h"
-#include "platform/thread.h"
+#include "ir/platform/exit.h"
+#include "ir/platform/imports.h"
+#include "ir/platform/library.h"
+#include "ir/platform/loading.h"
+#include "ir/platform/pages.h"
+#include "ir/platform/stack.h"
+#include "ir/platform/thread.h"
 
 enum { MAIN_STACK = 1 << 20 }; /* bytes by which the first thread's stack may grow inside LLVM */
 

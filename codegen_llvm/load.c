@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "jit.h"
-#include "platform/pages.h"
+#include "ir/platform/pages.h"
 
 struct nxl_code {
   void *block;

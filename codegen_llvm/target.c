@@ -10,7 +10,7 @@
 #include "config.h"
 #include "guard.h"
 #include "jit.h"
-#include "platform/thread.h"
+#include "ir/platform/thread.h"
 
 enum { MAX_FEATURES = 4096, MAX_ENVIRONMENT = MAX_FEATURES + 256, MAX_POOL = 8 };
 enum { SETUP_MEMORY = 1 << 20 }; /* bytes; LLVM needs a tenth of that */

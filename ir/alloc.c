@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "platform/pages.h"
+#include "ir/platform/pages.h"
 
 enum { LARGE_PAGE = 2 << 20 };
 

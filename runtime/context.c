@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Contexts: creation, destruction, statistics, fork. */
-#include "platform/exit.h"
-#include "platform/fork.h"
-#include "platform/lock.h"
-#include "platform/thread.h"
+#include "ir/platform/exit.h"
+#include "ir/platform/fork.h"
+#include "ir/platform/lock.h"
+#include "ir/platform/thread.h"
 #include "runtime/debug.h"
 #include "runtime/library/blas/blas.h"
 #include "runtime/realize/offload.h"

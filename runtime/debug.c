@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "passes/pipeline.h"
-#include "platform/file.h"
-#include "platform/thread.h"
+#include "ir/platform/file.h"
+#include "ir/platform/thread.h"
 #include "runtime/files/file.h"
 #include "runtime/record/error.h"
 

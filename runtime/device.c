@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "platform/thread.h"
+#include "ir/platform/thread.h"
 #include "runtime/realize/residency.h"
 #include "runtime/realize/run.h"
 #include "runtime/record/error.h"

@@ -2,7 +2,7 @@
 /* The host's memory as that of a device. See host.h. */
 #include "host.h"
 
-#include "platform/pages.h"
+#include "ir/platform/pages.h"
 
 static nxi_allocator *allocator_of(nxi_device *v) { return ((nxi_host_device *)v)->allocator; }
 

@@ -17,9 +17,9 @@
 #include <string.h>
 
 #include "ir/alloc.h"
-#include "platform/fork.h"
-#include "platform/lock.h"
-#include "platform/pages.h"
+#include "ir/platform/fork.h"
+#include "ir/platform/lock.h"
+#include "ir/platform/pages.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define UNDER_ASAN 1

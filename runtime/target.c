@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "platform/cpus.h"
-#include "platform/machine.h"
-#include "platform/thread.h"
+#include "ir/platform/cpus.h"
+#include "ir/platform/machine.h"
+#include "ir/platform/thread.h"
 
 /* From the narrowest to the widest: a machine that has one also has the earlier ones of its
  * architecture. */

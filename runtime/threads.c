@@ -18,11 +18,11 @@
 
 #include "ir/alloc.h"
 #include "ir/op.h"
-#include "platform/clock.h"
-#include "platform/cpus.h"
-#include "platform/fork.h"
-#include "platform/futex.h"
-#include "platform/thread.h"
+#include "ir/platform/clock.h"
+#include "ir/platform/cpus.h"
+#include "ir/platform/fork.h"
+#include "ir/platform/futex.h"
+#include "ir/platform/thread.h"
 
 _Static_assert((int)NXI_CPU_MAX <= (int)NXI_POOL_MAX_THREADS,
                "a pool has room for every processor");

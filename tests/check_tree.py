@@ -3,7 +3,7 @@
 
 Includes follow the direction in which data flows (docs/ir.md): a code generator that included the graph
 would sooner or later decide something there. Also: each source file names its licence in its first line,
-what is of the operating system is in platform/ alone and docs/porting.md names it, versions of LLVM are told
+what is of the operating system is in ir/platform/ alone and docs/porting.md names it, versions of LLVM are told
 apart in one file, none names a path or a host of somebody's machine, none is longer than LONGEST lines or wider
 than WIDTH, pages of docs/ that are named exist, every test program is built, and the entries of docs/decisions.md
 have dates. What git does not track counts if its name ends as a source's does.
@@ -24,16 +24,16 @@ BASE = ("ir/op.h", "ir/scalar_ops.def", "ir/dtype.h", "ir/alloc.h", "ir/diag.h",
 # is a whole directory.
 ALLOWED = {
     "include": (),
-    "platform": (),
-    "ir": ("platform/",),
+    "ir/platform": (),
+    "ir": ("ir/platform/",),
     "passes": ("ir/",),
-    "codegen_llvm": ("platform/", "ir/kernel/kernel.h", "ir/kernel/kernel_ops.def", *BASE),
-    "codegen_cuda": ("platform/", "ir/kernel/kernel.h", "ir/kernel/kernel_ops.def", *BASE),
-    "runtime": ("platform/", "ir/", "passes/", "codegen_llvm/", "codegen_cuda/"),
-    "tools": ("platform/", "ir/", "passes/", "codegen_llvm/", "runtime/"),
+    "codegen_llvm": ("ir/platform/", "ir/kernel/kernel.h", "ir/kernel/kernel_ops.def", *BASE),
+    "codegen_cuda": ("ir/platform/", "ir/kernel/kernel.h", "ir/kernel/kernel_ops.def", *BASE),
+    "runtime": ("ir/platform/", "ir/", "passes/", "codegen_llvm/", "codegen_cuda/"),
+    "tools": ("ir/platform/", "ir/", "passes/", "codegen_llvm/", "runtime/"),
     "examples": (),
-    "bench": ("platform/", "ir/", "passes/", "codegen_llvm/", "codegen_cuda/", "runtime/"),
-    "tests": ("platform/", "ir/", "passes/", "codegen_llvm/", "codegen_cuda/", "runtime/", "tools/", "bench/"),
+    "bench": ("ir/platform/", "ir/", "passes/", "codegen_llvm/", "codegen_cuda/", "runtime/"),
+    "tests": ("ir/platform/", "ir/", "passes/", "codegen_llvm/", "codegen_cuda/", "runtime/", "tools/", "bench/"),
 }
 # What files of the runtime include only in these folders: a device is known by its row of runtime/devices.def.
 PRIVATE = {
@@ -49,7 +49,7 @@ ALONE = ("ir/kernel_abi.h", "ir/target.h")
 # The headers of a folder that other folders may include; the rest are for the folder itself and those below it. Tests
 # and benchmarks look inside. A folder that is not named has none.
 OUTWARD = {
-    "platform": ("clock", "cpus", "exit", "file", "fork", "futex", "imports", "library", "loading", "lock", "machine",
+    "ir/platform": ("clock", "cpus", "exit", "file", "fork", "futex", "imports", "library", "loading", "lock", "machine",
                  "pages", "process", "stack", "thread"),
     "ir": ("alloc", "diag", "dtype", "kernel_abi", "op", "poll", "target"),
     "ir/expand": ("expand",),
@@ -84,8 +84,8 @@ OUTWARD = {
 # Headers that the build writes.
 GENERATED = ("config.h", "code_id.h")
 
-# What only the seam to the operating system, platform/, may include, and call of what the C library adds to C.
-SEAM = "platform/"
+# What only the seam to the operating system, ir/platform/, may include, and call of what the C library adds to C.
+SEAM = "ir/platform/"
 SYSTEM_HEADER = re.compile(r"#\s*include\s*<((?:arpa|linux|mach|net|sys)/.*|(?:dirent|dlfcn|elf|fcntl|link|poll|pthread|sched|"
                            r"semaphore|signal|spawn|strings|ucontext|unistd|windows)\.h)>")
 SYSTEM_CALL = re.compile(r"\b(clock_gettime|nanosleep|usleep|sysconf|mmap|munmap|madvise|mprotect|dlopen|dlsym|dladdr|getpid|"
@@ -125,9 +125,14 @@ def is_inside(folder, target):
     return name.endswith(".h") and not home.startswith("include") and not at_home and name[:-2] not in OUTWARD.get(home, ())
 
 
+def own_folder(file):
+    """The folder of ALLOWED that a file belongs to, the innermost one; None for a file of another folder."""
+    return max((folder for folder in ALLOWED if file.startswith(folder + "/")), key=len, default=None)
+
+
 def include_faults(root, path, lines):
-    own = path.relative_to(root).parts[0]
     here = path.relative_to(root).as_posix()
+    own = own_folder(here)
     for number, line in enumerate(lines, 1):
         match = INCLUDE.match(line)
         if not match:
@@ -137,8 +142,8 @@ def include_faults(root, path, lines):
             if match.group(1) not in GENERATED:
                 yield number, f"there is no {match.group(1)} in the tree"
             continue
-        allowed = target.startswith("include/nx/") or target.startswith(own + "/")
-        allowed = allowed or any(target == a or (a[-1] == "/" and target.startswith(a)) for a in ALLOWED[own])
+        allowed = target.startswith("include/nx/") or own_folder(target) == own
+        allowed = allowed or any(a in (target, f"{own_folder(target)}/") for a in ALLOWED[own])
         if own == "runtime":
             allowed = allowed and all(here.startswith(users) for folder, users in PRIVATE.items() if target.startswith(folder))
         if here in ALONE:
@@ -159,7 +164,7 @@ def seam_faults(lines):
 
 
 def unported(root):
-    """Functions of platform/ that the page on porting does not name."""
+    """Functions of ir/platform/ that the page on porting does not name."""
     page = root / "docs/porting.md"
     names = set(re.findall(r"`(nxi_\w+)`", page.read_text(encoding="utf-8"))) if page.is_file() else set()
     for path in sorted((root / SEAM).glob("*.h")):
@@ -178,11 +183,12 @@ def faults(root, path):
     if path.suffix in LICENSED or path.name == "dev":
         if not any("SPDX-License-Identifier: ISC" in line for line in lines[:2]):
             yield 1, "the first lines do not name the licence (SPDX-License-Identifier: ISC)"
-    if path.suffix in SOURCE and path.relative_to(root).parts[0] in ALLOWED:
+    here = path.relative_to(root).as_posix()
+    if path.suffix in SOURCE and own_folder(here) is not None:
         yield from include_faults(root, path, lines)
-    if path.suffix in {".c", ".h"} and path.relative_to(root).parts[0] in BEHIND_SEAM:
+    if path.suffix in {".c", ".h"} and path.relative_to(root).parts[0] in BEHIND_SEAM and not here.startswith(SEAM):
         yield from seam_faults(lines)
-    if path.suffix in SOURCE and path.relative_to(root).as_posix() != LLVM_VERSIONS:
+    if path.suffix in SOURCE and here != LLVM_VERSIONS:
         for number, line in enumerate(lines, 1):
             if LLVM_VERSION.search(line):
                 yield number, f"versions of LLVM are told apart in {LLVM_VERSIONS} alone"

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "platform/clock.h"
+#include "ir/platform/clock.h"
 
 enum {
   STACK_BYTES = 8192,        /* scratch memory up to this lives on the stack */

@@ -8,9 +8,9 @@
 
 #include "disk_private.h"
 #include "ir/alloc.h"
-#include "platform/clock.h"
-#include "platform/file.h"
-#include "platform/process.h"
+#include "ir/platform/clock.h"
+#include "ir/platform/file.h"
+#include "ir/platform/process.h"
 
 enum { ABI = 1, BYTE_ORDER_MARK = 0x01020304 };
 static const char magic[8] = {'n', 'x', 'c', 'a', 'c', 'h', 'e', '\n'};

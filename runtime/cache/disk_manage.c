@@ -6,8 +6,8 @@
 
 #include "disk_private.h"
 #include "ir/alloc.h"
-#include "platform/clock.h"
-#include "platform/file.h"
+#include "ir/platform/clock.h"
+#include "ir/platform/file.h"
 
 enum { ABANDONED_SECONDS = 3600 }; /* after this a temporary file has no writer any more */
 

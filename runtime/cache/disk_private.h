@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 #include "disk.h"
-#include "platform/file.h"
+#include "ir/platform/file.h"
 
 enum { NXI_DISK_NAME = 37 }; /* 32 digits of the hash, ".nxe", NUL */
 

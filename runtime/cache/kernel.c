@@ -9,18 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "platform/clock.h"
-#include "platform/thread.h"
+#include "ir/platform/clock.h"
+#include "ir/platform/thread.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "disk.h"
 #include "code_id.h"
-#include "platform/fork.h"
-#include "platform/exit.h"
+#include "ir/platform/fork.h"
+#include "ir/platform/exit.h"
 #include "ir/kernel_abi.h"
-#include "platform/lock.h"
+#include "ir/platform/lock.h"
 
 enum { DEFAULT_KERNELS = 4096, BUCKETS = 1024 };
 static const size_t default_code_bytes = (size_t)128 << 20;

@@ -4,7 +4,7 @@
 #include "cpu.h"
 
 #include "codegen_llvm/codegen_llvm.h"
-#include "platform/exit.h"
+#include "ir/platform/exit.h"
 #include "runtime/debug.h"
 
 typedef struct cpu {

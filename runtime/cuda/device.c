@@ -6,7 +6,7 @@
 #include "launch.h"
 #include "library/blas.h"
 #include "maker.h"
-#include "platform/thread.h"
+#include "ir/platform/thread.h"
 #include "runtime/debug.h"
 
 static nxi_gpu *gpu_of(nxi_device *v) { return (nxi_gpu *)v; }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "driver.h"
 
-#include "platform/thread.h"
+#include "ir/platform/thread.h"
 #include <stdio.h>
 
 #include "codegen_cuda/toolkit.h"

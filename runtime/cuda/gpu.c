@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "ir/alloc.h"
-#include "platform/fork.h"
-#include "platform/thread.h"
+#include "ir/platform/fork.h"
+#include "ir/platform/thread.h"
 #include "state.h"
 
 /* Values of the driver's enumerations. */

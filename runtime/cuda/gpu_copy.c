@@ -15,8 +15,8 @@
  * transit. */
 #include <string.h>
 
-#include "platform/clock.h"
-#include "platform/thread.h"
+#include "ir/platform/clock.h"
+#include "ir/platform/thread.h"
 #include "state.h"
 
 void nxi_gpu_copies_init(nxi_gpu *g) {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "ir/alloc.h"
-#include "platform/thread.h"
+#include "ir/platform/thread.h"
 #include "state.h"
 
 enum { MOST_SCRATCH = 32 };

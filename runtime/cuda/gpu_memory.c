@@ -4,7 +4,7 @@
  * because all work that uses memory is started on one stream: the earlier user of a piece runs
  * before the later one. */
 #include "ir/alloc.h"
-#include "platform/thread.h"
+#include "ir/platform/thread.h"
 #include "state.h"
 
 enum { GRANULE = 512, STEPS = 32 };

@@ -12,7 +12,7 @@
 
 #include "launch.h"
 #include "passes/pipeline.h"
-#include "platform/thread.h"
+#include "ir/platform/thread.h"
 
 enum {
   FEWEST_STEPS = 3, /* a graph costs about as much as two launches */

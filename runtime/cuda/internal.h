@@ -3,7 +3,7 @@
 #ifndef NXI_GPU_INTERNAL_H
 #define NXI_GPU_INTERNAL_H
 
-#include "platform/thread.h"
+#include "ir/platform/thread.h"
 
 #include "runtime/cuda/gpu.h"
 

@@ -8,8 +8,8 @@
 
 #include "driver.h"
 #include "internal.h"
-#include "platform/fork.h"
-#include "platform/thread.h"
+#include "ir/platform/fork.h"
+#include "ir/platform/thread.h"
 
 /* Values of the driver's enumerations. */
 enum {

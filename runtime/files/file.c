@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Maps files, describes arrays in them, and writes files next to those that they replace. */
-#include "platform/file.h"
+#include "ir/platform/file.h"
 #include "file.h"
 
 #include <errno.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "ir/alloc.h"
-#include "platform/pages.h"
-#include "platform/process.h"
+#include "ir/platform/pages.h"
+#include "ir/platform/process.h"
 
 nx_status nxi_file_error(const char *op, const char *what, const char *name, nxi_diag *d) {
   char text[NXI_SYSTEM_ERROR];

@@ -15,7 +15,7 @@
 #include "ir/diag.h"
 #include "ir/dtype.h"
 #include "nx/tensor.h"
-#include "platform/pages.h"
+#include "ir/platform/pages.h"
 
 /* ---- mapped files */
 

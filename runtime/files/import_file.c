@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "file.h"
-#include "platform/file.h"
-#include "platform/pages.h"
+#include "ir/platform/file.h"
+#include "ir/platform/pages.h"
 #include "runtime/realize/run.h"
 #include "runtime/record/error.h"
 #include "runtime/record/import.h"

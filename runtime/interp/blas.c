@@ -5,7 +5,7 @@
 #include "interp.h"
 
 #include "passes/fuse/cluster.h"
-#include "platform/thread.h"
+#include "ir/platform/thread.h"
 #include "runtime/library/blas/blas.h"
 
 /* A matrix that the library can read: the given one, or a dense copy in *owned. */

@@ -3,7 +3,7 @@
  * call, and adds the memory that these need to the plan. */
 #include "internal.h"
 
-#include "platform/clock.h"
+#include "ir/platform/clock.h"
 #include "runtime/library/libraries.h"
 
 /* ---- calls */

@@ -2,7 +2,7 @@
 /* Installs the functions that do each library call. */
 #include "libraries.h"
 
-#include "platform/thread.h"
+#include "ir/platform/thread.h"
 
 static void install(void) {
   nxg_set_functions(NXG_cholesky, &nxi_cholesky_functions);

@@ -2,7 +2,7 @@
 /* Reading and writing elements: item, read, write. */
 #include <string.h>
 
-#include "platform/thread.h"
+#include "ir/platform/thread.h"
 #include "residency.h"
 #include "run.h"
 #include "runtime/record/assign.h"

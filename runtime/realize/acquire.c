@@ -4,9 +4,9 @@
  * run: publishing its results, or releasing what it has acquired. */
 #include <stdlib.h>
 
-#include "platform/clock.h"
-#include "platform/lock.h"
-#include "platform/thread.h"
+#include "ir/platform/clock.h"
+#include "ir/platform/lock.h"
+#include "ir/platform/thread.h"
 #include "run.h"
 #include "runtime/record/objects.h"
 #include "runtime/record/pending.h"

@@ -12,7 +12,7 @@
 
 #include "ir/op.h"
 #include "offload.h"
-#include "platform/clock.h"
+#include "ir/platform/clock.h"
 #include "run.h"
 #include "runtime/record/error.h"
 #include "runtime/record/objects.h"

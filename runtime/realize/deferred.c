@@ -5,7 +5,7 @@
  * host. */
 #include <string.h>
 
-#include "platform/lock.h"
+#include "ir/platform/lock.h"
 #include "run.h"
 #include "runtime/record/assign.h"
 #include "runtime/record/objects.h"

@@ -7,9 +7,9 @@
 
 #include "ir/op.h"
 #include "plan_cache.h"
-#include "platform/clock.h"
-#include "platform/lock.h"
-#include "platform/thread.h"
+#include "ir/platform/clock.h"
+#include "ir/platform/lock.h"
+#include "ir/platform/thread.h"
 #include "residency.h"
 #include "runtime/debug.h"
 #include "runtime/device.h"

@@ -6,7 +6,7 @@
  * launch parameters. */
 #include <string.h>
 
-#include "platform/lock.h"
+#include "ir/platform/lock.h"
 #include "residency.h"
 #include "runtime/device.h"
 #include "runtime/debug.h"

@@ -2,7 +2,7 @@
 /* All results of one library call that are alive are computed together, so that the call is not run
  * again for each of them. The other results are found in the table of nodes, by the attribute in
  * which they differ. */
-#include "platform/lock.h"
+#include "ir/platform/lock.h"
 #include "run.h"
 #include "runtime/record/objects.h"
 #include "runtime/record/record.h"

@@ -12,7 +12,7 @@
  * Values of storages that are assigned are left to extract_states.c, which keeps one of each
  * storage. */
 #include "plan_cache.h"
-#include "platform/lock.h"
+#include "ir/platform/lock.h"
 #include "runtime/record/objects.h"
 
 #define XXH_INLINE_ALL

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "platform/lock.h"
+#include "ir/platform/lock.h"
 #include "runtime/record/assign.h"
 #include "runtime/record/capture.h"
 #include "runtime/record/error.h"

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "platform/lock.h"
-#include "platform/thread.h"
+#include "ir/platform/lock.h"
+#include "ir/platform/thread.h"
 #include "runtime/record/assign.h"
 #include "runtime/record/error.h"
 #include "runtime/record/objects.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "function_call.h"
-#include "platform/lock.h"
+#include "ir/platform/lock.h"
 #include "residency.h"
 #include "runtime/device.h"
 #include "runtime/debug.h"

@@ -3,7 +3,7 @@
  * assigned to it later are computed into that memory, and operations that still need the old
  * contents get a copy (acquire.c). A piece of memory belongs to at most one pinned storage; a
  * storage that shares its value with another pinned one gets a copy when it is mapped. */
-#include "platform/thread.h"
+#include "ir/platform/thread.h"
 #include "residency.h"
 #include "run.h"
 #include "runtime/record/error.h"

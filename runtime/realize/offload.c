@@ -5,11 +5,11 @@
 
 #include "ir/alloc.h"
 #include "ir/op.h"
-#include "platform/clock.h"
-#include "platform/cpus.h"
-#include "platform/fork.h"
-#include "platform/futex.h"
-#include "platform/thread.h"
+#include "ir/platform/clock.h"
+#include "ir/platform/cpus.h"
+#include "ir/platform/fork.h"
+#include "ir/platform/futex.h"
+#include "ir/platform/thread.h"
 
 _Atomic int64_t nxi_offload_poll_ns = 10 * 1000 * 1000;
 

@@ -4,7 +4,7 @@
  * run_lock. */
 #include "plan_cache.h"
 
-#include "platform/lock.h"
+#include "ir/platform/lock.h"
 #include "runtime/record/context.h"
 
 #define XXH_INLINE_ALL

@@ -3,8 +3,8 @@
  * something that it needs, it acquires nothing, waits for a change, and tries again. */
 #include <stdio.h>
 
-#include "platform/clock.h"
-#include "platform/lock.h"
+#include "ir/platform/clock.h"
+#include "ir/platform/lock.h"
 #include "run.h"
 #include "runtime/record/error.h"
 #include "runtime/record/objects.h"

@@ -5,9 +5,9 @@
  * the child. */
 #include "residency.h"
 
-#include "platform/fork.h"
-#include "platform/lock.h"
-#include "platform/thread.h"
+#include "ir/platform/fork.h"
+#include "ir/platform/lock.h"
+#include "ir/platform/thread.h"
 #include "runtime/record/objects.h"
 
 static nxi_mutex residency_lock = NXI_MUTEX_INITIALIZER;

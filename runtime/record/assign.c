@@ -8,7 +8,7 @@
 #include "error.h"
 #include "objects.h"
 #include "pending.h"
-#include "platform/lock.h"
+#include "ir/platform/lock.h"
 #include "record.h"
 #include "runtime/realize/run.h"
 

@@ -4,7 +4,7 @@
 #include "capture.h"
 
 #include "objects.h"
-#include "platform/lock.h"
+#include "ir/platform/lock.h"
 #include "record.h"
 
 /* A number of this thread that no other one has had: the C library gives what pthread_self says of

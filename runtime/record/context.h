@@ -12,13 +12,13 @@
 #ifndef NXI_CONTEXT_H
 #define NXI_CONTEXT_H
 
-#include "platform/thread.h"
+#include "ir/platform/thread.h"
 #include <stdatomic.h>
 
 #include "ir/alloc.h"
 #include "node.h"
-#include "platform/fork.h"
-#include "platform/lock.h"
+#include "ir/platform/fork.h"
+#include "ir/platform/lock.h"
 #include "runtime/threads.h"
 
 /* A list of dynamic size. */

@@ -3,11 +3,11 @@
  * exhausted memory can be reported. */
 #include "error.h"
 
-#include "platform/thread.h"
+#include "ir/platform/thread.h"
 #include <stdio.h>
 #include <string.h>
 
-#include "platform/exit.h"
+#include "ir/platform/exit.h"
 
 typedef struct slot {
   nx_status status; /* NX_OK: empty */

@@ -6,7 +6,7 @@
 
 #include "error.h"
 #include "objects.h"
-#include "platform/lock.h"
+#include "ir/platform/lock.h"
 #include "record.h"
 #include "runtime/realize/run.h"
 

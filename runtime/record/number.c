@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "error.h"
-#include "platform/lock.h"
+#include "ir/platform/lock.h"
 
 static uint32_t place_of(const nxi_number *number, const nxi_operand *o) {
   uint64_t mix = number->bits[0] ^ (number->bits[1] << 1) ^ (uint64_t)number->dtype;

@@ -9,8 +9,8 @@
 #include "capture.h"
 #include "error.h"
 #include "pending.h"
-#include "platform/lock.h"
-#include "platform/thread.h"
+#include "ir/platform/lock.h"
+#include "ir/platform/thread.h"
 #include "record.h"
 #include "runtime/realize/residency.h"
 

@@ -9,7 +9,7 @@
 #include "number.h"
 #include "objects.h"
 #include "pending.h"
-#include "platform/lock.h"
+#include "ir/platform/lock.h"
 
 /* ---- nodes */
 

@@ -6,7 +6,7 @@
 #include "error.h"
 #include "objects.h"
 #include "pending.h"
-#include "platform/lock.h"
+#include "ir/platform/lock.h"
 #include "record.h"
 
 nxi_buffer *nxi_buffer_without_memory(nx_context *c, int64_t bytes) {

@@ -9,7 +9,7 @@
 #include <xxhash.h>
 
 #include "number.h"
-#include "platform/lock.h"
+#include "ir/platform/lock.h"
 #include "record.h"
 
 static bool same_key(nxi_node *a, nxi_node *b) {

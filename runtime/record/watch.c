@@ -11,8 +11,8 @@
 
 #include "context.h"
 #include "error.h"
-#include "platform/fork.h"
-#include "platform/thread.h"
+#include "ir/platform/fork.h"
+#include "ir/platform/thread.h"
 
 enum { MOST_KEPT = 1 << 18, FIRST_BUCKETS = 256, POISON = 0xdb, MOST_LISTED = 100 };
 

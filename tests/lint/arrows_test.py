@@ -14,12 +14,12 @@ from pathlib import Path
 
 # What the objects of a folder may refer to, beside their own folder. The longest name that fits a file counts.
 MAY_USE = {
-    "platform": (),
-    "ir": ("platform",),
+    "ir/platform": (),
+    "ir": ("ir/platform",),
     "passes": ("ir",),
-    "codegen_llvm": ("platform", "ir"),
-    "codegen_cuda": ("platform", "ir"),
-    "runtime": ("platform", "ir", "passes", "codegen_llvm", "codegen_cuda", "runtime"),
+    "codegen_llvm": ("ir/platform", "ir"),
+    "codegen_cuda": ("ir/platform", "ir"),
+    "runtime": ("ir/platform", "ir", "passes", "codegen_llvm", "codegen_cuda", "runtime"),
 }
 # What of the runtime nobody uses but these folders: a device is known by its row of runtime/devices.def alone.
 PRIVATE = {
@@ -36,7 +36,7 @@ EXCEPTIONS = {}
 
 def sources(root):
     """Object files of Meson have the source's path with _ for /, those of generated sources with more before it."""
-    tops = ("platform", "ir", "passes", "codegen_llvm", "codegen_cuda", "runtime")
+    tops = ("ir", "passes", "codegen_llvm", "codegen_cuda", "runtime")
     files = [p.relative_to(root).as_posix() for top in tops for p in (root / top).rglob("*") if p.suffix in (".c", ".cc")]
     return {name.replace("/", "_") + ".o": name for name in files}
 
@@ -45,7 +45,7 @@ def path_of(member, known):
     member = member.rsplit("/", 1)[-1]
     if member in known:
         return known[member]
-    for top in ("codegen_cuda", "codegen_llvm", "passes", "runtime", "platform", "ir"):
+    for top in ("codegen_cuda", "codegen_llvm", "passes", "runtime", "ir"):
         if f"_{top}_" in member:
             return f"{top}/{member.split(f'_{top}_')[-1].removesuffix('.o')}"
     return member
@@ -84,7 +84,7 @@ def faults(used, defined):
         for folder, users in PRIVATE.items():
             if within(target, (folder,)) and not within(file, users) and not ROW.fullmatch(symbol):
                 yield f"{file} uses {symbol} of {target}: only {' and '.join(users)} may"
-        if not within(target, (rule, *MAY_USE[rule])):
+        if rule_of(target) not in (rule, *MAY_USE[rule]):
             yield f"{file} uses {symbol} of {target}: {rule}/ may use {', '.join(MAY_USE[rule]) or 'nothing'} beside itself"
 
 

@@ -52,11 +52,11 @@ class CheckTree(unittest.TestCase):
         (self.root / "docs").mkdir()
         (self.root / "docs/porting.md").write_text("`nxi_pause`\n")
         own = "#include <unistd.h>\nvoid nxi_pause(void);\nstatic inline int nxi_more(int n) {\n  return n;\n}\n"
-        self.source("platform/clock.h", own)
+        self.source("ir/platform/clock.h", own)
         self.source("ir/a.c", "#include <stdio.h>\n#include <sys/mman.h>\n/* mmap(2) */\nint f(void) { return setenv(0, 0, 0); }\n")
-        alone = "is for platform/ alone (docs/porting.md)"
+        alone = "is for ir/platform/ alone (docs/porting.md)"
         self.assertEqual(self.check(), [f"ir/a.c:3: <sys/mman.h> {alone}", f"ir/a.c:5: setenv {alone}",
-                                        "platform/clock.h:4: docs/porting.md does not name nxi_more"])
+                                        "ir/platform/clock.h:4: docs/porting.md does not name nxi_more"])
 
     def test_headers_inside(self):
         for name in "interp", "steps":

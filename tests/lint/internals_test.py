@@ -14,7 +14,7 @@ from pathlib import Path
 PAGE = "docs/internals.md"
 SOURCE = {".c", ".h", ".def", ".cc", ".cuh", ".py", ".nxir"}
 BEGIN, END = "<!-- map -->\n", "<!-- end of map -->\n"
-TOP = ["include", "platform", "ir", "passes", "codegen_llvm", "codegen_cuda", "runtime", "tools", "bench", "examples", "tests"]
+TOP = ["include", "ir", "passes", "codegen_llvm", "codegen_cuda", "runtime", "tools", "bench", "examples", "tests"]
 NAMED = re.compile(r"`([\w/.]+\.(?:c|h|cc)): (\w+)`")
 ROW = re.compile(r"^\| `([\w/]+)/` \| (.*) \|$", re.MULTILINE)
 

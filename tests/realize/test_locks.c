@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The rules of locks (platform/lock.h): each that is broken ends the process with a
+/* The rules of locks (ir/platform/lock.h): each that is broken ends the process with a
  * sentence. Builds that do not check them skip this. A child breaks the rule, since it is what
  * ends. */
 #include <signal.h>

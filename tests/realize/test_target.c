@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "platform/cpus.h"
+#include "ir/platform/cpus.h"
 #include "ir/target.h"
 #include "tests/util/runner.h"
 

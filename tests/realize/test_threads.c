@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #include "ir/alloc.h"
-#include "platform/cpus.h"
+#include "ir/platform/cpus.h"
 #include "runtime/threads.h"
 #include "tests/util/runner.h"
 

@@ -9,7 +9,7 @@
 #include "runtime/files/archive.h"
 #include "runtime/library/blas/blas.h"
 #include "runtime/cache/kernel.h"
-#include "platform/cpus.h"
+#include "ir/platform/cpus.h"
 #include "runtime/cuda/library/blas.h"
 #include "runtime/cuda/library/cufft.h"
 #include "runtime/cuda/library/cusolver.h"

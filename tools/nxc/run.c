@@ -11,8 +11,8 @@
 #include "ir/text/scalar_text.h"
 #include "nx/nx.h"
 #include "nxc.h"
-#include "platform/clock.h"
-#include "platform/process.h"
+#include "ir/platform/clock.h"
+#include "ir/platform/process.h"
 #include "trace.h"
 
 enum { MOST_SHOWN = 64, MOST_TIMED = 1000 };

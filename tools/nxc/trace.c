@@ -7,7 +7,7 @@
 
 #include "ir/alloc.h"
 #include "passes/pipeline.h"
-#include "platform/clock.h"
+#include "ir/platform/clock.h"
 #include "runtime/files/file.h"
 
 typedef struct span {

@@ -6,7 +6,7 @@
  * multiplied. */
 #include "blas.h"
 
-#include "platform/thread.h"
+#include "ir/platform/thread.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * it, and frees it in the order of the stream. */
 #include "cufft.h"
 
-#include "platform/thread.h"
+#include "ir/platform/thread.h"
 #include <string.h>
 
 #include "codegen_cuda/toolkit.h"

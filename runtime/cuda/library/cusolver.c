@@ -3,7 +3,7 @@
  * or for all at once if there is a batched routine. */
 #include "cusolver.h"
 
-#include "platform/thread.h"
+#include "ir/platform/thread.h"
 #include <string.h>
 
 #include "codegen_cuda/toolkit.h"

@@ -14,11 +14,11 @@
 #include "config.h"
 #include "ir/alloc.h"
 #include "ir/op.h"
-#include "platform/fork.h"
-#include "platform/library.h"
-#include "platform/loading.h"
-#include "platform/process.h"
-#include "platform/thread.h"
+#include "ir/platform/fork.h"
+#include "ir/platform/library.h"
+#include "ir/platform/loading.h"
+#include "ir/platform/process.h"
+#include "ir/platform/thread.h"
 
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 }; /* constants of CBLAS */
 

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "ir/alloc.h"
-#include "platform/clock.h"
-#include "platform/pages.h"
-#include "platform/thread.h"
+#include "ir/platform/clock.h"
+#include "ir/platform/pages.h"
+#include "ir/platform/thread.h"
 
 enum { MOST_BUFFERS = 64, RETRY_NS = 100 * 1000 * 1000 };
 /* The address space for one buffer. It is 128 MiB on x86-64 and AArch64, of which a call touches

@@ -3,7 +3,7 @@
 #include "lapack.h"
 
 #include <math.h>
-#include "platform/thread.h"
+#include "ir/platform/thread.h"
 #include <string.h>
 
 #include "ir/alloc.h"

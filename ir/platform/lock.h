@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "config.h"
-#include "platform/thread.h"
+#include "ir/platform/thread.h"
 
 #if NX_CHECKS
 #include <stdatomic.h>

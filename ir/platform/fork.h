@@ -10,7 +10,7 @@
 #ifndef NXI_FORK_H
 #define NXI_FORK_H
 
-#include "platform/thread.h"
+#include "ir/platform/thread.h"
 
 #include "nx/status.h"
 

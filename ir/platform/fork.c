@@ -3,7 +3,7 @@
  * runs these hooks. */
 #include "fork.h"
 
-#include "platform/thread.h"
+#include "ir/platform/thread.h"
 #include <stdbool.h>
 #include <stddef.h>
 
