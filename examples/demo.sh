@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: ISC
-# Three small jobs that show what the library does. Usage: demo.sh BUILD_DIRECTORY (./dev demo calls it).
-# Starts with an empty kernel cache, so that what compiling costs can be seen.
+# SPDX-License-Identifier: ISC Three small jobs that show what the library does. Usage: demo.sh
+# BUILD_DIRECTORY (./dev demo calls it). Starts with an empty kernel cache, so that what compiling
+# costs can be seen.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$1

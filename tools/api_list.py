@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: ISC
-"""Writes the list of the public interface for authors of bindings, nx-api.json: functions with their parameters and what
-becomes of them, enumerations with their values, structs with their fields. It is read from the headers alone, which are
-regular; what it cannot read stops it. Sizes and offsets are those of a machine on which every type is aligned to its size,
-with pointers of the given size; tests/install/api_list.py compares all of it with what the compiler says.
+"""Writes the list of the public interface for authors of bindings, nx-api.json: functions with
+their parameters and what becomes of them, enumerations with their values, structs with their
+fields. It is read from the headers alone, which are regular; what it cannot read stops it. Sizes
+and offsets are those of a machine on which every type is aligned to its size, with pointers of the
+given size; tests/install/api_list.py compares all of it with what the compiler says.
 
 Usage: api_list.py INCLUDE_DIRECTORY POINTER_BYTES OUTPUT [DEPFILE]
 
@@ -10,14 +11,16 @@ Of a function: name, header, doc, returns, parameters. Of a parameter: name, typ
   role      in         read during the call; handles are borrowed
             out        written on success; of a handle, one reference, which is the caller's
             inout      read and written
-            take       the reference, or the structure, belongs to the library when the call returns (of a structure of
-                       another library: when it succeeds)
+            take       the reference, or the structure, belongs to the library when the call returns
+                       (of a structure of another library: when it succeeds)
             user       only passed on
-  count     of an array, the name of the parameter that says how many elements it has ("bytes" and "size": bytes)
-  nullable  whether NULL has a meaning of its own (of a list that can be empty: that it is); absent: no
+  count     of an array, the name of the parameter that says how many elements it has ("bytes" and
+            "size": bytes)
+  nullable  whether NULL has a meaning of its own (of a list that can be empty: that it
+            is); absent: no
   sized     the first field of the struct is its size, which the caller sets
-Of returns: type, and role: "value", "status", "reference" (one reference, the caller's; NULL on failure), "borrowed" (lives
-as long as what it was asked of, or for ever), "none".
+Of returns: type, and role: "value", "status", "reference" (one reference, the caller's; NULL on
+failure), "borrowed" (lives as long as what it was asked of, or for ever), "none".
 """
 
 import json
@@ -25,20 +28,61 @@ import re
 import sys
 from pathlib import Path
 
-SIZES = {"char": 1, "bool": 1, "uint8_t": 1, "int32_t": 4, "uint32_t": 4, "int64_t": 8, "uint64_t": 8, "double": 8}
-# Parameters that are names of lists of one element type: each such pointer is an array. Other pointers are to one element.
-ARRAYS = {"const int32_t *", "const int64_t *", "const nx_range *", "const nx_named_tensor *", "const nx_text_pair *",
-          "nx_tensor *const *", "void *", "const void *"}
+SIZES = {
+    "char": 1,
+    "bool": 1,
+    "uint8_t": 1,
+    "int32_t": 4,
+    "uint32_t": 4,
+    "int64_t": 8,
+    "uint64_t": 8,
+    "double": 8,
+}
+# Parameters that are names of lists of one element type: each such pointer is an array. Other
+# pointers are to one element.
+ARRAYS = {
+    "const int32_t *",
+    "const int64_t *",
+    "const nx_range *",
+    "const nx_named_tensor *",
+    "const nx_text_pair *",
+    "nx_tensor *const *",
+    "void *",
+    "const void *",
+}
 COUNTS = re.compile(r"n|n_\w+|rank|bytes|size")
 # Functions that end a reference, or a structure of the library's.
 ENDS = re.compile(r"nx_\w+_(release|close)|nx_scope_end|nx_string_free")
 RETURNS_BORROWED = {"nx_context_of", "nx_keep"}
 # Where the headers give NULL a meaning. A name alone: of every function.
-NULLABLE = {"options", "nx_context_collect.context", "nx_error_take.out", "nx_tag_set.text", "nx_pending.context",
-            "nx_pending.bytes", "nx_mapping_base.bytes", "nx_archive_metadata.key", "nx_archive_metadata.value",
-            "nx_irfft.sizes", "nx_tensor_retain.tensor", "nx_keep.tensor", "metadata", "shape", "axes", "nx_item.index"}
+NULLABLE = {
+    "options",
+    "nx_context_collect.context",
+    "nx_error_take.out",
+    "nx_tag_set.text",
+    "nx_pending.context",
+    "nx_pending.bytes",
+    "nx_mapping_base.bytes",
+    "nx_archive_metadata.key",
+    "nx_archive_metadata.value",
+    "nx_irfft.sizes",
+    "nx_tensor_retain.tensor",
+    "nx_keep.tensor",
+    "metadata",
+    "shape",
+    "axes",
+    "nx_item.index",
+}
 NOT_NULLABLE = {"nx_permute.axes"}
-QUESTIONS = {"nx_rank", "nx_shape", "nx_strides", "nx_elements", "nx_dtype_of", "nx_device_of", "nx_context_of"}
+QUESTIONS = {
+    "nx_rank",
+    "nx_shape",
+    "nx_strides",
+    "nx_elements",
+    "nx_dtype_of",
+    "nx_device_of",
+    "nx_context_of",
+}
 SEVERAL_RESULTS = {"nx_qr", "nx_svd", "nx_eigh", "nx_eig", "nx_slogdet"}
 
 
@@ -52,7 +96,10 @@ def squeeze(text):
 
 def doc_of(comment):
     """A comment without its frame."""
-    lines = [re.sub(r"^\s*\*? ?", "", line) for line in re.sub(r"^/\*+|\*+/$", "", comment.strip()).splitlines()]
+    lines = [
+        re.sub(r"^\s*\*? ?", "", line)
+        for line in re.sub(r"^/\*+|\*+/$", "", comment.strip()).splitlines()
+    ]
     return squeeze(" ".join(lines))
 
 
@@ -75,29 +122,40 @@ def c_alone(text):
 def read_header(path):
     """Its text for C, and its macros that are a number or another word."""
     text = path.read_text()
-    macros = {name: squeeze(value) for name, value in re.findall(r"^#define (NX_\w+)[ \t]+([^\\\n]+)$", text, re.MULTILINE)
-              if name != "NX_API"}
+    macros = {
+        name: squeeze(value)
+        for name, value in re.findall(r"^#define (NX_\w+)[ \t]+([^\\\n]+)$", text, re.MULTILINE)
+        if name != "NX_API"
+    }
     body = re.sub(r"^#(?:[^\n]*\\\n)*[^\n]*\n", "", c_alone(text) + "\n", flags=re.MULTILINE)
     return text, body, macros
 
 
 # ---- enumerations
 
+
 def status_rows(text):
-    return [(f"NX_{name}", int(value)) for name, value in re.findall(r"^\s*X\((\w+), (\d+),", text, re.MULTILINE)]
+    return [
+        (f"NX_{name}", int(value))
+        for name, value in re.findall(r"^\s*X\((\w+), (\d+),", text, re.MULTILINE)
+    ]
 
 
 def enumerators(body, known):
     """Pairs of a name and its value."""
     found, following = [], 0
-    for item in filter(None, (squeeze(i) for i in re.sub(r"/\*.*?\*/", " ", body, flags=re.DOTALL).split(","))):
+    for item in filter(
+        None, (squeeze(i) for i in re.sub(r"/\*.*?\*/", " ", body, flags=re.DOTALL).split(","))
+    ):
         match = re.fullmatch(r"(NX_\w+)(?: ?= ?(.+))?", item)
         if not match:
             raise Unreadable(f"an enumerator: {item}")
         if match[2] is not None:
             if not re.fullmatch(r"[\w\s|()<>+-]+", match[2]):
                 raise Unreadable(f"the value of {match[1]}: {match[2]}")
-            following = eval(match[2], {"__builtins__": {}}, {**known, **dict(found)})  # the headers are our own
+            following = eval(
+                match[2], {"__builtins__": {}}, {**known, **dict(found)}
+            )  # the headers are our own
         found.append((match[1], following))
         following += 1
     return found
@@ -106,14 +164,22 @@ def enumerators(body, known):
 def read_enums(name, text, body, known):
     enums = []
     for match in re.finditer(r"(typedef )?enum (\w+ )?\{(.*?)\}( \w+)?;", body, re.DOTALL):
-        values = status_rows(text) if "NX_STATUS_TABLE" in match[3] else enumerators(match[3], known)
+        values = (
+            status_rows(text) if "NX_STATUS_TABLE" in match[3] else enumerators(match[3], known)
+        )
         known.update(values)
-        enums.append({"name": (match[4] or "").strip() or None, "header": name,
-                      "values": [{"name": n, "value": v} for n, v in values]})
+        enums.append(
+            {
+                "name": (match[4] or "").strip() or None,
+                "header": name,
+                "values": [{"name": n, "value": v} for n, v in values],
+            }
+        )
     return enums
 
 
 # ---- structs
+
 
 def declared(text):
     """Names and types of a declaration such as "const int64_t *shape, *strides"."""
@@ -129,7 +195,9 @@ def declared(text):
         if not parts:
             raise Unreadable(f"a declaration: {text}")
         stars = parts[1].strip()
-        found.append((parts[2], squeeze(f"{match[1]} {stars}{parts[3]}" if stars or parts[3] else match[1])))
+        found.append(
+            (parts[2], squeeze(f"{match[1]} {stars}{parts[3]}" if stars or parts[3] else match[1]))
+        )
     return found
 
 
@@ -146,7 +214,9 @@ class Layout:
         array = re.fullmatch(r"(.+?) ?\[(\w+)\]", text)
         if array:
             size, alignment = self.of(array[1])
-            return size * (int(array[2]) if array[2].isdigit() else self.constants[array[2]]), alignment
+            return size * (
+                int(array[2]) if array[2].isdigit() else self.constants[array[2]]
+            ), alignment
         if "*" in text:
             return self.pointer, self.pointer
         name = text.replace("const ", "").replace("struct ", "")
@@ -171,7 +241,9 @@ def read_fields(body, layout):
     plain = re.sub(r"/\*.*?\*/", " ", body, flags=re.DOTALL)
     union = re.search(r"union \{(.*?)\} (\w+);", plain, re.DOTALL)
     if union:
-        members = [(n, t, None) for d in union[1].split(";") if d.strip() for n, t in declared(squeeze(d))]
+        members = [
+            (n, t, None) for d in union[1].split(";") if d.strip() for n, t in declared(squeeze(d))
+        ]
         placed, size, alignment = layout.place(members, union=True)
         plain = plain.replace(union[0], f"union {union[2]};")
     for declaration in filter(None, (squeeze(d) for d in plain.split(";"))):
@@ -191,16 +263,25 @@ def read_structs(name, body, layout):
             if field[3]:
                 entry["fields"] = field[3]
         layout.sizes[match[1]], layout.alignments[match[1]] = size, alignment
-        structs.append({"name": match[1], "header": name, "size": size, "alignment": alignment,
-                        "sized": placed[0]["name"] == "size" and placed[0]["type"] == "size_t", "fields": placed})
+        structs.append(
+            {
+                "name": match[1],
+                "header": name,
+                "size": size,
+                "alignment": alignment,
+                "sized": placed[0]["name"] == "size" and placed[0]["type"] == "size_t",
+                "fields": placed,
+            }
+        )
     return structs
 
 
 # ---- functions
 
+
 def count_of(parameters, i):
     """The parameter that says how long array i is: the next one that is a count."""
-    for name, text in parameters[i + 1:]:
+    for name, text in parameters[i + 1 :]:
         if "*" not in text and COUNTS.fullmatch(name):
             return name
         if text not in ARRAYS:
@@ -215,25 +296,48 @@ def role_of(function, name, text, sized):
         return "take"
     if text == "nx_tensor **" and function in ("nx_function_call", "nx_function_record"):
         return "inout"
-    if text.endswith("**") or text in ("uint64_t *", "size_t *", "nx_scalar *") or name == "dst" and text == "void *":
+    if (
+        text.endswith("**")
+        or text in ("uint64_t *", "size_t *", "nx_scalar *")
+        or name == "dst"
+        and text == "void *"
+    ):
         return "out"
-    return "out" if "*" in text and not text.startswith("const ") and text.replace(" *", "") in sized else "in"
+    return (
+        "out"
+        if "*" in text and not text.startswith("const ") and text.replace(" *", "") in sized
+        else "in"
+    )
 
 
 def parameter(function, parameters, i, sized):
     name, text = parameters[i]
     entry = {"name": name, "type": text, "role": role_of(function, name, text, sized)}
     is_list = text in ARRAYS or text == "nx_tensor **" and entry["role"] == "inout"
-    if is_list or text == "const char *" and len(parameters) > i + 1 and parameters[i + 1][0] == "size":
+    if (
+        is_list
+        or text == "const char *"
+        and len(parameters) > i + 1
+        and parameters[i + 1][0] == "size"
+    ):
         entry["count"] = count_of(parameters, i)
         if entry["count"] is None:
             raise Unreadable(f"nothing counts {name} of {function}")
-    elif "*" in text and text not in ("const char *", "char *", "char **", "const char **", "uint64_t *", "size_t *") \
-            and not re.fullmatch(r"(const )?(struct )?(nx_\w+|DL\w+) \*{1,2}", text):
+    elif (
+        "*" in text
+        and text
+        not in ("const char *", "char *", "char **", "const char **", "uint64_t *", "size_t *")
+        and not re.fullmatch(r"(const )?(struct )?(nx_\w+|DL\w+) \*{1,2}", text)
+    ):
         raise Unreadable(f"{name} of {function} is of type {text}")
     several = function in SEVERAL_RESULTS and text == "nx_tensor **"
     named = {name, f"{function}.{name}"}
-    if several or (named & NULLABLE and not named & NOT_NULLABLE) or ENDS.fullmatch(function) or function in QUESTIONS:
+    if (
+        several
+        or (named & NULLABLE and not named & NOT_NULLABLE)
+        or ENDS.fullmatch(function)
+        or function in QUESTIONS
+    ):
         entry["nullable"] = True
     if text.replace("const ", "").replace(" *", "") in sized:
         entry["sized"] = True
@@ -253,13 +357,29 @@ def returned(function, text, handles):
 
 def read_functions(name, body, sized, handles):
     functions = []
-    for match in re.finditer(r"((?:/\*(?:(?!\*/).)*\*/\s*)?)NX_API\s+([^;{]*?)\b(nx_\w+)\(([^;]*)\);", body, re.DOTALL):
-        parameters = [] if match[4].strip() == "void" else [
-            declared(squeeze(p))[0] for p in re.sub(r"/\*.*?\*/", " ", match[4], flags=re.DOTALL).split(",")]
+    for match in re.finditer(
+        r"((?:/\*(?:(?!\*/).)*\*/\s*)?)NX_API\s+([^;{]*?)\b(nx_\w+)\(([^;]*)\);", body, re.DOTALL
+    ):
+        parameters = (
+            []
+            if match[4].strip() == "void"
+            else [
+                declared(squeeze(p))[0]
+                for p in re.sub(r"/\*.*?\*/", " ", match[4], flags=re.DOTALL).split(",")
+            ]
+        )
         doc = doc_of(match[1]) if match[1] else functions[-1]["doc"] if functions else ""
-        functions.append({"name": match[3], "header": name, "doc": doc,
-                          "returns": returned(match[3], declared(squeeze(match[2]) + " f")[0][1], handles),
-                          "parameters": [parameter(match[3], parameters, i, sized) for i in range(len(parameters))]})
+        functions.append(
+            {
+                "name": match[3],
+                "header": name,
+                "doc": doc,
+                "returns": returned(match[3], declared(squeeze(match[2]) + " f")[0][1], handles),
+                "parameters": [
+                    parameter(match[3], parameters, i, sized) for i in range(len(parameters))
+                ],
+            }
+        )
     return functions
 
 
@@ -270,10 +390,24 @@ def read_all(include, pointer):
     known = {}
     layout = Layout(pointer, known)
     macros = {k: v for _, _, m in read.values() for k, v in m.items()}
-    handles = sorted({name for _, body, _ in read.values() for name in re.findall(r"typedef struct (\w+) \1;", body)})
-    result = {"version": macros["NX_VERSION_STRING"].strip('"'), "abi": int(macros["NX_ABI"]), "pointer_bytes": pointer,
-              "handles": handles, "types": {"nx_dtype": "int32_t", "nx_device": "int32_t"},
-              "macros": dict(sorted(macros.items())), "enums": [], "structs": [], "functions": []}
+    handles = sorted(
+        {
+            name
+            for _, body, _ in read.values()
+            for name in re.findall(r"typedef struct (\w+) \1;", body)
+        }
+    )
+    result = {
+        "version": macros["NX_VERSION_STRING"].strip('"'),
+        "abi": int(macros["NX_ABI"]),
+        "pointer_bytes": pointer,
+        "handles": handles,
+        "types": {"nx_dtype": "int32_t", "nx_device": "int32_t"},
+        "macros": dict(sorted(macros.items())),
+        "enums": [],
+        "structs": [],
+        "functions": [],
+    }
     for name, (text, body, _) in read.items():
         result["enums"] += read_enums(name, text, body, known)
     for enum in result["enums"]:

@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""A text file as a C function that returns it: embed_text.py FILE FUNCTION HEADER OUTPUT. Remarks are left out."""
+"""A text file as a C function that returns it: embed_text.py FILE FUNCTION HEADER OUTPUT. Remarks
+are left out."""
+
 import re
 import sys
 
 source, function, header, output = sys.argv[1:]
-with open(source, encoding='ascii') as f:
-    text = re.sub(r'/\*.*?\*/', '', f.read(), flags=re.S)
-lines = [line.rstrip() for line in text.split('\n') if line.strip()]
+with open(source, encoding="ascii") as f:
+    text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
+lines = [line.rstrip() for line in text.split("\n") if line.strip()]
 # As numbers: a literal of this length is beyond what C promises.
-codes = [str(ord(c)) for line in lines for c in line + '\n'] + ['0']
-rows = ['    ' + ', '.join(codes[i : i + 24]) + ',' for i in range(0, len(codes), 24)]
-with open(output, 'w', encoding='ascii') as f:
-    f.write(f'/* SPDX-License-Identifier: ISC */\n#include "{header}"\n\n'
-            f'const char *{function}(void) {{\n  static const char text[] = {{\n' + '\n'.join(rows) +
-            '\n  };\n  return text;\n}\n')
+codes = [str(ord(c)) for line in lines for c in line + "\n"] + ["0"]
+rows = ["    " + ", ".join(codes[i : i + 24]) + "," for i in range(0, len(codes), 24)]
+with open(output, "w", encoding="ascii") as f:
+    f.write(
+        f'/* SPDX-License-Identifier: ISC */\n#include "{header}"\n\n'
+        f"const char *{function}(void) {{\n  static const char text[] = {{\n"
+        + "\n".join(rows)
+        + "\n  };\n  return text;\n}\n"
+    )

@@ -6,12 +6,13 @@
 
 (needs mpmath; a quarter of a minute).
 
-Each row fits P so that weight(x) * |P(x) - g(x)| is least in the maximum norm (Lawson's iteration of
-weighted least squares on Chebyshev nodes, 40 digits). Coefficients are rounded to the dtype one after
-the other, lowest degree first, and what remains is fitted again around those already rounded. The weight
-turns an error of P into a relative error of the function, so the printed bound is that of the result,
-before rounding of the evaluation.
+Each row fits P so that weight(x) * |P(x) - g(x)| is least in the maximum norm (Lawson's iteration
+of weighted least squares on Chebyshev nodes, 40 digits). Coefficients are rounded to the dtype one
+after the other, lowest degree first, and what remains is fitted again around those already rounded.
+The weight turns an error of P into a relative error of the function, so the printed bound is that
+of the result, before rounding of the evaluation.
 """
+
 import struct
 import sys
 from mpmath import mp, mpf
@@ -32,7 +33,10 @@ def round_to(value, dtype):
 
 
 def nodes(low, high, count):
-    return [(low + high) / 2 + (high - low) / 2 * m.cos(m.pi * (2 * i + 1) / (2 * count)) for i in range(count)]
+    return [
+        (low + high) / 2 + (high - low) / 2 * m.cos(m.pi * (2 * i + 1) / (2 * count))
+        for i in range(count)
+    ]
 
 
 def solve(xs, rest, weights, scale, first, last):
@@ -62,7 +66,9 @@ def fit(g, low, high, degree, weight, dtype, fixed=()):
     while len(done) <= degree:
         rest = [v - m.polyval(done[::-1], x) if done else v for v, x in zip(values, xs)]
         for _ in range(12 if not done else 3):
-            c = solve(xs, rest, [l * w * w for l, w in zip(lawson, wanted)], scale, len(done), degree)
+            c = solve(
+                xs, rest, [l * w * w for l, w in zip(lawson, wanted)], scale, len(done), degree
+            )
             c = [v / scale ** (j + len(done)) for j, v in enumerate(c)]
             full = done + c
             errors = [w * abs(m.polyval(full[::-1], x) - v) for w, x, v in zip(wanted, xs, values)]
@@ -78,8 +84,10 @@ def fit(g, low, high, degree, weight, dtype, fixed=()):
 
 def series(f, near):
     """f, but its Taylor series (given coefficients) for |x| < 1e-3, where f would cancel."""
+
     def g(x):
         return m.polyval(near[::-1], x) if abs(x) < mpf("1e-3") else f(x)
+
     return g
 
 
@@ -93,27 +101,54 @@ def of_square(f):
 
 
 F = m.factorial
-exp_tail = series(lambda r: (m.expm1(r) - r) / r ** 2, taylor(lambda i: 1 / F(i + 2)))
-log_tail = series(lambda f: (m.log1p(f) - f + f * f / 2) / f ** 3, taylor(lambda i: mpf((-1) ** i) / (i + 3)))
-sin_tail = series(of_square(lambda r: (m.sin(r) - r) / r ** 3), taylor(lambda i: (-1) ** (i + 1) / F(2 * i + 3)))
-cos_tail = series(of_square(lambda r: (m.cos(r) - 1 + r * r / 2) / r ** 4), taylor(lambda i: (-1) ** i / F(2 * i + 4)))
-sinh_tail = series(of_square(lambda r: (m.sinh(r) - r) / r ** 3), taylor(lambda i: 1 / F(2 * i + 3)))
-cosh_tail = series(of_square(lambda r: (m.cosh(r) - 1) / r ** 2), taylor(lambda i: 1 / F(2 * i + 2)))
-asin_tail = series(of_square(lambda x: (m.asin(x) - x) / x ** 3),
-                   taylor(lambda i: F(2 * i + 2) / (4 ** (i + 1) * F(i + 1) ** 2 * (2 * i + 3))))
-atan_tail = series(of_square(lambda x: (m.atan(x) - x) / x ** 3), taylor(lambda i: mpf((-1) ** (i + 1)) / (2 * i + 3)))
-atanh_tail = series(of_square(lambda x: (m.atanh(x) - x) / x ** 3), taylor(lambda i: mpf(1) / (2 * i + 3)))
-asinh_tail = series(of_square(lambda x: (m.asinh(x) - x) / x ** 3),
-                    taylor(lambda i: (-1) ** (i + 1) * F(2 * i + 2) / (4 ** (i + 1) * F(i + 1) ** 2 * (2 * i + 3))))
-tanh_tail = series(of_square(lambda x: (m.tanh(x) - x) / x ** 3), [-mpf(1)/3, mpf(2)/15, -mpf(17)/315, mpf(62)/2835, -mpf(1382)/155925])
+exp_tail = series(lambda r: (m.expm1(r) - r) / r**2, taylor(lambda i: 1 / F(i + 2)))
+log_tail = series(
+    lambda f: (m.log1p(f) - f + f * f / 2) / f**3, taylor(lambda i: mpf((-1) ** i) / (i + 3))
+)
+sin_tail = series(
+    of_square(lambda r: (m.sin(r) - r) / r**3), taylor(lambda i: (-1) ** (i + 1) / F(2 * i + 3))
+)
+cos_tail = series(
+    of_square(lambda r: (m.cos(r) - 1 + r * r / 2) / r**4),
+    taylor(lambda i: (-1) ** i / F(2 * i + 4)),
+)
+sinh_tail = series(of_square(lambda r: (m.sinh(r) - r) / r**3), taylor(lambda i: 1 / F(2 * i + 3)))
+cosh_tail = series(of_square(lambda r: (m.cosh(r) - 1) / r**2), taylor(lambda i: 1 / F(2 * i + 2)))
+asin_tail = series(
+    of_square(lambda x: (m.asin(x) - x) / x**3),
+    taylor(lambda i: F(2 * i + 2) / (4 ** (i + 1) * F(i + 1) ** 2 * (2 * i + 3))),
+)
+atan_tail = series(
+    of_square(lambda x: (m.atan(x) - x) / x**3),
+    taylor(lambda i: mpf((-1) ** (i + 1)) / (2 * i + 3)),
+)
+atanh_tail = series(
+    of_square(lambda x: (m.atanh(x) - x) / x**3), taylor(lambda i: mpf(1) / (2 * i + 3))
+)
+asinh_tail = series(
+    of_square(lambda x: (m.asinh(x) - x) / x**3),
+    taylor(lambda i: (-1) ** (i + 1) * F(2 * i + 2) / (4 ** (i + 1) * F(i + 1) ** 2 * (2 * i + 3))),
+)
+tanh_tail = series(
+    of_square(lambda x: (m.tanh(x) - x) / x**3),
+    [-mpf(1) / 3, mpf(2) / 15, -mpf(17) / 315, mpf(62) / 2835, -mpf(1382) / 155925],
+)
 two_sqrtpi = 2 / m.sqrt(m.pi)
-erf_tail = series(of_square(lambda x: (m.erf(x) - x) / x),
-                  [two_sqrtpi * (-1) ** i / (F(i) * (2 * i + 1)) - (1 if i == 0 else 0) for i in range(16)])
-exp2_tail = series(lambda r: (mpf(2) ** r - 1) / r, taylor(lambda i: m.log(2) ** (i + 1) / F(i + 1)))
-log2_tail = series(lambda f: m.log(1 + f, 2) / f, taylor(lambda i: mpf((-1) ** i) / ((i + 1) * m.log(2)), 20))
+erf_tail = series(
+    of_square(lambda x: (m.erf(x) - x) / x),
+    [two_sqrtpi * (-1) ** i / (F(i) * (2 * i + 1)) - (1 if i == 0 else 0) for i in range(16)],
+)
+exp2_tail = series(
+    lambda r: (mpf(2) ** r - 1) / r, taylor(lambda i: m.log(2) ** (i + 1) / F(i + 1))
+)
+log2_tail = series(
+    lambda f: m.log(1 + f, 2) / f, taylor(lambda i: mpf((-1) ** i) / ((i + 1) * m.log(2)), 20)
+)
 # log2((1+s)/(1-s)) = 2/ln2 * s * (1 + z/3 + z^2 g(z)), z = s^2; g scaled by 2/ln2
-log2_ratio_tail = series(of_square(lambda s: 2 / m.log(2) * (m.atanh(s) / s - 1 - s * s / 3) / s ** 4),
-                         taylor(lambda i: 2 / m.log(2) / (2 * i + 5)))
+log2_ratio_tail = series(
+    of_square(lambda s: 2 / m.log(2) * (m.atanh(s) / s - 1 - s * s / 3) / s**4),
+    taylor(lambda i: 2 / m.log(2) / (2 * i + 5)),
+)
 
 
 def erfc_log(t):
@@ -123,40 +158,192 @@ def erfc_log(t):
 
 LOG_LOW, LOG_HIGH = m.sqrt(mpf(1) / 2) - 1 - mpf("1e-6"), m.sqrt(mpf(2)) - 1 + mpf("1e-6")
 QUARTER_PI2 = (m.pi / 4 * mpf("1.002")) ** 2
-LN2H2 = HALF_LN2 ** 2
-relative = lambda power: (lambda x: abs(x) ** power)
+LN2H2 = HALF_LN2**2
+relative = lambda power: lambda x: abs(x) ** power
 
 ROWS = [  # name, what, g, low, high, degree, weight, dtype
-    ("exp_f32", "(e^r - 1 - r) / r^2, |r| <= ln2/2", exp_tail, -HALF_LN2, HALF_LN2, 4, relative(1), "f32"),
+    (
+        "exp_f32",
+        "(e^r - 1 - r) / r^2, |r| <= ln2/2",
+        exp_tail,
+        -HALF_LN2,
+        HALF_LN2,
+        4,
+        relative(1),
+        "f32",
+    ),
     ("exp_f64", "the same", exp_tail, -HALF_LN2, HALF_LN2, 9, relative(1), "f64"),
-    ("log_f32", "(log(1+f) - f + f^2/2) / f^3, sqrt(1/2) <= 1+f <= sqrt 2", log_tail, LOG_LOW, LOG_HIGH, 7, relative(2), "f32"),
-    ("log_wide", "the same, for f32 functions that work in f64", log_tail, LOG_LOW, LOG_HIGH, 8, relative(2), "f64"),
+    (
+        "log_f32",
+        "(log(1+f) - f + f^2/2) / f^3, sqrt(1/2) <= 1+f <= sqrt 2",
+        log_tail,
+        LOG_LOW,
+        LOG_HIGH,
+        7,
+        relative(2),
+        "f32",
+    ),
+    (
+        "log_wide",
+        "the same, for f32 functions that work in f64",
+        log_tail,
+        LOG_LOW,
+        LOG_HIGH,
+        8,
+        relative(2),
+        "f64",
+    ),
     ("log_f64", "the same", log_tail, LOG_LOW, LOG_HIGH, 19, relative(2), "f64"),
-    ("sin_f32", "(sin r - r) / r^3 in r^2, |r| <= pi/4", sin_tail, 0, QUARTER_PI2, 3, relative(1), "f32"),
+    (
+        "sin_f32",
+        "(sin r - r) / r^3 in r^2, |r| <= pi/4",
+        sin_tail,
+        0,
+        QUARTER_PI2,
+        3,
+        relative(1),
+        "f32",
+    ),
     ("sin_f64", "the same", sin_tail, 0, QUARTER_PI2, 6, relative(1), "f64"),
-    ("cos_f32", "(cos r - 1 + r^2/2) / r^4 in r^2, |r| <= pi/4", cos_tail, 0, QUARTER_PI2, 2, relative(2), "f32"),
+    (
+        "cos_f32",
+        "(cos r - 1 + r^2/2) / r^4 in r^2, |r| <= pi/4",
+        cos_tail,
+        0,
+        QUARTER_PI2,
+        2,
+        relative(2),
+        "f32",
+    ),
     ("cos_f64", "the same", cos_tail, 0, QUARTER_PI2, 5, relative(2), "f64"),
-    ("asin_f32", "(asin x - x) / x^3 in x^2, |x| <= 1/2", asin_tail, 0, mpf("0.2501"), 4, relative(1), "f32"),
+    (
+        "asin_f32",
+        "(asin x - x) / x^3 in x^2, |x| <= 1/2",
+        asin_tail,
+        0,
+        mpf("0.2501"),
+        4,
+        relative(1),
+        "f32",
+    ),
     ("asin_f64", "the same", asin_tail, 0, mpf("0.2501"), 12, relative(1), "f64"),
     ("atan_f32", "(atan x - x) / x^3 in x^2, |x| <= 1", atan_tail, 0, 1, 7, relative(1), "f32"),
     ("atan_f64", "the same, |x| <= 1/2", atan_tail, 0, mpf("0.2501"), 13, relative(1), "f64"),
-    ("sinh_f32", "(sinh r - r) / r^3 in r^2, |r| <= ln2/2", sinh_tail, 0, LN2H2, 2, relative(1), "f32"),
+    (
+        "sinh_f32",
+        "(sinh r - r) / r^3 in r^2, |r| <= ln2/2",
+        sinh_tail,
+        0,
+        LN2H2,
+        2,
+        relative(1),
+        "f32",
+    ),
     ("sinh_f64", "the same", sinh_tail, 0, LN2H2, 5, relative(1), "f64"),
-    ("cosh_f32", "(cosh r - 1) / r^2 in r^2, |r| <= ln2/2", cosh_tail, 0, LN2H2, 2, relative(1), "f32"),
+    (
+        "cosh_f32",
+        "(cosh r - 1) / r^2 in r^2, |r| <= ln2/2",
+        cosh_tail,
+        0,
+        LN2H2,
+        2,
+        relative(1),
+        "f32",
+    ),
     ("cosh_f64", "the same", cosh_tail, 0, LN2H2, 5, relative(1), "f64"),
-    ("tanh_f32", "(tanh x - x) / x^3 in x^2, |x| <= 0.6", tanh_tail, 0, mpf("0.36"), 4, relative(1), "f32"),
+    (
+        "tanh_f32",
+        "(tanh x - x) / x^3 in x^2, |x| <= 0.6",
+        tanh_tail,
+        0,
+        mpf("0.36"),
+        4,
+        relative(1),
+        "f32",
+    ),
     ("tanh_f64", "the same", tanh_tail, 0, mpf("0.36"), 10, relative(1), "f64"),
-    ("atanh_f32", "(atanh x - x) / x^3 in x^2, |x| <= 1/3", atanh_tail, 0, mpf("0.1112"), 4, relative(1), "f32"),
+    (
+        "atanh_f32",
+        "(atanh x - x) / x^3 in x^2, |x| <= 1/3",
+        atanh_tail,
+        0,
+        mpf("0.1112"),
+        4,
+        relative(1),
+        "f32",
+    ),
     ("atanh_f64", "the same", atanh_tail, 0, mpf("0.1112"), 9, relative(1), "f64"),
-    ("asinh_f64", "(asinh x - x) / x^3 in x^2, |x| <= 1/2", asinh_tail, 0, mpf("0.2501"), 11, relative(1), "f64"),
-    ("erf_f32", "(erf x - x) / x in x^2, |x| <= 0.93", erf_tail, 0, mpf("0.87"), 6, lambda s: 1, "f32"),
+    (
+        "asinh_f64",
+        "(asinh x - x) / x^3 in x^2, |x| <= 1/2",
+        asinh_tail,
+        0,
+        mpf("0.2501"),
+        11,
+        relative(1),
+        "f64",
+    ),
+    (
+        "erf_f32",
+        "(erf x - x) / x in x^2, |x| <= 0.93",
+        erf_tail,
+        0,
+        mpf("0.87"),
+        6,
+        lambda s: 1,
+        "f32",
+    ),
     ("erf_f64", "the same, |x| <= 1", erf_tail, 0, mpf("1.0001"), 12, lambda s: 1, "f64"),
-    ("erfc_f32", "-log(erfc t), 0.92 <= t <= 4", erfc_log, mpf("0.92"), mpf(4), 6, lambda t: m.erfc(t), "f32"),
-    ("erfc_f64", "-log(erfc t), 1 <= t <= 6", erfc_log, mpf("0.999"), mpf(6), 18, lambda t: m.erfc(t), "f64"),
-    ("log2_wide", "log2(1+f) / f, for pow f32 in f64", log2_tail, LOG_LOW, LOG_HIGH, 13, relative(0), "f64"),
-    ("exp2_wide", "(2^r - 1) / r, |r| <= 1/2", exp2_tail, mpf("-0.501"), mpf("0.501"), 6, relative(1), "f64"),
-    ("log2_ratio_f64", "(log2((1+s)/(1-s)) / s - (1 + s^2/3) 2/ln2) / s^4, |s| <= 0.172",
-     log2_ratio_tail, 0, mpf("0.02952"), 7, relative(2), "f64"),
+    (
+        "erfc_f32",
+        "-log(erfc t), 0.92 <= t <= 4",
+        erfc_log,
+        mpf("0.92"),
+        mpf(4),
+        6,
+        lambda t: m.erfc(t),
+        "f32",
+    ),
+    (
+        "erfc_f64",
+        "-log(erfc t), 1 <= t <= 6",
+        erfc_log,
+        mpf("0.999"),
+        mpf(6),
+        18,
+        lambda t: m.erfc(t),
+        "f64",
+    ),
+    (
+        "log2_wide",
+        "log2(1+f) / f, for pow f32 in f64",
+        log2_tail,
+        LOG_LOW,
+        LOG_HIGH,
+        13,
+        relative(0),
+        "f64",
+    ),
+    (
+        "exp2_wide",
+        "(2^r - 1) / r, |r| <= 1/2",
+        exp2_tail,
+        mpf("-0.501"),
+        mpf("0.501"),
+        6,
+        relative(1),
+        "f64",
+    ),
+    (
+        "log2_ratio_f64",
+        "(log2((1+s)/(1-s)) / s - (1 + s^2/3) 2/ln2) / s^4, |s| <= 0.172",
+        log2_ratio_tail,
+        0,
+        mpf("0.02952"),
+        7,
+        relative(2),
+        "f64",
+    ),
 ]
 
 
@@ -164,7 +351,10 @@ def main():
     chosen = sys.argv[1:]
     print("/* SPDX-License-Identifier: ISC */")
     print("/* The polynomials of the function expansions, lowest degree first, made by")
-    print(" * tools/fit_coefficients.py; the bound is the relative error that the polynomial alone leaves in")
+    print(
+        " * tools/fit_coefficients.py; the bound is the relative error that the polynomial alone "
+        "leaves in"
+    )
     print(" * the function. */")
     print("#ifndef NXI_EXPAND_COEFFICIENTS_H\n#define NXI_EXPAND_COEFFICIENTS_H\n")
     for name, what, g, low, high, degree, weight, dtype in ROWS:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: ISC
-"""Writes docs/op_tables.md, the tables of all operations, from the rows that the library itself is made of.
+"""Writes docs/op_tables.md, the tables of all operations, from the rows that the library itself is
+made of.
 
-Usage: gen_op_table.py SOURCE_ROOT [--check]. With --check nothing is written; the exit status is 1 if the
-file is not what it would write.
+Usage: gen_op_table.py SOURCE_ROOT [--check]. With --check nothing is written; the exit status is 1
+if the file is not what it would write.
 """
 
 import re
@@ -20,7 +21,12 @@ VALUES = {
     "BOOLS": "of bools the identity",
     "NONE": "none",
 }
-FLAGS = (("ROUNDS", "the order counts"), ("INDEX", "gives an index"), ("PAIRS", "of pairs"), ("REPEAT", "elements may repeat"))
+FLAGS = (
+    ("ROUNDS", "the order counts"),
+    ("INDEX", "gives an index"),
+    ("PAIRS", "of pairs"),
+    ("REPEAT", "elements may repeat"),
+)
 LEVELS = {"L": "logical", "B": "bound", "A": "both"}
 KINDS = {
     "LEAF": "leaf",
@@ -47,7 +53,12 @@ def classes(text):
 
 
 def result(text):
-    return {"SAME": "as the operand", "BOOL": "bool", "GIVEN": "given", "LAST": "as the last operand"}.get(text, text.lower())
+    return {
+        "SAME": "as the operand",
+        "BOOL": "bool",
+        "GIVEN": "given",
+        "LAST": "as the last operand",
+    }.get(text, text.lower())
 
 
 def table(head, lines):
@@ -60,7 +71,9 @@ def table(head, lines):
 
 def scalar_lines(root):
     for name, arity, admits, kind, flags, cost in rows(root / "ir/scalar_ops.def", "SOP"):
-        notes = [word for flag, word in (("COMM", "commutative"), ("FUNC", "function")) if flag in flags]
+        notes = [
+            word for flag, word in (("COMM", "commutative"), ("FUNC", "function")) if flag in flags
+        ]
         yield [f"`{name}`", arity, classes(admits), result(kind), " ".join(notes), cost]
 
 
@@ -70,16 +83,34 @@ def kernel_lines(root):
 
 
 def reduction_lines(root):
-    for name, _, args, admits, combine, _, identity, empty, flags, cost, floats in rows(root / "ir/reduce_ops.def", "ROP"):
+    for name, _, args, admits, combine, _, identity, empty, flags, cost, floats in rows(
+        root / "ir/reduce_ops.def", "ROP"
+    ):
         notes = [text for flag, text in FLAGS if flag in flags]
-        yield [f"`{name}`", args, classes(admits), f"`{combine}`", VALUES[identity], VALUES[empty], "; ".join(notes), f"{cost}, {floats}"]
+        yield [
+            f"`{name}`",
+            args,
+            classes(admits),
+            f"`{combine}`",
+            VALUES[identity],
+            VALUES[empty],
+            "; ".join(notes),
+            f"{cost}, {floats}",
+        ]
 
 
 def graph_lines(root):
     for name, args, kind, kernel, admits, out in rows(root / "ir/graph/graph_ops.def", "GOP"):
         operands = "any" if args == "-1" else args
         kernel = "" if kernel == "none" else f"`{kernel.lower()}`"
-        yield [f"`{name}`", operands, KINDS.get(kind, kind.lower()), kernel, classes(admits), result(out)]
+        yield [
+            f"`{name}`",
+            operands,
+            KINDS.get(kind, kind.lower()),
+            kernel,
+            classes(admits),
+            result(out),
+        ]
     for name, args, results, admits, keys, fails in rows(root / "ir/library/library.def", "LIB"):
         out = "as `infer` says" if results == "1" else f"{results}, a node each"
         yield [f"`{name}`", args, "call", "", classes(admits), out]
@@ -93,19 +124,30 @@ def page(root):
     yield ""
     yield "## Graph"
     yield ""
-    yield from table(["operation", "operands", "kind", "in kernels", "admits", "result"], graph_lines(root))
+    yield from table(
+        ["operation", "operands", "kind", "in kernels", "admits", "result"], graph_lines(root)
+    )
     yield "## Scalars"
     yield ""
-    yield "Arithmetic of kernels never sees small floats: lowering widens them to f32 and rounds back. Functions are"
+    yield (
+        "Arithmetic of kernels never sees small floats: lowering widens them to f32 and rounds "
+        "back. Functions are"
+    )
     yield "expanded into the other rows. Cost: vector instructions a result roughly takes."
     yield ""
     yield from table(["operation", "operands", "admits", "result", "", "cost"], scalar_lines(root))
     yield "## Reductions"
     yield ""
-    yield "What a `reduce`, a `scan` or a `lane_reduce` of a kernel reduces elements with. Cost: of one combination, of integers and of"
+    yield (
+        "What a `reduce`, a `scan` or a `lane_reduce` of a kernel reduces elements with. Cost: of "
+        "one combination, of integers and of"
+    )
     yield "floats."
     yield ""
-    yield from table(["kind", "operands", "admits", "combines by", "identity", "over nothing", "", "cost"], reduction_lines(root))
+    yield from table(
+        ["kind", "operands", "admits", "combines by", "identity", "over nothing", "", "cost"],
+        reduction_lines(root),
+    )
     yield "## Structure of kernels"
     yield ""
     yield from table(["operation", "level", ""], kernel_lines(root))

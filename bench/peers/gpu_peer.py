@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: ISC
-"""PyTorch's or JAX's workloads on a GPU, compiled: gpu_peer.py torch|jax [cpu]. A workload is NAME DTYPE OPERANDS N M, with
-operands of N elements, or of N rows of M; cpu: on the processor, to try the program."""
+"""PyTorch's or JAX's workloads on a GPU, compiled: gpu_peer.py torch|jax [cpu]. A workload is NAME
+DTYPE OPERANDS N M, with operands of N elements, or of N rows of M; cpu: on the processor, to try
+the program."""
+
 import os
 import sys
 
@@ -34,7 +36,7 @@ class Torch:
     def operands(self, dtype, count, shape):
         torch = self.torch
         kind = getattr(torch, DTYPES[dtype])
-        make = (lambda: torch.rand(shape, device=self.place) * 4 - 2)
+        make = lambda: torch.rand(shape, device=self.place) * 4 - 2
         return [make().to(kind) for _ in range(count)]
 
     def indices(self):
@@ -165,8 +167,10 @@ def workload(library, name, f):
     def setup(dtype, count, n, m):
         count, n, m = int(count), int(n), int(m)
         if name.startswith("matmul"):  # n matrices, or one
-            x = library.operands(dtype, 2, (n, m, m) if n > 1 else (m, m)) + library.operands(dtype, 1, (m,))
-            x = x[:3 if name == "matmulbias" else 2]
+            x = library.operands(dtype, 2, (n, m, m) if n > 1 else (m, m)) + library.operands(
+                dtype, 1, (m,)
+            )
+            x = x[: 3 if name == "matmulbias" else 2]
         else:
             x = library.operands(dtype, count, (n, m) if m else (n,))
         if name in ("gather", "scatteradd"):
@@ -184,5 +188,5 @@ try:
 except (ImportError, RuntimeError):
     sys.exit(1)
 workloads = {name: workload(library, name, f) for name, f in library.expressions().items()}
-workloads["hello"] = lambda: (lambda: None)
+workloads["hello"] = lambda: lambda: None
 serve(workloads, library.wait)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
 """NumPy's workloads. The environment says which core type OpenBLAS takes, the same as for nx."""
+
 import sys
 
 from serve import serve
@@ -23,6 +24,7 @@ def poly(n):
         np.add(t, u, out=t)
         np.multiply(a, b, out=u)
         np.subtract(t, u, out=t)
+
     return run
 
 
@@ -33,6 +35,7 @@ def tanh(n):
         np.multiply(a, b, out=t)
         np.add(t, c, out=t)
         np.tanh(t, out=t)
+
     return run
 
 
@@ -48,17 +51,23 @@ def softmax():
         np.subtract(x, x.max(axis=1, keepdims=True), out=t)
         np.exp(t, out=t)
         np.divide(t, t.sum(axis=1, keepdims=True), out=t)
+
     return run
 
 
 def layernorm():
-    x, t, u = random(4096, 1024), np.empty((4096, 1024), np.float32), np.empty((4096, 1024), np.float32)
+    x, t, u = (
+        random(4096, 1024),
+        np.empty((4096, 1024), np.float32),
+        np.empty((4096, 1024), np.float32),
+    )
 
     def run():
         np.subtract(x, x.mean(axis=1, keepdims=True), out=t)
         np.multiply(t, t, out=u)
         v = u.mean(axis=1, keepdims=True)
         np.divide(t, np.sqrt(v + np.float32(1e-5)), out=t)
+
     return run
 
 
@@ -73,14 +82,21 @@ def square(f):
 
 
 def linalg(*words):
-    """NAME.. BATCH N: f64 matrices, positive definite ones where the row in rows_linalg.c has them."""
+    """NAME.. BATCH N: f64 matrices, positive definite ones where the row in rows_linalg.c has them.
+    """
     name, batch, n = " ".join(words[:-2]), int(words[-2]), int(words[-1])
     a, b = (np.random.default_rng(i).random((batch, n, n)) * 2 - 1 for i in (1, 2))
     d = a + a.swapaxes(1, 2) + np.eye(n) * 4 * n
-    f = {"cholesky": lambda: np.linalg.cholesky(d), "qr": lambda: np.linalg.qr(a),
-         "svd": lambda: np.linalg.svd(a, full_matrices=False), "eigh": lambda: np.linalg.eigh(d),
-         "eig": lambda: np.linalg.eig(a), "solve": lambda: np.linalg.solve(d, b),
-         "inv": lambda: np.linalg.inv(d), "det": lambda: np.linalg.det(a)}
+    f = {
+        "cholesky": lambda: np.linalg.cholesky(d),
+        "qr": lambda: np.linalg.qr(a),
+        "svd": lambda: np.linalg.svd(a, full_matrices=False),
+        "eigh": lambda: np.linalg.eigh(d),
+        "eig": lambda: np.linalg.eig(a),
+        "solve": lambda: np.linalg.solve(d, b),
+        "inv": lambda: np.linalg.inv(d),
+        "det": lambda: np.linalg.det(a),
+    }
     return f.get(name)
 
 
@@ -88,12 +104,18 @@ def sorting(f):
     def setup(dtype, axis, *shape):
         x = random(*map(int, shape))
         floats = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
-        ints = {"i8": (np.int8, 6), "i16": (np.int16, 14), "i32": (np.int32, 29), "i64": (np.int64, 29)}
+        ints = {
+            "i8": (np.int8, 6),
+            "i16": (np.int16, 14),
+            "i32": (np.int32, 29),
+            "i64": (np.int64, 29),
+        }
         if dtype in floats:
             x = x.astype(floats[dtype])
         else:
-            x = (x * 2**ints[dtype][1]).astype(ints[dtype][0])
+            x = (x * 2 ** ints[dtype][1]).astype(ints[dtype][0])
         return lambda: f(x, axis=int(axis))
+
     return setup
 
 
@@ -116,6 +138,7 @@ def concat(axis):
     def setup(*shape):
         x = [random(*map(int, shape)) for _ in range(4)]
         return lambda: np.concatenate(x, axis=axis) * np.float32(2)
+
     return setup
 
 
@@ -140,6 +163,7 @@ def stencil1(n):
     def run():
         p = np.pad(x, 1)
         return p[:-2] + p[2:] - x * np.float32(2)
+
     return run
 
 
@@ -153,8 +177,9 @@ def stencil2(*shape):
         for i in range(3):
             for j in range(3):
                 if i or j:
-                    t += p[i:i + h, j:j + w]
+                    t += p[i : i + h, j : j + w]
         return t * np.float32(1 / 9)
+
     return run
 
 
@@ -163,22 +188,33 @@ def fft(kind, dtype, rows, n, repeat):
     rows, n, repeat = int(rows), int(n), int(repeat)
     x = np.random.default_rng(1).random((2, rows, n // 2 + 1 if kind == "irfft" else n)) * 2 - 1
     x = x[0] if kind == "rfft" else x[0] + 1j * x[1]
-    x = x.astype({"f32": "f4", "f64": "f8"}[dtype] if kind == "rfft" else {"f32": "c8", "f64": "c16"}[dtype])
+    x = x.astype(
+        {"f32": "f4", "f64": "f8"}[dtype] if kind == "rfft" else {"f32": "c8", "f64": "c16"}[dtype]
+    )
     f = getattr(np.fft, kind)
 
     def run():
         for _ in range(repeat):
             f(x)
+
     return run
 
 
-def convolution(axes, images, channels, size, kernel, result=True, gradient=False, dtype=np.float32):
-    """Windows as a view, copied to memory that exists, and one product an image; of the gradient, which are summed."""
+def convolution(
+    axes, images, channels, size, kernel, result=True, gradient=False, dtype=np.float32
+):
+    """Windows as a view, copied to memory that exists, and one product an image; of the gradient,
+    which are summed."""
+
     def values(*shape):
         x = random(*shape)
         return x if dtype == np.float32 else (x + 1j * random(*shape)).astype(dtype)
 
-    x, w, g = values(images, channels, *[size] * axes), values(channels, channels * kernel**axes), None
+    x, w, g = (
+        values(images, channels, *[size] * axes),
+        values(channels, channels * kernel**axes),
+        None,
+    )
     around = [(0, 0)] * 2 + [(kernel // 2, kernel // 2)] * axes
     columns = np.empty((images, channels, *[kernel] * axes, *[size] * axes), dtype)
     out = np.empty((images, channels, size**axes), dtype)
@@ -187,13 +223,16 @@ def convolution(axes, images, channels, size, kernel, result=True, gradient=Fals
     spatial = tuple(range(2, 2 + axes))
 
     def run():
-        windows = np.lib.stride_tricks.sliding_window_view(np.pad(x, around), [kernel] * axes, axis=spatial)
+        windows = np.lib.stride_tricks.sliding_window_view(
+            np.pad(x, around), [kernel] * axes, axis=spatial
+        )
         np.copyto(columns, np.moveaxis(windows, tuple(range(2 + axes, 2 + 2 * axes)), spatial))
         flat = columns.reshape(images, channels * kernel**axes, -1)
         if result:
             np.matmul(w, flat, out=out)
         if gradient:
             np.matmul(g, flat.swapaxes(1, 2), out=each).sum(axis=0)
+
     return run
 
 
@@ -202,7 +241,7 @@ WORKLOADS = {
     "linalg": linalg,
     "sort": sorting(np.sort),
     "argsort": sorting(np.argsort),
-    "hello": lambda: (lambda: None),
+    "hello": lambda: lambda: None,
     "poly": lambda n: poly(int(n)),
     "tanh": lambda n: tanh(int(n)),
     "exp": lambda n: exp(int(n)),
@@ -212,16 +251,21 @@ WORKLOADS = {
     "sum1": lambda: square(lambda x: x.sum(axis=1)),
     "max1": lambda: square(lambda x: x.max(axis=1)),
     "argmax1": lambda: square(lambda x: x.argmax(axis=1)),
-    "sumall": lambda: (lambda x: (lambda: x.sum()))(random(16000000)),
+    "sumall": lambda: (lambda x: lambda: x.sum())(random(16000000)),
     "cumsum0": lambda: square(lambda x: np.cumsum(x, axis=0)),
     "cumsum1": lambda: square(lambda x: np.cumsum(x, axis=1)),
     "cummax0": lambda: square(lambda x: np.maximum.accumulate(x, axis=0)),
     "cummax1": lambda: square(lambda x: np.maximum.accumulate(x, axis=1)),
-    "cumsumall": lambda: (lambda x: (lambda: np.cumsum(x)))(random(10000000)),
+    "cumsumall": lambda: (lambda x: lambda: np.cumsum(x))(random(10000000)),
     "gather": gather,
     "scatteradd": scatter_add,
-    "concat": concat(0), "concat1": concat(1), "roll": roll, "stackmean": stack_mean, "neighbours": neighbours,
-    "stencil1": stencil1, "stencil2": stencil2,
+    "concat": concat(0),
+    "concat1": concat(1),
+    "roll": roll,
+    "stackmean": stack_mean,
+    "neighbours": neighbours,
+    "stencil1": stencil1,
+    "stencil2": stencil2,
     "transpose": lambda: square(lambda x: np.ascontiguousarray(x.T)),
     "sgemm": lambda n: sgemm(int(n)),
     "conv1": lambda *shape: convolution(1, *map(int, shape)),

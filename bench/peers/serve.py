@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: ISC
-"""Does named workloads on request, one line a request: the name of one with its arguments sets it up ("ok" or "no" back),
-"run" does it ("ok" back), "go" does it without an answer, and "wait" answers when everything that was started is done."""
+"""Does named workloads on request, one line a request: the name of one with its arguments sets it
+up ("ok" or "no" back), "run" does it ("ok" back), "go" does it without an answer, and "wait"
+answers when everything that was started is done."""
+
 import sys
 
 

@@ -30,10 +30,22 @@ html_show_sphinx = False
 html_use_index = True
 add_function_parentheses = False
 copybutton_prompt_text = "$ "
-# Every name that is linked is one; those of the C library, and DLPack's structures, have no page here.
+# Every name that is linked is one; those of the C library, and DLPack's structures, have no page
+# here.
 nitpicky = True
-nitpick_ignore = [("c:identifier", name) for name in ("size_t", "int32_t", "int64_t", "uint8_t", "uint32_t", "uint64_t",
-                                                      "DLManagedTensor", "DLManagedTensorVersioned")]
+nitpick_ignore = [
+    ("c:identifier", name)
+    for name in (
+        "size_t",
+        "int32_t",
+        "int64_t",
+        "uint8_t",
+        "uint32_t",
+        "uint64_t",
+        "DLManagedTensor",
+        "DLManagedTensorVersioned",
+    )
+]
 html_theme_options = {"navigation_with_keys": True}
 
 
@@ -47,7 +59,10 @@ class NxirLexer(RegexLexer):
             (r"\s+", Text),
             (r"%[\w.]+", Name.Variable),
             (r"@[\w.]+", Name.Function),
-            (r"\b(bool|[iu](4|8|16|32|64)|f(16|32|64|8e4m3|8e5m2)|bf16|c(32|64|128))\b", Keyword.Type),
+            (
+                r"\b(bool|[iu](4|8|16|32|64)|f(16|32|64|8e4m3|8e5m2)|bf16|c(32|64|128))\b",
+                Keyword.Type,
+            ),
             (r"^(nxir|graph|kernel)\b", Keyword),
             (r"[+-]?(0x[0-9a-fA-F.p+-]+|\d+(\.\d+)?(e[+-]?\d+)?)", Number),
             (r"->|[=:]", Operator),

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: ISC
-"""Builds the manual as HTML: the pages of docs/, in the order of docs/README.md, and the reference of the public headers.
+"""Builds the manual as HTML: the pages of docs/, in the order of docs/README.md, and the reference
+of the public headers.
 
-Usage: manual.py SOURCE_ROOT OUTPUT. Doxygen reads the headers, reference.py makes pages of what it read, and Sphinx, with MyST for
-Markdown, makes HTML of all pages. Pages are laid out in OUTPUT/pages first, where a link to a file of the tree becomes a page that
-shows the file, and a name of the interface, or of another page, becomes a link. Any warning is an error.
+Usage: manual.py SOURCE_ROOT OUTPUT. Doxygen reads the headers, reference.py makes pages of what it
+read, and Sphinx, with MyST for Markdown, makes HTML of all pages. Pages are laid out in
+OUTPUT/pages first, where a link to a file of the tree becomes a page that shows the file, and a
+name of the interface, or of another page, becomes a link. Any warning is an error.
 """
 
 import re
@@ -52,15 +54,24 @@ class Manual:
     def prose(self, page, text, names):
         text = LINK.sub(lambda m: m.group() if m[1] else self.target(page, m[2], m[3]), text)
         up = "../" * len(page.relative_to(self.docs).parts[1:])
-        other = lambda m: f"[{self.title(self.docs / m[1])}]({up}{m[1]})" if (self.docs / m[1]).is_file() and page.name != m[1] else m.group()
+        other = lambda m: (
+            f"[{self.title(self.docs / m[1])}]({up}{m[1]})"
+            if (self.docs / m[1]).is_file() and page.name != m[1]
+            else m.group()
+        )
         text = CODE_PAGE.sub(other, text)
         lines = text.split("\n")
         known = lambda m: f"{{c:{names[m[1]]}}}`{m[1]}`" if m[1] in names else m.group()
-        return "\n".join(line if line.startswith("#") else CODE_NAME.sub(known, line) for line in lines)
+        return "\n".join(
+            line if line.startswith("#") else CODE_NAME.sub(known, line) for line in lines
+        )
 
     def page(self, path, names):
         parts = FENCE.split(path.read_text(encoding="utf-8"))
-        text = "".join(self.code(part) if number % 2 else self.prose(path, part, names) for number, part in enumerate(parts))
+        text = "".join(
+            self.code(part) if number % 2 else self.prose(path, part, names)
+            for number, part in enumerate(parts)
+        )
         out = self.pages / path.relative_to(self.docs)
         if path == self.docs / "README.md":
             out, text = self.pages / "index.md", text + self.contents(path)
@@ -77,8 +88,21 @@ class Manual:
         for part in re.split(r"^## ", index.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
             caption, rest = part.split("\n", 1)
             targets = ["api" if m[3] == "../include/nx" else m[3] for m in LINK.finditer(rest)]
-            names = [target.removesuffix(".md") for target in targets if target == "api" or target.endswith(".md")]
-            out += ["```{toctree}", ":hidden:", ":maxdepth: 1", f":caption: {caption}", "", *dict.fromkeys(names), "```", ""]
+            names = [
+                target.removesuffix(".md")
+                for target in targets
+                if target == "api" or target.endswith(".md")
+            ]
+            out += [
+                "```{toctree}",
+                ":hidden:",
+                ":maxdepth: 1",
+                f":caption: {caption}",
+                "",
+                *dict.fromkeys(names),
+                "```",
+                "",
+            ]
         return "\n".join(out)
 
     def files(self):
@@ -88,7 +112,10 @@ class Manual:
             out.parent.mkdir(parents=True, exist_ok=True)
             text = file.read_text(encoding="utf-8")
             language = LANGUAGES.get(file.suffix, "text")
-            out.write_text(f"---\norphan: true\n---\n\n# {where}\n\n````{language}\n{text}````\n", encoding="utf-8")
+            out.write_text(
+                f"---\norphan: true\n---\n\n# {where}\n\n````{language}\n{text}````\n",
+                encoding="utf-8",
+            )
 
 
 def doxygen(root, out):
@@ -111,7 +138,8 @@ def main():
     if (root / "docs/images").is_dir():
         shutil.copytree(root / "docs/images", manual.pages / "images")
     manual.files()
-    # One process, and everything anew: enumerators are lost where what was read is put together from several processes or runs.
+    # One process, and everything anew: enumerators are lost where what was read is put together
+    # from several processes or runs.
     words = ["sphinx-build", "-q", "-W", "--keep-going", "-E", "-j", "1", "-b", "html", "-c"]
     return subprocess.run([*words, root / "docs/html", manual.pages, out / "html"]).returncode
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: ISC
-"""The conformance program's references against NumPy, mpmath and ml_dtypes, as far as they are installed.
+"""The conformance program's references against NumPy, mpmath and ml_dtypes, as far as they are
+installed.
 
-Usage: check_references.py CONFORMANCE. Functions may differ from mpmath by 2^-60 of the value; everything else is exact.
+Usage: check_references.py CONFORMANCE. Functions may differ from mpmath by 2^-60 of the value;
+everything else is exact.
 """
 
 import subprocess
@@ -11,6 +13,7 @@ import numpy as np
 
 try:
     import mpmath
+
     mpmath.mp.prec = 120
 except ImportError:
     mpmath = None
@@ -19,15 +22,39 @@ try:
 except ImportError:
     ml_dtypes = None
 
-TYPES = {"i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16, "i32": np.int32, "u32": np.uint32,
-         "i64": np.int64, "u64": np.uint64}
+TYPES = {
+    "i8": np.int8,
+    "u8": np.uint8,
+    "i16": np.int16,
+    "u16": np.uint16,
+    "i32": np.int32,
+    "u32": np.uint32,
+    "i64": np.int64,
+    "u64": np.uint64,
+}
 FLOATS = {"f16": np.float16, "f32": np.float32}
 if ml_dtypes:
-    FLOATS.update(bf16=ml_dtypes.bfloat16, f8e4m3=ml_dtypes.float8_e4m3fn, f8e5m2=ml_dtypes.float8_e5m2)
-OPERATIONS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "max": np.maximum, "min": np.minimum,
-              "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "cmpeq": np.equal, "cmpne": np.not_equal,
-              "cmplt": np.less, "cmple": np.less_equal,
-              "cmpgt": np.greater, "cmpge": np.greater_equal, "shl": np.left_shift, "shr": np.right_shift}
+    FLOATS.update(
+        bf16=ml_dtypes.bfloat16, f8e4m3=ml_dtypes.float8_e4m3fn, f8e5m2=ml_dtypes.float8_e5m2
+    )
+OPERATIONS = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "cmpeq": np.equal,
+    "cmpne": np.not_equal,
+    "cmplt": np.less,
+    "cmple": np.less_equal,
+    "cmpgt": np.greater,
+    "cmpge": np.greater_equal,
+    "shl": np.left_shift,
+    "shr": np.right_shift,
+}
 
 
 def number(text):
@@ -55,7 +82,10 @@ def integer_agrees(name, type_name, a, b, result):
         return None
     dtype = TYPES[type_name]
     bits = np.iinfo(dtype).bits
-    values = [np.array([int(x, 16) & (2**bits - 1)], dtype=f"u{bits // 8}").view(dtype) for x in (a, b, result)]
+    values = [
+        np.array([int(x, 16) & (2**bits - 1)], dtype=f"u{bits // 8}").view(dtype)
+        for x in (a, b, result)
+    ]
     if name in ("shl", "shr") and not 0 <= int(values[1][0]) < bits:
         return None  # NumPy leaves the others open
     return int(OPERATIONS[name](values[0], values[1])[0]) == int(values[2][0])
@@ -68,18 +98,26 @@ def cast_agrees(bits, to, result):
     want = x.astype(FLOATS[to])
     is_ = np.array([int(result, 16)], dtype=f"u{want.dtype.itemsize}").view(want.dtype)
     both = is_.view(f"u{want.dtype.itemsize}")[0] == want.view(f"u{want.dtype.itemsize}")[0]
-    return bool(both or (np.isnan(is_.astype(np.float32))[0] and np.isnan(want.astype(np.float32))[0]))
+    return bool(
+        both or (np.isnan(is_.astype(np.float32))[0] and np.isnan(want.astype(np.float32))[0])
+    )
 
 
 def agrees(line):
     word = line.split()
     if word[0] == "function":
         return function_agrees(*word[1:])
-    return integer_agrees(*word[1:]) if word[0] == "integer" else cast_agrees(word[2], word[3], word[4])
+    return (
+        integer_agrees(*word[1:])
+        if word[0] == "integer"
+        else cast_agrees(word[2], word[3], word[4])
+    )
 
 
 def main():
-    text = subprocess.run([sys.argv[1], "--references"], check=True, capture_output=True, text=True).stdout
+    text = subprocess.run(
+        [sys.argv[1], "--references"], check=True, capture_output=True, text=True
+    ).stdout
     wrong, compared = [], 0
     with np.errstate(all="ignore"):
         for line in text.splitlines():
@@ -88,7 +126,10 @@ def main():
             if same is False:
                 wrong.append(line)
     print("\n".join(wrong[:20]))
-    print(f"{compared} compared, {len(wrong)} wrong; mpmath: {mpmath is not None}, ml_dtypes: {ml_dtypes is not None}")
+    print(
+        f"{compared} compared, {len(wrong)} wrong; mpmath: {mpmath is not None}, ml_dtypes: "
+        f"{ml_dtypes is not None}"
+    )
     return 1 if wrong or not compared else 0
 
 

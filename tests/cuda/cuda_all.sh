@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: ISC
-# cuda_all.sh BUILD [PROCESSES]: what can be known of the kernels of the device "cuda" without a GPU. The whole contract and
-# random graphs run as CUDA C on this processor; NVRTC compiles those kernels, the golden texts' and 1,000 random graphs'.
-# With NXT_FAKE_KEEP=DIRECTORY the kernels of the contract stay there, and those that are there are not made anew.
+# SPDX-License-Identifier: ISC cuda_all.sh BUILD [PROCESSES]: what can be known of the kernels of
+# the device "cuda" without a GPU. The whole contract and random graphs run as CUDA C on this
+# processor; NVRTC compiles those kernels, the golden texts' and 1,000 random graphs'. With
+# NXT_FAKE_KEEP=DIRECTORY the kernels of the contract stay there, and those that are there are not
+# made anew.
 set -uo pipefail
 build=$(cd "$1" && pwd)
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -29,7 +30,8 @@ try() {
   status=1
 }
 
-# Type by type, for the sake of several processors. What is wrong shows itself again in the run of all, for which the kernels are made.
+# Type by type, for the sake of several processors. What is wrong shows itself again in the run of
+# all, for which the kernels are made.
 begin=$SECONDS
 types="bool i4 u4 i8 u8 i16 u16 i32 u32 i64 u64 f8e4m3 f8e5m2 f16 bf16 f32 f64 c32 c64 c128"
 echo "$types" | tr ' ' '\n' |

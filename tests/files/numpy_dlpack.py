@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: ISC
-"""DLPack between NumPy and the shared library, both ways: element types, layouts, who sees whose writes, how long memory
-lives. Structures without a version where NumPy has no others, and the versioned ones too where it does (2.1 and later).
+"""DLPack between NumPy and the shared library, both ways: element types, layouts, who sees whose
+writes, how long memory lives. Structures without a version where NumPy has no others, and the
+versioned ones too where it does (2.1 and later).
 
-Usage: numpy_dlpack.py LIBNX. The exit status is 0 if all is well, 77 (skipped) without NumPy, else 1.
+Usage: numpy_dlpack.py LIBNX. The exit status is 0 if all is well, 77 (skipped) without NumPy, else
+1.
 """
 
 import ctypes
@@ -22,19 +24,31 @@ READ_ONLY = 9  # status
 void, i64, size = ctypes.c_void_p, ctypes.c_int64, ctypes.c_size_t
 pointer = ctypes.POINTER(void)
 for name, arguments in {
-        "nx_context_create": (void, pointer), "nx_context_collect": (void,), "nx_context_stats": (void, void),
-        "nx_from_dlpack": (void, void, ctypes.c_uint32, pointer),
-        "nx_from_dlpack_v0": (void, void, ctypes.c_uint32, pointer),
-        "nx_to_dlpack": (void, ctypes.c_uint32, i64, pointer), "nx_to_dlpack_v0": (void, i64, pointer),
-        "nx_read": (void, void, size, void), "nx_write": (void, void, size, void), "nx_error_take": (void,),
-        "nx_tensor_release": (void,)}.items():
+    "nx_context_create": (void, pointer),
+    "nx_context_collect": (void,),
+    "nx_context_stats": (void, void),
+    "nx_from_dlpack": (void, void, ctypes.c_uint32, pointer),
+    "nx_from_dlpack_v0": (void, void, ctypes.c_uint32, pointer),
+    "nx_to_dlpack": (void, ctypes.c_uint32, i64, pointer),
+    "nx_to_dlpack_v0": (void, i64, pointer),
+    "nx_read": (void, void, size, void),
+    "nx_write": (void, void, size, void),
+    "nx_error_take": (void,),
+    "nx_tensor_release": (void,),
+}.items():
     getattr(nx, name).argtypes = arguments
 nx.nx_slice.argtypes, nx.nx_slice.restype = (void, void, void, void, size), void
 
 api = ctypes.pythonapi
-api.PyCapsule_GetPointer.argtypes, api.PyCapsule_GetPointer.restype = (ctypes.py_object, ctypes.c_char_p), void
+api.PyCapsule_GetPointer.argtypes, api.PyCapsule_GetPointer.restype = (
+    (ctypes.py_object, ctypes.c_char_p),
+    void,
+)
 api.PyCapsule_SetName.argtypes = (ctypes.py_object, ctypes.c_char_p)
-api.PyCapsule_New.argtypes, api.PyCapsule_New.restype = (void, ctypes.c_char_p, void), ctypes.py_object
+api.PyCapsule_New.argtypes, api.PyCapsule_New.restype = (
+    (void, ctypes.c_char_p, void),
+    ctypes.py_object,
+)
 # A destructor gets an object that is being deleted: as a number, so that it is not revived.
 is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, void, ctypes.c_char_p)(("PyCapsule_IsValid", api))
 get_pointer = ctypes.PYFUNCTYPE(void, void, ctypes.c_char_p)(("PyCapsule_GetPointer", api))
@@ -57,7 +71,13 @@ def check(good, what):
 
 def must(status, what):
     class Error(ctypes.Structure):
-        _fields_ = [("size", size), ("status", ctypes.c_int), ("op", ctypes.c_char_p), ("message", ctypes.c_char_p)]
+        _fields_ = [
+            ("size", size),
+            ("status", ctypes.c_int),
+            ("op", ctypes.c_char_p),
+            ("message", ctypes.c_char_p),
+        ]
+
     e = Error(size=ctypes.sizeof(Error))
     nx.nx_error_take(ctypes.byref(e))
     check(status == 0, f"{what}: {e.message}")
@@ -72,6 +92,7 @@ def live_bytes():
 
 
 # ---- NumPy's arrays here
+
 
 def take(array, mode, name=V0):
     """A tensor handle of the array, or the status."""
@@ -98,7 +119,9 @@ def release(tensor):
 
 
 def layouts(dtype):
-    base = (np.arange(120) % 2 if dtype == np.bool_ else np.arange(120)).astype(dtype).reshape(4, 5, 6)
+    base = (
+        (np.arange(120) % 2 if dtype == np.bool_ else np.arange(120)).astype(dtype).reshape(4, 5, 6)
+    )
     yield "C order", base
     yield "Fortran order", np.asfortranarray(base)
     yield "permuted", base.transpose(2, 0, 1)
@@ -113,8 +136,20 @@ def layouts(dtype):
     yield "no rows", np.empty((0, 3), dtype)
 
 
-TYPES = [np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64, np.float16,
-         np.float32, np.float64]
+TYPES = [
+    np.bool_,
+    np.int8,
+    np.uint8,
+    np.int16,
+    np.uint16,
+    np.int32,
+    np.uint32,
+    np.int64,
+    np.uint64,
+    np.float16,
+    np.float32,
+    np.float64,
+]
 
 
 def exported(array):
@@ -134,7 +169,10 @@ def test_taking():
         for label, array in layouts(dtype):
             for mode in COPY, SHARED, IMMUTABLE:
                 for name in NAMES:
-                    what, before = f"{np.dtype(dtype)} {label} mode {mode} {name}", sys.getrefcount(array)
+                    what, before = (
+                        f"{np.dtype(dtype)} {label} mode {mode} {name}",
+                        sys.getrefcount(array),
+                    )
                     status, tensor = take(array, mode, name)
                     if status:
                         check(False, f"{what}: status {status}")
@@ -155,19 +193,25 @@ def test_shared_writes():
         must(nx.nx_write(tensor, values.ctypes.data, values.nbytes, None), "write")
         check(array.tolist() == [0, 1, 2, 2, 4, 3, 6, 4, 8, 5], f"NumPy sees {array}")
         release(tensor)
-        unaligned = np.frombuffer(bytearray(b"x" + np.arange(5, dtype=np.float64).tobytes()), np.float64, 5, 1)
+        unaligned = np.frombuffer(
+            bytearray(b"x" + np.arange(5, dtype=np.float64).tobytes()), np.float64, 5, 1
+        )
         _, tensor = take(unaligned, COPY, name)
         check((read(tensor, unaligned) == np.arange(5)).all(), "unaligned")
         release(tensor)
         check(take(unaligned, SHARED, name)[0] != 0, "an unaligned array was shared")
     if VERSIONED in NAMES:
         array.flags.writeable = False
-        check(take(array, SHARED, VERSIONED)[0] == READ_ONLY, "a read-only array was shared for writing")
+        check(
+            take(array, SHARED, VERSIONED)[0] == READ_ONLY,
+            "a read-only array was shared for writing",
+        )
         _, tensor = take(array, IMMUTABLE, VERSIONED)
         release(tensor)
 
 
 # ---- tensors in NumPy
+
 
 @ctypes.PYFUNCTYPE(None, void)
 def destroy(capsule):
@@ -199,7 +243,9 @@ class Lent:
         if status:
             nx.nx_error_take(None)
             raise BufferError(status)
-        return api.PyCapsule_New(managed, VERSIONED if versioned else V0, ctypes.cast(destroy, void))
+        return api.PyCapsule_New(
+            managed, VERSIONED if versioned else V0, ctypes.cast(destroy, void)
+        )
 
 
 def test_lending():
@@ -211,7 +257,10 @@ def test_lending():
             _, tensor = take(array, COPY)
             back = np.from_dlpack(Lent(tensor))
             release(tensor)
-            check(back.shape == array.shape and back.dtype == array.dtype, f"{what}: {back.shape} {back.dtype}")
+            check(
+                back.shape == array.shape and back.dtype == array.dtype,
+                f"{what}: {back.shape} {back.dtype}",
+            )
             check(back.tobytes() == np.ascontiguousarray(array).tobytes(), what)
             check(array.size == 0 or live_bytes() > 0, f"{what}: the memory is gone")
             del back
@@ -224,7 +273,10 @@ def test_views():
     pair = i64 * 2
     view = void(nx.nx_slice(tensor, pair(3, 1), pair(2, 3), pair(-2, 2), 2))
     back = np.from_dlpack(Lent(view))
-    check((back == array[3::-2, 1:6:2]).all() and back.strides == (-48, 8), f"a view: {back} {back.strides}")
+    check(
+        (back == array[3::-2, 1:6:2]).all() and back.strides == (-48, 8),
+        f"a view: {back} {back.strides}",
+    )
     check(back.ctypes.data == array[3, 1:].ctypes.data, "a view was copied")
     array[3, 1] = 1000
     check(back[0, 0] == 1000, "a view does not share")

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: ISC
-"""nxc_faults.py NXC LIBRARY FOLDER: what `nxc run` writes (.npy, .safetensors where it can, a trace), with every system call that
-concerns the folder failing once (faulty.h). It says so, with the file and the reason, or it has worked; old files are there, or
-new ones, whole; nothing lies beside them."""
+"""nxc_faults.py NXC LIBRARY FOLDER: what `nxc run` writes (.npy, .safetensors where it can, a
+trace), with every system call that concerns the folder failing once (faulty.h). It says so, with
+the file and the reason, or it has worked; old files are there, or new ones, whole; nothing lies
+beside them."""
+
 import errno
 import os
 import pathlib
@@ -20,8 +22,12 @@ def run(out, fault=None):
     mark = folder / "mark"
     if fault:
         environment.update(NXT_FAULT=f"{out} {fault[0]} {fault[1]}", NXT_FAULT_MARK=str(mark))
-    result = subprocess.run([nxc, "run", folder / "f.nxir", "--output", f"y={out}/y.npy", "--trace", f"{out}/t.json"],
-                            env=environment, capture_output=True, text=True)
+    result = subprocess.run(
+        [nxc, "run", folder / "f.nxir", "--output", f"y={out}/y.npy", "--trace", f"{out}/t.json"],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
     struck = mark.exists()
     mark.unlink(missing_ok=True)
     return result, struck
@@ -36,7 +42,13 @@ def fresh(out):
 
 def whole(path, new):
     text = path.read_bytes()
-    return text == b"old" or text == new or path.suffix == ".json" and text.startswith(b"{") and text.endswith(b"\n]}\n")
+    return (
+        text == b"old"
+        or text == new
+        or path.suffix == ".json"
+        and text.startswith(b"{")
+        and text.endswith(b"\n]}\n")
+    )
 
 
 def main():

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# SPDX-License-Identifier: ISC
-# run.sh BUILD SECONDS [TARGET [ARGS OF LIBFUZZER]]: one target, or all of them by turns in so many seconds together, from what
-# is kept of them. What is found new stays in BUILD/fuzz/TARGET; an input that fails in BUILD/fuzz/TARGET-*, and the exit status
-# is 1.
+# SPDX-License-Identifier: ISC run.sh BUILD SECONDS [TARGET [ARGS OF LIBFUZZER]]: one target, or all
+# of them by turns in so many seconds together, from what is kept of them. What is found new stays
+# in BUILD/fuzz/TARGET; an input that fails in BUILD/fuzz/TARGET-*, and the exit status is 1.
 set -uo pipefail
 build=$1 seconds=$2
 shift 2

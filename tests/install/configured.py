@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""What configuring says where LLVM is there without its shared library, and what it makes of that. Usage: configured.py SOURCE_ROOT."""
+"""What configuring says where LLVM is there without its shared library, and what it makes of that.
+Usage: configured.py SOURCE_ROOT."""
 
 import os
 import subprocess
@@ -10,7 +11,8 @@ from pathlib import Path
 import consumer
 
 NAMES = ["llvm-config"] + [f"llvm-config-{version}" for version in range(15, 20)]
-# As llvm-config answers: from a package without the library; and where LLVM was built as a library for each component.
+# As llvm-config answers: from a package without the library; and where LLVM was built as a library
+# for each component.
 STATIC = 'echo "llvm-config: error: libLLVM-19.so is missing" >&2; exit 1'
 PIECES = "echo -lLLVMCore -lLLVMSupport"
 PROGRAM = """#!/bin/sh
@@ -30,7 +32,12 @@ def configure(source, scratch, answer, option):
     environment = dict(os.environ, PATH=f"{scratch}:{os.environ['PATH']}")
     build = tempfile.mkdtemp(dir=scratch)
     quiet = ["-Dtests=disabled", "-Dbench=disabled", f"-Dllvm={option}"]
-    done = subprocess.run(["meson", "setup", build, str(source), *quiet], env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        ["meson", "setup", build, str(source), *quiet],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
     return done.returncode, done.stdout + done.stderr
 
 

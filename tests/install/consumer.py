@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""What somebody does with an installed nx who has nothing else of it: programs by pkg-config, CMake and Meson.
+"""What somebody does with an installed nx who has nothing else of it: programs by pkg-config, CMake
+and Meson.
 
 Programs are the first one of README.md, in C and C++, with the shared and the static library.
 """
@@ -53,15 +54,28 @@ def check(good, sentence):
 def run(*command, cwd=None, more=None, status=0):
     """Standard output of a command that ends with this status."""
     command = [str(word) for word in command]
-    done = subprocess.run(command, cwd=cwd, env=os.environ | (more or {}), capture_output=True, text=True, timeout=1200)
-    check(done.returncode == status, f"{' '.join(command)}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env=os.environ | (more or {}),
+        capture_output=True,
+        text=True,
+        timeout=1200,
+    )
+    check(
+        done.returncode == status,
+        f"{' '.join(command)}: exit status {done.returncode}\n{done.stdout}{done.stderr}",
+    )
     return done.stdout
 
 
 def fenced(page, language):
-    """The first block of a page's code in that language, or for an empty one the first that begins with "nxir"."""
+    """The first block of a page's code in that language, or for an empty one the first that begins
+    with "nxir"."""
     text = page.read_text(encoding="utf-8")
-    return re.search(rf"^```{language}\n({'' if language else 'nxir.*?'}.*?)^```", text, re.MULTILINE | re.DOTALL).group(1)
+    return re.search(
+        rf"^```{language}\n({'' if language else 'nxir.*?'}.*?)^```", text, re.MULTILINE | re.DOTALL
+    ).group(1)
 
 
 def is_softmax(output):
@@ -72,18 +86,27 @@ def is_softmax(output):
 def needed(program):
     """The shared libraries and run paths that an ELF file names."""
     text = run("readelf", "-d", program)
-    return re.findall(r"\(NEEDED\).*\[(.*)\]", text), re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", text)
+    return re.findall(r"\(NEEDED\).*\[(.*)\]", text), re.findall(
+        r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", text
+    )
 
 
 class Installed:
-    """prefix: where it lies; libraries: its folder of libraries; variables: options of pkg-config that say where it is."""
+    """prefix: where it lies; libraries: its folder of libraries; variables: options of pkg-config
+    that say where it is."""
 
     def __init__(self, source, prefix, libdir, scratch, variables=()):
         self.source, self.prefix, self.scratch = Path(source), Path(prefix), Path(scratch)
         self.libraries, self.variables = self.prefix / libdir, list(variables)
-        self.environment = {"PKG_CONFIG_PATH": str(self.libraries / "pkgconfig"), "LD_LIBRARY_PATH": str(self.libraries),
-                            "NX_CACHE_DIR": str(self.scratch / "kernels"), "CMAKE_PREFIX_PATH": str(self.prefix)}
-        self.shared, self.static = ((self.libraries / name).exists() for name in ("libnx.so", "libnx.a"))
+        self.environment = {
+            "PKG_CONFIG_PATH": str(self.libraries / "pkgconfig"),
+            "LD_LIBRARY_PATH": str(self.libraries),
+            "NX_CACHE_DIR": str(self.scratch / "kernels"),
+            "CMAKE_PREFIX_PATH": str(self.prefix),
+        }
+        self.shared, self.static = (
+            (self.libraries / name).exists() for name in ("libnx.so", "libnx.a")
+        )
         check(self.shared or self.static, f"{self.libraries} has no library")
         self.scratch.mkdir(parents=True, exist_ok=True)
         program = fenced(self.source / "README.md", "c")
@@ -99,27 +122,45 @@ class Installed:
     def is_first(self, program, shared):
         """The program computes, with the library that was meant, from this prefix."""
         check(is_softmax(self.run(program)), f"{program} prints something else")
-        check(("libnx.so.1" in needed(program)[0]) == shared, f"{program} has another library than the one that was meant")
+        check(
+            ("libnx.so.1" in needed(program)[0]) == shared,
+            f"{program} has another library than the one that was meant",
+        )
         if shared:
-            check(str(self.libraries / "libnx.so.1") in self.run("ldd", program), f"{program} does not load the installed library")
+            check(
+                str(self.libraries / "libnx.so.1") in self.run("ldd", program),
+                f"{program} does not load the installed library",
+            )
 
     # ---- what there is
 
     def files(self):
         listed = {path.name for path in (self.source / "include/nx").iterdir()}
         installed = {path.name for path in (self.prefix / "include/nx").iterdir()}
-        check(listed == installed, f"headers: {sorted(listed ^ installed)} are in one of source and prefix only")
+        check(
+            listed == installed,
+            f"headers: {sorted(listed ^ installed)} are in one of source and prefix only",
+        )
         looking = [self.prefix / "bin/nxc"]
         if self.shared:
             looking.append(self.linked())
         for file in looking:
             for folder in filter(None, ":".join(needed(file)[1]).split(":")):
-                check(folder[0] == "/" and not (Path(folder) / "libnx.so").exists(), f"{file} looks for libraries in {folder}")
+                check(
+                    folder[0] == "/" and not (Path(folder) / "libnx.so").exists(),
+                    f"{file} looks for libraries in {folder}",
+                )
 
     def list_of_interface(self):
         """The list for bindings is there, with the functions of the headers."""
-        listed = {f["name"] for f in json.loads((self.prefix / "share/nx/nx-api.json").read_text())["functions"]}
-        check(listed == self.declared(), f"nx-api.json or the headers, not both: {sorted(listed ^ self.declared())}")
+        listed = {
+            f["name"]
+            for f in json.loads((self.prefix / "share/nx/nx-api.json").read_text())["functions"]
+        }
+        check(
+            listed == self.declared(),
+            f"nx-api.json or the headers, not both: {sorted(listed ^ self.declared())}",
+        )
 
     def declared(self):
         text = "".join(path.read_text() for path in (self.prefix / "include/nx").glob("*.h"))
@@ -139,30 +180,49 @@ class Installed:
         return path
 
     def headers(self):
-        compilers = [f"{compiler} -std={standard} -x {'c++' if suffix == 'cpp' else suffix}"
-                     for suffix, (compiler, standard) in LANGUAGES.items() if shutil.which(compiler)]
+        compilers = [
+            f"{compiler} -std={standard} -x {'c++' if suffix == 'cpp' else suffix}"
+            for suffix, (compiler, standard) in LANGUAGES.items()
+            if shutil.which(compiler)
+        ]
         found, count = headers.faults(self.prefix / "include/nx", compilers)
         check(not found and count, "\n".join(found) or "no headers are installed")
 
     def symbols(self):
-        """Nothing but the interface is exported, all of it is, and what the static library defines has its prefixes."""
+        """Nothing but the interface is exported, all of it is, and what the static library defines
+        has its prefixes."""
         declared = self.declared()
         if self.shared:
             exported = self.defined("-D", self.libraries / "libnx.so")
-            check(exported == declared, f"exported or declared, not both: {sorted(exported ^ declared)}")
-            versions = set(re.findall(r"@@(\S+)", self.run("nm", "-D", "--defined-only", self.libraries / "libnx.so")))
-            check(versions and all(re.fullmatch(r"NX_\d+\.\d+", version) for version in versions), f"symbols have the versions {versions}")
+            check(
+                exported == declared,
+                f"exported or declared, not both: {sorted(exported ^ declared)}",
+            )
+            versions = set(
+                re.findall(
+                    r"@@(\S+)", self.run("nm", "-D", "--defined-only", self.libraries / "libnx.so")
+                )
+            )
+            check(
+                versions and all(re.fullmatch(r"NX_\d+\.\d+", version) for version in versions),
+                f"symbols have the versions {versions}",
+            )
         if self.static:
             defined = self.defined("-g", self.libraries / "libnx.a")
             strange = sorted(name for name in defined if not re.match(r"nx[a-z]?_|_ZN3nxi", name))
-            check(not strange and declared <= defined, f"libnx.a defines {strange[:9]} and lacks {sorted(declared - defined)}")
+            check(
+                not strange and declared <= defined,
+                f"libnx.a defines {strange[:9]} and lacks {sorted(declared - defined)}",
+            )
 
     def defined(self, option, file):
         lines = self.run("nm", option, "--defined-only", file).splitlines()
-        # Weak ones are the same in all who have them. Small letters are local: GNU ld lists those of a thread, too.
-        # Absolute ones are the names of versions of symbols.
+        # Weak ones are the same in all who have them. Small letters are local: GNU ld lists those
+        # of a thread, too. Absolute ones are the names of versions of symbols.
         rows = [line.split() for line in lines if len(line.split()) == 3]
-        return {name.split("@")[0] for _, kind, name in rows if kind.isupper() and kind not in "VWA"}
+        return {
+            name.split("@")[0] for _, kind, name in rows if kind.isupper() and kind not in "VWA"
+        }
 
     # ---- programs
 
@@ -174,9 +234,12 @@ class Installed:
             if self.shared:
                 self.run(*command, f"shared-{suffix}", *self.flags("--cflags", "--libs"))
                 self.is_first(self.scratch / f"shared-{suffix}", True)
-            if self.static: # beside a shared library a linker wants to be told
+            if self.static:  # beside a shared library a linker wants to be told
                 static = self.flags(*["--static"] * self.shared, "--cflags", "--libs")
-                check("/llvm" not in " ".join(word for word in static if word[:2] in ("-I", "-i")), f"headers of others: {static}")
+                check(
+                    "/llvm" not in " ".join(word for word in static if word[:2] in ("-I", "-i")),
+                    f"headers of others: {static}",
+                )
                 static = ["-l:libnx.a" if word == "-lnx" else word for word in static]
                 self.run(*command, f"static-{suffix}", *static)
                 self.is_first(self.scratch / f"static-{suffix}", False)
@@ -187,8 +250,8 @@ class Installed:
             return
         kinds = ["nx"] + ["shared"] * self.shared + ["static"] * self.static
         text = CMAKE.replace("@KINDS@", " ".join(kinds))
-        if self.variables: # CMake asks pkg-config without them
-            text = text[:text.index("find_package(PkgConfig")]
+        if self.variables:  # CMake asks pkg-config without them
+            text = text[: text.index("find_package(PkgConfig")]
         (self.scratch / "CMakeLists.txt").write_text(text)
         self.run("cmake", "-G", "Ninja", "-S", ".", "-B", "cmake")
         self.run("cmake", "--build", "cmake", "-j2")
@@ -200,7 +263,9 @@ class Installed:
         (self.scratch / "softmax.nxir").write_text(fenced(self.source / "README.md", ""))
         head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (4096, 1024), }"
         head += b" " * (117 - len(head)) + b"\n"
-        (self.scratch / "x.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + bytes(4 << 22))
+        (self.scratch / "x.npy").write_bytes(
+            b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + bytes(4 << 22)
+        )
         nxc = self.prefix / "bin/nxc"
         check("\ndevice 0 " in self.run(nxc, "info"), "nxc info says nothing of device 0")
         self.run(nxc, "run", "softmax.nxir", "--input", "x=x.npy", "--output", "y=y.npy")
@@ -208,6 +273,14 @@ class Installed:
         check(last == 1 / 1024, f"softmax of zeros is {last}")
 
     def everything(self):
-        for part in self.files, self.list_of_interface, self.headers, self.symbols, self.by_pkg_config, self.by_cmake, self.command:
+        for part in (
+            self.files,
+            self.list_of_interface,
+            self.headers,
+            self.symbols,
+            self.by_pkg_config,
+            self.by_cmake,
+            self.command,
+        ):
             part()
             print(f"{part.__name__}: good", flush=True)

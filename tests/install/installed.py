@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""Installs a build into an empty folder, moves that elsewhere, and uses it from there as a stranger does (consumer.py).
+"""Installs a build into an empty folder, moves that elsewhere, and uses it from there as a stranger
+does (consumer.py).
 
 Usage: installed.py SOURCE_ROOT BUILD_ROOT
 """
@@ -15,7 +16,10 @@ import consumer
 
 
 def options(build):
-    return {o["name"]: o["value"] for o in json.loads(consumer.run("meson", "introspect", "--buildoptions", build))}
+    return {
+        o["name"]: o["value"]
+        for o in json.loads(consumer.run("meson", "introspect", "--buildoptions", build))
+    }
 
 
 def main():
@@ -26,16 +30,38 @@ def main():
     set_to = options(build)
     with tempfile.TemporaryDirectory() as folder:
         staged, moved = Path(folder) / "staged", Path(folder) / "moved"
-        consumer.run("meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", staged)
+        consumer.run(
+            "meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", staged
+        )
         inside = staged / set_to["prefix"].lstrip("/")
-        # As packages are made: what lies in the staging folder is for the prefix, and nx.pc says so.
-        flags = consumer.run("pkg-config", "--cflags", "--libs", "nx", more={
-            "PKG_CONFIG_PATH": str(inside / set_to["libdir"] / "pkgconfig"), "PKG_CONFIG_SYSROOT_DIR": str(staged)})
-        consumer.check(f"-I{inside}/include" in flags and f"-L{inside}" in flags, f"pkg-config with a sysroot: {flags}")
+        # As packages are made: what lies in the staging folder is for the prefix, and nx.pc says
+        # so.
+        flags = consumer.run(
+            "pkg-config",
+            "--cflags",
+            "--libs",
+            "nx",
+            more={
+                "PKG_CONFIG_PATH": str(inside / set_to["libdir"] / "pkgconfig"),
+                "PKG_CONFIG_SYSROOT_DIR": str(staged),
+            },
+        )
+        consumer.check(
+            f"-I{inside}/include" in flags and f"-L{inside}" in flags,
+            f"pkg-config with a sysroot: {flags}",
+        )
         os.rename(inside, moved)
-        consumer.check(not [p for p in staged.rglob("*") if p.is_file()], "something is installed outside of the prefix")
-        consumer.Installed(source, moved, set_to["libdir"], Path(folder) / "scratch",
-                           [f"--define-variable=prefix={moved}"]).everything()
+        consumer.check(
+            not [p for p in staged.rglob("*") if p.is_file()],
+            "something is installed outside of the prefix",
+        )
+        consumer.Installed(
+            source,
+            moved,
+            set_to["libdir"],
+            Path(folder) / "scratch",
+            [f"--define-variable=prefix={moved}"],
+        ).everything()
     return 0
 
 

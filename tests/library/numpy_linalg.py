@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: ISC
-"""Linear algebra against numpy.linalg: what is unique must be equal but for rounding, what is unique up to signs must give the
-operand back. Operands come as they are and as views: transposed, flipped, cut out, repeated along the batch; batches and
-matrices without elements too. On the device "cpu" and on "interp", which must agree to the last bit.
+"""Linear algebra against numpy.linalg: what is unique must be equal but for rounding, what is
+unique up to signs must give the operand back. Operands come as they are and as views: transposed,
+flipped, cut out, repeated along the batch; batches and matrices without elements too. On the device
+"cpu" and on "interp", which must agree to the last bit.
 
-Usage: numpy_linalg.py NXC. The exit status is 0 if all agree, 77 (skipped) without NumPy or LAPACK, else 1.
+Usage: numpy_linalg.py NXC. The exit status is 0 if all agree, 77 (skipped) without NumPy or LAPACK,
+else 1.
 """
 
 import subprocess
@@ -28,8 +30,16 @@ def fault(label, text):
 def run(nxc, body, inputs, outputs, device):
     """The outputs of a graph; None with the message printed if it fails."""
     types = {"float32": "f32", "float64": "f64"}
-    heads = [f"%{n}: {types[a.dtype.name]}[{','.join(map(str, a.shape))}]" for n, a in inputs.items()]
-    text = "nxir 2\ngraph @f(" + ", ".join(heads) + ") -> (" + ", ".join("%" + o for o in outputs) + ") {\n"
+    heads = [
+        f"%{n}: {types[a.dtype.name]}[{','.join(map(str, a.shape))}]" for n, a in inputs.items()
+    ]
+    text = (
+        "nxir 2\ngraph @f("
+        + ", ".join(heads)
+        + ") -> ("
+        + ", ".join("%" + o for o in outputs)
+        + ") {\n"
+    )
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "f.nxir"
         file.write_text(text + body + "}\n")
@@ -45,14 +55,27 @@ def run(nxc, body, inputs, outputs, device):
         return {name: np.load(f"{folder}/{name}.out.npy") for name in outputs}
 
 
-# What stands between the input %x and the operand %a: the text, the shape that gives (batch, m, n), the same in NumPy.
+# What stands between the input %x and the operand %a: the text, the shape that gives (batch, m, n),
+# the same in NumPy.
 LAYOUTS = {
     "plain": ("  %a = copy %x\n", lambda b, m, n: (b, m, n), lambda x: x),
-    "transposed": ("  %a = permute %x axes=[0,2,1]\n", lambda b, m, n: (b, n, m), lambda x: x.transpose(0, 2, 1)),
-    "flipped": ("  %a = flip %x axes=[0,2]\n", lambda b, m, n: (b, m, n), lambda x: x[::-1, :, ::-1]),
+    "transposed": (
+        "  %a = permute %x axes=[0,2,1]\n",
+        lambda b, m, n: (b, n, m),
+        lambda x: x.transpose(0, 2, 1),
+    ),
+    "flipped": (
+        "  %a = flip %x axes=[0,2]\n",
+        lambda b, m, n: (b, m, n),
+        lambda x: x[::-1, :, ::-1],
+    ),
     "cut": (None, lambda b, m, n: (b, m + 3, n + 2), lambda x: x[:, 1:-2, 2:]),
     "repeated": (None, lambda b, m, n: (1, m, n), None),
-    "computed": ("  %t = mul %x, %x\n  %a = sub %x, %t\n", lambda b, m, n: (b, m, n), lambda x: x - x * x),
+    "computed": (
+        "  %t = mul %x, %x\n  %a = sub %x, %t\n",
+        lambda b, m, n: (b, m, n),
+        lambda x: x - x * x,
+    ),
 }
 
 
@@ -74,7 +97,7 @@ def near(label, what, is_, wanted, scale):
         return
     if is_.size == 0:
         return
-    unit = 2.0 ** -23 if is_.dtype == np.float32 else 2.0 ** -52
+    unit = 2.0**-23 if is_.dtype == np.float32 else 2.0**-52
     error = np.abs(is_ - wanted).max()
     bound = 200 * scale * unit * (1 + np.abs(wanted).max())
     if not error <= bound:
@@ -95,7 +118,9 @@ def check_any(label, r, a):
         near(label, "u s v", (u[..., :k] * s[..., None, :]).astype(u.dtype) @ v[..., :k, :], a, n)
         assert q.shape == wanted[0].shape
         eye = np.eye(v.shape[-2])
-        near(label, "v v^T", v @ v.swapaxes(1, 2), np.broadcast_to(eye, (a.shape[0], *eye.shape)), n)
+        near(
+            label, "v v^T", v @ v.swapaxes(1, 2), np.broadcast_to(eye, (a.shape[0], *eye.shape)), n
+        )
 
 
 ANY = """  %q = qr %a reduced=1 result=0
@@ -136,12 +161,24 @@ def check_square(label, r, a, e, h, b):
     near(label, "u", r["up"], np.linalg.cholesky(full).swapaxes(1, 2), n)
     near(label, "eigh", r["w"].astype(r["l"].dtype), np.linalg.eigvalsh(full), n)
     near(label, "eigvalsh", r["w2"].astype(r["l"].dtype), np.linalg.eigvalsh(full), n)
-    near(label, "z w z^T", (r["z"] * r["w"][:, None, :]).astype(r["z"].dtype) @ r["z"].swapaxes(1, 2), full, n)
+    near(
+        label,
+        "z w z^T",
+        (r["z"] * r["w"][:, None, :]).astype(r["z"].dtype) @ r["z"].swapaxes(1, 2),
+        full,
+        n,
+    )
     near(label, "inv", r["i"], np.linalg.inv(d), n)
     near(label, "solve", r["x1"], solve(d, b), n)
     near(label, "lower", r["x2"], solve(np.tril(d), b), n)
     near(label, "upper transposed", r["x3"], solve(np.triu(d).swapaxes(1, 2), b), n)
-    near(label, "unit", r["x4"], solve(np.triu(d, 1) + np.eye(d.shape[-1]), b), n * 2.0 ** a.shape[-1])
+    near(
+        label,
+        "unit",
+        r["x4"],
+        solve(np.triu(d, 1) + np.eye(d.shape[-1]), b),
+        n * 2.0 ** a.shape[-1],
+    )
     sign, log = np.linalg.slogdet(d)
     with np.errstate(over="ignore"):
         det = np.linalg.det(d).astype(r["det"].dtype)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: ISC
-"""The arrows between folders as the linker sees them: which folder's object files refer to symbols of which other folder.
+"""The arrows between folders as the linker sees them: which folder's object files refer to symbols
+of which other folder.
 
-An include shows what a file may use, and a declaration can stand anywhere; an undefined symbol shows what it does use.
+An include shows what a file may use, and a declaration can stand anywhere; an undefined symbol
+shows what it does use.
 
-Usage: arrows_test.py SOURCE_ROOT LIBRARY NM. LIBRARY: the static one. The exit status is 77, skipped, if NM lists no symbols, as
-with objects for link-time optimisation.
+Usage: arrows_test.py SOURCE_ROOT LIBRARY NM. LIBRARY: the static one. The exit status is 77,
+skipped, if NM lists no symbols, as with objects for link-time optimisation.
 """
 
 import re
@@ -12,7 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-# What the objects of a folder may refer to, beside their own folder. The longest name that fits a file counts.
+# What the objects of a folder may refer to, beside their own folder. The longest name that fits a
+# file counts.
 MAY_USE = {
     "ir/platform": (),
     "ir": ("ir/platform",),
@@ -21,7 +24,8 @@ MAY_USE = {
     "codegen_cuda": ("ir/platform", "ir"),
     "runtime": ("ir/platform", "ir", "passes", "codegen_llvm", "codegen_cuda", "runtime"),
 }
-# What of the runtime nobody uses but these folders: a device is known by its row of runtime/devices.def alone.
+# What of the runtime nobody uses but these folders: a device is known by its row of
+# runtime/devices.def alone.
 PRIVATE = {
     "runtime/cpu": ("runtime/cpu",),
     "runtime/interp": ("runtime/interp",),
@@ -30,14 +34,21 @@ PRIVATE = {
     "codegen_cuda": ("codegen_cuda", "runtime/cuda"),
 }
 ROW = re.compile(r"nxi_\w+_device")
-# Symbols that a file may refer to although its folder may not, each with the reason. There are none.
+# Symbols that a file may refer to although its folder may not, each with the reason. There are
+# none.
 EXCEPTIONS = {}
 
 
 def sources(root):
-    """Object files of Meson have the source's path with _ for /, those of generated sources with more before it."""
+    """Object files of Meson have the source's path with _ for /, those of generated sources with
+    more before it."""
     tops = ("ir", "passes", "codegen_llvm", "codegen_cuda", "runtime")
-    files = [p.relative_to(root).as_posix() for top in tops for p in (root / top).rglob("*") if p.suffix in (".c", ".cc")]
+    files = [
+        p.relative_to(root).as_posix()
+        for top in tops
+        for p in (root / top).rglob("*")
+        if p.suffix in (".c", ".cc")
+    ]
     return {name.replace("/", "_") + ".o": name for name in files}
 
 
@@ -53,7 +64,9 @@ def path_of(member, known):
 
 def symbols(root, library, nm):
     """(file, symbol) of what is used, and symbol -> file of what is defined."""
-    told = subprocess.run([nm, "-A", "-g", library], capture_output=True, text=True, check=False).stdout
+    told = subprocess.run(
+        [nm, "-A", "-g", library], capture_output=True, text=True, check=False
+    ).stdout
     known, used, defined = sources(root), [], {}
     for line in told.splitlines():
         where, _, rest = line.rpartition(":")
@@ -85,7 +98,10 @@ def faults(used, defined):
             if within(target, (folder,)) and not within(file, users) and not ROW.fullmatch(symbol):
                 yield f"{file} uses {symbol} of {target}: only {' and '.join(users)} may"
         if rule_of(target) not in (rule, *MAY_USE[rule]):
-            yield f"{file} uses {symbol} of {target}: {rule}/ may use {', '.join(MAY_USE[rule]) or 'nothing'} beside itself"
+            yield (
+                f"{file} uses {symbol} of {target}: {rule}/ may use "
+                f"{', '.join(MAY_USE[rule]) or 'nothing'} beside itself"
+            )
 
 
 def main():
@@ -95,7 +111,9 @@ def main():
         print("no symbols to look at")
         return 77
     strangers = {file for file, _ in used if rule_of(file) is None}
-    found = sorted(set(faults(used, defined))) + [f"{file}: of no folder" for file in sorted(strangers)]
+    found = sorted(set(faults(used, defined))) + [
+        f"{file}: of no folder" for file in sorted(strangers)
+    ]
     print("\n".join(found) if found else f"{len(used)} references, {len(defined)} symbols")
     return 1 if found else 0
 

@@ -24,7 +24,11 @@ class CheckTree(unittest.TestCase):
         subprocess.run(["git", "-C", str(self.root), *words], check=True, capture_output=True)
 
     def check(self):
-        done = subprocess.run([sys.executable, str(ROOT / "tests/check_tree.py"), str(self.root)], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, str(ROOT / "tests/check_tree.py"), str(self.root)],
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual(done.stderr, "")
         return done.stdout.splitlines()
 
@@ -34,7 +38,13 @@ class CheckTree(unittest.TestCase):
             (self.root / name).write_bytes(BYTES)
         self.assertEqual(self.check(), [])
         self.git("add", ".")
-        self.assertEqual(self.check(), [f"{name}:1: this is no text in UTF-8" for name in ("nx_fault_12", "tests/nx_fault_12")])
+        self.assertEqual(
+            self.check(),
+            [
+                f"{name}:1: this is no text in UTF-8"
+                for name in ("nx_fault_12", "tests/nx_fault_12")
+            ],
+        )
 
     def test_sources(self):
         for git in False, True:
@@ -51,12 +61,25 @@ class CheckTree(unittest.TestCase):
     def test_the_seam(self):
         (self.root / "docs").mkdir()
         (self.root / "docs/porting.md").write_text("`nxi_pause`\n")
-        own = "#include <unistd.h>\nvoid nxi_pause(void);\nstatic inline int nxi_more(int n) {\n  return n;\n}\n"
+        own = (
+            "#include <unistd.h>\nvoid nxi_pause(void);\nstatic inline int nxi_more(int n) {\n  "
+            "return n;\n}\n"
+        )
         self.source("ir/platform/clock.h", own)
-        self.source("ir/a.c", "#include <stdio.h>\n#include <sys/mman.h>\n/* mmap(2) */\nint f(void) { return setenv(0, 0, 0); }\n")
+        self.source(
+            "ir/a.c",
+            "#include <stdio.h>\n#include <sys/mman.h>\n/* mmap(2) */\nint f(void) { return "
+            "setenv(0, 0, 0); }\n",
+        )
         alone = "is for ir/platform/ alone (docs/porting.md)"
-        self.assertEqual(self.check(), [f"ir/a.c:3: <sys/mman.h> {alone}", f"ir/a.c:5: setenv {alone}",
-                                        "ir/platform/clock.h:4: docs/porting.md does not name nxi_more"])
+        self.assertEqual(
+            self.check(),
+            [
+                f"ir/a.c:3: <sys/mman.h> {alone}",
+                f"ir/a.c:5: setenv {alone}",
+                "ir/platform/clock.h:4: docs/porting.md does not name nxi_more",
+            ],
+        )
 
     def test_headers_inside(self):
         for name in "interp", "steps":
@@ -64,13 +87,25 @@ class CheckTree(unittest.TestCase):
         both = '#include "ir/interp/interp.h"\n#include "ir/interp/steps.h"\n'
         for name in "ir/interp/a.c", "passes/b.c", "tests/c.c":
             self.source(name, both)
-        self.assertEqual(self.check(), ["passes/b.c:3: ir/interp/steps.h is for its own folder (OUTWARD in tests/check_tree.py)"])
+        self.assertEqual(
+            self.check(),
+            [
+                "passes/b.c:3: ir/interp/steps.h is for its own folder (OUTWARD in "
+                "tests/check_tree.py)"
+            ],
+        )
 
     def test_versions_of_llvm(self):
         text = "#if LLVM_VERSION_MAJOR > 16\n#endif\n"
         for name in "emit.c", "llvm_versions.h":
             self.source(f"codegen_llvm/{name}", text)
-        self.assertEqual(self.check(), ["codegen_llvm/emit.c:2: versions of LLVM are told apart in codegen_llvm/llvm_versions.h alone"])
+        self.assertEqual(
+            self.check(),
+            [
+                "codegen_llvm/emit.c:2: versions of LLVM are told apart in "
+                "codegen_llvm/llvm_versions.h alone"
+            ],
+        )
 
     def test_decisions(self):
         (self.root / "docs").mkdir()
@@ -80,9 +115,18 @@ class CheckTree(unittest.TestCase):
         self.assertEqual(self.check(), [])
         page.write_text(good + "\n**A.** (2026-01-02) Why.\n\n**C.** Why it is so.\n")
         dated = "an entry begins with **bold words.** and its date, (YYYY-MM-DD), under its subject"
-        self.assertEqual(self.check(), ["docs/decisions.md:9: a second entry 'A.'", f"docs/decisions.md:11: {dated}"])
+        self.assertEqual(
+            self.check(),
+            ["docs/decisions.md:9: a second entry 'A.'", f"docs/decisions.md:11: {dated}"],
+        )
         page.write_text(good + "\n## Two\n")
-        self.assertEqual(self.check(), ["docs/decisions.md:1: the table of contents does not name the subjects (## ..) in their order"])
+        self.assertEqual(
+            self.check(),
+            [
+                "docs/decisions.md:1: the table of contents does not name the subjects (## ..) in "
+                "their order"
+            ],
+        )
 
 
 if __name__ == "__main__":

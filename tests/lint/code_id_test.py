@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""The code id, which compiled kernels on disk depend on: the same for the same sources, another for any edit.
+"""The code id, which compiled kernels on disk depend on: the same for the same sources, another for
+any edit.
 
 Usage: code_id_test.py SOURCE_ROOT.
 """
@@ -24,7 +25,10 @@ class CodeId(unittest.TestCase):
 
     def made(self, *words):
         header, depfile = self.dir / "code_id.h", self.dir / "code_id.d"
-        subprocess.run([sys.executable, ROOT / "tools/code_id.py", self.root, header, depfile, *words], check=True)
+        subprocess.run(
+            [sys.executable, ROOT / "tools/code_id.py", self.root, header, depfile, *words],
+            check=True,
+        )
         self.assertRegex(header.read_text(), r'#define NX_CODE_ID "[0-9a-f]{32}"\n$')
         return header.read_text(), depfile.read_text()
 
@@ -38,8 +42,17 @@ class CodeId(unittest.TestCase):
 
     def test_edits(self):
         seen = {self.made()[0]}
-        for name in ("ir/scalar_ops.def", "ir/kernel/kernel.c", "ir/kernel/kernel.h", "passes/bind/cpu/map.c", "ir/expand/exp_log.c",
-                     "passes/kernel/legalize.c", "codegen_llvm/emit.c", "ir/kernel_abi.h", "runtime/cache/kernel.c"):
+        for name in (
+            "ir/scalar_ops.def",
+            "ir/kernel/kernel.c",
+            "ir/kernel/kernel.h",
+            "passes/bind/cpu/map.c",
+            "ir/expand/exp_log.c",
+            "passes/kernel/legalize.c",
+            "codegen_llvm/emit.c",
+            "ir/kernel_abi.h",
+            "runtime/cache/kernel.c",
+        ):
             path = self.root / name
             path.write_bytes(path.read_bytes() + b"\n")
             seen.add(self.made()[0])

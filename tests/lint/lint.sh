@@ -1,10 +1,10 @@
-# SPDX-License-Identifier: ISC
-# Formatting, static analysis and the rules of the tree, over every C file. Usage: lint.sh BUILD_DIRECTORY [fix]
-# The build directory must be configured: clang-tidy reads its compile_commands.json. Only what is generated is built.
+# SPDX-License-Identifier: ISC Formatting, static analysis and the rules of the tree, over every C
+# file. Usage: lint.sh BUILD_DIRECTORY [fix] The build directory must be configured: clang-tidy
+# reads its compile_commands.json. Only what is generated is built.
 set -u
 build=$1
 status=0
-files=$(find include platform ir passes codegen_llvm codegen_cuda runtime tools examples bench tests \
+files=$(find include ir passes codegen_llvm codegen_cuda runtime tools examples bench tests \
   -name '*.c' -o -name '*.h' -o -name '*.cc' | sort)
 
 if [ "${2:-}" = fix ]; then

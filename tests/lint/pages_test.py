@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: ISC
-"""The pages: links lead to files and headings that exist, docs/README.md names every page, code in C compiles, and each command of
-./dev and each name of the interface that a page names is one. Usage: pages_test.py SOURCE_ROOT COMPILER [ARGUMENT...].
+"""The pages: links lead to files and headings that exist, docs/README.md names every page, code in
+C compiles, and each command of ./dev and each name of the interface that a page names is one.
+Usage: pages_test.py SOURCE_ROOT COMPILER [ARGUMENT...].
 
-A block of C that begins with #include is a file; every other one is the body of a function, with the variables of PRELUDE.
+A block of C that begins with #include is a file; every other one is the body of a function, with
+the variables of PRELUDE.
 """
 
 import re
@@ -68,36 +70,62 @@ def code_faults(page, text, compiler, root, folder):
     words = ["-std=gnu17", "-fsyntax-only", "-Wall", "-Werror", "-Wno-unused", f"-I{root}/include"]
     if files:
         done = subprocess.run([*compiler, *words, *map(str, files)], capture_output=True, text=True)
-        yield from (line.replace(f"{folder}/", "block ") for line in done.stderr.splitlines() if "error:" in line)
+        yield from (
+            line.replace(f"{folder}/", "block ")
+            for line in done.stderr.splitlines()
+            if "error:" in line
+        )
 
 
 def known_names(root):
-    """What the headers declare; of words in capitals also what other sources say, variables of the environment for example."""
+    """What the headers declare; of words in capitals also what other sources say, variables of the
+    environment for example."""
     words = set()
     for path in sorted(root.glob("include/nx/*.h")):
         text = path.read_text(encoding="utf-8")
         words |= {*NAME.findall(text), *("NX_" + row for row in re.findall(r"\bX\((\w+)", text))}
     for folder in "runtime", "codegen_cuda", "codegen_llvm", "passes", "tests":
         for path in (root / folder).rglob("*.[ch]"):
-            words |= {word for word in NAME.findall(path.read_text(encoding="utf-8")) if word.startswith("NX_")}
+            words |= {
+                word
+                for word in NAME.findall(path.read_text(encoding="utf-8"))
+                if word.startswith("NX_")
+            }
     return words
 
 
 def main():
     root, compiler = Path(sys.argv[1]).resolve(), sys.argv[2:]
     pages = [root / "README.md", *sorted(root.glob("docs/**/*.md"))]
-    commands = set(re.findall(r"^  ([a-z]+)\) ", (root / "dev").read_text(encoding="utf-8"), re.MULTILINE))
-    faults = [(root / "docs/README.md", f"does not name {page.name}") for page in pages[1:] if page not in named_pages(root)]
+    commands = set(
+        re.findall(r"^  ([a-z]+)\) ", (root / "dev").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    faults = [
+        (root / "docs/README.md", f"does not name {page.name}")
+        for page in pages[1:]
+        if page not in named_pages(root)
+    ]
     known = known_names(root)
     with tempfile.TemporaryDirectory() as folder:
         for page in pages:
             text = page.read_text(encoding="utf-8")
             faults += [(page, fault) for fault in link_faults(root, page, text)]
-            if page.parent.name != "tutorial":  # those blocks are whole programs together, which the build compiles
-                faults += [(page, fault) for fault in code_faults(page, text, compiler, root, Path(folder))]
+            if (
+                page.parent.name != "tutorial"
+            ):  # those blocks are whole programs together, which the build compiles
+                faults += [
+                    (page, fault) for fault in code_faults(page, text, compiler, root, Path(folder))
+                ]
             if page.name not in OTHER_NAMES:
-                faults += [(page, f"there is no {word}") for word in sorted(set(NAME.findall(FENCE.sub("", text))) - known)]
-            faults += [(page, f"./dev has no command {word}") for word in DEV.findall(text) if word not in commands]
+                faults += [
+                    (page, f"there is no {word}")
+                    for word in sorted(set(NAME.findall(FENCE.sub("", text))) - known)
+                ]
+            faults += [
+                (page, f"./dev has no command {word}")
+                for word in DEV.findall(text)
+                if word not in commands
+            ]
     for page, sentence in faults:
         print(f"{page.relative_to(root)}: {sentence}")
     return 1 if faults else 0

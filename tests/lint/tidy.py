@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: ISC
-"""clang-tidy over the C files of the library, tools and examples. A file that was clean is not looked at again until something it
-depends on has other bytes: itself, what it includes, the compiler's arguments, .clang-tidy, this file, or the version of clang-tidy.
+"""clang-tidy over the C files of the library, tools and examples. A file that was clean is not
+looked at again until something it depends on has other bytes: itself, what it includes, the
+compiler's arguments, .clang-tidy, this file, or the version of clang-tidy.
 
-Usage, in the root of the tree: tidy.py BUILD_DIRECTORY. The directory is configured, and what is generated is there. The exit status is 1 after any warning.
+Usage, in the root of the tree: tidy.py BUILD_DIRECTORY. The directory is configured, and what is
+generated is there. The exit status is 1 after any warning.
 """
 
 import hashlib
@@ -18,10 +20,16 @@ from functools import lru_cache
 from pathlib import Path
 
 TIDY, CLANG = "clang-tidy-19", "clang-19"
-FILES = re.compile(r"(ir|passes|codegen_llvm|codegen_cuda|runtime|tools|examples)/([a-z0-9_]+/)*[a-z0-9_]+\.c$")
-# The analyzer follows each function through this many states. 225,000, its own figure, takes twice as long and finds no more here;
-# 75,000 gives false alarms.
-STATES = [word for part in ("-analyzer-config", "max-nodes=100000") for word in ("--extra-arg=-Xclang", f"--extra-arg={part}")]
+FILES = re.compile(
+    r"(ir|passes|codegen_llvm|codegen_cuda|runtime|tools|examples)/([a-z0-9_]+/)*[a-z0-9_]+\.c$"
+)
+# The analyzer follows each function through this many states. 225,000, its own figure, takes twice
+# as long and finds no more here; 75,000 gives false alarms.
+STATES = [
+    word
+    for part in ("-analyzer-config", "max-nodes=100000")
+    for word in ("--extra-arg=-Xclang", f"--extra-arg={part}")
+]
 DAY = 24 * 3600
 
 
@@ -33,15 +41,22 @@ def digest(path):
 def arguments(entry):
     """Those of the compiler, without where it writes."""
     words = shlex.split(entry["command"])
-    words = words[next(i for i, word in enumerate(words) if word.startswith("-")):]
-    drop = {i + d for i, word in enumerate(words) for d in (0, 1) if word in ("-o", "-MF", "-MQ", "-MT")}
-    return [word for i, word in enumerate(words) if i not in drop and word not in ("-c", "-MD", "-MMD")]
+    words = words[next(i for i, word in enumerate(words) if word.startswith("-")) :]
+    drop = {
+        i + d for i, word in enumerate(words) for d in (0, 1) if word in ("-o", "-MF", "-MQ", "-MT")
+    }
+    return [
+        word for i, word in enumerate(words) if i not in drop and word not in ("-c", "-MD", "-MMD")
+    ]
 
 
 def key(entry, common):
-    """A name for all that the answer depends on; None where the includes cannot be listed, so that clang-tidy says why."""
+    """A name for all that the answer depends on; None where the includes cannot be listed, so that
+    clang-tidy says why."""
     words = arguments(entry)
-    done = subprocess.run([CLANG, "-M", *words], cwd=entry["directory"], capture_output=True, text=True)
+    done = subprocess.run(
+        [CLANG, "-M", *words], cwd=entry["directory"], capture_output=True, text=True
+    )
     if done.returncode:
         return None
     files = done.stdout.replace("\\\n", " ").split(":", 1)[1].split()
@@ -58,12 +73,20 @@ def check(entry, build, common):
     if name and mark.exists():
         mark.touch()
         return ""
-    done = subprocess.run([TIDY, "-quiet", "-p", str(build), *STATES, entry["file"]], cwd=entry["directory"],
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        [TIDY, "-quiet", "-p", str(build), *STATES, entry["file"]],
+        cwd=entry["directory"],
+        capture_output=True,
+        text=True,
+    )
     if done.returncode == 0 and name:
         mark.touch()
         return ""
-    return "" if done.returncode == 0 else done.stdout or done.stderr or f"{entry['file']}: clang-tidy fails\n"
+    return (
+        ""
+        if done.returncode == 0
+        else done.stdout or done.stderr or f"{entry['file']}: clang-tidy fails\n"
+    )
 
 
 def main():
@@ -81,8 +104,15 @@ def main():
             entries[path] = entry
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         said = list(pool.map(lambda e: check(e, build, common), entries.values()))
-    lines = {line for text in said for line in text.splitlines() if re.search(r"(warning|error):|clang-tidy fails", line)}
-    print(*sorted(lines), *([] if lines or not any(said) else said), f"{len(entries)} files", sep="\n")
+    lines = {
+        line
+        for text in said
+        for line in text.splitlines()
+        if re.search(r"(warning|error):|clang-tidy fails", line)
+    }
+    print(
+        *sorted(lines), *([] if lines or not any(said) else said), f"{len(entries)} files", sep="\n"
+    )
     return 1 if any(said) else 0
 
 

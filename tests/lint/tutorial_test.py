@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: ISC
-"""A page of docs/tutorial/ and its program: the page's blocks of C are the program, in order, and its blocks of text what the
-program prints.
+"""A page of docs/tutorial/ and its program: the page's blocks of C are the program, in order, and
+its blocks of text what the program prints.
 
-Usage: tutorial_test.py PAGE SOURCE [PROGRAM] [--write]. --write brings the page up to date: each block keeps its number of paragraphs, or
-of lines. Without PROGRAM nothing is run.
+Usage: tutorial_test.py PAGE SOURCE [PROGRAM] [--write]. --write brings the page up to date: each
+block keeps its number of paragraphs, or of lines. Without PROGRAM nothing is run.
 """
 
 import re
@@ -50,7 +50,9 @@ def rewritten(page, chunks, output):
 
 def faults(page, chunks, output):
     blocks = BLOCK.findall(page)
-    shown = "\n\n".join(text.strip("\n") for language, text in blocks if language == "c").split("\n\n")
+    shown = "\n\n".join(text.strip("\n") for language, text in blocks if language == "c").split(
+        "\n\n"
+    )
     for mine, its in zip(shown + [""] * len(chunks), chunks + [""] * len(shown)):
         if mine != its:
             yield f"the page has\n{mine}\nwhere the program has\n{its}"
@@ -62,7 +64,11 @@ def faults(page, chunks, output):
 
 def main():
     words = [word for word in sys.argv[1:] if word != "--write"]
-    path, source, program = Path(words[0]), Path(words[1]), Path(words[2]) if len(words) > 2 else None
+    path, source, program = (
+        Path(words[0]),
+        Path(words[1]),
+        Path(words[2]) if len(words) > 2 else None,
+    )
     page, chunks, output = path.read_text(encoding="utf-8"), paragraphs(source), printed(program)
     if "--write" in sys.argv:
         page = rewritten(page, chunks, output)

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: ISC
-"""Does a walk of docs/adding_an_op.md on a copy of the source tree, as the page tells it, and runs the page's program with it.
+"""Does a walk of docs/adding_an_op.md on a copy of the source tree, as the page tells it, and runs
+the page's program with it.
 
-Usage: walks_test.py SOURCE_ROOT WALK [MESON_ARGUMENT...], where WALK is the beginning of a heading ("A function"). A block of the
-page whose fence names a file is an edit of that file:
+Usage: walks_test.py SOURCE_ROOT WALK [MESON_ARGUMENT...], where WALK is the beginning of a heading
+("A function"). A block of the page whose fence names a file is an edit of that file:
 
     ```c PATH after "TEXT"      the block follows the only line that holds TEXT (also: before)
     ```c PATH replace "TEXT"    the block is put in the place of that line
     ```c PATH end               the block follows the last line
     ```c PATH new               the block is the file
 
-The block `c program` is built against the library of the copy, and has to end with 0 on each executor.
+The block `c program` is built against the library of the copy, and has to end with 0 on each
+executor.
 """
 
 import os
@@ -20,7 +22,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-EDIT = re.compile(r'^```\w+ (\S+?)(?: (after|before|replace|end|new)(?: "([^\n]*)")?)?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+EDIT = re.compile(
+    r'^```\w+ (\S+?)(?: (after|before|replace|end|new)(?: "([^\n]*)")?)?\n(.*?)^```$',
+    re.MULTILINE | re.DOTALL,
+)
 EXECUTORS = ("interp", "kernel-interp", "llvm")
 LEFT_OUT = ("tests", "docs", "bench", ".git")
 
@@ -30,7 +35,9 @@ def fail(message):
 
 
 def section(page, walk):
-    found = [part for part in re.split(r"^## ", page, flags=re.MULTILINE)[1:] if part.startswith(walk)]
+    found = [
+        part for part in re.split(r"^## ", page, flags=re.MULTILINE)[1:] if part.startswith(walk)
+    ]
     if len(found) != 1:
         fail(f"{len(found)} headings begin with {walk!r}")
     return found[0]
@@ -53,13 +60,20 @@ def edited(path, how, text, block):
 
 
 def copied(source, target):
-    """The tree without what is not needed to build the library: a walk that needs a file of those is wrong."""
-    skip = lambda folder, names: [n for n in names if n in LEFT_OUT or n.startswith("build")] if Path(folder) == source else []
+    """The tree without what is not needed to build the library: a walk that needs a file of those
+    is wrong."""
+    skip = lambda folder, names: (
+        [n for n in names if n in LEFT_OUT or n.startswith("build")]
+        if Path(folder) == source
+        else []
+    )
     shutil.copytree(source, target, ignore=skip)
 
 
 def run(command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **options)
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, check=False, **options
+    )
     if done.returncode:
         fail(f"{' '.join(map(str, command))}\n{(done.stdout + done.stderr)[-4000:]}")
 
@@ -82,11 +96,33 @@ def main():
         shutil.rmtree(tree / "examples")
         (tree / "examples").mkdir()
         (tree / "examples/walk.c").write_text(programs[0], encoding="utf-8")
-        (tree / "examples/meson.build").write_text("executable('walk', 'walk.c', dependencies: nx_dep)\n", encoding="utf-8")
-        run(["meson", "setup", build, tree, "--buildtype=plain", "-Doptimization=0", "-Dbench=disabled", "-Dtests=disabled", *options])
+        (tree / "examples/meson.build").write_text(
+            "executable('walk', 'walk.c', dependencies: nx_dep)\n", encoding="utf-8"
+        )
+        run(
+            [
+                "meson",
+                "setup",
+                build,
+                tree,
+                "--buildtype=plain",
+                "-Doptimization=0",
+                "-Dbench=disabled",
+                "-Dtests=disabled",
+                *options,
+            ]
+        )
         run(["ninja", "-C", build, "examples/walk"])
         for executor in EXECUTORS:
-            run([build / "examples/walk"], env={**os.environ, "NX_EXECUTOR": executor, "NX_CACHE_DIR": "", "NX_DEBUG": "verify"})
+            run(
+                [build / "examples/walk"],
+                env={
+                    **os.environ,
+                    "NX_EXECUTOR": executor,
+                    "NX_CACHE_DIR": "",
+                    "NX_DEBUG": "verify",
+                },
+            )
     print(f"{walk}: {len(edits) - 1} edits, {len(EXECUTORS)} executors")
 
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: ISC
-"""The element types of eight bits and less against the package ml_dtypes: casts of every value between types of up to 16
-bits, and arithmetic on every pair of values. The interpreter runs the graphs (tests/numpy/graph_eval.c).
+"""The element types of eight bits and less against the package ml_dtypes: casts of every value
+between types of up to 16 bits, and arithmetic on every pair of values. The interpreter runs the
+graphs (tests/numpy/graph_eval.c).
 
-Usage: ml_dtypes_check.py GRAPH_EVAL. The exit status is 0 if all agree, 77 (skipped) without ml_dtypes, else 1.
+Usage: ml_dtypes_check.py GRAPH_EVAL. The exit status is 0 if all agree, 77 (skipped) without
+ml_dtypes, else 1.
 """
 
 import struct
@@ -17,10 +19,32 @@ except ImportError as missing:
     sys.exit(77)
 
 np.seterr(all="ignore")
-TYPES = {"i4": ml_dtypes.int4, "u4": ml_dtypes.uint4, "f8e4m3": ml_dtypes.float8_e4m3fn, "f8e5m2": ml_dtypes.float8_e5m2,
-         "bf16": ml_dtypes.bfloat16, "f16": np.float16, "i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16,
-         "f32": np.float32}
-BITS = {"i4": 4, "u4": 4, "f8e4m3": 8, "f8e5m2": 8, "bf16": 16, "f16": 16, "i8": 8, "u8": 8, "i16": 16, "u16": 16, "f32": 32}
+TYPES = {
+    "i4": ml_dtypes.int4,
+    "u4": ml_dtypes.uint4,
+    "f8e4m3": ml_dtypes.float8_e4m3fn,
+    "f8e5m2": ml_dtypes.float8_e5m2,
+    "bf16": ml_dtypes.bfloat16,
+    "f16": np.float16,
+    "i8": np.int8,
+    "u8": np.uint8,
+    "i16": np.int16,
+    "u16": np.uint16,
+    "f32": np.float32,
+}
+BITS = {
+    "i4": 4,
+    "u4": 4,
+    "f8e4m3": 8,
+    "f8e5m2": 8,
+    "bf16": 16,
+    "f16": 16,
+    "i8": 8,
+    "u8": 8,
+    "i16": 16,
+    "u16": 16,
+    "f32": 32,
+}
 SMALL = ["i4", "u4", "f8e4m3", "f8e5m2"]
 
 
@@ -31,7 +55,7 @@ def is_float(t):
 def packed(a, t):
     if BITS[t] > 4:
         return a.tobytes()
-    low = np.append(a.view(np.uint8) & 15, np.uint8(0))[:(a.size + 1) // 2 * 2]
+    low = np.append(a.view(np.uint8) & 15, np.uint8(0))[: (a.size + 1) // 2 * 2]
     return (low[0::2] | low[1::2] << 4).astype(np.uint8).tobytes()
 
 
@@ -40,22 +64,35 @@ def unpacked(data, t, n):
         return np.frombuffer(data, TYPES[t], n)
     b = np.frombuffer(data, np.uint8)
     halves = np.stack([b & 15, b >> 4], 1).reshape(-1)[:n].astype(np.int16)
-    return np.where((t == "i4") & (halves > 7), halves - 16, halves).astype(np.int8).astype(TYPES[t])
+    return (
+        np.where((t == "i4") & (halves > 7), halves - 16, halves).astype(np.int8).astype(TYPES[t])
+    )
 
 
 def every_value(t):
     if t == "f32":
-        return np.concatenate([every_value(s).astype(np.float32) * np.float32(f) for s in SMALL[2:] + ["f16"]
-                               for f in (1, 1 + 2.0 ** -20, 1 - 2.0 ** -20, 1.0625, 1.125, 0.9375)])
+        return np.concatenate(
+            [
+                every_value(s).astype(np.float32) * np.float32(f)
+                for s in SMALL[2:] + ["f16"]
+                for f in (1, 1 + 2.0**-20, 1 - 2.0**-20, 1.0625, 1.125, 0.9375)
+            ]
+        )
     if BITS[t] == 4:
-        return np.arange(16).astype(np.int8).astype(TYPES["u4"]) if t == "u4" else np.arange(-8, 8).astype(TYPES["i4"])
+        return (
+            np.arange(16).astype(np.int8).astype(TYPES["u4"])
+            if t == "u4"
+            else np.arange(-8, 8).astype(TYPES["i4"])
+        )
     bits = np.arange(1 << BITS[t], dtype=np.uint16)
     return (bits.astype(np.uint8) if BITS[t] == 8 else bits).view(TYPES[t])
 
 
 def cast_reference(x, a, b):
     if is_float(a) and not is_float(b):  # ml_dtypes leaves open what is out of range
-        low, high = (-1 << BITS[b] - 1, (1 << BITS[b] - 1) - 1) if b[0] == "i" else (0, (1 << BITS[b]) - 1)
+        low, high = (
+            (-1 << BITS[b] - 1, (1 << BITS[b] - 1) - 1) if b[0] == "i" else (0, (1 << BITS[b]) - 1)
+        )
         y = np.trunc(x.astype(np.float64))
         return np.where(np.isnan(y), 0, np.clip(y, low, high)).astype(np.int64).astype(TYPES[b])
     if not is_float(a) and not is_float(b):
@@ -90,20 +127,33 @@ def main():
     for a in TYPES:
         x = every_value(a)
         for b in [b for b in TYPES if a in SMALL or b in SMALL]:
-            text = f"nxir 2\ngraph @c(%x: {a}[{x.size}]) -> (%y) {{\n %y = cast %x : {b}[{x.size}]\n}}\n"
+            text = (
+                f"nxir 2\ngraph @c(%x: {a}[{x.size}]) -> (%y) "
+                f"{{\n %y = cast %x : {b}[{x.size}]\n}}\n"
+            )
             got = unpacked(run(sys.argv[1], text, [packed(x, a)]), b, x.size)
             faults += compare(f"cast {a} {b}", got, cast_reference(x, a, b), b)
             graphs += 1
     for t in SMALL:
         v = every_value(t)
         x, y = np.repeat(v, v.size), np.tile(v, v.size)
-        for word, f in {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}.items():
+        for word, f in {
+            "add": np.add,
+            "sub": np.subtract,
+            "mul": np.multiply,
+            "div": np.divide,
+        }.items():
             if word == "div" and not is_float(t):
                 continue
             n = x.size
-            text = f"nxir 2\ngraph @b(%x: {t}[{n}], %y: {t}[{n}]) -> (%z) {{\n %z = {word} %x, %y\n}}\n"
+            text = (
+                f"nxir 2\ngraph @b(%x: {t}[{n}], %y: {t}[{n}]) -> (%z) "
+                f"{{\n %z = {word} %x, %y\n}}\n"
+            )
             got = unpacked(run(sys.argv[1], text, [packed(x, t), packed(y, t)]), t, n)
-            wide = (lambda z: z.astype(np.float32)) if is_float(t) else (lambda z: z.astype(np.int64))
+            wide = (
+                (lambda z: z.astype(np.float32)) if is_float(t) else (lambda z: z.astype(np.int64))
+            )
             want = f(wide(x), wide(y))
             want = want.astype(TYPES[t]) if is_float(t) else cast_reference(want, "i16", t)
             faults += compare(f"{word} {t}", got, want, t)

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: ISC
-"""Every graph operation against NumPy: all dtypes the operation admits, all layouts of its operands.
+"""Every graph operation against NumPy: all dtypes the operation admits, all layouts of its
+operands.
 
-The graphs go as text to the graph evaluator (tests/numpy/graph_eval.c), so the parser and the views are tested too. Basic
-operations, moves, integers and reductions must give the same bits (all NaNs are one value, except where an operation
-only moves them); functions of floats must lie within 2 units in the last place of the same function in higher
-precision. Semantics that differ from NumPy's (docs/contract.md, section 3) have a reference of their own here.
+The graphs go as text to the graph evaluator (tests/numpy/graph_eval.c), so the parser and the views
+are tested too. Basic operations, moves, integers and reductions must give the same bits (all NaNs
+are one value, except where an operation only moves them); functions of floats must lie within 2
+units in the last place of the same function in higher precision. Semantics that differ from NumPy's
+(docs/contract.md, section 3) have a reference of their own here.
 
-Usage: numpy_ops.py GRAPH_EVAL. The exit status is 0 if all agree, 77 (skipped) without NumPy, else 1.
+Usage: numpy_ops.py GRAPH_EVAL. The exit status is 0 if all agree, 77 (skipped) without NumPy, else
+1.
 """
 
 import math
@@ -89,8 +92,8 @@ SHAPES = {"plain": (3, 5), "zero": (0, 4), "rank 0": (), "rank 8": (2, 1, 3, 1, 
 
 
 def operands(types, kind="any"):
-    """For each shape and layout: label and a function that adds operands to a graph and gives names and arrays. The
-    layouts of the operands are shifted against one another."""
+    """For each shape and layout: label and a function that adds operands to a graph and gives names
+    and arrays. The layouts of the operands are shifted against one another."""
     for shape_name, shape in SHAPES.items():
         rank_big = len(shape) > 8
         all_layouts = list(layouts(shape))
@@ -271,7 +274,8 @@ def move_cases():
 
 
 def scan_in_order(op, a, axis):
-    """Blocks of 1024, each in order from its first element; y = carry + local; carry = carry + block."""
+    """Blocks of 1024, each in order from its first element; y = carry + local; carry = carry +
+    block."""
     a = np.moveaxis(a, axis, 0)
     out, carry = np.empty_like(a), None
     with np.errstate(all="ignore"):

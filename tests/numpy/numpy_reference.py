@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: ISC
-"""What operations must give, in NumPy (tests/numpy/numpy_ops.py asks): element types that NumPy lacks, nasty values, a
-reference for each operation where docs/contract.md differs from NumPy, the order of reductions of docs/numerics.md,
-and the comparison of results. Ends the process with status 77 (skipped) without NumPy.
+"""What operations must give, in NumPy (tests/numpy/numpy_ops.py asks): element types that NumPy
+lacks, nasty values, a reference for each operation where docs/contract.md differs from NumPy, the
+order of reductions of docs/numerics.md, and the comparison of results. Ends the process with status
+77 (skipped) without NumPy.
 """
 
 import math
@@ -20,9 +21,23 @@ rng = np.random.default_rng(20240611)
 INTS = ["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"]
 FLOATS = ["f8e4m3", "f8e5m2", "f16", "bf16", "f32", "f64"]
 ALL = ["bool"] + INTS + FLOATS
-STORAGE = {"bool": np.uint8, "i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16, "i32": np.int32,
-           "u32": np.uint32, "i64": np.int64, "u64": np.uint64, "f16": np.float16, "bf16": np.uint16,
-           "f8e4m3": np.uint8, "f8e5m2": np.uint8,           "f32": np.float32, "f64": np.float64}
+STORAGE = {
+    "bool": np.uint8,
+    "i8": np.int8,
+    "u8": np.uint8,
+    "i16": np.int16,
+    "u16": np.uint16,
+    "i32": np.int32,
+    "u32": np.uint32,
+    "i64": np.int64,
+    "u64": np.uint64,
+    "f16": np.float16,
+    "bf16": np.uint16,
+    "f8e4m3": np.uint8,
+    "f8e5m2": np.uint8,
+    "f32": np.float32,
+    "f64": np.float64,
+}
 BITS = {t: np.dtype(STORAGE[t]).itemsize * 8 for t in ALL}
 UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
@@ -41,24 +56,34 @@ def is_small(t):
 
 # ---- eight-bit floats: the table of their 256 values, searched
 
+
 def value_of_f8(bits, t):
     digits, bias = (3, 7) if t == "f8e4m3" else (2, 15)
-    field, fraction, sign = bits >> digits & (127 >> digits), bits & ((1 << digits) - 1), -1.0 if bits & 128 else 1.0
+    field, fraction, sign = (
+        bits >> digits & (127 >> digits),
+        bits & ((1 << digits) - 1),
+        -1.0 if bits & 128 else 1.0,
+    )
     if t == "f8e4m3" and bits & 127 == 127:
         return math.nan
     if t == "f8e5m2" and field == 31:
         return math.nan if fraction else sign * math.inf
-    return sign * math.ldexp(fraction + (1 << digits if field else 0), max(field, 1) - bias - digits)
+    return sign * math.ldexp(
+        fraction + (1 << digits if field else 0), max(field, 1) - bias - digits
+    )
 
 
-F8 = {t: np.array([value_of_f8(b, t) for b in range(256)], np.float32) for t in ("f8e4m3", "f8e5m2")}
+F8 = {
+    t: np.array([value_of_f8(b, t) for b in range(256)], np.float32) for t in ("f8e4m3", "f8e5m2")
+}
 
 
 def round_f8(x, t):
-    """To the nearest value of the table, of two the one with even bits; past the largest as if there were one more."""
+    """To the nearest value of the table, of two the one with even bits; past the largest as if
+    there were one more."""
     x = np.asarray(x, np.float64)
-    largest, beyond, nan = (0x7e, 0x7f, 0x7f) if t == "f8e4m3" else (0x7b, 0x7c, 0x7e)
-    table = F8[t][:largest + 1].astype(np.float64)
+    largest, beyond, nan = (0x7E, 0x7F, 0x7F) if t == "f8e4m3" else (0x7B, 0x7C, 0x7E)
+    table = F8[t][: largest + 1].astype(np.float64)
     table = np.append(table, 2 * table[-1] - table[-2])
     m = np.minimum(np.where(np.isnan(x), 0.0, np.abs(x)), 1e30)
     high = np.minimum(np.searchsorted(table, m), len(table) - 1)
@@ -71,6 +96,7 @@ def round_f8(x, t):
 
 # ---- bf16, and the dtype that arithmetic runs in
 
+
 def round_bf16(x):
     """Doubles to bf16 bits, to nearest even, in one rounding."""
     x = np.asarray(x, np.float64)
@@ -78,7 +104,7 @@ def round_bf16(x):
         m, e = np.frexp(np.where(np.isfinite(x), x, 0.0))
         quantum = np.maximum(e - 8, -133)
         y = np.ldexp(np.rint(np.ldexp(np.where(np.isfinite(x), x, 0.0), -quantum)), quantum)
-        y = np.where(np.abs(y) >= 2.0 ** 128, np.copysign(np.inf, x), y)
+        y = np.where(np.abs(y) >= 2.0**128, np.copysign(np.inf, x), y)
         y = np.where(np.isfinite(x), np.copysign(y, x), x).astype(np.float32)
     return np.asarray(y.view(np.uint32) >> 16).astype(np.uint16)
 
@@ -103,6 +129,7 @@ def narrow(x, t):
 
 # ---- values
 
+
 def limits(t):
     i = np.iinfo(STORAGE[t])
     return int(i.min), int(i.max)
@@ -114,15 +141,61 @@ def pool(t):
         return np.array([0, 1], np.uint8)
     if not is_float(t):
         low, high = limits(t)
-        v = [0, 1, 2, 3, 5, 7, 10, 31, 63, high, high - 1, high // 2, low, low + 1 if low else 9, BITS[t], BITS[t] - 1]
+        v = [
+            0,
+            1,
+            2,
+            3,
+            5,
+            7,
+            10,
+            31,
+            63,
+            high,
+            high - 1,
+            high // 2,
+            low,
+            low + 1 if low else 9,
+            BITS[t],
+            BITS[t] - 1,
+        ]
         if low:
             v += [-1, -2, -3, -7]
         return np.array(v, dtype=object).astype(STORAGE[t])
-    v = [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 1.5, -1.5, 2.5, 3.0, -3.0, 0.1, -0.7, 7.25, 100.0, -33.5, 1e-3,
-         0.9999, 12345.678, math.inf, -math.inf, math.nan]
-    f = {"f8e4m3": [448.0, 464.0, 465.0, 2.0 ** -9, -2.0 ** -6], "f8e5m2": [57344.0, 61440.0, 61439.0, 2.0 ** -16, -2.0 ** -14],
-         "f16": [6e-8, 6.1e-5, 65504.0, -65504.0], "bf16": [1e-40, 1.2e-38, 3.38e38, 257.0], "f32": [1e-45, 1.2e-38, 3.4e38, 1e10],
-         "f64": [5e-324, 2.3e-308, 1.7e308, 1e20]}[t]
+    v = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        2.0,
+        -2.0,
+        0.5,
+        -0.5,
+        1.5,
+        -1.5,
+        2.5,
+        3.0,
+        -3.0,
+        0.1,
+        -0.7,
+        7.25,
+        100.0,
+        -33.5,
+        1e-3,
+        0.9999,
+        12345.678,
+        math.inf,
+        -math.inf,
+        math.nan,
+    ]
+    f = {
+        "f8e4m3": [448.0, 464.0, 465.0, 2.0**-9, -(2.0**-6)],
+        "f8e5m2": [57344.0, 61440.0, 61439.0, 2.0**-16, -(2.0**-14)],
+        "f16": [6e-8, 6.1e-5, 65504.0, -65504.0],
+        "bf16": [1e-40, 1.2e-38, 3.38e38, 257.0],
+        "f32": [1e-45, 1.2e-38, 3.4e38, 1e10],
+        "f64": [5e-324, 2.3e-308, 1.7e308, 1e20],
+    }[t]
     return narrow(np.array(v + f, np.float64), t)
 
 
@@ -138,8 +211,13 @@ def values(t, shape, kind="any"):
         x = rng.integers(0, 20, n).astype(STORAGE[t])
     else:
         low, high = limits(t)
-        x = np.array([int(rng.integers(-(2 ** 62), 2 ** 62)) >> int(rng.integers(0, 60)) for _ in range(n)], dtype=object)
-        x = np.array([(int(v) - low) % (high - low + 1) + low for v in x], dtype=object).astype(STORAGE[t])
+        x = np.array(
+            [int(rng.integers(-(2**62), 2**62)) >> int(rng.integers(0, 60)) for _ in range(n)],
+            dtype=object,
+        )
+        x = np.array([(int(v) - low) % (high - low + 1) + low for v in x], dtype=object).astype(
+            STORAGE[t]
+        )
     if kind == "any" and n:
         at = rng.integers(0, n, n // 4)
         p = pool(t)
@@ -149,17 +227,20 @@ def values(t, shape, kind="any"):
 
 # ---- elementwise: references take and give the compute dtype (storage for integers)
 
+
 def wrapped(x, t):
     return (np.asarray(x)).astype(STORAGE[t])
 
 
 def int_div(x, y, t):
     low, _ = limits(t)
+
     def one(a, b):
         if b == 0:
             return 0
         q = abs(a) // abs(b)
         return q if (a < 0) == (b < 0) else -q
+
     return from_ints([one(int(a), int(b)) for a, b in zip(x.flat, y.flat)], t, x.shape)
 
 
@@ -169,21 +250,28 @@ def int_mod(x, y, t):
             return 0
         m = abs(a) % abs(b)
         return -m if a < 0 else m
+
     return from_ints([one(int(a), int(b)) for a, b in zip(x.flat, y.flat)], t, x.shape)
 
 
 def int_pow(x, y, t):
     m = 2 ** BITS[t]
+
     def one(a, b):
         if b >= 0:
             return pow(a % m, b, m)
         return 1 if a == 1 else (-1 if b % 2 else 1) if a == -1 else 0
+
     return from_ints([one(int(a), int(b)) for a, b in zip(x.flat, y.flat)], t, x.shape)
 
 
 def from_ints(ints, t, shape):
     low, high = limits(t)
-    return np.array([(v - low) % (high - low + 1) + low for v in ints], dtype=object).astype(STORAGE[t]).reshape(shape)
+    return (
+        np.array([(v - low) % (high - low + 1) + low for v in ints], dtype=object)
+        .astype(STORAGE[t])
+        .reshape(shape)
+    )
 
 
 def shift(x, y, t, left):
@@ -192,6 +280,7 @@ def shift(x, y, t, left):
         if left:
             return a << b if inside else 0
         return a >> b if inside else (-1 if a < 0 else 0)
+
     return from_ints([one(int(a), int(b)) for a, b in zip(x.flat, y.flat)], t, x.shape)
 
 
@@ -203,27 +292,85 @@ def best(x, y, high):
 
 def half_away(x):
     t = np.trunc(x)
-    return np.where(np.abs(x - t) >= 0.5, t + np.copysign(1.0, x), np.copysign(t, x)).astype(x.dtype)
+    return np.where(np.abs(x - t) >= 0.5, t + np.copysign(1.0, x), np.copysign(t, x)).astype(
+        x.dtype
+    )
 
 
-BINARY_FLOAT = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "mod": np.fmod,
-                "max": lambda x, y: best(x, y, True), "min": lambda x, y: best(x, y, False)}
-BINARY_INT = {"add": lambda x, y, t: x + y, "sub": lambda x, y, t: x - y, "mul": lambda x, y, t: x * y, "div": int_div, "mod": int_mod,
-              "pow": int_pow, "max": lambda x, y, t: np.maximum(x, y), "min": lambda x, y, t: np.minimum(x, y),
-              "and": lambda x, y, t: x & y, "or": lambda x, y, t: x | y, "xor": lambda x, y, t: x ^ y,
-              "shl": lambda x, y, t: shift(x, y, t, True), "shr": lambda x, y, t: shift(x, y, t, False)}
-BINARY_BOOL = {"max": np.bitwise_or, "min": np.bitwise_and, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
+BINARY_FLOAT = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "mod": np.fmod,
+    "max": lambda x, y: best(x, y, True),
+    "min": lambda x, y: best(x, y, False),
+}
+BINARY_INT = {
+    "add": lambda x, y, t: x + y,
+    "sub": lambda x, y, t: x - y,
+    "mul": lambda x, y, t: x * y,
+    "div": int_div,
+    "mod": int_mod,
+    "pow": int_pow,
+    "max": lambda x, y, t: np.maximum(x, y),
+    "min": lambda x, y, t: np.minimum(x, y),
+    "and": lambda x, y, t: x & y,
+    "or": lambda x, y, t: x | y,
+    "xor": lambda x, y, t: x ^ y,
+    "shl": lambda x, y, t: shift(x, y, t, True),
+    "shr": lambda x, y, t: shift(x, y, t, False),
+}
+BINARY_BOOL = {
+    "max": np.bitwise_or,
+    "min": np.bitwise_and,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
 COMPARE = {"cmpeq": np.equal, "cmpne": np.not_equal, "cmplt": np.less, "cmple": np.less_equal}
-UNARY_FLOAT = {"neg": np.negative, "abs": np.abs, "sign": lambda x: np.where(x == 0, 0.0, np.sign(x)), "recip": lambda x: x.dtype.type(1) / x,
-               "sqrt": np.sqrt, "rint": np.rint, "trunc": np.trunc, "ceil": np.ceil, "floor": np.floor, "round": half_away}
-UNARY_INT = {"neg": lambda x, t: from_ints([-int(a) for a in x.flat], t, x.shape),
-             "abs": lambda x, t: from_ints([abs(int(a)) for a in x.flat], t, x.shape),
-             "sign": lambda x, t: np.sign(x), "recip": lambda x, t: int_div(np.ones_like(x), x, t),
-             "trunc": lambda x, t: x, "ceil": lambda x, t: x, "floor": lambda x, t: x, "round": lambda x, t: x}
+UNARY_FLOAT = {
+    "neg": np.negative,
+    "abs": np.abs,
+    "sign": lambda x: np.where(x == 0, 0.0, np.sign(x)),
+    "recip": lambda x: x.dtype.type(1) / x,
+    "sqrt": np.sqrt,
+    "rint": np.rint,
+    "trunc": np.trunc,
+    "ceil": np.ceil,
+    "floor": np.floor,
+    "round": half_away,
+}
+UNARY_INT = {
+    "neg": lambda x, t: from_ints([-int(a) for a in x.flat], t, x.shape),
+    "abs": lambda x, t: from_ints([abs(int(a)) for a in x.flat], t, x.shape),
+    "sign": lambda x, t: np.sign(x),
+    "recip": lambda x, t: int_div(np.ones_like(x), x, t),
+    "trunc": lambda x, t: x,
+    "ceil": lambda x, t: x,
+    "floor": lambda x, t: x,
+    "round": lambda x, t: x,
+}
 erf = np.vectorize(math.erf, otypes=[np.float64])
-FUNCTIONS = {"exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
-             "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "erf": erf, "log1p": np.log1p, "expm1": np.expm1,
-             "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh}
+FUNCTIONS = {
+    "exp": np.exp,
+    "log": np.log,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "erf": erf,
+    "log1p": np.log1p,
+    "expm1": np.expm1,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+}
 FUNCTIONS2 = {"pow": np.power, "atan2": np.arctan2}
 
 
@@ -239,11 +386,22 @@ def rounded(y, t):
 
 # ---- casts
 
+
 def to_int(x, t):
     low, high = limits(t)
+
     def one(v):
         v = float(v)
-        return 0 if v != v else low if v == -math.inf else high if v == math.inf else min(max(int(v), low), high)
+        return (
+            0
+            if v != v
+            else low
+            if v == -math.inf
+            else high
+            if v == math.inf
+            else min(max(int(v), low), high)
+        )
+
     return from_ints([one(v) for v in x.flat], t, x.shape)
 
 
@@ -260,7 +418,11 @@ def cast_reference(x, a, b):
         return (widen(x, a) != 0).astype(np.uint8)
     if is_float(a):
         y = widen(x, a)
-        return to_int(y, b) if not is_float(b) else narrow(y.astype(np.float64) if b == "bf16" or b in F8 else y, b)
+        return (
+            to_int(y, b)
+            if not is_float(b)
+            else narrow(y.astype(np.float64) if b == "bf16" or b in F8 else y, b)
+        )
     if not is_float(b):
         return from_ints([int(v) for v in x.flat], b, x.shape)
     if is_small(b):
@@ -270,6 +432,7 @@ def cast_reference(x, a, b):
 
 
 # ---- reductions: the order of docs/numerics.md, on the first axis of a two-dimensional array
+
 
 def combine(kind, x, y):
     if kind in ("sum", "prod"):
@@ -281,7 +444,10 @@ def combine(kind, x, y):
 
 def tree(kind, parts):
     while len(parts) > 1:
-        parts = [combine(kind, parts[i], parts[i + 1]) if i + 1 < len(parts) else parts[i] for i in range(0, len(parts), 2)]
+        parts = [
+            combine(kind, parts[i], parts[i + 1]) if i + 1 < len(parts) else parts[i]
+            for i in range(0, len(parts), 2)
+        ]
     return parts[0]
 
 
@@ -295,22 +461,29 @@ def in_order(kind, rows):
 def reduce_run(kind, a, lanes):
     n = len(a)
     if n == 0:
-        return np.full(a.shape[1:], {"sum": 0, "prod": 1, "max": np.any([]), "min": np.all([])}[kind], a.dtype)
+        return np.full(
+            a.shape[1:], {"sum": 0, "prod": 1, "max": np.any([]), "min": np.all([])}[kind], a.dtype
+        )
     if not lanes:
-        return tree(kind, [in_order(kind, a[b:b + 16]) for b in range(0, n, 16)])
+        return tree(kind, [in_order(kind, a[b : b + 16]) for b in range(0, n, 16)])
     blocks = []
     for b in range(0, n, 256):
-        block = a[b:b + 256]
+        block = a[b : b + 256]
         blocks.append([in_order(kind, block[l::16]) for l in range(min(16, len(block)))])
     while len(blocks) > 1:  # lane by lane: a lane that the last block lacks passes through
         joined = []
         for i in range(0, len(blocks), 2):
             x, y = blocks[i], blocks[i + 1] if i + 1 < len(blocks) else []
-            joined.append([combine(kind, x[l], y[l]) if l < len(y) else x[l] for l in range(len(x))])
+            joined.append(
+                [combine(kind, x[l], y[l]) if l < len(y) else x[l] for l in range(len(x))]
+            )
         blocks = joined
     part = blocks[0]
     for half in (8, 4, 2, 1):
-        part = [combine(kind, part[l], part[l + half]) if l + half < len(part) else part[l] for l in range(min(half, len(part)))]
+        part = [
+            combine(kind, part[l], part[l + half]) if l + half < len(part) else part[l]
+            for l in range(min(half, len(part)))
+        ]
     return part[0]
 
 
@@ -337,8 +510,10 @@ def reduce_reference(kind, x, axes, t):
 
 # ---- matmul: in order, rounded once a step
 
+
 def round_fraction(x, digits, lowest):
-    """A fraction to the nearest float of so many binary digits, ties to even; lowest: exponent of the smallest unit."""
+    """A fraction to the nearest float of so many binary digits, ties to even; lowest: exponent of
+    the smallest unit."""
     if x == 0:
         return 0.0
     n, d = abs(x.numerator), x.denominator
@@ -372,6 +547,7 @@ def matmul_reference(a, b, t):
 
 # ---- comparison
 
+
 def ordered(x, t):
     """Floats as integers of which neighbours differ by one."""
     bits = x.view(UNSIGNED[x.dtype.itemsize]).astype(object)
@@ -393,5 +569,8 @@ def disagreement(got, want, t, ulps, exact_nan):
     if same.all():
         return None
     i = int(np.argmin(same))
-    return (f"{int((~same).sum())} of {same.size} elements differ; element {i} is {widen(got, t).reshape(-1)[i]} ({int(a[i]):#x}), "
-            f"not {widen(want, t).reshape(-1)[i]} ({int(b[i]):#x})")
+    return (
+        f"{int((~same).sum())} of {same.size} elements differ; element {i} is "
+        f"{widen(got, t).reshape(-1)[i]} ({int(a[i]):#x}), "
+        f"not {widen(want, t).reshape(-1)[i]} ({int(b[i]):#x})"
+    )

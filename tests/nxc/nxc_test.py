@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: ISC
 """The command nxc from outside: results, complaints, exit statuses.
 
-Usage: nxc_test.py NXC GOLDEN_DIRECTORY SHARED_RUN. The last is a program that is linked with the shared library. Files are written and read without NumPy; where NumPy is installed
-its own files and results are compared too. NX_BLESS=1 rewrites the expected dumps.
+Usage: nxc_test.py NXC GOLDEN_DIRECTORY SHARED_RUN. The last is a program that is linked with the
+shared library. Files are written and read without NumPy; where NumPy is installed its own files and
+results are compared too. NX_BLESS=1 rewrites the expected dumps.
 """
 
 import json
@@ -71,7 +72,8 @@ class Case(unittest.TestCase):
         return done.stdout, done.stderr
 
     def refused(self, pattern, *arguments, status=1, text=None):
-        """nxc ends with the status, prints nothing and complains in one line that the pattern matches."""
+        """nxc ends with the status, prints nothing and complains in one line that the pattern
+        matches."""
         out, err = self.nxc(*arguments, status=status, text=text)
         self.assertEqual(out, "")
         self.assertEqual(err.count("\n"), 1, err)
@@ -125,7 +127,10 @@ class Run(Case):
         self.assertEqual(set(outputs), {outputs[0]})
 
     def test_text_from_standard_input_and_scalars(self):
-        text = "nxir 2\ngraph @f(%x: f64[], %n: i32[]) -> (%y, %z) {\n  %y = mul %x, %x : f64[]\n  %z = neg %n : i32[]\n}\n"
+        text = (
+            "nxir 2\ngraph @f(%x: f64[], %n: i32[]) -> (%y, %z) {\n  %y = mul %x, %x : f64[]\n  "
+            "%z = neg %n : i32[]\n}\n"
+        )
         out, err = self.nxc("run", "-", "--input", "x=3.5", "--input", "n=-7", text=text)
         self.assertEqual((out, err), ("y: f64[] = 12.25\nz: i32[] = 7\n", ""))
         self.file("s.npy", npy("<f8", (), [1.5]))
@@ -296,7 +301,10 @@ class BadInput(Case):
         self.file("p.nxir", "nxir 2\ngraph @f(%x: f32[3]) -> (%y) {\n  %p = full param 0 : f32[3]\n  %y = add %x, %p : f32[3]\n}\n")
         self.file("v.npy", npy("<f4", (3,), [1, 2, 3]))
         self.refused("^p.nxir:3:19: full: parameter 0 has a value only inside of a run", "run", "p.nxir", "--input", "x=v.npy")
-        update = "nxir 2\ngraph @f(%x: f32[3], %w: f32[1]) -> (%y) {\n  %y = update %x, %w, %w offset=0 shape=[1] strides=[1] : f32[3]\n}\n"
+        update = (
+            "nxir 2\ngraph @f(%x: f32[3], %w: f32[1]) -> (%y) {\n  %y = update %x, %w, %w "
+            "offset=0 shape=[1] strides=[1] : f32[3]\n}\n"
+        )
         self.file("u.nxir", update)
         self.refused("^u.nxir:3:23: update: a third operand has no meaning", "run", "u.nxir")
 
@@ -368,7 +376,8 @@ class Stages(Case):
                 self.assertTrue(same, f"{later} of {stage}")
 
     def test_gpu(self):
-        """Kernels bound for a GPU are texts like any other, and what is printed is printed from them."""
+        """Kernels bound for a GPU are texts like any other, and what is printed is printed from
+        them."""
         text = self.dump("gpu")
         self.assertIn(" threads=256 {", text)
         self.assertIn(" threads=64 {", self.dump("gpu", "--isa", "sm_80:64"))
@@ -536,7 +545,8 @@ class Info(Case):
         self.assertIn("0 kernels, 0 bytes", self.nxc("cache", "list", "--dir", str(self.dir / "cache"))[0])
 
     def test_cache_is_shared(self):
-        """nxc is linked statically; programs with the shared library use its kernels, and it theirs."""
+        """nxc is linked statically; programs with the shared library use its kernels, and it
+        theirs."""
         self.file("softmax.nxir", SOFTMAX)
         self.file("x.npy", npy("<f4", (256, 64), [0.5] * (256 * 64)))
         if "interpreter" in self.nxc("info")[0]:
