@@ -13,6 +13,7 @@ Usage: check_tree.py SOURCE_ROOT. Prints each fault as file:line: sentence; the 
 any.
 """
 
+import functools
 import os
 import re
 import subprocess
@@ -54,12 +55,8 @@ ALLOWED = {
         "bench/",
     ),
 }
-# What files of the runtime include only in these folders: a device is known by its row of
-# runtime/devices.def.
+# What files of the runtime include only in these folders, beside those of devices (private).
 PRIVATE = {
-    "runtime/cpu/": ("runtime/cpu/",),
-    "runtime/interp/": ("runtime/interp/",),
-    "runtime/cuda/": ("runtime/cuda/",),
     "codegen_llvm/": ("runtime/cpu/",),
     "codegen_cuda/": ("runtime/cuda/",),
 }
@@ -205,6 +202,15 @@ def own_folder(file):
     )
 
 
+@functools.cache
+def private(root):
+    """PRIVATE and the folders of devices, which only their own files know: others know the row of
+    runtime/devices.def."""
+    table = (root / "runtime/devices.def").read_text(encoding="utf-8")
+    rows = re.findall(r"^NXI_DEVICE\((\w+)\)", table, re.MULTILINE)
+    return PRIVATE | {f"runtime/{name}/": (f"runtime/{name}/",) for name in rows}
+
+
 def include_faults(root, path, lines):
     here = path.relative_to(root).as_posix()
     own = own_folder(here)
@@ -222,7 +228,7 @@ def include_faults(root, path, lines):
         if own == "runtime":
             allowed = allowed and all(
                 here.startswith(users)
-                for folder, users in PRIVATE.items()
+                for folder, users in private(root).items()
                 if target.startswith(folder)
             )
         if here in ALONE:

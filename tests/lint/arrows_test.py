@@ -24,12 +24,8 @@ MAY_USE = {
     "codegen_cuda": ("ir/platform", "ir"),
     "runtime": ("ir/platform", "ir", "passes", "codegen_llvm", "codegen_cuda", "runtime"),
 }
-# What of the runtime nobody uses but these folders: a device is known by its row of
-# runtime/devices.def alone.
+# What nobody uses but these folders, beside the folders of devices (private).
 PRIVATE = {
-    "runtime/cpu": ("runtime/cpu",),
-    "runtime/interp": ("runtime/interp",),
-    "runtime/cuda": ("runtime/cuda",),
     "codegen_llvm": ("codegen_llvm", "runtime/cpu"),
     "codegen_cuda": ("codegen_cuda", "runtime/cuda"),
 }
@@ -88,13 +84,21 @@ def rule_of(file):
     return max(fitting, key=len, default=None)
 
 
-def faults(used, defined):
+def private(root):
+    """PRIVATE and the folders of devices, which only their own files use: others use the row of
+    runtime/devices.def."""
+    table = (root / "runtime/devices.def").read_text(encoding="utf-8")
+    rows = re.findall(r"^NXI_DEVICE\((\w+)\)", table, re.MULTILINE)
+    return PRIVATE | {f"runtime/{name}": (f"runtime/{name}",) for name in rows}
+
+
+def faults(used, defined, hidden):
     for file, symbol in used:
         target = defined.get(symbol)
         rule = rule_of(file)
         if target is None or rule is None or symbol in EXCEPTIONS.get(file, ()):
             continue
-        for folder, users in PRIVATE.items():
+        for folder, users in hidden.items():
             if within(target, (folder,)) and not within(file, users) and not ROW.fullmatch(symbol):
                 yield f"{file} uses {symbol} of {target}: only {' and '.join(users)} may"
         if rule_of(target) not in (rule, *MAY_USE[rule]):
@@ -111,7 +115,7 @@ def main():
         print("no symbols to look at")
         return 77
     strangers = {file for file, _ in used if rule_of(file) is None}
-    found = sorted(set(faults(used, defined))) + [
+    found = sorted(set(faults(used, defined, private(root)))) + [
         f"{file}: of no folder" for file in sorted(strangers)
     ]
     print("\n".join(found) if found else f"{len(used)} references, {len(defined)} symbols")

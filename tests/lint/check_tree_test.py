@@ -95,6 +95,14 @@ class CheckTree(unittest.TestCase):
             ],
         )
 
+    def test_devices(self):
+        self.source("runtime/devices.def", "NXI_DEVICE(near)\nNXI_DEVICE(far)\n")
+        self.source("runtime/far/far.h", "int x;\n")
+        for name in "runtime/far/a.c", "runtime/near/b.c", "runtime/far/in/c.c":
+            self.source(name, '#include "runtime/far/far.h"\n')
+        fault = "runtime/near/b.c:2: runtime must not include runtime/far/far.h"
+        self.assertEqual(self.check(), [fault])
+
     def test_versions_of_llvm(self):
         text = "#if LLVM_VERSION_MAJOR > 16\n#endif\n"
         for name in "emit.c", "llvm_versions.h":
