@@ -8,7 +8,7 @@ Usage: walks_test.py SOURCE_ROOT WALK [MESON_ARGUMENT...], where WALK is the beg
     ```c PATH after "TEXT"      the block follows the only line that holds TEXT (also: before)
     ```c PATH replace "TEXT"    the block is put in the place of that line
     ```c PATH end               the block follows the last line
-    ```c PATH new               the block is the file
+    ```c PATH new               the block is the file, whose folder may be new
 
 The block `c program` is built against the library of the copy, and has to end with 0 on each
 executor.
@@ -92,6 +92,8 @@ def main():
             if path != "program":
                 if not how:
                     fail(f"a block of {path} does not say where it goes")
+                if how == "new":
+                    (tree / path).parent.mkdir(exist_ok=True)
                 (tree / path).write_text(edited(tree / path, how, anchor, block), encoding="utf-8")
         shutil.rmtree(tree / "examples")
         (tree / "examples").mkdir()
