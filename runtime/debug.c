@@ -232,7 +232,7 @@ static void read_isa(const char *name) {
 
 /* Makes the directory if only its last part is missing. */
 static void read_dump_directory(const char *path) {
-  nxi_file_info f;
+  nxi_file_info f = {0};
   char reason[NXI_SYSTEM_ERROR];
   int n = snprintf(dump_directory, sizeof dump_directory, "%s", path);
   if (n >= (int)sizeof dump_directory) errno = ENAMETOOLONG;
