@@ -288,7 +288,7 @@ static void expect_lent(trial *t, const dl_tensor *x, const array *want, layout 
   bool good = x->rank == want->rank && x->device.type == 1 && x->dtype.code == code_of(t->dtype) &&
               x->dtype.bits == nx_dtype_bits(t->dtype) && x->dtype.lanes == 1;
   for (int32_t i = 0; good && i < x->rank; i++) good = x->shape[i] == want->shape[i];
-  if (!good) fault(t, "%s: what is lent has another type or shape", layout_names[l]);
+  if (!good) fault(t, "%s: the exported tensor has another type or shape", layout_names[l]);
   else expect_memory(t, &info, base, want, layout_names[l]);
 }
 

@@ -171,9 +171,10 @@ static void lend(nx_context *c, nx_tensor *x, const void *packed, size_t bytes) 
   nx_status status = nx_to_dlpack(x, NX_MAP_READ, NX_DLPACK_NO_STREAM, &m);
   if (status && status != NX_NEEDS_COPY) fuzz_wrong("lending: %s", nx_status_name(status));
   if (!status) {
-    if (nx_from_dlpack(c, m, NX_IMPORT_IMMUTABLE, &again)) fuzz_wrong("what is lent is refused");
+    if (nx_from_dlpack(c, m, NX_IMPORT_IMMUTABLE, &again))
+      fuzz_wrong("an exported tensor is refused");
     if (!to || nx_read(again, to, bytes, NULL) || (bytes && memcmp(to, packed, bytes)))
-      fuzz_wrong("what is lent holds something else");
+      fuzz_wrong("an exported tensor holds something else");
     nx_tensor_release(again);
   }
   nx_error_take(NULL);
