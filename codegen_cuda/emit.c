@@ -200,7 +200,7 @@ static nxk_value end_of(const nxu_emitter *e, nxk_value opener) {
   }
 }
 
-static void begin_rare(nxu_emitter *e, nxk_value v) {
+static void begin_cold(nxu_emitter *e, nxk_value v) {
   nxk_value pred = e->k->instrs[v].args[0], end = end_of(e, v);
   for (nxk_value x = v + 1; x < end; x++)
     if (e->outlives[x] == 1) {
@@ -220,7 +220,7 @@ static void begin_rare(nxu_emitter *e, nxk_value v) {
   e->depth++;
 }
 
-static void put_pick(nxu_emitter *e, nxk_value v) {
+static void put_blend(nxu_emitter *e, nxk_value v) {
   const nxk_instr *in = &e->k->instrs[v];
   nxk_value pred = e->k->instrs[in->args[0]].args[0];
   for (uint32_t i = 0; i < nxu_copies(e, v); i++) {
@@ -299,9 +299,9 @@ static void put_instr(nxu_emitter *e, nxk_value v) {
     case NXK_param: put_leaf(e, v); break;
     case NXK_region: begin_region(e, v); break;
     case NXK_for: begin_for(e, v); break;
-    case NXK_cold: begin_rare(e, v); break;
+    case NXK_cold: begin_cold(e, v); break;
     case NXK_end: put_end(e, v, in->block); break;
-    case NXK_blend: put_pick(e, v); break;
+    case NXK_blend: put_blend(e, v); break;
     case NXK_next: put_next(e, v); break;
     case NXK_step_vector:
     case NXK_active: put_lanes(e, v); break;

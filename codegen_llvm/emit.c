@@ -259,7 +259,7 @@ static void mark_unlikely(nxl_emitter *e, nxl_ref branch) {
                   LLVMMetadataAsValue(e->context, LLVMMDNodeInContext2(e->context, parts, 3)));
 }
 
-static void begin_rare(nxl_emitter *e, nxk_value v) {
+static void begin_cold(nxl_emitter *e, nxk_value v) {
   nxl_block *block = &e->blocks[v];
   block->predicate = e->values[e->k->instrs[v].args[0]];
   nxl_ref any = nxl_any_lane(e, block->predicate);
@@ -270,7 +270,7 @@ static void begin_rare(nxl_emitter *e, nxk_value v) {
   LLVMPositionBuilderAtEnd(e->builder, block->body);
 }
 
-static void end_rare(nxl_emitter *e, nxk_value v) {
+static void end_cold(nxl_emitter *e, nxk_value v) {
   nxl_block *block = &e->blocks[v];
   block->body = LLVMGetInsertBlock(e->builder);
   LLVMBuildBr(e->builder, block->after);
@@ -278,7 +278,7 @@ static void end_rare(nxl_emitter *e, nxk_value v) {
 }
 
 /* A phi at the head of the block after a cold one. */
-static nxl_ref join_rare(nxl_emitter *e, const nxl_block *block, nxl_ref inside, nxl_ref skipped) {
+static nxl_ref join_cold(nxl_emitter *e, const nxl_block *block, nxl_ref inside, nxl_ref skipped) {
   LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);
   nxl_ref first = LLVMGetFirstInstruction(block->after);
   if (first) LLVMPositionBuilderBefore(e->builder, first);
@@ -299,9 +299,9 @@ static nxl_ref blend(nxl_emitter *e, const nxk_instr *in) {
     LLVMPositionBuilderBefore(e->builder, LLVMGetBasicBlockTerminator(block->body));
     nxl_ref chosen = LLVMBuildSelect(e->builder, block->predicate, inside, other, "");
     LLVMPositionBuilderAtEnd(e->builder, here);
-    return join_rare(e, block, chosen, other);
+    return join_cold(e, block, chosen, other);
   }
-  nxl_ref joined = join_rare(e, block, inside, LLVMConstNull(LLVMTypeOf(inside)));
+  nxl_ref joined = join_cold(e, block, inside, LLVMConstNull(LLVMTypeOf(inside)));
   return LLVMBuildSelect(e->builder, block->predicate, joined, other, "");
 }
 
@@ -395,7 +395,7 @@ static nxl_ref lane_reduce(nxl_emitter *e, const nxk_instr *in) {
 
 static void end_block(nxl_emitter *e, nxk_value opener) {
   if (e->k->instrs[opener].op == NXK_for) end_for(e, opener);
-  if (e->k->instrs[opener].op == NXK_cold) end_rare(e, opener);
+  if (e->k->instrs[opener].op == NXK_cold) end_cold(e, opener);
 }
 
 static void instruction(nxl_emitter *e, nxk_value v) {
@@ -405,7 +405,7 @@ static void instruction(nxl_emitter *e, nxk_value v) {
     case NXK_param: e->values[v] = parameter(e, in->imm, in->dtype); break;
     case NXK_region: begin_region(e, v); break;
     case NXK_for: begin_for(e, v); break;
-    case NXK_cold: begin_rare(e, v); break;
+    case NXK_cold: begin_cold(e, v); break;
     case NXK_end: end_block(e, in->block); break;
     case NXK_blend: e->values[v] = blend(e, in); break;
     case NXK_load:

@@ -304,7 +304,7 @@ static void run_shuffle_xor(const run *r, nxk_value v) {
     slots_of(r, v)[l] = slots_of(r, in->args[0])[l ^ (uint32_t)in->imm];
 }
 
-static void run_pick(const run *r, nxk_value v) {
+static void run_blend(const run *r, nxk_value v) {
   const nxk_instr *in = &r->kernel->instrs[v];
   const uint64_t *pred = slots_of(r, r->kernel->instrs[in->args[0]].args[0]);
   for (uint32_t l = 0; l < in->lanes; l++)
@@ -432,7 +432,7 @@ static bool run_for(run *r, nxk_value v) {
   return true;
 }
 
-static bool run_rare(run *r, nxk_value v) {
+static bool run_cold(run *r, nxk_value v) {
   nxk_value pred = r->kernel->instrs[v].args[0];
   bool any = false;
   for (uint32_t l = 0; l < r->kernel->instrs[pred].lanes; l++) any |= slots_of(r, pred)[l] != 0;
@@ -470,8 +470,8 @@ static bool run_one(run *r, nxk_value v) {
     case NXK_param: *slots_of(r, v) = r->params[in->imm]; return true;
     case NXK_region: return run_region(r, v);
     case NXK_for: return run_for(r, v);
-    case NXK_cold: return run_rare(r, v);
-    case NXK_blend: run_pick(r, v); return true;
+    case NXK_cold: return run_cold(r, v);
+    case NXK_blend: run_blend(r, v); return true;
     case NXK_load: return run_load(r, v);
     case NXK_store: return run_store(r, v);
     case NXK_reduce:

@@ -133,7 +133,7 @@ static void check_for(nxi_checker *c, nxk_value v) {
   if (loop->kind == NXK_TASK) check_task_loop(c, v, loop);
 }
 
-static void check_rare(nxi_checker *c, nxk_value v) {
+static void check_cold(nxi_checker *c, nxk_value v) {
   if (!nxi_has_args(c, v, 1)) return;
   const nxk_instr *pred = nxi_operand(c, v, c->k->instrs[v].args[0]);
   if (pred && pred->dtype != NX_BOOL) nxi_fault(c, v, "the condition is not bool");
@@ -241,7 +241,7 @@ static bool follows_cold(const nxi_checker *c, nxk_value v, nxk_value cold) {
   return (before->op == NXK_end || before->op == NXK_blend) && c->places[v - 1].closes == cold;
 }
 
-static void check_pick(nxi_checker *c, nxk_value v) {
+static void check_blend(nxi_checker *c, nxk_value v) {
   if (!nxi_has_args(c, v, 3)) return;
   const nxk_instr *in = &c->k->instrs[v];
   nxk_value cold = in->args[0], inside = in->args[1];
@@ -298,9 +298,9 @@ static void check_instr(nxi_checker *c, nxk_value v) {
   switch (in->op) {
     case NXK_region: check_region(c, v); break;
     case NXK_for: check_for(c, v); break;
-    case NXK_cold: check_rare(c, v); break;
+    case NXK_cold: check_cold(c, v); break;
     case NXK_end: close_block(c, v); return;
-    case NXK_blend: check_pick(c, v); break;
+    case NXK_blend: check_blend(c, v); break;
     case NXK_carry: check_carry(c, v); break;
     case NXK_next: check_next(c, v); break;
     default: nxi_check_types(c, v); break;

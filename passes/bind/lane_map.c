@@ -250,7 +250,7 @@ static bool is_blend_of(const nxk_kernel *k, nxk_value v, nxk_value cold) {
 
 /* Writes the block and the blends after it. The operands of the blends are splatted before the
  * block ends, because nothing may stand between the block and its blends. */
-static nxk_value write_rare(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
+static nxk_value write_cold(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   const nxk_kernel *from = b->from;
   nxk_value end = b->end_of[v], last = end;
   for (nxk_value p = end + 1; is_blend_of(from, p, v); last = p++)
@@ -278,7 +278,7 @@ nxk_value nxb_write(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
     case NXK_param: return v;
     case NXK_load: nxb_write_load(b, map, v); return v;
     case NXK_store: return nxb_write_store(b, map, v);
-    case NXK_cold: return write_rare(b, map, v);
+    case NXK_cold: return write_cold(b, map, v);
     default: write_scalar(b, map, v); return v;
   }
 }
