@@ -18,11 +18,14 @@ extern "C" {
 struct DLManagedTensorVersioned;
 struct DLManagedTensor;
 
-/* ---- taking tensors. `mode` is that of nx_import and says what the producer may do meanwhile. On
- * success the structure belongs to the library, and its deleter (which may be NULL) runs once, like
- * a release callback: with no lock held, on a thread that is inside an nx call, when nothing needs
- * the memory; in mode NX_IMPORT_COPY at the next action, or in nx_context_collect. On failure the
- * structure is still the caller's, its deleter not called, and *out untouched.
+/* ---- taking tensors */
+
+/** A tensor of what another library exports; *out is a new handle. `mode` is that of nx_import and
+ * says what the producer may do meanwhile. On success the structure belongs to the library, and its
+ * deleter (which may be NULL) runs once, like a release callback: with no lock held, on a thread
+ * that is inside an nx call, when nothing needs the memory; in mode NX_IMPORT_COPY at the next
+ * action, or in nx_context_collect. On failure the structure is still the caller's, its deleter not
+ * called, and *out untouched.
  *
  * Strides may be NULL (C order), zero or negative; those of axes of extent 1, and of tensors
  * without elements, may be anything. The tensor's storage is what lies between its lowest and its
@@ -34,28 +37,30 @@ struct DLManagedTensor;
  * be copied. NX_NOT_WRITABLE: mode NX_IMPORT_SHARED of a tensor that is flagged read only, since
  * assigns would write it. NX_DEVICE_UNAVAILABLE: not in memory of the host. NX_UNSUPPORTED_DTYPE,
  * NX_OUT_OF_MEMORY. */
-
 NX_API nx_status nx_from_dlpack(nx_context *context, struct DLManagedTensorVersioned *managed,
                                 uint32_t mode, nx_tensor **out);
-/** The structure without a version has no flags: whether it may be written is for the caller to
- * know. */
+/** As nx_from_dlpack. The structure without a version has no flags: whether it may be written is
+ * for the caller to know. */
 NX_API nx_status nx_from_dlpack_v0(nx_context *context, struct DLManagedTensor *managed,
                                    uint32_t mode, nx_tensor **out);
 
-/* ---- lending tensors. An action without options (realise the tensor first to poll or to have a
- * report): it maps the storage (nx_map, with its statuses), and the mapping ends when the consumer
- * calls the deleter, once, on any thread; it outlives the tensor. Shape, strides and the first
- * element are those of the tensor; the byte offset is 0, since consumers exist that overlook it. */
+/* ---- exporting tensors */
 
 enum { NX_DLPACK_NO_STREAM = -1 }; /**< the only stream of the devices so far */
 
-/** access: NX_MAP_READ, which flags the structure read only, or NX_MAP_READ | NX_MAP_WRITE, which
+/** Exports a tensor to another library. An action without options (realise the tensor first to poll
+ * or to have a report): it maps the storage (nx_map, with its statuses), and the mapping ends when
+ * the consumer calls the deleter, once, on any thread; it outlives the tensor. Shape, strides and
+ * the first element are those of the tensor; the byte offset is 0, since consumers exist that
+ * overlook it.
+ *
+ * access: NX_MAP_READ, which flags the structure read only, or NX_MAP_READ | NX_MAP_WRITE, which
  * exposes the storage until the deleter is called. NX_NOT_WRITABLE: writing an immutable import.
  * NX_NEEDS_COPY: a view of i4 or u4 that begins in the middle of a byte. */
 NX_API nx_status nx_to_dlpack(nx_tensor *tensor, uint32_t access, int64_t stream,
                               struct DLManagedTensorVersioned **out);
-/** The structure without a version cannot say that it must not be written: always for reading and
- * writing, so an immutable import is NX_NOT_WRITABLE. */
+/** As nx_to_dlpack. The structure without a version cannot say that it must not be written: always
+ * for reading and writing, so an immutable import is NX_NOT_WRITABLE. */
 NX_API nx_status nx_to_dlpack_v0(nx_tensor *tensor, int64_t stream, struct DLManagedTensor **out);
 
 #ifdef __cplusplus

@@ -497,8 +497,8 @@ static nx_status take_version(nxg_parser *p) {
   at = p->at;
   n = take_word(p, &word);
   if (n != 1 || *word < '0' + NXI_TEXT_OLDEST || *word > '0' + NXI_TEXT_NEWEST)
-    return MALFORMED(p, at, "version %.*s of the text is unknown; this is %d", shown(n), word,
-                     NXI_TEXT_NEWEST);
+    return MALFORMED(p, at, "version %.*s of the text is unknown; %d to %d are read", shown(n),
+                     word, NXI_TEXT_OLDEST, NXI_TEXT_NEWEST);
   p->version = *word - '0';
   skip_blanks(p);
   return more(p) && *p->at != '\n' ? MALFORMED(p, p->at, "the version stands alone on its line")

@@ -140,7 +140,7 @@ static nx_status add_group(nxp_step_builder *s, uint32_t i) {
   const nxp_group *group = &s->b->clusters->groups[i];
   nx_status status = NX_OK;
   if (s->deferred[i] != NXP_NONE && waits(s, s->deferred[i]))
-    status = nxp_add_matmul_group(s, s->deferred[i]); /* it waited in vain */
+    status = nxp_add_matmul_group(s, s->deferred[i]); /* no epilogue took it */
   if (status != NX_OK) return status;
   if (group_is_empty(s, group)) return add_empty_group(s, group);
   if (group->kind == NXP_GROUP_CALL) return nxp_add_call_group(s, i);
