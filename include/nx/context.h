@@ -6,7 +6,11 @@
  *
  * Any function may be called from any thread at any time. Calls on one context take effect in some
  * one order, and that order says what is before and after an assign. Recording and release never
- * wait for a compile or for a running realise. */
+ * wait for a compile or for a running realise.
+ *
+ * A struct that is passed through a pointer and begins with `size` has the sizeof of the struct
+ * there, set by the caller before the call, also where the function fills it: fields beyond that
+ * size are neither read nor written. */
 #ifndef NX_CONTEXT_H
 #define NX_CONTEXT_H
 
@@ -29,11 +33,9 @@ typedef int32_t nx_device;
 enum {
   /** Release callbacks run in nx_context_collect only, never at the start of an action. */
   NX_MANUAL_COLLECT = 1,
-  /** Operations on exposed storage (tensor.h, "host access") are not carried out when recorded:
-   * they are deferred, nx_has_deferred says so, and the caller realises them (NX_DO_DEFERRED)
-   * before host code goes on.
-   *
-   *  */
+  /** Operations on exposed storage (tensor.h, nx_map) are not carried out when recorded: they are
+   * deferred, nx_has_deferred says so, and the caller realises them (NX_DO_DEFERRED) before host
+   * code goes on. */
   NX_DEFER_EXPOSED = 2,
   /** A GPU may add the floats of a scatter in any order, by atomic additions: faster where many
    * updates meet in one element, but the last bits of such sums may then change from run to run.
@@ -64,19 +66,21 @@ typedef struct nx_stats {
   uint64_t pending_bytes;
 } nx_stats;
 
-/** NULL options: all defaults. *out is one reference, the caller's; untouched on failure.
- * NX_OUT_OF_MEMORY; NX_INVALID_ARGUMENT: an option, or a word in the environment that does not
- * exist (debug.h); NX_IO: NX_DUMP_DIR cannot be written; NX_DEVICE_UNAVAILABLE: NX_EXECUTOR=llvm,
- * and there is none. */
+/** Makes a context. NULL options: all defaults. *out is one reference, the caller's; untouched on
+ * failure. NX_OUT_OF_MEMORY; NX_INVALID_ARGUMENT: an option (an unknown flag, threads below 0, a
+ * limit beyond 63 bits), or a word in the environment that does not exist (debug.h); NX_IO:
+ * NX_DUMP_DIR cannot be written; NX_DEVICE_UNAVAILABLE: NX_EXECUTOR=llvm, and there is none. */
 NX_API nx_status nx_context_create(const nx_context_options *options, nx_context **out);
+/** One more reference of the context, the caller's to release; returns it. NULL gives NULL. */
 NX_API nx_context *nx_context_retain(nx_context *context);
-/** Tensors, mappings and functions keep their context alive, so the order of releases does not
- * matter. NULL is allowed. Exiting the process with live handles is legal. */
+/** Gives one reference up. Tensors, mappings and functions keep their context alive, so the order
+ * of releases does not matter. NULL is allowed. Exiting the process with live handles is legal. */
 NX_API void nx_context_release(nx_context *context);
 /** Frees what releases have deferred and runs queued release callbacks, here, on this thread, with
  * no lock held. NULL: those left over from contexts that are gone. */
 NX_API void nx_context_collect(nx_context *context);
-/** Costs the same whatever the context holds. */
+/** Fills *out with what the context holds at the moment. Costs the same whatever that is. NULL for
+ * either: nothing happens. */
 NX_API void nx_context_stats(const nx_context *context, nx_stats *out);
 
 /* ---- devices */
@@ -97,9 +101,10 @@ typedef struct nx_device_info {
 
 /** How many there are, unavailable ones included. "interp" computes node by node without fusion or
  * machine code: slow, obvious, and the same bits; to compare and to look for the origin of a NaN.
- * */
+ * 0 for NULL. */
 NX_API int32_t nx_device_count(const nx_context *context);
-/** NX_INVALID_ARGUMENT for a number that names no device. */
+/** Fills *out, also for a device that is not available. Its strings live as long as the context.
+ * NX_INVALID_ARGUMENT for a number that names no device. */
 NX_API nx_status nx_device_describe(const nx_context *context, nx_device device,
                                     nx_device_info *out);
 /** Memory of tensors on a device. What is freed is kept for the next result, up to a bound on the
@@ -111,14 +116,16 @@ typedef struct nx_memory {
   uint64_t cached_bytes; /**< kept */
   uint64_t allocations;  /**< so far */
 } nx_memory;
-/** All zeros for a GPU that nothing has used yet. NX_INVALID_ARGUMENT for a number that names no
- * device. */
+/** Fills *out with the memory of a device: all zeros for a GPU that nothing has used yet.
+ * NX_INVALID_ARGUMENT for a number that names no device. */
 NX_API nx_status nx_device_memory(const nx_context *context, nx_device device, nx_memory *out);
-/** Gives kept memory back to the system or to the driver, for others to use. A GPU is waited for.
- * NX_INVALID_ARGUMENT, NX_DEVICE_LOST. */
+/** Gives kept memory back to the system or to the driver, for others to use. It begins with
+ * nx_context_collect, so release callbacks run here. A GPU is waited for. NX_INVALID_ARGUMENT: no
+ * such device; NX_DEVICE_LOST. */
 NX_API nx_status nx_device_trim(nx_context *context, nx_device device);
 /** Returns when everything given to the device is done; asynchronous faults surface here at the
- * latest. */
+ * latest. NX_INVALID_ARGUMENT: no such device; NX_DEVICE_UNAVAILABLE with the reason;
+ * NX_DEVICE_LOST. */
 NX_API nx_status nx_wait(nx_context *context, nx_device device);
 
 #ifdef __cplusplus

@@ -61,15 +61,23 @@ typedef struct nx_report {
 
 /** The table of words that NX_DEBUG knows. Static. */
 NX_API const char *nx_debug_help(void);
-/** Replaces what NX_DEBUG said, for the whole process. Stages that it names are shown the next time
- * a graph runs, also of graphs that ran before. NX_INVALID_ARGUMENT names the unknown word. */
+/** Replaces what NX_DEBUG said, for the whole process: `words` separated by commas, copied; NULL or
+ * "" for none. Stages that it names are shown the next time a graph runs, also of graphs that ran
+ * before. NX_INVALID_ARGUMENT, and nothing changed: an unknown word, which the message names. */
 NX_API nx_status nx_debug_set(const char *words);
 
 /** The graph that realising these tensors would run, as text of one stage: graph, clusters,
  * kernels, bound, plan, llvm, asm, gpu (kernels bound for a GPU), cuda (CUDA C of those) or dot.
- * Runs nothing. *text ends with NUL; free it with nx_string_free. */
+ * The tensors are of one context, one at least; of those on several devices the ones on the device
+ * of the first that is not realised. Runs nothing. *text ends with NUL and is the caller's, to
+ * free with nx_string_free; untouched on failure. NX_INVALID_ARGUMENT: no such stage (the message
+ * lists them), or no tensors. Else what realising gives before it runs: NX_UNBOUND, NX_DONATED,
+ * NX_COMPILE_FAILED, NX_DEVICE_UNAVAILABLE, NX_OUT_OF_MEMORY. */
 NX_API nx_status nx_dump(nx_tensor *const *tensors, size_t n, const char *stage, char **text);
+/** The same of the graph that a function was made with. As nx_dump, but never NX_UNBOUND or
+ * NX_DONATED. */
 NX_API nx_status nx_function_dump(const nx_function *f, const char *stage, char **text);
+/** Frees a text that nx_dump or nx_function_dump gave. NULL is allowed. */
 NX_API void nx_string_free(char *text);
 
 #ifdef __cplusplus

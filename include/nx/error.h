@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: ISC */
 /* Errors and tags: what went wrong, and where in the frontend's program it was recorded.
  *
- * Every thread has one error slot. The first failure on a thread fills it and stays there, whatever
- * fails after it, until nx_error_take clears it. A call that records returns NULL when it fails;
- * NULL given to it as an operand is passed on as NULL and leaves the slot alone. So a whole
- * expression can be written without a check, and one look at its end finds the first cause. Actions
- * (realise, read, map, call, load, dump) return their status and fill the slot as well. */
+ * Every thread has one error slot. The first failure on a thread fills it and stays there,
+ * whatever fails after it, until nx_error_take clears it. A call that records returns NULL when it
+ * fails; NULL given to it as an operand is passed on as NULL: the slot keeps the failure that it
+ * holds, and an empty one gets NX_INVALID_ARGUMENT. So a whole expression can be written without a
+ * check, and one look at its end finds the first cause. Whatever returns a status (realise, read,
+ * map, call, load, dump) fills the slot with it as well.
+ *
+ * Of every function that returns a status or a new handle: an argument that is NULL where the
+ * function does not allow it, a handle that was released (which is found out where that is
+ * possible) and a struct whose `size` has no room for itself are NX_INVALID_ARGUMENT; anything
+ * that needs memory may be NX_OUT_OF_MEMORY. */
 #ifndef NX_ERROR_H
 #define NX_ERROR_H
 
@@ -37,8 +43,9 @@ typedef struct nx_error {
 NX_API nx_status nx_error_take(nx_error *out);
 
 /** Tags what this thread records from now on, until changed: `tag` is the frontend's own number (a
- * source position, say), `text` is copied and may be NULL. Errors and dumps carry both. Tags change
- * neither results nor caching: of equal operations the first one's tag stays. */
+ * source position, say), `text` is copied and may be NULL. Errors and dumps carry both. Tags
+ * change neither results nor caching: of equal operations the first one's tag stays. 0 and NULL:
+ * no tag. Without memory for the copy there is none either; no error is noted. */
 NX_API void nx_tag_set(uint64_t tag, const char *text);
 
 #ifdef __cplusplus

@@ -23,8 +23,9 @@
 extern "C" {
 #endif
 
-/** c64 or c128, any shape -> the same shape and dtype. */
+/** The transform along n_axes axes. c64 or c128, any shape -> the same shape and dtype. */
 NX_API nx_tensor *nx_fft(nx_tensor *x, const int32_t *axes, size_t n_axes);
+/** The inverse transform, not divided. As nx_fft. */
 NX_API nx_tensor *nx_ifft(nx_tensor *x, const int32_t *axes, size_t n_axes);
 
 /** F -> c64, of f64 c128. Transforms real numbers along the last axis of the list, of extent n, and
@@ -33,12 +34,13 @@ NX_API nx_tensor *nx_ifft(nx_tensor *x, const int32_t *axes, size_t n_axes);
 NX_API nx_tensor *nx_rfft(nx_tensor *x, const int32_t *axes, size_t n_axes);
 
 /** c64 -> f32, c128 -> f64. The inverse of rfft, but for the factor: ifft along all axes but the
- * last of the list, then from half a spectrum to real numbers along that one. sizes: the extents of
- * the result along the axes, in the order of the list, n_sizes of them: as many as there are axes,
- * or, as `NULL, 0`, none, which leaves them unchanged, and 2 (extent - 1) along the last. With
- * sizes the operand is cut, or zeros are appended, along every axis; of the last one the first size
- * / 2 + 1 elements count. Imaginary parts that those of a real signal do not have (of element 0,
- * and of the last one if the size is even) are ignored. */
+ * last of the list, then from half a spectrum to real numbers along that one. sizes: the extents
+ * of the result along the axes, in the order of the list, n_sizes of them: as many as there are
+ * axes, or, as `NULL, 0`, none, which leaves them unchanged, and 2 (extent - 1) along the last.
+ * With sizes the operand is cut, or zeros are appended, along every axis; of the last one the
+ * first size / 2 + 1 elements count. Imaginary parts that those of a real signal do not have (of
+ * element 0, and of the last one if the size is even) are ignored. NX_INVALID_ARGUMENT: another
+ * number of sizes, a size below 1, a list of sizes that is NULL. */
 NX_API nx_tensor *nx_irfft(nx_tensor *x, const int32_t *axes, size_t n_axes, const int64_t *sizes,
                            size_t n_sizes);
 

@@ -34,19 +34,26 @@ typedef struct nx_function_options {
   const uint8_t *donate; /**< n_in bytes, or NULL: nonzero gives the input's memory to the call */
 } nx_function_options;
 
-/** in: placeholders, each once. out: any tensors, views included; each must depend on no other
- * placeholder (NX_UNBOUND). A tensor from before the capture is read at each call: one whose value
- * then depends on a placeholder makes the call NX_UNBOUND. *f is one reference; untouched on
- * failure. */
+/** Makes a function of what was recorded between its inputs and its outputs, and ends the capture
+ * for these inputs. in: placeholders, each once. out: any tensors, views included; each must
+ * depend on no other placeholder (NX_UNBOUND). A tensor from before the capture is read at each
+ * call: one whose value then depends on a placeholder makes the call NX_UNBOUND. *f is one
+ * reference; untouched on failure. Handles in `in` and `out` stay the caller's, who may release
+ * them at once. NX_INVALID_ARGUMENT: an input that is no placeholder of this context as a whole,
+ * is named twice, is on another device than input 0, was assigned outside of its capture, or whose
+ * capture was ended; an output that is NULL or of another context; a list that is NULL, or longer
+ * than a million. What a value that an output needs has failed with, if it has. NX_OUT_OF_MEMORY.
+ * */
 NX_API nx_status nx_function_create(nx_context *context, nx_tensor *const *in, size_t n_in,
                                     nx_tensor *const *out, size_t n_out,
                                     const nx_function_options *options, nx_function **f);
-/** Whether this thread is capturing: whether an assign that it records now is only noted. */
+/** Whether this thread is capturing: whether an assign that it records now is only noted. False for
+ * NULL. */
 NX_API bool nx_capturing(const nx_context *context);
 /** Ends this thread's capture, if it is in one, without a function: what it has assigned never
- * happens, and what it records from now on is recorded as without a capture. Placeholders stay what
- * they are: values that depend on them are NX_UNBOUND, and they are inputs of no function any more
- * (NX_INVALID_ARGUMENT). Captures of other threads go on. */
+ * happens, and what it records from now on is recorded as without a capture. Placeholders stay
+ * what they are: values that depend on them are NX_UNBOUND, and they are inputs of no function any
+ * more (NX_INVALID_ARGUMENT). Captures of other threads go on. NULL does nothing. */
 NX_API void nx_capture_end(nx_context *context);
 /** Runs. in: n_in tensors with the dtype, shape and device of the placeholders. out: n_out places;
  * one that holds NULL gets a new tensor, one reference, the caller's; a tensor that is there is
@@ -57,11 +64,16 @@ NX_API void nx_capture_end(nx_context *context);
  * an output in an immutable import. NX_UNBOUND, NX_DONATED. What realising gives. */
 NX_API nx_status nx_function_call(nx_function *f, nx_tensor *const *in, size_t n_in,
                                   nx_tensor **out, size_t n_out, const nx_run_options *options);
-/** Records what a call would do into the graph, inlined. Arguments and failures as of a call, but
- * that inputs which the function takes as donated stay alive and keep their values. */
+/** Records what a call would do into the graph, inlined, and runs nothing, unless exposed storage
+ * is among what it reads or assigns. Arguments and failures as of nx_function_call, but that
+ * inputs which the function takes as donated stay alive and keep their values, and that a value
+ * without one (NX_UNBOUND, NX_DONATED) is noticed when the result is realised. */
 NX_API nx_status nx_function_record(nx_function *f, nx_tensor *const *in, size_t n_in,
                                     nx_tensor **out, size_t n_out);
+/** One more reference of the function, the caller's to release; returns it. NULL gives NULL. */
 NX_API nx_function *nx_function_retain(nx_function *f);
+/** Gives one reference up. NULL is allowed. As nx_tensor_release: on any thread, neither waits nor
+ * calls back. */
 NX_API void nx_function_release(nx_function *f);
 
 /* ---- description */
@@ -71,6 +83,7 @@ typedef struct nx_function_info {
   const char *name; /**< lives as long as the function, like all strings and shapes here */
   size_t inputs, outputs;
 } nx_function_info;
+/** Fills *out; all zeros but its size for NULL. */
 NX_API void nx_function_describe(const nx_function *f, nx_function_info *out);
 
 typedef struct nx_port_info {
@@ -80,8 +93,9 @@ typedef struct nx_port_info {
   int32_t rank;
   const int64_t *shape;
 } nx_port_info;
-/** NX_INVALID_ARGUMENT beyond the last one. */
+/** Fills *out with what input i takes. NX_INVALID_ARGUMENT beyond the last one. */
 NX_API nx_status nx_function_input(const nx_function *f, size_t i, nx_port_info *out);
+/** Fills *out with what output i is. NX_INVALID_ARGUMENT beyond the last one. */
 NX_API nx_status nx_function_output(const nx_function *f, size_t i, nx_port_info *out);
 
 #ifdef __cplusplus

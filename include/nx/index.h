@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Operations that address elements: ranges, windows, one-hot rows, and random tensors, whose
  * elements are a function of their position. As in ops.h, each records and returns a new handle;
- * NULL and this thread's error on a failure. */
+ * NULL and this thread's error on a failure, with the statuses of ops.h. */
 #ifndef NX_INDEX_H
 #define NX_INDEX_H
 
@@ -11,22 +11,28 @@
 extern "C" {
 #endif
 
-/* ---- ranges: start, stop and step of an axis, as x[start:stop:step] in Python. Negative starts
- * and stops count from the end; both are then cut to the axis. NX_OPEN: left out, that end of the
- * axis which the step comes from or goes to. A step may be negative, not 0. */
+/* ---- ranges */
+
+/** A start or stop that is left out: that end of the axis which the step comes from or goes to. */
 #define NX_OPEN INT64_MIN
+/** Start, stop and step of an axis, as x[start:stop:step] in Python. Negative starts and stops
+ * count from the end; both are then cut to the axis. A step may be negative, not 0. */
 typedef struct nx_range {
   int64_t start, stop, step;
 } nx_range;
-/** All dtypes. A view of x; n <= rank ranges for the first axes, those after them are whole. */
+/** All dtypes. A view of x; n <= rank ranges for the first axes, those after them are whole.
+ * NX_INVALID_ARGUMENT: n above the rank, a step of 0, a list that is NULL. */
 NX_API nx_tensor *nx_get(nx_tensor *x, const nx_range *ranges, size_t n);
-/** Assigns src, broadcast, to that part of x. */
+/** Assigns src, broadcast, to that part of x which nx_get gives of these ranges. The statuses of
+ * nx_get and of nx_assign. */
 NX_API nx_status nx_set(nx_tensor *x, const nx_range *ranges, size_t n, nx_tensor *src);
 
-/* ---- windows that slide over the last n axes. Window w begins at element w * stride of an axis
- * that has `before` zeros in front and `after` zeros behind; its element k lies k * dilation
- * further. Only whole windows count, so an axis with room for none has 0. NULL: stride 1, dilation
- * 1, no zeros. */
+/* ---- windows */
+
+/** Windows that slide over the last n axes. Window w begins at element w * stride of an axis that
+ * has `before` zeros in front and `after` zeros behind; its element k lies k * dilation further.
+ * Only whole windows count, so an axis with room for none has 0. NULL: stride 1, dilation 1, no
+ * zeros. The lists are read before the call returns. */
 typedef struct nx_window {
   size_t size; /**< sizeof(nx_window) */
   int32_t n;
@@ -39,34 +45,42 @@ typedef struct nx_window {
  * numbers, forward or for the gradient of the weights, if nothing else reads the windows and they
  * exceed the second-level cache: each product makes them piece by piece. They are stored all the
  * same where the pieces that the threads hold at once would be more than half of them, and where a
- * product multiplies them with themselves. */
+ * product multiplies them with themselves. NX_INVALID_ARGUMENT: the window is NULL, has no kernel
+ * or more axes than x, a kernel, stride or dilation below 1, or zeros below 0; a rank of x and a
+ * rank of the window that exceed 32 together. NX_UNSUPPORTED_DTYPE: c32. */
 NX_API nx_tensor *nx_unfold(nx_tensor *x, const nx_window *window);
 /** I F C. The inverse: (lead.., product of kernel, number of windows) -> (lead.., output..), where
  * each element is the sum of those that unfold would have copied it to, in the order of
  * nx_reduce_sum over the kernel; 0 where there are none. n is the length of output and of the
- * window's lists. NX_INVALID_ARGUMENT: it is not, or the shapes do not fit each other. */
+ * window's lists. NX_INVALID_ARGUMENT: it is not, or the shapes do not fit each other. Statuses of
+ * the window as of nx_unfold; NX_UNSUPPORTED_DTYPE: bool and c32. */
 NX_API nx_tensor *nx_fold(nx_tensor *x, const int64_t *output, size_t n, const nx_window *window);
 
-/* ---- elements by number. Indices are i32 or i64, of the rank of the first operand, and no longer
- * than it but along `axis`; negative ones count from the end. All are checked when the result, or
- * anything that needs it, is realised: NX_INDEX_OUT_OF_RANGE, with the position of the first bad
- * one, in C order, as nx_error.index. */
+/* ---- elements by number */
 
-/** All dtypes. Element (i.., j, k..) of the result, which has the shape of indices, is data[i..,
+/** B I F C. Element (i.., j, k..) of the result, which has the shape of indices, is data[i..,
  * indices[i.., j, k..], k..], j and the index being along axis. Rows of a matrix: indices of shape
- * [n, 1], expanded to [n, columns]. */
+ * [n, 1], expanded to [n, columns].
+ *
+ * Indices are i32 or i64 (else NX_UNSUPPORTED_DTYPE), of the rank of data, and no longer than it
+ * but along `axis` (else NX_INVALID_ARGUMENT); negative ones count from the end. All are checked
+ * when the result, or anything that needs it, is realised: NX_INDEX_OUT_OF_RANGE, with the
+ * position of the first bad one, in C order, as nx_error.index. */
 NX_API nx_tensor *nx_gather(nx_tensor *data, nx_tensor *indices, int32_t axis);
 
 typedef enum nx_scatter_mode {
-  NX_SCATTER_SET, /**< all dtypes: the last update of an element, in C order, stays */
+  NX_SCATTER_SET, /**< B I F C: the last update of an element, in C order, stays */
   /** I F C: updates are added in C order, those of small floats in f32, rounded once */
   NX_SCATTER_ADD
 } nx_scatter_mode;
 enum {
   NX_UNIQUE_INDICES = 1 /**< a promise that no two updates have one element; changes no result */
 };
-/** x with updates, of the shape of indices, at the elements that nx_gather would read. nx_assign(x,
- * nx_scatter(x, ..)) touches these alone, if nothing else needs the old contents. */
+/** x with updates, of the shape of indices and the dtype of x, at the elements that nx_gather would
+ * read of x. Indices, and their check, as of nx_gather. nx_assign(x, nx_scatter(x, ..)) touches
+ * these alone, if nothing else needs the old contents. flags: NX_UNIQUE_INDICES.
+ * NX_INVALID_ARGUMENT: shapes that do not fit, no such mode, another flag; NX_UNSUPPORTED_DTYPE:
+ * bool with NX_SCATTER_ADD. */
 NX_API nx_tensor *nx_scatter(nx_tensor *x, nx_tensor *indices, nx_tensor *updates, int32_t axis,
                              nx_scatter_mode mode, uint32_t flags);
 
@@ -75,28 +89,36 @@ NX_API nx_tensor *nx_scatter(nx_tensor *x, nx_tensor *indices, nx_tensor *update
 typedef enum nx_scan_op { NX_SCAN_SUM, NX_SCAN_PROD, NX_SCAN_MAX, NX_SCAN_MIN } nx_scan_op;
 /** I F C (max, min: I F). Each element is the reduction of those of its line along axis up to and
  * with itself, in a fixed order (numerics.md). Integers wrap; NaN propagates; f16 and bf16 are
- * reduced in f32, each result rounded once. */
+ * reduced in f32, each result rounded once. Of the shape and dtype of x. NX_INVALID_ARGUMENT: no
+ * such scan, or an axis that is out of range; NX_UNSUPPORTED_DTYPE. */
 NX_API nx_tensor *nx_associative_scan(nx_tensor *x, nx_scan_op op, int32_t axis);
 
 /** B. The first n numbers, in C order, of elements that are true: i64 of shape [n], -1 where there
- * are no more. */
+ * are no more. NX_UNSUPPORTED_DTYPE: the mask is not bool; NX_INVALID_ARGUMENT: n below 0. */
 NX_API nx_tensor *nx_true_indices(nx_tensor *mask, int64_t n);
 
-/* ---- one-hot rows: 1 where the new last axis of n equals the index, else 0. Integer indices; any
- * other index than 0 .. n - 1 gives a row of zeros. */
+/* ---- one-hot rows */
+
+/** 1 where the new last axis of n elements equals the index, else 0, in any dtype. Any other index
+ * than 0 .. n - 1 gives a row of zeros. NX_UNSUPPORTED_DTYPE: indices that are no integers;
+ * NX_INVALID_ARGUMENT: n below 0, no such dtype, indices of rank 32. */
 NX_API nx_tensor *nx_one_hot(nx_tensor *indices, int64_t n, nx_dtype dtype);
 
-/* ---- random tensors. The same key (i32 or u32, of shape [2]) gives the same elements for ever, on
- * every device; element i in C order is a function of key, dtype and i alone. f16, bf16, f32, f64.
- * */
+/* ---- random tensors */
 
-/** Uniform in [0, 1): multiples of 2^-11, 2^-8, 2^-24, 2^-53. */
+/** Uniform in [0, 1), on the key's device. dtype is f16, bf16, f32 or f64: multiples of 2^-11,
+ * 2^-8, 2^-24, 2^-53. The same key (i32 or u32, of shape [2]) gives the same elements for ever, on
+ * every device; element i in C order is a function of key, dtype and i alone.
+ * NX_UNSUPPORTED_DTYPE: another dtype, or of the key; NX_INVALID_ARGUMENT: another shape of the
+ * key, no such dtype, shape is NULL with a rank, or there is no such shape with 32 bytes an
+ * element. */
 NX_API nx_tensor *nx_rand(nx_tensor *key, nx_dtype dtype, const int64_t *shape, int32_t rank);
-/** Normal, mean 0, deviation 1 (Box-Muller); f16 and bf16 are f32's, rounded. */
+/** Normal, mean 0, deviation 1 (Box-Muller); f16 and bf16 are f32's, rounded. Else as nx_rand. */
 NX_API nx_tensor *nx_randn(nx_tensor *key, nx_dtype dtype, const int64_t *shape, int32_t rank);
 /** 0 .. n - 1 in random order: i32 of shape [n], 0 <= n < 2^31. The argsort of 64 random bits each:
  * element i of the order has the threefry of the counter i, the first word above the second one.
- * Unlike the others it depends on n. */
+ * Unlike the others it depends on n. Key and its statuses as of nx_rand; NX_INVALID_ARGUMENT for
+ * another n. */
 NX_API nx_tensor *nx_permutation(nx_tensor *key, int64_t n);
 
 #ifdef __cplusplus

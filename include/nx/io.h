@@ -51,7 +51,8 @@ typedef struct nx_import_file_desc {
  * system writes them; who cannot wait calls fsync.
  *
  * NX_IO, with the path and the sizes; NX_INVALID_ARGUMENT: also bytes that are no whole number of
- * rows for the -1. *out untouched on failure. */
+ * rows for the -1. NX_OUT_OF_MEMORY. *out is one reference, the caller's, of a tensor on device 0;
+ * untouched on failure. */
 NX_API nx_status nx_import_file(nx_context *context, const nx_import_file_desc *desc,
                                 nx_tensor **out);
 
@@ -65,16 +66,16 @@ NX_API nx_status nx_import_file(nx_context *context, const nx_import_file_desc *
  * The file must keep its length while anything is computed from it: reading what somebody has cut
  * off since is SIGBUS, as with any mapped file, and changed bytes may be read changed or not. Who
  * writes a new file and renames it, as nx_save_npy does, disturbs nobody. Where that cannot be
- * relied on, read the file and import a copy. */
+ * relied on, read the file and import a copy. *out is one reference, the caller's, of a tensor on
+ * device 0; untouched on failure. */
 NX_API nx_status nx_load_npy(nx_context *context, const char *path, nx_tensor **out);
 /** Realises and writes in C order, to a temporary file that is synced and then takes the name: if
  * the machine stops there is the old file or the new one, whole, and the new one once this has
- * returned. After a failure the old file is there (the new one only if it was the folder that could
- * not be synced). A link stays a link, to the file that it leads to, whether that is there already
- * or not; permissions of a file that is replaced, and where possible its owner, stay. What is no
- * regular file, a pipe for instance, is written as it is.
- * bf16 is written as '<V2'; the other types that NumPy lacks are NX_UNSUPPORTED_DTYPE. NX_IO; what
- * realising gives. */
+ * returned. After a failure the old file is there (the new one only if it was the folder that
+ * could not be synced). A link stays a link, to the file that it leads to, whether that is there
+ * already or not; permissions of a file that is replaced, and where possible its owner, stay. What
+ * is no regular file, a pipe for instance, is written as it is. bf16 is written as '<V2'; the
+ * other types that NumPy lacks are NX_UNSUPPORTED_DTYPE. NX_IO; what realising gives. */
 NX_API nx_status nx_save_npy(nx_tensor *tensor, const char *path, const nx_run_options *options);
 
 /* ---- archives: files of named arrays. .npz is read, .safetensors read and written; which one a
@@ -92,31 +93,36 @@ typedef struct nx_array_info {
   int64_t shape[NX_MAX_RANK];
 } nx_array_info;
 
-/** Reads the directory and nothing else. An archive is never changed by its functions: any threads
- * may use one at once. It is for whoever opened it to close; what was loaded from it stays. Names,
- * and what describes them, live until then. NX_IO, NX_PARSE (also: two arrays of one name; arrays
- * that share bytes; sizes that cannot be true), NX_OUT_OF_MEMORY. */
+/** Opens an archive: reads the directory and nothing else. *out is the caller's, to close with
+ * nx_archive_close; untouched on failure. An archive is never changed by its functions: any
+ * threads may use one at once. What was loaded from it stays when it is closed; names, and what
+ * describes them, live until then. NX_IO, NX_PARSE (also: two arrays of one name; arrays that
+ * share bytes; sizes that cannot be true), NX_OUT_OF_MEMORY. */
 NX_API nx_status nx_archive_open(const char *path, nx_archive **out);
-/** NULL is allowed. */
+/** Closes an archive, once no thread uses it. NULL is allowed. */
 NX_API void nx_archive_close(nx_archive *archive);
-/** How many arrays there are. */
+/** How many arrays there are. 0 for NULL. */
 NX_API size_t nx_archive_count(const nx_archive *archive);
-/** The name of array number i, in the file's order; NULL beyond the last. */
+/** The name of array number i, in the file's order; NULL beyond the last. The archive's, until it
+ * is closed. */
 NX_API const char *nx_archive_name(const nx_archive *archive, size_t i);
 /** The number of the array of that name; -1 if there is none. */
 NX_API int64_t nx_archive_find(const nx_archive *archive, const char *name);
-/** Array number i. Of an .npz file this reads the member's header: NX_PARSE, NX_UNSUPPORTED_DTYPE
- * if that is not one of an array that is read. */
+/** Fills *out with what array number i is; its strings live until the archive is closed. Of an .npz
+ * file this reads the member's header: NX_PARSE, NX_UNSUPPORTED_DTYPE if that is not one of an
+ * array that is read; NX_IO where it is compressed and the library was built without zlib.
+ * NX_INVALID_ARGUMENT beyond the last one. NX_OUT_OF_MEMORY. */
 NX_API nx_status nx_archive_describe(const nx_archive *archive, size_t i, nx_array_info *out);
 /** The array of that name, as nx_load_npy loads one: over the file's own pages, but for elements
  * that are compressed, not aligned, or in the other byte order, which are copied. Checksums are
- * compared where a member is decompressed.
- * NX_INVALID_ARGUMENT: no such name; NX_PARSE, NX_UNSUPPORTED_DTYPE, NX_OUT_OF_MEMORY,
- * NX_INTERRUPTED; NX_IO: a compressed member, and the library was built without zlib. */
+ * compared where a member is decompressed. NX_INVALID_ARGUMENT: no such name; NX_PARSE,
+ * NX_UNSUPPORTED_DTYPE, NX_OUT_OF_MEMORY, NX_INTERRUPTED; NX_IO: a compressed member, and the
+ * library was built without zlib. *out is one reference, the caller's, untouched on failure. */
 NX_API nx_status nx_archive_load(const nx_archive *archive, nx_context *context, const char *name,
                                  const nx_run_options *options, nx_tensor **out);
 /** Sets key and value (either may be NULL) number i of the .safetensors metadata, ordered by key.
- * Returns how many there are; beyond them nothing is set. */
+ * Returns how many there are; beyond them nothing is set. The strings are the archive's. 0 for
+ * NULL. */
 NX_API size_t nx_archive_metadata(const nx_archive *archive, size_t i, const char **key,
                                   const char **value);
 
@@ -128,9 +134,10 @@ typedef struct nx_text_pair {
   const char *key, *value;
 } nx_text_pair;
 /** Realises all tensors, in one run, and writes them in C order, with the metadata, to a file that
- * replaces an old one as that of nx_save_npy does. Texts are UTF-8. NX_INVALID_ARGUMENT: a name
- * given twice, or "__metadata__"; NX_UNSUPPORTED_DTYPE: i4, u4, c32 and c128, which the format
- * lacks; NX_IO; what realising gives. */
+ * replaces an old one as that of nx_save_npy does. Texts are UTF-8. NX_INVALID_ARGUMENT: a name or
+ * a key given twice, NULL or not UTF-8, the name "__metadata__", a tensor that is NULL or of
+ * another context, or more names and metadata than the format has room for; NX_UNSUPPORTED_DTYPE:
+ * i4, u4, c32 and c128, which the format lacks; NX_IO; what realising gives. */
 NX_API nx_status nx_save_safetensors(nx_context *context, const char *path,
                                      const nx_named_tensor *tensors, size_t n,
                                      const nx_text_pair *metadata, size_t n_metadata,

@@ -53,6 +53,7 @@ NX_API nx_tensor *nx_binary(nx_tensor *a, nx_binary_op op, nx_tensor *b);
 /** `a op b`, where b is a number: `x * 0.5` is nx_binary_f64(x, NX_BINARY_MUL, 0.5). The result has
  * the shape of a, and the dtype that the operation gives of a's. */
 NX_API nx_tensor *nx_binary_f64(nx_tensor *a, nx_binary_op op, double b);
+/** The same, where b is an integer. */
 NX_API nx_tensor *nx_binary_i64(nx_tensor *a, nx_binary_op op, int64_t b);
 /** The same for every kind of number; b is read before this returns. Also NX_INVALID_ARGUMENT for
  * NULL, or a number of no known kind. */
@@ -61,6 +62,7 @@ NX_API nx_tensor *nx_binary_scalar(nx_tensor *a, nx_binary_op op, const nx_scala
 /** `a op b`, where a is a number: `1 / x` is nx_f64_binary(1, NX_BINARY_DIV, x). The result has the
  * shape of b, and the dtype that the operation gives of b's. */
 NX_API nx_tensor *nx_f64_binary(double a, nx_binary_op op, nx_tensor *b);
+/** The same, where a is an integer. */
 NX_API nx_tensor *nx_i64_binary(int64_t a, nx_binary_op op, nx_tensor *b);
 /** The same for every kind of number; a is read before this returns. Also NX_INVALID_ARGUMENT for
  * NULL, or a number of no known kind. */
@@ -70,6 +72,7 @@ NX_API nx_tensor *nx_scalar_binary(const nx_scalar *a, nx_binary_op op, nx_tenso
  * dtypes. The statuses of nx_full. */
 NX_API nx_tensor *nx_full_f64(nx_context *context, nx_device device, nx_dtype dtype,
                               const int64_t *shape, int32_t rank, double value);
+/** As nx_full_f64, of an integer. */
 NX_API nx_tensor *nx_full_i64(nx_context *context, nx_device device, nx_dtype dtype,
                               const int64_t *shape, int32_t rank, int64_t value);
 

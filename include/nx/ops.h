@@ -7,7 +7,15 @@
  * Classes of dtypes below: B bool, I integers, F floats, C complex (c64 and c128; c32 is stored,
  * moved by views, copied, assigned and cast, nothing else). Binary operands have one dtype; shapes
  * broadcast as in NumPy. Axes count from 0, negative ones from the end. Every operation rounds to
- * its dtype: small floats compute in f32 and round each result to nearest even. */
+ * its dtype: small floats compute in f32 and round each result to nearest even.
+ *
+ * Operands are borrowed, lists copied; the result is one reference, the caller's. Statuses of every
+ * operation: NX_UNSUPPORTED_DTYPE for a dtype of no class that its comment names;
+ * NX_INVALID_ARGUMENT for operands of two dtypes where it wants one, of two contexts or two devices
+ * (a constant of rank 0 goes with any device), for shapes, axes and flags that it does not admit,
+ * and for a result of more than 32 axes or 63 bits of bytes; NX_OUT_OF_MEMORY. An operation that
+ * reads exposed storage is carried out when recorded (tensor.h, nx_map) and gives what realising
+ * gives as well. */
 #ifndef NX_OPS_H
 #define NX_OPS_H
 
@@ -47,113 +55,158 @@ enum { NX_MAY_COPY = 1 /**< copy where strides cannot express the view */ };
 
 /* ---- binary */
 
-/** I F C. Integers wrap. C: infinite products as in Annex G of C99, products of parts in f64 for
- * c64. */
+/** Sum. I F C. Integers wrap. */
 NX_API nx_tensor *nx_add(nx_tensor *a, nx_tensor *b);
+/** Difference, a - b. I F C. Integers wrap. */
 NX_API nx_tensor *nx_sub(nx_tensor *a, nx_tensor *b);
+/** Product, element by element. I F C. Integers wrap. C: infinite products as in Annex G of C99,
+ * products of parts in f64 for c64. */
 NX_API nx_tensor *nx_mul(nx_tensor *a, nx_tensor *b);
-/** I F C. Integers truncate toward zero; x/0 = 0, MIN/-1 = MIN. C: no overflow but of the quotient
- * itself. */
+/** Quotient, a / b. I F C. Integers truncate toward zero; x/0 = 0, MIN/-1 = MIN. C: no overflow but
+ * of the quotient itself. */
 NX_API nx_tensor *nx_div(nx_tensor *a, nx_tensor *b);
-/** I F. The sign of the dividend; x%0 = 0, MIN%-1 = 0; floats as C's fmod. */
+/** Remainder of a / b. I F. The sign of the dividend; x%0 = 0, MIN%-1 = 0; floats as C's fmod. */
 NX_API nx_tensor *nx_mod(nx_tensor *a, nx_tensor *b);
-/** I F C. Integers wrap, 0^0 = 1, a negative exponent gives 1 for 1, ±1 for -1, else 0; floats as
- * C's pow; C: exp(b log a), but 1 for b = 0, and 0 for a = 0 where b has a positive real part. */
+/** a to the power b. I F C. Integers wrap, 0^0 = 1, a negative exponent gives 1 for 1, ±1 for -1,
+ * else 0; floats as C's pow; C: exp(b log a), but 1 for b = 0, and 0 for a = 0 where b has a
+ * positive real part. */
 NX_API nx_tensor *nx_pow(nx_tensor *a, nx_tensor *b);
 /** F. The angle of the point (x, y), in (-pi, pi]; nx_atan2(y, x) as C's. */
 NX_API nx_tensor *nx_atan2(nx_tensor *y, nx_tensor *x);
-/** B I F C; result bool. NaN, or one in either part, is unequal to everything. */
+/** a == b. B I F C; result bool. NaN, or one in either part, is unequal to everything. */
 NX_API nx_tensor *nx_cmpeq(nx_tensor *a, nx_tensor *b);
+/** a != b. As nx_cmpeq. */
 NX_API nx_tensor *nx_cmpne(nx_tensor *a, nx_tensor *b);
-/** B I F; result bool. False < true. */
+/** Whether a is less than b; false with NaN. B I F; result bool. False < true. */
 NX_API nx_tensor *nx_cmplt(nx_tensor *a, nx_tensor *b);
+/** Whether a is less than b or equal. As nx_cmplt. */
 NX_API nx_tensor *nx_cmple(nx_tensor *a, nx_tensor *b);
-/** B I F. NaN in either operand gives NaN; -0 < +0. */
+/** The larger of a and b. B I F. NaN in either operand gives NaN; -0 < +0. */
 NX_API nx_tensor *nx_max(nx_tensor *a, nx_tensor *b);
+/** The smaller of a and b. As nx_max. */
 NX_API nx_tensor *nx_min(nx_tensor *a, nx_tensor *b);
-/** B I. Bitwise on integers, logical on bool. */
+/** Exclusive or. B I. Bitwise on integers, logical on bool. */
 NX_API nx_tensor *nx_xor(nx_tensor *a, nx_tensor *b);
+/** Or. As nx_xor. */
 NX_API nx_tensor *nx_or(nx_tensor *a, nx_tensor *b);
+/** And. As nx_xor. */
 NX_API nx_tensor *nx_and(nx_tensor *a, nx_tensor *b);
-/** I. shr keeps the sign of signed integers. A count outside [0, width) gives 0, or the sign. */
+/** a shifted left by count bits. I, both of one dtype. A count outside [0, width) gives 0. */
 NX_API nx_tensor *nx_shl(nx_tensor *a, nx_tensor *count);
+/** a shifted right by count bits; keeps the sign of signed integers. I, both of one dtype. A count
+ * outside [0, width) gives 0, or the sign. */
 NX_API nx_tensor *nx_shr(nx_tensor *a, nx_tensor *count);
 
 /* ---- unary */
 
-/** I F C. The negative of the lowest integer is that integer. */
+/** The negative of x. I F C. Of the lowest integer that integer. */
 NX_API nx_tensor *nx_neg(nx_tensor *x);
-/** I F C. abs of the lowest integer is that integer; sign(NaN) = NaN, sign(±0) = 0. C: |z| + 0i, z
- * / |z|. */
+/** Absolute value, of the operand's dtype. I F C. Of the lowest integer that integer. C: the
+ * absolute value + 0i. */
 NX_API nx_tensor *nx_abs(nx_tensor *x);
+/** The sign: -1, 0 or 1. I F C. sign(NaN) = NaN, sign(±0) = 0. C: z divided by its absolute value.
+ * */
 NX_API nx_tensor *nx_sign(nx_tensor *x);
-/** I F C. Integers: 1/x truncated, recip(0) = 0. */
+/** 1 / x. I F C. Integers: 1/x truncated, recip(0) = 0. */
 NX_API nx_tensor *nx_recip(nx_tensor *x);
-/** F C, to nx_tanh. Of floats at most 1 ulp for sqrt, exp, log, sin and cos, 2 for the others;
- * special values and branch cuts as C's (Annexes F and G). C: docs/math.md has the errors. */
+/** Square root. F C. This and the functions to nx_atanh: of floats at most 1 ulp for sqrt, exp,
+ * log, sin and cos, 2 for the others; special values and branch cuts as C's (Annexes F and G). C:
+ * docs/math.md has the errors. */
 NX_API nx_tensor *nx_sqrt(nx_tensor *x);
+/** e to the power x. F C. As nx_sqrt. */
 NX_API nx_tensor *nx_exp(nx_tensor *x);
+/** Natural logarithm. F C. As nx_sqrt. */
 NX_API nx_tensor *nx_log(nx_tensor *x);
+/** Sine. F C. As nx_sqrt. */
 NX_API nx_tensor *nx_sin(nx_tensor *x);
+/** Cosine. F C. As nx_sqrt. */
 NX_API nx_tensor *nx_cos(nx_tensor *x);
+/** Tangent. F C. As nx_sqrt. */
 NX_API nx_tensor *nx_tan(nx_tensor *x);
+/** Arc sine. F C. As nx_sqrt. */
 NX_API nx_tensor *nx_asin(nx_tensor *x);
+/** Arc cosine. F C. As nx_sqrt. */
 NX_API nx_tensor *nx_acos(nx_tensor *x);
+/** Arc tangent. F C. As nx_sqrt. */
 NX_API nx_tensor *nx_atan(nx_tensor *x);
+/** Hyperbolic sine. F C. As nx_sqrt. */
 NX_API nx_tensor *nx_sinh(nx_tensor *x);
+/** Hyperbolic cosine. F C. As nx_sqrt. */
 NX_API nx_tensor *nx_cosh(nx_tensor *x);
+/** Hyperbolic tangent. F C. As nx_sqrt. */
 NX_API nx_tensor *nx_tanh(nx_tensor *x);
+/** Error function. F alone. Else as nx_sqrt. */
 NX_API nx_tensor *nx_erf(nx_tensor *x);
+/** log(1 + x). F alone. Else as nx_sqrt. */
 NX_API nx_tensor *nx_log1p(nx_tensor *x);
+/** exp(x) - 1. F alone. Else as nx_sqrt. */
 NX_API nx_tensor *nx_expm1(nx_tensor *x);
+/** Inverse hyperbolic sine. F alone. Else as nx_sqrt. */
 NX_API nx_tensor *nx_asinh(nx_tensor *x);
+/** Inverse hyperbolic cosine. F alone. Else as nx_sqrt. */
 NX_API nx_tensor *nx_acosh(nx_tensor *x);
+/** Inverse hyperbolic tangent. F alone. Else as nx_sqrt. */
 NX_API nx_tensor *nx_atanh(nx_tensor *x);
-/** F. Half to even. */
+/** To the nearest whole number, half to even. F. */
 NX_API nx_tensor *nx_rint(nx_tensor *x);
-/** I F; the identity on integers. round: half away from zero. */
+/** Toward zero to a whole number. I F; the identity on integers. */
 NX_API nx_tensor *nx_trunc(nx_tensor *x);
+/** Up to a whole number. As nx_trunc. */
 NX_API nx_tensor *nx_ceil(nx_tensor *x);
+/** Down to a whole number. As nx_trunc. */
 NX_API nx_tensor *nx_floor(nx_tensor *x);
+/** To the nearest whole number, half away from zero. As nx_trunc. */
 NX_API nx_tensor *nx_round(nx_tensor *x);
 
 /* ---- complex numbers */
 
-/** F C. The parts of a complex number, f32 of c64 and f64 of c128. A float is its own real part and
- * conjugate, and has the imaginary part 0. */
+/** The real part of a complex number, f32 of c64 and f64 of c128. F C. A float is its own real
+ * part. */
 NX_API nx_tensor *nx_real(nx_tensor *x);
+/** The imaginary part; of a float 0. Dtypes as of nx_real. */
 NX_API nx_tensor *nx_imag(nx_tensor *x);
+/** The conjugate, of the operand's dtype; a float is its own. F C. */
 NX_API nx_tensor *nx_conj(nx_tensor *x);
-/** c64 of f32, c128 of f64. */
+/** Complex numbers of their parts: c64 of f32, c128 of f64; other dtypes are NX_UNSUPPORTED_DTYPE.
+ * */
 NX_API nx_tensor *nx_complex(nx_tensor *re, nx_tensor *im);
 
 /* ---- choice and conversion */
 
-/** cond is bool; a and b of one dtype; all three broadcast. */
+/** Of a where cond is true, else of b. cond is bool; a and b are B I F C, of one dtype, which is
+ * that of the result; all three broadcast. */
 NX_API nx_tensor *nx_where(nx_tensor *cond, nx_tensor *a, nx_tensor *b);
-/** Every pair of dtypes. F -> I truncates and saturates, NaN -> 0; I -> I wraps; to bool: x != 0,
- * NaN true; I -> F and F -> F round to nearest even, once. Of a complex number a real dtype takes
- * the real part (bool: whether either part is not 0); a real one has the imaginary part 0. */
+/** x converted to dtype. Every pair of dtypes. F -> I truncates and saturates, NaN -> 0; I -> I
+ * wraps; to bool: x != 0, NaN true; I -> F and F -> F round to nearest even, once. Of a complex
+ * number a real dtype takes the real part (bool: whether either part is not 0); a real one has the
+ * imaginary part 0. NX_INVALID_ARGUMENT: no such dtype. */
 NX_API nx_tensor *nx_cast(nx_tensor *x, nx_dtype dtype);
-/** The same bits as another dtype of equal size. */
+/** The same bits as another dtype of equal size. B I F C. NX_INVALID_ARGUMENT: another size, or no
+ * such dtype. */
 NX_API nx_tensor *nx_bitcast(nx_tensor *x, nx_dtype dtype);
 
-/* ---- reductions: nx_reduce_ and what they do. Over any set of axes; an empty list reduces
- * nothing. flags: NX_KEEPDIMS. NX_INVALID_ARGUMENT: an axis that is out of range or named twice, a
- * list that is NULL, another flag. NX_UNSUPPORTED_DTYPE. */
+/* ---- reductions: nx_reduce_ and what they do */
 
-/** I F C; of the operand's dtype; empty sum 0, empty product 1. The order of floats is fixed: the
- * same bits on any number of threads. */
+/** The sum over n axes, any set of them; an empty list reduces nothing. I F C; of the operand's
+ * dtype; 0 over nothing. Integers wrap. The order of floats is fixed: the same bits on any number
+ * of threads. flags: NX_KEEPDIMS. NX_INVALID_ARGUMENT: an axis that is out of range or named
+ * twice, a list that is NULL, another flag. NX_UNSUPPORTED_DTYPE. */
 NX_API nx_tensor *nx_reduce_sum(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
+/** The product; 1 over nothing. As nx_reduce_sum. */
 NX_API nx_tensor *nx_reduce_prod(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
-/** B I F (on bool: any, all); of the operand's dtype. NaN propagates. Over an empty axis false and
- * true of bools; of numbers an error, unless the result is empty too. */
+/** The largest element. B I F (on bool: any); of the operand's dtype. NaN propagates. Over an empty
+ * axis false of bools; of numbers NX_INVALID_ARGUMENT, unless the result is empty too. Axes, flags
+ * and statuses as of nx_reduce_sum. */
 NX_API nx_tensor *nx_reduce_max(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
+/** The smallest element (on bool: all; true over an empty axis). Else as nx_reduce_max. */
 NX_API nx_tensor *nx_reduce_min(nx_tensor *x, const int32_t *axes, size_t n, uint32_t flags);
-/** B I F; one axis, of 1 to 2^31 - 1 elements. The place of the largest (smallest) element of each
- * line, the first one of equal ones; the first NaN wins. dtype is that of the result, NX_I32 or
- * NX_I64; another one is NX_UNSUPPORTED_DTYPE. */
+/** The place of the largest element of each line along one axis, of 1 to 2^31 - 1 elements; the
+ * first one of equal ones; the first NaN wins. B I F. dtype is that of the result, NX_I32 or
+ * NX_I64; another one is NX_UNSUPPORTED_DTYPE. flags: NX_KEEPDIMS. NX_INVALID_ARGUMENT: the axis
+ * is out of range or has another extent (0 is admitted where the result is empty too), another
+ * flag. */
 NX_API nx_tensor *nx_reduce_argmax(nx_tensor *x, int32_t axis, uint32_t flags, nx_dtype dtype);
+/** The place of the smallest element. As nx_reduce_argmax. */
 NX_API nx_tensor *nx_reduce_argmin(nx_tensor *x, int32_t axis, uint32_t flags, nx_dtype dtype);
 
 /* ---- order */
@@ -166,67 +219,77 @@ NX_API nx_tensor *nx_reduce_argmin(nx_tensor *x, int32_t axis, uint32_t flags, n
  * range, another flag. NX_UNSUPPORTED_DTYPE. */
 NX_API nx_tensor *nx_sort(nx_tensor *x, int32_t axis, uint32_t flags);
 /** I F C. The places on the axis that nx_sort takes its elements from, at most 2^31 - 1 of them, as
- * dtype: NX_I32 or NX_I64; another one is NX_UNSUPPORTED_DTYPE. */
+ * dtype: NX_I32 or NX_I64; another one is NX_UNSUPPORTED_DTYPE. Flags and statuses as of nx_sort;
+ * NX_INVALID_ARGUMENT for a longer axis. */
 NX_API nx_tensor *nx_argsort(nx_tensor *x, int32_t axis, uint32_t flags, nx_dtype dtype);
 
 /* ---- movement: views of the same storage, no copy */
 
-/** Axes of extent 1, and new leading axes, repeat to `shape`. NX_INVALID_ARGUMENT: they do not, or
- * shape is NULL. */
+/** A view of the same storage, no copy, of any dtype: axes of extent 1, and new leading axes,
+ * repeat to `shape`. NX_INVALID_ARGUMENT: they do not, or shape is NULL. */
 NX_API nx_tensor *nx_expand(nx_tensor *x, const int64_t *shape, int32_t rank);
-/** The same elements in C order. Where strides cannot express that as a view it is NX_NEEDS_COPY,
- * or, with NX_MAY_COPY in flags, a new tensor with the elements copied, which shares nothing with
- * x; no error is noted then. NX_INVALID_ARGUMENT: another number of elements, shape is NULL,
- * another flag. */
+/** The same elements in C order in another shape, of any dtype: a view of the same storage. Where
+ * strides cannot express that it is NX_NEEDS_COPY, or, with NX_MAY_COPY in flags, a new tensor
+ * with the elements copied, which shares nothing with x; no error is noted then.
+ * NX_INVALID_ARGUMENT: another number of elements, shape is NULL, another flag. */
 NX_API nx_tensor *nx_reshape(nx_tensor *x, const int64_t *shape, int32_t rank, uint32_t flags);
-/** Axis i of the result is axis axes[i] of x. n is the rank. NX_INVALID_ARGUMENT: it is not, or the
- * axes are not each of x's once. */
+/** A view of the same storage, of any dtype. Axis i of the result is axis axes[i] of x. n is the
+ * rank. NX_INVALID_ARGUMENT: it is not, or the axes are not each of x's once. */
 NX_API nx_tensor *nx_permute(nx_tensor *x, const int32_t *axes, size_t n);
-/** Along axis i the elements from start[i] to stop[i], which is not one of them. n is the length of
- * both lists and the rank of x: any other one, or a list that is NULL, is NX_INVALID_ARGUMENT.
- * NX_INDEX_OUT_OF_RANGE: not 0 <= start <= stop <= extent. */
+/** A view of the same storage, of any dtype. Along axis i the elements from start[i] to stop[i],
+ * which is not one of them. n is the length of both lists and the rank of x: any other one, or a
+ * list that is NULL, is NX_INVALID_ARGUMENT. NX_INDEX_OUT_OF_RANGE: not 0 <= start <= stop <=
+ * extent. */
 NX_API nx_tensor *nx_shrink(nx_tensor *x, const int64_t *start, const int64_t *stop, size_t n);
-/** The elements in reverse order along each of these axes. NX_INVALID_ARGUMENT as of reductions. */
+/** A view of the same storage, of any dtype. The elements in reverse order along each of these
+ * axes. NX_INVALID_ARGUMENT as of nx_reduce_sum. */
 NX_API nx_tensor *nx_flip(nx_tensor *x, const int32_t *axes, size_t n);
 
 /* ---- movement: new tensors */
 
-/** Every dtype. before[i] elements of *value before axis i, after[i] behind it. n is the length of
- * both lists and the rank of x: any other one, a list that is NULL, an entry below 0, a value that
- * is NULL, or a shape beyond 63 bits is NX_INVALID_ARGUMENT. */
+/** B I F C, every dtype but c32. before[i] elements of *value before axis i, after[i] behind it. n
+ * is the length of both lists and the rank of x: any other one, a list that is NULL, an entry
+ * below 0, a value that is NULL, or a shape beyond 63 bits is NX_INVALID_ARGUMENT. */
 NX_API nx_tensor *nx_pad(nx_tensor *x, const int64_t *before, const int64_t *after, size_t n,
                          const nx_scalar *value);
-/** n >= 1 tensors of one dtype and rank, equal extents but along axis. */
+/** The n tensors one behind the other along axis. B I F C, of one dtype and rank, with equal
+ * extents but along axis. NX_INVALID_ARGUMENT: they are not, there are none, or the axis is out of
+ * range. */
 NX_API nx_tensor *nx_cat(nx_tensor *const *tensors, size_t n, int32_t axis);
 
 /* ---- memory */
 
-/** x's own storage if its view is C-contiguous with offset 0, else a new one that is. */
+/** A new handle of x's own storage if its view is C-contiguous with offset 0, else a new storage
+ * that is, as of nx_copy. Every dtype. */
 NX_API nx_tensor *nx_contiguous(nx_tensor *x);
-/** Always a new storage of exactly x's elements. */
+/** Always a new storage of exactly x's elements. Every dtype. */
 NX_API nx_tensor *nx_copy(nx_tensor *x);
 
 /* ---- sources */
 
-/** n elements start + i * step, where start and step become dtype first, as by nx_full. Integers
- * wrap; f32 and f64 round the product and the sum; small floats compute both in f32, which rounds
- * each, and round the result to dtype; bool: whether the sum, of integers, is not 0. B I F. */
+/** n elements start + i * step, where start and step become dtype first, as by nx_full. B I F C.
+ * Integers wrap; f32 and f64 round the product and the sum; small floats compute both in f32,
+ * which rounds each, and round the result to dtype; complex numbers part by part; bool: whether
+ * the sum, of integers, is not 0. Statuses as of nx_full; NX_UNSUPPORTED_DTYPE: c32. */
 NX_API nx_tensor *nx_arange(nx_context *context, nx_device device, nx_dtype dtype,
                             const nx_scalar *start, const nx_scalar *step, int64_t n);
-/** n rows, m columns, 1 where column - row == k, else 0. */
+/** n rows, m columns, 1 where column - row == k, else 0. Every dtype. Statuses as of nx_empty. */
 NX_API nx_tensor *nx_eye(nx_context *context, nx_device device, nx_dtype dtype, int64_t n,
                          int64_t m, int64_t k);
 
 /* ---- random bits */
 
-/** Threefry-2x32 with 20 rounds; i32 or u32; last axis of size 2; the other axes broadcast. */
+/** Threefry-2x32 with 20 rounds of each pair of words of the counter: as many random bits. key and
+ * counter are i32, or both are u32; the last axis of each is of size 2, else NX_INVALID_ARGUMENT;
+ * the other axes broadcast. */
 NX_API nx_tensor *nx_threefry(nx_tensor *key, nx_tensor *counter);
 
 /* ---- composed of the operations above */
 
-/** B I F; result bool; both broadcast. a > b is nx_cmplt(b, a), a >= b is nx_cmple(b, a): with NaN
- * false, false < true. The statuses of nx_cmplt. */
+/** a > b, which is nx_cmplt(b, a). B I F; result bool; both broadcast. With NaN false, false <
+ * true. The statuses of nx_cmplt. */
 NX_API nx_tensor *nx_cmpgt(nx_tensor *a, nx_tensor *b);
+/** a >= b, which is nx_cmple(b, a). Else as nx_cmpgt. */
 NX_API nx_tensor *nx_cmpge(nx_tensor *a, nx_tensor *b);
 
 /** F C. The arithmetic mean over axes, which are given as to nx_reduce_sum, flags too: their sum in

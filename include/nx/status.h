@@ -49,7 +49,7 @@ typedef enum nx_status {
 
 /** "NX_OUT_OF_MEMORY" for NX_OUT_OF_MEMORY; "NX_UNKNOWN" for a value outside the table. Static. */
 NX_API const char *nx_status_name(nx_status status);
-/** The sentence of the table. Static. */
+/** The sentence of the table; "not a status of this library" for a value outside it. Static. */
 NX_API const char *nx_status_sentence(nx_status status);
 
 #ifdef __cplusplus
