@@ -12,10 +12,9 @@
 /* The debugging options of the process. runtime/debug.c fills them in before anything is compiled;
  * nx_debug_set can change verify, roundtrip and the answers of `wants` at any time. */
 typedef struct nxp_debug {
-  _Atomic bool verify;       /* verify the IR after every pass */
-  _Atomic bool roundtrip;    /* print, parse and print again after every pass: the same bytes */
-  _Atomic bool step_by_step; /* launches on a GPU do not use CUDA graphs */
-  uint32_t skip;             /* passes to leave out, a bit for each row of nxp_passes */
+  _Atomic bool verify;    /* verify the IR after every pass */
+  _Atomic bool roundtrip; /* print, parse and print again after every pass: the same bytes */
+  uint32_t skip;          /* passes to leave out, a bit for each row of nxp_passes */
   /* Called with every stage ("clusters", "kernels", "bound", "llvm", "asm", "plan") when it is
    * made, if `wants` returns true for it. Both NULL: nothing is shown. If `show` fails, the
    * compilation that it shows fails. */

@@ -206,7 +206,6 @@ static void apply(uint32_t f, bool from_start) {
   atomic_store(&shown_since, f & all_stages ? atomic_fetch_add(&requests, 1) + 1 : 0);
   nxp_debugging.verify = f & NXI_DEBUG_verify;
   nxp_debugging.roundtrip = f & NXI_DEBUG_roundtrip;
-  nxp_debugging.step_by_step = f & NXI_DEBUG_nographs;
   nxi_watch_set(f & NXI_DEBUG_handles, from_start);
 }
 

@@ -19,6 +19,16 @@ void nxk_copy_each(nxk_copies *w, nxk_value v, uint32_t n) {
   for (uint32_t i = 0; i < n; i++) nxk_copy_decided(w->to, w->b.from, v, w->map[i]);
 }
 
+static bool is_reduce_loop(const nxk_kernel *k, nxk_value v) {
+  const nxk_instr *in = &k->instrs[v];
+  return in->op == NXK_for && k->loops[in->imm].kind == NXK_REDUCE;
+}
+
+bool nxk_begins_run(const nxk_kernel *k, nxk_value v) {
+  nxk_value around = k->instrs[v].block;
+  return is_reduce_loop(k, v) && (around == NXK_NONE || !is_reduce_loop(k, around));
+}
+
 static void begin(nxk_copies *w) {
   size_t bytes = ((size_t)w->b.from->n_instrs + 1) * sizeof(nxk_value);
   for (uint32_t i = 0; i < w->n; i++) {

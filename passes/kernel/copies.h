@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Passes that compute several points of a loop in one iteration (interleave.c, jam.c) write a
- * kernel once more, and some of its instructions several times: one copy for each point. */
+/* Passes that write out points of a loop (unroll.c, unroll_pairs.c, jam.c) write a kernel once
+ * more, and some of its instructions several times: one copy for each point that shares an
+ * iteration with others. */
 #ifndef PASSES_KERNEL_COPIES_H
 #define PASSES_KERNEL_COPIES_H
 
@@ -21,6 +22,9 @@ void nxk_map_copies(nxk_copies *w, nxk_value v, nxk_value to);
 void nxk_copy_once(nxk_copies *w, nxk_value v);
 /* Writes instruction v once for each of the first n copies. */
 void nxk_copy_each(nxk_copies *w, nxk_value v, uint32_t n);
+
+/* Whether v is the outermost reduce loop of a run. */
+bool nxk_begins_run(const nxk_kernel *k, nxk_value v);
 
 /* Writes what begins at v in another way, and returns its last instruction; or writes nothing and
  * returns v. */

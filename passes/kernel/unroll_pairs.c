@@ -144,16 +144,13 @@ static void write_combined(nxk_copies *w, const nxb_stage *s, nxk_value pair) {
  * Returns its last instruction, or v if nothing was written. */
 static nxk_value write_out(nxk_copies *w, nxk_value v) {
   const nxk_kernel *k = w->b.from;
-  const nxk_instr *in = &k->instrs[v], *around = in->block != NXK_NONE ? &k->instrs[in->block] : in;
-  if (in->op == NXK_region) {
+  if (k->instrs[v].op == NXK_region) {
     nxb_region p;
     if (!nxb_analyze_region(&w->b, v, &p) || !weaves_region(&w->b, &p)) return v;
     write_woven(w, &p);
     return p.last;
   }
-  bool run = in->op == NXK_for && k->loops[in->imm].kind == NXK_REDUCE &&
-             (around->op != NXK_for || k->loops[around->imm].kind != NXK_REDUCE);
-  if (!run) return v;
+  if (!nxk_begins_run(k, v)) return v;
   nxb_stage s;
   nxb_analyze_stage(&w->b, v, &s);
   nxk_value pair = w->b.failed ? NXK_NONE : pair_of_run(&w->b, &s);

@@ -11,8 +11,9 @@
 #include <string.h>
 
 #include "launch.h"
-#include "passes/pipeline.h"
 #include "ir/platform/thread.h"
+#include "passes/pipeline.h"
+#include "runtime/debug.h"
 
 enum {
   FEWEST_STEPS = 3, /* a graph costs about as much as two launches */
@@ -195,8 +196,7 @@ static nx_status launch(const nxi_executable *e, const nxi_launch *l, bool *done
 nx_status nxi_gpu_launch_graph(const nxi_executable *e, const nxi_launch *l, bool *done,
                                nxi_diag *d) {
   struct nxi_gpu_graphs *all = nxi_gpu_plan_of(e)->graphs;
-  if (all == NULL || atomic_load_explicit(&nxp_debugging.step_by_step, memory_order_relaxed))
-    return NX_OK;
+  if (all == NULL || (nxi_debug_flags() & NXI_DEBUG_nographs)) return NX_OK;
   if (!nxi_mutex_try(&all->lock)) return NX_OK; /* another thread is capturing or launching */
   nx_status status = all->wasted < MOST_WASTED ? launch(e, l, done, d) : NX_OK;
   nxi_mutex_unlock(&all->lock);
