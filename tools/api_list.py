@@ -83,7 +83,7 @@ QUESTIONS = {
     "nx_device_of",
     "nx_context_of",
 }
-SEVERAL_RESULTS = {"nx_qr", "nx_svd", "nx_eigh", "nx_eig", "nx_slogdet"}
+SEVERAL_RESULTS = {"nx_qr", "nx_svd", "nx_eigh", "nx_eig", "nx_slogdet", "nx_top_k"}
 
 
 class Unreadable(Exception):

@@ -50,6 +50,8 @@ extern "C" {
 enum { NX_KEEPDIMS = 1 /**< reduced axes stay, with extent 1 */ };
 /** Flags of sort and argsort. */
 enum { NX_DESCENDING = 1 };
+/** Flags of top_k. */
+enum { NX_SMALLEST = 1 /**< the smallest elements, instead of the largest */ };
 /** Flags of reshape. */
 enum { NX_MAY_COPY = 1 /**< copy where strides cannot express the view */ };
 
@@ -222,6 +224,15 @@ NX_API nx_tensor *nx_sort(nx_tensor *x, int32_t axis, uint32_t flags);
  * dtype: NX_I32 or NX_I64; another one is NX_UNSUPPORTED_DTYPE. Flags and statuses as of nx_sort;
  * NX_INVALID_ARGUMENT for a longer axis. */
 NX_API nx_tensor *nx_argsort(nx_tensor *x, int32_t axis, uint32_t flags, nx_dtype dtype);
+
+/** I F C. The k largest elements of each line along axis in descending order, or with NX_SMALLEST
+ * the k smallest in ascending order: the first k that nx_sort gives, equal ones in their order,
+ * NaNs last, with their bits. values: of x's shape with extent k along axis, and of its dtype;
+ * places: the places on the axis that they come from, as dtype: NX_I32 or NX_I64, another one is
+ * NX_UNSUPPORTED_DTYPE. Either may be NULL. NX_INVALID_ARGUMENT: k is negative or larger than the
+ * extent of the axis, the axis is out of range or longer than 2^31 - 1, another flag. */
+NX_API nx_status nx_top_k(nx_tensor *x, int64_t k, int32_t axis, uint32_t flags, nx_dtype dtype,
+                          nx_tensor **values, nx_tensor **places);
 
 /* ---- movement: views of the same storage, no copy */
 

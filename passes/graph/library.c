@@ -2,8 +2,8 @@
 /* Brings matrix products, library calls and outputs into the form that plans need. A product on
  * floats that the library does not multiply becomes a product in f32, rounded at the end. A
  * matrix whose strides the library cannot take is copied first, and so is an operand of a call
- * that is not dense. An output that is a view or an input becomes a copy, and so does a view
- * that is updated. Needs: composed views. Keeps: values. */
+ * that is not dense. A top_k may become a view of a sort. An output that is a view or an input
+ * becomes a copy, and so does a view that is updated. Needs: composed views. Keeps: values. */
 #include "passes/fuse/cluster.h"
 #include "rewrite.h"
 
@@ -115,15 +115,17 @@ static bool call_can_read(const nxg_graph *g, uint32_t node) {
   return !leaf && nxg_view_is_contiguous(&v);
 }
 
+static uint32_t readable_by_call(nxg_rewrite *r, uint32_t i, uint32_t node) {
+  return call_can_read(r->to, node) ? node : copy_of(r, i, node);
+}
+
 static void rewrite_call(nxg_rewrite *r, uint32_t i) {
   const nxg_node *n = &r->from->nodes[i];
   uint32_t args[NXG_CALL_OPERANDS];
   bool same = true;
   for (uint32_t a = 0; a < n->n_args && !nxg_rewrite_failed(r); a++) {
-    args[a] = r->map[n->args[a]];
-    if (call_can_read(r->to, args[a])) continue;
-    args[a] = copy_of(r, i, args[a]);
-    same = false;
+    args[a] = readable_by_call(r, i, r->map[n->args[a]]);
+    same = same && args[a] == r->map[n->args[a]];
   }
   if (same) {
     nxg_rewrite_copy(r, i);
@@ -132,6 +134,36 @@ static void rewrite_call(nxg_rewrite *r, uint32_t i) {
   uint32_t node = nxg_rewrite_add(r, i, (nxg_op)n->op, n->n_args, args, n->attrs, n->n_attrs,
                                   n->dtype, n->rank, n->shape);
   nxg_rewrite_map(r, i, node);
+}
+
+/* The first elements of a row are those of a sort where the sort is the quicker one: on a GPU, and
+ * where they are many or many rows are short. Complex operands have become rows of parts. */
+static bool is_top_of_sort(const nxg_graph *g, const nxg_node *n, nxp_products products) {
+  enum { MOST_PLACES = 1 << 14, SHORT = 1 << 10, ROWS = 16 };
+  if (n->op != NXG_top_k || nxg_call_has_rows(NXG_top_k, n->n_attrs)) return false;
+  if (products & NXP_ON_GPU || n->attrs[1] > MOST_PLACES) return true;
+  const nxg_node *x = &g->nodes[n->args[0]];
+  const int64_t length = x->shape[n->attrs[0]];
+  return length > 0 && length <= SHORT && nxg_node_elements(x) / length >= ROWS;
+}
+
+static void rewrite_top(nxg_rewrite *r, uint32_t i) {
+  const nxg_node *n = &r->from->nodes[i];
+  const uint32_t x = readable_by_call(r, i, r->map[n->args[0]]);
+  const nxg_op op = n->attrs[3] == 0 ? NXG_sort : NXG_argsort;
+  const int64_t order[] = {n->attrs[0], n->attrs[2]};
+  int64_t shape[NXG_MAX_RANK], attrs[1 + NXG_MAX_RANK] = {0};
+  memcpy(shape, n->shape, (size_t)n->rank * sizeof *shape);
+  shape[n->attrs[0]] = r->from->nodes[n->args[0]].shape[n->attrs[0]];
+  nxg_view v;
+  nxg_view_contiguous(&v, n->rank, shape);
+  memcpy(attrs + 1, v.strides, (size_t)n->rank * sizeof *attrs);
+  r->changed = true;
+  uint32_t sorted = nxg_rewrite_add(r, i, op, 1, &x, order, 2, n->dtype, n->rank, shape);
+  if (nxg_rewrite_failed(r)) return;
+  nxg_rewrite_map(r, i,
+                  nxg_rewrite_add(r, i, NXG_view, 1, &sorted, attrs, 1 + (uint32_t)n->rank,
+                                  n->dtype, n->rank, n->shape));
 }
 
 /* Makes the complex updates of a scatter a row in memory. */
@@ -172,6 +204,7 @@ nx_status nxg_pass_library(const nxg_graph *g, nxp_products products, nxg_graph 
   for (uint32_t i = 0; i < g->n_nodes && !nxg_rewrite_failed(&r); i++) {
     if (g->nodes[i].op == NXG_matmul && !nxp_matmul_generated(g, &g->nodes[i], products))
       rewrite_matmul(&r, i, products);
+    else if (is_top_of_sort(g, &g->nodes[i], products)) rewrite_top(&r, i);
     else if (nxg_ops[g->nodes[i].op].kind == NXG_KIND_CALL ||
              nxp_scan_called(&g->nodes[i], products))
       rewrite_call(&r, i);
@@ -181,7 +214,8 @@ nx_status nxg_pass_library(const nxg_graph *g, nxp_products products, nxg_graph 
   for (uint32_t i = 0; i < g->n_outputs && !nxg_rewrite_failed(&r); i++) {
     uint32_t node = g->outputs[i].node, product = product_of_output(g, node);
     if (product != UINT32_MAX) nxg_rewrite_map(&r, node, r.map[product]), r.changed = true;
-    else if (g->nodes[node].op == NXG_view || g->nodes[node].op == NXG_input)
+    else if (g->nodes[node].op == NXG_view || g->nodes[node].op == NXG_input ||
+             is_top_of_sort(g, &g->nodes[node], products))
       if (r.to->nodes[r.map[node]].op != NXG_copy)
         nxg_rewrite_map(&r, node, copy_of(&r, node, r.map[node]));
   }

@@ -19,6 +19,7 @@ static void install(void) {
   nxg_set_functions(NXG_slogdet, &nxi_det_functions);
   nxg_set_functions(NXG_sort, &nxi_sort_functions);
   nxg_set_functions(NXG_argsort, &nxi_sort_functions);
+  nxg_set_functions(NXG_top_k, &nxi_top_functions);
   nxg_set_functions(NXG_fft, &nxi_fft_functions);
   nxg_set_functions(NXG_ifft, &nxi_fft_functions);
   nxg_set_functions(NXG_rfft, &nxi_fft_functions);

@@ -20,6 +20,8 @@ extern const nxg_functions nxi_triangular_solve_functions, nxi_solve_functions, 
     nxi_det_functions;
 /* sort/sort.c: sort and argsort */
 extern const nxg_functions nxi_sort_functions;
+/* sort/top.c: top_k */
+extern const nxg_functions nxi_top_functions;
 
 /* fft/fft.c: fft, ifft, rfft, irfft */
 extern const nxg_functions nxi_fft_functions;

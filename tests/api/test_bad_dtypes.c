@@ -53,6 +53,7 @@ AS(argmax, nx_reduce_argmax(x, 0, 0, NX_I32))
 AS(argmin, nx_reduce_argmin(x, 0, 0, NX_I32))
 AS(sort, nx_sort(x, 0, 0))
 AS(argsort, nx_argsort(x, 0, NX_DESCENDING, NX_I32))
+AS(top_k, or_null(nx_top_k(x, 1, 0, 0, NX_I32, NULL, NULL), x))
 AS(threefry, nx_threefry(x, x))
 AS(data, nx_gather(x, place, 0))
 AS(indices, nx_gather(word, x, 0))
@@ -158,6 +159,7 @@ static const struct row {
     R("reduce_argmin", argmin, B | I | F),
     R("sort", sort, I | F | C),
     R("argsort", argsort, I | F | C),
+    R("top_k", top_k, I | F | C),
     R("threefry", threefry, WORD),
     R("gather", data, B | I | F | C),
     {"gather", indices, INDEX, 1},

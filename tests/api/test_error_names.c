@@ -66,6 +66,7 @@ STATUS(qr, nx_qr(half, 0, &made[0], &made[1]))
 STATUS(svd, nx_svd(half, 0, &made[0], &made[1], &made[2]))
 STATUS(eigh, nx_eigh(half, 0, &made[0], &made[1]))
 STATUS(eig, nx_eig(half, &made[0], &made[1]))
+STATUS(top_k, nx_top_k(line, 2, 0, 0, NX_I64, &made[0], &made[1]))
 ONE(unfold, nx_unfold(line, &window))
 ONE(fold, nx_fold(folds, (int64_t[]){9}, 1, &window))
 ONE(one_hot, nx_one_hot(steps, 4, NX_F16))
@@ -110,6 +111,7 @@ static const struct call {
     LAPACK(svd),
     LAPACK(eigh),
     LAPACK(eig),
+    ROW(top_k),
     ROW(unfold),
     ROW(fold),
     ROW(one_hot),

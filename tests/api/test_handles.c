@@ -137,6 +137,7 @@ static void several_operands(void **state) {
   REFUSED(nx_pinv(x, 0), said);
   REFUSED(nx_cholesky(x, NX_LOWER), said);
   REFUSED(nx_qr(x, 0, &q, &r), said);
+  REFUSED(nx_top_k(x, 1, 0, 0, NX_I32, &q, &r), said);
   REFUSED(nx_svd(x, NX_FULL_MATRICES, &q, &r, &v), said);
   REFUSED(nx_eigh(x, 0, &q, &r), said);
   REFUSED(nx_eigvalsh(x, 0), said);

@@ -304,6 +304,63 @@ static void expect_sorted(trial *t, array *a, layout l, int32_t axis, bool desce
          want, SAME_BITS, what);
 }
 
+/* The first k of them and their places. */
+static void expect_top(trial *t, array *a, layout l, int32_t axis, bool smallest, int64_t k) {
+  nx_tensor *x = laid_out(t, a, l), *is[2] = {NULL};
+  int64_t strides[NX_MAX_RANK], index[NX_MAX_RANK], shape[NX_MAX_RANK],
+      n = a->shape[axis], *order = room(t, (size_t)(n + 1) * sizeof *order);
+  memcpy(shape, a->shape, (size_t)a->rank * sizeof *shape);
+  shape[axis] = k;
+  array *values = new_array(t, t->dtype, a->rank, shape),
+        *places = new_array(t, l % 2 ? NX_I64 : NX_I32, a->rank, shape);
+  strides_of(a->rank, a->shape, strides);
+  for (size_t i = 0; i < values->n; i++) {
+    unravel(i, a->rank, shape, index);
+    const int64_t at = index[axis];
+    size_t first = 0;
+    for (int32_t d = 0; d < a->rank; d++)
+      if (d != axis) first += (size_t)(index[d] * strides[d]);
+    sort_line(a, first, (size_t)strides[axis], n, !smallest, order);
+    places->at[i] = (bits){(uint64_t)order[at], 0};
+    values->at[i] = a->at[first + (size_t)(order[at] * strides[axis])];
+  }
+  char what[80];
+  snprintf(what, sizeof what, "axis %d, the %s %d, %s", axis, smallest ? "smallest" : "largest",
+           (int)k, layout_names[l]);
+  if (nx_top_k(x, k, axis, smallest ? NX_SMALLEST : 0, places->dtype, &is[0], &is[1]) != NX_OK)
+    is[0] = is[1] = NULL;
+  expect(t, is[0], values, SAME_BITS, what);
+  expect(t, is[1], places, SAME_BITS, what);
+}
+
+static nx_tensor *record_top(trial *t, nx_dtype dtype) {
+  nx_tensor *x = tensor_of(t, tame_values(t, dtype, 3, data_shape, 1)), *values = NULL;
+  return nx_top_k(x, 1, 0, 0, NX_I32, &values, NULL) == NX_OK ? values : NULL;
+}
+
+static nx_tensor *top_or_null(nx_tensor *x, int64_t k, int32_t axis, nx_dtype places) {
+  return nx_top_k(x, k, axis, 0, places, NULL, NULL) == NX_OK ? x : NULL;
+}
+
+static void check_top(trial *t) {
+  static const int64_t rows[] = {3, 300}, none[] = {2, 0, 3};
+  for (layout l = 0; l < LAYOUTS; l++)
+    for (int32_t axis = 0; axis < 3; axis++) {
+      if (!is_due(t, (l + (layout)axis) % LAYOUTS, LAYOUTS)) continue;
+      const int64_t k = (data_shape[axis] + 1) / 2;
+      expect_top(t, some_values(t, t->dtype, 3, data_shape, 1), l, axis, (l + (layout)axis) % 2, k);
+      expect_top(t, tame_values(t, t->dtype, 3, data_shape, 1), l, axis, l % 2, k);
+    }
+  expect_top(t, some_values(t, t->dtype, 2, rows, 1), CONTIGUOUS, 1, true, 7);
+  expect_top(t, some_values(t, t->dtype, 2, rows, 2), CONTIGUOUS, 1, false, 0);
+  expect_top(t, new_array(t, t->dtype, 3, none), CONTIGUOUS, 1, false, 0);
+  nx_tensor *x = tensor_of(t, new_array(t, t->dtype, 3, none));
+  expect_refusal(t, top_or_null(NULL, 0, 0, NX_I32), NX_INVALID_ARGUMENT, "a null operand");
+  expect_refusal(t, top_or_null(x, 0, 3, NX_I32), NX_INVALID_ARGUMENT, "axis 3 of rank 3");
+  expect_refusal(t, top_or_null(x, 3, 0, NX_I32), NX_INVALID_ARGUMENT, "more than there are");
+  expect_refusal(t, top_or_null(x, 1, 0, NX_U32), NX_UNSUPPORTED_DTYPE, "places that are u32");
+}
+
 static nx_tensor *record_sort(trial *t, nx_dtype dtype) {
   nx_tensor *x = tensor_of(t, tame_values(t, dtype, 3, data_shape, 1));
   return strcmp(t->op->name, "argsort") ? nx_sort(x, 0, 0) : nx_argsort(x, 0, 0, NX_I32);
@@ -341,6 +398,7 @@ static const operation index_table[] = {
     {"one_hot", ALL, check_one_hot, record_one_hot, NULL, 0, NULL},
     {"sort", I | F | C, check_sort, record_sort, NULL, 0, NULL},
     {"argsort", I | F | C, check_sort, record_sort, NULL, 0, NULL},
+    {"top_k", I | F | C, check_top, record_top, NULL, 0, NULL},
 };
 const family index_family = {"Indices and order", index_table,
                              sizeof index_table / sizeof *index_table};

@@ -74,6 +74,24 @@ static void long_rows(void **state) {
   agree_on(NX_F32, NX_SHAPE(2, 2100, 2), 1, true, true);
 }
 
+/* Slices of what the kernels of sorts give. */
+static void first_ones(void **state) {
+  (void)state;
+  nx_tensor *x = GOOD(scrambled(ctx, NX_F32, NX_SHAPE(3, 1500))), *here[2], *there[2];
+  nx_report report = {.size = sizeof report};
+  nx_run_options o = {.size = sizeof o, .report = &report};
+  OK(nx_top_k(x, 40, 1, 0, NX_I32, &here[0], &here[1]));
+  OK(nx_top_k(GOOD(nx_to_device(x, CUDA)), 40, 1, 0, NX_I32, &there[0], &there[1]));
+  OK(nx_realize(ctx, there, 2, &o));
+  assert_int_equal(report.host_calls, 0);
+  for (int i = 0; i < 2; i++) {
+    int32_t wanted[120], is[120];
+    OK(nx_read(here[i], wanted, sizeof wanted, NULL));
+    OK(nx_read(there[i], is, sizeof is, NULL));
+    assert_memory_equal(is, wanted, sizeof is);
+  }
+}
+
 /* A long row. */
 static nx_status scenario(nx_context *c, char *to, size_t bytes) {
   nx_scope *s = nx_scope_begin(c);
@@ -116,6 +134,7 @@ NXT_MAIN(cuda_sort) {
   const struct CMUnitTest tests[] = {
       IN_SCOPE(short_rows),
       IN_SCOPE(long_rows),
+      IN_SCOPE(first_ones),
       IN_SCOPE(every_call_fails),
   };
   return cmocka_run_group_tests(tests, open_fake, close_fake);

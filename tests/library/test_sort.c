@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* sort and argsort as library calls, against a merge sort of the numbers that the bits mean: all
- * dtypes, both directions, all lengths up to 70 and long ones, rows along any axis, tasks in any
- * order, with and without vectors. */
+/* sort, argsort and top_k as library calls, against a merge sort of the numbers that the bits mean:
+ * all dtypes, both directions, all lengths up to 70 and long ones, rows along any axis, tasks in
+ * any order, with and without vectors. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -142,25 +142,34 @@ static void run_phases(const nxg_functions *f, const nxg_call_work *work, nxg_ca
   free(own[0]), free(own[1]);
 }
 
-static void *run_call(nxg_op op, nx_dtype t, shape s, bool descending, void *x, int64_t pieces) {
-  const int64_t dims[3] = {s.outer, s.length, s.inner}, attrs[2] = {1, descending};
+/* The results, which the caller frees. */
+static void run_any(nxg_op op, nx_dtype t, shape s, const int64_t *attrs, void *x, int64_t pieces,
+                    void **results) {
+  const int64_t dims[3] = {s.outer, s.length, s.inner};
   const nxg_type type = {t, 3, dims};
   nxg_call call;
   nxg_call_work work;
   const nxg_functions *f;
-  assert_int_equal(nxg_call_infer(op, 1, &type, attrs, 2, &call, NULL), NX_OK);
+  assert_int_equal(nxg_call_infer(op, 1, &type, attrs, nxg_call_attrs(op), &call, NULL), NX_OK);
   assert_int_equal(nxg_call_prepare(&call, &f, &work, NULL), NX_OK);
-  void *result = memory(s.outer * s.length * s.inner * nxi_dtype_size(call.results[0].dtype));
+  for (uint32_t i = 0; i < call.n_results; i++)
+    results[i] = memory(s.outer * call.results[i].shape[1] * s.inner *
+                        nxi_dtype_size(call.results[i].dtype));
   void *shared = memory(work.shared_bytes);
   nxg_call_part part = {.call = &call,
                         .state = work.state,
                         .operands = &x,
-                        .results = &result,
+                        .results = results,
                         .shared = shared,
                         .stopped = never};
   run_phases(f, &work, part, pieces);
   free(shared);
   f->release(work.state);
+}
+
+static void *run_call(nxg_op op, nx_dtype t, shape s, bool descending, void *x, int64_t pieces) {
+  void *result;
+  run_any(op, t, s, (const int64_t[]){1, descending}, x, pieces, &result);
   return result;
 }
 
@@ -188,11 +197,28 @@ static void check_line(nx_dtype t, shape s, int64_t o, int64_t i, bool descendin
   free(numbers), free(order), free(room);
 }
 
+/* The first ones of the sorted elements, and their places. */
+static void check_top(nx_dtype t, shape s, int64_t k, bool descending, void *x, int64_t pieces,
+                      const char *sorted, const int32_t *places) {
+  const int64_t size = nxi_dtype_size(t), row = k * s.inner, all = s.length * s.inner;
+  void *top[2];
+  run_any(NXG_top_k, t, s, (const int64_t[]){1, k, descending, 0}, x, pieces, top);
+  for (int64_t o = 0; o < s.outer && row > 0; o++)
+    if (memcmp((char *)top[0] + o * row * size, sorted + o * all * size, (size_t)(row * size)) ||
+        memcmp((int32_t *)top[1] + o * row, places + o * all, (size_t)row * sizeof *places))
+      fail_msg("the first %lld of %s[%lld,%lld,%lld]%s: row %lld", (long long)k, nxi_dtypes[t].name,
+               (long long)s.outer, (long long)s.length, (long long)s.inner,
+               descending ? " descending" : "", (long long)o);
+  free(top[0]), free(top[1]);
+}
+
 static void check(nx_dtype t, shape s, bool descending, void *x, int64_t pieces) {
   char *sorted = run_call(NXG_sort, t, s, descending, x, pieces);
   int32_t *places = run_call(NXG_argsort, t, s, descending, x, pieces);
   for (int64_t o = 0; o < s.outer; o++)
     for (int64_t i = 0; i < s.inner; i++) check_line(t, s, o, i, descending, x, sorted, places);
+  const int64_t k = s.length % 7 == 0 ? s.length / 2 : (s.length + 8) / 9;
+  check_top(t, s, k, descending, x, pieces, sorted, places);
   free(sorted), free(places);
 }
 

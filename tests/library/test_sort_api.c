@@ -60,6 +60,45 @@ static void directions(void **state) {
   expect_bytes(nx_sort(x, 0, NX_DESCENDING), down, sizeof down);
 }
 
+static void first_ones(void **state) {
+  (void)state;
+  nx_tensor *x = FLOATS(NX_SHAPE(2, 5), 3, -1, 2, 3, -INFINITY, NAN, 5, -0.0F, 5, 0.0F), *v, *p;
+  OK(nx_top_k(x, 2, 1, 0, NX_I32, &v, &p));
+  EXPECT(v, 3, 3, 5, 5);
+  EXPECT_I32(p, 0, 3, 1, 3);
+  OK(nx_top_k(x, 3, -1, NX_SMALLEST, NX_I64, &v, &p));
+  EXPECT(v, -INFINITY, -1, 2, 0, 0, 5);
+  expect_bytes(p, (const int64_t[]){4, 1, 2, 2, 4, 1}, 48);
+  OK(nx_top_k(x, 1, 0, 0, NX_I32, &v, NULL));
+  EXPECT(v, 3, 5, 2, 5, 0);
+  OK(nx_top_k(x, 5, 1, NX_SMALLEST, NX_I32, NULL, &p));
+  EXPECT_I32(p, 4, 1, 2, 0, 3, 2, 4, 1, 3, 0);
+  OK(nx_top_k(x, 0, 1, 0, NX_I32, &v, &p));
+  assert_int_equal(nx_shape(v)[1], 0);
+  expect_bytes(p, "", 0);
+}
+
+/* What a sort gives, both where one is done instead and where none is. */
+static void first_of_sort(void **state) {
+  (void)state;
+  static const int64_t shapes[][3] = {{3, 900, 2}, {20, 50, 1}, {1, 40000, 1}, {2, 300, 20}};
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+    for (int64_t k = 1; k < shapes[i][1]; k = 5 * k + 2) {
+      nx_tensor *x = nx_cast(scrambled(shapes[i], 3), NX_F32), *v, *p;
+      const int64_t start[3] = {0}, step[3] = {1, 1, 1}, count[3] = {shapes[i][0], k, shapes[i][2]};
+      const size_t n = (size_t)(shapes[i][0] * k * shapes[i][2]) * 4;
+      char *wanted = malloc(n);
+      OK(nx_top_k(x, k, 1, k & 1, NX_I32, &v, &p));
+      nx_tensor *sorted = GOOD(nx_sort(x, 1, k & 1 ? 0 : NX_DESCENDING)),
+                *order = GOOD(nx_argsort(x, 1, k & 1 ? 0 : NX_DESCENDING, NX_I32));
+      OK(nx_read(GOOD(nx_slice(sorted, start, count, step, 3)), wanted, n, NULL));
+      expect_bytes(v, wanted, n);
+      OK(nx_read(GOOD(nx_slice(order, start, count, step, 3)), wanted, n, NULL));
+      expect_bytes(p, wanted, n);
+      free(wanted);
+    }
+}
+
 /* Elements of every line, of every axis, against the same axis brought to the end. */
 static void axes(void **state) {
   (void)state;
@@ -169,6 +208,13 @@ static void refused(void **state) {
     assert_int_equal(nx_error_take(&e), NX_UNSUPPORTED_DTYPE);
     assert_int_equal(e.operand, 0);
   }
+  nx_tensor *kept = x;
+  FAILS(NX_INVALID_ARGUMENT, nx_top_k(x, 5, 0, 0, NX_I32, &kept, NULL));
+  FAILS(NX_INVALID_ARGUMENT, nx_top_k(x, -1, 0, 0, NX_I32, &kept, NULL));
+  FAILS(NX_INVALID_ARGUMENT, nx_top_k(x, 1, 1, 0, NX_I32, &kept, NULL));
+  FAILS(NX_INVALID_ARGUMENT, nx_top_k(x, 1, 0, 2, NX_I32, &kept, NULL));
+  FAILS(NX_UNSUPPORTED_DTYPE, nx_top_k(x, 1, 0, 0, NX_F32, &kept, NULL));
+  assert_ptr_equal(kept, x);
   const int64_t many = (int64_t)INT32_MAX + 1;
   nx_tensor *one = GOOD(nx_empty(ctx, 0, NX_U8, NX_SHAPE(1))),
             *wide = GOOD(nx_expand(one, &many, 1));
@@ -287,11 +333,12 @@ static void permutations(void **state) {
 }
 
 NXT_MAIN(sort_api) {
-  const struct CMUnitTest tests[] = {IN_SCOPE(directions),  IN_SCOPE(axes),
-                                     IN_SCOPE(layouts),     IN_SCOPE(refused),
-                                     IN_SCOPE(fused),       IN_SCOPE(no_elements_and_many_axes),
-                                     IN_SCOPE(same_bits),   IN_SCOPE(packed_and_pairs),
-                                     IN_SCOPE(interrupted), IN_SCOPE(allocations),
+  const struct CMUnitTest tests[] = {IN_SCOPE(directions),    IN_SCOPE(first_ones),
+                                     IN_SCOPE(first_of_sort), IN_SCOPE(axes),
+                                     IN_SCOPE(layouts),       IN_SCOPE(refused),
+                                     IN_SCOPE(fused),         IN_SCOPE(no_elements_and_many_axes),
+                                     IN_SCOPE(same_bits),     IN_SCOPE(packed_and_pairs),
+                                     IN_SCOPE(interrupted),   IN_SCOPE(allocations),
                                      IN_SCOPE(permutations)};
   return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -244,6 +244,11 @@ def sort_cases():
                 words = f"{x} axis={axis} descending={int(down)}"
                 g.expect(g.op(f"argsort {words}"), "i32", order.astype(np.int32))
                 g.expect(g.op(f"sort {words}"), t, np.take_along_axis(a, order, axis), 0, True)
+                k = shape[axis] // 3
+                first = np.take(order, range(k), axis)
+                words = f"{x} axis={axis} size={k} descending={int(down)}"
+                g.expect(g.op(f"top_k {words}"), t, np.take_along_axis(a, first, axis), 0, True)
+                g.expect(g.op(f"top_k {words} result=1"), "i32", first.astype(np.int32))
 
 
 # ---- moves

@@ -120,7 +120,8 @@ static void drop(outcome *o) {
 static bool has_our_bits(const nxg_graph *g) {
   for (uint32_t i = 0; i < g->n_nodes; i++) {
     uint32_t op = g->nodes[i].op;
-    if (nxg_ops[op].kind == NXG_KIND_CALL && op != NXG_sort && op != NXG_argsort) return false;
+    bool order = op == NXG_sort || op == NXG_argsort || op == NXG_top_k;
+    if (nxg_ops[op].kind == NXG_KIND_CALL && !order) return false;
   }
   return true;
 }

@@ -9,6 +9,7 @@
  *   sort/rows.c    many rows, each on one thread; rows along other axes
  *   sort/long.c    few long rows, each on all threads
  *   sort/columns.c many short rows of one length together, a row a lane, where vectors are wide
+ *   sort/top.c     the library call top_k: the first elements of rows, without sorting the others
  *   sort/vqsort.cc short rows by vector instructions, where Highway is there
  *
  * The sort must be stable. Keys of argsort and of complex numbers contain an index, so no two are
