@@ -20,16 +20,16 @@
  *    rows stores the exp in the loop that sums it: five passes over memory instead of six.
  *  - Groups that read a common value at the same points are merged, unless one of them depends on
  *    the other, directly or through a third group.
- *  - A group has at most MAX_SIZE operations (a function counts as several), MAX_READS distinct
- *    reads and MAX_ROOTS stored nodes. This bounds register pressure and compile time, and keeps
- *    the time of this pass linear in the size of the graph. */
+ *  - A group has at most MAX_SIZE operations (a function counts as the instructions it becomes),
+ *    MAX_READS distinct reads and MAX_ROOTS stored nodes. This bounds the time in which the largest
+ *    kernel compiles, and keeps the time of this pass linear in the size of the graph. */
 #include "draft.h"
 #include "ir/library/library.h"
 #include "passes/kernel/passes.h"
 
 #include <string.h>
 
-enum { MAX_SIZE = 128, MAX_READS = 24, MAX_ROOTS = 8, RECOMPUTE_COST = 6 };
+enum { MAX_SIZE = 320, MAX_READS = 24, MAX_ROOTS = 8, RECOMPUTE_COST = 6 };
 
 /* ---- merging */
 

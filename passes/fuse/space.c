@@ -165,6 +165,17 @@ uint32_t nxp_own_cost(const nxg_node *n) {
   }
 }
 
+/* Vector instructions of a function: those of f64 have longer polynomials. */
+static uint32_t function_weight(const nxg_node *n) {
+  uint32_t cost = nxp_own_cost(n);
+  return n->dtype == NX_F64 ? cost + cost / 2 : cost;
+}
+
 uint32_t nxp_weight(const nxg_node *n) {
-  return nxg_ops[n->op].kind == NXG_KIND_REDUCE ? 5 : 1 + nxp_own_cost(n) / 8;
+  bool map = nxg_ops[n->op].kind == NXG_KIND_MAP;
+  if (nxg_ops[n->op].kind == NXG_KIND_REDUCE) return 12;
+  if (n->op == NXG_cat) return 1 + n->n_args;
+  if (n->op == NXG_threefry || (map && nxk_scalars[nxg_ops[n->op].scalar].flags & NXK_FUNC))
+    return 1 + function_weight(n);
+  return 1 + nxp_own_cost(n) / 8;
 }

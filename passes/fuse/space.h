@@ -46,7 +46,8 @@ bool nxp_reads_again(const nxg_graph *g, uint32_t reader, uint32_t operand, uint
 /* The cost of a node, in vector operations for each element. */
 uint32_t nxp_own_cost(const nxg_node *n);
 /* How much code a node adds to a kernel. A function is many instructions, and a reduction opens a
- * nest of loops, of which a kernel can have 30. */
+ * nest of loops, of which a kernel can have 30. A node that brings operands or scalar parameters
+ * of its own weighs at least one for each, so that a kernel has no more of them than its weight. */
 uint32_t nxp_weight(const nxg_node *n);
 
 #endif

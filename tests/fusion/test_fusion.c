@@ -398,7 +398,7 @@ static void kernels_stay_small(void **state) {
       most = loads > most ? loads : most;
     }
     free(kernels);
-    assert_in_range(n, 2000 / 150, 2000 / 20);
+    assert_in_range(n, 2000 / 340, 2000 / 20);
     assert_in_range(longest, 20, 400);
     assert_in_range(most, 1, 40);
     nxt_compare(shop, chain(2000, many), "long chain", NXT_LLVM | NXT_INTERPRETED);
