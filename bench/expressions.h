@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The expressions of the array rows, recorded on the device of the lab. */
+/* The expressions that the rows of several groups, or those of a GPU, share; recorded on the device
+ * of the lab. */
 #ifndef NX_BENCH_EXPRESSIONS_H
 #define NX_BENCH_EXPRESSIONS_H
 
@@ -8,8 +9,17 @@
 /* Realises `next`, which is computed from `old`, and releases `old`. */
 nx_tensor *bench_replace(const bench_lab *lab, nx_tensor *old, nx_tensor *next);
 
-/* x: the operands of the row. */
-typedef nx_tensor *bench_expression(const bench_lab *lab, nx_tensor **x);
+nx_tensor_info bench_info(const nx_tensor *x);
+/* A number of the type of x. */
+nx_tensor *bench_number(const bench_lab *lab, const nx_tensor *x, double value);
+/* The elements from `start` on along an axis, `count` of them. */
+nx_tensor *bench_range(nx_tensor *x, int32_t axis, int64_t start, int64_t count);
+/* Each `step`-th element along an axis, from `start` on. */
+nx_tensor *bench_each(nx_tensor *x, int32_t axis, int64_t start, int64_t step);
+nx_tensor *bench_transposed_view(nx_tensor *x); /* of a matrix */
+/* Of scores along the last axis. */
+nx_tensor *bench_softmax_of(nx_tensor *x);
+
 bench_expression bench_polynomial, bench_chain, bench_rms_norm, bench_exponential, bench_tanh_of,
     bench_gelu, bench_softmax, bench_layer_norm, bench_sum_0, bench_sum_1, bench_max_1,
     bench_argmax_1, bench_transposed, bench_cumsum_0, bench_cumsum_1, bench_cummax_0,

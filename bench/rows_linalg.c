@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /* Linear algebra in f64, a thousand matrices of 8 x 8 and one each of 64, 256 and 1024, beside
- * NumPy with the same LAPACK. */
+ * the LAPACK of each peer. */
 #include <stdio.h>
 
 #include "bench.h"
 
 typedef struct decomposition {
-  const char *name;
+  const char *name, *peer;
   void (*record)(nx_tensor *a, nx_tensor *b, nx_tensor **out, size_t *n);
   bool definite; /* of positive definite matrices */
+  size_t unique; /* so many of the first results have no free choice, such as that of a sign */
 } decomposition;
 
 static void one(nx_tensor *x, nx_tensor **out, size_t *n) {
@@ -55,11 +56,15 @@ static void det(nx_tensor *a, nx_tensor *b, nx_tensor **out, size_t *n) {
 }
 
 static const decomposition decompositions[] = {
-    {"cholesky", cholesky, true}, {"qr", qr, false},
-    {"svd", svd, false},          {"eigh", eigh, true},
-    {"eig", eig, false},          {"triangular solve", triangular, true}, /* NumPy has none */
-    {"solve", solve, true},       {"inv", inv, true},
-    {"det", det, false},
+    {"cholesky", "cholesky", cholesky, true, 1},
+    {"qr", "qr", qr, false, 0},
+    {"svd", "svd", svd, false, 0},
+    {"eigh", "eigh", eigh, true, 1},
+    {"eig", "eig", eig, false, 0},
+    {"triangular solve", "triangular", triangular, true, 1},
+    {"solve", "solve", solve, true, 1},
+    {"inv", "inv", inv, true, 1},
+    {"det", "det", det, true, 0}, /* of 1024 it is infinite */
 };
 static const int64_t sizes[][2] = {{1000, 8}, {1, 64}, {1, 256}, {1, 1024}};
 
@@ -92,25 +97,31 @@ static nx_tensor *definite(bench_lab *lab, nx_tensor *a, int64_t n) {
 }
 
 static void run_row(bench_lab *lab, const decomposition *what, int64_t batch, int64_t n) {
-  char name[64], peer[64];
+  char name[64], peer[BENCH_LINE];
   snprintf(name, sizeof name, "%s %lld", what->name, (long long)n);
-  snprintf(peer, sizeof peer, "linalg %s %lld %lld", what->name, (long long)batch, (long long)n);
   if (!bench_wanted(&lab->out, name)) return;
-  int64_t shape[3] = {batch, n, n};
-  job j = {.lab = lab, .what = what, .a = bench_random(lab, NX_F64, 3, shape, -1, 1)};
-  j.b = bench_random(lab, NX_F64, 3, shape, -1, 1);
+  if (lab->largest > 0 && n > lab->largest) n = lab->largest;
+  if (lab->largest > 0 && batch > lab->largest) batch = lab->largest;
+  bench_operand o[2] = {{.dtype = NX_F64, .rank = 3, .shape = {batch, n, n}, .low = -1, .high = 1}};
+  o[1] = o[0];
+  job j = {.lab = lab, .what = what, .a = bench_operand_make(lab, &o[0], 0)};
+  j.b = bench_operand_make(lab, &o[1], 1);
   if (what->definite) j.a = definite(lab, j.a, n);
-  bench_way ways[2] = {{.run = run_job, .state = &j},
-                       {.run = bench_peer_run, .state = lab->numpy, .foreign = true}};
-  bool numpy = bench_peer_setup(lab->numpy, peer);
-  bench_interleave(ways, numpy ? 2 : 1, n == 1024 ? (lab->rounds + 4) / 5 : lab->rounds, 1e-3);
-  bench_row row = {.name = name,
-                   .dtype = "f64",
-                   .size = batch * n * n,
-                   .threads = lab->threads,
-                   .ms = ways[0].median * 1e3};
-  if (numpy) bench_add_peer(&row, "NumPy", ways[1].median * 1e3);
-  bench_print(&lab->out, &row);
+  snprintf(peer, sizeof peer, "%s", what->peer);
+  bench_operands_print(o, 2, peer, sizeof peer);
+  nx_tensor *out[3];
+  size_t results = 0;
+  nx_scope *scope = nx_scope_begin(lab->context);
+  what->record(j.a, j.b, out, &results);
+  bench_measure(lab, &(bench_case){.name = name,
+                                   .dtype = "f64",
+                                   .size = batch * n * n,
+                                   .own = {.run = run_job, .state = &j},
+                                   .peer = peer,
+                                   .result = out,
+                                   .n_results = what->unique,
+                                   .rounds = n == 1024 ? (lab->rounds + 4) / 5 : 0});
+  nx_scope_end(scope);
   nx_tensor_release(j.a);
   nx_tensor_release(j.b);
 }

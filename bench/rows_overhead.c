@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The overhead of the library: recording, replaying, compiling, tiny graphs. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "bench.h"
 
@@ -148,6 +147,61 @@ static void read_item(void *state) {
   bench_check(nx_item(r->x, &index, 1, &value, NULL));
 }
 
+/* What a frontend does for `(a + b)[3]`. */
+typedef struct small_sum {
+  bench_lab *lab;
+  nx_tensor *a, *b;
+  nx_function *f;
+} small_sum;
+
+static void run_small_sum(void *state) {
+  small_sum *s = state;
+  int64_t index = 3;
+  nx_scalar value;
+  nx_tensor *y = nx_add(s->a, s->b);
+  bench_check(nx_item(y, &index, 1, &value, NULL));
+  nx_tensor_release(y);
+}
+static void call_small_sum(void *state) {
+  small_sum *s = state;
+  nx_tensor *in[] = {s->a, s->b}, *out = NULL;
+  bench_check(nx_function_call(s->f, in, 2, &out, 1, NULL));
+  nx_tensor_release(out);
+}
+
+static void capture_small_sum(small_sum *s, const int64_t *shape) {
+  nx_context *c = s->lab->context;
+  nx_tensor *in[2], *y;
+  for (int i = 0; i < 2; i++) in[i] = nx_placeholder(c, 0, NX_F32, shape, 1);
+  y = nx_add(in[0], in[1]);
+  bench_check(nx_function_create(c, in, 2, &y, 1, NULL, &s->f));
+  nx_tensor_release(in[0]);
+  nx_tensor_release(in[1]);
+  nx_tensor_release(y);
+}
+
+static void small_sums(bench_lab *lab) {
+  const bench_operand o = {.dtype = NX_F32, .rank = 1, .shape = {10}, .low = -1, .high = 1};
+  small_sum s = {
+      .lab = lab, .a = bench_operand_make(lab, &o, 0), .b = bench_operand_make(lab, &o, 1)};
+  bench_case c = {.name = "add 10 and one element",
+                  .dtype = "f32",
+                  .size = 10,
+                  .own = {.run = run_small_sum, .state = &s},
+                  .peer = "sumitem f32:10:-1:1 f32:10:-1:1",
+                  .target = 1.5e-3};
+  if (bench_wanted(&lab->out, c.name)) bench_measure(lab, &c);
+  capture_small_sum(&s, o.shape);
+  c.name = "add 10 called";
+  c.own.run = call_small_sum;
+  c.peer = "sum f32:10:-1:1 f32:10:-1:1";
+  c.target = 1e-3;
+  if (bench_wanted(&lab->out, c.name)) bench_measure(lab, &c);
+  nx_function_release(s.f);
+  nx_tensor_release(s.a);
+  nx_tensor_release(s.b);
+}
+
 static void items(bench_lab *lab) {
   int64_t n = 64;
   if (!bench_wanted(&lab->out, "one element")) return;
@@ -159,6 +213,8 @@ static void items(bench_lab *lab) {
 }
 
 void bench_overhead(bench_lab *lab) {
+  small_sums(lab);
+  if (lab->rounds == 0) return; /* the others have no peers */
   recording(lab);
   replay(lab);
   if (bench_wanted(&lab->out, "tiny 15 nodes of 64"))

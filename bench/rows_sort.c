@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Sorting, beside NumPy's quickest way, which is not stable: one long row, many short ones,
- * columns. */
+/* Sorting, beside the quickest way of each peer, which need not be stable: one long row, many short
+ * ones, columns. */
 #include <stdio.h>
-#include <string.h>
 
 #include "bench.h"
 
@@ -14,7 +13,8 @@ typedef struct sorting {
 } sorting;
 
 static const sorting sortings[] = {
-    {NX_F32, false, 1, {1, 1000}},    {NX_F32, false, 1, {1, 100000}},
+    {NX_F32, false, 1, {1, 1000}},    {NX_F32, false, 1, {1, 10000}},
+    {NX_F32, true, 1, {1, 10000}},    {NX_F32, false, 1, {1, 100000}},
     {NX_F32, false, 1, {1, 1000000}}, {NX_F32, false, 1, {1, 10000000}},
     {NX_F64, false, 1, {1, 1000000}}, {NX_I32, false, 1, {1, 1000000}},
     {NX_I64, false, 1, {1, 1000000}}, {NX_F32, true, 1, {1, 1000}},
@@ -56,29 +56,30 @@ static double range_of(nx_dtype t) {
 }
 
 static void run_row(bench_lab *lab, const sorting *what) {
-  char name[64], peer[64];
-  const int64_t *shape = what->shape;
-  const char *call = what->indices ? "argsort" : "sort", *dtype = nx_dtype_name(what->dtype);
-  if (shape[0] == 1) snprintf(name, sizeof name, "%s %lld", call, (long long)shape[1]);
-  else
-    snprintf(name, sizeof name, "%s %lldx%lld axis %d", call, (long long)shape[0],
-             (long long)shape[1], what->axis);
-  snprintf(peer, sizeof peer, "%s %s %d %lld %lld", call, dtype, what->axis, (long long)shape[0],
-           (long long)shape[1]);
-  if (!bench_wanted(&lab->out, name)) return;
+  char name[64], peer[BENCH_LINE];
   const double range = range_of(what->dtype);
-  job j = {.lab = lab, .what = what, .x = bench_random(lab, what->dtype, 2, shape, -range, range)};
-  bench_way ways[2] = {{.run = run_job, .state = &j},
-                       {.run = bench_peer_run, .state = lab->numpy, .foreign = true}};
-  bool numpy = bench_peer_setup(lab->numpy, peer);
-  bench_interleave(ways, numpy ? 2 : 1, lab->rounds, 1e-3);
-  bench_row row = {.name = name,
-                   .dtype = dtype,
-                   .size = shape[0] * shape[1],
-                   .threads = lab->threads,
-                   .ms = ways[0].median * 1e3};
-  if (numpy) bench_add_peer(&row, "NumPy", ways[1].median * 1e3);
-  bench_print(&lab->out, &row);
+  bench_operand o = {.dtype = what->dtype, .rank = 2, .low = -range, .high = range};
+  const char *call = what->indices ? "argsort" : "sort", *dtype = nx_dtype_name(what->dtype);
+  for (int i = 0; i < 2; i++)
+    o.shape[i] = lab->largest > 0 && what->shape[i] > lab->largest ? lab->largest : what->shape[i];
+  if (what->shape[0] == 1)
+    snprintf(name, sizeof name, "%s %lld %s", call, (long long)what->shape[1], dtype);
+  else
+    snprintf(name, sizeof name, "%s %lldx%lld axis %d %s", call, (long long)what->shape[0],
+             (long long)what->shape[1], what->axis, dtype);
+  if (!bench_wanted(&lab->out, name)) return;
+  snprintf(peer, sizeof peer, "%s%d", call, what->axis);
+  bench_operands_print(&o, 1, peer, sizeof peer);
+  job j = {.lab = lab, .what = what, .x = bench_operand_make(lab, &o, 0)};
+  nx_tensor *sorted = nx_sort(j.x, what->axis, 0);
+  bench_measure(lab, &(bench_case){.name = name,
+                                   .dtype = dtype,
+                                   .size = o.shape[0] * o.shape[1],
+                                   .own = {.run = run_job, .state = &j},
+                                   .peer = peer,
+                                   .result = &sorted,
+                                   .n_results = what->indices ? 0 : 1});
+  nx_tensor_release(sorted);
   nx_tensor_release(j.x);
 }
 

@@ -1,90 +1,99 @@
 /* SPDX-License-Identifier: ISC */
-/* Convolutions as unfold, reshape and matmul, and gradients of their weights. They are compared
- * with the same work where the unfolded operand is stored as a whole, and with NumPy, which copies
- * the same windows to existing memory and multiplies them. */
-#include "bench.h"
+/* Convolutions as unfold, reshape and matmul, gradients of their weights, and small windows of each
+ * channel by itself. BENCH_WHOLE: also with the windows in memory. */
+#include "expressions.h"
 
-enum { RESULT = 1, GRADIENT = 2 };
+/* x: images, channels, one or two axes; w: outputs, channels, the window. */
+static nx_tensor *windows_of(nx_tensor *x, const nx_tensor_info *w, int64_t step) {
+  int32_t n = w->rank - 2;
+  int64_t stride[2] = {step, step}, around[2] = {w->shape[2] / 2, w->shape[w->rank - 1] / 2};
+  const nx_window window = {.size = sizeof window,
+                            .n = n,
+                            .kernel = w->shape + 2,
+                            .stride = stride,
+                            .before = around,
+                            .after = around};
+  return nx_unfold(x, &window);
+}
 
-typedef struct convolution {
-  bench_lab *lab;
-  nx_tensor *x, *w, *upstream;
-  const nx_window *window;
-  int64_t columns[3]; /* images, channels and kernel, positions */
-  int makes;
-} convolution;
-
-static void run_convolution(void *state) {
-  convolution *c = state;
-  nx_scope *scope = nx_scope_begin(c->lab->context);
-  nx_tensor *y[2], *windows = nx_reshape(nx_unfold(c->x, c->window), c->columns, 3, 0);
-  size_t n = 0;
-  if (c->makes & RESULT) y[n++] = nx_matmul(c->w, windows);
-  if (c->makes & GRADIENT) {
-    nx_tensor *each = nx_matmul(c->upstream, nx_permute(windows, NX_AXES(0, 2, 1)));
-    y[n++] = nx_reduce_sum(each, NX_AXES(0), 0);
+static nx_tensor *convolved(nx_tensor *x, nx_tensor *weights, int64_t step) {
+  const nx_tensor_info w = bench_info(weights), in = bench_info(x);
+  int64_t taps = 1, shape[4] = {in.shape[0], w.shape[0]};
+  nx_tensor *windows = windows_of(x, &w, step);
+  for (int32_t i = 1; i < w.rank; i++) taps *= w.shape[i];
+  int64_t points = bench_info(windows).shape[in.rank - w.rank + 3];
+  for (int32_t i = 2; i < w.rank; i++) {
+    int64_t room = in.shape[i] + w.shape[i] / 2 * 2;
+    shape[i] = (room - w.shape[i]) / step + 1;
   }
-  bench_check(nx_realize(c->lab->context, y, n, NULL));
-  nx_scope_end(scope);
+  windows = nx_reshape(windows, NX_SHAPE(in.shape[0], taps, points), 0);
+  nx_tensor *y = nx_matmul(nx_reshape(weights, NX_SHAPE(w.shape[0], taps), 0), windows);
+  return nx_reshape(y, shape, w.rank, 0);
+}
+static nx_tensor *convolution(const bench_lab *lab, nx_tensor **x) {
+  return (void)lab, convolved(x[0], x[1], 1);
+}
+static nx_tensor *convolution_by_2(const bench_lab *lab, nx_tensor **x) {
+  return (void)lab, convolved(x[0], x[1], 2);
+}
+static nx_tensor *convolution_by_3(const bench_lab *lab, nx_tensor **x) {
+  return (void)lab, convolved(x[0], x[1], 3);
 }
 
-static void run_whole(void *state) {
-  bench_check(nx_debug_set("nopacking"));
-  run_convolution(state);
-  bench_check(nx_debug_set(NULL));
+/* Of the weights, whose shape x[1] has; x[2] is what comes from above. */
+static nx_tensor *gradient(const bench_lab *lab, nx_tensor **x) {
+  const nx_tensor_info w = bench_info(x[1]), in = bench_info(x[0]), up = bench_info(x[2]);
+  int64_t taps = w.shape[1] * w.shape[2] * w.shape[3], points = up.shape[2] * up.shape[3];
+  (void)lab;
+  nx_tensor *windows = nx_reshape(windows_of(x[0], &w, 1), NX_SHAPE(in.shape[0], taps, points), 0),
+            *above = nx_reshape(x[2], NX_SHAPE(in.shape[0], up.shape[1], points), 0),
+            *each = nx_matmul(above, nx_permute(windows, NX_AXES(0, 2, 1)));
+  return nx_reshape(nx_reduce_sum(each, NX_AXES(0), 0), w.shape, w.rank, 0);
 }
 
-static nx_tensor *random_of(bench_lab *lab, nx_dtype dtype, int32_t rank, const int64_t *shape) {
-  if (dtype != NX_C64) return bench_random(lab, dtype, rank, shape, -1, 1);
-  nx_tensor *real = bench_random(lab, NX_F32, rank, shape, -1, 1),
-            *imaginary = bench_random(lab, NX_F32, rank, shape, -1, 1),
-            *made = nx_complex(real, imaginary);
-  bench_check(nx_realize(lab->context, &made, 1, NULL));
-  nx_tensor_release(real);
-  nx_tensor_release(imaginary);
-  return made;
+/* Each channel by itself: w: channels, 1, the window. */
+static nx_tensor *depthwise(const bench_lab *lab, nx_tensor **x) {
+  const nx_tensor_info w = bench_info(x[1]), in = bench_info(x[0]);
+  int64_t taps = w.shape[2] * w.shape[3];
+  (void)lab;
+  nx_tensor *windows = windows_of(x[0], &w, 1),
+            *weights = nx_reshape(x[1], NX_SHAPE(w.shape[0], taps, 1), 0);
+  return nx_reshape(nx_reduce_sum(nx_mul(windows, weights), NX_AXES(2), 0), in.shape, in.rank, 0);
 }
 
-/* x: images, channels, then n axes of `size`; as many channels come out, through windows of
- * `kernel` on each axis. */
-static void run_row(bench_lab *lab, const char *name, int32_t n, int64_t images, int64_t channels,
-                    int64_t size, int64_t kernel, nx_dtype dtype, int makes) {
-  const int64_t shape[4] = {images, channels, size, size}, k[2] = {kernel, kernel},
-                around[2] = {kernel / 2, kernel / 2};
-  if (!bench_wanted(&lab->out, name)) return;
-  const nx_window window = {
-      .size = sizeof window, .n = n, .kernel = k, .before = around, .after = around};
-  int64_t taps = n == 1 ? kernel : kernel * kernel, points = n == 1 ? size : size * size;
-  convolution c = {
-      .lab = lab, .window = &window, .columns = {images, channels * taps, points}, .makes = makes};
-  c.x = random_of(lab, dtype, 2 + n, shape);
-  c.w = random_of(lab, dtype, 2, (const int64_t[]){channels, channels * taps});
-  c.upstream = random_of(lab, dtype, 3, (const int64_t[]){images, channels, points});
-  bench_way ways[3] = {{.run = run_convolution, .state = &c},
-                       {.run = run_whole, .state = &c},
-                       {.run = bench_peer_run, .state = lab->numpy, .foreign = true}};
-  bool numpy = bench_peer_setup(lab->numpy, name);
-  bench_interleave(ways, numpy ? 3 : 2, lab->rounds, 1e-3);
-  bench_row row = {.name = name,
-                   .dtype = nx_dtype_name(dtype),
-                   .size = images * channels * points,
-                   .threads = lab->threads,
-                   .ms = ways[0].median * 1e3};
-  if (numpy) bench_add_peer(&row, "NumPy", ways[2].median * 1e3);
-  bench_add_peer(&row, "written whole", ways[1].median * 1e3);
-  bench_print(&lab->out, &row);
-  nx_tensor_release(c.x);
-  nx_tensor_release(c.w);
-  nx_tensor_release(c.upstream);
+/* The largest of each 2 x 2. */
+static nx_tensor *pooled(const bench_lab *lab, nx_tensor **x) {
+  const nx_tensor_info in = bench_info(x[0]);
+  const int64_t two[] = {2, 2};
+  const nx_window window = {.size = sizeof window, .n = 2, .kernel = two, .stride = two};
+  (void)lab;
+  return nx_reshape(nx_reduce_max(nx_unfold(x[0], &window), NX_AXES(2), 0),
+                    NX_SHAPE(in.shape[0], in.shape[1], in.shape[2] / 2, in.shape[3] / 2), 0);
 }
 
-void bench_windows(bench_lab *lab) {
-  run_row(lab, "conv2 8 64 56 3", 2, 8, 64, 56, 3, NX_F32, RESULT);
-  run_row(lab, "conv2 1 64 224 3", 2, 1, 64, 224, 3, NX_F32, RESULT);
-  run_row(lab, "conv2 2 1024 14 3", 2, 2, 1024, 14, 3, NX_F32, RESULT);
-  run_row(lab, "conv2c64 8 32 56 3", 2, 8, 32, 56, 3, NX_C64, RESULT);
-  run_row(lab, "conv2grad 8 64 56 3", 2, 8, 64, 56, 3, NX_F32, GRADIENT);
-  run_row(lab, "conv2grad 1 64 224 3", 2, 1, 64, 224, 3, NX_F32, GRADIENT);
-  run_row(lab, "conv2both 8 64 56 3", 2, 8, 64, 56, 3, NX_F32, RESULT | GRADIENT);
-  run_row(lab, "conv1 8 64 8192 9", 1, 8, 64, 8192, 9, NX_F32, RESULT);
-}
+static const bench_workload rows[] = {
+    {"conv 3x3 8x64x56^2", "conv", convolution, "f32:8x64x56x56 f32:64x64x3x3", 0,
+     BENCH_COMPUTES | BENCH_WHOLE, 0},
+    {"conv 3x3 1x64x224^2", "conv", convolution, "f32:1x64x224x224 f32:64x64x3x3", 0,
+     BENCH_COMPUTES, 0},
+    {"conv 3x3 2x1024x14^2", "conv", convolution, "f32:2x1024x14x14 f32:1024x1024x3x3", 0,
+     BENCH_COMPUTES, 0},
+    {"conv 7x7 stride 2 8x3x224^2", "convby2", convolution_by_2, "f32:8x3x224x224 f32:64x3x7x7", 0,
+     BENCH_COMPUTES, 0},
+    {"conv 3x3 stride 3 8x32x99^2", "convby3", convolution_by_3, "f32:8x32x99x99 f32:64x32x3x3", 0,
+     BENCH_COMPUTES, 0},
+    {"conv 1x1 8x64x56^2 to 256", "conv", convolution, "f32:8x64x56x56 f32:256x64x1x1", 0,
+     BENCH_COMPUTES, 0},
+    {"conv 3x3 8x32x56^2 c64", "conv", convolution, "c64:8x32x56x56 c64:32x32x3x3", 0,
+     BENCH_COMPUTES, 0},
+    {"conv 9 8x64x8192", "conv1", convolution, "f32:8x64x8192 f32:64x64x9", 0, BENCH_COMPUTES, 0},
+    {"gradient of conv 3x3 8x64x56^2", "convgradient", gradient,
+     "f32:8x64x56x56 f32:64x64x3x3 f32:8x64x56x56", 0, BENCH_COMPUTES | BENCH_WHOLE, 0},
+    {"depthwise 3x3 8x128x56^2", "depthwise", depthwise, "f32:8x128x56x56 f32:128x1x3x3", 0,
+     BENCH_COMPUTES, 0},
+    {"depthwise 3x3 8x100x57^2", "depthwise", depthwise, "f32:8x100x57x57 f32:100x1x3x3", 0,
+     BENCH_COMPUTES, 0},
+    {"largest of 2x2 8x64x112^2", "pooled", pooled, "f32:8x64x112x112", 0, 0, 0},
+};
+
+void bench_windows(bench_lab *lab) { bench_workloads(lab, rows, sizeof rows / sizeof *rows); }

@@ -39,7 +39,7 @@ gpu_peers gpu_add_peers(const gpu_lab *lab, const char *workload, bench_way *way
 }
 
 void gpu_report_peers(const gpu_peers *p, const bench_way *ways, bench_row *row) {
-  for (int i = 0; i < p->n; i++) bench_add_peer(row, p->names[i], ways[p->at[i]].median * 1e3);
+  for (int i = 0; i < p->n; i++) bench_add_peer(row, p->names[i], &ways[p->at[i]], 1);
 }
 
 /* ---- the program */
@@ -94,8 +94,8 @@ int main(int argc, char **argv) {
   }
   open_device(&lab);
   head(&lab);
-  lab.torch = bench_peer_start(python, NX_BENCH_GPU_PEER, "torch", 1);
-  lab.jax = bench_peer_start(python, NX_BENCH_GPU_PEER, "jax", 1);
+  lab.torch = bench_peer_start(python, NX_BENCH_GPU_PEER, "torch", 0);
+  lab.jax = bench_peer_start(python, NX_BENCH_GPU_PEER, "jax", 0);
   gpu_overhead(&lab);
   gpu_arrays(&lab);
   gpu_products(&lab);

@@ -189,4 +189,4 @@ except (ImportError, RuntimeError):
     sys.exit(1)
 workloads = {name: workload(library, name, f) for name, f in library.expressions().items()}
 workloads["hello"] = lambda: lambda: None
-serve(workloads, library.wait)
+serve(workloads, lambda result: library.wait())

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: ISC
+"""JAX's forms, compiled by jax.jit."""
+
+import os
+
+os.environ["JAX_PLATFORMS"] = "cpu"
+if os.environ.get("OMP_NUM_THREADS") == "1":
+    os.environ["XLA_FLAGS"] = (
+        "--xla_cpu_multi_thread_eigen=false " + os.environ.get("XLA_FLAGS", "")
+    )
+
+import formulas
+import jax
+import jax.numpy as jnp
+from jax import lax
+from with_numpy import DEFINITE, definite
+
+jax.config.update("jax_enable_x64", True)
+folder = os.environ.get("JAX_COMPILATION_CACHE_DIR")
+if folder:
+    jax.config.update("jax_compilation_cache_dir", folder)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+
+
+def roll(x, by):
+    return jnp.roll(x, by, tuple(range(len(by))))
+
+
+def heat(x):
+    middle = x[1:-1, 1:-1]
+    near = x[1:-1, :-2] + x[1:-1, 2:] + x[:-2, 1:-1] + x[2:, 1:-1]
+    return x + jnp.pad((near - middle * 4) * 0.1, 1)
+
+
+def stencil1(x):
+    p = jnp.pad(x, 1)
+    return p[:-2] + p[2:] - x * 2
+
+
+def stencil2(x):
+    p = jnp.pad(x, 1)
+    h, w = x.shape
+    return sum(p[i : i + h, j : j + w] for i in range(3) for j in range(3)) * (1 / 9)
+
+
+def causal(q, k, v):
+    n = q.shape[1]
+    scores = (q @ k.swapaxes(1, 2)) * q.shape[2] ** -0.5
+    later = jnp.arange(n)[None, :] > jnp.arange(n)[:, None]
+    return jax.nn.softmax(jnp.where(later, -1e30, scores), -1) @ v
+
+
+def convolve(step):
+    def f(x, w):
+        around = [(n // 2, n // 2) for n in w.shape[2:]]
+        return lax.conv_general_dilated(x, w, (step,) * (x.ndim - 2), around)
+
+    return f
+
+
+def depthwise(x, w):
+    around = [(n // 2, n // 2) for n in w.shape[2:]]
+    return lax.conv_general_dilated(x, w, (1, 1), around, feature_group_count=x.shape[1])
+
+
+def gradient(x, w, above):
+    return jax.vjp(lambda v: convolve(1)(x, v), w)[1](above)[0]
+
+
+def pooled(x):
+    return lax.reduce_window(x, -jnp.inf, lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
+
+
+def byte_product(a, b):
+    return lax.dot(a, b, preferred_element_type=jnp.int32)
+
+
+def gelu(x):
+    return jax.nn.gelu(x, approximate=False)
+
+
+def normalised(x):
+    d = x - x.mean(-1, keepdims=True)
+    return d / jnp.sqrt((d * d).mean(-1, keepdims=True) + 1e-5)
+
+
+FORMS = {
+    **formulas.forms(
+        jnp, lax.erf, lambda x: jax.nn.softmax(x, -1), roll, jnp.concatenate, jax.nn.relu
+    ),
+    "heat": heat,
+    "stencil1": stencil1,
+    "stencil2": stencil2,
+    "variance": lambda x: x.var(1),
+    "logsoftmax": lambda x: jax.nn.log_softmax(x, 1),
+    "crossentropy": lambda x, i: -jnp.take_along_axis(
+        jax.nn.log_softmax(x, 1), i[:, None], 1
+    ).mean(),
+    "cummax0": lambda x: lax.cummax(x, 0),
+    "cummax1": lambda x: lax.cummax(x, 1),
+    "transpose": lambda x: x.T.copy(),
+    "permute": lambda x: x.transpose(0, 2, 1, 3).copy(),
+    "flip": lambda x: x[:, ::-1].copy(),
+    "pad": lambda x: jnp.pad(x, 2),
+    "grey": formulas.grey(jnp, lambda x: x.astype(jnp.uint16), lambda x: x.astype(jnp.uint8)),
+    "planes": lambda x: x.transpose(0, 3, 1, 2).copy(),
+    "scaledplanes": lambda x: x.transpose(0, 3, 1, 2).astype(jnp.float32) * (1 / 128) - 1,
+    "brightened": lambda x: jnp.minimum(x, 215) + jnp.uint8(40),
+    "scatteradd": lambda x, i, u: x.at[i].add(u),
+    "onehot": lambda i, c: jax.nn.one_hot(i, c.shape[0], dtype=jnp.float32),
+    "histogram": lambda x, bins: jnp.bincount(x, length=bins.shape[0]),
+    "top50": lambda x: lax.top_k(x, min(50, x.shape[1]))[0],
+    "matmulbytes": byte_product,
+    "causal": causal,
+    "transformer": formulas.transformer(normalised, causal, gelu),
+    "conv": convolve(1),
+    "conv1": convolve(1),
+    "convby2": convolve(2),
+    "convby3": convolve(3),
+    "convgradient": gradient,
+    "depthwise": depthwise,
+    "pooled": pooled,
+    "sort0": lambda x: jnp.sort(x, 0, stable=False),
+    "sort1": lambda x: jnp.sort(x, 1, stable=False),
+    "argsort0": lambda x: jnp.argsort(x, 0, stable=False),
+    "argsort1": lambda x: jnp.argsort(x, 1, stable=False),
+    "cholesky": lambda a, b: jnp.linalg.cholesky(a),
+    "qr": lambda a, b: jnp.linalg.qr(a),
+    "svd": lambda a, b: jnp.linalg.svd(a, full_matrices=False),
+    "eigh": lambda a, b: jnp.linalg.eigh(a),
+    "eig": lambda a, b: jnp.linalg.eig(a),
+    "triangular": lambda a, b: lax.linalg.triangular_solve(a, b, left_side=True, lower=True),
+    "solve": lambda a, b: jnp.linalg.solve(a, b),
+    "inv": lambda a, b: jnp.linalg.inv(a),
+    "det": lambda a, b: jnp.linalg.det(a),
+}
+
+
+class Library:
+    def __init__(self, which):
+        jax.devices()
+
+    def changing(self, name, x):
+        """Runs of shapes that each run has for the first time."""
+        f = (
+            (lambda y: jnp.tanh(y * 0.5 + 1).sum())
+            if name == "lengths"
+            else (lambda y: jax.nn.softmax(y, -1))
+        )
+        f = jax.jit(f)
+        state, count = [1000 if name == "lengths" else 8], 200 if name == "lengths" else 64
+
+        def run():
+            for n in range(state[0], state[0] + count):
+                y = x[:n] if name == "lengths" else x[: n * 256].reshape(n, 256)
+                f(jnp.asarray(y)).block_until_ready()
+            state[0] += count
+
+        return run
+
+    def setup(self, name, arrays):
+        if name in ("lengths", "batches"):
+            return self.changing(name, arrays[0])
+        if name in DEFINITE and name in FORMS:
+            arrays[0] = definite(arrays[0])
+        x = [jnp.asarray(a) for a in arrays]
+        if name == "sumitem":
+            add = jax.jit(lambda a, b: a + b)
+            return lambda: add(*x)[3].item()
+        if "/" in name:
+            kind, n, repeat = name.split("/")
+            f = getattr(jnp.fft, kind)
+            one = (lambda y: f(y, int(n), norm="forward")) if kind == "irfft" else f
+            count = int(repeat)
+        elif FORMS.get(name):
+            one, count = FORMS[name], 1
+        else:
+            return None
+        g = jax.jit(one)
+
+        def run():
+            for _ in range(count):
+                result = g(*x)
+            return result
+
+        return run
+
+    def wait(self, result):
+        jax.block_until_ready(result)

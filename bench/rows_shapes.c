@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: ISC */
+/* Graphs whose shapes were never seen before: what a loop over batches of all lengths costs, and
+ * algorithms that are written out step by step. Each run has other shapes than all before it. */
+#include "expressions.h"
+
+enum { LONGEST = 1 << 20 };
+
+typedef struct lengths {
+  bench_lab *lab;
+  nx_tensor *x;
+  bench_expression *record;
+  int64_t next;  /* the first length of the next run */
+  int count;     /* of lengths in a run */
+  int64_t width; /* of rows; 0: the operand is a vector */
+} lengths;
+
+static void run_lengths(void *state) {
+  lengths *l = state;
+  for (int i = 0; i < l->count; i++) {
+    nx_scope *scope = nx_scope_begin(l->lab->context);
+    int64_t n = l->next++;
+    nx_tensor *x = bench_range(l->x, 0, 0, l->width > 0 ? n * l->width : n);
+    if (l->width > 0) x = nx_reshape(x, NX_SHAPE(n, l->width), 0);
+    nx_tensor *y = l->record(l->lab, &x);
+    bench_check(nx_realize(l->lab->context, &y, 1, NULL));
+    nx_scope_end(scope);
+  }
+}
+
+static nx_tensor *sum_of_tanh(const bench_lab *lab, nx_tensor **x) {
+  (void)lab;
+  nx_tensor *y = nx_binary_f64(nx_binary_f64(x[0], NX_BINARY_MUL, 0.5), NX_BINARY_ADD, 1);
+  return nx_reduce_sum(nx_tanh(y), NX_AXES(0), 0);
+}
+
+/* ---- written out: 64 steps of Floyd and Warshall, each with a row and a column */
+
+static nx_tensor *shortest_paths(const bench_lab *lab, nx_tensor **x) {
+  nx_tensor *d = x[0];
+  int64_t n = bench_info(d).shape[0];
+  (void)lab;
+  for (int64_t k = 0; k < n; k++)
+    d = nx_min(d, nx_add(bench_range(d, 1, k, 1), bench_range(d, 0, k, 1)));
+  return d;
+}
+
+static void run_steps(void *state) {
+  lengths *l = state;
+  int64_t n = l->next++;
+  nx_scope *scope = nx_scope_begin(l->lab->context);
+  nx_tensor *x = nx_reshape(bench_range(l->x, 0, 0, n * n), NX_SHAPE(n, n), 0),
+            *y = l->record(l->lab, &x);
+  bench_check(nx_realize(l->lab->context, &y, 1, NULL));
+  nx_scope_end(scope);
+}
+
+static const struct {
+  const char *name, *peer;
+  bench_expression *record;
+  void (*run)(void *state);
+  int count;
+  int64_t first, width;
+} rows[] = {
+    {"200 lengths: sum of tanh", "lengths f32:1048576", sum_of_tanh, run_lengths, 200, 1000, 0},
+    {"64 batches: softmax of 256", "batches f32:1048576", bench_softmax, run_lengths, 64, 8, 256},
+    {"64 steps of shortest paths", "", shortest_paths, run_steps, 1, 64, 0},
+};
+
+void bench_shapes(bench_lab *lab) {
+  bench_operand o = {.dtype = NX_F32, .rank = 1, .shape = {LONGEST}, .low = -2, .high = 2};
+  lengths l = {.lab = lab, .x = bench_operand_make(lab, &o, 0)};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows && lab->rounds > 0; i++) {
+    if (!bench_wanted(&lab->out, rows[i].name)) continue;
+    l.record = rows[i].record;
+    l.next = rows[i].first;
+    l.count = rows[i].count;
+    l.width = rows[i].width;
+    bench_measure(lab, &(bench_case){.name = rows[i].name,
+                                     .dtype = "f32",
+                                     .size = rows[i].count,
+                                     .own = {.run = rows[i].run, .state = &l},
+                                     .peer = rows[i].peer,
+                                     .least = 1e-9,
+                                     .rounds = 5});
+  }
+  nx_tensor_release(l.x);
+}
