@@ -129,6 +129,7 @@ typedef nx_status graph_pass(const nxg_graph *g, nxp_products products, nxg_grap
   }
 ASKING(types, nxg_pass_types_for)
 PLAIN(small_types)
+ASKING(vectors, nxg_pass_vectors)
 PLAIN(checks)
 ASKING(scans, nxg_pass_scans)
 PLAIN(views)

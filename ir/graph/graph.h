@@ -220,13 +220,21 @@ int64_t nxg_program_work(const nxg_program *p);
  * its plans call, so that both give the same bits; it must be set before programs run. dtype:
  * f32 or f64 (smaller floats are converted to f32). Strides are in elements; c is dense, m rows
  * of n. batches: the number of products in the batch that this one belongs to. It is called only
- * if an extent exceeds NXG_SMALL_MATMUL. Smaller products, integer ones, and those for which it
- * returns NX_DEVICE_UNAVAILABLE are computed as c = fma(a, b, c) over k in order, from +0. Any
- * other failure is described in d and ends the run. */
+ * if an extent exceeds NXG_SMALL_MATMUL and the product is not one with a vector. Smaller products,
+ * integer ones, and those for which it returns NX_DEVICE_UNAVAILABLE are computed as
+ * c = fma(a, b, c) over k in order, from +0. Any other failure is described in d and ends the
+ * run. */
 enum { NXG_SMALL_MATMUL = 32 };
 typedef nx_status (*nxg_matmul_fn)(nx_dtype dtype, int64_t batches, int64_t m, int64_t n, int64_t k,
                                    const void *a, int64_t a_row, int64_t a_column, const void *b,
                                    int64_t b_row, int64_t b_column, void *c, nxi_diag *d);
 void nxg_set_matmul(nxg_matmul_fn f); /* NULL: none */
+/* Whether a product is one with a vector: each element is the sum of the rounded products in the
+ * order of a reduction over the last axis (docs/numerics.md). Of integers any is that has a row or
+ * a column; of floats, one with an extent above NXG_SMALL_MATMUL and an inner one above 1. */
+static inline bool nxg_sums_products(nx_dtype dtype, int64_t m, int64_t n, int64_t k) {
+  bool small = m <= NXG_SMALL_MATMUL && n <= NXG_SMALL_MATMUL && k <= NXG_SMALL_MATMUL;
+  return (m == 1 || n == 1) && k > 1 && !(small && nxi_is_float(dtype));
+}
 
 #endif

@@ -79,7 +79,7 @@ struct nxg_step {
   nxg_access to;    /* the result */
   nxg_access *args; /* for a reduction: the first elements of the runs, and the elements of a run */
   int64_t *numbers; /* parameters of the step */
-  nxg_place temporary; /* matmul of small floats */
+  nxg_place temporary; /* matmul of small floats, or with a vector */
   const nxg_program_call *call;
   uint32_t alias_range; /* update: input whose distance is added to `to`; UINT32_MAX: none */
 };

@@ -115,6 +115,43 @@ static void multiply(const nxg_step *s, nxg_run_state *r, const char *a, const c
     }
 }
 
+/* c[j] = a[j] * b[j], rounded */
+#define MULTIPLY(name, T)                                                                \
+  static void multiply_##name(const void *x, const void *y, void *products, int64_t n) { \
+    T *c = products;                                                                     \
+    const T *a = x, *b = y;                                                              \
+    for (int64_t j = 0; j < n; j++) c[j] = a[j] * b[j];                                  \
+  }
+MULTIPLY(f32, float)
+MULTIPLY(f64, double)
+
+/* Multiplies a matrix with a vector: each element is the sum of the products, in the order of a
+ * reduction over the last axis. The temporary holds the products. */
+static void sum_products(const nxg_step *s, nxg_run_state *r, const char *a, const char *b,
+                         char *c) {
+  const int64_t *v = s->numbers;
+  nx_dtype t = s->dtype, wide = nxi_compute_dtype(t);
+  int64_t size = nxi_dtype_size(t), bytes = nxi_dtype_size(wide), inner = v[K];
+  _Alignas(64) char x[NXG_CHUNK * 8], y[NXG_CHUNK * 8];
+  char *products = nxg_address(r, s->temporary);
+  nxg_access dense = {.rank = 1, .size = (int32_t)bytes, .shape = &inner, .strides = &bytes};
+  for (int64_t i = 0; i < v[M] * v[N]; i++, c += size) {
+    const char *row = a + i / v[N] * v[A_ROW], *column = b + i % v[N] * v[B_COLUMN];
+    nxg_source source = {.dtype = wide, .run = r};
+    float sum = 0;
+    for (int64_t k = 0; k < v[K]; k += NXG_CHUNK) {
+      int64_t n = v[K] - k < NXG_CHUNK ? v[K] - k : NXG_CHUNK;
+      load_line(t, row + k * v[A_COLUMN], v[A_COLUMN], x, n);
+      load_line(t, column + k * v[B_ROW], v[B_ROW], y, n);
+      (wide == NX_F64 ? multiply_f64 : multiply_f32)(x, y, products + k * bytes, n);
+    }
+    if (nxg_stopped(r)) return;
+    nxg_cursor_start(&source.cursor, &dense, products);
+    s->reduce(&source, v[K], true, nxi_is_small_float(t) ? (void *)&sum : c);
+    if (nxi_is_small_float(t)) nxg_narrow(t, &sum, c, 1);
+  }
+}
+
 /* A matrix of small floats as dense f32. */
 static void widen_matrix(nx_dtype t, const char *from, int64_t rows, int64_t columns, int64_t row,
                          int64_t column, float *to) {
@@ -166,7 +203,8 @@ void nxg_step_matmul(const nxg_step *s, nxg_run_state *r) {
   nxg_cursor_start(&a, &s->args[0], nxg_address(r, s->args[0].place));
   nxg_cursor_start(&b, &s->args[1], nxg_address(r, s->args[1].place));
   for (int64_t done = 0; done < s->n; done += matrix, to += matrix * size) {
-    if (!multiply_by_library(s, r, a.at, b.at, to)) multiply(s, r, a.at, b.at, to);
+    if (s->reduce != NULL) sum_products(s, r, a.at, b.at, to);
+    else if (!multiply_by_library(s, r, a.at, b.at, to)) multiply(s, r, a.at, b.at, to);
     if (r->status != NX_OK) return;
     if (nxi_is_nibble(s->result)) nxg_wrap_nibbles(s->result, to, matrix);
     nxg_cursor_next(&a);

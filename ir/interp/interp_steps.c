@@ -369,7 +369,8 @@ static nx_status plan_threefry(nxg_planner *b, uint32_t node) {
   return status ? status : nxg_plan_operand(b, n->args[1], &s->args[1]);
 }
 
-/* Elements of the f32 copies that a product of small floats may need; negative: too many. */
+/* Elements of the f32 copies that a product of small floats may need; negative: too many. One with
+ * a vector needs its products instead. */
 static int64_t wide_elements(int64_t m, int64_t n, int64_t k) {
   int64_t a, b, c, sum;
   if (m <= NXG_SMALL_MATMUL && n <= NXG_SMALL_MATMUL && k <= NXG_SMALL_MATMUL) return 0;
@@ -403,11 +404,16 @@ static nx_status plan_matmul(nxg_planner *b, uint32_t node) {
   }
   const int64_t *v = s->numbers;
   nxg_plan_add_work(b, __builtin_mul_overflow(elements, v[2], &work) ? INT64_MAX : work);
-  int64_t wide = elements && nxi_is_small_float(n->dtype) ? wide_elements(v[0], v[1], v[2]) : 0;
+  bool sums = elements && nxi_is_float(n->dtype) && nxg_sums_products(n->dtype, v[0], v[1], v[2]);
+  if (sums) s->reduce = nxg_find_reduce(NXK_SUM, n->dtype);
+  int64_t wide = sums                                       ? v[2]
+                 : elements && nxi_is_small_float(n->dtype) ? wide_elements(v[0], v[1], v[2])
+                                                            : 0;
   if (wide < 0) return nxi_oom(b->d);
   if (wide == 0) return NX_OK;
-  nx_status status = nxg_plan_temporary(b, wide * 4, &s->temporary);
-  return status ? status : nxg_plan_done_with(b, s->temporary, wide * 4);
+  int64_t bytes = wide * nxi_dtype_size(nxi_compute_dtype(n->dtype));
+  nx_status status = nxg_plan_temporary(b, bytes, &s->temporary);
+  return status ? status : nxg_plan_done_with(b, s->temporary, bytes);
 }
 
 /* ---- all */

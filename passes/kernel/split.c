@@ -33,6 +33,7 @@ typedef struct splitter {
   nxb_region region;
   const nxb_stage *stage;
   bool lanes;            /* a chunk has 16 partial results, one for each lane */
+  bool beside;           /* neighbouring partial results are of neighbouring outer points */
   bool pair;             /* an iteration of the run's first loop is two elements */
   int64_t points;        /* outer points */
   int64_t chunk, chunks; /* elements of a chunk; how many, the last may be shorter */
@@ -108,10 +109,9 @@ static bool plan_partials(splitter *s) {
   return s->n_partials > 0 && !(s->lanes && (plain || arg));
 }
 
-/* Independent units of work before splitting. If an input is contiguous along an outer loop,
- * neighbouring points are reduced side by side, `columns` of them as one unit; otherwise each
- * point is a unit. */
-static int64_t units_of(const splitter *s, int64_t columns) {
+/* Whether an input is contiguous along an outer loop, so that neighbouring points are reduced side
+ * by side. */
+static bool side_by_side(const splitter *s) {
   for (nxk_value v = s->stage->first; v <= s->stage->last; v++) {
     const nxk_instr *in = &s->b.from->instrs[v];
     if (in->op != NXK_load) continue;
@@ -119,11 +119,16 @@ static int64_t units_of(const splitter *s, int64_t columns) {
       bool computed;
       int64_t stride =
           nxb_stride(&s->b, &s->b.from->accesses[in->imm], s->region.outer[i].value, &computed);
-      if (!computed && (stride == 1 || stride == -1) && s->region.outer[i].extent >= 4)
-        return nxb_ceil(s->points, columns);
+      if (!computed && (stride == 1 || stride == -1) && s->region.outer[i].extent >= 4) return true;
     }
   }
-  return s->points;
+  return false;
+}
+
+/* Independent units of work before splitting: `columns` points that are reduced side by side are
+ * one, otherwise each point is. */
+static int64_t units_of(const splitter *s, int64_t columns) {
+  return side_by_side(s) ? nxb_ceil(s->points, columns) : s->points;
 }
 
 static bool worth_it(splitter *s, const nxi_target *t) {
@@ -139,9 +144,11 @@ static bool worth_it(splitter *s, const nxi_target *t) {
     if (s->chunk < 256) s->chunk = 256;
     while (nxb_ceil(run, s->chunk) * blocks > 2 * GPU_BLOCKS) s->chunk *= 2;
     s->chunks = nxb_ceil(run, s->chunk);
+    s->beside = !s->lanes;
     return s->chunks > 1;
   }
   if (units_of(s, NXK_SPLIT_COLUMNS) >= NXK_SPLIT_STRIPS) return false;
+  s->beside = !s->lanes || side_by_side(s);
   int64_t wanted = t->l2_bytes / 4 / (widest * s->points);
   s->chunk = 256;
   while (s->chunk * 2 <= wanted) s->chunk *= 2;
@@ -201,12 +208,17 @@ static bool start_kernel(writer *w, const char *suffix, bool is_first) {
   return !w->k->failed;
 }
 
-/* The access to partial result `number`. Neighbouring elements are the 16 lanes if there are
- * lanes, else neighbouring outer points. terms: room for one for each outer loop. */
+/* Elements from one partial result of a point to the next: of the next lane if there are lanes,
+ * else of the next chunk. */
+static int64_t partial_stride(const splitter *s) { return s->beside ? s->points : 1; }
+
+/* The access to partial result `number` of a point. Neighbouring elements are neighbouring outer
+ * points if those are reduced side by side, else the 16 lanes. terms: room for one for each outer
+ * loop. */
 static nxk_access partial_access(const writer *w, int number, nxk_term *terms) {
   const splitter *s = w->s;
   nxk_access a = nxk_access_at(s->b.from->n_buffers + (uint32_t)number, 0);
-  int64_t stride = s->lanes ? s->chunks * 16 : 1;
+  int64_t stride = s->beside ? 1 : s->chunks * 16;
   a.terms = terms;
   for (uint32_t i = s->region.n_outer; i-- > 0;) {
     terms[a.n_terms++] = (nxk_term){w->map[s->region.outer[i].value], stride};
@@ -338,9 +350,10 @@ static void store_partial(writer *w, int number, nxk_value result) {
   const splitter *s = w->s;
   nxk_term terms[NXB_MAX_DIMS + 3];
   nxk_access a = partial_access(w, number, terms);
-  terms[a.n_terms++] = (nxk_term){w->chunk, s->lanes ? 16 : s->points};
-  if (s->lanes) terms[a.n_terms++] = (nxk_term){w->lane, s->pair ? 2 : 1};
-  if (s->lanes && s->pair) terms[a.n_terms++] = (nxk_term){w->pair, 1};
+  int64_t next = partial_stride(s);
+  terms[a.n_terms++] = (nxk_term){w->chunk, s->lanes ? 16 * next : next};
+  if (s->lanes) terms[a.n_terms++] = (nxk_term){w->lane, s->pair ? 2 * next : next};
+  if (s->lanes && s->pair) terms[a.n_terms++] = (nxk_term){w->pair, next};
   if (s->is_index[number]) result = binary(w, NXK_add, result, scaled(w, w->chunk, s->chunk));
   nxk_store(w->k, &a, result);
 }
@@ -382,7 +395,7 @@ static void write_second(writer *w) {
   for (int n = 0; n < s->n_partials && !w->k->failed; n++) {
     if (s->is_index[n]) continue;
     nxk_access a = partial_access(w, n, terms);
-    terms[a.n_terms++] = (nxk_term){j, s->lanes ? 1 : s->points};
+    terms[a.n_terms++] = (nxk_term){j, partial_stride(s)};
     nxk_reduce_kind kind = (nxk_reduce_kind)s->b.from->instrs[s->reduce[n]].kind;
     w->map[s->reduce[n]] = nxk_reduce(w->k, kind, s->lanes ? NXK_ORDER_JOIN_LANES : NXK_ORDER_JOIN,
                                       nxk_load(w->k, &a, 1), NXK_NONE);
