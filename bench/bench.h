@@ -61,8 +61,9 @@ bench_peer *bench_peer_start(const char *python, const char *script, const char 
                              int threads);
 void bench_peer_stop(bench_peer *p);
 bool bench_peer_setup(bench_peer *p, const char *workload); /* false: it does not know that one */
-/* Whether it answers this request with ok; else *answer is what it says. */
-bool bench_peer_ask(bench_peer *p, const char *request, char answer[BENCH_LINE]);
+/* A request; whether it is answered with ok, else *answer is what it says. */
+void bench_peer_tell(bench_peer *p, const char *request);
+bool bench_peer_hear(bench_peer *p, char answer[BENCH_LINE]);
 double bench_peer_time(void *peer, int repeat); /* bench_way.timed */
 /* Starts a run without waiting for its end; waits for it. */
 void bench_peer_start_run(void *peer);
@@ -88,12 +89,14 @@ typedef struct bench_output {
   bool json;
   FILE *table; /* that is written too, in Markdown; NULL: none */
   const char *only;
+  int part, parts;           /* of the rows only each parts-th, from `part` on; parts 0: all */
+  int seen;                  /* rows so far that are wanted but for that */
   const char *group;         /* of the rows that follow */
   const char *isa;           /* of the kernels; NULL: not told */
   int rows, missed, unequal; /* unequal: results that differ from a peer's */
 } bench_output;
 void bench_put_head(FILE *table);
-bool bench_wanted(const bench_output *o, const char *name);
+bool bench_wanted(bench_output *o, const char *name);
 void bench_add_peer(bench_row *row, const char *name, const bench_way *way, double repeat);
 void bench_print(bench_output *o, const bench_row *row);
 

@@ -107,8 +107,9 @@ void bench_interleave(bench_way *ways, size_t n, int rounds, double least) {
 
 /* ---- printing */
 
-bool bench_wanted(const bench_output *o, const char *name) {
-  return o->only == NULL || strstr(name, o->only) != NULL;
+bool bench_wanted(bench_output *o, const char *name) {
+  if (o->only != NULL && strstr(name, o->only) == NULL) return false;
+  return o->parts == 0 || o->seen++ % o->parts == o->part;
 }
 
 void bench_add_peer(bench_row *row, const char *name, const bench_way *way, double repeat) {

@@ -28,12 +28,12 @@ static const bench_group groups[] = {
 
 /* The rest is the time in which a library's threads wait actively after the work is done. */
 static const struct {
-  const char *option, *argument, *name;
+  const char *option, *other, *argument, *name; /* other: a second option that names it */
   double rest;
 } peers[] = {
-    {"numpy", "numpy", "NumPy", 5e-4},           {"scipy", "scipy", "SciPy", 5e-4},
-    {"numexpr", "numexpr", "numexpr", 0},        {"torch", "torch", "PyTorch", 5e-3},
-    {"torch", "compile", "torch.compile", 5e-3}, {"jax", "jax", "JAX", 5e-4},
+    {"numpy", "", "numpy", "NumPy", 5e-4},           {"scipy", "", "scipy", "SciPy", 5e-4},
+    {"numexpr", "", "numexpr", "numexpr", 0},        {"torch", "eager", "torch", "PyTorch", 5e-3},
+    {"torch", "", "compile", "torch.compile", 5e-3}, {"jax", "", "jax", "JAX", 5e-4},
 };
 
 typedef struct arguments {
@@ -41,14 +41,24 @@ typedef struct arguments {
 } arguments;
 
 static int usage(void) {
-  fprintf(stderr, "usage: nx-bench [--group G,..] [--only TEXT] [--json] [--threads N] [--rounds N]"
-                  " [--largest N]\n"
-                  "                [--peers numpy,scipy,numexpr,torch,jax,fftw] [--python FILE]\n"
-                  "groups:");
+  fprintf(stderr,
+          "usage: nx-bench [--group G,..] [--only TEXT] [--json] [--threads N] [--rounds N]"
+          " [--largest N] [--part I/N]\n"
+          "                [--peers numpy,scipy,numexpr,torch,eager,jax,fftw] [--python FILE]\n"
+          "groups:");
   for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
     fprintf(stderr, " %s", groups[i].name);
   fprintf(stderr, "\n");
   return 2;
+}
+
+/* "2/3": the second of three parts. */
+static bool read_part(bench_output *o, const char *text) {
+  char *end;
+  o->part = (int)strtol(text, &end, 10) - 1;
+  if (*end != '/') return false;
+  o->parts = atoi(end + 1);
+  return o->part >= 0 && o->part < o->parts;
 }
 
 static bool take_option(bench_lab *lab, arguments *a, const char *name, const char *value) {
@@ -59,6 +69,7 @@ static bool take_option(bench_lab *lab, arguments *a, const char *name, const ch
   else if (strcmp(name, "--threads") == 0) lab->threads = atoi(value);
   else if (strcmp(name, "--rounds") == 0) lab->rounds = atoi(value);
   else if (strcmp(name, "--largest") == 0) lab->largest = atoll(value);
+  else if (strcmp(name, "--part") == 0) return read_part(&lab->out, value);
   else return false;
   return lab->threads > 0 && lab->rounds >= 0 && lab->largest >= 0;
 }
@@ -89,7 +100,9 @@ static void set_environment(void) {
 static void start_peers(bench_lab *lab, const arguments *a) {
   lab->fftw = listed(a->peers, "fftw");
   for (size_t i = 0; i < sizeof peers / sizeof *peers; i++) {
-    if (!listed(a->peers, peers[i].option)) continue;
+    if (!listed(a->peers, peers[i].option) &&
+        !(peers[i].other[0] != 0 && listed(a->peers, peers[i].other)))
+      continue;
     bench_peer *p = bench_peer_start(a->python, NX_BENCH_PEER, peers[i].argument, lab->threads);
     if (p == NULL) {
       fprintf(stderr, "nx-bench: %s has no %s\n", a->python, peers[i].name);
@@ -114,6 +127,7 @@ int main(int argc, char **argv) {
   arguments a = {.python = "/usr/bin/python3", .peers = "numpy,fftw"};
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--json") == 0) lab.out.json = true;
+    else if (strcmp(argv[i], "--isa") == 0) return puts(nxi_target_host()->isa) < 0;
     else if (i + 1 >= argc || !take_option(&lab, &a, argv[i], argv[i + 1])) return usage();
     else i++;
   }

@@ -49,33 +49,55 @@ static void make_path(char *path, size_t size) {
   snprintf(path, size, "%s/nx-bench-%ld", folder, (long)getpid());
 }
 
-static bool equal_results(bench_lab *lab, const bench_case *c, int peer, const char *request) {
+/* Asks those of the peers that are still in it all at once; those that do not say ok leave it. */
+static void ask_all(const bench_lab *lab, const bench_case *c, const char *request, bool *in,
+                    void (*refused)(const bench_lab *lab, const char *row, int peer,
+                                    const char *answer)) {
   char answer[BENCH_LINE];
-  if (c->n_results == 0 || bench_peer_ask(lab->peers[peer].process, request, answer)) return true;
-  fprintf(stderr, "nx-bench: %s: %s gets another result: %s\n", c->name, lab->peers[peer].name,
-          answer);
-  lab->out.unequal++;
-  return false;
+  for (int i = 0; i < lab->n_peers; i++)
+    if (in[i]) bench_peer_tell(lab->peers[i].process, request);
+  for (int i = 0; i < lab->n_peers; i++) {
+    if (!in[i] || bench_peer_hear(lab->peers[i].process, answer)) continue;
+    in[i] = false;
+    refused(lab, c->name, i, answer);
+  }
+}
+
+static void left_out(const bench_lab *lab, const char *row, int peer, const char *answer) {
+  if (strcmp(answer, "no") != 0)
+    fprintf(stderr, "nx-bench: %s: %s leaves it out: %s\n", row, lab->peers[peer].name, answer);
+}
+
+static void unequal(const bench_lab *lab, const char *row, int peer, const char *answer) {
+  fprintf(stderr, "nx-bench: %s: %s gets another result: %s\n", row, lab->peers[peer].name, answer);
+}
+
+static int count(const bool *in, int n) {
+  int result = 0;
+  for (int i = 0; i < n; i++) result += in[i];
+  return result;
 }
 
 static void add_peers(bench_lab *lab, const bench_case *c, contest *all) {
-  char path[64], request[BENCH_LINE], answer[BENCH_LINE];
+  char path[64], request[BENCH_LINE];
+  bool in[BENCH_PEERS];
   if (c->peer == NULL || c->peer[0] == 0 || lab->n_peers == 0) return;
-  make_path(path, sizeof path);
-  if (c->n_results > 0) write_results(c, path, request, sizeof request);
-  for (int i = 0; i < lab->n_peers; i++) {
-    if (!bench_peer_ask(lab->peers[i].process, c->peer, answer)) {
-      if (strcmp(answer, "no") != 0)
-        fprintf(stderr, "nx-bench: %s: %s leaves it out: %s\n", c->name, lab->peers[i].name,
-                answer);
-    } else if (equal_results(lab, c, i, request)) {
+  for (int i = 0; i < lab->n_peers; i++) in[i] = true;
+  ask_all(lab, c, c->peer, in, left_out);
+  if (c->n_results > 0) {
+    int before = count(in, lab->n_peers);
+    make_path(path, sizeof path);
+    write_results(c, path, request, sizeof request);
+    ask_all(lab, c, request, in, unequal);
+    unlink(path);
+    lab->out.unequal += before - count(in, lab->n_peers);
+  }
+  for (int i = 0; i < lab->n_peers; i++)
+    if (in[i])
       add_way(all, lab->peers[i].name,
               (bench_way){.timed = bench_peer_time,
                           .state = lab->peers[i].process,
                           .rest = lab->peers[i].rest});
-    }
-  }
-  if (c->n_results > 0) unlink(path);
 }
 
 /* ---- limits */

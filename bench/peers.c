@@ -78,10 +78,13 @@ void bench_peer_stop(bench_peer *p) {
   free(p);
 }
 
-bool bench_peer_ask(bench_peer *p, const char *request, char answer[BENCH_LINE]) {
-  answer[0] = 0;
+void bench_peer_tell(bench_peer *p, const char *request) {
   fprintf(p->to, "%s\n", request);
   fflush(p->to);
+}
+
+bool bench_peer_hear(bench_peer *p, char answer[BENCH_LINE]) {
+  answer[0] = 0;
   if (fgets(answer, BENCH_LINE, p->from) == NULL) strcpy(answer, "it has ended");
   answer[strcspn(answer, "\n")] = 0;
   return strcmp(answer, "ok") == 0;
@@ -89,20 +92,19 @@ bool bench_peer_ask(bench_peer *p, const char *request, char answer[BENCH_LINE])
 
 bool bench_peer_setup(bench_peer *p, const char *workload) {
   char answer[BENCH_LINE];
-  return p != NULL && bench_peer_ask(p, workload, answer);
+  if (p == NULL) return false;
+  bench_peer_tell(p, workload);
+  return bench_peer_hear(p, answer);
 }
 
 double bench_peer_time(void *peer, int repeat) {
   char request[32], answer[BENCH_LINE];
   snprintf(request, sizeof request, "time %d", repeat);
-  bench_peer_ask(peer, request, answer);
+  bench_peer_tell(peer, request);
+  bench_peer_hear(peer, answer);
   return strtod(answer, NULL);
 }
 
-void bench_peer_start_run(void *peer) {
-  bench_peer *p = peer;
-  fprintf(p->to, "go\n");
-  fflush(p->to);
-}
+void bench_peer_start_run(void *peer) { bench_peer_tell(peer, "go"); }
 
 void bench_peer_wait(void *peer) { bench_peer_setup(peer, "wait"); }

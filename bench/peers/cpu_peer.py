@@ -16,6 +16,10 @@ if os.environ.get("NX_ISA") == "avx2":
     os.environ["NPY_DISABLE_CPU_FEATURES"] = "X86_V4 AVX512_ICL AVX512_SPR"
     os.environ["XLA_FLAGS"] = "--xla_cpu_max_isa=AVX2 " + os.environ.get("XLA_FLAGS", "")
 
+# What torch.compile makes is kept in the virtual environment: it takes seconds a row.
+if sys.prefix != sys.base_prefix:
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(sys.prefix, "compiled"))
+
 try:
     module = importlib.import_module(
         "with_" + {"compile": "torch"}.get(sys.argv[1], sys.argv[1])

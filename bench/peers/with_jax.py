@@ -16,10 +16,6 @@ from jax import lax
 from with_numpy import DEFINITE, definite
 
 jax.config.update("jax_enable_x64", True)
-folder = os.environ.get("JAX_COMPILATION_CACHE_DIR")
-if folder:
-    jax.config.update("jax_compilation_cache_dir", folder)
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 
 
 def roll(x, by):

@@ -2,7 +2,6 @@
 """PyTorch's forms, eager ("torch") or through torch.compile ("compile")."""
 
 import os
-import sys
 
 import formulas
 import numpy as np
@@ -142,7 +141,7 @@ class Library:
         if self.compiles:
             import torch._inductor.config as config
 
-            config.freezing = False
+            config.cpp.dynamic_threads = True  # the same code for every number of threads
             if os.environ.get("NX_ISA") == "avx2":
                 config.cpp.simdlen = 256
             torch._dynamo.config.cache_size_limit = 64

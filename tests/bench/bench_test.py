@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: ISC
-"""Every row of nx-bench on tiny operands: its result is that of NumPy, where this Python has that,
-and what is timed comes out as one object a line.
+"""Every row of nx-bench on tiny operands: its result is that of NumPy, where this Python has that;
+what is timed comes out as one object a line; and the page and the chart are made of such lines.
 
 Usage: bench_test.py NX_BENCH SOURCE_ROOT"""
 
 import json
 import subprocess
 import sys
+import xml.etree.ElementTree
+from pathlib import Path
 
-program = sys.argv[1]
+program, root = sys.argv[1], Path(sys.argv[2])
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(root / "bench"))
 
 
 def bench(*options):
@@ -44,5 +48,31 @@ def test_refusals():
         assert done.returncode == 2, f"{options}: {done.returncode}"
 
 
-for test in (test_results, test_timing, test_refusals):
+def test_page():
+    """Two processors: a row that a peer wins is on the page and in the chart, as others are."""
+    import measurements_page
+
+    row = {
+        **{"group": "rows", "dtype": "f32", "size": 9, "threads": 2, "isa": "avx2", "ms": 2.0},
+        **{"limit_ms": 1.0, "of_limit": 0.5, "target": 0, "kernels": 1, "compile_ms": 0},
+    }
+    won = dict(row, name="won", peers={"NumPy": 6.0}, ratios={"NumPy": 3.0})
+    lost = dict(row, name="lost", peers={"JAX": 1.0}, ratios={"JAX": 0.5, "NumPy": 3.0})
+    alone = dict(row, name="alone", peers={"written whole": 1.0}, ratios={"written whole": 0.5})
+    about = {"processor": "A", "processors": 2, "memory_gib": 4, "system": "S", "nx": "0"}
+    about |= {"versions": {"numpy": "2"}, "date": "2026-01-01"}
+    machines = [
+        {"machine": about, "rows": [won, lost]},
+        {"machine": dict(about, processor="B"), "rows": [dict(won, isa="avx512"), alone]},
+    ]
+    page, chart = measurements_page.page(machines), measurements_page.chart(machines)
+    assert "| won | f32 | 2.00; 0.50; NumPy 3.00 | 2.00; 0.50; NumPy 3.00 |" in page, page
+    assert "| lost | f32 | 2.00; 0.50; JAX 0.500 |  |" in page, page
+    assert "| alone | f32 |  | 2.00; 0.50 |" not in page and "| alone | f32 |" in page, page
+    assert "1 of 2; 0.816" in page, page  # of 3 and 1/2 the mean is sqrt(1.5)
+    points = [e for e in xml.etree.ElementTree.fromstring(chart).iter() if e.tag.endswith("circle")]
+    assert [e.get("class") for e in points] == ["lost", "row"], chart
+
+
+for test in (test_results, test_timing, test_refusals, test_page):
     test()

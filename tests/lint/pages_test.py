@@ -84,13 +84,15 @@ def known_names(root):
     for path in sorted(root.glob("include/nx/*.h")):
         text = path.read_text(encoding="utf-8")
         words |= {*NAME.findall(text), *("NX_" + row for row in re.findall(r"\bX\((\w+)", text))}
+    others = [root / "dev"]
     for folder in "runtime", "codegen_cuda", "codegen_llvm", "passes", "tests":
-        for path in (root / folder).rglob("*.[ch]"):
-            words |= {
-                word
-                for word in NAME.findall(path.read_text(encoding="utf-8"))
-                if word.startswith("NX_")
-            }
+        others += (root / folder).rglob("*.[ch]")
+    for path in others:
+        words |= {
+            word
+            for word in NAME.findall(path.read_text(encoding="utf-8"))
+            if word.startswith("NX_")
+        }
     return words
 
 

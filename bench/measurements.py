@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: ISC
+"""Measures the rows of nx-bench on this processor, keeps them in docs/measurements/, a file for
+each processor, and makes docs/measurements.md and its chart of all these files.
+
+measurements.py run --program FILE --python FILE [--peers P,..] [--group G,..] [--threads N,..]
+                    [--isa I,..] [--part I/N] [--rounds N] [--processor NAME]
+measurements.py page
+
+A run replaces the rows that it measures, so that it may be split into many short ones."""
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import measurements_page
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs" / "measurements"
+LIBRARIES = ("numpy", "scipy", "numexpr", "torch", "jax")
+ISAS = ("avx512", "avx2", "generic")
+KEY = ("group", "name", "isa", "threads")
+
+
+def cpu_fields():
+    fields = {}
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        name, _, value = line.partition(":")
+        if not name.strip():
+            break  # the first processor's are enough
+        fields[name.strip()] = value.strip()
+    return fields
+
+
+def memory_gib():
+    for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("MemTotal:"):
+            return round(int(line.split()[1]) / 2**20)
+    return 0
+
+
+def versions(python):
+    code = (
+        "import importlib.metadata as m, json, sys\n"
+        "v = {}\n"
+        f"for name in {LIBRARIES!r}:\n"
+        "    try: v[name] = m.version(name)\n"
+        "    except m.PackageNotFoundError: pass\n"
+        "print(json.dumps(dict(v, python=sys.version.split()[0])))"
+    )
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def machine(python):
+    fields = cpu_fields()
+    family, model = fields.get("cpu family", "?"), fields.get("model", "?")
+    commit = subprocess.run(
+        ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return {
+        "processor": f"{fields.get('model name', platform.machine())}, family {family}, "
+        f"model {model}",
+        "processors": len(os.sched_getaffinity(0)),
+        "memory_gib": memory_gib(),
+        "system": platform.system(),
+        "nx": commit.stdout.strip() or "unknown",
+        "versions": versions(python),
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
+    }
+
+
+def file_of(name):
+    return FOLDER / (re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") + ".json")
+
+
+def isas_here(program):
+    """The widest that the processor has, and narrower ones that are common."""
+    told = subprocess.run([program, "--isa"], capture_output=True, text=True, check=True)
+    widest = told.stdout.strip()
+    return [isa for isa in ISAS[:2] if isa in ISAS[ISAS.index(widest) :]] or [widest]
+
+
+def rows_of(options, isa, threads):
+    command = [options.program, "--json", "--python", options.python, "--peers", options.peers]
+    command += ["--threads", str(threads), "--rounds", str(options.rounds)]
+    for name in ("group", "part"):
+        if getattr(options, name):
+            command += [f"--{name}", getattr(options, name)]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=dict(os.environ, NX_ISA=isa)
+    )
+    try:
+        for line in process.stdout:
+            row = json.loads(line)
+            print(f"{row['name']} {row['isa']} {row['threads']}: {row['ms']:.4g} ms", flush=True)
+            yield row
+    except SystemExit:
+        process.kill()
+        raise
+    if process.wait() not in (0, 1):  # 1: a peer got something else, which was said
+        sys.exit(f"{command} ended with {process.returncode}")
+
+
+def measured(options):
+    here = machine(options.python)
+    path = file_of(options.processor or here["processor"])
+    old = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"rows": []}
+    rows = {tuple(row[k] for k in KEY): row for row in old["rows"]}
+    count = here["processors"]
+    threads = [int(n) for n in options.threads.split(",")] if options.threads else [count, 1]
+    isas = options.isa.split(",") if options.isa else isas_here(options.program)
+    try:
+        for isa in isas:
+            for n in dict.fromkeys(threads):
+                for row in rows_of(options, isa, n):
+                    rows[tuple(row[k] for k in KEY)] = row
+    finally:  # what was measured until then is kept
+        FOLDER.mkdir(exist_ok=True)
+        text = ",\n".join(json.dumps(row, sort_keys=True) for _, row in sorted(rows.items()))
+        head = json.dumps(here, sort_keys=True, indent=1)
+        path.write_text(f'{{"machine": {head},\n"rows": [\n{text}\n]}}\n', encoding="utf-8")
+
+
+def make_page():
+    files = sorted(FOLDER.glob("*.json"))
+    machines = [json.loads(path.read_text(encoding="utf-8")) for path in files]
+    page, chart = measurements_page.page(machines), measurements_page.chart(machines)
+    (ROOT / "docs" / "measurements.md").write_text(page, encoding="utf-8")
+    (ROOT / "docs" / "images" / "measurements.svg").write_text(chart, encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("command", choices=("run", "page"))
+    for name in ("program", "python", "group", "threads", "isa", "part", "processor"):
+        parser.add_argument(f"--{name}")
+    parser.add_argument("--peers", default="numpy,scipy,numexpr,torch,jax,fftw")
+    parser.add_argument("--rounds", type=int, default=25)
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # ends as an exception does
+    if options.command == "run":
+        measured(options)
+    make_page()
+
+
+if __name__ == "__main__":
+    main()
