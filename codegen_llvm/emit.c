@@ -334,45 +334,6 @@ static nxl_ref active(nxl_emitter *e, const nxk_instr *in) {
   return LLVMBuildICmp(b, LLVMIntULT, iota(e, scalar, in->lanes), all, "");
 }
 
-/* Makes v opaque to the optimiser, by an empty inline assembly; no instruction is generated. */
-static nxl_ref opaque(nxl_emitter *e, nxl_ref v) {
-  static const char registers[NXL_ISAS] = {'r', 'x', 'v', 'w'};
-  char constraint[] = {'=', registers[e->isa], ',', '0'}; /* before LLVM 17 it may not be const */
-  LLVMTypeRef type = LLVMTypeOf(v), function = LLVMFunctionType(type, &type, 1, false);
-  nxl_ref nothing = LLVMGetInlineAsm(function, "", 0, constraint, sizeof constraint, false, false,
-                                     LLVMInlineAsmDialectATT, false);
-  return LLVMBuildCall2(e->builder, function, nothing, &v, 1, "");
-}
-
-/* In transposes, interleaves are chained, and LLVM searches for ways to combine them into fewer
- * shuffles. There are none, and the search took two thirds of the compile time of such a kernel. So
- * after every second one the value is made opaque. */
-static nxl_ref interleaved(nxl_emitter *e, const nxk_instr *in, nxl_ref v) {
-  static const uint32_t register_bits[NXL_ISAS] = {0, 256, 512, 128};
-  uint32_t depth = 0, bits = in->lanes * (uint32_t)nxi_dtypes[in->dtype].bits;
-  for (const nxk_instr *i = in; i->op == NXK_interleave_low || i->op == NXK_interleave_high;
-       depth++)
-    i = &e->k->instrs[i->args[0]];
-  return depth % 2 == 0 && bits == register_bits[e->isa] && in->dtype != NX_BOOL ? opaque(e, v) : v;
-}
-
-static nxl_ref interleave(nxl_emitter *e, const nxk_instr *in) {
-  nxl_ref order[128];
-  uint32_t first = in->op == NXK_interleave_high ? in->lanes / 2u : 0;
-  for (uint32_t l = 0; l < in->lanes; l++)
-    order[l] = nxl_int(e, e->i32, 1, first + l / 2 + (l % 2 ? in->lanes : 0u));
-  nxl_ref a = e->values[in->args[0]], b = e->values[in->args[1]];
-  return interleaved(
-      e, in, LLVMBuildShuffleVector(e->builder, a, b, LLVMConstVector(order, in->lanes), ""));
-}
-
-static nxl_ref concat(nxl_emitter *e, const nxk_instr *in) {
-  nxl_ref order[128];
-  for (uint32_t l = 0; l < in->lanes; l++) order[l] = nxl_int(e, e->i32, 1, l);
-  nxl_ref a = e->values[in->args[0]], b = e->values[in->args[1]];
-  return LLVMBuildShuffleVector(e->builder, a, b, LLVMConstVector(order, in->lanes), "");
-}
-
 static nxl_ref lane_reduce(nxl_emitter *e, const nxk_instr *in) {
   nx_dtype type = nxk_dtype(e->k, in->args[0]);
   nxk_reduce_kind kind = (nxk_reduce_kind)in->kind;
@@ -412,9 +373,7 @@ static void instruction(nxl_emitter *e, nxk_value v) {
       e->values[v] = nxl_emit_load(e, &e->k->accesses[in->imm], in->lanes, NULL);
       break;
     case NXK_store:
-      if (v == e->stored) break;
-      if (nxl_emit_woven_stores(e, v)) e->stored = v + 1;
-      else nxl_emit_store(e, &e->k->accesses[in->imm], e->values[in->args[0]], NULL);
+      nxl_emit_store(e, &e->k->accesses[in->imm], e->values[in->args[0]], NULL);
       break;
     case NXK_carry: begin_carry(e, v); break;
     case NXK_next: e->next[in->args[0]] = e->values[in->args[1]]; break;
@@ -425,8 +384,10 @@ static void instruction(nxl_emitter *e, nxk_value v) {
     case NXK_step_vector: e->values[v] = step_vector(e, in); break;
     case NXK_active: e->values[v] = active(e, in); break;
     case NXK_interleave_low:
-    case NXK_interleave_high: e->values[v] = interleave(e, in); break;
-    case NXK_concat: e->values[v] = concat(e, in); break;
+    case NXK_interleave_high: e->values[v] = nxl_interleave(e, in); break;
+    case NXK_concat: e->values[v] = nxl_concat(e, in); break;
+    case NXK_deinterleave: e->values[v] = nxl_deinterleave(e, in); break;
+    case NXK_interleave: e->values[v] = nxl_interleave_all(e, in); break;
     case NXK_lane_reduce: e->values[v] = lane_reduce(e, in); break;
     case NXK_tree_push: nxl_tree_push(e, in); break;
     case NXK_tree_join: e->values[v] = nxl_tree_join(e, in); break;

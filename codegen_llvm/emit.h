@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Private to the LLVM emitter: the state of one kernel that is being printed, and what its files
- * share. emit.c prints structure (regions, loops, blocks), emit_memory.c accesses, emit_tree.c
- * trees of partial results, emit_scalar.c and emit_integer.c scalar operations; compile.c calls it.
- * The emitters print what they are given and decide nothing. */
+ * share. emit.c prints structure (regions, loops, blocks), emit_memory.c accesses, emit_lanes.c
+ * shuffles, emit_tree.c trees of partial results, emit_scalar.c and emit_integer.c scalar
+ * operations; compile.c calls it. The emitters print what they are given and decide nothing. */
 #ifndef NXI_LLVM_EMIT_H
 #define NXI_LLVM_EMIT_H
 
@@ -42,7 +42,6 @@ typedef struct nxl_emitter {
   /* number of the first task of the region that is being emitted */
   nxl_ref task_base;
   nxl_ref task_lower, task_upper; /* the range of that region's tasks to run, counted from 0 */
-  nxk_value stored;               /* a store that was emitted together with the one before it */
   /* there are too many skipping loads for branches: clamp their addresses */
   bool clamps;
 } nxl_emitter;
@@ -76,6 +75,12 @@ nxl_ref nxl_intrinsic_of(nxl_emitter *e, const char *name, nxl_ref a, nxl_ref b,
 /* index + step, for the end of a loop. */
 nxl_ref nxl_advance(nxl_emitter *e, nxl_ref index, int64_t step);
 
+/* ---- shuffles (emit_lanes.c) */
+nxl_ref nxl_interleave(nxl_emitter *e, const nxk_instr *in);
+nxl_ref nxl_concat(nxl_emitter *e, const nxk_instr *in);
+nxl_ref nxl_deinterleave(nxl_emitter *e, const nxk_instr *in);
+nxl_ref nxl_interleave_all(nxl_emitter *e, const nxk_instr *in);
+
 /* ---- scalar operations (emit_scalar.c, emit_integer.c) */
 typedef struct nxl_operands {
   nx_dtype type, result; /* as in nxk_eval */
@@ -98,9 +103,6 @@ nxl_emit_fn nxl_emit_negate, nxl_emit_absolute, nxl_emit_divide, nxl_emit_modulo
  * NULL. */
 nxl_ref nxl_emit_load(nxl_emitter *e, const nxk_access *a, uint32_t lanes, nxl_ref displacement);
 void nxl_emit_store(nxl_emitter *e, const nxk_access *a, nxl_ref value, nxl_ref displacement);
-/* Emits store v and the next one as whole interleaved vectors, if the next writes the elements
- * between those of v. False: they are not such a pair. */
-bool nxl_emit_woven_stores(nxl_emitter *e, nxk_value v);
 void nxl_tree_push(nxl_emitter *e, const nxk_instr *in);
 nxl_ref nxl_tree_join(nxl_emitter *e, const nxk_instr *in);
 /* Alias scopes of the restricted buffers. */

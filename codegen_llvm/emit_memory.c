@@ -204,38 +204,6 @@ static nxl_ref last_lane(nxl_emitter *e, const site *s) {
   return at_element(e, s, s->base, nxl_i64(e, -(int64_t)(s->lanes - 1)));
 }
 
-/* ---- every second element: parts of complex numbers */
-
-static nxl_ref shuffle(nxl_emitter *e, nxl_ref a, nxl_ref b, const uint32_t *from, uint32_t lanes) {
-  nxl_ref order[128];
-  for (uint32_t l = 0; l < lanes; l++) order[l] = nxl_int(e, e->i32, 1, from[l]);
-  return LLVMBuildShuffleVector(e->builder, a, b, LLVMConstVector(order, lanes), "");
-}
-
-static bool is_woven(const site *s) {
-  return s->access->lane_stride == 2 && !s->index && !s->mask && s->lanes >= 4;
-}
-
-/* Lanes two elements apart: two vector loads, one that begins at the first lane and one that
- * ends at the last, so that nothing outside the accessed range is read. */
-static nxl_ref load_every_second(nxl_emitter *e, const site *s) {
-  uint32_t from[128], n = s->lanes;
-  nxl_ref later = at_element(e, s, s->base, nxl_i64(e, n - 1));
-  nxl_ref first = plain_load(e, s, s->type, s->base), second = plain_load(e, s, s->type, later);
-  for (uint32_t l = 0; l < n; l++) from[l] = l < n / 2 ? 2 * l : 2 * l + 1;
-  return shuffle(e, first, second, from, n);
-}
-
-/* Stores two vectors interleaved, as two whole vectors. */
-static void store_woven(nxl_emitter *e, const site *s, nxl_ref even, nxl_ref odd) {
-  for (uint32_t half = 0; half < 2; half++) {
-    uint32_t from[128], n = s->lanes;
-    for (uint32_t l = 0; l < n; l++) from[l] = half * (n / 2) + l / 2 + (l % 2 ? n : 0);
-    nxl_ref p = half ? at_element(e, s, s->base, nxl_i64(e, n)) : s->base;
-    plain_store(e, s, shuffle(e, even, odd, from, n), p);
-  }
-}
-
 /* ---- lanes at arbitrary addresses */
 
 /* The distance in elements from s->base to each lane, as a vector. */
@@ -365,7 +333,6 @@ static nxl_ref load_vector(nxl_emitter *e, const site *s) {
     nxl_ref other = mask ? nxl_reverse(e, s->other) : NULL;
     return nxl_reverse(e, load_contiguous(e, s, last_lane(e, s), mask, other));
   }
-  if (is_woven(s)) return load_every_second(e, s);
   bool gathers = (e->isa == NXL_AVX512 || e->isa == NXL_AVX2) && s->bytes >= 4;
   if (gathers && (s->index || !goes_inline(s))) return load_gather(e, s);
   return goes_inline(s) ? load_inline(e, s) : load_loop(e, s);
@@ -461,28 +428,4 @@ void nxl_emit_store(nxl_emitter *e, const nxk_access *a, nxl_ref value, nxl_ref 
   value = to_memory(e, &s, value);
   if (s.lanes == 1) store_one(e, &s, value);
   else store_vector(e, &s, value);
-}
-
-/* Whether a store writes the elements between those of the store before it, so that both can be
- * written as whole vectors. */
-static bool lies_between(const nxk_access *a, const nxk_access *b) {
-  bool same = a->buffer == b->buffer && b->offset == a->offset + 1 && a->n_terms == b->n_terms &&
-              b->lane_stride == 2 && b->mask == NXK_NONE && b->index == NXK_NONE &&
-              ((a->flags | b->flags) & NXK_NONTEMPORAL) == 0;
-  for (uint32_t i = 0; same && i < a->n_terms; i++)
-    same = a->terms[i].index == b->terms[i].index && a->terms[i].stride == b->terms[i].stride;
-  return same;
-}
-
-bool nxl_emit_woven_stores(nxl_emitter *e, nxk_value v) {
-  const nxk_instr *in = &e->k->instrs[v], *next = in + 1;
-  if (v + 1 >= e->k->n_instrs || next->op != NXK_store || next->args[0] > v) return false;
-  const nxk_access *a = &e->k->accesses[in->imm];
-  nxl_ref even = e->values[in->args[0]], odd = e->values[next->args[0]];
-  if (nxl_lanes_of(even) != nxl_lanes_of(odd) || !lies_between(a, &e->k->accesses[next->imm]))
-    return false;
-  site s = make_site(e, a, nxl_lanes_of(even), NULL);
-  if (!is_woven(&s)) return false;
-  store_woven(e, &s, to_memory(e, &s, even), to_memory(e, &s, odd));
-  return true;
 }

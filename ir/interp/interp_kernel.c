@@ -286,22 +286,28 @@ static bool run_lanes(const run *r, nxk_value v) {
 
 static void run_interleave(const run *r, nxk_value v) {
   const nxk_instr *in = &r->kernel->instrs[v];
-  uint32_t first = in->op == NXK_interleave_high ? in->lanes / 2u : 0;
-  for (uint32_t l = 0; l < in->lanes; l++)
-    slots_of(r, v)[l] = slots_of(r, in->args[l % 2])[first + l / 2];
+  uint32_t piece = in->op == NXK_interleave ? (uint32_t)in->imm : in->op == NXK_interleave_high;
+  for (uint32_t l = 0, at = piece * in->lanes; l < in->lanes; l++, at++)
+    slots_of(r, v)[l] = slots_of(r, in->args[at % in->n_args])[at / in->n_args];
 }
 
 static void run_concat(const run *r, nxk_value v) {
   const nxk_instr *in = &r->kernel->instrs[v];
-  uint32_t half = in->lanes / 2u;
-  for (uint32_t l = 0; l < in->lanes; l++)
+  for (uint32_t l = 0, half = in->lanes / 2u; l < in->lanes; l++)
     slots_of(r, v)[l] = slots_of(r, in->args[l / half])[l % half];
 }
 
-static void run_shuffle_xor(const run *r, nxk_value v) {
+static void run_deinterleave(const run *r, nxk_value v) {
   const nxk_instr *in = &r->kernel->instrs[v];
+  for (uint32_t l = 0, at = nxk_first_of(in); l < in->lanes; l++, at += in->n_args) {
+    uint32_t skip = at / in->lanes == in->n_args - 1u ? nxk_overlap_of(in) : 0;
+    slots_of(r, v)[l] = slots_of(r, in->args[at / in->lanes])[at % in->lanes + skip];
+  }
+}
+
+static void run_shuffle_xor(const run *r, const nxk_instr *in, uint64_t *result) {
   for (uint32_t l = 0; l < in->lanes; l++)
-    slots_of(r, v)[l] = slots_of(r, in->args[0])[l ^ (uint32_t)in->imm];
+    result[l] = slots_of(r, in->args[0])[l ^ (uint32_t)in->imm];
 }
 
 static void run_blend(const run *r, nxk_value v) {
@@ -488,9 +494,11 @@ static bool run_one(run *r, nxk_value v) {
     case NXK_step_vector:
     case NXK_active: return run_lanes(r, v);
     case NXK_interleave_low:
-    case NXK_interleave_high: run_interleave(r, v); return true;
+    case NXK_interleave_high:
+    case NXK_interleave: run_interleave(r, v); return true;
+    case NXK_deinterleave: run_deinterleave(r, v); return true;
     case NXK_concat: run_concat(r, v); return true;
-    case NXK_shuffle_xor: run_shuffle_xor(r, v); return true;
+    case NXK_shuffle_xor: run_shuffle_xor(r, in, slots_of(r, v)); return true;
     case NXK_lane_reduce: run_lane_reduce(r, v); return true;
     case NXK_tree_push: return run_tree_push(r, v);
     case NXK_tree_join: return run_tree_join(r, v);

@@ -91,6 +91,8 @@ static bool is_numbered(const nxk_kernel *k, const nxk_instr *in) {
     case NXK_interleave_low:
     case NXK_interleave_high:
     case NXK_concat:
+    case NXK_deinterleave:
+    case NXK_interleave:
     case NXK_shuffle_xor:
     case NXK_lane_reduce: return true;
     case NXK_load: {
@@ -191,8 +193,7 @@ static nxk_value find(const nxk_kernel *k, const nxk_instr *in, const nxk_access
   return NXK_NONE;
 }
 
-/* The equal visible value if there is one, else a new instruction. */
-static nxk_value number(nxk_kernel *k, const nxk_instr *in) {
+nxk_value nxi_number(nxk_kernel *k, const nxk_instr *in) {
   if (!builder_of(k)) return NXK_NONE;
   nxk_value v = find(k, in, NULL);
   return v != NXK_NONE ? v : nxi_append(k, in);
@@ -265,7 +266,7 @@ nxk_value nxk_const(nxk_kernel *k, nx_dtype t, uint64_t bits) {
   nxk_instr in = instr_of(NXK_const, t, 1);
   uint32_t width = nxi_dtypes[t].bits;
   in.imm = t == NX_BOOL ? bits != 0 : width >= 64 ? bits : bits & ((UINT64_C(1) << width) - 1);
-  return number(k, &in);
+  return nxi_number(k, &in);
 }
 
 nxk_value nxk_const_f(nxk_kernel *k, nx_dtype t, double x) {
@@ -283,7 +284,7 @@ nxk_value nxk_param(nxk_kernel *k, uint32_t param) {
   }
   nxk_instr in = instr_of(NXK_param, k->param_types[param], 1);
   in.imm = param;
-  return number(k, &in);
+  return nxi_number(k, &in);
 }
 
 static nx_dtype result_dtype(const nxk_kernel *k, nxk_op op, nx_dtype given,
@@ -342,7 +343,7 @@ static nxk_value scalar_with(nxk_kernel *k, nxk_op op, nx_dtype result, const nx
   in.n_args = (uint8_t)arity;
   in.flags = flags;
   memcpy(in.args, args, sizeof args);
-  return number(k, &in);
+  return nxi_number(k, &in);
 }
 
 nxk_value nxk_scalar_of(nxk_kernel *k, nxk_op op, nx_dtype result, const nxk_value operands[4]) {
@@ -513,21 +514,21 @@ nxk_value nxk_splat(nxk_kernel *k, nxk_value a, uint16_t lanes) {
   if (k->instrs[a].lanes == lanes) return a;
   nxk_instr in = instr_of(NXK_splat, nxk_dtype(k, a), lanes);
   set_args(&in, a, NXK_NONE, NXK_NONE);
-  return number(k, &in);
+  return nxi_number(k, &in);
 }
 
 nxk_value nxk_step_vector(nxk_kernel *k, nxk_value base, uint16_t lanes) {
   if (!usable(k, base)) return NXK_NONE;
   nxk_instr in = instr_of(NXK_step_vector, nxk_dtype(k, base), lanes);
   set_args(&in, base, NXK_NONE, NXK_NONE);
-  return number(k, &in);
+  return nxi_number(k, &in);
 }
 
 nxk_value nxk_active(nxk_kernel *k, nxk_value base, nxk_value end, uint16_t lanes) {
   if (!usable(k, base) || !usable(k, end)) return NXK_NONE;
   nxk_instr in = instr_of(NXK_active, NX_BOOL, lanes);
   set_args(&in, base, end, NXK_NONE);
-  return number(k, &in);
+  return nxi_number(k, &in);
 }
 
 nxk_value nxk_interleave(nxk_kernel *k, bool high, nxk_value a, nxk_value b) {
@@ -535,7 +536,7 @@ nxk_value nxk_interleave(nxk_kernel *k, bool high, nxk_value a, nxk_value b) {
   nxk_instr in = instr_of(high ? NXK_interleave_high : NXK_interleave_low, nxk_dtype(k, a),
                           k->instrs[a].lanes);
   set_args(&in, a, b, NXK_NONE);
-  return number(k, &in);
+  return nxi_number(k, &in);
 }
 
 nxk_value nxk_concat(nxk_kernel *k, nxk_value a, nxk_value b) {
@@ -543,7 +544,7 @@ nxk_value nxk_concat(nxk_kernel *k, nxk_value a, nxk_value b) {
   uint16_t lanes = (uint16_t)(k->instrs[a].lanes * 2);
   nxk_instr in = instr_of(NXK_concat, nxk_dtype(k, a), lanes);
   set_args(&in, a, b, NXK_NONE);
-  return number(k, &in);
+  return nxi_number(k, &in);
 }
 
 nxk_value nxk_shuffle_xor(nxk_kernel *k, nxk_value a, uint32_t distance) {
@@ -551,7 +552,7 @@ nxk_value nxk_shuffle_xor(nxk_kernel *k, nxk_value a, uint32_t distance) {
   nxk_instr in = instr_of(NXK_shuffle_xor, nxk_dtype(k, a), k->instrs[a].lanes);
   in.imm = distance;
   set_args(&in, a, NXK_NONE, NXK_NONE);
-  return number(k, &in);
+  return nxi_number(k, &in);
 }
 
 void nxk_barrier(nxk_kernel *k) {
@@ -565,7 +566,7 @@ nxk_value nxk_lane_reduce(nxk_kernel *k, nxk_reduce_kind kind, nxk_value a, nxk_
   nxk_instr in = instr_of(NXK_lane_reduce, arg ? NX_I64 : nxk_dtype(k, a), 1);
   in.kind = (uint8_t)kind;
   set_args(&in, a, arg ? index : NXK_NONE, NXK_NONE);
-  return number(k, &in);
+  return nxi_number(k, &in);
 }
 
 void nxk_tree_push(nxk_kernel *k, nxk_reduce_kind kind, nxk_value number_value, nxk_value a,

@@ -13,6 +13,8 @@ void nxi_builder_destroy(struct nxi_builder *b);
  * closes.
  * NXK_NONE: out of memory (k->failed is set). */
 nxk_value nxi_append(nxk_kernel *k, const nxk_instr *instr);
+/* The equal visible value if there is one, else a new instruction. */
+nxk_value nxi_number(nxk_kernel *k, const nxk_instr *in);
 uint32_t nxi_add_loop(nxk_kernel *k, const nxk_loop *loop);
 uint32_t nxi_add_region(nxk_kernel *k, const nxk_region *region);
 

@@ -91,6 +91,13 @@ static nxk_value copy_memory(nxk_kernel *k, const nxk_kernel *source, const nxk_
   }
 }
 
+static nxk_value copy_row(nxk_kernel *k, const nxk_instr *in, const nxk_value *map) {
+  nxk_value values[4];
+  for (int i = 0; i < in->n_args; i++) values[i] = moved(map, in->args[i]);
+  if (in->op == NXK_interleave) return nxk_interleave_all(k, values, in->n_args, (uint32_t)in->imm);
+  return nxk_deinterleave(k, values, in->n_args, nxk_first_of(in), nxk_overlap_of(in));
+}
+
 static nxk_value copy_instr(nxk_kernel *k, const nxk_kernel *source, const nxk_instr *in,
                             const nxk_value *map) {
   nxk_value a = moved(map, in->args[0]), b = moved(map, in->args[1]), c = moved(map, in->args[2]);
@@ -118,6 +125,8 @@ static nxk_value copy_instr(nxk_kernel *k, const nxk_kernel *source, const nxk_i
     case NXK_interleave_low:
     case NXK_interleave_high: return nxk_interleave(k, in->op == NXK_interleave_high, a, b);
     case NXK_concat: return nxk_concat(k, a, b);
+    case NXK_deinterleave:
+    case NXK_interleave: return copy_row(k, in, map);
     case NXK_shuffle_xor: return nxk_shuffle_xor(k, a, (uint32_t)in->imm);
     case NXK_barrier: nxk_barrier(k); return NXK_NONE;
     case NXK_lane_reduce: return nxk_lane_reduce(k, (nxk_reduce_kind)in->kind, a, b);

@@ -70,6 +70,13 @@
  *   interleave_high interleaves the upper halves: arg0[n/2], arg1[n/2], arg0[n/2 + 1], ... Any
  *                  dtype
  *   concat         the lanes of arg0, then those of arg1 (n / 2 lanes each). Any dtype
+ *   deinterleave   every k-th lane of a row of k vectors, the 2 to 4 arguments (n lanes each): lane
+ *                  l is element l * k + first of the row. The first `overlap` lanes of the last
+ *                  argument are not part of the row. imm: first | overlap << 8; first + overlap <
+ *                  k. Any dtype
+ *   interleave     one of the k vectors that k arguments make (3 or 4, n lanes each) if their lanes
+ *                  are put in turn: arg0[0], arg1[0], ..., arg0[1], ... imm: its number, from 0.
+ *                  Any dtype
  *   shuffle_xor    threads: lane l of the result is lane l ^ imm of arg0
  *   barrier        threads: whatever a thread of the block stored before it is visible to all
  *                  threads of the block after it
@@ -295,6 +302,11 @@ nxk_value nxk_active(nxk_kernel *k, nxk_value base, nxk_value end, uint16_t lane
 nxk_value nxk_interleave(nxk_kernel *k, bool high, nxk_value a,
                          nxk_value b); /* interleave_low or interleave_high */
 nxk_value nxk_concat(nxk_kernel *k, nxk_value a, nxk_value b); /* twice the lanes of a and b */
+/* The arguments are `values[0 .. n)`. */
+nxk_value nxk_deinterleave(nxk_kernel *k, const nxk_value *values, uint32_t n, uint32_t first,
+                           uint32_t overlap);
+/* The piece of n interleaved vectors; of two it is an interleave_low or interleave_high. */
+nxk_value nxk_interleave_all(nxk_kernel *k, const nxk_value *values, uint32_t n, uint32_t piece);
 nxk_value nxk_shuffle_xor(nxk_kernel *k, nxk_value a, uint32_t distance);
 void nxk_barrier(nxk_kernel *k);
 nxk_value nxk_lane_reduce(nxk_kernel *k, nxk_reduce_kind kind, nxk_value a, nxk_value index);
@@ -306,6 +318,10 @@ nxk_value nxk_tree_join(nxk_kernel *k, nxk_reduce_kind kind, nxk_value count, ui
  * value here of value v there (loops, accesses, and params are copied; blocks are opened and
  * closed). Records map[from]. */
 nxk_value nxk_copy_instr(nxk_kernel *k, const nxk_kernel *source, nxk_value from, nxk_value *map);
+
+/* The parts of the imm of a deinterleave. */
+static inline uint32_t nxk_first_of(const nxk_instr *in) { return in->imm & 0xff; }
+static inline uint32_t nxk_overlap_of(const nxk_instr *in) { return (uint32_t)(in->imm >> 8); }
 
 static inline nx_dtype nxk_dtype(const nxk_kernel *k, nxk_value v) { return k->instrs[v].dtype; }
 static inline nxk_bound_value nxk_bound_const(int64_t c) {

@@ -60,6 +60,8 @@ static void put_rest(const nxk_kernel *k, nxi_text *out, const nxk_instr *in) {
   switch (in->op) {
     case NXK_const:
     case NXK_shuffle_xor:
+    case NXK_deinterleave:
+    case NXK_interleave:
     case NXK_param: put(out, &in->imm, 1); break;
     case NXK_region:
       if (k->level == NXK_BOUND) put_region(&k->regions[in->imm], out);

@@ -339,6 +339,25 @@ static void check_interleave(nxi_checker *c, nxk_value v) {
   }
 }
 
+/* A deinterleave or an interleave. */
+static void check_row(nxi_checker *c, nxk_value v) {
+  const nxk_instr *in = &c->k->instrs[v];
+  bool apart = in->op == NXK_deinterleave;
+  if (in->n_args < (apart ? 2 : 3) || in->n_args > 4) {
+    nxi_fault(c, v, "%d to 4 operands are needed", apart ? 2 : 3);
+    return;
+  }
+  if (in->lanes < 4) nxi_fault(c, v, "fewer than 4 lanes");
+  if (c->k->threads) nxi_fault(c, v, "%s in a kernel of threads", nxk_op_name((nxk_op)in->op));
+  for (int i = 0; i < in->n_args; i++) {
+    const nxk_instr *a = nxi_operand(c, v, in->args[i]);
+    if (a && (a->dtype != in->dtype || a->lanes != in->lanes))
+      nxi_fault(c, v, "operand %d has not the type and lanes of the result", i + 1);
+  }
+  uint64_t most = apart ? (uint64_t)nxk_first_of(in) + nxk_overlap_of(in) : in->imm;
+  if (most >= in->n_args) nxi_fault(c, v, "there is no such element in the row");
+}
+
 static void check_leaf(nxi_checker *c, nxk_value v) {
   const nxk_instr *in = &c->k->instrs[v];
   if (!nxi_has_args(c, v, 0)) return;
@@ -365,6 +384,8 @@ void nxi_check_types(nxi_checker *c, nxk_value v) {
     case NXK_interleave_low:
     case NXK_interleave_high:
     case NXK_concat: check_interleave(c, v); break;
+    case NXK_deinterleave:
+    case NXK_interleave: check_row(c, v); break;
     case NXK_shuffle_xor: check_shuffle_xor(c, v); break;
     case NXK_barrier: check_barrier(c, v); break;
     case NXK_lane_reduce: check_lane_reduce(c, v); break;

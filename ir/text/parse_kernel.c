@@ -409,6 +409,27 @@ static void read_memory(parser *p, nxk_instr *in, int n_args) {
   if (accept_word(p, "index_part")) in->flags = NXK_INDEX_PART;
 }
 
+/* `name=` and a number of at most 3. */
+static uint64_t read_small(parser *p) {
+  expect(p, '=');
+  return (uint64_t)read_int(p, 0, 3);
+}
+
+/* Two to four values, and which of their lanes. */
+static void read_row(parser *p, nxk_instr *in) {
+  for (int i = 0; i < 4 && !p->failed && (i == 0 || accept(p, ',')); i++) {
+    in->args[i] = read_value(p);
+    in->n_args = (uint8_t)(i + 1);
+  }
+  bool apart = in->op == NXK_deinterleave;
+  if (p->failed) return;
+  token word = read_word(p, "");
+  if (!is(word, apart ? "first" : "piece"))
+    fail_here(p, apart ? "expected first=" : "expected piece=", word);
+  in->imm = read_small(p);
+  if (apart && accept_word(p, "overlap")) in->imm |= read_small(p) << 8;
+}
+
 static void read_operands(parser *p, nxk_instr *in) {
   if (in->op < NXK_SCALAR_COUNT) {
     read_args(p, in, nxk_scalars[in->op].arity);
@@ -438,6 +459,8 @@ static void read_operands(parser *p, nxk_instr *in) {
     case NXK_interleave_high:
     case NXK_concat:
     case NXK_active: read_args(p, in, 2); break;
+    case NXK_deinterleave:
+    case NXK_interleave: read_row(p, in); break;
     case NXK_shuffle_xor:
       read_args(p, in, 1);
       expect(p, ',');

@@ -138,6 +138,15 @@ static void print_rest(const nxk_kernel *k, nxi_text *out, const nxk_instr *in) 
       print_args(out, in);
       nxi_text_add(out, ", %llu", (unsigned long long)in->imm);
       break;
+    case NXK_deinterleave:
+      print_args(out, in);
+      nxi_text_add(out, " first=%u", nxk_first_of(in));
+      if (nxk_overlap_of(in)) nxi_text_add(out, " overlap=%u", nxk_overlap_of(in));
+      break;
+    case NXK_interleave:
+      print_args(out, in);
+      nxi_text_add(out, " piece=%llu", (unsigned long long)in->imm);
+      break;
     case NXK_load:
     case NXK_store:
     case NXK_tree_push:

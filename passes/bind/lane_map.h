@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What lane_map.c and memory.c call of each other: the bound value of a logical one, and writing
- * loads and stores. */
+/* What lane_map.c, memory.c and strided.c call of each other: the bound value of a logical one, and
+ * writing loads and stores. */
 #ifndef PASSES_BIND_LANE_MAP_H
 #define PASSES_BIND_LANE_MAP_H
 
@@ -20,10 +20,37 @@ static inline uint16_t nxb_lanes_of(const nxb_binder *b, nxk_value bound) {
   return bound < b->to->n_instrs ? b->to->instrs[bound].lanes : 1;
 }
 
+/* An access at the place that is being written. */
+typedef struct nxb_placed {
+  nxk_access access;
+  nxk_value index; /* one for each lane, or NXK_NONE */
+  bool wide;
+  bool loads;
+  /* each element is loaded for two neighbouring lanes; lane_stride is the distance between such
+   * pairs */
+  bool twice;
+} nxb_placed;
+
+/* Finds the address of the logical access `a` there. False: memory is exhausted. */
+bool nxb_place_access(nxb_binder *b, const nxb_lane_map *map, const nxk_access *a, bool loads,
+                      nxb_placed *p);
+/* True if every vector is one or several whole cache lines. A nontemporal store of part of a line
+ * waits in a buffer for the rest of the line. If that does not follow at once, the line goes to
+ * memory in pieces, which is several times as slow as a plain store. */
+bool nxb_is_whole_lines(const nxb_binder *b, const nxb_lane_map *map, const nxk_access *from,
+                        const nxk_access *a);
+
+/* ---- strided.c: two to four elements between neighbouring lanes */
+/* Writes load v, which is at `p`, as whole vectors and a shuffle of them. False: it is not of this
+ * form, or single elements are as fast. */
+bool nxb_load_strided(nxb_binder *b, nxb_lane_map *map, nxk_value v, const nxb_placed *p);
+/* Writes store v and those after it as interleaved whole vectors, if together they write every
+ * element. Returns their number; 0: they are not of this form. */
+uint32_t nxb_store_interleaved(nxb_binder *b, nxb_lane_map *map, nxk_value v);
+
 /* Writes a load. */
 void nxb_write_load(nxb_binder *b, nxb_lane_map *map, nxk_value v);
-/* Writes a store, or that and the next one if the two interleave to whole vectors. Returns the last
- * store written. */
+/* Writes a store, or several if they interleave to whole vectors. Returns the last one written. */
 nxk_value nxb_write_store(nxb_binder *b, nxb_lane_map *map, nxk_value v);
 
 #endif

@@ -6,16 +6,6 @@
 
 /* ---- addresses */
 
-typedef struct placed {
-  nxk_access access;
-  nxk_value index; /* one for each lane, or NXK_NONE */
-  bool wide;
-  bool loads;
-  /* each element is loaded for two neighbouring lanes; lane_stride is the distance between such
-   * pairs */
-  bool twice;
-} placed;
-
 /* An index that is being added to an address. */
 typedef struct addend {
   nxb_binder *b;
@@ -56,7 +46,7 @@ static void add_term(addend *a, nxk_value x, int64_t stride) {
 }
 
 /* Adds stride * x to the address, where x is a bound value of one lane or several. */
-static void add_to_address(nxb_binder *b, const nxb_lane_map *map, placed *p, nxk_value x,
+static void add_to_address(nxb_binder *b, const nxb_lane_map *map, nxb_placed *p, nxk_value x,
                            int64_t stride, int64_t step) {
   if (x == NXK_NONE || stride == 0 || b->to->failed) return;
   p->access.lane_stride += stride * step;
@@ -70,7 +60,7 @@ static void add_to_address(nxb_binder *b, const nxb_lane_map *map, placed *p, nx
   add_term(&a, x, stride);
 }
 
-static void add_columns(nxb_binder *b, const nxb_lane_map *map, placed *p) {
+static void add_columns(nxb_binder *b, const nxb_lane_map *map, nxb_placed *p) {
   p->access.offset += map->column_offset;
   if (map->column != NXK_NONE) add_to_address(b, map, p, map->column, 1, 0);
   if (map->column_origin != NXK_NONE) add_to_address(b, map, p, map->column_origin, -1, 0);
@@ -78,7 +68,7 @@ static void add_columns(nxb_binder *b, const nxb_lane_map *map, placed *p) {
 }
 
 /* The address of the thread's own element of a LOCAL array. */
-static void place_slot(nxb_binder *b, const nxb_lane_map *map, placed *p) {
+static void place_slot(nxb_binder *b, const nxb_lane_map *map, nxb_placed *p) {
   p->access.offset = 0;
   add_to_address(b, map, p, map->slot, map->lanes, 0);
   p->access.lane_stride = 1;
@@ -87,7 +77,7 @@ static void place_slot(nxb_binder *b, const nxb_lane_map *map, placed *p) {
 /* The address of an access where each thread has several lanes. If `index` has one lane for each
  * thread it stays so (`group`). If it has a value for every lane, the constant distance between
  * lanes is added to it, since an access has either of the two. */
-static void place_groups(nxb_binder *b, const nxb_lane_map *map, placed *p) {
+static void place_groups(nxb_binder *b, const nxb_lane_map *map, nxb_placed *p) {
   if (map->group < 2 || p->index == NXK_NONE) return;
   if (nxb_lanes_of(b, p->index) == map->lanes / map->group) {
     p->access.group = map->group;
@@ -109,7 +99,8 @@ static bool is_even(const nxb_binder *b, nxk_value active) {
 /* The address of an access whose lanes run along two loops (nxb_lane_map.twice), if the lanes are
  * evenly spaced or each pair of lanes shares one element. False: neither holds, so each lane needs
  * an index of its own. */
-static bool place_pairs(nxb_binder *b, const nxb_lane_map *map, const nxk_access *a, placed *p) {
+static bool place_pairs(nxb_binder *b, const nxb_lane_map *map, const nxk_access *a,
+                        nxb_placed *p) {
   int64_t around = 0, pair = 0;
   bool local = b->from->buffers[a->buffer].kind == NXK_LOCAL && map->columns > 0;
   if (map->twice == NXK_NONE || a->index != NXK_NONE || local) return false;
@@ -133,8 +124,8 @@ static bool place_pairs(nxb_binder *b, const nxb_lane_map *map, const nxk_access
   return true;
 }
 
-static bool place_access(nxb_binder *b, const nxb_lane_map *map, const nxk_access *a, bool loads,
-                         placed *p) {
+bool nxb_place_access(nxb_binder *b, const nxb_lane_map *map, const nxk_access *a, bool loads,
+                      nxb_placed *p) {
   bool local = b->from->buffers[a->buffer].kind == NXK_LOCAL;
   int64_t scale = local && map->columns > 0 ? map->columns : 1;
   p->access = *a;
@@ -217,8 +208,8 @@ static void mark_whole(const nxb_binder *b, const nxb_lane_map *map, const nxk_a
 
 nxk_access nxb_tile_access(nxb_binder *b, const nxb_lane_map *map, const nxb_tile *tile,
                            nxk_value load) {
-  placed p = {nxk_access_at(tile->array[load], tile->margin * (tile->pitch + 1)), NXK_NONE,
-              map->lanes > 1, true, false};
+  nxb_placed p = {nxk_access_at(tile->array[load], tile->margin * (tile->pitch + 1)), NXK_NONE,
+                  map->lanes > 1, true, false};
   p.access.terms = nxb_alloc(b, 4 * MOST_ADDENDS * sizeof *p.access.terms);
   if (b->failed) return p.access;
   if (tile->place != NULL) {
@@ -268,19 +259,20 @@ static nxk_value load_twice(nxb_binder *b, const nxb_lane_map *map, nxk_access *
 
 void nxb_write_load(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
-  placed p;
+  nxb_placed p;
   if (v == map->given) return;
   if (map->tile && map->tile->array[v] != NXK_NONE) {
     p.access = nxb_tile_access(b, map, map->tile, v);
     if (!b->failed) nxb_set_value(map, v, nxk_load(b->to, &p.access, map->lanes), 0);
     return;
   }
-  if (!place_access(b, map, a, true, &p)) return;
+  if (!nxb_place_access(b, map, a, true, &p)) return;
   nxk_value other = p.access.other;
   if (p.twice) {
     nxb_set_value(map, v, load_twice(b, map, &p.access), 0);
     return;
   }
+  if (nxb_load_strided(b, map, v, &p)) return;
   if (p.wide) {
     uint16_t lanes = thread_lanes(b, map, &p.access);
     bool always_some = sees_all(b, map, p.access.mask);
@@ -298,11 +290,8 @@ void nxb_write_load(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   nxb_set_value(map, v, loaded, 0);
 }
 
-/* True if every vector is one or several whole cache lines. A nontemporal store of part of a line
- * waits in a buffer for the rest of the line. If that does not follow at once, the line goes to
- * memory in pieces, which is several times as slow as a plain store. */
-static bool is_whole_lines(const nxb_binder *b, const nxb_lane_map *map, const nxk_access *from,
-                           const nxk_access *a) {
+bool nxb_is_whole_lines(const nxb_binder *b, const nxb_lane_map *map, const nxk_access *from,
+                        const nxk_access *a) {
   const nxk_buffer *buffer = &b->from->buffers[from->buffer];
   int64_t bytes = map->lanes * nxi_dtype_size(buffer->dtype);
   int64_t unit = nxk_line_of(b->from, from);
@@ -331,64 +320,12 @@ nxk_value nxb_lanes_to_line(nxb_binder *b, nxb_lane_map *map, const nxk_access *
   return nxb_op(b, NXK_and, back, nxb_int(b, line - 1));
 }
 
-/* Whether both values are widening casts between the same dtypes. They are then interleaved before
- * the casts, which takes fewer instructions. */
-static bool are_widened(const nxb_binder *b, nxk_value x, nxk_value y) {
-  if (b->to->failed) return false;
-  const nxk_instr *a = &b->to->instrs[x], *c = &b->to->instrs[y];
-  if (a->op != NXK_cast || c->op != NXK_cast || a->dtype != c->dtype) return false;
-  nx_dtype from = nxk_dtype(b->to, a->args[0]);
-  return from == nxk_dtype(b->to, c->args[0]) && nxi_dtype_size(from) < nxi_dtype_size(a->dtype);
-}
-
-/* Interleaves the lower (or, if `high`, the upper) halves of two values. */
-static nxk_value woven(nxb_binder *b, bool high, nxk_value even, nxk_value odd) {
-  if (!are_widened(b, even, odd)) return nxk_interleave(b->to, high, even, odd);
-  const nxk_instr *x = &b->to->instrs[even], *y = &b->to->instrs[odd];
-  nx_dtype t = x->dtype;
-  return nxk_cast_to(b->to, t, woven(b, high, x->args[0], y->args[0]));
-}
-
-/* Whether the access `next` is one element after `a` and equal to it in all else. */
-static bool lies_between(const nxk_access *a, const nxk_access *next) {
-  bool same = a->buffer == next->buffer && next->offset == a->offset + 1 &&
-              a->n_terms == next->n_terms && a->mask == NXK_NONE && next->mask == NXK_NONE &&
-              a->index == NXK_NONE && next->index == NXK_NONE && a->flags == next->flags;
-  for (uint32_t i = 0; same && i < a->n_terms; i++)
-    same = a->terms[i].index == next->terms[i].index && a->terms[i].stride == next->terms[i].stride;
-  return same;
-}
-
-/* Writes two stores, one of the even and one of the odd elements, as interleaved whole vectors, if
- * these are whole cache lines of nontemporal stores or the stored values are widening casts. False:
- * the stores are written as they are, and the code generator interleaves them. */
-static bool write_woven(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
-  const nxk_instr *in = &b->from->instrs[v], *next = in + 1;
-  if (b->threads || map->lanes == 1 || v + 1 >= b->from->n_instrs || next->op != NXK_store ||
-      !map->stores || map->active != NXK_NONE || map->storing != NXK_NONE)
-    return false;
-  const nxk_access *a = &b->from->accesses[in->imm];
-  placed p;
-  if (!lies_between(a, &b->from->accesses[next->imm]) || !place_access(b, map, a, false, &p))
-    return false;
-  if (p.access.lane_stride != 2 || p.index != NXK_NONE) return false;
-  p.access.lane_stride = 1;
-  nxk_value even = nxb_wide(b, map, in->args[0]), odd = nxb_wide(b, map, next->args[0]);
-  bool lines = (a->flags & NXK_NONTEMPORAL) && is_whole_lines(b, map, a, &p.access);
-  if (!lines) p.access.flags &= ~(uint32_t)NXK_NONTEMPORAL;
-  if (b->to->failed || (!lines && !are_widened(b, even, odd))) return false;
-  nxk_store(b->to, &p.access, woven(b, false, even, odd));
-  p.access.offset += map->lanes;
-  nxk_store(b->to, &p.access, woven(b, true, even, odd));
-  return true;
-}
-
 static void write_plain_store(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   const nxk_instr *in = &b->from->instrs[v];
   const nxk_access *a = &b->from->accesses[in->imm];
   nxk_value value = nxb_operand(b, map, in->args[0]);
-  placed p;
-  if (!map->stores || !place_access(b, map, a, false, &p)) return;
+  nxb_placed p;
+  if (!map->stores || !nxb_place_access(b, map, a, false, &p)) return;
   if (p.wide || nxb_lanes_of(b, value) > 1) {
     finish_wide(b, map, &p.access);
     value = nxk_splat(b->to, value, map->lanes);
@@ -397,7 +334,7 @@ static void write_plain_store(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
   if (map->storing != NXK_NONE && b->from->buffers[a->buffer].kind != NXK_LOCAL)
     p.access.mask =
         p.access.mask == NXK_NONE ? map->storing : nxb_op(b, NXK_and, p.access.mask, map->storing);
-  if ((p.access.flags & NXK_NONTEMPORAL) && !is_whole_lines(b, map, a, &p.access))
+  if ((p.access.flags & NXK_NONTEMPORAL) && !nxb_is_whole_lines(b, map, a, &p.access))
     p.access.flags &= ~(uint32_t)NXK_NONTEMPORAL;
   if (b->threads) p.access.flags &= ~(uint32_t)NXK_NONTEMPORAL;
   bool alone =
@@ -408,7 +345,8 @@ static void write_plain_store(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
 }
 
 nxk_value nxb_write_store(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
-  if (write_woven(b, map, v)) return v + 1;
+  uint32_t n = nxb_store_interleaved(b, map, v);
+  if (n > 0) return v + n - 1;
   write_plain_store(b, map, v);
   return v;
 }

@@ -38,9 +38,9 @@ nxk_kernel *nxk_pass_unroll(const nxk_kernel *k, nxi_diag *d);
 /* Cuts regions into smaller ones, in which conditions on outer loops are constant. Logical level.
  * New kernel. */
 nxk_kernel *nxk_pass_index_split(const nxk_kernel *k, const nxi_target *t, nxi_diag *d);
-/* Unrolls last loops of two iterations over adjacent elements. Logical level. New kernel. */
+/* Unrolls loops of two to four iterations over adjacent elements. Logical level. New kernel. */
 nxk_kernel *nxk_pass_unroll_pairs(const nxk_kernel *k, nxi_diag *d);
-/* Whether the kernel has a loop of two iterations. */
+/* Whether the kernel has a loop of two to four iterations. */
 bool nxk_has_pairs(const nxk_kernel *k);
 /* Computes several rows in one iteration if they load the same elements. Logical level. New
  * kernel. */

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: ISC */
-/* Unrolls loops of two iterations. If the last outer loop has two points whose results are
- * adjacent in memory (the two halves of a byte of i4), both are computed in one iteration of the
- * loop around it, with adjacent stores that code generators write as two whole vectors. If the
- * last loop of a reduction has two iterations, and any order of them gives the same bits, the
- * two elements are combined first, so that lanes run along contiguous memory. Needs: logical
- * level. Keeps: bits. */
+/* Unrolls loops of two to four iterations. If the last outer loop has so few points, and their
+ * results are adjacent in memory (the two halves of a byte of i4, the channels of an image), all
+ * are computed in one iteration of the loop around it, with adjacent stores that the binder writes
+ * as whole vectors. The same is done with an outer loop whose points load adjacent elements, so
+ * that they share the vectors that are loaded. If the last loop of a reduction has two iterations,
+ * and any order of them gives the same bits, the two elements are combined first, so that lanes run
+ * along contiguous memory. Needs: logical level. Keeps: bits. */
 #include "copies.h"
 #include "passes.h"
 
-enum { POINTS = 2 }; /* a copy for each */
+/* PAIR: points of a pair, a copy for each. MOST_CODE: vector operations of all copies. */
+enum { PAIR = 2, FEW = NXK_MOST_COPIES, MOST_CODE = 200 };
 
 /* ---- what is written out */
 
 static bool is_pair(const nxb_loop *loop) {
   return loop->lower == 0 && loop->step == 1 && loop->extent == 2;
+}
+
+static bool is_few(const nxb_loop *loop) {
+  return loop->lower == 0 && loop->step == 1 && loop->extent >= PAIR && loop->extent <= FEW;
 }
 
 static bool is_plain(const nxk_kernel *k, nxk_value v) {
@@ -24,26 +30,40 @@ static bool is_plain(const nxk_kernel *k, nxk_value v) {
          in->op == NXK_for || in->op == NXK_end || in->op == NXK_reduce;
 }
 
-/* Whether the store writes both points of `pair` to adjacent elements, and the points of successive
- * iterations of `before` contiguously. */
-static bool weaves(const nxb_binder *b, nxk_value v, nxk_value pair, nxk_value before) {
+/* Whether the points of `few` are adjacent elements of the access, and those of successive
+ * iterations of `before` follow each other without a gap. */
+static bool weaves(const nxb_binder *b, nxk_value v, const nxb_loop *few, nxk_value before) {
   const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
   bool computed, far;
-  int64_t stride = nxb_stride(b, a, pair, &computed), next = nxb_stride(b, a, before, &far);
-  return !computed && !far && stride == 1 && next == 2 && a->mask == NXK_NONE;
+  int64_t stride = nxb_stride(b, a, few->value, &computed), next = nxb_stride(b, a, before, &far);
+  return !computed && !far && stride == 1 && next == few->extent && a->mask == NXK_NONE;
 }
 
-static bool weaves_region(const nxb_binder *b, const nxb_region *p) {
-  if (!p->regular || p->n_outer < 2 || !is_pair(&p->outer[p->n_outer - 1])) return false;
-  nxk_value pair = p->outer[p->n_outer - 1].value, before = p->outer[p->n_outer - 2].value;
-  bool stores = false;
+/* Whether every store (or, if `loads`, some load) weaves, all stores are in the innermost outer
+ * loop, and the code is short enough for a copy for each point. */
+static bool weaves_region(const nxb_binder *b, const nxb_region *p, const nxb_loop *few,
+                          nxk_value before, bool loads) {
+  bool any = false;
   for (nxk_value v = p->first + 1; v < p->last; v++) {
+    nxk_op op = (nxk_op)b->from->instrs[v].op;
     if (!is_plain(b->from, v)) return false;
-    if (b->from->instrs[v].op != NXK_store) continue;
-    stores = true;
-    if (!weaves(b, v, pair, before) || b->from->instrs[v].block != pair) return false;
+    if (op == NXK_store && b->from->instrs[v].block != p->outer[p->n_outer - 1].value) return false;
+    if (op != (loads ? NXK_load : NXK_store)) continue;
+    bool here = weaves(b, v, few, before);
+    any = any || here;
+    if (!here && !loads) return false;
   }
-  return stores && nxb_code_cost(b, p->first, p->last) <= 100;
+  return any && nxb_code_cost(b, p->first, p->last) * few->extent <= MOST_CODE;
+}
+
+/* The outer loop whose points are to share an iteration, or NULL. */
+static const nxb_loop *woven_loop(const nxb_binder *b, const nxb_region *p) {
+  if (!p->regular || p->n_outer < 2) return NULL;
+  const nxb_loop *last = &p->outer[p->n_outer - 1];
+  if (is_few(last)) return weaves_region(b, p, last, last[-1].value, false) ? last : NULL;
+  for (const nxb_loop *few = p->outer; few < last; few++)
+    if (is_few(few) && weaves_region(b, p, few, last->value, true)) return few;
+  return NULL;
 }
 
 static bool is_exact_reduction(const nxk_kernel *k, nxk_value v) {
@@ -67,24 +87,25 @@ static nxk_value pair_of_run(const nxb_binder *b, const nxb_stage *s) {
 
 /* ---- writing */
 
-static void map_points(nxk_copies *w, nxk_value pair) {
-  for (int i = 0; i < POINTS; i++) w->map[i][pair] = nxk_const_i(w->to, NX_I64, i);
+static void map_points(nxk_copies *w, nxk_value loop, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++) w->map[i][loop] = nxk_const_i(w->to, NX_I64, i);
 }
 
-/* Writes the region with both points of its last outer loop in one iteration. Inner loops are not
- * duplicated: both points share them. The stores come last. */
-static void write_woven(nxk_copies *w, const nxb_region *p) {
+/* Writes the region with all points of `few` in one iteration. Loops inside it are not duplicated:
+ * the points share them. The stores come last. */
+static void write_woven(nxk_copies *w, const nxb_region *p, const nxb_loop *few) {
   const nxk_kernel *k = w->b.from;
-  nxk_value pair = p->outer[p->n_outer - 1].value;
+  nxk_value innermost = p->outer[p->n_outer - 1].value;
+  uint32_t n = (uint32_t)few->extent;
   for (nxk_value v = p->first; v <= p->last && !w->to->failed; v++) {
     const nxk_instr *in = &k->instrs[v];
-    if (v == pair) map_points(w, pair);
+    for (nxk_value s = innermost; in->op == NXK_end && in->block == innermost && s < v; s++)
+      if (k->instrs[s].op == NXK_store) nxk_copy_each(w, s, n);
+    if (v == few->value) map_points(w, v, n);
     else if (in->op == NXK_store) continue;
     else if (in->op == NXK_region || in->op == NXK_for) nxk_copy_once(w, v);
-    else if (in->op != NXK_end) nxk_copy_each(w, v, POINTS);
-    else if (in->block != pair) nxk_copy_instr(w->to, k, v, w->map[0]);
-    for (nxk_value s = pair; in->op == NXK_end && in->block == pair && s < v; s++)
-      if (k->instrs[s].op == NXK_store) nxk_copy_each(w, s, POINTS);
+    else if (in->op != NXK_end) nxk_copy_each(w, v, n);
+    else if (in->block != few->value) nxk_copy_instr(w->to, k, v, w->map[0]);
   }
 }
 
@@ -125,7 +146,7 @@ static void write_combined(nxk_copies *w, const nxb_stage *s, nxk_value pair) {
   for (nxk_value v = s->first; v <= s->last && !w->to->failed; v++) {
     const nxk_instr *in = &k->instrs[v];
     if (v == pair) {
-      map_points(w, pair);
+      map_points(w, pair, PAIR);
     } else if (in->op == NXK_for) {
       nxk_copy_once(w, v);
     } else if (in->op == NXK_reduce) {
@@ -133,21 +154,22 @@ static void write_combined(nxk_copies *w, const nxb_stage *s, nxk_value pair) {
           combined(w, (nxk_reduce_kind)in->kind, w->map[0][in->args[0]], w->map[1][in->args[0]]);
       nxk_map_copies(w, v, nxk_reduce(w->to, in->kind, in->order, both, NXK_NONE));
     } else if (in->op != NXK_end) {
-      nxk_copy_each(w, v, POINTS);
+      nxk_copy_each(w, v, PAIR);
     } else if (in->block != pair) {
       nxk_copy_instr(w->to, k, v, w->map[0]);
     }
   }
 }
 
-/* Writes the region or run that begins at v with its pairs unrolled, if it has the right form.
+/* Writes the region or run that begins at v with a short loop unrolled, if it has the right form.
  * Returns its last instruction, or v if nothing was written. */
 static nxk_value write_out(nxk_copies *w, nxk_value v) {
   const nxk_kernel *k = w->b.from;
   if (k->instrs[v].op == NXK_region) {
     nxb_region p;
-    if (!nxb_analyze_region(&w->b, v, &p) || !weaves_region(&w->b, &p)) return v;
-    write_woven(w, &p);
+    const nxb_loop *few = nxb_analyze_region(&w->b, v, &p) ? woven_loop(&w->b, &p) : NULL;
+    if (few == NULL) return v;
+    write_woven(w, &p, few);
     return p.last;
   }
   if (!nxk_begins_run(k, v)) return v;
@@ -160,11 +182,13 @@ static nxk_value write_out(nxk_copies *w, nxk_value v) {
 }
 
 nxk_kernel *nxk_pass_unroll_pairs(const nxk_kernel *k, nxi_diag *d) {
-  return nxk_write_copies(k, NULL, POINTS, write_out, d);
+  return nxk_write_copies(k, NULL, FEW, write_out, d);
 }
 
 bool nxk_has_pairs(const nxk_kernel *k) {
-  for (uint32_t i = 0; i < k->n_loops; i++)
-    if (k->loops[i].upper.value == NXK_NONE && k->loops[i].upper.constant == 2) return true;
+  for (uint32_t i = 0; i < k->n_loops; i++) {
+    nxk_bound_value upper = k->loops[i].upper;
+    if (upper.value == NXK_NONE && upper.constant >= PAIR && upper.constant <= FEW) return true;
+  }
   return false;
 }

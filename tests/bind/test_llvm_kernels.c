@@ -176,42 +176,43 @@ static void test_accesses(void **state) {
     for (size_t j = 0; j < 3; j++) check_accesses(dtypes[i], lanes[i % 2][j]);
 }
 
-/* Every second element, and the ones between, stored in turn in both orders, and alone. */
-static void check_woven(nx_dtype t, uint8_t lanes) {
-  static const int first[] = {0, 1, 0, 1}, offset[] = {0, 0, 1, 1};
-  nxk_kernel *k = nxk_create(NXK_BOUND, "woven");
-  int64_t n = TASKS * 2 * lanes;
-  uint32_t in = nxk_add_buffer(k, NXK_IN, t, n);
-  for (int i = 0; i < 5; i++) nxk_add_buffer(k, i < 4 ? NXK_OUT : NXK_INOUT, t, n);
+/* Rows of 2 to 4 vectors: every deinterleave of them, with each overlap, and every interleave. */
+static void check_rows(nx_dtype t, uint8_t lanes) {
+  nxk_kernel *k = nxk_create(NXK_BOUND, "rows");
+  uint32_t out = nxk_add_buffer(k, NXK_IN, t, TASKS * 4 * lanes) + 1;
+  for (int i = 0; i < 3 + 6 + 10 + 2 + 7; i++) nxk_add_buffer(k, NXK_OUT, t, TASKS * 4 * lanes);
   nxk_begin_region(k);
-  nxk_term term = {nxk_begin_range(k, NXK_TASK, TASKS), 2 * lanes};
-  nxk_access a = form_of(k, STRIDED, in, NXK_NONE, &term, lanes);
-  nxk_value values[2];
-  a.lane_stride = 2;
-  for (int i = 0; i < 2; i++) {
-    a.offset = i;
+  nxk_term term = {nxk_begin_range(k, NXK_TASK, TASKS), 4 * lanes};
+  nxk_access a = form_of(k, CONTIGUOUS, 0, NXK_NONE, &term, lanes), to = a;
+  nxk_value values[4];
+  for (int i = 0; i < 4; i++) {
+    a.offset = (int64_t)i * lanes;
     values[i] = nxk_load(k, &a, lanes);
   }
-  for (int i = 0; i < 4; i++)
-    for (int part = 0; part < 2; part++) {
-      a.buffer = in + 1 + (uint32_t)i;
-      a.offset = offset[i] ^ part;
-      nxk_store(k, &a, values[first[i] ^ part]);
+  for (uint32_t n = 2; n <= 4; n++) {
+    for (uint32_t first = 0; first < n; first++)
+      for (uint32_t overlap = 0; first + overlap < n; overlap++) {
+        to.buffer = out++;
+        nxk_store(k, &to, nxk_deinterleave(k, values, n, first, overlap));
+      }
+    for (uint32_t piece = 0; piece < n; piece++) {
+      to.buffer = out++;
+      nxk_store(k, &to, nxk_interleave_all(k, values, n, piece));
     }
-  a.buffer++; /* what lies between stays */
-  nxk_store(k, &a, values[0]);
+  }
   nxk_end(k);
   nxk_end(k);
   check(k, NULL);
   nxk_destroy(k);
 }
 
-static void test_woven(void **state) {
+static void test_rows(void **state) {
   (void)state;
-  static const nx_dtype dtypes[] = {NX_U8, NX_F16, NX_F32, NX_F64};
+  static const nx_dtype dtypes[] = {NX_BOOL, NX_U8, NX_F16, NX_F32, NX_F64};
+  static const uint8_t lanes[2][2] = {{4, 64}, {8, 32}};
   if (nxl_unavailable()) skip();
   for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
-    for (uint8_t lanes = 1; lanes <= 64; lanes *= 2) check_woven(dtypes[i], lanes);
+    for (size_t j = 0; j < 2; j++) check_rows(dtypes[i], lanes[i % 2][j]);
 }
 
 /* Stores past the caches, and behind the last of them a fence: nothing else orders them. */
@@ -530,7 +531,7 @@ static void test_random(void **state) {
 NXT_MAIN(llvm_kernels) {
   nxl_set_verify(true);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_accesses),    cmocka_unit_test(test_woven),
+      cmocka_unit_test(test_accesses),    cmocka_unit_test(test_rows),
       cmocka_unit_test(test_nontemporal), cmocka_unit_test(test_loops),
       cmocka_unit_test(test_rare),        cmocka_unit_test(test_reductions),
       cmocka_unit_test(test_regions),     cmocka_unit_test(test_random),

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: ISC */
+/* Accesses whose lanes are two to four elements apart: the parts of complex numbers, the channels
+ * of an image, every third element of a row. Such loads become loads of whole vectors, which are
+ * taken apart by shuffles, and those of neighbouring elements share these vectors. Stores that fill
+ * each other's gaps become shuffles and stores of whole vectors. Nothing is accessed before the
+ * first element or after the last one that the program accesses. */
+#include "lane_map.h"
+
+enum { MOST_APART = 4, LEAST_LANES = 4 };
+
+/* Whether two accesses differ in their offsets alone. */
+static bool is_beside(const nxk_access *a, const nxk_access *next) {
+  bool same = a->buffer == next->buffer && a->n_terms == next->n_terms && next->mask == NXK_NONE &&
+              next->index == NXK_NONE && a->flags == next->flags;
+  for (uint32_t i = 0; same && i < a->n_terms; i++)
+    same = a->terms[i].index == next->terms[i].index && a->terms[i].stride == next->terms[i].stride;
+  return same;
+}
+
+/* Bytes shuffled three by three need an instruction that permutes bytes. */
+static bool shuffles_well(const nxb_binder *b, nx_dtype t, int64_t apart) {
+  return apart != 3 || nxi_dtype_size(t) >= 4 || b->target->vector_bytes >= 32;
+}
+
+static bool is_strided(const nxb_binder *b, const nxb_lane_map *map, const nxk_access *a,
+                       const nxb_placed *p) {
+  const nxk_buffer *buffer = &b->from->buffers[a->buffer];
+  int64_t apart = p->access.lane_stride;
+  return b->threads == 0 && buffer->kind != NXK_LOCAL && map->lanes >= LEAST_LANES && apart >= 2 &&
+         apart <= MOST_APART && p->index == NXK_NONE && !p->twice && a->mask == NXK_NONE &&
+         map->active == NXK_NONE && shuffles_well(b, buffer->dtype, apart);
+}
+
+/* ---- loads */
+
+/* The elements that loads of the same block load beside each other, as offsets of their accesses:
+ * those in [first, first + apart) share vectors. */
+typedef struct window {
+  int64_t first, last;
+  uint32_t loads;
+} window;
+
+/* The smallest offset, not less than `least`, of the loads beside `a` in its block. */
+static int64_t next_offset(const nxb_binder *b, nxk_value v, const nxk_access *a, int64_t least) {
+  const nxk_kernel *k = b->from;
+  int64_t next = a->offset;
+  nxk_value block = k->instrs[v].block, end = block == NXK_NONE ? k->n_instrs : b->end_of[block];
+  for (nxk_value i = block == NXK_NONE ? 0 : block + 1; i < end; i++) {
+    if (k->instrs[i].op != NXK_load || k->instrs[i].block != block) continue;
+    const nxk_access *other = &k->accesses[k->instrs[i].imm];
+    if (other->offset >= least && other->offset < next && is_beside(a, other)) next = other->offset;
+  }
+  return next;
+}
+
+/* Windows begin at the first offset that is in no window before, so all loads of a block see the
+ * same ones. */
+static window find_window(const nxb_binder *b, nxk_value v, const nxk_access *a, int64_t apart) {
+  window w = {next_offset(b, v, a, INT64_MIN), 0, 0};
+  while (a->offset - w.first >= apart) w.first = next_offset(b, v, a, w.first + apart);
+  const nxk_kernel *k = b->from;
+  nxk_value block = k->instrs[v].block, end = block == NXK_NONE ? k->n_instrs : b->end_of[block];
+  for (nxk_value i = block == NXK_NONE ? 0 : block + 1; i < end; i++) {
+    if (k->instrs[i].op != NXK_load || k->instrs[i].block != block) continue;
+    const nxk_access *other = &k->accesses[k->instrs[i].imm];
+    bool inside = other->offset >= w.first && other->offset < w.first + apart;
+    if (!inside || !is_beside(a, other)) continue;
+    w.loads++;
+    if (w.loads == 1 || other->offset > w.last) w.last = other->offset;
+  }
+  return w;
+}
+
+bool nxb_load_strided(nxb_binder *b, nxb_lane_map *map, nxk_value v, const nxb_placed *p) {
+  const nxk_access *a = &b->from->accesses[b->from->instrs[v].imm];
+  if (!is_strided(b, map, a, p)) return false;
+  uint32_t apart = (uint32_t)p->access.lane_stride;
+  window w = find_window(b, v, a, apart);
+  int64_t in_register = b->target->vector_bytes / nxi_dtype_size(b->from->instrs[v].dtype);
+  if (w.loads == 1 && in_register <= apart) return false;
+  uint32_t first = (uint32_t)(a->offset - w.first),
+           overlap = apart - 1 - (uint32_t)(w.last - w.first);
+  nxk_value vectors[MOST_APART];
+  for (uint32_t i = 0; i < apart; i++) {
+    nxk_access whole = p->access;
+    whole.lane_stride = 1;
+    whole.prefetch = 0;
+    whole.offset += (int64_t)i * map->lanes - first - (i + 1 == apart ? overlap : 0);
+    vectors[i] = nxk_load(b->to, &whole, map->lanes);
+  }
+  nxb_set_value(map, v, nxk_deinterleave(b->to, vectors, apart, first, overlap), 0);
+  return true;
+}
+
+/* ---- stores */
+
+/* Whether all values are widening casts between the same dtypes. They are then interleaved before
+ * the casts, which takes fewer instructions. */
+static bool are_widened(const nxb_binder *b, const nxk_value *x, uint32_t n) {
+  if (b->to->failed) return false;
+  const nxk_instr *a = &b->to->instrs[x[0]];
+  if (a->op != NXK_cast) return false;
+  nx_dtype from = nxk_dtype(b->to, a->args[0]);
+  bool widened = nxi_dtype_size(from) < nxi_dtype_size(a->dtype);
+  for (uint32_t i = 1; i < n && widened; i++) {
+    const nxk_instr *c = &b->to->instrs[x[i]];
+    widened = c->op == NXK_cast && c->dtype == a->dtype && from == nxk_dtype(b->to, c->args[0]);
+  }
+  return widened;
+}
+
+/* One of the n vectors that n interleaved values make. */
+static nxk_value interleaved(nxb_binder *b, const nxk_value *x, uint32_t n, uint32_t piece) {
+  if (!are_widened(b, x, n)) return nxk_interleave_all(b->to, x, n, piece);
+  nx_dtype t = nxk_dtype(b->to, x[0]);
+  nxk_value narrow[MOST_APART];
+  for (uint32_t i = 0; i < n; i++) narrow[i] = b->to->instrs[x[i]].args[0];
+  return nxk_cast_to(b->to, t, interleaved(b, narrow, n, piece));
+}
+
+/* Whether the n stores from v on write neighbouring elements, in order. */
+static bool fill_gaps(const nxb_binder *b, nxk_value v, uint32_t n) {
+  const nxk_kernel *k = b->from;
+  const nxk_access *a = &k->accesses[k->instrs[v].imm];
+  if (n > k->n_instrs - v) return false;
+  for (uint32_t i = 1; i < n; i++) {
+    if (k->instrs[v + i].op != NXK_store) return false;
+    const nxk_access *next = &k->accesses[k->instrs[v + i].imm];
+    if (!is_beside(a, next) || next->offset != a->offset + i) return false;
+  }
+  return true;
+}
+
+uint32_t nxb_store_interleaved(nxb_binder *b, nxb_lane_map *map, nxk_value v) {
+  const nxk_instr *in = &b->from->instrs[v];
+  const nxk_access *a = &b->from->accesses[in->imm];
+  nxb_placed p;
+  nxk_value values[MOST_APART];
+  bool second = v + 1 < b->from->n_instrs && in[1].op == NXK_store;
+  if (!second || !map->stores || map->storing != NXK_NONE || map->active != NXK_NONE ||
+      b->threads != 0 || map->lanes < LEAST_LANES || !nxb_place_access(b, map, a, false, &p) ||
+      !is_strided(b, map, a, &p) || !fill_gaps(b, v, (uint32_t)p.access.lane_stride))
+    return 0;
+  uint32_t n = (uint32_t)p.access.lane_stride;
+  p.access.lane_stride = 1;
+  for (uint32_t i = 0; i < n; i++) values[i] = nxb_wide(b, map, in[i].args[0]);
+  if (!nxb_is_whole_lines(b, map, a, &p.access)) p.access.flags &= ~(uint32_t)NXK_NONTEMPORAL;
+  for (uint32_t i = 0; i < n && !b->to->failed; i++) {
+    nxk_store(b->to, &p.access, interleaved(b, values, n, i));
+    p.access.offset += map->lanes;
+  }
+  return n;
+}
