@@ -2,6 +2,7 @@
 """The page and the chart of what was measured: every row, also those that a peer wins."""
 
 import math
+import re
 
 GROUPS = {
     "overhead": "Overhead",
@@ -53,7 +54,8 @@ def columns_of(machines):
 
 
 def rows_by_name(machines, group):
-    """Rows of a group by name, in the order of the program: for each the cells by column."""
+    """Rows of a group by name, in the order of their names: for each the cells by
+    column."""
     named = {}
     for number, m in enumerate(machines):
         for row in m["rows"]:
@@ -64,14 +66,9 @@ def rows_by_name(machines, group):
 
 
 def natural(name):
-    """Numbers by value."""
-    parts, digit = [""], False
-    for c in name:
-        if c.isdigit() != digit:
-            digit = not digit
-            parts.append("")
-        parts[-1] += c
-    return [(0, int(p), "") if p.isdigit() else (1, 0, p) for p in parts if p]
+    """Numbers by value, also 1.6e7."""
+    pieces = re.split(r"(\d+(?:\.\d+)?(?:e\d+)?)", name)
+    return [(1, float(p), "") if i % 2 else (0, 0, p) for i, p in enumerate(pieces)]
 
 
 def cell(row):
@@ -165,7 +162,7 @@ the time of nx divided by that of the best peer, so that less than 1 is faster:
 
 LEFT, RIGHT, TOP, STEP = 190, 30, 66, 30
 WIDTH = 760
-LEAST, MOST = 1 / 32, 8
+LEAST, MOST = 1 / 32, 16
 
 
 def place(x):
@@ -196,7 +193,7 @@ aria-labelledby="title about" font-family="system-ui, 'DejaVu Sans', sans-serif"
   <title id="title">The time of nx beside that of the best peer, by group of rows</title>
   <desc id="about">For each group a bar to the geometric mean of the time of nx divided by that of \
 the best of NumPy, SciPy, numexpr, PyTorch, torch.compile, JAX and FFTW, and a point for each row. \
-Left of 1 nx is faster.</desc>
+Left of 1 nx is faster; points beyond the ends lie on them.</desc>
   <!-- Colours are of middle brightness, so that the chart can be read on white and on black. -->
   <style>
     .head {{ font-size: 15px; font-weight: 600; fill: #808a94; }}
@@ -217,7 +214,7 @@ Left of 1 nx is faster.</desc>
             f'</text>\n  <text class="axis" x="{LEFT}" y="38" text-anchor="start" '
             f'style="text-anchor: start">{about}; a point a row, a bar the mean</text>'
         )
-    for tick in (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8):
+    for tick in (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16):
         x, kind = place(tick), "one" if tick == 1 else "line"
         label = f"1/{round(1 / tick)}" if tick < 1 else f"{tick}"
         parts.append(f'  <path class="{kind}" d="M{x:.1f} {TOP - 6} V{bottom}"/>')
